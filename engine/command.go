@@ -1,0 +1,77 @@
+package engine
+
+import "tickhive/internal/fixed"
+
+// CommandKind says what a Command asks for.
+type CommandKind uint8
+
+// The commands. AddPair and SetPair carry an Instrument, SetAsset an Asset. Those of the
+// control stream have no pair (ControlPair).
+const (
+	Place CommandKind = iota
+	Cancel
+	Replace
+	CancelAll // one part of a mass cancel: at most CancelAllPart orders of one pair
+	AddPair
+	SetPair
+	SetAsset    // control stream: adds or changes an asset
+	OpenAccount // control stream: gives the next AccountID to a UUID
+)
+
+// CancelAllPart is how many orders one CancelAll command cancels at most, so that a mass
+// cancel lets others in between its parts (performance.md E4).
+const CancelAllPart = 256
+
+// Place flags.
+const (
+	FlagPostOnly   uint8 = 1 << iota
+	FlagQuote            // market buy by quote amount: Quote instead of Amount
+	FlagFunded           // the account may not spend more than SpendLimit
+	FlagAllAccount       // CancelAll: every account
+	FlagHasPrice         // Replace: Price is given
+	FlagHasAmount        // Replace: Amount is given
+)
+
+// Refusal reasons that only the edge can see (the decimal text is off tick or beyond
+// int64) reach the core in Command.Refuse, so that a refusal is sequenced like any other
+// outcome.
+
+// ClientID is a client order id: its text and the hashes that the core keeps instead
+// of it. Immutable.
+type ClientID struct {
+	Text    string
+	Hash    [2]uint64 // of account, pair and text
+	Content [2]uint64 // of every member of the order after defaults
+}
+
+// Command is one request to the core, fully decoded: integers of the pair's ticks and
+// lots. TimeNs is stamped when the command is sequenced; the core never reads a clock.
+type Command struct {
+	TimeNs  int64
+	Kind    CommandKind
+	Side    Side
+	Type    OrderType
+	TIF     TimeInForce
+	STP     SelfTrade
+	Flags   uint8
+	Refuse  Reason // not NotRejected: refuse with this reason
+	Pair    PairID
+	Account AccountID
+
+	Order   OrderID // Cancel, Replace: which; CancelAll: cancel open orders with ids up to this one
+	Price   int64   // ticks; 0 for market
+	Amount  int64   // lots; Replace: the new total
+	Stop    int64   // ticks; stop orders
+	Display int64   // lots shown of an iceberg, 0: everything
+
+	Quote      fixed.U128 // product units: spend at most this (FlagQuote)
+	SpendLimit fixed.U128 // product units, fee left out: cap of a funded market buy (FlagFunded)
+
+	// Rates in force when the order was placed, 10^-8 (Decisions section 9.4).
+	MakerFee, TakerFee, Discount uint32
+
+	Client     *ClientID   // nil: none
+	Instrument *Instrument // AddPair, SetPair
+	Asset      *Asset      // SetAsset
+	UUID       *[16]byte   // OpenAccount
+}

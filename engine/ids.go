@@ -1,0 +1,132 @@
+package engine
+
+// PairID is the number of a pair in the order of its creation, from 0.
+type PairID uint32
+
+// ControlPair is the Pair of commands and events that belong to no pair: they form the
+// control stream, with a seq of its own.
+const ControlPair PairID = 1<<32 - 1
+
+// OrderID is pair number x 2^36 + n, n dense per pair from 1 (Decisions section 4.7).
+// It stays below 2^53, so a JSON number holds it exactly.
+type OrderID uint64
+
+const orderIDBits = 36
+
+// MaxPairs keeps every OrderID below 2^53.
+const MaxPairs = 1 << (53 - orderIDBits)
+
+// MakeOrderID is the id of the n-th order of a pair.
+func MakeOrderID(p PairID, n uint64) OrderID { return OrderID(uint64(p)<<orderIDBits | n) }
+
+// Pair is the pair that the order belongs to.
+func (id OrderID) Pair() PairID { return PairID(id >> orderIDBits) }
+
+// N is the order's dense number within its pair, from 1.
+func (id OrderID) N() uint64 { return uint64(id) & (1<<orderIDBits - 1) }
+
+// TradeID is dense per pair, from 1.
+type TradeID uint64
+
+// Seq counts the events of one pair, from 1, without gaps.
+type Seq uint64
+
+// AccountID is the dense number of an account; 0 is the built-in unlimited account,
+// which pays no fee.
+type AccountID uint32
+
+// Side is the side of an order or of a book.
+type Side uint8
+
+// The two sides.
+const (
+	Buy Side = iota
+	Sell
+)
+
+// Opposite is the other side.
+func (s Side) Opposite() Side { return s ^ 1 }
+
+func (s Side) String() string { return [...]string{"buy", "sell"}[s] }
+
+// OrderType is what kind of order was placed.
+type OrderType uint8
+
+// The order types of Decisions section 4.2.
+const (
+	Limit OrderType = iota
+	Market
+	StopLimit
+	StopMarket
+)
+
+func (t OrderType) String() string {
+	return [...]string{"limit", "market", "stop_limit", "stop_market"}[t]
+}
+
+// TimeInForce is how long an order stays open.
+type TimeInForce uint8
+
+// The times in force; Market and StopMarket orders are IOC.
+const (
+	GTC TimeInForce = iota
+	IOC
+	FOK
+)
+
+func (t TimeInForce) String() string { return [...]string{"gtc", "ioc", "fok"}[t] }
+
+// SelfTrade is the self-trade prevention mode; the taker's mode decides.
+type SelfTrade uint8
+
+// The five modes of Decisions section 4.2. The zero value is None; defaults are applied
+// at the edge (cancel_taker, or none for the built-in account).
+const (
+	SelfTradeNone SelfTrade = iota
+	CancelTaker
+	CancelMaker
+	CancelBoth
+	Decrement
+)
+
+func (m SelfTrade) String() string {
+	return [...]string{"none", "cancel_taker", "cancel_maker", "cancel_both", "decrement"}[m]
+}
+
+// PairState says which commands a pair takes (Decisions section 4.6).
+type PairState uint8
+
+// The pair states.
+const (
+	Online PairState = iota
+	PostOnlyState
+	CancelOnly
+	Halted
+)
+
+func (s PairState) String() string {
+	return [...]string{"online", "post_only", "cancel_only", "halted"}[s]
+}
+
+// Status is the state of an order (Decisions section 4.5).
+type Status uint8
+
+// The order states.
+const (
+	Created Status = iota
+	PartiallyCompleted
+	Completed
+	Canceled
+	PartiallyExecutedAndCanceled
+	Rejected
+)
+
+func (s Status) String() string {
+	return [...]string{
+		"Created", "PartiallyCompleted", "Completed", "Canceled",
+		"PartiallyExecutedAndCanceled", "Rejected",
+	}[s]
+}
+
+// Open reports whether an order in this state can still trade or be canceled.
+func (s Status) Open() bool { return s <= PartiallyCompleted }

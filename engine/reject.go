@@ -1,0 +1,41 @@
+package engine
+
+// Reason is why a command was refused: a business outcome, a value and not an error
+// (Decisions section 4.8).
+type Reason uint8
+
+// The reasons, in the order of Decisions section 4.8. NotRejected is the zero value.
+const (
+	NotRejected Reason = iota
+	PriceNotPositive
+	PriceOffTick
+	PriceOutOfRange
+	AmountNotPositive
+	AmountOffLot
+	AmountOutOfRange
+	TotalOutOfRange
+	BelowMinQuoteAmount
+	InsufficientFunds
+	UnknownPair
+	UnknownOrder
+	WouldCross
+	NoLiquidity
+	FOKUnfilled
+	PairPostOnly
+	PairCancelOnly
+	PairHalted
+	OrderClosed
+	DuplicateClientOrderID
+	TooManyOrders
+)
+
+var reasonNames = [...]string{
+	"", "price_not_positive", "price_off_tick", "price_out_of_range", "amount_not_positive",
+	"amount_off_lot", "amount_out_of_range", "total_out_of_range", "below_min_quote_amount",
+	"insufficient_funds", "unknown_pair", "unknown_order", "would_cross", "no_liquidity",
+	"fok_unfilled", "pair_post_only", "pair_cancel_only", "pair_halted", "order_closed",
+	"duplicate_client_order_id", "too_many_orders",
+}
+
+// String is the wire word.
+func (r Reason) String() string { return reasonNames[r] }

@@ -1,0 +1,45 @@
+// Package clock is the one clock of a process: real or virtual, in int64 Unix
+// nanoseconds. It is the only package that reads the machine's time for the market
+// (Decisions section 1.3); what the engine and the folds need is passed to them.
+package clock
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// Clock tells the process's time. Implementations are safe for concurrent use.
+type Clock interface {
+	// NowNs is the Unix time in nanoseconds.
+	NowNs() int64
+	// Virtual reports whether the clock stands still unless it is set.
+	Virtual() bool
+}
+
+// Real is the machine's clock.
+type Real struct{}
+
+// NowNs is the machine's Unix time in nanoseconds.
+func (Real) NowNs() int64 { return time.Now().UnixNano() }
+
+// Virtual is false.
+func (Real) Virtual() bool { return false }
+
+// Manual is a virtual clock: it stands still until the owner sets it.
+type Manual struct{ ns atomic.Int64 }
+
+// NewManual is a virtual clock that shows startNs.
+func NewManual(startNs int64) *Manual {
+	m := &Manual{}
+	m.ns.Store(startNs)
+	return m
+}
+
+// NowNs is the time last set.
+func (m *Manual) NowNs() int64 { return m.ns.Load() }
+
+// Virtual is true.
+func (m *Manual) Virtual() bool { return true }
+
+// Set moves the clock; the caller sees to it that it never goes back.
+func (m *Manual) Set(ns int64) { m.ns.Store(ns) }

@@ -1,0 +1,72 @@
+package fixed
+
+import "math/bits"
+
+// I128 is a signed 128-bit integer in two's complement: balances, fees and accruals
+// in 10^-18 of their currency.
+type I128 struct {
+	Hi int64
+	Lo uint64
+}
+
+// FromI64 widens v.
+func FromI64(v int64) I128 { return I128{v >> 63, uint64(v)} }
+
+// ToI128 is u as a signed number; u above the signed range panics.
+func (a U128) ToI128() I128 {
+	if a.Hi>>63 != 0 {
+		panic("BUG: fixed: U128 beyond I128")
+	}
+	return I128{int64(a.Hi), a.Lo}
+}
+
+// Add is a + b; overflow panics.
+func (a I128) Add(b I128) I128 {
+	lo, c := bits.Add64(a.Lo, b.Lo, 0)
+	hi, _ := bits.Add64(uint64(a.Hi), uint64(b.Hi), c)
+	s := I128{int64(hi), lo}
+	if (a.Hi < 0) == (b.Hi < 0) && (s.Hi < 0) != (a.Hi < 0) {
+		panic("BUG: fixed: I128 sum overflows")
+	}
+	return s
+}
+
+// Neg is -a.
+func (a I128) Neg() I128 {
+	lo, c := bits.Sub64(0, a.Lo, 0)
+	hi, _ := bits.Sub64(0, uint64(a.Hi), c)
+	return I128{int64(hi), lo}
+}
+
+// Sub is a - b; overflow panics.
+func (a I128) Sub(b I128) I128 { return a.Add(b.Neg()) }
+
+// Sign is -1, 0 or +1.
+func (a I128) Sign() int {
+	switch {
+	case a.Hi < 0:
+		return -1
+	case a.Hi == 0 && a.Lo == 0:
+		return 0
+	}
+	return 1
+}
+
+// Cmp is -1, 0 or +1 as a is below, equal to or above b.
+func (a I128) Cmp(b I128) int {
+	switch {
+	case a == b:
+		return 0
+	case a.Hi < b.Hi || (a.Hi == b.Hi && a.Lo < b.Lo):
+		return -1
+	}
+	return 1
+}
+
+// Abs is the magnitude.
+func (a I128) Abs() U128 {
+	if a.Hi < 0 {
+		a = a.Neg()
+	}
+	return U128{uint64(a.Hi), a.Lo}
+}

@@ -1,0 +1,111 @@
+package fixed
+
+import "math/bits"
+
+// U128 is an unsigned 128-bit integer; the unit is its holder's. The zero value is 0.
+type U128 struct{ Hi, Lo uint64 }
+
+// FromU64 widens v.
+func FromU64(v uint64) U128 { return U128{Lo: v} }
+
+// Mul64 is the exact product a x b.
+func Mul64(a, b uint64) U128 {
+	hi, lo := bits.Mul64(a, b)
+	return U128{hi, lo}
+}
+
+// Add is a + b; a carry out of 128 bits panics, because every sum in the program is
+// bounded well below it by the limits on single terms.
+func (a U128) Add(b U128) U128 {
+	lo, c := bits.Add64(a.Lo, b.Lo, 0)
+	hi, c := bits.Add64(a.Hi, b.Hi, c)
+	if c != 0 {
+		panic("BUG: fixed: U128 sum overflows")
+	}
+	return U128{hi, lo}
+}
+
+// Sub is a - b; b > a panics.
+func (a U128) Sub(b U128) U128 {
+	lo, c := bits.Sub64(a.Lo, b.Lo, 0)
+	hi, c := bits.Sub64(a.Hi, b.Hi, c)
+	if c != 0 {
+		panic("BUG: fixed: U128 difference below zero")
+	}
+	return U128{hi, lo}
+}
+
+// Cmp is -1, 0 or +1 as a is below, equal to or above b.
+func (a U128) Cmp(b U128) int {
+	switch {
+	case a == b:
+		return 0
+	case a.Hi < b.Hi || (a.Hi == b.Hi && a.Lo < b.Lo):
+		return -1
+	}
+	return 1
+}
+
+// Less reports a < b.
+func (a U128) Less(b U128) bool { return a.Hi < b.Hi || (a.Hi == b.Hi && a.Lo < b.Lo) }
+
+// IsZero reports a == 0.
+func (a U128) IsZero() bool { return a.Hi|a.Lo == 0 }
+
+// DivMod64 is the floor of a / d and the remainder; d == 0 panics.
+func (a U128) DivMod64(d uint64) (q U128, r uint64) {
+	q.Hi, r = a.Hi/d, a.Hi%d
+	q.Lo, r = bits.Div64(r, a.Lo, d)
+	return q, r
+}
+
+// DivMod is the floor of a / d and the remainder; d == 0 panics. Shift and subtract:
+// for settlement and tests, not for hot paths.
+func (a U128) DivMod(d U128) (q, r U128) {
+	if d.Hi == 0 {
+		q, lo := a.DivMod64(d.Lo)
+		return q, U128{Lo: lo}
+	}
+	for i := 127; i >= 0; i-- {
+		r = r.Lsh1()
+		if a.bit(i) {
+			r.Lo |= 1
+		}
+		if !r.Less(d) {
+			r = r.Sub(d)
+			if i >= 64 {
+				q.Hi |= 1 << (i - 64)
+			} else {
+				q.Lo |= 1 << i
+			}
+		}
+	}
+	return q, r
+}
+
+// Lsh1 is a << 1; the top bit is dropped.
+func (a U128) Lsh1() U128 { return U128{a.Hi<<1 | a.Lo>>63, a.Lo << 1} }
+
+func (a U128) bit(i int) bool {
+	if i >= 64 {
+		return a.Hi>>(i-64)&1 == 1
+	}
+	return a.Lo>>i&1 == 1
+}
+
+// MulCheck is a x b and whether it fits into 128 bits.
+func (a U128) MulCheck(b uint64) (U128, bool) {
+	hi1, lo := bits.Mul64(a.Lo, b)
+	over, hi2 := bits.Mul64(a.Hi, b)
+	hi, c := bits.Add64(hi1, hi2, 0)
+	return U128{hi, lo}, over == 0 && c == 0
+}
+
+// Pow10 holds 10^0 to 10^19, all that fit into a uint64.
+var Pow10 = func() (p [20]uint64) {
+	p[0] = 1
+	for i := 1; i < len(p); i++ {
+		p[i] = p[i-1] * 10
+	}
+	return p
+}()

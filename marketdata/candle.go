@@ -1,0 +1,46 @@
+package marketdata
+
+import "tickhive/internal/fixed"
+
+// Interval is one of the ten candle lengths of api.md.
+type Interval uint8
+
+// The intervals, shortest first. Month and Year follow the calendar in UTC.
+const (
+	Minute Interval = iota
+	Minutes3
+	Minutes5
+	Minutes15
+	Minutes30
+	Hour
+	Hour4
+	Day
+	Month
+	Year
+	Intervals = 10
+)
+
+var intervalNames = [Intervals]string{
+	"minute", "minutes3", "minutes5", "minutes15", "minutes30", "hour", "hour4", "day", "month", "year",
+}
+
+func (i Interval) String() string { return intervalNames[i] }
+
+// ParseInterval finds an interval by its wire name.
+func ParseInterval(name string) (Interval, bool) {
+	for i, n := range intervalNames {
+		if n == name {
+			return Interval(i), true
+		}
+	}
+	return 0, false
+}
+
+// Candle is open, high, low, close and volume of one interval with trades.
+type Candle struct {
+	Start                  int64      // Unix seconds of the interval's boundary
+	Open, High, Low, Close int64      // ticks
+	Volume                 fixed.U128 // lots
+	QuoteVolume            fixed.U128 // product units
+	Trades                 int64
+}
