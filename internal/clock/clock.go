@@ -43,3 +43,7 @@ func (m *Manual) Virtual() bool { return true }
 
 // Set moves the clock; the caller sees to it that it never goes back.
 func (m *Manual) Set(ns int64) { m.ns.Store(ns) }
+
+// MachineNs is the machine's Unix time in nanoseconds, whatever clock the market runs on:
+// for rate limits, timeouts, batching and metrics (Decisions section 1.3).
+func MachineNs() int64 { return time.Now().UnixNano() }

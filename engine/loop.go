@@ -1,0 +1,621 @@
+package engine
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"tickhive/internal/clock"
+)
+
+// Batching limits of performance.md, Publication 6.
+const (
+	// BatchCommands is how many commands are applied between two publications.
+	BatchCommands = 256
+	// QueueBatches bounds the waiting batches; beyond it Submit answers ErrBusy.
+	QueueBatches = 4096
+	// pendingCommands bounds what is applied but not yet durable under sync always.
+	pendingCommands = 64 * BatchCommands
+	// sourceLate is how late a source may act before the loop tells it to skip.
+	sourceLate = int64(5 * time.Second)
+)
+
+// LoopOptions wires a Loop. Core and Clock are required.
+type LoopOptions struct {
+	Core    *Core
+	Clock   clock.Clock // *clock.Manual for a virtual clock
+	Journal Journal     // nil: nothing survives the process
+	Sinks   []Sink      // folded in this order
+	Sources []Source
+	// StartNs is the time of the last command of a recovered journal; time goes on from it.
+	StartNs int64
+	// StartPos is the journal position that the recovered core reflects.
+	StartPos uint64
+}
+
+// Loop is the goroutine around Core: it takes batches from a bounded queue, stamps and
+// journals them, applies them, folds the events, publishes and answers. One goroutine
+// runs Run and owns everything below; any number may call Submit and Query.
+type Loop struct {
+	core    *Core
+	clk     clock.Clock
+	manual  *clock.Manual // nil with a real clock
+	journal Journal
+	sinks   []Sink
+	sources []Source
+
+	queue   chan *Batch
+	queries chan *query
+	stop    chan struct{}
+	stopped chan struct{}
+
+	lastNs  int64
+	pos     uint64
+	events  []Event
+	refs    []*Command
+	group   []*Batch
+	one     []Command // scratch of the sources
+	single  Batch     // scratch of the sources
+	wait    []group   // applied, not yet durable (sync always only)
+	waiting int       // commands in wait
+	dirty   bool      // folded since the last publication
+	folded  uint64    // position of the last folded command
+
+	closing atomic.Bool
+	stats   LoopStats
+}
+
+// group is a run of batches that were journaled together and wait for the disk.
+type group struct {
+	pos     uint64
+	events  []Event
+	batches []*Batch
+}
+
+type query struct {
+	fn   func()
+	done chan struct{}
+}
+
+// LoopStats are counters for metrics; every member may be read at any time.
+type LoopStats struct {
+	Commands  atomic.Uint64
+	Batches   atomic.Uint64 // publications
+	Events    atomic.Uint64
+	Rejected  atomic.Uint64
+	Trades    atomic.Uint64
+	Busy      atomic.Uint64 // refused because the queue was full
+	PublishNs atomic.Int64  // machine time of the last publication, Unix ns
+	OldestNs  atomic.Int64  // machine time since which the oldest unpublished event waits, 0 none
+}
+
+// NewLoop makes a loop; Run starts it.
+func NewLoop(o LoopOptions) *Loop {
+	l := &Loop{
+		core: o.Core, clk: o.Clock, journal: o.Journal, sinks: o.Sinks, sources: o.Sources,
+		queue: make(chan *Batch, QueueBatches), queries: make(chan *query),
+		stop: make(chan struct{}), stopped: make(chan struct{}),
+		lastNs: o.StartNs, pos: o.StartPos, folded: o.StartPos,
+	}
+	l.manual, _ = o.Clock.(*clock.Manual)
+	return l
+}
+
+// Stats are the loop's counters.
+func (l *Loop) Stats() *LoopStats { return &l.stats }
+
+// QueueLen is how many batches wait.
+func (l *Loop) QueueLen() int { return len(l.queue) }
+
+// Submit hands b to the loop and waits for its outcome. The error is one of this
+// package's Err values; refusals of single commands are events, not errors.
+func (l *Loop) Submit(b *Batch) error {
+	if l.closing.Load() {
+		return ErrStopping
+	}
+	b.err = nil
+	if b.done == nil {
+		b.done = make(chan struct{}, 1)
+	}
+	select {
+	case l.queue <- b:
+	default:
+		l.stats.Busy.Add(1)
+		return ErrBusy
+	}
+	select {
+	case <-b.done:
+		return b.err
+	case <-l.stopped:
+		select { // answered in the last moment
+		case <-b.done:
+			return b.err
+		default:
+			return ErrStopping
+		}
+	}
+}
+
+// Query runs fn on the loop's goroutine between two commands and waits for it: the way
+// to read what that goroutine owns. fn must be quick.
+func (l *Loop) Query(fn func()) error {
+	q := &query{fn, make(chan struct{})}
+	select {
+	case l.queries <- q:
+		<-q.done
+		return nil
+	case <-l.stopped:
+		return ErrStopping
+	}
+}
+
+// AdvanceTo moves a virtual clock to ns, with everything that falls due on the way, and
+// returns when it is applied and published. A real clock, or a time that goes back, is
+// an error.
+func (l *Loop) AdvanceTo(ns int64) error {
+	if l.manual == nil {
+		return fmt.Errorf("engine: the clock is the machine's and cannot be set")
+	}
+	var err error
+	if qerr := l.Query(func() { err = l.advance(ns) }); qerr != nil {
+		return qerr
+	}
+	return err
+}
+
+// Stop finishes what was accepted, then ends Run. It returns when Run has.
+func (l *Loop) Stop() {
+	if l.closing.CompareAndSwap(false, true) {
+		close(l.stop)
+	}
+	<-l.stopped
+}
+
+// Run is the loop; it returns after Stop.
+func (l *Loop) Run() {
+	defer close(l.stopped)
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	for {
+		l.runDue()
+		l.settle()
+		timer.Reset(l.untilNext())
+		select {
+		case b := <-l.queue:
+			l.take(b)
+		case q := <-l.queries:
+			q.fn()
+			close(q.done)
+		case <-timer.C:
+		case <-l.wake():
+		case <-l.stop:
+			l.drain()
+			return
+		}
+	}
+}
+
+// take sequences b and what else waits, up to the batch limits, then publishes.
+func (l *Loop) take(b *Batch) {
+	l.group = append(l.group[:0], b)
+	// What waits now is the group: gathering never waits for more, so BatchCommands bounds
+	// the time between two publications as well.
+	for n := len(b.Commands); n < BatchCommands; {
+		select {
+		case more := <-l.queue:
+			l.group = append(l.group, more)
+			n += len(more.Commands)
+			continue
+		default:
+		}
+		break
+	}
+	l.process(l.group)
+	clear(l.group)
+}
+
+// process runs one group through journal, core, sinks, publication and answers.
+func (l *Loop) process(batches []*Batch) {
+	batches = l.stamp(batches)
+	if l.manual != nil && len(l.sources) > 0 {
+		l.processStamped(batches)
+		return
+	}
+	if len(batches) > 0 {
+		l.run(batches)
+	}
+}
+
+// processStamped lets the sources of a virtual market act before each command that
+// moves the clock.
+func (l *Loop) processStamped(batches []*Batch) {
+	for _, b := range batches {
+		if b.Stamped {
+			l.actUntil(b.Commands[0].TimeNs)
+		}
+		l.run([]*Batch{b})
+	}
+}
+
+// run journals, applies, folds, publishes and answers stamped batches.
+func (l *Loop) run(batches []*Batch) {
+	if err := l.append(batches); err != nil {
+		for _, b := range batches {
+			b.finish(err)
+		}
+		return
+	}
+	l.reach(batches)
+	if l.stats.OldestNs.Load() == 0 {
+		l.stats.OldestNs.Store(clock.MachineNs())
+	}
+	durableFirst := l.journal != nil && l.journal.DurableFirst()
+	if durableFirst {
+		l.processLater(batches)
+		return
+	}
+	l.folded = l.pos - uint64(l.commands(batches))
+	for _, b := range batches {
+		l.applyNow(b)
+	}
+	l.publish()
+	for _, b := range batches {
+		b.finish(nil)
+	}
+}
+
+// applyNow applies and folds a batch, publishing every BatchCommands commands of it.
+func (l *Loop) applyNow(b *Batch) {
+	for i := range b.Commands {
+		cmd := &b.Commands[i]
+		l.events = l.core.Apply(cmd, l.events[:0])
+		l.count(l.events)
+		l.folded++
+		l.fold(l.events)
+		if b.Collect != nil {
+			b.Collect(i, cmd, l.events)
+		}
+		if (i+1)%BatchCommands == 0 {
+			l.publish()
+		}
+	}
+}
+
+// processLater applies the group but keeps its events back until the disk has it.
+func (l *Loop) processLater(batches []*Batch) {
+	g := group{pos: l.pos, batches: slices.Clone(batches)}
+	for _, b := range batches {
+		b.ends = b.ends[:0]
+		for i := range b.Commands {
+			g.events = l.core.Apply(&b.Commands[i], g.events)
+			b.ends = append(b.ends, len(g.events))
+		}
+		l.waiting += len(b.Commands)
+	}
+	l.count(g.events)
+	l.wait = append(l.wait, g)
+	for l.waiting > pendingCommands {
+		<-l.journal.Wake()
+		l.settle()
+	}
+}
+
+// settle folds, publishes and answers what has become durable.
+func (l *Loop) settle() {
+	if len(l.wait) == 0 {
+		return
+	}
+	err := l.journal.Err()
+	durable := l.journal.Durable()
+	n := 0
+	for _, g := range l.wait {
+		if g.pos > durable && err == nil {
+			break
+		}
+		n++
+		if g.pos > durable {
+			l.failGroup(g, err)
+			continue
+		}
+		l.foldGroup(g)
+	}
+	if n == 0 {
+		return
+	}
+	l.publish()
+	for _, g := range l.wait[:n] {
+		for _, b := range g.batches {
+			l.waiting -= len(b.Commands)
+			b.finish(b.err)
+		}
+	}
+	rest := copy(l.wait, l.wait[n:])
+	clear(l.wait[rest:])
+	l.wait = l.wait[:rest]
+}
+
+// failGroup gives up a group that will never be durable: the core has applied it, but
+// nobody has seen it and, with the journal stopped for good, nobody ever will.
+func (l *Loop) failGroup(g group, err error) {
+	for _, b := range g.batches {
+		b.err = fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+}
+
+func (l *Loop) foldGroup(g group) {
+	start := 0
+	l.folded = g.pos - uint64(l.commands(g.batches))
+	for _, b := range g.batches {
+		for i, end := range b.ends {
+			events := g.events[start:end]
+			l.folded++
+			l.fold(events)
+			if b.Collect != nil {
+				b.Collect(i, &b.Commands[i], events)
+			}
+			start = end
+		}
+	}
+}
+
+func (l *Loop) commands(batches []*Batch) (n int) {
+	for _, b := range batches {
+		n += len(b.Commands)
+	}
+	return n
+}
+
+func (l *Loop) fold(events []Event) {
+	for _, s := range l.sinks {
+		s.Fold(events, l.folded)
+	}
+	l.dirty = true
+}
+
+func (l *Loop) publish() {
+	if !l.dirty {
+		return
+	}
+	l.dirty = false
+	now := l.clk.NowNs()
+	for _, s := range l.sinks {
+		s.Publish(max(now, l.lastNs))
+	}
+	l.stats.Batches.Add(1)
+	l.stats.PublishNs.Store(clock.MachineNs())
+	l.stats.OldestNs.Store(0)
+}
+
+func (l *Loop) count(events []Event) {
+	l.stats.Events.Add(uint64(len(events)))
+	var trades, refused uint64
+	for i := range events {
+		switch events[i].Kind {
+		case EventTrade:
+			trades++
+		case EventRejected:
+			refused++
+		}
+	}
+	if trades != 0 {
+		l.stats.Trades.Add(trades)
+	}
+	if refused != 0 {
+		l.stats.Rejected.Add(refused)
+	}
+}
+
+// stamp gives every command its time. A stamped batch whose times go back is refused
+// whole; the others go on.
+func (l *Loop) stamp(batches []*Batch) []*Batch {
+	kept := batches[:0]
+	last := l.lastNs
+	for _, b := range batches {
+		if len(b.Commands) == 0 {
+			b.finish(nil)
+			continue
+		}
+		if b.Stamped {
+			if !l.acceptStamps(b, last) {
+				b.finish(ErrTimeBack)
+				continue
+			}
+			last = b.Commands[len(b.Commands)-1].TimeNs
+		} else {
+			last = max(last, l.clk.NowNs())
+			for i := range b.Commands {
+				b.Commands[i].TimeNs = last
+			}
+		}
+		kept = append(kept, b)
+	}
+	return kept
+}
+
+func (l *Loop) acceptStamps(b *Batch, last int64) bool {
+	if l.manual != nil {
+		last = max(last, l.manual.NowNs())
+	}
+	for i := range b.Commands {
+		if b.Commands[i].TimeNs < last {
+			return false
+		}
+		last = b.Commands[i].TimeNs
+	}
+	return true
+}
+
+// reach moves time to the last command of the group: what follows is never older.
+func (l *Loop) reach(batches []*Batch) {
+	cmds := batches[len(batches)-1].Commands
+	l.lastNs = max(l.lastNs, cmds[len(cmds)-1].TimeNs)
+	if l.manual != nil && l.lastNs > l.manual.NowNs() {
+		l.manual.Set(l.lastNs)
+	}
+}
+
+// append journals the group in one write.
+func (l *Loop) append(batches []*Batch) error {
+	l.refs = l.refs[:0]
+	for _, b := range batches {
+		for i := range b.Commands {
+			l.refs = append(l.refs, &b.Commands[i])
+		}
+	}
+	n := uint64(len(l.refs))
+	if l.journal == nil {
+		l.pos += n
+	} else {
+		if err := l.journal.Err(); err != nil {
+			return fmt.Errorf("%w: %w", ErrUnavailable, err)
+		}
+		pos, err := l.journal.Append(l.refs)
+		if err != nil {
+			return fmt.Errorf("%w: %w", ErrUnavailable, err)
+		}
+		l.pos = pos
+	}
+	l.stats.Commands.Add(n)
+	clear(l.refs)
+	return nil
+}
+
+// runDue lets the sources act whose time has come and slides what time alone changes.
+func (l *Loop) runDue() {
+	if l.manual != nil {
+		return // a virtual clock stands still except in advance
+	}
+	now := l.clk.NowNs()
+	for _, s := range l.sources {
+		if due := s.DueNs(); due < now-sourceLate {
+			s.Skip(now)
+		}
+	}
+	l.actUntil(now)
+	l.slide(now)
+}
+
+// actUntil runs every source action that is due at or before ns, in order of time, each
+// at its own instant.
+func (l *Loop) actUntil(ns int64) {
+	for {
+		due, src := int64(math.MaxInt64), Source(nil)
+		for _, s := range l.sources {
+			if d := s.DueNs(); d < due {
+				due, src = d, s
+			}
+		}
+		if src == nil || due > ns {
+			return
+		}
+		if l.manual != nil && due > l.manual.NowNs() {
+			l.slide(due)
+			l.manual.Set(due)
+		}
+		l.act(src, due)
+	}
+}
+
+func (l *Loop) act(src Source, due int64) {
+	l.one = src.Act(due, l.one[:0])
+	if len(l.one) == 0 {
+		return
+	}
+	at := max(l.lastNs, due)
+	for i := range l.one {
+		l.one[i].TimeNs = at
+	}
+	b := &l.single
+	if l.journal != nil && l.journal.DurableFirst() {
+		b = &Batch{Commands: slices.Clone(l.one)} // kept until it is durable
+	} else {
+		b.Commands = l.one
+	}
+	l.run([]*Batch{b})
+}
+
+// slide publishes what time alone has changed up to ns, second by second: a view shows
+// the figures of the second it is read in.
+func (l *Loop) slide(ns int64) {
+	changed := false
+	for _, s := range l.sinks {
+		if s.NextNs() <= ns {
+			changed = true
+		}
+	}
+	if !changed {
+		return
+	}
+	for _, s := range l.sinks {
+		s.Publish(ns)
+	}
+}
+
+// advance moves the virtual clock; on the loop's goroutine.
+func (l *Loop) advance(ns int64) error {
+	if ns < l.manual.NowNs() {
+		return ErrTimeBack
+	}
+	l.actUntil(ns)
+	l.slide(ns)
+	l.manual.Set(ns)
+	for len(l.wait) > 0 {
+		<-l.journal.Wake()
+		l.settle()
+	}
+	return nil
+}
+
+// untilNext is how long the loop may sleep when nothing comes in.
+func (l *Loop) untilNext() time.Duration {
+	if l.manual != nil {
+		return time.Hour
+	}
+	next := int64(math.MaxInt64)
+	for _, s := range l.sources {
+		next = min(next, s.DueNs())
+	}
+	for _, s := range l.sinks {
+		next = min(next, s.NextNs())
+	}
+	if next == math.MaxInt64 {
+		return time.Hour
+	}
+	return max(0, min(time.Hour, time.Duration(next-l.clk.NowNs())))
+}
+
+func (l *Loop) wake() <-chan struct{} {
+	if l.journal == nil {
+		return nil
+	}
+	return l.journal.Wake()
+}
+
+// drain finishes everything that was accepted before Stop.
+func (l *Loop) drain() {
+	for {
+		select {
+		case b := <-l.queue:
+			l.take(b)
+			continue
+		default:
+		}
+		break
+	}
+	for len(l.wait) > 0 {
+		<-l.journal.Wake()
+		l.settle()
+	}
+}
+
+func (b *Batch) finish(err error) {
+	b.err = err
+	if b.done != nil {
+		select {
+		case b.done <- struct{}{}:
+		default:
+		}
+	}
+}

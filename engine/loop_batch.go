@@ -1,0 +1,34 @@
+package engine
+
+import "errors"
+
+// The refusals of the loop itself; the edge answers 503 UNAVAILABLE for the first three.
+var (
+	// ErrBusy: the queue is full. Nothing was sequenced.
+	ErrBusy = errors.New("engine: the command queue is full")
+	// ErrStopping: the loop is shutting down. Nothing was sequenced.
+	ErrStopping = errors.New("engine: shutting down")
+	// ErrUnavailable: the journal refuses writes (full disk, or stopped after a failed
+	// fsync). Nothing was sequenced.
+	ErrUnavailable = errors.New("engine: the journal takes no commands")
+	// ErrTimeBack: a stamped command is older than what was sequenced before it. Nothing
+	// was sequenced.
+	ErrTimeBack = errors.New("engine: time goes back")
+)
+
+// Batch is what one submitter asks for at once: its commands are applied in order and
+// contiguously. A batch belongs to the loop from Submit until Submit returns.
+type Batch struct {
+	Commands []Command
+	// Stamped: each command carries its own TimeNs (virtual clock only); the clock is
+	// moved there. Otherwise the loop stamps.
+	Stamped bool
+	// Collect is called on the loop's goroutine for each command, after its events are
+	// folded into every sink. The events are valid only during the call. It may read what
+	// the loop's goroutine owns (order history), must be quick and must not block.
+	Collect func(i int, cmd *Command, events []Event)
+
+	err  error
+	done chan struct{}
+	ends []int // event offset after each command, in the loop's buffer
+}
