@@ -86,4 +86,6 @@ type Event struct {
 	Quote                   fixed.U128
 	Client                  *ClientID
 	Instrument              *Instrument
+	Asset                   *Asset    // EventAsset
+	UUID                    *[16]byte // EventAccountOpened
 }
