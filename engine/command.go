@@ -22,14 +22,14 @@ const (
 // cancel lets others in between its parts (performance.md E4).
 const CancelAllPart = 256
 
-// Place flags.
+// Flags of a Command.
 const (
-	FlagPostOnly   uint8 = 1 << iota
-	FlagQuote            // market buy by quote amount: Quote instead of Amount
-	FlagFunded           // the account may not spend more than SpendLimit
-	FlagAllAccount       // CancelAll: every account
-	FlagHasPrice         // Replace: Price is given
-	FlagHasAmount        // Replace: Amount is given
+	FlagPostOnly   uint8 = 1 << iota // Place: refuse rather than take
+	FlagQuote                        // Place: market buy by quote amount: Quote instead of Amount
+	FlagFunded                       // Place: the account may not spend more than SpendLimit (market buy by amount)
+	FlagAllAccount                   // Cancel, Replace: whoever owns the order; CancelAll: every account
+	FlagHasPrice                     // Replace: Price is given
+	FlagHasAmount                    // Replace: Amount is given
 )
 
 // Refusal reasons that only the edge can see (the decimal text is off tick or beyond
@@ -46,6 +46,24 @@ type ClientID struct {
 
 // Command is one request to the core, fully decoded: integers of the pair's ticks and
 // lots. TimeNs is stamped when the command is sequenced; the core never reads a clock.
+//
+// Which members count, besides Kind and TimeNs:
+//
+//	Place       Pair, Account, Side, Type, TIF, STP, Flags, Price, Amount or Quote, Stop,
+//	            Display, SpendLimit, rates, Client, Refuse
+//	Cancel      Pair, Account (or FlagAllAccount), Order
+//	Replace     Pair, Account (or FlagAllAccount), Order, Price, Amount, Refuse
+//	CancelAll   Pair, Account (or FlagAllAccount), Order = highest id it may cancel (0: no
+//	            bound). It cancels the oldest CancelAllPart at most: send it again with the
+//	            same bound until a part makes fewer EventCanceled than that.
+//	AddPair     Instrument (ID and CreatedNs are given by the core); Pair = the number
+//	            wished for, taken when it is free, else the next one (ControlPair: next)
+//	SetPair     Pair, Instrument: State, MinQuote, fees count, the rest never changes
+//	SetAsset    Asset
+//	OpenAccount UUID; one that is known gives the same AccountID again
+//
+// The order of a Cancel or Replace decides the pair's stream when the two disagree: an id
+// of another pair is an unknown order. An unknown Pair is refused on the control stream.
 type Command struct {
 	TimeNs  int64
 	Kind    CommandKind
@@ -54,7 +72,7 @@ type Command struct {
 	TIF     TimeInForce
 	STP     SelfTrade
 	Flags   uint8
-	Refuse  Reason // not NotRejected: refuse with this reason
+	Refuse  Reason // Place, Replace: not NotRejected: refuse with this reason
 	Pair    PairID
 	Account AccountID
 

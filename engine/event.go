@@ -6,38 +6,56 @@ import "tickhive/internal/fixed"
 type EventKind uint8
 
 // The events of Decisions section 4.7. The comment names the members that are set, besides
-// Seq, TimeNs, Pair and Kind, which always are.
+// Seq, TimeNs, Pair and Kind, which always are. Every other member is zero.
+//
+// An order's life can be told from its own events alone: it begins with EventAccepted and
+// ends with the EventTrade in which its open amount (OpenAmount of the taker, MakerOpen of
+// the maker) is 0, or with an EventCanceled. A market buy by quote amount always ends with
+// an EventCanceled, also when everything was spent. An order that trades nothing and is
+// not canceled rests, or waits as a stop. Its lots add up: the amount accepted (or of the
+// last EventReplaced) = traded + reduced + canceled + open.
 const (
-	// Accepted: Order, Account, Side, Type, TIF, STP, Flags, Price, Amount, Stop, Display,
-	// Quote, rates, Client. The order exists; what it does follows in the same command.
+	// Accepted: Order, Account, Side, Type, TIF, STP, Flags, Price, Amount, MakerOpen = stop
+	// price, Display, Quote, TakerFee, MakerFee, TakerDiscount, Client, Status = Created.
+	// The order exists; what it does follows in the same command. OpenAmount = Amount.
 	EventAccepted EventKind = iota + 1
-	// Refused: Reason, Account, Order (cancel, replace), Client. No id was taken.
-	// A repeated client order id: Reason NotRejected, Order = the first order.
+	// Refused: Reason, Account, Side, Order (cancel, replace), Client. No id was taken.
+	// A repeated client order id with equal content: Reason NotRejected, Order = the first
+	// order. Status = Rejected unless it is such a repeat.
 	EventRejected
 	// Trade: Side = the taker's, Order = taker, Maker, Trade, Price, Amount, OpenAmount = the
-	// taker's open amount after it, MakerOpen, Account = taker's, MakerAccount, rates of both.
-	// For a market buy by quote OpenAmount is 0 and the rest is in Quote (left to spend).
+	// taker's open amount after it, MakerOpen = the maker's (hidden part included),
+	// Account = taker's, MakerAccount, STP = none, rates and discounts of both, Status = the
+	// taker's after it. For a market buy by quote (FlagQuote in Flags) OpenAmount is 0,
+	// Status PartiallyCompleted and the rest is in Quote (left to spend).
 	EventTrade
 	// LevelChanged: Side, Price, Amount = the shown amount of the level now, 0 = gone.
 	EventLevel
-	// Canceled: Order, Account, Side, Price, Amount = the open amount that was taken out,
-	// Status (Canceled or PartiallyExecutedAndCanceled), Cause.
+	// Canceled: Order, Account, Side, Price (0 for market), Amount = the open amount that
+	// was taken out, Status, Cause; for a market buy by quote Amount is 0 and Quote = what
+	// was not spent. Status is Canceled or PartiallyExecutedAndCanceled; a market buy by
+	// quote that spent all but less than a lot costs is Completed.
 	EventCanceled
-	// Replaced: Order, Account, Side, Price, Amount = new total, OpenAmount.
+	// Replaced: Order, Account, Side, Price, Amount = new total (what is filled counted in),
+	// OpenAmount = what is open before it trades on.
 	EventReplaced
-	// Triggered: Order, Account, Side, Stop: a waiting stop enters the book.
+	// Triggered: Order, Account, Side, Type, MakerOpen = stop price, Price, OpenAmount: a
+	// waiting stop enters the book.
 	EventTriggered
-	// Refilled: Order, Side, Price, Amount = the new slice: an iceberg went to the back.
+	// Refilled: Order, Account, Side, Price, Amount = the new slice, OpenAmount: an iceberg
+	// went to the back.
 	EventRefilled
-	// Reduced: Order, Account, Amount = lots taken off without a trade (self-trade mode
-	// decrement), OpenAmount = what is left.
+	// Reduced: Order, Account, Side, Price, Amount = lots taken off without a trade
+	// (self-trade mode decrement), OpenAmount = what is left (0: an EventCanceled follows).
 	EventReduced
 	// PairChanged: Instrument. The first event of a pair adds it.
 	EventPair
-	// Nothing: a command that changed nothing and was not refused (CancelAll without orders).
+	// Nothing: a command that changed nothing and was not refused (CancelAll without
+	// orders). Account.
 	EventNothing
-	// Asset: control stream; Asset. AccountOpened: control stream; Account, UUID.
+	// Asset: control stream; Asset.
 	EventAsset
+	// AccountOpened: control stream; Account, UUID. A UUID that was known makes it again.
 	EventAccountOpened
 )
 

@@ -27,6 +27,10 @@ const (
 	OrderClosed
 	DuplicateClientOrderID
 	TooManyOrders
+	// PairExists and InvalidPair refuse an AddPair on the control stream; they never reach
+	// an order.
+	PairExists
+	InvalidPair
 )
 
 var reasonNames = [...]string{
@@ -35,6 +39,7 @@ var reasonNames = [...]string{
 	"insufficient_funds", "unknown_pair", "unknown_order", "would_cross", "no_liquidity",
 	"fok_unfilled", "pair_post_only", "pair_cancel_only", "pair_halted", "order_closed",
 	"duplicate_client_order_id", "too_many_orders",
+	"pair_exists", "invalid_pair",
 }
 
 // String is the wire word.
