@@ -1,0 +1,116 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// maxAnswer bounds what is read of one answer; a full book of 100,000 levels is 5 MB.
+const maxAnswer = 256 << 20
+
+// Client is one exchange as one caller sees it. Base is required; the keys are needed for
+// signed routes only.
+type Client struct {
+	Base       string // http://127.0.0.1:8080
+	PublicKey  string
+	PrivateKey string
+	HTTP       *http.Client     // nil: http.DefaultClient
+	Now        func() time.Time // nil: the machine's clock; a virtual exchange has its own (/api/time)
+}
+
+// APIError is an answer that is not 2xx.
+type APIError struct {
+	Status    int    `json:"-"`
+	Code      string `json:"code"`
+	Message   string `json:"message"`
+	Field     string `json:"field"`
+	RequestID string `json:"requestId"`
+}
+
+func (e *APIError) Error() string {
+	return fmt.Sprintf("%d %s: %s (request %s)", e.Status, e.Code, e.Message, e.RequestID)
+}
+
+// IsCode reports whether err is an APIError with the given code.
+func IsCode(err error, code string) bool {
+	var api *APIError
+	return errors.As(err, &api) && api.Code == code
+}
+
+// Do sends one request and decodes a 2xx answer into out (nil: thrown away). body, when
+// not nil, is sent as JSON. With keys set the request is signed.
+func (c *Client) Do(ctx context.Context, method, target string, body, out any) (http.Header, error) {
+	var raw []byte
+	if body != nil {
+		var err error
+		if raw, err = json.Marshal(body); err != nil {
+			return nil, fmt.Errorf("client: encode %s %s: %w", method, target, err)
+		}
+	}
+	req, err := http.NewRequestWithContext(ctx, method, strings.TrimRight(c.Base, "/")+target, bytes.NewReader(raw))
+	if err != nil {
+		return nil, fmt.Errorf("client: %w", err)
+	}
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	c.authorize(req, method, target, raw)
+	return c.send(req, out)
+}
+
+func (c *Client) authorize(req *http.Request, method, target string, body []byte) {
+	if c.PublicKey == "" {
+		return
+	}
+	cr := credentials(c.PublicKey, c.PrivateKey, c.now(), method, target, body)
+	req.Header["API-PublicKey"] = []string{cr.PublicKey}
+	req.Header["API-Timestamp"] = []string{cr.Timestamp}
+	req.Header["API-Nonce"] = []string{cr.Nonce}
+	req.Header["API-Signature"] = []string{cr.Signature}
+}
+
+func (c *Client) send(req *http.Request, out any) (http.Header, error) {
+	hc := c.HTTP
+	if hc == nil {
+		hc = http.DefaultClient
+	}
+	resp, err := hc.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("client: %w", err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	raw, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	if err != nil {
+		return nil, fmt.Errorf("client: read answer: %w", err)
+	}
+	if resp.StatusCode/100 != 2 {
+		api := &APIError{Status: resp.StatusCode}
+		if err := json.Unmarshal(raw, api); err != nil {
+			api.Message = string(raw)
+		}
+		return resp.Header, api
+	}
+	if out == nil {
+		return resp.Header, nil
+	}
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	if err := dec.Decode(out); err != nil {
+		return resp.Header, fmt.Errorf("client: decode answer of %s: %w", req.URL.Path, err)
+	}
+	return resp.Header, nil
+}
+
+func (c *Client) now() time.Time {
+	if c.Now != nil {
+		return c.Now()
+	}
+	return time.Now()
+}

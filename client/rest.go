@@ -1,0 +1,140 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strconv"
+)
+
+// Decimal is a number exactly as the server wrote it.
+type Decimal = json.Number
+
+// Ticker is the answer of GET /api/tickers.
+type Ticker struct {
+	Timestamp  int64   `json:"timestamp"`
+	Pair       string  `json:"currencyPairCode"`
+	Price      Decimal `json:"price"`
+	Price24Ago Decimal `json:"price24hAgo"`
+	Change24h  Decimal `json:"priceChangePercentage24h"`
+	Volume24h  Decimal `json:"volume24h"`
+	Bid        Decimal `json:"bidPrice"`
+	Ask        Decimal `json:"askPrice"`
+}
+
+// OrderBook is the answer of the aggregator's order book: [price, quantity], best first.
+type OrderBook struct {
+	Pair      string       `json:"ticker_id"`
+	Timestamp int64        `json:"timestamp"`
+	Bids      [][2]Decimal `json:"bids"`
+	Asks      [][2]Decimal `json:"asks"`
+	Seq       uint64       `json:"-"` // X-Seq
+}
+
+// OrderRequest is what POST /api/orders takes; empty members are left out.
+type OrderRequest struct {
+	Side                string  `json:"side"`
+	IsMarket            bool    `json:"isMarket,omitempty"`
+	Pair                string  `json:"currencyPairCode"`
+	Amount              Decimal `json:"amount,omitempty"`
+	Price               Decimal `json:"price,omitempty"`
+	QuoteAmount         Decimal `json:"quoteAmount,omitempty"`
+	StopPrice           Decimal `json:"stopPrice,omitempty"`
+	DisplayAmount       Decimal `json:"displayAmount,omitempty"`
+	TimeInForce         string  `json:"timeInForce,omitempty"`
+	PostOnly            bool    `json:"postOnly,omitempty"`
+	ClientOrderID       string  `json:"clientOrderId,omitempty"`
+	SelfTradePrevention string  `json:"selfTradePrevention,omitempty"`
+}
+
+// Order is the caller's view of an order.
+type Order struct {
+	ID            string   `json:"id"`
+	ClientOrderID *string  `json:"clientOrderId"`
+	IsMarket      bool     `json:"isMarket"`
+	Pair          string   `json:"currencyPairCode"`
+	IsBid         bool     `json:"isBid"`
+	Price         *Decimal `json:"price"`
+	InitialAmount *Decimal `json:"initialAmount"`
+	Amount        *Decimal `json:"amount"`
+	QuoteAmount   *Decimal `json:"quoteAmount"`
+	Date          string   `json:"date"`
+	UserID        string   `json:"userId"`
+	IsCanceled    bool     `json:"isCanceled"`
+	Status        string   `json:"status"`
+}
+
+// Balance is one currency of the caller's wallet.
+type Balance struct {
+	Currency string  `json:"currencyCode"`
+	Free     Decimal `json:"free"`
+	Held     Decimal `json:"held"`
+	Total    Decimal `json:"total"`
+}
+
+// Time is the exchange's clock in Unix ms.
+func (c *Client) Time(ctx context.Context) (int64, error) {
+	var out struct {
+		ServerTime int64 `json:"serverTime"`
+	}
+	_, err := c.Do(ctx, http.MethodGet, "/api/time", nil, &out)
+	return out.ServerTime, err
+}
+
+// Ticker reads one pair's ticker.
+func (c *Client) Ticker(ctx context.Context, pair string) (Ticker, error) {
+	var out Ticker
+	_, err := c.Do(ctx, http.MethodGet, "/api/tickers?currencyPairCode="+url.QueryEscape(pair), nil, &out)
+	return out, err
+}
+
+// OrderBook reads depth/2 levels a side, 0: the full book.
+func (c *Client) OrderBook(ctx context.Context, pair string, depth int) (OrderBook, error) {
+	var out OrderBook
+	h, err := c.Do(ctx, http.MethodGet, "/api/marketdata/getaggregator/orderbook?ticker_id="+
+		url.QueryEscape(pair)+"&depth="+strconv.Itoa(depth), nil, &out)
+	if err == nil {
+		out.Seq, err = strconv.ParseUint(h.Get("X-Seq"), 10, 64)
+	}
+	return out, err
+}
+
+// PlaceOrder places an order and returns its id.
+func (c *Client) PlaceOrder(ctx context.Context, o OrderRequest) (string, error) {
+	var id string
+	_, err := c.Do(ctx, http.MethodPost, "/api/orders", o, &id)
+	return id, err
+}
+
+// CancelOrder cancels an order and returns its last state.
+func (c *Client) CancelOrder(ctx context.Context, id string) (Order, error) {
+	var out Order
+	_, err := c.Do(ctx, http.MethodDelete, "/api/orders/"+url.PathEscape(id), nil, &out)
+	return out, err
+}
+
+// CancelAll cancels the caller's open orders on a pair and returns how many.
+func (c *Client) CancelAll(ctx context.Context, pair string) (int, error) {
+	var out struct {
+		Canceled int `json:"canceled"`
+	}
+	_, err := c.Do(ctx, http.MethodDelete, "/api/orders?currencyPairCode="+url.QueryEscape(pair), nil, &out)
+	return out.Canceled, err
+}
+
+// OpenOrders lists the caller's open orders on a pair, newest first (at most 100).
+func (c *Client) OpenOrders(ctx context.Context, pair string) ([]Order, error) {
+	var out []Order
+	_, err := c.Do(ctx, http.MethodGet, "/api/user/orders?status=active&currencyPairCode="+url.QueryEscape(pair), nil, &out)
+	return out, err
+}
+
+// Balances lists the caller's balances that are not zero.
+func (c *Client) Balances(ctx context.Context) ([]Balance, error) {
+	var out struct {
+		Balances []Balance `json:"balances"`
+	}
+	_, err := c.Do(ctx, http.MethodGet, "/api/wallets/balances", nil, &out)
+	return out.Balances, err
+}

@@ -1,0 +1,141 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/fasthttp/websocket"
+)
+
+// maxMessage bounds one inbound message; a snapshot of a full book fits.
+const maxMessage = 64 << 20
+
+// Message is any message of the server; only the members of its type are set.
+type Message struct {
+	Type     string          `json:"type"`
+	ID       json.RawMessage `json:"id"`
+	Channel  string          `json:"channel"`
+	Pair     string          `json:"currencyPairCode"`
+	Epoch    string          `json:"epoch"`
+	Seq      uint64          `json:"seq"`
+	PrevSeq  uint64          `json:"prevSeq"`
+	Time     int64           `json:"time"`
+	Reason   string          `json:"reason"`
+	Bids     [][2]Decimal    `json:"bids"`
+	Asks     [][2]Decimal    `json:"asks"`
+	Checksum uint32          `json:"checksum"`
+	Trades   []StreamTrade   `json:"trades"`
+	TradeID  uint64          `json:"tradeId"`
+	Code     string          `json:"code"`
+	Text     string          `json:"message"`
+	Raw      []byte          `json:"-"`
+}
+
+// StreamTrade is one trade of the trades channel.
+type StreamTrade struct {
+	TradeID uint64  `json:"tradeId"`
+	ID      string  `json:"id"`
+	Date    string  `json:"dealDateUtc"`
+	Pair    string  `json:"currencyPairCode"`
+	Volume  Decimal `json:"volume"`
+	Price   Decimal `json:"price"`
+	IsBuy   bool    `json:"isBuy"`
+}
+
+// Request is one operation of a client.
+type Request struct {
+	Op          string   `json:"op"`
+	ID          any      `json:"id,omitempty"`
+	Channel     string   `json:"channel,omitempty"`
+	Pairs       []string `json:"pairs,omitempty"`
+	Depth       *int     `json:"depth,omitempty"`
+	Interval    *int     `json:"interval,omitempty"`
+	FromSeq     *uint64  `json:"fromSeq,omitempty"`
+	Epoch       string   `json:"epoch,omitempty"`
+	FromTradeID *uint64  `json:"fromTradeId,omitempty"`
+	Decimals    string   `json:"decimals,omitempty"`
+
+	PublicKey string `json:"publicKey,omitempty"`
+	Timestamp string `json:"timestamp,omitempty"`
+	Nonce     string `json:"nonce,omitempty"`
+	Signature string `json:"signature,omitempty"`
+}
+
+// Stream is one WebSocket. One goroutine reads; Send may be called by any.
+type Stream struct {
+	conn *websocket.Conn
+	mu   sync.Mutex // guards writes
+}
+
+// Dial opens a stream. url is ws://host/ws, optionally with ?streams=book:BTC_USDT,...
+func Dial(ctx context.Context, url string) (*Stream, error) {
+	conn, resp, err := websocket.DefaultDialer.DialContext(ctx, url, http.Header{})
+	if err != nil {
+		if resp != nil {
+			return nil, fmt.Errorf("client: dial %s: %s: %w", url, resp.Status, err)
+		}
+		return nil, fmt.Errorf("client: dial %s: %w", url, err)
+	}
+	conn.SetReadLimit(maxMessage)
+	return &Stream{conn: conn}, nil
+}
+
+// StreamURL is the WebSocket address of the exchange's base address.
+func StreamURL(base string) string {
+	return strings.TrimRight(strings.Replace(base, "http", "ws", 1), "/") + "/ws"
+}
+
+// Send sends one operation.
+func (s *Stream) Send(r Request) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.conn.WriteJSON(r); err != nil {
+		return fmt.Errorf("client: send %s: %w", r.Op, err)
+	}
+	return nil
+}
+
+// Authenticate signs the stream with a key pair.
+func (s *Stream) Authenticate(publicKey, privateKey string, now time.Time) error {
+	cr := credentials(publicKey, privateKey, now, http.MethodGet, "/ws", nil)
+	return s.Send(Request{
+		Op: "auth", PublicKey: cr.PublicKey, Timestamp: cr.Timestamp, Nonce: cr.Nonce, Signature: cr.Signature,
+	})
+}
+
+// Next reads one message; it answers pings on the way.
+func (s *Stream) Next() (*Message, error) {
+	_, raw, err := s.conn.ReadMessage()
+	if err != nil {
+		return nil, fmt.Errorf("client: read: %w", err)
+	}
+	m := &Message{Raw: raw}
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	if err := dec.Decode(m); err != nil {
+		return nil, fmt.Errorf("client: message %.100q: %w", raw, err)
+	}
+	return m, nil
+}
+
+// CloseCode is the close code in err, 0 when there is none.
+func CloseCode(err error) int {
+	var ce *websocket.CloseError
+	if errors.As(err, &ce) {
+		return ce.Code
+	}
+	return 0
+}
+
+// SetReadDeadline bounds the next reads.
+func (s *Stream) SetReadDeadline(t time.Time) error { return s.conn.SetReadDeadline(t) }
+
+// Close ends the stream without a handshake.
+func (s *Stream) Close() error { return s.conn.Close() }
