@@ -1,0 +1,140 @@
+package server
+
+import (
+	"fmt"
+
+	"tickhive/engine"
+)
+
+// maxOrderID keeps order ids exact in a JSON number.
+const maxOrderID = 1<<53 - 1
+
+// decodeBatch reads the body of POST /orders/batch into dst, whose memory it reuses.
+func (r *bodyReader) decodeBatch(dst []batchCommand) ([]batchCommand, *bodyError) {
+	dst = dst[:0]
+	given := false
+	if r.object() {
+		for key, ok := r.member(); ok; key, ok = r.member() {
+			if string(key) != "commands" {
+				r.unknown()
+				continue
+			}
+			if r.null() {
+				continue
+			}
+			given = true
+			dst = r.readCommands(dst)
+		}
+	}
+	r.require("commands", given)
+	if err := r.finish(); err != nil {
+		return dst, err
+	}
+	if len(dst) == 0 {
+		return dst, &bodyError{"commands", fmt.Sprintf("The member commands must have 1 to %d elements.", MaxBatch)}
+	}
+	return dst, nil
+}
+
+func (r *bodyReader) readCommands(dst []batchCommand) []batchCommand {
+	if !r.array() {
+		return dst
+	}
+	for r.element() {
+		if len(dst) == MaxBatch {
+			r.err = &bodyError{"commands", fmt.Sprintf("The member commands must have 1 to %d elements.", MaxBatch)}
+			return dst
+		}
+		if len(dst) < cap(dst) {
+			dst = dst[:len(dst)+1]
+		} else {
+			dst = append(dst, batchCommand{})
+		}
+		r.readCommand(&dst[len(dst)-1])
+	}
+	return dst
+}
+
+func (r *bodyReader) readCommand(c *batchCommand) {
+	*c = batchCommand{}
+	wrong := len(r.wrong)
+	if !r.object() {
+		return
+	}
+	for key, ok := r.member(); ok; key, ok = r.member() {
+		switch string(key) {
+		case "place":
+			if r.pick(c, batchPlace) {
+				r.readOrder(&c.place)
+			}
+		case "cancel":
+			if r.pick(c, batchCancel) {
+				r.readCancel(c)
+			}
+		case "replace":
+			if r.pick(c, batchReplace) {
+				r.readReplace(c)
+			}
+		case "at":
+			c.at, c.hasAt = r.integer(0, 1<<63-1)
+		default:
+			r.unknown()
+		}
+	}
+	if r.err == nil && c.kind == batchNone && len(r.wrong) == wrong {
+		r.bad("must have one of place, cancel and replace.")
+	}
+}
+
+// pick notes which command it is; null counts as missing and a second one is refused.
+func (r *bodyReader) pick(c *batchCommand, kind batchKind) bool {
+	if r.null() || r.err != nil {
+		return false
+	}
+	if c.kind != batchNone {
+		r.fail("stands beside another: a command has one of place, cancel and replace.")
+		return false
+	}
+	c.kind = kind
+	return true
+}
+
+func (r *bodyReader) readCancel(c *batchCommand) {
+	given := false
+	if !r.object() {
+		return
+	}
+	for key, ok := r.member(); ok; key, ok = r.member() {
+		if string(key) != "orderId" {
+			r.unknown()
+			continue
+		}
+		c.order, given = r.orderID()
+	}
+	r.require("orderId", given)
+}
+
+func (r *bodyReader) readReplace(c *batchCommand) {
+	given := false
+	if !r.object() {
+		return
+	}
+	for key, ok := r.member(); ok; key, ok = r.member() {
+		switch string(key) {
+		case "orderId":
+			c.order, given = r.orderID()
+		case "price":
+			c.replace.price = r.decimal()
+		case "amount":
+			c.replace.amount = r.decimal()
+		default:
+			r.unknown()
+		}
+	}
+	r.require("orderId", given)
+}
+
+func (r *bodyReader) orderID() (engine.OrderID, bool) {
+	v, given := r.integer(0, maxOrderID)
+	return engine.OrderID(v), given
+}
