@@ -1,0 +1,152 @@
+package wire
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+)
+
+// ErrShort is data that ends inside a field.
+var ErrShort = errors.New("wire: data ends inside a field")
+
+// Coder writes to or reads from a byte slice, field by field.
+type Coder struct {
+	buf     []byte
+	reading bool
+	err     error
+}
+
+// Writer makes a Coder that appends to dst.
+func Writer(dst []byte) *Coder { return &Coder{buf: dst} }
+
+// Reader makes a Coder that reads b. What it returns shares no memory with b.
+func Reader(b []byte) *Coder { return &Coder{buf: b, reading: true} }
+
+// Reading tells the direction.
+func (c *Coder) Reading() bool { return c.reading }
+
+// Bytes is what was written so far.
+func (c *Coder) Bytes() []byte { return c.buf }
+
+// Err is the first error of a read.
+func (c *Coder) Err() error { return c.err }
+
+// Fail notes an error of the caller's own (a value out of range), unless one is noted.
+func (c *Coder) Fail(format string, args ...any) {
+	if c.err == nil {
+		c.err = fmt.Errorf("wire: "+format, args...)
+	}
+}
+
+// End is Err, or an error when bytes are left over.
+func (c *Coder) End() error {
+	if c.err == nil && c.reading && len(c.buf) > 0 {
+		c.Fail("%d bytes left over", len(c.buf))
+	}
+	return c.err
+}
+
+// U64 is an unsigned varint.
+func (c *Coder) U64(p *uint64) {
+	if !c.reading {
+		c.buf = binary.AppendUvarint(c.buf, *p)
+		return
+	}
+	v, n := binary.Uvarint(c.buf)
+	if c.err != nil || n <= 0 {
+		*p = 0
+		c.short()
+		return
+	}
+	*p, c.buf = v, c.buf[n:]
+}
+
+// I64 is a signed varint.
+func (c *Coder) I64(p *int64) {
+	u := uint64(*p)<<1 ^ uint64(*p>>63)
+	c.U64(&u)
+	*p = int64(u>>1) ^ -int64(u&1)
+}
+
+// U32 is an unsigned varint of at most 32 bits.
+func (c *Coder) U32(p *uint32) {
+	u := uint64(*p)
+	c.U64(&u)
+	if u > 1<<32-1 {
+		c.Fail("%d is beyond 32 bits", u)
+		u = 0
+	}
+	*p = uint32(u)
+}
+
+// U8 is one byte; a read above limit is an error.
+func (c *Coder) U8(p *uint8, limit uint8) {
+	b := [1]byte{*p}
+	c.Fixed(b[:])
+	if b[0] > limit {
+		c.Fail("%d is above %d", b[0], limit)
+		b[0] = 0
+	}
+	*p = b[0]
+}
+
+// Bool is one byte, 0 or 1.
+func (c *Coder) Bool(p *bool) {
+	var b uint8
+	if *p {
+		b = 1
+	}
+	c.U8(&b, 1)
+	*p = b == 1
+}
+
+// Fixed is len(p) bytes as they are.
+func (c *Coder) Fixed(p []byte) {
+	if !c.reading {
+		c.buf = append(c.buf, p...)
+		return
+	}
+	if c.err != nil || len(c.buf) < len(p) {
+		clear(p)
+		c.short()
+		return
+	}
+	copy(p, c.buf)
+	c.buf = c.buf[len(p):]
+}
+
+// Text is a length and that many bytes, at most limit.
+func (c *Coder) Text(p *string, limit int) {
+	n := uint64(len(*p))
+	c.U64(&n)
+	if !c.reading {
+		c.buf = append(c.buf, *p...)
+		return
+	}
+	*p = ""
+	if n > uint64(limit) {
+		c.Fail("text of %d bytes, at most %d", n, limit)
+	}
+	if c.err != nil || n > uint64(len(c.buf)) {
+		c.short()
+		return
+	}
+	*p, c.buf = string(c.buf[:n]), c.buf[n:]
+}
+
+// Len is the length of a list whose items take at least one byte each.
+func (c *Coder) Len(n int) int {
+	u := uint64(n)
+	c.U64(&u)
+	if c.reading && u > uint64(len(c.buf)) {
+		c.short()
+		return 0
+	}
+	return int(u)
+}
+
+func (c *Coder) short() {
+	if c.err == nil {
+		c.err = ErrShort
+	}
+}
