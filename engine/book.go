@@ -1,0 +1,209 @@
+package engine
+
+import (
+	"math"
+
+	"github.com/tidwall/btree"
+
+	"tickhive/internal/fixed"
+)
+
+// book is one pair: its ladders, waiting stops, index, owners and client ids. Order and
+// level pointers stay valid while the slot is held; slots are what is stored.
+type book struct {
+	inst *Instrument
+	id   PairID
+	opts *Options
+
+	out   []Event // the caller's slice during Apply
+	nowNs int64
+
+	seq   Seq
+	lastN uint64 // n of the newest order
+	trade TradeID
+	last  int64 // price of the last trade, 0: never traded
+	open  int   // open orders, waiting stops included
+
+	sides  [2]ladder
+	levels slab[level]
+	orders slab[order]
+	cold   slab[coldOrder] // same slots as orders
+	ids    index
+	owners owners
+
+	clients clients
+
+	stops   [2]*btree.Map[int64, int32] // stop price to stop level, by side of the order
+	parked  slab[stopOrder]
+	waiting [2]int64 // lots of the waiting stop_limit orders of a side
+	queue   []int32  // triggered in this command, in order
+
+	// Every order of the built-in account below this n is closed: where the next mass
+	// cancel of it starts to look. Follows from the history, is no state of its own.
+	builtinFrom uint64
+}
+
+func newBook(inst *Instrument, opts *Options) *book {
+	b := &book{
+		inst: inst, id: inst.ID, opts: opts,
+		sides:  [2]ladder{newLadder(Buy), newLadder(Sell)},
+		owners: newOwners(),
+		stops:  [2]*btree.Map[int64, int32]{btree.NewMap[int64, int32](treeDegree), btree.NewMap[int64, int32](treeDegree)},
+	}
+	b.clients.perPair = opts.ClientIDs
+	b.clients.perOwner = int32(opts.AccountClientIDs)
+	return b
+}
+
+// emit appends the next event of the pair, its common members set and the rest zero. The
+// pointer is valid until the next emit.
+func (b *book) emit(kind EventKind) *Event {
+	n := len(b.out)
+	if n < cap(b.out) {
+		b.out = b.out[:n+1]
+		b.out[n] = Event{}
+	} else {
+		b.out = append(b.out, Event{})
+	}
+	e := &b.out[n]
+	b.seq++
+	e.Seq = b.seq
+	e.TimeNs = b.nowNs
+	e.Pair = b.id
+	e.Kind = kind
+	return e
+}
+
+func (b *book) emitLevel(lv *level) {
+	e := b.emit(EventLevel)
+	e.Side = lv.side
+	e.Price = lv.price
+	e.Amount = lv.shown
+}
+
+// roomFor reports whether lots more may rest on a side: the sums of a book stay in int64.
+func (b *book) roomFor(side Side, lots int64) bool {
+	return lots <= math.MaxInt64-b.sides[side].open-b.waiting[side]
+}
+
+// append puts a detached order with shown and hidden lots at the back of the queue at
+// price.
+func (b *book) append(s int32, o *order, price, hidden int64) {
+	l := &b.sides[o.side]
+	ls := l.find(&b.levels, price)
+	if ls == 0 {
+		ls = l.add(&b.levels, price)
+	}
+	lv := b.levels.at(ls)
+	b.enqueue(s, o, ls, lv)
+	lv.shown += o.shown
+	lv.hidden += hidden
+	l.open += o.shown + hidden
+}
+
+func (b *book) enqueue(s int32, o *order, ls int32, lv *level) {
+	o.level = ls
+	o.prev, o.next = lv.tail, 0
+	if lv.tail != 0 {
+		b.orders.at(lv.tail).next = s
+	} else {
+		lv.head = s
+	}
+	lv.tail = s
+	lv.count++
+}
+
+func (b *book) dequeue(o *order, lv *level) {
+	if o.prev != 0 {
+		b.orders.at(o.prev).next = o.next
+	} else {
+		lv.head = o.next
+	}
+	if o.next != 0 {
+		b.orders.at(o.next).prev = o.prev
+	} else {
+		lv.tail = o.prev
+	}
+	o.level = 0
+	lv.count--
+}
+
+// detach takes an order out of its level and says what the level shows now, unless the
+// order comes back to it at once (quiet). An empty level goes.
+func (b *book) detach(s int32, o *order, quiet bool) {
+	ls := o.level
+	lv := b.levels.at(ls)
+	hidden := b.hidden(s, o)
+	lv.shown -= o.shown
+	lv.hidden -= hidden
+	l := &b.sides[o.side]
+	l.open -= o.shown + hidden
+	b.dequeue(o, lv)
+	if !quiet {
+		b.emitLevel(lv)
+	}
+	if lv.count == 0 {
+		l.remove(&b.levels, ls)
+	}
+}
+
+// hidden is the reserve of an order, 0 for anything but icebergs.
+func (b *book) hidden(s int32, o *order) int64 {
+	if o.marks&markIceberg == 0 {
+		return 0
+	}
+	return b.cold.at(s).hidden
+}
+
+func (b *book) clientOf(s int32, o *order) int32 {
+	if o.marks&markClient == 0 {
+		return 0
+	}
+	return b.cold.at(s).client
+}
+
+// forget ends a detached order: its id, its owner's list, its client id, its slot.
+func (b *book) forget(s int32, o *order) {
+	b.ids.del(o.n)
+	b.unlink(o)
+	if o.marks&markClient != 0 {
+		b.closeClient(b.cold.at(s).client)
+	}
+	b.owners.drop(o.owner)
+	b.open--
+	b.orders.release(s)
+}
+
+// newOrder gives out a slot for an open order and enters it in index and owner's list.
+func (b *book) newOrder(o order) int32 {
+	s := b.orders.take()
+	for b.cold.used < b.orders.used {
+		b.cold.grow()
+	}
+	p := b.orders.at(s)
+	*p = o
+	b.ids.put(o.n, s)
+	b.link(s, p)
+	b.open++
+	return s
+}
+
+// crosses reports whether an order at price would take from the other side.
+func (b *book) crosses(side Side, price int64) bool {
+	opp := &b.sides[side.Opposite()]
+	if opp.best == 0 {
+		return false
+	}
+	best := b.levels.at(opp.best).price
+	return best == price || (side == Buy) == (price > best)
+}
+
+func finalStatus(filled int64) Status {
+	if filled > 0 {
+		return PartiallyExecutedAndCanceled
+	}
+	return Canceled
+}
+
+// total is price x amount in product units.
+func total(price, amount int64) fixed.U128 { return fixed.Mul64(uint64(price), uint64(amount)) }

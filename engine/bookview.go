@@ -1,0 +1,139 @@
+package engine
+
+import "tickhive/internal/fixed"
+
+// OrderState is an open order as the core has it. Amounts in lots, prices in ticks.
+type OrderState struct {
+	ID      OrderID
+	Account AccountID
+	Side    Side
+	Type    OrderType // Limit once it rests, whatever it was placed as
+	Waiting bool      // a stop that is not triggered
+	Price   int64     // 0 for a stop_market
+	Stop    int64     // waiting stops only
+	Total   int64     // filled + open
+	Open    int64     // shown + hidden
+	Hidden  int64
+	Display int64 // 0: no iceberg
+	Quote   fixed.U128
+	Client  bool // has a client order id
+}
+
+// BookOrder is one resting order of a full book, in queue order.
+type BookOrder struct {
+	ID      OrderID
+	Account AccountID
+	Price   int64
+	Shown   int64
+	Hidden  int64
+}
+
+// DepthLevel is one price of a book side.
+type DepthLevel struct {
+	Price  int64
+	Shown  int64 // what the public book shows
+	Hidden int64
+	Orders int
+}
+
+// StopState is one waiting stop.
+type StopState struct {
+	ID    OrderID
+	Side  Side
+	Price int64 // stop price
+}
+
+// Order is the open order with that id; false: closed, or never issued.
+func (c *Core) Order(id OrderID) (OrderState, bool) {
+	b := c.book(id.Pair())
+	if b == nil {
+		return OrderState{}, false
+	}
+	s := b.ids.get(id.N())
+	if s == 0 {
+		return OrderState{}, false
+	}
+	o := b.orders.at(s)
+	v := OrderState{
+		ID: id, Account: b.owners.slots.at(o.owner).id, Side: o.side,
+		Total: o.total, Hidden: b.hidden(s, o), Client: o.marks&markClient != 0,
+	}
+	v.Open = o.shown + v.Hidden
+	if o.marks&markStop != 0 {
+		st := b.parked.at(b.cold.at(s).stop)
+		v.Waiting, v.Type, v.Price, v.Stop, v.Display = true, st.typ, st.price, st.stop, st.display
+		if st.flags&FlagQuote != 0 {
+			v.Quote = st.quote
+		}
+		return v, true
+	}
+	v.Price = b.levels.at(o.level).price
+	if o.marks&markIceberg != 0 {
+		v.Display = b.cold.at(s).display
+	}
+	return v, true
+}
+
+// AppendBook appends the orders of one side, best level first and in queue order; depth
+// bounds the levels, 0: all.
+func (c *Core) AppendBook(dst []BookOrder, p PairID, side Side, depth int) []BookOrder {
+	b := c.book(p)
+	if b == nil {
+		return dst
+	}
+	b.walk(side, depth, func(lv *level) {
+		for s := lv.head; s != 0; {
+			o := b.orders.at(s)
+			dst = append(dst, BookOrder{
+				MakeOrderID(p, o.n), b.owners.slots.at(o.owner).id, lv.price, o.shown, b.hidden(s, o),
+			})
+			s = o.next
+		}
+	})
+	return dst
+}
+
+// AppendDepth appends the levels of one side, best first; depth 0: all.
+func (c *Core) AppendDepth(dst []DepthLevel, p PairID, side Side, depth int) []DepthLevel {
+	b := c.book(p)
+	if b == nil {
+		return dst
+	}
+	b.walk(side, depth, func(lv *level) {
+		dst = append(dst, DepthLevel{lv.price, lv.shown, lv.hidden, int(lv.count)})
+	})
+	return dst
+}
+
+// AppendStops appends the waiting stops of a pair: buys before sells, by stop price from
+// the lowest, then by acceptance.
+func (c *Core) AppendStops(dst []StopState, p PairID) []StopState {
+	b := c.book(p)
+	if b == nil {
+		return dst
+	}
+	for side, tree := range b.stops {
+		tree.Scan(func(price int64, ls int32) bool {
+			for s := b.levels.at(ls).head; s != 0; {
+				o := b.orders.at(s)
+				dst = append(dst, StopState{MakeOrderID(p, o.n), Side(side), price})
+				s = o.next
+			}
+			return true
+		})
+	}
+	return dst
+}
+
+// walk visits the levels of a side, best first.
+func (b *book) walk(side Side, depth int, visit func(*level)) {
+	n := 0
+	b.sides[side].tree.Reverse(func(_ int64, ls int32) bool {
+		if depth > 0 && n >= depth {
+			return false
+		}
+		n++
+		visit(b.levels.at(ls))
+		return true
+	})
+}

@@ -1,0 +1,128 @@
+package engine
+
+// lookup finds the open order that a Cancel or Replace names, or why it cannot. Another
+// account's order is as unknown as one that was never issued.
+func (b *book) lookup(cmd *Command) (s int32, o *order, r Reason) {
+	n := cmd.Order.N()
+	if cmd.Order.Pair() != b.id || n == 0 || n > b.lastN {
+		return 0, nil, UnknownOrder
+	}
+	if s = b.ids.get(n); s == 0 {
+		return 0, nil, OrderClosed
+	}
+	o = b.orders.at(s)
+	if cmd.Flags&FlagAllAccount == 0 && b.owners.slots.at(o.owner).id != cmd.Account {
+		return 0, nil, UnknownOrder
+	}
+	return s, o, NotRejected
+}
+
+func (b *book) cancel(cmd *Command) {
+	s, o, r := b.lookup(cmd)
+	if r == NotRejected && b.inst.State == Halted {
+		r = PairHalted
+	}
+	if r != NotRejected {
+		b.refuse(cmd, r)
+		return
+	}
+	b.cancelOpen(s, o, CauseRequest)
+}
+
+// cancelOpen ends a resting order or a waiting stop.
+func (b *book) cancelOpen(s int32, o *order, cause CancelCause) {
+	if o.marks&markStop != 0 {
+		b.cancelStop(s, o, cause)
+		return
+	}
+	lv := b.levels.at(o.level)
+	b.emitCanceled(o, lv.price, o.shown+b.hidden(s, o), cause)
+	b.detach(s, o, false)
+	b.forget(s, o)
+}
+
+func (b *book) cancelStop(s int32, o *order, cause CancelCause) {
+	b.unhang(o)
+	st := b.unpark(s, o)
+	b.emitCanceled(o, st.price, o.shown, cause)
+	if st.flags&FlagQuote != 0 {
+		b.out[len(b.out)-1].Quote = st.quote
+	}
+	b.forget(s, o)
+}
+
+// cancelAll is one part of a mass cancel: the oldest CancelAllPart orders it may cancel.
+// An account's orders hang in a list of their own. Those of the built-in account, and of
+// everybody, are found by walking the index from where the last walk has emptied it, so
+// that a mass cancel passes each order once, however many parts it takes.
+func (b *book) cancelAll(cmd *Command) {
+	if b.inst.State == Halted {
+		b.refuse(cmd, PairHalted)
+		return
+	}
+	bound := b.lastN
+	if cmd.Order != 0 {
+		switch p := cmd.Order.Pair(); {
+		case p < b.id:
+			bound = 0
+		case p == b.id:
+			bound = min(bound, cmd.Order.N())
+		}
+	}
+	before := b.open
+	switch {
+	case cmd.Flags&FlagAllAccount != 0:
+		b.cancelEvery(bound)
+	case cmd.Account == 0:
+		b.cancelBuiltin(bound)
+	default:
+		b.cancelOwned(cmd.Account, bound)
+	}
+	if b.open == before {
+		b.emit(EventNothing).Account = cmd.Account
+	}
+}
+
+func (b *book) cancelEvery(bound uint64) {
+	n := uint64(0)
+	for range CancelAllPart {
+		at, s, ok := b.ids.next(n)
+		if !ok || at > bound {
+			return
+		}
+		b.cancelOpen(s, b.orders.at(s), CauseRequest)
+		n = at + 1
+	}
+}
+
+func (b *book) cancelBuiltin(bound uint64) {
+	for left := CancelAllPart; left > 0; {
+		at, s, ok := b.ids.next(b.builtinFrom)
+		if !ok || at > bound {
+			return
+		}
+		if o := b.orders.at(s); o.owner == builtinOwner {
+			b.cancelOpen(s, o, CauseRequest)
+			left--
+		}
+		b.builtinFrom = at + 1
+	}
+}
+
+func (b *book) cancelOwned(account AccountID, bound uint64) {
+	ws := b.owners.find(account)
+	if ws == 0 {
+		return
+	}
+	for range CancelAllPart {
+		s := b.owners.slots.at(ws).head
+		if s == 0 {
+			return
+		}
+		o := b.orders.at(s)
+		if o.n > bound {
+			return
+		}
+		b.cancelOpen(s, o, CauseRequest)
+	}
+}

@@ -1,0 +1,195 @@
+package engine
+
+// Client order ids of one pair (Decisions section 4.3). Remembered are those of open
+// orders and, in a window by order of placement, the newest AccountClientIDs of each
+// account. All together they are at most ClientIDs: when room is needed the oldest leave
+// the window first. One that leaves it is forgotten at once when its order is closed,
+// else when that order ends.
+
+// clientShards tables share the ids by hash, so that growing one moves few of them.
+const clientShards = 64
+
+// clientEntry is one remembered id: 56 bytes, and 4 to 10 in the table.
+type clientEntry struct {
+	hash    [2]uint64
+	content [2]uint64
+	order   uint64 // n << 2 | clientOpen | clientWindow
+	owner   int32
+	next    int32 // next newer of the owner's window
+	older   int32 // neighbors in the pair's window
+	newer   int32
+}
+
+const (
+	clientOpen   = 1
+	clientWindow = 2
+)
+
+func (e *clientEntry) n() uint64 { return e.order >> 2 }
+
+// clientShard is an open-addressing table of entry slots, 0 empty.
+type clientShard struct {
+	slots []int32
+	count int
+}
+
+type clients struct {
+	entries        slab[clientEntry]
+	shards         *[clientShards]clientShard // nil: never used
+	oldest, newest int32                      // the pair's window
+	perPair        int
+	perOwner       int32
+}
+
+// find is the entry of a client id, 0: not remembered.
+func (c *clients) find(hash [2]uint64) int32 {
+	if c.shards == nil {
+		return 0
+	}
+	t := &c.shards[hash[1]%clientShards]
+	if t.count == 0 {
+		return 0
+	}
+	mask := uint64(len(t.slots) - 1)
+	for i := hash[0] & mask; ; i = (i + 1) & mask {
+		s := t.slots[i]
+		if s == 0 || c.entries.at(s).hash == hash {
+			return s
+		}
+	}
+}
+
+func (c *clients) insert(s int32, hash [2]uint64) {
+	if c.shards == nil {
+		c.shards = new([clientShards]clientShard)
+	}
+	t := &c.shards[hash[1]%clientShards]
+	if (t.count+1)*4 > len(t.slots)*3 {
+		old := t.slots
+		t.slots = make([]int32, max(8, 2*len(old)))
+		for _, o := range old {
+			if o != 0 {
+				t.place(o, c.entries.at(o).hash[0])
+			}
+		}
+	}
+	t.place(s, hash[0])
+	t.count++
+}
+
+func (t *clientShard) place(s int32, h uint64) {
+	mask := uint64(len(t.slots) - 1)
+	i := h & mask
+	for t.slots[i] != 0 {
+		i = (i + 1) & mask
+	}
+	t.slots[i] = s
+}
+
+// remove takes an entry out of its table, moving later ones of the run back.
+func (c *clients) remove(s int32) {
+	hash := c.entries.at(s).hash
+	t := &c.shards[hash[1]%clientShards]
+	mask := uint64(len(t.slots) - 1)
+	i := hash[0] & mask
+	for t.slots[i] != s {
+		i = (i + 1) & mask
+	}
+	for j := i; ; {
+		j = (j + 1) & mask
+		if t.slots[j] == 0 {
+			break
+		}
+		home := c.entries.at(t.slots[j]).hash[0] & mask
+		if (j-home)&mask >= (j-i)&mask {
+			t.slots[i] = t.slots[j]
+			i = j
+		}
+	}
+	t.slots[i] = 0
+	t.count--
+	c.entries.release(s)
+}
+
+// hasRoom reports whether one more id can be remembered.
+func (c *clients) hasRoom() bool { return c.entries.live() < c.perPair || c.oldest != 0 }
+
+// remember enters the id of a new order of owner w (slot ws), hasRoom being true.
+func (b *book) remember(id *ClientID, n uint64, ws int32) int32 {
+	c := &b.clients
+	w := b.owners.slots.at(ws)
+	for c.entries.live() >= c.perPair {
+		if c.oldest == 0 {
+			panic("BUG: engine: no room for a client id that was let in")
+		}
+		b.leaveWindow(c.oldest)
+	}
+	s := c.entries.take()
+	*c.entries.at(s) = clientEntry{hash: id.Hash, content: id.Content, order: n<<2 | clientOpen, owner: ws}
+	c.insert(s, id.Hash)
+	b.enterWindow(s, w)
+	if w.window > c.perOwner {
+		b.leaveWindow(w.clientHead)
+	}
+	return s
+}
+
+func (b *book) enterWindow(s int32, w *owner) {
+	c := &b.clients
+	e := c.entries.at(s)
+	e.order |= clientWindow
+	e.older, e.newer, e.next = c.newest, 0, 0
+	if c.newest != 0 {
+		c.entries.at(c.newest).newer = s
+	} else {
+		c.oldest = s
+	}
+	c.newest = s
+	if w.clientTail != 0 {
+		c.entries.at(w.clientTail).next = s
+	} else {
+		w.clientHead = s
+	}
+	w.clientTail = s
+	w.window++
+}
+
+// leaveWindow takes out an owner's oldest id, which the pair's oldest always is.
+func (b *book) leaveWindow(s int32) {
+	c := &b.clients
+	e := c.entries.at(s)
+	ws := e.owner
+	w := b.owners.slots.at(ws)
+	if w.clientHead != s {
+		panic("BUG: engine: a client id leaves the window before an older one")
+	}
+	if w.clientHead = e.next; e.next == 0 {
+		w.clientTail = 0
+	}
+	w.window--
+	if e.older != 0 {
+		c.entries.at(e.older).newer = e.newer
+	} else {
+		c.oldest = e.newer
+	}
+	if e.newer != 0 {
+		c.entries.at(e.newer).older = e.older
+	} else {
+		c.newest = e.older
+	}
+	e.order &^= clientWindow
+	if e.order&clientOpen == 0 {
+		c.remove(s)
+	}
+	b.owners.settle(ws, w)
+}
+
+// closeClient says that the order of a remembered id has ended. It comes before the
+// owner is dropped.
+func (b *book) closeClient(s int32) {
+	e := b.clients.entries.at(s)
+	e.order &^= clientOpen
+	if e.order&clientWindow == 0 {
+		b.clients.remove(s)
+	}
+}

@@ -1,0 +1,62 @@
+package engine
+
+// Core is every pair of one loop, and the registers of the control stream. It is a pure
+// state machine: the same commands with the same stamped times make the same events. It
+// belongs to one goroutine.
+type Core struct {
+	opts   Options
+	books  []*book // by PairID; nil: not a pair of this core
+	byCode map[string]PairID
+	count  int
+
+	control control
+}
+
+// NewCore is an empty core. Options that do not Validate are a programming error.
+func NewCore(o Options) *Core {
+	if err := o.Validate(); err != nil {
+		panic("BUG: " + err.Error())
+	}
+	c := &Core{opts: o.withDefaults(), byCode: map[string]PairID{}}
+	c.control.init()
+	return c
+}
+
+// Apply carries out one sequenced command and appends its events to dst: at least one.
+// It keeps neither cmd nor dst; what cmd points to must not change afterwards.
+func (c *Core) Apply(cmd *Command, dst []Event) []Event {
+	if int(cmd.Kind) > int(CancelAll) {
+		return c.applyControl(cmd, dst)
+	}
+	if uint64(cmd.Pair) >= uint64(len(c.books)) || c.books[cmd.Pair] == nil {
+		return c.control.refuse(cmd, UnknownPair, dst)
+	}
+	b := c.books[cmd.Pair]
+	b.out, b.nowNs = dst, cmd.TimeNs
+	switch cmd.Kind {
+	case Place:
+		b.place(cmd)
+	case Cancel:
+		b.cancel(cmd)
+	case Replace:
+		b.replace(cmd)
+	case CancelAll:
+		b.cancelAll(cmd)
+	}
+	dst, b.out = b.out, nil
+	return dst
+}
+
+func (c *Core) applyControl(cmd *Command, dst []Event) []Event {
+	switch cmd.Kind {
+	case AddPair:
+		return c.addPair(cmd, dst)
+	case SetPair:
+		return c.setPair(cmd, dst)
+	case SetAsset:
+		return c.control.setAsset(cmd, &c.opts, dst)
+	case OpenAccount:
+		return c.control.openAccount(cmd, &c.opts, dst)
+	}
+	panic("BUG: engine: command of unknown kind")
+}

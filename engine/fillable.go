@@ -1,0 +1,51 @@
+package engine
+
+// fillable reports whether a fill-or-kill taker would be filled whole, changing nothing.
+// It counts hidden lots, and nothing that self-trade prevention would keep from trading.
+// Whole levels are counted by their sums; orders are looked at one by one only where the
+// account has orders of its own.
+func (b *book) fillable(t *taker) bool {
+	opp := &b.sides[t.side.Opposite()]
+	need := t.left
+	own := t.stp != SelfTradeNone && b.ownsOther(t)
+	ok := false
+	opp.tree.Reverse(func(_ int64, ls int32) bool {
+		lv := b.levels.at(ls)
+		if !t.reaches(lv.price) {
+			return false
+		}
+		lots, blocked := lv.shown+lv.hidden, false
+		if own {
+			lots, blocked = b.othersAt(t, lv)
+		}
+		if lots >= need {
+			ok = true
+			return false
+		}
+		need -= lots
+		return !blocked
+	})
+	return ok
+}
+
+// ownsOther reports whether the taker's account may have orders beside the taker.
+func (b *book) ownsOther(t *taker) bool { return b.owners.slots.at(t.owner).open > 1 }
+
+// othersAt is how many lots of other accounts a taker gets at a level. Unless its mode
+// cancels the maker, an own order ends the taker there: what stands behind it, and the
+// reserves that would go behind it, are out of reach (blocked).
+func (b *book) othersAt(t *taker, lv *level) (lots int64, blocked bool) {
+	var shown, whole int64
+	for s := lv.head; s != 0; {
+		o := b.orders.at(s)
+		switch {
+		case o.owner != t.owner:
+			shown += o.shown
+			whole += o.shown + b.hidden(s, o)
+		case t.stp != CancelMaker:
+			return shown, true
+		}
+		s = o.next
+	}
+	return whole, false
+}

@@ -1,0 +1,126 @@
+package engine
+
+// The index finds an order's slot by its dense number: pages of pageSize numbers, made
+// when the first of them is open and reused when the last is gone. One order that never
+// ends keeps one page (2 KiB) and 8 bytes per pageSize numbers after it.
+const (
+	pageBits = 9
+	pageSize = 1 << pageBits
+	// pageBatch pages are allocated at once.
+	pageBatch = 16
+)
+
+type idPage struct {
+	slots [pageSize]int32
+	live  int32
+}
+
+// index maps n (from 1) to a slot (not 0).
+type index struct {
+	pages []*idPage // nil: nothing open in it
+	base  uint64    // page number of pages[0]; those before are empty for good
+	first int       // every page before pages[first] is nil
+	free  []*idPage
+}
+
+// get is the slot of n, 0: not open.
+func (x *index) get(n uint64) int32 {
+	p := n>>pageBits - x.base
+	if p >= uint64(len(x.pages)) || x.pages[p] == nil {
+		return 0
+	}
+	return x.pages[p].slots[n&(pageSize-1)]
+}
+
+// put sets the slot of n, which must not be open.
+func (x *index) put(n uint64, slot int32) {
+	p := n>>pageBits - x.base
+	if p >= uint64(len(x.pages)) || x.pages[p] == nil {
+		x.makePage(n >> pageBits)
+		p = n>>pageBits - x.base
+	}
+	page := x.pages[p]
+	page.slots[n&(pageSize-1)] = slot
+	page.live++
+}
+
+// del forgets n, which must be open.
+func (x *index) del(n uint64) {
+	p := n>>pageBits - x.base
+	page := x.pages[p]
+	page.slots[n&(pageSize-1)] = 0
+	if page.live--; page.live == 0 {
+		x.free = append(x.free, page)
+		x.pages[p] = nil
+	}
+}
+
+func (x *index) makePage(number uint64) {
+	if number < x.base {
+		// A stop or a restored order older than every page kept: shift the directory.
+		shift := make([]*idPage, x.base-number, int(x.base-number)+len(x.pages))
+		x.pages, x.base, x.first = append(shift, x.pages...), number, 0
+	}
+	for number-x.base >= uint64(len(x.pages)) {
+		if len(x.pages) == cap(x.pages) {
+			x.trim()
+		}
+		x.pages = append(x.pages, nil)
+	}
+	if len(x.free) == 0 {
+		batch := new([pageBatch]idPage)
+		for i := range batch {
+			x.free = append(x.free, &batch[i])
+		}
+	}
+	p := int(number - x.base)
+	x.pages[p] = x.free[len(x.free)-1]
+	x.free = x.free[:len(x.free)-1]
+	x.first = min(x.first, p)
+}
+
+// trim drops the empty pages at the front when they are most of the directory, so that
+// it stays as long as the span of open orders, not as the history.
+func (x *index) trim() {
+	x.skipEmpty()
+	if x.first > len(x.pages)/2 {
+		n := copy(x.pages, x.pages[x.first:])
+		clear(x.pages[n:])
+		x.pages = x.pages[:n]
+		x.base += uint64(x.first)
+		x.first = 0
+	}
+}
+
+func (x *index) skipEmpty() {
+	for x.first < len(x.pages) && x.pages[x.first] == nil {
+		x.first++
+	}
+}
+
+// next is the lowest open number at or above from and its slot; ok false: none. Walking
+// the index from the front passes each emptied page once in its life.
+func (x *index) next(from uint64) (n uint64, slot int32, ok bool) {
+	x.skipEmpty()
+	p := x.first
+	if q := from >> pageBits; q > x.base+uint64(p) {
+		p = int(min(q-x.base, uint64(len(x.pages))))
+	}
+	for ; p < len(x.pages); p++ {
+		page := x.pages[p]
+		if page == nil {
+			continue
+		}
+		start := (x.base + uint64(p)) << pageBits
+		i := uint64(0)
+		if from > start {
+			i = from - start
+		}
+		for ; i < pageSize; i++ {
+			if page.slots[i] != 0 {
+				return start + i, page.slots[i], true
+			}
+		}
+	}
+	return 0, 0, false
+}

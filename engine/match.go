@@ -1,0 +1,202 @@
+package engine
+
+// match takes from the other side, best price first, then by arrival, until the taker is
+// filled, ended, at its limit, or the side is empty.
+func (b *book) match(t *taker) {
+	opp := &b.sides[t.side.Opposite()]
+	for t.left > 0 && !t.ended && opp.best != 0 {
+		ls := opp.best
+		lv := b.levels.at(ls)
+		if !t.reaches(lv.price) {
+			return
+		}
+		if !b.sweep(t, opp, lv) {
+			return
+		}
+		b.emitLevel(lv)
+		if lv.count == 0 {
+			opp.remove(&b.levels, ls)
+		}
+	}
+}
+
+// sweep takes from one level and reports whether the level has changed.
+func (b *book) sweep(t *taker, opp *ladder, lv *level) (changed bool) {
+	for t.left > 0 && !t.ended && lv.head != 0 {
+		s := lv.head
+		o := b.orders.at(s)
+		if t.stp != SelfTradeNone && o.owner == t.owner {
+			changed = b.selfTrade(t, opp, lv, s, o) || changed
+			continue
+		}
+		q := min(t.lots(lv.price), o.shown)
+		if q == 0 {
+			t.ended = true // the money ends below one lot
+			break
+		}
+		changed = true
+		o.shown -= q
+		lv.shown -= q
+		opp.open -= q
+		t.fill(lv.price, q)
+		b.emitTrade(t, s, o, lv.price, q)
+		if o.shown == 0 {
+			b.consumed(s, o, lv)
+		}
+	}
+	return changed
+}
+
+// fill books a fill on the taker's side.
+func (t *taker) fill(price, q int64) {
+	t.filled += q
+	if t.capped {
+		t.money = t.money.Sub(total(price, q))
+	}
+	if !t.byQuote() {
+		t.left -= q
+	}
+}
+
+func (b *book) emitTrade(t *taker, s int32, o *order, price, q int64) {
+	b.trade++
+	b.last = price
+	e := b.emit(EventTrade)
+	e.Side = t.side
+	e.Flags = t.flags
+	e.Account = t.account
+	e.Order = t.id
+	e.Maker = MakeOrderID(b.id, o.n)
+	e.Trade = b.trade
+	e.Price = price
+	e.Amount = q
+	e.MakerOpen = o.shown + b.hidden(s, o)
+	e.MakerAccount = b.owners.slots.at(o.owner).id
+	e.TakerFee = t.takerFee
+	e.TakerDiscount = t.discount
+	e.MakerFee = o.makerFee
+	e.MakerDiscount = o.discount
+	e.Status = PartiallyCompleted
+	if t.byQuote() {
+		e.Quote = t.money
+	} else if e.OpenAmount = t.left; t.left == 0 {
+		e.Status = Completed
+	}
+}
+
+// consumed handles a maker whose shown lots are gone: an iceberg refills and goes to the
+// back, anything else has ended.
+func (b *book) consumed(s int32, o *order, lv *level) {
+	ls := o.level
+	b.dequeue(o, lv)
+	if o.marks&markIceberg != 0 {
+		if c := b.cold.at(s); c.hidden > 0 {
+			o.shown = min(c.display, c.hidden)
+			c.hidden -= o.shown
+			lv.hidden -= o.shown
+			lv.shown += o.shown
+			b.enqueue(s, o, ls, lv)
+			e := b.emit(EventRefilled)
+			e.Order = MakeOrderID(b.id, o.n)
+			e.Account = b.owners.slots.at(o.owner).id
+			e.Side = o.side
+			e.Price = lv.price
+			e.Amount = o.shown
+			e.OpenAmount = o.shown + c.hidden
+			return
+		}
+	}
+	b.forget(s, o)
+}
+
+// enter lets a taker into the book: it matches, then rests, ends or is canceled. What may
+// not enter at all was turned away before.
+func (b *book) enter(t *taker) {
+	b.match(t)
+	switch {
+	case t.left == 0 && !t.ended: // filled
+		b.end(t)
+	case t.ended || t.market || t.tif != GTC:
+		b.cancelTaker(t)
+	default:
+		b.rest(t)
+	}
+}
+
+// rest puts what is left of a gtc limit order into the book.
+func (b *book) rest(t *taker) {
+	shown := t.left
+	if t.display > 0 {
+		shown = min(t.display, t.left)
+	}
+	s := t.slot
+	if s == 0 {
+		s = b.newOrder(order{
+			n: t.n, owner: t.owner, side: t.side, stp: t.stp,
+			makerFee: t.makerFee, takerFee: t.takerFee, discount: t.discount,
+		})
+	}
+	o := b.orders.at(s)
+	o.total = t.filled + t.left
+	o.shown = shown
+	o.marks = 0
+	if t.flags&FlagPostOnly != 0 {
+		o.marks |= markPostOnly
+	}
+	if t.client != 0 {
+		o.marks |= markClient
+		b.cold.at(s).client = t.client
+	}
+	if t.display > 0 {
+		o.marks |= markIceberg
+		c := b.cold.at(s)
+		c.display = t.display
+		c.hidden = t.left - shown
+	}
+	b.append(s, o, t.limit, t.left-shown)
+	b.emitLevel(b.levels.at(o.level))
+}
+
+// cancelTaker takes out what is left of the taker.
+func (b *book) cancelTaker(t *taker) {
+	e := b.emit(EventCanceled)
+	e.Order = t.id
+	e.Account = t.account
+	e.Side = t.side
+	e.Cause = t.cause
+	e.Status = finalStatus(t.filled)
+	if !t.market {
+		e.Price = t.limit
+	}
+	if !t.byQuote() {
+		e.Amount = t.left
+	} else {
+		e.Quote = t.money
+		if t.filled > 0 && b.spent(t) {
+			e.Status = Completed
+		}
+	}
+	b.end(t)
+}
+
+// spent reports whether what is left of a quote amount buys no lot, neither at the last
+// price it got nor at the next.
+func (b *book) spent(t *taker) bool {
+	if t.cause != CauseRemainder {
+		return false
+	}
+	opp := &b.sides[t.side.Opposite()]
+	return t.lots(b.last) == 0 || opp.best != 0 && t.lots(b.levels.at(opp.best).price) == 0
+}
+
+// end lets go of a taker that does not rest.
+func (b *book) end(t *taker) {
+	if t.slot != 0 {
+		b.forget(t.slot, b.orders.at(t.slot))
+		return
+	}
+	if t.client != 0 {
+		b.closeClient(t.client)
+	}
+	b.owners.drop(t.owner)
+}

@@ -1,0 +1,80 @@
+package engine
+
+import "fmt"
+
+// Options bounds what a Core may hold. Zero members mean the defaults below. The limits
+// belong to the state's meaning: replaying a journal with others gives another state.
+type Options struct {
+	// OpenOrders is how many orders, waiting stops included, may be open in one pair.
+	OpenOrders int
+	// AccountOrders is the same for one account in one pair; the built-in account is exempt.
+	AccountOrders int
+	// ClientIDs is how many client order ids one pair remembers, over all accounts.
+	ClientIDs int
+	// AccountClientIDs is how many of the newest ones of one account in one pair are
+	// remembered beyond the end of their orders.
+	AccountClientIDs int
+	// IcebergSlices is how many slices one iceberg may have: it bounds the events of the
+	// command that sweeps it.
+	IcebergSlices int64
+	// Pairs, Assets and Accounts bound the registers of the control stream.
+	Pairs, Assets, Accounts int
+}
+
+// The defaults. 8 Mi orders of a pair take 1 GiB; 1,000,000 client ids are Decisions
+// section 4.3's bound, taken per pair because the pair is the unit of order: what one
+// loop's other pairs do must not be visible in this one.
+const (
+	DefaultOpenOrders       = 8 << 20
+	DefaultAccountOrders    = 1 << 20
+	DefaultClientIDs        = 1_000_000
+	DefaultAccountClientIDs = 10_000
+	DefaultIcebergSlices    = 10_000
+	DefaultPairs            = 10_000
+	DefaultAssets           = 10_000
+	DefaultAccounts         = 16 << 20
+)
+
+// limitSlots keeps every slot number inside int32.
+const limitSlots = 1 << 30
+
+func (o Options) withDefaults() Options {
+	set := func(v *int, d int) {
+		if *v == 0 {
+			*v = d
+		}
+	}
+	set(&o.OpenOrders, DefaultOpenOrders)
+	set(&o.AccountOrders, DefaultAccountOrders)
+	set(&o.ClientIDs, DefaultClientIDs)
+	set(&o.AccountClientIDs, DefaultAccountClientIDs)
+	set(&o.Pairs, DefaultPairs)
+	set(&o.Assets, DefaultAssets)
+	set(&o.Accounts, DefaultAccounts)
+	if o.IcebergSlices == 0 {
+		o.IcebergSlices = DefaultIcebergSlices
+	}
+	return o
+}
+
+// Validate reports the first member that is outside its range; zero is fine (default).
+func (o Options) Validate() error {
+	for _, m := range []struct {
+		name   string
+		v, max int
+	}{
+		{"OpenOrders", o.OpenOrders, limitSlots},
+		{"AccountOrders", o.AccountOrders, limitSlots},
+		{"ClientIDs", o.ClientIDs, limitSlots},
+		{"AccountClientIDs", o.AccountClientIDs, limitSlots},
+		{"IcebergSlices", int(o.IcebergSlices), limitSlots},
+		{"Pairs", o.Pairs, MaxPairs},
+		{"Assets", o.Assets, limitSlots},
+		{"Accounts", o.Accounts, limitSlots},
+	} {
+		if m.v < 0 || m.v > m.max {
+			return fmt.Errorf("engine: option %s is %d, not 0 (default) to %d", m.name, m.v, m.max)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,111 @@
+package engine
+
+// builtinOwner is the slot of the built-in account in every book.
+const builtinOwner int32 = 1
+
+// owner is what one account has in one pair: the list of its open orders by id, so that
+// a mass cancel never looks at anybody else's, and the window of its newest client ids.
+// It exists while the account has either.
+type owner struct {
+	id         AccountID
+	open       int32 // open orders, the one being matched included
+	head, tail int32 // orders by id; not kept for the built-in account (cancel.go)
+
+	window                 int32 // client ids in the window
+	clientHead, clientTail int32 // oldest and newest of them
+}
+
+// owners finds accounts in a book. The last one asked for is kept at hand: an account
+// tends to send several commands in a row.
+type owners struct {
+	slots   slab[owner]
+	byID    map[AccountID]int32
+	lastID  AccountID
+	lastPos int32
+}
+
+func newOwners() owners {
+	o := owners{byID: map[AccountID]int32{}}
+	o.slots.take() // builtinOwner
+	*o.slots.at(builtinOwner) = owner{}
+	o.lastPos = builtinOwner
+	return o
+}
+
+// find is the slot of an account, 0 when it has nothing here.
+func (o *owners) find(id AccountID) int32 {
+	if id == 0 {
+		return builtinOwner
+	}
+	if id == o.lastID {
+		return o.lastPos
+	}
+	s := o.byID[id]
+	if s != 0 {
+		o.lastID, o.lastPos = id, s
+	}
+	return s
+}
+
+// hold is the slot of an account, made when needed, with one more order open.
+func (o *owners) hold(id AccountID) int32 {
+	s := o.find(id)
+	if s == 0 {
+		s = o.slots.take()
+		*o.slots.at(s) = owner{id: id}
+		o.byID[id] = s
+		o.lastID, o.lastPos = id, s
+	}
+	o.slots.at(s).open++
+	return s
+}
+
+// drop ends one open order of the owner, and the owner when nothing is left of it.
+func (o *owners) drop(s int32) {
+	w := o.slots.at(s)
+	w.open--
+	o.settle(s, w)
+}
+
+func (o *owners) settle(s int32, w *owner) {
+	if w.open != 0 || w.window != 0 || s == builtinOwner {
+		return
+	}
+	delete(o.byID, w.id)
+	if o.lastPos == s {
+		o.lastID, o.lastPos = 0, builtinOwner
+	}
+	o.slots.release(s)
+}
+
+// link appends an order, whose id is the owner's highest, to its list.
+func (b *book) link(s int32, o *order) {
+	if o.owner == builtinOwner {
+		return
+	}
+	w := b.owners.slots.at(o.owner)
+	o.ownPrev, o.ownNext = w.tail, 0
+	if w.tail != 0 {
+		b.orders.at(w.tail).ownNext = s
+	} else {
+		w.head = s
+	}
+	w.tail = s
+}
+
+func (b *book) unlink(o *order) {
+	if o.owner == builtinOwner {
+		return
+	}
+	w := b.owners.slots.at(o.owner)
+	if o.ownPrev != 0 {
+		b.orders.at(o.ownPrev).ownNext = o.ownNext
+	} else {
+		w.head = o.ownNext
+	}
+	if o.ownNext != 0 {
+		b.orders.at(o.ownNext).ownPrev = o.ownPrev
+	} else {
+		w.tail = o.ownPrev
+	}
+}

@@ -1,0 +1,53 @@
+package engine
+
+// addPair gives the pair its number and its book; its stream begins with the add.
+func (c *Core) addPair(cmd *Command, dst []Event) []Event {
+	if _, ok := c.byCode[cmd.Instrument.Code]; ok {
+		return c.control.refuse(cmd, PairExists, dst)
+	}
+	if cmd.Instrument.Validate() != nil || c.count >= c.opts.Pairs {
+		return c.control.refuse(cmd, InvalidPair, dst)
+	}
+	id := PairID(len(c.books))
+	if wish := cmd.Pair; wish < MaxPairs && (uint64(wish) >= uint64(len(c.books)) || c.books[wish] == nil) {
+		id = wish
+	}
+	inst := *cmd.Instrument
+	inst.ID, inst.CreatedNs = id, cmd.TimeNs
+	b := newBook(&inst, &c.opts)
+	c.enroll(b)
+	return b.emitPair(cmd, dst)
+}
+
+func (c *Core) enroll(b *book) {
+	for uint64(len(c.books)) <= uint64(b.id) {
+		c.books = append(c.books, nil)
+	}
+	c.books[b.id] = b
+	c.byCode[b.inst.Code] = b.id
+	c.count++
+}
+
+// setPair changes what may change of a pair: state, smallest order, fees.
+func (c *Core) setPair(cmd *Command, dst []Event) []Event {
+	if uint64(cmd.Pair) >= uint64(len(c.books)) || c.books[cmd.Pair] == nil {
+		return c.control.refuse(cmd, UnknownPair, dst)
+	}
+	b := c.books[cmd.Pair]
+	inst := *b.inst
+	set := cmd.Instrument
+	inst.State, inst.MinQuote, inst.HasMinQuote = set.State, set.MinQuote, set.HasMinQuote
+	inst.MakerFee, inst.TakerFee = set.MakerFee, set.TakerFee
+	if inst.Validate() != nil {
+		return c.control.refuse(cmd, InvalidPair, dst)
+	}
+	b.inst = &inst
+	return b.emitPair(cmd, dst)
+}
+
+func (b *book) emitPair(cmd *Command, dst []Event) []Event {
+	b.out, b.nowNs = dst, cmd.TimeNs
+	b.emit(EventPair).Instrument = b.inst
+	dst, b.out = b.out, nil
+	return dst
+}

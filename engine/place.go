@@ -1,0 +1,246 @@
+package engine
+
+// place takes a new order: a repeat of a remembered client id is answered first, then
+// come the checks of its members, then those of the pair's state, then it enters.
+func (b *book) place(cmd *Command) {
+	var known int32
+	if cmd.Client != nil {
+		if known = b.clients.find(cmd.Client.Hash); known != 0 {
+			if e := b.clients.entries.at(known); e.content == cmd.Client.Content {
+				b.refuse(cmd, NotRejected).Order = MakeOrderID(b.id, e.n())
+				return
+			}
+		}
+	}
+	if r := b.checkMembers(cmd); r != NotRejected {
+		b.refuse(cmd, r)
+		return
+	}
+	if known != 0 {
+		b.refuse(cmd, DuplicateClientOrderID)
+		return
+	}
+	if r := b.checkState(cmd); r != NotRejected {
+		b.refuse(cmd, r)
+		return
+	}
+	var t taker
+	b.makeTaker(&t, cmd)
+	if r := b.checkBook(cmd, &t); r != NotRejected {
+		b.owners.drop(t.owner)
+		b.refuse(cmd, r)
+		return
+	}
+	b.accept(&t, cmd)
+	if cmd.Type >= StopLimit {
+		if !b.through(cmd.Side, cmd.Stop) {
+			b.park(&t, cmd)
+			return
+		}
+		b.emitTriggered(&t, cmd.Type, cmd.Stop, cmd.Price)
+		b.enterTriggered(&t)
+	} else {
+		b.enter(&t)
+	}
+	b.cascade()
+}
+
+// refuse answers a command with a reason and changes nothing.
+func (b *book) refuse(cmd *Command, r Reason) *Event {
+	e := b.emit(EventRejected)
+	e.Reason = r
+	e.Side = cmd.Side
+	e.Account = cmd.Account
+	e.Client = cmd.Client
+	if cmd.Kind == Cancel || cmd.Kind == Replace {
+		e.Order = cmd.Order
+	}
+	if r != NotRejected {
+		e.Status = Rejected
+	}
+	return e
+}
+
+func (t OrderType) market() bool { return t == Market || t == StopMarket }
+
+// checkMembers is what an order must be whatever the book looks like (status 400).
+func (b *book) checkMembers(cmd *Command) Reason {
+	if cmd.Refuse != NotRejected {
+		return cmd.Refuse
+	}
+	if cmd.Type >= StopLimit && cmd.Stop <= 0 {
+		return PriceNotPositive
+	}
+	if cmd.Type.market() {
+		return b.checkMarket(cmd)
+	}
+	if cmd.Price <= 0 {
+		return PriceNotPositive
+	}
+	if cmd.Amount <= 0 || cmd.Display < 0 {
+		return AmountNotPositive
+	}
+	if d := cmd.Display; d > cmd.Amount || d > 0 && cmd.Amount/d > b.opts.IcebergSlices {
+		return AmountOutOfRange
+	}
+	if r := b.checkTotal(cmd.Price, cmd.Amount); r != NotRejected {
+		return r
+	}
+	if (cmd.TIF == GTC || cmd.Type == StopLimit) && !b.roomFor(cmd.Side, cmd.Amount) {
+		return AmountOutOfRange
+	}
+	return NotRejected
+}
+
+func (b *book) checkMarket(cmd *Command) Reason {
+	if cmd.Flags&FlagQuote == 0 {
+		if cmd.Amount <= 0 {
+			return AmountNotPositive
+		}
+		return NotRejected
+	}
+	if cmd.Quote.IsZero() || cmd.Side != Buy {
+		return AmountNotPositive
+	}
+	if MaxTotal.Less(cmd.Quote) {
+		return TotalOutOfRange
+	}
+	if b.inst.HasMinQuote && cmd.Quote.Less(b.inst.MinQuote) {
+		return BelowMinQuoteAmount
+	}
+	return NotRejected
+}
+
+// checkTotal bounds price x amount of a new or replaced order.
+func (b *book) checkTotal(price, amount int64) Reason {
+	sum := total(price, amount)
+	if MaxTotal.Less(sum) {
+		return TotalOutOfRange
+	}
+	if b.inst.HasMinQuote && sum.Less(b.inst.MinQuote) {
+		return BelowMinQuoteAmount
+	}
+	return NotRejected
+}
+
+// checkState is whether the pair takes new orders, and this account's (status 409).
+func (b *book) checkState(cmd *Command) Reason {
+	switch b.inst.State {
+	case Halted:
+		return PairHalted
+	case CancelOnly:
+		return PairCancelOnly
+	case PostOnlyState:
+		if cmd.Flags&FlagPostOnly == 0 {
+			return PairPostOnly
+		}
+	}
+	if cmd.Client != nil && !b.clients.hasRoom() || b.lastN == 1<<orderIDBits-1 {
+		return TooManyOrders
+	}
+	if cmd.Type >= StopLimit || cmd.Type == Limit && cmd.TIF == GTC {
+		if b.open >= b.opts.OpenOrders {
+			return TooManyOrders
+		}
+		if s := b.owners.find(cmd.Account); cmd.Account != 0 && s != 0 &&
+			int(b.owners.slots.at(s).open) >= b.opts.AccountOrders {
+			return TooManyOrders
+		}
+	}
+	return NotRejected
+}
+
+// checkBook is whether the book lets the order do what it insists on. A stop is asked
+// when it is triggered instead.
+func (b *book) checkBook(cmd *Command, t *taker) Reason {
+	if cmd.Type >= StopLimit {
+		return NotRejected
+	}
+	return b.mayEnter(t)
+}
+
+// mayEnter is whether a taker may enter the book now.
+func (b *book) mayEnter(t *taker) Reason {
+	switch {
+	case t.market:
+		if b.sides[t.side.Opposite()].best == 0 {
+			return NoLiquidity
+		}
+	case t.flags&FlagPostOnly != 0:
+		if b.crosses(t.side, t.limit) {
+			return WouldCross
+		}
+	case t.tif == FOK:
+		if !b.fillable(t) {
+			return FOKUnfilled
+		}
+	}
+	return NotRejected
+}
+
+// makeTaker reads the command; its owner is held from here on.
+func (b *book) makeTaker(t *taker, cmd *Command) {
+	t.account = cmd.Account
+	t.owner = b.owners.hold(cmd.Account)
+	t.side = cmd.Side
+	t.tif = cmd.TIF
+	t.stp = cmd.STP
+	t.flags = cmd.Flags
+	t.limit = cmd.Price
+	t.left = cmd.Amount
+	t.makerFee = cmd.MakerFee
+	t.takerFee = cmd.TakerFee
+	t.discount = cmd.Discount
+	if cmd.Type.market() {
+		t.setMoney(cmd.Flags, cmd)
+		t.setMarket()
+		return
+	}
+	t.flags &^= FlagQuote | FlagFunded
+	t.display = cmd.Display
+}
+
+func (t *taker) setMoney(flags uint8, cmd *Command) {
+	switch {
+	case flags&FlagQuote != 0:
+		t.capped, t.money = true, cmd.Quote
+	case flags&FlagFunded != 0 && cmd.Side == Buy:
+		t.capped, t.money = true, cmd.SpendLimit
+	}
+}
+
+// accept gives the order its id and remembers its client id.
+func (b *book) accept(t *taker, cmd *Command) {
+	b.lastN++
+	t.n = b.lastN
+	t.id = MakeOrderID(b.id, t.n)
+	if cmd.Client != nil {
+		t.client = b.remember(cmd.Client, t.n, t.owner)
+	}
+	e := b.emit(EventAccepted)
+	e.Order = t.id
+	e.Account = t.account
+	e.Side = cmd.Side
+	e.Type = cmd.Type
+	e.TIF = t.tif
+	e.STP = cmd.STP
+	e.Flags = cmd.Flags
+	e.Amount = cmd.Amount
+	e.OpenAmount = cmd.Amount
+	e.TakerFee = cmd.TakerFee
+	e.MakerFee = cmd.MakerFee
+	e.TakerDiscount = cmd.Discount
+	e.Client = cmd.Client
+	if t.market {
+		if t.byQuote() {
+			e.Amount, e.OpenAmount = 0, 0
+			e.Quote = cmd.Quote
+		}
+	} else {
+		e.Price = cmd.Price
+		e.Display = cmd.Display
+	}
+	if cmd.Type >= StopLimit {
+		e.MakerOpen = cmd.Stop
+	}
+}

@@ -1,0 +1,122 @@
+package engine
+
+// replace changes price and total of a resting order (Decisions section 4.4). A lower
+// total at the same price, or no change, keeps the place; anything else is a new arrival
+// under the old id.
+func (b *book) replace(cmd *Command) {
+	s, o, r := b.checkReplace(cmd)
+	if r != NotRejected {
+		b.refuse(cmd, r)
+		return
+	}
+	lv := b.levels.at(o.level)
+	price, amount := lv.price, o.total
+	if cmd.Flags&FlagHasPrice != 0 {
+		price = cmd.Price
+	}
+	if cmd.Flags&FlagHasAmount != 0 {
+		amount = cmd.Amount
+	}
+	open := o.shown + b.hidden(s, o)
+	filled := o.total - open
+	if amount <= filled {
+		b.cancelOpen(s, o, CauseReplace)
+		return
+	}
+	if r := b.checkReplaced(s, o, price, amount, open, amount-filled); r != NotRejected {
+		b.refuse(cmd, r)
+		return
+	}
+	if price == lv.price && amount <= o.total {
+		b.replaceInPlace(s, o, lv, amount, amount-filled)
+		return
+	}
+	b.reenter(s, o, price, amount, filled)
+	b.cascade()
+}
+
+// checkReplace is what can be said before the new figures are known.
+func (b *book) checkReplace(cmd *Command) (s int32, o *order, r Reason) {
+	switch {
+	case cmd.Refuse != NotRejected:
+		return 0, nil, cmd.Refuse
+	case cmd.Flags&FlagHasPrice != 0 && cmd.Price <= 0:
+		return 0, nil, PriceNotPositive
+	case cmd.Flags&FlagHasAmount != 0 && cmd.Amount <= 0:
+		return 0, nil, AmountNotPositive
+	}
+	if s, o, r = b.lookup(cmd); r != NotRejected {
+		return 0, nil, r
+	}
+	switch {
+	case o.marks&markStop != 0:
+		r = OrderClosed // a waiting stop is in no book
+	case b.inst.State == Halted:
+		r = PairHalted
+	case b.inst.State == CancelOnly:
+		r = PairCancelOnly
+	}
+	return s, o, r
+}
+
+// checkReplaced is whether the order may become (price, amount) with open lots.
+func (b *book) checkReplaced(s int32, o *order, price, amount, was, open int64) Reason {
+	if r := b.checkTotal(price, amount); r != NotRejected {
+		return r
+	}
+	if open > was && !b.roomFor(o.side, open-was) {
+		return AmountOutOfRange
+	}
+	if o.marks&markIceberg != 0 && amount/b.cold.at(s).display > b.opts.IcebergSlices {
+		return AmountOutOfRange
+	}
+	if !b.crosses(o.side, price) {
+		return NotRejected
+	}
+	if b.inst.State == PostOnlyState {
+		return PairPostOnly
+	}
+	if o.marks&markPostOnly != 0 {
+		return WouldCross
+	}
+	return NotRejected
+}
+
+func (b *book) emitReplaced(o *order, price, amount, open int64) {
+	e := b.emit(EventReplaced)
+	e.Order = MakeOrderID(b.id, o.n)
+	e.Account = b.owners.slots.at(o.owner).id
+	e.Side = o.side
+	e.Price = price
+	e.Amount = amount
+	e.OpenAmount = open
+}
+
+func (b *book) replaceInPlace(s int32, o *order, lv *level, amount, open int64) {
+	b.emitReplaced(o, lv.price, amount, open)
+	shown := lv.shown
+	b.shrink(s, o, lv, &b.sides[o.side], open)
+	o.total = amount
+	if lv.shown != shown {
+		b.emitLevel(lv)
+	}
+}
+
+// reenter takes the order out and lets it arrive again, with its slot, id and rates.
+func (b *book) reenter(s int32, o *order, price, amount, filled int64) {
+	b.emitReplaced(o, price, amount, amount-filled)
+	t := taker{
+		n: o.n, id: MakeOrderID(b.id, o.n), slot: s, owner: o.owner,
+		client: b.clientOf(s, o), account: b.owners.slots.at(o.owner).id,
+		side: o.side, tif: GTC, stp: o.stp, limit: price, left: amount - filled, filled: filled,
+		makerFee: o.makerFee, takerFee: o.takerFee, discount: o.discount,
+	}
+	if o.marks&markPostOnly != 0 {
+		t.flags = FlagPostOnly
+	}
+	if o.marks&markIceberg != 0 {
+		t.display = b.cold.at(s).display
+	}
+	b.detach(s, o, price == b.levels.at(o.level).price)
+	b.enter(&t)
+}

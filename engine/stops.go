@@ -1,0 +1,172 @@
+package engine
+
+import (
+	"cmp"
+	"slices"
+)
+
+// through reports whether the last trade has reached a stop price: a buy stop at or
+// above it, a sell stop at or below it. Before the first trade nothing is.
+func (b *book) through(side Side, stop int64) bool {
+	if b.last == 0 {
+		return false
+	}
+	if side == Buy {
+		return b.last >= stop
+	}
+	return b.last <= stop
+}
+
+// park keeps a stop until the last trade reaches it.
+func (b *book) park(t *taker, cmd *Command) {
+	st := b.parked.take()
+	*b.parked.at(st) = stopOrder{
+		stop: cmd.Stop, price: t.limit, display: t.display, quote: t.money,
+		typ: cmd.Type, tif: t.tif, flags: t.flags,
+	}
+	o := order{
+		n: t.n, total: t.left, shown: t.left, owner: t.owner, side: t.side, stp: t.stp,
+		makerFee: t.makerFee, takerFee: t.takerFee, discount: t.discount, marks: markStop,
+	}
+	if cmd.Type == StopMarket {
+		b.parked.at(st).price = 0
+		if t.byQuote() {
+			o.total, o.shown = 0, 0
+		}
+	} else {
+		b.waiting[t.side] += t.left
+	}
+	if t.client != 0 {
+		o.marks |= markClient
+	}
+	s := b.newOrder(o)
+	*b.cold.at(s) = coldOrder{client: t.client, stop: st}
+	b.hang(s, b.orders.at(s), cmd.Stop)
+}
+
+// hang puts a stop at the end of the queue of its stop price.
+func (b *book) hang(s int32, o *order, stop int64) {
+	ls, ok := b.stops[o.side].Get(stop)
+	if !ok {
+		ls = b.levels.take()
+		*b.levels.at(ls) = level{price: stop, side: o.side}
+		b.stops[o.side].Set(stop, ls)
+	}
+	b.enqueue(s, o, ls, b.levels.at(ls))
+}
+
+// unhang takes a waiting stop out of its queue.
+func (b *book) unhang(o *order) {
+	ls := o.level
+	lv := b.levels.at(ls)
+	b.dequeue(o, lv)
+	if lv.count == 0 {
+		b.stops[o.side].Delete(lv.price)
+		b.levels.release(ls)
+	}
+}
+
+// unpark ends the waiting of a stop that is off its queue.
+func (b *book) unpark(s int32, o *order) stopOrder {
+	c := b.cold.at(s)
+	st := *b.parked.at(c.stop)
+	b.parked.release(c.stop)
+	c.stop = 0
+	o.marks &^= markStop
+	if st.typ == StopLimit {
+		b.waiting[o.side] -= o.shown
+	}
+	return st
+}
+
+// cascade enters the stops that the last trade has reached, one by one in order of
+// acceptance; those that their trades reach queue behind them (Decisions section 4.2).
+func (b *book) cascade() {
+	b.collect()
+	for i := 0; i < len(b.queue); i++ {
+		b.trigger(b.queue[i])
+		b.collect()
+	}
+	b.queue = b.queue[:0]
+}
+
+// collect queues the stops that the last trade is at or through, the oldest first.
+func (b *book) collect() {
+	from := len(b.queue)
+	for b.stops[Buy].Len() > 0 {
+		price, ls, _ := b.stops[Buy].Min()
+		if !b.through(Buy, price) {
+			break
+		}
+		b.queueLevel(ls)
+	}
+	for b.stops[Sell].Len() > 0 {
+		price, ls, _ := b.stops[Sell].Max()
+		if !b.through(Sell, price) {
+			break
+		}
+		b.queueLevel(ls)
+	}
+	if len(b.queue)-from > 1 {
+		slices.SortFunc(b.queue[from:], func(x, y int32) int {
+			return cmp.Compare(b.orders.at(x).n, b.orders.at(y).n)
+		})
+	}
+}
+
+func (b *book) queueLevel(ls int32) {
+	lv := b.levels.at(ls)
+	for s := lv.head; s != 0; {
+		o := b.orders.at(s)
+		o.level = 0
+		b.queue = append(b.queue, s)
+		s = o.next
+	}
+	b.stops[lv.side].Delete(lv.price)
+	b.levels.release(ls)
+}
+
+// trigger turns a stop that is off its queue into a taker and lets it enter.
+func (b *book) trigger(s int32) {
+	o := b.orders.at(s)
+	client := b.clientOf(s, o)
+	st := b.unpark(s, o)
+	w := b.owners.slots.at(o.owner)
+	t := taker{
+		n: o.n, id: MakeOrderID(b.id, o.n), slot: s, owner: o.owner, client: client, account: w.id,
+		side: o.side, tif: st.tif, stp: o.stp, flags: st.flags,
+		limit: st.price, left: o.shown, display: st.display,
+		makerFee: o.makerFee, takerFee: o.takerFee, discount: o.discount,
+	}
+	if st.typ == StopMarket {
+		t.capped = st.flags&FlagQuote != 0 || st.flags&FlagFunded != 0 && o.side == Buy
+		t.money = st.quote
+		t.setMarket()
+	}
+	b.emitTriggered(&t, st.typ, st.stop, st.price)
+	b.enterTriggered(&t)
+}
+
+func (b *book) emitTriggered(t *taker, typ OrderType, stop, price int64) {
+	e := b.emit(EventTriggered)
+	e.Order = t.id
+	e.Account = t.account
+	e.Side = t.side
+	e.Type = typ
+	e.MakerOpen = stop
+	e.OpenAmount = t.open()
+	if typ == StopLimit {
+		e.Price = price
+	}
+}
+
+// enterTriggered is enter for an order that was accepted before the book was asked: what
+// the book turns away is canceled, not refused.
+func (b *book) enterTriggered(t *taker) {
+	if b.mayEnter(t) != NotRejected {
+		t.cause = CauseUnfillable
+		b.cancelTaker(t)
+		return
+	}
+	b.enter(t)
+}

@@ -1,0 +1,78 @@
+package engine
+
+import (
+	"math"
+
+	"tickhive/internal/fixed"
+)
+
+// taker is the order being matched: a new one, a triggered stop or a replaced order. It
+// is on no level meanwhile.
+type taker struct {
+	n       uint64
+	id      OrderID
+	slot    int32 // of an order that is open already (stop, replace), 0: new
+	owner   int32 // held
+	client  int32
+	account AccountID
+
+	side   Side
+	market bool
+	tif    TimeInForce
+	stp    SelfTrade
+	flags  uint8
+
+	limit   int64 // ticks; for market the worst price there is
+	left    int64 // open lots; by quote: unlimited
+	filled  int64 // lots, earlier fills included
+	display int64
+
+	capped bool       // money bounds what it may spend
+	money  fixed.U128 // left to spend when capped
+
+	makerFee, takerFee, discount uint32
+
+	ended bool // the rest is canceled with cause, whatever its time in force
+	cause CancelCause
+}
+
+func (t *taker) byQuote() bool { return t.flags&FlagQuote != 0 }
+
+// open is the open amount as events tell it.
+func (t *taker) open() int64 {
+	if t.byQuote() {
+		return 0
+	}
+	return t.left
+}
+
+// lots is how much it would take at price: its open amount, or less where its money ends.
+func (t *taker) lots(price int64) int64 {
+	if !t.capped {
+		return t.left
+	}
+	q, _ := t.money.DivMod64(uint64(price))
+	if q.Hi != 0 || q.Lo > math.MaxInt64 {
+		return t.left
+	}
+	return min(t.left, int64(q.Lo))
+}
+
+// setMarket makes the limit the worst price there is.
+func (t *taker) setMarket() {
+	t.market, t.tif, t.limit = true, IOC, 1
+	if t.side == Buy {
+		t.limit = math.MaxInt64
+	}
+	if t.byQuote() {
+		t.left = math.MaxInt64
+	}
+}
+
+// reaches reports whether the taker's limit allows price.
+func (t *taker) reaches(price int64) bool {
+	if t.side == Buy {
+		return price <= t.limit
+	}
+	return price >= t.limit
+}
