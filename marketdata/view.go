@@ -4,20 +4,7 @@ import (
 	"sync/atomic"
 
 	"tickhive/engine"
-	"tickhive/internal/fixed"
 )
-
-// Ticker is the last trade, the touch and the 24 h window of a pair, in integers.
-type Ticker struct {
-	LastTrade   engine.TradeID // 0: never traded
-	Last        int64          // ticks, 0: never traded
-	Ago24h      int64          // ticks, price24hAgo of Decisions 3.1
-	High, Low   int64          // ticks in the window, 0: no trade in it
-	Volume      fixed.U128     // lots in the window
-	QuoteVolume fixed.U128     // product units in the window
-	Bid, Ask    int64          // ticks, 0: empty side
-	ChangedSec  int64          // Unix second of the last change of these figures
-}
 
 // Level is one price of a book side: the sum of what its orders show.
 type Level struct {
@@ -34,8 +21,9 @@ type View struct {
 	BookSeq   engine.Seq // of the last event that changed the book at any depth
 	TradesSeq engine.Seq // of the last trade
 	TickerSeq engine.Seq // of the last event that changed window, last trade or touch
-	// TickerVersion rises whenever the ticker's figures change, also when only time
-	// moved the window; ETags of ticker documents are made of it.
+	// TickerVersion is made of the ticker's figures: it changes whenever they do, also
+	// when only time moved the window, and only then, and it survives a restart. ETags of
+	// ticker documents are made of it. It does not grow.
 	TickerVersion uint64
 
 	TimeNs     int64 // of the last event
@@ -45,7 +33,12 @@ type View struct {
 	Bids    Side // best (highest) first
 	Asks    Side // best (lowest) first
 	Trades  Trades
-	Candles [Intervals]Candles
+	Candles *[Intervals]Candles // by interval; shared by views without a trade in between
+
+	DroppedYoung uint64 // trades dropped while younger than 24 h, since the pair began
+
+	// Sum is Checksum as the writer made it, 0 unless Options.Checksums.
+	Sum uint64
 
 	docs [DocKinds]atomic.Pointer[Doc]
 }
@@ -74,6 +67,79 @@ type Doc struct {
 	// MadeNs is the machine's monotonic time at which it was rendered (for gzip's floor).
 	MadeNs int64
 	Gzip   atomic.Pointer[[]byte]
+}
+
+// docSource says what a kept document is a function of, besides the digits and names of
+// its pair, which never change.
+type docSource uint8
+
+const (
+	fromTicker docSource = 1 << iota
+	fromBook
+	fromTrades
+	fromInstrument
+)
+
+var docSources = [DocKinds]docSource{
+	DocTicker:       fromTicker,
+	DocBook:         fromBook,
+	DocDeals:        fromTrades,
+	DocAggTicker:    fromTicker | fromInstrument,
+	DocAggBookFull:  fromBook,
+	DocAggBook100:   fromBook,
+	DocAggTrades100: fromTrades,
+	DocSummaryRow:   fromTicker | fromInstrument,
+}
+
+// inherit takes over the documents of the pair's previous view that are still true: a
+// trade far from the book's page does not cost the book's readers a rendering. One that a
+// reader keeps in old after this is rendered once more, to the same bytes.
+func (v *View) inherit(old *View) {
+	var changed docSource
+	if v.TickerVersion != old.TickerVersion || v.TickerSeq != old.TickerSeq {
+		changed |= fromTicker
+	}
+	if v.BookSeq != old.BookSeq {
+		changed |= fromBook
+	}
+	if v.TradesSeq != old.TradesSeq {
+		changed |= fromTrades
+	}
+	if v.Instrument != old.Instrument {
+		changed |= fromInstrument
+	}
+	for k, from := range docSources {
+		if from&changed == 0 {
+			if d := old.docs[k].Load(); d != nil {
+				v.docs[k].Store(d)
+			}
+		}
+	}
+}
+
+// Checksum folds the book, the last trade and the seqs of the view into one number.
+func (v *View) Checksum() uint64 {
+	h := mix(uint64(v.Seq), uint64(v.BookSeq))
+	h = mix(mix(h, uint64(v.TradesSeq)), v.TickerVersion)
+	for _, s := range []*Side{&v.Bids, &v.Asks} {
+		h = mix(h, uint64(s.Len()))
+		for l := range s.All {
+			h = mix(mix(h, uint64(l.Price)), uint64(l.Amount))
+		}
+	}
+	h = mix(mix(h, uint64(v.Trades.First())), uint64(v.Trades.Last()))
+	if v.Trades.Last() != 0 {
+		t := v.Trades.At(v.Trades.Last())
+		h = mix(mix(mix(h, uint64(t.TimeNs)), uint64(t.Price)), uint64(t.Amount))
+	}
+	for i := range v.Candles {
+		c := &v.Candles[i]
+		if n := c.Len(); n > 0 {
+			last := c.At(n - 1)
+			h = mix(mix(mix(h, uint64(n)), uint64(last.Close)), last.Volume.Lo)
+		}
+	}
+	return h
 }
 
 // Doc is the kept document, nil until a reader has rendered it.

@@ -1,0 +1,47 @@
+package marketdata
+
+import "tickhive/internal/fixed"
+
+// tick gathers the trades of one second until they are merged into the ten candles and
+// the window: merging is associative, so a trade costs one update instead of eleven, and
+// what comes out does not depend on when the merge happens.
+type tick struct {
+	sec                    int64
+	open, high, low, close int64
+	volume, quote          fixed.U128
+	trades                 int64 // 0: empty
+}
+
+func (t *tick) add(sec, price, amount int64) {
+	quote := fixed.Mul64(uint64(price), uint64(amount))
+	if t.trades == 0 {
+		*t = tick{sec, price, price, price, price, fixed.FromU64(uint64(amount)), quote, 1}
+		return
+	}
+	t.high = max(t.high, price)
+	t.low = min(t.low, price)
+	t.close = price
+	t.volume = t.volume.Add(fixed.FromU64(uint64(amount)))
+	t.quote = t.quote.Add(quote)
+	t.trades++
+}
+
+// candleBuilder is the ten series of a pair. Owner: the feed's goroutine.
+type candleBuilder struct {
+	series [Intervals]candleSeries
+}
+
+func (b *candleBuilder) merge(t *tick, keep *[Intervals]int) {
+	for i := range b.series {
+		b.series[i].merge(Interval(i), t, keep[i])
+	}
+}
+
+// publish freezes all ten views in one allocation.
+func (b *candleBuilder) publish() *[Intervals]Candles {
+	views := new([Intervals]Candles)
+	for i := range b.series {
+		views[i] = b.series[i].view
+	}
+	return views
+}

@@ -1,0 +1,107 @@
+package marketdata
+
+// chunkCandles is small, because each pair has ten series and years never fill one.
+const chunkCandles = 64
+
+// candleChunk is 64 closed candles. Written once, above every published length.
+type candleChunk [chunkCandles]Candle
+
+// Candles is a view of one interval of a pair: the kept closed candles and, last, the
+// one that the newest trade is in. Ascending by Start, only intervals with trades. Frozen.
+type Candles struct {
+	chunks []*candleChunk
+	first  int // place of the oldest kept candle in chunks[0]
+	closed int
+	open   Candle // Trades 0: none
+}
+
+// Len is the number of candles.
+func (c *Candles) Len() int {
+	if c.open.Trades == 0 {
+		return 0
+	}
+	return c.closed + 1
+}
+
+// At is the i-th candle, ascending; the last one may still change in later views.
+func (c *Candles) At(i int) Candle {
+	if i == c.closed && c.open.Trades != 0 {
+		return c.open
+	}
+	if uint(i) >= uint(c.closed) {
+		panic("BUG: marketdata: candle outside the view")
+	}
+	i += c.first
+	return c.chunks[i/chunkCandles][i%chunkCandles]
+}
+
+// Search is the first i with At(i).Start >= startSec, Len() when there is none.
+func (c *Candles) Search(startSec int64) int {
+	lo, hi := 0, c.Len()
+	for lo < hi {
+		mid := (lo + hi) / 2
+		if c.start(mid) < startSec {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	return lo
+}
+
+func (c *Candles) start(i int) int64 {
+	if i == c.closed {
+		return c.open.Start
+	}
+	i += c.first
+	return c.chunks[i/chunkCandles][i%chunkCandles].Start
+}
+
+// candleSeries is the writer's side of one interval. Owner: the feed's goroutine.
+type candleSeries struct {
+	view Candles
+	end  int64 // Unix seconds at which the open candle closes
+}
+
+// merge adds what was traded since the last merge, all within one second.
+func (s *candleSeries) merge(i Interval, t *tick, keep int) {
+	open := &s.view.open
+	if t.sec >= s.end || open.Trades == 0 {
+		if open.Trades != 0 {
+			s.close(*open, keep)
+		}
+		s.end = i.Next(t.sec)
+		*open = Candle{
+			Start: i.Floor(t.sec), Open: t.open, High: t.high, Low: t.low, Close: t.close,
+			Volume: t.volume, QuoteVolume: t.quote, Trades: t.trades,
+		}
+		return
+	}
+	open.High = max(open.High, t.high)
+	open.Low = min(open.Low, t.low)
+	open.Close = t.close
+	open.Volume = open.Volume.Add(t.volume)
+	open.QuoteVolume = open.QuoteVolume.Add(t.quote)
+	open.Trades += t.trades
+}
+
+func (s *candleSeries) close(c Candle, keep int) {
+	v := &s.view
+	at := v.first + v.closed
+	if at/chunkCandles == len(v.chunks) {
+		v.chunks = append(v.chunks, new(candleChunk))
+	}
+	v.chunks[at/chunkCandles][at%chunkCandles] = c
+	v.closed++
+	for v.closed > keep {
+		v.closed--
+		v.first++
+	}
+	if gone := v.first / chunkCandles; gone > 0 {
+		// A new list: readers may hold the old one, and it must not keep dropped chunks.
+		chunks := make([]*candleChunk, len(v.chunks)-gone, max(2*(len(v.chunks)-gone), 2))
+		copy(chunks, v.chunks[gone:])
+		v.chunks = chunks
+		v.first -= gone * chunkCandles
+	}
+}

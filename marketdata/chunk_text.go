@@ -1,0 +1,91 @@
+package marketdata
+
+import (
+	"sync/atomic"
+
+	"tickhive/engine"
+)
+
+// ChunkText names one kept text of a closed chunk of trades.
+type ChunkText uint8
+
+// The texts kept with a chunk: the aggregator's rows of buys and of sells, oldest or
+// newest first as the renderer chooses (always the same), and two more for other forms.
+const (
+	ChunkAggBuy ChunkText = iota
+	ChunkAggSell
+	ChunkAggBuyNewest
+	ChunkAggSellNewest
+	chunkTexts
+)
+
+// textCache bounds the kept text of all chunks of a feed. Readers add to it while there
+// is room; the writer makes room. The bytes counted are those that chunks refer to.
+type textCache struct {
+	bytes atomic.Int64
+	limit int64
+	// gone stands in a chunk that the ring has dropped, by its address: who still reads
+	// the chunk from an old view renders for himself.
+	gone []byte
+}
+
+// Chunk is the trades of the view that share a chunk with id: their first id, and
+// whether they are a closed chunk whole, whose text ChunkText keeps. Frozen.
+func (t *Trades) Chunk(id engine.TradeID) (first engine.TradeID, trades []Trade, closed bool) {
+	t.at(id)
+	k := (id - t.base) / chunkTrades
+	start := t.base + k*chunkTrades
+	end := start + chunkTrades - 1
+	closed = start >= t.first && end <= t.last
+	first, last := max(start, t.first), min(end, t.last)
+	c := t.chunks[k]
+	return first, c.trades[first-start : last-start+1 : last-start+1], closed
+}
+
+// ChunkText is the text of the chunk that id belongs to. That of a closed chunk is kept
+// while there is room; of any other it is rendered each time. render appends to dst and
+// must be a pure function of the trades. The result is frozen.
+func (t *Trades) ChunkText(id engine.TradeID, kind ChunkText,
+	render func(dst []byte, first engine.TradeID, trades []Trade) []byte,
+) []byte {
+	first, trades, closed := t.Chunk(id)
+	if !closed {
+		return render(nil, first, trades)
+	}
+	c := t.chunks[(id-t.base)/chunkTrades]
+	if p := c.text[kind].Load(); p != nil && p != &t.cache.gone {
+		if !c.used.Load() {
+			c.used.Store(true)
+		}
+		return *p
+	}
+	text := render(nil, first, trades)
+	size := int64(cap(text))
+	if t.cache.bytes.Add(size) > t.cache.limit || !c.text[kind].CompareAndSwap(nil, &text) {
+		t.cache.bytes.Add(-size)
+		return text
+	}
+	c.used.Store(true)
+	return text
+}
+
+// forget takes the texts of a chunk out of the count for good.
+func (tc *textCache) forget(c *tradeChunk) {
+	for k := range c.text {
+		if p := c.text[k].Swap(&tc.gone); p != nil && p != &tc.gone {
+			tc.bytes.Add(-int64(cap(*p)))
+		}
+	}
+}
+
+// sweep takes out the texts of c unless someone asked for them since the last sweep.
+func (tc *textCache) sweep(c *tradeChunk) {
+	if c.used.Swap(false) {
+		return
+	}
+	for k := range c.text {
+		if p := c.text[k].Swap(nil); p != nil {
+			tc.bytes.Add(-int64(cap(*p)))
+		}
+	}
+}

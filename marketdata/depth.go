@@ -1,0 +1,302 @@
+package marketdata
+
+import (
+	"slices"
+
+	"tickhive/engine"
+)
+
+// mergeBelow is when a page or directory that shrank looks for a neighbour to join, and
+// mergeInto what both may hold together: half empty books do not become lists of crumbs,
+// and a level that comes and goes at an edge does not split and join each time.
+const (
+	mergePage   = pageLevels / 4
+	mergeInto   = pageLevels * 3 / 4
+	mergeDir    = dirPages / 4
+	mergeDirTo  = dirPages * 3 / 4
+	searchWidth = 8 // below this many keys a scan beats halving
+)
+
+// dirNode is a directory and, for the writer alone, the key of the first level of each of
+// its pages: a search touches two cache lines instead of a page per probe.
+type dirNode struct {
+	dir  *directory
+	keys [dirPages]int64
+}
+
+// depthSide is the working state of one side. Pages, directories and the list of
+// directories are changed in place only when they were made in the current generation,
+// else copied first: everything older is published. Owner: the feed's goroutine.
+//
+// A key is the price for asks and its negative for bids, so that best is always lowest.
+type depthSide struct {
+	sign   int64
+	levels int
+	nodes  []*dirNode
+	tops   []int64      // key of the first level of each node
+	dirs   []*directory // the published list
+	topGen uint64       // the generation that may change dirs in place
+}
+
+func newDepthSide(s engine.Side) depthSide {
+	if s == engine.Buy {
+		return depthSide{sign: -1}
+	}
+	return depthSide{sign: 1}
+}
+
+// publish freezes the side; the caller goes to the next generation.
+func (s *depthSide) publish() Side { return Side{dirs: s.dirs, levels: s.levels} }
+
+func (s *depthSide) best() int64 {
+	if s.levels == 0 {
+		return 0
+	}
+	return s.dirs[0].pages[0].levels[0].Price
+}
+
+// set makes amount what is shown at price; 0 takes the level out.
+func (s *depthSide) set(price, amount int64, gen uint64) {
+	key := price * s.sign
+	if s.levels == 0 {
+		s.begin(Level{price, amount}, key, gen)
+		return
+	}
+	d := lastNotAbove(s.tops, key)
+	node := s.nodes[d]
+	p := lastNotAbove(node.keys[:node.dir.n], key)
+	page := node.dir.pages[p]
+	i := s.find(page, key)
+	found := i < page.n && page.levels[i].Price == price
+	if page.gen != gen {
+		page = s.own(d, p, gen)
+	}
+	switch {
+	case found && amount != 0:
+		page.levels[i].Amount = amount
+	case found:
+		page.remove(i)
+		s.levels--
+		s.removed(d, p, i, gen)
+	case amount == 0:
+		panic("BUG: marketdata: a level that is not there is gone")
+	default:
+		s.insert(d, p, i, Level{price, amount}, gen)
+	}
+}
+
+func (s *depthSide) begin(l Level, key int64, gen uint64) {
+	if l.Amount == 0 {
+		panic("BUG: marketdata: a level that is not there is gone")
+	}
+	page := &Page{gen: gen, n: 1}
+	page.levels[0] = l
+	dir := &directory{gen: gen, n: 1}
+	dir.pages[0] = page
+	node := &dirNode{dir: dir}
+	node.keys[0] = key
+	s.nodes, s.tops = append(s.nodes[:0], node), append(s.tops[:0], key)
+	s.dirs, s.topGen = []*directory{dir}, gen
+	s.levels = 1
+}
+
+// find is the place of key in the page: of the level that has it, or where it belongs.
+func (s *depthSide) find(p *Page, key int64) int {
+	i := 0
+	if p.n >= searchWidth && p.levels[searchWidth-1].Price*s.sign < key {
+		i = searchWidth
+	}
+	for i < p.n && p.levels[i].Price*s.sign < key {
+		i++
+	}
+	return i
+}
+
+// lastNotAbove is the last place whose key is not above key, 0 when all are.
+func lastNotAbove(keys []int64, key int64) int {
+	lo, n := 0, len(keys)
+	for n > searchWidth {
+		half := n / 2
+		if keys[lo+half] <= key {
+			lo += half
+		}
+		n -= half
+	}
+	for i := lo + 1; i < len(keys) && keys[i] <= key; i++ {
+		lo = i
+	}
+	return lo
+}
+
+// own makes page p of directory d changeable in this generation.
+func (s *depthSide) own(d, p int, gen uint64) *Page {
+	dir := s.ownDir(d, gen)
+	page := dir.pages[p]
+	if page.gen != gen {
+		page = page.copyFor(gen)
+		dir.pages[p] = page
+	}
+	return page
+}
+
+func (s *depthSide) ownDir(d int, gen uint64) *directory {
+	node := s.nodes[d]
+	if node.dir.gen != gen {
+		c := *node.dir
+		c.gen = gen
+		node.dir = &c
+		s.ownTop(gen)
+		s.dirs[d] = node.dir
+	}
+	return node.dir
+}
+
+func (s *depthSide) ownTop(gen uint64) {
+	if s.topGen != gen {
+		s.dirs = slices.Clone(s.dirs)
+		s.topGen = gen
+	}
+}
+
+// insert puts a new level at place i of an owned page, which splits when it is full.
+func (s *depthSide) insert(d, p, i int, l Level, gen uint64) {
+	page := s.nodes[d].dir.pages[p]
+	if page.n == pageLevels {
+		d, p = s.splitPage(d, p, gen)
+		if i > page.n {
+			i -= page.n
+			d, p = s.after(d, p)
+			page = s.nodes[d].dir.pages[p]
+		}
+	}
+	page.insert(i, l)
+	s.levels++
+	if i == 0 {
+		s.setKey(d, p, l.Price*s.sign)
+	}
+}
+
+// after is the page that follows.
+func (s *depthSide) after(d, p int) (int, int) {
+	if p+1 < s.nodes[d].dir.n {
+		return d, p + 1
+	}
+	return d + 1, 0
+}
+
+func (s *depthSide) setKey(d, p int, key int64) {
+	s.nodes[d].keys[p] = key
+	if p == 0 {
+		s.tops[d] = key
+	}
+}
+
+// splitPage moves the upper half of an owned page into a new one behind it and says
+// where the page is now.
+func (s *depthSide) splitPage(d, p int, gen uint64) (int, int) {
+	if s.nodes[d].dir.n == dirPages {
+		s.splitDir(d, gen)
+		if p >= dirPages/2 {
+			d, p = d+1, p-dirPages/2
+		}
+	}
+	page := s.nodes[d].dir.pages[p]
+	upper := &Page{gen: gen, n: pageLevels / 2}
+	copy(upper.levels[:], page.levels[pageLevels/2:])
+	page.n = pageLevels / 2
+	s.insertPage(d, p+1, upper, gen)
+	return d, p
+}
+
+func (s *depthSide) insertPage(d, p int, page *Page, gen uint64) {
+	dir, node := s.ownDir(d, gen), s.nodes[d]
+	copy(dir.pages[p+1:dir.n+1], dir.pages[p:dir.n])
+	copy(node.keys[p+1:dir.n+1], node.keys[p:dir.n])
+	dir.pages[p] = page
+	dir.n++
+	s.setKey(d, p, page.levels[0].Price*s.sign)
+}
+
+func (s *depthSide) splitDir(d int, gen uint64) {
+	dir, node := s.ownDir(d, gen), s.nodes[d]
+	half := dirPages / 2
+	upper := &dirNode{dir: &directory{gen: gen, n: dir.n - half}}
+	copy(upper.dir.pages[:], dir.pages[half:dir.n])
+	copy(upper.keys[:], node.keys[half:dir.n])
+	clear(dir.pages[half:])
+	dir.n = half
+	s.ownTop(gen)
+	s.dirs = slices.Insert(s.dirs, d+1, upper.dir)
+	s.nodes = slices.Insert(s.nodes, d+1, upper)
+	s.tops = slices.Insert(s.tops, d+1, upper.keys[0])
+}
+
+// removed tidies up after level i of an owned page went.
+func (s *depthSide) removed(d, p, i int, gen uint64) {
+	page := s.nodes[d].dir.pages[p]
+	if page.n == 0 {
+		s.removePage(d, p, gen)
+		return
+	}
+	if i == 0 {
+		s.setKey(d, p, page.levels[0].Price*s.sign)
+	}
+	if page.n > mergePage {
+		return
+	}
+	dir := s.nodes[d].dir
+	if p+1 < dir.n && page.n+dir.pages[p+1].n <= mergeInto {
+		s.joinPages(d, p, gen)
+	} else if p > 0 && page.n+dir.pages[p-1].n <= mergeInto {
+		s.joinPages(d, p-1, gen)
+	}
+}
+
+// joinPages moves page p+1 into page p.
+func (s *depthSide) joinPages(d, p int, gen uint64) {
+	page := s.own(d, p, gen)
+	next := s.nodes[d].dir.pages[p+1]
+	copy(page.levels[page.n:], next.levels[:next.n])
+	page.n += next.n
+	s.removePage(d, p+1, gen)
+}
+
+func (s *depthSide) removePage(d, p int, gen uint64) {
+	dir, node := s.ownDir(d, gen), s.nodes[d]
+	copy(dir.pages[p:dir.n-1], dir.pages[p+1:dir.n])
+	copy(node.keys[p:dir.n-1], node.keys[p+1:dir.n])
+	dir.n--
+	dir.pages[dir.n] = nil
+	if dir.n == 0 {
+		s.removeDir(d, gen)
+		return
+	}
+	if p == 0 {
+		s.tops[d] = node.keys[0]
+	}
+	if dir.n > mergeDir {
+		return
+	}
+	if d+1 < len(s.nodes) && dir.n+s.nodes[d+1].dir.n <= mergeDirTo {
+		s.joinDirs(d, gen)
+	} else if d > 0 && dir.n+s.nodes[d-1].dir.n <= mergeDirTo {
+		s.joinDirs(d-1, gen)
+	}
+}
+
+// joinDirs moves directory d+1 into directory d.
+func (s *depthSide) joinDirs(d int, gen uint64) {
+	dir, node := s.ownDir(d, gen), s.nodes[d]
+	next := s.nodes[d+1]
+	copy(dir.pages[dir.n:], next.dir.pages[:next.dir.n])
+	copy(node.keys[dir.n:], next.keys[:next.dir.n])
+	dir.n += next.dir.n
+	s.removeDir(d+1, gen)
+}
+
+func (s *depthSide) removeDir(d int, gen uint64) {
+	s.ownTop(gen)
+	s.dirs = slices.Delete(s.dirs, d, d+1)
+	s.nodes = slices.Delete(s.nodes, d, d+1)
+	s.tops = slices.Delete(s.tops, d, d+1)
+}

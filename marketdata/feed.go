@@ -1,0 +1,145 @@
+package marketdata
+
+import (
+	"math"
+
+	"tickhive/engine"
+)
+
+// Feed folds the engine's events into books, trades, candles, windows and the order
+// history, and publishes views of them. It knows nothing but events, and no clock.
+//
+// Owner: one goroutine, which calls Fold with the events of whole commands and Publish
+// between them. Readers use the Board alone.
+type Feed struct {
+	opts    Options
+	board   Board
+	history *History
+	pairs   []*pairState
+	touched []*pairState // changed since the last publish
+	due     due
+	cache   textCache
+	sweepAt sweepPlace
+
+	gen        uint64 // of the pages made now
+	controlSeq engine.Seq
+	assets     map[string]*engine.Asset
+	assetsNew  bool // since the last publish
+	namesNew   bool
+	pairsNew   uint64 // pair events folded: Root.PairsVersion
+}
+
+// NewFeed makes an empty feed. Options that Validate refuses panic: they are checked
+// where configuration is read.
+func NewFeed(opts Options) *Feed {
+	if err := opts.Validate(); err != nil {
+		panic("BUG: marketdata: " + err.Error())
+	}
+	f := &Feed{opts: opts.withDefaults(), gen: 1, assets: map[string]*engine.Asset{}}
+	f.cache.limit = f.opts.ChunkText
+	f.history = newHistory(f.opts)
+	f.board.root.Store(&Root{names: &names{byCode: map[string]engine.PairID{}}})
+	return f
+}
+
+// Board is where readers find the published views.
+func (f *Feed) Board() *Board { return &f.board }
+
+// History is the order history; it belongs to the feed's goroutine.
+func (f *Feed) History() *History { return f.history }
+
+// Fold takes the events of whole commands, in seq order per pair, each exactly once. A gap
+// panics. The events are not kept.
+func (f *Feed) Fold(events []engine.Event) {
+	var p *pairState
+	for i := range events {
+		e := &events[i]
+		if e.Pair == engine.ControlPair {
+			f.foldControl(e)
+			continue
+		}
+		if p == nil || p.id != e.Pair {
+			p = f.pair(e)
+		}
+		if startsCommand(e) {
+			p.settleTouch()
+			f.history.settle()
+		}
+		if e.Seq != p.seq+1 {
+			panic("BUG: marketdata: the events of a pair have a gap")
+		}
+		p.seq, p.timeNs = e.Seq, e.TimeNs
+		switch e.Kind {
+		case engine.EventLevel:
+			p.foldLevel(e, f.gen)
+		case engine.EventTrade:
+			p.foldTrade(e, &f.opts)
+			f.history.foldTrade(p, e)
+		case engine.EventPair:
+			p.instrument = e.Instrument
+			f.pairsNew++
+		default:
+			f.history.fold(p, e)
+		}
+	}
+}
+
+// startsCommand reports whether e is the first event of a command. What a command does
+// and undoes again is no change of the touch.
+func startsCommand(e *engine.Event) bool {
+	switch e.Kind {
+	case engine.EventAccepted, engine.EventRejected, engine.EventReplaced, engine.EventNothing, engine.EventPair:
+		return true
+	case engine.EventCanceled:
+		return e.Cause == engine.CauseRequest
+	}
+	return false
+}
+
+// pair is the state of the pair of e, marked as changed; its first event makes it.
+func (f *Feed) pair(e *engine.Event) *pairState {
+	id := int(e.Pair)
+	if id == len(f.pairs) && e.Kind == engine.EventPair {
+		f.pairs = append(f.pairs, newPairState(e, &f.cache))
+		f.history.pairs = f.pairs
+		f.namesNew = true
+	}
+	if id >= len(f.pairs) {
+		panic("BUG: marketdata: an event of a pair that was not added")
+	}
+	p := f.pairs[id]
+	f.touch(p)
+	return p
+}
+
+func (f *Feed) touch(p *pairState) {
+	if !p.touched {
+		p.touched = true
+		f.touched = append(f.touched, p)
+	}
+}
+
+func (f *Feed) foldControl(e *engine.Event) {
+	if e.Seq != f.controlSeq+1 {
+		panic("BUG: marketdata: the control stream has a gap")
+	}
+	f.controlSeq = e.Seq
+	f.assetsNew = true
+	switch e.Kind {
+	case engine.EventAsset:
+		f.assets[e.Asset.Symbol] = e.Asset
+	case engine.EventAccountOpened:
+		f.history.openAccount(e)
+	}
+}
+
+// NextNs is the time at which something published changes without an event: the next
+// second at which a trade leaves a window. math.MaxInt64 when there is none. It is valid
+// after Publish.
+func (f *Feed) NextNs() int64 {
+	sec, ok := f.due.next()
+	if !ok {
+		return math.MaxInt64
+	}
+	return sec * nanosecond
+}

@@ -1,0 +1,104 @@
+package marketdata
+
+import (
+	"math"
+	"math/bits"
+
+	"tickhive/engine"
+	"tickhive/internal/fixed"
+)
+
+// Fill is one side of a trade: what an order got. The fee is in the quote currency.
+type Fill struct {
+	Pair      engine.PairID
+	Order     engine.OrderID
+	Account   engine.AccountID
+	Trade     engine.TradeID
+	TimeNs    int64       // Unix ns
+	Price     int64       // ticks
+	Amount    int64       // lots
+	Fee       fixed.I128  // 10^-18 of the quote currency
+	Side      engine.Side // of the order: Buy when it bought
+	TakerSide engine.Side // of the trade: Deal's isBuy
+	IsMaker   bool
+}
+
+// fillRec is what is kept of a trade for both its orders. The links are distances back to
+// the previous record of the same order or account, 0 when there is none.
+type fillRec struct {
+	trade                              engine.TradeID
+	taker, maker                       engine.OrderID
+	timeNs                             int64
+	price, amount                      int64
+	takerFee, takerDiscount            uint32
+	makerFee, makerDiscount            uint32
+	takerPrev, makerPrev               uint32
+	takerAccountPrev, makerAccountPrev uint32
+	takerAccount, makerAccount         engine.AccountID
+	side                               engine.Side // the taker's
+}
+
+// fill is the record as one of its orders sees it.
+func (f *fillRec) fill(maker bool, digitsTotal int) Fill {
+	out := Fill{
+		Pair: f.taker.Pair(), Trade: f.trade, TimeNs: f.timeNs, Price: f.price, Amount: f.amount,
+		TakerSide: f.side, IsMaker: maker,
+	}
+	if maker {
+		out.Order, out.Account, out.Side = f.maker, f.makerAccount, f.side.Opposite()
+		out.Fee = Fee(f.price, f.amount, digitsTotal, f.makerFee, f.makerDiscount)
+	} else {
+		out.Order, out.Account, out.Side = f.taker, f.takerAccount, f.side
+		out.Fee = Fee(f.price, f.amount, digitsTotal, f.takerFee, f.takerDiscount)
+	}
+	return out
+}
+
+// Fee is price x amount x rate x (1 - discount) in 10^-18 of the quote currency, rounded
+// half even (Decisions 6.8). price is in ticks, amount in lots, digitsTotal the digits of
+// their product, rate and discount in 10^-8. A fee beyond I128, eighteen orders of
+// magnitude above the largest balance there can be, is the largest I128.
+func Fee(price, amount int64, digitsTotal int, rate, discount uint32) fixed.I128 {
+	if rate == 0 || discount >= engine.RateOne {
+		return fixed.I128{}
+	}
+	// product x share has unit 10^-(digitsTotal+16) and at most 126+54 bits.
+	share := uint64(rate) * uint64(engine.RateOne-discount)
+	product := fixed.Mul64(uint64(price), uint64(amount))
+	mid, low := bits.Mul64(product.Lo, share)
+	high, carry := bits.Mul64(product.Hi, share)
+	mid, c := bits.Add64(mid, carry, 0)
+	high += c
+	if digitsTotal < 2 {
+		q := fixed.U128{Hi: mid, Lo: low}
+		scaled, fits := q.MulCheck(fixed.Pow10[2-digitsTotal])
+		if high != 0 || !fits {
+			return maxFee
+		}
+		return saturate(scaled)
+	}
+	div := fixed.Pow10[digitsTotal-2]
+	if high >= div {
+		return maxFee
+	}
+	var rest uint64
+	mid, rest = bits.Div64(high, mid, div)
+	low, rest = bits.Div64(rest, low, div)
+	q := fixed.U128{Hi: mid, Lo: low}
+	if half := div - rest; rest > half || (rest == half && q.Lo&1 == 1) {
+		if q == (fixed.U128{Hi: math.MaxUint64, Lo: math.MaxUint64}) {
+			return maxFee
+		}
+		q = q.Add(fixed.FromU64(1))
+	}
+	return saturate(q)
+}
+
+var maxFee = fixed.I128{Hi: math.MaxInt64, Lo: math.MaxUint64}
+
+func saturate(q fixed.U128) fixed.I128 {
+	if q.Hi>>63 != 0 {
+		return maxFee
+	}
+	return q.ToI128()
+}

@@ -1,0 +1,266 @@
+package marketdata
+
+import (
+	"slices"
+
+	"tickhive/engine"
+	"tickhive/internal/fixed"
+)
+
+// OrderRecord is an order as the history tells it: a copy, the caller's to keep.
+type OrderRecord struct {
+	ID      engine.OrderID
+	Account engine.AccountID
+	Client  string // client order id, "": none
+	Side    engine.Side
+	Type    engine.OrderType
+	TIF     engine.TimeInForce
+	STP     engine.SelfTrade
+
+	PostOnly bool
+	ByQuote  bool // Quote is given and Amount is not
+
+	Price   int64      // ticks, 0: market
+	Amount  int64      // lots, the total; 0 when ByQuote
+	Quote   fixed.U128 // product units to spend at most, ByQuote
+	Stop    int64      // ticks, 0: none
+	Display int64      // lots shown, 0: all
+
+	Status      engine.Status
+	Cause       engine.CancelCause // of a canceled order
+	Filled      int64              // lots
+	FilledQuote fixed.U128         // product units
+	Open        int64              // lots that can still trade, hidden ones too; 0 once closed
+
+	CreatedNs int64      // Unix ns
+	EndedNs   int64      // Unix ns, 0: open
+	Seq       engine.Seq // of the last event of the last command that changed it
+	Fills     []Fill     // oldest first, the newest 1,000 of those kept; nil from lists
+}
+
+// StatusFilter chooses orders by their state.
+type StatusFilter uint8
+
+// The filters of GET /api/user/orders (Decisions section 7).
+const (
+	AnyStatus    StatusFilter = iota
+	OnlyOpen                  // Created, PartiallyCompleted
+	OnlyCanceled              // Canceled, PartiallyExecutedAndCanceled
+)
+
+func (f StatusFilter) takes(s engine.Status) bool {
+	switch f {
+	case OnlyOpen:
+		return s.Open()
+	case OnlyCanceled:
+		return s == engine.Canceled || s == engine.PartiallyExecutedAndCanceled
+	}
+	return true
+}
+
+// Query chooses orders or fills of an account.
+type Query struct {
+	Account engine.AccountID
+	Pair    engine.PairID // engine.ControlPair: every pair
+	Status  StatusFilter  // orders only
+	SinceNs int64         // inclusive; createdAt of orders, time of fills
+	UntilNs int64         // inclusive
+	Offset  int           // so many of the newest are passed over
+	Limit   int           // at most so many are returned
+}
+
+func (q *Query) takes(pair engine.PairID, timeNs int64) bool {
+	return (q.Pair == engine.ControlPair || q.Pair == pair) && timeNs >= q.SinceNs && timeNs <= q.UntilNs
+}
+
+// Order is the order with this id, with its fills: open ones and the newest closed ones.
+func (h *History) Order(id engine.OrderID) (OrderRecord, bool) {
+	o, w := h.lookup(id)
+	if o == nil || w&^placeMask == inRemembered {
+		return OrderRecord{}, false
+	}
+	r := h.record(o)
+	r.Fills = h.fillsOf(o.id, o.lastFill)
+	return r, true
+}
+
+// FirstAnswer is the order as it was when its placing command ended, which is what the
+// same client id with the same content is answered. False for orders without a client
+// id, and for those long forgotten.
+func (h *History) FirstAnswer(id engine.OrderID) (OrderRecord, bool) {
+	o, _ := h.lookup(id)
+	if o == nil || o.extra == 0 || h.extras.at(o.extra-1).client == nil {
+		return OrderRecord{}, false
+	}
+	x := h.extras.at(o.extra - 1)
+	r := h.record(o)
+	r.Filled, r.FilledQuote, r.Open = x.firstFilled, x.firstFilledQuote, x.firstOpen
+	r.Status, r.Seq = x.firstStatus, x.firstSeq
+	r.Price, r.Amount = x.firstPrice, x.firstAmount
+	if r.EndedNs = 0; !r.Status.Open() {
+		r.EndedNs = r.CreatedNs
+	} else {
+		r.Cause = 0
+	}
+	r.Fills = h.fillsOf(o.id, x.firstFill)
+	return r, true
+}
+
+func (h *History) lookup(id engine.OrderID) (*orderRec, where) {
+	h.settle()
+	if int(id.Pair()) >= len(h.pairs) {
+		return nil, 0
+	}
+	w := h.pairs[id.Pair()].orders.get(id)
+	switch place := uint32(w & placeMask); w &^ placeMask {
+	case inOpen:
+		return h.open.at(place), w
+	case inClosed:
+		return h.closed.atPlace(place), w
+	case inRemembered:
+		return h.remembered.atPlace(place), w
+	}
+	return nil, 0
+}
+
+func (h *History) record(o *orderRec) OrderRecord {
+	r := OrderRecord{
+		ID: o.id, Account: o.account, Side: o.side, Type: o.typ, TIF: o.tif, STP: o.stp,
+		PostOnly: o.flags&engine.FlagPostOnly != 0, ByQuote: o.flags&engine.FlagQuote != 0,
+		Price: o.price, Amount: o.amount,
+		Status: o.status, Cause: o.cause, Filled: o.filled, FilledQuote: o.filledQuote, Open: o.open,
+		CreatedNs: o.createdNs, EndedNs: o.endedNs, Seq: o.seq,
+	}
+	if o.extra != 0 {
+		x := h.extras.at(o.extra - 1)
+		r.Quote, r.Stop, r.Display = x.quote, x.stop, x.display
+		if x.client != nil {
+			r.Client = x.client.Text
+		}
+	}
+	return r
+}
+
+// fillsOf collects the fills of an order, from the newest back, and turns them around.
+func (h *History) fillsOf(id engine.OrderID, newest uint64) []Fill {
+	digits := h.pairs[id.Pair()].instrument.DigitsTotal()
+	var out []Fill
+	for n := newest; n != 0 && h.fills.has(n-1) && len(out) < fillsPerOrder; {
+		f := h.fills.at(n - 1)
+		maker := f.maker == id
+		out = append(out, f.fill(maker, digits))
+		back := f.takerPrev
+		if maker {
+			back = f.makerPrev
+		}
+		if back == 0 {
+			break
+		}
+		n -= uint64(back)
+	}
+	slices.Reverse(out)
+	return out
+}
+
+// OpenOrders walks the open orders of an account, newest first, until yield says no.
+func (h *History) OpenOrders(account engine.AccountID, yield func(OrderRecord) bool) {
+	h.settle()
+	if int(account) >= len(h.accounts) {
+		return
+	}
+	for i := h.accounts[account].openHead; i != 0; {
+		o := h.open.at(i - 1)
+		if !yield(h.record(o)) {
+			return
+		}
+		i = o.next
+	}
+}
+
+// Orders is a page of an account's orders, newest first by creation, ties by id.
+// It costs a walk over the account's orders down to the end of the page.
+func (h *History) Orders(q Query) []OrderRecord {
+	h.settle()
+	if q.Limit <= 0 || int(q.Account) >= len(h.accounts) {
+		return nil
+	}
+	page := orderPage{want: q.Offset + q.Limit}
+	for i := h.accounts[q.Account].openHead; i != 0; {
+		o := h.open.at(i - 1)
+		if page.complete(o.createdNs) || o.createdNs < q.SinceNs {
+			break
+		}
+		if q.takes(o.id.Pair(), o.createdNs) && q.Status.takes(o.status) {
+			page.add(o)
+		}
+		i = o.next
+	}
+	if q.Status != OnlyOpen {
+		h.closedInto(&page, &q)
+	}
+	found := page.sorted()
+	if q.Offset >= len(found) {
+		return nil
+	}
+	out := make([]OrderRecord, 0, min(q.Limit, len(found)-q.Offset))
+	for _, o := range found[q.Offset:min(len(found), q.Offset+q.Limit)] {
+		out = append(out, h.record(o))
+	}
+	return out
+}
+
+// closedInto walks the closed orders, which come by the time of their end: an order
+// cannot have been created after it, so the walk ends once the page is newer.
+func (h *History) closedInto(page *orderPage, q *Query) {
+	for n := h.accounts[q.Account].closed; n != 0 && h.closed.has(n-1); {
+		o := h.closed.at(n - 1)
+		if page.complete(o.endedNs) || o.endedNs < q.SinceNs {
+			return
+		}
+		if q.takes(o.id.Pair(), o.createdNs) && q.Status.takes(o.status) {
+			page.add(o)
+		}
+		if o.prev == 0 {
+			return
+		}
+		n -= uint64(o.prev)
+	}
+}
+
+// Fills is a page of an account's fills, newest first. A trade with oneself is two.
+func (h *History) Fills(q Query) []Fill {
+	if q.Limit <= 0 || int(q.Account) >= len(h.accounts) {
+		return nil
+	}
+	var out []Fill
+	skip := q.Offset
+	for n := h.accounts[q.Account].fill; n != 0 && h.fills.has(n-1); {
+		f := h.fills.at(n - 1)
+		if f.timeNs < q.SinceNs {
+			break
+		}
+		for _, maker := range [...]bool{false, true} {
+			if (maker && f.makerAccount != q.Account) || (!maker && f.takerAccount != q.Account) ||
+				!q.takes(f.taker.Pair(), f.timeNs) {
+				continue
+			}
+			if skip > 0 {
+				skip--
+				continue
+			}
+			out = append(out, f.fill(maker, h.pairs[f.taker.Pair()].instrument.DigitsTotal()))
+			if len(out) == q.Limit {
+				return out
+			}
+		}
+		back := f.takerAccountPrev
+		if f.takerAccount != q.Account {
+			back = f.makerAccountPrev
+		}
+		if back == 0 {
+			break
+		}
+		n -= uint64(back)
+	}
+	return out
+}

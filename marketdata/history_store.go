@@ -1,0 +1,155 @@
+package marketdata
+
+import "tickhive/engine"
+
+const slabChunk = 1024
+
+// slab hands out places of a growing list; freed ones are used again. Places are stable
+// and their values are reached by pointer. Owner: its holder's goroutine.
+type slab[T any] struct {
+	chunks []*[slabChunk]T
+	n      uint32   // places ever handed out
+	free   []uint32 // freed places
+}
+
+func (s *slab[T]) at(i uint32) *T { return &s.chunks[i/slabChunk][i%slabChunk] }
+
+func (s *slab[T]) take() uint32 {
+	if n := len(s.free); n > 0 {
+		i := s.free[n-1]
+		s.free = s.free[:n-1]
+		return i
+	}
+	if int(s.n/slabChunk) == len(s.chunks) {
+		s.chunks = append(s.chunks, new([slabChunk]T))
+	}
+	s.n++
+	return s.n - 1
+}
+
+// give frees a place; its value is cleared, so that it holds nothing alive.
+func (s *slab[T]) give(i uint32) {
+	var zero T
+	*s.at(i) = zero
+	s.free = append(s.free, i)
+}
+
+// ring keeps the newest values, numbered from 0 without a gap; the oldest make room.
+// Owner: its holder's goroutine.
+type ring[T any] struct {
+	chunks []*[slabChunk]T
+	limit  uint64
+	end    uint64 // number of the next value
+}
+
+// begin is the number of the oldest kept value.
+func (r *ring[T]) begin() uint64 {
+	if r.end > r.limit {
+		return r.end - r.limit
+	}
+	return 0
+}
+
+func (r *ring[T]) has(n uint64) bool { return n < r.end && n >= r.begin() }
+
+func (r *ring[T]) place(n uint64) uint32 { return uint32(n % r.limit) }
+
+func (r *ring[T]) at(n uint64) *T { return r.atPlace(r.place(n)) }
+
+func (r *ring[T]) atPlace(i uint32) *T { return &r.chunks[i/slabChunk][i%slabChunk] }
+
+// full reports whether the next push overwrites the oldest value.
+func (r *ring[T]) full() bool { return r.end >= r.limit }
+
+// push makes room for the next value, which the caller fills in.
+func (r *ring[T]) push() *T {
+	i := r.place(r.end)
+	if int(i/slabChunk) == len(r.chunks) {
+		r.chunks = append(r.chunks, new([slabChunk]T))
+	}
+	r.end++
+	return r.atPlace(i)
+}
+
+// where says in which store an order is, and its place there: 0 is nowhere.
+type where uint32
+
+const (
+	inOpen       where = 1 << 30
+	inClosed     where = 2 << 30
+	inRemembered where = 3 << 30
+	placeMask    where = 1<<30 - 1
+)
+
+const idPageOrders = 512
+
+// idPage says where 512 neighbouring order numbers of a pair are.
+type idPage struct {
+	kept  int
+	where [idPageOrders]where
+}
+
+// orderIndex finds the orders of one pair by number. A page lives while one of its
+// orders is kept; the list of pages loses its empty front. Owner: the feed's goroutine.
+type orderIndex struct {
+	base  uint64 // number of the first page
+	pages []*idPage
+	spare *idPage // an emptied page, so that a book that turns over does not allocate
+}
+
+func (x *orderIndex) get(id engine.OrderID) where {
+	k := id.N()/idPageOrders - x.base
+	if k >= uint64(len(x.pages)) || x.pages[k] == nil {
+		return 0
+	}
+	return x.pages[k].where[id.N()%idPageOrders]
+}
+
+// set says where an order is; 0 forgets it.
+func (x *orderIndex) set(id engine.OrderID, w where) {
+	k := id.N() / idPageOrders
+	if len(x.pages) == 0 {
+		x.base = k
+	}
+	if k < x.base {
+		panic("BUG: marketdata: an order number below the kept ones")
+	}
+	for k-x.base >= uint64(len(x.pages)) {
+		x.pages = append(x.pages, nil)
+	}
+	p := x.pages[k-x.base]
+	if p == nil {
+		if p = x.spare; p == nil {
+			p = new(idPage)
+		}
+		x.spare = nil
+		x.pages[k-x.base] = p
+	}
+	at := &p.where[id.N()%idPageOrders]
+	switch {
+	case *at == 0 && w != 0:
+		p.kept++
+	case *at != 0 && w == 0:
+		p.kept--
+	}
+	*at = w
+	if p.kept == 0 {
+		x.drop(k - x.base)
+	}
+}
+
+// drop lets an empty page go, and the empty front of the list.
+func (x *orderIndex) drop(k uint64) {
+	x.spare = x.pages[k]
+	x.pages[k] = nil
+	n := 0
+	for n < len(x.pages) && x.pages[n] == nil {
+		n++
+	}
+	if n > 0 && (n == len(x.pages) || n >= len(x.pages)/2) {
+		copy(x.pages, x.pages[n:])
+		clear(x.pages[len(x.pages)-n:])
+		x.pages = x.pages[:len(x.pages)-n]
+		x.base += uint64(n)
+	}
+}

@@ -1,0 +1,94 @@
+package marketdata
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Bounds of what is kept when the configuration does not say otherwise.
+const (
+	DefaultTradesMin          = 10_000      // trades per pair kept beyond 24 h (Decisions 3.5)
+	DefaultTradesMax          = 2_000_000   // trades per pair kept at all (Decisions 3.5)
+	DefaultClosedOrders       = 100_000     // orders.closed_kept (Decisions 5)
+	DefaultFills              = 1_000_000   // fills of all orders together (Decisions 5)
+	DefaultClientIDs          = 1_000_000   // first answers kept for repeated client ids (Decisions 4.3)
+	DefaultChunkText          = 64 << 20    // bytes of rendered trade text, over all pairs
+	maxTradesMax              = 100_000_000 // 40 bytes each: 4 GB a pair is a mistake, not a wish
+	maxFills                  = 500_000_000 // distances between fills are 32 bit
+	maxOrdersKept             = 500_000_000 // places of kept orders are 30 bit
+	maxCandlesKept            = 10_000_000  // 80 bytes each
+	maxChunkTextBytes         = 64 << 30
+	fillsPerOrder             = 1_000 // members of one Order's fills (Decisions 5)
+	secondsOfDay              = 86_400
+	nanosecond          int64 = 1_000_000_000
+)
+
+// DefaultCandles is how many closed candles each interval keeps: two weeks of minutes,
+// three of 3 minutes, 30, 90 and 180 days of 5, 15 and 30, a year of hours, three of
+// 4 hours, twenty of days, and more months and years than there are. Intervals without
+// trades take no place. All full: 79,830 x 80 bytes = 6.4 MB a pair.
+var DefaultCandles = [Intervals]int{
+	20_160, 10_080, 8_640, 8_640, 8_640, 8_760, 6_570, 7_300, 1_200, 1_000,
+}
+
+// Options says how much is kept. The zero value of a member is its default.
+type Options struct {
+	TradesMin    int            // trades per pair that stay however old they are
+	TradesMax    int            // trades per pair at most, also when younger than 24 h
+	Candles      [Intervals]int // closed candles per pair and interval
+	ClosedOrders int            // closed orders of all pairs together, newest by their end
+	Fills        int            // fills of all orders together; a trade is two
+	ClientIDs    int            // closed orders whose first answer outlives ClosedOrders
+	ChunkText    int64          // bytes of kept text of closed trade chunks
+	// Checksums makes the writer keep a checksum of the book in each View, so that a
+	// test's readers can prove that what they see is what was published. Costs a walk
+	// over the book at every publish.
+	Checksums bool
+}
+
+func (o Options) withDefaults() Options {
+	def := func(v *int, d int) {
+		if *v == 0 {
+			*v = d
+		}
+	}
+	def(&o.TradesMin, DefaultTradesMin)
+	def(&o.TradesMax, DefaultTradesMax)
+	for i := range o.Candles {
+		def(&o.Candles[i], DefaultCandles[i])
+	}
+	def(&o.ClosedOrders, DefaultClosedOrders)
+	def(&o.Fills, DefaultFills)
+	def(&o.ClientIDs, DefaultClientIDs)
+	if o.ChunkText == 0 {
+		o.ChunkText = DefaultChunkText
+	}
+	return o
+}
+
+// Validate reports the first member that cannot be served.
+func (o Options) Validate() error {
+	o = o.withDefaults()
+	if o.TradesMin < 1 || o.TradesMax > maxTradesMax || o.TradesMin > o.TradesMax {
+		return fmt.Errorf("trades kept: want 1 <= trades_min (%d) <= trades_max (%d) <= %d",
+			o.TradesMin, o.TradesMax, maxTradesMax)
+	}
+	for i, n := range o.Candles {
+		if n < 1 || n > maxCandlesKept {
+			return fmt.Errorf("candles kept of %s: %d is not in 1..%d", Interval(i), n, maxCandlesKept)
+		}
+	}
+	if o.ClosedOrders < 1 || o.ClosedOrders > maxOrdersKept {
+		return fmt.Errorf("closed orders kept: %d is not in 1..%d", o.ClosedOrders, maxOrdersKept)
+	}
+	if o.ClientIDs < 1 || o.ClientIDs > maxOrdersKept {
+		return fmt.Errorf("client ids kept: %d is not in 1..%d", o.ClientIDs, maxOrdersKept)
+	}
+	if o.Fills < 2 || o.Fills > maxFills {
+		return fmt.Errorf("fills kept: %d is not in 2..%d", o.Fills, maxFills)
+	}
+	if o.ChunkText < 0 || o.ChunkText > maxChunkTextBytes {
+		return errors.New("kept text of trades: out of range")
+	}
+	return nil
+}

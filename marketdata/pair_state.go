@@ -1,0 +1,113 @@
+package marketdata
+
+import (
+	"tickhive/engine"
+)
+
+// pairState is the working state of one pair. Owner: the feed's goroutine.
+type pairState struct {
+	id         engine.PairID
+	instrument *engine.Instrument
+
+	seq, bookSeq, tradesSeq, tickerSeq engine.Seq
+	timeNs, bookTimeNs                 int64
+
+	sides   [2]depthSide
+	ring    tradeRing
+	tick    tick // the trades of one second, not yet merged
+	candles candleBuilder
+	window  window
+
+	last       int64    // price of the last trade
+	changedSec int64    // second of the last event that changed the ticker's figures
+	touch      touch    // best prices after the last event
+	settled    [2]int64 // best prices at the last command boundary
+
+	view         *View
+	candlesView  *[Intervals]Candles
+	candlesMoved bool // since candlesView was made
+	touched      bool // is in the feed's list
+
+	dueSec int64 // its place in the feed's heap
+	dueAt  int   // index + 1, 0: not in it
+
+	orders orderIndex // the history's, by order number
+}
+
+// touch follows the best prices event by event.
+type touch struct {
+	best [2]int64 // 0: empty side
+	seq  engine.Seq
+	sec  int64
+}
+
+func newPairState(e *engine.Event, cache *textCache) *pairState {
+	p := &pairState{id: e.Pair, instrument: e.Instrument, bookTimeNs: e.TimeNs}
+	p.sides = [2]depthSide{newDepthSide(engine.Buy), newDepthSide(engine.Sell)}
+	p.ring.view.cache = cache
+	return p
+}
+
+func (p *pairState) foldLevel(e *engine.Event, gen uint64) {
+	s := &p.sides[e.Side]
+	s.set(e.Price, e.Amount, gen)
+	p.bookSeq, p.bookTimeNs = e.Seq, e.TimeNs
+	best := &p.touch.best[e.Side]
+	switch {
+	case e.Amount == 0 && e.Price == *best:
+		*best = s.best()
+	case e.Amount != 0 && (*best == 0 || e.Price*s.sign < *best*s.sign):
+		*best = e.Price
+	default:
+		return
+	}
+	p.touch.seq, p.touch.sec = e.Seq, floorSec(e.TimeNs)
+}
+
+// settleTouch is called between commands: the touch that readers could see has changed
+// when it differs from the one at the last such moment.
+func (p *pairState) settleTouch() {
+	if p.touch.best == p.settled {
+		return
+	}
+	p.settled = p.touch.best
+	p.tickerSeq = max(p.tickerSeq, p.touch.seq)
+	p.changedSec = max(p.changedSec, p.touch.sec)
+}
+
+func (p *pairState) foldTrade(e *engine.Event, opts *Options) {
+	sec := floorSec(e.TimeNs)
+	if p.tick.trades != 0 && p.tick.sec != sec {
+		p.merge(opts)
+	}
+	p.tick.add(sec, e.Price, e.Amount)
+	t := Trade{TimeNs: e.TimeNs, Price: e.Price, Amount: e.Amount, TakerSide: e.Side}
+	if e.Side == engine.Buy {
+		t.Buyer, t.Seller = e.Account, e.MakerAccount
+	} else {
+		t.Buyer, t.Seller = e.MakerAccount, e.Account
+	}
+	p.ring.add(e.Trade, t, opts.TradesMin, opts.TradesMax)
+	p.last = e.Price
+	p.tradesSeq, p.tickerSeq, p.changedSec = e.Seq, e.Seq, sec
+}
+
+// merge brings the gathered second into the candles and the window.
+func (p *pairState) merge(opts *Options) {
+	if p.tick.trades == 0 {
+		return
+	}
+	p.candles.merge(&p.tick, &opts.Candles)
+	p.window.add(&p.tick)
+	p.tick.trades = 0
+	p.candlesMoved = true
+}
+
+func (p *pairState) ticker() Ticker {
+	t := Ticker{
+		LastTrade: p.ring.view.last, Last: p.last, Bid: p.settled[engine.Buy], Ask: p.settled[engine.Sell],
+		ChangedSec: max(p.changedSec, p.window.left),
+	}
+	p.window.figures(&t)
+	return t
+}

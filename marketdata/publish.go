@@ -1,0 +1,160 @@
+package marketdata
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"tickhive/engine"
+)
+
+// Publish makes what was folded visible, in one store: a view for each pair that changed
+// or whose window time has moved up to the second of nowNs. It is called between
+// commands, at the end of a batch and when NextNs has come. Nothing changed: no store.
+func (f *Feed) Publish(nowNs int64) {
+	f.history.settle()
+	sec := floorSec(nowNs)
+	for _, p := range f.touched {
+		p.settleTouch()
+		p.merge(&f.opts)
+		p.window.slide(sec)
+		f.due.fix(p)
+	}
+	for next, ok := f.due.next(); ok && next <= sec; next, ok = f.due.next() {
+		p := f.due.heap[0]
+		p.window.slide(sec)
+		f.due.fix(p)
+		f.touch(p)
+	}
+	f.makeRoomForText()
+	if len(f.touched) == 0 && !f.assetsNew {
+		return
+	}
+	old := f.board.Load()
+	root := *old
+	root.Gen, root.NowNs = old.Gen+1, nowNs
+	f.publishViews(&root)
+	f.publishNames(&root)
+	f.gen++
+	f.board.root.Store(&root)
+}
+
+func (f *Feed) publishViews(root *Root) {
+	root.n = len(f.pairs)
+	groups := (root.n + groupViews - 1) / groupViews
+	copied := make([]*viewGroup, groups)
+	old := copy(copied, root.groups)
+	before := root.groups
+	root.groups = copied
+	for _, p := range f.touched {
+		g := int(p.id) / groupViews
+		if g >= old && copied[g] == nil {
+			copied[g] = new(viewGroup)
+		} else if g < old && copied[g] == before[g] {
+			c := *before[g]
+			copied[g] = &c
+		}
+		v := f.view(p)
+		root.count(p.view, -1)
+		root.count(v, +1)
+		copied[g][p.id%groupViews] = v
+		p.view, p.touched = v, false
+	}
+	clear(f.touched)
+	f.touched = f.touched[:0]
+	root.PairsVersion = f.pairsNew
+}
+
+// count adds a view to the sums, or takes it out with sign -1; they wrap around.
+func (r *Root) count(v *View, sign int) {
+	if v == nil {
+		return
+	}
+	s := uint64(int64(sign))
+	r.SeqSum += s * uint64(v.Seq)
+	r.BookSeqSum += s * uint64(v.BookSeq)
+	r.TradesSeqSum += s * uint64(v.TradesSeq)
+	r.TickersSeqSum += s * uint64(v.TickerSeq)
+	r.TickersVersion += s * v.TickerVersion
+	r.DroppedYoung += s * v.DroppedYoung
+}
+
+// view freezes the pair's state.
+func (f *Feed) view(p *pairState) *View {
+	if p.candlesMoved || p.candlesView == nil {
+		p.candlesView, p.candlesMoved = p.candles.publish(), false
+	}
+	v := &View{
+		Instrument: p.instrument,
+		Seq:        p.seq, BookSeq: p.bookSeq, TradesSeq: p.tradesSeq, TickerSeq: p.tickerSeq,
+		TimeNs: p.timeNs, BookTimeNs: p.bookTimeNs,
+		Ticker: p.ticker(),
+		Bids:   p.sides[engine.Buy].publish(), Asks: p.sides[engine.Sell].publish(),
+		Trades: p.ring.view, Candles: p.candlesView,
+		DroppedYoung: p.ring.young,
+	}
+	if old := p.view; old != nil {
+		v.TickerVersion = old.TickerVersion
+		if v.Ticker != old.Ticker {
+			v.TickerVersion = v.Ticker.version(p.id)
+		}
+		v.inherit(old)
+	} else {
+		v.TickerVersion = v.Ticker.version(p.id)
+	}
+	if f.opts.Checksums {
+		v.Sum = v.Checksum()
+	}
+	return v
+}
+
+// publishNames brings new pairs and changed assets into the root.
+func (f *Feed) publishNames(root *Root) {
+	root.ControlSeq = f.controlSeq
+	if f.assetsNew {
+		root.assets = make([]*engine.Asset, 0, len(f.assets))
+		for _, symbol := range slices.Sorted(maps.Keys(f.assets)) {
+			root.assets = append(root.assets, f.assets[symbol])
+		}
+		f.assetsNew = false
+	}
+	if !f.namesNew {
+		return
+	}
+	n := &names{byCode: make(map[string]engine.PairID, len(f.pairs))}
+	for _, p := range f.pairs {
+		n.byCode[p.instrument.Code] = p.id
+		n.sorted = append(n.sorted, p.id)
+	}
+	slices.SortFunc(n.sorted, func(a, b engine.PairID) int {
+		return strings.Compare(f.pairs[a].instrument.Code, f.pairs[b].instrument.Code)
+	})
+	root.names, f.namesNew = n, false
+}
+
+// sweepPlace is where the hand of the text cache stands.
+type sweepPlace struct{ pair, chunk int }
+
+// sweepChunks is how many chunks one publish looks at when the cache is nearly full: 10 us.
+const sweepChunks = 256
+
+// makeRoomForText takes text that nobody asked for lately out of the cache, once it is
+// three quarters full.
+func (f *Feed) makeRoomForText() {
+	for range sweepChunks {
+		if f.cache.bytes.Load() <= f.cache.limit/4*3 || len(f.pairs) == 0 {
+			return
+		}
+		at := &f.sweepAt
+		if at.pair >= len(f.pairs) {
+			at.pair, at.chunk = 0, 0
+		}
+		chunks := f.pairs[at.pair].ring.view.chunks
+		if at.chunk >= len(chunks) {
+			at.pair, at.chunk = at.pair+1, 0
+			continue
+		}
+		f.cache.sweep(chunks[at.chunk])
+		at.chunk++
+	}
+}

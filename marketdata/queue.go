@@ -1,0 +1,32 @@
+package marketdata
+
+// queue is a double-ended queue in a ring that doubles when it is full and never
+// shrinks. Owner: its holder's goroutine.
+type queue[T any] struct {
+	buf  []T // length 0 or a power of two
+	head int
+	n    int
+}
+
+func (q *queue[T]) len() int { return q.n }
+
+func (q *queue[T]) at(i int) *T { return &q.buf[(q.head+i)&(len(q.buf)-1)] }
+
+func (q *queue[T]) pushBack(v T) {
+	if q.n == len(q.buf) {
+		grown := make([]T, max(2*len(q.buf), 8))
+		for i := range q.n {
+			grown[i] = *q.at(i)
+		}
+		q.buf, q.head = grown, 0
+	}
+	q.n++
+	*q.at(q.n - 1) = v
+}
+
+func (q *queue[T]) popFront() {
+	q.head = (q.head + 1) & (len(q.buf) - 1)
+	q.n--
+}
+
+func (q *queue[T]) popBack() { q.n-- }
