@@ -1,0 +1,91 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+)
+
+type configCmd struct {
+	Check configCheckCmd `cmd:"" help:"Say whether the configuration is right."`
+	Print configPrintCmd `cmd:"" help:"Print the configuration in force as TOML, secrets hidden."`
+}
+
+type configCheckCmd struct {
+	serveFlags
+}
+
+type configPrintCmd struct {
+	serveFlags
+}
+
+// Run reports the first wrong place; exit code 1 then.
+func (c *configCheckCmd) Run(p *program) error {
+	cfg, err := c.config(p)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(p.out, "configuration ok: %d keys, %d assets, %d pairs\n", len(cfg.keys()), len(cfg.Assets), len(cfg.Pairs))
+	return nil
+}
+
+// Run prints what serve would run with.
+func (c *configPrintCmd) Run(p *program) error {
+	cfg, err := c.config(p)
+	if err != nil {
+		return err
+	}
+	return cfg.print(p.out)
+}
+
+// hidden stands for a configured secret.
+const hidden = "(hidden)"
+
+// print writes the configuration as a file that reads back to it, secrets aside.
+func (c *Config) print(w io.Writer) error {
+	section := ""
+	for _, k := range c.keys() {
+		s, name, _ := strings.Cut(k.name, ".")
+		if s != section {
+			section = s
+			fmt.Fprintf(w, "\n[%s]\n", s)
+		}
+		text, err := tomlValue(k.value)
+		if err != nil {
+			return fmt.Errorf("config: print %s: %w", k.name, err)
+		}
+		if k.secret && !k.value.IsZero() {
+			text = `"` + hidden + `"`
+		}
+		fmt.Fprintf(w, "%s = %s # %s\n", name, text, k.help)
+	}
+	tables := struct {
+		Assets []AssetConfig `toml:"assets"`
+		Pairs  []PairConfig  `toml:"pairs"`
+	}{c.Assets, c.Pairs}
+	text, err := toml.Marshal(tables)
+	if err != nil {
+		return fmt.Errorf("config: print: %w", err)
+	}
+	if _, err = fmt.Fprintf(w, "\n%s", text); err != nil {
+		return fmt.Errorf("config: print: %w", err)
+	}
+	return nil
+}
+
+// tomlValue is a key's value as TOML on one line.
+func tomlValue(v reflect.Value) (string, error) {
+	if v.Kind() == reflect.Slice && v.Len() == 0 {
+		return "[]", nil
+	}
+	text, err := toml.Marshal(map[string]any{"v": v.Interface()})
+	if err != nil {
+		return "", err
+	}
+	lines := slices.DeleteFunc(strings.Split(string(text), "\n"), func(l string) bool { return l == "" })
+	return strings.TrimPrefix(strings.Join(lines, " "), "v = "), nil
+}

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"encoding"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+)
+
+// key is one configurable scalar or list: section.name.
+type key struct {
+	name   string // rate.per_minute
+	help   string
+	secret bool
+	value  reflect.Value
+}
+
+// env is the key's environment variable: rate.allow -> TICKHIVE_RATE_ALLOW.
+func (k *key) env() string {
+	return "TICKHIVE_" + strings.ToUpper(strings.ReplaceAll(k.name, ".", "_"))
+}
+
+// keys lists every key of c but the tables of assets and pairs, in the order of Config.
+func (c *Config) keys() []key {
+	var out []key
+	sections := reflect.ValueOf(c).Elem()
+	for i := range sections.NumField() {
+		section := sections.Field(i)
+		if section.Kind() != reflect.Struct {
+			continue
+		}
+		prefix := sections.Type().Field(i).Tag.Get("toml") + "."
+		for j := range section.NumField() {
+			f := section.Type().Field(j)
+			out = append(out, key{
+				name: prefix + f.Tag.Get("toml"), help: f.Tag.Get("help"),
+				secret: f.Tag.Get("secret") != "", value: section.Field(j),
+			})
+		}
+	}
+	return out
+}
+
+// set gives a key its value from text (environment, --set, flags); lists are separated
+// by commas, the empty text is the empty list.
+func (c *Config) set(name, text string) error {
+	keys := c.keys()
+	for i := range keys {
+		if keys[i].name == name {
+			if err := setValue(keys[i].value, text); err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+			return nil
+		}
+	}
+	return fmt.Errorf("unknown key %s%s", name, didYouMean(name, keys))
+}
+
+func setValue(v reflect.Value, text string) error {
+	if u, ok := v.Addr().Interface().(encoding.TextUnmarshaler); ok {
+		return u.UnmarshalText([]byte(text))
+	}
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(text)
+	case reflect.Bool:
+		b, err := parseSwitch(text)
+		if err != nil {
+			return err
+		}
+		v.SetBool(b)
+	case reflect.Int, reflect.Int64:
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return fmt.Errorf("%q is not an integer", text)
+		}
+		v.SetInt(n)
+	case reflect.Slice:
+		return setList(v, text)
+	default:
+		panic("BUG: config: a key of kind " + v.Kind().String())
+	}
+	return nil
+}
+
+func setList(v reflect.Value, text string) error {
+	list := reflect.MakeSlice(v.Type(), 0, 4)
+	if text = strings.TrimSpace(text); text != "" {
+		for part := range strings.SplitSeq(text, ",") {
+			e := reflect.New(v.Type().Elem()).Elem()
+			if err := setValue(e, strings.TrimSpace(part)); err != nil {
+				return err
+			}
+			list = reflect.Append(list, e)
+		}
+	}
+	v.Set(list)
+	return nil
+}
+
+func parseSwitch(text string) (bool, error) {
+	switch text {
+	case "true", "on", "1":
+		return true, nil
+	case "false", "off", "0":
+		return false, nil
+	}
+	return false, fmt.Errorf("%q is not true or false (on or off)", text)
+}
+
+// didYouMean names the known key nearest to a misspelled one.
+func didYouMean(name string, keys []key) string {
+	names := make([]string, 0, len(keys))
+	for i := range keys {
+		names = append(names, keys[i].name)
+	}
+	if best := nearest(name, names); best != "" {
+		return "; the nearest known key is " + best
+	}
+	return ""
+}
+
+// nearest is the candidate with the smallest edit distance to name, the first of equals.
+func nearest(name string, candidates []string) string {
+	best, at := "", 1<<30
+	for _, c := range candidates {
+		if d := editDistance(name, c); d < at {
+			best, at = c, d
+		}
+	}
+	return best
+}
+
+// editDistance counts the insertions, deletions and replacements that make b of a.
+func editDistance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, diagonal+1)
+		}
+	}
+	return row[len(b)]
+}

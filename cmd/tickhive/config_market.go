@@ -1,0 +1,89 @@
+package main
+
+// AssetConfig is one configured currency. Amounts are in units of the asset; a missing
+// one is "not configured" (null in the API).
+type AssetConfig struct {
+	Symbol       string  `toml:"symbol"`
+	Name         string  `toml:"name"`
+	Fiat         bool    `toml:"fiat"`
+	UnifiedID    int64   `toml:"unified_cryptoasset_id"`
+	WithdrawOff  bool    `toml:"withdraw_off"`
+	DepositOff   bool    `toml:"deposit_off"`
+	MinWithdraw  Decimal `toml:"min_withdraw"`
+	MaxWithdraw  Decimal `toml:"max_withdraw"`
+	MakerFee     Decimal `toml:"maker_fee"`
+	TakerFee     Decimal `toml:"taker_fee"`
+	Adapter      string  `toml:"adapter"`       // blockchain or fiat adapter code, lower case
+	RefillRate   Decimal `toml:"refill_rate"`   // commission of deposits, a fraction
+	RefillMin    Decimal `toml:"refill_min"`    // in units of the asset
+	WithdrawRate Decimal `toml:"withdraw_rate"` // commission of withdrawals, a fraction
+	WithdrawMin  Decimal `toml:"withdraw_min"`  // in units of the asset
+}
+
+// PairConfig is one configured pair.
+type PairConfig struct {
+	Code         string  `toml:"code"`
+	DigitsPrice  int     `toml:"digits_price"`
+	DigitsAmount int     `toml:"digits_amount"`
+	MinQuote     Decimal `toml:"min_quote"` // empty: no minimum
+	State        string  `toml:"state"`     // empty: online
+	MakerFee     Decimal `toml:"maker_fee"` // empty: 0.001
+	TakerFee     Decimal `toml:"taker_fee"` // empty: 0.001
+	// Reference and Weight are for the simulated market only: the price that it starts
+	// from, and how busy the pair is in comparison with the others.
+	Reference Decimal `toml:"reference"`
+	Weight    int     `toml:"weight"`
+}
+
+const defaultFee Decimal = "0.001"
+
+// builtinAssets are nine crypto currencies and two fiat ones.
+func builtinAssets() []AssetConfig {
+	a := func(symbol, name string, id int64, adapter string, minWithdraw, maxWithdraw, withdrawMin Decimal) AssetConfig {
+		return AssetConfig{
+			Symbol: symbol, Name: name, UnifiedID: id, Adapter: adapter,
+			MinWithdraw: minWithdraw, MaxWithdraw: maxWithdraw, MakerFee: defaultFee, TakerFee: defaultFee,
+			RefillRate: "0", RefillMin: "0", WithdrawRate: "0", WithdrawMin: withdrawMin,
+		}
+	}
+	eur := a("EUR", "Euro", 2790, "sepa", "10", "100000", "1")
+	eur.Fiat, eur.WithdrawRate = true, "0.001"
+	usd := a("USD", "US Dollar", 2781, "swift", "50", "250000", "15")
+	usd.Fiat, usd.WithdrawRate = true, "0.002"
+	return []AssetConfig{
+		a("BTC", "Bitcoin", 1, "bitcoin", "0.0005", "50", "0.0002"),
+		a("ETH", "Ethereum", 1027, "ethereum", "0.005", "500", "0.0012"),
+		a("USDT", "Tether", 825, "tron", "5", "1000000", "1"),
+		a("BNB", "BNB", 1839, "bsc", "0.01", "2000", "0.0005"),
+		a("SOL", "Solana", 5426, "solana", "0.05", "20000", "0.008"),
+		a("XRP", "XRP", 52, "ripple", "10", "1000000", "0.2"),
+		a("ADA", "Cardano", 2010, "cardano", "5", "1000000", "0.8"),
+		a("DOGE", "Dogecoin", 74, "dogecoin", "20", "5000000", "4"),
+		a("LTC", "Litecoin", 2, "litecoin", "0.01", "5000", "0.001"),
+		eur, usd,
+	}
+}
+
+// builtinPairs are twelve pairs; the busiest turns over some thirty times the quietest.
+func builtinPairs() []PairConfig {
+	p := func(code string, digitsPrice, digitsAmount int, minQuote, reference Decimal, weight int) PairConfig {
+		return PairConfig{
+			Code: code, DigitsPrice: digitsPrice, DigitsAmount: digitsAmount, MinQuote: minQuote,
+			MakerFee: defaultFee, TakerFee: defaultFee, Reference: reference, Weight: weight,
+		}
+	}
+	return []PairConfig{
+		p("BTC_USDT", 2, 8, "5", "65000", 100),
+		p("ETH_USDT", 2, 8, "5", "3400", 70),
+		p("SOL_USDT", 3, 6, "5", "150", 40),
+		p("BNB_USDT", 2, 6, "5", "580", 25),
+		p("XRP_USDT", 5, 4, "5", "0.52", 25),
+		p("DOGE_USDT", 6, 2, "5", "0.12", 18),
+		p("ADA_USDT", 5, 3, "5", "0.45", 12),
+		p("LTC_USDT", 2, 6, "5", "82", 8),
+		p("ETH_BTC", 6, 6, "0.0001", "0.0523", 10),
+		p("SOL_BTC", 7, 5, "0.0001", "0.002308", 3),
+		p("BTC_EUR", 2, 8, "5", "60000", 9),
+		p("ETH_EUR", 2, 8, "5", "3140", 5),
+	}
+}

@@ -1,0 +1,50 @@
+package main
+
+// serveFlags are the flags of serve, which replay takes too. Each stands for a key and
+// wins over file, environment and --set; the empty text means "not given".
+type serveFlags struct {
+	ConfigFile     string   `name:"config" placeholder:"FILE" help:"TOML file."`
+	Set            []string `name:"set" sep:"none" placeholder:"KEY=VALUE" help:"Set any key; may be repeated."`
+	Listen         string   `placeholder:"ADDR" help:"Public listener (127.0.0.1:8080); port 0: chosen."`
+	InternalListen string   `placeholder:"ADDR" help:"Internal listener (127.0.0.1:8081); port 0: chosen."`
+	InternalToken  string   `placeholder:"TOKEN" help:"Bearer token of the internal API."`
+	DataDir        string   `placeholder:"DIR" help:"Data directory (./data)."`
+	Sim            string   `placeholder:"on|off" help:"Simulated market (on)."`
+	Seed           string   `placeholder:"N" help:"Seed of the simulated market (1)."`
+	Backfill       string   `placeholder:"DURATION" help:"Simulated time before the start (0); 7d works."`
+	Clock          string   `placeholder:"real|virtual" help:"Process clock (real)."`
+	ClockStart     string   `placeholder:"RFC3339" help:"Start of a virtual clock (now)."`
+	JournalSync    string   `placeholder:"MODE" help:"always, interval or off (interval)."`
+	Pairs          string   `placeholder:"builtin|none" help:"none: without the configured pairs and assets."`
+	LogLevel       string   `placeholder:"LEVEL" help:"debug, info, warn or error (info)."`
+	Quiet          bool     `help:"No progress."`
+}
+
+// config loads the configuration that the flags ask for.
+func (f *serveFlags) config(p *program) (*Config, error) {
+	return loadConfig(f.ConfigFile, p.environ, append(append([]string(nil), f.Set...), f.settings()...))
+}
+
+// settings are the given flags as KEY=VALUE.
+func (f *serveFlags) settings() []string {
+	var out []string
+	for _, s := range []struct{ key, value string }{
+		{"server.listen", f.Listen},
+		{"internal.listen", f.InternalListen},
+		{"internal.token", f.InternalToken},
+		{"data.dir", f.DataDir},
+		{"sim.enabled", f.Sim},
+		{"sim.seed", f.Seed},
+		{"sim.backfill", f.Backfill},
+		{"clock.mode", f.Clock},
+		{"clock.start", f.ClockStart},
+		{"journal.sync", f.JournalSync},
+		{"market.pairs", f.Pairs},
+		{"log.level", f.LogLevel},
+	} {
+		if s.value != "" {
+			out = append(out, s.key+"="+s.value)
+		}
+	}
+	return out
+}

@@ -1,0 +1,32 @@
+package main
+
+import (
+	"io"
+	"log/slog"
+)
+
+// logging is the program's log: one level for everything, which may change at run time
+// (the internal route PUT /internal/v1/log-level, or SIGHUP, which reads the file again).
+type logging struct {
+	level slog.LevelVar
+	*slog.Logger
+}
+
+// newLogging writes structured lines to w.
+func newLogging(w io.Writer, level string) (*logging, error) {
+	l := &logging{}
+	if err := l.set(level); err != nil {
+		return nil, err
+	}
+	l.Logger = slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: &l.level}))
+	return l, nil
+}
+
+func (l *logging) set(level string) error {
+	v, err := parseLevel(level)
+	if err != nil {
+		return err
+	}
+	l.level.Set(v)
+	return nil
+}

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/alecthomas/kong"
+)
+
+// version is the program's, as the liveness string tells it (Decisions section 10.6).
+const version = "1.0.0.0"
+
+// cli is the command line: one member per subcommand, each in a file of its own.
+type cli struct {
+	Serve   serveCmd   `cmd:"" default:"withargs" help:"Run the exchange."`
+	Stats   statsCmd   `cmd:"" help:"Figures of a running exchange, per pair."`
+	Config  configCmd  `cmd:"" help:"Check or print the configuration."`
+	Version versionCmd `cmd:"" help:"Print the version."`
+}
+
+// program is what subcommands may touch of the process.
+type program struct {
+	out, err io.Writer
+	environ  []string
+}
+
+// exitError ends the program with a code; what there is to say was said.
+type exitError int
+
+func (e exitError) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
+
+func main() {
+	os.Exit(run(os.Args[1:], &program{out: os.Stdout, err: os.Stderr, environ: os.Environ()}))
+}
+
+// run is the program; it answers the exit code.
+func run(args []string, p *program) int {
+	var c cli
+	parser, err := kong.New(&c,
+		kong.Name("tickhive"),
+		kong.Description("A whole simulated spot exchange in one program."),
+		kong.Writers(p.out, p.err),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.Bind(p),
+	)
+	if err != nil {
+		fmt.Fprintf(p.err, "tickhive: %v\n", err)
+		return 2
+	}
+	ctx, err := parser.Parse(args)
+	if err != nil {
+		fmt.Fprintf(p.err, "tickhive: %v\n", err)
+		return 2
+	}
+	err = ctx.Run()
+	var code exitError
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &code):
+		return int(code)
+	}
+	fmt.Fprintf(p.err, "tickhive: %v\n", err)
+	return 1
+}
