@@ -1,0 +1,51 @@
+package vfs
+
+import "io"
+
+// SectorBytes is the largest piece that a power cut leaves whole or not at all.
+const SectorBytes = 512
+
+// FS is a file system; names are paths with slashes. Every error names the path.
+// Safe for concurrent use.
+type FS interface {
+	// Create makes the file for reading and writing, empty, 0600; an existing one is
+	// emptied. Its name is durable after SyncDir of its directory.
+	Create(name string) (File, error)
+	// Open opens an existing file, read only.
+	Open(name string) (File, error)
+	// OpenRW opens an existing file for reading and writing.
+	OpenRW(name string) (File, error)
+	// Rename gives a file a new name, replacing what had it.
+	Rename(from, to string) error
+	// Remove deletes a file.
+	Remove(name string) error
+	// List is the names (without directory) of the files in dir, sorted. A directory
+	// that does not exist is fs.ErrNotExist.
+	List(dir string) ([]string, error)
+	// MkdirAll makes dir and its parents, 0700.
+	MkdirAll(dir string) error
+	// SyncDir makes the names in dir durable.
+	SyncDir(dir string) error
+	// Lock takes the file as a lock against other processes (and other holders in this
+	// one) without waiting; *LockedError says who has it. Closing it gives it back; so
+	// does the end of the process.
+	Lock(name string, owner Owner) (io.Closer, error)
+}
+
+// File is an open file.
+type File interface {
+	io.ReaderAt
+	// WriteAt writes all of p at off in one call to the system, extending the file as
+	// needed. On an error, n bytes may have been written.
+	WriteAt(p []byte, off int64) (n int, err error)
+	// Preallocate fills [off, off+n) with zeros, written and not merely reserved: a
+	// later write there changes no metadata, which is what makes a data sync cheap.
+	Preallocate(off, n int64) error
+	// Truncate sets the size in bytes.
+	Truncate(size int64) error
+	// Sync makes data and size durable (fdatasync).
+	Sync() error
+	// Size is the current size in bytes.
+	Size() (int64, error)
+	io.Closer
+}

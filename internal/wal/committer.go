@@ -1,0 +1,125 @@
+package wal
+
+import (
+	"fmt"
+	"sync"
+)
+
+// Limits of a Committer.
+const (
+	// maxCommitWaiters bounds how many goroutines may wait; more get ErrBusy.
+	maxCommitWaiters = 1 << 16
+	// maxCommitBytes bounds what waits to be written; more get ErrBusy.
+	maxCommitBytes = 64 << 20
+)
+
+// Committer is group commit for many goroutines: one goroutine drains what waits, makes
+// one write and one sync of it, and releases everybody. It owns its Log.
+type Committer struct {
+	log  *Log
+	wake chan struct{} // holds one token when something waits
+	done chan struct{}
+
+	mu      sync.Mutex
+	waiting *commitGroup
+	spare   *commitGroup // the buffers of the last group, to be used again
+	closed  bool
+}
+
+// commitGroup is what shares a write and a sync.
+type commitGroup struct {
+	data  []byte
+	ends  []int
+	first uint64
+	err   error
+	done  chan struct{}
+}
+
+// NewCommitter takes the log over; nobody else may append to it any more.
+func NewCommitter(log *Log) *Committer {
+	c := &Committer{log: log, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	c.waiting = &commitGroup{done: make(chan struct{})}
+	go c.run()
+	return c
+}
+
+// Commit appends payload (copied) and returns its sequence when it is durable. Any
+// goroutine. The errors are those of Write and Sync, ErrBusy and ErrClosed.
+func (c *Committer) Commit(payload []byte) (seq uint64, err error) {
+	if len(payload) == 0 || len(payload) > MaxRecord {
+		return 0, fmt.Errorf("%w (%d bytes)", ErrTooLarge, len(payload))
+	}
+	c.mu.Lock()
+	g := c.waiting
+	switch {
+	case c.closed:
+		c.mu.Unlock()
+		return 0, ErrClosed
+	case len(g.ends) >= maxCommitWaiters || len(g.data)+len(payload) > maxCommitBytes:
+		c.mu.Unlock()
+		return 0, fmt.Errorf("%w: %d commits wait", ErrBusy, len(g.ends))
+	}
+	g.data = append(g.data, payload...)
+	g.ends = append(g.ends, len(g.data))
+	n := len(g.ends)
+	if n == 1 {
+		c.wake <- struct{}{} // never blocks: one group waits at a time
+	}
+	c.mu.Unlock()
+	<-g.done
+	if g.err != nil {
+		return 0, g.err
+	}
+	return g.first + uint64(n) - 1, nil
+}
+
+// run is the writer: the only goroutine that appends and syncs.
+func (c *Committer) run() {
+	defer close(c.done)
+	for range c.wake {
+		c.mu.Lock()
+		g := c.waiting
+		c.waiting = &commitGroup{done: make(chan struct{})}
+		if c.spare != nil {
+			c.waiting.data, c.waiting.ends = c.spare.data[:0], c.spare.ends[:0]
+			c.spare = nil
+		}
+		c.mu.Unlock()
+		c.commit(g)
+		close(g.done)
+		c.mu.Lock()
+		// Waiters read only first and err of their group, so its buffers are free.
+		if cap(g.data) <= maxKeptBuffer {
+			c.spare = &commitGroup{data: g.data, ends: g.ends}
+		}
+		c.mu.Unlock()
+	}
+}
+
+func (c *Committer) commit(g *commitGroup) {
+	c.log.Begin()
+	at := 0
+	for _, end := range g.ends {
+		c.log.Add(func(dst []byte) []byte { return append(dst, g.data[at:end]...) })
+		at = end
+	}
+	last, err := c.log.Write()
+	if err == nil {
+		err = c.log.Sync()
+	}
+	g.first, g.err = last-uint64(len(g.ends))+1, err
+}
+
+// Close commits what waits, and closes the log.
+func (c *Committer) Close() error {
+	c.mu.Lock()
+	if c.closed {
+		c.mu.Unlock()
+		return ErrClosed
+	}
+	c.closed = true
+	close(c.wake) // a token in it is still drained
+	c.mu.Unlock()
+	<-c.done
+	return c.log.Close()
+}

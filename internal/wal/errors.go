@@ -1,0 +1,63 @@
+package wal
+
+import (
+	"errors"
+	"fmt"
+)
+
+// The operating errors of a log and of the stores on it. They are wrapped: use errors.Is.
+var (
+	// ErrStopped: a sync failed. What is on the disk is unknown, so the log takes
+	// nothing any more until the process starts again and reads it (design: a failed
+	// fsync is never retried). The cause is wrapped beside it.
+	ErrStopped = errors.New("wal: stopped for good after a failed sync")
+	// ErrUnavailable: the record could not be written (full disk) and nothing of it is
+	// kept. The same call works again when there is space.
+	ErrUnavailable = errors.New("wal: not written")
+	// ErrBusy: a bounded queue is full. Nothing happened.
+	ErrBusy = errors.New("wal: queue full")
+	// ErrClosed: the log or store was closed. Nothing happened.
+	ErrClosed = errors.New("wal: closed")
+	// ErrTooLarge: a record is empty or larger than MaxRecord. Nothing happened.
+	ErrTooLarge = errors.New("wal: record is empty or too large")
+	// ErrTruncated: the log no longer holds the wanted sequence; it begins later.
+	ErrTruncated = errors.New("wal: sequence is older than the oldest kept")
+)
+
+// CorruptError is damage that no power cut explains: something that was durable is not
+// what was written. It stops the start.
+type CorruptError struct {
+	File   string // path
+	Offset int64  // bytes from the start of the file
+	Seq    uint64 // sequence expected there, 0 when unknown
+	Reason string // what was found
+}
+
+// Error says file, offset, sequence and reason.
+func (e *CorruptError) Error() string {
+	return fmt.Sprintf("wal: %s: damaged at offset %d (sequence %d): %s", e.File, e.Offset, e.Seq, e.Reason)
+}
+
+// VersionError refuses a file of another format; it is never guessed at.
+type VersionError struct {
+	File   string // path
+	What   string // "log format", "record format", "snapshot format"
+	Got    uint32 // version in the file
+	Want   uint32 // version that this program reads
+	Writer string // program that wrote the file
+}
+
+// Error is a sentence with both versions and the program that wrote the file.
+func (e *VersionError) Error() string {
+	age := "a newer"
+	if e.Got < e.Want {
+		age = "an older"
+	}
+	return fmt.Sprintf("wal: %s has %s version %d, written by %s, %s program than this one, which reads version %d: use that program, or another data directory",
+		e.File, e.What, e.Got, e.Writer, age, e.Want)
+}
+
+// unavailable wraps the cause of a write that was undone.
+func unavailable(what string, cause error) error {
+	return fmt.Errorf("%w: %s: %w", ErrUnavailable, what, cause)
+}

@@ -1,0 +1,153 @@
+package wal
+
+import (
+	"fmt"
+
+	"tickhive/internal/vfs"
+)
+
+// maxSeqAhead bounds the sequences that the search behind a damaged record takes for
+// possible, so that it seldom computes a checksum in vain.
+const maxSeqAhead = 1 << 40
+
+// verdict is what lies behind the last good record.
+type verdict struct {
+	torn  int64         // bytes written behind it, when a power cut explains them
+	wrong *CorruptError // else
+}
+
+// judge looks at everything from offset off of segment i on, where the record with
+// sequence want should have been and was not (0: no sequence is known).
+//
+// Nothing valid behind it: a torn tail. Something valid: then either the record was
+// never synced (sectors of unsynced writes survive in any subset, so an earlier one may
+// be gone while a later one is there), or it was and is damaged. Two witnesses decide.
+// Every record says up to where the log was durable when it was written. And a sector
+// that a power cut took is all zero, because segments are written over zeros; a flipped
+// bit or byte leaves no such sector.
+func judge(fsys vfs.FS, chain []segment, i int, off int64, want uint64, reason string) (verdict, error) {
+	var v verdict
+	follows, lost := false, false
+	at := CorruptError{File: chain[i].path, Offset: off, Seq: want}
+	// The records of segment i end in order and the header after them is what is bad.
+	header := i+1 < len(chain) && chain[i+1].reason != "" && off > 0
+	if header {
+		at.File, at.Offset = chain[i+1].path, 0
+	}
+	for j := i; j < len(chain); j++ {
+		start := int64(0)
+		if j == i {
+			start = off
+		}
+		data, err := readFrom(fsys, chain[j].path, start)
+		if err != nil {
+			return v, err
+		}
+		v.torn += int64(written(data))
+		firstGood := -1
+		scanFrames(data, chain[j].seed, want, func(pos int, f frame) bool {
+			follows = true
+			if firstGood < 0 {
+				firstGood = pos
+			}
+			if f.durable >= want {
+				at.Reason = fmt.Sprintf("%s; record %d behind it says that this one was durable", reason, f.seq)
+				v.wrong = &at
+			}
+			return v.wrong == nil
+		})
+		if v.wrong != nil {
+			return v, nil
+		}
+		switch {
+		case header && j == i+1:
+			lost = len(data) < headerBytes || allZero(data[:min(len(data), vfs.SectorBytes)])
+		case header || j > i:
+		case firstGood < 0:
+			lost = endLost(data) || sectorLost(data, start)
+		default:
+			lost = sectorLost(data[:firstGood], start)
+		}
+	}
+	if follows && !lost {
+		at.Reason = reason + "; valid records follow it and no sector is missing"
+		v.wrong = &at
+	}
+	return v, nil
+}
+
+// sectorLost reports whether the damaged range, which begins at file offset start, holds
+// (the rest of) a sector that reads as zeros.
+func sectorLost(damaged []byte, start int64) bool {
+	for len(damaged) > 0 {
+		n := vfs.SectorBytes - int(start%vfs.SectorBytes)
+		n = min(n, len(damaged))
+		if allZero(damaged[:n]) {
+			return true
+		}
+		damaged, start = damaged[n:], start+int64(n)
+	}
+	return false
+}
+
+// endLost reports whether the file ends before its last record does: its size was not
+// durable when later segments already were.
+func endLost(rest []byte) bool {
+	if len(rest) < frameHead {
+		return true
+	}
+	size, reason := frameSize(rest)
+	return reason == "" && size > len(rest)
+}
+
+// scanFrames calls yield for every frame in data that verifies and has a sequence from
+// want on, until yield says stop.
+func scanFrames(data []byte, seed uint32, want uint64, yield func(at int, f frame) bool) {
+	for at := 0; at+frameHead <= len(data); {
+		size, reason := frameSize(data[at:])
+		if seq := le.Uint64(data[at+8:]); reason != "" || size == 0 || at+size > len(data) ||
+			seq < want || (want > 0 && seq-want > maxSeqAhead) {
+			at += frameAlign
+			continue
+		}
+		f, ok := parseFrame(data[at:at+size], seed)
+		if !ok {
+			at += frameAlign
+			continue
+		}
+		if !yield(at, f) {
+			return
+		}
+		at += size
+	}
+}
+
+// written is the length of data without the zeros at its end.
+func written(data []byte) int {
+	n := len(data)
+	for n > 0 && data[n-1] == 0 {
+		n--
+	}
+	return n
+}
+
+// readFrom reads a file from off to its end.
+func readFrom(fsys vfs.FS, name string, off int64) ([]byte, error) {
+	f, err := fsys.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("wal: open segment: %w", err)
+	}
+	defer f.Close()
+	size, err := f.Size()
+	if err != nil {
+		return nil, fmt.Errorf("wal: %s: size: %w", name, err)
+	}
+	if size <= off {
+		return nil, nil
+	}
+	data := make([]byte, size-off)
+	if n, err := f.ReadAt(data, off); err != nil && n < len(data) {
+		return nil, fmt.Errorf("wal: %s: read at %d: %w", name, off, err)
+	}
+	return data, nil
+}

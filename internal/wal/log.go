@@ -1,0 +1,225 @@
+package wal
+
+import (
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+
+	"tickhive/internal/vfs"
+)
+
+// Log is an open log. Its owner, one goroutine, appends and rotates (Begin, Add, Write,
+// Append, Rotate, Close); Sync, DropBefore, Segments, Reader and the figures may be used
+// by any goroutine at the same time.
+type Log struct {
+	fsys vfs.FS
+	dir  string
+	opts Options
+	lock io.Closer // nil with NoLock
+	info OpenInfo
+
+	// Owner only.
+	buf     []byte // frames of the batch under way
+	count   uint64 // records in it
+	tooBig  bool   // one of them may not be written
+	behind  uint64 // durable sequence when the batch began
+	lastSeq uint64
+
+	written atomic.Uint64 // last sequence in the page cache
+	durable atomic.Uint64 // last sequence synced
+	bytes   atomic.Int64  // appended since Open
+	stop    atomic.Pointer[error]
+
+	fillMu sync.Mutex // guards active, its filled, and the range behind it
+	active *openSegment
+	off    atomic.Int64 // where the next frame goes; changed by the owner
+
+	listMu   sync.Mutex     // guards the lists
+	segments []*openSegment // all, oldest first; the last is active
+	unsynced []*openSegment // written since their last sync
+	dirDirty bool           // names changed since the last SyncDir
+	retain   []func() uint64
+
+	syncMu sync.Mutex // one sync or deletion at a time
+}
+
+// openSegment is a segment of an open log; file is nil once nothing writes to it.
+type openSegment struct {
+	num    uint64
+	path   string
+	first  uint64
+	seed   uint32
+	bytes  int64 // up to the end of its last record; the active one's is Log.off
+	filled int64 // zeros were written up to here
+	file   vfs.File
+}
+
+// OpenInfo says what Open found.
+type OpenInfo struct {
+	FirstSeq uint64 // oldest sequence kept, or the next one when the log is empty
+	LastSeq  uint64 // newest, FirstSeq-1 when the log is empty
+	TornTail int64  // bytes cut
+	TornFile string // path and
+	TornAt   int64  // offset of the cut
+}
+
+// Begin starts a batch, in a new segment when the active one is full. Owner only.
+func (l *Log) Begin() {
+	l.buf, l.count, l.tooBig = l.buf[:0], 0, false
+	if l.off.Load() >= l.opts.SegmentBytes {
+		// A new segment that cannot be made now is made later: the old one goes on.
+		_ = l.Rotate()
+	}
+	l.behind = l.durable.Load()
+}
+
+// Add encodes one record of 1 to MaxRecord bytes straight into the batch: encode appends
+// to dst and returns it. Owner only.
+func (l *Log) Add(encode func(dst []byte) []byte) {
+	at := len(l.buf)
+	var head [frameHead]byte
+	l.buf = append(l.buf, head[:]...)
+	l.buf = encode(l.buf)
+	n := len(l.buf) - at - frameHead
+	if n < 1 || n > MaxRecord {
+		l.tooBig = true
+		return
+	}
+	var pad [frameAlign]byte
+	l.buf = append(l.buf, pad[:frameBytes(n)-frameHead-n]...)
+	l.count++
+	sealFrame(l.buf[at:], n, l.lastSeq+l.count, l.behind, l.active.seed)
+}
+
+// Write hands the batch to the system in one write and returns the last sequence: from
+// here on it survives the end of the process, and after the next Sync a power cut. On
+// ErrUnavailable nothing of the batch is kept and its sequences are given out again; on
+// ErrStopped the log is over. Owner only.
+func (l *Log) Write() (last uint64, err error) {
+	if err := l.Stopped(); err != nil {
+		return l.lastSeq, err
+	}
+	if l.tooBig {
+		return l.lastSeq, fmt.Errorf("%w (at most %d bytes)", ErrTooLarge, MaxRecord)
+	}
+	if l.count == 0 {
+		return l.lastSeq, nil
+	}
+	off, n := l.off.Load(), int64(len(l.buf))
+	l.makeRoom(off, n)
+	k, err := l.active.file.WriteAt(l.buf, off)
+	if err == nil && int64(k) < n {
+		err = io.ErrShortWrite
+	}
+	if err != nil {
+		return l.lastSeq, l.undo(off, err)
+	}
+	l.off.Store(off + n)
+	l.bytes.Add(n)
+	l.lastSeq += l.count
+	l.markUnsynced()
+	l.written.Store(l.lastSeq)
+	if cap(l.buf) > maxKeptBuffer {
+		l.buf = nil
+	}
+	return l.lastSeq, nil
+}
+
+// Append is Begin, Add for each payload, Write. Owner only.
+func (l *Log) Append(payloads [][]byte) (last uint64, err error) {
+	l.Begin()
+	for _, p := range payloads {
+		l.Add(func(dst []byte) []byte { return append(dst, p...) })
+	}
+	return l.Write()
+}
+
+// makeRoom writes zeros behind the batch when it would reach past those there are. That
+// they cannot be written is no error: the batch itself may still fit.
+func (l *Log) makeRoom(off, n int64) {
+	if off+n <= l.filledTo() {
+		return
+	}
+	l.fillMu.Lock()
+	defer l.fillMu.Unlock()
+	l.active.filled = off + n
+	if l.opts.PreallocBytes > 0 && l.active.file.Preallocate(off+n, l.opts.PreallocBytes) == nil {
+		l.active.filled += l.opts.PreallocBytes
+	}
+}
+
+func (l *Log) filledTo() int64 {
+	l.fillMu.Lock()
+	defer l.fillMu.Unlock()
+	return l.active.filled
+}
+
+// fillAhead writes the next zeros from the syncing goroutine, so that the owner seldom
+// has to. It stays behind filled, where the owner does not write without fillMu.
+func (l *Log) fillAhead() {
+	step := l.opts.PreallocBytes
+	l.fillMu.Lock()
+	defer l.fillMu.Unlock()
+	a := l.active
+	if step == 0 || a.filled-l.off.Load() >= step/2 || a.filled >= l.opts.SegmentBytes {
+		return
+	}
+	if a.file.Preallocate(a.filled, step) == nil {
+		a.filled += step
+	}
+}
+
+// undo cuts off what a failed write may have left, durably: a record whose caller was
+// told "not written" must not come back after a power cut either.
+func (l *Log) undo(off int64, cause error) error {
+	l.fillMu.Lock()
+	defer l.fillMu.Unlock()
+	a := l.active
+	err := a.file.Truncate(off)
+	if err == nil {
+		err = a.file.Sync()
+	}
+	if err != nil {
+		return l.fail(fmt.Errorf("%s: cut at %d after a failed write (%w): %w", a.path, off, cause, err))
+	}
+	a.filled = off
+	return unavailable(fmt.Sprintf("%s: write at %d", a.path, off), cause)
+}
+
+func (l *Log) markUnsynced() {
+	l.listMu.Lock()
+	if n := len(l.unsynced); n == 0 || l.unsynced[n-1] != l.active {
+		l.unsynced = append(l.unsynced, l.active)
+	}
+	l.listMu.Unlock()
+}
+
+// fail stops the log for good and returns why.
+func (l *Log) fail(cause error) error {
+	err := fmt.Errorf("%w: %w", ErrStopped, cause)
+	if l.stop.CompareAndSwap(nil, &err) {
+		return err
+	}
+	return l.Stopped()
+}
+
+// Stopped is nil, or the ErrStopped that ended the log. Any goroutine.
+func (l *Log) Stopped() error {
+	if p := l.stop.Load(); p != nil {
+		return *p
+	}
+	return nil
+}
+
+// LastSeq is the last sequence written, 0 when there never was one. Any goroutine.
+func (l *Log) LastSeq() uint64 { return l.written.Load() }
+
+// DurableSeq is the last sequence synced. Any goroutine.
+func (l *Log) DurableSeq() uint64 { return l.durable.Load() }
+
+// BytesWritten is the bytes appended since Open. Any goroutine.
+func (l *Log) BytesWritten() int64 { return l.bytes.Load() }
+
+// Recovered says what Open found.
+func (l *Log) Recovered() OpenInfo { return l.info }

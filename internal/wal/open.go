@@ -1,0 +1,206 @@
+package wal
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"path"
+	"slices"
+	"strings"
+
+	"tickhive/internal/vfs"
+)
+
+// LockName is the lock file in a log's directory.
+const LockName = "LOCK"
+
+const tempExt = ".tmp"
+
+// Open opens the log in dir for writing, making both when they do not exist. A torn tail
+// is cut (see Recovered). *CorruptError, *VersionError and *vfs.LockedError refuse.
+// Everything that can be read afterwards is durable.
+func Open(fsys vfs.FS, dir string, opts Options) (*Log, error) {
+	if err := opts.Validate(); err != nil {
+		return nil, err
+	}
+	if err := fsys.MkdirAll(dir); err != nil {
+		return nil, fmt.Errorf("wal: make %s: %w", dir, err)
+	}
+	if err := fsys.SyncDir(path.Dir(dir)); err != nil {
+		return nil, fmt.Errorf("wal: sync of %s: %w", path.Dir(dir), err)
+	}
+	l := &Log{fsys: fsys, dir: dir, opts: opts}
+	if !opts.NoLock {
+		lock, err := fsys.Lock(path.Join(dir, LockName), vfs.Self())
+		if err != nil {
+			return nil, fmt.Errorf("wal: %s is in use: %w", dir, err)
+		}
+		l.lock = lock
+	}
+	if err := l.recover(); err != nil {
+		_ = l.fail(err)
+		return nil, errors.Join(err, l.Close())
+	}
+	return l, nil
+}
+
+func (l *Log) recover() error {
+	if err := l.removeTemps(); err != nil {
+		return err
+	}
+	chain, err := loadChain(l.fsys, l.dir, l.opts)
+	if err != nil {
+		return err
+	}
+	if len(chain) == 0 {
+		return l.startFresh(1, 1)
+	}
+	k, err := l.verifyFrom(chain)
+	if err != nil {
+		return err
+	}
+	r, err := newReader(l.fsys, chain[k:], 0, math.MaxUint64)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	for {
+		if _, err := r.Next(); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			return err
+		}
+	}
+	return l.resume(chain, k, r)
+}
+
+// removeTemps removes what an interrupted snapshot left.
+func (l *Log) removeTemps() error {
+	names, err := l.fsys.List(l.dir)
+	if err != nil {
+		return fmt.Errorf("wal: list %s: %w", l.dir, err)
+	}
+	for _, name := range names {
+		if strings.HasSuffix(name, tempExt) {
+			if err := l.fsys.Remove(path.Join(l.dir, name)); err != nil {
+				return fmt.Errorf("wal: remove %s: %w", name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// verifyFrom is the segment from which on the log must be verified now: all before it
+// was durable when a later record was written, so damage there is never a torn tail and
+// whoever reads it will be told.
+func (l *Log) verifyFrom(chain []segment) (int, error) {
+	for k := len(chain) - 1; k > 0; k-- {
+		if chain[k].reason != "" {
+			continue
+		}
+		r, err := newReader(l.fsys, chain[k:k+1], 0, math.MaxUint64)
+		if err != nil {
+			return 0, err
+		}
+		for err == nil && r.durable+1 < chain[k].first {
+			_, err = r.Next()
+		}
+		known := r.durable+1 >= chain[k].first
+		r.Close()
+		if known {
+			return k, nil
+		}
+	}
+	return 0, nil
+}
+
+// resume cuts what r found torn and makes the segment it ended in the active one.
+func (l *Log) resume(chain []segment, k int, r *Reader) error {
+	last := k + r.i
+	l.info = OpenInfo{FirstSeq: chain[0].first, TornTail: r.torn, TornFile: chain[last].path, TornAt: r.off}
+	if chain[last].reason != "" {
+		// Only the first segment of a log can end so: not even its header was durable.
+		l.info.TornAt, last = 0, -1
+	}
+	for j := len(chain) - 1; j > last; j-- {
+		if err := l.fsys.Remove(chain[j].path); err != nil {
+			return fmt.Errorf("wal: remove torn segment: %w", err)
+		}
+	}
+	if last < 0 {
+		return l.startFresh(1, 1)
+	}
+	for j := range chain[:last+1] {
+		seg := chain[j]
+		l.segments = append(l.segments, &openSegment{num: seg.num, path: seg.path, first: seg.first, seed: seg.seed, bytes: seg.size, filled: seg.size})
+	}
+	if err := l.makeDurable(k, r); err != nil {
+		return err
+	}
+	l.active = l.segments[last]
+	l.off.Store(r.off)
+	l.setLast(r.want - 1)
+	return nil
+}
+
+// makeDurable cuts and opens the active segment and syncs all that was verified: after
+// the end of a process some of it may still be in memory only.
+func (l *Log) makeDurable(k int, r *Reader) error {
+	for j := k; j < len(l.segments); j++ {
+		seg := l.segments[j]
+		f, err := l.fsys.OpenRW(seg.path)
+		if err != nil {
+			return fmt.Errorf("wal: open segment: %w", err)
+		}
+		active := j == len(l.segments)-1
+		if active && r.torn > 0 {
+			if err = f.Truncate(r.off); err == nil {
+				seg.filled = r.off
+			}
+		}
+		if err == nil {
+			err = f.Sync()
+		}
+		if err == nil && !active {
+			err = f.Close()
+		}
+		if err != nil {
+			return errors.Join(fmt.Errorf("wal: make %s durable: %w", seg.path, err), f.Close())
+		}
+		if active {
+			seg.file = f
+		}
+	}
+	if err := l.fsys.SyncDir(l.dir); err != nil {
+		return fmt.Errorf("wal: sync of %s: %w", l.dir, err)
+	}
+	return nil
+}
+
+// startFresh makes the first segment.
+func (l *Log) startFresh(num, first uint64) error {
+	seg, err := l.createSegment(num, first)
+	if err != nil {
+		return err
+	}
+	l.segments = slices.Clip(append(l.segments, seg))
+	l.active = seg
+	l.off.Store(headerBytes)
+	if err := seg.file.Sync(); err != nil {
+		return fmt.Errorf("wal: sync of %s: %w", seg.path, err)
+	}
+	if err := l.fsys.SyncDir(l.dir); err != nil {
+		return fmt.Errorf("wal: sync of %s: %w", l.dir, err)
+	}
+	l.info.FirstSeq = first
+	l.setLast(first - 1)
+	return nil
+}
+
+func (l *Log) setLast(seq uint64) {
+	l.lastSeq = seq
+	l.info.LastSeq = seq
+	l.written.Store(seq)
+	l.durable.Store(seq)
+}

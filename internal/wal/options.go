@@ -1,0 +1,67 @@
+package wal
+
+import (
+	"fmt"
+
+	"tickhive/internal/clock"
+)
+
+// The log's limits and defaults.
+const (
+	// DefaultSegmentBytes: a segment is verified in about 0.1 s and deleted whole.
+	DefaultSegmentBytes = 64 << 20
+	// DefaultPreallocBytes: zeros written ahead, so that most syncs change no
+	// metadata. Writing them takes about half a millisecond.
+	DefaultPreallocBytes = 1 << 20
+	// maxKeptBuffer is the batch buffer kept for the next batch.
+	maxKeptBuffer = 4 << 20
+	// minSegmentBytes keeps tests with many segments possible, and no smaller.
+	minSegmentBytes = 256
+)
+
+// Options of a log. The zero value is good.
+type Options struct {
+	// SegmentBytes after which a new segment begins (a batch is never split, so a
+	// segment may be larger by one batch). 0: DefaultSegmentBytes.
+	SegmentBytes int64
+	// PreallocBytes of zeros written ahead at a time; negative: none. 0: DefaultPreallocBytes.
+	PreallocBytes int64
+	// RecordVersion is the version of what the payloads hold; another one in a segment
+	// is refused. 0 means 1.
+	RecordVersion uint32
+	// Writer names the program and its version (at most 20 bytes), for the sentence
+	// that refuses it later. "" means "TickHive".
+	Writer string
+	// NoLock leaves the lock file alone: the caller holds one for the whole data
+	// directory.
+	NoLock bool
+	// Clock tells when a segment was made; it decides nothing. nil: real.
+	Clock clock.Clock
+}
+
+// Validate fills in defaults and checks ranges.
+func (o *Options) Validate() error {
+	if o.SegmentBytes == 0 {
+		o.SegmentBytes = DefaultSegmentBytes
+	}
+	if o.PreallocBytes == 0 {
+		o.PreallocBytes = DefaultPreallocBytes
+	}
+	o.PreallocBytes = max(o.PreallocBytes, 0)
+	if o.RecordVersion == 0 {
+		o.RecordVersion = 1
+	}
+	if o.Writer == "" {
+		o.Writer = "TickHive"
+	}
+	if o.Clock == nil {
+		o.Clock = clock.Real{}
+	}
+	switch {
+	case o.SegmentBytes < minSegmentBytes:
+		return fmt.Errorf("wal: segment size %d is below %d bytes", o.SegmentBytes, minSegmentBytes)
+	case len(o.Writer) > writerBytes:
+		return fmt.Errorf("wal: writer %q is longer than %d bytes", o.Writer, writerBytes)
+	}
+	return nil
+}

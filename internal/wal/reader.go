@@ -1,0 +1,265 @@
+package wal
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+
+	"tickhive/internal/vfs"
+)
+
+// readBuffer is how much a Reader reads at a time.
+const readBuffer = 256 << 10
+
+// Record is one record of the log. Payload is valid until the next call of Next.
+type Record struct {
+	Seq     uint64
+	Payload []byte
+	File    string // path of its segment
+	Offset  int64  // of its frame in the file, bytes
+}
+
+// Reader goes through a log in order and verifies every record. It takes no lock and
+// changes nothing, so it reads a log that nobody has open, or the part of an open one
+// that was written before the Reader was made. Owned by one goroutine.
+type Reader struct {
+	fsys  vfs.FS
+	chain []segment
+	from  uint64 // first sequence handed out
+	limit uint64 // last one
+	want  uint64 // sequence expected next
+
+	i       int // segment
+	f       vfs.File
+	size    int64
+	off     int64  // of the next frame
+	buf     []byte // bytes of the file from bufOff on
+	bufOff  int64
+	store   []byte
+	err     error
+	torn    int64
+	durable uint64 // highest durable sequence that a record told
+	passed  int64  // bytes of the segments gone through
+	total   int64
+}
+
+// OpenReader reads the log in dir from sequence from on (0: from the oldest) without
+// opening it for writing: for verification and dumps. It only needs opts.RecordVersion.
+// ErrTruncated: the log begins later than from.
+func OpenReader(fsys vfs.FS, dir string, opts Options, from uint64) (*Reader, error) {
+	if err := opts.Validate(); err != nil {
+		return nil, err
+	}
+	chain, err := loadChain(fsys, dir, opts)
+	if err != nil {
+		return nil, err
+	}
+	return newReader(fsys, chain, from, math.MaxUint64)
+}
+
+func newReader(fsys vfs.FS, chain []segment, from, limit uint64) (*Reader, error) {
+	r := &Reader{fsys: fsys, chain: chain, from: from, limit: limit}
+	if len(chain) == 0 {
+		r.err = io.EOF
+		return r, nil
+	}
+	if chain[0].reason == "" && from > 0 && from < chain[0].first {
+		return nil, fmt.Errorf("%w: %d is wanted, the oldest kept is %d", ErrTruncated, from, chain[0].first)
+	}
+	for r.i+1 < len(chain) && chain[r.i+1].reason == "" && chain[r.i+1].first <= from {
+		r.i++
+	}
+	for _, seg := range chain[r.i:] {
+		r.total += seg.size
+	}
+	if err := r.openSegment(); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// openSegment begins segment r.i. A header that cannot be used is met by Next.
+func (r *Reader) openSegment() error {
+	seg := &r.chain[r.i]
+	if r.f != nil {
+		r.passed += r.size
+		r.f.Close()
+		r.f = nil
+	}
+	f, err := r.fsys.Open(seg.path)
+	if err != nil {
+		return fmt.Errorf("wal: open segment: %w", err)
+	}
+	size, err := f.Size()
+	if err != nil {
+		f.Close()
+		return fmt.Errorf("wal: %s: size: %w", seg.path, err)
+	}
+	if r.store == nil {
+		r.store = make([]byte, min(readBuffer, max(size, frameHead)))
+	}
+	r.f, r.size, r.off = f, size, headerBytes
+	r.buf, r.bufOff = nil, headerBytes
+	r.want = seg.first
+	return nil
+}
+
+// Next is the next record; io.EOF at the end, also in front of a torn tail (see
+// TornTail); *CorruptError for damage that no power cut explains. An error stays.
+func (r *Reader) Next() (Record, error) {
+	for r.err == nil {
+		if r.want > r.limit {
+			r.err = io.EOF
+			break
+		}
+		f, reason, err := r.frame()
+		if err != nil {
+			r.err = err
+			break
+		}
+		if reason != "" || f.size == 0 {
+			r.err = r.segmentEnd(reason)
+			continue
+		}
+		rec := Record{Seq: f.seq, Payload: f.payload, File: r.chain[r.i].path, Offset: r.off}
+		r.off += int64(f.size)
+		r.want++
+		r.durable = max(r.durable, f.durable)
+		if rec.Seq >= r.from {
+			return rec, nil
+		}
+	}
+	return Record{}, r.err
+}
+
+// segmentEnd goes on to the next segment (nil), or says why the log ends here.
+func (r *Reader) segmentEnd(reason string) error {
+	seg := &r.chain[r.i]
+	off, want := r.off, r.want
+	last := r.i+1 == len(r.chain)
+	switch {
+	case seg.reason != "":
+		off, want = 0, 0
+	case reason != "":
+	case last:
+		return io.EOF
+	case r.chain[r.i+1].reason != "":
+		reason = r.chain[r.i+1].reason
+	case r.chain[r.i+1].first == r.want:
+		r.i++
+		return r.openSegment()
+	default:
+		reason = fmt.Sprintf("records end here, segment %d begins at %d", r.chain[r.i+1].num, r.chain[r.i+1].first)
+	}
+	v, err := judge(r.fsys, r.chain, r.i, off, want, reason)
+	if err != nil {
+		return err
+	}
+	if v.wrong != nil {
+		return v.wrong
+	}
+	r.torn = v.torn
+	return io.EOF
+}
+
+// frame reads the frame at r.off without passing it. Size 0 and no reason: the segment
+// ends here, with nothing but zeros behind.
+func (r *Reader) frame() (f frame, reason string, err error) {
+	if reason = r.chain[r.i].reason; reason != "" {
+		return f, reason, nil
+	}
+	head, err := r.peek(frameHead)
+	if err != nil {
+		return f, "", err
+	}
+	if len(head) < frameHead {
+		if allZero(head) {
+			return f, "", nil
+		}
+		return f, "record head is cut short by the end of the file", nil
+	}
+	size, reason := frameSize(head)
+	switch {
+	case reason != "":
+		return f, reason, nil
+	case size == 0:
+		reason, err = r.restZero()
+		return f, reason, err
+	case r.off+int64(size) > r.size:
+		return f, "record runs over the end of the file", nil
+	}
+	b, err := r.peek(size)
+	if err != nil {
+		return f, "", err
+	}
+	if len(b) < size {
+		return f, "record is cut short by the end of the file", nil
+	}
+	f, ok := parseFrame(b, r.chain[r.i].seed)
+	switch {
+	case !ok:
+		return f, "record checksum differs", nil
+	case f.seq != r.want:
+		return f, fmt.Sprintf("record has sequence %d", f.seq), nil
+	}
+	return f, "", nil
+}
+
+// peek is n bytes from r.off on, fewer at the end of the file.
+func (r *Reader) peek(n int) ([]byte, error) {
+	at := int(r.off - r.bufOff)
+	if at+n <= len(r.buf) {
+		return r.buf[at : at+n], nil
+	}
+	if n > len(r.store) {
+		r.store = make([]byte, n+readBuffer)
+	}
+	kept := copy(r.store, r.buf[min(at, len(r.buf)):])
+	k, err := r.f.ReadAt(r.store[kept:], r.off+int64(kept))
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("wal: %s: read at %d: %w", r.chain[r.i].path, r.off, err)
+	}
+	r.buf, r.bufOff = r.store[:kept+k], r.off
+	return r.buf[:min(n, len(r.buf))], nil
+}
+
+// restZero says whether there is anything in the file from r.off on.
+func (r *Reader) restZero() (reason string, err error) {
+	for at := r.off; at < r.size; {
+		n, err := r.f.ReadAt(r.store, at)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return "", fmt.Errorf("wal: %s: read at %d: %w", r.chain[r.i].path, at, err)
+		}
+		r.buf = nil
+		if !allZero(r.store[:n]) {
+			return "record head is zero and data follows", nil
+		}
+		if n == 0 {
+			break
+		}
+		at += int64(n)
+	}
+	return "", nil
+}
+
+// TornTail is the bytes behind the last record that a power cut left half written; known
+// when Next has returned io.EOF.
+func (r *Reader) TornTail() int64 { return r.torn }
+
+// NextSeq is the sequence that Next would return, or one past the last at the end.
+func (r *Reader) NextSeq() uint64 { return r.want }
+
+// Progress is the bytes read and the bytes there are, for a progress bar.
+func (r *Reader) Progress() (done, total int64) { return r.passed + r.off, r.total }
+
+// Close closes the file under the Reader.
+func (r *Reader) Close() error {
+	r.err = ErrClosed
+	if r.f == nil {
+		return nil
+	}
+	f := r.f
+	r.f = nil
+	return f.Close()
+}

@@ -1,0 +1,163 @@
+package wal
+
+import (
+	"fmt"
+	"path"
+)
+
+// SegmentInfo describes one file of an open log.
+type SegmentInfo struct {
+	Number   uint64
+	Path     string
+	FirstSeq uint64
+	LastSeq  uint64 // FirstSeq-1 when it holds no record
+	Bytes    int64  // up to the end of its last record
+}
+
+// Rotate begins a new segment. It becomes durable with the next Sync. On an error the
+// old one stays in use. Owner only.
+func (l *Log) Rotate() error {
+	if err := l.Stopped(); err != nil {
+		return err
+	}
+	seg, err := l.createSegment(l.active.num+1, l.lastSeq+1)
+	if err != nil {
+		return err
+	}
+	l.fillMu.Lock()
+	l.active.bytes = l.off.Load()
+	l.active = seg
+	l.off.Store(headerBytes)
+	l.fillMu.Unlock()
+	l.listMu.Lock()
+	l.segments = append(l.segments, seg)
+	l.unsynced = append(l.unsynced, seg)
+	l.dirDirty = true
+	l.listMu.Unlock()
+	return nil
+}
+
+// createSegment makes the file with its header. What a failure leaves behind holds no
+// record: the next attempt empties it, and a start removes it.
+func (l *Log) createSegment(num, first uint64) (*openSegment, error) {
+	seg := &openSegment{
+		num: num, path: path.Join(l.dir, segmentName(num)), first: first,
+		seed: seedOf(num), bytes: headerBytes, filled: headerBytes,
+	}
+	f, err := l.fsys.Create(seg.path)
+	if err != nil {
+		return nil, unavailable("create segment", err)
+	}
+	h := header{
+		version: FormatVersion, record: l.opts.RecordVersion, segment: num, first: first,
+		createdNs: l.opts.Clock.NowNs(), writer: l.opts.Writer,
+	}
+	if _, err := f.WriteAt(h.append(nil), 0); err != nil {
+		f.Close()
+		_ = l.fsys.Remove(seg.path)
+		return nil, unavailable("write header of "+seg.path, err)
+	}
+	seg.file = f
+	return seg, nil
+}
+
+// Retain keeps records from the sequence that from tells on: another store's snapshot
+// may still need them (see Store.RetainFrom). Any goroutine; from is called by
+// DropBefore.
+func (l *Log) Retain(from func() uint64) {
+	l.listMu.Lock()
+	defer l.listMu.Unlock()
+	l.retain = append(l.retain, from)
+}
+
+// DropBefore deletes the segments that hold only records below seq and below what
+// everyone retains; the active one always stays. Any goroutine. The log is synced
+// first, so that the one that remains is durable before the others go.
+func (l *Log) DropBefore(seq uint64) error {
+	l.listMu.Lock()
+	for _, from := range l.retain {
+		seq = min(seq, from())
+	}
+	n := l.droppable(seq)
+	l.listMu.Unlock()
+	if n == 0 {
+		return nil
+	}
+	l.syncMu.Lock()
+	defer l.syncMu.Unlock()
+	if err := l.sync(); err != nil {
+		return err
+	}
+	for ; n > 0; n-- {
+		l.listMu.Lock()
+		seg := l.segments[0]
+		l.listMu.Unlock()
+		if err := l.fsys.Remove(seg.path); err != nil {
+			return fmt.Errorf("wal: remove segment: %w", err)
+		}
+		// One by one, oldest first: a cut between two leaves no hole.
+		if err := l.fsys.SyncDir(l.dir); err != nil {
+			return l.fail(fmt.Errorf("sync of %s: %w", l.dir, err))
+		}
+		l.listMu.Lock()
+		l.segments = l.segments[1:]
+		l.listMu.Unlock()
+	}
+	return nil
+}
+
+// droppable is how many segments end below seq. Needs listMu.
+func (l *Log) droppable(seq uint64) (n int) {
+	for n+1 < len(l.segments) && l.segments[n+1].first <= seq {
+		n++
+	}
+	return n
+}
+
+// Segments lists the files, oldest first. Any goroutine.
+func (l *Log) Segments() []SegmentInfo {
+	l.listMu.Lock()
+	defer l.listMu.Unlock()
+	infos := make([]SegmentInfo, len(l.segments))
+	for i, seg := range l.segments {
+		infos[i] = SegmentInfo{Number: seg.num, Path: seg.path, FirstSeq: seg.first, LastSeq: l.written.Load(), Bytes: seg.bytes}
+		if i+1 < len(l.segments) {
+			infos[i].LastSeq = l.segments[i+1].first - 1
+		} else {
+			infos[i].Bytes = l.off.Load()
+		}
+	}
+	return infos
+}
+
+// FirstSeq is the oldest sequence kept. Any goroutine.
+func (l *Log) FirstSeq() uint64 {
+	l.listMu.Lock()
+	defer l.listMu.Unlock()
+	return l.segments[0].first
+}
+
+// BytesSince is an upper bound of the bytes of log that hold the records after seq: it
+// counts the segment in which seq lies as a whole. Any goroutine.
+func (l *Log) BytesSince(seq uint64) (n int64) {
+	for _, seg := range l.Segments() {
+		if seg.LastSeq > seq {
+			n += seg.Bytes - headerBytes
+		}
+	}
+	return n
+}
+
+// Reader reads what is written at this moment, from sequence from on (0: from the
+// oldest); records appended later are not seen. Any goroutine.
+func (l *Log) Reader(from uint64) (*Reader, error) {
+	last := l.written.Load()
+	l.listMu.Lock()
+	chain := make([]segment, len(l.segments))
+	for i, seg := range l.segments {
+		chain[i] = segment{num: seg.num, path: seg.path, first: seg.first, seed: seg.seed, size: seg.bytes}
+	}
+	l.listMu.Unlock()
+	chain[len(chain)-1].size = l.off.Load()
+	return newReader(l.fsys, chain, from, last)
+}

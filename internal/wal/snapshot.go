@@ -1,0 +1,168 @@
+package wal
+
+import (
+	"fmt"
+	"hash/crc32"
+	"io"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tickhive/internal/vfs"
+)
+
+// SnapshotVersion is the version of the snapshot format written and read here.
+const SnapshotVersion = 1
+
+// SnapshotsKept is how many snapshots stay: the newest, and the one before to fall back
+// to.
+const SnapshotsKept = 2
+
+const (
+	snapshotMagic = "TICKSNP\n"
+	snapshotExt   = ".snap"
+	// chunkBytes is verified at a time, before anyone decodes it.
+	chunkBytes  = 256 << 10
+	chunkHead   = 8
+	endOfChunks = 0xFFFFFFFF // in the length word: the last chunk, holding the body's length
+)
+
+// SnapshotMeta says what a snapshot stands for.
+type SnapshotMeta struct {
+	// Seq is the last record of the own log that is in it.
+	Seq uint64
+	// Reflects is the last record of another log that is in it, 0 without one.
+	Reflects uint64
+}
+
+// WriteSnapshot writes a snapshot into dir: temporary file, sync, rename, directory
+// sync; only then older ones go, except the newest before it. write streams the body.
+// On an error nothing changes but for a temporary file, which the next Open removes.
+// ErrStopped: the directory could not be synced; the log in it must stop as well.
+// opts as for Open (RecordVersion and Writer are kept in the header).
+func WriteSnapshot(fsys vfs.FS, dir string, opts Options, meta SnapshotMeta, write func(w io.Writer) error) error {
+	if err := opts.Validate(); err != nil {
+		return err
+	}
+	name := path.Join(dir, snapshotName(meta.Seq))
+	if err := writeSnapshotFile(fsys, name+tempExt, opts, meta, write); err != nil {
+		_ = fsys.Remove(name + tempExt)
+		return fmt.Errorf("wal: snapshot %s: %w", name, err)
+	}
+	if err := fsys.Rename(name+tempExt, name); err != nil {
+		_ = fsys.Remove(name + tempExt)
+		return fmt.Errorf("wal: snapshot %s: %w", name, err)
+	}
+	if err := fsys.SyncDir(dir); err != nil {
+		return fmt.Errorf("%w: snapshot %s: sync of the directory: %w", ErrStopped, name, err)
+	}
+	return pruneSnapshots(fsys, dir)
+}
+
+func writeSnapshotFile(fsys vfs.FS, temp string, opts Options, meta SnapshotMeta, write func(w io.Writer) error) error {
+	f, err := fsys.Create(temp)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	h := header{
+		version: SnapshotVersion, record: opts.RecordVersion, segment: meta.Reflects, first: meta.Seq,
+		createdNs: opts.Clock.NowNs(), writer: opts.Writer,
+	}
+	w := &chunkWriter{f: f, buf: append(make([]byte, 0, chunkHead+chunkBytes), h.appendAs(snapshotMagic, nil)...)}
+	w.crc = le.Uint32(w.buf[headerBytes-4:])
+	if err := w.flushRaw(); err != nil {
+		return err
+	}
+	if err := write(w); err != nil {
+		return err
+	}
+	if err := w.end(); err != nil {
+		return err
+	}
+	return f.Sync()
+}
+
+// chunkWriter cuts a body into chunks, each with a checksum over itself and all before.
+type chunkWriter struct {
+	f    vfs.File
+	off  int64
+	buf  []byte // chunk head and what is in the chunk so far
+	crc  uint32
+	body uint64
+}
+
+// Write takes a piece of the body.
+func (w *chunkWriter) Write(p []byte) (int, error) {
+	for rest := p; len(rest) > 0; {
+		n := min(len(rest), chunkHead+chunkBytes-len(w.buf))
+		w.buf = append(w.buf, rest[:n]...)
+		rest = rest[n:]
+		w.body += uint64(n)
+		if len(w.buf) == chunkHead+chunkBytes {
+			if err := w.seal(uint32(chunkBytes)); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return len(p), nil
+}
+
+func (w *chunkWriter) seal(length uint32) error {
+	le.PutUint32(w.buf, length)
+	w.crc = crc32.Update(crc32.Update(w.crc, castagnoli, w.buf[:4]), castagnoli, w.buf[chunkHead:])
+	le.PutUint32(w.buf[4:], w.crc)
+	return w.flushRaw()
+}
+
+func (w *chunkWriter) flushRaw() error {
+	_, err := w.f.WriteAt(w.buf, w.off)
+	w.off += int64(len(w.buf))
+	w.buf = append(w.buf[:0], make([]byte, chunkHead)...)
+	return err
+}
+
+func (w *chunkWriter) end() error {
+	if n := len(w.buf) - chunkHead; n > 0 {
+		if err := w.seal(uint32(n)); err != nil {
+			return err
+		}
+	}
+	w.buf = le.AppendUint64(w.buf, w.body)
+	return w.seal(endOfChunks)
+}
+
+func snapshotName(seq uint64) string { return fmt.Sprintf("%020d%s", seq, snapshotExt) }
+
+// snapshotSeqs lists the snapshots in dir, newest first.
+func snapshotSeqs(fsys vfs.FS, dir string) ([]uint64, error) {
+	names, err := fsys.List(dir)
+	if err != nil {
+		return nil, fmt.Errorf("wal: list %s: %w", dir, err)
+	}
+	var seqs []uint64
+	for _, name := range names {
+		seq, err := strconv.ParseUint(strings.TrimSuffix(name, snapshotExt), 10, 64)
+		if err == nil && snapshotName(seq) == name {
+			seqs = append(seqs, seq)
+		}
+	}
+	slices.Sort(seqs)
+	slices.Reverse(seqs)
+	return seqs, nil
+}
+
+// pruneSnapshots removes all but the newest ones.
+func pruneSnapshots(fsys vfs.FS, dir string) error {
+	seqs, err := snapshotSeqs(fsys, dir)
+	if err != nil {
+		return err
+	}
+	for _, seq := range seqs[min(SnapshotsKept, len(seqs)):] {
+		if err := fsys.Remove(path.Join(dir, snapshotName(seq))); err != nil {
+			return fmt.Errorf("wal: remove old snapshot: %w", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,178 @@
+package wal
+
+import (
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"path"
+
+	"tickhive/internal/vfs"
+)
+
+// damagedExt marks a snapshot that could not be used: it stays for whoever wants to look
+// at it and counts as none.
+const damagedExt = ".damaged"
+
+// Loaded says which snapshot was used.
+type Loaded struct {
+	OK      bool           // one was
+	Meta    SnapshotMeta   // what it stands for
+	Kept    []SnapshotMeta // it and the next older one with a valid header, newest first
+	Damaged []string       // newer ones that could not be used, with the reason
+	bad     []string       // their paths
+}
+
+// LoadNewest finds the newest snapshot in dir whose every byte verifies and which load
+// takes. load gets only verified bytes, and may have seen part of a damaged snapshot
+// before it is called again for the one before: it starts anew each time. A snapshot of
+// another version is refused with *VersionError, never passed over. Reads only.
+func LoadNewest(fsys vfs.FS, dir string, opts Options, load func(meta SnapshotMeta, r io.Reader) error) (Loaded, error) {
+	var found Loaded
+	if err := opts.Validate(); err != nil {
+		return found, err
+	}
+	seqs, err := snapshotSeqs(fsys, dir)
+	if err != nil {
+		return found, err
+	}
+	for _, seq := range seqs {
+		name := path.Join(dir, snapshotName(seq))
+		meta, err := loadSnapshotFile(fsys, name, seq, opts, load, found.OK)
+		var version *VersionError
+		switch {
+		case err == nil && !found.OK:
+			found.OK, found.Meta = true, meta
+			found.Kept = append(found.Kept, meta)
+		case err == nil && len(found.Kept) < SnapshotsKept:
+			found.Kept = append(found.Kept, meta)
+		case errors.As(err, &version):
+			return found, err
+		case err != nil && !found.OK:
+			found.Damaged = append(found.Damaged, err.Error())
+			found.bad = append(found.bad, name)
+		}
+	}
+	return found, nil
+}
+
+// SetAside renames the snapshots that could not be used, so that they are not taken for
+// one of the two to fall back to. To be called when the recovery has succeeded.
+func (f Loaded) SetAside(fsys vfs.FS, dir string) error {
+	for _, name := range f.bad {
+		if err := fsys.Rename(name, name+damagedExt); err != nil {
+			return fmt.Errorf("wal: set a damaged snapshot aside: %w", err)
+		}
+	}
+	if len(f.bad) == 0 {
+		return nil
+	}
+	return fsys.SyncDir(dir)
+}
+
+// loadSnapshotFile verifies a snapshot's header and, unless headOnly, hands its body on.
+func loadSnapshotFile(fsys vfs.FS, name string, seq uint64, opts Options, load func(SnapshotMeta, io.Reader) error, headOnly bool) (SnapshotMeta, error) {
+	f, err := fsys.Open(name)
+	if err != nil {
+		return SnapshotMeta{}, fmt.Errorf("wal: open snapshot: %w", err)
+	}
+	defer f.Close()
+	var buf [headerBytes]byte
+	n, err := f.ReadAt(buf[:], 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return SnapshotMeta{}, fmt.Errorf("wal: %s: read: %w", name, err)
+	}
+	h, reason := parseHeaderAs(snapshotMagic, buf[:n])
+	switch {
+	case reason != "":
+		return SnapshotMeta{}, &CorruptError{File: name, Reason: reason}
+	case h.version != SnapshotVersion:
+		return SnapshotMeta{}, &VersionError{File: name, What: "snapshot format", Got: h.version, Want: SnapshotVersion, Writer: h.writer}
+	case h.record != opts.RecordVersion:
+		return SnapshotMeta{}, &VersionError{File: name, What: "record format", Got: h.record, Want: opts.RecordVersion, Writer: h.writer}
+	case h.first != seq:
+		return SnapshotMeta{}, &CorruptError{File: name, Seq: h.first, Reason: "header has another sequence than the name"}
+	}
+	meta := SnapshotMeta{Seq: h.first, Reflects: h.segment}
+	if headOnly {
+		return meta, nil
+	}
+	r := &chunkReader{f: f, name: name, off: headerBytes, crc: le.Uint32(buf[headerBytes-4:]), seq: seq}
+	if err := load(meta, r); err != nil {
+		return meta, fmt.Errorf("wal: snapshot %s: %w", name, err)
+	}
+	// The decoder may not need the last byte to be content; the checksum does.
+	if _, err := io.Copy(io.Discard, r); err != nil {
+		return meta, err
+	}
+	return meta, nil
+}
+
+// chunkReader gives out the body of a snapshot, every byte verified before.
+type chunkReader struct {
+	f    vfs.File
+	name string
+	off  int64
+	seq  uint64
+	crc  uint32
+	body uint64
+	buf  []byte
+	rest []byte // verified and not yet given out
+	err  error
+}
+
+// Read fails with *CorruptError at the first chunk that does not verify.
+func (r *chunkReader) Read(p []byte) (int, error) {
+	if len(r.rest) == 0 && r.err == nil {
+		r.err = r.chunk()
+	}
+	if len(r.rest) > 0 {
+		n := copy(p, r.rest)
+		r.rest = r.rest[n:]
+		return n, nil
+	}
+	return 0, r.err
+}
+
+func (r *chunkReader) chunk() error {
+	if r.buf == nil {
+		r.buf = make([]byte, chunkHead+chunkBytes)
+	}
+	n, err := r.f.ReadAt(r.buf, r.off)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("wal: %s: read at %d: %w", r.name, r.off, err)
+	}
+	if n < chunkHead {
+		return r.corrupt("snapshot is cut short")
+	}
+	length := le.Uint32(r.buf)
+	size := int(length)
+	if length == endOfChunks {
+		size = 8
+	}
+	if size == 0 || size > chunkBytes {
+		return r.corrupt("chunk length is impossible")
+	}
+	if chunkHead+size > n {
+		return r.corrupt("snapshot is cut short")
+	}
+	data := r.buf[chunkHead : chunkHead+size]
+	r.crc = crc32.Update(crc32.Update(r.crc, castagnoli, r.buf[:4]), castagnoli, data)
+	if r.crc != le.Uint32(r.buf[4:]) {
+		return r.corrupt("chunk checksum differs")
+	}
+	if length == endOfChunks {
+		if le.Uint64(data) != r.body || n > chunkHead+size {
+			return r.corrupt("body has another length than its end says")
+		}
+		return io.EOF
+	}
+	r.off += int64(chunkHead + size)
+	r.body += uint64(size)
+	r.rest = data
+	return nil
+}
+
+func (r *chunkReader) corrupt(reason string) error {
+	return &CorruptError{File: r.name, Offset: r.off, Seq: r.seq, Reason: reason}
+}

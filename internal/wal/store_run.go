@@ -1,0 +1,238 @@
+package wal
+
+import (
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+)
+
+// storeOwner is what only the store's goroutine touches, retainFrom aside.
+type storeOwner[S, C, T any] struct {
+	lastNs    int64 // time of the last command: time never goes back
+	changed   bool  // the state is ahead of the view
+	folded    bool  // something was folded since the last snapshot
+	wanted    bool  // a snapshot was asked for
+	unsynced  bool  // records are ahead of the sync
+	group     []*request[S, C, T]
+	sinceSnap int64      // bytes of log since the last snapshot was taken
+	snapDone  chan error // one snapshot at most is being written
+	writing   bool
+	reflects  [SnapshotsKept]uint64 // ReflectsSeq+1 of the kept snapshots, newest first
+	seqs      [SnapshotsKept]uint64 // their sequences
+	writingAt snapshotMark
+
+	retainFrom atomic.Uint64
+}
+
+type snapshotMark struct{ seq, reflects uint64 }
+
+// run is the store's goroutine: everything that decides happens here, in order.
+func (s *Store[S, C, R, T, V]) run() {
+	defer close(s.done)
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	for {
+		s.arm(timer)
+		select {
+		case req, open := <-s.queue:
+			if !open {
+				s.endErr = s.finish()
+				return
+			}
+			s.serve(req)
+		case err := <-s.owner.snapDone:
+			s.snapshotWritten(err)
+		case <-timer.C:
+			s.serve(nil)
+		}
+		due := s.owner.wanted || s.owner.sinceSnap >= s.opts.SnapshotBytes
+		if s.log != nil && due && !s.owner.writing && s.Health() == nil {
+			s.startSnapshot()
+		}
+	}
+}
+
+// arm sets the timer to the next thing that time alone brings.
+func (s *Store[S, C, R, T, V]) arm(timer *time.Timer) {
+	next := s.state.NextNs()
+	if next == 0 || s.opts.Clock.Virtual() || errors.Is(s.Health(), ErrStopped) {
+		timer.Reset(time.Hour)
+		return
+	}
+	wait := time.Duration(max(next-s.opts.Clock.NowNs(), 0))
+	if s.Health() != nil {
+		wait = max(wait, retryAfter)
+	}
+	timer.Reset(wait)
+}
+
+// serve handles a group of waiting calls with one sync; first is nil for the timer.
+func (s *Store[S, C, R, T, V]) serve(first *request[S, C, T]) {
+	group := s.owner.group[:0]
+	if first != nil {
+		group = append(group, first)
+		for len(group) < maxGroup && len(s.queue) > 0 {
+			req, open := <-s.queue
+			if !open {
+				break
+			}
+			group = append(group, req)
+		}
+	}
+	for _, req := range group {
+		s.handle(req)
+	}
+	if first == nil {
+		if err := s.due(s.now()); err != nil {
+			s.logf("store %s: what is due by now waits: %v", s.opts.Dir, err)
+		}
+	}
+	err := s.commit()
+	for i, req := range group {
+		if err != nil {
+			req.err = err // also instead of a refusal: it rests on what is not durable
+		}
+		close(req.done)
+		group[i] = nil
+	}
+	s.owner.group = group
+}
+
+// handle plans, records and applies one call. Nobody is answered yet.
+func (s *Store[S, C, R, T, V]) handle(req *request[S, C, T]) {
+	if err := s.Health(); errors.Is(err, ErrStopped) {
+		req.err = err
+		return
+	}
+	now := s.now()
+	if req.kind == tickRequest {
+		now = max(now, req.tickNs)
+		s.owner.lastNs = now
+	}
+	if err := s.due(now); err != nil {
+		req.err = err
+		return
+	}
+	switch req.kind {
+	case doRequest:
+		req.res, req.err = s.carryOut(now, req.cmd)
+	case foldRequest:
+		req.fold(s.state)
+		s.owner.changed, s.owner.folded = true, true
+	case snapshotRequest:
+		req.err = s.snapshotNow()
+	case snapshotSoonRequest:
+		s.owner.wanted = true
+	}
+}
+
+// due carries out what time alone brings until nowNs, each thing at its own time.
+func (s *Store[S, C, R, T, V]) due(nowNs int64) error {
+	for {
+		next := s.state.NextNs()
+		if next == 0 || next > nowNs {
+			return nil
+		}
+		cmds := s.state.Due(next)
+		if len(cmds) == 0 {
+			panic(fmt.Sprintf("BUG: state is due at %d and has nothing to do", next))
+		}
+		for _, cmd := range cmds {
+			_, err := s.carryOut(next, cmd)
+			switch {
+			case errors.Is(err, ErrUnavailable) || errors.Is(err, ErrStopped):
+				return err
+			case err != nil:
+				panic(fmt.Sprintf("BUG: the state refuses what is due at %d: %v", next, err))
+			}
+		}
+	}
+}
+
+// carryOut is plan, encode, append, apply. The record is in the system's page cache
+// before the state changes, so a write that fails leaves log and state as they were:
+// nothing needs to be undone or read again.
+func (s *Store[S, C, R, T, V]) carryOut(nowNs int64, cmd C) (res T, err error) {
+	rec, err := s.state.Plan(nowNs, cmd)
+	if err != nil {
+		return res, err
+	}
+	if s.opts.BeforeRecord != nil {
+		if err := s.opts.BeforeRecord(s.state, &rec); err != nil {
+			return res, unavailable("what the record rests on", err)
+		}
+	}
+	if s.log != nil {
+		before := s.log.BytesWritten()
+		s.log.Begin()
+		s.log.Add(func(dst []byte) []byte { return s.opts.AppendRecord(dst, &rec) })
+		if _, err := s.log.Write(); err != nil {
+			s.sick(err)
+			return res, err
+		}
+		s.sick(nil)
+		s.owner.unsynced = true
+		s.owner.sinceSnap += s.log.BytesWritten() - before
+	}
+	s.owner.changed = true
+	return s.state.Apply(&rec), nil
+}
+
+// commit makes the group durable, then visible. After a failed sync neither the view
+// nor any answer shows the group, and the store is over.
+func (s *Store[S, C, R, T, V]) commit() error {
+	if s.owner.unsynced {
+		if err := s.log.Sync(); err != nil {
+			s.sick(err)
+			return err
+		}
+		s.owner.unsynced = false
+	}
+	if s.owner.changed && !errors.Is(s.Health(), ErrStopped) {
+		s.publish()
+	}
+	return nil
+}
+
+func (s *Store[S, C, R, T, V]) publish() {
+	v := s.state.View()
+	s.view.Store(&v)
+	s.owner.changed = false
+}
+
+// now is the clock, never going back.
+func (s *Store[S, C, R, T, V]) now() int64 {
+	s.owner.lastNs = max(s.owner.lastNs, s.opts.Clock.NowNs())
+	return s.owner.lastNs
+}
+
+// sick notes the log's health for Health; a stopped store stays stopped.
+func (s *Store[S, C, R, T, V]) sick(err error) {
+	if err == nil {
+		s.health.Store(nil)
+		return
+	}
+	s.health.Store(&err)
+}
+
+// finish ends the goroutine: everything queued has been answered.
+func (s *Store[S, C, R, T, V]) finish() error {
+	if s.owner.writing {
+		s.snapshotWritten(<-s.owner.snapDone)
+	}
+	if s.log == nil {
+		return nil
+	}
+	var err error
+	if (s.owner.sinceSnap > 0 || s.owner.folded) && s.Health() == nil {
+		err = s.snapshotNow()
+	}
+	return errors.Join(err, s.log.Close())
+}
+
+func (s *Store[S, C, R, T, V]) logf(format string, args ...any) {
+	if s.opts.Logf != nil {
+		s.opts.Logf(format, args...)
+	}
+}

@@ -1,0 +1,107 @@
+package wal
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Sync makes everything written before the call durable: the data of every segment
+// written since its last sync, and the directory when a segment was added. Any
+// goroutine; the owner may go on appending meanwhile. An error stops the log for good.
+func (l *Log) Sync() error {
+	l.syncMu.Lock()
+	defer l.syncMu.Unlock()
+	return l.sync()
+}
+
+// sync needs syncMu.
+func (l *Log) sync() error {
+	if err := l.Stopped(); err != nil {
+		return err
+	}
+	target := l.written.Load()
+	l.listMu.Lock()
+	dirty, dir := l.unsynced, l.dirDirty
+	l.unsynced, l.dirDirty = nil, false
+	l.listMu.Unlock()
+	for _, seg := range dirty {
+		if err := seg.file.Sync(); err != nil {
+			return l.fail(fmt.Errorf("sync of %s: %w", seg.path, err))
+		}
+	}
+	if dir {
+		if err := l.fsys.SyncDir(l.dir); err != nil {
+			return l.fail(fmt.Errorf("sync of %s: %w", l.dir, err))
+		}
+	}
+	l.durable.Store(target)
+	l.closeSynced(dirty)
+	l.fillAhead()
+	return nil
+}
+
+// closeSynced closes the files of full segments: they were synced after the last write
+// to them.
+func (l *Log) closeSynced(synced []*openSegment) {
+	l.listMu.Lock()
+	defer l.listMu.Unlock()
+	for _, seg := range synced {
+		if seg != l.segments[len(l.segments)-1] && seg.file != nil && !seg.inList(l.unsynced) {
+			seg.file.Close()
+			seg.file = nil
+		}
+	}
+}
+
+func (s *openSegment) inList(list []*openSegment) bool {
+	for _, other := range list {
+		if s == other {
+			return true
+		}
+	}
+	return false
+}
+
+// Close syncs, cuts the zeros behind the last record, closes the files and gives the
+// lock back. Owner only, when nobody syncs any more. The log is unusable afterwards.
+func (l *Log) Close() error {
+	l.syncMu.Lock()
+	defer l.syncMu.Unlock()
+	var errs []error
+	if l.Stopped() == nil {
+		errs = append(errs, l.sync(), l.trim())
+	}
+	l.listMu.Lock()
+	defer l.listMu.Unlock()
+	for _, seg := range l.segments {
+		if seg.file != nil {
+			errs = append(errs, seg.file.Close())
+			seg.file = nil
+		}
+	}
+	closed := fmt.Errorf("%w", ErrClosed)
+	l.stop.CompareAndSwap(nil, &closed)
+	if l.lock != nil {
+		errs = append(errs, l.lock.Close())
+		l.lock = nil
+	}
+	return errors.Join(errs...)
+}
+
+// trim gives the preallocated rest of the active segment back.
+func (l *Log) trim() error {
+	l.fillMu.Lock()
+	defer l.fillMu.Unlock()
+	a, off := l.active, l.off.Load()
+	if a.filled == off {
+		return nil
+	}
+	if err := a.file.Truncate(off); err != nil {
+		return fmt.Errorf("wal: %s: trim: %w", a.path, err)
+	}
+	a.filled = off
+	if err := a.file.Sync(); err != nil {
+		return fmt.Errorf("wal: %s: sync: %w", a.path, err)
+	}
+	return nil
+}
