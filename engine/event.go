@@ -12,8 +12,8 @@ type EventKind uint8
 // ends with the EventTrade in which its open amount (OpenAmount of the taker, MakerOpen of
 // the maker) is 0, or with an EventCanceled. A market buy by quote amount always ends with
 // an EventCanceled, also when everything was spent. An order that trades nothing and is
-// not canceled rests, or waits as a stop. Its lots add up: the amount accepted (or of the
-// last EventReplaced) = traded + reduced + canceled + open.
+// not canceled rests, or waits as a stop. Its lots add up: the amount accepted = traded +
+// reduced + canceled + open; after an EventReplaced traded + open = its Amount.
 const (
 	// Accepted: Order, Account, Side, Type, TIF, STP, Flags, Price, Amount, MakerOpen = stop
 	// price, Display, Quote, TakerFee, MakerFee, TakerDiscount, Client, Status = Created.
@@ -29,7 +29,8 @@ const (
 	// taker's after it. For a market buy by quote (FlagQuote in Flags) OpenAmount is 0,
 	// Status PartiallyCompleted and the rest is in Quote (left to spend).
 	EventTrade
-	// LevelChanged: Side, Price, Amount = the shown amount of the level now, 0 = gone.
+	// LevelChanged: Side, Price, Amount = the shown amount of the level now, 0 = gone. It is
+	// never what it was.
 	EventLevel
 	// Canceled: Order, Account, Side, Price (0 for market), Amount = the open amount that
 	// was taken out, Status, Cause; for a market buy by quote Amount is 0 and Quote = what

@@ -10,31 +10,31 @@ func (b *book) match(t *taker) {
 		if !t.reaches(lv.price) {
 			return
 		}
-		if !b.sweep(t, opp, lv) {
-			return
+		shown := lv.shown
+		b.sweep(t, opp, lv)
+		if lv.shown != shown { // refills may have made up for what was taken
+			b.emitLevel(lv)
 		}
-		b.emitLevel(lv)
 		if lv.count == 0 {
 			opp.remove(&b.levels, ls)
 		}
 	}
 }
 
-// sweep takes from one level and reports whether the level has changed.
-func (b *book) sweep(t *taker, opp *ladder, lv *level) (changed bool) {
+// sweep takes from one level.
+func (b *book) sweep(t *taker, opp *ladder, lv *level) {
 	for t.left > 0 && !t.ended && lv.head != 0 {
 		s := lv.head
 		o := b.orders.at(s)
 		if t.stp != SelfTradeNone && o.owner == t.owner {
-			changed = b.selfTrade(t, opp, lv, s, o) || changed
+			b.selfTrade(t, opp, lv, s, o)
 			continue
 		}
 		q := min(t.lots(lv.price), o.shown)
 		if q == 0 {
 			t.ended = true // the money ends below one lot
-			break
+			return
 		}
-		changed = true
 		o.shown -= q
 		lv.shown -= q
 		opp.open -= q
@@ -44,7 +44,6 @@ func (b *book) sweep(t *taker, opp *ladder, lv *level) (changed bool) {
 			b.consumed(s, o, lv)
 		}
 	}
-	return changed
 }
 
 // fill books a fill on the taker's side.
@@ -154,7 +153,9 @@ func (b *book) rest(t *taker) {
 		c.hidden = t.left - shown
 	}
 	b.append(s, o, t.limit, t.left-shown)
-	b.emitLevel(b.levels.at(o.level))
+	if lv := b.levels.at(o.level); lv.shown != t.was {
+		b.emitLevel(lv)
+	}
 }
 
 // cancelTaker takes out what is left of the taker.

@@ -180,6 +180,7 @@ func (b *book) mayEnter(t *taker) Reason {
 
 // makeTaker reads the command; its owner is held from here on.
 func (b *book) makeTaker(t *taker, cmd *Command) {
+	t.cause = CauseRemainder
 	t.account = cmd.Account
 	t.owner = b.owners.hold(cmd.Account)
 	t.side = cmd.Side

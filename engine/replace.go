@@ -108,7 +108,7 @@ func (b *book) reenter(s int32, o *order, price, amount, filled int64) {
 	t := taker{
 		n: o.n, id: MakeOrderID(b.id, o.n), slot: s, owner: o.owner,
 		client: b.clientOf(s, o), account: b.owners.slots.at(o.owner).id,
-		side: o.side, tif: GTC, stp: o.stp, limit: price, left: amount - filled, filled: filled,
+		side: o.side, tif: GTC, cause: CauseRemainder, stp: o.stp, limit: price, left: amount - filled, filled: filled,
 		makerFee: o.makerFee, takerFee: o.takerFee, discount: o.discount,
 	}
 	if o.marks&markPostOnly != 0 {
@@ -117,6 +117,11 @@ func (b *book) reenter(s int32, o *order, price, amount, filled int64) {
 	if o.marks&markIceberg != 0 {
 		t.display = b.cold.at(s).display
 	}
-	b.detach(s, o, price == b.levels.at(o.level).price)
+	lv := b.levels.at(o.level)
+	same := price == lv.price
+	if same {
+		t.was = lv.shown
+	}
+	b.detach(s, o, same)
 	b.enter(&t)
 }

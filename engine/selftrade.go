@@ -1,24 +1,21 @@
 package engine
 
 // selfTrade handles a taker that meets an order of its own account; the taker's mode
-// decides (Decisions section 4.2). It reports whether the level has changed. Neither side
-// trades.
-func (b *book) selfTrade(t *taker, opp *ladder, lv *level, s int32, o *order) (changed bool) {
+// decides (Decisions section 4.2). Neither side trades.
+func (b *book) selfTrade(t *taker, opp *ladder, lv *level, s int32, o *order) {
 	switch t.stp {
 	case CancelTaker:
 		t.stop()
-		return false
 	case CancelMaker:
 		b.cancelMaker(opp, lv, s, o)
-		return true
 	case CancelBoth:
 		b.cancelMaker(opp, lv, s, o)
 		t.stop()
-		return true
 	case Decrement:
-		return b.decrement(t, opp, lv, s, o)
+		b.decrement(t, opp, lv, s, o)
+	default:
+		panic("BUG: engine: self-trade mode " + t.stp.String() + " cannot meet itself")
 	}
-	panic("BUG: engine: self-trade mode " + t.stp.String() + " cannot meet itself")
 }
 
 func (t *taker) stop() { t.ended, t.cause = true, CauseSelfTrade }
@@ -48,7 +45,7 @@ func (b *book) emitCanceled(o *order, price, open int64, cause CancelCause) {
 
 // decrement takes min(remaining) off both without a trade. The maker keeps its place and
 // gives from its reserve first; an order at 0 is canceled.
-func (b *book) decrement(t *taker, opp *ladder, lv *level, s int32, o *order) bool {
+func (b *book) decrement(t *taker, opp *ladder, lv *level, s int32, o *order) {
 	hidden := b.hidden(s, o)
 	open := o.shown + hidden
 	want := t.left
@@ -57,8 +54,8 @@ func (b *book) decrement(t *taker, opp *ladder, lv *level, s int32, o *order) bo
 	}
 	d := min(want, open)
 	if d == 0 {
-		t.ended = true
-		return false
+		t.ended = true // the money ends below one lot
+		return
 	}
 	b.shrink(s, o, lv, opp, open-d)
 	o.total -= d
@@ -79,7 +76,6 @@ func (b *book) decrement(t *taker, opp *ladder, lv *level, s int32, o *order) bo
 	if t.left == 0 {
 		t.stop()
 	}
-	return true
 }
 
 func (b *book) emitReduced(id OrderID, account AccountID, side Side, price, d int64) *Event {

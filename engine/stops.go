@@ -135,7 +135,7 @@ func (b *book) trigger(s int32) {
 	t := taker{
 		n: o.n, id: MakeOrderID(b.id, o.n), slot: s, owner: o.owner, client: client, account: w.id,
 		side: o.side, tif: st.tif, stp: o.stp, flags: st.flags,
-		limit: st.price, left: o.shown, display: st.display,
+		cause: CauseRemainder, limit: st.price, left: o.shown, display: st.display,
 		makerFee: o.makerFee, takerFee: o.takerFee, discount: o.discount,
 	}
 	if st.typ == StopMarket {

@@ -26,6 +26,7 @@ type taker struct {
 	left    int64 // open lots; by quote: unlimited
 	filled  int64 // lots, earlier fills included
 	display int64
+	was     int64 // what the level it comes back to showed before a replace took it out
 
 	capped bool       // money bounds what it may spend
 	money  fixed.U128 // left to spend when capped

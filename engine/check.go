@@ -1,0 +1,229 @@
+package engine
+
+import "fmt"
+
+// Check walks everything a pair holds and reports the first broken invariant of doc.go,
+// for tests and after a restore. It is slow: it visits every order several times.
+func (c *Core) Check() error {
+	for _, b := range c.books {
+		if b == nil {
+			continue
+		}
+		if err := b.check(); err != nil {
+			return fmt.Errorf("engine: pair %s at seq %d: %w", b.inst.Code, b.seq, err)
+		}
+	}
+	return nil
+}
+
+func (b *book) check() error {
+	w := walk{b: b, owned: map[int32]int32{}}
+	for side := range b.sides {
+		if err := w.ladder(&b.sides[side]); err != nil {
+			return fmt.Errorf("%s side: %w", Side(side), err)
+		}
+		if err := w.stops(Side(side)); err != nil {
+			return fmt.Errorf("%s stops: %w", Side(side), err)
+		}
+	}
+	if bid, ask := b.sides[Buy].best, b.sides[Sell].best; bid != 0 && ask != 0 &&
+		b.levels.at(bid).price >= b.levels.at(ask).price {
+		return fmt.Errorf("crossed: bid %d, ask %d", b.levels.at(bid).price, b.levels.at(ask).price)
+	}
+	if w.orders != b.open || w.orders != b.orders.live() || w.levels != b.levels.live() ||
+		w.parked != b.parked.live() {
+		return fmt.Errorf("%d orders on %d levels, %d stops; counted %d and held %d on %d, %d",
+			w.orders, w.levels, w.parked, b.open, b.orders.live(), b.levels.live(), b.parked.live())
+	}
+	if err := w.owners(); err != nil {
+		return err
+	}
+	return w.clients()
+}
+
+// walk is what one check has counted so far.
+type walk struct {
+	b                      *book
+	orders, levels, parked int
+	named                  int             // orders with a client id
+	owned                  map[int32]int32 // orders by owner
+}
+
+func (w *walk) ladder(l *ladder) (err error) {
+	b := w.b
+	var open int64
+	last := int32(0)
+	l.tree.Scan(func(key int64, ls int32) bool {
+		lv := b.levels.at(ls)
+		switch {
+		case l.key(lv.price) != key:
+			err = fmt.Errorf("level %d under key %d", lv.price, key)
+		case l.find(&b.levels, lv.price) != ls:
+			err = fmt.Errorf("level %d is not found by its price", lv.price)
+		case lv.count == 0:
+			err = fmt.Errorf("level %d is empty", lv.price)
+		default:
+			err = w.queue(ls, lv, false)
+		}
+		w.levels++
+		open += lv.shown + lv.hidden
+		last = ls
+		return err == nil
+	})
+	if err == nil && last != l.best {
+		err = fmt.Errorf("the best level is slot %d, at hand is %d", last, l.best)
+	}
+	if err == nil && open != l.open {
+		err = fmt.Errorf("%d lots rest, counted %d", open, l.open)
+	}
+	return err
+}
+
+func (w *walk) stops(side Side) (err error) {
+	b := w.b
+	lots := int64(0)
+	b.stops[side].Scan(func(price int64, ls int32) bool {
+		lv := b.levels.at(ls)
+		w.levels++
+		if lv.price != price || lv.count == 0 || b.through(side, price) {
+			err = fmt.Errorf("level %d waits under %d with last trade %d", lv.price, price, b.last)
+			return false
+		}
+		err = w.queue(ls, lv, true)
+		for s := lv.head; s != 0 && err == nil; s = b.orders.at(s).next {
+			w.parked++
+			if b.parked.at(b.cold.at(s).stop).typ == StopLimit {
+				lots += b.orders.at(s).shown
+			}
+		}
+		return err == nil
+	})
+	if err == nil && lots != b.waiting[side] {
+		err = fmt.Errorf("%d lots wait, counted %d", lots, b.waiting[side])
+	}
+	return err
+}
+
+// queue checks one level against its orders.
+func (w *walk) queue(ls int32, lv *level, stops bool) error {
+	b := w.b
+	var shown, hidden int64
+	prev, count := int32(0), int32(0)
+	for s := lv.head; s != 0; {
+		o := b.orders.at(s)
+		if o.prev != prev || o.level != ls || o.side != lv.side || (o.marks&markStop != 0) != stops {
+			return fmt.Errorf("order %d is linked wrongly", o.n)
+		}
+		if err := w.order(s, o); err != nil {
+			return fmt.Errorf("order %d: %w", o.n, err)
+		}
+		shown += o.shown
+		hidden += b.hidden(s, o)
+		count++
+		prev, s = s, o.next
+	}
+	if lv.tail != prev || lv.count != count {
+		return fmt.Errorf("level %d counts %d orders, has %d", lv.price, lv.count, count)
+	}
+	if !stops && (lv.shown != shown || lv.hidden != hidden) {
+		return fmt.Errorf("level %d says %d and %d hidden, its orders %d and %d",
+			lv.price, lv.shown, lv.hidden, shown, hidden)
+	}
+	return nil
+}
+
+func (w *walk) order(s int32, o *order) error {
+	b := w.b
+	w.orders++
+	w.owned[o.owner]++
+	hidden := b.hidden(s, o)
+	switch {
+	case b.ids.get(o.n) != s:
+		return fmt.Errorf("the index has slot %d, not %d", b.ids.get(o.n), s)
+	case o.marks&markStop == 0 && o.shown <= 0 || hidden < 0 || o.total < o.shown+hidden:
+		return fmt.Errorf("%d shown, %d hidden of %d", o.shown, hidden, o.total)
+	}
+	if o.marks&markIceberg != 0 {
+		if d := b.cold.at(s).display; o.shown > d || hidden > 0 && o.shown == 0 {
+			return fmt.Errorf("an iceberg of slice %d shows %d, hides %d", d, o.shown, hidden)
+		}
+	}
+	if o.marks&markClient != 0 {
+		w.named++
+		if e := b.clients.entries.at(b.cold.at(s).client); e.n() != o.n || e.order&clientOpen == 0 {
+			return fmt.Errorf("its client id belongs to order %d", e.n())
+		}
+	}
+	return nil
+}
+
+func (w *walk) owners() error {
+	b := w.b
+	for id, s := range b.owners.byID {
+		o := b.owners.slots.at(s)
+		if o.id != id || o.open == 0 && o.window == 0 {
+			return fmt.Errorf("account %d: nothing is left of it, or it is %d", id, o.id)
+		}
+	}
+	if n := b.owners.slots.live(); n != len(b.owners.byID)+1 {
+		return fmt.Errorf("%d owners, %d known", n, len(b.owners.byID))
+	}
+	for s, open := range w.owned {
+		o := b.owners.slots.at(s)
+		if o.open != open {
+			return fmt.Errorf("account %d has %d open orders, counted %d", o.id, open, o.open)
+		}
+		if s == builtinOwner {
+			continue
+		}
+		n, prev := uint64(0), int32(0)
+		for i := o.head; i != 0; i = b.orders.at(i).ownNext {
+			x := b.orders.at(i)
+			if x.n <= n || x.owner != s || x.ownPrev != prev {
+				return fmt.Errorf("account %d: order %d is out of order in its list", o.id, x.n)
+			}
+			n, prev = x.n, i
+			open--
+		}
+		if open != 0 || o.tail != prev {
+			return fmt.Errorf("account %d: its list lacks %d orders", o.id, open)
+		}
+	}
+	return nil
+}
+
+func (w *walk) clients() error {
+	c := &w.b.clients
+	inTables := 0
+	if c.shards != nil {
+		for i := range c.shards {
+			for _, s := range c.shards[i].slots {
+				if s == 0 {
+					continue
+				}
+				inTables++
+				if e := c.entries.at(s); c.find(e.hash) != s {
+					return fmt.Errorf("the client id of order %d is not found", e.n())
+				}
+			}
+		}
+	}
+	n, window, open := uint64(0), 0, 0
+	for s := c.oldest; s != 0; s = c.entries.at(s).newer {
+		e := c.entries.at(s)
+		if e.n() <= n || e.order&clientWindow == 0 {
+			return fmt.Errorf("the client id of order %d is out of order", e.n())
+		}
+		n = e.n()
+		window++
+		if e.order&clientOpen != 0 {
+			open++
+		}
+	}
+	// Those outside the window are open, each once.
+	if outside := w.named - open; inTables != c.entries.live() || inTables != window+outside || inTables > c.perPair {
+		return fmt.Errorf("%d client ids in tables, %d held, %d in the window, %d of open orders outside",
+			inTables, c.entries.live(), window, outside)
+	}
+	return nil
+}

@@ -1,0 +1,77 @@
+package engine_test
+
+import (
+	"hash/fnv"
+	"testing"
+
+	"tickhive/engine"
+)
+
+// market is a core with one pair, whose every command is read back and checked.
+type market struct {
+	t      testing.TB
+	core   *engine.Core
+	inst   engine.Instrument
+	reader *reader
+	now    int64
+	buf    []engine.Event
+	quick  bool // without the full walk after each command
+}
+
+const dayNs = 86_400_000_000_000
+
+func testInstrument() engine.Instrument {
+	return engine.Instrument{Code: "BTC_USDT", Base: "BTC", Quote: "USDT", DigitsPrice: 2, DigitsAmount: 0}
+}
+
+func newMarket(t testing.TB, o engine.Options, inst engine.Instrument) *market {
+	m := &market{t: t, core: engine.NewCore(o), inst: inst, reader: newReader(0), now: 20000 * dayNs}
+	m.do(engine.Command{Kind: engine.AddPair, Pair: engine.ControlPair, Instrument: &m.inst})
+	return m
+}
+
+// do applies a command and checks the book, the stream and what a reader makes of it.
+func (m *market) do(cmd engine.Command) []engine.Event {
+	m.t.Helper()
+	m.now++
+	cmd.TimeNs = m.now
+	m.buf = m.core.Apply(&cmd, m.buf[:0])
+	for i := range m.buf {
+		if m.buf[i].TimeNs != m.now {
+			m.t.Fatalf("event %d has time %d, the command %d", m.buf[i].Seq, m.buf[i].TimeNs, m.now)
+		}
+	}
+	if err := m.reader.read(m.buf); err != nil {
+		m.t.Fatalf("after %+v: %v", cmd, err)
+	}
+	if m.quick {
+		return m.buf
+	}
+	m.check()
+	return m.buf
+}
+
+func (m *market) check() {
+	m.t.Helper()
+	if err := m.reader.agree(m.core); err != nil {
+		m.t.Fatal(err)
+	}
+	if err := m.core.Check(); err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+func clientID(account engine.AccountID, text, content string) *engine.ClientID {
+	return &engine.ClientID{
+		Text: text, Hash: hash128(text, uint64(account)), Content: hash128(content, 0),
+	}
+}
+
+func hash128(text string, salt uint64) [2]uint64 {
+	h := fnv.New64a()
+	h.Write([]byte{byte(salt), byte(salt >> 8)})
+	h.Write([]byte(text))
+	a := h.Sum64()
+	h.Write([]byte{1})
+	return [2]uint64{a, h.Sum64()}
+}

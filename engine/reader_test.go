@@ -1,0 +1,196 @@
+package engine_test
+
+import (
+	"fmt"
+	"maps"
+
+	"tickhive/engine"
+	"tickhive/internal/fixed"
+)
+
+// reader rebuilds a pair from its events alone, as any consumer of the stream must be
+// able to: the L2 book from level events, each order from its own events. It also checks
+// what every stream promises: no gap in seq, trade ids that rise by one, lots that add up.
+type reader struct {
+	pair   engine.PairID
+	seq    engine.Seq
+	trade  engine.TradeID
+	last   int64
+	levels [2]map[int64]int64
+	orders map[engine.OrderID]*readOrder
+	closed int
+}
+
+type readOrder struct {
+	side                                   engine.Side
+	account                                engine.AccountID
+	quoteOrder                             bool
+	amount, traded, reduced, canceled, now int64 // lots
+	spent                                  fixed.U128
+	quote                                  fixed.U128
+	waits                                  bool
+}
+
+func newReader(p engine.PairID) *reader {
+	return &reader{
+		pair: p, orders: map[engine.OrderID]*readOrder{},
+		levels: [2]map[int64]int64{{}, {}},
+	}
+}
+
+func (r *reader) read(events []engine.Event) error {
+	if len(events) == 0 {
+		return fmt.Errorf("a command made no event")
+	}
+	for i := range events {
+		e := &events[i]
+		if r.seq++; e.Seq != r.seq || e.Pair != r.pair {
+			return fmt.Errorf("seq %d of pair %d after %d", e.Seq, e.Pair, r.seq-1)
+		}
+		if err := r.one(e); err != nil {
+			return fmt.Errorf("seq %d: %w", e.Seq, err)
+		}
+	}
+	return nil
+}
+
+func (r *reader) one(e *engine.Event) error {
+	switch e.Kind {
+	case engine.EventLevel:
+		if old := r.levels[e.Side][e.Price]; old == e.Amount {
+			return fmt.Errorf("level %s %d did not change from %d", e.Side, e.Price, old)
+		}
+		r.levels[e.Side][e.Price] = e.Amount
+		if e.Amount == 0 {
+			delete(r.levels[e.Side], e.Price)
+		}
+		return nil
+	case engine.EventRejected, engine.EventPair, engine.EventNothing:
+		return nil
+	case engine.EventAccepted:
+		if r.orders[e.Order] != nil {
+			return fmt.Errorf("order %d is accepted again", e.Order)
+		}
+		r.orders[e.Order] = &readOrder{
+			side: e.Side, account: e.Account, amount: e.Amount, now: e.Amount, quote: e.Quote,
+			quoteOrder: e.Flags&engine.FlagQuote != 0, waits: e.Type >= engine.StopLimit,
+		}
+		return nil
+	}
+	o := r.orders[e.Order]
+	if o == nil {
+		return fmt.Errorf("event %d of order %d, which is not open", e.Kind, e.Order)
+	}
+	if e.Account != o.account || e.Side != o.side {
+		return fmt.Errorf("event %d of order %d names account %d, side %s", e.Kind, e.Order, e.Account, e.Side)
+	}
+	switch e.Kind {
+	case engine.EventTrade:
+		return r.fill(e, o)
+	case engine.EventCanceled:
+		o.canceled = e.Amount
+		o.now -= e.Amount
+		return r.end(e, o)
+	case engine.EventReplaced:
+		o.amount = e.Amount + o.reduced
+		o.now = e.OpenAmount
+	case engine.EventReduced:
+		if !o.quoteOrder {
+			o.reduced += e.Amount
+			o.now -= e.Amount
+		} else if o.quote = o.quote.Sub(fixed.Mul64(uint64(e.Price), uint64(e.Amount))); e.Quote != o.quote.Sub(o.spent) {
+			return fmt.Errorf("order %d has %v left to spend after the reduction", e.Order, e.Quote)
+		}
+		if o.now != e.OpenAmount {
+			return fmt.Errorf("order %d has %d open after the reduction, not %d", e.Order, o.now, e.OpenAmount)
+		}
+	case engine.EventTriggered:
+		o.waits = false
+	}
+	return nil
+}
+
+func (r *reader) fill(e *engine.Event, o *readOrder) error {
+	m := r.orders[e.Maker]
+	if r.trade++; e.Trade != r.trade || m == nil || m.side == e.Side || m.account != e.MakerAccount {
+		return fmt.Errorf("trade %d after %d, maker %d", e.Trade, r.trade-1, e.Maker)
+	}
+	r.last = e.Price
+	sum := fixed.Mul64(uint64(e.Price), uint64(e.Amount))
+	for _, x := range []*readOrder{o, m} {
+		x.traded += e.Amount
+		x.spent = x.spent.Add(sum)
+		if !x.quoteOrder {
+			x.now -= e.Amount
+		}
+	}
+	if o.quoteOrder {
+		if left := o.quote.Sub(o.spent); e.Quote != left || e.OpenAmount != 0 {
+			return fmt.Errorf("order %d has %v left to spend, not %v", e.Order, left, e.Quote)
+		}
+	}
+	if o.now != e.OpenAmount || m.now != e.MakerOpen {
+		return fmt.Errorf("trade %d leaves %d and %d open, not %d and %d",
+			e.Trade, o.now, m.now, e.OpenAmount, e.MakerOpen)
+	}
+	if m.now == 0 {
+		r.close(e.Maker)
+	}
+	if o.now == 0 && !o.quoteOrder {
+		r.close(e.Order)
+	}
+	return nil
+}
+
+func (r *reader) end(e *engine.Event, o *readOrder) error {
+	want := engine.Canceled
+	if o.traded > 0 {
+		want = engine.PartiallyExecutedAndCanceled
+	}
+	if e.Status != want && !(o.quoteOrder && o.traded > 0 && e.Status == engine.Completed) {
+		return fmt.Errorf("order %d ends %s after %d traded", e.Order, e.Status, o.traded)
+	}
+	if !o.quoteOrder && o.amount != o.traded+o.reduced+o.canceled {
+		return fmt.Errorf("order %d: %d = %d traded + %d reduced + %d canceled does not hold",
+			e.Order, o.amount, o.traded, o.reduced, o.canceled)
+	}
+	if o.quoteOrder && e.Quote != o.quote.Sub(o.spent) {
+		return fmt.Errorf("order %d gives back %v of %v after %v", e.Order, e.Quote, o.quote, o.spent)
+	}
+	r.close(e.Order)
+	return nil
+}
+
+func (r *reader) close(id engine.OrderID) {
+	delete(r.orders, id)
+	r.closed++
+}
+
+// agree compares what was read with what the core holds.
+func (r *reader) agree(c *engine.Core) error {
+	if c.LastSeq(r.pair) != r.seq {
+		return fmt.Errorf("the core is at seq %d, the reader at %d", c.LastSeq(r.pair), r.seq)
+	}
+	if id, last := c.LastTrade(r.pair); id != r.trade || last != r.last {
+		return fmt.Errorf("the core's last trade is %d at %d, the reader's %d at %d", id, last, r.trade, r.last)
+	}
+	for side := range r.levels {
+		got := map[int64]int64{}
+		for _, lv := range c.AppendDepth(nil, r.pair, engine.Side(side), 0) {
+			got[lv.Price] = lv.Shown
+		}
+		if !maps.Equal(got, r.levels[side]) {
+			return fmt.Errorf("%s side: the core has %v, the reader %v", engine.Side(side), got, r.levels[side])
+		}
+	}
+	if n := c.OpenOrders(r.pair); n != len(r.orders) {
+		return fmt.Errorf("%d orders are open, the reader knows %d", n, len(r.orders))
+	}
+	for id, o := range r.orders {
+		got, ok := c.Order(id)
+		if !ok || got.Open != o.now || got.Total != o.traded+o.now || got.Waiting != o.waits || got.Account != o.account {
+			return fmt.Errorf("order %d: the core has %+v (%v), the reader %+v", id, got, ok, *o)
+		}
+	}
+	return nil
+}

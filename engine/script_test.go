@@ -1,0 +1,272 @@
+package engine_test
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+
+	"tickhive/engine"
+	"tickhive/internal/fixed"
+)
+
+// Scripts are what a trader would say, one line per command, in a `market` block; the
+// expected text below it is every event. A line:
+//
+//	buy|sell AMOUNT @ PRICE [gtc|ioc|fok] [post-only] [show=N] [stop=P] [stp=MODE] [acct=N] [client=ID] [id=N]
+//	buy|sell AMOUNT market [stop=P] [limit-spend=QUOTE] ...
+//	buy quote=QUOTE market ...
+//	cancel ID [acct=N] · cancel all [acct=N] · replace ID [amount=N] [price=P] [acct=N]
+//	state online|post_only|cancel_only|halted · min QUOTE
+//	book · orders (queue order) · stops
+//
+// Prices have two fractional digits, amounts none. id=N says which id the order must get.
+// Without acct the built-in account trades.
+func runScript(t *testing.T, file string) {
+	m := newMarket(t, engine.Options{}, testInstrument())
+	datadriven.RunTest(t, "testdata/"+file, func(t *testing.T, d *datadriven.TestData) string {
+		if d.Cmd != "market" {
+			t.Fatalf("%s: unknown block %q", d.Pos, d.Cmd)
+		}
+		m.t = t
+		var out strings.Builder
+		for line := range strings.Lines(d.Input) {
+			line = strings.TrimSpace(line)
+			fmt.Fprintf(&out, "> %s\n", line)
+			m.line(&out, line)
+		}
+		return out.String()
+	})
+}
+
+func (m *market) line(out *strings.Builder, line string) {
+	m.t.Helper()
+	f := strings.Fields(line)
+	switch f[0] {
+	case "book":
+		m.printBook(out)
+	case "orders":
+		m.printOrders(out)
+	case "stops":
+		for _, s := range m.core.AppendStops(nil, 0) {
+			fmt.Fprintf(out, "  %d %s stop %s\n", s.ID, s.Side, px(s.Price))
+		}
+	default:
+		cmd, id := m.parse(f)
+		events := m.do(cmd)
+		if id != 0 && events[0].Order != id {
+			m.t.Fatalf("%q got order id %d", line, events[0].Order)
+		}
+		for i := range events {
+			fmt.Fprintf(out, "  %s\n", describe(&events[i]))
+		}
+	}
+}
+
+func (m *market) parse(f []string) (cmd engine.Command, id engine.OrderID) {
+	m.t.Helper()
+	client := ""
+	switch f[0] {
+	case "buy", "sell":
+		cmd.Kind = engine.Place
+		if f[0] == "sell" {
+			cmd.Side = engine.Sell
+		}
+		if !strings.Contains(f[1], "=") {
+			cmd.Amount = m.integer(f[1])
+			f = f[1:]
+		}
+	case "cancel", "replace":
+		cmd.Kind = engine.Cancel
+		if f[0] == "replace" {
+			cmd.Kind = engine.Replace
+		}
+		if f[1] == "all" {
+			cmd.Kind = engine.CancelAll
+			cmd.Order = m.core.LastOrderID(0)
+		} else {
+			cmd.Order = engine.OrderID(m.integer(f[1]))
+		}
+		cmd.Flags |= engine.FlagAllAccount
+		f = f[1:]
+	case "state":
+		m.inst.State = map[string]engine.PairState{
+			"online": engine.Online, "post_only": engine.PostOnlyState,
+			"cancel_only": engine.CancelOnly, "halted": engine.Halted,
+		}[f[1]]
+		inst := m.inst
+		return engine.Command{Kind: engine.SetPair, Instrument: &inst}, 0
+	case "min":
+		m.inst.HasMinQuote, m.inst.MinQuote = true, fixed.FromU64(uint64(m.price(f[1])))
+		inst := m.inst
+		return engine.Command{Kind: engine.SetPair, Instrument: &inst}, 0
+	default:
+		m.t.Fatalf("no such command: %v", f)
+	}
+	market := false
+	for i := 1; i < len(f); i++ {
+		key, value, _ := strings.Cut(f[i], "=")
+		switch key {
+		case "@":
+			i++
+			cmd.Price = m.price(f[i])
+		case "market":
+			market = true
+			cmd.TIF = engine.IOC
+		case "gtc":
+		case "ioc":
+			cmd.TIF = engine.IOC
+		case "fok":
+			cmd.TIF = engine.FOK
+		case "post-only":
+			cmd.Flags |= engine.FlagPostOnly
+		case "show":
+			cmd.Display = m.integer(value)
+		case "stop":
+			cmd.Stop = m.price(value)
+			cmd.Type = engine.StopLimit
+		case "quote":
+			cmd.Flags |= engine.FlagQuote
+			cmd.Quote = fixed.FromU64(uint64(m.price(value)))
+		case "limit-spend":
+			cmd.Flags |= engine.FlagFunded
+			cmd.SpendLimit = fixed.FromU64(uint64(m.price(value)))
+		case "stp":
+			for s := engine.SelfTradeNone; s <= engine.Decrement; s++ {
+				if s.String() == value {
+					cmd.STP = s
+				}
+			}
+		case "acct":
+			cmd.Account = engine.AccountID(m.integer(value))
+			cmd.Flags &^= engine.FlagAllAccount
+		case "client":
+			client = value
+		case "id":
+			id = engine.OrderID(m.integer(value))
+		case "amount":
+			cmd.Flags |= engine.FlagHasAmount
+			cmd.Amount = m.integer(value)
+		case "price":
+			cmd.Flags |= engine.FlagHasPrice
+			cmd.Price = m.price(value)
+		default:
+			m.t.Fatalf("no such word: %q", f[i])
+		}
+	}
+	if market {
+		if cmd.Type == engine.StopLimit {
+			cmd.Type = engine.StopMarket
+		} else {
+			cmd.Type = engine.Market
+		}
+	}
+	if client != "" {
+		cmd.Client = clientID(cmd.Account, client, strings.Join(f, " "))
+	}
+	return cmd, id
+}
+
+func (m *market) integer(s string) int64 {
+	m.t.Helper()
+	v, err := strconv.ParseInt(s, 10, 64)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return v
+}
+
+func (m *market) price(s string) int64 {
+	m.t.Helper()
+	v, err := fixed.Parse(s)
+	if err != nil {
+		m.t.Fatalf("%q: %v", s, err)
+	}
+	u, _, _ := fixed.Units(v, 2)
+	return u
+}
+
+func (m *market) printBook(out *strings.Builder) {
+	asks := m.core.AppendDepth(nil, 0, engine.Sell, 0)
+	for i := len(asks) - 1; i >= 0; i-- {
+		fmt.Fprintf(out, "  ask %s x %d (%d)\n", px(asks[i].Price), asks[i].Shown, asks[i].Orders)
+	}
+	bids := m.core.AppendDepth(nil, 0, engine.Buy, 0)
+	for _, lv := range bids {
+		fmt.Fprintf(out, "  bid %s x %d (%d)\n", px(lv.Price), lv.Shown, lv.Orders)
+	}
+	if len(asks)+len(bids) == 0 {
+		fmt.Fprintf(out, "  empty\n")
+	}
+}
+
+func (m *market) printOrders(out *strings.Builder) {
+	for _, side := range []engine.Side{engine.Buy, engine.Sell} {
+		for _, o := range m.core.AppendBook(nil, 0, side, 0) {
+			fmt.Fprintf(out, "  %s %s: order %d shows %d hides %d\n", side, px(o.Price), o.ID, o.Shown, o.Hidden)
+		}
+	}
+}
+
+func px(ticks int64) string { return string(fixed.AppendI64(nil, ticks, 2)) }
+
+func qx(u fixed.U128) string { return string(fixed.AppendU128(nil, u, 2)) }
+
+func describe(e *engine.Event) string {
+	switch e.Kind {
+	case engine.EventAccepted:
+		return describeAccepted(e)
+	case engine.EventRejected:
+		if e.Reason == engine.NotRejected {
+			return fmt.Sprintf("repeat of order %d", e.Order)
+		}
+		return "rejected " + e.Reason.String()
+	case engine.EventTrade:
+		return fmt.Sprintf("trade %d: %d %ss %d @ %s from %d, open %d / %d", e.Trade, e.Order, e.Side,
+			e.Amount, px(e.Price), e.Maker, e.OpenAmount, e.MakerOpen)
+	case engine.EventLevel:
+		return fmt.Sprintf("level %s %s = %d", e.Side, px(e.Price), e.Amount)
+	case engine.EventCanceled:
+		s := fmt.Sprintf("canceled %d open %d, %s (%s)", e.Order, e.Amount, e.Status,
+			[]string{"request", "remainder", "self-trade", "replaced", "unfillable"}[e.Cause])
+		if !e.Quote.IsZero() {
+			s += ", unspent " + qx(e.Quote)
+		}
+		return s
+	case engine.EventReplaced:
+		return fmt.Sprintf("replaced %d: total %d @ %s, open %d", e.Order, e.Amount, px(e.Price), e.OpenAmount)
+	case engine.EventTriggered:
+		return fmt.Sprintf("triggered %d at stop %s", e.Order, px(e.MakerOpen))
+	case engine.EventRefilled:
+		return fmt.Sprintf("refilled %d: %d @ %s", e.Order, e.Amount, px(e.Price))
+	case engine.EventReduced:
+		return fmt.Sprintf("reduced %d by %d, open %d", e.Order, e.Amount, e.OpenAmount)
+	case engine.EventPair:
+		return "pair " + e.Instrument.State.String()
+	case engine.EventNothing:
+		return "nothing"
+	}
+	return fmt.Sprintf("event %d", e.Kind)
+}
+
+func describeAccepted(e *engine.Event) string {
+	var s strings.Builder
+	fmt.Fprintf(&s, "accepted %d: %s %s %s", e.Order, e.Side, e.Type, e.TIF)
+	if e.Flags&engine.FlagQuote != 0 {
+		fmt.Fprintf(&s, " for %s", qx(e.Quote))
+	} else {
+		fmt.Fprintf(&s, " %d", e.Amount)
+	}
+	if e.Price != 0 {
+		fmt.Fprintf(&s, " @ %s", px(e.Price))
+	}
+	if e.MakerOpen != 0 {
+		fmt.Fprintf(&s, " stop %s", px(e.MakerOpen))
+	}
+	if e.Display != 0 {
+		fmt.Fprintf(&s, " show %d", e.Display)
+	}
+	return s.String()
+}
