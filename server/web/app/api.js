@@ -1,0 +1,64 @@
+// The REST side. Decimals are asked for as text, so that the page shows the server's own
+// digits. The key pair lives in this module's memory only.
+import { hex, hmacSha256, sha256, utf8 } from './sha256.js';
+
+let keys = null;
+let skewMs = 0;
+
+export const hasKeys = () => keys !== null;
+export function setKeys(publicKey, privateKey) { keys = publicKey && privateKey ? { publicKey, privateKey } : null; }
+
+// keysFromFragment takes #key=PUBLIC:PRIVATE once and wipes it from the address.
+export function keysFromFragment() {
+  const m = /^#key=([A-Za-z0-9]+):([A-Za-z0-9]+)$/.exec(location.hash);
+  if (!m) return;
+  setKeys(m[1], m[2]);
+  history.replaceState(null, '', location.pathname + location.search);
+}
+
+export class ApiError extends Error {
+  constructor(status, body, headers) {
+    super(body.message ?? `HTTP ${status}`);
+    this.status = status;
+    this.code = body.code;
+    this.field = body.field;
+    this.retryAfter = Number(headers.get('Retry-After') ?? 0);
+  }
+}
+
+async function answer(response) {
+  const body = await response.json().catch(() => ({}));
+  if (!response.ok) throw new ApiError(response.status, body, response.headers);
+  return { body, headers: response.headers };
+}
+
+export async function get(path, params = {}) {
+  const query = new URLSearchParams({ ...params, decimals: 'string' });
+  return answer(await fetch(`${path}?${query}`));
+}
+
+// syncClock learns the exchange's time, which may be a virtual one.
+export async function syncClock() {
+  const { body } = await get('/api/time');
+  skewMs = body.serverTime - Date.now();
+}
+
+export const now = () => Date.now() + skewMs;
+
+export function credentials(method, target, body = '') {
+  const timestamp = String(now());
+  const nonce = hex(crypto.getRandomValues(new Uint8Array(16)));
+  const text = [timestamp, nonce, method, target, hex(sha256(utf8(body)))].join('\n');
+  const signature = hex(hmacSha256(utf8(keys.privateKey), utf8(text)));
+  return { publicKey: keys.publicKey, timestamp, nonce, signature };
+}
+
+export async function signed(method, target, payload) {
+  const body = payload === undefined ? '' : JSON.stringify(payload);
+  const c = credentials(method, target, body);
+  const headers = {
+    'API-PublicKey': c.publicKey, 'API-Timestamp': c.timestamp, 'API-Nonce': c.nonce, 'API-Signature': c.signature,
+  };
+  if (body) headers['Content-Type'] = 'application/json';
+  return answer(await fetch(target, { method, headers, body: body || undefined }));
+}

@@ -1,0 +1,75 @@
+// The order book with depth bars, and the trade tape.
+import { brief, clockTime, el, fill } from './dom.js';
+import { Book } from './stream.js';
+
+const rows = 14;
+
+export class Ladder {
+  constructor(stream, onPrice) {
+    this.stream = stream;
+    this.onPrice = onPrice;
+    this.asks = el('div', { class: 'ask' });
+    this.bids = el('div', { class: 'bid' });
+    this.spread = el('div', { class: 'spread' });
+    this.node = el('section', { class: 'panel book', 'aria-label': 'Order book' },
+      el('h2', {}, 'Order book'), el('div', { class: 'ladder' }, this.asks, this.spread, this.bids));
+  }
+
+  load(pair) {
+    if (this.pair) this.stream.unsubscribe('book', this.pair);
+    this.pair = pair;
+    this.book = new Book();
+    this.stream.subscribe('book', pair, (m) => this.receive(m), { depth: 25, interval: 100 });
+  }
+
+  receive(m) {
+    if (m.currencyPairCode !== this.pair) return;
+    if (!this.book.apply(m)) { this.stream.resync('book', this.pair); return; }
+    if (m.type === 'heartbeat' || this.drawing) return;
+    this.drawing = true;
+    requestAnimationFrame(() => { this.drawing = false; this.draw(); });
+  }
+
+  draw() {
+    const { bids, asks, seq } = this.book;
+    const top = Math.max(...bids.slice(0, rows).concat(asks.slice(0, rows)).map((l) => +l[1]), 1e-18);
+    fill(this.asks, asks.slice(0, rows).reverse().map((l) => this.row(l, top)));
+    fill(this.bids, bids.slice(0, rows).map((l) => this.row(l, top)));
+    const best = bids.length && asks.length ? +asks[0][0] - +bids[0][0] : null;
+    this.spread.textContent = best === null ? 'one side is empty' : `spread ${best.toPrecision(4)} · ${(best / +asks[0][0] * 10000).toFixed(1)} bp`;
+    this.node.dataset.seq = seq;
+  }
+
+  row([price, amount], top) {
+    const bar = el('i', { class: 'bar' });
+    bar.style.width = `${Math.min(100, (+amount / top) * 100)}%`;
+    return el('button', { class: 'row', type: 'button', title: 'Use this price', onclick: () => this.onPrice(price) },
+      bar, el('span', { class: 'p' }, price), el('span', {}, brief(amount)));
+  }
+}
+
+export class Tape {
+  constructor(stream) {
+    this.stream = stream;
+    this.body = el('tbody');
+    this.node = el('section', { class: 'panel tape', 'aria-label': 'Trades' }, el('h2', {}, 'Trades'),
+      el('div', { class: 'scroll' }, el('table', {}, el('thead', {}, el('tr', {},
+        el('th', { scope: 'col' }, 'Time'), el('th', { scope: 'col', class: 'num' }, 'Price'), el('th', { scope: 'col', class: 'num' }, 'Amount'))), this.body)));
+  }
+
+  load(pair) {
+    if (this.pair) this.stream.unsubscribe('trades', this.pair);
+    this.pair = pair;
+    this.stream.subscribe('trades', pair, (m) => {
+      if (m.currencyPairCode !== this.pair || !m.trades) return;
+      if (m.type === 'snapshot') this.body.replaceChildren();
+      this.body.prepend(...m.trades.map((t) => this.row(t)).reverse());
+      while (this.body.children.length > 60) this.body.lastChild.remove();
+    });
+  }
+
+  row(t) {
+    return el('tr', { 'data-id': String(t.tradeId) }, el('td', { class: 'dim' }, clockTime(Date.parse(t.dealDateUtc))),
+      el('td', { class: `num ${t.isBuy ? 'up' : 'down'}` }, t.price), el('td', { class: 'num' }, brief(t.volume)));
+  }
+}

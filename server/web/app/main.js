@@ -1,0 +1,50 @@
+// Picks the page by the path, keeps the theme, and owns the one stream.
+import { keysFromFragment, syncClock } from './api.js';
+import { el, fill } from './dom.js';
+import { Stream } from './stream.js';
+
+const pages = {
+  '/': () => import('./market.js'),
+  '/launchpad': () => import('./launchpad.js'),
+  '/hive': () => import('./hive.js'),
+  '/status': () => import('./status.js'),
+};
+
+function theme() {
+  const root = document.documentElement;
+  const saved = localStorage.getItem('theme');
+  if (saved) root.classList.add(saved);
+  document.getElementById('theme').addEventListener('click', () => {
+    const dark = root.classList.contains('dark')
+      || (!root.classList.contains('light') && matchMedia('(prefers-color-scheme: dark)').matches);
+    root.classList.remove('dark', 'light');
+    root.classList.add(dark ? 'light' : 'dark');
+    localStorage.setItem('theme', dark ? 'light' : 'dark');
+    document.dispatchEvent(new Event('theme'));
+  });
+}
+
+function linkState(up) {
+  const node = document.getElementById('link');
+  node.textContent = up ? 'live' : 'reconnecting';
+  node.className = `link ${up ? 'live' : 'down'}`;
+}
+
+async function start() {
+  theme();
+  keysFromFragment();
+  document.querySelectorAll('nav a').forEach((a) => {
+    if (a.getAttribute('href') === location.pathname) a.setAttribute('aria-current', 'page');
+  });
+  const main = document.getElementById('page');
+  try {
+    await syncClock();
+    const page = await (pages[location.pathname] ?? pages['/'])();
+    await page.show(main, new Stream(linkState));
+  } catch (error) {
+    fill(main, el('p', { class: 'notice bad' }, `This page could not be shown: ${error.message} `,
+      el('a', { href: location.pathname }, 'Try again')));
+  }
+}
+
+start();

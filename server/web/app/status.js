@@ -1,0 +1,50 @@
+// The status page, from the same source as /api/status.
+import { get } from './api.js';
+import { cell, dateTime, el, fill, table } from './dom.js';
+
+const card = (name, value) => el('div', { class: 'panel card' }, el('span', { class: 'dim' }, name), el('b', {}, value));
+
+export async function show(main, stream) {
+  const { body } = await get('/api/status');
+  let state = body;
+  let before = { seq: body.seq, at: performance.now() };
+  let rate = 0;
+  const roundTrip = { ms: 0 };
+  const draw = () => fill(main,
+    el('div', { class: 'cards' }, card('Status', state.status), card('Version', state.version), card('Up', duration(state.uptimeSeconds)),
+      card('Events', String(state.seq)), card('Events a second', rate.toFixed(0)), card('Answer time', `${roundTrip.ms.toFixed(1)} ms`),
+      card('Started', state.startedAt.replace('T', ' ').slice(0, 19))),
+    el('div', { class: 'split' },
+      el('section', { class: 'panel wide' }, el('h2', {}, 'Pairs'), table('Pairs', ['Pair', 'State', { name: 'Seq', num: true }, { name: 'Last trade', num: true }, 'Last change', { name: 'View age', num: true }],
+        state.pairs.map((p) => el('tr', {}, cell(p.currencyPairCode), cell(p.state, p.state === 'online' ? 'up' : 'down'), cell(String(p.seq), 'num'),
+          cell(String(p.lastTradeId), 'num'), cell(p.lastChangeAt ? dateTime(p.lastChangeAt) : '–'), cell(`${p.viewAgeMs} ms`, 'num'))))),
+      el('section', { class: 'panel wide' }, el('h2', {}, 'Recent incidents'), state.incidents.length
+        ? table('Incidents', ['At', 'Kind', 'What happened'], state.incidents.map((i) => el('tr', {}, cell(dateTime(i.at)), cell(i.kind), cell(i.message))))
+        : el('p', { class: 'dim' }, 'None.'))));
+  const poll = async () => {
+    const start = performance.now();
+    const fresh = (await get('/api/status')).body;
+    roundTrip.ms = performance.now() - start;
+    rate = ((fresh.seq - before.seq) * 1000) / (performance.now() - before.at);
+    before = { seq: fresh.seq, at: performance.now() };
+    state = fresh;
+    draw();
+  };
+  draw();
+  setInterval(() => poll().catch(() => {}), 5000);
+  stream.subscribe('status', null, (m) => {
+    if (m.status) state = m.status;
+    for (const row of m.pairs ?? []) {
+      const i = state.pairs.findIndex((p) => p.currencyPairCode === row.currencyPairCode);
+      if (i >= 0) state.pairs[i] = row; else state.pairs.push(row);
+    }
+    if (m.type !== 'heartbeat') draw();
+  });
+}
+
+function duration(s) {
+  const d = Math.floor(s / 86400);
+  const h = Math.floor((s % 86400) / 3600);
+  const m = Math.floor((s % 3600) / 60);
+  return d ? `${d} d ${h} h` : h ? `${h} h ${m} min` : `${m} min ${s % 60} s`;
+}
