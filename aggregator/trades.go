@@ -1,0 +1,113 @@
+package aggregator
+
+import (
+	"strconv"
+
+	"tickhive/engine"
+	"tickhive/internal/fixed"
+	"tickhive/marketdata"
+)
+
+// Selection is which trades of a view a request asks for: ids from Low to High (Low above
+// High: none), of the takers' sides that are wanted. Made by Select.
+type Selection struct {
+	Low, High engine.TradeID
+	Buy, Sell bool
+	// Oldest: the selection reaches back to the oldest trade that is kept, so that it
+	// lacks what retention has dropped.
+	Oldest bool
+}
+
+// Filter are the parameters of /historical_trades. Times in ms, inclusive; MinInt64 and
+// MaxInt64 stand for no bound. Limit 0: no limit.
+type Filter struct {
+	StartMs, EndMs int64
+	Limit          int64
+	Buy, Sell      bool
+}
+
+const msNs = 1_000_000
+
+// Select finds the newest Limit trades of those that pass the filter. It costs two binary
+// searches, and with a limit and one side wanted a walk over the trades passed by.
+func Select(t *marketdata.Trades, f Filter) Selection {
+	s := Selection{Low: t.First(), High: t.Last(), Buy: f.Buy, Sell: f.Sell}
+	if t.Last() == 0 {
+		return Selection{Low: 1, High: 0}
+	}
+	if f.EndMs < 1<<63/msNs-1 {
+		s.High = t.Search((max(f.EndMs, -1<<62/msNs)+1)*msNs) - 1
+	}
+	if f.StartMs > -1<<62/msNs {
+		s.Low = max(s.Low, t.Search(min(f.StartMs, 1<<63/msNs-1)*msNs))
+	}
+	s.Oldest = s.Low == t.First()
+	if f.Limit == 0 || s.High < s.Low || uint64(f.Limit) > uint64(s.High-s.Low) {
+		return s
+	}
+	if f.Buy && f.Sell {
+		s.Low, s.Oldest = s.High-engine.TradeID(f.Limit)+1, false
+		return s
+	}
+	left := f.Limit
+	for id := s.High; id >= s.Low; id-- {
+		if !s.wants(t.At(id).TakerSide) {
+			continue
+		}
+		if left--; left == 0 {
+			s.Low, s.Oldest = id, false
+			break
+		}
+	}
+	return s
+}
+
+func (s *Selection) wants(side engine.Side) bool {
+	return side == engine.Buy && s.Buy || side == engine.Sell && s.Sell
+}
+
+// Len is how many trades lie between the bounds, of either side.
+func (s *Selection) Len() int {
+	if s.High < s.Low {
+		return 0
+	}
+	return int(s.High-s.Low) + 1
+}
+
+// AppendTrades appends the whole answer of /historical_trades.
+func AppendTrades(b []byte, v *marketdata.View, s Selection) []byte {
+	b = append(b, `{"buy":[`...)
+	b = appendTakers(b, v, s, engine.Buy)
+	b = append(b, `],"sell":[`...)
+	b = appendTakers(b, v, s, engine.Sell)
+	return append(b, "]}"...)
+}
+
+// appendTakers appends the wanted trades of one taker's side, newest first.
+func appendTakers(b []byte, v *marketdata.View, s Selection, side engine.Side) []byte {
+	start := len(b)
+	if s.wants(side) {
+		for id := s.High; id >= s.Low && id > 0; id-- {
+			if t := v.Trades.At(id); t.TakerSide == side {
+				b = append(appendTrade(b, v.Instrument, id, &t), ',')
+			}
+		}
+	}
+	if len(b) > start {
+		b = b[:len(b)-1]
+	}
+	return b
+}
+
+// appendTrade appends one trade of api.md, "Aggregator trade".
+func appendTrade(b []byte, in *engine.Instrument, id engine.TradeID, t *marketdata.Trade) []byte {
+	b = strconv.AppendUint(append(b, `{"trade_id":`...), uint64(id), 10)
+	b = price(append(b, `,"price":`...), in, t.Price)
+	b = fixed.AppendI64(append(b, `,"base_volume":`...), t.Amount, in.DigitsAmount)
+	b = total(append(b, `,"target_volume":`...), in, fixed.Mul64(uint64(t.Price), uint64(t.Amount)))
+	b = strconv.AppendInt(append(b, `,"trade_timestamp":`...), floorMs(t.TimeNs), 10)
+	if t.TakerSide == engine.Buy {
+		return append(b, `,"type":"buy"}`...)
+	}
+	return append(b, `,"type":"sell"}`...)
+}

@@ -1,0 +1,117 @@
+package aggregator
+
+import (
+	"io"
+
+	"tickhive/engine"
+	"tickhive/marketdata"
+)
+
+// TradesReader writes the answer of /historical_trades piece by piece, a chunk of trades
+// at a time, so that two million trades cost a request no more memory than a thousand.
+// The view is frozen, so the pieces are of one instant. It belongs to one request.
+type TradesReader struct {
+	view *marketdata.View
+	sel  Selection
+	// piece, when set, rewrites each piece: decimals as text.
+	piece func(dst, text []byte) []byte
+
+	side  engine.Side
+	next  engine.TradeID // the newest id not yet written, below sel.Low: the side is done
+	state int            // 0 begin, 1 rows, 2 end
+	first bool           // no row of this side was written yet
+	out   []byte         // rendered and not yet read
+	buf   []byte
+	alt   []byte
+}
+
+// NewTradesReader reads the selection of v. piece may be nil.
+func NewTradesReader(v *marketdata.View, s Selection, piece func(dst, text []byte) []byte) *TradesReader {
+	return &TradesReader{view: v, sel: s, piece: piece}
+}
+
+// Read is io.Reader.
+func (r *TradesReader) Read(p []byte) (int, error) {
+	for len(r.out) == 0 {
+		if r.state == 3 {
+			return 0, io.EOF
+		}
+		r.advance()
+	}
+	n := copy(p, r.out)
+	r.out = r.out[n:]
+	return n, nil
+}
+
+// advance renders the next piece.
+func (r *TradesReader) advance() {
+	switch r.state {
+	case 0:
+		r.out = append(r.buf[:0], `{"buy":[`...)
+		r.begin(engine.Buy)
+	case 1:
+		if r.next >= r.sel.Low && r.next > 0 && r.sel.wants(r.side) {
+			r.rows()
+			return
+		}
+		if r.side == engine.Buy {
+			r.out = append(r.buf[:0], `],"sell":[`...)
+			r.begin(engine.Sell)
+			return
+		}
+		r.state = 2
+	case 2:
+		r.out = append(r.buf[:0], "]}"...)
+		r.state = 3
+	}
+}
+
+func (r *TradesReader) begin(side engine.Side) {
+	r.side, r.next, r.state, r.first = side, r.sel.High, 1, true
+}
+
+// rows renders the rows of one chunk, newest first: the kept text of a whole chunk, else
+// the part that is wanted.
+func (r *TradesReader) rows() {
+	first, trades, closed := r.view.Trades.Chunk(r.next)
+	last := first + engine.TradeID(len(trades)) - 1
+	var text []byte
+	if closed && last == r.next && first >= r.sel.Low {
+		text = r.view.Trades.ChunkText(r.next, chunkKinds[r.side], r.renderChunk)
+	} else {
+		low := max(first, r.sel.Low)
+		r.buf = r.appendRows(r.buf[:0], low, trades[low-first:r.next-first+1])
+		text = r.buf
+	}
+	r.next = first - 1
+	if len(text) == 0 {
+		return
+	}
+	// Every row begins with its comma; the first of a side has none.
+	if r.first {
+		text, r.first = text[1:], false
+	}
+	if r.piece != nil {
+		r.alt = r.piece(r.alt[:0], text)
+		text = r.alt
+	}
+	r.out = text
+}
+
+var chunkKinds = [...]marketdata.ChunkText{
+	engine.Buy: marketdata.ChunkAggBuyNewest, engine.Sell: marketdata.ChunkAggSellNewest,
+}
+
+func (r *TradesReader) renderChunk(dst []byte, first engine.TradeID, trades []marketdata.Trade) []byte {
+	return r.appendRows(dst, first, trades)
+}
+
+// appendRows appends the rows of one side, newest first; trades[0] has the id first.
+func (r *TradesReader) appendRows(dst []byte, first engine.TradeID, trades []marketdata.Trade) []byte {
+	for i := len(trades) - 1; i >= 0; i-- {
+		if trades[i].TakerSide == r.side {
+			dst = appendTrade(append(dst, ','), r.view.Instrument, first+engine.TradeID(i), &trades[i])
+		}
+	}
+	return dst
+}

@@ -1,0 +1,137 @@
+package server
+
+import (
+	"io"
+	"net"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Limits of the end of a connection whose request was refused before it was read: without
+// reading on for a moment the client's kernel throws our answer away.
+const (
+	lingerBytes = 1 << 20
+	lingerTime  = 500 * time.Millisecond
+)
+
+// connTable counts open connections, in all and per address (IPv6 by /64).
+type connTable struct {
+	mu     sync.Mutex
+	perIP  map[netip.Addr]int
+	open   int
+	limit  int // in all
+	each   int // per address; below 0: unlimited
+	exempt []netip.Prefix
+}
+
+func newConnTable(limit, each int, exempt []netip.Prefix) *connTable {
+	return &connTable{perIP: make(map[netip.Addr]int), limit: limit, each: each, exempt: exempt}
+}
+
+// enter counts a connection in and reports why not.
+func (t *connTable) enter(ip netip.Addr) (refusal []byte) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.open >= t.limit {
+		return refuseFull
+	}
+	key := clientKey(ip)
+	if t.each >= 0 && t.perIP[key] >= t.each && !contains(t.exempt, ip) {
+		return refusePerIP
+	}
+	t.open++
+	t.perIP[key]++
+	return nil
+}
+
+func (t *connTable) leave(ip netip.Addr) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	key := clientKey(ip)
+	t.open--
+	if t.perIP[key]--; t.perIP[key] == 0 {
+		delete(t.perIP, key)
+	}
+}
+
+// Open is the number of open connections.
+func (t *connTable) Open() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.open
+}
+
+var (
+	refuseFull = refusal("503 Service Unavailable", CodeUnavailable,
+		"The server has as many open connections as it takes.")
+	refusePerIP = refusal("429 Too Many Requests", CodeRateLimit,
+		"This address has as many open connections as it may have.")
+)
+
+// refusal is a whole answer for a connection that is not served.
+func refusal(status, code, message string) []byte {
+	body := string(appendError(nil, &Error{Code: code, Message: message}, []byte("connection")))
+	return []byte("HTTP/1.1 " + status + "\r\nContent-Type: application/json; charset=utf-8\r\n" +
+		"X-Request-Id: connection\r\nRetry-After: 1\r\nConnection: close\r\nContent-Length: " +
+		itoa(len(body)) + "\r\n\r\n" + body)
+}
+
+// limitedListener refuses connections beyond the table's limits and hands out the rest
+// counted.
+type limitedListener struct {
+	net.Listener
+	table *connTable
+}
+
+// Accept is the next connection within the limits.
+func (l *limitedListener) Accept() (net.Conn, error) {
+	for {
+		c, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		ip := addrOf(c.RemoteAddr())
+		why := l.table.enter(ip)
+		if why == nil {
+			return &countedConn{Conn: c, table: l.table, ip: ip}, nil
+		}
+		// The write goes into the empty buffer of a new socket: it never blocks for long.
+		_ = c.SetWriteDeadline(time.Now().Add(lingerTime))
+		_, _ = c.Write(why)
+		_ = c.Close()
+	}
+}
+
+// countedConn leaves the table when it is closed, and lingers when its request was refused
+// unread.
+type countedConn struct {
+	net.Conn
+	table  *connTable
+	ip     netip.Addr
+	linger atomic.Bool
+	closed atomic.Bool
+}
+
+// lingerOnClose makes the close of c wait for what the client still sends.
+func lingerOnClose(c net.Conn) {
+	if cc, ok := c.(*countedConn); ok {
+		cc.linger.Store(true)
+	}
+}
+
+// Close leaves the table and closes.
+func (c *countedConn) Close() error {
+	if !c.closed.CompareAndSwap(false, true) {
+		return nil
+	}
+	c.table.leave(c.ip)
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok && c.linger.Load() {
+		if half.CloseWrite() == nil {
+			_ = c.SetReadDeadline(time.Now().Add(lingerTime))
+			_, _ = io.CopyN(io.Discard, c.Conn, lingerBytes)
+		}
+	}
+	return c.Conn.Close()
+}

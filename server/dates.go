@@ -1,0 +1,143 @@
+package server
+
+import "time"
+
+// moment is a date of a request: seconds and nanoseconds, because the years that can be
+// written (0 to 9999) reach beyond int64 nanoseconds.
+type moment struct{ sec, nsec int64 }
+
+func (m moment) after(o moment) bool { return m.sec > o.sec || m.sec == o.sec && m.nsec > o.nsec }
+
+// Bounds of Unix seconds that int64 nanoseconds hold, with room for rounding up.
+const (
+	minSec = -9_223_372_035
+	maxSec = 9_223_372_035
+)
+
+// floorNs is the newest multiple of unit ns that is not after m; beyond int64 the nearest
+// second that fits.
+func (m moment) floorNs(unit int64) int64 {
+	if m.sec < minSec {
+		return minSec * 1_000_000_000
+	}
+	if m.sec > maxSec {
+		return maxSec * 1_000_000_000
+	}
+	return m.sec*1_000_000_000 + m.nsec/unit*unit
+}
+
+// ceilNs is the oldest multiple of unit ns that is not before m.
+func (m moment) ceilNs(unit int64) int64 {
+	ns := m.floorNs(unit)
+	if m.nsec%unit != 0 && m.sec >= minSec && m.sec <= maxSec {
+		ns += unit
+	}
+	return ns
+}
+
+// date reads a date parameter of the market-data routes (Decisions section 3.3):
+// YYYY-MM-DD or YYYY-MM-DDTHH:MM:SS with up to 9 fractional digits and an optional Z.
+func (c *Ctx) date(name string) (m moment, given bool, err *Error) {
+	raw, err := c.raw(name)
+	if err != nil || len(raw) == 0 {
+		return moment{}, false, err
+	}
+	m, ok := parseDate(raw)
+	if !ok {
+		return moment{}, false, BadParam(name,
+			"The parameter %s must be a UTC date of the form YYYY-MM-DD or YYYY-MM-DDTHH:MM:SS with up to 9 fractional digits and an optional Z.", name)
+	}
+	return m, true, nil
+}
+
+func parseDate(s []byte) (moment, bool) {
+	if len(s) < 10 || s[4] != '-' || s[7] != '-' {
+		return moment{}, false
+	}
+	year, ok1 := number(s[:4])
+	month, ok2 := number(s[5:7])
+	day, ok3 := number(s[8:10])
+	if !ok1 || !ok2 || !ok3 || month < 1 || month > 12 || day < 1 || day > daysIn(year, month) {
+		return moment{}, false
+	}
+	var h, m, sec, nsec int
+	if s = s[10:]; len(s) > 0 {
+		var ok bool
+		if h, m, sec, nsec, ok = parseClock(s); !ok {
+			return moment{}, false
+		}
+	}
+	t := time.Date(year, time.Month(month), day, h, m, sec, 0, time.UTC)
+	return moment{t.Unix(), int64(nsec)}, true
+}
+
+// parseClock reads THH:MM:SS[.fraction][Z].
+func parseClock(s []byte) (h, m, sec, nsec int, ok bool) {
+	if len(s) < 9 || s[0] != 'T' || s[3] != ':' || s[6] != ':' {
+		return 0, 0, 0, 0, false
+	}
+	h, ok1 := number(s[1:3])
+	m, ok2 := number(s[4:6])
+	sec, ok3 := number(s[7:9])
+	if !ok1 || !ok2 || !ok3 || h > 23 || m > 59 || sec > 59 {
+		return 0, 0, 0, 0, false
+	}
+	s = s[9:]
+	if len(s) > 0 && s[len(s)-1] == 'Z' {
+		s = s[:len(s)-1]
+	}
+	if len(s) == 0 {
+		return h, m, sec, 0, true
+	}
+	digits := s[1:]
+	if s[0] != '.' || len(digits) == 0 || len(digits) > 9 {
+		return 0, 0, 0, 0, false
+	}
+	nsec, ok = number(digits)
+	for range 9 - len(digits) {
+		nsec *= 10
+	}
+	return h, m, sec, nsec, ok
+}
+
+// number reads decimal digits only; the caller bounds their count.
+func number(s []byte) (int, bool) {
+	n := 0
+	for _, c := range s {
+		if c-'0' > 9 {
+			return 0, false
+		}
+		n = n*10 + int(c-'0')
+	}
+	return n, true
+}
+
+func daysIn(year, month int) int {
+	return time.Date(year, time.Month(month)+1, 0, 0, 0, 0, 0, time.UTC).Day()
+}
+
+// floorDiv is a / b rounded down.
+func floorDiv(a, b int64) int64 {
+	q := a / b
+	if a%b < 0 {
+		q--
+	}
+	return q
+}
+
+// appendSecond appends 2026-01-01T00:00:00 for Unix seconds.
+func appendSecond(dst []byte, sec int64) []byte {
+	return time.Unix(sec, 0).UTC().AppendFormat(dst, "2006-01-02T15:04:05")
+}
+
+// appendISO appends a Unix time in ns with digits fractional digits, truncated, and Z.
+func appendISO(dst []byte, ns int64, digits int) []byte {
+	sec := floorDiv(ns, 1_000_000_000)
+	dst = append(appendSecond(dst, sec), '.')
+	frac := ns - sec*1_000_000_000
+	for unit := int64(100_000_000); digits > 0; digits-- {
+		dst = append(dst, byte('0'+frac/unit%10))
+		unit /= 10
+	}
+	return append(dst, 'Z')
+}

@@ -1,0 +1,269 @@
+package server
+
+import (
+	"bytes"
+	"fmt"
+	"runtime/debug"
+	"strconv"
+
+	"github.com/valyala/fasthttp"
+)
+
+// The hot paths, found by a switch before the router (performance.md, "HTTP").
+const (
+	hotTickers = iota
+	hotOrderbook
+	hotDeals
+	hotOHLC
+	hotAggTickers
+	hotAggOrderbook
+	hotAggTrades
+	hotAggPairs
+	hotAggAsset
+	hotPaths
+)
+
+func hotIndex(path []byte) int {
+	switch string(path) {
+	case "/api/tickers":
+		return hotTickers
+	case "/api/orderbook":
+		return hotOrderbook
+	case "/api/deals":
+		return hotDeals
+	case "/api/ohlc":
+		return hotOHLC
+	case aggregatorPrefix + "/tickers":
+		return hotAggTickers
+	case aggregatorPrefix + "/orderbook":
+		return hotAggOrderbook
+	case aggregatorPrefix + "/historical_trades":
+		return hotAggTrades
+	case aggregatorPrefix + "/pairs":
+		return hotAggPairs
+	case aggregatorPrefix + "/asset":
+		return hotAggAsset
+	}
+	return -1
+}
+
+// maxRequestID is the longest request id that is echoed (Decisions section 2.5).
+const maxRequestID = 64
+
+var userEntry = []byte("tickhive.entry")
+
+// handle answers one request: the checks in the order of Decisions section 2.7, then the
+// route's handler.
+func (e *edge) handle(ctx *fasthttp.RequestCtx) {
+	c := e.acquire(ctx)
+	c.id = e.appendRequestID(c.idBuf[:0], ctx)
+	var startNs int64
+	sampled := c.id[len(c.id)-1]&1 == 0 && e.idNext.Load()%latencySample == 0
+	if sampled {
+		startNs = e.machineNs()
+	}
+	defer e.finish(c, sampled, startNs)
+
+	entry, err := e.find(ctx)
+	if err == nil {
+		err = e.run(c, entry)
+	}
+	if err != nil {
+		writeError(ctx, err, c.id)
+		return
+	}
+	ctx.Response.Header.SetCanonical(hdrRequestID, c.id)
+}
+
+// finish turns a panic into a 500, counts and gives c back.
+func (e *edge) finish(c *Ctx, sampled bool, startNs int64) {
+	if p := recover(); p != nil {
+		e.panics.Add(1)
+		e.log.Error("panic in a handler", "requestId", string(c.id), "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+		c.RequestCtx.Response.Reset()
+		writeError(c.RequestCtx, errInternal, c.id)
+	}
+	stats := &e.other
+	if c.route != nil {
+		stats = c.route.stats
+	}
+	stats.count(c.RequestCtx.Response.StatusCode())
+	if sampled {
+		stats.observe(e.machineNs() - startNs)
+	}
+	e.release(c)
+}
+
+// find checks the target and looks the path up. Paths are strict: only the exact bytes of
+// a route reach it (Decisions section 2.6).
+func (e *edge) find(ctx *fasthttp.RequestCtx) (*pathEntry, *Error) {
+	target := ctx.Request.Header.RequestURI()
+	if len(target) > MaxTargetBytes {
+		return nil, &Error{
+			Status: fasthttp.StatusRequestURITooLong, Code: CodeURITooLong,
+			Message: fmt.Sprintf("The request target must not be longer than %d bytes.", MaxTargetBytes),
+		}
+	}
+	path := ctx.URI().PathOriginal()
+	if len(target) < len(path) || (target[0] == '/' && string(target[:len(path)]) != string(path)) {
+		return nil, noPath()
+	}
+	if i := hotIndex(path); i >= 0 && e.hot[i] != nil {
+		return e.hot[i], e.hostCheck(ctx, e.hot[i])
+	}
+	if !plainPath(path) {
+		return nil, noPath()
+	}
+	e.router.Handler(ctx)
+	entry, _ := ctx.UserValueBytes(userEntry).(*pathEntry)
+	if entry == nil {
+		return nil, noPath()
+	}
+	return entry, e.hostCheck(ctx, entry)
+}
+
+// hostCheck hides the aggregator namespace from other hosts and the rest from its host
+// (Decisions section 3.9).
+func (e *edge) hostCheck(ctx *fasthttp.RequestCtx, p *pathEntry) *Error {
+	if e.aggregatorHost == "" {
+		return nil
+	}
+	space := NamespaceBase
+	for _, r := range []*Route{p.get, p.post, p.patch, p.delete, p.put} {
+		if r != nil {
+			space = r.Namespace
+		}
+	}
+	isHost := string(ctx.Host()) == e.aggregatorHost
+	if space != NamespaceBoth && isHost != (space == NamespaceAggregator) {
+		return noPath()
+	}
+	return nil
+}
+
+// plainPath reports that the path has one spelling: no empty, dot or encoded segment and
+// no slash at the end.
+func plainPath(path []byte) bool {
+	if len(path) == 0 || path[0] != '/' || len(path) > 1 && path[len(path)-1] == '/' {
+		return false
+	}
+	return bytes.IndexByte(path, '%') < 0 && !bytes.Contains(path, []byte("//")) &&
+		!bytes.Contains(path, []byte("/.")) && bytes.IndexByte(path, '\\') < 0
+}
+
+func noPath() *Error {
+	return &Error{Status: fasthttp.StatusNotFound, Code: CodeNotFound, Message: "There is no such path; paths are case-sensitive and have one spelling."}
+}
+
+// run does every check after the path and calls the handler.
+func (e *edge) run(c *Ctx, entry *pathEntry) *Error {
+	h := &c.Response.Header
+	if entry.public {
+		h.SetCanonical(hdrCORSOrigin, valStar)
+	}
+	route := entry.route(c.Method())
+	if route == nil {
+		return e.noRoute(c, entry)
+	}
+	c.route = route
+	if !e.ready.Load() && !route.Early {
+		return Unavailable(1, "The server is recovering; /api/status tells how far it is.")
+	}
+	if e.limiter != nil && e.limiter.covers(route.Class) || c.Request.Header.PeekBytes(reqPublicKey) != nil || route.Auth == AuthRequired {
+		if err := e.admit(c); err != nil {
+			return err
+		}
+	} else if err := c.mediaType(); err != nil {
+		return err
+	}
+	c.parseQuery()
+	if route.Method == fasthttp.MethodGet {
+		if err := c.readDecimals(); err != nil {
+			return err
+		}
+	}
+	return route.Handle(c)
+}
+
+// noRoute answers OPTIONS and methods that the path does not have.
+func (e *edge) noRoute(c *Ctx, entry *pathEntry) *Error {
+	h := &c.Response.Header
+	h.SetCanonical(hdrAllow, entry.allow)
+	if !c.IsOptions() {
+		return &Error{
+			Status: fasthttp.StatusMethodNotAllowed, Code: CodeMethodNotAllowed,
+			Message: "This path takes " + string(entry.allow) + " only.",
+		}
+	}
+	if entry.public {
+		h.SetCanonical(hdrCORSMethods, entry.allow)
+		h.SetCanonical(hdrCORSHeaders, valCORSAllow)
+		h.SetCanonical(hdrCORSMaxAge, valDay)
+	}
+	c.SetStatusCode(fasthttp.StatusNoContent)
+	return nil
+}
+
+// admit is the IP limit, the media type and the credentials, in this order. An allow-listed
+// key lifts the IP limit only when it verifies.
+func (e *edge) admit(c *Ctx) *Error {
+	key := c.Request.Header.PeekBytes(reqPublicKey)
+	limited := e.limiter != nil && e.limiter.covers(c.route.Class)
+	lifted := limited && e.limiter.allowsKey(key)
+	if limited && !lifted {
+		if err := e.limiter.check(c); err != nil {
+			return err
+		}
+	}
+	if err := c.mediaType(); err != nil {
+		return err
+	}
+	if c.route.Auth == AuthNever || c.route.Auth == AuthOptional && len(key) == 0 {
+		return nil
+	}
+	caller, err := e.authenticate(c)
+	if lifted && (err != nil || caller == nil) {
+		if limit := e.limiter.check(c); limit != nil {
+			return limit
+		}
+	} else if lifted {
+		e.limiter.unlimited(c)
+	}
+	c.Caller = caller
+	if err == nil && c.route.Trade && !caller.CanTrade {
+		err = Forbidden("This key may only read: it was made without canTrade.")
+	}
+	return err
+}
+
+func (e *edge) authenticate(c *Ctx) (*Caller, *Error) {
+	if len(c.Request.Header.PeekBytes(reqPublicKey)) == 0 {
+		return nil, Unauthorized("API-PublicKey", "This route needs a signed request; the header API-PublicKey is missing.")
+	}
+	if e.auth == nil {
+		return nil, Unauthorized("", "The key is unknown or the signature is wrong.")
+	}
+	return e.auth(c)
+}
+
+// appendRequestID appends the client's request id when it is well-formed, else a new one.
+func (e *edge) appendRequestID(dst []byte, ctx *fasthttp.RequestCtx) []byte {
+	n := e.idNext.Add(1)
+	if sent := ctx.Request.Header.PeekBytes(hdrRequestID); validRequestID(sent) {
+		return append(dst, sent...)
+	}
+	return strconv.AppendUint(append(dst, e.idBoot[:9]...), n, 16)
+}
+
+// validRequestID reports the form [A-Za-z0-9_-]{1,64}.
+func validRequestID(id []byte) bool {
+	if len(id) == 0 || len(id) > maxRequestID {
+		return false
+	}
+	for _, b := range id {
+		if b-'0' > 9 && b|0x20-'a' > 25 && b != '_' && b != '-' {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,159 @@
+package server
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/fasthttp/router"
+	"github.com/valyala/fasthttp"
+)
+
+// edgeOptions are what the public, the aggregator and the internal listener differ in.
+type edgeOptions struct {
+	table     []*Route
+	maxBody   int
+	read      time.Duration
+	write     time.Duration
+	idle      time.Duration
+	writeBuf  int
+	conns     *connTable // nil: no limit on connections
+	limiter   *limiter   // nil: no limit on requests
+	clients   *clientIPs
+	auth      func(c *Ctx) (*Caller, *Error)
+	ready     *atomic.Bool
+	log       *slog.Logger
+	machineNs func() int64
+	// host, when set, is the only Host that reaches routes of the aggregator namespace.
+	aggregatorHost string
+}
+
+// edge is one listener's worth of HTTP: fasthttp, the route table and the checks that
+// every request passes. Immutable after newEdge but for its counters.
+type edge struct {
+	edgeOptions
+	http    *fasthttp.Server
+	router  *router.Router
+	hot     [hotPaths]*pathEntry
+	idBoot  [10]byte // "xxxxxxxx-": the first half of the request ids made here
+	idNext  atomic.Uint64
+	ctxPool sync.Pool
+	other   routeStats // requests that reached no route
+	panics  atomic.Uint64
+}
+
+// newEdge makes a listener's machinery from a table.
+func newEdge(o edgeOptions) (*edge, error) {
+	e := &edge{edgeOptions: o, router: router.New()}
+	e.ctxPool.New = func() any { return &Ctx{edge: e} }
+	var boot [4]byte
+	if _, err := rand.Read(boot[:]); err != nil {
+		return nil, fmt.Errorf("server: random request id: %w", err)
+	}
+	hex.Encode(e.idBoot[:8], boot[:])
+	e.idBoot[8] = '-'
+
+	entries, err := pathEntries(o.table)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range o.table {
+		r.stats = &routeStats{}
+	}
+	e.router.RedirectTrailingSlash = false
+	e.router.RedirectFixedPath = false
+	e.router.HandleMethodNotAllowed = false
+	e.router.HandleOPTIONS = false
+	e.router.NotFound = func(ctx *fasthttp.RequestCtx) { ctx.SetUserValueBytes(userEntry, (*pathEntry)(nil)) }
+	for _, p := range entries {
+		e.router.ANY(p.path, func(ctx *fasthttp.RequestCtx) { ctx.SetUserValueBytes(userEntry, p) })
+		if i := hotIndex([]byte(p.path)); i >= 0 {
+			e.hot[i] = p
+		}
+	}
+	e.http = &fasthttp.Server{
+		Handler:            e.handle,
+		ErrorHandler:       e.parseError,
+		Logger:             quietLogger{o.log},
+		Concurrency:        1 << 20, // connTable limits connections, with a JSON answer
+		ReadBufferSize:     MaxHeadBytes,
+		WriteBufferSize:    o.writeBuf,
+		ReadTimeout:        o.read,
+		WriteTimeout:       o.write,
+		IdleTimeout:        o.idle,
+		MaxRequestBodySize: o.maxBody,
+		// A body is JSON or refused: multipart is never unpacked.
+		DisablePreParseMultipartForm: true,
+		NoDefaultServerHeader:        true,
+		NoDefaultContentType:         true,
+		SecureErrorLogMessage:        true,
+		CloseOnShutdown:              true,
+	}
+	return e, nil
+}
+
+// serve answers the connections of ln until shutdown.
+func (e *edge) serve(ln net.Listener) error {
+	if e.conns != nil {
+		ln = &limitedListener{Listener: ln, table: e.conns}
+	}
+	if err := e.http.Serve(ln); err != nil {
+		return fmt.Errorf("server: listener %s: %w", ln.Addr(), err)
+	}
+	return nil
+}
+
+// shutdown stops accepting, finishes the requests under way and closes what is idle.
+func (e *edge) shutdown(ctx context.Context) error {
+	if err := e.http.ShutdownWithContext(ctx); err != nil {
+		return fmt.Errorf("server: shutdown: %w", err)
+	}
+	return nil
+}
+
+// parseError answers what fasthttp could not read (Decisions section 2.1).
+func (e *edge) parseError(ctx *fasthttp.RequestCtx, err error) {
+	lingerOnClose(ctx.Conn())
+	var small *fasthttp.ErrSmallBuffer
+	var netErr net.Error
+	answer := &Error{
+		Status: fasthttp.StatusBadRequest, Code: CodeInvalidParam,
+		Message: "The request is not well-formed HTTP/1.1.",
+	}
+	switch {
+	case errors.As(err, &small):
+		answer = &Error{
+			Status: fasthttp.StatusRequestHeaderFieldsTooLarge, Code: CodeHeadersTooLarge,
+			Message: fmt.Sprintf("The request line and headers must not be larger than %d bytes.", MaxHeadBytes),
+		}
+	case errors.Is(err, fasthttp.ErrBodyTooLarge):
+		answer = &Error{
+			Status: fasthttp.StatusRequestEntityTooLarge, Code: CodePayloadTooLarge,
+			Message: fmt.Sprintf("The body must not be larger than %d bytes.", e.maxBody),
+		}
+	case errors.Is(err, fasthttp.ErrTimeout), errors.As(err, &netErr) && netErr.Timeout():
+		answer = &Error{
+			Status: fasthttp.StatusRequestTimeout, Code: CodeRequestTimeout,
+			Message: fmt.Sprintf("The request was not complete within %s.", e.read),
+		}
+	}
+	var id [maxRequestID]byte
+	ctx.Response.Reset()
+	writeError(ctx, answer, e.appendRequestID(id[:0], ctx))
+	e.other.count(answer.Status)
+}
+
+// quietLogger keeps fasthttp's own lines out of the log unless they are wanted.
+type quietLogger struct{ log *slog.Logger }
+
+// Printf logs at debug level: clients that hang up are no news.
+func (l quietLogger) Printf(format string, args ...any) {
+	l.log.Debug("http", "detail", fmt.Sprintf(format, args...))
+}

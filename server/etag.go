@@ -1,0 +1,96 @@
+package server
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math/bits"
+
+	"github.com/valyala/fasthttp"
+)
+
+// Multipliers of tagHash: odd, with bits spread (those of wyhash).
+const (
+	tagSeed0 = 0xa0761d6478bd642f
+	tagSeed1 = 0xe7037ed1a0b428db
+	tagSeed2 = 0x8ebc6af09c88c6e3
+	tagSeed3 = 0x589965cc75374cc3
+)
+
+// tagHash is a 64-bit hash of a body. ETags are made of it, so that they change exactly
+// when the body does, also back (a book whose only change lies below the shown levels keeps
+// its tag), and survive a restart. It is 20 ns for a ticker and is computed once per
+// rendering, never per request for a kept document.
+func tagHash(body []byte) uint64 {
+	a, b := uint64(tagSeed0), uint64(tagSeed1)^uint64(len(body))
+	for len(body) >= 32 {
+		a = fold(binary.LittleEndian.Uint64(body)^tagSeed1, binary.LittleEndian.Uint64(body[8:])^a)
+		b = fold(binary.LittleEndian.Uint64(body[16:])^tagSeed2, binary.LittleEndian.Uint64(body[24:])^b)
+		body = body[32:]
+	}
+	for len(body) >= 8 {
+		a = fold(binary.LittleEndian.Uint64(body)^tagSeed2, a^tagSeed3)
+		body = body[8:]
+	}
+	var last [8]byte
+	copy(last[:], body)
+	return fold(fold(binary.LittleEndian.Uint64(last[:])^tagSeed3, a), b^tagSeed1)
+}
+
+func fold(a, b uint64) uint64 {
+	hi, lo := bits.Mul64(a, b)
+	return hi ^ lo
+}
+
+// joinTag adds the tag of a part to the tag of a document that is joined from parts.
+func joinTag(tag, part uint64) uint64 { return fold(tag^tagSeed2, part^tagSeed3) + 1 }
+
+// tagLen is the length of an identity tag: 16 hex digits in quotes.
+const tagLen = 18
+
+// appendTag appends the tag of the identity encoding.
+func appendTag(dst []byte, hash uint64) []byte {
+	dst = append(dst, '"')
+	for shift := 60; shift >= 0; shift -= 4 {
+		dst = append(dst, hexDigits[hash>>shift&15])
+	}
+	return append(dst, '"')
+}
+
+// appendGzipTag appends the tag of the gzip encoding of what has this identity tag.
+func appendGzipTag(dst []byte, tag string) []byte {
+	return append(append(dst, tag[:tagLen-1]...), `-g"`...)
+}
+
+// notModified reports whether If-None-Match names any encoding of what has this tag:
+// `*`, a list, weak tags, and the suffix of another encoding all count (Decisions 2.5).
+func notModified(ctx *fasthttp.RequestCtx, tag string) bool {
+	sent := ctx.Request.Header.PeekBytes(reqIfNoneMatch)
+	if len(sent) == 0 {
+		return false
+	}
+	if string(sent) == tag {
+		return true
+	}
+	for len(sent) > 0 {
+		var one []byte
+		if i := bytes.IndexByte(sent, ','); i >= 0 {
+			one, sent = sent[:i], sent[i+1:]
+		} else {
+			one, sent = sent, nil
+		}
+		one = bytes.TrimPrefix(bytes.TrimSpace(one), []byte("W/"))
+		if string(one) == "*" || matchesTag(one, tag) {
+			return true
+		}
+	}
+	return false
+}
+
+// matchesTag reports that one is the tag or that of its gzip encoding.
+func matchesTag(one []byte, tag string) bool {
+	n := tagLen - 1
+	if len(one) < tagLen || string(one[:n]) != tag[:n] {
+		return false
+	}
+	return string(one[n:]) == `"` || string(one[n:]) == `-g"`
+}

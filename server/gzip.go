@@ -1,0 +1,127 @@
+package server
+
+import (
+	"bytes"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/valyala/fasthttp"
+
+	"tickhive/engine"
+	"tickhive/marketdata"
+)
+
+const (
+	// gzipMin is the smallest body that is compressed: below it saves less than it costs.
+	gzipMin = 1 << 10
+	// gzipFloor is how old a document gets before it is compressed, so that one that
+	// changes all the time never is.
+	gzipFloor = 100 * time.Millisecond
+	// gzipWaiting bounds the documents that wait for their floor; each is held meanwhile.
+	gzipWaiting = 64
+	gzipLevel   = 4
+)
+
+// gzipMaker compresses kept documents beside the request path: the first reader that wants
+// gzip has it made when the document has reached its floor and is still the newest; until
+// then everybody gets identity.
+type gzipMaker struct {
+	machineNs func() int64
+	waiting   atomic.Int64
+	made      atomic.Uint64
+	writers   sync.Pool
+}
+
+// gzipOrdered stands in a Doc whose compression was asked for.
+var gzipOrdered = new([]byte)
+
+// docPlace says where a document is kept, to find out whether it still is: in the view of a
+// pair, or in a document over all pairs.
+type docPlace struct {
+	board  *marketdata.Board
+	pair   engine.PairID
+	kind   marketdata.DocKind
+	shared *sharedDoc
+}
+
+func (p docPlace) holds(d *marketdata.Doc) bool {
+	if p.shared != nil {
+		made := p.shared.cur.Load()
+		return made != nil && made.doc == d
+	}
+	v := p.board.Load().View(p.pair)
+	return v != nil && v.Doc(p.kind) == d
+}
+
+// get is the gzip of d, nil when there is none yet.
+func (g *gzipMaker) get(d *marketdata.Doc, at docPlace) []byte {
+	switch p := d.Gzip.Load(); p {
+	case nil:
+		g.order(d, at)
+		return nil
+	case gzipOrdered:
+		return nil
+	default:
+		return *p
+	}
+}
+
+func (g *gzipMaker) order(d *marketdata.Doc, at docPlace) {
+	if g.waiting.Add(1) > gzipWaiting || !d.Gzip.CompareAndSwap(nil, gzipOrdered) {
+		g.waiting.Add(-1)
+		return
+	}
+	wait := gzipFloor - time.Duration(g.machineNs()-d.MadeNs)
+	time.AfterFunc(max(wait, 0), func() {
+		defer g.waiting.Add(-1)
+		if at.holds(d) {
+			g.compress(d)
+		}
+	})
+}
+
+func (g *gzipMaker) compress(d *marketdata.Doc) {
+	out := bytes.NewBuffer(make([]byte, 0, len(d.Body)/4))
+	w, _ := g.writers.Get().(*gzip.Writer)
+	if w == nil {
+		w, _ = gzip.NewWriterLevel(out, gzipLevel) // the level is a constant within range
+	} else {
+		w.Reset(out)
+	}
+	// Writes into memory cannot fail.
+	_, _ = w.Write(d.Body)
+	_ = w.Close()
+	g.writers.Put(w)
+	b := out.Bytes()
+	d.Gzip.Store(&b)
+	g.made.Add(1)
+}
+
+// wantsGzip reports that the request takes gzip: named, and not with q=0.
+func wantsGzip(ctx *fasthttp.RequestCtx) bool {
+	list := ctx.Request.Header.PeekBytes(reqAcceptEncoding)
+	for len(list) > 0 {
+		var one []byte
+		if i := bytes.IndexByte(list, ','); i >= 0 {
+			one, list = list[:i], list[i+1:]
+		} else {
+			one, list = list, nil
+		}
+		name, q, _ := bytes.Cut(one, []byte(";"))
+		if bytes.EqualFold(bytes.TrimSpace(name), valGzip) {
+			return !zeroQuality(q)
+		}
+	}
+	return false
+}
+
+// zeroQuality reports q=0, q=0.0 and so on.
+func zeroQuality(q []byte) bool {
+	q = bytes.TrimSpace(q)
+	if len(q) < 3 || q[0]|0x20 != 'q' || q[1] != '=' {
+		return false
+	}
+	return len(bytes.Trim(q[2:], "0.")) == 0
+}

@@ -1,0 +1,83 @@
+package server
+
+import (
+	"github.com/valyala/fasthttp"
+
+	"tickhive/aggregator"
+	"tickhive/marketdata"
+)
+
+const pairName = "currencyPairCode"
+
+// marketRoutes are the single-pair routes of {base_url} and the summary.
+func marketRoutes(s *Server) []*Route {
+	s.docs.summary.ofRows(func(v *marketdata.View) *marketdata.Doc {
+		return keptRow(v, marketdata.DocSummaryRow, aggregator.AppendSummary)
+	})
+	get := func(path string, h Handler, query ...string) *Route {
+		return &Route{Method: fasthttp.MethodGet, Path: path, Handle: h, Public: true, Query: append(query, "decimals")}
+	}
+	return []*Route{
+		get("/api/tickers", s.ticker, pairName),
+		get("/api/orderbook", s.orderbook, pairName, "aliases"),
+		get("/api/deals", s.deals, pairName, "sinceDate", "endDate", "pageNumber", "pageSize"),
+		get("/api/ohlc", s.ohlc, pairName, "interval", "start", "end", "fill"),
+		get("/api/summary", func(c *Ctx) *Error { return s.sendShared(c, &s.docs.summary) }),
+	}
+}
+
+// keptRow is a pair's row of a document over all pairs; its tag stands in Seq.
+func keptRow(v *marketdata.View, kind marketdata.DocKind,
+	render func(dst []byte, v *marketdata.View) []byte,
+) *marketdata.Doc {
+	if d := v.Doc(kind); d != nil {
+		return d
+	}
+	body := render(make([]byte, 0, 512), v)
+	return v.Keep(kind, &marketdata.Doc{Body: body, Seq: tagHash(body)})
+}
+
+// ticker is GET /api/tickers.
+func (s *Server) ticker(c *Ctx) *Error {
+	code, err := c.pairParam(pairName)
+	if err != nil {
+		return err
+	}
+	v, err := s.lookup(pairName, code)
+	if err != nil {
+		return err
+	}
+	d := v.Doc(marketdata.DocTicker)
+	if d == nil {
+		body := AppendTicker(make([]byte, 0, 384), v)
+		d = v.Keep(marketdata.DocTicker, newDoc(body, uint64(v.TickerSeq), c.MachineNs()))
+	}
+	return s.sendDoc(c, d, s.at(v.Instrument.ID, marketdata.DocTicker))
+}
+
+// bookLevels is how many levels a side /api/orderbook shows (api.md, "Limits").
+const bookLevels = 40
+
+// orderbook is GET /api/orderbook.
+func (s *Server) orderbook(c *Ctx) *Error {
+	code, err := c.pairParam(pairName)
+	if err != nil {
+		return err
+	}
+	aliases, err := c.Bool("aliases", true)
+	if err != nil {
+		return err
+	}
+	v, err := s.lookup(pairName, code)
+	if err != nil {
+		return err
+	}
+	if !aliases {
+		return s.sendBody(c, appendBookPlain(nil, v), uint64(v.BookSeq))
+	}
+	d := v.Doc(marketdata.DocBook)
+	if d == nil {
+		d = v.Keep(marketdata.DocBook, newDoc(appendBook(nil, v), uint64(v.BookSeq), c.MachineNs()))
+	}
+	return s.sendDoc(c, d, s.at(v.Instrument.ID, marketdata.DocBook))
+}

@@ -1,0 +1,188 @@
+package server
+
+import (
+	"github.com/valyala/fasthttp"
+
+	"tickhive/aggregator"
+	"tickhive/marketdata"
+)
+
+// The prefixes of the aggregator namespace: the same routes, the same bytes.
+const (
+	aggregatorPrefix = "/api/marketdata/getaggregator"
+	aggregatorAlias  = "/v1/spot/market"
+)
+
+const tickerName = "ticker_id"
+
+// aggregatorRoutes are the routes of {aggregator_base_url} under both prefixes.
+func aggregatorRoutes(s *Server) []*Route {
+	s.docs.aggTickers.ofRows(func(v *marketdata.View) *marketdata.Doc {
+		return keptRow(v, marketdata.DocAggTicker, aggregator.AppendTicker)
+	})
+	s.docs.aggPairs.ofConfig(aggregator.AppendPairs)
+	s.docs.aggAsset.ofConfig(func(dst []byte, r *marketdata.Root) []byte {
+		return aggregator.AppendAssets(dst, r, appendJSONString)
+	})
+	var all []*Route
+	for _, prefix := range []string{aggregatorPrefix, aggregatorAlias} {
+		get := func(path string, h Handler, query ...string) *Route {
+			r := &Route{
+				Method: fasthttp.MethodGet, Path: prefix + path, Handle: h, Public: true,
+				Namespace: NamespaceAggregator, Query: append(query, "decimals"),
+			}
+			all = append(all, r)
+			return r
+		}
+		get("/pairs", func(c *Ctx) *Error { return s.sendShared(c, &s.docs.aggPairs) })
+		get("/tickers", func(c *Ctx) *Error { return s.sendShared(c, &s.docs.aggTickers) }).MaxAge5 = true
+		get("/orderbook", s.aggOrderbook, tickerName, "depth")
+		get("/historical_trades", s.aggTrades, tickerName, "type", "limit", "start_time", "end_time")
+		get("/asset", func(c *Ctx) *Error { return s.sendShared(c, &s.docs.aggAsset) })
+	}
+	return all
+}
+
+// keptDepth is the depth of which the document is kept, besides the full book.
+const keptDepth = 100
+
+// aggOrderbook is GET .../orderbook.
+func (s *Server) aggOrderbook(c *Ctx) *Error {
+	code, err := c.pairParam(tickerName)
+	if err != nil {
+		return err
+	}
+	depth, err := c.saturating("depth")
+	if err != nil {
+		return err
+	}
+	v, err := s.lookup(tickerName, code)
+	if err != nil {
+		return err
+	}
+	levels, kind := depth/2, marketdata.DocAggBook100
+	switch depth {
+	case 0:
+		levels, kind = -1, marketdata.DocAggBookFull
+	case keptDepth:
+	default:
+		return s.sendBody(c, appendAggBook(v, levels), uint64(v.BookSeq))
+	}
+	d := v.Doc(kind)
+	if d == nil {
+		d = v.Keep(kind, newDoc(appendAggBook(v, levels), uint64(v.BookSeq), c.MachineNs()))
+	}
+	return s.sendDoc(c, d, s.at(v.Instrument.ID, kind))
+}
+
+func appendAggBook(v *marketdata.View, levels int64) []byte {
+	return aggregator.AppendBook(make([]byte, 0, aggregator.BookSize(v, levels)), v, levels)
+}
+
+const (
+	// keptTrades is the limit of which the document is kept.
+	keptTrades = 100
+	// streamedTrades is the number of trades from which an answer is written in pieces
+	// instead of made whole: bounded memory per request (Decisions section 3.5).
+	streamedTrades = 4096
+)
+
+// aggTrades is GET .../historical_trades.
+func (s *Server) aggTrades(c *Ctx) *Error {
+	code, err := c.pairParam(tickerName)
+	if err != nil {
+		return err
+	}
+	f, plain, err := c.tradesFilter()
+	if err != nil {
+		return err
+	}
+	v, err := s.lookup(tickerName, code)
+	if err != nil {
+		return err
+	}
+	sel := aggregator.Select(&v.Trades, f)
+	startNs := int64(-1 << 63)
+	if f.StartMs > startNs/1_000_000 {
+		startNs = min(f.StartMs, (1<<63-1)/1_000_000) * 1_000_000
+	}
+	s.flagTruncated(c, v, sel.Oldest, startNs)
+	if plain && f.Limit == keptTrades {
+		return s.keptTrades(c, v, sel)
+	}
+	if sel.Len() > streamedTrades {
+		return s.streamTrades(c, v, sel)
+	}
+	return s.sendBody(c, aggregator.AppendTrades(nil, v, sel), uint64(v.TradesSeq))
+}
+
+// tradesFilter reads the parameters in the order of api.md; plain: nothing but a limit.
+func (c *Ctx) tradesFilter() (f aggregator.Filter, plain bool, err *Error) {
+	f = aggregator.Filter{StartMs: -1 << 63, EndMs: 1<<63 - 1, Buy: true, Sell: true}
+	kind, err := c.Enum("type", "buy", "sell")
+	if err != nil {
+		return f, false, err
+	}
+	f.Buy, f.Sell = kind != 1, kind != 0
+	if f.Limit, err = c.saturating("limit"); err != nil {
+		return f, false, err
+	}
+	start, hasStart, err := c.Int("start_time", f.StartMs, -1<<63, 1<<63-1)
+	if err != nil {
+		return f, false, err
+	}
+	end, hasEnd, err := c.Int("end_time", f.EndMs, -1<<63, 1<<63-1)
+	if err != nil {
+		return f, false, err
+	}
+	f.StartMs, f.EndMs = start, end
+	if start > end {
+		return f, false, BadParam("start_time", "start_time must not be after end_time.")
+	}
+	return f, kind < 0 && !hasStart && !hasEnd, nil
+}
+
+func (s *Server) keptTrades(c *Ctx, v *marketdata.View, sel aggregator.Selection) *Error {
+	d := v.Doc(marketdata.DocAggTrades100)
+	if d == nil {
+		body := aggregator.AppendTrades(make([]byte, 0, 64+sel.Len()*160), v, sel)
+		d = v.Keep(marketdata.DocAggTrades100, newDoc(body, uint64(v.TradesSeq), c.MachineNs()))
+	}
+	return s.sendDoc(c, d, s.at(v.Instrument.ID, marketdata.DocAggTrades100))
+}
+
+// streamTrades writes a large answer in pieces from the view. Its tag is made of what the
+// body is a function of: the pair, its decimals and the trades.
+func (s *Server) streamTrades(c *Ctx, v *marketdata.View, sel aggregator.Selection) *Error {
+	var piece func(dst, text []byte) []byte
+	hash := tagHash([]byte(v.Instrument.Code))
+	if c.decimalsText {
+		piece = appendQuotedDecimals
+		hash = joinTag(hash, 1)
+	}
+	sides := uint64(0)
+	if sel.Buy {
+		sides |= 1
+	}
+	if sel.Sell {
+		sides |= 2
+	}
+	newest := v.Trades.At(sel.High)
+	for _, part := range []uint64{uint64(sel.Low), uint64(sel.High), sides, uint64(newest.TimeNs)} {
+		hash = joinTag(hash, part)
+	}
+	tag := string(appendTag(c.tag[:0], hash))
+	if c.Caller != nil {
+		c.setSeq(uint64(v.TradesSeq))
+		c.Response.Header.SetCanonical(hdrCacheControl, valNoStore)
+	} else {
+		c.publicHeaders(append(c.tag[:0], tag...), uint64(v.TradesSeq))
+		if notModified(c.RequestCtx, tag) {
+			c.notModified()
+			return nil
+		}
+	}
+	c.Response.Header.SetContentTypeBytes(valJSON)
+	c.Response.SetBodyStream(aggregator.NewTradesReader(v, sel, piece), -1)
+	return nil
+}

@@ -1,0 +1,134 @@
+package server
+
+import (
+	"strconv"
+
+	"tickhive/engine"
+	"tickhive/internal/fixed"
+	"tickhive/marketdata"
+)
+
+const (
+	// dealUnitNs is the unit in which dealDateUtc is printed; bounds compare with it.
+	dealUnitNs = 100
+	dayNs      = 86_400_000_000_000
+)
+
+// deals is GET /api/deals.
+func (s *Server) deals(c *Ctx) *Error {
+	code, err := c.pairParam(pairName)
+	if err != nil {
+		return err
+	}
+	since, hasSince, err := c.date("sinceDate")
+	if err != nil {
+		return err
+	}
+	end, hasEnd, err := c.date("endDate")
+	if err != nil {
+		return err
+	}
+	page, size, err := c.Page("pageNumber", MaxPageSize)
+	if err != nil {
+		return err
+	}
+	if hasSince && hasEnd && since.after(end) {
+		return BadParam("sinceDate", "sinceDate must not be after endDate.")
+	}
+	v, err := s.lookup(pairName, code)
+	if err != nil {
+		return err
+	}
+	if !hasSince && !hasEnd && page == 1 && size == MaxPageSize && c.Caller == nil {
+		s.flagTruncated(c, v, uint64(v.Trades.Len()) < MaxPageSize, -1<<63)
+		return s.firstDeals(c, v)
+	}
+	t := &v.Trades
+	low, high, startNs := t.First(), t.Last(), int64(-1<<63)
+	if hasSince {
+		startNs = since.ceilNs(dealUnitNs)
+		low = max(low, t.Search(startNs))
+	}
+	if hasEnd {
+		high = t.Search(end.floorNs(dealUnitNs)+dealUnitNs) - 1
+	}
+	low, high, oldest := pageOf(low, high, page, size)
+	s.flagTruncated(c, v, oldest, startNs)
+	return s.sendBody(c, appendDeals(nil, v, low, high, c.Caller), uint64(v.TradesSeq))
+}
+
+// firstDeals is the newest page without bounds, kept with the view.
+func (s *Server) firstDeals(c *Ctx, v *marketdata.View) *Error {
+	d := v.Doc(marketdata.DocDeals)
+	if d == nil {
+		low, high, _ := pageOf(v.Trades.First(), v.Trades.Last(), 1, MaxPageSize)
+		d = v.Keep(marketdata.DocDeals, newDoc(appendDeals(nil, v, low, high, nil), uint64(v.TradesSeq), c.MachineNs()))
+	}
+	return s.sendDoc(c, d, s.at(v.Instrument.ID, marketdata.DocDeals))
+}
+
+// pageOf is the page of the ids low to high, newest first; oldest reports that it asks for
+// more than there is.
+func pageOf(low, high engine.TradeID, page, size int64) (from, to engine.TradeID, oldest bool) {
+	if high < low || high == 0 {
+		return 1, 0, true
+	}
+	n := uint64(high-low) + 1
+	if uint64(page-1) > n/uint64(size) {
+		return 1, 0, true
+	}
+	skip := uint64(page-1) * uint64(size)
+	if skip >= n {
+		return 1, 0, true
+	}
+	take := min(uint64(size), n-skip)
+	to = high - engine.TradeID(skip)
+	return to - engine.TradeID(take) + 1, to, take < uint64(size)
+}
+
+// flagTruncated sets X-Truncated when the answer lacks trades of the last 24 h that
+// retention has dropped (Decisions section 3.5): it reaches back to the oldest kept trade,
+// and dropped ones of its range are younger than a day.
+func (s *Server) flagTruncated(c *Ctx, v *marketdata.View, oldest bool, startNs int64) {
+	dropped := v.Trades.DroppedNs()
+	if oldest && dropped != 0 && dropped >= startNs && dropped > s.opt.Clock.NowNs()-dayNs {
+		c.Response.Header.SetCanonical(hdrTruncated, valTrue)
+	}
+}
+
+// appendDeals appends the deals of the ids from high down to low.
+func appendDeals(b []byte, v *marketdata.View, low, high engine.TradeID, caller *Caller) []byte {
+	if high >= low && b == nil {
+		b = make([]byte, 0, 16+int(high-low+1)*240)
+	}
+	b = append(b, '[')
+	for id := high; id >= low && id > 0; id-- {
+		t := v.Trades.At(id)
+		b = AppendDeal(b, v.Instrument, id, &t, caller)
+		b = append(b, "},"...)
+	}
+	return closeRows(b)
+}
+
+// AppendDeal appends the public deal of api.md without its closing brace, so that callers
+// may add members. isUserBuyer is filled for a caller who took part.
+func AppendDeal(b []byte, in *engine.Instrument, id engine.TradeID, t *marketdata.Trade, caller *Caller) []byte {
+	var name [48]byte // a pair code has at most 25 bytes, an id 20
+	text := strconv.AppendUint(append(append(name[:0], in.Code...), ':'), uint64(id), 10)
+	b = appendDealUUID(append(b, `{"id":"`...), text)
+	b = appendISO(append(b, `","dealDateUtc":"`...), t.TimeNs, 7)
+	b = append(append(b, `","currencyPairCode":"`...), in.Code...)
+	b = fixed.AppendI64(append(b, `","volume":`...), t.Amount, in.DigitsAmount)
+	b = fixed.AppendI64(append(b, `,"price":`...), t.Price, in.DigitsPrice)
+	b = strconv.AppendBool(append(b, `,"isBuy":`...), t.TakerSide == engine.Buy)
+	b = append(b, `,"isUserBuyer":`...)
+	switch {
+	case caller == nil:
+		return append(b, "null"...)
+	case caller.Account == t.Buyer:
+		return append(b, "true"...)
+	case caller.Account == t.Seller:
+		return append(b, "false"...)
+	}
+	return append(b, "null"...)
+}

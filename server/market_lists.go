@@ -1,0 +1,61 @@
+package server
+
+import (
+	"strconv"
+
+	"github.com/valyala/fasthttp"
+
+	"tickhive/internal/fixed"
+	"tickhive/marketdata"
+)
+
+// listRoutes are the routes that list what is configured.
+func listRoutes(s *Server) []*Route {
+	s.docs.currencies.ofConfig(appendCurrencies)
+	s.docs.pairs.ofConfig(appendPairs)
+	s.docs.commissions.ofConfig(s.appendCommissions)
+	list := func(path string, d *sharedDoc) *Route {
+		return &Route{
+			Method: fasthttp.MethodGet, Path: path, Public: true, Query: []string{"decimals"},
+			Handle: func(c *Ctx) *Error { return s.sendShared(c, d) },
+		}
+	}
+	return []*Route{
+		list("/api/currencies", &s.docs.currencies),
+		list("/api/currencies/pairs", &s.docs.pairs),
+		list("/api/currencies/commissions", &s.docs.commissions),
+	}
+}
+
+func appendCurrencies(b []byte, r *marketdata.Root) []byte {
+	b = append(b, '[')
+	for i, a := range r.Assets() {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendJSONString(b, a.Symbol)
+	}
+	return append(b, ']')
+}
+
+// appendPairs appends the pair settings of api.md, by code.
+func appendPairs(b []byte, r *marketdata.Root) []byte {
+	b = append(b, '[')
+	for i, id := range r.Sorted() {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		in := r.View(id).Instrument
+		b = appendJSONString(append(b, `{"code":`...), in.Code)
+		b = strconv.AppendInt(append(b, `,"digitsPrice":`...), int64(in.DigitsPrice), 10)
+		b = strconv.AppendInt(append(b, `,"digitsAmount":`...), int64(in.DigitsAmount), 10)
+		b = append(b, `,"minQuoteAmount":`...)
+		if in.HasMinQuote {
+			b = fixed.AppendShortest(b, in.MinQuote.ToI128(), in.DigitsTotal())
+		} else {
+			b = append(b, "null"...)
+		}
+		b = append(b, '}')
+	}
+	return append(b, ']')
+}

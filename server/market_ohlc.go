@@ -1,0 +1,166 @@
+package server
+
+import (
+	"strings"
+
+	"tickhive/engine"
+	"tickhive/internal/fixed"
+	"tickhive/marketdata"
+)
+
+// maxCandles is how many rows /api/ohlc answers at most (Decisions section 3.4).
+const maxCandles = 1000
+
+// ohlc is GET /api/ohlc.
+func (s *Server) ohlc(c *Ctx) *Error {
+	code, err := c.pairParam(pairName)
+	if err != nil {
+		return err
+	}
+	interval, err := c.interval("interval")
+	if err != nil {
+		return err
+	}
+	start, err := c.requiredDate("start")
+	if err != nil {
+		return err
+	}
+	end, err := c.requiredDate("end")
+	if err != nil {
+		return err
+	}
+	fill, err := c.Enum("fill", "none", "previous")
+	if err != nil {
+		return err
+	}
+	if start.after(end) {
+		return BadParam("start", "start must not be after end.")
+	}
+	v, err := s.lookup(pairName, code)
+	if err != nil {
+		return err
+	}
+	// A candle's date is whole seconds: the first not before start, the last not after end.
+	low, high := start.sec, end.sec
+	if start.nsec > 0 {
+		low++
+	}
+	rows := candleRows{in: v.Instrument, candles: &v.Candles[interval], interval: interval, left: maxCandles}
+	if fill == 1 {
+		rows.filled(low, min(high, interval.Floor(floorDiv(s.opt.Clock.NowNs(), 1_000_000_000))))
+	} else {
+		rows.traded(low, high)
+	}
+	if rows.next != nil {
+		c.Response.Header.SetCanonical(hdrNextStart, rows.next)
+	}
+	return s.sendBody(c, rows.close(), uint64(v.TradesSeq))
+}
+
+func (c *Ctx) interval(name string) (marketdata.Interval, *Error) {
+	text, err := c.Required(name)
+	if err != nil {
+		return 0, err
+	}
+	if i, ok := marketdata.ParseInterval(text); ok {
+		return i, nil
+	}
+	var names []string
+	for i := range marketdata.Interval(marketdata.Intervals) {
+		names = append(names, i.String())
+	}
+	return 0, BadParam(name, "The parameter %s must be one of %s.", name, strings.Join(names, ", "))
+}
+
+func (c *Ctx) requiredDate(name string) (moment, *Error) {
+	m, given, err := c.date(name)
+	if err == nil && !given {
+		err = missing(name)
+	}
+	return m, err
+}
+
+// candleRows collects the rows of one answer, up to a number, and the date after them.
+type candleRows struct {
+	in       *engine.Instrument
+	candles  *marketdata.Candles
+	interval marketdata.Interval
+	left     int
+	body     []byte
+	next     []byte // date of the first row that did not fit
+}
+
+// add appends a row, or remembers its date when the answer is full.
+func (r *candleRows) add(k *marketdata.Candle) bool {
+	if r.left == 0 {
+		r.next = appendSecond(nil, k.Start)
+		return false
+	}
+	r.left--
+	r.body = append(AppendCandle(r.body, r.in, k), ',')
+	return true
+}
+
+func (r *candleRows) close() []byte {
+	if len(r.body) == 0 {
+		return []byte("[]")
+	}
+	return closeRows(r.body)
+}
+
+// traded adds the candles with trades whose date lies from low to high.
+func (r *candleRows) traded(low, high int64) {
+	r.body = append(r.body, '[')
+	for i := r.candles.Search(low); i < r.candles.Len(); i++ {
+		k := r.candles.At(i)
+		if k.Start > high || !r.add(&k) {
+			return
+		}
+	}
+}
+
+// filled adds a row for every interval from the first trade on: flat ones, at the price
+// before, where nothing traded.
+func (r *candleRows) filled(low, high int64) {
+	r.body = append(r.body, '[')
+	if r.candles.Len() == 0 {
+		return
+	}
+	first := r.candles.At(0)
+	at := max(low, first.Start)
+	if floor := r.interval.Floor(at); floor != at {
+		at = r.interval.Next(at)
+	}
+	i := r.candles.Search(at)
+	before := first
+	if i > 0 {
+		before = r.candles.At(i - 1)
+	}
+	for ; at <= high; at = r.interval.Next(at) {
+		if i < r.candles.Len() {
+			if k := r.candles.At(i); k.Start == at {
+				if !r.add(&k) {
+					return
+				}
+				before, i = k, i+1
+				continue
+			}
+		}
+		p := before.Close
+		if !r.add(&marketdata.Candle{Start: at, Open: p, High: p, Low: p, Close: p}) {
+			return
+		}
+	}
+}
+
+// AppendCandle appends the candle object of api.md; streams send it too.
+func AppendCandle(b []byte, in *engine.Instrument, k *marketdata.Candle) []byte {
+	b = appendSecond(append(b, `{"date":"`...), k.Start)
+	b = fixed.AppendI64(append(b, `","open":`...), k.Open, in.DigitsPrice)
+	b = fixed.AppendI64(append(b, `,"max":`...), k.High, in.DigitsPrice)
+	b = fixed.AppendI64(append(b, `,"min":`...), k.Low, in.DigitsPrice)
+	b = fixed.AppendI64(append(b, `,"close":`...), k.Close, in.DigitsPrice)
+	b = fixed.AppendU128(append(b, `,"volume":`...), k.QuoteVolume, in.DigitsTotal())
+	b = fixed.AppendU128(append(b, `,"volumeBase":`...), k.Volume, in.DigitsAmount)
+	return append(b, '}')
+}

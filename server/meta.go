@@ -1,0 +1,35 @@
+package server
+
+import (
+	"strconv"
+
+	"github.com/valyala/fasthttp"
+)
+
+// metaRoutes are the routes about the service itself: no ETag, no-store.
+func metaRoutes(s *Server) []*Route {
+	return []*Route{
+		{
+			Method: fasthttp.MethodGet, Path: "/api/healthcheck", Handle: s.healthcheck,
+			Class: ClassExempt, Auth: AuthNever, Public: true, Early: true, Namespace: NamespaceBoth,
+		},
+		{Method: fasthttp.MethodGet, Path: "/api/time", Handle: s.time, Public: true, Query: []string{"decimals"}},
+		{Method: fasthttp.MethodGet, Path: "/api/status", Handle: s.status, Public: true, Early: true, Query: []string{"decimals"}},
+	}
+}
+
+// healthcheck is the liveness string: it answers while the process can answer at all.
+func (s *Server) healthcheck(c *Ctx) *Error {
+	c.Private(append(append([]byte(`"TickHive v`), s.opt.Version...), '"'))
+	return nil
+}
+
+// time is the process clock, which signatures are checked against.
+func (s *Server) time(c *Ctx) *Error {
+	ns := s.opt.Clock.NowNs()
+	b := strconv.AppendInt([]byte(`{"serverTime":`), floorDiv(ns, 1_000_000), 10)
+	b = append(b, `,"iso":"`...)
+	b = appendISO(b, ns, 3)
+	c.Private(append(b, `"}`...))
+	return nil
+}

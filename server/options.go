@@ -1,0 +1,146 @@
+package server
+
+import (
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"time"
+
+	"tickhive/internal/clock"
+	"tickhive/marketdata"
+)
+
+// Limits of the listeners (Decisions section 2.1). The head's limit is the size of the read
+// buffer: fasthttp refuses what does not fit into it.
+const (
+	MaxHeadBytes     = 16 << 10
+	MaxTargetBytes   = 8 << 10
+	MaxBodyBytes     = 64 << 10
+	MaxInternalBody  = 4 << 20
+	DefaultConnsIP   = 1000
+	DefaultConns     = 16 << 10 // 64 KiB write buffers each: 1 GiB at worst
+	DefaultPerMinute = 60
+	DefaultPerSecond = 10
+	DefaultClients   = 100_000 // remembered addresses; 1 KiB each at worst
+)
+
+// Options wires a Server. Board and Clock are required; the zero value of everything else
+// stands for its default.
+type Options struct {
+	Board *marketdata.Board
+	Clock clock.Clock // the process clock: what the answers say
+	// MachineNs is the machine's clock in Unix ns, for rate limits (Decisions section 1.3).
+	// Default clock.MachineNs.
+	MachineNs func() int64
+
+	Version string // of the program, "1.0.0.0"
+
+	// Status is asked by /api/status for what only the program knows. Nil: running, no
+	// incidents, started when the server was made.
+	Status func() StatusInfo
+
+	// Commissions are the deposit and withdrawal records (Decisions section 3.7).
+	Commissions []AssetCommission
+
+	// SplitAggregator leaves the aggregator namespace to ServeAggregator's listener.
+	SplitAggregator bool
+	// AggregatorHost, when set, leaves it to requests with this Host on the one listener.
+	AggregatorHost string
+
+	Rate RateOptions
+	// TrustedProxies are addresses and CIDRs whose X-Forwarded-For counts.
+	TrustedProxies []string
+
+	ConnectionsPerIP int // default 1000; -1: unlimited
+	Connections      int // default 16,384
+
+	ReadTimeout  time.Duration // default 10 s: the whole request
+	WriteTimeout time.Duration // default 30 s: the whole answer
+	IdleTimeout  time.Duration // default 75 s between two requests
+
+	// WriteBufferSize in bytes for each connection; default 64 KiB (performance.md).
+	WriteBufferSize int
+
+	// Resources add routes to the table: accounts, trading, launchpad, hive, streams, page.
+	Resources []Resource
+
+	// Authenticate verifies a signed call. Nil: no credentials are valid.
+	Authenticate func(c *Ctx) (*Caller, *Error)
+
+	Log *slog.Logger // default slog.Default()
+}
+
+// Resource adds the routes of one resource to the table; it is called once, by New.
+type Resource func(s *Server) []*Route
+
+// RateOptions are the limits of Decisions section 2.4. Requests refused do not count.
+type RateOptions struct {
+	PerMinute int // in any 60 s; default 60
+	PerSecond int // in any 1 s; default 10
+	Clients   int // remembered addresses, least recently used go; default 100,000
+	// Allow lists IPs, CIDRs and API public keys that are not limited.
+	Allow []string
+	// Market and Account put these classes of routes under the same limit.
+	Market, Account bool
+}
+
+// withDefaults fills in what is not set and reports what is wrong.
+func (o Options) withDefaults() (Options, error) {
+	if o.Board == nil || o.Clock == nil {
+		return o, fmt.Errorf("server: Options need a board and a clock")
+	}
+	if o.MachineNs == nil {
+		o.MachineNs = clock.MachineNs
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	setDefault(&o.Version, "1.0.0.0")
+	setDefault(&o.ConnectionsPerIP, DefaultConnsIP)
+	setDefault(&o.Connections, DefaultConns)
+	setDefault(&o.ReadTimeout, 10*time.Second)
+	setDefault(&o.WriteTimeout, 30*time.Second)
+	setDefault(&o.IdleTimeout, 75*time.Second)
+	setDefault(&o.WriteBufferSize, 64<<10)
+	setDefault(&o.Rate.PerMinute, DefaultPerMinute)
+	setDefault(&o.Rate.PerSecond, DefaultPerSecond)
+	setDefault(&o.Rate.Clients, DefaultClients)
+	if o.Rate.PerMinute < 1 || o.Rate.PerMinute > maxPerMinute || o.Rate.PerSecond < 1 {
+		return o, fmt.Errorf("server: rate.per_minute must be 1 to %d and rate.per_second at least 1", maxPerMinute)
+	}
+	if o.ReadTimeout < 0 || o.WriteTimeout < 0 || o.IdleTimeout < 0 {
+		return o, fmt.Errorf("server: timeouts must be positive")
+	}
+	return o, nil
+}
+
+func setDefault[T comparable](p *T, value T) {
+	var zero T
+	if *p == zero {
+		*p = value
+	}
+}
+
+// prefixes reads IPs and CIDRs; what is neither is answered in rest.
+func prefixes(list []string) (nets []netip.Prefix, rest []string) {
+	for _, text := range list {
+		if a, err := netip.ParseAddr(text); err == nil {
+			a = a.Unmap()
+			nets = append(nets, netip.PrefixFrom(a, a.BitLen()))
+		} else if p, err := netip.ParsePrefix(text); err == nil {
+			nets = append(nets, p.Masked())
+		} else {
+			rest = append(rest, text)
+		}
+	}
+	return nets, rest
+}
+
+func contains(nets []netip.Prefix, a netip.Addr) bool {
+	for _, p := range nets {
+		if p.Contains(a) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,141 @@
+package server
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"path"
+
+	"github.com/valyala/fasthttp"
+
+	"tickhive/server/web"
+)
+
+// The security headers of everything that a browser shows. Swagger UI styles itself
+// inline, which the page must not (Content-Security-Policy of the page is strict).
+const (
+	pageCSP    = "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
+	swaggerCSP = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'"
+)
+
+var (
+	hdrCSP      = []byte("Content-Security-Policy")
+	hdrNoSniff  = []byte("X-Content-Type-Options")
+	hdrReferrer = []byte("Referrer-Policy")
+	valNoSniff  = []byte("nosniff")
+	valReferrer = []byte("no-referrer")
+	valRevisit  = []byte("no-cache")
+)
+
+var mediaTypes = map[string]string{
+	".html": "text/html; charset=utf-8",
+	".css":  "text/css; charset=utf-8",
+	".js":   "text/javascript; charset=utf-8",
+	".mjs":  "text/javascript; charset=utf-8",
+	".svg":  "image/svg+xml",
+	".png":  "image/png",
+	".json": "application/json; charset=utf-8",
+}
+
+// pagePaths are the addresses of the page; one document serves them and picks by path.
+var pagePaths = []string{"/", "/launchpad", "/hive", "/status"}
+
+// asset is one embedded file, ready to be sent. Immutable.
+type asset struct {
+	body      []byte
+	mediaType string
+	tag       string
+	csp       []byte
+}
+
+func newAsset(body []byte, name, csp string) (*asset, error) {
+	mediaType, ok := mediaTypes[path.Ext(name)]
+	if !ok {
+		return nil, fmt.Errorf("server: no media type for %s", name)
+	}
+	sum := sha256.Sum256(body)
+	return &asset{body, mediaType, `"` + hex.EncodeToString(sum[:8]) + `"`, []byte(csp)}, nil
+}
+
+// handle sends the file; browsers keep it and ask whether it changed.
+func (a *asset) handle(c *Ctx) *Error {
+	h := &c.Response.Header
+	h.SetCanonical(hdrETag, []byte(a.tag))
+	h.SetCanonical(hdrCacheControl, valRevisit)
+	h.SetCanonical(hdrNoSniff, valNoSniff)
+	h.SetCanonical(hdrReferrer, valReferrer)
+	h.SetCanonical(hdrCSP, a.csp)
+	if notModified(c.RequestCtx, a.tag) {
+		c.notModified()
+		return nil
+	}
+	h.SetContentType(a.mediaType)
+	c.Response.SetBodyRaw(a.body)
+	return nil
+}
+
+func (a *asset) route(at string) *Route {
+	return &Route{Method: fasthttp.MethodGet, Path: at, Handle: a.handle, Auth: AuthNever, Early: true}
+}
+
+// Page is the resource of everything for a browser: the market page, the documentation,
+// Swagger UI and the description of the parts that this server serves.
+func Page(parts ...web.Part) (Resource, error) {
+	routes, err := pageRoutes(parts)
+	if err != nil {
+		return nil, err
+	}
+	return func(*Server) []*Route { return routes }, nil
+}
+
+func pageRoutes(parts []web.Part) ([]*Route, error) {
+	doc, err := web.OpenAPI(parts...)
+	if err != nil {
+		return nil, err
+	}
+	description, err := newAsset(doc, "swagger.json", swaggerCSP)
+	if err != nil {
+		return nil, err
+	}
+	routes := []*Route{description.route("/swagger/v1/swagger.json")}
+	routes[0].Public = true
+	err = fs.WalkDir(web.Files, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || mediaTypes[path.Ext(name)] == "" || path.Dir(name) == "openapi" {
+			return err
+		}
+		more, err := fileRoutes(name)
+		routes = append(routes, more...)
+		return err
+	})
+	return routes, err
+}
+
+// fileRoutes are the addresses of one embedded file.
+func fileRoutes(name string) ([]*Route, error) {
+	body, err := web.Files.ReadFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("server: embedded file: %w", err)
+	}
+	csp := pageCSP
+	if path.Dir(name) == "swagger" {
+		csp = swaggerCSP
+	}
+	a, err := newAsset(body, name, csp)
+	if err != nil {
+		return nil, err
+	}
+	switch name {
+	case "app/index.html":
+		var routes []*Route
+		for _, at := range pagePaths {
+			routes = append(routes, a.route(at))
+		}
+		return routes, nil
+	case "app/docs.html":
+		return []*Route{a.route("/docs")}, nil
+	case "swagger/index.html":
+		return []*Route{a.route("/swagger")}, nil
+	}
+	return []*Route{a.route("/" + name)}, nil
+}

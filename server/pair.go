@@ -1,0 +1,52 @@
+package server
+
+import (
+	"tickhive/engine"
+	"tickhive/marketdata"
+)
+
+// pairParam is the text of a required pair code of the right form; whether the pair exists
+// is asked after every other check (Decisions sections 1.5 and 2.7). It aliases the request.
+func (c *Ctx) pairParam(name string) ([]byte, *Error) {
+	raw, err := c.raw(name)
+	if err != nil {
+		return nil, err
+	}
+	if len(raw) == 0 {
+		return nil, missing(name)
+	}
+	if !validPairCode(raw) {
+		return nil, BadParam(name, "The parameter %s must be a pair code such as BTC_USDT.", name)
+	}
+	return raw, nil
+}
+
+// validPairCode is engine.ValidPairCode without a regular expression, for hot paths.
+func validPairCode(code []byte) bool {
+	part := 0
+	run := 0
+	for _, b := range code {
+		switch {
+		case b-'0' <= 9 || b-'A' <= 25:
+			run++
+		case b == '_' && part == 0 && run >= 2 && run <= 12:
+			part, run = 1, 0
+		default:
+			return false
+		}
+	}
+	return part == 1 && run >= 2 && run <= 12
+}
+
+// lookup is the view of a pair, or 404.
+func (s *Server) lookup(name string, code []byte) (*marketdata.View, *Error) {
+	if v := s.board.Load().Lookup(bytesKey(code)); v != nil {
+		return v, nil
+	}
+	return nil, NotFound(name, "There is no pair %s.", code)
+}
+
+// at is where a document of a pair is kept.
+func (s *Server) at(id engine.PairID, kind marketdata.DocKind) docPlace {
+	return docPlace{board: s.board, pair: id, kind: kind}
+}

@@ -1,0 +1,172 @@
+package server
+
+import (
+	"strconv"
+	"strings"
+)
+
+// raw is the value of a parameter; empty counts as missing. A parameter given twice is
+// refused (Decisions section 2.3).
+func (c *Ctx) raw(name string) ([]byte, *Error) {
+	var value []byte
+	found := false
+	for i := range c.params {
+		if string(c.params[i].key) != name {
+			continue
+		}
+		if found {
+			return nil, BadParam(name, "The parameter %s must not be given more than once.", name)
+		}
+		value, found = c.params[i].value, true
+	}
+	return value, nil
+}
+
+// Str is the text of a parameter, empty when it is missing.
+func (c *Ctx) Str(name string) (string, *Error) {
+	v, err := c.raw(name)
+	return string(v), err
+}
+
+// Required is the text of a parameter that must be there.
+func (c *Ctx) Required(name string) (string, *Error) {
+	v, err := c.raw(name)
+	if err == nil && len(v) == 0 {
+		err = missing(name)
+	}
+	return string(v), err
+}
+
+func missing(name string) *Error {
+	return BadParam(name, "The parameter %s is required.", name)
+}
+
+// All are the values of an array parameter, in the order given; empty ones are dropped.
+func (c *Ctx) All(name string) []string {
+	var values []string
+	for i := range c.params {
+		if string(c.params[i].key) == name && len(c.params[i].value) > 0 {
+			values = append(values, string(c.params[i].value))
+		}
+	}
+	return values
+}
+
+// Int is an integer parameter from low to high; given is false, and v is def, when it is
+// missing.
+func (c *Ctx) Int(name string, def, low, high int64) (v int64, given bool, err *Error) {
+	raw, err := c.raw(name)
+	if err != nil || len(raw) == 0 {
+		return def, false, err
+	}
+	v, ok := parseInteger(raw)
+	if !ok {
+		return 0, false, BadParam(name, "The parameter %s must be an integer.", name)
+	}
+	if v < low || v > high {
+		return 0, false, BadParam(name, "The parameter %s must be an integer from %d to %d.", name, low, high)
+	}
+	return v, true, nil
+}
+
+// Bool is a parameter that is true or false, def when it is missing.
+func (c *Ctx) Bool(name string, def bool) (bool, *Error) {
+	raw, err := c.raw(name)
+	switch {
+	case err != nil || len(raw) == 0:
+		return def, err
+	case string(raw) == "true":
+		return true, nil
+	case string(raw) == "false":
+		return false, nil
+	}
+	return false, BadParam(name, "The parameter %s must be true or false.", name)
+}
+
+// Enum is the position of a parameter's value in values, -1 when it is missing.
+func (c *Ctx) Enum(name string, values ...string) (int, *Error) {
+	raw, err := c.raw(name)
+	if err != nil || len(raw) == 0 {
+		return -1, err
+	}
+	for i, v := range values {
+		if string(raw) == v {
+			return i, nil
+		}
+	}
+	return -1, BadParam(name, "The parameter %s must be one of %s.", name, strings.Join(values, ", "))
+}
+
+// Page reads the number of a page, from 1, and pageSize, 1 to 100. The page may lie far
+// beyond the end: multiply with care.
+func (c *Ctx) Page(pageName string, defSize int64) (page, size int64, err *Error) {
+	if page, _, err = c.Int(pageName, 1, 1, 1<<63-1); err != nil {
+		return 0, 0, err
+	}
+	size, _, err = c.Int("pageSize", defSize, 1, MaxPageSize)
+	return page, size, err
+}
+
+// MaxPageSize is the largest page of every paged route (api.md, "Limits").
+const MaxPageSize = 100
+
+// saturating is a parameter of any number of digits, at least 0; what is beyond int64 is
+// the largest int64 (the aggregator's depth and limit, Decisions section 2.3).
+func (c *Ctx) saturating(name string) (int64, *Error) {
+	raw, err := c.raw(name)
+	if err != nil || len(raw) == 0 {
+		return 0, err
+	}
+	digits := raw
+	if digits[0] == '-' {
+		digits = digits[1:]
+	}
+	zero := true
+	for _, d := range digits {
+		if d-'0' > 9 {
+			return 0, BadParam(name, "The parameter %s must be an integer.", name)
+		}
+		zero = zero && d == '0'
+	}
+	switch {
+	case len(digits) == 0:
+		return 0, BadParam(name, "The parameter %s must be an integer.", name)
+	case len(digits) < len(raw) && !zero:
+		return 0, BadParam(name, "The parameter %s must not be negative.", name)
+	}
+	v, perr := strconv.ParseInt(string(digits), 10, 64)
+	if perr != nil {
+		return 1<<63 - 1, nil
+	}
+	return v, nil
+}
+
+// parseInteger reads -?[0-9]{1,19}; what is beyond int64 is its end.
+func parseInteger(raw []byte) (int64, bool) {
+	digits, neg := raw, false
+	if len(digits) > 0 && digits[0] == '-' {
+		digits, neg = digits[1:], true
+	}
+	if len(digits) == 0 || len(digits) > 19 {
+		return 0, false
+	}
+	var u uint64
+	for _, d := range digits {
+		if d-'0' > 9 {
+			return 0, false
+		}
+		u = u*10 + uint64(d-'0')
+	}
+	u = min(u, 1<<63-1)
+	if neg {
+		return -int64(u), true
+	}
+	return int64(u), true
+}
+
+// decimals reads ?decimals=number|string.
+func (c *Ctx) readDecimals() *Error {
+	i, err := c.Enum("decimals", "number", "string")
+	c.decimalsText = i == 1
+	return err
+}

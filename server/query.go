@@ -1,0 +1,53 @@
+package server
+
+import (
+	"bytes"
+
+	"github.com/valyala/fasthttp"
+)
+
+// param is one query parameter; both slices alias the request.
+type param struct{ key, value []byte }
+
+// maxParams bounds how many query parameters are looked at; the target's length bounds
+// them anyway.
+const maxParams = 1024
+
+// parseQuery reads the query: by a scan of the raw bytes, or through fasthttp's decoder
+// when something is encoded.
+func (c *Ctx) parseQuery() {
+	raw := c.URI().QueryString()
+	if len(raw) == 0 {
+		return
+	}
+	if bytes.IndexByte(raw, '%') >= 0 || bytes.IndexByte(raw, '+') >= 0 {
+		c.decodeQuery()
+		return
+	}
+	for len(raw) > 0 && len(c.params) < maxParams {
+		var pair []byte
+		if i := bytes.IndexByte(raw, '&'); i >= 0 {
+			pair, raw = raw[:i], raw[i+1:]
+		} else {
+			pair, raw = raw, nil
+		}
+		if len(pair) == 0 {
+			continue
+		}
+		if i := bytes.IndexByte(pair, '='); i >= 0 {
+			c.params = append(c.params, param{pair[:i], pair[i+1:]})
+		} else {
+			c.params = append(c.params, param{pair, nil})
+		}
+	}
+}
+
+func (c *Ctx) decodeQuery() {
+	var args *fasthttp.Args = c.QueryArgs()
+	for key, value := range args.All() {
+		if len(c.params) == maxParams {
+			return
+		}
+		c.params = append(c.params, param{key, value})
+	}
+}

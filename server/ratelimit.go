@@ -1,0 +1,173 @@
+package server
+
+import (
+	"fmt"
+	"net/netip"
+	"strconv"
+	"sync"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+	"github.com/valyala/fasthttp"
+)
+
+// The windows of the sliding log (Decisions section 2.4).
+const (
+	longWindowNs  = 60_000_000_000
+	shortWindowNs = 1_000_000_000
+	// maxPerMinute bounds the ring of one client.
+	maxPerMinute = 10_000
+	// limiterShards spreads the locks; a power of two.
+	limiterShards = 16
+)
+
+// limiter refuses exactly the requests beyond the limit: it remembers the times of the
+// requests that it let through, for each client a ring of as many as one minute may have.
+// The table of clients is bounded: the least recently seen go first.
+//
+// Owner: any goroutine; each shard is guarded by its lock. Not on public market data unless
+// configured.
+type limiter struct {
+	perMinute, perSecond int
+	market, account      bool
+	nets                 []netip.Prefix
+	keys                 map[string]bool
+	clients              *clientIPs
+	shards               [limiterShards]limiterShard
+}
+
+type limiterShard struct {
+	mu  sync.Mutex
+	lru *simplelru.LRU[netip.Addr, *slidingLog]
+}
+
+// slidingLog is the requests of one client that counted: a ring, oldest at head.
+type slidingLog struct {
+	times []int64 // machine ns
+	head  int
+	n     int
+}
+
+func newLimiter(o RateOptions, clients *clientIPs) (*limiter, error) {
+	l := &limiter{
+		perMinute: o.PerMinute, perSecond: o.PerSecond, market: o.Market, account: o.Account,
+		keys: make(map[string]bool), clients: clients,
+	}
+	var keys []string
+	l.nets, keys = prefixes(o.Allow)
+	for _, k := range keys {
+		l.keys[k] = true
+	}
+	for i := range l.shards {
+		lru, err := simplelru.NewLRU[netip.Addr, *slidingLog](max(o.Clients/limiterShards, 1), nil)
+		if err != nil {
+			return nil, fmt.Errorf("server: rate table: %w", err)
+		}
+		l.shards[i].lru = lru
+	}
+	return l, nil
+}
+
+// covers reports whether routes of the class are limited.
+func (l *limiter) covers(class LimitClass) bool {
+	switch class {
+	case ClassLimited:
+		return true
+	case ClassMarket:
+		return l.market
+	case ClassAccount:
+		return l.account
+	case ClassExempt:
+	}
+	return false
+}
+
+// allowsKey reports that the allow-list names this public key.
+func (l *limiter) allowsKey(key []byte) bool { return len(key) > 0 && l.keys[string(key)] }
+
+// check counts the request of c, or refuses it, and sets the headers of a limited route.
+func (l *limiter) check(c *Ctx) *Error {
+	ip := l.clients.of(c.RequestCtx)
+	now := c.edge.machineNs()
+	if contains(l.nets, ip) {
+		l.unlimited(c)
+		return nil
+	}
+	key := clientKey(ip)
+	s := &l.shards[shardOf(key)]
+	s.mu.Lock()
+	log, ok := s.lru.Get(key)
+	if !ok {
+		log = &slidingLog{times: make([]int64, 0, l.perSecond)}
+		s.lru.Add(key, log)
+	}
+	waitNs := log.take(now, l.perMinute, l.perSecond)
+	left, resetNs := l.perMinute-log.n, log.times[log.head]+longWindowNs
+	s.mu.Unlock()
+
+	l.headers(c, left, resetNs)
+	if waitNs == 0 {
+		return nil
+	}
+	seconds := (waitNs + 999_999_999) / 1_000_000_000
+	unit := "seconds"
+	if seconds == 1 {
+		unit = "second"
+	}
+	return &Error{
+		Status: fasthttp.StatusTooManyRequests, Code: CodeRateLimit, RetryAfter: seconds,
+		Message: fmt.Sprintf("Rate limit exceeded. Retry after %d %s.", seconds, unit),
+	}
+}
+
+// unlimited sets the headers of a client that is not limited.
+func (l *limiter) unlimited(c *Ctx) { l.headers(c, l.perMinute, c.edge.machineNs()) }
+
+func (l *limiter) headers(c *Ctx, left int, resetNs int64) {
+	h := &c.Response.Header
+	h.SetCanonical(hdrRateLimit, strconv.AppendInt(c.number[:0], int64(l.perMinute), 10))
+	h.SetCanonical(hdrRateRemaining, strconv.AppendInt(c.number[:0], int64(left), 10))
+	h.SetCanonical(hdrRateReset, strconv.AppendInt(c.number[:0], (resetNs+999_999)/1_000_000, 10))
+}
+
+// take counts a request at now, or answers how long until it would pass. A request leaves
+// a window exactly when the window's length has passed.
+func (s *slidingLog) take(now int64, perMinute, perSecond int) (waitNs int64) {
+	for s.n > 0 && s.times[s.head] <= now-longWindowNs {
+		s.head = (s.head + 1) % len(s.times)
+		s.n--
+	}
+	if s.n >= perMinute {
+		waitNs = s.times[s.head] + longWindowNs - now
+	}
+	if s.n >= perSecond {
+		if t := s.at(s.n - perSecond); t > now-shortWindowNs {
+			waitNs = max(waitNs, t+shortWindowNs-now)
+		}
+	}
+	if waitNs == 0 {
+		s.push(now, perMinute)
+	}
+	return waitNs
+}
+
+// at is the i-th oldest time.
+func (s *slidingLog) at(i int) int64 { return s.times[(s.head+i)%len(s.times)] }
+
+// push appends a time; the ring grows up to limit, so that a client seen once is cheap.
+func (s *slidingLog) push(now int64, limit int) {
+	if s.n == len(s.times) {
+		grown := make([]int64, min(max(2*s.n, 8), limit))
+		for i := range s.n {
+			grown[i] = s.at(i)
+		}
+		s.times, s.head = grown, 0
+	}
+	s.times[(s.head+s.n)%len(s.times)] = now
+	s.n++
+}
+
+// shardOf spreads addresses: the low byte differs most, of IPv6 /64 the eighth.
+func shardOf(a netip.Addr) int {
+	b := a.As16()
+	return int(b[15]^b[7]) & (limiterShards - 1)
+}

@@ -1,0 +1,92 @@
+package server
+
+import (
+	"strconv"
+
+	"github.com/valyala/fasthttp"
+
+	"tickhive/marketdata"
+)
+
+// noSeq is the seq of documents that carry no X-Seq.
+const noSeq = 1<<64 - 1
+
+// newDoc makes a kept document; its tag is of the body.
+func newDoc(body []byte, seq uint64, nowNs int64) *marketdata.Doc {
+	return &marketdata.Doc{Body: body, ETag: string(appendTag(nil, tagHash(body))), Seq: seq, MadeNs: nowNs}
+}
+
+// sendDoc answers with a kept document: 304 when the client has it, gzip when it is ready.
+func (s *Server) sendDoc(c *Ctx, d *marketdata.Doc, at docPlace) *Error {
+	if c.Caller != nil || c.decimalsText {
+		return s.sendBody(c, d.Body, d.Seq)
+	}
+	h := &c.Response.Header
+	body, tag := d.Body, []byte(nil)
+	if len(body) >= gzipMin && wantsGzip(c.RequestCtx) {
+		if z := s.gzip.get(d, at); z != nil {
+			body, tag = z, appendGzipTag(c.tag[:0], d.ETag)
+			h.SetContentEncodingBytes(valGzip)
+		}
+	}
+	if tag == nil {
+		tag = append(c.tag[:0], d.ETag...)
+	}
+	c.publicHeaders(tag, d.Seq)
+	if notModified(c.RequestCtx, d.ETag) {
+		c.notModified()
+		return nil
+	}
+	h.SetContentTypeBytes(valJSON)
+	c.Response.SetBodyRaw(body)
+	return nil
+}
+
+// sendBody answers with a body that was rendered for this request alone and does not
+// change any more.
+func (s *Server) sendBody(c *Ctx, body []byte, seq uint64) *Error {
+	if c.decimalsText {
+		body = appendQuotedDecimals(make([]byte, 0, len(body)+len(body)/4), body)
+	}
+	if c.Caller != nil {
+		c.setSeq(seq)
+		c.Response.Header.SetCanonical(hdrCacheControl, valNoStore)
+	} else {
+		tag := string(appendTag(c.tag[:0], tagHash(body)))
+		c.publicHeaders(append(c.tag[:0], tag...), seq)
+		if notModified(c.RequestCtx, tag) {
+			c.notModified()
+			return nil
+		}
+	}
+	c.Response.Header.SetContentTypeBytes(valJSON)
+	c.Response.SetBodyRaw(body)
+	return nil
+}
+
+// publicHeaders are those of every public market-data answer, 304 included.
+func (c *Ctx) publicHeaders(tag []byte, seq uint64) {
+	h := &c.Response.Header
+	h.SetCanonical(hdrETag, tag)
+	if c.route.MaxAge5 {
+		h.SetCanonical(hdrCacheControl, valMaxAge5)
+	} else {
+		h.SetCanonical(hdrCacheControl, valMaxAge1)
+	}
+	h.SetCanonical(hdrVary, valVary)
+	c.setSeq(seq)
+}
+
+func (c *Ctx) setSeq(seq uint64) {
+	if seq != noSeq {
+		c.Response.Header.SetCanonical(hdrSeq, strconv.AppendUint(c.number[:0], seq, 10))
+	}
+}
+
+// notModified makes the answer a 304 without a body.
+func (c *Ctx) notModified() {
+	c.Response.Header.SetContentEncodingBytes(nil)
+	c.Response.SetStatusCode(fasthttp.StatusNotModified)
+	c.Response.ResetBody()
+	c.Response.SkipBody = true
+}

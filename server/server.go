@@ -1,0 +1,141 @@
+package server
+
+import (
+	"context"
+	"net"
+	"sync/atomic"
+
+	"tickhive/marketdata"
+)
+
+// Server is the public edge: one listener, or two when the aggregator namespace has one of
+// its own. New makes it, Serve runs it; every method may be called from any goroutine.
+type Server struct {
+	opt     Options
+	board   *marketdata.Board
+	ready   atomic.Bool
+	started int64 // process clock, Unix ns
+
+	public     *edge
+	aggregator *edge // nil unless split
+	clients    *clientIPs
+	conns      *connTable
+
+	docs sharedDocs
+	gzip gzipMaker
+}
+
+// New makes a server that answers 503 until SetReady. It opens nothing.
+func New(o Options) (*Server, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{opt: o, board: o.Board, started: o.Clock.NowNs()}
+	s.gzip.machineNs = o.MachineNs
+	proxies, wrong := prefixes(o.TrustedProxies)
+	if len(wrong) > 0 {
+		return nil, BadParam("server.trusted_proxies", "%q is neither an IP nor a CIDR.", wrong[0])
+	}
+	s.clients = &clientIPs{proxies: proxies}
+	exempt, _ := prefixes(o.Rate.Allow)
+	s.conns = newConnTable(o.Connections, o.ConnectionsPerIP, append(exempt, proxies...))
+	limit, err := newLimiter(o.Rate, s.clients)
+	if err != nil {
+		return nil, err
+	}
+	base := edgeOptions{
+		maxBody: MaxBodyBytes, read: o.ReadTimeout, write: o.WriteTimeout, idle: o.IdleTimeout,
+		writeBuf: o.WriteBufferSize, conns: s.conns, limiter: limit, clients: s.clients,
+		auth: o.Authenticate, ready: &s.ready, log: o.Log, machineNs: o.MachineNs,
+		aggregatorHost: o.AggregatorHost,
+	}
+	table := s.table()
+	if o.SplitAggregator {
+		split := base
+		split.table = namespace(table, NamespaceAggregator)
+		if s.aggregator, err = newEdge(split); err != nil {
+			return nil, err
+		}
+		table = namespace(s.table(), NamespaceBase)
+	}
+	base.table = table
+	if s.public, err = newEdge(base); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// table is every route of the public listener.
+func (s *Server) table() []*Route {
+	var all []*Route
+	for _, resource := range append([]Resource{
+		metaRoutes, marketRoutes, listRoutes, aggregatorRoutes,
+	}, s.opt.Resources...) {
+		all = append(all, resource(s)...)
+	}
+	return all
+}
+
+func namespace(table []*Route, n Namespace) []*Route {
+	var part []*Route
+	for _, r := range table {
+		if r.Namespace == n || r.Namespace == NamespaceBoth {
+			part = append(part, r)
+		}
+	}
+	return part
+}
+
+// Serve answers the public listener until Shutdown.
+func (s *Server) Serve(ln net.Listener) error { return s.public.serve(ln) }
+
+// ServeAggregator answers the aggregator's own listener; only with SplitAggregator.
+func (s *Server) ServeAggregator(ln net.Listener) error {
+	if s.aggregator == nil {
+		panic("BUG: server: ServeAggregator without SplitAggregator")
+	}
+	return s.aggregator.serve(ln)
+}
+
+// SetReady ends the time in which every route but the early ones answers 503.
+func (s *Server) SetReady() { s.ready.Store(true) }
+
+// Ready reports whether SetReady was called.
+func (s *Server) Ready() bool { return s.ready.Load() }
+
+// Shutdown stops accepting, finishes what was accepted and closes the rest.
+func (s *Server) Shutdown(ctx context.Context) error {
+	err := s.public.shutdown(ctx)
+	if s.aggregator != nil {
+		if aerr := s.aggregator.shutdown(ctx); err == nil {
+			err = aerr
+		}
+	}
+	return err
+}
+
+// Routes is the route table of the public listener, for the check of the OpenAPI document.
+// Nobody may change it.
+func (s *Server) Routes() []*Route { return s.public.table }
+
+// RouteStats are copies of the counters of every route.
+func (s *Server) RouteStats() []RouteStat {
+	all := s.public.stats()
+	if s.aggregator != nil {
+		all = append(all, s.aggregator.stats()...)
+	}
+	return all
+}
+
+// Panics is how many handlers panicked.
+func (s *Server) Panics() uint64 {
+	n := s.public.panics.Load()
+	if s.aggregator != nil {
+		n += s.aggregator.panics.Load()
+	}
+	return n
+}
+
+// Connections is the number of open connections.
+func (s *Server) Connections() int { return s.conns.Open() }

@@ -1,0 +1,125 @@
+package server
+
+import (
+	"strconv"
+
+	"tickhive/engine"
+	"tickhive/marketdata"
+)
+
+// StatusInfo is what only the program knows of its state (Decisions section 12).
+type StatusInfo struct {
+	Recovering bool
+	Degraded   bool   // a store stopped taking commands
+	Epoch      string // 16 hex digits made with the data directory
+	StartedNs  int64  // process clock; 0: when the server was made
+	// ProgressPPM is how far recovery is, in millionths; below 0: nothing is under way.
+	ProgressPPM int64
+	// OldestUnpublishedNs is the machine time since which an event waits to be visible, 0: none does.
+	OldestUnpublishedNs int64
+	Incidents           []Incident // newest first
+}
+
+// Incident is one entry of the status page.
+type Incident struct {
+	AtMs    int64
+	Kind    string
+	Message string
+}
+
+const (
+	statusIncidents = 50
+	// degradedNs is the age of a view from which on the service calls itself degraded.
+	degradedNs = 1_000_000_000
+)
+
+// status is GET /api/status: it answers also while recovering.
+func (s *Server) status(c *Ctx) *Error {
+	info := StatusInfo{Recovering: !s.ready.Load(), ProgressPPM: -1}
+	if s.opt.Status != nil {
+		info = s.opt.Status()
+	}
+	c.Private(s.appendStatus(nil, &info, s.board.Load(), c.MachineNs()))
+	return nil
+}
+
+func (s *Server) appendStatus(b []byte, info *StatusInfo, root *marketdata.Root, machineNs int64) []byte {
+	now := s.opt.Clock.NowNs()
+	started := info.StartedNs
+	if started == 0 {
+		started = s.started
+	}
+	ageNs := int64(0)
+	if info.OldestUnpublishedNs != 0 {
+		ageNs = max(machineNs-info.OldestUnpublishedNs, 0)
+	}
+	word := "ok"
+	switch {
+	case info.Recovering || !s.ready.Load():
+		word = "recovering"
+	case info.Degraded || ageNs > degradedNs:
+		word = "degraded"
+	}
+	b = append(append(append(b, `{"status":"`...), word...), `","version":`...)
+	b = appendJSONString(b, s.opt.Version)
+	b = appendJSONString(append(b, `,"epoch":`...), info.Epoch)
+	b = appendISO(append(b, `,"startedAt":"`...), started, 3)
+	b = strconv.AppendInt(append(b, `","uptimeSeconds":`...), max(now-started, 0)/1_000_000_000, 10)
+	b = strconv.AppendInt(append(b, `,"time":`...), floorDiv(now, 1_000_000), 10)
+	b = strconv.AppendUint(append(b, `,"seq":`...), root.SeqSum, 10)
+	b = appendProgress(append(b, `,"progress":`...), info.ProgressPPM)
+	b = append(b, `,"pairs":[`...)
+	for i, id := range root.Sorted() {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendPairStatus(b, root.View(id), ageNs)
+	}
+	b = append(b, `],"incidents":[`...)
+	for i, in := range info.Incidents[:min(len(info.Incidents), statusIncidents)] {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = strconv.AppendInt(append(b, `{"at":`...), in.AtMs, 10)
+		b = appendJSONString(append(b, `,"kind":`...), in.Kind)
+		b = appendJSONString(append(b, `,"message":`...), in.Message)
+		b = append(b, '}')
+	}
+	return append(b, "]}"...)
+}
+
+// appendPairStatus appends the status row of one pair; streams send it too.
+func appendPairStatus(b []byte, v *marketdata.View, ageNs int64) []byte {
+	b = appendJSONString(append(b, `{"currencyPairCode":`...), v.Instrument.Code)
+	b = appendJSONString(append(b, `,"state":`...), v.Instrument.State.String())
+	b = strconv.AppendUint(append(b, `,"seq":`...), uint64(v.Seq), 10)
+	last := v.Trades.Last()
+	b = strconv.AppendUint(append(b, `,"lastTradeId":`...), uint64(last), 10)
+	b = append(b, `,"lastTradeAt":`...)
+	if last == 0 {
+		b = append(b, "null"...)
+	} else {
+		b = appendMs(b, v.Trades.At(last).TimeNs)
+	}
+	b = append(b, `,"lastChangeAt":`...)
+	if v.Seq == engine.Seq(0) {
+		b = append(b, "null"...)
+	} else {
+		b = appendMs(b, v.TimeNs)
+	}
+	b = strconv.AppendInt(append(b, `,"viewAgeMs":`...), ageNs/1_000_000, 10)
+	return append(b, '}')
+}
+
+// appendProgress appends millionths as a fraction, null below 0.
+func appendProgress(b []byte, ppm int64) []byte {
+	if ppm < 0 {
+		return append(b, "null"...)
+	}
+	return appendRate(b, ppm, 6)
+}
+
+// appendMs appends a Unix time in ns as whole ms.
+func appendMs(dst []byte, ns int64) []byte {
+	return strconv.AppendInt(dst, floorDiv(ns, 1_000_000), 10)
+}

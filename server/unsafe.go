@@ -1,0 +1,7 @@
+package server
+
+import "unsafe"
+
+// bytesKey is b as a string without a copy, for a map look-up that ends before b changes.
+// The alternative, a conversion that escapes into Root.Lookup, allocates on every request.
+func bytesKey(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
