@@ -48,11 +48,7 @@ func (b *book) emitCanceled(o *order, price, open int64, cause CancelCause) {
 func (b *book) decrement(t *taker, opp *ladder, lv *level, s int32, o *order) {
 	hidden := b.hidden(s, o)
 	open := o.shown + hidden
-	want := t.left
-	if t.byQuote() {
-		want = t.lots(lv.price)
-	}
-	d := min(want, open)
+	d := min(t.lots(lv.price), open)
 	if d == 0 {
 		t.ended = true // the money ends below one lot
 		return

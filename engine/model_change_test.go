@@ -1,0 +1,171 @@
+package engine_test
+
+import (
+	"slices"
+
+	"tickhive/engine"
+)
+
+func (m *model) find(c engine.Command) (*modelOrder, engine.Reason) {
+	if c.Order < 1 || c.Order > engine.OrderID(m.n) {
+		return nil, engine.UnknownOrder
+	}
+	for _, o := range m.open {
+		if o.id != c.Order {
+			continue
+		}
+		if c.Flags&engine.FlagAllAccount == 0 && o.cmd.Account != c.Account {
+			return nil, engine.UnknownOrder
+		}
+		return o, 0
+	}
+	return nil, engine.OrderClosed
+}
+
+// remove ends an order on request and says what its level shows afterwards.
+func (m *model) remove(o *modelOrder, cause engine.CancelCause) {
+	if o.waiting {
+		m.kill(o, cause)
+		return
+	}
+	before := m.levelSum(o.cmd.Side, o.cmd.Price)
+	m.kill(o, cause)
+	m.level(o.cmd.Side, o.cmd.Price, before)
+}
+
+func (m *model) cancel(c engine.Command) {
+	o, r := m.find(c)
+	if r == 0 && m.inst.State == engine.Halted {
+		r = engine.PairHalted
+	}
+	if r != 0 {
+		m.reject(c, r)
+		return
+	}
+	m.remove(o, engine.CauseRequest)
+}
+
+func (m *model) cancelAll(c engine.Command) {
+	if m.inst.State == engine.Halted {
+		m.reject(c, engine.PairHalted)
+		return
+	}
+	var victims []*modelOrder
+	for _, o := range m.open {
+		if (c.Flags&engine.FlagAllAccount != 0 || o.cmd.Account == c.Account) && (c.Order == 0 || o.id <= c.Order) {
+			victims = append(victims, o)
+		}
+	}
+	slices.SortFunc(victims, func(a, b *modelOrder) int { return int(a.n) - int(b.n) })
+	for _, o := range victims[:min(len(victims), engine.CancelAllPart)] {
+		m.remove(o, engine.CauseRequest)
+	}
+	if len(victims) == 0 {
+		m.emit(engine.Event{Kind: engine.EventNothing, Account: c.Account})
+	}
+}
+
+func (m *model) replace(c engine.Command) {
+	hasPrice, hasAmount := c.Flags&engine.FlagHasPrice != 0, c.Flags&engine.FlagHasAmount != 0
+	switch {
+	case c.Refuse != 0:
+		m.reject(c, c.Refuse)
+		return
+	case hasPrice && c.Price < 1:
+		m.reject(c, engine.PriceNotPositive)
+		return
+	case hasAmount && c.Amount < 1:
+		m.reject(c, engine.AmountNotPositive)
+		return
+	}
+	o, r := m.find(c)
+	switch {
+	case r != 0:
+	case o.waiting:
+		r = engine.OrderClosed
+	case m.inst.State == engine.Halted:
+		r = engine.PairHalted
+	case m.inst.State == engine.CancelOnly:
+		r = engine.PairCancelOnly
+	}
+	if r != 0 {
+		m.reject(c, r)
+		return
+	}
+	price, amount := o.cmd.Price, o.total
+	if hasPrice {
+		price = c.Price
+	}
+	if hasAmount {
+		amount = c.Amount
+	}
+	filled := o.total - o.rest
+	if amount <= filled {
+		m.remove(o, engine.CauseReplace)
+		return
+	}
+	if r := m.replaced(o, price, amount, filled); r != 0 {
+		m.reject(c, r)
+		return
+	}
+	m.emit(engine.Event{
+		Kind: engine.EventReplaced, Order: o.id, Account: o.cmd.Account, Side: o.cmd.Side,
+		Price: price, Amount: amount, OpenAmount: amount - filled,
+	})
+	m.change(o, price, amount, filled)
+}
+
+// replaced: whether the order may become that.
+func (m *model) replaced(o *modelOrder, price, amount, filled int64) engine.Reason {
+	if r := m.sums(price, amount); r != 0 {
+		return r
+	}
+	if more := amount - o.total; more > 0 && !m.fits(o.cmd.Side, more) {
+		return engine.AmountOutOfRange
+	}
+	if o.cmd.Display > 0 && amount/o.cmd.Display > m.opts.IcebergSlices {
+		return engine.AmountOutOfRange
+	}
+	probe := *o
+	probe.cmd.Price, probe.cmd.Type = price, engine.Limit
+	if opp := m.side(1 - o.cmd.Side); len(opp) > 0 && probe.allows(opp[0].cmd.Price) {
+		switch {
+		case m.inst.State == engine.PostOnlyState:
+			return engine.PairPostOnly
+		case o.cmd.Flags&engine.FlagPostOnly != 0:
+			return engine.WouldCross
+		}
+	}
+	return 0
+}
+
+func (m *model) change(o *modelOrder, price, amount, filled int64) {
+	before := m.levelSum(o.cmd.Side, o.cmd.Price)
+	stays := price == o.cmd.Price && amount <= o.total
+	o.total, o.rest = amount, amount-filled
+	if stays {
+		o.shown = min(o.shown, o.rest)
+		m.level(o.cmd.Side, price, before)
+		return
+	}
+	if price != o.cmd.Price {
+		o.resting = false
+		m.level(o.cmd.Side, o.cmd.Price, before)
+		o.cmd.Price = price
+		// A triggered stop that rests is a limit order by now, and a fresh arrival matches.
+		o.cmd.Type = engine.Limit
+		o.cmd.TIF = engine.GTC
+		before = m.levelSum(o.cmd.Side, price)
+		o.cause = engine.CauseRemainder
+		m.enter(o)
+	} else {
+		m.clock++
+		o.arrival = m.clock
+		o.shown = o.rest
+		if o.cmd.Display > 0 {
+			o.shown = min(o.cmd.Display, o.rest)
+		}
+		m.level(o.cmd.Side, price, before)
+	}
+	m.stops()
+}

@@ -1,0 +1,349 @@
+package engine_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"tickhive/engine"
+	"tickhive/internal/fixed"
+)
+
+// flow makes random commands of every kind that find something to do: prices near a
+// wandering middle, few accounts, small limits.
+type flow struct {
+	r      *rand.Rand
+	reader *reader
+	mid    int64
+	last   engine.OrderID
+	inst   engine.Instrument
+	texts  int
+	deep   bool // a spell of patient orders, so that books and limits fill up
+}
+
+// randomOptions are limits small enough to be met.
+func randomOptions() engine.Options {
+	return engine.Options{
+		OpenOrders: 70, AccountOrders: 20, ClientIDs: 50, AccountClientIDs: 12, IcebergSlices: 20,
+	}
+}
+
+func (f *flow) next() engine.Command {
+	if f.r.IntN(40) == 0 {
+		f.mid = max(80, f.mid+f.r.Int64N(5)-2)
+	}
+	if f.r.IntN(1000) == 0 || f.deep && f.r.IntN(400) == 0 {
+		f.deep = !f.deep
+	}
+	switch x := f.r.IntN(1000); {
+	case x < 720:
+		return f.place()
+	case x < 810:
+		return engine.Command{Kind: engine.Cancel, Order: f.pick(), Account: f.account(), Flags: f.anyone()}
+	case x < 982:
+		return f.replace()
+	case x < 984:
+		c := engine.Command{Kind: engine.CancelAll, Account: f.account(), Order: f.last - engine.OrderID(f.r.IntN(30))}
+		if f.r.IntN(8) == 0 {
+			c.Flags = engine.FlagAllAccount
+		}
+		return c
+	case x < 985:
+		f.inst.State = engine.PairState(f.r.IntN(4))
+		f.inst.HasMinQuote = f.r.IntN(2) == 0
+	default: // a closed market does not stay closed
+		f.inst.State = engine.Online
+	}
+	f.inst.MinQuote = fixed.FromU64(uint64(f.mid * 3))
+	inst := f.inst
+	return engine.Command{Kind: engine.SetPair, Instrument: &inst}
+}
+
+func (f *flow) account() engine.AccountID { return engine.AccountID(f.r.IntN(5)) }
+
+// anyone: most requests come through the operator's door, some name an account.
+func (f *flow) anyone() uint8 {
+	if f.r.IntN(6) == 0 {
+		return 0
+	}
+	return engine.FlagAllAccount
+}
+
+// pick is an order that is open, most of the time.
+func (f *flow) pick() engine.OrderID {
+	var id engine.OrderID
+	for range 12 {
+		id = f.last + 1 - engine.OrderID(f.r.Uint64N(min(uint64(f.last)+1, 250)))
+		if f.reader.orders[id] != nil {
+			break
+		}
+	}
+	return id
+}
+
+func (f *flow) price(side engine.Side) int64 {
+	d := f.r.Int64N(40) - 9 // a quarter crosses or comes near it
+	if f.deep {
+		d = f.r.Int64N(60)
+	}
+	if side == engine.Buy {
+		d = -d
+	}
+	return f.mid + d
+}
+
+func (f *flow) place() engine.Command {
+	c := engine.Command{
+		Kind: engine.Place, Account: f.account(), Side: engine.Side(f.r.IntN(2)),
+		Type: []engine.OrderType{
+			engine.Limit, engine.Limit, engine.Limit, engine.Limit, engine.Limit, engine.Market,
+			engine.StopLimit, engine.StopLimit, engine.StopLimit, engine.StopLimit, engine.StopMarket,
+		}[f.r.IntN(11)],
+		STP: engine.SelfTrade(f.r.IntN(5)), Amount: 1 + f.r.Int64N(20),
+		MakerFee: f.r.Uint32N(1000), TakerFee: f.r.Uint32N(1000), Discount: f.r.Uint32N(1000),
+	}
+	c.Price = f.price(c.Side)
+	market := c.Type == engine.Market || c.Type == engine.StopMarket
+	if market {
+		f.market(&c)
+	} else {
+		f.limit(&c)
+	}
+	if c.Type >= engine.StopLimit {
+		c.Stop = f.mid + f.r.Int64N(13) - 6
+		if f.deep {
+			c.Stop += 10 - 20*int64(c.Side)
+		}
+		if f.r.IntN(30) == 0 {
+			c.Stop = 0
+		}
+	}
+	if f.r.IntN(5) == 0 {
+		f.texts++
+		text := fmt.Sprint(f.texts - f.r.IntN(20)*f.r.IntN(2))
+		content := ""
+		if f.r.IntN(3) == 0 {
+			content = "other"
+		}
+		c.Client = clientID(c.Account, text, content)
+	}
+	switch f.r.IntN(60) {
+	case 0:
+		c.Amount = -f.r.Int64N(2)
+	case 1:
+		c.Refuse = engine.PriceOffTick
+	}
+	return c
+}
+
+func (f *flow) market(c *engine.Command) {
+	c.TIF, c.Price = engine.IOC, 0
+	switch {
+	case c.Side == engine.Buy && f.r.IntN(2) == 0:
+		c.Flags, c.Amount = engine.FlagQuote, 0
+		c.Quote = fixed.FromU64(uint64(f.r.Int64N(20 * f.mid)))
+	case c.Side == engine.Buy && f.r.IntN(3) == 0:
+		c.Flags = engine.FlagFunded
+		c.SpendLimit = fixed.FromU64(uint64(f.r.Int64N(20 * f.mid)))
+	}
+}
+
+func (f *flow) limit(c *engine.Command) {
+	c.TIF = []engine.TimeInForce{engine.GTC, engine.GTC, engine.GTC, engine.IOC, engine.FOK}[f.r.IntN(5)]
+	if c.Type == engine.StopLimit {
+		c.TIF = engine.TimeInForce(f.r.IntN(3))
+	}
+	if c.TIF == engine.FOK && f.r.IntN(4) > 0 { // far and small enough to be filled now and then
+		c.Amount = 1 + f.r.Int64N(6)
+	}
+	if c.TIF != engine.GTC {
+		d := f.r.Int64N(12)
+		if c.Side == engine.Sell {
+			d = -d
+		}
+		c.Price = f.mid + d
+	} else if f.r.IntN(8) == 0 {
+		c.Flags = engine.FlagPostOnly
+	}
+	if c.TIF == engine.GTC && f.r.IntN(5) == 0 {
+		c.Display = 1 + f.r.Int64N(c.Amount+1)
+	}
+	if f.r.IntN(400) == 0 {
+		c.Price = 1<<62 + f.r.Int64N(1<<61)
+		c.Amount = 1 + f.r.Int64N(1<<62)
+	}
+	if f.r.IntN(600) == 0 { // one tick, so that only the sums of the side can refuse
+		c.Side, c.Price, c.Display = engine.Buy, 1, 0
+		c.Amount = 1<<62 + f.r.Int64N(1<<62)
+	}
+}
+
+func (f *flow) replace() engine.Command {
+	c := engine.Command{Kind: engine.Replace, Order: f.pick(), Account: f.account(), Flags: f.anyone()}
+	if f.r.IntN(3) > 0 {
+		c.Flags |= engine.FlagHasAmount
+		c.Amount = f.r.Int64N(25)
+	}
+	if f.r.IntN(2) > 0 {
+		c.Flags |= engine.FlagHasPrice
+		side := engine.Buy
+		if o := f.reader.orders[c.Order]; o != nil {
+			side = o.side
+		}
+		c.Price = f.price(side)
+	}
+	return c
+}
+
+// mix counts what a random run was made of.
+type mix struct {
+	commands, accepted, trading int
+	kinds                       [4]int
+	placed                      map[engine.OrderID]combo
+	filled                      map[combo]int
+	reasons                     map[engine.Reason]int
+	events                      [20]int
+}
+
+type combo struct {
+	t engine.OrderType
+	f engine.TimeInForce
+	s engine.SelfTrade
+}
+
+func newMix() *mix {
+	return &mix{placed: map[engine.OrderID]combo{}, filled: map[combo]int{}, reasons: map[engine.Reason]int{}}
+}
+
+func (m *mix) count(cmd *engine.Command, events []engine.Event) {
+	m.commands++
+	trades := 0
+	for i := range events {
+		e := &events[i]
+		m.events[e.Kind]++
+		switch e.Kind {
+		case engine.EventAccepted:
+			m.placed[e.Order] = combo{e.Type, e.TIF, e.STP}
+		case engine.EventTrade:
+			trades++
+			for _, id := range []engine.OrderID{e.Order, e.Maker} {
+				if c, ok := m.placed[id]; ok {
+					m.filled[c]++
+					delete(m.placed, id)
+				}
+			}
+		case engine.EventCanceled:
+			delete(m.placed, e.Order)
+		case engine.EventRejected:
+			m.reasons[e.Reason]++
+		}
+	}
+	if events[0].Kind != engine.EventRejected || events[0].Reason == engine.NotRejected {
+		m.accepted++
+		if trades > 0 {
+			m.trading++
+		}
+	}
+	if int(cmd.Kind) < len(m.kinds) {
+		m.kinds[cmd.Kind]++
+	}
+}
+
+func (m *mix) String() string {
+	var s strings.Builder
+	fmt.Fprintf(&s, "%d commands (place %d, cancel %d, replace %d, cancel all %d), accepted %.1f %%, of those trade %.1f %%\n",
+		m.commands, m.kinds[0], m.kinds[1], m.kinds[2], m.kinds[3],
+		100*float64(m.accepted)/float64(m.commands), 100*float64(m.trading)/float64(m.accepted))
+	fmt.Fprintf(&s, "trades %d, canceled %d, replaced %d, triggered %d, refilled %d, reduced %d\n",
+		m.events[engine.EventTrade], m.events[engine.EventCanceled], m.events[engine.EventReplaced],
+		m.events[engine.EventTriggered], m.events[engine.EventRefilled], m.events[engine.EventReduced])
+	for _, c := range combos() {
+		fmt.Fprintf(&s, "%s %s %s: %d filled\n", c.t, c.f, c.s, m.filled[c])
+	}
+	for r := engine.Reason(0); r <= engine.TooManyOrders; r++ {
+		fmt.Fprintf(&s, "refused %q: %d\n", r, m.reasons[r])
+	}
+	return s.String()
+}
+
+func combos() (all []combo) {
+	for s := engine.SelfTradeNone; s <= engine.Decrement; s++ {
+		for _, f := range []engine.TimeInForce{engine.GTC, engine.IOC, engine.FOK} {
+			all = append(all, combo{engine.Limit, f, s}, combo{engine.StopLimit, f, s})
+		}
+		all = append(all, combo{engine.Market, engine.IOC, s}, combo{engine.StopMarket, engine.IOC, s})
+	}
+	return all
+}
+
+// soak reports whether the long runs are asked for.
+func soak() bool { return os.Getenv("TICKHIVE_SOAK") == "1" }
+
+func TestRandomCommandsAgreeWithTheModel(t *testing.T) {
+	seeds, n, each := []uint64{1}, 100_000, 25
+	if soak() {
+		seeds, n, each = []uint64{1, 2, 3, 4, 5}, 1_000_000, 1000
+	}
+	for _, seed := range seeds {
+		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
+			runRandom(t, seed, n, each, each/25)
+		})
+	}
+}
+
+func runRandom(t *testing.T, seed uint64, n, least, walkEvery int) {
+	inst := testInstrument()
+	opts := randomOptions()
+	m := newMarket(t, opts, inst)
+	m.quick = true
+	start, _ := m.core.Pair(0)
+	f := &flow{r: rand.New(rand.NewPCG(seed, 7)), reader: m.reader, mid: 200, inst: inst}
+	naive := &model{opts: opts, inst: *start, seq: 1}
+	counts := newMix()
+	for i := range n {
+		cmd := f.next()
+		cmd.TimeNs = m.now + 1
+		want := naive.apply(cmd)
+		got := m.do(cmd)
+		f.last = m.core.LastOrderID(0)
+		if !equalEvents(got, want) {
+			t.Fatalf("seed %d, command %d %+v:\n%s", seed, i, cmd,
+				cmp.Diff(want, got, cmpopts.EquateComparable(engine.ClientID{})))
+		}
+		counts.count(&cmd, got)
+		if walkEvery <= 1 || i%walkEvery == 0 {
+			m.check()
+		}
+	}
+	m.check()
+	t.Logf("seed %d: %s", seed, counts)
+	if counts.accepted*10 < counts.commands*6 || counts.trading*100 < counts.accepted*15 {
+		t.Error("the mix does not try the core hard enough")
+	}
+	for _, c := range combos() {
+		if counts.filled[c] < least {
+			t.Errorf("%s %s %s was filled %d times only", c.t, c.f, c.s, counts.filled[c])
+		}
+	}
+}
+
+func equalEvents(a, b []engine.Event) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		x, y := a[i], b[i]
+		if x.Instrument != nil && y.Instrument != nil && *x.Instrument == *y.Instrument {
+			y.Instrument = x.Instrument
+		}
+		if x != y {
+			return false
+		}
+	}
+	return true
+}
