@@ -1,0 +1,81 @@
+package launchpad
+
+// Plan validates cmd at nowNs and makes its record without changing anything; the
+// refusal is a *Reject. Commands before Begin and a second Begin are bugs of the shell.
+func (s *State) Plan(nowNs int64, cmd Command) (Record, error) {
+	nowNs = max(nowNs, s.nowNs)
+	if _, begin := cmd.(Begin); begin == s.begun {
+		panic("BUG: launchpad: Begin is the first command, once")
+	}
+	rec, rej := s.decide(nowNs, cmd)
+	if rej != nil {
+		return Record{}, rej
+	}
+	rec.TimeNs = nowNs
+	return rec, nil
+}
+
+func (s *State) decide(nowNs int64, cmd Command) (Record, *Reject) {
+	switch cmd := cmd.(type) {
+	case Begin:
+		return Record{Kind: RecBegin, Seed: s.opt.Seed}, nil
+	case Spawn:
+		return s.planSpawn(nowNs, cmd)
+	case Deposit:
+		return s.planDeposit(cmd)
+	case Withdraw:
+		return s.planWithdraw(cmd)
+	case Transfer:
+		return s.planTransfer(cmd)
+	case AddLiquidity:
+		return s.planLiquidity(cmd)
+	case Swap:
+		return s.planSwap(cmd)
+	case BuyBoost:
+		return s.planBoost(nowNs, cmd)
+	case InjectFault:
+		if cmd.Count == 0 || cmd.Count > MaxFaults || s.faults+cmd.Count > MaxFaults {
+			return Record{}, invalid("count", "count is 1 to %d, those still to fail included.", MaxFaults)
+		}
+		return Record{Kind: RecInject, Count: cmd.Count}, nil
+	case Tick:
+		return Record{Kind: RecTick}, nil
+	}
+	panic("BUG: launchpad: unknown command")
+}
+
+// Apply carries out a record: first what is due by its time, then the record itself. The
+// same records give the same state.
+func (s *State) Apply(rec *Record) Result {
+	s.seq++
+	s.nowNs = rec.TimeNs
+	s.slide(floorSec(s.nowNs))
+	s.expireBoosts(floorSec(s.nowNs))
+	var res Result
+	switch rec.Kind {
+	case RecBegin:
+		s.begun, s.seed, s.genesisNs = true, rec.Seed, rec.TimeNs
+	case RecSpawn:
+		s.applySpawn(rec, &res)
+	case RecFault:
+		s.applyFault(&res)
+	case RecDeposit:
+		s.applyDeposit(rec, &res)
+	case RecWithdraw:
+		s.applyWithdraw(rec, &res)
+	case RecTransfer:
+		s.applyTransfer(rec, &res)
+	case RecLiquidity:
+		s.applyLiquidity(rec, &res)
+	case RecSwap:
+		s.applySwap(rec, &res)
+	case RecBoost:
+		s.applyBoost(rec, &res)
+	case RecInject:
+		s.faults += rec.Count
+	case RecTick:
+	default:
+		panic("BUG: launchpad: unknown record")
+	}
+	return res
+}

@@ -1,0 +1,83 @@
+package launchpad
+
+// Tier is a boost's length.
+type Tier uint8
+
+// The boost tiers of Decisions section 8.5.
+const (
+	NoTier Tier = iota
+	Short
+	Standard
+	Extended
+	Premium
+	tiers
+)
+
+var tierNames = [tiers]string{"", "short", "standard", "extended", "premium"}
+
+func (t Tier) String() string { return tierNames[t] }
+
+// Seconds is how long one purchase lasts.
+func (t Tier) Seconds() int64 {
+	return [tiers]int64{0, 3600, 86400, 7 * 86400, 30 * 86400}[t]
+}
+
+// ParseTier finds a tier by its wire name.
+func ParseTier(name string) (Tier, bool) {
+	for t := Short; t < tiers; t++ {
+		if tierNames[t] == name {
+			return t, true
+		}
+	}
+	return NoTier, false
+}
+
+func (s *State) planBoost(nowNs int64, cmd BuyBoost) (Record, *Reject) {
+	if cmd.Tier == NoTier || cmd.Tier >= tiers {
+		return Record{}, invalid("tier", "tier is one of short, standard, extended, premium.")
+	}
+	t, ok := s.tokens.Get(cmd.Token)
+	if !ok {
+		return Record{}, unknownToken()
+	}
+	if until := boostEnd(t, floorSec(nowNs), cmd.Tier); until > floorSec(nowNs)+MaxBoostAheadSec {
+		return Record{}, reject(409, CodeConflict, "tier", "Boosts reach at most %d days ahead.", MaxBoostAheadSec/86400)
+	}
+	return Record{Kind: RecBoost, Token: cmd.Token, Tier: cmd.Tier}, nil
+}
+
+// boostEnd: a purchase while the boost runs adds its time, else it begins now.
+func boostEnd(t *Token, nowSec int64, tier Tier) int64 {
+	return max(t.BoostUntilSec, nowSec) + tier.Seconds()
+}
+
+func (s *State) applyBoost(rec *Record, res *Result) {
+	t := s.edit(rec.Token)
+	if t.Boosted {
+		s.boostEnds.Delete(boostKey(t))
+	}
+	t.BoostUntilSec = boostEnd(t, floorSec(rec.TimeNs), rec.Tier)
+	t.BoostTier, t.Boosted = rec.Tier, true
+	s.boostEnds.Set(boostKey(t), struct{}{})
+	s.put(t)
+	res.Boost = t.boostInfo()
+	res.Fact = t.fact(s.seq)
+}
+
+// boostKey orders running boosts by their end; MaxTokens is 2^20 and seconds stay
+// below 2^43.
+func boostKey(t *Token) uint64 { return uint64(t.BoostUntilSec)<<20 | uint64(t.No-1) }
+
+// expireBoosts ends every boost whose expiresAt is nowSec or earlier.
+func (s *State) expireBoosts(nowSec int64) {
+	for {
+		key, _, ok := s.boostEnds.Min()
+		if !ok || int64(key>>20) > nowSec {
+			return
+		}
+		s.boostEnds.Delete(key)
+		t := s.edit(uint32(key&(1<<20-1)) + 1)
+		t.Boosted = false
+		s.put(t)
+	}
+}

@@ -1,0 +1,81 @@
+package launchpad
+
+import "testing"
+
+func (r *rig) boost() BoostInfo {
+	r.t.Helper()
+	r.due()
+	d, _ := r.s.View().Token("10001", nil)
+	items := r.s.View().Tokens(r.now, ListQuery{Page: 1, PageSize: 10, Boosted: true}, nil)
+	if d.Boost.Active != (items.TotalItems == 1) || d.Boost.Active && !items.Items[0].Boosted {
+		r.t.Fatalf("boost %+v, boosted list %+v", d.Boost, items)
+	}
+	return d.Boost
+}
+
+func TestBoostsStackAndExpireAtTheExactSecond(t *testing.T) {
+	r := newRig(t)
+	tok := r.spawn(user(1), "ABC")
+	r.refused(BuyBoost{Token: 9, Tier: Short}, 404, CodeNotFound, "id")
+	r.refused(BuyBoost{Token: tok.No}, 400, CodeInvalidParam, "tier")
+	r.now += 300_000_000
+	if b := r.must(BuyBoost{Token: tok.No, Tier: Standard}).Boost; !b.Active || *b.Tier != "standard" || *b.ExpiresAt != start/secondNs+86400 {
+		t.Fatalf("%+v", b)
+	}
+	r.advance(100)
+	b := r.must(BuyBoost{Token: tok.No, Tier: Short}).Boost
+	end := int64(start/secondNs + 86400 + 3600)
+	if *b.Tier != "short" || *b.ExpiresAt != end {
+		t.Fatalf("stacked: %s until %d, want %d", *b.Tier, *b.ExpiresAt, end)
+	}
+	r.now = end*secondNs - 1
+	if !r.boost().Active {
+		t.Fatal("expired early")
+	}
+	// A restart that sleeps through the end.
+	again, err := DecodeSnapshot(r.s.AppendSnapshot(nil), r.s.opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.s = again
+	if !r.boost().Active {
+		t.Fatal("the restart ended the boost")
+	}
+	// A view of before is not asked about a time it cannot know.
+	old := r.s.View()
+	r.now++
+	if b := r.boost(); b.Active || b.Tier != nil || b.ExpiresAt != nil {
+		t.Fatalf("%+v at its end", b)
+	}
+	if l := old.Tokens(r.now, ListQuery{Page: 1, PageSize: 1, Boosted: true}, nil); l.TotalItems != 1 || !l.Items[0].Boosted {
+		t.Fatalf("the old view changed: %+v", l)
+	}
+	// A purchase after the end begins anew.
+	r.advance(50)
+	if b := r.must(BuyBoost{Token: tok.No, Tier: Extended}).Boost; *b.ExpiresAt != end+50+7*86400 {
+		t.Fatalf("%d", *b.ExpiresAt)
+	}
+	r.check()
+}
+
+func TestBoostsEndAtTheMomentOfAnyCommandToo(t *testing.T) {
+	r := newRig(t)
+	tok := r.spawn(user(1), "ABC")
+	r.must(BuyBoost{Token: tok.No, Tier: Short})
+	rec, _ := r.s.Plan(start+3600*secondNs, Deposit{To: user(1), Amount: One})
+	r.s.Apply(&rec) // without a tick before it
+	if r.token("ABC").Boosted {
+		t.Fatal("still boosted")
+	}
+	r.now = rec.TimeNs
+	r.check()
+}
+
+func TestBoostsReachOnlySoFarAhead(t *testing.T) {
+	r := newRig(t)
+	tok := r.spawn(user(1), "ABC")
+	for range MaxBoostAheadSec / (30 * 86400) {
+		r.must(BuyBoost{Token: tok.No, Tier: Premium})
+	}
+	r.refused(BuyBoost{Token: tok.No, Tier: Premium}, 409, CodeConflict, "tier")
+}

@@ -1,0 +1,62 @@
+package launchpad
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Check walks the whole state and reports the first invariant of doc.go that does not
+// hold. It is for recovery and tests: its cost is that of everything there is.
+func (s *State) Check() error {
+	supply := make([]Amount, len(s.idents)+currencies)
+	s.balances.Scan(func(k string, v Amount) bool {
+		as := int(k[20])<<24 | int(k[21])<<16 | int(k[22])<<8 | int(k[23])
+		supply[as] = supply[as].Add(v)
+		return true
+	})
+	var pooled [currencies]Amount
+	for i, id := range s.idents {
+		t, ok := s.tokens.Get(id.No)
+		if !ok || int(id.No) != i+1 {
+			return fmt.Errorf("token %d is not at its place", i+1)
+		}
+		if sum := supply[id.asset()].Add(t.ReserveToken); sum != id.Supply {
+			return fmt.Errorf("token %d: holdings and reserve are %s, the supply is %s", id.No, sum, id.Supply)
+		}
+		if t.ReserveToken.IsZero() != t.ReserveQuote.IsZero() {
+			return fmt.Errorf("token %d: half a pool", id.No)
+		}
+		coin := id.Side.Currency()
+		pooled[coin] = pooled[coin].Add(t.ReserveQuote)
+		if i > 0 && id.ListBlock <= s.idents[i-1].ListBlock {
+			return fmt.Errorf("token %d: list blocks do not rise", id.No)
+		}
+		if err := s.index.check(t); err != nil {
+			return err
+		}
+	}
+	for c, t := range s.totals {
+		in, out := t.Held.Add(t.Pooled).Add(t.Fees).Add(t.Withdrawn), t.Deposited
+		if supply[c] != t.Held || pooled[c] != t.Pooled || in != out {
+			return fmt.Errorf("%s does not add up: held %s of %s, pooled %s of %s, all %s of %s",
+				t.Currency, t.Held, supply[c], t.Pooled, pooled[c], in, out)
+		}
+	}
+	if s.tokens.Len() != len(s.idents) || len(s.symbols) != len(s.idents) || s.byAddress.Len() != len(s.idents) {
+		return errors.New("two tokens share a symbol or an address")
+	}
+	return nil
+}
+
+// check reports a token that is missing from a cell that should hold it, or stands in
+// one that should not.
+func (ix *index) check(t *Token) error {
+	for by := range Sort(sorts) {
+		for c := range cell(cells) {
+			if _, ok := ix[by][c].Get(placeOf(t, by)); ok != c.holds(t) {
+				return fmt.Errorf("token %d: sort %s, cell %d: in the index %v", t.No, by, c, ok)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,86 @@
+package launchpad
+
+import (
+	"fmt"
+
+	"tickhive/internal/wire"
+)
+
+// RecordVersion is the version of records and snapshots.
+const RecordVersion = 1
+
+// maxText bounds every text of a record.
+const maxText = MaxMetadata
+
+// AppendRecord appends the journal form of rec.
+func AppendRecord(dst []byte, rec *Record) []byte {
+	c := wire.Writer(dst)
+	rec.code(c)
+	return c.Bytes()
+}
+
+// DecodeRecord is the inverse of AppendRecord; it refuses anything else.
+func DecodeRecord(b []byte) (Record, error) {
+	var rec Record
+	c := wire.Reader(b)
+	rec.code(c)
+	if err := c.End(); err != nil {
+		return Record{}, fmt.Errorf("launchpad: record: %w", err)
+	}
+	return rec, nil
+}
+
+// code names every member of every kind once, for both directions.
+func (r *Record) code(c *wire.Coder) {
+	c.U8((*uint8)(&r.Kind), uint8(recordKinds)-1)
+	c.I64(&r.TimeNs)
+	switch r.Kind {
+	case RecBegin:
+		c.U64(&r.Seed)
+	case RecSpawn:
+		if c.Reading() {
+			r.Spawn = new(Spawn)
+		}
+		r.Spawn.code(c)
+		r.Fee.code(c)
+	case RecDeposit:
+		c.Fixed(r.To[:])
+		c.U8((*uint8)(&r.Currency), currencies-1)
+		r.In.code(c)
+	case RecWithdraw:
+		c.Fixed(r.From[:])
+		c.U8((*uint8)(&r.Currency), currencies-1)
+		r.In.code(c)
+	case RecTransfer:
+		c.U32(&r.Token)
+		c.Fixed(r.From[:])
+		c.Fixed(r.To[:])
+		r.In.code(c)
+	case RecLiquidity, RecSwap:
+		c.U32(&r.Token)
+		c.Fixed(r.From[:])
+		c.Bool(&r.Sell)
+		r.In.code(c)
+		r.Out.code(c)
+	case RecBoost:
+		c.U32(&r.Token)
+		c.U8((*uint8)(&r.Tier), uint8(tiers)-1)
+	case RecInject:
+		c.U64(&r.Count)
+	}
+}
+
+func (s *Spawn) code(c *wire.Coder) {
+	c.Fixed(s.Owner[:])
+	c.Text(&s.Name, maxText)
+	c.Text(&s.Symbol, maxText)
+	c.Text(&s.TotalSupply, maxText)
+	decimals := uint8(s.Decimals)
+	c.U8(&decimals, scale)
+	s.Decimals = int(decimals)
+	c.U8((*uint8)(&s.PoolSide), sides-1)
+	c.Text(&s.Metadata, maxText)
+	if c.Reading() && checkSupply(s.TotalSupply) != nil {
+		c.Fail("supply %q", s.TotalSupply)
+	}
+}

@@ -1,0 +1,190 @@
+package launchpad
+
+// Command is a request to the ledger: one of the plain structs below, complete and in
+// integers. Tokens are named by their workerId (View.Find gives it for a path id).
+type Command interface{ command() }
+
+// Begin makes the ledger at the time it is sequenced: that is the genesis, block 1. It
+// comes once, before every other command; Store sends it.
+type Begin struct{}
+
+// Spawn makes a token, its pool and its worker for Owner (Decisions section 8.2). Zero
+// values stand for members that were not sent.
+type Spawn struct {
+	Owner       Address
+	Name        string
+	Symbol      string
+	TotalSupply string // decimal digits, whole tokens; "" is 1000000000
+	Decimals    int    // 0 is 18
+	PoolSide    Side
+	Metadata    string // a JSON object, kept as sent; "" is none
+}
+
+// Deposit credits NATIVE or USBI from outside the ledger.
+type Deposit struct {
+	To       Address
+	Currency Currency
+	Amount   Amount // > 0
+}
+
+// Withdraw takes NATIVE or USBI out of the ledger.
+type Withdraw struct {
+	From     Address
+	Currency Currency
+	Amount   Amount // > 0
+}
+
+// Transfer moves agent tokens between two accounts.
+type Transfer struct {
+	Token    uint32
+	From, To Address
+	Amount   Amount // > 0
+}
+
+// AddLiquidity moves tokens and quote currency into a pool; there is no way back.
+type AddLiquidity struct {
+	Token       uint32
+	From        Address
+	TokenAmount Amount // > 0
+	QuoteAmount Amount // > 0
+}
+
+// Swap trades with a pool: a buy pays quote for tokens, a sell the other way round.
+type Swap struct {
+	Token    uint32
+	From     Address
+	Sell     bool
+	AmountIn Amount // > 0, quote for a buy, token for a sell
+	MinOut   Amount // refuse when less comes out; 0 takes everything
+}
+
+// BuyBoost extends a token's boost by the tier's time.
+type BuyBoost struct {
+	Token uint32
+	Tier  Tier
+}
+
+// InjectFault makes the next Count spawns fail with SPAWNER_FAILED, on top of those
+// still to fail.
+type InjectFault struct{ Count uint64 }
+
+// Tick carries out what is due by time alone; Due makes it.
+type Tick struct{}
+
+func (Begin) command()        {}
+func (Spawn) command()        {}
+func (Deposit) command()      {}
+func (Withdraw) command()     {}
+func (Transfer) command()     {}
+func (AddLiquidity) command() {}
+func (Swap) command()         {}
+func (BuyBoost) command()     {}
+func (InjectFault) command()  {}
+func (Tick) command()         {}
+
+// Side is the quote currency of a pool.
+type Side uint8
+
+// The pool sides of api.md.
+const (
+	USBI Side = iota
+	WNative
+	sides = 2
+)
+
+func (s Side) String() string { return [...]string{"USBI", "wNATIVE"}[s] }
+
+// Currency is what a pool of this side holds besides its token. wNATIVE is NATIVE one
+// to one, so the ledger keeps one balance for both.
+func (s Side) Currency() Currency {
+	if s == WNative {
+		return NATIVE
+	}
+	return USBICoin
+}
+
+// ParseSide finds a side by its wire name.
+func ParseSide(name string) (Side, bool) {
+	for s := range Side(sides) {
+		if s.String() == name {
+			return s, true
+		}
+	}
+	return 0, false
+}
+
+// Currency is one of the ledger's own two currencies.
+type Currency uint8
+
+// The currencies.
+const (
+	NATIVE Currency = iota
+	USBICoin
+	currencies = 2
+)
+
+func (c Currency) String() string { return [...]string{"NATIVE", "USBI"}[c] }
+
+// ParseCurrency finds a currency of the ledger by its code.
+func ParseCurrency(code string) (Currency, bool) {
+	for c := range Currency(currencies) {
+		if c.String() == code {
+			return c, true
+		}
+	}
+	return 0, false
+}
+
+// RecordKind says what a Record did.
+type RecordKind uint8
+
+// The records, one for each command that changes something. RecFault is a spawn that an
+// injected fault refused.
+const (
+	RecBegin RecordKind = iota
+	RecSpawn
+	RecFault
+	RecDeposit
+	RecWithdraw
+	RecTransfer
+	RecLiquidity
+	RecSwap
+	RecBoost
+	RecInject
+	RecTick
+	recordKinds
+)
+
+// Record is one accepted command with everything that was decided about it, so that
+// Apply asks nothing but the state. Members that do not belong to the kind are zero.
+type Record struct {
+	Kind   RecordKind
+	TimeNs int64
+
+	Seed  uint64 // begin
+	Spawn *Spawn // spawn: every default filled in
+	Fee   Amount // spawn: NATIVE taken
+
+	Token    uint32   // transfer, liquidity, swap, boost
+	From, To Address  // who pays, who gets
+	Currency Currency // deposit, withdraw
+	Sell     bool     // swap
+	In       Amount   // deposit, withdraw, transfer; swap: in; liquidity: tokens
+	Out      Amount   // swap: out; liquidity: quote
+	Tier     Tier     // boost
+	Count    uint64   // inject
+}
+
+// Result is what the caller of a command is told, complete: reading a View afterwards
+// could show a later state.
+type Result struct {
+	Refused *Reject // RecFault: the outcome is a refusal that was recorded
+	Spawn   *SpawnAnswer
+	Swap    *SwapAnswer
+	Pool    *PoolDetail
+	Boost   *BoostInfo
+	Balance *BalanceInfo
+	TxHash  string
+	// Fact is what the hive folds, nil when no token changed.
+	Fact *Fact
+}

@@ -1,0 +1,176 @@
+package launchpad
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/url"
+	"regexp"
+	"strconv"
+	"unicode"
+	"unicode/utf8"
+)
+
+// SpawnForm is the body of a spawn, member by member as it was sent: nil for a missing
+// one, else its JSON text. The edge has already refused unknown and duplicate members.
+type SpawnForm struct {
+	Name, Symbol, TotalSupply, Decimals, PoolSide, Metadata json.RawMessage
+}
+
+// Parse reads the members in the order of api.md and refuses the first wrong one. The
+// spawn it returns has no owner yet.
+func (f SpawnForm) Parse() (Spawn, *Reject) {
+	var s Spawn
+	if !readString(f.Name, &s.Name) {
+		return s, nameWrong()
+	}
+	if rej := checkName(s.Name); rej != nil {
+		return s, rej
+	}
+	if !readString(f.Symbol, &s.Symbol) {
+		return s, invalid("symbol", "symbol is required: a string of 3 to 5 capital letters.")
+	}
+	if rej := checkSymbol(s.Symbol); rej != nil {
+		return s, rej
+	}
+	if !absent(f.TotalSupply) && (!readString(f.TotalSupply, &s.TotalSupply) || s.TotalSupply == "") {
+		return s, supplyWrong()
+	}
+	if rej := checkSupply(s.TotalSupply); rej != nil {
+		return s, rej
+	}
+	if !absent(f.Decimals) && string(f.Decimals) != strconv.Itoa(scale) {
+		return s, decimalsWrong()
+	}
+	if !absent(f.PoolSide) {
+		var name string
+		side, ok := USBI, false
+		if readString(f.PoolSide, &name) {
+			side, ok = ParseSide(name)
+		}
+		if !ok {
+			return s, sideWrong()
+		}
+		s.PoolSide = side
+	}
+	if !absent(f.Metadata) {
+		s.Metadata = string(f.Metadata)
+	}
+	if rej := checkMetadata(s.Metadata); rej != nil {
+		return s, rej
+	}
+	return s, nil
+}
+
+// check is the same rules for a spawn that did not come as JSON (simulation).
+func (s *Spawn) check() *Reject {
+	for _, rej := range []*Reject{checkName(s.Name), checkSymbol(s.Symbol), checkSupply(s.TotalSupply)} {
+		if rej != nil {
+			return rej
+		}
+	}
+	if s.Decimals != 0 && s.Decimals != scale {
+		return decimalsWrong()
+	}
+	if s.PoolSide >= sides {
+		return sideWrong()
+	}
+	return checkMetadata(s.Metadata)
+}
+
+func absent(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
+
+// readString is false for everything but a JSON string.
+func readString(raw json.RawMessage, p *string) bool {
+	return len(raw) > 0 && raw[0] == '"' && json.Unmarshal(raw, p) == nil
+}
+
+func nameWrong() *Reject {
+	return invalid("name", "name is required: a string of 1 to 50 characters without control characters.")
+}
+
+func checkName(name string) *Reject {
+	if n := utf8.RuneCountInString(name); n < 1 || n > 50 || !utf8.ValidString(name) {
+		return nameWrong()
+	}
+	for _, r := range name {
+		if unicode.IsControl(r) {
+			return nameWrong()
+		}
+	}
+	return nil
+}
+
+var symbolForm = regexp.MustCompile(`^[A-Z]{3,5}$`)
+
+func checkSymbol(symbol string) *Reject {
+	if !symbolForm.MatchString(symbol) {
+		return reject(400, CodeInvalidSymbol, "symbol", "symbol must be 3 to 5 capital letters, [A-Z]{3,5}.")
+	}
+	return nil
+}
+
+func supplyWrong() *Reject {
+	return invalid("totalSupply", "totalSupply is a string of the form [1-9][0-9]*, at most 10^30.")
+}
+
+// DefaultSupply of a spawn, in whole tokens.
+const DefaultSupply = "1000000000"
+
+var maxSupply, _ = ParseAmount("1000000000000000000000000000000")
+
+func checkSupply(supply string) *Reject {
+	if supply == "" {
+		return nil
+	}
+	if a, err := ParseAmount(supply); err != nil || !isDigits(supply) || supply[0] == '0' || maxSupply.Less(a) {
+		return supplyWrong()
+	}
+	return nil
+}
+
+func decimalsWrong() *Reject { return invalid("decimals", "decimals is fixed: 18.") }
+
+func sideWrong() *Reject { return invalid("poolSide", "poolSide is USBI or wNATIVE.") }
+
+// checkMetadata: an object of at most 4 KiB, free-form but for its three known members.
+func checkMetadata(raw string) *Reject {
+	if raw == "" {
+		return nil
+	}
+	if len(raw) > MaxMetadata {
+		return invalid("metadata", "metadata is at most %d bytes.", MaxMetadata)
+	}
+	var members map[string]json.RawMessage
+	if raw[0] != '{' || json.Unmarshal([]byte(raw), &members) != nil {
+		return invalid("metadata", "metadata is an object.")
+	}
+	for _, name := range []string{"description", "logoUri", "website"} {
+		member := bytes.TrimSpace(members[name])
+		if absent(member) {
+			continue
+		}
+		var text string
+		if !readString(member, &text) {
+			return invalid("metadata."+name, "metadata.%s is a string.", name)
+		}
+		if name != "description" && text != "" && !isPublicURI(text) {
+			return invalid("metadata."+name, "metadata.%s is an http, https or ipfs URI.", name)
+		}
+	}
+	return nil
+}
+
+// isPublicURI checks the form alone; nothing is ever fetched.
+func isPublicURI(text string) bool {
+	u, err := url.Parse(text)
+	if err != nil {
+		return false
+	}
+	switch u.Scheme {
+	case "http", "https":
+		return u.Host != ""
+	case "ipfs":
+		return u.Host != "" || u.Opaque != "" || len(u.Path) > 1
+	}
+	return false
+}

@@ -1,0 +1,155 @@
+package launchpad
+
+import (
+	"bytes"
+
+	"github.com/tidwall/btree"
+
+	"tickhive/internal/fixed"
+)
+
+// Sort is an order of the token list, descending, ties by address ascending.
+type Sort uint8
+
+// The sorts of api.md.
+const (
+	Recent Sort = iota // spawnedAt
+	Volume             // volume24h
+	TVL
+	Holders
+	sorts
+)
+
+var sortNames = [sorts]string{"recent", "volume", "tvl", "holders"}
+
+func (s Sort) String() string { return sortNames[s] }
+
+// ParseSort finds a sort by its wire name.
+func ParseSort(name string) (Sort, bool) {
+	for i, n := range sortNames {
+		if n == name {
+			return Sort(i), true
+		}
+	}
+	return 0, false
+}
+
+// cell is one combination of the filters: pool side (or any) with or without "only
+// boosted". Each has an index of its own, so no query skips what it does not want.
+type cell uint8
+
+const cells = (sides + 1) * 2
+
+// cellOf: side is nil for any.
+func cellOf(side *Side, boosted bool) cell {
+	c := cell(0)
+	if side != nil {
+		c = 2 * (1 + cell(*side))
+	}
+	if boosted {
+		c++
+	}
+	return c
+}
+
+func (c cell) holds(t *Token) bool {
+	if c&1 == 1 && !t.Boosted {
+		return false
+	}
+	return c < 2 || Side(c/2-1) == t.Side
+}
+
+// place is a token's position under one sort.
+type place struct {
+	value fixed.U128
+	id    *Ident
+}
+
+func placeBefore(a, b place) bool {
+	if c := a.value.Cmp(b.value); c != 0 {
+		return c > 0
+	}
+	return bytes.Compare(a.id.Address[:], b.id.Address[:]) < 0
+}
+
+func placeOf(t *Token, by Sort) place {
+	p := place{id: t.Ident}
+	switch by {
+	case Recent:
+		p.value.Lo = uint64(t.SpawnedSec)
+	case Volume:
+		p.value = t.Volume
+	case TVL:
+		p.value = t.TVL
+	case Holders:
+		p.value.Lo = uint64(t.Holders)
+	}
+	return p
+}
+
+// index holds every token's place under each sort in each cell that holds it.
+type index [sorts][cells]*btree.BTreeG[place]
+
+func newIndex() (ix index) {
+	for by := range ix {
+		for c := range ix[by] {
+			// No lock: the writer is one goroutine and readers have copies.
+			ix[by][c] = btree.NewBTreeGOptions(placeBefore, btree.Options{NoLocks: true, Degree: degree})
+		}
+	}
+	return ix
+}
+
+func (ix *index) copy() (out index) {
+	for by := range ix {
+		for c := range ix[by] {
+			out[by][c] = ix[by][c].Copy()
+		}
+	}
+	return out
+}
+
+func (ix *index) add(t *Token) {
+	for by := range Sort(sorts) {
+		p := placeOf(t, by)
+		for c := range cell(cells) {
+			if c.holds(t) {
+				ix[by][c].Set(p)
+			}
+		}
+	}
+}
+
+// change moves a token from where before stood to where t stands, touching nothing that
+// stays: most changes move one sort, many none.
+func (ix *index) change(before, t *Token) {
+	for by := range Sort(sorts) {
+		from, to := placeOf(before, by), placeOf(t, by)
+		for c := range cell(cells) {
+			was, is := c.holds(before), c.holds(t)
+			if was == is && from.value == to.value {
+				continue
+			}
+			if was {
+				ix[by][c].Delete(from)
+			}
+			if is {
+				ix[by][c].Set(to)
+			}
+		}
+	}
+}
+
+// rank is how many places of tr stand before p.
+func rank(tr *btree.BTreeG[place], p place) int {
+	lo, hi := 0, tr.Len()
+	for lo < hi {
+		mid := (lo + hi) / 2
+		if at, _ := tr.GetAt(mid); placeBefore(at, p) {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	return lo
+}

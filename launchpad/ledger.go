@@ -1,0 +1,66 @@
+package launchpad
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"strings"
+)
+
+// BlockNs is the length of a block, 2 s (Decisions section 8.1).
+const BlockNs = 2_000_000_000
+
+const secondNs = 1_000_000_000
+
+// Address is an account, token or pool on the ledger: 20 bytes.
+type Address [20]byte
+
+// String is 0x and 40 lower-case hex digits.
+func (a Address) String() string { return "0x" + hex.EncodeToString(a[:]) }
+
+// ParseAddress reads 0x and 40 hex digits, all in any case.
+func ParseAddress(s string) (a Address, ok bool) {
+	if len(s) != 42 || s[0] != '0' || s[1]|0x20 != 'x' {
+		return a, false
+	}
+	_, err := hex.Decode(a[:], []byte(strings.ToLower(s[2:])))
+	return a, err == nil
+}
+
+// Hash is a transaction hash: 32 bytes.
+type Hash [32]byte
+
+// String is 0x and 64 lower-case hex digits.
+func (h Hash) String() string { return "0x" + hex.EncodeToString(h[:]) }
+
+// derive is the ledger's source of addresses and hashes: a function of what it is for,
+// the seed and the position alone, so that a replay makes the same ones.
+func derive(purpose string, seed, position uint64) [32]byte {
+	b := make([]byte, 0, 64)
+	b = append(b, "tickhive/launchpad/"...)
+	b = append(b, purpose...)
+	b = append(b, 0)
+	b = binary.BigEndian.AppendUint64(b, seed)
+	b = binary.BigEndian.AppendUint64(b, position)
+	return sha256.Sum256(b)
+}
+
+func deriveAddress(purpose string, seed, position uint64) (a Address) {
+	sum := derive(purpose, seed, position)
+	copy(a[:], sum[:])
+	return a
+}
+
+// BlockAt is the number of the block that contains nowNs, from 1.
+func BlockAt(genesisNs, nowNs int64) int64 {
+	return max(nowNs-genesisNs, 0)/BlockNs + 1
+}
+
+// floorSec is the Unix second that contains ns, as times are printed.
+func floorSec(ns int64) int64 {
+	s := ns / secondNs
+	if ns%secondNs < 0 {
+		s--
+	}
+	return s
+}

@@ -1,0 +1,235 @@
+package launchpad
+
+import (
+	"errors"
+	"fmt"
+	"math/big"
+	"reflect"
+	"testing"
+)
+
+const start = 1_767_225_600 * secondNs // 2026-01-01T00:00:00Z
+
+// rig drives a State as the store does: what is due comes first, each thing at its own
+// time, and every record goes through its journal form.
+type rig struct {
+	t     testing.TB
+	s     *State
+	now   int64
+	ticks int
+}
+
+func newRig(t testing.TB, change ...func(*Options)) *rig {
+	opt := DefaultOptions()
+	for _, f := range change {
+		f(&opt)
+	}
+	if err := opt.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	r := &rig{t: t, s: New(opt), now: start}
+	r.must(Begin{})
+	return r
+}
+
+func (r *rig) advance(sec int64) {
+	r.now += sec * secondNs
+	r.due()
+}
+
+func (r *rig) due() {
+	for next := r.s.NextNs(); next != 0 && next <= r.now; next = r.s.NextNs() {
+		for _, cmd := range r.s.Due(next) {
+			rec, err := r.s.Plan(next, cmd)
+			if err != nil {
+				r.t.Fatalf("due: %v", err)
+			}
+			r.apply(rec)
+			r.ticks++
+		}
+	}
+}
+
+func (r *rig) apply(rec Record) Result {
+	raw := AppendRecord(nil, &rec)
+	back, err := DecodeRecord(raw)
+	if err != nil || !reflect.DeepEqual(rec, back) {
+		r.t.Fatalf("record %+v came back as %+v: %v", rec, back, err)
+	}
+	return r.s.Apply(&back)
+}
+
+func (r *rig) do(cmd Command) (Result, *Reject) {
+	r.due()
+	rec, err := r.s.Plan(r.now, cmd)
+	if err != nil {
+		var rej *Reject
+		if !errors.As(err, &rej) {
+			r.t.Fatalf("%T: %v is no *Reject", cmd, err)
+		}
+		return Result{}, rej
+	}
+	res := r.apply(rec)
+	return res, res.Refused
+}
+
+func (r *rig) must(cmd Command) Result {
+	r.t.Helper()
+	res, rej := r.do(cmd)
+	if rej != nil {
+		r.t.Fatalf("%T %+v: %v", cmd, cmd, rej)
+	}
+	return res
+}
+
+// refused expects status, code and field.
+func (r *rig) refused(cmd Command, status int, code, field string) {
+	r.t.Helper()
+	hash := r.s.StateHash()
+	_, rej := r.do(cmd)
+	if rej == nil || rej.Status != status || rej.Code != code || rej.Field != field {
+		r.t.Fatalf("%T %+v: got %+v, want %d %s %q", cmd, cmd, rej, status, code, field)
+	}
+	if code != CodeSpawnerFailed && r.s.StateHash() != hash {
+		r.t.Fatalf("%T: a refusal changed the state", cmd)
+	}
+}
+
+func user(n int) (a Address) {
+	a[0], a[18], a[19] = 0xaa, byte(n>>8), byte(n)
+	return a
+}
+
+func units(s string) Amount {
+	a, err := ParseAmount(s)
+	if err != nil {
+		panic(err)
+	}
+	return a
+}
+
+// spawn gives the owner the fee and spawns.
+func (r *rig) spawn(owner Address, symbol string) *Token {
+	r.t.Helper()
+	r.must(Deposit{To: owner, Amount: r.s.opt.Fee.Add(One)})
+	r.must(Spawn{Owner: owner, Name: "Token " + symbol, Symbol: symbol})
+	return r.token(symbol)
+}
+
+func (r *rig) token(symbol string) *Token {
+	r.t.Helper()
+	t, ok := r.s.tokens.Get(r.s.symbols[symbol])
+	if !ok {
+		r.t.Fatalf("no token %s", symbol)
+	}
+	return t
+}
+
+// pooled is a token with a pool of 1,000,000 tokens and the given quote.
+func (r *rig) pooled(owner Address, symbol, quote string) *Token {
+	r.t.Helper()
+	t := r.spawn(owner, symbol)
+	r.must(Deposit{To: owner, Currency: USBICoin, Amount: units(quote)})
+	r.must(AddLiquidity{Token: t.No, From: owner, TokenAmount: AmountOf(1_000_000), QuoteAmount: units(quote)})
+	return r.token(symbol)
+}
+
+// symbolOf is the n-th symbol of five letters.
+func symbolOf(n int) string {
+	var b [5]byte
+	for i := len(b) - 1; i >= 0; i-- {
+		b[i] = byte('A' + n%26)
+		n /= 26
+	}
+	return string(b[:])
+}
+
+func (r *rig) check() {
+	r.t.Helper()
+	if err := r.s.Check(); err != nil {
+		r.t.Fatal(err)
+	}
+	again, err := DecodeSnapshot(r.s.AppendSnapshot(nil), r.s.opt)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if again.StateHash() != r.s.StateHash() {
+		r.t.Fatal("the state from the snapshot has another hash")
+	}
+	if a, b := fmt.Sprint(listing(r.s.View())), fmt.Sprint(listing(again.View())); a != b {
+		r.t.Fatalf("the state from the snapshot lists %s, not %s", b, a)
+	}
+	if again.NextNs() != r.s.NextNs() {
+		r.t.Fatalf("next %d after the snapshot, %d before", again.NextNs(), r.s.NextNs())
+	}
+}
+
+func listing(v *View) []TokenItem {
+	return v.Tokens(v.nowNs, ListQuery{Page: 1, PageSize: 100, Sort: Volume}, nil).Items
+}
+
+func TestAmountsReadAndPrintExactly(t *testing.T) {
+	for _, tc := range []struct{ in, out string }{
+		{"0", "0.0"},
+		{"10", "10.0"},
+		{"0.001", "0.001"},
+		{"0.000000000000000001", "0.000000000000000001"},
+		{"1.10", "1.1"},
+		{"1000000000000000000000000000000", "1000000000000000000000000000000.0"},
+		{"9999999999999999999999999999999.999999999999999999", "9999999999999999999999999999999.999999999999999999"},
+	} {
+		a, err := ParseAmount(tc.in)
+		if err != nil || a.String() != tc.out {
+			t.Errorf("%s: %s, %v, want %s", tc.in, a, err, tc.out)
+		}
+	}
+	for _, bad := range []string{"", ".", "1.", ".5", "-1", "+1", "1e3", " 1", "0.0000000000000000001", "10000000000000000000000000000000"} {
+		if _, err := ParseAmount(bad); err == nil {
+			t.Errorf("%q was taken", bad)
+		}
+	}
+}
+
+func TestAmountArithmeticAgreesWithBigIntegers(t *testing.T) {
+	values := []Amount{{}, One, units("0.000000000000000001"), units("1000000000000000000000000000000"), {w: [4]uint64{1<<64 - 1, 1<<64 - 1, 5}}}
+	for _, a := range values {
+		for _, b := range values {
+			if got, want := a.Add(b).Big(), new(big.Int).Add(a.Big(), b.Big()); got.Cmp(want) != 0 {
+				t.Errorf("%s + %s = %s", a, b, got)
+			}
+			if got, want := a.Cmp(b), a.Big().Cmp(b.Big()); got != want {
+				t.Errorf("cmp %s %s = %d", a, b, got)
+			}
+			if !a.Less(b) && a.Sub(b).Add(b) != a {
+				t.Errorf("%s - %s", a, b)
+			}
+		}
+	}
+}
+
+func TestAddressesAndHashesAreFunctionsOfSeedAndPosition(t *testing.T) {
+	a, b := newRig(t), newRig(t)
+	c := newRig(t, func(o *Options) { o.Seed = 2 })
+	for _, r := range []*rig{a, b, c} {
+		r.spawn(user(1), "ALPHA")
+		r.spawn(user(2), "BETA")
+	}
+	if *a.token("BETA").Ident != *b.token("BETA").Ident {
+		t.Error("the same seed and position give other addresses")
+	}
+	if a.token("BETA").Address == c.token("BETA").Address || a.token("ALPHA").Address == a.token("BETA").Address ||
+		a.token("BETA").Address == a.token("BETA").Pool {
+		t.Error("seed, position or purpose makes no difference")
+	}
+	if got, ok := ParseAddress("0X" + a.token("BETA").Address.String()[2:]); !ok || got != a.token("BETA").Address {
+		t.Error("an address does not read back")
+	}
+}
+
+func TestBlocksAreTwoSecondsFromGenesis(t *testing.T) {
+	for _, tc := range []struct{ after, want int64 }{{0, 1}, {1_999_999_999, 1}, {2_000_000_000, 2}, {86400 * secondNs, 43201}, {-1, 1}} {
+		if got := BlockAt(start, start+tc.after); got != tc.want {
+			t.Errorf("%d ns after genesis: block %d, want %d", tc.after, got, tc.want)
+		}
+	}
+}

@@ -1,0 +1,162 @@
+package launchpad
+
+import (
+	"slices"
+	"sort"
+
+	"github.com/tidwall/btree"
+)
+
+// ListQuery asks for a page of the token list (api.md; Decisions section 8.4). Zero
+// values of Sort, Side and Boosted are the defaults; Page and PageSize must be set.
+type ListQuery struct {
+	Page     int64
+	PageSize int64
+	Sort     Sort
+	Side     *Side // nil: any
+	Boosted  bool  // only boosted ones; false filters nothing
+	AsOf     *int64
+}
+
+// Check refuses numbers out of range.
+func (q *ListQuery) Check() *Reject {
+	switch {
+	case q.Page < 1:
+		return invalid("page", "page is at least 1.")
+	case q.PageSize < 1 || q.PageSize > MaxPageSize:
+		return invalid("pageSize", "pageSize is 1 to %d.", MaxPageSize)
+	case q.AsOf != nil && *q.AsOf < 0:
+		return invalid("asOf", "asOf is a block number, at least 0.")
+	}
+	return nil
+}
+
+// Offset is the number of rows before the page; a page beyond any list saturates.
+func (q *ListQuery) offset() int {
+	if q.Page-1 > MaxTokens {
+		return MaxTokens
+	}
+	return int(q.Page-1) * int(q.PageSize)
+}
+
+// maxRanked bounds the tokens that a page with asOf looks up one by one; with more on
+// both sides of N one walk over the index (10,000 places: a quarter millisecond) is
+// cheaper.
+const maxRanked = 512
+
+// Tokens is one page. q must have passed Check; w may be nil.
+func (v *View) Tokens(nowNs int64, q ListQuery, w WorkerLookup) TokenList {
+	out := TokenList{Items: []TokenItem{}, Page: q.Page, PageSize: q.PageSize, AsOf: v.head(v.at(nowNs))}
+	c := cellOf(q.Side, q.Boosted)
+	tr := v.index[q.Sort][c]
+	visible := len(v.idents)
+	if q.AsOf != nil {
+		out.AsOf = *q.AsOf
+		visible = sort.Search(len(v.idents), func(i int) bool { return v.idents[i].ListBlock > *q.AsOf })
+	}
+	var page []*Ident
+	if visible == len(v.idents) {
+		out.TotalItems = int64(tr.Len())
+		page = slicePage(tr, q.offset(), int(q.PageSize), nil)
+	} else {
+		page, out.TotalItems = v.pageAsOf(q, c, visible)
+	}
+	for _, id := range page {
+		t, _ := v.tokens.Get(id.No)
+		out.Items = append(out.Items, t.item(w))
+	}
+	return out
+}
+
+// head is X-As-Of: the largest list block that every later spawn will exceed (the next
+// one gets max(block then, last + 1)).
+func (v *View) head(nowNs int64) int64 {
+	return max(BlockAt(v.genesisNs, nowNs)-1, v.listBlock)
+}
+
+// pageAsOf is a page of the first visible tokens only. Tokens are numbered in the order
+// of list blocks, so these are the workerIds up to visible.
+func (v *View) pageAsOf(q ListQuery, c cell, visible int) ([]*Ident, int64) {
+	tr := v.index[q.Sort][c]
+	later := v.idents[visible:]
+	skip := 0 // places at the front that are all too late
+	if q.Sort == Recent && visible > 0 {
+		// What was spawned in a later second stands before everything visible.
+		edge := v.idents[visible-1].SpawnedSec
+		first := sort.Search(len(later), func(i int) bool { return later[i].SpawnedSec > edge })
+		if first < len(later) {
+			skip = rank(tr, place{value: placeOf(&Token{Ident: v.idents[visible-1]}, Recent).value, id: &Ident{}})
+		}
+		later = later[:first]
+	}
+	switch {
+	case visible == 0:
+		return nil, 0
+	case len(later) <= maxRanked:
+		hidden := v.ranks(tr, q.Sort, c, later)
+		total := tr.Len() - skip - len(hidden)
+		return slicePage(tr, skip+q.offset(), int(q.PageSize), hidden), int64(max(total, 0))
+	case visible <= maxRanked:
+		shown := v.ranks(tr, q.Sort, c, v.idents[:visible])
+		from := min(q.offset(), len(shown))
+		to := min(from+int(q.PageSize), len(shown))
+		page := make([]*Ident, 0, to-from)
+		for _, r := range shown[from:to] {
+			p, _ := tr.GetAt(r)
+			page = append(page, p.id)
+		}
+		return page, int64(len(shown))
+	}
+	return walkPage(tr, visible, q.offset(), int(q.PageSize))
+}
+
+// ranks is where those of ids that the cell holds stand, ascending.
+func (v *View) ranks(tr *btree.BTreeG[place], by Sort, c cell, ids []*Ident) []int {
+	var out []int
+	for _, id := range ids {
+		if t, _ := v.tokens.Get(id.No); c.holds(t) {
+			out = append(out, rank(tr, placeOf(t, by)))
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// slicePage reads size places from offset on, as if the hidden ranks (ascending) were
+// not there. The cost is the page and the hidden ones, not the offset.
+func slicePage(tr *btree.BTreeG[place], offset, size int, hidden []int) []*Ident {
+	for len(hidden) > 0 && hidden[0] <= offset {
+		offset++
+		hidden = hidden[1:]
+	}
+	first, ok := tr.GetAt(offset)
+	if !ok {
+		return nil
+	}
+	page := make([]*Ident, 0, size)
+	tr.Ascend(first, func(p place) bool {
+		if len(hidden) > 0 && hidden[0] == offset {
+			hidden = hidden[1:]
+		} else {
+			page = append(page, p.id)
+		}
+		offset++
+		return len(page) < size
+	})
+	return page
+}
+
+// walkPage counts through the whole index.
+func walkPage(tr *btree.BTreeG[place], visible, offset, size int) (page []*Ident, total int64) {
+	tr.Scan(func(p place) bool {
+		if int(p.id.No) > visible {
+			return true
+		}
+		if total >= int64(offset) && len(page) < size {
+			page = append(page, p.id)
+		}
+		total++
+		return true
+	})
+	return page, total
+}

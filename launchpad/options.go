@@ -1,0 +1,52 @@
+package launchpad
+
+import "errors"
+
+// The launchpad's limits.
+const (
+	// MaxTokens bounds memory: about 2 KB a token with its index entries.
+	MaxTokens = 1 << 20
+	// MaxWindowMarks bounds the swaps remembered for the 24 h windows (one mark per
+	// token and second, 48 bytes). Full: swaps are refused until some have left.
+	MaxWindowMarks = 1 << 22
+	// MaxMetadata is the size of a token's metadata in bytes (Decisions section 8.2).
+	MaxMetadata = 4096
+	// MaxBoostAheadSec: boosts cannot be stacked more than ten years ahead.
+	MaxBoostAheadSec = 10 * 366 * 86400
+	// MaxFaults is how many spawns may be told to fail in advance.
+	MaxFaults = 1_000_000
+	// MaxPageSize is the largest page of the token list.
+	MaxPageSize = 100
+	// DefaultPageSize of the token list (Decisions section 8.4).
+	DefaultPageSize = 20
+)
+
+// Options is what is configured of the launchpad. Not durable: a changed fee or
+// cooldown counts from the next start on, for new commands.
+type Options struct {
+	Fee        Amount // NATIVE per spawn, launchpad.fee
+	CooldownNs int64  // between two spawns of an address, launchpad.cooldown
+	NativeUSD  Amount // USD per NATIVE in 10^-18, launchpad.native_usd
+	Seed       uint64 // of addresses and hashes; fixed for a data directory by its first record
+}
+
+// DefaultOptions are fee 100, cooldown 24 h, 1 USD per NATIVE, seed 1.
+func DefaultOptions() Options {
+	return Options{Fee: AmountOf(100), CooldownNs: 86400 * secondNs, NativeUSD: AmountOf(1), Seed: 1}
+}
+
+// Validate says what cannot be served.
+func (o *Options) Validate() error {
+	switch {
+	case o.CooldownNs < 0 || o.CooldownNs > 366*86400*secondNs:
+		return errors.New("launchpad.cooldown is not within 0 and 366 days")
+	case maxBalance.Less(o.Fee):
+		return errors.New("launchpad.fee is above 10^20, the largest balance")
+	case AmountOf(1_000_000_000).Less(o.NativeUSD):
+		return errors.New("launchpad.native_usd is above 10^9")
+	}
+	return nil
+}
+
+// maxBalance is the largest balance of NATIVE or USBI that a deposit may make.
+var maxBalance, _ = ParseAmount("100000000000000000000")

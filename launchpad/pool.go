@@ -1,0 +1,143 @@
+package launchpad
+
+import "math/big"
+
+// swapOut is the pool formula of Decisions section 8.3, integers of 10^-18:
+// in' = in - ceil(in x feeTier / 10^6), out = floor(reserveOut x in' / (reserveIn + in')).
+func swapOut(reserveIn, reserveOut, in Amount) Amount {
+	v := in.Big()
+	fee := new(big.Int).Mul(v, big.NewInt(FeeTier))
+	fee.Add(fee, big.NewInt(999_999))
+	fee.Quo(fee, big.NewInt(1_000_000))
+	after := v.Sub(v, fee)
+	num := new(big.Int).Mul(reserveOut.Big(), after)
+	den := after.Add(after, reserveIn.Big())
+	out, ok := AmountFromBig(num.Quo(num, den))
+	if !ok {
+		panic("BUG: launchpad: a swap gives more than the reserve")
+	}
+	return out
+}
+
+// planSwap checks in the order of the error table: amounts, token, pool, funds, minOut.
+func (s *State) planSwap(cmd Swap) (Record, *Reject) {
+	if cmd.AmountIn.IsZero() {
+		return Record{}, amountWrong("amountIn")
+	}
+	t, ok := s.tokens.Get(cmd.Token)
+	if !ok {
+		return Record{}, unknownToken()
+	}
+	if t.Empty() {
+		return Record{}, reject(409, CodeConflict, "", "The pool is empty: add liquidity first.")
+	}
+	payIn, name := t.Side.Currency().asset(), t.Side.Currency().String()
+	reserveIn, reserveOut := t.ReserveQuote, t.ReserveToken
+	if cmd.Sell {
+		payIn, name = t.asset(), t.Symbol
+		reserveIn, reserveOut = reserveOut, reserveIn
+	}
+	if s.balance(cmd.From, payIn).Less(cmd.AmountIn) {
+		return Record{}, tooLittle("amountIn", name)
+	}
+	out := swapOut(reserveIn, reserveOut, cmd.AmountIn)
+	if out.IsZero() {
+		return Record{}, invalid("amountIn", "amountIn is too small: nothing would come out.")
+	}
+	if out.Less(cmd.MinOut) {
+		return Record{}, reject(409, CodeConflict, "minOut", "The swap gives %s, less than minOut.", out)
+	}
+	if s.window.full() {
+		return Record{}, reject(503, CodeUnavailable, "", "The 24 h windows hold %d swaps, their limit.", MaxWindowMarks)
+	}
+	return Record{
+		Kind: RecSwap, Token: cmd.Token, From: cmd.From, Sell: cmd.Sell, In: cmd.AmountIn, Out: out,
+	}, nil
+}
+
+func (s *State) applySwap(rec *Record, res *Result) {
+	position := s.nextPosition()
+	id := s.idents[rec.Token-1]
+	coin := id.Side.Currency()
+	payIn, payOut, quote := coin.asset(), id.asset(), rec.In
+	if rec.Sell {
+		payIn, payOut, quote = payOut, payIn, rec.Out
+	}
+	s.debit(rec.From, payIn, rec.In)
+	s.credit(rec.From, payOut, rec.Out)
+
+	t := s.edit(rec.Token)
+	pooled := &s.totals[coin].Pooled
+	if rec.Sell {
+		t.ReserveToken, t.ReserveQuote = t.ReserveToken.Add(rec.In), t.ReserveQuote.Sub(rec.Out)
+		*pooled = pooled.Sub(rec.Out)
+	} else {
+		t.ReserveToken, t.ReserveQuote = t.ReserveToken.Sub(rec.Out), t.ReserveQuote.Add(rec.In)
+		*pooled = pooled.Add(rec.In)
+	}
+	t.LastTradeSec = floorSec(rec.TimeNs)
+	t.Window = t.Window.Add(quote)
+	s.window.push(mark{sec: t.LastTradeSec, token: t.No, quote: quote})
+	t.derive(&s.opt)
+	s.put(t)
+
+	res.TxHash = s.txHash(position).String()
+	res.Swap = t.swapAnswer(rec, quote, BlockAt(s.genesisNs, rec.TimeNs), res.TxHash)
+	res.Fact = t.fact(s.seq)
+}
+
+// planLiquidity takes both amounts of the first liquidity; later ones enter in the
+// pool's ratio, rounded down, and the excess of one side stays with the giver.
+func (s *State) planLiquidity(cmd AddLiquidity) (Record, *Reject) {
+	if cmd.TokenAmount.IsZero() {
+		return Record{}, amountWrong("tokenAmount")
+	}
+	if cmd.QuoteAmount.IsZero() {
+		return Record{}, amountWrong("quoteAmount")
+	}
+	t, ok := s.tokens.Get(cmd.Token)
+	if !ok {
+		return Record{}, unknownToken()
+	}
+	tokens, quote := cmd.TokenAmount, cmd.QuoteAmount
+	if !t.Empty() {
+		tokens, quote = inRatio(t, tokens, quote)
+		if tokens.IsZero() || quote.IsZero() {
+			return Record{}, invalid("tokenAmount", "The amounts are too small for the pool's ratio.")
+		}
+	}
+	if s.balance(cmd.From, t.asset()).Less(tokens) {
+		return Record{}, tooLittle("tokenAmount", t.Symbol)
+	}
+	coin := t.Side.Currency()
+	if s.balance(cmd.From, coin.asset()).Less(quote) {
+		return Record{}, tooLittle("quoteAmount", coin.String())
+	}
+	return Record{Kind: RecLiquidity, Token: cmd.Token, From: cmd.From, In: tokens, Out: quote}, nil
+}
+
+func (s *State) applyLiquidity(rec *Record, res *Result) {
+	res.TxHash = s.txHash(s.nextPosition()).String()
+	id := s.idents[rec.Token-1]
+	coin := id.Side.Currency()
+	s.debit(rec.From, id.asset(), rec.In)
+	s.debit(rec.From, coin.asset(), rec.Out)
+	s.totals[coin].Pooled = s.totals[coin].Pooled.Add(rec.Out)
+	t := s.edit(rec.Token)
+	t.ReserveToken, t.ReserveQuote = t.ReserveToken.Add(rec.In), t.ReserveQuote.Add(rec.Out)
+	t.derive(&s.opt)
+	s.put(t)
+	res.Pool = t.poolDetail()
+}
+
+// inRatio lowers one of the two amounts to the pool's ratio, rounded down.
+func inRatio(t *Token, tokens, quote Amount) (Amount, Amount) {
+	wanted := tokens.Big()
+	wanted.Mul(wanted, t.ReserveQuote.Big()).Quo(wanted, t.ReserveToken.Big())
+	if wanted.Cmp(quote.Big()) <= 0 {
+		quote, _ = AmountFromBig(wanted)
+		return tokens, quote
+	}
+	// quote is below what tokens would need, so this is at most tokens and fits.
+	return mulDiv(quote, t.ReserveToken, t.ReserveQuote), quote
+}

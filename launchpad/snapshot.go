@@ -1,0 +1,191 @@
+package launchpad
+
+import (
+	"crypto/sha256"
+	"fmt"
+
+	"tickhive/internal/wire"
+)
+
+// AppendSnapshot appends the whole state in canonical order: equal states give equal
+// bytes. Indexes, holder counts and USD figures are not in it; they follow from the rest.
+func (s *State) AppendSnapshot(dst []byte) []byte {
+	c := wire.Writer(dst)
+	s.codeHead(c)
+	c.Len(len(s.idents))
+	for _, id := range s.idents {
+		id.code(c)
+		t, _ := s.tokens.Get(id.No)
+		c2 := *t
+		c2.code(c)
+	}
+	c.Len(s.balances.Len())
+	s.balances.Scan(func(k string, v Amount) bool {
+		codeBalance(c, &k, &v)
+		return true
+	})
+	c.Len(s.spawners.Len())
+	s.spawners.Scan(func(k string, v spawner) bool {
+		codeSpawner(c, &k, &v)
+		return true
+	})
+	c.Len(s.window.len())
+	for _, m := range s.window.marks[s.window.head:] {
+		m.code(c)
+	}
+	return c.Bytes()
+}
+
+// StateHash is the SHA-256 of the canonical bytes.
+func (s *State) StateHash() [32]byte { return sha256.Sum256(s.AppendSnapshot(nil)) }
+
+// DecodeSnapshot rebuilds a state from AppendSnapshot's bytes and refuses anything that
+// does not add up (Check). opt counts for what is not durable.
+func DecodeSnapshot(b []byte, opt Options) (*State, error) {
+	s := New(opt)
+	c := wire.Reader(b)
+	s.codeHead(c)
+	for range c.Len(0) {
+		s.readToken(c)
+	}
+	for range c.Len(0) {
+		var k string
+		var v Amount
+		codeBalance(c, &k, &v)
+		s.readBalance(c, k, v)
+	}
+	for range c.Len(0) {
+		var k string
+		var v spawner
+		codeSpawner(c, &k, &v)
+		s.spawners.Set(k, v)
+	}
+	for range c.Len(0) {
+		var m mark
+		m.code(c)
+		s.readMark(c, m)
+	}
+	if err := c.End(); err != nil {
+		return nil, fmt.Errorf("launchpad: snapshot: %w", err)
+	}
+	for _, id := range s.idents {
+		t := s.edit(id.No)
+		t.derive(&s.opt)
+		s.tokens.Set(id.No, t)
+		s.index.add(t)
+	}
+	if err := s.Check(); err != nil {
+		return nil, fmt.Errorf("launchpad: snapshot: %w", err)
+	}
+	return s, nil
+}
+
+func (s *State) codeHead(c *wire.Coder) {
+	c.Bool(&s.begun)
+	c.U64(&s.seed)
+	c.I64(&s.genesisNs)
+	c.I64(&s.nowNs)
+	c.U64(&s.seq)
+	c.U64(&s.position)
+	c.I64(&s.lastListBlock)
+	c.U64(&s.faults)
+	for i := range s.totals {
+		t := &s.totals[i]
+		t.Fees.code(c)
+		t.Deposited.code(c)
+		t.Withdrawn.code(c)
+	}
+}
+
+// code leaves out what follows from the place in the list: the number.
+func (id *Ident) code(c *wire.Coder) {
+	c.I64(&id.ListBlock)
+	c.I64(&id.SpawnedSec)
+	c.Fixed(id.Address[:])
+	c.Fixed(id.Pool[:])
+	c.Fixed(id.Owner[:])
+	c.U8((*uint8)(&id.Side), sides-1)
+	id.Supply.code(c)
+	c.Text(&id.Name, maxText)
+	c.Text(&id.Symbol, maxText)
+	c.Text(&id.Metadata, maxText)
+}
+
+func (t *Token) code(c *wire.Coder) {
+	t.ReserveToken.code(c)
+	t.ReserveQuote.code(c)
+	c.I64(&t.LastTradeSec)
+	c.I64(&t.BoostUntilSec)
+	c.U8((*uint8)(&t.BoostTier), uint8(tiers)-1)
+	c.Bool(&t.Boosted)
+	if t.BoostUntilSec < 0 || t.BoostUntilSec >= 1<<43 {
+		c.Fail("boost until second %d", t.BoostUntilSec)
+	}
+}
+
+func codeBalance(c *wire.Coder, k *string, v *Amount) {
+	c.Text(k, 24)
+	v.code(c)
+}
+
+func codeSpawner(c *wire.Coder, k *string, v *spawner) {
+	c.Text(k, 20)
+	c.I64(&v.LastSec)
+	c.I64(&v.Count)
+}
+
+func (m *mark) code(c *wire.Coder) {
+	c.I64(&m.sec)
+	c.U32(&m.token)
+	m.quote.code(c)
+}
+
+func (s *State) readToken(c *wire.Coder) {
+	id := &Ident{No: uint32(len(s.idents)) + 1}
+	id.code(c)
+	t := &Token{Ident: id}
+	t.code(c)
+	if c.Err() != nil || len(s.idents) >= MaxTokens {
+		c.Fail("more than %d tokens", MaxTokens)
+		return
+	}
+	s.idents = append(s.idents, id)
+	s.symbols[id.Symbol] = id.No
+	s.byAddress.Set(key(id.Address), id.No)
+	s.tokens.Set(id.No, t)
+	coin := &s.totals[id.Side.Currency()]
+	coin.Pooled = coin.Pooled.Add(t.ReserveQuote)
+	if t.Boosted {
+		s.boostEnds.Set(boostKey(t), struct{}{})
+	}
+}
+
+func (s *State) readBalance(c *wire.Coder, k string, v Amount) {
+	if c.Err() != nil || len(k) != 24 || v.IsZero() {
+		c.Fail("balance of %d key bytes", len(k))
+		return
+	}
+	s.balances.Set(k, v)
+	as := asset(k[20])<<24 | asset(k[21])<<16 | asset(k[22])<<8 | asset(k[23])
+	switch {
+	case as <= usbiAsset:
+		s.totals[as].Held = s.totals[as].Held.Add(v)
+	case int(as) < len(s.idents)+currencies:
+		t := s.edit(uint32(as) - currencies + 1)
+		t.Holders++
+		s.tokens.Set(t.No, t)
+	default:
+		c.Fail("balance of an unknown token")
+	}
+}
+
+func (s *State) readMark(c *wire.Coder, m mark) {
+	if c.Err() != nil || m.token == 0 || int(m.token) > len(s.idents) {
+		c.Fail("window mark of token %d", m.token)
+		return
+	}
+	s.window.marks = append(s.window.marks, m)
+	t := s.edit(m.token)
+	t.Window = t.Window.Add(m.quote)
+	s.tokens.Set(t.No, t)
+}

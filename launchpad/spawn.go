@@ -1,0 +1,86 @@
+package launchpad
+
+// planSpawn makes the checks of Decisions section 8.2 behind the credentials, in order:
+// body, SYMBOL_TAKEN, COOLDOWN_ACTIVE, INSUFFICIENT_FEE, and last the injected fault,
+// whose record is the only trace of the attempt.
+func (s *State) planSpawn(nowNs int64, cmd Spawn) (Record, *Reject) {
+	if rej := cmd.check(); rej != nil {
+		return Record{}, rej
+	}
+	if _, taken := s.symbols[cmd.Symbol]; taken || cmd.Symbol == USBICoin.String() {
+		return Record{}, reject(400, CodeSymbolTaken, "symbol", "The symbol %s already exists.", cmd.Symbol)
+	}
+	if sp, ok := s.spawners.Get(key(cmd.Owner)); ok {
+		if end := sp.LastSec*secondNs + s.opt.CooldownNs; nowNs < end {
+			return Record{}, reject(400, CodeCooldownActive, "",
+				"The spawn cooldown of this address is active until Unix second %d.", ceilSec(end))
+		}
+	}
+	if s.balance(cmd.Owner, nativeAsset).Less(s.opt.Fee) {
+		return Record{}, reject(402, CodeInsufficientFee, "",
+			"The spawn fee is %s NATIVE; the balance does not cover it.", s.opt.Fee)
+	}
+	if len(s.idents) >= MaxTokens {
+		return Record{}, reject(503, CodeUnavailable, "", "The launchpad holds %d tokens, its limit.", MaxTokens)
+	}
+	if s.faults > 0 {
+		return Record{Kind: RecFault}, nil
+	}
+	if cmd.TotalSupply == "" {
+		cmd.TotalSupply = DefaultSupply
+	}
+	cmd.Decimals = scale
+	return Record{Kind: RecSpawn, Spawn: &cmd, Fee: s.opt.Fee}, nil
+}
+
+func ceilSec(ns int64) int64 { return floorSec(ns + secondNs - 1) }
+
+func (s *State) applyFault(res *Result) {
+	s.faults--
+	res.Refused = reject(500, CodeSpawnerFailed, "", "The spawner contract reverted; no fee was taken. Try again.")
+}
+
+func (s *State) applySpawn(rec *Record, res *Result) {
+	cmd := rec.Spawn
+	position := s.nextPosition()
+	s.debit(cmd.Owner, nativeAsset, rec.Fee)
+	s.totals[NATIVE].Fees = s.totals[NATIVE].Fees.Add(rec.Fee)
+
+	supply, err := ParseAmount(cmd.TotalSupply)
+	if err != nil {
+		panic("BUG: launchpad: supply of a spawn record: " + cmd.TotalSupply)
+	}
+	s.lastListBlock = max(BlockAt(s.genesisNs, rec.TimeNs), s.lastListBlock+1)
+	id := &Ident{
+		No: uint32(len(s.idents)) + 1, ListBlock: s.lastListBlock, SpawnedSec: floorSec(rec.TimeNs),
+		Address: deriveAddress("token", s.seed, position), Pool: deriveAddress("pool", s.seed, position),
+		Owner: cmd.Owner, Side: cmd.PoolSide, Supply: supply,
+		Name: cmd.Name, Symbol: cmd.Symbol, Metadata: cmd.Metadata,
+	}
+	sp, _ := s.spawners.Get(key(cmd.Owner))
+	s.spawners.Set(key(cmd.Owner), spawner{LastSec: id.SpawnedSec, Count: sp.Count + 1})
+	t := s.addToken(id)
+	s.credit(cmd.Owner, id.asset(), supply)
+	t, _ = s.tokens.Get(t.No)
+	res.TxHash = s.txHash(position).String()
+	res.Spawn = t.spawnAnswer(res.TxHash)
+	res.Fact = t.fact(s.seq)
+}
+
+// addToken enters a new token into everything that is looked up; its pool is empty.
+func (s *State) addToken(id *Ident) *Token {
+	s.idents = append(s.idents, id)
+	s.symbols[id.Symbol] = id.No
+	s.byAddress.Set(key(id.Address), id.No)
+	t := &Token{Ident: id}
+	t.derive(&s.opt)
+	s.tokens.Set(id.No, t)
+	s.index.add(t)
+	return t
+}
+
+// spawner is what the ledger remembers of an address that spawned.
+type spawner struct {
+	LastSec int64 // spawnedAt of its last token: the cooldown counts from there
+	Count   int64 // its tokens
+}

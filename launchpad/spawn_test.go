@@ -1,0 +1,181 @@
+package launchpad
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+func form(t *testing.T, body string) (Spawn, *Reject) {
+	t.Helper()
+	var m map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(body), &m); err != nil {
+		t.Fatal(err)
+	}
+	return SpawnForm{
+		Name: m["name"], Symbol: m["symbol"], TotalSupply: m["totalSupply"],
+		Decimals: m["decimals"], PoolSide: m["poolSide"], Metadata: m["metadata"],
+	}.Parse()
+}
+
+func TestSpawnBodyRulesInTheOrderOfTheTable(t *testing.T) {
+	meta := func(s string) string { return `{"name":"N","symbol":"ABC","metadata":` + s + `}` }
+	for _, tc := range []struct{ body, code, field string }{
+		{`{}`, CodeInvalidParam, "name"},
+		{`{"name":""}`, CodeInvalidParam, "name"},
+		{`{"name":null,"symbol":5}`, CodeInvalidParam, "name"},
+		{`{"name":7,"symbol":"ABC"}`, CodeInvalidParam, "name"},
+		{`{"name":"` + strings.Repeat("é", 51) + `","symbol":"ABC"}`, CodeInvalidParam, "name"},
+		{`{"name":"a\u0007b","symbol":"ABC"}`, CodeInvalidParam, "name"},
+		{`{"name":"a\u0085b","symbol":"ABC"}`, CodeInvalidParam, "name"},
+		{`{"name":"","symbol":"abc"}`, CodeInvalidParam, "name"},
+		{`{"name":"N"}`, CodeInvalidParam, "symbol"},
+		{`{"name":"N","symbol":12}`, CodeInvalidParam, "symbol"},
+		{`{"name":"N","symbol":null}`, CodeInvalidParam, "symbol"},
+		{`{"name":"N","symbol":""}`, CodeInvalidSymbol, "symbol"},
+		{`{"name":"N","symbol":"AB"}`, CodeInvalidSymbol, "symbol"},
+		{`{"name":"N","symbol":"ABCDEF"}`, CodeInvalidSymbol, "symbol"},
+		{`{"name":"N","symbol":"abc"}`, CodeInvalidSymbol, "symbol"},
+		{`{"name":"N","symbol":"ABC\n"}`, CodeInvalidSymbol, "symbol"},
+		{`{"name":"N","symbol":"AB1","totalSupply":"x"}`, CodeInvalidSymbol, "symbol"},
+		{`{"name":"N","symbol":"ABC","totalSupply":1000}`, CodeInvalidParam, "totalSupply"},
+		{`{"name":"N","symbol":"ABC","totalSupply":""}`, CodeInvalidParam, "totalSupply"},
+		{`{"name":"N","symbol":"ABC","totalSupply":"0"}`, CodeInvalidParam, "totalSupply"},
+		{`{"name":"N","symbol":"ABC","totalSupply":"01"}`, CodeInvalidParam, "totalSupply"},
+		{`{"name":"N","symbol":"ABC","totalSupply":"1.5"}`, CodeInvalidParam, "totalSupply"},
+		{`{"name":"N","symbol":"ABC","totalSupply":"1000000000000000000000000000001"}`, CodeInvalidParam, "totalSupply"},
+		{`{"name":"N","symbol":"ABC","decimals":17,"poolSide":"x"}`, CodeInvalidParam, "decimals"},
+		{`{"name":"N","symbol":"ABC","decimals":"18"}`, CodeInvalidParam, "decimals"},
+		{`{"name":"N","symbol":"ABC","decimals":18.0}`, CodeInvalidParam, "decimals"},
+		{`{"name":"N","symbol":"ABC","poolSide":"usbi"}`, CodeInvalidParam, "poolSide"},
+		{`{"name":"N","symbol":"ABC","poolSide":1,"metadata":1}`, CodeInvalidParam, "poolSide"},
+		{meta(`[]`), CodeInvalidParam, "metadata"},
+		{meta(`"x"`), CodeInvalidParam, "metadata"},
+		{meta(`{"x":"` + strings.Repeat("a", 4090) + `"}`), CodeInvalidParam, "metadata"},
+		{meta(`{"description":1,"website":"x"}`), CodeInvalidParam, "metadata.description"},
+		{meta(`{"logoUri":"javascript:alert(1)"}`), CodeInvalidParam, "metadata.logoUri"},
+		{meta(`{"website":"ftp://x.org"}`), CodeInvalidParam, "metadata.website"},
+		{meta(`{"website":"https://"}`), CodeInvalidParam, "metadata.website"},
+		{meta(`{"website":"example.org"}`), CodeInvalidParam, "metadata.website"},
+		{meta(`{"website":7}`), CodeInvalidParam, "metadata.website"},
+	} {
+		_, rej := form(t, tc.body)
+		if rej == nil || rej.Code != tc.code || rej.Field != tc.field || rej.Status != 400 || rej.Message == "" {
+			t.Errorf("%.80s: %+v, want %s %s", tc.body, rej, tc.code, tc.field)
+		}
+	}
+	for _, body := range []string{
+		`{"name":"N","symbol":"ABC"}`,
+		`{"name":"` + strings.Repeat("é", 50) + `","symbol":"ABCDE","totalSupply":"1000000000000000000000000000000","decimals":18,"poolSide":"wNATIVE"}`,
+		`{"name":"N","symbol":"ABC","totalSupply":null,"decimals":null,"poolSide":null,"metadata":null}`,
+		meta(`{"x":"` + strings.Repeat("a", 4088) + `"}`),
+		meta(`{"description":"d","logoUri":"ipfs://bafy","website":"HTTP://example.org/x?y#z","deep":{"a":[1]}}`),
+	} {
+		if _, rej := form(t, body); rej != nil {
+			t.Errorf("%.80s: %v", body, rej)
+		}
+	}
+}
+
+func TestSpawnChecksInOrder(t *testing.T) {
+	r := newRig(t)
+	alice, bob := user(1), user(2)
+	r.spawn(alice, "TAKEN")
+	// Everything is wrong for alice: body, then symbol, cooldown, fee, fault, one by one.
+	r.must(InjectFault{Count: 1})
+	r.refused(Spawn{Owner: alice, Name: "", Symbol: "TAKEN"}, 400, CodeInvalidParam, "name")
+	r.refused(Spawn{Owner: alice, Name: "N", Symbol: "TAKEN"}, 400, CodeSymbolTaken, "symbol")
+	r.refused(Spawn{Owner: alice, Name: "N", Symbol: "USBI"}, 400, CodeSymbolTaken, "symbol")
+	r.refused(Spawn{Owner: alice, Name: "N", Symbol: "FREE"}, 400, CodeCooldownActive, "")
+	r.refused(Spawn{Owner: bob, Name: "N", Symbol: "FREE"}, 402, CodeInsufficientFee, "")
+	r.must(Deposit{To: bob, Amount: units("99.999999999999999999")})
+	r.refused(Spawn{Owner: bob, Name: "N", Symbol: "FREE"}, 402, CodeInsufficientFee, "")
+	r.must(Deposit{To: bob, Amount: units("0.000000000000000001")})
+	r.refused(Spawn{Owner: bob, Name: "N", Symbol: "FREE"}, 500, CodeSpawnerFailed, "")
+	r.must(Spawn{Owner: bob, Name: "N", Symbol: "FREE"})
+	r.check()
+}
+
+func TestAFailedSpawnLeavesNoTraceAndTakesNoFee(t *testing.T) {
+	with, without := newRig(t), newRig(t)
+	for _, r := range []*rig{with, without} {
+		r.must(Deposit{To: user(1), Amount: AmountOf(100)})
+	}
+	with.must(InjectFault{Count: 2})
+	for range 2 {
+		with.refused(Spawn{Owner: user(1), Name: "N", Symbol: "ABC"}, 500, CodeSpawnerFailed, "")
+	}
+	if got := with.s.View().Balance(user(1), NATIVE); got != AmountOf(100) || with.s.View().Len() != 0 {
+		t.Fatalf("balance %s, %d tokens", got, with.s.View().Len())
+	}
+	// No cooldown began, and the spawn that works is the one of a ledger without faults.
+	a := with.must(Spawn{Owner: user(1), Name: "N", Symbol: "ABC"})
+	b := without.must(Spawn{Owner: user(1), Name: "N", Symbol: "ABC"})
+	if *a.Spawn != *b.Spawn {
+		t.Fatalf("%+v, without faults %+v", a.Spawn, b.Spawn)
+	}
+}
+
+func TestSpawnIsOneRecordForFeeTokenPoolWorkerAndSupply(t *testing.T) {
+	r := newRig(t)
+	r.must(Deposit{To: user(1), Amount: AmountOf(150)})
+	before := r.s.Seq()
+	res := r.must(Spawn{Owner: user(1), Name: "Big", Symbol: "BIG", TotalSupply: "1000000000000000000000000000000", PoolSide: WNative})
+	if r.s.Seq() != before+1 {
+		t.Fatalf("%d records", r.s.Seq()-before)
+	}
+	a, v := res.Spawn, r.s.View()
+	tok, ok := v.Find("10001")
+	if !ok || v.Balance(user(1), NATIVE) != AmountOf(50) || v.Holding(user(1), tok).String() != "1000000000000000000000000000000.0" || v.Owned(user(1)) != 1 {
+		t.Fatalf("token %v, balance %s", ok, v.Balance(user(1), NATIVE))
+	}
+	if a.Worker.ID != 1 || a.Worker.AgentNftID != 10001 || a.Pool.FeeTier != 10000 || a.Pool.Side != "wNATIVE" ||
+		a.Token.TotalSupply != "1000000000000000000000000000000" || a.Token.Owner != user(1).String() || len(a.TxHash) != 66 {
+		t.Fatalf("%+v", a)
+	}
+	if f := res.Fact; f == nil || f.WorkerID != 1 || f.Symbol != "BIG" || f.DeployedSec != start/secondNs || Address(f.Token) != tok.Address {
+		t.Fatalf("fact %+v", f)
+	}
+	totals := v.Totals()
+	if totals[NATIVE].Fees != AmountOf(100) || totals[NATIVE].Held != AmountOf(50) {
+		t.Fatalf("%+v", totals)
+	}
+	d, _ := v.Token(strings.ToUpper(a.Token.Address), nil)
+	if d.Pool.TVL != "0.00" || d.Pool.LastTradeAt != 0 || d.Token.Decimals != 18 || string(d.Metadata) != "{}" || d.Boost.Active || d.Worker.Status != "active" {
+		t.Fatalf("%+v", d)
+	}
+	p, _ := v.Pool("10001")
+	if p.Price != nil || p.ReserveToken != "0.0" || p.TokenSymbol != "BIG" || p.TokenAddress != a.Token.Address {
+		t.Fatalf("%+v", p)
+	}
+	r.check()
+}
+
+func TestCooldownEndsExactly24HoursAfterSpawnedAt(t *testing.T) {
+	r := newRig(t)
+	r.now += 700_000_000 // spawnedAt is printed in whole seconds
+	r.spawn(user(1), "ONE")
+	r.must(Deposit{To: user(1), Amount: AmountOf(500)})
+	r.now = start + 86400*secondNs - 1
+	r.refused(Spawn{Owner: user(1), Name: "N", Symbol: "TWO"}, 400, CodeCooldownActive, "")
+	// The cooldown survives a restart.
+	again, err := DecodeSnapshot(r.s.AppendSnapshot(nil), r.s.opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.s = again
+	r.refused(Spawn{Owner: user(1), Name: "N", Symbol: "TWO"}, 400, CodeCooldownActive, "")
+	r.now++
+	r.must(Spawn{Owner: user(1), Name: "N", Symbol: "TWO"})
+	r.refused(Spawn{Owner: user(1), Name: "N", Symbol: "THREE"}, 400, CodeCooldownActive, "")
+}
+
+func TestMetadataIsKeptAsSent(t *testing.T) {
+	r := newRig(t)
+	r.must(Deposit{To: user(1), Amount: AmountOf(100)})
+	raw := `{"z": 1,  "description":"d","nested":{"b":[1, 2]}}`
+	r.must(Spawn{Owner: user(1), Name: "N", Symbol: "ABC", Metadata: raw})
+	if d, _ := r.s.View().Token("10001", nil); string(d.Metadata) != raw {
+		t.Fatalf("%s", d.Metadata)
+	}
+}

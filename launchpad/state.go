@@ -1,0 +1,103 @@
+package launchpad
+
+import "github.com/tidwall/btree"
+
+// State is the ledger: every token, pool and balance as a function of the records
+// applied. Owner: the store's goroutine. Trees marked shared are copy-on-write, and the
+// objects in them are never changed, because Views hold them too.
+type State struct {
+	opt Options
+
+	begun         bool
+	seed          uint64
+	genesisNs     int64
+	nowNs         int64  // of the last record
+	seq           uint64 // records applied
+	position      uint64 // ledger transactions so far
+	lastListBlock int64
+	faults        uint64 // spawns still to fail
+	totals        [currencies]Total
+
+	idents    []*Ident                    // by workerId - 1; shared, append-only
+	tokens    *btree.Map[uint32, *Token]  // by workerId; shared
+	byAddress *btree.Map[string, uint32]  // token address -> workerId; shared
+	balances  *btree.Map[string, Amount]  // balanceKey; shared
+	spawners  *btree.Map[string, spawner] // address; shared
+	index     index                       // shared
+	symbols   map[string]uint32
+	window    window
+	boostEnds *btree.Map[uint64, struct{}] // boostKey of running boosts
+}
+
+// degree keeps a node of the shared trees small, because each change after a publish
+// copies the nodes on its path.
+const degree = 16
+
+// New is an empty ledger. opt must be valid.
+func New(opt Options) *State {
+	s := &State{
+		opt: opt, seed: opt.Seed,
+		tokens:    btree.NewMap[uint32, *Token](degree),
+		byAddress: btree.NewMap[string, uint32](degree),
+		balances:  btree.NewMap[string, Amount](degree),
+		spawners:  btree.NewMap[string, spawner](degree),
+		index:     newIndex(),
+		symbols:   map[string]uint32{},
+		boostEnds: btree.NewMap[uint64, struct{}](degree),
+	}
+	for c := range Currency(currencies) {
+		s.totals[c].Currency = c
+	}
+	return s
+}
+
+// LastNs is the time of the last record, Unix nanoseconds.
+func (s *State) LastNs() int64 { return s.nowNs }
+
+// Seq is the number of records applied.
+func (s *State) Seq() uint64 { return s.seq }
+
+// Begun reports whether the ledger has its genesis.
+func (s *State) Begun() bool { return s.begun }
+
+func (s *State) nextPosition() uint64 {
+	s.position++
+	return s.position
+}
+
+func (s *State) txHash(position uint64) Hash { return Hash(derive("tx", s.seed, position)) }
+
+// edit is a copy of a token for a change; put publishes it among the tokens and in the
+// indexes. The one before stays as views know it.
+func (s *State) edit(no uint32) *Token {
+	t, ok := s.tokens.Get(no)
+	if !ok {
+		panic("BUG: launchpad: no such token")
+	}
+	c := *t
+	return &c
+}
+
+func (s *State) put(t *Token) {
+	before, _ := s.tokens.Set(t.No, t)
+	s.index.change(before, t)
+}
+
+// NextNs is when the next boost ends or swap leaves its window, 0 when none waits.
+func (s *State) NextNs() int64 {
+	next := s.window.leaves()
+	if k, _, ok := s.boostEnds.Min(); ok {
+		if end := int64(k >> 20); next == 0 || end < next {
+			next = end
+		}
+	}
+	return next * secondNs
+}
+
+// Due is a Tick when something is due at nowNs.
+func (s *State) Due(nowNs int64) []Command {
+	if next := s.NextNs(); next == 0 || next > nowNs {
+		return nil
+	}
+	return []Command{Tick{}}
+}

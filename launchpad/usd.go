@@ -1,0 +1,40 @@
+package launchpad
+
+import (
+	"math/big"
+
+	"tickhive/internal/fixed"
+)
+
+// cents is a figure in hundredths of a USD as it is printed and sorted by: two digits,
+// half even (Decisions section 8.3). Sorting by the printed figure keeps the order of
+// two rows that read the same at "ties by address".
+type cents = fixed.U128
+
+var maxCents = cents{Hi: 1<<64 - 1, Lo: 1<<64 - 1}
+
+// usdCents is times x quote in USD: USBI is 1 USD, wNATIVE is nativeUSD.
+func (o *Options) usdCents(quote Amount, side Side, times int64) cents {
+	if quote.IsZero() {
+		return cents{}
+	}
+	v := quote.Big()
+	v.Mul(v, big.NewInt(times))
+	unit := pow10(scale - 2)
+	if side == WNative {
+		v.Mul(v, o.NativeUSD.Big())
+		unit.Mul(unit, pow10(scale))
+	}
+	v = quoHalfEven(v, unit)
+	if v.BitLen() > 128 {
+		return maxCents // beyond 10^36 USD only the order at the top is lost
+	}
+	lo := new(big.Int).And(v, new(big.Int).SetUint64(1<<64-1)).Uint64()
+	return cents{Hi: v.Rsh(v, 64).Uint64(), Lo: lo}
+}
+
+// usdText prints hundredths with two digits.
+func usdText(c cents) string {
+	var buf [48]byte
+	return string(fixed.AppendU128(buf[:0], c, 2))
+}

@@ -1,0 +1,130 @@
+package launchpad
+
+import (
+	"strconv"
+
+	"github.com/tidwall/btree"
+)
+
+// View is the ledger as readers see it: immutable, complete, from one instant. Queries
+// take the process clock's time; a view is exact up to NextNs, and a query that comes
+// later (the timer is on its way) is answered as of the last instant before it.
+type View struct {
+	opt       Options
+	begun     bool
+	seed      uint64
+	genesisNs int64
+	nowNs     int64
+	nextNs    int64
+	seq       uint64
+	listBlock int64
+	totals    [currencies]Total
+
+	idents    []*Ident
+	tokens    *btree.Map[uint32, *Token]
+	byAddress *btree.Map[string, uint32]
+	balances  *btree.Map[string, Amount]
+	spawners  *btree.Map[string, spawner]
+	index     index
+}
+
+// View publishes the state. The copies are O(1): nodes are shared until one side of a
+// copy changes them, and only the state ever does.
+func (s *State) View() *View {
+	return &View{
+		opt: s.opt, begun: s.begun, seed: s.seed, genesisNs: s.genesisNs, nowNs: s.nowNs, nextNs: s.NextNs(),
+		seq: s.seq, listBlock: s.lastListBlock, totals: s.totals,
+		idents: s.idents, tokens: s.tokens.Copy(), byAddress: s.byAddress.Copy(),
+		balances: s.balances.Copy(), spawners: s.spawners.Copy(), index: s.index.copy(),
+	}
+}
+
+// Begun reports whether the ledger has its genesis.
+func (v *View) Begun() bool { return v.begun }
+
+// Seed is the ledger's seed, fixed by its first record.
+func (v *View) Seed() uint64 { return v.seed }
+
+// GenesisNs is the time of block 1, Unix nanoseconds.
+func (v *View) GenesisNs() int64 { return v.genesisNs }
+
+// Seq is the number of records that the view reflects.
+func (v *View) Seq() uint64 { return v.seq }
+
+// Block is the number of the block at nowNs.
+func (v *View) Block(nowNs int64) int64 { return BlockAt(v.genesisNs, nowNs) }
+
+// Len is the number of tokens.
+func (v *View) Len() int { return len(v.idents) }
+
+// Options are the fee, the cooldown and the rate that count now.
+func (v *View) Options() Options { return v.opt }
+
+// at is the instant for which the view answers a query of nowNs.
+func (v *View) at(nowNs int64) int64 {
+	if v.nextNs != 0 && nowNs >= v.nextNs {
+		return v.nextNs - 1
+	}
+	return max(nowNs, v.nowNs)
+}
+
+// Find resolves a path id: a token's address in any case, or its NFT id.
+func (v *View) Find(id string) (*Token, bool) {
+	if a, ok := ParseAddress(id); ok {
+		no, found := v.byAddress.Get(key(a))
+		if !found {
+			return nil, false
+		}
+		return v.tokens.Get(no)
+	}
+	if id == "" || id[0] == '0' || len(id) > 19 || !isDigits(id) {
+		return nil, false
+	}
+	nft, err := strconv.ParseUint(id, 10, 64)
+	if err != nil {
+		return nil, false
+	}
+	return v.tokens.Get(NoOfNFT(nft))
+}
+
+// ByNFT is the token of an agentNftId.
+func (v *View) ByNFT(nft uint64) (*Token, bool) { return v.tokens.Get(NoOfNFT(nft)) }
+
+// Balance is an account's NATIVE or USBI.
+func (v *View) Balance(a Address, c Currency) Amount {
+	b, _ := v.balances.Get(balanceKey(a, c.asset()))
+	return b
+}
+
+// Holding is what an account holds of a token.
+func (v *View) Holding(a Address, t *Token) Amount {
+	b, _ := v.balances.Get(balanceKey(a, t.asset()))
+	return b
+}
+
+// Owned is the number of tokens that an address spawned.
+func (v *View) Owned(a Address) int64 {
+	sp, _ := v.spawners.Get(key(a))
+	return sp.Count
+}
+
+// Holdings calls yield for every token that the account holds, by workerId.
+func (v *View) Holdings(a Address, yield func(t *Token, amount Amount) bool) {
+	v.balances.Ascend(balanceKey(a, usbiAsset+1), func(k string, amount Amount) bool {
+		if k[:20] != key(a) {
+			return false
+		}
+		no := uint32(k[20])<<24 | uint32(k[21])<<16 | uint32(k[22])<<8 | uint32(k[23])
+		t, _ := v.tokens.Get(no - currencies + 1)
+		return yield(t, amount)
+	})
+}
+
+// Totals is the account of NATIVE and USBI, in this order.
+func (v *View) Totals() []Total { return append([]Total(nil), v.totals[:]...) }
+
+// Facts calls yield with the present fact of every token, by workerId: all that a hive
+// needs to know, whatever it has seen before.
+func (v *View) Facts(yield func(Fact) bool) {
+	v.tokens.Scan(func(_ uint32, t *Token) bool { return yield(*t.fact(v.seq)) })
+}

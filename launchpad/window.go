@@ -1,0 +1,60 @@
+package launchpad
+
+// WindowSec is the length of the volume window: at second T a swap at t counts while
+// T - 86400 < floor(t) <= T (Decisions section 3.1).
+const WindowSec = 86400
+
+// mark is what one token traded in one second.
+type mark struct {
+	sec   int64
+	token uint32
+	quote Amount
+}
+
+// window is the swaps of all tokens that still count, oldest first. The length is the
+// same for all, so the first in is the first out and no token needs a queue of its own.
+type window struct {
+	marks []mark
+	head  int // marks before it have left
+}
+
+func (w *window) len() int { return len(w.marks) - w.head }
+
+func (w *window) full() bool { return w.len() >= MaxWindowMarks }
+
+func (w *window) push(m mark) {
+	if n := len(w.marks); n > w.head && w.marks[n-1].sec == m.sec && w.marks[n-1].token == m.token {
+		w.marks[n-1].quote = w.marks[n-1].quote.Add(m.quote)
+		return
+	}
+	if w.head > 1024 && w.head > len(w.marks)/2 {
+		w.marks = append(w.marks[:0], w.marks[w.head:]...)
+		w.head = 0
+	}
+	w.marks = append(w.marks, m)
+}
+
+// leaves is the second at which the oldest mark leaves, 0 when there is none.
+func (w *window) leaves() int64 {
+	if w.len() == 0 {
+		return 0
+	}
+	return w.marks[w.head].sec + WindowSec
+}
+
+func (w *window) pop() mark {
+	m := w.marks[w.head]
+	w.head++
+	return m
+}
+
+// slide takes out of the windows what no longer counts at nowSec.
+func (s *State) slide(nowSec int64) {
+	for s.window.len() > 0 && s.window.leaves() <= nowSec {
+		m := s.window.pop()
+		t := s.edit(m.token)
+		t.Window = t.Window.Sub(m.quote)
+		t.derive(&s.opt)
+		s.put(t)
+	}
+}
