@@ -135,7 +135,7 @@ func (l *Log) resume(chain []segment, k int, r *Reader) error {
 		seg := chain[j]
 		l.segments = append(l.segments, &openSegment{num: seg.num, path: seg.path, first: seg.first, seed: seg.seed, bytes: seg.size, filled: seg.size})
 	}
-	if err := l.makeDurable(k, r); err != nil {
+	if err := l.makeDurable(chain[:last+1], k, r); err != nil {
 		return err
 	}
 	l.active = l.segments[last]
@@ -144,10 +144,16 @@ func (l *Log) resume(chain []segment, k int, r *Reader) error {
 	return nil
 }
 
-// makeDurable cuts and opens the active segment and syncs all that was verified: after
-// the end of a process some of it may still be in memory only.
-func (l *Log) makeDurable(k int, r *Reader) error {
-	for j := k; j < len(l.segments); j++ {
+// makeDurable cuts and opens the active segment and makes durable all that was verified:
+// after the end of a process some of it may still be in memory only. A sync alone would
+// not do: when it failed before, the system holds the pages for clean, shows them to
+// readers and never writes them. So what no record vouches for is written again.
+func (l *Log) makeDurable(chain []segment, k int, r *Reader) error {
+	from, off, err := l.vouchedTo(chain, k, r)
+	if err != nil {
+		return err
+	}
+	for j := min(k, from); j < len(l.segments); j++ {
 		seg := l.segments[j]
 		f, err := l.fsys.OpenRW(seg.path)
 		if err != nil {
@@ -158,6 +164,10 @@ func (l *Log) makeDurable(k int, r *Reader) error {
 			if err = f.Truncate(r.off); err == nil {
 				seg.filled = r.off
 			}
+		}
+		if err == nil && j >= from {
+			err = rewrite(f, off, seg.filled)
+			off = 0
 		}
 		if err == nil {
 			err = f.Sync()
@@ -174,6 +184,49 @@ func (l *Log) makeDurable(k int, r *Reader) error {
 	}
 	if err := l.fsys.SyncDir(l.dir); err != nil {
 		return fmt.Errorf("wal: sync of %s: %w", l.dir, err)
+	}
+	return nil
+}
+
+// vouchedTo is the place of the first record that no later one says was durable.
+func (l *Log) vouchedTo(chain []segment, k int, r *Reader) (seg int, off int64, err error) {
+	last := k + r.i
+	if r.durable+1 >= r.want && r.off > headerBytes {
+		return last, r.off, nil
+	}
+	if r.durable+1 >= r.want {
+		return last, 0, nil
+	}
+	if r.durable+1 <= chain[k].first {
+		return k, 0, nil
+	}
+	v, err := newReader(l.fsys, chain, r.durable+1, r.want-1)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer v.Close()
+	rec, err := v.Next()
+	if err != nil {
+		return 0, 0, err
+	}
+	if rec.Offset == headerBytes {
+		return v.i, 0, nil
+	}
+	return v.i, rec.Offset, nil
+}
+
+// rewrite writes the range of the file again as it is.
+func rewrite(f vfs.File, from, to int64) error {
+	buf := make([]byte, min(readBuffer, max(to-from, 0)))
+	for from < to {
+		b := buf[:min(int64(len(buf)), to-from)]
+		if n, err := f.ReadAt(b, from); err != nil && n < len(b) {
+			return err
+		}
+		if _, err := f.WriteAt(b, from); err != nil {
+			return err
+		}
+		from += int64(len(b))
 	}
 	return nil
 }

@@ -1,0 +1,292 @@
+package vfs
+
+import (
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"sort"
+	"sync"
+	"syscall"
+)
+
+// Mem is a file system in memory that knows what is durable. Directories exist by being
+// named. Safe for concurrent use; hooks run without its lock.
+type Mem struct {
+	mu       sync.Mutex
+	dirs     map[string]*memDir
+	locks    map[string]Owner
+	capacity int64 // bytes in all files, 0: no limit
+	before   func(Op) Fault
+	after    func(Op)
+	total    int
+	counts   [opKinds]int
+}
+
+// memDir is the names of one directory: as they are, as they would be after a power cut
+// with nothing kept, and the changes between the two in order.
+type memDir struct {
+	now     map[string]*memNode
+	durable map[string]*memNode
+	pending []nameChange
+}
+
+// nameChange sets name to node (nil: removed); from is the name a rename took away.
+type nameChange struct {
+	name, from string
+	node       *memNode
+}
+
+// NewMem is an empty file system.
+func NewMem() *Mem {
+	return &Mem{dirs: map[string]*memDir{}, locks: map[string]Owner{}}
+}
+
+// Before sets the hook that runs before every operation and may fail it (or wait: a slow
+// disk). nil: none.
+func (m *Mem) Before(hook func(Op) Fault) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.before = hook
+}
+
+// After sets the hook that runs after every operation that was not failed by Before.
+func (m *Mem) After(hook func(Op)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.after = hook
+}
+
+// SetCapacity is how many bytes all files may hold, 0 for no limit. Lower than what
+// there is: no file can grow.
+func (m *Mem) SetCapacity(bytes int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.capacity = bytes
+}
+
+// Used is the bytes in all files.
+func (m *Mem) Used() int64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.used()
+}
+
+func (m *Mem) used() (n int64) {
+	for _, d := range m.dirs {
+		for _, node := range d.now {
+			n += int64(len(node.data))
+		}
+	}
+	return n
+}
+
+// Count is how many operations of a kind there were.
+func (m *Mem) Count(kind OpKind) int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.counts[kind]
+}
+
+// Total is how many operations there were.
+func (m *Mem) Total() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.total
+}
+
+// enter counts an operation and asks the hook.
+func (m *Mem) enter(op *Op) Fault {
+	m.mu.Lock()
+	m.total++
+	m.counts[op.Kind]++
+	op.N, op.KindN = m.total, m.counts[op.Kind]
+	hook := m.before
+	m.mu.Unlock()
+	var f Fault
+	if hook != nil {
+		f = hook(*op)
+	}
+	if f.Err != nil {
+		f.Err = &fs.PathError{Op: op.Kind.String(), Path: op.Path, Err: f.Err}
+	}
+	return f
+}
+
+func (m *Mem) leave(op Op) {
+	m.mu.Lock()
+	hook := m.after
+	m.mu.Unlock()
+	if hook != nil {
+		hook(op)
+	}
+}
+
+// do runs an operation that has no partial effect.
+func (m *Mem) do(kind OpKind, name string, run func() error) error {
+	op := Op{Kind: kind, Path: name}
+	if f := m.enter(&op); f.Err != nil {
+		return f.Err
+	}
+	m.mu.Lock()
+	err := run()
+	m.mu.Unlock()
+	if err != nil {
+		return &fs.PathError{Op: kind.String(), Path: name, Err: err}
+	}
+	m.leave(op)
+	return nil
+}
+
+// dir is the directory of that name; with mu.
+func (m *Mem) dir(name string) *memDir {
+	name = path.Clean(name)
+	d := m.dirs[name]
+	if d == nil {
+		d = &memDir{now: map[string]*memNode{}, durable: map[string]*memNode{}}
+		m.dirs[name] = d
+	}
+	return d
+}
+
+func (d *memDir) change(c nameChange) {
+	c.apply(d.now)
+	d.pending = append(d.pending, c)
+}
+
+func (c nameChange) apply(names map[string]*memNode) {
+	if c.from != "" {
+		delete(names, c.from)
+	}
+	if c.node == nil {
+		delete(names, c.name)
+	} else {
+		names[c.name] = c.node
+	}
+}
+
+// Create makes an empty file.
+func (m *Mem) Create(name string) (File, error) {
+	var node *memNode
+	err := m.do(OpCreate, name, func() error {
+		d, base := m.dir(path.Dir(name)), path.Base(name)
+		if node = d.now[base]; node != nil {
+			node.truncate(0)
+			return nil
+		}
+		node = newMemNode()
+		d.change(nameChange{name: base, node: node})
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &memFile{m: m, name: name, node: node, write: true}, nil
+}
+
+// Open opens a file read only.
+func (m *Mem) Open(name string) (File, error) { return m.open(name, false) }
+
+// OpenRW opens an existing file for reading and writing.
+func (m *Mem) OpenRW(name string) (File, error) { return m.open(name, true) }
+
+func (m *Mem) open(name string, write bool) (File, error) {
+	var node *memNode
+	err := m.do(OpOpen, name, func() error {
+		if node = m.dir(path.Dir(name)).now[path.Base(name)]; node == nil {
+			return fs.ErrNotExist
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &memFile{m: m, name: name, node: node, write: write}, nil
+}
+
+// Rename gives a file a new name in the same directory.
+func (m *Mem) Rename(from, to string) error {
+	return m.do(OpRename, from, func() error {
+		if path.Dir(from) != path.Dir(to) {
+			return fmt.Errorf("rename to another directory: %w", syscall.EXDEV)
+		}
+		d := m.dir(path.Dir(from))
+		node := d.now[path.Base(from)]
+		if node == nil {
+			return fs.ErrNotExist
+		}
+		d.change(nameChange{name: path.Base(to), from: path.Base(from), node: node})
+		return nil
+	})
+}
+
+// Remove deletes a file.
+func (m *Mem) Remove(name string) error {
+	return m.do(OpRemove, name, func() error {
+		d := m.dir(path.Dir(name))
+		if d.now[path.Base(name)] == nil {
+			return fs.ErrNotExist
+		}
+		d.change(nameChange{name: path.Base(name)})
+		return nil
+	})
+}
+
+// List is the sorted names of the files in dir.
+func (m *Mem) List(dir string) (names []string, err error) {
+	err = m.do(OpList, dir, func() error {
+		for name := range m.dir(dir).now {
+			names = append(names, name)
+		}
+		return nil
+	})
+	sort.Strings(names)
+	return names, err
+}
+
+// MkdirAll does nothing: directories exist by being named.
+func (m *Mem) MkdirAll(string) error { return nil }
+
+// SyncDir makes the names in dir durable.
+func (m *Mem) SyncDir(dir string) error {
+	return m.do(OpSyncDir, dir, func() error {
+		d := m.dir(dir)
+		for _, c := range d.pending {
+			c.apply(d.durable)
+		}
+		d.pending = nil
+		return nil
+	})
+}
+
+// Lock takes a lock that ends with Close, Crash or Kill.
+func (m *Mem) Lock(name string, owner Owner) (io.Closer, error) {
+	var held *LockedError
+	err := m.do(OpLock, name, func() error {
+		if other, ok := m.locks[name]; ok {
+			held = &LockedError{Path: name, Owner: other}
+			return held
+		}
+		m.locks[name] = owner
+		return nil
+	})
+	if held != nil {
+		return nil, held
+	}
+	if err != nil {
+		return nil, err
+	}
+	return memLock{m, name}, nil
+}
+
+type memLock struct {
+	m    *Mem
+	name string
+}
+
+func (l memLock) Close() error {
+	l.m.mu.Lock()
+	defer l.m.mu.Unlock()
+	delete(l.m.locks, l.name)
+	return nil
+}

@@ -1,0 +1,188 @@
+package vfs
+
+import (
+	"io"
+	"io/fs"
+	"syscall"
+)
+
+// memNode is the content of a file: as written, as synced, and which sectors differ.
+type memNode struct {
+	data    []byte
+	durable []byte
+	dirty   map[int64]bool // sector -> written since the last sync; false: see lose
+}
+
+func newMemNode() *memNode { return &memNode{dirty: map[int64]bool{}} }
+
+func (n *memNode) touch(off, length int64) {
+	for s := off / SectorBytes; s*SectorBytes < off+length; s++ {
+		n.dirty[s] = true
+	}
+}
+
+func (n *memNode) write(p []byte, off int64) {
+	n.grow(off + int64(len(p)))
+	copy(n.data[off:], p)
+	n.touch(off, int64(len(p)))
+}
+
+// grow adds zeros; they need no sync to be zeros after a cut.
+func (n *memNode) grow(size int64) {
+	if add := size - int64(len(n.data)); add > 0 {
+		n.data = append(n.data, make([]byte, add)...)
+	}
+}
+
+func (n *memNode) truncate(size int64) {
+	if old := int64(len(n.data)); size < old {
+		n.touch(size, old-size)
+		n.data = n.data[:size:size]
+	}
+	n.grow(size)
+}
+
+// sync makes every dirty sector durable but those a failed sync forgot.
+func (n *memNode) sync() {
+	next := append([]byte(nil), n.data...)
+	for s, fresh := range n.dirty {
+		if !fresh {
+			n.oldSector(next, s)
+		} else {
+			delete(n.dirty, s)
+		}
+	}
+	n.durable = next
+}
+
+// lose is what a failed sync does on real systems: the pages are marked clean, so a
+// later sync that succeeds has not written them.
+func (n *memNode) lose() {
+	for s := range n.dirty {
+		n.dirty[s] = false
+	}
+}
+
+// oldSector puts the durable content of a sector (zeros where there is none) into b.
+func (n *memNode) oldSector(b []byte, s int64) {
+	lo := min(s*SectorBytes, int64(len(b)))
+	hi := min(lo+SectorBytes, int64(len(b)))
+	clear(b[lo:hi])
+	if lo < int64(len(n.durable)) {
+		copy(b[lo:hi], n.durable[lo:])
+	}
+}
+
+type memFile struct {
+	m     *Mem
+	name  string
+	node  *memNode
+	write bool
+}
+
+// ReadAt reads what was written.
+func (f *memFile) ReadAt(p []byte, off int64) (n int, err error) {
+	op := Op{Kind: OpRead, Path: f.name, Off: off, Len: int64(len(p))}
+	if fault := f.m.enter(&op); fault.Err != nil {
+		return 0, fault.Err
+	}
+	f.m.mu.Lock()
+	if off < int64(len(f.node.data)) {
+		n = copy(p, f.node.data[off:])
+	}
+	f.m.mu.Unlock()
+	f.m.leave(op)
+	if n < len(p) {
+		return n, io.EOF
+	}
+	return n, nil
+}
+
+// WriteAt writes p, or as much of it as the fault or the full disk lets through.
+func (f *memFile) WriteAt(p []byte, off int64) (int, error) {
+	return f.put(OpWrite, p, off)
+}
+
+// Preallocate writes zeros.
+func (f *memFile) Preallocate(off, n int64) error {
+	_, err := f.put(OpPreallocate, make([]byte, n), off)
+	return err
+}
+
+func (f *memFile) put(kind OpKind, p []byte, off int64) (int, error) {
+	op := Op{Kind: kind, Path: f.name, Off: off, Len: int64(len(p))}
+	fault := f.m.enter(&op)
+	f.m.mu.Lock()
+	n, err := len(p), fault.Err
+	switch {
+	case !f.write:
+		n, err = 0, &fs.PathError{Op: kind.String(), Path: f.name, Err: fs.ErrPermission}
+	case fault.Tear:
+		for at := SectorBytes; at < len(p); at += 2 * SectorBytes {
+			f.node.write(p[at:min(at+SectorBytes, len(p))], off+int64(at))
+		}
+		n = 0
+	case err != nil:
+		n = min(fault.Keep, len(p))
+	}
+	if room := f.room(off); int64(n) > room {
+		n, err = int(room), &fs.PathError{Op: kind.String(), Path: f.name, Err: syscall.ENOSPC}
+	}
+	if n > 0 {
+		f.node.write(p[:n], off)
+	}
+	f.m.mu.Unlock()
+	if err == nil {
+		f.m.leave(op)
+	}
+	return n, err
+}
+
+// room is how many bytes may be written at off.
+func (f *memFile) room(off int64) int64 {
+	if f.m.capacity == 0 {
+		return 1 << 62
+	}
+	free := max(f.m.capacity-f.m.used(), 0)
+	return max(int64(len(f.node.data))+free-off, 0)
+}
+
+// Truncate sets the size.
+func (f *memFile) Truncate(size int64) error {
+	op := Op{Kind: OpTruncate, Path: f.name, Off: size}
+	if fault := f.m.enter(&op); fault.Err != nil {
+		return fault.Err
+	}
+	f.m.mu.Lock()
+	f.node.truncate(size)
+	f.m.mu.Unlock()
+	f.m.leave(op)
+	return nil
+}
+
+// Sync makes the content durable; a failing one forgets it (see lose).
+func (f *memFile) Sync() error {
+	op := Op{Kind: OpSync, Path: f.name}
+	fault := f.m.enter(&op)
+	f.m.mu.Lock()
+	if fault.Err != nil {
+		f.node.lose()
+	} else {
+		f.node.sync()
+	}
+	f.m.mu.Unlock()
+	if fault.Err == nil {
+		f.m.leave(op)
+	}
+	return fault.Err
+}
+
+// Size is the current size.
+func (f *memFile) Size() (int64, error) {
+	f.m.mu.Lock()
+	defer f.m.mu.Unlock()
+	return int64(len(f.node.data)), nil
+}
+
+// Close does nothing: content belongs to the name.
+func (f *memFile) Close() error { return nil }

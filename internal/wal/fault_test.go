@@ -1,0 +1,225 @@
+package wal
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"tickhive/internal/vfs"
+)
+
+func TestFullDiskRefusesAndRecoversWithoutAGap(t *testing.T) {
+	for _, prealloc := range []int64{-1, 256, 4096} {
+		fsys := vfs.NewMem()
+		l := mustOpen(t, fsys, Options{SegmentBytes: 2 << 10, PreallocBytes: prealloc})
+		appendN(t, l, 3)
+		must(t, l.Sync())
+		refused, fills := 0, 0
+		for seed := range 40 {
+			fsys.SetCapacity(fsys.Used() + int64(seed*37))
+			for {
+				seq := l.LastSeq() + 1
+				last, err := l.Append([][]byte{payloadOf(seq, 0), payloadOf(seq+1, 0), payloadOf(seq+2, 0)})
+				if err != nil {
+					if !errors.Is(err, ErrUnavailable) || !errors.Is(err, syscall.ENOSPC) || last != seq-1 {
+						t.Fatalf("full disk: %d, %v", last, err)
+					}
+					refused++
+					break
+				}
+			}
+			must(t, l.Sync()) // what was written can be made durable on a full disk
+			killed := fsys.Kill()
+			checkContent(t, killed, small(), 1, l.LastSeq())
+			fills++
+		}
+		fsys.SetCapacity(0)
+		appendN(t, l, 3)
+		last := l.LastSeq()
+		must(t, l.Close())
+		checkContent(t, fsys, small(), 1, last)
+		t.Logf("prealloc %d: %d times full, %d batches refused, %d records whole", prealloc, fills, refused, last)
+	}
+}
+
+func TestAfterAFailedSyncNothingIsTakenAnyMore(t *testing.T) {
+	for _, kind := range []vfs.OpKind{vfs.OpSync, vfs.OpSyncDir} {
+		fsys := vfs.NewMem()
+		l := mustOpen(t, fsys, small())
+		appendN(t, l, 2)
+		must(t, l.Sync())
+		must(t, l.Rotate())
+		appendN(t, l, 2)
+		fsys.Before(vfs.FailNthKind(kind, fsys.Count(kind)+1, vfs.Fault{Err: syscall.EIO}))
+		if err := l.Sync(); !errors.Is(err, ErrStopped) || !errors.Is(err, syscall.EIO) {
+			t.Fatalf("%s: %v", kind, err)
+		}
+		fsys.Before(nil)
+		syncs := fsys.Count(vfs.OpSync)
+		for range 3 {
+			if err := l.Sync(); !errors.Is(err, ErrStopped) || !errors.Is(err, syscall.EIO) {
+				t.Fatalf("%s, second sync: %v", kind, err)
+			}
+			if _, err := l.Append([][]byte{[]byte("x")}); !errors.Is(err, ErrStopped) {
+				t.Fatalf("%s, append: %v", kind, err)
+			}
+			if err := l.Rotate(); !errors.Is(err, ErrStopped) {
+				t.Fatalf("%s, rotate: %v", kind, err)
+			}
+		}
+		if fsys.Count(vfs.OpSync) != syncs {
+			t.Fatalf("%s: a failed sync was tried again", kind)
+		}
+		if l.DurableSeq() != 2 {
+			t.Fatalf("%s: durable %d", kind, l.DurableSeq())
+		}
+		must(t, l.Close())
+	}
+}
+
+// What a failed sync has left unwritten must be durable once a start has read it: the
+// system shows such pages as clean.
+func TestAStartMakesDurableWhatAFailedSyncLeft(t *testing.T) {
+	fsys := vfs.NewMem()
+	l := mustOpen(t, fsys, small())
+	for range 10 {
+		appendN(t, l, 4)
+	}
+	fsys.Before(vfs.FailNthKind(vfs.OpSync, fsys.Count(vfs.OpSync)+2, vfs.Fault{Err: syscall.EIO}))
+	if err := l.Sync(); !errors.Is(err, ErrStopped) {
+		t.Fatal(err)
+	}
+	fsys.Before(nil)
+	must(t, l.Close())
+	l = mustOpen(t, fsys, small())
+	if l.LastSeq() != 40 {
+		t.Fatalf("last %d", l.LastSeq())
+	}
+	for seed := range uint64(20) {
+		checkContent(t, fsys.Crash(seed), small(), 1, 40)
+	}
+}
+
+func TestCommitReturnsOnlyWhatIsDurable(t *testing.T) {
+	fsys := vfs.NewMem()
+	l := mustOpen(t, fsys, Options{SegmentBytes: 8 << 10, PreallocBytes: 1 << 10})
+	c := NewCommitter(l)
+	const waiters, each = 64, 50
+	var seen sync.Map
+	var wg sync.WaitGroup
+	for w := range waiters {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for i := range each {
+				text := fmt.Sprintf("waiter %d commit %d", w, i)
+				seq, err := c.Commit([]byte(text))
+				if err != nil || l.DurableSeq() < seq {
+					t.Errorf("%s: sequence %d, durable %d, %v", text, seq, l.DurableSeq(), err)
+					return
+				}
+				if _, twice := seen.LoadOrStore(seq, text); twice {
+					t.Errorf("sequence %d given twice", seq)
+				}
+			}
+		}()
+	}
+	wg.Wait()
+	if _, err := c.Commit(nil); !errors.Is(err, ErrTooLarge) {
+		t.Fatalf("empty commit: %v", err)
+	}
+	must(t, c.Close())
+	if _, err := c.Commit([]byte("x")); !errors.Is(err, ErrClosed) {
+		t.Fatalf("commit after close: %v", err)
+	}
+	seqs, payloads, _, err := readAll(fsys, small())
+	must(t, err)
+	if len(seqs) != waiters*each {
+		t.Fatalf("%d records", len(seqs))
+	}
+	for i, seq := range seqs {
+		if text, _ := seen.Load(seq); text != string(payloads[i]) {
+			t.Fatalf("record %d reads %q, its committer wrote %q", seq, payloads[i], text)
+		}
+	}
+	t.Logf("%d commits in %d syncs", len(seqs), fsys.Count(vfs.OpSync))
+}
+
+func TestGroupOfWaitersSharesOneSync(t *testing.T) {
+	fsys := vfs.NewMem()
+	l := mustOpen(t, fsys, Options{})
+	c := NewCommitter(l)
+	hold := make(chan struct{})
+	entered := make(chan struct{}, 1)
+	var once atomic.Bool
+	fsys.Before(func(op vfs.Op) vfs.Fault {
+		if op.Kind == vfs.OpSync && once.CompareAndSwap(false, true) {
+			entered <- struct{}{}
+			<-hold
+		}
+		return vfs.Fault{}
+	})
+	var wg sync.WaitGroup
+	commit := func() {
+		defer wg.Done()
+		if _, err := c.Commit([]byte("x")); err != nil {
+			t.Error(err)
+		}
+	}
+	wg.Add(1)
+	go commit()
+	<-entered
+	before := fsys.Count(vfs.OpSync)
+	for range 100 {
+		wg.Add(1)
+		go commit()
+	}
+	for waiting := 0; waiting < 100; {
+		c.mu.Lock()
+		waiting = len(c.waiting.ends)
+		c.mu.Unlock()
+	}
+	close(hold)
+	wg.Wait()
+	if n := fsys.Count(vfs.OpSync) - before; n != 1 {
+		t.Fatalf("100 waiters took %d syncs", n)
+	}
+	must(t, c.Close())
+}
+
+func TestFailedCommitReleasesEveryWaiter(t *testing.T) {
+	fsys := vfs.NewMem()
+	l := mustOpen(t, fsys, Options{})
+	c := NewCommitter(l)
+	fsys.SetCapacity(fsys.Used() + 1)
+	var wg sync.WaitGroup
+	for range 50 {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			if _, err := c.Commit([]byte("does not fit")); !errors.Is(err, ErrUnavailable) {
+				t.Errorf("full disk: %v", err)
+			}
+		}()
+	}
+	wg.Wait()
+	fsys.SetCapacity(0)
+	if seq, err := c.Commit([]byte("fits")); err != nil || seq != 1 {
+		t.Fatalf("%d, %v", seq, err)
+	}
+	fsys.Before(func(op vfs.Op) vfs.Fault {
+		if op.Kind == vfs.OpSync {
+			return vfs.Fault{Err: syscall.EIO}
+		}
+		return vfs.Fault{}
+	})
+	for range 3 {
+		if _, err := c.Commit([]byte("x")); !errors.Is(err, ErrStopped) {
+			t.Fatalf("failed sync: %v", err)
+		}
+	}
+	must(t, c.Close())
+}

@@ -1,0 +1,255 @@
+package wal
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"tickhive/internal/vfs"
+)
+
+func TestSequencesGoOnOverSegmentsAndRestarts(t *testing.T) {
+	fsys := vfs.NewMem()
+	for round := range 5 {
+		l := mustOpen(t, fsys, small())
+		if got := l.Recovered(); got.LastSeq != uint64(round*40) || got.TornTail != 0 {
+			t.Fatalf("round %d: recovered %+v", round, got)
+		}
+		for i := range 10 {
+			appendN(t, l, 4)
+			if i%3 == 0 {
+				must(t, l.Sync())
+			}
+		}
+		if l.LastSeq() != uint64(round+1)*40 {
+			t.Fatalf("last %d", l.LastSeq())
+		}
+		must(t, l.Close())
+	}
+	names, _ := fsys.List(testDir)
+	if len(names) < 5 {
+		t.Fatalf("no rotation: %v", names)
+	}
+	checkContent(t, fsys, small(), 1, 200)
+}
+
+func TestReaderStartsAnywhereAndStopsAtWhatWasWritten(t *testing.T) {
+	fsys := vfs.NewMem()
+	l := mustOpen(t, fsys, small())
+	for range 20 {
+		appendN(t, l, 3)
+	}
+	for from := uint64(1); from <= 60; from++ {
+		last := l.LastSeq()
+		r, err := l.Reader(from)
+		must(t, err)
+		appendN(t, l, 1) // behind the reader's end
+		for want := from; want <= last; want++ {
+			rec, err := r.Next()
+			must(t, err)
+			if rec.Seq != want || !bytes.Equal(rec.Payload, payloadOf(want, 0)) {
+				t.Fatalf("from %d: record %d is %d", from, want, rec.Seq)
+			}
+		}
+		if _, err := r.Next(); !errors.Is(err, io.EOF) {
+			t.Fatalf("from %d: %v", from, err)
+		}
+		must(t, r.Close())
+	}
+}
+
+func TestDropBeforeKeepsWhatIsRetained(t *testing.T) {
+	fsys := vfs.NewMem()
+	l := mustOpen(t, fsys, small())
+	for range 40 {
+		appendN(t, l, 2)
+	}
+	from := uint64(20)
+	l.Retain(func() uint64 { return from })
+	before := len(l.Segments())
+	must(t, l.DropBefore(60))
+	if first := l.FirstSeq(); first > 20 || first == 1 {
+		t.Fatalf("first %d after retaining 20", first)
+	}
+	from = 1 << 60
+	must(t, l.DropBefore(60))
+	segs := l.Segments()
+	if segs[0].FirstSeq > 60 || segs[0].LastSeq < 60 || len(segs) >= before {
+		t.Fatalf("first segment %+v", segs[0])
+	}
+	if _, err := l.Reader(1); !errors.Is(err, ErrTruncated) {
+		t.Fatalf("reading what is gone: %v", err)
+	}
+	must(t, l.DropBefore(1<<60))
+	if n := len(l.Segments()); n != 1 {
+		t.Fatalf("%d segments, the active one stays", n)
+	}
+	first := l.FirstSeq()
+	must(t, l.Close())
+	checkContent(t, fsys, small(), first, 80)
+	if since := segs[len(segs)-1].LastSeq; since != 80 {
+		t.Fatalf("last %d", since)
+	}
+}
+
+func TestRecordsOfNoAndTooManyBytesAreRefused(t *testing.T) {
+	l := mustOpen(t, vfs.NewMem(), Options{})
+	for _, n := range []int{0, MaxRecord + 1} {
+		if _, err := l.Append([][]byte{[]byte("a"), make([]byte, n)}); !errors.Is(err, ErrTooLarge) {
+			t.Fatalf("%d bytes: %v", n, err)
+		}
+	}
+	last, err := l.Append([][]byte{make([]byte, MaxRecord)})
+	if err != nil || last != 1 {
+		t.Fatalf("%d bytes: %d, %v", MaxRecord, last, err)
+	}
+}
+
+func TestSecondHolderIsToldWhoHoldsTheLog(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "log")
+	for _, fsys := range []vfs.FS{vfs.NewMem(), vfs.OS{}} {
+		l, err := Open(fsys, dir, Options{})
+		must(t, err)
+		_, err = Open(fsys, dir, Options{})
+		var locked *vfs.LockedError
+		if !errors.As(err, &locked) || locked.Owner.PID != os.Getpid() || !strings.Contains(err.Error(), fmt.Sprint("process ", os.Getpid())) {
+			t.Fatalf("second open: %v", err)
+		}
+		must(t, l.Close())
+		l, err = Open(fsys, dir, Options{})
+		must(t, err)
+		must(t, l.Close())
+	}
+}
+
+func TestOtherVersionsAreRefusedByName(t *testing.T) {
+	for _, c := range []struct {
+		version, record uint32
+		want            string
+	}{
+		{0, 1, "log format version 0, written by OtherHive 9, an older program"},
+		{2, 1, "log format version 2, written by OtherHive 9, a newer program"},
+		{1, 7, "record format version 7, written by OtherHive 9, a newer program"},
+	} {
+		fsys := vfs.NewMem()
+		f, err := fsys.Create(path.Join(testDir, segmentName(1)))
+		must(t, err)
+		h := header{version: c.version, record: c.record, segment: 1, first: 1, writer: "OtherHive 9"}
+		_, err = f.WriteAt(h.append(nil), 0)
+		must(t, err)
+		_, err = Open(fsys, testDir, Options{})
+		var version *VersionError
+		if !errors.As(err, &version) || !strings.Contains(err.Error(), c.want) {
+			t.Fatalf("%v", err)
+		}
+		if string(fsys.Content(path.Join(testDir, segmentName(1)))) != string(h.append(nil)) {
+			t.Fatal("a refused file was changed")
+		}
+	}
+}
+
+func TestMissingSegmentIsDamage(t *testing.T) {
+	fsys := vfs.NewMem()
+	l := mustOpen(t, fsys, small())
+	for range 30 {
+		appendN(t, l, 2)
+	}
+	must(t, l.Close())
+	must(t, fsys.Remove(path.Join(testDir, segmentName(3))))
+	_, err := Open(fsys, testDir, small())
+	var corrupt *CorruptError
+	if !errors.As(err, &corrupt) || !strings.HasSuffix(corrupt.File, segmentName(3)) {
+		t.Fatalf("%v", err)
+	}
+}
+
+func TestAppendingAllocatesNothing(t *testing.T) {
+	dir := t.TempDir()
+	l, err := Open(vfs.OS{}, dir, Options{})
+	must(t, err)
+	payload := payloadOf(1, 0)
+	batch := func() {
+		l.Begin()
+		for range 16 {
+			l.Add(func(dst []byte) []byte { return append(dst, payload...) })
+		}
+		if _, err := l.Write(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	batch()
+	if n := testing.AllocsPerRun(1000, batch); n != 0 {
+		t.Fatalf("%v allocations per batch", n)
+	}
+	must(t, l.Close())
+}
+
+func TestSyncRunsBesideTheOwner(t *testing.T) {
+	fsys := vfs.NewMem()
+	l := mustOpen(t, fsys, small())
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Add(1)
+	go func() {
+		defer wg.Done()
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			before := l.LastSeq()
+			if err := l.Sync(); err != nil || l.DurableSeq() < before {
+				t.Errorf("durable %d of %d: %v", l.DurableSeq(), before, err)
+				return
+			}
+			if before > 50 {
+				if err := l.DropBefore(before - 50); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+	}()
+	for range 2000 {
+		appendN(t, l, 2)
+	}
+	close(stop)
+	wg.Wait()
+	first := l.FirstSeq()
+	must(t, l.Close())
+	checkContent(t, fsys, small(), first, 4000)
+}
+
+func TestFilesArePrivate(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "a", "log")
+	l, err := Open(vfs.OS{}, dir, Options{})
+	must(t, err)
+	_, err = l.Append([][]byte{[]byte("x")})
+	must(t, err)
+	must(t, WriteSnapshot(vfs.OS{}, dir, Options{}, SnapshotMeta{Seq: 1}, func(w io.Writer) error { return nil }))
+	must(t, l.Close())
+	entries, err := os.ReadDir(dir)
+	must(t, err)
+	if len(entries) != 3 {
+		t.Fatalf("%v", entries)
+	}
+	for _, e := range entries {
+		info, err := e.Info()
+		must(t, err)
+		if info.Mode().Perm() != 0o600 {
+			t.Fatalf("%s is %v", e.Name(), info.Mode())
+		}
+	}
+	info, err := os.Stat(dir)
+	must(t, err)
+	if info.Mode().Perm() != 0o700 {
+		t.Fatalf("directory is %v", info.Mode())
+	}
+}
