@@ -1,0 +1,147 @@
+package engine
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"tickhive/internal/fixed"
+)
+
+// CommandVersion is the version of the records that AppendCommand writes: the journal
+// keeps it in every segment and refuses another one.
+const CommandVersion = 1
+
+// Bounds of what a record may hold; more means that it is not a command.
+const (
+	maxRecordText  = 256
+	maxRecordPairs = MaxPairs
+)
+
+// Presence bits of a Place record: members that are seldom set cost nothing otherwise.
+const (
+	hasStop uint64 = 1 << iota
+	hasDisplay
+	hasQuote
+	hasSpend
+	hasRates
+	hasClient
+	hasRefuse
+)
+
+// AppendCommand appends the journal record of a stamped command:
+//
+//	kind u8 | time i64 LE | pair uvarint | members by kind (uvarint, zigzag where signed)
+func AppendCommand(dst []byte, c *Command) []byte {
+	dst = append(dst, byte(c.Kind))
+	dst = binary.LittleEndian.AppendUint64(dst, uint64(c.TimeNs))
+	dst = binary.AppendUvarint(dst, uint64(c.Pair))
+	switch c.Kind {
+	case Place:
+		return appendPlace(dst, c)
+	case Cancel, CancelAll:
+		dst = append(dst, c.Flags)
+		dst = binary.AppendUvarint(dst, uint64(c.Account))
+		return binary.AppendUvarint(dst, uint64(c.Order))
+	case Replace:
+		dst = append(dst, c.Flags, byte(c.Refuse))
+		dst = binary.AppendUvarint(dst, uint64(c.Account))
+		dst = binary.AppendUvarint(dst, uint64(c.Order))
+		dst = binary.AppendVarint(dst, c.Price)
+		return binary.AppendVarint(dst, c.Amount)
+	case AddPair, SetPair:
+		return appendInstrument(dst, c.Instrument)
+	case SetAsset:
+		return appendAsset(dst, c.Asset)
+	case OpenAccount:
+		return append(dst, c.UUID[:]...)
+	}
+	panic(fmt.Sprintf("BUG: engine: command kind %d has no record", c.Kind))
+}
+
+func appendPlace(dst []byte, c *Command) []byte {
+	dst = append(dst, byte(c.Side), byte(c.Type), byte(c.TIF), byte(c.STP), c.Flags)
+	has := uint64(0)
+	for bit, set := range [...]bool{
+		c.Stop != 0, c.Display != 0, !c.Quote.IsZero(), !c.SpendLimit.IsZero(),
+		c.MakerFee|c.TakerFee|c.Discount != 0, c.Client != nil, c.Refuse != NotRejected,
+	} {
+		if set {
+			has |= 1 << bit
+		}
+	}
+	dst = binary.AppendUvarint(dst, has)
+	dst = binary.AppendUvarint(dst, uint64(c.Account))
+	dst = binary.AppendVarint(dst, c.Price)
+	dst = binary.AppendVarint(dst, c.Amount)
+	if has == 0 {
+		return dst
+	}
+	return appendPlaceExtras(dst, c, has)
+}
+
+func appendPlaceExtras(dst []byte, c *Command, has uint64) []byte {
+	if has&hasStop != 0 {
+		dst = binary.AppendVarint(dst, c.Stop)
+	}
+	if has&hasDisplay != 0 {
+		dst = binary.AppendVarint(dst, c.Display)
+	}
+	if has&hasQuote != 0 {
+		dst = append128(dst, c.Quote)
+	}
+	if has&hasSpend != 0 {
+		dst = append128(dst, c.SpendLimit)
+	}
+	if has&hasRates != 0 {
+		dst = binary.AppendUvarint(dst, uint64(c.MakerFee))
+		dst = binary.AppendUvarint(dst, uint64(c.TakerFee))
+		dst = binary.AppendUvarint(dst, uint64(c.Discount))
+	}
+	if has&hasClient != 0 {
+		dst = appendRecordText(dst, c.Client.Text)
+		for _, w := range [...]uint64{c.Client.Hash[0], c.Client.Hash[1], c.Client.Content[0], c.Client.Content[1]} {
+			dst = binary.LittleEndian.AppendUint64(dst, w)
+		}
+	}
+	if has&hasRefuse != 0 {
+		dst = append(dst, byte(c.Refuse))
+	}
+	return dst
+}
+
+func append128(dst []byte, v fixed.U128) []byte {
+	return binary.AppendUvarint(binary.AppendUvarint(dst, v.Hi), v.Lo)
+}
+
+func appendRecordText(dst []byte, s string) []byte {
+	return append(binary.AppendUvarint(dst, uint64(len(s))), s...)
+}
+
+func appendInstrument(dst []byte, in *Instrument) []byte {
+	dst = binary.AppendUvarint(dst, uint64(in.ID))
+	dst = appendRecordText(dst, in.Code)
+	dst = append(dst, byte(in.DigitsPrice), byte(in.DigitsAmount), byte(in.State), boolByte(in.HasMinQuote))
+	dst = append128(dst, in.MinQuote)
+	dst = binary.AppendUvarint(dst, uint64(in.MakerFee))
+	dst = binary.AppendUvarint(dst, uint64(in.TakerFee))
+	return binary.AppendVarint(dst, in.CreatedNs)
+}
+
+func appendAsset(dst []byte, a *Asset) []byte {
+	dst = appendRecordText(dst, a.Symbol)
+	dst = appendRecordText(dst, a.Name)
+	dst = append(dst, boolByte(a.Fiat), boolByte(a.HasUnifiedID), boolByte(a.CanWithdraw), boolByte(a.CanDeposit),
+		boolByte(a.HasMinWithdraw), boolByte(a.HasMaxWithdraw), boolByte(a.HasMakerFee), boolByte(a.HasTakerFee))
+	dst = binary.AppendVarint(dst, a.UnifiedCryptoassetID)
+	for _, v := range [...]fixed.I128{a.MinWithdraw, a.MaxWithdraw, a.MakerFee, a.TakerFee} {
+		dst = binary.AppendUvarint(binary.AppendVarint(dst, v.Hi), v.Lo)
+	}
+	return dst
+}
+
+func boolByte(b bool) byte {
+	if b {
+		return 1
+	}
+	return 0
+}

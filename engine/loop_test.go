@@ -1,0 +1,443 @@
+package engine_test
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"tickhive/engine"
+	"tickhive/internal/clock"
+	"tickhive/internal/vfs"
+	"tickhive/internal/wal"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// recorder is a sink that keeps what it is given.
+type recorder struct {
+	mu        sync.Mutex
+	events    []engine.Event
+	positions []uint64
+	published []int // len(events) at each publication
+	nextNs    int64
+}
+
+func (r *recorder) Fold(events []engine.Event, pos uint64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.events = append(r.events, events...)
+	r.positions = append(r.positions, pos)
+}
+
+func (r *recorder) Publish(int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.published = append(r.published, len(r.events))
+}
+
+func (r *recorder) NextNs() int64 {
+	if r.nextNs == 0 {
+		return math.MaxInt64
+	}
+	return r.nextNs
+}
+
+func (r *recorder) seen() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.events)
+}
+
+func addPairCommand() engine.Command {
+	inst := testInstrument()
+	return engine.Command{Kind: engine.AddPair, Pair: engine.ControlPair, Instrument: &inst}
+}
+
+func limitOrder(side engine.Side, price, amount int64) engine.Command {
+	return engine.Command{Kind: engine.Place, Side: side, Price: price, Amount: amount}
+}
+
+// startLoop runs a loop with one pair until the test ends.
+func startLoop(t *testing.T, o engine.LoopOptions) *engine.Loop {
+	t.Helper()
+	if o.Core == nil {
+		o.Core = engine.NewCore(engine.Options{})
+	}
+	if o.Clock == nil {
+		o.Clock = clock.NewManual(dayNs)
+	}
+	l := engine.NewLoop(o)
+	go l.Run()
+	t.Cleanup(l.Stop)
+	if err := l.Submit(&engine.Batch{Commands: []engine.Command{addPairCommand()}}); err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// The same commands give the same events through the loop as direct, in batches of any
+// size, and each command's events are collected apart.
+func TestLoopGivesTheEventsOfTheCore(t *testing.T) {
+	const seed = 11
+	rec := &recorder{}
+	clk := clock.NewManual(dayNs)
+	l := startLoop(t, engine.LoopOptions{Clock: clk, Sinks: []engine.Sink{rec}})
+	direct := engine.NewCore(engine.Options{})
+	cmd := addPairCommand()
+	cmd.TimeNs = dayNs
+	want := direct.Apply(&cmd, nil)
+	f := recordFlow(seed)
+	r := rand.New(rand.NewPCG(seed, 1))
+	for n := 0; n < 20_000; {
+		b := &engine.Batch{}
+		for range 1 + r.IntN(700) {
+			c := f.next()
+			f.last++
+			b.Commands = append(b.Commands, c)
+		}
+		var collected []engine.Event
+		b.Collect = func(_ int, _ *engine.Command, events []engine.Event) { collected = append(collected, events...) }
+		if err := l.Submit(b); err != nil {
+			t.Fatal(err)
+		}
+		start := len(want)
+		for i := range b.Commands {
+			b.Commands[i].TimeNs = clk.NowNs()
+			want = direct.Apply(&b.Commands[i], want)
+		}
+		n += len(b.Commands)
+		if !equalEvents(collected, want[start:]) {
+			t.Fatalf("seed %d: a batch of %d collected other events", seed, len(b.Commands))
+		}
+	}
+	if !equalEvents(rec.events, want) {
+		t.Fatalf("seed %d: the sink saw other events", seed)
+	}
+	for i, pos := range rec.positions {
+		if pos != uint64(i+1) {
+			t.Fatalf("command %d was folded with position %d", i+1, pos)
+		}
+	}
+}
+
+// Once an order has been answered, what readers see includes it.
+func TestAnswerComesAfterPublication(t *testing.T) {
+	rec := &recorder{}
+	l := startLoop(t, engine.LoopOptions{Sinks: []engine.Sink{rec}})
+	var wg sync.WaitGroup
+	for g := range 8 {
+		wg.Go(func() {
+			r := rand.New(rand.NewPCG(uint64(g), 3))
+			for range 500 {
+				var seq engine.Seq
+				b := &engine.Batch{Commands: []engine.Command{limitOrder(engine.Side(r.IntN(2)), 90+r.Int64N(20), 1+r.Int64N(5))}}
+				b.Collect = func(_ int, _ *engine.Command, events []engine.Event) { seq = events[len(events)-1].Seq }
+				if err := l.Submit(b); err != nil {
+					t.Error(err)
+					return
+				}
+				rec.mu.Lock()
+				shown := rec.published[len(rec.published)-1]
+				if got := rec.events[shown-1].Seq; got < seq {
+					t.Errorf("answered seq %d, published %d", seq, got)
+				}
+				rec.mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// Stamped commands move a virtual clock; a time that goes back refuses the whole batch.
+func TestStampedBatches(t *testing.T) {
+	rec := &recorder{}
+	clk := clock.NewManual(dayNs)
+	l := startLoop(t, engine.LoopOptions{Clock: clk, Sinks: []engine.Sink{rec}})
+	stamped := func(times ...int64) *engine.Batch {
+		b := &engine.Batch{Stamped: true}
+		for _, at := range times {
+			c := limitOrder(engine.Buy, 100, 1)
+			c.TimeNs = dayNs + at
+			b.Commands = append(b.Commands, c)
+		}
+		return b
+	}
+	if err := l.Submit(stamped(5, 5, 9)); err != nil {
+		t.Fatal(err)
+	}
+	if clk.NowNs() != dayNs+9 {
+		t.Errorf("clock at %d, want 9", clk.NowNs()-dayNs)
+	}
+	before := rec.seen()
+	for _, times := range [][]int64{{8}, {10, 9}} {
+		if err := l.Submit(stamped(times...)); !errors.Is(err, engine.ErrTimeBack) {
+			t.Errorf("times %v: %v, want ErrTimeBack", times, err)
+		}
+	}
+	if err := l.AdvanceTo(dayNs + 20); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Submit(stamped(19)); !errors.Is(err, engine.ErrTimeBack) {
+		t.Errorf("before the clock: %v, want ErrTimeBack", err)
+	}
+	if rec.seen() != before {
+		t.Error("a refused batch left events")
+	}
+	if err := l.AdvanceTo(dayNs + 19); !errors.Is(err, engine.ErrTimeBack) {
+		t.Errorf("clock back: %v, want ErrTimeBack", err)
+	}
+}
+
+// metronome is a source that places one order a second.
+type metronome struct {
+	due     int64
+	acted   []int64
+	skipped int
+}
+
+func (m *metronome) DueNs() int64 { return m.due }
+
+func (m *metronome) Act(nowNs int64, dst []engine.Command) []engine.Command {
+	m.acted = append(m.acted, nowNs)
+	m.due += int64(time.Second)
+	return append(dst, limitOrder(engine.Buy, 100, 1))
+}
+
+func (m *metronome) Skip(nowNs int64) { m.due = nowNs; m.skipped++ }
+
+// A source acts at its own instants inside an advanced span, in one step or in many, and
+// before a stamped command of a later time.
+func TestSourcesActInsideAnAdvancedSpan(t *testing.T) {
+	run := func(steps int) []engine.Event {
+		rec, m := &recorder{}, &metronome{due: dayNs + 500}
+		l := startLoop(t, engine.LoopOptions{Sinks: []engine.Sink{rec}, Sources: []engine.Source{m}})
+		const span = 100 * int64(time.Second)
+		for i := 1; i <= steps; i++ {
+			if err := l.AdvanceTo(dayNs + span*int64(i)/int64(steps)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if len(m.acted) != 100 {
+			t.Fatalf("acted %d times in 100 s", len(m.acted))
+		}
+		c := limitOrder(engine.Sell, 200, 1)
+		c.TimeNs = dayNs + span + 3*int64(time.Second)
+		if err := l.Submit(&engine.Batch{Commands: []engine.Command{c}, Stamped: true}); err != nil {
+			t.Fatal(err)
+		}
+		if len(m.acted) != 103 || rec.events[len(rec.events)-1].TimeNs != c.TimeNs {
+			t.Fatalf("acted %d times before a command three seconds later", len(m.acted))
+		}
+		return rec.events
+	}
+	if !reflect.DeepEqual(run(1), run(77)) {
+		t.Error("the steps of the clock change what happens")
+	}
+}
+
+// A full queue refuses and never grows; a stopped loop refuses.
+func TestFullQueueRefuses(t *testing.T) {
+	l := startLoop(t, engine.LoopOptions{})
+	hold, held := make(chan struct{}), make(chan struct{})
+	go func() { _ = l.Query(func() { close(held); <-hold }) }()
+	<-held
+	var wg sync.WaitGroup
+	busy := make(chan struct{}, 1)
+	for range engine.QueueBatches + 1 {
+		wg.Go(func() {
+			err := l.Submit(&engine.Batch{Commands: []engine.Command{limitOrder(engine.Buy, 1, 1)}})
+			if errors.Is(err, engine.ErrBusy) {
+				busy <- struct{}{}
+			} else if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	<-busy
+	close(hold)
+	wg.Wait()
+	if len(busy) != 0 || l.Stats().Busy.Load() != 1 {
+		t.Errorf("%d refused, want exactly the one beyond the queue", l.Stats().Busy.Load())
+	}
+	l.Stop()
+	if err := l.Submit(&engine.Batch{Commands: []engine.Command{addPairCommand()}}); !errors.Is(err, engine.ErrStopping) {
+		t.Errorf("after Stop: %v, want ErrStopping", err)
+	}
+}
+
+// stuckJournal is durable only as far as the test says.
+type stuckJournal struct {
+	mu           sync.Mutex
+	pos, durable uint64
+	refuse, fail error
+	wake         chan struct{}
+}
+
+func (j *stuckJournal) Append(cmds []*engine.Command) (uint64, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.refuse != nil {
+		return 0, j.refuse
+	}
+	j.pos += uint64(len(cmds))
+	return j.pos, nil
+}
+func (j *stuckJournal) DurableFirst() bool    { return true }
+func (j *stuckJournal) Wake() <-chan struct{} { return j.wake }
+
+func (j *stuckJournal) Durable() uint64 {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.durable
+}
+
+func (j *stuckJournal) Err() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.fail
+}
+
+func (j *stuckJournal) set(f func()) {
+	j.mu.Lock()
+	f()
+	j.mu.Unlock()
+	j.wake <- struct{}{}
+}
+
+// Under sync always nothing is folded, shown or answered before the disk has it.
+func TestNothingIsShownBeforeItIsDurable(t *testing.T) {
+	j := &stuckJournal{wake: make(chan struct{}, 1), durable: 1}
+	rec := &recorder{}
+	l := startLoop(t, engine.LoopOptions{Journal: j, Sinks: []engine.Sink{rec}})
+	shown := rec.seen()
+	answered := make(chan error, 1)
+	go func() {
+		answered <- l.Submit(&engine.Batch{Commands: []engine.Command{limitOrder(engine.Buy, 100, 1)}})
+	}()
+	for j.written() < 2 { // the loop has taken it
+		if err := l.Query(func() {}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := l.Query(func() {}); err != nil { // one more turn: it had its chance
+		t.Fatal(err)
+	}
+	if rec.seen() != shown || len(answered) != 0 {
+		t.Fatal("shown or answered before it was durable")
+	}
+	j.set(func() { j.durable = 2 })
+	if err := <-answered; err != nil {
+		t.Fatal(err)
+	}
+	if rec.seen() == shown {
+		t.Fatal("answered but not shown")
+	}
+}
+
+func (j *stuckJournal) written() uint64 {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.pos
+}
+
+// A refused write is 503 and passes; a failed sync is for good and what waited for it is
+// never shown.
+func TestJournalFailures(t *testing.T) {
+	j := &stuckJournal{wake: make(chan struct{}, 1), durable: 1}
+	rec := &recorder{}
+	l := startLoop(t, engine.LoopOptions{Journal: j, Sinks: []engine.Sink{rec}})
+	place := func() error {
+		return l.Submit(&engine.Batch{Commands: []engine.Command{limitOrder(engine.Buy, 100, 1)}})
+	}
+	j.mu.Lock()
+	j.refuse = errors.New("disk full")
+	j.mu.Unlock()
+	if err := place(); !errors.Is(err, engine.ErrUnavailable) {
+		t.Fatalf("full disk: %v", err)
+	}
+	j.mu.Lock()
+	j.refuse, j.durable = nil, 2
+	j.mu.Unlock()
+	if err := place(); err != nil {
+		t.Fatalf("space is back: %v", err)
+	}
+	shown := rec.seen()
+	failed := make(chan error, 1)
+	go func() { failed <- place() }()
+	for j.written() < 3 {
+		if err := l.Query(func() {}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	j.set(func() { j.fail = errors.New("fsync") })
+	if err := <-failed; !errors.Is(err, engine.ErrUnavailable) {
+		t.Fatalf("failed sync: %v", err)
+	}
+	if err := place(); !errors.Is(err, engine.ErrUnavailable) || rec.seen() != shown {
+		t.Fatalf("after a failed sync: %v, %d events shown", err, rec.seen()-shown)
+	}
+}
+
+// What was answered is in the log of every policy when the process ends, and replaying
+// the log gives the same events.
+func TestJournalReplaysToTheSameEvents(t *testing.T) {
+	for _, policy := range []engine.SyncPolicy{engine.SyncInterval, engine.SyncAlways, engine.SyncOff} {
+		fs := vfs.NewMem()
+		log, err := wal.Open(fs, "journal", wal.Options{NoLock: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		j := engine.NewWALJournal(log, policy)
+		rec := &recorder{}
+		l := startLoop(t, engine.LoopOptions{Journal: j, Sinks: []engine.Sink{rec}})
+		var wg sync.WaitGroup
+		for g := range 4 {
+			wg.Go(func() {
+				f := recordFlow(uint64(g))
+				for range 300 {
+					b := &engine.Batch{}
+					for range 1 + f.r.IntN(5) {
+						b.Commands = append(b.Commands, f.next())
+					}
+					if err := l.Submit(b); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		l.Stop()
+		if err := j.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if got := replay(t, fs); !reflect.DeepEqual(got, rec.events) {
+			t.Errorf("policy %d: the replay has %d events, the run %d", policy, len(got), len(rec.events))
+		}
+	}
+}
+
+func replay(t *testing.T, fs vfs.FS) (events []engine.Event) {
+	t.Helper()
+	r, err := wal.OpenReader(fs, "journal", wal.Options{}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	core := engine.NewCore(engine.Options{})
+	for {
+		rec, err := r.Next()
+		if err != nil {
+			return events
+		}
+		var c engine.Command
+		if err := engine.DecodeCommand(rec.Payload, &c); err != nil {
+			t.Fatal(err)
+		}
+		events = core.Apply(&c, events)
+	}
+}

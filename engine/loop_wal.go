@@ -1,0 +1,146 @@
+package engine
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"tickhive/internal/wal"
+)
+
+// SyncPolicy says when the journal is made safe from a power cut (Decisions section 9.2).
+// In every policy a record is written before its answer, so that the end of the process
+// loses nothing that was acknowledged.
+type SyncPolicy uint8
+
+// The policies of journal.sync.
+const (
+	SyncInterval SyncPolicy = iota // synced within SyncEvery (default)
+	SyncAlways                     // durable before the answer, a view or a stream shows it
+	SyncOff                        // the system decides
+)
+
+// SyncEvery is the longest time between a write and its sync under SyncInterval.
+const SyncEvery = 5 * time.Millisecond
+
+// ParseSyncPolicy reads always, interval or off.
+func ParseSyncPolicy(s string) (SyncPolicy, error) {
+	switch s {
+	case "always":
+		return SyncAlways, nil
+	case "interval":
+		return SyncInterval, nil
+	case "off":
+		return SyncOff, nil
+	}
+	return 0, fmt.Errorf("journal sync policy %q is none of always, interval, off", s)
+}
+
+// WALJournal is the Journal over a write-ahead log: one record per command, so that a
+// position is a sequence of the log. Append belongs to the loop's goroutine; one more
+// goroutine syncs.
+type WALJournal struct {
+	log    *wal.Log
+	policy SyncPolicy
+	cmd    *Command // what encode writes; a field so that Append allocates nothing
+	encode func(dst []byte) []byte
+
+	dirty  chan struct{} // something was written since the last sync began
+	wake   chan struct{}
+	failed atomic.Pointer[error]
+	stop   chan struct{}
+	done   sync.WaitGroup
+}
+
+// NewWALJournal starts the syncing goroutine of a log whose records have been replayed.
+func NewWALJournal(log *wal.Log, policy SyncPolicy) *WALJournal {
+	j := &WALJournal{
+		log: log, policy: policy,
+		dirty: make(chan struct{}, 1), wake: make(chan struct{}, 1), stop: make(chan struct{}),
+	}
+	j.encode = func(dst []byte) []byte { return AppendCommand(dst, j.cmd) }
+	if policy != SyncOff {
+		j.done.Add(1)
+		go j.syncer()
+	}
+	return j
+}
+
+// Append writes the commands in one write; on an error none of them is kept.
+func (j *WALJournal) Append(cmds []*Command) (uint64, error) {
+	j.log.Begin()
+	for _, c := range cmds {
+		j.cmd = c
+		j.log.Add(j.encode)
+	}
+	j.cmd = nil
+	pos, err := j.log.Write()
+	if err != nil {
+		return 0, err
+	}
+	signal(j.dirty)
+	return pos, nil
+}
+
+// DurableFirst is true under SyncAlways.
+func (j *WALJournal) DurableFirst() bool { return j.policy == SyncAlways }
+
+// Durable is the last synced position.
+func (j *WALJournal) Durable() uint64 { return j.log.DurableSeq() }
+
+// Wake is signaled when Durable moved or the log failed.
+func (j *WALJournal) Wake() <-chan struct{} { return j.wake }
+
+// Err is not nil once the log takes nothing any more.
+func (j *WALJournal) Err() error {
+	if p := j.failed.Load(); p != nil {
+		return *p
+	}
+	return j.log.Stopped()
+}
+
+// Sync makes everything written durable now, whatever the policy.
+func (j *WALJournal) Sync() error {
+	err := j.log.Sync()
+	if err != nil {
+		j.failed.CompareAndSwap(nil, &err)
+	}
+	signal(j.wake)
+	return err
+}
+
+// Close ends the syncing goroutine and closes the log. The loop has stopped before.
+func (j *WALJournal) Close() error {
+	close(j.stop)
+	j.done.Wait()
+	return j.log.Close()
+}
+
+func (j *WALJournal) syncer() {
+	defer j.done.Done()
+	for {
+		select {
+		case <-j.dirty:
+		case <-j.stop:
+			return
+		}
+		if j.policy == SyncInterval {
+			select {
+			case <-time.After(SyncEvery / 2): // the sync itself takes its part of the 5 ms
+			case <-j.stop:
+				return
+			}
+		}
+		if j.Sync() != nil {
+			return
+		}
+	}
+}
+
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
