@@ -54,12 +54,12 @@ type names struct {
 	byCode map[string]engine.PairID
 }
 
-// Len is the number of pairs; their ids are 0 to Len()-1.
+// Len is one more than the highest pair id; with one engine loop, the number of pairs.
 func (r *Root) Len() int { return r.n }
 
 // View is the pair's view, nil for a pair that is not there.
 func (r *Root) View(id engine.PairID) *View {
-	if uint64(id) >= uint64(r.n) {
+	if uint64(id) >= uint64(r.n) || r.groups[id/groupViews] == nil {
 		return nil
 	}
 	return r.groups[id/groupViews][id%groupViews]

@@ -36,6 +36,7 @@ type depthSide struct {
 	tops   []int64      // key of the first level of each node
 	dirs   []*directory // the published list
 	topGen uint64       // the generation that may change dirs in place
+	pool   pagePool
 }
 
 func newDepthSide(s engine.Side) depthSide {
@@ -89,7 +90,8 @@ func (s *depthSide) begin(l Level, key int64, gen uint64) {
 	if l.Amount == 0 {
 		panic("BUG: marketdata: a level that is not there is gone")
 	}
-	page := &Page{gen: gen, n: 1}
+	page := s.pool.page(gen)
+	page.n = 1
 	page.levels[0] = l
 	dir := &directory{gen: gen, n: 1}
 	dir.pages[0] = page
@@ -133,7 +135,7 @@ func (s *depthSide) own(d, p int, gen uint64) *Page {
 	dir := s.ownDir(d, gen)
 	page := dir.pages[p]
 	if page.gen != gen {
-		page = page.copyFor(gen)
+		page = s.pool.copyOf(page, gen)
 		dir.pages[p] = page
 	}
 	return page
@@ -201,7 +203,8 @@ func (s *depthSide) splitPage(d, p int, gen uint64) (int, int) {
 		}
 	}
 	page := s.nodes[d].dir.pages[p]
-	upper := &Page{gen: gen, n: pageLevels / 2}
+	upper := s.pool.page(gen)
+	upper.n = pageLevels / 2
 	copy(upper.levels[:], page.levels[pageLevels/2:])
 	page.n = pageLevels / 2
 	s.insertPage(d, p+1, upper, gen)

@@ -51,6 +51,10 @@ func (f *Feed) History() *History { return f.history }
 // Fold takes the events of whole commands, in seq order per pair, each exactly once. A gap
 // panics. The events are not kept.
 func (f *Feed) Fold(events []engine.Event) {
+	orders := !f.opts.NoOrders
+	if orders {
+		f.history.warm(events)
+	}
 	var p *pairState
 	for i := range events {
 		e := &events[i]
@@ -74,12 +78,16 @@ func (f *Feed) Fold(events []engine.Event) {
 			p.foldLevel(e, f.gen)
 		case engine.EventTrade:
 			p.foldTrade(e, &f.opts)
-			f.history.foldTrade(p, e)
+			if orders {
+				f.history.foldTrade(p, e)
+			}
 		case engine.EventPair:
 			p.instrument = e.Instrument
 			f.pairsNew++
 		default:
-			f.history.fold(p, e)
+			if orders {
+				f.history.fold(p, e)
+			}
 		}
 	}
 }
@@ -91,7 +99,7 @@ func startsCommand(e *engine.Event) bool {
 	case engine.EventAccepted, engine.EventRejected, engine.EventReplaced, engine.EventNothing, engine.EventPair:
 		return true
 	case engine.EventCanceled:
-		return e.Cause == engine.CauseRequest
+		return e.Cause == engine.CauseRequest || e.Cause == engine.CauseReplace
 	}
 	return false
 }
@@ -99,17 +107,25 @@ func startsCommand(e *engine.Event) bool {
 // pair is the state of the pair of e, marked as changed; its first event makes it.
 func (f *Feed) pair(e *engine.Event) *pairState {
 	id := int(e.Pair)
-	if id == len(f.pairs) && e.Kind == engine.EventPair {
-		f.pairs = append(f.pairs, newPairState(e, &f.cache))
-		f.history.pairs = f.pairs
-		f.namesNew = true
-	}
-	if id >= len(f.pairs) {
-		panic("BUG: marketdata: an event of a pair that was not added")
+	if id >= len(f.pairs) || f.pairs[id] == nil {
+		if e.Kind != engine.EventPair {
+			panic("BUG: marketdata: an event of a pair that was not added")
+		}
+		f.addPair(newPairState(e, &f.cache))
 	}
 	p := f.pairs[id]
 	f.touch(p)
 	return p
+}
+
+// addPair makes room for a pair; those of several engine loops may come out of order.
+func (f *Feed) addPair(p *pairState) {
+	for int(p.id) >= len(f.pairs) {
+		f.pairs = append(f.pairs, nil)
+	}
+	f.pairs[p.id] = p
+	f.history.pairs = f.pairs
+	f.namesNew = true
 }
 
 func (f *Feed) touch(p *pairState) {
@@ -124,12 +140,9 @@ func (f *Feed) foldControl(e *engine.Event) {
 		panic("BUG: marketdata: the control stream has a gap")
 	}
 	f.controlSeq = e.Seq
-	f.assetsNew = true
-	switch e.Kind {
-	case engine.EventAsset:
+	if e.Kind == engine.EventAsset {
 		f.assets[e.Asset.Symbol] = e.Asset
-	case engine.EventAccountOpened:
-		f.history.openAccount(e)
+		f.assetsNew = true
 	}
 }
 

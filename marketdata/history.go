@@ -27,12 +27,11 @@ type History struct {
 
 	touched []uint32   // open slab places changed by the command under way
 	command *pairState // its pair
+	warmed  engine.Seq // keeps the reads of warm from being optimized away
 }
 
 // accountState is what hangs from an account.
 type accountState struct {
-	uuid     [16]byte
-	opened   bool
 	openHead uint32 // 1 + slab place of its newest open order, 0: none
 	closed   uint64 // 1 + number of its newest closed order, 0: none
 	fill     uint64 // 1 + number of its newest fill, 0: none
@@ -42,7 +41,7 @@ type accountState struct {
 type orderRec struct {
 	filledQuote fixed.U128 // product units
 	filled      int64      // lots
-	open        int64      // lots, hidden ones too; 0 once closed
+	open        int64      // lots, hidden ones too; once canceled: the lots taken out
 	seq         engine.Seq // of the last event of the last command that changed it
 	lastFill    uint64     // 1 + number of its newest fill, 0: none
 	id          engine.OrderID
@@ -66,7 +65,6 @@ type orderRec struct {
 
 const (
 	bitTouched uint8 = 1 << iota // is in History.touched
-	bitWaiting                   // a stop that was not triggered
 	bitPlaced                    // its placing command is over
 )
 
@@ -85,7 +83,6 @@ type orderExtra struct {
 	firstSeq         engine.Seq
 	firstFill        uint64
 	firstStatus      engine.Status
-	next             uint32 // of the free list
 }
 
 func newHistory(o Options) *History {
@@ -94,19 +91,6 @@ func newHistory(o Options) *History {
 	h.remembered.limit = uint64(o.ClientIDs)
 	h.fills.limit = uint64(o.Fills / 2)
 	return h
-}
-
-// AccountUUID is the UUID that an account number was given to.
-func (h *History) AccountUUID(id engine.AccountID) (uuid [16]byte, ok bool) {
-	if int(id) >= len(h.accounts) {
-		return uuid, false
-	}
-	return h.accounts[id].uuid, h.accounts[id].opened
-}
-
-func (h *History) openAccount(e *engine.Event) {
-	a := h.account(e.Account)
-	a.uuid, a.opened = *e.UUID, true
 }
 
 // account is the state of an account; account numbers are dense, so the list is as long

@@ -14,14 +14,14 @@ func (h *History) fold(p *pairState, e *engine.Event) {
 		h.accept(p, e)
 	case engine.EventCanceled:
 		o := h.change(p, e.Order)
-		o.status, o.cause, o.open, o.endedNs = e.Status, e.Cause, 0, e.TimeNs
+		o.status, o.cause, o.open, o.endedNs = e.Status, e.Cause, e.Amount, e.TimeNs
 	case engine.EventReplaced:
 		o := h.change(p, e.Order)
 		o.price, o.amount, o.open = e.Price, e.Amount, e.OpenAmount
 	case engine.EventReduced:
 		h.change(p, e.Order).open = e.OpenAmount
 	case engine.EventTriggered:
-		h.change(p, e.Order).bits &^= bitWaiting
+		h.change(p, e.Order)
 	}
 }
 
@@ -31,14 +31,12 @@ func (h *History) accept(p *pairState, e *engine.Event) {
 		panic("BUG: marketdata: more open orders than places")
 	}
 	o := h.open.at(i)
-	*o = orderRec{
-		id: e.Order, side: e.Side, typ: e.Type, tif: e.TIF, stp: e.STP, flags: e.Flags,
-		price: e.Price, amount: e.Amount, open: e.Amount, createdNs: e.TimeNs, account: e.Account,
-		bits: bitTouched,
-	}
-	if e.Type == engine.StopLimit || e.Type == engine.StopMarket {
-		o.bits |= bitWaiting
-	}
+	o.filledQuote, o.filled, o.open = fixed.U128{}, 0, e.Amount
+	o.seq, o.lastFill, o.id = 0, 0, e.Order
+	o.side, o.typ, o.tif, o.stp = e.Side, e.Type, e.TIF, e.STP
+	o.flags, o.status, o.cause, o.bits = e.Flags, engine.Created, 0, bitTouched
+	o.price, o.amount, o.createdNs, o.endedNs = e.Price, e.Amount, e.TimeNs, 0
+	o.account, o.extra, o.next, o.prev = e.Account, 0, 0, 0
 	stop := e.MakerOpen
 	if e.Client != nil || stop != 0 || e.Display != 0 || !e.Quote.IsZero() {
 		k := h.extras.take()
@@ -46,7 +44,7 @@ func (h *History) accept(p *pairState, e *engine.Event) {
 		o.extra = k + 1
 	}
 	h.linkOpen(i, o)
-	p.orders.set(e.Order, inOpen|where(i))
+	p.orders.add(e.Order, inOpen|where(i))
 	h.command = p
 	h.touched = append(h.touched, i)
 }
@@ -59,6 +57,9 @@ func (h *History) change(p *pairState, id engine.OrderID) *orderRec {
 	}
 	i := uint32(w & placeMask)
 	o := h.open.at(i)
+	if o.id != id {
+		panic("BUG: marketdata: an event of an order that is not open")
+	}
 	if o.bits&bitTouched == 0 {
 		o.bits |= bitTouched
 		h.command = p
@@ -78,7 +79,7 @@ func (h *History) foldTrade(p *pairState, e *engine.Event) {
 		takerAccount: taker.account, makerAccount: maker.account, side: e.Side,
 	}
 	quote := fixed.Mul64(uint64(e.Price), uint64(e.Amount))
-	taker.fill(e, quote, n, e.OpenAmount, taker.flags&engine.FlagQuote != 0)
+	taker.fill(e, quote, n, e.OpenAmount, e.Flags&engine.FlagQuote != 0)
 	maker.fill(e, quote, n, e.MakerOpen, false)
 	ta := h.account(taker.account)
 	f.takerAccountPrev = distance(n, ta.fill)
@@ -123,9 +124,6 @@ func (h *History) settle() {
 		o := h.open.at(i)
 		o.bits &^= bitTouched
 		o.seq = p.seq
-		if o.flags&engine.FlagQuote != 0 && o.bits&bitWaiting == 0 && o.status.Open() {
-			o.status, o.endedNs = engine.Completed, p.timeNs
-		}
 		if o.bits&bitPlaced == 0 {
 			o.bits |= bitPlaced
 			if o.extra != 0 {
@@ -148,45 +146,49 @@ func (x *orderExtra) firstAnswer(o *orderRec) {
 // close moves an order that ended behind the newest closed one.
 func (h *History) close(p *pairState, i uint32, o *orderRec) {
 	h.unlinkOpen(o)
+	n, place := h.closed.end, h.closed.next
 	if h.closed.full() {
-		h.evict(h.closed.at(h.closed.begin()))
+		h.evict(h.closed.atPlace(place))
 	}
-	n := h.closed.end
-	place := h.closed.place(n)
 	c := h.closed.push()
 	*c = *o
 	a := h.account(c.account)
 	c.next, c.prev = 0, distance(n, a.closed)
 	a.closed = n + 1
-	p.orders.set(c.id, inClosed|where(place))
+	p.orders.move(c.id, inClosed|where(place))
 	h.open.give(i)
 }
 
 // evict forgets the oldest closed order, or keeps its first answer when a client may
 // still ask for it by repeating its client id.
 func (h *History) evict(o *orderRec) {
-	index := &h.pairs[o.id.Pair()].orders
 	if o.extra == 0 || h.extras.at(o.extra-1).client == nil {
-		h.forget(index, o)
+		h.forget(o)
 		return
 	}
+	place := h.remembered.next
 	if h.remembered.full() {
-		old := h.remembered.at(h.remembered.begin())
-		h.forget(&h.pairs[old.id.Pair()].orders, old)
+		h.forget(h.remembered.atPlace(place))
 	}
-	place := h.remembered.place(h.remembered.end)
 	*h.remembered.push() = *o
-	index.set(o.id, inRemembered|where(place))
+	h.pairs[o.id.Pair()].orders.move(o.id, inRemembered|where(place))
 }
 
-func (h *History) forget(index *orderIndex, o *orderRec) {
-	index.set(o.id, 0)
+func (h *History) forget(o *orderRec) {
+	h.pairs[o.id.Pair()].orders.forget(o.id)
 	if o.extra != 0 {
+		*h.extras.at(o.extra - 1) = orderExtra{}
 		h.extras.give(o.extra - 1)
 	}
 }
 
+// linkOpen hangs an order into its account's list. The built-in account has none: it may
+// own most of a large book, its orders are found through the index when someone asks, and
+// unhanging one would touch two more, far away in memory.
 func (h *History) linkOpen(i uint32, o *orderRec) {
+	if o.account == 0 {
+		return
+	}
 	a := h.account(o.account)
 	o.next = a.openHead
 	if a.openHead != 0 {
@@ -196,6 +198,9 @@ func (h *History) linkOpen(i uint32, o *orderRec) {
 }
 
 func (h *History) unlinkOpen(o *orderRec) {
+	if o.account == 0 {
+		return
+	}
 	if o.prev != 0 {
 		h.open.at(o.prev - 1).next = o.next
 	} else {
@@ -204,4 +209,37 @@ func (h *History) unlinkOpen(o *orderRec) {
 	if o.next != 0 {
 		h.open.at(o.next - 1).prev = o.prev
 	}
+}
+
+// warmOrders is from how many records on warming pays: fewer are near in memory anyway.
+const warmOrders = 32_768
+
+// warm reads the records that the events will change, all of them before any is changed:
+// independent reads overlap, where one after the other each would wait for memory. In a
+// deep book most of what a fold costs is this waiting.
+func (h *History) warm(events []engine.Event) {
+	if h.open.n < warmOrders {
+		return
+	}
+	var sum engine.Seq
+	for i := range events {
+		e := &events[i]
+		id := e.Order
+		switch e.Kind {
+		case engine.EventTrade:
+			id = e.Maker
+		case engine.EventCanceled:
+		default:
+			continue
+		}
+		if int(e.Pair) >= len(h.pairs) || h.pairs[e.Pair] == nil {
+			continue
+		}
+		w := h.pairs[e.Pair].orders.get(id)
+		if w&^placeMask == inOpen {
+			o := h.open.at(uint32(w & placeMask))
+			sum += o.seq + engine.Seq(o.account)
+		}
+	}
+	h.warmed = sum
 }

@@ -31,6 +31,8 @@ type OrderRecord struct {
 	Filled      int64              // lots
 	FilledQuote fixed.U128         // product units
 	Open        int64              // lots that can still trade, hidden ones too; 0 once closed
+	Canceled    int64              // lots taken out when it was canceled
+	Reduced     int64              // lots lost to self-trade prevention (decrement): the rest of Amount
 
 	CreatedNs int64      // Unix ns
 	EndedNs   int64      // Unix ns, 0: open
@@ -93,34 +95,37 @@ func (h *History) FirstAnswer(id engine.OrderID) (OrderRecord, bool) {
 		return OrderRecord{}, false
 	}
 	x := h.extras.at(o.extra - 1)
-	r := h.record(o)
-	r.Filled, r.FilledQuote, r.Open = x.firstFilled, x.firstFilledQuote, x.firstOpen
-	r.Status, r.Seq = x.firstStatus, x.firstSeq
-	r.Price, r.Amount = x.firstPrice, x.firstAmount
-	if r.EndedNs = 0; !r.Status.Open() {
-		r.EndedNs = r.CreatedNs
-	} else {
-		r.Cause = 0
+	first := *o
+	first.filled, first.filledQuote, first.open = x.firstFilled, x.firstFilledQuote, x.firstOpen
+	first.status, first.seq = x.firstStatus, x.firstSeq
+	first.price, first.amount = x.firstPrice, x.firstAmount
+	if first.endedNs = o.createdNs; first.status.Open() {
+		first.endedNs, first.cause = 0, 0
 	}
+	r := h.record(&first)
 	r.Fills = h.fillsOf(o.id, x.firstFill)
 	return r, true
 }
 
 func (h *History) lookup(id engine.OrderID) (*orderRec, where) {
 	h.settle()
-	if int(id.Pair()) >= len(h.pairs) {
+	if int(id.Pair()) >= len(h.pairs) || h.pairs[id.Pair()] == nil {
 		return nil, 0
 	}
 	w := h.pairs[id.Pair()].orders.get(id)
+	var o *orderRec
 	switch place := uint32(w & placeMask); w &^ placeMask {
 	case inOpen:
-		return h.open.at(place), w
+		o = h.open.at(place)
 	case inClosed:
-		return h.closed.atPlace(place), w
+		o = h.closed.atPlace(place)
 	case inRemembered:
-		return h.remembered.atPlace(place), w
+		o = h.remembered.atPlace(place)
 	}
-	return nil, 0
+	if o == nil || o.id != id || (w&^placeMask == inOpen && !o.status.Open()) {
+		return nil, 0
+	}
+	return o, w
 }
 
 func (h *History) record(o *orderRec) OrderRecord {
@@ -128,8 +133,16 @@ func (h *History) record(o *orderRec) OrderRecord {
 		ID: o.id, Account: o.account, Side: o.side, Type: o.typ, TIF: o.tif, STP: o.stp,
 		PostOnly: o.flags&engine.FlagPostOnly != 0, ByQuote: o.flags&engine.FlagQuote != 0,
 		Price: o.price, Amount: o.amount,
-		Status: o.status, Cause: o.cause, Filled: o.filled, FilledQuote: o.filledQuote, Open: o.open,
+		Status: o.status, Cause: o.cause, Filled: o.filled, FilledQuote: o.filledQuote,
 		CreatedNs: o.createdNs, EndedNs: o.endedNs, Seq: o.seq,
+	}
+	if o.status.Open() {
+		r.Open = o.open
+	} else {
+		r.Canceled = o.open
+	}
+	if !r.ByQuote {
+		r.Reduced = o.amount - o.filled - o.open
 	}
 	if o.extra != 0 {
 		x := h.extras.at(o.extra - 1)
@@ -168,12 +181,51 @@ func (h *History) OpenOrders(account engine.AccountID, yield func(OrderRecord) b
 	if int(account) >= len(h.accounts) {
 		return
 	}
+	h.walkOpen(account, func(o *orderRec) bool { return yield(h.record(o)) })
+}
+
+// walkOpen walks the open orders of an account, newest first.
+func (h *History) walkOpen(account engine.AccountID, yield func(*orderRec) bool) {
+	if account == 0 {
+		h.walkBuiltin(yield)
+		return
+	}
 	for i := h.accounts[account].openHead; i != 0; {
 		o := h.open.at(i - 1)
-		if !yield(h.record(o)) {
+		if !yield(o) {
 			return
 		}
 		i = o.next
+	}
+}
+
+// walkBuiltin finds the open orders of the built-in account through the indexes of all
+// pairs and sorts them: it costs a walk over every kept order.
+func (h *History) walkBuiltin(yield func(*orderRec) bool) {
+	var found []*orderRec
+	for _, p := range h.pairs {
+		if p == nil {
+			continue
+		}
+		for _, page := range p.orders.pages {
+			if page == nil {
+				continue
+			}
+			for _, w := range page.where {
+				if w&^placeMask != inOpen {
+					continue
+				}
+				if o := h.open.at(uint32(w & placeMask)); o.account == 0 && o.status.Open() && p.orders.get(o.id) == w {
+					found = append(found, o)
+				}
+			}
+		}
+	}
+	slices.SortFunc(found, newer)
+	for _, o := range found {
+		if !yield(o) {
+			return
+		}
 	}
 }
 
@@ -181,20 +233,19 @@ func (h *History) OpenOrders(account engine.AccountID, yield func(OrderRecord) b
 // It costs a walk over the account's orders down to the end of the page.
 func (h *History) Orders(q Query) []OrderRecord {
 	h.settle()
-	if q.Limit <= 0 || int(q.Account) >= len(h.accounts) {
+	if q.Limit <= 0 || q.Offset < 0 || int(q.Account) >= len(h.accounts) {
 		return nil
 	}
 	page := orderPage{want: q.Offset + q.Limit}
-	for i := h.accounts[q.Account].openHead; i != 0; {
-		o := h.open.at(i - 1)
+	h.walkOpen(q.Account, func(o *orderRec) bool {
 		if page.complete(o.createdNs) || o.createdNs < q.SinceNs {
-			break
+			return false
 		}
 		if q.takes(o.id.Pair(), o.createdNs) && q.Status.takes(o.status) {
 			page.add(o)
 		}
-		i = o.next
-	}
+		return true
+	})
 	if q.Status != OnlyOpen {
 		h.closedInto(&page, &q)
 	}
@@ -229,7 +280,7 @@ func (h *History) closedInto(page *orderPage, q *Query) {
 
 // Fills is a page of an account's fills, newest first. A trade with oneself is two.
 func (h *History) Fills(q Query) []Fill {
-	if q.Limit <= 0 || int(q.Account) >= len(h.accounts) {
+	if q.Limit <= 0 || q.Offset < 0 || int(q.Account) >= len(h.accounts) {
 		return nil
 	}
 	var out []Fill

@@ -27,12 +27,9 @@ func (s *slab[T]) take() uint32 {
 	return s.n - 1
 }
 
-// give frees a place; its value is cleared, so that it holds nothing alive.
-func (s *slab[T]) give(i uint32) {
-	var zero T
-	*s.at(i) = zero
-	s.free = append(s.free, i)
-}
+// give frees a place; what its value refers to stays alive until it is used again, unless
+// the caller clears it.
+func (s *slab[T]) give(i uint32) { s.free = append(s.free, i) }
 
 // ring keeps the newest values, numbered from 0 without a gap; the oldest make room.
 // Owner: its holder's goroutine.
@@ -40,6 +37,7 @@ type ring[T any] struct {
 	chunks []*[slabChunk]T
 	limit  uint64
 	end    uint64 // number of the next value
+	next   uint32 // its place: end modulo limit, kept because dividing takes longer
 }
 
 // begin is the number of the oldest kept value.
@@ -52,22 +50,23 @@ func (r *ring[T]) begin() uint64 {
 
 func (r *ring[T]) has(n uint64) bool { return n < r.end && n >= r.begin() }
 
-func (r *ring[T]) place(n uint64) uint32 { return uint32(n % r.limit) }
-
-func (r *ring[T]) at(n uint64) *T { return r.atPlace(r.place(n)) }
+func (r *ring[T]) at(n uint64) *T { return r.atPlace(uint32(n % r.limit)) }
 
 func (r *ring[T]) atPlace(i uint32) *T { return &r.chunks[i/slabChunk][i%slabChunk] }
 
-// full reports whether the next push overwrites the oldest value.
+// full reports whether the next push overwrites the oldest value, which stands at next.
 func (r *ring[T]) full() bool { return r.end >= r.limit }
 
 // push makes room for the next value, which the caller fills in.
 func (r *ring[T]) push() *T {
-	i := r.place(r.end)
+	i := r.next
 	if int(i/slabChunk) == len(r.chunks) {
 		r.chunks = append(r.chunks, new([slabChunk]T))
 	}
 	r.end++
+	if r.next++; uint64(r.next) == r.limit {
+		r.next = 0
+	}
 	return r.atPlace(i)
 }
 
@@ -83,7 +82,9 @@ const (
 
 const idPageOrders = 512
 
-// idPage says where 512 neighbouring order numbers of a pair are.
+// idPage says where 512 neighbouring order numbers of a pair are. What it says of an
+// order that was forgotten is stale: the record there has another id, and that is how it
+// is noticed. Clearing it would fetch a cache line for each order that is forgotten.
 type idPage struct {
 	kept  int
 	where [idPageOrders]where
@@ -97,6 +98,7 @@ type orderIndex struct {
 	spare *idPage // an emptied page, so that a book that turns over does not allocate
 }
 
+// get is where the order is, if it is kept.
 func (x *orderIndex) get(id engine.OrderID) where {
 	k := id.N()/idPageOrders - x.base
 	if k >= uint64(len(x.pages)) || x.pages[k] == nil {
@@ -105,8 +107,8 @@ func (x *orderIndex) get(id engine.OrderID) where {
 	return x.pages[k].where[id.N()%idPageOrders]
 }
 
-// set says where an order is; 0 forgets it.
-func (x *orderIndex) set(id engine.OrderID, w where) {
+// add says where a new order is.
+func (x *orderIndex) add(id engine.OrderID, w where) {
 	k := id.N() / idPageOrders
 	if len(x.pages) == 0 {
 		x.base = k
@@ -125,28 +127,29 @@ func (x *orderIndex) set(id engine.OrderID, w where) {
 		x.spare = nil
 		x.pages[k-x.base] = p
 	}
-	at := &p.where[id.N()%idPageOrders]
-	switch {
-	case *at == 0 && w != 0:
-		p.kept++
-	case *at != 0 && w == 0:
-		p.kept--
-	}
-	*at = w
-	if p.kept == 0 {
-		x.drop(k - x.base)
-	}
+	p.kept++
+	p.where[id.N()%idPageOrders] = w
 }
 
-// drop lets an empty page go, and the empty front of the list.
-func (x *orderIndex) drop(k uint64) {
-	x.spare = x.pages[k]
+// move says where a kept order is now.
+func (x *orderIndex) move(id engine.OrderID, w where) {
+	x.pages[id.N()/idPageOrders-x.base].where[id.N()%idPageOrders] = w
+}
+
+// forget lets an order go.
+func (x *orderIndex) forget(id engine.OrderID) {
+	k := id.N()/idPageOrders - x.base
+	p := x.pages[k]
+	if p.kept--; p.kept > 0 {
+		return
+	}
+	x.spare = p
 	x.pages[k] = nil
 	n := 0
 	for n < len(x.pages) && x.pages[n] == nil {
 		n++
 	}
-	if n > 0 && (n == len(x.pages) || n >= len(x.pages)/2) {
+	if n > 0 && n >= len(x.pages)/2 {
 		copy(x.pages, x.pages[n:])
 		clear(x.pages[len(x.pages)-n:])
 		x.pages = x.pages[:len(x.pages)-n]

@@ -40,6 +40,9 @@ type Options struct {
 	Fills        int            // fills of all orders together; a trade is two
 	ClientIDs    int            // closed orders whose first answer outlives ClosedOrders
 	ChunkText    int64          // bytes of kept text of closed trade chunks
+	// NoOrders leaves the order history empty: for replicas and measurements that are about
+	// books, trades, candles and windows alone.
+	NoOrders bool
 	// Checksums makes the writer keep a checksum of the book in each View, so that a
 	// test's readers can prove that what they see is what was published. Costs a walk
 	// over the book at every publish.

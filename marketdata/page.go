@@ -42,8 +42,30 @@ func (p *Page) Text(kind PageText, render func(dst []byte, levels []Level) []byt
 	return *p.text[kind].Load()
 }
 
-func (p *Page) copyFor(gen uint64) *Page {
-	c := &Page{gen: gen, n: p.n}
+// pageBlock is how many pages share an allocation. Copying pages is most of what a publish
+// costs, and allocating most of the copying. A page that is read keeps its block: at worst
+// four pages stay for one, 80 bytes a level.
+const pageBlock = 4
+
+// pagePool hands out new pages. Owner: the feed's goroutine.
+type pagePool struct {
+	block *[pageBlock]Page
+	used  int
+}
+
+func (pp *pagePool) page(gen uint64) *Page {
+	if pp.block == nil || pp.used == pageBlock {
+		pp.block, pp.used = new([pageBlock]Page), 0
+	}
+	p := &pp.block[pp.used]
+	pp.used++
+	p.gen = gen
+	return p
+}
+
+func (pp *pagePool) copyOf(p *Page, gen uint64) *Page {
+	c := pp.page(gen)
+	c.n = p.n
 	copy(c.levels[:], p.levels[:p.n])
 	return c
 }

@@ -27,10 +27,10 @@ func (f *Feed) Publish(nowNs int64) {
 		f.touch(p)
 	}
 	f.makeRoomForText()
-	if len(f.touched) == 0 && !f.assetsNew {
+	old := f.board.Load()
+	if len(f.touched) == 0 && f.controlSeq == old.ControlSeq {
 		return
 	}
-	old := f.board.Load()
 	root := *old
 	root.Gen, root.NowNs = old.Gen+1, nowNs
 	f.publishViews(&root)
@@ -48,7 +48,7 @@ func (f *Feed) publishViews(root *Root) {
 	root.groups = copied
 	for _, p := range f.touched {
 		g := int(p.id) / groupViews
-		if g >= old && copied[g] == nil {
+		if copied[g] == nil {
 			copied[g] = new(viewGroup)
 		} else if g < old && copied[g] == before[g] {
 			c := *before[g]
@@ -123,6 +123,9 @@ func (f *Feed) publishNames(root *Root) {
 	}
 	n := &names{byCode: make(map[string]engine.PairID, len(f.pairs))}
 	for _, p := range f.pairs {
+		if p == nil {
+			continue
+		}
 		n.byCode[p.instrument.Code] = p.id
 		n.sorted = append(n.sorted, p.id)
 	}
@@ -149,7 +152,10 @@ func (f *Feed) makeRoomForText() {
 		if at.pair >= len(f.pairs) {
 			at.pair, at.chunk = 0, 0
 		}
-		chunks := f.pairs[at.pair].ring.view.chunks
+		var chunks []*tradeChunk
+		if p := f.pairs[at.pair]; p != nil {
+			chunks = p.ring.view.chunks
+		}
 		if at.chunk >= len(chunks) {
 			at.pair, at.chunk = at.pair+1, 0
 			continue
