@@ -51,6 +51,13 @@ func (m *market) do(cmd engine.Command) []engine.Event {
 	return m.buf
 }
 
+// control applies a command that belongs to no pair.
+func (m *market) control(cmd engine.Command) []engine.Event {
+	m.now++
+	cmd.TimeNs, cmd.Pair = m.now, engine.ControlPair
+	return m.core.Apply(&cmd, nil)
+}
+
 func (m *market) check() {
 	m.t.Helper()
 	if err := m.reader.agree(m.core); err != nil {

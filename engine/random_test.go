@@ -302,7 +302,8 @@ func runRandom(t *testing.T, seed uint64, n, least, walkEvery int) {
 	m := newMarket(t, opts, inst)
 	m.quick = true
 	start, _ := m.core.Pair(0)
-	f := &flow{r: rand.New(rand.NewPCG(seed, 7)), reader: m.reader, mid: 200, inst: inst}
+	f := &flow{r: newRand(seed), reader: m.reader}
+	f.init()
 	naive := &model{opts: opts, inst: *start, seq: 1}
 	counts := newMix()
 	for i := range n {
@@ -346,4 +347,14 @@ func equalEvents(a, b []engine.Event) bool {
 		}
 	}
 	return true
+}
+
+func newRand(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 7)) }
+
+// init fills in what a flow without a market needs.
+func (f *flow) init() {
+	f.mid, f.inst = 200, testInstrument()
+	if f.reader == nil {
+		f.reader = newReader(0)
+	}
 }
