@@ -1,0 +1,249 @@
+package launchpad
+
+import (
+	"bytes"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"testing"
+
+	"tickhive/internal/clock"
+	"tickhive/internal/vfs"
+)
+
+func samples() []Record {
+	return []Record{
+		{Kind: RecBegin, TimeNs: start, Seed: 1 << 60},
+		{Kind: RecSpawn, TimeNs: start, Fee: AmountOf(100), Spawn: &Spawn{
+			Owner: user(1), Name: "Né", Symbol: "ABC", TotalSupply: "7", Decimals: 18, PoolSide: WNative, Metadata: `{"a":1}`,
+		}},
+		{Kind: RecFault, TimeNs: start},
+		{Kind: RecDeposit, TimeNs: start, To: user(1), Currency: USBICoin, In: units("1.5")},
+		{Kind: RecWithdraw, TimeNs: start, From: user(1), In: units("0.000000000000000001")},
+		{Kind: RecTransfer, TimeNs: start, Token: 1, From: user(1), To: user(2), In: units("1000000000000000000000000000000")},
+		{Kind: RecLiquidity, TimeNs: start, Token: 1, From: user(1), In: One, Out: One},
+		{Kind: RecSwap, TimeNs: start, Token: 1, From: user(1), Sell: true, In: One, Out: One},
+		{Kind: RecBoost, TimeNs: start, Token: 1, Tier: Premium},
+		{Kind: RecInject, TimeNs: start, Count: 3},
+		{Kind: RecTick, TimeNs: start},
+	}
+}
+
+func TestEveryCutOfARecordIsRefused(t *testing.T) {
+	for _, rec := range samples() {
+		raw := AppendRecord(nil, &rec)
+		for n := range raw {
+			if _, err := DecodeRecord(raw[:n]); err == nil {
+				t.Errorf("kind %d: %d of %d bytes decode", rec.Kind, n, len(raw))
+			}
+		}
+	}
+}
+
+func FuzzDecodeRecord(f *testing.F) {
+	for _, rec := range samples() {
+		f.Add(AppendRecord(nil, &rec))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		rec, err := DecodeRecord(b)
+		if err != nil {
+			return
+		}
+		raw := AppendRecord(nil, &rec)
+		again, err := DecodeRecord(raw)
+		if err != nil || !bytes.Equal(AppendRecord(nil, &again), raw) {
+			t.Fatalf("%x decodes, but %x does not come back: %v", b, raw, err)
+		}
+	})
+}
+
+func FuzzDecodeSnapshot(f *testing.F) {
+	r := newRig(f)
+	market(r, rand.New(rand.NewPCG(3, 3)), 6, nil)
+	f.Add(r.s.AppendSnapshot(nil))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		s, err := DecodeSnapshot(b, DefaultOptions())
+		if err != nil {
+			return
+		}
+		again, err := DecodeSnapshot(s.AppendSnapshot(nil), DefaultOptions())
+		if err != nil || again.StateHash() != s.StateHash() {
+			t.Fatalf("a state that decodes does not come back: %v", err)
+		}
+	})
+}
+
+func TestASnapshotThatDoesNotAddUpIsRefused(t *testing.T) {
+	r := newRig(t)
+	market(r, rand.New(rand.NewPCG(4, 4)), 5, nil)
+	good := r.s.AppendSnapshot(nil)
+	accepted := 0
+	for i := range good {
+		bad := bytes.Clone(good)
+		bad[i] ^= 1
+		if s, err := DecodeSnapshot(bad, r.s.opt); err == nil {
+			accepted++ // names, times and the like; never an amount
+			if s.Check() != nil {
+				t.Fatalf("byte %d: accepted, but does not add up", i)
+			}
+		}
+	}
+	t.Logf("%d of %d flipped bytes are plausible", accepted, len(good))
+}
+
+func TestEveryFieldOfStateChangesTheHash(t *testing.T) {
+	base := func() *State {
+		r := newRig(t)
+		market(r, rand.New(rand.NewPCG(5, 5)), 8, nil)
+		r.must(InjectFault{Count: 1})
+		return r.s
+	}
+	want := base().StateHash()
+	if base().StateHash() != want {
+		t.Fatal("the same commands give two hashes")
+	}
+	for name, change := range map[string]func(s *State){
+		"seed":      func(s *State) { s.seed++ },
+		"genesis":   func(s *State) { s.genesisNs++ },
+		"now":       func(s *State) { s.nowNs++ },
+		"seq":       func(s *State) { s.seq++ },
+		"position":  func(s *State) { s.position++ },
+		"listBlock": func(s *State) { s.lastListBlock++ },
+		"faults":    func(s *State) { s.faults++ },
+		"deposited": func(s *State) { s.totals[0].Deposited = s.totals[0].Deposited.Add(One) },
+		"fees":      func(s *State) { s.totals[0].Fees = s.totals[0].Fees.Add(One) },
+		"balance":   func(s *State) { s.credit(user(3), usbiAsset, mustBig(1)) },
+		"holding":   func(s *State) { s.credit(user(3), s.idents[2].asset(), mustBig(1)) },
+		"cooldown":  func(s *State) { s.spawners.Set(key(user(1)), spawner{1, 1}) },
+		"reserve":   func(s *State) { t := s.edit(1); t.ReserveToken = t.ReserveToken.Add(One); s.put(t) },
+		"lastTrade": func(s *State) { t := s.edit(1); t.LastTradeSec++; s.put(t) },
+		"boost":     func(s *State) { t := s.edit(1); t.BoostUntilSec++; s.put(t) },
+		"tier":      func(s *State) { t := s.edit(1); t.BoostTier ^= 1; s.put(t) },
+		"window":    func(s *State) { s.window.marks[s.window.head].sec++ },
+		"window2":   func(s *State) { m := &s.window.marks[len(s.window.marks)-1]; m.quote = m.quote.Add(One) },
+	} {
+		s := base()
+		change(s)
+		if s.StateHash() == want {
+			t.Errorf("%s does not show in the hash", name)
+		}
+	}
+}
+
+func openMem(t *testing.T, fs vfs.FS, clk clock.Clock) *Store {
+	t.Helper()
+	st, err := OpenStore(StoreOptions{Options: DefaultOptions(), FS: fs, Dir: "launchpad", Clock: clk})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return st
+}
+
+// TestTheStoreGivesTheSameLedgerAfterARestart: from the log alone and from a snapshot,
+// also when the process slept through a boost's end and a window.
+func TestTheStoreGivesTheSameLedgerAfterARestart(t *testing.T) {
+	for _, snapshot := range []bool{false, true} {
+		fs, clk := vfs.NewMem(), clock.NewManual(start)
+		st := openMem(t, fs, clk)
+		do := func(cmd Command) Result {
+			t.Helper()
+			res, err := st.Do(cmd)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return res
+		}
+		do(Deposit{To: user(1), Amount: AmountOf(100)})
+		do(Deposit{To: user(1), Currency: USBICoin, Amount: AmountOf(100)})
+		do(Spawn{Owner: user(1), Name: "N", Symbol: "ABC"})
+		do(AddLiquidity{Token: 1, From: user(1), TokenAmount: AmountOf(10), QuoteAmount: AmountOf(10)})
+		do(Swap{Token: 1, From: user(1), AmountIn: One})
+		do(BuyBoost{Token: 1, Tier: Short})
+		if snapshot {
+			if err := st.Snapshot(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		do(Transfer{Token: 1, From: user(1), To: user(2), Amount: One})
+		want, genesis := st.View().Tokens(start, ListQuery{Page: 1, PageSize: 10}, nil), st.View().GenesisNs()
+		seq := st.View().Seq()
+		if !snapshot { // a kill: the log is all there is
+			fs = fs.Crash(42)
+		} else if err := st.Close(); err != nil {
+			t.Fatal(err)
+		}
+		st = openMem(t, fs, clk)
+		if got := st.View().Tokens(start, ListQuery{Page: 1, PageSize: 10}, nil); got.Items[0] != want.Items[0] || st.View().Seq() != seq || st.View().GenesisNs() != genesis {
+			t.Fatalf("snapshot %v: %+v, want %+v", snapshot, got, want)
+		}
+		clk.Set(start + 3600*secondNs)
+		if err := st.Tick(clk.NowNs()); err != nil {
+			t.Fatal(err)
+		}
+		if l := st.View().Tokens(clk.NowNs(), ListQuery{Page: 1, PageSize: 1}, nil); l.Items[0].Boosted || l.Items[0].Volume24h != "1.00" {
+			t.Fatalf("%+v", l.Items[0])
+		}
+		clk.Set(start + 86400*secondNs)
+		if err := st.Tick(clk.NowNs()); err != nil {
+			t.Fatal(err)
+		}
+		if l := st.View().Tokens(clk.NowNs(), ListQuery{Page: 1, PageSize: 1}, nil); l.Items[0].Volume24h != "0.00" {
+			t.Fatalf("%+v", l.Items[0])
+		}
+		if err := st.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestFiftyParallelSpawnsOfOneSymbol: one gets it, the fee is taken once; readers walk
+// the views meanwhile and never see half a spawn.
+func TestFiftyParallelSpawnsOfOneSymbol(t *testing.T) {
+	st := openMem(t, nil, clock.NewManual(start))
+	defer st.Close()
+	for i := range 50 {
+		if _, err := st.Do(Deposit{To: user(i), Amount: AmountOf(100)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stop := make(chan struct{})
+	var readers, writers sync.WaitGroup
+	for range 2 {
+		readers.Go(func() {
+			for {
+				v := st.View()
+				l := v.Tokens(start, ListQuery{Page: 1, PageSize: 10}, nil)
+				fees := v.Totals()[NATIVE].Fees
+				if int(l.TotalItems) != v.Len() || fees != AmountOf(uint64(100*v.Len())) {
+					t.Errorf("%d listed, %d tokens, fees %s", l.TotalItems, v.Len(), fees)
+					return
+				}
+				select {
+				case <-stop:
+					return
+				default:
+				}
+			}
+		})
+	}
+	results := make([]error, 50)
+	for i := range results {
+		writers.Go(func() { _, results[i] = st.Do(Spawn{Owner: user(i), Name: "N", Symbol: "SAME"}) })
+	}
+	writers.Wait()
+	close(stop)
+	readers.Wait()
+	won := 0
+	for _, err := range results {
+		var rej *Reject
+		switch {
+		case err == nil:
+			won++
+		case !errors.As(err, &rej) || rej.Code != CodeSymbolTaken:
+			t.Errorf("%v", err)
+		}
+	}
+	if fees := st.View().Totals()[NATIVE].Fees; won != 1 || fees != AmountOf(100) {
+		t.Errorf("%d won, fees %s", won, fees)
+	}
+}
