@@ -1,0 +1,43 @@
+package server
+
+import (
+	"github.com/fasthttp/websocket"
+	"github.com/valyala/fasthttp"
+)
+
+// Streams is the resource of GET /ws (Decisions section 11).
+func Streams(h *Hub) Resource {
+	up := websocket.FastHTTPUpgrader{
+		ReadBufferSize: 4 << 10, WriteBufferSize: 4 << 10,
+		// Market data is public and every private channel is signed: no origin is special.
+		CheckOrigin: func(*fasthttp.RequestCtx) bool { return true },
+	}
+	return func(*Server) []*Route {
+		return []*Route{{
+			Method: fasthttp.MethodGet, Path: "/ws", Auth: AuthNever, Query: []string{"streams"},
+			Handle: func(c *Ctx) *Error { return upgrade(c, h, &up) },
+		}}
+	}
+}
+
+func upgrade(c *Ctx, h *Hub, up *websocket.FastHTTPUpgrader) *Error {
+	text, err := c.Str("streams")
+	if err != nil {
+		return err
+	}
+	first, err := parseStreams(text)
+	if err != nil {
+		return err
+	}
+	if !websocket.FastHTTPIsWebSocketUpgrade(c.RequestCtx) {
+		return BadParam("Upgrade", "This path speaks WebSocket: send Upgrade: websocket.")
+	}
+	failed := up.Upgrade(c.RequestCtx, func(ws *websocket.Conn) {
+		(&wsConn{ws: ws, out: newOut()}).serve(h, first)
+	})
+	if failed != nil {
+		c.Response.Reset()
+		return BadParam("Upgrade", "The WebSocket handshake failed: %s.", failed)
+	}
+	return nil
+}

@@ -1,0 +1,177 @@
+package server
+
+import (
+	"time"
+
+	"tickhive/engine"
+	"tickhive/marketdata"
+)
+
+// wsTradesChunk is how many trades one message carries at most; a resuming subscriber
+// gets as many messages as it takes.
+const wsTradesChunk = 1000
+
+// wsTradesSnapshot is how many trades a snapshot shows (Decisions section 11.2).
+const wsTradesSnapshot = 100
+
+// advanceBook sends the difference between two states; a change outside the depth is
+// none of this stream's.
+func (h *Hub) advanceBook(s *wsStream, v *marketdata.View) {
+	if v.BookSeq == s.view.BookSeq {
+		return
+	}
+	bids := h.diff[0].run(&s.view.Bids, &v.Bids, s.key.depth, true)
+	asks := h.diff[1].run(&s.view.Asks, &v.Asks, s.key.depth, false)
+	if len(bids)+len(asks) == 0 && s.key.depth != 0 {
+		// The next difference is taken from the newer state; the chain stays at s.seq.
+		s.view, s.snapshot = v, nil
+		return
+	}
+	prev := s.seq
+	h.setView(s, v, uint64(v.BookSeq))
+	h.send(s, appendBookUpdate(h.buf[:0], v, prev, s.seq, bids, asks, h.nowMs()))
+}
+
+// advanceTrades sends the trades since the last message.
+func (h *Hub) advanceTrades(s *wsStream, v *marketdata.View) {
+	if v.Trades.Last() == s.trade {
+		return
+	}
+	for s.trade < v.Trades.Last() {
+		from := max(s.trade+1, v.Trades.First())
+		to := min(v.Trades.Last(), from+wsTradesChunk-1)
+		s.trade = to
+		h.setView(s, v, uint64(v.TradesSeq))
+		h.send(s, appendWSTrades(h.buf[:0], "update", v, from, to, h.nowMs()))
+	}
+}
+
+// advanceCandles sends every candle that ended since the last message as closed, and the
+// open one when it changed; a boundary passes without a trade too.
+func (h *Hub) advanceCandles(s *wsStream, v *marketdata.View) {
+	series := &v.Candles[s.key.interval]
+	nowSec := h.opts.Clock.NowNs() / int64(time.Second)
+	for i := series.Search(s.candle.Start); i < series.Len(); i++ {
+		c := series.At(i)
+		closed := i < series.Len()-1 || nowSec >= s.key.interval.Next(c.Start)
+		if c == s.candle && closed == s.closed {
+			continue
+		}
+		s.candle, s.closed = c, closed
+		h.setView(s, v, uint64(v.TradesSeq))
+		h.send(s, appendWSCandle(h.buf[:0], "update", s, v, c, closed, h.nowMs()))
+	}
+}
+
+// advanceStatus sends the rows that changed.
+func (h *Hub) advanceStatus(s *wsStream, root *marketdata.Root) {
+	if root.SeqSum == s.seq || h.opts.StatusRow == nil {
+		return
+	}
+	dst := appendWSHead(h.buf[:0], "update", "", "status", "")
+	dst = appendSeqTime(dst, root.SeqSum, h.nowMs())
+	dst = append(dst, `,"pairs":[`...)
+	n := 0
+	for _, id := range root.Sorted() {
+		v := root.View(id)
+		if s.rows[id] == v.Seq {
+			continue
+		}
+		s.rows[id] = v.Seq
+		if n++; n > 1 {
+			dst = append(dst, ',')
+		}
+		dst = h.opts.StatusRow(dst, v)
+	}
+	s.seq, s.snapshot = root.SeqSum, nil
+	h.send(s, append(dst, `]}`...))
+}
+
+// begin queues the snapshot that a subscription waits for and makes it live; false: there
+// is more to come before it is.
+func (h *Hub) begin(sub *wsSub) bool {
+	s := sub.stream
+	if s.key.channel == chTrades && sub.from != 0 {
+		return h.beginTrades(sub)
+	}
+	if s.snapshot == nil || s.reason != sub.reason || s.key.private() {
+		s.snapshot, s.reason = h.frame(s, h.appendSnapshot(h.buf[:0], s, sub.reason)), sub.reason
+	}
+	sub.conn.out.push(s.snapshot, false)
+	sub.live = true
+	return true
+}
+
+// beginTrades pays a resuming subscriber what it is owed, a chunk at a time, until it has
+// caught up with the stream.
+func (h *Hub) beginTrades(sub *wsSub) bool {
+	s := sub.stream
+	kind := "update"
+	if !sub.started {
+		kind, sub.started = "snapshot", true
+		sub.from = max(sub.from, s.view.Trades.First())
+	}
+	to := min(s.trade, sub.from+wsTradesChunk-1)
+	sub.conn.out.push(h.frame(s, appendWSTrades(h.buf[:0], kind, s.view, sub.from, to, h.nowMs())), false)
+	sub.from = max(sub.from, to+1)
+	if sub.from > s.trade {
+		sub.from, sub.live = 0, true
+		return true
+	}
+	return false
+}
+
+// appendSnapshot is the stream's state as a message.
+func (h *Hub) appendSnapshot(dst []byte, s *wsStream, reason string) []byte {
+	now := h.nowMs()
+	switch s.key.channel {
+	case chBook:
+		return appendBookSnapshot(dst, s, h.opts.Epoch, reason, now)
+	case chTrades:
+		from := max(s.view.Trades.First(), 1)
+		if s.trade >= wsTradesSnapshot {
+			from = max(from, s.trade-wsTradesSnapshot+1)
+		}
+		return appendWSTrades(dst, "snapshot", s.view, from, s.trade, now)
+	case chTicker:
+		return appendWSTicker(dst, "snapshot", s.view, now)
+	case chCandles:
+		return appendWSCandle(dst, "snapshot", s, s.view, s.candle, s.closed, now)
+	case chStatus:
+		dst = appendWSHead(dst, "snapshot", "", "status", "")
+		dst = appendSeqTime(dst, s.seq, now)
+		dst = h.opts.Status(append(dst, `,"status":`...))
+		return append(dst, '}')
+	}
+	return h.appendPrivateSnapshot(dst, s, now)
+}
+
+// open makes a stream at what is published now.
+func (h *Hub) open(key wsKey, v *marketdata.View, root *marketdata.Root) *wsStream {
+	s := &wsStream{key: key, view: v, lastMs: machineNs() / int64(time.Millisecond)}
+	switch key.channel {
+	case chBook:
+		s.seq = uint64(v.BookSeq)
+	case chTrades:
+		s.seq, s.trade = uint64(v.TradesSeq), v.Trades.Last()
+	case chTicker:
+		s.seq = uint64(v.TickerSeq)
+	case chCandles:
+		s.seq = uint64(v.TradesSeq)
+		if n := v.Candles[key.interval].Len(); n > 0 {
+			s.candle = v.Candles[key.interval].At(n - 1)
+			s.closed = h.opts.Clock.NowNs()/int64(time.Second) >= key.interval.Next(s.candle.Start)
+		}
+	case chStatus:
+		s.seq = root.SeqSum
+		s.rows = make(map[engine.PairID]engine.Seq)
+		for _, id := range root.Sorted() {
+			s.rows[id] = root.View(id).Seq
+		}
+	}
+	h.streams[key] = s
+	if key.channel == chTrades || key.channel == chBook && key.every == 0 {
+		h.instant[key] = s
+	}
+	return s
+}

@@ -1,0 +1,132 @@
+package server
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/fasthttp/websocket"
+)
+
+// Bounds of one connection's inbound side (Decisions section 11.5).
+const (
+	wsMessageBytes   = 64 << 10
+	wsMessagesSecond = 20
+	wsViolations     = 100 // the 100th message over the limit closes
+	wsPingEvery      = 20 * time.Second
+	wsPongWithin     = 60 * time.Second
+)
+
+// wsConn is one client. The reader goroutine (inside the upgrade) parses operations and
+// hands them to the hub; the writer goroutine drains out; everything in the group named
+// hub belongs to the hub's goroutine.
+type wsConn struct {
+	ws     *websocket.Conn
+	out    *wsOut
+	pongNs atomic.Int64
+	key    string // the address of the client, for the limit of connections
+
+	hub struct {
+		subs     map[wsKey]*wsSub
+		pending  []*wsSub // wait for a snapshot
+		account  wsAccount
+		authed   bool
+		lastFull time.Time
+		pingAt   time.Time
+		gone     bool
+	}
+}
+
+// wsInbound counts the messages of one connection. Owner: its reader.
+type wsInbound struct {
+	second     int64
+	count      int
+	violations int
+}
+
+// allow reports whether a message at nowNs is within the limit, and whether the
+// connection has broken it too often.
+func (l *wsInbound) allow(nowNs int64) (ok, closing bool) {
+	if sec := nowNs / int64(time.Second); sec != l.second {
+		l.second, l.count = sec, 0
+	}
+	l.count++
+	if l.count <= wsMessagesSecond {
+		return true, false
+	}
+	l.violations++
+	return false, l.violations >= wsViolations
+}
+
+// serve runs the connection until it ends; it is called inside the upgrade callback and
+// owns the socket.
+func (c *wsConn) serve(h *Hub, first []wsRequest) {
+	c.pongNs.Store(machineNs())
+	c.ws.SetReadLimit(wsMessageBytes)
+	c.ws.SetPongHandler(func(string) error {
+		c.pongNs.Store(machineNs())
+		return nil
+	})
+	done := make(chan struct{})
+	go c.drain(h, done)
+	h.join(c, first)
+	c.read(h)
+	h.leave(c)
+	c.out.end()
+	<-done
+	_ = c.ws.Close()
+}
+
+// read parses operations until the socket ends.
+func (c *wsConn) read(h *Hub) {
+	var limit wsInbound
+	for {
+		kind, raw, err := c.ws.ReadMessage()
+		if err != nil {
+			return
+		}
+		ok, closing := limit.allow(machineNs())
+		switch {
+		case closing:
+			c.out.close(closeFrame(wsClosePolicy, "RATE_LIMIT"), false)
+			return
+		case !ok:
+			c.out.push(wsErrorFrame(wsRequest{}, "", CodeRateLimit, "At most 20 messages a second are taken."), true)
+			continue
+		case kind != websocket.TextMessage:
+			c.out.push(wsErrorFrame(wsRequest{}, "", CodeInvalidParam, "Messages are JSON text."), true)
+			continue
+		}
+		req, bad := parseWSRequest(raw)
+		if bad != nil {
+			c.out.push(wsErrorFrame(req, "", CodeInvalidParam, bad.Message), true)
+			continue
+		}
+		h.request(c, req)
+	}
+}
+
+// drain is the writer: it joins what waits into one write.
+func (c *wsConn) drain(h *Hub, done chan<- struct{}) {
+	defer close(done)
+	buf := make([]byte, 0, 4<<10)
+	for range c.out.wake {
+		var last, hungry, ended bool
+		buf, last, hungry, ended = c.out.take(buf[:0])
+		if ended {
+			return
+		}
+		if hungry {
+			h.fed(c)
+		}
+		if len(buf) == 0 {
+			continue
+		}
+		if err := c.out.write(c.ws.NetConn(), buf); err != nil || last {
+			_ = c.ws.Close() // the reader ends with it
+			return
+		}
+		if cap(buf) > wsJoinBytes {
+			buf = nil // a snapshot of a full book: not kept for the life of the connection
+		}
+	}
+}

@@ -1,0 +1,40 @@
+package server
+
+import "encoding/binary"
+
+// WebSocket opcodes and close codes (RFC 6455) as the streams use them.
+const (
+	wsOpText  = 0x1
+	wsOpClose = 0x8
+	wsOpPing  = 0x9
+
+	wsCloseNormal   = 1000
+	wsCloseGoing    = 1001
+	wsClosePolicy   = 1008
+	wsCloseTryLater = 1013
+)
+
+// wsFrame is one whole server frame, header and payload. Frozen: one frame is shared by
+// every connection that gets the message.
+type wsFrame []byte
+
+// newFrame puts the unmasked header of a server before payload.
+func newFrame(op byte, payload []byte) wsFrame {
+	f := make([]byte, 0, len(payload)+10)
+	f = append(f, 0x80|op)
+	switch n := len(payload); {
+	case n < 126:
+		f = append(f, byte(n))
+	case n <= 0xffff:
+		f = binary.BigEndian.AppendUint16(append(f, 126), uint16(n))
+	default:
+		f = binary.BigEndian.AppendUint64(append(f, 127), uint64(n))
+	}
+	return append(f, payload...)
+}
+
+// closeFrame is a close frame with a code and a short reason.
+func closeFrame(code int, reason string) wsFrame {
+	p := binary.BigEndian.AppendUint16(make([]byte, 0, 2+len(reason)), uint16(code))
+	return newFrame(wsOpClose, append(p, reason...))
+}

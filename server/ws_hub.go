@@ -1,0 +1,344 @@
+package server
+
+import (
+	"strconv"
+	"sync"
+	"time"
+
+	"tickhive/engine"
+	"tickhive/internal/clock"
+	"tickhive/marketdata"
+)
+
+// The hub's own rhythm.
+const (
+	wsTick       = 100 * time.Millisecond // conflated books, tickers (10 a second), candles
+	wsSlowTicks  = 10                     // of wsTick: books of 1000 ms, status, housekeeping
+	wsHeartbeat  = time.Second
+	wsIdleStream = 2 * time.Minute // a stream without subscribers is forgotten after
+	wsQueueOps   = 4096            // operations of all connections that wait for the hub
+	wsFullAgain  = 10 * time.Second
+)
+
+// machineNs is the machine's clock: pings, heartbeats and limits run on it.
+func machineNs() int64 { return clock.MachineNs() }
+
+// HubOptions wires a Hub. Board, Clock and Epoch are required.
+type HubOptions struct {
+	Board *marketdata.Board
+	Clock clock.Clock
+	Epoch string // 16 hex digits of the data directory (Decisions section 11.3)
+	// Status renders /api/status and the rows of it that changed since the versions kept
+	// in seen; rows is nil when none did.
+	Status func(dst []byte) []byte
+	// StatusRow renders one pair's row.
+	StatusRow func(dst []byte, v *marketdata.View) []byte
+	// Private feeds the channels that need credentials; nil: they are not served.
+	Private PrivateFeed
+}
+
+// Hub turns published views into streams. It diffs the views that it sees, so it costs
+// the writer nothing, can never lose a change (only join several), and a slow moment of
+// it is one larger update. One goroutine runs Run and owns everything below ops.
+type Hub struct {
+	opts    HubOptions
+	notify  chan struct{} // something was published
+	ops     chan func()
+	stop    chan struct{}
+	stopped chan struct{}
+	once    sync.Once
+
+	conns   map[*wsConn]struct{}
+	streams map[wsKey]*wsStream
+	instant map[wsKey]*wsStream // streams that follow each publication
+	diff    [2]sideDiff
+	buf     []byte
+	ticks   int
+}
+
+// NewHub makes a hub; Run starts it.
+func NewHub(o HubOptions) *Hub {
+	return &Hub{
+		opts: o, notify: make(chan struct{}, 1), ops: make(chan func(), wsQueueOps),
+		stop: make(chan struct{}), stopped: make(chan struct{}),
+		conns: make(map[*wsConn]struct{}), streams: make(map[wsKey]*wsStream),
+		instant: make(map[wsKey]*wsStream),
+	}
+}
+
+// Fold is of engine.Sink: public streams are made of views, private ones of the feed.
+func (h *Hub) Fold(events []engine.Event, _ uint64) {
+	if h.opts.Private != nil {
+		h.opts.Private.Fold(events)
+	}
+}
+
+// Publish is of engine.Sink: it wakes the hub and never waits.
+func (h *Hub) Publish(int64) {
+	if h.opts.Private != nil {
+		h.opts.Private.Publish()
+	}
+	select {
+	case h.notify <- struct{}{}:
+	default:
+	}
+}
+
+// NextNs is of engine.Sink: the hub has its own rhythm.
+func (h *Hub) NextNs() int64 { return 1<<63 - 1 }
+
+// Run is the hub's goroutine; it returns after Shutdown.
+func (h *Hub) Run() {
+	defer close(h.stopped)
+	tick := time.NewTicker(wsTick)
+	defer tick.Stop()
+	for {
+		select {
+		case <-h.notify:
+			h.follow()
+		case <-tick.C:
+			h.tick()
+		case op := <-h.ops:
+			op()
+		case <-h.stop:
+			h.goodbye()
+			return
+		}
+	}
+}
+
+// Shutdown tells every client, closes the sockets with 1001 and ends Run.
+func (h *Hub) Shutdown() {
+	h.once.Do(func() { close(h.stop) })
+	<-h.stopped
+}
+
+func (h *Hub) do(op func()) {
+	select {
+	case h.ops <- op:
+	case <-h.stopped:
+	}
+}
+
+func (h *Hub) join(c *wsConn, first []wsRequest) {
+	h.do(func() {
+		c.hub.subs = make(map[wsKey]*wsSub)
+		c.hub.pingAt = time.Now().Add(wsPingEvery)
+		h.conns[c] = struct{}{}
+		for _, r := range first {
+			h.handle(c, r)
+		}
+	})
+}
+
+func (h *Hub) leave(c *wsConn) {
+	h.do(func() {
+		c.hub.gone = true
+		private := false
+		for key, sub := range c.hub.subs {
+			sub.stream.remove(sub)
+			private = private || key.private()
+		}
+		delete(h.conns, c)
+		if private {
+			h.watch()
+		}
+	})
+}
+
+func (h *Hub) request(c *wsConn, r wsRequest) { h.do(func() { h.handle(c, r) }) }
+
+// fed is the writer's word that there is room for snapshots.
+func (h *Hub) fed(c *wsConn) { h.do(func() { h.feed(c) }) }
+
+// follow sends what each publication changes: books without conflation and trades.
+func (h *Hub) follow() {
+	root := h.opts.Board.Load()
+	for _, s := range h.instant {
+		h.advance(s, root)
+	}
+	h.private()
+}
+
+// tick sends what is joined over time, and keeps house once a second.
+func (h *Hub) tick() {
+	h.ticks++
+	slow := h.ticks%wsSlowTicks == 0
+	root := h.opts.Board.Load()
+	for key, s := range h.streams {
+		if key.every == 1000 || key.channel == chStatus {
+			if !slow {
+				continue
+			}
+		}
+		h.advance(s, root)
+	}
+	h.private()
+	h.heartbeats()
+	if slow {
+		h.housekeeping()
+	}
+}
+
+// advance brings a stream from its last message to what is published now.
+func (h *Hub) advance(s *wsStream, root *marketdata.Root) {
+	if len(s.subs) == 0 {
+		return
+	}
+	if !s.key.paired() {
+		if s.key.channel == chStatus {
+			h.advanceStatus(s, root)
+		}
+		return
+	}
+	v := root.View(s.key.pair)
+	if v == nil || v == s.view && s.key.channel != chCandles {
+		return
+	}
+	switch s.key.channel {
+	case chBook:
+		h.advanceBook(s, v)
+	case chTrades:
+		h.advanceTrades(s, v)
+	case chTicker:
+		if v.TickerVersion != s.view.TickerVersion {
+			h.setView(s, v, uint64(v.TickerSeq))
+			h.send(s, appendWSTicker(h.buf[:0], "update", v, h.nowMs()))
+		}
+	case chCandles:
+		h.advanceCandles(s, v)
+	}
+}
+
+func (h *Hub) nowMs() int64 { return h.opts.Clock.NowNs() / int64(time.Millisecond) }
+
+// setView moves the stream's state; the kept snapshot is of the old one.
+func (h *Hub) setView(s *wsStream, v *marketdata.View, seq uint64) {
+	s.view, s.seq, s.snapshot = v, seq, nil
+}
+
+// send encodes payload once and queues it with every live subscriber.
+func (h *Hub) send(s *wsStream, payload []byte) {
+	h.buf = payload[:0]
+	f := h.frame(s, payload)
+	s.lastMs = machineNs() / int64(time.Millisecond)
+	for _, sub := range s.subs {
+		if sub.live && !sub.conn.out.push(f, false) {
+			h.lag(sub.conn)
+		}
+	}
+}
+
+// frame is payload as a frame, its decimals as text when the stream's options say so.
+func (h *Hub) frame(s *wsStream, payload []byte) wsFrame {
+	if s.key.text {
+		return newFrame(wsOpText, appendQuotedDecimals(nil, payload))
+	}
+	return newFrame(wsOpText, payload)
+}
+
+// lag handles a full queue: the backlog goes and each stream starts over with a snapshot
+// once there is room; a second time within wsFullAgain ends the connection.
+func (h *Hub) lag(c *wsConn) {
+	if c.hub.gone {
+		return
+	}
+	now := time.Now()
+	if now.Sub(c.hub.lastFull) < wsFullAgain {
+		h.tooSlow(c)
+		return
+	}
+	c.hub.lastFull = now
+	c.out.drop()
+	for _, sub := range c.hub.subs {
+		h.wait(sub, "slow")
+	}
+	c.out.room() // asks the writer to say when there is
+}
+
+func (h *Hub) tooSlow(c *wsConn) {
+	c.hub.gone = true
+	c.out.close(closeFrame(wsCloseTryLater, "SLOW_CONSUMER"), true)
+	for _, sub := range c.hub.subs {
+		sub.stream.remove(sub)
+	}
+	clear(c.hub.subs)
+	c.hub.pending = nil
+}
+
+// wait takes a subscription out of its stream until its snapshot is queued.
+func (h *Hub) wait(sub *wsSub, reason string) {
+	sub.live, sub.reason = false, reason
+	if !sub.queued {
+		sub.queued = true
+		sub.conn.hub.pending = append(sub.conn.hub.pending, sub)
+	}
+}
+
+// feed queues waiting snapshots as long as there is room for them.
+func (h *Hub) feed(c *wsConn) {
+	for len(c.hub.pending) > 0 && !c.hub.gone {
+		if !c.out.room() {
+			return
+		}
+		sub := c.hub.pending[0]
+		if c.hub.subs[sub.stream.key] == sub && !h.begin(sub) {
+			continue // a resuming subscriber is owed more
+		}
+		sub.queued = false
+		c.hub.pending = c.hub.pending[1:]
+	}
+	if len(c.hub.pending) == 0 {
+		c.hub.pending = nil
+	}
+}
+
+// heartbeats speak for streams that were silent for a second.
+func (h *Hub) heartbeats() {
+	now := machineNs() / int64(time.Millisecond)
+	for _, s := range h.streams {
+		if len(s.subs) == 0 || now-s.lastMs < wsHeartbeat.Milliseconds() {
+			continue
+		}
+		pair := ""
+		if s.key.paired() {
+			pair = s.view.Instrument.Code
+		}
+		h.send(s, appendHeartbeat(h.buf[:0], s, pair, h.nowMs()))
+	}
+}
+
+// housekeeping pings, ends silent connections, and forgets streams that nobody wants.
+func (h *Hub) housekeeping() {
+	now := time.Now()
+	for c := range h.conns {
+		switch {
+		case now.UnixNano()-c.pongNs.Load() > int64(wsPongWithin):
+			c.out.close(closeFrame(wsClosePolicy, "no pong within 60 s"), true)
+		case !c.hub.lastFull.IsZero() && len(c.hub.pending) > 0 && now.Sub(c.hub.lastFull) > wsFullAgain:
+			h.tooSlow(c)
+		case now.After(c.hub.pingAt):
+			c.hub.pingAt = now.Add(wsPingEvery)
+			c.out.push(newFrame(wsOpPing, nil), true)
+		}
+	}
+	for key, s := range h.streams {
+		if len(s.subs) == 0 && now.UnixMilli()-s.lastMs > wsIdleStream.Milliseconds() {
+			delete(h.streams, key)
+			delete(h.instant, key)
+		}
+	}
+}
+
+// goodbye is the last thing every client hears.
+func (h *Hub) goodbye() {
+	dst := appendWSHead(h.buf[:0], "shutdown", "", "", "")
+	dst = append(dst, `,"time":`...)
+	dst = strconv.AppendInt(dst, h.nowMs(), 10)
+	dst = append(dst, `,"message":"The server is shutting down; reconnect in a few seconds."}`...)
+	f := newFrame(wsOpText, dst)
+	for c := range h.conns {
+		c.out.push(f, true)
+		c.out.close(closeFrame(wsCloseGoing, "shutting down"), false)
+	}
+}

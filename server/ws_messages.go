@@ -1,0 +1,197 @@
+package server
+
+import (
+	"hash/crc32"
+	"strconv"
+
+	"tickhive/engine"
+	"tickhive/internal/fixed"
+	"tickhive/marketdata"
+)
+
+// checksumLevels is how many levels a side the checksum covers (Decisions section 11.4).
+const checksumLevels = 10
+
+// appendWSHead starts a message: type, id (when there is one), channel, pair.
+func appendWSHead(dst []byte, kind, id, channel, pair string) []byte {
+	dst = append(append(append(dst, `{"type":"`...), kind...), '"')
+	if id != "" {
+		dst = append(append(dst, `,"id":`...), id...)
+	}
+	if channel != "" {
+		dst = append(append(append(dst, `,"channel":"`...), channel...), '"')
+	}
+	if pair != "" {
+		dst = append(append(append(dst, `,"currencyPairCode":"`...), pair...), '"')
+	}
+	return dst
+}
+
+// wsErrorFrame is an error message; the socket lives on.
+func wsErrorFrame(req wsRequest, pair, code, message string) wsFrame {
+	dst := appendIDOrNull([]byte(`{"type":"error","id":`), req.id)
+	dst = appendJSONNullable(append(dst, `,"channel":`...), req.channel)
+	dst = appendJSONNullable(append(dst, `,"currencyPairCode":`...), pair)
+	dst = appendJSONString(append(dst, `,"code":`...), code)
+	dst = appendJSONString(append(dst, `,"message":`...), message)
+	return newFrame(wsOpText, append(dst, '}'))
+}
+
+func appendSeqTime(dst []byte, seq uint64, timeMs int64) []byte {
+	dst = strconv.AppendUint(append(dst, `,"seq":`...), seq, 10)
+	return strconv.AppendInt(append(dst, `,"time":`...), timeMs, 10)
+}
+
+// appendBookSnapshot is the snapshot message of a book stream.
+// Its seq is the stream's, which stays behind the view's while only levels outside the
+// depth change: it is the prevSeq of the next update.
+func appendBookSnapshot(dst []byte, s *wsStream, epoch, reason string, timeMs int64) []byte {
+	v, depth := s.view, s.key.depth
+	dst = appendWSHead(dst, "snapshot", "", "book", v.Instrument.Code)
+	dst = append(append(append(dst, `,"epoch":"`...), epoch...), '"')
+	dst = appendSeqTime(dst, s.seq, timeMs)
+	dst = append(append(append(dst, `,"reason":"`...), reason...), '"')
+	dst = append(dst, `,"bids":[`...)
+	dst = appendTopLevels(dst, &v.Bids, v.Instrument, depth)
+	dst = append(dst, `],"asks":[`...)
+	dst = appendTopLevels(dst, &v.Asks, v.Instrument, depth)
+	dst = append(dst, ']')
+	return appendChecksum(dst, v)
+}
+
+func appendTopLevels(dst []byte, s *marketdata.Side, in *engine.Instrument, depth int) []byte {
+	n := 0
+	s.All(func(l marketdata.Level) bool {
+		if depth > 0 && n == depth {
+			return false
+		}
+		if n > 0 {
+			dst = append(dst, ',')
+		}
+		dst = appendWSLevel(dst, l, in)
+		n++
+		return true
+	})
+	return dst
+}
+
+func appendWSLevel(dst []byte, l marketdata.Level, in *engine.Instrument) []byte {
+	dst = fixed.AppendI64(append(dst, '['), l.Price, in.DigitsPrice)
+	dst = fixed.AppendI64(append(dst, ','), l.Amount, in.DigitsAmount)
+	return append(dst, ']')
+}
+
+// appendBookUpdate is the update message of a book stream from one state to the next.
+func appendBookUpdate(dst []byte, v *marketdata.View, prevSeq, seq uint64, bids, asks []marketdata.Level, timeMs int64) []byte {
+	dst = appendWSHead(dst, "update", "", "book", v.Instrument.Code)
+	dst = strconv.AppendUint(append(dst, `,"prevSeq":`...), prevSeq, 10)
+	dst = appendSeqTime(dst, seq, timeMs)
+	dst = append(dst, `,"bids":[`...)
+	dst = appendChanged(dst, bids, v.Instrument)
+	dst = append(dst, `],"asks":[`...)
+	dst = appendChanged(dst, asks, v.Instrument)
+	dst = append(dst, ']')
+	return appendChecksum(dst, v)
+}
+
+func appendChanged(dst []byte, levels []marketdata.Level, in *engine.Instrument) []byte {
+	for i, l := range levels {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = appendWSLevel(dst, l, in)
+	}
+	return dst
+}
+
+// appendChecksum ends a book message with the CRC-32 of its top 10.
+func appendChecksum(dst []byte, v *marketdata.View) []byte {
+	dst = strconv.AppendUint(append(dst, `,"checksum":`...), uint64(bookChecksum(v)), 10)
+	return append(dst, '}')
+}
+
+// bookChecksum is the CRC-32 (IEEE) of the top 10 bids, `|`, the top 10 asks, each
+// price:amount as printed, joined by commas (Decisions section 11.4).
+func bookChecksum(v *marketdata.View) uint32 {
+	var buf [1024]byte
+	text := appendChecksumSide(buf[:0], &v.Bids, v.Instrument)
+	text = append(text, '|')
+	text = appendChecksumSide(text, &v.Asks, v.Instrument)
+	return crc32.ChecksumIEEE(text)
+}
+
+func appendChecksumSide(dst []byte, s *marketdata.Side, in *engine.Instrument) []byte {
+	n := 0
+	s.All(func(l marketdata.Level) bool {
+		if n > 0 {
+			dst = append(dst, ',')
+		}
+		dst = fixed.AppendI64(dst, l.Price, in.DigitsPrice)
+		dst = fixed.AppendI64(append(dst, ':'), l.Amount, in.DigitsAmount)
+		n++
+		return n < checksumLevels
+	})
+	return dst
+}
+
+// appendHeartbeat tells a subscriber where a silent stream stands.
+func appendHeartbeat(dst []byte, s *wsStream, pair string, timeMs int64) []byte {
+	dst = append(append(append(dst, `{"type":"heartbeat","channel":"`...), s.key.name()...), '"')
+	dst = appendJSONNullable(append(dst, `,"currencyPairCode":`...), pair)
+	dst = strconv.AppendUint(append(dst, `,"seq":`...), s.seq, 10)
+	dst = append(dst, `,"tradeId":`...)
+	if s.key.channel == chTrades {
+		dst = strconv.AppendUint(dst, uint64(s.trade), 10)
+	} else {
+		dst = append(dst, "null"...)
+	}
+	dst = strconv.AppendInt(append(dst, `,"time":`...), timeMs, 10)
+	return append(dst, '}')
+}
+
+// appendWSTrades is a snapshot or update of the trades channel: ids from..to, oldest
+// first, without a gap.
+func appendWSTrades(dst []byte, kind string, v *marketdata.View, from, to engine.TradeID, timeMs int64) []byte {
+	dst = appendWSHead(dst, kind, "", "trades", v.Instrument.Code)
+	dst = appendSeqTime(dst, uint64(v.TradesSeq), timeMs)
+	dst = append(dst, `,"trades":[`...)
+	for id := from; id <= to && id != 0; id++ {
+		if id > from {
+			dst = append(dst, ',')
+		}
+		dst = strconv.AppendUint(append(dst, `{"tradeId":`...), uint64(id), 10)
+		dst = append(dst, ',')
+		at := len(dst)
+		dst = appendStreamDeal(dst, v, id)
+		copy(dst[at:], dst[at+1:]) // the deal's own brace becomes part of this object
+		dst = dst[:len(dst)-1]
+	}
+	return append(dst, `]}`...)
+}
+
+// appendWSTicker is a snapshot or update of the ticker channel.
+func appendWSTicker(dst []byte, kind string, v *marketdata.View, timeMs int64) []byte {
+	dst = appendWSHead(dst, kind, "", "ticker", v.Instrument.Code)
+	dst = appendSeqTime(dst, uint64(v.TickerSeq), timeMs)
+	dst = AppendTicker(append(dst, `,"ticker":`...), v)
+	return append(dst, '}')
+}
+
+// appendWSCandle is a snapshot or update of a candles channel; no candle is null.
+func appendWSCandle(dst []byte, kind string, s *wsStream, v *marketdata.View, c marketdata.Candle, closed bool, timeMs int64) []byte {
+	dst = appendWSHead(dst, kind, "", s.key.name(), v.Instrument.Code)
+	dst = appendSeqTime(dst, uint64(v.TradesSeq), timeMs)
+	dst = append(dst, `,"candle":`...)
+	if c.Trades == 0 {
+		dst = append(dst, "null"...)
+	} else {
+		dst = AppendCandle(dst, v.Instrument, &c)
+	}
+	dst = strconv.AppendBool(append(dst, `,"closed":`...), closed)
+	return append(dst, '}')
+}
+
+func appendStreamDeal(dst []byte, v *marketdata.View, id engine.TradeID) []byte {
+	t := v.Trades.At(id)
+	return AppendDeal(dst, v.Instrument, id, &t, nil)
+}

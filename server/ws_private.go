@@ -1,0 +1,191 @@
+package server
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"tickhive/engine"
+	"tickhive/internal/clock"
+)
+
+// wsAccount is whose private channels a connection may read.
+type wsAccount = engine.AccountID
+
+// maxPrivate bounds the private messages that wait for the hub; beyond it every private
+// stream starts over with a snapshot, so that nothing is missing unnoticed.
+const maxPrivate = 100_000
+
+// PrivateFeed is what the hub needs of accounts and order history. Watch, Render and
+// Verify are called on the hub's goroutine; Fold and Publish on the engine loop's.
+type PrivateFeed interface {
+	// Fold notes the events of watched accounts.
+	Fold(events []engine.Event)
+	// Publish turns what was noted into messages.
+	Publish()
+	// Watch says which accounts have listeners; the map is not changed afterwards.
+	Watch(accounts map[engine.AccountID]bool)
+	// Take hands out the messages since the last call; all: some were dropped and every
+	// private stream must start over.
+	Take() (messages []PrivateMessage, all bool)
+	// Snapshot appends the members of a channel's snapshot after its head.
+	Snapshot(dst []byte, channel string, account engine.AccountID) []byte
+	// Verify checks signed credentials of the socket.
+	Verify(publicKey, timestamp, nonce, signature string) (engine.AccountID, *Error)
+}
+
+// PrivateMessage is one update of a private channel: Members is what follows the head,
+// as in `"order":{...}`.
+type PrivateMessage struct {
+	Account engine.AccountID
+	Channel string // orders, fills, balances
+	Seq     uint64
+	Members []byte
+}
+
+// PrivateQueue is the bounded hand-over between the loop and the hub.
+type PrivateQueue struct {
+	watched atomic.Pointer[map[engine.AccountID]bool]
+	mu      sync.Mutex
+	waiting []PrivateMessage
+	dropped bool
+}
+
+// Watch says which accounts have listeners.
+func (q *PrivateQueue) Watch(accounts map[engine.AccountID]bool) { q.watched.Store(&accounts) }
+
+// Watched reports whether anybody listens to an account. Any goroutine.
+func (q *PrivateQueue) Watched(a engine.AccountID) bool {
+	m := q.watched.Load()
+	return m != nil && (*m)[a]
+}
+
+// Idle reports that nobody listens at all.
+func (q *PrivateQueue) Idle() bool {
+	m := q.watched.Load()
+	return m == nil || len(*m) == 0
+}
+
+// Put queues a message.
+func (q *PrivateQueue) Put(m PrivateMessage) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.waiting) >= maxPrivate {
+		q.waiting, q.dropped = nil, true
+	}
+	if !q.dropped {
+		q.waiting = append(q.waiting, m)
+	}
+}
+
+// Take hands out what waits.
+func (q *PrivateQueue) Take() ([]PrivateMessage, bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	out, all := q.waiting, q.dropped
+	q.waiting, q.dropped = nil, false
+	return out, all
+}
+
+// private sends what the private feed has.
+func (h *Hub) private() {
+	if h.opts.Private == nil {
+		return
+	}
+	messages, all := h.opts.Private.Take()
+	if all {
+		for _, s := range h.streams {
+			if s.key.private() {
+				h.startOver(s)
+			}
+		}
+	}
+	for _, m := range messages {
+		key, _ := parseChannel(m.Channel)
+		key.account = m.Account
+		for _, text := range [...]bool{false, true} {
+			key.text = text
+			if s := h.streams[key]; s != nil && len(s.subs) > 0 {
+				h.sendPrivate(s, m)
+			}
+		}
+	}
+}
+
+func (h *Hub) startOver(s *wsStream) {
+	s.snapshot = nil
+	for _, sub := range s.subs {
+		h.wait(sub, "slow")
+		h.feed(sub.conn)
+	}
+}
+
+func (h *Hub) sendPrivate(s *wsStream, m PrivateMessage) {
+	s.seq, s.snapshot = m.Seq, nil
+	dst := appendWSHead(h.buf[:0], "update", "", m.Channel, "")
+	dst = appendSeqTime(dst, m.Seq, h.nowMs())
+	h.send(s, append(append(append(dst, ','), m.Members...), '}'))
+}
+
+// appendPrivateSnapshot is the snapshot of a private channel, made for each subscriber.
+func (h *Hub) appendPrivateSnapshot(dst []byte, s *wsStream, nowMs int64) []byte {
+	dst = appendWSHead(dst, "snapshot", "", s.key.name(), "")
+	dst = appendSeqTime(dst, s.seq, nowMs)
+	dst = h.opts.Private.Snapshot(append(dst, ','), s.key.name(), s.key.account)
+	return append(dst, '}')
+}
+
+// watch tells the feed which accounts have listeners now.
+func (h *Hub) watch() {
+	accounts := make(map[engine.AccountID]bool)
+	for key, s := range h.streams {
+		if key.private() && len(s.subs) > 0 {
+			accounts[key.account] = true
+		}
+	}
+	h.opts.Private.Watch(accounts)
+}
+
+// authenticate gives the connection an account.
+func (h *Hub) authenticate(c *wsConn, r wsRequest) {
+	if h.opts.Private == nil {
+		h.refuse(c, r, "", CodeUnauthorized, "The key is unknown or the signature is wrong.")
+		return
+	}
+	account, err := h.opts.Private.Verify(r.publicKey, r.timestamp, r.nonce, r.signature)
+	if err != nil {
+		h.refuse(c, r, "", err.Code, err.Message)
+		return
+	}
+	c.hub.account, c.hub.authed = account, true
+	dst := appendIDOrNull([]byte(`{"type":"authenticated","id":`), r.id)
+	c.out.push(newFrame(wsOpText, append(dst, '}')), true)
+}
+
+// StatusView renders /api/status and its rows for the hub.
+func (s *Server) StatusView() (whole func(dst []byte) []byte, ageNs func() int64) {
+	info := func() StatusInfo {
+		i := StatusInfo{Recovering: !s.ready.Load(), ProgressPPM: -1}
+		if s.opt.Status != nil {
+			i = s.opt.Status()
+		}
+		return i
+	}
+	whole = func(dst []byte) []byte {
+		i := info()
+		return s.appendStatus(dst, &i, s.board.Load(), clock.MachineNs())
+	}
+	ageNs = func() int64 {
+		if at := info().OldestUnpublishedNs; at != 0 {
+			return max(clock.MachineNs()-at, 0)
+		}
+		return 0
+	}
+	return whole, ageNs
+}
+
+func appendIDOrNull(dst []byte, id string) []byte {
+	if id == "" {
+		return append(dst, "null"...)
+	}
+	return append(dst, id...)
+}

@@ -1,0 +1,139 @@
+package server
+
+import "strconv"
+
+// Bounds of one operation.
+const (
+	wsMaxPairs    = 1000 // subscriptions of one connection (Decisions section 11.5)
+	wsMaxChannel  = 32
+	wsMaxIDDigits = 128
+)
+
+// wsRequest is one operation of a client, decoded (Decisions section 11.1).
+type wsRequest struct {
+	op      string
+	id      string // as sent, JSON text; empty: none
+	channel string
+	pairs   []string
+
+	depth, every       int
+	hasDepth, hasEvery bool
+	fromSeq            uint64
+	hasFromSeq         bool
+	epoch              string
+	fromTrade          uint64
+	hasFromTrade       bool
+	text               bool // decimals=string
+
+	publicKey, timestamp, nonce, signature string
+}
+
+// parseWSRequest reads one operation strictly. On an error the request still carries the
+// id when it was read before.
+func parseWSRequest(raw []byte) (req wsRequest, bad *bodyError) {
+	var r bodyReader
+	r.reset(raw)
+	if r.object() {
+		for key, ok := r.member(); ok; key, ok = r.member() {
+			req.member(&r, string(key))
+		}
+	}
+	if bad = r.finish(); bad == nil && req.op == "" {
+		bad = &bodyError{Field: "op", Message: "The member op is required."}
+	}
+	return req, bad
+}
+
+func (req *wsRequest) member(r *bodyReader, key string) {
+	switch key {
+	case "op":
+		req.op = string(r.string(wsMaxChannel))
+	case "id":
+		req.readID(r)
+	case "channel":
+		req.channel = string(r.string(wsMaxChannel))
+	case "pairs":
+		if r.array() {
+			for r.element() {
+				if len(req.pairs) == wsMaxPairs {
+					r.fail("must have at most 1000 elements.")
+					return
+				}
+				req.pairs = append(req.pairs, string(r.string(wsMaxChannel)))
+			}
+		}
+	case "depth":
+		req.depth, req.hasDepth = req.choice(r, 10, 25, 100, 1000, 0)
+	case "interval":
+		req.every, req.hasEvery = req.choice(r, 0, 100, 1000)
+	case "fromSeq":
+		v, given := r.integer(0, 1<<62)
+		req.fromSeq, req.hasFromSeq = uint64(v), given
+	case "epoch":
+		req.epoch = string(r.string(wsMaxChannel))
+	case "fromTradeId":
+		v, given := r.integer(1, 1<<62)
+		req.fromTrade, req.hasFromTrade = uint64(v), given
+	case "decimals":
+		switch string(r.string(wsMaxChannel)) {
+		case "string":
+			req.text = true
+		case "number", "":
+		default:
+			r.bad("must be number or string.")
+		}
+	default:
+		req.credential(r, key)
+	}
+}
+
+func (req *wsRequest) credential(r *bodyReader, key string) {
+	switch key {
+	case "publicKey":
+		req.publicKey = string(r.string(wsMaxIDDigits))
+	case "timestamp":
+		if r.peek() == '"' {
+			req.timestamp = string(r.string(wsMaxChannel))
+		} else if v, given := r.integer(0, 1<<62); given {
+			req.timestamp = strconv.FormatInt(v, 10)
+		}
+	case "nonce":
+		req.nonce = string(r.string(wsMaxIDDigits))
+	case "signature":
+		req.signature = string(r.string(wsMaxIDDigits))
+	default:
+		r.unknown()
+	}
+}
+
+// readID keeps the id as the JSON text that is echoed.
+func (req *wsRequest) readID(r *bodyReader) {
+	if r.peek() == '"' {
+		if s := r.string(wsMaxIDDigits); s != nil {
+			req.id = string(appendJSONString(nil, string(s)))
+		}
+		return
+	}
+	if v, given := r.integer(-1<<62, 1<<62); given {
+		req.id = strconv.FormatInt(v, 10)
+	}
+}
+
+// choice reads an integer that is one of few.
+func (req *wsRequest) choice(r *bodyReader, allowed ...int) (int, bool) {
+	v, given := r.integer(0, 1000)
+	if !given {
+		return 0, false
+	}
+	for _, a := range allowed {
+		if int64(a) == v {
+			return a, true
+		}
+	}
+	list := strconv.Itoa(allowed[0])
+	for _, a := range allowed[1:] {
+		list += ", " + strconv.Itoa(a)
+	}
+	r.bad("must be one of " + list + ".")
+	return 0, false
+}
