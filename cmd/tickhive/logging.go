@@ -6,7 +6,7 @@ import (
 )
 
 // logging is the program's log: one level for everything, which may change at run time
-// (the internal route PUT /internal/v1/log-level, or SIGHUP, which reads the file again).
+// (PATCH /internal/v1/log on the internal listener).
 type logging struct {
 	level slog.LevelVar
 	*slog.Logger

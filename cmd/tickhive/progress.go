@@ -1,0 +1,65 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+)
+
+// progress shows long work: a bar with rate and time left on a terminal, plain lines when
+// piped, nothing when quiet. One goroutine uses it.
+type progress struct {
+	name    string
+	total   int64
+	out     io.Writer
+	bar     *progressbar.ProgressBar
+	started time.Time
+	said    time.Time
+}
+
+// plainEvery is the time between two plain lines.
+const plainEvery = 2 * time.Second
+
+func newProgress(out io.Writer, name string, total int64, quiet bool) *progress {
+	g := &progress{name: name, total: max(total, 1), started: time.Now(), said: time.Now()}
+	if quiet {
+		return g
+	}
+	g.out = out
+	if f, ok := out.(*os.File); ok {
+		if info, err := f.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
+			g.bar = progressbar.NewOptions64(1000,
+				progressbar.OptionSetWriter(out), progressbar.OptionSetDescription(name),
+				progressbar.OptionSetPredictTime(true), progressbar.OptionClearOnFinish(),
+				progressbar.OptionThrottle(100*time.Millisecond))
+		}
+	}
+	return g
+}
+
+// set shows how much is done.
+func (g *progress) set(done int64) {
+	switch {
+	case g.out == nil:
+	case g.bar != nil:
+		_ = g.bar.Set64(min(done, g.total) / max(g.total/1000, 1))
+	case time.Since(g.said) >= plainEvery && done > 0:
+		g.said = time.Now()
+		spent := time.Since(g.started)
+		left := time.Duration(float64(spent) * float64(g.total-done) / float64(done))
+		fmt.Fprintf(g.out, "%s %d%%, %s left\n", g.name, done*100/g.total, left.Round(time.Second))
+	}
+}
+
+// end takes the bar away and says how long it took.
+func (g *progress) end() {
+	if g.bar != nil {
+		_ = g.bar.Finish()
+	}
+	if g.out != nil {
+		fmt.Fprintf(g.out, "%s done in %s\n", g.name, time.Since(g.started).Round(time.Millisecond))
+	}
+}

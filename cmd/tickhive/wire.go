@@ -1,0 +1,211 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net"
+	"sync/atomic"
+	"time"
+
+	"tickhive/engine"
+	"tickhive/internal/clock"
+	"tickhive/marketdata"
+	"tickhive/server"
+)
+
+// exchange is the wired program. main's goroutine builds, starts and stops it.
+type exchange struct {
+	p     *program
+	cfg   *Config
+	log   *logging
+	quiet bool
+
+	clock    clock.Clock
+	core     *engine.Core
+	feed     *marketdata.Feed
+	gate     gate
+	epoch    string
+	progress atomic.Int64 // millionths of backfill and recovery, below 0: none
+
+	public   *server.Server
+	internal *server.Internal
+	ready    atomic.Bool
+
+	publicLn, internalLn, aggregatorLn net.Listener
+	failed                             chan error // a listener that ended by itself
+}
+
+// newExchange builds everything and opens nothing.
+func newExchange(p *program, cfg *Config, quiet bool) (*exchange, error) {
+	x := &exchange{p: p, cfg: cfg, quiet: quiet, failed: make(chan error, 3)}
+	var err error
+	if x.log, err = newLogging(p.err, cfg.Log.Level); err != nil {
+		return nil, err
+	}
+	x.progress.Store(-1)
+	if err := x.makeClock(); err != nil {
+		return nil, err
+	}
+	if err := x.makeMarket(); err != nil {
+		return nil, err
+	}
+	if x.epoch, err = newEpoch(); err != nil {
+		return nil, err
+	}
+	if err := x.makeServers(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// makeClock is the process clock; a virtual one begins where the backfill does.
+func (x *exchange) makeClock() error {
+	if x.cfg.Clock.Mode == clockReal {
+		x.clock = clock.Real{}
+		return nil
+	}
+	start, err := x.cfg.startNs()
+	if err != nil {
+		return err
+	}
+	if start == 0 {
+		start = clock.Real{}.NowNs()
+	}
+	x.clock = clock.NewManual(start - int64(x.cfg.Sim.Backfill))
+	return nil
+}
+
+func (x *exchange) makeMarket() error {
+	eo := engine.Options{OpenOrders: x.cfg.Engine.OpenOrders, AccountOrders: x.cfg.Engine.AccountOrders}
+	if err := eo.Validate(); err != nil {
+		return fmt.Errorf("config: %w", err)
+	}
+	mo := marketdata.Options{
+		TradesMin: x.cfg.Market.TradesMin, TradesMax: x.cfg.Market.TradesMax,
+		ClosedOrders: x.cfg.Orders.ClosedKept, Fills: x.cfg.Orders.FillsKept,
+	}
+	copy(mo.Candles[:], x.cfg.Market.CandlesKept)
+	if err := mo.Validate(); err != nil {
+		return fmt.Errorf("config: %w", err)
+	}
+	x.core, x.feed = engine.NewCore(eo), marketdata.NewFeed(mo)
+	return nil
+}
+
+func (x *exchange) makeServers() error {
+	var err error
+	x.public, err = server.New(server.Options{
+		Board: x.feed.Board(), Clock: x.clock, Version: version, Status: x.status,
+		Commissions: x.cfg.commissions(), Log: x.log.Logger,
+		SplitAggregator: x.cfg.Aggregator.Listen != "", AggregatorHost: x.cfg.Aggregator.Host,
+		Rate: server.RateOptions{
+			PerMinute: x.cfg.Rate.PerMinute, PerSecond: x.cfg.Rate.PerSecond, Clients: x.cfg.Rate.Clients,
+			Allow: x.cfg.Rate.Allow, Market: x.cfg.Rate.Market, Account: x.cfg.Rate.Account,
+		},
+		TrustedProxies: x.cfg.Server.TrustedProxies, ConnectionsPerIP: x.cfg.Server.ConnectionsPerIP,
+		Connections: x.cfg.Server.Connections, ReadTimeout: time.Duration(x.cfg.Server.ReadTimeout),
+		WriteTimeout: time.Duration(x.cfg.Server.WriteTimeout), IdleTimeout: time.Duration(x.cfg.Server.IdleTimeout),
+	})
+	if err != nil {
+		return fmt.Errorf("config: %w", err)
+	}
+	io := server.InternalOptions{
+		Exchange: &x.gate, Core: x.core, History: x.feed.History(), Board: x.feed.Board(), Clock: x.clock,
+		Token: x.cfg.Internal.Token, Ready: &x.ready, LogLevel: &x.log.level, Log: x.log.Logger,
+	}
+	x.wireInternal(&io)
+	x.internal, err = server.NewInternal(io)
+	return err
+}
+
+// listen opens the listeners, serves them, and says where they are.
+func (x *exchange) listen() error {
+	var err error
+	if x.publicLn, err = net.Listen("tcp", x.cfg.Server.Listen); err != nil {
+		return fmt.Errorf("server.listen: %w", err)
+	}
+	if x.internalLn, err = net.Listen("tcp", x.cfg.Internal.Listen); err != nil {
+		return errors.Join(fmt.Errorf("internal.listen: %w", err), x.publicLn.Close())
+	}
+	if err := server.CheckInternalAddress(x.internalLn.Addr(), x.cfg.Internal.Token); err != nil {
+		return errors.Join(err, x.publicLn.Close(), x.internalLn.Close())
+	}
+	if at := x.cfg.Aggregator.Listen; at != "" {
+		if x.aggregatorLn, err = net.Listen("tcp", at); err != nil {
+			return errors.Join(fmt.Errorf("aggregator.listen: %w", err), x.publicLn.Close(), x.internalLn.Close())
+		}
+		go x.watch(x.public.ServeAggregator, x.aggregatorLn)
+	}
+	go x.watch(x.public.Serve, x.publicLn)
+	go x.watch(x.internal.Serve, x.internalLn)
+	fmt.Fprintf(x.p.out, "listening %s\n", x.addresses())
+	return nil
+}
+
+func (x *exchange) addresses() string {
+	return fmt.Sprintf("public=%s internal=%s", x.publicLn.Addr(), x.internalLn.Addr())
+}
+
+// watch serves a listener; one that ends by itself ends the program.
+func (x *exchange) watch(serve func(net.Listener) error, ln net.Listener) {
+	if err := serve(ln); err != nil {
+		x.failed <- err
+	}
+}
+
+// start brings the market to now: configuration, backfill, then the loop on the process
+// clock.
+func (x *exchange) start() error {
+	if err := x.backfill(); err != nil {
+		return err
+	}
+	loop := x.newLoop(x.clock)
+	go loop.Run()
+	x.gate.set(loop)
+	if err := x.configure(loop); err != nil {
+		return err
+	}
+	x.progress.Store(-1)
+	return nil
+}
+
+// setReady lets everybody in.
+func (x *exchange) setReady() {
+	x.ready.Store(true)
+	x.public.SetReady()
+	fmt.Fprintf(x.p.out, "ready %s\n", x.addresses())
+	x.log.Info("ready", "public", x.publicLn.Addr().String(), "internal", x.internalLn.Addr().String(), "pairs", x.feed.Board().Load().Len())
+}
+
+// stop ends everything, outside in. It returns when nothing runs any more or ctx is over.
+func (x *exchange) stop(ctx context.Context) {
+	for name, shutdown := range map[string]func(context.Context) error{"public": x.public.Shutdown, "internal": x.internal.Shutdown} {
+		if err := shutdown(ctx); err != nil {
+			x.log.Warn("listener did not end in time", "listener", name, "error", err)
+		}
+	}
+	if loop := x.gate.loop.Load(); loop != nil {
+		loop.Stop()
+	}
+}
+
+// status is what /api/status cannot know by itself.
+func (x *exchange) status() server.StatusInfo {
+	info := server.StatusInfo{Recovering: !x.ready.Load(), Epoch: x.epoch, ProgressPPM: x.progress.Load()}
+	if loop := x.gate.loop.Load(); loop != nil {
+		info.OldestUnpublishedNs = loop.Stats().OldestNs.Load()
+	}
+	return info
+}
+
+// newEpoch is 16 hexadecimal digits that name this history of events.
+func newEpoch() (string, error) {
+	var b [8]byte
+	if _, err := rand.Read(b[:]); err != nil {
+		return "", fmt.Errorf("random epoch: %w", err)
+	}
+	return hex.EncodeToString(b[:]), nil
+}

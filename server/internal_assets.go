@@ -1,0 +1,231 @@
+package server
+
+import (
+	"strconv"
+
+	"tickhive/engine"
+	"tickhive/internal/fixed"
+)
+
+// assetRequest is the body of PATCH /assets/{symbol}; a pointer that is nil was not given.
+type assetRequest struct {
+	name     []byte
+	kind     assetKind
+	hasKind  bool
+	id       int64
+	idGiven  bool // with hasID false: null
+	hasID    bool
+	withdraw *bool
+	deposit  *bool
+	minimum  optional
+	maximum  optional
+	maker    optional
+	taker    optional
+}
+
+// optional is a decimal that may be given as null.
+type optional struct {
+	given bool
+	text  []byte // nil: null
+}
+
+// set copies a given value.
+func (o *optional) set(v *fixed.I128, has *bool) {
+	if !o.given {
+		return
+	}
+	*v, *has = fixed.I128{}, o.text != nil
+	if *has {
+		*v = mustDecimal(o.text)
+	}
+}
+
+// assetKind is the member type.
+type assetKind bool
+
+func (k assetKind) String() string {
+	if k {
+		return "fiat"
+	}
+	return "cryptocurrency"
+}
+
+var assetKinds = wordsOf[assetKind](false, true)
+
+var assetMembers = []string{
+	"name", "type", "unifiedCryptoassetId", "canWithdraw", "canDeposit", "minWithdraw",
+	"maxWithdraw", "makerFee", "takerFee",
+}
+
+// maxAssetName is the longest display name of a currency.
+const maxAssetName = 64
+
+func (r *bodyReader) decodeAsset(a *assetRequest) *bodyError {
+	if r.object() {
+		for key, ok := r.member(); ok; key, ok = r.member() {
+			r.readAssetMember(a, key)
+		}
+	}
+	return r.inOrder(assetMembers...)
+}
+
+func (r *bodyReader) readAssetMember(a *assetRequest, key []byte) {
+	switch string(key) {
+	case "name":
+		a.name = r.string(maxAssetName)
+	case "type":
+		a.kind, a.hasKind = readWord(r, assetKinds)
+	case "unifiedCryptoassetId":
+		a.idGiven = true
+		a.id, a.hasID = r.integer(1, maxOrderID)
+	case "canWithdraw":
+		a.withdraw = r.flag()
+	case "canDeposit":
+		a.deposit = r.flag()
+	case "minWithdraw":
+		a.minimum = r.limit()
+	case "maxWithdraw":
+		a.maximum = r.limit()
+	case "makerFee":
+		a.maker = r.fee()
+	case "takerFee":
+		a.taker = r.fee()
+	default:
+		r.unknown()
+	}
+}
+
+func (r *bodyReader) flag() *bool {
+	if v, given := r.boolean(); given {
+		return &v
+	}
+	return nil
+}
+
+func (r *bodyReader) limit() optional {
+	o := optional{true, r.decimal()}
+	if o.text != nil && decimalSign(o.text) < 0 {
+		r.bad("must not be negative.")
+	}
+	return o
+}
+
+func (r *bodyReader) fee() optional {
+	o := optional{true, r.decimal()}
+	if o.text != nil {
+		if v, negative, res := units(o.text, engine.RateScale); negative || res != unitsExact || v > engine.RateOne {
+			r.bad("must be a rate from 0 to 1 with at most 8 fractional digits.")
+		}
+	}
+	return o
+}
+
+// apply puts what the request gives into x.
+func (a *assetRequest) apply(x *engine.Asset) *Error {
+	if a.name != nil {
+		x.Name = string(a.name)
+	}
+	if a.hasKind {
+		x.Fiat = bool(a.kind)
+	}
+	if a.idGiven {
+		x.UnifiedCryptoassetID, x.HasUnifiedID = a.id, a.hasID
+	}
+	if a.withdraw != nil {
+		x.CanWithdraw = *a.withdraw
+	}
+	if a.deposit != nil {
+		x.CanDeposit = *a.deposit
+	}
+	a.minimum.set(&x.MinWithdraw, &x.HasMinWithdraw)
+	a.maximum.set(&x.MaxWithdraw, &x.HasMaxWithdraw)
+	a.maker.set(&x.MakerFee, &x.HasMakerFee)
+	a.taker.set(&x.TakerFee, &x.HasTakerFee)
+	if x.HasMinWithdraw && x.HasMaxWithdraw && x.MinWithdraw.Cmp(x.MaxWithdraw) > 0 {
+		return BadParam("minWithdraw", "The member minWithdraw must not be above maxWithdraw.")
+	}
+	return nil
+}
+
+// ensureAsset adds a currency with defaults when it is not configured.
+func (s *Internal) ensureAsset(symbol string) *Error {
+	if s.opt.Board.Load().Asset(symbol) != nil {
+		return nil
+	}
+	rate := fixed.I128{Lo: defaultRate * fixed.Pow10[fixed.Scale-engine.RateScale]}
+	_, err := s.control(&engine.Command{Kind: engine.SetAsset, Pair: engine.ControlPair, Asset: &engine.Asset{
+		Symbol: symbol, Name: symbol, CanWithdraw: true, CanDeposit: true,
+		MakerFee: rate, HasMakerFee: true, TakerFee: rate, HasTakerFee: true,
+	}})
+	return err
+}
+
+// pathAsset is the currency that the path names.
+func (s *Internal) pathAsset(c *Ctx) (*engine.Asset, *Error) {
+	symbol := c.PathParam("symbol")
+	if a := s.opt.Board.Load().Asset(symbol); a != nil {
+		return a, nil
+	}
+	return nil, NotFound("symbol", "There is no asset %.32q.", symbol)
+}
+
+// getAsset is GET /assets/{symbol}.
+func (s *Internal) getAsset(c *Ctx) *Error {
+	a, err := s.pathAsset(c)
+	if err != nil {
+		return err
+	}
+	c.Private(appendAsset(nil, a))
+	return nil
+}
+
+// setAsset is PATCH /assets/{symbol}.
+func (s *Internal) setAsset(c *Ctx) *Error {
+	var r bodyReader
+	var req assetRequest
+	r.reset(c.PostBody())
+	if err := r.decodeAsset(&req); err != nil {
+		return badBody(err)
+	}
+	s.setting.Lock()
+	defer s.setting.Unlock()
+	old, err := s.pathAsset(c)
+	if err != nil {
+		return err
+	}
+	a := *old
+	if err := req.apply(&a); err != nil {
+		return err
+	}
+	if _, err := s.control(&engine.Command{Kind: engine.SetAsset, Pair: engine.ControlPair, Asset: &a}); err != nil {
+		return err
+	}
+	c.Private(appendAsset(nil, &a))
+	return nil
+}
+
+func appendAsset(b []byte, a *engine.Asset) []byte {
+	b = append(append(b, `{"symbol":"`...), a.Symbol...)
+	b = appendJSONString(append(b, `","name":`...), a.Name)
+	b = append(append(append(b, `,"type":"`...), assetKind(a.Fiat).String()...), '"')
+	b = append(b, `,"unifiedCryptoassetId":`...)
+	if a.HasUnifiedID {
+		b = strconv.AppendInt(b, a.UnifiedCryptoassetID, 10)
+	} else {
+		b = append(b, "null"...)
+	}
+	b = strconv.AppendBool(append(b, `,"canWithdraw":`...), a.CanWithdraw)
+	b = strconv.AppendBool(append(b, `,"canDeposit":`...), a.CanDeposit)
+	b = appendOptional(append(b, `,"minWithdraw":`...), a.MinWithdraw, a.HasMinWithdraw)
+	b = appendOptional(append(b, `,"maxWithdraw":`...), a.MaxWithdraw, a.HasMaxWithdraw)
+	b = appendOptional(append(b, `,"makerFee":`...), a.MakerFee, a.HasMakerFee)
+	b = appendOptional(append(b, `,"takerFee":`...), a.TakerFee, a.HasTakerFee)
+	return append(b, '}')
+}
+
+func appendOptional(b []byte, v fixed.I128, has bool) []byte {
+	if !has {
+		return append(b, "null"...)
+	}
+	return fixed.AppendShortest(b, v, fixed.Scale)
+}

@@ -1,0 +1,115 @@
+package server
+
+import (
+	"strconv"
+
+	"tickhive/engine"
+)
+
+// massCancel is one DELETE /orders: whose orders, and the pairs with the newest order id
+// of each when it was sequenced. Orders that come later are not canceled.
+type massCancel struct {
+	all     bool
+	account engine.AccountID
+	bounds  []engine.OrderID
+}
+
+// cancelAll is DELETE /orders?accountId=&currencyPairCode=.
+func (s *Internal) cancelAll(c *Ctx) *Error {
+	m := massCancel{all: true}
+	accountText, err := c.Str("accountId")
+	if err != nil {
+		return err
+	}
+	code, err := c.Str("currencyPairCode")
+	if err != nil {
+		return err
+	}
+	uuid, ok := parseUUID(accountText)
+	switch {
+	case accountText == "" && code == "":
+		return BadParam("accountId", "At least one of accountId and currencyPairCode is required.")
+	case accountText != "" && !ok:
+		return BadParam("accountId", "The parameter accountId must be a UUID.")
+	case code != "" && !isPairCode(code):
+		return BadParam("currencyPairCode", "The parameter currencyPairCode must be a pair code of the form BASE_QUOTE.")
+	}
+	if accountText != "" {
+		m.all = false
+		if uuid != ([16]byte{}) {
+			if m.account, ok = s.opt.Accounts.Find(uuid); !ok {
+				return NotFound("accountId", "There is no account %s.", accountText)
+			}
+		}
+	}
+	only := engine.ControlPair
+	if code != "" {
+		ins := s.instrument([]byte(code))
+		if ins == nil {
+			return NotFound("currencyPairCode", "There is no pair %s.", code)
+		}
+		only = ins.ID
+	}
+	canceled, err := s.runMassCancel(&m, only)
+	if err != nil {
+		return err
+	}
+	c.Private(append(strconv.AppendInt([]byte(`{"canceled":`), int64(canceled), 10), '}'))
+	return nil
+}
+
+// runMassCancel takes the bounds at one instant, then cancels in parts, so that others
+// are served in between.
+func (s *Internal) runMassCancel(m *massCancel, only engine.PairID) (canceled int, err *Error) {
+	err = s.query(func() {
+		core := s.opt.Core
+		for _, p := range core.PairsByCode() {
+			if (only == engine.ControlPair || only == p) && core.OpenOrders(p) > 0 {
+				m.bounds = append(m.bounds, core.LastOrderID(p))
+			}
+		}
+	})
+	for i := 0; err == nil && i < len(m.bounds); i++ {
+		var n int
+		n, err = s.cancelPair(m, m.bounds[i], only != engine.ControlPair)
+		canceled += n
+	}
+	return canceled, err
+}
+
+// cancelPair cancels the orders of one pair up to the bound, part by part. A halted pair
+// is an error when it was asked for by name, else it is passed over.
+func (s *Internal) cancelPair(m *massCancel, bound engine.OrderID, named bool) (canceled int, err *Error) {
+	for {
+		part, refused := 0, engine.NotRejected
+		cmd := engine.Command{Kind: engine.CancelAll, Pair: bound.Pair(), Account: m.account, Order: bound}
+		if m.all {
+			cmd.Flags = engine.FlagAllAccount
+		}
+		b := engine.Batch{
+			Commands: []engine.Command{cmd},
+			Collect: func(_ int, _ *engine.Command, events []engine.Event) {
+				for i := range events {
+					switch events[i].Kind {
+					case engine.EventCanceled:
+						part++
+					case engine.EventRejected:
+						refused = events[i].Reason
+					}
+				}
+			},
+		}
+		if serr := s.opt.Exchange.Submit(&b); serr != nil {
+			return canceled, exchangeError(serr)
+		}
+		if refused != engine.NotRejected {
+			if named {
+				return canceled, Conflict("The pair is halted: nothing can be canceled.")
+			}
+			return canceled, nil
+		}
+		if canceled += part; part < engine.CancelAllPart {
+			return canceled, nil
+		}
+	}
+}

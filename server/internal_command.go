@@ -1,0 +1,128 @@
+package server
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+
+	"tickhive/engine"
+	"tickhive/internal/fixed"
+)
+
+// buildPlace fills cmd from a decoded order of the pair. What only the text shows (off
+// tick, beyond int64) goes into cmd.Refuse, so that the refusal is sequenced.
+func buildPlace(cmd *engine.Command, o *orderRequest, ins *engine.Instrument, account engine.AccountID) {
+	*cmd = engine.Command{
+		Kind: engine.Place, Pair: ins.ID, Account: account,
+		Side: o.side, Type: o.typ, TIF: o.tif, STP: o.stp,
+	}
+	if !o.stpGiven && account != 0 {
+		cmd.STP = engine.CancelTaker
+	}
+	if o.postOnly {
+		cmd.Flags |= engine.FlagPostOnly
+	}
+	if o.price != nil {
+		cmd.Price = readPrice(cmd, o.price, ins.DigitsPrice)
+	}
+	if o.stop != nil {
+		cmd.Stop = readPrice(cmd, o.stop, ins.DigitsPrice)
+	}
+	if o.amount != nil {
+		cmd.Amount = readAmount(cmd, o.amount, ins.DigitsAmount)
+	}
+	if o.quote != nil {
+		cmd.Flags |= engine.FlagQuote
+		cmd.Quote = readQuote(cmd, o.quote, ins.DigitsTotal())
+	}
+	if o.display != nil {
+		cmd.Display = readAmount(cmd, o.display, ins.DigitsAmount)
+	}
+	if o.client != nil {
+		cmd.Client = NewClientID(cmd, string(o.client))
+	}
+}
+
+// buildReplace fills cmd from a decoded replace of an order of the pair.
+func buildReplace(cmd *engine.Command, id engine.OrderID, p *replaceRequest, ins *engine.Instrument) {
+	*cmd = engine.Command{Kind: engine.Replace, Pair: ins.ID, Order: id, Flags: engine.FlagAllAccount}
+	if p.price != nil {
+		cmd.Flags |= engine.FlagHasPrice
+		cmd.Price = readPrice(cmd, p.price, ins.DigitsPrice)
+	}
+	if p.amount != nil {
+		cmd.Flags |= engine.FlagHasAmount
+		cmd.Amount = readAmount(cmd, p.amount, ins.DigitsAmount)
+	}
+}
+
+func readPrice(cmd *engine.Command, text []byte, digits int) int64 {
+	v, negative, res := units(text, digits)
+	switch {
+	case negative || v == 0 && res == unitsExact:
+		refuse(cmd, engine.PriceNotPositive)
+	case res == unitsOff:
+		refuse(cmd, engine.PriceOffTick)
+	case res == unitsTooMany:
+		refuse(cmd, engine.PriceOutOfRange)
+	}
+	return v
+}
+
+func readAmount(cmd *engine.Command, text []byte, digits int) int64 {
+	v, negative, res := units(text, digits)
+	switch {
+	case negative || v == 0 && res == unitsExact:
+		refuse(cmd, engine.AmountNotPositive)
+	case res == unitsOff:
+		refuse(cmd, engine.AmountOffLot)
+	case res == unitsTooMany:
+		refuse(cmd, engine.AmountOutOfRange)
+	}
+	return v
+}
+
+// readQuote is a quote amount in product units.
+func readQuote(cmd *engine.Command, text []byte, digitsTotal int) fixed.U128 {
+	d := mustDecimal(text)
+	if d.Sign() <= 0 {
+		refuse(cmd, engine.AmountNotPositive)
+		return fixed.U128{}
+	}
+	q, rest := d.Abs().DivMod64(fixed.Pow10[fixed.Scale-digitsTotal])
+	if rest != 0 {
+		refuse(cmd, engine.AmountOffLot)
+	}
+	return q
+}
+
+// refuse keeps the first reason: members are read in the order of Decisions section 4.8.
+func refuse(cmd *engine.Command, r engine.Reason) {
+	if cmd.Refuse == engine.NotRejected {
+		cmd.Refuse = r
+	}
+}
+
+// NewClientID is a client order id of a complete Place command: the text, what makes it
+// unique and what makes a repeat equal (Decisions section 4.3). Money stamped into the
+// command (rates, limits) is no content: the same order sent again is the same.
+func NewClientID(cmd *engine.Command, text string) *engine.ClientID {
+	var buf [128]byte
+	b := binary.BigEndian.AppendUint32(buf[:0], uint32(cmd.Account))
+	b = binary.BigEndian.AppendUint32(b, uint32(cmd.Pair))
+	id := &engine.ClientID{Text: text, Hash: hash128(append(b, text...))}
+
+	const content = engine.FlagPostOnly | engine.FlagQuote
+	b = append(buf[:0], byte(cmd.Side), byte(cmd.Type), byte(cmd.TIF), byte(cmd.STP), cmd.Flags&content, byte(cmd.Refuse))
+	for _, v := range [...]uint64{
+		uint64(cmd.Price), uint64(cmd.Amount), uint64(cmd.Stop), uint64(cmd.Display), cmd.Quote.Hi, cmd.Quote.Lo,
+	} {
+		b = binary.BigEndian.AppendUint64(b, v)
+	}
+	id.Content = hash128(b)
+	return id
+}
+
+func hash128(b []byte) [2]uint64 {
+	sum := sha256.Sum256(b)
+	return [2]uint64{binary.BigEndian.Uint64(sum[:8]), binary.BigEndian.Uint64(sum[8:16])}
+}

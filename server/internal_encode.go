@@ -1,0 +1,167 @@
+package server
+
+import (
+	"strconv"
+
+	"tickhive/engine"
+	"tickhive/internal/fixed"
+	"tickhive/marketdata"
+)
+
+// appendOrder appends the Order object of an answer: every member, null where it does not
+// apply (Decisions section 5).
+func (a *orderAnswer) appendOrder(b []byte) []byte {
+	if !a.found {
+		return a.appendRefused(b)
+	}
+	r, ins := &a.rec, a.ins
+	b = strconv.AppendUint(append(b, `{"orderId":`...), uint64(r.ID), 10)
+	b = appendJSONNullable(append(b, `,"clientOrderId":`...), r.Client)
+	b = appendUUID(append(b, `,"accountId":"`...), a.uuid)
+	b = append(append(append(b, `","currencyPairCode":"`...), ins.Code...), '"')
+	b = appendWords(b, r.Side, r.Type, r.TIF)
+	market := r.Type == engine.Market || r.Type == engine.StopMarket
+	b = appendUnits(append(b, `,"price":`...), r.Price, ins.DigitsPrice, !market)
+	b = appendUnits(append(b, `,"amount":`...), r.Amount, ins.DigitsAmount, !r.ByQuote)
+	b = append(b, `,"quoteAmount":`...)
+	if r.ByQuote {
+		b = fixed.AppendU128(b, r.Quote, ins.DigitsTotal())
+	} else {
+		b = append(b, "null"...)
+	}
+	b = appendUnits(append(b, `,"stopPrice":`...), r.Stop, ins.DigitsPrice, r.Stop != 0)
+	b = appendUnits(append(b, `,"displayAmount":`...), r.Display, ins.DigitsAmount, r.Display != 0)
+	b = appendFlags(b, r.PostOnly, r.STP, r.Status)
+	b = appendUnits(append(b, `,"filledAmount":`...), r.Filled, ins.DigitsAmount, true)
+	b = appendUnits(append(b, `,"remainingAmount":`...), r.Open+r.Canceled, ins.DigitsAmount, !r.ByQuote)
+	b = fixed.AppendU128(append(b, `,"filledQuoteAmount":`...), r.FilledQuote, ins.DigitsTotal())
+	b = append(b, `,"averagePrice":`...)
+	if r.Filled > 0 {
+		b = fixed.AppendU128(b, averagePrice(r.FilledQuote, r.Filled, ins.DigitsPrice), fixed.QuotientDigits)
+	} else {
+		b = append(b, "null"...)
+	}
+	b = strconv.AppendInt(append(b, `,"createdAtNs":`...), r.CreatedNs, 10)
+	b = strconv.AppendUint(append(b, `,"seq":`...), uint64(r.Seq), 10)
+	b = appendFills(append(b, `,"fills":`...), r.Fills, ins)
+	return append(b, `,"rejectReason":null}`...)
+}
+
+// appendRefused is the Order object of an order that was refused: what was asked, as far
+// as it was understood. Numbers that are no multiples of the pair's units are echoed in
+// their shortest text.
+func (a *orderAnswer) appendRefused(b []byte) []byte {
+	o := a.request
+	priceDigits, amountDigits, totalDigits := -1, -1, -1
+	if a.ins != nil {
+		priceDigits, amountDigits, totalDigits = a.ins.DigitsPrice, a.ins.DigitsAmount, a.ins.DigitsTotal()
+	}
+	stp := o.stp
+	if !o.stpGiven && o.account != [16]byte{} {
+		stp = engine.CancelTaker
+	}
+	b = appendJSONNullable(append(b, `{"orderId":null,"clientOrderId":`...), string(o.client))
+	b = appendUUID(append(b, `,"accountId":"`...), o.account)
+	b = append(append(append(b, `","currencyPairCode":"`...), o.pair...), '"')
+	b = appendWords(b, o.side, o.typ, o.tif)
+	b = appendEcho(append(b, `,"price":`...), o.price, priceDigits)
+	b = appendEcho(append(b, `,"amount":`...), o.amount, amountDigits)
+	b = appendEcho(append(b, `,"quoteAmount":`...), o.quote, totalDigits)
+	b = appendEcho(append(b, `,"stopPrice":`...), o.stop, priceDigits)
+	b = appendEcho(append(b, `,"displayAmount":`...), o.display, amountDigits)
+	b = appendFlags(b, o.postOnly, stp, engine.Rejected)
+	b = appendUnits(append(b, `,"filledAmount":`...), 0, max(amountDigits, 0), true)
+	b = appendEcho(append(b, `,"remainingAmount":`...), o.amount, amountDigits)
+	b = appendUnits(append(b, `,"filledQuoteAmount":`...), 0, max(totalDigits, 0), true)
+	b = strconv.AppendInt(append(b, `,"averagePrice":null,"createdAtNs":`...), a.timeNs, 10)
+	b = strconv.AppendUint(append(b, `,"seq":`...), uint64(a.seq), 10)
+	b = append(append(b, `,"fills":[],"rejectReason":"`...), a.reason.String()...)
+	return append(b, `"}`...)
+}
+
+// appendResult appends a batch's result of this command.
+func (a *orderAnswer) appendResult(b []byte) []byte {
+	if a.found || a.request != nil {
+		return a.appendOrder(b)
+	}
+	b = strconv.AppendUint(append(b, `{"orderId":`...), uint64(a.order), 10)
+	b = append(append(b, `,"status":"Rejected","rejectReason":"`...), a.reason.String()...)
+	return append(b, `"}`...)
+}
+
+func appendWords(b []byte, side engine.Side, typ engine.OrderType, tif engine.TimeInForce) []byte {
+	b = append(append(b, `,"side":"`...), side.String()...)
+	b = append(append(b, `","type":"`...), typ.String()...)
+	b = append(append(b, `","timeInForce":"`...), tif.String()...)
+	return append(b, '"')
+}
+
+func appendFlags(b []byte, postOnly bool, stp engine.SelfTrade, status engine.Status) []byte {
+	b = strconv.AppendBool(append(b, `,"postOnly":`...), postOnly)
+	b = append(append(b, `,"selfTradePrevention":"`...), stp.String()...)
+	b = append(append(b, `","status":"`...), status.String()...)
+	return append(b, '"')
+}
+
+// appendUnits appends v units of 10^-digits, null when it does not apply.
+func appendUnits(b []byte, v int64, digits int, applies bool) []byte {
+	if !applies {
+		return append(b, "null"...)
+	}
+	return fixed.AppendI64(b, v, digits)
+}
+
+// appendEcho appends a decimal of a request with the digits of its kind when it has no
+// others, else as its shortest text; digits < 0: the kind is unknown.
+func appendEcho(b, text []byte, digits int) []byte {
+	if text == nil {
+		return append(b, "null"...)
+	}
+	d := mustDecimal(text)
+	if digits >= 0 {
+		q, rest := d.Abs().DivMod64(fixed.Pow10[fixed.Scale-digits])
+		if rest == 0 {
+			if d.Sign() < 0 {
+				b = append(b, '-')
+			}
+			return fixed.AppendU128(b, q, digits)
+		}
+	}
+	return fixed.AppendShortest(b, d, fixed.Scale)
+}
+
+func appendFills(b []byte, fills []marketdata.Fill, ins *engine.Instrument) []byte {
+	b = append(b, '[')
+	for i := range fills {
+		f := &fills[i]
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = strconv.AppendUint(append(b, `{"tradeId":`...), uint64(f.Trade), 10)
+		b = fixed.AppendI64(append(b, `,"price":`...), f.Price, ins.DigitsPrice)
+		b = fixed.AppendI64(append(b, `,"amount":`...), f.Amount, ins.DigitsAmount)
+		b = fixed.AppendShortest(append(b, `,"fee":`...), f.Fee, fixed.Scale)
+		b = append(append(b, `,"feeCurrencyCode":"`...), ins.Quote...)
+		b = append(strconv.AppendBool(append(b, `","isMaker":`...), f.IsMaker), '}')
+	}
+	return append(b, ']')
+}
+
+// averagePrice is total / filled in 10^-8, half even: in machine words where the pair has
+// at most 8 digits, which is the rule.
+func averagePrice(total fixed.U128, filled int64, digitsPrice int) fixed.U128 {
+	if digitsPrice > fixed.QuotientDigits {
+		return fixed.AveragePriceHalfEven(total, fixed.FromU64(uint64(filled)), digitsPrice)
+	}
+	scale := fixed.Pow10[fixed.QuotientDigits-digitsPrice]
+	ticks, rest := total.DivMod64(uint64(filled))
+	if ticks.Hi != 0 {
+		panic("BUG: server: an average price beyond the prices it is made of")
+	}
+	more, rest := fixed.Mul64(rest, scale).DivMod64(uint64(filled))
+	v := fixed.Mul64(ticks.Lo, scale).Add(more)
+	if left := uint64(filled) - rest; rest > left || rest == left && v.Lo&1 == 1 {
+		v = v.Add(fixed.FromU64(1))
+	}
+	return v
+}

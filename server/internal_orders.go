@@ -1,0 +1,174 @@
+package server
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/valyala/fasthttp"
+
+	"tickhive/engine"
+)
+
+// internalOrderRoutes are order entry and look-up.
+func internalOrderRoutes(s *Internal) []*Route {
+	const orders = internalPrefix + "/orders"
+	return []*Route{
+		{Method: fasthttp.MethodPost, Path: orders, Handle: s.placeOrder},
+		{Method: fasthttp.MethodPost, Path: orders + "/batch", Handle: s.placeBatch},
+		{Method: fasthttp.MethodDelete, Path: orders, Handle: s.cancelAll, Query: []string{"accountId", "currencyPairCode"}},
+		{Method: fasthttp.MethodGet, Path: orders + "/{id}", Handle: s.getOrder},
+		{Method: fasthttp.MethodPatch, Path: orders + "/{id}", Handle: s.replaceOrder},
+		{Method: fasthttp.MethodDelete, Path: orders + "/{id}", Handle: s.cancelOrder},
+	}
+}
+
+// instrument is the pair of a code, nil when there is none.
+func (s *Internal) instrument(code []byte) *engine.Instrument {
+	if v := s.opt.Board.Load().Lookup(string(code)); v != nil {
+		return v.Instrument
+	}
+	return nil
+}
+
+// account is the number of a request's account.
+func (s *Internal) account(id [16]byte) (engine.AccountID, *Error) {
+	if id == [16]byte{} {
+		return 0, nil
+	}
+	return s.opt.Accounts.Open(id)
+}
+
+// placeOrder is POST /orders.
+func (s *Internal) placeOrder(c *Ctx) *Error {
+	b := s.take()
+	defer s.give(b)
+	b.decoded = append(b.decoded[:0], batchCommand{kind: batchPlace})
+	o := &b.decoded[0].place
+	b.reader.reset(c.PostBody())
+	if err := b.reader.decodeOrder(o); err != nil {
+		return badBody(err)
+	}
+	ins := s.instrument(o.pair)
+	if ins == nil {
+		return NotFound("currencyPairCode", "There is no pair %s.", o.pair)
+	}
+	account, err := s.account(o.account)
+	if err != nil {
+		return err
+	}
+	b.resize(1)
+	buildPlace(&b.batch.Commands[0], o, ins, account)
+	b.answers[0].request, b.answers[0].ins = o, ins
+	if err := b.submit(); err != nil {
+		return err
+	}
+	return s.sendOrder(c, b)
+}
+
+func (s *Internal) sendOrder(c *Ctx, b *orderBatch) *Error {
+	c.Private(b.answers[0].appendOrder(make([]byte, 0, 1024)))
+	return nil
+}
+
+// orderOf reads the path's order id and finds its pair.
+func (s *Internal) orderOf(c *Ctx) (engine.OrderID, *engine.Instrument, *Error) {
+	text := c.PathParam("id")
+	n, ok := parseInteger([]byte(text))
+	if !ok {
+		return 0, nil, BadParam("id", "The order id must be an integer.")
+	}
+	id := engine.OrderID(n)
+	if n >= 0 && n <= maxOrderID && id.Pair() < engine.MaxPairs {
+		if v := s.opt.Board.Load().View(id.Pair()); v != nil {
+			return id, v.Instrument, nil
+		}
+	}
+	return 0, nil, noOrder(text)
+}
+
+func noOrder(id string) *Error { return NotFound("id", "There is no order %s.", id) }
+
+// getOrder is GET /orders/{id}.
+func (s *Internal) getOrder(c *Ctx) *Error {
+	id, ins, err := s.orderOf(c)
+	if err != nil {
+		return err
+	}
+	a := orderAnswer{ins: ins}
+	err = s.query(func() {
+		if a.rec, a.found = s.opt.History.Order(id); a.found {
+			a.uuid = s.opt.Core.AccountUUID(a.rec.Account)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	if !a.found {
+		return noOrder(c.PathParam("id"))
+	}
+	c.Private(a.appendOrder(nil))
+	return nil
+}
+
+// cancelOrder is DELETE /orders/{id}.
+func (s *Internal) cancelOrder(c *Ctx) *Error {
+	id, ins, err := s.orderOf(c)
+	if err != nil {
+		return err
+	}
+	b := s.take()
+	defer s.give(b)
+	b.resize(1)
+	b.batch.Commands[0] = engine.Command{Kind: engine.Cancel, Pair: ins.ID, Order: id, Flags: engine.FlagAllAccount}
+	return s.change(c, b, ins)
+}
+
+// replaceOrder is PATCH /orders/{id}.
+func (s *Internal) replaceOrder(c *Ctx) *Error {
+	b := s.take()
+	defer s.give(b)
+	var p replaceRequest
+	b.reader.reset(c.PostBody())
+	if err := b.reader.decodeReplace(&p); err != nil {
+		return badBody(err)
+	}
+	id, ins, err := s.orderOf(c)
+	if err != nil {
+		return err
+	}
+	b.resize(1)
+	buildReplace(&b.batch.Commands[0], id, &p, ins)
+	return s.change(c, b, ins)
+}
+
+// change submits a cancel or replace of one order.
+func (s *Internal) change(c *Ctx, b *orderBatch, ins *engine.Instrument) *Error {
+	b.answers[0].ins = ins
+	if err := b.submit(); err != nil {
+		return err
+	}
+	if r := b.answers[0].reason; r != engine.NotRejected {
+		return refusal48(r, b.batch.Commands[0].Order)
+	}
+	return s.sendOrder(c, b)
+}
+
+// refusal48 is a refusal as an HTTP error: status and code of Decisions section 4.8.
+func refusal48(r engine.Reason, id engine.OrderID) *Error {
+	e := &Error{Status: fasthttp.StatusConflict, Code: strings.ToUpper(r.String())}
+	switch {
+	case r == engine.UnknownOrder || r == engine.UnknownPair:
+		return noOrder(fmt.Sprint(uint64(id)))
+	case r == engine.OrderClosed:
+		e.Message = fmt.Sprintf("The order %d is closed, or a stop that waits.", id)
+		return e
+	case r <= engine.InsufficientFunds:
+		e.Status = fasthttp.StatusBadRequest
+		e.Field = "amount"
+		if r <= engine.PriceOutOfRange {
+			e.Field = "price"
+		}
+	}
+	e.Message = fmt.Sprintf("The order %d stays as it is: %s.", id, strings.ReplaceAll(r.String(), "_", " "))
+	return e
+}

@@ -1,0 +1,40 @@
+package server
+
+import (
+	"net/http"
+	"net/http/pprof"
+	"strings"
+
+	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/fasthttpadaptor"
+)
+
+const profilePath = "/debug/pprof"
+
+// profileRoutes are the profiles of the runtime.
+func profileRoutes() []*Route {
+	wrap := func(h http.HandlerFunc) Handler {
+		f := fasthttpadaptor.NewFastHTTPHandler(h)
+		return func(c *Ctx) *Error {
+			f(c.RequestCtx)
+			return nil
+		}
+	}
+	return []*Route{
+		{Method: fasthttp.MethodGet, Path: profilePath, Handle: wrap(pprof.Index)},
+		{Method: fasthttp.MethodGet, Path: profilePath + "/cmdline", Handle: wrap(pprof.Cmdline)},
+		{Method: fasthttp.MethodGet, Path: profilePath + "/profile", Handle: wrap(pprof.Profile)},
+		{Method: fasthttp.MethodGet, Path: profilePath + "/symbol", Handle: wrap(pprof.Symbol)},
+		{Method: fasthttp.MethodGet, Path: profilePath + "/trace", Handle: wrap(pprof.Trace)},
+		{Method: fasthttp.MethodGet, Path: profilePath + "/{name}", Handle: wrap(pprof.Index)},
+	}
+}
+
+// trimProfilePath takes the slash off /debug/pprof/, the one path of the contract that
+// ends with one: paths are strict everywhere else.
+func trimProfilePath(ctx *fasthttp.RequestCtx) {
+	target := string(ctx.Request.Header.RequestURI())
+	if rest, ok := strings.CutPrefix(target, profilePath+"/"); ok && (rest == "" || rest[0] == '?') {
+		ctx.Request.SetRequestURI(profilePath + rest)
+	}
+}

@@ -1,0 +1,217 @@
+package server
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"tickhive/engine"
+	"tickhive/internal/clock"
+	"tickhive/marketdata"
+)
+
+// Exchange is the way to the engine: orders in, and a turn on the goroutine that owns
+// books and history. *engine.Loop is one.
+type Exchange interface {
+	// Submit hands a batch over and waits for its outcome.
+	Submit(b *engine.Batch) error
+	// Query runs fn between two commands on the goroutine that owns core and history.
+	Query(fn func()) error
+	// AdvanceTo moves a virtual clock to ns with everything that falls due on the way.
+	AdvanceTo(ns int64) error
+}
+
+// InternalOptions wires the internal listener. Exchange, Core, History, Board and Clock
+// are required.
+type InternalOptions struct {
+	Exchange Exchange
+	Core     *engine.Core        // read inside Exchange.Query only
+	History  *marketdata.History // the same
+	Board    *marketdata.Board
+	Clock    clock.Clock
+	Accounts Accounts // nil: any UUID is an account, see EngineAccounts
+
+	// Token, when not empty, must come as Authorization: Bearer with every request.
+	Token string
+	// Ready is set once recovery and backfill are done; until then early routes alone answer.
+	Ready *atomic.Bool
+	// AppendPairState appends the canonical state of a pair: what /state-hash covers. It is
+	// called inside Exchange.Query. Nil: the route is not there.
+	AppendPairState func(dst []byte, p engine.PairID) []byte
+	// AppendControlState is the same for what belongs to no pair.
+	AppendControlState func(dst []byte) []byte
+	// Metrics answers GET /metrics. Nil: the route is not there.
+	Metrics http.Handler
+	// LogLevel reads and sets the level of the log. Nil: the route is not there.
+	LogLevel *slog.LevelVar
+	// Resources add routes: users, launchpad, hive.
+	Resources []InternalResource
+
+	Log       *slog.Logger // default slog.Default()
+	MachineNs func() int64 // default clock.MachineNs
+}
+
+// InternalResource adds the routes of one resource to the internal table; it is called
+// once, by NewInternal.
+type InternalResource func(s *Internal) []*Route
+
+// Internal is the internal listener (Decisions section 5). Any goroutine may call its
+// methods.
+type Internal struct {
+	opt   InternalOptions
+	edge  *edge
+	token [sha256.Size]byte // hash: compares in constant time whatever the length
+
+	batches sync.Pool  // *orderBatch
+	setting sync.Mutex // one change of a pair or asset at a time: read, change, submit
+}
+
+// Timeouts of the internal listener: batches and profiles take longer than public calls.
+const (
+	internalRead  = 30 * time.Second
+	internalWrite = 5 * time.Minute
+	internalIdle  = 5 * time.Minute
+	// maxInternalConns bounds the connections; load generators open hundreds.
+	maxInternalConns = 10_000
+)
+
+// internalPrefix is before every path but those that other programs expect.
+const internalPrefix = "/internal/v1"
+
+// NewInternal makes the listener's machinery; it opens nothing.
+func NewInternal(o InternalOptions) (*Internal, error) {
+	if o.Exchange == nil || o.Core == nil || o.History == nil || o.Board == nil || o.Clock == nil || o.Ready == nil {
+		return nil, errors.New("server: InternalOptions need an exchange, core, history, board, clock and ready")
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	if o.MachineNs == nil {
+		o.MachineNs = clock.MachineNs
+	}
+	if o.Accounts == nil {
+		o.Accounts = NewEngineAccounts(o.Exchange, o.Core, o.Board)
+	}
+	s := &Internal{opt: o, token: sha256.Sum256([]byte(o.Token))}
+	s.batches.New = func() any { return newOrderBatch(s) }
+	var table []*Route
+	for _, resource := range append([]InternalResource{
+		internalOrderRoutes, internalMarketRoutes, internalSystemRoutes,
+	}, o.Resources...) {
+		table = append(table, resource(s)...)
+	}
+	for _, r := range table {
+		r.Class = ClassExempt
+		r.Auth = AuthNever
+		if r.Method != fasthttp.MethodGet && r.Method != fasthttp.MethodDelete {
+			r.Body = BodyAny
+		}
+		r.Handle = s.guard(r.Handle)
+	}
+	var err error
+	s.edge, err = newEdge(edgeOptions{
+		table: table, maxBody: MaxInternalBody, read: internalRead, write: internalWrite, idle: internalIdle,
+		writeBuf: 64 << 10, ready: o.Ready, log: o.Log, machineNs: o.MachineNs,
+		conns: newConnTable(maxInternalConns, -1, nil),
+	})
+	if err != nil {
+		return nil, err
+	}
+	inner := s.edge.http.Handler
+	s.edge.http.Handler = func(ctx *fasthttp.RequestCtx) {
+		trimProfilePath(ctx)
+		inner(ctx)
+	}
+	return s, nil
+}
+
+// guard asks for the token before anything else is looked at.
+func (s *Internal) guard(next Handler) Handler {
+	if s.opt.Token == "" {
+		return next
+	}
+	return func(c *Ctx) *Error {
+		sent, ok := strings.CutPrefix(string(c.Request.Header.Peek(fasthttp.HeaderAuthorization)), "Bearer ")
+		hash := sha256.Sum256([]byte(sent))
+		if subtle.ConstantTimeCompare(hash[:], s.token[:]) != 1 || !ok {
+			return Unauthorized("Authorization", "The internal API needs its token as Authorization: Bearer.")
+		}
+		return next(c)
+	}
+}
+
+// CheckInternalAddress refuses an address that others can reach when no token is asked
+// for (Decisions section 5).
+func CheckInternalAddress(addr net.Addr, token string) error {
+	tcp, ok := addr.(*net.TCPAddr)
+	if token == "" && (!ok || !tcp.IP.IsLoopback()) {
+		return fmt.Errorf("server: the internal listener on %s is not on a loopback address, so it needs a token", addr)
+	}
+	return nil
+}
+
+// Serve answers the connections of ln until Shutdown. An address that others can reach
+// is refused without a token.
+func (s *Internal) Serve(ln net.Listener) error {
+	if err := CheckInternalAddress(ln.Addr(), s.opt.Token); err != nil {
+		return err
+	}
+	return s.edge.serve(ln)
+}
+
+// Shutdown stops accepting, finishes what was accepted and closes the rest.
+func (s *Internal) Shutdown(ctx context.Context) error { return s.edge.shutdown(ctx) }
+
+// Routes is the route table; nobody may change it.
+func (s *Internal) Routes() []*Route { return s.edge.table }
+
+// RouteStats are copies of the counters of every route.
+func (s *Internal) RouteStats() []RouteStat { return s.edge.stats() }
+
+// exchangeError is the answer when the engine took nothing.
+func exchangeError(err error) *Error {
+	switch {
+	case errors.Is(err, engine.ErrBusy):
+		return Unavailable(1, "The order queue is full; nothing was applied.")
+	case errors.Is(err, engine.ErrStopping):
+		return Unavailable(5, "The server is shutting down; nothing was applied.")
+	case errors.Is(err, engine.ErrTimeBack):
+		return BadParam("at", "The member at must not go back in time.")
+	}
+	return Unavailable(5, "The journal takes no changes; nothing was applied.")
+}
+
+// query runs fn where core and history may be read.
+func (s *Internal) query(fn func()) *Error {
+	if err := s.opt.Exchange.Query(fn); err != nil {
+		return exchangeError(err)
+	}
+	return nil
+}
+
+// control submits one command that is no order and answers its last event's refusal.
+func (s *Internal) control(cmd *engine.Command) (refused engine.Reason, err *Error) {
+	b := engine.Batch{
+		Commands: []engine.Command{*cmd},
+		Collect: func(_ int, _ *engine.Command, events []engine.Event) {
+			if e := &events[len(events)-1]; e.Kind == engine.EventRejected {
+				refused = e.Reason
+			}
+		},
+	}
+	if serr := s.opt.Exchange.Submit(&b); serr != nil {
+		return 0, exchangeError(serr)
+	}
+	return refused, nil
+}

@@ -1,0 +1,211 @@
+package server
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"log/slog"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/fasthttpadaptor"
+
+	"tickhive/internal/clock"
+)
+
+// internalSystemRoutes are clock, state hash, readiness, metrics, profiles and the log.
+func internalSystemRoutes(s *Internal) []*Route {
+	routes := []*Route{
+		{Method: fasthttp.MethodGet, Path: internalPrefix + "/clock", Handle: s.getClock},
+		{Method: fasthttp.MethodPost, Path: internalPrefix + "/clock", Handle: s.setClock},
+		{Method: fasthttp.MethodGet, Path: internalPrefix + "/ready", Handle: s.getReady, Early: true},
+	}
+	if s.opt.AppendPairState != nil {
+		routes = append(routes, &Route{Method: fasthttp.MethodGet, Path: internalPrefix + "/state-hash", Handle: s.stateHash})
+	}
+	if s.opt.LogLevel != nil {
+		routes = append(routes,
+			&Route{Method: fasthttp.MethodGet, Path: internalPrefix + "/log", Handle: s.getLog},
+			&Route{Method: fasthttp.MethodPatch, Path: internalPrefix + "/log", Handle: s.setLog})
+	}
+	if s.opt.Metrics != nil {
+		scrape := fasthttpadaptor.NewFastHTTPHandler(s.opt.Metrics)
+		routes = append(routes, &Route{
+			Method: fasthttp.MethodGet, Path: "/metrics", Early: true,
+			Handle: func(c *Ctx) *Error {
+				c.Request.Header.DelBytes(reqAcceptEncoding) // never compressed: it costs more than it saves here
+				scrape(c.RequestCtx)
+				return nil
+			},
+		})
+	}
+	return append(routes, profileRoutes()...)
+}
+
+// maxAdvance bounds one move of the virtual clock (Decisions section 5).
+const maxAdvance = 366 * 24 * time.Hour
+
+// getClock is GET /clock.
+func (s *Internal) getClock(c *Ctx) *Error {
+	s.sendClock(c)
+	return nil
+}
+
+func (s *Internal) sendClock(c *Ctx) {
+	ns := s.opt.Clock.NowNs()
+	b := appendMs([]byte(`{"now":`), ns)
+	b = strconv.AppendInt(append(b, `,"nowNs":`...), ns, 10)
+	b = strconv.AppendUint(append(b, `,"seq":`...), s.opt.Board.Load().SeqSum, 10)
+	c.Private(append(b, '}'))
+}
+
+// clockRequest is the body of POST /clock.
+type clockRequest struct {
+	advance    time.Duration
+	to         int64 // Unix ms
+	hasAdvance bool
+	hasTo      bool
+}
+
+func (r *bodyReader) decodeClock(q *clockRequest) *bodyError {
+	if r.object() {
+		for key, ok := r.member(); ok; key, ok = r.member() {
+			switch string(key) {
+			case "advance":
+				if text := r.string(64); text != nil {
+					d, err := clock.ParseDuration(string(text))
+					if err != nil {
+						r.bad("must be a duration such as 90s, 36h or 7d.")
+					}
+					q.advance, q.hasAdvance = d, true
+				}
+			case "to":
+				q.to, q.hasTo = r.integer(0, math.MaxInt64/1_000_000)
+			default:
+				r.unknown()
+			}
+		}
+		if q.hasAdvance && q.hasTo {
+			r.rule("to", "stands beside advance: give one of the two.")
+		}
+		if !q.hasAdvance && !q.hasTo {
+			r.rule("advance", "is required, or to instead.")
+		}
+	}
+	return r.inOrder("advance", "to")
+}
+
+// setClock is POST /clock: it answers after everything that fell due is published.
+func (s *Internal) setClock(c *Ctx) *Error {
+	var r bodyReader
+	var q clockRequest
+	r.reset(c.PostBody())
+	if err := r.decodeClock(&q); err != nil {
+		return badBody(err)
+	}
+	if !s.opt.Clock.Virtual() {
+		return Conflict("The clock is the machine's and cannot be set: start with --clock virtual.")
+	}
+	now, field := s.opt.Clock.NowNs(), "advance"
+	target := now + int64(q.advance)
+	if q.hasTo {
+		target, field = q.to*1_000_000, "to"
+	}
+	if target < now && (!q.hasTo || q.to < floorDiv(now, 1_000_000)) {
+		return BadParam(field, "The member %s must not move the clock back.", field)
+	}
+	target = max(target, now)
+	if target-now > int64(maxAdvance) || target > maxStampNs {
+		return BadParam(field, "The member %s must move the clock by at most 366d, and not beyond the year 2200.", field)
+	}
+	if err := s.opt.Exchange.AdvanceTo(target); err != nil {
+		e := exchangeError(err)
+		if e.Field == "at" {
+			e = BadParam(field, "The member %s must not move the clock back.", field)
+		}
+		return e
+	}
+	s.sendClock(c)
+	return nil
+}
+
+// stateHash is GET /state-hash: per pair the hash of its canonical state, in all the hash
+// of those by code, and of what belongs to no pair.
+func (s *Internal) stateHash(c *Ctx) *Error {
+	b := []byte(`,"pairs":[`)
+	total, sum := sha256.New(), uint64(0)
+	err := s.query(func() {
+		var buf []byte
+		for i, p := range s.opt.Core.PairsByCode() {
+			ins, _ := s.opt.Core.Pair(p)
+			seq := uint64(s.opt.Core.LastSeq(p))
+			buf = s.opt.AppendPairState(buf[:0], p)
+			hash := sha256.Sum256(buf)
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = append(append(b, `{"currencyPairCode":"`...), ins.Code...)
+			b = strconv.AppendUint(append(b, `","seq":`...), seq, 10)
+			b = append(hex.AppendEncode(append(b, `,"hash":"`...), hash[:]), `"}`...)
+			sum += seq
+			total.Write(binary.BigEndian.AppendUint64(append([]byte(ins.Code), 0), seq))
+			total.Write(hash[:])
+		}
+		if s.opt.AppendControlState != nil {
+			total.Write(s.opt.AppendControlState(buf[:0]))
+		}
+	})
+	if err != nil {
+		return err
+	}
+	head := strconv.AppendUint([]byte(`{"seq":`), sum, 10)
+	head = append(hex.AppendEncode(append(head, `,"hash":"`...), total.Sum(nil)), '"')
+	c.Private(append(append(head, b...), "]}"...))
+	return nil
+}
+
+// getReady is GET /ready.
+func (s *Internal) getReady(c *Ctx) *Error {
+	if !s.opt.Ready.Load() {
+		return Unavailable(1, "The server is recovering; /api/status tells how far it is.")
+	}
+	c.Private([]byte(`{"ready":true}`))
+	return nil
+}
+
+// getLog is GET /log.
+func (s *Internal) getLog(c *Ctx) *Error {
+	level := strings.ToLower(s.opt.LogLevel.Level().String())
+	c.Private(append(appendJSONString([]byte(`{"level":`), level), '}'))
+	return nil
+}
+
+var logLevels = []word[slog.Level]{
+	{"debug", slog.LevelDebug}, {"info", slog.LevelInfo}, {"warn", slog.LevelWarn}, {"error", slog.LevelError},
+}
+
+// setLog is PATCH /log: the level of the log from now on.
+func (s *Internal) setLog(c *Ctx) *Error {
+	var r bodyReader
+	var level slog.Level
+	given := false
+	r.reset(c.PostBody())
+	if r.object() {
+		for key, ok := r.member(); ok; key, ok = r.member() {
+			if string(key) == "level" {
+				level, given = readWord(&r, logLevels)
+			} else {
+				r.unknown()
+			}
+		}
+		r.require("level", given)
+	}
+	if err := r.finish(); err != nil {
+		return badBody(err)
+	}
+	s.opt.LogLevel.Set(level)
+	return s.getLog(c)
+}
