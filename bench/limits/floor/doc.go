@@ -1,0 +1,18 @@
+// Package floor is the reference that the matching core is measured against: the flat
+// array book of package limit, which validates nothing, looks nothing up and tells nobody,
+// and the three order streams of package wl, made in memory from fixed seeds.
+//
+// What it is: measuring equipment of this project, copied unchanged (limit.go, wl.go and
+// the generator in gen.go) so that a ratio measured here is a ratio to the anchor.
+//
+// Owner: whoever calls it; nothing is shared.
+//
+// Invariants:
+//
+//  1. The same name gives the same operations, fills and hash, on every machine.
+//  2. Order ids are dense from 1, as the core gives them.
+//
+// Reading order: wl/wl.go, limit/limit.go, gen.go, workload.go.
+//
+// It is no part of the product and trades nothing.
+package floor
