@@ -18,6 +18,7 @@ const (
 	// Accepted: Order, Account, Side, Type, TIF, STP, Flags, Price, Amount, MakerOpen = stop
 	// price, Display, Quote, TakerFee, MakerFee, TakerDiscount, Client, Status = Created.
 	// The order exists; what it does follows in the same command. OpenAmount = Amount.
+	// Quote is what a market buy may spend at most: by quote, or funded (FlagFunded).
 	EventAccepted EventKind = iota + 1
 	// Refused: Reason, Account, Side, Order (cancel, replace), Client. No id was taken.
 	// A repeated client order id with equal content: Reason NotRejected, Order = the first

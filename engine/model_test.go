@@ -239,6 +239,8 @@ func (m *model) accepted(o *modelOrder, c engine.Command) {
 	}
 	if o.byQuote {
 		e.Quote = c.Quote
+	} else if o.money != nil {
+		e.Quote = c.SpendLimit
 	}
 	if c.Type == engine.StopLimit || c.Type == engine.StopMarket {
 		e.MakerOpen = c.Stop

@@ -236,6 +236,8 @@ func (b *book) accept(t *taker, cmd *Command) {
 		if t.byQuote() {
 			e.Amount, e.OpenAmount = 0, 0
 			e.Quote = cmd.Quote
+		} else if t.capped {
+			e.Quote = cmd.SpendLimit // what the accounts hold is told by the event alone
 		}
 	} else {
 		e.Price = cmd.Price
