@@ -1,0 +1,59 @@
+# What a developer runs. Tools other than Go's own are pinned in internal/devtools/go.mod.
+
+GO       ?= go
+DEVTOOLS := $(CURDIR)/internal/devtools/go.mod
+# The longest span of simulated market that is ready within two seconds of the start.
+BACKFILL ?= 25h
+FUZZTIME ?= 60s
+BENCH    ?= .
+# Packages where goroutines meet: these run under the race detector as well.
+RACE     := $(wildcard engine marketdata server internal/wal accounts)
+
+.PHONY: build run test soak fuzz bench bench-scale lint fmt
+
+build:
+	$(GO) build -trimpath -o bin/tickhive ./cmd/tickhive
+
+# Starts the exchange with the built-in pairs and a simulated market.
+run: build
+	@echo "page and API     http://127.0.0.1:8080/"
+	@echo "API description  http://127.0.0.1:8080/swagger"
+	@echo "internal API     http://127.0.0.1:8081/internal/v1/ready"
+	@echo "metrics          http://127.0.0.1:8081/metrics"
+	@exec bin/tickhive serve --backfill $(BACKFILL)
+
+# Everything that must hold before a change goes in; the last lines are go test's own.
+test: lint
+	$(GO) test -timeout 280s ./...
+	$(GO) test -timeout 280s -race -short $(addprefix ./,$(addsuffix /...,$(RACE)))
+
+lint:
+	$(GO) vet ./...
+	$(GO) run -modfile=$(DEVTOOLS) honnef.co/go/tools/cmd/staticcheck ./...
+	@out=$$($(GO) run -modfile=$(DEVTOOLS) mvdan.cc/gofumpt -l $$(git ls-files '*.go')); \
+		if [ -n "$$out" ]; then echo "not formatted (make fmt):"; echo "$$out"; exit 1; fi
+
+fmt:
+	$(GO) run -modfile=$(DEVTOOLS) mvdan.cc/gofumpt -w $$(git ls-files '*.go')
+
+# The long runs: large random counts, crash loops.
+soak:
+	TICKHIVE_SOAK=1 $(GO) test -timeout 3h ./...
+
+# Each fuzz target for FUZZTIME, one after the other.
+fuzz:
+	@set -e; for pkg in $$($(GO) list ./...); do \
+		for target in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
+			echo "$$pkg $$target"; \
+			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$pkg; \
+		done; \
+	done
+
+bench:
+	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./...
+
+# The harness of the program itself, each scenario against its reference.
+bench-scale: build
+	bin/tickhive bench engine
+	bin/tickhive bench http
+	bin/tickhive bench orders
