@@ -1,0 +1,173 @@
+package replay
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"tickhive/engine"
+)
+
+// binanceKind is what a stream line carries.
+type binanceKind uint8
+
+const (
+	binanceOther binanceKind = iota // streams that say nothing about book or trades
+	binanceTrade
+	binanceDepth
+	binanceTouch
+	binanceSnapshot
+)
+
+// binanceRecord is one line: local time and one message.
+type binanceRecord struct {
+	ns          int64
+	kind        binanceKind
+	symbol      string
+	first, last uint64 // update ids of a depth diff; last of a touch and a snapshot
+	bids, asks  []priceLevel
+	side        engine.Side // the taker's
+	price       number
+	amount      number
+}
+
+// binanceLine is a combined stream message or a depth snapshot of REST.
+type binanceLine struct {
+	Stream     string          `json:"stream"`
+	Data       json.RawMessage `json:"data"`
+	LastUpdate *uint64         `json:"lastUpdateId"`
+	Bids       []priceLevel    `json:"bids"`
+	Asks       []priceLevel    `json:"asks"`
+}
+
+// binanceData is the data of the three streams that are used; absent members stay nil.
+type binanceData struct {
+	Symbol string          `json:"s"`
+	First  *uint64         `json:"U"`
+	Last   *uint64         `json:"u"`
+	B      json.RawMessage `json:"b"` // depth: levels; touch: price
+	A      json.RawMessage `json:"a"`
+	BidQty text            `json:"B"`
+	AskQty text            `json:"A"`
+	Price  text            `json:"p"`
+	Qty    text            `json:"q"`
+	Maker  *bool           `json:"m"`
+	// encoding/json falls back to a member of another case: M stands here so that it
+	// does not land in m.
+	Ignore json.RawMessage `json:"M"`
+}
+
+// parseBinance reads `ns {json}`: a combined stream message, or a depth snapshot of REST.
+func parseBinance(line []byte) (r binanceRecord, err error) {
+	ns, doc, ok := bytes.Cut(line, []byte{' '})
+	if !ok {
+		return r, errors.New("want: local time in ns, JSON")
+	}
+	n, err := parseNumber(ns)
+	if err != nil {
+		return r, fmt.Errorf("time %q: %w", clip(ns), err)
+	}
+	if r.ns, err = n.units(0); err != nil || r.ns < 0 || r.ns > maxTimeNs {
+		return r, fmt.Errorf("time %q is out of range", clip(ns))
+	}
+	var m binanceLine
+	if err := json.Unmarshal(doc, &m); err != nil {
+		return r, fmt.Errorf("JSON: %w", err)
+	}
+	if m.LastUpdate != nil {
+		r.kind, r.last, r.bids, r.asks = binanceSnapshot, *m.LastUpdate, m.Bids, m.Asks
+		return r, nil
+	}
+	if m.Data == nil {
+		return r, errors.New("neither a stream message nor a depth snapshot")
+	}
+	return r, r.readData(m.Stream, m.Data)
+}
+
+func (r *binanceRecord) readData(name string, data []byte) error {
+	_, stream, _ := strings.Cut(name, "@")
+	depth := stream == "depth" || strings.HasPrefix(stream, "depth@")
+	if !depth && stream != "trade" && stream != "bookTicker" {
+		return nil
+	}
+	var m binanceData
+	if err := json.Unmarshal(data, &m); err != nil {
+		return fmt.Errorf("JSON: %w", err)
+	}
+	r.symbol = m.Symbol
+	switch {
+	case depth:
+		return r.readDepth(&m)
+	case stream == "trade":
+		return r.readTrade(&m)
+	}
+	return r.readTouch(&m)
+}
+
+func (r *binanceRecord) readTrade(m *binanceData) (err error) {
+	r.kind = binanceTrade
+	if r.price, err = m.Price.number("price"); err != nil {
+		return err
+	}
+	if r.amount, err = m.Qty.number("quantity"); err != nil {
+		return err
+	}
+	if m.Maker == nil {
+		return errors.New("m (buyer is the maker) is missing")
+	}
+	if *m.Maker {
+		r.side = engine.Sell
+	}
+	return nil
+}
+
+func (r *binanceRecord) readDepth(m *binanceData) error {
+	r.kind = binanceDepth
+	if m.First == nil || m.Last == nil || *m.Last < *m.First {
+		return errors.New("update ids U and u are missing or turned round")
+	}
+	r.first, r.last = *m.First, *m.Last
+	if err := json.Unmarshal(m.B, &r.bids); err != nil {
+		return fmt.Errorf("bids: %w", err)
+	}
+	if err := json.Unmarshal(m.A, &r.asks); err != nil {
+		return fmt.Errorf("asks: %w", err)
+	}
+	return nil
+}
+
+func (r *binanceRecord) readTouch(m *binanceData) (err error) {
+	r.kind = binanceTouch
+	if m.Last == nil {
+		return errors.New("update id u is missing")
+	}
+	r.last = *m.Last
+	r.bids, err = touchOf(m.B, m.BidQty, "bid")
+	if err != nil {
+		return err
+	}
+	r.asks, err = touchOf(m.A, m.AskQty, "ask")
+	return err
+}
+
+// touchOf is a side's best level; none where the price is 0 (an empty side).
+func touchOf(price json.RawMessage, qty text, what string) ([]priceLevel, error) {
+	var p text
+	if err := json.Unmarshal(price, &p); err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	var l priceLevel
+	var err error
+	if l.price, err = p.number(what); err != nil {
+		return nil, err
+	}
+	if l.amount, err = qty.number(what + " quantity"); err != nil {
+		return nil, err
+	}
+	if l.price.mantissa == 0 {
+		return nil, nil
+	}
+	return []priceLevel{l}, nil
+}

@@ -1,0 +1,269 @@
+package replay
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"tickhive/engine"
+)
+
+// krakenTrade is one row of a Trades answer.
+type krakenTrade struct {
+	ns            int64
+	price, amount number
+	side          engine.Side // the taker's
+}
+
+// krakenCandle is one row of an OHLC answer.
+type krakenCandle struct {
+	startSec                       int64
+	open, high, low, close, volume number
+	count                          int64
+}
+
+// krakenTicker are today's values (since 00:00 UTC) of a Ticker answer.
+type krakenTicker struct {
+	last, volume, vwap, low, high, open number
+	count                               int64
+}
+
+// krakenFile is what one recorded answer holds; exactly one member is set, none for an
+// answer that the replay has no use for (an order book).
+type krakenFile struct {
+	name    string
+	symbol  string
+	trades  []krakenTrade
+	candles []krakenCandle
+	ticker  *krakenTicker
+	pair    *krakenPair
+}
+
+// krakenPair are the pair's digits of an AssetPairs answer.
+type krakenPair struct {
+	Name         string `json:"wsname"`
+	DigitsPrice  *int   `json:"pair_decimals"`
+	DigitsAmount *int   `json:"lot_decimals"`
+}
+
+// parseKraken reads a recorded answer of Kraken's public REST API and tells by its
+// content which one it is.
+func parseKraken(name string, doc []byte) (*krakenFile, error) {
+	p := krakenParser{name: name, doc: doc}
+	f, err := p.parse()
+	if err != nil {
+		return nil, err
+	}
+	f.name = name
+	return f, nil
+}
+
+type krakenParser struct {
+	name string
+	doc  []byte
+	at   int64 // byte offset of what is being read
+}
+
+// fail names the line that the parser is at.
+func (p *krakenParser) fail(format string, args ...any) error {
+	at := min(max(p.at, 0), int64(len(p.doc)))
+	return &LineError{p.name, 1 + bytes.Count(p.doc[:at], []byte{'\n'}), fmt.Sprintf(format, args...)}
+}
+
+func (p *krakenParser) failJSON(err error) error {
+	var syntax *json.SyntaxError
+	if errors.As(err, &syntax) {
+		p.at = syntax.Offset
+	}
+	return p.fail("JSON: %v", err)
+}
+
+func (p *krakenParser) parse() (*krakenFile, error) {
+	var answer struct {
+		Error  []string                   `json:"error"`
+		Result map[string]json.RawMessage `json:"result"`
+	}
+	dec := json.NewDecoder(bytes.NewReader(p.doc))
+	if err := dec.Decode(&answer); err != nil {
+		return nil, p.failJSON(err)
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		p.at = dec.InputOffset()
+		return nil, p.fail("something follows the JSON document")
+	}
+	if len(answer.Error) > 0 {
+		return nil, p.fail("the answer is an error: %s", clip([]byte(answer.Error[0])))
+	}
+	f := &krakenFile{}
+	for _, key := range sortedKeys(answer.Result) {
+		if key == "last" {
+			continue
+		}
+		if f.symbol != "" {
+			return nil, p.fail("more than one pair: %s and %s", f.symbol, key)
+		}
+		f.symbol = key
+		value := answer.Result[key]
+		// Where the value stands in the document, for the lines of errors: a value is a
+		// copy of the document's own bytes.
+		p.at = int64(bytes.Index(p.doc, value))
+		if err := p.value(f, value); err != nil {
+			return nil, err
+		}
+	}
+	if f.symbol == "" {
+		return nil, p.fail("result holds no pair")
+	}
+	return f, nil
+}
+
+func (p *krakenParser) value(f *krakenFile, value []byte) error {
+	if value[0] == '[' {
+		return p.rows(f, value)
+	}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(value, &members); err != nil {
+		return p.fail("want an object or an array")
+	}
+	switch {
+	case members["pair_decimals"] != nil:
+		f.pair = &krakenPair{}
+		if err := json.Unmarshal(value, f.pair); err != nil {
+			return p.fail("JSON: %v", err)
+		}
+		return nil
+	case members["v"] != nil && members["p"] != nil:
+		return p.ticker(f, members)
+	case members["asks"] != nil:
+		return nil // an order book: one moment of one book, nothing to replay
+	}
+	return p.fail("neither trades, candles, a ticker, a book nor a pair's rules")
+}
+
+// rows reads trades (price first, as text) or candles (time first, a number).
+func (p *krakenParser) rows(f *krakenFile, value []byte) error {
+	base := p.at
+	dec := json.NewDecoder(bytes.NewReader(value))
+	if _, err := dec.Token(); err != nil { // the opening bracket
+		return p.failJSON(err)
+	}
+	last := int64(0)
+	for dec.More() {
+		p.at = base + dec.InputOffset()
+		p.at += int64(len(value[p.at-base:]) - len(bytes.TrimLeft(value[p.at-base:], ", \t\r\n")))
+		var row []json.RawMessage
+		if err := dec.Decode(&row); err != nil {
+			return p.fail("JSON: %v", err)
+		}
+		ns, err := p.row(f, row)
+		if err != nil {
+			return p.fail("%v", err)
+		}
+		if ns < last {
+			return p.fail("time goes back: rows must be in order of time")
+		}
+		last = ns
+	}
+	if len(f.trades) > 0 && len(f.candles) > 0 {
+		return p.fail("trades and candles in one file")
+	}
+	return nil
+}
+
+func (p *krakenParser) row(f *krakenFile, row []json.RawMessage) (ns int64, err error) {
+	switch {
+	case len(row) >= 8 && row[0][0] != '"':
+		c, err := parseKrakenCandle(row)
+		f.candles = append(f.candles, c)
+		return c.startSec * secondNs, err
+	case len(row) >= 4 && row[0][0] == '"':
+		t, err := parseKrakenTrade(row)
+		f.trades = append(f.trades, t)
+		return t.ns, err
+	}
+	return 0, errors.New("neither a trade [price, volume, time, b|s, ...] nor a candle [time, open, high, low, close, vwap, volume, count]")
+}
+
+func parseKrakenTrade(row []json.RawMessage) (t krakenTrade, err error) {
+	if t.price, err = positiveNumber("price", unquote(row[0])); err != nil {
+		return t, err
+	}
+	if t.amount, err = positiveNumber("volume", unquote(row[1])); err != nil {
+		return t, err
+	}
+	if t.ns, err = secondsToNs(row[2]); err != nil {
+		return t, err
+	}
+	switch string(unquote(row[3])) {
+	case "b":
+		t.side = engine.Buy
+	case "s":
+		t.side = engine.Sell
+	default:
+		return t, fmt.Errorf("side %q is not b or s", clip(row[3]))
+	}
+	return t, nil
+}
+
+func parseKrakenCandle(row []json.RawMessage) (c krakenCandle, err error) {
+	if c.startSec, err = strconv.ParseInt(string(row[0]), 10, 64); err != nil || c.startSec < 0 || c.startSec > maxTimeNs/secondNs {
+		return c, fmt.Errorf("time %q is not a Unix second", clip(row[0]))
+	}
+	for i, into := range []*number{&c.open, &c.high, &c.low, &c.close} {
+		if *into, err = positiveNumber("price", unquote(row[1+i])); err != nil {
+			return c, err
+		}
+	}
+	if c.volume, err = text(unquote(row[6])).number("volume"); err != nil {
+		return c, err
+	}
+	if c.count, err = strconv.ParseInt(string(row[7]), 10, 64); err != nil || c.count < 0 {
+		return c, fmt.Errorf("count %q is not a number", clip(row[7]))
+	}
+	return c, nil
+}
+
+// ticker reads today's values: the first of each pair, and the day's open.
+func (p *krakenParser) ticker(f *krakenFile, members map[string]json.RawMessage) error {
+	t := &krakenTicker{}
+	for _, m := range []struct {
+		key  string
+		into *number
+	}{{"c", &t.last}, {"v", &t.volume}, {"p", &t.vwap}, {"l", &t.low}, {"h", &t.high}} {
+		var parts []text
+		if err := json.Unmarshal(members[m.key], &parts); err != nil || len(parts) == 0 {
+			return p.fail("ticker %s: want an array of texts", m.key)
+		}
+		n, err := parts[0].number(m.key)
+		if err != nil {
+			return p.fail("ticker %v", err)
+		}
+		*m.into = n
+	}
+	var counts []int64
+	if err := json.Unmarshal(members["t"], &counts); err != nil || len(counts) == 0 {
+		return p.fail("ticker t: want an array of numbers")
+	}
+	t.count = counts[0]
+	var err error
+	if t.open, err = positiveNumber("o", unquote(members["o"])); err != nil {
+		return p.fail("ticker %v", err)
+	}
+	f.ticker = t
+	return nil
+}
+
+func unquote(b []byte) []byte { return bytes.Trim(b, `"`) }
+
+// krakenCode is the pair code of Kraken's name: XBTUSDT, XBT/USDT or, with the old
+// prefixes of currencies and fiat, XXBTZUSD.
+func krakenCode(symbol string) string {
+	if len(symbol) == 8 && symbol[0] == 'X' && (symbol[4] == 'Z' || symbol[4] == 'X') {
+		return pairOf(symbol[1:4], symbol[5:])
+	}
+	return splitSymbol(strings.TrimSpace(symbol))
+}

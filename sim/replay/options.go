@@ -1,0 +1,105 @@
+package replay
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tickhive/engine"
+	"tickhive/internal/fixed"
+)
+
+// formats are the recorded formats by name (Decisions section 10.5).
+var formats = map[string]func(files []string) (feed, error){
+	"lobster": newLobster, "bitstamp": newBitstamp, "kraken": newKraken, "binance": newBinance, "trades": newTrades,
+}
+
+// Formats are the names that Options.Format takes, sorted.
+func Formats() []string { return sortedKeys(formats) }
+
+// Progress is told while a replay runs.
+type Progress struct {
+	Done, Total int   // records of this pass; Total is exact
+	TimeNs      int64 // the market's time, Unix ns
+	Pass        int   // from 1; above it only with Loop
+	Rate        int64 // records a second of machine time, since the start of the pass
+	LeftNs      int64 // machine time left in this pass, ns; -1: not known yet
+}
+
+// Options say what is replayed and how.
+type Options struct {
+	Format string   // one of Formats()
+	Files  []string // plain or gzip; lobster: message file, orderbook file
+	Pair   string   // pair code; "": derived from the files
+	Digits string   // "P,A": digits of price and amount; "": derived from the files
+	Speed  string   // how many times faster than recorded, at most three decimals; "max" or "": as fast as it goes
+	From   string   // where to start: see ParseFrom; "": at the first record
+	Loop   bool     // start over at the end, with times moved on, until the context ends
+	Check  bool     // compare with what the files recorded (first pass only)
+
+	// Progress is called about every 100 ms of machine time from the goroutine of Run;
+	// nil: not at all.
+	Progress func(Progress)
+	// Maker and Taker are the accounts of the replay's orders. When they are equal Run
+	// opens an account of its own for the taker, so that no trade is an account's with
+	// itself.
+	Maker, Taker engine.AccountID
+}
+
+// speedUnit is the resolution of Speed: thousandths.
+const speedUnit = 1000
+
+// maxSpeed bounds Speed, so that its products stay inside int64.
+const maxSpeed = 1_000_000
+
+// speed is Options.Speed in thousandths, 0 for max.
+func (o *Options) speed() (int64, error) {
+	if o.Speed == "" || o.Speed == "max" {
+		return 0, nil
+	}
+	n, err := parseNumber([]byte(o.Speed))
+	if err == nil {
+		var v int64
+		if v, err = n.units(3); err == nil && (v <= 0 || v > maxSpeed*speedUnit) {
+			err = fmt.Errorf("outside 0.001 to %d", maxSpeed)
+		}
+		if err == nil {
+			return v, nil
+		}
+	}
+	return 0, fmt.Errorf("replay: speed %q: %w", o.Speed, err)
+}
+
+// digits is Options.Digits; ok is false when it is empty.
+func (o *Options) digits() (price, amount int, ok bool, err error) {
+	if o.Digits == "" {
+		return 0, 0, false, nil
+	}
+	p, a, found := strings.Cut(o.Digits, ",")
+	price, err1 := strconv.Atoi(strings.TrimSpace(p))
+	amount, err2 := strconv.Atoi(strings.TrimSpace(a))
+	if !found || err1 != nil || err2 != nil || price < 0 || amount < 0 || price+amount > fixed.Scale {
+		return 0, 0, false, fmt.Errorf("replay: digits %q: want P,A with P + A at most %d", o.Digits, fixed.Scale)
+	}
+	return price, amount, true, nil
+}
+
+// Validate reports the first member that is wrong. The files are not looked at.
+func (o *Options) Validate() error {
+	if _, ok := formats[o.Format]; !ok {
+		return fmt.Errorf("replay: format %q: want one of %s", o.Format, strings.Join(Formats(), ", "))
+	}
+	if len(o.Files) == 0 || slices.Contains(o.Files, "") {
+		return errors.New("replay: no file given")
+	}
+	if o.Pair != "" && !engine.ValidPairCode(o.Pair) {
+		return fmt.Errorf("replay: pair %q is not of the form BASE_QUOTE", o.Pair)
+	}
+	if _, _, _, err := o.digits(); err != nil {
+		return err
+	}
+	_, err := o.speed()
+	return err
+}

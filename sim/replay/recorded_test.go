@@ -1,0 +1,101 @@
+package replay
+
+import "testing"
+
+// atLeast fails unless the check of that kind has at least good of exactly all.
+func atLeast(t *testing.T, r Report, kind string, good, all int) {
+	t.Helper()
+	for _, c := range r.Checks {
+		if c.Kind == kind {
+			if c.Good < good || c.All != all {
+				t.Errorf("check %s: %d of %d, want at least %d of %d", kind, c.Good, c.All, good, all)
+			}
+			return
+		}
+	}
+	t.Errorf("check %s is missing", kind)
+}
+
+// atMost fails when more than most changes were given by the file.
+func atMost(t *testing.T, r Report, kind string, most int) {
+	t.Helper()
+	for _, c := range r.Checks {
+		if c.Kind == kind && c.Good <= most {
+			return
+		}
+	}
+	t.Errorf("check %s: more than %d, or missing", kind, most)
+}
+
+func TestNasdaqDayLevel1MakesItsOwnBook(t *testing.T) {
+	t.Parallel()
+	r, _ := run(t, Options{Format: "lobster", Check: true, Files: []string{
+		recorded(t, "lobster/AMZN_2012-06-21_34200000_57600000_message_1.csv.gz"),
+		recorded(t, "lobster/AMZN_2012-06-21_34200000_57600000_orderbook_1.csv.gz"),
+	}})
+	atLeast(t, r, "book rows", 57_510, 57_514)
+	atLeast(t, r, "named orders", 8_963, 8_974)
+	atLeast(t, r, "executions", 8_970, 8_974)
+	atMost(t, r, "sides given by the file", 13_953)
+}
+
+func TestNasdaq50LevelsNeedNothingFromTheFile(t *testing.T) {
+	t.Parallel()
+	r, _ := run(t, Options{Format: "lobster", Check: true, Files: []string{
+		recorded(t, "lobster/AAPL_2012-06-21_first672_message_50.csv.gz"),
+		recorded(t, "lobster/AAPL_2012-06-21_first672_orderbook_50.csv.gz"),
+	}})
+	atLeast(t, r, "book rows", 671, 671)
+	atLeast(t, r, "named orders", 56, 56)
+	atMost(t, r, "sides given by the file", 0)
+}
+
+func TestNasdaq10LevelsWithTheWindowRule(t *testing.T) {
+	t.Parallel()
+	r, _ := run(t, Options{Format: "lobster", Check: true, Files: []string{
+		recorded(t, "lobster/AAPL_2012-06-21_first999_message_10.csv.gz"),
+		recorded(t, "lobster/AAPL_2012-06-21_first999_orderbook_10.csv.gz"),
+	}})
+	atLeast(t, r, "book rows", 998, 998)
+	atLeast(t, r, "named orders", 98, 98)
+}
+
+func TestBitstampBooksAndTrades(t *testing.T) {
+	t.Parallel()
+	r, _ := run(t, Options{Format: "bitstamp", Check: true, Files: []string{
+		recorded(t, "bitstamp/btcusd_2015-05-01_0000-0219_l3.log.gz"),
+	}})
+	atLeast(t, r, "book rows", 2_489, 2_490)
+	atLeast(t, r, "trades", 262, 305)
+}
+
+func TestBinanceBestBidAndAsk(t *testing.T) {
+	t.Parallel()
+	r, _ := run(t, Options{Format: "binance", Check: true, Files: []string{
+		recorded(t, "binance/btcusdt_spot_stream_20240808.gz"),
+	}})
+	atLeast(t, r, "best bid and ask", 564, 564)
+}
+
+func TestKrakenCandlesAndToday(t *testing.T) {
+	t.Parallel()
+	r, _ := run(t, Options{Format: "kraken", Check: true, Files: []string{
+		recorded(t, "kraken/http_trades.json.gz"), recorded(t, "kraken/http_ohlc.json.gz"),
+		recorded(t, "kraken/http_ticker.json.gz"), recorded(t, "kraken/http_asset_pairs.json.gz"),
+		recorded(t, "kraken/http_order_book.json.gz"),
+	}})
+	atLeast(t, r, "minute candles", 273, 273)
+	atLeast(t, r, "empty minutes", 141, 141)
+	atLeast(t, r, "ticker values", 7, 7)
+}
+
+func TestCoinbaseBarsMerge(t *testing.T) {
+	t.Parallel()
+	r, _ := run(t, Options{Format: "trades", Check: true, Files: []string{
+		recorded(t, "coinbase/btcusd_20161007_second_trade.csv.gz"),
+		recorded(t, "coinbase/btcusd_20161007_minute_trade.csv.gz"),
+		recorded(t, "coinbase/btcusd_daily_trade_20161007.csv.gz"),
+	}})
+	atLeast(t, r, "minute candles", 1_419, 1_419)
+	atLeast(t, r, "day candles", 1, 1)
+}
