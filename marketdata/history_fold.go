@@ -146,17 +146,23 @@ func (x *orderExtra) firstAnswer(o *orderRec) {
 // close moves an order that ended behind the newest closed one.
 func (h *History) close(p *pairState, i uint32, o *orderRec) {
 	h.unlinkOpen(o)
-	n, place := h.closed.end, h.closed.next
+	place := h.closed.next
+	h.pushClosed(o)
+	p.orders.move(o.id, inClosed|where(place))
+	h.open.give(i)
+}
+
+// pushClosed appends an order to the closed ones and to its account's list of them.
+func (h *History) pushClosed(o *orderRec) {
 	if h.closed.full() {
-		h.evict(h.closed.atPlace(place))
+		h.evict(h.closed.atPlace(h.closed.next))
 	}
+	n := h.closed.end
 	c := h.closed.push()
 	*c = *o
 	a := h.account(c.account)
 	c.next, c.prev = 0, distance(n, a.closed)
 	a.closed = n + 1
-	p.orders.move(c.id, inClosed|where(place))
-	h.open.give(i)
 }
 
 // evict forgets the oldest closed order, or keeps its first answer when a client may

@@ -36,7 +36,7 @@ type OrderRecord struct {
 
 	CreatedNs int64      // Unix ns
 	EndedNs   int64      // Unix ns, 0: open
-	Seq       engine.Seq // of the last event of the last command that changed it
+	Seq       engine.Seq // of the last event of the last command that changed it (of a mass cancel: of its own cancel)
 	Fills     []Fill     // oldest first, the newest 1,000 of those kept; nil from lists
 }
 

@@ -1,0 +1,280 @@
+package marketdata
+
+import (
+	"fmt"
+	"slices"
+
+	"tickhive/engine"
+	"tickhive/internal/wire"
+)
+
+// The encoding of the history: format, number of accounts, pairs with 1 + the number of
+// their first page, open orders by pair and number, those remembered for their first answer and the
+// closed ones by their end, fills from the oldest on. Lists and links are made again when
+// it is read. It is a function of the events, but not a part of the state hash.
+
+// maxAccounts bounds what a snapshot can make the list of accounts grow to.
+const maxAccounts = 200_000_000
+
+// AppendHistoryState appends the whole order history. It is called between commands.
+func (f *Feed) AppendHistoryState(dst []byte) []byte {
+	h := f.history
+	h.settle()
+	w := walker{wire.Writer(dst)}
+	w.format()
+	w.Len(len(h.accounts))
+	w.Len(len(h.pairs))
+	for _, p := range h.pairs {
+		base := uint64(0)
+		if p != nil {
+			base = p.orders.first()
+		}
+		w.U64(&base)
+	}
+	w.Len(int(h.open.n) - len(h.open.free))
+	for _, p := range h.pairs {
+		if p != nil {
+			p.orders.eachOpen(h, func(o *orderRec) { h.walkOrder(w, o) })
+		}
+	}
+	for _, r := range []*ring[orderRec]{&h.remembered, &h.closed} {
+		w.Len(int(r.end - r.begin()))
+		for n := r.begin(); n < r.end; n++ {
+			h.walkOrder(w, r.at(n))
+		}
+	}
+	w.Len(int(h.fills.end - h.fills.begin()))
+	for n := h.fills.begin(); n < h.fills.end; n++ {
+		w.fill(h.fills.at(n))
+	}
+	return w.Bytes()
+}
+
+// first is 1 + the number of the first page that has an order, 0 when none has.
+func (x *orderIndex) first() uint64 {
+	for k, p := range x.pages {
+		if p != nil {
+			return x.base + uint64(k) + 1
+		}
+	}
+	return 0
+}
+
+// eachOpen walks the open orders of a pair by number.
+func (x *orderIndex) eachOpen(h *History, yield func(*orderRec)) {
+	for k, page := range x.pages {
+		if page == nil {
+			continue
+		}
+		for i, at := range page.where {
+			if at&^placeMask != inOpen {
+				continue
+			}
+			o := h.open.at(uint32(at & placeMask))
+			if n := (x.base+uint64(k))*idPageOrders + uint64(i); o.status.Open() && o.id.N() == n && x.get(o.id) == at {
+				yield(o)
+			}
+		}
+	}
+}
+
+// DecodeHistoryState takes over what AppendHistoryState wrote, into a feed whose pairs are
+// decoded and which has folded nothing since. What the options keep less of is dropped.
+// After an error the feed is of no use.
+func (f *Feed) DecodeHistoryState(data []byte) error {
+	f.history = newHistory(f.opts)
+	h := f.history
+	h.pairs = f.pairs
+	w := walker{wire.Reader(data)}
+	h.read(w)
+	if err := w.End(); err != nil {
+		return fmt.Errorf("marketdata: state of the order history: %w", err)
+	}
+	return nil
+}
+
+func (h *History) read(w walker) {
+	w.format()
+	accounts := uint64(0)
+	if w.U64(&accounts); accounts > maxAccounts {
+		w.Fail("%d accounts", accounts)
+	}
+	if pairs := w.Len(0); pairs != len(h.pairs) {
+		w.Fail("%d pairs, but %d were read", pairs, len(h.pairs))
+	}
+	if w.Err() != nil {
+		return
+	}
+	h.accounts = make([]accountState, accounts)
+	for _, p := range h.pairs {
+		base := uint64(0)
+		if w.U64(&base); p != nil && base > 0 {
+			p.orders = orderIndex{base: base - 1, pages: make([]*idPage, 1)}
+		}
+	}
+	h.readOpen(w)
+	for range w.Len(0) {
+		if o := h.readOrder(w); o != nil {
+			h.pushRemembered(o)
+		}
+	}
+	for range w.Len(0) {
+		if o := h.readOrder(w); o != nil {
+			h.pairs[o.id.Pair()].orders.add(o.id, inClosed|where(h.closed.next))
+			h.pushClosed(o)
+		}
+	}
+	for range w.Len(0) {
+		var f fillRec
+		if w.fill(&f); !h.knowsFill(w, &f) {
+			return
+		}
+		h.pushFill(&f)
+	}
+}
+
+func (h *History) readOpen(w walker) {
+	var slots []uint32
+	for range w.Len(0) {
+		o := h.readOrder(w)
+		if o == nil {
+			return
+		}
+		i := h.open.take()
+		*h.open.at(i) = *o
+		h.pairs[o.id.Pair()].orders.add(o.id, inOpen|where(i))
+		slots = append(slots, i)
+	}
+	slices.SortFunc(slots, func(a, b uint32) int { return newer(h.open.at(b), h.open.at(a)) })
+	for _, i := range slots {
+		h.linkOpen(i, h.open.at(i))
+	}
+}
+
+// readOrder is the next order, nil when it cannot be one.
+func (h *History) readOrder(w walker) *orderRec {
+	if w.Err() != nil {
+		return nil
+	}
+	o := &orderRec{}
+	h.walkOrder(w, o)
+	if p := int(o.id.Pair()); p >= len(h.pairs) || h.pairs[p] == nil || o.id.N()/idPageOrders < h.pairs[p].orders.base {
+		w.Fail("order %d belongs to no pair", o.id)
+	}
+	if int(o.account) >= len(h.accounts) {
+		w.Fail("order %d belongs to no account", o.id)
+	}
+	if w.Err() != nil {
+		return nil
+	}
+	return o
+}
+
+func (h *History) knowsFill(w walker, f *fillRec) bool {
+	if p := int(f.taker.Pair()); p >= len(h.pairs) || h.pairs[p] == nil || f.maker.Pair() != f.taker.Pair() ||
+		int(max(f.takerAccount, f.makerAccount)) >= len(h.accounts) {
+		w.Fail("trade %d belongs to no pair or account", f.trade)
+	}
+	return w.Err() == nil
+}
+
+func (h *History) pushRemembered(o *orderRec) {
+	place := h.remembered.next
+	if h.remembered.full() {
+		h.forget(h.remembered.atPlace(place))
+	}
+	*h.remembered.push() = *o
+	h.pairs[o.id.Pair()].orders.add(o.id, inRemembered|where(place))
+}
+
+// pushFill adds a fill and hangs it into the lists of its orders and accounts.
+func (h *History) pushFill(f *fillRec) {
+	n := h.fills.end
+	var noTaker, noMaker uint64 // of orders that are no longer kept
+	taker, maker := &noTaker, &noMaker
+	if o, _ := h.lookup(f.taker); o != nil {
+		taker = &o.lastFill
+	}
+	if o, _ := h.lookup(f.maker); o != nil {
+		maker = &o.lastFill
+	}
+	f.takerPrev, f.makerPrev = distance(n, *taker), distance(n, *maker)
+	*taker, *maker = n+1, n+1
+	ta, ma := &h.accounts[f.takerAccount], &h.accounts[f.makerAccount]
+	f.takerAccountPrev, f.makerAccountPrev = distance(n, ta.fill), distance(n, ma.fill)
+	ta.fill, ma.fill = n+1, n+1
+	*h.fills.push() = *f
+}
+
+func (h *History) walkOrder(w walker, o *orderRec) {
+	w.U64((*uint64)(&o.id))
+	w.U32((*uint32)(&o.account))
+	w.U8((*uint8)(&o.side), 1)
+	w.U8((*uint8)(&o.typ), uint8(engine.StopMarket))
+	w.U8((*uint8)(&o.tif), uint8(engine.FOK))
+	w.U8((*uint8)(&o.stp), uint8(engine.Decrement))
+	w.U8(&o.flags, 255)
+	w.U8((*uint8)(&o.status), uint8(engine.PartiallyExecutedAndCanceled))
+	w.U8((*uint8)(&o.cause), uint8(engine.CauseUnfillable))
+	o.bits = bitPlaced
+	for _, v := range [...]*int64{&o.price, &o.amount, &o.filled, &o.open, &o.createdNs, &o.endedNs} {
+		w.I64(v)
+	}
+	w.u128(&o.filledQuote)
+	w.seq(&o.seq)
+	has := o.extra != 0
+	w.Bool(&has)
+	if !has {
+		return
+	}
+	if w.Reading() {
+		o.extra = h.extras.take() + 1
+		*h.extras.at(o.extra - 1) = orderExtra{}
+	}
+	h.walkExtra(w, h.extras.at(o.extra-1))
+}
+
+func (h *History) walkExtra(w walker, x *orderExtra) {
+	for _, v := range [...]*int64{&x.stop, &x.display, &x.firstPrice, &x.firstAmount, &x.firstFilled, &x.firstOpen} {
+		w.I64(v)
+	}
+	w.u128(&x.quote)
+	w.u128(&x.firstFilledQuote)
+	w.seq(&x.firstSeq)
+	w.U8((*uint8)(&x.firstStatus), uint8(engine.PartiallyExecutedAndCanceled))
+	// Fills are numbered anew from the oldest kept one, 1 is its number + 1.
+	first := uint64(0)
+	if begin := h.fills.begin(); x.firstFill > begin {
+		first = x.firstFill - begin
+	}
+	if w.U64(&first); w.Reading() {
+		x.firstFill = first
+	}
+	client := x.client != nil
+	if w.Bool(&client); !client {
+		return
+	}
+	if w.Reading() {
+		x.client = &engine.ClientID{}
+	}
+	w.Text(&x.client.Text, 64)
+	for _, v := range [...]*uint64{&x.client.Hash[0], &x.client.Hash[1], &x.client.Content[0], &x.client.Content[1]} {
+		w.U64(v)
+	}
+}
+
+func (w walker) fill(f *fillRec) {
+	for _, v := range [...]*uint64{(*uint64)(&f.trade), (*uint64)(&f.taker), (*uint64)(&f.maker)} {
+		w.U64(v)
+	}
+	w.I64(&f.timeNs)
+	w.positive(&f.price)
+	w.positive(&f.amount)
+	for _, v := range [...]*uint32{
+		&f.takerFee, &f.takerDiscount, &f.makerFee, &f.makerDiscount,
+		(*uint32)(&f.takerAccount), (*uint32)(&f.makerAccount),
+	} {
+		w.U32(v)
+	}
+	w.U8((*uint8)(&f.side), 1)
+}

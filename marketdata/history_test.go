@@ -1,0 +1,389 @@
+package marketdata
+
+import (
+	"cmp"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"tickhive/engine"
+	"tickhive/internal/fixed"
+)
+
+// bigFee is the fee by arbitrary precision, rounded half even.
+func bigFee(price, amount int64, digits int, rate, discount uint32) *big.Int {
+	n := new(big.Int).Mul(big.NewInt(price), big.NewInt(amount))
+	n.Mul(n, big.NewInt(int64(rate)))
+	n.Mul(n, big.NewInt(int64(engine.RateOne-discount)))
+	n.Mul(n, new(big.Int).Exp(big.NewInt(10), big.NewInt(18), nil))
+	den := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(digits+16)), nil)
+	q, rest := new(big.Int).QuoRem(n, den, new(big.Int))
+	switch rest.Lsh(rest, 1).Cmp(den) {
+	case 1:
+		q.Add(q, big.NewInt(1))
+	case 0:
+		if q.Bit(0) == 1 {
+			q.Add(q, big.NewInt(1))
+		}
+	}
+	return q
+}
+
+func bigOf(v fixed.I128) *big.Int {
+	b := new(big.Int).Lsh(big.NewInt(v.Hi), 64)
+	return b.Add(b, new(big.Int).SetUint64(v.Lo))
+}
+
+func TestFeeIsExactAndRoundsHalfEven(t *testing.T) {
+	rnd := newRand(t)
+	limit := new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 127), big.NewInt(1))
+	rounded := 0
+	for range 200_000 {
+		digits := rnd.IntN(19)
+		price, amount := rnd.Int64N(1<<(1+rnd.IntN(62)))+1, rnd.Int64N(1<<(1+rnd.IntN(62)))+1
+		rate, discount := rnd.Uint32N(engine.RateOne+1), rnd.Uint32N(engine.RateOne+1)
+		switch rnd.IntN(4) {
+		case 0: // many exact halves
+			price, amount, rate, discount = 5, 1+rnd.Int64N(50), 1, 50_000_000
+			digits = 3 + rnd.IntN(2)
+		case 1:
+			rate, discount = 100_000, 0
+		}
+		want := bigFee(price, amount, digits, rate, discount)
+		if want.Cmp(limit) > 0 {
+			want = limit
+		}
+		got := bigOf(Fee(price, amount, digits, rate, discount))
+		if got.Cmp(want) != 0 {
+			t.Fatalf("fee of %d x %d, %d digits, rate %d discount %d is %v, want %v", price, amount, digits, rate, discount, got, want)
+		}
+		if bigFee(price, amount, digits, rate, discount).Sign() > 0 {
+			rounded++
+		}
+	}
+	if Fee(100, 100, 4, 0, 0) != (fixed.I128{}) || Fee(100, 100, 4, 500, engine.RateOne) != (fixed.I128{}) || rounded == 0 {
+		t.Fatal("a fee without rate or with full discount is not 0")
+	}
+}
+
+// naiveHistory is the order history as maps and slices over the recorded events.
+type naiveHistory struct {
+	orders map[engine.OrderID]*OrderRecord
+	first  map[engine.OrderID]OrderRecord // as first answered
+	ended  []engine.OrderID               // by end
+	fills  []Fill                         // of all orders, two a trade
+}
+
+func newNaiveHistory() *naiveHistory {
+	return &naiveHistory{orders: map[engine.OrderID]*OrderRecord{}, first: map[engine.OrderID]OrderRecord{}}
+}
+
+// command takes the events of one command.
+func (n *naiveHistory) command(events []engine.Event) {
+	var touched, ended []engine.OrderID
+	var placed engine.OrderID
+	for i := range events {
+		e := &events[i]
+		o := n.orders[e.Order]
+		switch e.Kind {
+		case engine.EventAccepted:
+			placed = e.Order
+			o = &OrderRecord{
+				ID: e.Order, Account: e.Account, Side: e.Side, Type: e.Type, TIF: e.TIF, STP: e.STP,
+				PostOnly: e.Flags&engine.FlagPostOnly != 0, ByQuote: e.Flags&engine.FlagQuote != 0,
+				Price: e.Price, Amount: e.Amount, Quote: e.Quote, Stop: e.MakerOpen, Display: e.Display,
+				CreatedNs: e.TimeNs, Open: e.Amount,
+			}
+			if e.Client != nil {
+				o.Client = e.Client.Text
+			}
+			n.orders[e.Order] = o
+		case engine.EventTrade:
+			n.trade(o, e, false, e.OpenAmount)
+			m := n.orders[e.Maker]
+			n.trade(m, e, true, e.MakerOpen)
+			touched = append(touched, m.ID)
+			if !o.ByQuote && e.OpenAmount == 0 {
+				ended = append(ended, o.ID)
+			}
+			if e.MakerOpen == 0 {
+				ended = append(ended, m.ID)
+			}
+		case engine.EventCanceled:
+			o.Status, o.Cause, o.Canceled, o.Open, o.EndedNs = e.Status, e.Cause, e.Amount, 0, e.TimeNs
+			ended = append(ended, o.ID)
+		case engine.EventReplaced:
+			o.Price, o.Amount, o.Open, o.Reduced = e.Price, e.Amount, e.OpenAmount, 0
+		case engine.EventReduced:
+			o.Open = e.OpenAmount
+			if !o.ByQuote {
+				o.Reduced += e.Amount
+			}
+		case engine.EventTriggered:
+		default:
+			continue
+		}
+		touched = append(touched, e.Order)
+	}
+	if len(touched) == 0 {
+		return
+	}
+	for _, id := range touched {
+		n.orders[id].Seq = events[len(events)-1].Seq
+	}
+	// The history takes closed orders over in the order in which the command touched them.
+	slices.SortStableFunc(ended, func(a, b engine.OrderID) int {
+		return cmp.Compare(firstIndex(events, a), firstIndex(events, b))
+	})
+	n.ended = append(n.ended, ended...)
+	if placed != 0 && n.orders[placed].Client != "" {
+		n.first[placed] = *n.orders[placed]
+	}
+}
+
+func firstIndex(events []engine.Event, id engine.OrderID) int {
+	for i := range events {
+		e := &events[i]
+		switch {
+		case e.Order == id && e.Kind != engine.EventRefilled:
+			return 2 * i
+		case e.Kind == engine.EventTrade && e.Maker == id:
+			return 2*i + 1
+		}
+	}
+	return math.MaxInt
+}
+
+func (n *naiveHistory) trade(o *OrderRecord, e *engine.Event, maker bool, open int64) {
+	o.Filled += e.Amount
+	o.FilledQuote = o.FilledQuote.Add(fixed.Mul64(uint64(e.Price), uint64(e.Amount)))
+	o.Open = open
+	f := Fill{
+		Pair: e.Pair, Order: o.ID, Account: o.Account, Trade: e.Trade, TimeNs: e.TimeNs, Price: e.Price, Amount: e.Amount,
+		Side: o.Side, TakerSide: e.Side, IsMaker: maker,
+		Fee: Fee(e.Price, e.Amount, 6, e.TakerFee, e.TakerDiscount),
+	}
+	if maker {
+		f.Fee = Fee(e.Price, e.Amount, 6, e.MakerFee, e.MakerDiscount)
+	}
+	n.fills = append(n.fills, f)
+	o.Status = engine.PartiallyCompleted
+	if open == 0 && !o.ByQuote {
+		o.Status, o.EndedNs = engine.Completed, e.TimeNs
+	}
+}
+
+// keptFills are the newest fills of the bound.
+func (n *naiveHistory) keptFills(bound int) []Fill { return n.fills[max(0, len(n.fills)-bound):] }
+
+func (n *naiveHistory) fillsOf(id engine.OrderID, bound int) []Fill {
+	var out []Fill
+	for _, f := range n.keptFills(bound) {
+		if f.Order == id {
+			out = append(out, f)
+		}
+	}
+	return out[max(0, len(out)-1000):]
+}
+
+func TestHistoryEqualsAMapOverAllEvents(t *testing.T) {
+	rnd := newRand(t)
+	for _, o := range []Options{
+		{ClosedOrders: 1, Fills: 2, ClientIDs: 1},
+		{ClosedOrders: 37, Fills: 100, ClientIDs: 10},
+		{ClosedOrders: 1500, Fills: 3000, ClientIDs: 1 << 20},
+		{},
+	} {
+		checkHistory(t, rnd, o)
+	}
+}
+
+func checkHistory(t *testing.T, rnd *rand.Rand, o Options) {
+	t.Helper()
+	const pairs, accounts = 3, 5
+	r, naive := newRig(o, pairs), newNaiveHistory()
+	n := soak(8000, 10)
+	trades := 0
+	for i := range n {
+		r.now += rnd.Int64N(3) * 1_000_000
+		events := r.apply(r.randomCommand(rnd, pairs, accounts, 1000))
+		for k := range events {
+			if events[k].Kind == engine.EventTrade {
+				trades++
+			}
+		}
+		// Each order of a mass cancel ends by itself.
+		for from := 0; from < len(events); {
+			to := from + 1
+			for to < len(events) && (events[to].Kind != engine.EventCanceled || events[to].Cause != engine.CauseRequest) {
+				to++
+			}
+			naive.command(events[from:to])
+			from = to
+		}
+		if rnd.IntN(100) == 0 || i == n-1 {
+			r.fold()
+			if rnd.IntN(2) == 0 {
+				r.feed.Publish(r.now)
+			}
+			compareHistory(t, rnd, r.feed, naive, i == n-1)
+		}
+	}
+	t.Logf("closed %d fills %d: %d orders, %d closed, %d trades, %d client ids", r.feed.opts.ClosedOrders,
+		r.feed.opts.Fills, len(naive.orders), len(naive.ended), trades, len(naive.first))
+	if trades < n/10 {
+		t.Fatalf("only %d trades in %d commands", trades, n)
+	}
+}
+
+// compareHistory looks up some orders, all of them when thorough, and some lists.
+func compareHistory(t *testing.T, rnd *rand.Rand, f *Feed, naive *naiveHistory, thorough bool) {
+	t.Helper()
+	h := f.History()
+	kept := map[engine.OrderID]bool{}
+	for _, id := range naive.ended[max(0, len(naive.ended)-f.opts.ClosedOrders):] {
+		kept[id] = true
+	}
+	for id, want := range naive.orders {
+		if !thorough && rnd.IntN(20) != 0 {
+			continue
+		}
+		got, ok := h.Order(id)
+		if ok != (want.EndedNs == 0 || kept[id]) {
+			t.Fatalf("order %d: found %v, want %v (ended %d)", id, ok, !ok, want.EndedNs)
+		}
+		if !ok {
+			continue
+		}
+		w := *want
+		w.Fills = naive.fillsOf(id, f.opts.Fills/2*2)
+		if d := gocmp.Diff(w, got); d != "" {
+			t.Fatalf("order %d:\n%s", id, d)
+		}
+	}
+	for _, id := range []engine.OrderID{0, 1 << 40, engine.MakeOrderID(0, 1<<35), engine.MakeOrderID(9, 1)} {
+		if _, ok := h.Order(id); ok {
+			t.Fatalf("order %d was never issued", id)
+		}
+	}
+	compareFirst(t, f, naive)
+	for range 20 {
+		compareLists(t, rnd, f, naive)
+	}
+}
+
+func compareFirst(t *testing.T, f *Feed, naive *naiveHistory) {
+	t.Helper()
+	// Those that are found: open, among the closed kept, or the newest of those thrown out.
+	found := map[engine.OrderID]bool{}
+	n := max(0, len(naive.ended)-f.opts.ClosedOrders)
+	for _, id := range naive.ended[n:] {
+		found[id] = true
+	}
+	out := 0
+	for i := n - 1; i >= 0 && out < f.opts.ClientIDs; i-- {
+		if id := naive.ended[i]; naive.orders[id].Client != "" {
+			found[id] = true
+			out++
+		}
+	}
+	for id, want := range naive.first {
+		got, ok := f.History().FirstAnswer(id)
+		if ok != (naive.orders[id].EndedNs == 0 || found[id]) {
+			t.Fatalf("first answer of %d: found %v", id, ok)
+		}
+		if !ok {
+			continue
+		}
+		want.Fills = nil
+		got.Fills = nil
+		if d := gocmp.Diff(want, got); d != "" {
+			t.Fatalf("first answer of %d:\n%s", id, d)
+		}
+	}
+}
+
+func compareLists(t *testing.T, rnd *rand.Rand, f *Feed, naive *naiveHistory) {
+	t.Helper()
+	q := Query{
+		Account: engine.AccountID(rnd.IntN(6)), Pair: engine.ControlPair, Status: StatusFilter(rnd.IntN(3)),
+		UntilNs: math.MaxInt64, Offset: rnd.IntN(3) * rnd.IntN(40), Limit: 1 + rnd.IntN(100),
+	}
+	if rnd.IntN(2) == 0 {
+		q.Pair = engine.PairID(rnd.IntN(3))
+	}
+	if rnd.IntN(2) == 0 && len(naive.fills) > 0 {
+		q.SinceNs = naive.fills[rnd.IntN(len(naive.fills))].TimeNs
+		q.UntilNs = naive.fills[rnd.IntN(len(naive.fills))].TimeNs
+	}
+	closedKept := map[engine.OrderID]bool{}
+	for _, id := range naive.ended[max(0, len(naive.ended)-f.opts.ClosedOrders):] {
+		closedKept[id] = true
+	}
+	var want []OrderRecord
+	open := 0
+	for id, o := range naive.orders {
+		if o.Account != q.Account {
+			continue
+		}
+		if o.EndedNs == 0 {
+			open++
+		}
+		if (o.EndedNs == 0 || closedKept[id]) && q.takes(o.ID.Pair(), o.CreatedNs) && q.Status.takes(o.Status) {
+			want = append(want, *o)
+		}
+	}
+	slices.SortFunc(want, func(a, b OrderRecord) int {
+		return cmp.Or(cmp.Compare(b.CreatedNs, a.CreatedNs), cmp.Compare(b.ID, a.ID))
+	})
+	want = page(want, q)
+	if d := gocmp.Diff(want, f.History().Orders(q)); d != "" {
+		t.Fatalf("orders of %+v:\n%s", q, d)
+	}
+	n := 0
+	f.History().OpenOrders(q.Account, func(o OrderRecord) bool {
+		n++
+		return o.Account == q.Account && naive.orders[o.ID].EndedNs == 0
+	})
+	if n != open {
+		t.Fatalf("account %d: %d open orders, want %d", q.Account, n, open)
+	}
+	var fills []Fill
+	for i := len(naive.fills) - 2; i >= max(0, len(naive.fills)-f.opts.Fills/2*2); i -= 2 {
+		for _, fl := range naive.fills[i : i+2] { // the taker's stands first
+			if fl.Account == q.Account && q.takes(fl.Pair, fl.TimeNs) {
+				fills = append(fills, fl)
+			}
+		}
+	}
+	if d := gocmp.Diff(page(fills, q), f.History().Fills(q)); d != "" {
+		t.Fatalf("fills of %+v:\n%s", q, d)
+	}
+}
+
+func page[T any](all []T, q Query) []T {
+	if q.Offset >= len(all) {
+		return nil
+	}
+	return all[q.Offset:min(len(all), q.Offset+q.Limit)]
+}
+
+func TestAnOrderShowsItsNewestThousandFills(t *testing.T) {
+	r := newRig(Options{}, 1)
+	id := r.place(0, 1, engine.Sell, 100, 1500)
+	for range 1200 {
+		r.place(0, 2, engine.Buy, 100, 1)
+	}
+	r.fold()
+	o, ok := r.feed.History().Order(id)
+	if !ok || len(o.Fills) != 1000 || o.Filled != 1200 || o.Open != 300 || o.Status != engine.PartiallyCompleted {
+		t.Fatalf("found %v, %d fills, filled %d, open %d, %s", ok, len(o.Fills), o.Filled, o.Open, o.Status)
+	}
+	if o.Fills[0].Trade != 201 || o.Fills[999].Trade != 1200 {
+		t.Fatalf("fills from trade %d to %d", o.Fills[0].Trade, o.Fills[999].Trade)
+	}
+}
