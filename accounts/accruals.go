@@ -1,0 +1,219 @@
+package accounts
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"tickhive/internal/fixed"
+)
+
+// accrual is one payment to a receiver out of what happened below him.
+type accrual struct {
+	timeNs   int64
+	amount   fixed.I128
+	source   fixed.I128 // StakeAccrual: the income it comes from, on one record of each
+	from     uint32     // user
+	currency uint32
+	level    uint32 // 1: the receiver invited him himself
+	applied  uint32 // StakeAccrual: share of the income, 10^-8
+	typ      ProfitType
+	received uint8 // StakeAccrual: the receiver's staking level then
+	bonus    bool  // isToUserBonuses
+}
+
+// archiveKey names a sum of accruals that are no longer kept one by one.
+type archiveKey struct {
+	day      int64 // Unix days
+	from     uint32
+	currency uint32
+	level    uint32
+	typ      ProfitType
+}
+
+// PaidAccrual is one accrual in the answer of a profit.
+type PaidAccrual struct {
+	UserID       string
+	Level        int
+	Amount       fixed.I128
+	CurrencyCode string
+}
+
+// source of the money of an accrual.
+type moneySource uint8
+
+const (
+	fromFees moneySource = iota
+	newMoney
+)
+
+// payUplines pays the shares of a fee by level (Decisions section 6.6), rounded down.
+func (s *State) payUplines(u *user, typ ProfitType, currency uint32, fee fixed.I128, timeNs int64, from moneySource, paid *[]PaidAccrual) {
+	if fee.Sign() <= 0 {
+		return
+	}
+	up := u
+	for i, rate := range s.config.Levels {
+		if up.inviter == 0 {
+			return
+		}
+		up = s.users[up.inviter]
+		if i == 1 && up.profile.IsAmbassador {
+			rate = up.profile.SecondLevel
+		}
+		s.accrue(up, accrual{
+			timeNs: timeNs, amount: shareFloor(fee, rate), from: u.n, currency: currency, level: uint32(i) + 1, typ: typ,
+		}, from, paid)
+	}
+}
+
+// payStaking walks up from the earner: each upline gets his share minus the highest
+// share already given.
+func (s *State) payStaking(u *user, currency uint32, income fixed.I128, timeNs int64, paid *[]PaidAccrual) {
+	given, most := uint32(0), s.config.Staking[StakingLevels-1]
+	up := u
+	for level := uint32(1); up.inviter != 0 && given < most; level++ {
+		up = s.users[up.inviter]
+		share := s.config.Staking[up.profile.Staking]
+		if share <= given {
+			continue
+		}
+		a := accrual{
+			timeNs: timeNs, source: income, from: u.n, currency: currency, level: level,
+			applied: share - given, typ: StakeAccrual, received: up.profile.Staking,
+		}
+		given = share
+		all := shareFloor(income, a.applied)
+		part := shareFloor(all, s.config.BonusShare)
+		if a.amount = all.Sub(part); a.amount.Sign() > 0 {
+			s.accrue(up, a, newMoney, paid)
+			a.source = fixed.I128{} // the income counts once
+		}
+		a.amount, a.bonus = part, true
+		s.accrue(up, a, newMoney, paid)
+	}
+}
+
+// accrue pays and keeps one accrual; nothing is kept of a zero.
+func (s *State) accrue(to *user, a accrual, from moneySource, paid *[]PaidAccrual) {
+	if a.amount.Sign() <= 0 {
+		return
+	}
+	if from == newMoney {
+		s.deposit(to, a.currency, a.amount)
+	} else {
+		t := &s.totals[a.currency]
+		t.fees = t.fees.Sub(a.amount)
+		s.credit(to, a.currency, a.amount)
+	}
+	if paid != nil {
+		*paid = append(*paid, PaidAccrual{
+			UserID: UserID(to.n).String(), Level: int(a.level), Amount: a.amount, CurrencyCode: s.currencies[a.currency],
+		})
+	}
+	if a.typ != DealCommission {
+		to.others = append(to.others, a)
+		s.commandAccruals++
+		return
+	}
+	if n := len(to.deals); n > 0 && to.deals[n-1].timeNs > a.timeNs {
+		to.dealsMixed = true
+	}
+	to.deals = append(to.deals, a)
+	s.dealQueue = append(s.dealQueue, to.n)
+	for len(s.dealQueue) > s.maxDealAccruals {
+		s.archiveOldest()
+	}
+}
+
+// archiveOldest adds the oldest deal accrual to the archive of its day. Readers that
+// took the slice before still see it: nothing is overwritten.
+func (s *State) archiveOldest() {
+	to := s.users[s.dealQueue[0]]
+	s.dealQueue = s.dealQueue[1:]
+	a := &to.deals[0]
+	to.deals = to.deals[1:]
+	if to.archive == nil {
+		to.archive = map[archiveKey]fixed.I128{}
+	}
+	k := archiveKey{day: a.timeNs / dayNs, from: a.from, currency: a.currency, level: a.level, typ: a.typ}
+	to.archive[k] = to.archive[k].Add(a.amount)
+	s.counts.Archived++
+}
+
+func (s *State) planProfit(cmd *Command, rec *Record) *Reject {
+	if cmd.Profit.String() == "" || cmd.Profit == DealCommission {
+		return invalid("profitType", "profitType must be WithdrawalCommission, CurrencyListing, ApiTradeProfitPayment or StakeAccrual.")
+	}
+	if reject := checkAmount(cmd, rec); reject != nil {
+		return reject
+	}
+	// The income and at most as much again for the uplines.
+	if cmd.Amount.Cmp(MaxMoney.Sub(cmd.Amount)) > 0 || !s.room(s.must(cmd.User), cmd.Currency, cmd.Amount.Add(cmd.Amount)) {
+		return invalid("amount", "No balance and no sum of deposits may pass 10^20.")
+	}
+	if s.commandAccruals >= MaxCommandAccruals {
+		return conflict("", "There are %d accruals of this kind, the most there can be.", MaxCommandAccruals)
+	}
+	rec.Profit = cmd.Profit
+	return nil
+}
+
+// applyProfit credits the income, which is new money like the bonuses, and pays the
+// uplines.
+func (s *State) applyProfit(rec *Record) []PaidAccrual {
+	u, n := s.must(rec.User), s.currency(rec.Currency)
+	paid := []PaidAccrual{}
+	s.deposit(u, n, rec.Amount)
+	if rec.Profit == StakeAccrual {
+		s.payStaking(u, n, rec.Amount, rec.TimeNs, &paid)
+	} else {
+		s.payUplines(u, rec.Profit, n, rec.Amount, rec.TimeNs, newMoney, &paid)
+	}
+	return paid
+}
+
+// accrualSet is what one receiver got, taken at one instant: the slices are append-only,
+// so they are read without the lock.
+type accrualSet struct {
+	deals, others []accrual
+	archive       map[archiveKey]fixed.I128
+	currencies    []string
+}
+
+func (v *View) accruals(n uint32) accrualSet {
+	v.s.mu.RLock()
+	defer v.s.mu.RUnlock()
+	set := accrualSet{currencies: v.s.currencies}
+	u := v.s.user(n)
+	if u == nil {
+		return set
+	}
+	set.deals, set.others, set.archive = u.deals, u.others, maps.Clone(u.archive)
+	if u.dealsMixed {
+		set.deals = slices.Clone(u.deals)
+		slices.SortStableFunc(set.deals, func(a, b accrual) int { return cmp.Compare(a.timeNs, b.timeNs) })
+	}
+	return set
+}
+
+// newestFirst yields the accruals kept, newest first.
+func (set *accrualSet) newestFirst(yield func(*accrual) bool) {
+	i, j := len(set.deals)-1, len(set.others)-1
+	for i >= 0 || j >= 0 {
+		var a *accrual
+		if j < 0 || (i >= 0 && set.deals[i].timeNs > set.others[j].timeNs) {
+			a = &set.deals[i]
+			i--
+		} else {
+			a = &set.others[j]
+			j--
+		}
+		if !yield(a) {
+			return
+		}
+	}
+}
+
+// printedNs is a time as it is printed: whole milliseconds (Decisions section 1.3).
+func printedNs(ns int64) int64 { return ns - ns%msNs }

@@ -1,0 +1,230 @@
+package accounts
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"tickhive/internal/fixed"
+)
+
+// row is one balance. free and held are a function of records and events alone; pending
+// is what reservations of this process keep of free, and is never stored.
+type row struct {
+	currency            uint32
+	free, held, pending fixed.I128
+}
+
+// available is what a new order or withdrawal may take.
+func (r *row) available() fixed.I128 { return r.free.Sub(r.pending) }
+
+// row is the user's balance of a currency, made at its first use. The pointer is good
+// until the next call for the same user.
+func (u *user) row(currency uint32) *row {
+	i, ok := slices.BinarySearchFunc(u.rows, currency, func(r row, c uint32) int { return cmp.Compare(r.currency, c) })
+	if !ok {
+		u.rows = slices.Insert(u.rows, i, row{currency: currency})
+	}
+	return &u.rows[i]
+}
+
+// find is row without making one; nil when there is none.
+func (u *user) find(currency uint32) *row {
+	i, ok := slices.BinarySearchFunc(u.rows, currency, func(r row, c uint32) int { return cmp.Compare(r.currency, c) })
+	if !ok {
+		return nil
+	}
+	return &u.rows[i]
+}
+
+// credit adds to free (negative: takes) and keeps the total of the currency.
+func (s *State) credit(u *user, currency uint32, amount fixed.I128) {
+	r := u.row(currency)
+	r.free = r.free.Add(amount)
+	t := &s.totals[currency]
+	t.free = t.free.Add(amount)
+}
+
+// hold moves amount from free to held (negative: back).
+func (s *State) hold(u *user, currency uint32, amount fixed.I128) {
+	r := u.row(currency)
+	r.free, r.held = r.free.Sub(amount), r.held.Add(amount)
+	t := &s.totals[currency]
+	t.free, t.held = t.free.Sub(amount), t.held.Add(amount)
+}
+
+// spendHeld takes amount out of held.
+func (s *State) spendHeld(u *user, currency uint32, amount fixed.I128) {
+	r := u.row(currency)
+	r.held = r.held.Sub(amount)
+	t := &s.totals[currency]
+	t.held = t.held.Sub(amount)
+}
+
+func (s *State) move(user uint32, currency string, amount fixed.I128) {
+	s.credit(s.must(user), s.currency(currency), amount)
+}
+
+func checkCurrency(code string) *Reject {
+	ok := len(code) >= 2 && len(code) <= MaxCurrencyCode
+	for _, c := range []byte(code) {
+		ok = ok && (c >= 'A' && c <= 'Z' || c >= '0' && c <= '9')
+	}
+	if !ok {
+		return invalid("currencyCode", "currencyCode must be 2 to %d of A-Z 0-9.", MaxCurrencyCode)
+	}
+	return nil
+}
+
+func checkAmount(cmd *Command, rec *Record) *Reject {
+	if reject := checkCurrency(cmd.Currency); reject != nil {
+		return reject
+	}
+	if cmd.Amount.Sign() <= 0 || cmd.Amount.Cmp(MaxMoney) > 0 {
+		return invalid("amount", "amount must be above 0 and at most 10^20.")
+	}
+	rec.Currency, rec.Amount = cmd.Currency, cmd.Amount
+	return nil
+}
+
+// room reports whether amount more of a currency fits: neither a balance nor what was
+// deposited of a currency in all may pass 10^20.
+func (s *State) room(u *user, code string, amount fixed.I128) bool {
+	n, known := s.currencyNo[code]
+	if !known {
+		return true
+	}
+	if s.totals[n].deposited.Cmp(MaxMoney.Sub(amount)) > 0 {
+		return false
+	}
+	r := u.find(n)
+	return r == nil || r.free.Add(r.held).Cmp(MaxMoney.Sub(amount)) <= 0
+}
+
+func (s *State) planDeposit(cmd *Command, rec *Record) *Reject {
+	if reject := checkAmount(cmd, rec); reject != nil {
+		return reject
+	}
+	if !s.room(s.must(cmd.User), cmd.Currency, cmd.Amount) {
+		return invalid("amount", "No balance and no sum of deposits may pass 10^20.")
+	}
+	return nil
+}
+
+func (s *State) applyDeposit(rec *Record) BalanceView {
+	n := s.currency(rec.Currency)
+	s.deposit(s.must(rec.User), n, rec.Amount)
+	return s.balance(s.must(rec.User), n)
+}
+
+// deposit is new money.
+func (s *State) deposit(u *user, currency uint32, amount fixed.I128) {
+	s.credit(u, currency, amount)
+	t := &s.totals[currency]
+	t.deposited = t.deposited.Add(amount)
+}
+
+func (s *State) planWithdraw(cmd *Command, rec *Record) *Reject {
+	if reject := checkAmount(cmd, rec); reject != nil {
+		return reject
+	}
+	rec.Commission = s.opts.commissions(cmd.Currency).Withdrawal.of(cmd.Amount)
+	u := s.must(cmd.User)
+	if rec.Commission.Cmp(MaxMoney.Sub(cmd.Amount)) > 0 {
+		return insufficient(cmd.Currency)
+	}
+	least := cmd.Amount.Add(rec.Commission)
+	if u.profile.Unlimited {
+		least = least.Sub(MaxMoney) // may go below zero, not below -10^20
+	}
+	var available fixed.I128
+	if n, known := s.currencyNo[cmd.Currency]; known {
+		if r := u.find(n); r != nil {
+			available = r.available()
+		}
+	}
+	if available.Cmp(least) < 0 {
+		return insufficient(cmd.Currency)
+	}
+	return nil
+}
+
+// applyWithdraw pays the referral share of the commission; the money itself moved in
+// enforce.
+func (s *State) applyWithdraw(rec *Record) BalanceView {
+	n := s.currency(rec.Currency)
+	u := s.must(rec.User)
+	s.payUplines(u, WithdrawalCommission, n, rec.Commission, rec.TimeNs, fromFees, nil)
+	return s.balance(u, n)
+}
+
+// BalanceView is one balance of an account.
+type BalanceView struct {
+	CurrencyCode      string
+	Free, Held, Total fixed.I128
+}
+
+// TotalView is one row of GET /totals: Free + Held + Fees = Deposited - Withdrawn.
+type TotalView struct {
+	CurrencyCode                           string
+	Free, Held, Fees, Deposited, Withdrawn fixed.I128
+}
+
+func (s *State) balance(u *user, currency uint32) BalanceView {
+	b := BalanceView{CurrencyCode: s.currencies[currency]}
+	if r := u.find(currency); r != nil {
+		// A reservation may keep some 10^-18 that a fee took meanwhile: it gives way.
+		pending := r.pending
+		if !u.profile.Unlimited {
+			pending = minMoney(pending, positive(r.free))
+		}
+		b.Free, b.Held = r.free.Sub(pending), r.held.Add(pending)
+		b.Total = r.free.Add(r.held)
+	}
+	return b
+}
+
+// Balances are the balances of an account that are not zero, by currency code.
+func (v *View) Balances(n uint32) []BalanceView {
+	v.s.mu.RLock()
+	defer v.s.mu.RUnlock()
+	out := []BalanceView{}
+	u := v.s.user(n)
+	if u == nil {
+		return out
+	}
+	for i := range u.rows {
+		b := v.s.balance(u, u.rows[i].currency)
+		if b.Free.Sign() != 0 || b.Held.Sign() != 0 {
+			out = append(out, b)
+		}
+	}
+	slices.SortFunc(out, func(a, b BalanceView) int { return strings.Compare(a.CurrencyCode, b.CurrencyCode) })
+	return out
+}
+
+// Balance is one balance, zeros where there is none.
+func (v *View) Balance(n uint32, currencyCode string) BalanceView {
+	v.s.mu.RLock()
+	defer v.s.mu.RUnlock()
+	u, c := v.s.user(n), v.s.currencyNo
+	if i, known := c[currencyCode]; known && u != nil {
+		return v.s.balance(u, i)
+	}
+	return BalanceView{CurrencyCode: currencyCode}
+}
+
+// Totals are the sums over all accounts, the built-in one included, by currency code.
+func (v *View) Totals() []TotalView {
+	v.s.mu.RLock()
+	defer v.s.mu.RUnlock()
+	out := make([]TotalView, 0, len(v.s.totals))
+	for i, t := range v.s.totals {
+		out = append(out, TotalView{
+			CurrencyCode: v.s.currencies[i], Free: t.free.Sub(t.pending), Held: t.held.Add(t.pending),
+			Fees: t.fees, Deposited: t.deposited, Withdrawn: t.withdrawn,
+		})
+	}
+	slices.SortFunc(out, func(a, b TotalView) int { return strings.Compare(a.CurrencyCode, b.CurrencyCode) })
+	return out
+}

@@ -1,0 +1,118 @@
+package accounts
+
+import (
+	"fmt"
+	"io"
+	"slices"
+
+	"tickhive/internal/fixed"
+)
+
+// Config is the referral rates in force (Decisions section 6.6), in 10^-8. It is part of
+// the state: a change is a record, so that folding again pays the rates of then.
+type Config struct {
+	Levels     []uint32 // of a fee, by level from 1 (direct)
+	Staking    [StakingLevels]uint32
+	BonusShare uint32 // the part of a staking bonus that is a record of its own
+}
+
+// DefaultConfig is the rates of Decisions section 6.6. A state begins with them.
+func DefaultConfig() Config {
+	const percent = RateOne / 100
+	return Config{
+		Levels:  []uint32{20 * percent, 10 * percent, 5 * percent, 3 * percent, 2 * percent},
+		Staking: [StakingLevels]uint32{0, 5 * percent, 8 * percent, 10 * percent, 12 * percent, 14 * percent, 16 * percent, 18 * percent, 20 * percent},
+	}
+}
+
+// Equal reports whether two configurations are the same.
+func (c Config) Equal(o Config) bool {
+	return slices.Equal(c.Levels, o.Levels) && c.Staking == o.Staking && c.BonusShare == o.BonusShare
+}
+
+// Validate reports why the rates cannot be paid out of the fees.
+func (c Config) Validate() error {
+	if len(c.Levels) < 1 || len(c.Levels) > MaxReferralLevels {
+		return fmt.Errorf("referral.levels has %d rates, not 1 to %d", len(c.Levels), MaxReferralLevels)
+	}
+	var sum uint64
+	for i, r := range c.Levels {
+		if i == 1 { // an ambassador gets his own percent there instead
+			r = max(r, maxSecondLevel)
+		}
+		sum += uint64(r)
+	}
+	if sum > RateOne {
+		return fmt.Errorf("referral.levels sum to more than the fee they are paid from (an ambassador's second level may be %d percent)", maxSecondLevelPercent)
+	}
+	for i, r := range c.Staking {
+		if r > RateOne || (i > 0 && r < c.Staking[i-1]) {
+			return fmt.Errorf("referral.staking R%d is above 1 or below the level before it", i)
+		}
+	}
+	if c.BonusShare > RateOne {
+		return fmt.Errorf("referral.bonus_share is above 1")
+	}
+	return nil
+}
+
+// CommissionRule is the commission of a deposit or withdrawal: a fraction, and the least
+// that is taken, in units of the currency (10^-18).
+type CommissionRule struct {
+	Percent uint32     // 10^-8
+	Minimum fixed.I128 // 10^-18
+}
+
+// of is the commission of an amount, half even to 10^-18, not below the minimum.
+func (r CommissionRule) of(amount fixed.I128) fixed.I128 {
+	c := percentHalfEven(amount, r.Percent)
+	if c.Cmp(r.Minimum) < 0 {
+		return r.Minimum
+	}
+	return c
+}
+
+// Options is what a state is made with. The referral rates are not among them: they
+// change by a Configure command (State.Reconfigure says whether one is due).
+type Options struct {
+	// Refill and Withdrawal are the commissions of types "1" and "2"; ByCurrency
+	// overrides them. The commission of a deposit is shown and not charged.
+	Refill, Withdrawal CommissionRule
+	ByCurrency         map[string]CurrencyCommissions
+	// Random gives the bytes of new keys: crypto/rand.Reader.
+	Random io.Reader
+	// Avatars is the catalogue; nil means the built-in one.
+	Avatars *Catalogue
+}
+
+// CurrencyCommissions are the commissions of one currency.
+type CurrencyCommissions struct{ Refill, Withdrawal CommissionRule }
+
+// DefaultOptions charges 0.1 % for withdrawals and nothing for deposits.
+func DefaultOptions(random io.Reader) Options {
+	return Options{Withdrawal: CommissionRule{Percent: RateOne / 1000}, Random: random}
+}
+
+// Validate reports what cannot be used.
+func (o *Options) Validate() error {
+	if o.Random == nil {
+		return fmt.Errorf("accounts: no source of random bytes for keys")
+	}
+	rules := []CommissionRule{o.Refill, o.Withdrawal}
+	for _, c := range o.ByCurrency {
+		rules = append(rules, c.Refill, c.Withdrawal)
+	}
+	for _, r := range rules {
+		if r.Percent > RateOne || r.Minimum.Sign() < 0 || r.Minimum.Cmp(MaxMoney) > 0 {
+			return fmt.Errorf("accounts: a commission is negative or above 1")
+		}
+	}
+	return nil
+}
+
+func (o *Options) commissions(currency string) CurrencyCommissions {
+	if c, ok := o.ByCurrency[currency]; ok {
+		return c
+	}
+	return CurrencyCommissions{Refill: o.Refill, Withdrawal: o.Withdrawal}
+}

@@ -1,0 +1,40 @@
+// Package accounts is everything an account is: the user, the keys that sign for it,
+// its balances and what open orders hold of them, and the referral programme that pays
+// out of real fees.
+//
+// What it is: State, a deterministic state machine. It changes in two ways only: by
+// records of its own log (Plan decides, Apply changes) and by folding the engine's
+// events (Fold). Reservations of orders on their way to the engine are memory only.
+// Verifier checks signatures against the keys of a State.
+//
+// Owner: Plan, Apply, AppendSnapshot and DecodeSnapshot belong to the goroutine of the
+// store; Fold to the goroutine that hands the engine's events on; Reserve, Release and
+// every method of View to any goroutine. One RWMutex of State stands between them,
+// because one trade moves money of up to twelve accounts and GET /totals must add up at
+// every instant; sharded locks would give that up for nothing at the rates of a fold.
+// Verifier takes no lock for keys (an atomic map per shard) and one short lock per
+// shard of its nonce table.
+//
+// Invariants:
+//
+//  1. Per currency: free + held + fees = deposited - withdrawn, at every instant.
+//  2. free and held of a funded account are never negative. Where the half-even
+//     rounding of several fees would pass what is there by some 10^-18, the fee gives way.
+//  3. held of an account = the sum of the holds of its open orders. What a reservation
+//     keeps is not part of it and never in a snapshot.
+//  4. The same records and events in the same order give the same state; a record names
+//     the engine position before which it belongs (EnginePos).
+//  5. An accrual is paid from the fee account in the step that took the fee; it is kept,
+//     or added to its day's archive, never lost.
+//  6. The inviter relation is a forest: nobody is his own upline.
+//  7. A deleted key verifies nothing from the moment Apply returns.
+//  8. No private key, and nothing derived from one, is in a message, a String or a log value.
+//
+// Reading order: limits, reject, money, command, record, state, users, identity, keys,
+// secret, signature, nonce, legacy, balances, hold, reserve, fold, settle, referral,
+// links, accruals, queries, breakdown, explain, commissions, avatars, view, codec,
+// snapshot, store.
+//
+// It does not know HTTP or JSON, books, whether a currency exists or takes deposits, the
+// launchpad's ledger (NATIVE, USBI and agent tokens are its own), and reads no clock.
+package accounts

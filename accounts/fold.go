@@ -1,0 +1,258 @@
+package accounts
+
+import "tickhive/internal/fixed"
+
+// Fold takes engine events into the balances: one value per batch, between BeginFold and
+// End, in the order of the engine's stream. Each method ignores an event whose Seq was
+// folded before, so a recovery may offer events again. Owner: the goroutine that hands
+// events on.
+type Fold struct{ s *State }
+
+// BeginFold locks the state for a batch of events that ends at a command boundary; pos
+// is the position of the engine's journal after that command.
+func (s *State) BeginFold(pos uint64) Fold {
+	s.mu.Lock()
+	s.enginePos = max(s.enginePos, pos)
+	return Fold{s}
+}
+
+// End lets others in again.
+func (f Fold) End() { f.s.mu.Unlock() }
+
+// PairAdded is the first event of a pair.
+type PairAdded struct {
+	Pair                      uint32
+	Seq                       uint64
+	Base, Quote               string
+	DigitsPrice, DigitsAmount int
+}
+
+// OrderAccepted is a new order. For a market buy by quote (ByQuote) and for a funded
+// market buy by amount (Funded) Quote is the most it may spend, in product units.
+type OrderAccepted struct {
+	Pair    uint32
+	Seq     uint64
+	Order   uint64
+	Account uint32
+	Side    Side
+	Type    OrderType
+	ByQuote bool
+	Funded  bool
+	Price   int64
+	Amount  int64
+	Quote   fixed.U128
+	Rates   Rates
+}
+
+// Trade is one trade. ByQuote says that the taker buys by quote: QuoteLeft counts then,
+// and TakerOpen does not.
+type Trade struct {
+	Pair                       uint32
+	Seq                        uint64
+	TimeNs                     int64
+	TakerSide                  Side
+	Taker, Maker               uint64 // orders
+	TakerAccount, MakerAccount uint32
+	Price, Amount              int64
+	TakerOpen, MakerOpen       int64
+	ByQuote                    bool
+	QuoteLeft                  fixed.U128
+	TakerRate, TakerDiscount   uint32
+	MakerRate, MakerDiscount   uint32
+}
+
+// TradeFees is what both sides paid, in the quote currency, 10^-18.
+type TradeFees struct{ Taker, Maker fixed.I128 }
+
+// OrderCanceled is the end of an order that was not filled.
+type OrderCanceled struct {
+	Pair  uint32
+	Seq   uint64
+	Order uint64
+}
+
+// OrderReplaced is a resting order with a new price or total.
+type OrderReplaced struct {
+	Pair   uint32
+	Seq    uint64
+	Order  uint64
+	Price  int64
+	Amount int64 // new total
+	Open   int64
+}
+
+// OrderReduced is an order that lost lots without a trade; ByQuote as in Trade.
+type OrderReduced struct {
+	Pair      uint32
+	Seq       uint64
+	Order     uint64
+	Open      int64
+	ByQuote   bool
+	QuoteLeft fixed.U128
+}
+
+// OrderTriggered is a stop that entered the book.
+type OrderTriggered struct {
+	Pair  uint32
+	Seq   uint64
+	Order uint64
+}
+
+// fresh notes an event of a pair and says whether it is new.
+func (f Fold) fresh(pair uint32, seq uint64) (*pairTerms, bool) {
+	p := f.s.pairs[pair]
+	if p == nil {
+		panic("BUG: accounts: an event of a pair that was never added")
+	}
+	if seq <= p.seq {
+		return p, false
+	}
+	p.seq = seq
+	return p, true
+}
+
+// Pair takes in a pair; a change of one that is known only counts as seen.
+func (f Fold) Pair(e PairAdded) {
+	if p := f.s.pairs[e.Pair]; p != nil {
+		p.seq = max(p.seq, e.Seq)
+		return
+	}
+	f.s.pairs[e.Pair] = &pairTerms{
+		id: e.Pair, base: f.s.currency(e.Base), quote: f.s.currency(e.Quote),
+		digitsPrice: e.DigitsPrice, digitsAmount: e.DigitsAmount, seq: e.Seq,
+	}
+}
+
+// Seen notes an event that changes no balance.
+func (f Fold) Seen(pair uint32, seq uint64) {
+	if p := f.s.pairs[pair]; p != nil {
+		p.seq = max(p.seq, seq)
+	}
+}
+
+// Accepted turns the order's reservation into its hold. Without one (a recovery) the
+// hold is taken from what is free.
+func (f Fold) Accepted(e OrderAccepted) {
+	p, fresh := f.fresh(e.Pair, e.Seq)
+	if !fresh || e.Account == 0 {
+		return
+	}
+	o := &orderHold{
+		id: e.Order, account: e.Account, pair: e.Pair, side: e.Side, typ: e.Type, byQuote: e.ByQuote,
+		waiting: e.Type.waits(), price: e.Price, open: e.Amount, quote: e.Quote, rates: e.Rates,
+	}
+	s := f.s
+	if !s.takeOver(o.key()) {
+		s.counts.Unreserved++
+	}
+	if e.Funded && e.Side == Buy && e.Type.atMarket() && !e.ByQuote {
+		o.byQuote = true
+	}
+	need, ok := o.need(p)
+	if !ok {
+		panic("BUG: accounts: an accepted order holds more than 10^20")
+	}
+	if o.byQuote && !e.ByQuote {
+		o.byQuote, o.capped = false, true
+	}
+	s.orders[e.Order] = o
+	s.grow(o, p, need)
+}
+
+// grow raises a hold to need. A funded account gives at most what is there: fees that
+// were rounded up may have taken some 10^-18 of it since the reservation.
+func (s *State) grow(o *orderHold, p *pairTerms, need fixed.I128) {
+	u := s.must(o.account)
+	add := positive(need.Sub(o.held))
+	if !u.profile.Unlimited {
+		add = minMoney(add, positive(u.row(o.currency(p)).free))
+	}
+	if add.Sign() > 0 {
+		s.hold(u, o.currency(p), add)
+		o.held = o.held.Add(add)
+	}
+}
+
+// release gives back what the order holds beyond need.
+func (s *State) release(o *orderHold, p *pairTerms, need fixed.I128) {
+	if spare := o.held.Sub(need); spare.Sign() > 0 {
+		s.hold(s.must(o.account), o.currency(p), spare.Neg())
+		o.held = need
+	}
+}
+
+// Canceled releases what the order still held.
+func (f Fold) Canceled(e OrderCanceled) {
+	p, fresh := f.fresh(e.Pair, e.Seq)
+	if o := f.s.orders[e.Order]; fresh && o != nil {
+		f.s.finish(o, p)
+	}
+}
+
+func (s *State) finish(o *orderHold, p *pairTerms) {
+	s.release(o, p, fixed.I128{})
+	delete(s.orders, o.id)
+}
+
+// Replaced brings the hold to what the order needs now.
+func (f Fold) Replaced(e OrderReplaced) {
+	p, fresh := f.fresh(e.Pair, e.Seq)
+	o := f.s.orders[e.Order]
+	if !fresh || o == nil {
+		return
+	}
+	f.s.takeOver(replaceKey(o, e.Price, e.Amount))
+	o.price, o.open, o.filled = e.Price, e.Open, e.Amount-e.Open
+	need, ok := o.need(p)
+	if !ok {
+		panic("BUG: accounts: a replaced order holds more than 10^20")
+	}
+	f.s.grow(o, p, need)
+	f.s.release(o, p, need)
+}
+
+// Reduced releases the hold of the lots that are gone.
+func (f Fold) Reduced(e OrderReduced) {
+	p, fresh := f.fresh(e.Pair, e.Seq)
+	if o := f.s.orders[e.Order]; fresh && o != nil {
+		o.open, o.quote = e.Open, e.QuoteLeft
+		f.s.settleDown(o, p)
+	}
+}
+
+// Triggered makes a waiting stop an order like others.
+func (f Fold) Triggered(e OrderTriggered) {
+	if _, fresh := f.fresh(e.Pair, e.Seq); fresh {
+		if o := f.s.orders[e.Order]; o != nil {
+			o.waiting = false
+		}
+	}
+}
+
+// ReleaseUnknown ends every hold whose order the engine does not have (Decisions section
+// 9.4): after a power cut the engine's journal may be shorter than the snapshot. It
+// returns how many there were. Call it once, after recovery.
+func (s *State) ReleaseUnknown(open func(order uint64) bool) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var gone []*orderHold
+	for id, o := range s.orders {
+		if !open(id) {
+			gone = append(gone, o)
+		}
+	}
+	for _, o := range gone {
+		s.finish(o, s.pairs[o.pair])
+	}
+	return len(gone)
+}
+
+// PairSeq is the seq of the last event of a pair that the state reflects.
+func (s *State) PairSeq(pair uint32) uint64 {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if p := s.pairs[pair]; p != nil {
+		return p.seq
+	}
+	return 0
+}

@@ -1,0 +1,156 @@
+package accounts
+
+import (
+	"errors"
+	"math/rand/v2"
+	"testing"
+
+	"tickhive/internal/fixed"
+)
+
+// t0 is 2026-01-01T00:00:00Z.
+const t0 = int64(1_767_225_600_000_000_000)
+
+// zeroRandom is a source of bytes that repeats itself between runs.
+type seededBytes struct{ r *rand.ChaCha8 }
+
+func (s seededBytes) Read(p []byte) (int, error) { return s.r.Read(p) }
+
+func testRandom() seededBytes { return seededBytes{rand.NewChaCha8([32]byte{7})} }
+
+func testOptions() Options { return DefaultOptions(testRandom()) }
+
+func dec(text string) fixed.I128 {
+	v, err := fixed.Parse(text)
+	if err != nil {
+		panic(text + ": " + err.Error())
+	}
+	return v
+}
+
+func decp(text string) *fixed.I128 { v := dec(text); return &v }
+
+func text(v fixed.I128) string { return string(fixed.AppendShortest(nil, v, fixed.Scale)) }
+
+func ptr[T any](v T) *T { return &v }
+
+// bench is a state with a clock, driven as the store drives it.
+type rig struct {
+	t   testing.TB
+	s   *State
+	now int64
+	seq map[uint32]uint64
+	pos uint64
+}
+
+func newRig(t testing.TB) *rig {
+	return &rig{t: t, s: New(testOptions()), now: t0, seq: map[uint32]uint64{}}
+}
+
+func (r *rig) try(cmd Command) (Result, *Reject) {
+	r.t.Helper()
+	rec, err := r.s.Plan(r.now, cmd)
+	if err != nil {
+		var reject *Reject
+		if !errors.As(err, &reject) {
+			r.t.Fatalf("refusal is a %T", err)
+		}
+		return Result{}, reject
+	}
+	back, err := DecodeRecord(AppendRecord(nil, &rec))
+	if err != nil {
+		r.t.Fatalf("kind %d: a record does not decode: %v", cmd.Kind, err)
+	}
+	back.staged = rec.staged
+	return r.s.Apply(&back), nil
+}
+
+func (r *rig) do(cmd Command) Result {
+	r.t.Helper()
+	res, reject := r.try(cmd)
+	if reject != nil {
+		r.t.Fatalf("kind %d refused: %v", cmd.Kind, reject)
+	}
+	return res
+}
+
+// refused wants a status, code and field.
+func (r *rig) refused(cmd Command, status int, code, field string) {
+	r.t.Helper()
+	before := string(r.s.AppendSnapshot(nil))
+	_, reject := r.try(cmd)
+	if reject == nil || reject.Status != status || reject.Code != code || reject.Field != field || reject.Message == "" {
+		r.t.Fatalf("kind %d: got %+v, want %d %s %q", cmd.Kind, reject, status, code, field)
+	}
+	if string(r.s.AppendSnapshot(nil)) != before {
+		r.t.Fatalf("kind %d: a refusal changed the state", cmd.Kind)
+	}
+}
+
+func (r *rig) user(p ProfilePatch) uint32 {
+	r.t.Helper()
+	return r.do(Command{Kind: CreateUser, Profile: p}).User.Number
+}
+
+func (r *rig) deposit(user uint32, currency, amount string) {
+	r.t.Helper()
+	r.do(Command{Kind: Deposit, User: user, Currency: currency, Amount: dec(amount)})
+}
+
+func (r *rig) invite(user, by uint32) {
+	r.t.Helper()
+	r.do(Command{Kind: SetInviter, User: user, Code: inviteCode(by)})
+}
+
+// fold runs f as one batch and checks every invariant after it.
+func (r *rig) fold(f func(Fold)) {
+	r.t.Helper()
+	r.pos++
+	fold := r.s.BeginFold(r.pos)
+	f(fold)
+	fold.End()
+	r.check()
+}
+
+func (r *rig) check() {
+	r.t.Helper()
+	if err := r.s.View().Check(); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+func (r *rig) next(pair uint32) uint64 {
+	r.seq[pair]++
+	return r.seq[pair]
+}
+
+// pair adds BTC_USDT, prices of 2 digits and amounts of 6.
+func (r *rig) pair() {
+	r.fold(func(f Fold) {
+		f.Pair(PairAdded{Pair: 0, Seq: r.next(0), Base: "BTC", Quote: "USDT", DigitsPrice: 2, DigitsAmount: 6})
+	})
+}
+
+func (r *rig) balance(user uint32, currency, free, held string) {
+	r.t.Helper()
+	b := r.s.View().Balance(user, currency)
+	if text(b.Free) != free || text(b.Held) != held {
+		r.t.Fatalf("user %d %s: free %s held %s, want %s %s", user, currency, text(b.Free), text(b.Held), free, held)
+	}
+}
+
+// restart takes the state through a snapshot.
+func (r *rig) restart() {
+	r.t.Helper()
+	b := r.s.AppendSnapshot(nil)
+	s, err := DecodeSnapshot(b, testOptions())
+	if err != nil {
+		r.t.Fatalf("snapshot does not decode: %v", err)
+	}
+	if string(s.AppendSnapshot(nil)) != string(b) {
+		r.t.Fatal("a decoded snapshot gives other bytes")
+	}
+	s.maxDealAccruals = r.s.maxDealAccruals
+	r.s = s
+	r.check()
+}

@@ -1,0 +1,127 @@
+package accounts
+
+import "tickhive/internal/fixed"
+
+// Side is the side of an order; the values are the engine's.
+type Side uint8
+
+// The two sides.
+const (
+	Buy Side = iota
+	Sell
+)
+
+// OrderType is the kind of an order; the values are the engine's.
+type OrderType uint8
+
+// The order types.
+const (
+	Limit OrderType = iota
+	Market
+	StopLimit
+	StopMarket
+)
+
+func (t OrderType) atMarket() bool { return t == Market || t == StopMarket }
+
+func (t OrderType) waits() bool { return t == StopLimit || t == StopMarket }
+
+// Rates are the fee rates and the discount that stand in an order, 10^-8.
+type Rates struct{ Maker, Taker, Discount uint32 }
+
+// pairTerms is what settlement needs to know of a pair.
+type pairTerms struct {
+	id           uint32
+	base, quote  uint32 // currency numbers
+	digitsPrice  int
+	digitsAmount int
+	seq          uint64 // last event folded
+}
+
+func (p *pairTerms) digitsTotal() int { return p.digitsPrice + p.digitsAmount }
+
+// notional is price x amount as money of 10^-18.
+func (p *pairTerms) notional(price, amount int64) (fixed.I128, bool) {
+	return moneyOf(fixed.Mul64(uint64(price), uint64(amount)), p.digitsTotal())
+}
+
+// orderHold is what an open order of a user keeps of his balance. Orders of the built-in
+// account have none.
+type orderHold struct {
+	id      uint64
+	account uint32
+	pair    uint32
+	side    Side
+	typ     OrderType
+	byQuote bool // market buy by quote: quote is what is left to spend
+	capped  bool // funded market buy by amount: the hold is what is left to spend
+	waiting bool // a stop that was not triggered
+	price   int64
+	open    int64 // lots
+	filled  int64 // lots
+	quote   fixed.U128
+	rates   Rates
+	held    fixed.I128
+}
+
+// currency is the one that the order holds.
+func (o *orderHold) currency(p *pairTerms) uint32 {
+	if o.side == Buy {
+		return p.quote
+	}
+	return p.base
+}
+
+// need is what the rest of the order has to hold (Decisions section 6.8); ok is false
+// beyond 10^20. A capped market buy needs all that it holds until it ends, and a market
+// buy of an unlimited account holds nothing.
+func (o *orderHold) need(p *pairTerms) (fixed.I128, bool) {
+	switch {
+	case o.side == Sell:
+		return lotsOf(o.open, p.digitsAmount)
+	case o.byQuote:
+		return withFee(o.quote, p, o.rates)
+	case o.capped:
+		return o.held, true
+	case o.typ.atMarket():
+		return fixed.I128{}, true
+	}
+	n, ok := p.notional(o.price, o.open)
+	if !ok {
+		return n, false
+	}
+	return addFee(n, o.rates)
+}
+
+func withFee(quote fixed.U128, p *pairTerms, r Rates) (fixed.I128, bool) {
+	n, ok := moneyOf(quote, p.digitsTotal())
+	if !ok {
+		return n, false
+	}
+	return addFee(n, r)
+}
+
+// addFee puts the fee on top. Where a pair asks more of makers than of takers the
+// higher rate is held, because a resting buy pays the maker's.
+func addFee(n fixed.I128, r Rates) (fixed.I128, bool) {
+	fee := feeHalfEven(n, max(r.Taker, r.Maker), r.Discount)
+	if fee.Cmp(MaxMoney.Sub(n)) > 0 {
+		return n, false
+	}
+	return n.Add(fee), true
+}
+
+// spendLimit is the most product units that free covers with the taker's fee on top.
+func spendLimit(free fixed.I128, p *pairTerms, r Rates) fixed.U128 {
+	rate := uint64(max(r.Taker, r.Maker)) * uint64(RateOne-r.Discount)
+	most, _ := mulDiv(free, rateSquare, rateSquare+rate)
+	scale := fixed.Pow10[fixed.Scale-p.digitsTotal()]
+	units, _ := most.DivMod64(scale)
+	for !units.IsZero() {
+		if n, ok := withFee(units, p, r); ok && n.Cmp(free) <= 0 {
+			break
+		}
+		units = units.Sub(fixed.FromU64(1)) // the fee's rounding went up
+	}
+	return units
+}

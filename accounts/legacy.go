@@ -1,0 +1,48 @@
+package accounts
+
+import "crypto/subtle"
+
+// verifyLegacy checks the scheme without timestamp and nonce (Decisions section 6.2):
+// the HMAC of public key, full URL and body without separators, where the body counts
+// as sent or without the white space outside its strings. A captured request can be
+// sent again for ever, so it is off by default and never good for DELETE.
+func (v *Verifier) verifyLegacy(nowNs int64, r *Request) (Caller, *Reject) {
+	if reject := checkPublicKey(r); reject != nil {
+		return Caller{}, reject
+	}
+	if reject := checkSignature(r); reject != nil {
+		return Caller{}, reject
+	}
+	if r.Method == "DELETE" {
+		return Caller{}, unauthorized("API-Timestamp", "DELETE needs the signing scheme with API-Timestamp and API-Nonce.")
+	}
+	m := macPool.Get().(*macScratch)
+	key, known := v.lookup(r.PublicKey)
+	equal := subtle.ConstantTimeCompare(m.mac(key.mac, r.PublicKey, r.FullURL, r.Body), r.Signature)
+	m.msg = appendWithoutSpace(m.msg[:0], r.Body)
+	equal |= subtle.ConstantTimeCompare(m.mac(key.mac, r.PublicKey, r.FullURL, m.msg), r.Signature)
+	macPool.Put(m)
+	if equal != 1 || !known {
+		return Caller{}, badSignature()
+	}
+	return key.admit(nowNs, r)
+}
+
+// appendWithoutSpace appends a JSON text without the white space outside strings.
+func appendWithoutSpace(dst, body []byte) []byte {
+	quoted, escaped := false, false
+	for _, c := range body {
+		switch {
+		case escaped:
+			escaped = false
+		case quoted && c == '\\':
+			escaped = true
+		case c == '"':
+			quoted = !quoted
+		case !quoted && (c == ' ' || c == '\t' || c == '\n' || c == '\r'):
+			continue
+		}
+		dst = append(dst, c)
+	}
+	return dst
+}

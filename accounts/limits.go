@@ -1,0 +1,58 @@
+package accounts
+
+// The limits of the package. Each bounds something that a caller could otherwise grow.
+const (
+	// MaxUsers bounds the directory; a search walks it in steps.
+	MaxUsers = 1_000_000
+	// MaxKeysPerUser is Decisions section 6.4.
+	MaxKeysPerUser = 30
+	// MaxWhitelist is how many IPs and CIDRs one key may name (Decisions section 6.4).
+	MaxWhitelist = 20
+	// MaxKeyName is the longest name of a key, in code points.
+	MaxKeyName = 64
+	// MaxLinksPerUser bounds the ambassador links of one user.
+	MaxLinksPerUser = 100
+	// MaxNickname and MinNickname bound a nickname, in code points.
+	MaxNickname = 32
+	// MinNickname is the shortest nickname.
+	MinNickname = 2
+	// MaxRealName bounds name and secondName, in code points.
+	MaxRealName = 64
+	// MaxLevel is the highest user level.
+	MaxLevel = 30
+	// MaxReferralLevels bounds the configured levels and maxLevel of accrual-groups.
+	MaxReferralLevels = 10
+	// StakingLevels is the number of staking levels, R0 to R8.
+	StakingLevels = 9
+	// MaxLevelChanges bounds the history of staking levels of one user.
+	MaxLevelChanges = 10_000
+	// MaxDealAccruals is how many accruals from trades are kept one by one, over all
+	// users; the oldest beyond it are added to the archive of their day. 2,000,000 of
+	// 72 bytes are 144 MB.
+	MaxDealAccruals = 2_000_000
+	// MaxCommandAccruals bounds the accruals that commands made (staking, withdrawals,
+	// other profits), which are never archived; beyond it such commands are refused.
+	MaxCommandAccruals = 4_000_000
+	// MaxReservations bounds the orders on their way to the engine.
+	MaxReservations = 1_000_000
+	// MaxCurrencyCode is the longest currency code.
+	MaxCurrencyCode = 12
+	// MaxSearchResults is Decisions section 6.5.
+	MaxSearchResults = 20
+	// MaxSearchQuery is the longest search text, in code points.
+	MaxSearchQuery = 64
+	// MaxPageSize bounds pageSize of the accruals.
+	MaxPageSize = 100
+	// MaxPeriodNs is the longest span of breakdown and explain: 366 days.
+	MaxPeriodNs = 366 * dayNs
+
+	searchStep = 4096 // users looked at under one read lock
+)
+
+// RateOne is the rate 1.0; rates and discounts are integers of 10^-8.
+const RateOne = 100_000_000
+
+const (
+	dayNs = 86_400_000_000_000
+	msNs  = 1_000_000
+)

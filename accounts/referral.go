@@ -1,0 +1,202 @@
+package accounts
+
+import (
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	"tickhive/internal/fixed"
+)
+
+// link is an ambassador's referral link. Its code and id are functions of its number.
+type link struct {
+	number    uint64
+	rate      uint32 // discount of who joins by it, 10^-8
+	createdNs int64
+}
+
+// attach makes inviter the parent of user n, whose own tree comes along.
+func (s *State) attach(n, inviter uint32) {
+	s.must(n).inviter = inviter
+	s.countBelow(n, 1)
+}
+
+// detach is the inverse of attach.
+func (s *State) detach(n uint32) {
+	s.countBelow(n, ^uint32(0)) // minus one
+	s.must(n).inviter = 0
+}
+
+// countBelow adds n and the users below it, sign times, to those above it.
+func (s *State) countBelow(n uint32, sign uint32) {
+	u := s.must(n)
+	up := u
+	for level := 0; level < MaxReferralLevels && up.inviter != 0; level++ {
+		up = s.must(up.inviter)
+		up.descendants[level] += sign
+		for below := 0; level+1+below < MaxReferralLevels; below++ {
+			up.descendants[level+1+below] += sign * u.descendants[below]
+		}
+	}
+}
+
+// resolveCode finds whose code it is, and the link's discount.
+func (s *State) resolveCode(code string) (owner uint32, rate uint32, byLink, ok bool) {
+	v, ok := numberOf(code)
+	if !ok {
+		return 0, 0, false, false
+	}
+	if v&codeLink == 0 {
+		return uint32(v), 0, false, v > 0 && v < uint64(len(s.users))
+	}
+	m := v &^ codeLink
+	if m < 1 || m > uint64(len(s.linkOwner)) {
+		return 0, 0, false, false
+	}
+	ref := s.linkOwner[m-1]
+	return ref.owner, s.must(ref.owner).links[ref.index].rate, true, true
+}
+
+func (s *State) planSetInviter(cmd *Command, rec *Record) *Reject {
+	if c := utf8.RuneCountInString(cmd.Code); c < 1 || c > MaxSearchQuery {
+		return invalid("inviteCode", "inviteCode must be 1 to %d characters.", MaxSearchQuery)
+	}
+	if s.must(cmd.User).inviter != 0 {
+		return conflict("", "An inviter is set already; it cannot be changed.")
+	}
+	owner, rate, byLink, ok := s.resolveCode(cmd.Code)
+	if !ok {
+		return notFound("inviteCode", "There is no such invite code.")
+	}
+	if owner == cmd.User {
+		return invalid("inviteCode", "Nobody can be his own inviter.")
+	}
+	for up := owner; up != 0; up = s.must(up).inviter {
+		if up == cmd.User {
+			return invalid("inviteCode", "The inviter is among those whom the user invited.")
+		}
+	}
+	rec.Inviter, rec.HasRate, rec.Rate = owner, byLink, rate
+	return nil
+}
+
+// applySetInviter gives the newcomer the link's discount; the relation itself is set in
+// enforce.
+func (s *State) applySetInviter(rec *Record) InviterView {
+	if rec.HasRate {
+		p := &s.must(rec.User).profile
+		p.BidDiscount, p.AskDiscount = rec.Rate, rec.Rate
+	}
+	return s.must(rec.Inviter).inviterView()
+}
+
+func (s *State) planCreateLink(cmd *Command, rec *Record) *Reject {
+	rate, ok := percentRate(cmd.DiscountPercent, maxDiscount)
+	if !ok || rate < RateOne/100 {
+		return invalid("discountPercent", "discountPercent must be 1 to 50 with at most 6 fractional digits.")
+	}
+	u := s.must(cmd.User)
+	if !u.profile.IsAmbassador {
+		return forbidden("", "Only ambassadors make referral links.")
+	}
+	if len(u.links) >= MaxLinksPerUser {
+		return conflict("", "An ambassador may have at most %d links.", MaxLinksPerUser)
+	}
+	rec.Rate, rec.LinkNumber = rate, uint64(len(s.linkOwner))+1
+	return nil
+}
+
+func (s *State) applyCreateLink(rec *Record) AmbassadorLink {
+	if rec.LinkNumber != uint64(len(s.linkOwner))+1 {
+		panic("BUG: accounts: link numbers are not dense")
+	}
+	u := s.must(rec.User)
+	s.linkOwner = append(s.linkOwner, linkRef{owner: rec.User, index: len(u.links)})
+	l := link{number: rec.LinkNumber, rate: rec.Rate, createdNs: rec.TimeNs}
+	u.links = append(u.links, l)
+	return l.view(rec.User)
+}
+
+// InviterView is what others see of a user.
+type InviterView struct {
+	UserID       string
+	PublicID     string
+	Nickname     string
+	AvatarID     string
+	InviteCode   string
+	IsAmbassador bool
+}
+
+func (u *user) inviterView() InviterView {
+	return InviterView{
+		UserID: UserID(u.n).String(), PublicID: publicID(u.n), Nickname: u.profile.Nickname,
+		AvatarID: u.profile.AvatarID, InviteCode: inviteCode(u.n), IsAmbassador: u.profile.IsAmbassador,
+	}
+}
+
+// AmbassadorLink is a referral link.
+type AmbassadorLink struct {
+	ID              string
+	OwnerUserID     string
+	Code            string
+	DiscountPercent fixed.I128 // human percent
+	CreatedNs       int64      // dateCreated
+	IsActive        bool
+}
+
+func (l link) view(owner uint32) AmbassadorLink {
+	return AmbassadorLink{
+		ID: linkID(l.number).String(), OwnerUserID: UserID(owner).String(), Code: linkCode(l.number),
+		DiscountPercent: percentOf(l.rate), CreatedNs: l.createdNs, IsActive: true,
+	}
+}
+
+// AmbassadorView is the answer of ambassadors/info.
+type AmbassadorView struct {
+	IsAmbassador       bool
+	SecondLevelPercent fixed.I128       // human percent
+	Links              []AmbassadorLink // oldest first, never nil
+}
+
+// Ambassador is the ambassador's view of user n.
+func (v *View) Ambassador(n uint32) AmbassadorView {
+	v.s.mu.RLock()
+	defer v.s.mu.RUnlock()
+	out := AmbassadorView{Links: []AmbassadorLink{}}
+	if u := v.s.user(n); u != nil {
+		out.IsAmbassador, out.SecondLevelPercent = u.profile.IsAmbassador, percentOf(u.profile.SecondLevel)
+		for _, l := range u.links {
+			out.Links = append(out.Links, l.view(n))
+		}
+	}
+	return out
+}
+
+// Inviter is the inviter of user n, nil without one.
+func (v *View) Inviter(n uint32) *InviterView {
+	v.s.mu.RLock()
+	defer v.s.mu.RUnlock()
+	u := v.s.user(n)
+	if u == nil || u.inviter == 0 {
+		return nil
+	}
+	view := v.s.must(u.inviter).inviterView()
+	return &view
+}
+
+// FindInviter is the user of an id (a UUID), else of an invite code, his own or one of
+// his links'.
+func (v *View) FindInviter(idOrCode string) (InviterView, bool) {
+	v.s.mu.RLock()
+	defer v.s.mu.RUnlock()
+	var n uint32
+	if id, err := uuid.Parse(idOrCode); err == nil && len(idOrCode) == 36 {
+		n = v.s.byID[id]
+	} else if owner, _, _, ok := v.s.resolveCode(idOrCode); ok {
+		n = owner
+	}
+	if n == 0 {
+		return InviterView{}, false
+	}
+	return v.s.must(n).inviterView(), true
+}

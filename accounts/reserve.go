@@ -1,0 +1,237 @@
+package accounts
+
+import "tickhive/internal/fixed"
+
+// OrderParams is a new order on its way to the engine, in the pair's ticks and lots.
+// The same rates must be stamped into the engine's command.
+type OrderParams struct {
+	Account uint32 // 0: the built-in account, which holds nothing
+	Pair    uint32
+	Side    Side
+	Type    OrderType
+	Price   int64      // ticks; 0 for market orders
+	Amount  int64      // lots; 0 for a buy by quote
+	ByQuote bool       // market buy by quote amount
+	Quote   fixed.U128 // ByQuote: product units
+	Rates   Rates
+}
+
+// normalize clears what the engine's Accepted event does not carry.
+func (p *OrderParams) normalize() {
+	if p.Type.atMarket() {
+		p.Price = 0
+	}
+	if p.ByQuote = p.ByQuote && p.Type.atMarket() && p.Side == Buy; p.ByQuote {
+		p.Amount = 0
+	} else {
+		p.Quote = fixed.U128{}
+	}
+}
+
+// ReplaceParams is a replace on its way to the engine. Price and Amount (the new total)
+// are as given; what is not given stays.
+type ReplaceParams struct {
+	Order     uint64
+	Price     int64
+	Amount    int64
+	HasPrice  bool
+	HasAmount bool
+}
+
+// Reservation is what one command keeps of a balance until the engine's event takes it
+// over. Exactly one of two things must happen to each: the engine accepts (or replaces)
+// the order and the event is folded, or the caller calls Release.
+type Reservation struct {
+	key    reservationKey
+	amount fixed.I128
+	taken  bool
+	// Funded says that the engine must not spend more than SpendLimit (product units,
+	// fee left out): a market buy by amount of an account that is not unlimited. The
+	// engine's Accepted event must name the limit as its Quote.
+	Funded     bool
+	SpendLimit fixed.U128
+}
+
+// reservationKey is what the command and its event have in common. Two orders with equal
+// keys need equal holds, so it does not matter whose reservation is taken over.
+type reservationKey struct {
+	order   uint64 // replaces; 0: a new order
+	account uint32
+	pair    uint32
+	side    Side
+	typ     OrderType
+	byQuote bool
+	price   int64
+	amount  int64
+	quote   fixed.U128
+	rates   Rates
+}
+
+// pendingEntry is the reservations of one key; more than one is rare.
+type pendingEntry struct {
+	currency uint32
+	amounts  []fixed.I128
+}
+
+// Reserve keeps what the order must hold, before the engine sees it. Refusals are
+// insufficient_funds, total_out_of_range and, for a stop_market buy of a funded account
+// without quoteAmount, INVALID_PARAM. An order that the engine refuses for its shape
+// (no price, no amount) reserves nothing. Any goroutine.
+func (s *State) Reserve(p OrderParams) (Reservation, *Reject) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	pair := s.pairs[p.Pair]
+	if pair == nil {
+		return Reservation{}, notFound("currencyPairCode", "There is no such pair.")
+	}
+	if p.Price < 0 || p.Amount < 0 || (p.Amount == 0 && !p.ByQuote) || (p.Price == 0 && !p.Type.atMarket()) {
+		return Reservation{}, nil
+	}
+	p.normalize()
+	u := s.must(p.Account)
+	if p.Account == 0 {
+		_, ok := pair.notional(p.Price, p.Amount)
+		if !ok {
+			return Reservation{}, totalOutOfRange()
+		}
+		return Reservation{}, nil
+	}
+	o := orderHold{
+		account: p.Account, pair: p.Pair, side: p.Side, typ: p.Type, byQuote: p.ByQuote,
+		price: p.Price, open: p.Amount, quote: p.Quote, rates: p.Rates,
+	}
+	r := Reservation{key: o.key()}
+	if p.Type.atMarket() && p.Side == Buy && !p.ByQuote && !u.profile.Unlimited {
+		if p.Type == StopMarket {
+			return Reservation{}, invalid("quoteAmount", "A stop_market buy must give quoteAmount.")
+		}
+		available := positive(u.row(pair.quote).available())
+		r.Funded, r.SpendLimit = true, spendLimit(available, pair, p.Rates)
+		if r.SpendLimit.IsZero() {
+			return Reservation{}, insufficient(s.currencies[pair.quote])
+		}
+		r.key.quote = r.SpendLimit
+		o.byQuote, o.quote = true, r.SpendLimit
+	}
+	need, ok := o.need(pair)
+	if !ok || !s.fits(u, pair, &o) {
+		return Reservation{}, totalOutOfRange()
+	}
+	return s.reserve(u, o.currency(pair), r, need)
+}
+
+// fits keeps what the order would bring below 10^20 too.
+func (s *State) fits(u *user, p *pairTerms, o *orderHold) bool {
+	n, ok := p.notional(o.price, o.open)
+	currency := p.quote
+	if o.side == Buy {
+		if n, ok = lotsOf(o.open, p.digitsAmount); o.byQuote {
+			return true
+		}
+		currency = p.base
+	}
+	if !ok {
+		return false
+	}
+	r := u.find(currency)
+	return r == nil || r.free.Add(r.held).Cmp(MaxMoney.Sub(n)) <= 0
+}
+
+func (s *State) reserve(u *user, currency uint32, r Reservation, need fixed.I128) (Reservation, *Reject) {
+	if need.Sign() == 0 {
+		return r, nil
+	}
+	if s.waiting >= MaxReservations {
+		return Reservation{}, &Reject{Status: 409, Code: "TOO_MANY_ORDERS", Reason: "too_many_orders", Message: "Too many orders wait for the engine."}
+	}
+	row, t := u.row(currency), &s.totals[currency]
+	left := row.available()
+	if u.profile.Unlimited {
+		if t.held.Add(t.pending).Cmp(MaxMoney.Sub(need)) > 0 || left.Cmp(need.Sub(MaxMoney)) < 0 {
+			return Reservation{}, totalOutOfRange()
+		}
+	} else if left.Cmp(need) < 0 {
+		return Reservation{}, insufficient(s.currencies[currency])
+	}
+	r.amount, r.taken = need, true
+	row.pending = row.pending.Add(need)
+	t.pending = t.pending.Add(need)
+	e := s.pending[r.key]
+	if e == nil {
+		e = &pendingEntry{currency: currency}
+		s.pending[r.key] = e
+	}
+	e.amounts = append(e.amounts, need)
+	s.waiting++
+	return r, nil
+}
+
+// ReserveReplace keeps what a replace needs beyond the order's hold. An order without a
+// hold (closed, unknown, the built-in account's) reserves nothing: the engine decides.
+func (s *State) ReserveReplace(p ReplaceParams) (Reservation, *Reject) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o := s.orders[p.Order]
+	if o == nil || o.waiting || o.typ.atMarket() {
+		return Reservation{}, nil
+	}
+	next := *o
+	total := o.filled + o.open
+	if p.HasPrice {
+		next.price = p.Price
+	}
+	if p.HasAmount {
+		total = p.Amount
+	}
+	if next.open = total - o.filled; next.open <= 0 || next.price <= 0 {
+		return Reservation{}, nil
+	}
+	pair, u := s.pairs[o.pair], s.must(o.account)
+	need, ok := next.need(pair)
+	if !ok || !s.fits(u, pair, &next) {
+		return Reservation{}, totalOutOfRange()
+	}
+	r := Reservation{key: replaceKey(o, next.price, total)}
+	return s.reserve(u, o.currency(pair), r, positive(need.Sub(o.held)))
+}
+
+// Release gives back a reservation whose command the engine refused (or never saw). It
+// must not be called once the order was accepted or replaced.
+func (s *State) Release(r Reservation) {
+	if !r.taken {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.takeOver(r.key)
+}
+
+// takeOver ends one reservation of a key and says whether there was one.
+func (s *State) takeOver(key reservationKey) bool {
+	e := s.pending[key]
+	if e == nil {
+		return false
+	}
+	last := len(e.amounts) - 1
+	amount := e.amounts[last]
+	if e.amounts = e.amounts[:last]; last == 0 {
+		delete(s.pending, key)
+	}
+	s.waiting--
+	r := s.must(key.account).row(e.currency)
+	r.pending = r.pending.Sub(amount)
+	t := &s.totals[e.currency]
+	t.pending = t.pending.Sub(amount)
+	return true
+}
+
+func (o *orderHold) key() reservationKey {
+	return reservationKey{
+		account: o.account, pair: o.pair, side: o.side, typ: o.typ, byQuote: o.byQuote,
+		price: o.price, amount: o.open, quote: o.quote, rates: o.rates,
+	}
+}
+
+func replaceKey(o *orderHold, price, total int64) reservationKey {
+	return reservationKey{order: o.id, account: o.account, pair: o.pair, side: o.side, price: price, amount: total}
+}

@@ -1,0 +1,64 @@
+package accounts
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+)
+
+// Secret is a private key that shows itself only when asked by Reveal. It holds a
+// pointer, so that also a formatter which looks past the methods finds no text.
+type Secret struct{ text *string }
+
+const redacted = "[redacted]"
+
+// NewSecret wraps a private key.
+func NewSecret(text string) Secret { return Secret{&text} }
+
+// Reveal is the private key's text: for the one answer that shows it, the log's record
+// and the snapshot.
+func (s Secret) Reveal() string {
+	if s.text == nil {
+		return ""
+	}
+	return *s.text
+}
+
+// String is a fixed text.
+func (s Secret) String() string { return redacted }
+
+// GoString is a fixed text.
+func (s Secret) GoString() string { return redacted }
+
+// Format writes a fixed text for every verb.
+func (s Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, redacted) }
+
+// MarshalJSON is a fixed text: the answer that shows a key calls Reveal.
+func (s Secret) MarshalJSON() ([]byte, error) { return []byte(`"` + redacted + `"`), nil }
+
+// MarshalText is a fixed text.
+func (s Secret) MarshalText() ([]byte, error) { return []byte(redacted), nil }
+
+// LogValue is a fixed text.
+func (s Secret) LogValue() slog.Value { return slog.StringValue(redacted) }
+
+const alphanumerics = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+
+// randomText draws n alphanumerics, each equally likely: bytes beyond the largest
+// multiple of 62 are thrown away.
+func randomText(random io.Reader, n int) (string, error) {
+	const limit = 256 - 256%len(alphanumerics)
+	out := make([]byte, 0, n)
+	var buf [96]byte
+	for len(out) < n {
+		if _, err := io.ReadFull(random, buf[:]); err != nil {
+			return "", fmt.Errorf("accounts: random bytes: %w", err)
+		}
+		for _, b := range buf {
+			if int(b) < limit && len(out) < n {
+				out = append(out, alphanumerics[int(b)%len(alphanumerics)])
+			}
+		}
+	}
+	return string(out), nil
+}

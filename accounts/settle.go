@@ -1,0 +1,123 @@
+package accounts
+
+import "tickhive/internal/fixed"
+
+// leg is one side of a trade.
+type leg struct {
+	account uint32
+	order   *orderHold // nil: the built-in account, or an order without a hold
+	fee     fixed.I128
+}
+
+// TradeFee is the fee of one side of a trade: price x amount x rate x (1 - discount),
+// half even to 10^-18 (Decisions section 6.8). Pure; the built-in account pays none.
+func TradeFee(price, amount int64, digitsTotal int, rate, discount uint32) fixed.I128 {
+	n, ok := moneyOf(fixed.Mul64(uint64(price), uint64(amount)), digitsTotal)
+	if !ok {
+		panic("BUG: accounts: a trade of more than 10^20")
+	}
+	return feeHalfEven(n, rate, discount)
+}
+
+// Trade settles one trade: base to the buyer, quote to the seller, fees of both to the
+// fee account and from there to the uplines; what the hold kept for a worse price goes
+// back. It returns the fees, zeros for an event that was folded before.
+func (f Fold) Trade(e Trade) TradeFees {
+	p, fresh := f.fresh(e.Pair, e.Seq)
+	if !fresh || (e.TakerAccount == 0 && e.MakerAccount == 0) {
+		return TradeFees{}
+	}
+	s := f.s
+	worth, ok1 := p.notional(e.Price, e.Amount)
+	goods, ok2 := lotsOf(e.Amount, p.digitsAmount)
+	if !ok1 || !ok2 {
+		panic("BUG: accounts: a trade of more than 10^20")
+	}
+	taker := leg{account: e.TakerAccount, order: s.orders[e.Taker]}
+	maker := leg{account: e.MakerAccount, order: s.orders[e.Maker]}
+	if taker.account != 0 {
+		taker.fee = feeHalfEven(worth, e.TakerRate, e.TakerDiscount)
+	}
+	if maker.account != 0 {
+		maker.fee = feeHalfEven(worth, e.MakerRate, e.MakerDiscount)
+	}
+	buyer, seller := &taker, &maker
+	if e.TakerSide == Sell {
+		buyer, seller = seller, buyer
+	}
+	s.pay(p, buyer, worth)
+	s.deliver(p, seller, goods)
+	s.credit(s.must(buyer.account), p.base, goods)
+	s.credit(s.must(seller.account), p.quote, worth.Sub(seller.fee))
+	fees := &s.totals[p.quote].fees
+	*fees = fees.Add(buyer.fee).Add(seller.fee)
+	s.payUplines(s.must(buyer.account), DealCommission, p.quote, buyer.fee, e.TimeNs, fromFees, nil)
+	s.payUplines(s.must(seller.account), DealCommission, p.quote, seller.fee, e.TimeNs, fromFees, nil)
+	if o := taker.order; o != nil {
+		o.open, o.filled, o.quote = e.TakerOpen, o.filled+e.Amount, e.QuoteLeft
+		s.settleDown(o, p)
+	}
+	if o := maker.order; o != nil {
+		o.open, o.filled = e.MakerOpen, o.filled+e.Amount
+		s.settleDown(o, p)
+	}
+	return TradeFees{Taker: taker.fee, Maker: maker.fee}
+}
+
+// pay takes worth and the fee from the buyer: out of the order's hold, then out of free.
+// A funded account never goes below zero: where the rounding of several fees asks for
+// more than there is, the fee gives way.
+func (s *State) pay(p *pairTerms, b *leg, worth fixed.I128) {
+	u := s.must(b.account)
+	rest := worth.Add(b.fee)
+	if b.order != nil {
+		held := minMoney(b.order.held, rest)
+		b.order.held = b.order.held.Sub(held)
+		s.spendHeld(u, p.quote, held)
+		rest = rest.Sub(held)
+	}
+	if rest.Sign() == 0 {
+		return
+	}
+	if free := positive(u.row(p.quote).free); !u.profile.Unlimited && free.Cmp(rest) < 0 {
+		cut := minMoney(rest.Sub(free), b.fee)
+		b.fee, rest = b.fee.Sub(cut), rest.Sub(cut)
+		s.counts.Shortfalls++
+		if free.Cmp(rest) < 0 {
+			s.counts.Overdrafts++
+		}
+	}
+	s.credit(u, p.quote, rest.Neg())
+}
+
+// deliver takes the goods from the seller.
+func (s *State) deliver(p *pairTerms, l *leg, goods fixed.I128) {
+	u := s.must(l.account)
+	if l.order != nil {
+		held := minMoney(l.order.held, goods)
+		l.order.held = l.order.held.Sub(held)
+		s.spendHeld(u, p.base, held)
+		goods = goods.Sub(held)
+	}
+	if goods.Sign() == 0 {
+		return
+	}
+	if !u.profile.Unlimited && u.row(p.base).free.Cmp(goods) < 0 {
+		s.counts.Overdrafts++
+	}
+	s.credit(u, p.base, goods.Neg())
+}
+
+// settleDown releases what a smaller order no longer needs and ends a filled one. A buy
+// by quote ends with its Canceled event.
+func (s *State) settleDown(o *orderHold, p *pairTerms) {
+	if o.open == 0 && !o.byQuote {
+		s.finish(o, p)
+		return
+	}
+	need, ok := o.need(p)
+	if !ok {
+		panic("BUG: accounts: what is left of an order is more than the order")
+	}
+	s.release(o, p, need)
+}

@@ -1,0 +1,230 @@
+package accounts
+
+import (
+	"crypto/subtle"
+	"fmt"
+	"net/netip"
+
+	"github.com/google/uuid"
+)
+
+// The bounds of the default scheme (Decisions section 6.1).
+const (
+	DefaultWindowMs = 5_000
+	MaxWindowMs     = 60_000
+	MaxNonceLength  = 64
+	maxPublicKey    = 64
+	timestampDigits = 13
+)
+
+// Request is what of an HTTP request is signed or checked. Nothing of it is kept. A
+// header that was not sent is nil.
+type Request struct {
+	Method string // in capitals
+	Target []byte // the request target as sent, undecoded
+	Body   []byte
+
+	PublicKey  []byte // API-PublicKey
+	Timestamp  []byte // API-Timestamp
+	Nonce      []byte // API-Nonce
+	Signature  []byte // API-Signature
+	RecvWindow []byte // API-RecvWindow
+
+	Remote  netip.Addr // the client
+	FullURL []byte     // legacy scheme only: auth.public_url, else http:// + Host, + Target
+}
+
+// Caller is who signed a request.
+type Caller struct {
+	User        uint32
+	ID          uuid.UUID
+	PublicKey   string
+	CanTrade    bool
+	CanWithdraw bool
+}
+
+// VerifierOptions configure signature checking.
+type VerifierOptions struct {
+	// Legacy takes the scheme without timestamp and nonce as well (auth.legacy).
+	Legacy bool
+	// NotBeforeMs refuses older timestamps: the start of the process where the data
+	// directory was used before, because the nonces of then are gone. 0: no bound.
+	NotBeforeMs int64
+}
+
+// Verifier checks signed requests against the keys of a State. Any goroutine.
+type Verifier struct {
+	keys    *KeyIndex
+	opts    VerifierOptions
+	nonces  *nonceTable
+	unknown *apiKey // stands in for a key that does not exist, so that both cost the same
+}
+
+// NewVerifier checks against the keys of s as they are at each call.
+func NewVerifier(s *State, opts VerifierOptions) *Verifier {
+	return &Verifier{
+		keys: s.keys, opts: opts, nonces: newNonceTable(),
+		unknown: &apiKey{mac: newMACStates(alphanumerics)},
+	}
+}
+
+// Verify checks one request at nowNs, in the order of Decisions section 6.1: headers,
+// time, signature, nonce, expiry (401), address, permission (403). A nonce table that is
+// full is 429. An unknown key and a bad signature cannot be told apart, by the answer or
+// by the time it takes.
+func (v *Verifier) Verify(nowNs int64, r *Request) (Caller, *Reject) {
+	if v.opts.Legacy && r.Timestamp == nil && r.Nonce == nil {
+		return v.verifyLegacy(nowNs, r)
+	}
+	if reject := checkHeaders(r); reject != nil {
+		return Caller{}, reject
+	}
+	if reject := v.checkTime(nowNs/msNs, r); reject != nil {
+		return Caller{}, reject
+	}
+	m := macPool.Get().(*macScratch)
+	key, known := v.lookup(r.PublicKey)
+	mac := m.mac(key.mac, m.canonical(r), nil, nil)
+	equal := subtle.ConstantTimeCompare(mac, r.Signature) == 1
+	macPool.Put(m)
+	if !equal || !known {
+		return Caller{}, badSignature()
+	}
+	if reject := v.nonces.use(nowNs, key.no, r.Nonce); reject != nil {
+		return Caller{}, reject
+	}
+	return key.admit(nowNs, r)
+}
+
+func (v *Verifier) lookup(publicKey []byte) (key *apiKey, known bool) {
+	if key = v.keys.find(publicKey); key == nil {
+		return v.unknown, false
+	}
+	return key, true
+}
+
+// admit is what comes after the signature.
+func (k *apiKey) admit(nowNs int64, r *Request) (Caller, *Reject) {
+	if !k.active(nowNs) {
+		return Caller{}, unauthorized("API-PublicKey", "The API key has expired.")
+	}
+	if !k.allows(r.Remote) {
+		return Caller{}, forbidden("", "The API key may not be used from this address.")
+	}
+	if !k.rec.CanTrade && r.Method != "GET" && r.Method != "HEAD" {
+		return Caller{}, forbidden("", "An API key without canTrade may only GET.")
+	}
+	k.lastUsed.Store(nowNs)
+	return Caller{
+		User: k.user, ID: k.id, PublicKey: k.rec.PublicKey,
+		CanTrade: k.rec.CanTrade, CanWithdraw: k.rec.CanWithdraw,
+	}, nil
+}
+
+func badSignature() *Reject {
+	return unauthorized("API-Signature", "The API key is unknown or the signature does not match.")
+}
+
+func checkHeaders(r *Request) *Reject {
+	if reject := checkPublicKey(r); reject != nil {
+		return reject
+	}
+	if len(r.Timestamp) != timestampDigits || !digits(r.Timestamp) {
+		return unauthorized("API-Timestamp", "API-Timestamp must be the Unix time in milliseconds, 13 digits.")
+	}
+	if !nonceText(r.Nonce) {
+		return unauthorized("API-Nonce", "API-Nonce must be 1 to %d of A-Z a-z 0-9 _ -.", MaxNonceLength)
+	}
+	if reject := checkSignature(r); reject != nil {
+		return reject
+	}
+	if _, ok := windowOf(r.RecvWindow); !ok {
+		return unauthorized("API-RecvWindow", "API-RecvWindow must be 1 to %d milliseconds.", MaxWindowMs)
+	}
+	return nil
+}
+
+func checkPublicKey(r *Request) *Reject {
+	if len(r.PublicKey) == 0 || len(r.PublicKey) > maxPublicKey || !alphanumeric(r.PublicKey) {
+		return unauthorized("API-PublicKey", "API-PublicKey must name an API key.")
+	}
+	return nil
+}
+
+func checkSignature(r *Request) *Reject {
+	if len(r.Signature) != 64 || !lowerHex(r.Signature) {
+		return unauthorized("API-Signature", "API-Signature must be 64 lower-case hex digits.")
+	}
+	return nil
+}
+
+// checkTime wants the timestamp within the window, bounds included.
+func (v *Verifier) checkTime(nowMs int64, r *Request) *Reject {
+	sent := parseDigits(r.Timestamp)
+	window, _ := windowOf(r.RecvWindow)
+	if diff := sent - nowMs; diff > window || diff < -window || sent < v.opts.NotBeforeMs {
+		what := fmt.Sprintf("more than %d ms from the server's time", window)
+		if diff <= window && diff >= -window {
+			what = "from before the server's start"
+		}
+		return unauthorized("API-Timestamp", "API-Timestamp is %s %d: it differs by %d ms.", what, nowMs, diff)
+	}
+	return nil
+}
+
+func windowOf(header []byte) (int64, bool) {
+	if header == nil {
+		return DefaultWindowMs, true
+	}
+	if len(header) == 0 || len(header) > 5 || !digits(header) {
+		return 0, false
+	}
+	w := parseDigits(header)
+	return w, w >= 1 && w <= MaxWindowMs
+}
+
+func parseDigits(b []byte) (v int64) {
+	for _, c := range b {
+		v = v*10 + int64(c-'0')
+	}
+	return v
+}
+
+func digits(b []byte) bool {
+	for _, c := range b {
+		if c < '0' || c > '9' {
+			return false
+		}
+	}
+	return true
+}
+
+func lowerHex(b []byte) bool {
+	for _, c := range b {
+		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return false
+		}
+	}
+	return true
+}
+
+func alphanumeric(b []byte) bool {
+	for _, c := range b {
+		if (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') {
+			return false
+		}
+	}
+	return true
+}
+
+func nonceText(b []byte) bool {
+	if len(b) == 0 || len(b) > MaxNonceLength {
+		return false
+	}
+	for _, c := range b {
+		if c != '_' && c != '-' && (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,200 @@
+package accounts
+
+import (
+	"fmt"
+	"sync"
+
+	"tickhive/internal/fixed"
+)
+
+// State is all accounts. See the package comment for who may call what; mu guards every
+// member but opts, keys (lock-free index) and stage (the store's goroutine).
+type State struct {
+	opts Options
+	mu   sync.RWMutex
+
+	config    Config
+	users     []*user // by number; 0 is the built-in unlimited account
+	byID      map[[16]byte]uint32
+	byName    map[string]uint32
+	byAddress map[[20]byte]uint32
+	linkOwner []linkRef // by link number - 1
+	keys      *KeyIndex
+
+	currencies []string
+	currencyNo map[string]uint32
+	totals     []totals // by currency number
+
+	pairs     map[uint32]*pairTerms
+	orders    map[uint64]*orderHold
+	pending   map[reservationKey]*pendingEntry
+	waiting   int // reservations in pending
+	enginePos uint64
+
+	dealQueue       []uint32 // receivers of the deal accruals kept, oldest first
+	maxDealAccruals int
+	commandAccruals int
+
+	lastNs      int64  // time of the last record
+	snapshotPos uint64 // enginePos in the last snapshot taken or read
+	stage       *Record
+	counts      Counts
+}
+
+// Counts are figures for metrics, since the start of the process.
+type Counts struct {
+	Archived   uint64 // accruals added to the archive of their day
+	Shortfalls uint64 // fees that gave way so that no balance went below zero
+	Unreserved uint64 // orders accepted without a reservation of this process
+	Overdrafts uint64 // settlements that a funded account could not cover: a defect
+}
+
+type linkRef struct {
+	owner uint32
+	index int // in the owner's links
+}
+
+// totals is the sum over all accounts of one currency.
+type totals struct{ free, held, pending, fees, deposited, withdrawn fixed.I128 }
+
+// New is a state without users but the built-in account, with the default referral rates.
+func New(opts Options) *State {
+	if err := opts.Validate(); err != nil {
+		panic("BUG: " + err.Error())
+	}
+	if opts.Avatars == nil {
+		opts.Avatars = BuiltinAvatars()
+	}
+	s := &State{
+		opts: opts, config: DefaultConfig(),
+		byID: map[[16]byte]uint32{}, byName: map[string]uint32{}, byAddress: map[[20]byte]uint32{},
+		keys: newKeyIndex(), currencyNo: map[string]uint32{},
+		pairs: map[uint32]*pairTerms{}, orders: map[uint64]*orderHold{},
+		pending: map[reservationKey]*pendingEntry{}, maxDealAccruals: MaxDealAccruals,
+	}
+	s.users = append(s.users, &user{profile: Profile{Nickname: "exchange", Unlimited: true, AvatarID: DefaultAvatar}})
+	return s
+}
+
+// user returns the account of a number, nil for an unknown one.
+func (s *State) user(n uint32) *user {
+	if int(n) >= len(s.users) {
+		return nil
+	}
+	return s.users[n]
+}
+
+// must is user for numbers that were checked before.
+func (s *State) must(n uint32) *user {
+	u := s.user(n)
+	if u == nil {
+		panic(fmt.Sprintf("BUG: accounts: no account %d of %d", n, len(s.users)))
+	}
+	return u
+}
+
+// currency is the number of a code, made at its first use.
+func (s *State) currency(code string) uint32 {
+	if n, ok := s.currencyNo[code]; ok {
+		return n
+	}
+	n := uint32(len(s.currencies))
+	s.currencies = append(s.currencies, code)
+	s.currencyNo[code] = n
+	s.totals = append(s.totals, totals{})
+	return n
+}
+
+// Plan validates a command and makes its record; a refusal is a *Reject. What engine
+// events are folded by (inviters, ambassadors, rates) and money that leaves are staged
+// at once, at exactly the engine position that the record names; a Plan whose record
+// was never applied is taken back by the next one. Store's goroutine.
+func (s *State) Plan(nowNs int64, cmd Command) (Record, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.unstage()
+	rec := Record{Kind: cmd.Kind, TimeNs: nowNs, EnginePos: s.enginePos, User: cmd.User}
+	if reject := s.plan(nowNs, &cmd, &rec); reject != nil {
+		return Record{}, asError(reject)
+	}
+	s.stageRecord(&rec)
+	return rec, nil
+}
+
+func (s *State) plan(nowNs int64, cmd *Command, rec *Record) *Reject {
+	if cmd.Kind != CreateUser && cmd.Kind != Configure {
+		if cmd.User == 0 || s.user(cmd.User) == nil {
+			return notFound("id", "There is no such user.")
+		}
+	}
+	switch cmd.Kind {
+	case CreateUser:
+		return s.planCreateUser(cmd, rec)
+	case PatchUser:
+		return s.planPatchUser(cmd, rec)
+	case CreateKey:
+		return s.planCreateKey(nowNs, cmd, rec)
+	case DeleteKey:
+		return s.planDeleteKey(cmd, rec)
+	case Deposit:
+		return s.planDeposit(cmd, rec)
+	case Withdraw:
+		return s.planWithdraw(cmd, rec)
+	case AddProfit:
+		return s.planProfit(cmd, rec)
+	case SetInviter:
+		return s.planSetInviter(cmd, rec)
+	case CreateLink:
+		return s.planCreateLink(cmd, rec)
+	case Configure:
+		if err := cmd.Config.Validate(); err != nil {
+			return invalid("referral", "%s", err.Error())
+		}
+		rec.Config = cmd.Config
+		return nil
+	}
+	panic(fmt.Sprintf("BUG: accounts: command kind %d", cmd.Kind))
+}
+
+// Reconfigure is the command that brings the rates in force to want, if they differ.
+// The caller sends it once at the start, after recovery.
+func (s *State) Reconfigure(want Config) (Command, bool) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return Command{Kind: Configure, Config: want}, !s.config.Equal(want)
+}
+
+// NextNs is 0: nothing in accounts happens by time alone (keys expire when looked at).
+func (s *State) NextNs() int64 { return 0 }
+
+// Due is nil.
+func (s *State) Due(int64) []Command { return nil }
+
+// LastNs is the time of the last record applied.
+func (s *State) LastNs() int64 {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.lastNs
+}
+
+// ReflectsSeq is the engine position in the last snapshot taken or read, not the one
+// folded by now: the engine's log may drop only what a snapshot holds.
+func (s *State) ReflectsSeq() uint64 {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.snapshotPos
+}
+
+// EnginePos is the engine position folded so far.
+func (s *State) EnginePos() uint64 {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.enginePos
+}
+
+// Counts are the figures for metrics.
+func (s *State) Counts() Counts {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.counts
+}

@@ -1,0 +1,244 @@
+package accounts
+
+import (
+	"strconv"
+	"unicode"
+	"unicode/utf8"
+
+	"tickhive/internal/fixed"
+)
+
+const (
+	maxSecondLevelPercent = 20
+	maxSecondLevel        = maxSecondLevelPercent * RateOne / 100
+	maxDiscount           = RateOne / 2
+)
+
+// user is one account. Its id, publicId, address and codes are functions of its number.
+type user struct {
+	n         uint32
+	profile   Profile
+	createdNs int64
+
+	inviter     uint32                    // 0: none
+	descendants [MaxReferralLevels]uint32 // users below, by level - 1
+	links       []link
+	keys        []*apiKey
+
+	rows         []row // sorted by currency number
+	deals        []accrual
+	others       []accrual
+	dealsMixed   bool // deals are not in order of time (several engine loops)
+	archive      map[archiveKey]fixed.I128
+	levelChanges []levelChange
+}
+
+// Profile is what of a user can be set.
+type Profile struct {
+	Nickname     string
+	Name         *string
+	SecondName   *string
+	Level        uint8
+	Staking      uint8 // R0..R8
+	IsAmbassador bool
+	SecondLevel  uint32 // 10^-8
+	Unlimited    bool
+	AvatarID     string
+	NoFees       bool   // noTradeCommissions
+	BidDiscount  uint32 // 10^-8
+	AskDiscount  uint32 // 10^-8
+}
+
+// terms takes over what the fold of a trade looks at.
+func (p *Profile) terms(from *Profile) {
+	p.IsAmbassador, p.SecondLevel = from.IsAmbassador, from.SecondLevel
+}
+
+type levelChange struct {
+	atNs     int64
+	old, new uint8
+}
+
+// stakingName is the name of a staking level on the wire.
+func stakingName(level uint8) string { return "R" + strconv.Itoa(int(level)) }
+
+func parseStaking(s string) (uint8, bool) {
+	if len(s) != 2 || s[0] != 'R' || s[1] < '0' || s[1] >= '0'+StakingLevels {
+		return 0, false
+	}
+	return s[1] - '0', true
+}
+
+func (s *State) planCreateUser(cmd *Command, rec *Record) *Reject {
+	if len(s.users) > MaxUsers {
+		return conflict("", "There are %d users, the most there can be.", MaxUsers)
+	}
+	n := uint32(len(s.users))
+	rec.User = n
+	rec.Profile = Profile{Nickname: s.freeNickname(n), AvatarID: DefaultAvatar}
+	patch := cmd.Profile
+	patch.AvatarID, patch.NoTradeCommissions, patch.DealBidDiscount, patch.DealAskDiscount = nil, nil, nil, nil
+	if reject := s.patchProfile(&rec.Profile, &patch); reject != nil {
+		return reject
+	}
+	if patch.Unlimited != nil {
+		rec.Profile.Unlimited = *patch.Unlimited
+	}
+	if _, taken := s.byName[rec.Profile.Nickname]; taken {
+		return conflict("nickname", "The nickname is taken.")
+	}
+	return nil
+}
+
+// freeNickname is user-{n}, or the next like it that nobody took by name.
+func (s *State) freeNickname(n uint32) string {
+	base := "user-" + strconv.FormatUint(uint64(n), 10)
+	name := base
+	for i := 2; ; i++ {
+		if _, taken := s.byName[name]; !taken {
+			return name
+		}
+		name = base + "-" + strconv.Itoa(i)
+	}
+}
+
+func (s *State) planPatchUser(cmd *Command, rec *Record) *Reject {
+	u := s.must(cmd.User)
+	rec.Profile = u.profile
+	if reject := s.patchProfile(&rec.Profile, &cmd.Profile); reject != nil {
+		return reject
+	}
+	if owner, taken := s.byName[rec.Profile.Nickname]; taken && owner != u.n {
+		return conflict("nickname", "The nickname is taken.")
+	}
+	if rec.Profile.Staking != u.profile.Staking && len(u.levelChanges) >= MaxLevelChanges {
+		return conflict("stakingLevel", "The staking level changed %d times, the most there can be.", MaxLevelChanges)
+	}
+	return nil
+}
+
+// patchProfile checks and sets the members that were sent, in the order of Decisions
+// section 5.
+func (s *State) patchProfile(p *Profile, patch *ProfilePatch) *Reject {
+	if reject := patchNames(p, patch); reject != nil {
+		return reject
+	}
+	if v := patch.Level; v != nil {
+		if *v < 0 || *v > MaxLevel {
+			return invalid("level", "level must be 0 to %d.", MaxLevel)
+		}
+		p.Level = uint8(*v)
+	}
+	if v := patch.StakingLevel; v != nil {
+		level, ok := parseStaking(*v)
+		if !ok {
+			return invalid("stakingLevel", "stakingLevel must be R0 to R%d.", StakingLevels-1)
+		}
+		p.Staking = level
+	}
+	if v := patch.IsAmbassador; v != nil {
+		p.IsAmbassador = *v
+	}
+	if v := patch.SecondLevelPercent; v != nil {
+		rate, ok := percentRate(*v, maxSecondLevel)
+		if !ok {
+			return invalid("secondLevelPercent", "secondLevelPercent must be 0 to %d with at most 6 fractional digits.", maxSecondLevelPercent)
+		}
+		p.SecondLevel = rate
+	}
+	if v := patch.AvatarID; v != nil {
+		if _, ok := s.opts.Avatars.SVG(*v); !ok {
+			return invalid("avatarId", "avatarId must name an avatar of the catalogue.")
+		}
+		p.AvatarID = *v
+	}
+	if v := patch.NoTradeCommissions; v != nil {
+		p.NoFees = *v
+	}
+	if reject := patchDiscount(&p.BidDiscount, patch.DealBidDiscount, "dealBidDiscountFraction"); reject != nil {
+		return reject
+	}
+	return patchDiscount(&p.AskDiscount, patch.DealAskDiscount, "dealAskDiscountFraction")
+}
+
+func patchNames(p *Profile, patch *ProfilePatch) *Reject {
+	if v := patch.Nickname; v != nil {
+		if !plainText(*v, MinNickname, MaxNickname) {
+			return invalid("nickname", "nickname must be %d to %d characters without control characters.", MinNickname, MaxNickname)
+		}
+		p.Nickname = *v
+	}
+	for _, f := range []struct {
+		name string
+		in   OptionalName
+		out  **string
+	}{{"name", patch.Name, &p.Name}, {"secondName", patch.SecondName, &p.SecondName}} {
+		if !f.in.Set {
+			continue
+		}
+		if f.in.Value != nil && !plainText(*f.in.Value, 1, MaxRealName) {
+			return invalid(f.name, "%s must be 1 to %d characters without control characters.", f.name, MaxRealName)
+		}
+		*f.out = f.in.Value
+	}
+	return nil
+}
+
+func patchDiscount(to *uint32, v *fixed.I128, field string) *Reject {
+	if v == nil {
+		return nil
+	}
+	rate, ok := rateOf(*v, maxDiscount)
+	if !ok {
+		return invalid(field, "%s must be 0 to 0.5 with at most 8 fractional digits.", field)
+	}
+	*to = rate
+	return nil
+}
+
+// plainText reports whether s is valid text of least to most code points without
+// control characters.
+func plainText(s string, least, most int) bool {
+	if !utf8.ValidString(s) {
+		return false
+	}
+	if c := utf8.RuneCountInString(s); c < least || c > most {
+		return false
+	}
+	for _, r := range s {
+		if unicode.IsControl(r) {
+			return false
+		}
+	}
+	return true
+}
+
+func (s *State) applyCreateUser(rec *Record) UserView {
+	if int(rec.User) != len(s.users) {
+		panic("BUG: accounts: user numbers are not dense")
+	}
+	u := &user{n: rec.User, profile: rec.Profile, createdNs: rec.TimeNs}
+	s.enroll(u)
+	return s.userView(u)
+}
+
+// enroll puts a user into the directory; its number is the next one.
+func (s *State) enroll(u *user) {
+	s.users = append(s.users, u)
+	s.byID[UserID(u.n)] = u.n
+	s.byAddress[address(u.n)] = u.n
+	s.byName[u.profile.Nickname] = u.n
+}
+
+func (s *State) applyPatchUser(rec *Record) UserView {
+	u := s.must(rec.User)
+	if u.profile.Nickname != rec.Profile.Nickname {
+		delete(s.byName, u.profile.Nickname)
+		s.byName[rec.Profile.Nickname] = u.n
+	}
+	if u.profile.Staking != rec.Profile.Staking {
+		u.levelChanges = append(u.levelChanges, levelChange{rec.TimeNs, u.profile.Staking, rec.Profile.Staking})
+	}
+	u.profile = rec.Profile
+	return s.userView(u)
+}

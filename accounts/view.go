@@ -1,0 +1,227 @@
+package accounts
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"tickhive/internal/fixed"
+)
+
+// View reads a State. It is a handle, not a copy: each call answers from the state of
+// one instant, under a read lock. Any goroutine.
+type View struct{ s *State }
+
+// View is the handle for readers.
+func (s *State) View() *View { return &View{s} }
+
+// UserView is a user as the internal API shows him (Decisions section 5). nativeBalance
+// is the launchpad's and not part of it. Nil members are null.
+type UserView struct {
+	Number             uint32 // the engine's account number; not on the wire
+	Nickname           string
+	Name               *string
+	SecondName         *string
+	Level              int
+	StakingLevel       string
+	IsAmbassador       bool
+	SecondLevelPercent fixed.I128 // human percent
+	Unlimited          bool
+	ID                 string
+	PublicID           string
+	Address            string
+	InviteCode         string
+	InviterID          *string
+	AvatarID           string
+	NoTradeCommissions bool
+	DealBidDiscount    fixed.I128 // dealBidDiscountFraction
+	DealAskDiscount    fixed.I128 // dealAskDiscountFraction
+	CreatedNs          int64      // dateCreated
+}
+
+func (s *State) userView(u *user) UserView {
+	p := &u.profile
+	return UserView{
+		Number: u.n, Nickname: p.Nickname, Name: p.Name, SecondName: p.SecondName, Level: int(p.Level),
+		StakingLevel: stakingName(p.Staking), IsAmbassador: p.IsAmbassador, SecondLevelPercent: percentOf(p.SecondLevel),
+		Unlimited: p.Unlimited, ID: UserID(u.n).String(), PublicID: publicID(u.n), Address: addressText(u.n),
+		InviteCode: inviteCode(u.n), InviterID: userIDOrNil(u.inviter), AvatarID: p.AvatarID,
+		NoTradeCommissions: p.NoFees, DealBidDiscount: decimalOf(p.BidDiscount), DealAskDiscount: decimalOf(p.AskDiscount),
+		CreatedNs: u.createdNs,
+	}
+}
+
+func userIDOrNil(n uint32) *string {
+	if n == 0 {
+		return nil
+	}
+	id := UserID(n).String()
+	return &id
+}
+
+// Users is how many users there are; their numbers are 1 to Users.
+func (v *View) Users() int {
+	v.s.mu.RLock()
+	defer v.s.mu.RUnlock()
+	return len(v.s.users) - 1
+}
+
+// User is user number n; ok is false for 0 and unknown numbers.
+func (v *View) User(n uint32) (UserView, bool) {
+	v.s.mu.RLock()
+	defer v.s.mu.RUnlock()
+	u := v.s.user(n)
+	if u == nil || n == 0 {
+		return UserView{}, false
+	}
+	return v.s.userView(u), true
+}
+
+// NumberOf is the number of the user of an id.
+func (v *View) NumberOf(id uuid.UUID) (uint32, bool) {
+	v.s.mu.RLock()
+	defer v.s.mu.RUnlock()
+	n, ok := v.s.byID[id]
+	return n, ok
+}
+
+// NumberOfAddress is the number of the user of a ledger address (0x and 40 hex digits in
+// any case).
+func (v *View) NumberOfAddress(address string) (uint32, bool) {
+	a, ok := parseAddress(address)
+	if !ok {
+		return 0, false
+	}
+	v.s.mu.RLock()
+	defer v.s.mu.RUnlock()
+	n, ok := v.s.byAddress[a]
+	return n, ok
+}
+
+// InviteCode is the invite code of user n.
+func (v *View) InviteCode(n uint32) string { return inviteCode(n) }
+
+// Terms are the trading terms of an account, for the command of a new order.
+type Terms struct {
+	BidDiscount, AskDiscount uint32 // 10^-8
+	NoFees                   bool
+	Unlimited                bool
+}
+
+// Discount is what to stamp into an order of a side: all of the fee with
+// noTradeCommissions.
+func (t Terms) Discount(side Side) uint32 {
+	switch {
+	case t.NoFees:
+		return RateOne
+	case side == Buy:
+		return t.BidDiscount
+	}
+	return t.AskDiscount
+}
+
+// Terms are those of account n now; the built-in account pays no fee.
+func (v *View) Terms(n uint32) Terms {
+	v.s.mu.RLock()
+	defer v.s.mu.RUnlock()
+	u := v.s.user(n)
+	if u == nil || n == 0 {
+		return Terms{NoFees: n == 0, Unlimited: n == 0}
+	}
+	p := &u.profile
+	return Terms{BidDiscount: p.BidDiscount, AskDiscount: p.AskDiscount, NoFees: p.NoFees, Unlimited: p.Unlimited}
+}
+
+// Level is the user level of n and his ledger address, for spawn and vote.
+func (v *View) Level(n uint32) (level int, address string) {
+	v.s.mu.RLock()
+	defer v.s.mu.RUnlock()
+	if u := v.s.user(n); u != nil {
+		return int(u.profile.Level), addressText(n)
+	}
+	return 0, ""
+}
+
+// ReferralLevelInfo is one level of the users below.
+type ReferralLevelInfo struct {
+	Level               int
+	ProfitAmount        fixed.I128 // over all currencies, unit by unit
+	ReferralsTotalCount int64
+}
+
+// UserInfo is the answer of {id}/user-info.
+type UserInfo struct {
+	InviteCode                   string
+	ParentUserID                 *string
+	ReferralsLevelInfos          []ReferralLevelInfo // one per configured level
+	IsAmbassador                 bool
+	AmbassadorSecondLevelPercent fixed.I128 // fraction
+	CommissionDiscountPercent    fixed.I128 // fraction: the bid discount
+	TotalProfitAmount            fixed.I128 // over all currencies, unit by unit
+}
+
+// UserInfo is the referral view of user n of himself.
+func (v *View) UserInfo(n uint32) UserInfo {
+	set := v.accruals(n)
+	byLevel := map[uint32]fixed.I128{}
+	var total fixed.I128
+	for a := range set.newestFirst {
+		byLevel[a.level], total = byLevel[a.level].Add(a.amount), total.Add(a.amount)
+	}
+	for k, amount := range set.archive {
+		byLevel[k.level], total = byLevel[k.level].Add(amount), total.Add(amount)
+	}
+	v.s.mu.RLock()
+	defer v.s.mu.RUnlock()
+	u := v.s.user(n)
+	if u == nil {
+		return UserInfo{ReferralsLevelInfos: []ReferralLevelInfo{}}
+	}
+	out := UserInfo{
+		InviteCode: inviteCode(n), ParentUserID: userIDOrNil(u.inviter), IsAmbassador: u.profile.IsAmbassador,
+		AmbassadorSecondLevelPercent: decimalOf(u.profile.SecondLevel), CommissionDiscountPercent: decimalOf(u.profile.BidDiscount),
+		TotalProfitAmount: total,
+	}
+	for i := range v.s.config.Levels {
+		out.ReferralsLevelInfos = append(out.ReferralsLevelInfos, ReferralLevelInfo{
+			Level: i + 1, ProfitAmount: byLevel[uint32(i)+1], ReferralsTotalCount: int64(u.descendants[i]),
+		})
+	}
+	return out
+}
+
+// Check walks the whole state and reports the first broken invariant: what does not add
+// up to the totals, a funded account below zero, a hold that no order has.
+func (v *View) Check() error {
+	v.s.mu.RLock()
+	defer v.s.mu.RUnlock()
+	return v.s.check()
+}
+
+// AvatarView is an avatar of the catalogue; MyAvatar is its like for a user.
+type AvatarView struct{ ID, URL string }
+
+// Avatar is the avatar of user n.
+func (v *View) Avatar(n uint32) AvatarView {
+	v.s.mu.RLock()
+	defer v.s.mu.RUnlock()
+	id := DefaultAvatar
+	if u := v.s.user(n); u != nil {
+		id = u.profile.AvatarID
+	}
+	return AvatarView{ID: id, URL: avatarURL(id)}
+}
+
+// Avatars is the catalogue, by id.
+func (v *View) Avatars() []AvatarView {
+	out := []AvatarView{}
+	for _, id := range v.s.opts.Avatars.IDs() {
+		out = append(out, AvatarView{ID: id, URL: avatarURL(id)})
+	}
+	slices.SortFunc(out, func(a, b AvatarView) int { return strings.Compare(a.ID, b.ID) })
+	return out
+}
+
+// Catalogue is the pictures behind Avatars.
+func (v *View) Catalogue() *Catalogue { return v.s.opts.Avatars }
