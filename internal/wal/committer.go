@@ -2,6 +2,7 @@ package wal
 
 import (
 	"fmt"
+	"runtime"
 	"sync"
 )
 
@@ -76,7 +77,9 @@ func (c *Committer) Commit(payload []byte) (seq uint64, err error) {
 // run is the writer: the only goroutine that appends and syncs.
 func (c *Committer) run() {
 	defer close(c.done)
+	last := 0
 	for range c.wake {
+		gather(last, c.waitingNow)
 		c.mu.Lock()
 		g := c.waiting
 		c.waiting = &commitGroup{done: make(chan struct{})}
@@ -85,6 +88,7 @@ func (c *Committer) run() {
 			c.spare = nil
 		}
 		c.mu.Unlock()
+		last = len(g.ends)
 		c.commit(g)
 		close(g.done)
 		c.mu.Lock()
@@ -93,6 +97,23 @@ func (c *Committer) run() {
 			c.spare = &commitGroup{data: g.data, ends: g.ends}
 		}
 		c.mu.Unlock()
+	}
+}
+
+func (c *Committer) waitingNow() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.waiting.ends)
+}
+
+// gather lets those who were just released come back before the next group begins, as
+// long as more of them do: otherwise the first one back takes a sync for itself and the
+// rest wait for two (BenchmarkGroupCommit, 16 waiters: 0.78 of waiters x bare syncs with
+// it, 0.42 without). It never waits for a clock, and for a lone caller it is one comparison.
+func gather(last int, waiting func() int) {
+	for n, before := waiting(), 0; n > before && n < last; {
+		runtime.Gosched()
+		n, before = waiting(), n
 	}
 }
 

@@ -15,6 +15,7 @@ type storeOwner[S, C, T any] struct {
 	wanted    bool  // a snapshot was asked for
 	unsynced  bool  // records are ahead of the sync
 	group     []*request[S, C, T]
+	lastGroup int
 	sinceSnap int64      // bytes of log since the last snapshot was taken
 	snapDone  chan error // one snapshot at most is being written
 	writing   bool
@@ -72,6 +73,7 @@ func (s *Store[S, C, R, T, V]) serve(first *request[S, C, T]) {
 	group := s.owner.group[:0]
 	if first != nil {
 		group = append(group, first)
+		gather(s.owner.lastGroup-1, func() int { return len(s.queue) })
 		for len(group) < maxGroup && len(s.queue) > 0 {
 			req, open := <-s.queue
 			if !open {
@@ -96,7 +98,7 @@ func (s *Store[S, C, R, T, V]) serve(first *request[S, C, T]) {
 		close(req.done)
 		group[i] = nil
 	}
-	s.owner.group = group
+	s.owner.group, s.owner.lastGroup = group, len(group)
 }
 
 // handle plans, records and applies one call. Nobody is answered yet.
