@@ -180,3 +180,24 @@ func BenchmarkE3(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkCore is the core alone, for profiles.
+func BenchmarkCore(b *testing.B) {
+	for _, name := range floor.Names {
+		b.Run(name, func(b *testing.B) {
+			w := floor.Generate(name)
+			best := int64(1) << 62
+			for b.Loop() {
+				b.StopTimer()
+				r := newCoreRun()
+				r.run(w.Preload)
+				runtime.GC()
+				b.StartTimer()
+				c := cpuNs()
+				r.run(w.Ops)
+				best = min(best, cpuNs()-c)
+			}
+			b.ReportMetric(float64(best)/float64(len(w.Ops)), "cpu-ns/op-min")
+		})
+	}
+}

@@ -88,17 +88,20 @@ func (b *book) roomFor(side Side, lots int64) bool {
 
 // append puts a detached order with shown and hidden lots at the back of the queue at
 // price.
-func (b *book) append(s int32, o *order, price, hidden int64) {
+func (b *book) append(s int32, o *order, price, hidden int64) *level {
 	l := &b.sides[o.side]
+	var lv *level
 	ls := l.find(&b.levels, price)
 	if ls == 0 {
-		ls = l.add(&b.levels, price)
+		ls, lv = l.add(&b.levels, price)
+	} else {
+		lv = b.levels.at(ls)
 	}
-	lv := b.levels.at(ls)
 	b.enqueue(s, o, ls, lv)
 	lv.shown += o.shown
 	lv.hidden += hidden
 	l.open += o.shown + hidden
+	return lv
 }
 
 func (b *book) enqueue(s int32, o *order, ls int32, lv *level) {
@@ -165,7 +168,9 @@ func (b *book) clientOf(s int32, o *order) int32 {
 // forget ends a detached order: its id, its owner's list, its client id, its slot.
 func (b *book) forget(s int32, o *order) {
 	b.ids.del(o.n)
-	b.unlink(o)
+	if o.owner != builtinOwner {
+		b.unlink(o)
+	}
 	if o.marks&markClient != 0 {
 		b.closeClient(b.cold.at(s).client)
 	}
@@ -174,18 +179,24 @@ func (b *book) forget(s int32, o *order) {
 	b.orders.release(s)
 }
 
-// newOrder gives out a slot for an open order and enters it in index and owner's list.
-func (b *book) newOrder(o order) int32 {
+// newOrder gives out a slot for order n of a held owner and enters it in index and
+// owner's list. The caller sets total, shown, marks, self-trade mode and rates: written
+// where it lies, an order is never copied.
+func (b *book) newOrder(n uint64, owner int32, side Side) (int32, *order) {
 	s := b.orders.take()
-	for b.cold.used < b.orders.used {
+	if b.cold.used < b.orders.used {
 		b.cold.grow()
 	}
-	p := b.orders.at(s)
-	*p = o
-	b.ids.put(o.n, s)
-	b.link(s, p)
+	o := b.orders.at(s)
+	o.n = n
+	o.owner = owner
+	o.side = side
+	b.ids.put(n, s)
+	if owner != builtinOwner {
+		b.link(s, o)
+	}
 	b.open++
-	return s
+	return s, o
 }
 
 // crosses reports whether an order at price would take from the other side.

@@ -128,7 +128,7 @@ func (c *Core) AppendStops(dst []StopState, p PairID) []StopState {
 // walk visits the levels of a side, best first.
 func (b *book) walk(side Side, depth int, visit func(*level)) {
 	n := 0
-	b.sides[side].tree.Reverse(func(_ int64, ls int32) bool {
+	b.sides[side].down(func(ls int32) bool {
 		if depth > 0 && n >= depth {
 			return false
 		}

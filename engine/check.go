@@ -1,6 +1,9 @@
 package engine
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // Check walks everything a pair holds and reports the first broken invariant of doc.go,
 // for tests and after a restore. It is slow: it visits every order several times.
@@ -52,12 +55,16 @@ type walk struct {
 func (w *walk) ladder(l *ladder) (err error) {
 	b := w.b
 	var open int64
-	last := int32(0)
-	l.tree.Scan(func(key int64, ls int32) bool {
+	before := int64(math.MaxInt64)
+	l.down(func(ls int32) bool {
 		lv := b.levels.at(ls)
 		switch {
-		case l.key(lv.price) != key:
-			err = fmt.Errorf("level %d under key %d", lv.price, key)
+		case l.key(lv.price) >= before:
+			err = fmt.Errorf("level %d is out of order", lv.price)
+		case l.search(l.key(lv.price)) != ls:
+			err = fmt.Errorf("level %d has another key", lv.price)
+		case before == math.MaxInt64 && ls != l.best:
+			err = fmt.Errorf("level %d is the best and not at hand", lv.price)
 		case l.find(&b.levels, lv.price) != ls:
 			err = fmt.Errorf("level %d is not found by its price", lv.price)
 		case lv.count == 0:
@@ -67,11 +74,11 @@ func (w *walk) ladder(l *ladder) (err error) {
 		}
 		w.levels++
 		open += lv.shown + lv.hidden
-		last = ls
+		before = l.key(lv.price)
 		return err == nil
 	})
-	if err == nil && last != l.best {
-		err = fmt.Errorf("the best level is slot %d, at hand is %d", last, l.best)
+	if l.n == 0 && (l.best != 0 || l.tree.Len() > 0) {
+		err = fmt.Errorf("nothing is at hand of %d levels", l.tree.Len())
 	}
 	if err == nil && open != l.open {
 		err = fmt.Errorf("%d lots rest, counted %d", open, l.open)

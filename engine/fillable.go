@@ -9,7 +9,7 @@ func (b *book) fillable(t *taker) bool {
 	need := t.left
 	own := t.stp != SelfTradeNone && b.ownsOther(t)
 	ok := false
-	opp.tree.Reverse(func(_ int64, ls int32) bool {
+	opp.down(func(ls int32) bool {
 		lv := b.levels.at(ls)
 		if !t.reaches(lv.price) {
 			return false

@@ -124,38 +124,40 @@ func (b *book) enter(t *taker) {
 
 // rest puts what is left of a gtc limit order into the book.
 func (b *book) rest(t *taker) {
-	shown := t.left
-	if t.display > 0 {
-		shown = min(t.display, t.left)
-	}
 	s := t.slot
+	var o *order
 	if s == 0 {
-		s = b.newOrder(order{
-			n: t.n, owner: t.owner, side: t.side, stp: t.stp,
-			makerFee: t.makerFee, takerFee: t.takerFee, discount: t.discount,
-		})
+		s, o = b.newOrder(t.n, t.owner, t.side)
+		o.stp = t.stp
+		o.makerFee, o.takerFee, o.discount = t.makerFee, t.takerFee, t.discount
+	} else {
+		o = b.orders.at(s)
 	}
-	o := b.orders.at(s)
 	o.total = t.filled + t.left
-	o.shown = shown
-	o.marks = 0
-	if t.flags&FlagPostOnly != 0 {
-		o.marks |= markPostOnly
-	}
-	if t.client != 0 {
-		o.marks |= markClient
-		b.cold.at(s).client = t.client
-	}
-	if t.display > 0 {
-		o.marks |= markIceberg
-		c := b.cold.at(s)
-		c.display = t.display
-		c.hidden = t.left - shown
-	}
-	b.append(s, o, t.limit, t.left-shown)
-	if lv := b.levels.at(o.level); lv.shown != t.was {
+	if lv := b.stand(s, o, t.limit, t.left, t.display, t.client, t.flags); lv.shown != t.was {
 		b.emitLevel(lv)
 	}
+}
+
+// stand puts an order with open lots at the back of the queue at price.
+func (b *book) stand(s int32, o *order, price, open, display int64, client int32, flags uint8) *level {
+	o.marks = 0
+	if flags&FlagPostOnly != 0 {
+		o.marks |= markPostOnly
+	}
+	if client != 0 {
+		o.marks |= markClient
+		b.cold.at(s).client = client
+	}
+	o.shown = open
+	if display > 0 {
+		o.shown = min(display, open)
+		o.marks |= markIceberg
+		c := b.cold.at(s)
+		c.display = display
+		c.hidden = open - o.shown
+	}
+	return b.append(s, o, price, open-o.shown)
 }
 
 // cancelTaker takes out what is left of the taker.

@@ -78,11 +78,9 @@ func (o *owners) settle(s int32, w *owner) {
 	o.slots.release(s)
 }
 
-// link appends an order, whose id is the owner's highest, to its list.
+// link appends an order, whose id is the owner's highest, to its list. The built-in
+// account has none.
 func (b *book) link(s int32, o *order) {
-	if o.owner == builtinOwner {
-		return
-	}
 	w := b.owners.slots.at(o.owner)
 	o.ownPrev, o.ownNext = w.tail, 0
 	if w.tail != 0 {
@@ -94,9 +92,6 @@ func (b *book) link(s int32, o *order) {
 }
 
 func (b *book) unlink(o *order) {
-	if o.owner == builtinOwner {
-		return
-	}
 	w := b.owners.slots.at(o.owner)
 	if o.ownPrev != 0 {
 		b.orders.at(o.ownPrev).ownNext = o.ownNext

@@ -24,6 +24,10 @@ func (b *book) place(cmd *Command) {
 		b.refuse(cmd, r)
 		return
 	}
+	if cmd.Type == Limit && cmd.TIF == GTC && !b.crosses(cmd.Side, cmd.Price) {
+		b.placeQuiet(cmd)
+		return
+	}
 	var t taker
 	b.makeTaker(&t, cmd)
 	if r := b.checkBook(cmd, &t); r != NotRejected {
@@ -31,7 +35,8 @@ func (b *book) place(cmd *Command) {
 		b.refuse(cmd, r)
 		return
 	}
-	b.accept(&t, cmd)
+	t.n, t.client = b.accept(cmd, t.owner, t.tif)
+	t.id = MakeOrderID(b.id, t.n)
 	if cmd.Type >= StopLimit {
 		if !b.through(cmd.Side, cmd.Stop) {
 			b.park(&t, cmd)
@@ -210,40 +215,51 @@ func (t *taker) setMoney(flags uint8, cmd *Command) {
 	}
 }
 
+// placeQuiet rests an order that meets nothing: half of all orders, so it is spared the
+// taker.
+func (b *book) placeQuiet(cmd *Command) {
+	owner := b.owners.hold(cmd.Account)
+	n, client := b.accept(cmd, owner, GTC)
+	s, o := b.newOrder(n, owner, cmd.Side)
+	o.total = cmd.Amount
+	o.stp = cmd.STP
+	o.makerFee, o.takerFee, o.discount = cmd.MakerFee, cmd.TakerFee, cmd.Discount
+	lv := b.stand(s, o, cmd.Price, cmd.Amount, cmd.Display, client, cmd.Flags)
+	b.emitLevel(lv)
+}
+
 // accept gives the order its id and remembers its client id.
-func (b *book) accept(t *taker, cmd *Command) {
+func (b *book) accept(cmd *Command, owner int32, tif TimeInForce) (n uint64, client int32) {
 	b.lastN++
-	t.n = b.lastN
-	t.id = MakeOrderID(b.id, t.n)
+	n = b.lastN
 	if cmd.Client != nil {
-		t.client = b.remember(cmd.Client, t.n, t.owner)
+		client = b.remember(cmd.Client, n, owner)
 	}
 	e := b.emit(EventAccepted)
-	e.Order = t.id
-	e.Account = t.account
+	e.Order = MakeOrderID(b.id, n)
+	e.Account = cmd.Account
 	e.Side = cmd.Side
 	e.Type = cmd.Type
-	e.TIF = t.tif
+	e.TIF = tif
 	e.STP = cmd.STP
 	e.Flags = cmd.Flags
-	e.Amount = cmd.Amount
-	e.OpenAmount = cmd.Amount
 	e.TakerFee = cmd.TakerFee
 	e.MakerFee = cmd.MakerFee
 	e.TakerDiscount = cmd.Discount
 	e.Client = cmd.Client
-	if t.market {
-		if t.byQuote() {
-			e.Amount, e.OpenAmount = 0, 0
-			e.Quote = cmd.Quote
-		} else if t.capped {
-			e.Quote = cmd.SpendLimit // what the accounts hold is told by the event alone
-		}
-	} else {
-		e.Price = cmd.Price
-		e.Display = cmd.Display
-	}
 	if cmd.Type >= StopLimit {
 		e.MakerOpen = cmd.Stop
 	}
+	if !cmd.Type.market() {
+		e.Price = cmd.Price
+		e.Display = cmd.Display
+	} else if cmd.Flags&FlagQuote != 0 {
+		e.Quote = cmd.Quote
+		return n, client
+	} else if cmd.Flags&FlagFunded != 0 && cmd.Side == Buy {
+		e.Quote = cmd.SpendLimit // what the accounts hold is told by the event alone
+	}
+	e.Amount = cmd.Amount
+	e.OpenAmount = cmd.Amount
+	return n, client
 }

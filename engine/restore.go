@@ -79,7 +79,7 @@ func (b *book) readSide(r *stateReader, side Side) {
 	l := &b.sides[side]
 	for range r.count() {
 		price := r.int()
-		if price < 1 || l.tree.Len() > 0 && !l.better(b.worst(l), price) {
+		if w := l.worst(); price < 1 || w != 0 && !l.better(b.levels.at(w).price, price) {
 			r.fail("level %d is out of order", price)
 		}
 		n := r.count()
@@ -93,11 +93,6 @@ func (b *book) readSide(r *stateReader, side Side) {
 			b.readOrder(r, side, price)
 		}
 	}
-}
-
-func (b *book) worst(l *ladder) int64 {
-	_, s, _ := l.tree.Min()
-	return b.levels.at(s).price
 }
 
 func (b *book) readOrder(r *stateReader, side Side, price int64) {
@@ -142,7 +137,7 @@ func (b *book) readN(r *stateReader) uint64 {
 func (b *book) revive(o order, c coldOrder, account AccountID) int32 {
 	o.owner = b.owners.hold(account)
 	s := b.orders.take()
-	for b.cold.used < b.orders.used {
+	if b.cold.used < b.orders.used {
 		b.cold.grow()
 	}
 	*b.orders.at(s), *b.cold.at(s) = o, c
@@ -154,7 +149,9 @@ func (b *book) revive(o order, c coldOrder, account AccountID) int32 {
 // relink hangs every open order into its owner's list, by id.
 func (b *book) relink() {
 	for n, s, ok := b.ids.next(0); ok; n, s, ok = b.ids.next(n + 1) {
-		b.link(s, b.orders.at(s))
+		if o := b.orders.at(s); o.owner != builtinOwner {
+			b.link(s, o)
+		}
 	}
 }
 

@@ -126,7 +126,7 @@ func (i *Instrument) write(w *stateWriter) {
 }
 
 func (b *book) writeSide(w *stateWriter, side Side) {
-	w.uint(uint64(b.sides[side].tree.Len()))
+	w.uint(uint64(b.sides[side].count()))
 	b.walk(side, 0, func(lv *level) {
 		w.int(lv.price)
 		w.uint(uint64(lv.count))

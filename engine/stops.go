@@ -24,10 +24,10 @@ func (b *book) park(t *taker, cmd *Command) {
 		stop: cmd.Stop, price: t.limit, display: t.display, quote: t.money,
 		typ: cmd.Type, tif: t.tif, flags: t.flags,
 	}
-	o := order{
-		n: t.n, total: t.left, shown: t.left, owner: t.owner, side: t.side, stp: t.stp,
-		makerFee: t.makerFee, takerFee: t.takerFee, discount: t.discount, marks: markStop,
-	}
+	s, o := b.newOrder(t.n, t.owner, t.side)
+	o.total, o.shown = t.left, t.left
+	o.stp, o.marks = t.stp, markStop
+	o.makerFee, o.takerFee, o.discount = t.makerFee, t.takerFee, t.discount
 	if cmd.Type == StopMarket {
 		b.parked.at(st).price = 0
 		if t.byQuote() {
@@ -39,9 +39,8 @@ func (b *book) park(t *taker, cmd *Command) {
 	if t.client != 0 {
 		o.marks |= markClient
 	}
-	s := b.newOrder(o)
 	*b.cold.at(s) = coldOrder{client: t.client, stop: st}
-	b.hang(s, b.orders.at(s), cmd.Stop)
+	b.hang(s, o, cmd.Stop)
 }
 
 // hang puts a stop at the end of the queue of its stop price.
@@ -82,6 +81,9 @@ func (b *book) unpark(s int32, o *order) stopOrder {
 // cascade enters the stops that the last trade has reached, one by one in order of
 // acceptance; those that their trades reach queue behind them (Decisions section 4.2).
 func (b *book) cascade() {
+	if b.parked.live() == 0 {
+		return
+	}
 	b.collect()
 	for i := 0; i < len(b.queue); i++ {
 		b.trigger(b.queue[i])
