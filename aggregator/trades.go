@@ -42,7 +42,7 @@ func Select(t *marketdata.Trades, f Filter) Selection {
 		s.Low = max(s.Low, t.Search(min(f.StartMs, 1<<63/msNs-1)*msNs))
 	}
 	s.Oldest = s.Low == t.First()
-	if f.Limit == 0 || s.High < s.Low || uint64(f.Limit) > uint64(s.High-s.Low) {
+	if f.Limit == 0 || int64(s.Len()) < f.Limit {
 		return s
 	}
 	if f.Buy && f.Sell {

@@ -122,7 +122,7 @@ func (e *edge) shutdown(ctx context.Context) error {
 func (e *edge) parseError(ctx *fasthttp.RequestCtx, err error) {
 	lingerOnClose(ctx.Conn())
 	var small *fasthttp.ErrSmallBuffer
-	var netErr net.Error
+	var late interface{ Timeout() bool }
 	answer := &Error{
 		Status: fasthttp.StatusBadRequest, Code: CodeInvalidParam,
 		Message: "The request is not well-formed HTTP/1.1.",
@@ -138,7 +138,7 @@ func (e *edge) parseError(ctx *fasthttp.RequestCtx, err error) {
 			Status: fasthttp.StatusRequestEntityTooLarge, Code: CodePayloadTooLarge,
 			Message: fmt.Sprintf("The body must not be larger than %d bytes.", e.maxBody),
 		}
-	case errors.Is(err, fasthttp.ErrTimeout), errors.As(err, &netErr) && netErr.Timeout():
+	case errors.Is(err, fasthttp.ErrTimeout), errors.As(err, &late) && late.Timeout():
 		answer = &Error{
 			Status: fasthttp.StatusRequestTimeout, Code: CodeRequestTimeout,
 			Message: fmt.Sprintf("The request was not complete within %s.", e.read),

@@ -11,7 +11,11 @@ import (
 // AppendTicker appends the ticker object of api.md; streams send it too.
 func AppendTicker(b []byte, v *marketdata.View) []byte {
 	t, in := &v.Ticker, v.Instrument
-	b = strconv.AppendInt(append(b, `{"timestamp":`...), t.ChangedSec, 10)
+	changed := t.ChangedSec
+	if changed == 0 { // nothing happened since the pair was added
+		changed = floorDiv(in.CreatedNs, 1_000_000_000)
+	}
+	b = strconv.AppendInt(append(b, `{"timestamp":`...), changed, 10)
 	b = append(append(append(b, `,"currencyPairCode":"`...), in.Code...), '"')
 	b = fixed.AppendI64(append(b, `,"price":`...), t.Last, in.DigitsPrice)
 	b = fixed.AppendI64(append(b, `,"price24hAgo":`...), t.Ago24h, in.DigitsPrice)

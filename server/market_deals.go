@@ -104,18 +104,18 @@ func appendDeals(b []byte, v *marketdata.View, low, high engine.TradeID, caller 
 	b = append(b, '[')
 	for id := high; id >= low && id > 0; id-- {
 		t := v.Trades.At(id)
-		b = AppendDeal(b, v.Instrument, id, &t, caller)
+		b = AppendDeal(append(b, '{'), v.Instrument, id, &t, caller)
 		b = append(b, "},"...)
 	}
 	return closeRows(b)
 }
 
-// AppendDeal appends the public deal of api.md without its closing brace, so that callers
-// may add members. isUserBuyer is filled for a caller who took part.
+// AppendDeal appends the members of the public deal of api.md without the braces, so that
+// callers may add others. isUserBuyer is filled for a caller who took part.
 func AppendDeal(b []byte, in *engine.Instrument, id engine.TradeID, t *marketdata.Trade, caller *Caller) []byte {
 	var name [48]byte // a pair code has at most 25 bytes, an id 20
 	text := strconv.AppendUint(append(append(name[:0], in.Code...), ':'), uint64(id), 10)
-	b = appendDealUUID(append(b, `{"id":"`...), text)
+	b = appendDealUUID(append(b, `"id":"`...), text)
 	b = appendISO(append(b, `","dealDateUtc":"`...), t.TimeNs, 7)
 	b = append(append(b, `","currencyPairCode":"`...), in.Code...)
 	b = fixed.AppendI64(append(b, `","volume":`...), t.Amount, in.DigitsAmount)

@@ -160,11 +160,7 @@ func appendWSTrades(dst []byte, kind string, v *marketdata.View, from, to engine
 			dst = append(dst, ',')
 		}
 		dst = strconv.AppendUint(append(dst, `{"tradeId":`...), uint64(id), 10)
-		dst = append(dst, ',')
-		at := len(dst)
-		dst = appendStreamDeal(dst, v, id)
-		copy(dst[at:], dst[at+1:]) // the deal's own brace becomes part of this object
-		dst = dst[:len(dst)-1]
+		dst = append(appendStreamDeal(append(dst, ','), v, id), '}')
 	}
 	return append(dst, `]}`...)
 }

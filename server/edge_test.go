@@ -1,0 +1,393 @@
+package server_test
+
+import (
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"tickhive/server"
+)
+
+// Paths are strict: one spelling each.
+func TestPaths(t *testing.T) {
+	m := newTraded(t, func(o *server.Options) {
+		o.Resources = []server.Resource{func(*server.Server) []*server.Route {
+			return []*server.Route{{Method: "GET", Path: "/api/keys/{key}", Handle: func(c *server.Ctx) *server.Error {
+				c.Private([]byte(`"` + c.PathParam("key") + `"`))
+				return nil
+			}}}
+		}}
+	})
+	for _, target := range []string{
+		"/", "/nope", "/api", "/api/", "/api/Tickers", "/API/tickers", "/api/tickers/", "//api/tickers", "/api//tickers",
+		"/api/./tickers", "/api/../api/tickers", "/api/deals/../tickers", "/api/%74ickers", "/api/tickers%3F", "/api%2Ftickers",
+		"/api/keys", "/api/keys/", "/api/keys/a/b", "/api/keys/%41", "/api/keys/..", "/api/keys/.", "/api/keys/a%2Fb", "/api/keys//",
+		"/api/marketdata/getaggregator", "/api/marketdata/getaggregator/", "/v1/spot/market", "/api/tickers;x",
+	} {
+		for _, more := range []string{"", "?currencyPairCode=BTC_USDT"} {
+			a := m.raw("192.0.2.9", "GET "+target+more+" HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+			m.refused(a, 404, "NOT_FOUND", "")
+			if t.Failed() {
+				t.Fatalf("GET %s", target+more)
+			}
+		}
+	}
+	if a := m.get("/api/keys/Ab-_.9"); a.body != `"Ab-_.9"` {
+		t.Errorf("a plain parameter: %d %s", a.status, a.body)
+	}
+	if a := m.raw("192.0.2.9", "GET http://other/api/time HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"); a.status != 200 {
+		t.Errorf("absolute form: %d", a.status)
+	}
+	if a := m.raw("192.0.2.9", "GET /x://y/api/time HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"); a.status != 404 {
+		t.Errorf("a scheme inside a path: %d %s", a.status, a.body)
+	}
+}
+
+// Wrong methods: 405 with Allow; OPTIONS: 204 with Allow and, where public, CORS.
+func TestMethods(t *testing.T) {
+	m := newTraded(t)
+	for _, route := range m.srv.Routes() {
+		for _, method := range []string{"POST", "PUT", "DELETE", "PATCH", "TRACE", "BREW"} {
+			a := m.do(method, route.Path, "")
+			m.refused(a, 405, "METHOD_NOT_ALLOWED", "")
+			if got := a.header.Get("Allow"); got != "GET, HEAD, OPTIONS" {
+				t.Errorf("%s %s: Allow %q", method, route.Path, got)
+			}
+		}
+		a := m.do(http.MethodOptions, route.Path, "", "Origin", "https://a.example", "Access-Control-Request-Method", "GET")
+		if a.status != 204 || a.body != "" || a.header.Get("Allow") != "GET, HEAD, OPTIONS" ||
+			a.header.Get("Access-Control-Allow-Origin") != "*" || a.header.Get("Access-Control-Allow-Methods") != "GET, HEAD, OPTIONS" {
+			t.Errorf("OPTIONS %s: %d %v", route.Path, a.status, a.header)
+		}
+	}
+	m.refused(m.do(http.MethodOptions, "/nope", ""), 404, "NOT_FOUND", "")
+	m.refused(m.do(http.MethodPost, "/nope", ""), 404, "NOT_FOUND", "")
+}
+
+// The limits of the listener answer with the error object, also those that fasthttp finds.
+func TestSizes(t *testing.T) {
+	m := newTraded(t)
+	get := func(target, header string) answer {
+		return m.raw("192.0.2.9", "GET "+target+" HTTP/1.1\r\nHost: x\r\n"+header+"\r\n")
+	}
+	query := "/api/tickers?currencyPairCode=BTC_USDT&x="
+	pad := func(n int) string { return strings.Repeat("a", n) }
+	if a := get(query+pad(8192-len(query)), ""); a.status != 200 {
+		t.Errorf("a target of 8 KiB: %d %s", a.status, a.body)
+	}
+	m.refused(get(query+pad(8193-len(query)), ""), 414, "URI_TOO_LONG", "")
+	m.refused(get("/"+pad(15_000), ""), 414, "URI_TOO_LONG", "")
+	m.refused(get("/"+pad(17_000), ""), 431, "HEADERS_TOO_LARGE", "")
+	m.refused(get("/api/time", "X-Large: "+pad(17_000)+"\r\n"), 431, "HEADERS_TOO_LARGE", "")
+	if a := get("/api/time", "X-Large: "+pad(15_000)+"\r\n"); a.status != 200 {
+		t.Errorf("a head of 15 KB: %d", a.status)
+	}
+	post := func(n int, expect string) answer {
+		return m.raw("192.0.2.9", fmt.Sprintf("POST /api/time HTTP/1.1\r\nHost: x\r\n%sContent-Length: %d\r\n\r\n%s", expect, n, pad(n)))
+	}
+	m.refused(post(65_536, ""), 405, "METHOD_NOT_ALLOWED", "")
+	m.refused(post(65_537, ""), 413, "PAYLOAD_TOO_LARGE", "")
+	m.refused(post(500_000, ""), 413, "PAYLOAD_TOO_LARGE", "")
+	chunk := fmt.Sprintf("%x\r\n%s\r\n", 60_000, pad(60_000))
+	m.refused(m.raw("192.0.2.9", "POST /api/time HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"+chunk+chunk+"0\r\n\r\n"),
+		413, "PAYLOAD_TOO_LARGE", "")
+	for _, broken := range []string{
+		"GET\r\n\r\n", "GET /api/time HTTP/1.1\r\nHost: x\r\nbad header\r\n\r\n", "GET /api/time HTTP/1.1\r\nHost: x\r\nContent-Length: x\r\n\r\n",
+		"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\r\n\r\n",
+	} {
+		m.refused(m.raw("192.0.2.9", broken), 400, "INVALID_PARAM", "")
+	}
+}
+
+// A request that does not arrive in time: 408.
+func TestRequestTimeout(t *testing.T) {
+	m := newTraded(t, func(o *server.Options) { o.ReadTimeout = 50 * time.Millisecond })
+	m.refused(m.raw("192.0.2.9", "GET /api/time HTTP/1.1\r\nHost: x\r\n"), 408, "REQUEST_TIMEOUT", "")
+	m.refused(m.raw("192.0.2.9", "POST /api/time HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n123"), 408, "REQUEST_TIMEOUT", "")
+}
+
+// X-Request-Id is echoed when well-formed, else made; on every answer.
+func TestRequestID(t *testing.T) {
+	m := newTraded(t)
+	made := regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+	seen := map[string]bool{}
+	for _, target := range []string{"/api/time", "/api/tickers?currencyPairCode=BTC_USDT", "/nope", "/api/tickers"} {
+		for _, id := range []string{"a", "A-b_9", strings.Repeat("z", 64)} {
+			if got := m.get(target, "X-Request-Id", id).header.Get("X-Request-Id"); got != id {
+				t.Errorf("GET %s: %q, want %q", target, got, id)
+			}
+		}
+		for _, id := range []string{"", strings.Repeat("z", 65), "a b", "a.b", `"`, "é"} {
+			got := m.get(target, "X-Request-Id", id).header.Get("X-Request-Id")
+			if !made.MatchString(got) || got == id || seen[got] {
+				t.Errorf("GET %s: %q for %q", target, got, id)
+			}
+			seen[got] = true
+		}
+	}
+}
+
+// A panic is a 500 without the stack, and the server goes on.
+func TestPanic(t *testing.T) {
+	m := newTraded(t, func(o *server.Options) {
+		o.Resources = []server.Resource{func(*server.Server) []*server.Route {
+			return []*server.Route{{Method: "GET", Path: "/api/boom", Handle: func(*server.Ctx) *server.Error { panic("secret detail") }}}
+		}}
+	})
+	for range 3 {
+		a := m.get("/api/boom")
+		m.refused(a, 500, "INTERNAL", "")
+		if strings.Contains(a.body, "secret") || strings.Contains(a.body, "goroutine") {
+			t.Error(a.body)
+		}
+	}
+	if m.srv.Panics() != 3 || m.get("/api/time").status != 200 {
+		t.Error("the server did not go on")
+	}
+}
+
+// Until it is ready every route but healthcheck and status answers 503 with Retry-After.
+func TestNotReady(t *testing.T) {
+	m := newTraded(t)
+	cold, err := server.New(server.Options{Board: m.feed.Board(), Clock: m.clk})
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := m.srv
+	m.srv = cold
+	go func() { _ = cold.Serve(m.ln) }()
+	defer func() { m.srv = old }()
+	// Two servers accept on one listener: ask until the cold one has answered each route.
+	for _, route := range cold.Routes() {
+		early := route.Path == "/api/healthcheck" || route.Path == "/api/status"
+		for range 64 {
+			a := m.raw("192.0.2.9", "GET "+route.Path+" HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+			if early && a.status != 200 {
+				t.Errorf("GET %s: %d", route.Path, a.status)
+			}
+			if a.status == 503 {
+				m.refused(a, 503, "UNAVAILABLE", "")
+				if a.header.Get("Retry-After") != "1" {
+					t.Errorf("GET %s: Retry-After %q", route.Path, a.header.Get("Retry-After"))
+				}
+				break
+			}
+		}
+	}
+	cold.SetReady()
+	if !cold.Ready() {
+		t.Error("not ready after SetReady")
+	}
+}
+
+// Status tells the state, the pairs and the incidents.
+func TestStatus(t *testing.T) {
+	info := server.StatusInfo{Epoch: "00112233445566ff", StartedNs: startNs, ProgressPPM: -1}
+	m := newTraded(t, func(o *server.Options) { o.Status = func() server.StatusInfo { return info } })
+	m.advance(1500 * int64(time.Millisecond))
+	type status struct {
+		Status, Version, Epoch, StartedAt string
+		UptimeSeconds, Time, Seq          int64
+		Progress                          *float64
+		Pairs                             []struct {
+			CurrencyPairCode, State   string
+			Seq, LastTradeID          int64
+			LastTradeAt, LastChangeAt *int64
+			ViewAgeMs                 int64
+		}
+		Incidents []struct {
+			At            int64
+			Kind, Message string
+		}
+	}
+	var s status
+	m.ok("/api/status", &s)
+	sum := int64(0)
+	for _, p := range s.Pairs {
+		sum += p.Seq
+	}
+	if s.Status != "ok" || s.Version != "1.0.0.0" || s.Epoch != info.Epoch || s.StartedAt != "2026-01-01T00:00:00.000Z" ||
+		s.UptimeSeconds != 341 || s.Time != startNs/1e6+341_500 || s.Seq != sum || s.Progress != nil || len(s.Pairs) != 3 || len(s.Incidents) != 0 {
+		t.Errorf("%+v", s)
+	}
+	if p := s.Pairs[0]; p.CurrencyPairCode != "BTC_USDT" || p.State != "online" || p.LastTradeID != 10 || *p.LastTradeAt != startNs/1e6+340_000 || p.ViewAgeMs != 0 {
+		t.Errorf("%+v", p)
+	}
+	if p := s.Pairs[2]; p.LastTradeID != 0 || p.LastTradeAt != nil || p.LastChangeAt == nil {
+		t.Errorf("%+v", p)
+	}
+	info.OldestUnpublishedNs = m.machine.Load() - 1_500_000_000
+	info.Incidents = make([]server.Incident, 60)
+	info.Incidents[0] = server.Incident{AtMs: 5, Kind: "store_stopped", Message: `disk "full"`}
+	m.ok("/api/status", &s)
+	if s.Status != "degraded" || s.Pairs[0].ViewAgeMs != 1500 || len(s.Incidents) != 50 || s.Incidents[0].Message != `disk "full"` {
+		t.Errorf("%+v", s)
+	}
+	info = server.StatusInfo{Recovering: true, ProgressPPM: 123_400}
+	m.ok("/api/status", &s)
+	if s.Status != "recovering" || *s.Progress != 0.1234 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// Connections beyond the limit of an address are told so and closed; other addresses and
+// allow-listed ones go on.
+func TestConnectionsPerIP(t *testing.T) {
+	m := newTraded(t, func(o *server.Options) {
+		o.ConnectionsPerIP = 2
+		o.Rate.Allow = []string{"192.0.2.77"}
+	})
+	hold := func(ip string) {
+		t.Helper()
+		conn, err := m.dial(ip)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = conn.Close() })
+		if _, err := conn.Write([]byte("GET /api/time HTTP/1.1\r\nHost: x\r\n\r\n")); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := conn.Read(make([]byte, 1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const ask = "GET /api/time HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+	for range 2 {
+		hold("192.0.2.5")
+		hold("2001:db8::1")
+	}
+	for range 5 {
+		hold("192.0.2.77")
+	}
+	for _, full := range []string{"192.0.2.5", "2001:db8::ffff"} {
+		a := m.raw(full, ask)
+		m.refused(a, 429, "RATE_LIMIT", "")
+	}
+	for _, free := range []string{"192.0.2.6", "2001:db8:0:1::1", "192.0.2.77"} {
+		if a := m.raw(free, ask); a.status != 200 {
+			t.Errorf("%s: %d", free, a.status)
+		}
+	}
+}
+
+// The aggregator namespace splits off by host.
+func TestAggregatorHost(t *testing.T) {
+	m := newTraded(t, func(o *server.Options) { o.AggregatorHost = "agg.example" })
+	for _, c := range []struct {
+		host, path string
+		status     int
+	}{
+		{"agg.example", agg + "/pairs", 200},
+		{"agg.example", "/v1/spot/market/pairs", 200},
+		{"agg.example", "/api/currencies", 404},
+		{"agg.example", "/api/tickers?currencyPairCode=BTC_USDT", 404},
+		{"agg.example", "/api/healthcheck", 200},
+		{"other", agg + "/pairs", 404},
+		{"other", "/api/currencies", 200},
+		{"other", "/api/healthcheck", 200},
+	} {
+		a := m.raw("192.0.2.9", "GET "+c.path+" HTTP/1.1\r\nHost: "+c.host+"\r\nConnection: close\r\n\r\n")
+		if a.status != c.status {
+			t.Errorf("%s%s: %d, want %d", c.host, c.path, a.status, c.status)
+		}
+	}
+}
+
+// With a listener of its own, each serves its part only.
+func TestSplitListener(t *testing.T) {
+	m := newTraded(t, func(o *server.Options) { o.SplitAggregator = true })
+	if a := m.get(agg + "/pairs"); a.status != 404 {
+		t.Errorf("public listener: %d", a.status)
+	}
+	done := make(chan struct{})
+	go func() { _ = m.srv.ServeAggregator(m.ln); close(done) }()
+	statuses := map[int]bool{}
+	for range 200 {
+		statuses[m.raw("192.0.2.9", "GET "+agg+"/pairs HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").status] = true
+	}
+	if !statuses[200] || !statuses[404] {
+		t.Errorf("both listeners on one address: %v", statuses)
+	}
+}
+
+// Every public POST takes the four media types; the order of checks holds.
+func TestMediaTypesAndOrder(t *testing.T) {
+	m := newTraded(t, func(o *server.Options) {
+		o.Authenticate = func(c *server.Ctx) (*server.Caller, *server.Error) {
+			if string(c.Request.Header.Peek("API-PublicKey")) != "good" {
+				return nil, server.Unauthorized("", "The key is unknown or the signature is wrong.")
+			}
+			return &server.Caller{CanTrade: c.QueryArgs().Has("trade")}, nil
+		}
+		o.Resources = []server.Resource{func(*server.Server) []*server.Route {
+			return []*server.Route{{
+				Method: "POST", Path: "/api/thing", Class: server.ClassLimited, Auth: server.AuthRequired, Trade: true, Body: server.BodyJSON,
+				Handle: func(c *server.Ctx) *server.Error {
+					if _, err := c.Required("n"); err != nil {
+						return err
+					}
+					c.Private([]byte("{}"))
+					return nil
+				},
+			}}
+		}}
+	})
+	ip := 0
+	post := func(target, kind string, header ...string) answer {
+		ip++
+		m.client.CloseIdleConnections()
+		if kind != "" {
+			header = append(header, "Content-Type", kind)
+		}
+		m.machine.Add(120 * secondNs)
+		return m.do("POST", target, "{}", header...)
+	}
+	signed := []string{"API-PublicKey", "good"}
+	for _, kind := range []string{
+		"", "application/json", "application/json; charset=utf-8", "APPLICATION/JSON", "application/json-patch+json", "text/json",
+		"application/vnd.api+json", "application/problem+json;v=1",
+	} {
+		if a := post("/api/thing?trade&n=1", kind, signed...); a.status != 200 || a.body != "{}" || a.header.Get("Cache-Control") != "no-store" {
+			t.Errorf("%q: %d %s", kind, a.status, a.body)
+		}
+	}
+	for _, kind := range []string{"text/plain", "application/xml", "application/+json", "multipart/form-data; boundary=x", "json", "text/vnd+json"} {
+		m.refused(post("/api/thing?trade&n=1", kind, signed...), 415, "UNSUPPORTED_MEDIA_TYPE", "Content-Type")
+	}
+	m.refused(post("/api/thing?trade&n=1", "application/json", "API-PublicKey", "good", "Content-Encoding", "gzip"), 415, "UNSUPPORTED_MEDIA_TYPE", "Content-Type")
+	// 415 before 401, 401 before 403, 403 before 400.
+	m.refused(post("/api/thing", "text/plain"), 415, "UNSUPPORTED_MEDIA_TYPE", "Content-Type")
+	m.refused(post("/api/thing", ""), 401, "UNAUTHORIZED", "API-PublicKey")
+	m.refused(post("/api/thing", "", "API-PublicKey", "bad"), 401, "UNAUTHORIZED", "")
+	m.refused(post("/api/thing", "", signed...), 403, "FORBIDDEN", "")
+	m.refused(post("/api/thing?trade", "", signed...), 400, "INVALID_PARAM", "n")
+	// A read route with a key is an authenticated call: it must verify, and its answer is private.
+	m.refused(m.get("/api/currencies", "API-PublicKey", "bad"), 401, "UNAUTHORIZED", "")
+	a := m.get("/api/currencies", signed...)
+	if a.status != 200 || a.header.Get("Cache-Control") != "no-store" || a.header.Get("Etag") != "" {
+		t.Errorf("a signed read: %d %v", a.status, a.header)
+	}
+	if a := m.get("/api/deals?currencyPairCode=BTC_USDT", signed...); !strings.Contains(a.body, `"isUserBuyer":true`) {
+		t.Errorf("a signed call for deals of the caller: %s", a.body)
+	}
+}
+
+// Counters per route and status class.
+func TestRouteStats(t *testing.T) {
+	m := newTraded(t)
+	for range 5 {
+		m.get("/api/currencies")
+	}
+	m.get("/api/tickers")
+	m.get("/nope")
+	got := map[string][6]uint64{}
+	for _, s := range m.srv.RouteStats() {
+		got[s.Path] = s.Status
+	}
+	if got["/api/currencies"][2] != 5 || got["/api/tickers"][4] != 1 || got[""][4] != 1 {
+		t.Error(got)
+	}
+}

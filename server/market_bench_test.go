@@ -1,0 +1,177 @@
+package server_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"tickhive/engine"
+	"tickhive/internal/clock"
+	"tickhive/marketdata"
+	"tickhive/server"
+)
+
+// feedConn is a connection in memory: it hands out requests up to a number and counts the
+// bytes written. Each read may change the market first.
+type feedConn struct {
+	requests []byte // whole requests, repeated
+	each     int    // number of requests in it
+	left     int
+	pos      int
+	change   func()
+	written  int
+	last     []byte
+	keepLast bool
+	done     chan struct{}
+	once     sync.Once
+}
+
+func (c *feedConn) Read(p []byte) (int, error) {
+	if c.left <= 0 && c.pos == 0 {
+		return 0, io.EOF
+	}
+	if c.change != nil {
+		c.change()
+	}
+	n := copy(p, c.requests[c.pos:])
+	if c.pos += n; c.pos == len(c.requests) {
+		c.pos, c.left = 0, c.left-c.each
+	}
+	return n, nil
+}
+
+func (c *feedConn) Write(p []byte) (int, error) {
+	c.written += len(p)
+	if c.keepLast {
+		c.last = append(c.last, p...)
+	}
+	return len(p), nil
+}
+
+func (c *feedConn) Close() error { c.once.Do(func() { close(c.done) }); return nil }
+
+func (c *feedConn) LocalAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)} }
+
+func (c *feedConn) RemoteAddr() net.Addr             { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)} }
+func (c *feedConn) SetDeadline(time.Time) error      { return nil }
+func (c *feedConn) SetReadDeadline(time.Time) error  { return nil }
+func (c *feedConn) SetWriteDeadline(time.Time) error { return nil }
+
+// oneListener accepts what it is handed.
+type oneListener struct{ conns chan net.Conn }
+
+func (l *oneListener) Accept() (net.Conn, error) {
+	if c, ok := <-l.conns; ok {
+		return c, nil
+	}
+	return nil, io.EOF
+}
+func (l *oneListener) Close() error   { return nil }
+func (l *oneListener) Addr() net.Addr { return &net.TCPAddr{} }
+
+const benchPairs = 40
+
+// benchMarket is a market of 40 pairs with deep books, not yet served.
+type benchMarket struct {
+	*market
+	n int
+}
+
+func newBenchMarket(b testing.TB) *benchMarket {
+	m := &market{
+		t: b, core: engine.NewCore(engine.Options{}), feed: marketdata.NewFeed(marketdata.Options{}),
+		clk: clock.NewManual(startNs), pairs: map[string]engine.PairID{},
+	}
+	m.machine.Store(startNs)
+	for i := range benchPairs {
+		code := benchCode(i)
+		m.pair(code, 2, 8)
+		for k := int64(1); k <= 100; k++ {
+			m.limit(code, engine.Buy, 6_500_000-k*7, k*12_345_678)
+			m.limit(code, engine.Sell, 6_500_000+k*11, k*54_321_012)
+		}
+		for range 110 {
+			m.limit(code, engine.Buy, 6_500_011, 10_000)
+		}
+	}
+	return &benchMarket{market: m}
+}
+
+func benchCode(i int) string { return fmt.Sprintf("B%02d_USDT", i) }
+
+// change trades on one pair after the other, which changes its book, ticker and trades.
+func (m *benchMarket) change() {
+	m.n++
+	m.limit(benchCode(m.n%benchPairs), engine.Buy, 6_500_011, 1)
+}
+
+// requests are at least 1,000 distinct requests for a path, over all pairs.
+func (m *benchMarket) requests(path, param, more string) ([]byte, int) {
+	var all bytes.Buffer
+	const n = 1000
+	for i := range n {
+		fmt.Fprintf(&all, "GET %s?%s=%s&n=%d%s HTTP/1.1\r\nHost: localhost:8080\r\nUser-Agent: bench\r\nAccept: */*\r\n\r\n",
+			path, param, benchCode(i*7%benchPairs), i, more)
+	}
+	return all.Bytes(), n
+}
+
+// run serves n requests of a server over the in-memory connection.
+func run(l *oneListener, c *feedConn) {
+	c.done = make(chan struct{})
+	l.conns <- c
+	<-c.done
+}
+
+func (m *benchMarket) options() server.Options {
+	return server.Options{Board: m.feed.Board(), Clock: m.clk}
+}
+
+func serveBench(b testing.TB, s *server.Server, err error) *oneListener {
+	if err != nil {
+		b.Fatal(err)
+	}
+	s.SetReady()
+	l := &oneListener{conns: make(chan net.Conn)}
+	done := make(chan struct{})
+	go func() { _ = s.Serve(l); close(done) }()
+	b.Cleanup(func() { close(l.conns); <-done })
+	return l
+}
+
+// BenchmarkHandler is H2: each route against constant bytes of the same size, answering
+// the same request bytes, the market changing with every read in both.
+func BenchmarkHandler(b *testing.B) {
+	m := newBenchMarket(b)
+	real, err := server.New(m.options())
+	realL := serveBench(b, real, err)
+	const agg = "/api/marketdata/getaggregator"
+	for _, r := range []struct{ name, path, param, more string }{
+		{"ticker", "/api/tickers", "currencyPairCode", ""},
+		{"orderbook", "/api/orderbook", "currencyPairCode", ""},
+		{"deals", "/api/deals", "currencyPairCode", ""},
+		{"aggBook100", agg + "/orderbook", "ticker_id", "&depth=100"},
+		{"aggTrades100", agg + "/historical_trades", "ticker_id", "&limit=100"},
+		{"aggTickers", agg + "/tickers", "x", ""},
+	} {
+		reqs, each := m.requests(r.path, r.param, r.more)
+		probe := &feedConn{requests: reqs[:bytes.Index(reqs, []byte("\r\n\r\n"))+4], each: 1, left: 1, keepLast: true}
+		run(realL, probe)
+		_, body, _ := strings.Cut(string(probe.last), "\r\n\r\n")
+		constant, err := server.NewConstant(m.options(), []byte(body))
+		constL := serveBench(b, constant, err)
+		b.Run(fmt.Sprintf("%s-%dB/constant", r.name, len(body)), func(b *testing.B) {
+			b.ReportAllocs()
+			run(constL, &feedConn{requests: reqs, each: each, left: b.N, change: m.change})
+		})
+		b.Run(fmt.Sprintf("%s-%dB/real", r.name, len(body)), func(b *testing.B) {
+			b.ReportAllocs()
+			run(realL, &feedConn{requests: reqs, each: each, left: b.N, change: m.change})
+		})
+	}
+}

@@ -1,0 +1,201 @@
+package server_test
+
+import (
+	"fmt"
+	"strconv"
+	"testing"
+
+	"tickhive/server"
+)
+
+const limited = "/api/agents/overview"
+
+func newLimited(t *testing.T, change ...func(*server.Options)) *market {
+	return newMarket(t, append(change, func(o *server.Options) {
+		o.Resources = []server.Resource{func(*server.Server) []*server.Route {
+			ok := func(c *server.Ctx) *server.Error {
+				c.Private([]byte("{}"))
+				return nil
+			}
+			return []*server.Route{{Method: "GET", Path: limited, Class: server.ClassLimited, Handle: ok}}
+		}}
+	})...)
+}
+
+func (m *market) from(ip, path string, header ...string) answer {
+	m.t.Helper()
+	text := "GET " + path + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+	for i := 0; i+1 < len(header); i += 2 {
+		text += header[i] + ": " + header[i+1] + "\r\n"
+	}
+	return m.raw(ip, text+"\r\n")
+}
+
+// At most 60 in any 60 s and 10 in any 1 s, refused ones do not count, the headers and
+// Retry-After are exact: against a naive list of the accepted times.
+func TestSlidingLog(t *testing.T) {
+	m := newLimited(t)
+	var accepted []int64
+	refusals := 0
+	for i := range int64(400) {
+		step := []int64{1, 90_000_000, 3_000_000, 1_400_000_000, 20}[i/37%5]
+		m.machine.Add(step * (1 + i%3))
+		now := m.machine.Load()
+		count := func(window int64) (n int, oldest int64) {
+			for _, at := range accepted {
+				if at > now-window {
+					if n++; n == 1 {
+						oldest = at
+					}
+				}
+			}
+			return n, oldest
+		}
+		long, _ := count(60 * secondNs)
+		short, _ := count(secondNs)
+		a := m.from("192.0.2.1", limited)
+		if long < 60 && short < 10 {
+			accepted = append(accepted, now)
+			if a.status != 200 {
+				t.Fatalf("request %d: %d after %d in 60 s and %d in 1 s", i, a.status, long, short)
+			}
+		} else {
+			refusals++
+			m.refused(a, 429, "RATE_LIMIT", "")
+			wait, err := strconv.ParseInt(a.header.Get("Retry-After"), 10, 64)
+			if err != nil || wait < 1 {
+				t.Fatalf("request %d: Retry-After %q", i, a.header.Get("Retry-After"))
+			}
+			// It would pass then, and not a second earlier.
+			for _, probe := range []struct {
+				at   int64
+				pass bool
+			}{{now + wait*secondNs, true}, {now + (wait-1)*secondNs, false}} {
+				l, s := 0, 0
+				for _, at := range accepted {
+					if at > probe.at-60*secondNs {
+						l++
+					}
+					if at > probe.at-secondNs {
+						s++
+					}
+				}
+				if (l < 60 && s < 10) != probe.pass {
+					t.Fatalf("request %d: Retry-After %d is wrong", i, wait)
+				}
+			}
+		}
+		n, oldest := count(60 * secondNs)
+		want := fmt.Sprint("60 ", 60-n, " ", (oldest+60*secondNs+999_999)/1_000_000)
+		if got := a.header.Get("X-Ratelimit-Limit") + " " + a.header.Get("X-Ratelimit-Remaining") + " " + a.header.Get("X-Ratelimit-Reset"); got != want {
+			t.Fatalf("request %d: headers %s, want %s", i, got, want)
+		}
+	}
+	if refusals < 50 || len(accepted) < 100 {
+		t.Errorf("%d accepted, %d refused", len(accepted), refusals)
+	}
+}
+
+// The 61st within a minute is refused with the sentence of the contract.
+func TestSixtyFirst(t *testing.T) {
+	m := newLimited(t)
+	for i := range 60 {
+		if a := m.from("192.0.2.1", limited); a.status != 200 {
+			t.Fatalf("request %d: %d", i, a.status)
+		}
+		m.machine.Add(800_000_000)
+	}
+	a := m.from("192.0.2.1", limited)
+	m.refused(a, 429, "RATE_LIMIT", "")
+	if a.header.Get("Retry-After") != "12" || !containsText(a.body, `"message":"Rate limit exceeded. Retry after 12 seconds."`) {
+		t.Errorf("%s %s", a.header.Get("Retry-After"), a.body)
+	}
+	if a.header.Get("X-Ratelimit-Remaining") != "0" {
+		t.Error(a.header)
+	}
+	m.machine.Add(12*secondNs - 1)
+	m.refused(m.from("192.0.2.1", limited), 429, "RATE_LIMIT", "")
+	m.machine.Add(1)
+	if a := m.from("192.0.2.1", limited); a.status != 200 {
+		t.Errorf("after Retry-After: %d", a.status)
+	}
+}
+
+func containsText(s, part string) bool {
+	for i := 0; i+len(part) <= len(s); i++ {
+		if s[i:i+len(part)] == part {
+			return true
+		}
+	}
+	return false
+}
+
+// Clients are addresses, IPv6 by /64; the allow-list lifts; X-Forwarded-For counts only
+// from proxies; market data and healthcheck are not limited.
+func TestWhoIsLimited(t *testing.T) {
+	m := newLimited(t, func(o *server.Options) {
+		o.Rate.PerSecond = 1
+		o.Rate.Allow = []string{"198.51.100.7", "203.0.113.0/24", "2001:db8:5::/48", "goodkey"}
+		o.TrustedProxies = []string{"10.0.0.0/8", "::1"}
+		o.Authenticate = func(c *server.Ctx) (*server.Caller, *server.Error) {
+			if c.QueryArgs().Has("valid") {
+				return &server.Caller{}, nil
+			}
+			return nil, server.Unauthorized("", "The key is unknown or the signature is wrong.")
+		}
+	})
+	twice := func(want int, ip1, ip2, path string, header ...string) {
+		t.Helper()
+		m.machine.Add(60 * secondNs)
+		m.from(ip1, path, header...)
+		if a := m.from(ip2, path, header...); a.status != want {
+			t.Errorf("%s then %s %s %v: %d, want %d", ip1, ip2, path, header, a.status, want)
+		}
+	}
+	twice(429, "192.0.2.1", "192.0.2.1", limited)
+	twice(200, "192.0.2.1", "192.0.2.2", limited)
+	twice(429, "2001:db8::1", "2001:db8::ffff:1", limited)
+	twice(200, "2001:db8::1", "2001:db8:0:1::1", limited)
+	twice(429, "::ffff:192.0.2.9", "192.0.2.9", limited)
+	twice(200, "198.51.100.7", "198.51.100.7", limited)
+	twice(200, "203.0.113.200", "203.0.113.200", limited)
+	twice(200, "2001:db8:5::1", "2001:db8:5::1", limited)
+	twice(200, "192.0.2.1", "192.0.2.1", "/api/currencies")
+	twice(200, "192.0.2.1", "192.0.2.1", "/api/healthcheck")
+	twice(429, "192.0.2.1", "192.0.2.1", limited, "X-Forwarded-For", "198.51.100.7")
+	twice(429, "10.1.1.1", "10.2.2.2", limited, "X-Forwarded-For", "192.0.2.50")
+	twice(200, "10.1.1.1", "10.1.1.1", limited, "X-Forwarded-For", "198.51.100.7, 10.9.9.9")
+	twice(429, "10.1.1.1", "10.1.1.1", limited, "X-Forwarded-For", "198.51.100.7, 192.0.2.60")
+	twice(429, "10.1.1.1", "192.0.2.50", limited, "X-Forwarded-For", "192.0.2.50")
+	twice(200, "192.0.2.1", "192.0.2.1", limited+"?valid", "API-PublicKey", "goodkey")
+	twice(429, "192.0.2.1", "192.0.2.1", limited, "API-PublicKey", "goodkey")
+	twice(429, "192.0.2.1", "192.0.2.1", limited+"?valid", "API-PublicKey", "otherkey")
+	// The order of checks: the path and the method come before the limit.
+	m.machine.Add(60 * secondNs)
+	m.from("192.0.2.1", limited)
+	m.refused(m.raw("192.0.2.1", "POST "+limited+" HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"), 405, "METHOD_NOT_ALLOWED", "")
+	m.refused(m.from("192.0.2.1", limited+"?decimals=x"), 429, "RATE_LIMIT", "")
+}
+
+// Market data can be put under the limit by configuration.
+func TestLimitedMarketData(t *testing.T) {
+	m := newTraded(t, func(o *server.Options) { o.Rate.Market = true })
+	for i := range 12 {
+		a := m.from("192.0.2.1", "/api/currencies")
+		if want := map[bool]int{true: 200, false: 429}[i < 10]; a.status != want {
+			t.Fatalf("request %d: %d", i, a.status)
+		}
+	}
+}
+
+// The table of clients is bounded: a flood of addresses forgets the oldest and no more.
+func TestLimiterIsBounded(t *testing.T) {
+	m := newLimited(t, func(o *server.Options) { o.Rate.Clients = 64; o.Rate.PerSecond = 1 })
+	m.from("192.0.2.1", limited)
+	for i := range 400 {
+		m.from(fmt.Sprintf("10.%d.%d.1", i/200, i%200), limited)
+	}
+	if a := m.from("10.1.199.1", limited); a.status != 429 {
+		t.Errorf("the newest client was forgotten: %d", a.status)
+	}
+}
