@@ -46,11 +46,11 @@ type InternalOptions struct {
 	Token string
 	// Ready is set once recovery and backfill are done; until then early routes alone answer.
 	Ready *atomic.Bool
-	// AppendPairState appends the canonical state of a pair: what /state-hash covers. It is
-	// called inside Exchange.Query. Nil: the route is not there.
-	AppendPairState func(dst []byte, p engine.PairID) []byte
-	// AppendControlState is the same for what belongs to no pair.
-	AppendControlState func(dst []byte) []byte
+	// HashPair is the hash of a pair's canonical state, books and market data, and
+	// HashControl that of what belongs to no pair: what /state-hash tells. They are called
+	// inside Exchange.Query. Nil: the route is not there.
+	HashPair    func(p engine.PairID) [32]byte
+	HashControl func() [32]byte
 	// Metrics answers GET /metrics. Nil: the route is not there.
 	Metrics http.Handler
 	// LogLevel reads and sets the level of the log. Nil: the route is not there.

@@ -23,7 +23,7 @@ func internalSystemRoutes(s *Internal) []*Route {
 		{Method: fasthttp.MethodPost, Path: internalPrefix + "/clock", Handle: s.setClock},
 		{Method: fasthttp.MethodGet, Path: internalPrefix + "/ready", Handle: s.getReady, Early: true},
 	}
-	if s.opt.AppendPairState != nil {
+	if s.opt.HashPair != nil && s.opt.HashControl != nil {
 		routes = append(routes, &Route{Method: fasthttp.MethodGet, Path: internalPrefix + "/state-hash", Handle: s.stateHash})
 	}
 	if s.opt.LogLevel != nil {
@@ -138,12 +138,10 @@ func (s *Internal) stateHash(c *Ctx) *Error {
 	b := []byte(`,"pairs":[`)
 	total, sum := sha256.New(), uint64(0)
 	err := s.query(func() {
-		var buf []byte
 		for i, p := range s.opt.Core.PairsByCode() {
 			ins, _ := s.opt.Core.Pair(p)
 			seq := uint64(s.opt.Core.LastSeq(p))
-			buf = s.opt.AppendPairState(buf[:0], p)
-			hash := sha256.Sum256(buf)
+			hash := s.opt.HashPair(p)
 			if i > 0 {
 				b = append(b, ',')
 			}
@@ -154,9 +152,8 @@ func (s *Internal) stateHash(c *Ctx) *Error {
 			total.Write(binary.BigEndian.AppendUint64(append([]byte(ins.Code), 0), seq))
 			total.Write(hash[:])
 		}
-		if s.opt.AppendControlState != nil {
-			total.Write(s.opt.AppendControlState(buf[:0]))
-		}
+		control := s.opt.HashControl()
+		total.Write(control[:])
 	})
 	if err != nil {
 		return err

@@ -7,7 +7,6 @@ import (
 
 	"tickhive/engine"
 	"tickhive/internal/clock"
-	"tickhive/marketdata"
 	"tickhive/server"
 )
 
@@ -41,16 +40,10 @@ func (g *gate) AdvanceTo(ns int64) error {
 	return engine.ErrUnavailable
 }
 
-// feedSink lets the feed take the loop's events.
-type feedSink struct{ *marketdata.Feed }
-
-// Fold hands the events on; the feed does not care where they stand in the journal.
-func (s feedSink) Fold(events []engine.Event, _ uint64) { s.Feed.Fold(events) }
-
 // newLoop makes a loop over core and feed; one at a time may run.
 func (x *exchange) newLoop(c clock.Clock) *engine.Loop {
 	return engine.NewLoop(engine.LoopOptions{
-		Core: x.core, Clock: c, Sinks: []engine.Sink{feedSink{x.feed}}, Sources: x.sources(c),
+		Core: x.core, Clock: c, Sinks: []engine.Sink{x.feed.Sink()}, Sources: x.sources(c),
 		StartNs: x.feed.Board().Load().NowNs,
 	})
 }

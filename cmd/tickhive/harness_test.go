@@ -1,0 +1,254 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// asProgram makes the test binary be the program: it is built once, by go test, and runs
+// under the race detector when the tests do.
+const asProgram = "TICKHIVE_TEST_AS_PROGRAM"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		os.Exit(run(os.Args[1:], &program{out: os.Stdout, err: os.Stderr, environ: os.Environ()}))
+	}
+	os.Exit(m.Run())
+}
+
+// startTime bounds the wait for a line of a started program.
+const startTime = 60 * time.Second
+
+// instance is the real program in a process of its own, on ports that it chose.
+type instance struct {
+	t        testing.TB
+	cmd      *exec.Cmd
+	public   string // http://127.0.0.1:PORT
+	internal string // http://127.0.0.1:PORT/internal/v1
+	root     string // http://127.0.0.1:PORT of the internal listener
+	token    string
+	lines    chan string
+	stderr   *lockedBuffer
+	exited   chan struct{}
+	code     int
+}
+
+// lockedBuffer keeps what a process writes while a test reads it.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// launch starts the program with these arguments in a directory of its own, without
+// waiting for anything.
+func launch(t testing.TB, env []string, args ...string) *instance {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := &instance{t: t, lines: make(chan string, 256), stderr: &lockedBuffer{}, exited: make(chan struct{})}
+	in.cmd = exec.Command(exe, args...)
+	in.cmd.Dir = t.TempDir()
+	in.cmd.Env = append(append(os.Environ(), asProgram+"=1"), env...)
+	in.cmd.Stderr = in.stderr
+	out, err := in.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := in.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		defer close(in.exited)
+		for s := bufio.NewScanner(out); s.Scan(); {
+			in.lines <- s.Text()
+		}
+		close(in.lines)
+		_ = in.cmd.Wait()
+		in.code = in.cmd.ProcessState.ExitCode()
+	}()
+	t.Cleanup(func() {
+		_ = in.cmd.Process.Kill()
+		<-in.exited
+		if t.Failed() {
+			t.Logf("standard error:\n%s", in.stderr.String())
+		}
+	})
+	return in
+}
+
+// start is launch with both ports chosen; it waits until the program is ready.
+func start(t testing.TB, args ...string) *instance {
+	t.Helper()
+	in := launch(t, nil, append([]string{"serve", "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0"}, args...)...)
+	in.takeAddresses(in.waitLine("ready "))
+	return in
+}
+
+// startEmpty is start on a virtual clock at 2026-01-01 without pairs or simulation.
+func startEmpty(t testing.TB, args ...string) *instance {
+	t.Helper()
+	return start(t, append([]string{
+		"--pairs", "none", "--sim", "off", "--clock", "virtual", "--clock-start", "2026-01-01T00:00:00Z",
+	}, args...)...)
+}
+
+// waitLine waits for a line of standard output with this prefix.
+func (in *instance) waitLine(prefix string) string {
+	in.t.Helper()
+	deadline := time.After(startTime)
+	for {
+		select {
+		case line, ok := <-in.lines:
+			if !ok {
+				in.t.Fatalf("the program ended before it said %q:\n%s", prefix, in.stderr.String())
+			}
+			if strings.HasPrefix(line, prefix) {
+				return line
+			}
+		case <-deadline:
+			in.t.Fatalf("no line %q within %s:\n%s", prefix, startTime, in.stderr.String())
+		}
+	}
+}
+
+func (in *instance) takeAddresses(line string) {
+	in.t.Helper()
+	var word, public, internal string
+	line = strings.NewReplacer("public=", "", "internal=", "").Replace(line)
+	if n, err := fmt.Sscan(line, &word, &public, &internal); n != 3 || err != nil {
+		in.t.Fatalf("addresses in %q: %v", line, err)
+	}
+	in.public, in.root = "http://"+public, "http://"+internal
+	in.internal = in.root + "/internal/v1"
+}
+
+// signal sends a signal to the process.
+func (in *instance) signal(s syscall.Signal) {
+	in.t.Helper()
+	if err := in.cmd.Process.Signal(s); err != nil {
+		in.t.Fatal(err)
+	}
+}
+
+// wait waits for the end and answers the exit code.
+func (in *instance) wait() int {
+	in.t.Helper()
+	select {
+	case <-in.exited:
+		return in.code
+	case <-time.After(startTime):
+		in.t.Fatal("the program does not end")
+		return -1
+	}
+}
+
+// answer is what a request came to.
+type answer struct {
+	status int
+	header http.Header
+	body   string
+}
+
+var httpClient = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64, DisableCompression: true}, Timeout: time.Minute}
+
+// do sends a request; header is pairs of names and values.
+func (in *instance) do(method, url, body string, header ...string) answer {
+	in.t.Helper()
+	req, err := http.NewRequestWithContext(context.Background(), method, url, strings.NewReader(body))
+	if err != nil {
+		in.t.Fatal(err)
+	}
+	if in.token != "" {
+		req.Header.Set("Authorization", "Bearer "+in.token)
+	}
+	for i := 0; i+1 < len(header); i += 2 {
+		req.Header.Set(header[i], header[i+1])
+	}
+	resp, err := httpClient.Do(req)
+	if err != nil {
+		in.t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		in.t.Fatal(err)
+	}
+	return answer{resp.StatusCode, resp.Header, string(text)}
+}
+
+// call is do on the internal API, whose path follows /internal/v1. It answers the body as
+// a JSON value with numbers kept as text, and fails on another status.
+func (in *instance) call(want int, method, path, body string) map[string]any {
+	in.t.Helper()
+	a := in.do(method, in.internal+path, body)
+	if a.status != want {
+		in.t.Fatalf("%s %s %.300s: status %d, want %d: %s", method, path, body, a.status, want, a.body)
+	}
+	return object(in.t, a.body)
+}
+
+// refuse is call for an error answer: it checks status, code and field.
+func (in *instance) refuse(status int, code, field, method, path, body string) {
+	in.t.Helper()
+	a := in.do(method, in.internal+path, body)
+	if a.status != status {
+		in.t.Errorf("%s %s %.300s: status %d, want %d: %s", method, path, body, a.status, status, a.body)
+		return
+	}
+	m := object(in.t, a.body)
+	got, _ := m["field"].(string)
+	if m["code"] != code || got != field || m["message"] == "" || m["requestId"] != a.header.Get("X-Request-Id") {
+		in.t.Errorf("%s %s %.300s: %s, want code %s and field %q", method, path, body, a.body, code, field)
+	}
+}
+
+// object decodes a JSON object, numbers as json.Number.
+func object(t testing.TB, text string) map[string]any {
+	t.Helper()
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	var m map[string]any
+	if err := d.Decode(&m); err != nil {
+		t.Fatalf("%v: %.300s", err, text)
+	}
+	return m
+}
+
+// pair adds a pair with 2 and 8 digits and no smallest order.
+func (in *instance) pair(code string) {
+	in.t.Helper()
+	in.call(200, "POST", "/pairs", fmt.Sprintf(`{"code":%q,"digitsPrice":2,"digitsAmount":8}`, code))
+}
+
+// limit places a limit order of the built-in account.
+func (in *instance) limit(pair, side, price, amount string) map[string]any {
+	in.t.Helper()
+	return in.call(200, "POST", "/orders", fmt.Sprintf(
+		`{"currencyPairCode":%q,"side":%q,"type":"limit","price":%s,"amount":%s}`, pair, side, price, amount))
+}

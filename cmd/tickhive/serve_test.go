@@ -1,0 +1,169 @@
+package main
+
+import (
+	"strings"
+	"syscall"
+	"testing"
+)
+
+func TestServeListensThenIsReadyThenEndsInOrder(t *testing.T) {
+	in := launch(t, nil, "serve", "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0")
+	listening := in.waitLine("listening ")
+	ready := in.waitLine("ready ")
+	if strings.TrimPrefix(listening, "listening ") != strings.TrimPrefix(ready, "ready ") || strings.Contains(ready, ":0 ") {
+		t.Errorf("%q, then %q", listening, ready)
+	}
+	in.takeAddresses(ready)
+	for _, url := range []string{in.public + "/api/healthcheck", in.public + "/api/status", in.internal + "/ready", in.root + "/metrics"} {
+		if a := in.do("GET", url, ""); a.status != 200 {
+			t.Errorf("%s: %d %s", url, a.status, a.body)
+		}
+	}
+	if a := in.do("GET", in.public+"/api/currencies/pairs", ""); strings.Count(a.body, `"code"`) < 10 {
+		t.Errorf("built-in pairs: %s", a.body)
+	}
+	in.signal(syscall.SIGTERM)
+	if code := in.wait(); code != 0 {
+		t.Errorf("exit code %d after SIGTERM", code)
+	}
+}
+
+func TestTheBuiltInMarketMoves(t *testing.T) {
+	in := start(t, "--clock", "virtual", "--clock-start", "2026-01-01T00:00:00Z", "--seed", "5")
+	in.call(200, "POST", "/clock", `{"advance":"30s"}`)
+	a := in.do("GET", in.public+"/api/summary", "")
+	if a.status != 200 || strings.Count(a.body, `"trading_pairs"`) < 10 {
+		t.Fatalf("%d %s", a.status, a.body)
+	}
+	if a := in.do("GET", in.public+"/api/tickers?currencyPairCode=BTC_USDT", ""); strings.Contains(a.body, `"price":0.00`) || strings.Contains(a.body, `"bidPrice":0.00`) {
+		t.Errorf("%s", a.body)
+	}
+}
+
+func TestSameSeedAndTimesGiveTheSameStateHash(t *testing.T) {
+	hash := func(args ...string) string {
+		in := start(t, append([]string{"--clock", "virtual", "--clock-start", "2026-01-01T00:00:00Z"}, args...)...)
+		in.call(200, "POST", "/clock", `{"advance":"20s"}`)
+		in.call(200, "POST", "/clock", `{"advance":"13s"}`)
+		return in.do("GET", in.internal+"/state-hash", "").body
+	}
+	a, b, c := hash("--seed", "5"), hash("--seed", "5"), hash("--seed", "6")
+	if a != b {
+		t.Errorf("one seed, two hashes:\n%.300s\n%.300s", a, b)
+	}
+	if a == c {
+		t.Errorf("two seeds, one hash: %.300s", a)
+	}
+}
+
+func TestTheInternalListenerNeedsATokenOnAnOpenAddress(t *testing.T) {
+	in := launch(t, nil, "serve", "--listen", "127.0.0.1:0", "--internal-listen", "0.0.0.0:0")
+	if code := in.wait(); code == 0 || !strings.Contains(in.stderr.String(), "--internal-token") {
+		t.Errorf("exit code %d: %s", code, in.stderr.String())
+	}
+}
+
+func TestAConfiguredTokenIsAskedForEverywhere(t *testing.T) {
+	in := startEmpty(t, "--internal-token", "open sesame")
+	for _, path := range []string{"/internal/v1/ready", "/internal/v1/clock", "/metrics", "/debug/pprof/", "/internal/v1/orders/1"} {
+		for _, header := range [][]string{nil, {"Authorization", "Bearer wrong"}, {"Authorization", "open sesame"}, {"Authorization", "Bearer "}} {
+			if a := in.do("GET", in.root+path, "", header...); a.status != 401 || !strings.Contains(a.body, `"code":"UNAUTHORIZED"`) {
+				t.Errorf("%s with %v: %d %.200s", path, header, a.status, a.body)
+			}
+		}
+	}
+	in.token = "open sesame"
+	for _, path := range []string{"/internal/v1/ready", "/internal/v1/clock", "/metrics", "/debug/pprof/"} {
+		if a := in.do("GET", in.root+path, ""); a.status != 200 {
+			t.Errorf("%s: %d %.200s", path, a.status, a.body)
+		}
+	}
+	if strings.Contains(in.stderr.String(), "sesame") {
+		t.Error("the token is in the log")
+	}
+}
+
+func TestAPortInUseIsAnError(t *testing.T) {
+	in := startEmpty(t)
+	second := launch(t, nil, "serve", "--listen", strings.TrimPrefix(in.public, "http://"), "--internal-listen", "127.0.0.1:0")
+	if code := second.wait(); code == 0 || !strings.Contains(second.stderr.String(), "server.listen") {
+		t.Errorf("exit code %d: %s", code, second.stderr.String())
+	}
+}
+
+func TestWrongFlagsAndConfigurationEndTheProgram(t *testing.T) {
+	file := writeConfig(t, "[server]\nlissen = \"127.0.0.1:0\"\n")
+	for _, c := range []struct {
+		env  []string
+		args []string
+		want string
+	}{
+		{nil, []string{"serve", "--config", file}, ":2: unknown key server.lissen; the nearest known key is server.listen"},
+		{[]string{"TICKHIVE_JOURNAL_SYNC=never"}, []string{"serve"}, "journal.sync"},
+		{nil, []string{"serve", "--backfill", "soon"}, "sim.backfill"},
+		{nil, []string{"serve", "--colour", "red"}, "--colour"},
+		{nil, []string{"nonsense"}, "nonsense"},
+	} {
+		in := launch(t, c.env, c.args...)
+		if code := in.wait(); code == 0 || !strings.Contains(in.stderr.String(), c.want) {
+			t.Errorf("%v: exit code %d: %s", c.args, code, in.stderr.String())
+		}
+	}
+}
+
+func TestTheLogLevelChangesAtRunTime(t *testing.T) {
+	in := startEmpty(t, "--log-level", "warn")
+	if m := in.call(200, "GET", "/log", ""); m["level"] != "warn" {
+		t.Errorf("%v", m)
+	}
+	if m := in.call(200, "PATCH", "/log", `{"level":"debug"}`); m["level"] != "debug" {
+		t.Errorf("%v", m)
+	}
+	in.refuse(400, "INVALID_PARAM", "level", "PATCH", "/log", `{"level":"loud"}`)
+	in.refuse(400, "INVALID_PARAM", "level", "PATCH", "/log", `{}`)
+}
+
+func TestMetricsAndProfilesAnswer(t *testing.T) {
+	in := startEmpty(t)
+	in.pair("BTC_USDT")
+	in.limit("BTC_USDT", "buy", "100", "1")
+	in.limit("BTC_USDT", "sell", "100", "0.5")
+	a := in.do("GET", in.root+"/metrics", "", "Accept-Encoding", "gzip")
+	for _, want := range []string{
+		"tickhive_trades_total 1\n", `tickhive_ring_trades{pair="BTC_USDT"} 1`, `tickhive_window_trades{pair="BTC_USDT"} 1`,
+		`tickhive_book_levels{pair="BTC_USDT",side="bid"} 1`, "tickhive_queue_batches 0", "go_goroutines",
+		`tickhive_requests_total{listener="internal",method="POST",route="/internal/v1/orders",status="2xx"} 2`,
+	} {
+		if !strings.Contains(a.body, want) {
+			t.Errorf("no %s in\n%.2000s", want, a.body)
+		}
+	}
+	if a.status != 200 || a.header.Get("Content-Encoding") != "" || a.header.Get("X-Request-Id") == "" {
+		t.Errorf("%d %v", a.status, a.header)
+	}
+	for path, want := range map[string]string{
+		"/debug/pprof/": "goroutine", "/debug/pprof/goroutine?debug=1": "goroutine profile", "/debug/pprof/cmdline": "serve",
+	} {
+		if a := in.do("GET", in.root+path, ""); a.status != 200 || !strings.Contains(a.body, want) {
+			t.Errorf("%s: %d %.200s", path, a.status, a.body)
+		}
+	}
+	for _, path := range []string{"/internal/v1/ready/", "/internal/v1//ready", "/internal/v1/READY", "/debug/pprofx"} {
+		if a := in.do("GET", in.root+path, ""); a.status != 404 {
+			t.Errorf("%s: %d", path, a.status)
+		}
+	}
+	if a := in.do("GET", in.public+"/internal/v1/ready", ""); a.status != 404 {
+		t.Errorf("the internal API answers on the public listener: %d", a.status)
+	}
+}
+
+func TestTheVersionIsPrinted(t *testing.T) {
+	in := launch(t, nil, "version")
+	if line := in.waitLine("TickHive v"); !strings.HasPrefix(line, "TickHive v1.0.0.0") {
+		t.Error(line)
+	}
+	if code := in.wait(); code != 0 {
+		t.Error(code)
+	}
+}
