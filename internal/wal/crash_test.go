@@ -191,45 +191,47 @@ func TestPowerCutAfterEveryOperationLeavesAPrefixWithAllAcknowledged(t *testing.
 	}
 }
 
+// faults are the ways in which operation n fails.
+var faults = []struct {
+	name string
+	f    func(n int) func(vfs.Op) vfs.Fault
+}{
+	{"fail", func(n int) func(vfs.Op) vfs.Fault { return vfs.FailNth(n, vfs.ErrInjected) }},
+	{"short", func(n int) func(vfs.Op) vfs.Fault {
+		return func(op vfs.Op) vfs.Fault {
+			if op.N == n {
+				return vfs.Fault{Err: vfs.ErrInjected, Keep: int(op.Len) * 2 / 3}
+			}
+			return vfs.Fault{}
+		}
+	}},
+	{"torn", func(n int) func(vfs.Op) vfs.Fault {
+		return func(op vfs.Op) vfs.Fault {
+			if op.N == n {
+				return vfs.Fault{Err: vfs.ErrInjected, Tear: true}
+			}
+			return vfs.Fault{}
+		}
+	}},
+	{"whole, and said to have failed", func(n int) func(vfs.Op) vfs.Fault {
+		return func(op vfs.Op) vfs.Fault {
+			if op.N == n {
+				return vfs.Fault{Err: vfs.ErrInjected, Keep: int(op.Len)}
+			}
+			return vfs.Fault{}
+		}
+	}},
+	{"from then on", func(n int) func(vfs.Op) vfs.Fault {
+		return func(op vfs.Op) vfs.Fault {
+			if op.N >= n {
+				return vfs.Fault{Err: vfs.ErrInjected}
+			}
+			return vfs.Fault{}
+		}
+	}},
+}
+
 func TestEveryOperationFailingOnceNeverLies(t *testing.T) {
-	faults := []struct {
-		name string
-		f    func(n int) func(vfs.Op) vfs.Fault
-	}{
-		{"fail", func(n int) func(vfs.Op) vfs.Fault { return vfs.FailNth(n, vfs.ErrInjected) }},
-		{"short", func(n int) func(vfs.Op) vfs.Fault {
-			return func(op vfs.Op) vfs.Fault {
-				if op.N == n {
-					return vfs.Fault{Err: vfs.ErrInjected, Keep: int(op.Len) * 2 / 3}
-				}
-				return vfs.Fault{}
-			}
-		}},
-		{"torn", func(n int) func(vfs.Op) vfs.Fault {
-			return func(op vfs.Op) vfs.Fault {
-				if op.N == n {
-					return vfs.Fault{Err: vfs.ErrInjected, Tear: true}
-				}
-				return vfs.Fault{}
-			}
-		}},
-		{"whole, and said to have failed", func(n int) func(vfs.Op) vfs.Fault {
-			return func(op vfs.Op) vfs.Fault {
-				if op.N == n {
-					return vfs.Fault{Err: vfs.ErrInjected, Keep: int(op.Len)}
-				}
-				return vfs.Fault{}
-			}
-		}},
-		{"from then on", func(n int) func(vfs.Op) vfs.Fault {
-			return func(op vfs.Op) vfs.Fault {
-				if op.N >= n {
-					return vfs.Fault{Err: vfs.ErrInjected}
-				}
-				return vfs.Fault{}
-			}
-		}},
-	}
 	for _, fault := range faults {
 		total, stopped, refused, clean := 0, 0, 0, 0
 		for seed := range uint64(scale(2)) {

@@ -14,11 +14,15 @@ type SegmentInfo struct {
 	Bytes    int64  // up to the end of its last record
 }
 
-// Rotate begins a new segment. It becomes durable with the next Sync. On an error the
-// old one stays in use. Owner only.
+// Rotate begins a new segment, durable with the next Sync; on an error the old one stays
+// in use. It does nothing while the active one is empty: a record vouches for all records
+// before it, which covers a segment's header only when the segment has one. Owner only.
 func (l *Log) Rotate() error {
 	if err := l.Stopped(); err != nil {
 		return err
+	}
+	if l.off.Load() == headerBytes {
+		return nil
 	}
 	seg, err := l.createSegment(l.active.num+1, l.lastSeq+1)
 	if err != nil {
