@@ -73,7 +73,7 @@ func (s *Server) appendStatus(b []byte, info *StatusInfo, root *marketdata.Root,
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = appendPairStatus(b, root.View(id), ageNs)
+		b = AppendPairStatus(b, root.View(id), ageNs)
 	}
 	b = append(b, `],"incidents":[`...)
 	for i, in := range info.Incidents[:min(len(info.Incidents), statusIncidents)] {
@@ -88,8 +88,8 @@ func (s *Server) appendStatus(b []byte, info *StatusInfo, root *marketdata.Root,
 	return append(b, "]}"...)
 }
 
-// appendPairStatus appends the status row of one pair; streams send it too.
-func appendPairStatus(b []byte, v *marketdata.View, ageNs int64) []byte {
+// AppendPairStatus appends the status row of one pair; streams send it too.
+func AppendPairStatus(b []byte, v *marketdata.View, ageNs int64) []byte {
 	b = appendJSONString(append(b, `{"currencyPairCode":`...), v.Instrument.Code)
 	b = appendJSONString(append(b, `,"state":`...), v.Instrument.State.String())
 	b = strconv.AppendUint(append(b, `,"seq":`...), uint64(v.Seq), 10)

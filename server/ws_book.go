@@ -81,7 +81,7 @@ func (h *Hub) advanceStatus(s *wsStream, root *marketdata.Root) {
 		if n++; n > 1 {
 			dst = append(dst, ',')
 		}
-		dst = h.opts.StatusRow(dst, v)
+		dst = h.opts.StatusRow(dst, v, 0)
 	}
 	s.seq, s.snapshot = root.SeqSum, nil
 	h.send(s, append(dst, `]}`...))

@@ -14,6 +14,7 @@ const (
 	wsViolations     = 100 // the 100th message over the limit closes
 	wsPingEvery      = 20 * time.Second
 	wsPongWithin     = 60 * time.Second
+	wsGoodbye        = 2 * time.Second // for the peer's half of the closing handshake
 )
 
 // wsConn is one client. The reader goroutine (inside the upgrade) parses operations and
@@ -72,7 +73,7 @@ func (c *wsConn) serve(h *Hub, first []wsRequest) {
 	c.read(h)
 	h.leave(c)
 	c.out.end()
-	<-done
+	<-done // a connection that is being closed writes its close frame first
 	_ = c.ws.Close()
 }
 
@@ -88,6 +89,7 @@ func (c *wsConn) read(h *Hub) {
 		switch {
 		case closing:
 			c.out.close(closeFrame(wsClosePolicy, "RATE_LIMIT"), false)
+			c.discard()
 			return
 		case !ok:
 			c.out.push(wsErrorFrame(wsRequest{}, "", CodeRateLimit, "At most 20 messages a second are taken."), true)
@@ -102,6 +104,16 @@ func (c *wsConn) read(h *Hub) {
 			continue
 		}
 		h.request(c, req)
+	}
+}
+
+// discard reads on until the peer ends: closing a socket with unread bytes would reset
+// it and lose the close frame.
+func (c *wsConn) discard() {
+	for {
+		if _, _, err := c.ws.NextReader(); err != nil {
+			return
+		}
 	}
 }
 
@@ -121,8 +133,12 @@ func (c *wsConn) drain(h *Hub, done chan<- struct{}) {
 		if len(buf) == 0 {
 			continue
 		}
-		if err := c.out.write(c.ws.NetConn(), buf); err != nil || last {
+		if err := c.out.write(c.ws.NetConn(), buf); err != nil {
 			_ = c.ws.Close() // the reader ends with it
+			return
+		}
+		if last { // the peer answers and ends; one that does not is given up
+			_ = c.ws.SetReadDeadline(time.Now().Add(wsGoodbye))
 			return
 		}
 		if cap(buf) > wsJoinBytes {

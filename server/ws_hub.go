@@ -32,7 +32,7 @@ type HubOptions struct {
 	// in seen; rows is nil when none did.
 	Status func(dst []byte) []byte
 	// StatusRow renders one pair's row.
-	StatusRow func(dst []byte, v *marketdata.View) []byte
+	StatusRow func(dst []byte, v *marketdata.View, ageNs int64) []byte
 	// Private feeds the channels that need credentials; nil: they are not served.
 	Private PrivateFeed
 }
@@ -53,6 +53,7 @@ type Hub struct {
 	instant map[wsKey]*wsStream // streams that follow each publication
 	diff    [2]sideDiff
 	buf     []byte
+	full    []*wsConn // scratch of send
 	ticks   int
 }
 
@@ -222,10 +223,14 @@ func (h *Hub) send(s *wsStream, payload []byte) {
 	h.buf = payload[:0]
 	f := h.frame(s, payload)
 	s.lastMs = machineNs() / int64(time.Millisecond)
+	h.full = h.full[:0]
 	for _, sub := range s.subs {
 		if sub.live && !sub.conn.out.push(f, false) {
-			h.lag(sub.conn)
+			h.full = append(h.full, sub.conn)
 		}
+	}
+	for _, c := range h.full { // not before: it may take subscribers out of s.subs
+		h.lag(c)
 	}
 }
 
@@ -253,7 +258,6 @@ func (h *Hub) lag(c *wsConn) {
 	for _, sub := range c.hub.subs {
 		h.wait(sub, "slow")
 	}
-	c.out.room() // asks the writer to say when there is
 }
 
 func (h *Hub) tooSlow(c *wsConn) {
@@ -282,7 +286,7 @@ func (h *Hub) feed(c *wsConn) {
 			return
 		}
 		sub := c.hub.pending[0]
-		if c.hub.subs[sub.stream.key] == sub && !h.begin(sub) {
+		if c.hub.subs[sub.stream.key.subKey()] == sub && !h.begin(sub) {
 			continue // a resuming subscriber is owed more
 		}
 		sub.queued = false

@@ -60,7 +60,8 @@ func (o *wsOut) push(f wsFrame, keep bool) bool {
 	return true
 }
 
-// drop forgets the backlog but for answers.
+// drop forgets the backlog but for answers; the writer tells the hub when it comes by
+// again, which is when the peer has taken what was under way.
 func (o *wsOut) drop() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -73,7 +74,8 @@ func (o *wsOut) drop() {
 		}
 	}
 	clear(o.queue[len(kept):])
-	o.queue = kept
+	o.queue, o.hungry = kept, true
+	o.signal()
 }
 
 // room reports whether snapshots may be queued; when not, the writer tells the hub once
@@ -104,10 +106,10 @@ func (o *wsOut) close(f wsFrame, dropFirst bool) {
 	o.signal()
 }
 
-// end tells the writer that the connection is gone.
+// end tells the writer that nobody reads any more; a close frame is still written.
 func (o *wsOut) end() {
 	o.mu.Lock()
-	o.ended = true
+	o.ended = !o.closing
 	o.signal()
 	o.mu.Unlock()
 }
