@@ -91,7 +91,7 @@ func (r *bodyReader) decodeClock(q *clockRequest) *bodyError {
 		if q.hasAdvance && q.hasTo {
 			r.rule("to", "stands beside advance: give one of the two.")
 		}
-		if !q.hasAdvance && !q.hasTo {
+		if !q.hasAdvance && !q.hasTo && len(r.wrong) == 0 {
 			r.rule("advance", "is required, or to instead.")
 		}
 	}

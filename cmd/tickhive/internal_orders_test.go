@@ -1,0 +1,258 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const builtinUUID = "00000000-0000-0000-0000-000000000000"
+
+// orderKeys are the members of the Order object, in no order.
+var orderKeys = strings.Fields(`orderId clientOrderId accountId currencyPairCode side type timeInForce price amount
+	quoteAmount stopPrice displayAmount postOnly selfTradePrevention status filledAmount remainingAmount
+	filledQuoteAmount averagePrice createdAtNs seq fills rejectReason`)
+
+// expect compares members of an answer by their printed form; "null" is null.
+func expect(t testing.TB, m map[string]any, want map[string]string) {
+	t.Helper()
+	for k, w := range want {
+		got := fmt.Sprint(m[k])
+		if m[k] == nil {
+			got = "null"
+		}
+		if got != w {
+			t.Errorf("%s is %s, want %s", k, got, w)
+		}
+	}
+}
+
+func TestAnOrderAnswersEveryMember(t *testing.T) {
+	in := startEmpty(t)
+	in.pair("BTC_USDT")
+	m := in.call(200, "POST", "/orders", `{"currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":"65000.5","amount":0.125}`)
+	if len(m) != len(orderKeys) {
+		t.Errorf("%d members, want %d: %v", len(m), len(orderKeys), m)
+	}
+	for _, k := range orderKeys {
+		if _, ok := m[k]; !ok {
+			t.Errorf("no member %s", k)
+		}
+	}
+	expect(t, m, map[string]string{
+		"orderId": "1", "clientOrderId": "null", "accountId": builtinUUID, "currencyPairCode": "BTC_USDT",
+		"side": "buy", "type": "limit", "timeInForce": "gtc", "price": "65000.50", "amount": "0.12500000",
+		"quoteAmount": "null", "stopPrice": "null", "displayAmount": "null", "postOnly": "false",
+		"selfTradePrevention": "none", "status": "Created", "filledAmount": "0.00000000",
+		"remainingAmount": "0.12500000", "filledQuoteAmount": "0.0000000000", "averagePrice": "null",
+		"createdAtNs": "1767225600000000000", "seq": "3", "fills": "[]", "rejectReason": "null",
+	})
+	taker := in.call(200, "POST", "/orders", `{"accountId":"6BA7B810-9DAD-11D1-80B4-00C04FD430C8","currencyPairCode":"BTC_USDT","side":"sell",
+		"type":"market","amount":"0.2","clientOrderId":"t-1"}`)
+	expect(t, taker, map[string]string{
+		"orderId": "2", "clientOrderId": "t-1", "accountId": "6ba7b810-9dad-11d1-80b4-00c04fd430c8", "type": "market",
+		"timeInForce": "ioc", "price": "null", "amount": "0.20000000", "selfTradePrevention": "cancel_taker",
+		"status": "PartiallyExecutedAndCanceled", "filledAmount": "0.12500000", "remainingAmount": "0.07500000",
+		"filledQuoteAmount": "8125.0625000000", "averagePrice": "65000.50000000",
+		"fills": "[map[amount:0.12500000 fee:8.1250625 feeCurrencyCode:USDT isMaker:false price:65000.50 tradeId:1]]",
+	})
+	got := in.call(200, "GET", "/orders/1", "")
+	expect(t, got, map[string]string{
+		"status": "Completed", "remainingAmount": "0.00000000", "averagePrice": "65000.50000000",
+		"fills": "[map[amount:0.12500000 fee:0.0 feeCurrencyCode:USDT isMaker:true price:65000.50 tradeId:1]]",
+		"seq":   fmt.Sprint(taker["seq"]),
+	})
+	same := in.call(200, "GET", "/orders/2", "")
+	if d := cmp.Diff(taker, same); d != "" {
+		t.Error(d)
+	}
+	if a := in.do("GET", in.internal+"/orders/1?decimals=string", ""); !strings.Contains(a.body, `"price":"65000.50"`) {
+		t.Errorf("%s", a.body)
+	}
+}
+
+func TestOrdersOfEachType(t *testing.T) {
+	in := startEmpty(t)
+	in.pair("BTC_USDT")
+	in.limit("BTC_USDT", "sell", "100", "1")
+	in.limit("BTC_USDT", "sell", "101", "1")
+	m := in.call(200, "POST", "/orders", `{"currencyPairCode":"BTC_USDT","side":"buy","type":"market","quoteAmount":"150.5"}`)
+	expect(t, m, map[string]string{
+		"amount": "null", "remainingAmount": "null", "quoteAmount": "150.5000000000", "status": "Completed",
+		"filledAmount": "1.50000000", "filledQuoteAmount": "150.5000000000", "averagePrice": "100.33333333",
+	})
+	m = in.call(200, "POST", "/orders", `{"currencyPairCode":"BTC_USDT","side":"sell","type":"stop_limit","price":99,"stopPrice":99.5,"amount":1}`)
+	expect(t, m, map[string]string{"status": "Created", "stopPrice": "99.50", "price": "99.00", "type": "stop_limit"})
+	m = in.call(200, "POST", "/orders", `{"currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":90,"amount":10,"displayAmount":1}`)
+	expect(t, m, map[string]string{"displayAmount": "1.00000000", "remainingAmount": "10.00000000"})
+	book := in.do("GET", in.internal+"/book/BTC_USDT", "").body
+	for _, want := range []string{
+		`"state":"online"`, `"bids":[{"price":90.00,"amount":1.00000000,"orders":[{"orderId":5,"accountId":"` + builtinUUID +
+			`","amount":1.00000000,"hiddenAmount":9.00000000}]}]`,
+		`"asks":[{"price":101.00,"amount":0.50000000,`, `"stops":[{"orderId":4,"side":"sell","stopPrice":99.50}]`, `"timeNs":1767225600000000000`,
+	} {
+		if !strings.Contains(book, want) {
+			t.Errorf("no %s in %s", want, book)
+		}
+	}
+}
+
+func TestRefusalsAre200WithAReason(t *testing.T) {
+	in := startEmpty(t)
+	in.call(200, "POST", "/pairs", `{"code":"BTC_USDT","digitsPrice":2,"digitsAmount":4,"minQuoteAmount":10}`)
+	in.limit("BTC_USDT", "sell", "100", "1")
+	order := func(rest string) string {
+		return `{"currencyPairCode":"BTC_USDT","side":"buy",` + rest + `}`
+	}
+	seq := 0
+	for _, c := range []struct{ body, reason string }{
+		{`"type":"limit","price":0,"amount":1`, "price_not_positive"},
+		{`"type":"limit","price":-0.001,"amount":1`, "price_not_positive"},
+		{`"type":"limit","price":99.999,"amount":1`, "price_off_tick"},
+		{`"type":"limit","price":99999999999999999999,"amount":1`, "price_out_of_range"},
+		{`"type":"limit","price":99.5,"amount":0`, "amount_not_positive"},
+		{`"type":"limit","price":99.5,"amount":-1`, "amount_not_positive"},
+		{`"type":"limit","price":99.5,"amount":0.00001`, "amount_off_lot"},
+		{`"type":"limit","price":99.5,"amount":99999999999999999999`, "amount_out_of_range"},
+		{`"type":"limit","price":90000000000000000,"amount":900000000000000`, "total_out_of_range"},
+		{`"type":"limit","price":99.5,"amount":0.1`, "below_min_quote_amount"},
+		{`"type":"market","quoteAmount":9.99`, "below_min_quote_amount"},
+		{`"type":"limit","price":100,"amount":1,"postOnly":true`, "would_cross"},
+		{`"type":"limit","price":100,"amount":1.5,"timeInForce":"fok"`, "fok_unfilled"},
+		{`"type":"stop_limit","price":100,"stopPrice":0,"amount":1`, "price_not_positive"},
+		{`"type":"limit","price":99.999,"amount":0.00001`, "price_off_tick"},
+		{`"type":"limit","price":99.5,"amount":1,"displayAmount":0.00001`, "amount_off_lot"},
+	} {
+		m := in.call(200, "POST", "/orders", order(c.body))
+		expect(t, m, map[string]string{"orderId": "null", "status": "Rejected", "rejectReason": c.reason, "filledAmount": "0.0000", "fills": "[]"})
+		if len(m) != len(orderKeys) {
+			t.Errorf("%d members: %v", len(m), m)
+		}
+		now := 0
+		if _, err := fmt.Sscan(fmt.Sprint(m["seq"]), &now); err != nil || now <= seq {
+			t.Errorf("%s: seq %v after %d", c.body, m["seq"], seq)
+		}
+		seq = now
+	}
+	m := in.call(200, "POST", "/orders", `{"currencyPairCode":"BTC_USDT","side":"sell","type":"market","amount":1}`)
+	expect(t, m, map[string]string{"rejectReason": "no_liquidity"})
+	for state, reason := range map[string]string{"halted": "pair_halted", "cancel_only": "pair_cancel_only", "post_only": "pair_post_only"} {
+		in.call(200, "PATCH", "/pairs/BTC_USDT", fmt.Sprintf(`{"state":%q}`, state))
+		expect(t, in.call(200, "POST", "/orders", order(`"type":"limit","price":99,"amount":1`)), map[string]string{"rejectReason": reason})
+	}
+	if got := in.call(200, "GET", "/orders/1", ""); got["status"] != "Created" {
+		t.Errorf("%v", got)
+	}
+}
+
+func TestARepeatedClientOrderIDGivesTheFirstAnswer(t *testing.T) {
+	in := startEmpty(t)
+	in.pair("BTC_USDT")
+	const body = `{"currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":100,"amount":1,"clientOrderId":"a.b:c_d-1"}`
+	first := in.do("POST", in.internal+"/orders", body)
+	in.limit("BTC_USDT", "sell", "100", "0.4")
+	again := in.do("POST", in.internal+"/orders", strings.Replace(body, `"price":100`, `"price":"100.00","timeInForce":"gtc","postOnly":false`, 1))
+	if first.status != 200 || first.body != again.body {
+		t.Errorf("%s\n%s", first.body, again.body)
+	}
+	expect(t, in.call(200, "GET", "/orders/1", ""), map[string]string{"status": "PartiallyCompleted", "clientOrderId": "a.b:c_d-1"})
+	other := in.call(200, "POST", "/orders", strings.Replace(body, `"amount":1`, `"amount":2`, 1))
+	expect(t, other, map[string]string{"status": "Rejected", "rejectReason": "duplicate_client_order_id", "orderId": "null"})
+	in.pair("ETH_USDT")
+	expect(t, in.call(200, "POST", "/orders", strings.Replace(body, "BTC", "ETH", 1)), map[string]string{"status": "Created"})
+	expect(t, in.call(200, "POST", "/orders", strings.Replace(body, `{`, `{"accountId":"6ba7b810-9dad-11d1-80b4-00c04fd430c8",`, 1)),
+		map[string]string{"status": "Created"})
+}
+
+func TestBrokenOrdersAre400AndChangeNothing(t *testing.T) {
+	in := startEmpty(t)
+	in.pair("BTC_USDT")
+	for _, c := range []struct{ body, field string }{
+		{``, ""},
+		{`{}`, "currencyPairCode"},
+		{`{"currencyPairCode":"btc","side":"buy"}`, "currencyPairCode"},
+		{`{"currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":1e3,"amount":1}`, "price"},
+		{`{"currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":1,"amount":1,"amount":1}`, "amount"},
+		{`{"currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":1,"amount":1} x`, ""},
+		{`{"currencyPairCode":"BTC_USDT","side":"buy","type":"market","price":1,"amount":1}`, "price"},
+		{`{"currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":1,"amount":1,"displayAmount":2}`, "displayAmount"},
+	} {
+		in.refuse(400, "INVALID_PARAM", c.field, "POST", "/orders", c.body)
+	}
+	in.refuse(404, "NOT_FOUND", "currencyPairCode", "POST", "/orders", `{"currencyPairCode":"XX_YY","side":"buy","type":"limit","price":1,"amount":1}`)
+	in.refuse(413, "PAYLOAD_TOO_LARGE", "", "POST", "/orders", strings.Repeat(" ", 4<<20+1))
+	a := in.do("POST", in.internal+"/orders", `{"currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":1,"amount":1}`, "Content-Type", "text/plain")
+	if a.status != 200 {
+		t.Errorf("JSON whatever the media type: %d %s", a.status, a.body)
+	}
+	expect(t, object(t, a.body), map[string]string{"orderId": "1", "seq": "3"})
+	if a := in.do("PUT", in.internal+"/orders", ""); a.status != 405 || a.header.Get("Allow") == "" {
+		t.Errorf("%d %v", a.status, a.header)
+	}
+	if a := in.do("GET", in.internal+"/orders/1", "", "X-Request-Id", "my-id_1"); a.header.Get("X-Request-Id") != "my-id_1" {
+		t.Errorf("%v", a.header)
+	}
+}
+
+func TestCancelAndReplaceOneOrder(t *testing.T) {
+	in := startEmpty(t)
+	in.pair("BTC_USDT")
+	in.limit("BTC_USDT", "buy", "100", "2")
+	in.limit("BTC_USDT", "sell", "100", "0.5")
+	expect(t, in.call(200, "PATCH", "/orders/1", `{"amount":1.5}`), map[string]string{
+		"orderId": "1", "amount": "1.50000000", "filledAmount": "0.50000000", "remainingAmount": "1.00000000", "status": "PartiallyCompleted",
+	})
+	expect(t, in.call(200, "PATCH", "/orders/1", `{"price":"99.5"}`), map[string]string{"price": "99.50", "orderId": "1"})
+	expect(t, in.call(200, "PATCH", "/orders/1", `{}`), map[string]string{"price": "99.50"})
+	in.refuse(400, "PRICE_OFF_TICK", "price", "PATCH", "/orders/1", `{"price":99.999}`)
+	in.refuse(400, "INVALID_PARAM", "side", "PATCH", "/orders/1", `{"side":"buy"}`)
+	expect(t, in.call(200, "DELETE", "/orders/1", ""), map[string]string{
+		"status": "PartiallyExecutedAndCanceled", "remainingAmount": "1.00000000", "filledAmount": "0.50000000",
+	})
+	for _, method := range []string{"DELETE", "PATCH"} {
+		in.refuse(409, "ORDER_CLOSED", "", method, "/orders/1", `{}`)
+		in.refuse(404, "NOT_FOUND", "id", method, "/orders/77", `{}`)
+		in.refuse(404, "NOT_FOUND", "id", method, "/orders/9007199254740991", `{}`)
+		in.refuse(404, "NOT_FOUND", "id", method, "/orders/-5", `{}`)
+		in.refuse(400, "INVALID_PARAM", "id", method, "/orders/x", `{}`)
+	}
+	in.refuse(404, "NOT_FOUND", "id", "GET", "/orders/77", "")
+	stop := in.call(200, "POST", "/orders", `{"currencyPairCode":"BTC_USDT","side":"sell","type":"stop_market","stopPrice":90,"amount":1}`)
+	in.refuse(409, "ORDER_CLOSED", "", "PATCH", fmt.Sprintf("/orders/%s", stop["orderId"]), `{"amount":2}`)
+	expect(t, in.call(200, "DELETE", fmt.Sprintf("/orders/%s", stop["orderId"]), ""), map[string]string{"status": "Canceled"})
+}
+
+func TestMassCancelTakesTheOrdersThatWereOpen(t *testing.T) {
+	in := startEmpty(t)
+	in.pair("BTC_USDT")
+	in.pair("ETH_USDT")
+	const account = "6ba7b810-9dad-11d1-80b4-00c04fd430c8"
+	var b strings.Builder
+	for i := range 1000 {
+		pair, who := "BTC_USDT", ""
+		if i%4 == 0 {
+			pair = "ETH_USDT"
+		}
+		if i%2 == 0 {
+			who = `"accountId":"` + account + `",`
+		}
+		fmt.Fprintf(&b, `,{"place":{%s"currencyPairCode":%q,"side":"buy","type":"limit","price":%d,"amount":1}}`, who, pair, 100+i)
+	}
+	in.call(200, "POST", "/orders/batch", `{"commands":[`+b.String()[1:]+`]}`)
+	in.refuse(400, "INVALID_PARAM", "accountId", "DELETE", "/orders", "")
+	in.refuse(400, "INVALID_PARAM", "accountId", "DELETE", "/orders?accountId=7", "")
+	in.refuse(400, "INVALID_PARAM", "currencyPairCode", "DELETE", "/orders?currencyPairCode=btc", "")
+	in.refuse(400, "INVALID_PARAM", "currencyPairCode", "DELETE", "/orders?currencyPairCode=BTC_USDT&currencyPairCode=BTC_USDT", "")
+	in.refuse(404, "NOT_FOUND", "currencyPairCode", "DELETE", "/orders?currencyPairCode=XX_YY", "")
+	in.refuse(404, "NOT_FOUND", "accountId", "DELETE", "/orders?accountId=6ba7b810-9dad-11d1-80b4-00c04fd430c9", "")
+	expect(t, in.call(200, "DELETE", "/orders?currencyPairCode=ETH_USDT&accountId="+builtinUUID, ""), map[string]string{"canceled": "0"})
+	expect(t, in.call(200, "DELETE", "/orders?currencyPairCode=ETH_USDT&accountId="+account, ""), map[string]string{"canceled": "250"})
+	expect(t, in.call(200, "DELETE", "/orders?accountId="+account, ""), map[string]string{"canceled": "250"})
+	expect(t, in.call(200, "DELETE", "/orders?currencyPairCode=BTC_USDT", ""), map[string]string{"canceled": "500"})
+	expect(t, in.call(200, "DELETE", "/orders?currencyPairCode=BTC_USDT", ""), map[string]string{"canceled": "0"})
+	if book := in.do("GET", in.internal+"/book/BTC_USDT", "").body; !strings.Contains(book, `"bids":[],"asks":[]`) {
+		t.Errorf("%.300s", book)
+	}
+}
