@@ -54,7 +54,7 @@ type orderHold struct {
 	side    Side
 	typ     OrderType
 	byQuote bool // market buy by quote: quote is what is left to spend
-	capped  bool // funded market buy by amount: the hold is what is left to spend
+	capped  bool // funded market buy by amount: quote is what is left of its limit
 	waiting bool // a stop that was not triggered
 	price   int64
 	open    int64 // lots
@@ -91,6 +91,34 @@ func (o *orderHold) need(p *pairTerms) (fixed.I128, bool) {
 		return n, false
 	}
 	return addFee(n, o.rates)
+}
+
+// principal is the part of need that fees must not touch: what the rest of a buy may
+// still cost.
+func (o *orderHold) principal(p *pairTerms) (n fixed.I128) {
+	ok := true
+	switch {
+	case o.side == Sell:
+	case o.byQuote || o.capped:
+		n, ok = moneyOf(o.quote, p.digitsTotal())
+	case !o.typ.atMarket():
+		n, ok = p.notional(o.price, o.open)
+	}
+	if !ok {
+		panic("BUG: accounts: what is left of an order is more than the order")
+	}
+	return n
+}
+
+// filledBy takes one fill into the order; left is what a buy by quote may still spend.
+func (o *orderHold) filledBy(price, amount, open int64, left fixed.U128) {
+	o.open, o.filled = open, o.filled+amount
+	switch {
+	case o.byQuote:
+		o.quote = left
+	case o.capped:
+		o.quote = o.quote.Sub(fixed.Mul64(uint64(price), uint64(amount)))
+	}
 }
 
 func withFee(quote fixed.U128, p *pairTerms, r Rates) (fixed.I128, bool) {

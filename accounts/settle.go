@@ -41,6 +41,12 @@ func (f Fold) Trade(e Trade) TradeFees {
 	if maker.account != 0 {
 		maker.fee = feeHalfEven(worth, e.MakerRate, e.MakerDiscount)
 	}
+	if o := taker.order; o != nil {
+		o.filledBy(e.Price, e.Amount, e.TakerOpen, e.QuoteLeft)
+	}
+	if o := maker.order; o != nil {
+		o.filledBy(e.Price, e.Amount, e.MakerOpen, fixed.U128{})
+	}
 	buyer, seller := &taker, &maker
 	if e.TakerSide == Sell {
 		buyer, seller = seller, buyer
@@ -53,26 +59,24 @@ func (f Fold) Trade(e Trade) TradeFees {
 	*fees = fees.Add(buyer.fee).Add(seller.fee)
 	s.payUplines(s.must(buyer.account), DealCommission, p.quote, buyer.fee, e.TimeNs, fromFees, nil)
 	s.payUplines(s.must(seller.account), DealCommission, p.quote, seller.fee, e.TimeNs, fromFees, nil)
-	if o := taker.order; o != nil {
-		o.open, o.filled, o.quote = e.TakerOpen, o.filled+e.Amount, e.QuoteLeft
-		s.settleDown(o, p)
-	}
-	if o := maker.order; o != nil {
-		o.open, o.filled = e.MakerOpen, o.filled+e.Amount
-		s.settleDown(o, p)
+	for _, o := range [2]*orderHold{taker.order, maker.order} {
+		if o != nil {
+			s.settleDown(o, p)
+		}
 	}
 	return TradeFees{Taker: taker.fee, Maker: maker.fee}
 }
 
-// pay takes worth and the fee from the buyer: out of the order's hold, then out of free.
-// A funded account never goes below zero: where the rounding of several fees asks for
-// more than there is, the fee gives way.
+// pay takes worth and the fee from the buyer: out of the order's hold, as long as that
+// keeps what the rest of the order may cost, then out of free. A funded account never
+// goes below zero: where the rounding of several fees asks for more than there is, the
+// fee gives way.
 func (s *State) pay(p *pairTerms, b *leg, worth fixed.I128) {
 	u := s.must(b.account)
 	rest := worth.Add(b.fee)
-	if b.order != nil {
-		held := minMoney(b.order.held, rest)
-		b.order.held = b.order.held.Sub(held)
+	if o := b.order; o != nil {
+		held := minMoney(positive(o.held.Sub(o.principal(p))), rest)
+		o.held = o.held.Sub(held)
 		s.spendHeld(u, p.quote, held)
 		rest = rest.Sub(held)
 	}
