@@ -141,7 +141,7 @@ func verify(fsys *vfs.Mem, opts Options, kept []int, acked, dropped uint64) (los
 
 func TestPowerCutAfterEveryOperationLeavesAPrefixWithAllAcknowledged(t *testing.T) {
 	const subsets = 5
-	runs, cuts, tornCuts, lossy := scale(8), 0, 0, 0
+	runs, cuts, tornCuts, lossy := scale(5), 0, 0, 0
 	for seed := range uint64(runs) {
 		for _, opts := range []Options{
 			small(),

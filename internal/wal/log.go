@@ -144,9 +144,7 @@ func (l *Log) makeRoom(off, n int64) {
 	l.fillMu.Lock()
 	defer l.fillMu.Unlock()
 	l.active.filled = off + n
-	if l.opts.PreallocBytes > 0 && l.active.file.Preallocate(off+n, l.opts.PreallocBytes) == nil {
-		l.active.filled += l.opts.PreallocBytes
-	}
+	l.fill(l.opts.PreallocBytes)
 }
 
 func (l *Log) filledTo() int64 {
@@ -162,11 +160,17 @@ func (l *Log) fillAhead() {
 	l.fillMu.Lock()
 	defer l.fillMu.Unlock()
 	a := l.active
-	if step == 0 || a.filled-l.off.Load() >= step/2 || a.filled >= l.opts.SegmentBytes {
-		return
+	if a.filled-l.off.Load() < step/2 {
+		l.fill(step)
 	}
-	if a.file.Preallocate(a.filled, step) == nil {
-		a.filled += step
+}
+
+// fill writes n zeros behind filled, no further than a segment usually goes. Needs fillMu.
+func (l *Log) fill(n int64) {
+	a := l.active
+	n = min(n, l.opts.SegmentBytes-a.filled)
+	if n > 0 && a.file.Preallocate(a.filled, n) == nil {
+		a.filled += n
 	}
 }
 

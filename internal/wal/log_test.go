@@ -99,6 +99,38 @@ func TestDropBeforeKeepsWhatIsRetained(t *testing.T) {
 	}
 }
 
+func TestRotatingAnEmptySegmentDoesNothing(t *testing.T) {
+	fsys := vfs.NewMem()
+	l := mustOpen(t, fsys, small())
+	must(t, l.Rotate())
+	appendN(t, l, 1)
+	for range 3 {
+		must(t, l.Rotate())
+	}
+	if segs := l.Segments(); len(segs) != 2 || segs[1].FirstSeq != 2 || segs[1].LastSeq != 1 {
+		t.Fatalf("%+v", segs)
+	}
+}
+
+func TestBytesSinceCountsWholeSegments(t *testing.T) {
+	l := mustOpen(t, vfs.NewMem(), small())
+	for range 30 {
+		appendN(t, l, 2)
+	}
+	for _, seg := range l.Segments() {
+		within, after := l.BytesSince(seg.FirstSeq-1), l.BytesSince(seg.LastSeq)
+		if within-after != seg.Bytes-headerBytes {
+			t.Fatalf("%+v: %d, then %d", seg, within, after)
+		}
+	}
+	if n := l.BytesSince(0); n != l.BytesWritten() {
+		t.Fatalf("%d, written %d", n, l.BytesWritten())
+	}
+	if n := l.BytesSince(l.LastSeq()); n != 0 {
+		t.Fatalf("%d after the last", n)
+	}
+}
+
 func TestRecordsOfNoAndTooManyBytesAreRefused(t *testing.T) {
 	l := mustOpen(t, vfs.NewMem(), Options{})
 	for _, n := range []int{0, MaxRecord + 1} {
