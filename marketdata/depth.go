@@ -93,12 +93,13 @@ func (s *depthSide) begin(l Level, key int64, gen uint64) {
 	page := s.pool.page(gen)
 	page.n = 1
 	page.levels[0] = l
-	dir := &directory{gen: gen, n: 1}
-	dir.pages[0] = page
-	node := &dirNode{dir: dir}
+	node := s.pool.node(gen)
+	node.dir.n = 1
+	node.dir.pages[0] = page
 	node.keys[0] = key
 	s.nodes, s.tops = append(s.nodes[:0], node), append(s.tops[:0], key)
-	s.dirs, s.topGen = []*directory{dir}, gen
+	s.ownTop(gen)
+	s.dirs = append(s.dirs[:0], node.dir)
 	s.levels = 1
 }
 
@@ -223,7 +224,8 @@ func (s *depthSide) insertPage(d, p int, page *Page, gen uint64) {
 func (s *depthSide) splitDir(d int, gen uint64) {
 	dir, node := s.ownDir(d, gen), s.nodes[d]
 	half := dirPages / 2
-	upper := &dirNode{dir: &directory{gen: gen, n: dir.n - half}}
+	upper := s.pool.node(gen)
+	upper.dir.n = dir.n - half
 	copy(upper.dir.pages[:], dir.pages[half:dir.n])
 	copy(upper.keys[:], node.keys[half:dir.n])
 	clear(dir.pages[half:])
@@ -266,6 +268,7 @@ func (s *depthSide) joinPages(d, p int, gen uint64) {
 
 func (s *depthSide) removePage(d, p int, gen uint64) {
 	dir, node := s.ownDir(d, gen), s.nodes[d]
+	s.pool.give(dir.pages[p], gen)
 	copy(dir.pages[p:dir.n-1], dir.pages[p+1:dir.n])
 	copy(node.keys[p:dir.n-1], node.keys[p+1:dir.n])
 	dir.n--
@@ -299,6 +302,7 @@ func (s *depthSide) joinDirs(d int, gen uint64) {
 
 func (s *depthSide) removeDir(d int, gen uint64) {
 	s.ownTop(gen)
+	s.pool.giveNode(s.nodes[d], gen)
 	s.dirs = slices.Delete(s.dirs, d, d+1)
 	s.nodes = slices.Delete(s.nodes, d, d+1)
 	s.tops = slices.Delete(s.tops, d, d+1)

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"testing"
 
-	gocmp "github.com/google/go-cmp/cmp"
-
 	"tickhive/engine"
 	"tickhive/internal/fixed"
 )
@@ -206,7 +204,7 @@ func checkHistory(t *testing.T, rnd *rand.Rand, o Options) {
 	t.Helper()
 	const pairs, accounts = 3, 5
 	r, naive := newRig(o, pairs), newNaiveHistory()
-	n := soak(8000, 10)
+	n := soak(5000, 20)
 	trades := 0
 	for i := range n {
 		r.now += rnd.Int64N(3) * 1_000_000
@@ -225,7 +223,7 @@ func checkHistory(t *testing.T, rnd *rand.Rand, o Options) {
 			naive.command(events[from:to])
 			from = to
 		}
-		if rnd.IntN(100) == 0 || i == n-1 {
+		if rnd.IntN(200) == 0 || i == n-1 {
 			r.fold()
 			if rnd.IntN(2) == 0 {
 				r.feed.Publish(r.now)
@@ -261,9 +259,7 @@ func compareHistory(t *testing.T, rnd *rand.Rand, f *Feed, naive *naiveHistory, 
 		}
 		w := *want
 		w.Fills = naive.fillsOf(id, f.opts.Fills/2*2)
-		if d := gocmp.Diff(w, got); d != "" {
-			t.Fatalf("order %d:\n%s", id, d)
-		}
+		same(t, w, got)
 	}
 	for _, id := range []engine.OrderID{0, 1 << 40, engine.MakeOrderID(0, 1<<35), engine.MakeOrderID(9, 1)} {
 		if _, ok := h.Order(id); ok {
@@ -301,9 +297,7 @@ func compareFirst(t *testing.T, f *Feed, naive *naiveHistory) {
 		}
 		want.Fills = nil
 		got.Fills = nil
-		if d := gocmp.Diff(want, got); d != "" {
-			t.Fatalf("first answer of %d:\n%s", id, d)
-		}
+		same(t, want, got)
 	}
 }
 
@@ -341,9 +335,7 @@ func compareLists(t *testing.T, rnd *rand.Rand, f *Feed, naive *naiveHistory) {
 		return cmp.Or(cmp.Compare(b.CreatedNs, a.CreatedNs), cmp.Compare(b.ID, a.ID))
 	})
 	want = page(want, q)
-	if d := gocmp.Diff(want, f.History().Orders(q)); d != "" {
-		t.Fatalf("orders of %+v:\n%s", q, d)
-	}
+	same(t, want, f.History().Orders(q))
 	n := 0
 	f.History().OpenOrders(q.Account, func(o OrderRecord) bool {
 		n++
@@ -360,9 +352,7 @@ func compareLists(t *testing.T, rnd *rand.Rand, f *Feed, naive *naiveHistory) {
 			}
 		}
 	}
-	if d := gocmp.Diff(page(fills, q), f.History().Fills(q)); d != "" {
-		t.Fatalf("fills of %+v:\n%s", q, d)
-	}
+	same(t, page(fills, q), f.History().Fills(q))
 }
 
 func page[T any](all []T, q Query) []T {

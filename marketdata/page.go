@@ -23,6 +23,7 @@ type Page struct {
 	n      int
 	levels [pageLevels]Level
 	text   [pageTexts]atomic.Pointer[[]byte]
+	hint   [pageTexts]uint16 // size of the text of the page that this one was copied from
 }
 
 // Levels are the page's levels, best first. Do not change them.
@@ -35,11 +36,22 @@ func (p *Page) Text(kind PageText, render func(dst []byte, levels []Level) []byt
 	if t := p.text[kind].Load(); t != nil {
 		return *t
 	}
-	t := render(nil, p.Levels())
+	t := render(make([]byte, 0, p.room(kind)), p.Levels())
 	if p.text[kind].CompareAndSwap(nil, &t) {
 		return t
 	}
 	return *p.text[kind].Load()
+}
+
+// levelText is about the longest text of a level in one of the documents.
+const levelText = 160
+
+// room is how much a text is likely to need: growing a slice costs more than rendering.
+func (p *Page) room(kind PageText) int {
+	if h := int(p.hint[kind]); h != 0 {
+		return h + levelText
+	}
+	return p.n * levelText
 }
 
 // pageBlock is how many pages share an allocation. Copying pages is most of what a publish
@@ -47,13 +59,27 @@ func (p *Page) Text(kind PageText, render func(dst []byte, levels []Level) []byt
 // four pages stay for one, 80 bytes a level.
 const pageBlock = 4
 
-// pagePool hands out new pages. Owner: the feed's goroutine.
+// pagePool hands out new pages and directories. What is taken out of a side in the
+// generation that made it was never published, so it can be handed out again.
+// Owner: the feed's goroutine.
 type pagePool struct {
 	block *[pageBlock]Page
 	used  int
+	pages []*Page
+	nodes []*dirNode
 }
 
+// poolKept bounds each list of the pool: a book that swings around the size of a page
+// needs a few.
+const poolKept = 32
+
 func (pp *pagePool) page(gen uint64) *Page {
+	if n := len(pp.pages); n > 0 {
+		p := pp.pages[n-1]
+		pp.pages = pp.pages[:n-1]
+		p.gen, p.hint = gen, [pageTexts]uint16{}
+		return p
+	}
 	if pp.block == nil || pp.used == pageBlock {
 		pp.block, pp.used = new([pageBlock]Page), 0
 	}
@@ -63,10 +89,40 @@ func (pp *pagePool) page(gen uint64) *Page {
 	return p
 }
 
+func (pp *pagePool) give(p *Page, gen uint64) {
+	if p.gen == gen && len(pp.pages) < poolKept {
+		p.n = 0
+		pp.pages = append(pp.pages, p)
+	}
+}
+
+func (pp *pagePool) node(gen uint64) *dirNode {
+	if n := len(pp.nodes); n > 0 {
+		node := pp.nodes[n-1]
+		pp.nodes = pp.nodes[:n-1]
+		node.dir.gen = gen
+		return node
+	}
+	return &dirNode{dir: &directory{gen: gen}}
+}
+
+func (pp *pagePool) giveNode(n *dirNode, gen uint64) {
+	if n.dir.gen == gen && len(pp.nodes) < poolKept {
+		clear(n.dir.pages[:])
+		n.dir.n = 0
+		pp.nodes = append(pp.nodes, n)
+	}
+}
+
 func (pp *pagePool) copyOf(p *Page, gen uint64) *Page {
 	c := pp.page(gen)
 	c.n = p.n
 	copy(c.levels[:], p.levels[:p.n])
+	for k := range p.text {
+		if t := p.text[k].Load(); t != nil {
+			c.hint[k] = uint16(min(len(*t), 1<<16-1))
+		}
+	}
 	return c
 }
 

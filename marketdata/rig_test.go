@@ -5,8 +5,11 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"reflect"
 	"testing"
 	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"tickhive/engine"
 	"tickhive/internal/fixed"
@@ -30,6 +33,14 @@ func soak(n, factor int) int {
 		return n * factor
 	}
 	return n
+}
+
+// same fails the test with the difference when got is not want.
+func same(t testing.TB, want, got any) {
+	t.Helper()
+	if !reflect.DeepEqual(want, got) {
+		t.Fatal("want -, got +\n" + gocmp.Diff(want, got))
+	}
 }
 
 const rigStartNs = 1_767_225_600_000_000_000 // 2026-01-01T00:00:00Z

@@ -5,8 +5,6 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	gocmp "github.com/google/go-cmp/cmp"
-
 	"tickhive/engine"
 	"tickhive/internal/fixed"
 )
@@ -70,9 +68,9 @@ func TestAFeedReadFromItsStateGoesOnAsIfNothingHadHappened(t *testing.T) {
 		{Checksums: true},
 	} {
 		r := newRig(o, pairs)
-		for range 5 {
+		for range 3 {
 			r.asset(rnd)
-			r.run(rnd, soak(3000, 10), pairs, true)
+			r.run(rnd, soak(2500, 10), pairs, true)
 			f := r.feed
 			g := reload(t, f, pairs)
 			if !bytes.Equal(stateOf(f, pairs), stateOf(g, pairs)) {
@@ -101,18 +99,14 @@ func equalBoards(t *testing.T, a, b *Root) {
 	if a.Len() != b.Len() || a.TickersVersion != b.TickersVersion || a.SeqSum != b.SeqSum || a.ControlSeq != b.ControlSeq {
 		t.Fatalf("roots differ: %+v and %+v", a, b)
 	}
-	if d := gocmp.Diff(a.Assets(), b.Assets()); d != "" {
-		t.Fatal(d)
-	}
+	same(t, a.Assets(), b.Assets())
 	for _, p := range a.Sorted() {
 		v, w := a.View(p), b.View(p)
 		if v.Sum != w.Sum || v.Ticker != w.Ticker || v.Seq != w.Seq || v.BookTimeNs != w.BookTimeNs || v.TimeNs != w.TimeNs ||
 			v.Trades.DroppedNs() != w.Trades.DroppedNs() || v.DroppedYoung != w.DroppedYoung {
 			t.Fatalf("views of pair %d differ: %+v and %+v", p, v.Ticker, w.Ticker)
 		}
-		if d := gocmp.Diff(v.Instrument, w.Instrument); d != "" {
-			t.Fatal(d)
-		}
+		same(t, v.Instrument, w.Instrument)
 		if b.Lookup(v.Instrument.Code) != w {
 			t.Fatal("the view is not found by its code")
 		}
@@ -126,24 +120,18 @@ func equalHistories(t *testing.T, f, g *Feed, pairs int) {
 			id := engine.MakeOrderID(p, n)
 			a, okA := f.History().Order(id)
 			b, okB := g.History().Order(id)
-			if d := gocmp.Diff(a, b); okA != okB || d != "" {
-				t.Fatalf("order %d: %v %v\n%s", id, okA, okB, d)
-			}
+			same(t, okA, okB)
+			same(t, a, b)
 			a, okA = f.History().FirstAnswer(id)
 			b, okB = g.History().FirstAnswer(id)
-			if d := gocmp.Diff(a, b); okA != okB || d != "" {
-				t.Fatalf("first answer of %d: %v %v\n%s", id, okA, okB, d)
-			}
+			same(t, okA, okB)
+			same(t, a, b)
 		}
 	}
 	for account := range engine.AccountID(5) {
 		q := Query{Account: account, Pair: engine.ControlPair, UntilNs: 1<<63 - 1, Limit: 100_000}
-		if d := gocmp.Diff(f.History().Orders(q), g.History().Orders(q)); d != "" {
-			t.Fatal(d)
-		}
-		if d := gocmp.Diff(f.History().Fills(q), g.History().Fills(q)); d != "" {
-			t.Fatal(d)
-		}
+		same(t, f.History().Orders(q), g.History().Orders(q))
+		same(t, f.History().Fills(q), g.History().Fills(q))
 	}
 }
 
@@ -225,12 +213,12 @@ func TestCutAndFlippedStatesAreRefusedOrReadWithoutPanic(t *testing.T) {
 	if err := read(pair, control, history); err != nil {
 		t.Fatal(err)
 	}
-	for i := range pair {
+	for i := 0; i < len(pair); i += 1 + len(pair)/200 {
 		if read(pair[:i], control, history) == nil {
 			t.Fatalf("a pair cut at %d was read", i)
 		}
 	}
-	for i := range history {
+	for i := 0; i < len(history); i += 1 + len(history)/200 {
 		if read(pair, control, history[:i]) == nil {
 			t.Fatalf("a history cut at %d was read", i)
 		}
@@ -240,7 +228,7 @@ func TestCutAndFlippedStatesAreRefusedOrReadWithoutPanic(t *testing.T) {
 			t.Fatalf("a control state cut at %d was read", i)
 		}
 	}
-	for range soak(3000, 10) { // checksums are the log's; here it is enough not to panic
+	for range soak(800, 50) { // checksums are the log's; here it is enough not to panic
 		p, h := bytes.Clone(pair), bytes.Clone(history)
 		p[rnd.IntN(len(p))] ^= 1 << rnd.IntN(8)
 		_ = read(p, control, history)
