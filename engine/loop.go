@@ -45,6 +45,8 @@ type Loop struct {
 	journal Journal
 	sinks   []Sink
 	sources []Source
+	// observers are the sources that want to see events at once.
+	observers []Observer
 
 	queue   chan *Batch
 	queries chan *query
@@ -100,6 +102,11 @@ func NewLoop(o LoopOptions) *Loop {
 		lastNs: o.StartNs, pos: o.StartPos, folded: o.StartPos,
 	}
 	l.manual, _ = o.Clock.(*clock.Manual)
+	for _, s := range o.Sources {
+		if ob, ok := s.(Observer); ok {
+			l.observers = append(l.observers, ob)
+		}
+	}
 	return l
 }
 
@@ -271,6 +278,7 @@ func (l *Loop) applyNow(b *Batch) {
 	for i := range b.Commands {
 		cmd := &b.Commands[i]
 		l.events = l.core.Apply(cmd, l.events[:0])
+		l.observe(l.events)
 		l.count(l.events)
 		l.folded++
 		l.fold(l.events)
@@ -289,7 +297,9 @@ func (l *Loop) processLater(batches []*Batch) {
 	for _, b := range batches {
 		b.ends = b.ends[:0]
 		for i := range b.Commands {
+			before := len(g.events)
 			g.events = l.core.Apply(&b.Commands[i], g.events)
+			l.observe(g.events[before:])
 			b.ends = append(b.ends, len(g.events))
 		}
 		l.waiting += len(b.Commands)
@@ -386,6 +396,12 @@ func (l *Loop) publish() {
 	l.stats.Batches.Add(1)
 	l.stats.PublishNs.Store(clock.MachineNs())
 	l.stats.OldestNs.Store(0)
+}
+
+func (l *Loop) observe(events []Event) {
+	for _, o := range l.observers {
+		o.See(events)
+	}
 }
 
 func (l *Loop) count(events []Event) {
@@ -619,3 +635,7 @@ func (b *Batch) finish(err error) {
 		}
 	}
 }
+
+// Position is the journal position of the last command; for the loop's goroutine (inside
+// Query) or when Run has returned.
+func (l *Loop) Position() uint64 { return l.pos }

@@ -40,3 +40,11 @@ type Source interface {
 	// process): it goes on from nowNs.
 	Skip(nowNs int64)
 }
+
+// Observer is a Source that sees the events of every command right after it was applied,
+// on the loop's goroutine. Sinks may get them later (a journal that syncs before it shows
+// anything), and what a source decides must not depend on how fast a disk is.
+type Observer interface {
+	// See takes the events of one command; they are valid during the call only.
+	See(events []Event)
+}

@@ -1,0 +1,188 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"tickhive/engine"
+)
+
+// When the agents of a pair have their turns: the busiest pairs every turnBusy on
+// average, the quietest every turnQuiet, each time within half of it either way.
+const (
+	turnBusy  = int64(3 * time.Second)
+	turnQuiet = int64(6 * time.Second)
+	// turnFirst keeps the pairs' first turns apart, so that none waits for all others.
+	turnFirst = int64(20 * time.Millisecond)
+	// turnRetry is how long a pair that is not there yet, or halted, is left alone.
+	turnRetry = int64(time.Second)
+	// fullWeight is the weight from which on a pair is as busy as can be.
+	fullWeight = 100
+	// maxWeight and maxPairs bound Options.
+	maxWeight = 1000
+	maxPairs  = 10_000
+)
+
+// Options make a Market. Core is the loop's own: it is asked for pairs and the touch, on
+// the loop's goroutine.
+type Options struct {
+	Core    *engine.Core
+	Seed    uint64
+	StartNs int64 // when the market opens, Unix ns: the clock's time
+	Pairs   []Pair
+}
+
+// Validate reports the first member that is wrong.
+func (o *Options) Validate() error {
+	if o.Core == nil {
+		return errors.New("sim: no core")
+	}
+	if len(o.Pairs) > maxPairs {
+		return fmt.Errorf("sim: %d pairs, at most %d", len(o.Pairs), maxPairs)
+	}
+	seen := map[string]bool{}
+	for _, p := range o.Pairs {
+		switch {
+		case !engine.ValidPairCode(p.Code) || seen[p.Code]:
+			return fmt.Errorf("sim: pair %q is not a code, or there twice", p.Code)
+		case p.Reference < minReference || p.Reference > maxReference:
+			return fmt.Errorf("sim: pair %s: a reference price of %d ticks, want %d to %d", p.Code, p.Reference, minReference, maxReference)
+		case p.Weight < 1 || p.Weight > maxWeight:
+			return fmt.Errorf("sim: pair %s: weight %d, want 1 to %d", p.Code, p.Weight, maxWeight)
+		}
+		seen[p.Code] = true
+	}
+	return nil
+}
+
+// The reference price is bounded so that a ladder of levelsMax ticks fits below it and
+// 2^-8 ticks of twice as much fit into int64 with room for products.
+const (
+	minReference = 1_000
+	maxReference = 1 << 40
+)
+
+// Market is the simulated market: an engine.Source whose agents place and cancel orders by
+// the clock, and an engine.Sink (and Observer) that learns what became of them. The loop's
+// goroutine owns it.
+type Market struct {
+	core  *engine.Core
+	world world
+	pairs []*agents
+	byID  map[engine.PairID]*agents
+	next  *agents // whose turn is next
+	depth []engine.DepthLevel
+}
+
+// New is a market that opens at o.StartNs. Options that Validate refuses panic: they are
+// checked where configuration is read.
+func New(o Options) *Market {
+	if err := o.Validate(); err != nil {
+		panic("BUG: " + err.Error())
+	}
+	m := &Market{core: o.Core, byID: map[engine.PairID]*agents{}}
+	m.world = world{ns: o.StartNs, rng: newRNG(o.Seed, "world")}
+	for _, p := range o.Pairs {
+		base, quoted, _ := strings.Cut(p.Code, "_")
+		for _, symbol := range []string{base, quoted} {
+			if m.world.find(symbol) < 0 {
+				m.world.assets = append(m.world.assets, newAsset(o.Seed, symbol))
+			}
+		}
+		a := newAgents(o.Seed, p, &m.world)
+		a.dueNs = o.StartNs + int64(len(m.pairs))*turnFirst
+		m.pairs = append(m.pairs, a)
+	}
+	m.choose()
+	return m
+}
+
+// choose finds whose turn is next; with equal times the pair that was given first.
+func (m *Market) choose() {
+	m.next = nil
+	for _, a := range m.pairs {
+		if m.next == nil || a.dueNs < m.next.dueNs {
+			m.next = a
+		}
+	}
+}
+
+// DueNs is when the market next acts, Unix ns.
+func (m *Market) DueNs() int64 {
+	if m.next == nil {
+		return math.MaxInt64
+	}
+	return m.next.dueNs
+}
+
+// Act appends one turn of one pair.
+func (m *Market) Act(nowNs int64, dst []engine.Command) []engine.Command {
+	a := m.next
+	if a == nil || a.dueNs > nowNs {
+		return dst
+	}
+	m.world.advance(a.dueNs)
+	if !a.found {
+		m.meet(a)
+	}
+	ins, ok := m.core.Pair(a.id)
+	if !a.found || !ok || ins.State != engine.Online {
+		a.dueNs += turnRetry
+		m.choose()
+		return dst
+	}
+	a.dueNs += a.pause()
+	dst = m.turn(a, ins, dst)
+	m.choose()
+	return dst
+}
+
+// meet looks whether the pair has been added.
+func (m *Market) meet(a *agents) {
+	id, ok := m.core.PairByCode(a.Code)
+	if !ok {
+		return
+	}
+	ins, ok := m.core.Pair(id)
+	if !ok {
+		return // another loop's
+	}
+	a.id, a.found = id, true
+	m.byID[id] = a
+	a.measure(ins)
+	a.slow = a.fair(&m.world)
+}
+
+// pause is the time to the pair's next turn.
+func (a *agents) pause() int64 {
+	busy := int64(min(a.Weight, fullWeight))
+	mean := turnQuiet - (turnQuiet-turnBusy)*busy/fullWeight
+	return mean/2 + a.rng.below(mean+1)
+}
+
+// touch is the best level of a side; price 0 when it is empty.
+func (m *Market) touch(id engine.PairID, side engine.Side) engine.DepthLevel {
+	m.depth = m.core.AppendDepth(m.depth[:0], id, side, 1)
+	if len(m.depth) == 0 {
+		return engine.DepthLevel{}
+	}
+	return m.depth[0]
+}
+
+// Skip goes on from nowNs after time that passed without the market: no trade is invented,
+// the world stood still, and the fair price starts where the last trade was.
+func (m *Market) Skip(nowNs int64) {
+	m.world.ns = nowNs
+	for i, a := range m.pairs {
+		a.dueNs = nowNs + int64(i)*turnFirst
+		if a.last == 0 {
+			continue
+		}
+		a.offset = 0
+		a.offset = a.last<<8 - a.fair(&m.world)
+	}
+	m.choose()
+}

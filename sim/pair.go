@@ -1,0 +1,119 @@
+package sim
+
+import (
+	"strings"
+
+	"tickhive/engine"
+	"tickhive/internal/fixed"
+)
+
+// Pair is a pair that the simulated market trades.
+type Pair struct {
+	Code      string
+	Reference int64 // ticks: the price that it starts from and is drawn to over weeks
+	Weight    int   // 1 to 1000: how much is traded, against the other pairs
+}
+
+// The agents' habits, in units of 10^-5 of the price where nothing else is said.
+const (
+	gridRate     = 22 // distance of quotes
+	halfRate     = 11 // half of the usual spread
+	priceUnits   = 100_000
+	levelsMin    = 64 // quotes a side; the contract asks for 50 at any moment
+	levelsMax    = 88
+	refillMost   = 48 // quotes a side that one turn places near the touch
+	farMost      = 72 // quotes a side that one turn places or takes away far from it
+	typicalTimes = 2  // a typical trade of weight 10 against the pair's smallest order
+)
+
+// agents is everything of one pair: its makers' quotes and stock, and what its takers go
+// by. It belongs to the Market.
+type agents struct {
+	Pair
+	base, quote int // in world.assets
+	id          engine.PairID
+	found       bool
+
+	rng     rng
+	dueNs   int64
+	ladders [2]ladder
+	stock   int64 // lots that the makers have bought more than sold
+	slow    int64 // slow average of the fair price, 2^-8 ticks: what momentum goes by
+	offset  int64 // 2^-8 ticks that fair is moved by after a pause, fading
+	last    int64 // ticks of the last trade, whoever made it
+	traded  bool  // since the last turn
+	seq     engine.Seq
+
+	grid    int64 // ticks between quotes
+	typical int64 // lots of a typical trade
+	least   int64 // lots of the smallest order that is taken
+	salt    uint64
+}
+
+func newAgents(seed uint64, p Pair, w *world) *agents {
+	base, quoted, _ := strings.Cut(p.Code, "_")
+	r := newRNG(seed, "pair "+p.Code)
+	return &agents{
+		Pair: p, base: w.find(base), quote: w.find(quoted), rng: r, salt: uint64(newRNG(0, p.Code)),
+	}
+}
+
+// measure sets what depends on the pair's digits and smallest order.
+func (a *agents) measure(ins *engine.Instrument) {
+	a.grid = max(1, a.Reference*gridRate/priceUnits)
+	smallest := ins.MinQuote
+	if !ins.HasMinQuote || smallest.IsZero() {
+		smallest = defaultSmallest(ins)
+	}
+	lots, rest := smallest.DivMod64(uint64(max(a.Reference/2, 1))) // the price may halve
+	if rest != 0 {
+		lots = lots.Add(fixed.FromU64(1))
+	}
+	if lots.Hi != 0 || lots.Lo > maxLots {
+		lots = fixed.FromU64(maxLots)
+	}
+	a.least = max(1, int64(lots.Lo))
+	a.typical = max(a.least*typicalTimes*int64(a.Weight)/10, 2*a.least)
+}
+
+// maxLots bounds the smallest order, so that sizes made of it stay far inside int64.
+const maxLots = 1 << 40
+
+// defaultSmallest is what a pair without a smallest order is measured by: 5 units of money,
+// or for other quote currencies the same in their typical value.
+func defaultSmallest(ins *engine.Instrument) fixed.U128 {
+	unit := fixed.FromU64(1)
+	for range ins.DigitsTotal() {
+		unit, _ = unit.MulCheck(10)
+	}
+	switch ins.Quote {
+	case "BTC":
+		q, _ := unit.DivMod64(10_000)
+		return q
+	case "ETH", "BNB":
+		q, _ := unit.DivMod64(500)
+		return q
+	}
+	five, _ := unit.MulCheck(5)
+	return five
+}
+
+// gridPrice is the price of the quote with number i: not quite evenly spaced, as no book
+// is, but the same whenever the number comes up.
+func (a *agents) gridPrice(i int64) int64 {
+	price := i * a.grid
+	if wide := a.grid / 2; wide > 0 {
+		price += int64(mix(uint64(i)^a.salt) % uint64(wide+1))
+	}
+	return price
+}
+
+// fair is the price that the world says, 2^-8 ticks.
+func (a *agents) fair(w *world) int64 {
+	return max(1<<8, scaleExp2(a.Reference<<8, w.assets[a.base].level-w.assets[a.quote].level)+a.offset)
+}
+
+// mood is how lively the pair is against calm times, 2^-8, 64 to 1024.
+func (a *agents) mood(w *world) int64 {
+	return min(max(scaleExp2(1<<8, clamp(w.shared+w.assets[a.base].vol, volBound)<<16), 64), 1024)
+}

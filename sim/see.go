@@ -1,0 +1,102 @@
+package sim
+
+import (
+	"math"
+
+	"tickhive/engine"
+)
+
+// See learns what became of a command, right after it was applied. It is engine.Observer:
+// a loop that answers only what is durable folds later, and what agents do must not depend
+// on how fast a disk is.
+func (m *Market) See(events []engine.Event) {
+	for i := range events {
+		ev := &events[i]
+		if a := m.byID[ev.Pair]; a != nil && ev.Seq > a.seq {
+			a.seq = ev.Seq
+			a.see(ev)
+		} else if a == nil && ev.Kind == engine.EventAccepted && ev.Flags&FlagAgent != 0 {
+			m.adopt(ev)
+		}
+	}
+}
+
+// adopt meets a pair by its events: after a restart they come before the first turn.
+func (m *Market) adopt(ev *engine.Event) {
+	for _, a := range m.pairs {
+		if a.found {
+			continue
+		}
+		if ins, ok := m.core.Pair(ev.Pair); ok && ins.Code == a.Code {
+			m.meet(a)
+			a.seq = ev.Seq
+			a.see(ev)
+		}
+	}
+}
+
+// Fold is See for events that come from a journal being recovered; events that were seen
+// before are passed over.
+func (m *Market) Fold(events []engine.Event, _ uint64) { m.See(events) }
+
+// Publish has nothing to show.
+func (m *Market) Publish(int64) {}
+
+// NextNs is never: time alone changes nothing here.
+func (m *Market) NextNs() int64 { return math.MaxInt64 }
+
+func (a *agents) see(ev *engine.Event) {
+	switch ev.Kind {
+	case engine.EventAccepted:
+		if ev.Flags&FlagAgent != 0 && ev.TIF == engine.GTC {
+			a.ladders[ev.Side].insert(ev.Side, quote{ev.Order, ev.Price, ev.Amount})
+		}
+	case engine.EventTrade:
+		a.trade(ev)
+	case engine.EventCanceled:
+		a.settle(ev.Side, ev.Order, 0)
+	case engine.EventReduced:
+		a.settle(engine.Buy, ev.Order, ev.OpenAmount)
+		a.settle(engine.Sell, ev.Order, ev.OpenAmount)
+	case engine.EventReplaced:
+		// Agents do not replace: somebody with the right to did it for them. The quote is
+		// known by its price, so it is left to itself.
+		a.settle(ev.Side, ev.Order, 0)
+	default: // levels, refusals and the pair's own changes say nothing about quotes
+	}
+}
+
+// trade books the makers' fills.
+func (a *agents) trade(ev *engine.Event) {
+	a.last, a.traded = ev.Price, true
+	if a.settle(ev.Side.Opposite(), ev.Maker, ev.MakerOpen) {
+		a.stock += signed(ev.Side.Opposite(), ev.Amount)
+	}
+	// A quote that met somebody on its way in was a taker.
+	if a.settle(ev.Side, ev.Order, ev.OpenAmount) {
+		a.stock += signed(ev.Side, ev.Amount)
+	}
+}
+
+func signed(side engine.Side, lots int64) int64 {
+	if side == engine.Sell {
+		return -lots
+	}
+	return lots
+}
+
+// settle gives a quote its open amount; 0 takes it off the ladder. It reports whether
+// the order was one.
+func (a *agents) settle(side engine.Side, id engine.OrderID, open int64) bool {
+	l := &a.ladders[side]
+	i := l.find(id)
+	if i < 0 {
+		return false
+	}
+	if open > 0 {
+		l.at(i).open = open
+	} else {
+		l.remove(i)
+	}
+	return true
+}
