@@ -1,0 +1,181 @@
+package replica
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+
+	"tickhive/engine"
+)
+
+// BodyFormat is the version of a snapshot's body.
+const BodyFormat = 1
+
+// The parts of a body, each `tag u8 | number uvarint | length uvarint | bytes`, in this
+// order; the file around it carries checksum and versions (internal/wal/FORMAT.md).
+//
+//	head      format, position, time of the last command
+//	controls  registers of the core, then of the feed
+//	pairs     by number: the core's encoding, then the feed's
+//	history   the order history
+//	extra     name and state of one further fold
+//	end
+const (
+	partHead byte = iota + 1
+	partCoreControl
+	partFeedControl
+	partCorePair
+	partFeedPair
+	partHistory
+	partExtra
+	partEnd
+)
+
+// maxPart bounds one part: a pair with ten million resting orders is a third of it.
+const maxPart = 1 << 30
+
+// bodyWriter writes parts and keeps the first error.
+type bodyWriter struct {
+	w   *bufio.Writer
+	buf []byte
+	err error
+}
+
+func (b *bodyWriter) part(tag byte, number uint64, data []byte) {
+	if b.err != nil {
+		return
+	}
+	var head [21]byte
+	h := binary.AppendUvarint(append(head[:0], tag), number)
+	h = binary.AppendUvarint(h, uint64(len(data)))
+	if len(data) > maxPart {
+		b.err = fmt.Errorf("replica: a part of %d bytes is beyond what a snapshot holds", len(data))
+		return
+	}
+	if _, b.err = b.w.Write(h); b.err == nil {
+		_, b.err = b.w.Write(data)
+	}
+}
+
+// Write writes the body of a snapshot. extras, when not nil, are states taken from the live
+// folds at r.Pos; else those of r's own are written.
+func (r *Replica) Write(w io.Writer, extras map[string][]byte) error {
+	b := &bodyWriter{w: bufio.NewWriterSize(w, 256<<10)}
+	head := binary.AppendUvarint(nil, BodyFormat)
+	head = binary.AppendVarint(binary.AppendUvarint(head, r.Pos), r.LastNs)
+	b.part(partHead, 0, head)
+	b.part(partCoreControl, 0, r.Core.EncodeControl(nil))
+	b.part(partFeedControl, 0, r.Feed.AppendControlState(nil))
+	for id := range engine.PairID(r.Core.Pairs()) {
+		b.buf = r.Core.EncodePair(b.buf[:0], id)
+		b.part(partCorePair, uint64(id), b.buf)
+		b.buf = r.Feed.AppendPairState(b.buf[:0], id)
+		b.part(partFeedPair, uint64(id), b.buf)
+	}
+	b.buf = r.Feed.AppendHistoryState(b.buf[:0])
+	b.part(partHistory, 0, b.buf)
+	if extras == nil {
+		extras = r.extraStates()
+	}
+	for name, state := range extras {
+		b.part(partExtra, 0, append(append([]byte(name), 0), state...))
+	}
+	b.part(partEnd, 0, nil)
+	if b.err != nil {
+		return b.err
+	}
+	return b.w.Flush()
+}
+
+func (r *Replica) extraStates() map[string][]byte {
+	states := make(map[string][]byte, len(r.opts.Extras))
+	for _, x := range r.opts.Extras {
+		states[x.Name()] = x.AppendState(nil)
+	}
+	return states
+}
+
+// Read makes an empty replica what the body says.
+func (r *Replica) Read(body io.Reader) error {
+	rd := bufio.NewReaderSize(body, 256<<10)
+	var buf []byte
+	for {
+		tag, err := rd.ReadByte()
+		if err != nil {
+			return fmt.Errorf("replica: the snapshot ends early: %w", err)
+		}
+		number, err := binary.ReadUvarint(rd)
+		if err != nil {
+			return fmt.Errorf("replica: the snapshot ends early: %w", err)
+		}
+		size, err := binary.ReadUvarint(rd)
+		if err != nil || size > maxPart {
+			return fmt.Errorf("replica: a part of %d bytes: %w", size, errors.Join(err, errPart))
+		}
+		if uint64(cap(buf)) < size {
+			buf = make([]byte, size)
+		}
+		buf = buf[:size]
+		if _, err := io.ReadFull(rd, buf); err != nil {
+			return fmt.Errorf("replica: the snapshot ends early: %w", err)
+		}
+		if tag == partEnd {
+			return nil
+		}
+		if err := r.take(tag, number, buf); err != nil {
+			return err
+		}
+	}
+}
+
+var errPart = errors.New("replica: the snapshot has a part that this version does not know")
+
+func (r *Replica) take(tag byte, number uint64, data []byte) error {
+	switch tag {
+	case partHead:
+		return r.takeHead(data)
+	case partCoreControl:
+		return r.Core.DecodeControl(data)
+	case partFeedControl:
+		return r.Feed.DecodeControlState(data)
+	case partCorePair:
+		_, err := r.Core.DecodePair(data)
+		return err
+	case partFeedPair:
+		return r.Feed.DecodePairState(data)
+	case partHistory:
+		return r.Feed.DecodeHistoryState(data)
+	case partExtra:
+		return r.takeExtra(data)
+	}
+	return fmt.Errorf("%w: tag %d, number %d", errPart, tag, number)
+}
+
+func (r *Replica) takeHead(data []byte) error {
+	format, n := binary.Uvarint(data)
+	if n <= 0 || format != BodyFormat {
+		return fmt.Errorf("replica: a snapshot of body format %d cannot be read by this version, which has %d", format, BodyFormat)
+	}
+	pos, m := binary.Uvarint(data[n:])
+	if m <= 0 {
+		return errPart
+	}
+	at, k := binary.Varint(data[n+m:])
+	if k <= 0 {
+		return errPart
+	}
+	r.Pos, r.LastNs = pos, at
+	return nil
+}
+
+func (r *Replica) takeExtra(data []byte) error {
+	for _, x := range r.opts.Extras {
+		name := x.Name()
+		if len(data) > len(name) && string(data[:len(name)]) == name && data[len(name)] == 0 {
+			return x.DecodeState(data[len(name)+1:])
+		}
+	}
+	return nil
+}

@@ -1,0 +1,53 @@
+package replica
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+
+	"tickhive/engine"
+	"tickhive/marketdata"
+)
+
+// StateHash is the state of a market in 32 bytes, pair by pair (Decisions section 5).
+type StateHash struct {
+	Seq   uint64 // sum of the pairs' seqs
+	Hash  string // 64 hex digits
+	Pairs []PairHash
+}
+
+// PairHash is the state of one pair.
+type PairHash struct {
+	Code string
+	Seq  uint64
+	Hash string
+}
+
+// HashPair is the hash of a pair's whole state: the book with everything that waits in
+// it, and the market data folded from its events.
+func HashPair(core *engine.Core, feed *marketdata.Feed, p engine.PairID) [32]byte {
+	book, market := core.HashPair(p), feed.HashPair(p)
+	return sha256.Sum256(append(book[:], market[:]...))
+}
+
+// Hash is the state hash of core and feed: the control stream, then the pairs by code. For
+// the goroutine that owns them.
+func Hash(core *engine.Core, feed *marketdata.Feed) StateHash {
+	all := sha256.New()
+	control := core.HashControl()
+	all.Write(control[:])
+	var out StateHash
+	for _, id := range core.PairsByCode() {
+		in, _ := core.Pair(id)
+		sum := HashPair(core, feed, id)
+		seq := uint64(core.LastSeq(id))
+		out.Seq += seq
+		out.Pairs = append(out.Pairs, PairHash{in.Code, seq, hex.EncodeToString(sum[:])})
+		all.Write(append([]byte(in.Code), 0))
+		all.Write(sum[:])
+	}
+	out.Hash = hex.EncodeToString(all.Sum(nil))
+	return out
+}
+
+// Hash is the state hash at r.Pos.
+func (r *Replica) Hash() StateHash { return Hash(r.Core, r.Feed) }

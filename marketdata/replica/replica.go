@@ -1,0 +1,131 @@
+package replica
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"tickhive/engine"
+	"tickhive/internal/wal"
+	"tickhive/marketdata"
+)
+
+// Extra is a further fold whose state goes into the snapshots of the market: the
+// simulated traders.
+type Extra interface {
+	// Name tells its part of a snapshot from others.
+	Name() string
+	// Fold takes the events of the replayed records.
+	Fold(events []engine.Event, pos uint64)
+	// AppendState appends its state, DecodeState takes one over.
+	AppendState(dst []byte) []byte
+	DecodeState(state []byte) error
+}
+
+// Options are those of the market that wrote the log.
+type Options struct {
+	Engine engine.Options
+	Market marketdata.Options
+	// Extras are folded and restored with the market. A snapshot's part that nobody here
+	// asks for is passed over.
+	Extras []Extra
+	// Sinks are folded only: a store with its own snapshots that needs the events.
+	Sinks []func(events []engine.Event, pos uint64)
+}
+
+// Replica is a core and a feed after the record at Pos.
+type Replica struct {
+	Core *engine.Core
+	Feed *marketdata.Feed
+
+	Pos    uint64 // the last record applied
+	LastNs int64  // the time of the last command
+
+	opts   Options
+	events []engine.Event
+	cmd    engine.Command
+}
+
+// New is an empty market.
+func New(o Options) *Replica {
+	return &Replica{Core: engine.NewCore(o.Engine), Feed: marketdata.NewFeed(o.Market), opts: o}
+}
+
+// Apply carries out the next record of the log.
+func (r *Replica) Apply(rec wal.Record) error {
+	if rec.Seq != r.Pos+1 {
+		return fmt.Errorf("replica: record %d comes after %d", rec.Seq, r.Pos)
+	}
+	if err := engine.DecodeCommand(rec.Payload, &r.cmd); err != nil {
+		return fmt.Errorf("%s: record %d at offset %d: %w", rec.File, rec.Seq, rec.Offset, err)
+	}
+	r.events = r.Core.Apply(&r.cmd, r.events[:0])
+	r.Pos, r.LastNs = rec.Seq, r.cmd.TimeNs
+	r.Feed.Fold(r.events)
+	for _, x := range r.opts.Extras {
+		x.Fold(r.events, r.Pos)
+	}
+	for _, fold := range r.opts.Sinks {
+		fold(r.events, r.Pos)
+	}
+	return nil
+}
+
+// ErrStop ends a Replay early without an error.
+var ErrStop = errors.New("replica: stop")
+
+// Replay applies records until the reader ends, limit is reached (0: none), or after says
+// ErrStop. after is called behind each record; nil: not at all.
+func (r *Replica) Replay(rd *wal.Reader, limit uint64, after func() error) error {
+	for limit == 0 || r.Pos < limit {
+		rec, err := rd.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if rec.Seq <= r.Pos {
+			continue
+		}
+		if err := r.Apply(rec); err != nil {
+			return err
+		}
+		if after == nil {
+			continue
+		}
+		if err := after(); errors.Is(err, ErrStop) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Load is the newest market that a snapshot in the directory gives, at or before limit
+// (0: any); an empty one when there is none. found says which was used.
+func Load(o Options, log LogDir, limit uint64) (r *Replica, found wal.Loaded, err error) {
+	found, err = wal.LoadNewest(log.FS, log.Dir, log.Options, func(meta wal.SnapshotMeta, body io.Reader) error {
+		if limit != 0 && meta.Seq > limit {
+			return errAhead
+		}
+		r = New(o)
+		if err := r.Read(body); err != nil {
+			return err
+		}
+		if r.Pos != meta.Seq {
+			return fmt.Errorf("replica: a snapshot of record %d holds the state after %d", meta.Seq, r.Pos)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, found, err
+	}
+	if !found.OK {
+		r = New(o)
+	}
+	return r, found, nil
+}
+
+var errAhead = errors.New("replica: the snapshot is ahead of what is asked for")

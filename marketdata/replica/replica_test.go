@@ -1,0 +1,239 @@
+package replica_test
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"testing"
+
+	"tickhive/engine"
+	"tickhive/internal/clock"
+	"tickhive/internal/vfs"
+	"tickhive/internal/wal"
+	"tickhive/marketdata"
+	"tickhive/marketdata/replica"
+)
+
+// trader is a fold with a state of its own: it counts the trades it has seen.
+type trader struct{ trades uint64 }
+
+func (t *trader) Name() string { return "trader" }
+
+func (t *trader) Fold(events []engine.Event, _ uint64) {
+	for i := range events {
+		if events[i].Kind == engine.EventTrade {
+			t.trades++
+		}
+	}
+}
+func (t *trader) Publish(int64) {}
+func (t *trader) NextNs() int64 { return 1<<63 - 1 }
+func (t *trader) AppendState(dst []byte) []byte {
+	return append(dst, byte(t.trades), byte(t.trades>>8), byte(t.trades>>16))
+}
+func (t *trader) DecodeState(state []byte) error {
+	t.trades = uint64(state[0]) | uint64(state[1])<<8 | uint64(state[2])<<16
+	return nil
+}
+
+// run is a journaled market over a file system in memory.
+type run struct {
+	t      *testing.T
+	fs     *vfs.Mem
+	log    *wal.Log
+	j      *engine.WALJournal
+	loop   *engine.Loop
+	core   *engine.Core
+	feed   *marketdata.Feed
+	trader *trader
+	keeper *replica.Keeper
+	dir    replica.LogDir
+	r      *rand.Rand
+	clk    *clock.Manual
+}
+
+// open recovers the market of a directory and starts its loop.
+func open(t *testing.T, fs *vfs.Mem, seed uint64) *run {
+	t.Helper()
+	x := &run{t: t, fs: fs, trader: &trader{}, r: rand.New(rand.NewPCG(seed, 9))}
+	x.dir = replica.LogDir{FS: fs, Dir: "engine", Options: wal.Options{NoLock: true, SegmentBytes: 4096}}
+	var err error
+	if x.log, err = wal.Open(fs, x.dir.Dir, x.dir.Options); err != nil {
+		t.Fatal(err)
+	}
+	rep, found, err := replica.Load(replica.Options{Extras: []replica.Extra{x.trader}}, x.dir, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rd, err := x.log.Reader(rep.Pos + 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := rep.Replay(rd, 0, nil); err != nil {
+		t.Fatal(err)
+	}
+	_ = rd.Close()
+	x.core, x.feed = rep.Core, rep.Feed
+	x.j = engine.NewWALJournal(x.log, engine.SyncAlways)
+	x.clk = clock.NewManual(max(rep.LastNs, 1_767_225_600_000_000_000))
+	x.loop = engine.NewLoop(engine.LoopOptions{
+		Core: x.core, Clock: x.clk, Journal: x.j, Sinks: []engine.Sink{x.feed.Sink(), x.trader},
+		StartNs: rep.LastNs, StartPos: rep.Pos,
+	})
+	go x.loop.Run()
+	x.keeper = replica.NewKeeper(replica.KeeperOptions{
+		Log: x.log, Dir: x.dir, Live: x.loop, Extras: []replica.Extra{x.trader}, Covered: found.Meta.Seq,
+	})
+	return x
+}
+
+func (x *run) stop() {
+	x.loop.Stop()
+	if err := x.j.Close(); err != nil {
+		x.t.Fatal(err)
+	}
+}
+
+// trade sends n random commands over two pairs.
+func (x *run) trade(n int) {
+	x.t.Helper()
+	if x.core.Pairs() == 0 {
+		for _, code := range []string{"AA_USDT", "BB_USDT"} {
+			x.submit(engine.Command{Kind: engine.AddPair, Pair: engine.ControlPair, Instrument: &engine.Instrument{
+				Code: code, Base: code[:2], Quote: "USDT", DigitsPrice: 2, DigitsAmount: 2,
+			}})
+		}
+		x.submit(engine.Command{Kind: engine.OpenAccount, Pair: engine.ControlPair, UUID: &[16]byte{7}})
+		x.submit(engine.Command{Kind: engine.SetAsset, Pair: engine.ControlPair, Asset: &engine.Asset{Symbol: "AA", Name: "Aa"}})
+	}
+	for n > 0 {
+		var cmds []engine.Command
+		for range min(n, 1+x.r.IntN(20)) {
+			c := engine.Command{
+				Kind: engine.Place, Pair: engine.PairID(x.r.IntN(2)), Side: engine.Side(x.r.IntN(2)),
+				Price: 1000 + x.r.Int64N(40), Amount: 1 + x.r.Int64N(50), Account: engine.AccountID(x.r.IntN(2)),
+			}
+			switch x.r.IntN(6) {
+			case 0:
+				c = engine.Command{Kind: engine.CancelAll, Pair: c.Pair, Flags: engine.FlagAllAccount, Order: engine.MakeOrderID(c.Pair, uint64(x.r.IntN(2000)))}
+			case 1:
+				c.Type, c.Stop = engine.StopLimit, c.Price+x.r.Int64N(9)-4
+			case 2:
+				c.Display = 1
+			case 3:
+				c.Client = &engine.ClientID{Text: "x", Hash: [2]uint64{x.r.Uint64(), 1}, Content: [2]uint64{x.r.Uint64(), 2}}
+			}
+			cmds = append(cmds, c)
+		}
+		n -= len(cmds)
+		x.clk.Set(x.clk.NowNs() + x.r.Int64N(30_000_000_000))
+		x.submit(cmds...)
+	}
+}
+
+func (x *run) submit(cmds ...engine.Command) {
+	x.t.Helper()
+	if err := x.loop.Submit(&engine.Batch{Commands: cmds}); err != nil {
+		x.t.Fatal(err)
+	}
+}
+
+// direct is the hash taken from the live state itself.
+func (x *run) direct() (h replica.StateHash) {
+	x.t.Helper()
+	if err := x.loop.Query(func() { h = replica.Hash(x.core, x.feed) }); err != nil {
+		x.t.Fatal(err)
+	}
+	return h
+}
+
+// matching.md 36: the running market, the log alone, and a snapshot with the tail after
+// it have the same state, and go on alike; the states of further folds come along.
+func TestCase36SnapshotAndTailGiveTheUninterruptedState(t *testing.T) {
+	const seed = 3
+	x := open(t, vfs.NewMem(), seed)
+	for round := range 6 {
+		x.trade(400)
+		if round%2 == 0 {
+			if err := x.keeper.Snapshot(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		x.trade(100)
+		want := x.direct()
+		if got, err := x.keeper.Hash(); err != nil || got.Hash != want.Hash || got.Seq != want.Seq {
+			t.Fatalf("seed %d round %d: follower %v (%v), live %v", seed, round, got, err, want)
+		}
+		trades := x.trader.trades
+		x.stop()
+		x = open(t, x.fs, seed+uint64(round))
+		if got := x.direct(); got.Hash != want.Hash {
+			t.Fatalf("seed %d round %d: after the restart %v, before %v", seed, round, got, want)
+		}
+		if x.trader.trades != trades {
+			t.Fatalf("seed %d round %d: %d trades counted, %d before the restart", seed, round, x.trader.trades, trades)
+		}
+	}
+	if first := x.log.FirstSeq(); first == 1 {
+		t.Error("no segment was let go although two snapshots cover it")
+	}
+	x.stop()
+}
+
+// A flipped bit in the newest snapshot makes the start use the one before it; nothing is
+// lost, because the log reaches back to that one.
+func TestCase37DamagedSnapshotFallsBack(t *testing.T) {
+	x := open(t, vfs.NewMem(), 5)
+	for range 3 {
+		x.trade(300)
+		if err := x.keeper.Snapshot(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	x.trade(50)
+	want := x.direct()
+	x.stop()
+	names, err := x.fs.List("engine")
+	if err != nil {
+		t.Fatal(err)
+	}
+	newest := ""
+	for _, n := range names {
+		if len(n) > 5 && n[len(n)-5:] == ".snap" && n > newest {
+			newest = n
+		}
+	}
+	x.fs.Flip("engine/"+newest, 5000, 3)
+	x = open(t, x.fs, 6)
+	if got := x.direct(); got.Hash != want.Hash {
+		t.Errorf("fell back to another state: %v, want %v", got, want)
+	}
+	x.stop()
+}
+
+// A snapshot of nothing new is none, and equal states write equal bodies.
+func TestBodiesAreCanonical(t *testing.T) {
+	x := open(t, vfs.NewMem(), 8)
+	defer x.stop()
+	x.trade(500)
+	if err := x.keeper.Snapshot(); err != nil {
+		t.Fatal(err)
+	}
+	body := func() []byte {
+		r, _, err := replica.Load(replica.Options{}, x.dir, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b bytes.Buffer
+		if err := r.Write(&b, nil); err != nil {
+			t.Fatal(err)
+		}
+		return b.Bytes()
+	}
+	if !bytes.Equal(body(), body()) {
+		t.Error("one state writes two bodies")
+	}
+	covered := x.keeper.Covered()
+	if err := x.keeper.Snapshot(); err != nil || x.keeper.Covered() != covered {
+		t.Errorf("a snapshot of nothing new: %v", err)
+	}
+}
