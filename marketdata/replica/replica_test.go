@@ -30,6 +30,7 @@ func (t *trader) NextNs() int64 { return 1<<63 - 1 }
 func (t *trader) AppendState(dst []byte) []byte {
 	return append(dst, byte(t.trades), byte(t.trades>>8), byte(t.trades>>16))
 }
+
 func (t *trader) DecodeState(state []byte) error {
 	t.trades = uint64(state[0]) | uint64(state[1])<<8 | uint64(state[2])<<16
 	return nil
