@@ -12,7 +12,7 @@ import (
 // Limits of the end of a connection whose request was refused before it was read: without
 // reading on for a moment the client's kernel throws our answer away.
 const (
-	lingerBytes = 1 << 20
+	lingerBytes = 8 << 20 // a body of twice the internal limit
 	lingerTime  = 500 * time.Millisecond
 )
 

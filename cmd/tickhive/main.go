@@ -15,6 +15,7 @@ const version = "1.0.0.0"
 // cli is the command line: one member per subcommand, each in a file of its own.
 type cli struct {
 	Serve   serveCmd   `cmd:"" default:"withargs" help:"Run the exchange."`
+	Replay  replayCmd  `cmd:"" help:"Run an exchange that recorded files drive."`
 	Stats   statsCmd   `cmd:"" help:"Figures of a running exchange, per pair."`
 	Config  configCmd  `cmd:"" help:"Check or print the configuration."`
 	Version versionCmd `cmd:"" help:"Print the version."`

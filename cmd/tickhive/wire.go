@@ -14,6 +14,7 @@ import (
 	"tickhive/internal/clock"
 	"tickhive/marketdata"
 	"tickhive/server"
+	"tickhive/server/web"
 )
 
 // exchange is the wired program. main's goroutine builds, starts and stops it.
@@ -32,7 +33,9 @@ type exchange struct {
 
 	public   *server.Server
 	internal *server.Internal
+	hub      *server.Hub
 	ready    atomic.Bool
+	hubRuns  atomic.Bool
 
 	publicLn, internalLn, aggregatorLn net.Listener
 	failed                             chan error // a listener that ended by itself
@@ -96,7 +99,17 @@ func (x *exchange) makeMarket() error {
 }
 
 func (x *exchange) makeServers() error {
-	var err error
+	page, err := server.Page(web.PartMarket)
+	if err != nil {
+		return err
+	}
+	x.hub = server.NewHub(server.HubOptions{
+		Board: x.feed.Board(), Clock: x.clock, Epoch: x.epoch, StatusRow: server.AppendPairStatus,
+		Status: func(dst []byte) []byte {
+			whole, _ := x.public.StatusView()
+			return whole(dst)
+		},
+	})
 	x.public, err = server.New(server.Options{
 		Board: x.feed.Board(), Clock: x.clock, Version: version, Status: x.status,
 		Commissions: x.cfg.commissions(), Log: x.log.Logger,
@@ -108,6 +121,7 @@ func (x *exchange) makeServers() error {
 		TrustedProxies: x.cfg.Server.TrustedProxies, ConnectionsPerIP: x.cfg.Server.ConnectionsPerIP,
 		Connections: x.cfg.Server.Connections, ReadTimeout: time.Duration(x.cfg.Server.ReadTimeout),
 		WriteTimeout: time.Duration(x.cfg.Server.WriteTimeout), IdleTimeout: time.Duration(x.cfg.Server.IdleTimeout),
+		Resources: []server.Resource{server.Streams(x.hub), page},
 	})
 	if err != nil {
 		return fmt.Errorf("config: %w", err)
@@ -164,6 +178,8 @@ func (x *exchange) start() error {
 	}
 	loop := x.newLoop(x.clock)
 	go loop.Run()
+	go x.hub.Run()
+	x.hubRuns.Store(true)
 	x.gate.set(loop)
 	if err := x.configure(loop); err != nil {
 		return err
@@ -182,6 +198,9 @@ func (x *exchange) setReady() {
 
 // stop ends everything, outside in. It returns when nothing runs any more or ctx is over.
 func (x *exchange) stop(ctx context.Context) {
+	if x.hubRuns.Load() {
+		x.hub.Shutdown() // sockets first: they would outlast the listeners
+	}
 	for name, shutdown := range map[string]func(context.Context) error{"public": x.public.Shutdown, "internal": x.internal.Shutdown} {
 		if err := shutdown(ctx); err != nil {
 			x.log.Warn("listener did not end in time", "listener", name, "error", err)

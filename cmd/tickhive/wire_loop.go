@@ -43,7 +43,7 @@ func (g *gate) AdvanceTo(ns int64) error {
 // newLoop makes a loop over core and feed; one at a time may run.
 func (x *exchange) newLoop(c clock.Clock) *engine.Loop {
 	return engine.NewLoop(engine.LoopOptions{
-		Core: x.core, Clock: c, Sinks: []engine.Sink{x.feed.Sink()}, Sources: x.sources(c),
+		Core: x.core, Clock: c, Sinks: []engine.Sink{x.feed.Sink(), x.hub}, Sources: x.sources(c),
 		StartNs: x.feed.Board().Load().NowNs,
 	})
 }
