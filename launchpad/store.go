@@ -1,6 +1,7 @@
 package launchpad
 
 import (
+	"errors"
 	"fmt"
 
 	"tickhive/internal/clock"
@@ -43,7 +44,7 @@ func OpenStore(o StoreOptions) (*Store, error) {
 	}
 	if !st.View().Begun() {
 		if _, err := st.Do(Begin{}); err != nil {
-			return nil, fmt.Errorf("launchpad: genesis: %w", err)
+			return nil, errors.Join(fmt.Errorf("launchpad: genesis: %w", err), st.Close())
 		}
 	}
 	return st, nil

@@ -1,0 +1,157 @@
+package hive
+
+import "encoding/json"
+
+func sourceWrong() *Reject {
+	return invalid("sourceAgentId", "sourceAgentId is required: queen-N, scout-N or worker-N.")
+}
+
+func typeWrong() *Reject { return invalid("actionType", "actionType is not one of the known types.") }
+
+func reasonWrong() *Reject {
+	return invalid("reasonCode", "reasonCode is required: 1 to %d printable ASCII characters.", MaxReason)
+}
+
+// check is the rules of one action that need no state.
+func (a *Act) check() *Reject {
+	if a.Source == "" {
+		return sourceWrong()
+	}
+	if a.Type >= actionTypes {
+		return typeWrong()
+	}
+	if a.Type == Suspension && a.TokenID == 0 {
+		return invalid("targetTokenId", "A suspension names a token.")
+	}
+	if rej := a.checkPayload(); rej != nil {
+		return rej
+	}
+	if len(a.Reason) == 0 || len(a.Reason) > MaxReason {
+		return reasonWrong()
+	}
+	for i := range len(a.Reason) {
+		if a.Reason[i] < ' ' || a.Reason[i] > '~' {
+			return reasonWrong()
+		}
+	}
+	return nil
+}
+
+func (a *Act) checkPayload() *Reject {
+	const field = "actionPayload"
+	if a.Payload == "" {
+		a.Payload = "{}"
+	}
+	members, rej := parseObject(a.Payload, field)
+	if rej != nil {
+		return rej
+	}
+	if a.Type.changesConfig() {
+		_, rej := parsePatch(members, field)
+		return rej
+	}
+	if word := string(members["suspended"]); a.Type == Suspension && word != "true" && word != "false" {
+		return invalid(field+".suspended", "A suspension says suspended: true or false.")
+	}
+	return nil
+}
+
+// planAct: 400 first, then 404 for the agent and the token, then 403 for the tier.
+func (s *State) planAct(nowNs int64, cmd Act) (Record, *Reject) {
+	if rej := cmd.check(); rej != nil {
+		return Record{}, rej
+	}
+	source, ok := s.agent(cmd.Source)
+	if !ok {
+		return Record{}, reject(404, CodeNotFound, "sourceAgentId", "There is no agent %q.", cmd.Source)
+	}
+	var target uint32
+	if cmd.TokenID != 0 {
+		w, ok := s.known(workerOf(cmd.TokenID))
+		if !ok {
+			return Record{}, unknownWorker("targetTokenId")
+		}
+		target = w.ID
+	}
+	if !cmd.Type.allowed(source.Tier, target) {
+		return Record{}, reject(403, CodeForbidden, "actionType", "A %s may not do %s here.", source.Tier, cmd.Type)
+	}
+	if rej := s.logFull(1); rej != nil {
+		return Record{}, rej
+	}
+	e := Entry{
+		ID: s.log.n + 1, TimeNs: nowNs, Source: source, Target: target, Type: cmd.Type,
+		Payload: cmd.Payload, Reason: cmd.Reason, Prev: s.log.head,
+	}
+	return Record{Kind: RecAct, Entries: []Entry{e}}, nil
+}
+
+func (s *State) logFull(more uint64) *Reject {
+	if s.log.n+more > MaxEntries {
+		return reject(503, CodeUnavailable, "", "The action log holds %d entries, its limit.", MaxEntries)
+	}
+	return nil
+}
+
+// agent resolves an id to an agent that exists.
+func (s *State) agent(id string) (Agent, bool) {
+	a, ok := ParseAgent(id)
+	if !ok {
+		return a, false
+	}
+	switch a.Tier {
+	case Queen:
+		return a, a.N <= s.opt.Queens
+	case Scout:
+		return a, a.N <= s.opt.Scouts
+	}
+	_, ok = s.known(a.N)
+	return a, ok
+}
+
+// enter appends an entry and does what it says. It is the only writer of the log.
+func (s *State) enter(e *Entry) {
+	s.log.append(e)
+	s.all.add(e)
+	sec := e.Sec()
+	if e.Source.Tier == WorkerTier {
+		w := s.edit(e.Source.N)
+		w.trail.own.append(e.ID)
+		w.LastActionSec = sec
+		s.touch(w, sec)
+		s.put(w)
+	}
+	if e.Target == 0 {
+		s.untargeted.add(e)
+		return
+	}
+	w := s.edit(e.Target)
+	w.trail.aimed.add(e)
+	switch e.Type {
+	case Signal, Flag:
+		s.touch(w, sec)
+	case Suspension:
+		members, _ := parseObject(e.Payload, "")
+		w.Suspended = string(members["suspended"]) == "true"
+	case Override:
+		w.LastOverrideSec, w.OverridingTier = sec, e.Source.Tier
+	}
+	if e.Type.changesConfig() {
+		w.Config = patched(w.Config, e.Payload)
+	}
+	s.put(w)
+}
+
+// patched is cfg after an accepted payload.
+func patched(cfg *Config, payload string) *Config {
+	var members map[string]json.RawMessage
+	members, rej := parseObject(payload, "")
+	p, rej2 := parsePatch(members, "")
+	if rej != nil || rej2 != nil {
+		panic("BUG: hive: an accepted payload does not parse: " + payload)
+	}
+	if p.empty() {
+		return cfg
+	}
+	return p.on(cfg)
+}

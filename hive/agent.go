@@ -1,0 +1,107 @@
+package hive
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Tier is the rank of an agent; a lower number gives orders to a higher one.
+type Tier uint8
+
+// The tiers of api.md.
+const (
+	NoTier Tier = iota
+	Queen
+	Scout
+	WorkerTier
+	tiers = 3
+)
+
+var tierNames = [...]string{"", "queen", "scout", "worker"}
+
+func (t Tier) String() string { return tierNames[t] }
+
+// ParseTier finds a tier by its wire name.
+func ParseTier(name string) (Tier, bool) {
+	for t := Queen; t <= WorkerTier; t++ {
+		if tierNames[t] == name {
+			return t, true
+		}
+	}
+	return NoTier, false
+}
+
+// Agent is queen-N, scout-N or worker-N; a worker's number is its workerId.
+type Agent struct {
+	Tier Tier
+	N    uint32
+}
+
+// String is the agent's id on the wire.
+func (a Agent) String() string { return a.Tier.String() + "-" + strconv.FormatUint(uint64(a.N), 10) }
+
+// ParseAgent reads an id of the form tier-number; whether the agent exists is another
+// question.
+func ParseAgent(id string) (a Agent, ok bool) {
+	name, number, _ := strings.Cut(id, "-")
+	if a.Tier, ok = ParseTier(name); !ok {
+		return Agent{}, false
+	}
+	n, err := strconv.ParseUint(number, 10, 32)
+	a.N = uint32(n)
+	return a, err == nil && n > 0 && a.String() == id
+}
+
+// ActionType is what an entry of the log is about.
+type ActionType uint8
+
+// The action types of Decisions section 8.7.
+const (
+	ConfigUpdate ActionType = iota
+	ParamUpdate
+	Override
+	Flag
+	Directive
+	Suspension
+	BudgetAllocation
+	Observation
+	RiskScore
+	Signal
+	ProposalCreated
+	VoteCast
+	actionTypes
+)
+
+var actionNames = [actionTypes]string{
+	"config_update", "param_update", "override", "flag", "directive", "suspension", "budget_allocation",
+	"observation", "risk_score", "signal", "proposal_created", "vote",
+}
+
+func (t ActionType) String() string { return actionNames[t] }
+
+// ParseActionType finds an action type by its wire name.
+func ParseActionType(name string) (ActionType, bool) {
+	for i, n := range actionNames {
+		if n == name {
+			return ActionType(i), true
+		}
+	}
+	return 0, false
+}
+
+// changesConfig reports the types whose payload may change the target's config.
+func (t ActionType) changesConfig() bool {
+	return t == ConfigUpdate || t == ParamUpdate || t == Override
+}
+
+// allowed is the tier rule: overrides go down, a scout's only to a worker, and what
+// concerns the whole hive is for queens.
+func (t ActionType) allowed(source Tier, target uint32) bool {
+	switch t {
+	case Override:
+		return source == Queen || source == Scout && target != 0
+	case Suspension, BudgetAllocation:
+		return source == Queen
+	}
+	return true
+}

@@ -1,0 +1,70 @@
+package hive
+
+// Plan validates cmd at nowNs and makes its record without changing anything; the
+// refusal is a *Reject. Commands before Begin, a second Begin, and a command while a
+// proposal waits to be closed by a Tick are bugs of the shell.
+func (s *State) Plan(nowNs int64, cmd Command) (Record, error) {
+	nowNs = max(nowNs, s.nowNs)
+	if _, begin := cmd.(Begin); begin == s.begun {
+		panic("BUG: hive: Begin is the first command, once")
+	}
+	if _, tick := cmd.(Tick); !tick {
+		if key, _, ok := s.closeQueue.Min(); ok && int64(key>>22)*secondNs <= nowNs {
+			panic("BUG: hive: a proposal is due")
+		}
+	}
+	rec, rej := s.decide(nowNs, cmd)
+	if rej != nil {
+		return Record{}, rej
+	}
+	rec.TimeNs = nowNs
+	return rec, nil
+}
+
+func (s *State) decide(nowNs int64, cmd Command) (Record, *Reject) {
+	switch cmd := cmd.(type) {
+	case Begin:
+		return Record{Kind: RecBegin, Seed: s.opt.Seed, GenesisNs: s.opt.GenesisNs}, nil
+	case Act:
+		return s.planAct(nowNs, cmd)
+	case Propose:
+		return s.planPropose(nowNs, cmd)
+	case CastVote:
+		return s.planVote(nowNs, cmd)
+	case Tick:
+		rec := Record{Kind: RecTick}
+		s.planCloses(nowNs, &rec)
+		return rec, nil
+	}
+	panic("BUG: hive: unknown command")
+}
+
+// Apply carries out a record: what it decided, its entries, then what is due by its
+// time. The same records and facts give the same state.
+func (s *State) Apply(rec *Record) Result {
+	s.seq++
+	s.nowNs = rec.TimeNs
+	var res Result
+	switch rec.Kind {
+	case RecBegin:
+		s.begun, s.seed, s.genesisNs = true, rec.Seed, rec.GenesisNs
+	case RecPropose:
+		s.applyPropose(rec, &res)
+	case RecVote:
+		s.applyVote(rec, &res)
+	case RecTick:
+		s.applyCloses(rec, &res)
+	case RecAct:
+	default:
+		panic("BUG: hive: unknown record")
+	}
+	for i := range rec.Entries {
+		s.enter(&rec.Entries[i])
+	}
+	s.fallIdle(s.nowNs / secondNs)
+	if rec.Kind == RecAct {
+		e := &rec.Entries[0]
+		res.Entry = &InternalEntry{EntryInfo: e.info(s.seed, s.genesisNs), PrevHash: e.Prev.String()}
+	}
+	return res
+}

@@ -1,0 +1,50 @@
+package hive
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// Check walks workers and proposals and reports the first invariant that does not hold.
+// It is for recovery and tests.
+func (s *State) Check() error {
+	active := map[uint32]int64{}
+	var err error
+	s.proposals.Scan(func(_ uint32, p *Proposal) bool {
+		_, ok := s.workers.Get(p.Worker)
+		if !ok {
+			err = fmt.Errorf("%s: no worker %d", p.ID(), p.Worker)
+		}
+		if p.Status == ProposalActive {
+			active[p.Worker]++
+			if ok && p.ClosesSec*secondNs <= s.nowNs {
+				err = fmt.Errorf("%s is active after its close", p.ID())
+			}
+		}
+		return err == nil
+	})
+	known, queued := 0, 0
+	s.workers.Scan(func(id uint32, w *Worker) bool {
+		switch _, inIndex := s.byStatus.Get(pair(uint32(w.Status()), id)); {
+		case w.ActiveProposals != active[id]:
+			err = fmt.Errorf("worker %d: %d active proposals, counted %d", id, active[id], w.ActiveProposals)
+		case inIndex != w.Known:
+			err = fmt.Errorf("worker %d: in the status index %v", id, inIndex)
+		case !slices.IsSorted(w.closedSec):
+			err = fmt.Errorf("worker %d: closes are not in order", id)
+		}
+		if w.Known {
+			known++
+			if !w.IsIdle {
+				queued++
+			}
+		}
+		return err == nil
+	})
+	if err == nil && (s.byStatus.Len() != known || s.byToken.Len() != known || s.idleQueue.Len() != queued ||
+		s.byState.Len() != s.proposals.Len() || s.byWorker.Len() != s.proposals.Len() || s.byWorkerState.Len() != s.proposals.Len()) {
+		err = errors.New("an index has too many or too few members")
+	}
+	return err
+}

@@ -1,0 +1,41 @@
+// Package hive is the agents above the launchpad's tokens: workers, scouts and queens,
+// their configuration and status, proposals and votes, and the action log (Decisions
+// section 8.6 to 8.8).
+//
+// What it is: State, a pure state machine, its codec, and View, the immutable picture
+// that readers use. Store (store.go) is the durable shell.
+//
+// Owner: State belongs to the store's goroutine. A View is frozen; anyone may read it
+// without a lock. Trees below it are copy-on-write; the action log and its posting lists
+// are append-only and published by length: a reader never looks beyond the number of
+// entries that its view names, so what is appended meanwhile does not exist for it.
+//
+// Where workers come from: a spawn is one record of the launchpad. The hive keeps no
+// record of it. State.Fold takes the launchpad's facts (identity, last swap, end of the
+// boost) and joins them: identities are fixed, times are maxima. So facts may come in any
+// order, more than once, late, or all anew at a start, and give the same state. The
+// snapshot says up to which launchpad record it has seen (ReflectsSeq); a start folds all
+// present facts in any case. An action on a worker whose fact was folded only after the
+// record is replayed waits on a worker without a name; no view shows one.
+//
+// Invariants:
+//
+//  1. Entries are numbered from 1 without a gap, their times never fall, none is ever
+//     changed; each carries the hash of the one before, and the state the hash of the
+//     last, so that a changed entry is found offline (Chain).
+//  2. An override goes down only; suspension and budget_allocation come from queens.
+//  3. A user's vote counts once per proposal, while now < closesAt; the tally is the sum
+//     of the weights.
+//  4. A proposal closes at its closesAt, also when the process slept through it, and a
+//     passed one changes the worker's config in the same record.
+//  5. A worker is idle from the second of its last activity + 7 d on, unless suspended.
+//  6. Every posting list holds the entries of its filter, ascending; no query reads an
+//     entry that is not on its page, the steps of a binary search aside.
+//
+// Reading order: agent, config, entry, log, posting, chain, command, reject, action,
+// worker, fact, proposal, weight, vote, state, apply, view, query, answer, codec,
+// snapshot, store, check.
+//
+// It does not know users' levels and holdings (they come with the vote command), the
+// ledger, signatures, rate limits, or a clock.
+package hive

@@ -1,0 +1,65 @@
+package hive
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+
+	"tickhive/internal/wire"
+)
+
+// Hash is a transaction hash or a link of the log's chain: 32 bytes.
+type Hash [32]byte
+
+// String is 0x and 64 lower-case hex digits.
+func (h Hash) String() string { return "0x" + hex.EncodeToString(h[:]) }
+
+// Entry is one action of an agent. Append-only.
+type Entry struct {
+	ID      uint64 // from 1
+	TimeNs  int64  // Unix nanoseconds; never below that of the entry before
+	Source  Agent
+	Target  uint32 // workerId, 0: no token
+	Type    ActionType
+	Payload string // a compact JSON object
+	Reason  string
+	Prev    Hash // hash of the entry before, zero for the first
+}
+
+// Sec is the entry's time as printed, Unix seconds.
+func (e *Entry) Sec() int64 { return e.TimeNs / secondNs }
+
+// Hash is the entry's link of the chain: SHA-256 over Prev and every other member.
+func (e *Entry) Hash() Hash {
+	var buf [256]byte
+	c := wire.Writer(append(buf[:0], e.Prev[:]...))
+	e.code(c)
+	return sha256.Sum256(c.Bytes())
+}
+
+// code is every member but Prev, which the chain gives back.
+func (e *Entry) code(c *wire.Coder) {
+	c.U64(&e.ID)
+	c.I64(&e.TimeNs)
+	c.U8((*uint8)(&e.Source.Tier), uint8(WorkerTier))
+	c.U32(&e.Source.N)
+	c.U32(&e.Target)
+	c.U8((*uint8)(&e.Type), uint8(actionTypes)-1)
+	c.Text(&e.Payload, MaxPayload)
+	c.Text(&e.Reason, MaxReason)
+	if c.Reading() && (e.Source.Tier == NoTier || e.Source.N == 0 || e.TimeNs < 0 || e.Target > MaxWorkers ||
+		e.Source.Tier == WorkerTier && e.Source.N > MaxWorkers) {
+		c.Fail("entry %d: source %d-%d, target %d", e.ID, e.Source.Tier, e.Source.N, e.Target)
+	}
+}
+
+// txHash is a function of the ledger's seed and the entry's place in the log.
+func txHash(seed, entryID uint64) Hash {
+	b := append(make([]byte, 0, 40), "tickhive/hive/tx\x00"...)
+	b = binary.BigEndian.AppendUint64(b, seed)
+	b = binary.BigEndian.AppendUint64(b, entryID)
+	return sha256.Sum256(b)
+}
+
+// blockAt is the ledger's block number at a time, from 1 (Decisions section 8.1).
+func blockAt(genesisNs, ns int64) int64 { return max(ns-genesisNs, 0)/blockNs + 1 }

@@ -1,0 +1,118 @@
+package hive
+
+import (
+	"encoding/json"
+	"strconv"
+	"unicode/utf8"
+)
+
+// VoteForm is the body of a vote, member by member as it was sent: nil for a missing
+// one, else its JSON text. The edge has already refused unknown and duplicate members.
+type VoteForm struct{ ProposalID, Vote, Comment json.RawMessage }
+
+// Parse reads the members in the order of api.md and refuses the first wrong one. Token,
+// user, level, holdings and owned are for the caller to fill in.
+func (f VoteForm) Parse() (CastVote, *Reject) {
+	var v CastVote
+	if !readString(f.ProposalID, &v.ProposalID) || v.ProposalID == "" {
+		return v, invalid("proposalId", "proposalId is required: a string.")
+	}
+	var word string
+	ok := readString(f.Vote, &word)
+	if ok {
+		v.Vote, ok = ParseVote(word)
+	}
+	if !ok {
+		return v, invalid("vote", "vote is required: yes, no or abstain.")
+	}
+	if !absent(f.Comment) && !readString(f.Comment, &v.Comment) {
+		return v, commentWrong()
+	}
+	return v, v.check()
+}
+
+// ActionForm is the body of POST /hive/actions, as VoteForm.
+type ActionForm struct{ SourceAgentID, TargetTokenID, ActionType, ActionPayload, ReasonCode json.RawMessage }
+
+// Parse reads the members in the order of the table and refuses the first wrong one.
+func (f ActionForm) Parse() (Act, *Reject) {
+	var a Act
+	if !readString(f.SourceAgentID, &a.Source) || a.Source == "" {
+		return a, sourceWrong()
+	}
+	if !readID(f.TargetTokenID, &a.TokenID) {
+		return a, invalid("targetTokenId", "targetTokenId is required: an integer, 0 for no token.")
+	}
+	var word string
+	ok := readString(f.ActionType, &word)
+	if ok {
+		a.Type, ok = ParseActionType(word)
+	}
+	if !ok {
+		return a, typeWrong()
+	}
+	if !absent(f.ActionPayload) {
+		a.Payload = compact(string(f.ActionPayload))
+	}
+	if rej := a.checkPayload(); rej != nil {
+		return a, rej
+	}
+	if !readString(f.ReasonCode, &a.Reason) {
+		return a, reasonWrong()
+	}
+	return a, a.check()
+}
+
+// ProposalForm is the body of POST /hive/proposals, as VoteForm.
+type ProposalForm struct{ TokenID, Topic, Payload, Proposer, Urgent json.RawMessage }
+
+// Parse reads the members in the order of the table and refuses the first wrong one.
+func (f ProposalForm) Parse() (Propose, *Reject) {
+	var p Propose
+	if !readID(f.TokenID, &p.TokenID) {
+		return p, invalid("tokenId", "tokenId is required: an integer.")
+	}
+	var word string
+	ok := readString(f.Topic, &word)
+	if ok {
+		p.Topic, ok = ParseTopic(word)
+	}
+	if !ok {
+		return p, topicWrong()
+	}
+	p.Payload = compact(string(f.Payload))
+	if rej := p.checkPayload(); rej != nil {
+		return p, rej
+	}
+	if !readString(f.Proposer, &p.Proposer) {
+		return p, proposerWrong()
+	}
+	if rej := p.check(); rej != nil {
+		return p, rej
+	}
+	switch string(f.Urgent) {
+	case "true":
+		p.Urgent = true
+	case "", "null", "false":
+	default:
+		return p, invalid("urgent", "urgent is true or false.")
+	}
+	return p, nil
+}
+
+func absent(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
+
+// readString is false for everything but a JSON string.
+func readString(raw json.RawMessage, p *string) bool {
+	return len(raw) > 0 && raw[0] == '"' && json.Unmarshal(raw, p) == nil && utf8.ValidString(*p)
+}
+
+// readID is false for everything but a JSON integer of at least 0.
+func readID(raw json.RawMessage, p *uint64) bool {
+	if len(raw) == 0 || len(raw) > 19 {
+		return false
+	}
+	n, err := strconv.ParseUint(string(raw), 10, 64)
+	*p = n
+	return err == nil
+}

@@ -1,0 +1,99 @@
+package hive
+
+import "sort"
+
+const (
+	chunkRows  = 1024
+	blockBytes = 64 << 10 // holds at least 15 of the largest texts
+)
+
+// row is an entry without pointers, so that a million of them cost the garbage collector
+// nothing. 64 bytes.
+type row struct {
+	timeNs  int64
+	prev    Hash
+	source  uint32
+	target  uint32
+	block   uint32 // text block
+	off     uint16 // of payload and reason in it
+	payload uint16 // bytes
+	reason  uint8  // bytes
+	typ     ActionType
+	tier    Tier
+}
+
+// log is the entries in the order they came. Chunks and text blocks are filled once and
+// never moved, so views share them.
+type log struct {
+	logView
+	used int // bytes of the last text block
+}
+
+// logView is the log up to entry n: everything behind it is invisible, and the writer
+// touches nothing before it.
+type logView struct {
+	n      uint64
+	head   Hash
+	chunks []*[chunkRows]row
+	blocks []*[blockBytes]byte
+}
+
+func (l *log) append(e *Entry) {
+	if e.ID != l.n+1 || e.Prev != l.head {
+		panic("BUG: hive: the entry does not continue the log")
+	}
+	if l.n > 0 && e.TimeNs < l.row(l.n).timeNs {
+		panic("BUG: hive: the entry is older than the log")
+	}
+	size := len(e.Payload) + len(e.Reason)
+	if len(l.blocks) == 0 || l.used+size > blockBytes {
+		l.blocks, l.used = append(l.blocks, new([blockBytes]byte)), 0
+	}
+	at := l.used
+	copy(l.blocks[len(l.blocks)-1][at:], e.Payload)
+	copy(l.blocks[len(l.blocks)-1][at+len(e.Payload):], e.Reason)
+	l.used += size
+	if l.n%chunkRows == 0 {
+		l.chunks = append(l.chunks, new([chunkRows]row))
+	}
+	l.chunks[l.n/chunkRows][l.n%chunkRows] = row{
+		timeNs: e.TimeNs, prev: e.Prev, source: e.Source.N, target: e.Target,
+		block: uint32(len(l.blocks) - 1), off: uint16(at), payload: uint16(len(e.Payload)), reason: uint8(len(e.Reason)),
+		typ: e.Type, tier: e.Source.Tier,
+	}
+	l.n = e.ID
+	l.head = e.Hash()
+}
+
+func (l *logView) row(id uint64) *row { return &l.chunks[(id-1)/chunkRows][(id-1)%chunkRows] }
+
+func (l *logView) sec(id uint64) int64 { return l.row(id).timeNs / secondNs }
+
+// entry is entry id as a value of its own.
+func (l *logView) entry(id uint64) Entry {
+	r := l.row(id)
+	text := l.blocks[r.block][r.off:]
+	return Entry{
+		ID: id, TimeNs: r.timeNs, Source: Agent{r.tier, r.source}, Target: r.target, Type: r.typ,
+		Payload: string(text[:r.payload]), Reason: string(text[r.payload:][:r.reason]), Prev: r.prev,
+	}
+}
+
+// ids is a posting list as a view of the log sees it: entry ids, ascending.
+type ids struct {
+	log  *logView
+	list []uint32
+}
+
+func (s ids) len() int { return len(s.list) }
+
+func (s ids) at(i int) uint64 { return uint64(s.list[i]) }
+
+// from is the place of the first entry at or after sec. Times never fall along a list,
+// so this is a binary search.
+func (s ids) from(sec int64) int {
+	return sort.Search(s.len(), func(i int) bool { return s.log.sec(s.at(i)) >= sec })
+}
+
+// since counts the entries later than sec.
+func (s ids) since(sec int64) int64 { return int64(s.len() - s.from(sec+1)) }

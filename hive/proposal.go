@@ -1,0 +1,253 @@
+package hive
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// Topic is what a proposal would change.
+type Topic uint8
+
+// The topics of Decisions section 8.8.
+const (
+	SlippageCap Topic = iota
+	MEVProtection
+	SignalSubscriptions
+	topics
+)
+
+var (
+	topicNames   = [topics]string{"slippage_cap", "mev_protection", "signal_subscriptions"}
+	topicMembers = [topics]string{memberSlippage, memberMEV, memberSignals}
+)
+
+func (t Topic) String() string { return topicNames[t] }
+
+// ParseTopic finds a topic by its wire name.
+func ParseTopic(name string) (Topic, bool) {
+	for i, n := range topicNames {
+		if n == name {
+			return Topic(i), true
+		}
+	}
+	return 0, false
+}
+
+// ProposalStatus is a proposal's state.
+type ProposalStatus uint8
+
+// The proposal states; it is active until its closesAt.
+const (
+	ProposalActive ProposalStatus = iota
+	ProposalPassed
+	ProposalRejected
+	proposalStatuses
+)
+
+var proposalStatusNames = [proposalStatuses]string{"active", "passed", "rejected"}
+
+func (s ProposalStatus) String() string { return proposalStatusNames[s] }
+
+// ParseProposalStatus finds a proposal state by its wire name.
+func ParseProposalStatus(name string) (ProposalStatus, bool) {
+	for i, n := range proposalStatusNames {
+		if n == name {
+			return ProposalStatus(i), true
+		}
+	}
+	return 0, false
+}
+
+// Proposal is one version of a proposal: a vote or its close makes a new one.
+type Proposal struct {
+	N          uint32 // from 1
+	Worker     uint32
+	Topic      Topic
+	Payload    string // compact JSON
+	Proposer   string
+	Status     ProposalStatus
+	CreatedSec int64
+	ClosesSec  int64
+	Tally      Tally
+	Comments   []Comment // the newest, oldest first; never changed
+}
+
+// Comment is what a voter wrote; the voter is not kept.
+type Comment struct {
+	Text string
+	Sec  int64
+}
+
+// ID is prop-N.
+func (p *Proposal) ID() string { return "prop-" + strconv.FormatUint(uint64(p.N), 10) }
+
+// parseProposalID is the number of a well-formed id.
+func parseProposalID(id string) (uint32, bool) {
+	digits, ok := strings.CutPrefix(id, "prop-")
+	n, err := strconv.ParseUint(digits, 10, 32)
+	return uint32(n), ok && err == nil && strconv.FormatUint(n, 10) == digits
+}
+
+func topicWrong() *Reject {
+	return invalid("topic", "topic is required: slippage_cap, mev_protection or signal_subscriptions.")
+}
+
+func proposerWrong() *Reject {
+	return invalid("proposer", "proposer is required: a string of 1 to %d bytes.", MaxProposer)
+}
+
+func (p *Propose) checkPayload() *Reject {
+	const field = "payload"
+	if p.Topic >= topics {
+		return topicWrong()
+	}
+	members, rej := parseObject(p.Payload, field)
+	if rej != nil {
+		return rej
+	}
+	want := topicMembers[p.Topic]
+	for name := range members {
+		if name != want {
+			return invalid(field+"."+name, "The payload of %s is %s alone.", p.Topic, want)
+		}
+	}
+	if _, ok := members[want]; !ok {
+		return invalid(field+"."+want, "The payload of %s is %s.", p.Topic, want)
+	}
+	_, rej = parsePatch(members, field)
+	return rej
+}
+
+func (p *Propose) check() *Reject {
+	if rej := p.checkPayload(); rej != nil {
+		return rej
+	}
+	if p.Proposer == "" || len(p.Proposer) > MaxProposer || !utf8.ValidString(p.Proposer) {
+		return proposerWrong()
+	}
+	return nil
+}
+
+// planPropose: 400 first, then 404 for the token and for a proposer that has the form of
+// an agent's id and is none. Another name is taken as it is: the worker logs it.
+func (s *State) planPropose(nowNs int64, cmd Propose) (Record, *Reject) {
+	if rej := cmd.check(); rej != nil {
+		return Record{}, rej
+	}
+	w, ok := s.known(workerOf(cmd.TokenID))
+	if !ok {
+		return Record{}, unknownWorker("tokenId")
+	}
+	source := Agent{WorkerTier, w.ID}
+	if _, form := ParseAgent(cmd.Proposer); form {
+		if source, ok = s.agent(cmd.Proposer); !ok {
+			return Record{}, reject(404, CodeNotFound, "proposer", "There is no agent %q.", cmd.Proposer)
+		}
+	}
+	n := uint32(s.proposals.Len()) + 1
+	if n > MaxProposals || w.ActiveProposals >= MaxActiveProposals {
+		return Record{}, reject(409, CodeConflict, "tokenId", "At most %d proposals of a token are active, %d exist in all.", MaxActiveProposals, MaxProposals)
+	}
+	// A place in the log is kept for every config_update that a close may bring.
+	if rej := s.logFull(1 + uint64(s.closeQueue.Len()) + 1); rej != nil {
+		return Record{}, rej
+	}
+	e := Entry{
+		ID: s.log.n + 1, TimeNs: nowNs, Source: source, Target: w.ID, Type: ProposalCreated,
+		Payload: fmt.Sprintf(`{"proposalId":"prop-%d","topic":"%s"}`, n, cmd.Topic), Reason: "proposal", Prev: s.log.head,
+	}
+	return Record{
+		Kind: RecPropose, Worker: w.ID, Topic: cmd.Topic, Payload: cmd.Payload, Proposer: cmd.Proposer, Urgent: cmd.Urgent,
+		Entries: []Entry{e},
+	}, nil
+}
+
+func (s *State) applyPropose(rec *Record, res *Result) {
+	sec := rec.TimeNs / secondNs
+	p := &Proposal{
+		N: uint32(s.proposals.Len()) + 1, Worker: rec.Worker, Topic: rec.Topic, Payload: rec.Payload, Proposer: rec.Proposer,
+		CreatedSec: sec, ClosesSec: sec + proposalSec,
+	}
+	if rec.Urgent {
+		p.ClosesSec = sec + urgentSec
+	}
+	w := s.edit(p.Worker)
+	w.ActiveProposals++
+	s.put(w)
+	s.voters[p.N] = map[[16]byte]struct{}{}
+	s.putProposal(p)
+	res.Proposal = p.info(s.opt.QuorumCents)
+}
+
+// putProposal publishes a proposal and its place in the indexes.
+func (s *State) putProposal(p *Proposal) {
+	before, had := s.proposals.Set(p.N, p)
+	if had && before.Status != p.Status {
+		s.byState.Delete(pair(uint32(before.Status), p.N))
+		s.byWorkerState.Delete(pair(before.Worker<<2|uint32(before.Status), p.N))
+	}
+	s.byState.Set(pair(uint32(p.Status), p.N), struct{}{})
+	s.byWorkerState.Set(pair(p.Worker<<2|uint32(p.Status), p.N), struct{}{})
+	s.byWorker.Set(pair(p.Worker, p.N), struct{}{})
+	if p.Status == ProposalActive {
+		s.closeQueue.Set(closeKey(p), struct{}{})
+	} else {
+		s.closeQueue.Delete(closeKey(p))
+	}
+}
+
+// closeKey orders active proposals by their close; MaxProposals is 2^22.
+func closeKey(p *Proposal) uint64 { return uint64(p.ClosesSec)<<22 | uint64(p.N-1) }
+
+// planCloses decides the proposals whose second has come, in the order of their close,
+// and the entry of each passed one.
+func (s *State) planCloses(nowNs int64, rec *Record) {
+	head := s.log.head
+	s.closeQueue.Scan(func(key uint64, _ struct{}) bool {
+		sec := int64(key >> 22)
+		if sec*secondNs > nowNs {
+			return false
+		}
+		p, _ := s.proposals.Get(uint32(key&(MaxProposals-1)) + 1)
+		passed := p.Tally.passing(s.opt.QuorumCents)
+		rec.Closes = append(rec.Closes, closing{p.N, passed})
+		if !passed {
+			return true
+		}
+		e := Entry{
+			ID: s.log.n + uint64(len(rec.Entries)) + 1, TimeNs: sec * secondNs, Source: Agent{WorkerTier, p.Worker}, Target: p.Worker,
+			Type: ConfigUpdate, Payload: p.Payload, Reason: "user_vote", Prev: head,
+		}
+		head = e.Hash()
+		rec.Entries = append(rec.Entries, e)
+		return true
+	})
+}
+
+func (s *State) applyCloses(rec *Record, res *Result) {
+	for _, cl := range rec.Closes {
+		p := s.editProposal(cl.Proposal)
+		p.Status = ProposalRejected
+		if cl.Passed {
+			p.Status = ProposalPassed
+		}
+		s.putProposal(p)
+		delete(s.voters, p.N)
+		w := s.edit(p.Worker)
+		w.ActiveProposals--
+		w.closedSec = append(w.closedSec, p.ClosesSec)
+		s.put(w)
+		res.Closed = append(res.Closed, p.ID())
+	}
+}
+
+func (s *State) editProposal(n uint32) *Proposal {
+	p, ok := s.proposals.Get(n)
+	if !ok {
+		panic("BUG: hive: no such proposal")
+	}
+	c := *p
+	return &c
+}

@@ -1,0 +1,241 @@
+package hive
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"slices"
+
+	"tickhive/internal/wire"
+)
+
+// AppendSnapshot appends the whole state in canonical order: equal states give equal
+// bytes. The entries' own hashes are not in it: the chain gives them back, and the head
+// proves them.
+func (s *State) AppendSnapshot(dst []byte) []byte {
+	const roughEntry = 96 // bytes; a guess that saves most of the growing
+	c := wire.Writer(slices.Grow(dst, int(s.log.n)*roughEntry))
+	s.codeHead(c)
+	c.Len(int(s.log.n))
+	for id := uint64(1); id <= s.log.n; id++ {
+		e := s.log.entry(id)
+		e.code(c)
+	}
+	c.Fixed(s.log.head[:])
+	c.Len(s.workers.Len())
+	s.workers.Scan(func(_ uint32, w *Worker) bool {
+		w2 := *w
+		w2.code(c)
+		return true
+	})
+	c.Len(s.proposals.Len())
+	s.proposals.Scan(func(_ uint32, p *Proposal) bool {
+		p2 := *p
+		p2.code(c)
+		if p.Status == ProposalActive {
+			codeVoters(c, s.voters[p.N])
+		}
+		return true
+	})
+	return c.Bytes()
+}
+
+// StateHash is the SHA-256 of the canonical bytes.
+func (s *State) StateHash() [32]byte { return sha256.Sum256(s.AppendSnapshot(nil)) }
+
+// DecodeSnapshot rebuilds a state from AppendSnapshot's bytes and refuses anything that
+// does not add up: the hash chain is computed anew and must end at the head.
+func DecodeSnapshot(b []byte, opt Options) (*State, error) {
+	s := New(opt)
+	c := wire.Reader(b)
+	s.codeHead(c)
+	entries := c.Len(0)
+	for range entries {
+		var e Entry
+		e.code(c)
+		e.Prev = s.log.head
+		if c.Err() != nil || !s.restoreEntry(&e) {
+			c.Fail("entry %d is out of place", e.ID)
+			break
+		}
+	}
+	var head Hash
+	c.Fixed(head[:])
+	if c.Err() == nil && head != s.log.head {
+		c.Fail("the entries' hash chain does not end at the head: an entry was changed")
+	}
+	for range c.Len(0) {
+		s.readWorker(c)
+	}
+	for range c.Len(0) {
+		s.readProposal(c)
+	}
+	if err := c.End(); err != nil {
+		return nil, fmt.Errorf("hive: snapshot: %w", err)
+	}
+	if err := s.Check(); err != nil {
+		return nil, fmt.Errorf("hive: snapshot: %w", err)
+	}
+	return s, nil
+}
+
+func (s *State) codeHead(c *wire.Coder) {
+	c.Bool(&s.begun)
+	c.U64(&s.seed)
+	c.I64(&s.genesisNs)
+	c.I64(&s.nowNs)
+	c.U64(&s.seq)
+	c.U64(&s.launchpadSeq)
+	c.U64(&s.votes)
+}
+
+// restoreEntry fills log and posting lists without carrying the entry out: what it did
+// stands in the workers.
+func (s *State) restoreEntry(e *Entry) bool {
+	if e.ID != s.log.n+1 || s.log.n > 0 && e.TimeNs < s.log.row(s.log.n).timeNs {
+		return false
+	}
+	s.log.append(e)
+	s.all.add(e)
+	if e.Source.Tier == WorkerTier {
+		s.restored(e.Source.N).trail.own.append(e.ID)
+	}
+	if e.Target == 0 {
+		s.untargeted.add(e)
+	} else {
+		s.restored(e.Target).trail.aimed.add(e)
+	}
+	return true
+}
+
+// restored is the worker whose trail is being filled, before its own turn has come.
+func (s *State) restored(id uint32) *Worker {
+	w, ok := s.workers.Get(id)
+	if !ok {
+		w = s.edit(id)
+		s.workers.Set(id, w)
+	}
+	return w
+}
+
+func (w *Worker) code(c *wire.Coder) {
+	c.U32(&w.ID)
+	c.Bool(&w.Known)
+	c.Fixed(w.Token[:])
+	c.Text(&w.Symbol, MaxPayload)
+	c.I64(&w.DeployedSec)
+	c.I64(&w.LastActiveSec)
+	c.I64(&w.BoostSec)
+	c.Bool(&w.IsIdle)
+	c.Bool(&w.Suspended)
+	cfg := Config{}
+	if !c.Reading() {
+		cfg = *w.Config
+	}
+	cfg.code(c)
+	w.Config = &cfg
+	c.I64(&w.LastActionSec)
+	c.I64(&w.LastOverrideSec)
+	c.U8((*uint8)(&w.OverridingTier), uint8(WorkerTier))
+	c.I64(&w.ActiveProposals)
+	n := c.Len(len(w.closedSec))
+	if c.Reading() {
+		w.closedSec = make([]int64, n)
+	}
+	for i := range w.closedSec {
+		c.I64(&w.closedSec[i])
+	}
+}
+
+func (cfg *Config) code(c *wire.Coder) {
+	c.I64(&cfg.SlippageCapBps)
+	c.U8((*uint8)(&cfg.MEV), uint8(mevs)-1)
+	n := c.Len(len(cfg.Signals))
+	if c.Reading() {
+		cfg.Signals = make([]string, n)
+	}
+	for i := range cfg.Signals {
+		c.Text(&cfg.Signals[i], MaxSignalBytes)
+	}
+}
+
+func (s *State) readWorker(c *wire.Coder) {
+	var w Worker
+	w.code(c)
+	const farSec = 1 << 42
+	if c.Err() == nil && (w.ID == 0 || w.ID > MaxWorkers || w.LastActiveSec < 0 || w.LastActiveSec > farSec || w.BoostSec < 0 || w.BoostSec > farSec) {
+		c.Fail("worker %d", w.ID)
+	}
+	if c.Err() != nil {
+		return
+	}
+	w.trail = s.restored(w.ID).trail
+	idle := w.IsIdle
+	s.maxActiveSec = max(s.maxActiveSec, w.LastActiveSec)
+	s.maxBoostSec = max(s.maxBoostSec, w.BoostSec)
+	if w.Known {
+		s.byToken.Set(string(w.Token[:]), w.ID)
+	}
+	if s.put(&w); w.IsIdle != idle {
+		c.Fail("worker %d: idle is %v at its time", w.ID, w.IsIdle)
+	}
+}
+
+func (p *Proposal) code(c *wire.Coder) {
+	c.U32(&p.Worker)
+	c.U8((*uint8)(&p.Topic), uint8(topics)-1)
+	c.Text(&p.Payload, MaxPayload)
+	c.Text(&p.Proposer, MaxProposer)
+	c.U8((*uint8)(&p.Status), uint8(proposalStatuses)-1)
+	c.I64(&p.CreatedSec)
+	c.I64(&p.ClosesSec)
+	for i := range p.Tally {
+		c.I64(&p.Tally[i])
+	}
+	n := c.Len(len(p.Comments))
+	if c.Reading() && n > 0 {
+		p.Comments = make([]Comment, n)
+	}
+	for i := range p.Comments {
+		c.Text(&p.Comments[i].Text, 4*MaxComment)
+		c.I64(&p.Comments[i].Sec)
+	}
+}
+
+func (s *State) readProposal(c *wire.Coder) {
+	p := &Proposal{N: uint32(s.proposals.Len()) + 1}
+	p.code(c)
+	if c.Err() == nil && (p.N > MaxProposals || p.ClosesSec < 0 || p.ClosesSec > 1<<41 || p.Worker == 0 || p.Worker > MaxWorkers) {
+		c.Fail("proposal %d", p.N)
+	}
+	if c.Err() != nil {
+		return
+	}
+	s.putProposal(p)
+	if p.Status == ProposalActive {
+		s.voters[p.N] = readVoters(c)
+	}
+}
+
+func codeVoters(c *wire.Coder, voters map[[16]byte]struct{}) {
+	users := make([][16]byte, 0, len(voters))
+	for u := range voters {
+		users = append(users, u)
+	}
+	slices.SortFunc(users, func(a, b [16]byte) int { return slices.Compare(a[:], b[:]) })
+	c.Len(len(users))
+	for i := range users {
+		c.Fixed(users[i][:])
+	}
+}
+
+func readVoters(c *wire.Coder) map[[16]byte]struct{} {
+	n := c.Len(0)
+	voters := make(map[[16]byte]struct{}, n/16)
+	for range n {
+		var u [16]byte
+		if c.Fixed(u[:]); c.Err() == nil {
+			voters[u] = struct{}{}
+		}
+	}
+	return voters
+}

@@ -1,0 +1,78 @@
+package hive
+
+import "github.com/tidwall/btree"
+
+// State is the hive as a function of the records applied and the facts folded. Owner:
+// the store's goroutine. Trees marked shared are copy-on-write, and the objects in them
+// are never changed, because Views hold them too.
+type State struct {
+	opt Options
+
+	begun        bool
+	seed         uint64
+	genesisNs    int64
+	nowNs        int64  // of the last record
+	seq          uint64 // records applied
+	launchpadSeq uint64
+	votes        uint64 // cast so far
+	maxActiveSec int64  // newest activity of any worker, boosts aside
+	maxBoostSec  int64  // newest end of a boost
+
+	log        log
+	all        *postings // of every entry; shared, append-only
+	untargeted *postings // of entries without a token; shared, append-only
+
+	workers   *btree.Map[uint32, *Worker]  // shared
+	byToken   *btree.Map[string, uint32]   // token address -> workerId; shared
+	byStatus  *btree.Map[uint64, struct{}] // status, workerId; shared
+	idleQueue *btree.Map[uint64, struct{}] // idleKey of workers not idle
+
+	proposals     *btree.Map[uint32, *Proposal]    // shared
+	byState       *btree.Map[uint64, struct{}]     // status, number; shared
+	byWorker      *btree.Map[uint64, struct{}]     // worker, number; shared
+	byWorkerState *btree.Map[uint64, struct{}]     // worker and status, number; shared
+	closeQueue    *btree.Map[uint64, struct{}]     // closeKey of active ones
+	voters        map[uint32]map[[16]byte]struct{} // of active ones
+}
+
+// degree keeps a node of the shared trees small, because each change after a publish
+// copies the nodes on its path.
+const degree = 16
+
+// New is an empty hive. opt must be valid.
+func New(opt Options) *State {
+	set := func() *btree.Map[uint64, struct{}] { return btree.NewMap[uint64, struct{}](degree) }
+	return &State{
+		opt: opt, seed: opt.Seed, genesisNs: opt.GenesisNs,
+		all: new(postings), untargeted: new(postings),
+		workers: btree.NewMap[uint32, *Worker](degree), byToken: btree.NewMap[string, uint32](degree),
+		byStatus: set(), idleQueue: set(),
+		proposals: btree.NewMap[uint32, *Proposal](degree), byState: set(), byWorker: set(), byWorkerState: set(),
+		closeQueue: set(), voters: map[uint32]map[[16]byte]struct{}{},
+	}
+}
+
+// LastNs is the time of the last record, Unix nanoseconds.
+func (s *State) LastNs() int64 { return s.nowNs }
+
+// NextNs is when the next proposal closes or worker falls idle, 0 when none waits.
+func (s *State) NextNs() int64 {
+	var next int64
+	if key, _, ok := s.closeQueue.Min(); ok {
+		next = int64(key >> 22)
+	}
+	if key, _, ok := s.idleQueue.Min(); ok {
+		if sec := int64(key >> 20); next == 0 || sec < next {
+			next = sec
+		}
+	}
+	return next * secondNs
+}
+
+// Due is a Tick when something is due at nowNs.
+func (s *State) Due(nowNs int64) []Command {
+	if next := s.NextNs(); next == 0 || next > nowNs {
+		return nil
+	}
+	return []Command{Tick{}}
+}

@@ -1,0 +1,52 @@
+package hive
+
+import (
+	"errors"
+	"fmt"
+
+	"tickhive/internal/clock"
+	"tickhive/internal/vfs"
+	"tickhive/internal/wal"
+)
+
+// Store is the hive behind its log: Do carries out a Command durably, View is the
+// published picture, Tick moves a virtual clock.
+type Store = wal.Store[*State, Command, Record, Result, *View]
+
+// StoreOptions opens a Store.
+type StoreOptions struct {
+	Options
+	FS       vfs.FS // nil: nothing is kept
+	Dir      string // of log and snapshots
+	Log      wal.Options
+	Clock    clock.Clock // real when nil
+	KeepAll  bool        // journal.keep = all
+	Progress func(done, total int64)
+	Logf     func(format string, args ...any)
+}
+
+// OpenStore recovers the hive and, in a new data directory, gives it the seed and the
+// genesis of the options. Afterwards fold every present fact of the launchpad. Errors
+// are those of wal.OpenStore.
+func OpenStore(o StoreOptions) (*Store, error) {
+	if err := o.Validate(); err != nil {
+		return nil, fmt.Errorf("hive: %w", err)
+	}
+	o.Log.RecordVersion = RecordVersion
+	st, err := wal.OpenStore(wal.StoreOptions[*State, Command, Record, Result, *View]{
+		FS: o.FS, Dir: o.Dir, Log: o.Log, Clock: o.Clock, KeepAll: o.KeepAll, Progress: o.Progress, Logf: o.Logf,
+		New:            func() *State { return New(o.Options) },
+		AppendRecord:   AppendRecord,
+		DecodeRecord:   DecodeRecord,
+		DecodeSnapshot: func(b []byte) (*State, error) { return DecodeSnapshot(b, o.Options) },
+	})
+	if err != nil {
+		return nil, fmt.Errorf("hive: %w", err)
+	}
+	if !st.View().Begun() {
+		if _, err := st.Do(Begin{}); err != nil {
+			return nil, errors.Join(fmt.Errorf("hive: begin: %w", err), st.Close())
+		}
+	}
+	return st, nil
+}

@@ -1,0 +1,39 @@
+package hive
+
+// VoteKind is what a user voted.
+type VoteKind uint8
+
+// The votes of api.md.
+const (
+	Yes VoteKind = iota
+	No
+	Abstain
+	votes
+)
+
+var voteNames = [votes]string{"yes", "no", "abstain"}
+
+func (v VoteKind) String() string { return voteNames[v] }
+
+// ParseVote finds a vote by its wire name.
+func ParseVote(name string) (VoteKind, bool) {
+	for i, n := range voteNames {
+		if n == name {
+			return VoteKind(i), true
+		}
+	}
+	return 0, false
+}
+
+// Tally is the sums of weights by vote, in hundredths.
+type Tally [votes]int64
+
+// quorum counts abstentions too.
+func (t Tally) quorum(cents int64) bool { return t[Yes]+t[No]+t[Abstain] >= cents }
+
+// passing is yes / (yes + no) >= 0.6 with the quorum reached; without yes or no there is
+// nothing to pass.
+func (t Tally) passing(quorumCents int64) bool {
+	sum := t[Yes] + t[No]
+	return t.quorum(quorumCents) && sum > 0 && t[Yes]*passingDen >= sum*passingNum
+}

@@ -1,0 +1,107 @@
+package hive
+
+import (
+	"strconv"
+
+	"github.com/tidwall/btree"
+)
+
+// View is the hive as readers see it: immutable, complete, from one instant. Queries
+// take the process clock's time; a view is exact up to its next due second, and a query
+// that comes later (the timer is on its way) is answered as of the last instant before.
+type View struct {
+	opt          Options
+	begun        bool
+	seed         uint64
+	genesisNs    int64
+	nowNs        int64
+	nextNs       int64
+	seq          uint64
+	launchpadSeq uint64
+	maxActiveSec int64
+	maxBoostSec  int64
+
+	log             logView
+	all, untargeted *postings
+
+	workers       *btree.Map[uint32, *Worker]
+	byToken       *btree.Map[string, uint32]
+	byStatus      *btree.Map[uint64, struct{}]
+	proposals     *btree.Map[uint32, *Proposal]
+	byState       *btree.Map[uint64, struct{}]
+	byWorker      *btree.Map[uint64, struct{}]
+	byWorkerState *btree.Map[uint64, struct{}]
+}
+
+// View publishes the state. The copies are O(1): nodes are shared until the state
+// changes them, and the log is append-only.
+func (s *State) View() *View {
+	return &View{
+		opt: s.opt, begun: s.begun, seed: s.seed, genesisNs: s.genesisNs, nowNs: s.nowNs, nextNs: s.NextNs(),
+		seq: s.seq, launchpadSeq: s.launchpadSeq, maxActiveSec: s.maxActiveSec, maxBoostSec: s.maxBoostSec,
+		log: s.log.logView, all: s.all, untargeted: s.untargeted,
+		workers: s.workers.Copy(), byToken: s.byToken.Copy(), byStatus: s.byStatus.Copy(),
+		proposals: s.proposals.Copy(), byState: s.byState.Copy(), byWorker: s.byWorker.Copy(), byWorkerState: s.byWorkerState.Copy(),
+	}
+}
+
+// Begun reports whether the hive has its first record.
+func (v *View) Begun() bool { return v.begun }
+
+// Seq is the number of records that the view reflects.
+func (v *View) Seq() uint64 { return v.seq }
+
+// LaunchpadSeq is the newest launchpad record whose fact the view reflects.
+func (v *View) LaunchpadSeq() uint64 { return v.launchpadSeq }
+
+// Entries is the number of entries of the action log.
+func (v *View) Entries() uint64 { return v.log.n }
+
+// Head is the hash of the last entry.
+func (v *View) Head() Hash { return v.log.head }
+
+// EachEntry calls yield for every entry, oldest first.
+func (v *View) EachEntry(yield func(Entry) bool) {
+	for id := uint64(1); id <= v.log.n; id++ {
+		if !yield(v.log.entry(id)) {
+			return
+		}
+	}
+}
+
+// atSec is the second for which the view answers a query of nowNs.
+func (v *View) atSec(nowNs int64) int64 {
+	if v.nextNs != 0 && nowNs >= v.nextNs {
+		nowNs = v.nextNs - 1
+	}
+	return max(nowNs, v.nowNs) / secondNs
+}
+
+// worker resolves the :tokenId of a path or a filter.
+func (v *View) worker(tokenID uint64) (*Worker, bool) {
+	w, ok := v.workers.Get(workerOf(tokenID))
+	return w, ok && w.Known
+}
+
+// ParseTokenID reads a :tokenId; whether it exists is another question.
+func ParseTokenID(text string) (uint64, bool) {
+	n, err := strconv.ParseUint(text, 10, 63)
+	return n, err == nil && strconv.FormatUint(n, 10) == text
+}
+
+// entriesOf is a posting list as far as the view knows it.
+func (v *View) entriesOf(l *idList) ids { return ids{log: &v.log, list: l.upTo(v.log.n)} }
+
+// lowerBound is how many keys of tr are below key.
+func lowerBound(tr *btree.Map[uint64, struct{}], key uint64) int {
+	lo, hi := 0, tr.Len()
+	for lo < hi {
+		mid := (lo + hi) / 2
+		if k, _, _ := tr.GetAt(mid); k < key {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	return lo
+}

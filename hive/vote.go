@@ -1,0 +1,86 @@
+package hive
+
+import (
+	"fmt"
+	"slices"
+	"unicode/utf8"
+)
+
+func commentWrong() *Reject {
+	return invalid("comment", "comment is a string of at most %d characters.", MaxComment)
+}
+
+func (v *CastVote) check() *Reject {
+	if v.ProposalID == "" {
+		return invalid("proposalId", "proposalId is required: a string.")
+	}
+	if v.Vote >= votes {
+		return invalid("vote", "vote is required: yes, no or abstain.")
+	}
+	if utf8.RuneCountInString(v.Comment) > MaxComment || !utf8.ValidString(v.Comment) {
+		return commentWrong()
+	}
+	return nil
+}
+
+// planVote makes the checks of Decisions section 8.8 behind the credentials and the
+// user's limit, in order.
+func (s *State) planVote(nowNs int64, cmd CastVote) (Record, *Reject) {
+	if rej := cmd.check(); rej != nil {
+		return Record{}, rej
+	}
+	w, ok := s.known(workerOf(cmd.TokenID))
+	if !ok {
+		return Record{}, unknownWorker("tokenId")
+	}
+	n, ok := parseProposalID(cmd.ProposalID)
+	p, found := s.proposals.Get(n)
+	if !ok || !found || p.Worker != w.ID {
+		return Record{}, reject(404, CodeProposalNotFound, "proposalId", "This token has no such proposal.")
+	}
+	if cmd.Level < MinLevel {
+		return Record{}, reject(403, CodeLevelTooLow, "", "Voting needs level %d, the user has %d.", MinLevel, cmd.Level)
+	}
+	if cmd.Holdings == nil || cmd.Holdings.Cmp(oneToken) < 0 {
+		return Record{}, reject(403, CodeNoHoldings, "", "Voting needs at least 1 %s.", w.Symbol)
+	}
+	if p.Status != ProposalActive || nowNs >= p.ClosesSec*secondNs {
+		return Record{}, reject(409, CodeProposalClosed, "proposalId", "The vote period of %s has ended.", p.ID())
+	}
+	if _, voted := s.voters[p.N][cmd.User]; voted {
+		return Record{}, reject(409, CodeAlreadyVoted, "proposalId", "The user has already voted on %s.", p.ID())
+	}
+	if len(s.voters[p.N]) >= MaxVoters {
+		return Record{}, reject(503, CodeUnavailable, "", "%s has %d votes, the limit.", p.ID(), MaxVoters)
+	}
+	if rej := s.logFull(1 + uint64(s.closeQueue.Len())); rej != nil {
+		return Record{}, rej
+	}
+	e := Entry{
+		ID: s.log.n + 1, TimeNs: nowNs, Source: Agent{WorkerTier, w.ID}, Target: w.ID, Type: VoteCast,
+		Payload: fmt.Sprintf(`{"proposalId":"%s","vote":"%s"}`, p.ID(), cmd.Vote), Reason: "user_vote", Prev: s.log.head,
+	}
+	return Record{
+		Kind: RecVote, Proposal: p.N, User: cmd.User, Vote: cmd.Vote, Comment: cmd.Comment,
+		Weight: weightCents(cmd.Level, cmd.Owned, cmd.Holdings), Entries: []Entry{e},
+	}, nil
+}
+
+func (s *State) applyVote(rec *Record, res *Result) {
+	p := s.editProposal(rec.Proposal)
+	s.votes++
+	s.voters[p.N][rec.User] = struct{}{}
+	p.Tally[rec.Vote] += rec.Weight
+	if rec.Comment != "" {
+		// Cloned: the version before keeps its own.
+		p.Comments = append(slices.Clone(p.Comments), Comment{rec.Comment, rec.TimeNs / secondNs})
+		if n := len(p.Comments); n > KeptComments {
+			p.Comments = p.Comments[n-KeptComments:]
+		}
+	}
+	s.putProposal(p)
+	res.Vote = &VoteAnswer{
+		VoteID: fmt.Sprintf("vote-%d", s.votes), ProposalID: p.ID(), Vote: rec.Vote.String(), Weight: centsText(rec.Weight),
+		TxHash: txHash(s.seed, rec.Entries[0].ID).String(), VotedAt: rec.TimeNs / secondNs, CurrentTally: p.Tally.info(s.opt.QuorumCents),
+	}
+}
