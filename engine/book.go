@@ -3,8 +3,6 @@ package engine
 import (
 	"math"
 
-	"github.com/tidwall/btree"
-
 	"tickhive/internal/fixed"
 )
 
@@ -33,7 +31,7 @@ type book struct {
 
 	clients clients
 
-	stops   [2]*btree.Map[int64, int32] // stop price to stop level, by side of the order
+	stops   [2]keys // stopKey to stop level, by side of the order
 	parked  slab[stopOrder]
 	waiting [2]int64 // lots of the waiting stop_limit orders of a side
 	queue   []int32  // triggered in this command, in order
@@ -48,7 +46,7 @@ func newBook(inst *Instrument, opts *Options) *book {
 		inst: inst, id: inst.ID, opts: opts,
 		sides:  [2]ladder{newLadder(Buy), newLadder(Sell)},
 		owners: newOwners(),
-		stops:  [2]*btree.Map[int64, int32]{btree.NewMap[int64, int32](treeDegree), btree.NewMap[int64, int32](treeDegree)},
+		stops:  [2]keys{newKeys(), newKeys()},
 	}
 	b.clients.perPair = opts.ClientIDs
 	b.clients.perOwner = int32(opts.AccountClientIDs)

@@ -105,18 +105,19 @@ func (c *Core) AppendDepth(dst []DepthLevel, p PairID, side Side, depth int) []D
 	return dst
 }
 
-// AppendStops appends the waiting stops of a pair: buys before sells, by stop price from
-// the lowest, then by acceptance.
+// AppendStops appends the waiting stops of a pair: buys before sells, each side by stop
+// price from the one that the market reaches first, then by acceptance.
 func (c *Core) AppendStops(dst []StopState, p PairID) []StopState {
 	b := c.book(p)
 	if b == nil {
 		return dst
 	}
-	for side, tree := range b.stops {
-		tree.Scan(func(price int64, ls int32) bool {
-			for s := b.levels.at(ls).head; s != 0; {
+	for side := range b.stops {
+		b.stops[side].down(func(ls int32) bool {
+			lv := b.levels.at(ls)
+			for s := lv.head; s != 0; {
 				o := b.orders.at(s)
-				dst = append(dst, StopState{MakeOrderID(p, o.n), Side(side), price})
+				dst = append(dst, StopState{MakeOrderID(p, o.n), Side(side), lv.price})
 				s = o.next
 			}
 			return true

@@ -77,8 +77,8 @@ func (w *walk) ladder(l *ladder) (err error) {
 		before = l.key(lv.price)
 		return err == nil
 	})
-	if l.n == 0 && (l.best != 0 || l.tree.Len() > 0) {
-		err = fmt.Errorf("nothing is at hand of %d levels", l.tree.Len())
+	if l.n == 0 && (l.best != 0 || l.tree.count() > 0) {
+		err = fmt.Errorf("nothing is at hand of %d levels", l.tree.count())
 	}
 	if err == nil && open != l.open {
 		err = fmt.Errorf("%d lots rest, counted %d", open, l.open)
@@ -89,11 +89,11 @@ func (w *walk) ladder(l *ladder) (err error) {
 func (w *walk) stops(side Side) (err error) {
 	b := w.b
 	lots := int64(0)
-	b.stops[side].Scan(func(price int64, ls int32) bool {
+	b.stops[side].down(func(ls int32) bool {
 		lv := b.levels.at(ls)
 		w.levels++
-		if lv.price != price || lv.count == 0 || b.through(side, price) {
-			err = fmt.Errorf("level %d waits under %d with last trade %d", lv.price, price, b.last)
+		if b.stops[side].get(stopKey(side, lv.price)) != ls || lv.count == 0 || b.through(side, lv.price) {
+			err = fmt.Errorf("level %d waits with last trade %d", lv.price, b.last)
 			return false
 		}
 		err = w.queue(ls, lv, true)
@@ -226,6 +226,9 @@ func (w *walk) clients() error {
 		if e.order&clientOpen != 0 {
 			open++
 		}
+	}
+	if w.named != c.open {
+		return fmt.Errorf("%d open orders have client ids, counted %d", w.named, c.open)
 	}
 	// Those outside the window are open, each once.
 	if outside := w.named - open; inTables != c.entries.live() || inTables != window+outside || inTables > c.perPair {

@@ -37,6 +37,7 @@ type clients struct {
 	entries        slab[clientEntry]
 	shards         *[clientShards]clientShard // nil: never used
 	oldest, newest int32                      // the pair's window
+	open           int                        // entries of open orders
 	perPair        int
 	perOwner       int32
 }
@@ -111,8 +112,9 @@ func (c *clients) remove(s int32) {
 	c.entries.release(s)
 }
 
-// hasRoom reports whether one more id can be remembered.
-func (c *clients) hasRoom() bool { return c.entries.live() < c.perPair || c.oldest != 0 }
+// hasRoom reports whether one more id can be remembered: what is not of an open order is
+// in the window, and can be made to leave.
+func (c *clients) hasRoom() bool { return c.open < c.perPair }
 
 // remember enters the id of a new order of owner w (slot ws), hasRoom being true.
 func (b *book) remember(id *ClientID, n uint64, ws int32) int32 {
@@ -127,6 +129,7 @@ func (b *book) remember(id *ClientID, n uint64, ws int32) int32 {
 	s := c.entries.take()
 	*c.entries.at(s) = clientEntry{hash: id.Hash, content: id.Content, order: n<<2 | clientOpen, owner: ws}
 	c.insert(s, id.Hash)
+	c.open++
 	b.enterWindow(s, w)
 	if w.window > c.perOwner {
 		b.leaveWindow(w.clientHead)
@@ -189,6 +192,7 @@ func (b *book) leaveWindow(s int32) {
 func (b *book) closeClient(s int32) {
 	e := b.clients.entries.at(s)
 	e.order &^= clientOpen
+	b.clients.open--
 	if e.order&clientWindow == 0 {
 		b.clients.remove(s)
 	}

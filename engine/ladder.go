@@ -1,11 +1,5 @@
 package engine
 
-import "github.com/tidwall/btree"
-
-// treeDegree puts the size at which a node splits (255 entries) beyond what a touch
-// swings over; at 32 a book between 63 and 64 levels splits and joins at every order.
-const treeDegree = 128
-
 // The levels next to the touch come and go with every other order, so they stay out of
 // the tree, in a short array: measured, that is a tenth of an operation of a busy book.
 // topMove levels go over to the tree, or come back, at once.
@@ -30,7 +24,7 @@ type ladder struct {
 	best  int32 // slot of the best level, 0: side is empty
 	n     int   // levels in top; 0 only when the tree is empty too
 	top   [topLevels]rung
-	tree  *btree.Map[int64, int32]
+	tree  keys
 	open  int64 // lots resting on this side, hidden ones included
 	cache []int32
 }
@@ -42,7 +36,7 @@ type rung struct {
 }
 
 func newLadder(side Side) ladder {
-	return ladder{tree: btree.NewMap[int64, int32](treeDegree), side: side, cache: make([]int32, cacheFirst)}
+	return ladder{tree: newKeys(), side: side, cache: make([]int32, cacheFirst)}
 }
 
 // key rises with the quality of a price. A node's last entries are the cheapest to add
@@ -58,7 +52,7 @@ func (l *ladder) key(price int64) int64 {
 func (l *ladder) better(a, b int64) bool { return l.key(a) > l.key(b) }
 
 // count is how many levels there are.
-func (l *ladder) count() int { return l.tree.Len() + l.n }
+func (l *ladder) count() int { return l.tree.count() + l.n }
 
 // find is the level at price, 0 when there is none.
 func (l *ladder) find(levels *slab[level], price int64) int32 {
@@ -78,8 +72,7 @@ func (l *ladder) search(key int64) int32 {
 		return 0
 	}
 	if key < l.top[0].key {
-		s, _ := l.tree.Get(key)
-		return s
+		return l.tree.get(key)
 	}
 	for i := l.n - 1; l.top[i].key >= key; i-- {
 		if l.top[i].key == key {
@@ -111,8 +104,8 @@ func (l *ladder) insert(key int64, s int32) {
 	if l.n == topLevels && key > l.top[0].key {
 		l.spill()
 	}
-	if l.n > 0 && key < l.top[0].key && (l.n == topLevels || l.tree.Len() > 0) {
-		l.tree.Set(key, s)
+	if l.n > 0 && key < l.top[0].key && (l.n == topLevels || l.tree.count() > 0) {
+		l.tree.set(key, s)
 		return
 	}
 	i := l.n
@@ -127,16 +120,16 @@ func (l *ladder) insert(key int64, s int32) {
 // spill moves the worst of the top into the tree.
 func (l *ladder) spill() {
 	for _, r := range l.top[:topMove] {
-		l.tree.Set(r.key, r.slot)
+		l.tree.set(r.key, r.slot)
 	}
 	l.n = copy(l.top[:], l.top[topMove:])
 }
 
 // refill takes the best of the tree as the new top.
 func (l *ladder) refill() {
-	n := min(topMove, l.tree.Len())
+	n := min(topMove, l.tree.count())
 	for i := n - 1; i >= 0; i-- {
-		key, s, _ := l.tree.PopMax()
+		key, s := l.tree.popMax()
 		l.top[i] = rung{key, s}
 	}
 	l.n = n
@@ -151,7 +144,7 @@ func (l *ladder) remove(levels *slab[level], s int32) {
 	levels.release(s)
 	key := l.key(price)
 	if key < l.top[0].key {
-		l.tree.Delete(key)
+		l.tree.del(key)
 		return
 	}
 	i := l.n - 1
@@ -160,7 +153,7 @@ func (l *ladder) remove(levels *slab[level], s int32) {
 	}
 	copy(l.top[i:l.n], l.top[i+1:l.n])
 	l.n--
-	if l.n == 0 && l.tree.Len() > 0 {
+	if l.n == 0 && l.tree.count() > 0 {
 		l.refill()
 	}
 	l.best = 0
@@ -176,12 +169,12 @@ func (l *ladder) down(visit func(slot int32) bool) {
 			return
 		}
 	}
-	l.tree.Reverse(func(_ int64, s int32) bool { return visit(s) })
+	l.tree.down(visit)
 }
 
 // worst is the slot of the level farthest from the touch, 0: side is empty.
 func (l *ladder) worst() int32 {
-	if _, s, ok := l.tree.Min(); ok {
+	if s := l.tree.min(); s != 0 {
 		return s
 	}
 	if l.n > 0 {

@@ -300,8 +300,13 @@ func (m *model) state(c engine.Command) engine.Reason {
 	case m.inst.State == engine.PostOnlyState && c.Flags&engine.FlagPostOnly == 0:
 		return engine.PairPostOnly
 	}
-	if c.Client != nil && len(m.ids) >= m.opts.ClientIDs &&
-		!slices.ContainsFunc(m.ids, func(id *modelID) bool { return id.inWindow }) {
+	ofOpen := 0
+	for _, id := range m.ids {
+		if id.isOpen {
+			ofOpen++
+		}
+	}
+	if c.Client != nil && ofOpen >= m.opts.ClientIDs {
 		return engine.TooManyOrders
 	}
 	if c.Type != engine.Market && (c.Type != engine.Limit || c.TIF == engine.GTC) {

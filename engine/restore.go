@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"math"
 	"strings"
 )
 
@@ -156,7 +157,7 @@ func (b *book) relink() {
 }
 
 func (b *book) readStops(r *stateReader, side Side) {
-	price, before := int64(0), uint64(0)
+	first, before := int64(math.MaxInt64), uint64(0)
 	for range r.count() {
 		o := order{side: side, n: b.readN(r)}
 		account := AccountID(r.u32())
@@ -168,10 +169,11 @@ func (b *book) readStops(r *stateReader, side Side) {
 		st.display, st.quote = r.int(), r.u128()
 		st.typ, st.tif, st.flags = OrderType(r.uint(uint64(StopMarket))), TimeInForce(r.uint(uint64(FOK))), uint8(r.uint(255))
 		r.rates(&o)
-		if st.stop < price || st.stop == price && o.n < before || b.through(side, st.stop) {
+		key := stopKey(side, st.stop)
+		if key > first || key == first && o.n < before || b.through(side, st.stop) {
 			r.fail("stop %d is out of order or already through", o.n)
 		}
-		price, before = st.stop, o.n
+		first, before = key, o.n
 		limit := st.typ == StopLimit
 		if o.stp > Decrement || o.marks&^markClient != markStop || st.typ < StopLimit || st.stop < 1 ||
 			limit && (st.price < 1 || o.shown < 1 || st.display > o.shown || !b.roomFor(side, o.shown)) {
@@ -234,6 +236,7 @@ func (b *book) reviveClient(n uint64, account AccountID, open, window bool, id *
 	*c.entries.at(s) = clientEntry{hash: id.Hash, content: id.Content, order: n << 2, owner: ws}
 	if open {
 		c.entries.at(s).order |= clientOpen
+		c.open++
 	}
 	c.insert(s, id.Hash)
 	if window {

@@ -20,7 +20,7 @@ const StateFormat = 1
 //	         bids, asks, buy stops, sell stops, client ids
 //	side     number of levels; each, best first: price, number of orders; each in queue
 //	         order: n, account, bits, total, shown, rates, [display, hidden]
-//	stops    number; each by stop price, then by acceptance: n, account, bits, stop, price,
+//	stops    number; each from the one reached first, then by acceptance: n, account, bits, stop, price,
 //	         amount, display, quote, type, tif, flags, rates
 //	clients  number in the window, number outside; each by n: n, account, open, hash, content
 //
@@ -164,12 +164,12 @@ func (w *stateWriter) rates(o *order) {
 
 func (b *book) writeStops(w *stateWriter, side Side) {
 	n := 0
-	b.stops[side].Scan(func(_ int64, ls int32) bool {
+	b.stops[side].down(func(ls int32) bool {
 		n += int(b.levels.at(ls).count)
 		return true
 	})
 	w.uint(uint64(n))
-	b.stops[side].Scan(func(_ int64, ls int32) bool {
+	b.stops[side].down(func(ls int32) bool {
 		for s := b.levels.at(ls).head; s != 0; {
 			o := b.orders.at(s)
 			st := b.parked.at(b.cold.at(s).stop)

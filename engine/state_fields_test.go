@@ -104,7 +104,7 @@ func TestStateHashSeesEveryField(t *testing.T) {
 	ask := b.levels.at(b.sides[Sell].best).head
 	eachField(t, "order", b.orders.at(bid), hash, links...)
 	eachField(t, "cold", b.cold.at(ask), hash, "client", "stop") // slots
-	_, ls, _ := b.stops[Sell].Min()
+	_, ls := b.stops[Sell].max()
 	stop := b.levels.at(ls).head
 	eachField(t, "stop", b.parked.at(b.cold.at(stop).stop), hash)
 	eachField(t, "waiting order", b.orders.at(stop), hash, append(links, "total")...)

@@ -17,6 +17,15 @@ func (b *book) through(side Side, stop int64) bool {
 	return b.last <= stop
 }
 
+// stopKey rises towards the stops that the market reaches first: the lowest buy stop, the
+// highest sell stop.
+func stopKey(side Side, stop int64) int64 {
+	if side == Buy {
+		return -stop
+	}
+	return stop
+}
+
 // park keeps a stop until the last trade reaches it.
 func (b *book) park(t *taker, cmd *Command) {
 	st := b.parked.take()
@@ -45,11 +54,12 @@ func (b *book) park(t *taker, cmd *Command) {
 
 // hang puts a stop at the end of the queue of its stop price.
 func (b *book) hang(s int32, o *order, stop int64) {
-	ls, ok := b.stops[o.side].Get(stop)
-	if !ok {
+	key := stopKey(o.side, stop)
+	ls := b.stops[o.side].get(key)
+	if ls == 0 {
 		ls = b.levels.take()
 		*b.levels.at(ls) = level{price: stop, side: o.side}
-		b.stops[o.side].Set(stop, ls)
+		b.stops[o.side].set(key, ls)
 	}
 	b.enqueue(s, o, ls, b.levels.at(ls))
 }
@@ -60,7 +70,7 @@ func (b *book) unhang(o *order) {
 	lv := b.levels.at(ls)
 	b.dequeue(o, lv)
 	if lv.count == 0 {
-		b.stops[o.side].Delete(lv.price)
+		b.stops[o.side].del(stopKey(o.side, lv.price))
 		b.levels.release(ls)
 	}
 }
@@ -95,19 +105,14 @@ func (b *book) cascade() {
 // collect queues the stops that the last trade is at or through, the oldest first.
 func (b *book) collect() {
 	from := len(b.queue)
-	for b.stops[Buy].Len() > 0 {
-		price, ls, _ := b.stops[Buy].Min()
-		if !b.through(Buy, price) {
-			break
+	for side := range b.stops {
+		for b.stops[side].count() > 0 {
+			_, ls := b.stops[side].max()
+			if !b.through(Side(side), b.levels.at(ls).price) {
+				break
+			}
+			b.queueLevel(ls)
 		}
-		b.queueLevel(ls)
-	}
-	for b.stops[Sell].Len() > 0 {
-		price, ls, _ := b.stops[Sell].Max()
-		if !b.through(Sell, price) {
-			break
-		}
-		b.queueLevel(ls)
 	}
 	if len(b.queue)-from > 1 {
 		slices.SortFunc(b.queue[from:], func(x, y int32) int {
@@ -124,7 +129,7 @@ func (b *book) queueLevel(ls int32) {
 		b.queue = append(b.queue, s)
 		s = o.next
 	}
-	b.stops[lv.side].Delete(lv.price)
+	b.stops[lv.side].del(stopKey(lv.side, lv.price))
 	b.levels.release(ls)
 }
 

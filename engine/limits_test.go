@@ -1,0 +1,152 @@
+package engine_test
+
+import (
+	"fmt"
+	"testing"
+
+	"tickhive/engine"
+)
+
+// The limits refuse with too_many_orders, never grow.
+func TestTooManyOrders(t *testing.T) {
+	m := newMarket(t, engine.Options{OpenOrders: 4, AccountOrders: 2, ClientIDs: 3, AccountClientIDs: 2}, testInstrument())
+	order := func(account engine.AccountID, client string) engine.Command {
+		cmd := place(engine.Buy, 100, 1)
+		cmd.Account = account
+		if client != "" {
+			cmd.Client = clientID(account, client, "")
+		}
+		return cmd
+	}
+	m.do(order(1, "a"))
+	m.do(order(1, "b"))
+	m.mustReject(order(1, ""), engine.TooManyOrders)
+	ioc := order(1, "")
+	ioc.TIF = engine.IOC
+	m.do(ioc) // never rests
+	m.do(order(2, "c"))
+	// All three remembered ids are of open orders: there is no room for a fourth.
+	fourth := order(2, "d")
+	fourth.TIF = engine.IOC
+	m.mustReject(fourth, engine.TooManyOrders)
+	m.do(order(0, ""))
+	m.mustReject(order(0, ""), engine.TooManyOrders)
+}
+
+// An account's newest ids are remembered after their orders ended, older ones only while
+// their orders are open.
+func TestClientIDsRememberedPerAccount(t *testing.T) {
+	m := newMarket(t, engine.Options{AccountClientIDs: 3}, testInstrument())
+	send := func(account engine.AccountID, text string) engine.Event {
+		cmd := place(engine.Buy, 100, 1)
+		cmd.Account = account
+		cmd.Client = clientID(account, text, "")
+		return m.do(cmd)[0]
+	}
+	for i := range 5 { // 1..5 open; 3, 4, 5 in the window
+		send(1, fmt.Sprint(i+1))
+	}
+	for id := engine.OrderID(1); id <= 5; id += 2 {
+		m.do(engine.Command{Kind: engine.Cancel, Order: id, Account: 1})
+	}
+	for text, want := range map[string]engine.OrderID{"2": 2, "3": 3, "4": 4, "5": 5} {
+		if e := send(1, text); e.Kind != engine.EventRejected || e.Reason != engine.NotRejected || e.Order != want {
+			t.Errorf("id %q: %s", text, describe(&e))
+		}
+	}
+	if e := send(2, "3"); e.Kind != engine.EventAccepted {
+		t.Errorf("another account's id: %s", describe(&e))
+	}
+	if e := send(1, "1"); e.Kind != engine.EventAccepted { // closed and out of the window: new
+		t.Errorf("a forgotten id: %s", describe(&e))
+	}
+}
+
+// In all, the oldest go first, whoever sent them.
+func TestClientIDsRememberedInAll(t *testing.T) {
+	m := newMarket(t, engine.Options{ClientIDs: 100}, testInstrument())
+	m.quick = true
+	ids := make([]engine.Command, 150)
+	for i := range ids {
+		cmd := place(engine.Buy, 100, 1)
+		cmd.TIF = engine.IOC
+		cmd.Account = engine.AccountID(i % 7)
+		cmd.Client = clientID(cmd.Account, fmt.Sprint(i), "")
+		ids[i] = cmd
+		m.do(cmd)
+	}
+	m.check()
+	for i := len(ids) - 1; i >= 0; i-- {
+		known := m.do(ids[i])[0].Kind == engine.EventRejected
+		if i >= 50 && !known {
+			t.Fatalf("id %d of the newest 100 is forgotten", i)
+		}
+		if i < 50 && known {
+			t.Fatalf("id %d is remembered beyond 100", i)
+		}
+		if i < 50 {
+			break // it was entered anew and pushed another out
+		}
+	}
+	m.check()
+}
+
+// The defaults of Decisions section 4.3 hold without being asked for.
+func TestDefaultClientIDLimits(t *testing.T) {
+	m := newMarket(t, engine.Options{}, testInstrument())
+	m.quick = true
+	cmd := place(engine.Buy, 100, 1)
+	cmd.TIF, cmd.Account = engine.IOC, 1
+	for i := range 10_001 {
+		cmd.Client = clientID(1, fmt.Sprint(i), "")
+		m.do(cmd)
+	}
+	cmd.Client = clientID(1, "1", "")
+	if e := m.do(cmd)[0]; e.Kind != engine.EventRejected || e.Order != 2 {
+		t.Errorf("the 10,000th newest: %s", describe(&e))
+	}
+	cmd.Client = clientID(1, "0", "")
+	if e := m.do(cmd)[0]; e.Kind != engine.EventAccepted {
+		t.Errorf("the 10,001st newest: %s", describe(&e))
+	}
+	m.check()
+}
+
+func TestOptionsValidate(t *testing.T) {
+	if err := (engine.Options{}).Validate(); err != nil {
+		t.Error(err)
+	}
+	for _, o := range []engine.Options{
+		{OpenOrders: -1},
+		{AccountOrders: 1 << 31},
+		{ClientIDs: -1},
+		{AccountClientIDs: -1},
+		{IcebergSlices: -1},
+		{Pairs: engine.MaxPairs + 1},
+		{Assets: -1},
+		{Accounts: -1},
+	} {
+		if o.Validate() == nil {
+			t.Errorf("%+v is accepted", o)
+		}
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("a core with broken options was made")
+		}
+	}()
+	engine.NewCore(engine.Options{Pairs: -1})
+}
+
+// An iceberg of more slices than the limit would make one command endless.
+func TestIcebergSlices(t *testing.T) {
+	m := newMarket(t, engine.Options{IcebergSlices: 10}, testInstrument())
+	cmd := place(engine.Sell, 100, 20)
+	cmd.Display = 2
+	m.do(cmd)
+	cmd.Amount = 22
+	m.mustReject(cmd, engine.AmountOutOfRange)
+	m.mustReject(engine.Command{
+		Kind: engine.Replace, Order: 1, Amount: 40, Flags: engine.FlagHasAmount | engine.FlagAllAccount,
+	}, engine.AmountOutOfRange)
+}
