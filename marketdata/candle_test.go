@@ -32,7 +32,7 @@ func TestCandlesOfAllIntervalsEqualANaiveFold(t *testing.T) {
 	view := r.feed.Board().Load().View(0)
 	for i := range Interval(Intervals) {
 		want := naiveCandles(trades, i)
-		if keep := DefaultCandles[i] + 1; len(want) > keep {
+		if keep := DefaultCandles()[i] + 1; len(want) > keep {
 			want = want[len(want)-keep:]
 		}
 		got := &view.Candles[i]

@@ -82,7 +82,7 @@ func (x *orderIndex) eachOpen(h *History, yield func(*orderRec)) {
 // decoded and which has folded nothing since. What the options keep less of is dropped.
 // After an error the feed is of no use.
 func (f *Feed) DecodeHistoryState(data []byte) error {
-	f.history = newHistory(f.opts)
+	*f.history = *newHistory(f.opts) // in place: readers on the owner's goroutine hold it
 	h := f.history
 	h.pairs = f.pairs
 	w := walker{wire.Reader(data)}

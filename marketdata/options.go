@@ -27,8 +27,8 @@ const (
 // three of 3 minutes, 30, 90 and 180 days of 5, 15 and 30, a year of hours, three of
 // 4 hours, twenty of days, and more months and years than there are. Intervals without
 // trades take no place. All full: 79,830 x 80 bytes = 6.4 MB a pair.
-var DefaultCandles = [Intervals]int{
-	20_160, 10_080, 8_640, 8_640, 8_640, 8_760, 6_570, 7_300, 1_200, 1_000,
+func DefaultCandles() [Intervals]int {
+	return [Intervals]int{20_160, 10_080, 8_640, 8_640, 8_640, 8_760, 6_570, 7_300, 1_200, 1_000}
 }
 
 // Options says how much is kept. The zero value of a member is its default.
@@ -57,8 +57,8 @@ func (o Options) withDefaults() Options {
 	}
 	def(&o.TradesMin, DefaultTradesMin)
 	def(&o.TradesMax, DefaultTradesMax)
-	for i := range o.Candles {
-		def(&o.Candles[i], DefaultCandles[i])
+	for i, n := range DefaultCandles() {
+		def(&o.Candles[i], n)
 	}
 	def(&o.ClosedOrders, DefaultClosedOrders)
 	def(&o.Fills, DefaultFills)
