@@ -1,0 +1,138 @@
+package engine
+
+import (
+	"strings"
+	"testing"
+)
+
+// Check is believed by every other test, so it must notice: each of these breaks one
+// thing that holds.
+func TestCheckNotices(t *testing.T) {
+	head := func(b *book, s Side) *order { return b.orders.at(b.levels.at(b.sides[s].best).head) }
+	best := func(b *book, s Side) *level { return b.levels.at(b.sides[s].best) }
+	iceberg := func(b *book) *coldOrder { return b.cold.at(best(b, Sell).head) }
+	stopLevel := func(b *book, s Side) *level { _, ls := b.stops[s].max(); return b.levels.at(ls) }
+	for name, x := range map[string]struct {
+		breaks func(b *book)
+		says   string
+	}{
+		"shown sum":          {func(b *book) { best(b, Buy).shown++ }, "its orders"},
+		"hidden sum":         {func(b *book) { best(b, Sell).hidden-- }, "its orders"},
+		"level count":        {func(b *book) { best(b, Buy).count++ }, "counts"},
+		"level tail":         {func(b *book) { best(b, Buy).tail = best(b, Buy).head }, "counts"},
+		"level empty":        {func(b *book) { best(b, Buy).count = 0 }, "is empty"},
+		"level price":        {func(b *book) { best(b, Buy).price++ }, "another key"},
+		"level order":        {func(b *book) { b.sides[Buy].top[0].slot = b.sides[Buy].best }, "out of order"},
+		"best":               {func(b *book) { b.sides[Buy].best = b.sides[Sell].best }, "not at hand"},
+		"best of nothing":    {func(b *book) { b.sides[Buy].n = 0 }, "nothing is at hand"},
+		"side sum":           {func(b *book) { b.sides[Sell].open++ }, "lots rest"},
+		"waiting sum":        {func(b *book) { b.waiting[Sell]++ }, "lots wait"},
+		"back link":          {func(b *book) { head(b, Buy).prev = 1 }, "linked wrongly"},
+		"order side":         {func(b *book) { head(b, Buy).side = Sell }, "linked wrongly"},
+		"order in the index": {func(b *book) { head(b, Buy).n = 99 }, "the index"},
+		"order total":        {func(b *book) { head(b, Buy).total = 1 }, "shown"},
+		"slice":              {func(b *book) { iceberg(b).display = 0 }, "iceberg"},
+		"client id":          {func(b *book) { b.cold.at(best(b, Buy).head).client = b.clients.newest }, "belongs to"},
+		"client id open":     {func(b *book) { b.clients.open++ }, "counted"},
+		"client id hash":     {func(b *book) { b.clients.entries.at(b.clients.oldest).hash[1] += clientShards / 2 }, "not found"},
+		"client id order":    {func(b *book) { b.clients.entries.at(b.clients.oldest).order += 100 << 2 }, ""},
+		"client id window":   {func(b *book) { b.clients.entries.at(b.clients.newest).order &^= clientWindow }, "out of order"},
+		"client id lost":     {func(b *book) { b.clients.perPair = 1 }, "in tables"},
+		"open orders":        {func(b *book) { b.open-- }, "counted"},
+		"owner open":         {func(b *book) { b.owners.slots.at(head(b, Buy).owner).open++ }, "open orders"},
+		"owner id":           {func(b *book) { b.owners.slots.at(head(b, Buy).owner).id = 7 }, "nothing is left"},
+		"owner list":         {func(b *book) { b.owners.slots.at(head(b, Buy).owner).head = 0 }, "lacks"},
+		"owner list order":   {func(b *book) { head(b, Buy).ownPrev = 3 }, "out of order"},
+		"owner unknown":      {func(b *book) { b.owners.slots.take() }, "owners"},
+		"stop through":       {func(b *book) { b.last = 1 }, "waits"},
+		"stop empty":         {func(b *book) { stopLevel(b, Sell).count = 0 }, "waits"},
+		"crossed": {func(b *book) {
+			// One ask moved below the bid, key, price and cache alike.
+			l := &b.sides[Sell]
+			l.top[l.n-1].key = l.key(50)
+			best(b, Sell).price = 50
+		}, "crossed"},
+	} {
+		c, b := fieldsCore(t)
+		x.breaks(b)
+		if err := c.Check(); err == nil || !strings.Contains(err.Error(), x.says) {
+			t.Errorf("%s: Check says %v", name, err)
+		}
+	}
+}
+
+// Configurations that cannot be traded exactly are refused, each with its reason.
+func TestInstrumentValidate(t *testing.T) {
+	good := Instrument{Code: "BTC_USDT", Base: "BTC", Quote: "USDT", DigitsPrice: 10, DigitsAmount: 8}
+	if err := good.Validate(); err != nil || good.DigitsTotal() != 18 {
+		t.Fatal(err)
+	}
+	for says, change := range map[string]func(i *Instrument){
+		"not of the form":    func(i *Instrument) { i.Code = "btc_USDT" },
+		"different":          func(i *Instrument) { i.Quote = "USD" },
+		"overflow":           func(i *Instrument) { i.DigitsAmount = 9 },
+		"minQuoteAmount":     func(i *Instrument) { i.HasMinQuote = true; i.MinQuote.Hi = 1 << 40 },
+		"a fee rate is":      func(i *Instrument) { i.MakerFee = RateOne + 1 },
+		"name two different": func(i *Instrument) { i.Code, i.Base, i.Quote = "AA_AA", "AA", "AA" },
+	} {
+		i := good
+		change(&i)
+		if err := i.Validate(); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%q: %v", says, err)
+		}
+	}
+}
+
+// The index finds what is open and nothing else, however sparse the open numbers are, and
+// its directory spans them, not the history.
+func TestIndex(t *testing.T) {
+	var x index
+	open := map[uint64]int32{}
+	rnd := uint64(1)
+	for n := uint64(1); n <= 2_000_000; n++ {
+		x.put(n, int32(n%1000)+1)
+		open[n] = int32(n%1000) + 1
+		if rnd = rnd*6364136223846793005 + 1; rnd>>60 == 0 && n > 1_900_000 {
+			continue // stays
+		}
+		x.del(n)
+		delete(open, n)
+	}
+	for n, s := range open {
+		if x.get(n) != s {
+			t.Fatalf("%d is at %d", n, x.get(n))
+		}
+	}
+	if x.get(5) != 0 || x.get(3_000_000) != 0 || len(x.pages) > 4096 {
+		t.Fatalf("%d pages for the last 100,000 numbers", len(x.pages))
+	}
+	seen := 0
+	for n, s, ok := x.next(0); ok; n, s, ok = x.next(n + 1) {
+		if open[n] != s {
+			t.Fatalf("%d is not open", n)
+		}
+		seen++
+	}
+	if seen != len(open) {
+		t.Fatalf("%d of %d seen", seen, len(open))
+	}
+	x.put(3, 9) // older than everything kept
+	if n, s, ok := x.next(0); !ok || n != 3 || s != 9 || x.get(3) != 9 {
+		t.Fatalf("the oldest is %d", n)
+	}
+}
+
+// The words of the contract, and what is no command at all.
+func TestWords(t *testing.T) {
+	if !Created.Open() || !PartiallyCompleted.Open() || Completed.Open() || Rejected.String() != "Rejected" ||
+		Halted.String() != "halted" || StopMarket.String() != "stop_market" || FOK.String() != "fok" ||
+		Decrement.String() != "decrement" || Sell.Opposite() != Buy || TooManyOrders.String() != "too_many_orders" {
+		t.Error("a word of the contract is another")
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("a command of no kind was applied")
+		}
+	}()
+	NewCore(Options{}).Apply(&Command{Kind: 99}, nil)
+}
