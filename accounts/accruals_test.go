@@ -1,0 +1,351 @@
+package accounts
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+
+	"tickhive/internal/fixed"
+)
+
+// history is random trades, withdrawals and profits of users 1 to 12 in two trees over
+// eight days, with level changes, and a naive list of what user 1 received.
+func history(t testing.TB, seed uint64, steps int) *rig {
+	r := newRig(t)
+	rng := rand.New(rand.NewPCG(seed, 99))
+	r.pair()
+	r.chain(4)
+	for n := uint32(5); n <= 12; n++ {
+		r.user(ProfilePatch{})
+		r.invite(n, uint32(rng.IntN(4))+1)
+	}
+	for n := uint32(1); n <= 12; n++ {
+		r.deposit(n, "BTC", "1000000")
+		r.deposit(n, "EUR", "1000000")
+	}
+	for range steps {
+		r.now += rng.Int64N(2 * 8 * dayNs / int64(steps+1))
+		u := uint32(rng.IntN(12)) + 1
+		amount := fixed.FromI64(rng.Int64N(1_000_000_007) + 1)
+		switch rng.IntN(8) {
+		case 0, 1:
+			r.fill(u, rng.Int64N(1_000_000_000)+1, r.now)
+		case 2:
+			r.do(Command{Kind: Withdraw, User: u, Currency: "EUR", Amount: dec("1").Add(amount)})
+		case 3:
+			r.do(Command{Kind: PatchUser, User: u, Profile: ProfilePatch{StakingLevel: ptr(stakingName(uint8(rng.IntN(9))))}})
+		case 4:
+			r.do(Command{Kind: AddProfit, User: u, Profit: CurrencyListing, Currency: "EUR", Amount: amount})
+		default:
+			r.do(Command{Kind: AddProfit, User: u, Profit: StakeAccrual, Currency: []string{"USDT", "EUR", "BTC"}[rng.IntN(3)], Amount: amount})
+		}
+	}
+	return r
+}
+
+func mapOf(list []CurrencyAmount) map[string]string {
+	m := map[string]string{}
+	for _, c := range list {
+		if c.Amount.Sign() != 0 {
+			m[c.CurrencyCode] = text(c.Amount)
+		}
+	}
+	return m
+}
+
+func addTo(m map[string]fixed.I128, c string, v fixed.I128) { m[c] = m[c].Add(v) }
+
+func texts(m map[string]fixed.I128) map[string]string {
+	out := map[string]string{}
+	for c, v := range m {
+		if v.Sign() != 0 {
+			out[c] = text(v)
+		}
+	}
+	return out
+}
+
+// Every figure of the referral routes is a sum of the same accruals: they agree to the
+// last digit, with all accruals kept and with most of the deals in the archive.
+func TestFiguresAgreeWithEachOther(t *testing.T) {
+	for seed := range uint64(30) {
+		for _, keep := range []int{MaxDealAccruals, 5} {
+			r := history(t, seed, 200)
+			r.s.maxDealAccruals = keep
+			if r.fill(4, 1000, r.now); keep == 5 && r.s.Counts().Archived == 0 {
+				t.Fatal("nothing was archived")
+			}
+			for n := uint32(1); n <= 4; n++ {
+				agree(t, fmt.Sprintf("seed %d keep %d user %d", seed, keep, n), r.s.View(), n)
+			}
+			before := r.s.View().TotalAccruals(1)
+			r.restart()
+			if !reflect.DeepEqual(before, r.s.View().TotalAccruals(1)) {
+				t.Fatalf("seed %d: other totals after a restart", seed)
+			}
+		}
+	}
+}
+
+func agree(t *testing.T, where string, v *View, n uint32) {
+	t.Helper()
+	listed := map[string]fixed.I128{}
+	var truncated bool
+	for page := int64(1); ; page++ {
+		p, reject := v.Accruals(n, AccrualFilter{}, page, 7)
+		if reject != nil {
+			t.Fatal(reject)
+		}
+		for i, item := range p.Items {
+			if i > 0 && p.Items[i-1].DateNs < item.DateNs {
+				t.Fatalf("%s: not newest first", where)
+			}
+			addTo(listed, item.CurrencyCode, item.Amount)
+		}
+		truncated = p.Truncated
+		if p.HasPreviousPage != (page > 1) || p.HasNextPage != (page < p.TotalPages) || p.TotalPages != (p.TotalCount+6)/7 {
+			t.Fatalf("%s: page %+v", where, p)
+		}
+		if !p.HasNextPage {
+			break
+		}
+	}
+	summary := mapOf(v.AccrualSummary(n, AccrualFilter{}))
+	if !truncated && !reflect.DeepEqual(summary, texts(listed)) {
+		t.Fatalf("%s: summary %v, list %v", where, summary, texts(listed))
+	}
+	byUser := map[string]fixed.I128{}
+	for _, row := range v.TotalAccruals(n) {
+		for _, c := range row.TotalAmountsByCurrency {
+			addTo(byUser, c.CurrencyCode, c.Amount)
+		}
+	}
+	groups, cut, reject := v.AccrualGroups(n, 0, 1<<62, MaxReferralLevels)
+	byDay, byType := map[string]fixed.I128{}, map[string]fixed.I128{}
+	for _, g := range groups {
+		addTo(byDay, g.CurrencyCode, g.Amount)
+	}
+	for _, typ := range ProfitTypes {
+		for _, c := range v.AccrualSummary(n, AccrualFilter{Profit: typ}) {
+			addTo(byType, c.CurrencyCode, c.Amount)
+		}
+	}
+	if reject != nil || cut || !reflect.DeepEqual(summary, texts(byUser)) || !reflect.DeepEqual(summary, texts(byDay)) || !reflect.DeepEqual(summary, texts(byType)) {
+		t.Fatalf("%s: summary %v, by user %v, by day %v, by type %v", where, summary, texts(byUser), texts(byDay), texts(byType))
+	}
+	b, reject := v.Breakdown(n, t0, t0+30*dayNs, "")
+	parts := map[string]fixed.I128{}
+	for _, item := range b.Items {
+		addTo(parts, item.CurrencyCode, item.Amount)
+	}
+	stake := mapOf(v.AccrualSummary(n, AccrualFilter{Profits: []ProfitType{StakeAccrual}}))
+	if reject != nil || !reflect.DeepEqual(texts(parts), stake) || !reflect.DeepEqual(mapOf(b.TotalsByCurrency), stake) {
+		t.Fatalf("%s: breakdown %v, total %v, accruals %v", where, texts(parts), mapOf(b.TotalsByCurrency), stake)
+	}
+}
+
+func TestExplainSumsToTheDeltaOnRandomHistories(t *testing.T) {
+	types := map[ReasonType]int{}
+	for seed := range uint64(1000) {
+		r := history(t, seed, 150)
+		rng := rand.New(rand.NewPCG(seed, 3))
+		v, n := r.s.View(), uint32(rng.IntN(4))+1
+		from := t0 + dayNs + rng.Int64N(6*dayNs)
+		to := from + dayNs + rng.Int64N(4*dayNs)
+		currency := []string{"", "EUR"}[rng.IntN(2)]
+		e, reject := v.Explain(n, from, to, currency)
+		if reject != nil || e.CurrentFromNs != from || e.PreviousToNs != from || e.PreviousFromNs != 2*from-to {
+			t.Fatalf("seed %d: %+v %v", seed, e, reject)
+		}
+		deltas := map[string]fixed.I128{}
+		for _, x := range e.Reasons {
+			types[x.Type]++
+			if x.Type == LevelChanged {
+				if x.AmountDelta.Sign() != 0 || *x.DateNs < e.PreviousFromNs-msNs || *x.DateNs >= to || *x.OldLevel == *x.NewLevel || x.FromUserID != nil {
+					t.Fatalf("seed %d: %+v", seed, x)
+				}
+				continue
+			}
+			addTo(deltas, *x.CurrencyCode, x.AmountDelta)
+		}
+		if !reflect.DeepEqual(texts(deltas), mapOf(e.DeltaByCurrency)) {
+			t.Fatalf("seed %d: reasons %v, delta %v", seed, texts(deltas), mapOf(e.DeltaByCurrency))
+		}
+		current, _ := v.Breakdown(n, from, to, currency)
+		previous, _ := v.Breakdown(n, e.PreviousFromNs, from, currency)
+		diff := map[string]fixed.I128{}
+		for _, c := range current.TotalsByCurrency {
+			addTo(diff, c.CurrencyCode, c.Amount)
+		}
+		for _, c := range previous.TotalsByCurrency {
+			addTo(diff, c.CurrencyCode, c.Amount.Neg())
+		}
+		if !reflect.DeepEqual(texts(diff), mapOf(e.DeltaByCurrency)) || !reflect.DeepEqual(mapOf(e.CurrentTotalsByCurrency), mapOf(current.TotalsByCurrency)) {
+			t.Fatalf("seed %d: breakdowns differ by %v, explain says %v", seed, texts(diff), mapOf(e.DeltaByCurrency))
+		}
+	}
+	for _, typ := range []ReasonType{ReferralStopped, ReferralReduced, ReferralIncreased, ReferralAdded, LevelChanged} {
+		if types[typ] < 100 {
+			t.Errorf("reason %d occurred %d times only", typ, types[typ])
+		}
+	}
+	t.Logf("reasons %v", types)
+}
+
+func TestExplainNamesEachReason(t *testing.T) {
+	r := newRig(t)
+	r.user(ProfilePatch{StakingLevel: ptr("R8")})
+	for range 5 {
+		r.invite(r.user(ProfilePatch{}), 1)
+	}
+	stake := func(u uint32, amount string) {
+		r.do(Command{Kind: AddProfit, User: u, Profit: StakeAccrual, Currency: "USDT", Amount: dec(amount)})
+	}
+	stake(2, "10") // stops
+	stake(3, "10") // falls
+	stake(4, "10") // rises
+	stake(6, "10") // stays
+	r.now = t0 + dayNs - 1
+	r.do(Command{Kind: PatchUser, User: 1, Profile: ProfilePatch{StakingLevel: ptr("R7")}})
+	r.do(Command{Kind: PatchUser, User: 1, Profile: ProfilePatch{StakingLevel: ptr("R8")}})
+	r.now = t0 + dayNs
+	stake(3, "5")
+	stake(4, "20")
+	stake(5, "1")
+	stake(6, "10")
+	r.now = t0 + 2*dayNs
+	r.do(Command{Kind: PatchUser, User: 1, Profile: ProfilePatch{StakingLevel: ptr("R0")}})
+	stake(3, "100") // both in the next period
+	e, reject := r.s.View().Explain(1, t0+dayNs, t0+2*dayNs, "USDT")
+	if reject != nil {
+		t.Fatal(reject)
+	}
+	want := map[string]ReasonType{UserID(2).String(): 10, UserID(3).String(): 20, UserID(4).String(): 30, UserID(5).String(): 40}
+	delta := map[string]string{UserID(2).String(): "-2.0", UserID(3).String(): "-1.0", UserID(4).String(): "2.0", UserID(5).String(): "0.2"}
+	levels := 0
+	for _, x := range e.Reasons {
+		if x.Type == LevelChanged {
+			levels++
+			continue
+		}
+		if want[*x.FromUserID] != x.Type || delta[*x.FromUserID] != text(x.AmountDelta) || *x.CurrencyCode != "USDT" {
+			t.Fatalf("%+v", x)
+		}
+		delete(want, *x.FromUserID)
+	}
+	if len(want) != 0 || levels != 2 || text(e.DeltaByCurrency[0].Amount) != "-0.8" {
+		t.Fatalf("%d levels, missing %v, delta %+v", levels, want, e.DeltaByCurrency)
+	}
+}
+
+func TestPeriodsAreHalfOpenAndCompareAsPrinted(t *testing.T) {
+	r := newRig(t)
+	r.user(ProfilePatch{StakingLevel: ptr("R8")})
+	r.invite(r.user(ProfilePatch{}), 1)
+	r.now = t0 + 999_999 // printed as t0
+	r.do(Command{Kind: AddProfit, User: 2, Profit: StakeAccrual, Currency: "USDT", Amount: dec("10")})
+	for _, c := range []struct {
+		from, to int64
+		items    int
+	}{{t0, t0 + 1, 1}, {t0 - 1, t0, 0}, {t0 + 1, t0 + msNs, 0}} {
+		b, reject := r.s.View().Breakdown(1, c.from, c.to, "")
+		if reject != nil || len(b.Items) != c.items || b.Items == nil {
+			t.Fatalf("%+v: %+v %v", c, b, reject)
+		}
+	}
+	for _, c := range []struct {
+		from, to int64
+		field    string
+	}{{t0, t0, "from"}, {t0 + 1, t0, "from"}, {t0, t0 + MaxPeriodNs + 1, "to"}} {
+		if _, reject := r.s.View().Breakdown(1, c.from, c.to, ""); reject == nil || reject.Field != c.field || reject.Status != 400 {
+			t.Fatalf("%+v: %+v", c, reject)
+		}
+		if _, reject := r.s.View().Explain(1, c.from, c.to, ""); reject == nil || reject.Field != c.field {
+			t.Fatalf("%+v: %+v", c, reject)
+		}
+	}
+	if _, reject := r.s.View().Explain(1, t0, t0+MaxPeriodNs, ""); reject != nil {
+		t.Fatal("366 days are allowed:", reject)
+	}
+	for since, groups := range map[int64]int{t0: 1, t0 + 1: 0} { // inclusive on both sides
+		got, _, reject := r.s.View().AccrualGroups(1, since, max(t0, since), 1)
+		if reject != nil || len(got) != groups || (groups == 1 && got[0].DateNs != t0) {
+			t.Fatalf("since %d: %+v %v", since-t0, got, reject)
+		}
+	}
+}
+
+func TestAccrualPagesAndFilters(t *testing.T) {
+	r := history(t, 5, 300)
+	v := r.s.View()
+	for _, c := range []struct {
+		page, size int64
+		field      string
+	}{{0, 20, "pageNumber"}, {-1, 20, "pageNumber"}, {1, 0, "pageSize"}, {1, 101, "pageSize"}} {
+		if _, reject := v.Accruals(1, AccrualFilter{}, c.page, c.size); reject == nil || reject.Field != c.field {
+			t.Fatalf("%+v: %+v", c, reject)
+		}
+	}
+	far, reject := v.Accruals(1, AccrualFilter{}, 1<<31-1, 100)
+	if reject != nil || len(far.Items) != 0 || far.TotalCount == 0 || far.HasNextPage || !far.HasPreviousPage {
+		t.Fatalf("%+v", far)
+	}
+	stake, _ := v.Accruals(1, AccrualFilter{Profit: DealCommission, Profits: []ProfitType{StakeAccrual}, CurrencyCode: "EUR"}, 1, 100)
+	for _, item := range stake.Items {
+		if item.ProfitType != StakeAccrual || item.CurrencyCode != "EUR" {
+			t.Fatalf("profitTypes overrides profitType: %+v", item)
+		}
+	}
+	if deals, _ := v.Accruals(1, AccrualFilter{Profit: DealCommission}, 1, 100); deals.TotalCount == 0 || deals.Items[0].ProfitType != DealCommission || stake.TotalCount == 0 {
+		t.Fatal("nothing to filter")
+	}
+	for _, level := range []int64{0, 11} {
+		if _, _, reject := v.AccrualGroups(1, 0, 1, level); reject == nil || reject.Field != "maxLevel" {
+			t.Fatalf("%+v", reject)
+		}
+	}
+	if _, _, reject := v.AccrualGroups(1, 2, 1, 1); reject == nil || reject.Field != "sinceDate" {
+		t.Fatalf("%+v", reject)
+	}
+	for i, typ := range ProfitTypes {
+		for _, name := range []string{typ.String(), []string{"1", "2", "40", "50", "100"}[i]} {
+			if got, ok := ParseProfitType(name); !ok || got != typ {
+				t.Fatal(name)
+			}
+		}
+	}
+	if _, ok := ParseProfitType("3"); ok {
+		t.Fatal("3 is a type")
+	}
+}
+
+func TestCommissionsCarryTheCallersDiscount(t *testing.T) {
+	r := newRig(t)
+	u := r.user(ProfilePatch{})
+	r.do(Command{Kind: PatchUser, User: u, Profile: ProfilePatch{DealBidDiscount: decp("0.1"), DealAskDiscount: decp("0.5")}})
+	pairs := []PairRate{{Code: "BTC_USDT", Quote: "USDT", TakerFee: RateOne / 1000}}
+	got := r.s.View().Commissions(u, []string{"USDT", "BTC"}, pairs)
+	percent := map[string]string{}
+	for _, c := range got.Commissions {
+		percent[c.HashCode] = text(c.Percent) + " " + c.CommissionType.ValueKey + " " + *c.CommissionCurrencyCode
+		if (c.CurrencyCode == nil) == (c.CurrencyPairCode == nil) || c.CurrencyAdapterCode != nil || c.CommissionType.Code != c.CommissionTypeCode {
+			t.Fatalf("%+v", c)
+		}
+	}
+	want := map[string]string{
+		"1_BTC_": "0.0 Refill BTC", "1_USDT_": "0.0 Refill USDT", "2_BTC_": "0.001 Withdrawal BTC", "2_USDT_": "0.001 Withdrawal USDT",
+		"3_BTC_USDT_": "0.0009 Trade USDT", "4_BTC_USDT_": "0.0005 Trade USDT",
+	}
+	if !reflect.DeepEqual(percent, want) || text(got.DealBidDiscountFraction) != "0.1" || got.UserNoTradeCommissions {
+		t.Fatalf("%v", percent)
+	}
+	r.do(Command{Kind: PatchUser, User: u, Profile: ProfilePatch{NoTradeCommissions: ptr(true)}})
+	got = r.s.View().Commissions(u, nil, pairs)
+	if !got.UserNoTradeCommissions || got.Commissions[0].Percent.Sign() != 0 {
+		t.Fatalf("%+v", got)
+	}
+	if def := r.s.View().DefaultCommissions(nil, pairs); text(def[1].Percent) != "0.001" || def[1].CommissionID == def[0].CommissionID {
+		t.Fatalf("%+v", def)
+	}
+}
