@@ -31,6 +31,10 @@ type Options struct {
 	Extras []Extra
 	// Sinks are folded only: a store with its own snapshots that needs the events.
 	Sinks []func(events []engine.Event, pos uint64)
+	// Core and Feed, when not nil, are empty ones to be filled instead of new ones: those
+	// that a starting server already reads from.
+	Core *engine.Core
+	Feed *marketdata.Feed
 }
 
 // Replica is a core and a feed after the record at Pos.
@@ -48,7 +52,14 @@ type Replica struct {
 
 // New is an empty market.
 func New(o Options) *Replica {
-	return &Replica{Core: engine.NewCore(o.Engine), Feed: marketdata.NewFeed(o.Market), opts: o}
+	r := &Replica{Core: o.Core, Feed: o.Feed, opts: o}
+	if r.Core == nil {
+		r.Core = engine.NewCore(o.Engine)
+	}
+	if r.Feed == nil {
+		r.Feed = marketdata.NewFeed(o.Market)
+	}
+	return r
 }
 
 // Apply carries out the next record of the log.
@@ -104,28 +115,38 @@ func (r *Replica) Replay(rd *wal.Reader, limit uint64, after func() error) error
 }
 
 // Load is the newest market that a snapshot in the directory gives, at or before limit
-// (0: any); an empty one when there is none. found says which was used.
+// (0: any); an empty one when there is none. found says which was used. A damaged
+// snapshot is passed over for the one before; a whole one that cannot be read is an
+// error, because its bytes are those that were written.
 func Load(o Options, log LogDir, limit uint64) (r *Replica, found wal.Loaded, err error) {
 	found, err = wal.LoadNewest(log.FS, log.Dir, log.Options, func(meta wal.SnapshotMeta, body io.Reader) error {
 		if limit != 0 && meta.Seq > limit {
-			return errAhead
+			return errOther
 		}
-		r = New(o)
-		if err := r.Read(body); err != nil {
-			return err
-		}
-		if r.Pos != meta.Seq {
-			return fmt.Errorf("replica: a snapshot of record %d holds the state after %d", meta.Seq, r.Pos)
-		}
-		return nil
+		_, err := io.Copy(io.Discard, body) // verifies every byte before anything is filled
+		return err
 	})
 	if err != nil {
 		return nil, found, err
 	}
+	r = New(o)
 	if !found.OK {
-		r = New(o)
+		return r, found, nil
+	}
+	var failed error
+	_, err = wal.LoadNewest(log.FS, log.Dir, log.Options, func(meta wal.SnapshotMeta, body io.Reader) error {
+		if meta.Seq != found.Meta.Seq {
+			return errOther
+		}
+		if failed = r.Read(body); failed == nil && r.Pos != meta.Seq {
+			failed = fmt.Errorf("replica: a snapshot of record %d holds the state after %d", meta.Seq, r.Pos)
+		}
+		return failed
+	})
+	if err = errors.Join(err, failed); err != nil {
+		return nil, found, err
 	}
 	return r, found, nil
 }
 
-var errAhead = errors.New("replica: the snapshot is ahead of what is asked for")
+var errOther = errors.New("replica: not the snapshot that is wanted")
