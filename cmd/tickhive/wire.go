@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"net"
@@ -218,13 +216,4 @@ func (x *exchange) status() server.StatusInfo {
 		info.OldestUnpublishedNs = loop.Stats().OldestNs.Load()
 	}
 	return info
-}
-
-// newEpoch is 16 hexadecimal digits that name this history of events.
-func newEpoch() (string, error) {
-	var b [8]byte
-	if _, err := rand.Read(b[:]); err != nil {
-		return "", fmt.Errorf("random epoch: %w", err)
-	}
-	return hex.EncodeToString(b[:]), nil
 }

@@ -1,0 +1,226 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"tickhive/engine"
+	"tickhive/internal/wal"
+	"tickhive/marketdata/replica"
+)
+
+// journalCmd proves and shows a journal offline. It takes no lock and changes nothing.
+type journalCmd struct {
+	Verify journalVerifyCmd `cmd:"" help:"Check every record and print the state hash."`
+	Dump   journalDumpCmd   `cmd:"" help:"Print the records as JSON lines."`
+}
+
+type journalVerifyCmd struct {
+	Dir          string `arg:"" help:"Data directory, or the engine directory in it."`
+	At           uint64 `help:"Stop where the sum of the pairs' seqs is this (the seq of /internal/v1/state-hash)."`
+	FromSnapshot bool   `help:"Begin at the newest snapshot instead of the oldest record."`
+	JSON         bool   `name:"json" help:"Print one JSON object."`
+	Quiet        bool   `help:"No progress."`
+}
+
+// engineDir is the engine's directory of a data directory, or the directory itself.
+func engineDir(dir string) (string, error) {
+	for _, d := range []string{filepath.Join(dir, "engine"), filepath.Clean(dir)} {
+		if info, err := os.Stat(d); err == nil && info.IsDir() {
+			return d, nil
+		}
+	}
+	return "", fmt.Errorf("%s is not a directory", dir)
+}
+
+// errPassed ends a verification whose seq lies inside a command.
+var errPassed = errors.New("no command ends at that seq")
+
+// Run reads the log, from its oldest record when it is all there, else from a snapshot.
+func (c *journalVerifyCmd) Run(p *program) error {
+	dir, err := engineDir(c.Dir)
+	if err != nil {
+		return err
+	}
+	log := engineLog(dir)
+	meta, err := readMeta(filepath.Dir(dir))
+	if err != nil {
+		return err
+	}
+	r, first, err := c.begin(log, replica.Options{Engine: meta.Engine, Market: meta.Market})
+	if err != nil {
+		return explainDamage(err)
+	}
+	rd, err := wal.OpenReader(log.FS, log.Dir, log.Options, r.Pos+1)
+	if err != nil {
+		return explainDamage(err)
+	}
+	defer func() { _ = rd.Close() }()
+	_, total := rd.Progress()
+	bar := newProgress(p.err, "verify", total, c.Quiet)
+	sum := seqSum(r.Core)
+	if c.At != 0 && sum > c.At {
+		return fmt.Errorf("seq %d is before the oldest state that is kept, which is at seq %d (journal.keep = all keeps everything)", c.At, sum)
+	}
+	n := 0
+	err = nil
+	if c.At == 0 || sum < c.At {
+		err = r.Replay(rd, 0, func() error {
+			if n++; n%recoverLook == 0 {
+				done, _ := rd.Progress()
+				bar.set(done)
+			}
+			if c.At == 0 {
+				return nil
+			}
+			switch sum = seqSum(r.Core); {
+			case sum == c.At:
+				return replica.ErrStop
+			case sum > c.At:
+				return errPassed
+			}
+			return nil
+		})
+	}
+	bar.end()
+	if errors.Is(err, errPassed) {
+		return fmt.Errorf("seq %d lies inside the command of record %d, which ends at seq %d", c.At, r.Pos, sum)
+	}
+	if err != nil {
+		return explainDamage(err)
+	}
+	if c.At != 0 && seqSum(r.Core) != c.At {
+		return fmt.Errorf("seq %d is beyond the end of the journal, which is at seq %d", c.At, seqSum(r.Core))
+	}
+	return c.print(p.out, r, first, rd)
+}
+
+// begin is the state to start from: an empty market when the log is whole, else the
+// newest snapshot.
+func (c *journalVerifyCmd) begin(log replica.LogDir, o replica.Options) (r *replica.Replica, first uint64, err error) {
+	if !c.FromSnapshot {
+		rd, err := wal.OpenReader(log.FS, log.Dir, log.Options, 1)
+		if err == nil {
+			return replica.New(o), 1, rd.Close()
+		}
+		if !errors.Is(err, wal.ErrTruncated) {
+			return nil, 0, err
+		}
+	}
+	r, _, err = replica.Load(o, log, 0)
+	if err != nil {
+		return nil, 0, err
+	}
+	if c.At != 0 && seqSum(r.Core) > c.At {
+		// The snapshot before the newest may be early enough.
+		if older, _, err := replica.Load(o, log, r.Pos-1); err == nil && older.Pos > 0 {
+			r = older
+		}
+	}
+	return r, r.Pos + 1, nil
+}
+
+func (c *journalVerifyCmd) print(out io.Writer, r *replica.Replica, first uint64, rd *wal.Reader) error {
+	h := r.Hash()
+	if c.JSON {
+		return json.NewEncoder(out).Encode(map[string]any{
+			"seq": h.Seq, "hash": h.Hash, "pairs": h.Pairs, "firstRecord": first, "lastRecord": r.Pos, "tornTail": rd.TornTail(),
+		})
+	}
+	for _, p := range h.Pairs {
+		fmt.Fprintf(out, "%-24s seq %-12d %s\n", p.Code, p.Seq, p.Hash)
+	}
+	if t := rd.TornTail(); t > 0 {
+		fmt.Fprintf(out, "torn tail of %d bytes: the next start cuts it off\n", t)
+	}
+	fmt.Fprintf(out, "records %d to %d verified\nseq %d\nhash %s\n", first, r.Pos, h.Seq, h.Hash)
+	return nil
+}
+
+func seqSum(c *engine.Core) (sum uint64) {
+	for id := range engine.PairID(c.Pairs()) {
+		sum += uint64(c.LastSeq(id))
+	}
+	return sum
+}
+
+type journalDumpCmd struct {
+	Dir  string `arg:"" help:"Data directory, or the engine directory in it."`
+	From uint64 `help:"First record." default:"0"`
+	To   uint64 `help:"Last record, 0: the end." default:"0"`
+}
+
+// Run prints one JSON object a record; a damaged record ends it with where and why.
+func (c *journalDumpCmd) Run(p *program) error {
+	dir, err := engineDir(c.Dir)
+	if err != nil {
+		return err
+	}
+	log := engineLog(dir)
+	rd, err := wal.OpenReader(log.FS, log.Dir, log.Options, c.From)
+	if err != nil {
+		return explainDamage(err)
+	}
+	defer func() { _ = rd.Close() }()
+	enc := json.NewEncoder(p.out)
+	for {
+		rec, err := rd.Next()
+		if errors.Is(err, io.EOF) || err == nil && c.To != 0 && rec.Seq > c.To {
+			return nil
+		}
+		if err != nil {
+			return explainDamage(err)
+		}
+		var cmd engine.Command
+		line := map[string]any{"record": rec.Seq, "file": filepath.Base(rec.File), "offset": rec.Offset, "bytes": len(rec.Payload)}
+		if err := engine.DecodeCommand(rec.Payload, &cmd); err != nil {
+			line["error"] = err.Error()
+		} else {
+			line["command"] = dumpCommand(&cmd)
+		}
+		if err := enc.Encode(line); err != nil {
+			return err
+		}
+	}
+}
+
+var commandNames = map[engine.CommandKind]string{
+	engine.Place: "place", engine.Cancel: "cancel", engine.Replace: "replace", engine.CancelAll: "cancel_all",
+	engine.AddPair: "add_pair", engine.SetPair: "set_pair", engine.SetAsset: "set_asset", engine.OpenAccount: "open_account",
+}
+
+// dumpCommand is what a reader wants to see of a command: integers of ticks and lots.
+func dumpCommand(c *engine.Command) map[string]any {
+	m := map[string]any{"kind": commandNames[c.Kind], "timeNs": c.TimeNs}
+	if c.Pair != engine.ControlPair {
+		m["pair"] = c.Pair
+	}
+	switch c.Kind {
+	case engine.Place:
+		m["account"], m["side"], m["type"], m["timeInForce"] = c.Account, c.Side.String(), c.Type.String(), c.TIF.String()
+		m["selfTradePrevention"], m["flags"], m["priceTicks"], m["amountLots"] = c.STP.String(), c.Flags, c.Price, c.Amount
+		m["stopTicks"], m["displayLots"] = c.Stop, c.Display
+		if c.Client != nil {
+			m["clientOrderId"] = c.Client.Text
+		}
+	case engine.Cancel, engine.CancelAll, engine.Replace:
+		m["account"], m["order"], m["flags"] = c.Account, c.Order, c.Flags
+		if c.Kind == engine.Replace {
+			m["priceTicks"], m["amountLots"] = c.Price, c.Amount
+		}
+	case engine.AddPair, engine.SetPair:
+		m["code"], m["state"] = c.Instrument.Code, c.Instrument.State.String()
+	case engine.SetAsset:
+		m["symbol"] = c.Asset.Symbol
+	case engine.OpenAccount:
+		m["uuid"] = fmt.Sprintf("%x", c.UUID[:])
+	}
+	if c.Refuse != engine.NotRejected {
+		m["refuse"] = c.Refuse.String()
+	}
+	return m
+}
