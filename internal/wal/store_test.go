@@ -140,7 +140,8 @@ func TestStoreGroupsCommandsUnderOneSync(t *testing.T) {
 		defer wg.Done()
 		for i := range times {
 			got, err := s.Do(toyCommand{key: key, add: 1})
-			if err != nil || got != i+1 || s.View().amounts[key] != got || s.Log().DurableSeq() < s.View().records {
+			v := s.View() // before the log is asked: what is seen was durable before
+			if err != nil || got != i+1 || v.amounts[key] != got || s.Log().DurableSeq() < v.records {
 				t.Errorf("%s: %d, %v", key, got, err)
 				return
 			}
