@@ -41,6 +41,11 @@ type Reflector interface {
 	ReflectsSeq() uint64
 }
 
+// Abandoner is a State that holds something from Plan until Apply (accounts hold money
+// and a gate). Abandon tells it that the record planned last could not be written and
+// will not be applied.
+type Abandoner interface{ Abandon() }
+
 // StoreOptions opens a Store. Codec functions are pure.
 type StoreOptions[S State[C, R, T, V], C, R, T, V any] struct {
 	// FS and Dir hold log and snapshots. FS nil: nothing is kept (tests, --data-dir none).

@@ -162,6 +162,7 @@ func (s *Store[S, C, R, T, V]) carryOut(nowNs int64, cmd C) (res T, err error) {
 	}
 	if s.opts.BeforeRecord != nil {
 		if err := s.opts.BeforeRecord(s.state, &rec); err != nil {
+			s.abandon()
 			return res, unavailable("what the record rests on", err)
 		}
 	}
@@ -170,6 +171,7 @@ func (s *Store[S, C, R, T, V]) carryOut(nowNs int64, cmd C) (res T, err error) {
 		s.log.Begin()
 		s.log.Add(func(dst []byte) []byte { return s.opts.AppendRecord(dst, &rec) })
 		if _, err := s.log.Write(); err != nil {
+			s.abandon()
 			s.sick(err)
 			return res, err
 		}
@@ -179,6 +181,12 @@ func (s *Store[S, C, R, T, V]) carryOut(nowNs int64, cmd C) (res T, err error) {
 	}
 	s.owner.changed = true
 	return s.state.Apply(&rec), nil
+}
+
+func (s *Store[S, C, R, T, V]) abandon() {
+	if a, ok := any(s.state).(Abandoner); ok {
+		a.Abandon()
+	}
 }
 
 // commit makes the group durable, then visible. After a failed sync neither the view
