@@ -2,75 +2,56 @@ package accounts
 
 import "fmt"
 
-// stageRecord makes the part of a planned record that the fold looks at, so that no
-// event can come between the position it names and its effect.
-func (s *State) stageRecord(rec *Record) {
-	switch rec.Kind {
-	case Withdraw, SetInviter, PatchUser, Configure:
-	default:
-		return
-	}
-	before := *rec
-	switch rec.Kind {
-	case PatchUser:
-		before.Profile = s.must(rec.User).profile
-	case Configure:
-		before.Config = s.config
-	}
-	s.enforce(rec)
+// gates reports whether no engine event may be folded between the plan of a record and
+// its Apply: the fold looks at what it changes (inviters, ambassadors, rates), and the
+// record names the position before which that is in force.
+func (k Kind) gates() bool { return k == SetInviter || k == PatchUser || k == Configure }
+
+// stageWithdrawal takes the money out at once, so that no order can hold it while the
+// record waits for the engine's journal and its own log.
+func (s *State) stageWithdrawal(rec *Record) {
+	s.withdraw(rec)
 	rec.staged = true
-	s.stage = &before
+	staged := *rec
+	s.stage = &staged
 }
 
-// unstage takes back a record that was planned and could not be written.
-func (s *State) unstage() {
-	b := s.stage
-	if b == nil {
-		return
-	}
-	s.stage = nil
-	switch b.Kind {
-	case Withdraw:
+// Abandon takes back the record that was planned last: it could not be written. Store's
+// goroutine; without such a record it does nothing.
+func (s *State) Abandon() {
+	s.mu.Lock()
+	if b := s.stage; b != nil {
+		s.stage = nil
 		s.move(b.User, b.Currency, b.Amount.Add(b.Commission))
 		t := &s.totals[s.currency(b.Currency)]
 		t.withdrawn = t.withdrawn.Sub(b.Amount)
 		t.fees = t.fees.Sub(b.Commission)
-	case SetInviter:
-		s.detach(b.User)
-	case PatchUser:
-		s.must(b.User).profile.terms(&b.Profile)
-	case Configure:
-		s.config = b.Config
+	}
+	s.mu.Unlock()
+	s.openGate()
+}
+
+func (s *State) openGate() {
+	if s.gated {
+		s.gated = false
+		s.gate.Unlock()
 	}
 }
 
-// enforce is what of a record the fold can see.
-func (s *State) enforce(rec *Record) {
-	switch rec.Kind {
-	case Withdraw:
-		s.move(rec.User, rec.Currency, rec.Amount.Add(rec.Commission).Neg())
-		t := &s.totals[s.currency(rec.Currency)]
-		t.withdrawn = t.withdrawn.Add(rec.Amount)
-		t.fees = t.fees.Add(rec.Commission)
-	case SetInviter:
-		s.attach(rec.User, rec.Inviter)
-	case PatchUser:
-		s.must(rec.User).profile.terms(&rec.Profile)
-	case Configure:
-		s.config = rec.Config
-	}
+// withdraw moves amount and commission out of the account.
+func (s *State) withdraw(rec *Record) {
+	s.move(rec.User, rec.Currency, rec.Amount.Add(rec.Commission).Neg())
+	t := &s.totals[s.currency(rec.Currency)]
+	t.withdrawn = t.withdrawn.Add(rec.Amount)
+	t.fees = t.fees.Add(rec.Commission)
 }
 
 // Apply carries out a record; it cannot fail. Store's goroutine.
 func (s *State) Apply(rec *Record) Result {
+	defer s.openGate()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if rec.staged {
-		s.stage = nil
-	} else {
-		s.unstage()
-		s.enforce(rec)
-	}
+	s.stage = nil
 	s.lastNs = max(s.lastNs, rec.TimeNs)
 	res := Result{Kind: rec.Kind}
 	switch rec.Kind {
@@ -85,14 +66,19 @@ func (s *State) Apply(rec *Record) Result {
 	case Deposit:
 		res.Balance = s.applyDeposit(rec)
 	case Withdraw:
+		if !rec.staged {
+			s.withdraw(rec)
+		}
 		res.Balance, res.Commission = s.applyWithdraw(rec), rec.Commission
 	case AddProfit:
 		res.Accruals = s.applyProfit(rec)
 	case SetInviter:
+		s.attach(rec.User, rec.Inviter)
 		res.Inviter = s.applySetInviter(rec)
 	case CreateLink:
 		res.Link = s.applyCreateLink(rec)
 	case Configure:
+		s.config = rec.Config
 	default:
 		panic(fmt.Sprintf("BUG: accounts: record kind %d", rec.Kind))
 	}

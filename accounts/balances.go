@@ -149,8 +149,8 @@ func (s *State) planWithdraw(cmd *Command, rec *Record) *Reject {
 	return nil
 }
 
-// applyWithdraw pays the referral share of the commission; the money itself moved in
-// enforce.
+// applyWithdraw pays the referral share of the commission; the money itself is
+// out already.
 func (s *State) applyWithdraw(rec *Record) BalanceView {
 	n := s.currency(rec.Currency)
 	u := s.must(rec.User)

@@ -11,7 +11,9 @@ type Fold struct{ s *State }
 // BeginFold locks the state for a batch of events that ends at a command boundary; pos
 // is the position of the engine's journal after that command.
 func (s *State) BeginFold(pos uint64) Fold {
+	s.gate.Lock()
 	s.mu.Lock()
+	s.gate.Unlock()
 	s.enginePos = max(s.enginePos, pos)
 	return Fold{s}
 }
@@ -142,15 +144,16 @@ func (f Fold) Accepted(e OrderAccepted) {
 		waiting: e.Type.waits(), price: e.Price, open: e.Amount, quote: e.Quote, rates: e.Rates,
 	}
 	s := f.s
-	if !s.takeOver(o.key()) {
-		s.counts.Unreserved++
-	}
+	reserved := s.takeOver(o.key())
 	if e.Funded && e.Side == Buy && e.Type.atMarket() && !e.ByQuote {
 		o.byQuote = true
 	}
 	need, ok := o.need(p)
 	if !ok {
 		panic("BUG: accounts: an accepted order holds more than 10^20")
+	}
+	if !reserved && need.Sign() > 0 {
+		s.counts.Unreserved++
 	}
 	if o.byQuote && !e.ByQuote {
 		o.byQuote, o.capped = false, true

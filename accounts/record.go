@@ -26,8 +26,8 @@ type Record struct {
 	LinkNumber uint64     // CreateLink: dense from 1
 	Config     Config     // Configure
 
-	// staged: what the fold looks at was changed when the record was planned, so Apply
-	// leaves it. Memory only; a record read from a log is not staged.
+	// staged: the money of a withdrawal went out when it was planned. Memory only; a
+	// record read from a log is not staged.
 	staged bool
 }
 

@@ -18,24 +18,18 @@ type link struct {
 // attach makes inviter the parent of user n, whose own tree comes along.
 func (s *State) attach(n, inviter uint32) {
 	s.must(n).inviter = inviter
-	s.countBelow(n, 1)
+	s.countBelow(n)
 }
 
-// detach is the inverse of attach.
-func (s *State) detach(n uint32) {
-	s.countBelow(n, ^uint32(0)) // minus one
-	s.must(n).inviter = 0
-}
-
-// countBelow adds n and the users below it, sign times, to those above it.
-func (s *State) countBelow(n uint32, sign uint32) {
+// countBelow adds n and the users below it to those above it.
+func (s *State) countBelow(n uint32) {
 	u := s.must(n)
 	up := u
 	for level := 0; level < MaxReferralLevels && up.inviter != 0; level++ {
 		up = s.must(up.inviter)
-		up.descendants[level] += sign
+		up.descendants[level]++
 		for below := 0; level+1+below < MaxReferralLevels; below++ {
-			up.descendants[level+1+below] += sign * u.descendants[below]
+			up.descendants[level+1+below] += u.descendants[below]
 		}
 	}
 }
@@ -80,8 +74,7 @@ func (s *State) planSetInviter(cmd *Command, rec *Record) *Reject {
 	return nil
 }
 
-// applySetInviter gives the newcomer the link's discount; the relation itself is set in
-// enforce.
+// applySetInviter gives the newcomer the link's discount.
 func (s *State) applySetInviter(rec *Record) InviterView {
 	if rec.HasRate {
 		p := &s.must(rec.User).profile

@@ -21,8 +21,8 @@ import (
 // wait while the users are written and the holds are copied; the holds are written after
 // that, and so are the accruals, which never change.
 func (s *State) AppendSnapshot(dst []byte) []byte {
+	s.Abandon()
 	s.mu.Lock()
-	s.unstage()
 	s.snapshotPos = s.enginePos
 	s.mu.Unlock()
 	dst = append(dst, RecordVersion)

@@ -8,10 +8,14 @@ import (
 )
 
 // State is all accounts. See the package comment for who may call what; mu guards every
-// member but opts, keys (lock-free index) and stage (the store's goroutine).
+// member but opts, keys (a lock-free index), stage and gated (the store's goroutine).
 type State struct {
 	opts Options
-	mu   sync.RWMutex
+	// gate is held between the plan and the Apply of a record that changes what the fold
+	// looks at; a fold passes it before it takes mu.
+	gate  sync.Mutex
+	gated bool
+	mu    sync.RWMutex
 
 	config    Config
 	users     []*user // by number; 0 is the built-in unlimited account
@@ -35,9 +39,9 @@ type State struct {
 	maxDealAccruals int
 	commandAccruals int
 
-	lastNs      int64  // time of the last record
-	snapshotPos uint64 // enginePos in the last snapshot taken or read
-	stage       *Record
+	lastNs      int64   // time of the last record
+	snapshotPos uint64  // enginePos in the last snapshot taken or read
+	stage       *Record // a withdrawal that was planned and not yet applied
 	counts      Counts
 }
 
@@ -105,19 +109,33 @@ func (s *State) currency(code string) uint32 {
 	return n
 }
 
-// Plan validates a command and makes its record; a refusal is a *Reject. What engine
-// events are folded by (inviters, ambassadors, rates) and money that leaves are staged
-// at once, at exactly the engine position that the record names; a Plan whose record
-// was never applied is taken back by the next one. Store's goroutine.
+// Plan validates a command and makes its record; a refusal is a *Reject. Store's
+// goroutine. Apply or Abandon follows: until then no engine event is folded where the
+// record changes what the fold looks at, and money that is withdrawn is out already. A
+// record that was neither applied nor abandoned is abandoned by the next Plan.
 func (s *State) Plan(nowNs int64, cmd Command) (Record, error) {
+	s.Abandon()
+	if cmd.Kind.gates() {
+		s.gate.Lock()
+		s.gated = true
+	}
+	rec, reject := s.planLocked(nowNs, &cmd)
+	if reject != nil {
+		s.openGate()
+	}
+	return rec, asError(reject)
+}
+
+func (s *State) planLocked(nowNs int64, cmd *Command) (Record, *Reject) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.unstage()
 	rec := Record{Kind: cmd.Kind, TimeNs: nowNs, EnginePos: s.enginePos, User: cmd.User}
-	if reject := s.plan(nowNs, &cmd, &rec); reject != nil {
-		return Record{}, asError(reject)
+	if reject := s.plan(nowNs, cmd, &rec); reject != nil {
+		return Record{}, reject
 	}
-	s.stageRecord(&rec)
+	if rec.Kind == Withdraw {
+		s.stageWithdrawal(&rec)
+	}
 	return rec, nil
 }
 

@@ -49,11 +49,6 @@ type Profile struct {
 	AskDiscount  uint32 // 10^-8
 }
 
-// terms takes over what the fold of a trade looks at.
-func (p *Profile) terms(from *Profile) {
-	p.IsAmbassador, p.SecondLevel = from.IsAmbassador, from.SecondLevel
-}
-
 type levelChange struct {
 	atNs     int64
 	old, new uint8

@@ -1,0 +1,256 @@
+package accounts
+
+import (
+	"cmp"
+	"math/big"
+	"math/rand/v2"
+	"slices"
+
+	"tickhive/internal/fixed"
+)
+
+// market is a small matching engine of its own: limit orders with price-time priority,
+// market orders by amount (capped for funded accounts) and by quote, ioc, cancels,
+// replaces and decrements. It makes the events that a State folds, and tells a naive
+// ledger in whole numbers of 10^-18 what should have happened.
+type market struct {
+	r     *simulation
+	pair  uint32
+	base  string
+	quote string
+	dp    int
+	da    int
+	seq   uint64
+	lastN uint64
+	sides [2][]*resting // best first
+}
+
+type resting struct {
+	id      uint64
+	account uint32
+	side    Side
+	price   int64
+	open    int64
+	total   int64
+	rates   Rates
+}
+
+func (m *market) next() uint64 { m.seq++; return m.seq }
+
+// ahead orders a side: best price first; the list is stable, so arrival decides after it.
+func (m *market) insert(o *resting) {
+	at := len(m.sides[o.side])
+	for at > 0 {
+		p := m.sides[o.side][at-1].price
+		if (o.side == Buy && p >= o.price) || (o.side == Sell && p <= o.price) {
+			break
+		}
+		at--
+	}
+	m.sides[o.side] = slices.Insert(m.sides[o.side], at, o)
+}
+
+func (m *market) remove(o *resting) {
+	m.sides[o.side] = slices.DeleteFunc(m.sides[o.side], func(x *resting) bool { return x == o })
+}
+
+func (m *market) total(price, amount int64) *big.Int {
+	return new(big.Int).Mul(big.NewInt(price), big.NewInt(amount))
+}
+
+// money is product units as 10^-18.
+func (m *market) money(units *big.Int) *big.Int {
+	return new(big.Int).Mul(units, pow10(18-m.dp-m.da))
+}
+
+func pow10(n int) *big.Int { return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n)), nil) }
+
+func toBig(v fixed.I128) *big.Int {
+	n := new(big.Int).SetUint64(v.Abs().Hi)
+	n.Lsh(n, 64).Or(n, new(big.Int).SetUint64(v.Abs().Lo))
+	if v.Sign() < 0 {
+		n.Neg(n)
+	}
+	return n
+}
+
+func quoteBig(v fixed.U128) *big.Int {
+	n := new(big.Int).SetUint64(v.Hi)
+	return n.Lsh(n, 64).Or(n, new(big.Int).SetUint64(v.Lo))
+}
+
+func bigQuote(n *big.Int) fixed.U128 {
+	lo := new(big.Int).And(n, new(big.Int).SetUint64(^uint64(0)))
+	return fixed.U128{Hi: new(big.Int).Rsh(n, 64).Uint64(), Lo: lo.Uint64()}
+}
+
+// naiveFee is worth x rate x (1 - discount), half even, by big rationals.
+func naiveFee(worth *big.Int, rate, discount uint32) *big.Int {
+	n := new(big.Int).Mul(worth, big.NewInt(int64(rate)*int64(RateOne-discount)))
+	d := pow10(16)
+	q, rem := new(big.Int).QuoRem(n, d, new(big.Int))
+	twice := rem.Lsh(rem, 1).Cmp(d)
+	if twice > 0 || (twice == 0 && q.Bit(0) == 1) {
+		q.Add(q, big.NewInt(1))
+	}
+	return q
+}
+
+// place runs an order that was reserved (or refuses it, which releases).
+func (m *market) place(f Fold, p OrderParams, res Reservation, ioc bool) (accepted, traded bool) {
+	opposite := &m.sides[p.Side^1]
+	if p.Type == Market && len(*opposite) == 0 {
+		return false, false
+	}
+	m.lastN++
+	id := uint64(m.pair)<<36 | m.lastN
+	e := OrderAccepted{
+		Pair: m.pair, Seq: m.next(), Order: id, Account: p.Account, Side: p.Side, Type: p.Type, ByQuote: p.ByQuote,
+		Funded: res.Funded, Price: p.Price, Amount: p.Amount, Quote: p.Quote, Rates: p.Rates,
+	}
+	var left *big.Int // to spend, product units
+	if p.ByQuote {
+		left = quoteBig(p.Quote)
+	} else if res.Funded {
+		e.Quote = res.SpendLimit
+		left = quoteBig(res.SpendLimit)
+	}
+	m.r.emit(func(f Fold) { f.Accepted(e) }, f)
+	open := p.Amount
+	for len(*opposite) > 0 && (p.ByQuote || open > 0) {
+		maker := (*opposite)[0]
+		if p.Type == Limit && ((p.Side == Buy && maker.price > p.Price) || (p.Side == Sell && maker.price < p.Price)) {
+			break
+		}
+		amount := maker.open
+		if !p.ByQuote {
+			amount = min(amount, open)
+		}
+		if left != nil {
+			lots := new(big.Int).Quo(left, big.NewInt(maker.price))
+			if lots.IsInt64() {
+				amount = min(amount, lots.Int64())
+			}
+		}
+		if amount == 0 {
+			break
+		}
+		traded = true
+		maker.open -= amount
+		if open -= amount; p.ByQuote {
+			open = 0
+		}
+		t := Trade{
+			Pair: m.pair, Seq: m.next(), TimeNs: m.r.now, TakerSide: p.Side, Taker: id, Maker: maker.id, TakerAccount: p.Account,
+			MakerAccount: maker.account, Price: maker.price, Amount: amount, TakerOpen: open, MakerOpen: maker.open, ByQuote: p.ByQuote,
+			TakerRate: p.Rates.Taker, TakerDiscount: p.Rates.Discount, MakerRate: maker.rates.Maker, MakerDiscount: maker.rates.Discount,
+		}
+		if left != nil {
+			left.Sub(left, m.total(maker.price, amount))
+			if p.ByQuote {
+				t.QuoteLeft = bigQuote(left)
+			}
+		}
+		m.r.trade(m, t, f)
+		if maker.open == 0 {
+			m.remove(maker)
+		}
+	}
+	switch {
+	case p.ByQuote || (open > 0 && (ioc || p.Type == Market)):
+		c := OrderCanceled{Pair: m.pair, Seq: m.next(), Order: id}
+		m.r.emit(func(f Fold) { f.Canceled(c) }, f)
+	case open > 0:
+		m.insert(&resting{id: id, account: p.Account, side: p.Side, price: p.Price, open: open, total: p.Amount, rates: p.Rates})
+	}
+	return true, traded
+}
+
+func (m *market) cancel(f Fold, o *resting) {
+	m.remove(o)
+	c := OrderCanceled{Pair: m.pair, Seq: m.next(), Order: o.id}
+	m.r.emit(func(f Fold) { f.Canceled(c) }, f)
+}
+
+// replace moves an order that does not cross to a new price and total.
+func (m *market) replace(f Fold, o *resting, price, total int64) bool {
+	filled := o.total - o.open
+	if best := m.sides[o.side^1]; total <= filled || (len(best) > 0 && ((o.side == Buy && best[0].price <= price) || (o.side == Sell && best[0].price >= price))) {
+		return false
+	}
+	m.remove(o)
+	o.price, o.total, o.open = price, total, total-filled
+	m.insert(o)
+	e := OrderReplaced{Pair: m.pair, Seq: m.next(), Order: o.id, Price: price, Amount: total, Open: o.open}
+	m.r.emit(func(f Fold) { f.Replaced(e) }, f)
+	return true
+}
+
+// reduce takes lots off without a trade.
+func (m *market) reduce(f Fold, o *resting, lots int64) {
+	o.open -= lots
+	o.total -= lots
+	e := OrderReduced{Pair: m.pair, Seq: m.next(), Order: o.id, Open: o.open}
+	m.r.emit(func(f Fold) { f.Reduced(e) }, f)
+	if o.open == 0 {
+		m.cancel(f, o)
+	}
+}
+
+// ledger is the naive model: what each account owns of each currency, free and held
+// together, and the inviter of each. It knows nothing of holds.
+type ledger struct {
+	owns    map[string]map[uint32]*big.Int
+	fees    map[string]*big.Int
+	inviter map[uint32]uint32
+	boss    map[uint32]uint32 // ambassador's second level, 10^-8; absent: none
+}
+
+func (l *ledger) add(currency string, account uint32, v *big.Int) {
+	if l.owns[currency] == nil {
+		l.owns[currency] = map[uint32]*big.Int{}
+		l.fees[currency] = new(big.Int)
+	}
+	if l.owns[currency][account] == nil {
+		l.owns[currency][account] = new(big.Int)
+	}
+	l.owns[currency][account].Add(l.owns[currency][account], v)
+}
+
+// fee books a fee and pays the five levels above.
+func (l *ledger) fee(currency string, account uint32, v *big.Int) {
+	l.add(currency, account, new(big.Int).Neg(v))
+	l.fees[currency].Add(l.fees[currency], v)
+	percent := []int64{20, 10, 5, 3, 2}
+	up := account
+	for i := range percent {
+		if up = l.inviter[up]; up == 0 {
+			return
+		}
+		share := new(big.Int).Mul(v, big.NewInt(percent[i]))
+		share.Quo(share, big.NewInt(100))
+		if rate, is := l.boss[up]; is && i == 1 {
+			share.Mul(v, big.NewInt(int64(rate))).Quo(share, pow10(8))
+		}
+		l.add(currency, up, share)
+		l.fees[currency].Sub(l.fees[currency], share)
+	}
+}
+
+// everyone is the resting orders of both sides, in order of their ids.
+func (m *market) everyone() []*resting {
+	all := append(slices.Clone(m.sides[Buy]), m.sides[Sell]...)
+	slices.SortFunc(all, func(a, b *resting) int { return cmp.Compare(a.id, b.id) })
+	return all
+}
+
+func (m *market) pick(rng *rand.Rand) *resting {
+	if n := len(m.sides[0]) + len(m.sides[1]); n > 0 {
+		i := rng.IntN(n)
+		if i < len(m.sides[0]) {
+			return m.sides[0][i]
+		}
+		return m.sides[1][i-len(m.sides[0])]
+	}
+	return nil
+}

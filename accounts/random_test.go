@@ -1,0 +1,401 @@
+package accounts
+
+import (
+	"bytes"
+	"math/big"
+	"math/rand/v2"
+	"os"
+	"testing"
+)
+
+// simulation drives a State as the running exchange does: handlers reserve, the market
+// emits, records are planned, written and applied; both logs are kept for restarts.
+type simulation struct {
+	t       *testing.T
+	rng     *rand.Rand
+	s       *State
+	now     int64
+	pos     uint64
+	markets []*market
+	naive   ledger
+	users   uint32
+
+	records  [][]byte // since the snapshot
+	batches  []batch  // since the snapshot
+	current  []func(Fold)
+	snapshot []byte
+
+	commands, accepted, trading, trades, refused, restarts, replaces, reduces int
+}
+
+type batch struct {
+	pos    uint64
+	events []func(Fold)
+}
+
+func (m *simulation) emit(e func(Fold), f Fold) {
+	m.current = append(m.current, e)
+	e(f)
+}
+
+// trade folds a trade and books it in the naive ledger, whose fee must be the State's.
+func (m *simulation) trade(mk *market, t Trade, f Fold) {
+	m.current = append(m.current, func(f Fold) { f.Trade(t) })
+	short := m.s.counts.Shortfalls
+	got := f.Trade(t)
+	m.trades++
+	buyer, seller := t.TakerAccount, t.MakerAccount
+	worth := mk.money(mk.total(t.Price, t.Amount))
+	fee := func(account, rate, discount uint32, got *big.Int, buys bool) *big.Int {
+		want := new(big.Int)
+		if account != 0 {
+			want = naiveFee(worth, rate, discount)
+		}
+		if want.Cmp(got) != 0 {
+			if less := new(big.Int).Sub(want, got); !buys || m.s.counts.Shortfalls == short || less.Sign() < 0 || less.Cmp(big.NewInt(1000)) > 0 {
+				m.t.Fatalf("fee %s, want %s", got, want)
+			}
+		}
+		return got
+	}
+	takerFee := fee(t.TakerAccount, t.TakerRate, t.TakerDiscount, toBig(got.Taker), t.TakerSide == Buy)
+	makerFee := fee(t.MakerAccount, t.MakerRate, t.MakerDiscount, toBig(got.Maker), t.TakerSide == Sell)
+	if t.TakerAccount == 0 && t.MakerAccount == 0 {
+		return
+	}
+	if t.TakerSide == Sell {
+		buyer, seller = seller, buyer
+	}
+	goods := new(big.Int).Mul(big.NewInt(t.Amount), pow10(18-mk.da))
+	m.naive.add(mk.base, buyer, goods)
+	m.naive.add(mk.base, seller, new(big.Int).Neg(goods))
+	m.naive.add(mk.quote, seller, worth)
+	m.naive.add(mk.quote, buyer, new(big.Int).Neg(worth))
+	if t.TakerSide == Buy { // the buyer's fee is booked first
+		m.naive.fee(mk.quote, t.TakerAccount, takerFee)
+		m.naive.fee(mk.quote, t.MakerAccount, makerFee)
+	} else {
+		m.naive.fee(mk.quote, t.MakerAccount, makerFee)
+		m.naive.fee(mk.quote, t.TakerAccount, takerFee)
+	}
+}
+
+func (m *simulation) fold(run func(Fold)) {
+	m.pos++
+	f := m.s.BeginFold(m.pos)
+	run(f)
+	f.End()
+	m.batches = append(m.batches, batch{m.pos, m.current})
+	m.current = nil
+}
+
+func (m *simulation) do(cmd Command) (Result, bool) {
+	rec, err := m.s.Plan(m.now, cmd)
+	if err != nil {
+		m.refused++
+		return Result{}, false
+	}
+	if m.rng.IntN(50) == 0 { // the log could not be written: nobody is told, nothing happened
+		m.s.Abandon()
+		return Result{}, false
+	}
+	m.records = append(m.records, AppendRecord(nil, &rec))
+	m.accepted++
+	return m.s.Apply(&rec), true
+}
+
+func newSimulation(t *testing.T, seed uint64) *simulation {
+	m := &simulation{
+		t: t, rng: rand.New(rand.NewPCG(seed, 1)), s: New(testOptions()), now: t0,
+		naive: ledger{map[string]map[uint32]*big.Int{}, map[string]*big.Int{}, map[uint32]uint32{}, map[uint32]uint32{}},
+	}
+	for i, p := range []market{
+		{base: "BTC", quote: "USDT", dp: 2, da: 6},
+		{base: "ETH", quote: "BTC", dp: 5, da: 4},
+		{base: "ATOM", quote: "USDT", dp: 9, da: 9}, // fees beyond 18 digits: they round
+	} {
+		p.r, p.pair = m, uint32(i)
+		m.markets = append(m.markets, &p)
+		e := PairAdded{Pair: p.pair, Seq: m.markets[i].next(), Base: p.base, Quote: p.quote, DigitsPrice: p.dp, DigitsAmount: p.da}
+		m.fold(func(f Fold) { m.emit(func(f Fold) { f.Pair(e) }, f) })
+	}
+	m.takeSnapshot()
+	for range 40 {
+		if _, ok := m.do(Command{Kind: CreateUser, Profile: ProfilePatch{Unlimited: ptr(m.users >= 36)}}); ok {
+			m.users++
+		}
+	}
+	return m
+}
+
+func (m *simulation) someone() uint32 { return uint32(m.rng.IntN(int(m.users))) + 1 }
+
+// step is one random command.
+func (m *simulation) step() {
+	m.commands++
+	m.now += m.rng.Int64N(1_000_000_000)
+	switch n := m.rng.IntN(100); {
+	case n < 62:
+		m.order()
+	case n < 76:
+		mk := m.markets[m.rng.IntN(len(m.markets))]
+		if o := mk.pick(m.rng); o != nil {
+			m.fold(func(f Fold) { mk.cancel(f, o) })
+			m.accepted++
+		}
+	case n < 84:
+		m.replaceOne()
+	case n < 86:
+		mk := m.markets[m.rng.IntN(len(m.markets))]
+		if o := mk.pick(m.rng); o != nil {
+			m.fold(func(f Fold) { mk.reduce(f, o, m.rng.Int64N(o.open)+1) })
+			m.reduces++
+			m.accepted++
+		}
+	default:
+		m.account(n)
+	}
+}
+
+func (m *simulation) account(n int) {
+	u, currency := m.someone(), []string{"BTC", "USDT", "ETH", "ATOM"}[m.rng.IntN(4)]
+	amount := dec([]string{"0.5", "12.25", "1000", "0.000000000000000007"}[m.rng.IntN(4)])
+	switch {
+	case n < 93:
+		if _, ok := m.do(Command{Kind: Deposit, User: u, Currency: currency, Amount: amount}); ok {
+			m.naive.add(currency, u, toBig(amount))
+		}
+	case n < 96:
+		if res, ok := m.do(Command{Kind: Withdraw, User: u, Currency: currency, Amount: amount}); ok {
+			m.naive.add(currency, u, new(big.Int).Neg(toBig(amount)))
+			m.naive.fee(currency, u, toBig(res.Commission))
+		}
+	case n < 98:
+		if by := m.someone(); m.naive.inviter[u] == 0 {
+			if _, ok := m.do(Command{Kind: SetInviter, User: u, Code: inviteCode(by)}); ok {
+				m.naive.inviter[u] = by
+			}
+		}
+	default:
+		m.terms(u)
+	}
+}
+
+func (m *simulation) terms(u uint32) {
+	p := ProfilePatch{
+		IsAmbassador: ptr(m.rng.IntN(2) == 0), SecondLevelPercent: decp([]string{"20", "3.25"}[m.rng.IntN(2)]),
+		DealBidDiscount: decp([]string{"0", "0.1", "0.33333333"}[m.rng.IntN(3)]), DealAskDiscount: decp("0.5"),
+		NoTradeCommissions: ptr(m.rng.IntN(8) == 0),
+	}
+	if _, ok := m.do(Command{Kind: PatchUser, User: u, Profile: p}); !ok {
+		return
+	}
+	delete(m.naive.boss, u)
+	if *p.IsAmbassador {
+		m.naive.boss[u], _ = percentRate(*p.SecondLevelPercent, RateOne)
+	}
+}
+
+// order places one order through reservation and market.
+func (m *simulation) order() {
+	mk := m.markets[m.rng.IntN(len(m.markets))]
+	p := OrderParams{Pair: mk.pair, Side: Side(m.rng.IntN(2))}
+	if m.rng.IntN(10) > 0 {
+		p.Account = m.someone()
+	}
+	t := m.s.View().Terms(p.Account)
+	p.Rates = Rates{Maker: RateOne / 1000, Taker: RateOne / 500, Discount: t.Discount(p.Side)}
+	if mk.pair == 2 {
+		p.Rates.Maker, p.Rates.Taker = 123_457, 234_561
+	}
+	unit := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(mk.da)), nil).Int64()
+	p.Price = 1_000 + m.rng.Int64N(60)
+	p.Amount = m.rng.Int64N(unit) + 1
+	if m.rng.IntN(8) == 0 {
+		p.Amount = m.rng.Int64N(20) + 1
+	}
+	ioc := m.rng.IntN(6) == 0
+	switch m.rng.IntN(6) {
+	case 0:
+		p.Type, p.Price = Market, 0
+	case 1:
+		if p.Side == Buy {
+			p.Type, p.ByQuote, p.Price = Market, true, 0
+			p.Quote = bigQuote(mk.total(1_000, p.Amount))
+			p.Amount = 0
+		}
+	}
+	res, reject := m.s.Reserve(p)
+	if reject != nil {
+		m.refused++
+		return
+	}
+	var ok, traded bool
+	m.fold(func(f Fold) { ok, traded = mk.place(f, p, res, ioc) })
+	if !ok {
+		m.s.Release(res)
+		m.refused++
+		return
+	}
+	m.accepted++
+	if traded {
+		m.trading++
+	}
+}
+
+func (m *simulation) replaceOne() {
+	mk := m.markets[m.rng.IntN(len(m.markets))]
+	o := mk.pick(m.rng)
+	if o == nil {
+		return
+	}
+	p := ReplaceParams{Order: o.id, Price: o.price + m.rng.Int64N(11) - 5, Amount: o.total + m.rng.Int64N(o.total+1) - o.total/2, HasPrice: true, HasAmount: true}
+	res, reject := m.s.ReserveReplace(p)
+	if reject != nil {
+		m.refused++
+		return
+	}
+	done := false
+	m.fold(func(f Fold) { done = mk.replace(f, o, p.Price, p.Amount) })
+	if !done {
+		m.s.Release(res)
+		m.refused++
+		return
+	}
+	m.replaces++
+	m.accepted++
+}
+
+func (m *simulation) takeSnapshot() {
+	m.snapshot = m.s.AppendSnapshot(nil)
+	m.records, m.batches = nil, nil
+}
+
+// restart rebuilds the state from the last snapshot and both logs, in the order that the
+// records name, and goes on with it.
+func (m *simulation) restart() {
+	s, err := DecodeSnapshot(m.snapshot, testOptions())
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	i := 0
+	foldTo := func(pos uint64) {
+		for ; i < len(m.batches) && m.batches[i].pos <= pos; i++ {
+			f := s.BeginFold(m.batches[i].pos)
+			for _, e := range m.batches[i].events {
+				e(f)
+			}
+			f.End()
+		}
+	}
+	for _, b := range m.records {
+		rec, err := DecodeRecord(b)
+		if err != nil {
+			m.t.Fatal(err)
+		}
+		if s.NeedsFold(&rec) {
+			foldTo(rec.EnginePos)
+		}
+		s.Apply(&rec)
+	}
+	foldTo(^uint64(0))
+	if !bytes.Equal(s.AppendSnapshot(nil), m.s.AppendSnapshot(nil)) {
+		m.t.Fatalf("after %d commands: the state after a restart is another", m.commands)
+	}
+	m.s = s
+	m.restarts++
+}
+
+// compare checks every invariant and every balance against the naive ledger.
+func (m *simulation) compare() {
+	m.t.Helper()
+	if err := m.s.View().Check(); err != nil {
+		m.t.Fatalf("after %d commands: %v", m.commands, err)
+	}
+	if c := m.s.Counts(); c.Overdrafts != 0 || len(m.s.pending) != 0 {
+		m.t.Fatalf("after %d commands: %+v, %d reservations", m.commands, c, len(m.s.pending))
+	}
+	for currency, owners := range m.naive.owns {
+		for account, want := range owners {
+			b := m.s.View().Balance(account, currency)
+			if toBig(b.Free.Add(b.Held)).Cmp(want) != 0 || b.Total != b.Free.Add(b.Held) {
+				m.t.Fatalf("after %d commands: account %d has %s %s, the naive ledger %s", m.commands, account, toBig(b.Total), currency, want)
+			}
+		}
+	}
+	for _, v := range m.s.View().Totals() {
+		if want := m.naive.fees[v.CurrencyCode]; want != nil && toBig(v.Fees).Cmp(want) != 0 {
+			m.t.Fatalf("after %d commands: fees of %s are %s, the naive ledger's %s", m.commands, v.CurrencyCode, toBig(v.Fees), want)
+		}
+	}
+	m.compareHolds()
+}
+
+// compareHolds computes what each open order must hold from the market's own book.
+func (m *simulation) compareHolds() {
+	type key struct {
+		account  uint32
+		currency string
+	}
+	want, slack := map[key]*big.Int{}, map[key]int64{}
+	for _, mk := range m.markets {
+		for _, o := range mk.everyone() {
+			if o.account == 0 {
+				continue
+			}
+			k, hold := key{o.account, mk.base}, new(big.Int).Mul(big.NewInt(o.open), pow10(18-mk.da))
+			if o.side == Buy {
+				worth := mk.money(mk.total(o.price, o.open))
+				k, hold = key{o.account, mk.quote}, worth.Add(worth, naiveFee(worth, o.rates.Taker, o.rates.Discount))
+				if mk.pair == 2 {
+					slack[k] += 1000 // rounded fees of its fills, 10^-18 each
+				}
+			}
+			if want[k] == nil {
+				want[k] = new(big.Int)
+			}
+			want[k].Add(want[k], hold)
+		}
+	}
+	for u := uint32(1); u <= m.users; u++ {
+		for _, b := range m.s.View().Balances(u) {
+			k := key{u, b.CurrencyCode}
+			w := want[k]
+			if w == nil {
+				w = new(big.Int)
+			}
+			if d := new(big.Int).Sub(toBig(b.Held), w); d.CmpAbs(big.NewInt(slack[k])) > 0 {
+				m.t.Fatalf("after %d commands: account %d holds %s %s, its orders need %s", m.commands, u, toBig(b.Held), b.CurrencyCode, w)
+			}
+		}
+	}
+}
+
+func TestRandomCommandsAgreeWithANaiveLedger(t *testing.T) {
+	commands := 100_000
+	if os.Getenv("TICKHIVE_SOAK") == "1" {
+		commands = 1_000_000
+	}
+	const seed = 20260101
+	m := newSimulation(t, seed)
+	for m.commands < commands {
+		m.step()
+		if m.commands%2_000 == 0 {
+			m.compare()
+		}
+		if m.commands%7_919 == 0 {
+			m.restart()
+			if m.rng.IntN(2) == 0 {
+				m.takeSnapshot()
+			}
+		}
+	}
+	m.restart()
+	m.compare()
+	t.Logf("seed %d: %d commands, %d %% accepted, %d %% of them traded, %d trades, %d replaces, %d reductions, %d refused, %d restarts, %d accruals, %+v",
+		seed, m.commands, 100*m.accepted/m.commands, 100*m.trading/m.accepted, m.trades, m.replaces, m.reduces, m.refused, m.restarts,
+		len(m.s.dealQueue), m.s.Counts())
+	if m.accepted*100 < m.commands*60 || m.trading*100 < m.accepted*15 || m.restarts < 10 || m.replaces < 1000 || m.reduces < 1000 {
+		t.Fatal("the mix shows too little")
+	}
+}
