@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -63,6 +64,7 @@ type Loop struct {
 	wait    []group   // applied, not yet durable (sync always only)
 	waiting int       // commands in wait
 	dirty   bool      // folded since the last publication
+	quiet   bool      // nobody looks: publish at the end of the advance only
 	folded  uint64    // position of the last folded command
 
 	closing atomic.Bool
@@ -163,10 +165,32 @@ func (l *Loop) Query(fn func()) error {
 // an error.
 func (l *Loop) AdvanceTo(ns int64) error {
 	if l.manual == nil {
-		return fmt.Errorf("engine: the clock is the machine's and cannot be set")
+		return errors.New("engine: the clock is the machine's and cannot be set")
 	}
+	return l.moveTo(ns, false)
+}
+
+// AdvanceQuietly is AdvanceTo for a backfill that nobody watches: it publishes once, at
+// the end. The state is the same.
+func (l *Loop) AdvanceQuietly(ns int64) error {
+	if l.manual == nil {
+		return errors.New("engine: the clock is the machine's and cannot be set")
+	}
+	return l.moveTo(ns, true)
+}
+
+func (l *Loop) moveTo(ns int64, quiet bool) error {
 	var err error
-	if qerr := l.Query(func() { err = l.advance(ns) }); qerr != nil {
+	move := func() {
+		l.quiet = quiet
+		err = l.advance(ns)
+		l.quiet = false
+		if quiet {
+			l.publish()
+			l.slide(l.manual.NowNs())
+		}
+	}
+	if qerr := l.Query(move); qerr != nil {
 		return qerr
 	}
 	return err
@@ -385,7 +409,7 @@ func (l *Loop) fold(events []Event) {
 }
 
 func (l *Loop) publish() {
-	if !l.dirty {
+	if !l.dirty || l.quiet {
 		return
 	}
 	l.dirty = false
@@ -555,6 +579,9 @@ func (l *Loop) act(src Source, due int64) {
 // slide publishes what time alone has changed up to ns, second by second: a view shows
 // the figures of the second it is read in.
 func (l *Loop) slide(ns int64) {
+	if l.quiet {
+		return
+	}
 	changed := false
 	for _, s := range l.sinks {
 		if s.NextNs() <= ns {

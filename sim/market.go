@@ -72,8 +72,8 @@ type Market struct {
 	core  *engine.Core
 	world world
 	pairs []*agents
-	byID  map[engine.PairID]*agents
-	next  *agents // whose turn is next
+	byID  []*agents // by PairID; nil: not ours
+	next  *agents   // whose turn is next
 	depth []engine.DepthLevel
 }
 
@@ -83,7 +83,7 @@ func New(o Options) *Market {
 	if err := o.Validate(); err != nil {
 		panic("BUG: " + err.Error())
 	}
-	m := &Market{core: o.Core, byID: map[engine.PairID]*agents{}}
+	m := &Market{core: o.Core}
 	m.world = world{ns: o.StartNs, rng: newRNG(o.Seed, "world")}
 	for _, p := range o.Pairs {
 		base, quoted, _ := strings.Cut(p.Code, "_")
@@ -151,6 +151,9 @@ func (m *Market) meet(a *agents) {
 		return // another loop's
 	}
 	a.id, a.found = id, true
+	for int(id) >= len(m.byID) {
+		m.byID = append(m.byID, nil)
+	}
 	m.byID[id] = a
 	a.measure(ins)
 	a.slow = a.fair(&m.world)

@@ -6,7 +6,6 @@ import (
 
 	"tickhive/engine"
 	"tickhive/internal/clock"
-	"tickhive/internal/fixed"
 	"tickhive/marketdata"
 )
 
@@ -50,20 +49,14 @@ func instrument(code string) *engine.Instrument {
 
 func newBench(t testing.TB, seed uint64, pairs []Pair) *bench {
 	t.Helper()
+	return newBenchWith(t, seed, pairs, nil)
+}
+
+func newBenchWith(t testing.TB, seed uint64, pairs []Pair, journal engine.Journal) *bench {
+	t.Helper()
 	b := &bench{core: engine.NewCore(engine.Options{}), feed: marketdata.NewFeed(marketdata.Options{})}
 	b.market = New(Options{Core: b.core, Seed: seed, StartNs: testStart, Pairs: pairs})
-	b.loop = engine.NewLoop(engine.LoopOptions{
-		Core: b.core, Clock: clock.NewManual(testStart), Sinks: []engine.Sink{b.feed.Sink()}, Sources: []engine.Source{b.market},
-	})
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		b.loop.Run()
-	}()
-	t.Cleanup(func() {
-		b.loop.Stop()
-		<-done
-	})
+	b.start(t, testStart, journal)
 	var batch engine.Batch
 	for _, p := range pairs {
 		batch.Commands = append(batch.Commands, engine.Command{
@@ -77,20 +70,49 @@ func newBench(t testing.TB, seed uint64, pairs []Pair) *bench {
 	return b
 }
 
-func TestZZ(t *testing.T) {
+// start runs a loop over the market at nowNs.
+func (b *bench) start(t testing.TB, nowNs int64, journal engine.Journal) {
+	b.loop = engine.NewLoop(engine.LoopOptions{
+		Core: b.core, Clock: clock.NewManual(nowNs), Journal: journal, StartNs: nowNs,
+		Sinks: []engine.Sink{b.feed.Sink()}, Sources: []engine.Source{b.market},
+	})
+	loop, done := b.loop, make(chan struct{})
+	go func() {
+		defer close(done)
+		loop.Run()
+	}()
+	t.Cleanup(func() {
+		loop.Stop()
+		<-done
+	})
+}
+
+func TestWithinTwoSecondsEveryPairIsAlive(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, 1, testPairs())
-	t0 := time.Now()
-	if err := b.loop.AdvanceTo(testStart + 25*int64(time.Hour)); err != nil {
-		t.Fatal(err)
-	}
-	s := b.loop.Stats()
-	t.Logf("%v commands %d events %d trades %d refused %d", time.Since(t0), s.Commands.Load(), s.Events.Load(), s.Trades.Load(), s.Rejected.Load())
+	b.advance(t, 2*time.Second)
 	for _, id := range b.ids {
 		v := b.feed.Board().Load().View(id)
-		bb, _ := v.Bids.Best()
-		ba, _ := v.Asks.Best()
-		c := &v.Candles[marketdata.Minute]
-		t.Logf("%s bids %d asks %d spread %d/100bp trades %d minutes %d last %d vol %v quote %v", v.Instrument.Code, v.Bids.Len(), v.Asks.Len(),
-			(ba.Price-bb.Price)*1000000/ba.Price, v.Trades.Last(), c.Len(), v.Ticker.Last, v.Ticker.Volume, string(fixed.AppendU128(nil, v.Ticker.QuoteVolume, v.Instrument.DigitsTotal())))
+		bid, _ := v.Bids.Best()
+		ask, _ := v.Asks.Best()
+		if v.Bids.Len() < 50 || v.Asks.Len() < 50 || ask.Price <= bid.Price || v.Trades.Len() == 0 {
+			t.Errorf("%s: %d bids, %d asks, spread %d, %d trades", v.Instrument.Code, v.Bids.Len(), v.Asks.Len(), ask.Price-bid.Price, v.Trades.Len())
+		}
+	}
+}
+
+func TestNoAgentIsRefusedAndOrdersStayBounded(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, 11, testPairs())
+	for h := 1; h <= 6; h++ {
+		b.advance(t, time.Duration(h)*time.Hour)
+		for _, id := range b.ids {
+			if n := b.core.OpenOrders(id); n > 2*levelsMax+8 {
+				t.Errorf("pair %d has %d open orders after %d hours", id, n, h)
+			}
+		}
+	}
+	if n := b.loop.Stats().Rejected.Load(); n != 0 {
+		t.Errorf("%d commands were refused", n)
 	}
 }

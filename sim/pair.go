@@ -23,7 +23,7 @@ const (
 	levelsMax    = 88
 	refillMost   = 48 // quotes a side that one turn places near the touch
 	farMost      = 72 // quotes a side that one turn places or takes away far from it
-	typicalTimes = 2  // a typical trade of weight 10 against the pair's smallest order
+	typicalTimes = 3  // a typical trade of weight 10 against the pair's smallest order
 )
 
 // agents is everything of one pair: its makers' quotes and stock, and what its takers go
@@ -73,7 +73,7 @@ func (a *agents) measure(ins *engine.Instrument) {
 		lots = fixed.FromU64(maxLots)
 	}
 	a.least = max(1, int64(lots.Lo))
-	a.typical = max(a.least*typicalTimes*int64(a.Weight)/10, 2*a.least)
+	a.typical = max(a.least*typicalTimes*int64(a.Weight)/10, a.least*3/2)
 }
 
 // maxLots bounds the smallest order, so that sizes made of it stay far inside int64.

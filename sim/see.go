@@ -12,13 +12,23 @@ import (
 func (m *Market) See(events []engine.Event) {
 	for i := range events {
 		ev := &events[i]
-		if a := m.byID[ev.Pair]; a != nil && ev.Seq > a.seq {
+		if ev.Pair == engine.ControlPair {
+			continue
+		}
+		if a := m.agents(ev.Pair); a != nil && ev.Seq > a.seq {
 			a.seq = ev.Seq
 			a.see(ev)
 		} else if a == nil && ev.Kind == engine.EventAccepted && ev.Flags&FlagAgent != 0 {
 			m.adopt(ev)
 		}
 	}
+}
+
+func (m *Market) agents(id engine.PairID) *agents {
+	if uint64(id) >= uint64(len(m.byID)) {
+		return nil
+	}
+	return m.byID[id]
 }
 
 // adopt meets a pair by its events: after a restart they come before the first turn.

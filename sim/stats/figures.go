@@ -1,0 +1,192 @@
+package stats
+
+import (
+	"math"
+	"slices"
+)
+
+// Series is what the figures of one pair are computed from.
+type Series struct {
+	Code   string
+	Closes []float64 // of every minute, those without trades repeat the one before
+	Traded int       // minutes with trades
+	// Spreads are samples of (ask - bid) / mid in basis points.
+	Spreads []float64
+	Volume  float64 // in the quote currency, of the same minutes
+	Last    float64 // last price
+}
+
+// Figures are the figures of one pair (24 hours of it, unless the market is younger).
+type Figures struct {
+	Code    string
+	Minutes int // looked at
+	Traded  int // of them with trades
+	Samples int // of the spread
+
+	SpreadBp    float64 // median
+	Kurtosis    float64 // of one-minute returns; 3 is that of a normal distribution
+	AbsAutocorr float64 // mean autocorrelation of absolute returns at lags 1 to 10
+	Autocorr    float64 // the same of signed returns
+	Volatility  float64 // standard deviation of one-minute returns in basis points
+	Volume      float64 // in the quote currency
+	Last        float64
+}
+
+// autocorrLags is how many lags the mean autocorrelations are taken over.
+const autocorrLags = 10
+
+// Compute makes the figures of a series.
+func Compute(s *Series) Figures {
+	f := Figures{
+		Code: s.Code, Minutes: len(s.Closes), Traded: s.Traded, Samples: len(s.Spreads), Volume: s.Volume,
+		SpreadBp: median(s.Spreads), Last: s.Last,
+	}
+	r := returns(s.Closes)
+	abs := make([]float64, len(r))
+	for i, v := range r {
+		abs[i] = math.Abs(v)
+	}
+	f.Kurtosis = kurtosis(r)
+	f.Volatility = 1e4 * math.Sqrt(moment(r, 2))
+	f.Autocorr = meanAutocorr(r)
+	f.AbsAutocorr = meanAutocorr(abs)
+	return f
+}
+
+// TradedShare is the share of minutes with trades, 0 to 1.
+func (f *Figures) TradedShare() float64 {
+	if f.Minutes == 0 {
+		return 0
+	}
+	return float64(f.Traded) / float64(f.Minutes)
+}
+
+// Fault is the first figure that is not that of a market, "" when all are.
+func (f *Figures) Fault() string {
+	switch {
+	case f.TradedShare() < 0.95:
+		return "trades in less than 95 % of the minutes"
+	case f.SpreadBp < 1 || f.SpreadBp > 20:
+		return "median spread outside 1 to 20 bp"
+	case !(f.Kurtosis > 5):
+		return "kurtosis not above 5"
+	case !(f.AbsAutocorr > 0.1):
+		return "autocorrelation of absolute returns not above 0.1"
+	case !(math.Abs(f.Autocorr) <= 0.1):
+		return "autocorrelation of returns beyond 0.1"
+	}
+	return ""
+}
+
+func returns(closes []float64) []float64 {
+	var out []float64
+	for i := 1; i < len(closes); i++ {
+		out = append(out, math.Log(closes[i]/closes[i-1]))
+	}
+	return out
+}
+
+func mean(v []float64) float64 {
+	sum := 0.0
+	for _, x := range v {
+		sum += x
+	}
+	return sum / float64(len(v))
+}
+
+// moment is the k-th central moment.
+func moment(v []float64, k int) float64 {
+	m, sum := mean(v), 0.0
+	for _, x := range v {
+		sum += math.Pow(x-m, float64(k))
+	}
+	return sum / float64(len(v))
+}
+
+func kurtosis(v []float64) float64 {
+	m2 := moment(v, 2)
+	return moment(v, 4) / (m2 * m2)
+}
+
+// meanAutocorr is the mean autocorrelation at lags 1 to autocorrLags.
+func meanAutocorr(v []float64) float64 {
+	m, sum := mean(v), 0.0
+	for lag := 1; lag <= autocorrLags; lag++ {
+		c := 0.0
+		for i := lag; i < len(v); i++ {
+			c += (v[i] - m) * (v[i-lag] - m)
+		}
+		sum += c / (moment(v, 2) * float64(len(v)))
+	}
+	return sum / autocorrLags
+}
+
+func median(v []float64) float64 {
+	if len(v) == 0 {
+		return math.NaN()
+	}
+	s := slices.Sorted(slices.Values(v))
+	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
+}
+
+// VolumeRatio is the largest pair's volume against the smallest's, in one currency: the
+// one that most pairs are quoted in. Volumes in another are converted over a pair that
+// both currencies share. NaN when no two can be compared.
+func VolumeRatio(all []Figures) float64 {
+	count := map[string]int{}
+	for i := range all {
+		_, quote := split(all[i].Code)
+		count[quote]++
+	}
+	common := ""
+	for q, n := range count {
+		if n > count[common] || n == count[common] && q < common {
+			common = q
+		}
+	}
+	least, most := math.Inf(1), 0.0
+	for i := range all {
+		_, quote := split(all[i].Code)
+		if rate := rateTo(all, quote, common); rate > 0 {
+			least, most = min(least, all[i].Volume*rate), max(most, all[i].Volume*rate)
+		}
+	}
+	if most == 0 {
+		return math.NaN()
+	}
+	return most / least
+}
+
+// rateTo is what one unit of from costs in to; 0: unknown.
+func rateTo(all []Figures, from, to string) float64 {
+	if from == to {
+		return 1
+	}
+	last := func(code string) float64 {
+		for i := range all {
+			if all[i].Code == code {
+				return all[i].Last
+			}
+		}
+		return 0
+	}
+	if direct := last(from + "_" + to); direct > 0 {
+		return direct
+	}
+	for i := range all {
+		base, quote := split(all[i].Code)
+		if other := last(base + "_" + to); quote == from && other > 0 && all[i].Last > 0 {
+			return other / all[i].Last
+		}
+	}
+	return 0
+}
+
+func split(code string) (base, quote string) {
+	for i := range code {
+		if code[i] == '_' {
+			return code[:i], code[i+1:]
+		}
+	}
+	return code, ""
+}
