@@ -11,11 +11,12 @@ import (
 // Owner: the feed's goroutine, for queries too; there is no lock. Queries are made
 // between commands.
 //
-// Memory: 104 bytes an open or closed order and 4 for its number (a page of 512 numbers,
-// 2 KB, stays while one order of it is kept); 112 more for one with a client id, a stop
-// price, a display amount or a quote amount, besides the client id itself; 88 bytes a
+// Memory: 112 bytes an open or closed order and 4 for its number (a page of 512 numbers,
+// 2 KB, stays while one order of it is kept); 136 more for one with a client id, a stop
+// price, a display amount or a quote amount, besides the client id itself; 96 bytes a
 // trade, which is two fills. At the default bounds: 100,000 closed orders 11 MB, 1,000,000
-// fills 44 MB, both full soon; 1,000,000 client ids outliving their orders 220 MB.
+// fills 48 MB, both full soon; 1,000,000 client ids outliving their orders 248 MB and the
+// texts.
 type History struct {
 	open       slab[orderRec]
 	extras     slab[orderExtra]

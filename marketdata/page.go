@@ -19,10 +19,10 @@ const (
 // Page is up to 16 neighbouring levels of one side, best first. Frozen once published,
 // but for its write-once texts.
 type Page struct {
+	text   [pageTexts]atomic.Pointer[[]byte]
 	gen    uint64 // the generation that may still change it
 	n      int
 	levels [pageLevels]Level
-	text   [pageTexts]atomic.Pointer[[]byte]
 	hint   [pageTexts]uint16 // size of the text of the page that this one was copied from
 }
 

@@ -12,9 +12,10 @@ const chunkTrades = 1024
 // tradeChunk is 1,024 trades in the order of their ids. The writer fills slots above
 // every published last id only; a full chunk is never written again.
 type tradeChunk struct {
+	text [chunkTexts]atomic.Pointer[[]byte] // before the trades: the collector looks no further
+	used atomic.Bool                        // a reader asked for the text since the sweep last came by
+
 	trades [chunkTrades]Trade
-	text   [chunkTexts]atomic.Pointer[[]byte]
-	used   atomic.Bool // a reader asked for the text since the sweep last came by
 }
 
 // Trades is a view of a pair's kept trades: ids First to Last without a gap. Frozen.

@@ -1,0 +1,60 @@
+package marketdata
+
+import "unsafe"
+
+// Stats is how much a feed keeps, by kind: counts, and bytes of what was allocated for
+// them. For metrics.
+type Stats struct {
+	Pairs        int
+	Levels       int   // price levels of all working books
+	Trades       int   // kept trades of all pairs
+	TradeBytes   int64 // their chunks
+	DroppedYoung uint64
+	Candles      int // closed ones of all pairs and intervals
+	CandleBytes  int64
+	Seconds      int // traded seconds in all windows
+	WindowBytes  int64
+	TextBytes    int64 // kept text of trade chunks
+
+	OpenOrders, ClosedOrders, Remembered, Fills int
+	OrderBytes                                  int64 // all of the order history, without the texts of client ids
+}
+
+// Stats counts what is kept; it walks the pairs. Owner: the feed's goroutine.
+func (f *Feed) Stats() Stats {
+	s := Stats{TextBytes: f.cache.bytes.Load()}
+	for _, p := range f.pairs {
+		if p == nil {
+			continue
+		}
+		s.Pairs++
+		s.Levels += p.sides[0].levels + p.sides[1].levels
+		s.Trades += p.ring.view.Len()
+		s.TradeBytes += int64(len(p.ring.view.chunks)) * int64(unsafe.Sizeof(tradeChunk{}))
+		s.DroppedYoung += p.ring.young
+		for i := range p.candles.series {
+			v := &p.candles.series[i].view
+			s.Candles += v.closed
+			s.CandleBytes += int64(len(v.chunks)) * int64(unsafe.Sizeof(candleChunk{}))
+		}
+		w := &p.window
+		s.Seconds += w.buckets.len() - w.out
+		s.WindowBytes += int64(len(w.buckets.buf))*int64(unsafe.Sizeof(bucket{})) +
+			int64(len(w.highs.buf)+len(w.lows.buf))*int64(unsafe.Sizeof(extreme{}))
+		for _, page := range p.orders.pages {
+			if page != nil {
+				s.OrderBytes += int64(unsafe.Sizeof(idPage{}))
+			}
+		}
+	}
+	h := f.history
+	s.OpenOrders = int(h.open.n) - len(h.open.free)
+	s.ClosedOrders = int(h.closed.end - h.closed.begin())
+	s.Remembered = int(h.remembered.end - h.remembered.begin())
+	s.Fills = 2 * int(h.fills.end-h.fills.begin())
+	records := len(h.open.chunks) + len(h.closed.chunks) + len(h.remembered.chunks)
+	s.OrderBytes += slabChunk * (int64(records)*int64(unsafe.Sizeof(orderRec{})) +
+		int64(len(h.extras.chunks))*int64(unsafe.Sizeof(orderExtra{})) +
+		int64(len(h.fills.chunks))*int64(unsafe.Sizeof(fillRec{})))
+	return s
+}
