@@ -1,6 +1,3 @@
-// Package clock is the one clock of a process: real or virtual, in int64 Unix
-// nanoseconds. It is the only package that reads the machine's time for the market
-// (Decisions section 1.3); what the engine and the folds need is passed to them.
 package clock
 
 import (

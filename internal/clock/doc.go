@@ -1,0 +1,16 @@
+// Package clock is the one clock of a process: real or virtual, in int64 Unix
+// nanoseconds. It is the only package that reads the machine's time for the market
+// (Decisions section 1.3); what the engine and the folds need is passed to them.
+//
+// Owner: a virtual clock (Manual) is set by the engine's loop alone; anyone may read it.
+//
+// Invariants:
+//
+//  1. Time never goes back: the loop stamps commands with the later of the clock and the
+//     last stamp.
+//  2. Rate limits, timeouts and pings use MachineNs, whatever clock the market runs on.
+//
+// Reading order: clock, duration.
+//
+// It does not wait and starts no timers.
+package clock

@@ -1,0 +1,195 @@
+package tidy
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"path"
+	"strings"
+)
+
+// Sizes: a file is one noun, a function fits a screen.
+const (
+	maxFileLines = 500
+	maxFuncLines = 70
+)
+
+// exactFolders hold values that must be exact: no floats.
+var exactFolders = []string{"engine", "marketdata", "aggregator", "accounts", "internal/fixed", "launchpad", "hive", "sim"}
+
+// Floats reports floating point where values must be exact. What only describes a market
+// (sim/stats) is no decision.
+func Floats(f *File) []string {
+	if f.Test || !under(f.Dir, exactFolders...) || under(f.Dir, "sim/stats") {
+		return nil
+	}
+	var out []string
+	ast.Inspect(f.AST, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.Ident:
+			if n.Name == "float64" || n.Name == "float32" {
+				out = append(out, f.at(n.Pos())+": "+n.Name+" where values are exact")
+			}
+		case *ast.BasicLit:
+			if n.Kind == token.FLOAT && !wholeLiteral(n.Value) {
+				out = append(out, f.at(n.Pos())+": a float literal where values are exact")
+			}
+		}
+		return true
+	})
+	return out
+}
+
+// wholeLiteral reports literals such as 1e9, which are integers in a short spelling.
+func wholeLiteral(s string) bool {
+	return strings.ContainsAny(s, "eE") && !strings.ContainsAny(s, ".-pPxX")
+}
+
+// Clocks reports reads of the machine's time outside of clock, cmd, bench, the shells of
+// server and client, and tests.
+func Clocks(f *File) []string {
+	if f.Test || under(f.Dir, "internal/clock", "cmd", "bench", "client", "internal/tidy") ||
+		f.Dir == "server" && shell(f) {
+		return nil
+	}
+	return calls(f, "time", "reads the machine's clock", "Now", "Since", "Until")
+}
+
+// Sleeps reports waiting by the machine's clock in tests.
+func Sleeps(f *File) []string {
+	if !f.Test {
+		return nil
+	}
+	return calls(f, "time", "waits by the machine's clock", "Sleep")
+}
+
+// calls reports uses of functions of an imported package.
+func calls(f *File, pkg, what string, names ...string) []string {
+	local := ""
+	for name, p := range f.imports() {
+		if p == pkg {
+			local = name
+		}
+	}
+	var out []string
+	ast.Inspect(f.AST, func(n ast.Node) bool {
+		s, ok := n.(*ast.SelectorExpr)
+		if !ok || local == "" {
+			return true
+		}
+		if x, ok := s.X.(*ast.Ident); ok && x.Name == local {
+			for _, name := range names {
+				if s.Sel.Name == name {
+					out = append(out, f.at(s.Pos())+": "+pkg+"."+name+" "+what)
+				}
+			}
+		}
+		return true
+	})
+	return out
+}
+
+// shell reports that a file is the thin goroutine around something pure.
+func shell(f *File) bool {
+	base := strings.TrimSuffix(path.Base(f.Path), ".go")
+	for _, prefix := range []string{"loop", "store", "log", "server", "edge", "conn", "writer", "ws_", "gzip", "internal_server", "committer"} {
+		if strings.HasPrefix(base, prefix) {
+			return true
+		}
+	}
+	return under(f.Dir, "cmd", "bench", "client")
+}
+
+// Goroutines reports go statements outside of shells.
+func Goroutines(f *File) []string {
+	if f.Test || shell(f) {
+		return nil
+	}
+	var out []string
+	ast.Inspect(f.AST, func(n ast.Node) bool {
+		if g, ok := n.(*ast.GoStmt); ok {
+			out = append(out, f.at(g.Pos())+": a go statement outside of a shell (loop, store, server, writer)")
+		}
+		return true
+	})
+	return out
+}
+
+// lockFree are the files that readers go through: views and public GET handlers.
+func lockFree(f *File) bool {
+	if f.Test {
+		return false
+	}
+	if f.Dir == "marketdata" || f.Dir == "aggregator" {
+		return true
+	}
+	base := path.Base(f.Path)
+	for _, prefix := range []string{"market_", "aggregator", "encode_", "respond", "etag", "meta", "quote", "shared_doc", "summary", "status", "dispatch"} {
+		if f.Dir == "server" && strings.HasPrefix(base, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// Locks reports locks and channels on the read path.
+func Locks(f *File) []string {
+	if !lockFree(f) {
+		return nil
+	}
+	out := calls(f, "sync", "on the read path", "Mutex", "RWMutex", "Cond", "WaitGroup")
+	ast.Inspect(f.AST, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.ChanType:
+			out = append(out, f.at(n.Pos())+": a channel on the read path")
+		case *ast.SelectStmt:
+			out = append(out, f.at(n.Pos())+": a select on the read path")
+		}
+		return true
+	})
+	return out
+}
+
+// Sizes reports files and functions that are too long to be read at one sitting.
+func Sizes(f *File) []string {
+	var out []string
+	if n := f.Fset.Position(f.AST.FileEnd).Line; n > maxFileLines && !f.Test {
+		out = append(out, fmt.Sprintf("%s:1: %d lines, at most %d", f.Path, n, maxFileLines))
+	}
+	for _, d := range f.AST.Decls {
+		fn, ok := d.(*ast.FuncDecl)
+		if !ok || f.Test {
+			continue
+		}
+		if n := f.Fset.Position(fn.End()).Line - f.Fset.Position(fn.Pos()).Line + 1; n > maxFuncLines {
+			out = append(out, fmt.Sprintf("%s: %s has %d lines, at most %d", f.at(fn.Pos()), fn.Name.Name, n, maxFuncLines))
+		}
+	}
+	return out
+}
+
+// Globals reports package variables that guard or count something: state has an owner.
+func Globals(f *File) []string {
+	if f.Test {
+		return nil
+	}
+	var out []string
+	for _, d := range f.AST.Decls {
+		g, ok := d.(*ast.GenDecl)
+		if !ok || g.Tok != token.VAR {
+			continue
+		}
+		for _, s := range g.Specs {
+			v, ok := s.(*ast.ValueSpec)
+			if !ok || v.Type == nil {
+				continue
+			}
+			if sel, ok := v.Type.(*ast.SelectorExpr); ok {
+				if x, ok := sel.X.(*ast.Ident); ok && (x.Name == "sync" || x.Name == "atomic") {
+					out = append(out, f.at(v.Pos())+": global mutable state: "+x.Name+"."+sel.Sel.Name)
+				}
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,50 @@
+package tidy
+
+import "strings"
+
+const module = "tickhive/"
+
+// mayImport is the direction of imports: what a folder may use of this module. internal
+// is always allowed; the longest matching folder counts.
+var mayImport = map[string][]string{
+	"internal":     {},
+	"engine":       {},
+	"marketdata":   {"engine"},
+	"aggregator":   {"engine", "marketdata"},
+	"accounts":     {},
+	"launchpad":    {},
+	"hive":         {},
+	"sim":          {"sim", "engine", "marketdata"},
+	"server":       {"server", "engine", "marketdata", "aggregator", "accounts", "launchpad", "hive"},
+	"client":       {"client"},
+	"bench":        {"bench", "client", "engine", "marketdata", "sim"},
+	"bench/limits": {"bench", "engine", "marketdata"},
+	"cmd": {
+		"cmd", "server", "engine", "marketdata", "aggregator", "accounts", "launchpad", "hive", "sim", "client", "bench",
+	},
+}
+
+// Imports reports imports against the arrows. Tests may look at more, but a client knows
+// nothing of ours but itself in its own files, and bench never imports server.
+func Imports(f *File) []string {
+	folder, allowed := "", []string(nil)
+	for dir, list := range mayImport {
+		if under(f.Dir, dir) && len(dir) > len(folder) {
+			folder, allowed = dir, list
+		}
+	}
+	if folder == "" {
+		return []string{f.at(f.AST.Package) + ": a folder without import arrows; add it to rules_imports.go"}
+	}
+	var out []string
+	for _, s := range f.AST.Imports {
+		p, ours := strings.CutPrefix(strings.Trim(s.Path.Value, `"`), module)
+		switch {
+		case !ours || under(p, folder) || folder != "client" && under(p, "internal"):
+		case f.Test && !(folder == "bench" && under(p, "server")):
+		case !under(p, allowed...):
+			out = append(out, f.at(s.Pos())+": "+folder+" must not import "+p)
+		}
+	}
+	return out
+}
