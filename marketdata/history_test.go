@@ -295,8 +295,15 @@ func compareFirst(t *testing.T, f *Feed, naive *naiveHistory) {
 		if !ok {
 			continue
 		}
-		want.Fills = nil
-		got.Fills = nil
+		if sum := int64(0); len(naive.fills) <= f.opts.Fills {
+			for _, fl := range got.Fills {
+				sum += fl.Amount
+			}
+			if sum != want.Filled && len(got.Fills) < fillsPerOrder {
+				t.Fatalf("first answer of %d: fills sum to %d, filled %d", id, sum, want.Filled)
+			}
+		}
+		want.Fills, got.Fills = nil, nil
 		same(t, want, got)
 	}
 }
