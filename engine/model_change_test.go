@@ -155,7 +155,6 @@ func (m *model) change(o *modelOrder, price, amount, filled int64) {
 		// A triggered stop that rests is a limit order by now, and a fresh arrival matches.
 		o.cmd.Type = engine.Limit
 		o.cmd.TIF = engine.GTC
-		before = m.levelSum(o.cmd.Side, price)
 		o.cause = engine.CauseRemainder
 		m.enter(o)
 	} else {

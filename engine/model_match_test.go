@@ -1,0 +1,318 @@
+package engine_test
+
+import (
+	"math/big"
+	"slices"
+
+	"tickhive/engine"
+)
+
+// side is the resting orders of a side in the order in which a taker meets them.
+func (m *model) side(s engine.Side) []*modelOrder {
+	var q []*modelOrder
+	for _, o := range m.open {
+		if o.resting && o.cmd.Side == s {
+			q = append(q, o)
+		}
+	}
+	slices.SortFunc(q, func(a, b *modelOrder) int {
+		d := a.cmd.Price - b.cmd.Price
+		if s == engine.Buy {
+			d = -d
+		}
+		if d == 0 {
+			d = int64(a.arrival - b.arrival)
+		}
+		return int(max(-1, min(1, d)))
+	})
+	return q
+}
+
+func (o *modelOrder) market() bool {
+	return o.cmd.Type == engine.Market || o.cmd.Type == engine.StopMarket
+}
+
+func (o *modelOrder) allows(price int64) bool {
+	return o.market() || (o.cmd.Side == engine.Buy && price <= o.cmd.Price) ||
+		(o.cmd.Side == engine.Sell && price >= o.cmd.Price)
+}
+
+// entry: whether the book lets the order in now.
+func (m *model) entry(o *modelOrder) engine.Reason {
+	opp := m.side(1 - o.cmd.Side)
+	switch {
+	case o.market():
+		if len(opp) == 0 {
+			return engine.NoLiquidity
+		}
+	case o.cmd.Flags&engine.FlagPostOnly != 0:
+		if len(opp) > 0 && o.allows(opp[0].cmd.Price) {
+			return engine.WouldCross
+		}
+	case o.cmd.TIF == engine.FOK:
+		if !m.killable(o, opp) {
+			return engine.FOKUnfilled
+		}
+	}
+	return 0
+}
+
+// killable plays the whole match on copies: filled to the last lot or not at all.
+func (m *model) killable(o *modelOrder, opp []*modelOrder) bool {
+	type copyOf struct {
+		o           *modelOrder
+		shown, rest int64
+	}
+	var q []copyOf
+	for _, x := range opp {
+		if o.allows(x.cmd.Price) {
+			q = append(q, copyOf{x, x.shown, x.rest})
+		}
+	}
+	left := o.rest
+	for len(q) > 0 && left > 0 {
+		x := q[0]
+		if x.o.cmd.Account == o.cmd.Account && o.cmd.STP != engine.SelfTradeNone {
+			if o.cmd.STP != engine.CancelMaker {
+				return false
+			}
+			q = q[1:]
+			continue
+		}
+		d := min(left, x.shown)
+		left -= d
+		x.rest -= d
+		q = q[1:]
+		if d == x.shown && x.rest > 0 { // refills behind the others of its price
+			x.shown = min(x.o.cmd.Display, x.rest)
+			i := 0
+			for i < len(q) && q[i].o.cmd.Price == x.o.cmd.Price {
+				i++
+			}
+			q = slices.Insert(q, i, x)
+		}
+	}
+	return left == 0
+}
+
+// wants is how many lots o takes at price.
+func (o *modelOrder) wants(price int64) int64 {
+	if o.money == nil {
+		return o.rest
+	}
+	q := new(big.Int).Div(o.money, big.NewInt(price))
+	if o.byQuote {
+		return q.Int64()
+	}
+	if !q.IsInt64() || q.Int64() > o.rest {
+		return o.rest
+	}
+	return q.Int64()
+}
+
+func (m *model) levelSum(s engine.Side, price int64) (sum int64) {
+	for _, o := range m.open {
+		if o.resting && o.cmd.Side == s && o.cmd.Price == price {
+			sum += o.shown
+		}
+	}
+	return sum
+}
+
+func (m *model) level(s engine.Side, price, before int64) {
+	if now := m.levelSum(s, price); now != before {
+		m.emit(engine.Event{Kind: engine.EventLevel, Side: s, Price: price, Amount: now})
+	}
+}
+
+func (m *model) enter(o *modelOrder) {
+	s := 1 - o.cmd.Side
+	stopped := false
+	for !stopped && (o.rest > 0 || o.byQuote) {
+		opp := m.side(s)
+		if len(opp) == 0 || !o.allows(opp[0].cmd.Price) {
+			break
+		}
+		price := opp[0].cmd.Price
+		before := m.levelSum(s, price)
+		for !stopped && (o.rest > 0 || o.byQuote) {
+			q := m.side(s)
+			if len(q) == 0 || q[0].cmd.Price != price {
+				break
+			}
+			stopped = m.meet(o, q[0])
+		}
+		m.level(s, price, before)
+	}
+	m.remainder(o, stopped)
+}
+
+// meet is one encounter; true: the taker is done.
+func (m *model) meet(o, x *modelOrder) bool {
+	if x.cmd.Account == o.cmd.Account && o.cmd.STP != engine.SelfTradeNone {
+		return m.self(o, x)
+	}
+	d := min(o.wants(x.cmd.Price), x.shown)
+	if d == 0 {
+		return true
+	}
+	m.trade++
+	m.last = x.cmd.Price
+	x.shown -= d
+	x.rest -= d
+	if !o.byQuote {
+		o.rest -= d
+	} else {
+		o.total += d
+	}
+	e := engine.Event{
+		Kind: engine.EventTrade, Side: o.cmd.Side, Flags: o.cmd.Flags, Account: o.cmd.Account, Order: o.id, Maker: x.id,
+		Trade: m.trade, Price: x.cmd.Price, Amount: d, OpenAmount: o.rest, MakerOpen: x.rest,
+		MakerAccount: x.cmd.Account, TakerFee: o.cmd.TakerFee, TakerDiscount: o.cmd.Discount,
+		MakerFee: x.cmd.MakerFee, MakerDiscount: x.cmd.Discount, Status: engine.PartiallyCompleted,
+	}
+	if o.money != nil {
+		o.money.Sub(o.money, product(x.cmd.Price, d))
+	}
+	if o.byQuote {
+		e.Quote = fromBig(o.money)
+	} else if o.rest == 0 {
+		e.Status = engine.Completed
+	}
+	m.emit(e)
+	if x.rest == 0 {
+		m.ended(x)
+	} else if x.shown == 0 {
+		x.shown = min(x.cmd.Display, x.rest)
+		m.clock++
+		x.arrival = m.clock
+		m.emit(engine.Event{
+			Kind: engine.EventRefilled, Order: x.id, Account: x.cmd.Account, Side: x.cmd.Side,
+			Price: x.cmd.Price, Amount: x.shown, OpenAmount: x.rest,
+		})
+	}
+	return false
+}
+
+func (m *model) self(o, x *modelOrder) bool {
+	switch o.cmd.STP {
+	case engine.CancelMaker:
+		m.kill(x, engine.CauseSelfTrade)
+		return false
+	case engine.CancelBoth:
+		m.kill(x, engine.CauseSelfTrade)
+	case engine.Decrement:
+		d := min(o.wants(x.cmd.Price), x.rest)
+		if d == 0 {
+			return true
+		}
+		x.rest -= d
+		x.total -= d
+		x.shown = min(x.shown, x.rest)
+		e := engine.Event{
+			Kind: engine.EventReduced, Account: o.cmd.Account, Price: x.cmd.Price, Amount: d,
+			Order: x.id, Side: x.cmd.Side, OpenAmount: x.rest,
+		}
+		m.emit(e)
+		e.Order, e.Side = o.id, o.cmd.Side
+		if o.byQuote {
+			o.money.Sub(o.money, product(x.cmd.Price, d))
+			e.Flags, e.Quote = o.cmd.Flags, fromBig(o.money)
+		} else {
+			o.rest -= d
+			o.total -= d
+		}
+		e.OpenAmount = o.rest
+		m.emit(e)
+		if x.rest == 0 {
+			m.kill(x, engine.CauseSelfTrade)
+		}
+		if o.rest > 0 || o.byQuote {
+			return false
+		}
+	}
+	o.cause = engine.CauseSelfTrade
+	return true
+}
+
+// kill ends an open order that rests or waits.
+func (m *model) kill(x *modelOrder, cause engine.CancelCause) {
+	e := engine.Event{
+		Kind: engine.EventCanceled, Order: x.id, Account: x.cmd.Account, Side: x.cmd.Side,
+		Price: x.cmd.Price, Amount: x.rest, Cause: cause, Status: engine.Canceled,
+	}
+	if x.total > x.rest {
+		e.Status = engine.PartiallyExecutedAndCanceled
+	}
+	if x.byQuote {
+		e.Quote = fromBig(x.money)
+	}
+	m.emit(e)
+	m.ended(x)
+}
+
+func (m *model) remainder(o *modelOrder, stopped bool) {
+	if o.rest == 0 && !stopped && !o.byQuote {
+		m.ended(o)
+		return
+	}
+	if !stopped && o.cmd.TIF == engine.GTC && !o.market() {
+		before := m.levelSum(o.cmd.Side, o.cmd.Price)
+		o.resting, o.shown = true, o.rest
+		if o.cmd.Display > 0 {
+			o.shown = min(o.cmd.Display, o.rest)
+		}
+		m.clock++
+		o.arrival = m.clock
+		if !slices.Contains(m.open, o) {
+			m.open = append(m.open, o)
+		}
+		m.level(o.cmd.Side, o.cmd.Price, before)
+		return
+	}
+	m.kill(o, o.cause)
+	if o.byQuote && o.total > 0 && o.cause == engine.CauseRemainder {
+		opp := m.side(1 - o.cmd.Side)
+		if o.wants(m.last) == 0 || len(opp) > 0 && o.wants(opp[0].cmd.Price) == 0 {
+			m.out[len(m.out)-1].Status = engine.Completed
+		}
+	}
+}
+
+func (m *model) hit(o *modelOrder) bool {
+	return m.last != 0 && ((o.cmd.Side == engine.Buy && m.last >= o.cmd.Stop) ||
+		(o.cmd.Side == engine.Sell && m.last <= o.cmd.Stop))
+}
+
+func (m *model) trigger(o *modelOrder) {
+	o.waiting = false
+	m.emit(engine.Event{
+		Kind: engine.EventTriggered, Order: o.id, Account: o.cmd.Account, Side: o.cmd.Side, Type: o.cmd.Type,
+		MakerOpen: o.cmd.Stop, Price: o.cmd.Price, OpenAmount: o.rest,
+	})
+	if m.entry(o) != 0 {
+		m.kill(o, engine.CauseUnfillable)
+		return
+	}
+	m.enter(o)
+}
+
+func (m *model) stops() {
+	var queue []*modelOrder
+	for {
+		var through []*modelOrder
+		for _, o := range m.open {
+			if o.waiting && m.hit(o) && !slices.Contains(queue, o) {
+				through = append(through, o)
+			}
+		}
+		slices.SortFunc(through, func(a, b *modelOrder) int { return int(a.n) - int(b.n) })
+		queue = append(queue, through...)
+		if len(queue) == 0 {
+			return
+		}
+		o := queue[0]
+		queue = queue[1:]
+		m.trigger(o)
+	}
+}
