@@ -1,0 +1,213 @@
+package stats
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Options say whose figures are fetched.
+type Options struct {
+	BaseURL string        // http://127.0.0.1:8080
+	Pairs   []string      // codes; empty: all
+	Hours   int           // how far back, 1 to 168; 0: 24
+	Samples int           // of the spread, one every Every; 0: 20
+	Every   time.Duration // 0: 250 ms
+	Client  *http.Client  // nil: one with a timeout of 30 s
+}
+
+const (
+	defaultHours   = 24
+	maxHours       = 168
+	defaultSamples = 20
+	maxSamples     = 10_000
+	defaultEvery   = 250 * time.Millisecond
+	maxAnswer      = 64 << 20 // bytes
+	dateSecond     = "2006-01-02T15:04:05"
+)
+
+// Validate reports the first member that is wrong.
+func (o *Options) Validate() error {
+	u, err := url.Parse(o.BaseURL)
+	switch {
+	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
+		return fmt.Errorf("stats: base URL %q: want http://HOST:PORT", o.BaseURL)
+	case o.Hours < 0 || o.Hours > maxHours:
+		return fmt.Errorf("stats: %d hours, want 1 to %d", o.Hours, maxHours)
+	case o.Samples < 0 || o.Samples > maxSamples:
+		return fmt.Errorf("stats: %d samples, want 1 to %d", o.Samples, maxSamples)
+	case o.Every < 0:
+		return errors.New("stats: the time between samples is below zero")
+	}
+	return nil
+}
+
+// Fetch asks the public API of a running exchange for the minute candles of the newest
+// whole hours, and for the spread now and then, and computes the figures of every pair.
+// It takes Samples x Every.
+func Fetch(ctx context.Context, o Options) ([]Figures, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	if o.Hours == 0 {
+		o.Hours = defaultHours
+	}
+	if o.Samples == 0 {
+		o.Samples = defaultSamples
+	}
+	if o.Every == 0 {
+		o.Every = defaultEvery
+	}
+	if o.Client == nil {
+		o.Client = &http.Client{Timeout: 30 * time.Second}
+	}
+	f := fetcher{ctx: ctx, o: o}
+	series, err := f.series()
+	if err != nil {
+		return nil, err
+	}
+	if err := f.spreads(series); err != nil {
+		return nil, err
+	}
+	var out []Figures
+	for i := range series {
+		out = append(out, Compute(&series[i]))
+	}
+	return out, nil
+}
+
+type fetcher struct {
+	ctx context.Context
+	o   Options
+}
+
+func (f *fetcher) get(path string, query url.Values, v any) (http.Header, error) {
+	target := strings.TrimSuffix(f.o.BaseURL, "/") + path
+	if len(query) > 0 {
+		target += "?" + query.Encode()
+	}
+	req, err := http.NewRequestWithContext(f.ctx, http.MethodGet, target, nil)
+	if err != nil {
+		return nil, fmt.Errorf("stats: GET %s: %w", path, err)
+	}
+	res, err := f.o.Client.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("stats: GET %s: %w", path, err)
+	}
+	defer func() { _ = res.Body.Close() }() // the answer was read: nothing can be lost
+	body, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
+	if err != nil {
+		return nil, fmt.Errorf("stats: GET %s: %w", path, err)
+	}
+	if res.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("stats: GET %s: status %d: %.200s", path, res.StatusCode, body)
+	}
+	if err := json.Unmarshal(body, v); err != nil {
+		return nil, fmt.Errorf("stats: GET %s: %w", path, err)
+	}
+	return res.Header, nil
+}
+
+// series are the candles of all pairs; the exchange's own clock says what now is.
+func (f *fetcher) series() ([]Series, error) {
+	var now struct {
+		Ms int64 `json:"serverTime"`
+	}
+	if _, err := f.get("/api/time", nil, &now); err != nil {
+		return nil, err
+	}
+	codes := f.o.Pairs
+	if len(codes) == 0 {
+		var pairs []struct{ Code string }
+		if _, err := f.get("/api/currencies/pairs", nil, &pairs); err != nil {
+			return nil, err
+		}
+		for _, p := range pairs {
+			codes = append(codes, p.Code)
+		}
+	}
+	end := time.UnixMilli(now.Ms).UTC().Truncate(time.Minute).Add(-time.Minute)
+	start := end.Add(-time.Duration(f.o.Hours)*time.Hour + time.Minute)
+	var out []Series
+	for _, code := range codes {
+		s, err := f.candles(code, start, end)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, s)
+	}
+	return out, nil
+}
+
+// candles reads the minutes from start to end; those without trades come as flat rows.
+func (f *fetcher) candles(code string, start, end time.Time) (Series, error) {
+	s := Series{Code: code}
+	for from := start.Format(dateSecond); from != ""; {
+		var rows []struct {
+			Close  json.Number
+			Volume json.Number
+		}
+		header, err := f.get("/api/ohlc", url.Values{
+			"currencyPairCode": {code}, "interval": {"minute"}, "fill": {"previous"},
+			"start": {from}, "end": {end.Format(dateSecond)},
+		}, &rows)
+		if err != nil {
+			return s, err
+		}
+		for _, r := range rows {
+			price, err1 := strconv.ParseFloat(string(r.Close), 64)
+			volume, err2 := strconv.ParseFloat(string(r.Volume), 64)
+			if err := errors.Join(err1, err2); err != nil {
+				return s, fmt.Errorf("stats: candle of %s: %w", code, err)
+			}
+			s.Closes = append(s.Closes, price)
+			s.Volume += volume
+			s.Last = price
+			if volume > 0 {
+				s.Traded++
+			}
+		}
+		from = header.Get("X-Next-Start")
+	}
+	return s, nil
+}
+
+// spreads samples the best bid and ask of all pairs.
+func (f *fetcher) spreads(series []Series) error {
+	at := map[string]int{}
+	for i := range series {
+		at[series[i].Code] = i
+	}
+	tick := time.NewTicker(f.o.Every)
+	defer tick.Stop()
+	for n := 0; ; {
+		var rows []struct {
+			ID       string `json:"ticker_id"`
+			Bid, Ask *float64
+		}
+		if _, err := f.get("/api/marketdata/getaggregator/tickers", nil, &rows); err != nil {
+			return err
+		}
+		for _, r := range rows {
+			if i, ok := at[r.ID]; ok && r.Bid != nil && r.Ask != nil {
+				mid := (*r.Bid + *r.Ask) / 2
+				series[i].Spreads = append(series[i].Spreads, 1e4*(*r.Ask-*r.Bid)/mid)
+			}
+		}
+		if n++; n == f.o.Samples {
+			return nil
+		}
+		select {
+		case <-f.ctx.Done():
+			return fmt.Errorf("stats: %w", f.ctx.Err())
+		case <-tick.C:
+		}
+	}
+}
