@@ -32,9 +32,10 @@
 //  6. Every posting list holds the entries of its filter, ascending; no query reads an
 //     entry that is not on its page, the steps of a binary search aside.
 //
-// Reading order: agent, config, entry, log, posting, chain, command, reject, action,
-// worker, fact, proposal, weight, vote, state, apply, view, query, answer, codec,
-// snapshot, store, check.
+// Reading order: agent, config, options, entry, log, posting, chain, command, reject,
+// form, action, worker, fact, proposal, tally, weight, vote, state, apply, view, query,
+// worker_query, log_query, proposal_query, overview, answer, codec, snapshot, store,
+// check.
 //
 // It does not know users' levels and holdings (they come with the vote command), the
 // ledger, signatures, rate limits, or a clock.

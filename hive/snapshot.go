@@ -63,8 +63,12 @@ func DecodeSnapshot(b []byte, opt Options) (*State, error) {
 	if c.Err() == nil && head != s.log.head {
 		c.Fail("the entries' hash chain does not end at the head: an entry was changed")
 	}
-	for range c.Len(0) {
-		s.readWorker(c)
+	workers, last := c.Len(0), uint32(0)
+	for range workers {
+		last = s.readWorker(c, last)
+	}
+	if c.Err() == nil && s.workers.Len() != workers {
+		c.Fail("an entry names a worker that is not there")
 	}
 	for range c.Len(0) {
 		s.readProposal(c)
@@ -158,15 +162,16 @@ func (cfg *Config) code(c *wire.Coder) {
 	}
 }
 
-func (s *State) readWorker(c *wire.Coder) {
+// readWorker reads the worker behind the one numbered last.
+func (s *State) readWorker(c *wire.Coder, last uint32) uint32 {
 	var w Worker
 	w.code(c)
 	const farSec = 1 << 42
-	if c.Err() == nil && (w.ID == 0 || w.ID > MaxWorkers || w.LastActiveSec < 0 || w.LastActiveSec > farSec || w.BoostSec < 0 || w.BoostSec > farSec) {
+	if c.Err() == nil && (w.ID <= last || w.ID > MaxWorkers || w.LastActiveSec < 0 || w.LastActiveSec > farSec || w.BoostSec < 0 || w.BoostSec > farSec) {
 		c.Fail("worker %d", w.ID)
 	}
 	if c.Err() != nil {
-		return
+		return last
 	}
 	w.trail = s.restored(w.ID).trail
 	idle := w.IsIdle
@@ -178,6 +183,7 @@ func (s *State) readWorker(c *wire.Coder) {
 	if s.put(&w); w.IsIdle != idle {
 		c.Fail("worker %d: idle is %v at its time", w.ID, w.IsIdle)
 	}
+	return w.ID
 }
 
 func (p *Proposal) code(c *wire.Coder) {

@@ -37,9 +37,9 @@
 // X-As-Of is the largest list block that no later spawn can get. A walk with it sees
 // every token once, whatever is spawned meanwhile, within the same second too.
 //
-// Reading order: amount, usd, ledger, command, reject, token, spawn, pool, swap,
-// liquidity, balance, boost, window, state, apply, index, view, list, answer, codec,
-// snapshot, store, check.
+// Reading order: amount, text, usd, ledger, options, command, reject, token, form, spawn,
+// balance, pool, window, boost, state, apply, index, view, list, answer, codec, snapshot,
+// store, check.
 //
 // It does not know users (an account is an address), the worker's status and actions
 // (the hive's; they are passed into the queries), signatures, rate limits, or a clock.

@@ -302,8 +302,8 @@ func TestTenThousandTokens(t *testing.T) {
 	r := newRig(t)
 	begin := time.Now()
 	market(r, rng, n, nil)
-	t.Logf("%d tokens in %v, %d records, %.1f MB, %d bytes a token", n, time.Since(begin).Round(time.Millisecond),
-		r.s.Seq(), float64(heap()-before)/1e6, (heap()-before)/uint64(n))
+	t.Logf("%d tokens in %v, %d records, %d KB, %d bytes a token", n, time.Since(begin).Round(time.Millisecond),
+		r.s.Seq(), (heap()-before)/1000, (heap()-before)/uint64(n))
 	begin = time.Now()
 	for range 1000 {
 		r.s.View()

@@ -1,0 +1,70 @@
+package hive
+
+import "math"
+
+// LogQuery asks for a page of the action log; nil members filter nothing. Since and
+// Until are Unix seconds, both included.
+type LogQuery struct {
+	Page
+	TokenID      *uint64
+	Type         *ActionType
+	Tier         *Tier
+	Since, Until *int64
+}
+
+// Check refuses numbers out of range and a period that ends before it begins.
+func (q *LogQuery) Check() *Reject {
+	if rej := q.Page.Check(); rej != nil {
+		return rej
+	}
+	if q.Since != nil && q.Until != nil && *q.Since > *q.Until {
+		return invalid("since", "since is not after until.")
+	}
+	return nil
+}
+
+// Entries of one filter are one posting list, and a period is a range of it, so a page
+// costs two binary searches and the page.
+func (v *View) find(q *LogQuery) (list ids, lo, hi int) {
+	p := v.all
+	if q.TokenID != nil {
+		p = v.untargeted
+		if *q.TokenID != 0 {
+			w, ok := v.worker(*q.TokenID)
+			if !ok {
+				return ids{}, 0, 0
+			}
+			p = &w.trail.aimed
+		}
+	}
+	list = v.entriesOf(p.list(q.Type, q.Tier))
+	lo, hi = 0, list.len()
+	if q.Since != nil {
+		lo = list.from(*q.Since)
+	}
+	if q.Until != nil && *q.Until < math.MaxInt64 {
+		hi = max(lo, list.from(*q.Until+1))
+	}
+	return list, lo, hi
+}
+
+// Log is one page, newest first. q must have passed Check.
+func (v *View) Log(q LogQuery) LogList {
+	list, lo, hi := v.find(&q)
+	out := LogList{Items: []EntryInfo{}, Page: q.Page.Page, PageSize: q.PageSize, TotalItems: int64(hi - lo)}
+	from, to := q.span(hi - lo)
+	for i := from; i < to; i++ {
+		e := v.log.entry(list.at(hi - 1 - i))
+		out.Items = append(out.Items, e.info(v.seed, v.genesisNs))
+	}
+	return out
+}
+
+// Entry is one entry with the hash that it carries; ok is false for an unknown id.
+func (v *View) Entry(id uint64) (InternalEntry, bool) {
+	if id == 0 || id > v.log.n {
+		return InternalEntry{}, false
+	}
+	e := v.log.entry(id)
+	return InternalEntry{EntryInfo: e.info(v.seed, v.genesisNs), PrevHash: e.Prev.String()}, true
+}

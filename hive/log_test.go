@@ -1,0 +1,344 @@
+package hive
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+)
+
+var sources = []string{"queen-1", "queen-3", "scout-1", "scout-2", "worker-1", "worker-2", "worker-3"}
+
+// chatter makes n random entries over the given workers.
+func chatter(r *rig, rng *rand.Rand, n, workers int) {
+	for range n {
+		if rng.IntN(3) == 0 {
+			r.toNs(r.now + rng.Int64N(3*secondNs))
+		}
+		token := uint64(0)
+		if rng.IntN(10) > 0 {
+			token = firstAgentNFT + uint64(rng.IntN(workers))
+		}
+		cmd := act(sources[rng.IntN(len(sources))], token, ActionType(rng.IntN(int(actionTypes))), "")
+		if cmd.Type == Suspension {
+			cmd.Payload = `{"suspended":false}`
+		}
+		r.do(cmd)
+	}
+}
+
+// optional picks a pointer to one of the values, or nil as often as any of them.
+func optional[T any](rng *rand.Rand, values ...T) *T {
+	if i := rng.IntN(len(values) + 1); i < len(values) {
+		return &values[i]
+	}
+	return nil
+}
+
+// naiveLog filters the list of everything, newest first, by what the rows say.
+func naiveLog(all []EntryInfo, q LogQuery) []EntryInfo {
+	var out []EntryInfo
+	for _, e := range all {
+		if (q.TokenID == nil || e.TargetTokenID == *q.TokenID) && (q.Type == nil || e.ActionType == q.Type.String()) &&
+			(q.Tier == nil || e.SourceTier == q.Tier.String()) && (q.Since == nil || e.Timestamp >= *q.Since) && (q.Until == nil || e.Timestamp <= *q.Until) {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+func everything(v *View) []EntryInfo {
+	var all []EntryInfo
+	for id := v.Entries(); id > 0; id-- {
+		e, _ := v.Entry(id)
+		all = append(all, e.EntryInfo)
+	}
+	return all
+}
+
+func TestEveryFilterOfTheLogEqualsAFilterOfAllEntries(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	rng := rand.New(rand.NewPCG(seed, 4))
+	r := newRig(t)
+	for n := uint32(1); n <= 5; n++ {
+		r.spawn(n)
+	}
+	chatter(r, rng, 3000, 5)
+	old := r.s.View()
+	chatter(r, rng, 500, 5) // the view of before does not see these
+	if old.Entries() >= r.s.View().Entries() {
+		t.Fatal("no entries were added")
+	}
+	for name, v := range map[string]*View{"old": old, "new": r.s.View()} {
+		all := everything(v)
+		last := all[0].Timestamp
+		for range 400 {
+			q := LogQuery{
+				Page:    Page{1, 1 + rng.Int64N(100)},
+				TokenID: optional(rng, 0, 10001, 10002, 10005, 10006, uint64(math.MaxUint64)),
+				Type:    optional(rng, ConfigUpdate, Override, Suspension, VoteCast),
+				Tier:    optional(rng, Queen, Scout, WorkerTier),
+				Since:   optional(rng, 0, startSec, last-rng.Int64N(1000), last+1),
+				Until:   optional(rng, 0, last-rng.Int64N(1000), last, math.MaxInt64),
+			}
+			want := naiveLog(all, q)
+			if q.Since != nil && q.Until != nil && *q.Since > *q.Until {
+				if rej := q.Check(); rej == nil || rej.Field != "since" || rej.Status != 400 {
+					t.Fatalf("since after until: %v", rej)
+				}
+				continue
+			}
+			n := 0
+			for ; ; q.Page.Page++ {
+				l := v.Log(q)
+				if l.TotalItems != int64(len(want)) {
+					t.Fatalf("%s %+v: total %d, want %d", name, q, l.TotalItems, len(want))
+				}
+				if len(l.Items) == 0 {
+					break
+				}
+				for _, e := range l.Items {
+					if fmt.Sprint(e) != fmt.Sprint(want[n]) {
+						t.Fatalf("%s %+v: row %d is %+v, want %+v", name, q, n, e, want[n])
+					}
+					n++
+				}
+			}
+			if n != len(want) {
+				t.Fatalf("%s: %d rows, want %d", name, n, len(want))
+			}
+		}
+	}
+	r.check()
+}
+
+func TestSinceAndUntilIncludeTheirSecond(t *testing.T) {
+	r := newRig(t)
+	for _, ns := range []int64{0, 999_999_999, secondNs, 2 * secondNs} {
+		r.toNs(start + ns)
+		r.must(act("queen-1", 0, Observation, ""))
+	}
+	count := func(since, until int64) int64 {
+		return r.s.View().Log(LogQuery{Page: Page{1, 10}, Since: &since, Until: &until}).TotalItems
+	}
+	for _, tc := range []struct{ since, until, want int64 }{
+		{startSec, startSec, 2},
+		{startSec + 1, startSec + 1, 1},
+		{startSec, startSec + 2, 4},
+		{startSec + 3, startSec + 9, 0},
+		{0, startSec - 1, 0},
+	} {
+		if got := count(tc.since, tc.until); got != tc.want {
+			t.Errorf("+%d..+%d: %d, want %d", tc.since-startSec, tc.until-startSec, got, tc.want)
+		}
+	}
+}
+
+func TestEntriesHaveTheShapeOfTheTable(t *testing.T) {
+	r := newRig(t)
+	token := r.spawn(1)
+	r.toNs(start + 5*secondNs)
+	a := act("scout-2", token, RiskScore, `{"score":7}`)
+	e := r.must(a).Entry
+	if e.EntryID != 1 || e.SourceAgentID != "scout-2" || e.SourceTier != "scout" || e.TargetTokenID != token || e.ActionType != "risk_score" ||
+		string(e.ActionPayload) != `{"score":7}` || e.ReasonCode != "test" || e.BlockNumber != 3 || e.Timestamp != startSec+5 ||
+		len(e.TxHash) != 66 || e.PrevHash != "0x"+strings.Repeat("0", 64) {
+		t.Fatalf("%+v", e)
+	}
+	a.TokenID = 0
+	second := r.must(a).Entry
+	first := r.s.log.entry(1)
+	if second.EntryID != 2 || second.TargetTokenID != 0 || second.PrevHash != first.Hash().String() || second.TxHash == e.TxHash {
+		t.Fatalf("%+v", second)
+	}
+	if got, ok := r.s.View().Entry(2); !ok || fmt.Sprint(got) != fmt.Sprint(*second) {
+		t.Fatalf("%+v", got)
+	}
+	for _, id := range []uint64{0, 3, math.MaxUint64} {
+		if _, ok := r.s.View().Entry(id); ok {
+			t.Errorf("entry %d exists", id)
+		}
+	}
+}
+
+func TestAChangedEntryIsFoundOffline(t *testing.T) {
+	r := newRig(t)
+	r.spawn(1)
+	r.spawn(2)
+	chatter(r, rand.New(rand.NewPCG(8, 8)), 300, 2)
+	v := r.s.View()
+	verify := func(change func(e *Entry)) (bad uint64, head Hash) {
+		var c Chain
+		v.EachEntry(func(e Entry) bool {
+			if change != nil {
+				change(&e)
+			}
+			if err := c.Next(&e); err != nil {
+				bad = e.ID
+				return false
+			}
+			return true
+		})
+		return bad, c.Head()
+	}
+	if bad, head := verify(nil); bad != 0 || head != v.Head() {
+		t.Fatalf("the untouched log breaks at %d", bad)
+	}
+	const at = 100
+	for name, change := range map[string]func(e *Entry){
+		"time":    func(e *Entry) { e.TimeNs++ },
+		"source":  func(e *Entry) { e.Source.N++ },
+		"tier":    func(e *Entry) { e.Source.Tier ^= 1 },
+		"target":  func(e *Entry) { e.Target ^= 3 },
+		"type":    func(e *Entry) { e.Type ^= 1 },
+		"payload": func(e *Entry) { e.Payload += " " },
+		"reason":  func(e *Entry) { e.Reason = "other" },
+		"prev":    func(e *Entry) { e.Prev[5] ^= 1 },
+	} {
+		bad, _ := verify(func(e *Entry) {
+			if e.ID == at {
+				change(e)
+			}
+		})
+		if bad != at && bad != at+1 {
+			t.Errorf("%s: found at %d", name, bad)
+		}
+		// The last entry is betrayed by the head alone.
+		bad, head := verify(func(e *Entry) {
+			if e.ID == v.Entries() {
+				change(e)
+			}
+		})
+		if bad == 0 && head == v.Head() {
+			t.Errorf("%s of the last entry: not found", name)
+		}
+	}
+	if bad, _ := verify(func(e *Entry) {
+		if e.ID >= at {
+			e.ID++
+		}
+	}); bad != at+1 {
+		t.Errorf("a missing entry: found at %d", bad)
+	}
+	c := ChainFrom(at-1, r.s.log.row(at).prev)
+	e := r.s.log.entry(at)
+	if err := c.Next(&e); err != nil || c.Len() != at || c.Head() != e.Hash() {
+		t.Errorf("from the middle: %v", err)
+	}
+}
+
+// TestAMillionEntries prints memory and the latency of a page for every filter; the
+// bound is far above what is measured and far below a scan.
+func TestAMillionEntries(t *testing.T) {
+	n, workers := 100_000, 10_000
+	if os.Getenv("TICKHIVE_SOAK") == "1" {
+		n = 1_000_000
+	}
+	heap := func() uint64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	rng := rand.New(rand.NewPCG(1, 1))
+	opt := DefaultOptions()
+	opt.GenesisNs = start
+	s := New(opt)
+	rec, _ := s.Plan(start, Begin{})
+	s.Apply(&rec)
+	before := heap()
+	for i := range workers {
+		s.Fold(fact(uint32(i)+1, startSec+int64(i)))
+	}
+	t.Logf("%d workers: %d KB", workers, (heap()-before)/1000)
+	base := heap()
+	begin := time.Now()
+	now := int64(start + int64(workers)*secondNs)
+	for i := range n {
+		now += 500_000_000
+		cmd := Act{
+			TokenID: firstAgentNFT + uint64(rng.IntN(workers)), Type: ActionType(rng.IntN(int(actionTypes))),
+			Payload: `{"note":"a plausible payload","score":` + fmt.Sprint(i) + `}`, Reason: "volatility_spike",
+		}
+		switch rng.IntN(10) {
+		case 0:
+			cmd.Source = "queen-1"
+		case 1, 2:
+			cmd.Source = "scout-2"
+		default:
+			cmd.Source = Agent{WorkerTier, uint32(cmd.TokenID - firstAgentNFT + 1)}.String()
+		}
+		if cmd.Type == Override || cmd.Type == Suspension || cmd.Type == BudgetAllocation {
+			cmd.Source, cmd.Payload = "queen-1", `{"suspended":false}`
+		}
+		rec, err := s.Plan(now, cmd)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Apply(&rec)
+		if i%1000 == 0 {
+			s.View()
+		}
+	}
+	took := time.Since(begin)
+	grown := heap() - base
+	t.Logf("%d entries in %v (%v each, JSON checks included), %d KB, %d bytes an entry", n, took.Round(time.Millisecond),
+		took/time.Duration(n), grown/1000, grown/uint64(n))
+	begin = time.Now()
+	snap := s.AppendSnapshot(nil)
+	took = time.Since(begin)
+	begin = time.Now()
+	if _, err := DecodeSnapshot(snap, opt); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("snapshot %d KB: written in %v, read and verified in %v", len(snap)/1000, took.Round(time.Millisecond), time.Since(begin).Round(time.Millisecond))
+	pageLatencies(t, s.View(), now, n)
+}
+
+func pageLatencies(t *testing.T, v *View, now int64, n int) {
+	token, typ, tier := uint64(firstAgentNFT+77), Signal, WorkerTier
+	since, until := now/secondNs-int64(n)/4, now/secondNs-int64(n)/8
+	measure := func(name string, run func()) {
+		const reps = 300
+		begin := time.Now()
+		for range reps {
+			run()
+		}
+		each := time.Since(begin) / reps
+		t.Logf("%-34s %v", name, each)
+		if each > 20*time.Millisecond {
+			t.Errorf("%s: %v", name, each)
+		}
+	}
+	for mask := range 32 {
+		q := LogQuery{Page: Page{1, 50}}
+		name := "log"
+		for i, f := range []struct {
+			name string
+			set  func()
+		}{
+			{"tokenId", func() { q.TokenID = &token }},
+			{"actionType", func() { q.Type = &typ }},
+			{"sourceTier", func() { q.Tier = &tier }},
+			{"since", func() { q.Since = &since }},
+			{"until", func() { q.Until = &until }},
+		} {
+			if mask>>i&1 == 1 {
+				f.set()
+				name += " " + f.name
+			}
+		}
+		measure(name, func() { v.Log(q) })
+	}
+	measure("log, page in the middle", func() { v.Log(LogQuery{Page: Page{int64(n) / 100, 50}}) })
+	active := Active
+	measure("workers", func() { v.Workers(now, WorkerQuery{Page: Page{250, 20}}) })
+	measure("workers active", func() { v.Workers(now, WorkerQuery{Page: Page{100, 20}, Status: &active}) })
+	measure("worker", func() { v.Worker(now, token) })
+	measure("overview", func() { v.Overview(now) })
+}

@@ -1,0 +1,68 @@
+package hive
+
+import "github.com/tidwall/btree"
+
+// ProposalQuery asks for a page of the proposals; nil members filter nothing.
+type ProposalQuery struct {
+	Page
+	TokenID *uint64
+	Status  *ProposalStatus
+}
+
+// Proposals is one page, newest first. q must have passed Check.
+func (v *View) Proposals(q ProposalQuery) ProposalList {
+	out := ProposalList{Items: []ProposalInfo{}, Page: q.Page.Page, PageSize: q.PageSize}
+	tr, hiWord, ok := v.proposalIndex(q)
+	if !ok {
+		return out
+	}
+	lo, hi := 0, v.proposals.Len()
+	if tr != nil {
+		lo, hi = lowerBound(tr, pair(hiWord, 0)), lowerBound(tr, pair(hiWord+1, 0))
+	}
+	out.TotalItems = int64(hi - lo)
+	from, to := q.span(hi - lo)
+	for i := from; i < to; i++ {
+		n := uint32(hi - i) // without a filter: numbers are dense from 1
+		if tr != nil {
+			key, _, _ := tr.GetAt(hi - 1 - i)
+			n = uint32(key)
+		}
+		p, _ := v.proposals.Get(n)
+		out.Items = append(out.Items, *p.info(v.opt.QuorumCents))
+	}
+	return out
+}
+
+// proposalIndex is the index of a query's filters, nil without any.
+func (v *View) proposalIndex(q ProposalQuery) (tr *btree.Map[uint64, struct{}], hiWord uint32, ok bool) {
+	if q.TokenID == nil {
+		if q.Status == nil {
+			return nil, 0, true
+		}
+		return v.byState, uint32(*q.Status), true
+	}
+	w, ok := v.worker(*q.TokenID)
+	switch {
+	case !ok:
+		return nil, 0, false
+	case q.Status == nil:
+		return v.byWorker, w.ID, true
+	}
+	return v.byWorkerState, w.ID<<2 | uint32(*q.Status), true
+}
+
+// Proposal is one proposal with its comments, newest first; ok is false for an unknown
+// id.
+func (v *View) Proposal(id string) (d ProposalDetail, ok bool) {
+	n, ok := parseProposalID(id)
+	p, found := v.proposals.Get(n)
+	if !ok || !found {
+		return d, false
+	}
+	d = ProposalDetail{ProposalInfo: *p.info(v.opt.QuorumCents), Comments: make([]CommentInfo, 0, len(p.Comments))}
+	for i := len(p.Comments) - 1; i >= 0; i-- {
+		d.Comments = append(d.Comments, CommentInfo{p.Comments[i].Text, p.Comments[i].Sec})
+	}
+	return d, true
+}

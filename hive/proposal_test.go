@@ -1,0 +1,272 @@
+package hive
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/big"
+	"strings"
+	"testing"
+)
+
+func propose(token uint64, urgent bool) Propose {
+	return Propose{TokenID: token, Topic: SlippageCap, Payload: `{"slippageCapBps":150}`, Proposer: "scout-1", Urgent: urgent}
+}
+
+func TestProposalRefusals(t *testing.T) {
+	r := newRig(t)
+	token := r.spawn(1)
+	for _, tc := range []struct {
+		change func(p *Propose)
+		status int
+		field  string
+	}{
+		{func(p *Propose) { p.Topic, p.Proposer = topics, "" }, 400, "topic"},
+		{func(p *Propose) { p.Payload = "" }, 400, "payload"},
+		{func(p *Propose) { p.Payload = "[]" }, 400, "payload"},
+		{func(p *Propose) { p.Payload = "{}" }, 400, "payload.slippageCapBps"},
+		{func(p *Propose) { p.Payload = `{"slippageCapBps":49}` }, 400, "payload.slippageCapBps"},
+		{func(p *Propose) { p.Payload = `{"slippageCapBps":60,"x":1}` }, 400, "payload.x"},
+		{func(p *Propose) { p.Topic = MEVProtection }, 400, "payload.slippageCapBps"},
+		{func(p *Propose) { p.Topic, p.Payload = MEVProtection, `{"mevProtection":"max"}` }, 400, "payload.mevProtection"},
+		{func(p *Propose) { p.Topic, p.Payload = SignalSubscriptions, `{"signalSubscriptions":"a"}` }, 400, "payload.signalSubscriptions"},
+		{func(p *Propose) { p.Proposer, p.TokenID = "", 5 }, 400, "proposer"},
+		{func(p *Propose) { p.Proposer = strings.Repeat("x", 65) }, 400, "proposer"},
+		{func(p *Propose) { p.TokenID = 10002 }, 404, "tokenId"},
+		{func(p *Propose) { p.Proposer = "queen-7" }, 404, "proposer"},
+	} {
+		p := propose(token, false)
+		tc.change(&p)
+		code := CodeInvalidParam
+		if tc.status == 404 {
+			code = CodeNotFound
+		}
+		r.refused(p, tc.status, code, tc.field)
+	}
+	for range MaxActiveProposals {
+		r.must(propose(token, false))
+	}
+	r.refused(propose(token, false), 409, CodeConflict, "tokenId")
+}
+
+func TestProposalShapeAndLogEntry(t *testing.T) {
+	r := newRig(t)
+	token := r.spawn(1)
+	r.toNs(start + 10*secondNs + 5)
+	p := r.must(propose(token, false)).Proposal
+	want := ProposalInfo{
+		ProposalID: "prop-1", TokenID: token, Topic: "slippage_cap", Payload: json.RawMessage(`{"slippageCapBps":150}`), Proposer: "scout-1",
+		Status: "active", CreatedAt: startSec + 10, ClosesAt: startSec + 10 + weekSec,
+		Tally: TallyInfo{"0.00", "0.00", "0.00", "100.0", false, "0.6", false},
+	}
+	if fmt.Sprint(*p) != fmt.Sprint(want) {
+		t.Fatalf("%+v", p)
+	}
+	if u := r.must(propose(token, true)).Proposal; u.ProposalID != "prop-2" || u.ClosesAt != startSec+10+daySec {
+		t.Fatalf("%+v", u)
+	}
+	free := propose(token, false)
+	free.Proposer = "a user of the page"
+	r.must(free)
+	log := r.s.View().Log(LogQuery{Page: Page{1, 10}}).Items
+	if len(log) != 3 || log[2].ActionType != "proposal_created" || log[2].SourceAgentID != "scout-1" || log[2].TargetTokenID != token ||
+		string(log[2].ActionPayload) != `{"proposalId":"prop-1","topic":"slippage_cap"}` || log[0].SourceAgentID != "worker-1" {
+		t.Fatalf("%+v", log)
+	}
+	if d := r.worker(token); d.Votes.ActiveProposals != 3 {
+		t.Fatalf("%+v", d.Votes)
+	}
+	r.check()
+}
+
+func TestVoteWeights(t *testing.T) {
+	for _, tc := range []struct {
+		level, owned int64
+		holdings     string // 10^-18
+		want         int64
+	}{
+		{20, 0, "1000000000000000000", 100},
+		{30, 0, "1000000000000000000", 1000},
+		{21, 0, "1000000000000000000", 190},
+		{20, 3, "10000000000000000000", 500},
+		{20, 0, "1500000000000000000", 118},                                 // log10(1.5) = 0.17609
+		{20, 0, "2000000000000000000", 130},                                 // 0.30103
+		{20, 0, "1011579454259898524", 100},                                 // 0.00499999999..
+		{20, 0, "1011579454259898525", 101},                                 // 0.0050000000..1
+		{20, 0, "999999999999999999999", 400},                               // 2.99999...
+		{25, 2, "123456789000000000000000000", 1 * (100 + 450 + 200 + 809)}, // log10(123456789) = 8.0915
+		{20, 0, "1000000000000000000000000000000000000000000000000", 3100},  // 10^30
+	} {
+		h, _ := new(big.Int).SetString(tc.holdings, 10)
+		if got := weightCents(tc.level, tc.owned, h); got != tc.want {
+			t.Errorf("level %d, owned %d, %s: %d, want %d", tc.level, tc.owned, tc.holdings, got, tc.want)
+		}
+	}
+}
+
+func TestVoteChecksInOrder(t *testing.T) {
+	r := newRig(t)
+	token, other := r.spawn(1), r.spawn(2)
+	id := r.must(propose(token, true)).Proposal.ProposalID
+	r.must(vote(token, id, 1, Yes))
+	r.to(startSec + daySec) // closed, user 1 has voted
+	bad := CastVote{TokenID: 99, ProposalID: "prop-9", Vote: votes, User: [16]byte{1}, Level: 19}
+	r.refused(bad, 400, CodeInvalidParam, "vote")
+	bad.Vote = Yes
+	r.refused(bad, 404, CodeNotFound, "tokenId")
+	bad.TokenID = other
+	r.refused(bad, 404, CodeProposalNotFound, "proposalId")
+	bad.ProposalID = id // another token's
+	r.refused(bad, 404, CodeProposalNotFound, "proposalId")
+	bad.TokenID = token
+	for _, wrong := range []string{"prop-01", "1", "prop-", "PROP-1", "prop-4294967297", " prop-1"} {
+		v := bad
+		v.ProposalID = wrong
+		r.refused(v, 404, CodeProposalNotFound, "proposalId")
+	}
+	r.refused(bad, 403, CodeLevelTooLow, "")
+	bad.Level = 20
+	r.refused(bad, 403, CodeNoHoldings, "")
+	bad.Holdings = new(big.Int).Sub(oneToken, big.NewInt(1))
+	r.refused(bad, 403, CodeNoHoldings, "")
+	bad.Holdings = tokens(1)
+	r.refused(bad, 409, CodeProposalClosed, "proposalId")
+	open := r.must(propose(token, true)).Proposal.ProposalID
+	r.must(vote(token, open, 1, No))
+	r.refused(vote(token, open, 1, Yes), 409, CodeAlreadyVoted, "proposalId")
+	v := vote(token, open, 2, Yes)
+	v.Comment = strings.Repeat("é", 501)
+	r.refused(v, 400, CodeInvalidParam, "comment")
+	v.Comment = v.Comment[:1000]
+	r.must(v)
+	r.check()
+}
+
+func TestVoteAnswerAndLogEntryWithoutTheVoter(t *testing.T) {
+	r := newRig(t)
+	token := r.spawn(1)
+	id := r.must(propose(token, false)).Proposal.ProposalID
+	v := vote(token, id, 7, Yes)
+	v.Level, v.Owned, v.Comment = 22, 1, "go"
+	a := r.must(v).Vote
+	want := VoteAnswer{"vote-1", id, "yes", "3.80", a.TxHash, startSec, TallyInfo{"3.80", "0.00", "0.00", "100.0", false, "0.6", false}}
+	if *a != want || len(a.TxHash) != 66 {
+		t.Fatalf("%+v", a)
+	}
+	e := r.s.View().Log(LogQuery{Page: Page{1, 1}}).Items[0]
+	if e.ActionType != "vote" || e.SourceAgentID != "worker-1" || e.TxHash != a.TxHash || string(e.ActionPayload) != `{"proposalId":"prop-1","vote":"yes"}` {
+		t.Fatalf("%+v", e)
+	}
+	if b := r.must(vote(token, id, 8, Abstain)).Vote; b.VoteID != "vote-2" || b.CurrentTally.AbstainWeight != "1.00" {
+		t.Fatalf("%+v", b)
+	}
+}
+
+func TestQuorumAndPassing(t *testing.T) {
+	for _, tc := range []struct {
+		tally           Tally
+		quorum, passing bool
+	}{
+		{Tally{0, 0, 0}, false, false},
+		{Tally{9999, 0, 0}, false, false},
+		{Tally{10000, 0, 0}, true, true},
+		{Tally{1, 0, 9999}, true, true},
+		{Tally{0, 0, 10000}, true, false},
+		{Tally{6000, 4000, 0}, true, true},
+		{Tally{5999, 4000, 1}, true, false},
+		{Tally{0, 10000, 0}, true, false},
+	} {
+		if tc.tally.quorum(10000) != tc.quorum || tc.tally.passing(10000) != tc.passing {
+			t.Errorf("%v: quorum %v, passing %v", tc.tally, tc.tally.quorum(10000), tc.tally.passing(10000))
+		}
+	}
+}
+
+func TestAPassedProposalChangesTheConfigAtTheExactSecond(t *testing.T) {
+	r := newRig(t, func(o *Options) { o.QuorumCents = 300 })
+	token := r.spawn(1)
+	pass := r.must(propose(token, false)).Proposal.ProposalID
+	fail := r.must(Propose{TokenID: token, Topic: MEVProtection, Payload: `{"mevProtection":"off"}`, Proposer: "queen-1"}).Proposal.ProposalID
+	for who := range byte(3) {
+		r.must(vote(token, pass, who, Yes))
+		r.must(vote(token, fail, who, No))
+	}
+	end := int64(startSec + weekSec)
+	r.toNs(end*secondNs - 1)
+	if d, _ := r.s.View().Proposal(pass); d.Status != "active" || !d.Tally.CurrentlyPassing {
+		t.Fatalf("%+v", d)
+	}
+	r.must(vote(token, pass, 9, Abstain))
+	again, err := DecodeSnapshot(r.s.AppendSnapshot(nil), r.s.opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.s = again; r.worker(token).Config.SlippageCapBps != 100 {
+		t.Fatal("changed early")
+	}
+	r.now = (end + 3*daySec) * secondNs // sleeps through the close
+	r.refused(vote(token, pass, 10, Yes), 409, CodeProposalClosed, "proposalId")
+	d, _ := r.s.View().Proposal(pass)
+	f, _ := r.s.View().Proposal(fail)
+	w := r.worker(token)
+	if d.Status != "passed" || f.Status != "rejected" || w.Config.SlippageCapBps != 150 || w.Config.MEVProtection != "standard" {
+		t.Fatalf("%s %s %+v", d.Status, f.Status, w.Config)
+	}
+	e := r.s.View().Log(LogQuery{Page: Page{1, 1}}).Items[0]
+	if e.ActionType != "config_update" || e.ReasonCode != "user_vote" || e.SourceAgentID != "worker-1" || e.Timestamp != end || string(e.ActionPayload) != `{"slippageCapBps":150}` {
+		t.Fatalf("%+v", e)
+	}
+	if w.Votes != (VoteCounts{0, 2}) {
+		t.Fatalf("%+v", w.Votes)
+	}
+	r.toNs((end+weekSec)*secondNs - 1)
+	if got := r.worker(token).Votes.RecentlyClosed; got != 2 {
+		t.Fatalf("%d recently closed", got)
+	}
+	r.to(end + weekSec)
+	if got := r.worker(token).Votes.RecentlyClosed; got != 0 {
+		t.Fatalf("%d recently closed", got)
+	}
+	r.check()
+}
+
+func TestTheNewestFiftyCommentsAreShownNewestFirst(t *testing.T) {
+	r := newRig(t)
+	token := r.spawn(1)
+	id := r.must(propose(token, false)).Proposal.ProposalID
+	for i := range byte(60) {
+		r.toNs(start + int64(i)*secondNs)
+		v := vote(token, id, i, Yes)
+		v.Comment = fmt.Sprint("c", i)
+		r.must(v)
+	}
+	r.must(vote(token, id, 99, No)) // without a comment
+	d, ok := r.s.View().Proposal(id)
+	if !ok || len(d.Comments) != 50 || d.Comments[0] != (CommentInfo{"c59", startSec + 59}) || d.Comments[49].Comment != "c10" {
+		t.Fatalf("%d comments: %+v", len(d.Comments), d.Comments[0])
+	}
+	r.check()
+}
+
+func TestVoteFormsInTheOrderOfTheTable(t *testing.T) {
+	raw := func(s string) json.RawMessage { return json.RawMessage(s) }
+	for _, tc := range []struct {
+		f     VoteForm
+		field string
+	}{
+		{VoteForm{}, "proposalId"},
+		{VoteForm{raw("1"), raw(`"yes"`), nil}, "proposalId"},
+		{VoteForm{raw(`""`), raw(`"x"`), nil}, "proposalId"},
+		{VoteForm{raw(`"prop-1"`), nil, raw("1")}, "vote"},
+		{VoteForm{raw(`"prop-1"`), raw(`"YES"`), nil}, "vote"},
+		{VoteForm{raw(`"prop-1"`), raw(`"no"`), raw("1")}, "comment"},
+		{VoteForm{raw(`"prop-1"`), raw(`"no"`), raw(`"` + strings.Repeat("a", 501) + `"`)}, "comment"},
+	} {
+		if _, rej := tc.f.Parse(); rej == nil || rej.Field != tc.field || rej.Code != CodeInvalidParam {
+			t.Errorf("%+v, want %s", rej, tc.field)
+		}
+	}
+	v, rej := VoteForm{raw(`"prop-1"`), raw(`"abstain"`), raw("null")}.Parse()
+	if rej != nil || v.Vote != Abstain || v.ProposalID != "prop-1" {
+		t.Errorf("%+v %v", v, rej)
+	}
+}
