@@ -1,0 +1,167 @@
+package accounts
+
+import (
+	"math/rand/v2"
+	"reflect"
+	"testing"
+
+	"tickhive/internal/fixed"
+)
+
+func sampleRecords() []Record {
+	p := Profile{
+		Nickname: "ann", Name: ptr("Ann"), Level: 30, Staking: 8, IsAmbassador: true, SecondLevel: 5, Unlimited: true,
+		AvatarID: "simple", NoFees: true, BidDiscount: 1, AskDiscount: maxDiscount,
+	}
+	k := KeyRecord{
+		PublicKey: "pub", Secret: NewSecret("private"), Name: "k", CanTrade: true, CanWithdraw: true,
+		IPWhitelist: []string{"10.0.0.1", "2001:db8::/32"}, CreatedNs: t0, ExpiresNs: t0 + 1,
+	}
+	return []Record{
+		{Kind: CreateUser, TimeNs: t0, EnginePos: 7, User: 1, Profile: p},
+		{Kind: PatchUser, TimeNs: t0, User: 2, Profile: Profile{AvatarID: "x"}},
+		{Kind: CreateKey, User: 3, Key: k},
+		{Kind: DeleteKey, User: 3, PublicKey: "pub"},
+		{Kind: Deposit, User: 4, Currency: "BTC", Amount: dec("1.5")},
+		{Kind: Withdraw, User: 4, EnginePos: 1 << 60, Currency: "BTC", Amount: dec("1.5"), Commission: dec("0.1")},
+		{Kind: AddProfit, User: 4, Currency: "BTC", Amount: dec("1.5"), Profit: StakeAccrual},
+		{Kind: SetInviter, User: 4, Inviter: 3, HasRate: true, Rate: maxDiscount},
+		{Kind: CreateLink, User: 4, Rate: 9, LinkNumber: 77},
+		{Kind: Configure, Config: DefaultConfig()},
+	}
+}
+
+func TestRecordsDecodeToWhatTheyWere(t *testing.T) {
+	for _, rec := range sampleRecords() {
+		b := AppendRecord([]byte("x"), &rec)
+		got, err := DecodeRecord(b[1:])
+		if err != nil {
+			t.Fatalf("kind %d: %v", rec.Kind, err)
+		}
+		if got.Key.Secret.Reveal() != rec.Key.Secret.Reveal() {
+			t.Fatal("the secret is another")
+		}
+		got.Key.Secret, rec.Key.Secret = Secret{}, Secret{}
+		if !reflect.DeepEqual(got, rec) {
+			t.Fatalf("kind %d: %+v, want %+v", rec.Kind, got, rec)
+		}
+		for cut := 1; cut < len(b)-1; cut++ {
+			if _, err := DecodeRecord(b[1 : len(b)-cut]); err == nil {
+				t.Fatalf("kind %d: %d bytes less still decode", rec.Kind, cut)
+			}
+		}
+		if _, err := DecodeRecord(append(b[1:], 0)); err == nil {
+			t.Fatalf("kind %d: a byte more still decodes", rec.Kind)
+		}
+	}
+}
+
+func FuzzDecodeRecord(f *testing.F) {
+	for _, rec := range sampleRecords() {
+		f.Add(AppendRecord(nil, &rec))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		rec, err := DecodeRecord(b)
+		if err != nil {
+			return
+		}
+		again, err := DecodeRecord(AppendRecord(nil, &rec))
+		if err != nil || AppendRecord(nil, &again) == nil {
+			t.Fatalf("%+v does not come back: %v", rec, err)
+		}
+	})
+}
+
+// richSnapshot is a state with something of everything in it.
+func richSnapshot(t testing.TB) []byte {
+	r := history(t, 77, 200)
+	r.s.maxDealAccruals = 4
+	r.fill(4, 1000, r.now)
+	r.do(Command{Kind: CreateKey, User: 1, Key: KeyRequest{Name: "k", IPWhitelist: []string{"10.0.0.1"}}})
+	r.do(Command{Kind: PatchUser, User: 1, Profile: ProfilePatch{IsAmbassador: ptr(true)}})
+	r.do(Command{Kind: CreateLink, User: 1, DiscountPercent: dec("10")})
+	r.accept(7, OrderParams{Account: 1, Side: Sell, Price: 10_000, Amount: 1_000_000})
+	return r.s.AppendSnapshot(nil)
+}
+
+// stake is the first accrual from staking.
+func stake(s *State) *accrual {
+	for _, u := range s.users {
+		for i := range u.others {
+			if u.others[i].typ == StakeAccrual {
+				return &u.others[i]
+			}
+		}
+	}
+	panic("no accrual from staking")
+}
+
+func TestEachFieldOfTheStateIsInTheSnapshot(t *testing.T) {
+	base := richSnapshot(t)
+	for name, change := range map[string]func(*State){
+		"position":    func(s *State) { s.enginePos++ },
+		"time":        func(s *State) { s.lastNs++ },
+		"rates":       func(s *State) { s.config.Levels[0]-- },
+		"totals":      func(s *State) { s.totals[0].withdrawn = s.totals[0].withdrawn.Add(fixed.FromI64(1)) },
+		"pair seq":    func(s *State) { s.pairs[0].seq++ },
+		"nickname":    func(s *State) { s.users[1].profile.Nickname += "x" },
+		"inviter":     func(s *State) { s.users[12].inviter = 12 },
+		"link":        func(s *State) { s.users[1].links[0].rate++ },
+		"key":         func(s *State) { s.users[1].keys[0].rec.Secret = NewSecret("x") },
+		"level":       func(s *State) { s.users[1].levelChanges = append(s.users[1].levelChanges, levelChange{}) },
+		"free":        func(s *State) { s.users[1].rows[0].free = fixed.FromI64(3) },
+		"hold":        func(s *State) { s.orders[7].held = fixed.FromI64(3) },
+		"open amount": func(s *State) { s.orders[7].open++ },
+		"source":      func(s *State) { stake(s).source = fixed.FromI64(123) },
+		"percentage":  func(s *State) { stake(s).applied++ },
+		"bonus":       func(s *State) { stake(s).bonus = true },
+		"accrual at":  func(s *State) { s.users[1].others[0].timeNs++ },
+		"archive":     func(s *State) { s.users[1].archive[archiveKey{day: 1}] = fixed.FromI64(1) },
+		"queue":       func(s *State) { s.dealQueue = s.dealQueue[1:] },
+	} {
+		s, err := DecodeSnapshot(base, testOptions())
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := string(s.AppendSnapshot(nil))
+		if change(s); string(s.AppendSnapshot(nil)) == before {
+			t.Errorf("%s is not in the snapshot", name)
+		}
+	}
+}
+
+// Damage is found by checksums before it comes here; what gets through is refused or
+// decodes to a state that adds up, and never panics.
+func TestDamagedSnapshotsAreRefusedOrAddUp(t *testing.T) {
+	base := richSnapshot(t)
+	rng := rand.New(rand.NewPCG(5, 6))
+	refused := 0
+	for range 3000 {
+		b := append([]byte{}, base...)
+		for range 1 + rng.IntN(3) {
+			b[rng.IntN(len(b))] ^= 1 << rng.IntN(8)
+		}
+		if s, err := DecodeSnapshot(b[:len(b)-rng.IntN(2)*rng.IntN(len(b))], testOptions()); err != nil {
+			refused++
+		} else if err := s.View().Check(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if refused < 1000 {
+		t.Fatalf("%d of 3000 refused", refused)
+	}
+}
+
+func FuzzDecodeSnapshot(f *testing.F) {
+	f.Add(richSnapshot(f))
+	f.Add(New(testOptions()).AppendSnapshot(nil))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		s, err := DecodeSnapshot(b, testOptions())
+		if err != nil {
+			return
+		}
+		if _, err := DecodeSnapshot(s.AppendSnapshot(nil), testOptions()); err != nil {
+			t.Fatalf("a state that decoded does not come back: %v", err)
+		}
+	})
+}

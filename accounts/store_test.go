@@ -1,0 +1,182 @@
+package accounts
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+
+	"tickhive/internal/clock"
+	"tickhive/internal/vfs"
+	"tickhive/internal/wal"
+)
+
+// exchange is a Store beside a recorded engine: pair 0, one batch of events a position.
+type exchange struct {
+	t       *testing.T
+	fs      *vfs.Mem
+	clock   *clock.Manual
+	store   *Store
+	s       *State
+	batches [][]func(Fold)
+	durable func(pos uint64) error
+	waited  []uint64
+}
+
+func (x *exchange) open() {
+	x.t.Helper()
+	foldTo := func(s *State, pos uint64) error {
+		for at := s.EnginePos(); at < pos && at < uint64(len(x.batches)); at++ {
+			f := s.BeginFold(at + 1)
+			for _, e := range x.batches[at] {
+				e(f)
+			}
+			f.End()
+		}
+		return nil
+	}
+	var err error
+	x.store, x.s, err = OpenStore(StoreOptions{
+		State: testOptions(), FS: x.fs, Dir: "accounts", Clock: x.clock, SnapshotBytes: 4096, FoldTo: foldTo,
+		Log: wal.Options{PreallocBytes: -1},
+		EngineDurable: func(pos uint64) error {
+			x.waited = append(x.waited, pos)
+			if x.durable != nil {
+				return x.durable(pos)
+			}
+			return nil
+		},
+	})
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	if err := foldTo(x.s, 1<<62); err != nil {
+		x.t.Fatal(err)
+	}
+}
+
+func (x *exchange) fold(events ...func(Fold)) {
+	x.batches = append(x.batches, events)
+	f := x.s.BeginFold(uint64(len(x.batches)))
+	for _, e := range events {
+		e(f)
+	}
+	f.End()
+}
+
+func (x *exchange) do(cmd Command) Result {
+	x.t.Helper()
+	x.clock.Set(x.clock.NowNs() + 1000)
+	res, err := x.store.Do(cmd)
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	return res
+}
+
+// trade of the taker against the built-in account; the fee is 10.
+func (x *exchange) trade(seq uint64, taker uint32) {
+	e := Trade{Seq: seq, TimeNs: x.clock.NowNs(), TakerSide: Sell, TakerAccount: taker, Price: 1, Amount: 100_0000_0000, TakerRate: RateOne / 10}
+	x.fold(func(f Fold) { f.Trade(e) })
+}
+
+// Accruals depend on who was whose inviter when a fee was taken: after a kill the records
+// and the engine's events come back in the order in which they happened.
+func TestStoreRecoversRecordsAndEventsInTheirOrder(t *testing.T) {
+	x := &exchange{t: t, fs: vfs.NewMem(), clock: clock.NewManual(t0)}
+	x.open()
+	x.fold(func(f Fold) {
+		f.Pair(PairAdded{Seq: 1, Base: "BTC", Quote: "USDT", DigitsPrice: 2, DigitsAmount: 6})
+	})
+	for range 3 {
+		x.do(Command{Kind: CreateUser})
+	}
+	x.do(Command{Kind: Deposit, User: 3, Currency: "BTC", Amount: dec("10000000")})
+	x.trade(2, 3) // no inviter yet: nothing accrues
+	x.do(Command{Kind: SetInviter, User: 3, Code: inviteCode(2)})
+	x.trade(3, 3) // 2 for user 2
+	x.do(Command{Kind: SetInviter, User: 2, Code: inviteCode(1)})
+	x.trade(4, 3) // 2 for user 2, 1 for user 1
+	x.do(Command{Kind: PatchUser, User: 1, Profile: ProfilePatch{IsAmbassador: ptr(true), SecondLevelPercent: decp("20")}})
+	x.trade(5, 3) // 2 and 2
+	x.do(Command{Kind: Withdraw, User: 2, Currency: "USDT", Amount: dec("5")})
+	x.do(Command{Kind: CreateKey, User: 1, Key: KeyRequest{Name: "k"}})
+	if len(x.waited) != 1 || x.waited[0] != 5 {
+		t.Fatalf("a withdrawal waits for the engine's journal: %v", x.waited)
+	}
+	want := x.s.AppendSnapshot(nil)
+	for n, amount := range map[uint32]string{1: "3.001", 2: "6.0"} { // 0.001: 20 % of the withdrawal's 0.005
+		if got := x.store.View().AccrualSummary(n, AccrualFilter{}); text(got[0].Amount) != amount {
+			t.Fatalf("user %d accrued %s", n, text(got[0].Amount))
+		}
+	}
+	x.fs = x.fs.Kill()
+	x.open()
+	if !bytes.Equal(x.s.AppendSnapshot(nil), want) {
+		t.Fatal("the state after a kill is another")
+	}
+	if err := x.store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	x.open() // from a snapshot
+	if !bytes.Equal(x.s.AppendSnapshot(nil), want) || x.store.RetainFrom() == 0 {
+		t.Fatal("the state after a clean stop is another")
+	}
+	if err := x.store.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A withdrawal whose fills cannot be made durable is refused, and leaves nothing.
+func TestWithdrawalIsRefusedWhileTheEnginesJournalIsNotDurable(t *testing.T) {
+	x := &exchange{t: t, fs: vfs.NewMem(), clock: clock.NewManual(t0)}
+	x.open()
+	x.do(Command{Kind: CreateUser})
+	x.do(Command{Kind: Deposit, User: 1, Currency: "BTC", Amount: dec("1")})
+	x.durable = func(uint64) error { return errors.New("the disk is full") }
+	if _, err := x.store.Do(Command{Kind: Withdraw, User: 1, Currency: "BTC", Amount: dec("0.5")}); !errors.Is(err, wal.ErrUnavailable) {
+		t.Fatalf("got %v", err)
+	}
+	if b := x.s.View().Balance(1, "BTC"); text(b.Free) != "1.0" {
+		t.Fatalf("free %s", text(b.Free))
+	}
+	x.durable = nil
+	if res := x.do(Command{Kind: Withdraw, User: 1, Currency: "BTC", Amount: dec("0.5")}); text(res.Balance.Free) != "0.4995" {
+		t.Fatalf("%+v", res)
+	}
+	var reject *Reject
+	if _, err := x.store.Do(Command{Kind: Withdraw, User: 1, Currency: "BTC", Amount: dec("5")}); !errors.As(err, &reject) || reject.Code != "INSUFFICIENT_FUNDS" {
+		t.Fatalf("got %v", err)
+	}
+	if err := x.store.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A full disk refuses a change of the tree, and the engine's events go on.
+func TestFullDiskLeavesTheGateOpen(t *testing.T) {
+	x := &exchange{t: t, fs: vfs.NewMem(), clock: clock.NewManual(t0)}
+	x.open()
+	x.fold(func(f Fold) {
+		f.Pair(PairAdded{Seq: 1, Base: "BTC", Quote: "USDT", DigitsPrice: 2, DigitsAmount: 6})
+	})
+	x.do(Command{Kind: CreateUser})
+	x.do(Command{Kind: CreateUser})
+	x.do(Command{Kind: Deposit, User: 2, Currency: "BTC", Amount: dec("10000000")})
+	x.fs.SetCapacity(x.fs.Used())
+	if _, err := x.store.Do(Command{Kind: SetInviter, User: 2, Code: inviteCode(1)}); !errors.Is(err, wal.ErrUnavailable) {
+		t.Fatalf("got %v", err)
+	}
+	x.trade(2, 2) // would wait for ever behind a closed gate
+	if v := x.s.View().Inviter(2); v != nil || len(x.s.View().AccrualSummary(1, AccrualFilter{})) != 0 {
+		t.Fatal("a refused change is in force")
+	}
+	x.fs.SetCapacity(0)
+	x.do(Command{Kind: SetInviter, User: 2, Code: inviteCode(1)})
+	x.trade(3, 2)
+	if got := x.s.View().AccrualSummary(1, AccrualFilter{}); len(got) != 1 || text(got[0].Amount) != "2.0" {
+		t.Fatalf("%+v", got)
+	}
+	if err := x.store.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
