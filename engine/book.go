@@ -203,8 +203,10 @@ func (b *book) crosses(side Side, price int64) bool {
 	if opp.best == 0 {
 		return false
 	}
-	best := b.levels.at(opp.best).price
-	return best == price || (side == Buy) == (price > best)
+	if side == Buy {
+		return price >= opp.touch
+	}
+	return price <= opp.touch
 }
 
 func finalStatus(filled int64) Status {

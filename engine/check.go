@@ -30,8 +30,8 @@ func (b *book) check() error {
 		}
 	}
 	if bid, ask := b.sides[Buy].best, b.sides[Sell].best; bid != 0 && ask != 0 &&
-		b.levels.at(bid).price >= b.levels.at(ask).price {
-		return fmt.Errorf("crossed: bid %d, ask %d", b.levels.at(bid).price, b.levels.at(ask).price)
+		b.sides[Buy].touch >= b.sides[Sell].touch {
+		return fmt.Errorf("crossed: bid %d, ask %d", b.sides[Buy].touch, b.sides[Sell].touch)
 	}
 	if w.orders != b.open || w.orders != b.orders.live() || w.levels != b.levels.live() ||
 		w.parked != b.parked.live() {
@@ -63,7 +63,7 @@ func (w *walk) ladder(l *ladder) (err error) {
 			err = fmt.Errorf("level %d is out of order", lv.price)
 		case l.search(l.key(lv.price)) != ls:
 			err = fmt.Errorf("level %d has another key", lv.price)
-		case before == math.MaxInt64 && ls != l.best:
+		case before == math.MaxInt64 && (ls != l.best || lv.price != l.touch):
 			err = fmt.Errorf("level %d is the best and not at hand", lv.price)
 		case l.find(&b.levels, lv.price) != ls:
 			err = fmt.Errorf("level %d is not found by its price", lv.price)

@@ -50,7 +50,7 @@ func TestCheckNotices(t *testing.T) {
 			// One ask moved below the bid, key, price and cache alike.
 			l := &b.sides[Sell]
 			l.top[l.n-1].key = l.key(50)
-			best(b, Sell).price = 50
+			best(b, Sell).price, l.touch = 50, 50
 		}, "crossed"},
 	} {
 		c, b := fieldsCore(t)

@@ -22,6 +22,7 @@ const (
 type ladder struct {
 	side  Side
 	best  int32 // slot of the best level, 0: side is empty
+	touch int64 // its price
 	n     int   // levels in top; 0 only when the tree is empty too
 	top   [topLevels]rung
 	tree  keys
@@ -114,7 +115,13 @@ func (l *ladder) insert(key int64, s int32) {
 	}
 	l.top[i] = rung{key, s}
 	l.n++
-	l.best = l.top[l.n-1].slot
+	l.atHand()
+}
+
+// atHand notes the best level, read before every match.
+func (l *ladder) atHand() {
+	r := l.top[l.n-1]
+	l.best, l.touch = r.slot, l.key(r.key) // key is its own inverse
 }
 
 // spill moves the worst of the top into the tree.
@@ -156,10 +163,11 @@ func (l *ladder) remove(levels *slab[level], s int32) {
 	if l.n == 0 && l.tree.count() > 0 {
 		l.refill()
 	}
-	l.best = 0
 	if l.n > 0 {
-		l.best = l.top[l.n-1].slot
+		l.atHand()
+		return
 	}
+	l.best, l.touch = 0, 0
 }
 
 // down visits the levels, best first, until visit says no.

@@ -5,11 +5,11 @@ package engine
 func (b *book) match(t *taker) {
 	opp := &b.sides[t.side.Opposite()]
 	for t.left > 0 && !t.ended && opp.best != 0 {
-		ls := opp.best
-		lv := b.levels.at(ls)
-		if !t.reaches(lv.price) {
+		if !t.reaches(opp.touch) {
 			return
 		}
+		ls := opp.best
+		lv := b.levels.at(ls)
 		shown := lv.shown
 		b.sweep(t, opp, lv)
 		if lv.shown != shown { // refills may have made up for what was taken
@@ -189,7 +189,7 @@ func (b *book) spent(t *taker) bool {
 		return false
 	}
 	opp := &b.sides[t.side.Opposite()]
-	return t.lots(b.last) == 0 || opp.best != 0 && t.lots(b.levels.at(opp.best).price) == 0
+	return t.lots(b.last) == 0 || opp.best != 0 && t.lots(opp.touch) == 0
 }
 
 // end lets go of a taker that does not rest.

@@ -61,7 +61,7 @@ func (b *book) read(r *stateReader) {
 		b.readSide(r, Side(side))
 	}
 	if bid, ask := b.sides[Buy].best, b.sides[Sell].best; bid != 0 && ask != 0 &&
-		b.levels.at(bid).price >= b.levels.at(ask).price {
+		b.sides[Buy].touch >= b.sides[Sell].touch {
 		r.fail("the book is crossed")
 	}
 	for side := range b.stops {
