@@ -196,6 +196,23 @@ func TestTheStoreGivesTheSameLedgerAfterARestart(t *testing.T) {
 	}
 }
 
+func TestCarryTellsARecordedRefusalAsAnError(t *testing.T) {
+	st := openMem(t, nil, clock.NewManual(start))
+	defer st.Close()
+	for _, cmd := range []Command{Deposit{To: user(1), Amount: AmountOf(100)}, InjectFault{Count: 1}} {
+		if _, err := Carry(st, cmd); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var rej *Reject
+	if _, err := Carry(st, Spawn{Owner: user(1), Name: "N", Symbol: "ABC"}); !errors.As(err, &rej) || rej.Code != CodeSpawnerFailed {
+		t.Fatalf("%v", err)
+	}
+	if res, err := Carry(st, Spawn{Owner: user(1), Name: "N", Symbol: "ABC"}); err != nil || res.Spawn == nil {
+		t.Fatalf("%v", err)
+	}
+}
+
 // TestFiftyParallelSpawnsOfOneSymbol: one gets it, the fee is taken once; readers walk
 // the views meanwhile and never see half a spawn.
 func TestFiftyParallelSpawnsOfOneSymbol(t *testing.T) {
