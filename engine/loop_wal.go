@@ -46,6 +46,9 @@ type WALJournal struct {
 	cmd    *Command // what encode writes; a field so that Append allocates nothing
 	encode func(dst []byte) []byte
 
+	bulk    bool   // see BeginBulk
+	pending uint64 // records encoded but not written, in bulk only
+
 	dirty  chan struct{} // something was written since the last sync began
 	wake   chan struct{}
 	failed atomic.Pointer[error]
@@ -69,6 +72,9 @@ func NewWALJournal(log *wal.Log, policy SyncPolicy) *WALJournal {
 
 // Append writes the commands in one write; on an error none of them is kept.
 func (j *WALJournal) Append(cmds []*Command) (uint64, error) {
+	if j.bulk {
+		return j.appendBulk(cmds)
+	}
 	j.log.Begin()
 	for _, c := range cmds {
 		j.cmd = c
@@ -83,8 +89,50 @@ func (j *WALJournal) Append(cmds []*Command) (uint64, error) {
 	return pos, nil
 }
 
-// DurableFirst is true under SyncAlways.
-func (j *WALJournal) DurableFirst() bool { return j.policy == SyncAlways }
+// bulkRecords is how many records one write of a bulk holds.
+const bulkRecords = 4096
+
+// BeginBulk gathers records into large writes until EndBulk: for a backfill, of which
+// nothing is acknowledged before its end.
+func (j *WALJournal) BeginBulk() { j.bulk = true }
+
+func (j *WALJournal) appendBulk(cmds []*Command) (uint64, error) {
+	for _, c := range cmds {
+		if j.pending == 0 {
+			j.log.Begin()
+		}
+		j.cmd = c
+		j.log.Add(j.encode)
+		j.pending++
+		if j.pending == bulkRecords {
+			if err := j.writeBulk(); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return j.log.LastSeq() + j.pending, nil
+}
+
+func (j *WALJournal) writeBulk() error {
+	if j.pending == 0 {
+		return nil
+	}
+	_, err := j.log.Write()
+	j.pending = 0
+	return err
+}
+
+// EndBulk writes and syncs what was gathered. The loop has stopped before.
+func (j *WALJournal) EndBulk() error {
+	j.bulk = false
+	if err := j.writeBulk(); err != nil {
+		return err
+	}
+	return j.Sync()
+}
+
+// DurableFirst is true under SyncAlways, but not for what nobody waits for.
+func (j *WALJournal) DurableFirst() bool { return j.policy == SyncAlways && !j.bulk }
 
 // Durable is the last synced position.
 func (j *WALJournal) Durable() uint64 { return j.log.DurableSeq() }

@@ -19,6 +19,7 @@ import (
 	"tickhive/engine"
 	"tickhive/internal/clock"
 	"tickhive/marketdata"
+	"tickhive/marketdata/replica"
 )
 
 // Exchange is the way to the engine: orders in, and a turn on the goroutine that owns
@@ -46,11 +47,8 @@ type InternalOptions struct {
 	Token string
 	// Ready is set once recovery and backfill are done; until then early routes alone answer.
 	Ready *atomic.Bool
-	// HashPair is the hash of a pair's canonical state, books and market data, and
-	// HashControl that of what belongs to no pair: what /state-hash tells. They are called
-	// inside Exchange.Query. Nil: the route is not there.
-	HashPair    func(p engine.PairID) [32]byte
-	HashControl func() [32]byte
+	// StateHash is the hash of the market's state as of now. Nil: the route is not there.
+	StateHash func() (replica.StateHash, error)
 	// Metrics answers GET /metrics. Nil: the route is not there.
 	Metrics http.Handler
 	// LogLevel reads and sets the level of the log. Nil: the route is not there.

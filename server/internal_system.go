@@ -1,9 +1,6 @@
 package server
 
 import (
-	"crypto/sha256"
-	"encoding/binary"
-	"encoding/hex"
 	"log/slog"
 	"math"
 	"strconv"
@@ -23,7 +20,7 @@ func internalSystemRoutes(s *Internal) []*Route {
 		{Method: fasthttp.MethodPost, Path: internalPrefix + "/clock", Handle: s.setClock},
 		{Method: fasthttp.MethodGet, Path: internalPrefix + "/ready", Handle: s.getReady, Early: true},
 	}
-	if s.opt.HashPair != nil && s.opt.HashControl != nil {
+	if s.opt.StateHash != nil {
 		routes = append(routes, &Route{Method: fasthttp.MethodGet, Path: internalPrefix + "/state-hash", Handle: s.stateHash})
 	}
 	if s.opt.LogLevel != nil {
@@ -133,34 +130,24 @@ func (s *Internal) setClock(c *Ctx) *Error {
 }
 
 // stateHash is GET /state-hash: per pair the hash of its canonical state, in all the hash
-// of those by code, and of what belongs to no pair.
+// over those.
 func (s *Internal) stateHash(c *Ctx) *Error {
-	b := []byte(`,"pairs":[`)
-	total, sum := sha256.New(), uint64(0)
-	err := s.query(func() {
-		for i, p := range s.opt.Core.PairsByCode() {
-			ins, _ := s.opt.Core.Pair(p)
-			seq := uint64(s.opt.Core.LastSeq(p))
-			hash := s.opt.HashPair(p)
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = append(append(b, `{"currencyPairCode":"`...), ins.Code...)
-			b = strconv.AppendUint(append(b, `","seq":`...), seq, 10)
-			b = append(hex.AppendEncode(append(b, `,"hash":"`...), hash[:]), `"}`...)
-			sum += seq
-			total.Write(binary.BigEndian.AppendUint64(append([]byte(ins.Code), 0), seq))
-			total.Write(hash[:])
-		}
-		control := s.opt.HashControl()
-		total.Write(control[:])
-	})
+	h, err := s.opt.StateHash()
 	if err != nil {
-		return err
+		c.edge.log.Error("state hash", "requestId", c.RequestID(), "error", err)
+		return Unavailable(1, "The state cannot be read now: %s.", err)
 	}
-	head := strconv.AppendUint([]byte(`{"seq":`), sum, 10)
-	head = append(hex.AppendEncode(append(head, `,"hash":"`...), total.Sum(nil)), '"')
-	c.Private(append(append(head, b...), "]}"...))
+	b := strconv.AppendUint([]byte(`{"seq":`), h.Seq, 10)
+	b = append(append(append(b, `,"hash":"`...), h.Hash...), `","pairs":[`...)
+	for i, p := range h.Pairs {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(append(append(b, `{"currencyPairCode":"`...), p.Code...), `","seq":`...)
+		b = strconv.AppendUint(b, p.Seq, 10)
+		b = append(append(append(b, `,"hash":"`...), p.Hash...), `"}`...)
+	}
+	c.Private(append(b, "]}"...))
 	return nil
 }
 

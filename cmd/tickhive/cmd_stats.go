@@ -1,6 +1,28 @@
 package main
 
-type statsCmd struct{}
+import (
+	"context"
+	"time"
 
-// Run prints figures.
-func (statsCmd) Run(p *program) error { return nil }
+	"tickhive/sim/stats"
+)
+
+// statsCmd prints figures of a running exchange, ours or another of the same API.
+type statsCmd struct {
+	Target  string        `default:"http://127.0.0.1:8080" placeholder:"URL" help:"Public listener (${default})."`
+	Pairs   []string      `placeholder:"CODE" help:"These pairs; all by default."`
+	Hours   int           `default:"24" help:"How far back, 1 to 168 (${default})."`
+	Samples int           `default:"20" help:"Samples of the spread (${default})."`
+	Every   time.Duration `default:"250ms" help:"Time between two samples (${default})."`
+}
+
+// Run asks the public API and prints one line per pair.
+func (s *statsCmd) Run(p *program) error {
+	all, err := stats.Fetch(context.Background(), stats.Options{
+		BaseURL: s.Target, Pairs: s.Pairs, Hours: s.Hours, Samples: s.Samples, Every: s.Every,
+	})
+	if err != nil {
+		return err
+	}
+	return stats.Print(p.out, all)
+}

@@ -15,6 +15,7 @@ import (
 	"tickhive/engine"
 	"tickhive/internal/vfs"
 	"tickhive/marketdata"
+	"tickhive/server"
 )
 
 // dataFormat is the version of the data directory's layout:
@@ -39,6 +40,9 @@ type dataMeta struct {
 	Boot string `json:"boot"`
 	// Synced: everything shown was durable (journal.sync = always).
 	Synced bool `json:"synced"`
+	// Filling: a backfill is under way; one that was cut short is started over.
+	Filling   bool              `json:"filling"`
+	Incidents []server.Incident `json:"incidents"` // newest first
 	// Engine and Market are the limits that the last process ran with: what is kept is a
 	// function of them, so an offline proof needs them.
 	Engine engine.Options     `json:"engine"`

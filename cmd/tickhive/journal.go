@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"tickhive/engine"
@@ -129,4 +130,19 @@ func (m *marketLog) endKeeping() {
 		<-m.done
 		m.stop = nil
 	}
+}
+
+// lastSnapshot is taken of the stopped market itself, which nobody changes any more.
+func (m *marketLog) lastSnapshot(x *exchange, pos uint64) error {
+	if pos == m.keeper.Covered() {
+		return nil
+	}
+	if err := m.journal.Sync(); err != nil {
+		return err
+	}
+	r := replica.New(replica.Options{Core: x.core, Feed: x.feed, Extras: x.extras()})
+	r.Pos, r.LastNs = pos, x.feed.Board().Load().NowNs
+	return wal.WriteSnapshot(m.dir.FS, m.dir.Dir, m.dir.Options, wal.SnapshotMeta{Seq: pos}, func(w io.Writer) error {
+		return r.Write(w, nil)
+	})
 }

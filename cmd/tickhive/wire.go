@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"tickhive/marketdata"
 	"tickhive/server"
 	"tickhive/server/web"
+	"tickhive/sim"
 )
 
 // exchange is the wired program. main's goroutine builds, starts and stops it.
@@ -25,6 +27,7 @@ type exchange struct {
 	clock    clock.Clock
 	core     *engine.Core
 	feed     *marketdata.Feed
+	sim      *sim.Market // nil: no simulated market
 	gate     gate
 	epoch    string
 	progress atomic.Int64 // millionths of backfill and recovery, below 0: none
@@ -34,6 +37,19 @@ type exchange struct {
 	hub      *server.Hub
 	ready    atomic.Bool
 	hubRuns  atomic.Bool
+
+	// The durable side: nil without a data directory.
+	data       *dataDir
+	market     *marketLog
+	policy     engine.SyncPolicy
+	engineOpts engine.Options
+	marketOpts marketdata.Options
+	pos        uint64 // journal position where the next loop begins
+	lastNs     int64  // time of the command at pos
+	cleanStart bool   // the last process ended in order, or there was none
+
+	incidentsMu sync.Mutex
+	incidents   []server.Incident // without a data directory
 
 	publicLn, internalLn, aggregatorLn net.Listener
 	failed                             chan error // a listener that ended by itself
@@ -53,10 +69,16 @@ func newExchange(p *program, cfg *Config, quiet bool) (*exchange, error) {
 	if err := x.makeMarket(); err != nil {
 		return nil, err
 	}
-	if x.epoch, err = newEpoch(); err != nil {
+	if err := x.makeSim(); err != nil {
+		return nil, err
+	}
+	if err := x.openData(); err != nil {
 		return nil, err
 	}
 	if err := x.makeServers(); err != nil {
+		if x.data != nil {
+			err = errors.Join(err, x.data.close(x.cleanStart))
+		}
 		return nil, err
 	}
 	return x, nil
@@ -92,6 +114,7 @@ func (x *exchange) makeMarket() error {
 	if err := mo.Validate(); err != nil {
 		return fmt.Errorf("config: %w", err)
 	}
+	x.engineOpts, x.marketOpts = eo, mo
 	x.core, x.feed = engine.NewCore(eo), marketdata.NewFeed(mo)
 	return nil
 }
@@ -171,11 +194,15 @@ func (x *exchange) watch(serve func(net.Listener) error, ln net.Listener) {
 // start brings the market to now: configuration, backfill, then the loop on the process
 // clock.
 func (x *exchange) start() error {
+	if err := x.recover(); err != nil {
+		return err
+	}
 	if err := x.backfill(); err != nil {
 		return err
 	}
 	loop := x.newLoop(x.clock)
 	go loop.Run()
+	x.keep(loop)
 	go x.hub.Run()
 	x.hubRuns.Store(true)
 	x.gate.set(loop)
@@ -204,14 +231,21 @@ func (x *exchange) stop(ctx context.Context) {
 			x.log.Warn("listener did not end in time", "listener", name, "error", err)
 		}
 	}
-	if loop := x.gate.loop.Load(); loop != nil {
+	loop := x.gate.loop.Load()
+	if loop != nil {
 		loop.Stop()
+	}
+	if err := x.closeMarket(loop); err != nil {
+		x.log.Error("the journal did not end in order", "error", err)
 	}
 }
 
 // status is what /api/status cannot know by itself.
 func (x *exchange) status() server.StatusInfo {
-	info := server.StatusInfo{Recovering: !x.ready.Load(), Epoch: x.epoch, ProgressPPM: x.progress.Load()}
+	info := server.StatusInfo{Recovering: !x.ready.Load(), Epoch: x.epoch, ProgressPPM: x.progress.Load(), Incidents: x.recentIncidents()}
+	if x.market != nil && x.market.journal.Err() != nil {
+		info.Degraded = true
+	}
 	if loop := x.gate.loop.Load(); loop != nil {
 		info.OldestUnpublishedNs = loop.Stats().OldestNs.Load()
 	}

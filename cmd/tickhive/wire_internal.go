@@ -1,16 +1,13 @@
 package main
 
 import (
-	"crypto/sha256"
-
 	"tickhive/engine"
 	"tickhive/server"
 )
 
 // wireInternal adds what the internal listener serves beyond order entry.
 func (x *exchange) wireInternal(o *server.InternalOptions) {
-	o.HashPair = x.hashPair
-	o.HashControl = x.core.HashControl
+	o.StateHash = x.stateHash
 	o.Metrics = server.NewMetrics(server.MetricsSource{
 		Board: x.feed.Board(), Clock: x.clock,
 		Loop: func() (*engine.LoopStats, int) {
@@ -24,11 +21,4 @@ func (x *exchange) wireInternal(o *server.InternalOptions) {
 		},
 		Server: func() *server.Server { return x.public },
 	})
-}
-
-// hashPair is the hash of a pair's whole state: the book with everything that waits in
-// it, and the market data folded from its events.
-func (x *exchange) hashPair(p engine.PairID) [32]byte {
-	book, market := x.core.HashPair(p), x.feed.HashPair(p)
-	return sha256.Sum256(append(book[:], market[:]...))
 }

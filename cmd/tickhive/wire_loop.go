@@ -3,10 +3,8 @@ package main
 import (
 	"fmt"
 	"sync/atomic"
-	"time"
 
 	"tickhive/engine"
-	"tickhive/internal/clock"
 	"tickhive/server"
 )
 
@@ -38,14 +36,6 @@ func (g *gate) AdvanceTo(ns int64) error {
 		return l.AdvanceTo(ns)
 	}
 	return engine.ErrUnavailable
-}
-
-// newLoop makes a loop over core and feed; one at a time may run.
-func (x *exchange) newLoop(c clock.Clock) *engine.Loop {
-	return engine.NewLoop(engine.LoopOptions{
-		Core: x.core, Clock: c, Sinks: []engine.Sink{x.feed.Sink(), x.hub}, Sources: x.sources(c),
-		StartNs: x.feed.Board().Load().NowNs,
-	})
 }
 
 // configure adds the configured assets and pairs that are not there yet.
@@ -84,48 +74,6 @@ func (x *exchange) configure(loop *engine.Loop) error {
 	}
 	return nil
 }
-
-// backfill lets the simulated market live the configured time before now, on a clock of
-// its own. It does nothing without a simulation.
-func (x *exchange) backfill() error {
-	span := int64(x.cfg.Sim.Backfill)
-	if span == 0 || !x.cfg.Sim.Enabled {
-		return nil
-	}
-	manual, virtual := x.clock.(*clock.Manual)
-	end := x.clock.NowNs()
-	if virtual {
-		end += span // makeClock put it back by the span
-	} else {
-		manual = clock.NewManual(end - span)
-	}
-	loop := x.newLoop(manual)
-	go loop.Run()
-	defer loop.Stop()
-	if err := x.configure(loop); err != nil {
-		return err
-	}
-	bar := newProgress(x.p.err, "backfill", span, x.quiet)
-	defer bar.end()
-	for at := end - span; at < end; {
-		at = min(at+int64(backfillStep), end)
-		if err := loop.AdvanceTo(at); err != nil {
-			return fmt.Errorf("backfill: %w", err)
-		}
-		if at == end && !virtual {
-			// The machine's clock went on meanwhile.
-			if end = x.clock.NowNs(); end-at < int64(100*time.Millisecond) {
-				end = at
-			}
-		}
-		x.progress.Store(min(1_000_000, (at-(end-span))/max(span/1_000_000, 1)))
-		bar.set(at - (end - span))
-	}
-	return nil
-}
-
-// backfillStep is how much simulated time passes between two looks at the progress.
-const backfillStep = 10 * time.Minute
 
 // commissions are the configured deposit and withdrawal records.
 func (c *Config) commissions() []server.AssetCommission {

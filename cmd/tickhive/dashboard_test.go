@@ -1,0 +1,53 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var metricName = regexp.MustCompile(`\b(tickhive|go|process)_[a-z0-9_]+`)
+
+// TestEveryPanelOfTheDashboardHasData puts a little of everything through the program
+// and looks for each series that the dashboard asks for.
+func TestEveryPanelOfTheDashboardHasData(t *testing.T) {
+	raw, err := os.ReadFile("../../server/web/grafana.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var dashboard struct {
+		Panels []struct {
+			Title   string
+			Targets []struct{ Expr string }
+		}
+	}
+	if err := json.Unmarshal(raw, &dashboard); err != nil {
+		t.Fatal(err)
+	}
+	in := startEmpty(t)
+	in.pair("BTC_USDT")
+	for range 80 { // one request in 64 is timed
+		in.limit("BTC_USDT", "buy", "100", "1")
+		in.limit("BTC_USDT", "sell", "100", "1")
+	}
+	in.limit("BTC_USDT", "sell", "-1", "1")
+	in.do("GET", in.public+"/api/tickers?currencyPairCode=nonsense", "")
+	series := "\n" + in.do("GET", in.root+"/metrics", "").body
+	if len(dashboard.Panels) < 15 {
+		t.Errorf("only %d panels", len(dashboard.Panels))
+	}
+	for _, p := range dashboard.Panels {
+		if len(p.Targets) == 0 {
+			t.Errorf("%s: nothing is asked for", p.Title)
+		}
+		for _, target := range p.Targets {
+			for _, name := range metricName.FindAllString(target.Expr, -1) {
+				if !strings.Contains(series, "\n"+name+"{") && !strings.Contains(series, "\n"+name+" ") {
+					t.Errorf("%s: no series %s", p.Title, name)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,206 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"tickhive/engine"
+	"tickhive/internal/clock"
+	"tickhive/marketdata/replica"
+	"tickhive/server"
+	"tickhive/sim"
+)
+
+// simState is the simulated market as a part of the market's snapshots.
+type simState struct{ *sim.Market }
+
+// Name is the part's name.
+func (simState) Name() string { return "sim" }
+
+// openData opens the data directory, unless there is to be none.
+func (x *exchange) openData() error {
+	var err error
+	if x.policy, err = engine.ParseSyncPolicy(x.cfg.Journal.Sync); err != nil {
+		return fmt.Errorf("journal.sync: %w", err)
+	}
+	if x.cfg.Data.Dir == "" {
+		x.epoch, err = newEpoch()
+		return err
+	}
+	x.data, err = openDataDir(x.cfg.Data.Dir, x.clock.NowNs(), uint64(x.cfg.Sim.Seed), x.policy == engine.SyncAlways)
+	if err != nil {
+		return err
+	}
+	x.epoch = x.data.meta.Epoch
+	if x.data.meta.Filling {
+		// The last start ended within its backfill: nothing of it was ever shown.
+		return x.data.empty()
+	}
+	return nil
+}
+
+func (x *exchange) extras() []replica.Extra {
+	if x.sim == nil {
+		return nil
+	}
+	return []replica.Extra{simState{x.sim}}
+}
+
+// recover brings the market to the end of its journal.
+func (x *exchange) recover() error {
+	if x.data == nil {
+		return nil
+	}
+	x.data.meta.Engine, x.data.meta.Market = x.engineOpts, x.marketOpts
+	if err := x.data.save(); err != nil {
+		return err
+	}
+	bar := newProgress(x.p.err, "recovery", 1, x.quiet)
+	var err error
+	x.market, err = recoverMarket(engineLog(x.data.sub("engine")), x.policy, replica.Options{
+		Engine: x.engineOpts, Market: x.marketOpts, Core: x.core, Feed: x.feed, Extras: x.extras(),
+	}, func(text string) {
+		x.incident("recovery", text)
+	}, func(done, total int64) {
+		bar.total = max(total, 1)
+		bar.set(done)
+		x.progress.Store(done * 1_000_000 / max(total, 1))
+	})
+	if err != nil {
+		return err
+	}
+	x.pos, x.lastNs = x.market.pos, x.market.lastNs
+	if x.pos > 0 {
+		bar.end()
+		if manual, ok := x.clock.(*clock.Manual); ok && x.lastNs > manual.NowNs() {
+			manual.Set(x.lastNs)
+		}
+		if !x.cleanStart {
+			x.incident("restart", fmt.Sprintf("the process had not ended in order; %d commands are there", x.pos))
+		}
+	}
+	return nil
+}
+
+// newLoop makes a loop over core and feed; one at a time may run.
+func (x *exchange) newLoop(c clock.Clock) *engine.Loop {
+	o := engine.LoopOptions{
+		Core: x.core, Clock: c, Sinks: []engine.Sink{x.feed.Sink(), x.hub}, Sources: x.sources(),
+		StartNs: max(x.lastNs, x.feed.Board().Load().NowNs), StartPos: x.pos,
+	}
+	if x.market != nil {
+		o.Journal = x.market.journal
+	}
+	return engine.NewLoop(o)
+}
+
+// keep starts the snapshots of the running loop.
+func (x *exchange) keep(loop *engine.Loop) {
+	if x.market == nil {
+		return
+	}
+	x.market.keep(replica.KeeperOptions{
+		Market: replica.Options{Engine: x.engineOpts, Market: x.marketOpts},
+		Live:   loop, Extras: x.extras(), KeepAll: x.cfg.Journal.Keep == "all",
+	}, func(err error) {
+		x.log.Error("snapshot failed", "error", err)
+		x.incident("snapshot", "a snapshot of the market failed: "+err.Error())
+	})
+}
+
+// stateHash is the state of now: from a follower of the journal, so that the loop does not
+// stop for it, else from the live state between two commands.
+func (x *exchange) stateHash() (h replica.StateHash, err error) {
+	if x.market != nil && x.market.keeper != nil {
+		return x.market.keeper.Hash()
+	}
+	err = x.gate.Query(func() { h = replica.Hash(x.core, x.feed) })
+	return h, err
+}
+
+// closeMarket writes what the stopped loop left: a last snapshot and the end of the journal.
+func (x *exchange) closeMarket(loop *engine.Loop) error {
+	if x.market == nil {
+		if x.data == nil {
+			return nil
+		}
+		return x.data.close(false)
+	}
+	x.market.endKeeping()
+	err := x.market.journal.Err()
+	if err == nil && loop != nil {
+		err = x.market.lastSnapshot(x, loop.Position())
+	}
+	err = errors.Join(err, x.market.journal.Close())
+	return errors.Join(err, x.data.close(err == nil))
+}
+
+// incident is kept for the status page and logged.
+func (x *exchange) incident(kind, text string) {
+	x.log.Warn(text, "incident", kind)
+	in := server.Incident{AtMs: x.clock.NowNs() / int64(time.Millisecond), Kind: kind, Message: text}
+	x.incidentsMu.Lock()
+	defer x.incidentsMu.Unlock()
+	if x.data == nil {
+		x.incidents = appendIncident(x.incidents, in)
+		return
+	}
+	x.data.meta.Incidents = appendIncident(x.data.meta.Incidents, in)
+	if err := x.data.save(); err != nil {
+		x.log.Error("incident not kept", "error", err)
+	}
+}
+
+// maxIncidents is how many the status page shows (Decisions section 12).
+const maxIncidents = 50
+
+func appendIncident(list []server.Incident, in server.Incident) []server.Incident {
+	list = append([]server.Incident{in}, list...)
+	return list[:min(len(list), maxIncidents)]
+}
+
+func (x *exchange) recentIncidents() []server.Incident {
+	x.incidentsMu.Lock()
+	defer x.incidentsMu.Unlock()
+	if x.data == nil {
+		return x.incidents
+	}
+	return x.data.meta.Incidents
+}
+
+// empty removes everything but the lock and starts the directory over.
+func (d *dataDir) empty() error {
+	for _, name := range []string{"engine", "accounts", "launchpad", "hive"} {
+		if err := os.RemoveAll(d.sub(name)); err != nil {
+			return fmt.Errorf("data directory: %w", err)
+		}
+	}
+	d.meta.Filling = false
+	return d.save()
+}
+
+// beginFilling notes that a backfill is under way and lets the journal write it in large
+// pieces: nothing of it is acknowledged before its end.
+func (x *exchange) beginFilling() error {
+	if x.market == nil {
+		return nil
+	}
+	x.data.meta.Filling = true
+	x.market.journal.BeginBulk()
+	return x.data.save()
+}
+
+// endFilling makes the backfill durable and lets the next loop go on from it.
+func (x *exchange) endFilling(loop *engine.Loop) error {
+	x.pos, x.lastNs = loop.Position(), x.feed.Board().Load().NowNs
+	if x.market == nil {
+		return nil
+	}
+	if err := x.market.journal.EndBulk(); err != nil {
+		return fmt.Errorf("backfill: %w", err)
+	}
+	x.data.meta.Filling = false
+	return x.data.save()
+}

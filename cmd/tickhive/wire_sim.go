@@ -1,0 +1,96 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"tickhive/engine"
+	"tickhive/internal/clock"
+	"tickhive/internal/fixed"
+	"tickhive/sim"
+)
+
+// makeSim makes the simulated market, opening where a backfill begins. Nothing happens
+// without pairs or with --sim off.
+func (x *exchange) makeSim() error {
+	if !x.cfg.Sim.Enabled || x.cfg.Market.Pairs == pairsNone {
+		return nil
+	}
+	o := sim.Options{Core: x.core, Seed: uint64(x.cfg.Sim.Seed), StartNs: x.clock.NowNs()}
+	if !x.clock.Virtual() {
+		o.StartNs -= int64(x.cfg.Sim.Backfill) // a virtual clock was made that much earlier
+	}
+	for i := range x.cfg.Pairs {
+		p := &x.cfg.Pairs[i]
+		if !p.Reference.given() {
+			continue // configured without a simulation
+		}
+		ticks, exact, fits := fixed.Units(p.Reference.value(), p.DigitsPrice)
+		if !exact || !fits {
+			return fmt.Errorf("config: pairs: %s: reference %s is no multiple of the tick", p.Code, p.Reference)
+		}
+		o.Pairs = append(o.Pairs, sim.Pair{Code: p.Code, Reference: ticks, Weight: max(p.Weight, 1)})
+	}
+	if err := o.Validate(); err != nil {
+		return fmt.Errorf("config: %w", err)
+	}
+	x.sim = sim.New(o)
+	return nil
+}
+
+// sources are the sources of orders that a loop runs.
+func (x *exchange) sources() []engine.Source {
+	if x.sim == nil {
+		return nil
+	}
+	return []engine.Source{x.sim}
+}
+
+// backfillStep is how much simulated time passes between two looks at the progress.
+const backfillStep = int64(10 * time.Minute)
+
+// backfillNear is how close to now a backfill must come: the machine's clock goes on
+// while it runs.
+const backfillNear = int64(50 * time.Millisecond)
+
+// backfill lets the simulated market live the configured time before now, on a loop of
+// its own with a clock of its own. It does nothing without a simulation, or in a market
+// that has lived already.
+func (x *exchange) backfill() error {
+	span := int64(x.cfg.Sim.Backfill)
+	if span == 0 || x.sim == nil || x.feed.Board().Load().Len() > 0 {
+		return nil
+	}
+	startNs := x.clock.NowNs()
+	manual, virtual := x.clock.(*clock.Manual)
+	if !virtual {
+		startNs -= span // a virtual clock was made that much earlier
+		manual = clock.NewManual(startNs)
+	}
+	end := startNs + span
+	if err := x.beginFilling(); err != nil {
+		return err
+	}
+	loop := x.newLoop(manual)
+	go loop.Run()
+	defer loop.Stop()
+	if err := x.configure(loop); err != nil {
+		return err
+	}
+	bar := newProgress(x.p.err, "backfill", span, x.quiet)
+	defer bar.end()
+	for at := startNs; at < end; {
+		at = min(at+backfillStep, end)
+		if err := loop.AdvanceQuietly(at); err != nil {
+			return fmt.Errorf("backfill: %w", err)
+		}
+		if now := x.clock.NowNs(); !virtual && now-end > backfillNear {
+			end = now
+		}
+		done := at - startNs
+		x.progress.Store(min(1_000_000, done/max((end-startNs)/1_000_000, 1)))
+		bar.set(done)
+	}
+	loop.Stop()
+	return x.endFilling(loop)
+}
