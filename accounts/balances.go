@@ -43,6 +43,7 @@ func (s *State) credit(u *user, currency uint32, amount fixed.I128) {
 	r.free = r.free.Add(amount)
 	t := &s.totals[currency]
 	t.free = t.free.Add(amount)
+	s.changed(u, currency)
 }
 
 // hold moves amount from free to held (negative: back).
@@ -51,6 +52,7 @@ func (s *State) hold(u *user, currency uint32, amount fixed.I128) {
 	r.free, r.held = r.free.Sub(amount), r.held.Add(amount)
 	t := &s.totals[currency]
 	t.free, t.held = t.free.Sub(amount), t.held.Add(amount)
+	s.changed(u, currency)
 }
 
 // spendHeld takes amount out of held.
@@ -59,6 +61,7 @@ func (s *State) spendHeld(u *user, currency uint32, amount fixed.I128) {
 	r.held = r.held.Sub(amount)
 	t := &s.totals[currency]
 	t.held = t.held.Sub(amount)
+	s.changed(u, currency)
 }
 
 func (s *State) move(user uint32, currency string, amount fixed.I128) {

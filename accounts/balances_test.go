@@ -1,6 +1,7 @@
 package accounts
 
 import (
+	"strconv"
 	"sync"
 	"testing"
 
@@ -202,6 +203,43 @@ func TestSpendLimitIsTheMostThatIsCovered(t *testing.T) {
 			}
 		}
 	}
+}
+
+func TestEveryChangeOfABalanceIsTold(t *testing.T) {
+	r, buyer, seller := traders(t)
+	r.invite(buyer, seller)
+	up := r.user(ProfilePatch{})
+	r.invite(seller, up)
+	seen := map[string]int{}
+	r.s.OnBalance(func(account uint32, currency string) { seen[currency+"-"+strconv.Itoa(int(account))]++ })
+	told := func(what string, names ...string) {
+		t.Helper()
+		for _, n := range names {
+			if seen[n] == 0 {
+				t.Fatalf("%s: %s is not told (%v)", what, n, seen)
+			}
+		}
+		if len(seen) != len(names) {
+			t.Fatalf("%s: %v", what, seen)
+		}
+		clear(seen)
+	}
+	p := OrderParams{Account: buyer, Side: Buy, Price: 10_000, Amount: 1_000_000, Rates: testRates}
+	res, _ := r.s.Reserve(p)
+	told("reserve", "USDT-1")
+	r.s.Release(res)
+	told("release", "USDT-1")
+	r.accept(1, p)
+	told("accept", "USDT-1")
+	r.fold(func(f Fold) {
+		f.Trade(Trade{
+			Seq: r.next(0), TakerSide: Sell, Taker: 9, Maker: 1, TakerAccount: 0, MakerAccount: buyer, Price: 10_000, Amount: 1_000_000,
+			MakerRate: RateOne / 1000,
+		})
+	})
+	told("trade", "USDT-1", "BTC-1", "USDT-0", "BTC-0", "USDT-2", "USDT-3")
+	r.deposit(seller, "EUR", "1")
+	told("deposit", "EUR-2")
 }
 
 func TestMarketBuyByAmountNeedsFunds(t *testing.T) {

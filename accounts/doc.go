@@ -30,10 +30,10 @@
 //  7. A deleted key verifies nothing from the moment Apply returns.
 //  8. No private key, and nothing derived from one, is in a message, a String or a log value.
 //
-// Reading order: limits, reject, money, command, record, state, users, identity, keys,
-// secret, signature, nonce, legacy, balances, hold, reserve, fold, settle, referral,
-// links, accruals, queries, breakdown, explain, commissions, avatars, view, codec,
-// snapshot, store.
+// Reading order: limits, reject, money, config, command, record, state, apply, users,
+// identity, keys, secret, signature, mac, nonce, legacy, balances, hold, reserve, fold,
+// settle, referral, search, accruals, queries, breakdown, explain, commissions, avatars,
+// view, check, wire, codec, snapshot, restore, store.
 //
 // It does not know HTTP or JSON, books, whether a currency exists or takes deposits, the
 // launchpad's ledger (NATIVE, USBI and agent tokens are its own), and reads no clock.

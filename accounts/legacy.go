@@ -16,12 +16,12 @@ func (v *Verifier) verifyLegacy(nowNs int64, r *Request) (Caller, *Reject) {
 	if r.Method == "DELETE" {
 		return Caller{}, unauthorized("API-Timestamp", "DELETE needs the signing scheme with API-Timestamp and API-Nonce.")
 	}
-	m := macPool.Get().(*macScratch)
+	m := v.scratch.Get().(*macScratch)
 	key, known := v.lookup(r.PublicKey)
 	equal := subtle.ConstantTimeCompare(m.mac(key.mac, r.PublicKey, r.FullURL, r.Body), r.Signature)
 	m.msg = appendWithoutSpace(m.msg[:0], r.Body)
 	equal |= subtle.ConstantTimeCompare(m.mac(key.mac, r.PublicKey, r.FullURL, m.msg), r.Signature)
-	macPool.Put(m)
+	v.scratch.Put(m)
 	if equal != 1 || !known {
 		return Caller{}, badSignature()
 	}

@@ -5,7 +5,6 @@ import (
 	"encoding"
 	"encoding/hex"
 	"hash"
-	"sync"
 )
 
 // macStates are the SHA-256 states after the two padded key blocks of a HMAC: with them
@@ -36,15 +35,13 @@ func newMACStates(private string) *macStates {
 	return &macStates{inner: state(0x36), outer: state(0x5c)}
 }
 
-// macScratch is what one verification works in.
+// macScratch is what one verification works in; a Verifier keeps some for reuse.
 type macScratch struct {
 	digest hash.Hash
 	msg    []byte
 	sum    [sha256.Size]byte
 	hex    [2 * sha256.Size]byte
 }
-
-var macPool = sync.Pool{New: func() any { return &macScratch{digest: sha256.New()} }}
 
 // mac is the lower-case hex HMAC-SHA256 of the three parts, valid until the next call.
 func (m *macScratch) mac(k *macStates, a, b, c []byte) []byte {

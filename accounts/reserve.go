@@ -163,6 +163,7 @@ func (s *State) reserve(u *user, currency uint32, r Reservation, need fixed.I128
 	}
 	e.amounts = append(e.amounts, need)
 	s.waiting++
+	s.changed(u, currency)
 	return r, nil
 }
 
@@ -218,8 +219,10 @@ func (s *State) takeOver(key reservationKey) bool {
 		delete(s.pending, key)
 	}
 	s.waiting--
-	r := s.must(key.account).row(e.currency)
+	u := s.must(key.account)
+	r := u.row(e.currency)
 	r.pending = r.pending.Sub(amount)
+	s.changed(u, e.currency)
 	t := &s.totals[e.currency]
 	t.pending = t.pending.Sub(amount)
 	return true

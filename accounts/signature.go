@@ -1,9 +1,11 @@
 package accounts
 
 import (
+	"crypto/sha256"
 	"crypto/subtle"
 	"fmt"
 	"net/netip"
+	"sync"
 
 	"github.com/google/uuid"
 )
@@ -58,6 +60,7 @@ type Verifier struct {
 	opts    VerifierOptions
 	nonces  *nonceTable
 	unknown *apiKey // stands in for a key that does not exist, so that both cost the same
+	scratch sync.Pool
 }
 
 // NewVerifier checks against the keys of s as they are at each call.
@@ -65,6 +68,7 @@ func NewVerifier(s *State, opts VerifierOptions) *Verifier {
 	return &Verifier{
 		keys: s.keys, opts: opts, nonces: newNonceTable(),
 		unknown: &apiKey{mac: newMACStates(alphanumerics)},
+		scratch: sync.Pool{New: func() any { return &macScratch{digest: sha256.New()} }},
 	}
 }
 
@@ -82,11 +86,11 @@ func (v *Verifier) Verify(nowNs int64, r *Request) (Caller, *Reject) {
 	if reject := v.checkTime(nowNs/msNs, r); reject != nil {
 		return Caller{}, reject
 	}
-	m := macPool.Get().(*macScratch)
+	m := v.scratch.Get().(*macScratch)
 	key, known := v.lookup(r.PublicKey)
 	mac := m.mac(key.mac, m.canonical(r), nil, nil)
 	equal := subtle.ConstantTimeCompare(mac, r.Signature) == 1
-	macPool.Put(m)
+	v.scratch.Put(m)
 	if !equal || !known {
 		return Caller{}, badSignature()
 	}

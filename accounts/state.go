@@ -2,6 +2,7 @@ package accounts
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 
 	"tickhive/internal/fixed"
@@ -38,6 +39,8 @@ type State struct {
 	dealQueue       []uint32 // receivers of the deal accruals kept, oldest first
 	maxDealAccruals int
 	commandAccruals int
+
+	onBalance func(account uint32, currencyCode string) // nil: nobody listens
 
 	lastNs      int64   // time of the last record
 	snapshotPos uint64  // enginePos in the last snapshot taken or read
@@ -169,6 +172,7 @@ func (s *State) plan(nowNs int64, cmd *Command, rec *Record) *Reject {
 			return invalid("referral", "%s", err.Error())
 		}
 		rec.Config = cmd.Config
+		rec.Config.Levels = slices.Clone(cmd.Config.Levels)
 		return nil
 	}
 	panic(fmt.Sprintf("BUG: accounts: command kind %d", cmd.Kind))
@@ -180,6 +184,21 @@ func (s *State) Reconfigure(want Config) (Command, bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return Command{Kind: Configure, Config: want}, !s.config.Equal(want)
+}
+
+// OnBalance has f told of every balance that changes, holds and reservations included.
+// f runs under the state's lock, in whichever goroutine changed it: it notes the names
+// and returns, and asks View later. Call it once, before anything else runs.
+func (s *State) OnBalance(f func(account uint32, currencyCode string)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.onBalance = f
+}
+
+func (s *State) changed(u *user, currency uint32) {
+	if s.onBalance != nil {
+		s.onBalance(u.n, s.currencies[currency])
+	}
 }
 
 // NextNs is 0: nothing in accounts happens by time alone (keys expire when looked at).
