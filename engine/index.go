@@ -6,7 +6,7 @@ package engine
 const (
 	pageBits = 9
 	pageSize = 1 << pageBits
-	// pageBatch pages are allocated at once.
+	// pageBatch pages are allocated at once, fewer as long as there are fewer.
 	pageBatch = 16
 )
 
@@ -21,6 +21,7 @@ type index struct {
 	base  uint64    // page number of pages[0]; those before are empty for good
 	first int       // every page before pages[first] is nil
 	free  []*idPage
+	made  int // pages ever allocated
 }
 
 // get is the slot of n, 0: not open.
@@ -68,7 +69,8 @@ func (x *index) makePage(number uint64) {
 		x.pages = append(x.pages, nil)
 	}
 	if len(x.free) == 0 {
-		batch := new([pageBatch]idPage)
+		batch := make([]idPage, max(1, min(pageBatch, x.made)))
+		x.made += len(batch)
 		for i := range batch {
 			x.free = append(x.free, &batch[i])
 		}
