@@ -54,6 +54,7 @@ type dataDir struct {
 	path  string
 	meta  dataMeta
 	fresh bool // made by this process
+	clean bool // the last process ended in order, or there was none
 	lock  io.Closer
 }
 
@@ -77,6 +78,7 @@ func openDataDir(path string, nowNs int64, seed uint64, synced bool) (*dataDir, 
 			return nil, errors.Join(err, lock.Close())
 		}
 	}
+	d.clean = d.fresh || d.meta.Clean
 	d.meta.Clean, d.meta.Boot, d.meta.Synced = false, boot, synced
 	if err := d.save(); err != nil {
 		return nil, errors.Join(err, lock.Close())

@@ -46,7 +46,6 @@ type exchange struct {
 	marketOpts marketdata.Options
 	pos        uint64 // journal position where the next loop begins
 	lastNs     int64  // time of the command at pos
-	cleanStart bool   // the last process ended in order, or there was none
 
 	incidentsMu sync.Mutex
 	incidents   []server.Incident // without a data directory
@@ -77,7 +76,7 @@ func newExchange(p *program, cfg *Config, quiet bool) (*exchange, error) {
 	}
 	if err := x.makeServers(); err != nil {
 		if x.data != nil {
-			err = errors.Join(err, x.data.close(x.cleanStart))
+			err = errors.Join(err, x.data.close(x.data.clean))
 		}
 		return nil, err
 	}

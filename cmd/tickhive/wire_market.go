@@ -74,10 +74,11 @@ func (x *exchange) recover() error {
 	x.pos, x.lastNs = x.market.pos, x.market.lastNs
 	if x.pos > 0 {
 		bar.end()
+		x.feed.Publish(max(x.clock.NowNs(), x.lastNs))
 		if manual, ok := x.clock.(*clock.Manual); ok && x.lastNs > manual.NowNs() {
 			manual.Set(x.lastNs)
 		}
-		if !x.cleanStart {
+		if !x.data.clean {
 			x.incident("restart", fmt.Sprintf("the process had not ended in order; %d commands are there", x.pos))
 		}
 	}

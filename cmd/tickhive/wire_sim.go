@@ -58,7 +58,7 @@ const backfillNear = int64(50 * time.Millisecond)
 // that has lived already.
 func (x *exchange) backfill() error {
 	span := int64(x.cfg.Sim.Backfill)
-	if span == 0 || x.sim == nil || x.feed.Board().Load().Len() > 0 {
+	if span == 0 || x.sim == nil || x.pos != 0 {
 		return nil
 	}
 	startNs := x.clock.NowNs()
