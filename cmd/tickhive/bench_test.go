@@ -1,10 +1,15 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
+	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strconv"
+	"strings"
+	"sync"
 	"testing"
 )
 
@@ -55,4 +60,77 @@ func BenchmarkOrderBatches(b *testing.B) {
 		}
 	})
 	b.ReportMetric(float64(b.N)*orders/b.Elapsed().Seconds(), "orders/s")
+}
+
+// BenchmarkOrderSingle is one order a request over 32 connections that wait for each
+// answer, and beside it the same requests to a route that answers a few constant bytes:
+// H10 asks for half its rate. The client writes and reads bytes and parses nothing else.
+func BenchmarkOrderSingle(b *testing.B) {
+	in := startEmpty(b)
+	in.pair("BTC_USDT")
+	post := func(path, body string) []byte {
+		return []byte("POST " + path + " HTTP/1.1\r\nHost: x\r\nContent-Length: " + strconv.Itoa(len(body)) + "\r\n\r\n" + body)
+	}
+	orders := make([][]byte, 200)
+	for i := range orders {
+		side := [2]string{"buy", "sell"}[i%2]
+		orders[i] = post("/internal/v1/orders", `{"currencyPairCode":"BTC_USDT","side":"`+side+`","type":"limit","price":`+
+			strconv.Itoa(64_900+i*7919%200)+`.50,"amount":0.125,"timeInForce":"`+[2]string{"gtc", "ioc"}[i/2%2]+`"}`)
+	}
+	constant := []byte("GET /internal/v1/ready HTTP/1.1\r\nHost: x\r\n\r\n")
+	b.Run("order", func(b *testing.B) { benchRequests(b, in, func(i int) []byte { return orders[i%len(orders)] }) })
+	b.Run("constant", func(b *testing.B) { benchRequests(b, in, func(int) []byte { return constant }) })
+}
+
+func benchRequests(b *testing.B, in *instance, request func(i int) []byte) {
+	const connections = 32
+	var done sync.WaitGroup
+	b.ResetTimer()
+	for c := range connections {
+		done.Go(func() {
+			conn, err := net.Dial("tcp", strings.TrimPrefix(in.root, "http://"))
+			if err != nil {
+				b.Error(err)
+				return
+			}
+			defer func() { _ = conn.Close() }()
+			r := bufio.NewReaderSize(conn, 16<<10)
+			for i := c; i < b.N; i += connections {
+				if _, err := conn.Write(request(i)); err != nil {
+					b.Error(err)
+					return
+				}
+				if err := readAnswer(r); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	}
+	done.Wait()
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "requests/s")
+}
+
+// readAnswer reads an answer of status 200 to its end.
+func readAnswer(r *bufio.Reader) error {
+	length := -1
+	for line := 0; ; line++ {
+		text, err := r.ReadSlice('\n')
+		if err != nil {
+			return err
+		}
+		if line == 0 && !bytes.HasPrefix(text, []byte("HTTP/1.1 200")) {
+			return fmt.Errorf("status line %q", text)
+		}
+		if n, ok := bytes.CutPrefix(text, []byte("Content-Length: ")); ok {
+			if length, err = strconv.Atoi(string(bytes.TrimSpace(n))); err != nil {
+				return err
+			}
+		}
+		if len(text) == 2 {
+			break
+		}
+	}
+	_, err := r.Discard(length)
+	return err
 }
