@@ -1,0 +1,173 @@
+package replay
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// file writes a file of the test's own.
+func file(t testing.TB, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+const goodMessage = "34200.1,1,1,10,1000000,1\n"
+
+func TestABadLineNamesFileLineAndReason(t *testing.T) {
+	row := "1000100,5,1000000,10\n"
+	created := `1 order_created {"price":"2.00","amount":"1.0","id":1,"order_type":0}` + "\n"
+	book := `2 order_book {"bids":[],"asks":[]}` + "\n"
+	trade := `1 {"stream":"x@trade","data":{"s":"BTCUSDT","p":"1","q":"1","m":true}}` + "\n"
+	for _, c := range []struct {
+		format, text, second string
+		line                 int
+		reason               string
+	}{
+		{"lobster", goodMessage + "34200.2,1,1,10,1000000\n", row + row, 2, "5 columns"},
+		{"lobster", goodMessage + "34200.2,9,1,10,1000000,1\n", row + row, 2, "type"},
+		{"lobster", goodMessage + "34200.2,1,1,0,1000000,1\n", row + row, 2, "size"},
+		{"lobster", goodMessage + "34200.2,1,1,10,-5,1\n", row + row, 2, "price"},
+		{"lobster", goodMessage + "34200.2,1,1,10,1000000,0\n", row + row, 2, "direction"},
+		{"lobster", goodMessage + "34200.0,1,1,10,1000000,1\n", row + row, 2, "time goes back"},
+		{"lobster", goodMessage + "x,1,1,10,1000000,1\n", row + row, 2, "time"},
+		{"lobster", goodMessage + goodMessage, row, 1, "ended before"},
+		{"lobster", goodMessage, row + row, 2, "message file has ended"},
+		{"lobster", goodMessage + goodMessage, row + "1000100,5,1000000\n", 2, "without a size"},
+		{"lobster", goodMessage + goodMessage, row + "1000100,5,1000000,10,1000050,5,999900,1\n", 2, "not worse"},
+		{"lobster", goodMessage + goodMessage, row + "1000100,5\n", 2, "half"},
+		{"bitstamp", created + "2 order_moved {}\n" + book, "", 2, "kind"},
+		{"bitstamp", created + "x order_book {}\n", "", 2, "time"},
+		{"bitstamp", created + "2 order_book {\"bids\":[]}\n", "", 2, "bids and asks"},
+		{"bitstamp", created + "2 order_created {\"price\":\"1\",\"amount\":\"1\",\"id\":1}\n", "", 2, "order_type"},
+		{"bitstamp", created + "2 order_created {\"price\":\"-1\",\"amount\":\"1\",\"id\":1,\"order_type\":0}\n", "", 2, "below zero"},
+		{"bitstamp", created + "2 order_created {", "", 2, "JSON"},
+		{"bitstamp", created, "", 1, "no order_book"},
+		{"binance", trade + "2 []\n", "", 2, "JSON"},
+		{"binance", trade + "2 {}\n", "", 2, "neither"},
+		{"binance", trade + `2 {"stream":"x@depth","data":{"b":[],"a":[]}}` + "\n", "", 2, "update ids"},
+		{"binance", trade + `2 {"stream":"x@trade","data":{"p":"1","q":"1"}}` + "\n", "", 2, "m (buyer"},
+		{"binance", trade + `2 {"stream":"x@depth@100ms","data":{"U":1,"u":2,"b":[["1"]],"a":[]}}` + "\n", "", 2, "level"},
+		{"trades", "1700000000,10,1,buy\n1700000001,x,1,buy\n", "", 2, "price"},
+		{"trades", "1700000000,10,1,buy\n1700000001,1,0,buy\n", "", 2, "amount"},
+		{"trades", "1700000000,10,1,buy\n1700000001,1,1,up\n", "", 2, "side"},
+		{"trades", "1700000000,10,1,buy\n1600000001,1,1,buy\n", "", 2, "time goes back"},
+		{"trades", "1700000000,10,1,buy\n1700000001,1\n", "", 2, "columns"},
+		{"trades", "time,price\n1,2\n", "", 1, "header"},
+		{"trades", "{\"time\":1700000000,\"price\":1,\"amount\":1}\n{\"time\":1700000001,\"price\":1}\n", "", 2, "amount"},
+		{"trades", "{\"time\":1700000000,\"price\":1,\"amount\":1}\n{\"time\"\n", "", 2, "JSON"},
+		{"trades", "", "", 0, "no rows"},
+		{"kraken", "{\"error\":[],\n\"result\":{\"XBTUSDT\":[\n[\"1.0\",\"1.0\",1700000000.5,\"b\",\"l\",\"\",1],\n[\"1.0\",\"1.0\",1700000000.5,\"x\",\"l\",\"\",2]]}}", "", 4, "side"},
+		{"kraken", "{\"error\":[],\n\"result\":{\"XBTUSDT\":[\n[\"1.0\",\"1.0\",1700000000.5,\"b\"],\n\n[\"1.0\",\"1.0\",1600000000.5,\"b\"]]}}", "", 5, "time goes back"},
+		{"kraken", "{\"error\":[\"EGeneral:Too many requests\"]}", "", 1, "Too many"},
+		{"kraken", "{\"error\":[],\n\"result\":}", "", 2, "JSON"},
+		{"kraken", "{\"error\":[],\"result\":{}} x", "", 1, "follows"},
+	} {
+		files := []string{file(t, "first", c.text)}
+		if c.format == "lobster" {
+			files = append(files, file(t, "second", c.second))
+		}
+		_, err := New(Options{Format: c.format, Files: files})
+		var bad *LineError
+		switch {
+		case !errors.As(err, &bad):
+			t.Errorf("%s %q: %v, want a LineError", c.format, c.text, err)
+		case bad.Line != c.line || !strings.Contains(bad.Reason, c.reason) || bad.File != "first" && bad.File != "second":
+			t.Errorf("%s %q: %v, want line %d and %q", c.format, c.text, err, c.line, c.reason)
+		}
+	}
+}
+
+func TestLinesAreBoundedAndGzipIsToldByContent(t *testing.T) {
+	long := strings.Repeat("9", MaxLine+1)
+	l, err := newLines("long", strings.NewReader("1\n"+long+"\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.next(); err != nil {
+		t.Fatal(err)
+	}
+	var bad *LineError
+	if _, err := l.next(); !errors.As(err, &bad) || bad.Line != 2 {
+		t.Errorf("a line of %d bytes: %v", len(long), err)
+	}
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	if _, err := z.Write([]byte("a\r\n\nb")); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	l, err = newLines("packed", bytes.NewReader(packed.Bytes()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, _ := l.next()
+	text := string(first)
+	second, _ := l.next()
+	if text != "a" || string(second) != "b" || l.n != 3 {
+		t.Errorf("read %q and %q, line %d", text, second, l.n)
+	}
+	l, err = newLines("torn", bytes.NewReader(packed.Bytes()[:packed.Len()-6]))
+	for err == nil {
+		_, err = l.next()
+	}
+	if !errors.As(err, &bad) {
+		t.Errorf("torn gzip: %v, want a LineError", err)
+	}
+}
+
+func TestPairsAreDerivedFromTheFiles(t *testing.T) {
+	for symbol, want := range map[string]string{
+		"BTCUSDT": "BTC_USDT", "btc-usd": "BTC_USD", "XBT/USDT": "XBT_USDT", "ETHBTC": "ETH_BTC", "USDT": "", "FOO": "",
+	} {
+		if got := splitSymbol(symbol); got != want {
+			t.Errorf("%s is %q, want %q", symbol, got, want)
+		}
+	}
+	for symbol, want := range map[string]string{"XXBTZUSD": "XBT_USD", "XETHXXBT": "ETH_XBT", "XBTUSDT": "XBT_USDT", "ADAEUR": "ADA_EUR"} {
+		if got := krakenCode(symbol); got != want {
+			t.Errorf("Kraken's %s is %q, want %q", symbol, got, want)
+		}
+	}
+	if got := pairOf("f", "usd"); got != "FF_USD" {
+		t.Errorf("ticker F is %q", got)
+	}
+	if got := pairInName("btcusd_20161007_second_trade.csv.gz"); got != "BTC_USD" {
+		t.Errorf("file name: %q", got)
+	}
+	if got := pairInName("trades.csv"); got != "" {
+		t.Errorf("trades.csv: %q", got)
+	}
+}
+
+func TestOptionsAreChecked(t *testing.T) {
+	for _, o := range []Options{
+		{},
+		{Format: "x", Files: []string{"a"}},
+		{Format: "trades"},
+		{Format: "trades", Files: []string{"a"}, Pair: "btc"},
+		{Format: "trades", Files: []string{"a"}, Digits: "2"},
+		{Format: "trades", Files: []string{"a"}, Digits: "9,10"},
+		{Format: "trades", Files: []string{"a"}, Speed: "0"},
+		{Format: "trades", Files: []string{"a"}, Speed: "fast"},
+		{Format: "trades", Files: []string{"/does/not/exist"}},
+		{Format: "lobster", Files: []string{"a"}},
+	} {
+		if _, err := New(o); err == nil {
+			t.Errorf("%+v was taken", o)
+		}
+	}
+	if v, err := (&Options{Speed: "2.5"}).speed(); v != 2500 || err != nil {
+		t.Errorf("speed 2.5 is %d (%v)", v, err)
+	}
+}
