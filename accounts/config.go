@@ -88,10 +88,8 @@ type Options struct {
 // CurrencyCommissions are the commissions of one currency.
 type CurrencyCommissions struct{ Refill, Withdrawal CommissionRule }
 
-// DefaultOptions charges 0.1 % for withdrawals and nothing for deposits.
-func DefaultOptions(random io.Reader) Options {
-	return Options{Withdrawal: CommissionRule{Percent: RateOne / 1000}, Random: random}
-}
+// DefaultOptions charges nothing for deposits and withdrawals.
+func DefaultOptions(random io.Reader) Options { return Options{Random: random} }
 
 // Validate reports what cannot be used.
 func (o *Options) Validate() error {

@@ -5,7 +5,13 @@ import "tickhive/internal/fixed"
 // Fold takes engine events into the balances: one value per batch, between BeginFold and
 // End, in the order of the engine's stream. Each method ignores an event whose Seq was
 // folded before, so a recovery may offer events again. Owner: the goroutine that hands
-// events on.
+// events on. Which engine event goes where:
+//
+//	EventPair -> Pair, EventAccepted -> Accepted (Rates.Discount = its TakerDiscount),
+//	EventTrade -> Trade (ByQuote = FlagQuote, QuoteLeft = Quote), EventCanceled, Replaced,
+//	Reduced, Triggered -> the method of that name, every other event of a pair -> Seen
+//
+// The accounts named must exist here: a user's number is his engine account.
 type Fold struct{ s *State }
 
 // BeginFold locks the state for a batch of events that ends at a command boundary; pos
@@ -218,7 +224,9 @@ func (f Fold) Replaced(e OrderReplaced) {
 func (f Fold) Reduced(e OrderReduced) {
 	p, fresh := f.fresh(e.Pair, e.Seq)
 	if o := f.s.orders[e.Order]; fresh && o != nil {
-		o.open, o.quote = e.Open, e.QuoteLeft
+		if o.open = e.Open; e.ByQuote {
+			o.quote = e.QuoteLeft // the limit of a funded buy by amount stays
+		}
 		f.s.settleDown(o, p)
 	}
 }

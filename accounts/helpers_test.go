@@ -11,14 +11,19 @@ import (
 // t0 is 2026-01-01T00:00:00Z.
 const t0 = int64(1_767_225_600_000_000_000)
 
-// zeroRandom is a source of bytes that repeats itself between runs.
+// seededBytes is a source of bytes that repeats itself between runs.
 type seededBytes struct{ r *rand.ChaCha8 }
 
 func (s seededBytes) Read(p []byte) (int, error) { return s.r.Read(p) }
 
 func testRandom() seededBytes { return seededBytes{rand.NewChaCha8([32]byte{7})} }
 
-func testOptions() Options { return DefaultOptions(testRandom()) }
+// testOptions charge 0.1 % for withdrawals.
+func testOptions() Options {
+	o := DefaultOptions(testRandom())
+	o.Withdrawal.Percent = RateOne / 1000
+	return o
+}
 
 func dec(text string) fixed.I128 {
 	v, err := fixed.Parse(text)
@@ -34,7 +39,7 @@ func text(v fixed.I128) string { return string(fixed.AppendShortest(nil, v, fixe
 
 func ptr[T any](v T) *T { return &v }
 
-// bench is a state with a clock, driven as the store drives it.
+// rig is a state with a clock, driven as the store drives it.
 type rig struct {
 	t   testing.TB
 	s   *State

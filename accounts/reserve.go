@@ -196,6 +196,15 @@ func (s *State) ReserveReplace(p ReplaceParams) (Reservation, *Reject) {
 	return s.reserve(u, o.currency(pair), r, positive(need.Sub(o.held)))
 }
 
+// Holding says whether an order holds anything of an account, and whether it is a stop
+// that still waits. Any goroutine.
+func (s *State) Holding(order uint64) (holds, waits bool) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	o := s.orders[order]
+	return o != nil, o != nil && o.waiting
+}
+
 // Release gives back a reservation whose command the engine refused (or never saw). It
 // must not be called once the order was accepted or replaced.
 func (s *State) Release(r Reservation) {
