@@ -2,6 +2,7 @@ package engine
 
 import (
 	"math"
+	"slices"
 
 	"tickhive/internal/fixed"
 )
@@ -57,13 +58,12 @@ func newBook(inst *Instrument, opts *Options) *book {
 // pointer is valid until the next emit.
 func (b *book) emit(kind EventKind) *Event {
 	n := len(b.out)
-	if n < cap(b.out) {
-		b.out = b.out[:n+1]
-		b.out[n] = Event{}
-	} else {
-		b.out = append(b.out, Event{})
+	if n == cap(b.out) {
+		b.out = slices.Grow(b.out, 1)
 	}
+	b.out = b.out[:n+1]
 	e := &b.out[n]
+	*e = Event{}
 	b.seq++
 	e.Seq = b.seq
 	e.TimeNs = b.nowNs
