@@ -18,6 +18,7 @@ type testMarket struct {
 	core  *engine.Core
 	pair  engine.PairID
 	board Board
+	clock *clock.Manual
 }
 
 // feedSink is marketdata.Feed as a sink of the loop.
@@ -28,8 +29,9 @@ func (f feedSink) Fold(events []engine.Event, _ uint64) { f.Feed.Fold(events) }
 func newTestMarket(t testing.TB, r *Replay) *testMarket {
 	t.Helper()
 	m := &testMarket{core: engine.NewCore(engine.Options{}), feed: marketdata.NewFeed(marketdata.Options{})}
+	m.clock = clock.NewManual(r.StartNs())
 	m.loop = engine.NewLoop(engine.LoopOptions{
-		Core: m.core, Clock: clock.NewManual(r.StartNs()), Sinks: []engine.Sink{feedSink{m.feed}},
+		Core: m.core, Clock: m.clock, Sinks: []engine.Sink{feedSink{m.feed}},
 	})
 	done := make(chan struct{})
 	go func() {
