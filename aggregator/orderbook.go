@@ -1,6 +1,7 @@
 package aggregator
 
 import (
+	"bytes"
 	"strconv"
 
 	"tickhive/engine"
@@ -17,40 +18,57 @@ func AppendBook(b []byte, v *marketdata.View, levels int64) []byte {
 	return append(b, "]}"...)
 }
 
-// BookSize is an estimate from above of the text of that many levels a side.
+// BookSize is an estimate of the text of that many levels a side.
 func BookSize(v *marketdata.View, levels int64) int {
 	n := int64(v.Bids.Len() + v.Asks.Len())
 	if levels >= 0 {
 		n = min(n, 2*levels)
 	}
-	return 96 + int(n)*(8+v.Instrument.DigitsPrice+v.Instrument.DigitsAmount+14)
+	return 96 + int(n)*rowSize(v.Instrument)
 }
 
-// appendSide joins the kept texts of whole pages and renders the last one if only a part
-// of it is wanted. Each row ends in a comma; the last one is taken off.
+// appendSide joins the kept texts of the pages. Each row ends in a comma; the last one is
+// taken off.
 func appendSide(b []byte, v *marketdata.View, s *marketdata.Side, levels int64) []byte {
 	in, start := v.Instrument, len(b)
-	render := func(dst []byte, rows []marketdata.Level) []byte { return appendLevels(dst, in, rows) }
+	render := func(dst []byte, rows []marketdata.Level) []byte {
+		if dst == nil {
+			dst = make([]byte, 0, len(rows)*rowSize(in))
+		}
+		return appendLevels(dst, in, rows)
+	}
 	left := levels
 	if left < 0 {
 		left = int64(s.Len())
 	}
 	for p := range s.Pages {
-		rows := p.Levels()
-		if left < int64(len(rows)) {
-			b = appendLevels(b, in, rows[:left])
+		if left == 0 {
 			break
 		}
-		b = append(b, p.Text(marketdata.PageAgg, render)...)
-		if left -= int64(len(rows)); left == 0 {
-			break
+		text, n := p.Text(marketdata.PageAgg, render), int64(len(p.Levels()))
+		if n > left {
+			text, n = firstRows(text, left), left
 		}
+		b = append(b, text...)
+		left -= n
 	}
 	if len(b) > start {
 		b = b[:len(b)-1]
 	}
 	return b
 }
+
+// firstRows are the first n rows of a page's text.
+func firstRows(text []byte, n int64) []byte {
+	at := 0
+	for range n {
+		at += bytes.IndexByte(text[at:], ']') + 2
+	}
+	return text[:at]
+}
+
+// rowSize is an estimate of one row's text for usual figures.
+func rowSize(in *engine.Instrument) int { return 18 + in.DigitsPrice + in.DigitsAmount }
 
 func appendLevels(b []byte, in *engine.Instrument, rows []marketdata.Level) []byte {
 	for _, l := range rows {

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"strconv"
 
 	"tickhive/engine"
@@ -27,14 +28,22 @@ func AppendTicker(b []byte, v *marketdata.View) []byte {
 	return append(b, '}')
 }
 
-// appendBook appends /api/orderbook: up to 40 bids, then up to 40 asks, best first, with
-// the deprecated aliases; whole pages come from their kept text.
-func appendBook(b []byte, v *marketdata.View) []byte {
-	b = append(b, '[')
-	b = appendBookSide(b, v, engine.Buy)
-	b = appendBookSide(b, v, engine.Sell)
-	return closeRows(b)
+// appendBook makes /api/orderbook: up to 40 bids, then up to 40 asks, best first, with the
+// deprecated aliases. It joins the kept texts of the pages, so that one changed level costs
+// one page of rendering and a copy.
+func appendBook(v *marketdata.View) []byte {
+	var store [2*bookLevels + 2][]byte
+	parts := append(store[:0], openArray)
+	parts = bookParts(parts, v, engine.Buy)
+	parts = bookParts(parts, v, engine.Sell)
+	if n := len(parts) - 1; n > 0 {
+		parts[n] = parts[n][:len(parts[n])-1] // the comma after the last row
+	}
+	// Join does not clear what it is about to fill.
+	return bytes.Join(append(parts, closeArray), nil)
 }
+
+var openArray, closeArray = []byte("["), []byte("]")
 
 // closeRows replaces the comma after the last row by the end of the array.
 func closeRows(b []byte) []byte {
@@ -44,37 +53,39 @@ func closeRows(b []byte) []byte {
 	return append(b, ']')
 }
 
-func appendBookSide(b []byte, v *marketdata.View, side engine.Side) []byte {
+// bookParts are the texts of up to 40 levels of a side; a page holds at least one level.
+func bookParts(parts [][]byte, v *marketdata.View, side engine.Side) [][]byte {
 	in, levels := v.Instrument, &v.Bids
 	if side == engine.Sell {
 		levels = &v.Asks
 	}
 	render := func(dst []byte, rows []marketdata.Level) []byte {
-		if dst == nil {
-			dst = make([]byte, 0, len(rows)*levelSize(in))
-		}
-		return appendBookLevels(dst, in, side, rows, true)
-	}
-	if b = growFor(b, min(levels.Len(), bookLevels)*levelSize(in)); levels.Len() == 0 {
-		return b
+		return appendBookLevels(growFor(dst, len(rows)*levelSize(in)), in, side, rows, true)
 	}
 	left := bookLevels
 	for p := range levels.Pages {
-		rows := p.Levels()
-		if len(rows) > left {
-			return appendBookLevels(b, in, side, rows[:left], true)
+		text, n := p.Text(marketdata.PageBase, render), len(p.Levels())
+		if n >= left {
+			return append(parts, firstRows(text, left, '}'))
 		}
-		b = append(b, p.Text(marketdata.PageBase, render)...)
-		if left -= len(rows); left == 0 {
-			break
-		}
+		parts = append(parts, text)
+		left -= n
 	}
-	return b
+	return parts
 }
 
-// levelSize is an estimate from above of one row's text for usual figures.
+// firstRows are the first n rows of a page's text, of which each ends in end and a comma.
+func firstRows(text []byte, n int, end byte) []byte {
+	at := 0
+	for range n {
+		at += bytes.IndexByte(text[at:], end) + 2
+	}
+	return text[:at]
+}
+
+// levelSize is an estimate of one row's text for usual figures.
 func levelSize(in *engine.Instrument) int {
-	return 96 + 6*10 + in.DigitsPrice + 2*in.DigitsAmount + 2*in.DigitsTotal()
+	return 78 + 5*6 + in.DigitsPrice + 2*in.DigitsAmount + 2*in.DigitsTotal()
 }
 
 func growFor(b []byte, n int) []byte {
@@ -103,9 +114,12 @@ func appendBookPlain(b []byte, v *marketdata.View) []byte {
 
 func appendBookLevels(b []byte, in *engine.Instrument, side engine.Side, rows []marketdata.Level, aliases bool) []byte {
 	for _, l := range rows {
-		b = append(b, `{"isBid":`...)
-		b = strconv.AppendBool(b, side == engine.Buy)
-		b = fixed.AppendI64(append(b, `,"price":`...), l.Price, in.DigitsPrice)
+		if side == engine.Buy {
+			b = append(b, `{"isBid":true,"price":`...)
+		} else {
+			b = append(b, `{"isBid":false,"price":`...)
+		}
+		b = fixed.AppendI64(b, l.Price, in.DigitsPrice)
 		b = append(b, `,"amount":`...)
 		at := len(b)
 		b = fixed.AppendI64(b, l.Amount, in.DigitsAmount)

@@ -22,11 +22,15 @@ const (
 // rendering, never per request for a kept document.
 func tagHash(body []byte) uint64 {
 	a, b := uint64(tagSeed0), uint64(tagSeed1)^uint64(len(body))
-	for len(body) >= 32 {
+	c, d := uint64(tagSeed2), uint64(tagSeed3)
+	for len(body) >= 64 { // four lanes keep the multiplier busy
 		a = fold(binary.LittleEndian.Uint64(body)^tagSeed1, binary.LittleEndian.Uint64(body[8:])^a)
 		b = fold(binary.LittleEndian.Uint64(body[16:])^tagSeed2, binary.LittleEndian.Uint64(body[24:])^b)
-		body = body[32:]
+		c = fold(binary.LittleEndian.Uint64(body[32:])^tagSeed3, binary.LittleEndian.Uint64(body[40:])^c)
+		d = fold(binary.LittleEndian.Uint64(body[48:])^tagSeed0, binary.LittleEndian.Uint64(body[56:])^d)
+		body = body[64:]
 	}
+	a, b = a^bits.RotateLeft64(c, 23), b^bits.RotateLeft64(d, 41)
 	for len(body) >= 8 {
 		a = fold(binary.LittleEndian.Uint64(body)^tagSeed2, a^tagSeed3)
 		body = body[8:]

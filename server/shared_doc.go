@@ -1,6 +1,7 @@
 package server
 
 import (
+	"strings"
 	"sync/atomic"
 
 	"tickhive/marketdata"
@@ -102,15 +103,19 @@ func (d *sharedDoc) ofRows(row func(v *marketdata.View) *marketdata.Doc) {
 				tag = joinTag(tag, one.Seq)
 			}
 		}
-		body := append(make([]byte, 0, size), '[')
+		// A Builder does not clear what it is about to fill.
+		var text strings.Builder
+		text.Grow(size)
+		text.WriteByte('[')
 		for i, one := range rows {
 			if i > 0 {
-				body = append(body, ',')
+				text.WriteByte(',')
 			}
-			body = append(body, one.Body...)
+			text.Write(one.Body)
 		}
+		text.WriteByte(']')
 		return &marketdata.Doc{
-			Body: append(body, ']'), ETag: string(appendTag(nil, tag)), Seq: r.TickersSeqSum, MadeNs: nowNs,
+			Body: stringBytes(text.String()), ETag: string(appendTag(nil, tag)), Seq: r.TickersSeqSum, MadeNs: nowNs,
 		}
 	}
 }

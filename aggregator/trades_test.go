@@ -1,0 +1,103 @@
+package aggregator_test
+
+import (
+	"encoding/json"
+	"io"
+	"testing"
+	"testing/iotest"
+
+	"pgregory.net/rapid"
+
+	"tickhive/aggregator"
+	"tickhive/engine"
+	"tickhive/marketdata"
+)
+
+// traded is a view of a pair with n trades, half of them of the same time, sides mixed.
+func traded(n int, keep marketdata.Options) *marketdata.View {
+	core, feed := engine.NewCore(engine.Options{}), marketdata.NewFeed(keep)
+	var events []engine.Event
+	now := int64(1_767_225_600_000_000_000)
+	apply := func(cmd engine.Command) {
+		cmd.TimeNs = now
+		events = core.Apply(&cmd, events[:0])
+		feed.Fold(events)
+	}
+	apply(engine.Command{Kind: engine.AddPair, Instrument: &engine.Instrument{
+		Code: "BTC_USDT", Base: "BTC", Quote: "USDT", DigitsPrice: 2, DigitsAmount: 8,
+	}})
+	for i := range n {
+		side := engine.Side(i * i % 7 % 2)
+		apply(engine.Command{Kind: engine.Place, Side: side.Opposite(), Price: 100, Amount: 1})
+		apply(engine.Command{Kind: engine.Place, Side: side, Price: 100, Amount: 1})
+		if i%2 == 0 {
+			now += 700_000
+		}
+	}
+	feed.Publish(now)
+	return feed.Board().Load().View(0)
+}
+
+// The selection is the newest `limit` of those that pass, and the text in pieces is the
+// text as a whole, however it is read.
+func TestSelectionAndPieces(t *testing.T) {
+	views := []*marketdata.View{
+		traded(0, marketdata.Options{}), traded(1, marketdata.Options{}),
+		traded(3000, marketdata.Options{}), traded(3000, marketdata.Options{TradesMin: 10, TradesMax: 1500}),
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		v := views[rapid.IntRange(0, len(views)-1).Draw(t, "view")]
+		const day = int64(1_767_225_600_000)
+		f := aggregator.Filter{
+			StartMs: rapid.OneOf(rapid.Just(int64(-1<<63)), rapid.Int64(), rapid.Int64Range(day-5, day+1100)).Draw(t, "start"),
+			EndMs:   rapid.OneOf(rapid.Just(int64(1<<63-1)), rapid.Int64(), rapid.Int64Range(day-5, day+1100)).Draw(t, "end"),
+			Limit:   rapid.OneOf(rapid.Just(int64(0)), rapid.Int64Range(0, 3100), rapid.Just(int64(1<<63-1))).Draw(t, "limit"),
+			Buy:     true, Sell: true,
+		}
+		switch rapid.IntRange(0, 2).Draw(t, "type") {
+		case 1:
+			f.Sell = false
+		case 2:
+			f.Buy = false
+		}
+		want := map[int64]bool{}
+		reached := true
+		for id := v.Trades.Last(); id >= v.Trades.First() && id > 0; id-- {
+			tr := v.Trades.At(id)
+			ms := tr.TimeNs / 1_000_000
+			if ms < f.StartMs || ms > f.EndMs || tr.TakerSide == engine.Buy && !f.Buy || tr.TakerSide == engine.Sell && !f.Sell {
+				continue
+			}
+			if want[int64(id)] = true; int64(len(want)) == f.Limit {
+				reached = false
+				break
+			}
+		}
+		sel := aggregator.Select(&v.Trades, f)
+		whole := aggregator.AppendTrades(nil, v, sel)
+		var got map[string][]struct {
+			TradeID int64 `json:"trade_id"`
+		}
+		if err := json.Unmarshal(whole, &got); err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for _, rows := range got {
+			for _, r := range rows {
+				if n++; !want[r.TradeID] {
+					t.Fatalf("trade %d is too much", r.TradeID)
+				}
+			}
+		}
+		if n != len(want) {
+			t.Fatalf("%d trades, want %d", n, len(want))
+		}
+		if !reached && sel.Oldest {
+			t.Fatal("a full limit does not reach the oldest trade")
+		}
+		pieces, err := io.ReadAll(iotest.HalfReader(aggregator.NewTradesReader(v, sel, nil)))
+		if err != nil || string(pieces) != string(whole) {
+			t.Fatalf("in pieces: %v, %d bytes of %d", err, len(pieces), len(whole))
+		}
+	})
+}
