@@ -55,7 +55,7 @@ func (c *Core) Order(id OrderID) (OrderState, bool) {
 	}
 	o := b.orders.at(s)
 	v := OrderState{
-		ID: id, Account: b.owners.slots.at(o.owner).id, Side: o.side,
+		ID: id, Account: b.owners.account(o.owner), Side: o.side,
 		Total: o.total, Hidden: b.hidden(s, o), Client: o.marks&markClient != 0,
 	}
 	v.Open = o.shown + v.Hidden
@@ -85,7 +85,7 @@ func (c *Core) AppendBook(dst []BookOrder, p PairID, side Side, depth int) []Boo
 		for s := lv.head; s != 0; {
 			o := b.orders.at(s)
 			dst = append(dst, BookOrder{
-				MakeOrderID(p, o.n), b.owners.slots.at(o.owner).id, lv.price, o.shown, b.hidden(s, o),
+				MakeOrderID(p, o.n), b.owners.account(o.owner), lv.price, o.shown, b.hidden(s, o),
 			})
 			s = o.next
 		}

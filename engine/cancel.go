@@ -11,7 +11,7 @@ func (b *book) lookup(cmd *Command) (s int32, o *order, r Reason) {
 		return 0, nil, OrderClosed
 	}
 	o = b.orders.at(s)
-	if cmd.Flags&FlagAllAccount == 0 && b.owners.slots.at(o.owner).id != cmd.Account {
+	if cmd.Flags&FlagAllAccount == 0 && b.owners.account(o.owner) != cmd.Account {
 		return 0, nil, UnknownOrder
 	}
 	return s, o, NotRejected

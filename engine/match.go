@@ -70,7 +70,7 @@ func (b *book) emitTrade(t *taker, s int32, o *order, price, q int64) {
 	e.Price = price
 	e.Amount = q
 	e.MakerOpen = o.shown + b.hidden(s, o)
-	e.MakerAccount = b.owners.slots.at(o.owner).id
+	e.MakerAccount = b.owners.account(o.owner)
 	e.TakerFee = t.takerFee
 	e.TakerDiscount = t.discount
 	e.MakerFee = o.makerFee
@@ -97,7 +97,7 @@ func (b *book) consumed(s int32, o *order, lv *level) {
 			b.enqueue(s, o, ls, lv)
 			e := b.emit(EventRefilled)
 			e.Order = MakeOrderID(b.id, o.n)
-			e.Account = b.owners.slots.at(o.owner).id
+			e.Account = b.owners.account(o.owner)
 			e.Side = o.side
 			e.Price = lv.price
 			e.Amount = o.shown

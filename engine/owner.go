@@ -22,12 +22,13 @@ type owners struct {
 	byID    map[AccountID]int32
 	lastID  AccountID
 	lastPos int32
+	builtin *owner // of slot builtinOwner
 }
 
 func newOwners() owners {
 	o := owners{byID: map[AccountID]int32{}}
 	o.slots.take() // builtinOwner
-	*o.slots.at(builtinOwner) = owner{}
+	o.builtin = o.slots.at(builtinOwner)
 	o.lastPos = builtinOwner
 	return o
 }
@@ -49,6 +50,10 @@ func (o *owners) find(id AccountID) int32 {
 
 // hold is the slot of an account, made when needed, with one more order open.
 func (o *owners) hold(id AccountID) int32 {
+	if id == 0 {
+		o.builtin.open++
+		return builtinOwner
+	}
 	s := o.find(id)
 	if s == 0 {
 		s = o.slots.take()
@@ -62,9 +67,21 @@ func (o *owners) hold(id AccountID) int32 {
 
 // drop ends one open order of the owner, and the owner when nothing is left of it.
 func (o *owners) drop(s int32) {
+	if s == builtinOwner {
+		o.builtin.open--
+		return
+	}
 	w := o.slots.at(s)
 	w.open--
 	o.settle(s, w)
+}
+
+// account is whose slot it is.
+func (o *owners) account(s int32) AccountID {
+	if s == builtinOwner {
+		return 0
+	}
+	return o.slots.at(s).id
 }
 
 func (o *owners) settle(s int32, w *owner) {

@@ -85,7 +85,7 @@ func (b *book) checkReplaced(s int32, o *order, price, amount, was, open int64) 
 func (b *book) emitReplaced(o *order, price, amount, open int64) {
 	e := b.emit(EventReplaced)
 	e.Order = MakeOrderID(b.id, o.n)
-	e.Account = b.owners.slots.at(o.owner).id
+	e.Account = b.owners.account(o.owner)
 	e.Side = o.side
 	e.Price = price
 	e.Amount = amount
@@ -107,7 +107,7 @@ func (b *book) reenter(s int32, o *order, price, amount, filled int64) {
 	b.emitReplaced(o, price, amount, amount-filled)
 	t := taker{
 		n: o.n, id: MakeOrderID(b.id, o.n), slot: s, owner: o.owner,
-		client: b.clientOf(s, o), account: b.owners.slots.at(o.owner).id,
+		client: b.clientOf(s, o), account: b.owners.account(o.owner),
 		side: o.side, tif: GTC, cause: CauseRemainder, stp: o.stp, limit: price, left: amount - filled, filled: filled,
 		makerFee: o.makerFee, takerFee: o.takerFee, discount: o.discount,
 	}

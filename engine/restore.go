@@ -205,7 +205,7 @@ func (b *book) readClients(r *stateReader) {
 		id := ClientID{Hash: r.hash(), Content: r.hash()}
 		slot := b.ids.get(n)
 		if n <= last || b.clients.find(id.Hash) != 0 || open != (slot != 0) || !open && i >= inside ||
-			open && (b.orders.at(slot).marks&markClient == 0 || b.owners.slots.at(b.orders.at(slot).owner).id != account ||
+			open && (b.orders.at(slot).marks&markClient == 0 || b.owners.account(b.orders.at(slot).owner) != account ||
 				b.cold.at(slot).client != 0) {
 			r.fail("client id of order %d does not fit", n)
 		}

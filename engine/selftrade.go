@@ -35,7 +35,7 @@ func (b *book) cancelMaker(opp *ladder, lv *level, s int32, o *order) {
 func (b *book) emitCanceled(o *order, price, open int64, cause CancelCause) {
 	e := b.emit(EventCanceled)
 	e.Order = MakeOrderID(b.id, o.n)
-	e.Account = b.owners.slots.at(o.owner).id
+	e.Account = b.owners.account(o.owner)
 	e.Side = o.side
 	e.Price = price
 	e.Amount = open

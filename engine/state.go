@@ -144,7 +144,7 @@ func (o *order) bits() uint64 { return uint64(o.stp) | uint64(o.marks)<<3 }
 
 func (b *book) writeOrder(w *stateWriter, s int32, o *order) {
 	w.uint(o.n)
-	w.uint(uint64(b.owners.slots.at(o.owner).id))
+	w.uint(uint64(b.owners.account(o.owner)))
 	w.uint(o.bits())
 	w.int(o.total)
 	w.int(o.shown)
@@ -174,7 +174,7 @@ func (b *book) writeStops(w *stateWriter, side Side) {
 			o := b.orders.at(s)
 			st := b.parked.at(b.cold.at(s).stop)
 			w.uint(o.n)
-			w.uint(uint64(b.owners.slots.at(o.owner).id))
+			w.uint(uint64(b.owners.account(o.owner)))
 			w.uint(o.bits())
 			w.int(st.stop)
 			w.int(st.price)
@@ -215,7 +215,7 @@ func (b *book) writeClients(w *stateWriter) {
 func (b *book) writeClient(w *stateWriter, s int32) {
 	e := b.clients.entries.at(s)
 	w.uint(e.n())
-	w.uint(uint64(b.owners.slots.at(e.owner).id))
+	w.uint(uint64(b.owners.account(e.owner)))
 	w.bool(e.order&clientOpen != 0)
 	w.hash(e.hash)
 	w.hash(e.content)
