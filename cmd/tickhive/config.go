@@ -54,6 +54,9 @@ type Config struct {
 	Journal struct {
 		Sync string `toml:"sync" help:"always, interval or off"`
 		Keep string `toml:"keep" help:"covered: segments go once snapshots cover them; all"`
+		// SegmentBytes and SnapshotBytes are in bytes of log.
+		SegmentBytes  int64 `toml:"segment_bytes" help:"size of a segment file"`
+		SnapshotBytes int64 `toml:"snapshot_bytes" help:"log after which a snapshot is taken"`
 	} `toml:"journal"`
 	Data struct {
 		Dir string `toml:"dir" help:"data directory"`
@@ -117,6 +120,8 @@ func defaultConfig() *Config {
 	c.Orders.FillsKept = 1_000_000
 	c.Journal.Sync = "interval"
 	c.Journal.Keep = "covered"
+	c.Journal.SegmentBytes = 64 << 20
+	c.Journal.SnapshotBytes = 128 << 20
 	c.Data.Dir = "./data"
 	c.Clock.Mode = clockReal
 	c.Sim.Enabled = true

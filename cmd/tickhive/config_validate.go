@@ -37,6 +37,8 @@ func (c *Config) validate() error {
 	oneOf("market.pairs", c.Market.Pairs, pairsBuiltin, pairsNone)
 	oneOf("journal.sync", c.Journal.Sync, "always", "interval", "off")
 	oneOf("journal.keep", c.Journal.Keep, "covered", "all")
+	between("journal.segment_bytes", int(c.Journal.SegmentBytes), 4<<10, 4<<30)
+	between("journal.snapshot_bytes", int(c.Journal.SnapshotBytes), 4<<10, 1<<40)
 	oneOf("clock.mode", c.Clock.Mode, clockReal, clockVirtual)
 	between("rate.per_minute", c.Rate.PerMinute, 1, 10_000)
 	between("rate.per_second", c.Rate.PerSecond, 1, 10_000)

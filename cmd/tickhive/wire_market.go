@@ -48,6 +48,12 @@ func (x *exchange) extras() []replica.Extra {
 	return []replica.Extra{simState{x.sim}}
 }
 
+func (x *exchange) engineLog() replica.LogDir {
+	dir := engineLog(x.data.sub("engine"))
+	dir.Options.SegmentBytes = x.cfg.Journal.SegmentBytes
+	return dir
+}
+
 // recover brings the market to the end of its journal.
 func (x *exchange) recover() error {
 	if x.data == nil {
@@ -59,7 +65,7 @@ func (x *exchange) recover() error {
 	}
 	bar := newProgress(x.p.err, "recovery", 1, x.quiet)
 	var err error
-	x.market, err = recoverMarket(engineLog(x.data.sub("engine")), x.policy, replica.Options{
+	x.market, err = recoverMarket(x.engineLog(), x.policy, replica.Options{
 		Engine: x.engineOpts, Market: x.marketOpts, Core: x.core, Feed: x.feed, Extras: x.extras(),
 	}, func(text string) {
 		x.incident("recovery", text)
@@ -105,6 +111,7 @@ func (x *exchange) keep(loop *engine.Loop) {
 	x.market.keep(replica.KeeperOptions{
 		Market: replica.Options{Engine: x.engineOpts, Market: x.marketOpts},
 		Live:   loop, Extras: x.extras(), KeepAll: x.cfg.Journal.Keep == "all",
+		SnapshotBytes: x.cfg.Journal.SnapshotBytes,
 	}, func(err error) {
 		x.log.Error("snapshot failed", "error", err)
 		x.incident("snapshot", "a snapshot of the market failed: "+err.Error())

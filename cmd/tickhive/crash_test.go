@@ -1,0 +1,420 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// crashWorkers keep a request each in flight, so that every kill meets at least 100.
+const crashWorkers = 128
+
+// acked is what this process, which is not the one that is killed, was told: the list is
+// written when an answer has arrived.
+type acked struct {
+	mu       sync.Mutex
+	orders   map[int64]ackedOrder
+	trades   map[string]int64 // pair/tradeId -> order
+	canceled map[int64]bool
+	pairs    []string
+	inFlight atomic.Int64
+}
+
+type ackedOrder struct {
+	filled string
+	status string
+	amount string
+}
+
+type crashOrder struct {
+	OrderID int64       `json:"orderId"`
+	Pair    string      `json:"currencyPairCode"`
+	Status  string      `json:"status"`
+	Amount  json.Number `json:"amount"`
+	Filled  json.Number `json:"filledAmount"`
+	Fills   []struct {
+		TradeID int64 `json:"tradeId"`
+	} `json:"fills"`
+}
+
+func (a *acked) note(o *crashOrder) {
+	if o.OrderID == 0 {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.orders[o.OrderID] = ackedOrder{string(o.Filled), o.Status, string(o.Amount)}
+	for _, f := range o.Fills {
+		a.trades[fmt.Sprintf("%s/%d", o.Pair, f.TradeID)] = o.OrderID
+	}
+	if strings.HasSuffix(o.Status, "Canceled") {
+		a.canceled[o.OrderID] = true
+	}
+}
+
+// load sends single orders, batches and cancels until the process is gone.
+func (a *acked) load(in *instance, seed uint64, stop <-chan struct{}) {
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: crashWorkers}, Timeout: 20 * time.Second}
+	defer client.CloseIdleConnections()
+	var wg sync.WaitGroup
+	for w := range crashWorkers {
+		wg.Go(func() {
+			r := rand.New(rand.NewPCG(seed, uint64(w)))
+			var mine []int64
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				if !a.one(in, client, r, &mine) {
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func (a *acked) place(r *rand.Rand) string {
+	side := []string{"buy", "sell"}[r.IntN(2)]
+	return fmt.Sprintf(`{"currencyPairCode":%q,"side":%q,"type":"limit","price":%d.%02d,"amount":%d.5}`,
+		a.pairs[r.IntN(len(a.pairs))], side, 95+r.IntN(10), r.IntN(100), 1+r.IntN(9))
+}
+
+// one sends one request; false when the process does not answer any more.
+func (a *acked) one(in *instance, client *http.Client, r *rand.Rand, mine *[]int64) bool {
+	method, path, body := http.MethodPost, "/orders", a.place(r)
+	kind := r.IntN(10)
+	switch {
+	case kind < 3 && len(*mine) > 0:
+		i := r.IntN(len(*mine))
+		method, path, body = http.MethodDelete, fmt.Sprintf("/orders/%d", (*mine)[i]), ""
+		*mine = append((*mine)[:i], (*mine)[i+1:]...)
+	case kind < 5:
+		path = "/orders/batch"
+		var parts []string
+		for range 1 + r.IntN(12) {
+			parts = append(parts, `{"place":`+a.place(r)+`}`)
+		}
+		body = `{"commands":[` + strings.Join(parts, ",") + `]}`
+	}
+	req, err := http.NewRequest(method, in.internal+path, strings.NewReader(body))
+	if err != nil {
+		return false
+	}
+	a.inFlight.Add(1)
+	resp, err := client.Do(req)
+	a.inFlight.Add(-1)
+	if err != nil {
+		return false
+	}
+	raw, err := io.ReadAll(resp.Body)
+	_ = resp.Body.Close()
+	if err != nil {
+		return false
+	}
+	if resp.StatusCode != http.StatusOK {
+		return resp.StatusCode != http.StatusServiceUnavailable
+	}
+	for _, o := range decodeOrders(raw) {
+		a.note(&o)
+		if o.OrderID != 0 && (o.Status == "Created" || o.Status == "PartiallyCompleted") {
+			*mine = append(*mine, o.OrderID)
+		}
+	}
+	return true
+}
+
+func decodeOrders(raw []byte) []crashOrder {
+	var batch struct {
+		Results []crashOrder `json:"results"`
+	}
+	if bytes.HasPrefix(raw, []byte(`{"results"`)) {
+		_ = json.Unmarshal(raw, &batch)
+		return batch.Results
+	}
+	var one crashOrder
+	_ = json.Unmarshal(raw, &one)
+	return []crashOrder{one}
+}
+
+// crashFound counts what the kills fell into.
+type crashFound struct{ kills, tornTail, snapshot, rotation, recovery, orders, trades int }
+
+// matching.md 37 and Decisions 9.2: kill -9 at any moment loses nothing that was
+// acknowledged, in no policy; ids go on without gap or reuse; the state is the one that an
+// independent replay of the log gives.
+func TestKillNineLosesNothingAcknowledged(t *testing.T) {
+	kills := map[string]int{"always": 7, "interval": 3}
+	if os.Getenv("TICKHIVE_SOAK") == "1" {
+		kills = map[string]int{"always": 200, "interval": 50}
+	}
+	for policy, n := range kills {
+		t.Run(policy, func(t *testing.T) { killLoop(t, policy, n) })
+	}
+}
+
+func killLoop(t *testing.T, policy string, kills int) {
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(seed, 1))
+	dir := t.TempDir()
+	args := []string{
+		"--data-dir", dir, "--pairs", "none", "--sim", "off", "--journal-sync", policy, "--quiet",
+		"--set", "journal.keep=all", "--set", "journal.segment_bytes=262144", "--set", "journal.snapshot_bytes=400000",
+		"--set", "orders.closed_kept=5000000", "--set", "orders.fills_kept=10000000",
+	}
+	a := &acked{orders: map[int64]ackedOrder{}, trades: map[string]int64{}, canceled: map[int64]bool{}, pairs: []string{"AA_USDT", "BB_USDT"}}
+	var found crashFound
+	in := start(t, args...)
+	for _, p := range a.pairs {
+		in.call(200, "POST", "/pairs", fmt.Sprintf(`{"code":%q,"digitsPrice":2,"digitsAmount":1}`, p))
+	}
+	for k := range kills {
+		stop, done := make(chan struct{}), make(chan struct{})
+		go func() { a.load(in, seed+uint64(k), stop); close(done) }()
+		waitFor(t, func() bool { return a.inFlight.Load() >= 100 })
+		<-time.After(time.Duration(r.IntN(250)) * time.Millisecond) // the moment of the kill is random
+		in.signal(syscall.SIGKILL)
+		in.wait()
+		close(stop)
+		<-done
+		found.kills++
+		found.look(t, dir)
+		if r.IntN(4) == 0 { // once more, while it recovers
+			half := launch(t, nil, append([]string{"serve", "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0"}, args...)...)
+			half.waitLine("listening ")
+			half.signal(syscall.SIGKILL)
+			half.wait()
+			found.recovery++
+		}
+		in = start(t, args...)
+		if strings.Contains(in.stderr.String(), "torn") {
+			found.tornTail++
+		}
+		if k%10 == 9 || k == kills-1 {
+			a.verify(t, in, dir, k == kills-1)
+		}
+	}
+	found.orders, found.trades = len(a.orders), len(a.trades)
+	t.Logf("%s: %d kills: %d met a torn write, %d a snapshot, %d a rotation, %d more a recovery; %d acknowledged orders and %d trades are all there",
+		policy, found.kills, found.tornTail, found.snapshot, found.rotation, found.recovery, found.orders, found.trades)
+	in.signal(syscall.SIGTERM)
+	if code := in.wait(); code != 0 {
+		t.Errorf("exit code %d after SIGTERM", code)
+	}
+}
+
+// waitFor polls a condition that another process brings about.
+func waitFor(t *testing.T, ok func() bool) {
+	t.Helper()
+	deadline := time.After(startTime)
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for !ok() {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			t.Fatal("it did not happen in time")
+		}
+	}
+}
+
+// look tells from the files what the kill fell into.
+func (f *crashFound) look(t *testing.T, dir string) {
+	t.Helper()
+	entries, err := os.ReadDir(filepath.Join(dir, "engine"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, e := range entries {
+		info, err := e.Info()
+		if err != nil {
+			continue
+		}
+		if strings.HasSuffix(e.Name(), ".tmp") {
+			f.snapshot++
+		}
+		if i == len(entries)-1 && strings.HasSuffix(e.Name(), ".wal") && info.Size() <= 4096 {
+			f.rotation++
+		}
+	}
+}
+
+// verify holds the running process against the list and against an independent replay.
+func (a *acked) verify(t *testing.T, in *instance, dir string, all bool) {
+	t.Helper()
+	highest := map[int64]int64{}
+	for id, want := range a.orders {
+		highest[id>>36] = max(highest[id>>36], id)
+		if !all && id%17 != 0 {
+			continue
+		}
+		resp := in.do(http.MethodGet, fmt.Sprintf("%s/orders/%d", in.internal, id), "")
+		var o crashOrder
+		if err := json.Unmarshal([]byte(resp.body), &o); resp.status != 200 || err != nil {
+			t.Fatalf("acknowledged order %d is lost: %d %s", id, resp.status, resp.body)
+		}
+		if string(o.Amount) != want.amount || len(o.Filled) < len(want.filled) || len(o.Filled) == len(want.filled) && string(o.Filled) < want.filled {
+			t.Fatalf("order %d was acknowledged with %+v and is %s", id, want, resp.body)
+		}
+		if a.canceled[id] && !strings.HasSuffix(o.Status, "Canceled") {
+			t.Fatalf("order %d was acknowledged canceled and is %s", id, o.Status)
+		}
+	}
+	a.verifyTrades(t, in)
+	live := object(t, in.do(http.MethodGet, in.internal+"/state-hash", "").body)
+	var out, errs bytes.Buffer
+	if code := run([]string{"journal", "verify", dir, "--quiet", "--json", "--at", live["seq"].(json.Number).String()}, &program{out: &out, err: &errs}); code != 0 {
+		t.Fatalf("journal verify: %s", errs.String())
+	}
+	if got := object(t, out.String()); got["hash"] != live["hash"] || got["firstRecord"].(json.Number) != "1" {
+		t.Fatalf("the log alone gives %v, the process has %v", got, live)
+	}
+	for i, p := range a.pairs { // ids go on without gap or reuse
+		o := in.limit(p, "buy", "1.00", "1.0")
+		id, _ := o["orderId"].(json.Number).Int64()
+		if id <= highest[int64(i)] {
+			t.Fatalf("new order id %d, %d was given before", id, highest[int64(i)])
+		}
+		a.mu.Lock()
+		a.orders[id] = ackedOrder{"0.0", "Created", "1.0"}
+		a.mu.Unlock()
+	}
+}
+
+// verifyTrades: every acknowledged trade is in the public history, ids are dense, and the
+// 24 h volume and the candles are the sums over it.
+func (a *acked) verifyTrades(t *testing.T, in *instance) {
+	t.Helper()
+	for _, p := range a.pairs {
+		var h struct {
+			Buy, Sell []struct {
+				TradeID    int64       `json:"trade_id"`
+				BaseVolume json.Number `json:"base_volume"`
+			}
+		}
+		raw := in.do(http.MethodGet, in.public+"/api/marketdata/getaggregator/historical_trades?limit=0&ticker_id="+p, "").body
+		if err := json.Unmarshal([]byte(raw), &h); err != nil {
+			t.Fatal(err)
+		}
+		seen := map[int64]bool{}
+		last, tenths := int64(0), int64(0)
+		for _, tr := range append(h.Buy, h.Sell...) {
+			seen[tr.TradeID] = true
+			last = max(last, tr.TradeID)
+			tenths += tenthsOf(t, tr.BaseVolume)
+		}
+		if int64(len(seen)) != last {
+			t.Fatalf("%s: %d trades up to id %d", p, len(seen), last)
+		}
+		for key := range a.trades {
+			var id int64
+			if _, err := fmt.Sscanf(key, p+"/%d", &id); err == nil && !seen[id] {
+				t.Fatalf("acknowledged trade %s is lost", key)
+			}
+		}
+		tk := object(t, in.do(http.MethodGet, in.public+"/api/tickers?currencyPairCode="+p, "").body)
+		if got := tenthsOf(t, tk["volume24h"].(json.Number)); got != tenths {
+			t.Fatalf("%s: volume24h is %d tenths, the trades sum to %d", p, got, tenths)
+		}
+		var candles []map[string]any
+		dec := json.NewDecoder(strings.NewReader(in.do(http.MethodGet, in.public+"/api/ohlc?interval=minute&start=2020-01-01&end=2100-01-01&currencyPairCode="+p, "").body))
+		dec.UseNumber()
+		if err := dec.Decode(&candles); err != nil {
+			t.Fatal(err)
+		}
+		sum := int64(0)
+		for _, c := range candles {
+			sum += tenthsOf(t, c["volumeBase"].(json.Number))
+		}
+		if sum != tenths {
+			t.Fatalf("%s: candles sum to %d tenths, the trades to %d", p, sum, tenths)
+		}
+	}
+}
+
+// tenthsOf reads a decimal with one fractional digit.
+func tenthsOf(t *testing.T, n json.Number) int64 {
+	t.Helper()
+	whole, frac, ok := strings.Cut(string(n), ".")
+	var v int64
+	if _, err := fmt.Sscan(whole+frac, &v); err != nil || !ok || len(frac) != 1 {
+		t.Fatalf("%q is no decimal of one digit", n)
+	}
+	return v
+}
+
+// A second process on a data directory is told who holds it.
+func TestSecondProcessIsToldWhoHoldsTheDirectory(t *testing.T) {
+	dir := t.TempDir()
+	first := startEmpty(t, "--data-dir", dir)
+	second := launch(t, nil, "serve", "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0", "--data-dir", dir)
+	if code := second.wait(); code == 0 {
+		t.Error("the second process did not fail")
+	}
+	if want := fmt.Sprintf("held by process %d", first.cmd.Process.Pid); !strings.Contains(second.stderr.String(), want) {
+		t.Errorf("it says %q, want %q in it", second.stderr.String(), want)
+	}
+}
+
+// A damaged record in the middle stops the start with file, offset and what to do; another
+// format version is refused with the version that wrote it.
+func TestDamagedDirectoriesAreRefusedWithAReason(t *testing.T) {
+	dir := t.TempDir()
+	in := startEmpty(t, "--data-dir", dir)
+	in.pair("AA_USDT")
+	for range 200 {
+		in.limit("AA_USDT", "buy", "1.00", "1.0")
+	}
+	in.signal(syscall.SIGKILL)
+	in.wait()
+	segment := filepath.Join(dir, "engine", "000001.wal")
+	raw, err := os.ReadFile(segment)
+	if err != nil {
+		t.Fatal(err)
+	}
+	damaged := bytes.Clone(raw)
+	damaged[3000] ^= 0x10
+	if err := os.WriteFile(segment, damaged, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"serve", "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0", "--data-dir", dir, "--sim", "off"}
+	refused := launch(t, nil, args...)
+	if code := refused.wait(); code == 0 {
+		t.Error("a damaged log was taken")
+	}
+	for _, want := range []string{"000001.wal", "offset", "sequence", "journal verify"} {
+		if !strings.Contains(refused.stderr.String(), want) {
+			t.Errorf("the refusal lacks %q: %s", want, refused.stderr.String())
+		}
+	}
+	var out, errs bytes.Buffer
+	if code := run([]string{"journal", "verify", dir, "--quiet"}, &program{out: &out, err: &errs}); code == 0 {
+		t.Error("journal verify takes a damaged log")
+	}
+	meta := filepath.Join(dir, "meta.json")
+	text, err := os.ReadFile(meta)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(meta, bytes.Replace(text, []byte(`"format": 1`), []byte(`"format": 9`), 1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	old := launch(t, nil, args...)
+	if code := old.wait(); code == 0 || !strings.Contains(old.stderr.String(), "format 9, written by TickHive") {
+		t.Errorf("exit %d: %s", code, old.stderr.String())
+	}
+}

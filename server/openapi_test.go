@@ -1,0 +1,233 @@
+package server_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"mime"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"tickhive/server"
+	"tickhive/server/web"
+)
+
+// contract is the OpenAPI description as the tests use it: every answer of the handler
+// tests is held against it.
+type contract struct {
+	doc   *openapi3.T
+	paths []contractPath // those without parameters first
+}
+
+type contractPath struct {
+	path    string
+	pattern *regexp.Regexp
+	item    *openapi3.PathItem
+}
+
+var theContract = sync.OnceValues(func() (*contract, error) {
+	return loadContract(web.PartMarket, web.PartAccounts, web.PartLaunchpad)
+})
+
+func loadContract(parts ...web.Part) (*contract, error) {
+	raw, err := web.OpenAPI(parts...)
+	if err != nil {
+		return nil, err
+	}
+	loader := openapi3.NewLoader()
+	doc, err := loader.LoadFromData(raw)
+	if err != nil {
+		return nil, err
+	}
+	if err := doc.Validate(loader.Context); err != nil {
+		return nil, err
+	}
+	c := &contract{doc: doc}
+	parameter := regexp.MustCompile(`\\\{[a-zA-Z]+\\\}`)
+	for path, item := range doc.Paths.Map() {
+		pattern := parameter.ReplaceAllString(regexp.QuoteMeta(path), "[^/]+")
+		c.paths = append(c.paths, contractPath{path, regexp.MustCompile("^" + pattern + "$"), item})
+	}
+	slices.SortFunc(c.paths, func(a, b contractPath) int {
+		if n := strings.Count(a.path, "{") - strings.Count(b.path, "{"); n != 0 {
+			return n
+		}
+		return strings.Compare(a.path, b.path)
+	})
+	return c, nil
+}
+
+// check holds one answer against the description. What is not described (a path that does
+// not exist) must be the error object.
+func (c *contract) check(method, target string, status int, header http.Header, body string) error {
+	path, _, _ := strings.Cut(target, "?")
+	schema := c.doc.Components.Schemas["Error"].Value
+	if method == http.MethodHead {
+		method = http.MethodGet
+	}
+	for _, p := range c.paths {
+		if !p.pattern.MatchString(path) {
+			continue
+		}
+		op := p.item.GetOperation(method)
+		if op == nil || status == http.StatusMethodNotAllowed {
+			break
+		}
+		resp := op.Responses.Status(status)
+		if resp == nil {
+			return fmt.Errorf("%s %s: status %d is not described", method, p.path, status)
+		}
+		if body == "" {
+			return nil
+		}
+		kind, _, _ := mime.ParseMediaType(header.Get("Content-Type"))
+		media := resp.Value.Content.Get(kind)
+		if media == nil {
+			return fmt.Errorf("%s %s: %d with media type %q is not described", method, p.path, status, kind)
+		}
+		if kind != "application/json" {
+			return nil
+		}
+		schema = media.Schema.Value
+		break
+	}
+	if body == "" || !strings.HasPrefix(header.Get("Content-Type"), "application/json") {
+		return nil
+	}
+	var value any
+	if err := json.Unmarshal([]byte(body), &value); err != nil {
+		return fmt.Errorf("%s %s: %w", method, target, err)
+	}
+	if err := schema.VisitJSON(value); err != nil {
+		return fmt.Errorf("%s %s: %d: %w", method, target, status, err)
+	}
+	return nil
+}
+
+// described fails the test when an answer is not as the description says.
+func described(t testing.TB, method, target string, status int, header http.Header, body string) {
+	t.Helper()
+	c, err := theContract()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if status == http.StatusSwitchingProtocols || status == http.StatusNoContent || strings.HasPrefix(target, "/ws") {
+		return
+	}
+	if err := c.check(method, target, status, header, body); err != nil {
+		t.Errorf("the answer is not what the description says: %v\n%.600s", err, body)
+	}
+}
+
+// undescribed are paths that the description leaves out on purpose: what only a browser
+// asks for, and the socket (its protocol is on the documentation page).
+func undescribed(path string) bool {
+	return path == "/" || path == "/ws" || slices.Contains([]string{"/launchpad", "/hive", "/status", "/docs", "/swagger"}, path) ||
+		strings.HasPrefix(path, "/app/") || strings.HasPrefix(path, "/swagger/") || strings.HasPrefix(path, "/udf/")
+}
+
+var routeParameter = regexp.MustCompile(`\{[^}]*\}`)
+
+// sameRoutes compares a route table with the description of its parts, both ways.
+func sameRoutes(t *testing.T, table []*server.Route, parts ...web.Part) {
+	t.Helper()
+	c, err := loadContract(parts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := func(method, path string) string {
+		return method + " " + routeParameter.ReplaceAllString(path, "{}")
+	}
+	routes := map[string]bool{}
+	for _, r := range table {
+		if !undescribed(r.Path) {
+			routes[key(r.Method, r.Path)] = true
+		}
+	}
+	documented := map[string]bool{}
+	for path, item := range c.doc.Paths.Map() {
+		for method := range item.Operations() {
+			documented[key(method, path)] = true
+		}
+	}
+	for k := range routes {
+		if !documented[k] {
+			t.Errorf("%s is served and not described", k)
+		}
+	}
+	for k := range documented {
+		if !routes[k] {
+			t.Errorf("%s is described and not served", k)
+		}
+	}
+}
+
+// The description and the router know the same public market-data routes.
+func TestDescriptionEqualsRouter(t *testing.T) {
+	m := newMarket(t)
+	sameRoutes(t, m.srv.Routes(), web.PartMarket)
+}
+
+// Every schema of a response says what is required and lets nothing else in; objects that
+// are free by contract (metadata, payloads, params, maps) apart.
+func TestResponseSchemasAreClosed(t *testing.T) {
+	c, err := theContract()
+	if err != nil {
+		t.Fatal(err)
+	}
+	free := regexp.MustCompile(`(?i)(metadata|payload|params)$`)
+	var walk func(name string, s *openapi3.Schema)
+	walk = func(name string, s *openapi3.Schema) {
+		if s == nil {
+			return
+		}
+		if s.Type.Is("object") && !free.MatchString(name) && s.AdditionalProperties.Schema == nil {
+			if s.AdditionalProperties.Has == nil || *s.AdditionalProperties.Has {
+				t.Errorf("%s lets unknown members in", name)
+			}
+			if s.Required == nil && len(s.Properties) > 0 {
+				t.Errorf("%s requires nothing", name)
+			}
+		}
+		for n, p := range s.Properties {
+			walk(name+"."+n, p.Value)
+		}
+		if s.Items != nil {
+			walk(name+"[]", s.Items.Value)
+		}
+	}
+	for name, s := range c.doc.Components.Schemas {
+		walk(name, s.Value)
+	}
+}
+
+// A planted extra, missing or wrongly typed member is found (proofs of the check itself).
+func TestPlantedFaultsAreFound(t *testing.T) {
+	c, err := theContract()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const good = `{"timestamp":1,"currencyPairCode":"BTC_USDT","price":1.0,"price24hAgo":1.0,"priceChangePercentage24h":0.0,"volume24h":1.0,"bidPrice":1.0,"askPrice":1.0}`
+	h := http.Header{"Content-Type": {"application/json; charset=utf-8"}}
+	if err := c.check("GET", "/api/tickers?currencyPairCode=BTC_USDT", 200, h, good); err != nil {
+		t.Fatal(err)
+	}
+	for name, bad := range map[string]string{
+		"extra":   strings.Replace(good, `{`, `{"more":1,`, 1),
+		"missing": strings.Replace(good, `"bidPrice":1.0,`, ``, 1),
+		"type":    strings.Replace(good, `"timestamp":1`, `"timestamp":"1"`, 1),
+		"decimal": strings.Replace(good, `"price":1.0`, `"price":"one"`, 1),
+	} {
+		if c.check("GET", "/api/tickers", 200, h, bad) == nil {
+			t.Errorf("%s member passes", name)
+		}
+	}
+	if c.check("GET", "/api/tickers", 418, h, good) == nil {
+		t.Error("a status that is not described passes")
+	}
+}
