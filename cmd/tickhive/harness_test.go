@@ -168,6 +168,16 @@ func (in *instance) wait() int {
 	}
 }
 
+// ended reports whether the process is gone.
+func (in *instance) ended() bool {
+	select {
+	case <-in.exited:
+		return true
+	default:
+		return false
+	}
+}
+
 // answer is what a request came to.
 type answer struct {
 	status int
