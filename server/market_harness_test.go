@@ -201,6 +201,10 @@ func (m *market) read(res *http.Response, what string) answer {
 	if err != nil {
 		m.t.Fatalf("%s: %v", what, err)
 	}
+	if method, target, _ := strings.Cut(what, " "); strings.HasPrefix(target, "/") {
+		target, _, _ = strings.Cut(target, " ")
+		described(m.t, method, target, res.StatusCode, res.Header, string(b))
+	}
 	return answer{res.StatusCode, res.Header, string(b)}
 }
 
