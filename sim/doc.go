@@ -20,8 +20,8 @@
 // factor that all share and by volatility that comes in clusters; and per pair makers, who
 // keep 64 to 88 quotes a side around the fair price, lean against their stock and refill
 // what was taken; arbitrageurs, who take whatever is offered beyond the fair price;
-// momentum and noise traders. Every pair has a turn every 1.5 to 9 seconds, and a trade at
-// least every other turn.
+// momentum and noise traders. Every pair has a turn, and in it a trade, every 1.5 to 7.5
+// seconds.
 //
 // Owner: everything belongs to the loop's goroutine.
 //

@@ -14,7 +14,7 @@ import (
 // average, the quietest every turnQuiet, each time within half of it either way.
 const (
 	turnBusy  = int64(3 * time.Second)
-	turnQuiet = int64(6 * time.Second)
+	turnQuiet = int64(5 * time.Second)
 	// turnFirst keeps the pairs' first turns apart, so that none waits for all others.
 	turnFirst = int64(20 * time.Millisecond)
 	// turnRetry is how long a pair that is not there yet, or halted, is left alone.

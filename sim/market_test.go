@@ -72,9 +72,14 @@ func newBenchWith(t testing.TB, seed uint64, pairs []Pair, journal engine.Journa
 
 // start runs a loop over the market at nowNs.
 func (b *bench) start(t testing.TB, nowNs int64, journal engine.Journal) {
+	b.startWith(t, nowNs, journal, b.feed.Sink())
+}
+
+func (b *bench) startWith(t testing.TB, nowNs int64, journal engine.Journal, sink engine.Sink) {
+	t.Helper()
 	b.loop = engine.NewLoop(engine.LoopOptions{
 		Core: b.core, Clock: clock.NewManual(nowNs), Journal: journal, StartNs: nowNs,
-		Sinks: []engine.Sink{b.feed.Sink()}, Sources: []engine.Source{b.market},
+		Sinks: []engine.Sink{sink}, Sources: []engine.Source{b.market},
 	})
 	loop, done := b.loop, make(chan struct{})
 	go func() {
@@ -114,5 +119,18 @@ func TestNoAgentIsRefusedAndOrdersStayBounded(t *testing.T) {
 	}
 	if n := b.loop.Stats().Rejected.Load(); n != 0 {
 		t.Errorf("%d commands were refused", n)
+	}
+}
+
+// BenchmarkBackfillOf25Hours is what make run waits for, without the journal.
+func BenchmarkBackfillOf25Hours(b *testing.B) {
+	for b.Loop() {
+		m := newBench(b, 1, testPairs())
+		if err := m.loop.AdvanceQuietly(testStart + 25*int64(time.Hour)); err != nil {
+			b.Fatal(err)
+		}
+		s := m.loop.Stats()
+		b.ReportMetric(float64(s.Commands.Load()), "commands")
+		b.ReportMetric(float64(s.Trades.Load()), "trades")
 	}
 }

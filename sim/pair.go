@@ -41,7 +41,6 @@ type agents struct {
 	slow    int64 // slow average of the fair price, 2^-8 ticks: what momentum goes by
 	offset  int64 // 2^-8 ticks that fair is moved by after a pause, fading
 	last    int64 // ticks of the last trade, whoever made it
-	traded  bool  // since the last turn
 	seq     engine.Seq
 
 	grid    int64 // ticks between quotes

@@ -78,7 +78,7 @@ func (a *agents) see(ev *engine.Event) {
 
 // trade books the makers' fills.
 func (a *agents) trade(ev *engine.Event) {
-	a.last, a.traded = ev.Price, true
+	a.last = ev.Price
 	if a.settle(ev.Side.Opposite(), ev.Maker, ev.MakerOpen) {
 		a.stock += signed(ev.Side.Opposite(), ev.Amount)
 	}

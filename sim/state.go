@@ -17,7 +17,7 @@ const stateVersion = 1
 //
 //	version
 //	world: ns, shared, rng, number of assets {symbol, level, vol, rng}
-//	number of pairs {code, due ns, rng, found [id, seq, stock, slow, offset, last, traded,
+//	number of pairs {code, due ns, rng, found [id, seq, stock, slow, offset, last,
 //	  bids, asks: number of quotes {id, price, open}, worst first]}
 func (m *Market) AppendState(dst []byte) []byte {
 	dst = append(dst, stateVersion)
@@ -35,7 +35,7 @@ func (m *Market) AppendState(dst []byte) []byte {
 		if !a.found {
 			continue
 		}
-		dst = appendInts(dst, int64(a.id), int64(a.seq), a.stock, a.slow, a.offset, a.last, flag(a.traded))
+		dst = appendInts(dst, int64(a.id), int64(a.seq), a.stock, a.slow, a.offset, a.last)
 		for side := range a.ladders {
 			l := &a.ladders[side]
 			dst = appendInts(dst, int64(l.n))
@@ -119,7 +119,7 @@ func (m *Market) decodePair(r *reader) error {
 		return fmt.Errorf("sim: pair %s has another number in the state than in the engine", code)
 	}
 	a.seq = engine.Seq(r.int())
-	a.stock, a.slow, a.offset, a.last, a.traded = r.int(), r.int(), r.int(), r.int(), r.int() != 0
+	a.stock, a.slow, a.offset, a.last = r.int(), r.int(), r.int(), r.int()
 	for side := range a.ladders {
 		n := r.count()
 		if n > ladderRoom {

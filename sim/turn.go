@@ -20,10 +20,10 @@ func (m *Market) turn(a *agents, ins *engine.Instrument, dst []engine.Command) [
 	if a.rng.below(4) == 0 {
 		t.resize()
 	}
-	if !a.traded || a.rng.below(100) < 45 {
+	// Nobody looks at a market for long that does not trade: every turn has a trade.
+	if t.cleared[engine.Buy]+t.cleared[engine.Sell] == 0 || a.rng.below(100) < 45 {
 		t.take()
 	}
-	a.traded = false
 	a.slow += (t.fair - a.slow) / 32
 	a.offset -= a.offset / 4096
 	a.stock -= a.stock / 128 // the makers settle the rest elsewhere

@@ -13,11 +13,13 @@ const (
 	volUnit       = int64(1) << 16 // an octave of volatility
 	sharedMemory  = 3600           // seconds
 	ownMemory     = 1500           // seconds
-	sharedShake   = 1005           // 0.65 octaves x sqrt(2 / memory), in 2^-16 octaves
-	ownShake      = 1556           // likewise
+	sharedShake   = 1081           // 0.70 octaves x sqrt(2 / memory), in 2^-16 octaves
+	ownShake      = 1675           // likewise
 	volBound      = 3 * volUnit    // of the sum, either way
 	shockOneIn    = 28_800         // seconds between news that wake everybody up
 	shockSize     = 3 * volUnit / 2
+	jumpOneIn     = 14_400      // seconds between jumps of an asset
+	jumpLeast     = 20          // of a jump, in moves of a second; at most three times that
 	priceMemory   = 40 * 86_400 // seconds in which a price forgets where it strayed to
 	priceBound    = octave      // a price stays between half and twice its reference
 	sharedPerCent = 65          // share of the common factor in an asset's moves, per cent
@@ -64,6 +66,10 @@ func (w *world) step() {
 func (a *asset) step(shared, factor int64) {
 	a.vol += a.rng.gauss()*ownShake/gaussSigma - a.vol/ownMemory
 	move := (factor*sharedPerCent + a.rng.gauss()*ownPerCent) / 100
+	if v := a.rng.next(); v%jumpOneIn == 0 { // somebody knows something
+		size := (jumpLeast + int64(v>>40)%jumpLeast*2) * gaussSigma
+		move += size * (1 - 2*int64(v>>63))
+	}
 	sigma := scaleExp2(a.sigma, clamp(shared+a.vol, volBound)<<16)
 	a.level += sigma*move/gaussSigma - a.level/priceMemory
 	a.level = clamp(a.level, priceBound)

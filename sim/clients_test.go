@@ -1,0 +1,111 @@
+package sim
+
+import (
+	"testing"
+	"time"
+
+	"tickhive/engine"
+)
+
+// submit sends one command of a client.
+func (b *bench) submit(t *testing.T, c engine.Command) (events []engine.Event) {
+	t.Helper()
+	batch := engine.Batch{Commands: []engine.Command{c}}
+	batch.Collect = func(_ int, _ *engine.Command, got []engine.Event) { events = append(events, got...) }
+	if err := b.loop.Submit(&batch); err != nil {
+		t.Fatal(err)
+	}
+	return events
+}
+
+func TestTakersMeetAClientsOrder(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, 3, testPairs()[:1])
+	b.advance(t, time.Minute)
+	bid, _ := b.feed.Board().Load().View(0).Bids.Best()
+	ask, _ := b.feed.Board().Load().View(0).Asks.Best()
+	if ask.Price-bid.Price < 2 {
+		t.Fatalf("no room in a spread of %d ticks", ask.Price-bid.Price)
+	}
+	client := b.submit(t, engine.Command{
+		Kind: engine.Place, Pair: b.ids[0], Side: engine.Buy, Type: engine.Limit, Price: bid.Price + 1, Amount: 1_000_000,
+	})[0].Order
+	b.advance(t, 2*time.Minute)
+	if o, open := b.core.Order(client); open && o.Open == o.Total {
+		t.Error("a minute at the best bid, and nobody sold to the client")
+	}
+}
+
+func TestMakersRefillWhatAClientSwept(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, 3, testPairs()[:1])
+	b.advance(t, time.Minute)
+	before := b.feed.Board().Load().View(0).Ticker.Last
+	stock := b.market.pairs[0].stock
+	events := b.submit(t, engine.Command{
+		Kind: engine.Place, Pair: b.ids[0], Side: engine.Buy, Type: engine.Market, TIF: engine.IOC, Amount: 1 << 50,
+	})
+	if n := b.feed.Board().Load().View(0).Asks.Len(); n != 0 {
+		t.Fatalf("%d asks are left after a sweep of everything, %d events", n, len(events))
+	}
+	if b.market.pairs[0].stock >= stock || b.market.pairs[0].ladders[engine.Sell].n != 0 {
+		t.Error("the makers do not know that they sold everything")
+	}
+	b.advance(t, time.Minute+10*time.Second)
+	v := b.feed.Board().Load().View(0)
+	ask, _ := v.Asks.Best()
+	if v.Asks.Len() < 50 || ask.Price > before+before/100 {
+		t.Errorf("ten seconds later there are %d asks from %d on, the last price before was %d", v.Asks.Len(), ask.Price, before)
+	}
+}
+
+func TestAMassCancelOfEverybodyIsRecoveredFrom(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, 3, testPairs()[:1])
+	b.advance(t, time.Minute)
+	for b.core.OpenOrders(b.ids[0]) > 0 {
+		b.submit(t, engine.Command{
+			Kind: engine.CancelAll, Pair: b.ids[0], Flags: engine.FlagAllAccount, Order: b.core.LastOrderID(b.ids[0]),
+		})
+	}
+	b.advance(t, time.Minute+10*time.Second)
+	v := b.feed.Board().Load().View(0)
+	if v.Bids.Len() < 50 || v.Asks.Len() < 50 {
+		t.Errorf("ten seconds later there are %d bids and %d asks", v.Bids.Len(), v.Asks.Len())
+	}
+}
+
+func TestAgentsLeaveAHaltedPairAlone(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, 3, testPairs()[:1])
+	b.advance(t, time.Minute)
+	ins := *b.feed.Board().Load().View(0).Instrument
+	ins.State = engine.Halted
+	b.submit(t, engine.Command{Kind: engine.SetPair, Pair: b.ids[0], Instrument: &ins})
+	seq := b.feed.Board().Load().View(0).Seq
+	b.advance(t, 2*time.Minute)
+	if got := b.feed.Board().Load().View(0).Seq; got != seq {
+		t.Errorf("%d events in a halted pair", got-seq)
+	}
+	ins.State = engine.Online
+	b.submit(t, engine.Command{Kind: engine.SetPair, Pair: b.ids[0], Instrument: &ins})
+	b.advance(t, 2*time.Minute+10*time.Second)
+	if got := b.feed.Board().Load().View(0).Trades.Last(); got == 0 || b.feed.Board().Load().View(0).Seq < seq+5 {
+		t.Error("the market does not go on after the halt")
+	}
+}
+
+func TestEveryPairTradesEveryFewSeconds(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, 5, testPairs())
+	b.advance(t, 2*time.Hour)
+	for i, id := range b.ids {
+		tr := &b.feed.Board().Load().View(id).Trades
+		for n := tr.First() + 1; n <= tr.Last(); n++ {
+			if gap := tr.At(n).TimeNs - tr.At(n-1).TimeNs; gap > int64(8*time.Second) {
+				t.Errorf("pair %d: %v without a trade", i, time.Duration(gap))
+				break
+			}
+		}
+	}
+}
