@@ -130,13 +130,13 @@ func (b *book) checkTotal(price, amount int64) Reason {
 
 // checkState is whether the pair takes new orders, and this account's (status 409).
 func (b *book) checkState(cmd *Command) Reason {
-	switch b.inst.State {
-	case Halted:
-		return PairHalted
-	case CancelOnly:
-		return PairCancelOnly
-	case PostOnlyState:
-		if cmd.Flags&FlagPostOnly == 0 {
+	if s := b.inst.State; s != Online {
+		switch {
+		case s == Halted:
+			return PairHalted
+		case s == CancelOnly:
+			return PairCancelOnly
+		case cmd.Flags&FlagPostOnly == 0:
 			return PairPostOnly
 		}
 	}
@@ -147,12 +147,19 @@ func (b *book) checkState(cmd *Command) Reason {
 		if b.open >= b.opts.OpenOrders {
 			return TooManyOrders
 		}
-		if s := b.owners.find(cmd.Account); cmd.Account != 0 && s != 0 &&
-			int(b.owners.slots.at(s).open) >= b.opts.AccountOrders {
+		if cmd.Account != 0 && b.openOf(cmd.Account) >= b.opts.AccountOrders {
 			return TooManyOrders
 		}
 	}
 	return NotRejected
+}
+
+// openOf is how many orders an account has open.
+func (b *book) openOf(id AccountID) int {
+	if s := b.owners.find(id); s != 0 {
+		return int(b.owners.slots.at(s).open)
+	}
+	return 0
 }
 
 // checkBook is whether the book lets the order do what it insists on. A stop is asked
@@ -246,7 +253,9 @@ func (b *book) accept(cmd *Command, owner int32, tif TimeInForce) (n uint64, cli
 	e.TakerFee = cmd.TakerFee
 	e.MakerFee = cmd.MakerFee
 	e.TakerDiscount = cmd.Discount
-	e.Client = cmd.Client
+	if cmd.Client != nil {
+		e.Client = cmd.Client
+	}
 	if cmd.Type >= StopLimit {
 		e.MakerOpen = cmd.Stop
 	}
