@@ -17,7 +17,6 @@ type kraken struct {
 	from                      int64
 
 	trades  []krakenTrade
-	names   []string // of the file of each trade file
 	candles []krakenCandle
 	ticker  *krakenTicker
 	pair    *krakenPair
@@ -38,24 +37,18 @@ func newKraken(files []string) (feed, error) {
 
 func (k *kraken) survey() (survey, error) {
 	var s survey
-	for _, path := range k.paths {
-		name, doc, err := readDocument(path)
-		if err != nil {
-			return s, err
-		}
-		f, err := parseKraken(name, doc)
-		if err != nil {
-			return s, err
+	files, symbol, err := k.readAll()
+	if err != nil {
+		return s, err
+	}
+	s.pair = krakenCode(symbol)
+	for _, f := range files {
+		if f.symbol != symbol {
+			continue // another pair in an answer about many
 		}
 		if err := k.take(f); err != nil {
 			return s, err
 		}
-		if code := krakenCode(f.symbol); s.pair == "" {
-			s.pair = code
-		}
-	}
-	if len(k.trades) == 0 {
-		return s, errors.New("replay: kraken: none of the files is a Trades answer")
 	}
 	for _, t := range k.trades {
 		s.digitsPrice = max(s.digitsPrice, t.price.digits())
@@ -73,6 +66,34 @@ func (k *kraken) survey() (survey, error) {
 	}
 	s.records, s.firstNs, s.lastNs = len(k.trades), k.trades[0].ns, k.trades[len(k.trades)-1].ns
 	return s, nil
+}
+
+// readAll reads every answer; the trades tell which pair is replayed.
+func (k *kraken) readAll() (all []*krakenFile, symbol string, err error) {
+	for _, path := range k.paths {
+		name, doc, err := readDocument(path)
+		if err != nil {
+			return nil, "", err
+		}
+		files, err := parseKraken(name, doc)
+		if err != nil {
+			return nil, "", err
+		}
+		for _, f := range files {
+			if len(f.trades) == 0 {
+				continue
+			}
+			if symbol != "" && symbol != f.symbol {
+				return nil, "", &LineError{name, 1, fmt.Sprintf("trades of more than one pair: %s and %s", symbol, f.symbol)}
+			}
+			symbol = f.symbol
+		}
+		all = append(all, files...)
+	}
+	if symbol == "" {
+		return nil, "", errors.New("replay: kraken: none of the files is a Trades answer with trades")
+	}
+	return all, symbol, nil
 }
 
 // take adds a file. Several trade files follow one another.

@@ -32,7 +32,7 @@ type krakenTicker struct {
 	count                               int64
 }
 
-// krakenFile is what one recorded answer holds; exactly one member is set, none for an
+// krakenFile is what one recorded answer holds of one pair; exactly one member is set, none for an
 // answer that the replay has no use for (an order book).
 type krakenFile struct {
 	name    string
@@ -51,15 +51,10 @@ type krakenPair struct {
 }
 
 // parseKraken reads a recorded answer of Kraken's public REST API and tells by its
-// content which one it is.
-func parseKraken(name string, doc []byte) (*krakenFile, error) {
+// content which one it is; one element for each pair that it tells of.
+func parseKraken(name string, doc []byte) ([]*krakenFile, error) {
 	p := krakenParser{name: name, doc: doc}
-	f, err := p.parse()
-	if err != nil {
-		return nil, err
-	}
-	f.name = name
-	return f, nil
+	return p.parse()
 }
 
 type krakenParser struct {
@@ -82,7 +77,7 @@ func (p *krakenParser) failJSON(err error) error {
 	return p.fail("JSON: %v", err)
 }
 
-func (p *krakenParser) parse() (*krakenFile, error) {
+func (p *krakenParser) parse() ([]*krakenFile, error) {
 	var answer struct {
 		Error  []string                   `json:"error"`
 		Result map[string]json.RawMessage `json:"result"`
@@ -98,15 +93,12 @@ func (p *krakenParser) parse() (*krakenFile, error) {
 	if len(answer.Error) > 0 {
 		return nil, p.fail("the answer is an error: %s", clip([]byte(answer.Error[0])))
 	}
-	f := &krakenFile{}
+	var files []*krakenFile
 	for _, key := range sortedKeys(answer.Result) {
 		if key == "last" {
 			continue
 		}
-		if f.symbol != "" {
-			return nil, p.fail("more than one pair: %s and %s", f.symbol, key)
-		}
-		f.symbol = key
+		f := &krakenFile{name: p.name, symbol: key}
 		value := answer.Result[key]
 		// Where the value stands in the document, for the lines of errors: a value is a
 		// copy of the document's own bytes.
@@ -114,11 +106,12 @@ func (p *krakenParser) parse() (*krakenFile, error) {
 		if err := p.value(f, value); err != nil {
 			return nil, err
 		}
+		files = append(files, f)
 	}
-	if f.symbol == "" {
+	if len(files) == 0 {
 		return nil, p.fail("result holds no pair")
 	}
-	return f, nil
+	return files, nil
 }
 
 func (p *krakenParser) value(f *krakenFile, value []byte) error {

@@ -70,7 +70,7 @@ func TestColumnsMayBeNamedAndSidesFollowTheTickRule(t *testing.T) {
 
 func TestABarIsMadeOfItsFourPricesAndItsVolume(t *testing.T) {
 	t.Parallel()
-	path := file(t, "bars.csv", "1700000040,10,12,9,11,1\n1700000041,11,11,11,11,0.5\n")
+	path := file(t, "bars.csv", "1700000040,10,12,9,11,1\n1700000041,11,11,11,11,0.5\n1700000042,11,11,11,11,0\n")
 	trades, _, m := fed(t, Options{Format: "trades", Files: []string{path}})
 	var prices []int64
 	for i := range trades {
@@ -141,7 +141,7 @@ func TestSpeedFollowsTheMachinesClock(t *testing.T) {
 			_, err := r.Run(context.Background(), m.loop, m.pair, nil)
 			done <- err
 		}()
-		time.Sleep(5 * time.Second)
+		<-time.After(5 * time.Second)
 		synctest.Wait()
 		if got := m.clock.NowNs() - 1700000000*secondNs; got < 49*secondNs || got > 50*secondNs {
 			t.Errorf("after 5 s at ten times the speed the market's clock moved %d ms, want about 50 s", got/1e6)

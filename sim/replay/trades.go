@@ -201,6 +201,9 @@ func (t *tradesFeed) next() (int64, error) {
 }
 
 func (t *tradesFeed) apply(d *desk) error {
+	if t.row.bar && t.row.amount.mantissa == 0 {
+		return nil // nothing was traded
+	}
 	amount, err := t.units("amount", t.row.amount, t.digitsAmount)
 	if err != nil {
 		return err

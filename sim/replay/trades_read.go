@@ -208,12 +208,15 @@ func (r *tradeReader) row(cells *[columnKinds][]byte) (row tradeRow, err error) 
 	if row.ns, err = parseTime(cells[colTime], r.day, r.hasDay); err != nil {
 		return row, fmt.Errorf("time: %w", err)
 	}
-	if row.amount, err = positiveNumber("amount", cells[colAmount]); err != nil {
-		return row, err
-	}
 	if cells[colPrice] == nil {
 		row.bar = true
+		if row.amount, err = text(cells[colAmount]).number("volume"); err != nil {
+			return row, err
+		}
 		return row, row.readBar(cells)
+	}
+	if row.amount, err = positiveNumber("amount", cells[colAmount]); err != nil {
+		return row, err
 	}
 	if row.price, err = positiveNumber("price", cells[colPrice]); err != nil {
 		return row, err
