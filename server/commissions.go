@@ -102,14 +102,17 @@ func (s *Server) appendCommissions(b []byte, r *marketdata.Root) []byte {
 }
 
 // AppendCommission appends one record as JSON.
-func AppendCommission(b []byte, c *Commission) []byte {
+func AppendCommission(b []byte, c *Commission) []byte { return appendCommission(b, c, 0) }
+
+// appendCommission is AppendCommission with a discount (10^-8) in the rate.
+func appendCommission(b []byte, c *Commission, discount uint32) []byte {
 	kind, names := strconv.Itoa(c.Type), commissionNames[c.Type]
 	b = append(b, `{"commissionId":"`...)
 	b = appendDealUUID(b, []byte(c.HashCode))
 	b = appendJSONNullable(append(b, `","currencyCode":`...), c.Currency)
 	b = appendJSONNullable(append(b, `,"currencyPairCode":`...), c.Pair)
 	b = appendJSONNullable(append(b, `,"currencyAdapterCode":`...), c.Adapter)
-	b = appendRate(append(b, `,"percent":`...), int64(c.Percent), engine.RateScale)
+	b = fixed.AppendShortest(append(b, `,"percent":`...), discounted(c.Percent, discount), 2*engine.RateScale)
 	b = fixed.AppendShortest(append(b, `,"minimum":`...), c.Minimum, fixed.Scale)
 	b = appendJSONNullable(append(b, `,"commissionCurrencyCode":`...), c.MinimumIn)
 	b = appendJSONString(append(b, `,"commissionTypeCode":`...), kind)

@@ -14,12 +14,20 @@ type Accounts interface {
 	Open(id [16]byte) (engine.AccountID, *Error)
 	// Find is the account with that id, false when there is none.
 	Find(id [16]byte) (engine.AccountID, bool)
+	// ID is the id of an account. It is called on the engine loop's goroutine.
+	ID(a engine.AccountID) [16]byte
+	// Check refuses a Place whose shape does not fit its account.
+	Check(cmd *engine.Command) *Error
+	// Lock keeps apart commands that must not be on their way twice at once and answers
+	// the unlock; preparations and their outcome lie in between.
+	Lock(cmds []engine.Command) (unlock func())
 	// Prepare stamps the rates in force into a Place or Replace and keeps what it may
 	// spend. A refusal for lack of funds goes into cmd.Refuse. What it answers is given
 	// to Done.
-	Prepare(cmd *engine.Command) (Reservation, *Error)
-	// Done ends a preparation: refused says that the engine did not take the command.
-	Done(r Reservation, refused bool)
+	Prepare(cmd *engine.Command) Reservation
+	// Done ends a preparation: taken says that the engine's events took it over. A refused
+	// command and a repeat of a client order id take nothing.
+	Done(r Reservation, taken bool)
 }
 
 // Reservation is what Accounts keeps for a command on its way; nil keeps nothing.
@@ -77,15 +85,24 @@ func (a *EngineAccounts) Find(id [16]byte) (engine.AccountID, bool) {
 	return account, true
 }
 
+// ID is the UUID that the engine knows; the loop's goroutine alone may ask.
+func (a *EngineAccounts) ID(id engine.AccountID) [16]byte { return a.core.AccountUUID(id) }
+
+// Check takes every shape.
+func (a *EngineAccounts) Check(*engine.Command) *Error { return nil }
+
+// Lock keeps nothing apart: nothing is held.
+func (a *EngineAccounts) Lock([]engine.Command) func() { return func() {} }
+
 // Prepare stamps the pair's rates; the built-in account pays none.
-func (a *EngineAccounts) Prepare(cmd *engine.Command) (Reservation, *Error) {
+func (a *EngineAccounts) Prepare(cmd *engine.Command) Reservation {
 	if cmd.Account == 0 || cmd.Kind != engine.Place {
-		return nil, nil
+		return nil
 	}
 	if v := a.board.Load().View(cmd.Pair); v != nil {
 		cmd.MakerFee, cmd.TakerFee = v.Instrument.MakerFee, v.Instrument.TakerFee
 	}
-	return nil, nil
+	return nil
 }
 
 // Done has nothing to give back.

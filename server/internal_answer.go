@@ -39,7 +39,7 @@ func (a *orderAnswer) collect(s *Internal, cmd *engine.Command, events []engine.
 		if !a.found {
 			a.reason = engine.DuplicateClientOrderID
 		}
-		a.uuid = s.opt.Core.AccountUUID(a.rec.Account)
+		a.uuid = s.opt.Accounts.ID(a.rec.Account)
 		return
 	case cmd.Kind == engine.Place:
 		a.order = first.Order
@@ -47,83 +47,42 @@ func (a *orderAnswer) collect(s *Internal, cmd *engine.Command, events []engine.
 	if a.rec, a.found = h.Order(a.order); !a.found {
 		panic("BUG: server: the history lacks an order that was just answered")
 	}
-	a.uuid = s.opt.Core.AccountUUID(a.rec.Account)
+	a.uuid = s.opt.Accounts.ID(a.rec.Account)
 }
 
 // orderBatch is one request's way through the engine: what was decoded, the commands,
 // the answers. It is pooled, and belongs to one request at a time.
 type orderBatch struct {
+	heldBatch
 	s        *Internal
 	reader   bodyReader
 	decoded  []batchCommand
-	batch    engine.Batch
 	answers  []orderAnswer
-	held     []Reservation
 	rendered []byte
 }
 
 func newOrderBatch(s *Internal) *orderBatch {
 	b := &orderBatch{s: s}
-	b.batch.Collect = b.collect
+	b.collector(func(i int, cmd *engine.Command, events []engine.Event) { b.answers[i].collect(s, cmd, events) })
 	return b
-}
-
-func (b *orderBatch) collect(i int, cmd *engine.Command, events []engine.Event) {
-	b.answers[i].collect(b.s, cmd, events)
 }
 
 // resize makes room for n commands and their answers, all zero.
 func (b *orderBatch) resize(n int) {
-	if cap(b.batch.Commands) < n {
-		b.batch.Commands = make([]engine.Command, n)
+	b.heldBatch.resize(n)
+	if cap(b.answers) < n {
 		b.answers = make([]orderAnswer, n)
-		b.held = make([]Reservation, n)
 	}
-	b.batch.Commands, b.answers, b.held = b.batch.Commands[:n], b.answers[:n], b.held[:n]
-	b.batch.Stamped = false
+	b.answers = b.answers[:n]
 }
 
-// submit prepares the commands with accounts, hands them to the engine and settles.
-func (b *orderBatch) submit() *Error {
-	accounts := b.s.opt.Accounts
-	for i := range b.batch.Commands {
-		cmd := &b.batch.Commands[i]
-		if cmd.Kind != engine.Place && cmd.Kind != engine.Replace {
-			continue
-		}
-		held, err := accounts.Prepare(cmd)
-		if err != nil {
-			b.release(i)
-			return err
-		}
-		b.held[i] = held
-	}
-	if err := b.s.opt.Exchange.Submit(&b.batch); err != nil {
-		b.release(len(b.held))
-		return exchangeError(err)
-	}
-	for i, held := range b.held {
-		if held != nil {
-			accounts.Done(held, b.answers[i].reason != engine.NotRejected)
-		}
-	}
-	return nil
-}
-
-// release gives back what the first n commands hold.
-func (b *orderBatch) release(n int) {
-	for _, held := range b.held[:n] {
-		if held != nil {
-			b.s.opt.Accounts.Done(held, true)
-		}
-	}
-}
+// submit takes the commands through accounts and engine.
+func (b *orderBatch) submit() *Error { return b.heldBatch.submit(b.s.opt.Exchange, b.s.opt.Accounts) }
 
 // give drops what the batch references and puts it back into the pool.
 func (s *Internal) give(b *orderBatch) {
-	clear(b.batch.Commands)
+	b.forget()
 	clear(b.answers)
-	clear(b.held)
 	clear(b.decoded)
 	b.reader.reset(nil)
 	if cap(b.rendered) > 2<<20 {

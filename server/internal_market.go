@@ -65,7 +65,7 @@ func (s *Internal) getBook(c *Ctx) *Error {
 			for i := range book.sides[side] {
 				account := book.sides[side][i].Account
 				if _, ok := book.uuids[account]; !ok {
-					book.uuids[account] = core.AccountUUID(account)
+					book.uuids[account] = s.opt.Accounts.ID(account)
 				}
 			}
 		}

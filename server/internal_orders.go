@@ -97,7 +97,7 @@ func (s *Internal) getOrder(c *Ctx) *Error {
 	a := orderAnswer{ins: ins}
 	err = s.query(func() {
 		if a.rec, a.found = s.opt.History.Order(id); a.found {
-			a.uuid = s.opt.Core.AccountUUID(a.rec.Account)
+			a.uuid = s.opt.Accounts.ID(a.rec.Account)
 		}
 	})
 	if err != nil {

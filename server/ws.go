@@ -32,8 +32,9 @@ func upgrade(c *Ctx, h *Hub, up *websocket.FastHTTPUpgrader) *Error {
 	if !websocket.FastHTTPIsWebSocketUpgrade(c.RequestCtx) {
 		return BadParam("Upgrade", "This path speaks WebSocket: send Upgrade: websocket.")
 	}
+	remote := c.clientAddr()
 	failed := up.Upgrade(c.RequestCtx, func(ws *websocket.Conn) {
-		(&wsConn{ws: ws, out: newOut()}).serve(h, first)
+		(&wsConn{ws: ws, out: newOut(), remote: remote}).serve(h, first)
 	})
 	if failed != nil {
 		c.Response.Reset()

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"net/netip"
 	"sync/atomic"
 	"time"
 
@@ -24,7 +25,7 @@ type wsConn struct {
 	ws     *websocket.Conn
 	out    *wsOut
 	pongNs atomic.Int64
-	key    string // the address of the client, for the limit of connections
+	remote netip.Addr // the client's address, for keys that are bound to some
 
 	hub struct {
 		subs     map[wsKey]*wsSub

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"net/netip"
 	"sync"
 	"sync/atomic"
 
@@ -29,8 +30,8 @@ type PrivateFeed interface {
 	Take() (messages []PrivateMessage, all bool)
 	// Snapshot appends the members of a channel's snapshot after its head.
 	Snapshot(dst []byte, channel string, account engine.AccountID) []byte
-	// Verify checks signed credentials of the socket.
-	Verify(publicKey, timestamp, nonce, signature string) (engine.AccountID, *Error)
+	// Verify checks signed credentials of a socket from an address.
+	Verify(remote netip.Addr, publicKey, timestamp, nonce, signature string) (engine.AccountID, *Error)
 }
 
 // PrivateMessage is one update of a private channel: Members is what follows the head,
@@ -151,7 +152,7 @@ func (h *Hub) authenticate(c *wsConn, r wsRequest) {
 		h.refuse(c, r, "", CodeUnauthorized, "The key is unknown or the signature is wrong.")
 		return
 	}
-	account, err := h.opts.Private.Verify(r.publicKey, r.timestamp, r.nonce, r.signature)
+	account, err := h.opts.Private.Verify(c.remote, r.publicKey, r.timestamp, r.nonce, r.signature)
 	if err != nil {
 		h.refuse(c, r, "", err.Code, err.Message)
 		return

@@ -1,0 +1,281 @@
+package server
+
+import (
+	"math"
+	"strconv"
+
+	"github.com/valyala/fasthttp"
+
+	"tickhive/accounts"
+	"tickhive/engine"
+)
+
+func (d *AccountDesk) accrualRoutes() []*Route {
+	const get = fasthttp.MethodGet
+	period := []string{"from", "to", "currencyCode", "decimals"}
+	return []*Route{
+		{
+			Method: get, Path: affiliatePath + "/accruals", Handle: d.accruals,
+			Query: []string{"pageNumber", "pageSize", "currencyCode", "profitType", "profitTypes", "decimals"},
+		},
+		{Method: get, Path: affiliatePath + "/accruals/summary", Handle: d.accrualSummary, Query: []string{"currencyCode", "profitType", "decimals"}},
+		{Method: get, Path: affiliatePath + "/accruals/filters", Handle: d.accrualFilters},
+		{Method: get, Path: affiliatePath + "/accrual-groups", Handle: d.accrualGroups, Query: []string{"sinceDate", "endDate", "maxLevel", "decimals"}},
+		{Method: get, Path: affiliatePath + "/accruals/breakdown", Handle: d.breakdown, Query: period},
+		{Method: get, Path: affiliatePath + "/accruals/explain", Handle: d.explain, Query: period},
+		{Method: get, Path: affiliatePath + "/total-accruals", Handle: d.totalAccruals, Query: []string{"decimals"}},
+	}
+}
+
+// defaultAccruals is the page size of accruals (api.md, "Limits").
+const defaultAccruals = 20
+
+// pageInt32 reads pageNumber of a route that declares it as int32.
+func (c *Ctx) pageInt32(name string) (int64, *Error) {
+	v, _, err := c.Int(name, 1, 1, math.MaxInt32)
+	return v, err
+}
+
+func (d *AccountDesk) accruals(c *Ctx) *Error {
+	page, err := c.pageInt32("pageNumber")
+	if err != nil {
+		return err
+	}
+	size, _, err := c.Int("pageSize", defaultAccruals, 1, MaxPageSize)
+	if err != nil {
+		return err
+	}
+	f, err := c.accrualFilter(true)
+	if err != nil {
+		return err
+	}
+	v, reject := d.view.Accruals(uint32(c.Caller.Account), f, page, size)
+	if reject != nil {
+		return rejection(reject)
+	}
+	c.truncated(v.Truncated)
+	b := appendList([]byte(`{"items":`), v.Items, func(b []byte, a *accounts.AccrualItem) []byte {
+		b = appendAccrual(appendStamp(append(b, `{"date":`...), a.DateNs), a.ProfitType, a.Amount, a.CurrencyCode)
+		return append(appendBool(b, `,"isToUserBonuses":`, a.IsToUserBonuses), '}')
+	})
+	b = strconv.AppendInt(append(b, `,"currentPage":`...), v.CurrentPage, 10)
+	b = strconv.AppendInt(append(b, `,"pageSize":`...), v.PageSize, 10)
+	b = strconv.AppendInt(append(b, `,"totalCount":`...), v.TotalCount, 10)
+	b = strconv.AppendInt(append(b, `,"totalPages":`...), v.TotalPages, 10)
+	b = appendBool(b, `,"hasPreviousPage":`, v.HasPreviousPage)
+	c.Private(append(appendBool(b, `,"hasNextPage":`, v.HasNextPage), '}'))
+	return nil
+}
+
+func (c *Ctx) truncated(yes bool) {
+	if yes {
+		c.Response.Header.SetCanonical(hdrTruncated, valTrue)
+	}
+}
+
+func appendAccrual(b []byte, t accounts.ProfitType, amount Money, code string) []byte {
+	b = strconv.AppendUint(append(b, `,"profitType":`...), uint64(t), 10)
+	b = appendMoney(append(b, `,"amount":`...), amount)
+	return appendJSONString(append(b, `,"currencyCode":`...), code)
+}
+
+// currency reads the optional parameter currencyCode.
+func (c *Ctx) currency() (string, *Error) {
+	code, err := c.Str("currencyCode")
+	if err == nil && code != "" && !isCurrencyCode(code) {
+		err = BadParam("currencyCode", "The parameter currencyCode must be 2 to 12 of A-Z and 0-9.")
+	}
+	return code, err
+}
+
+func isCurrencyCode(code string) bool { return isPairCode(code + "_AA") }
+
+func (c *Ctx) accrualFilter(several bool) (f accounts.AccrualFilter, err *Error) {
+	if f.CurrencyCode, err = c.currency(); err != nil {
+		return f, err
+	}
+	one, err := c.Str("profitType")
+	if err != nil {
+		return f, err
+	}
+	if one != "" {
+		if f.Profit, err = profitParam("profitType", one); err != nil {
+			return f, err
+		}
+	}
+	if several {
+		for _, text := range c.All("profitTypes") {
+			t, err := profitParam("profitTypes", text)
+			if err != nil {
+				return f, err
+			}
+			f.Profits = append(f.Profits, t)
+		}
+	}
+	return f, nil
+}
+
+func profitParam(name, text string) (accounts.ProfitType, *Error) {
+	if t, ok := accounts.ParseProfitType(text); ok {
+		return t, nil
+	}
+	return 0, BadParam(name, "The parameter %s must be one of DealCommission (1), WithdrawalCommission (2), CurrencyListing (40), ApiTradeProfitPayment (50), StakeAccrual (100).", name)
+}
+
+func (d *AccountDesk) accrualSummary(c *Ctx) *Error {
+	f, err := c.accrualFilter(false)
+	if err != nil {
+		return err
+	}
+	c.Private(appendSums(nil, d.view.AccrualSummary(uint32(c.Caller.Account), f)))
+	return nil
+}
+
+func (d *AccountDesk) accrualFilters(c *Ctx) *Error {
+	v := d.view.AccrualFilters(uint32(c.Caller.Account))
+	b := appendList([]byte(`{"currencies":`), v.Currencies, func(b []byte, s *string) []byte { return appendJSONString(b, *s) })
+	b = appendList(append(b, `,"profitTypes":`...), v.ProfitTypes, func(b []byte, t *accounts.ProfitType) []byte {
+		return appendJSONString(b, t.String())
+	})
+	c.Private(append(b, '}'))
+	return nil
+}
+
+func (d *AccountDesk) accrualGroups(c *Ctx) *Error {
+	since, hasSince, err := c.dateTime("sinceDate")
+	if err != nil {
+		return err
+	}
+	end, hasEnd, err := c.dateTime("endDate")
+	if err != nil {
+		return err
+	}
+	level, _, err := c.Int("maxLevel", 1, 1, accounts.MaxReferralLevels)
+	if err != nil {
+		return err
+	}
+	if hasSince && hasEnd && since.after(end) {
+		return BadParam("sinceDate", "sinceDate must not be after endDate.")
+	}
+	from, to := int64(math.MinInt64), int64(math.MaxInt64)
+	if hasSince {
+		from = since.ceilNs(msNs)
+	}
+	if hasEnd {
+		to = end.floorNs(msNs)
+	}
+	if from > to { // both within one millisecond
+		from = to
+	}
+	groups, truncated, reject := d.view.AccrualGroups(uint32(c.Caller.Account), from, to, level)
+	if reject != nil {
+		return rejection(reject)
+	}
+	c.truncated(truncated)
+	c.Private(appendList(nil, groups, func(b []byte, g *accounts.AccrualGroup) []byte {
+		return append(appendAccrual(appendStamp(append(b, `{"date":`...), g.DateNs), g.ProfitType, g.Amount, g.CurrencyCode), '}')
+	}))
+	return nil
+}
+
+// period reads from and to, both required; to is exclusive.
+func (c *Ctx) period() (fromNs, toNs int64, currency string, err *Error) {
+	var bounds [2]moment
+	for i, name := range [...]string{"from", "to"} {
+		given := false
+		if bounds[i], given, err = c.dateTime(name); err != nil {
+			return 0, 0, "", err
+		}
+		if !given {
+			return 0, 0, "", missing(name)
+		}
+	}
+	if currency, err = c.currency(); err != nil {
+		return 0, 0, "", err
+	}
+	if !bounds[1].after(bounds[0]) {
+		return 0, 0, "", BadParam("from", "from must be before to.")
+	}
+	if bounds[0].sec < minSec/2 || bounds[1].sec > maxSec/2 {
+		return 0, 0, "", BadParam("from", "from and to must lie between the years 1824 and 2116.")
+	}
+	return bounds[0].floorNs(1), bounds[1].floorNs(1), currency, nil
+}
+
+func (d *AccountDesk) breakdown(c *Ctx) *Error {
+	from, to, currency, err := c.period()
+	if err != nil {
+		return err
+	}
+	v, reject := d.view.Breakdown(uint32(c.Caller.Account), from, to, currency)
+	if reject != nil {
+		return rejection(reject)
+	}
+	b := appendStamp([]byte(`{"from":`), v.FromNs)
+	b = appendStamp(append(b, `,"to":`...), v.ToNs)
+	b = appendJSONString(append(b, `,"currentLevel":`...), v.CurrentLevel)
+	b = appendList(append(b, `,"items":`...), v.Items, func(b []byte, i *accounts.BreakdownItem) []byte {
+		b = appendJSONString(append(b, `{"fromUserId":`...), i.FromUserID)
+		b = appendJSONString(append(b, `,"fromUserNickname":`...), i.FromUserNickname)
+		b = appendJSONString(append(b, `,"currencyCode":`...), i.CurrencyCode)
+		b = appendMoney(append(b, `,"amount":`...), i.Amount)
+		b = appendMoney(append(b, `,"amountToMainAccount":`...), i.AmountToMainAccount)
+		b = appendMoney(append(b, `,"sourceStakeProfitAmount":`...), i.SourceStakeProfitAmount)
+		b = appendJSONString(append(b, `,"receiverLevel":`...), i.ReceiverLevel)
+		return append(appendMoney(append(b, `,"appliedPercentage":`...), i.AppliedPercentage), '}')
+	})
+	c.Private(append(appendSums(append(b, `,"totalsByCurrency":`...), v.TotalsByCurrency), '}'))
+	return nil
+}
+
+func (d *AccountDesk) explain(c *Ctx) *Error {
+	from, to, currency, err := c.period()
+	if err != nil {
+		return err
+	}
+	v, reject := d.view.Explain(uint32(c.Caller.Account), from, to, currency)
+	if reject != nil {
+		return rejection(reject)
+	}
+	b := appendStamp([]byte(`{"currentFrom":`), v.CurrentFromNs)
+	b = appendStamp(append(b, `,"currentTo":`...), v.CurrentToNs)
+	b = appendStamp(append(b, `,"previousFrom":`...), v.PreviousFromNs)
+	b = appendStamp(append(b, `,"previousTo":`...), v.PreviousToNs)
+	b = appendSums(append(b, `,"currentTotalsByCurrency":`...), v.CurrentTotalsByCurrency)
+	b = appendSums(append(b, `,"previousTotalsByCurrency":`...), v.PreviousTotalsByCurrency)
+	b = appendSums(append(b, `,"deltaByCurrency":`...), v.DeltaByCurrency)
+	b = appendList(append(b, `,"reasons":`...), v.Reasons, appendReason)
+	c.Private(append(b, '}'))
+	return nil
+}
+
+func appendReason(b []byte, r *accounts.ExplainReason) []byte {
+	b = strconv.AppendUint(append(b, `{"type":`...), uint64(r.Type), 10)
+	b = appendJSONPtr(append(b, `,"fromUserId":`...), r.FromUserID)
+	b = appendJSONPtr(append(b, `,"fromUserNickname":`...), r.FromUserNickname)
+	b = appendJSONPtr(append(b, `,"currencyCode":`...), r.CurrencyCode)
+	b = appendMoney(append(b, `,"amountDelta":`...), r.AmountDelta)
+	b = appendJSONPtr(append(b, `,"oldLevel":`...), r.OldLevel)
+	b = appendJSONPtr(append(b, `,"newLevel":`...), r.NewLevel)
+	b = appendJSONPtr(append(b, `,"triggeredByUserId":`...), r.TriggeredByUserID)
+	b = append(b, `,"date":`...)
+	if r.DateNs == nil {
+		return append(b, "null}"...)
+	}
+	return append(appendStamp(b, *r.DateNs), '}')
+}
+
+func (d *AccountDesk) totalAccruals(c *Ctx) *Error {
+	c.Private(appendList(nil, d.view.TotalAccruals(uint32(c.Caller.Account)), func(b []byte, t *accounts.TotalAccrual) []byte {
+		b = appendJSONString(append(b, `{"fromUserId":`...), t.FromUserID)
+		b = appendJSONString(append(b, `,"fromUsername":`...), t.FromUsername)
+		b = appendJSONPtr(append(b, `,"name":`...), t.Name)
+		b = appendJSONPtr(append(b, `,"secondName":`...), t.SecondName)
+		b = strconv.AppendInt(append(b, `,"level":`...), int64(t.Level), 10)
+		return append(appendSums(append(b, `,"totalAmountsByCurrency":`...), t.TotalAmountsByCurrency), '}')
+	}))
+	return nil
+}
+
+// account is the engine's number of the caller.
+func (c *Ctx) account() engine.AccountID { return c.Caller.Account }

@@ -1,0 +1,66 @@
+package server
+
+import (
+	"net/netip"
+
+	"github.com/valyala/fasthttp"
+
+	"tickhive/accounts"
+	"tickhive/engine"
+)
+
+// The headers of a signed request as the request parser normalizes their names.
+var (
+	reqTimestamp  = []byte("Api-Timestamp")
+	reqNonce      = []byte("Api-Nonce")
+	reqSignature  = []byte("Api-Signature")
+	reqRecvWindow = []byte("Api-Recvwindow")
+)
+
+// Authenticate verifies a signed request (Decisions section 6.1): it is
+// Options.Authenticate. What it reads of the request is the bytes that were sent.
+func (d *AccountDesk) Authenticate(c *Ctx) (*Caller, *Error) {
+	h := &c.Request.Header
+	r := accounts.Request{
+		Method: string(c.Method()), Target: h.RequestURI(), Body: c.Request.Body(),
+		PublicKey: h.PeekBytes(reqPublicKey), Timestamp: h.PeekBytes(reqTimestamp), Nonce: h.PeekBytes(reqNonce),
+		Signature: h.PeekBytes(reqSignature), RecvWindow: h.PeekBytes(reqRecvWindow),
+		Remote: c.clientAddr(),
+	}
+	if d.opt.Legacy && r.Timestamp == nil && r.Nonce == nil {
+		r.FullURL = d.fullURL(h)
+	}
+	return d.verify(&r)
+}
+
+// fullURL is what the legacy scheme signs (Decisions section 6.2).
+func (d *AccountDesk) fullURL(h *fasthttp.RequestHeader) []byte {
+	url := []byte(d.opt.PublicURL)
+	if len(url) == 0 {
+		url = append(append(url, "http://"...), h.Host()...)
+	}
+	return append(url, h.RequestURI()...)
+}
+
+func (d *AccountDesk) verify(r *accounts.Request) (*Caller, *Error) {
+	who, reject := d.verifier.Verify(d.opt.Clock.NowNs(), r)
+	if reject != nil {
+		return nil, rejection(reject)
+	}
+	return &Caller{
+		Account: engine.AccountID(who.User), UserID: who.ID.String(), PublicKey: who.PublicKey, CanTrade: who.CanTrade,
+	}, nil
+}
+
+// verifySocket checks the credentials of a socket's auth operation: those of a GET of
+// /ws without a body (Decisions section 11.1). The default scheme alone is taken.
+func (d *AccountDesk) verifySocket(remote netip.Addr, publicKey, timestamp, nonce, signature string) (engine.AccountID, *Error) {
+	caller, err := d.verify(&accounts.Request{
+		Method: fasthttp.MethodGet, Target: []byte("/ws"), Remote: remote,
+		PublicKey: []byte(publicKey), Timestamp: []byte(timestamp), Nonce: []byte(nonce), Signature: []byte(signature),
+	})
+	if err != nil {
+		return 0, err
+	}
+	return caller.Account, nil
+}

@@ -1,0 +1,73 @@
+package server
+
+import (
+	"strings"
+
+	"github.com/valyala/fasthttp"
+
+	"tickhive/accounts"
+)
+
+const avatarPath = "/api/users/avatars"
+
+func (d *AccountDesk) avatarRoutes(s *Server) []*Route {
+	return []*Route{
+		{Method: fasthttp.MethodGet, Path: avatarPath, Handle: func(c *Ctx) *Error { return d.avatars(s, c) }, Public: true},
+		{Method: fasthttp.MethodGet, Path: avatarPath + "/my", Handle: d.myAvatar},
+		{Method: fasthttp.MethodGet, Path: avatarPath + "/{avatarId}", Handle: func(c *Ctx) *Error { return d.avatar(s, c) }, Public: true},
+	}
+}
+
+// avatars is the catalogue.
+func (d *AccountDesk) avatars(s *Server, c *Ctx) *Error {
+	return s.sendBody(c, appendList(nil, d.view.Avatars(), appendAvatar), noSeq)
+}
+
+// avatar is one avatar, or with .svg its picture.
+func (d *AccountDesk) avatar(s *Server, c *Ctx) *Error {
+	id, picture := strings.CutSuffix(c.PathParam("avatarId"), ".svg")
+	svg, ok := d.view.Catalogue().SVG(id)
+	if !ok {
+		return NotFound("avatarId", "There is no avatar %s.", c.PathParam("avatarId"))
+	}
+	if picture {
+		c.sendPicture(svg)
+		return nil
+	}
+	for _, a := range d.view.Avatars() {
+		if a.ID == id {
+			return s.sendBody(c, appendAvatar(nil, &a), noSeq)
+		}
+	}
+	panic("BUG: server: an avatar without a place in the catalogue")
+}
+
+// sendPicture answers with an SVG that no browser may take for anything else.
+func (c *Ctx) sendPicture(svg []byte) {
+	tag := string(appendTag(c.tag[:0], tagHash(svg)))
+	c.publicHeaders([]byte(tag), noSeq)
+	h := &c.Response.Header
+	h.SetCanonical(hdrNoSniff, valNoSniff)
+	h.SetCanonical(hdrCSP, []byte("default-src 'none'; style-src 'unsafe-inline'"))
+	if c.Caller != nil {
+		h.SetCanonical(hdrCacheControl, valNoStore)
+		h.Del(fasthttp.HeaderETag)
+	} else if notModified(c.RequestCtx, tag) {
+		c.notModified()
+		return
+	}
+	h.SetContentType(accounts.AvatarMediaType)
+	c.Response.SetBodyRaw(svg)
+}
+
+func (d *AccountDesk) myAvatar(c *Ctx) *Error {
+	a := d.view.Avatar(uint32(c.Caller.Account))
+	b := appendJSONString([]byte(`{"avatarId":`), a.ID)
+	c.Private(append(appendJSONString(append(b, `,"url":`...), a.URL), '}'))
+	return nil
+}
+
+func appendAvatar(b []byte, a *accounts.AvatarView) []byte {
+	b = appendJSONString(append(b, `{"id":`...), a.ID)
+	return append(appendJSONString(append(b, `,"url":`...), a.URL), '}')
+}

@@ -1,0 +1,48 @@
+package server
+
+import (
+	"strconv"
+
+	"github.com/valyala/fasthttp"
+
+	"tickhive/accounts"
+	"tickhive/engine"
+	"tickhive/internal/fixed"
+)
+
+func (d *AccountDesk) commissionRoutes(s *Server) []*Route {
+	return []*Route{{
+		Method: fasthttp.MethodGet, Path: "/api/currencies/user/commissions",
+		Handle: func(c *Ctx) *Error { return d.userCommissions(s, c) }, Query: []string{"decimals"},
+	}}
+}
+
+// userCommissions is the default records with the caller's discounts in the rates of
+// trades (Decisions section 3.7).
+func (d *AccountDesk) userCommissions(s *Server, c *Ctx) *Error {
+	terms := d.view.Terms(uint32(c.Caller.Account))
+	b := append([]byte(nil), `{"commissions":[`...)
+	for i, one := range s.Commissions(s.board.Load()) {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		discount := uint32(0)
+		switch one.Type {
+		case commissionBuy:
+			discount = terms.Discount(accounts.Buy)
+		case commissionSell:
+			discount = terms.Discount(accounts.Sell)
+		}
+		b = appendCommission(b, &one, discount)
+	}
+	b = strconv.AppendBool(append(b, `],"userNoTradeCommissions":`...), terms.NoFees)
+	b = appendRate(append(b, `,"dealBidDiscountFraction":`...), int64(terms.BidDiscount), engine.RateScale)
+	b = appendRate(append(b, `,"dealAskDiscountFraction":`...), int64(terms.AskDiscount), engine.RateScale)
+	c.Private(append(b, '}'))
+	return nil
+}
+
+// discounted is rate x (1 - discount) in 10^-16: exact.
+func discounted(rate, discount uint32) fixed.I128 {
+	return fixed.Mul64(uint64(rate), uint64(engine.RateOne-discount)).ToI128()
+}

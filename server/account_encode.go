@@ -1,0 +1,62 @@
+package server
+
+import (
+	"strconv"
+
+	"tickhive/accounts"
+	"tickhive/internal/fixed"
+)
+
+// Money is an amount, balance or fee in 10^-18 (Decisions section 1.2).
+type Money = fixed.I128
+
+// appendMoney appends money as its shortest text.
+func appendMoney(dst []byte, v Money) []byte { return fixed.AppendShortest(dst, v, fixed.Scale) }
+
+// appendJSONPtr appends a string that may be null.
+func appendJSONPtr(dst []byte, s *string) []byte {
+	if s == nil {
+		return append(dst, "null"...)
+	}
+	return appendJSONString(dst, *s)
+}
+
+// appendSums appends a map currency -> amount.
+func appendSums(dst []byte, sums []accounts.CurrencyAmount) []byte {
+	dst = append(dst, '{')
+	for i, s := range sums {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = appendMoney(append(appendJSONString(dst, s.CurrencyCode), ':'), s.Amount)
+	}
+	return append(dst, '}')
+}
+
+// appendList appends an array, one element by f.
+func appendList[T any](dst []byte, list []T, f func(dst []byte, v *T) []byte) []byte {
+	dst = append(dst, '[')
+	for i := range list {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = f(dst, &list[i])
+	}
+	return append(dst, ']')
+}
+
+func appendBool(dst []byte, name string, v bool) []byte {
+	return strconv.AppendBool(append(dst, name...), v)
+}
+
+// appendBalance appends {currencyCode, free, held, total}.
+func appendBalance(dst []byte, b *accounts.BalanceView) []byte {
+	return append(appendBalanceMembers(append(dst, '{'), b), '}')
+}
+
+func appendBalanceMembers(dst []byte, b *accounts.BalanceView) []byte {
+	dst = appendJSONString(append(dst, `"currencyCode":`...), b.CurrencyCode)
+	dst = appendMoney(append(dst, `,"free":`...), b.Free)
+	dst = appendMoney(append(dst, `,"held":`...), b.Held)
+	return appendMoney(append(dst, `,"total":`...), b.Total)
+}

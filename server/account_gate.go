@@ -1,0 +1,154 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"sync"
+
+	"tickhive/accounts"
+	"tickhive/engine"
+	"tickhive/internal/clock"
+	"tickhive/internal/wal"
+	"tickhive/marketdata"
+)
+
+// AccountOptions wires an AccountDesk. State, Do, Exchange, Core, History, Board and Clock are
+// required.
+type AccountOptions struct {
+	State *accounts.State
+	// Do hands a command to the store and waits until it is durable.
+	Do       func(cmd accounts.Command) (accounts.Result, error)
+	Exchange Exchange
+	Core     *engine.Core        // read inside Exchange.Query only
+	History  *marketdata.History // read inside Exchange.Query and Collect only
+	Board    *marketdata.Board
+	Clock    clock.Clock // the process clock: signatures are judged by it
+
+	// Legacy takes the signing scheme without replay protection (auth.legacy);
+	// PublicURL is the scheme and host that it signs (auth.public_url).
+	Legacy    bool
+	PublicURL string
+	// NotBeforeMs refuses older timestamps: the nonces of an earlier process are gone.
+	NotBeforeMs int64
+	// Ledger keeps NATIVE and USBI. Nil: they are currencies like others.
+	Ledger Ledger
+}
+
+// Ledger is the part of the launchpad's ledger that the account routes need. An address
+// is that of the account (accounts.UserView.Address). Any goroutine may call it.
+type Ledger interface {
+	// Keeps reports whether the balances of a currency are the ledger's.
+	Keeps(currencyCode string) bool
+	// Deposit and Withdraw move money (10^-18) from and to the outside.
+	Deposit(address, currencyCode string, amount Money) (accounts.BalanceView, *Error)
+	Withdraw(address, currencyCode string, amount Money) (accounts.BalanceView, *Error)
+	// Balances are those of one address that are not zero, by currency code.
+	Balances(address string) []accounts.BalanceView
+	// Totals are the rows of GET /totals, by currency code.
+	Totals() []accounts.TotalView
+}
+
+// AccountDesk is everything of accounts at the edge: it opens accounts for orders and
+// keeps their money ready (Accounts), verifies signatures, answers the account and
+// trading routes, and folds engine events into the balances. Any goroutine.
+type AccountDesk struct {
+	opt      AccountOptions
+	view     *accounts.View
+	verifier *accounts.Verifier
+	private  *privateFeed
+	// stripes keep two commands apart that would each need the other's outcome: the same
+	// client order id, or a replace of the same order.
+	stripes [stripeCount]sync.Mutex
+}
+
+// NewAccountDesk makes the edge of an accounts state. It listens to the state's
+// balances, so there may be one of a state.
+func NewAccountDesk(o AccountOptions) (*AccountDesk, error) {
+	if o.State == nil || o.Do == nil || o.Exchange == nil || o.Core == nil || o.History == nil || o.Board == nil || o.Clock == nil {
+		return nil, errors.New("server: AccountOptions need a state, its store, exchange, core, history, board and clock")
+	}
+	d := &AccountDesk{opt: o, view: o.State.View()}
+	d.verifier = accounts.NewVerifier(o.State, accounts.VerifierOptions{Legacy: o.Legacy, NotBeforeMs: o.NotBeforeMs})
+	d.private = newPrivateFeed(d)
+	o.State.OnBalance(d.private.balanceChanged)
+	return d, nil
+}
+
+// Open is the account of an order.
+func (d *AccountDesk) Open(id [16]byte) (engine.AccountID, *Error) {
+	a, ok := d.Find(id)
+	if !ok {
+		return 0, NotFound("accountId", "There is no account %s.", appendUUID(nil, id))
+	}
+	return a, nil
+}
+
+// Find is the number of the user with that id.
+func (d *AccountDesk) Find(id [16]byte) (engine.AccountID, bool) {
+	n, ok := d.view.NumberOf(id)
+	return engine.AccountID(n), ok && n != 0
+}
+
+// ID is the id of a user's number.
+func (d *AccountDesk) ID(a engine.AccountID) [16]byte { return accounts.UserID(uint32(a)) }
+
+// userOf finds the user that a path names.
+func (d *AccountDesk) userOf(c *Ctx) (accounts.UserView, *Error) {
+	text := c.PathParam("id")
+	if id, ok := parseUUID(text); ok {
+		if n, known := d.Find(id); known {
+			if u, ok := d.view.User(uint32(n)); ok {
+				return u, nil
+			}
+		}
+	}
+	return accounts.UserView{}, NotFound("id", "There is no user %s.", text)
+}
+
+// do hands a command to the store; its refusals are answers as they stand.
+func (d *AccountDesk) do(cmd accounts.Command) (accounts.Result, *Error) {
+	res, err := d.opt.Do(cmd)
+	if err == nil {
+		return res, nil
+	}
+	var reject *accounts.Reject
+	switch {
+	case errors.As(err, &reject):
+		return res, rejection(reject)
+	case errors.Is(err, wal.ErrBusy):
+		return res, Unavailable(1, "Too many changes of accounts wait; nothing was changed.")
+	case errors.Is(err, wal.ErrClosed):
+		return res, Unavailable(5, "The server is shutting down; nothing was changed.")
+	}
+	return res, Unavailable(5, "The accounts take no changes at the moment; nothing was changed.")
+}
+
+// rejection is a refusal of accounts as an answer.
+func rejection(r *accounts.Reject) *Error {
+	e := &Error{Status: r.Status, Code: r.Code, Message: r.Message, Field: r.Field}
+	if r.Status == 429 {
+		e.RetryAfter = 1
+	}
+	return e
+}
+
+// clientAddr is the caller's address as the limits see it.
+func (c *Ctx) clientAddr() netip.Addr {
+	if c.edge.clients == nil {
+		return addrOf(c.RemoteAddr())
+	}
+	return c.edge.clients.of(c.RequestCtx)
+}
+
+// FoldAccounts folds the events of whole commands into the balances; pos is the
+// journal's position after the last of them. Owner: the goroutine that hands events on.
+func FoldAccounts(s *accounts.State, events []engine.Event, pos uint64) {
+	f := s.BeginFold(pos)
+	defer f.End()
+	for i := range events {
+		foldEvent(f, &events[i])
+	}
+}
+
+func bugKind(e *engine.Event) string { return fmt.Sprintf("BUG: server: event kind %d", e.Kind) }

@@ -1,0 +1,159 @@
+package server
+
+import (
+	"math/bits"
+
+	"tickhive/accounts"
+	"tickhive/engine"
+	"tickhive/internal/fixed"
+)
+
+// stripeCount bounds the locks of AccountDesk.Lock; a collision costs a wait, no more.
+const stripeCount = 256
+
+// Lock keeps apart what must not be on its way twice at once: the same client order id
+// of an account (the second one's money is the first one's hold), and replaces of the
+// same order (each holds the difference to what it found). It answers the unlock.
+func (d *AccountDesk) Lock(cmds []engine.Command) func() {
+	var mask [stripeCount / 64]uint64
+	any := false
+	for i := range cmds {
+		if key, ok := d.lockKey(&cmds[i]); ok {
+			mask[key/64%uint64(len(mask))] |= 1 << (key % 64)
+			any = true
+		}
+	}
+	if !any {
+		return func() {}
+	}
+	d.eachStripe(&mask, func(i int) { d.stripes[i].Lock() }) // ascending: no two wait for each other
+	return func() { d.eachStripe(&mask, func(i int) { d.stripes[i].Unlock() }) }
+}
+
+func (d *AccountDesk) eachStripe(mask *[stripeCount / 64]uint64, f func(i int)) {
+	for w, word := range mask {
+		for ; word != 0; word &= word - 1 {
+			f(w*64 + bits.TrailingZeros64(word))
+		}
+	}
+}
+
+func (d *AccountDesk) lockKey(cmd *engine.Command) (uint64, bool) {
+	switch {
+	case cmd.Kind == engine.Place && cmd.Account != 0 && cmd.Client != nil:
+		return cmd.Client.Hash[0], true
+	case cmd.Kind == engine.Replace:
+		holds, _ := d.opt.State.Holding(uint64(cmd.Order))
+		return uint64(cmd.Order), holds
+	}
+	return 0, false
+}
+
+// Check refuses an order whose shape does not fit its account: a stop_market buy that
+// must be funded needs a quote amount, because nobody knows what it will cost.
+func (d *AccountDesk) Check(cmd *engine.Command) *Error {
+	if cmd.Kind == engine.Place && cmd.Type == engine.StopMarket && cmd.Side == engine.Buy &&
+		cmd.Flags&engine.FlagQuote == 0 && cmd.Account != 0 && !d.view.Terms(uint32(cmd.Account)).Unlimited {
+		return BadParam("quoteAmount", "A stop order that buys at the market's price must give quoteAmount.")
+	}
+	return nil
+}
+
+// Prepare stamps the rates in force and keeps what the command may spend.
+func (d *AccountDesk) Prepare(cmd *engine.Command) Reservation {
+	switch {
+	case cmd.Kind == engine.Replace:
+		return d.prepareReplace(cmd)
+	case cmd.Kind != engine.Place || cmd.Account == 0 || cmd.Pair == engine.ControlPair:
+		return nil
+	}
+	v := d.opt.Board.Load().View(cmd.Pair)
+	if v == nil {
+		return nil
+	}
+	in := v.Instrument
+	cmd.MakerFee, cmd.TakerFee = in.MakerFee, in.TakerFee
+	cmd.Discount = d.view.Terms(uint32(cmd.Account)).Discount(accounts.Side(cmd.Side))
+	if cmd.Refuse != engine.NotRejected {
+		return nil
+	}
+	r, reject := d.opt.State.Reserve(accounts.OrderParams{
+		Account: uint32(cmd.Account), Pair: uint32(cmd.Pair),
+		Side: accounts.Side(cmd.Side), Type: accounts.OrderType(cmd.Type),
+		Price: cmd.Price, Amount: cmd.Amount, ByQuote: cmd.Flags&engine.FlagQuote != 0, Quote: cmd.Quote,
+		Rates: accounts.Rates{Maker: cmd.MakerFee, Taker: cmd.TakerFee, Discount: cmd.Discount},
+	})
+	if reject != nil {
+		cmd.Refuse = refusalOf(reject)
+		if earlier := sizeRefusal(cmd, in); earlier != engine.NotRejected {
+			cmd.Refuse = earlier
+		}
+		return nil
+	}
+	if r.Funded {
+		cmd.Flags |= engine.FlagFunded
+		cmd.SpendLimit = r.SpendLimit
+	}
+	return r
+}
+
+func (d *AccountDesk) prepareReplace(cmd *engine.Command) Reservation {
+	if cmd.Refuse != engine.NotRejected {
+		return nil
+	}
+	holds, waits := d.opt.State.Holding(uint64(cmd.Order))
+	if !holds {
+		return nil
+	}
+	if waits {
+		cmd.Refuse = engine.OrderClosed // also if it should trigger on the way: nothing is held for it
+		return nil
+	}
+	r, reject := d.opt.State.ReserveReplace(accounts.ReplaceParams{
+		Order: uint64(cmd.Order), Price: cmd.Price, Amount: cmd.Amount,
+		HasPrice: cmd.Flags&engine.FlagHasPrice != 0, HasAmount: cmd.Flags&engine.FlagHasAmount != 0,
+	})
+	if reject != nil {
+		cmd.Refuse = refusalOf(reject)
+		return nil
+	}
+	return r
+}
+
+// Done gives back a reservation that no event took over.
+func (d *AccountDesk) Done(r Reservation, taken bool) {
+	if held, ok := r.(accounts.Reservation); ok && !taken {
+		d.opt.State.Release(held)
+	}
+}
+
+// refusalOf is the engine's word for a refusal of accounts.
+func refusalOf(r *accounts.Reject) engine.Reason {
+	switch r.Reason {
+	case engine.TotalOutOfRange.String():
+		return engine.TotalOutOfRange
+	case engine.TooManyOrders.String():
+		return engine.TooManyOrders
+	}
+	return engine.InsufficientFunds
+}
+
+// sizeRefusal is what the engine would have said about the order's size before anybody
+// asked for its money (the order of Decisions section 4.8).
+func sizeRefusal(cmd *engine.Command, in *engine.Instrument) engine.Reason {
+	worth := cmd.Quote
+	switch {
+	case cmd.Flags&engine.FlagQuote != 0:
+	case cmd.Type == engine.Market || cmd.Type == engine.StopMarket:
+		return engine.NotRejected
+	default:
+		worth = fixed.Mul64(uint64(cmd.Price), uint64(cmd.Amount))
+	}
+	switch {
+	case engine.MaxTotal.Less(worth):
+		return engine.TotalOutOfRange
+	case in.HasMinQuote && worth.Less(in.MinQuote):
+		return engine.BelowMinQuoteAmount
+	}
+	return engine.NotRejected
+}

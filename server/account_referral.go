@@ -1,0 +1,165 @@
+package server
+
+import (
+	"strconv"
+
+	"github.com/valyala/fasthttp"
+
+	"tickhive/accounts"
+)
+
+const affiliatePath = "/api/affiliate"
+
+func (d *AccountDesk) referralRoutes() []*Route {
+	const get, post = fasthttp.MethodGet, fasthttp.MethodPost
+	return []*Route{
+		{Method: get, Path: affiliatePath + "/inviters/search", Handle: d.searchInviters, Query: []string{"query"}},
+		{Method: get, Path: affiliatePath + "/inviters/my", Handle: d.myInviter},
+		{Method: post, Path: affiliatePath + "/inviters/my", Handle: d.setInviter},
+		// {inviteCode} and {id} of api.md are one node of the router.
+		{Method: get, Path: affiliatePath + "/inviters/{inviter}", Handle: d.findInviter},
+		{Method: get, Path: affiliatePath + "/invite-code", Handle: d.inviteCode},
+		{Method: get, Path: affiliatePath + "/ambassadors/info", Handle: d.ambassador, Query: []string{"decimals"}},
+		{Method: post, Path: affiliatePath + "/ambassadors/links", Handle: d.createLink},
+		{Method: get, Path: affiliatePath + "/{id}/user-info", Handle: d.userInfo, Query: []string{"decimals"}},
+	}
+}
+
+func (d *AccountDesk) searchInviters(c *Ctx) *Error {
+	query, err := c.Required("query")
+	if err != nil {
+		return err
+	}
+	found, reject := d.view.SearchInviters(query)
+	if reject != nil {
+		return rejection(reject)
+	}
+	c.Private(appendList(nil, found, appendInviter))
+	return nil
+}
+
+func (d *AccountDesk) myInviter(c *Ctx) *Error {
+	if v := d.view.Inviter(uint32(c.Caller.Account)); v != nil {
+		c.Private(appendInviter(nil, v))
+	} else {
+		c.Private([]byte("null"))
+	}
+	return nil
+}
+
+func (d *AccountDesk) setInviter(c *Ctx) *Error {
+	var r bodyReader
+	var code []byte
+	r.reset(c.PostBody())
+	if r.object() {
+		for key, ok := r.member(); ok; key, ok = r.member() {
+			if string(key) == "inviteCode" {
+				code = r.string(accounts.MaxSearchQuery)
+			} else {
+				r.unknown()
+			}
+		}
+		if r.err == nil {
+			r.require("inviteCode", code != nil)
+		}
+	}
+	if err := r.finish(); err != nil {
+		return badBody(err)
+	}
+	res, err := d.do(accounts.Command{Kind: accounts.SetInviter, User: uint32(c.Caller.Account), Code: string(code)})
+	if err == nil {
+		c.Private(appendInviter(nil, &res.Inviter))
+	}
+	return err
+}
+
+func (d *AccountDesk) findInviter(c *Ctx) *Error {
+	v, ok := d.view.FindInviter(c.PathParam("inviter"))
+	if !ok {
+		return NotFound("inviter", "No user has this id or invite code.")
+	}
+	c.Private(appendInviter(nil, &v))
+	return nil
+}
+
+func (d *AccountDesk) inviteCode(c *Ctx) *Error {
+	b := appendJSONString([]byte(`{"inviteCode":`), d.view.InviteCode(uint32(c.Caller.Account)))
+	c.Private(append(b, '}'))
+	return nil
+}
+
+func (d *AccountDesk) ambassador(c *Ctx) *Error {
+	v := d.view.Ambassador(uint32(c.Caller.Account))
+	b := strconv.AppendBool([]byte(`{"isAmbassador":`), v.IsAmbassador)
+	b = appendMoney(append(b, `,"secondLevelPercent":`...), v.SecondLevelPercent)
+	b = appendList(append(b, `,"links":`...), v.Links, appendLink)
+	c.Private(append(b, '}'))
+	return nil
+}
+
+func (d *AccountDesk) createLink(c *Ctx) *Error {
+	var r bodyReader
+	var percent []byte
+	r.reset(c.PostBody())
+	if r.object() {
+		for key, ok := r.member(); ok; key, ok = r.member() {
+			if string(key) == "discountPercent" {
+				percent = r.decimal()
+			} else {
+				r.unknown()
+			}
+		}
+		if r.err == nil {
+			r.require("discountPercent", percent != nil)
+		}
+	}
+	if err := r.finish(); err != nil {
+		return badBody(err)
+	}
+	res, err := d.do(accounts.Command{
+		Kind: accounts.CreateLink, User: uint32(c.Caller.Account), DiscountPercent: mustDecimal(percent),
+	})
+	if err == nil {
+		c.Private(appendLink(nil, &res.Link))
+	}
+	return err
+}
+
+func (d *AccountDesk) userInfo(c *Ctx) *Error {
+	id, ok := parseUUID(c.PathParam("id"))
+	if !ok || string(appendUUID(nil, id)) != c.Caller.UserID {
+		return Forbidden("The user info is shown to its own user only.")
+	}
+	v := d.view.UserInfo(uint32(c.Caller.Account))
+	b := appendJSONString([]byte(`{"inviteCode":`), v.InviteCode)
+	b = appendJSONPtr(append(b, `,"parentUserId":`...), v.ParentUserID)
+	b = appendList(append(b, `,"referralsLevelInfos":`...), v.ReferralsLevelInfos, func(b []byte, l *accounts.ReferralLevelInfo) []byte {
+		b = strconv.AppendInt(append(b, `{"level":`...), int64(l.Level), 10)
+		b = appendMoney(append(b, `,"profitAmount":`...), l.ProfitAmount)
+		return append(strconv.AppendInt(append(b, `,"referralsTotalCount":`...), l.ReferralsTotalCount, 10), '}')
+	})
+	b = appendBool(b, `,"isAmbassador":`, v.IsAmbassador)
+	b = appendMoney(append(b, `,"ambassadorSecondLevelPercent":`...), v.AmbassadorSecondLevelPercent)
+	b = appendMoney(append(b, `,"commissionDiscountPercent":`...), v.CommissionDiscountPercent)
+	b = appendMoney(append(b, `,"totalProfitAmount":`...), v.TotalProfitAmount)
+	c.Private(append(b, '}'))
+	return nil
+}
+
+func appendInviter(b []byte, v *accounts.InviterView) []byte {
+	b = appendJSONString(append(b, `{"userId":`...), v.UserID)
+	b = appendJSONString(append(b, `,"publicId":`...), v.PublicID)
+	b = appendJSONString(append(b, `,"nickname":`...), v.Nickname)
+	b = appendJSONString(append(b, `,"avatarId":`...), v.AvatarID)
+	b = appendJSONString(append(b, `,"inviteCode":`...), v.InviteCode)
+	return append(appendBool(b, `,"isAmbassador":`, v.IsAmbassador), '}')
+}
+
+func appendLink(b []byte, l *accounts.AmbassadorLink) []byte {
+	b = appendJSONString(append(b, `{"id":`...), l.ID)
+	b = appendJSONString(append(b, `,"ownerUserId":`...), l.OwnerUserID)
+	b = appendJSONString(append(b, `,"code":`...), l.Code)
+	b = appendMoney(append(b, `,"discountPercent":`...), l.DiscountPercent)
+	b = appendStamp(append(b, `,"dateCreated":`...), l.CreatedNs)
+	return append(appendBool(b, `,"isActive":`, l.IsActive), '}')
+}

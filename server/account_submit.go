@@ -1,0 +1,157 @@
+package server
+
+import (
+	"fmt"
+
+	"tickhive/engine"
+)
+
+// heldBatch takes commands through accounts and engine. A reservation sees only what the
+// commands before it have already done, so where a command rests on an earlier one of the
+// same request (its money, or the order it replaces) the batch is handed over in parts.
+//
+// Owner: one request at a time; the slices are used again.
+type heldBatch struct {
+	batch  engine.Batch
+	held   []Reservation
+	taken  []bool
+	offset int // of the part under way
+
+	// keepBack answers a single order whose money is missing here (keptBack) instead of
+	// having the engine sequence the refusal.
+	keepBack bool
+	keptBack engine.Reason
+
+	inner func(i int, cmd *engine.Command, events []engine.Event)
+}
+
+// collector makes the batch call f with the index of the command in the whole request.
+func (h *heldBatch) collector(f func(i int, cmd *engine.Command, events []engine.Event)) {
+	h.inner = f
+	h.batch.Collect = func(i int, cmd *engine.Command, events []engine.Event) {
+		h.taken[h.offset+i] = takenOver(cmd, events)
+		h.inner(h.offset+i, cmd, events)
+	}
+}
+
+// takenOver reports whether the events took the command's reservation over.
+func takenOver(cmd *engine.Command, events []engine.Event) bool {
+	if cmd.Kind == engine.Place {
+		return events[0].Kind == engine.EventAccepted
+	}
+	for i := range events {
+		if events[i].Kind == engine.EventReplaced && events[i].Order == cmd.Order {
+			return true
+		}
+	}
+	return false
+}
+
+// resize makes room for n commands, all zero.
+func (h *heldBatch) resize(n int) {
+	if cap(h.batch.Commands) < n {
+		h.batch.Commands = make([]engine.Command, n)
+		h.held, h.taken = make([]Reservation, n), make([]bool, n)
+	}
+	h.batch.Commands, h.held, h.taken = h.batch.Commands[:n], h.held[:n], h.taken[:n]
+	h.batch.Stamped = false
+}
+
+// forget drops what the batch references.
+func (h *heldBatch) forget() {
+	clear(h.batch.Commands)
+	clear(h.held)
+	clear(h.taken)
+}
+
+// submit sends all commands and settles their reservations.
+func (h *heldBatch) submit(x Exchange, a Accounts) *Error {
+	all := h.batch.Commands
+	for i := range all {
+		if err := a.Check(&all[i]); err != nil {
+			if len(all) > 1 {
+				err.Field = fmt.Sprintf("commands[%d].place.%s", i, err.Field)
+			}
+			return err
+		}
+	}
+	unlock := a.Lock(all)
+	defer unlock()
+	defer func() { h.batch.Commands, h.offset = all, 0 }()
+	for start := 0; start < len(all); {
+		end := h.prepare(a, all, start)
+		if h.keptBack = h.holdBack(all); h.keptBack != engine.NotRejected {
+			return nil
+		}
+		h.batch.Commands, h.offset = all[start:end], start
+		err := x.Submit(&h.batch)
+		for i := start; i < end; i++ {
+			if h.held[i] != nil {
+				a.Done(h.held[i], err == nil && h.taken[i])
+				h.held[i] = nil
+			}
+		}
+		if err != nil {
+			return partError(exchangeError(err), start)
+		}
+		start = end
+	}
+	return nil
+}
+
+// holdBack is the refusal of an order that need not reach the engine: one without a
+// client order id, which could be the repeat of an accepted order.
+func (h *heldBatch) holdBack(all []engine.Command) engine.Reason {
+	if cmd := &all[0]; h.keepBack && cmd.Client == nil && cmd.Refuse == engine.InsufficientFunds {
+		return cmd.Refuse
+	}
+	return engine.NotRejected
+}
+
+func partError(e *Error, applied int) *Error {
+	if applied > 0 {
+		e.Message = fmt.Sprintf("The first %d commands were applied, the others were not: %s", applied, e.Message)
+	}
+	return e
+}
+
+// prepare reserves for the commands from start on and answers where the part ends.
+func (h *heldBatch) prepare(a Accounts, all []engine.Command, start int) (end int) {
+	for i := start; i < len(all); i++ {
+		cmd := &all[i]
+		if cmd.Kind != engine.Place && cmd.Kind != engine.Replace {
+			continue
+		}
+		if i > start && spendsAll(cmd) {
+			return i
+		}
+		before := cmd.Refuse
+		h.held[i] = a.Prepare(cmd)
+		if i > start && before == engine.NotRejected && cmd.Refuse == engine.InsufficientFunds {
+			cmd.Refuse = before
+			return i // what comes before may bring the money
+		}
+		if h.held[i] != nil && cmd.Kind == engine.Replace && replacedIn(all[start:i], cmd.Order) {
+			a.Done(h.held[i], false)
+			h.held[i] = nil
+			return i
+		}
+	}
+	return len(all)
+}
+
+// spendsAll reports whether cmd holds all there is when it is prepared.
+func spendsAll(cmd *engine.Command) bool {
+	return cmd.Kind == engine.Place && cmd.Account != 0 && cmd.Type == engine.Market &&
+		cmd.Side == engine.Buy && cmd.Flags&engine.FlagQuote == 0
+}
+
+// replacedIn reports whether one of the commands replaces the order.
+func replacedIn(cmds []engine.Command, order engine.OrderID) bool {
+	for i := range cmds {
+		if cmds[i].Kind == engine.Replace && cmds[i].Order == order {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,144 @@
+package server
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/valyala/fasthttp"
+
+	"tickhive/accounts"
+	"tickhive/internal/fixed"
+)
+
+// InternalResource is the accounts' part of the internal API (Decisions section 5).
+func (d *AccountDesk) InternalResource(*Internal) []*Route {
+	const get, post = fasthttp.MethodGet, fasthttp.MethodPost
+	const users = internalPrefix + "/users"
+	return []*Route{
+		{Method: post, Path: users, Handle: d.createUser},
+		{Method: get, Path: users + "/{id}", Handle: d.getUser},
+		{Method: fasthttp.MethodPatch, Path: users + "/{id}", Handle: d.patchUser},
+		{Method: post, Path: users + "/{id}/deposits", Handle: d.deposit},
+		{Method: post, Path: users + "/{id}/withdrawals", Handle: d.withdraw},
+		{Method: post, Path: users + "/{id}/profits", Handle: d.addProfit},
+		{Method: post, Path: users + "/{id}/apikeys", Handle: d.createUserKey},
+		{Method: get, Path: internalPrefix + "/totals", Handle: d.totals},
+	}
+}
+
+// nativeCurrency is the launchpad's native currency.
+const nativeCurrency = "NATIVE"
+
+func (d *AccountDesk) createUser(c *Ctx) *Error {
+	var r bodyReader
+	u := userRequest{creates: true}
+	r.reset(c.PostBody())
+	if err := r.decodeUser(&u); err != nil {
+		return badBody(err)
+	}
+	res, err := d.do(accounts.Command{Kind: accounts.CreateUser, Profile: u.patch})
+	if err != nil {
+		return err
+	}
+	if u.native.Sign() > 0 {
+		if _, err := d.credit(&res.User, nativeCurrency, u.native); err != nil {
+			return err
+		}
+	}
+	c.Private(d.appendUser(nil, &res.User, false))
+	return nil
+}
+
+func (d *AccountDesk) patchUser(c *Ctx) *Error {
+	var r bodyReader
+	var u userRequest
+	r.reset(c.PostBody())
+	if err := r.decodeUser(&u); err != nil {
+		return badBody(err)
+	}
+	user, err := d.userOf(c)
+	if err != nil {
+		return err
+	}
+	res, err := d.do(accounts.Command{Kind: accounts.PatchUser, User: user.Number, Profile: u.patch})
+	if err == nil {
+		c.Private(d.appendUser(nil, &res.User, false))
+	}
+	return err
+}
+
+func (d *AccountDesk) getUser(c *Ctx) *Error {
+	user, err := d.userOf(c)
+	if err == nil {
+		c.Private(d.appendUser(nil, &user, true))
+	}
+	return err
+}
+
+// createUserKey is POST /users/{id}/apikeys: as the public route, but canTrade=true.
+func (d *AccountDesk) createUserKey(c *Ctx) *Error {
+	user, err := d.userOf(c)
+	if err != nil {
+		return err
+	}
+	return d.createKey(c, user.Number, true)
+}
+
+// totals is the sums over all accounts, the ledger's currencies among them.
+func (d *AccountDesk) totals(c *Ctx) *Error {
+	all := d.view.Totals()
+	if d.opt.Ledger != nil {
+		all = append(all, d.opt.Ledger.Totals()...)
+		slices.SortFunc(all, func(a, b accounts.TotalView) int { return strings.Compare(a.CurrencyCode, b.CurrencyCode) })
+	}
+	c.Private(appendList(nil, all, func(b []byte, t *accounts.TotalView) []byte {
+		b = appendJSONString(append(b, `{"currencyCode":`...), t.CurrencyCode)
+		b = appendMoney(append(b, `,"free":`...), t.Free)
+		b = appendMoney(append(b, `,"held":`...), t.Held)
+		b = appendMoney(append(b, `,"fees":`...), t.Fees)
+		b = appendMoney(append(b, `,"deposited":`...), t.Deposited)
+		return append(appendMoney(append(b, `,"withdrawn":`...), t.Withdrawn), '}')
+	}))
+	return nil
+}
+
+// appendUser appends the User of Decisions section 5; full adds the balances.
+func (d *AccountDesk) appendUser(b []byte, u *accounts.UserView, full bool) []byte {
+	b = appendJSONString(append(b, `{"id":`...), u.ID)
+	b = appendJSONString(append(b, `,"nickname":`...), u.Nickname)
+	b = appendJSONPtr(append(b, `,"name":`...), u.Name)
+	b = appendJSONPtr(append(b, `,"secondName":`...), u.SecondName)
+	b = strconv.AppendInt(append(b, `,"level":`...), int64(u.Level), 10)
+	b = appendJSONString(append(b, `,"stakingLevel":`...), u.StakingLevel)
+	b = appendBool(b, `,"isAmbassador":`, u.IsAmbassador)
+	b = appendMoney(append(b, `,"secondLevelPercent":`...), u.SecondLevelPercent)
+	b = appendBool(b, `,"unlimited":`, u.Unlimited)
+	b = appendMoney(append(b, `,"nativeBalance":`...), d.nativeBalance(u))
+	b = appendJSONString(append(b, `,"publicId":`...), u.PublicID)
+	b = appendJSONString(append(b, `,"address":`...), u.Address)
+	b = appendJSONString(append(b, `,"inviteCode":`...), u.InviteCode)
+	b = appendJSONPtr(append(b, `,"inviterId":`...), u.InviterID)
+	b = appendJSONString(append(b, `,"avatarId":`...), u.AvatarID)
+	b = appendBool(b, `,"noTradeCommissions":`, u.NoTradeCommissions)
+	b = appendMoney(append(b, `,"dealBidDiscountFraction":`...), u.DealBidDiscount)
+	b = appendMoney(append(b, `,"dealAskDiscountFraction":`...), u.DealAskDiscount)
+	b = appendStamp(append(b, `,"dateCreated":`...), u.CreatedNs)
+	if full {
+		b = appendList(append(b, `,"balances":`...), d.balancesOf(u.Number), appendBalance)
+	}
+	return append(b, '}')
+}
+
+// nativeBalance is what the user has of the native currency, free and held.
+func (d *AccountDesk) nativeBalance(u *accounts.UserView) fixed.I128 {
+	if l := d.opt.Ledger; l != nil && l.Keeps(nativeCurrency) {
+		for _, b := range l.Balances(u.Address) {
+			if b.CurrencyCode == nativeCurrency {
+				return b.Total
+			}
+		}
+		return fixed.I128{}
+	}
+	return d.view.Balance(u.Number, nativeCurrency).Total
+}

@@ -1,0 +1,189 @@
+package server
+
+import (
+	"strconv"
+
+	"tickhive/accounts"
+	"tickhive/engine"
+)
+
+// moneyRequest is the body of deposits, withdrawals and profits.
+type moneyRequest struct {
+	profits  bool
+	profit   accounts.ProfitType
+	currency string
+	amount   Money
+}
+
+var moneyMembers = []string{"profitType", "currencyCode", "amount"}
+
+func (r *bodyReader) decodeMoney(m *moneyRequest) *bodyError {
+	hasAmount := false
+	if r.object() {
+		for key, ok := r.member(); ok; key, ok = r.member() {
+			switch name := string(key); {
+			case name == "profitType" && m.profits:
+				m.profit = r.profitType()
+			case name == "currencyCode":
+				m.currency = string(r.string(maxAddressText))
+				if m.currency != "" && !isCurrencyCode(m.currency) {
+					r.bad("must be 2 to 12 of A-Z and 0-9.")
+				}
+			case name == "amount":
+				if v := r.money(); v != nil {
+					m.amount, hasAmount = *v, true
+					if v.Sign() <= 0 || v.Cmp(accounts.MaxMoney) > 0 {
+						r.bad("must be above 0 and at most 10^20.")
+					}
+				}
+			default:
+				r.unknown()
+			}
+		}
+		if r.err == nil {
+			if m.profits {
+				r.require("profitType", m.profit != 0)
+			}
+			r.require("currencyCode", m.currency != "")
+			r.require("amount", hasAmount)
+		}
+	}
+	return r.inOrder(moneyMembers...)
+}
+
+// profitType reads a type by number, or by name as queries do.
+func (r *bodyReader) profitType() accounts.ProfitType {
+	var text string
+	if r.peek() == '"' {
+		text = string(r.string(maxAddressText))
+	} else if v, given := r.integer(0, 1<<31-1); given {
+		text = strconv.FormatInt(v, 10)
+	}
+	if text == "" {
+		return 0
+	}
+	t, ok := accounts.ParseProfitType(text)
+	if !ok {
+		r.bad("must be one of 1, 2, 40, 50, 100.")
+	}
+	return t
+}
+
+// moneyOf reads the body and finds the user and the currency. asset is nil for the
+// currencies that are no assets of the exchange: the ledger's.
+func (d *AccountDesk) moneyOf(c *Ctx, m *moneyRequest) (u accounts.UserView, asset *engine.Asset, err *Error) {
+	var r bodyReader
+	r.reset(c.PostBody())
+	if err := r.decodeMoney(m); err != nil {
+		return u, nil, badBody(err)
+	}
+	if u, err = d.userOf(c); err != nil {
+		return u, nil, err
+	}
+	if asset = d.opt.Board.Load().Asset(m.currency); asset == nil && !d.ledgerKeeps(m.currency) {
+		return u, nil, NotFound("currencyCode", "There is no currency %s.", m.currency)
+	}
+	return u, asset, nil
+}
+
+// ledgerKeeps reports whether a currency is one of the ledger's; without a ledger its
+// currencies are kept like others.
+func (d *AccountDesk) ledgerKeeps(code string) bool {
+	if d.opt.Ledger == nil {
+		return code == nativeCurrency || code == "USBI"
+	}
+	return d.opt.Ledger.Keeps(code)
+}
+
+func (d *AccountDesk) deposit(c *Ctx) *Error {
+	var m moneyRequest
+	u, asset, err := d.moneyOf(c, &m)
+	if err != nil {
+		return err
+	}
+	if asset != nil && !asset.CanDeposit {
+		return Conflict("Deposits of %s are closed.", m.currency)
+	}
+	b, err := d.credit(&u, m.currency, m.amount)
+	if err == nil {
+		c.Private(appendBalance(nil, &b))
+	}
+	return err
+}
+
+// credit deposits into the ledger or the account, wherever the currency is kept.
+func (d *AccountDesk) credit(u *accounts.UserView, currency string, amount Money) (accounts.BalanceView, *Error) {
+	if d.opt.Ledger != nil && d.opt.Ledger.Keeps(currency) {
+		return d.opt.Ledger.Deposit(u.Address, currency, amount)
+	}
+	res, err := d.do(accounts.Command{Kind: accounts.Deposit, User: u.Number, Currency: currency, Amount: amount})
+	return res.Balance, err
+}
+
+func (d *AccountDesk) withdraw(c *Ctx) *Error {
+	var m moneyRequest
+	u, asset, err := d.moneyOf(c, &m)
+	if err != nil {
+		return err
+	}
+	if err := withdrawable(asset, &m); err != nil {
+		return err
+	}
+	if d.opt.Ledger != nil && d.opt.Ledger.Keeps(m.currency) {
+		b, err := d.opt.Ledger.Withdraw(u.Address, m.currency, m.amount)
+		if err == nil {
+			sendWithdrawal(c, &b, Money{})
+		}
+		return err
+	}
+	res, err := d.do(accounts.Command{Kind: accounts.Withdraw, User: u.Number, Currency: m.currency, Amount: m.amount})
+	if err == nil {
+		sendWithdrawal(c, &res.Balance, res.Commission)
+	}
+	return err
+}
+
+// withdrawable is what the asset's settings say about a withdrawal.
+func withdrawable(a *engine.Asset, m *moneyRequest) *Error {
+	switch {
+	case a == nil:
+		return nil
+	case a.HasMinWithdraw && m.amount.Cmp(a.MinWithdraw) < 0:
+		return BadParam("amount", "A withdrawal of %s must be at least %s.", m.currency, appendMoney(nil, a.MinWithdraw))
+	case a.HasMaxWithdraw && m.amount.Cmp(a.MaxWithdraw) > 0:
+		return BadParam("amount", "A withdrawal of %s must be at most %s.", m.currency, appendMoney(nil, a.MaxWithdraw))
+	case !a.CanWithdraw:
+		return Conflict("Withdrawals of %s are closed.", m.currency)
+	}
+	return nil
+}
+
+func sendWithdrawal(c *Ctx, b *accounts.BalanceView, commission Money) {
+	body := appendBalanceMembers([]byte{'{'}, b)
+	c.Private(append(appendMoney(append(body, `,"commission":`...), commission), '}'))
+}
+
+func (d *AccountDesk) addProfit(c *Ctx) *Error {
+	m := moneyRequest{profits: true}
+	u, asset, err := d.moneyOf(c, &m)
+	if err != nil {
+		return err
+	}
+	if asset == nil && d.opt.Ledger != nil {
+		return NotFound("currencyCode", "Profits are paid in currencies of the exchange, not of the ledger.")
+	}
+	res, err := d.do(accounts.Command{
+		Kind: accounts.AddProfit, User: u.Number, Profit: m.profit, Currency: m.currency, Amount: m.amount,
+	})
+	if err != nil {
+		return err
+	}
+	b := appendList([]byte(`{"accruals":`), res.Accruals, func(b []byte, a *accounts.PaidAccrual) []byte {
+		b = appendJSONString(append(b, `{"userId":`...), a.UserID)
+		b = strconv.AppendInt(append(b, `,"level":`...), int64(a.Level), 10)
+		b = appendMoney(append(b, `,"amount":`...), a.Amount)
+		return append(appendJSONString(append(b, `,"currencyCode":`...), a.CurrencyCode), '}')
+	})
+	c.Private(append(b, '}'))
+	return nil
+}

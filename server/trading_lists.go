@@ -1,0 +1,155 @@
+package server
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"tickhive/accounts"
+	"tickhive/engine"
+	"tickhive/marketdata"
+)
+
+// listQuery reads the parameters that the lists of orders and deals share.
+func (d *AccountDesk) listQuery(c *Ctx, statuses bool) (q marketdata.Query, err *Error) {
+	code, err := c.raw(pairName)
+	if err != nil {
+		return q, err
+	}
+	if len(code) > 0 && !validPairCode(code) {
+		return q, BadParam(pairName, "The parameter %s must be a pair code such as BTC_USDT.", pairName)
+	}
+	q = marketdata.Query{Account: c.account(), Pair: engine.ControlPair, SinceNs: math.MinInt64, UntilNs: math.MaxInt64}
+	if statuses {
+		i, err := c.Enum("status", "all", "active", "canceled")
+		if err != nil {
+			return q, err
+		}
+		q.Status = marketdata.StatusFilter(max(i, 0))
+	}
+	page, size, err := c.Page("pageNumber", MaxPageSize)
+	if err != nil {
+		return q, err
+	}
+	if err := c.between(&q); err != nil {
+		return q, err
+	}
+	if len(code) > 0 {
+		v := d.opt.Board.Load().Lookup(string(code))
+		if v == nil {
+			return q, NotFound(pairName, "There is no pair %s.", code)
+		}
+		q.Pair = v.Instrument.ID
+	}
+	if page-1 > maxListOffset/size { // beyond everything that is kept
+		return q, nil
+	}
+	q.Offset, q.Limit = int((page-1)*size), int(size)
+	return q, nil
+}
+
+// maxListOffset is beyond the orders and fills that can be kept.
+const maxListOffset = 1 << 31
+
+// between reads sinceDate and endDate; bounds compare with the date as printed.
+func (c *Ctx) between(q *marketdata.Query) *Error {
+	since, hasSince, err := c.date("sinceDate")
+	if err != nil {
+		return err
+	}
+	end, hasEnd, err := c.date("endDate")
+	if err != nil {
+		return err
+	}
+	if hasSince && hasEnd && since.after(end) {
+		return BadParam("sinceDate", "sinceDate must not be after endDate.")
+	}
+	if hasSince {
+		q.SinceNs = since.ceilNs(dealUnitNs)
+	}
+	if hasEnd {
+		q.UntilNs = end.floorNs(dealUnitNs) + dealUnitNs - 1
+	}
+	return nil
+}
+
+// userOrders is GET /api/user/orders.
+func (d *AccountDesk) userOrders(c *Ctx) *Error {
+	q, err := d.listQuery(c, true)
+	if err != nil {
+		return err
+	}
+	var found []marketdata.OrderRecord
+	if qerr := d.opt.Exchange.Query(func() { found = d.opt.History.Orders(q) }); qerr != nil {
+		return exchangeError(qerr)
+	}
+	root := d.opt.Board.Load()
+	c.Private(appendList(nil, found, func(b []byte, r *marketdata.OrderRecord) []byte {
+		return append(appendUserOrder(append(b, '{'), r, root.View(r.ID.Pair()).Instrument, c.Caller.UserID), '}')
+	}))
+	return nil
+}
+
+// userDeals is GET /api/user/deals.
+func (d *AccountDesk) userDeals(c *Ctx) *Error {
+	q, err := d.listQuery(c, false)
+	if err != nil {
+		return err
+	}
+	var found []marketdata.Fill
+	if qerr := d.opt.Exchange.Query(func() { found = d.opt.History.Fills(q) }); qerr != nil {
+		return exchangeError(qerr)
+	}
+	root := d.opt.Board.Load()
+	c.Private(appendList(nil, found, func(b []byte, f *marketdata.Fill) []byte {
+		return append(appendFillDeal(append(b, '{'), f, root.View(f.Pair).Instrument), '}')
+	}))
+	return nil
+}
+
+// orderDeals is GET /api/orders/{orderId}/deals: the order and its deals, newest first.
+func (d *AccountDesk) orderDeals(c *Ctx) *Error {
+	id, v, err := d.orderParam(c)
+	if err != nil {
+		return err
+	}
+	var rec marketdata.OrderRecord
+	found := false
+	if qerr := d.opt.Exchange.Query(func() { rec, found = d.opt.History.Order(id) }); qerr != nil {
+		return exchangeError(qerr)
+	}
+	if !found || rec.Account != c.account() {
+		return noTradingOrder(c.PathParam("orderId"))
+	}
+	slices.Reverse(rec.Fills)
+	b := appendUserOrder([]byte{'{'}, &rec, v.Instrument, c.Caller.UserID)
+	b = appendList(append(b, `,"deals":`...), rec.Fills, func(b []byte, f *marketdata.Fill) []byte {
+		return append(appendFillFee(appendFillDeal(append(b, '{'), f, v.Instrument), f, v.Instrument), '}')
+	})
+	c.Private(append(b, '}'))
+	return nil
+}
+
+// balances is GET /api/wallets/balances.
+func (d *AccountDesk) balances(c *Ctx) *Error {
+	b := appendList([]byte(`{"balances":`), d.balancesOf(uint32(c.account())), appendBalance)
+	c.Private(append(b, '}'))
+	return nil
+}
+
+// balancesOf are the balances of an account that are not zero, the ledger's among them,
+// by currency code.
+func (d *AccountDesk) balancesOf(n uint32) []accounts.BalanceView {
+	all := d.view.Balances(n)
+	if d.opt.Ledger == nil {
+		return all
+	}
+	_, address := d.view.Level(n)
+	all = append(all, d.opt.Ledger.Balances(address)...)
+	sortBalances(all)
+	return all
+}
+
+func sortBalances(rows []accounts.BalanceView) {
+	slices.SortFunc(rows, func(a, b accounts.BalanceView) int { return strings.Compare(a.CurrencyCode, b.CurrencyCode) })
+}

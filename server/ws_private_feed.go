@@ -1,0 +1,199 @@
+package server
+
+import (
+	"net/netip"
+	"sync"
+
+	"tickhive/accounts"
+	"tickhive/engine"
+	"tickhive/marketdata"
+)
+
+// maxSnapshotOrders bounds the open orders of one snapshot: it is made on the engine
+// loop's goroutine. Older ones are in GET /api/user/orders.
+const maxSnapshotOrders = 10_000
+
+// privateFeed is what the private channels tell of accounts that have listeners. Orders
+// and fills are noted and rendered on the engine loop's goroutine, which owns the order
+// history; balances are noted by whoever changes one and rendered by the hub.
+type privateFeed struct {
+	PrivateQueue
+	desk *AccountDesk
+
+	// Of the loop's goroutine, since the last publication.
+	orders []engine.OrderID
+	noted  map[engine.OrderID]bool
+	fills  []marketdata.Fill
+	seqs   []engine.Seq // of fills
+
+	mu      sync.Mutex
+	changed map[balanceName]bool
+}
+
+type balanceName struct {
+	account  engine.AccountID
+	currency string
+}
+
+func newPrivateFeed(d *AccountDesk) *privateFeed {
+	return &privateFeed{desk: d, noted: map[engine.OrderID]bool{}, changed: map[balanceName]bool{}}
+}
+
+// Private is the feed of the private channels.
+func (d *AccountDesk) Private() PrivateFeed { return d.private }
+
+// Fold notes what happens to orders of watched accounts.
+func (f *privateFeed) Fold(events []engine.Event) {
+	if f.Idle() {
+		return
+	}
+	for i := range events {
+		e := &events[i]
+		switch e.Kind {
+		case engine.EventAccepted, engine.EventCanceled, engine.EventReplaced, engine.EventReduced, engine.EventTriggered:
+			f.note(e.Account, e.Order)
+		case engine.EventTrade:
+			f.note(e.Account, e.Order)
+			f.note(e.MakerAccount, e.Maker)
+			f.fill(e, false)
+			f.fill(e, true)
+		}
+	}
+}
+
+func (f *privateFeed) note(account engine.AccountID, order engine.OrderID) {
+	if !f.Watched(account) || f.noted[order] {
+		return
+	}
+	f.noted[order] = true
+	f.orders = append(f.orders, order)
+}
+
+func (f *privateFeed) fill(e *engine.Event, maker bool) {
+	fill := marketdata.Fill{
+		Pair: e.Pair, Order: e.Order, Account: e.Account, Trade: e.Trade, TimeNs: e.TimeNs,
+		Price: e.Price, Amount: e.Amount, Side: e.Side, TakerSide: e.Side, IsMaker: maker,
+	}
+	rate, discount := e.TakerFee, e.TakerDiscount
+	if maker {
+		fill.Order, fill.Account, fill.Side = e.Maker, e.MakerAccount, e.Side.Opposite()
+		rate, discount = e.MakerFee, e.MakerDiscount
+	}
+	if !f.Watched(fill.Account) {
+		return
+	}
+	if v := f.desk.opt.Board.Load().View(e.Pair); v != nil {
+		fill.Fee = marketdata.Fee(e.Price, e.Amount, v.Instrument.DigitsTotal(), rate, discount)
+	}
+	f.fills, f.seqs = append(f.fills, fill), append(f.seqs, e.Seq)
+}
+
+// Publish renders what was noted: each order once, as it is now.
+func (f *privateFeed) Publish() {
+	if len(f.orders) == 0 && len(f.fills) == 0 {
+		return
+	}
+	root := f.desk.opt.Board.Load()
+	for i := range f.fills {
+		if v := root.View(f.fills[i].Pair); v != nil {
+			f.Put(PrivateMessage{
+				Account: f.fills[i].Account, Channel: "fills", Seq: uint64(f.seqs[i]),
+				Members: append(appendFill([]byte(`"fill":{`), &f.fills[i], v.Instrument), '}'),
+			})
+		}
+	}
+	for _, id := range f.orders {
+		r, ok := f.desk.opt.History.Order(id)
+		v := root.View(id.Pair())
+		if !ok || v == nil {
+			continue
+		}
+		f.Put(PrivateMessage{
+			Account: r.Account, Channel: "orders", Seq: uint64(r.Seq),
+			Members: append(f.desk.appendOrderOf([]byte(`"order":{`), &r, v.Instrument), '}'),
+		})
+	}
+	clear(f.noted)
+	f.orders, f.fills, f.seqs = f.orders[:0], f.fills[:0], f.seqs[:0]
+}
+
+// appendFill appends the members of a fill: the public deal and what its owner is told.
+func appendFill(b []byte, f *marketdata.Fill, ins *engine.Instrument) []byte {
+	b = appendFillDeal(b, f, ins)
+	b = appendID(append(b, `,"orderId":"`...), uint64(f.Order))
+	b = appendID(append(b, `","tradeId":`...), uint64(f.Trade))
+	return appendFillFee(b, f, ins)
+}
+
+func (d *AccountDesk) appendOrderOf(b []byte, r *marketdata.OrderRecord, ins *engine.Instrument) []byte {
+	return appendUserOrder(b, r, ins, string(appendUUID(nil, d.ID(r.Account))))
+}
+
+// balanceChanged is told of every balance that changes, under the state's lock.
+func (f *privateFeed) balanceChanged(account uint32, currency string) {
+	if !f.Watched(engine.AccountID(account)) {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.changed[balanceName{engine.AccountID(account), currency}] = true
+}
+
+// Take hands out what waits, and the balances that changed, as they are now.
+func (f *privateFeed) Take() ([]PrivateMessage, bool) {
+	messages, all := f.PrivateQueue.Take()
+	f.mu.Lock()
+	changed := f.changed
+	if len(changed) > 0 {
+		f.changed = map[balanceName]bool{}
+	}
+	f.mu.Unlock()
+	if len(changed) == 0 {
+		return messages, all
+	}
+	rows := map[engine.AccountID][]accounts.BalanceView{}
+	for name := range changed {
+		rows[name.account] = append(rows[name.account], f.desk.view.Balance(uint32(name.account), name.currency))
+	}
+	for account, list := range rows {
+		sortBalances(list)
+		messages = append(messages, PrivateMessage{
+			Account: account, Channel: "balances", Seq: f.desk.opt.State.EnginePos(),
+			Members: appendList([]byte(`"balances":`), list, appendBalance),
+		})
+	}
+	return messages, all
+}
+
+// Snapshot appends what a channel begins with: the open orders, no fills, all balances.
+func (f *privateFeed) Snapshot(dst []byte, channel string, account engine.AccountID) []byte {
+	switch channel {
+	case "orders":
+		return f.openOrders(append(dst, `"orders":`...), account)
+	case "balances":
+		return appendList(append(dst, `"balances":`...), f.desk.balancesOf(uint32(account)), appendBalance)
+	}
+	return append(dst, `"fills":[]`...)
+}
+
+func (f *privateFeed) openOrders(dst []byte, account engine.AccountID) []byte {
+	var open []marketdata.OrderRecord
+	err := f.desk.opt.Exchange.Query(func() {
+		f.desk.opt.History.OpenOrders(account, func(r marketdata.OrderRecord) bool {
+			open = append(open, r)
+			return len(open) < maxSnapshotOrders
+		})
+	})
+	if err != nil {
+		open = nil // the loop has stopped: the socket ends too
+	}
+	root := f.desk.opt.Board.Load()
+	return appendList(dst, open, func(b []byte, r *marketdata.OrderRecord) []byte {
+		return append(f.desk.appendOrderOf(append(b, '{'), r, root.View(r.ID.Pair()).Instrument), '}')
+	})
+}
+
+// Verify checks the credentials of a socket.
+func (f *privateFeed) Verify(remote netip.Addr, publicKey, timestamp, nonce, signature string) (engine.AccountID, *Error) {
+	return f.desk.verifySocket(remote, publicKey, timestamp, nonce, signature)
+}
