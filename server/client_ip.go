@@ -21,7 +21,7 @@ func (t *clientIPs) of(ctx *fasthttp.RequestCtx) netip.Addr {
 	if len(t.proxies) == 0 || !contains(t.proxies, ip) {
 		return ip
 	}
-	list := string(ctx.Request.Header.PeekBytes(reqForwardedFor))
+	list := string(ctx.Request.Header.PeekCanonical(reqForwardedFor))
 	for list != "" {
 		var last string
 		if i := strings.LastIndexByte(list, ','); i >= 0 {

@@ -169,7 +169,7 @@ func (e *edge) run(c *Ctx, entry *pathEntry) *Error {
 	if !e.ready.Load() && !route.Early {
 		return Unavailable(1, "The server is recovering; /api/status tells how far it is.")
 	}
-	if e.limiter != nil && e.limiter.covers(route.Class) || c.Request.Header.PeekBytes(reqPublicKey) != nil || route.Auth == AuthRequired {
+	if e.limiter != nil && e.limiter.covers(route.Class) || c.Request.Header.PeekCanonical(reqPublicKey) != nil || route.Auth == AuthRequired {
 		if err := e.admit(c); err != nil {
 			return err
 		}
@@ -207,7 +207,7 @@ func (e *edge) noRoute(c *Ctx, entry *pathEntry) *Error {
 // admit is the IP limit, the media type and the credentials, in this order. An allow-listed
 // key lifts the IP limit only when it verifies.
 func (e *edge) admit(c *Ctx) *Error {
-	key := c.Request.Header.PeekBytes(reqPublicKey)
+	key := c.Request.Header.PeekCanonical(reqPublicKey)
 	limited := e.limiter != nil && e.limiter.covers(c.route.Class)
 	lifted := limited && e.limiter.allowsKey(key)
 	if limited && !lifted {
@@ -237,7 +237,7 @@ func (e *edge) admit(c *Ctx) *Error {
 }
 
 func (e *edge) authenticate(c *Ctx) (*Caller, *Error) {
-	if len(c.Request.Header.PeekBytes(reqPublicKey)) == 0 {
+	if len(c.Request.Header.PeekCanonical(reqPublicKey)) == 0 {
 		return nil, Unauthorized("API-PublicKey", "This route needs a signed request; the header API-PublicKey is missing.")
 	}
 	if e.auth == nil {
@@ -249,7 +249,7 @@ func (e *edge) authenticate(c *Ctx) (*Caller, *Error) {
 // appendRequestID appends the client's request id when it is well-formed, else a new one.
 func (e *edge) appendRequestID(dst []byte, ctx *fasthttp.RequestCtx) []byte {
 	n := e.idNext.Add(1)
-	if sent := ctx.Request.Header.PeekBytes(hdrRequestID); validRequestID(sent) {
+	if sent := ctx.Request.Header.PeekCanonical(hdrRequestID); validRequestID(sent) {
 		return append(dst, sent...)
 	}
 	return strconv.AppendUint(append(dst, e.idBoot[:9]...), n, 16)

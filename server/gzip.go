@@ -101,7 +101,7 @@ func (g *gzipMaker) compress(d *marketdata.Doc) {
 
 // wantsGzip reports that the request takes gzip: named, and not with q=0.
 func wantsGzip(ctx *fasthttp.RequestCtx) bool {
-	list := ctx.Request.Header.PeekBytes(reqAcceptEncoding)
+	list := ctx.Request.Header.PeekCanonical(reqAcceptEncoding)
 	for len(list) > 0 {
 		var one []byte
 		if i := bytes.IndexByte(list, ','); i >= 0 {
