@@ -56,12 +56,13 @@ func (s *depthSide) best() int64 {
 	return s.dirs[0].pages[0].levels[0].Price
 }
 
-// set makes amount what is shown at price; 0 takes the level out.
-func (s *depthSide) set(price, amount int64, gen uint64) {
+// set makes amount what is shown at price; 0 takes the level out. It returns what was
+// shown there before, 0 when the level is new.
+func (s *depthSide) set(price, amount int64, gen uint64) (before int64) {
 	key := price * s.sign
 	if s.levels == 0 {
 		s.begin(Level{price, amount}, key, gen)
-		return
+		return 0
 	}
 	d := lastNotAbove(s.tops, key)
 	node := s.nodes[d]
@@ -71,6 +72,9 @@ func (s *depthSide) set(price, amount int64, gen uint64) {
 	found := i < page.n && page.levels[i].Price == price
 	if page.gen != gen {
 		page = s.own(d, p, gen)
+	}
+	if found {
+		before = page.levels[i].Amount
 	}
 	switch {
 	case found && amount != 0:
@@ -84,6 +88,7 @@ func (s *depthSide) set(price, amount int64, gen uint64) {
 	default:
 		s.insert(d, p, i, Level{price, amount}, gen)
 	}
+	return before
 }
 
 func (s *depthSide) begin(l Level, key int64, gen uint64) {

@@ -67,6 +67,7 @@ func (f *Feed) Fold(events []engine.Event) {
 		}
 		if startsCommand(e) {
 			p.settleTouch()
+			p.changes.begin()
 			f.history.settle()
 		}
 		if e.Seq != p.seq+1 {

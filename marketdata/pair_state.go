@@ -13,6 +13,7 @@ type pairState struct {
 	timeNs, bookTimeNs                 int64
 
 	sides   [2]depthSide
+	changes levelLog
 	ring    tradeRing
 	tick    tick // the trades of one second, not yet merged
 	candles candleBuilder
@@ -50,7 +51,7 @@ func newPairState(e *engine.Event, cache *textCache) *pairState {
 
 func (p *pairState) foldLevel(e *engine.Event, gen uint64) {
 	s := &p.sides[e.Side]
-	s.set(e.Price, e.Amount, gen)
+	p.changes.add(e, s.set(e.Price, e.Amount, gen))
 	p.bookSeq, p.bookTimeNs = e.Seq, e.TimeNs
 	best := &p.touch.best[e.Side]
 	switch {

@@ -90,7 +90,7 @@ func (f *Feed) view(p *pairState) *View {
 		TimeNs: p.timeNs, BookTimeNs: p.bookTimeNs,
 		Ticker: p.ticker(),
 		Bids:   p.sides[engine.Buy].publish(), Asks: p.sides[engine.Sell].publish(),
-		Trades: p.ring.view, Candles: p.candlesView,
+		Changes: p.changes.view, Trades: p.ring.view, Candles: p.candlesView,
 		DroppedYoung: p.ring.young,
 	}
 	if old := p.view; old != nil {

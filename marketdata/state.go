@@ -150,6 +150,9 @@ func (p *pairState) walk(w walker, o *Options, gen uint64) {
 		p.touch.best[i] = p.sides[i].best()
 	}
 	p.settled = p.touch.best
+	if w.Reading() {
+		p.changes.view.base = p.bookSeq // what came before the snapshot cannot be undone
+	}
 	p.ring.walk(w)
 	for i := range p.candles.series {
 		p.candles.series[i].walk(w, Interval(i), o.Candles[i])

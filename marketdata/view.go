@@ -30,8 +30,9 @@ type View struct {
 	BookTimeNs int64 // of the last event that changed the book, or of the pair's creation
 
 	Ticker  Ticker
-	Bids    Side // best (highest) first
-	Asks    Side // best (lowest) first
+	Bids    Side    // best (highest) first
+	Asks    Side    // best (lowest) first
+	Changes Changes // of the book, newest last: from an older seq to this one
 	Trades  Trades
 	Candles *[Intervals]Candles // by interval; shared by views without a trade in between
 

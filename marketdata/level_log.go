@@ -1,0 +1,133 @@
+package marketdata
+
+import "tickhive/engine"
+
+// Bounds of the kept level changes of a pair: the window of Decisions section 11.3 (10,000
+// updates or 60 s, the larger), and above it what memory allows, 24 bytes each.
+const (
+	chunkChanges   = 128     // changes that share an allocation: 3 KiB for a quiet pair
+	blockChunks    = 32      // chunks made at once for a pair that moves: 96 KiB
+	keptUpdates    = 10_000  // commands that changed the book: an update joins one or more
+	keptChangesSec = 60      // seconds
+	maxChanges     = 1 << 18 // 6 MiB a pair: 60 s at 4,300 changes a second
+	dropChangesAt  = 8       // chunks to let go at once at least, so that the list is copied rarely
+)
+
+// levelChange is one change of a level: what it showed before, since only going back is
+// asked for. What it shows afterwards stands in the next change of the same price, or in
+// the book.
+type levelChange struct {
+	seqSide uint64 // seq << 1 | side
+	price   int64  // ticks
+	before  int64  // lots, 0: the level was not there
+}
+
+// levelChunk is a run of changes; the writer fills slots above every published length
+// only.
+type levelChunk struct {
+	changes [chunkChanges]levelChange
+	timeNs  int64  // of the newest change; read by the writer alone
+	updates uint64 // the log's count of updates at the newest change; the writer's alone
+}
+
+// Changes is a view of a pair's newest level changes: enough to turn the view's book back
+// into that of any seq from Base on. It is part of the fold, so a recovery that folds the
+// journal makes it again from the snapshot on; it is not part of the state (state.go): two
+// feeds with equal state may reach back differently far. Frozen.
+type Changes struct {
+	chunks []*levelChunk
+	end    int // slots used, counted from chunks[0]
+	base   engine.Seq
+}
+
+// Base is the oldest seq to which the book can be turned back.
+func (c *Changes) Base() engine.Seq { return c.base }
+
+// Len is the number of kept changes.
+func (c *Changes) Len() int { return c.end }
+
+// Undo yields the changes after seq, newest first, with what each level showed before it:
+// the last amount yielded of a price is what it showed at seq. seq must not be below Base.
+func (c *Changes) Undo(seq engine.Seq, yield func(side engine.Side, price, before int64)) {
+	if seq < c.base {
+		panic("BUG: marketdata: level changes before the kept ones")
+	}
+	for i := c.end - 1; i >= 0; i-- {
+		ch := &c.chunks[i/chunkChanges].changes[i%chunkChanges]
+		if ch.seqSide>>1 <= uint64(seq) {
+			return
+		}
+		yield(engine.Side(ch.seqSide&1), ch.price, ch.before)
+	}
+}
+
+// levelLog is the writer's side. Owner: the feed's goroutine.
+type levelLog struct {
+	view    Changes      // chunks is appended to in place, above every published length
+	updates uint64       // commands that changed the book
+	open    bool         // the present command has changed it
+	block   []levelChunk // made ahead
+}
+
+// chunk is an empty chunk; those of a pair that moves are made several at a time.
+func (l *levelLog) chunk() *levelChunk {
+	if len(l.block) == 0 {
+		n := 1
+		if len(l.view.chunks) >= blockChunks {
+			n = blockChunks
+		}
+		l.block = make([]levelChunk, n)
+	}
+	c := &l.block[0]
+	l.block = l.block[1:]
+	return c
+}
+
+// begin notes a command boundary.
+func (l *levelLog) begin() { l.open = false }
+
+// add notes a change and what the level showed before it.
+func (l *levelLog) add(e *engine.Event, before int64) {
+	v := &l.view
+	if !l.open {
+		l.open = true
+		l.updates++
+	}
+	i := v.end
+	if i/chunkChanges == len(v.chunks) {
+		l.trim(e.TimeNs)
+		i = v.end
+		v.chunks = append(v.chunks, l.chunk())
+	}
+	c := v.chunks[i/chunkChanges]
+	c.changes[i%chunkChanges] = levelChange{uint64(e.Seq)<<1 | uint64(e.Side), e.Price, before}
+	c.timeNs, c.updates = e.TimeNs, l.updates
+	v.end++
+}
+
+// trim lets whole chunks go that no window needs, before a new one is begun. The list is
+// copied: readers may hold the old one, and its slots must not keep chunks alive for us.
+// What is kept is a function of the events alone.
+func (l *levelLog) trim(nowNs int64) {
+	v := &l.view
+	gone, some := 0, max(dropChangesAt, len(v.chunks)/dropChangesAt)
+	for gone < len(v.chunks) {
+		c := v.chunks[gone]
+		if l.updates-c.updates < keptUpdates || nowNs-c.timeNs < keptChangesSec*nanosecond {
+			break
+		}
+		gone++
+	}
+	if len(v.chunks)*chunkChanges >= maxChanges {
+		gone = max(gone, some)
+	}
+	if gone < some {
+		return
+	}
+	last := v.chunks[gone-1].changes[chunkChanges-1]
+	v.base = engine.Seq(last.seqSide >> 1)
+	keep := make([]*levelChunk, len(v.chunks)-gone, max(2*(len(v.chunks)-gone), 4))
+	copy(keep, v.chunks[gone:])
+	v.chunks = keep
+	v.end -= gone * chunkChanges
+}
