@@ -10,7 +10,7 @@ const (
 	keptUpdates    = 10_000  // commands that changed the book: an update joins one or more
 	keptChangesSec = 60      // seconds
 	maxChanges     = 1 << 18 // 6 MiB a pair: 60 s at 4,300 changes a second
-	dropChangesAt  = 8       // chunks to let go at once at least, so that the list is copied rarely
+	dropChangesAt  = 32      // chunks to let go at once at least: the list of chunks is copied rarely
 )
 
 // levelChange is one change of a level: what it showed before, since only going back is
@@ -110,7 +110,7 @@ func (l *levelLog) add(e *engine.Event, before int64) {
 // What is kept is a function of the events alone.
 func (l *levelLog) trim(nowNs int64) {
 	v := &l.view
-	gone, some := 0, max(dropChangesAt, len(v.chunks)/dropChangesAt)
+	gone, some := 0, max(dropChangesAt, len(v.chunks)/8)
 	for gone < len(v.chunks) {
 		c := v.chunks[gone]
 		if l.updates-c.updates < keptUpdates || nowNs-c.timeNs < keptChangesSec*nanosecond {
