@@ -24,7 +24,7 @@ func (h *Hub) advanceBook(s *wsStream, v *marketdata.View) {
 	asks := h.diff[1].run(&s.view.Asks, &v.Asks, s.key.depth, false)
 	if len(bids)+len(asks) == 0 && s.key.depth != 0 {
 		// The next difference is taken from the newer state; the chain stays at s.seq.
-		s.view, s.snapshot = v, nil
+		s.view, s.snapshot, s.resumes = v, nil, nil
 		return
 	}
 	prev := s.seq
@@ -93,6 +93,13 @@ func (h *Hub) begin(sub *wsSub) bool {
 	s := sub.stream
 	if s.key.channel == chTrades && sub.from != 0 {
 		return h.beginTrades(sub)
+	}
+	if sub.hasResume {
+		if h.beginResume(sub) {
+			sub.live = true
+			return true
+		}
+		sub.reason = "gap"
 	}
 	if s.snapshot == nil || s.reason != sub.reason || s.key.private() {
 		s.snapshot, s.reason = h.frame(s, h.appendSnapshot(h.buf[:0], s, sub.reason)), sub.reason

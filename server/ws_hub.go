@@ -52,6 +52,7 @@ type Hub struct {
 	streams map[wsKey]*wsStream
 	instant map[wsKey]*wsStream // streams that follow each publication
 	diff    [2]sideDiff
+	rewind  wsRewind
 	buf     []byte
 	full    []*wsConn // scratch of send
 	ticks   int
@@ -215,7 +216,7 @@ func (h *Hub) nowMs() int64 { return h.opts.Clock.NowNs() / int64(time.Milliseco
 
 // setView moves the stream's state; the kept snapshot is of the old one.
 func (h *Hub) setView(s *wsStream, v *marketdata.View, seq uint64) {
-	s.view, s.seq, s.snapshot = v, seq, nil
+	s.view, s.seq, s.snapshot, s.resumes = v, seq, nil, nil
 }
 
 // send encodes payload once and queues it with every live subscriber.

@@ -76,6 +76,7 @@ type wsStream struct {
 
 	snapshot wsFrame // of view, for reason
 	reason   string
+	resumes  map[uint64]wsFrame // book: from a seq to this one, as asked for
 }
 
 // wsSub is one subscription of one connection. Owner: the hub.
