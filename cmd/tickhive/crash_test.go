@@ -173,7 +173,7 @@ func killLoop(t *testing.T, policy string, kills int) {
 	dir := t.TempDir()
 	args := []string{
 		"--data-dir", dir, "--pairs", "none", "--sim", "off", "--journal-sync", policy, "--quiet",
-		"--set", "journal.keep=all", "--set", "journal.segment_bytes=262144", "--set", "journal.snapshot_bytes=400000",
+		"--set", "journal.keep=all", "--set", "journal.segment_bytes=16384", "--set", "journal.snapshot_bytes=30000",
 		"--set", "orders.closed_kept=5000000", "--set", "orders.fills_kept=10000000",
 	}
 	a := &acked{orders: map[int64]ackedOrder{}, trades: map[string]int64{}, canceled: map[int64]bool{}, pairs: []string{"AA_USDT", "BB_USDT"}}

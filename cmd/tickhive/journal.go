@@ -14,7 +14,7 @@ import (
 
 // Bounds of the market's journal.
 const (
-	snapshotLook = time.Second // how often the size of the log is looked at
+	snapshotLook = 200 * time.Millisecond // how often the size of the log is looked at
 	recoverLook  = 4096        // records between two looks at the progress
 )
 
