@@ -72,6 +72,9 @@ const (
 	actionTypes
 )
 
+// ActionTypes is how many types there are: the first is 0.
+const ActionTypes = actionTypes
+
 var actionNames = [actionTypes]string{
 	"config_update", "param_update", "override", "flag", "directive", "suspension", "budget_allocation",
 	"observation", "risk_score", "signal", "proposal_created", "vote",

@@ -35,6 +35,15 @@ type WorkerQuery struct {
 	Page
 	Status *Status   // nil: any
 	Token  *[20]byte // nil: any
+	Newest *uint32   // no workerId above it; nil: all
+}
+
+// newest is the largest workerId that a list shows.
+func (q *WorkerQuery) newest() uint32 {
+	if q.Newest == nil {
+		return MaxWorkers
+	}
+	return min(*q.Newest, MaxWorkers)
 }
 
 // Workers is one page by workerId ascending. q must have passed Check.
@@ -44,7 +53,7 @@ func (v *View) Workers(nowNs int64, q WorkerQuery) WorkerList {
 	if q.Token != nil {
 		id, ok := v.byToken.Get(string(q.Token[:]))
 		w, _ := v.workers.Get(id)
-		if ok && (q.Status == nil || *q.Status == w.Status()) {
+		if ok && id <= q.newest() && (q.Status == nil || *q.Status == w.Status()) {
 			out.TotalItems = 1
 			if q.offset() == 0 {
 				out.Items = append(out.Items, v.workerItem(w, nowSec))
@@ -54,7 +63,7 @@ func (v *View) Workers(nowNs int64, q WorkerQuery) WorkerList {
 	}
 	if q.Status != nil {
 		lo := lowerBound(v.byStatus, pair(uint32(*q.Status), 0))
-		hi := lowerBound(v.byStatus, pair(uint32(*q.Status)+1, 0))
+		hi := lowerBound(v.byStatus, pair(uint32(*q.Status), q.newest()+1))
 		out.TotalItems = int64(hi - lo)
 		from, to := q.span(hi - lo)
 		for i := from; i < to; i++ {
@@ -64,8 +73,9 @@ func (v *View) Workers(nowNs int64, q WorkerQuery) WorkerList {
 		}
 		return out
 	}
-	out.TotalItems = int64(v.byToken.Len())
-	from, to := q.span(v.byToken.Len())
+	total := min(v.byToken.Len(), int(q.newest()))
+	out.TotalItems = int64(total)
+	from, to := q.span(total)
 	for i := from; i < to; i++ {
 		_, w, _ := v.workers.GetAt(i)
 		out.Items = append(out.Items, v.workerItem(w, nowSec))

@@ -74,6 +74,15 @@ func (v *View) head(nowNs int64) int64 {
 	return max(BlockAt(v.genesisNs, nowNs)-1, v.listBlock)
 }
 
+// AsOf is the X-As-Of of a list that is made at nowNs.
+func (v *View) AsOf(nowNs int64) int64 { return v.head(v.at(nowNs)) }
+
+// NewestAsOf is the workerId of the newest token of a list with asOf = block, 0 when it
+// is empty.
+func (v *View) NewestAsOf(block int64) uint32 {
+	return uint32(sort.Search(len(v.idents), func(i int) bool { return v.idents[i].ListBlock > block }))
+}
+
 // pageAsOf is a page of the first visible tokens only. Tokens are numbered in the order
 // of list blocks, so these are the workerIds up to visible.
 func (v *View) pageAsOf(q ListQuery, c cell, visible int) ([]*Ident, int64) {

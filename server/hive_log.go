@@ -1,0 +1,83 @@
+package server
+
+import (
+	"math"
+
+	"tickhive/hive"
+)
+
+// filterID reads an id that filters a list; what no id can be matches nothing.
+func (c *Ctx) filterID(name string) (*uint64, *Error) {
+	n, given, err := c.Int(name, 0, math.MinInt64, math.MaxInt64)
+	if err != nil || !given {
+		return nil, err
+	}
+	id := uint64(n)
+	if n < 0 {
+		id = math.MaxUint64
+	}
+	return &id, nil
+}
+
+// filterSec reads a bound in Unix seconds.
+func (c *Ctx) filterSec(name string) (*int64, *Error) {
+	n, given, err := c.Int(name, 0, math.MinInt64, math.MaxInt64)
+	if err != nil || !given {
+		return nil, err
+	}
+	return &n, nil
+}
+
+// actionTypeNames are the known types in their order.
+var actionTypeNames = func() (names []string) {
+	for t := range hive.ActionTypes {
+		names = append(names, t.String())
+	}
+	return names
+}()
+
+// actionLogs is GET /api/agents/action-logs.
+func (d *LaunchpadDesk) actionLogs(c *Ctx) *Error {
+	q, err := readLogQuery(c)
+	if err != nil {
+		return err
+	}
+	if rej := q.Check(); rej != nil {
+		return hiveReject(rej)
+	}
+	v := d.views()
+	c.setAsOf(v.ledger.AsOf(v.nowNs))
+	list := v.hive.Log(q)
+	return sendFree(c, &list)
+}
+
+// readLogQuery reads the parameters in the order of api.md's table.
+func readLogQuery(c *Ctx) (q hive.LogQuery, err *Error) {
+	if q.TokenID, err = c.filterID("tokenId"); err != nil {
+		return q, err
+	}
+	kind, err := c.Enum("actionType", actionTypeNames...)
+	if err != nil {
+		return q, err
+	}
+	if kind >= 0 {
+		t := hive.ActionType(kind)
+		q.Type = &t
+	}
+	tier, err := c.Enum("sourceTier", hive.Queen.String(), hive.Scout.String(), hive.WorkerTier.String())
+	if err != nil {
+		return q, err
+	}
+	if tier >= 0 {
+		t := hive.Queen + hive.Tier(tier)
+		q.Tier = &t
+	}
+	if q.Since, err = c.filterSec("since"); err != nil {
+		return q, err
+	}
+	if q.Until, err = c.filterSec("until"); err != nil {
+		return q, err
+	}
+	q.Page, err = c.hivePage(hive.DefaultLogPageSize)
+	return q, err
+}

@@ -1,0 +1,39 @@
+package server
+
+import "tickhive/hive"
+
+// proposals is GET /api/agents/proposals.
+func (d *LaunchpadDesk) proposals(c *Ctx) *Error {
+	var q hive.ProposalQuery
+	var err *Error
+	if q.TokenID, err = c.filterID("tokenId"); err != nil {
+		return err
+	}
+	status, err := c.Enum("status",
+		hive.ProposalActive.String(), hive.ProposalPassed.String(), hive.ProposalRejected.String())
+	if err != nil {
+		return err
+	}
+	if status >= 0 {
+		s := hive.ProposalStatus(status)
+		q.Status = &s
+	}
+	if q.Page, err = c.hivePage(hive.DefaultPageSize); err != nil {
+		return err
+	}
+	v := d.views()
+	c.setAsOf(v.ledger.AsOf(v.nowNs))
+	list := v.hive.Proposals(q)
+	return sendDecimals(c, &list)
+}
+
+// proposal is GET /api/agents/proposals/{proposalId}. Its payload holds integers and names
+// alone, so nothing in it is taken for a decimal.
+func (d *LaunchpadDesk) proposal(c *Ctx) *Error {
+	v := d.views()
+	p, ok := v.hive.Proposal(c.PathParam("proposalId"))
+	if !ok {
+		return &Error{Status: 404, Code: hive.CodeProposalNotFound, Field: "proposalId", Message: "There is no proposal with this id."}
+	}
+	return sendDecimals(c, &p)
+}

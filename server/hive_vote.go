@@ -1,0 +1,108 @@
+package server
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+	"github.com/valyala/fasthttp"
+
+	"tickhive/engine"
+	"tickhive/hive"
+)
+
+// vote is POST /api/agents/workers/:tokenId/vote; the checks behind the body are the
+// hive's (Decisions section 8.8).
+func (d *LaunchpadDesk) vote(c *Ctx) *Error {
+	if err := d.votes.check(c); err != nil {
+		return err
+	}
+	form, err := readForm(c.PostBody(), "proposalId", "vote", "comment")
+	if err != nil {
+		return err
+	}
+	cast, rej := hive.VoteForm{ProposalID: form[0], Vote: form[1], Comment: form[2]}.Parse()
+	if rej != nil {
+		return hiveReject(rej)
+	}
+	id, ok := hive.ParseTokenID(c.PathParam("tokenId"))
+	v := d.views()
+	t, known := v.ledger.ByNFT(id)
+	if !ok || !known {
+		return noWorker()
+	}
+	u, err := d.user(c.Caller.Account)
+	if err != nil {
+		return err
+	}
+	if cast.User, ok = parseUUID(c.Caller.UserID); !ok {
+		panic("BUG: server: a caller without a user id")
+	}
+	cast.TokenID, cast.Level = id, u.level
+	cast.Holdings, cast.Owned = v.ledger.Holding(u.address, t).Big(), v.ledger.Owned(u.address)
+	res, verr := d.Act(cast)
+	if verr != nil {
+		return agentError(verr)
+	}
+	return sendDecimals(c, res.Vote)
+}
+
+// maxVoters bounds the users whose votes of the last minute are remembered; the least
+// recently seen go first.
+const maxVoters = 100_000
+
+// voteLimiter is the limit of votes per user (Decisions section 2.4), the sliding log of
+// the limit per address. Any goroutine.
+type voteLimiter struct {
+	perMinute int
+	mu        sync.Mutex
+	users     *simplelru.LRU[engine.AccountID, *slidingLog]
+}
+
+func newVoteLimiter(perMinute int) (*voteLimiter, error) {
+	if perMinute < 1 || perMinute > maxPerMinute {
+		return nil, fmt.Errorf("server: rate.votes_per_minute must be 1 to %d", maxPerMinute)
+	}
+	users, err := simplelru.NewLRU[engine.AccountID, *slidingLog](maxVoters, nil)
+	if err != nil {
+		return nil, fmt.Errorf("server: vote table: %w", err)
+	}
+	return &voteLimiter{perMinute: perMinute, users: users}, nil
+}
+
+// check counts the caller's request, or refuses it. The allow-list lifts the limit.
+func (l *voteLimiter) check(c *Ctx) *Error {
+	if c.edge.limiter.lifts(c) {
+		return nil
+	}
+	l.mu.Lock()
+	log, ok := l.users.Get(c.Caller.Account)
+	if !ok {
+		log = &slidingLog{}
+		l.users.Add(c.Caller.Account, log)
+	}
+	waitNs := log.take(c.MachineNs(), l.perMinute, l.perMinute)
+	l.mu.Unlock()
+	if waitNs == 0 {
+		return nil
+	}
+	return tooMany(waitNs)
+}
+
+// lifts reports that the allow-list names the caller's address or its verified key.
+func (l *limiter) lifts(c *Ctx) bool {
+	return l != nil && (contains(l.nets, l.clients.of(c.RequestCtx)) || l.allowsKey([]byte(c.Caller.PublicKey)))
+}
+
+// tooMany is 429 with the whole seconds after which the request would pass.
+func tooMany(waitNs int64) *Error {
+	seconds := (waitNs + 999_999_999) / 1_000_000_000
+	unit := "seconds"
+	if seconds == 1 {
+		unit = "second"
+	}
+	return &Error{
+		Status: fasthttp.StatusTooManyRequests, Code: CodeRateLimit, RetryAfter: seconds,
+		Message: fmt.Sprintf("Rate limit exceeded. Retry after %d %s.", seconds, unit),
+	}
+}

@@ -1,0 +1,79 @@
+package server
+
+import (
+	"tickhive/hive"
+	"tickhive/launchpad"
+)
+
+// overview is GET /api/agents/overview.
+func (d *LaunchpadDesk) overview(c *Ctx) *Error {
+	v := d.views()
+	o := v.hive.Overview(v.nowNs)
+	return sendFree(c, &o)
+}
+
+// page reads page and pageSize of the hive's lists.
+func (c *Ctx) hivePage(defSize int64) (p hive.Page, err *Error) {
+	p.Page, p.PageSize, err = c.Page("page", defSize)
+	return p, err
+}
+
+// workers is GET /api/agents/workers.
+func (d *LaunchpadDesk) workers(c *Ctx) *Error {
+	var q hive.WorkerQuery
+	var err *Error
+	if q.Page, err = c.hivePage(hive.DefaultPageSize); err != nil {
+		return err
+	}
+	status, err := c.Enum("status", hive.Active.String(), hive.Idle.String(), hive.Suspended.String())
+	if err != nil {
+		return err
+	}
+	if status >= 0 {
+		s := hive.Status(status)
+		q.Status = &s
+	}
+	address, err := c.Str("tokenAddress")
+	if err != nil {
+		return err
+	}
+	if address != "" {
+		a, ok := launchpad.ParseAddress(address)
+		if !ok {
+			return BadParam("tokenAddress", "The parameter tokenAddress must be 0x and 40 hexadecimal digits.")
+		}
+		q.Token = (*[20]byte)(&a)
+	}
+	asOf, err := c.asOf()
+	if err != nil {
+		return err
+	}
+	v := d.views()
+	if asOf != nil {
+		newest := v.ledger.NewestAsOf(*asOf)
+		q.Newest = &newest
+		c.setAsOf(*asOf)
+	} else {
+		c.setAsOf(v.ledger.AsOf(v.nowNs))
+	}
+	list := v.hive.Workers(v.nowNs, q)
+	return sendFree(c, &list)
+}
+
+func noWorker() *Error {
+	return NotFound("tokenId", "No worker has this token id.")
+}
+
+// worker is GET /api/agents/workers/:tokenId.
+func (d *LaunchpadDesk) worker(c *Ctx) *Error {
+	id, ok := hive.ParseTokenID(c.PathParam("tokenId"))
+	if !ok {
+		return noWorker()
+	}
+	v := d.views()
+	w, ok := v.hive.Worker(v.nowNs, id)
+	if !ok {
+		return noWorker()
+	}
+	return sendFree(c, &w)
+}

@@ -1,0 +1,39 @@
+package server
+
+import "tickhive/hive"
+
+// internalPropose is POST /hive/proposals.
+func (d *LaunchpadDesk) internalPropose(c *Ctx) *Error {
+	form, err := readForm(c.PostBody(), "tokenId", "topic", "payload", "proposer", "urgent")
+	if err != nil {
+		return err
+	}
+	cmd, rej := hive.ProposalForm{TokenID: form[0], Topic: form[1], Payload: form[2], Proposer: form[3], Urgent: form[4]}.Parse()
+	if rej != nil {
+		return hiveReject(rej)
+	}
+	res, cerr := d.Act(cmd)
+	if cerr != nil {
+		return agentError(cerr)
+	}
+	return sendDecimals(c, res.Proposal)
+}
+
+// internalAct is POST /hive/actions.
+func (d *LaunchpadDesk) internalAct(c *Ctx) *Error {
+	form, err := readForm(c.PostBody(), "sourceAgentId", "targetTokenId", "actionType", "actionPayload", "reasonCode")
+	if err != nil {
+		return err
+	}
+	cmd, rej := hive.ActionForm{
+		SourceAgentID: form[0], TargetTokenID: form[1], ActionType: form[2], ActionPayload: form[3], ReasonCode: form[4],
+	}.Parse()
+	if rej != nil {
+		return hiveReject(rej)
+	}
+	res, cerr := d.Act(cmd)
+	if cerr != nil {
+		return agentError(cerr)
+	}
+	return sendFree(c, res.Entry)
+}

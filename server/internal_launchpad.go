@@ -1,0 +1,266 @@
+package server
+
+import (
+	"encoding/json"
+	"strconv"
+
+	"github.com/valyala/fasthttp"
+
+	"tickhive/launchpad"
+)
+
+// Internal are the internal routes of launchpad and hive (Decisions section 5), an
+// InternalResource.
+func (d *LaunchpadDesk) Internal(*Internal) []*Route {
+	post := func(path string, h Handler) *Route {
+		return &Route{Method: fasthttp.MethodPost, Path: internalPrefix + path, Handle: h}
+	}
+	return []*Route{
+		post("/launchpad/tokens", d.internalSpawn),
+		post("/launchpad/tokens/{id}/liquidity", d.internalLiquidity),
+		post("/launchpad/tokens/{id}/swaps", d.internalSwap),
+		post("/launchpad/tokens/{id}/transfers", d.internalTransfer),
+		post("/launchpad/tokens/{id}/boosts", d.internalBoost),
+		post("/launchpad/faults", d.internalFault),
+		post("/hive/proposals", d.internalPropose),
+		post("/hive/actions", d.internalAct),
+	}
+}
+
+// isAbsent reports a member that is missing, or null, which counts as missing.
+func isAbsent(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
+
+// formText is a member that is a string; "" when it is something else.
+func formText(raw json.RawMessage) string {
+	var s string
+	if len(raw) == 0 || raw[0] != '"' || json.Unmarshal(raw, &s) != nil {
+		return ""
+	}
+	return s
+}
+
+// formUser reads a member that is a user's id.
+func formUser(raw json.RawMessage, field string) (id [16]byte, err *Error) {
+	if isAbsent(raw) {
+		return id, BadParam(field, "The member %s is required.", field)
+	}
+	id, ok := parseUUID(formText(raw))
+	if !ok {
+		return id, BadParam(field, "The member %s must be a user's id, a UUID.", field)
+	}
+	return id, nil
+}
+
+// formAmount reads a member that is an amount, a number or a string, above 0.
+func formAmount(raw json.RawMessage, field string) (launchpad.Amount, *Error) {
+	if isAbsent(raw) {
+		return launchpad.Amount{}, BadParam(field, "The member %s is required.", field)
+	}
+	a, err := formAnyAmount(raw, field)
+	if err == nil && a.IsZero() {
+		err = BadParam(field, "The member %s must be above 0.", field)
+	}
+	return a, err
+}
+
+func formAnyAmount(raw json.RawMessage, field string) (launchpad.Amount, *Error) {
+	text := string(raw)
+	if raw[0] == '"' {
+		text = formText(raw)
+	}
+	a, err := launchpad.ParseAmount(text)
+	if err != nil {
+		return a, BadParam(field, "The member %s must be a decimal, at least 0, of at most 31 digits before and 18 after the point.", field)
+	}
+	return a, nil
+}
+
+// address is the ledger address of a user that a body names.
+func (d *LaunchpadDesk) address(id [16]byte, field string) (launchpad.Address, *Error) {
+	account, ok := d.opt.Find(id)
+	if ok && account != 0 {
+		if u, err := d.user(account); err == nil {
+			return u.address, nil
+		}
+	}
+	return launchpad.Address{}, NotFound(field, "There is no user %s.", appendUUID(nil, id))
+}
+
+// workerID is the number of the token that the path names.
+func (d *LaunchpadDesk) workerID(c *Ctx) (uint32, *Error) {
+	v := d.views()
+	t, ok := v.ledger.Find(c.PathParam("id"))
+	if !ok {
+		return 0, noToken()
+	}
+	return t.No, nil
+}
+
+// internalSpawn is POST /launchpad/tokens.
+func (d *LaunchpadDesk) internalSpawn(c *Ctx) *Error {
+	form, err := readForm(c.PostBody(), append([]string{"userId"}, spawnMembers...)...)
+	if err != nil {
+		return err
+	}
+	id, err := formUser(form[0], "userId")
+	if err != nil {
+		return err
+	}
+	cmd, rej := spawnForm(form[1:]).Parse()
+	if rej != nil {
+		return ledgerReject(rej)
+	}
+	owner, err := d.address(id, "userId")
+	if err != nil {
+		return err
+	}
+	return d.carrySpawn(c, cmd, owner)
+}
+
+// internalLiquidity is POST /launchpad/tokens/{id}/liquidity.
+func (d *LaunchpadDesk) internalLiquidity(c *Ctx) *Error {
+	form, err := readForm(c.PostBody(), "userId", "tokenAmount", "quoteAmount")
+	if err != nil {
+		return err
+	}
+	var cmd launchpad.AddLiquidity
+	id, err := formUser(form[0], "userId")
+	if err != nil {
+		return err
+	}
+	if cmd.TokenAmount, err = formAmount(form[1], "tokenAmount"); err != nil {
+		return err
+	}
+	if cmd.QuoteAmount, err = formAmount(form[2], "quoteAmount"); err != nil {
+		return err
+	}
+	if cmd.Token, err = d.workerID(c); err != nil {
+		return err
+	}
+	if cmd.From, err = d.address(id, "userId"); err != nil {
+		return err
+	}
+	res, cerr := d.Carry(cmd)
+	if cerr != nil {
+		return agentError(cerr)
+	}
+	return sendDecimals(c, res.Pool)
+}
+
+// internalSwap is POST /launchpad/tokens/{id}/swaps.
+func (d *LaunchpadDesk) internalSwap(c *Ctx) *Error {
+	cmd, id, err := readSwap(c.PostBody())
+	if err != nil {
+		return err
+	}
+	if cmd.Token, err = d.workerID(c); err != nil {
+		return err
+	}
+	if cmd.From, err = d.address(id, "userId"); err != nil {
+		return err
+	}
+	res, cerr := d.Carry(cmd)
+	if cerr != nil {
+		return agentError(cerr)
+	}
+	return sendDecimals(c, res.Swap)
+}
+
+func readSwap(body []byte) (cmd launchpad.Swap, id [16]byte, err *Error) {
+	form, err := readForm(body, "userId", "side", "amountIn", "minOut")
+	if err != nil {
+		return cmd, id, err
+	}
+	if id, err = formUser(form[0], "userId"); err != nil {
+		return cmd, id, err
+	}
+	side := formText(form[1])
+	if side != "buy" && side != "sell" {
+		return cmd, id, BadParam("side", "The member side must be buy or sell.")
+	}
+	cmd.Sell = side == "sell"
+	if cmd.AmountIn, err = formAmount(form[2], "amountIn"); err != nil {
+		return cmd, id, err
+	}
+	if !isAbsent(form[3]) {
+		cmd.MinOut, err = formAnyAmount(form[3], "minOut")
+	}
+	return cmd, id, err
+}
+
+// internalTransfer is POST /launchpad/tokens/{id}/transfers.
+func (d *LaunchpadDesk) internalTransfer(c *Ctx) *Error {
+	form, err := readForm(c.PostBody(), "fromUserId", "toUserId", "amount")
+	if err != nil {
+		return err
+	}
+	var cmd launchpad.Transfer
+	from, err := formUser(form[0], "fromUserId")
+	if err != nil {
+		return err
+	}
+	to, err := formUser(form[1], "toUserId")
+	if err != nil {
+		return err
+	}
+	if cmd.Amount, err = formAmount(form[2], "amount"); err != nil {
+		return err
+	}
+	if cmd.Token, err = d.workerID(c); err != nil {
+		return err
+	}
+	if cmd.From, err = d.address(from, "fromUserId"); err != nil {
+		return err
+	}
+	if cmd.To, err = d.address(to, "toUserId"); err != nil {
+		return err
+	}
+	res, cerr := d.Carry(cmd)
+	if cerr != nil {
+		return agentError(cerr)
+	}
+	c.Private(append(appendJSONString([]byte(`{"txHash":`), res.TxHash), '}'))
+	return nil
+}
+
+// internalBoost is POST /launchpad/tokens/{id}/boosts.
+func (d *LaunchpadDesk) internalBoost(c *Ctx) *Error {
+	form, err := readForm(c.PostBody(), "tier")
+	if err != nil {
+		return err
+	}
+	tier, ok := launchpad.ParseTier(formText(form[0]))
+	if !ok {
+		return BadParam("tier", "The member tier must be short, standard, extended or premium.")
+	}
+	no, err := d.workerID(c)
+	if err != nil {
+		return err
+	}
+	res, cerr := d.Carry(launchpad.BuyBoost{Token: no, Tier: tier})
+	if cerr != nil {
+		return agentError(cerr)
+	}
+	return sendFree(c, res.Boost)
+}
+
+// internalFault is POST /launchpad/faults.
+func (d *LaunchpadDesk) internalFault(c *Ctx) *Error {
+	form, err := readForm(c.PostBody(), "kind", "count")
+	if err != nil {
+		return err
+	}
+	if formText(form[0]) != "spawner" {
+		return BadParam("kind", "The member kind must be spawner.")
+	}
+	count, perr := strconv.ParseUint(string(form[1]), 10, 64)
+	if perr != nil || count == 0 || count > launchpad.MaxFaults {
+		return BadParam("count", "The member count must be an integer from 1 to %d.", launchpad.MaxFaults)
+	}
+	if _, err := d.Carry(launchpad.InjectFault{Count: count}); err != nil {
+		return agentError(err)
+	}
+	c.Private(emptyObject)
+	return nil
+}
+

@@ -1,0 +1,106 @@
+package server
+
+import (
+	"math/big"
+
+	"tickhive/accounts"
+	"tickhive/internal/fixed"
+	"tickhive/launchpad"
+)
+
+// Keeps reports whether the balances of a currency are the ledger's: NATIVE and USBI.
+func (d *LaunchpadDesk) Keeps(currencyCode string) bool {
+	_, ok := launchpad.ParseCurrency(currencyCode)
+	return ok
+}
+
+// Deposit credits NATIVE or USBI to an address.
+func (d *LaunchpadDesk) Deposit(address, currencyCode string, amount Money) (accounts.BalanceView, *Error) {
+	return d.move(address, currencyCode, amount, func(a launchpad.Address, c launchpad.Currency, v launchpad.Amount) launchpad.Command {
+		return launchpad.Deposit{To: a, Currency: c, Amount: v}
+	})
+}
+
+// Withdraw takes NATIVE or USBI from an address.
+func (d *LaunchpadDesk) Withdraw(address, currencyCode string, amount Money) (accounts.BalanceView, *Error) {
+	return d.move(address, currencyCode, amount, func(a launchpad.Address, c launchpad.Currency, v launchpad.Amount) launchpad.Command {
+		return launchpad.Withdraw{From: a, Currency: c, Amount: v}
+	})
+}
+
+func (d *LaunchpadDesk) move(
+	address, currencyCode string, amount Money,
+	command func(launchpad.Address, launchpad.Currency, launchpad.Amount) launchpad.Command,
+) (accounts.BalanceView, *Error) {
+	a, okAddress := launchpad.ParseAddress(address)
+	currency, okCurrency := launchpad.ParseCurrency(currencyCode)
+	if !okAddress || !okCurrency {
+		panic("BUG: server: " + currencyCode + " of " + address + " is not the ledger's")
+	}
+	v, ok := ledgerAmount(amount)
+	if !ok {
+		return accounts.BalanceView{}, BadParam("amount", "The member amount must be above 0.")
+	}
+	res, err := d.Carry(command(a, currency, v))
+	if err != nil {
+		return accounts.BalanceView{}, agentError(err)
+	}
+	return balanceText(*res.Balance), nil
+}
+
+// Balances are what an address has of NATIVE and USBI; zero rows are left out.
+func (d *LaunchpadDesk) Balances(address string) []accounts.BalanceView {
+	a, ok := launchpad.ParseAddress(address)
+	if !ok {
+		return nil
+	}
+	v := d.views()
+	var rows []accounts.BalanceView
+	for _, c := range []launchpad.Currency{launchpad.NATIVE, launchpad.USBICoin} {
+		if b := v.ledger.Balance(a, c); !b.IsZero() {
+			m := moneyOf(b)
+			rows = append(rows, accounts.BalanceView{CurrencyCode: c.String(), Free: m, Total: m})
+		}
+	}
+	return rows
+}
+
+// Totals are the ledger's rows of GET /totals: what lies in pools counts as held.
+func (d *LaunchpadDesk) Totals() []accounts.TotalView {
+	v := d.views()
+	var rows []accounts.TotalView
+	for _, t := range v.ledger.Totals() {
+		rows = append(rows, accounts.TotalView{
+			CurrencyCode: t.Currency.String(), Free: moneyOf(t.Held), Held: moneyOf(t.Pooled), Fees: moneyOf(t.Fees),
+			Deposited: moneyOf(t.Deposited), Withdrawn: moneyOf(t.Withdrawn),
+		})
+	}
+	return rows
+}
+
+// ledgerAmount is money as the ledger counts it; false when it is not above 0.
+func ledgerAmount(m Money) (launchpad.Amount, bool) {
+	v, err := launchpad.ParseAmount(string(fixed.AppendShortest(nil, m, fixed.Scale)))
+	return v, err == nil && !v.IsZero()
+}
+
+// maxMoney is the end of what 128 bits hold: totals beyond it are shown as this.
+var maxMoney = new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 127), big.NewInt(1))
+
+func moneyOf(a launchpad.Amount) Money {
+	v := a.Big()
+	if v.Cmp(maxMoney) > 0 {
+		v = maxMoney
+	}
+	low := new(big.Int).And(v, new(big.Int).SetUint64(1<<64-1)).Uint64()
+	return Money{Hi: new(big.Int).Rsh(v, 64).Int64(), Lo: low}
+}
+
+func balanceText(b launchpad.BalanceInfo) accounts.BalanceView {
+	a, err := launchpad.ParseAmount(string(b.Free))
+	if err != nil {
+		panic("BUG: server: a balance of the ledger is no amount: " + err.Error())
+	}
+	m := moneyOf(a)
+	return accounts.BalanceView{CurrencyCode: b.CurrencyCode, Free: m, Total: m}
+}

@@ -1,0 +1,58 @@
+package server
+
+import (
+	"encoding/json"
+
+	"tickhive/engine"
+	"tickhive/launchpad"
+)
+
+// spawnMembers are the body of a spawn in the order of api.md.
+var spawnMembers = []string{"name", "symbol", "totalSupply", "decimals", "poolSide", "metadata"}
+
+func spawnForm(m []json.RawMessage) launchpad.SpawnForm {
+	return launchpad.SpawnForm{Name: m[0], Symbol: m[1], TotalSupply: m[2], Decimals: m[3], PoolSide: m[4], Metadata: m[5]}
+}
+
+// spawn is POST /api/launchpad/spawn; the checks behind the body are the ledger's
+// (Decisions section 8.2).
+func (d *LaunchpadDesk) spawn(c *Ctx) *Error {
+	form, err := readForm(c.PostBody(), spawnMembers...)
+	if err != nil {
+		return err
+	}
+	cmd, rej := spawnForm(form).Parse()
+	if rej != nil {
+		return ledgerReject(rej)
+	}
+	u, err := d.user(c.Caller.Account)
+	if err != nil {
+		return err
+	}
+	return d.carrySpawn(c, cmd, u.address)
+}
+
+func (d *LaunchpadDesk) carrySpawn(c *Ctx, cmd launchpad.Spawn, owner launchpad.Address) *Error {
+	cmd.Owner = owner
+	res, err := d.Carry(cmd)
+	if err != nil {
+		return agentError(err)
+	}
+	return sendFree(c, res.Spawn)
+}
+
+// agentUser is a user as ledger and hive know one.
+type agentUser struct {
+	level   int64
+	address launchpad.Address
+}
+
+// user asks the accounts for a user that must exist.
+func (d *LaunchpadDesk) user(account engine.AccountID) (agentUser, *Error) {
+	level, text, ok := d.opt.User(account)
+	a, valid := launchpad.ParseAddress(text)
+	if !ok || !valid {
+		return agentUser{}, Forbidden("This account has no address on the ledger.")
+	}
+	return agentUser{level, a}, nil
+}

@@ -1,0 +1,116 @@
+package server
+
+import (
+	"bytes"
+	"math"
+	"strconv"
+
+	"tickhive/launchpad"
+)
+
+var hdrAsOf = []byte("X-As-Of")
+
+// setAsOf sets the block that a walk over a list gives back as asOf (Decisions section 8.4).
+func (c *Ctx) setAsOf(block int64) {
+	c.Response.Header.SetCanonical(hdrAsOf, strconv.AppendInt(c.number[:0], block, 10))
+}
+
+// asOf reads ?asOf=, nil when it is missing.
+func (c *Ctx) asOf() (*int64, *Error) {
+	block, given, err := c.Int("asOf", 0, 0, math.MaxInt64)
+	if err != nil || !given {
+		return nil, err
+	}
+	return &block, nil
+}
+
+// tokens is GET /api/launchpad/tokens.
+func (d *LaunchpadDesk) tokens(c *Ctx) *Error {
+	var q launchpad.ListQuery
+	var err *Error
+	if q.Page, q.PageSize, err = c.Page("page", launchpad.DefaultPageSize); err != nil {
+		return err
+	}
+	sort, err := c.Enum("sort", launchpad.Recent.String(), launchpad.Volume.String(), launchpad.TVL.String(), launchpad.Holders.String())
+	if err != nil {
+		return err
+	}
+	q.Sort = launchpad.Sort(max(sort, 0))
+	if q.Boosted, err = c.Bool("boosted", false); err != nil {
+		return err
+	}
+	side, err := c.Enum("poolSide", launchpad.USBI.String(), launchpad.WNative.String())
+	if err != nil {
+		return err
+	}
+	if side >= 0 {
+		s := launchpad.Side(side)
+		q.Side = &s
+	}
+	if q.AsOf, err = c.asOf(); err != nil {
+		return err
+	}
+	if rej := q.Check(); rej != nil {
+		return ledgerReject(rej)
+	}
+	v := d.views()
+	list := v.ledger.Tokens(v.nowNs, q, v.worker)
+	c.setAsOf(list.AsOf)
+	return sendFree(c, &list)
+}
+
+func noToken() *Error {
+	return NotFound("id", "No token has this address or registry id.")
+}
+
+// token is GET /api/launchpad/tokens/:id.
+func (d *LaunchpadDesk) token(c *Ctx) *Error {
+	v := d.views()
+	t, ok := v.ledger.Token(c.PathParam("id"), v.worker)
+	if !ok {
+		return noToken()
+	}
+	sent := t.Metadata
+	t.Metadata = emptyObject
+	c.decimalsText = false
+	// The encoder would take the white space out of metadata, which is kept as sent. The
+	// place is unmistakable: quotes within strings are escaped.
+	c.Private(bytes.Replace(agentJSON(&t), []byte(`"metadata":{}`), append([]byte(`"metadata":`), sent...), 1))
+	return nil
+}
+
+var emptyObject = []byte("{}")
+
+// pool is GET /api/launchpad/tokens/:id/pool.
+func (d *LaunchpadDesk) pool(c *Ctx) *Error {
+	v := d.views()
+	p, ok := v.ledger.Pool(c.PathParam("id"))
+	if !ok {
+		return noToken()
+	}
+	return sendFree(c, &p)
+}
+
+// tokenWorker is GET /api/launchpad/tokens/:id/worker.
+func (d *LaunchpadDesk) tokenWorker(c *Ctx) *Error {
+	v := d.views()
+	w, ok := v.ledger.Worker(c.PathParam("id"), v.worker, v.recent)
+	if !ok {
+		return noToken()
+	}
+	return sendFree(c, &w)
+}
+
+// recent is the newest entries aimed at a worker's token, without what the launchpad's
+// view leaves out.
+func (v *agentViews) recent(id uint32) []launchpad.Action {
+	entries := v.hive.Recent(id)
+	out := make([]launchpad.Action, len(entries))
+	for i, e := range entries {
+		out[i] = launchpad.Action{
+			TxHash: e.TxHash, ActionType: e.ActionType, Params: e.Params,
+			BlockNumber: e.BlockNumber, BlockTimestamp: e.BlockTimestamp,
+		}
+	}
+	return out
+}
