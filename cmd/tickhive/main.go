@@ -19,6 +19,7 @@ type cli struct {
 	Journal journalCmd `cmd:"" help:"Verify or dump the journal of a data directory."`
 	Stats   statsCmd   `cmd:"" help:"Figures of a running exchange, per pair."`
 	Config  configCmd  `cmd:"" help:"Check or print the configuration."`
+	Bench   benchCmd   `cmd:"" help:"Measure the exchange against references."`
 	Version versionCmd `cmd:"" help:"Print the version."`
 }
 

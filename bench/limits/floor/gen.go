@@ -27,6 +27,7 @@ func newGen(seed uint64, maxLive int) *gen {
 	g.dst = &g.w.Preload
 	return g
 }
+
 func (g *gen) limit(side uint8, price int64, qty uint32) {
 	g.id++
 	*g.dst = append(*g.dst, wl.Op{Type: wl.Limit, Side: side, Qty: qty, ID: g.id, Price: price})
@@ -49,6 +50,7 @@ func (g *gen) pick() (uint64, bool) {
 	}
 	return 0, false
 }
+
 func (g *gen) cancel() bool {
 	id, ok := g.pick()
 	if ok {
@@ -57,6 +59,7 @@ func (g *gen) cancel() bool {
 	}
 	return ok
 }
+
 func (g *gen) replace(price func(side uint8) int64) bool {
 	id, ok := g.pick()
 	if !ok {
@@ -87,6 +90,7 @@ func (g *gen) passive(side uint8, p int64) int64 {
 	}
 	return p
 }
+
 func away(side uint8, mid, d int64) int64 {
 	if side == wl.Buy {
 		return mid - d

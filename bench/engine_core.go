@@ -1,0 +1,188 @@
+package bench
+
+import (
+	"fmt"
+	"runtime"
+	"time"
+
+	"tickhive/bench/limits/floor"
+	"tickhive/bench/limits/floor/wl"
+	"tickhive/bench/proc"
+	"tickhive/bench/report"
+	"tickhive/engine"
+)
+
+// The rules of performance.md for E1 to E5: one account, self-trade mode none, ids dense
+// as the workload's; a replace is a cancel and a place, counted as one operation; commands
+// are built from the record inside the clock, every event is read once, fills are hashed.
+
+// startNs is the time of the first command of made markets; whole days since 1970.
+const startNs = 20_000 * 86_400 * int64(time.Second)
+
+func benchInstrument(code string) *engine.Instrument {
+	base, quote := code, "USDT"
+	return &engine.Instrument{Code: base + "_" + quote, Base: base, Quote: quote, DigitsPrice: 2, DigitsAmount: 0}
+}
+
+// coreRun drives a core with a workload and, when it has one, what follows the core.
+type coreRun struct {
+	core   *engine.Core
+	events []engine.Event
+	stats  wl.Stats
+	sum    uint64 // of what is read of every event
+	now    int64
+	client engine.ClientID
+	named  bool // orders carry client ids
+	follow func(events []engine.Event)
+}
+
+func newCoreRun(follow func([]engine.Event)) *coreRun {
+	r := &coreRun{core: engine.NewCore(engine.Options{}), events: make([]engine.Event, 0, 1024), now: startNs, follow: follow}
+	r.apply(&engine.Command{Kind: engine.AddPair, Pair: engine.ControlPair, Instrument: benchInstrument("BTC")})
+	return r
+}
+
+func (r *coreRun) run(ops []wl.Op) {
+	for i := range ops {
+		o := &ops[i]
+		switch o.Type {
+		case wl.Limit:
+			r.place(o.Side, o.ID, o.Price, o.Qty)
+		case wl.Cancel:
+			r.cancel(o.ID)
+		default:
+			r.cancel(o.ID)
+			r.place(o.Side, o.NewID, o.Price, o.Qty)
+		}
+	}
+}
+
+func (r *coreRun) place(side uint8, id uint64, price int64, qty uint32) {
+	cmd := engine.Command{Kind: engine.Place, Side: engine.Side(side), Price: price, Amount: int64(qty)}
+	if r.named {
+		r.client = engine.ClientID{Hash: [2]uint64{id * 0x9E3779B97F4A7C15, id * 0xC2B2AE3D27D4EB4F}}
+		cmd.Client = &r.client
+	}
+	r.apply(&cmd)
+}
+
+func (r *coreRun) cancel(id uint64) {
+	r.apply(&engine.Command{Kind: engine.Cancel, Order: engine.OrderID(id)})
+}
+
+func (r *coreRun) apply(cmd *engine.Command) {
+	r.now += 1000 // a million commands a second of market time
+	cmd.TimeNs = r.now
+	r.events = r.core.Apply(cmd, r.events[:0])
+	for i := range r.events {
+		e := &r.events[i]
+		if e.Kind == engine.EventTrade {
+			r.stats.Add(uint64(e.Maker), e.Price, e.Amount)
+		}
+		r.sum += uint64(e.Seq) ^ uint64(e.Kind) ^ uint64(e.Amount)
+	}
+	if r.follow != nil {
+		r.follow(r.events)
+	}
+}
+
+// checked fails when a run did not do what the floor did.
+func checked(name string, got, want wl.Stats) error {
+	if got != want {
+		return fmt.Errorf("%s: the fills differ: %+v, the floor has %+v", name, got, want)
+	}
+	if hash := floor.Expected[name].Hash; got.Hash != hash {
+		return fmt.Errorf("%s: hash %x, not the anchor's %x", name, got.Hash, hash)
+	}
+	return nil
+}
+
+// cpuNs is the CPU time that fn takes, collected garbage of before left out.
+func cpuNs(fn func()) float64 {
+	runtime.GC()
+	before := proc.SelfCPU()
+	fn()
+	return float64(proc.SelfCPU() - before)
+}
+
+// targets of E1 and E5 by workload.
+func coreTargets(name string) (core, folded float64) {
+	switch name {
+	case "w1":
+		return 3.5, 9
+	case "w2":
+		return 5, 16
+	}
+	return 4, 8
+}
+
+func runEngine(r *Run) error {
+	for _, name := range floor.Names {
+		r.say("%s: floor, core, core and feed", name)
+		if err := r.engineWorkload(name); err != nil {
+			return err
+		}
+	}
+	r.say("E3, E4")
+	r.coreMemory()
+	if err := r.worstCommands(); err != nil {
+		return err
+	}
+	return r.engineLoop()
+}
+
+func (r *Run) engineWorkload(name string) error {
+	w := floor.Generate(name)
+	n := float64(len(w.Ops))
+	e1, e5 := coreTargets(name)
+	with := fmt.Sprintf("%d operations, %d preloaded", len(w.Ops), len(w.Preload))
+	core := r.S.Add(&report.Measure{Name: name + " core", Unit: "ns/op", RefName: "floor", With: with}).Aim("E1", e1)
+	alloc := r.S.Add(&report.Measure{Name: name + " allocations, growth included", Unit: "mallocs/op", With: with}).Aim("E2", 0.001)
+	fold := r.S.Add(&report.Measure{Name: name + " core + books, trades, candles, windows", Unit: "ns/op", RefName: "floor", With: with + ", published every 64 commands"}).Aim("E5", e5)
+	orders := r.S.Add(&report.Measure{Name: name + " the same and the order history", Unit: "ns/op", RefName: "floor", With: with + ", published every 64 commands"})
+	for range r.Rounds {
+		book := floor.NewBook(name, w)
+		floor.Run(book, w.Preload)
+		base := cpuNs(func() { floor.Run(book, w.Ops) }) / n
+
+		c := newCoreRun(nil)
+		c.run(w.Preload)
+		before := mallocs()
+		cost := cpuNs(func() { c.run(w.Ops) }) / n
+		alloc.Product = append(alloc.Product, float64(mallocs()-before)/n)
+		if err := checked(name, c.stats, book.St); err != nil {
+			return err
+		}
+		core.Product, core.Reference = append(core.Product, cost), append(core.Reference, base)
+
+		for _, m := range []*report.Measure{fold, orders} {
+			f := newFolded(m == fold)
+			f.run(w.Preload)
+			cost := cpuNs(func() { f.run(w.Ops) }) / n
+			if err := checked(name, f.stats, book.St); err != nil {
+				return err
+			}
+			m.Product, m.Reference = append(m.Product, cost), append(m.Reference, base)
+		}
+	}
+	return nil
+}
+
+// coreMemory is E3: the resting orders of w2, everything counted.
+func (r *Run) coreMemory() {
+	w := floor.Generate("w2")
+	for _, named := range []bool{false, true} {
+		name, target := "w2 memory of a resting order", 120.
+		if named {
+			name, target = "w2 memory of a resting order with a client id", 180
+		}
+		m := r.S.Add(&report.Measure{Name: name, Unit: "bytes", With: fmt.Sprintf("%d resting", len(w.Preload))}).Aim("E3", target)
+		before := heap()
+		c := newCoreRun(nil)
+		c.named = named
+		c.run(w.Preload)
+		m.Product = append(m.Product, float64(heap()-before)/float64(c.core.OpenOrders(0)))
+		runtime.KeepAlive(c)
+	}
+	r.S.Note("E3: one order that survives alone in its index page of 512 numbers keeps 2 KiB; without client id an order is 64 + 24 + 4 bytes and its level's share")
+}

@@ -1,0 +1,112 @@
+package bench
+
+import (
+	"fmt"
+	"runtime"
+
+	"tickhive/bench/proc"
+	"tickhive/bench/report"
+	"tickhive/engine"
+	"tickhive/marketdata"
+)
+
+// publishEvery is E5's rule: views are published every so many commands.
+const publishEvery = 64
+
+// newFolded is a core run whose events go into a feed; market: without order history.
+func newFolded(market bool) *coreRun {
+	feed := marketdata.NewFeed(marketdata.Options{NoOrders: market})
+	var r *coreRun
+	n := 0
+	r = newCoreRun(func(events []engine.Event) {
+		feed.Fold(events)
+		if n++; n%publishEvery == 0 {
+			feed.Publish(events[0].TimeNs)
+		}
+	})
+	return r
+}
+
+// worst is a single large command against its work done one by one.
+type worst struct {
+	name    string
+	account engine.AccountID
+	n       int
+	price   func(i int64) int64
+	one     func(c *coreRun, account engine.AccountID, i int)
+	all     func(c *coreRun, account engine.AccountID)
+}
+
+// worstCommands is E4.
+func (r *Run) worstCommands() error {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	spread := func(i int64) int64 { return 1 + i*7919%400 }
+	for _, x := range []worst{
+		{"sweep of 5,000 orders", 0, 5000, func(int64) int64 { return 1000 }, sweepOne, sweepAll},
+		{"mass cancel of 10,000, built-in account", 0, 10_000, spread, cancelOne, massCancel},
+		{"mass cancel of 10,000, one account of two", 3, 10_000, spread, cancelOne, massCancel},
+	} {
+		m := r.S.Add(&report.Measure{
+			Name: x.name, Unit: "us", RefName: "one by one",
+			With: fmt.Sprintf("a mass cancel comes in parts of %d", engine.CancelAllPart),
+		}).Aim("E4", 1.1)
+		for range 3 * r.Rounds {
+			single, whole := x.build(), x.build()
+			runtime.GC()
+			start := proc.ThreadCPU()
+			for i := range x.n {
+				x.one(single, x.account, i)
+			}
+			middle := proc.ThreadCPU()
+			x.all(whole, x.account)
+			m.Reference = append(m.Reference, float64(middle-start)/1e3)
+			m.Product = append(m.Product, float64(proc.ThreadCPU()-middle)/1e3)
+			if whole.core.OpenOrders(0) != single.core.OpenOrders(0) || whole.stats != single.stats {
+				return fmt.Errorf("%s: the work is not the same", x.name)
+			}
+		}
+	}
+	return nil
+}
+
+// build is a book of n orders; those of a mass cancel lie between as many of another
+// account.
+func (x *worst) build() *coreRun {
+	c := newCoreRun(nil)
+	c.events = make([]engine.Event, 0, 32<<10)
+	for i := range int64(x.n) {
+		for _, account := range []engine.AccountID{x.account, 9} {
+			if account == 9 && x.price(0) == x.price(1) {
+				continue
+			}
+			c.apply(&engine.Command{Kind: engine.Place, Side: engine.Buy, Price: x.price(i), Amount: 1, Account: account})
+		}
+	}
+	return c
+}
+
+func sweepOne(c *coreRun, _ engine.AccountID, _ int) {
+	c.apply(&engine.Command{Kind: engine.Place, Side: engine.Sell, Price: 1000, Amount: 1})
+}
+
+func sweepAll(c *coreRun, _ engine.AccountID) {
+	c.apply(&engine.Command{Kind: engine.Place, Side: engine.Sell, Price: 1000, Amount: 5000})
+}
+
+func cancelOne(c *coreRun, account engine.AccountID, i int) {
+	c.apply(&engine.Command{Kind: engine.Cancel, Order: engine.OrderID(2*i + 1), Account: account})
+}
+
+func massCancel(c *coreRun, account engine.AccountID) {
+	bound := c.core.LastOrderID(0)
+	for n := engine.CancelAllPart; n == engine.CancelAllPart; {
+		c.apply(&engine.Command{Kind: engine.CancelAll, Account: account, Order: bound})
+		n = 0
+		for i := range c.events {
+			if c.events[i].Kind == engine.EventCanceled {
+				n++
+			}
+		}
+	}
+}

@@ -1,0 +1,270 @@
+package bench
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"tickhive/bench/proc"
+	"tickhive/bench/report"
+	"tickhive/engine"
+	"tickhive/internal/clock"
+	"tickhive/internal/vfs"
+	"tickhive/internal/wal"
+	"tickhive/marketdata"
+	"tickhive/marketdata/replica"
+)
+
+// rig is the durable market of serve in this process: loop, journal on a real file, feed
+// with everything on.
+type rig struct {
+	dir     replica.LogDir
+	log     *wal.Log
+	journal *engine.WALJournal
+	core    *engine.Core
+	feed    *marketdata.Feed
+	loop    *engine.Loop
+}
+
+func newRig(dir string, policy engine.SyncPolicy, pairs int, wrap func(engine.Sink) engine.Sink) (*rig, error) {
+	g := &rig{
+		dir:  replica.LogDir{FS: vfs.OS{}, Dir: dir, Options: wal.Options{NoLock: true, RecordVersion: engine.CommandVersion, Writer: "bench"}},
+		core: engine.NewCore(engine.Options{}), feed: marketdata.NewFeed(marketdata.Options{}),
+	}
+	var err error
+	if g.log, err = wal.Open(g.dir.FS, g.dir.Dir, g.dir.Options); err != nil {
+		return nil, err
+	}
+	g.journal = engine.NewWALJournal(g.log, policy)
+	sink := g.feed.Sink()
+	if wrap != nil {
+		sink = wrap(sink)
+	}
+	g.loop = engine.NewLoop(engine.LoopOptions{Core: g.core, Clock: clock.Real{}, Journal: g.journal, Sinks: []engine.Sink{sink}})
+	go g.loop.Run()
+	var b engine.Batch
+	for i := range pairs {
+		b.Commands = append(b.Commands, engine.Command{Kind: engine.AddPair, Pair: engine.ControlPair, Instrument: benchInstrument(fmt.Sprintf("P%04d", i))})
+	}
+	return g, g.loop.Submit(&b)
+}
+
+func (g *rig) close() error {
+	g.loop.Stop()
+	return g.journal.Close()
+}
+
+// trader is one submitter: limit orders around a mid, nine in twenty canceled again, one
+// in ten trading. It remembers the ids that it was given.
+type trader struct {
+	pair  engine.PairID
+	rnd   uint64
+	live  []engine.OrderID
+	batch engine.Batch
+}
+
+func newTrader(i, pairs, size int) *trader {
+	t := &trader{pair: engine.PairID(i % pairs), rnd: uint64(i)*0x9E3779B97F4A7C15 + 1}
+	t.batch.Commands = make([]engine.Command, size)
+	t.batch.Collect = func(_ int, cmd *engine.Command, events []engine.Event) {
+		if cmd.Kind == engine.Place && events[0].Kind == engine.EventAccepted && len(t.live) < cap(t.live) {
+			t.live = append(t.live, events[0].Order)
+		}
+	}
+	t.live = make([]engine.OrderID, 0, 4*size+64)
+	return t
+}
+
+func (t *trader) next(n uint64) uint64 {
+	t.rnd ^= t.rnd << 13
+	t.rnd ^= t.rnd >> 7
+	t.rnd ^= t.rnd << 17
+	return t.rnd % n
+}
+
+// fill makes the commands of the next batch.
+func (t *trader) fill() {
+	for i := range t.batch.Commands {
+		side := engine.Side(t.next(2))
+		c := engine.Command{Kind: engine.Place, Pair: t.pair, Side: side, Amount: int64(1 + t.next(100))}
+		away := int64(1 + t.next(50))
+		if side == engine.Buy {
+			away = -away
+		}
+		switch k := t.next(20); {
+		case k < 2:
+			c.Price, c.TIF = 100_000-away/10, engine.IOC
+		case k < 11 && len(t.live) > 0:
+			at := t.next(uint64(len(t.live)))
+			c = engine.Command{Kind: engine.Cancel, Pair: t.pair, Order: t.live[at]}
+			t.live[at] = t.live[len(t.live)-1]
+			t.live = t.live[:len(t.live)-1]
+		default:
+			c.Price = 100_000 + away
+		}
+		t.batch.Commands[i] = c
+	}
+}
+
+// submitted is what a run through the loop gave.
+type submitted struct {
+	rate  float64 // commands a second
+	p50   float64 // us
+	bytes float64 // of journal for a command
+	cpu   float64 // ns of this process for a command, submitters included
+}
+
+// submit runs waiting submitters with size commands each outstanding.
+func (g *rig) submit(waiting, size, pairs int, d time.Duration) (submitted, error) {
+	var stop atomic.Bool
+	var wg sync.WaitGroup
+	hists := make([]*hdrhistogram.Histogram, waiting)
+	counts := make([]int64, waiting)
+	errs := make([]error, waiting)
+	first := g.log.LastSeq()
+	cpu, start := proc.SelfCPU(), time.Now()
+	for i := range waiting {
+		hists[i] = hdrhistogram.New(1, time.Minute.Microseconds(), 3)
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			t := newTrader(i, pairs, size)
+			for !stop.Load() {
+				t.fill()
+				at := time.Now()
+				if errs[i] = g.loop.Submit(&t.batch); errs[i] != nil {
+					return
+				}
+				_ = hists[i].RecordValue(time.Since(at).Microseconds())
+				counts[i] += int64(size)
+			}
+		}()
+	}
+	time.Sleep(d)
+	stop.Store(true)
+	wg.Wait()
+	elapsed := time.Since(start).Seconds()
+	var total int64
+	for i := range waiting {
+		if errs[i] != nil {
+			return submitted{}, errs[i]
+		}
+		total += counts[i]
+		if i > 0 {
+			hists[0].Merge(hists[i])
+		}
+	}
+	n := g.log.LastSeq() - first
+	return submitted{
+		rate: float64(total) / elapsed, p50: float64(hists[0].ValueAtQuantile(50)),
+		cpu:   float64(proc.SelfCPU()-cpu) / float64(max(total, 1)),
+		bytes: float64(g.log.BytesSince(first)) / float64(max(n, 1)),
+	}, nil
+}
+
+// bareSync is how many write and fdatasync pairs a second a bare loop does: the same bytes
+// into a preallocated file of the same directory.
+func bareSync(dir string, bytes int, d time.Duration) (float64, error) {
+	f, err := vfs.OS{}.Create(filepath.Join(dir, "bare"))
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = os.Remove(filepath.Join(dir, "bare")) }()
+	defer func() { _ = f.Close() }()
+	const size = 16 << 20
+	buf := make([]byte, 1<<20)
+	for off := int64(0); off < size; off += int64(len(buf)) {
+		if _, err := f.WriteAt(buf, off); err != nil {
+			return 0, err
+		}
+	}
+	if err := f.Sync(); err != nil {
+		return 0, err
+	}
+	n, off := 0, int64(0)
+	start := time.Now()
+	for time.Since(start) < d {
+		if off+int64(bytes) > size {
+			off = 0
+		}
+		buf[n%bytes]++
+		if _, err := f.WriteAt(buf[:bytes], off); err != nil {
+			return 0, err
+		}
+		if err := f.Sync(); err != nil {
+			return 0, err
+		}
+		off += int64(bytes)
+		n++
+	}
+	return float64(n) / time.Since(start).Seconds(), nil
+}
+
+// engineLoop is E6.
+func (r *Run) engineLoop() error {
+	const pairs = 4
+	all := "feed with everything on"
+	a := r.S.Add(&report.Measure{Name: "loop, 4 x 64 outstanding, interval", Unit: "commands/s", Higher: true, With: all}).Aim("E6", 2e6)
+	b := r.S.Add(&report.Measure{Name: "loop, 256 waiting, interval", Unit: "commands/s", Higher: true, With: all}).Aim("E6", 1e6)
+	c := r.S.Add(&report.Measure{Name: "loop, 256 waiting, always", Unit: "commands/s", Higher: true, RefName: "256 x S of bare fdatasync", With: all}).Aim("E6", 0.25)
+	p := r.S.Add(&report.Measure{Name: "p50, 256 waiting, always", Unit: "us", RefName: "one bare fdatasync", With: all}).Aim("E6", 3)
+	d := r.S.Add(&report.Measure{Name: "loop, 4 waiting, interval", Unit: "commands/s", Higher: true, With: all})
+	e := r.S.Add(&report.Measure{Name: "loop, 4 waiting, always", Unit: "commands/s", Higher: true, RefName: "4 x S of bare fdatasync", With: all})
+	cost := r.S.Add(&report.Measure{Name: "loop, 4 x 64 outstanding, CPU", Unit: "ns/command", With: all + ", submitters included"})
+	single := r.S.Add(&report.Measure{Name: "loop, 256 waiting, CPU", Unit: "ns/command", With: all + ", submitters included"})
+	for range r.Rounds {
+		for _, x := range []struct {
+			m             *report.Measure
+			p             *report.Measure
+			policy        engine.SyncPolicy
+			waiting, size int
+		}{{a, nil, engine.SyncInterval, 4, 64}, {b, nil, engine.SyncInterval, 256, 1}, {c, p, engine.SyncAlways, 256, 1}, {d, nil, engine.SyncInterval, 4, 1}, {e, nil, engine.SyncAlways, 4, 1}} {
+			s, bare, err := r.loopRound(x.policy, x.waiting, x.size, pairs)
+			if err != nil {
+				return err
+			}
+			x.m.Product = append(x.m.Product, s.rate)
+			switch x.m {
+			case a:
+				cost.Product = append(cost.Product, s.cpu)
+			case b:
+				single.Product = append(single.Product, s.cpu)
+			}
+			if x.policy == engine.SyncAlways {
+				x.m.Reference = append(x.m.Reference, float64(x.waiting)*bare)
+			}
+			if x.p != nil {
+				x.p.Product, x.p.Reference = append(x.p.Product, s.p50), append(x.p.Reference, 1e6/bare)
+			}
+		}
+	}
+	return nil
+}
+
+func (r *Run) loopRound(policy engine.SyncPolicy, waiting, size, pairs int) (s submitted, bare float64, err error) {
+	dir, err := r.temp("loop")
+	if err != nil {
+		return s, 0, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	g, err := newRig(filepath.Join(dir, "log"), policy, pairs, nil)
+	if err != nil {
+		return s, 0, err
+	}
+	_, err = g.submit(waiting, size, pairs, 50*time.Millisecond) // warm
+	if err == nil {
+		s, err = g.submit(waiting, size, pairs, r.length(400*time.Millisecond))
+	}
+	if cerr := g.close(); err == nil {
+		err = cerr
+	}
+	if err == nil && policy == engine.SyncAlways {
+		bare, err = bareSync(dir, waiting*int(s.bytes), r.length(300*time.Millisecond))
+	}
+	return s, bare, err
+}

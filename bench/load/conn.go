@@ -1,0 +1,90 @@
+package load
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"time"
+)
+
+// Limits of a connection.
+const (
+	connBuffer  = 64 << 10
+	maxHead     = 32 << 10
+	maxBody     = 256 << 20
+	dialTimeout = 5 * time.Second
+	// answerTimeout is how long an answer may take before the connection is given up; far
+	// beyond every latency that a run is meant to show.
+	answerTimeout = 30 * time.Second
+)
+
+// ErrNotLocal: load goes to this machine only.
+var ErrNotLocal = errors.New("load: the target is not a loopback address")
+
+// Conn is one keep-alive connection. It belongs to one goroutine.
+type Conn struct {
+	c    net.Conn
+	buf  []byte
+	r, w int // unread bytes are buf[r:w]
+	body []byte
+}
+
+// Local checks that host:port is this machine.
+func Local(addr string) error {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return fmt.Errorf("load: %w", err)
+	}
+	if host == "localhost" {
+		return nil
+	}
+	if ip := net.ParseIP(host); ip == nil || !ip.IsLoopback() {
+		return fmt.Errorf("%w: %s", ErrNotLocal, addr)
+	}
+	return nil
+}
+
+// Dial opens a connection to a loopback address.
+func Dial(addr string) (*Conn, error) {
+	if err := Local(addr); err != nil {
+		return nil, err
+	}
+	c, err := net.DialTimeout("tcp", addr, dialTimeout)
+	if err != nil {
+		return nil, fmt.Errorf("load: %w", err)
+	}
+	return &Conn{c: c, buf: make([]byte, connBuffer)}, nil
+}
+
+// Close closes the connection.
+func (c *Conn) Close() { _ = c.c.Close() }
+
+// Send writes prebuilt request bytes.
+func (c *Conn) Send(req []byte) error {
+	_, err := c.c.Write(req)
+	return err
+}
+
+// deadline is set once per batch of answers, not per answer: a timer costs a microsecond.
+func (c *Conn) deadline() error { return c.c.SetDeadline(time.Now().Add(answerTimeout)) }
+
+// fill reads more bytes behind the unread ones, making room first.
+func (c *Conn) fill() error {
+	if c.r > 0 && c.w == len(c.buf) {
+		c.w = copy(c.buf, c.buf[c.r:c.w])
+		c.r = 0
+	}
+	if c.w == len(c.buf) {
+		c.buf = append(c.buf, make([]byte, len(c.buf))...)
+	}
+	n, err := c.c.Read(c.buf[c.w:])
+	c.w += n
+	if n > 0 {
+		return nil
+	}
+	if err == nil {
+		err = io.ErrNoProgress
+	}
+	return err
+}

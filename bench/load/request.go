@@ -1,0 +1,59 @@
+package load
+
+import (
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// Request is prebuilt: the head without its last CRLF, and the body.
+type Request struct {
+	Name string // of its kind: what the table of routes counts together
+	head []byte
+	body []byte
+	// Conditional sends the tag of the last answer to the same request on the same
+	// connection.
+	Conditional bool
+}
+
+// Get is a GET request; headers are whole lines without CRLF.
+func Get(name, target string, headers ...string) *Request {
+	return build(name, "GET", target, nil, headers)
+}
+
+// Post is a POST request with a JSON body.
+func Post(name, target string, body []byte) *Request {
+	return build(name, "POST", target, body, []string{"Content-Type: application/json", "Content-Length: " + strconv.Itoa(len(body))})
+}
+
+func build(name, method, target string, body []byte, headers []string) *Request {
+	var b strings.Builder
+	b.WriteString(method + " " + target + " HTTP/1.1\r\nHost: localhost\r\n")
+	for _, h := range headers {
+		b.WriteString(h + "\r\n")
+	}
+	return &Request{Name: name, head: []byte(b.String()), body: body}
+}
+
+// Bytes appends the whole request, conditional when tag is not empty.
+func (r *Request) Bytes(dst, tag []byte) []byte {
+	dst = append(dst, r.head...)
+	if r.Conditional && len(tag) > 0 {
+		dst = append(dst, "If-None-Match: "...)
+		dst = append(append(dst, tag...), '\r', '\n')
+	}
+	return append(append(dst, '\r', '\n'), r.body...)
+}
+
+// Target splits a base URL into address and path prefix.
+func Target(base string) (addr, prefix string, err error) {
+	u, err := url.Parse(base)
+	if err != nil {
+		return "", "", err
+	}
+	addr = u.Host
+	if u.Port() == "" {
+		addr = u.Hostname() + ":80"
+	}
+	return addr, strings.TrimSuffix(u.Path, "/"), Local(addr)
+}

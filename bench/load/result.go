@@ -1,0 +1,141 @@
+package load
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"tickhive/bench/report"
+)
+
+// Histogram bounds: a microsecond to two minutes in three digits.
+const (
+	maxLatency = 120 * time.Second
+	digits     = 3
+	maxSeconds = 3600 // of the throughput over time
+)
+
+func newHistogram() *hdrhistogram.Histogram {
+	return hdrhistogram.New(1, maxLatency.Microseconds(), digits)
+}
+
+// Result is what a run gave. Of CPU only what was measured by functions of the run.
+type Result struct {
+	Answers int64
+	Bytes   int64 // of bodies
+	Errors  int64 // no answer, or a status of neither 2xx nor 304
+	Late    int64 // sent more than a millisecond after their time (open loop)
+	Missed  int64 // never sent before the end (open loop)
+	Elapsed time.Duration
+	Server  time.Duration // CPU of the server
+	Client  time.Duration // CPU of this process
+	Status  [6]int64      // by hundreds; 304 stands in [0]
+	Hist    *hdrhistogram.Histogram
+	Seconds []int64 // answers in each second
+	Err     error   // the first one
+}
+
+// Rate is answers a second.
+func (r *Result) Rate() float64 {
+	if r.Elapsed <= 0 {
+		return 0
+	}
+	return float64(r.Answers) / r.Elapsed.Seconds()
+}
+
+// ServerUs and ClientUs are CPU microseconds an answer.
+func (r *Result) ServerUs() float64 { return perAnswer(r.Server, r.Answers) }
+
+// ClientUs is the CPU of this process for an answer, in microseconds.
+func (r *Result) ClientUs() float64 { return perAnswer(r.Client, r.Answers) }
+
+func perAnswer(d time.Duration, n int64) float64 {
+	if n == 0 {
+		return 0
+	}
+	return float64(d.Nanoseconds()) / 1e3 / float64(n)
+}
+
+// Statuses prints the counts of answers by status.
+func (r *Result) Statuses() string {
+	var parts []string
+	for i, n := range r.Status {
+		switch {
+		case n == 0:
+		case i == 0:
+			parts = append(parts, fmt.Sprintf("304 x %d", n))
+		default:
+			parts = append(parts, fmt.Sprintf("%dxx x %d", i, n))
+		}
+	}
+	if r.Errors > 0 {
+		parts = append(parts, fmt.Sprintf("errors %d", r.Errors))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Latency is the distribution for a report.
+func (r *Result) Latency(name string) report.Latency {
+	l := report.Latency{Name: name, Count: r.Hist.TotalCount(), Late: r.Late, Missed: r.Missed, Errors: r.Errors, PerSecond: r.Seconds}
+	for _, q := range report.Quantiles() {
+		l.P = append(l.P, float64(r.Hist.ValueAtQuantile(q)))
+	}
+	return l
+}
+
+// merge adds a worker's share.
+func (r *Result) merge(w *Result) {
+	r.Answers += w.Answers
+	r.Bytes += w.Bytes
+	r.Errors += w.Errors
+	r.Late += w.Late
+	r.Missed += w.Missed
+	for i, n := range w.Status {
+		r.Status[i] += n
+	}
+	if w.Hist != nil {
+		r.Hist.Merge(w.Hist)
+	}
+	if n := len(w.Seconds) - len(r.Seconds); n > 0 {
+		r.Seconds = append(r.Seconds, make([]int64, n)...)
+	}
+	for i, n := range w.Seconds {
+		r.Seconds[i] += n
+	}
+	if r.Err == nil {
+		r.Err = w.Err
+	}
+}
+
+// count takes an answer that came at the given time of the run.
+func (r *Result) count(a *Answer, at time.Duration) {
+	r.Answers++
+	r.Bytes += int64(len(a.Body))
+	switch c := a.Status / 100; {
+	case a.Status == 304:
+		r.Status[0]++
+	case c >= 1 && c <= 5:
+		r.Status[c]++
+		if c > 2 {
+			r.Errors++
+		}
+	default:
+		r.Errors++
+	}
+	sec := min(int(at/time.Second), maxSeconds)
+	if sec >= len(r.Seconds) {
+		r.Seconds = slices.Grow(r.Seconds, sec+1)[:sec+1]
+	}
+	r.Seconds[sec]++
+}
+
+// fail takes an error of a connection.
+func (r *Result) fail(err error) {
+	r.Errors++
+	if r.Err == nil {
+		r.Err = err
+	}
+}

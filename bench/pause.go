@@ -1,0 +1,100 @@
+package bench
+
+import (
+	"fmt"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"tickhive/bench/proc"
+	"tickhive/bench/report"
+	"tickhive/engine"
+	"tickhive/internal/clock"
+	"tickhive/internal/wal"
+	"tickhive/marketdata/replica"
+)
+
+// pauseRate is the load of E8: batches of ten, 5,000 commands a second.
+const (
+	pauseEvery = 2 * time.Millisecond
+	pauseSize  = 10
+)
+
+// snapshotPause is E8: the longest time for which the loop did not answer, while a
+// follower writes a snapshot of a million resting orders, and in the same run without one.
+// A submitter asks every 2 ms; a time is that from asking to the answer.
+func (r *Run) snapshotPause(dir replica.LogDir) error {
+	r.say("longest pause during a snapshot")
+	rep, err := recoverDir(dir)
+	if err != nil {
+		return err
+	}
+	log, err := wal.Open(dir.FS, dir.Dir, dir.Options)
+	if err != nil {
+		return err
+	}
+	journal := engine.NewWALJournal(log, engine.SyncInterval)
+	loop := engine.NewLoop(engine.LoopOptions{
+		Core: rep.Core, Clock: clock.Real{}, Journal: journal, Sinks: []engine.Sink{rep.Feed.Sink()},
+		StartNs: rep.LastNs, StartPos: rep.Pos,
+	})
+	go loop.Run()
+	defer func() { loop.Stop(); _ = journal.Close() }()
+	keeper := replica.NewKeeper(replica.KeeperOptions{Log: log, Dir: dir, Live: loop, KeepAll: true})
+
+	with := fmt.Sprintf("%d commands every %s, 1 M resting orders, sync=interval", pauseSize, pauseEvery)
+	pause := r.S.Add(&report.Measure{Name: "longest pause during a snapshot", Unit: "ms", With: with}).Aim("E8", 5)
+	above := r.S.Add(&report.Measure{Name: "the same, above the worst without one", Unit: "ms", With: with}).Aim("E8", 2)
+	quiet := r.S.Add(&report.Measure{Name: "longest pause without a snapshot", Unit: "ms", With: with})
+	took := r.S.Add(&report.Measure{Name: "time of a snapshot beside the load", Unit: "s", With: with})
+	before, _ := proc.Memory(os.Getpid())
+	if _, err := pauseDuring(loop, keeper.Snapshot); err != nil { // the first one fills caches
+		return err
+	}
+	peak, _ := proc.Memory(os.Getpid())
+	for range r.Rounds {
+		start := time.Now()
+		loud, err := pauseDuring(loop, keeper.Snapshot)
+		if err != nil {
+			return err
+		}
+		span := time.Since(start)
+		took.Product = append(took.Product, span.Seconds())
+		calm, err := pauseDuring(loop, func() error { time.Sleep(span); return nil })
+		if err != nil {
+			return err
+		}
+		pause.Product = append(pause.Product, ms(loud))
+		quiet.Product = append(quiet.Product, ms(calm))
+		above.Product = append(above.Product, max(ms(loud)-ms(calm), 0))
+	}
+	r.S.Note("E8: resident memory %d MiB before the first snapshot, %d MiB behind it: the follower is a second market while it works", before>>20, peak>>20)
+	return nil
+}
+
+func ms(d time.Duration) float64 { return float64(d) / 1e6 }
+
+// pauseDuring loads the loop while work runs and gives the longest time to an answer.
+func pauseDuring(loop *engine.Loop, work func() error) (time.Duration, error) {
+	var stop atomic.Bool
+	done := make(chan error, 1)
+	go func() {
+		done <- work()
+		stop.Store(true)
+	}()
+	t := newTrader(1, 1, pauseSize)
+	var longest time.Duration
+	start := time.Now()
+	for i := 0; !stop.Load(); i++ {
+		due := start.Add(time.Duration(i) * pauseEvery)
+		time.Sleep(time.Until(due))
+		asked := time.Now()
+		t.fill()
+		if err := loop.Submit(&t.batch); err != nil {
+			<-done
+			return 0, err
+		}
+		longest = max(longest, time.Since(asked))
+	}
+	return longest, <-done
+}

@@ -1,0 +1,133 @@
+package proc
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Child is a process of the same binary that says `ready key=value ...` when it can be
+// used, and answers one line to each line of its standard input.
+type Child struct {
+	Fields map[string]string // of the ready line
+
+	cmd  *exec.Cmd
+	in   io.WriteCloser
+	out  *bufio.Reader
+	tail *tail
+}
+
+// endTime bounds how long a child may take to end after SIGTERM.
+const endTime = 15 * time.Second
+
+// Start runs program and waits for its ready line. environ is added to this process's own.
+func Start(environ []string, program string, args ...string) (*Child, error) {
+	c := &Child{cmd: exec.Command(program, args...), Fields: map[string]string{}, tail: &tail{}}
+	c.cmd.Env = append(os.Environ(), environ...)
+	c.cmd.Stderr = c.tail
+	// A benchmark that dies must not leave its servers behind.
+	c.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	out, err := c.cmd.StdoutPipe()
+	if err != nil {
+		return nil, fmt.Errorf("proc: %w", err)
+	}
+	if c.in, err = c.cmd.StdinPipe(); err != nil {
+		return nil, fmt.Errorf("proc: %w", err)
+	}
+	if err := c.cmd.Start(); err != nil {
+		return nil, fmt.Errorf("proc: start of %s: %w", program, err)
+	}
+	c.out = bufio.NewReaderSize(out, 1<<16)
+	for {
+		line, err := c.out.ReadString('\n')
+		if err != nil {
+			c.Stop()
+			return nil, fmt.Errorf("proc: %s %s ended before it was ready: %s", program, strings.Join(args, " "), c.tail.text())
+		}
+		rest, ok := strings.CutPrefix(strings.TrimSpace(line), "ready")
+		if !ok {
+			continue
+		}
+		for field := range strings.FieldsSeq(rest) {
+			k, v, _ := strings.Cut(field, "=")
+			c.Fields[k] = v
+		}
+		return c, nil
+	}
+}
+
+// PID is the process number.
+func (c *Child) PID() int { return c.cmd.Process.Pid }
+
+// CPU is the child's CPU time so far.
+func (c *Child) CPU() time.Duration {
+	d, err := CPU(c.PID())
+	if err != nil {
+		return 0
+	}
+	return d
+}
+
+// Ask sends a line and gives the answer's.
+func (c *Child) Ask(line string) (string, error) {
+	if err := c.Say(line); err != nil {
+		return "", err
+	}
+	answer, err := c.out.ReadString('\n')
+	if err != nil {
+		return "", fmt.Errorf("proc: no answer to %q: %w: %s", line, err, c.tail.text())
+	}
+	return strings.TrimSpace(answer), nil
+}
+
+// Say sends a line that has no answer.
+func (c *Child) Say(line string) error {
+	if _, err := io.WriteString(c.in, line+"\n"); err != nil {
+		return fmt.Errorf("proc: %w: %s", err, c.tail.text())
+	}
+	return nil
+}
+
+// Stop ends the child in order, or by force when it takes too long.
+func (c *Child) Stop() {
+	_ = c.in.Close()
+	_ = c.cmd.Process.Signal(syscall.SIGTERM)
+	force := time.AfterFunc(endTime, func() { _ = c.cmd.Process.Kill() })
+	defer force.Stop()
+	_, _ = io.Copy(io.Discard, c.out)
+	var exit *exec.ExitError
+	if err := c.cmd.Wait(); err != nil && !errors.As(err, &exit) {
+		_ = c.cmd.Process.Kill()
+	}
+}
+
+// tail keeps the end of what a child says on standard error.
+type tail struct {
+	mu  sync.Mutex // the copying goroutine writes, the owner reads
+	buf []byte
+}
+
+const tailBytes = 4096
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.buf = append(t.buf, p...)
+	if n := len(t.buf) - tailBytes; n > 0 {
+		t.buf = t.buf[n:]
+	}
+	return len(p), nil
+}
+
+func (t *tail) text() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return strings.TrimSpace(string(t.buf))
+}

@@ -1,0 +1,19 @@
+// Package report is what a benchmark has to say: measures with the figures of every round,
+// latencies, curves, and where and with what they were taken.
+//
+// What it is: the model that is kept as JSON, its table for a terminal, its page for a
+// person (one HTML file with SVG plots), and the comparison of two reports.
+//
+// Owner: the goroutine that runs the benchmarks; nothing is shared.
+//
+// Invariants:
+//
+//  1. A measure is judged by its best rounds and never shown without the median, the
+//     smallest and the largest of its rounds.
+//  2. A target is part of the measure: "met" is computed, not written down.
+//  3. Compare calls a change a regression only beyond the noise that both files measured.
+//
+// Reading order: report.go, measure.go, spread.go, table.go, compare.go, plot.go, html.go.
+//
+// It measures nothing and knows no scenario.
+package report

@@ -1,0 +1,118 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Measure is one figure of the product, round by round, beside its reference in the same
+// rounds. Without a reference the product's own figure is what counts.
+type Measure struct {
+	Goal string `json:"goal,omitempty"` // E1 ... H11; empty: for information
+	Name string `json:"name"`
+	Unit string `json:"unit"` // of Product and Reference
+	// Higher: more is better (a rate); else less is (a cost).
+	Higher    bool      `json:"higher,omitempty"`
+	Product   []float64 `json:"product"`
+	Reference []float64 `json:"reference,omitempty"`
+	RefName   string    `json:"referenceName,omitempty"`
+	Target    float64   `json:"target,omitempty"`
+	HasTarget bool      `json:"hasTarget,omitempty"`
+	// With says what was batched, warmed and outstanding.
+	With string `json:"with,omitempty"`
+	// Reason says why a target is not met, in figures.
+	Reason string `json:"reason,omitempty"`
+}
+
+// Ratios are product to reference, round by round; the product's figures without one.
+func (m *Measure) Ratios() []float64 {
+	if len(m.Reference) == 0 {
+		return m.Product
+	}
+	out := make([]float64, 0, len(m.Product))
+	for i := range min(len(m.Product), len(m.Reference)) {
+		if m.Reference[i] != 0 {
+			out = append(out, m.Product[i]/m.Reference[i])
+		}
+	}
+	return out
+}
+
+// Spread is that of Ratios.
+func (m *Measure) Spread() Spread { return SpreadOf(m.Ratios()) }
+
+// Best is what the measure is judged by: the best round of the product to the best round
+// of the reference.
+func (m *Measure) Best() float64 {
+	if len(m.Product) == 0 {
+		return 0
+	}
+	if len(m.Reference) == 0 {
+		return m.best(m.Product)
+	}
+	ref := m.best(m.Reference)
+	if ref == 0 {
+		return 0
+	}
+	return m.best(m.Product) / ref
+}
+
+func (m *Measure) best(v []float64) float64 {
+	if m.Higher {
+		return slices.Max(v)
+	}
+	return slices.Min(v)
+}
+
+// Met reports whether the target is reached.
+func (m *Measure) Met() bool {
+	if !m.HasTarget || len(m.Product) == 0 {
+		return false
+	}
+	if m.Higher {
+		return m.Best() >= m.Target
+	}
+	return m.Best() <= m.Target
+}
+
+// Aim sets the goal and its target.
+func (m *Measure) Aim(goal string, target float64) *Measure {
+	m.Goal, m.Target, m.HasTarget = goal, target, true
+	return m
+}
+
+// Noise is how far the better half of the rounds lies from the best one, as a fraction:
+// what the same program shows again on the same machine.
+func (m *Measure) Noise() float64 {
+	noise := func(v []float64) float64 {
+		if len(v) < 2 {
+			return 0
+		}
+		s := slices.Sorted(slices.Values(v))
+		if m.Higher {
+			slices.Reverse(s)
+		}
+		if s[0] == 0 {
+			return 0
+		}
+		d := (quantile(s, 0.25) - s[0]) / s[0]
+		return max(d, -d)
+	}
+	return noise(m.Product) + noise(m.Reference)
+}
+
+// sortGoals orders E1, E2, ... E8, H1 ... H11; equal goals stay as they came.
+func sortGoals(all []*Measure) {
+	key := func(m *Measure) (string, int) {
+		n := 0
+		_, _ = fmt.Sscanf(strings.TrimLeft(m.Goal, "EHSL"), "%d", &n)
+		return m.Goal[:1], n
+	}
+	slices.SortStableFunc(all, func(a, b *Measure) int {
+		ka, na := key(a)
+		kb, nb := key(b)
+		return cmp.Or(cmp.Compare(ka, kb), cmp.Compare(na, nb))
+	})
+}

@@ -1,0 +1,159 @@
+package bench
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"tickhive/bench/proc"
+	"tickhive/bench/report"
+	"tickhive/engine"
+)
+
+// Rounds of product and reference in turn.
+const (
+	defaultRounds = 5
+	quickRounds   = 3
+)
+
+// Options is how the harness runs.
+type Options struct {
+	// Program is this binary: servers are its children.
+	Program string
+	// Dir is where logs and data directories are written and removed again; it must be on
+	// the kind of disk that the product would use.
+	Dir string
+	// Quick halves rounds and lengths.
+	Quick bool
+	// Rounds of product and reference in turn; 0: five, three when quick.
+	Rounds int
+	// Targets are base URLs that http and poll load instead of a product of their own.
+	Targets []string
+	// Say is told what happens, without a newline; nil: nobody is.
+	Say func(line string)
+
+	Version, Commit, Command string // for the report
+}
+
+// Run is one scenario under way.
+type Run struct {
+	Options
+	S *report.Scenario
+}
+
+// scenario is a name and what it does.
+type scenario struct {
+	name string
+	run  func(*Run) error
+}
+
+// scenarios in the order of a whole run. scale is for itself.
+func scenarios() []scenario {
+	return []scenario{
+		{"engine", runEngine},
+		{"recovery", runRecovery},
+		{"http", runHTTP},
+		{"fresh", runFresh},
+		{"orders", runOrders},
+		{"poll", runPoll},
+		{"mixed", runMixed},
+		{"streams", runStreams},
+		{"scale", runScale},
+	}
+}
+
+// Names are the scenarios; all stands for every one but scale.
+func Names() (names []string) {
+	for _, s := range scenarios() {
+		names = append(names, s.name)
+	}
+	return names
+}
+
+// Measure runs scenarios by name and reports. A scenario that fails ends the run; what was
+// measured before is in the report.
+func Measure(o Options, names ...string) (*report.Report, error) {
+	if o.Rounds == 0 {
+		o.Rounds = defaultRounds
+		if o.Quick {
+			o.Rounds = quickRounds
+		}
+	}
+	if o.Say == nil {
+		o.Say = func(string) {}
+	}
+	rep := &report.Report{
+		Format: report.Format, Started: time.Now(), Command: o.Command, Version: o.Version,
+		Commit: o.Commit, Rounds: o.Rounds, Machine: proc.ThisMachine(), Settings: settings(),
+	}
+	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
+		return rep, fmt.Errorf("bench: %w", err)
+	}
+	defer func() { rep.Seconds = time.Since(rep.Started).Seconds() }()
+	for _, s := range scenarios() {
+		if !slices.Contains(names, s.name) {
+			continue
+		}
+		o.Say(s.name)
+		r := &Run{Options: o, S: &report.Scenario{Name: s.name}}
+		rep.Scenarios = append(rep.Scenarios, r.S)
+		start := time.Now()
+		err := s.run(r)
+		r.S.Seconds = time.Since(start).Seconds()
+		if err != nil {
+			r.S.Note("ended early: %v", err)
+			return rep, fmt.Errorf("bench %s: %w", s.name, err)
+		}
+		runtime.GC()
+	}
+	return rep, nil
+}
+
+// settings are what serve runs with and what stands beside every ratio.
+func settings() []report.Setting {
+	return []report.Setting{
+		{Name: "commands between two publications", Value: fmt.Sprintf("at most %d; at once when the queue is empty", engine.BatchCommands)},
+		{Name: "queue", Value: fmt.Sprintf("%d batches", engine.QueueBatches)},
+		{Name: "journal", Value: fmt.Sprintf("one write a group; sync=interval: fdatasync within %s; always: before the answer", engine.SyncEvery)},
+		{Name: "server", Value: "write buffer 64 KiB, read/write/idle timeouts 10/30/75 s, GOMAXPROCS and GOGC default"},
+	}
+}
+
+// say tells what happens within a scenario.
+func (r *Run) say(format string, a ...any) { r.Say("  " + fmt.Sprintf(format, a...)) }
+
+// length shortens times of quick runs.
+func (r *Run) length(d time.Duration) time.Duration {
+	if r.Quick {
+		return d / 2
+	}
+	return d
+}
+
+// temp makes a directory below Dir; the caller removes it.
+func (r *Run) temp(name string) (string, error) {
+	dir, err := os.MkdirTemp(r.Dir, strings.ReplaceAll(name, "/", "-")+"-")
+	if err != nil {
+		return "", fmt.Errorf("bench: %w", err)
+	}
+	return dir, nil
+}
+
+// mallocs is how many objects this process has allocated.
+func mallocs() uint64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.Mallocs
+}
+
+// heap is what the heap holds after a collection.
+func heap() int64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}

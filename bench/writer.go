@@ -1,0 +1,199 @@
+package bench
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"runtime"
+	"runtime/metrics"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"tickhive/bench/proc"
+	"tickhive/engine"
+	"tickhive/marketdata"
+)
+
+// Writer changes a market evenly: every change is a command, applied, folded and published
+// at its time. It runs in a thread of its own, so that its CPU time can be told from that
+// of the server around it. It is the inside of `bench market`.
+type Writer struct {
+	Feed *marketdata.Feed
+
+	core   *engine.Core
+	events []engine.Event
+	now    int64
+
+	mu    sync.Mutex // guards shown: the writer appends, Obey asks
+	shown []shownSeq
+
+	every   atomic.Int64 // ns between two changes, 0: none
+	apply   atomic.Bool  // false: the writer keeps its rhythm and changes nothing
+	changes atomic.Int64
+	cpu     atomic.Int64
+	behind  atomic.Int64 // changes whose time was over by more than a millisecond
+}
+
+// shownSeq is when the book of the first pair was published with a seq.
+type shownSeq struct {
+	seq engine.Seq
+	at  int64 // machine ns, behind the publication
+}
+
+// shownKept bounds what is remembered of publications.
+const shownKept = 4 << 20
+
+// NewWriter makes a market of pairs, each traded and with levels a side.
+func NewWriter(pairs, levels int) *Writer {
+	w := &Writer{Feed: marketdata.NewFeed(marketdata.Options{}), core: engine.NewCore(engine.Options{})}
+	for i := range pairs {
+		in := &engine.Instrument{Base: fmt.Sprintf("P%04d", i), Quote: "USDT", DigitsPrice: 2, DigitsAmount: 8}
+		in.Code = in.Base + "_" + in.Quote
+		w.do(engine.Command{Kind: engine.AddPair, Pair: engine.ControlPair, Instrument: in})
+		for k := range int64(levels) {
+			w.limit(engine.PairID(i), engine.Buy, 6_500_000-k, (k+1)*12_345_678)
+			w.limit(engine.PairID(i), engine.Sell, 6_500_001+k, (k+1)*54_321_012)
+		}
+		w.limit(engine.PairID(i), engine.Buy, 6_500_001, 1)
+	}
+	w.Feed.Publish(w.now)
+	return w
+}
+
+func (w *Writer) limit(p engine.PairID, side engine.Side, price, amount int64) {
+	w.do(engine.Command{Kind: engine.Place, Pair: p, Side: side, Price: price, Amount: amount})
+}
+
+func (w *Writer) do(cmd engine.Command) {
+	w.now = max(w.now+1, time.Now().UnixNano())
+	cmd.TimeNs = w.now
+	w.events = w.core.Apply(&cmd, w.events[:0])
+	w.Feed.Fold(w.events)
+}
+
+// change alters one level near the touch of the first pair: an order comes, the next time
+// it goes again.
+func (w *Writer) change(i int64) {
+	if i%2 == 0 {
+		w.limit(0, engine.Buy, 6_499_990-i/2%8, 1000+i%1000)
+	} else {
+		w.do(engine.Command{Kind: engine.Cancel, Order: w.core.LastOrderID(0)})
+	}
+	w.Feed.Publish(w.now)
+	at := time.Now().UnixNano()
+	seq := w.Feed.Board().Load().View(0).BookSeq
+	w.mu.Lock()
+	if len(w.shown) == shownKept {
+		w.shown = w.shown[:copy(w.shown, w.shown[shownKept/2:])]
+	}
+	w.shown = append(w.shown, shownSeq{seq, at})
+	w.mu.Unlock()
+}
+
+// run is the writer's thread. Between changes it sleeps while that is precise enough, and
+// spins for the rest; a writer that changes nothing does the same, so that the machine is
+// as busy with as without changes.
+func (w *Writer) run() {
+	runtime.LockOSThread()
+	const spin = 200 * time.Microsecond
+	due := time.Now()
+	for i := int64(0); ; {
+		every := time.Duration(w.every.Load())
+		if every == 0 {
+			time.Sleep(spin)
+			due = time.Now()
+			w.cpu.Store(int64(proc.ThreadCPU()))
+			continue
+		}
+		if wait := time.Until(due); wait > spin {
+			time.Sleep(wait - spin)
+		} else if wait < -100*time.Millisecond {
+			due = time.Now() // no burst: what cannot be kept up is told by the count
+		}
+		for time.Now().Before(due) {
+		}
+		if time.Since(due) > time.Millisecond {
+			w.behind.Add(1)
+		}
+		if w.apply.Load() {
+			w.change(i)
+			w.changes.Add(1)
+		}
+		if i++; i%64 == 0 || every > time.Millisecond {
+			w.cpu.Store(int64(proc.ThreadCPU()))
+		}
+		due = due.Add(every)
+	}
+}
+
+// Obey carries out lines until the reader ends, and answers each:
+//
+//	rate PER_SECOND on|off   changes from now on; off: the rhythm alone        ok
+//	figures                  changes, writer CPU ns, GC CPU ns, behind         four numbers
+//	stale SENT_NS SEQ ...    how long before SENT the first change that an
+//	                         answer with SEQ lacks had been published          us, the largest
+func (w *Writer) Obey(in io.Reader, out io.Writer) error {
+	go w.run()
+	lines := bufio.NewScanner(in)
+	lines.Buffer(make([]byte, 1<<20), 64<<20)
+	for lines.Scan() {
+		word, rest, _ := strings.Cut(lines.Text(), " ")
+		switch word {
+		case "rate":
+			var rate float64
+			var on string
+			if _, err := fmt.Sscan(rest, &rate, &on); err != nil {
+				return fmt.Errorf("bench: line %q: %w", lines.Text(), err)
+			}
+			w.apply.Store(on == "on")
+			every := int64(0)
+			if rate > 0 {
+				every = int64(float64(time.Second) / rate)
+			}
+			w.every.Store(every)
+			fmt.Fprintln(out, "ok")
+		case "figures":
+			fmt.Fprintln(out, w.changes.Load(), w.cpu.Load(), gcCPU(), w.behind.Load())
+		case "stale":
+			stale, worst := w.stale(strings.Fields(rest))
+			fmt.Fprintln(out, stale, worst.Microseconds())
+		default:
+			return fmt.Errorf("bench: unknown line %q", lines.Text())
+		}
+	}
+	return lines.Err()
+}
+
+// stale counts the answers that lacked a change published before they were asked for, and
+// the longest such time.
+func (w *Writer) stale(fields []string) (count int, worst time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for i := 0; i+1 < len(fields); i += 2 {
+		var sent int64
+		var seq engine.Seq
+		_, _ = fmt.Sscan(fields[i], &sent)
+		_, _ = fmt.Sscan(fields[i+1], &seq)
+		k, _ := slices.BinarySearchFunc(w.shown, seq+1, func(s shownSeq, want engine.Seq) int {
+			return int(int64(s.seq) - int64(want))
+		})
+		if k == 0 || k == len(w.shown) { // before what is remembered, or nothing newer
+			continue
+		}
+		if d := time.Duration(sent - w.shown[k].at); d > 0 {
+			count++
+			worst = max(worst, d)
+		}
+	}
+	return count, worst
+}
+
+// gcCPU is the CPU time of this process's collector so far, in ns.
+func gcCPU() int64 {
+	s := []metrics.Sample{{Name: "/cpu/classes/gc/total:cpu-seconds"}, {Name: "/cpu/classes/gc/mark/idle:cpu-seconds"}}
+	metrics.Read(s)
+	return int64((s[0].Value.Float64() - s[1].Value.Float64()) * 1e9)
+}

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"fmt"
+	"net"
+	"os"
+
+	"tickhive/bench"
+	"tickhive/internal/clock"
+	"tickhive/marketdata"
+	"tickhive/server"
+)
+
+// benchConstantCmd is the reference of the HTTP goals: the product's server constructor
+// answering the bytes of a file.
+type benchConstantCmd struct {
+	Body string `arg:"" help:"File with the answer."`
+}
+
+// Run serves until its standard input ends.
+func (b *benchConstantCmd) Run(p *program) error {
+	body, err := os.ReadFile(b.Body)
+	if err != nil {
+		return err
+	}
+	feed := marketdata.NewFeed(marketdata.Options{})
+	s, err := server.NewConstant(benchServerOptions(feed), body)
+	if err != nil {
+		return err
+	}
+	return serveChild(p, s.Serve)
+}
+
+// benchServerOptions are those of serve but for the limits by address: all load comes from
+// one.
+func benchServerOptions(feed *marketdata.Feed) server.Options {
+	return server.Options{
+		Board: feed.Board(), Clock: clock.Real{}, Version: version, ConnectionsPerIP: -1,
+		Rate: server.RateOptions{Allow: []string{"127.0.0.0/8"}},
+	}
+}
+
+// serveChild listens, says where, and ends with standard input.
+func serveChild(p *program, serve func(net.Listener) error) error {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(p.out, "ready public=%s\n", ln.Addr())
+	go func() {
+		bench.UntilClosed(os.Stdin)
+		os.Exit(0)
+	}()
+	return serve(ln)
+}
+
+// benchPlainCmd is net/http answering the same documents.
+type benchPlainCmd struct {
+	Body string `arg:"" help:"File with the answer."`
+}
+
+// Run serves until its standard input ends.
+func (b *benchPlainCmd) Run(p *program) error {
+	body, err := os.ReadFile(b.Body)
+	if err != nil {
+		return err
+	}
+	return serveChild(p, bench.PlainServer(body).Serve)
+}
+
+// benchMarketCmd is the real server over a market that this process changes by a schedule,
+// in a thread whose CPU time is known.
+type benchMarketCmd struct {
+	Pairs  int `default:"1" help:"Pairs."`
+	Levels int `default:"60" help:"Levels a side."`
+}
+
+// Run serves and obeys the lines of standard input (bench.Writer).
+func (b *benchMarketCmd) Run(p *program) error {
+	w := bench.NewWriter(b.Pairs, b.Levels)
+	s, err := server.New(benchServerOptions(w.Feed))
+	if err != nil {
+		return err
+	}
+	s.SetReady()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	go func() { _ = s.Serve(ln) }()
+	fmt.Fprintf(p.out, "ready public=%s\n", ln.Addr())
+	return w.Obey(os.Stdin, p.out)
+}
+
+// benchFramesCmd writes ready frames to whoever connects: the reference of streams.
+type benchFramesCmd struct{}
+
+// Run serves until its standard input ends.
+func (b *benchFramesCmd) Run(p *program) error {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(p.out, "ready public=%s\n", ln.Addr())
+	return bench.ServeFrames(ln, os.Stdin, p.out)
+}
