@@ -12,7 +12,7 @@ import (
 type accountSink struct{ state *accounts.State }
 
 // Sink is the engine's way into the balances.
-func (d *AccountDesk) Sink() engine.Sink { return accountSink{d.opt.State} }
+func (d *AccountDesk) Sink() engine.Sink { return accountSink{d.state} }
 
 // Fold is of engine.Sink.
 func (s accountSink) Fold(events []engine.Event, pos uint64) { FoldAccounts(s.state, events, pos) }

@@ -13,12 +13,9 @@ import (
 	"tickhive/marketdata"
 )
 
-// AccountOptions wires an AccountDesk. State, Do, Exchange, Core, History, Board and Clock are
+// AccountOptions wires an AccountDesk. Exchange, Core, History, Board and Clock are
 // required.
 type AccountOptions struct {
-	State *accounts.State
-	// Do hands a command to the store and waits until it is durable.
-	Do       func(cmd accounts.Command) (accounts.Result, error)
 	Exchange Exchange
 	Core     *engine.Core        // read inside Exchange.Query only
 	History  *marketdata.History // read inside Exchange.Query and Collect only
@@ -29,10 +26,18 @@ type AccountOptions struct {
 	// PublicURL is the scheme and host that it signs (auth.public_url).
 	Legacy    bool
 	PublicURL string
-	// NotBeforeMs refuses older timestamps: the nonces of an earlier process are gone.
-	NotBeforeMs int64
 	// Ledger keeps NATIVE and USBI. Nil: they are currencies like others.
 	Ledger Ledger
+}
+
+// AccountStore is the state behind a desk, recovered and ready.
+type AccountStore struct {
+	State *accounts.State
+	// Do hands a command to the store and waits until it is durable.
+	Do func(cmd accounts.Command) (accounts.Result, error)
+	// NotBeforeMs refuses older timestamps: the nonces of an earlier process are gone.
+	// 0: the data directory is new.
+	NotBeforeMs int64
 }
 
 // Ledger is the part of the launchpad's ledger that the account routes need. An address
@@ -53,26 +58,35 @@ type Ledger interface {
 // keeps their money ready (Accounts), verifies signatures, answers the account and
 // trading routes, and folds engine events into the balances. Any goroutine.
 type AccountDesk struct {
-	opt      AccountOptions
-	view     *accounts.View
-	verifier *accounts.Verifier
-	private  *privateFeed
+	opt     AccountOptions
+	private *privateFeed
 	// stripes keep two commands apart that would each need the other's outcome: the same
 	// client order id, or a replace of the same order.
 	stripes [stripeCount]sync.Mutex
+
+	// Set by Attach, before anybody is let in.
+	state    *accounts.State
+	change   func(cmd accounts.Command) (accounts.Result, error)
+	view     *accounts.View
+	verifier *accounts.Verifier
 }
 
-// NewAccountDesk makes the edge of an accounts state. It listens to the state's
-// balances, so there may be one of a state.
+// NewAccountDesk makes the desk without its state: routes can be made before recovery.
 func NewAccountDesk(o AccountOptions) (*AccountDesk, error) {
-	if o.State == nil || o.Do == nil || o.Exchange == nil || o.Core == nil || o.History == nil || o.Board == nil || o.Clock == nil {
-		return nil, errors.New("server: AccountOptions need a state, its store, exchange, core, history, board and clock")
+	if o.Exchange == nil || o.Core == nil || o.History == nil || o.Board == nil || o.Clock == nil {
+		return nil, errors.New("server: AccountOptions need an exchange, core, history, board and clock")
 	}
-	d := &AccountDesk{opt: o, view: o.State.View()}
-	d.verifier = accounts.NewVerifier(o.State, accounts.VerifierOptions{Legacy: o.Legacy, NotBeforeMs: o.NotBeforeMs})
+	d := &AccountDesk{opt: o}
 	d.private = newPrivateFeed(d)
-	o.State.OnBalance(d.private.balanceChanged)
 	return d, nil
+}
+
+// Attach gives the desk its state. It is called once, before the loop that folds into it
+// runs and before the server is ready; the desk listens to the state's balances.
+func (d *AccountDesk) Attach(s AccountStore) {
+	d.state, d.change, d.view = s.State, s.Do, s.State.View()
+	d.verifier = accounts.NewVerifier(s.State, accounts.VerifierOptions{Legacy: d.opt.Legacy, NotBeforeMs: s.NotBeforeMs})
+	s.State.OnBalance(d.private.balanceChanged)
 }
 
 // Open is the account of an order.
@@ -108,7 +122,7 @@ func (d *AccountDesk) userOf(c *Ctx) (accounts.UserView, *Error) {
 
 // do hands a command to the store; its refusals are answers as they stand.
 func (d *AccountDesk) do(cmd accounts.Command) (accounts.Result, *Error) {
-	res, err := d.opt.Do(cmd)
+	res, err := d.change(cmd)
 	if err == nil {
 		return res, nil
 	}

@@ -43,7 +43,7 @@ func (d *AccountDesk) lockKey(cmd *engine.Command) (uint64, bool) {
 	case cmd.Kind == engine.Place && cmd.Account != 0 && cmd.Client != nil:
 		return cmd.Client.Hash[0], true
 	case cmd.Kind == engine.Replace:
-		holds, _ := d.opt.State.Holding(uint64(cmd.Order))
+		holds, _ := d.state.Holding(uint64(cmd.Order))
 		return uint64(cmd.Order), holds
 	}
 	return 0, false
@@ -77,7 +77,7 @@ func (d *AccountDesk) Prepare(cmd *engine.Command) Reservation {
 	if cmd.Refuse != engine.NotRejected {
 		return nil
 	}
-	r, reject := d.opt.State.Reserve(accounts.OrderParams{
+	r, reject := d.state.Reserve(accounts.OrderParams{
 		Account: uint32(cmd.Account), Pair: uint32(cmd.Pair),
 		Side: accounts.Side(cmd.Side), Type: accounts.OrderType(cmd.Type),
 		Price: cmd.Price, Amount: cmd.Amount, ByQuote: cmd.Flags&engine.FlagQuote != 0, Quote: cmd.Quote,
@@ -101,7 +101,7 @@ func (d *AccountDesk) prepareReplace(cmd *engine.Command) Reservation {
 	if cmd.Refuse != engine.NotRejected {
 		return nil
 	}
-	holds, waits := d.opt.State.Holding(uint64(cmd.Order))
+	holds, waits := d.state.Holding(uint64(cmd.Order))
 	if !holds {
 		return nil
 	}
@@ -109,7 +109,7 @@ func (d *AccountDesk) prepareReplace(cmd *engine.Command) Reservation {
 		cmd.Refuse = engine.OrderClosed // also if it should trigger on the way: nothing is held for it
 		return nil
 	}
-	r, reject := d.opt.State.ReserveReplace(accounts.ReplaceParams{
+	r, reject := d.state.ReserveReplace(accounts.ReplaceParams{
 		Order: uint64(cmd.Order), Price: cmd.Price, Amount: cmd.Amount,
 		HasPrice: cmd.Flags&engine.FlagHasPrice != 0, HasAmount: cmd.Flags&engine.FlagHasAmount != 0,
 	})
@@ -123,7 +123,7 @@ func (d *AccountDesk) prepareReplace(cmd *engine.Command) Reservation {
 // Done gives back a reservation that no event took over.
 func (d *AccountDesk) Done(r Reservation, taken bool) {
 	if held, ok := r.(accounts.Reservation); ok && !taken {
-		d.opt.State.Release(held)
+		d.state.Release(held)
 	}
 }
 

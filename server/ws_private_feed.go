@@ -158,7 +158,7 @@ func (f *privateFeed) Take() ([]PrivateMessage, bool) {
 	for account, list := range rows {
 		sortBalances(list)
 		messages = append(messages, PrivateMessage{
-			Account: account, Channel: "balances", Seq: f.desk.opt.State.EnginePos(),
+			Account: account, Channel: "balances", Seq: f.desk.state.EnginePos(),
 			Members: appendList([]byte(`"balances":`), list, appendBalance),
 		})
 	}

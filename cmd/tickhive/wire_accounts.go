@@ -1,0 +1,159 @@
+package main
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"time"
+
+	"tickhive/accounts"
+	"tickhive/internal/clock"
+	"tickhive/internal/vfs"
+	"tickhive/internal/wal"
+	"tickhive/server"
+)
+
+// accountStore is the durable shell around the accounts.
+type accountStore = wal.Store[*accounts.State, accounts.Command, accounts.Record, accounts.Result, *accounts.View]
+
+// accountRecords is the version of the records and snapshots of accounts.
+const accountRecords = 1
+
+// accountHooks tie the accounts' log to the engine's journal (Decisions section 9.4). Nil
+// members: there is no journal.
+type accountHooks struct {
+	// Durable waits until the journal is durable up to a position. It is called by the
+	// store's goroutine.
+	Durable func(pos uint64) error
+	// FoldTo folds the engine's events after the state's EnginePos up to pos, and no
+	// further. It is called during openAccounts only.
+	FoldTo func(st *accounts.State, pos uint64) error
+}
+
+// accountSide is the accounts of a running exchange.
+type accountSide struct {
+	store *accountStore
+	state *accounts.State
+}
+
+// openAccounts recovers the accounts of a directory; an empty one keeps nothing. What
+// the engine's journal holds beyond the last record is the caller's to fold afterwards.
+func openAccounts(cfg *Config, dir string, c clock.Clock, hooks accountHooks, logf func(format string, args ...any)) (*accountSide, error) {
+	opts := cfg.accountOptions()
+	if err := opts.Validate(); err != nil {
+		return nil, err
+	}
+	o := wal.StoreOptions[*accounts.State, accounts.Command, accounts.Record, accounts.Result, *accounts.View]{
+		Dir: dir, Clock: c, Logf: logf, KeepAll: cfg.Journal.Keep == "all",
+		Log:            wal.Options{NoLock: true, RecordVersion: accountRecords, Writer: "TickHive " + version},
+		New:            func() *accounts.State { return accounts.New(opts) },
+		AppendRecord:   accounts.AppendRecord,
+		DecodeRecord:   accounts.DecodeRecord,
+		DecodeSnapshot: func(b []byte) (*accounts.State, error) { return accounts.DecodeSnapshot(b, opts) },
+	}
+	if dir != "" {
+		o.FS = vfs.OS{}
+	}
+	if hooks.Durable != nil {
+		o.BeforeRecord = func(_ *accounts.State, rec *accounts.Record) error {
+			if rec.RestsOnEngine() {
+				return hooks.Durable(rec.EnginePos)
+			}
+			return nil
+		}
+	}
+	if hooks.FoldTo != nil {
+		o.BeforeReplay = func(st *accounts.State, rec *accounts.Record) error {
+			if st.NeedsFold(rec) {
+				return hooks.FoldTo(st, rec.EnginePos)
+			}
+			return nil
+		}
+	}
+	store, err := wal.OpenStore(o)
+	if err != nil {
+		return nil, fmt.Errorf("accounts: %w", err)
+	}
+	a := &accountSide{store: store}
+	err = store.Fold(func(st *accounts.State) { a.state = st })
+	return a, err
+}
+
+// begin ends the recovery, when everything of the engine's journal is folded: holds of
+// orders that the engine does not have go back, the desk gets its state, and the
+// configured referral rates are put in force. open reports whether the engine has an
+// open order.
+func (a *accountSide) begin(cfg *Config, c clock.Clock, desk *server.AccountDesk, open func(order uint64) bool) (released int, err error) {
+	released = a.state.ReleaseUnknown(open)
+	s := server.AccountStore{State: a.state, Do: a.store.Do}
+	if info := a.store.Recovered(); info.LastSeq > 0 {
+		s.NotBeforeMs = c.NowNs() / int64(time.Millisecond)
+	}
+	desk.Attach(s)
+	want, err := cfg.referral()
+	if err != nil {
+		return released, err
+	}
+	if cmd, due := a.state.Reconfigure(want); due {
+		if _, err = a.store.Do(cmd); err != nil {
+			err = fmt.Errorf("accounts: referral rates: %w", err)
+		}
+	}
+	return released, err
+}
+
+// close takes a last snapshot, so that the next start replays little, and ends the
+// store. The engine's loop has stopped, and its journal is durable.
+func (a *accountSide) close() error {
+	err := a.store.Snapshot()
+	if errors.Is(err, wal.ErrClosed) {
+		return nil
+	}
+	return errors.Join(err, a.store.Close())
+}
+
+// newAccountDesk makes the edge of the accounts; begin gives it its state.
+func (x *exchange) newAccountDesk(ledger server.Ledger) (*server.AccountDesk, error) {
+	return server.NewAccountDesk(server.AccountOptions{
+		Exchange: &x.gate, Core: x.core, History: x.feed.History(), Board: x.feed.Board(), Clock: x.clock,
+		Legacy: x.cfg.Auth.Legacy, PublicURL: x.cfg.Auth.PublicURL, Ledger: ledger,
+	})
+}
+
+// accountOptions are the commissions: what a currency without a record of its own is
+// charged is nothing, as its records at GET commissions say.
+func (c *Config) accountOptions() accounts.Options {
+	o := accounts.Options{ByCurrency: map[string]accounts.CurrencyCommissions{}, Random: rand.Reader}
+	for _, r := range c.commissions() {
+		of := o.ByCurrency[r.Currency]
+		rule := accounts.CommissionRule{Percent: r.Percent, Minimum: r.Minimum}
+		if r.Type == server.CommissionRefill {
+			of.Refill = rule
+		} else {
+			of.Withdrawal = rule
+		}
+		o.ByCurrency[r.Currency] = of
+	}
+	return o
+}
+
+// referral is the configured rates.
+func (c *Config) referral() (accounts.Config, error) {
+	var errs []error
+	rate := func(d Decimal) uint32 {
+		v, err := d.rate()
+		errs = append(errs, err)
+		return v
+	}
+	r := accounts.Config{BonusShare: rate(c.Referral.BonusShare)}
+	for _, d := range c.Referral.Levels {
+		r.Levels = append(r.Levels, rate(d))
+	}
+	for i := range min(len(c.Referral.Staking), len(r.Staking)) {
+		r.Staking[i] = rate(c.Referral.Staking[i])
+	}
+	if err := errors.Join(append(errs, r.Validate())...); err != nil {
+		return r, fmt.Errorf("config: referral: %w", err)
+	}
+	return r, nil
+}
