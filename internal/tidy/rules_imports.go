@@ -15,6 +15,7 @@ var mayImport = map[string][]string{
 	"launchpad":    {},
 	"hive":         {},
 	"sim":          {"sim", "engine", "marketdata"},
+	"sim/life":     {"launchpad", "hive"},
 	"server":       {"server", "engine", "marketdata", "aggregator", "accounts", "launchpad", "hive"},
 	"client":       {"client"},
 	"bench":        {"bench", "client", "engine", "marketdata", "sim"},

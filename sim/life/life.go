@@ -1,0 +1,118 @@
+package life
+
+import (
+	"time"
+
+	"tickhive/hive"
+	"tickhive/launchpad"
+)
+
+// When things happen: slots lie slotNs apart, each up to jitterNs late.
+const (
+	slotNs       = int64(90 * time.Second)
+	jitterNs     = int64(60 * time.Second)
+	slotsSkipped = 6 // before Options.BusyNs one slot in so many counts
+	// maxSteps of one slot.
+	maxSteps = 6
+)
+
+// forgetSec is how long after its spawn a token that will be forgotten is still seen.
+const forgetSec = 12 * 3600
+
+// Step is one command, of the ledger or of the hive; the other one is nil.
+type Step struct {
+	Ledger launchpad.Command
+	Hive   hive.Command
+}
+
+// Life decides what happens. Immutable.
+type Life struct{ opt Options }
+
+// New is a life; options that Validate refuses are an error.
+func New(o Options) (*Life, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	return &Life{opt: o}, nil
+}
+
+// atNs is when a slot is, counted from the genesis.
+func (l *Life) atNs(genesisNs, slot int64) int64 {
+	r := newRNG(^l.opt.Seed, uint64(slot))
+	return genesisNs + slot*slotNs + r.below(jitterNs)
+}
+
+func (l *Life) counts(atNs, slot int64) bool { return atNs >= l.opt.BusyNs || slot%slotsSkipped == 0 }
+
+// NextNs is the first slot after afterNs, Unix ns.
+func (l *Life) NextNs(genesisNs, afterNs int64) int64 {
+	for slot := max(afterNs-genesisNs-jitterNs, 0) / slotNs; ; slot++ {
+		if at := l.atNs(genesisNs, slot); at > afterNs && l.counts(at, slot) {
+			return at
+		}
+	}
+}
+
+// turn is one slot being decided.
+type turn struct {
+	*Life
+	rng
+	nowNs  int64
+	ledger *launchpad.View
+	hive   *hive.View
+	steps  []Step
+}
+
+// Act is what happens in the slot of nowNs, which NextNs named, given what was published
+// by then.
+func (l *Life) Act(nowNs int64, ledger *launchpad.View, swarm *hive.View) []Step {
+	slot := (nowNs - ledger.GenesisNs()) / slotNs
+	t := turn{Life: l, rng: newRNG(l.opt.Seed, uint64(slot)), nowNs: nowNs, ledger: ledger, hive: swarm}
+	t.grow()
+	if ledger.Len() > 0 {
+		switch n := t.below(1000); {
+		case n < 340:
+			t.trade()
+		case n < 360:
+			t.boost()
+		case n < 390:
+			t.transfer()
+		case n < 405:
+			t.propose()
+		case n < 650:
+			t.act()
+		default:
+			t.vote()
+		}
+	}
+	return t.steps[:min(len(t.steps), maxSteps)]
+}
+
+func (t *turn) pay(c launchpad.Command) { t.steps = append(t.steps, Step{Ledger: c}) }
+
+func (t *turn) say(c hive.Command) { t.steps = append(t.steps, Step{Hive: c}) }
+
+func (t *turn) resident() *Resident { return &t.opt.Residents[t.below(int64(len(t.opt.Residents)))] }
+
+// remembered is a token that somebody cares for, nil when chance finds none.
+func (t *turn) remembered() *launchpad.Token {
+	for range 8 {
+		token, ok := t.ledger.ByNFT(uint64(launchpad.FirstAgentNFT + t.below(int64(t.ledger.Len()))))
+		if ok && !t.forgotten(token) {
+			return token
+		}
+	}
+	return nil
+}
+
+func (t *turn) forgotten(token *launchpad.Token) bool {
+	return token.No%5 == 3 && t.nowNs/int64(time.Second) > token.SpawnedSec+forgetSec
+}
+
+// need sees to it that a resident has an amount of a currency: what is missing comes from
+// outside, with some to spare.
+func (t *turn) need(r *Resident, c launchpad.Currency, amount launchpad.Amount) {
+	if have := t.ledger.Balance(r.Address, c); have.Less(amount) {
+		t.pay(launchpad.Deposit{To: r.Address, Currency: c, Amount: amount.Add(launchpad.AmountOf(uint64(t.between(1_000, 20_000))))})
+	}
+}

@@ -1,0 +1,226 @@
+package life_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"tickhive/hive"
+	"tickhive/internal/clock"
+	"tickhive/launchpad"
+	"tickhive/sim/life"
+)
+
+const genesisNs = int64(1_767_225_600_000_000_000)
+
+// place is a launchpad and a hive in memory in which a Life lives.
+type place struct {
+	t      testing.TB
+	clk    *clock.Manual
+	ledger *launchpad.Store
+	swarm  *hive.Store
+	life   *life.Life
+	lastNs int64
+
+	steps, refused int
+	reasons        map[string]int
+}
+
+func newPlace(t testing.TB, seed uint64, busyNs int64) *place {
+	t.Helper()
+	p := &place{t: t, clk: clock.NewManual(genesisNs), lastNs: genesisNs, reasons: map[string]int{}}
+	lo := launchpad.DefaultOptions()
+	lo.Seed = seed
+	var err error
+	if p.ledger, err = launchpad.OpenStore(launchpad.StoreOptions{Options: lo, Clock: p.clk}); err != nil {
+		t.Fatal(err)
+	}
+	ho := hive.DefaultOptions()
+	ho.Seed, ho.GenesisNs = seed, genesisNs
+	if p.swarm, err = hive.OpenStore(hive.StoreOptions{Options: ho, Clock: p.clk}); err != nil {
+		t.Fatal(err)
+	}
+	if p.life, err = life.New(life.Options{Seed: seed, BusyNs: busyNs, Residents: life.Residents(seed)}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = p.ledger.Close()
+		_ = p.swarm.Close()
+	})
+	return p
+}
+
+// until lives on up to ns; anew makes a new Life before every slot, as restarts would.
+func (p *place) until(ns int64, anew func() *life.Life) {
+	p.t.Helper()
+	for next := p.life.NextNs(genesisNs, p.lastNs); next <= ns; next = p.life.NextNs(genesisNs, p.lastNs) {
+		if next <= p.lastNs {
+			p.t.Fatalf("slot %d is not after %d", next, p.lastNs)
+		}
+		p.lastNs = next
+		p.clk.Set(next)
+		if anew != nil {
+			p.life = anew()
+		}
+		for _, s := range p.life.Act(next, p.ledger.View(), p.swarm.View()) {
+			p.carry(s)
+		}
+	}
+	p.clk.Set(ns)
+	if err := errors.Join(p.ledger.Tick(ns), p.swarm.Tick(ns)); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func (p *place) carry(s life.Step) {
+	p.t.Helper()
+	p.steps++
+	var err error
+	if s.Ledger != nil {
+		var res launchpad.Result
+		if res, err = launchpad.Carry(p.ledger, s.Ledger); err == nil && res.Fact != nil {
+			err = p.swarm.Fold(func(st *hive.State) { st.Fold(hive.Fact(*res.Fact)) })
+		}
+	} else {
+		_, err = p.swarm.Do(s.Hive)
+	}
+	if err == nil {
+		return
+	}
+	p.refused++
+	var fromLedger *launchpad.Reject
+	var fromHive *hive.Reject
+	switch {
+	case errors.As(err, &fromLedger):
+		p.reasons[fromLedger.Code]++
+		if fromLedger.Code == launchpad.CodeInvalidParam || fromLedger.Code == launchpad.CodeInvalidSymbol {
+			p.t.Fatalf("a step that nobody could take: %+v: %v", s.Ledger, err)
+		}
+	case errors.As(err, &fromHive):
+		p.reasons[fromHive.Code]++
+		if fromHive.Code == hive.CodeInvalidParam {
+			p.t.Fatalf("a step that nobody could take: %+v: %v", s.Hive, err)
+		}
+	default:
+		p.t.Fatal(err)
+	}
+}
+
+// text is everything that can be told apart of the two stores.
+func (p *place) text() string {
+	return fmt.Sprintf("%d records, %d entries, head %s, totals %v",
+		p.ledger.View().Seq(), p.swarm.View().Entries(), p.swarm.View().Head(), p.ledger.View().Totals())
+}
+
+const day = int64(24 * time.Hour)
+
+func TestADemoThatBeginsHasEverythingToLookAt(t *testing.T) {
+	end := genesisNs + 9*day
+	p := newPlace(t, 1, end-25*int64(time.Hour))
+	start := time.Now()
+	p.until(end, nil)
+	took := time.Since(start)
+	v, h := p.ledger.View(), p.swarm.View()
+	withPool, traded, boosted, holders := 0, 0, 0, int64(0)
+	for page := int64(1); page <= 3; page++ {
+		for _, it := range v.Tokens(end, launchpad.ListQuery{Page: page, PageSize: 100}, nil).Items {
+			if it.TVL != "0.00" {
+				withPool++
+			}
+			if it.Volume24h != "0.00" {
+				traded++
+			}
+			if it.Boosted {
+				boosted++
+			}
+			holders += it.Holders
+		}
+	}
+	count := func(s hive.ProposalStatus) int64 {
+		return h.Proposals(hive.ProposalQuery{Page: hive.Page{Page: 1, PageSize: 1}, Status: &s}).TotalItems
+	}
+	workers := func(s hive.Status) int64 {
+		return h.Workers(end, hive.WorkerQuery{Page: hive.Page{Page: 1, PageSize: 1}, Status: &s}).TotalItems
+	}
+	active, passed, rejected := count(hive.ProposalActive), count(hive.ProposalPassed), count(hive.ProposalRejected)
+	t.Logf("%v: %d steps, %d refused %v; %d tokens, %d with a pool, %d traded, %d boosted, %d holders; %d entries; proposals %d active, %d passed, %d rejected; workers %d active, %d idle, %d suspended",
+		took, p.steps, p.refused, p.reasons, v.Len(), withPool, traded, boosted, holders, h.Entries(), active, passed, rejected,
+		workers(hive.Active), workers(hive.Idle), workers(hive.Suspended))
+	o := h.Overview(end)
+	for what, ok := range map[string]bool{
+		"20 tokens with liquidity":   withPool >= 20,
+		"12 traded in a day":         traded >= 12,
+		"running boosts":             boosted >= 2,
+		"4 holders a token":          holders >= int64(4*v.Len()),
+		"active proposals":           active >= 2,
+		"passed proposals":           passed >= 3,
+		"rejected proposals":         rejected >= 1,
+		"idle workers":               workers(hive.Idle) >= 1,
+		"active workers":             workers(hive.Active) >= 15,
+		"actions today":              o.Ecosystem.TotalActions24h >= 100,
+		"tokens of today":            o.Ecosystem.TokensSpawnedLast24h >= 1,
+		"few refusals":               p.refused*4 < p.steps,
+		"seven days know more":       o.Ecosystem.TokensSpawnedLast7d > o.Ecosystem.TokensSpawnedLast24h,
+		"fewer steps than a backlog": p.steps < 10_000,
+	} {
+		if !ok {
+			t.Errorf("missing: %s", what)
+		}
+	}
+}
+
+func TestTheSameSeedLivesTheSameLifeAndARestartChangesNothing(t *testing.T) {
+	end := genesisNs + 2*day
+	a, b, c := newPlace(t, 7, 0), newPlace(t, 7, 0), newPlace(t, 8, 0)
+	a.until(end, nil)
+	anew := func() *life.Life {
+		l, err := life.New(life.Options{Seed: 7, Residents: life.Residents(7)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	for at := genesisNs; at < end; at += 7_777 * int64(time.Second) {
+		b.until(at, anew)
+	}
+	b.until(end, anew)
+	c.until(end, nil)
+	if a.text() != b.text() {
+		t.Errorf("one life, and one with a restart before every slot:\n%s\n%s", a.text(), b.text())
+	}
+	if a.text() == c.text() {
+		t.Errorf("two seeds, one life: %s", a.text())
+	}
+	for _, p := range []*place{a, b, c} {
+		var err error
+		if ferr := p.ledger.Fold(func(s *launchpad.State) { err = s.Check() }); ferr != nil || err != nil {
+			t.Error(ferr, err)
+		}
+		if ferr := p.swarm.Fold(func(s *hive.State) { err = s.Check() }); ferr != nil || err != nil {
+			t.Error(ferr, err)
+		}
+	}
+}
+
+func TestALaunchpadOfOthersLeavesNothingToDoWrong(t *testing.T) {
+	p := newPlace(t, 3, 0)
+	var stranger launchpad.Address
+	stranger[0] = 1
+	for _, cmd := range []launchpad.Command{
+		launchpad.Deposit{To: stranger, Currency: launchpad.NATIVE, Amount: launchpad.AmountOf(1000)},
+		launchpad.Spawn{Owner: stranger, Name: "Stranger", Symbol: "HONEY", TotalSupply: "1"},
+	} {
+		p.carry(life.Step{Ledger: cmd})
+	}
+	p.until(genesisNs+day/2, nil)
+	if p.ledger.View().Len() < 10 {
+		t.Errorf("%d tokens after half a day beside a stranger's", p.ledger.View().Len())
+	}
+}
+
+func TestFewResidentsAreRefused(t *testing.T) {
+	if _, err := life.New(life.Options{}); err == nil {
+		t.Error("a life without residents")
+	}
+}

@@ -1,0 +1,61 @@
+package life
+
+import (
+	"encoding/binary"
+	"errors"
+
+	"tickhive/launchpad"
+)
+
+// Resident is someone who owns, trades and votes.
+type Resident struct {
+	User    [16]byte // as voter
+	Address launchpad.Address
+	Level   int64 // 20 and more may vote
+}
+
+// Options make a Life.
+type Options struct {
+	Seed uint64
+	// BusyNs is when the usual pace begins, Unix ns: before it, one slot in slotsSkipped
+	// counts. A history that begins long before stays short that way.
+	BusyNs int64
+	// Residents are who lives here; see Residents.
+	Residents []Resident
+}
+
+// Bounds of Options.
+const (
+	minResidents = 2
+	maxResidents = 10_000
+)
+
+// Validate reports what is wrong.
+func (o *Options) Validate() error {
+	if len(o.Residents) < minResidents || len(o.Residents) > maxResidents {
+		return errors.New("life: 2 to 10,000 residents live here")
+	}
+	return nil
+}
+
+// residentsBuiltIn is how many Residents makes: enough voters for a quorum of 100.
+const residentsBuiltIn = 28
+
+// Residents are the built-in residents of a seed: all may vote, but for every seventh.
+func Residents(seed uint64) []Resident {
+	all := make([]Resident, residentsBuiltIn)
+	for i := range all {
+		r := newRNG(seed, uint64(i)|1<<63)
+		for j := 0; j < 24; j += 8 {
+			var word [8]byte
+			binary.BigEndian.PutUint64(word[:], r.next())
+			copy(all[i].Address[min(j, 12):], word[:])
+		}
+		binary.BigEndian.PutUint64(all[i].User[:], r.next())
+		binary.BigEndian.PutUint64(all[i].User[8:], r.next())
+		if all[i].Level = 20 + r.below(11); i%7 == 6 {
+			all[i].Level = r.below(20)
+		}
+	}
+	return all
+}

@@ -1,0 +1,40 @@
+package life
+
+// rng is SplitMix64, the same on every machine. Each slot has its own.
+type rng uint64
+
+func newRNG(seed, slot uint64) rng {
+	r := rng(seed*0x9E3779B97F4A7C15 ^ (slot+1)*0xD1B54A32D192ED03)
+	r.next()
+	return r
+}
+
+func (r *rng) next() uint64 {
+	*r += 0x9E3779B97F4A7C15
+	z := uint64(*r)
+	z = (z ^ z>>30) * 0xBF58476D1CE4E5B9
+	z = (z ^ z>>27) * 0x94D049BB133111EB
+	return z ^ z>>31
+}
+
+// below is a number from 0 to n-1, n > 0.
+func (r *rng) below(n int64) int64 { return int64(r.next() % uint64(n)) }
+
+// between is a number from low to high.
+func (r *rng) between(low, high int64) int64 { return low + r.below(high-low+1) }
+
+// oneIn is true once in n times.
+func (r *rng) oneIn(n int64) bool { return r.below(n) == 0 }
+
+// heavy is at least mean/4 and has a heavy tail: one in four is twice as large, up to 64
+// times.
+func (r *rng) heavy(mean int64) int64 {
+	v := mean/4 + r.below(mean/2+1)
+	for k := 0; k < 6 && r.oneIn(4); k++ {
+		v *= 2
+	}
+	return v
+}
+
+// pick is one of the words.
+func pick[T any](r *rng, words []T) T { return words[r.below(int64(len(words)))] }

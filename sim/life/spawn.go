@@ -1,0 +1,87 @@
+package life
+
+import (
+	"fmt"
+
+	"tickhive/launchpad"
+)
+
+// How the launchpad grows: firstTokens at once, then one about every spawnSlots slots
+// (five hours; of the slots that count), up to maxTokens.
+const (
+	firstTokens   = 14
+	spawnSlots    = 200
+	spawnSlotsOld = spawnSlots / slotsSkipped
+	maxTokens     = 240
+)
+
+// grow spawns a token, or gives one that was spawned its liquidity.
+func (t *turn) grow() {
+	if t.ledger.Len() > 0 {
+		if newest, _ := t.ledger.ByNFT(uint64(launchpad.FirstAgentNFT + t.ledger.Len() - 1)); newest.Empty() {
+			t.fill(newest)
+		}
+	}
+	oneIn := int64(spawnSlots)
+	if t.nowNs < t.opt.BusyNs {
+		oneIn = spawnSlotsOld
+	}
+	if n := t.ledger.Len(); n >= maxTokens || n >= firstTokens && !t.oneIn(oneIn) {
+		return
+	}
+	t.spawn()
+}
+
+// spawn is a new token of someone who can spawn now: the others would wait for their
+// cooldown.
+func (t *turn) spawn() {
+	owner := t.resident()
+	for range 8 {
+		if t.ledger.Owned(owner.Address) == 0 {
+			break
+		}
+		owner = t.resident()
+	}
+	t.need(owner, launchpad.NATIVE, t.ledger.Options().Fee)
+	cmd := launchpad.Spawn{Owner: owner.Address}
+	if n := t.ledger.Len(); n < len(ideas) {
+		cmd.Symbol, cmd.Name = ideas[n].symbol, ideas[n].name
+		cmd.Metadata = fmt.Sprintf(`{"description":%q,"website":"https://example.org/%s"}`, ideas[n].about, ideas[n].symbol)
+	} else {
+		var letters [5]byte
+		for i := range letters {
+			letters[i] = byte('A' + t.below(26))
+		}
+		cmd.Symbol = string(letters[:])
+		cmd.Name = "Agent " + cmd.Symbol
+	}
+	if t.oneIn(3) {
+		cmd.PoolSide = launchpad.WNative
+	}
+	cmd.TotalSupply = pick(&t.rng, supplies)
+	t.pay(cmd)
+}
+
+// fill is the first liquidity, by the owner.
+func (t *turn) fill(token *launchpad.Token) {
+	owner := t.at(token.Owner)
+	if owner == nil {
+		return // somebody else's token
+	}
+	quote := launchpad.AmountOf(uint64(t.heavy(20_000)))
+	t.need(owner, token.Side.Currency(), quote)
+	t.pay(launchpad.AddLiquidity{
+		Token: token.No, From: owner.Address,
+		TokenAmount: share(t.ledger.Holding(owner.Address, token), t.between(20, 60)), QuoteAmount: quote,
+	})
+}
+
+// at is the resident of an address, nil when nobody lives there.
+func (t *turn) at(a launchpad.Address) *Resident {
+	for i := range t.opt.Residents {
+		if t.opt.Residents[i].Address == a {
+			return &t.opt.Residents[i]
+		}
+	}
+	return nil
+}

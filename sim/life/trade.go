@@ -1,0 +1,72 @@
+package life
+
+import (
+	"math/big"
+
+	"tickhive/launchpad"
+)
+
+// share is a percentage of an amount, rounded down.
+func share(a launchpad.Amount, perCent int64) launchpad.Amount {
+	v := a.Big()
+	v.Mul(v, big.NewInt(perCent)).Quo(v, big.NewInt(100))
+	part, ok := launchpad.AmountFromBig(v)
+	if !ok {
+		panic("BUG: life: a share above the whole")
+	}
+	return part
+}
+
+// trade is a swap in some pool: bought by whoever comes, sold by who has some.
+func (t *turn) trade() {
+	token := t.remembered()
+	if token == nil || token.Empty() {
+		return
+	}
+	who := t.resident()
+	held := t.ledger.Holding(who.Address, token)
+	if !held.IsZero() && t.below(100) < 42 {
+		if amount := share(held, t.between(3, 40)); !amount.IsZero() {
+			t.pay(launchpad.Swap{Token: token.No, From: who.Address, Sell: true, AmountIn: amount})
+		}
+		return
+	}
+	// A buy moves the price by a few per cent at most.
+	amount := share(token.ReserveQuote, 1)
+	amount = share(amount, t.between(10, 300))
+	if amount.IsZero() {
+		return
+	}
+	t.need(who, token.Side.Currency(), amount)
+	t.pay(launchpad.Swap{Token: token.No, From: who.Address, AmountIn: amount})
+}
+
+// boost buys a token some attention.
+func (t *turn) boost() {
+	if token := t.remembered(); token != nil {
+		tiers := []launchpad.Tier{launchpad.Short, launchpad.Short, launchpad.Standard, launchpad.Standard, launchpad.Extended}
+		t.pay(launchpad.BuyBoost{Token: token.No, Tier: pick(&t.rng, tiers)})
+	}
+}
+
+// transfer gives some of a token away, or more liquidity to its pool.
+func (t *turn) transfer() {
+	token := t.remembered()
+	if token == nil {
+		return
+	}
+	from := t.resident()
+	held := t.ledger.Holding(from.Address, token)
+	if part := share(held, t.between(1, 10)); !part.IsZero() {
+		if token.Empty() || t.oneIn(2) {
+			t.pay(launchpad.Transfer{Token: token.No, From: from.Address, To: t.resident().Address, Amount: part})
+			return
+		}
+		quote := share(token.ReserveQuote, t.between(1, 8))
+		if quote.IsZero() {
+			return
+		}
+		t.need(from, token.Side.Currency(), quote)
+		t.pay(launchpad.AddLiquidity{Token: token.No, From: from.Address, TokenAmount: part, QuoteAmount: quote})
+	}
+}
