@@ -86,7 +86,10 @@ func (c *replayCmd) feed(ctx context.Context, x *exchange, r *replay.Replay, g *
 	if err != nil {
 		return err
 	}
-	report, err := r.Run(ctx, &x.gate, id, &replay.Board{Board: x.feed.Board(), Pair: spec.Code})
+	report, err := r.Run(ctx, &x.gate, id, &replay.HTTP{
+		Context: ctx, BaseURL: "http://" + x.publicLn.Addr().String(), Pair: spec.Code,
+		DigitsPrice: spec.DigitsPrice, DigitsAmount: spec.DigitsAmount,
+	})
 	g.end()
 	for _, line := range report.Lines() {
 		fmt.Fprintln(x.p.out, line)
