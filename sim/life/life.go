@@ -9,6 +9,7 @@ import (
 
 // When things happen: slots lie slotNs apart, each up to jitterNs late.
 const (
+	secondNs     = int64(time.Second)
 	slotNs       = int64(90 * time.Second)
 	jitterNs     = int64(60 * time.Second)
 	slotsSkipped = 6 // before Options.BusyNs one slot in so many counts
@@ -53,6 +54,13 @@ func (l *Life) NextNs(genesisNs, afterNs int64) int64 {
 	}
 }
 
+// before is the slot before one that counts.
+func (l *Life) before(genesisNs, slot int64) int64 {
+	for slot--; slot > 0 && !l.counts(l.atNs(genesisNs, slot), slot); slot-- {
+	}
+	return l.atNs(genesisNs, slot)
+}
+
 // turn is one slot being decided.
 type turn struct {
 	*Life
@@ -71,19 +79,18 @@ func (l *Life) Act(nowNs int64, ledger *launchpad.View, swarm *hive.View) []Step
 	t.grow()
 	if ledger.Len() > 0 {
 		switch n := t.below(1000); {
-		case n < 340:
+		case n < 440:
 			t.trade()
-		case n < 360:
+		case n < 460:
 			t.boost()
-		case n < 390:
+		case n < 500:
 			t.transfer()
-		case n < 405:
+		case n < 515:
 			t.propose()
-		case n < 650:
+		case n < 815:
 			t.act()
-		default:
-			t.vote()
 		}
+		t.votes(l.before(ledger.GenesisNs(), slot))
 	}
 	return t.steps[:min(len(t.steps), maxSteps)]
 }
@@ -106,7 +113,7 @@ func (t *turn) remembered() *launchpad.Token {
 }
 
 func (t *turn) forgotten(token *launchpad.Token) bool {
-	return token.No%5 == 3 && t.nowNs/int64(time.Second) > token.SpawnedSec+forgetSec
+	return token.No%5 == 3 && t.nowNs/secondNs > token.SpawnedSec+forgetSec
 }
 
 // need sees to it that a resident has an amount of a currency: what is missing comes from

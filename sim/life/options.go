@@ -39,7 +39,7 @@ func (o *Options) Validate() error {
 }
 
 // residentsBuiltIn is how many Residents makes: enough voters for a quorum of 100.
-const residentsBuiltIn = 28
+const residentsBuiltIn = 40
 
 // Residents are the built-in residents of a seed: all may vote, but for every seventh.
 func Residents(seed uint64) []Resident {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"tickhive/hive"
+	"tickhive/launchpad"
 )
 
 // propose opens a proposal about a token's worker, now and then an urgent one.
@@ -28,44 +29,50 @@ func (t *turn) propose() {
 	t.say(p)
 }
 
-// voters is how many residents a slot of voting hears at most.
-const voters = 3
+// A voter makes up their mind within the first votingPart per cent of a proposal's time.
+const votingPart = 85
 
-// vote lets residents vote on one of the open proposals. Who has voted before is refused.
-func (t *turn) vote() {
+// votes are those that fall into this slot: every resident who may vote has one moment
+// for each proposal, which follows from both alone, so nobody tries twice.
+func (t *turn) votes(sinceNs int64) {
 	active := hive.ProposalActive
-	q := hive.ProposalQuery{Page: hive.Page{Page: 1, PageSize: 100}, Status: &active}
-	list := t.hive.Proposals(q)
-	if len(list.Items) == 0 {
-		return
-	}
-	p := &list.Items[t.below(int64(len(list.Items)))]
-	token, ok := t.ledger.ByNFT(p.TokenID)
-	if !ok {
-		return
-	}
-	// What people make of a proposal is its own: most find friends, some do not.
-	mood := newRNG(t.opt.Seed, uint64(p.CreatedAt))
-	yes := pick(&mood, []int64{85, 75, 70, 40})
-	for range voters {
-		who := t.resident()
-		held := t.ledger.Holding(who.Address, token)
-		if who.Level < hive.MinLevel || held.IsZero() {
+	list := t.hive.Proposals(hive.ProposalQuery{Page: hive.Page{Page: 1, PageSize: 100}, Status: &active})
+	for i := range list.Items {
+		p := &list.Items[i]
+		token, ok := t.ledger.ByNFT(p.TokenID)
+		if !ok {
 			continue
 		}
-		v := hive.CastVote{
-			TokenID: p.TokenID, ProposalID: p.ProposalID, User: who.User, Level: who.Level,
-			Holdings: held.Big(), Owned: t.ledger.Owned(who.Address), Vote: hive.No,
+		// What people make of a proposal is its own: most find friends, some do not.
+		mood := newRNG(t.opt.Seed, uint64(p.CreatedAt)<<24^p.TokenID)
+		yes := pick(&mood, []int64{90, 80, 75, 40})
+		for j := range t.opt.Residents {
+			moment := p.CreatedAt*secondNs + 1 + mood.below((p.ClosesAt-p.CreatedAt)*secondNs*votingPart/100)
+			if sinceNs < moment && moment <= t.nowNs {
+				t.vote(&t.opt.Residents[j], p, token, yes)
+			}
 		}
-		switch n := t.below(100); {
-		case n < yes:
-			v.Vote = hive.Yes
-		case n > 94:
-			v.Vote = hive.Abstain
-		}
-		if t.oneIn(3) {
-			v.Comment = pick(&t.rng, comments[v.Vote])
-		}
-		t.say(v)
 	}
+}
+
+// vote is one resident's vote, if they may.
+func (t *turn) vote(who *Resident, p *hive.ProposalInfo, token *launchpad.Token, yes int64) {
+	held := t.ledger.Holding(who.Address, token)
+	if who.Level < hive.MinLevel || held.Less(launchpad.One) {
+		return
+	}
+	v := hive.CastVote{
+		TokenID: p.TokenID, ProposalID: p.ProposalID, User: who.User, Level: who.Level,
+		Holdings: held.Big(), Owned: t.ledger.Owned(who.Address), Vote: hive.No,
+	}
+	switch n := t.below(100); {
+	case n < yes:
+		v.Vote = hive.Yes
+	case n > 94:
+		v.Vote = hive.Abstain
+	}
+	if t.oneIn(3) {
+		v.Comment = pick(&t.rng, comments[v.Vote])
+	}
+	t.say(v)
 }
