@@ -1,6 +1,7 @@
 package server
 
 import (
+	"fmt"
 	"io"
 	"net"
 	"net/netip"
@@ -134,4 +135,20 @@ func (c *countedConn) Close() error {
 		}
 	}
 	return c.Conn.Close()
+}
+
+// patientReader gives each piece of a streamed body the time that a whole answer has else:
+// a client must go on reading, not be fast.
+type patientReader struct {
+	r       io.Reader
+	conn    net.Conn
+	timeout time.Duration
+}
+
+// Read is io.Reader.
+func (p *patientReader) Read(b []byte) (int, error) {
+	if err := p.conn.SetWriteDeadline(time.Now().Add(p.timeout)); err != nil {
+		return 0, fmt.Errorf("server: write deadline: %w", err)
+	}
+	return p.r.Read(b)
 }

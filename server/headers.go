@@ -1,20 +1,20 @@
 package server
 
-// Header names in their canonical form and the values that are sent as they are: kept as
-// bytes so that an answer converts nothing.
+// Header names as they are sent, request headers as fasthttp normalizes them, and the values
+// that are sent as they are: kept as bytes so that an answer converts nothing.
 var (
 	hdrAllow         = []byte("Allow")
 	hdrCacheControl  = []byte("Cache-Control")
-	hdrETag          = []byte("Etag")
+	hdrETag          = []byte("ETag")
 	hdrNextStart     = []byte("X-Next-Start")
 	hdrRequestID     = []byte("X-Request-Id")
 	hdrRetryAfter    = []byte("Retry-After")
 	hdrSeq           = []byte("X-Seq")
 	hdrTruncated     = []byte("X-Truncated")
 	hdrVary          = []byte("Vary")
-	hdrRateLimit     = []byte("X-Ratelimit-Limit")
-	hdrRateRemaining = []byte("X-Ratelimit-Remaining")
-	hdrRateReset     = []byte("X-Ratelimit-Reset")
+	hdrRateLimit     = []byte("X-RateLimit-Limit")
+	hdrRateRemaining = []byte("X-RateLimit-Remaining")
+	hdrRateReset     = []byte("X-RateLimit-Reset")
 	hdrCORSOrigin    = []byte("Access-Control-Allow-Origin")
 	hdrCORSMethods   = []byte("Access-Control-Allow-Methods")
 	hdrCORSHeaders   = []byte("Access-Control-Allow-Headers")

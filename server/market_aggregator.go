@@ -183,6 +183,8 @@ func (s *Server) streamTrades(c *Ctx, v *marketdata.View, sel aggregator.Selecti
 		}
 	}
 	c.Response.Header.SetContentTypeBytes(valJSON)
-	c.Response.SetBodyStream(aggregator.NewTradesReader(v, sel, piece), -1)
+	c.Response.SetBodyStream(&patientReader{
+		r: aggregator.NewTradesReader(v, sel, piece), conn: c.Conn(), timeout: s.opt.WriteTimeout,
+	}, -1)
 	return nil
 }
