@@ -6,8 +6,6 @@ DEVTOOLS := $(CURDIR)/internal/devtools/go.mod
 BACKFILL ?= 25h
 FUZZTIME ?= 60s
 BENCH    ?= .
-# Packages where goroutines meet: these run under the race detector as well.
-RACE     := $(wildcard engine marketdata server internal/wal accounts)
 
 .PHONY: build run test soak fuzz bench bench-scale lint fmt
 
@@ -25,7 +23,7 @@ run: build
 # Everything that must hold before a change goes in; the last lines are go test's own.
 test: lint
 	$(GO) test -timeout 280s ./...
-	$(GO) test -timeout 280s -race -short $(addprefix ./,$(addsuffix /...,$(RACE)))
+	GO=$(GO) .ci/race
 
 lint:
 	$(GO) vet ./...
