@@ -26,6 +26,7 @@ type logWriter struct {
 	log     *wal.Log
 	journal *engine.WALJournal
 	one     [1]*engine.Command
+	count   uint64 // commands written
 }
 
 func newLogWriter(dir string, follow func([]engine.Event)) (*logWriter, error) {
@@ -42,6 +43,7 @@ func newLogWriter(dir string, follow func([]engine.Event)) (*logWriter, error) {
 
 func (l *logWriter) do(cmd engine.Command) error {
 	l.apply(&cmd)
+	l.count++
 	l.one[0] = &cmd
 	_, err := l.journal.Append(l.one[:])
 	return err
@@ -104,7 +106,7 @@ func (r *Run) replayLog(name string, target float64) error {
 	if err := l.ops(w.Ops); err != nil {
 		return err
 	}
-	commands := l.log.LastSeq()
+	commands := l.count
 	if err := l.end(); err != nil {
 		return err
 	}

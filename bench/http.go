@@ -1,0 +1,230 @@
+package bench
+
+import (
+	"fmt"
+	"time"
+
+	"tickhive/bench/load"
+	"tickhive/bench/report"
+)
+
+// hot is one document of H1 with the size that it stands for.
+type hot struct {
+	size   string
+	pairs  int // of the market that it is read from
+	target string
+	h1     float64 // target of H1
+	h7, h8 float64 // of 304 and gzip, 0: none
+}
+
+func hotRoutes() []hot {
+	return []hot{
+		{"0.3 KB", 130, "/api/tickers?currencyPairCode=P0000_USDT", 1.18, 0, 0},
+		{"4 KB", 130, aggregator + "/orderbook?depth=200&ticker_id=P0000_USDT", 1.15, 0, 0},
+		{"28 KB", 130, aggregator + "/tickers", 1.08, 2, 1},
+		{"280 KB", 1300, aggregator + "/tickers", 1.03, 5, 2.5},
+	}
+}
+
+// Lengths of one round of the http scenarios.
+const (
+	httpRound = 300 * time.Millisecond
+	httpWarm  = 40 * time.Millisecond
+	httpConns = 16
+)
+
+// runHTTP is H1, H3, H7, H8 and H11.
+func runHTTP(r *Run) error {
+	if len(r.Targets) > 0 {
+		return r.httpTargets()
+	}
+	markets := map[int]*product{}
+	for _, n := range []int{130, 1300} {
+		r.say("a market of %d pairs", n)
+		p, err := r.startProduct()
+		if err != nil {
+			return err
+		}
+		defer p.end()
+		markets[n] = p
+		if err := p.addPairs(0, n); err != nil {
+			return err
+		}
+		if err := p.fill(0, n, 2, 10); err != nil {
+			return err
+		}
+		if err := p.fill(0, 1, 110, 200); err != nil {
+			return err
+		}
+	}
+	for _, h := range hotRoutes() {
+		r.say("%s: product, constant bytes, net/http", h.size)
+		if err := r.hotRoute(markets[h.pairs], h); err != nil {
+			return err
+		}
+	}
+	return r.fullBook(markets[130])
+}
+
+// side is one server of a comparison.
+type side struct {
+	name string
+	addr string
+	cpu  func() time.Duration
+}
+
+// turn measures one round of one server and counts it in the table of routes.
+func (s side) turn(r *Run, route string, req *load.Request, pipeline int) (*load.Result, error) {
+	res, err := load.Closed{
+		Addr: s.addr, Requests: []*load.Request{req}, Conns: httpConns, Pipeline: pipeline,
+		Warm: httpWarm, For: r.length(httpRound), CPU: s.cpu,
+	}.Run()
+	if err != nil {
+		return nil, err
+	}
+	if res.Errors > 0 {
+		return nil, fmt.Errorf("%s, %s: %d errors: %s %w", s.name, route, res.Errors, res.Statuses(), res.Err)
+	}
+	r.route(route, s.name, res)
+	return res, nil
+}
+
+// route keeps the best round of a server at a route in the table.
+func (r *Run) route(name, server string, res *load.Result) {
+	row := report.Route{
+		Name: name, Server: server, Bytes: res.Bytes / max(res.Answers, 1), Rate: res.Rate(),
+		CPU: res.ServerUs(), Client: res.ClientUs(), Statuses: res.Statuses(),
+	}
+	for i := range r.S.Routes {
+		x := &r.S.Routes[i]
+		if x.Name == name && x.Server == server {
+			x.Rate, x.CPU, x.Client = max(x.Rate, row.Rate), min(x.CPU, row.CPU), min(x.Client, row.Client)
+			return
+		}
+	}
+	r.S.Routes = append(r.S.Routes, row)
+}
+
+// hotRoute measures one document against constant bytes and net/http, and its 304 and gzip
+// against itself.
+func (r *Run) hotRoute(p *product, h hot) error {
+	body, err := p.body(h.target)
+	if err != nil {
+		return err
+	}
+	constant, err := r.reference("constant", body)
+	if err != nil {
+		return err
+	}
+	defer constant.Stop()
+	plain, err := r.reference("plain", body)
+	if err != nil {
+		return err
+	}
+	defer plain.Stop()
+	product := side{"product", p.public, p.CPU}
+	ref := side{"constant", constant.Fields["public"], constant.CPU}
+	net := side{"net/http", plain.Fields["public"], plain.CPU}
+	with := fmt.Sprintf("%d bytes, %d connections, keep-alive", len(body), httpConns)
+	m := &hotMeasures{
+		cpu:    r.S.Add(&report.Measure{Name: h.size + " CPU", Unit: "us", RefName: "constant", With: with}).Aim("H1", h.h1),
+		rate:   r.S.Add(&report.Measure{Name: h.size + " rate", Unit: "answers/s", Higher: true, RefName: "constant", With: with}),
+		netCPU: r.S.Add(&report.Measure{Name: h.size + " CPU against net/http", Unit: "us", RefName: "net/http", With: with}),
+	}
+	req := load.Get(h.size, h.target)
+	for range r.Rounds {
+		if err := m.round(r, h.size, req, product, ref, net); err != nil {
+			return err
+		}
+	}
+	if h.size == "0.3 KB" {
+		if err := r.pipelined(h, req, product, ref, net); err != nil {
+			return err
+		}
+	}
+	if h.h7 > 0 {
+		return r.variants(h, product)
+	}
+	return nil
+}
+
+// hotMeasures are those of one document.
+type hotMeasures struct{ cpu, rate, netCPU *report.Measure }
+
+func (m *hotMeasures) round(r *Run, route string, req *load.Request, product, ref, net side) error {
+	a, err := product.turn(r, route, req, 1)
+	if err != nil {
+		return err
+	}
+	b, err := ref.turn(r, route, req, 1)
+	if err != nil {
+		return err
+	}
+	c, err := net.turn(r, route, req, 1)
+	if err != nil {
+		return err
+	}
+	m.cpu.Product, m.cpu.Reference = append(m.cpu.Product, a.ServerUs()), append(m.cpu.Reference, b.ServerUs())
+	m.rate.Product, m.rate.Reference = append(m.rate.Product, a.Rate()), append(m.rate.Reference, b.Rate())
+	m.netCPU.Product, m.netCPU.Reference = append(m.netCPU.Product, a.ServerUs()), append(m.netCPU.Reference, c.ServerUs())
+	return nil
+}
+
+// pipelined is H3. Rates of two processes on a busy machine say less than CPU, so answers
+// for a second of server CPU stand beside them.
+func (r *Run) pipelined(h hot, req *load.Request, product, ref, net side) error {
+	const depth = 16
+	with := fmt.Sprintf("pipelining %d, %d connections", depth, httpConns)
+	own := r.S.Add(&report.Measure{Name: h.size + " pipelined, answers for a second of server CPU", Unit: "answers", Higher: true, RefName: "constant", With: with}).Aim("H3", 0.6)
+	std := r.S.Add(&report.Measure{Name: h.size + " pipelined, the same against net/http", Unit: "answers", Higher: true, RefName: "net/http", With: with}).Aim("H3", 5)
+	rate := r.S.Add(&report.Measure{Name: h.size + " pipelined, rate", Unit: "answers/s", Higher: true, RefName: "constant", With: with})
+	stdRate := r.S.Add(&report.Measure{Name: h.size + " pipelined, rate against net/http", Unit: "answers/s", Higher: true, RefName: "net/http", With: with})
+	for range r.Rounds {
+		var perCPU, rates [3]float64
+		for i, s := range []side{product, ref, net} {
+			res, err := s.turn(r, h.size+" x 16", req, depth)
+			if err != nil {
+				return err
+			}
+			perCPU[i], rates[i] = 1e6/max(res.ServerUs(), 1e-3), res.Rate()
+		}
+		own.Product, own.Reference = append(own.Product, perCPU[0]), append(own.Reference, perCPU[1])
+		std.Product, std.Reference = append(std.Product, perCPU[0]), append(std.Reference, perCPU[2])
+		rate.Product, rate.Reference = append(rate.Product, rates[0]), append(rate.Reference, rates[1])
+		stdRate.Product, stdRate.Reference = append(stdRate.Product, rates[0]), append(stdRate.Reference, rates[2])
+	}
+	return nil
+}
+
+// variants is H7 and H8: the product's 304 and its prepared gzip against its 200.
+func (r *Run) variants(h hot, product side) error {
+	same := load.Get(h.size, h.target)
+	same.Conditional = true
+	zipped := load.Get(h.size, h.target, "Accept-Encoding: gzip")
+	full := load.Get(h.size, h.target)
+	with := fmt.Sprintf("%d connections", httpConns)
+	not := r.S.Add(&report.Measure{Name: h.size + " 304 against 200", Unit: "answers/s", Higher: true, RefName: "200", With: with}).Aim("H7", h.h7)
+	gz := r.S.Add(&report.Measure{Name: h.size + " gzip against identity", Unit: "answers/s", Higher: true, RefName: "identity", With: with}).Aim("H8", h.h8)
+	notCPU := r.S.Add(&report.Measure{Name: h.size + " 304 CPU against 200", Unit: "us", RefName: "200", With: with})
+	gzCPU := r.S.Add(&report.Measure{Name: h.size + " gzip CPU against identity", Unit: "us", RefName: "identity", With: with})
+	for range r.Rounds {
+		var res [3]*load.Result
+		for i, x := range []struct {
+			route string
+			req   *load.Request
+		}{{h.size, full}, {h.size + " 304", same}, {h.size + " gzip", zipped}} {
+			var err error
+			if res[i], err = product.turn(r, x.route, x.req, 1); err != nil {
+				return err
+			}
+		}
+		if n := res[1].Status[0]; n < res[1].Answers*9/10 {
+			return fmt.Errorf("%s: only %d of %d conditional answers are 304", h.size, n, res[1].Answers)
+		}
+		not.Product, not.Reference = append(not.Product, res[1].Rate()), append(not.Reference, res[0].Rate())
+		gz.Product, gz.Reference = append(gz.Product, res[2].Rate()), append(gz.Reference, res[0].Rate())
+		notCPU.Product, notCPU.Reference = append(notCPU.Product, res[1].ServerUs()), append(notCPU.Reference, res[0].ServerUs())
+		gzCPU.Product, gzCPU.Reference = append(gzCPU.Product, res[2].ServerUs()), append(gzCPU.Reference, res[0].ServerUs())
+	}
+	return nil
+}

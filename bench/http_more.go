@@ -1,0 +1,126 @@
+package bench
+
+import (
+	"fmt"
+	"time"
+
+	"tickhive/bench/load"
+	"tickhive/bench/report"
+)
+
+// fullLevels are the levels of H11's book, both sides together.
+const fullLevels = 100_000
+
+// fullBook is H11: the whole book, one level changing between two polls. The CPU of the
+// change itself is measured in rounds of their own, and taken off.
+func (r *Run) fullBook(p *product) error {
+	r.say("H11: a book of %d levels", fullLevels)
+	const pair = 5000
+	if err := p.addPairs(pair, 1); err != nil {
+		return err
+	}
+	if err := p.fill(pair, 1, fullLevels/2, 0); err != nil {
+		return err
+	}
+	target := aggregator + "/orderbook?depth=0&ticker_id=" + pairName(pair)
+	body, err := p.body(target)
+	if err != nil {
+		return err
+	}
+	constant, err := r.reference("constant", body)
+	if err != nil {
+		return err
+	}
+	defer constant.Stop()
+	step := int64(0)
+	change := func(int) error {
+		step++
+		order := placeJSON(nil, pairName(pair), "buy", mid-step*7%(fullLevels/2), 1000+step)
+		_, err := p.ask(load.Post("", internalV1+"/orders/batch", fmt.Appendf(nil, `{"commands":[%s]}`, order)))
+		return err
+	}
+	m := r.S.Add(&report.Measure{
+		Name: "full book of 100 k levels, one level changing between polls, CPU", Unit: "us", RefName: "constant",
+		With: fmt.Sprintf("%d bytes, 1 connection; the change's own CPU taken off", len(body)),
+	}).Aim("H11", 2.5)
+	for range r.Rounds {
+		polled, err := load.Closed{
+			Addr: p.public, Requests: []*load.Request{load.Get("", target)}, Warm: httpWarm,
+			For: r.length(2 * httpRound), CPU: p.CPU, Between: change,
+		}.Run()
+		if err != nil {
+			return err
+		}
+		alone, err := cpuOf(p, 200, change)
+		if err != nil {
+			return err
+		}
+		ref, err := load.Closed{
+			Addr: constant.Fields["public"], Requests: []*load.Request{load.Get("", target)}, Warm: httpWarm,
+			For: r.length(httpRound), CPU: constant.CPU,
+		}.Run()
+		if err != nil {
+			return err
+		}
+		if polled.Errors+ref.Errors > 0 {
+			return fmt.Errorf("H11: %s; constant: %s", polled.Statuses(), ref.Statuses())
+		}
+		r.route("full book", "product, changing", polled)
+		r.route("full book", "constant", ref)
+		m.Product = append(m.Product, polled.ServerUs()-alone)
+		m.Reference = append(m.Reference, ref.ServerUs())
+	}
+	return nil
+}
+
+// cpuOf is the product's CPU for one of n calls, in microseconds.
+func cpuOf(p *product, n int, call func(int) error) (float64, error) {
+	before := p.CPU()
+	for i := range n {
+		if err := call(i); err != nil {
+			return 0, err
+		}
+	}
+	return float64((p.CPU() - before).Nanoseconds()) / 1e3 / float64(n), nil
+}
+
+// httpTargets loads servers that run already, side by side: the first is the reference.
+func (r *Run) httpTargets() error {
+	routes := []string{
+		"/api/currencies/pairs", aggregator + "/pairs", aggregator + "/tickers", aggregator + "/asset",
+	}
+	pair, err := firstPair(r.Targets[0])
+	if err != nil {
+		return err
+	}
+	routes = append(routes, "/api/tickers?currencyPairCode="+pair, "/api/orderbook?currencyPairCode="+pair,
+		aggregator+"/orderbook?depth=100&ticker_id="+pair, aggregator+"/historical_trades?limit=100&ticker_id="+pair)
+	for _, route := range routes {
+		rates := make([][]float64, len(r.Targets))
+		for range r.Rounds {
+			for i, base := range r.Targets {
+				addr, prefix, err := load.Target(base)
+				if err != nil {
+					return err
+				}
+				res, err := side{name: base, addr: addr}.turn(r, route, load.Get(route, prefix+route), 1)
+				if err != nil {
+					return err
+				}
+				rates[i] = append(rates[i], res.Rate())
+			}
+		}
+		for i := range r.Targets {
+			m := &report.Measure{Name: route + " " + r.Targets[i], Unit: "answers/s", Higher: true, Product: rates[i]}
+			if i > 0 {
+				m.Reference, m.RefName = rates[0], r.Targets[0]
+			}
+			r.S.Add(m)
+		}
+	}
+	r.S.Note("the servers are not this process's children: their CPU is not known, rates alone are compared")
+	return nil
+}
+
+// warmFor lets a server reach its working state before latency counts.
+const warmFor = 300 * time.Millisecond

@@ -1,0 +1,194 @@
+package bench
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"tickhive/bench/load"
+	"tickhive/bench/proc"
+)
+
+// Paths of the contract.
+const (
+	aggregator = "/api/marketdata/getaggregator"
+	internalV1 = "/internal/v1"
+)
+
+// product is a running `tickhive serve` with a data directory of its own: all settings are
+// the defaults but for the limits by address, because all load comes from one.
+type product struct {
+	*proc.Child
+	public, internal string // addresses
+	dir              string
+	admin            *load.Conn // to the internal listener
+}
+
+// startProduct runs serve without a simulated market. set are further KEY=VALUE settings.
+func (r *Run) startProduct(set ...string) (*product, error) {
+	dir, err := r.temp("serve")
+	if err != nil {
+		return nil, err
+	}
+	args := []string{
+		"serve", "--quiet", "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0", "--sim", "off", "--pairs", "none",
+		"--data-dir", filepath.Join(dir, "data"), "--log-level", "warn",
+		"--set", "rate.allow=127.0.0.0/8", "--set", "server.connections_per_ip=-1", "--set", "server.connections=65536",
+	}
+	for _, s := range set {
+		args = append(args, "--set", s)
+	}
+	c, err := proc.Start(nil, r.Program, args...)
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	p := &product{Child: c, public: c.Fields["public"], internal: c.Fields["internal"], dir: dir}
+	if p.admin, err = load.Dial(p.internal); err != nil {
+		p.end()
+		return nil, err
+	}
+	return p, nil
+}
+
+// end stops the product and removes what it wrote.
+func (p *product) end() {
+	if p.admin != nil {
+		p.admin.Close()
+	}
+	p.Stop()
+	_ = os.RemoveAll(p.dir)
+}
+
+// ask sends a request to the internal API.
+func (p *product) ask(req *load.Request) (load.Answer, error) {
+	var a load.Answer
+	if err := p.admin.Send(req.Bytes(nil, nil)); err != nil {
+		return a, err
+	}
+	if err := p.admin.Read(&a); err != nil {
+		return a, err
+	}
+	if a.Status != 200 {
+		return a, fmt.Errorf("the internal API answers %d: %.200s", a.Status, a.Body)
+	}
+	return a, nil
+}
+
+// pairName is the code of the i-th made pair.
+func pairName(i int) string { return fmt.Sprintf("P%04d_USDT", i) }
+
+// addPairs makes n pairs with two digits of price and eight of amount.
+func (p *product) addPairs(from, n int) error {
+	for i := from; i < from+n; i++ {
+		body := fmt.Appendf(nil, `{"code":%q,"digitsPrice":2,"digitsAmount":8}`, pairName(i))
+		if _, err := p.ask(load.Post("", internalV1+"/pairs", body)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// orderBatch gathers commands for the internal API and sends them a thousand at a time.
+type orderBatch struct {
+	p   *product
+	buf bytes.Buffer
+	n   int
+}
+
+// batchSize is the most that one request takes.
+const batchSize = 1000
+
+func (b *orderBatch) place(pair, side string, price, amount int64) error {
+	if b.n > 0 {
+		b.buf.WriteByte(',')
+	}
+	b.buf.Write(placeJSON(nil, pair, side, price, amount))
+	if b.n++; b.n == batchSize {
+		return b.flush()
+	}
+	return nil
+}
+
+// placeJSON is one command of a batch; price in hundredths, amount in 10^-8.
+func placeJSON(dst []byte, pair, side string, price, amount int64) []byte {
+	return fmt.Appendf(dst, `{"place":{"currencyPairCode":%q,"side":%q,"type":"limit","price":"%d.%02d","amount":"%d.%08d"}}`,
+		pair, side, price/100, price%100, amount/1e8, amount%1e8)
+}
+
+func (b *orderBatch) flush() error {
+	if b.n == 0 {
+		return nil
+	}
+	body := fmt.Appendf(nil, `{"commands":[%s]}`, b.buf.Bytes())
+	b.buf.Reset()
+	b.n = 0
+	_, err := b.p.ask(load.Post("", internalV1+"/orders/batch", body))
+	return err
+}
+
+// mid is the middle of every made market, in hundredths.
+const mid = 6_500_000
+
+// fill gives pairs levels on both sides and trades.
+func (p *product) fill(from, n, levels, trades int) error {
+	b := &orderBatch{p: p}
+	for i := from; i < from+n; i++ {
+		for k := range int64(levels) {
+			if err := errors.Join(
+				b.place(pairName(i), "buy", mid-k, (k+1)*12_345_678),
+				b.place(pairName(i), "sell", mid+1+k, (k+1)*54_321_012)); err != nil {
+				return err
+			}
+		}
+		for k := range int64(trades) {
+			side, price := "buy", int64(mid+1)
+			if k%2 == 1 {
+				side, price = "sell", mid
+			}
+			if err := b.place(pairName(i), side, price, 100_000+k); err != nil {
+				return err
+			}
+		}
+	}
+	return b.flush()
+}
+
+// body fetches a public document once more until it is 200, and checks that it is JSON.
+func (p *product) body(target string) ([]byte, error) {
+	a, err := load.Once(p.public, load.Get("", target))
+	if err != nil {
+		return nil, err
+	}
+	if a.Status != 200 || !json.Valid(a.Body) {
+		return nil, fmt.Errorf("GET %s: %d %.200s", target, a.Status, a.Body)
+	}
+	return a.Body, nil
+}
+
+// reference starts one of the hidden servers (constant, plain) over a body and checks that
+// it answers these bytes.
+func (r *Run) reference(kind string, body []byte) (*proc.Child, error) {
+	file := filepath.Join(r.Dir, kind+"-"+strconv.FormatInt(time.Now().UnixNano(), 36)+".body")
+	if err := os.WriteFile(file, body, 0o600); err != nil {
+		return nil, fmt.Errorf("bench: %w", err)
+	}
+	defer func() { _ = os.Remove(file) }()
+	c, err := proc.Start(nil, r.Program, "bench", kind, file)
+	if err != nil {
+		return nil, err
+	}
+	a, err := load.Once(c.Fields["public"], load.Get("", "/"))
+	if err == nil && !bytes.Equal(a.Body, body) {
+		err = fmt.Errorf("bench: the reference %s does not answer the bytes of the product", kind)
+	}
+	if err != nil {
+		c.Stop()
+		return nil, err
+	}
+	return c, nil
+}
