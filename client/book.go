@@ -31,6 +31,13 @@ type Book struct {
 // Ready reports whether a snapshot has been taken and nothing has failed since.
 func (b *Book) Ready() bool { return b.ready }
 
+// Clone is a copy that shares nothing with b.
+func (b *Book) Clone() *Book {
+	c := *b
+	c.Bids, c.Asks = slices.Clone(b.Bids), slices.Clone(b.Asks)
+	return &c
+}
+
 // Apply takes a snapshot or an update. A repeat (an update at or before Seq) is passed
 // over; ErrGap and ErrChecksum leave the book not ready until the next snapshot.
 func (b *Book) Apply(m *Message) error {

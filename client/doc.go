@@ -13,7 +13,7 @@
 //     new snapshot first.
 //  2. Prices and amounts are the server's text, never a float.
 //
-// Reading order: client.go, sign.go, rest.go, stream.go, book.go, trades.go.
+// Reading order: client.go, sign.go, rest.go, stream.go, book.go, follow.go.
 //
 // It does not retry orders: only the caller knows whether a repeat is safe (a
 // clientOrderId makes it so).

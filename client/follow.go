@@ -3,6 +3,16 @@ package client
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
+	"time"
+)
+
+// paceFree and paceEvery keep a client that subscribes pair by pair within the server's 20
+// messages a second.
+const (
+	paceFree  = 15
+	paceEvery = 60 * time.Millisecond
 )
 
 // Follower keeps the books of several pairs right over one stream: it subscribes, checks
@@ -12,6 +22,9 @@ type Follower struct {
 	Books   map[string]*Book
 	Resyncs int   // how often a book had to be taken anew
 	Last    error // why it last had to
+
+	url             string
+	depth, interval int
 }
 
 // NewFollower subscribes to the books of pairs.
@@ -20,7 +33,7 @@ func NewFollower(ctx context.Context, url string, pairs []string, depth, interva
 	if err != nil {
 		return nil, err
 	}
-	f := &Follower{Stream: s, Books: make(map[string]*Book, len(pairs))}
+	f := &Follower{Stream: s, Books: make(map[string]*Book, len(pairs)), url: url, depth: depth, interval: interval}
 	for _, p := range pairs {
 		f.Books[p] = &Book{}
 	}
@@ -54,4 +67,37 @@ func (f *Follower) Step() (*Message, error) {
 	f.Resyncs++
 	f.Last = bad
 	return m, f.Stream.Send(Request{Op: "resync", Channel: "book", Pairs: []string{m.Pair}})
+}
+
+// Reconnect opens the stream anew after it broke and goes on from the seqs that the books
+// have: each gets what it missed, or a snapshot with reason gap when the server cannot say.
+// url is where the server is now; empty: where it was.
+func (f *Follower) Reconnect(ctx context.Context, url string) error {
+	if url != "" {
+		f.url = url
+	}
+	_ = f.Stream.Close() // broken already, or given up
+	s, err := Dial(ctx, f.url)
+	if err != nil {
+		return err
+	}
+	f.Stream = s
+	for i, pair := range slices.Sorted(maps.Keys(f.Books)) {
+		if i >= paceFree {
+			select {
+			case <-time.After(paceEvery):
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		r := Request{Op: "subscribe", ID: pair, Channel: "book", Pairs: []string{pair}, Depth: &f.depth, Interval: &f.interval}
+		if b := f.Books[pair]; b.Ready() {
+			from := b.Seq
+			r.FromSeq, r.Epoch = &from, b.Epoch
+		}
+		if err := s.Send(r); err != nil {
+			return err
+		}
+	}
+	return nil
 }

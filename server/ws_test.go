@@ -112,13 +112,20 @@ func (x *live) order(i int, side engine.Side, price, amount int64) {
 
 // churn trades at random on every pair until done is closed.
 func (x *live) churn(seed uint64, done <-chan struct{}) {
+	always := make(chan time.Time)
+	close(always)
+	x.churnAt(seed, done, always)
+}
+
+// churnAt is churn with 20 commands for each receive of turn.
+func (x *live) churnAt(seed uint64, done <-chan struct{}, turn <-chan time.Time) {
 	r := rand.New(rand.NewPCG(seed, 5))
 	mid := int64(10_000)
 	for {
 		select {
 		case <-done:
 			return
-		default:
+		case <-turn:
 		}
 		mid += r.Int64N(3) - 1
 		var cmds []engine.Command
@@ -136,10 +143,12 @@ func (x *live) churn(seed uint64, done <-chan struct{}) {
 				Kind: engine.Place, Pair: engine.PairID(r.IntN(len(x.pairs))), Side: side, Price: price, Amount: 1 + r.Int64N(1000),
 			})
 		}
-		cmds = append(cmds, engine.Command{
-			Kind: engine.CancelAll, Pair: engine.PairID(r.IntN(len(x.pairs))), Flags: engine.FlagAllAccount,
-			Order: engine.MakeOrderID(0, 1<<30),
-		})
+		if r.IntN(8) == 0 { // else a book would be empty whenever it is published
+			cmds = append(cmds, engine.Command{
+				Kind: engine.CancelAll, Pair: engine.PairID(r.IntN(len(x.pairs))), Flags: engine.FlagAllAccount,
+				Order: engine.MakeOrderID(0, 1<<30),
+			})
+		}
 		x.submit(cmds...)
 	}
 }
