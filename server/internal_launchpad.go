@@ -263,4 +263,3 @@ func (d *LaunchpadDesk) internalFault(c *Ctx) *Error {
 	c.Private(emptyObject)
 	return nil
 }
-

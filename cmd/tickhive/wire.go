@@ -35,6 +35,7 @@ type exchange struct {
 	public   *server.Server
 	internal *server.Internal
 	hub      *server.Hub
+	agents   *agentSide
 	ready    atomic.Bool
 	hubRuns  atomic.Bool
 
@@ -119,10 +120,14 @@ func (x *exchange) makeMarket() error {
 }
 
 func (x *exchange) makeServers() error {
-	page, err := server.Page(web.PartMarket)
+	page, err := server.Page(web.PartMarket, web.PartLaunchpad)
 	if err != nil {
 		return err
 	}
+	if x.agents, err = newAgentSide(x.cfg, x.clock, x.log); err != nil {
+		return err
+	}
+	x.gate.advanced = x.agents.advance
 	x.hub = server.NewHub(server.HubOptions{
 		Board: x.feed.Board(), Clock: x.clock, Epoch: x.epoch, StatusRow: server.AppendPairStatus,
 		Status: func(dst []byte) []byte {
@@ -141,14 +146,15 @@ func (x *exchange) makeServers() error {
 		TrustedProxies: x.cfg.Server.TrustedProxies, ConnectionsPerIP: x.cfg.Server.ConnectionsPerIP,
 		Connections: x.cfg.Server.Connections, ReadTimeout: time.Duration(x.cfg.Server.ReadTimeout),
 		WriteTimeout: time.Duration(x.cfg.Server.WriteTimeout), IdleTimeout: time.Duration(x.cfg.Server.IdleTimeout),
-		Resources: []server.Resource{server.Streams(x.hub), page},
+		Resources: []server.Resource{server.Streams(x.hub), page, x.agents.desk.Routes},
 	})
 	if err != nil {
 		return fmt.Errorf("config: %w", err)
 	}
 	io := server.InternalOptions{
 		Exchange: &x.gate, Core: x.core, History: x.feed.History(), Board: x.feed.Board(), Clock: x.clock,
-		Token: x.cfg.Internal.Token, Ready: &x.ready, LogLevel: &x.log.level, Log: x.log.Logger,
+		Resources: []server.InternalResource{x.agents.desk.Internal},
+		Token:     x.cfg.Internal.Token, Ready: &x.ready, LogLevel: &x.log.level, Log: x.log.Logger,
 	}
 	x.wireInternal(&io)
 	x.internal, err = server.NewInternal(io)
@@ -196,6 +202,9 @@ func (x *exchange) start() error {
 	if err := x.recover(); err != nil {
 		return err
 	}
+	if err := x.agents.open(x.data, x.sim != nil); err != nil {
+		return err
+	}
 	if err := x.backfill(); err != nil {
 		return err
 	}
@@ -206,6 +215,9 @@ func (x *exchange) start() error {
 	x.hubRuns.Store(true)
 	x.gate.set(loop)
 	if err := x.configure(loop); err != nil {
+		return err
+	}
+	if err := x.agents.begin(); err != nil {
 		return err
 	}
 	x.progress.Store(-1)
@@ -234,6 +246,9 @@ func (x *exchange) stop(ctx context.Context) {
 	if loop != nil {
 		loop.Stop()
 	}
+	if err := x.agents.close(); err != nil {
+		x.log.Error("launchpad and hive did not end in order", "error", err)
+	}
 	if err := x.closeMarket(loop); err != nil {
 		x.log.Error("the journal did not end in order", "error", err)
 	}
@@ -242,7 +257,7 @@ func (x *exchange) stop(ctx context.Context) {
 // status is what /api/status cannot know by itself.
 func (x *exchange) status() server.StatusInfo {
 	info := server.StatusInfo{Recovering: !x.ready.Load(), Epoch: x.epoch, ProgressPPM: x.progress.Load(), Incidents: x.recentIncidents()}
-	if x.market != nil && x.market.journal.Err() != nil {
+	if x.market != nil && x.market.journal.Err() != nil || x.agents.desk.Health() != nil {
 		info.Degraded = true
 	}
 	if loop := x.gate.loop.Load(); loop != nil {

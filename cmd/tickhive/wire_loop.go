@@ -10,7 +10,11 @@ import (
 
 // gate is the way to the loop, which is there only once the market is up to date. Any
 // goroutine may use it.
-type gate struct{ loop atomic.Pointer[engine.Loop] }
+type gate struct {
+	loop atomic.Pointer[engine.Loop]
+	// advanced follows the market when the clock has been moved.
+	advanced func() error
+}
 
 func (g *gate) set(l *engine.Loop) { g.loop.Store(l) }
 
@@ -32,10 +36,14 @@ func (g *gate) Query(fn func()) error {
 
 // AdvanceTo moves the virtual clock.
 func (g *gate) AdvanceTo(ns int64) error {
-	if l := g.loop.Load(); l != nil {
-		return l.AdvanceTo(ns)
+	l := g.loop.Load()
+	if l == nil {
+		return engine.ErrUnavailable
 	}
-	return engine.ErrUnavailable
+	if err := l.AdvanceTo(ns); err != nil {
+		return err
+	}
+	return g.advanced()
 }
 
 // configure adds the configured assets and pairs that are not there yet.

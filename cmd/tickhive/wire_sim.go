@@ -79,6 +79,8 @@ func (x *exchange) backfill() error {
 	}
 	bar := newProgress(x.p.err, "backfill", span, x.quiet)
 	defer bar.end()
+	lived := make(chan error, 1)
+	go func() { lived <- x.agents.fill(startNs + span) }()
 	for at := startNs; at < end; {
 		at = min(at+backfillStep, end)
 		if err := loop.AdvanceQuietly(at); err != nil {
@@ -92,5 +94,8 @@ func (x *exchange) backfill() error {
 		bar.set(done)
 	}
 	loop.Stop()
+	if err := <-lived; err != nil {
+		return fmt.Errorf("backfill: %w", err)
+	}
 	return x.endFilling(loop)
 }

@@ -1,0 +1,320 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+
+	"tickhive/engine"
+	"tickhive/hive"
+	"tickhive/internal/clock"
+	"tickhive/internal/fixed"
+	"tickhive/internal/wal"
+	"tickhive/launchpad"
+	"tickhive/server"
+	"tickhive/sim/life"
+)
+
+// historySpan is how long before now the launchpad's history begins when there is a
+// backfill: workers fall idle and proposals close after seven days, so that a demo has
+// some of each.
+const historySpan = int64(9 * 24 * time.Hour)
+
+// userLookup is what launchpad and hive ask the accounts. *accounts.View is one.
+type userLookup interface {
+	// Level is a user's level and ledger address, "" when there is no such user.
+	Level(n uint32) (level int, address string)
+	// NumberOf is the number of a user's id.
+	NumberOf(id uuid.UUID) (n uint32, ok bool)
+}
+
+// agentSide is launchpad, hive and their life in a running exchange. Order of calls:
+// newAgentSide, open, begin (after the backfill), stop, close.
+type agentSide struct {
+	cfg     *Config
+	process clock.Clock
+	log     *logging
+	desk    *server.LaunchpadDesk
+	// users is set before anybody is let in; nil: there are no users.
+	users userLookup
+
+	clock  ledgerClock
+	fs     *bulkFS // nil: nothing is kept
+	ledger *launchpad.Store
+	swarm  *hive.Store
+	life   *life.Life // nil: nobody lives here
+
+	living sync.Mutex // one span at a time
+	lastNs int64      // up to which was lived
+	ending chan struct{}
+	ended  chan struct{}
+}
+
+// ledgerClock is the process clock, but for a span that is being lived through: then it
+// shows where in the span that is. Any goroutine may read it.
+type ledgerClock struct {
+	process clock.Clock
+	spanNs  atomic.Int64 // 0: the process clock
+}
+
+// NowNs is of clock.Clock.
+func (c *ledgerClock) NowNs() int64 {
+	if ns := c.spanNs.Load(); ns != 0 {
+		return ns
+	}
+	return c.process.NowNs()
+}
+
+// Virtual is of clock.Clock: within a span nothing happens by itself.
+func (c *ledgerClock) Virtual() bool { return c.spanNs.Load() != 0 || c.process.Virtual() }
+
+// newAgentSide makes the desk, whose routes can be registered; nothing is opened.
+func newAgentSide(cfg *Config, process clock.Clock, log *logging) (*agentSide, error) {
+	a := &agentSide{cfg: cfg, process: process, log: log}
+	a.clock.process = process
+	var err error
+	a.desk, err = server.NewLaunchpadDesk(server.LaunchpadOptions{
+		Clock: &a.clock, User: a.user, Find: a.find, VotesPerMinute: cfg.Rate.VotesPerMinute,
+	})
+	return a, err
+}
+
+func (a *agentSide) user(n engine.AccountID) (level int64, address string, ok bool) {
+	if a.users == nil || n <= 0 || int64(n) > math.MaxUint32 {
+		return 0, "", false
+	}
+	l, address := a.users.Level(uint32(n))
+	return int64(l), address, address != ""
+}
+
+func (a *agentSide) find(id [16]byte) (engine.AccountID, bool) {
+	if a.users == nil {
+		return 0, false
+	}
+	n, ok := a.users.NumberOf(id)
+	return engine.AccountID(n), ok && n != 0
+}
+
+// open recovers both stores and lets the hive know every token. In a new data directory
+// that gets a backfill, the ledger begins with its history. data nil keeps nothing.
+func (a *agentSide) open(data *dataDir, lives bool) error {
+	seed := uint64(a.cfg.Sim.Seed)
+	lo, err := a.cfg.launchpadOptions()
+	if err != nil {
+		return err
+	}
+	ho := hive.DefaultOptions()
+	if ho.QuorumCents, err = a.cfg.quorum(); err != nil {
+		return err
+	}
+	ls, hs := launchpad.StoreOptions{}, hive.StoreOptions{}
+	if data != nil {
+		seed = data.meta.Seed
+		a.fs = newBulkFS()
+		ls.FS, ls.Dir = a.fs, data.sub("launchpad")
+		hs.FS, hs.Dir = a.fs, data.sub("hive")
+	}
+	lo.Seed = seed
+	logOptions := wal.Options{NoLock: true, Writer: "TickHive " + version}
+	ls.Options, ls.Log, ls.Clock, ls.Logf = lo, logOptions, &a.clock, a.logf
+	hs.Log, hs.Clock, hs.Logf = logOptions, &a.clock, a.logf
+	ls.KeepAll = a.cfg.Journal.Keep == "all"
+	hs.KeepAll = ls.KeepAll
+	backfill, busy := int64(a.cfg.Sim.Backfill), int64(0)
+	if lives && backfill > 0 {
+		end := a.process.NowNs()
+		if a.process.Virtual() {
+			end += backfill // it was made that much earlier
+		}
+		busy = end - backfill
+		a.clock.spanNs.Store(end - max(backfill, historySpan))
+	}
+	if a.ledger, err = launchpad.OpenStore(ls); err != nil {
+		return err
+	}
+	v := a.ledger.View()
+	ho.Seed, ho.GenesisNs = v.Seed(), v.GenesisNs()
+	hs.Options = ho
+	if a.swarm, err = hive.OpenStore(hs); err != nil {
+		return errors.Join(err, a.ledger.Close())
+	}
+	a.lastNs = v.GenesisNs()
+	if v.Seq() > 1 {
+		a.clock.spanNs.Store(0) // it has lived
+		busy = 0
+		if err := a.resume(); err != nil {
+			return err
+		}
+	}
+	if lives {
+		a.life, err = life.New(life.Options{
+			Seed: v.Seed(), BusyNs: busy, Residents: life.Residents(v.Seed()),
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return a.desk.Open(a.ledger, a.swarm)
+}
+
+// resume goes on from the last record, or from now if that is later; a virtual clock that
+// lags behind its own log is moved up.
+func (a *agentSide) resume() error {
+	var last int64
+	err := errors.Join(
+		a.ledger.Fold(func(s *launchpad.State) { last = max(last, s.LastNs()) }),
+		a.swarm.Fold(func(s *hive.State) { last = max(last, s.LastNs()) }))
+	if manual, ok := a.process.(*clock.Manual); ok && last > manual.NowNs() {
+		manual.Set(last)
+	}
+	a.lastNs = max(last, a.process.NowNs())
+	return err
+}
+
+func (a *agentSide) logf(format string, args ...any) { a.log.Warn(fmt.Sprintf(format, args...)) }
+
+// fill lives the history of a new data directory; nothing of it is durable before it is
+// whole. It does nothing when there is none to be lived.
+func (a *agentSide) fill(endNs int64) error {
+	if a.life == nil || a.clock.spanNs.Load() == 0 {
+		return nil
+	}
+	a.fs.begin()
+	err := a.liveTo(endNs)
+	return errors.Join(err, a.fs.end())
+}
+
+// begin lets everyone live on the process clock from now on.
+func (a *agentSide) begin() error {
+	a.clock.spanNs.Store(0)
+	if err := a.desk.Tick(); err != nil {
+		return err
+	}
+	a.lastNs = max(a.lastNs, a.process.NowNs())
+	if a.life != nil && !a.process.Virtual() {
+		a.ending, a.ended = make(chan struct{}), make(chan struct{})
+		go a.keepLiving()
+	}
+	return nil
+}
+
+// keepLiving waits for one slot after the other. Slots that a sleeping machine missed are
+// left out.
+func (a *agentSide) keepLiving() {
+	defer close(a.ended)
+	for {
+		next := a.life.NextNs(a.ledger.View().GenesisNs(), a.lastNs)
+		wait := time.NewTimer(time.Duration(next - a.process.NowNs()))
+		select {
+		case <-a.ending:
+			wait.Stop()
+			return
+		case <-wait.C:
+		}
+		a.lastNs = next
+		if late := a.process.NowNs() - next; late < int64(time.Minute) {
+			a.slot(next)
+		} else {
+			a.lastNs += late
+		}
+	}
+}
+
+// advance lives up to a virtual clock's time and carries out what falls due on the way:
+// for POST /clock, after the market has moved.
+func (a *agentSide) advance() error {
+	end := a.process.NowNs()
+	if a.life != nil {
+		if err := a.liveTo(end); err != nil {
+			return err
+		}
+	}
+	return a.desk.Tick()
+}
+
+// liveTo lives every slot up to endNs, each at its own time.
+func (a *agentSide) liveTo(endNs int64) error {
+	a.living.Lock()
+	defer a.living.Unlock()
+	defer a.clock.spanNs.Store(0)
+	genesis := a.ledger.View().GenesisNs()
+	for {
+		next := a.life.NextNs(genesis, a.lastNs)
+		if next > endNs {
+			a.lastNs = endNs
+			return nil
+		}
+		a.lastNs = next
+		a.clock.spanNs.Store(next)
+		if err := errors.Join(a.ledger.Tick(next), a.swarm.Tick(next)); err != nil {
+			return err
+		}
+		a.slot(next)
+	}
+}
+
+// slot carries out what happens in one slot. Refusals are a part of life.
+func (a *agentSide) slot(ns int64) {
+	for _, s := range a.life.Act(ns, a.ledger.View(), a.swarm.View()) {
+		var err error
+		if s.Ledger != nil {
+			_, err = a.desk.Carry(s.Ledger)
+		} else {
+			_, err = a.desk.Act(s.Hive)
+		}
+		if errors.Is(err, wal.ErrUnavailable) || errors.Is(err, wal.ErrStopped) {
+			return
+		}
+	}
+}
+
+// stop ends the life; the stores still answer.
+func (a *agentSide) stop() {
+	if a.ending != nil {
+		close(a.ending)
+		<-a.ended
+		a.ending = nil
+	}
+}
+
+// close ends the stores with a last snapshot each.
+func (a *agentSide) close() error {
+	a.stop()
+	var err error
+	if a.swarm != nil {
+		err = a.swarm.Close()
+	}
+	if a.ledger != nil {
+		err = errors.Join(err, a.ledger.Close())
+	}
+	return err
+}
+
+// launchpadOptions are the configured fee, cooldown and rate.
+func (c *Config) launchpadOptions() (launchpad.Options, error) {
+	o := launchpad.DefaultOptions()
+	var feeErr, rateErr error
+	o.Fee, feeErr = launchpad.ParseAmount(string(c.Launchpad.Fee))
+	o.NativeUSD, rateErr = launchpad.ParseAmount(string(c.Launchpad.NativeUSD))
+	o.CooldownNs = int64(c.Launchpad.Cooldown)
+	if err := errors.Join(feeErr, rateErr, o.Validate()); err != nil {
+		return o, fmt.Errorf("config: launchpad: %w", err)
+	}
+	return o, nil
+}
+
+// quorum is hive.quorum in hundredths.
+func (c *Config) quorum() (int64, error) {
+	cents, exact, fits := fixed.Units(c.Hive.Quorum.value(), 2)
+	o := hive.DefaultOptions()
+	o.QuorumCents = cents
+	if err := o.Validate(); err != nil || !exact || !fits {
+		return 0, fmt.Errorf("config: hive.quorum: %s is not 0 to 10^9 with at most two fractional digits", c.Hive.Quorum)
+	}
+	return cents, nil
+}
