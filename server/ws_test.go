@@ -200,7 +200,7 @@ func TestBooksChainAndEqualREST(t *testing.T) {
 			}
 			_ = f.Stream.SetReadDeadline(time.Now().Add(20 * time.Second))
 			updates, equal := 0, 0
-			for updates < 150 || depth == 0 && equal < 3 {
+			for updates < 150-interval || depth == 0 && equal < 3 {
 				m, err := f.Step()
 				if err != nil {
 					t.Fatal(err)
