@@ -2,6 +2,7 @@ package marketdata
 
 import (
 	"math"
+	"slices"
 
 	"tickhive/engine"
 	"tickhive/internal/fixed"
@@ -120,7 +121,9 @@ func (h *History) settle() {
 		return
 	}
 	p := h.command
-	for _, i := range h.touched {
+	// The command's own order, which it touched first, closes last: it is still there for
+	// its answer however few closed ones are kept.
+	for _, i := range slices.Backward(h.touched) {
 		o := h.open.at(i)
 		o.bits &^= bitTouched
 		o.seq = p.seq

@@ -133,9 +133,10 @@ func (n *naiveHistory) command(events []engine.Event) {
 	for _, id := range touched {
 		n.orders[id].Seq = events[len(events)-1].Seq
 	}
-	// The history takes closed orders over in the order in which the command touched them.
+	// The history takes closed orders over against the order in which the command touched
+	// them: its own order is the newest.
 	slices.SortStableFunc(ended, func(a, b engine.OrderID) int {
-		return cmp.Compare(firstIndex(events, a), firstIndex(events, b))
+		return cmp.Compare(firstIndex(events, b), firstIndex(events, a))
 	})
 	n.ended = append(n.ended, ended...)
 	if placed != 0 && n.orders[placed].Client != "" {

@@ -256,3 +256,17 @@ func TestMassCancelTakesTheOrdersThatWereOpen(t *testing.T) {
 		t.Errorf("%.300s", book)
 	}
 }
+
+func TestAnOrderIsAnsweredHoweverFewClosedOnesAreKept(t *testing.T) {
+	in := startEmpty(t, "--set", "orders.closed_kept=1", "--set", "orders.fills_kept=2")
+	in.pair("BTC_USDT")
+	for range 5 {
+		in.limit("BTC_USDT", "sell", "100", "1")
+	}
+	expect(t, in.limit("BTC_USDT", "buy", "100", "5"), map[string]string{"orderId": "6", "status": "Completed", "filledAmount": "5.00000000"})
+	in.refuse(404, "NOT_FOUND", "id", "GET", "/orders/5", "")
+	in.limit("BTC_USDT", "sell", "101", "1")
+	in.limit("BTC_USDT", "sell", "102", "1")
+	in.limit("BTC_USDT", "buy", "99", "2")
+	expect(t, in.call(200, "PATCH", "/orders/9", `{"price":102}`), map[string]string{"status": "Completed", "filledAmount": "2.00000000"})
+}
