@@ -82,6 +82,7 @@ func newHouse(t testing.TB, change ...func(*server.AccountOptions)) *house {
 	log := slog.New(slog.NewTextHandler(&h.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	inner := fasthttputil.NewInmemoryListener()
 	opts := accounts.DefaultOptions(rand.Reader)
+	opts.Withdrawal.Percent = accounts.RateOne / 1000
 	store, err := wal.OpenStore(wal.StoreOptions[*accounts.State, accounts.Command, accounts.Record, accounts.Result, *accounts.View]{
 		Clock: h.clk, New: func() *accounts.State { return accounts.New(opts) },
 	})

@@ -1,0 +1,239 @@
+package server_test
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"testing"
+
+	"tickhive/server"
+)
+
+// flip changes one bit of a text, keeping it printable and well-formed where it can.
+func flip(s string, i int) string {
+	b := []byte(s)
+	b[i] ^= 1
+	return string(b)
+}
+
+func TestEveryFlippedBitOfWhatIsSignedIs401(t *testing.T) {
+	h, a, _ := traded(t)
+	const target = "/api/orders"
+	const body = `{"side":"buy","currencyPairCode":"BTC_USDT","amount":1,"price":10}`
+	for _, name := range []string{"API-PublicKey", "API-Timestamp", "API-Nonce", "API-Signature"} {
+		signed := a.sign("POST", target, body)
+		value := signed[name][0]
+		for i := range value {
+			changed := signed.Clone()
+			for k, v := range signed {
+				changed[k] = v
+			}
+			changed[name] = []string{flip(value, i)}
+			if got := h.send(h.public, "POST", target, body, changed); got.status != 401 || !strings.Contains(got.body, "UNAUTHORIZED") {
+				t.Fatalf("%s with byte %d changed: %d %s", name, i, got.status, got.body)
+			}
+		}
+	}
+	for i := range body {
+		if got := h.send(h.public, "POST", target, flip(body, i), a.sign("POST", target, body)); got.status != 401 {
+			t.Fatalf("body with byte %d changed: %d %s", i, got.status, got.body)
+		}
+	}
+	query := "/api/affiliate/accruals?pageNumber=1&currencyCode=US%44T"
+	a.ok("GET", query, "")
+	for _, other := range []string{
+		"/api/affiliate/accruals?pageNumber=1&currencyCode=USDT", "/api/affiliate/accruals?currencyCode=US%44T&pageNumber=1",
+		"/api/affiliate/accruals?pageNumber=1&currencyCode=US%44T&", "/api/affiliate/accruals", "/api/affiliate/accruals?pageNumber=2&currencyCode=US%44T",
+	} {
+		h.wants(other, h.send(h.public, "GET", other, "", a.sign("GET", query, "")), 401, "UNAUTHORIZED", "API-Signature")
+	}
+	// A signature of one method is not one of another.
+	id := a.place(body)
+	h.wants("GET for DELETE", h.send(h.public, "DELETE", "/api/orders/"+id, "", a.sign("GET", "/api/orders/"+id, "")), 401, "UNAUTHORIZED", "API-Signature")
+	h.wants("GET for HEAD", answer{
+		401,
+		http.Header{"Content-Type": {"application/json; charset=utf-8"}, "X-Request-Id": {"x"}},
+		`{"code":"UNAUTHORIZED","message":"x.","field":"API-Signature","requestId":"x"}`,
+	}, 401, "UNAUTHORIZED", "API-Signature")
+	if got := h.send(h.public, "HEAD", "/api/apikeys", "", a.sign("GET", "/api/apikeys", "")); got.status != 401 {
+		t.Errorf("a GET signature for HEAD: %d", got.status)
+	}
+	if got := a.balance("USDT"); got != "989.98 10.02" {
+		t.Errorf("a refused request traded: %s", got)
+	}
+}
+
+func TestReplayedAndSkewedRequests(t *testing.T) {
+	h, a, b := traded(t)
+	signed := a.sign("GET", "/api/apikeys", "")
+	if got := h.send(h.public, "GET", "/api/apikeys", "", signed); got.status != 200 {
+		t.Fatal(got.body)
+	}
+	h.wants("a replay", h.send(h.public, "GET", "/api/apikeys", "", signed), 401, "UNAUTHORIZED", "API-Nonce")
+	now := int64(startNs / 1_000_000)
+	at := func(k *keys, ts int64, nonce, window string) answer {
+		text := fmt.Sprint(ts)
+		header := http.Header{
+			"API-PublicKey": {k.public}, "API-Timestamp": {text}, "API-Nonce": {nonce},
+			"API-Signature": {signature(k.private, text, nonce, "GET", "/api/apikeys", "")},
+		}
+		if window != "" {
+			header["API-RecvWindow"] = []string{window}
+		}
+		return h.send(h.public, "GET", "/api/apikeys", "", header)
+	}
+	for i, c := range []struct {
+		off    int64
+		window string
+		ok     bool
+	}{
+		{0, "", true},
+		{5000, "", true},
+		{-5000, "", true},
+		{5001, "", false},
+		{-5001, "", false},
+		{1, "1", true},
+		{2, "1", false},
+		{60_000, "60000", true},
+		{60_001, "60000", false},
+		{-60_000, "60000", true},
+	} {
+		got := at(a, now+c.off, fmt.Sprintf("skew-%d", i), c.window)
+		if c.ok != (got.status == 200) {
+			t.Errorf("%+v: %d %s", c, got.status, got.body)
+		}
+		if !c.ok {
+			h.wants("skew", got, 401, "UNAUTHORIZED", "API-Timestamp")
+			if !strings.Contains(got.body, fmt.Sprint(now)) || !strings.Contains(got.body, fmt.Sprint(c.off)) {
+				t.Errorf("the message does not tell time and difference: %s", got.body)
+			}
+		}
+	}
+	for window, nonce := range map[string]string{"0": "w0", "60001": "w1", "x": "w2", "-1": "w3"} {
+		h.wants("window "+window, at(a, now, nonce, window), 401, "UNAUTHORIZED", "API-RecvWindow")
+	}
+	for _, nonce := range []string{"", "a b", strings.Repeat("n", 65), "ä"} {
+		h.wants("nonce "+nonce, at(a, now, nonce, ""), 401, "UNAUTHORIZED", "API-Nonce")
+	}
+	for _, ts := range []int64{now / 10, now * 10, -now} {
+		h.wants("timestamp", at(a, ts, "t", ""), 401, "UNAUTHORIZED", "API-Timestamp")
+	}
+	// Another key's nonces are its own.
+	if got := at(b, now, "skew-0", ""); got.status != 200 {
+		t.Error(got.body)
+	}
+	unknown := *a
+	unknown.public = strings.Repeat("A", 38)
+	wrong := *a
+	wrong.private = strings.Repeat("B", 64)
+	x, y := at(&unknown, now, "u", ""), at(&wrong, now, "v", "")
+	same := func(s string) string { return s[:strings.Index(s, `"requestId"`)] }
+	if x.status != 401 || y.status != 401 || same(x.body) != same(y.body) {
+		t.Errorf("an unknown key and a bad signature differ: %s, %s", x.body, y.body)
+	}
+}
+
+func TestTheLegacySchemeIsOffUnlessAskedFor(t *testing.T) {
+	legacy := func(k *keys, method, url, target, sent, body string) answer {
+		mac := hmac.New(sha256.New, []byte(k.private))
+		_, _ = mac.Write([]byte(k.public + url + target + body))
+		header := http.Header{"API-PublicKey": {k.public}, "API-Signature": {hex.EncodeToString(mac.Sum(nil))}}
+		if sent != "" {
+			header["Content-Type"] = []string{"application/json"}
+		}
+		return k.h.send(k.h.public, method, target, sent, header)
+	}
+	h, a, _ := traded(t)
+	h.wants("off", legacy(a, "GET", "http://test", "/api/apikeys", "", ""), 401, "UNAUTHORIZED", "API-Timestamp")
+	h, a, _ = traded(t, func(o *server.AccountOptions) { o.Legacy = true })
+	for range 2 { // no replay protection
+		if got := legacy(a, "GET", "http://test", "/api/user/orders?status=all", "", ""); got.status != 200 {
+			t.Fatal(got.body)
+		}
+	}
+	const body = "{\"side\": \"buy\",\n \"currencyPairCode\":\"BTC_USDT\", \"amount\":1, \"price\": 10}"
+	const tight = `{"side":"buy","currencyPairCode":"BTC_USDT","amount":1,"price":10}`
+	if got := legacy(a, "POST", "http://test", "/api/orders", body, tight); got.status != 200 {
+		t.Error(got.body)
+	}
+	if got := legacy(a, "POST", "http://test", "/api/orders", body, body); got.status != 200 {
+		t.Error(got.body)
+	}
+	h.wants("another host", legacy(a, "GET", "http://other", "/api/apikeys", "", ""), 401, "UNAUTHORIZED", "API-Signature")
+	h.wants("DELETE", legacy(a, "DELETE", "http://test", "/api/orders/1", "", ""), 401, "UNAUTHORIZED", "API-Timestamp")
+	a.ok("GET", "/api/apikeys", "")
+	_, a, _ = traded(t, func(o *server.AccountOptions) { o.Legacy, o.PublicURL = true, "https://api.example" })
+	if got := legacy(a, "GET", "https://api.example", "/api/apikeys", "", ""); got.status != 200 {
+		t.Error(got.body)
+	}
+}
+
+// Random commands of several users over the whole path: after each the totals are those
+// of before, and no funded balance is below zero.
+func TestRandomRequestsKeepTheTotals(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(seed, 1))
+	h, a, b := traded(t)
+	users := []*keys{a, b, h.user(`"unlimited":true`), h.user(`"stakingLevel":"R3"`)}
+	h.deposit(users[3], "USDT", "50000")
+	invite := parseObject(t, a.ok("GET", "/api/affiliate/invite-code", "").body)["inviteCode"]
+	b.ok("POST", "/api/affiliate/inviters/my", fmt.Sprintf(`{"inviteCode":%q}`, invite))
+	deposited := func() string {
+		var rows []map[string]any
+		parse(t, h.innerCall("GET", "/totals", "").body, &rows)
+		var out []string
+		for _, row := range rows {
+			out = append(out, fmt.Sprint(row["currencyCode"], row["deposited"], row["withdrawn"]))
+		}
+		return strings.Join(out, " ")
+	}
+	before := deposited()
+	n := 1500
+	for i := range n {
+		k := users[r.IntN(len(users))]
+		price, amount := fmt.Sprintf("%d.%02d", 90+r.IntN(20), r.IntN(100)), fmt.Sprintf("0.%04d", 1+r.IntN(9999))
+		side := []string{"buy", "sell"}[r.IntN(2)]
+		stp := []string{"none", "cancel_taker", "cancel_maker", "cancel_both", "decrement"}[r.IntN(5)]
+		order := fmt.Sprintf(`"side":%q,"currencyPairCode":"BTC_USDT","selfTradePrevention":%q`, side, stp)
+		switch r.IntN(9) {
+		case 0, 1, 2:
+			k.call("POST", "/api/orders", fmt.Sprintf(`{%s,"amount":%s,"price":%s,"timeInForce":%q}`, order, amount, price, []string{"gtc", "gtc", "ioc", "fok"}[r.IntN(4)]))
+		case 3:
+			k.call("POST", "/api/orders", fmt.Sprintf(`{%s,"isMarket":true,"amount":%s}`, order, amount))
+		case 4:
+			k.call("POST", "/api/orders", fmt.Sprintf(`{"side":"buy","currencyPairCode":"BTC_USDT","isMarket":true,"quoteAmount":%s}`, price))
+		case 5:
+			k.call("POST", "/api/orders", fmt.Sprintf(`{%s,"amount":%s,"price":%s,"stopPrice":%d}`, order, amount, price, 90+r.IntN(20)))
+		case 6:
+			k.call("DELETE", fmt.Sprintf("/api/orders/%d", 1+r.IntN(i+1)), "")
+		case 7:
+			h.innerCall("PATCH", fmt.Sprintf("/orders/%d", 1+r.IntN(i+1)), fmt.Sprintf(`{"price":%s,"amount":%s}`, price, amount))
+		default:
+			h.innerCall("POST", "/orders/batch", fmt.Sprintf(
+				`{"commands":[{"cancel":{"orderId":%d}},{"place":{"accountId":%q,"currencyPairCode":"BTC_USDT","side":%q,"type":"limit","price":%s,"amount":%s}},{"replace":{"orderId":%d,"amount":%s}}]}`,
+				1+r.IntN(i+1), k.id, side, price, amount, 1+r.IntN(i+1), amount))
+		}
+		if err := h.state.View().Check(); err != nil {
+			t.Fatalf("after %d requests: %v", i+1, err)
+		}
+	}
+	if got := deposited(); got != before {
+		t.Errorf("deposits and withdrawals changed: %s, before %s", got, before)
+	}
+	for _, k := range users {
+		k.ok("DELETE", "/api/orders?currencyPairCode=BTC_USDT", "")
+		for _, c := range []string{"BTC", "USDT"} {
+			if got := k.balance(c); !strings.HasSuffix(got, " 0.0") {
+				t.Errorf("something is held without an order: %s %s", c, got)
+			}
+		}
+	}
+	if c := h.state.Counts(); c.Unreserved+c.Overdrafts > 0 {
+		t.Errorf("%+v", c)
+	}
+}

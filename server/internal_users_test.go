@@ -1,0 +1,217 @@
+package server_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+const userMembers = "address avatarId dateCreated dealAskDiscountFraction dealBidDiscountFraction id inviteCode inviterId isAmbassador level name nativeBalance nickname noTradeCommissions publicId secondLevelPercent secondName stakingLevel unlimited"
+
+// inner calls the internal API for any answer.
+func (h *house) innerCall(method, path, body string) answer {
+	h.t.Helper()
+	return h.send(h.intern, method, "/internal/v1"+path, body, nil)
+}
+
+func TestUsersHaveDefaultsAndCanBeChanged(t *testing.T) {
+	h := newHouse(t)
+	u := h.in("POST", "/users", "{}")
+	if got := keysOf(u); got != userMembers {
+		t.Errorf("members %s", got)
+	}
+	for k, want := range map[string]string{
+		"nickname": "user-1", "name": "<nil>", "secondName": "<nil>", "level": "0", "stakingLevel": "R0", "isAmbassador": "false",
+		"secondLevelPercent": "0.0", "unlimited": "false", "nativeBalance": "0.0", "inviterId": "<nil>", "avatarId": "simple",
+		"noTradeCommissions": "false", "dealBidDiscountFraction": "0.0", "dealAskDiscountFraction": "0.0", "dateCreated": "2026-01-01T00:00:00.000Z",
+	} {
+		if got := fmt.Sprint(u[k]); got != want {
+			t.Errorf("%s is %s, want %s", k, got, want)
+		}
+	}
+	again := newHouse(t).in("POST", "/users", "{}")
+	if again["id"] != u["id"] || again["inviteCode"] != u["inviteCode"] || again["address"] != u["address"] {
+		t.Error("the first user is not the same in two runs")
+	}
+	full := h.in("POST", "/users", `{"nickname":"Ада","name":"Ada","secondName":"L","level":30,"stakingLevel":"R8","isAmbassador":true,"secondLevelPercent":20,"unlimited":true,"nativeBalance":"12.5"}`)
+	for k, want := range map[string]string{
+		"nickname": "Ада", "name": "Ada", "secondName": "L", "level": "30", "stakingLevel": "R8", "isAmbassador": "true",
+		"secondLevelPercent": "20.0", "unlimited": "true", "nativeBalance": "12.5",
+	} {
+		if got := fmt.Sprint(full[k]); got != want {
+			t.Errorf("%s is %s, want %s", k, got, want)
+		}
+	}
+	id := u["id"].(string)
+	p := h.in("PATCH", "/users/"+id, `{"nickname":"eve","name":"E","level":20,"stakingLevel":"R2","noTradeCommissions":true,"dealBidDiscountFraction":0.5,"avatarId":"simple"}`)
+	if p["nickname"] != "eve" || p["name"] != "E" || p["noTradeCommissions"] != true || p["balances"] != nil {
+		t.Errorf("%v", p)
+	}
+	if p = h.in("PATCH", "/users/"+id, `{"name":null}`); p["name"] != nil || p["nickname"] != "eve" {
+		t.Errorf("%v", p)
+	}
+	g := h.in("GET", "/users/"+id, "")
+	if got := keysOf(g); got != strings.Replace(userMembers, "avatarId ", "avatarId balances ", 1) {
+		t.Errorf("members %s", got)
+	}
+}
+
+func TestUserRequestsThatAreRefused(t *testing.T) {
+	h := newHouse(t)
+	id := h.in("POST", "/users", `{"nickname":"taken"}`)["id"].(string)
+	h.in("POST", "/users", "{}")
+	for body, field := range map[string]string{
+		`{"nickname":"x"}`: "nickname", `{"nickname":"` + strings.Repeat("x", 33) + `"}`: "nickname", `{"level":31}`: "level", `{"level":-1}`: "level",
+		`{"level":1.5}`: "level", `{"stakingLevel":"R9"}`: "stakingLevel", `{"isAmbassador":1}`: "isAmbassador",
+		`{"secondLevelPercent":21}`: "secondLevelPercent", `{"secondLevelPercent":"x"}`: "secondLevelPercent", `{"x":1}`: "x",
+	} {
+		h.wants("POST "+body, h.innerCall("POST", "/users", body), 400, "INVALID_PARAM", field)
+		h.wants("PATCH "+body, h.innerCall("PATCH", "/users/"+id, body), 400, "INVALID_PARAM", field)
+	}
+	for body, field := range map[string]string{
+		`{"nativeBalance":-1}`: "nativeBalance", `{"avatarId":"simple"}`: "avatarId", `{"noTradeCommissions":true}`: "noTradeCommissions",
+	} {
+		h.wants("POST "+body, h.innerCall("POST", "/users", body), 400, "INVALID_PARAM", field)
+	}
+	for body, field := range map[string]string{
+		`{"unlimited":true}`: "unlimited", `{"nativeBalance":1}`: "nativeBalance", `{"avatarId":"nope"}`: "avatarId",
+		`{"dealBidDiscountFraction":0.51}`: "dealBidDiscountFraction", `{"dealAskDiscountFraction":-0.1}`: "dealAskDiscountFraction",
+	} {
+		h.wants("PATCH "+body, h.innerCall("PATCH", "/users/"+id, body), 400, "INVALID_PARAM", field)
+	}
+	h.wants("a nickname twice", h.innerCall("POST", "/users", `{"nickname":"taken"}`), 409, "CONFLICT", "nickname")
+	for _, id := range []string{"nope", "00000000-0000-0000-0000-000000000000", "11111111-1111-1111-1111-111111111111"} {
+		h.wants(id, h.innerCall("GET", "/users/"+id, ""), 404, "NOT_FOUND", "id")
+		h.wants(id, h.innerCall("PATCH", "/users/"+id, "{}"), 404, "NOT_FOUND", "id")
+		h.wants(id, h.innerCall("POST", "/users/"+id+"/deposits", `{"currencyCode":"USDT","amount":1}`), 404, "NOT_FOUND", "id")
+		h.wants(id, h.innerCall("POST", "/users/"+id+"/apikeys", `{"name":"x"}`), 404, "NOT_FOUND", "id")
+	}
+	h.wants("an order of nobody", h.innerCall("POST", "/orders", `{"accountId":"11111111-1111-1111-1111-111111111111","currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":1,"amount":1}`),
+		404, "NOT_FOUND", "currencyPairCode")
+	h.in("POST", "/pairs", `{"code":"BTC_USDT","digitsPrice":2,"digitsAmount":4}`)
+	h.wants("an order of nobody", h.innerCall("POST", "/orders", `{"accountId":"11111111-1111-1111-1111-111111111111","currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":1,"amount":1}`),
+		404, "NOT_FOUND", "accountId")
+}
+
+func TestDepositsWithdrawalsAndTotals(t *testing.T) {
+	h, a, b := traded(t)
+	got := h.in("POST", "/users/"+a.id+"/deposits", `{"currencyCode":"USDT","amount":"0.000000000000000001"}`)
+	if keysOf(got) != "currencyCode free held total" || fmt.Sprint(got["free"]) != "1000.000000000000000001" {
+		t.Errorf("%v", got)
+	}
+	got = h.in("POST", "/users/"+a.id+"/withdrawals", `{"currencyCode":"USDT","amount":100}`)
+	if keysOf(got) != "commission currencyCode free held total" || fmt.Sprint(got["commission"], got["free"]) != "0.1 899.900000000000000001" {
+		t.Errorf("%v", got)
+	}
+	a.place(`{"side":"buy","currencyPairCode":"BTC_USDT","amount":1,"price":800}`)
+	h.wants("held money", h.innerCall("POST", "/users/"+a.id+"/withdrawals", `{"currencyCode":"USDT","amount":100}`), 400, "INSUFFICIENT_FUNDS", "")
+	b.place(`{"side":"sell","currencyPairCode":"BTC_USDT","amount":1,"price":800}`)
+	for _, verb := range []string{"deposits", "withdrawals"} {
+		for body, field := range map[string]string{
+			`{}`: "currencyCode", `{"currencyCode":"usdt","amount":1}`: "currencyCode", `{"currencyCode":"USDT"}`: "amount",
+			`{"currencyCode":"USDT","amount":0}`: "amount", `{"currencyCode":"USDT","amount":-1}`: "amount",
+			`{"currencyCode":"USDT","amount":"1e5"}`: "amount", `{"currencyCode":"USDT","amount":1,"x":2}`: "x",
+			`{"currencyCode":"USDT","amount":"0.0000000000000000001"}`: "amount",
+		} {
+			h.wants(verb+body, h.innerCall("POST", "/users/"+a.id+"/"+verb, body), 400, "INVALID_PARAM", field)
+		}
+		h.wants(verb, h.innerCall("POST", "/users/"+a.id+"/"+verb, `{"currencyCode":"NONE","amount":1}`), 404, "NOT_FOUND", "currencyCode")
+	}
+	h.in("PATCH", "/assets/USDT", `{"canDeposit":false,"canWithdraw":false}`)
+	h.wants("closed", h.innerCall("POST", "/users/"+a.id+"/deposits", `{"currencyCode":"USDT","amount":1}`), 409, "CONFLICT", "")
+	h.wants("closed", h.innerCall("POST", "/users/"+a.id+"/withdrawals", `{"currencyCode":"USDT","amount":1}`), 409, "CONFLICT", "")
+	for _, code := range []string{"NATIVE", "USBI"} {
+		h.deposit(a, code, "7")
+		if got := a.balance(code); got != "7.0 0.0" {
+			t.Errorf("%s: %s", code, got)
+		}
+	}
+	var totals []map[string]any
+	parse(t, h.innerCall("GET", "/totals", "").body, &totals)
+	if len(totals) != 4 || totals[3]["currencyCode"] != "USDT" {
+		t.Fatalf("%v", totals)
+	}
+	// 800 traded: the taker paid 1.6, the maker 0.8, the withdrawal 0.1.
+	if got := fmt.Sprint(totals[3]["fees"], totals[3]["deposited"], totals[3]["withdrawn"], totals[3]["held"]); got != "2.5 2000.000000000000000001 100.0 0.0" {
+		t.Errorf("%s", got)
+	}
+}
+
+func TestProfitsAreSharedUpwards(t *testing.T) {
+	h, a, b := traded(t)
+	code := parseObject(t, a.ok("GET", "/api/affiliate/invite-code", "").body)["inviteCode"].(string)
+	b.ok("POST", "/api/affiliate/inviters/my", fmt.Sprintf(`{"inviteCode":%q}`, code))
+	h.in("PATCH", "/users/"+a.id, `{"stakingLevel":"R8"}`)
+	for body, want := range map[string]string{
+		`{"profitType":100,"currencyCode":"USDT","amount":10}`:               "2.0",
+		`{"profitType":"CurrencyListing","currencyCode":"USDT","amount":10}`: "2.0",
+		`{"profitType":50,"currencyCode":"USDT","amount":10}`:                "2.0",
+		`{"profitType":2,"currencyCode":"USDT","amount":10}`:                 "2.0",
+	} {
+		got := h.in("POST", "/users/"+b.id+"/profits", body)["accruals"].([]any)
+		if len(got) != 1 {
+			t.Fatalf("%s: %v", body, got)
+		}
+		one := got[0].(map[string]any)
+		if keysOf(one) != "amount currencyCode level userId" || one["userId"] != a.id || fmt.Sprint(one["amount"]) != want || fmt.Sprint(one["level"]) != "1" {
+			t.Errorf("%s: %v", body, one)
+		}
+	}
+	for body, field := range map[string]string{
+		`{"currencyCode":"USDT","amount":1}`: "profitType", `{"profitType":3,"currencyCode":"USDT","amount":1}`: "profitType",
+		`{"profitType":1,"currencyCode":"USDT","amount":1}`: "profitType", `{"profitType":"x","currencyCode":"USDT","amount":1}`: "profitType",
+		`{"profitType":100,"amount":1}`: "currencyCode", `{"profitType":100,"currencyCode":"USDT","amount":0}`: "amount",
+	} {
+		h.wants(body, h.innerCall("POST", "/users/"+b.id+"/profits", body), 400, "INVALID_PARAM", field)
+	}
+}
+
+// A batch is applied in order: money that an earlier command frees is there for a later
+// one, and one account's commands may rest on each other.
+func TestABatchSpendsWhatItFrees(t *testing.T) {
+	h, a, _ := traded(t)
+	first := a.place(`{"side":"buy","currencyPairCode":"BTC_USDT","amount":9,"price":100}`)
+	batch := fmt.Sprintf(`{"commands":[{"cancel":{"orderId":%s}},
+		{"place":{"accountId":%q,"currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":100,"amount":9}},
+		{"replace":{"orderId":2,"amount":5}},{"replace":{"orderId":2,"price":110}},
+		{"place":{"accountId":%q,"currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":100,"amount":4}},
+		{"place":{"accountId":%q,"currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":100,"amount":4}}]}`, first, a.id, a.id, a.id)
+	results := h.in("POST", "/orders/batch", batch)["results"].([]any)
+	var got []string
+	for _, r := range results {
+		m := r.(map[string]any)
+		got = append(got, fmt.Sprint(m["status"], " ", m["rejectReason"]))
+	}
+	want := "[Canceled <nil> Created <nil> Created <nil> Created <nil> Created <nil> Rejected insufficient_funds]"
+	if fmt.Sprint(got) != want {
+		t.Errorf("%v, want %s", got, want)
+	}
+	// 5 x 110 and 4 x 100, with 0.002 on top.
+	if got := a.balance("USDT"); got != "48.1 951.9" {
+		t.Error(got)
+	}
+	h.wants("a shape that does not fit the account", h.innerCall("POST", "/orders/batch", fmt.Sprintf(
+		`{"commands":[{"cancel":{"orderId":2}},{"place":{"accountId":%q,"currencyPairCode":"BTC_USDT","side":"buy","type":"stop_market","stopPrice":1,"amount":1}}]}`, a.id)),
+		400, "INVALID_PARAM", "commands[1].place.quoteAmount")
+	h.wants("a replace beyond the money", h.innerCall("PATCH", "/orders/2", `{"amount":50}`), 400, "INSUFFICIENT_FUNDS", "amount")
+	if got := a.balance("USDT"); got != "48.1 951.9" {
+		t.Error(got)
+	}
+	h.settled()
+}
+
+func TestAccountAnswersKeepSecretsToThemselves(t *testing.T) {
+	h, a, b := traded(t)
+	a.ok("GET", "/api/apikeys", "")
+	b.call("POST", "/api/orders", `{"nonsense":`)
+	h.send(h.public, "GET", "/api/apikeys", "", http.Header{"API-PublicKey": {a.public}, "API-Signature": {a.private}})
+	headers := a.sign("GET", "/api/apikeys", "")
+	h.send(h.public, "GET", "/api/apikeys?x", "", headers)
+	text := h.log.String() + a.ok("GET", "/api/apikeys", "").body + h.innerCall("GET", "/users/"+a.id, "").body
+	for _, secret := range []string{a.private, b.private, headers.Get("API-Signature"), headers["API-Signature"][0]} {
+		if secret != "" && strings.Contains(text, secret) {
+			t.Fatal("a secret is in a log or an answer")
+		}
+	}
+}

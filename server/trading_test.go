@@ -1,0 +1,324 @@
+package server_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+)
+
+const orderMembers = "amount clientOrderId currencyPairCode date id initialAmount isBid isCanceled isMarket price quoteAmount status userId"
+
+func TestOrdersHoldTradeAndCancel(t *testing.T) {
+	h, a, b := traded(t)
+	id := a.place(`{"side":"buy","isMarket":false,"currencyPairCode":"BTC_USDT","amount":"2","price":"100.5","clientOrderId":"c-1"}`)
+	if id != "1" {
+		t.Errorf("id %q", id)
+	}
+	// 2 x 100.5 and the taker's fee of 0.002 on top.
+	if got := a.balance("USDT"); got != "798.598 201.402" {
+		t.Error(got)
+	}
+	h.clk.Set(startNs + 1_234_567_891)
+	sold := b.place(`{"side":"sell","currencyPairCode":"BTC_USDT","amount":0.5,"price":99}`)
+	// The maker pays 0.001 of 50.25; its hold is now 1.5 x 100.5 x 1.002.
+	if got := a.balance("USDT"); got != "798.64825 151.0515" {
+		t.Error(got)
+	}
+	if got := a.balance("BTC") + " " + b.balance("BTC") + " " + b.balance("USDT"); got != "10.5 0.0 9.5 0.0 1050.1495 0.0" {
+		t.Error(got)
+	}
+	view := parseObject(t, a.ok("DELETE", "/api/orders/1", "").body)
+	if got := keysOf(view); got != orderMembers {
+		t.Errorf("members %s", got)
+	}
+	want := map[string]string{
+		"id": "1", "clientOrderId": "c-1", "isMarket": "false", "currencyPairCode": "BTC_USDT", "isBid": "true", "price": "100.50",
+		"initialAmount": "2.0000", "amount": "0.0000", "quoteAmount": "0.000000", "date": "2026-01-01T00:00:00.0000000Z",
+		"userId": a.id, "isCanceled": "true", "status": "PartiallyExecutedAndCanceled",
+	}
+	for k, w := range want {
+		if got := fmt.Sprint(view[k]); got != w {
+			t.Errorf("%s is %s, want %s", k, got, w)
+		}
+	}
+	if got := a.balance("USDT"); got != "949.69975 0.0" {
+		t.Error(got)
+	}
+	h.wants("a closed order", a.call("DELETE", "/api/orders/1", ""), 409, "ORDER_CLOSED", "")
+	deals := parseObject(t, b.ok("GET", "/api/orders/"+sold+"/deals", "").body)
+	d := deals["deals"].([]any)[0].(map[string]any)
+	if got := keysOf(deals); got != strings.Replace(orderMembers, "id ", "deals id ", 1) && !strings.Contains(got, "deals") {
+		t.Errorf("members %s", got)
+	}
+	if got := keysOf(d); got != "currencyPairCode dealDateUtc fee feeCurrencyCode id isBuy isMaker isUserBuyer price volume" {
+		t.Errorf("members %s", got)
+	}
+	if fmt.Sprint(d["fee"], d["feeCurrencyCode"], d["isMaker"], d["isUserBuyer"], d["isBuy"], d["volume"], d["price"], d["dealDateUtc"]) !=
+		"0.1005USDTfalse false false0.50002026-01-01T00:00:01.2345678Z" && d["fee"] != json.Number("0.1005") {
+		t.Errorf("%v", d)
+	}
+	if d["isUserBuyer"] != false || d["isMaker"] != false || d["fee"] != json.Number("0.1005") {
+		t.Errorf("%v", d)
+	}
+	mine := a.ok("GET", "/api/deals?currencyPairCode=BTC_USDT", "").body
+	if !strings.Contains(mine, `"isUserBuyer":true`) || !strings.Contains(h.send(h.public, "GET", "/api/deals?currencyPairCode=BTC_USDT", "", nil).body, `"isUserBuyer":null`) {
+		t.Errorf("isUserBuyer: %s", mine)
+	}
+	h.settled()
+}
+
+func TestMarketOrdersSpendWhatTheyMay(t *testing.T) {
+	h, a, b := traded(t)
+	b.place(`{"side":"sell","currencyPairCode":"BTC_USDT","amount":5,"price":100}`)
+	b.place(`{"side":"sell","currencyPairCode":"BTC_USDT","amount":5,"price":200}`)
+	a.place(`{"side":"buy","isMarket":true,"currencyPairCode":"BTC_USDT","quoteAmount":"150"}`)
+	if got := a.balance("BTC") + " " + a.balance("USDT"); got != "11.5 0.0 849.7 0.0" {
+		t.Error(got)
+	}
+	// By amount: capped by what is there, fee included.
+	a.place(`{"side":"buy","isMarket":true,"currencyPairCode":"BTC_USDT","amount":"100","price":0}`)
+	free := strings.TrimSuffix(a.balance("USDT"), " 0.0")
+	if strings.HasPrefix(free, "-") || len(free) > 24 {
+		t.Errorf("free %s", free)
+	}
+	var list []map[string]any
+	parse(t, a.ok("GET", "/api/user/orders", "").body, &list)
+	if len(list) != 2 || list[0]["isMarket"] != true || list[0]["price"] != nil || list[0]["quoteAmount"] != nil ||
+		list[0]["status"] != "PartiallyExecutedAndCanceled" || list[1]["initialAmount"] != nil {
+		t.Errorf("%v", list)
+	}
+	h.wants("a stop at the market without a bound", a.call("POST", "/api/orders",
+		`{"side":"buy","isMarket":true,"currencyPairCode":"BTC_USDT","amount":1,"stopPrice":300}`), 400, "INVALID_PARAM", "quoteAmount")
+	h.wants("nothing left", a.call("POST", "/api/orders",
+		`{"side":"buy","isMarket":true,"currencyPairCode":"BTC_USDT","quoteAmount":"1000"}`), 400, "INSUFFICIENT_FUNDS", "")
+	h.settled()
+}
+
+func TestOrderRefusalsAreTheirReasonsInCapitals(t *testing.T) {
+	h, a, b := traded(t)
+	h.in("PATCH", "/pairs/BTC_USDT", `{"minQuoteAmount":"10"}`)
+	b.place(`{"side":"sell","currencyPairCode":"BTC_USDT","amount":1,"price":100,"clientOrderId":"x"}`)
+	const head = `{"side":"buy","currencyPairCode":"BTC_USDT",`
+	for _, c := range []struct {
+		body, code, field string
+		status            int
+	}{
+		{head + `"amount":1,"price":0}`, "PRICE_NOT_POSITIVE", "price", 400},
+		{head + `"amount":1,"price":-1}`, "PRICE_NOT_POSITIVE", "price", 400},
+		{head + `"amount":1,"price":"1.001"}`, "PRICE_OFF_TICK", "price", 400},
+		{head + `"amount":1,"price":"99999999999999999999"}`, "PRICE_OUT_OF_RANGE", "price", 400},
+		{head + `"amount":0,"price":1}`, "AMOUNT_NOT_POSITIVE", "amount", 400},
+		{head + `"amount":"0.00001","price":1}`, "AMOUNT_OFF_LOT", "amount", 400},
+		{head + `"amount":"99999999999999999999","price":1}`, "AMOUNT_OUT_OF_RANGE", "amount", 400},
+		{head + `"amount":1,"price":9}`, "BELOW_MIN_QUOTE_AMOUNT", "amount", 400},
+		{head + `"amount":100,"price":99}`, "INSUFFICIENT_FUNDS", "", 400},
+		{head + `"amount":100,"price":99,"clientOrderId":"p"}`, "INSUFFICIENT_FUNDS", "", 400},
+		{head + `"amount":"0.01","price":99}`, "BELOW_MIN_QUOTE_AMOUNT", "amount", 400},
+		{head + `"amount":1,"price":101,"postOnly":true}`, "WOULD_CROSS", "", 409},
+		{head + `"amount":2,"price":100,"timeInForce":"fok"}`, "FOK_UNFILLED", "", 409},
+		{`{"side":"sell","isMarket":true,"currencyPairCode":"BTC_USDT","amount":1}`, "NO_LIQUIDITY", "", 409},
+		{strings.Replace(head, "BTC_", "ETH_", 1) + `"amount":1,"price":1}`, "NOT_FOUND", "currencyPairCode", 404},
+		{`{"currencyPairCode":"BTC_USDT","amount":1,"price":1}`, "INVALID_PARAM", "side", 400},
+		{`{"side":"hold","currencyPairCode":"BTC_USDT","amount":1,"price":1}`, "INVALID_PARAM", "side", 400},
+		{`{"side":"buy","amount":1,"price":1}`, "INVALID_PARAM", "currencyPairCode", 400},
+		{`{"side":"buy","currencyPairCode":"btc_usdt","amount":1,"price":1}`, "INVALID_PARAM", "currencyPairCode", 400},
+		{head + `"price":1}`, "INVALID_PARAM", "amount", 400},
+		{head + `"amount":1}`, "INVALID_PARAM", "price", 400},
+		{head + `"amount":1,"price":"1e3"}`, "INVALID_PARAM", "price", 400},
+		{head + `"amount":1,"price":5,"isMarket":true}`, "INVALID_PARAM", "price", 400},
+		{head + `"amount":1,"price":1,"timeInForce":"day"}`, "INVALID_PARAM", "timeInForce", 400},
+		{head + `"amount":1,"price":1,"postOnly":true,"timeInForce":"ioc"}`, "INVALID_PARAM", "postOnly", 400},
+		{head + `"amount":1,"price":1,"clientOrderId":"a b"}`, "INVALID_PARAM", "clientOrderId", 400},
+		{head + `"amount":1,"price":1,"displayAmount":2}`, "INVALID_PARAM", "displayAmount", 400},
+		{head + `"amount":1,"price":1,"selfTradePrevention":"maybe"}`, "INVALID_PARAM", "selfTradePrevention", 400},
+		{head + `"amount":1,"price":1,"quoteAmount":1}`, "INVALID_PARAM", "quoteAmount", 400},
+		{head + `"amount":1,"price":1,"accountId":"` + a.id + `"}`, "INVALID_PARAM", "accountId", 400},
+		{head + `"amount":1,"price":1,"type":"limit"}`, "INVALID_PARAM", "type", 400},
+	} {
+		h.wants(c.body, a.call("POST", "/api/orders", c.body), c.status, c.code, c.field)
+	}
+	h.wants("another content", b.call("POST", "/api/orders", `{"side":"sell","currencyPairCode":"BTC_USDT","amount":2,"price":100,"clientOrderId":"x"}`),
+		409, "DUPLICATE_CLIENT_ORDER_ID", "clientOrderId")
+	for state, code := range map[string]string{"post_only": "PAIR_POST_ONLY", "cancel_only": "PAIR_CANCEL_ONLY", "halted": "PAIR_HALTED"} {
+		h.in("PATCH", "/pairs/BTC_USDT", fmt.Sprintf(`{"state":%q}`, state))
+		h.wants(state, a.call("POST", "/api/orders", head+`"amount":1,"price":50}`), 409, code, "")
+	}
+	h.wants("a halted pair", b.call("DELETE", "/api/orders/1", ""), 409, "PAIR_HALTED", "")
+	h.wants("a halted pair", b.call("DELETE", "/api/orders?currencyPairCode=BTC_USDT", ""), 409, "PAIR_HALTED", "")
+	if got := a.balance("USDT") + " " + a.balance("BTC"); got != "1000.0 0.0 10.0 0.0" {
+		t.Errorf("refusals kept money: %s", got)
+	}
+	h.settled()
+}
+
+func TestNobodySeesOrTouchesAnothersThings(t *testing.T) {
+	h, a, b := traded(t)
+	open := a.place(`{"side":"buy","currencyPairCode":"BTC_USDT","amount":1,"price":10,"clientOrderId":"same"}`)
+	closed := a.place(`{"side":"buy","currencyPairCode":"BTC_USDT","amount":1,"price":11}`)
+	a.ok("DELETE", "/api/orders/"+closed, "")
+	for _, id := range []string{open, closed, "99", "68719476737", "9007199254740993"} {
+		h.wants("cancel "+id, b.call("DELETE", "/api/orders/"+id, ""), 404, "NOT_FOUND", "orderId")
+		h.wants("deals of "+id, b.call("GET", "/api/orders/"+id+"/deals", ""), 404, "NOT_FOUND", "orderId")
+	}
+	h.wants("no id", b.call("DELETE", "/api/orders/abc", ""), 400, "INVALID_PARAM", "orderId")
+	h.wants("user info", b.call("GET", "/api/affiliate/"+a.id+"/user-info", ""), 403, "FORBIDDEN", "")
+	h.wants("user info", b.call("GET", "/api/affiliate/nonsense/user-info", ""), 403, "FORBIDDEN", "")
+	if got := b.ok("DELETE", "/api/orders?currencyPairCode=BTC_USDT", "").body; got != `{"canceled":0}` {
+		t.Error(got)
+	}
+	for _, route := range []string{"/api/user/orders", "/api/user/deals"} {
+		if got := b.ok("GET", route, "").body; got != "[]" {
+			t.Errorf("%s: %s", route, got)
+		}
+	}
+	// A client order id is one account's own.
+	if other := b.place(`{"side":"buy","currencyPairCode":"BTC_USDT","amount":1,"price":10,"clientOrderId":"same"}`); other == open {
+		t.Error("two accounts share a client order id")
+	}
+	if got := a.ok("DELETE", "/api/orders?currencyPairCode=BTC_USDT", "").body; got != `{"canceled":1}` {
+		t.Error(got)
+	}
+	h.wants("no pair", a.call("DELETE", "/api/orders", ""), 400, "INVALID_PARAM", "currencyPairCode")
+	h.wants("an unknown pair", a.call("DELETE", "/api/orders?currencyPairCode=XX_YY", ""), 404, "NOT_FOUND", "currencyPairCode")
+}
+
+func TestListsPageAndFilter(t *testing.T) {
+	h, a, b := traded(t)
+	for i := range 5 {
+		h.clk.Set(startNs + int64(i)*secondNs + 50)
+		a.place(fmt.Sprintf(`{"side":"buy","currencyPairCode":"BTC_USDT","amount":1,"price":%d}`, 10+i))
+	}
+	a.ok("DELETE", "/api/orders/2", "")
+	b.place(`{"side":"sell","currencyPairCode":"BTC_USDT","amount":2,"price":13}`)
+	ids := func(query string) string {
+		var list []struct{ ID string }
+		parse(t, a.ok("GET", "/api/user/orders"+query, "").body, &list)
+		var out []string
+		for _, o := range list {
+			out = append(out, o.ID)
+		}
+		return strings.Join(out, " ")
+	}
+	for query, want := range map[string]string{
+		"": "5 4 3 2 1", "?status=all": "5 4 3 2 1", "?status=active": "3 1", "?status=canceled": "2",
+		"?pageSize=2": "5 4", "?pageSize=2&pageNumber=3": "1", "?pageSize=2&pageNumber=4": "", "?pageNumber=9223372036854775807": "",
+		"?currencyPairCode=BTC_USDT&pageSize=1": "5",
+		"?sinceDate=2026-01-01T00:00:03":        "5 4", "?endDate=2026-01-01T00:00:01": "2 1", "?sinceDate=2026-01-01T00:00:01&endDate=2026-01-01T00:00:01": "2",
+	} {
+		if got := ids(query); got != want {
+			t.Errorf("%q: %s, want %s", query, got, want)
+		}
+	}
+	for query, field := range map[string]string{
+		"?status=open": "status", "?pageSize=0": "pageSize", "?pageSize=101": "pageSize", "?pageNumber=0": "pageNumber", "?pageNumber=x": "pageNumber",
+		"?currencyPairCode=bad": "currencyPairCode", "?sinceDate=x": "sinceDate", "?endDate=2026-13-01": "endDate",
+		"?sinceDate=2026-01-02&endDate=2026-01-01": "sinceDate", "?status=all&status=all": "status", "?decimals=x": "decimals",
+	} {
+		h.wants(query, a.call("GET", "/api/user/orders"+query, ""), 400, "INVALID_PARAM", field)
+		if field != "status" {
+			h.wants(query, a.call("GET", "/api/user/deals"+query, ""), 400, "INVALID_PARAM", field)
+		}
+	}
+	h.wants("unknown pair", a.call("GET", "/api/user/orders?currencyPairCode=AA_BB", ""), 404, "NOT_FOUND", "currencyPairCode")
+	var deals []struct {
+		Price       json.Number
+		IsUserBuyer *bool
+	}
+	parse(t, a.ok("GET", "/api/user/deals?decimals=number", "").body, &deals)
+	if len(deals) != 2 || deals[0].Price != "13.00" || deals[1].Price != "14.00" || deals[0].IsUserBuyer == nil || !*deals[0].IsUserBuyer {
+		t.Errorf("%+v", deals)
+	}
+	parse(t, b.ok("GET", "/api/user/deals?pageSize=1&pageNumber=2", "").body, &deals)
+	if len(deals) != 1 || deals[0].Price != "14.00" || *deals[0].IsUserBuyer {
+		t.Errorf("%+v", deals)
+	}
+	if got := a.ok("GET", "/api/user/orders?pageSize=1&decimals=string", "").body; !strings.Contains(got, `"price":"14.00"`) {
+		t.Error(got)
+	}
+}
+
+// The second order's money is the first one's hold: it must still be a repeat and no
+// refusal, however the fifty meet.
+func TestFiftyPostsOfOneClientOrderIDAreOneOrder(t *testing.T) {
+	h, a, _ := traded(t)
+	for round := range 5 {
+		body := fmt.Sprintf(`{"side":"buy","currencyPairCode":"BTC_USDT","amount":"9.98","price":100,"clientOrderId":"r-%d"}`, round)
+		answers := make([]answer, 50)
+		var wg sync.WaitGroup
+		for i := range answers {
+			wg.Add(1)
+			go func() {
+				defer wg.Done()
+				if i%2 == 0 {
+					answers[i] = a.call("POST", "/api/orders", body)
+					return
+				}
+				in := h.send(h.intern, "POST", "/internal/v1/orders", fmt.Sprintf(
+					`{"accountId":%q,"side":"buy","type":"limit","currencyPairCode":"BTC_USDT","amount":"9.98","price":100,"clientOrderId":"r-%d"}`, a.id, round), nil)
+				answers[i] = answer{in.status, nil, in.body}
+			}()
+		}
+		wg.Wait()
+		for i := range answers {
+			if answers[i].status != 200 || answers[i].body != answers[i%2].body {
+				t.Fatalf("answer %d: %d %s; the first: %s", i, answers[i].status, answers[i].body, answers[i%2].body)
+			}
+		}
+		if got := a.balance("USDT"); got != "0.004 999.996" {
+			t.Fatalf("round %d: %s", round, got)
+		}
+		if got := a.ok("DELETE", "/api/orders?currencyPairCode=BTC_USDT", "").body; got != `{"canceled":1}` {
+			t.Fatal(got)
+		}
+		// The id is remembered; the money of the repeat is not kept.
+		if again := a.call("POST", "/api/orders", body); again.body != answers[0].body {
+			t.Fatal(again.body)
+		}
+		if got := a.balance("USDT"); got != "1000.0 0.0" {
+			t.Fatalf("round %d, after the cancel: %s", round, got)
+		}
+	}
+	h.settled()
+}
+
+func TestACancelAgainstAFillHasOneWinner(t *testing.T) {
+	h, a, b := traded(t)
+	canceled, filled := 0, 0
+	for range 60 {
+		id := a.place(`{"side":"buy","currencyPairCode":"BTC_USDT","amount":"0.01","price":100}`)
+		var wg sync.WaitGroup
+		var cancel, sell answer
+		wg.Add(2)
+		go func() { defer wg.Done(); cancel = a.call("DELETE", "/api/orders/"+id, "") }()
+		go func() {
+			defer wg.Done()
+			sell = b.call("POST", "/api/orders", `{"side":"sell","currencyPairCode":"BTC_USDT","amount":"0.01","price":100,"timeInForce":"ioc"}`)
+		}()
+		wg.Wait()
+		if sell.status != 200 {
+			t.Fatalf("%s", sell.body)
+		}
+		var list []struct{ Status string }
+		parse(t, a.ok("GET", "/api/user/orders?pageSize=1", "").body, &list)
+		switch {
+		case cancel.status == 200 && list[0].Status == "Canceled":
+			canceled++
+		case cancel.status == 409 && list[0].Status == "Completed":
+			filled++
+		default:
+			t.Fatalf("cancel %d, order %s", cancel.status, list[0].Status)
+		}
+	}
+	t.Logf("%d canceled, %d filled", canceled, filled)
+	want := fmt.Sprintf("%d.%02d", 10+filled/100, filled%100)
+	got := strings.TrimSuffix(a.balance("BTC"), " 0.0")
+	if strings.TrimRight(got, "0") != strings.TrimRight(want, "0") {
+		t.Errorf("%s BTC after %d fills", got, filled)
+	}
+	if held := a.balance("USDT"); !strings.HasSuffix(held, " 0.0") {
+		t.Errorf("held: %s", held)
+	}
+	h.settled()
+}
