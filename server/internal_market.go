@@ -74,6 +74,11 @@ func (s *Internal) getBook(c *Ctx) *Error {
 	if err != nil {
 		return err
 	}
+	if s.opt.Settle != nil {
+		if err := s.opt.Settle(); err != nil {
+			return exchangeError(err)
+		}
+	}
 	c.Private(book.append(nil))
 	return nil
 }

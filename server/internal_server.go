@@ -47,6 +47,9 @@ type InternalOptions struct {
 	Token string
 	// Ready is set once recovery and backfill are done; until then early routes alone answer.
 	Ready *atomic.Bool
+	// Settle returns when everything that the core has applied is durable; called before an
+	// answer is made of the core itself. Nil: nothing is shown before it is durable anyway.
+	Settle func() error
 	// StateHash is the hash of the market's state as of now. Nil: the route is not there.
 	StateHash func() (replica.StateHash, error)
 	// Metrics answers GET /metrics. Nil: the route is not there.

@@ -8,6 +8,9 @@ import (
 // wireInternal adds what the internal listener serves beyond order entry.
 func (x *exchange) wireInternal(o *server.InternalOptions) {
 	o.StateHash = x.stateHash
+	if x.policy == engine.SyncAlways {
+		o.Settle = x.settle
+	}
 	o.Metrics = server.NewMetrics(server.MetricsSource{
 		Board: x.feed.Board(), Clock: x.clock,
 		Loop: func() (*engine.LoopStats, int) {

@@ -128,6 +128,17 @@ func (x *exchange) stateHash() (h replica.StateHash, err error) {
 	return h, err
 }
 
+// settle makes everything that was journaled durable.
+func (x *exchange) settle() error {
+	if x.market == nil {
+		return nil
+	}
+	if err := x.market.journal.Sync(); err != nil {
+		return fmt.Errorf("%w: %w", engine.ErrUnavailable, err)
+	}
+	return nil
+}
+
 // closeMarket writes what the stopped loop left: a last snapshot and the end of the journal.
 func (x *exchange) closeMarket(loop *engine.Loop) error {
 	if x.market == nil {
