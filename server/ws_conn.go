@@ -1,7 +1,11 @@
 package server
 
 import (
+	"errors"
+	"fmt"
+	"io"
 	"net/netip"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -12,10 +16,10 @@ import (
 const (
 	wsMessageBytes   = 64 << 10
 	wsMessagesSecond = 20
-	wsViolations     = 100 // the 100th message over the limit closes
-	wsPingEvery      = 20 * time.Second
-	wsPongWithin     = 60 * time.Second
-	wsGoodbye        = 2 * time.Second // for the peer's half of the closing handshake
+	wsViolations     = 100              // the 100th message over the limit closes
+	wsPingEvery      = 20 * time.Second // default of HubOptions.PingEvery
+	wsPongWithin     = 60 * time.Second // default of HubOptions.PongWithin
+	wsGoodbye        = 2 * time.Second  // for the peer's half of the closing handshake
 )
 
 // wsConn is one client. The reader goroutine (inside the upgrade) parses operations and
@@ -63,9 +67,18 @@ func (l *wsInbound) allow(nowNs int64) (ok, closing bool) {
 // owns the socket.
 func (c *wsConn) serve(h *Hub, first []wsRequest) {
 	c.pongNs.Store(machineNs())
-	c.ws.SetReadLimit(wsMessageBytes)
 	c.ws.SetPongHandler(func(string) error {
 		c.pongNs.Store(machineNs())
+		return nil
+	})
+	// The library would write these by itself, into the middle of a frame that is being
+	// written when the peer is slow.
+	c.ws.SetPingHandler(func(data string) error {
+		c.out.push(newFrame(wsOpPong, []byte(data)), true)
+		return nil
+	})
+	c.ws.SetCloseHandler(func(int, string) error {
+		c.out.close(closeFrame(wsCloseNormal, ""), true)
 		return nil
 	})
 	done := make(chan struct{})
@@ -81,16 +94,22 @@ func (c *wsConn) serve(h *Hub, first []wsRequest) {
 // read parses operations until the socket ends.
 func (c *wsConn) read(h *Hub) {
 	var limit wsInbound
+	buf := make([]byte, 0, 512)
 	for {
-		kind, raw, err := c.ws.ReadMessage()
+		kind, r, err := c.ws.NextReader()
 		if err != nil {
+			return
+		}
+		if buf, err = readAtMost(r, buf[:0], wsMessageBytes); err != nil {
 			return
 		}
 		ok, closing := limit.allow(machineNs())
 		switch {
+		case len(buf) > wsMessageBytes:
+			c.refuse(closeFrame(wsCloseTooBig, "at most 64 KiB a message"))
+			return
 		case closing:
-			c.out.close(closeFrame(wsClosePolicy, "RATE_LIMIT"), false)
-			c.discard()
+			c.refuse(closeFrame(wsClosePolicy, CodeRateLimit))
 			return
 		case !ok:
 			c.out.push(wsErrorFrame(wsRequest{}, "", CodeRateLimit, "At most 20 messages a second are taken."), true)
@@ -99,13 +118,36 @@ func (c *wsConn) read(h *Hub) {
 			c.out.push(wsErrorFrame(wsRequest{}, "", CodeInvalidParam, "Messages are JSON text."), true)
 			continue
 		}
-		req, bad := parseWSRequest(raw)
+		req, bad := parseWSRequest(buf)
 		if bad != nil {
 			c.out.push(wsErrorFrame(req, "", CodeInvalidParam, bad.Message), true)
 			continue
 		}
 		h.request(c, req)
 	}
+}
+
+// readAtMost appends a message to buf and stops one byte beyond limit.
+func readAtMost(r io.Reader, buf []byte, limit int) ([]byte, error) {
+	for {
+		if len(buf) == cap(buf) {
+			buf = slices.Grow(buf, min(len(buf)+512, limit+1-len(buf)))
+		}
+		n, err := r.Read(buf[len(buf):min(cap(buf), limit+1)])
+		buf = buf[:len(buf)+n]
+		switch {
+		case len(buf) > limit || errors.Is(err, io.EOF):
+			return buf, nil
+		case err != nil:
+			return buf, fmt.Errorf("server: read message: %w", err)
+		}
+	}
+}
+
+// refuse closes the connection for what the peer did.
+func (c *wsConn) refuse(f wsFrame) {
+	c.out.close(f, false)
+	c.discard()
 }
 
 // discard reads on until the peer ends: closing a socket with unread bytes would reset

@@ -7,10 +7,12 @@ const (
 	wsOpText  = 0x1
 	wsOpClose = 0x8
 	wsOpPing  = 0x9
+	wsOpPong  = 0xA
 
 	wsCloseNormal   = 1000
 	wsCloseGoing    = 1001
 	wsClosePolicy   = 1008
+	wsCloseTooBig   = 1009
 	wsCloseTryLater = 1013
 )
 

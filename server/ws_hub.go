@@ -35,6 +35,10 @@ type HubOptions struct {
 	StatusRow func(dst []byte, v *marketdata.View, ageNs int64) []byte
 	// Private feeds the channels that need credentials; nil: they are not served.
 	Private PrivateFeed
+	// PingEvery is how often a client is asked for a sign of life (20 s), and PongWithin
+	// how long it may stay silent before its connection is closed (60 s); machine time,
+	// looked at once a second.
+	PingEvery, PongWithin time.Duration
 }
 
 // Hub turns published views into streams. It diffs the views that it sees, so it costs
@@ -60,6 +64,8 @@ type Hub struct {
 
 // NewHub makes a hub; Run starts it.
 func NewHub(o HubOptions) *Hub {
+	setDefault(&o.PingEvery, wsPingEvery)
+	setDefault(&o.PongWithin, wsPongWithin)
 	return &Hub{
 		opts: o, notify: make(chan struct{}, 1), ops: make(chan func(), wsQueueOps),
 		stop: make(chan struct{}), stopped: make(chan struct{}),
@@ -125,7 +131,7 @@ func (h *Hub) do(op func()) {
 func (h *Hub) join(c *wsConn, first []wsRequest) {
 	h.do(func() {
 		c.hub.subs = make(map[wsKey]*wsSub)
-		c.hub.pingAt = time.Now().Add(wsPingEvery)
+		c.hub.pingAt = time.Now().Add(h.opts.PingEvery)
 		h.conns[c] = struct{}{}
 		for _, r := range first {
 			h.handle(c, r)
@@ -318,12 +324,12 @@ func (h *Hub) housekeeping() {
 	now := time.Now()
 	for c := range h.conns {
 		switch {
-		case now.UnixNano()-c.pongNs.Load() > int64(wsPongWithin):
-			c.out.close(closeFrame(wsClosePolicy, "no pong within 60 s"), true)
+		case now.UnixNano()-c.pongNs.Load() > int64(h.opts.PongWithin):
+			c.out.close(closeFrame(wsClosePolicy, "no pong in time"), true)
 		case !c.hub.lastFull.IsZero() && len(c.hub.pending) > 0 && now.Sub(c.hub.lastFull) > wsFullAgain:
 			h.tooSlow(c)
 		case now.After(c.hub.pingAt):
-			c.hub.pingAt = now.Add(wsPingEvery)
+			c.hub.pingAt = now.Add(h.opts.PingEvery)
 			c.out.push(newFrame(wsOpPing, nil), true)
 		}
 	}

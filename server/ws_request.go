@@ -4,7 +4,8 @@ import "strconv"
 
 // Bounds of one operation.
 const (
-	wsMaxPairs    = 1000 // subscriptions of one connection (Decisions section 11.5)
+	wsMaxSubs     = 1000 // subscriptions of one connection (Decisions section 11.5)
+	wsMaxPairs    = 8192 // of one operation: no more fit into a message
 	wsMaxChannel  = 32
 	wsMaxIDDigits = 128
 )
@@ -56,7 +57,7 @@ func (req *wsRequest) member(r *bodyReader, key string) {
 		if r.array() {
 			for r.element() {
 				if len(req.pairs) == wsMaxPairs {
-					r.fail("must have at most 1000 elements.")
+					r.fail("must have at most 8192 elements.")
 					return
 				}
 				req.pairs = append(req.pairs, string(r.string(wsMaxChannel)))

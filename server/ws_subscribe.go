@@ -1,6 +1,7 @@
 package server
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -126,8 +127,8 @@ func (k wsKey) subKey() wsKey {
 
 func (h *Hub) subscribe(c *wsConn, r wsRequest, key wsKey, v *marketdata.View) {
 	old := c.hub.subs[key.subKey()]
-	if old == nil && len(c.hub.subs) >= wsMaxPairs {
-		h.refuse(c, r, codeOf(v), CodeConflict, "A connection has at most 1000 subscriptions.")
+	if old == nil && len(c.hub.subs) >= wsMaxSubs {
+		h.refuse(c, r, codeOf(v), CodeRateLimit, "A connection has at most 1000 subscriptions.")
 		return
 	}
 	s := h.streams[key]
@@ -206,14 +207,12 @@ func (h *Hub) list(c *wsConn, r wsRequest) {
 	dst := appendWSHead(nil, "subscriptions", "", "", "")
 	dst = appendIDOrNull(append(dst, `,"id":`...), r.id)
 	dst = append(dst, `,"items":[`...)
-	first := true
+	items := make([]string, 0, len(c.hub.subs))
 	for _, sub := range c.hub.subs {
-		if !first {
-			dst = append(dst, ',')
-		}
-		first = false
-		dst = appendSubscription(dst, sub.stream)
+		items = append(items, string(appendSubscription(nil, sub.stream)))
 	}
+	slices.Sort(items)
+	dst = append(dst, strings.Join(items, ",")...)
 	c.out.push(newFrame(wsOpText, append(dst, `]}`...)), true)
 }
 
@@ -252,8 +251,8 @@ func parseStreams(text string) ([]wsRequest, *Error) {
 			return nil, BadParam("streams", "The channel %s needs auth and cannot stand in the address.", channel)
 		case paired != key.paired():
 			return nil, BadParam("streams", "%q must have the form channel:PAIR, or status alone.", item)
-		case len(out) == wsMaxPairs:
-			return nil, BadParam("streams", "At most %d streams are taken.", wsMaxPairs)
+		case len(out) == wsMaxSubs:
+			return nil, BadParam("streams", "At most %d streams are taken.", wsMaxSubs)
 		}
 		r := wsRequest{op: "subscribe", channel: channel}
 		if paired {
