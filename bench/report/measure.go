@@ -14,7 +14,9 @@ type Measure struct {
 	Name string `json:"name"`
 	Unit string `json:"unit"` // of Product and Reference
 	// Higher: more is better (a rate); else less is (a cost).
-	Higher    bool      `json:"higher,omitempty"`
+	Higher bool `json:"higher,omitempty"`
+	// Worst: judged by the worst round instead of the best: pauses, stale answers.
+	Worst     bool      `json:"worst,omitempty"`
 	Product   []float64 `json:"product"`
 	Reference []float64 `json:"reference,omitempty"`
 	RefName   string    `json:"referenceName,omitempty"`
@@ -44,7 +46,7 @@ func (m *Measure) Ratios() []float64 {
 func (m *Measure) Spread() Spread { return SpreadOf(m.Ratios()) }
 
 // Best is what the measure is judged by: the best round of the product to the best round
-// of the reference.
+// of the reference, or the worst ones (Worst).
 func (m *Measure) Best() float64 {
 	if len(m.Product) == 0 {
 		return 0
@@ -60,7 +62,7 @@ func (m *Measure) Best() float64 {
 }
 
 func (m *Measure) best(v []float64) float64 {
-	if m.Higher {
+	if m.Higher != m.Worst {
 		return slices.Max(v)
 	}
 	return slices.Min(v)
@@ -91,7 +93,7 @@ func (m *Measure) Noise() float64 {
 			return 0
 		}
 		s := slices.Sorted(slices.Values(v))
-		if m.Higher {
+		if m.Higher != m.Worst {
 			slices.Reverse(s)
 		}
 		if s[0] == 0 {

@@ -1,0 +1,304 @@
+package bench
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"tickhive/bench/load"
+	"tickhive/bench/proc"
+	"tickhive/bench/report"
+)
+
+// market is the real server over a market that its own process changes (Writer).
+type market struct {
+	*proc.Child
+	addr string
+}
+
+func (r *Run) startMarket(pairs, levels int) (*market, error) {
+	c, err := proc.Start(nil, r.Program, "bench", "market", "--pairs", fmt.Sprint(pairs), "--levels", fmt.Sprint(levels))
+	if err != nil {
+		return nil, err
+	}
+	return &market{c, c.Fields["public"]}, nil
+}
+
+// figures are the writer's.
+type figures struct{ changes, writerNs, gcNs, behind int64 }
+
+func (m *market) figures() (f figures, err error) {
+	line, err := m.Ask("figures")
+	if err == nil {
+		_, err = fmt.Sscan(line, &f.changes, &f.writerNs, &f.gcNs, &f.behind)
+	}
+	return f, err
+}
+
+// rate sets the writer's rhythm; on: it changes the market in it.
+func (m *market) rate(perSecond int, on bool) error {
+	word := "off"
+	if on {
+		word = "on"
+	}
+	_, err := m.Ask(fmt.Sprintf("rate %d %s", perSecond, word))
+	return err
+}
+
+// freshTarget is H5's bound of CPU per answer at a rate of changes, 0: none.
+func freshTarget(rate int) float64 {
+	switch rate {
+	case 10_000:
+		return 1.10
+	case 100_000:
+		return 1.25
+	}
+	return 0
+}
+
+// freshRound is the length of one round of H5.
+const freshRound = 500 * time.Millisecond
+
+// runFresh is H5 and H6.
+func runFresh(r *Run) error {
+	m, err := r.startMarket(1, 60)
+	if err != nil {
+		return err
+	}
+	defer m.Stop()
+	for _, rate := range []int{1000, 10_000, 100_000} {
+		r.say("%d changes a second", rate)
+		if err := r.freshCPU(m, rate); err != nil {
+			return err
+		}
+	}
+	r.say("bursts of 64 polls after idle times")
+	if err := r.freshBursts(m); err != nil {
+		return err
+	}
+	many, err := r.startMarket(1000, 2)
+	if err != nil {
+		return err
+	}
+	defer many.Stop()
+	return r.freshTickers(many)
+}
+
+// freshCPU is H5 at one rate: CPU for an answer of the book that changes, against the same
+// writer that keeps its rhythm and changes nothing. The writer's own CPU is taken off.
+func (r *Run) freshCPU(m *market, rate int) error {
+	with := fmt.Sprintf("book 40x40, %d connections, each change published by itself, evenly spaced; CPU of the writer's thread taken off", httpConns)
+	cpu := &report.Measure{Name: fmt.Sprintf("CPU an answer, %d changes/s against none", rate), Unit: "us", RefName: "no changes", With: with}
+	if t := freshTarget(rate); t > 0 {
+		cpu.Aim("H5", t)
+	}
+	r.S.Add(cpu)
+	gc := r.S.Add(&report.Measure{Name: fmt.Sprintf("collector, %d changes/s", rate), Unit: "% of a core", With: with})
+	if rate >= 10_000 {
+		gc.Aim("H5", 2)
+	}
+	kept := r.S.Add(&report.Measure{Name: fmt.Sprintf("changes made of %d/s", rate), Unit: "changes/s", Higher: true, With: with})
+	stale := &staleness{}
+	for range r.Rounds {
+		var us [2]float64
+		for i, on := range []bool{true, false} {
+			if err := m.rate(rate, on); err != nil {
+				return err
+			}
+			before, err := m.figures()
+			if err != nil {
+				return err
+			}
+			start := time.Now()
+			res, err := load.Closed{
+				Addr: m.addr, Requests: []*load.Request{load.Get("", "/api/orderbook?currencyPairCode="+pairName(0))},
+				Conns: httpConns, For: r.length(freshRound), CPU: m.CPU,
+			}.Run()
+			if err != nil {
+				return err
+			}
+			after, err := m.figures()
+			if err != nil {
+				return err
+			}
+			if res.Errors > 0 {
+				return fmt.Errorf("fresh: %s: %w", res.Statuses(), res.Err)
+			}
+			us[i] = (float64(res.Server) - float64(after.writerNs-before.writerNs)) / 1e3 / float64(res.Answers)
+			if on {
+				elapsed := time.Since(start)
+				gc.Product = append(gc.Product, 100*float64(after.gcNs-before.gcNs)/float64(elapsed))
+				kept.Product = append(kept.Product, float64(after.changes-before.changes)/elapsed.Seconds())
+				r.route(fmt.Sprintf("book, %d changes/s", rate), "product", res)
+			}
+		}
+		cpu.Product, cpu.Reference = append(cpu.Product, us[0]), append(cpu.Reference, us[1])
+	}
+	if err := r.sampleStaleness(m, rate, stale); err != nil {
+		return err
+	}
+	return m.rate(0, false)
+}
+
+// staleness gathers answers with the time at which they were asked for.
+type staleness struct {
+	mu   sync.Mutex
+	line strings.Builder
+	n    int
+}
+
+func (s *staleness) add(sent time.Time, seq uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	fmt.Fprintf(&s.line, " %d %d", sent.UnixNano(), seq)
+	s.n++
+}
+
+// verdict asks the writer which of them lacked what had been published before they were
+// asked for.
+func (s *staleness) verdict(m *market) (stale int, worstUs int64, err error) {
+	line, err := m.Ask("stale" + s.line.String())
+	if err == nil {
+		_, err = fmt.Sscan(line, &stale, &worstUs)
+	}
+	s.line.Reset()
+	return stale, worstUs, err
+}
+
+// sampleStaleness asks at an even rate while the market changes.
+func (r *Run) sampleStaleness(m *market, rate int, s *staleness) error {
+	if err := m.rate(rate, true); err != nil {
+		return err
+	}
+	res, err := load.Open{
+		Addr: m.addr, Schedule: load.Even{PerSecond: 2000, For: r.length(time.Second)}, Workers: 8, Grace: time.Second,
+		Requests: []*load.Request{load.Get("", "/api/orderbook?currencyPairCode="+pairName(0))},
+		Each:     func(_ int, sent time.Time, a *load.Answer) { s.add(sent, a.Seq) },
+	}.Run()
+	if err != nil {
+		return err
+	}
+	n := s.n
+	stale, worst, err := s.verdict(m)
+	if err != nil {
+		return err
+	}
+	r.S.Latencies = append(r.S.Latencies, res.Latency(fmt.Sprintf("book, %d changes/s", rate)))
+	r.S.Add(&report.Measure{
+		Name: fmt.Sprintf("stale answers, book, %d changes/s", rate), Unit: "answers", Product: []float64{float64(stale)},
+		With: fmt.Sprintf("%d answers; worst %d us; floor 0", n, worst),
+	}).Aim("H6", 0)
+	return nil
+}
+
+// burstPolls is how many ask at once after an idle time.
+const burstPolls = 64
+
+// freshBursts is H6's first half: the market changes while nobody asks, then 64 ask at
+// once; none may get what was before the last change.
+func (r *Run) freshBursts(m *market) error {
+	polls := 10_000
+	if r.Quick {
+		polls = 2000
+	}
+	conns := make([]*load.Conn, burstPolls)
+	for i := range conns {
+		c, err := load.Dial(m.addr)
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		conns[i] = c
+	}
+	s, stale, worst := &staleness{}, 0, int64(0)
+	for s.n < polls {
+		if err := m.rate(1000, true); err != nil {
+			return err
+		}
+		time.Sleep(5 * time.Millisecond)
+		if err := m.rate(0, false); err != nil {
+			return err
+		}
+		if err := burst(conns, s); err != nil {
+			return err
+		}
+		n, us, err := s.verdict(m)
+		if err != nil {
+			return err
+		}
+		stale, worst = stale+n, max(worst, us)
+	}
+	r.S.Add(&report.Measure{
+		Name: "stale answers, 64 polls at once after idle", Unit: "answers", Product: []float64{float64(stale)},
+		With: fmt.Sprintf("%d answers, %d bursts; worst %d us", s.n, s.n/burstPolls, worst),
+	}).Aim("H6", 0)
+	return nil
+}
+
+// burst asks on every connection at once.
+func burst(conns []*load.Conn, s *staleness) error {
+	req := load.Get("", "/api/orderbook?currencyPairCode="+pairName(0)).Bytes(nil, nil)
+	errs := make(chan error, len(conns))
+	for _, c := range conns {
+		go func() {
+			sent := time.Now()
+			if err := c.Send(req); err != nil {
+				errs <- err
+				return
+			}
+			var a load.Answer
+			err := c.Read(&a)
+			if err == nil && a.Status != 200 {
+				err = fmt.Errorf("fresh: status %d", a.Status)
+			}
+			if err == nil {
+				s.add(sent, a.Seq)
+			}
+			errs <- err
+		}()
+	}
+	var first error
+	for range conns {
+		if err := <-errs; err != nil && first == nil {
+			first = err
+		}
+	}
+	return first
+}
+
+// freshTickers is the document over all pairs: 1,000 tickers while one pair changes.
+func (r *Run) freshTickers(m *market) error {
+	const rate = 10_000
+	r.say("1,000 tickers, %d changes a second", rate)
+	cpu := r.S.Add(&report.Measure{
+		Name: "CPU an answer, 1,000 tickers, 10000 changes/s against none", Unit: "us", RefName: "no changes",
+		With: "floor 5 ms; CPU of the writer's thread taken off",
+	}).Aim("H5", 1.10)
+	for range r.Rounds {
+		var us [2]float64
+		for i, on := range []bool{true, false} {
+			if err := m.rate(rate, on); err != nil {
+				return err
+			}
+			before, err := m.figures()
+			if err != nil {
+				return err
+			}
+			res, err := load.Closed{
+				Addr: m.addr, Requests: []*load.Request{load.Get("", aggregator+"/tickers")}, Conns: httpConns,
+				For: r.length(freshRound), CPU: m.CPU,
+			}.Run()
+			if err != nil {
+				return err
+			}
+			after, err := m.figures()
+			if err != nil {
+				return err
+			}
+			us[i] = (float64(res.Server) - float64(after.writerNs-before.writerNs)) / 1e3 / float64(res.Answers)
+		}
+		cpu.Product, cpu.Reference = append(cpu.Product, us[0]), append(cpu.Reference, us[1])
+	}
+	return m.rate(0, false)
+}

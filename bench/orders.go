@@ -1,0 +1,130 @@
+package bench
+
+import (
+	"bytes"
+	"fmt"
+	"time"
+
+	"tickhive/bench/load"
+	"tickhive/bench/report"
+)
+
+// Order entry of H10.
+const (
+	ordersRound = 400 * time.Millisecond
+	ordersConns = 16
+	batchConns  = 4
+)
+
+// runOrders is H10, under each sync policy.
+func runOrders(r *Run) error {
+	for _, policy := range []string{"interval", "always", "off"} {
+		if err := r.ordersUnder(policy); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// orderBody is one order of the single route; sides alternate at one price, so that every
+// second one trades and the book stays small.
+func orderBody(i int) []byte {
+	side := "buy"
+	if i%2 == 1 {
+		side = "sell"
+	}
+	return fmt.Appendf(nil, `{"currencyPairCode":%q,"side":%q,"type":"limit","price":"65000.00","amount":"0.%08d"}`, pairName(0), side, 10_000+i/2)
+}
+
+func (r *Run) ordersUnder(policy string) error {
+	r.say("sync=%s", policy)
+	p, err := r.startProduct("journal.sync=" + policy)
+	if err != nil {
+		return err
+	}
+	defer p.end()
+	if err := p.addPairs(0, 1); err != nil {
+		return err
+	}
+	if err := p.fill(0, 1, 60, 10); err != nil {
+		return err
+	}
+	a, err := load.Once(p.internal, load.Post("", internalV1+"/orders", orderBody(0)))
+	if err != nil || a.Status != 200 {
+		return fmt.Errorf("orders: %d %.200s: %w", a.Status, a.Body, err)
+	}
+	constant, err := r.reference("constant", a.Body)
+	if err != nil {
+		return err
+	}
+	defer constant.Stop()
+	var single []*load.Request
+	for i := range 200 {
+		single = append(single, load.Post("POST /orders", internalV1+"/orders", orderBody(i)))
+	}
+	with := fmt.Sprintf("%d connections, sync=%s, half of the orders trade", ordersConns, policy)
+	rate := r.S.Add(&report.Measure{Name: "single order, sync=" + policy, Unit: "orders/s", Higher: true, RefName: "constant", With: with})
+	cpu := r.S.Add(&report.Measure{Name: "single order, orders for a second of server CPU, sync=" + policy, Unit: "orders", Higher: true, RefName: "constant", With: with})
+	many := r.S.Add(&report.Measure{Name: "batches of 1,000, sync=" + policy, Unit: "orders/s", Higher: true, With: fmt.Sprintf("%d connections, sync=%s", batchConns, policy)})
+	manyCPU := r.S.Add(&report.Measure{Name: "batches of 1,000, CPU, sync=" + policy, Unit: "us/order", With: many.With})
+	if policy == "interval" {
+		rate.Aim("H10", 0.5)
+		many.Aim("H10", 300_000)
+	}
+	batches := batchRequests()
+	for range r.Rounds {
+		own, err := side{"product " + policy, p.internal, p.CPU}.turnAll(r, "POST /orders", single, ordersConns)
+		if err != nil {
+			return err
+		}
+		ref, err := side{"constant", constant.Fields["public"], constant.CPU}.turnAll(r, "POST /orders", single, ordersConns)
+		if err != nil {
+			return err
+		}
+		big, err := side{"product " + policy, p.internal, p.CPU}.turnAll(r, "POST /orders/batch", batches, batchConns)
+		if err != nil {
+			return err
+		}
+		rate.Product, rate.Reference = append(rate.Product, own.Rate()), append(rate.Reference, ref.Rate())
+		cpu.Product, cpu.Reference = append(cpu.Product, 1e6/own.ServerUs()), append(cpu.Reference, 1e6/ref.ServerUs())
+		many.Product = append(many.Product, batchSize*big.Rate())
+		manyCPU.Product = append(manyCPU.Product, big.ServerUs()/batchSize)
+	}
+	return nil
+}
+
+// batchRequests are batches of a thousand; every second order trades.
+func batchRequests() (out []*load.Request) {
+	for b := range 4 {
+		var body bytes.Buffer
+		body.WriteString(`{"commands":[`)
+		for i := range batchSize {
+			if i > 0 {
+				body.WriteByte(',')
+			}
+			side := "buy"
+			if i%2 == 1 {
+				side = "sell"
+			}
+			body.Write(placeJSON(nil, pairName(0), side, mid, int64(10_000+b*batchSize+i/2)))
+		}
+		body.WriteString("]}")
+		out = append(out, load.Post("", internalV1+"/orders/batch", body.Bytes()))
+	}
+	return out
+}
+
+// turnAll is one round over several requests.
+func (s side) turnAll(r *Run, route string, requests []*load.Request, conns int) (*load.Result, error) {
+	res, err := load.Closed{
+		Addr: s.addr, Requests: requests, Conns: conns, Warm: httpWarm, For: r.length(ordersRound), CPU: s.cpu,
+	}.Run()
+	if err != nil {
+		return nil, err
+	}
+	if res.Errors > 0 {
+		return nil, fmt.Errorf("%s, %s: %s: %w", s.name, route, res.Statuses(), res.Err)
+	}
+	r.route(route, s.name, res)
+	return res, nil
+}

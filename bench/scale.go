@@ -1,0 +1,311 @@
+package bench
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"time"
+
+	"tickhive/bench/load"
+	"tickhive/bench/proc"
+	"tickhive/bench/report"
+	"tickhive/engine"
+	"tickhive/marketdata"
+)
+
+// runScale shows how cost grows. Quick leaves the largest size of each out.
+func runScale(r *Run) error {
+	for _, f := range []func() error{r.scalePairs, r.scaleOrders, r.scaleTrades, r.scaleCandles, r.scaleConnections, r.scalePollers} {
+		if err := f(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sizes are those of a curve.
+func (r *Run) sizes(all ...int) []int {
+	if r.Quick {
+		return all[:len(all)-1]
+	}
+	return all
+}
+
+// curve adds a cost over sizes; what grows faster than its size is said so.
+func (r *Run) curve(name, x, y, note string, xs, ys []float64) {
+	r.S.Curves = append(r.S.Curves, report.Curve{Name: name, XLabel: x, YLabel: y, X: xs, Y: ys, Slope: report.Slope(xs, ys), Note: note})
+}
+
+func (r *Run) perUnit(name string, bytes float64, with string) {
+	r.S.Add(&report.Measure{Name: name, Unit: "bytes", Product: []float64{bytes}, With: with})
+}
+
+// scalePairs: memory, publication and the documents over all pairs.
+func (r *Run) scalePairs() error {
+	var xs, memory, publish, cpu, render []float64
+	for _, n := range r.sizes(1, 10, 100, 1000, 10_000) {
+		r.say("%d pairs", n)
+		before := heap()
+		w := NewWriter(n, 2)
+		xs, memory = append(xs, float64(n)), append(memory, float64(heap()-before))
+		const changes = 20_000
+		took := cpuNs(func() {
+			for i := range int64(changes) {
+				w.change(i)
+			}
+		})
+		publish = append(publish, took/changes)
+		runtime.KeepAlive(w)
+		still, changing, err := r.tickersCPU(n)
+		if err != nil {
+			return err
+		}
+		cpu, render = append(cpu, still), append(render, changing)
+	}
+	last := len(xs) - 1
+	r.perUnit("memory of a pair", memory[last]/xs[last], fmt.Sprintf("%.0f pairs, 2 levels a side, 1 trade, heap", xs[last]))
+	r.curve("Memory of pairs", "pairs", "bytes of heap", "", xs, memory)
+	r.curve("Command, fold and publish of one pair", "pairs", "CPU ns", "the root copies its directory of groups of 32", xs, publish)
+	r.curve("/tickers, unchanged", "pairs", "server CPU us", "", xs, cpu)
+	r.curve("/tickers, 1,000 changes/s", "pairs", "server CPU us", "the writer's thread taken off", xs, render)
+	return nil
+}
+
+// tickersCPU is the server's CPU for an answer of all tickers, with and without changes.
+func (r *Run) tickersCPU(pairs int) (still, changing float64, err error) {
+	m, err := r.startMarket(pairs, 2)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer m.Stop()
+	for _, on := range []bool{false, true} {
+		if err := m.rate(1000, on); err != nil {
+			return 0, 0, err
+		}
+		best := 0.
+		for range r.Rounds {
+			before, err := m.figures()
+			if err != nil {
+				return 0, 0, err
+			}
+			res, err := load.Closed{Addr: m.addr, Requests: []*load.Request{load.Get("", aggregator+"/tickers")}, Conns: 4, For: httpRound, CPU: m.CPU}.Run()
+			if err != nil {
+				return 0, 0, err
+			}
+			after, err := m.figures()
+			if err != nil {
+				return 0, 0, err
+			}
+			us := (float64(res.Server) - float64(after.writerNs-before.writerNs)) / 1e3 / float64(max(res.Answers, 1))
+			if best == 0 || us < best {
+				best = us
+			}
+		}
+		if on {
+			changing = best
+		} else {
+			still = best
+		}
+	}
+	return still, changing, nil
+}
+
+// scaleOrders: memory of resting orders, and what a place and a cancel cost among them.
+func (r *Run) scaleOrders() error {
+	var xs, memory, cost []float64
+	for _, n := range r.sizes(1000, 10_000, 100_000, 1_000_000, 5_000_000) {
+		r.say("%d resting orders", n)
+		before := heap()
+		c := newCoreRun(nil)
+		for i := range int64(n) {
+			side, away := engine.Side(i&1), 1+i*7919%5000
+			if side == engine.Buy {
+				away = -away
+			}
+			c.apply(&engine.Command{Kind: engine.Place, Side: side, Price: 100_000 + away, Amount: 1 + i%100})
+		}
+		xs, memory = append(xs, float64(n)), append(memory, float64(heap()-before))
+		const pairs = 200_000
+		took := cpuNs(func() {
+			for i := range int64(pairs) {
+				c.apply(&engine.Command{Kind: engine.Place, Side: engine.Buy, Price: 99_999 - i*7919%5000, Amount: 5})
+				c.apply(&engine.Command{Kind: engine.Cancel, Order: engine.OrderID(1 + uint64(i*104_729)%uint64(n))})
+			}
+		})
+		cost = append(cost, took/(2*pairs))
+		runtime.KeepAlive(c)
+	}
+	last := len(xs) - 1
+	r.perUnit("memory of a resting order", memory[last]/xs[last], fmt.Sprintf("%.0f orders over 10,000 levels, core alone", xs[last]))
+	r.curve("Memory of resting orders", "orders", "bytes of heap", "", xs, memory)
+	r.curve("Place or cancel among resting orders", "resting orders", "CPU ns", "cache misses: every order is found at a random place", xs, cost)
+	return nil
+}
+
+// scaleTrades: memory of kept trades and the cost of one more.
+func (r *Run) scaleTrades() error {
+	var xs, memory, cost []float64
+	for _, n := range r.sizes(10_000, 100_000, 1_000_000, 10_000_000) {
+		r.say("%d kept trades", n)
+		before := heap()
+		feed := marketdata.NewFeed(marketdata.Options{TradesMin: n, TradesMax: n, NoOrders: true})
+		count := 0
+		c := newCoreRun(func(events []engine.Event) {
+			feed.Fold(events)
+			if count++; count%publishEvery == 0 {
+				feed.Publish(events[0].TimeNs)
+			}
+		})
+		took := cpuNs(func() {
+			for i := range int64(n) {
+				for k := range int64(2) {
+					c.apply(&engine.Command{Kind: engine.Place, Side: engine.Side((i + k) & 1), Price: 100_000 + i%20, Amount: 5})
+				}
+			}
+		})
+		xs, memory, cost = append(xs, float64(n)), append(memory, float64(heap()-before)), append(cost, took/float64(n))
+		if kept := feed.Stats().Trades; kept < n {
+			return fmt.Errorf("scale: %d trades are kept of %d", kept, n)
+		}
+		runtime.KeepAlive(c)
+	}
+	last := len(xs) - 1
+	r.perUnit("memory of a kept trade", memory[last]/xs[last], fmt.Sprintf("%.0f trades, heap of core and feed", xs[last]))
+	r.curve("Memory of kept trades", "trades", "bytes of heap", "", xs, memory)
+	r.curve("A trade, from two commands to its fold", "trades kept", "CPU ns", "", xs, cost)
+	return nil
+}
+
+// scaleCandles is the memory of a closed candle: a trade in each of many minutes.
+func (r *Run) scaleCandles() error {
+	const minutes = 20_000
+	r.say("%d minutes of candles", minutes)
+	feed := marketdata.NewFeed(marketdata.Options{NoOrders: true})
+	c := newCoreRun(func(events []engine.Event) { feed.Fold(events) })
+	for i := range int64(minutes) {
+		c.now = startNs + i*int64(time.Minute)
+		for k := range int64(2) {
+			c.apply(&engine.Command{Kind: engine.Place, Side: engine.Side((i + k) & 1), Price: 100_000 + i%20, Amount: 5})
+		}
+		feed.Publish(c.now)
+	}
+	s := feed.Stats()
+	if s.Candles < minutes-1 {
+		return fmt.Errorf("scale: %d candles of %d minutes", s.Candles, minutes)
+	}
+	r.perUnit("memory of a closed candle", float64(s.CandleBytes)/float64(s.Candles), fmt.Sprintf("%d candles of all intervals, chunks as allocated", s.Candles))
+	return nil
+}
+
+// keepFiles are descriptors that client and server need beside their connections.
+const keepFiles = 256
+
+// scaleConnections: open connections up to the descriptor limit, each of which has asked
+// once, while one goes on asking.
+func (r *Run) scaleConnections() error {
+	most := min(10_000, int(proc.FileLimit())-keepFiles)
+	if most < 10_000 {
+		r.S.Note("connections: the descriptor limit allows %d", most)
+	}
+	p, err := r.startProduct()
+	if err != nil {
+		return err
+	}
+	defer p.end()
+	if err := errors.Join(p.addPairs(0, 1), p.fill(0, 1, 60, 10)); err != nil {
+		return err
+	}
+	base, err := proc.Memory(p.PID())
+	if err != nil {
+		return err
+	}
+	req := load.Get("", "/api/orderbook?currencyPairCode="+pairName(0))
+	var open []*load.Conn
+	defer func() {
+		for _, c := range open {
+			c.Close()
+		}
+	}()
+	var xs, memory, cost []float64
+	for _, n := range r.sizes(1, 10, 100, 1000, most) {
+		r.say("%d connections", n)
+		for len(open) < n {
+			c, err := askOn(p.public, req)
+			if err != nil {
+				return err
+			}
+			open = append(open, c)
+		}
+		res, err := load.Closed{Addr: p.public, Requests: []*load.Request{req}, Conns: 1, Warm: httpWarm, For: httpRound, CPU: p.CPU}.Run()
+		if err != nil {
+			return err
+		}
+		now, err := proc.Memory(p.PID())
+		if err != nil {
+			return err
+		}
+		xs, memory, cost = append(xs, float64(n)), append(memory, max(float64(now-base), 1)), append(cost, res.ServerUs())
+	}
+	last := len(xs) - 1
+	r.perUnit("memory of a connection", memory[last]/xs[last], fmt.Sprintf("%.0f keep-alive connections, resident memory of the server", xs[last]))
+	r.curve("Memory of connections", "connections", "bytes resident", "small counts are lost in the pages that the process holds anyway", xs[2:], memory[2:])
+	r.curve("Book 40x40 beside open connections", "connections", "server CPU us", "", xs, cost)
+	return nil
+}
+
+// askOn opens a connection, asks once and leaves it open.
+func askOn(addr string, req *load.Request) (*load.Conn, error) {
+	c, err := load.Dial(addr)
+	if err != nil {
+		return nil, err
+	}
+	var a load.Answer
+	if err = c.Send(req.Bytes(nil, nil)); err == nil {
+		err = c.Read(&a)
+	}
+	if err == nil && a.Status != 200 {
+		err = fmt.Errorf("scale: status %d", a.Status)
+	}
+	if err != nil {
+		c.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// scalePollers: the same rate of requests from more and more pollers.
+func (r *Run) scalePollers() error {
+	p, err := r.startProduct()
+	if err != nil {
+		return err
+	}
+	defer p.end()
+	const pairs = 100
+	if err := errors.Join(p.addPairs(0, pairs), p.fill(0, pairs, 60, 100)); err != nil {
+		return err
+	}
+	codes := make([]string, pairs)
+	for i := range codes {
+		codes[i] = pairName(i)
+	}
+	var xs, p99, cpu []float64
+	for _, n := range r.sizes(1, 10, 100, 1000) {
+		r.say("%d pollers", n)
+		res, err := load.Open{
+			Addr: p.public, Schedule: load.Even{PerSecond: 2000, For: r.length(3 * time.Second)},
+			Requests: pollRequests("", codes), Workers: n, Grace: pollGrace, CPU: p.CPU,
+		}.Run()
+		if err != nil {
+			return err
+		}
+		if res.Errors > 0 {
+			return fmt.Errorf("scale: %d pollers: %s: %w", n, res.Statuses(), res.Err)
+		}
+		l := res.Latency(fmt.Sprintf("%d pollers, 2,000 requests/s", n))
+		r.S.Latencies = append(r.S.Latencies, l)
+		xs, p99, cpu = append(xs, float64(n)), append(p99, l.At(99)), append(cpu, res.ServerUs())
+	}
+	r.curve("p99 of pollers at 2,000 requests/s", "pollers", "us", "one poller alone sends one request at a time", xs, p99)
+	r.curve("CPU of an answer by pollers", "pollers", "server CPU us", "", xs, cpu)
+	return nil
+}
