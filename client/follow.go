@@ -3,7 +3,9 @@ package client
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"time"
 )
@@ -21,11 +23,20 @@ type Follower struct {
 	Stream  *Stream
 	Books   map[string]*Book
 	Resyncs int   // how often a book had to be taken anew
+	Repeats int   // updates that said what was known
 	Last    error // why it last had to
+	// Patience is how long a Step waits for a message before it fails with ErrSilent: every
+	// subscription speaks once a second at least, so that three seconds are a broken line.
+	// 0: for ever.
+	Patience time.Duration
 
 	url             string
 	depth, interval int
 }
+
+// ErrSilent says that the server was not heard for longer than the follower's patience;
+// Reconnect goes on from there.
+var ErrSilent = errors.New("client: the server is silent")
 
 // NewFollower subscribes to the books of pairs.
 func NewFollower(ctx context.Context, url string, pairs []string, depth, interval int) (*Follower, error) {
@@ -47,13 +58,16 @@ func NewFollower(ctx context.Context, url string, pairs []string, depth, interva
 // Step reads one message and applies it. A failed check asks for a new snapshot and is
 // no error of Step; it is counted in Resyncs.
 func (f *Follower) Step() (*Message, error) {
-	m, err := f.Stream.Next()
+	m, err := f.next()
 	if err != nil {
 		return nil, err
 	}
 	b := f.Books[m.Pair]
 	if b == nil || m.Channel != "book" {
 		return m, nil
+	}
+	if m.Type == "update" && b.Ready() && m.Seq <= b.Seq {
+		f.Repeats++
 	}
 	var bad error
 	if m.Type == "heartbeat" {
@@ -67,6 +81,19 @@ func (f *Follower) Step() (*Message, error) {
 	f.Resyncs++
 	f.Last = bad
 	return m, f.Stream.Send(Request{Op: "resync", Channel: "book", Pairs: []string{m.Pair}})
+}
+
+func (f *Follower) next() (*Message, error) {
+	if f.Patience > 0 {
+		if err := f.Stream.SetReadDeadline(time.Now().Add(f.Patience)); err != nil {
+			return nil, fmt.Errorf("client: %w", err)
+		}
+	}
+	m, err := f.Stream.Next()
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return nil, fmt.Errorf("%w: nothing for %s", ErrSilent, f.Patience)
+	}
+	return m, err
 }
 
 // Reconnect opens the stream anew after it broke and goes on from the seqs that the books

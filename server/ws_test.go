@@ -41,21 +41,29 @@ type live struct {
 
 func newLive(t *testing.T, pairs int) *live {
 	t.Helper()
+	return newLiveWith(t, pairs, func(*server.HubOptions, *server.Options) {})
+}
+
+func newLiveWith(t *testing.T, pairs int, set func(*server.HubOptions, *server.Options)) *live {
+	t.Helper()
 	feed := marketdata.NewFeed(marketdata.Options{})
 	clk := clock.Real{}
 	x := &live{t: t, feed: feed}
-	x.hub = server.NewHub(server.HubOptions{
+	hubOptions := server.HubOptions{
 		Board: feed.Board(), Clock: clk, Epoch: testEpoch,
 		Status: func(dst []byte) []byte {
 			whole, _ := x.srv.StatusView()
 			return whole(dst)
 		},
 		StatusRow: server.AppendPairStatus,
-	})
-	srv, err := server.New(server.Options{
+	}
+	options := server.Options{
 		Board: feed.Board(), Clock: clk, Version: "1.0.0.0", Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
-		Resources: []server.Resource{server.Streams(x.hub)},
-	})
+	}
+	set(&hubOptions, &options)
+	x.hub = server.NewHub(hubOptions)
+	options.Resources = append(options.Resources, server.Streams(x.hub))
+	srv, err := server.New(options)
 	if err != nil {
 		t.Fatal(err)
 	}
