@@ -15,7 +15,7 @@ import (
 // Bounds of the market's journal.
 const (
 	snapshotLook = 200 * time.Millisecond // how often the size of the log is looked at
-	recoverLook  = 4096        // records between two looks at the progress
+	recoverLook  = 4096                   // records between two looks at the progress
 )
 
 // engineLog is where the market of a data directory is kept. The lock is the directory's.
@@ -25,54 +25,64 @@ func engineLog(path string) replica.LogDir {
 	}}
 }
 
-// marketLog is the durable side of a running market.
+// marketLog is the durable side of a market: first recovered (openMarketLog, load,
+// replayTo), then written (begin, keep).
 type marketLog struct {
 	dir     replica.LogDir
 	log     *wal.Log
 	journal *engine.WALJournal
 	keeper  *replica.Keeper // set when the loop runs
-	covered uint64          // position of the newest snapshot at the start
 
-	// What recovery found.
-	pos    uint64
-	lastNs int64
+	market   *replica.Replica // while it is recovered
+	found    wal.Loaded
+	any      bool // found is the newest snapshot that is whole
+	progress func(done, total int64)
 
 	stop chan struct{}
 	done chan struct{}
 }
 
-// recoverMarket opens the journal and brings core and feed to its end. progress is told
-// the bytes read and the bytes there are.
-func recoverMarket(dir replica.LogDir, policy engine.SyncPolicy, o replica.Options, say func(string), progress func(done, total int64)) (*marketLog, error) {
+// openMarketLog opens the journal of a directory. A torn tail is cut and said.
+func openMarketLog(dir replica.LogDir, say func(string), progress func(done, total int64)) (*marketLog, error) {
 	log, err := wal.Open(dir.FS, dir.Dir, dir.Options)
 	if err != nil {
 		return nil, explainDamage(err)
 	}
-	m := &marketLog{dir: dir, log: log}
 	if info := log.Recovered(); info.TornTail > 0 {
 		say(fmt.Sprintf("the last write was torn: %d bytes cut off %s at offset %d; nothing acknowledged was in them",
 			info.TornTail, info.TornFile, info.TornAt))
 	}
-	r, found, err := replica.Load(o, dir, 0)
-	if err != nil {
-		return nil, errors.Join(explainDamage(err), log.Close())
-	}
-	for _, bad := range found.Damaged {
-		say("a damaged snapshot was passed over for the one before: " + bad)
-	}
-	if err := m.replay(r, progress); err != nil {
-		return nil, errors.Join(explainDamage(err), log.Close())
-	}
-	if err := found.SetAside(dir.FS, dir.Dir); err != nil {
-		return nil, errors.Join(err, log.Close())
-	}
-	m.covered, m.pos, m.lastNs = found.Meta.Seq, r.Pos, r.LastNs
-	m.journal = engine.NewWALJournal(log, policy)
-	return m, nil
+	return &marketLog{dir: dir, log: log, progress: progress}, nil
 }
 
-func (m *marketLog) replay(r *replica.Replica, progress func(done, total int64)) error {
-	rd, err := m.log.Reader(r.Pos + 1)
+// load makes the market of the newest snapshot, or of the newest that is not ahead of
+// limit: a store that folds the market's events needs those after its own snapshot.
+func (m *marketLog) load(o replica.Options, limit uint64, limited bool, say func(string)) error {
+	var err error
+	if limited && limit == 0 {
+		m.market = replica.New(o)
+	} else if m.market, m.found, err = replica.Load(o, m.dir, limit); err != nil {
+		return explainDamage(err)
+	}
+	if m.any = !limited; m.any {
+		for _, bad := range m.found.Damaged {
+			say("a damaged snapshot was passed over for the one before: " + bad)
+		}
+	}
+	if m.market.Pos > m.log.LastSeq() {
+		return explainDamage(&wal.CorruptError{
+			File: m.dir.Dir, Seq: m.log.LastSeq() + 1, Reason: fmt.Sprintf("a snapshot holds record %d, the log ends before it", m.market.Pos),
+		})
+	}
+	return nil
+}
+
+// replayTo applies the records up to pos, 0: all there are.
+func (m *marketLog) replayTo(pos uint64) error {
+	if pos != 0 && pos <= m.market.Pos {
+		return nil
+	}
+	rd, err := m.log.Reader(m.market.Pos + 1)
 	if errors.Is(err, wal.ErrTruncated) {
 		return fmt.Errorf("no usable snapshot reaches the oldest record that is kept: %w", err)
 	}
@@ -81,12 +91,42 @@ func (m *marketLog) replay(r *replica.Replica, progress func(done, total int64))
 	}
 	defer func() { _ = rd.Close() }()
 	n := 0
-	return r.Replay(rd, 0, func() error {
+	err = m.market.Replay(rd, pos, func() error {
 		if n++; n%recoverLook == 0 {
-			progress(rd.Progress())
+			m.progress(rd.Progress())
 		}
 		return nil
 	})
+	return explainDamage(err)
+}
+
+// begin ends the recovery: from now on the journal is written.
+func (m *marketLog) begin(policy engine.SyncPolicy) error {
+	if m.any {
+		if err := m.found.SetAside(m.dir.FS, m.dir.Dir); err != nil {
+			return err
+		}
+	}
+	m.market = nil
+	m.journal = engine.NewWALJournal(m.log, policy)
+	return nil
+}
+
+// failed is why the journal takes nothing any more, nil while it does. It is asked while
+// the market is still recovering, too.
+func (m *marketLog) failed() error {
+	if m == nil {
+		return nil
+	}
+	return m.log.Stopped()
+}
+
+// durable waits until the journal is durable up to pos.
+func (m *marketLog) durable(pos uint64) error {
+	if m.journal == nil || m.journal.Durable() >= pos {
+		return nil
+	}
+	return m.journal.Sync()
 }
 
 // explainDamage adds what to do to an error of a damaged log.
@@ -100,8 +140,9 @@ func explainDamage(err error) error {
 }
 
 // keep starts taking snapshots of the running loop by the size of the log.
-func (m *marketLog) keep(o replica.KeeperOptions, failed func(error)) {
-	o.Log, o.Dir, o.Covered = m.log, m.dir, m.covered
+// taken is told of each.
+func (m *marketLog) keep(o replica.KeeperOptions, taken func(), failed func(error)) {
+	o.Log, o.Dir, o.Covered = m.log, m.dir, m.found.Meta.Seq
 	m.keeper = replica.NewKeeper(o)
 	m.stop, m.done = make(chan struct{}), make(chan struct{})
 	go func() {
@@ -117,6 +158,8 @@ func (m *marketLog) keep(o replica.KeeperOptions, failed func(error)) {
 			if m.keeper.Due() {
 				if err := m.keeper.Snapshot(); err != nil {
 					failed(err)
+				} else {
+					taken()
 				}
 			}
 		}

@@ -36,6 +36,8 @@ type exchange struct {
 	internal *server.Internal
 	hub      *server.Hub
 	agents   *agentSide
+	desk     *server.AccountDesk
+	accounts *accountSide
 	ready    atomic.Bool
 	hubRuns  atomic.Bool
 
@@ -120,7 +122,7 @@ func (x *exchange) makeMarket() error {
 }
 
 func (x *exchange) makeServers() error {
-	page, err := server.Page(web.PartMarket, web.PartLaunchpad)
+	page, err := server.Page(web.PartMarket, web.PartAccounts, web.PartLaunchpad)
 	if err != nil {
 		return err
 	}
@@ -128,8 +130,12 @@ func (x *exchange) makeServers() error {
 		return err
 	}
 	x.gate.advanced = x.agents.advance
+	if x.desk, err = x.newAccountDesk(x.agents.desk); err != nil {
+		return err
+	}
 	x.hub = server.NewHub(server.HubOptions{
 		Board: x.feed.Board(), Clock: x.clock, Epoch: x.epoch, StatusRow: server.AppendPairStatus,
+		Private: x.desk.Private(),
 		Status: func(dst []byte) []byte {
 			whole, _ := x.public.StatusView()
 			return whole(dst)
@@ -146,14 +152,16 @@ func (x *exchange) makeServers() error {
 		TrustedProxies: x.cfg.Server.TrustedProxies, ConnectionsPerIP: x.cfg.Server.ConnectionsPerIP,
 		Connections: x.cfg.Server.Connections, ReadTimeout: time.Duration(x.cfg.Server.ReadTimeout),
 		WriteTimeout: time.Duration(x.cfg.Server.WriteTimeout), IdleTimeout: time.Duration(x.cfg.Server.IdleTimeout),
-		Resources: []server.Resource{server.Streams(x.hub), page, x.agents.desk.Routes},
+		Authenticate: x.desk.Authenticate,
+		Resources:    []server.Resource{server.Streams(x.hub), page, x.desk.Resource, x.agents.desk.Routes},
 	})
 	if err != nil {
 		return fmt.Errorf("config: %w", err)
 	}
 	io := server.InternalOptions{
 		Exchange: &x.gate, Core: x.core, History: x.feed.History(), Board: x.feed.Board(), Clock: x.clock,
-		Resources: []server.InternalResource{x.agents.desk.Internal},
+		Accounts:  x.desk,
+		Resources: []server.InternalResource{x.desk.InternalResource, x.agents.desk.Internal},
 		Token:     x.cfg.Internal.Token, Ready: &x.ready, LogLevel: &x.log.level, Log: x.log.Logger,
 	}
 	x.wireInternal(&io)
@@ -202,6 +210,10 @@ func (x *exchange) start() error {
 	if err := x.recover(); err != nil {
 		return err
 	}
+	if err := x.beginAccounts(); err != nil {
+		return err
+	}
+	x.agents.users = x.accounts.state.View()
 	if err := x.agents.open(x.data, x.sim != nil); err != nil {
 		return err
 	}
@@ -218,6 +230,9 @@ func (x *exchange) start() error {
 		return err
 	}
 	if err := x.agents.begin(); err != nil {
+		return err
+	}
+	if err := x.accounts.demo(x, x.desk); err != nil {
 		return err
 	}
 	x.progress.Store(-1)
@@ -249,6 +264,14 @@ func (x *exchange) stop(ctx context.Context) {
 	if err := x.agents.close(); err != nil {
 		x.log.Error("launchpad and hive did not end in order", "error", err)
 	}
+	if x.accounts != nil {
+		if err := x.settle(); err != nil {
+			x.log.Error("the journal could not be synced", "error", err)
+		}
+		if err := x.accounts.close(); err != nil {
+			x.log.Error("the accounts did not end in order", "error", err)
+		}
+	}
 	if err := x.closeMarket(loop); err != nil {
 		x.log.Error("the journal did not end in order", "error", err)
 	}
@@ -257,7 +280,7 @@ func (x *exchange) stop(ctx context.Context) {
 // status is what /api/status cannot know by itself.
 func (x *exchange) status() server.StatusInfo {
 	info := server.StatusInfo{Recovering: !x.ready.Load(), Epoch: x.epoch, ProgressPPM: x.progress.Load(), Incidents: x.recentIncidents()}
-	if x.market != nil && x.market.journal.Err() != nil || x.agents.desk.Health() != nil {
+	if x.market.failed() != nil || x.accountsFailed() != nil || x.agents.desk.Health() != nil {
 		info.Degraded = true
 	}
 	if loop := x.gate.loop.Load(); loop != nil {

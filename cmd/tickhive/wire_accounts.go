@@ -34,6 +34,7 @@ type accountHooks struct {
 type accountSide struct {
 	store *accountStore
 	state *accounts.State
+	rates accounts.Config // in force
 }
 
 // openAccounts recovers the accounts of a directory; an empty one keeps nothing. What
@@ -94,12 +95,21 @@ func (a *accountSide) begin(cfg *Config, c clock.Clock, desk *server.AccountDesk
 	if err != nil {
 		return released, err
 	}
+	a.rates = want
 	if cmd, due := a.state.Reconfigure(want); due {
 		if _, err = a.store.Do(cmd); err != nil {
 			err = fmt.Errorf("accounts: referral rates: %w", err)
 		}
 	}
 	return released, err
+}
+
+// checkpoint takes a snapshot of its own: a market's segment goes when the accounts have
+// passed it too. The record before it makes it a new one although nobody may have
+// changed an account for long; the rates that it puts in force are those in force.
+func (a *accountSide) checkpoint() error {
+	_, err := a.store.Do(accounts.Command{Kind: accounts.Configure, Config: a.rates})
+	return errors.Join(err, a.store.SnapshotSoon())
 }
 
 // close takes a last snapshot, so that the next start replays little, and ends the

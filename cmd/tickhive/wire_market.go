@@ -6,6 +6,7 @@ import (
 	"os"
 	"time"
 
+	"tickhive/accounts"
 	"tickhive/engine"
 	"tickhive/internal/clock"
 	"tickhive/marketdata/replica"
@@ -54,22 +55,21 @@ func (x *exchange) engineLog() replica.LogDir {
 	return dir
 }
 
-// recover brings the market to the end of its journal.
+// recover brings market and accounts to the end of their logs. Their records meet in
+// the order in which they happened: the market is replayed up to where each record of
+// the accounts had seen it.
 func (x *exchange) recover() error {
 	if x.data == nil {
-		return nil
+		return x.recoverAccounts("", accountHooks{})
 	}
 	x.data.meta.Engine, x.data.meta.Market = x.engineOpts, x.marketOpts
 	if err := x.data.save(); err != nil {
 		return err
 	}
 	bar := newProgress(x.p.err, "recovery", 1, x.quiet)
+	say := func(text string) { x.incident("recovery", text) }
 	var err error
-	x.market, err = recoverMarket(x.engineLog(), x.policy, replica.Options{
-		Engine: x.engineOpts, Market: x.marketOpts, Core: x.core, Feed: x.feed, Extras: x.extras(),
-	}, func(text string) {
-		x.incident("recovery", text)
-	}, func(done, total int64) {
+	x.market, err = openMarketLog(x.engineLog(), say, func(done, total int64) {
 		bar.total = max(total, 1)
 		bar.set(done)
 		x.progress.Store(done * 1_000_000 / max(total, 1))
@@ -77,24 +77,81 @@ func (x *exchange) recover() error {
 	if err != nil {
 		return err
 	}
-	x.pos, x.lastNs = x.market.pos, x.market.lastNs
+	var state *accounts.State
+	o := replica.Options{
+		Engine: x.engineOpts, Market: x.marketOpts, Core: x.core, Feed: x.feed, Extras: x.extras(),
+		Sinks: []func([]engine.Event, uint64){func(events []engine.Event, pos uint64) { server.FoldAccounts(state, events, pos) }},
+	}
+	foldTo := func(st *accounts.State, pos uint64) error {
+		state = st
+		if x.market.market == nil {
+			if err := x.market.load(o, st.EnginePos(), true, say); err != nil {
+				return err
+			}
+		}
+		return x.market.replayTo(pos)
+	}
+	if err := x.recoverAccounts(x.data.sub("accounts"), accountHooks{Durable: x.market.durable, FoldTo: foldTo}); err != nil {
+		return err
+	}
+	if err := foldTo(x.accounts.state, 0); err != nil {
+		return err
+	}
+	x.pos, x.lastNs = x.market.market.Pos, x.market.market.LastNs
+	if err := x.market.begin(x.policy); err != nil {
+		return err
+	}
+	x.market.log.Retain(x.accounts.store.RetainFrom)
 	if x.pos > 0 {
 		bar.end()
-		x.feed.Publish(max(x.clock.NowNs(), x.lastNs))
-		if manual, ok := x.clock.(*clock.Manual); ok && x.lastNs > manual.NowNs() {
-			manual.Set(x.lastNs)
-		}
-		if !x.data.clean {
-			x.incident("restart", fmt.Sprintf("the process had not ended in order; %d commands are there", x.pos))
-		}
+		x.recovered()
 	}
 	return nil
+}
+
+// recovered shows what was there before this process.
+func (x *exchange) recovered() {
+	x.feed.Publish(max(x.clock.NowNs(), x.lastNs))
+	if manual, ok := x.clock.(*clock.Manual); ok && x.lastNs > manual.NowNs() {
+		manual.Set(x.lastNs)
+	}
+	if !x.data.clean {
+		x.incident("restart", fmt.Sprintf("the process had not ended in order; %d commands are there", x.pos))
+	}
+}
+
+func (x *exchange) recoverAccounts(dir string, hooks accountHooks) error {
+	var err error
+	x.accounts, err = openAccounts(x.cfg, dir, x.clock, hooks, func(format string, args ...any) {
+		x.log.Warn(fmt.Sprintf(format, args...))
+	})
+	return err
+}
+
+// accountsFailed is why the accounts take no changes any more.
+func (x *exchange) accountsFailed() error {
+	if !x.ready.Load() {
+		return nil
+	}
+	return x.accounts.store.Health()
+}
+
+// beginAccounts lets the accounts in, when the market is at its end.
+func (x *exchange) beginAccounts() error {
+	released, err := x.accounts.begin(x.cfg, x.clock, x.desk, func(order uint64) bool {
+		_, open := x.core.Order(engine.OrderID(order))
+		return open
+	})
+	if released > 0 {
+		x.incident("recovery", fmt.Sprintf("%d holds of orders that the journal does not have were given back", released))
+	}
+	return err
 }
 
 // newLoop makes a loop over core and feed; one at a time may run.
 func (x *exchange) newLoop(c clock.Clock) *engine.Loop {
 	o := engine.LoopOptions{
-		Core: x.core, Clock: c, Sinks: []engine.Sink{x.feed.Sink(), x.hub}, Sources: x.sources(),
+		Core: x.core, Clock: c, Sinks: []engine.Sink{x.desk.Sink(), x.feed.Sink(), x.hub}, Sources: x.sources(),
 		StartNs: max(x.lastNs, x.feed.Board().Load().NowNs), StartPos: x.pos,
 	}
 	if x.market != nil {
@@ -112,6 +169,10 @@ func (x *exchange) keep(loop *engine.Loop) {
 		Market: replica.Options{Engine: x.engineOpts, Market: x.marketOpts},
 		Live:   loop, Extras: x.extras(), KeepAll: x.cfg.Journal.Keep == "all",
 		SnapshotBytes: x.cfg.Journal.SnapshotBytes,
+	}, func() {
+		if err := x.accounts.checkpoint(); err != nil {
+			x.log.Error("snapshot of the accounts failed", "error", err)
+		}
 	}, func(err error) {
 		x.log.Error("snapshot failed", "error", err)
 		x.incident("snapshot", "a snapshot of the market failed: "+err.Error())
@@ -130,7 +191,7 @@ func (x *exchange) stateHash() (h replica.StateHash, err error) {
 
 // settle makes everything that was journaled durable.
 func (x *exchange) settle() error {
-	if x.market == nil {
+	if x.market == nil || x.market.journal == nil {
 		return nil
 	}
 	if err := x.market.journal.Sync(); err != nil {
@@ -146,6 +207,9 @@ func (x *exchange) closeMarket(loop *engine.Loop) error {
 			return nil
 		}
 		return x.data.close(false)
+	}
+	if x.market.journal == nil { // the start ended within the recovery
+		return errors.Join(x.market.log.Close(), x.data.close(x.data.clean))
 	}
 	x.market.endKeeping()
 	err := x.market.journal.Err()
