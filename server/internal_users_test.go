@@ -101,7 +101,7 @@ func TestDepositsWithdrawalsAndTotals(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 	got = h.in("POST", "/users/"+a.id+"/withdrawals", `{"currencyCode":"USDT","amount":100}`)
-	if keysOf(got) != "commission currencyCode free held total" || fmt.Sprint(got["commission"], got["free"]) != "0.1 899.900000000000000001" {
+	if keysOf(got) != "commission currencyCode free held total" || fmt.Sprint(got["commission"], " ", got["free"]) != "0.1 899.900000000000000001" {
 		t.Errorf("%v", got)
 	}
 	a.place(`{"side":"buy","currencyPairCode":"BTC_USDT","amount":1,"price":800}`)
@@ -133,7 +133,7 @@ func TestDepositsWithdrawalsAndTotals(t *testing.T) {
 		t.Fatalf("%v", totals)
 	}
 	// 800 traded: the taker paid 1.6, the maker 0.8, the withdrawal 0.1.
-	if got := fmt.Sprint(totals[3]["fees"], totals[3]["deposited"], totals[3]["withdrawn"], totals[3]["held"]); got != "2.5 2000.000000000000000001 100.0 0.0" {
+	if got := fmt.Sprint(totals[3]["fees"], " ", totals[3]["deposited"], " ", totals[3]["withdrawn"], " ", totals[3]["held"]); got != "2.5 2000.000000000000000001 100.0 0.0" {
 		t.Errorf("%s", got)
 	}
 }

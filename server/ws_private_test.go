@@ -1,0 +1,134 @@
+package server_test
+
+import (
+	"context"
+	"encoding/json"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"tickhive/client"
+)
+
+// socket opens a stream of the house over a real connection, as client does.
+func (h *house) socket() *client.Stream {
+	h.t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	go func() { _ = h.srv.Serve(ln) }()
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	s, err := client.Dial(ctx, client.StreamURL("http://"+ln.Addr().String()))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+// next is the next message that is no heartbeat.
+func next(t *testing.T, s *client.Stream) map[string]any {
+	t.Helper()
+	for {
+		m, err := s.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.Type != "heartbeat" {
+			return parseObject(t, string(m.Raw))
+		}
+	}
+}
+
+func (h *house) now() time.Time { return time.Unix(0, h.clk.NowNs()) }
+
+func TestPrivateChannelsTellTheirOwnerAlone(t *testing.T) {
+	h, a, b := traded(t)
+	a.place(`{"side":"buy","currencyPairCode":"BTC_USDT","amount":1,"price":90}`)
+	s := h.socket()
+	_ = s.Send(client.Request{Op: "subscribe", Channel: "orders", ID: 1})
+	if m := next(t, s); m["type"] != "error" || m["code"] != "UNAUTHORIZED" {
+		t.Fatalf("without credentials: %v", m)
+	}
+	_ = s.Authenticate(a.public, strings.Repeat("x", 64), h.now())
+	if m := next(t, s); m["type"] != "error" || m["code"] != "UNAUTHORIZED" {
+		t.Fatalf("with a wrong key: %v", m)
+	}
+	if err := s.Authenticate(a.public, a.private, h.now()); err != nil {
+		t.Fatal(err)
+	}
+	if m := next(t, s); m["type"] != "authenticated" {
+		t.Fatalf("%v", m)
+	}
+	snapshots := map[string]map[string]any{}
+	for _, channel := range []string{"orders", "fills", "balances"} {
+		_ = s.Send(client.Request{Op: "subscribe", Channel: channel})
+		for snapshots[channel] == nil {
+			if m := next(t, s); m["type"] == "snapshot" {
+				snapshots[m["channel"].(string)] = m
+			}
+		}
+	}
+	if list := snapshots["orders"]["orders"].([]any); len(list) != 1 || keysOf(list[0].(map[string]any)) != orderMembers {
+		t.Errorf("%v", snapshots["orders"])
+	}
+	if list := snapshots["balances"]["balances"].([]any); len(list) != 2 {
+		t.Errorf("%v", snapshots["balances"])
+	}
+	b.place(`{"side":"sell","currencyPairCode":"BTC_USDT","amount":0.5,"price":90}`)
+	var order, fill map[string]any
+	btc := ""
+	for order == nil || fill == nil || btc != "10.5" {
+		m := next(t, s)
+		switch m["channel"] {
+		case "orders":
+			order = m["order"].(map[string]any)
+		case "fills":
+			fill = m["fill"].(map[string]any)
+		case "balances":
+			for _, row := range m["balances"].([]any) {
+				if r := row.(map[string]any); r["currencyCode"] == "BTC" {
+					btc = r["free"].(json.Number).String()
+				}
+			}
+		}
+	}
+	if order["userId"] != a.id || order["status"] != "PartiallyCompleted" || order["amount"] != json.Number("0.5000") || keysOf(order) != orderMembers {
+		t.Errorf("%v", order)
+	}
+	if keysOf(fill) != "currencyPairCode dealDateUtc fee feeCurrencyCode id isBuy isMaker isUserBuyer orderId price tradeId volume" ||
+		fill["isMaker"] != true || fill["isUserBuyer"] != true || fill["fee"] != json.Number("0.045") || fill["orderId"] != "1" {
+		t.Errorf("%v", fill)
+	}
+	// What happens to others is not told: the next order seen is one of a's own.
+	b.place(`{"side":"sell","currencyPairCode":"BTC_USDT","amount":1,"price":500}`)
+	a.ok("DELETE", "/api/orders/1", "")
+	for {
+		m := next(t, s)
+		if m["channel"] != "orders" {
+			continue
+		}
+		if o := m["order"].(map[string]any); o["userId"] != a.id || o["status"] != "PartiallyExecutedAndCanceled" {
+			t.Errorf("%v", o)
+		}
+		break
+	}
+	// A deposit is told without any event of the engine.
+	h.deposit(a, "USDT", "5")
+	for {
+		m := next(t, s)
+		if m["channel"] == "balances" && strings.Contains(string(must(json.Marshal(m["balances"]))), "959.955") {
+			break
+		}
+	}
+}
+
+func must(b []byte, err error) []byte {
+	if err != nil {
+		panic(err)
+	}
+	return b
+}
