@@ -86,6 +86,11 @@ func (c *replayCmd) feed(ctx context.Context, x *exchange, r *replay.Replay, g *
 	if err != nil {
 		return err
 	}
+	taker, err := x.accounts.stranger("replay")
+	if err != nil {
+		return err
+	}
+	r.UseTaker(taker)
 	report, err := r.Run(ctx, &x.gate, id, &replay.HTTP{
 		Context: ctx, BaseURL: "http://" + x.publicLn.Addr().String(), Pair: spec.Code,
 		DigitsPrice: spec.DigitsPrice, DigitsAmount: spec.DigitsAmount,

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tickhive/accounts"
+	"tickhive/engine"
 	"tickhive/internal/clock"
 	"tickhive/internal/vfs"
 	"tickhive/internal/wal"
@@ -110,6 +111,32 @@ func (a *accountSide) begin(cfg *Config, c clock.Clock, desk *server.AccountDesk
 func (a *accountSide) checkpoint() error {
 	_, err := a.store.Do(accounts.Command{Kind: accounts.Configure, Config: a.rates})
 	return errors.Join(err, a.store.SnapshotSoon())
+}
+
+// stranger is the number of an account that may do anything and pays no fee, made when
+// there is none of that name: recorded takers trade with it against the built-in account.
+func (a *accountSide) stranger(nickname string) (engine.AccountID, error) {
+	view := a.state.View()
+	for n := range uint32(view.Users()) {
+		if u, ok := view.User(n + 1); ok && u.Nickname == nickname {
+			return engine.AccountID(n + 1), nil
+		}
+	}
+	unlimited := true
+	res, err := a.store.Do(accounts.Command{
+		Kind: accounts.CreateUser, Profile: accounts.ProfilePatch{Nickname: &nickname, Unlimited: &unlimited},
+	})
+	if err != nil {
+		return 0, fmt.Errorf("accounts: %w", err)
+	}
+	free := true
+	_, err = a.store.Do(accounts.Command{
+		Kind: accounts.PatchUser, User: res.User.Number, Profile: accounts.ProfilePatch{NoTradeCommissions: &free},
+	})
+	if err != nil {
+		return 0, fmt.Errorf("accounts: %w", err)
+	}
+	return engine.AccountID(res.User.Number), nil
 }
 
 // close takes a last snapshot, so that the next start replays little, and ends the

@@ -103,3 +103,7 @@ func (o *Options) Validate() error {
 	_, err := o.speed()
 	return err
 }
+
+// UseTaker sets the account of the takers, for a program that knows its accounts only
+// when it runs. Before Run.
+func (r *Replay) UseTaker(taker engine.AccountID) { r.opts.Taker = taker }
