@@ -13,7 +13,6 @@ type Answer struct {
 	ETag   []byte
 	Seq    uint64 // X-Seq, 0 without one
 	Gzip   bool
-	close  bool
 	length int // -1: none
 	chunks bool
 }

@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 )
@@ -85,10 +86,11 @@ func (m *Measure) Aim(goal string, target float64) *Measure {
 	return m
 }
 
-// Noise is how far the better half of the rounds lies from the best one, as a fraction:
-// what the same program shows again on the same machine.
+// Noise is what the same program would show again, as a fraction: how far the second best
+// round lies from the best, for product and reference, and how much the single ratios
+// scatter, less the more rounds there are.
 func (m *Measure) Noise() float64 {
-	noise := func(v []float64) float64 {
+	gap := func(v []float64) float64 {
 		if len(v) < 2 {
 			return 0
 		}
@@ -99,10 +101,13 @@ func (m *Measure) Noise() float64 {
 		if s[0] == 0 {
 			return 0
 		}
-		d := (quantile(s, 0.25) - s[0]) / s[0]
-		return max(d, -d)
+		return math.Abs((s[1] - s[0]) / s[0])
 	}
-	return noise(m.Product) + noise(m.Reference)
+	noise := gap(m.Product) + gap(m.Reference)
+	if r := slices.Sorted(slices.Values(m.Ratios())); len(r) > 1 && quantile(r, 0.5) != 0 {
+		noise += math.Abs((quantile(r, 0.75)-quantile(r, 0.25))/quantile(r, 0.5)) / math.Sqrt(float64(len(r)))
+	}
+	return noise
 }
 
 // sortGoals orders E1, E2, ... E8, H1 ... H11; equal goals stay as they came.

@@ -1,0 +1,233 @@
+package load
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// gate is a server of net/http that everybody has to pass through one after the other, so
+// that it can be made to stand still.
+type gate struct {
+	mu     sync.Mutex
+	stall  sync.Once
+	from   time.Time
+	after  time.Duration
+	length time.Duration
+}
+
+func (g *gate) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
+	g.mu.Lock()
+	if time.Since(g.from) > g.after && g.length > 0 {
+		g.stall.Do(func() { <-time.After(g.length) })
+	}
+	g.mu.Unlock()
+	w.Header().Set("X-Seq", "7")
+	w.Header().Set("ETag", `"a"`)
+	_, _ = w.Write([]byte("[]"))
+}
+
+func serve(t *testing.T, h http.Handler) string {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &http.Server{Handler: h}
+	go func() { _ = s.Serve(ln) }()
+	t.Cleanup(func() { _ = s.Close() })
+	return ln.Addr().String()
+}
+
+// A server that stands still for a second shows at least a second in p99.9, at every rate,
+// however few requests were on their way when it stopped: latency counts from the intended
+// time. Of a stall of S in a run of T, p99.9 is S - T/1000, so the stall is a little longer.
+func TestOneSecondStallShowsInP999(t *testing.T) {
+	const stall, length = 1020 * time.Millisecond, 2 * time.Second
+	for _, schedule := range []Schedule{
+		Even{PerSecond: 100, For: length},
+		Even{PerSecond: 500, For: length},
+		Even{PerSecond: 2000, For: length},
+		TopOfMinute{PerSecond: 1000, For: length},
+	} {
+		t.Run(fmt.Sprintf("%+v", schedule), func(t *testing.T) {
+			t.Parallel()
+			addr := serve(t, &gate{from: time.Now(), after: 500 * time.Millisecond, length: stall})
+			res, err := Open{Addr: addr, Schedule: schedule, Requests: []*Request{Get("", "/")}, Workers: 20, Grace: 5 * time.Second}.Run()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := res.Hist.TotalCount(); n != int64(schedule.Count()) || res.Errors != 0 {
+				t.Fatalf("%d of %d requests counted, %d errors %v", n, schedule.Count(), res.Errors, res.Err)
+			}
+			if p := res.Hist.ValueAtQuantile(99.9); p < 1_000_000 {
+				t.Errorf("p99.9 is %d us", p)
+			}
+			if res.Late == 0 {
+				t.Error("nothing was late")
+			}
+		})
+	}
+}
+
+// A server that never answers in time leaves requests that were never sent: they are
+// counted, and they are in the histogram.
+func TestMissedSendsAreCounted(t *testing.T) {
+	addr := serve(t, &gate{from: time.Now(), length: 600 * time.Millisecond})
+	schedule := Even{PerSecond: 1000, For: 200 * time.Millisecond}
+	res, err := Open{Addr: addr, Schedule: schedule, Requests: []*Request{Get("", "/")}, Workers: 2}.Run()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.Missed < 190 || res.Missed+res.Answers != 200 || res.Hist.TotalCount() != 200 {
+		t.Errorf("missed %d, answered %d, counted %d", res.Missed, res.Answers, res.Hist.TotalCount())
+	}
+	if p := res.Hist.ValueAtQuantile(50); p < 400_000 {
+		t.Errorf("p50 is %d us", p)
+	}
+}
+
+// The schedule is a function of the number alone: in order, within the run, a third of
+// TopOfMinute in its first twelfth.
+func TestScheduleIsPure(t *testing.T) {
+	s := TopOfMinute{PerSecond: 3400, For: 24 * time.Second}
+	early := 0
+	last := time.Duration(-1)
+	for i := range s.Count() {
+		d := s.Due(i)
+		if d != s.Due(i) || d < last || d > s.For {
+			t.Fatalf("request %d is due at %s after %s", i, d, last)
+		}
+		last = d
+		if d < 2*time.Second {
+			early++
+		}
+	}
+	if third := s.Count() / 3; early < third-1 || early > third+1 {
+		t.Errorf("%d of %d in the first twelfth", early, s.Count())
+	}
+	e := Even{PerSecond: 1000, For: time.Second}
+	if e.Count() != 1000 || e.Due(500) != 500*time.Millisecond {
+		t.Errorf("%d, %s", e.Count(), e.Due(500))
+	}
+}
+
+// Answers are read whatever their form: with a length, without a body, in chunks, several
+// in one read.
+func TestAnswersOfEveryForm(t *testing.T) {
+	long := strings.Repeat("x", 200_000)
+	text := "HTTP/1.1 200 OK\r\nContent-Length: 5\r\netag: \"1\"\r\nX-Seq: 42\r\n\r\nhello" +
+		"HTTP/1.1 304 Not Modified\r\nETag: \"1\"\r\nContent-Length: 99\r\n\r\n" +
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\nA\r\n0123456789\r\n0\r\n\r\n" +
+		fmt.Sprintf("HTTP/1.1 200 OK\r\nETag: \"2\"\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n%s", len(long), long) +
+		"HTTP/1.1 503 Busy\r\nContent-Length: 2\r\n\r\n{}" +
+		"HTTP/1.1 200 OK\r\n\r\n"
+	here, there := net.Pipe()
+	go func() {
+		_, _ = there.Write([]byte(text))
+		_ = there.Close()
+	}()
+	c := &Conn{c: here, buf: make([]byte, 64)}
+	for i, want := range []Answer{
+		{Status: 200, Body: []byte("hello"), ETag: []byte(`"1"`), Seq: 42},
+		{Status: 304, ETag: []byte(`"1"`)},
+		{Status: 200, Body: []byte("abc0123456789")},
+		{Status: 200, Body: []byte(long), ETag: []byte(`"2"`), Gzip: true},
+		{Status: 503, Body: []byte("{}")},
+	} {
+		var a Answer
+		if err := c.Read(&a); err != nil {
+			t.Fatalf("answer %d: %v", i, err)
+		}
+		if a.Status != want.Status || !bytes.Equal(a.Body, want.Body) || !bytes.Equal(a.ETag, want.ETag) || a.Seq != want.Seq || a.Gzip != want.Gzip {
+			t.Errorf("answer %d: %d %.20q %q %d %v", i, a.Status, a.Body, a.ETag, a.Seq, a.Gzip)
+		}
+	}
+	var a Answer
+	if err := c.Read(&a); !errors.Is(err, errLength) {
+		t.Errorf("an answer without a length: %v", err)
+	}
+}
+
+// A conditional request carries the tag of the last answer to the same request.
+func TestConditionalRequests(t *testing.T) {
+	asked := make(chan string, 100)
+	addr := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case asked <- r.Header.Get("If-None-Match"):
+		default:
+		}
+		w.Header().Set("ETag", `"v1"`)
+		if r.Header.Get("If-None-Match") == `"v1"` {
+			w.WriteHeader(http.StatusNotModified)
+		}
+	}))
+	req := Get("", "/")
+	req.Conditional = true
+	res, err := Closed{Addr: addr, Requests: []*Request{req}, Pipeline: 1, For: 50 * time.Millisecond}.Run()
+	if err != nil || res.Errors > 0 {
+		t.Fatal(err, res.Err)
+	}
+	if first, second := <-asked, <-asked; first != "" || second != `"v1"` {
+		t.Errorf("tags sent: %q, %q", first, second)
+	}
+	if res.Status[2] != 1 || res.Status[0] != res.Answers-1 {
+		t.Errorf("%s", res.Statuses())
+	}
+}
+
+// Nothing beyond this machine is asked.
+func TestOnlyLoopback(t *testing.T) {
+	for _, addr := range []string{"10.0.0.1:80", "example.com:80", "[2001:db8::1]:80", "nothing"} {
+		if _, err := Dial(addr); err == nil {
+			t.Errorf("%s was dialed", addr)
+		}
+	}
+	for _, addr := range []string{"127.0.0.1:80", "127.9.9.9:1", "[::1]:80", "localhost:80"} {
+		if err := Local(addr); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// One answer costs no allocation.
+func TestNothingIsAllocatedPerAnswer(t *testing.T) {
+	one := []byte("HTTP/1.1 200 OK\r\nContent-Length: 5\r\nETag: \"1\"\r\n\r\nhello")
+	c := &Conn{c: &endless{bytes.Repeat(one, 1000)}, buf: make([]byte, connBuffer)}
+	req := Get("", "/")
+	req.Conditional = true
+	var a Answer
+	out, tag := make([]byte, 0, 1024), []byte(nil)
+	if n := testing.AllocsPerRun(2000, func() {
+		out = req.Bytes(out[:0], tag)
+		if err := c.Read(&a); err != nil || string(a.Body) != "hello" {
+			t.Fatal(err, a.Body)
+		}
+		tag = append(tag[:0], a.ETag...)
+	}); n != 0 {
+		t.Errorf("%v allocations an answer", n)
+	}
+}
+
+// endless is a connection that gives the same bytes forever.
+type endless struct{ text []byte }
+
+func (e *endless) Read(p []byte) (int, error) {
+	if len(p) < len(e.text) {
+		return 0, errors.New("the buffer is too small")
+	}
+	return copy(p, e.text), nil
+}
+func (e *endless) Write(p []byte) (int, error)      { return len(p), nil }
+func (e *endless) Close() error                     { return nil }
+func (e *endless) LocalAddr() net.Addr              { return nil }
+func (e *endless) RemoteAddr() net.Addr             { return nil }
+func (e *endless) SetDeadline(time.Time) error      { return nil }
+func (e *endless) SetReadDeadline(time.Time) error  { return nil }
+func (e *endless) SetWriteDeadline(time.Time) error { return nil }
