@@ -6,9 +6,9 @@ import (
 	"text/tabwriter"
 )
 
-// NoiseFloor is the smallest change that is ever called one: timers and placement alone
-// move a figure by this much.
-const NoiseFloor = 0.05
+// NoiseFloor is the smallest change that is ever called one: where code and data
+// happen to lie, and who else uses the core, moves a ratio by this much.
+const NoiseFloor = 0.08
 
 // Change is one measure in two reports.
 type Change struct {
