@@ -5,7 +5,6 @@ DEVTOOLS := $(CURDIR)/internal/devtools/go.mod
 # The longest span of simulated market that is ready within two seconds of the start.
 BACKFILL ?= 25h
 FUZZTIME ?= 60s
-BENCH    ?= .
 
 .PHONY: build run test soak fuzz bench bench-scale lint fmt
 
@@ -47,11 +46,13 @@ fuzz:
 		done; \
 	done
 
-bench:
-	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./...
+# Every scenario against its reference, in at most ten minutes on two cores; the report is
+# bin/bench/report.html and report.json, the table of goals the last thing printed.
+bench: build
+	@mkdir -p bin/bench
+	bin/tickhive bench all --html bin/bench/report.html --json bin/bench/report.json
 
-# The harness of the program itself, each scenario against its reference.
+# How cost grows: pairs, resting orders, kept trades, connections, pollers.
 bench-scale: build
-	bin/tickhive bench engine
-	bin/tickhive bench http
-	bin/tickhive bench orders
+	@mkdir -p bin/bench
+	bin/tickhive bench scale --html bin/bench/scale.html --json bin/bench/scale.json
