@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math/big"
 	"math/rand/v2"
 	"net/http"
 	"os"
@@ -29,6 +30,12 @@ type acked struct {
 	canceled map[int64]bool
 	pairs    []string
 	inFlight atomic.Int64
+
+	users     []string         // ids that were acknowledged
+	deposited map[string]int64 // currency -> whole units acknowledged
+	unknown   map[string]int64 // currency -> whole units sent and never answered
+	tokens    []string         // addresses
+	entries   int64            // highest id of an acknowledged log entry
 }
 
 type ackedOrder struct {
@@ -87,16 +94,30 @@ func (a *acked) load(in *instance, seed uint64, stop <-chan struct{}) {
 	wg.Wait()
 }
 
+// someone is a random acknowledged user.
+func (a *acked) someone(r *rand.Rand) string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.users[r.IntN(len(a.users))]
+}
+
 func (a *acked) place(r *rand.Rand) string {
 	side := []string{"buy", "sell"}[r.IntN(2)]
-	return fmt.Sprintf(`{"currencyPairCode":%q,"side":%q,"type":"limit","price":%d.%02d,"amount":%d.5}`,
+	account := ""
+	if r.IntN(2) == 0 {
+		account = fmt.Sprintf(`"accountId":%q,`, a.someone(r))
+	}
+	return fmt.Sprintf(`{`+account+`"currencyPairCode":%q,"side":%q,"type":"limit","price":%d.%02d,"amount":%d.5}`,
 		a.pairs[r.IntN(len(a.pairs))], side, 95+r.IntN(10), r.IntN(100), 1+r.IntN(9))
 }
 
 // one sends one request; false when the process does not answer any more.
 func (a *acked) one(in *instance, client *http.Client, r *rand.Rand, mine *[]int64) bool {
 	method, path, body := http.MethodPost, "/orders", a.place(r)
-	kind := r.IntN(10)
+	kind := r.IntN(12)
+	if kind >= 10 {
+		return a.other(in, client, r)
+	}
 	switch {
 	case kind < 3 && len(*mine) > 0:
 		i := r.IntN(len(*mine))
@@ -137,6 +158,104 @@ func (a *acked) one(in *instance, client *http.Client, r *rand.Rand, mine *[]int
 	return true
 }
 
+// other sends a command of accounts, launchpad or hive.
+func (a *acked) other(in *instance, client *http.Client, r *rand.Rand) bool {
+	amount := 1 + r.Int64N(1000)
+	currency := []string{"AA", "BB", "USDT"}[r.IntN(3)]
+	var path, body string
+	kind := r.IntN(6)
+	switch kind {
+	case 0:
+		path, body = "/users", `{"nativeBalance":1000}`
+	case 1, 2:
+		path, body = "/users/"+a.someone(r)+"/deposits", fmt.Sprintf(`{"currencyCode":%q,"amount":%d}`, currency, amount)
+	case 3:
+		symbol := make([]byte, 5)
+		for i := range symbol {
+			symbol[i] = byte('A' + r.IntN(26))
+		}
+		path, body = "/launchpad/tokens", fmt.Sprintf(`{"userId":%q,"name":"Crash","symbol":%q}`, a.someone(r), symbol)
+	default:
+		path, body = "/hive/actions", `{"sourceAgentId":"queen-1","targetTokenId":0,"actionType":"observation","reasonCode":"crash"}`
+	}
+	a.inFlight.Add(1)
+	resp, err := client.Post(in.internal+path, "application/json", strings.NewReader(body))
+	a.inFlight.Add(-1)
+	var raw []byte
+	if err == nil {
+		raw, err = io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if err != nil {
+		if kind == 1 || kind == 2 {
+			a.unknown[currency] += amount
+		}
+		return false
+	}
+	if resp.StatusCode != http.StatusOK {
+		return resp.StatusCode != http.StatusServiceUnavailable
+	}
+	var o struct {
+		ID      string
+		EntryID int64 `json:"entryId"`
+		Token   struct{ Address string }
+	}
+	_ = json.Unmarshal(raw, &o)
+	switch kind {
+	case 0:
+		a.users = append(a.users, o.ID)
+	case 1, 2:
+		a.deposited[currency] += amount
+	case 3:
+		a.tokens = append(a.tokens, o.Token.Address)
+	default:
+		a.entries = max(a.entries, o.EntryID)
+	}
+	return true
+}
+
+// verifyStores holds accounts, launchpad and hive against the list.
+func (a *acked) verifyStores(t *testing.T, in *instance) {
+	t.Helper()
+	for _, id := range a.users {
+		in.call(200, http.MethodGet, "/users/"+id, "")
+	}
+	var totals []struct {
+		CurrencyCode                           string
+		Free, Held, Fees, Deposited, Withdrawn json.Number
+	}
+	if err := json.Unmarshal([]byte(in.do(http.MethodGet, in.internal+"/totals", "").body), &totals); err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range totals {
+		sum := new(big.Rat)
+		for _, part := range []json.Number{row.Free, row.Held, row.Fees, row.Withdrawn} {
+			v, _ := new(big.Rat).SetString(string(part))
+			sum.Add(sum, v)
+		}
+		deposited, _ := new(big.Rat).SetString(string(row.Deposited))
+		if sum.Cmp(deposited) != 0 {
+			t.Fatalf("%s does not add up: %+v", row.CurrencyCode, row)
+		}
+		least, ok := a.deposited[row.CurrencyCode]
+		most := least + a.unknown[row.CurrencyCode]
+		if ok && (deposited.Cmp(big.NewRat(least, 1)) < 0 || deposited.Cmp(big.NewRat(most, 1)) > 0) {
+			t.Fatalf("%s: %s deposited, acknowledged %d, at most %d were sent", row.CurrencyCode, row.Deposited, least, most)
+		}
+	}
+	for _, address := range a.tokens {
+		if r := in.do(http.MethodGet, in.public+"/api/launchpad/tokens/"+address, ""); r.status != 200 {
+			t.Fatalf("acknowledged token %s is lost: %d", address, r.status)
+		}
+	}
+	log := object(t, in.do(http.MethodGet, in.public+"/api/agents/action-logs?pageSize=1", "").body)
+	if n, _ := log["totalItems"].(json.Number).Int64(); n < a.entries {
+		t.Fatalf("%d log entries, %d was acknowledged", n, a.entries)
+	}
+}
+
 func decodeOrders(raw []byte) []crashOrder {
 	var batch struct {
 		Results []crashOrder `json:"results"`
@@ -174,13 +293,21 @@ func killLoop(t *testing.T, policy string, kills int) {
 	args := []string{
 		"--data-dir", dir, "--pairs", "none", "--sim", "off", "--journal-sync", policy, "--quiet",
 		"--set", "journal.keep=all", "--set", "journal.segment_bytes=16384", "--set", "journal.snapshot_bytes=30000",
-		"--set", "orders.closed_kept=5000000", "--set", "orders.fills_kept=10000000",
+		"--set", "rate.allow=127.0.0.1", "--set", "orders.closed_kept=5000000", "--set", "orders.fills_kept=10000000",
 	}
-	a := &acked{orders: map[int64]ackedOrder{}, trades: map[string]int64{}, canceled: map[int64]bool{}, pairs: []string{"AA_USDT", "BB_USDT"}}
+	a := &acked{orders: map[int64]ackedOrder{}, trades: map[string]int64{}, canceled: map[int64]bool{}, pairs: []string{"AA_USDT", "BB_USDT"}, deposited: map[string]int64{}, unknown: map[string]int64{}}
 	var found crashFound
 	in := start(t, args...)
 	for _, p := range a.pairs {
 		in.call(200, "POST", "/pairs", fmt.Sprintf(`{"code":%q,"digitsPrice":2,"digitsAmount":1}`, p))
+	}
+	for range 8 {
+		id, _ := in.call(200, "POST", "/users", `{"nativeBalance":100000}`)["id"].(string)
+		a.users = append(a.users, id)
+		for _, c := range []string{"AA", "BB", "USDT"} {
+			in.call(200, "POST", "/users/"+id+"/deposits", fmt.Sprintf(`{"currencyCode":%q,"amount":1000000}`, c))
+			a.deposited[c] += 1000000
+		}
 	}
 	for k := range kills {
 		stop, done := make(chan struct{}), make(chan struct{})
@@ -209,8 +336,9 @@ func killLoop(t *testing.T, policy string, kills int) {
 		}
 	}
 	found.orders, found.trades = len(a.orders), len(a.trades)
-	t.Logf("%s: %d kills: %d met a torn write, %d a snapshot, %d a rotation, %d more a recovery; %d acknowledged orders and %d trades are all there",
-		policy, found.kills, found.tornTail, found.snapshot, found.rotation, found.recovery, found.orders, found.trades)
+	t.Logf("%s: %d kills: %d met a torn write, %d a snapshot, %d a rotation, %d more a recovery; %d acknowledged orders, %d trades, %d users, %d tokens and %d log entries are all there",
+		policy, found.kills, found.tornTail, found.snapshot, found.rotation, found.recovery, found.orders, found.trades,
+		len(a.users), len(a.tokens), a.entries)
 	in.signal(syscall.SIGTERM)
 	if code := in.wait(); code != 0 {
 		t.Errorf("exit code %d after SIGTERM", code)
@@ -240,14 +368,15 @@ func (f *crashFound) look(t *testing.T, dir string) {
 		t.Fatal(err)
 	}
 	for i, e := range entries {
-		info, err := e.Info()
-		if err != nil {
-			continue
-		}
 		if strings.HasSuffix(e.Name(), ".tmp") {
 			f.snapshot++
 		}
-		if i == len(entries)-1 && strings.HasSuffix(e.Name(), ".wal") && info.Size() <= 4096 {
+		if i != len(entries)-1 || !strings.HasSuffix(e.Name(), ".wal") {
+			continue
+		}
+		// A segment without a first record: behind its header of 64 bytes is nothing yet.
+		raw, err := os.ReadFile(filepath.Join(dir, "engine", e.Name()))
+		if err == nil && (len(raw) < 80 || bytes.Equal(raw[64:80], make([]byte, 16))) {
 			f.rotation++
 		}
 	}
@@ -275,6 +404,7 @@ func (a *acked) verify(t *testing.T, in *instance, dir string, all bool) {
 		}
 	}
 	a.verifyTrades(t, in)
+	a.verifyStores(t, in)
 	live := object(t, in.do(http.MethodGet, in.internal+"/state-hash", "").body)
 	var out, errs bytes.Buffer
 	if code := run([]string{"journal", "verify", dir, "--quiet", "--json", "--at", live["seq"].(json.Number).String()}, &program{out: &out, err: &errs}); code != 0 {
