@@ -16,13 +16,15 @@ type Store = wal.Store[*State, Command, Record, Result, *View]
 // StoreOptions opens a Store.
 type StoreOptions struct {
 	Options
-	FS       vfs.FS // nil: nothing is kept
-	Dir      string // of log and snapshots
-	Log      wal.Options
-	Clock    clock.Clock // real when nil
-	KeepAll  bool        // journal.keep = all
-	Progress func(done, total int64)
-	Logf     func(format string, args ...any)
+	FS      vfs.FS // nil: nothing is kept
+	Dir     string // of log and snapshots
+	Log     wal.Options
+	Clock   clock.Clock // real when nil
+	KeepAll bool        // journal.keep = all
+	// SnapshotBytes of log after which a snapshot is taken; 0: the log's default.
+	SnapshotBytes int64
+	Progress      func(done, total int64)
+	Logf          func(format string, args ...any)
 }
 
 // OpenStore recovers the hive and, in a new data directory, gives it the seed and the
@@ -34,7 +36,7 @@ func OpenStore(o StoreOptions) (*Store, error) {
 	}
 	o.Log.RecordVersion = RecordVersion
 	st, err := wal.OpenStore(wal.StoreOptions[*State, Command, Record, Result, *View]{
-		FS: o.FS, Dir: o.Dir, Log: o.Log, Clock: o.Clock, KeepAll: o.KeepAll, Progress: o.Progress, Logf: o.Logf,
+		FS: o.FS, Dir: o.Dir, Log: o.Log, Clock: o.Clock, KeepAll: o.KeepAll, SnapshotBytes: o.SnapshotBytes, Progress: o.Progress, Logf: o.Logf,
 		New:            func() *State { return New(o.Options) },
 		AppendRecord:   AppendRecord,
 		DecodeRecord:   DecodeRecord,

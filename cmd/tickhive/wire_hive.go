@@ -34,7 +34,7 @@ type userLookup interface {
 }
 
 // agentSide is launchpad, hive and their life in a running exchange. Order of calls:
-// newAgentSide, open, begin (after the backfill), stop, close.
+// newAgentSide, open, fill (within the backfill), begin (when the market runs), close.
 type agentSide struct {
 	cfg     *Config
 	process clock.Clock
@@ -120,11 +120,12 @@ func (a *agentSide) open(data *dataDir, lives bool) error {
 		hs.FS, hs.Dir = a.fs, data.sub("hive")
 	}
 	lo.Seed = seed
-	logOptions := wal.Options{NoLock: true, Writer: "TickHive " + version}
+	logOptions := wal.Options{NoLock: true, Writer: "TickHive " + version, SegmentBytes: a.cfg.Journal.SegmentBytes}
 	ls.Options, ls.Log, ls.Clock, ls.Logf = lo, logOptions, &a.clock, a.logf
 	hs.Log, hs.Clock, hs.Logf = logOptions, &a.clock, a.logf
 	ls.KeepAll = a.cfg.Journal.Keep == "all"
-	hs.KeepAll = ls.KeepAll
+	ls.SnapshotBytes = a.cfg.Journal.SnapshotBytes
+	hs.KeepAll, hs.SnapshotBytes = ls.KeepAll, ls.SnapshotBytes
 	backfill, busy := int64(a.cfg.Sim.Backfill), int64(0)
 	if lives && backfill > 0 {
 		end := a.process.NowNs()
