@@ -33,7 +33,7 @@ const (
 	httpConns = 16
 )
 
-// runHTTP is H1, H3, H7, H8 and H11.
+// runHTTP is H1 to H4, H7, H8 and H11.
 func runHTTP(r *Run) error {
 	if len(r.Targets) > 0 {
 		return r.httpTargets()
@@ -63,7 +63,10 @@ func runHTTP(r *Run) error {
 			return err
 		}
 	}
-	return r.fullBook(markets[130])
+	if err := r.fullBook(markets[130]); err != nil {
+		return err
+	}
+	return r.handlers()
 }
 
 // side is one server of a comparison.

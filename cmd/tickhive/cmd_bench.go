@@ -32,6 +32,7 @@ type benchCmd struct {
 	Constant benchConstantCmd `cmd:"" hidden:""`
 	Plain    benchPlainCmd    `cmd:"" hidden:""`
 	Market   benchMarketCmd   `cmd:"" hidden:""`
+	Handler  benchHandlerCmd  `cmd:"" hidden:""`
 	Frames   benchFramesCmd   `cmd:"" hidden:""`
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"sync/atomic"
 
 	"tickhive/bench"
 	"tickhive/internal/clock"
@@ -90,6 +91,39 @@ func (b *benchMarketCmd) Run(p *program) error {
 	go func() { _ = s.Serve(ln) }()
 	fmt.Fprintf(p.out, "ready public=%s\n", ln.Addr())
 	return w.Obey(os.Stdin, p.out)
+}
+
+// benchHandlerCmd asks the real server and the constant one in memory.
+type benchHandlerCmd struct {
+	Pairs int `default:"1" help:"Pairs."`
+}
+
+// constantBytes is the size of a ticker's answer.
+const constantBytes = 282
+
+// Run obeys the lines of standard input (bench.Handlers).
+func (b *benchHandlerCmd) Run(p *program) error {
+	levels := 2
+	if b.Pairs == 1 {
+		levels = 60
+	}
+	w := bench.NewWriter(b.Pairs, levels)
+	o := benchServerOptions(w.Feed)
+	// Every request comes 10 ms after the last one: a floor never hides a change.
+	var machine atomic.Int64
+	o.MachineNs = func() int64 { return machine.Add(10_000_000) }
+	product, err := server.New(o)
+	if err != nil {
+		return err
+	}
+	product.SetReady()
+	constant, err := server.NewConstant(o, make([]byte, constantBytes))
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(p.out, "ready")
+	h := &bench.Handlers{Writer: w, Product: product.Serve, Constant: constant.Serve, Pairs: b.Pairs}
+	return h.Obey(os.Stdin, p.out)
 }
 
 // benchFramesCmd writes ready frames to whoever connects: the reference of streams.

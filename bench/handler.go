@@ -1,0 +1,244 @@
+package bench
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"time"
+
+	"tickhive/bench/proc"
+	"tickhive/bench/report"
+)
+
+// Handlers are servers that are asked in memory, without sockets: what a request costs
+// beside the kernel. It is the inside of `bench handler`.
+type Handlers struct {
+	Writer *Writer
+	// Product and Constant serve a listener until it is closed.
+	Product, Constant func(net.Listener) error
+	Pairs             int
+}
+
+// Requests of one pass.
+const (
+	handlerRequests = 20_000
+	handlerChanges  = 2_000 // of H4, each followed by a request
+)
+
+// Obey answers each line of in with one of figures:
+//
+//	handler   ns of constant bytes, ns of the product, allocations of the product, for a
+//	          request out of as many distinct ones as there are pairs, one pair changing
+//	          every thousand requests
+//	document  ns of a request for a document that does not change, ns of a change and a
+//	          request, ns of a change alone
+func (h *Handlers) Obey(in io.Reader, out io.Writer) error {
+	product, constant := newMemory(h.Product), newMemory(h.Constant)
+	defer product.end()
+	defer constant.end()
+	lines := bufio.NewScanner(in)
+	for lines.Scan() {
+		switch lines.Text() {
+		case "handler":
+			h.handler(out, product, constant)
+		case "document":
+			h.document(out, product)
+		default:
+			return fmt.Errorf("bench: unknown line %q", lines.Text())
+		}
+	}
+	return lines.Err()
+}
+
+func (h *Handlers) handler(out io.Writer, product, constant *memory) {
+	requests := make([][]byte, h.Pairs)
+	for i := range requests {
+		requests[i] = []byte("GET /api/tickers?currencyPairCode=" + pairName(i) + " HTTP/1.1\r\nHost: localhost\r\n\r\n")
+	}
+	product.ask(requests, 2*len(requests), nil)
+	before := mallocs()
+	ref := constant.ask(requests, handlerRequests, nil)
+	middle := mallocs()
+	product.ask(requests, handlerRequests, nil)
+	// A connection costs some in both: what the product has more is the handler's.
+	allocations := max(float64(mallocs()-middle)-float64(middle-before), 0) / handlerRequests
+	n := int64(0)
+	own := product.ask(requests, handlerRequests, func(i int) {
+		if i%1000 == 0 {
+			h.Writer.change(n)
+			n++
+		}
+	})
+	fmt.Fprintln(out, ref, own, allocations)
+}
+
+func (h *Handlers) document(out io.Writer, product *memory) {
+	target := aggregator + "/tickers"
+	if h.Pairs == 1 {
+		target = "/api/orderbook?currencyPairCode=" + pairName(0)
+	}
+	requests := [][]byte{[]byte("GET " + target + " HTTP/1.1\r\nHost: localhost\r\n\r\n")}
+	still := product.ask(requests, handlerChanges, nil)
+	both := product.ask(requests, handlerChanges, func(i int) { h.Writer.touch(int64(i)) })
+	alone := cpuNs(func() {
+		for i := range int64(handlerChanges) {
+			h.Writer.touch(i)
+		}
+	}) / handlerChanges
+	fmt.Fprintln(out, still, both, alone)
+}
+
+// touch moves the touch of the first pair: its book and its ticker change.
+func (w *Writer) touch(i int64) {
+	if i%2 == 0 {
+		w.limit(0, 0, 6_500_000, 1000+i%1000)
+	} else {
+		w.limit(0, 1, 6_500_000, 1000+(i-1)%1000)
+	}
+	w.Feed.Publish(w.now)
+}
+
+// memory is a server behind a connection that is not there.
+type memory struct {
+	ln   *memListener
+	done chan struct{}
+}
+
+func newMemory(serve func(net.Listener) error) *memory {
+	m := &memory{ln: &memListener{conns: make(chan net.Conn), closed: make(chan struct{})}, done: make(chan struct{})}
+	go func() {
+		_ = serve(m.ln)
+		close(m.done)
+	}()
+	return m
+}
+
+func (m *memory) end() { _ = m.ln.Close() }
+
+// ask gives n requests to the server, one by one, and the CPU ns of each; before is called
+// in front of each, its CPU included.
+func (m *memory) ask(requests [][]byte, n int, before func(i int)) float64 {
+	c := &memConn{requests: requests, left: n, before: before, ended: make(chan struct{})}
+	return cpuNs(func() {
+		m.ln.conns <- c
+		<-c.ended
+	}) / float64(n)
+}
+
+// memListener hands out connections that it is given.
+type memListener struct {
+	conns  chan net.Conn
+	once   sync.Once
+	closed chan struct{}
+}
+
+func (l *memListener) Accept() (net.Conn, error) {
+	select {
+	case c := <-l.conns:
+		return c, nil
+	case <-l.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (l *memListener) Close() error {
+	l.once.Do(func() { close(l.closed) })
+	return nil
+}
+
+func (l *memListener) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1} }
+
+// memConn gives one request to each Read and throws away what is written.
+type memConn struct {
+	requests [][]byte
+	next     int
+	left     int
+	before   func(i int)
+	once     sync.Once
+	ended    chan struct{}
+}
+
+func (c *memConn) Read(p []byte) (int, error) {
+	if c.left == 0 {
+		return 0, io.EOF
+	}
+	if c.before != nil {
+		c.before(c.next)
+	}
+	c.left--
+	n := copy(p, c.requests[c.next%len(c.requests)])
+	c.next++
+	return n, nil
+}
+
+func (c *memConn) Write(p []byte) (int, error) { return len(p), nil }
+
+func (c *memConn) Close() error {
+	c.once.Do(func() { close(c.ended) })
+	return nil
+}
+
+func (c *memConn) LocalAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1} }
+
+func (c *memConn) RemoteAddr() net.Addr             { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 2} }
+func (c *memConn) SetDeadline(time.Time) error      { return nil }
+func (c *memConn) SetReadDeadline(time.Time) error  { return nil }
+func (c *memConn) SetWriteDeadline(time.Time) error { return nil }
+
+// handlers is H2 and H4.
+func (r *Run) handlers() error {
+	r.say("H2, H4: handlers in memory")
+	for _, x := range []struct {
+		pairs  int
+		name   string
+		target float64
+	}{{1, "book 40x40", 2}, {100, "100 tickers", 6}, {1000, "1,000 tickers", 50}} {
+		c, err := proc.Start(nil, r.Program, "bench", "handler", "--pairs", fmt.Sprint(x.pairs))
+		if err != nil {
+			return err
+		}
+		err = r.handlerRounds(c, x.pairs, x.name, x.target)
+		c.Stop()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *Run) handlerRounds(c *proc.Child, pairs int, name string, target float64) error {
+	doc := r.S.Add(&report.Measure{
+		Name: "document after one change, " + name, Unit: "us",
+		With: "in memory, allocation included; the change and the request for an unchanged document taken off",
+	}).Aim("H4", target)
+	var over, alloc *report.Measure
+	if pairs == 1000 {
+		with := fmt.Sprintf("in memory, %d distinct requests in turn, one pair changing every 1,000 requests", pairs)
+		over = r.S.Add(&report.Measure{Name: "handler over constant bytes", Unit: "us", With: with}).Aim("H2", 1.05)
+		alloc = r.S.Add(&report.Measure{Name: "allocations of a request", Unit: "mallocs", With: fmt.Sprintf("in memory, %d requests, %d distinct", handlerRequests, pairs)}).Aim("H2", 0.001)
+	}
+	for range r.Rounds {
+		line, err := c.Ask("document")
+		if err != nil {
+			return err
+		}
+		var a, b, d float64
+		if _, err := fmt.Sscan(line, &a, &b, &d); err != nil {
+			return fmt.Errorf("bench: answer %q: %w", line, err)
+		}
+		doc.Product = append(doc.Product, max(b-a-d, 1)/1e3)
+		if over == nil {
+			continue
+		}
+		if line, err = c.Ask("handler"); err != nil {
+			return err
+		}
+		if _, err := fmt.Sscan(line, &a, &b, &d); err != nil {
+			return fmt.Errorf("bench: answer %q: %w", line, err)
+		}
+		over.Product, alloc.Product = append(over.Product, (b-a)/1e3), append(alloc.Product, d)
+	}
+	return nil
+}
