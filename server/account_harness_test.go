@@ -71,8 +71,6 @@ type house struct {
 	nonce  atomic.Int64
 }
 
-type accountStore = wal.Store[*accounts.State, accounts.Command, accounts.Record, accounts.Result, *accounts.View]
-
 func newHouse(t testing.TB, change ...func(*server.AccountOptions)) *house {
 	t.Helper()
 	h := &house{

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 
@@ -189,6 +190,9 @@ func TestRandomRequestsKeepTheTotals(t *testing.T) {
 	}
 	before := deposited()
 	n := 1500
+	if os.Getenv("TICKHIVE_SOAK") == "1" {
+		n = 200_000
+	}
 	for i := range n {
 		k := users[r.IntN(len(users))]
 		price, amount := fmt.Sprintf("%d.%02d", 90+r.IntN(20), r.IntN(100)), fmt.Sprintf("0.%04d", 1+r.IntN(9999))

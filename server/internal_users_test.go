@@ -208,9 +208,15 @@ func TestAccountAnswersKeepSecretsToThemselves(t *testing.T) {
 	h.send(h.public, "GET", "/api/apikeys", "", http.Header{"API-PublicKey": {a.public}, "API-Signature": {a.private}})
 	headers := a.sign("GET", "/api/apikeys", "")
 	h.send(h.public, "GET", "/api/apikeys?x", "", headers)
+	sent := ""
+	for name, v := range headers {
+		if strings.HasSuffix(name, "Signature") {
+			sent = v[0]
+		}
+	}
 	text := h.log.String() + a.ok("GET", "/api/apikeys", "").body + h.innerCall("GET", "/users/"+a.id, "").body
-	for _, secret := range []string{a.private, b.private, headers.Get("API-Signature"), headers["API-Signature"][0]} {
-		if secret != "" && strings.Contains(text, secret) {
+	for _, secret := range []string{a.private, b.private, sent} {
+		if len(secret) != 64 || strings.Contains(text, secret) {
 			t.Fatal("a secret is in a log or an answer")
 		}
 	}

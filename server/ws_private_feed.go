@@ -142,15 +142,7 @@ func (f *privateFeed) balanceChanged(account uint32, currency string) {
 // Take hands out what waits, and the balances that changed, as they are now.
 func (f *privateFeed) Take() ([]PrivateMessage, bool) {
 	messages, all := f.PrivateQueue.Take()
-	f.mu.Lock()
-	changed := f.changed
-	if len(changed) > 0 {
-		f.changed = map[balanceName]bool{}
-	}
-	f.mu.Unlock()
-	if len(changed) == 0 {
-		return messages, all
-	}
+	changed := f.takeChanged()
 	rows := map[engine.AccountID][]accounts.BalanceView{}
 	for name := range changed {
 		rows[name.account] = append(rows[name.account], f.desk.view.Balance(uint32(name.account), name.currency))
@@ -163,6 +155,18 @@ func (f *privateFeed) Take() ([]PrivateMessage, bool) {
 		})
 	}
 	return messages, all
+}
+
+// takeChanged hands out the names of the balances that changed; nil without any.
+func (f *privateFeed) takeChanged() map[balanceName]bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.changed) == 0 {
+		return nil
+	}
+	changed := f.changed
+	f.changed = map[balanceName]bool{}
+	return changed
 }
 
 // Snapshot appends what a channel begins with: the open orders, no fills, all balances.

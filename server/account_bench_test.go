@@ -1,0 +1,68 @@
+package server_test
+
+import (
+	"fmt"
+	"net"
+	"testing"
+
+	"github.com/valyala/fasthttp"
+)
+
+// ask sends requests one after the other on one connection.
+func (h *house) ask(b *testing.B, request func(i int, r *fasthttp.Request)) {
+	b.Helper()
+	c := &fasthttp.HostClient{Addr: "test", Dial: func(string) (net.Conn, error) { return h.dial("192.0.2.1") }}
+	var req fasthttp.Request
+	var res fasthttp.Response
+	b.ReportAllocs()
+	b.ResetTimer()
+	for i := range b.N {
+		req.Reset()
+		request(i, &req)
+		if err := c.Do(&req, &res); err != nil || res.StatusCode() != 200 {
+			b.Fatalf("%v %d %s", err, res.StatusCode(), res.Body())
+		}
+	}
+	b.StopTimer()
+	c.CloseIdleConnections()
+}
+
+func signInto(k *keys, r *fasthttp.Request, method, target, body string) {
+	r.SetRequestURI("http://test" + target)
+	r.Header.SetMethod(method)
+	r.SetBodyString(body)
+	for name, v := range k.sign(method, target, body) {
+		r.Header.Set(name, v[0])
+	}
+}
+
+// BenchmarkSignedGet against BenchmarkUnsignedGet is what a signature costs: the
+// client's own HMAC is in it too.
+func BenchmarkSignedGet(b *testing.B) {
+	h, a, _ := traded(b)
+	h.ask(b, func(i int, r *fasthttp.Request) {
+		if i%100_000 == 99_999 {
+			h.clk.Set(h.clk.NowNs() + 122*secondNs) // past the nonces that are kept
+		}
+		signInto(a, r, "GET", "/api/users/avatars/simple", "")
+	})
+}
+
+// BenchmarkUnsignedGet is the same answer without credentials.
+func BenchmarkUnsignedGet(b *testing.B) {
+	h, _, _ := traded(b)
+	h.ask(b, func(_ int, r *fasthttp.Request) { r.SetRequestURI("http://test/api/users/avatars/simple") })
+}
+
+// BenchmarkSignedOrder is POST /api/orders with a hold, one after the other.
+func BenchmarkSignedOrder(b *testing.B) {
+	h, a, _ := traded(b)
+	h.deposit(a, "USDT", "1000000000")
+	h.ask(b, func(i int, r *fasthttp.Request) {
+		if i%100_000 == 99_999 {
+			h.clk.Set(h.clk.NowNs() + 122*secondNs)
+		}
+		signInto(a, r, "POST", "/api/orders", fmt.Sprintf(
+			`{"side":"buy","currencyPairCode":"BTC_USDT","amount":"0.001","price":"%d.%02d","timeInForce":"gtc"}`, 10+i%50, i%100))
+	})
+}
