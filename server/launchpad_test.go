@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -28,6 +29,23 @@ func TestLaunchpadRoutesAreThoseOfTheDescription(t *testing.T) {
 	}
 	m := newMarket(t, func(o *server.Options) { o.Resources = append(o.Resources, desk.Routes) })
 	sameRoutes(t, m.srv.Routes(), web.PartMarket, web.PartLaunchpad)
+	c, err := theContract()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range desk.Routes(nil) {
+		var described []string
+		for _, p := range c.doc.Paths.Value(r.Path).GetOperation(r.Method).Parameters {
+			if p.Value.In == "query" && p.Value.Name != "decimals" {
+				described = append(described, p.Value.Name)
+			}
+		}
+		slices.Sort(described)
+		read := slices.Sorted(slices.Values(r.Query))
+		if !slices.Equal(read, described) {
+			t.Errorf("%s %s reads %v, described are %v", r.Method, r.Path, read, described)
+		}
+	}
 }
 
 // Checks of a spawn in their order (Decisions section 8.2): each row breaks its own rule
