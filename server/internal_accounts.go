@@ -1,11 +1,6 @@
 package server
 
-import (
-	"sync"
-
-	"tickhive/engine"
-	"tickhive/marketdata"
-)
+import "tickhive/engine"
 
 // Accounts knows who trades and with whose money. The zero UUID is the built-in account,
 // number 0, and never reaches it.
@@ -33,77 +28,16 @@ type Accounts interface {
 // Reservation is what Accounts keeps for a command on its way; nil keeps nothing.
 type Reservation any
 
-// EngineAccounts takes any UUID as an unlimited account that pays the pair's fees: the
-// engine numbers it when it first trades. Any goroutine may use it.
-type EngineAccounts struct {
-	exchange Exchange
-	core     *engine.Core
-	board    *marketdata.Board
-	known    sync.Map // [16]byte -> engine.AccountID
+// noAccounts knows the built-in account alone: an exchange without users.
+type noAccounts struct{}
+
+func (noAccounts) Open(id [16]byte) (engine.AccountID, *Error) {
+	return 0, NotFound("accountId", "There is no account %s.", appendUUID(nil, id))
 }
 
-// NewEngineAccounts makes the registry over the engine's own.
-func NewEngineAccounts(x Exchange, core *engine.Core, board *marketdata.Board) *EngineAccounts {
-	return &EngineAccounts{exchange: x, core: core, board: board}
-}
-
-// Open gives the UUID an account number when it has none.
-func (a *EngineAccounts) Open(id [16]byte) (engine.AccountID, *Error) {
-	if known, ok := a.known.Load(id); ok {
-		return known.(engine.AccountID), nil
-	}
-	uuid := id
-	var opened engine.AccountID
-	refused := engine.NotRejected
-	b := engine.Batch{
-		Commands: []engine.Command{{Kind: engine.OpenAccount, Pair: engine.ControlPair, UUID: &uuid}},
-		Collect: func(_ int, _ *engine.Command, events []engine.Event) {
-			opened, refused = events[0].Account, events[0].Reason
-		},
-	}
-	if err := a.exchange.Submit(&b); err != nil {
-		return 0, exchangeError(err)
-	}
-	if refused != engine.NotRejected {
-		return 0, Unavailable(60, "There are as many accounts as the engine takes.")
-	}
-	a.known.Store(id, opened)
-	return opened, nil
-}
-
-// Find is the account that the UUID was given.
-func (a *EngineAccounts) Find(id [16]byte) (engine.AccountID, bool) {
-	if known, ok := a.known.Load(id); ok {
-		return known.(engine.AccountID), true
-	}
-	var account engine.AccountID
-	ok := false
-	if err := a.exchange.Query(func() { account, ok = a.core.Account(id) }); err != nil || !ok {
-		return 0, false
-	}
-	a.known.Store(id, account)
-	return account, true
-}
-
-// ID is the UUID that the engine knows; the loop's goroutine alone may ask.
-func (a *EngineAccounts) ID(id engine.AccountID) [16]byte { return a.core.AccountUUID(id) }
-
-// Check takes every shape.
-func (a *EngineAccounts) Check(*engine.Command) *Error { return nil }
-
-// Lock keeps nothing apart: nothing is held.
-func (a *EngineAccounts) Lock([]engine.Command) func() { return func() {} }
-
-// Prepare stamps the pair's rates; the built-in account pays none.
-func (a *EngineAccounts) Prepare(cmd *engine.Command) Reservation {
-	if cmd.Account == 0 || cmd.Kind != engine.Place {
-		return nil
-	}
-	if v := a.board.Load().View(cmd.Pair); v != nil {
-		cmd.MakerFee, cmd.TakerFee = v.Instrument.MakerFee, v.Instrument.TakerFee
-	}
-	return nil
-}
-
-// Done has nothing to give back.
-func (a *EngineAccounts) Done(Reservation, bool) {}
+func (noAccounts) Find([16]byte) (engine.AccountID, bool) { return 0, false }
+func (noAccounts) ID(engine.AccountID) [16]byte           { return [16]byte{} }
+func (noAccounts) Check(*engine.Command) *Error           { return nil }
+func (noAccounts) Lock([]engine.Command) func()           { return func() {} }
+func (noAccounts) Prepare(*engine.Command) Reservation    { return nil }
+func (noAccounts) Done(Reservation, bool)                 {}

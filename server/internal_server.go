@@ -41,7 +41,7 @@ type InternalOptions struct {
 	History  *marketdata.History // the same
 	Board    *marketdata.Board
 	Clock    clock.Clock
-	Accounts Accounts // nil: any UUID is an account, see EngineAccounts
+	Accounts Accounts // nil: the built-in account alone
 
 	// Token, when not empty, must come as Authorization: Bearer with every request.
 	Token string
@@ -102,7 +102,7 @@ func NewInternal(o InternalOptions) (*Internal, error) {
 		o.MachineNs = clock.MachineNs
 	}
 	if o.Accounts == nil {
-		o.Accounts = NewEngineAccounts(o.Exchange, o.Core, o.Board)
+		o.Accounts = noAccounts{}
 	}
 	s := &Internal{opt: o, token: sha256.Sum256([]byte(o.Token))}
 	s.batches.New = func() any { return newOrderBatch(s) }
