@@ -21,8 +21,11 @@
 //
 // Reading order: options, server, edge, conn, routes, dispatch, ctx, query, params,
 // dates, errors, client_ip, ratelimit, etag, respond, gzip, quote, then one file per
-// resource (market_*, aggregator, meta, commissions) with its encode_* beside it.
+// resource (market_*, aggregator, meta, commissions) with its encode_* beside it;
+// then accounts: account_gate (AccountDesk), account_auth, account_hold, account_submit,
+// account_fold, one file per resource (account_*, trading_*, internal_users*) and
+// ws_private_feed.
 //
 // It does not know how views are made (marketdata), how orders are matched (engine) or
-// how a signature is verified (a function in Options).
+// how a signature is verified and money is held (accounts).
 package server
