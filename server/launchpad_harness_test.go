@@ -21,6 +21,7 @@ import (
 	"tickhive/internal/wal"
 	"tickhive/launchpad"
 	"tickhive/server"
+	"tickhive/server/web"
 )
 
 // colony is a launchpad and a hive behind both listeners, on a virtual clock and in a
@@ -287,4 +288,29 @@ func (c *colony) call(path, body string) map[string]any {
 func (c *colony) native(n int) string {
 	a, _ := launchpad.ParseAddress(userAddress(n))
 	return c.ledger.View().Balance(a, launchpad.NATIVE).String()
+}
+
+// agentContract is the description of launchpad and hive.
+var agentContract = sync.OnceValues(func() (*contract, error) { return loadContract(web.PartMarket, web.PartLaunchpad) })
+
+// do is a request on the public listener; its answer is held against the description.
+func (c *colony) do(method, target, body string, header ...string) answer {
+	c.t.Helper()
+	a := c.market.do(method, target, body, header...)
+	described, err := agentContract()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	if a.status == http.StatusNoContent {
+		return a
+	}
+	if err := described.check(method, target, a.status, a.header, a.body); err != nil {
+		c.t.Errorf("the answer is not what the description says: %v\n%.600s", err, a.body)
+	}
+	return a
+}
+
+func (c *colony) get(target string, header ...string) answer {
+	c.t.Helper()
+	return c.do(http.MethodGet, target, "", header...)
 }

@@ -29,13 +29,17 @@ func TestLaunchpadRoutesAreThoseOfTheDescription(t *testing.T) {
 	}
 	m := newMarket(t, func(o *server.Options) { o.Resources = append(o.Resources, desk.Routes) })
 	sameRoutes(t, m.srv.Routes(), web.PartMarket, web.PartLaunchpad)
-	c, err := theContract()
+	c, err := agentContract()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, r := range desk.Routes(nil) {
 		var described []string
-		for _, p := range c.doc.Paths.Value(r.Path).GetOperation(r.Method).Parameters {
+		item := c.doc.Paths.Value(r.Path)
+		if item == nil {
+			t.Fatalf("%s is not described", r.Path)
+		}
+		for _, p := range item.GetOperation(r.Method).Parameters {
 			if p.Value.In == "query" && p.Value.Name != "decimals" {
 				described = append(described, p.Value.Name)
 			}
