@@ -1,0 +1,145 @@
+package server_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"tickhive/engine"
+	"tickhive/server"
+)
+
+type udfBars struct {
+	S             string
+	T             []int64
+	O, H, L, C, V []json.Number
+	NextTime      *int64
+}
+
+func newUDF(t *testing.T) *market {
+	m := newMarket(t, func(o *server.Options) { o.Resources = append(o.Resources, server.UDF()) })
+	m.pair("BTC_USDT", 2, 8)
+	m.pair("ETH_BTC", 0, 4)
+	at := int64(0)
+	for i, minute := range []int64{0, 1, 5, 125} {
+		m.advance((minute - at) * 60 * secondNs)
+		at = minute
+		m.trade("BTC_USDT", engine.Buy, int64(200+i), 3)
+		m.trade("BTC_USDT", engine.Sell, int64(100+i), 4)
+	}
+	m.advance(10 * 60 * secondNs)
+	return m
+}
+
+// History has the candles' own figures as printed, and t rises strictly; both bounds are
+// in, and countback counts back from `to` whatever `from` says.
+func TestUDFHistory(t *testing.T) {
+	m := newUDF(t)
+	const first = int64(1767225600)
+	for query, want := range map[string][]int64{
+		"1&from=1767225600&to=1767240000":               {0, 60, 300, 7500},
+		"1&from=1767225660&to=1767225900":               {60, 300},
+		"1&from=1767225661&to=1767225899":               nil,
+		"1&from=0&to=1767240000&countback=2":            {300, 7500},
+		"1&from=1767239000&to=1767240000&countback=300": {0, 60, 300, 7500},
+		"60&from=1767225600&to=1767240000":              {0, 7200},
+		"1D&from=1767225600&to=1767240000":              {0},
+		"D&from=-5000&to=1767240000":                    {0},
+		"12M&from=0&to=1767240000":                      {0},
+	} {
+		var b udfBars
+		m.ok("/udf/history?symbol=BTC_USDT&resolution="+query, &b)
+		if len(want) == 0 {
+			if b.S != "no_data" || b.NextTime == nil || *b.NextTime != first+60 {
+				t.Errorf("%s: %+v", query, b)
+			}
+			continue
+		}
+		if b.S != "ok" || len(b.T) != len(want) || len(b.O) != len(want) || len(b.V) != len(want) {
+			t.Errorf("%s: %+v, want %v", query, b, want)
+			continue
+		}
+		for i := range want {
+			if b.T[i] != first+want[i] || i > 0 && b.T[i] <= b.T[i-1] {
+				t.Errorf("%s: t %v", query, b.T)
+			}
+		}
+	}
+	var b udfBars
+	m.ok("/udf/history?symbol=TickHive:BTC_USDT&resolution=5&from=1767225600&to=1767225899", &b)
+	if b.O[0] != "2.00" || b.H[0] != "2.01" || b.L[0] != "1.00" || b.C[0] != "1.01" || b.V[0] != "0.00000014" {
+		t.Errorf("figures %+v", b)
+	}
+	var none udfBars
+	m.ok("/udf/history?symbol=ETH_BTC&resolution=1&from=0&to=1767240000", &none)
+	if none.S != "no_data" || none.NextTime != nil {
+		t.Errorf("a pair without trades: %+v", none)
+	}
+}
+
+// What the library asks for first: configuration, symbol, search and time.
+func TestUDFConfiguration(t *testing.T) {
+	m := newUDF(t)
+	var config struct {
+		Supported []string `json:"supported_resolutions"`
+		Search    bool     `json:"supports_search"`
+		Time      bool     `json:"supports_time"`
+	}
+	m.ok("/udf/config", &config)
+	if len(config.Supported) != 10 || !config.Search || !config.Time {
+		t.Errorf("config %+v", config)
+	}
+	var symbol struct {
+		Name, Ticker, Session, Timezone string
+		Pricescale, Minmov              int
+		VolumePrecision                 int  `json:"volume_precision"`
+		Intraday                        bool `json:"has_intraday"`
+	}
+	m.ok("/udf/symbols?symbol=BTC_USDT", &symbol)
+	if symbol.Name != "BTC_USDT" || symbol.Pricescale != 100 || symbol.Minmov != 1 || symbol.VolumePrecision != 8 || symbol.Session != "24x7" || !symbol.Intraday {
+		t.Errorf("symbol %+v", symbol)
+	}
+	m.ok("/udf/symbols?symbol=ETH_BTC", &symbol)
+	if symbol.Pricescale != 1 || symbol.VolumePrecision != 4 {
+		t.Errorf("a pair without digits: %+v", symbol)
+	}
+	for query, n := range map[string]int{
+		"query=btc": 2, "query=": 2, "query=btc/us": 1, "query=doge": 0, "query=btc&limit=1": 1,
+		"query=&type=stock": 0, "query=&exchange=TickHive": 2, "query=&exchange=NYSE": 0,
+	} {
+		var found []struct {
+			Symbol, Ticker, Type, Description, Exchange string
+			FullName                                    string `json:"full_name"`
+		}
+		m.ok("/udf/search?"+query, &found)
+		if len(found) != n {
+			t.Errorf("search %s: %+v, want %d", query, found, n)
+		}
+	}
+	if a := m.get("/udf/time"); a.status != 200 || string(a.body) != "1767233700" || !strings.HasPrefix(a.header.Get("Content-Type"), "text/plain") {
+		t.Errorf("time: %d %s %s", a.status, a.header.Get("Content-Type"), a.body)
+	}
+}
+
+// An error has the shape of every other one.
+func TestUDFErrors(t *testing.T) {
+	m := newUDF(t)
+	for path, want := range map[string]struct {
+		status      int
+		code, field string
+	}{
+		"symbols":                             {400, "INVALID_PARAM", "symbol"},
+		"symbols?symbol=nope":                 {400, "INVALID_PARAM", "symbol"},
+		"symbols?symbol=AA_BB":                {404, "NOT_FOUND", "symbol"},
+		"history?symbol=BTC_USDT&from=1&to=2": {400, "INVALID_PARAM", "resolution"},
+		"history?symbol=BTC_USDT&resolution=7&from=1&to=2": {400, "INVALID_PARAM", "resolution"},
+		"history?symbol=BTC_USDT&resolution=1&to=2":        {400, "INVALID_PARAM", "from"},
+		"history?symbol=BTC_USDT&resolution=1&from=2":      {400, "INVALID_PARAM", "to"},
+		"history?symbol=BTC_USDT&resolution=1&from=2&to=1": {400, "INVALID_PARAM", "from"},
+		"history?symbol=AA_BB&resolution=1&from=1&to=2":    {404, "NOT_FOUND", "symbol"},
+		"search?query=a&limit=x":                           {400, "INVALID_PARAM", "limit"},
+	} {
+		a := m.get("/udf/" + path)
+		m.refused(a, want.status, want.code, want.field)
+	}
+}
