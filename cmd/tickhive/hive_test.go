@@ -8,11 +8,14 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"tickhive/accounts"
 )
 
 // voter is a user with a key that may trade.
@@ -141,6 +144,10 @@ func TestLaunchpadAndHiveSurviveTheirProcess(t *testing.T) {
 	if code := in.wait(); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
+	var proof strings.Builder
+	if err := verifyHive(&proof, filepath.Join(dir, "hive")); err != nil || !strings.HasPrefix(proof.String(), "hive entries 1 to 3 head 0x") {
+		t.Errorf("the chain, offline: %q %v", proof.String(), err)
+	}
 	if in = startEmpty(t, args...); within(in.see("/api/launchpad/tokens/"+token), "token.address") != within(spawned, "token.address") {
 		t.Error("another token after a snapshot")
 	}
@@ -176,6 +183,21 @@ func TestADemoHasALaunchpadAndAHiveFromTheStart(t *testing.T) {
 		if total(target) == "0" {
 			t.Errorf("%s: nothing there", target)
 		}
+	}
+	// The first demo user can vote at once.
+	holds := false
+	items, _ := in.see("/api/agents/proposals?status=active&pageSize=3")["items"].([]any)
+	me := in.call(200, "GET", "/users/"+accounts.UserID(1).String(), "")
+	for _, it := range items {
+		p, _ := it.(map[string]any)
+		a := in.do("POST", in.internal+fmt.Sprintf("/launchpad/tokens/%v/transfers", p["tokenId"]),
+			fmt.Sprintf(`{"fromUserId":%q,"toUserId":%q,"amount":1}`, me["id"], me["id"]))
+		holds = holds || a.status == 200
+		again.do("POST", again.internal+fmt.Sprintf("/launchpad/tokens/%v/transfers", p["tokenId"]),
+			fmt.Sprintf(`{"fromUserId":%q,"toUserId":%q,"amount":1}`, me["id"], me["id"]))
+	}
+	if !holds {
+		t.Errorf("the demo user holds nothing of %v", items)
 	}
 	if a, b := demoPicture(in), demoPicture(again); a != b {
 		t.Errorf("the same seed, two demos:\n%.2000s\n%.2000s", a, b)

@@ -153,7 +153,7 @@ func (x *exchange) makeServers() error {
 		Connections: x.cfg.Server.Connections, ReadTimeout: time.Duration(x.cfg.Server.ReadTimeout),
 		WriteTimeout: time.Duration(x.cfg.Server.WriteTimeout), IdleTimeout: time.Duration(x.cfg.Server.IdleTimeout),
 		Authenticate: x.desk.Authenticate,
-		Resources:    []server.Resource{server.Streams(x.hub), page, x.desk.Resource, x.agents.desk.Routes},
+		Resources:    []server.Resource{server.Streams(x.hub), page, server.UDF(), x.desk.Resource, x.agents.desk.Routes},
 	})
 	if err != nil {
 		return fmt.Errorf("config: %w", err)
@@ -163,6 +163,9 @@ func (x *exchange) makeServers() error {
 		Accounts:  x.desk,
 		Resources: []server.InternalResource{x.desk.InternalResource, x.agents.desk.Internal},
 		Token:     x.cfg.Internal.Token, Ready: &x.ready, LogLevel: &x.log.level, Log: x.log.Logger,
+	}
+	if x.data != nil && x.data.clock != nil {
+		io.Exchange = clockGate{&x.gate, x.data.clock}
 	}
 	x.wireInternal(&io)
 	x.internal, err = server.NewInternal(io)
@@ -235,6 +238,9 @@ func (x *exchange) start() error {
 	if err := x.accounts.demo(x, x.desk); err != nil {
 		return err
 	}
+	if err := x.agents.welcome(); err != nil {
+		return err
+	}
 	x.progress.Store(-1)
 	return nil
 }
@@ -280,9 +286,7 @@ func (x *exchange) stop(ctx context.Context) {
 // status is what /api/status cannot know by itself.
 func (x *exchange) status() server.StatusInfo {
 	info := server.StatusInfo{Recovering: !x.ready.Load(), Epoch: x.epoch, ProgressPPM: x.progress.Load(), Incidents: x.recentIncidents()}
-	if x.market.failed() != nil || x.accountsFailed() != nil || x.agents.desk.Health() != nil {
-		info.Degraded = true
-	}
+	info.Degraded = x.storesFailed() != nil
 	if loop := x.gate.loop.Load(); loop != nil {
 		info.OldestUnpublishedNs = loop.Stats().OldestNs.Load()
 	}

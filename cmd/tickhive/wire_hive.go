@@ -48,6 +48,7 @@ type agentSide struct {
 	ledger *launchpad.Store
 	swarm  *hive.Store
 	life   *life.Life // nil: nobody lives here
+	fresh  bool       // this process began the ledger
 
 	living sync.Mutex // one span at a time
 	lastNs int64      // up to which was lived
@@ -144,8 +145,8 @@ func (a *agentSide) open(data *dataDir, lives bool) error {
 	if a.swarm, err = hive.OpenStore(hs); err != nil {
 		return errors.Join(err, a.ledger.Close())
 	}
-	a.lastNs = v.GenesisNs()
-	if v.Seq() > 1 {
+	a.lastNs, a.fresh = v.GenesisNs(), v.Seq() == 1
+	if !a.fresh {
 		a.clock.spanNs.Store(0) // it has lived
 		busy = 0
 		if err := a.resume(); err != nil {
