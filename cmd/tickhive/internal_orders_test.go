@@ -15,6 +15,12 @@ var orderKeys = strings.Fields(`orderId clientOrderId accountId currencyPairCode
 	quoteAmount stopPrice displayAmount postOnly selfTradePrevention status filledAmount remainingAmount
 	filledQuoteAmount averagePrice createdAtNs seq fills rejectReason`)
 
+// unlimited makes a user who may go below zero and answers his id.
+func (in *instance) unlimited() string {
+	in.t.Helper()
+	return in.call(200, "POST", "/users", `{"unlimited":true}`)["id"].(string)
+}
+
 // expect compares members of an answer by their printed form; "null" is null.
 func expect(t testing.TB, m map[string]any, want map[string]string) {
 	t.Helper()
@@ -49,10 +55,11 @@ func TestAnOrderAnswersEveryMember(t *testing.T) {
 		"remainingAmount": "0.12500000", "filledQuoteAmount": "0.0000000000", "averagePrice": "null",
 		"createdAtNs": "1767225600000000000", "seq": "3", "fills": "[]", "rejectReason": "null",
 	})
-	taker := in.call(200, "POST", "/orders", `{"accountId":"6BA7B810-9DAD-11D1-80B4-00C04FD430C8","currencyPairCode":"BTC_USDT","side":"sell",
+	id := in.unlimited()
+	taker := in.call(200, "POST", "/orders", `{"accountId":"`+strings.ToUpper(id)+`","currencyPairCode":"BTC_USDT","side":"sell",
 		"type":"market","amount":"0.2","clientOrderId":"t-1"}`)
 	expect(t, taker, map[string]string{
-		"orderId": "2", "clientOrderId": "t-1", "accountId": "6ba7b810-9dad-11d1-80b4-00c04fd430c8", "type": "market",
+		"orderId": "2", "clientOrderId": "t-1", "accountId": id, "type": "market",
 		"timeInForce": "ioc", "price": "null", "amount": "0.20000000", "selfTradePrevention": "cancel_taker",
 		"status": "PartiallyExecutedAndCanceled", "filledAmount": "0.12500000", "remainingAmount": "0.07500000",
 		"filledQuoteAmount": "8125.0625000000", "averagePrice": "65000.50000000",
@@ -162,7 +169,7 @@ func TestARepeatedClientOrderIDGivesTheFirstAnswer(t *testing.T) {
 	expect(t, other, map[string]string{"status": "Rejected", "rejectReason": "duplicate_client_order_id", "orderId": "null"})
 	in.pair("ETH_USDT")
 	expect(t, in.call(200, "POST", "/orders", strings.Replace(body, "BTC", "ETH", 1)), map[string]string{"status": "Created"})
-	expect(t, in.call(200, "POST", "/orders", strings.Replace(body, `{`, `{"accountId":"6ba7b810-9dad-11d1-80b4-00c04fd430c8",`, 1)),
+	expect(t, in.call(200, "POST", "/orders", strings.Replace(body, `{`, `{"accountId":"`+in.unlimited()+`",`, 1)),
 		map[string]string{"status": "Created"})
 }
 
@@ -228,7 +235,7 @@ func TestMassCancelTakesTheOrdersThatWereOpen(t *testing.T) {
 	in := startEmpty(t)
 	in.pair("BTC_USDT")
 	in.pair("ETH_USDT")
-	const account = "6ba7b810-9dad-11d1-80b4-00c04fd430c8"
+	account := in.unlimited()
 	var b strings.Builder
 	for i := range 1000 {
 		pair, who := "BTC_USDT", ""
