@@ -52,8 +52,10 @@ type WALJournal struct {
 	dirty  chan struct{} // something was written since the last sync began
 	wake   chan struct{}
 	failed atomic.Pointer[error]
-	stop   chan struct{}
-	done   sync.WaitGroup
+	// refused is why the last write was not taken; nil again with the next that is.
+	refused atomic.Pointer[error]
+	stop    chan struct{}
+	done    sync.WaitGroup
 }
 
 // NewWALJournal starts the syncing goroutine of a log whose records have been replayed.
@@ -83,10 +85,23 @@ func (j *WALJournal) Append(cmds []*Command) (uint64, error) {
 	j.cmd = nil
 	pos, err := j.log.Write()
 	if err != nil {
+		j.refused.Store(&err)
 		return 0, err
+	}
+	if j.refused.Load() != nil {
+		j.refused.Store(nil)
 	}
 	signal(j.dirty)
 	return pos, nil
+}
+
+// Refused is why the last command was not taken (a full disk), nil when it was. Any
+// goroutine may ask.
+func (j *WALJournal) Refused() error {
+	if p := j.refused.Load(); p != nil {
+		return *p
+	}
+	return nil
 }
 
 // bulkRecords is how many records one write of a bulk holds.

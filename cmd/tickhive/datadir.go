@@ -22,6 +22,7 @@ import (
 //
 //	LOCK        who holds it
 //	meta.json   what this file describes
+//	CLOCK       where a virtual clock was last set (clock_file.go)
 //	engine/     journal and snapshots of the market
 //	accounts/ launchpad/ hive/   log and snapshots of each store
 const dataFormat = 1
@@ -56,6 +57,7 @@ type dataDir struct {
 	fresh bool // made by this process
 	clean bool // the last process ended in order, or there was none
 	lock  io.Closer
+	clock *clockFile // with a virtual clock only
 }
 
 // openDataDir makes or opens the directory and takes its lock. now and seed go into a new
@@ -136,7 +138,11 @@ func (d *dataDir) sub(name string) string { return filepath.Join(d.path, name) }
 // close notes a clean end and gives the lock back.
 func (d *dataDir) close(clean bool) error {
 	d.meta.Clean = clean
-	return errors.Join(d.save(), d.lock.Close())
+	var err error
+	if d.clock != nil {
+		err = d.clock.close()
+	}
+	return errors.Join(err, d.save(), d.lock.Close())
 }
 
 // readMeta reads meta.json of a directory that another process may hold.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync/atomic"
 	"time"
 
 	"tickhive/engine"
@@ -31,7 +32,8 @@ type marketLog struct {
 	dir     replica.LogDir
 	log     *wal.Log
 	journal *engine.WALJournal
-	keeper  *replica.Keeper // set when the loop runs
+	writer  atomic.Pointer[engine.WALJournal] // journal, for those who ask during recovery
+	keeper  *replica.Keeper                   // set when the loop runs
 
 	market   *replica.Replica // while it is recovered
 	found    wal.Loaded
@@ -109,6 +111,7 @@ func (m *marketLog) begin(policy engine.SyncPolicy) error {
 	}
 	m.market = nil
 	m.journal = engine.NewWALJournal(m.log, policy)
+	m.writer.Store(m.journal)
 	return nil
 }
 
@@ -118,7 +121,13 @@ func (m *marketLog) failed() error {
 	if m == nil {
 		return nil
 	}
-	return m.log.Stopped()
+	if err := m.log.Stopped(); err != nil {
+		return err
+	}
+	if j := m.writer.Load(); j != nil {
+		return j.Refused()
+	}
+	return nil
 }
 
 // durable waits until the journal is durable up to pos.
@@ -140,21 +149,22 @@ func explainDamage(err error) error {
 }
 
 // keep starts taking snapshots of the running loop by the size of the log.
-// taken is told of each.
-func (m *marketLog) keep(o replica.KeeperOptions, taken func(), failed func(error)) {
+// taken is told of each; look is called now and then.
+func (m *marketLog) keep(o replica.KeeperOptions, taken func(), failed func(error), look func()) {
 	o.Log, o.Dir, o.Covered = m.log, m.dir, m.found.Meta.Seq
 	m.keeper = replica.NewKeeper(o)
 	m.stop, m.done = make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(m.done)
-		look := time.NewTicker(snapshotLook)
-		defer look.Stop()
+		ticker := time.NewTicker(snapshotLook)
+		defer ticker.Stop()
 		for {
 			select {
 			case <-m.stop:
 				return
-			case <-look.C:
+			case <-ticker.C:
 			}
+			look()
 			if m.keeper.Due() {
 				if err := m.keeper.Snapshot(); err != nil {
 					failed(err)

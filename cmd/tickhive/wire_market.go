@@ -37,7 +37,24 @@ func (x *exchange) openData() error {
 	x.epoch = x.data.meta.Epoch
 	if x.data.meta.Filling {
 		// The last start ended within its backfill: nothing of it was ever shown.
-		return x.data.empty()
+		err = x.data.empty()
+	}
+	return errors.Join(err, x.resumeClock())
+}
+
+// resumeClock moves a virtual clock to where the last process had set it.
+func (x *exchange) resumeClock() error {
+	manual, ok := x.clock.(*clock.Manual)
+	if !ok {
+		return nil
+	}
+	file, err := openClockFile(x.data.sub("CLOCK"))
+	if err != nil {
+		return errors.Join(err, x.data.close(x.data.clean))
+	}
+	x.data.clock = file
+	if !x.data.fresh {
+		manual.Set(max(manual.NowNs(), file.ns))
 	}
 	return nil
 }
@@ -176,7 +193,30 @@ func (x *exchange) keep(loop *engine.Loop) {
 	}, func(err error) {
 		x.log.Error("snapshot failed", "error", err)
 		x.incident("snapshot", "a snapshot of the market failed: "+err.Error())
-	})
+	}, x.lookAtStores())
+}
+
+// storesFailed is why a store takes no changes at the moment, nil while all do.
+func (x *exchange) storesFailed() error {
+	return errors.Join(x.market.failed(), x.accountsFailed(), x.agents.desk.Health())
+}
+
+// lookAtStores notes when a store stops taking changes and when all take them again: one
+// incident for each stretch. What it answers is called by one goroutine.
+func (x *exchange) lookAtStores() func() {
+	failing := false
+	return func() {
+		err := x.storesFailed()
+		if failed := err != nil; failed == failing {
+			return
+		}
+		if failing = !failing; failing {
+			x.log.Error("a store takes no changes", "error", err)
+			x.incident("store", "a store takes no changes; the log says why")
+		} else {
+			x.incident("store", "every store takes changes again")
+		}
+	}
 }
 
 // stateHash is the state of now: from a follower of the journal, so that the loop does not

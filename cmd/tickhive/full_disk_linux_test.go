@@ -1,0 +1,75 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+	"unsafe"
+)
+
+// limitFiles bounds the size of every file that the process writes: to its writers a disk
+// that is full.
+func (in *instance) limitFiles(size uint64) {
+	in.t.Helper()
+	limit := syscall.Rlimit{Cur: size, Max: math.MaxUint64}
+	_, _, code := syscall.RawSyscall6(syscall.SYS_PRLIMIT64, uintptr(in.cmd.Process.Pid), syscall.RLIMIT_FSIZE,
+		uintptr(unsafe.Pointer(&limit)), 0, 0, 0)
+	if code != 0 {
+		in.t.Fatalf("prlimit: %v", code)
+	}
+}
+
+// waitStatus asks /api/status until it has this word and so many incidents of a store.
+func (in *instance) waitStatus(word string, incidents int) {
+	in.t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); ; {
+		body := in.do("GET", in.public+"/api/status", "").body
+		if strings.HasPrefix(body, `{"status":"`+word+`"`) && strings.Count(body, `"kind":"store"`) == incidents {
+			return
+		}
+		if time.Now().After(deadline) {
+			in.t.Fatalf("the status is not %s with %d incidents: %s", word, incidents, body)
+		}
+	}
+}
+
+func TestAFullDiskIsSaidAndRefusesChangesOnly(t *testing.T) {
+	dir := t.TempDir()
+	in := startEmpty(t, "--data-dir", dir)
+	in.pair("BTC_USDT")
+	in.limit("BTC_USDT", "buy", "1", "1")
+	book := in.public + "/api/marketdata/getaggregator/orderbook?ticker_id=BTC_USDT"
+	before := in.do("GET", book, "").body
+
+	in.limitFiles(1)
+	order := `{"currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":1,"amount":1}`
+	for n := 0; ; n++ {
+		a := in.do("POST", in.internal+"/orders", order)
+		if a.status == 503 {
+			if a.header.Get("Retry-After") == "" || !strings.Contains(a.body, `"code":"UNAVAILABLE"`) {
+				t.Errorf("%v %s", a.header, a.body)
+			}
+			break
+		}
+		if a.status != 200 || n > 100 {
+			t.Fatalf("order %d: %d %s", n, a.status, a.body)
+		}
+	}
+	in.waitStatus("degraded", 1)
+	if after := in.do("GET", book, ""); after.status != 200 || after.body != before {
+		t.Errorf("the book changed: %d %s, before %s", after.status, after.body, before)
+	}
+
+	in.limitFiles(math.MaxUint64)
+	in.limit("BTC_USDT", "buy", "1", "1")
+	in.waitStatus("ok", 2)
+	hash := fmt.Sprint(in.call(200, "GET", "/state-hash", ""))
+	in.signal(syscall.SIGKILL)
+	<-in.exited
+	if again := fmt.Sprint(startEmpty(t, "--data-dir", dir).call(200, "GET", "/state-hash", "")); again != hash {
+		t.Errorf("after the restart %s, before %s", again, hash)
+	}
+}
