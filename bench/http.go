@@ -28,7 +28,7 @@ func hotRoutes() []hot {
 
 // Lengths of one round of the http scenarios.
 const (
-	httpRound = 300 * time.Millisecond
+	httpRound = 400 * time.Millisecond
 	httpWarm  = 40 * time.Millisecond
 	httpConns = 16
 )

@@ -2,7 +2,6 @@ package bench
 
 import (
 	"fmt"
-	"time"
 
 	"tickhive/bench/load"
 	"tickhive/bench/report"
@@ -121,6 +120,3 @@ func (r *Run) httpTargets() error {
 	r.S.Note("the servers are not this process's children: their CPU is not known, rates alone are compared")
 	return nil
 }
-
-// warmFor lets a server reach its working state before latency counts.
-const warmFor = 300 * time.Millisecond

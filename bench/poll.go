@@ -14,8 +14,8 @@ import (
 const (
 	pollers     = 100
 	pollPairs   = 1000
-	pollMinute  = float64(pollers) * (2*pollPairs + 3) / 60 // requests a second, mean
-	pollLength  = 24 * time.Second
+	pollShort   = 12 * time.Second // a minute of the run
+	pollMinutes = 3                // the first one warms up
 	pollGrace   = 5 * time.Second
 	mixedOrders = 50_000 // commands a second
 	mixedBatch  = 250
@@ -72,72 +72,102 @@ func runPoll(r *Run) error {
 	return err
 }
 
-// poll runs the profile, scaled to the run's length: the same rates, a shorter minute.
+// poll runs the profile in minutes of 12 s: the rates of a whole minute, each poller going
+// round in a fifth of the requests, so that it comes back to each in the next minute. The
+// first minute fills caches and is not counted.
 func (r *Run) poll(name, addr, prefix string, codes []string, cpu func() time.Duration) (*load.Result, error) {
 	r.say("%s", name)
 	requests := pollRequests(prefix, codes)
-	if _, err := (load.Open{Addr: addr, Schedule: load.Even{PerSecond: 500, For: warmFor}, Requests: requests, Workers: 10, Grace: pollGrace}).Run(); err != nil {
-		return nil, err
-	}
-	length := r.length(pollLength)
+	minute := r.length(pollShort)
+	span := max(int(float64(len(requests))*minute.Seconds()/60), 1)
+	rate := float64(pollers*span) / minute.Seconds()
 	res, err := load.Open{
-		Addr: addr, Schedule: load.TopOfMinute{PerSecond: pollMinute, For: length}, Requests: requests,
-		Workers: pollers, Grace: pollGrace, CPU: cpu,
+		Addr: addr, Schedule: load.TopOfMinute{PerSecond: rate, Minute: minute, Minutes: pollMinutes}, Requests: requests,
+		Workers: pollers, Span: span, Skip: minute, Grace: pollGrace, CPU: cpu,
 	}.Run()
 	if err != nil {
 		return nil, err
 	}
 	r.S.Latencies = append(r.S.Latencies, res.Latency(name))
-	r.route(name, addr, res)
-	r.S.Note("%s: %d pollers x %d pairs, %.0f requests/s in the mean, a third of them in the first twelfth (%s) of %s: %.0f/s; %s",
-		name, pollers, len(codes), pollMinute, length/12, length, pollMinute*4, res.Statuses())
+	r.route(name, "product", res)
+	r.S.Note("%s: %d pollers x %d pairs, %.0f requests/s in the mean, %.0f/s in the first %s of each %s (a third of all); %s; client %.0f us, server %.0f us of CPU an answer",
+		name, pollers, len(codes), rate, rate*4, minute/12, minute, res.Statuses(), res.ClientUs(), res.ServerUs())
 	return res, nil
 }
 
 // runMixed is H9: the profile while the engine takes 50,000 commands a second through the
-// internal API.
+// internal API, in batches, and single orders that show how long a change takes to be seen.
 func runMixed(r *Run) error {
 	p, codes, err := r.pollMarket()
 	if err != nil {
 		return err
 	}
 	defer p.end()
-	stop, done := make(chan struct{}), make(chan orderLoad, 1)
-	go func() { done <- p.loadOrders(codes, stop) }()
+	flows := []*orderFlow{
+		{name: "order batches of 250", size: mixedBatch, rate: mixedOrders / mixedBatch, requests: mixedBatches(codes)},
+		{name: "single orders", size: 1, rate: probeRate, requests: probeOrders(codes)},
+	}
+	for _, f := range flows {
+		f.done = make(chan struct{})
+		go func() {
+			defer close(f.done)
+			f.run(p, pollMinutes*r.length(pollShort), r.length(pollShort))
+		}()
+	}
 	res, err := r.poll("poll with 50,000 orders/s", p.public, "", codes, p.CPU)
-	close(stop)
-	orders := <-done
+	taken := 0.
+	for _, f := range flows {
+		<-f.done
+		if f.err != nil && err == nil {
+			err = fmt.Errorf("%s beside the poll: %w", f.name, f.err)
+		}
+		if f.err == nil {
+			taken += float64(f.size) * f.res.Rate()
+			r.S.Latencies = append(r.S.Latencies, f.res.Latency(f.name))
+		}
+	}
 	if err != nil {
 		return err
 	}
-	if orders.err != nil {
-		return fmt.Errorf("orders beside the poll: %w", orders.err)
-	}
-	r.S.Latencies = append(r.S.Latencies, orders.latency)
-	l := res.Latency("")
-	with := fmt.Sprintf("%d pollers, gzip, conditional, %.0f orders/s taken", pollers, orders.rate)
+	l, probe := res.Latency(""), flows[1].res.Latency("")
+	with := fmt.Sprintf("%d pollers, gzip, conditional, %.0f orders/s taken", pollers, taken)
 	r.S.Add(&report.Measure{Name: "p99 from the intended send time", Unit: "ms", Product: []float64{l.Ms(99)}, With: with}).Aim("H9", 5)
 	r.S.Add(&report.Measure{Name: "errors and requests never sent", Unit: "requests", Product: []float64{float64(res.Errors + res.Missed)}, With: with}).Aim("H9", 0)
-	r.S.Add(&report.Measure{Name: "orders taken beside the poll", Unit: "orders/s", Higher: true, Product: []float64{orders.rate}, With: with})
-	ol := orders.latency
+	r.S.Add(&report.Measure{Name: "orders taken beside the poll", Unit: "orders/s", Higher: true, Product: []float64{taken}, With: with})
 	r.S.Add(&report.Measure{
-		Name: "order batch to its answer, p99", Unit: "ms", Product: []float64{ol.Ms(99)},
-		With: "an answer comes behind the publication: a bound of event to publication, HTTP and decoding counted in",
+		Name: "event to publication, p99, bound", Unit: "ms", Product: []float64{probe.Ms(99)},
+		With: fmt.Sprintf("%d single orders a second: an answer comes behind the publication; socket, decoding and queue counted in", probeRate),
 	}).Aim("H6", 5)
 	return nil
 }
 
-// orderLoad is what the order stream of a mixed run gave.
-type orderLoad struct {
-	rate    float64
-	latency report.Latency
-	err     error
+// probeRate is how many single orders a second measure publication.
+const probeRate = 200
+
+// orderFlow is a stream of orders beside the pollers.
+type orderFlow struct {
+	name     string
+	size     int // orders of a request
+	rate     float64
+	requests []*load.Request
+	done     chan struct{}
+	res      *load.Result
+	err      error
 }
 
-// loadOrders sends batches by a schedule until stop: limit orders around the touch of every
-// pair, half of them trading at once, so that books keep their size.
-func (p *product) loadOrders(codes []string, stop <-chan struct{}) orderLoad {
-	var requests []*load.Request
+func (f *orderFlow) run(p *product, length, skip time.Duration) {
+	f.res, f.err = load.Open{
+		Addr: p.internal, Schedule: load.Even{PerSecond: f.rate, For: length}, Requests: f.requests,
+		Workers: 4, Skip: skip, Grace: pollGrace,
+	}.Run()
+	if f.err == nil && f.res.Errors > 0 {
+		f.err = fmt.Errorf("%s: %w", f.res.Statuses(), f.res.Err)
+	}
+}
+
+// mixedBatches are limit orders at the touch of every pair, each second one trading, so
+// that books keep their size.
+func mixedBatches(codes []string) (requests []*load.Request) {
 	for b := range 40 {
 		body := []byte(`{"commands":[`)
 		for k := range mixedBatch {
@@ -145,47 +175,28 @@ func (p *product) loadOrders(codes []string, stop <-chan struct{}) orderLoad {
 				body = append(body, ',')
 			}
 			i := b*mixedBatch + k
-			side, price := "buy", int64(mid)
+			side := "buy"
 			if i%2 == 1 {
 				side = "sell"
 			}
-			body = placeJSON(body, codes[(i/2*7)%len(codes)], side, price, 10_000+int64(i/2))
+			body = placeJSON(body, codes[(i/2*7)%len(codes)], side, mid, 10_000+int64(i/2))
 		}
 		requests = append(requests, load.Post("", internalV1+"/orders/batch", append(body, "]}"...)))
 	}
-	var out orderLoad
-	var total, answers int64
-	start := time.Now()
-	sum := &report.Latency{}
-	for {
-		select {
-		case <-stop:
-			out.rate = float64(total) / time.Since(start).Seconds()
-			out.latency = *sum
-			return out
-		default:
+	return requests
+}
+
+// probeOrders are single orders that come and trade in turn.
+func probeOrders(codes []string) (requests []*load.Request) {
+	for i := range 200 {
+		side := "buy"
+		if i%2 == 1 {
+			side = "sell"
 		}
-		// Pieces of two seconds, so that the end is near whenever stop comes.
-		res, err := load.Open{
-			Addr: p.internal, Schedule: load.Even{PerSecond: mixedOrders / mixedBatch, For: 2 * time.Second},
-			Requests: requests, Workers: 4, Grace: pollGrace,
-		}.Run()
-		if err == nil && res.Errors > 0 {
-			err = fmt.Errorf("%s: %w", res.Statuses(), res.Err)
-		}
-		if err != nil {
-			out.err = err
-			return out
-		}
-		answers += res.Answers
-		total = answers * mixedBatch
-		l := res.Latency("order batches of 250")
-		if sum.Name == "" || l.At(99) > sum.At(99) { // the worst piece stands for the run
-			l.PerSecond = sum.PerSecond
-			*sum = l
-		}
-		sum.PerSecond = append(sum.PerSecond, res.Seconds[:min(len(res.Seconds), 2)]...)
+		requests = append(requests, load.Post("", internalV1+"/orders", fmt.Appendf(nil,
+			`{"currencyPairCode":%q,"side":%q,"type":"limit","price":"65000.00","amount":"0.%08d"}`, codes[i/2%len(codes)], side, 10_000+i/2)))
 	}
+	return requests
 }
 
 // pollTargets loads running servers one after the other with the same profile, over the

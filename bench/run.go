@@ -100,9 +100,11 @@ func Measure(o Options, names ...string) (*report.Report, error) {
 		o.Say(s.name)
 		r := &Run{Options: o, S: &report.Scenario{Name: s.name}}
 		rep.Scenarios = append(rep.Scenarios, r.S)
-		start := time.Now()
+		start, before := time.Now(), presence()
 		err := s.run(r)
-		r.S.Seconds = time.Since(start).Seconds()
+		took := time.Since(start)
+		r.S.Seconds = took.Seconds()
+		r.S.Others = before.others(took)
 		if err != nil {
 			r.S.Note("ended early: %v", err)
 			return rep, fmt.Errorf("bench %s: %w", s.name, err)
@@ -110,6 +112,23 @@ func Measure(o Options, names ...string) (*report.Report, error) {
 		runtime.GC()
 	}
 	return rep, nil
+}
+
+// seen is what the machine had done at one moment.
+type seen struct{ used, stolen, own time.Duration }
+
+func presence() seen {
+	used, stolen := proc.Busy()
+	return seen{used, stolen, proc.OwnCPU()}
+}
+
+// others is the share of the machine, in percent, that processes which are not of this run
+// took since then, and the hypervisor with them: what disturbed the figures.
+func (s seen) others(d time.Duration) float64 {
+	now := presence()
+	cores := float64(runtime.NumCPU())
+	free := float64((now.used-s.used)+(now.stolen-s.stolen)-(now.own-s.own)) / (float64(d) * cores)
+	return max(100*free, 0)
 }
 
 // settings are what serve runs with and what stands beside every ratio.

@@ -54,7 +54,7 @@ func TestOneSecondStallShowsInP999(t *testing.T) {
 		Even{PerSecond: 100, For: length},
 		Even{PerSecond: 500, For: length},
 		Even{PerSecond: 2000, For: length},
-		TopOfMinute{PerSecond: 1000, For: length},
+		TopOfMinute{PerSecond: 1000, Minute: length, Minutes: 1},
 	} {
 		t.Run(fmt.Sprintf("%+v", schedule), func(t *testing.T) {
 			t.Parallel()
@@ -96,25 +96,60 @@ func TestMissedSendsAreCounted(t *testing.T) {
 // The schedule is a function of the number alone: in order, within the run, a third of
 // TopOfMinute in its first twelfth.
 func TestScheduleIsPure(t *testing.T) {
-	s := TopOfMinute{PerSecond: 3400, For: 24 * time.Second}
+	s := TopOfMinute{PerSecond: 3400, Minute: 24 * time.Second, Minutes: 2}
 	early := 0
 	last := time.Duration(-1)
 	for i := range s.Count() {
 		d := s.Due(i)
-		if d != s.Due(i) || d < last || d > s.For {
+		if d != s.Due(i) || d < last || d > s.Length() {
 			t.Fatalf("request %d is due at %s after %s", i, d, last)
 		}
 		last = d
-		if d < 2*time.Second {
+		if d < 2*time.Second || d >= 24*time.Second && d < 26*time.Second {
 			early++
 		}
 	}
-	if third := s.Count() / 3; early < third-1 || early > third+1 {
+	if third := s.Count() / 3; early < third-2 || early > third+2 {
 		t.Errorf("%d of %d in the first twelfth", early, s.Count())
 	}
 	e := Even{PerSecond: 1000, For: time.Second}
 	if e.Count() != 1000 || e.Due(500) != 500*time.Millisecond {
 		t.Errorf("%d, %s", e.Count(), e.Due(500))
+	}
+}
+
+// What is due before Skip is sent, but not counted; each worker goes round in its span.
+func TestWarmingUpIsNotCounted(t *testing.T) {
+	var mu sync.Mutex
+	asked := map[string]int{}
+	addr := serve(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		asked[r.URL.Path]++
+	}))
+	var requests []*Request
+	for i := range 10 {
+		requests = append(requests, Get("", fmt.Sprintf("/%d", i)))
+	}
+	s := Even{PerSecond: 200, For: 400 * time.Millisecond}
+	res, err := Open{Addr: addr, Schedule: s, Requests: requests, Workers: 2, Span: 3, Skip: 200 * time.Millisecond, Grace: time.Second}.Run()
+	if err != nil || res.Err != nil {
+		t.Fatal(err, res.Err)
+	}
+	if res.Answers != 40 || res.Hist.TotalCount() != 40 {
+		t.Errorf("%d answers of the second half's 40", res.Answers)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	total := 0
+	for path, n := range asked {
+		total += n
+		if !strings.Contains("/0 /1 /2 /5 /6 /7", path) {
+			t.Errorf("%s is in nobody's span", path)
+		}
+	}
+	if total != 80 {
+		t.Errorf("%d requests were sent", total)
 	}
 }
 

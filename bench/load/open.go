@@ -18,7 +18,11 @@ type Open struct {
 	Schedule Schedule
 	// Requests are walked by each worker from its own place, as a poller does.
 	Requests []*Request
-	Workers  int
+	// Span is how many requests from its place on a worker goes round in; 0: all.
+	Span    int
+	Workers int
+	// Skip is the start of the run that is not counted: what is due in it warms up.
+	Skip time.Duration
 	// Grace is how long after the schedule's end what is due may still be sent.
 	Grace time.Duration
 	CPU   func() time.Duration
@@ -29,6 +33,9 @@ type Open struct {
 // Run sends everything that the schedule asks for.
 func (o Open) Run() (*Result, error) {
 	workers := make([]*openWorker, max(o.Workers, 1))
+	if o.Span == 0 {
+		o.Span = len(o.Requests)
+	}
 	for i := range workers {
 		conn, err := Dial(o.Addr)
 		if err != nil {
@@ -36,18 +43,19 @@ func (o Open) Run() (*Result, error) {
 		}
 		workers[i] = &openWorker{
 			Open: &o, conn: conn, index: i, stride: len(workers),
-			place: i * len(o.Requests) / len(workers), tags: make([][]byte, len(o.Requests)),
+			first: i * len(o.Requests) / len(workers), tags: make([][]byte, len(o.Requests)),
 			res: Result{Hist: newHistogram()},
 		}
 		defer workers[i].close()
 	}
 	all := &Result{Hist: newHistogram()}
-	var before time.Duration
-	if o.CPU != nil {
-		before = o.CPU()
-	}
-	self := proc.SelfCPU()
+	from := make(chan usage, 1)
 	start := time.Now()
+	if o.Skip > 0 {
+		defer time.AfterFunc(o.Skip, func() { from <- o.usage() }).Stop()
+	} else {
+		from <- o.usage()
+	}
 	var wg sync.WaitGroup
 	for _, w := range workers {
 		wg.Add(1)
@@ -57,15 +65,26 @@ func (o Open) Run() (*Result, error) {
 		}()
 	}
 	wg.Wait()
-	all.Elapsed = time.Since(start)
-	all.Client = proc.SelfCPU() - self
-	if o.CPU != nil {
-		all.Server = o.CPU() - before
-	}
+	u, now := <-from, o.usage()
+	all.Elapsed, all.Client, all.Server = now.at.Sub(u.at), now.client-u.client, now.server-u.server
 	for _, w := range workers {
 		all.merge(&w.res)
 	}
 	return all, nil
+}
+
+// usage is a moment and the CPU used up to it.
+type usage struct {
+	at             time.Time
+	client, server time.Duration
+}
+
+func (o *Open) usage() usage {
+	u := usage{at: time.Now(), client: proc.SelfCPU()}
+	if o.CPU != nil {
+		u.server = o.CPU()
+	}
+	return u
 }
 
 // openWorker is one poller.
@@ -74,7 +93,8 @@ type openWorker struct {
 	conn   *Conn // nil: lost, to be made again
 	index  int
 	stride int
-	place  int // in Requests
+	first  int // its place in Requests
+	step   int // how many it has sent
 	tags   [][]byte
 	out    []byte
 	res    Result
@@ -89,8 +109,12 @@ func (w *openWorker) close() {
 func (w *openWorker) run(start time.Time) {
 	end := start.Add(w.Schedule.Length() + w.Grace)
 	n := w.Schedule.Count()
+	warming := w.Skip > 0
 	for i := w.index; i < n; i += w.stride {
 		due := start.Add(w.Schedule.Due(i))
+		if warming && w.Schedule.Due(i) >= w.Skip {
+			w.res, warming = Result{Hist: newHistogram()}, false
+		}
 		now := time.Now()
 		if now.After(end) {
 			w.res.Missed++
@@ -129,8 +153,8 @@ func (w *openWorker) ask(start time.Time) error {
 	if err := w.conn.deadline(); err != nil {
 		return err
 	}
-	i := w.place
-	w.place = (w.place + 1) % len(w.Requests)
+	i := (w.first + w.step%w.Span) % len(w.Requests)
+	w.step++
 	w.out = w.Requests[i].Bytes(w.out[:0], w.tags[i])
 	sent := time.Now()
 	if err := w.conn.Send(w.out); err != nil {

@@ -30,26 +30,31 @@ func (e Even) Due(i int) time.Duration {
 // Length is that of the run.
 func (e Even) Length() time.Duration { return e.For }
 
-// TopOfMinute is how pollers behave: a third of all requests falls into the first twelfth
-// of the time (of a minute: 5 s), the rest is even. PerSecond is the mean.
+// TopOfMinute is how pollers behave: a third of a minute's requests falls into its first
+// twelfth (5 s), the rest is even. Minutes may be shorter than those of a clock; PerSecond
+// is the mean.
 type TopOfMinute struct {
 	PerSecond float64
-	For       time.Duration
+	Minute    time.Duration
+	Minutes   int
 }
 
-// Count is rate x length.
-func (s TopOfMinute) Count() int { return int(s.PerSecond * s.For.Seconds()) }
+func (s TopOfMinute) perMinute() int { return int(s.PerSecond * s.Minute.Seconds()) }
 
-// Due is linear in two parts.
+// Count is rate x length.
+func (s TopOfMinute) Count() int { return s.Minutes * s.perMinute() }
+
+// Due is linear in two parts of each minute.
 func (s TopOfMinute) Due(i int) time.Duration {
-	share := float64(i) / float64(s.Count())
+	n := s.perMinute()
+	share := float64(i%n) / float64(n)
 	const burst, part = 1. / 3, 1. / 12
 	at := share / burst * part
 	if share > burst {
 		at = part + (share-burst)/(1-burst)*(1-part)
 	}
-	return time.Duration(at * float64(s.For))
+	return time.Duration(i/n)*s.Minute + time.Duration(at*float64(s.Minute))
 }
 
 // Length is that of the run.
-func (s TopOfMinute) Length() time.Duration { return s.For }
+func (s TopOfMinute) Length() time.Duration { return time.Duration(s.Minutes) * s.Minute }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"tickhive/bench/report"
 )
@@ -37,6 +38,35 @@ func FileLimit() uint64 {
 		_ = syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l)
 	}
 	return l.Cur
+}
+
+// Busy is the CPU time that all processes of the machine have used, and the time that the
+// hypervisor took away, both to 10 ms.
+func Busy() (used, stolen time.Duration) {
+	const tick = 10 * time.Millisecond // USER_HZ
+	line, _, _ := strings.Cut(read("/proc/stat"), "\n")
+	for i, f := range strings.Fields(line) {
+		v, err := strconv.ParseInt(f, 10, 64)
+		if err != nil {
+			continue
+		}
+		switch i { // user nice system idle iowait irq softirq steal
+		case 1, 2, 3, 6, 7:
+			used += time.Duration(v) * tick
+		case 8:
+			stolen = time.Duration(v) * tick
+		}
+	}
+	return used, stolen
+}
+
+// OwnCPU is the CPU time of this process and of its children that have ended.
+func OwnCPU() time.Duration {
+	var u syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_CHILDREN, &u) != nil {
+		return SelfCPU()
+	}
+	return SelfCPU() + time.Duration(u.Utime.Nano()+u.Stime.Nano())
 }
 
 func read(name string) string {

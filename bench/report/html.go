@@ -98,7 +98,7 @@ svg{max-width:100%;height:auto}code{background:#f1f4f8;padding:.1rem .3rem;borde
 {{range .}}{{$s := .Spread}}<tr><td>{{.Goal}}<td>{{.Name}}<div class="dim">{{.With}}</div><td class="n">{{.TargetText}}<td class="n">{{figure .Best}}<td class="n">{{figure $s.Min}}<td class="n">{{figure $s.Median}}<td class="n">{{figure $s.Max}}<td class="{{if .Met}}met{{else}}not{{end}}">{{.Verdict}}</tr>
 {{end}}</table>{{end}}
 {{.GoalPlot}}
-{{range .Parts}}<h2>{{.Name}} <span class="dim">{{figure .Seconds}} s</span></h2>
+{{range .Parts}}<h2>{{.Name}} <span class="dim">{{figure .Seconds}} s, other processes took {{figure .Others}} % of the machine</span></h2>
 {{with .Measures}}<table><tr><th>Measure<th class="n">Best<th class="n">Min<th class="n">Median<th class="n">Max<th class="n">Product<th class="n">Reference<th>Unit</tr>
 {{range .}}{{$s := .Spread}}<tr><td>{{.Name}}<div class="dim">{{.With}}</div><td class="n">{{figure .Best}}<td class="n">{{figure $s.Min}}<td class="n">{{figure $s.Median}}<td class="n">{{figure $s.Max}}<td class="n">{{own .}}<td class="n">{{ref .}}<td>{{.Unit}}</tr>
 {{end}}</table>{{end}}

@@ -17,7 +17,10 @@ type Measure struct {
 	// Higher: more is better (a rate); else less is (a cost).
 	Higher bool `json:"higher,omitempty"`
 	// Worst: judged by the worst round instead of the best: pauses, stale answers.
-	Worst     bool      `json:"worst,omitempty"`
+	Worst bool `json:"worst,omitempty"`
+	// Median: judged by the median of the rounds' ratios: what hangs on a disk, whose best
+	// moments come to product and reference at different times.
+	Median    bool      `json:"median,omitempty"`
 	Product   []float64 `json:"product"`
 	Reference []float64 `json:"reference,omitempty"`
 	RefName   string    `json:"referenceName,omitempty"`
@@ -47,10 +50,14 @@ func (m *Measure) Ratios() []float64 {
 func (m *Measure) Spread() Spread { return SpreadOf(m.Ratios()) }
 
 // Best is what the measure is judged by: the best round of the product to the best round
-// of the reference, or the worst ones (Worst).
+// of the reference, the worst ones (Worst), or
+// the median of the rounds (Median).
 func (m *Measure) Best() float64 {
 	if len(m.Product) == 0 {
 		return 0
+	}
+	if m.Median {
+		return m.Spread().Median
 	}
 	if len(m.Reference) == 0 {
 		return m.best(m.Product)

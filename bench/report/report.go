@@ -43,8 +43,10 @@ type Setting struct {
 
 // Scenario is what one scenario found.
 type Scenario struct {
-	Name      string     `json:"name"`
-	Seconds   float64    `json:"seconds"`
+	Name    string  `json:"name"`
+	Seconds float64 `json:"seconds"`
+	// Others is the share of the machine in percent that other processes took meanwhile.
+	Others    float64    `json:"others"`
 	Notes     []string   `json:"notes,omitempty"`
 	Measures  []*Measure `json:"measures,omitempty"`
 	Latencies []Latency  `json:"latencies,omitempty"`

@@ -25,7 +25,7 @@ func (r *Report) WriteTable(w io.Writer) error {
 }
 
 func (s *Scenario) writeTable(w io.Writer) error {
-	fmt.Fprintf(w, "\n%s (%.0f s)\n", s.Name, s.Seconds)
+	fmt.Fprintf(w, "\n%s (%.0f s; other processes took %.0f %% of the machine)\n", s.Name, s.Seconds, s.Others)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	if len(s.Measures) > 0 {
 		fmt.Fprintln(t, "  measure\tbest\tmin\tmedian\tmax\tproduct\treference\tunit\twith")
