@@ -189,6 +189,7 @@ func (e *edge) run(c *Ctx, entry *pathEntry) *Error {
 func (e *edge) noRoute(c *Ctx, entry *pathEntry) *Error {
 	h := &c.Response.Header
 	h.SetCanonical(hdrAllow, entry.allow)
+	e.limiter.show(c, entry)
 	if !c.IsOptions() {
 		return &Error{
 			Status: fasthttp.StatusMethodNotAllowed, Code: CodeMethodNotAllowed,

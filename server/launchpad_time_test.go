@@ -216,6 +216,13 @@ func TestLaunchpadRequestsAreLimited(t *testing.T) {
 	if a := ask(); a.status != 200 {
 		t.Errorf("a second later: %d", a.status)
 	}
+	// What counts for nothing shows how much is left.
+	for method, status := range map[string]int{"OPTIONS": 204, "DELETE": 405} {
+		a := c.raw("192.0.2.9", method+" "+target+" HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+		if a.status != status || a.header.Get("X-RateLimit-Limit") != "60" || a.header.Get("X-RateLimit-Remaining") != "49" {
+			t.Errorf("%s: %d %v", method, a.status, a.header)
+		}
+	}
 	free := freed(t)
 	for range 200 {
 		if a := free.get(target); a.status != 200 || a.header.Get("X-RateLimit-Remaining") != "60" {
