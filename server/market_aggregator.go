@@ -1,6 +1,8 @@
 package server
 
 import (
+	"io"
+
 	"github.com/valyala/fasthttp"
 
 	"tickhive/aggregator"
@@ -183,8 +185,12 @@ func (s *Server) streamTrades(c *Ctx, v *marketdata.View, sel aggregator.Selecti
 		}
 	}
 	c.Response.Header.SetContentTypeBytes(valJSON)
+	size := int64(-1)
+	if !c.Request.Header.IsHTTP11() { // HTTP/1.0 knows no chunks: its bytes are counted first
+		size, _ = io.Copy(io.Discard, aggregator.NewTradesReader(v, sel, piece)) // reads memory only
+	}
 	c.Response.SetBodyStream(&patientReader{
 		r: aggregator.NewTradesReader(v, sel, piece), conn: c.Conn(), timeout: s.opt.WriteTimeout,
-	}, -1)
+	}, int(size))
 	return nil
 }
