@@ -127,15 +127,7 @@ func (a *agentSide) open(data *dataDir, lives bool) error {
 	ls.KeepAll = a.cfg.Journal.Keep == "all"
 	ls.SnapshotBytes = a.cfg.Journal.SnapshotBytes
 	hs.KeepAll, hs.SnapshotBytes = ls.KeepAll, ls.SnapshotBytes
-	backfill, busy := int64(a.cfg.Sim.Backfill), int64(0)
-	if lives && backfill > 0 {
-		end := a.process.NowNs()
-		if a.process.Virtual() {
-			end += backfill // it was made that much earlier
-		}
-		busy = end - backfill
-		a.clock.spanNs.Store(end - max(backfill, historySpan))
-	}
+	busy, live := a.paces(lives)
 	if a.ledger, err = launchpad.OpenStore(ls); err != nil {
 		return err
 	}
@@ -155,13 +147,31 @@ func (a *agentSide) open(data *dataDir, lives bool) error {
 	}
 	if lives {
 		a.life, err = life.New(life.Options{
-			Seed: v.Seed(), BusyNs: busy, Residents: life.Residents(v.Seed()),
+			Seed: v.Seed(), BusyNs: busy, LiveNs: live, Residents: life.Residents(v.Seed()),
 		})
 		if err != nil {
 			return err
 		}
 	}
 	return a.desk.Open(a.ledger, a.swarm)
+}
+
+// paces says from when on how much happens (life.Options), and sets the clock of stores
+// that are about to begin to where their history does.
+func (a *agentSide) paces(lives bool) (busyNs, liveNs int64) {
+	if a.process.Virtual() {
+		liveNs = math.MaxInt64 // nobody looks while such a clock is moved
+	}
+	backfill := int64(a.cfg.Sim.Backfill)
+	if !lives || backfill == 0 {
+		return 0, liveNs
+	}
+	end := a.process.NowNs()
+	if a.process.Virtual() {
+		end += backfill // it was made that much earlier
+	}
+	a.clock.spanNs.Store(end - max(backfill, historySpan))
+	return end - backfill, max(end, liveNs)
 }
 
 // resume goes on from the last record, or from now if that is later; a virtual clock that

@@ -13,7 +13,8 @@
 //  1. What happens in a slot is a function of the seed, the slot's number since the
 //     ledger's genesis, and the two views: there is no state, so nothing is to be
 //     restored after a restart.
-//  2. A slot has at most maxSteps steps, and there are about 40 slots an hour.
+//  2. A slot has at most maxSteps steps; an hour has 120 slots, 40 or fewer of them count
+//     in a history.
 //  3. Nothing but commands that anyone could give: what is refused to others is refused
 //     here.
 //  4. Some tokens are forgotten by everyone half a day after their spawn, so that idle

@@ -7,12 +7,14 @@ import (
 	"tickhive/launchpad"
 )
 
-// When things happen: slots lie slotNs apart, each up to jitterNs late.
+// When things happen: slots lie slotNs apart, each up to jitterNs late. All of them count
+// while somebody may be looking, fewer in a history.
 const (
-	secondNs     = int64(time.Second)
-	slotNs       = int64(90 * time.Second)
-	jitterNs     = int64(60 * time.Second)
-	slotsSkipped = 6 // before Options.BusyNs one slot in so many counts
+	secondNs = int64(time.Second)
+	slotNs   = int64(30 * time.Second)
+	jitterNs = int64(20 * time.Second)
+	busySlot = 3  // before Options.LiveNs one slot in so many counts
+	calmSlot = 18 // before Options.BusyNs
 	// maxSteps of one slot.
 	maxSteps = 6
 )
@@ -43,7 +45,18 @@ func (l *Life) atNs(genesisNs, slot int64) int64 {
 	return genesisNs + slot*slotNs + r.below(jitterNs)
 }
 
-func (l *Life) counts(atNs, slot int64) bool { return atNs >= l.opt.BusyNs || slot%slotsSkipped == 0 }
+func (l *Life) counts(atNs, slot int64) bool { return slot%l.step(atNs) == 0 }
+
+// step is how many slots lie between two that count.
+func (l *Life) step(atNs int64) int64 {
+	switch {
+	case atNs < l.opt.BusyNs:
+		return calmSlot
+	case atNs < l.opt.LiveNs:
+		return busySlot
+	}
+	return 1
+}
 
 // NextNs is the first slot after afterNs, Unix ns.
 func (l *Life) NextNs(genesisNs, afterNs int64) int64 {
@@ -82,17 +95,24 @@ func (l *Life) Act(nowNs int64, ledger *launchpad.View, swarm *hive.View) []Step
 		case n < 440:
 			t.trade()
 		case n < 460:
-			t.boost()
+			t.seldom(t.boost)
 		case n < 500:
 			t.transfer()
 		case n < 515:
-			t.propose()
+			t.seldom(t.propose)
 		case n < 815:
 			t.act()
 		}
 		t.votes(l.before(ledger.GenesisNs(), slot))
 	}
 	return t.steps[:min(len(t.steps), maxSteps)]
+}
+
+// seldom lets something happen as often in a day whether every slot counts or every third.
+func (t *turn) seldom(f func()) {
+	if t.step(t.nowNs) > 1 || t.oneIn(busySlot) {
+		f()
+	}
 }
 
 func (t *turn) pay(c launchpad.Command) { t.steps = append(t.steps, Step{Ledger: c}) }

@@ -3,6 +3,7 @@ package life_test
 import (
 	"errors"
 	"fmt"
+	"math"
 	"testing"
 	"time"
 
@@ -41,7 +42,7 @@ func newPlace(t testing.TB, seed uint64, busyNs int64) *place {
 	if p.swarm, err = hive.OpenStore(hive.StoreOptions{Options: ho, Clock: p.clk}); err != nil {
 		t.Fatal(err)
 	}
-	if p.life, err = life.New(life.Options{Seed: seed, BusyNs: busyNs, Residents: life.Residents(seed)}); err != nil {
+	if p.life, err = life.New(life.Options{Seed: seed, BusyNs: busyNs, LiveNs: math.MaxInt64, Residents: life.Residents(seed)}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -175,7 +176,7 @@ func TestTheSameSeedLivesTheSameLifeAndARestartChangesNothing(t *testing.T) {
 	a, b, c := newPlace(t, 7, 0), newPlace(t, 7, 0), newPlace(t, 8, 0)
 	a.until(end, nil)
 	anew := func() *life.Life {
-		l, err := life.New(life.Options{Seed: 7, Residents: life.Residents(7)})
+		l, err := life.New(life.Options{Seed: 7, LiveNs: math.MaxInt64, Residents: life.Residents(7)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -200,6 +201,33 @@ func TestTheSameSeedLivesTheSameLifeAndARestartChangesNothing(t *testing.T) {
 		if ferr := p.swarm.Fold(func(s *hive.State) { err = s.Check() }); ferr != nil || err != nil {
 			t.Error(ferr, err)
 		}
+	}
+}
+
+// While somebody may be looking something happens every half minute, and the rare things
+// stay rare.
+func TestTheLivePaceIsLively(t *testing.T) {
+	p := newPlace(t, 5, 0)
+	p.until(genesisNs+day, nil)
+	calm, calmSteps := p.swarm.View().Proposals(hive.ProposalQuery{Page: hive.Page{Page: 1, PageSize: 1}}).TotalItems, p.steps
+	l, err := life.New(life.Options{Seed: 5, Residents: life.Residents(5)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.life, p.steps = l, 0
+	longest := int64(0)
+	for last := p.lastNs; last < genesisNs+day+day/24; {
+		next := l.NextNs(genesisNs, last)
+		longest, last = max(longest, next-last), next
+	}
+	if longest > 60*int64(time.Second) {
+		t.Errorf("nothing happens for %s", time.Duration(longest))
+	}
+	p.until(genesisNs+2*day, nil)
+	lively := p.swarm.View().Proposals(hive.ProposalQuery{Page: hive.Page{Page: 1, PageSize: 1}}).TotalItems - calm
+	t.Logf("a day: %d steps and %d proposals; a lively one: %d and %d", calmSteps, calm, p.steps, lively)
+	if p.steps < 2*calmSteps || lively > 3*calm+10 {
+		t.Errorf("%d steps and %d proposals in a lively day", p.steps, lively)
 	}
 }
 

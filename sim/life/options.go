@@ -17,9 +17,9 @@ type Resident struct {
 // Options make a Life.
 type Options struct {
 	Seed uint64
-	// BusyNs is when the usual pace begins, Unix ns: before it, one slot in slotsSkipped
-	// counts. A history that begins long before stays short that way.
-	BusyNs int64
+	// BusyNs and LiveNs, Unix ns, are when more slots begin to count: a history that
+	// begins days before stays short, and what people look at is lively. BusyNs <= LiveNs.
+	BusyNs, LiveNs int64
 	// Residents are who lives here; see Residents.
 	Residents []Resident
 }

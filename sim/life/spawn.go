@@ -7,12 +7,11 @@ import (
 )
 
 // How the launchpad grows: firstTokens at once, then one about every spawnSlots slots
-// (five hours; of the slots that count), up to maxTokens.
+// (five hours) up to maxTokens.
 const (
-	firstTokens   = 14
-	spawnSlots    = 200
-	spawnSlotsOld = spawnSlots / slotsSkipped
-	maxTokens     = 240
+	firstTokens = 14
+	spawnSlots  = 600
+	maxTokens   = 240
 )
 
 // grow spawns a token, or gives one that was spawned its liquidity.
@@ -22,11 +21,7 @@ func (t *turn) grow() {
 			t.fill(newest)
 		}
 	}
-	oneIn := int64(spawnSlots)
-	if t.nowNs < t.opt.BusyNs {
-		oneIn = spawnSlotsOld
-	}
-	if n := t.ledger.Len(); n >= maxTokens || n >= firstTokens && !t.oneIn(oneIn) {
+	if n := t.ledger.Len(); n >= maxTokens || n >= firstTokens && !t.oneIn(spawnSlots/t.step(t.nowNs)) {
 		return
 	}
 	t.spawn()
