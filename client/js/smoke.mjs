@@ -1,0 +1,40 @@
+// Asks a running exchange everything once: node client/js/smoke.mjs, with BASE, PUBLIC and
+// PRIVATE in the environment. Without a WebSocket (Node before 22) the stream is left out
+// and said so.
+import assert from 'node:assert/strict';
+import { TickHive, crc32 } from './tickhive.mjs';
+
+assert.equal(crc32('65000.50:0.12500000,65000.00:1.00000000|65001.00:0.50000000'), 1722274598);
+assert.equal(crc32('|'), 2343686810);
+
+const vector = new TickHive({ apiKey: 'x', secret: 'privKEY456' });
+const signed = await vector.sign('POST', '/api/launchpad/spawn', '{"name":"My Token","symbol":"ALPHA"}', '1767225600000', 'n-2');
+assert.equal(signed['API-Signature'], '1063a1ede675edbe514081291c52fb5572d123ed807dcff377e4a224cc7ffb5e');
+
+const x = new TickHive({ baseUrl: process.env.BASE, apiKey: process.env.PUBLIC, secret: process.env.PRIVATE });
+const markets = await x.fetchMarkets();
+assert.ok(markets.some((m) => m.symbol === 'BTC/USDT'));
+const ticker = await x.fetchTicker('BTC/USDT');
+assert.ok(ticker.bid > 0 && ticker.ask > ticker.bid);
+assert.ok((await x.fetchTickers(['BTC/USDT']))['BTC/USDT'].last > 0);
+const book = await x.fetchOrderBook('BTC/USDT', 5);
+assert.equal(book.bids.length, 5);
+assert.ok(book.bids[0][0] > book.bids[1][0] && book.asks[0][0] < book.asks[1][0]);
+const trades = await x.fetchTrades('BTC/USDT', undefined, 10);
+assert.ok(trades.length === 10 && trades[0].timestamp <= trades[9].timestamp);
+const candles = await x.fetchOHLCV('BTC/USDT', '1m');
+assert.ok(candles.length > 0 && candles.every((c, i) => !i || c[0] > candles[i - 1][0]));
+await assert.rejects(x.fetchTicker('AA/BB'), { code: 'NOT_FOUND' });
+
+const order = await x.createOrder('BTC/USDT', 'limit', 'buy', '0.01', '1000');
+assert.ok((await x.fetchOpenOrders('BTC/USDT')).some((o) => o.id === order.id));
+assert.ok((await x.fetchBalance()).USDT.used > 0);
+assert.equal((await x.cancelOrder(order.id)).status, 'canceled');
+
+if (globalThis.WebSocket) {
+  assert.ok((await x.watchOrderBook('BTC/USDT')).bids.length > 0);
+  x.close();
+} else {
+  console.log('no WebSocket in this Node: watchOrderBook was not tried');
+}
+console.log('smoke ok');

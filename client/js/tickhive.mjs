@@ -1,0 +1,258 @@
+// TickHive in the conventions of ccxt: symbols are BTC/USDT, times are Unix ms, amounts and
+// prices are numbers, and `info` holds the exchange's own answer with its exact decimals as
+// text. No dependencies: fetch, WebCrypto and, for the streams, WebSocket (or one that is
+// given as options.WebSocket).
+
+const code = (symbol) => symbol.replace('/', '_');
+const symbolOf = (pair) => pair.replace('_', '/');
+const utf8 = (text) => new TextEncoder().encode(text);
+const hex = (bytes) => [...new Uint8Array(bytes)].map((b) => b.toString(16).padStart(2, '0')).join('');
+const number = (text) => (text === undefined || text === null ? undefined : Number(text));
+
+export const timeframes = {
+  '1m': 'minute', '3m': 'minutes3', '5m': 'minutes5', '15m': 'minutes15', '30m': 'minutes30',
+  '1h': 'hour', '4h': 'hour4', '1d': 'day', '1M': 'month', '1y': 'year',
+};
+
+export class ExchangeError extends Error {
+  constructor(status, body) {
+    super(`${body.code ?? status}: ${body.message ?? 'no message'}`);
+    Object.assign(this, { status, code: body.code, field: body.field, requestId: body.requestId });
+  }
+}
+
+export class TickHive {
+  constructor({ baseUrl = 'http://127.0.0.1:8080', apiKey, secret, WebSocket = globalThis.WebSocket } = {}) {
+    Object.assign(this, { baseUrl: baseUrl.replace(/\/$/, ''), apiKey, secret, WebSocket });
+    this.books = new Map();
+  }
+
+  async sign(method, target, body = '', timestamp = String(Date.now()), nonce = hex(crypto.getRandomValues(new Uint8Array(16)))) {
+    const digest = hex(await crypto.subtle.digest('SHA-256', utf8(body)));
+    const key = await crypto.subtle.importKey('raw', utf8(this.secret), { name: 'HMAC', hash: 'SHA-256' }, false, ['sign']);
+    const text = [timestamp, nonce, method, target, digest].join('\n');
+    return {
+      'API-PublicKey': this.apiKey, 'API-Timestamp': timestamp, 'API-Nonce': nonce,
+      'API-Signature': hex(await crypto.subtle.sign('HMAC', key, utf8(text))),
+    };
+  }
+
+  async request(method, path, params = {}, payload = undefined, signed = false) {
+    const query = new URLSearchParams({ ...params, decimals: 'string' });
+    const target = method === 'GET' ? `${path}?${query}` : path;
+    const body = payload === undefined ? '' : JSON.stringify(payload);
+    const headers = signed ? await this.sign(method, target, body) : {};
+    if (body) headers['Content-Type'] = 'application/json';
+    const response = await fetch(this.baseUrl + target, { method, headers, body: body || undefined });
+    const answer = await response.json();
+    if (!response.ok) throw new ExchangeError(response.status, answer);
+    return answer;
+  }
+
+  async fetchTime() { return (await this.request('GET', '/api/time')).serverTime; }
+
+  async fetchMarkets() {
+    const pairs = await this.request('GET', '/api/currencies/pairs');
+    return pairs.map((p) => {
+      const [base, quote] = p.code.split('_');
+      return {
+        id: p.code, symbol: `${base}/${quote}`, base, quote, type: 'spot', spot: true, active: true,
+        precision: { price: 10 ** -p.digitsPrice, amount: 10 ** -p.digitsAmount },
+        limits: { cost: { min: number(p.minQuoteAmount) } }, info: p,
+      };
+    });
+  }
+
+  parseTicker(t) {
+    return {
+      symbol: symbolOf(t.currencyPairCode), timestamp: t.timestamp * 1000, datetime: new Date(t.timestamp * 1000).toISOString(),
+      bid: number(t.bidPrice), ask: number(t.askPrice), last: number(t.price), close: number(t.price), open: number(t.price24hAgo),
+      percentage: number(t.priceChangePercentage24h), baseVolume: number(t.volume24h), info: t,
+    };
+  }
+
+  async fetchTicker(symbol) {
+    return this.parseTicker(await this.request('GET', '/api/tickers', { currencyPairCode: code(symbol) }));
+  }
+
+  async fetchTickers(symbols = undefined) {
+    const rows = await this.request('GET', '/api/summary');
+    const all = rows.map((r) => ({
+      symbol: symbolOf(r.trading_pairs), bid: number(r.highest_bid), ask: number(r.lowest_ask), last: number(r.last_price),
+      high: number(r.highest_price_24h), low: number(r.lowest_price_24h), percentage: number(r.price_change_percent_24h),
+      baseVolume: number(r.base_volume), quoteVolume: number(r.quote_volume), info: r,
+    }));
+    return Object.fromEntries(all.filter((t) => !symbols || symbols.includes(t.symbol)).map((t) => [t.symbol, t]));
+  }
+
+  async fetchOrderBook(symbol, limit = 100) {
+    const b = await this.request('GET', '/api/marketdata/getaggregator/orderbook', { ticker_id: code(symbol), depth: limit * 2 });
+    const side = (levels) => levels.map(([p, a]) => [Number(p), Number(a)]);
+    return { symbol, timestamp: b.timestamp, datetime: new Date(b.timestamp).toISOString(), bids: side(b.bids), asks: side(b.asks), info: b };
+  }
+
+  async fetchTrades(symbol, since = undefined, limit = 100) {
+    const params = { currencyPairCode: code(symbol), pageSize: limit };
+    if (since !== undefined) params.sinceDate = new Date(since).toISOString().slice(0, 23);
+    const deals = await this.request('GET', '/api/deals', params);
+    return deals.map((d) => this.parseTrade(d)).reverse();
+  }
+
+  parseTrade(d) {
+    return {
+      id: d.id, symbol: symbolOf(d.currencyPairCode), timestamp: Date.parse(d.dealDateUtc), datetime: d.dealDateUtc,
+      side: d.isBuy ? 'buy' : 'sell', price: number(d.price), amount: number(d.volume), cost: Number(d.price) * Number(d.volume), info: d,
+    };
+  }
+
+  async fetchOHLCV(symbol, timeframe = '1m', since = undefined, limit = 1000) {
+    const end = Date.now() + 60000;
+    const start = since ?? end - 7 * 86400000;
+    const rows = await this.request('GET', '/api/ohlc', {
+      currencyPairCode: code(symbol), interval: timeframes[timeframe], start: new Date(start).toISOString().slice(0, 19), end: new Date(end).toISOString().slice(0, 19),
+    });
+    return rows.map((c) => [Date.parse(`${c.date}Z`), +c.open, +c.max, +c.min, +c.close, +c.volumeBase]).slice(0, limit);
+  }
+
+  parseOrder(o) {
+    const status = { Created: 'open', PartiallyCompleted: 'open', Completed: 'closed' }[o.status] ?? 'canceled';
+    const amount = number(o.initialAmount);
+    return {
+      id: o.id, clientOrderId: o.clientOrderId ?? undefined, symbol: symbolOf(o.currencyPairCode), timestamp: Date.parse(o.date), datetime: o.date,
+      type: o.isMarket ? 'market' : 'limit', side: o.isBid ? 'buy' : 'sell', price: number(o.price), amount,
+      remaining: number(o.amount), filled: amount === undefined ? undefined : amount - Number(o.amount), status, info: o,
+    };
+  }
+
+  // createOrder: amount and price may be text, which keeps digits that a number would lose.
+  async createOrder(symbol, type, side, amount, price = undefined, params = {}) {
+    const order = { side, currencyPairCode: code(symbol), amount: String(amount), ...params };
+    if (type === 'market') order.isMarket = true; else order.price = String(price);
+    const id = await this.request('POST', '/api/orders', {}, order, true);
+    return { id, symbol, type, side, amount: Number(amount), price: number(price), info: id };
+  }
+
+  async cancelOrder(id) { return this.parseOrder(await this.request('DELETE', `/api/orders/${id}`, {}, undefined, true)); }
+
+  async fetchOpenOrders(symbol = undefined) {
+    const params = { status: 'active', pageSize: 100 };
+    if (symbol) params.currencyPairCode = code(symbol);
+    return (await this.request('GET', '/api/user/orders', params, undefined, true)).map((o) => this.parseOrder(o));
+  }
+
+  async fetchBalance() {
+    const { balances } = await this.request('GET', '/api/wallets/balances', {}, undefined, true);
+    const out = { info: balances, free: {}, used: {}, total: {} };
+    for (const b of balances) {
+      out[b.currencyCode] = { free: Number(b.free), used: Number(b.held), total: Number(b.total) };
+      out.free[b.currencyCode] = Number(b.free);
+      out.used[b.currencyCode] = Number(b.held);
+      out.total[b.currencyCode] = Number(b.total);
+    }
+    return out;
+  }
+
+  // watchOrderBook resolves with the book after each change of it; the first call with its
+  // snapshot. Every message is checked by chain and checksum before it is shown.
+  async watchOrderBook(symbol, limit = 10) {
+    let book = this.books.get(symbol);
+    if (!book) {
+      book = new WatchedBook(this, symbol, limit);
+      this.books.set(symbol, book);
+    }
+    return book.next();
+  }
+
+  close() { for (const b of this.books.values()) b.close(); this.books.clear(); }
+}
+
+const crcTable = new Uint32Array(256).map((_, n) => {
+  for (let k = 0; k < 8; k++) n = n & 1 ? 0xedb88320 ^ (n >>> 1) : n >>> 1;
+  return n;
+});
+
+export function crc32(text) {
+  let c = 0xffffffff;
+  for (let i = 0; i < text.length; i++) c = crcTable[(c ^ text.charCodeAt(i)) & 0xff] ^ (c >>> 8);
+  return (c ^ 0xffffffff) >>> 0;
+}
+
+// Prices of one pair have the same number of digits, so that text compares like numbers.
+const compare = (a, b) => a.length - b.length || (a < b ? -1 : a > b ? 1 : 0);
+
+// WatchedBook rebuilds one book from the stream and reconnects with fromSeq.
+class WatchedBook {
+  constructor(exchange, symbol, limit) {
+    Object.assign(this, { exchange, symbol, depth: [10, 25, 100, 1000].find((d) => d >= limit) ?? 0, limit });
+    this.waiting = [];
+    this.fresh = false;
+    this.ready = false;
+    this.closed = false;
+    this.open();
+  }
+
+  open() {
+    if (!this.exchange.WebSocket) throw new Error('there is no WebSocket here: give one as options.WebSocket');
+    this.socket = new this.exchange.WebSocket(`${this.exchange.baseUrl.replace(/^http/, 'ws')}/ws`);
+    this.socket.onopen = () => this.subscribe();
+    this.socket.onmessage = (e) => this.receive(JSON.parse(e.data));
+    this.socket.onclose = () => { if (!this.closed) setTimeout(() => this.open(), 1000); };
+  }
+
+  subscribe() {
+    const request = { op: 'subscribe', channel: 'book', pairs: [code(this.symbol)], depth: this.depth, interval: 100, decimals: 'string' };
+    if (this.ready) Object.assign(request, { fromSeq: this.seq, epoch: this.epoch });
+    this.socket.send(JSON.stringify(request));
+  }
+
+  receive(m) {
+    if (m.type === 'error') { this.fail(new ExchangeError(0, m)); return; }
+    if (m.channel !== 'book') return;
+    let good = true;
+    if (m.type === 'snapshot') Object.assign(this, { bids: m.bids, asks: m.asks, seq: m.seq, epoch: m.epoch, ready: true });
+    else if (m.type === 'heartbeat') good = !this.ready || m.seq === this.seq;
+    else if (m.type === 'update') {
+      if (!this.ready || m.seq <= this.seq) return;
+      good = m.prevSeq === this.seq;
+      if (good) {
+        m.bids.forEach((l) => this.put(this.bids, l, -1));
+        m.asks.forEach((l) => this.put(this.asks, l, 1));
+        this.seq = m.seq;
+      }
+    } else return;
+    if (good && m.checksum !== undefined) good = this.checksum() === m.checksum;
+    if (!good) {
+      this.ready = false;
+      this.socket.send(JSON.stringify({ op: 'resync', channel: 'book', pairs: [code(this.symbol)] }));
+    } else if (m.type !== 'heartbeat') this.tell(m.time);
+  }
+
+  put(side, level, direction) {
+    let i = 0;
+    while (i < side.length && compare(side[i][0], level[0]) * direction < 0) i++;
+    const found = i < side.length && side[i][0] === level[0];
+    if (/^[0.]+$/.test(level[1])) { if (found) side.splice(i, 1); } else side.splice(i, found ? 1 : 0, level);
+  }
+
+  checksum() {
+    const text = (side) => side.slice(0, 10).map(([p, a]) => `${p}:${a}`).join(',');
+    return crc32(`${text(this.bids)}|${text(this.asks)}`);
+  }
+
+  tell(time) {
+    const side = (levels) => levels.slice(0, this.limit).map(([p, a]) => [Number(p), Number(a)]);
+    this.book = { symbol: this.symbol, timestamp: time, datetime: new Date(time).toISOString(), nonce: this.seq, bids: side(this.bids), asks: side(this.asks) };
+    const waiting = this.waiting.splice(0);
+    this.fresh = waiting.length === 0;
+    waiting.forEach((w) => w.resolve(this.book));
+  }
+
+  fail(error) { this.waiting.splice(0).forEach((w) => w.reject(error)); }
+
+  next() {
+    if (this.fresh) { this.fresh = false; return Promise.resolve(this.book); }
+    return new Promise((resolve, reject) => this.waiting.push({ resolve, reject }));
+  }
+
+  close() { this.closed = true; this.socket.close(); }
+}
