@@ -110,6 +110,16 @@ func (r *Run) route(name, server string, res *load.Result) {
 	r.S.Routes = append(r.S.Routes, row)
 }
 
+// constantCPU is the best round of constant bytes at a route, in microseconds.
+func (r *Run) constantCPU(route string) float64 {
+	for _, x := range r.S.Routes {
+		if x.Name == route && x.Server == "constant" {
+			return x.CPU
+		}
+	}
+	return 0
+}
+
 // hotRoute measures one document against constant bytes and net/http, and its 304 and gzip
 // against itself.
 func (r *Run) hotRoute(p *product, h hot) error {
@@ -233,6 +243,9 @@ func (r *Run) variants(h hot, product side) error {
 		gz.Product, gz.Reference = append(gz.Product, res[2].Rate()), append(gz.Reference, res[0].Rate())
 		notCPU.Product, notCPU.Reference = append(notCPU.Product, res[1].ServerUs()), append(notCPU.Reference, res[0].ServerUs())
 		gzCPU.Product, gzCPU.Reference = append(gzCPU.Product, res[2].ServerUs()), append(gzCPU.Reference, res[0].ServerUs())
+	}
+	if full, empty := r.constantCPU(h.size), r.constantCPU("0.3 KB"); empty > 0 {
+		not.Reason = fmt.Sprintf("constant bytes cost %.1f us at %s and %.1f us at 0.3 KB here: even they gain %.2fx", full, h.size, empty, full/empty)
 	}
 	return nil
 }

@@ -105,6 +105,7 @@ func Measure(o Options, names ...string) (*report.Report, error) {
 		took := time.Since(start)
 		r.S.Seconds = took.Seconds()
 		r.S.Others = before.others(took)
+		r.explain()
 		if err != nil {
 			r.S.Note("ended early: %v", err)
 			return rep, fmt.Errorf("bench %s: %w", s.name, err)
@@ -112,6 +113,20 @@ func Measure(o Options, names ...string) (*report.Report, error) {
 		runtime.GC()
 	}
 	return rep, nil
+}
+
+// crowded is the share of the machine, in percent, above which a time or a rate that has
+// no reference in the same run says as much about others as about the product.
+const crowded = 10
+
+// explain gives the goals that are not met for want of a quiet machine that reason.
+func (r *Run) explain() {
+	for _, m := range r.S.Measures {
+		if m.HasTarget && !m.Met() && m.Reason == "" && len(m.Reference) == 0 && r.S.Others > crowded &&
+			slices.Contains([]string{"ms", "s", "commands/s", "orders/s"}, m.Unit) {
+			m.Reason = fmt.Sprintf("a time without a reference while other processes took %.0f %% of the machine", r.S.Others)
+		}
+	}
 }
 
 // seen is what the machine had done at one moment.

@@ -81,6 +81,9 @@ func (m *Measure) Met() bool {
 	if !m.HasTarget || len(m.Product) == 0 {
 		return false
 	}
+	if len(m.Reference) > 0 && m.Best() == 0 {
+		return false // nothing costs nothing: the clock was too coarse
+	}
 	if m.Higher {
 		return m.Best() >= m.Target
 	}

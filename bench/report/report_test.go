@@ -39,6 +39,10 @@ func TestMeasureIsJudgedByBestRounds(t *testing.T) {
 	if s := w1.Spread(); s.Min != 3 || s.Median != 3 || s.Max != 4 {
 		t.Errorf("%+v", s)
 	}
+	coarse := Measure{Product: []float64{0}, Reference: []float64{5}, Target: 1, HasTarget: true}
+	if coarse.Met() {
+		t.Error("work that took no time at all is a clock that was too coarse, not a goal met")
+	}
 	pause := Measure{Worst: true, Product: []float64{1, 9, 2}, Target: 5, HasTarget: true}
 	if pause.Best() != 9 || pause.Met() {
 		t.Errorf("a pause is judged by its worst round: %v", pause.Best())

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime/debug"
 	"strings"
@@ -115,6 +116,11 @@ func commit() string {
 			revision = s.Value[:min(12, len(s.Value))]
 		case s.Key == "vcs.modified" && s.Value == "true":
 			dirty = " with changes"
+		}
+	}
+	if revision == "unknown" { // built without version control stamps: what stands here now
+		if out, err := exec.Command("git", "rev-parse", "--short=12", "HEAD").Output(); err == nil {
+			revision = strings.TrimSpace(string(out))
 		}
 	}
 	return revision + dirty
