@@ -89,7 +89,11 @@ func (r *Run) poll(name, addr, prefix string, codes []string, cpu func() time.Du
 		return nil, err
 	}
 	r.S.Latencies = append(r.S.Latencies, res.Latency(name))
-	r.route(name, "product", res)
+	server := "product"
+	if cpu == nil {
+		server = addr
+	}
+	r.route(name, server, res)
 	r.S.Note("%s: %d pollers x %d pairs, %.0f requests/s in the mean, %.0f/s in the first %s of each %s (a third of all); %s; client %.0f us, server %.0f us of CPU an answer",
 		name, pollers, len(codes), rate, rate*4, minute/12, minute, res.Statuses(), res.ClientUs(), res.ServerUs())
 	return res, nil
