@@ -184,10 +184,10 @@ func (b *browser) shot(name string) {
 	}
 }
 
-// theDemo is a demo market with a day behind it.
+// theDemo is a demo market with a few hours behind it.
 func theDemo(t *testing.T) *instance {
 	t.Helper()
-	return start(t, "--backfill", "6h")
+	return start(t, "--backfill", "3h")
 }
 
 // on picks a pair and waits until chart and book show it.
@@ -203,6 +203,7 @@ func (b *browser) on(pair string) {
 // tape and chart follow a trade within three seconds; nothing leaves the host, nothing is
 // written to the console, and the figures are the API's.
 func TestBrowserMarketMoves(t *testing.T) {
+	t.Parallel()
 	in := theDemo(t)
 	b := newBrowser(t, in, 1440, 900)
 	b.open("/")
@@ -225,4 +226,190 @@ func (b *browser) dark() {
 	command(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
 		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}},
 	})
+}
+
+// The header shows the figures of /api/tickers at the same second; and the ladder the
+// levels of the book at the same seq.
+func TestBrowserFiguresAreTheAPIs(t *testing.T) {
+	t.Parallel()
+	in := theDemo(t)
+	in.call(200, "PATCH", "/pairs/ETH_USDT", `{"state":"halted"}`) // so that the figures stand still
+	b := newBrowser(t, in, 1440, 900)
+	b.open("/")
+	b.on("ETH_USDT")
+	ticker := object(t, in.do("GET", in.public+"/api/tickers?decimals=string&currencyPairCode=ETH_USDT", "").body)
+	want := fmt.Sprintf("%s %s %s", ticker["price"], ticker["bidPrice"], ticker["askPrice"])
+	b.wait(5*time.Second, "header "+want, fmt.Sprintf(`(() => {
+		const dd = (name) => [...document.querySelectorAll('.head dl div')].find((d) => d.querySelector('dt').textContent === name)?.querySelector('dd').textContent;
+		return [document.getElementById('last')?.textContent, dd('Bid'), dd('Ask')].join(' ') === %q; })()`, want))
+	book := in.do("GET", in.public+"/api/marketdata/getaggregator/orderbook?decimals=string&depth=20&ticker_id=ETH_USDT", "")
+	b.wait(5*time.Second, "ladder", fmt.Sprintf(`(() => {
+		const api = %s, rows = (side) => [...document.querySelectorAll(side + ' .row .p')].map((p) => p.textContent);
+		const asks = rows('.ask').reverse().slice(0, 10), bids = rows('.bid').slice(0, 10);
+		return bids.length === 10 && bids.join() === api.bids.map((l) => l[0]).join() && asks.join() === api.asks.map((l) => l[0]).join()
+			&& document.querySelector('.book').dataset.seq === %q; })()`, book.body, book.header.Get("X-Seq")))
+	b.clean()
+}
+
+// Everything can be reached and used with the keyboard alone.
+func TestBrowserKeyboard(t *testing.T) {
+	t.Parallel()
+	in := theDemo(t)
+	b := newBrowser(t, in, 1440, 900)
+	b.open("/")
+	b.on("BTC_USDT")
+	b.js(`document.querySelector('.skip').focus()`)
+	seen := ""
+	for range 60 {
+		b.run(chromedp.KeyEvent("\t"))
+		if seen = b.js(`document.activeElement.dataset.pair ?? ''`); seen == "ETH_USDT" {
+			break
+		}
+	}
+	if seen != "ETH_USDT" {
+		t.Fatalf("60 steps of Tab did not reach a pair; the last was %q", seen)
+	}
+	b.run(chromedp.KeyEvent("\r"))
+	b.wait(5*time.Second, "the pair chosen by Enter", `document.querySelector('.head h1').textContent === 'ETH/USDT'`)
+	if focus := b.js(`document.activeElement.dataset.pair ?? ''`); focus != "ETH_USDT" {
+		t.Errorf("the focus went from the list to %q", focus)
+	}
+	if n := b.js(`document.querySelectorAll('button:not([aria-label])').length && [...document.querySelectorAll('button, input, select, a')].filter((e) =>
+		!(e.textContent.trim() || e.getAttribute('aria-label') || e.closest('label'))).length`); n != "0" {
+		t.Errorf("%s controls have no name", n)
+	}
+	b.clean()
+}
+
+// On a phone nothing is wider than the screen, on no page.
+func TestBrowserOnAPhone(t *testing.T) {
+	t.Parallel()
+	in := theDemo(t)
+	b := newBrowser(t, in, 400, 800)
+	b.run(chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile, chromedp.EmulateScale(2)))
+	for _, page := range []string{"/", "/status", "/launchpad", "/hive", "/docs"} {
+		b.open(page)
+		if page == "/" {
+			b.on("BTC_USDT")
+			b.wait(5*time.Second, "chart", `document.querySelectorAll('.canvas canvas').length > 0`)
+			b.js(`scrollTo(0, 0)`)
+			b.shot("phone")
+		} else {
+			b.wait(10*time.Second, page, `document.querySelector('main').innerText.length > 40`)
+		}
+		if wide := b.js(`document.documentElement.scrollWidth - document.documentElement.clientWidth`); wide != "0" {
+			t.Errorf("%s is %s px wider than the screen: %s", page, wide, b.js(
+				`[...document.querySelectorAll('body *')].filter((e) => e.getBoundingClientRect().right > innerWidth + 1).slice(0, 4).map((e) => e.tagName + '.' + e.className).join(' ')`))
+		}
+	}
+	b.clean()
+}
+
+// The page follows the system's preference for dark colours, and its button overrides it.
+func TestBrowserInTheDark(t *testing.T) {
+	t.Parallel()
+	in := theDemo(t)
+	b := newBrowser(t, in, 1440, 900)
+	b.dark()
+	b.open("/")
+	b.on("BTC_USDT")
+	const bright = `getComputedStyle(document.body).backgroundColor.match(/\d+/g).slice(0, 3).reduce((a, c) => a + +c, 0)`
+	if sum := b.js(bright + " < 150"); sum != "true" {
+		t.Errorf("the background is not dark: %s", b.js(bright))
+	}
+	b.wait(5*time.Second, "chart", `document.querySelectorAll('.canvas canvas').length > 0`)
+	b.shot("dark")
+	b.run(chromedp.Click("#theme"))
+	b.wait(2*time.Second, "the light theme", bright+" > 600")
+	b.clean()
+}
+
+// The status page shows every pair from the same source as /api/status.
+func TestBrowserStatusPage(t *testing.T) {
+	t.Parallel()
+	in := theDemo(t)
+	b := newBrowser(t, in, 1280, 800)
+	b.open("/status")
+	status := object(t, in.do("GET", in.public+"/api/status", "").body)
+	for _, p := range status["pairs"].([]any) {
+		code := p.(map[string]any)["currencyPairCode"].(string)
+		b.wait(5*time.Second, "a row of "+code, fmt.Sprintf(`document.querySelector('main').innerText.includes(%q)`, code))
+	}
+	b.clean()
+}
+
+// An address with a key pair in its fragment trades at once: the order stands in the open
+// orders and in the book, and its button cancels it. The key does not stay in the address.
+func TestBrowserTicketPlacesAndCancels(t *testing.T) {
+	t.Parallel()
+	in := theDemo(t)
+	user := in.call(200, "POST", "/users", `{"nickname":"browser"}`)["id"].(string)
+	in.call(200, "POST", "/users/"+user+"/deposits", `{"currencyCode":"USDT","amount":100000}`)
+	key := in.call(200, "POST", "/users/"+user+"/apikeys", `{"name":"browser"}`)
+	b := newBrowser(t, in, 1440, 900)
+	b.open(fmt.Sprintf("/#key=%s:%s", key["publicKey"], key["privateKey"]))
+	b.on("BTC_USDT")
+	if hash := b.js("location.hash"); hash != "" {
+		t.Errorf("the address still has %q", hash)
+	}
+	b.wait(10*time.Second, "balances", `document.querySelector('.orders').innerText.includes('USDT')`)
+	// Between the best bids, so that the ladder shows it.
+	ticker := object(t, in.do("GET", in.public+"/api/tickers?currencyPairCode=BTC_USDT", "").body)
+	price := fmt.Sprint(ticker["bidPrice"])
+	b.run(chromedp.SetValue(`.ticket [name=price]`, price), chromedp.SetValue(`.ticket [name=amount]`, "0.001"), chromedp.Click(`.ticket .buy`))
+	b.wait(5*time.Second, "the open order", `document.querySelectorAll('[data-order]').length === 1`)
+	b.wait(5*time.Second, "the level in the book", fmt.Sprintf(`[...document.querySelectorAll('.bid .p')].some((p) => p.textContent === %q)`, price))
+	b.shot("ticket")
+	b.run(chromedp.Click(`[data-order] button`))
+	b.wait(5*time.Second, "the order is gone", `document.querySelectorAll('[data-order]').length === 0`)
+	b.wait(5*time.Second, "held money is back", `!/USDT\s+\S+\s+0\.\d*[1-9]/.test(document.querySelector('.orders').innerText)`)
+	b.clean()
+}
+
+// Two tabs of the launchpad and hive pages together stay below 60 requests a minute and
+// are never refused.
+func TestBrowserPagesStayWithinTheLimit(t *testing.T) {
+	t.Parallel()
+	for _, page := range []string{"/launchpad", "/hive"} {
+		t.Run(page[1:], func(t *testing.T) {
+			t.Parallel()
+			withinTheLimit(t, page)
+		})
+	}
+}
+
+func withinTheLimit(t *testing.T, page string) {
+	in := theDemo(t)
+	tabs := []*browser{newBrowser(t, in, 1280, 800), newBrowser(t, in, 1280, 800)}
+	for _, b := range tabs {
+		b.open(page)
+		b.wait(10*time.Second, page, `document.querySelectorAll('main table').length > 0`)
+	}
+	counted := func() (n int) {
+		for _, b := range tabs {
+			b.mu.Lock()
+			for path, k := range b.requests {
+				if strings.HasPrefix(path, "/api/launchpad/") || strings.HasPrefix(path, "/api/agents/") {
+					n += k
+				}
+			}
+			b.mu.Unlock()
+		}
+		return n
+	}
+	begin, first := time.Now(), counted()
+	const span = 10 * time.Second
+	look := time.NewTicker(100 * time.Millisecond)
+	defer look.Stop()
+	for time.Since(begin) < span {
+		<-look.C
+	}
+	then := counted() - first
+	if minute := first + then*int(time.Minute/span); minute > 60 || then == 0 {
+		t.Errorf("%s: %d requests to open two tabs and %d in %s: %d in the first minute", page, first, then, span, minute)
+	}
+	t.Logf("%s: %d requests to open two tabs, %d in %s", page, first, then, span)
+	for _, b := range tabs {
+		b.clean()
+	}
 }

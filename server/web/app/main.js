@@ -1,7 +1,8 @@
-// Picks the page by the path, keeps the theme, and owns the one stream.
+// Picks the page by the path and owns the one stream.
 import { keysFromFragment, syncClock } from './api.js';
 import { el, fill } from './dom.js';
 import { Stream } from './stream.js';
+import './theme.js';
 
 const pages = {
   '/': () => import('./market.js'),
@@ -10,20 +11,6 @@ const pages = {
   '/status': () => import('./status.js'),
 };
 
-function theme() {
-  const root = document.documentElement;
-  const saved = localStorage.getItem('theme');
-  if (saved) root.classList.add(saved);
-  document.getElementById('theme').addEventListener('click', () => {
-    const dark = root.classList.contains('dark')
-      || (!root.classList.contains('light') && matchMedia('(prefers-color-scheme: dark)').matches);
-    root.classList.remove('dark', 'light');
-    root.classList.add(dark ? 'light' : 'dark');
-    localStorage.setItem('theme', dark ? 'light' : 'dark');
-    document.dispatchEvent(new Event('theme'));
-  });
-}
-
 function linkState(up) {
   const node = document.getElementById('link');
   node.textContent = up ? 'live' : 'reconnecting';
@@ -31,7 +18,6 @@ function linkState(up) {
 }
 
 async function start() {
-  theme();
   keysFromFragment();
   document.querySelectorAll('nav a').forEach((a) => {
     if (a.getAttribute('href') === location.pathname) a.setAttribute('aria-current', 'page');

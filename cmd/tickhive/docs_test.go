@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"html"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// sourceTree is where the examples are run from, as their readers do.
+const sourceTree = "../.."
+
+var (
+	docsExample   = regexp.MustCompile(`(?s)<pre class="run" data-run="(\w+)"[^>]*><code>(.*?)</code></pre>`)
+	readmeExample = regexp.MustCompile("(?s)```sh\n(.*?)```")
+)
+
+// example is one piece of documentation that must work.
+type example struct{ where, kind, text string }
+
+// Every example of the documentation page and of the README's first look works against the
+// program as it is started by default.
+func TestExamplesRun(t *testing.T) {
+	in := start(t, "--backfill", "3h", "--set", "rate.allow=127.0.0.1")
+	user := in.call(200, "POST", "/users", `{"nickname":"reader"}`)["id"].(string)
+	for _, c := range []string{"USDT", "BTC"} {
+		in.call(200, "POST", "/users/"+user+"/deposits", fmt.Sprintf(`{"currencyCode":%q,"amount":1000}`, c))
+	}
+	key := in.call(200, "POST", "/users/"+user+"/apikeys", `{"name":"reader"}`)
+	env := append(os.Environ(), "BASE="+in.public, fmt.Sprintf("PUBLIC=%s", key["publicKey"]), fmt.Sprintf("PRIVATE=%s", key["privateKey"]))
+	examples := documented(t, in)
+	if len(examples) < 15 {
+		t.Fatalf("only %d examples were found", len(examples))
+	}
+	for i, e := range examples {
+		t.Run(fmt.Sprintf("%02d", i), func(t *testing.T) { e.try(t, in, env) })
+	}
+}
+
+// documented is what the page, as it is served, and the README say that one can run.
+func documented(t *testing.T, in *instance) (all []example) {
+	t.Helper()
+	page := in.do("GET", in.public+"/docs", "")
+	if page.status != 200 || strings.Contains(page.body, "<style") || strings.Contains(page.body, " style=") {
+		t.Fatalf("/docs: %d", page.status)
+	}
+	for _, m := range docsExample.FindAllStringSubmatch(page.body, -1) {
+		all = append(all, example{"/docs", m[1], html.UnescapeString(m[2])})
+	}
+	readme, err := os.ReadFile(sourceTree + "/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range readmeExample.FindAllStringSubmatch(string(readme), -1) {
+		if strings.HasPrefix(m[1], "curl ") {
+			all = append(all, example{"README.md", "sh", strings.ReplaceAll(m[1], "curl -s ", "curl -sS --fail-with-body ")})
+		}
+	}
+	return all
+}
+
+// try runs an example; every line of a shell example must succeed.
+func (e example) try(t *testing.T, in *instance, env []string) {
+	text := strings.NewReplacer("http://127.0.0.1:8080", in.public, "127.0.0.1:8080", strings.TrimPrefix(in.public, "http://"),
+		"http://127.0.0.1:8081", in.root, "127.0.0.1:8081", strings.TrimPrefix(in.root, "http://")).Replace(e.text)
+	name, args := "bash", []string{"-euo", "pipefail", "-c", text}
+	if e.kind == "node" {
+		name, args = "node", []string{"--input-type=module", "-e", text}
+	}
+	if _, err := exec.LookPath(name); err != nil {
+		if os.Getenv("TICKHIVE_STRICT") == "1" {
+			t.Fatal(err)
+		}
+		t.Skipf("no %s: not run (TICKHIVE_STRICT=1 makes this an error)", name)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Dir, cmd.Env = sourceTree, env
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%s: %v\n%s\n%.1500s", e.where, err, text, out)
+	}
+}
+
+// The JavaScript class does everything once against the program.
+func TestJavaScriptClient(t *testing.T) {
+	in := start(t, "--backfill", "3h")
+	user := in.call(200, "POST", "/users", `{"nickname":"js"}`)["id"].(string)
+	in.call(200, "POST", "/users/"+user+"/deposits", `{"currencyCode":"USDT","amount":1000}`)
+	key := in.call(200, "POST", "/users/"+user+"/apikeys", `{"name":"js"}`)
+	script, err := os.ReadFile(sourceTree + "/client/js/smoke.mjs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Replace(string(script), "'./tickhive.mjs'", "'./client/js/tickhive.mjs'", 1)
+	example{"client/js/smoke.mjs", "node", text}.try(t, in, append(os.Environ(), "BASE="+in.public,
+		fmt.Sprintf("PUBLIC=%s", key["publicKey"]), fmt.Sprintf("PRIVATE=%s", key["privateKey"])))
+}

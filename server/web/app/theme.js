@@ -1,0 +1,16 @@
+// Light or dark: the system's wish, or what the button said last.
+function theme() {
+  const root = document.documentElement;
+  const saved = localStorage.getItem('theme');
+  if (saved) root.classList.add(saved);
+  document.getElementById('theme').addEventListener('click', () => {
+    const dark = root.classList.contains('dark')
+      || (!root.classList.contains('light') && matchMedia('(prefers-color-scheme: dark)').matches);
+    root.classList.remove('dark', 'light');
+    root.classList.add(dark ? 'light' : 'dark');
+    localStorage.setItem('theme', dark ? 'light' : 'dark');
+    document.dispatchEvent(new Event('theme'));
+  });
+}
+
+theme();
