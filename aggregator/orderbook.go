@@ -1,7 +1,6 @@
 package aggregator
 
 import (
-	"bytes"
 	"strconv"
 
 	"tickhive/engine"
@@ -32,9 +31,6 @@ func BookSize(v *marketdata.View, levels int64) int {
 func appendSide(b []byte, v *marketdata.View, s *marketdata.Side, levels int64) []byte {
 	in, start := v.Instrument, len(b)
 	render := func(dst []byte, rows []marketdata.Level) []byte {
-		if dst == nil {
-			dst = make([]byte, 0, len(rows)*rowSize(in))
-		}
 		return appendLevels(dst, in, rows)
 	}
 	left := levels
@@ -45,26 +41,13 @@ func appendSide(b []byte, v *marketdata.View, s *marketdata.Side, levels int64) 
 		if left == 0 {
 			break
 		}
-		text, n := p.Text(marketdata.PageAgg, render), int64(len(p.Levels()))
-		if n > left {
-			text, n = firstRows(text, left), left
-		}
-		b = append(b, text...)
-		left -= n
+		b = append(b, p.TextOf(marketdata.PageAgg, int(left), render)...)
+		left = max(left-int64(len(p.Levels())), 0)
 	}
 	if len(b) > start {
 		b = b[:len(b)-1]
 	}
 	return b
-}
-
-// firstRows are the first n rows of a page's text.
-func firstRows(text []byte, n int64) []byte {
-	at := 0
-	for range n {
-		at += bytes.IndexByte(text[at:], ']') + 2
-	}
-	return text[:at]
 }
 
 // rowSize is an estimate of one row's text for usual figures.

@@ -212,6 +212,7 @@ func (s *depthSide) splitPage(d, p int, gen uint64) (int, int) {
 	upper := s.pool.page(gen)
 	upper.n = pageLevels / 2
 	copy(upper.levels[:], page.levels[pageLevels/2:])
+	upper.inheritText(page)
 	page.n = pageLevels / 2
 	s.insertPage(d, p+1, upper, gen)
 	return d, p

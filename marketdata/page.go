@@ -19,40 +19,16 @@ const (
 // Page is up to 16 neighbouring levels of one side, best first. Frozen once published,
 // but for its write-once texts.
 type Page struct {
-	text   [pageTexts]atomic.Pointer[[]byte]
+	// text is that of this page once a reader has rendered it; before, that of the page
+	// which this one was copied from, to be patched.
+	text   [pageTexts]atomic.Pointer[pageText]
 	gen    uint64 // the generation that may still change it
 	n      int
 	levels [pageLevels]Level
-	hint   [pageTexts]uint16 // size of the text of the page that this one was copied from
 }
 
 // Levels are the page's levels, best first. Do not change them.
 func (p *Page) Levels() []Level { return p.levels[:p.n:p.n] }
-
-// Text is the kept text of the page; the first caller renders it. render appends to dst
-// and must be a pure function of the levels (digits of a pair never change), so that two
-// readers who render at once store equal bytes. The result is frozen.
-func (p *Page) Text(kind PageText, render func(dst []byte, levels []Level) []byte) []byte {
-	if t := p.text[kind].Load(); t != nil {
-		return *t
-	}
-	t := render(make([]byte, 0, p.room(kind)), p.Levels())
-	if p.text[kind].CompareAndSwap(nil, &t) {
-		return t
-	}
-	return *p.text[kind].Load()
-}
-
-// levelText is about the longest text of a level in one of the documents.
-const levelText = 160
-
-// room is how much a text is likely to need: growing a slice costs more than rendering.
-func (p *Page) room(kind PageText) int {
-	if h := int(p.hint[kind]); h != 0 {
-		return h + levelText
-	}
-	return p.n * levelText
-}
 
 // pageBlock is how many pages share an allocation. Copying pages is most of what a publish
 // costs, and allocating most of the copying. A page that is read keeps its block: at worst
@@ -77,7 +53,7 @@ func (pp *pagePool) page(gen uint64) *Page {
 	if n := len(pp.pages); n > 0 {
 		p := pp.pages[n-1]
 		pp.pages = pp.pages[:n-1]
-		p.gen, p.hint = gen, [pageTexts]uint16{}
+		p.gen = gen
 		return p
 	}
 	if pp.block == nil || pp.used == pageBlock {
@@ -92,6 +68,9 @@ func (pp *pagePool) page(gen uint64) *Page {
 func (pp *pagePool) give(p *Page, gen uint64) {
 	if p.gen == gen && len(pp.pages) < poolKept {
 		p.n = 0
+		for k := range p.text {
+			p.text[k].Store(nil)
+		}
 		pp.pages = append(pp.pages, p)
 	}
 }
@@ -118,11 +97,7 @@ func (pp *pagePool) copyOf(p *Page, gen uint64) *Page {
 	c := pp.page(gen)
 	c.n = p.n
 	copy(c.levels[:], p.levels[:p.n])
-	for k := range p.text {
-		if t := p.text[k].Load(); t != nil {
-			c.hint[k] = uint16(min(len(*t), 1<<16-1))
-		}
-	}
+	c.inheritText(p)
 	return c
 }
 

@@ -39,6 +39,12 @@ func checkView(v *View) error {
 			if string(text) != string(renderLevels(nil, p.Levels())) {
 				return fmt.Errorf("pair %d seq %d: kept text of another page", v.Instrument.ID, v.Seq)
 			}
+			for n := range pageLevels + 1 {
+				want := renderLevels(nil, p.Levels()[:min(n, len(p.Levels()))])
+				if got := p.TextOf(PageBase, n, renderLevels); string(got) != string(want) {
+					return fmt.Errorf("pair %d seq %d: the first %d rows are %q, want %q", v.Instrument.ID, v.Seq, n, got, want)
+				}
+			}
 		}
 	}
 	if v.Seq < max(v.BookSeq, v.TradesSeq, v.TickerSeq) {

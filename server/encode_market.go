@@ -60,39 +60,16 @@ func bookParts(parts [][]byte, v *marketdata.View, side engine.Side) [][]byte {
 		levels = &v.Asks
 	}
 	render := func(dst []byte, rows []marketdata.Level) []byte {
-		return appendBookLevels(growFor(dst, len(rows)*levelSize(in)), in, side, rows, true)
+		return appendBookLevels(dst, in, side, rows, true)
 	}
 	left := bookLevels
 	for p := range levels.Pages {
-		text, n := p.Text(marketdata.PageBase, render), len(p.Levels())
-		if n >= left {
-			return append(parts, firstRows(text, left, '}'))
+		parts = append(parts, p.TextOf(marketdata.PageBase, left, render))
+		if left -= len(p.Levels()); left <= 0 {
+			break
 		}
-		parts = append(parts, text)
-		left -= n
 	}
 	return parts
-}
-
-// firstRows are the first n rows of a page's text, of which each ends in end and a comma.
-func firstRows(text []byte, n int, end byte) []byte {
-	at := 0
-	for range n {
-		at += bytes.IndexByte(text[at:], end) + 2
-	}
-	return text[:at]
-}
-
-// levelSize is an estimate of one row's text for usual figures.
-func levelSize(in *engine.Instrument) int {
-	return 78 + 5*6 + in.DigitsPrice + 2*in.DigitsAmount + 2*in.DigitsTotal()
-}
-
-func growFor(b []byte, n int) []byte {
-	if cap(b)-len(b) >= n {
-		return b
-	}
-	return append(make([]byte, 0, len(b)+n+16), b...)
 }
 
 // appendBookPlain is appendBook without the aliases (?aliases=false).

@@ -147,10 +147,14 @@ func (c *Ctx) tradesFilter() (f aggregator.Filter, plain bool, err *Error) {
 func (s *Server) keptTrades(c *Ctx, v *marketdata.View, sel aggregator.Selection) *Error {
 	d := v.Doc(marketdata.DocAggTrades100)
 	if d == nil {
-		body := aggregator.AppendTrades(make([]byte, 0, 64+sel.Len()*160), v, sel)
-		d = v.Keep(marketdata.DocAggTrades100, newDoc(body, uint64(v.TradesSeq), c.MachineNs()))
+		d = s.aggTradesDoc(v, sel, c.MachineNs())
 	}
 	return s.sendDoc(c, d, s.at(v.Instrument.ID, marketdata.DocAggTrades100))
+}
+
+func (s *Server) aggTradesDoc(v *marketdata.View, sel aggregator.Selection, nowNs int64) *marketdata.Doc {
+	body := aggregator.AppendTrades(make([]byte, 0, 64+sel.Len()*160), v, sel)
+	return v.Keep(marketdata.DocAggTrades100, newDoc(body, uint64(v.TradesSeq), nowNs))
 }
 
 // streamTrades writes a large answer in pieces from the view. Its tag is made of what the

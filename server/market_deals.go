@@ -61,10 +61,14 @@ func (s *Server) deals(c *Ctx) *Error {
 func (s *Server) firstDeals(c *Ctx, v *marketdata.View) *Error {
 	d := v.Doc(marketdata.DocDeals)
 	if d == nil {
-		low, high, _ := pageOf(v.Trades.First(), v.Trades.Last(), 1, MaxPageSize)
-		d = v.Keep(marketdata.DocDeals, newDoc(appendDeals(nil, v, low, high, nil), uint64(v.TradesSeq), c.MachineNs()))
+		d = s.firstDealsDoc(v, c.MachineNs())
 	}
 	return s.sendDoc(c, d, s.at(v.Instrument.ID, marketdata.DocDeals))
+}
+
+func (s *Server) firstDealsDoc(v *marketdata.View, nowNs int64) *marketdata.Doc {
+	low, high, _ := pageOf(v.Trades.First(), v.Trades.Last(), 1, MaxPageSize)
+	return v.Keep(marketdata.DocDeals, newDoc(appendDeals(nil, v, low, high, nil), uint64(v.TradesSeq), nowNs))
 }
 
 // pageOf is the page of the ids low to high, newest first; oldest reports that it asks for

@@ -1,0 +1,104 @@
+package marketdata
+
+// pageText is the kept text of a page, and what it was made of: the next page in its place
+// differs in a level or two, and takes the other rows from here. Frozen.
+//
+// Memory: 352 bytes and the text, for each page and form that was read; a page that was
+// not read yet holds the one it will patch, so there is never more than one a page and form.
+type pageText struct {
+	gen    uint64 // of the page whose text it is
+	n      int
+	text   []byte
+	ends   [pageLevels]uint16 // of the rows; 16 rows have at most 5,000 bytes
+	levels [pageLevels]Level
+}
+
+// inheritText takes over what from has to be patched; p was never published.
+func (p *Page) inheritText(from *Page) {
+	for k := range p.text {
+		if t := from.text[k].Load(); t != nil {
+			p.text[k].Store(t)
+		}
+	}
+}
+
+// Text is the kept text of the page; the first caller renders it. render appends the rows
+// of levels to dst: a row must be a pure function of its level (digits of a pair never
+// change), so that two readers who render at once store equal bytes, and rows can be taken
+// over. The result is frozen.
+func (p *Page) Text(kind PageText, render func(dst []byte, levels []Level) []byte) []byte {
+	return p.pageText(kind, render).text
+}
+
+// TextOf is the part of Text that shows the first n levels, all when there are fewer.
+func (p *Page) TextOf(kind PageText, n int, render func(dst []byte, levels []Level) []byte) []byte {
+	t := p.pageText(kind, render)
+	if n >= t.n {
+		return t.text
+	}
+	if n <= 0 {
+		return nil
+	}
+	return t.text[:t.ends[n-1]]
+}
+
+func (p *Page) pageText(kind PageText, render func(dst []byte, levels []Level) []byte) *pageText {
+	before := p.text[kind].Load()
+	if before != nil && before.gen == p.gen {
+		return before
+	}
+	t := &pageText{gen: p.gen, n: p.n}
+	copy(t.levels[:], p.levels[:p.n])
+	if before == nil {
+		t.text = make([]byte, 0, p.n*levelText)
+		for i := range t.n {
+			t.text = render(t.text, t.levels[i:i+1])
+			t.ends[i] = uint16(len(t.text))
+		}
+	} else {
+		t.patch(before, render)
+	}
+	if p.text[kind].CompareAndSwap(before, t) {
+		return t
+	}
+	return p.text[kind].Load() // another reader's, of the same bytes
+}
+
+// levelText is about the longest text of a level in one of the documents.
+const levelText = 160
+
+// patch makes the text, with the rows of levels that before shows too taken from there.
+func (t *pageText) patch(before *pageText, render func(dst []byte, levels []Level) []byte) {
+	b := make([]byte, 0, len(before.text)+levelText) // growing costs more than rendering
+	from, to := 0, 0                                 // the run of old text that is not copied yet
+	old := 0
+	for i := range t.n {
+		l := t.levels[i]
+		k := old
+		for k < before.n && before.levels[k].Price != l.Price {
+			k++
+		}
+		same := k < before.n && before.levels[k].Amount == l.Amount
+		if k < before.n {
+			old = k + 1
+		}
+		if !same {
+			b = append(b, before.text[from:to]...)
+			from, to = 0, 0
+			b = render(b, t.levels[i:i+1])
+			t.ends[i] = uint16(len(b))
+			continue
+		}
+		start := 0
+		if k > 0 {
+			start = int(before.ends[k-1])
+		}
+		if start != to {
+			b = append(b, before.text[from:to]...)
+			from = start
+		}
+		to = int(before.ends[k])
+		t.ends[i] = uint16(len(b) + to - from)
+	}
+	t.text = append(b, before.text[from:to]...)
+}
