@@ -1,10 +1,11 @@
 package server
 
 import (
-	"encoding/json"
 	"strconv"
 
 	"github.com/valyala/fasthttp"
+
+	json "github.com/goccy/go-json"
 
 	"tickhive/launchpad"
 )

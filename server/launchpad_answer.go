@@ -2,9 +2,10 @@ package server
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"slices"
+
+	json "github.com/goccy/go-json"
 
 	"tickhive/hive"
 	"tickhive/internal/wal"
