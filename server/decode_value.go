@@ -137,7 +137,7 @@ func appendEscape(dst, s []byte) (out []byte, n int) {
 	return dst, 0
 }
 
-// hex4 reads \uXXXX.
+// hex4 reads the four digits of a \u escape.
 func hex4(s []byte) (rune, bool) {
 	if len(s) < 6 || s[0] != '\\' || s[1] != 'u' {
 		return 0, false
