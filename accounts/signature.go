@@ -52,7 +52,17 @@ type VerifierOptions struct {
 	// NotBeforeMs refuses older timestamps: the start of the process where the data
 	// directory was used before, because the nonces of then are gone. 0: no bound.
 	NotBeforeMs int64
+	// Used are the nonces that an earlier process took for timestamps that NotBeforeMs
+	// does not refuse, at UsedNs.
+	Used   []UsedNonce
+	UsedNs int64
+	// Keep notes a nonce before its request is let in, so that a later process can refuse
+	// it. A write that cannot be noted is 503. Nil: nothing outlives the process.
+	Keep func(nowMs, timestampMs int64, publicKey string, nonce []byte) error
 }
+
+// UsedNonce is a nonce that a key has used.
+type UsedNonce struct{ PublicKey, Nonce string }
 
 // Verifier checks signed requests against the keys of a State. Any goroutine.
 type Verifier struct {
@@ -65,11 +75,17 @@ type Verifier struct {
 
 // NewVerifier checks against the keys of s as they are at each call.
 func NewVerifier(s *State, opts VerifierOptions) *Verifier {
-	return &Verifier{
+	v := &Verifier{
 		keys: s.keys, opts: opts, nonces: newNonceTable(),
 		unknown: &apiKey{mac: newMACStates(alphanumerics)},
 		scratch: sync.Pool{New: func() any { return &macScratch{digest: sha256.New()} }},
 	}
+	for _, u := range opts.Used {
+		if key := v.keys.find([]byte(u.PublicKey)); key != nil {
+			v.nonces.use(opts.UsedNs, key.no, []byte(u.Nonce))
+		}
+	}
+	return v
 }
 
 // Verify checks one request at nowNs, in the order of Decisions section 6.1: headers,
@@ -97,7 +113,23 @@ func (v *Verifier) Verify(nowNs int64, r *Request) (Caller, *Reject) {
 	if reject := v.nonces.use(nowNs, key.no, r.Nonce); reject != nil {
 		return Caller{}, reject
 	}
+	if reject := v.keep(nowNs/msNs, key, r); reject != nil {
+		return Caller{}, reject
+	}
 	return key.admit(nowNs, r)
+}
+
+// keep notes a nonce for a later process. A read that cannot be noted is answered: sent
+// again it changes nothing.
+func (v *Verifier) keep(nowMs int64, key *apiKey, r *Request) *Reject {
+	if v.opts.Keep == nil {
+		return nil
+	}
+	err := v.opts.Keep(nowMs, parseDigits(r.Timestamp), key.rec.PublicKey, r.Nonce)
+	if err == nil || r.Method == "GET" || r.Method == "HEAD" {
+		return nil
+	}
+	return &Reject{Status: 503, Code: "UNAVAILABLE", Message: "The nonce cannot be kept at the moment; nothing was changed."}
 }
 
 func (v *Verifier) lookup(publicKey []byte) (key *apiKey, known bool) {

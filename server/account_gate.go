@@ -38,6 +38,10 @@ type AccountStore struct {
 	// NotBeforeMs refuses older timestamps: the nonces of an earlier process are gone.
 	// 0: the data directory is new.
 	NotBeforeMs int64
+	// Used are the nonces of timestamps at or after NotBeforeMs that an earlier process
+	// took; KeepNonce notes those of this one (accounts.VerifierOptions).
+	Used      []accounts.UsedNonce
+	KeepNonce func(nowMs, timestampMs int64, publicKey string, nonce []byte) error
 }
 
 // Ledger is the part of the launchpad's ledger that the account routes need. An address
@@ -85,7 +89,9 @@ func NewAccountDesk(o AccountOptions) (*AccountDesk, error) {
 // runs and before the server is ready; the desk listens to the state's balances.
 func (d *AccountDesk) Attach(s AccountStore) {
 	d.state, d.change, d.view = s.State, s.Do, s.State.View()
-	d.verifier = accounts.NewVerifier(s.State, accounts.VerifierOptions{Legacy: d.opt.Legacy, NotBeforeMs: s.NotBeforeMs})
+	d.verifier = accounts.NewVerifier(s.State, accounts.VerifierOptions{
+		Legacy: d.opt.Legacy, NotBeforeMs: s.NotBeforeMs, Used: s.Used, UsedNs: d.opt.Clock.NowNs(), Keep: s.KeepNonce,
+	})
 	s.State.OnBalance(d.private.balanceChanged)
 }
 

@@ -23,6 +23,7 @@ import (
 //	LOCK        who holds it
 //	meta.json   what this file describes
 //	CLOCK       where a virtual clock was last set (clock_file.go)
+//	NONCES      nonces of timestamps that the clock has not passed (nonce_file.go)
 //	engine/     journal and snapshots of the market
 //	accounts/ launchpad/ hive/   log and snapshots of each store
 const dataFormat = 1
@@ -52,12 +53,13 @@ type dataMeta struct {
 
 // dataDir is an open, locked data directory.
 type dataDir struct {
-	path  string
-	meta  dataMeta
-	fresh bool // made by this process
-	clean bool // the last process ended in order, or there was none
-	lock  io.Closer
-	clock *clockFile // with a virtual clock only
+	path   string
+	meta   dataMeta
+	fresh  bool // made by this process
+	clean  bool // the last process ended in order, or there was none
+	lock   io.Closer
+	clock  *clockFile // with a virtual clock only
+	nonces *nonceFile // once the accounts are recovered
 }
 
 // openDataDir makes or opens the directory and takes its lock. now and seed go into a new
@@ -141,6 +143,9 @@ func (d *dataDir) close(clean bool) error {
 	var err error
 	if d.clock != nil {
 		err = d.clock.close()
+	}
+	if d.nonces != nil {
+		err = errors.Join(err, d.nonces.close())
 	}
 	return errors.Join(err, d.save(), d.lock.Close())
 }

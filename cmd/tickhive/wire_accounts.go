@@ -84,12 +84,19 @@ func openAccounts(cfg *Config, dir string, c clock.Clock, hooks accountHooks, lo
 // begin ends the recovery, when everything of the engine's journal is folded: holds of
 // orders that the engine does not have go back, the desk gets its state, and the
 // configured referral rates are put in force. open reports whether the engine has an
-// open order.
-func (a *accountSide) begin(cfg *Config, c clock.Clock, desk *server.AccountDesk, open func(order uint64) bool) (released int, err error) {
+// open order; data is nil where nothing outlives the process.
+func (a *accountSide) begin(cfg *Config, c clock.Clock, data *dataDir, desk *server.AccountDesk, open func(order uint64) bool) (released int, err error) {
 	released = a.state.ReleaseUnknown(open)
 	s := server.AccountStore{State: a.state, Do: a.store.Do}
+	nowMs := c.NowNs() / int64(time.Millisecond)
 	if info := a.store.Recovered(); info.LastSeq > 0 {
-		s.NotBeforeMs = c.NowNs() / int64(time.Millisecond)
+		s.NotBeforeMs = nowMs
+	}
+	if data != nil {
+		if data.nonces, s.Used, err = openNonceFile(data.sub("NONCES"), nowMs); err != nil {
+			return released, err
+		}
+		s.KeepNonce = data.nonces.keep
 	}
 	desk.Attach(s)
 	want, err := cfg.referral()

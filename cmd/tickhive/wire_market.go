@@ -155,7 +155,7 @@ func (x *exchange) accountsFailed() error {
 
 // beginAccounts lets the accounts in, when the market is at its end.
 func (x *exchange) beginAccounts() error {
-	released, err := x.accounts.begin(x.cfg, x.clock, x.desk, func(order uint64) bool {
+	released, err := x.accounts.begin(x.cfg, x.clock, x.data, x.desk, func(order uint64) bool {
 		_, open := x.core.Order(engine.OrderID(order))
 		return open
 	})
