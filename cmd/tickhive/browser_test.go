@@ -398,7 +398,7 @@ func withinTheLimit(t *testing.T, page string) {
 		return n
 	}
 	begin, first := time.Now(), counted()
-	const span = 10 * time.Second
+	const span = 15 * time.Second
 	look := time.NewTicker(100 * time.Millisecond)
 	defer look.Stop()
 	for time.Since(begin) < span {
