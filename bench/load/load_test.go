@@ -54,7 +54,7 @@ func TestOneSecondStallShowsInP999(t *testing.T) {
 		Even{PerSecond: 100, For: length},
 		Even{PerSecond: 500, For: length},
 		Even{PerSecond: 2000, For: length},
-		TopOfMinute{PerSecond: 1000, Minute: length, Minutes: 1},
+		TopOfMinute{PerSecond: 3333, Minute: length, Minutes: 1},
 	} {
 		t.Run(fmt.Sprintf("%+v", schedule), func(t *testing.T) {
 			t.Parallel()
