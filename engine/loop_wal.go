@@ -95,13 +95,18 @@ func (j *WALJournal) Append(cmds []*Command) (uint64, error) {
 	return pos, nil
 }
 
-// Refused is why the last command was not taken (a full disk), nil when it was. Any
-// goroutine may ask.
+// Refused is why the last command was not taken (a full disk), nil when it was or the
+// next one would be. Any goroutine may ask.
 func (j *WALJournal) Refused() error {
-	if p := j.refused.Load(); p != nil {
-		return *p
+	p := j.refused.Load()
+	if p == nil {
+		return nil
 	}
-	return nil
+	if j.log.Room() {
+		j.refused.CompareAndSwap(p, nil)
+		return nil
+	}
+	return *p
 }
 
 // bulkRecords is how many records one write of a bulk holds.

@@ -64,8 +64,8 @@ func TestAFullDiskIsSaidAndRefusesChangesOnly(t *testing.T) {
 	}
 
 	in.limitFiles(math.MaxUint64)
+	in.waitStatus("ok", 2) // before anybody has tried again
 	in.limit("BTC_USDT", "buy", "1", "1")
-	in.waitStatus("ok", 2)
 	hash := fmt.Sprint(in.call(200, "GET", "/state-hash", ""))
 	in.signal(syscall.SIGKILL)
 	<-in.exited

@@ -174,6 +174,21 @@ func (l *Log) fill(n int64) {
 	}
 }
 
+// Room reports, after a write was refused, that the disk has space again: the next step of
+// zeros could be written. False is no proof, a small record may fit. Any goroutine.
+func (l *Log) Room() bool {
+	if l.Stopped() != nil {
+		return false
+	}
+	l.fillMu.Lock()
+	defer l.fillMu.Unlock()
+	off := l.off.Load()
+	if l.active.filled <= off {
+		l.fill(l.opts.PreallocBytes)
+	}
+	return l.active.filled > off
+}
+
 // undo cuts off what a failed write may have left, durably: a record whose caller was
 // told "not written" must not come back after a power cut either.
 func (l *Log) undo(off int64, cause error) error {

@@ -1,6 +1,7 @@
 package wal
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -220,12 +221,17 @@ func (s *Store[S, C, R, T, V]) send(req *request[S, C, T], wait bool) error {
 func (s *Store[S, C, R, T, V]) View() V { return *s.view.Load() }
 
 // Health is nil, or why the store takes no commands at the moment: ErrUnavailable (it
-// comes back by itself) or ErrStopped (it does not).
+// comes back by itself, also before the next command tries) or ErrStopped (it does not).
 func (s *Store[S, C, R, T, V]) Health() error {
-	if p := s.health.Load(); p != nil {
-		return *p
+	p := s.health.Load()
+	if p == nil {
+		return nil
 	}
-	return nil
+	if errors.Is(*p, ErrUnavailable) && s.log.Room() {
+		s.health.CompareAndSwap(p, nil)
+		return nil
+	}
+	return *p
 }
 
 // Recovered says what the start found.

@@ -99,6 +99,40 @@ func TestStoreOnAFullDiskRefusesAndRecovers(t *testing.T) {
 	must(t, s.Close())
 }
 
+func TestAStoreIsWellAgainAsSoonAsTheDiskHasRoom(t *testing.T) {
+	fsys := vfs.NewMem()
+	opts := toyOpts(fsys)
+	opts.Log.PreallocBytes = 4096
+	s := mustStore(t, opts)
+	fsys.SetCapacity(fsys.Used())
+	for want := int64(1); ; want++ {
+		if _, err := s.Do(toyCommand{key: "a", add: 1}); errors.Is(err, ErrUnavailable) {
+			break
+		} else if err != nil || want > 1000 {
+			t.Fatalf("command %d: %v", want, err)
+		}
+	}
+	for range 3 {
+		if !errors.Is(s.Health(), ErrUnavailable) {
+			t.Fatalf("full disk: health %v", s.Health())
+		}
+	}
+	fsys.SetCapacity(0)
+	if err := s.Health(); err != nil {
+		t.Fatalf("space is back: health %v", err)
+	}
+	shown := s.View().amounts["a"]
+	if got, err := s.Do(toyCommand{key: "a", add: 1}); err != nil || got != shown+1 {
+		t.Fatalf("%d, %v", got, err)
+	}
+	must(t, s.Close())
+	s = mustStore(t, opts)
+	if got := s.View().amounts["a"]; got != shown+1 {
+		t.Fatalf("after the restart %d, want %d", got, shown+1)
+	}
+	must(t, s.Close())
+}
+
 func TestStoreEndsWithAFailedSyncAndShowsNothingOfIt(t *testing.T) {
 	fsys := vfs.NewMem()
 	s := mustStore(t, toyOpts(fsys))
