@@ -10,7 +10,8 @@
 //  2. One document comes from one root or one view: from one instant.
 //  3. Nothing is rendered twice that a view, a page or a chunk of trades keeps.
 //
-// Reading order: numbers, pairs, tickers, summary, orderbook, trades, trades_stream, asset.
+// Reading order: numbers, pairs, tickers, summary, orderbook, trades, trades_patch,
+// trades_stream, asset.
 //
 // It does not know HTTP, parameters or ETags: server has them.
 package aggregator

@@ -24,7 +24,9 @@
 // most 2,000,000 (80 MB; 10,000 are 0.4 MB); level changes 24 bytes each, at most 6 MiB;
 // candles 6.4 MB; window 12.6 MB; book 24 to 80 bytes a level and up to twice that while a
 // reader holds an older view; a page that was read keeps, for each of its two forms, its
-// rows and 352 bytes. The text kept of closed trade chunks is 64 MB over all pairs. The
+// rows and 352 bytes. Of the kept
+// documents there is at most one a kind; pages of trades outlive their view, to be patched
+// (33 KB for the two of a pair). The text kept of closed trade chunks is 64 MB over all pairs. The
 // order history is counted in history.go.
 //
 // Reading order: trade, trade_ring, chunk_text, interval, candle, candle_builder,

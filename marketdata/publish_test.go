@@ -194,7 +194,7 @@ func TestKeptDocumentsStayWhileWhatTheyAreMadeOfDoes(t *testing.T) {
 		r.publish()
 		v := r.feed.Board().Load().View(0)
 		for k := range DocKinds {
-			v.Keep(k, &Doc{Seq: uint64(v.Seq)})
+			v.Keep(k, &Doc{Seq: uint64(v.TradesSeq)}) // what a page of trades has
 		}
 		return v
 	}

@@ -68,6 +68,9 @@ type Doc struct {
 	// MadeNs is the machine's monotonic time at which it was rendered (for gzip's floor).
 	MadeNs int64
 	Gzip   atomic.Pointer[[]byte]
+	// LowTrade and HighTrade are the ids of the trades that a page of trades shows, 0 when
+	// it shows none.
+	LowTrade, HighTrade engine.TradeID
 }
 
 // docSource says what a kept document is a function of, besides the digits and names of
@@ -94,7 +97,8 @@ var docSources = [DocKinds]docSource{
 
 // inherit takes over the documents of the pair's previous view that are still true: a
 // trade far from the book's page does not cost the book's readers a rendering. One that a
-// reader keeps in old after this is rendered once more, to the same bytes.
+// reader keeps in old after this is rendered once more, to the same bytes. A page of trades
+// is handed on in any case, to be patched: one new trade changes one row of a hundred.
 func (v *View) inherit(old *View) {
 	var changed docSource
 	if v.TickerVersion != old.TickerVersion || v.TickerSeq != old.TickerSeq {
@@ -110,7 +114,7 @@ func (v *View) inherit(old *View) {
 		changed |= fromInstrument
 	}
 	for k, from := range docSources {
-		if from&changed == 0 {
+		if from&changed == 0 || from == fromTrades {
 			if d := old.docs[k].Load(); d != nil {
 				v.docs[k].Store(d)
 			}
@@ -144,11 +148,28 @@ func (v *View) Checksum() uint64 {
 }
 
 // Doc is the kept document, nil until a reader has rendered it.
-func (v *View) Doc(k DocKind) *Doc { return v.docs[k].Load() }
+func (v *View) Doc(k DocKind) *Doc {
+	d := v.docs[k].Load()
+	if d != nil && docSources[k] == fromTrades && d.Seq != uint64(v.TradesSeq) {
+		return nil
+	}
+	return d
+}
 
-// Keep stores d unless another reader was first, and returns the one that is kept.
+// Before is what the newest page of trades was in an earlier view, for patching: nil when
+// nobody has read it, or when this view's is kept already.
+func (v *View) Before(k DocKind) *Doc {
+	d := v.docs[k].Load()
+	if d != nil && docSources[k] == fromTrades && d.Seq != uint64(v.TradesSeq) {
+		return d
+	}
+	return nil
+}
+
+// Keep stores d unless another reader was first, and returns the one that is kept. The Seq
+// of a page of trades must be the view's TradesSeq.
 func (v *View) Keep(k DocKind, d *Doc) *Doc {
-	if v.docs[k].CompareAndSwap(nil, d) {
+	if v.docs[k].CompareAndSwap(v.Before(k), d) {
 		return d
 	}
 	return v.docs[k].Load()

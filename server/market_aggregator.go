@@ -147,14 +147,24 @@ func (c *Ctx) tradesFilter() (f aggregator.Filter, plain bool, err *Error) {
 func (s *Server) keptTrades(c *Ctx, v *marketdata.View, sel aggregator.Selection) *Error {
 	d := v.Doc(marketdata.DocAggTrades100)
 	if d == nil {
-		d = s.aggTradesDoc(v, sel, c.MachineNs())
+		d = aggTradesDoc(v, sel, c.MachineNs())
 	}
 	return s.sendDoc(c, d, s.at(v.Instrument.ID, marketdata.DocAggTrades100))
 }
 
-func (s *Server) aggTradesDoc(v *marketdata.View, sel aggregator.Selection, nowNs int64) *marketdata.Doc {
-	body := aggregator.AppendTrades(make([]byte, 0, 64+sel.Len()*160), v, sel)
-	return v.Keep(marketdata.DocAggTrades100, newDoc(body, uint64(v.TradesSeq), nowNs))
+func aggTradesDoc(v *marketdata.View, sel aggregator.Selection, nowNs int64) *marketdata.Doc {
+	before := v.Before(marketdata.DocAggTrades100)
+	var body []byte
+	if before != nil && before.LowTrade >= v.Trades.First() && aggregator.Patchable(before, sel.Low, sel.High) {
+		body = aggregator.PatchTrades(v, sel, before)
+	} else {
+		body = aggregator.AppendTrades(make([]byte, 0, 64+sel.Len()*160), v, sel)
+	}
+	d := newDoc(body, uint64(v.TradesSeq), nowNs)
+	if sel.Len() > 0 {
+		d.LowTrade, d.HighTrade = sel.Low, sel.High
+	}
+	return v.Keep(marketdata.DocAggTrades100, d)
 }
 
 // streamTrades writes a large answer in pieces from the view. Its tag is made of what the

@@ -3,6 +3,7 @@ package server
 import (
 	"strconv"
 
+	"tickhive/aggregator"
 	"tickhive/engine"
 	"tickhive/internal/fixed"
 	"tickhive/marketdata"
@@ -61,15 +62,40 @@ func (s *Server) deals(c *Ctx) *Error {
 func (s *Server) firstDeals(c *Ctx, v *marketdata.View) *Error {
 	d := v.Doc(marketdata.DocDeals)
 	if d == nil {
-		d = s.firstDealsDoc(v, c.MachineNs())
+		d = firstDealsDoc(v, c.MachineNs())
 	}
 	return s.sendDoc(c, d, s.at(v.Instrument.ID, marketdata.DocDeals))
 }
 
-func (s *Server) firstDealsDoc(v *marketdata.View, nowNs int64) *marketdata.Doc {
+func firstDealsDoc(v *marketdata.View, nowNs int64) *marketdata.Doc {
 	low, high, _ := pageOf(v.Trades.First(), v.Trades.Last(), 1, MaxPageSize)
-	return v.Keep(marketdata.DocDeals, newDoc(appendDeals(nil, v, low, high, nil), uint64(v.TradesSeq), nowNs))
+	var body []byte
+	if before := v.Before(marketdata.DocDeals); before != nil && aggregator.Patchable(before, low, high) {
+		body = patchDeals(v, low, high, before)
+	} else {
+		body = appendDeals(nil, v, low, high, nil)
+	}
+	d := newDoc(body, uint64(v.TradesSeq), nowNs)
+	d.LowTrade, d.HighTrade = low, high
+	return v.Keep(marketdata.DocDeals, d)
 }
+
+// patchDeals is appendDeals for the public, of rows that before shows too and the newer ones.
+func patchDeals(v *marketdata.View, low, high engine.TradeID, before *marketdata.Doc) []byte {
+	b := make([]byte, 0, len(before.Body)+int(high-before.HighTrade)*dealSize)
+	b = append(b, '[')
+	for id := high; id > before.HighTrade; id-- {
+		t := v.Trades.At(id)
+		b = AppendDeal(append(b, '{'), v.Instrument, id, &t, nil)
+		b = append(b, "},"...)
+	}
+	rows := before.Body[1 : len(before.Body)-1]
+	b = append(b, aggregator.CutRows(rows, int(low-before.LowTrade))...)
+	return closeRows(b)
+}
+
+// dealSize is an estimate of a deal's text.
+const dealSize = 240
 
 // pageOf is the page of the ids low to high, newest first; oldest reports that it asks for
 // more than there is.
@@ -103,7 +129,7 @@ func (s *Server) flagTruncated(c *Ctx, v *marketdata.View, oldest bool, startNs 
 // appendDeals appends the deals of the ids from high down to low.
 func appendDeals(b []byte, v *marketdata.View, low, high engine.TradeID, caller *Caller) []byte {
 	if high >= low && b == nil {
-		b = make([]byte, 0, 16+int(high-low+1)*240)
+		b = make([]byte, 0, 16+int(high-low+1)*dealSize)
 	}
 	b = append(b, '[')
 	for id := high; id >= low && id > 0; id-- {

@@ -1,0 +1,54 @@
+package server
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"tickhive/aggregator"
+	"tickhive/engine"
+	"tickhive/marketdata"
+)
+
+// A page of trades that is patched from an earlier view's has the bytes of one that is
+// made anew: however many views were read, also while retention drops trades.
+func TestPatchedPagesOfTradesAreThoseMadeAnew(t *testing.T) {
+	for _, keep := range []int{1, 50, 100, 150, 10_000} {
+		seed := rand.Uint64()
+		rng := rand.New(rand.NewPCG(seed, 1))
+		m := &docMarket{core: engine.NewCore(engine.Options{}), nowNs: 1_767_225_600_000_000_000}
+		m.feed = marketdata.NewFeed(marketdata.Options{TradesMin: keep, TradesMax: max(keep, 1000)})
+		m.pair(0)
+		patched := 0
+		for range 1500 {
+			for range 1 + rng.IntN(4)*rng.IntN(20) {
+				side, price := engine.Side(rng.IntN(2)), 90+rng.Int64N(20)
+				if rng.IntN(100) == 0 {
+					m.nowNs += 3_600_000_000_000
+				}
+				m.apply(engine.Command{Kind: engine.Place, Side: side, Price: price, Amount: 1 + rng.Int64N(9)})
+			}
+			m.feed.Publish(m.nowNs)
+			if rng.IntN(3) == 0 {
+				continue
+			}
+			v := m.feed.Board().Load().View(0)
+			if v.Before(marketdata.DocDeals) != nil {
+				patched++
+			}
+			low, high, _ := pageOf(v.Trades.First(), v.Trades.Last(), 1, MaxPageSize)
+			if got, want := string(firstDealsDoc(v, 0).Body), string(appendDeals(nil, v, low, high, nil)); got != want {
+				t.Fatalf("seed %d, keep %d: deals\n%s\nwant\n%s", seed, keep, got, want)
+			}
+			sel := aggregator.Select(&v.Trades, aggregator.Filter{StartMs: -1 << 63, EndMs: 1<<63 - 1, Buy: true, Sell: true, Limit: keptTrades})
+			if got, want := string(aggTradesDoc(v, sel, 0).Body), string(aggregator.AppendTrades(nil, v, sel)); got != want {
+				t.Fatalf("seed %d, keep %d: trades\n%s\nwant\n%s", seed, keep, got, want)
+			}
+			if firstDealsDoc(v, 0) != v.Doc(marketdata.DocDeals) || v.Before(marketdata.DocDeals) != nil {
+				t.Fatalf("seed %d: the page is not kept", seed)
+			}
+		}
+		if patched < 100 {
+			t.Fatalf("seed %d: %d pages had one before them", seed, patched)
+		}
+	}
+}
