@@ -118,14 +118,8 @@ func (x *live) order(i int, side engine.Side, price, amount int64) {
 	x.submit(engine.Command{Kind: engine.Place, Pair: engine.PairID(i), Side: side, Price: price, Amount: amount})
 }
 
-// churn trades at random on every pair until done is closed.
-func (x *live) churn(seed uint64, done <-chan struct{}) {
-	always := make(chan time.Time)
-	close(always)
-	x.churnAt(seed, done, always)
-}
-
-// churnAt is churn with 20 commands for each receive of turn.
+// churnAt trades at random on every pair until done is closed: 20 commands for each receive
+// of turn.
 func (x *live) churnAt(seed uint64, done <-chan struct{}, turn <-chan time.Time) {
 	r := rand.New(rand.NewPCG(seed, 5))
 	mid := int64(10_000)
@@ -197,7 +191,9 @@ func TestBooksChainAndEqualREST(t *testing.T) {
 	x := newLive(t, 3)
 	done := make(chan struct{})
 	stopped := make(chan struct{})
-	go func() { x.churn(1, done); close(stopped) }()
+	pace := time.NewTicker(time.Millisecond) // the other tests run beside this one
+	defer pace.Stop()
+	go func() { x.churnAt(1, done, pace.C); close(stopped) }()
 	defer func() { close(done); <-stopped }()
 	rest := &client.Client{Base: x.base}
 	for _, depth := range []int{0, 10, 25, 100, 1000} {
@@ -457,7 +453,9 @@ func TestSlowConsumer(t *testing.T) {
 	}
 	done := make(chan struct{})
 	stopped := make(chan struct{})
-	go func() { x.churn(2, done); close(stopped) }()
+	pace := time.NewTicker(500 * time.Microsecond) // what a quick reader can take on a busy machine
+	defer pace.Stop()
+	go func() { x.churnAt(2, done, pace.C); close(stopped) }()
 	end := sync.OnceFunc(func() { close(done); <-stopped })
 	defer end()
 	quick := x.dial("?streams=trades:C00_USDT,book:C00_USDT")

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"tickhive/server/web"
 )
 
 // sourceTree is where the examples are run from, as their readers do.
@@ -84,6 +86,27 @@ func (e example) try(t *testing.T, in *instance, env []string) {
 	cmd.Dir, cmd.Env = sourceTree, env
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%s: %v\n%s\n%.1500s", e.where, err, text, out)
+	}
+}
+
+// The tour leaves no public route out.
+func TestTourNamesEveryRoute(t *testing.T) {
+	raw, err := web.OpenAPI(web.PartMarket, web.PartAccounts, web.PartLaunchpad)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := web.Files.ReadFile("app/docs.html")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path := range object(t, string(raw))["paths"].(map[string]any) {
+		parts := regexp.MustCompile(`\{[^}]*\}`).Split(path, -1)
+		for i := range parts {
+			parts[i] = regexp.QuoteMeta(parts[i])
+		}
+		if !regexp.MustCompile(strings.Join(parts, `[^/\s]+`)).Match(page) {
+			t.Errorf("/docs does not show %s", path)
+		}
 	}
 }
 
