@@ -17,6 +17,9 @@ func profileRoutes() []*Route {
 		f := fasthttpadaptor.NewFastHTTPHandler(h)
 		return func(c *Ctx) *Error {
 			f(c.RequestCtx)
+			if status := c.Response.StatusCode(); status != fasthttp.StatusOK {
+				return profileError(c, status)
+			}
 			return nil
 		}
 	}
@@ -28,6 +31,19 @@ func profileRoutes() []*Route {
 		{Method: fasthttp.MethodGet, Path: profilePath + "/trace", Handle: wrap(pprof.Trace)},
 		{Method: fasthttp.MethodGet, Path: profilePath + "/{name}", Handle: wrap(pprof.Index)},
 	}
+}
+
+// profileError is net/http/pprof's plain text as the error object that every answer has.
+func profileError(c *Ctx, status int) *Error {
+	text := strings.TrimSpace(string(c.Response.Body()))
+	c.Response.Reset()
+	switch status {
+	case fasthttp.StatusNotFound:
+		return NotFound("name", "There is no profile of this name.")
+	case fasthttp.StatusBadRequest:
+		return BadParam("seconds", "The profile cannot be taken: %s.", text)
+	}
+	return Unavailable(1, "The profile cannot be taken now: %s.", text)
 }
 
 // trimProfilePath takes the slash off /debug/pprof/, the one path of the contract that

@@ -148,10 +148,14 @@ func TestMetricsAndProfilesAnswer(t *testing.T) {
 			t.Errorf("%s: %d %.200s", path, a.status, a.body)
 		}
 	}
-	for _, path := range []string{"/internal/v1/ready/", "/internal/v1//ready", "/internal/v1/READY", "/debug/pprofx"} {
-		if a := in.do("GET", in.root+path, ""); a.status != 404 {
-			t.Errorf("%s: %d", path, a.status)
+	for _, path := range []string{"/internal/v1/ready/", "/internal/v1//ready", "/internal/v1/READY", "/debug/pprofx", "/debug/pprof/nope"} {
+		a := in.do("GET", in.root+path, "")
+		if a.status != 404 || a.header.Get("Content-Type") != "application/json; charset=utf-8" || object(t, a.body)["code"] != "NOT_FOUND" {
+			t.Errorf("%s: %d %s", path, a.status, a.body)
 		}
+	}
+	if a := in.do("GET", in.root+"/debug/pprof/heap?seconds=x", ""); a.status != 400 || object(t, a.body)["code"] != "INVALID_PARAM" {
+		t.Errorf("%d %s", a.status, a.body)
 	}
 	if a := in.do("GET", in.public+"/internal/v1/ready", ""); a.status != 404 {
 		t.Errorf("the internal API answers on the public listener: %d", a.status)
