@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -13,6 +14,9 @@ import (
 const (
 	// BatchCommands is how many commands are applied between two publications.
 	BatchCommands = 256
+	// gatherYields is how often in a row the loop lets others run without getting anything
+	// before it processes what it has: under a microsecond when nobody else is there.
+	gatherYields = 4
 	// QueueBatches bounds the waiting batches; beyond it Submit answers ErrBusy.
 	QueueBatches = 4096
 	// pendingCommands bounds what is applied but not yet durable under sync always.
@@ -181,17 +185,20 @@ func (l *Loop) Run() {
 // take sequences b and what else waits, up to the batch limits, then publishes.
 func (l *Loop) take(b *Batch) {
 	l.group = append(l.group[:0], b)
-	// What waits now is the group: gathering never waits for more, so BatchCommands bounds
-	// the time between two publications as well.
-	for n := len(b.Commands); n < BatchCommands; {
-		select {
-		case more := <-l.queue:
-			l.group = append(l.group, more)
-			n += len(more.Commands)
+	// A group is what waits now. The submitters of the last group were just woken: letting
+	// them run first, while that brings more, makes one write and one publication serve
+	// them all (256 waiting: 2 commands a group without it, see the benchmark of the loop).
+	idle := 0
+	for n := len(b.Commands); n < BatchCommands && idle < gatherYields; {
+		if len(l.queue) == 0 {
+			idle++
+			runtime.Gosched()
 			continue
-		default:
 		}
-		break
+		idle = 0
+		more := <-l.queue
+		l.group = append(l.group, more)
+		n += len(more.Commands)
 	}
 	l.process(l.group)
 	clear(l.group)
