@@ -84,12 +84,17 @@ func setValue(v reflect.Value, text string) error {
 	return nil
 }
 
+// setList reads `a, b` and the file's own form, `["a", "b"]`.
 func setList(v reflect.Value, text string) error {
 	list := reflect.MakeSlice(v.Type(), 0, 4)
-	if text = strings.TrimSpace(text); text != "" {
+	text = strings.TrimSpace(text)
+	if n := len(text); n > 1 && text[0] == '[' && text[n-1] == ']' {
+		text = strings.TrimSpace(text[1 : n-1])
+	}
+	if text != "" {
 		for part := range strings.SplitSeq(text, ",") {
 			e := reflect.New(v.Type().Elem()).Elem()
-			if err := setValue(e, strings.TrimSpace(part)); err != nil {
+			if err := setValue(e, unquoted(strings.TrimSpace(part))); err != nil {
 				return err
 			}
 			list = reflect.Append(list, e)
@@ -97,6 +102,14 @@ func setList(v reflect.Value, text string) error {
 	}
 	v.Set(list)
 	return nil
+}
+
+// unquoted drops a pair of quotes around a text.
+func unquoted(text string) string {
+	if n := len(text); n > 1 && (text[0] == '"' || text[0] == '\'') && text[n-1] == text[0] {
+		return text[1 : n-1]
+	}
+	return text
 }
 
 func parseSwitch(text string) (bool, error) {

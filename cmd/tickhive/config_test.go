@@ -61,6 +61,19 @@ func TestTheLaterSourceWins(t *testing.T) {
 	}
 }
 
+func TestAListOnTheCommandLineMayHaveTheFormOfTheFile(t *testing.T) {
+	want := []string{"127.0.0.1", "10.0.0.0/8"}
+	for _, text := range []string{`127.0.0.1,10.0.0.0/8`, `["127.0.0.1", "10.0.0.0/8"]`, ` [ '127.0.0.1','10.0.0.0/8' ] `} {
+		c, err := loadConfig("", []string{"TICKHIVE_RATE_ALLOW=" + text}, []string{"server.trusted_proxies=" + text})
+		if err != nil || !slices.Equal(c.Rate.Allow, want) || !slices.Equal(c.Server.TrustedProxies, want) {
+			t.Errorf("%s: %v %v", text, c, err)
+		}
+	}
+	if c, err := loadConfig("", nil, []string{"rate.allow=[]", "referral.levels=[0.1, \"0.2\", 0, 0, 0]"}); err != nil || len(c.Rate.Allow) != 0 {
+		t.Errorf("%v", err)
+	}
+}
+
 func TestWrongConfigurationNamesThePlace(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"[rate]\nper_minute = 60\nper_secnd = 5\n", ":3: unknown key rate.per_secnd; the nearest known key is rate.per_second"},
@@ -82,7 +95,7 @@ func TestWrongConfigurationNamesThePlace(t *testing.T) {
 			t.Errorf("%q: %v, want %q", c.text, err, c.want)
 		}
 	}
-	for _, s := range []string{"rate.allw=1", "rate.per_minute=x", "rate.per_minute", "sim.enabled=maybe"} {
+	for _, s := range []string{"rate.allw=1", "rate.per_minute=x", "rate.per_minute", "sim.enabled=maybe", "rate.allow=a b", "rate.allow={}"} {
 		if _, err := loadConfig("", nil, []string{s}); err == nil {
 			t.Errorf("--set %s was taken", s)
 		}

@@ -14,6 +14,9 @@ import (
 	"tickhive/internal/fixed"
 )
 
+// allowCharacters are those of addresses and public keys.
+const allowCharacters = "0123456789.:/%ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
 // validate reports every value that cannot be served, by its key.
 func (c *Config) validate() error {
 	// Everything below converts decimals: their form comes first.
@@ -47,6 +50,11 @@ func (c *Config) validate() error {
 	between("engine.loops", c.Engine.Loops, 1, 256)
 	between("orders.closed_kept", c.Orders.ClosedKept, 1, 100_000_000)
 	between("orders.fills_kept", c.Orders.FillsKept, 2, 100_000_000)
+	for _, entry := range c.Rate.Allow {
+		if entry == "" || strings.Trim(entry, allowCharacters) != "" {
+			bad("rate.allow", "%q is no IP, no CIDR and no public key", entry)
+		}
+	}
 	if n := len(c.Market.CandlesKept); n != 10 {
 		bad("market.candles_kept", "has %d numbers, not one for each of the ten intervals", n)
 	}
