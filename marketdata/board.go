@@ -51,6 +51,7 @@ type Root struct {
 // names is the order and the index of the pairs; made anew when a pair is added.
 type names struct {
 	sorted []engine.PairID
+	places []int32 // by pair id: its place in sorted
 	byCode map[string]engine.PairID
 }
 
@@ -76,6 +77,27 @@ func (r *Root) Lookup(code string) *View {
 
 // Sorted are the pairs by code in byte order. Do not change it.
 func (r *Root) Sorted() []engine.PairID { return r.names.sorted }
+
+// Changed yields the places in Sorted of the pairs whose views are not those of before, in
+// no order, until yield says no. It is false when yield said no or the pairs are not the
+// same ones.
+func (r *Root) Changed(before *Root, yield func(place int) bool) bool {
+	if r.names != before.names || r.n != before.n {
+		return false
+	}
+	for g, group := range r.groups {
+		old := before.groups[g]
+		if group == old {
+			continue
+		}
+		for i, v := range group {
+			if v != old[i] && !yield(int(r.names.places[g*groupViews+i])) {
+				return false
+			}
+		}
+	}
+	return true
+}
 
 // Assets are the configured assets by symbol in byte order. Do not change it.
 func (r *Root) Assets() []*engine.Asset { return r.assets }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"encoding/json"
 	"math/rand/v2"
 	"testing"
 
@@ -49,6 +50,69 @@ func TestPatchedPagesOfTradesAreThoseMadeAnew(t *testing.T) {
 		}
 		if patched < 100 {
 			t.Fatalf("seed %d: %d pages had one before them", seed, patched)
+		}
+	}
+}
+
+// A document over all pairs that is patched from the one before has the bytes and the tag
+// of one joined anew, while rows come, go and change their length.
+func TestPatchedDocumentsOverAllPairsAreThoseJoinedAnew(t *testing.T) {
+	const pairs = 40
+	for round := range 6 {
+		seed := rand.Uint64()
+		rng := rand.New(rand.NewPCG(seed, 2))
+		m := &docMarket{
+			core: engine.NewCore(engine.Options{}), feed: marketdata.NewFeed(marketdata.Options{}),
+			nowNs: 1_767_225_600_000_000_000,
+		}
+		for p := range engine.PairID(pairs) {
+			m.pair(p)
+		}
+		var kept, fresh Server
+		for _, s := range []*Server{&kept, &fresh} {
+			aggregatorRoutes(s)
+			marketRoutes(s)
+		}
+		now, patched := int64(0), 0
+		for range 1500 {
+			p := engine.PairID(rng.IntN(pairs))
+			if round%2 == 0 { // the first and the last, and few of them: rows of every kind at the edges
+				p = []engine.PairID{0, 1, pairs / 2, pairs - 2, pairs - 1}[rng.IntN(5)]
+			}
+			side, price := engine.Side(rng.IntN(2)), 90+rng.Int64N(20)
+			switch {
+			case rng.IntN(40) == 0:
+				m.nowNs += 40_000_000_000_000
+			case rng.IntN(3) == 0: // empties a side, so that the row may go
+				m.apply(engine.Command{Kind: engine.Place, Pair: p, Type: engine.Market, Side: side, Amount: 1 << 40})
+			default:
+				m.apply(engine.Command{Kind: engine.Place, Pair: p, Side: side, Price: price, Amount: 1 + rng.Int64N(1<<uint(rng.IntN(30)))})
+			}
+			if rng.IntN(3) == 0 {
+				continue
+			}
+			m.feed.Publish(m.nowNs)
+			root := m.feed.Board().Load()
+			now += sharedFloorNs
+			clock := func() int64 { return now }
+			for _, d := range [][2]*sharedDoc{
+				{&kept.docs.aggTickers, &fresh.docs.aggTickers}, {&kept.docs.summary, &fresh.docs.summary},
+			} {
+				if _, ok := movedRows(root, d[0].cur.Load()); ok {
+					patched++
+				}
+				d[1].cur.Store(nil)
+				got, want := d[0].get(root, clock), d[1].get(root, clock)
+				if string(got.Body) != string(want.Body) || got.ETag != want.ETag || got.Seq != want.Seq {
+					t.Fatalf("seed %d:\n%s %s %d\nwant\n%s %s %d", seed, got.Body, got.ETag, got.Seq, want.Body, want.ETag, want.Seq)
+				}
+				if !json.Valid(got.Body) {
+					t.Fatalf("seed %d: %s", seed, got.Body)
+				}
+			}
+		}
+		if patched < 500 {
+			t.Fatalf("seed %d: %d documents had one before them", seed, patched)
 		}
 	}
 }

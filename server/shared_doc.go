@@ -1,7 +1,6 @@
 package server
 
 import (
-	"strings"
 	"sync/atomic"
 
 	"tickhive/marketdata"
@@ -34,7 +33,7 @@ type madeDoc struct {
 	version docVersion
 	atNs    int64
 	doc     *marketdata.Doc
-	rows    []*marketdata.Doc // what doc was joined from, in order; nil: not joined
+	rows    joinedRows // of a document that is joined from rows
 }
 
 // get is the document as of root, or one made less than the floor ago.
@@ -90,60 +89,4 @@ func (d *sharedDoc) ofConfig(render func(dst []byte, r *marketdata.Root) []byte)
 	d.render = func(r *marketdata.Root, nowNs int64, _ *madeDoc) *madeDoc {
 		return &madeDoc{doc: newDoc(render(nil, r), noSeq, nowNs)}
 	}
-}
-
-// ofRows makes d a document over all pairs' tickers that is joined from rows kept with the
-// views; a row's tag stands in its Seq. Empty rows are left out.
-func (d *sharedDoc) ofRows(row func(v *marketdata.View) *marketdata.Doc) {
-	d.version, d.floors = tickersVersion, true
-	d.render = func(r *marketdata.Root, nowNs int64, before *madeDoc) *madeDoc {
-		size, tag := 2, uint64(tagSeed0)
-		rows := make([]*marketdata.Doc, 0, r.Len())
-		for _, id := range r.Sorted() {
-			if one := row(r.View(id)); len(one.Body) > 0 {
-				rows = append(rows, one)
-				size += len(one.Body) + 1
-				tag = joinTag(tag, one.Seq)
-			}
-		}
-		// A Builder does not clear what it is about to fill.
-		var text strings.Builder
-		text.Grow(size)
-		if before != nil && len(before.rows) == len(rows) && len(rows) > 0 {
-			patchRows(&text, rows, before)
-		} else {
-			joinRows(&text, rows)
-		}
-		return &madeDoc{rows: rows, doc: &marketdata.Doc{
-			Body: stringBytes(text.String()), ETag: string(appendTag(nil, tag)), Seq: r.TickersSeqSum, MadeNs: nowNs,
-		}}
-	}
-}
-
-func joinRows(text *strings.Builder, rows []*marketdata.Doc) {
-	text.WriteByte('[')
-	for i, one := range rows {
-		if i > 0 {
-			text.WriteByte(',')
-		}
-		text.Write(one.Body)
-	}
-	text.WriteByte(']')
-}
-
-// patchRows is joinRows by copying the runs of rows that have not changed out of the
-// document before: a few long copies in place of a thousand from all over the memory.
-func patchRows(text *strings.Builder, rows []*marketdata.Doc, before *madeDoc) {
-	body := before.doc.Body
-	from, at := 0, 1 // start of the run that is not yet copied; start of the row in body
-	for i, old := range before.rows {
-		end := at + len(old.Body)
-		if rows[i] != old {
-			text.Write(body[from:at])
-			text.Write(rows[i].Body)
-			from = end
-		}
-		at = end + 1
-	}
-	text.Write(body[from:])
 }

@@ -6,5 +6,5 @@ import "unsafe"
 // The alternative, a conversion that escapes into Root.Lookup, allocates on every request.
 func bytesKey(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
-// stringBytes is s as bytes without a copy; nobody may write to them.
+// stringBytes is s as bytes without a copy; nobody may write to them once others have s.
 func stringBytes(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
