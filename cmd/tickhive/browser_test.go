@@ -343,20 +343,21 @@ func TestBrowserStatusPage(t *testing.T) {
 func TestBrowserTicketPlacesAndCancels(t *testing.T) {
 	t.Parallel()
 	in := theDemo(t)
+	in.pair("TT_USDT") // the simulated market does not know it: nobody takes the order
+	in.limit("TT_USDT", "buy", "99.00", "1.0")
+	in.limit("TT_USDT", "sell", "101.00", "1.0")
 	user := in.call(200, "POST", "/users", `{"nickname":"browser"}`)["id"].(string)
 	in.call(200, "POST", "/users/"+user+"/deposits", `{"currencyCode":"USDT","amount":100000}`)
 	key := in.call(200, "POST", "/users/"+user+"/apikeys", `{"name":"browser"}`)
 	b := newBrowser(t, in, 1440, 900)
 	b.open(fmt.Sprintf("/#key=%s:%s", key["publicKey"], key["privateKey"]))
-	b.on("BTC_USDT")
+	b.on("TT_USDT")
 	if hash := b.js("location.hash"); hash != "" {
 		t.Errorf("the address still has %q", hash)
 	}
 	b.wait(10*time.Second, "balances", `document.querySelector('.orders').innerText.includes('USDT')`)
-	// Between the best bids, so that the ladder shows it.
-	ticker := object(t, in.do("GET", in.public+"/api/tickers?currencyPairCode=BTC_USDT", "").body)
-	price := fmt.Sprint(ticker["bidPrice"])
-	b.run(chromedp.SetValue(`.ticket [name=price]`, price), chromedp.SetValue(`.ticket [name=amount]`, "0.001"), chromedp.Click(`.ticket .buy`))
+	const price = "100.00"
+	b.run(chromedp.SetValue(`.ticket [name=price]`, price), chromedp.SetValue(`.ticket [name=amount]`, "0.5"), chromedp.Click(`.ticket .buy`))
 	b.wait(5*time.Second, "the open order", `document.querySelectorAll('[data-order]').length === 1`)
 	b.wait(5*time.Second, "the level in the book", fmt.Sprintf(`[...document.querySelectorAll('.bid .p')].some((p) => p.textContent === %q)`, price))
 	b.shot("ticket")
