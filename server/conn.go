@@ -15,12 +15,16 @@ import (
 const (
 	lingerBytes = 8 << 20 // a body of twice the internal limit
 	lingerTime  = 500 * time.Millisecond
+	// partingTime is how long a shutdown waits for the rest of a request that has begun to
+	// arrive, and for the first byte of a connection that never had one.
+	partingTime = time.Second
 )
 
 // connTable counts open connections, in all and per address (IPv6 by /64).
 type connTable struct {
 	mu     sync.Mutex
 	perIP  map[netip.Addr]int
+	conns  map[*countedConn]struct{}
 	open   int
 	limit  int // in all
 	each   int // per address; below 0: unlimited
@@ -28,7 +32,9 @@ type connTable struct {
 }
 
 func newConnTable(limit, each int, exempt []netip.Prefix) *connTable {
-	return &connTable{perIP: make(map[netip.Addr]int), limit: limit, each: each, exempt: exempt}
+	return &connTable{
+		perIP: make(map[netip.Addr]int), conns: make(map[*countedConn]struct{}), limit: limit, each: each, exempt: exempt,
+	}
 }
 
 // enter counts a connection in and reports why not.
@@ -47,13 +53,33 @@ func (t *connTable) enter(ip netip.Addr) (refusal []byte) {
 	return nil
 }
 
-func (t *connTable) leave(ip netip.Addr) {
+func (t *connTable) leave(c *countedConn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	key := clientKey(ip)
+	delete(t.conns, c)
+	key := clientKey(c.ip)
 	t.open--
 	if t.perIP[key]--; t.perIP[key] == 0 {
 		delete(t.perIP, key)
+	}
+}
+
+// serve hands out a connection that was counted in.
+func (t *connTable) serve(conn net.Conn, ip netip.Addr) *countedConn {
+	c := &countedConn{Conn: conn, table: t, ip: ip}
+	t.mu.Lock()
+	t.conns[c] = struct{}{}
+	t.mu.Unlock()
+	return c
+}
+
+// part ends the waiting for requests: what has not arrived soon was not accepted.
+func (t *connTable) part() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	until := time.Now().Add(partingTime)
+	for c := range t.conns {
+		_ = c.SetReadDeadline(until) // one that is closed already has no reader
 	}
 }
 
@@ -96,7 +122,7 @@ func (l *limitedListener) Accept() (net.Conn, error) {
 		ip := addrOf(c.RemoteAddr())
 		why := l.table.enter(ip)
 		if why == nil {
-			return &countedConn{Conn: c, table: l.table, ip: ip}, nil
+			return l.table.serve(c, ip), nil
 		}
 		// The write goes into the empty buffer of a new socket: it never blocks for long.
 		_ = c.SetWriteDeadline(time.Now().Add(lingerTime))
@@ -127,7 +153,7 @@ func (c *countedConn) Close() error {
 	if !c.closed.CompareAndSwap(false, true) {
 		return nil
 	}
-	c.table.leave(c.ip)
+	c.table.leave(c)
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok && c.linger.Load() {
 		if half.CloseWrite() == nil {
 			_ = c.SetReadDeadline(time.Now().Add(lingerTime))

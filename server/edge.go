@@ -112,6 +112,11 @@ func (e *edge) serve(ln net.Listener) error {
 
 // shutdown stops accepting, finishes the requests under way and closes what is idle.
 func (e *edge) shutdown(ctx context.Context) error {
+	if e.conns != nil {
+		e.conns.part()
+		late := time.AfterFunc(partingTime/2, e.conns.part) // accepted while the listener was closing
+		defer late.Stop()
+	}
 	if err := e.http.ShutdownWithContext(ctx); err != nil {
 		return fmt.Errorf("server: shutdown: %w", err)
 	}

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"net"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 func TestServeListensThenIsReadyThenEndsInOrder(t *testing.T) {
@@ -159,6 +161,32 @@ func TestMetricsAndProfilesAnswer(t *testing.T) {
 	}
 	if a := in.do("GET", in.public+"/internal/v1/ready", ""); a.status != 404 {
 		t.Errorf("the internal API answers on the public listener: %d", a.status)
+	}
+}
+
+func TestConnectionsWithoutARequestDoNotHoldUpTheEnd(t *testing.T) {
+	in := startEmpty(t)
+	for _, base := range []string{in.public, in.root} {
+		for _, begun := range []string{"", "GET /api/healthcheck HTTP/1.1\r\nHo", "POST /internal/v1/orders HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{"} {
+			conn, err := net.Dial("tcp", strings.TrimPrefix(base, "http://"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			if _, err := conn.Write([]byte(begun)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	in.do("GET", in.public+"/api/healthcheck", "") // the others have been accepted before
+	in.do("GET", in.root+"/internal/v1/ready", "")
+	began := time.Now()
+	in.signal(syscall.SIGTERM)
+	if code := in.wait(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	if took := time.Since(began); took > 8*time.Second {
+		t.Errorf("the end took %s", took)
 	}
 }
 
