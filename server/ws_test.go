@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -437,7 +438,11 @@ func TestInboundLimit(t *testing.T) {
 // A reader that stops does not hold up the others, and is told why when it reads again.
 func TestSlowConsumer(t *testing.T) {
 	t.Parallel()
-	x := newLive(t, 1)
+	x := newLive(t, 2)
+	x.pairs = x.pairs[:1] // the other one stands still: a large book that fills the kernel's buffers
+	for i := range int64(20_000) {
+		x.order(1, engine.Buy, 100+i, 5)
+	}
 	raw, err := net.Dial("tcp", x.addr)
 	if err != nil {
 		t.Fatal(err)
@@ -450,6 +455,15 @@ func TestSlowConsumer(t *testing.T) {
 		"ws://"+x.addr+"/ws?streams=trades:C00_USDT,book:C00_USDT", nil)
 	if err != nil {
 		t.Fatal(err)
+	}
+	for _, op := range append([]string{"subscribe"}, slices.Repeat([]string{"resync"}, 12)...) {
+		text := `{"op":"` + op + `","channel":"book","pairs":["C01_USDT"]`
+		if op == "subscribe" {
+			text += `,"depth":0`
+		}
+		if err := slow.WriteMessage(websocket.TextMessage, []byte(text+"}")); err != nil {
+			t.Fatal(err)
+		}
 	}
 	done := make(chan struct{})
 	stopped := make(chan struct{})
