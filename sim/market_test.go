@@ -23,9 +23,18 @@ type bench struct {
 
 func testPairs() []Pair {
 	return []Pair{
-		{"BTC_USDT", 6_500_000, 100}, {"ETH_USDT", 340_000, 70}, {"SOL_USDT", 150_000, 40}, {"BNB_USDT", 58_000, 25},
-		{"XRP_USDT", 52_000, 25}, {"DOGE_USDT", 120_000, 18}, {"ADA_USDT", 45_000, 12}, {"LTC_USDT", 8_200, 8},
-		{"ETH_BTC", 52_300, 10}, {"SOL_BTC", 23_080, 3}, {"BTC_EUR", 6_000_000, 9}, {"ETH_EUR", 314_000, 5},
+		{"BTC_USDT", 6_500_000, 100},
+		{"ETH_USDT", 340_000, 70},
+		{"SOL_USDT", 150_000, 40},
+		{"BNB_USDT", 58_000, 25},
+		{"XRP_USDT", 52_000, 25},
+		{"DOGE_USDT", 120_000, 18},
+		{"ADA_USDT", 45_000, 12},
+		{"LTC_USDT", 8_200, 8},
+		{"ETH_BTC", 52_300, 10},
+		{"SOL_BTC", 23_080, 3},
+		{"BTC_EUR", 6_000_000, 9},
+		{"ETH_EUR", 314_000, 5},
 	}
 }
 

@@ -263,8 +263,11 @@ func (k *kraken) bar(c *krakenCandle) (b bar, err error) {
 		into   *int64
 		digits int
 	}{
-		{c.open, &b.open, k.digitsPrice}, {c.high, &b.high, k.digitsPrice}, {c.low, &b.low, k.digitsPrice},
-		{c.close, &b.close, k.digitsPrice}, {c.volume, &b.volume, k.digitsAmount},
+		{c.open, &b.open, k.digitsPrice},
+		{c.high, &b.high, k.digitsPrice},
+		{c.low, &b.low, k.digitsPrice},
+		{c.close, &b.close, k.digitsPrice},
+		{c.volume, &b.volume, k.digitsAmount},
 	} {
 		if *p.into, err = p.n.units(p.digits); err != nil {
 			return b, fmt.Errorf("replay: kraken candle at %d: %w", c.startSec, err)
