@@ -13,7 +13,7 @@ import (
 // When the agents of a pair have their turns: the busiest pairs every turnBusy on
 // average, the quietest every turnQuiet, each time within half of it either way.
 const (
-	turnBusy  = int64(3 * time.Second)
+	turnBusy  = int64(1 * time.Second)
 	turnQuiet = int64(5 * time.Second)
 	// turnFirst keeps the pairs' first turns apart, so that none waits for all others.
 	turnFirst = int64(20 * time.Millisecond)
@@ -159,10 +159,11 @@ func (m *Market) meet(a *agents) {
 	a.slow = a.fair(&m.world)
 }
 
-// pause is the time to the pair's next turn.
+// pause is the time to the pair's next turn. The square keeps the many quiet pairs
+// cheap, so that a day can be lived in a second, and lets the busiest move all the time.
 func (a *agents) pause() int64 {
 	busy := int64(min(a.Weight, fullWeight))
-	mean := turnQuiet - (turnQuiet-turnBusy)*busy/fullWeight
+	mean := turnQuiet - (turnQuiet-turnBusy)*busy*busy/(fullWeight*fullWeight)
 	return mean/2 + a.rng.below(mean+1)
 }
 
