@@ -211,7 +211,7 @@ func (h *History) walkBuiltin(yield func(*orderRec) bool) {
 			if page == nil {
 				continue
 			}
-			for _, w := range page.where {
+			for _, w := range page {
 				if w&^placeMask != inOpen {
 					continue
 				}

@@ -66,7 +66,7 @@ func (x *orderIndex) eachOpen(h *History, yield func(*orderRec)) {
 		if page == nil {
 			continue
 		}
-		for i, at := range page.where {
+		for i, at := range page {
 			if at&^placeMask != inOpen {
 				continue
 			}
@@ -109,7 +109,7 @@ func (h *History) read(w walker) {
 	for _, p := range h.pairs {
 		base := uint64(0)
 		if w.U64(&base); p != nil && base > 0 {
-			p.orders = orderIndex{base: base - 1, pages: make([]*idPage, 1)}
+			p.orders = orderIndex{base: base - 1, pages: make([]*idPage, 1), kept: make([]uint16, 1)}
 		}
 	}
 	h.readOpen(w)

@@ -85,17 +85,15 @@ const idPageOrders = 512
 // idPage says where 512 neighbouring order numbers of a pair are. What it says of an
 // order that was forgotten is stale: the record there has another id, and that is how it
 // is noticed. Clearing it would fetch a cache line for each order that is forgotten.
-type idPage struct {
-	kept  int
-	where [idPageOrders]where
-}
+type idPage [idPageOrders]where
 
 // orderIndex finds the orders of one pair by number. A page lives while one of its
 // orders is kept; the list of pages loses its empty front. Owner: the feed's goroutine.
 type orderIndex struct {
 	base  uint64 // number of the first page
 	pages []*idPage
-	spare *idPage // an emptied page, so that a book that turns over does not allocate
+	kept  []uint16 // orders kept of each page, side by side: forgetting one fetches no page
+	spare *idPage  // an emptied page, so that a book that turns over does not allocate
 }
 
 // get is where the order is, if it is kept.
@@ -104,7 +102,7 @@ func (x *orderIndex) get(id engine.OrderID) where {
 	if k >= uint64(len(x.pages)) || x.pages[k] == nil {
 		return 0
 	}
-	return x.pages[k].where[id.N()%idPageOrders]
+	return x.pages[k][id.N()%idPageOrders]
 }
 
 // add says where a new order is.
@@ -117,7 +115,7 @@ func (x *orderIndex) add(id engine.OrderID, w where) {
 		panic("BUG: marketdata: an order number below the kept ones")
 	}
 	for k-x.base >= uint64(len(x.pages)) {
-		x.pages = append(x.pages, nil)
+		x.pages, x.kept = append(x.pages, nil), append(x.kept, 0)
 	}
 	p := x.pages[k-x.base]
 	if p == nil {
@@ -127,23 +125,22 @@ func (x *orderIndex) add(id engine.OrderID, w where) {
 		x.spare = nil
 		x.pages[k-x.base] = p
 	}
-	p.kept++
-	p.where[id.N()%idPageOrders] = w
+	x.kept[k-x.base]++
+	p[id.N()%idPageOrders] = w
 }
 
 // move says where a kept order is now.
 func (x *orderIndex) move(id engine.OrderID, w where) {
-	x.pages[id.N()/idPageOrders-x.base].where[id.N()%idPageOrders] = w
+	x.pages[id.N()/idPageOrders-x.base][id.N()%idPageOrders] = w
 }
 
 // forget lets an order go.
 func (x *orderIndex) forget(id engine.OrderID) {
 	k := id.N()/idPageOrders - x.base
-	p := x.pages[k]
-	if p.kept--; p.kept > 0 {
+	if x.kept[k]--; x.kept[k] > 0 {
 		return
 	}
-	x.spare = p
+	x.spare = x.pages[k]
 	x.pages[k] = nil
 	n := 0
 	for n < len(x.pages) && x.pages[n] == nil {
@@ -153,6 +150,8 @@ func (x *orderIndex) forget(id engine.OrderID) {
 		copy(x.pages, x.pages[n:])
 		clear(x.pages[len(x.pages)-n:])
 		x.pages = x.pages[:len(x.pages)-n]
+		copy(x.kept, x.kept[n:])
+		x.kept = x.kept[:len(x.kept)-n]
 		x.base += uint64(n)
 	}
 }
