@@ -76,7 +76,7 @@ func (a *asset) handle(c *Ctx) *Error {
 }
 
 func (a *asset) route(at string) *Route {
-	return &Route{Method: fasthttp.MethodGet, Path: at, Handle: a.handle, Auth: AuthNever, Early: true}
+	return &Route{Method: fasthttp.MethodGet, Path: at, Handle: a.handle, Auth: AuthNever}
 }
 
 // Page is the resource of everything for a browser: the market page, the documentation,
