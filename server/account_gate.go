@@ -54,6 +54,8 @@ type Ledger interface {
 	Withdraw(address, currencyCode string, amount Money) (accounts.BalanceView, *Error)
 	// Balances are those of one address that are not zero, by currency code.
 	Balances(address string) []accounts.BalanceView
+	// Seq rises with every change of the ledger.
+	Seq() uint64
 	// Totals are the rows of GET /totals, by currency code.
 	Totals() []accounts.TotalView
 }

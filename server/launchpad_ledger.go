@@ -65,6 +65,15 @@ func (d *LaunchpadDesk) Balances(address string) []accounts.BalanceView {
 	return rows
 }
 
+// Seq is the number of records that the ledger reflects.
+func (d *LaunchpadDesk) Seq() uint64 {
+	st := d.stores.Load()
+	if st == nil {
+		return 0
+	}
+	return st.ledger.View().Seq()
+}
+
 // Totals are the ledger's rows of GET /totals: what lies in pools counts as held.
 func (d *LaunchpadDesk) Totals() []accounts.TotalView {
 	v := d.views()

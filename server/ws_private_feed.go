@@ -28,6 +28,8 @@ type privateFeed struct {
 
 	mu      sync.Mutex
 	changed map[balanceName]bool
+
+	ledger privateLedger
 }
 
 type balanceName struct {
@@ -147,6 +149,7 @@ func (f *privateFeed) Take() ([]PrivateMessage, bool) {
 	for name := range changed {
 		rows[name.account] = append(rows[name.account], f.desk.view.Balance(uint32(name.account), name.currency))
 	}
+	f.ledger.changes(f, rows)
 	for account, list := range rows {
 		sortBalances(list)
 		messages = append(messages, PrivateMessage{
@@ -175,6 +178,7 @@ func (f *privateFeed) Snapshot(dst []byte, channel string, account engine.Accoun
 	case "orders":
 		return f.openOrders(append(dst, `"orders":`...), account)
 	case "balances":
+		f.ledger.begin(f, account)
 		return appendList(append(dst, `"balances":`...), f.desk.balancesOf(uint32(account)), appendBalance)
 	}
 	return append(dst, `"fills":[]`...)

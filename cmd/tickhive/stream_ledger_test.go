@@ -1,0 +1,50 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"tickhive/client"
+)
+
+// NATIVE and USBI are the ledger's; their owner hears of them like of other balances.
+func TestTheBalancesChannelTellsOfTheLedgersCurrencies(t *testing.T) {
+	p := startEmpty(t)
+	u := p.voter(0, "150", "1")
+	s, err := client.Dial(t.Context(), client.StreamURL(p.public))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	if err := s.Authenticate(u.public, u.private, time.UnixMilli(1767225600000)); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Send(client.Request{Op: "subscribe", Channel: "balances"}); err != nil {
+		t.Fatal(err)
+	}
+	balancesUntil(t, s, `{"currencyCode":"NATIVE","free":150.0,"held":0.0,"total":150.0}`)
+	if a := p.as(u, "/api/launchpad/spawn", `{"name":"A","symbol":"ALPHA"}`); a.status != 200 {
+		t.Fatal(a.status, a.body)
+	}
+	balancesUntil(t, s, `"balances":[{"currencyCode":"NATIVE","free":50.0,"held":0.0,"total":50.0}]`)
+	p.call(200, "POST", "/users/"+u.id+"/withdrawals", `{"currencyCode":"USBI","amount":"1"}`)
+	balancesUntil(t, s, `"balances":[{"currencyCode":"USBI","free":0.0,"held":0.0,"total":0.0}]`)
+}
+
+// balancesUntil reads messages until one holds the text.
+func balancesUntil(t *testing.T, s *client.Stream, text string) {
+	t.Helper()
+	if err := s.SetReadDeadline(time.Now().Add(startTime)); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		m, err := s.Next()
+		if err != nil {
+			t.Fatalf("waiting for %s: %v", text, err)
+		}
+		if strings.Contains(string(m.Raw), text) {
+			return
+		}
+	}
+}
