@@ -62,9 +62,15 @@ func sameAsREST(t *testing.T, in *instance, f *client.Follower, pair string) {
 	}
 }
 
-// A client whose server was killed goes on from the seq it had, without a gap or a repeat,
+// A client whose server was killed or stopped goes on from the seq it had, without a gap or a repeat,
 // also when it had missed the last messages; with another epoch it is told to start over.
-func TestStreamsGoOnAfterAKill(t *testing.T) {
+func TestStreamsGoOnAfterARestart(t *testing.T) {
+	for _, s := range []syscall.Signal{syscall.SIGKILL, syscall.SIGTERM} {
+		t.Run(s.String(), func(t *testing.T) { streamsGoOn(t, s) })
+	}
+}
+
+func streamsGoOn(t *testing.T, end syscall.Signal) {
 	dir := t.TempDir()
 	in := startEmpty(t, "--data-dir", dir)
 	in.pair("AA_USDT")
@@ -82,7 +88,7 @@ func TestStreamsGoOnAfterAKill(t *testing.T) {
 	sameAsREST(t, in, f, "AA_USDT")
 	behind := f.Books["AA_USDT"].Seq
 	orders(in, 30) // nobody reads these
-	in.signal(syscall.SIGKILL)
+	in.signal(end)
 	in.wait()
 
 	in = startEmpty(t, "--data-dir", dir)
