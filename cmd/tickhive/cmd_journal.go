@@ -20,7 +20,7 @@ type journalCmd struct {
 }
 
 type journalVerifyCmd struct {
-	Dir          string `arg:"" help:"Data directory, or the engine or hive directory in it."`
+	Dir          string `arg:"" help:"Data directory, or one of the directories in it."`
 	At           uint64 `help:"Stop where the sum of the pairs' seqs is this (the seq of /internal/v1/state-hash)."`
 	FromSnapshot bool   `help:"Begin at the newest snapshot instead of the oldest record."`
 	JSON         bool   `name:"json" help:"Print one JSON object."`
@@ -44,6 +44,9 @@ var errPassed = errors.New("no command ends at that seq")
 func (c *journalVerifyCmd) Run(p *program) error {
 	if isHiveDir(c.Dir) {
 		return verifyHive(p.out, c.Dir)
+	}
+	if isStoreDir(c.Dir) {
+		return verifyStore(p.out, c.Dir)
 	}
 	dir, err := engineDir(c.Dir)
 	if err != nil {

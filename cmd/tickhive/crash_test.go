@@ -413,6 +413,12 @@ func (a *acked) verify(t *testing.T, in *instance, dir string, all bool) {
 	if got := object(t, out.String()); got["hash"] != live["hash"] || got["firstRecord"].(json.Number) != "1" {
 		t.Fatalf("the log alone gives %v, the process has %v", got, live)
 	}
+	for _, store := range []string{"accounts", "launchpad", "hive"} {
+		out.Reset()
+		if code := run([]string{"journal", "verify", filepath.Join(dir, store)}, &program{out: &out, err: &errs}); code != 0 {
+			t.Fatalf("journal verify %s: %s", store, errs.String())
+		}
+	}
 	for i, p := range a.pairs { // ids go on without gap or reuse
 		o := in.limit(p, "buy", "1.00", "1.0")
 		id, _ := o["orderId"].(json.Number).Int64()
