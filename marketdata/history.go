@@ -87,7 +87,8 @@ type orderExtra struct {
 }
 
 func newHistory(o Options) *History {
-	h := &History{}
+	// The built-in account is there before anybody trades: it may have open orders only.
+	h := &History{accounts: make([]accountState, 1)}
 	h.closed.limit = uint64(o.ClosedOrders)
 	h.remembered.limit = uint64(o.ClientIDs)
 	h.fills.limit = uint64(o.Fills / 2)

@@ -105,7 +105,7 @@ func (h *History) read(w walker) {
 	if w.Err() != nil {
 		return
 	}
-	h.accounts = make([]accountState, accounts)
+	h.accounts = make([]accountState, max(accounts, 1))
 	for _, p := range h.pairs {
 		base := uint64(0)
 		if w.U64(&base); p != nil && base > 0 {
