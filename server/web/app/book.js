@@ -1,5 +1,5 @@
 // The order book with depth bars, and the trade tape.
-import { brief, clockTime, el, fill } from './dom.js';
+import { brief, clockTime, el } from './dom.js';
 import { Book } from './stream.js';
 
 const rows = 14;
@@ -10,6 +10,7 @@ export class Ladder {
     this.onPrice = onPrice;
     this.asks = el('div', { class: 'ask' });
     this.bids = el('div', { class: 'bid' });
+    this.kept = new Map([[this.asks, []], [this.bids, []]]); // rows, which stay the same elements
     this.spread = el('div', { class: 'spread' });
     this.node = el('section', { class: 'panel book', 'aria-label': 'Order book' },
       el('h2', {}, 'Order book'), el('div', { class: 'ladder' }, this.asks, this.spread, this.bids));
@@ -27,24 +28,36 @@ export class Ladder {
     if (!this.book.apply(m)) { this.stream.resync('book', this.pair); return; }
     if (m.type === 'heartbeat' || this.drawing) return;
     this.drawing = true;
-    requestAnimationFrame(() => { this.drawing = false; this.draw(); });
+    setTimeout(() => { this.drawing = false; this.draw(); }, 50);
   }
 
   draw() {
     const { bids, asks, seq } = this.book;
     const top = Math.max(...bids.slice(0, rows).concat(asks.slice(0, rows)).map((l) => +l[1]), 1e-18);
-    fill(this.asks, asks.slice(0, rows).reverse().map((l) => this.row(l, top)));
-    fill(this.bids, bids.slice(0, rows).map((l) => this.row(l, top)));
+    this.show(this.asks, asks.slice(0, rows).reverse(), top);
+    this.show(this.bids, bids.slice(0, rows), top);
     const best = bids.length && asks.length ? +asks[0][0] - +bids[0][0] : null;
     this.spread.textContent = best === null ? 'one side is empty' : `spread ${best.toPrecision(4)} · ${(best / +asks[0][0] * 10000).toFixed(1)} bp`;
     this.node.dataset.seq = seq;
   }
 
-  row([price, amount], top) {
-    const bar = el('i', { class: 'bar' });
-    bar.style.width = `${Math.min(100, (+amount / top) * 100)}%`;
-    return el('button', { class: 'row', type: 'button', title: 'Use this price', onclick: () => this.onPrice(price) },
-      bar, el('span', { class: 'p' }, price), el('span', {}, brief(amount)));
+  // show writes levels into a side's rows; what is clicked is what the row says then.
+  show(side, levels, top) {
+    const kept = this.kept.get(side);
+    while (kept.length < levels.length) {
+      const row = { bar: el('i', { class: 'bar' }), price: el('span', { class: 'p' }), amount: el('span') };
+      row.node = el('button', { class: 'row', type: 'button', title: 'Use this price', onclick: () => this.onPrice(row.price.textContent) },
+        row.bar, row.price, row.amount);
+      kept.push(row);
+    }
+    while (side.children.length > levels.length) side.lastChild.remove();
+    levels.forEach(([price, amount], i) => {
+      const row = kept[i];
+      if (row.node.parentNode !== side) side.append(row.node);
+      row.price.textContent = price;
+      row.amount.textContent = brief(amount);
+      row.bar.style.width = `${Math.min(100, (+amount / top) * 100)}%`;
+    });
   }
 }
 

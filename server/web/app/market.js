@@ -21,13 +21,28 @@ export async function show(main, stream) {
   const head = el('section', { class: 'panel head', 'aria-label': 'Ticker' });
   let current = null;
 
-  const drawList = () => fill(list, [...settings.keys()].map((code) => {
-    const f = figures.get(code);
-    return el('button', { type: 'button', 'data-pair': code, 'aria-pressed': String(code === current), onclick: () => pick(code) },
-      el('span', {}, code.replace('_', '/')), el('span', {}, f ? f.last_price : ''),
-      el('small', {}, f ? `vol ${group(brief(f.base_volume).split('.')[0])}` : ''),
-      el('small', { class: f ? sign(f.price_change_percent_24h) : '' }, f ? percent(f.price_change_percent_24h) : ''));
-  }));
+  // The rows stay the same elements: what is under a finger or has the focus is never
+  // taken away while figures move.
+  const rowOf = (code) => {
+    const price = el('span'), volume = el('small'), change = el('small');
+    const button = el('button', { type: 'button', 'data-pair': code, onclick: () => pick(code) },
+      el('span', {}, code.replace('_', '/')), price, volume, change);
+    return { button, price, volume, change };
+  };
+  const listRows = new Map([...settings.keys()].map((code) => [code, rowOf(code)]));
+  list.append(...[...listRows.values()].map((r) => r.button));
+
+  const drawList = () => {
+    for (const [code, r] of listRows) {
+      const f = figures.get(code);
+      r.button.setAttribute('aria-pressed', String(code === current));
+      if (!f) continue;
+      r.price.textContent = f.last_price;
+      r.volume.textContent = `vol ${group(brief(f.base_volume).split('.')[0])}`;
+      r.change.textContent = percent(f.price_change_percent_24h);
+      r.change.className = sign(f.price_change_percent_24h);
+    }
+  };
 
   const drawHead = (t) => {
     const item = (name, value, cls) => el('div', {}, el('dt', {}, name), el('dd', cls ? { class: cls } : {}, value));
@@ -43,20 +58,13 @@ export async function show(main, stream) {
     const f = figures.get(m.currencyPairCode);
     if (f) Object.assign(f, { last_price: m.ticker.price, base_volume: m.ticker.volume24h, price_change_percent_24h: m.ticker.priceChangePercentage24h });
     if (m.currencyPairCode === current) drawHead(m.ticker);
-    if (!drawList.waiting) { drawList.waiting = true; setTimeout(() => { drawList.waiting = false; refresh(); }, 500); }
-  };
-
-  // refresh redraws the list without taking the keyboard focus from a button of it.
-  const refresh = () => {
-    const focused = document.activeElement?.dataset?.pair;
-    drawList();
-    if (focused) list.querySelector(`[data-pair="${focused}"]`)?.focus();
+    if (!drawList.waiting) { drawList.waiting = true; setTimeout(() => { drawList.waiting = false; drawList(); }, 500); }
   };
 
   const pick = (code) => {
     current = code;
     localStorage.setItem('pair', code);
-    refresh();
+    drawList();
     ladder.load(code); tape.load(code); ticket.load(code);
     chart.load(code, settings.get(code).digitsPrice);
     get('/api/tickers', { currencyPairCode: code }).then(({ body }) => { if (current === code) drawHead(body); });

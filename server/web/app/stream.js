@@ -54,22 +54,29 @@ function put(side, level, direction) {
   if (isZero(level[1])) { if (found) side.splice(lo, 1); } else side.splice(lo, found ? 1 : 0, level);
 }
 
+const isPrivate = (channel) => ['orders', 'fills', 'balances'].includes(channel);
+const perSecond = 16; // messages sent; the server takes 20
+const alike = (a, b) => JSON.stringify({ ...a, pairs: 0 }) === JSON.stringify({ ...b, pairs: 0 });
+
 export class Stream {
   constructor(onState) {
     this.onState = onState;
     this.subs = new Map(); // channel|pair -> {request, handler}
     this.wait = 500;
+    this.sent = []; // times of the last second's messages
     this.open();
   }
 
   open() {
     const scheme = location.protocol === 'https:' ? 'wss' : 'ws';
+    this.queue = [];
+    this.signedIn = false;
     this.socket = new WebSocket(`${scheme}://${location.host}/ws`);
     this.socket.onopen = () => {
       this.wait = 500;
       this.onState(true);
       this.auth();
-      for (const s of this.subs.values()) this.send(s.request);
+      for (const s of this.subs.values()) this.request(s.request);
     };
     this.socket.onmessage = (e) => this.receive(JSON.parse(e.data));
     this.socket.onclose = () => {
@@ -81,13 +88,35 @@ export class Stream {
 
   auth() { if (hasKeys()) this.send({ op: 'auth', ...credentials('GET', '/ws') }); }
 
-  send(message) { if (this.socket.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify(message)); }
+  // request sends a subscription; a private one waits for the sign-in.
+  request(r) { if (this.signedIn || !isPrivate(r.channel)) this.send(r); }
+
+  // send queues a message: pairs of one channel go in one, and no more in a second than
+  // the server takes. While the socket is closed nothing is: opening sends every subscription.
+  send(message) {
+    if (this.socket.readyState !== WebSocket.OPEN) return;
+    const last = this.queue.at(-1);
+    if (last?.pairs && message.pairs && alike(last, message)) last.pairs = last.pairs.concat(message.pairs);
+    else this.queue.push({ ...message });
+    this.timer ??= setTimeout(() => this.flush(), 0);
+  }
+
+  flush() {
+    this.timer = undefined;
+    const now = performance.now();
+    this.sent = this.sent.filter((at) => now - at < 1000);
+    while (this.queue.length && this.sent.length < perSecond && this.socket.readyState === WebSocket.OPEN) {
+      this.socket.send(JSON.stringify(this.queue.shift()));
+      this.sent.push(now);
+    }
+    if (this.queue.length) this.timer = setTimeout(() => this.flush(), 100);
+  }
 
   subscribe(channel, pair, handler, options = {}) {
     const request = { op: 'subscribe', channel, decimals: 'string', ...options };
     if (pair) request.pairs = [pair];
     this.subs.set(`${channel}|${pair ?? ''}`, { request, handler });
-    this.send(request);
+    this.request(request);
   }
 
   unsubscribe(channel, pair) {
@@ -98,8 +127,10 @@ export class Stream {
   resync(channel, pair) { this.send({ op: 'resync', channel, pairs: [pair] }); }
 
   receive(m) {
+    if (m.type === 'error') console.error(`stream: ${m.code}: ${m.message}`);
     if (m.type === 'authenticated') {
-      for (const s of this.subs.values()) if (['orders', 'fills', 'balances'].includes(s.request.channel)) this.send(s.request);
+      this.signedIn = true;
+      for (const s of this.subs.values()) if (isPrivate(s.request.channel)) this.send(s.request);
       return;
     }
     this.subs.get(`${m.channel}|${m.currencyPairCode ?? ''}`)?.handler(m);
