@@ -2,7 +2,9 @@ package server
 
 import (
 	"bytes"
+	"context"
 	"fmt"
+	"log/slog"
 	"runtime/debug"
 	"strconv"
 
@@ -91,7 +93,18 @@ func (e *edge) finish(c *Ctx, sampled bool, startNs int64) {
 	if sampled {
 		stats.observe(e.machineNs() - startNs)
 	}
+	if e.log.Enabled(context.Background(), slog.LevelDebug) {
+		e.logRequest(c)
+	}
 	e.release(c)
+}
+
+// logRequest writes the access line of one request, at the level debug. It has neither
+// headers nor the query, so no signature gets into a log.
+func (e *edge) logRequest(c *Ctx) {
+	ctx := c.RequestCtx
+	e.log.Debug("request", "requestId", string(c.id), "method", string(ctx.Method()), "path", string(ctx.URI().PathOriginal()),
+		"status", ctx.Response.StatusCode(), "from", ctx.RemoteIP().String())
 }
 
 // find checks the target and looks the path up. Paths are strict: only the exact bytes of

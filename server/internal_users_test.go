@@ -214,6 +214,9 @@ func TestAccountAnswersKeepSecretsToThemselves(t *testing.T) {
 			sent = v[0]
 		}
 	}
+	if !strings.Contains(h.log.String(), "path=/api/apikeys status=200") {
+		t.Fatalf("no access lines to look through: %s", h.log.String())
+	}
 	text := h.log.String() + a.ok("GET", "/api/apikeys", "").body + h.innerCall("GET", "/users/"+a.id, "").body
 	for _, secret := range []string{a.private, b.private, sent} {
 		if len(secret) != 64 || strings.Contains(text, secret) {
