@@ -54,6 +54,9 @@ func (v *View) Seq() uint64 { return v.seq }
 // LaunchpadSeq is the newest launchpad record whose fact the view reflects.
 func (v *View) LaunchpadSeq() uint64 { return v.launchpadSeq }
 
+// Newest is the newest workerId, 0 when there is none.
+func (v *View) Newest() uint32 { return uint32(v.workers.Len()) }
+
 // Entries is the number of entries of the action log.
 func (v *View) Entries() uint64 { return v.log.n }
 

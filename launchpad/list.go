@@ -77,6 +77,15 @@ func (v *View) head(nowNs int64) int64 {
 // AsOf is the X-As-Of of a list that is made at nowNs.
 func (v *View) AsOf(nowNs int64) int64 { return v.head(v.at(nowNs)) }
 
+// AsOfNewest is the X-As-Of of a list made at nowNs that has the workerIds up to newest,
+// which may be behind the tokens of the view: another's picture was taken a moment before.
+func (v *View) AsOfNewest(nowNs int64, newest uint32) int64 {
+	if int(newest) >= len(v.idents) {
+		return v.AsOf(nowNs)
+	}
+	return v.idents[newest].ListBlock - 1
+}
+
 // NewestAsOf is the workerId of the newest token of a list with asOf = block, 0 when it
 // is empty.
 func (v *View) NewestAsOf(block int64) uint32 {

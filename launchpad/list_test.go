@@ -109,6 +109,11 @@ func TestEveryFilterSortAndAsOfListsAsASortOfAllTokens(t *testing.T) {
 	blocks := map[string]int64{}
 	// 1,500 tokens: above maxRanked on both sides of a middle asOf.
 	market(r, rng, 1500, func(tok *Token) { blocks[tok.Address.String()] = tok.ListBlock })
+	for n, v := uint32(0), r.s.View(); int(n) <= len(v.idents); n++ {
+		if got := v.NewestAsOf(v.AsOfNewest(r.now, n)); got != n {
+			t.Fatalf("a list up to worker %d is walked on up to %d", n, got)
+		}
+	}
 	for range 3 {
 		v := r.s.View()
 		for _, q := range queries(rng, v.head(r.now)) {

@@ -20,8 +20,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/valyala/fasthttp/fasthttputil"
-
 	"tickhive/accounts"
 	"tickhive/engine"
 	"tickhive/internal/clock"
@@ -66,7 +64,7 @@ type house struct {
 	inner  *server.Internal
 	public *http.Client
 	intern *http.Client
-	ln     *fasthttputil.InmemoryListener
+	ln     *pipeListener
 	log    lockedText
 	nonce  atomic.Int64
 }
@@ -75,10 +73,10 @@ func newHouse(t testing.TB, change ...func(*server.AccountOptions)) *house {
 	t.Helper()
 	h := &house{
 		t: t, clk: clock.NewManual(startNs), core: engine.NewCore(engine.Options{}), feed: marketdata.NewFeed(marketdata.Options{}),
-		ln: fasthttputil.NewInmemoryListener(),
+		ln: newPipeListener(),
 	}
 	log := slog.New(slog.NewTextHandler(&h.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	inner := fasthttputil.NewInmemoryListener()
+	inner := newPipeListener()
 	opts := accounts.DefaultOptions(rand.Reader)
 	opts.Withdrawal.Percent = accounts.RateOne / 1000
 	store, err := wal.OpenStore(wal.StoreOptions[*accounts.State, accounts.Command, accounts.Record, accounts.Result, *accounts.View]{
@@ -151,7 +149,7 @@ func newHouse(t testing.TB, change ...func(*server.AccountOptions)) *house {
 type loopGate struct{ *engine.Loop }
 
 // loopback lets an in-memory listener pass for one on a loopback address.
-type loopback struct{ *fasthttputil.InmemoryListener }
+type loopback struct{ *pipeListener }
 
 func (loopback) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)} }
 

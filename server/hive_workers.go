@@ -54,7 +54,7 @@ func (d *LaunchpadDesk) workers(c *Ctx) *Error {
 		q.Newest = &newest
 		c.setAsOf(*asOf)
 	} else {
-		c.setAsOf(v.ledger.AsOf(v.nowNs))
+		c.setAsOf(v.ledger.AsOfNewest(v.nowNs, v.hive.Newest()))
 	}
 	list := v.hive.Workers(v.nowNs, q)
 	return sendFree(c, &list)

@@ -13,8 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/valyala/fasthttp/fasthttputil"
-
 	"tickhive/engine"
 	"tickhive/hive"
 	"tickhive/internal/vfs"
@@ -159,7 +157,7 @@ func (c *colony) serveInternal() {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	ln := fasthttputil.NewInmemoryListener()
+	ln := newPipeListener()
 	done := make(chan struct{})
 	loopback := loopbackListener{ln}
 	go func() { _ = in.Serve(loopback); close(done) }()

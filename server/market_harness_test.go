@@ -14,8 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/valyala/fasthttp/fasthttputil"
-
 	"tickhive/engine"
 	"tickhive/internal/clock"
 	"tickhive/internal/fixed"
@@ -39,7 +37,7 @@ type market struct {
 	clk     *clock.Manual
 	machine atomic.Int64 // the server's machine clock
 	srv     *server.Server
-	ln      *fasthttputil.InmemoryListener
+	ln      *pipeListener
 	events  []engine.Event
 	pairs   map[string]engine.PairID
 	client  *http.Client
@@ -54,7 +52,7 @@ func newMarketKeeping(t testing.TB, keep marketdata.Options, change ...func(*ser
 	m := &market{
 		t: t, core: engine.NewCore(engine.Options{}), feed: marketdata.NewFeed(keep),
 		clk: clock.NewManual(startNs), pairs: map[string]engine.PairID{},
-		ln: fasthttputil.NewInmemoryListener(),
+		ln: newPipeListener(),
 	}
 	m.machine.Store(startNs)
 	o := server.Options{

@@ -28,7 +28,7 @@ func newHistory(t *testing.T, x *live, depth, interval int) *history {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = f.Stream.Close() })
-	_ = f.Stream.SetReadDeadline(time.Now().Add(20 * time.Second))
+	f.Patience = 20 * time.Second
 	return &history{t: t, f: f, pair: x.pairs[0], books: map[uint64]*client.Book{}}
 }
 

@@ -200,7 +200,7 @@ func TestBooksChainAndEqualREST(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_ = f.Stream.SetReadDeadline(time.Now().Add(20 * time.Second))
+			f.Patience = 20 * time.Second
 			updates, equal := 0, 0
 			for updates < 150-interval || depth == 0 && equal < 3 {
 				m, err := f.Step()
@@ -211,7 +211,7 @@ func TestBooksChainAndEqualREST(t *testing.T) {
 					continue
 				}
 				updates++
-				if depth == 0 && updates%20 == 0 && sameAsREST(t, rest, f, m.Pair) {
+				if depth == 0 && (interval > 0 || updates%20 == 0) && sameAsREST(t, rest, f, m.Pair) {
 					equal++
 				}
 			}

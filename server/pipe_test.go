@@ -1,0 +1,38 @@
+package server_test
+
+import (
+	"net"
+	"sync"
+	"time"
+
+	"github.com/valyala/fasthttp/fasthttputil"
+)
+
+// pipeListener is an in-memory listener whose connections take a deadline from any
+// goroutine, as those of the network do: a shutdown sets one beside the reader's own.
+type pipeListener struct {
+	*fasthttputil.InmemoryListener
+}
+
+func newPipeListener() *pipeListener {
+	return &pipeListener{fasthttputil.NewInmemoryListener()}
+}
+
+func (l *pipeListener) Accept() (net.Conn, error) {
+	c, err := l.InmemoryListener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return &pipeConn{Conn: c}, nil
+}
+
+type pipeConn struct {
+	net.Conn
+	mu sync.Mutex
+}
+
+func (c *pipeConn) SetReadDeadline(t time.Time) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.Conn.SetReadDeadline(t)
+}
