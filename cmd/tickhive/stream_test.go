@@ -49,17 +49,7 @@ func sameAsREST(t *testing.T, in *instance, f *client.Follower, pair string) {
 	if b.Seq != want.Seq {
 		t.Fatalf("the stream is at seq %d, REST at %d", b.Seq, want.Seq)
 	}
-	have := fmt.Sprint(b.Bids, b.Asks)
-	bids, asks := make([]client.BookLevel, 0), make([]client.BookLevel, 0)
-	for _, l := range want.Bids {
-		bids = append(bids, client.BookLevel{Price: string(l[0]), Amount: string(l[1])})
-	}
-	for _, l := range want.Asks {
-		asks = append(asks, client.BookLevel{Price: string(l[0]), Amount: string(l[1])})
-	}
-	if rest := fmt.Sprint(bids, asks); have != rest {
-		t.Fatalf("at seq %d the stream has %s, REST %s", b.Seq, have, rest)
-	}
+	sameBook(t, b, want)
 }
 
 // A client whose server was killed or stopped goes on from the seq it had, without a gap or a repeat,

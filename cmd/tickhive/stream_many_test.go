@@ -1,0 +1,206 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"tickhive/client"
+)
+
+// manyRun is how the load of many pairs on one socket is made.
+type manyRun struct {
+	pairs   []string
+	length  time.Duration
+	samples int // books compared with REST, spread over length
+}
+
+// Sizes of the load: manyBatch orders in each of manyRate requests a second.
+const (
+	manyRate  = 200
+	manyBatch = 100
+)
+
+// Decisions 11.2: with the books of 100 pairs on one socket and 20,000 orders a second no
+// chain breaks, every message's checksum holds (the follower computes it anew), and the
+// rebuilt book equals the order book of REST at the same seq.
+func TestManyBooksOnOneSocketStayRight(t *testing.T) {
+	run := manyRun{length: 5 * time.Second, samples: 10}
+	if os.Getenv("TICKHIVE_SOAK") == "1" {
+		run = manyRun{length: 10 * time.Minute, samples: 1000}
+	}
+	in := start(t, "--pairs", "none", "--sim", "off", "--set", "rate.allow=127.0.0.1")
+	for i := range 100 {
+		run.pairs = append(run.pairs, fmt.Sprintf("M%02d_USDT", i))
+		in.pair(run.pairs[i])
+	}
+	f, err := client.NewFollower(context.Background(), client.StreamURL(in.public), run.pairs, 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = f.Stream.Close() })
+	f.Patience = startTime
+	ended := make(chan error, 1)
+	stop := make(chan struct{})
+	go func() {
+		err := run.load(in, stop)
+		if err != nil {
+			_ = f.Stream.Close() // the follower would wait for updates that do not come
+		}
+		ended <- err
+	}()
+	err = run.follow(t, in, f)
+	close(stop)
+	if err = errors.Join(err, <-ended); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// load posts batches by a schedule until stop: six of seven orders rest near the middle,
+// the seventh takes out one side, so that books move and stay small.
+func (run manyRun) load(in *instance, stop <-chan struct{}) error {
+	r := rand.New(rand.NewPCG(1, 2))
+	var body bytes.Buffer
+	tick := time.NewTicker(time.Second / manyRate)
+	defer tick.Stop()
+	sent, began := 0, time.Now()
+	for {
+		select {
+		case <-stop:
+			if got := float64(sent) / time.Since(began).Seconds(); got < 0.5*manyRate*manyBatch {
+				return fmt.Errorf("only %.0f orders a second were sent", got)
+			} else {
+				in.t.Logf("%d orders, %.0f a second", sent, got)
+			}
+			return nil
+		case <-tick.C:
+		}
+		for want := int(time.Since(began).Seconds() * manyRate * manyBatch); sent < want; sent += manyBatch {
+			body.Reset()
+			body.WriteString(`{"commands":[`)
+			for i := range manyBatch {
+				if i > 0 {
+					body.WriteByte(',')
+				}
+				away, side := 1+r.IntN(25), "buy"
+				price, amount, tif := 1000-away, 1+r.IntN(5), "gtc"
+				if r.IntN(2) == 0 {
+					price, side = 1000+away, "sell"
+				}
+				if r.IntN(7) == 0 { // to the other side's far end
+					price, amount, tif = 2000-price, 40, "ioc"
+				}
+				fmt.Fprintf(&body, `{"place":{"currencyPairCode":%q,"side":%q,"type":"limit","timeInForce":%q,"price":"%d.%02d","amount":"%d.5"}}`,
+					run.pairs[r.IntN(len(run.pairs))], side, tif, price/100, price%100, amount)
+			}
+			body.WriteString(`]}`)
+			if a := in.do("POST", in.internal+"/orders/batch", body.String()); a.status != 200 {
+				return fmt.Errorf("a batch was answered %d: %.200s", a.status, a.body)
+			}
+		}
+	}
+}
+
+// manyBook is an order book of REST.
+type manyBook struct {
+	client.OrderBook
+	err error
+}
+
+// follow reads the stream for the length of the run and compares samples.
+func (run manyRun) follow(t *testing.T, in *instance, f *client.Follower) error {
+	t.Helper()
+	r := rand.New(rand.NewPCG(3, 4))
+	ask, answer := make(chan string, 1), make(chan manyBook, 1)
+	defer close(ask)
+	go func() {
+		for pair := range ask {
+			b, err := (&client.Client{Base: in.public}).OrderBook(context.Background(), pair, 0)
+			answer <- manyBook{b, err}
+		}
+	}()
+	var (
+		watched            string // the pair of the sample under way
+		states             []*client.Book
+		want               *manyBook
+		messages, compared int
+		updates, passed    int
+	)
+	began := time.Now()
+	for time.Since(began) < run.length || compared < run.samples {
+		m, err := f.Step()
+		if err != nil {
+			return fmt.Errorf("after %d messages: %w", messages, err)
+		}
+		if f.Resyncs > 0 {
+			return fmt.Errorf("after %d messages: %w", messages, f.Last)
+		}
+		messages++
+		if m.Type == "error" || m.Type == "snapshot" && m.Reason != "subscribe" {
+			return fmt.Errorf("after %d messages: %.300s", messages, m.Raw)
+		}
+		if m.Type != "update" {
+			continue
+		}
+		updates++
+		due := int(float64(run.samples) * float64(time.Since(began)) / float64(run.length))
+		if watched == "" && compared < min(due, run.samples) {
+			watched, states = run.pairs[r.IntN(len(run.pairs))], states[:0]
+		}
+		if m.Pair != watched {
+			continue
+		}
+		if states = append(states, f.Books[watched].Clone()); len(states) == 1 {
+			ask <- watched
+		}
+		if want == nil {
+			select {
+			case a := <-answer:
+				if a.err != nil {
+					return a.err
+				}
+				want = &a
+			default:
+				continue
+			}
+		}
+		if states[len(states)-1].Seq < want.Seq {
+			continue
+		}
+		i := slices.IndexFunc(states, func(b *client.Book) bool { return b.Seq == want.Seq })
+		if i >= 0 {
+			sameBook(t, states[i], want.OrderBook)
+			compared++
+		} else {
+			passed++ // one update joined this seq with the next
+		}
+		watched, want = "", nil
+	}
+	if f.Repeats > 0 {
+		t.Errorf("%d updates repeated what was known", f.Repeats)
+	}
+	t.Logf("%d messages, %d updates (%.0f a second), each with its checksum; %d books equal to REST's, %d asked at a seq that an update joined with the next",
+		messages, updates, float64(updates)/time.Since(began).Seconds(), compared, passed)
+	return nil
+}
+
+// sameBook compares a rebuilt book with REST's, level by level.
+func sameBook(t *testing.T, b *client.Book, want client.OrderBook) {
+	t.Helper()
+	bids, asks := make([]client.BookLevel, 0), make([]client.BookLevel, 0)
+	for _, l := range want.Bids {
+		bids = append(bids, client.BookLevel{Price: string(l[0]), Amount: string(l[1])})
+	}
+	for _, l := range want.Asks {
+		asks = append(asks, client.BookLevel{Price: string(l[0]), Amount: string(l[1])})
+	}
+	if !slices.Equal(b.Bids, bids) || !slices.Equal(b.Asks, asks) {
+		t.Fatalf("at seq %d the stream has %v %v, REST %v %v", b.Seq, b.Bids, b.Asks, bids, asks)
+	}
+}
