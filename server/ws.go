@@ -34,7 +34,7 @@ func upgrade(c *Ctx, h *Hub, up *websocket.FastHTTPUpgrader) *Error {
 	}
 	remote := c.clientAddr()
 	failed := up.Upgrade(c.RequestCtx, func(ws *websocket.Conn) {
-		(&wsConn{ws: ws, out: newOut(), remote: remote}).serve(h, first)
+		newWSConn(h, ws, remote).serve(h, first)
 	})
 	if failed != nil {
 		c.Response.Reset()

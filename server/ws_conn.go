@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"slices"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/fasthttp/websocket"
@@ -23,10 +24,11 @@ const (
 )
 
 // wsConn is one client. The reader goroutine (inside the upgrade) parses operations and
-// hands them to the hub; the writer goroutine drains out; everything in the group named
-// hub belongs to the hub's goroutine.
+// hands them to the hub; a pump drains out; everything in the group named hub belongs to
+// the hub's goroutine.
 type wsConn struct {
 	ws     *websocket.Conn
+	raw    syscall.RawConn // the socket; nil when it is none
 	out    *wsOut
 	pongNs atomic.Int64
 	remote netip.Addr // the client's address, for keys that are bound to some
@@ -74,21 +76,35 @@ func (c *wsConn) serve(h *Hub, first []wsRequest) {
 	// The library would write these by itself, into the middle of a frame that is being
 	// written when the peer is slow.
 	c.ws.SetPingHandler(func(data string) error {
-		c.out.push(newFrame(wsOpPong, []byte(data)), true)
+		c.answer(newFrame(wsOpPong, []byte(data)))
 		return nil
 	})
 	c.ws.SetCloseHandler(func(int, string) error {
 		c.out.close(closeFrame(wsCloseNormal, ""), true)
+		c.out.pump.flush()
 		return nil
 	})
-	done := make(chan struct{})
-	go c.drain(h, done)
+	_ = c.ws.SetWriteDeadline(time.Time{})
+	c.out.pump.enter()
+	defer c.out.pump.leave()
 	h.join(c, first)
 	c.read(h)
 	h.leave(c)
 	c.out.end()
-	<-done // a connection that is being closed writes its close frame first
+	<-c.out.done // a connection that is being closed writes its close frame first
 	_ = c.ws.Close()
+}
+
+func newWSConn(h *Hub, ws *websocket.Conn, remote netip.Addr) *wsConn {
+	c := &wsConn{ws: ws, raw: rawConn(ws.NetConn()), remote: remote}
+	c.out = &wsOut{done: make(chan struct{}), pump: h.pumps.assign(), conn: c}
+	return c
+}
+
+// answer queues a frame from the reader's side.
+func (c *wsConn) answer(f wsFrame) {
+	c.out.push(f, true)
+	c.out.pump.flush()
 }
 
 // read parses operations until the socket ends.
@@ -112,15 +128,15 @@ func (c *wsConn) read(h *Hub) {
 			c.refuse(closeFrame(wsClosePolicy, CodeRateLimit))
 			return
 		case !ok:
-			c.out.push(wsErrorFrame(wsRequest{}, "", CodeRateLimit, "At most 20 messages a second are taken."), true)
+			c.answer(wsErrorFrame(wsRequest{}, "", CodeRateLimit, "At most 20 messages a second are taken."))
 			continue
 		case kind != websocket.TextMessage:
-			c.out.push(wsErrorFrame(wsRequest{}, "", CodeInvalidParam, "Messages are JSON text."), true)
+			c.answer(wsErrorFrame(wsRequest{}, "", CodeInvalidParam, "Messages are JSON text."))
 			continue
 		}
 		req, bad := parseWSRequest(buf)
 		if bad != nil {
-			c.out.push(wsErrorFrame(req, "", CodeInvalidParam, bad.Message), true)
+			c.answer(wsErrorFrame(req, "", CodeInvalidParam, bad.Message))
 			continue
 		}
 		h.request(c, req)
@@ -147,6 +163,7 @@ func readAtMost(r io.Reader, buf []byte, limit int) ([]byte, error) {
 // refuse closes the connection for what the peer did.
 func (c *wsConn) refuse(f wsFrame) {
 	c.out.close(f, false)
+	c.out.pump.flush()
 	c.discard()
 }
 
@@ -156,36 +173,6 @@ func (c *wsConn) discard() {
 	for {
 		if _, _, err := c.ws.NextReader(); err != nil {
 			return
-		}
-	}
-}
-
-// drain is the writer: it joins what waits into one write.
-func (c *wsConn) drain(h *Hub, done chan<- struct{}) {
-	defer close(done)
-	buf := make([]byte, 0, 4<<10)
-	for range c.out.wake {
-		var last, hungry, ended bool
-		buf, last, hungry, ended = c.out.take(buf[:0])
-		if ended {
-			return
-		}
-		if hungry {
-			h.fed(c)
-		}
-		if len(buf) == 0 {
-			continue
-		}
-		if err := c.out.write(c.ws.NetConn(), buf); err != nil {
-			_ = c.ws.Close() // the reader ends with it
-			return
-		}
-		if last { // the peer answers and ends; one that does not is given up
-			_ = c.ws.SetReadDeadline(time.Now().Add(wsGoodbye))
-			return
-		}
-		if cap(buf) > wsJoinBytes {
-			buf = nil // a snapshot of a full book: not kept for the life of the connection
 		}
 	}
 }

@@ -52,13 +52,15 @@ type Hub struct {
 	stopped chan struct{}
 	once    sync.Once
 
+	pumps   *wsPumps
 	conns   map[*wsConn]struct{}
 	streams map[wsKey]*wsStream
 	instant map[wsKey]*wsStream // streams that follow each publication
 	diff    [2]sideDiff
 	rewind  wsRewind
 	buf     []byte
-	full    []*wsConn // scratch of send
+	batch   []wsSending // sent, not delivered
+	full    []*wsConn   // scratch of deliver
 	ticks   int
 }
 
@@ -69,7 +71,7 @@ func NewHub(o HubOptions) *Hub {
 	return &Hub{
 		opts: o, notify: make(chan struct{}, 1), ops: make(chan func(), wsQueueOps),
 		stop: make(chan struct{}), stopped: make(chan struct{}),
-		conns: make(map[*wsConn]struct{}), streams: make(map[wsKey]*wsStream),
+		pumps: newPumps(), conns: make(map[*wsConn]struct{}), streams: make(map[wsKey]*wsStream),
 		instant: make(map[wsKey]*wsStream),
 	}
 }
@@ -98,6 +100,8 @@ func (h *Hub) NextNs() int64 { return 1<<63 - 1 }
 // Run is the hub's goroutine; it returns after Shutdown.
 func (h *Hub) Run() {
 	defer close(h.stopped)
+	h.pumps.start(h)
+	defer h.pumps.stop()
 	tick := time.NewTicker(wsTick)
 	defer tick.Stop()
 	for {
@@ -110,8 +114,11 @@ func (h *Hub) Run() {
 			op()
 		case <-h.stop:
 			h.goodbye()
+			h.pumps.flush()
 			return
 		}
+		h.deliver()
+		h.pumps.flush() // once all of it is queued, so that it is joined
 	}
 }
 
@@ -225,18 +232,47 @@ func (h *Hub) setView(s *wsStream, v *marketdata.View, seq uint64) {
 	s.view, s.seq, s.snapshot, s.resumes = v, seq, nil, nil
 }
 
-// send encodes payload once and queues it with every live subscriber.
+// send encodes payload once; deliver queues it with every live subscriber.
 func (h *Hub) send(s *wsStream, payload []byte) {
 	h.buf = payload[:0]
-	f := h.frame(s, payload)
+	h.batch = append(h.batch, wsSending{s, &wsQueued{frame: h.frame(s, payload)}})
 	s.lastMs = machineNs() / int64(time.Millisecond)
-	h.full = h.full[:0]
-	for _, sub := range s.subs {
-		if sub.live && !sub.conn.out.push(f, false) {
-			h.full = append(h.full, sub.conn)
-		}
+}
+
+// wsSending is a message that is not queued yet.
+type wsSending struct {
+	stream *wsStream
+	what   *wsQueued
+}
+
+// wsDeliverPart is how many connections get the whole batch before the next ones: a client
+// of ten pairs is in ten streams, and all its ten messages are queued while its queue is in
+// the core's cache.
+const wsDeliverPart = 256
+
+// deliver queues what was sent since the last time.
+func (h *Hub) deliver() {
+	if len(h.batch) == 0 {
+		return
 	}
-	for _, c := range h.full { // not before: it may take subscribers out of s.subs
+	batch := h.batch
+	h.full = h.full[:0]
+	for from, left := 0, true; left; from += wsDeliverPart {
+		left = false
+		for _, b := range batch {
+			subs := b.stream.subs[min(from, len(b.stream.subs)):]
+			left = left || len(subs) > wsDeliverPart
+			for _, sub := range subs[:min(len(subs), wsDeliverPart)] {
+				if sub.live && !sub.out.share(b.what) {
+					h.full = append(h.full, sub.conn)
+				}
+			}
+		}
+		h.pumps.flush()
+	}
+	clear(batch)
+	h.batch = batch[:0]
+	for _, c := range h.full { // not before: it may take subscribers out of a stream
 		h.lag(c)
 	}
 }
@@ -288,6 +324,7 @@ func (h *Hub) wait(sub *wsSub, reason string) {
 
 // feed queues waiting snapshots as long as there is room for them.
 func (h *Hub) feed(c *wsConn) {
+	h.deliver() // the others' updates lead to the state that a snapshot begins with
 	for len(c.hub.pending) > 0 && !c.hub.gone {
 		if !c.out.room() {
 			return

@@ -24,39 +24,49 @@ const (
 	wsCloseWait = 20 * time.Second
 )
 
-// wsOut is the outbound queue of a connection. The hub pushes, the connection's writer
-// goroutine takes all that waits and writes it joined.
+// wsOut is the outbound queue of a connection. Who pushes marks it due with its pump, which
+// writes all that waits in one call; a peer that does not take it at once gets a goroutine
+// until it has (slow).
 type wsOut struct {
 	mu      sync.Mutex
-	queue   []wsQueued
+	queue   []*wsQueued
 	bytes   int
+	due     bool // stands in the pump's list, or is slow
+	slow    bool // a goroutine of its own writes
 	closing bool // no pushes any more; the last frame is the close frame
 	ended   bool // the connection is gone
+	over    bool // done is closed
 	hungry  bool // the hub waits for room
-	wake    chan struct{}
+	done    chan struct{}
+	pump    *wsPump
+	conn    *wsConn
 }
 
+// wsQueued is a message on its way, shared by all connections that get it: a queue is
+// a list of pointers, since the hub writes it on one core and a pump reads it on another.
 type wsQueued struct {
 	frame wsFrame
 	keep  bool // an answer to an operation: survives the dropping of a backlog
 }
 
-func newOut() *wsOut { return &wsOut{wake: make(chan struct{}, 1)} }
+// push queues a frame; false when the queue is full and nothing was queued. The pump goes
+// through what is due when it is told to flush.
+func (o *wsOut) push(f wsFrame, keep bool) bool { return o.share(&wsQueued{f, keep}) }
 
-// push queues a frame; false when the queue is full and nothing was queued.
-func (o *wsOut) push(f wsFrame, keep bool) bool {
+// share is push of a message that other connections get too.
+func (o *wsOut) share(q *wsQueued) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.closing || o.ended {
 		return true
 	}
 	// Answers are bounded by the inbound limits and are never dropped.
-	if !keep && o.bytes > 0 && o.bytes+len(f) > wsQueueBytes {
+	if !q.keep && o.bytes > 0 && o.bytes+len(q.frame) > wsQueueBytes {
 		return false
 	}
-	o.queue = append(o.queue, wsQueued{f, keep})
-	o.bytes += len(f)
-	o.signal()
+	o.queue = append(o.queue, q)
+	o.bytes += len(q.frame)
+	o.mark()
 	return true
 }
 
@@ -75,7 +85,7 @@ func (o *wsOut) drop() {
 	}
 	clear(o.queue[len(kept):])
 	o.queue, o.hungry = kept, true
-	o.signal()
+	o.mark()
 }
 
 // room reports whether snapshots may be queued; when not, the writer tells the hub once
@@ -102,50 +112,91 @@ func (o *wsOut) close(f wsFrame, dropFirst bool) {
 	if dropFirst {
 		o.queue = o.queue[:0]
 	}
-	o.queue = append(o.queue, wsQueued{f, true})
-	o.signal()
+	o.queue = append(o.queue, &wsQueued{f, true})
+	o.mark()
 }
 
 // end tells the writer that nobody reads any more; a close frame is still written.
 func (o *wsOut) end() {
 	o.mu.Lock()
 	o.ended = !o.closing
-	o.signal()
+	o.mark()
 	o.mu.Unlock()
+	o.pump.flush()
 }
 
-func (o *wsOut) signal() {
-	select {
-	case o.wake <- struct{}{}:
-	default:
+// mark puts the connection into its pump's list once; under mu.
+func (o *wsOut) mark() {
+	if !o.due {
+		o.due = true
+		o.pump.add(o.conn)
 	}
 }
 
-// take moves what waits, up to wsJoinBytes, into buf. more: something is left. last: the
-// close frame is in buf.
-func (o *wsOut) take(buf []byte) (joined []byte, last, hungry, ended bool) {
+// wsTaken is what a writer is to write.
+type wsTaken struct {
+	bytes  []byte // one shared frame, or several joined in the writer's buffer
+	more   bool   // something is left
+	last   bool   // the close frame is in it
+	hungry bool   // the hub waits for the room that there is now
+	ended  bool   // nobody reads any more
+}
+
+// take gives what waits, up to wsJoinBytes, joined in buf when it is more than one frame.
+// slow says that the connection's own goroutine asks; the pump gets nothing while there
+// is one. A frame alone is written from where it is: no copy for each connection.
+func (o *wsOut) take(buf *[]byte, slow bool) (t wsTaken) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if o.over || o.slow != slow {
+		return t
+	}
 	n := 0
-	for n < len(o.queue) && (n == 0 || len(buf)+len(o.queue[n].frame) <= wsJoinBytes) {
-		buf = append(buf, o.queue[n].frame...)
-		o.bytes -= len(o.queue[n].frame)
-		n++
+	switch {
+	case len(o.queue) == 1:
+		n, t.bytes = 1, o.queue[0].frame
+		o.bytes -= len(t.bytes)
+	case len(o.queue) > 1:
+		t.bytes = (*buf)[:0]
+		for n < len(o.queue) && (n == 0 || len(t.bytes)+len(o.queue[n].frame) <= wsJoinBytes) {
+			t.bytes = append(t.bytes, o.queue[n].frame...)
+			o.bytes -= len(o.queue[n].frame)
+			n++
+		}
+		*buf = t.bytes
 	}
 	rest := copy(o.queue, o.queue[n:])
 	clear(o.queue[rest:])
 	o.queue = o.queue[:rest]
 	if o.closing && rest == 0 {
-		last = n > 0
+		t.last = n > 0
 		o.bytes = 0
 	}
 	if o.hungry && o.bytes < wsLowBytes {
-		o.hungry, hungry = false, true
+		o.hungry, t.hungry = false, true
 	}
-	if rest > 0 {
-		o.signal()
+	t.more, t.ended = rest > 0, o.ended
+	if rest == 0 && (!slow || n == 0) {
+		o.due, o.slow = false, false
 	}
-	return buf, last, hungry, o.ended
+	return t
+}
+
+// lag hands the connection from the pump to a goroutine of its own.
+func (o *wsOut) lag() {
+	o.mu.Lock()
+	o.due, o.slow = true, true
+	o.mu.Unlock()
+}
+
+// finish says that nothing will be written any more.
+func (o *wsOut) finish() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !o.over {
+		o.over, o.ended, o.queue = true, true, nil
+		close(o.done)
+	}
 }
 
 // dying reports that the connection is to end and since when the writer may give up.
@@ -155,8 +206,8 @@ func (o *wsOut) dying() bool {
 	return o.closing || o.ended
 }
 
-// write sends all of buf. A peer that takes nothing blocks it until the connection is
-// to end, and then for wsCloseWait at most.
+// write sends all of buf and leaves no deadline behind. A peer that takes nothing blocks
+// it until the connection is to end, and then for wsCloseWait at most.
 func (o *wsOut) write(nc net.Conn, buf []byte) error {
 	var giveUp time.Time
 	for len(buf) > 0 {
@@ -177,5 +228,5 @@ func (o *wsOut) write(nc net.Conn, buf []byte) error {
 			}
 		}
 	}
-	return nil
+	return nc.SetWriteDeadline(time.Time{})
 }

@@ -113,6 +113,7 @@ func (h *Hub) private() {
 }
 
 func (h *Hub) startOver(s *wsStream) {
+	h.deliver() // may take subscribers out of s.subs: not while they are walked
 	s.snapshot = nil
 	for _, sub := range s.subs {
 		h.wait(sub, "slow")

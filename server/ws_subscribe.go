@@ -144,7 +144,7 @@ func (h *Hub) subscribe(c *wsConn, r wsRequest, key wsKey, v *marketdata.View) {
 	if old != nil {
 		old.stream.remove(old)
 	}
-	sub := &wsSub{conn: c, stream: s, reason: "subscribe"}
+	sub := &wsSub{out: c.out, conn: c, stream: s, reason: "subscribe"}
 	c.hub.subs[key.subKey()] = sub
 	s.subs = append(s.subs, sub)
 	if key.private() {

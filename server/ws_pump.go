@@ -1,0 +1,236 @@
+package server
+
+import (
+	"net"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// wsMostPumps bounds the goroutines that write; more than cores never help.
+const wsMostPumps = 8
+
+// wsPumps writes to all connections. A goroutine for each connection that is woken for
+// each message costs 1.4 times the CPU of writing the frame (bench streams); a pump that
+// goes from one due connection to the next pays for the write alone.
+type wsPumps struct {
+	all  []*wsPump
+	next atomic.Uint32
+}
+
+func newPumps() *wsPumps {
+	p := &wsPumps{}
+	for range min(runtime.GOMAXPROCS(0), wsMostPumps) {
+		p.all = append(p.all, &wsPump{wake: make(chan struct{}, 1), stop: make(chan struct{})})
+	}
+	return p
+}
+
+// assign gives a new connection its pump.
+func (p *wsPumps) assign() *wsPump { return p.all[int(p.next.Add(1))%len(p.all)] }
+
+func (p *wsPumps) start(h *Hub) {
+	for _, pump := range p.all {
+		go pump.run(h)
+	}
+}
+
+// stop ends the pumps once their connections have ended.
+func (p *wsPumps) stop() {
+	for _, pump := range p.all {
+		close(pump.stop)
+	}
+}
+
+// flush makes the pumps go through what is due.
+func (p *wsPumps) flush() {
+	for _, pump := range p.all {
+		pump.flush()
+	}
+}
+
+// wsPump writes what is due to the connections that are its own, and never waits for one.
+type wsPump struct {
+	mu    sync.Mutex
+	due   []*wsConn
+	wake  chan struct{}
+	stop  chan struct{}
+	conns atomic.Int64
+
+	buf []byte // owner: run
+	try wsTry  // owner: run
+}
+
+func (p *wsPump) add(c *wsConn) {
+	p.mu.Lock()
+	p.due = append(p.due, c)
+	p.mu.Unlock()
+}
+
+func (p *wsPump) flush() {
+	p.mu.Lock()
+	n := len(p.due)
+	p.mu.Unlock()
+	if n > 0 {
+		p.rouse()
+	}
+}
+
+func (p *wsPump) rouse() {
+	select {
+	case p.wake <- struct{}{}:
+	default:
+	}
+}
+
+// enter and leave frame the life of a connection.
+func (p *wsPump) enter() { p.conns.Add(1) }
+
+func (p *wsPump) leave() {
+	p.conns.Add(-1)
+	p.rouse()
+}
+
+func (p *wsPump) run(h *Hub) {
+	p.try.init()
+	var list []*wsConn
+	for stop := p.stop; ; {
+		select {
+		case <-p.wake:
+		case <-stop:
+			stop = nil
+		}
+		for {
+			p.mu.Lock()
+			list, p.due = p.due, list[:0]
+			p.mu.Unlock()
+			if len(list) == 0 {
+				break
+			}
+			for i, c := range list {
+				p.write(h, c)
+				list[i] = nil
+			}
+		}
+		if stop == nil && p.conns.Load() == 0 {
+			return
+		}
+	}
+}
+
+// write sends what waits for c, as far as the peer takes it at once.
+func (p *wsPump) write(h *Hub, c *wsConn) {
+	t := c.out.take(&p.buf, false)
+	if t.ended {
+		c.out.finish()
+		return
+	}
+	if t.hungry {
+		h.fed(c)
+	}
+	n := 0
+	if c.raw != nil && len(t.bytes) > 0 {
+		var err error
+		if n, err = p.try.write(c.raw, t.bytes); err != nil {
+			c.broken()
+			return
+		}
+	}
+	switch {
+	case n < len(t.bytes):
+		c.out.lag()
+		t.bytes = append([]byte(nil), t.bytes[n:]...)
+		go c.drain(h, t)
+	case t.last:
+		c.parted()
+	case t.more:
+		p.add(c)
+	}
+	if cap(p.buf) > 2*wsJoinBytes { // a snapshot of a full book: not kept
+		p.buf = nil
+	}
+}
+
+// drain writes for a peer that did not take all at once until it has caught up.
+func (c *wsConn) drain(h *Hub, t wsTaken) {
+	var buf []byte
+	for len(t.bytes) > 0 {
+		if err := c.out.write(c.ws.NetConn(), t.bytes); err != nil {
+			c.broken()
+			return
+		}
+		if t.last {
+			c.parted()
+			return
+		}
+		t = c.out.take(&buf, true)
+		if t.ended {
+			c.out.finish()
+			return
+		}
+		if t.hungry {
+			h.fed(c)
+		}
+	}
+}
+
+// parted: the close frame is written. The peer answers and ends; one that does not is
+// given up.
+func (c *wsConn) parted() {
+	_ = c.ws.SetReadDeadline(time.Now().Add(wsGoodbye))
+	c.out.finish()
+}
+
+// broken: nothing can be written any more, so that the reader ends.
+func (c *wsConn) broken() {
+	_ = c.ws.SetReadDeadline(time.Unix(1, 0))
+	c.out.finish()
+}
+
+// wsTry writes once without waiting. It exists so that no closure is made for each write.
+type wsTry struct {
+	buf  []byte
+	n    int
+	err  error
+	once func(fd uintptr) (done bool)
+}
+
+func (w *wsTry) init() {
+	w.once = func(fd uintptr) bool {
+		w.n, w.err = writeOnce(fd, w.buf)
+		return true // also when the peer takes nothing now: never wait here
+	}
+}
+
+// write gives how much the peer took, which may be nothing.
+func (w *wsTry) write(raw syscall.RawConn, buf []byte) (int, error) {
+	w.buf = buf
+	err := raw.Write(w.once)
+	w.buf = nil
+	if err != nil {
+		return 0, err
+	}
+	return w.n, w.err
+}
+
+// rawConn is the descriptor below a connection, nil when it has none.
+func rawConn(nc net.Conn) syscall.RawConn {
+	for {
+		switch c := nc.(type) {
+		case interface{ UnsafeConn() net.Conn }: // fasthttp's, of an upgrade
+			nc = c.UnsafeConn()
+		case *countedConn:
+			nc = c.Conn
+		case syscall.Conn:
+			raw, err := c.SyscallConn()
+			if err != nil || !canWriteOnce {
+				return nil
+			}
+			return raw
+		default:
+			return nil
+		}
+	}
+}
