@@ -161,15 +161,15 @@ func TestLoopRig(t *testing.T) {
 	}
 }
 
-// Frames are told apart whatever their length.
+// Frames are told apart whatever their length; text is given as far as the reader holds it.
 func TestFrames(t *testing.T) {
 	text := append([]byte{0x81, 3}, "abc"...)
 	long := append([]byte{0x81, 127, 0, 0, 0, 0, 0, 1, 0, 0}, bytes.Repeat([]byte("x"), 65_536)...)
 	ping := []byte{0x89, 0}
 	br := bufio.NewReader(bytes.NewReader(bytes.Join([][]byte{text, ping, readyFrame(), long, text}, nil)))
-	for i, want := range []bool{true, false, true, true, true} {
-		if got, err := frame(br); err != nil || got != want {
-			t.Errorf("frame %d: %v %v", i, got, err)
+	for i, want := range []int{3, 0, frameSize, br.Size(), 3} {
+		if got, err := frame(br); err != nil || len(got) != want {
+			t.Errorf("frame %d: %d bytes, %v", i, len(got), err)
 		}
 	}
 	if _, err := frame(br); err == nil {

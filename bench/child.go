@@ -58,11 +58,13 @@ func readyFrame() []byte {
 	return append(f, bytes.Repeat([]byte("x"), frameSize)...)
 }
 
-// ServeFrames takes connections, and to each line `send N` writes N ready frames to every
-// one of them, a write for each frame: the least that a fan-out can cost. It answers the
-// number of writes.
-func ServeFrames(ln net.Listener, in io.Reader, out io.Writer) error {
-	arrived := make(chan net.Conn, 1024)
+// ServeFrames takes connections, and to each line `send N PER_SECOND JOINED` makes N writes of
+// JOINED ready frames to every one of them by the product's schedule: the least that a
+// fan-out can cost. It answers the number of frames. Without the schedule frames would pile
+// up before their readers woke, and most writes would find a socket that is readable
+// already, which costs the kernel less.
+func ServeFrames(ln net.Listener, in io.Reader, answers io.Writer) error {
+	arrived := make(chan net.Conn, 1<<16)
 	go func() {
 		for {
 			c, err := ln.Accept()
@@ -79,20 +81,22 @@ func ServeFrames(ln net.Listener, in io.Reader, out io.Writer) error {
 		for len(arrived) > 0 {
 			conns = append(conns, <-arrived)
 		}
-		var n int
-		if _, err := fmt.Sscanf(lines.Text(), "send %d", &n); err != nil {
+		var n, joined int
+		var perSecond float64
+		if _, err := fmt.Sscanf(lines.Text(), "send %d %g %d", &n, &perSecond, &joined); err != nil {
 			return fmt.Errorf("bench: line %q: %w", lines.Text(), err)
 		}
-		writes := 0
-		for range n {
+		written, start, out := 0, time.Now(), bytes.Repeat(frame, joined)
+		for i := range n {
+			time.Sleep(time.Until(start.Add(time.Duration(float64(i) / perSecond * float64(time.Second)))))
 			for _, c := range conns {
-				if _, err := c.Write(frame); err != nil {
+				if _, err := c.Write(out); err != nil {
 					return fmt.Errorf("bench: %w", err)
 				}
-				writes++
+				written += joined
 			}
 		}
-		fmt.Fprintln(out, writes)
+		fmt.Fprintln(answers, written)
 	}
 	return lines.Err()
 }

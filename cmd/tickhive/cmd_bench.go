@@ -35,6 +35,7 @@ type benchCmd struct {
 	Market   benchMarketCmd   `cmd:"" hidden:""`
 	Handler  benchHandlerCmd  `cmd:"" hidden:""`
 	Frames   benchFramesCmd   `cmd:"" hidden:""`
+	Listen   benchListenCmd   `cmd:"" hidden:""`
 }
 
 // benchRunCmd is one scenario, or all.

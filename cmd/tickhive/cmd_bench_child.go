@@ -138,3 +138,20 @@ func (b *benchFramesCmd) Run(p *program) error {
 	fmt.Fprintf(p.out, "ready public=%s\n", ln.Addr())
 	return bench.ServeFrames(ln, os.Stdin, p.out)
 }
+
+// benchListenCmd is the reading side of streams.
+type benchListenCmd struct {
+	Addr   string `arg:"" help:"Server."`
+	Conns  int    `arg:"" help:"Connections."`
+	Target string `arg:"" optional:"" help:"Path of the upgrade; none: frames without one."`
+}
+
+// Run reads and obeys the lines of standard input (bench.Listener).
+func (b *benchListenCmd) Run(p *program) error {
+	l, err := bench.NewListener(b.Addr, b.Target, b.Conns)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(p.out, "ready")
+	return l.Obey(os.Stdin, p.out)
+}
