@@ -220,7 +220,10 @@ class WatchedBook {
         this.seq = m.seq;
       }
     } else return;
-    if (good && m.checksum !== undefined) good = this.checksum() === m.checksum;
+    if (good && m.checksum !== undefined) {
+      this.lastChecksum = m.checksum;
+      good = this.checksum() === m.checksum;
+    }
     if (!good) {
       this.ready = false;
       this.socket.send(JSON.stringify({ op: 'resync', channel: 'book', pairs: [code(this.symbol)] }));

@@ -72,7 +72,7 @@ func (e example) try(t *testing.T, in *instance, env []string) {
 		"http://127.0.0.1:8081", in.root, "127.0.0.1:8081", strings.TrimPrefix(in.root, "http://")).Replace(e.text)
 	name, args := "bash", []string{"-euo", "pipefail", "-c", text}
 	if e.kind == "node" {
-		name, args = "node", []string{"--input-type=module", "-e", text}
+		name, args = "node", append(nodeFlags(), "--input-type=module", "-e", text)
 	}
 	if _, err := exec.LookPath(name); err != nil {
 		if os.Getenv("TICKHIVE_STRICT") == "1" {
@@ -84,9 +84,22 @@ func (e example) try(t *testing.T, in *instance, env []string) {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir, cmd.Env = sourceTree, env
-	if out, err := cmd.CombinedOutput(); err != nil {
+	out, err := cmd.CombinedOutput()
+	if err != nil {
 		t.Errorf("%s: %v\n%s\n%.1500s", e.where, err, text, out)
 	}
+	if e.kind == "node" {
+		t.Logf("%s", out)
+	}
+}
+
+// nodeFlags gives Node 20 and 21 the WebSocket that later ones have by themselves.
+func nodeFlags() []string {
+	const flag = "--experimental-websocket"
+	if exec.Command("node", flag, "-e", "").Run() != nil {
+		return nil
+	}
+	return []string{flag}
 }
 
 // The tour leaves no public route out.
