@@ -96,7 +96,11 @@ func (r *Run) tickersCPU(pairs int) (still, changing float64, err error) {
 			if err != nil {
 				return 0, 0, err
 			}
-			us := (float64(res.Server) - float64(after.writerNs-before.writerNs)) / 1e3 / float64(max(res.Answers, 1))
+			server := float64(res.Server)
+			if on {
+				server -= float64(after.writerNs - before.writerNs)
+			}
+			us := server / 1e3 / float64(max(res.Answers, 1))
 			if best == 0 || us < best {
 				best = us
 			}

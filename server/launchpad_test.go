@@ -258,15 +258,16 @@ func TestTokenListSortsFiltersAndPages(t *testing.T) {
 	c.call("/launchpad/tokens/10001/swaps", fmt.Sprintf(`{"userId":%q,"side":"buy","amountIn":"2.0"}`, userUUID(9)))
 	c.call("/launchpad/tokens/10002/boosts", `{"tier":"short"}`)
 	for target, want := range map[string]string{
-		"":                                               "DDD CCC BBB AAA",
-		"?sort=recent&pageSize=3":                        "DDD CCC BBB",
-		"?pageSize=3&page=2":                             "AAA",
-		"?page=9223372036854775807&pageSize=100":         "",
-		"?sort=tvl&pageSize=3":                           "BBB CCC AAA",
-		"?sort=volume&pageSize=2":                        "CCC AAA",
-		"?sort=holders&pageSize=1&page=5":                "",
-		"?boosted=true":                                  "BBB",
-		"?boosted=true&poolSide=wNATIVE":                 "",
+		"":                                       "DDD CCC BBB AAA",
+		"?sort=recent&pageSize=3":                "DDD CCC BBB",
+		"?pageSize=3&page=2":                     "AAA",
+		"?page=9223372036854775807&pageSize=100": "",
+		"?sort=tvl&pageSize=3":                   "BBB CCC AAA",
+		"?sort=volume&pageSize=2":                "CCC AAA",
+		"?sort=holders&pageSize=1&page=5":        "",
+		"?boosted=true":                          "BBB",
+		"?boosted=true&poolSide=wNATIVE":         "",
+
 		"?boosted=false&poolSide=USBI&page=2&pageSize=2": "BBB AAA",
 		"?unknown=1&pageSize=1":                          "DDD",
 	} {
