@@ -68,7 +68,8 @@ func runStreams(r *Run) error {
 			return err
 		}
 	}
-	return nil
+	r.say("readers that stop")
+	return r.streamStalled(p)
 }
 
 // listen starts the process that reads from n connections.
@@ -118,7 +119,7 @@ func (r *Run) streamKind(p *product, frames, ready *proc.Child, k streamKind, co
 		Name: "memory of a connection, " + k.name, Unit: "bytes", Product: []float64{max(float64(after-before)/float64(conns), 1)},
 		With: fmt.Sprintf("%d connections, %d streams each, resident memory of the server", conns, k.n),
 	})
-	hist := hdrhistogram.New(1, time.Minute.Microseconds(), 3)
+	hist := newHist()
 	bound := &report.Measure{Name: "ready frames joined by ten, one write of them", Unit: "messages", Higher: true, RefName: "ready frames, one write each", With: "the loop of the reference itself: the most that joining can gain"}
 	if k.n > 1 {
 		r.S.Add(bound)

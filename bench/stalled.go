@@ -1,0 +1,135 @@
+package bench
+
+import (
+	"bufio"
+	"encoding/binary"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"tickhive/bench/load"
+	"tickhive/bench/proc"
+	"tickhive/bench/report"
+)
+
+// Sizes of the stalled part of streams.
+const (
+	stalledReaders = 20
+	stalledLevels  = 20_000 // a side of the book that fills their sockets: 1.4 MB a snapshot
+	stalledAgain   = 12     // times that each asks for it
+	quickReaders   = 1000
+	settleTime     = time.Second // until their sockets are full
+)
+
+// streamStalled measures what readers that stop do to the others: the latency of trades on
+// a thousand sockets without and with them, and the memory that each of them holds.
+func (r *Run) streamStalled(p *product) error {
+	k := streamKind{"readers beside stopped ones", 0, 1, streamTrades, 0}
+	big := 1 + streamJoined
+	if err := p.addPairs(big, 1); err != nil {
+		return err
+	}
+	if err := p.fill(big, 1, stalledLevels, 0); err != nil {
+		return err
+	}
+	quick, err := r.listen(p.public, "/ws?streams=trades:"+pairName(0), quickReaders)
+	if err != nil {
+		return err
+	}
+	defer quick.Stop()
+	p99 := r.S.Add(&report.Measure{
+		Name: "p99 of readers beside those that stopped", Unit: "us", Median: true, RefName: "p99 without them",
+		With: fmt.Sprintf("%d readers, %d of a book of %d levels whose sockets are full", quickReaders, stalledReaders, 2*stalledLevels),
+	}).Aim("S1", 1.25)
+	for range r.Rounds {
+		v, _, err := r.quickRound(p, quick, k)
+		if err != nil {
+			return err
+		}
+		p99.Reference = append(p99.Reference, v)
+	}
+	before, err := proc.Memory(p.PID())
+	if err != nil {
+		return err
+	}
+	for range stalledReaders {
+		c, err := stopReading(p.public, pairName(big))
+		if err != nil {
+			return err
+		}
+		defer func() { _ = c.Close() }()
+	}
+	time.Sleep(settleTime)
+	all := newHist()
+	for range r.Rounds {
+		v, h, err := r.quickRound(p, quick, k)
+		if err != nil {
+			return err
+		}
+		p99.Product = append(p99.Product, v)
+		all.Merge(h)
+	}
+	after, err := proc.Memory(p.PID())
+	if err != nil {
+		return err
+	}
+	r.S.Add(&report.Measure{
+		Name: "memory of a reader that stopped", Unit: "bytes", Product: []float64{max(float64(after-before)/stalledReaders, 1)},
+		With: "resident memory of the server; a queue holds 1 MiB and one snapshot at most",
+	})
+	r.S.Latencies = append(r.S.Latencies, (&load.Result{Hist: all}).Latency("order meant to be sent to trade on the socket, beside readers that stopped"))
+	return nil
+}
+
+// quickRound makes trades and gives the p99 of their latencies, us.
+func (r *Run) quickRound(p *product, quick *proc.Child, k streamKind) (float64, *hdrhistogram.Histogram, error) {
+	schedule := load.Even{PerSecond: k.perSecond, For: r.length(streamRound)}
+	start := time.Now()
+	if _, err := quick.Ask(fmt.Sprintf("begin %d %g", start.UnixNano(), k.perSecond)); err != nil {
+		return 0, nil, err
+	}
+	if _, err := p.trade(k, schedule, start); err != nil {
+		return 0, nil, err
+	}
+	got, err := heard(quick, quickReaders*schedule.Count())
+	if err != nil {
+		return 0, nil, err
+	}
+	h, err := hdrhistogram.Decode([]byte(got.Histogram))
+	if err != nil {
+		return 0, nil, fmt.Errorf("streams: %w", err)
+	}
+	return float64(h.ValueAtQuantile(99)), h, nil
+}
+
+// stopReading opens a connection that asks for a large book again and again and reads none
+// of it.
+func stopReading(addr, pair string) (net.Conn, error) {
+	c, err := net.Dial("tcp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("streams: %w", err)
+	}
+	if t, ok := c.(*net.TCPConn); ok {
+		_ = t.SetReadBuffer(4 << 10)
+	}
+	if err := upgrade(c, bufio.NewReader(c), "/ws"); err != nil {
+		return nil, err
+	}
+	ops := maskedFrame(`{"op":"subscribe","channel":"trades","pairs":["` + pairName(0) + `"]}`)
+	ops = append(ops, maskedFrame(`{"op":"subscribe","channel":"book","depth":0,"pairs":["`+pair+`"]}`)...)
+	for range stalledAgain {
+		ops = append(ops, maskedFrame(`{"op":"resync","channel":"book","pairs":["`+pair+`"]}`)...)
+	}
+	if _, err := c.Write(ops); err != nil {
+		return nil, fmt.Errorf("streams: %w", err)
+	}
+	return c, nil
+}
+
+// maskedFrame is a text frame of a client; a mask of zeros leaves the payload as it is.
+func maskedFrame(text string) []byte {
+	f := binary.BigEndian.AppendUint16([]byte{0x81, 0x80 | 126}, uint16(len(text)))
+	return append(append(f, 0, 0, 0, 0), text...)
+}
