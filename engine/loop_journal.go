@@ -9,6 +9,9 @@ type Journal interface {
 	// DurableFirst reports whether answers and views must wait until Durable reaches
 	// the position of their commands (journal.sync = always).
 	DurableFirst() bool
+	// Flush is called under DurableFirst when the loop has nothing more to append for now:
+	// what was appended becomes durable at once, or soon.
+	Flush()
 	// Durable is the last position that is safe from a power cut.
 	Durable() uint64
 	// Wake is signaled when Durable has moved or the journal has failed.

@@ -14,21 +14,31 @@ type LoopStats struct {
 	OldestNs  atomic.Int64  // machine time since which the oldest unpublished event waits, 0 none
 }
 
+// tally is what the loop's goroutine has counted since it last told LoopStats: once a
+// publication instead of once a command, an atomic addition costs 10 ns.
+type tally struct{ events, trades, refused uint64 }
+
 func (l *Loop) count(events []Event) {
-	l.stats.Events.Add(uint64(len(events)))
-	var trades, refused uint64
+	l.tally.events += uint64(len(events))
 	for i := range events {
 		switch events[i].Kind {
 		case EventTrade:
-			trades++
+			l.tally.trades++
 		case EventRejected:
-			refused++
+			l.tally.refused++
 		}
 	}
-	if trades != 0 {
-		l.stats.Trades.Add(trades)
+}
+
+// tell moves the tally to the figures that others read.
+func (l *Loop) tell() {
+	t := &l.tally
+	l.stats.Events.Add(t.events)
+	if t.trades != 0 {
+		l.stats.Trades.Add(t.trades)
 	}
-	if refused != 0 {
-		l.stats.Rejected.Add(refused)
+	if t.refused != 0 {
+		l.stats.Rejected.Add(t.refused)
 	}
+	*t = tally{}
 }

@@ -289,6 +289,7 @@ func (j *stuckJournal) Append(cmds []*engine.Command) (uint64, error) {
 	return j.pos, nil
 }
 func (j *stuckJournal) DurableFirst() bool    { return true }
+func (j *stuckJournal) Flush()                {}
 func (j *stuckJournal) Wake() <-chan struct{} { return j.wake }
 
 func (j *stuckJournal) Durable() uint64 {

@@ -92,7 +92,7 @@ func (l *Loop) act(src Source, due int64) {
 		l.one[i].TimeNs = at
 	}
 	b := &l.single
-	if l.journal != nil && l.journal.DurableFirst() {
+	if l.durableFirst() {
 		b = &Batch{Commands: slices.Clone(l.one)} // kept until it is durable
 	} else {
 		b.Commands = l.one
@@ -129,6 +129,7 @@ func (l *Loop) advance(ns int64) error {
 	l.slide(ns)
 	l.manual.Set(ns)
 	for len(l.wait) > 0 {
+		l.flush()
 		<-l.journal.Wake()
 		l.settle()
 	}

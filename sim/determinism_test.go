@@ -102,6 +102,7 @@ func (d *slowDisk) Append(cmds []*engine.Command) (uint64, error) {
 }
 
 func (d *slowDisk) DurableFirst() bool { return true }
+func (d *slowDisk) Flush()             {}
 func (d *slowDisk) Durable() uint64    { return d.durable }
 func (d *slowDisk) Err() error         { return nil }
 

@@ -133,7 +133,9 @@ func (l *Log) resume(chain []segment, k int, r *Reader) error {
 	}
 	for j := range chain[:last+1] {
 		seg := chain[j]
-		l.segments = append(l.segments, &openSegment{num: seg.num, path: seg.path, first: seg.first, seed: seg.seed, bytes: seg.size, filled: seg.size})
+		kept := &openSegment{num: seg.num, path: seg.path, first: seg.first, seed: seg.seed, bytes: seg.size}
+		kept.filled.Store(seg.size)
+		l.segments = append(l.segments, kept)
 	}
 	if err := l.makeDurable(chain[:last+1], k, r); err != nil {
 		return err
@@ -162,11 +164,11 @@ func (l *Log) makeDurable(chain []segment, k int, r *Reader) error {
 		active := j == len(l.segments)-1
 		if active && r.torn > 0 {
 			if err = f.Truncate(r.off); err == nil {
-				seg.filled = r.off
+				seg.filled.Store(r.off)
 			}
 		}
 		if err == nil && j >= from {
-			err = rewrite(f, off, seg.filled)
+			err = rewrite(f, off, seg.filled.Load())
 			off = 0
 		}
 		if err == nil {

@@ -46,8 +46,9 @@ func (l *Log) Rotate() error {
 func (l *Log) createSegment(num, first uint64) (*openSegment, error) {
 	seg := &openSegment{
 		num: num, path: path.Join(l.dir, segmentName(num)), first: first,
-		seed: seedOf(num), bytes: headerBytes, filled: headerBytes,
+		seed: seedOf(num), bytes: headerBytes,
 	}
+	seg.filled.Store(headerBytes)
 	f, err := l.fsys.Create(seg.path)
 	if err != nil {
 		return nil, unavailable("create segment", err)

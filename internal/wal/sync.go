@@ -93,13 +93,13 @@ func (l *Log) trim() error {
 	l.fillMu.Lock()
 	defer l.fillMu.Unlock()
 	a, off := l.active, l.off.Load()
-	if a.filled == off {
+	if a.filled.Load() == off {
 		return nil
 	}
 	if err := a.file.Truncate(off); err != nil {
 		return fmt.Errorf("wal: %s: trim: %w", a.path, err)
 	}
-	a.filled = off
+	a.filled.Store(off)
 	if err := a.file.Sync(); err != nil {
 		return fmt.Errorf("wal: %s: sync: %w", a.path, err)
 	}

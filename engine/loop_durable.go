@@ -1,0 +1,124 @@
+package engine
+
+import "fmt"
+
+// How the loop keeps events back until their commands are durable (sync always).
+
+const (
+	// pendingCommands bounds what is applied but not yet durable under sync always.
+	pendingCommands = 64 * BatchCommands
+	// spareGroups and spareEvents bound the buffers that are kept for groups to come.
+	spareGroups = 4
+	spareEvents = 16 * BatchCommands
+)
+
+// group is a run of batches that were journaled together and wait for the disk.
+type group struct {
+	pos     uint64
+	events  []Event
+	batches []*Batch
+	err     error // it will never be durable
+}
+
+// durableFirst reports whether events and answers wait for the disk.
+func (l *Loop) durableFirst() bool { return l.journal != nil && l.journal.DurableFirst() }
+
+// processLater applies the group but keeps its events back until the disk has it.
+func (l *Loop) processLater(batches []*Batch) {
+	g := l.spareGroup()
+	g.pos, g.batches = l.pos, append(g.batches, batches...)
+	for _, b := range batches {
+		b.ends = b.ends[:0]
+		for i := range b.Commands {
+			before := len(g.events)
+			g.events = l.core.Apply(&b.Commands[i], g.events)
+			l.observe(g.events[before:])
+			b.ends = append(b.ends, len(g.events))
+		}
+		l.waiting += len(b.Commands)
+	}
+	l.count(g.events)
+	l.tell()
+	l.wait = append(l.wait, g)
+	for l.waiting > pendingCommands {
+		l.flush()
+		<-l.journal.Wake()
+		l.settle()
+	}
+}
+
+// spareGroup is an empty group, with the buffers of one that was answered if there is one:
+// a group of 128 commands has 30 KB of events.
+func (l *Loop) spareGroup() (g group) {
+	if n := len(l.spare); n > 0 {
+		g, l.spare = l.spare[n-1], l.spare[:n-1]
+	}
+	return g
+}
+
+func (l *Loop) keepGroup(g group) {
+	if len(l.spare) == spareGroups || cap(g.events) > spareEvents {
+		return
+	}
+	clear(g.batches)
+	l.spare = append(l.spare, group{events: g.events[:0], batches: g.batches[:0]})
+}
+
+// flush asks for what waits to be made durable.
+func (l *Loop) flush() {
+	if len(l.wait) > 0 {
+		l.journal.Flush()
+	}
+}
+
+// settle folds, publishes and answers what has become durable.
+func (l *Loop) settle() {
+	if len(l.wait) == 0 {
+		return
+	}
+	err := l.journal.Err()
+	durable := l.journal.Durable()
+	n := 0
+	for i := range l.wait {
+		g := &l.wait[i]
+		if g.pos > durable && err == nil {
+			break
+		}
+		n++
+		if g.pos > durable {
+			// Given up: it will never be durable. The core has applied it, but nobody has
+			// seen it and, with the journal stopped for good, nobody ever will.
+			g.err = fmt.Errorf("%w: %w", ErrUnavailable, err)
+			continue
+		}
+		l.foldGroup(g)
+	}
+	if n == 0 {
+		return
+	}
+	l.publish()
+	for _, g := range l.wait[:n] {
+		l.waiting -= l.commands(g.batches)
+		answer(g.batches, g.err)
+		l.keepGroup(g)
+	}
+	rest := copy(l.wait, l.wait[n:])
+	clear(l.wait[rest:])
+	l.wait = l.wait[:rest]
+}
+
+func (l *Loop) foldGroup(g *group) {
+	start := 0
+	l.folded = g.pos - uint64(l.commands(g.batches))
+	for _, b := range g.batches {
+		for i, end := range b.ends {
+			events := g.events[start:end]
+			l.folded++
+			l.fold(events)
+			if b.Collect != nil {
+				b.Collect(i, &b.Commands[i], events)
+			}
+			start = end
+		}
+	}
+}
