@@ -127,9 +127,11 @@ func (g *rig) submit(waiting, size, pairs int, d time.Duration) (submitted, erro
 	counts := make([]int64, waiting)
 	errs := make([]error, waiting)
 	first := g.log.LastSeq()
+	for i := range hists {
+		hists[i] = hdrhistogram.New(1, time.Minute.Microseconds(), 3)
+	}
 	cpu, start := proc.SelfCPU(), time.Now()
 	for i := range waiting {
-		hists[i] = hdrhistogram.New(1, time.Minute.Microseconds(), 3)
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
@@ -149,6 +151,7 @@ func (g *rig) submit(waiting, size, pairs int, d time.Duration) (submitted, erro
 	stop.Store(true)
 	wg.Wait()
 	elapsed := time.Since(start).Seconds()
+	cpu = proc.SelfCPU() - cpu
 	var total int64
 	for i := range waiting {
 		if errs[i] != nil {
@@ -162,7 +165,7 @@ func (g *rig) submit(waiting, size, pairs int, d time.Duration) (submitted, erro
 	n := g.log.LastSeq() - first
 	return submitted{
 		rate: float64(total) / elapsed, p50: float64(hists[0].ValueAtQuantile(50)),
-		cpu:   float64(proc.SelfCPU()-cpu) / float64(max(total, 1)),
+		cpu:   float64(cpu) / float64(max(total, 1)),
 		bytes: float64(g.log.BytesSince(first)) / float64(max(n, 1)),
 	}, nil
 }
