@@ -42,7 +42,7 @@ func (s *Server) sendDoc(c *Ctx, d *marketdata.Doc, at docPlace) *Error {
 		body = d.InOne()
 	}
 	if body == nil {
-		c.Response.SetBodyStream(d.Text, d.Text.Size)
+		c.Response.SetBodyStream(textStream(c.Conn(), d.Text), d.Text.Size)
 	} else {
 		c.Response.SetBodyRaw(body)
 	}
