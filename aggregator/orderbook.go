@@ -1,6 +1,7 @@
 package aggregator
 
 import (
+	"math"
 	"strconv"
 
 	"tickhive/engine"
@@ -8,50 +9,42 @@ import (
 	"tickhive/marketdata"
 )
 
-// AppendBook appends the order book with up to levels a side; levels below 0: all of it.
-func AppendBook(b []byte, v *marketdata.View, levels int64) []byte {
-	b = append(append(b, `{"ticker_id":"`...), v.Instrument.Code...)
-	b = strconv.AppendInt(append(b, `","timestamp":`...), floorMs(v.BookTimeNs), 10)
-	b = appendSide(append(b, `,"bids":[`...), v, &v.Bids, levels)
-	b = appendSide(append(b, `],"asks":[`...), v, &v.Asks, levels)
-	return append(b, "]}"...)
-}
-
-// BookSize is an estimate of the text of that many levels a side.
-func BookSize(v *marketdata.View, levels int64) int {
-	n := int64(v.Bids.Len() + v.Asks.Len())
+// Book is the order book with up to levels a side; levels below 0: all of it. It is made of
+// the kept texts of the pages.
+func Book(v *marketdata.View, levels int64) *marketdata.Text {
+	n := math.MaxInt
 	if levels >= 0 {
-		n = min(n, 2*levels)
+		n = int(levels)
 	}
-	return 96 + int(n)*rowSize(v.Instrument)
+	t := &marketdata.Text{Parts: make([][]byte, 0, 12)}
+	head := append(append(make([]byte, 0, 96), `{"ticker_id":"`...), v.Instrument.Code...)
+	head = strconv.AppendInt(append(head, `","timestamp":`...), floorMs(v.BookTimeNs), 10)
+	t.Add(append(head, `,"bids":[`...))
+	addSide(t, v, &v.Bids, n)
+	t.Add(betweenBook)
+	t.Sum *= sideFactor
+	addSide(t, v, &v.Asks, n)
+	t.Add(endBook)
+	return t
 }
 
-// appendSide joins the kept texts of the pages. Each row ends in a comma; the last one is
-// taken off.
-func appendSide(b []byte, v *marketdata.View, s *marketdata.Side, levels int64) []byte {
-	in, start := v.Instrument, len(b)
-	render := func(dst []byte, rows []marketdata.Level) []byte {
+var betweenBook, endBook = []byte(`],"asks":[`), []byte("]}")
+
+// sideFactor tells bids from asks in the sum.
+const sideFactor = 0x9e3779b97f4a7c15
+
+// addSide adds the rows of up to n levels. Each row ends in a comma; the last one is taken
+// off.
+func addSide(t *marketdata.Text, v *marketdata.View, s *marketdata.Side, n int) {
+	if n <= 0 || s.Len() == 0 {
+		return
+	}
+	in := v.Instrument
+	s.AddText(t, marketdata.PageAgg, n, func(dst []byte, rows []marketdata.Level) []byte {
 		return appendLevels(dst, in, rows)
-	}
-	left := levels
-	if left < 0 {
-		left = int64(s.Len())
-	}
-	for p := range s.Pages {
-		if left == 0 {
-			break
-		}
-		b = append(b, p.TextOf(marketdata.PageAgg, int(left), render)...)
-		left = max(left-int64(len(p.Levels())), 0)
-	}
-	if len(b) > start {
-		b = b[:len(b)-1]
-	}
-	return b
+	})
+	t.Cut()
 }
-
-// rowSize is an estimate of one row's text for usual figures.
-func rowSize(in *engine.Instrument) int { return 18 + in.DigitsPrice + in.DigitsAmount }
 
 func appendLevels(b []byte, in *engine.Instrument, rows []marketdata.Level) []byte {
 	for _, l := range rows {

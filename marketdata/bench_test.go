@@ -101,7 +101,7 @@ func BenchmarkBookText(b *testing.B) {
 		dst = dst[:0]
 		for _, s := range []*Side{&v.Bids, &v.Asks} {
 			for p := range s.Pages {
-				dst = append(dst, p.Text(PageBase, renderLevels)...)
+				dst = append(dst, p.pageText(PageBase, renderLevels).text...)
 			}
 		}
 	}

@@ -150,7 +150,7 @@ func (s *depthSide) own(d, p int, gen uint64) *Page {
 func (s *depthSide) ownDir(d int, gen uint64) *directory {
 	node := s.nodes[d]
 	if node.dir.gen != gen {
-		c := *node.dir
+		c := directory{n: node.dir.n, pages: node.dir.pages}
 		c.gen = gen
 		node.dir = &c
 		s.ownTop(gen)

@@ -152,7 +152,7 @@ func TestPageTextIsRenderedOnce(t *testing.T) {
 	render := func(dst []byte, levels []Level) []byte { n++; return append(dst, byte('0'+levels[0].Amount)) }
 	for p := range side.Pages {
 		for range 3 {
-			if got := string(p.Text(PageAgg, render)); got != "5" {
+			if got := string(p.pageText(PageAgg, render).text); got != "5" {
 				t.Fatalf("text %q", got)
 			}
 		}
@@ -160,11 +160,40 @@ func TestPageTextIsRenderedOnce(t *testing.T) {
 	s.set(1, 6, 2)
 	side2 := s.publish()
 	for p := range side2.Pages {
-		if got := string(p.Text(PageAgg, render)); got != "6" {
+		if got := string(p.pageText(PageAgg, render).text); got != "6" {
 			t.Fatalf("text of the changed page %q", got)
 		}
 	}
 	if n != 2 {
 		t.Fatalf("rendered %d times, want 2", n)
+	}
+}
+
+// A side's text in parts is that of its levels, whichever pages and directories they lie in
+// and however many were kept before the change; the sum depends on the levels alone.
+func TestSideTextAndSum(t *testing.T) {
+	rnd := newRand(t)
+	s, book := newDepthSide(engine.Buy), map[int64]int64{}
+	for round := range 60 {
+		for range 1 + round*10 {
+			churn(rnd, &s, book, 3000, uint64(round+1))
+		}
+		side := s.publish()
+		var levels []Level
+		for l := range side.All {
+			levels = append(levels, l)
+		}
+		for _, n := range []int{0, 1, 15, 16, 17, 40, 600, len(levels), 1 << 40} {
+			var text Text
+			side.AddText(&text, PageAgg, n, renderLevels)
+			shown := levels[:min(n, len(levels))]
+			want := string(renderLevels(nil, shown))
+			if got := string(text.AppendTo(nil)); got != want || text.Size != len(want) {
+				t.Fatalf("round %d, %d of %d levels: %q, want %q", round, n, len(levels), got, want)
+			}
+			if text.Sum != levelsSum(shown) {
+				t.Fatalf("round %d, %d of %d levels: the sum depends on the pages", round, n, len(levels))
+			}
+		}
 	}
 }

@@ -24,13 +24,15 @@
 // most 2,000,000 (80 MB; 10,000 are 0.4 MB); level changes 24 bytes each, at most 6 MiB;
 // candles 6.4 MB; window 12.6 MB; book 24 to 80 bytes a level and up to twice that while a
 // reader holds an older view; a page that was read keeps, for each of its two forms, its
-// rows and 352 bytes. Of the kept documents there is at most one a kind; pages of trades
-// outlive their view, to be patched (33 KB for the two of a pair). The text kept of closed
-// trade chunks is 64 MB over all pairs. The order history is counted in history.go.
+// rows and 352 bytes, and a directory of a deep book that was read keeps them once more,
+// joined. Of the kept documents there is at most one a kind; a book's is in one piece only
+// when it is above 64 KB and was asked for twice. Pages of trades outlive their view, to be
+// patched (33 KB for the two of a pair). The text kept of closed trade chunks is 64 MB over
+// all pairs. The order history is counted in history.go.
 //
 // Reading order: trade, trade_ring, chunk_text, interval, candle, candle_builder,
-// candle_series, queue, window, ticker, page, page_text, side, depth, level_log, view, board,
-// pair_state, feed, publish, due, sink; then history, history_store, history_fold, fill,
+// candle_series, queue, window, ticker, page, page_text, side, side_text, doc_text, depth,
+// level_log, view, board, pair_state, feed, publish, due, sink; then history, history_store, history_fold, fill,
 // history_query, order_page; then state, history_state.
 //
 // It does not match, does not know money beyond the fee a fill shows, reads no clock,

@@ -8,10 +8,16 @@ package marketdata
 type pageText struct {
 	gen    uint64 // of the page whose text it is
 	n      int
+	sum    uint64 // of the levels: levelsSum
 	text   []byte
 	ends   [pageLevels]uint16 // of the rows; 16 rows have at most 5,000 bytes
 	levels [pageLevels]Level
 }
+
+// RenderLevels appends the rows of levels to dst. A row must be a pure function of its level
+// (digits of a pair never change), so that two readers who render at once store equal bytes,
+// and rows can be taken over.
+type RenderLevels func(dst []byte, levels []Level) []byte
 
 // inheritText takes over what from has to be patched; p was never published.
 func (p *Page) inheritText(from *Page) {
@@ -22,32 +28,26 @@ func (p *Page) inheritText(from *Page) {
 	}
 }
 
-// Text is the kept text of the page; the first caller renders it. render appends the rows
-// of levels to dst: a row must be a pure function of its level (digits of a pair never
-// change), so that two readers who render at once store equal bytes, and rows can be taken
-// over. The result is frozen.
-func (p *Page) Text(kind PageText, render func(dst []byte, levels []Level) []byte) []byte {
-	return p.pageText(kind, render).text
-}
-
-// TextOf is the part of Text that shows the first n levels, all when there are fewer.
-func (p *Page) TextOf(kind PageText, n int, render func(dst []byte, levels []Level) []byte) []byte {
+// textOf is the part of the text that shows the first n levels, all when there are fewer,
+// and the sum of those levels.
+func (p *Page) textOf(kind PageText, n int, render RenderLevels) ([]byte, uint64) {
 	t := p.pageText(kind, render)
 	if n >= t.n {
-		return t.text
+		return t.text, t.sum
 	}
 	if n <= 0 {
-		return nil
+		return nil, 0
 	}
-	return t.text[:t.ends[n-1]]
+	return t.text[:t.ends[n-1]], levelsSum(t.levels[:n])
 }
 
-func (p *Page) pageText(kind PageText, render func(dst []byte, levels []Level) []byte) *pageText {
+// pageText is the kept text of the page; the first caller renders it. The result is frozen.
+func (p *Page) pageText(kind PageText, render RenderLevels) *pageText {
 	before := p.text[kind].Load()
 	if before != nil && before.gen == p.gen {
 		return before
 	}
-	t := &pageText{gen: p.gen, n: p.n}
+	t := &pageText{gen: p.gen, n: p.n, sum: levelsSum(p.levels[:p.n])}
 	copy(t.levels[:], p.levels[:p.n])
 	if before == nil {
 		t.text = make([]byte, 0, p.n*levelText)
@@ -68,7 +68,7 @@ func (p *Page) pageText(kind PageText, render func(dst []byte, levels []Level) [
 const levelText = 160
 
 // patch makes the text, with the rows of levels that before shows too taken from there.
-func (t *pageText) patch(before *pageText, render func(dst []byte, levels []Level) []byte) {
+func (t *pageText) patch(before *pageText, render RenderLevels) {
 	b := make([]byte, 0, len(before.text)+levelText) // growing costs more than rendering
 	from, to := 0, 0                                 // the run of old text that is not copied yet
 	old := 0

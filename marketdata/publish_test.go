@@ -35,13 +35,13 @@ func checkView(v *View) error {
 			last = l.Price
 		}
 		for p := range s.Pages {
-			text := p.Text(PageBase, renderLevels)
+			text := p.pageText(PageBase, renderLevels).text
 			if string(text) != string(renderLevels(nil, p.Levels())) {
 				return fmt.Errorf("pair %d seq %d: kept text of another page", v.Instrument.ID, v.Seq)
 			}
 			for n := range pageLevels + 1 {
 				want := renderLevels(nil, p.Levels()[:min(n, len(p.Levels()))])
-				if got := p.TextOf(PageBase, n, renderLevels); string(got) != string(want) {
+				if got, _ := p.textOf(PageBase, n, renderLevels); string(got) != string(want) {
 					return fmt.Errorf("pair %d seq %d: the first %d rows are %q, want %q", v.Instrument.ID, v.Seq, n, got, want)
 				}
 			}

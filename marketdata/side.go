@@ -1,5 +1,7 @@
 package marketdata
 
+import "sync/atomic"
+
 // dirPages is the size of a directory. Copying one directory and the list above it is
 // what a publish pays per side: 32 pages keep that at 256 bytes each way for books of
 // up to 16,000 levels, where one flat list of 1,000 pages would cost 8 KB a publish.
@@ -10,6 +12,7 @@ type directory struct {
 	gen   uint64
 	n     int
 	pages [dirPages]*Page
+	text  [pageTexts]atomic.Pointer[dirText] // write-once, of full directories that were read
 }
 
 // Side is one side of a published book: levels in pages, pages in directories. Frozen.

@@ -60,11 +60,14 @@ const (
 	DocKinds
 )
 
-// Doc is the rendered text of a document. Frozen, but for the write-once gzip.
+// Doc is the rendered text of a document. Frozen, but for the write-once gzip and joined
+// text.
 type Doc struct {
-	Body []byte
-	ETag string
-	Seq  uint64 // X-Seq
+	Body  []byte // nil when the document is in parts
+	Text  *Text  // of a book, nil else
+	whole atomic.Pointer[[]byte]
+	ETag  string
+	Seq   uint64 // X-Seq
 	// MadeNs is the machine's monotonic time at which it was rendered (for gzip's floor).
 	MadeNs int64
 	Gzip   atomic.Pointer[[]byte]

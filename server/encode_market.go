@@ -1,7 +1,6 @@
 package server
 
 import (
-	"bytes"
 	"strconv"
 
 	"tickhive/engine"
@@ -28,19 +27,34 @@ func AppendTicker(b []byte, v *marketdata.View) []byte {
 	return append(b, '}')
 }
 
-// appendBook makes /api/orderbook: up to 40 bids, then up to 40 asks, best first, with the
-// deprecated aliases. It joins the kept texts of the pages, so that one changed level costs
-// one page of rendering and a copy.
-func appendBook(v *marketdata.View) []byte {
-	var store [2*bookLevels + 2][]byte
-	parts := append(store[:0], openArray)
-	parts = bookParts(parts, v, engine.Buy)
-	parts = bookParts(parts, v, engine.Sell)
-	if n := len(parts) - 1; n > 0 {
-		parts[n] = parts[n][:len(parts[n])-1] // the comma after the last row
+// bookText makes /api/orderbook: up to 40 bids, then up to 40 asks, best first, with the
+// deprecated aliases. It is made of the kept texts of the pages, so that one changed level
+// costs one page of rendering.
+func bookText(v *marketdata.View) *marketdata.Text {
+	t := &marketdata.Text{Parts: make([][]byte, 0, 12)}
+	t.Add(openArray)
+	addBookRows(t, v, engine.Buy)
+	t.Sum *= tagSeed0 // tells bids from asks
+	addBookRows(t, v, engine.Sell)
+	if len(t.Parts) > 1 {
+		t.Cut() // the comma after the last row
 	}
-	// Join does not clear what it is about to fill.
-	return bytes.Join(append(parts, closeArray), nil)
+	t.Add(closeArray)
+	return t
+}
+
+// baseBookDoc is the kept document.
+func baseBookDoc(v *marketdata.View, nowNs int64) *marketdata.Doc {
+	return bookDoc(v, bookText(v), 0, nowNs)
+}
+
+// bookDoc makes a kept document of a book. Its tag is made of what the text is a function
+// of, the levels, their decimals and what head says: hashing 11 KB of text costs more than
+// rendering the page that changed.
+func bookDoc(v *marketdata.View, text *marketdata.Text, head uint64, nowNs int64) *marketdata.Doc {
+	tag := joinTag(head, text.Sum)
+	tag = joinTag(tag, uint64(v.Instrument.DigitsPrice)<<8|uint64(v.Instrument.DigitsAmount))
+	return &marketdata.Doc{Text: text, ETag: string(appendTag(nil, tag)), Seq: uint64(v.BookSeq), MadeNs: nowNs}
 }
 
 var openArray, closeArray = []byte("["), []byte("]")
@@ -53,23 +67,15 @@ func closeRows(b []byte) []byte {
 	return append(b, ']')
 }
 
-// bookParts are the texts of up to 40 levels of a side; a page holds at least one level.
-func bookParts(parts [][]byte, v *marketdata.View, side engine.Side) [][]byte {
+// addBookRows adds up to 40 levels of a side.
+func addBookRows(t *marketdata.Text, v *marketdata.View, side engine.Side) {
 	in, levels := v.Instrument, &v.Bids
 	if side == engine.Sell {
 		levels = &v.Asks
 	}
-	render := func(dst []byte, rows []marketdata.Level) []byte {
+	levels.AddText(t, marketdata.PageBase, bookLevels, func(dst []byte, rows []marketdata.Level) []byte {
 		return appendBookLevels(dst, in, side, rows, true)
-	}
-	left := bookLevels
-	for p := range levels.Pages {
-		parts = append(parts, p.TextOf(marketdata.PageBase, left, render))
-		if left -= len(p.Levels()); left <= 0 {
-			break
-		}
-	}
-	return parts
+	})
 }
 
 // appendBookPlain is appendBook without the aliases (?aliases=false).

@@ -83,7 +83,7 @@ func (g *gzipMaker) order(d *marketdata.Doc, at docPlace) {
 }
 
 func (g *gzipMaker) compress(d *marketdata.Doc) {
-	out := bytes.NewBuffer(make([]byte, 0, len(d.Body)/4))
+	out := bytes.NewBuffer(make([]byte, 0, d.Size()/4))
 	w, _ := g.writers.Get().(*gzip.Writer)
 	if w == nil {
 		w, _ = gzip.NewWriterLevel(out, gzipLevel) // the level is a constant within range
@@ -91,7 +91,7 @@ func (g *gzipMaker) compress(d *marketdata.Doc) {
 		w.Reset(out)
 	}
 	// Writes into memory cannot fail.
-	_, _ = w.Write(d.Body)
+	_, _ = w.Write(d.Whole())
 	_ = w.Close()
 	g.writers.Put(w)
 	b := out.Bytes()

@@ -77,7 +77,7 @@ func (s *Server) orderbook(c *Ctx) *Error {
 	}
 	d := v.Doc(marketdata.DocBook)
 	if d == nil {
-		d = v.Keep(marketdata.DocBook, newDoc(appendBook(v), uint64(v.BookSeq), c.MachineNs()))
+		d = v.Keep(marketdata.DocBook, baseBookDoc(v, c.MachineNs()))
 	}
 	return s.sendDoc(c, d, s.at(v.Instrument.ID, marketdata.DocBook))
 }

@@ -68,17 +68,20 @@ func (s *Server) aggOrderbook(c *Ctx) *Error {
 		levels, kind = -1, marketdata.DocAggBookFull
 	case keptDepth:
 	default:
-		return s.sendBody(c, appendAggBook(v, levels), uint64(v.BookSeq))
+		book := aggregator.Book(v, levels)
+		return s.sendBody(c, book.AppendTo(make([]byte, 0, book.Size)), uint64(v.BookSeq))
 	}
 	d := v.Doc(kind)
 	if d == nil {
-		d = v.Keep(kind, newDoc(appendAggBook(v, levels), uint64(v.BookSeq), c.MachineNs()))
+		d = v.Keep(kind, aggBookDoc(v, levels, c.MachineNs()))
 	}
 	return s.sendDoc(c, d, s.at(v.Instrument.ID, kind))
 }
 
-func appendAggBook(v *marketdata.View, levels int64) []byte {
-	return aggregator.AppendBook(make([]byte, 0, aggregator.BookSize(v, levels)), v, levels)
+// aggBookDoc is the kept document; its first part is the pair's code and the book's time.
+func aggBookDoc(v *marketdata.View, levels, nowNs int64) *marketdata.Doc {
+	text := aggregator.Book(v, levels)
+	return bookDoc(v, text, tagHash(text.Parts[0]), nowNs)
 }
 
 const (

@@ -74,8 +74,8 @@ func BenchmarkDocument(b *testing.B) {
 		pairs int
 		make  func(r *marketdata.Root) *marketdata.Doc
 	}{
-		{"book40x40", 1, func(r *marketdata.Root) *marketdata.Doc { return newDoc(appendBook(r.View(0)), 1, 0) }},
-		{"aggBook100", 1, func(r *marketdata.Root) *marketdata.Doc { return newDoc(appendAggBook(r.View(0), 50), 1, 0) }},
+		{"book40x40", 1, func(r *marketdata.Root) *marketdata.Doc { return baseBookDoc(r.View(0), 0) }},
+		{"aggBook100", 1, func(r *marketdata.Root) *marketdata.Doc { return aggBookDoc(r.View(0), 50, 0) }},
 		{"deals100", 1, func(r *marketdata.Root) *marketdata.Doc { return firstDealsDoc(r.View(0), 0) }},
 		{"aggTrades100", 1, func(r *marketdata.Root) *marketdata.Doc {
 			v := r.View(0)

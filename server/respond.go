@@ -19,11 +19,11 @@ func newDoc(body []byte, seq uint64, nowNs int64) *marketdata.Doc {
 // sendDoc answers with a kept document: 304 when the client has it, gzip when it is ready.
 func (s *Server) sendDoc(c *Ctx, d *marketdata.Doc, at docPlace) *Error {
 	if c.Caller != nil || c.decimalsText {
-		return s.sendBody(c, d.Body, d.Seq)
+		return s.sendBody(c, d.Whole(), d.Seq)
 	}
 	h := &c.Response.Header
-	body, tag := d.Body, []byte(nil)
-	if len(body) >= gzipMin && wantsGzip(c.RequestCtx) {
+	var body, tag []byte
+	if d.Size() >= gzipMin && wantsGzip(c.RequestCtx) {
 		if z := s.gzip.get(d, at); z != nil {
 			body, tag = z, appendGzipTag(c.tag[:0], d.ETag)
 			h.SetContentEncodingBytes(valGzip)
@@ -38,7 +38,14 @@ func (s *Server) sendDoc(c *Ctx, d *marketdata.Doc, at docPlace) *Error {
 		return nil
 	}
 	h.SetContentTypeBytes(valJSON)
-	c.Response.SetBodyRaw(body)
+	if body == nil {
+		body = d.InOne()
+	}
+	if body == nil {
+		c.Response.SetBodyStream(textStream(c.Conn(), d.Text), d.Text.Size)
+	} else {
+		c.Response.SetBodyRaw(body)
+	}
 	return nil
 }
 
