@@ -80,16 +80,28 @@ func (r *Run) listen(addr, target string, n int) (*proc.Child, error) {
 	return proc.Start(nil, r.Program, "bench", "listen", addr, strconv.Itoa(n), target)
 }
 
+// streamRun is one way of listening under measurement.
+type streamRun struct {
+	streamKind
+	p                        *product
+	frames, ready, listeners *proc.Child
+	conns                    int
+	idle                     time.Duration // CPU of a round's orders when nobody listens
+
+	cpu, rate, joined, bound *report.Measure
+	hist                     *hdrhistogram.Histogram
+}
+
 // streamKind measures one way of listening, round by round with the reference.
 func (r *Run) streamKind(p *product, frames, ready *proc.Child, k streamKind, conns int) error {
-	d := r.length(streamRound)
-	idle := time.Duration(math.MaxInt64) // the orders alone: nobody listens
+	x := &streamRun{streamKind: k, p: p, frames: frames, ready: ready, conns: conns, idle: math.MaxInt64, hist: newHist()}
+	schedule := load.Even{PerSecond: k.perSecond, For: r.length(streamRound)}
 	for range r.Rounds {
-		cpu, err := p.trade(k, load.Even{PerSecond: k.perSecond, For: d}, time.Now())
+		cpu, err := p.trade(k, schedule, time.Now())
 		if err != nil {
 			return err
 		}
-		idle = min(idle, cpu)
+		x.idle = min(x.idle, cpu)
 	}
 	before, err := proc.Memory(p.PID())
 	if err != nil {
@@ -102,72 +114,82 @@ func (r *Run) streamKind(p *product, frames, ready *proc.Child, k streamKind, co
 		}
 		target += "trades:" + pairName(k.first+i)
 	}
-	listeners, err := r.listen(p.public, target, conns)
-	if err != nil {
+	if x.listeners, err = r.listen(p.public, target, conns); err != nil {
 		return err
 	}
-	defer listeners.Stop()
+	defer x.listeners.Stop()
 	after, err := proc.Memory(p.PID())
 	if err != nil {
 		return err
 	}
-	with := fmt.Sprintf("%d connections in a process of their own, %.0f x %d trades/s each to all of them; CPU of the orders themselves taken off", conns, k.perSecond, k.n)
-	cpu := r.S.Add(&report.Measure{Name: "messages for a second of server CPU, " + k.name, Unit: "messages", Higher: true, RefName: "ready frames, one write each", With: with}).Aim("S1", k.target)
-	rate := r.S.Add(&report.Measure{Name: "messages, " + k.name, Unit: "messages/s", Higher: true, With: with})
-	joined := r.S.Add(&report.Measure{Name: "messages a read, " + k.name, Unit: "messages", Higher: true, With: "as the listening side sees it"})
-	r.S.Add(&report.Measure{
-		Name: "memory of a connection, " + k.name, Unit: "bytes", Product: []float64{max(float64(after-before)/float64(conns), 1)},
-		With: fmt.Sprintf("%d connections, %d streams each, resident memory of the server", conns, k.n),
-	})
-	hist := newHist()
-	bound := &report.Measure{Name: "ready frames joined by ten, one write of them", Unit: "messages", Higher: true, RefName: "ready frames, one write each", With: "the loop of the reference itself: the most that joining can gain"}
-	if k.n > 1 {
-		r.S.Add(bound)
-	}
+	x.measures(r.S, max(float64(after-before)/float64(conns), 1))
 	for range r.Rounds {
-		schedule := load.Even{PerSecond: k.perSecond, For: d}
-		want := conns * k.n * schedule.Count()
-		start := time.Now()
-		if _, err := listeners.Ask(fmt.Sprintf("begin %d %g", start.UnixNano(), k.perSecond)); err != nil {
+		if err := x.round(schedule); err != nil {
 			return err
 		}
-		cpuBefore := p.CPU()
-		if _, err := p.trade(k, schedule, start); err != nil {
-			return err
-		}
-		got, err := heard(listeners, want)
-		if err != nil {
-			return err
-		}
-		spent := p.CPU() - cpuBefore - idle
-		rate.Product = append(rate.Product, float64(got.Messages)/time.Since(start).Seconds())
-		joined.Product = append(joined.Product, float64(got.Messages)/float64(max(got.Reads, 1)))
-		cpu.Product = append(cpu.Product, float64(got.Messages)/spent.Seconds())
-		h, err := hdrhistogram.Decode([]byte(got.Histogram))
-		if err != nil {
-			return fmt.Errorf("streams: %w", err)
-		}
-		hist.Merge(h)
-
-		one, err := readyFrames(frames, ready, conns, int(streamTrades*d.Seconds()), streamTrades, 1)
-		if err != nil {
-			return err
-		}
-		cpu.Reference = append(cpu.Reference, one)
-		if k.n == 1 {
-			continue
-		}
-		ten, err := readyFrames(frames, ready, conns, schedule.Count(), k.perSecond, k.n)
-		if err != nil {
-			return err
-		}
-		bound.Product, bound.Reference = append(bound.Product, ten), append(bound.Reference, one)
 	}
-	if k.n > 1 && !cpu.Met() {
-		cpu.Reason = fmt.Sprintf("ten messages cost %.1f us, of which the loop's one write of ten frames is %.1f us; the rest is ten queue entries for each connection", 1e6*float64(k.n)/slices.Max(cpu.Product), 1e6*float64(k.n)/slices.Max(bound.Product))
+	if k.n > 1 && !x.cpu.Met() {
+		x.cpu.Reason = fmt.Sprintf("ten messages cost %.1f us, of which the loop's one write of ten frames is %.1f us; the rest is ten queue entries for each connection", 1e6*float64(k.n)/slices.Max(x.cpu.Product), 1e6*float64(k.n)/slices.Max(x.bound.Product))
 	}
-	l := (&load.Result{Hist: hist}).Latency("order meant to be sent to trade on the socket, " + k.name)
+	l := (&load.Result{Hist: x.hist}).Latency("order meant to be sent to trade on the socket, " + k.name)
 	r.S.Latencies = append(r.S.Latencies, l)
+	return nil
+}
+
+// measures adds what the rounds fill.
+func (x *streamRun) measures(s *report.Scenario, memory float64) {
+	with := fmt.Sprintf("%d connections in a process of their own, %.0f x %d trades/s each to all of them; CPU of the orders themselves taken off", x.conns, x.perSecond, x.n)
+	x.cpu = s.Add(&report.Measure{Name: "messages for a second of server CPU, " + x.name, Unit: "messages", Higher: true, RefName: "ready frames, one write each", With: with}).Aim("S1", x.target)
+	x.rate = s.Add(&report.Measure{Name: "messages, " + x.name, Unit: "messages/s", Higher: true, With: with})
+	x.joined = s.Add(&report.Measure{Name: "messages a read, " + x.name, Unit: "messages", Higher: true, With: "as the listening side sees it"})
+	s.Add(&report.Measure{
+		Name: "memory of a connection, " + x.name, Unit: "bytes", Product: []float64{memory},
+		With: fmt.Sprintf("%d connections, %d streams each, resident memory of the server", x.conns, x.n),
+	})
+	x.bound = &report.Measure{Name: "ready frames joined by ten, one write of them", Unit: "messages", Higher: true, RefName: "ready frames, one write each", With: "the loop of the reference itself: the most that joining can gain"}
+	if x.n > 1 {
+		s.Add(x.bound)
+	}
+}
+
+// round is one of the product and one of the reference.
+func (x *streamRun) round(schedule load.Even) error {
+	want := x.conns * x.n * schedule.Count()
+	start := time.Now()
+	if _, err := x.listeners.Ask(fmt.Sprintf("begin %d %g", start.UnixNano(), x.perSecond)); err != nil {
+		return err
+	}
+	before := x.p.CPU()
+	if _, err := x.p.trade(x.streamKind, schedule, start); err != nil {
+		return err
+	}
+	got, err := heard(x.listeners, want)
+	if err != nil {
+		return err
+	}
+	spent := x.p.CPU() - before - x.idle
+	x.rate.Product = append(x.rate.Product, float64(got.Messages)/time.Since(start).Seconds())
+	x.joined.Product = append(x.joined.Product, float64(got.Messages)/float64(max(got.Reads, 1)))
+	x.cpu.Product = append(x.cpu.Product, float64(got.Messages)/spent.Seconds())
+	h, err := hdrhistogram.Decode([]byte(got.Histogram))
+	if err != nil {
+		return fmt.Errorf("streams: %w", err)
+	}
+	x.hist.Merge(h)
+
+	one, err := readyFrames(x.frames, x.ready, x.conns, int(streamTrades*schedule.For.Seconds()), streamTrades, 1)
+	if err != nil {
+		return err
+	}
+	x.cpu.Reference = append(x.cpu.Reference, one)
+	if x.n == 1 {
+		return nil
+	}
+	ten, err := readyFrames(x.frames, x.ready, x.conns, schedule.Count(), x.perSecond, x.n)
+	if err != nil {
+		return err
+	}
+	x.bound.Product, x.bound.Reference = append(x.bound.Product, ten), append(x.bound.Reference, one)
 	return nil
 }
 

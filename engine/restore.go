@@ -92,6 +92,7 @@ func (b *book) readSide(r *stateReader, side Side) {
 				return
 			}
 			b.readOrder(r, side, price)
+			r.turn()
 		}
 	}
 }

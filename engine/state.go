@@ -29,6 +29,7 @@ const StateFormat = 1
 type stateWriter struct {
 	buf  []byte
 	sink func([]byte) // nil: keep everything
+	turns
 }
 
 // stateChunk is how much is gathered before the sink gets it.
@@ -135,6 +136,7 @@ func (b *book) writeSide(w *stateWriter, side Side) {
 			b.writeOrder(w, s, o)
 			s = o.next
 			w.pass(stateChunk)
+			w.turn()
 		}
 	})
 }

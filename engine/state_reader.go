@@ -15,6 +15,7 @@ var errState = errors.New("the encoded state ends early or holds a number out of
 type stateReader struct {
 	buf []byte
 	err error
+	turns
 }
 
 func (r *stateReader) fail(format string, args ...any) {

@@ -62,7 +62,9 @@ func (b *bodyWriter) part(tag byte, number uint64, data []byte) {
 // Write writes the body of a snapshot. extras, when not nil, are states taken from the live
 // folds at r.Pos; else those of r's own are written.
 func (r *Replica) Write(w io.Writer, extras map[string][]byte) error {
-	b := &bodyWriter{w: bufio.NewWriterSize(w, 256<<10)}
+	// Room at once for what the largest part was: growing by appending copies tens of
+	// megabytes in one piece, which nothing can interrupt and a collection waits for.
+	b := &bodyWriter{w: bufio.NewWriterSize(w, 256<<10), buf: make([]byte, 0, r.part+r.part/4)}
 	head := binary.AppendUvarint(nil, BodyFormat)
 	head = binary.AppendVarint(binary.AppendUvarint(head, r.Pos), r.LastNs)
 	b.part(partHead, 0, head)
@@ -116,6 +118,7 @@ func (r *Replica) Read(body io.Reader) error {
 		}
 		if uint64(cap(buf)) < size {
 			buf = make([]byte, size)
+			r.part = int(size)
 		}
 		buf = buf[:size]
 		if _, err := io.ReadFull(rd, buf); err != nil {

@@ -89,7 +89,7 @@ func (k *Keeper) Snapshot() error {
 	}
 	meta := wal.SnapshotMeta{Seq: pos}
 	err = wal.WriteSnapshot(k.o.Dir.FS, k.o.Dir.Dir, k.o.Dir.Options, meta, func(w io.Writer) error {
-		return follower.Write(w, extras)
+		return follower.Write(yieldingWriter{w}, extras)
 	})
 	if err != nil {
 		return err

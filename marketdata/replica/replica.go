@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 
 	"tickhive/engine"
 	"tickhive/internal/wal"
@@ -48,6 +49,7 @@ type Replica struct {
 	opts   Options
 	events []engine.Event
 	cmd    engine.Command
+	part   int // bytes of the largest part that was read
 }
 
 // New is an empty market.
@@ -102,6 +104,9 @@ func (r *Replica) Replay(rd *wal.Reader, limit uint64, after func() error) error
 		if err := r.Apply(rec); err != nil {
 			return err
 		}
+		if r.Pos%yieldRecords == 0 {
+			runtime.Gosched()
+		}
 		if after == nil {
 			continue
 		}
@@ -123,7 +128,7 @@ func Load(o Options, log LogDir, limit uint64) (r *Replica, found wal.Loaded, er
 		if limit != 0 && meta.Seq > limit {
 			return errOther
 		}
-		_, err := io.Copy(io.Discard, body) // verifies every byte before anything is filled
+		_, err := io.Copy(io.Discard, yieldingReader{body}) // verifies every byte before anything is filled
 		return err
 	})
 	if err != nil {
@@ -138,7 +143,7 @@ func Load(o Options, log LogDir, limit uint64) (r *Replica, found wal.Loaded, er
 		if meta.Seq != found.Meta.Seq {
 			return errOther
 		}
-		if failed = r.Read(body); failed == nil && r.Pos != meta.Seq {
+		if failed = r.Read(yieldingReader{body}); failed == nil && r.Pos != meta.Seq {
 			failed = fmt.Errorf("replica: a snapshot of record %d holds the state after %d", meta.Seq, r.Pos)
 		}
 		return failed
