@@ -86,20 +86,9 @@ func (r *Run) streamStalled(p *product) error {
 // quickRound makes trades and gives the p99 of their latencies, us.
 func (r *Run) quickRound(p *product, quick *proc.Child, k streamKind) (float64, *hdrhistogram.Histogram, error) {
 	schedule := load.Even{PerSecond: k.perSecond, For: r.length(streamRound)}
-	start := time.Now()
-	if _, err := quick.Ask(fmt.Sprintf("begin %d %g", start.UnixNano(), k.perSecond)); err != nil {
-		return 0, nil, err
-	}
-	if _, err := p.trade(k, schedule, start); err != nil {
-		return 0, nil, err
-	}
-	got, err := heard(quick, quickReaders*schedule.Count())
+	_, h, err := p.tradeTo(quick, k, quickReaders, schedule)
 	if err != nil {
 		return 0, nil, err
-	}
-	h, err := hdrhistogram.Decode([]byte(got.Histogram))
-	if err != nil {
-		return 0, nil, fmt.Errorf("streams: %w", err)
 	}
 	return float64(h.ValueAtQuantile(99)), h, nil
 }

@@ -154,16 +154,8 @@ func (x *streamRun) measures(s *report.Scenario, memory float64) {
 
 // round is one of the product and one of the reference.
 func (x *streamRun) round(schedule load.Even) error {
-	want := x.conns * x.n * schedule.Count()
-	start := time.Now()
-	if _, err := x.listeners.Ask(fmt.Sprintf("begin %d %g", start.UnixNano(), x.perSecond)); err != nil {
-		return err
-	}
-	before := x.p.CPU()
-	if _, err := x.p.trade(x.streamKind, schedule, start); err != nil {
-		return err
-	}
-	got, err := heard(x.listeners, want)
+	start, before := time.Now(), x.p.CPU()
+	got, h, err := x.p.tradeTo(x.listeners, x.streamKind, x.conns, schedule)
 	if err != nil {
 		return err
 	}
@@ -171,10 +163,6 @@ func (x *streamRun) round(schedule load.Even) error {
 	x.rate.Product = append(x.rate.Product, float64(got.Messages)/time.Since(start).Seconds())
 	x.joined.Product = append(x.joined.Product, float64(got.Messages)/float64(max(got.Reads, 1)))
 	x.cpu.Product = append(x.cpu.Product, float64(got.Messages)/spent.Seconds())
-	h, err := hdrhistogram.Decode([]byte(got.Histogram))
-	if err != nil {
-		return fmt.Errorf("streams: %w", err)
-	}
 	x.hist.Merge(h)
 
 	one, err := readyFrames(x.frames, x.ready, x.conns, int(streamTrades*schedule.For.Seconds()), streamTrades, 1)
@@ -211,6 +199,26 @@ func readyFrames(frames, ready *proc.Child, conns, n int, perSecond float64, joi
 		return 0, err
 	}
 	return float64(n*conns*joined) / (frames.CPU() - before).Seconds(), nil
+}
+
+// tradeTo makes a round of trades and waits until the listener's connections have them all.
+func (p *product) tradeTo(listener *proc.Child, k streamKind, conns int, schedule load.Even) (Heard, *hdrhistogram.Histogram, error) {
+	start := time.Now()
+	if _, err := listener.Ask(fmt.Sprintf("begin %d %g", start.UnixNano(), k.perSecond)); err != nil {
+		return Heard{}, nil, err
+	}
+	if _, err := p.trade(k, schedule, start); err != nil {
+		return Heard{}, nil, err
+	}
+	got, err := heard(listener, conns*k.n*schedule.Count())
+	if err != nil {
+		return got, nil, err
+	}
+	h, err := hdrhistogram.Decode([]byte(got.Histogram))
+	if err != nil {
+		return got, nil, fmt.Errorf("streams: %w", err)
+	}
+	return got, h, nil
 }
 
 // heard waits until a listener has all trades of a round.

@@ -3,9 +3,9 @@ package marketdata
 import "io"
 
 // Text is a document in the parts that it is made of: kept texts of pages and directories
-// and what stands between them. Joining the 11 KB of a book cost three times the rendering
-// of the page that changed, and was most of the garbage; an answer copies the parts into
-// its connection's buffer instead, which it had to do with the joined text too.
+// and what stands between them. A book of 11 KB that was joined for each change cost 5 to 9 us,
+// in parts 1.5 to 2.7; an answer copies the parts into its connection's buffer, which it had
+// to do with the joined text too.
 // Its maker appends to it; frozen once it is in a Doc.
 type Text struct {
 	Parts [][]byte
