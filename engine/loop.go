@@ -62,6 +62,7 @@ type Loop struct {
 	events  []Event
 	refs    []*Command
 	group   []*Batch
+	company bool      // the last group had more than one submitter
 	one     []Command // scratch of the sources
 	single  Batch     // scratch of the sources
 	wait    []group   // applied, not yet durable (sync always only)
@@ -192,14 +193,22 @@ func (l *Loop) take() {
 	// A group is what waits now. The submitters of the last group were just woken: letting
 	// them run first, while that brings more, makes one write and one publication serve
 	// them all (256 waiting: 2 commands a group without it, see the benchmark of the loop).
+	// Not so for a submitter that is alone: nobody is waited for, and what runs instead is
+	// something that computes, for milliseconds when it makes a snapshot.
 	l.group = l.group[:0]
-	yields := gatherYields
-	if l.durableFirst() {
-		yields = gatherYieldsSync
+	yields := 0
+	if l.company {
+		yields = gatherYields
+		if l.durableFirst() {
+			yields = gatherYieldsSync
+		}
 	}
-	for n, idle := 0, 0; n < BatchCommands && idle < yields; {
+	for n, idle := 0, 0; n < BatchCommands; {
 		b := l.intake.take()
 		if b == nil {
+			if idle == yields {
+				break
+			}
 			idle++
 			runtime.Gosched()
 			continue
@@ -208,6 +217,7 @@ func (l *Loop) take() {
 		l.group = append(l.group, b)
 		n += len(b.Commands)
 	}
+	l.company = len(l.group) > 1
 	l.process(l.group)
 	clear(l.group)
 }

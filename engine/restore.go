@@ -71,7 +71,7 @@ func (b *book) read(r *stateReader) {
 		r.fail("the oldest open order is %d, not %d", n, oldest)
 	}
 	if r.err == nil {
-		b.relink()
+		b.relink(r)
 		b.readClients(r)
 	}
 }
@@ -92,7 +92,6 @@ func (b *book) readSide(r *stateReader, side Side) {
 				return
 			}
 			b.readOrder(r, side, price)
-			r.turn()
 		}
 	}
 }
@@ -149,8 +148,9 @@ func (b *book) revive(o order, c coldOrder, account AccountID) int32 {
 }
 
 // relink hangs every open order into its owner's list, by id.
-func (b *book) relink() {
+func (b *book) relink(r *stateReader) {
 	for n, s, ok := b.ids.next(0); ok; n, s, ok = b.ids.next(n + 1) {
+		r.turns.Turn()
 		if o := b.orders.at(s); o.owner != builtinOwner {
 			b.link(s, o)
 		}
@@ -221,6 +221,7 @@ func (b *book) readClients(r *stateReader) {
 		}
 	}
 	for n, s, ok := b.ids.next(0); ok; n, s, ok = b.ids.next(n + 1) {
+		r.turns.Turn()
 		if b.orders.at(s).marks&markClient != 0 {
 			named--
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"tickhive/internal/fixed"
+	"tickhive/internal/wire"
 )
 
 // StateFormat is the version of the encoding that EncodePair and EncodeControl write. A
@@ -27,15 +28,18 @@ const StateFormat = 1
 // Numbers are unsigned varints, 128-bit ones two of them, texts have their length before
 // them, hashes are 8 little-endian bytes a word.
 type stateWriter struct {
-	buf  []byte
-	sink func([]byte) // nil: keep everything
-	turns
+	buf   []byte
+	sink  func([]byte) // nil: keep everything
+	turns wire.Turns
 }
 
 // stateChunk is how much is gathered before the sink gets it.
 const stateChunk = 64 << 10
 
-func (w *stateWriter) uint(v uint64) { w.buf = binary.AppendUvarint(w.buf, v) }
+func (w *stateWriter) uint(v uint64) {
+	w.turns.Turn()
+	w.buf = binary.AppendUvarint(w.buf, v)
+}
 
 func (w *stateWriter) int(v int64) { w.uint(uint64(v)) }
 
@@ -136,7 +140,6 @@ func (b *book) writeSide(w *stateWriter, side Side) {
 			b.writeOrder(w, s, o)
 			s = o.next
 			w.pass(stateChunk)
-			w.turn()
 		}
 	})
 }

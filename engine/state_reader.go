@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"tickhive/internal/fixed"
+	"tickhive/internal/wire"
 )
 
 var errState = errors.New("the encoded state ends early or holds a number out of range")
@@ -13,9 +14,9 @@ var errState = errors.New("the encoded state ends early or holds a number out of
 // stateReader reads what stateWriter wrote. The first error sticks; what is read after it
 // is zero.
 type stateReader struct {
-	buf []byte
-	err error
-	turns
+	buf   []byte
+	err   error
+	turns wire.Turns
 }
 
 func (r *stateReader) fail(format string, args ...any) {
@@ -25,6 +26,7 @@ func (r *stateReader) fail(format string, args ...any) {
 }
 
 func (r *stateReader) uint(limit uint64) uint64 {
+	r.turns.Turn()
 	v, n := binary.Uvarint(r.buf)
 	// A number has one encoding only: no empty last byte.
 	if n <= 0 || v > limit || n > 1 && r.buf[n-1] == 0 {

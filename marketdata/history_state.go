@@ -143,10 +143,17 @@ func (h *History) readOpen(w walker) {
 		i := h.open.take()
 		*h.open.at(i) = *o
 		h.pairs[o.id.Pair()].orders.add(o.id, inOpen|where(i))
-		slots = append(slots, i)
+		if o.account != 0 { // the built-in account has no list, see linkOpen
+			slots = append(slots, i)
+		}
 	}
-	slices.SortFunc(slots, func(a, b uint32) int { return newer(h.open.at(b), h.open.at(a)) })
+	var turns wire.Turns
+	slices.SortFunc(slots, func(a, b uint32) int {
+		turns.Turn()
+		return newer(h.open.at(b), h.open.at(a))
+	})
 	for _, i := range slots {
+		turns.Turn()
 		h.linkOpen(i, h.open.at(i))
 	}
 }

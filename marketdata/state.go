@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"maps"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -209,9 +208,6 @@ func (r *tradeRing) walk(w walker) {
 	}
 	var before Trade
 	for id := v.first; id <= v.last && w.Err() == nil; id++ {
-		if id%chunkTrades == 0 {
-			runtime.Gosched() // a follower works beside the loop: see engine's turns
-		}
 		t := v.at(id)
 		w.trade(t, &before)
 		before = *t

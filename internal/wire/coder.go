@@ -9,11 +9,13 @@ import (
 // ErrShort is data that ends inside a field.
 var ErrShort = errors.New("wire: data ends inside a field")
 
-// Coder writes to or reads from a byte slice, field by field.
+// Coder writes to or reads from a byte slice, field by field. With a large state it lets
+// others run (Turns).
 type Coder struct {
 	buf     []byte
 	reading bool
 	err     error
+	turns   Turns
 }
 
 // Writer makes a Coder that appends to dst.
@@ -48,6 +50,7 @@ func (c *Coder) End() error {
 
 // U64 is an unsigned varint.
 func (c *Coder) U64(p *uint64) {
+	c.turns.Turn()
 	if !c.reading {
 		c.buf = binary.AppendUvarint(c.buf, *p)
 		return

@@ -57,6 +57,7 @@ func NewKeeper(o KeeperOptions) *Keeper {
 	if o.SnapshotBytes == 0 {
 		o.SnapshotBytes = DefaultSnapshotBytes
 	}
+	o.Market.Beside = true
 	k := &Keeper{o: o}
 	k.covered.Store(o.Covered)
 	return k

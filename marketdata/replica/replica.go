@@ -32,6 +32,8 @@ type Options struct {
 	Extras []Extra
 	// Sinks are folded only: a store with its own snapshots that needs the events.
 	Sinks []func(events []engine.Event, pos uint64)
+	// Beside is a market that is made beside a running loop: the loop goes first.
+	Beside bool
 	// Core and Feed, when not nil, are empty ones to be filled instead of new ones: those
 	// that a starting server already reads from.
 	Core *engine.Core
@@ -104,7 +106,7 @@ func (r *Replica) Replay(rd *wal.Reader, limit uint64, after func() error) error
 		if err := r.Apply(rec); err != nil {
 			return err
 		}
-		if r.Pos%yieldRecords == 0 {
+		if r.opts.Beside && r.Pos%yieldRecords == 0 {
 			runtime.Gosched()
 		}
 		if after == nil {
