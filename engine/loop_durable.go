@@ -97,6 +97,11 @@ func (l *Loop) settle() {
 		return
 	}
 	l.publish()
+	answered := 0
+	for _, g := range l.wait[:n] {
+		answered += len(g.batches)
+	}
+	l.meet(answered)
 	for _, g := range l.wait[:n] {
 		l.waiting -= l.commands(g.batches)
 		answer(g.batches, g.err)
