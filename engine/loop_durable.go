@@ -17,7 +17,6 @@ type group struct {
 	pos     uint64
 	events  []Event
 	batches []*Batch
-	err     error // it will never be durable
 }
 
 // durableFirst reports whether events and answers wait for the disk.
@@ -71,43 +70,37 @@ func (l *Loop) flush() {
 	}
 }
 
-// settle folds, publishes and answers what has become durable.
+// settle folds, publishes and answers what has become durable, group by group: those of
+// the first one run while the loop folds the next.
 func (l *Loop) settle() {
 	if len(l.wait) == 0 {
 		return
 	}
 	err := l.journal.Err()
 	durable := l.journal.Durable()
-	n := 0
-	for i := range l.wait {
-		g := &l.wait[i]
+	done, batches := 0, 0
+	for _, g := range l.wait {
 		if g.pos > durable && err == nil {
 			break
 		}
-		n++
+		done++
+		batches += len(g.batches)
+	}
+	l.meet(batches)
+	for _, g := range l.wait[:done] {
+		l.waiting -= l.commands(g.batches) // before they are answered: then they are not ours
 		if g.pos > durable {
 			// Given up: it will never be durable. The core has applied it, but nobody has
 			// seen it and, with the journal stopped for good, nobody ever will.
-			g.err = fmt.Errorf("%w: %w", ErrUnavailable, err)
-			continue
+			answer(g.batches, fmt.Errorf("%w: %w", ErrUnavailable, err))
+		} else {
+			l.foldGroup(&g)
+			l.publish()
+			answer(g.batches, nil)
 		}
-		l.foldGroup(g)
-	}
-	if n == 0 {
-		return
-	}
-	l.publish()
-	answered := 0
-	for _, g := range l.wait[:n] {
-		answered += len(g.batches)
-	}
-	l.meet(answered)
-	for _, g := range l.wait[:n] {
-		l.waiting -= l.commands(g.batches)
-		answer(g.batches, g.err)
 		l.keepGroup(g)
 	}
-	rest := copy(l.wait, l.wait[n:])
+	rest := copy(l.wait, l.wait[done:])
 	clear(l.wait[rest:])
 	l.wait = l.wait[:rest]
 }
