@@ -26,8 +26,8 @@ type levelChange struct {
 // only.
 type levelChunk struct {
 	changes [chunkChanges]levelChange
-	timeNs  int64  // of the newest change; read by the writer alone
-	updates uint64 // the log's count of updates at the newest change; the writer's alone
+	timeNs  int64  // of the newest change, once full; read by the writer alone
+	updates uint64 // the log's count of updates at the newest change, once full; the writer's alone
 }
 
 // Changes is a view of a pair's newest level changes: enough to turn the view's book back
@@ -67,6 +67,9 @@ type levelLog struct {
 	updates uint64       // commands that changed the book
 	open    bool         // the present command has changed it
 	block   []levelChunk // made ahead
+	last    *levelChunk  // the newest of view.chunks
+	used    int          // slots of last
+	timeNs  int64        // of the newest change
 }
 
 // chunk is an empty chunk; those of a pair that moves are made several at a time.
@@ -88,21 +91,23 @@ func (l *levelLog) begin() { l.open = false }
 
 // add notes a change and what the level showed before it.
 func (l *levelLog) add(e *engine.Event, before int64) {
-	v := &l.view
+	full := l.last == nil || l.used == chunkChanges
+	if full && l.last != nil {
+		l.last.timeNs, l.last.updates = l.timeNs, l.updates
+	}
 	if !l.open {
 		l.open = true
 		l.updates++
 	}
-	i := v.end
-	if i/chunkChanges == len(v.chunks) {
+	if full {
 		l.trim(e.TimeNs)
-		i = v.end
-		v.chunks = append(v.chunks, l.chunk())
+		l.last, l.used = l.chunk(), 0
+		l.view.chunks = append(l.view.chunks, l.last)
 	}
-	c := v.chunks[i/chunkChanges]
-	c.changes[i%chunkChanges] = levelChange{uint64(e.Seq)<<1 | uint64(e.Side), e.Price, before}
-	c.timeNs, c.updates = e.TimeNs, l.updates
-	v.end++
+	l.last.changes[l.used] = levelChange{uint64(e.Seq)<<1 | uint64(e.Side), e.Price, before}
+	l.timeNs = e.TimeNs
+	l.used++
+	l.view.end++
 }
 
 // trim lets whole chunks go that no window needs, before a new one is begun. The list is

@@ -82,13 +82,13 @@ func (p *pairState) foldTrade(e *engine.Event, opts *Options) {
 		p.merge(opts)
 	}
 	p.tick.add(sec, e.Price, e.Amount)
-	t := Trade{TimeNs: e.TimeNs, Price: e.Price, Amount: e.Amount, TakerSide: e.Side}
+	t := p.ring.add(e.Trade, e.TimeNs, opts.TradesMin, opts.TradesMax)
+	t.Price, t.Amount, t.TakerSide = e.Price, e.Amount, e.Side
 	if e.Side == engine.Buy {
 		t.Buyer, t.Seller = e.Account, e.MakerAccount
 	} else {
 		t.Buyer, t.Seller = e.MakerAccount, e.Account
 	}
-	p.ring.add(e.Trade, t, opts.TradesMin, opts.TradesMax)
 	p.last = e.Price
 	p.tradesSeq, p.tickerSeq, p.changedSec = e.Seq, e.Seq, sec
 }

@@ -80,9 +80,10 @@ type tradeRing struct {
 	young uint64 // trades dropped while younger than 24 h
 }
 
-// add appends the next trade and lets the oldest go: those older than 24 h beyond min
-// trades, and any beyond max. What is kept is a function of the trades alone.
-func (r *tradeRing) add(id engine.TradeID, t Trade, minKept, maxKept int) {
+// add appends the next trade, made at timeNs, and lets the oldest go: those older than 24 h
+// beyond min trades, and any beyond max. What is kept is a function of the trades alone. The
+// caller fills the rest of the trade in.
+func (r *tradeRing) add(id engine.TradeID, timeNs int64, minKept, maxKept int) *Trade {
 	v := &r.view
 	if id != v.last+1 {
 		panic("BUG: marketdata: trade ids have a gap")
@@ -94,11 +95,12 @@ func (r *tradeRing) add(id engine.TradeID, t Trade, minKept, maxKept int) {
 	if i/chunkTrades == len(v.chunks) {
 		v.chunks = append(v.chunks, new(tradeChunk))
 	}
-	v.chunks[i/chunkTrades].trades[i%chunkTrades] = t
+	t := &v.chunks[i/chunkTrades].trades[i%chunkTrades]
+	t.TimeNs = timeNs
 	v.last = id
-	for n := v.Len(); n > minKept; n-- {
+	for n := int(id-v.first) + 1; n > minKept; n-- {
 		oldest := v.at(v.first)
-		age := t.TimeNs - oldest.TimeNs
+		age := timeNs - oldest.TimeNs
 		if age <= secondsOfDay*nanosecond {
 			if n <= maxKept {
 				break
@@ -111,6 +113,7 @@ func (r *tradeRing) add(id engine.TradeID, t Trade, minKept, maxKept int) {
 	if v.first-v.base >= chunkTrades {
 		r.dropChunks()
 	}
+	return t
 }
 
 // dropChunks forgets the chunks before first. The list is copied: readers may hold the
