@@ -140,7 +140,7 @@ func (r *Run) engineWorkload(name string) error {
 	alloc := r.S.Add(&report.Measure{Name: name + " allocations, growth included", Unit: "mallocs/op", With: with}).Aim("E2", 0.001)
 	fold := r.S.Add(&report.Measure{Name: name + " core + books, trades, candles, windows", Unit: "ns/op", RefName: "floor", With: with + ", published every 64 commands"}).Aim("E5", e5)
 	orders := r.S.Add(&report.Measure{Name: name + " the same and the order history", Unit: "ns/op", RefName: "floor", With: with + ", published every 64 commands"})
-	for range r.Rounds {
+	for range r.cpuRounds() {
 		book := floor.NewBook(name, w)
 		floor.Run(book, w.Preload)
 		base := cpuNs(func() { floor.Run(book, w.Ops) }) / n

@@ -100,7 +100,7 @@ func (r *Run) freshCPU(m *market, rate int) error {
 	}
 	kept := r.S.Add(&report.Measure{Name: fmt.Sprintf("changes made of %d/s", rate), Unit: "changes/s", Higher: true, With: with})
 	stale := &staleness{}
-	for range r.Rounds {
+	for range r.cpuRounds() {
 		var us [2]float64
 		for i, on := range []bool{true, false} {
 			if err := m.rate(rate, on); err != nil {
@@ -275,7 +275,7 @@ func (r *Run) freshTickers(m *market) error {
 		Name: "CPU an answer, 1,000 tickers, 10000 changes/s against none", Unit: "us", RefName: "no changes",
 		With: "floor 5 ms; CPU of the writer's thread taken off",
 	}).Aim("H5", 1.10)
-	for range r.Rounds {
+	for range r.cpuRounds() {
 		var us [2]float64
 		for i, on := range []bool{true, false} {
 			if err := m.rate(rate, on); err != nil {

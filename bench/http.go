@@ -150,7 +150,7 @@ func (r *Run) hotRoute(p *product, h hot) error {
 		m.cpu.Aim("H1", h.h1)
 	}
 	req := load.Get(h.size, h.target)
-	for range r.Rounds {
+	for range r.cpuRounds() {
 		if err := m.round(r, h.size, req, product, ref, net); err != nil {
 			return err
 		}

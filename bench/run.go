@@ -167,6 +167,10 @@ func (r *Run) length(d time.Duration) time.Duration {
 	return d
 }
 
+// cpuRounds are those of CPU ratios that lie near their bounds: the best of ten rounds
+// scatters half as much as the best of five, from one run to the next.
+func (r *Run) cpuRounds() int { return 2 * r.Rounds }
+
 // temp makes a directory below Dir; the caller removes it.
 func (r *Run) temp(name string) (string, error) {
 	dir, err := os.MkdirTemp(r.Dir, strings.ReplaceAll(name, "/", "-")+"-")

@@ -54,8 +54,16 @@ func baseBookDoc(v *marketdata.View, nowNs int64) *marketdata.Doc {
 func bookDoc(v *marketdata.View, text *marketdata.Text, head uint64, nowNs int64) *marketdata.Doc {
 	tag := joinTag(head, text.Sum)
 	tag = joinTag(tag, uint64(v.Instrument.DigitsPrice)<<8|uint64(v.Instrument.DigitsAmount))
-	return &marketdata.Doc{Text: text, ETag: string(appendTag(nil, tag)), Seq: uint64(v.BookSeq), MadeNs: nowNs}
+	d := &marketdata.Doc{Text: text, ETag: string(appendTag(nil, tag)), Seq: uint64(v.BookSeq), MadeNs: nowNs}
+	if text.Size <= joinedText {
+		d.Text, d.Body = nil, d.Whole()
+	}
+	return d
 }
+
+// joinedText is the size up to which a document in parts is joined when it is made: that costs
+// 0.5 us for each change, and sending parts 0.3 us more for each answer.
+const joinedText = 8 << 10
 
 var openArray, closeArray = []byte("["), []byte("]")
 
