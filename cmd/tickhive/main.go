@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 
 	"github.com/alecthomas/kong"
 )
@@ -34,8 +35,19 @@ type exitError int
 
 func (e exitError) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
 
+// heapFloor is what the collector takes to be in use from the start on, so that it begins
+// when 24 MiB more than the market's own size have been allocated, not when a market of
+// 10 MiB has changed 10 MiB of views: an answer beside 10,000 changes a second costs 1.08x and
+// 1.00x of one without any, 1.12x and 1.10x before (H5); with 64 MiB memory leaves the
+// processor's cache and folding w1 costs 5 % more. It is never touched, so it takes no memory
+// of its own; up to 24 MiB of garbage may stand where less stood.
+const heapFloor = 24 << 20
+
 func main() {
-	os.Exit(run(os.Args[1:], &program{out: os.Stdout, err: os.Stderr, environ: os.Environ()}))
+	floor := make([]byte, heapFloor)
+	code := run(os.Args[1:], &program{out: os.Stdout, err: os.Stderr, environ: os.Environ()})
+	runtime.KeepAlive(floor)
+	os.Exit(code)
 }
 
 // run is the program; it answers the exit code.
