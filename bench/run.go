@@ -119,11 +119,16 @@ func Measure(o Options, names ...string) (*report.Report, error) {
 // no reference in the same run says as much about others as about the product.
 const crowded = 10
 
-// explain gives the goals that are not met for want of a quiet machine that reason.
+// explain gives the goals that are not met and have no reason of their own one: what the
+// rounds were, and whether others kept the machine busy.
 func (r *Run) explain() {
 	for _, m := range r.S.Measures {
-		if m.HasTarget && !m.Met() && m.Reason == "" && len(m.Reference) == 0 && r.S.Others > crowded &&
-			slices.Contains([]string{"ms", "s", "commands/s", "orders/s"}, m.Unit) {
+		switch {
+		case !m.HasTarget || m.Met() || m.Reason != "":
+		case len(m.Reference) > 0 && !m.Median:
+			m.Reason = fmt.Sprintf("best rounds %.3g %s and %.3g of the reference; the median of the rounds' own ratios is %.2fx, medians of the rounds %.3g and %.3g",
+				m.Of(m.Product), m.Unit, m.Of(m.Reference), m.Spread().Median, report.SpreadOf(m.Product).Median, report.SpreadOf(m.Reference).Median)
+		case len(m.Reference) == 0 && r.S.Others > crowded && slices.Contains([]string{"ms", "s", "commands/s", "orders/s"}, m.Unit):
 			m.Reason = fmt.Sprintf("a time without a reference while other processes took %.0f %% of the machine", r.S.Others)
 		}
 	}

@@ -59,13 +59,13 @@ func (r *Report) WriteHTML(w io.Writer) error {
 			if len(m.Reference) == 0 {
 				return ""
 			}
-			return fmt.Sprintf("%s %s", Figure(m.best(m.Reference)), m.RefName)
+			return fmt.Sprintf("%s %s", Figure(m.Of(m.Reference)), m.RefName)
 		},
 		"own": func(m *Measure) string {
 			if len(m.Product) == 0 {
 				return ""
 			}
-			return Figure(m.best(m.Product))
+			return Figure(m.Of(m.Product))
 		},
 	}).Parse(pageText)
 	if err != nil {

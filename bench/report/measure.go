@@ -60,16 +60,17 @@ func (m *Measure) Best() float64 {
 		return m.Spread().Median
 	}
 	if len(m.Reference) == 0 {
-		return m.best(m.Product)
+		return m.Of(m.Product)
 	}
-	ref := m.best(m.Reference)
+	ref := m.Of(m.Reference)
 	if ref == 0 {
 		return 0
 	}
-	return m.best(m.Product) / ref
+	return m.Of(m.Product) / ref
 }
 
-func (m *Measure) best(v []float64) float64 {
+// Of is the round of v, the product's or the reference's, that counts in Best.
+func (m *Measure) Of(v []float64) float64 {
 	if m.Higher != m.Worst {
 		return slices.Max(v)
 	}

@@ -34,11 +34,11 @@ func (s *Scenario) writeTable(w io.Writer) error {
 		sp := m.Spread()
 		ref := "-"
 		if len(m.Reference) > 0 {
-			ref = Figure(m.best(m.Reference)) + " " + m.RefName
+			ref = Figure(m.Of(m.Reference)) + " " + m.RefName
 		}
 		product := "-"
 		if len(m.Product) > 0 {
-			product = Figure(m.best(m.Product))
+			product = Figure(m.Of(m.Product))
 		}
 		fmt.Fprintf(t, "  %s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", m.Name, Figure(m.Best()),
 			Figure(sp.Min), Figure(sp.Median), Figure(sp.Max), product, ref, m.Unit, m.With)

@@ -28,6 +28,7 @@ type cli struct {
 type program struct {
 	out, err io.Writer
 	environ  []string
+	floor    []byte // heapFloor bytes, nil in tests
 }
 
 // exitError ends the program with a code; what there is to say was said.
@@ -44,9 +45,9 @@ func (e exitError) Error() string { return fmt.Sprintf("exit status %d", int(e))
 const heapFloor = 24 << 20
 
 func main() {
-	floor := make([]byte, heapFloor)
-	code := run(os.Args[1:], &program{out: os.Stdout, err: os.Stderr, environ: os.Environ()})
-	runtime.KeepAlive(floor)
+	p := &program{out: os.Stdout, err: os.Stderr, environ: os.Environ(), floor: make([]byte, heapFloor)}
+	code := run(os.Args[1:], p)
+	runtime.KeepAlive(p)
 	os.Exit(code)
 }
 
