@@ -86,6 +86,9 @@ func (l *Loop) settle() {
 		done++
 		batches += len(g.batches)
 	}
+	if done == 0 {
+		return
+	}
 	l.meet(batches)
 	for _, g := range l.wait[:done] {
 		l.waiting -= l.commands(g.batches) // before they are answered: then they are not ours
