@@ -181,3 +181,28 @@ func TestTickerVersionIsAFunctionOfTheFigures(t *testing.T) {
 		t.Fatal("two pairs, one version")
 	}
 }
+
+// What a window keeps is a function of the trades and not of when someone looked: also when
+// a trade is folded after the window was moved beyond its second, as under sync always.
+func TestWindowStateDoesNotDependOnLooks(t *testing.T) {
+	const day = secondsOfDay * nanosecond
+	after := func(look bool) (state []byte, ticker Ticker) {
+		r := newRig(Options{}, 1)
+		r.trade(0, engine.Buy, 100, 1)
+		r.now += nanosecond
+		r.trade(0, engine.Buy, 101, 1)
+		r.publish()
+		if look {
+			r.feed.Publish(rigStartNs + day) // the first trade leaves
+		}
+		r.now = rigStartNs + day - 1
+		r.trade(0, engine.Buy, 102, 1)
+		r.fold()
+		r.feed.Publish(rigStartNs + day)
+		return r.feed.AppendPairState(nil, 0), r.feed.Board().Load().View(0).Ticker
+	}
+	state, ticker := after(false)
+	looked, lookedTicker := after(true)
+	same(t, state, looked)
+	same(t, ticker, lookedTicker)
+}

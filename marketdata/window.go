@@ -21,8 +21,9 @@ type extreme struct{ sec, price int64 }
 // that grow by doubling: (64 + 2x16) x 131,072 = 12.6 MB a pair when every second of a
 // day was traded, 10 KB for a pair with a trade in 100 of them.
 //
-// Buckets that time alone has moved out stay until the next trade: what is kept, and so
-// what is saved and hashed, is a function of the trades and not of when someone looked.
+// Buckets that time alone has moved out stay until a trade of a day later: what is kept, and
+// so what is saved and hashed, is a function of the trades and not of when someone looked,
+// also when a trade is folded after the window was moved beyond its second.
 // Owner: the feed's goroutine.
 type window struct {
 	buckets queue[bucket]
@@ -60,7 +61,7 @@ func (w *window) slide(now int64) bool {
 // add counts the trades of t, whose second is not before any other's.
 func (w *window) add(t *tick) {
 	w.slide(t.sec)
-	for ; w.out > 0; w.out-- {
+	for ; w.out > 0 && w.buckets.at(0).sec <= t.sec-secondsOfDay; w.out-- {
 		w.agoBase = w.buckets.at(0).close
 		w.buckets.popFront()
 	}
