@@ -79,6 +79,7 @@ type Loop struct {
 	spare   []group   // answered, their buffers to be used again
 	dirty   bool      // folded since the last publication
 	quiet   bool      // nobody looks: publish at the end of the advance only
+	lost    error     // why a source's commands were refused, the first since actUntil began
 	folded  uint64    // position of the last folded command
 
 	closing atomic.Bool
@@ -268,6 +269,10 @@ func (l *Loop) processStamped(batches []*Batch) {
 	for _, b := range batches {
 		if b.Stamped {
 			l.actUntil(b.Commands[0].TimeNs)
+			if l.lost != nil { // the time it is stamped with was not reached
+				b.answer(l.lost)
+				continue
+			}
 		}
 		l.run([]*Batch{b})
 	}
@@ -276,7 +281,7 @@ func (l *Loop) processStamped(batches []*Batch) {
 // run journals, applies, folds, publishes and answers stamped batches.
 func (l *Loop) run(batches []*Batch) {
 	if err := l.append(batches); err != nil {
-		answer(batches, err)
+		l.refuse(batches, err)
 		return
 	}
 	l.reach(batches)
@@ -293,12 +298,24 @@ func (l *Loop) run(batches []*Batch) {
 	}
 	l.publish()
 	l.tell()
-	l.meet(len(batches))
+	l.meet(submitters(batches))
 	answer(batches, nil)
 }
 
-// meet notes before n submitters are answered who may be there next.
+// refuse answers batches with err; that of a source is for whoever moves the clock.
+func (l *Loop) refuse(batches []*Batch, err error) {
+	if submitters(batches) < len(batches) && l.lost == nil {
+		l.lost = err
+	}
+	answer(batches, err)
+}
+
+// meet notes before n submitters are answered who may be there next. A source is no
+// company, and what it did says nothing of who is there.
 func (l *Loop) meet(n int) {
+	if n == 0 {
+		return
+	}
 	l.known = n + l.QueueLen()
 	if l.known > 1 {
 		l.company = companyGroups

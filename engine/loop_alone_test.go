@@ -4,14 +4,41 @@ import (
 	"runtime"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"tickhive/engine"
+	"tickhive/internal/clock"
 )
 
 // A submitter that is alone is answered at once: the loop does not let something that
-// computes have its turn first. On one processor that shows in the turns that it gets.
+// computes have its turn first. On one processor that shows in the turns that it gets. A
+// source that acts all the time is no company.
 func TestLoopDoesNotWaitForCompanyOfALoneSubmitter(t *testing.T) {
-	l := startLoop(t, engine.LoopOptions{})
+	for _, c := range []struct {
+		name    string
+		sources []engine.Source
+	}{{"alone", nil}, {"beside a source", []engine.Source{&hasty{}}}} {
+		t.Run(c.name, func(t *testing.T) {
+			now := time.Now().UnixNano()
+			turnsOfAnother(t, startLoop(t, engine.LoopOptions{Clock: clock.Real{}, StartNs: now, Sources: c.sources}))
+		})
+	}
+}
+
+// hasty acts 50,000 times a second, as far as the loop gets to it.
+type hasty struct{ due int64 }
+
+func (h *hasty) DueNs() int64 { return h.due }
+
+func (h *hasty) Act(_ int64, dst []engine.Command) []engine.Command {
+	h.due = time.Now().UnixNano() + 20_000
+	return append(dst, limitOrder(engine.Buy, 100, 1))
+}
+
+func (h *hasty) Skip(nowNs int64) { h.due = nowNs }
+
+func turnsOfAnother(t *testing.T, l *engine.Loop) {
+	t.Helper()
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	var turns atomic.Int64
 	var stop atomic.Bool

@@ -34,6 +34,16 @@ type Batch struct {
 	next *Batch        // the next in the intake; later the next to be woken, see answer
 }
 
+// submitters are those of batches that somebody waits for; the others are of sources.
+func submitters(batches []*Batch) (n int) {
+	for _, b := range batches {
+		if b.done != nil {
+			n++
+		}
+	}
+	return n
+}
+
 // wakeRun is how many submitters of a group wake each other: the loop wakes one of them,
 // which wakes the others. To wake one costs 100 ns, more than to take it in.
 const wakeRun = 8

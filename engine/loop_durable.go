@@ -78,24 +78,24 @@ func (l *Loop) settle() {
 	}
 	err := l.journal.Err()
 	durable := l.journal.Durable()
-	done, batches := 0, 0
+	done, known := 0, 0
 	for _, g := range l.wait {
 		if g.pos > durable && err == nil {
 			break
 		}
 		done++
-		batches += len(g.batches)
+		known += submitters(g.batches)
 	}
 	if done == 0 {
 		return
 	}
-	l.meet(batches)
+	l.meet(known)
 	for _, g := range l.wait[:done] {
 		l.waiting -= l.commands(g.batches) // before they are answered: then they are not ours
 		if g.pos > durable {
 			// Given up: it will never be durable. The core has applied it, but nobody has
 			// seen it and, with the journal stopped for good, nobody ever will.
-			answer(g.batches, fmt.Errorf("%w: %w", ErrUnavailable, err))
+			l.refuse(g.batches, fmt.Errorf("%w: %w", ErrUnavailable, err))
 		} else {
 			l.foldGroup(&g)
 			l.publish()

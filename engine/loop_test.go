@@ -385,6 +385,95 @@ func TestJournalFailures(t *testing.T) {
 	}
 }
 
+// Whoever moves the clock is told when a source's commands were refused or will never be
+// durable, and the time then stays where it was reached.
+func TestAdvanceTellsOfASourceThatWasRefused(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		fail func(j *syncedJournal)
+		// reached is how often the source acts before the clock stops.
+		reached int
+	}{
+		{"full disk", func(j *syncedJournal) { j.refuse = errors.New("disk full") }, 1},
+		{"failed sync", func(j *syncedJournal) { j.syncErr = errors.New("fsync") }, 10},
+	} {
+		j := &syncedJournal{stuckJournal: stuckJournal{wake: make(chan struct{}, 1)}}
+		rec, m := &recorder{}, &metronome{due: dayNs + 500}
+		clk := clock.NewManual(dayNs)
+		l := startLoop(t, engine.LoopOptions{Clock: clk, Journal: j, Sinks: []engine.Sink{rec}, Sources: []engine.Source{m}})
+		if err := l.AdvanceTo(dayNs + 10*int64(time.Second)); err != nil || len(m.acted) != 10 {
+			t.Fatalf("%s: %v, acted %d times, want 10", c.name, err, len(m.acted))
+		}
+		seen := rec.seen()
+		j.mu.Lock()
+		c.fail(j)
+		j.mu.Unlock()
+		err := l.AdvanceTo(dayNs + 20*int64(time.Second))
+		if !errors.Is(err, engine.ErrUnavailable) || rec.seen() != seen {
+			t.Errorf("%s: %v, %d events shown", c.name, err, rec.seen()-seen)
+		}
+		if n := len(m.acted) - 10; n != c.reached || clk.NowNs() != m.acted[len(m.acted)-1] {
+			t.Errorf("%s: acted %d times more, want %d; the clock stands at %d", c.name, n, c.reached, clk.NowNs()-dayNs)
+		}
+		stamped := engine.Batch{Commands: []engine.Command{limitOrder(engine.Buy, 100, 1)}, Stamped: true}
+		stamped.Commands[0].TimeNs = dayNs + 30*int64(time.Second)
+		if err := l.Submit(&stamped); !errors.Is(err, engine.ErrUnavailable) {
+			t.Errorf("%s: a command of a time that was not reached: %v", c.name, err)
+		}
+	}
+}
+
+// syncedJournal is durable with each flush until it fails.
+type syncedJournal struct {
+	stuckJournal
+	syncErr error
+}
+
+func (j *syncedJournal) Flush() {
+	j.mu.Lock()
+	if j.syncErr != nil {
+		j.fail = j.syncErr
+	} else {
+		j.durable = j.pos
+	}
+	j.mu.Unlock()
+	select {
+	case j.wake <- struct{}{}:
+	default:
+	}
+}
+
+// In a bulk commands are applied before their record is written: a write that fails ends
+// it for good, also when there is room again, because what comes next would not replay.
+func TestBulkThatFailedStaysFailed(t *testing.T) {
+	fs := vfs.NewMem()
+	log, err := wal.Open(fs, "journal", wal.Options{NoLock: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	j := engine.NewWALJournal(log, engine.SyncInterval)
+	defer j.Close()
+	j.BeginBulk()
+	l := startLoop(t, engine.LoopOptions{Journal: j, Sources: []engine.Source{&metronome{due: dayNs + 500}}})
+	at := dayNs + 3000*int64(time.Second) // not yet written
+	if err := l.AdvanceQuietly(at); err != nil {
+		t.Fatal(err)
+	}
+	fs.SetCapacity(fs.Used())
+	at += 3000 * int64(time.Second)
+	if err := l.AdvanceQuietly(at); !errors.Is(err, engine.ErrUnavailable) {
+		t.Errorf("full disk: %v", err)
+	}
+	fs.SetCapacity(fs.Used() + 1<<20)
+	if err := l.AdvanceQuietly(at); !errors.Is(err, engine.ErrUnavailable) {
+		t.Errorf("space is back: %v", err)
+	}
+	l.Stop()
+	if err := j.EndBulk(); err == nil {
+		t.Error("the bulk ends as if nothing had happened")
+	}
+}
+
 // What was answered is in the log of every policy when the process ends, and replaying
 // the log gives the same events.
 func TestJournalReplaysToTheSameEvents(t *testing.T) {

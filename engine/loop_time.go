@@ -12,7 +12,8 @@ import (
 
 // AdvanceTo moves a virtual clock to ns, with everything that falls due on the way, and
 // returns when it is applied and published. A real clock, or a time that goes back, is
-// an error.
+// an error. So is a source whose commands the journal refuses, ErrUnavailable: the clock
+// then stands where that source acted, or further when a sync failed later.
 func (l *Loop) AdvanceTo(ns int64) error {
 	if l.manual == nil {
 		return errors.New("engine: the clock is the machine's and cannot be set")
@@ -62,9 +63,9 @@ func (l *Loop) runDue() {
 }
 
 // actUntil runs every source action that is due at or before ns, in order of time, each
-// at its own instant.
+// at its own instant. In a virtual time it ends with the first that is refused: l.lost.
 func (l *Loop) actUntil(ns int64) {
-	for {
+	for l.lost = nil; l.lost == nil || l.manual == nil; {
 		due, src := int64(math.MaxInt64), Source(nil)
 		for _, s := range l.sources {
 			if d := s.DueNs(); d < due {
@@ -126,13 +127,16 @@ func (l *Loop) advance(ns int64) error {
 		return ErrTimeBack
 	}
 	l.actUntil(ns)
-	l.slide(ns)
-	l.manual.Set(ns)
-	for len(l.wait) > 0 {
+	for len(l.wait) > 0 { // what happened before ns is folded before the time is shown
 		l.flush()
 		<-l.journal.Wake()
 		l.settle()
 	}
+	if l.lost != nil {
+		return l.lost
+	}
+	l.slide(ns)
+	l.manual.Set(ns)
 	return nil
 }
 

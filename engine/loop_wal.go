@@ -125,10 +125,14 @@ func (j *WALJournal) Refused() error {
 const bulkRecords = 4096
 
 // BeginBulk gathers records into large writes until EndBulk: for a backfill, of which
-// nothing is acknowledged before its end.
+// nothing is acknowledged before its end. Commands are applied before their record is
+// written, so a write that fails is for good: Err, Append and EndBulk say it from then on.
 func (j *WALJournal) BeginBulk() { j.bulk = true }
 
 func (j *WALJournal) appendBulk(cmds []*Command) (uint64, error) {
+	if err := j.Err(); err != nil {
+		return 0, err
+	}
 	for _, c := range cmds {
 		if j.pending == 0 {
 			j.log.Begin()
@@ -151,12 +155,18 @@ func (j *WALJournal) writeBulk() error {
 	}
 	_, err := j.log.Write()
 	j.pending = 0
+	if err != nil {
+		j.failed.CompareAndSwap(nil, &err)
+	}
 	return err
 }
 
 // EndBulk writes and syncs what was gathered. The loop has stopped before.
 func (j *WALJournal) EndBulk() error {
 	j.bulk = false
+	if err := j.Err(); err != nil {
+		return err
+	}
 	if err := j.writeBulk(); err != nil {
 		return err
 	}
