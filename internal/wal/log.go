@@ -1,6 +1,7 @@
 package wal
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -207,7 +208,7 @@ func (l *Log) undo(off int64, cause error) error {
 		err = a.file.Sync()
 	}
 	if err != nil {
-		return l.fail(fmt.Errorf("%s: cut at %d after a failed write (%w): %w", a.path, off, cause, err))
+		return l.Fail(fmt.Errorf("%s: cut at %d after a failed write (%w): %w", a.path, off, cause, err))
 	}
 	a.filled.Store(off)
 	return unavailable(fmt.Sprintf("%s: write at %d", a.path, off), cause)
@@ -221,9 +222,14 @@ func (l *Log) markUnsynced() {
 	l.listMu.Unlock()
 }
 
-// fail stops the log for good and returns why.
-func (l *Log) fail(cause error) error {
-	err := fmt.Errorf("%w: %w", ErrStopped, cause)
+// Fail stops the log for good and returns the ErrStopped that ended it, of the first cause
+// when there was one before. It is for whoever shares the log's directory and is told
+// ErrStopped (WriteSnapshot); a failed sync of the log itself ends here too. Any goroutine.
+func (l *Log) Fail(cause error) error {
+	err := cause
+	if !errors.Is(cause, ErrStopped) {
+		err = fmt.Errorf("%w: %w", ErrStopped, cause)
+	}
 	if l.stop.CompareAndSwap(nil, &err) {
 		return err
 	}

@@ -39,7 +39,7 @@ func Open(fsys vfs.FS, dir string, opts Options) (*Log, error) {
 		l.lock = lock
 	}
 	if err := l.recover(); err != nil {
-		_ = l.fail(err)
+		_ = l.Fail(err)
 		return nil, errors.Join(err, l.Close())
 	}
 	return l, nil

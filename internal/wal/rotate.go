@@ -102,7 +102,7 @@ func (l *Log) DropBefore(seq uint64) error {
 		}
 		// One by one, oldest first: a cut between two leaves no hole.
 		if err := l.fsys.SyncDir(l.dir); err != nil {
-			return l.fail(fmt.Errorf("sync of %s: %w", l.dir, err))
+			return l.Fail(fmt.Errorf("sync of %s: %w", l.dir, err))
 		}
 		l.listMu.Lock()
 		l.segments = l.segments[1:]

@@ -39,7 +39,7 @@ type SnapshotMeta struct {
 // WriteSnapshot writes a snapshot into dir: temporary file, sync, rename, directory
 // sync; only then older ones go, except the newest before it. write streams the body.
 // On an error nothing changes but for a temporary file, which the next Open removes.
-// ErrStopped: the directory could not be synced; the log in it must stop as well.
+// ErrStopped: the directory could not be synced; the log in it must stop as well (Fail).
 // opts as for Open (RecordVersion and Writer are kept in the header).
 func WriteSnapshot(fsys vfs.FS, dir string, opts Options, meta SnapshotMeta, write func(w io.Writer) error) error {
 	if err := opts.Validate(); err != nil {

@@ -43,10 +43,14 @@ func (s *Store[S, C, R, T, V]) begin() snapshotMark {
 
 func (s *Store[S, C, R, T, V]) writeSnapshot(mark snapshotMark, body []byte) error {
 	meta := SnapshotMeta{Seq: mark.seq, Reflects: mark.reflects}
-	return WriteSnapshot(s.opts.FS, s.opts.Dir, s.opts.Log, meta, func(w io.Writer) error {
+	err := WriteSnapshot(s.opts.FS, s.opts.Dir, s.opts.Log, meta, func(w io.Writer) error {
 		_, err := w.Write(body)
 		return err
 	})
+	if errors.Is(err, ErrStopped) {
+		return s.log.Fail(err) // at once, not when the store's goroutine comes to it
+	}
+	return err
 }
 
 // snapshotWritten lets go of what the kept snapshots cover. A snapshot that failed costs
@@ -55,7 +59,7 @@ func (s *Store[S, C, R, T, V]) snapshotWritten(err error) {
 	o := &s.owner
 	o.writing = false
 	if errors.Is(err, ErrStopped) {
-		s.sick(s.log.fail(err))
+		s.sick(err)
 	}
 	if err != nil {
 		s.logf("store %s: no snapshot at %d: %v", s.opts.Dir, o.writingAt.seq, err)

@@ -26,12 +26,12 @@ func (l *Log) sync() error {
 	l.listMu.Unlock()
 	for _, seg := range dirty {
 		if err := seg.file.Sync(); err != nil {
-			return l.fail(fmt.Errorf("sync of %s: %w", seg.path, err))
+			return l.Fail(fmt.Errorf("sync of %s: %w", seg.path, err))
 		}
 	}
 	if dir {
 		if err := l.fsys.SyncDir(l.dir); err != nil {
-			return l.fail(fmt.Errorf("sync of %s: %w", l.dir, err))
+			return l.Fail(fmt.Errorf("sync of %s: %w", l.dir, err))
 		}
 	}
 	l.durable.Store(target)

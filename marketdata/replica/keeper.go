@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -73,7 +74,8 @@ func (k *Keeper) Due() bool {
 }
 
 // Snapshot writes a snapshot of now and lets go of the segments that both kept snapshots
-// cover. Nothing is done when nothing happened since the last one.
+// cover. Nothing is done when nothing happened since the last one. An ErrStopped has ended
+// the log.
 func (k *Keeper) Snapshot() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -92,6 +94,9 @@ func (k *Keeper) Snapshot() error {
 	err = wal.WriteSnapshot(k.o.Dir.FS, k.o.Dir.Dir, k.o.Dir.Options, meta, func(w io.Writer) error {
 		return follower.Write(yieldingWriter{w}, extras)
 	})
+	if errors.Is(err, wal.ErrStopped) {
+		return k.o.Log.Fail(err) // it lies in the same directory
+	}
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package replica_test
 
 import (
 	"bytes"
+	"errors"
 	"math/rand/v2"
 	"testing"
 
@@ -237,4 +238,48 @@ func TestBodiesAreCanonical(t *testing.T) {
 	if err := x.keeper.Snapshot(); err != nil || x.keeper.Covered() != covered {
 		t.Errorf("a snapshot of nothing new: %v", err)
 	}
+}
+
+// A snapshot whose directory could not be synced ends the log that lies in it: nothing is
+// taken any more until the next start, which finds everything acknowledged.
+func TestAFailedDirectorySyncOfASnapshotStopsTheLog(t *testing.T) {
+	x := open(t, vfs.NewMem(), 3)
+	x.trade(300)
+	if err := x.keeper.Snapshot(); err != nil {
+		t.Fatal(err)
+	}
+	x.trade(300)
+	want := x.direct()
+	renamed, failed := false, false
+	x.fs.Before(func(op vfs.Op) vfs.Fault {
+		renamed = renamed || op.Kind == vfs.OpRename
+		if failed || !renamed || op.Kind != vfs.OpSyncDir {
+			return vfs.Fault{}
+		}
+		failed = true
+		return vfs.Fault{Err: vfs.ErrInjected}
+	})
+	covered := x.keeper.Covered()
+	if err := x.keeper.Snapshot(); !errors.Is(err, wal.ErrStopped) || !errors.Is(err, vfs.ErrInjected) {
+		t.Fatalf("snapshot: %v", err)
+	}
+	if err := x.log.Stopped(); !errors.Is(err, wal.ErrStopped) || !errors.Is(err, vfs.ErrInjected) {
+		t.Fatalf("the log goes on: %v", err)
+	}
+	if x.keeper.Covered() != covered {
+		t.Errorf("the snapshot counts: %d", x.keeper.Covered())
+	}
+	cmd := engine.Command{Kind: engine.Place, Price: 1000, Amount: 1}
+	if err := x.loop.Submit(&engine.Batch{Commands: []engine.Command{cmd}}); !errors.Is(err, wal.ErrStopped) {
+		t.Errorf("a command after it: %v", err)
+	}
+	if err := x.keeper.Snapshot(); !errors.Is(err, wal.ErrStopped) {
+		t.Errorf("a snapshot after it: %v", err)
+	}
+	x.stop()
+	x = open(t, x.fs.Crash(1), 4)
+	if got := x.direct(); got.Hash != want.Hash {
+		t.Errorf("after the restart %v, before %v", got, want)
+	}
+	x.stop()
 }
