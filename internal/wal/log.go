@@ -32,11 +32,13 @@ type Log struct {
 	bytes   atomic.Int64  // appended since Open
 	stop    atomic.Pointer[error]
 
+	// Locks are taken in the order syncMu, fillMu, listMu.
+
 	fillMu sync.Mutex // guards active, changes of its filled, and the range behind it
 	active *openSegment
-	off    atomic.Int64 // where the next frame goes; changed by the owner
+	off    atomic.Int64 // where the next frame goes; changed by the owner, back to the header's end under listMu
 
-	listMu   sync.Mutex     // guards the lists
+	listMu   sync.Mutex     // guards the lists, and bytes of the segments in them
 	segments []*openSegment // all, oldest first; the last is active
 	unsynced []*openSegment // written since their last sync
 	dirDirty bool           // names changed since the last SyncDir

@@ -259,6 +259,59 @@ func TestSyncRunsBesideTheOwner(t *testing.T) {
 	checkContent(t, fsys, small(), first, 4000)
 }
 
+// Whoever reads beside the owner, also while it begins a segment, sees the list with the
+// sizes that belong to it: everything written before is in it and can be read.
+func TestReadingRunsBesideTheOwner(t *testing.T) {
+	l := mustOpen(t, vfs.NewMem(), small())
+	appendN(t, l, 1)
+	done := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Add(1)
+	go func() {
+		defer wg.Done()
+		for end := false; !end; {
+			select {
+			case <-done:
+				end = true
+			default:
+			}
+			bytes, last := l.BytesWritten(), l.LastSeq()
+			if n := l.BytesSince(0); n < bytes {
+				t.Errorf("%d bytes in the list, %d were written", n, bytes)
+				return
+			}
+			if err := readTail(l, last); err != nil {
+				t.Error(err)
+				return
+			}
+		}
+	}()
+	for range scale(500) {
+		appendN(t, l, 5)
+	}
+	close(done)
+	wg.Wait()
+	must(t, l.Close())
+}
+
+// readTail reads the last 20 records up to last, and those that came meanwhile.
+func readTail(l *Log, last uint64) error {
+	r, err := l.Reader(max(last, 20) - 19)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	for {
+		_, err := r.Next()
+		if errors.Is(err, io.EOF) && r.NextSeq() > last {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("record %d of %d: %w", r.NextSeq(), last, err)
+		}
+	}
+}
+
 func TestFilesArePrivate(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a", "log")
 	l, err := Open(vfs.OS{}, dir, Options{})

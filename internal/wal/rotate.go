@@ -28,17 +28,23 @@ func (l *Log) Rotate() error {
 	if err != nil {
 		return err
 	}
+	l.activate(seg)
+	return nil
+}
+
+// activate makes seg the active segment, in one step for those who fill it and for those who
+// read the list.
+func (l *Log) activate(seg *openSegment) {
 	l.fillMu.Lock()
+	defer l.fillMu.Unlock()
+	l.listMu.Lock()
+	defer l.listMu.Unlock()
 	l.active.bytes = l.off.Load()
 	l.active = seg
 	l.off.Store(headerBytes)
-	l.fillMu.Unlock()
-	l.listMu.Lock()
 	l.segments = append(l.segments, seg)
 	l.unsynced = append(l.unsynced, seg)
 	l.dirDirty = true
-	l.listMu.Unlock()
-	return nil
 }
 
 // createSegment makes the file with its header. What a failure leaves behind holds no
@@ -162,7 +168,7 @@ func (l *Log) Reader(from uint64) (*Reader, error) {
 	for i, seg := range l.segments {
 		chain[i] = segment{num: seg.num, path: seg.path, first: seg.first, seed: seg.seed, size: seg.bytes}
 	}
-	l.listMu.Unlock()
 	chain[len(chain)-1].size = l.off.Load()
+	l.listMu.Unlock()
 	return newReader(l.fsys, chain, from, last)
 }
