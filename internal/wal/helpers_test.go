@@ -6,6 +6,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
+	"sync"
 	"testing"
 
 	"tickhive/internal/vfs"
@@ -90,6 +91,70 @@ func checkContent(t testing.TB, fsys vfs.FS, opts Options, first, last uint64) {
 			t.Fatalf("record %d is %d %q", want, seq, payloads[i])
 		}
 	}
+}
+
+// openFiles is a file system that knows which segments are open for writing.
+type openFiles struct {
+	vfs.FS
+	mu    sync.Mutex
+	files map[string]int
+	wrong string // the first file that was removed while it was open
+}
+
+func newOpenFiles(fsys vfs.FS) *openFiles {
+	return &openFiles{FS: fsys, files: map[string]int{}}
+}
+
+func (o *openFiles) Create(name string) (vfs.File, error) {
+	f, err := o.FS.Create(name)
+	return o.opened(f, name, err)
+}
+
+func (o *openFiles) OpenRW(name string) (vfs.File, error) {
+	f, err := o.FS.OpenRW(name)
+	return o.opened(f, name, err)
+}
+
+func (o *openFiles) opened(f vfs.File, name string, err error) (vfs.File, error) {
+	if err != nil {
+		return nil, err
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.files[name]++
+	return &openFile{File: f, o: o, name: name}, nil
+}
+
+func (o *openFiles) Remove(name string) error {
+	o.mu.Lock()
+	if o.files[name] > 0 && o.wrong == "" {
+		o.wrong = name
+	}
+	o.mu.Unlock()
+	return o.FS.Remove(name)
+}
+
+// count is how many files are open.
+func (o *openFiles) count() (n int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, opened := range o.files {
+		n += opened
+	}
+	return n
+}
+
+type openFile struct {
+	vfs.File
+	o    *openFiles
+	name string
+}
+
+func (f *openFile) Close() error {
+	f.o.mu.Lock()
+	f.o.files[f.name]--
+	f.o.mu.Unlock()
+	return f.File.Close()
 }
 
 // scale multiplies counts in a soak run.

@@ -40,7 +40,8 @@ type Log struct {
 
 	listMu   sync.Mutex     // guards the lists, and bytes of the segments in them
 	segments []*openSegment // all, oldest first; the last is active
-	unsynced []*openSegment // written since their last sync
+	unsynced []*openSegment // written since their last sync, oldest first
+	full     []*openSegment // all but the active one whose file is open, oldest first
 	dirDirty bool           // names changed since the last SyncDir
 	retain   []func() uint64
 
@@ -48,7 +49,8 @@ type Log struct {
 	filledAt int64      // bytes appended when fillAhead last ran, under syncMu
 }
 
-// openSegment is a segment of an open log; file is nil once nothing writes to it.
+// openSegment is a segment of an open log. file is nil once the segment is full and synced;
+// that of a full one is for who holds syncMu.
 type openSegment struct {
 	num    uint64
 	path   string

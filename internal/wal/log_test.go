@@ -312,6 +312,37 @@ func readTail(l *Log, last uint64) error {
 	}
 }
 
+// After a sync the file of the active segment is the only one open, however many segments
+// are kept, and whether a segment was still active at its last sync (one batch a sync) or
+// not. What is removed was closed before.
+func TestOnlyTheActiveSegmentStaysOpenAfterASync(t *testing.T) {
+	for _, batches := range []int{1, 7} {
+		fsys := newOpenFiles(vfs.NewMem())
+		l := mustOpen(t, fsys, small())
+		for i := range 100 {
+			for range batches {
+				appendN(t, l, 3)
+			}
+			must(t, l.Sync())
+			if n := fsys.count(); n != 1 {
+				t.Fatalf("%d files open after sync %d with %d segments", n, i, len(l.Segments()))
+			}
+		}
+		for range 5 {
+			appendN(t, l, 3)
+		}
+		must(t, l.DropBefore(l.LastSeq()))
+		if n := fsys.count(); n != 1 || fsys.wrong != "" {
+			t.Fatalf("%d files open after the drop, %q was open when it was removed", n, fsys.wrong)
+		}
+		appendN(t, l, 3)
+		must(t, l.Close())
+		if n := fsys.count(); n != 0 {
+			t.Fatalf("%d files open after the end", n)
+		}
+	}
+}
+
 func TestFilesArePrivate(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a", "log")
 	l, err := Open(vfs.OS{}, dir, Options{})

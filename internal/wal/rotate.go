@@ -40,6 +40,7 @@ func (l *Log) activate(seg *openSegment) {
 	l.listMu.Lock()
 	defer l.listMu.Unlock()
 	l.active.bytes = l.off.Load()
+	l.full = append(l.full, l.active)
 	l.active = seg
 	l.off.Store(headerBytes)
 	l.segments = append(l.segments, seg)
@@ -83,7 +84,7 @@ func (l *Log) Retain(from func() uint64) {
 
 // DropBefore deletes the segments that hold only records below seq and below what
 // everyone retains; the active one always stays. Any goroutine. The log is synced
-// first, so that the one that remains is durable before the others go.
+// first, so that the one that remains is durable before the others go, and these are closed.
 func (l *Log) DropBefore(seq uint64) error {
 	l.listMu.Lock()
 	for _, from := range l.retain {

@@ -35,31 +35,27 @@ func (l *Log) sync() error {
 		}
 	}
 	l.durable.Store(target)
-	l.closeSynced(dirty)
+	l.closeSynced()
 	l.fillAhead()
 	return nil
 }
 
-// closeSynced closes the files of full segments: they were synced after the last write
-// to them.
-func (l *Log) closeSynced(synced []*openSegment) {
+// closeSynced closes the files of full segments that hold nothing unsynced. Nobody writes
+// to them any more, so what waits for no sync now was covered by one that has ended: also
+// by an earlier one, when the segment was active. Needs syncMu: no sync is in flight.
+func (l *Log) closeSynced() {
 	l.listMu.Lock()
-	defer l.listMu.Unlock()
+	n := 0
+	for n < len(l.full) && (len(l.unsynced) == 0 || l.full[n].num < l.unsynced[0].num) {
+		n++
+	}
+	synced := l.full[:n]
+	l.full = l.full[n:]
+	l.listMu.Unlock()
 	for _, seg := range synced {
-		if seg != l.segments[len(l.segments)-1] && seg.file != nil && !seg.inList(l.unsynced) {
-			seg.file.Close()
-			seg.file = nil
-		}
+		seg.file.Close()
+		seg.file = nil
 	}
-}
-
-func (s *openSegment) inList(list []*openSegment) bool {
-	for _, other := range list {
-		if s == other {
-			return true
-		}
-	}
-	return false
 }
 
 // Close syncs, cuts the zeros behind the last record, closes the files and gives the
