@@ -99,6 +99,39 @@ func TestDropBeforeKeepsWhatIsRetained(t *testing.T) {
 	}
 }
 
+// Two that let go of the same records at the same time let go of nothing else.
+func TestDropsAtTheSameTimeKeepWhatComesAfter(t *testing.T) {
+	fsys := vfs.NewMem()
+	l := mustOpen(t, fsys, small())
+	for range 40 {
+		appendN(t, l, 2)
+	}
+	counting := make(chan struct{}, 2)
+	l.Retain(func() uint64 {
+		counting <- struct{}{}
+		return 1 << 60
+	})
+	var once sync.Once
+	second := make(chan error, 1)
+	fsys.Before(func(op vfs.Op) vfs.Fault {
+		if op.Kind == vfs.OpSync {
+			once.Do(func() { // the first has counted: so does the second, before the first goes on
+				go func() { second <- l.DropBefore(20) }()
+				<-counting
+				<-counting
+				l.Segments() // waits for the end of the count
+			})
+		}
+		return vfs.Fault{}
+	})
+	must(t, l.DropBefore(20))
+	must(t, <-second)
+	if first := l.FirstSeq(); first > 20 || first == 1 {
+		t.Fatalf("first %d after dropping what is before 20", first)
+	}
+	must(t, l.Close())
+}
+
 func TestRotatingAnEmptySegmentDoesNothing(t *testing.T) {
 	fsys := vfs.NewMem()
 	l := mustOpen(t, fsys, small())

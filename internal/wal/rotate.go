@@ -97,6 +97,11 @@ func (l *Log) DropBefore(seq uint64) error {
 	}
 	l.syncMu.Lock()
 	defer l.syncMu.Unlock()
+	// Counted again, now that no other deletion runs, and before the sync: what fills up
+	// during it is not closed yet.
+	l.listMu.Lock()
+	n = l.droppable(seq)
+	l.listMu.Unlock()
 	if err := l.sync(); err != nil {
 		return err
 	}
