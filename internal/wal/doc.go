@@ -6,8 +6,8 @@
 // files, and Store: the pattern encode, append, sync, apply, publish, reply that
 // accounts, launchpad and hive share. The engine's loop uses Log directly.
 //
-// Owner: one goroutine appends to a Log; any goroutine may sync, drop old segments and
-// read. A Store owns its state and its log with one goroutine of its own.
+// Owner: one goroutine appends to a Log; any goroutine may sync, drop old segments, read
+// and close. A Store owns its state and its log with one goroutine of its own.
 //
 // Invariants:
 //

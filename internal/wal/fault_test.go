@@ -80,6 +80,24 @@ func TestAfterAFailedSyncNothingIsTakenAnyMore(t *testing.T) {
 	}
 }
 
+// The last sync is one like the others: when it fails, nothing is cut, written or synced after it.
+func TestAFailedSyncAtTheEndIsNotTriedAgain(t *testing.T) {
+	fsys := vfs.NewMem()
+	l := mustOpen(t, fsys, small())
+	appendN(t, l, 2)
+	fsys.Before(vfs.FailNthKind(vfs.OpSync, fsys.Count(vfs.OpSync)+1, vfs.Fault{Err: syscall.EIO}))
+	syncs, cuts := fsys.Count(vfs.OpSync), fsys.Count(vfs.OpTruncate)
+	if err := l.Close(); !errors.Is(err, ErrStopped) || !errors.Is(err, syscall.EIO) {
+		t.Fatal(err)
+	}
+	if fsys.Count(vfs.OpSync) != syncs+1 || fsys.Count(vfs.OpTruncate) != cuts {
+		t.Fatalf("%d syncs, %d cuts", fsys.Count(vfs.OpSync)-syncs, fsys.Count(vfs.OpTruncate)-cuts)
+	}
+	if err := l.Sync(); !errors.Is(err, ErrStopped) {
+		t.Fatalf("a sync after it: %v", err)
+	}
+}
+
 // What a failed sync has left unwritten must be durable once a start has read it: the
 // system shows such pages as clean.
 func TestAStartMakesDurableWhatAFailedSyncLeft(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 )
 
 // Log is an open log. Its owner, one goroutine, appends and rotates (Begin, Add, Write,
-// Append, Rotate, Close); Sync, DropBefore, Segments, Reader and the figures may be used
+// Append, Rotate); Sync, DropBefore, Segments, Reader, Close and the figures may be used
 // by any goroutine at the same time.
 type Log struct {
 	fsys vfs.FS
@@ -32,7 +32,10 @@ type Log struct {
 	bytes   atomic.Int64  // appended since Open
 	stop    atomic.Pointer[error]
 
-	// Locks are taken in the order syncMu, fillMu, listMu.
+	// Locks are taken in the order writeMu, syncMu, fillMu, listMu. All but syncMu are held
+	// briefly, or by the end of the log: no write waits for a sync.
+
+	writeMu sync.Mutex // one write or rotation of the owner, or the end of the log
 
 	fillMu sync.Mutex // guards active, changes of its filled, and the range behind it
 	active *openSegment
@@ -49,8 +52,8 @@ type Log struct {
 	filledAt int64      // bytes appended when fillAhead last ran, under syncMu
 }
 
-// openSegment is a segment of an open log. file is nil once the segment is full and synced;
-// that of a full one is for who holds syncMu.
+// openSegment is a segment of an open log. file is nil once the segment is full and synced,
+// or the log closed; that of a full one is for who holds syncMu.
 type openSegment struct {
 	num    uint64
 	path   string
@@ -103,6 +106,8 @@ func (l *Log) Add(encode func(dst []byte) []byte) {
 // ErrUnavailable nothing of the batch is kept and its sequences are given out again; on
 // ErrStopped the log is over. Owner only.
 func (l *Log) Write() (last uint64, err error) {
+	l.writeMu.Lock()
+	defer l.writeMu.Unlock()
 	if err := l.Stopped(); err != nil {
 		return l.lastSeq, err
 	}
@@ -189,11 +194,11 @@ func (l *Log) fill(n int64) bool {
 // Room reports, after a write was refused, that the disk has space again: the next step of
 // zeros could be written. False is no proof, a small record may fit. Any goroutine.
 func (l *Log) Room() bool {
+	l.fillMu.Lock()
+	defer l.fillMu.Unlock()
 	if l.Stopped() != nil {
 		return false
 	}
-	l.fillMu.Lock()
-	defer l.fillMu.Unlock()
 	off := l.off.Load()
 	if l.active.filled.Load() <= off {
 		l.fill(l.opts.PreallocBytes)

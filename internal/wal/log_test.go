@@ -376,6 +376,58 @@ func TestOnlyTheActiveSegmentStaysOpenAfterASync(t *testing.T) {
 	}
 }
 
+// A log that is closed while others use it refuses what comes later, and holds every record
+// that it took before.
+func TestCloseBesideTheOwnerRefusesAndLosesNothing(t *testing.T) {
+	for round := range scale(100) {
+		fsys := newOpenFiles(vfs.NewMem())
+		l := mustOpen(t, fsys, small())
+		var wg sync.WaitGroup
+		begun := make(chan struct{}, 2)
+		taken := uint64(0)
+		wg.Go(func() {
+			for {
+				last, err := l.Append([][]byte{payloadOf(taken+1, 0)})
+				if err != nil {
+					if !errors.Is(err, ErrClosed) {
+						t.Errorf("append: %v", err)
+					}
+					break
+				}
+				if taken = last; taken == uint64(round%30) {
+					begun <- struct{}{}
+				}
+			}
+			if err := l.Rotate(); !errors.Is(err, ErrClosed) {
+				t.Errorf("rotate: %v", err)
+			}
+		})
+		wg.Go(func() {
+			begun <- struct{}{}
+			for {
+				l.Room()
+				if err := errors.Join(l.Sync(), l.DropBefore(1)); err != nil {
+					if !errors.Is(err, ErrClosed) {
+						t.Errorf("sync: %v", err)
+					}
+					return
+				}
+			}
+		})
+		<-begun
+		if round%30 > 0 {
+			<-begun
+		}
+		must(t, l.Close())
+		wg.Wait()
+		if l.LastSeq() != taken || l.DurableSeq() != taken || fsys.count() != 0 || l.Room() {
+			t.Fatalf("round %d: %d taken, last %d, durable %d, %d files open", round, taken, l.LastSeq(), l.DurableSeq(), fsys.count())
+		}
+		must(t, l.Close())
+		checkContent(t, fsys, small(), 1, taken)
+	}
+}
+
 func TestFilesArePrivate(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a", "log")
 	l, err := Open(vfs.OS{}, dir, Options{})

@@ -18,6 +18,8 @@ type SegmentInfo struct {
 // in use. It does nothing while the active one is empty: a record vouches for all records
 // before it, which covers a segment's header only when the segment has one. Owner only.
 func (l *Log) Rotate() error {
+	l.writeMu.Lock()
+	defer l.writeMu.Unlock()
 	if err := l.Stopped(); err != nil {
 		return err
 	}

@@ -59,14 +59,26 @@ func (l *Log) closeSynced() {
 }
 
 // Close syncs, cuts the zeros behind the last record, closes the files and gives the
-// lock back. Owner only, when nobody syncs any more. The log is unusable afterwards.
+// lock back. Any goroutine: it waits for the write and the sync under way, and what comes
+// later gets ErrClosed. Nothing that Write took before is cut.
 func (l *Log) Close() error {
+	l.writeMu.Lock()
+	defer l.writeMu.Unlock()
 	l.syncMu.Lock()
 	defer l.syncMu.Unlock()
 	var errs []error
 	if l.Stopped() == nil {
-		errs = append(errs, l.sync(), l.trim())
+		err := l.sync()
+		if err == nil {
+			err = l.trim()
+		}
+		errs = append(errs, err)
 	}
+	// Before the files go: whoever gets one of the locks after this finds the log closed.
+	closed := fmt.Errorf("%w", ErrClosed)
+	l.stop.CompareAndSwap(nil, &closed)
+	l.fillMu.Lock()
+	defer l.fillMu.Unlock()
 	l.listMu.Lock()
 	defer l.listMu.Unlock()
 	for _, seg := range l.segments {
@@ -75,8 +87,6 @@ func (l *Log) Close() error {
 			seg.file = nil
 		}
 	}
-	closed := fmt.Errorf("%w", ErrClosed)
-	l.stop.CompareAndSwap(nil, &closed)
 	if l.lock != nil {
 		errs = append(errs, l.lock.Close())
 		l.lock = nil
