@@ -61,6 +61,7 @@ type openSegment struct {
 	seed   uint32
 	bytes  int64        // up to the end of its last record; the active one's is Log.off
 	filled atomic.Int64 // zeros or records were written up to here
+	waits  atomic.Bool  // it is in Log.unsynced; changed under listMu
 	file   vfs.File
 }
 
@@ -223,11 +224,16 @@ func (l *Log) undo(off int64, cause error) error {
 	return unavailable(fmt.Sprintf("%s: write at %d", a.path, off), cause)
 }
 
+// markUnsynced notes that the active segment was written. When it waits for a sync already,
+// the one that takes it off the list comes after the write, so the list's lock, which
+// readers hold while they copy it, is not needed.
 func (l *Log) markUnsynced() {
-	l.listMu.Lock()
-	if n := len(l.unsynced); n == 0 || l.unsynced[n-1] != l.active {
-		l.unsynced = append(l.unsynced, l.active)
+	if l.active.waits.Load() {
+		return
 	}
+	l.listMu.Lock()
+	l.active.waits.Store(true)
+	l.unsynced = append(l.unsynced, l.active)
 	l.listMu.Unlock()
 }
 

@@ -8,8 +8,10 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"tickhive/internal/vfs"
@@ -426,6 +428,46 @@ func TestCloseBesideTheOwnerRefusesAndLosesNothing(t *testing.T) {
 		must(t, l.Close())
 		checkContent(t, fsys, small(), 1, taken)
 	}
+}
+
+// What a sync beside the owner says is durable is there after a power cut at that moment.
+func TestWhatASyncBesideTheOwnerCoversSurvivesAPowerCut(t *testing.T) {
+	fsys := vfs.NewMem()
+	l := mustOpen(t, fsys, small())
+	const ahead = 20 // keeps the log small: it is copied for every cut
+	fsys.After(func(op vfs.Op) {
+		// The owner writes between a sync and what follows from it.
+		for last := l.LastSeq(); op.Kind == vfs.OpSync && l.LastSeq() == last && last < l.DurableSeq()+ahead; {
+			runtime.Gosched()
+		}
+	})
+	var ended atomic.Bool
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		defer ended.Store(true)
+		for seed := range uint64(scale(150)) {
+			if err := l.Sync(); err != nil {
+				t.Error(err)
+				return
+			}
+			durable := l.DurableSeq()
+			seqs, _, _, err := readAll(fsys.Crash(seed), small())
+			if err != nil || uint64(len(seqs)) < durable {
+				t.Errorf("cut %d: %d records, %d were durable: %v", seed, len(seqs), durable, err)
+				return
+			}
+		}
+	})
+	for !ended.Load() {
+		if l.LastSeq() < l.DurableSeq()+ahead {
+			appendN(t, l, 1)
+		} else {
+			runtime.Gosched()
+		}
+	}
+	wg.Wait()
+	fsys.After(nil)
+	must(t, l.Close())
 }
 
 func TestFilesArePrivate(t *testing.T) {

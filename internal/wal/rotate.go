@@ -46,6 +46,7 @@ func (l *Log) activate(seg *openSegment) {
 	l.active = seg
 	l.off.Store(headerBytes)
 	l.segments = append(l.segments, seg)
+	seg.waits.Store(true)
 	l.unsynced = append(l.unsynced, seg)
 	l.dirDirty = true
 }

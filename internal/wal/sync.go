@@ -23,6 +23,9 @@ func (l *Log) sync() error {
 	l.listMu.Lock()
 	dirty, dir := l.unsynced, l.dirDirty
 	l.unsynced, l.dirDirty = nil, false
+	for _, seg := range dirty {
+		seg.waits.Store(false)
+	}
 	l.listMu.Unlock()
 	for _, seg := range dirty {
 		if err := seg.file.Sync(); err != nil {
