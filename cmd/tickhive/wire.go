@@ -44,6 +44,7 @@ type exchange struct {
 	// The durable side: nil without a data directory.
 	data       *dataDir
 	market     *marketLog
+	opened     atomic.Pointer[marketLog] // market, for those who ask while the start makes it
 	policy     engine.SyncPolicy
 	engineOpts engine.Options
 	marketOpts marketdata.Options

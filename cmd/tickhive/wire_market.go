@@ -94,6 +94,7 @@ func (x *exchange) recover() error {
 	if err != nil {
 		return err
 	}
+	x.opened.Store(x.market)
 	var state *accounts.State
 	o := replica.Options{
 		Engine: x.engineOpts, Market: x.marketOpts, Core: x.core, Feed: x.feed, Extras: x.extras(),
@@ -196,9 +197,10 @@ func (x *exchange) keep(loop *engine.Loop) {
 	}, x.lookAtStores())
 }
 
-// storesFailed is why a store takes no changes at the moment, nil while all do.
+// storesFailed is why a store takes no changes at the moment, nil while all do. Any
+// goroutine may ask, also within the start.
 func (x *exchange) storesFailed() error {
-	return errors.Join(x.market.failed(), x.accountsFailed(), x.agents.desk.Health())
+	return errors.Join(x.opened.Load().failed(), x.accountsFailed(), x.agents.desk.Health())
 }
 
 // lookAtStores notes when a store stops taking changes and when all take them again: one
