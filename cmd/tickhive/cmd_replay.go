@@ -58,11 +58,9 @@ func (c *replayCmd) Run(p *program) error {
 	if err := x.listen(); err != nil {
 		return err
 	}
-	if err := x.start(); err != nil {
-		x.stop(context.Background())
+	if up, err := x.startBefore(signals); !up {
 		return err
 	}
-	x.setReady()
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	finished := make(chan error, 1)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -16,7 +17,7 @@ import (
 // Bounds of the market's journal.
 const (
 	snapshotLook = 200 * time.Millisecond // how often the size of the log is looked at
-	recoverLook  = 4096                   // records between two looks at the progress
+	recoverLook  = 4096                   // records between two looks at the progress and at the end
 )
 
 // engineLog is where the market of a data directory is kept. The lock is the directory's.
@@ -79,8 +80,9 @@ func (m *marketLog) load(o replica.Options, limit uint64, limited bool, say func
 	return nil
 }
 
-// replayTo applies the records up to pos, 0: all there are.
-func (m *marketLog) replayTo(pos uint64) error {
+// replayTo applies the records up to pos, 0: all there are. It ends with the error of ctx
+// when that is over.
+func (m *marketLog) replayTo(ctx context.Context, pos uint64) error {
 	if pos != 0 && pos <= m.market.Pos {
 		return nil
 	}
@@ -94,10 +96,11 @@ func (m *marketLog) replayTo(pos uint64) error {
 	defer func() { _ = rd.Close() }()
 	n := 0
 	err = m.market.Replay(rd, pos, func() error {
-		if n++; n%recoverLook == 0 {
-			m.progress(rd.Progress())
+		if n++; n%recoverLook != 0 {
+			return nil
 		}
-		return nil
+		m.progress(rd.Progress())
+		return ctx.Err()
 	})
 	return explainDamage(err)
 }

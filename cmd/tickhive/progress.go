@@ -54,11 +54,16 @@ func (g *progress) set(done int64) {
 	}
 }
 
-// end takes the bar away and says how long it took.
-func (g *progress) end() {
+// leave takes the bar away, of work that may be whole or not.
+func (g *progress) leave() {
 	if g.bar != nil {
 		_ = g.bar.Finish()
 	}
+}
+
+// end is leave for work that is whole; it says how long it took.
+func (g *progress) end() {
+	g.leave()
 	if g.out != nil {
 		fmt.Fprintf(g.out, "%s done in %s\n", g.name, time.Since(g.started).Round(time.Millisecond))
 	}

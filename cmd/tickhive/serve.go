@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -38,23 +39,69 @@ func serve(p *program, cfg *Config, quiet bool, signals <-chan os.Signal) error 
 	if err := x.listen(); err != nil {
 		return err
 	}
-	started := make(chan error, 1)
-	go func() { started <- x.start() }()
-	for {
-		select {
-		case err := <-started:
-			if err != nil {
-				x.stop(context.Background())
-				return err
-			}
-			x.setReady()
-		case err := <-x.failed:
+	if up, err := x.startBefore(signals); !up {
+		return err
+	}
+	select {
+	case err := <-x.failed:
+		x.stop(context.Background())
+		return err
+	case sig := <-signals:
+		x.log.Info("stopping", "signal", sig.String())
+		return x.stopBefore(signals)
+	}
+}
+
+// startup is the start of the market, on a goroutine of its own. What it builds is that
+// goroutine's alone until done is closed.
+type startup struct {
+	cancel context.CancelFunc
+	done   chan struct{}
+	err    error // of start, once done is closed
+}
+
+// end calls a start under way off and returns when nothing of it runs any more.
+func (s *startup) end() {
+	s.cancel()
+	<-s.done
+}
+
+// begin starts the market; whoever called it goes on and looks at x.startup.
+func (x *exchange) begin() {
+	ctx, cancel := context.WithCancel(context.Background())
+	s := &startup{cancel: cancel, done: make(chan struct{})}
+	x.startup = s
+	go func() {
+		defer close(s.done)
+		s.err = x.start(ctx)
+	}()
+}
+
+// startBefore brings the market up and lets everybody in, unless a signal or the end of a
+// listener comes first: then what has begun is stopped, up is false, and err is what the
+// program ends with.
+func (x *exchange) startBefore(signals <-chan os.Signal) (up bool, err error) {
+	x.begin()
+	select {
+	case <-x.startup.done:
+		if err := x.startup.err; err != nil {
 			x.stop(context.Background())
-			return err
-		case sig := <-signals:
-			x.log.Info("stopping", "signal", sig.String())
-			return x.stopBefore(signals)
+			return false, err
 		}
+		x.setReady()
+		return true, nil
+	case err := <-x.failed:
+		x.stop(context.Background())
+		return false, err
+	case sig := <-signals:
+		x.log.Info("stopping", "signal", sig.String())
+		if err := x.stopBefore(signals); err != nil {
+			return false, err
+		}
+		if err := x.startup.err; !errors.Is(err, context.Canceled) {
+			return false, err // it had failed by itself
+		}
+		return false, nil
 	}
 }
 

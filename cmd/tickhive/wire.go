@@ -50,6 +50,7 @@ type exchange struct {
 	marketOpts marketdata.Options
 	pos        uint64 // journal position where the next loop begins
 	lastNs     int64  // time of the command at pos
+	startup    *startup
 
 	incidentsMu sync.Mutex
 	incidents   []server.Incident // without a data directory
@@ -209,9 +210,10 @@ func (x *exchange) watch(serve func(net.Listener) error, ln net.Listener) {
 }
 
 // start brings the market to now: configuration, backfill, then the loop on the process
-// clock.
-func (x *exchange) start() error {
-	if err := x.recover(); err != nil {
+// clock. When ctx is over, the long ones (recovery, backfill) end with its error and leave
+// nothing running; what comes after them is short and goes on to its end.
+func (x *exchange) start(ctx context.Context) error {
+	if err := x.recover(ctx); err != nil {
 		return err
 	}
 	if err := x.beginAccounts(); err != nil {
@@ -221,7 +223,7 @@ func (x *exchange) start() error {
 	if err := x.agents.open(x.data, x.sim != nil); err != nil {
 		return err
 	}
-	if err := x.backfill(); err != nil {
+	if err := x.backfill(ctx); err != nil {
 		return err
 	}
 	loop := x.newLoop(x.clock)
@@ -254,8 +256,11 @@ func (x *exchange) setReady() {
 	x.log.Info("ready", "public", x.publicLn.Addr().String(), "internal", x.internalLn.Addr().String(), "pairs", x.feed.Board().Load().Len())
 }
 
-// stop ends everything, outside in. It returns when nothing runs any more or ctx is over.
+// stop ends everything, outside in, after a start under way: a backfill has a loop of its
+// own, and a recovery folds into the stores, which must not be closed beneath them. It
+// returns when nothing runs any more; ctx bounds how long it waits for requests.
 func (x *exchange) stop(ctx context.Context) {
+	x.startup.end()
 	if x.hubRuns.Load() {
 		x.hub.Shutdown() // sockets first: they would outlast the listeners
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -191,13 +192,14 @@ func (a *agentSide) resume() error {
 func (a *agentSide) logf(format string, args ...any) { a.log.Warn(fmt.Sprintf(format, args...)) }
 
 // fill lives the history of a new data directory; nothing of it is durable before it is
-// whole. It does nothing when there is none to be lived.
-func (a *agentSide) fill(endNs int64) error {
+// whole. It does nothing when there is none to be lived, and ends with the error of ctx
+// when that is over.
+func (a *agentSide) fill(ctx context.Context, endNs int64) error {
 	if a.life == nil || a.clock.spanNs.Load() == 0 {
 		return nil
 	}
 	a.fs.begin()
-	err := a.liveTo(endNs)
+	err := a.liveTo(ctx, endNs)
 	return errors.Join(err, a.fs.end())
 }
 
@@ -242,15 +244,15 @@ func (a *agentSide) keepLiving() {
 func (a *agentSide) advance() error {
 	end := a.process.NowNs()
 	if a.life != nil {
-		if err := a.liveTo(end); err != nil {
+		if err := a.liveTo(context.Background(), end); err != nil {
 			return err
 		}
 	}
 	return a.desk.Tick()
 }
 
-// liveTo lives every slot up to endNs, each at its own time.
-func (a *agentSide) liveTo(endNs int64) error {
+// liveTo lives every slot up to endNs, each at its own time, while ctx lasts.
+func (a *agentSide) liveTo(ctx context.Context, endNs int64) error {
 	a.living.Lock()
 	defer a.living.Unlock()
 	defer a.clock.spanNs.Store(0)
@@ -260,6 +262,9 @@ func (a *agentSide) liveTo(endNs int64) error {
 		if next > endNs {
 			a.lastNs = endNs
 			return nil
+		}
+		if err := ctx.Err(); err != nil {
+			return err
 		}
 		a.lastNs = next
 		a.clock.spanNs.Store(next)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -74,8 +75,8 @@ func (x *exchange) engineLog() replica.LogDir {
 
 // recover brings market and accounts to the end of their logs. Their records meet in
 // the order in which they happened: the market is replayed up to where each record of
-// the accounts had seen it.
-func (x *exchange) recover() error {
+// the accounts had seen it. It ends with the error of ctx when that is over.
+func (x *exchange) recover(ctx context.Context) error {
 	if x.data == nil {
 		return x.recoverAccounts("", accountHooks{})
 	}
@@ -107,7 +108,7 @@ func (x *exchange) recover() error {
 				return err
 			}
 		}
-		return x.market.replayTo(pos)
+		return x.market.replayTo(ctx, pos)
 	}
 	if err := x.recoverAccounts(x.data.sub("accounts"), accountHooks{Durable: x.market.durable, FoldTo: foldTo}); err != nil {
 		return err

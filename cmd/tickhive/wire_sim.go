@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -55,8 +56,9 @@ const backfillNear = int64(50 * time.Millisecond)
 
 // backfill lets the simulated market live the configured time before now, on a loop of
 // its own with a clock of its own. It does nothing without a simulation, or in a market
-// that has lived already.
-func (x *exchange) backfill() error {
+// that has lived already. When ctx is over it ends with its error, and the next start
+// begins it over.
+func (x *exchange) backfill(ctx context.Context) error {
 	span := int64(x.cfg.Sim.Backfill)
 	if span == 0 || x.sim == nil || x.pos != 0 {
 		return nil
@@ -77,25 +79,45 @@ func (x *exchange) backfill() error {
 	if err := x.configure(loop); err != nil {
 		return err
 	}
-	bar := newProgress(x.p.err, "backfill", span, x.quiet)
-	defer bar.end()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	lived := make(chan error, 1)
-	go func() { lived <- x.agents.fill(startNs + span) }()
+	go func() { lived <- x.agents.fill(ctx, end) }()
+	bar := newProgress(x.p.err, "backfill", span, x.quiet)
+	err := x.advanceTo(ctx, loop, startNs, end, bar)
+	if err != nil {
+		cancel()
+	}
+	loop.Stop()
+	filled := <-lived // in any case: a stop closes the stores next
+	if err == nil {
+		err = filled
+	}
+	if err != nil {
+		bar.leave()
+		return fmt.Errorf("backfill: %w", err)
+	}
+	bar.end()
+	return x.endFilling(loop)
+}
+
+// advanceTo moves the loop of a backfill from startNs to end, and on to now where the
+// machine's clock has gone on meanwhile.
+func (x *exchange) advanceTo(ctx context.Context, loop *engine.Loop, startNs, end int64, bar *progress) error {
 	for at := startNs; at < end; {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		at = min(at+backfillStep, end)
 		if err := loop.AdvanceQuietly(at); err != nil {
-			return fmt.Errorf("backfill: %w", err)
+			return err
 		}
-		if now := x.clock.NowNs(); !virtual && now-end > backfillNear {
+		if now := x.clock.NowNs(); !x.clock.Virtual() && now-end > backfillNear {
 			end = now
 		}
 		done := at - startNs
 		x.progress.Store(min(1_000_000, done/max((end-startNs)/1_000_000, 1)))
 		bar.set(done)
 	}
-	loop.Stop()
-	if err := <-lived; err != nil {
-		return fmt.Errorf("backfill: %w", err)
-	}
-	return x.endFilling(loop)
+	return nil
 }
