@@ -55,9 +55,6 @@ func (c *replayCmd) Run(p *program) error {
 	if err != nil {
 		return err
 	}
-	if err := x.listen(); err != nil {
-		return err
-	}
 	if up, err := x.startBefore(signals); !up {
 		return err
 	}

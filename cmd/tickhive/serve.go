@@ -36,9 +36,6 @@ func serve(p *program, cfg *Config, quiet bool, signals <-chan os.Signal) error 
 	if err != nil {
 		return err
 	}
-	if err := x.listen(); err != nil {
-		return err
-	}
 	if up, err := x.startBefore(signals); !up {
 		return err
 	}
@@ -77,10 +74,13 @@ func (x *exchange) begin() {
 	}()
 }
 
-// startBefore brings the market up and lets everybody in, unless a signal or the end of a
+// startBefore listens, brings the market up and lets everybody in, unless a signal or the end of a
 // listener comes first: then what has begun is stopped, up is false, and err is what the
 // program ends with.
 func (x *exchange) startBefore(signals <-chan os.Signal) (up bool, err error) {
+	if err := x.listen(); err != nil {
+		return false, errors.Join(err, x.closeMarket(nil))
+	}
 	x.begin()
 	select {
 	case <-x.startup.done:

@@ -106,6 +106,26 @@ func TestATermWithinARecoveryEndsInOrderAndLosesNothing(t *testing.T) {
 	}
 }
 
+// Who finds a port in use has not touched the market of the directory.
+func TestAStartThatCannotListenLeavesTheDirectoryClean(t *testing.T) {
+	dir := t.TempDir()
+	first := startEmpty(t, "--data-dir", dir)
+	first.pair("BTC_USDT")
+	first.signal(syscall.SIGTERM)
+	if code := first.wait(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	used := strings.TrimPrefix(startEmpty(t).public, "http://")
+	second := launch(t, nil, "serve", "--listen", used, "--internal-listen", "127.0.0.1:0", "--data-dir", dir)
+	if code := second.wait(); code != 1 || !strings.Contains(second.stderr.String(), "server.listen") {
+		t.Errorf("exit code %d: %s", code, second.stderr.String())
+	}
+	third := startEmpty(t, "--data-dir", dir)
+	if a := third.do("GET", third.public+"/api/status", ""); !strings.Contains(a.body, `"incidents":[]`) {
+		t.Errorf("%.500s", a.body)
+	}
+}
+
 // lineWriter hands on the lines that a program in this process says.
 type lineWriter chan string
 

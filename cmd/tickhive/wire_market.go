@@ -249,7 +249,7 @@ func (x *exchange) closeMarket(loop *engine.Loop) error {
 		if x.data == nil {
 			return nil
 		}
-		return x.data.close(false)
+		return x.data.close(x.data.clean) // the start ended before the journal was open
 	}
 	if x.market.journal == nil { // the start ended within the recovery
 		return errors.Join(x.market.log.Close(), x.data.close(x.data.clean))
