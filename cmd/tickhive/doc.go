@@ -13,8 +13,8 @@
 //  2. Standard output carries the lines that scripts wait for (listening, ready, results
 //     of subcommands) and nothing else; logs go to standard error.
 //  3. A key that is not known, anywhere, stops the program before it opens anything.
-//  4. Shutdown goes outside in: no new connection, then what was accepted is finished,
-//     then the loop stops, then the journal.
+//  4. Shutdown ends a start under way, then goes outside in: no new connection, then what
+//     was accepted is finished, then the loop stops, then the journal.
 //
 // Reading order: main, config, config_keys, config_load, config_validate, config_market,
 // serve, wire, logging, then one file per subcommand (cmd_*).
