@@ -42,7 +42,8 @@ type dataMeta struct {
 	Boot string `json:"boot"`
 	// Synced: everything shown was durable (journal.sync = always).
 	Synced bool `json:"synced"`
-	// Filling: a backfill is under way; one that was cut short is started over.
+	// Filling: the backfill and what comes with it is under way; one that was cut short is
+	// started over.
 	Filling   bool              `json:"filling"`
 	Incidents []server.Incident `json:"incidents"` // newest first
 	// Engine and Market are the limits that the last process ran with: what is kept is a

@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"io"
 	"os"
 	"runtime"
 	"strings"
@@ -164,5 +166,51 @@ func TestNoLoopIsLeftWhenABackfillIsStopped(t *testing.T) {
 	}
 	if n := loops(); n != before {
 		t.Errorf("%d loops run, %d before", n, before)
+	}
+}
+
+// A directory is whole when the demo users are there that come after the backfill: who is
+// killed before begins over, and nobody was let in yet.
+func TestADirectoryIsWholeWithItsDemoUsers(t *testing.T) {
+	p := &program{out: io.Discard, err: io.Discard}
+	f := serveFlags{Listen: "127.0.0.1:0", InternalListen: "127.0.0.1:0", DataDir: t.TempDir(), Backfill: "10m", Quiet: true}
+	cfg, err := f.config(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	open := func() *exchange {
+		x, err := newExchange(p, cfg, true)
+		if err == nil {
+			err = x.listen()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return x
+	}
+	killed := open()
+	killed.startup = &startup{cancel: func() {}, done: make(chan struct{})}
+	close(killed.startup.done)
+	ctx := context.Background()
+	for _, step := range []func() error{
+		func() error { return killed.recover(ctx) },
+		killed.beginAccounts,
+		func() error { return killed.agents.open(killed.data, true) },
+		func() error { return killed.backfill(ctx) },
+	} {
+		if err := step(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !killed.data.meta.Filling || killed.accounts.state.View().Users() != 0 {
+		t.Error("whole without its users")
+	}
+	killed.stop(ctx)
+	next := open()
+	defer next.stop(ctx)
+	next.begin()
+	<-next.startup.done
+	if n := next.accounts.state.View().Users(); next.startup.err != nil || next.data.meta.Filling || n != demoUsers {
+		t.Errorf("%v, filling %t, %d users", next.startup.err, next.data.meta.Filling, n)
 	}
 }

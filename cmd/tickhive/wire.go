@@ -52,7 +52,7 @@ type exchange struct {
 	lastNs     int64  // time of the command at pos
 	startup    *startup
 
-	incidentsMu sync.Mutex
+	incidentsMu sync.Mutex        // guards incidents, and data.meta once the loop runs
 	incidents   []server.Incident // without a data directory
 
 	publicLn, internalLn, aggregatorLn net.Listener
@@ -242,6 +242,9 @@ func (x *exchange) start(ctx context.Context) error {
 		return err
 	}
 	if err := x.agents.welcome(); err != nil {
+		return err
+	}
+	if err := x.endFilling(); err != nil {
 		return err
 	}
 	x.progress.Store(-1)

@@ -307,8 +307,8 @@ func (d *dataDir) empty() error {
 	return d.save()
 }
 
-// beginFilling notes that a backfill is under way and lets the journal write it in large
-// pieces: nothing of it is acknowledged before its end.
+// beginFilling notes that the directory is being furnished (backfill, demo users) and lets
+// the journal write the backfill in large pieces: nothing of it is acknowledged before its end.
 func (x *exchange) beginFilling() error {
 	if x.market == nil {
 		return nil
@@ -318,8 +318,8 @@ func (x *exchange) beginFilling() error {
 	return x.data.save()
 }
 
-// endFilling makes the backfill durable and lets the next loop go on from it.
-func (x *exchange) endFilling(loop *engine.Loop) error {
+// endBackfill makes the backfill durable and lets the next loop go on from it.
+func (x *exchange) endBackfill(loop *engine.Loop) error {
 	x.pos, x.lastNs = loop.Position(), x.feed.Board().Load().NowNs
 	if x.market == nil {
 		return nil
@@ -327,6 +327,17 @@ func (x *exchange) endFilling(loop *engine.Loop) error {
 	if err := x.market.journal.EndBulk(); err != nil {
 		return fmt.Errorf("backfill: %w", err)
 	}
+	return nil
+}
+
+// endFilling notes that the directory has all that it begins with; a start that ends before
+// is begun over. Nobody was let in yet.
+func (x *exchange) endFilling() error {
+	if x.data == nil || !x.data.meta.Filling {
+		return nil
+	}
+	x.incidentsMu.Lock()
+	defer x.incidentsMu.Unlock()
 	x.data.meta.Filling = false
 	return x.data.save()
 }

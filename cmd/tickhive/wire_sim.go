@@ -98,7 +98,7 @@ func (x *exchange) backfill(ctx context.Context) error {
 		return fmt.Errorf("backfill: %w", err)
 	}
 	bar.end()
-	return x.endFilling(loop)
+	return x.endBackfill(loop)
 }
 
 // advanceTo moves the loop of a backfill from startNs to end, and on to now where the
