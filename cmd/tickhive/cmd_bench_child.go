@@ -51,6 +51,7 @@ func serveChild(p *program, serve func(net.Listener) error) error {
 	fmt.Fprintf(p.out, "ready public=%s\n", ln.Addr())
 	go func() {
 		bench.UntilClosed(os.Stdin)
+		_ = p.profile.stop()
 		os.Exit(0)
 	}()
 	return serve(ln)

@@ -23,7 +23,7 @@ const asProgram = "TICKHIVE_TEST_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
-		os.Exit(run(os.Args[1:], &program{out: os.Stdout, err: os.Stderr, environ: os.Environ()}))
+		os.Exit(process())
 	}
 	os.Exit(m.Run())
 }

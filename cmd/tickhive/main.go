@@ -28,7 +28,8 @@ type cli struct {
 type program struct {
 	out, err io.Writer
 	environ  []string
-	floor    []byte // heapFloor bytes, nil in tests
+	floor    []byte // heapFloor bytes, nil when a test calls run
+	profile  *profile
 }
 
 // exitError ends the program with a code; what there is to say was said.
@@ -45,10 +46,24 @@ func (e exitError) Error() string { return fmt.Sprintf("exit status %d", int(e))
 const heapFloor = 24 << 20
 
 func main() {
+	os.Exit(process())
+}
+
+// process runs the program as main and the tests start it; it answers the exit code.
+func process() int {
 	p := &program{out: os.Stdout, err: os.Stderr, environ: os.Environ(), floor: make([]byte, heapFloor)}
+	defer runtime.KeepAlive(p)
+	var err error
+	if p.profile, err = startProfile(os.Getenv(profileEnv)); err != nil {
+		fmt.Fprintf(p.err, "tickhive: %v\n", err)
+		return 1
+	}
 	code := run(os.Args[1:], p)
-	runtime.KeepAlive(p)
-	os.Exit(code)
+	if err := p.profile.stop(); err != nil {
+		fmt.Fprintf(p.err, "tickhive: %v\n", err)
+		return 1
+	}
+	return code
 }
 
 // run is the program; it answers the exit code.

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"compress/gzip"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"tickhive/bench/proc"
+)
+
+// A process that is asked for a CPU profile leaves a whole one, also a child of the bench,
+// which is told twice to end; without a directory to write to it does not begin.
+func TestCPUProfileIsWhole(t *testing.T) {
+	dir := t.TempDir()
+	body := filepath.Join(t.TempDir(), "body")
+	if err := os.WriteFile(body, []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	child, err := proc.Start([]string{asProgram + "=1", profileEnv + "=" + dir}, self, "bench", "constant", body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	child.Stop()
+	files, err := filepath.Glob(filepath.Join(dir, "tickhive-*.pprof"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("%d profiles, want 1: %v", len(files), err)
+	}
+	f, err := os.Open(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := io.Copy(io.Discard, z); err != nil || n == 0 {
+		t.Errorf("%d bytes: %v", n, err)
+	}
+	if _, err := startProfile(filepath.Join(dir, "none")); err == nil {
+		t.Error("a profile in no directory")
+	}
+}
