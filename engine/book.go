@@ -35,6 +35,7 @@ type book struct {
 	stops   [2]keys // stopKey to stop level, by side of the order
 	parked  slab[stopOrder]
 	waiting [2]int64 // lots of the waiting stop_limit orders of a side
+	slices  int64    // slices in the reserves of all icebergs, waiting stops included
 	queue   []int32  // triggered in this command, in order
 
 	// Every order of the built-in account below this n is closed: where the next mass
@@ -98,6 +99,7 @@ func (b *book) append(s int32, o *order, price, hidden int64) *level {
 	b.enqueue(s, o, ls, lv)
 	lv.shown += o.shown
 	lv.hidden += hidden
+	b.slices += b.slicesOf(s, o)
 	l.open += o.shown + hidden
 	return lv
 }
@@ -137,6 +139,7 @@ func (b *book) detach(s int32, o *order, quiet bool) {
 	hidden := b.hidden(s, o)
 	lv.shown -= o.shown
 	lv.hidden -= hidden
+	b.slices -= b.slicesOf(s, o)
 	l := &b.sides[o.side]
 	l.open -= o.shown + hidden
 	b.dequeue(o, lv)
@@ -154,6 +157,31 @@ func (b *book) hidden(s int32, o *order) int64 {
 		return 0
 	}
 	return b.cold.at(s).hidden
+}
+
+// pieces is in how many slices of display lots a reserve comes forward.
+func pieces(hidden, display int64) int64 {
+	if hidden <= 0 {
+		return 0
+	}
+	return (hidden-1)/display + 1
+}
+
+// slicesOf are the slices of a resting order's reserve.
+func (b *book) slicesOf(s int32, o *order) int64 {
+	if o.marks&markIceberg == 0 {
+		return 0
+	}
+	c := b.cold.at(s)
+	return pieces(c.hidden, c.display)
+}
+
+// slices are those that a waiting stop will have when it rests untouched.
+func (st *stopOrder) slices(open int64) int64 {
+	if st.display == 0 {
+		return 0
+	}
+	return pieces(open-st.display, st.display)
 }
 
 func (b *book) clientOf(s int32, o *order) int32 {

@@ -38,6 +38,9 @@ func (b *book) check() error {
 		return fmt.Errorf("%d orders on %d levels, %d stops; counted %d and held %d on %d, %d",
 			w.orders, w.levels, w.parked, b.open, b.orders.live(), b.levels.live(), b.parked.live())
 	}
+	if w.slices != b.slices {
+		return fmt.Errorf("%d slices in reserve, counted %d", w.slices, b.slices)
+	}
 	if err := w.owners(); err != nil {
 		return err
 	}
@@ -49,6 +52,7 @@ type walk struct {
 	b                      *book
 	orders, levels, parked int
 	named                  int             // orders with a client id
+	slices                 int64           // of the reserves of icebergs
 	owned                  map[int32]int32 // orders by owner
 }
 
@@ -101,6 +105,7 @@ func (w *walk) stops(side Side) (err error) {
 			w.parked++
 			if b.parked.at(b.cold.at(s).stop).typ == StopLimit {
 				lots += b.orders.at(s).shown
+				w.slices += b.parked.at(b.cold.at(s).stop).slices(b.orders.at(s).shown)
 			}
 		}
 		return err == nil
@@ -154,6 +159,7 @@ func (w *walk) order(s int32, o *order) error {
 		if d := b.cold.at(s).display; o.shown > d || hidden > 0 && o.shown == 0 {
 			return fmt.Errorf("an iceberg of slice %d shows %d, hides %d", d, o.shown, hidden)
 		}
+		w.slices += b.slicesOf(s, o)
 	}
 	if o.marks&markClient != 0 {
 		w.named++

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"tickhive/engine"
+	"tickhive/internal/fixed"
 )
 
 // The limits refuse with too_many_orders, never grow.
@@ -122,6 +123,7 @@ func TestOptionsValidate(t *testing.T) {
 		{ClientIDs: -1},
 		{AccountClientIDs: -1},
 		{IcebergSlices: -1},
+		{PairSlices: -1},
 		{Pairs: engine.MaxPairs + 1},
 		{Assets: -1},
 		{Accounts: -1},
@@ -136,6 +138,50 @@ func TestOptionsValidate(t *testing.T) {
 		}
 	}()
 	engine.NewCore(engine.Options{Pairs: -1})
+}
+
+// The slices of all icebergs of a pair are bounded, those of waiting stops included: one
+// command may sweep them all, and each makes two events.
+func TestPairSlices(t *testing.T) {
+	m := newMarket(t, engine.Options{PairSlices: 20}, testInstrument())
+	ice := place(engine.Sell, 100, 22)
+	ice.Display = 2
+	m.do(ice) // 10 in reserve
+	ice.Amount = 24
+	m.mustReject(ice, engine.TooManyOrders)
+	m.mustReject(engine.Command{
+		Kind: engine.Replace, Order: 1, Amount: 44, Flags: engine.FlagHasAmount | engine.FlagAllAccount,
+	}, engine.TooManyOrders)
+	stop := place(engine.Sell, 90, 20)
+	stop.Type, stop.Stop, stop.Display = engine.StopLimit, 95, 2
+	m.do(stop) // 9 more wait
+	ice.Amount = 6
+	m.mustReject(ice, engine.TooManyOrders)
+	ice.Amount = 4
+	m.do(ice)
+	m.do(place(engine.Buy, 100, 2)) // takes a slice out of the first
+	m.do(ice)
+	m.mustReject(ice, engine.TooManyOrders)
+}
+
+// Money that does not suffice for the own order it meets takes no more than one step: the
+// decrement of an order by amount pays nothing, so it takes min(remaining) at once.
+func TestDecrementOfAFundedOrderIsOneStep(t *testing.T) {
+	m := newMarket(t, engine.Options{}, testInstrument())
+	own := place(engine.Sell, 100, 1_000_000)
+	own.Account, own.STP = 7, engine.Decrement
+	m.do(own)
+	buy := engine.Command{
+		Kind: engine.Place, Account: 7, Side: engine.Buy, Type: engine.Market, TIF: engine.IOC, Amount: 2_000_000,
+		STP: engine.Decrement, Flags: engine.FlagFunded, SpendLimit: fixed.FromU64(100),
+	}
+	events := m.do(buy)
+	if n := len(events); n > 6 {
+		t.Errorf("%d events", n)
+	}
+	if n := m.core.OpenOrders(0); n != 0 {
+		t.Errorf("%d orders are open", n)
+	}
 }
 
 // An iceberg of more slices than the limit would make one command endless.

@@ -28,6 +28,8 @@ const (
 	// gatherYieldsSync is that under sync always, where a sync of 150 us is shared: 256
 	// waiting made 0.26 of 256 a sync with 4, p50 3.8 syncs; 0.27 and 3.1 to 3.6 with 16.
 	gatherYieldsSync = 16
+	// keptEvents bounds the buffer of events that is kept from command to command: 12 MB.
+	keptEvents = 1 << 16
 	// QueueBatches bounds the waiting batches; beyond it Submit answers ErrBusy.
 	QueueBatches = 4096
 	// sourceLate is how late a source may act before the loop tells it to skip.
@@ -339,6 +341,9 @@ func (l *Loop) applyNow(b *Batch) {
 		if (i+1)%BatchCommands == 0 {
 			l.publish()
 		}
+	}
+	if cap(l.events) > keptEvents { // of a command that swept a book
+		l.events = nil
 	}
 }
 

@@ -93,6 +93,7 @@ func (b *book) consumed(s int32, o *order, lv *level) {
 			o.shown = min(c.display, c.hidden)
 			c.hidden -= o.shown
 			lv.hidden -= o.shown
+			b.slices--
 			lv.shown += o.shown
 			b.enqueue(s, o, ls, lv)
 			e := b.emit(EventRefilled)

@@ -126,6 +126,9 @@ func (m *model) replaced(o *modelOrder, price, amount, filled int64) engine.Reas
 	if o.cmd.Display > 0 && amount/o.cmd.Display > m.opts.IcebergSlices {
 		return engine.AmountOutOfRange
 	}
+	if d := o.cmd.Display; d > 0 && m.reserves()-o.reserve()+inSlices(amount-filled-d, d) > m.opts.PairSlices {
+		return engine.TooManyOrders
+	}
 	probe := *o
 	probe.cmd.Price, probe.cmd.Type = price, engine.Limit
 	if opp := m.side(1 - o.cmd.Side); len(opp) > 0 && probe.allows(opp[0].cmd.Price) {

@@ -202,7 +202,10 @@ func (m *model) self(o, x *modelOrder) bool {
 	case engine.CancelBoth:
 		m.kill(x, engine.CauseSelfTrade)
 	case engine.Decrement:
-		d := min(o.wants(x.cmd.Price), x.rest)
+		d := min(o.rest, x.rest)
+		if o.byQuote {
+			d = min(o.wants(x.cmd.Price), x.rest)
+		}
 		if d == 0 {
 			return true
 		}

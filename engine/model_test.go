@@ -320,6 +320,37 @@ func (m *model) state(c engine.Command) engine.Reason {
 		if all >= m.opts.OpenOrders || c.Account != 0 && mine >= m.opts.AccountOrders {
 			return engine.TooManyOrders
 		}
+		market := c.Type == engine.Market || c.Type == engine.StopMarket
+		if d := c.Display; d > 0 && !market && m.reserves()+inSlices(c.Amount-d, d) > m.opts.PairSlices {
+			return engine.TooManyOrders
+		}
 	}
 	return 0
+}
+
+// reserves is how many slices all reserves of the pair have.
+func (m *model) reserves() (n int64) {
+	for _, o := range m.open {
+		n += o.reserve()
+	}
+	return n
+}
+
+func (o *modelOrder) reserve() int64 {
+	switch d := o.cmd.Display; {
+	case d == 0 || o.cmd.Type == engine.StopMarket || o.cmd.Type == engine.Market:
+		return 0
+	case o.resting:
+		return inSlices(o.rest-o.shown, d)
+	case o.waiting:
+		return inSlices(o.rest-d, d)
+	}
+	return 0
+}
+
+func inSlices(lots, display int64) (n int64) {
+	for ; lots > 0; lots -= display {
+		n++
+	}
+	return n
 }

@@ -17,6 +17,9 @@ type Options struct {
 	// IcebergSlices is how many slices one iceberg may have: it bounds the events of the
 	// command that sweeps it.
 	IcebergSlices int64
+	// PairSlices is how many slices the reserves of all icebergs of a pair may have: it bounds
+	// the events of the command that sweeps them all, two a slice.
+	PairSlices int64
 	// Pairs, Assets and Accounts bound the registers of the control stream.
 	Pairs, Assets, Accounts int
 }
@@ -30,6 +33,7 @@ const (
 	DefaultClientIDs        = 1_000_000
 	DefaultAccountClientIDs = 10_000
 	DefaultIcebergSlices    = 10_000
+	DefaultPairSlices       = 1 << 18 // 100 MB of events
 	DefaultPairs            = 10_000
 	DefaultAssets           = 10_000
 	DefaultAccounts         = 16 << 20
@@ -54,8 +58,14 @@ func (o Options) withDefaults() Options {
 	if o.IcebergSlices == 0 {
 		o.IcebergSlices = DefaultIcebergSlices
 	}
+	if o.PairSlices == 0 {
+		o.PairSlices = DefaultPairSlices
+	}
 	return o
 }
+
+// Same reports whether o and p, their defaults filled in, are the same limits.
+func (o Options) Same(p Options) bool { return o.withDefaults() == p.withDefaults() }
 
 // Validate reports the first member that is outside its range; zero is fine (default).
 func (o Options) Validate() error {
@@ -68,6 +78,7 @@ func (o Options) Validate() error {
 		{"ClientIDs", o.ClientIDs, limitSlots},
 		{"AccountClientIDs", o.AccountClientIDs, limitSlots},
 		{"IcebergSlices", int(o.IcebergSlices), limitSlots},
+		{"PairSlices", int(o.PairSlices), limitSlots},
 		{"Pairs", o.Pairs, MaxPairs},
 		{"Assets", o.Assets, limitSlots},
 		{"Accounts", o.Accounts, limitSlots},

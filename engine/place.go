@@ -150,6 +150,9 @@ func (b *book) checkState(cmd *Command) Reason {
 		if cmd.Account != 0 && b.openOf(cmd.Account) >= b.opts.AccountOrders {
 			return TooManyOrders
 		}
+		if d := cmd.Display; d > 0 && !cmd.Type.market() && pieces(cmd.Amount-d, d) > b.opts.PairSlices-b.slices {
+			return TooManyOrders
+		}
 	}
 	return NotRejected
 }

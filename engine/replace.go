@@ -70,6 +70,12 @@ func (b *book) checkReplaced(s int32, o *order, price, amount, was, open int64) 
 	if o.marks&markIceberg != 0 && amount/b.cold.at(s).display > b.opts.IcebergSlices {
 		return AmountOutOfRange
 	}
+	if o.marks&markIceberg != 0 {
+		d := b.cold.at(s).display
+		if pieces(open-d, d) > b.opts.PairSlices-b.slices+b.slicesOf(s, o) {
+			return TooManyOrders
+		}
+	}
 	if !b.crosses(o.side, price) {
 		return NotRejected
 	}

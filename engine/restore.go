@@ -177,7 +177,7 @@ func (b *book) readStops(r *stateReader, side Side) {
 		first, before = key, o.n
 		limit := st.typ == StopLimit
 		if o.stp > Decrement || o.marks&^markClient != markStop || st.typ < StopLimit || st.stop < 1 ||
-			limit && (st.price < 1 || o.shown < 1 || st.display > o.shown || !b.roomFor(side, o.shown)) {
+			limit && (st.price < 1 || o.shown < 1 || st.display < 0 || st.display > o.shown || !b.roomFor(side, o.shown)) {
 			r.fail("stop %d does not add up", o.n)
 		}
 		if r.err != nil {
@@ -185,6 +185,7 @@ func (b *book) readStops(r *stateReader, side Side) {
 		}
 		if limit {
 			b.waiting[side] += o.shown
+			b.slices += st.slices(o.shown)
 		}
 		ps := b.parked.take()
 		*b.parked.at(ps) = st

@@ -25,6 +25,7 @@ func (b *book) cancelMaker(opp *ladder, lv *level, s int32, o *order) {
 	hidden := b.hidden(s, o)
 	lv.shown -= o.shown
 	lv.hidden -= hidden
+	b.slices -= b.slicesOf(s, o)
 	opp.open -= o.shown + hidden
 	b.dequeue(o, lv)
 	b.emitCanceled(o, lv.price, o.shown+hidden, CauseSelfTrade)
@@ -48,10 +49,12 @@ func (b *book) emitCanceled(o *order, price, open int64, cause CancelCause) {
 func (b *book) decrement(t *taker, opp *ladder, lv *level, s int32, o *order) {
 	hidden := b.hidden(s, o)
 	open := o.shown + hidden
-	d := min(t.lots(lv.price), open)
-	if d == 0 {
-		t.ended = true // the money ends below one lot
-		return
+	d := min(t.left, open)
+	if t.byQuote() { // the money is what remains; else it bounds nothing, for none is paid
+		if d = min(t.lots(lv.price), open); d == 0 {
+			t.ended = true // the money ends below one lot
+			return
+		}
 	}
 	b.shrink(s, o, lv, opp, open-d)
 	o.total -= d
@@ -93,6 +96,8 @@ func (b *book) shrink(s int32, o *order, lv *level, l *ladder, open int64) {
 	o.shown = shown
 	if o.marks&markIceberg != 0 {
 		lv.hidden -= hidden - (open - shown)
+		b.slices -= b.slicesOf(s, o)
 		b.cold.at(s).hidden = open - shown
+		b.slices += b.slicesOf(s, o)
 	}
 }

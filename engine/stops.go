@@ -44,6 +44,7 @@ func (b *book) park(t *taker, cmd *Command) {
 		}
 	} else {
 		b.waiting[t.side] += t.left
+		b.slices += b.parked.at(st).slices(t.left)
 	}
 	if t.client != 0 {
 		o.marks |= markClient
@@ -84,6 +85,7 @@ func (b *book) unpark(s int32, o *order) stopOrder {
 	o.marks &^= markStop
 	if st.typ == StopLimit {
 		b.waiting[o.side] -= o.shown
+		b.slices -= st.slices(o.shown)
 	}
 	return st
 }

@@ -57,6 +57,7 @@ type dataDir struct {
 	path   string
 	meta   dataMeta
 	fresh  bool // made by this process
+	empty  bool // holds no market: fresh, or begun over
 	clean  bool // the last process ended in order, or there was none
 	lock   io.Closer
 	clock  *clockFile // with a virtual clock only
@@ -94,7 +95,7 @@ func openDataDir(path string, nowNs int64, seed uint64, synced bool) (*dataDir, 
 func (d *dataDir) load(nowNs int64, seed uint64) error {
 	raw, err := os.ReadFile(filepath.Join(d.path, "meta.json"))
 	if errors.Is(err, fs.ErrNotExist) {
-		d.fresh = true
+		d.fresh, d.empty = true, true
 		d.meta = dataMeta{Format: dataFormat, Writer: "TickHive " + version, CreatedNs: nowNs, Seed: seed}
 		return nil
 	}

@@ -38,7 +38,7 @@ func (x *exchange) openData() error {
 	x.epoch = x.data.meta.Epoch
 	if x.data.meta.Filling {
 		// The last start ended within its backfill: nothing of it was ever shown.
-		err = x.data.empty()
+		err = x.data.beginOver()
 	}
 	return errors.Join(err, x.resumeClock())
 }
@@ -79,6 +79,9 @@ func (x *exchange) engineLog() replica.LogDir {
 func (x *exchange) recover(ctx context.Context) error {
 	if x.data == nil {
 		return x.recoverAccounts("", accountHooks{})
+	}
+	if err := x.data.checkLimits(x.engineOpts); err != nil {
+		return err
 	}
 	x.data.meta.Engine, x.data.meta.Market = x.engineOpts, x.marketOpts
 	if err := x.data.save(); err != nil {
@@ -296,15 +299,27 @@ func (x *exchange) recentIncidents() []server.Incident {
 	return x.data.meta.Incidents
 }
 
-// empty removes everything but the lock and starts the directory over.
-func (d *dataDir) empty() error {
+// beginOver removes everything but the lock and starts the directory over.
+func (d *dataDir) beginOver() error {
 	for _, name := range []string{"engine", "accounts", "launchpad", "hive"} {
 		if err := os.RemoveAll(d.sub(name)); err != nil {
 			return fmt.Errorf("data directory: %w", err)
 		}
 	}
-	d.meta.Filling = false
+	d.meta.Filling, d.empty = false, true
 	return d.save()
+}
+
+// checkLimits refuses limits that are not those the journal was written with: what was
+// accepted and acknowledged would be refused when it is replayed, or the other way round.
+func (d *dataDir) checkLimits(now engine.Options) error {
+	was := d.meta.Engine
+	if d.empty || was.Same(now) {
+		return nil
+	}
+	return fmt.Errorf("data directory: %s was written with engine.open_orders=%d and engine.account_orders=%d, and its orders are replayed by them; "+
+		"the configuration has %d and %d: set those, or begin another --data-dir",
+		d.path, was.OpenOrders, was.AccountOrders, now.OpenOrders, now.AccountOrders)
 }
 
 // beginFilling notes that the directory is being furnished (backfill, demo users) and lets
