@@ -11,9 +11,11 @@
 //
 //  1. A Book never shows a state that failed its chain or its checksum: it asks for a
 //     new snapshot first.
-//  2. Prices and amounts are the server's text, never a float.
+//  2. A Follower asks again for whatever the server did not do, within the server's limits.
+//  3. Prices and amounts are the server's text, never a float.
 //
-// Reading order: client.go, sign.go, rest.go, stream.go, book.go, follow.go.
+// Reading order: client.go, sign.go, rest.go, stream.go, book.go, follow.go,
+// mend.go.
 //
 // It does not retry orders: only the caller knows whether a repeat is safe (a
 // clientOrderId makes it so).

@@ -10,15 +10,9 @@ import (
 	"time"
 )
 
-// paceFree and paceEvery keep a client that subscribes pair by pair within the server's 20
-// messages a second.
-const (
-	paceFree  = 15
-	paceEvery = 60 * time.Millisecond
-)
-
 // Follower keeps the books of several pairs right over one stream: it subscribes, checks
-// every message and asks for a new snapshot of a pair that failed, without reconnecting.
+// every message and asks for new snapshots of the pairs that failed, until it has them,
+// without reconnecting.
 type Follower struct {
 	Stream  *Stream
 	Books   map[string]*Book
@@ -32,6 +26,7 @@ type Follower struct {
 
 	url             string
 	depth, interval int
+	mend            mender
 }
 
 // ErrSilent says that the server was not heard for longer than the follower's patience;
@@ -44,12 +39,13 @@ func NewFollower(ctx context.Context, url string, pairs []string, depth, interva
 	if err != nil {
 		return nil, err
 	}
-	f := &Follower{Stream: s, Books: make(map[string]*Book, len(pairs)), url: url, depth: depth, interval: interval}
+	f := &Follower{
+		Stream: s, Books: make(map[string]*Book, len(pairs)), url: url, depth: depth, interval: interval, mend: newMender(pairs),
+	}
 	for _, p := range pairs {
 		f.Books[p] = &Book{}
 	}
-	err = s.Send(Request{Op: "subscribe", ID: "books", Channel: "book", Pairs: pairs, Depth: &depth, Interval: &interval})
-	if err != nil {
+	if err := f.send(f.due(time.Now())); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return f, nil
@@ -62,25 +58,16 @@ func (f *Follower) Step() (*Message, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := f.Books[m.Pair]
-	if b == nil || m.Channel != "book" {
-		return m, nil
+	return m, f.send(f.take(m, time.Now()))
+}
+
+func (f *Follower) send(requests []Request) error {
+	for _, r := range requests {
+		if err := f.Stream.Send(r); err != nil {
+			return err
+		}
 	}
-	if m.Type == "update" && b.Ready() && m.Seq <= b.Seq {
-		f.Repeats++
-	}
-	var bad error
-	if m.Type == "heartbeat" {
-		bad = b.Heartbeat(m)
-	} else {
-		bad = b.Apply(m)
-	}
-	if bad == nil {
-		return m, nil
-	}
-	f.Resyncs++
-	f.Last = bad
-	return m, f.Stream.Send(Request{Op: "resync", Channel: "book", Pairs: []string{m.Pair}})
+	return nil
 }
 
 func (f *Follower) next() (*Message, error) {
@@ -98,6 +85,8 @@ func (f *Follower) next() (*Message, error) {
 
 // Reconnect opens the stream anew after it broke and goes on from the seqs that the books
 // have: each gets what it missed, or a snapshot with reason gap when the server cannot say.
+// The subscriptions of many pairs are sent by the Steps that follow, as the server's limit
+// of messages lets them: to read in between is what keeps the server's queue short.
 // url is where the server is now; empty: where it was.
 func (f *Follower) Reconnect(ctx context.Context, url string) error {
 	if url != "" {
@@ -109,22 +98,6 @@ func (f *Follower) Reconnect(ctx context.Context, url string) error {
 		return err
 	}
 	f.Stream = s
-	for i, pair := range slices.Sorted(maps.Keys(f.Books)) {
-		if i >= paceFree {
-			select {
-			case <-time.After(paceEvery):
-			case <-ctx.Done():
-				return ctx.Err()
-			}
-		}
-		r := Request{Op: "subscribe", ID: pair, Channel: "book", Pairs: []string{pair}, Depth: &f.depth, Interval: &f.interval}
-		if b := f.Books[pair]; b.Ready() {
-			from := b.Seq
-			r.FromSeq, r.Epoch = &from, b.Epoch
-		}
-		if err := s.Send(r); err != nil {
-			return err
-		}
-	}
-	return nil
+	f.mend = newMender(slices.Sorted(maps.Keys(f.Books)))
+	return f.send(f.due(time.Now()))
 }

@@ -1,0 +1,179 @@
+package client
+
+import (
+	"slices"
+	"time"
+)
+
+// What a follower sends by itself stays within the server's 20 messages a second, whatever
+// fails at once: a message over the limit is refused, and with it all that it asked for.
+const (
+	sendWindow  = 1100 * time.Millisecond // more than the second that the server counts by
+	sendAtMost  = 15                      // in a window; the rest is the caller's
+	resyncEvery = 100 * time.Millisecond  // what fails in between shares the next resync
+	askAgain    = time.Second             // a pair is asked for at most this often
+)
+
+// line is what a follower knows of one pair's subscription.
+type line struct {
+	acked bool
+	asked time.Time // when a subscribe or a resync went out for it; zero: ask at once
+}
+
+// mender decides what to ask the server for. It reads no clock and sends nothing.
+//
+//	wanted --subscribe--> asked --subscribed--> acked --failed--> broken --resync--> acked
+//
+// Invariant: a pair that the server did not refuse for good is acked with a book that is
+// ready, or it is asked for again.
+type mender struct {
+	lines  map[string]*line
+	wanted []string            // to be subscribed to, in this order
+	broken map[string]struct{} // acked, but the book is not ready
+	sent   []time.Time         // of the last sendWindow
+	synced time.Time           // of the last resync
+}
+
+func newMender(pairs []string) mender {
+	m := mender{lines: make(map[string]*line, len(pairs)), wanted: slices.Clone(pairs), broken: map[string]struct{}{}}
+	for _, p := range pairs {
+		m.lines[p] = &line{}
+	}
+	return m
+}
+
+// take applies one message at now and returns what is to be sent.
+func (f *Follower) take(m *Message, now time.Time) []Request {
+	b, l := f.Books[m.Pair], f.mend.lines[m.Pair]
+	switch {
+	case m.Type == "error":
+		f.mend.refused(m)
+	case b == nil || l == nil || m.Channel != "book":
+	case m.Type == "subscribed":
+		l.acked = true
+	default:
+		f.check(b, l, m)
+	}
+	return f.due(now)
+}
+
+// check applies a message to its book.
+func (f *Follower) check(b *Book, l *line, m *Message) {
+	was := b.Ready()
+	if m.Type == "update" && was && m.Seq <= b.Seq {
+		f.Repeats++
+	}
+	apply := b.Apply
+	if m.Type == "heartbeat" {
+		apply = b.Heartbeat
+	}
+	if err := apply(m); err != nil {
+		f.Resyncs++
+		f.Last = err
+	}
+	if b.Ready() {
+		delete(f.mend.broken, m.Pair)
+		return
+	}
+	f.mend.broken[m.Pair] = struct{}{}
+	if was {
+		l.asked = time.Time{}
+	}
+}
+
+// refused takes the answer to something that the server did not do. The limit of messages
+// names no pair: whatever is not acknowledged by then is asked for again.
+func (m *mender) refused(e *Message) {
+	l := m.lines[e.Pair]
+	switch {
+	case e.Pair == "" && e.Code == "RATE_LIMIT":
+		for pair, l := range m.lines {
+			if !l.acked && !slices.Contains(m.wanted, pair) {
+				m.wanted = append(m.wanted, pair)
+			}
+		}
+		slices.Sort(m.wanted)
+	case l == nil || e.Channel != "book":
+	case l.acked && e.Code == "NOT_FOUND" && string(e.ID) == `"resync"`: // the subscription is gone
+		l.acked = false
+		delete(m.broken, e.Pair)
+		m.wanted = append(m.wanted, e.Pair)
+	default:
+		delete(m.broken, e.Pair) // a repeat would be answered alike
+	}
+}
+
+// due is what may be sent at now: one resync for all books that failed, one subscribe for
+// all pairs without a book, and one for each that goes on from its seq.
+func (f *Follower) due(now time.Time) (out []Request) {
+	m := &f.mend
+	m.sent = slices.DeleteFunc(m.sent, func(t time.Time) bool { return now.Sub(t) >= sendWindow })
+	if pairs := m.failed(now); len(pairs) > 0 && m.spend(now) {
+		m.ask(pairs, now)
+		m.synced = now
+		out = append(out, Request{Op: "resync", ID: "resync", Channel: "book", Pairs: pairs})
+	}
+	if len(m.wanted) == 0 {
+		return out
+	}
+	var bare, resumed, later []string
+	for _, p := range m.wanted {
+		switch l := m.lines[p]; {
+		case l.acked:
+		case now.Sub(l.asked) < askAgain:
+			later = append(later, p)
+		case f.Books[p].Ready():
+			resumed = append(resumed, p)
+		default:
+			bare = append(bare, p)
+		}
+	}
+	if len(bare) > 0 && m.spend(now) {
+		m.ask(bare, now)
+		out = append(out, f.subscribe("books", bare))
+		bare = nil
+	}
+	for len(resumed) > 0 && m.spend(now) {
+		p := resumed[:1]
+		m.ask(p, now)
+		r := f.subscribe(p[0], p)
+		from := f.Books[p[0]].Seq
+		r.FromSeq, r.Epoch = &from, f.Books[p[0]].Epoch
+		out, resumed = append(out, r), resumed[1:]
+	}
+	m.wanted = slices.Concat(bare, resumed, later)
+	return out
+}
+
+func (f *Follower) subscribe(id string, pairs []string) Request {
+	return Request{Op: "subscribe", ID: id, Channel: "book", Pairs: pairs, Depth: &f.depth, Interval: &f.interval}
+}
+
+// failed is the broken pairs that are to be asked for at now.
+func (m *mender) failed(now time.Time) (pairs []string) {
+	if len(m.broken) == 0 || now.Sub(m.synced) < resyncEvery {
+		return nil
+	}
+	for p := range m.broken {
+		if l := m.lines[p]; l.acked && now.Sub(l.asked) >= askAgain {
+			pairs = append(pairs, p)
+		}
+	}
+	slices.Sort(pairs)
+	return pairs
+}
+
+// spend takes one message from the window, if one is left.
+func (m *mender) spend(now time.Time) bool {
+	if len(m.sent) >= sendAtMost {
+		return false
+	}
+	m.sent = append(m.sent, now)
+	return true
+}
+
+func (m *mender) ask(pairs []string, now time.Time) {
+	for _, p := range pairs {
+		m.lines[p].asked = now
+	}
+}
