@@ -24,6 +24,9 @@ const trades = await x.fetchTrades('BTC/USDT', undefined, 10);
 assert.ok(trades.length === 10 && trades[0].timestamp <= trades[9].timestamp);
 const candles = await x.fetchOHLCV('BTC/USDT', '1m');
 assert.ok(candles.length > 0 && candles.every((c, i) => !i || c[0] > candles[i - 1][0]));
+assert.ok(candles.at(-1)[0] > (await x.fetchTime()) - 5 * 60000, 'the last candle is not the newest');
+assert.equal((await x.fetchOHLCV('BTC/USDT', '1m', undefined, 3)).length, 3);
+assert.deepEqual((await x.fetchOHLCV('BTC/USDT', '1m', candles[2][0], 3)).map((c) => c[0]), candles.slice(2, 5).map((c) => c[0]));
 await assert.rejects(x.fetchTicker('AA/BB'), { code: 'NOT_FOUND' });
 
 const order = await x.createOrder('BTC/USDT', 'limit', 'buy', '0.01', '1000');

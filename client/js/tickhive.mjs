@@ -14,6 +14,20 @@ export const timeframes = {
   '1h': 'hour', '4h': 'hour4', '1d': 'day', '1M': 'month', '1y': 'year',
 };
 
+// The shortest length of each, in seconds, and the most rows of one answer.
+const seconds = {
+  '1m': 60, '3m': 180, '5m': 300, '15m': 900, '30m': 1800, '1h': 3600, '4h': 14400, '1d': 86400, '1M': 28 * 86400, '1y': 365 * 86400,
+};
+const maxCandles = 1000;
+
+// plain is a number as the exchange reads it: without an exponent. Text stays as it is.
+function plain(value) {
+  const m = /^(-?)(\d)(?:\.(\d+))?e([+-]\d+)$/.exec(String(value));
+  if (!m || typeof value === 'string') return String(value);
+  const digits = m[2] + (m[3] ?? ''), power = Number(m[4]);
+  return m[1] + (power < 0 ? `0.${'0'.repeat(-power - 1)}${digits}` : digits.padEnd(power + 1, '0'));
+}
+
 export class ExchangeError extends Error {
   constructor(status, body) {
     super(`${body.code ?? status}: ${body.message ?? 'no message'}`);
@@ -105,13 +119,42 @@ export class TickHive {
     };
   }
 
-  async fetchOHLCV(symbol, timeframe = '1m', since = undefined, limit = 1000) {
-    const end = Date.now() + 60000;
-    const start = since ?? end - 7 * 86400000;
-    const rows = await this.request('GET', '/api/ohlc', {
-      currencyPairCode: code(symbol), interval: timeframes[timeframe], start: new Date(start).toISOString().slice(0, 19), end: new Date(end).toISOString().slice(0, 19),
-    });
-    return rows.map((c) => [Date.parse(`${c.date}Z`), +c.open, +c.max, +c.min, +c.close, +c.volumeBase]).slice(0, limit);
+  async candles(symbol, timeframe, start, end) {
+    const text = (ms) => new Date(ms).toISOString().slice(0, 23);
+    const rows = await this.request('GET', '/api/ohlc', { currencyPairCode: code(symbol), interval: timeframes[timeframe], start: text(start), end: text(end) });
+    return rows.map((c) => [Date.parse(`${c.date}Z`), +c.open, +c.max, +c.min, +c.close, +c.volumeBase]);
+  }
+
+  // fetchOHLCV answers the first limit candles from since on, the newest without since. An
+  // interval without a trade has no candle, and an answer has the oldest rows of its range:
+  // the newest are read backwards, in ranges that grow over gaps and are halved where one is full.
+  async fetchOHLCV(symbol, timeframe = '1m', since = undefined, limit = maxCandles) {
+    let rows = [];
+    if (since !== undefined) {
+      for (let start = since; rows.length < limit;) {
+        const page = await this.candles(symbol, timeframe, start, Date.UTC(9999, 0, 1));
+        rows = rows.concat(page);
+        if (page.length < maxCandles) break;
+        start = page.at(-1)[0] + 1000;
+      }
+      return rows.slice(0, limit);
+    }
+    const least = (maxCandles - 1) * 1000 * seconds[timeframe]; // holds no more rows than one answer
+    let span = Math.min(limit * 1000 * seconds[timeframe], least);
+    let full; // from here to end there are more rows than one answer holds
+    for (let end = await this.fetchTime(); rows.length < limit && end >= 0;) {
+      const start = full === undefined ? Math.max(0, end - span) : Math.max(full, end - Math.max(least, (end - full) / 2));
+      const page = await this.candles(symbol, timeframe, start, end);
+      if (page.length === maxCandles && end - start > least) {
+        full = start;
+        continue;
+      }
+      rows = page.concat(rows);
+      end = start - 1;
+      if (full > end) [full, span] = [undefined, least];
+      else if (page.length < maxCandles / 16) span *= 16;
+    }
+    return rows.slice(-limit);
   }
 
   parseOrder(o) {
@@ -126,10 +169,11 @@ export class TickHive {
 
   // createOrder: amount and price may be text, which keeps digits that a number would lose.
   async createOrder(symbol, type, side, amount, price = undefined, params = {}) {
-    const order = { side, currencyPairCode: code(symbol), amount: String(amount), ...params };
-    if (type === 'market') order.isMarket = true; else order.price = String(price);
+    const order = { side, currencyPairCode: code(symbol), ...params };
+    if (amount !== undefined) order.amount = plain(amount);
+    if (type === 'market') order.isMarket = true; else order.price = plain(price);
     const id = await this.request('POST', '/api/orders', {}, order, true);
-    return { id, symbol, type, side, amount: Number(amount), price: number(price), info: id };
+    return { id, symbol, type, side, amount: number(amount), price: number(price), info: id };
   }
 
   async cancelOrder(id) { return this.parseOrder(await this.request('DELETE', `/api/orders/${id}`, {}, undefined, true)); }

@@ -1,0 +1,67 @@
+// The class against a made-up exchange: node client/js/rest_test.mjs.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { TickHive } from './tickhive.mjs';
+
+// candles answers /api/ohlc as the exchange does: 1,000 rows at most, the oldest of the range.
+function candles(dates, now) {
+  const asked = [];
+  globalThis.fetch = async (url) => {
+    const u = new URL(url), q = Object.fromEntries(u.searchParams);
+    asked.push(u.pathname);
+    const at = (text) => Date.parse(`${text}Z`);
+    const body = u.pathname === '/api/time' ? { serverTime: now } : dates.filter((d) => d >= at(q.start) && d <= at(q.end)).slice(0, 1000)
+      .map((d) => ({ date: new Date(d).toISOString().slice(0, 19), open: '1', max: '2', min: '1', close: '2', volumeBase: '3' }));
+    return { ok: true, json: async () => body };
+  };
+  return asked;
+}
+
+const minutes = (from, n) => Array.from({ length: n }, (_, i) => from + i * 60000);
+const t0 = Date.UTC(2026, 0, 1);
+
+test('fetchOHLCV without since answers the newest candles, oldest first', async () => {
+  const x = new TickHive();
+  const all = minutes(t0, 12000), now = all.at(-1) + 30500;
+  const asked = candles(all, now);
+  for (const limit of [1, 5, 1000, 2500]) {
+    const rows = await x.fetchOHLCV('A/B', '1m', undefined, limit);
+    assert.deepEqual(rows.map((r) => r[0]), all.slice(-limit));
+  }
+  assert.ok(asked.length <= 2 + 2 + 3 + 7, `${asked.length} requests`);
+});
+
+test('fetchOHLCV without since looks behind gaps, up to the first candle', async () => {
+  const x = new TickHive();
+  const all = [...minutes(t0 - 400 * 86400000, 3000), ...minutes(t0, 50)];
+  const asked = candles(all, t0 + 3 * 3600000);
+  assert.deepEqual((await x.fetchOHLCV('A/B', '1m')).map((r) => r[0]), all.slice(-1000));
+  assert.ok(asked.length <= 20, `${asked.length} requests`);
+  candles(all.slice(0, 7), t0);
+  assert.deepEqual((await x.fetchOHLCV('A/B', '1m')).map((r) => r[0]), all.slice(0, 7));
+  candles([], t0);
+  assert.deepEqual(await x.fetchOHLCV('A/B', '1m'), []);
+});
+
+test('fetchOHLCV with since answers the candles from there on', async () => {
+  const x = new TickHive();
+  const all = minutes(t0, 12000);
+  candles(all, 0);
+  for (const limit of [10, 1000, 2500]) {
+    const rows = await x.fetchOHLCV('A/B', '1m', all[300] - 500, limit);
+    assert.deepEqual(rows.map((r) => r[0]), all.slice(300, 300 + limit));
+  }
+  assert.equal((await x.fetchOHLCV('A/B', '1m', all[300] + 500, 1))[0][0], all[301]);
+});
+
+test('createOrder writes small numbers without an exponent, and no amount where none is given', async () => {
+  const x = new TickHive();
+  Object.assign(x, { apiKey: 'k', secret: 's' });
+  const bodies = [];
+  globalThis.fetch = async (_, { body }) => { bodies.push(JSON.parse(body)); return { ok: true, json: async () => 'id' }; };
+  await x.createOrder('A/B', 'limit', 'buy', 1e21, 0.00000012);
+  await x.createOrder('A/B', 'market', 'buy', undefined, undefined, { quoteAmount: '5' });
+  assert.equal(bodies[0].amount, '1000000000000000000000');
+  assert.equal(bodies[0].price, '0.00000012');
+  assert.deepEqual(bodies[1], { side: 'buy', currencyPairCode: 'A_B', quoteAmount: '5', isMarket: true });
+});
