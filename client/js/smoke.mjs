@@ -49,6 +49,8 @@ if (globalThis.WebSocket) {
   assert.equal(watched.checksum(), watched.lastChecksum);
   watched.socket.close(); // it comes back by itself and goes on from its seq
   for (let i = 0; i < 3; i++) seq = await watch(seq);
+  assert.equal((await x.watchOrderBook('BTC/USDT', 20)).bids.length, 20);
+  for (let i = 0; i < 2; i++) await assert.rejects(x.watchOrderBook('AA/BB'), { code: 'NOT_FOUND' });
   x.close();
   console.log('watchOrderBook: checked, mended after a wrong book, resumed after a broken line');
 } else {

@@ -204,10 +204,10 @@ export class TickHive {
       book = new WatchedBook(this, symbol, limit);
       this.books.set(symbol, book);
     }
-    return book.next();
+    return book.next(limit);
   }
 
-  close() { for (const b of this.books.values()) b.close(); this.books.clear(); }
+  close() { for (const b of [...this.books.values()]) b.end(new Error('the exchange was closed')); }
 }
 
 const crcTable = new Uint32Array(256).map((_, n) => {
@@ -224,37 +224,73 @@ export function crc32(text) {
 // Prices of one pair have the same number of digits, so that text compares like numbers.
 const compare = (a, b) => a.length - b.length || (a < b ? -1 : a > b ? 1 : 0);
 
-// WatchedBook rebuilds one book from the stream and reconnects with fromSeq.
+const askAgain = 1000; // ms between two resyncs, and before a lost line is opened anew
+const patience = 5000; // ms: a subscription speaks once a second at least
+const depthFor = (limit) => [10, 25, 100, 1000].find((d) => d >= limit) ?? 0;
+
+// WatchedBook rebuilds one book from the stream and reconnects with fromSeq. It is ready
+// while its bids and asks have passed their checks; limit is the most that a call wanted.
 class WatchedBook {
   constructor(exchange, symbol, limit) {
-    Object.assign(this, { exchange, symbol, depth: [10, 25, 100, 1000].find((d) => d >= limit) ?? 0, limit });
-    this.waiting = [];
-    this.fresh = false;
-    this.ready = false;
-    this.closed = false;
+    Object.assign(this, { exchange, symbol, depth: depthFor(limit), limit, id: 0, waiting: [], timers: {}, fresh: false, ready: false });
     this.open();
   }
 
   open() {
     if (!this.exchange.WebSocket) throw new Error('there is no WebSocket here: give one as options.WebSocket');
-    this.socket = new this.exchange.WebSocket(`${this.exchange.baseUrl.replace(/^http/, 'ws')}/ws`);
-    this.socket.onopen = () => this.subscribe();
-    this.socket.onmessage = (e) => this.receive(JSON.parse(e.data));
-    this.socket.onclose = () => { if (!this.closed) setTimeout(() => this.open(), 1000); };
+    const socket = new this.exchange.WebSocket(`${this.exchange.baseUrl.replace(/^http/, 'ws')}/ws`);
+    const mine = (run) => (e) => { if (this.socket === socket) run(e); }; // a line that was given up is not heard
+    Object.assign(this, { socket, connected: false, subscribed: false });
+    socket.onopen = mine(() => { this.connected = true; this.subscribe(); });
+    socket.onmessage = mine((e) => { this.heard = true; this.receive(JSON.parse(e.data)); });
+    socket.onerror = () => {}; // the close that follows says it; unheard it ends the process with some libraries
+    socket.onclose = mine(() => this.leave(askAgain));
+    this.listen();
   }
 
+  // after keeps one timer of each name, so that none is left behind.
+  after(name, ms, run) {
+    clearTimeout(this.timers[name]);
+    this.timers[name] = setTimeout(() => { delete this.timers[name]; run(); }, ms);
+  }
+
+  listen() {
+    this.heard = false;
+    this.after('silence', patience, () => { if (this.heard) this.listen(); else this.leave(0); });
+  }
+
+  // leave gives the line up and opens another one in ms; undefined: never.
+  leave(ms) {
+    const { socket } = this;
+    Object.values(this.timers).forEach((t) => clearTimeout(t));
+    Object.assign(this, { socket: undefined, connected: false, subscribed: false, timers: {} });
+    socket?.close();
+    if (ms !== undefined) this.after('open', ms, () => this.open());
+  }
+
+  // subscribe's id tells its answers from those to an earlier one: what comes before the
+  // acknowledgement is of the depth that was left.
   subscribe() {
-    const request = { op: 'subscribe', channel: 'book', pairs: [code(this.symbol)], depth: this.depth, interval: 100, decimals: 'string' };
+    const request = { op: 'subscribe', id: ++this.id, channel: 'book', pairs: [code(this.symbol)], depth: this.depth, interval: 100, decimals: 'string' };
     if (this.ready) Object.assign(request, { fromSeq: this.seq, epoch: this.epoch });
+    this.subscribed = false;
     this.socket.send(JSON.stringify(request));
   }
 
+  // resync asks for a snapshot, and again until one is right.
+  resync() {
+    if (this.timers.resync !== undefined) return;
+    if (this.subscribed) this.socket.send(JSON.stringify({ op: 'resync', channel: 'book', pairs: [code(this.symbol)] }));
+    this.after('resync', askAgain, () => { if (!this.ready) this.resync(); });
+  }
+
   receive(m) {
-    if (m.type === 'error') { this.fail(new ExchangeError(0, m)); return; }
-    if (m.channel !== 'book') return;
+    if (m.type === 'error' && m.id === this.id) this.end(new ExchangeError(0, m));
+    if (m.type === 'subscribed' && m.id === this.id) this.subscribed = true;
+    if (m.channel !== 'book' || !this.subscribed) return;
     let good = true;
     if (m.type === 'snapshot') Object.assign(this, { bids: m.bids, asks: m.asks, seq: m.seq, epoch: m.epoch, ready: true });
-    else if (m.type === 'heartbeat') good = !this.ready || m.seq === this.seq;
+    else if (m.type === 'heartbeat') good = this.ready && m.seq === this.seq;
     else if (m.type === 'update') {
       if (!this.ready || m.seq <= this.seq) return;
       good = m.prevSeq === this.seq;
@@ -270,7 +306,7 @@ class WatchedBook {
     }
     if (!good) {
       this.ready = false;
-      this.socket.send(JSON.stringify({ op: 'resync', channel: 'book', pairs: [code(this.symbol)] }));
+      this.resync();
     } else if (m.type !== 'heartbeat') this.tell(m.time);
   }
 
@@ -287,19 +323,40 @@ class WatchedBook {
   }
 
   tell(time) {
-    const side = (levels) => levels.slice(0, this.limit).map(([p, a]) => [Number(p), Number(a)]);
-    this.book = { symbol: this.symbol, timestamp: time, datetime: new Date(time).toISOString(), nonce: this.seq, bids: side(this.bids), asks: side(this.asks) };
+    this.show(time);
     const waiting = this.waiting.splice(0);
     this.fresh = waiting.length === 0;
-    waiting.forEach((w) => w.resolve(this.book));
+    waiting.forEach((w) => w.resolve(this.cut(w.limit)));
   }
 
-  fail(error) { this.waiting.splice(0).forEach((w) => w.reject(error)); }
-
-  next() {
-    if (this.fresh) { this.fresh = false; return Promise.resolve(this.book); }
-    return new Promise((resolve, reject) => this.waiting.push({ resolve, reject }));
+  show(time) {
+    const side = (levels) => levels.slice(0, this.limit).map(([p, a]) => [Number(p), Number(a)]);
+    this.book = { symbol: this.symbol, timestamp: time, datetime: new Date(time).toISOString(), nonce: this.seq, bids: side(this.bids), asks: side(this.asks) };
   }
 
-  close() { this.closed = true; this.socket.close(); }
+  cut(limit) { return { ...this.book, bids: this.book.bids.slice(0, limit), asks: this.book.asks.slice(0, limit) }; }
+
+  // widen makes the levels of a larger limit known.
+  widen(limit) {
+    this.limit = limit;
+    const depth = depthFor(limit);
+    if (depth !== this.depth) {
+      Object.assign(this, { depth, ready: false, fresh: false });
+      if (this.connected) this.subscribe();
+    } else if (this.ready) this.show(this.book.timestamp);
+    else this.fresh = false;
+  }
+
+  next(limit) {
+    if (limit > this.limit) this.widen(limit);
+    if (this.fresh) { this.fresh = false; return Promise.resolve(this.cut(limit)); }
+    return new Promise((resolve, reject) => this.waiting.push({ limit, resolve, reject }));
+  }
+
+  // end is for good: the next call for the symbol starts anew.
+  end(error) {
+    this.leave();
+    this.exchange.books.delete(this.symbol);
+    this.waiting.splice(0).forEach((w) => w.reject(error));
+  }
 }
