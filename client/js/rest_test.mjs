@@ -65,3 +65,14 @@ test('createOrder writes small numbers without an exponent, and no amount where 
   assert.equal(bodies[0].price, '0.00000012');
   assert.deepEqual(bodies[1], { side: 'buy', currencyPairCode: 'A_B', quoteAmount: '5', isMarket: true });
 });
+
+test('a timeframe that does not exist is refused', async () => {
+  for (const since of [undefined, 0]) await assert.rejects(new TickHive().fetchOHLCV('A/B', '2m', since), { code: 'INVALID_PARAM', field: 'timeframe' });
+});
+
+test('an error that is not JSON keeps its status', async () => {
+  globalThis.fetch = async () => new Response('<h1>Bad Gateway</h1>', { status: 502 });
+  await assert.rejects(new TickHive().fetchTime(), { name: 'Error', status: 502 });
+  globalThis.fetch = async () => new Response('not JSON');
+  await assert.rejects(new TickHive().fetchTime(), SyntaxError);
+});

@@ -58,7 +58,7 @@ export class TickHive {
     const headers = signed ? await this.sign(method, target, body) : {};
     if (body) headers['Content-Type'] = 'application/json';
     const response = await fetch(this.baseUrl + target, { method, headers, body: body || undefined });
-    const answer = await response.json();
+    const answer = await response.json().catch((error) => { if (response.ok) throw error; return {}; }); // a proxy's page is none of ours
     if (!response.ok) throw new ExchangeError(response.status, answer);
     return answer;
   }
@@ -129,6 +129,7 @@ export class TickHive {
   // interval without a trade has no candle, and an answer has the oldest rows of its range:
   // the newest are read backwards, in ranges that grow over gaps and are halved where one is full.
   async fetchOHLCV(symbol, timeframe = '1m', since = undefined, limit = maxCandles) {
+    if (!timeframes[timeframe]) throw new ExchangeError(400, { code: 'INVALID_PARAM', message: `timeframe must be one of ${Object.keys(timeframes).join(', ')}.`, field: 'timeframe' });
     let rows = [];
     if (since !== undefined) {
       for (let start = since; rows.length < limit;) {
