@@ -11,6 +11,7 @@ import (
 
 	"tickhive/internal/clock"
 	"tickhive/internal/vfs"
+	"tickhive/internal/wal"
 )
 
 // busy is a hive with a bit of everything.
@@ -184,6 +185,70 @@ func foldAll(t *testing.T, st *Store, n int) {
 func picture(v *View, now int64) string {
 	w, _ := v.Worker(now, 10001)
 	return fmt.Sprint(v.Overview(now), v.Log(LogQuery{Page: Page{1, 100}}), v.Proposals(ProposalQuery{Page: Page{1, 100}}), w, v.Head())
+}
+
+// A fact comes while a close and an idle second wait for room on the disk: the worker is
+// there at once, and the hive is in the end the one that a replay gives.
+func TestAFactIsFoldedAheadOfWhatIsDueAndReplayGivesTheSame(t *testing.T) {
+	r := newRig(t)
+	r.spawn(1)
+	r.must(propose(10001, true))
+	r.must(vote(10001, "prop-1", 1, Yes))
+	r.now = start + 8*daySec*secondNs
+	swap := fact(1, startSec)
+	swap.SwapSec = startSec + 8*daySec
+	for i, f := range []Fact{fact(2, startSec+8*daySec), fact(4, startSec+8*daySec), swap} {
+		f.Seq = uint64(i) + 2
+		r.facts = append(r.facts, f)
+		r.s.Fold(f) // without r.due()
+	}
+	if _, ok := r.s.View().Worker(r.now, 10002); !ok || r.s.View().Newest() != 4 {
+		t.Errorf("worker 2 is there: %v; the newest of 1, 2 and 4 is %d", ok, r.s.View().Newest())
+	}
+	r.due()
+	r.status(10001, "active")
+	r.status(10002, "active")
+	r.check()
+}
+
+func TestAFactIsFoldedOnAFullDisk(t *testing.T) {
+	fsys, clk := vfs.NewMem(), clock.NewManual(start)
+	opt := DefaultOptions()
+	opt.GenesisNs = start
+	o := StoreOptions{Options: opt, FS: fsys, Dir: "hive", Clock: clk}
+	o.Log.PreallocBytes = -1
+	st, err := OpenStore(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	foldAll(t, st, 1)
+	clk.Set(start + 8*daySec*secondNs) // worker 1 falls idle: a Tick is due
+	fsys.SetCapacity(fsys.Used())
+	if err := st.Tick(clk.NowNs()); !errors.Is(err, wal.ErrUnavailable) {
+		t.Fatalf("the disk is not full: %v", err)
+	}
+	foldAll(t, st, 2)
+	if _, ok := st.View().Worker(clk.NowNs(), 10002); !ok {
+		t.Error("worker 2 is not there")
+	}
+	fsys.SetCapacity(0)
+	if err := st.Tick(clk.NowNs()); err != nil {
+		t.Fatal(err)
+	}
+	want := picture(st.View(), clk.NowNs())
+	again := openMem(t, fsys.Crash(1), clk)
+	foldAll(t, again, 2)
+	if err := again.Tick(clk.NowNs()); err != nil {
+		t.Fatal(err)
+	}
+	if got := picture(again.View(), clk.NowNs()); got != want {
+		t.Errorf("after a cut:\n%s\nbefore:\n%s", got, want)
+	}
+	for _, s := range []*Store{st, again} {
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // TestTheStoreGivesTheSameHiveAfterARestart: from the log alone and from a snapshot; the

@@ -54,8 +54,12 @@ func (v *View) Seq() uint64 { return v.seq }
 // LaunchpadSeq is the newest launchpad record whose fact the view reflects.
 func (v *View) LaunchpadSeq() uint64 { return v.launchpadSeq }
 
-// Newest is the newest workerId, 0 when there is none.
-func (v *View) Newest() uint32 { return uint32(v.workers.Len()) }
+// Newest is the newest workerId, 0 when there is none. It is not their number: facts come
+// in any order.
+func (v *View) Newest() uint32 {
+	id, _, _ := v.workers.Max()
+	return id
+}
 
 // Entries is the number of entries of the action log.
 func (v *View) Entries() uint64 { return v.log.n }

@@ -161,7 +161,8 @@ func (s *Store[S, C, R, T, V]) Do(cmd C) (T, error) {
 
 // Fold runs f on the state in the store's goroutine, without a record: what f changes
 // must come back from elsewhere after a restart (engine events, holds). The view is
-// published before Fold returns.
+// published before Fold returns. What is due by now is carried out before, unless it
+// cannot be written at the moment: f must leave the same state before a record as after.
 func (s *Store[S, C, R, T, V]) Fold(f func(st S)) error {
 	req := &request[S, C, T]{kind: foldRequest, fold: f, done: make(chan struct{})}
 	if err := s.send(req, true); err != nil {

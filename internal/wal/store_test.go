@@ -264,6 +264,47 @@ func TestWhatIsDueHappensAtItsTimeAlsoAcrossARestart(t *testing.T) {
 	must(t, s.Close())
 }
 
+func TestAFoldDoesNotWaitForRoomForWhatIsDue(t *testing.T) {
+	fsys, clk := vfs.NewMem(), clock.NewManual(1000)
+	opts := toyOpts(fsys)
+	opts.Clock, opts.Log.PreallocBytes = clk, -1
+	s := mustStore(t, opts)
+	_, err := s.Do(toyCommand{alarm: 2000})
+	must(t, err)
+	fsys.SetCapacity(fsys.Used())
+	clk.Set(2500)
+	if err := s.Tick(2500); !errors.Is(err, ErrUnavailable) {
+		t.Fatalf("the alarm on a full disk: %v", err)
+	}
+	must(t, s.Fold(func(st *toyState) { st.folded = append(st.folded, "told once") }))
+	if v := s.View(); v.folded != 1 || v.rung != 0 {
+		t.Fatalf("on a full disk: %+v", v)
+	}
+	if _, err := s.Do(toyCommand{key: "a", add: 1}); !errors.Is(err, ErrUnavailable) {
+		t.Fatalf("a command before what is due: %v", err)
+	}
+	fsys.SetCapacity(0)
+	must(t, s.Tick(2500))
+	if v := s.View(); v.folded != 1 || v.rung != 1 {
+		t.Fatalf("space is back: %+v", v)
+	}
+	text := textOf(t, s)
+	again := mustStore(t, toyOpts(fsys.Crash(1)))
+	if got := textOf(t, again); got != text || !strings.Contains(text, "1\n2000\n") {
+		t.Fatalf("after a cut:\n%s\nbefore:\n%s", got, text)
+	}
+	must(t, again.Close())
+	// A store whose log has ended folds no more: what is due cannot ever be written.
+	_, err = s.Do(toyCommand{alarm: 3000})
+	must(t, err)
+	fsys.Before(vfs.FailNthKind(vfs.OpSync, fsys.Count(vfs.OpSync)+1, vfs.Fault{Err: syscall.EIO}))
+	clk.Set(3500)
+	if err := s.Fold(func(*toyState) {}); !errors.Is(err, ErrStopped) || s.View().rung != 1 {
+		t.Fatalf("%v, %+v", err, s.View())
+	}
+	must(t, s.Close())
+}
+
 func TestStoreOnARealClockWakesByItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		opts := toyOpts(vfs.NewMem())
