@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"tickhive/engine"
@@ -172,24 +173,44 @@ func (r *tradeReader) parse(line []byte) (tradeRow, error) {
 	return r.row(&cells)
 }
 
+// parseJSON reads the members in their order. Of two members with names of one column the
+// one that stands first in the list of names is meant; of two with one name (the case aside)
+// nobody can say which.
 func (r *tradeReader) parseJSON(line []byte) (tradeRow, error) {
-	var members map[string]json.RawMessage
-	if err := json.Unmarshal(line, &members); err != nil {
+	dec := json.NewDecoder(bytes.NewReader(line))
+	if _, err := dec.Token(); err != nil { // the brace
 		return tradeRow{}, fmt.Errorf("JSON: %w", err)
 	}
 	var cells [columnKinds][]byte
-	var rank [columnKinds]int
-	for name, value := range members {
+	var ranks [columnKinds]uint // a bit for each name that was there; the lowest is in cells
+	for dec.More() {
+		token, err := dec.Token()
+		if err != nil {
+			return tradeRow{}, fmt.Errorf("JSON: %w", err)
+		}
+		var value json.RawMessage
+		if err := dec.Decode(&value); err != nil {
+			return tradeRow{}, fmt.Errorf("JSON: %w", err)
+		}
+		name := token.(string) // a decoder takes nothing else before a colon
 		c := columnNamed(name)
 		if c == noColumn || value[0] == '{' || value[0] == '[' || string(value) == "null" {
 			continue
 		}
-		// Of two members with names of one column the one that stands first in the list
-		// is meant, whatever their order in the line.
-		at := 1 + indexOf(columnNames[c], strings.ToLower(name))
-		if rank[c] == 0 || at < rank[c] {
-			rank[c], cells[c] = at, bytes.Trim(value, `"`)
+		bit := uint(1) << indexOf(columnNames[c], strings.ToLower(name))
+		if ranks[c]&bit != 0 {
+			return tradeRow{}, fmt.Errorf("a second member %q", name)
 		}
+		if ranks[c]&(bit-1) == 0 {
+			cells[c] = bytes.Trim(value, `"`)
+		}
+		ranks[c] |= bit
+	}
+	if _, err := dec.Token(); err != nil {
+		return tradeRow{}, fmt.Errorf("JSON: %w", err)
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return tradeRow{}, errors.New("JSON: something follows the object")
 	}
 	return r.row(&cells)
 }
