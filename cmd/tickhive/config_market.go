@@ -1,5 +1,14 @@
 package main
 
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"tickhive/engine"
+	"tickhive/internal/fixed"
+)
+
 // AssetConfig is one configured currency. Amounts are in units of the asset; a missing
 // one is "not configured" (null in the API).
 type AssetConfig struct {
@@ -36,6 +45,56 @@ type PairConfig struct {
 }
 
 const defaultFee Decimal = "0.001"
+
+// instrument is the pair as the engine takes it, without id and time.
+func (p *PairConfig) instrument() (*engine.Instrument, error) {
+	base, quote, _ := strings.Cut(p.Code, "_")
+	ins := &engine.Instrument{
+		Code: p.Code, Base: base, Quote: quote, DigitsPrice: p.DigitsPrice, DigitsAmount: p.DigitsAmount,
+	}
+	if p.DigitsPrice < 0 || p.DigitsAmount < 0 || ins.DigitsTotal() > fixed.Scale {
+		return ins, nil // Validate says why
+	}
+	var err error
+	if ins.MakerFee, err = cmp.Or(p.MakerFee, defaultFee).rate(); err != nil {
+		return nil, err
+	}
+	if ins.TakerFee, err = cmp.Or(p.TakerFee, defaultFee).rate(); err != nil {
+		return nil, err
+	}
+	if p.MinQuote.given() {
+		q, r := p.MinQuote.value().Abs().DivMod64(fixed.Pow10[fixed.Scale-ins.DigitsTotal()])
+		if r != 0 {
+			return nil, fmt.Errorf("min_quote %s has more than %d fractional digits", p.MinQuote, ins.DigitsTotal())
+		}
+		ins.MinQuote, ins.HasMinQuote = q, true
+	}
+	switch p.State {
+	case "", engine.Online.String():
+	case engine.PostOnlyState.String():
+		ins.State = engine.PostOnlyState
+	case engine.CancelOnly.String():
+		ins.State = engine.CancelOnly
+	case engine.Halted.String():
+		ins.State = engine.Halted
+	default:
+		return nil, fmt.Errorf("state %q is not one of online, post_only, cancel_only, halted", p.State)
+	}
+	return ins, nil
+}
+
+// asset is the currency as the engine takes it.
+func (a *AssetConfig) asset() *engine.Asset {
+	return &engine.Asset{
+		Symbol: a.Symbol, Name: cmp.Or(a.Name, a.Symbol), Fiat: a.Fiat,
+		UnifiedCryptoassetID: a.UnifiedID, HasUnifiedID: a.UnifiedID != 0,
+		CanWithdraw: !a.WithdrawOff, CanDeposit: !a.DepositOff,
+		MinWithdraw: a.MinWithdraw.value(), HasMinWithdraw: a.MinWithdraw.given(),
+		MaxWithdraw: a.MaxWithdraw.value(), HasMaxWithdraw: a.MaxWithdraw.given(),
+		MakerFee: a.MakerFee.value(), HasMakerFee: a.MakerFee.given(),
+		TakerFee: a.TakerFee.value(), HasTakerFee: a.TakerFee.given(),
+	}
+}
 
 // builtinAssets are nine crypto currencies and two fiat ones.
 func builtinAssets() []AssetConfig {

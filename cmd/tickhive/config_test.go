@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,6 +11,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"tickhive/engine"
 )
 
 func writeConfig(t *testing.T, text string) string {
@@ -103,6 +106,87 @@ func TestWrongConfigurationNamesThePlace(t *testing.T) {
 	_, err := loadConfig("", nil, []string{"rate.allw=1"})
 	if err == nil || !strings.Contains(err.Error(), "the nearest known key is rate.allow") {
 		t.Errorf("%v", err)
+	}
+}
+
+// What serve cannot run with is refused when the configuration is read, by its key.
+func TestACheckedConfigurationCanBeServed(t *testing.T) {
+	for _, s := range []string{
+		"engine.open_orders=-1", "engine.account_orders=-1", "market.trades_min=-1", "market.trades_max=-1",
+		"market.candles_kept=-1,1,1,1,1,1,1,1,1,1", "orders.closed_kept=-1", "orders.fills_kept=-1",
+		"launchpad.cooldown=1000d", "launchpad.fee=", "launchpad.native_usd=10000000000",
+		"hive.quorum=0.001", "hive.quorum=10000000000", "referral.levels=1,1,1,1,1", "referral.levels=2,0,0,0,0",
+		"referral.staking=2,0,0,0,0,0,0,0,0", "referral.staking=0.2,0.1,0,0,0,0,0,0,0",
+		"referral.bonus_share=2", "referral.bonus_share=0.123456789", "server.trusted_proxies=foo", "server.trusted_proxies=10.0.0.0/33",
+		"server.connections=-5", "server.connections_per_ip=-2", "rate.allow=1.2.3.4.5", "rate.allow=abc",
+		"server.listen=foo", "server.listen=:99999", "aggregator.listen=localhost:nothing", "internal.listen=foo",
+	} {
+		name, _, _ := strings.Cut(s, "=")
+		if _, err := loadConfig("", nil, []string{s}); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("--set %s: %v", s, err)
+		}
+	}
+	for _, s := range []string{
+		"engine.open_orders=0", "market.candles_kept=0,1,1,1,1,1,1,1,1,1", "server.connections=1", "server.connections_per_ip=-1",
+		"rate.allow=fe80::1%eth0,::1/128," + strings.Repeat("aZ", 19), "server.trusted_proxies=10.0.0.1,10.0.0.0/8",
+		"server.listen=:8080", "server.listen=[::1]:0", "aggregator.listen=localhost:http", "hive.quorum=0", "launchpad.cooldown=366d",
+	} {
+		if _, err := loadConfig("", nil, []string{s}); err != nil {
+			t.Errorf("--set %s: %v", s, err)
+		}
+	}
+	const market = "[[assets]]\nsymbol = \"AA\"\n%s\n[[assets]]\nsymbol = \"BB\"\n[[pairs]]\ncode = \"AA_BB\"\ndigits_price = 2\ndigits_amount = 2\n%s\n"
+	for _, c := range []struct{ asset, pair, want string }{
+		{`refill_rate = "1.5"`, "", "assets: AA: refill_rate"},
+		{`withdraw_rate = "0.123456789"`, "", "assets: AA: withdraw_rate"},
+		{`maker_fee = "2"`, "", "assets: AA: maker_fee"},
+		{`taker_fee = "1.1"`, "", "assets: AA: taker_fee"},
+		{"unified_cryptoasset_id = -1", "", "assets: AA: unified_cryptoasset_id"},
+		{"min_withdraw = \"2\"\nmax_withdraw = \"1\"", "", "assets: AA: min_withdraw"},
+		{"", `reference = "0.001"`, "pairs: AA_BB: reference"},
+		{"", `reference = "0.01"`, "pairs: sim: pair AA_BB"},
+		{"", "reference = \"100\"\nweight = 1001", "pairs: sim: pair AA_BB"},
+		{`refill_rate = "1"`, `reference = "100"`, ""},
+	} {
+		_, err := loadConfig(writeConfig(t, fmt.Sprintf(market, c.asset, c.pair)), nil, nil)
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s %s: %v, want %q", c.asset, c.pair, err, c.want)
+		}
+	}
+	if _, err := loadConfig(writeConfig(t, "[server]\nread_timeout = -5\n"), nil, nil); err == nil || !strings.Contains(err.Error(), "server.read_timeout") {
+		t.Errorf("a number below zero: %v", err)
+	}
+}
+
+// Every text of the configuration that gets into the journal can be read back from there.
+func TestTextsOfTheConfigurationFitIntoARecord(t *testing.T) {
+	longest, symbol := strings.Repeat("\U0001f41d", maxAssetName), strings.Repeat("A", 12)
+	text := fmt.Sprintf("[[assets]]\nsymbol = %q\nname = \"%s\"\n[[assets]]\nsymbol = \"BBBBBBBBBBBB\"\n[[pairs]]\ncode = \"%s_BBBBBBBBBBBB\"\n", symbol, longest, symbol)
+	c, err := loadConfig(writeConfig(t, text), nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ins, err := c.Pairs[0].instrument()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, cmd := range []engine.Command{
+		{Kind: engine.SetAsset, Pair: engine.ControlPair, Asset: c.Assets[0].asset()},
+		{Kind: engine.AddPair, Pair: engine.ControlPair, Instrument: ins},
+	} {
+		var back engine.Command
+		if err := engine.DecodeCommand(engine.AppendCommand(nil, &cmd), &back); err != nil {
+			t.Errorf("%v: %v", cmd.Kind, err)
+		}
+	}
+	for _, wrong := range []string{
+		strings.Replace(text, longest, longest+"x", 1),
+		strings.Replace(text, longest, strings.Repeat("x", 300), 1),
+		strings.ReplaceAll(text, symbol, symbol+"A"),
+	} {
+		if _, err := loadConfig(writeConfig(t, wrong), nil, nil); err == nil || !strings.Contains(err.Error(), "assets: A") {
+			t.Errorf("%.80s: %v", wrong, err)
+		}
 	}
 }
 

@@ -1,21 +1,23 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
+	"net/netip"
 	"slices"
 	"strings"
 	"time"
 
+	"tickhive/accounts"
 	"tickhive/engine"
-	"tickhive/internal/fixed"
+	"tickhive/marketdata"
 )
 
-// allowCharacters are those of addresses and public keys.
-const allowCharacters = "0123456789.:/%ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+// maxConnections bounds the connections of the public listener: each may take its 64 KiB
+// write buffer.
+const maxConnections = 1 << 20
 
 // validate reports every value that cannot be served, by its key.
 func (c *Config) validate() error {
@@ -50,9 +52,16 @@ func (c *Config) validate() error {
 	between("engine.loops", c.Engine.Loops, 1, 256)
 	between("orders.closed_kept", c.Orders.ClosedKept, 1, 100_000_000)
 	between("orders.fills_kept", c.Orders.FillsKept, 2, 100_000_000)
+	between("server.connections", c.Server.Connections, 0, maxConnections) // 0: the default
+	between("server.connections_per_ip", c.Server.ConnectionsPerIP, -1, maxConnections)
 	for _, entry := range c.Rate.Allow {
-		if entry == "" || strings.Trim(entry, allowCharacters) != "" {
+		if !isNet(entry) && !isPublicKey(entry) {
 			bad("rate.allow", "%q is no IP, no CIDR and no public key", entry)
+		}
+	}
+	for _, entry := range c.Server.TrustedProxies {
+		if !isNet(entry) {
+			bad("server.trusted_proxies", "%q is neither an IP nor a CIDR", entry)
 		}
 	}
 	if n := len(c.Market.CandlesKept); n != 10 {
@@ -70,105 +79,77 @@ func (c *Config) validate() error {
 	if _, err := c.startNs(); err != nil {
 		bad("clock.start", "%v", err)
 	}
-	if err := c.validateInternal(); err != nil {
-		errs = append(errs, err)
+	for _, k := range c.keys() {
+		if d, ok := k.value.Interface().(Duration); ok && d < 0 {
+			bad(k.name, "%v", errNegative) // a number of the file
+		}
 	}
-	return errors.Join(append(errs, c.validateMarket())...)
+	return errors.Join(append(errs, c.validateListeners(), c.validateComponents(), c.validateMarket())...)
+}
+
+// validateComponents asks the components, which know their bounds, each for its own keys.
+func (c *Config) validateComponents() error {
+	var errs []error
+	ask := func(name string, err error) {
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", name, err))
+		}
+	}
+	e, m := c.engineOptions(), c.marketOptions()
+	ask("engine.open_orders", engine.Options{OpenOrders: e.OpenOrders}.Validate())
+	ask("engine.account_orders", engine.Options{AccountOrders: e.AccountOrders}.Validate())
+	ask("market.trades_min, market.trades_max", marketdata.Options{TradesMin: m.TradesMin, TradesMax: m.TradesMax}.Validate())
+	ask("market.candles_kept", marketdata.Options{Candles: m.Candles}.Validate())
+	_, launchpadErr := c.launchpadOptions() // these name their keys
+	_, quorumErr := c.quorum()
+	_, referralErr := c.referral()
+	return errors.Join(append(errs, launchpadErr, quorumErr, referralErr)...)
+}
+
+// isNet reports whether text is an IP or a CIDR.
+func isNet(text string) bool {
+	_, ipErr := netip.ParseAddr(text)
+	_, netErr := netip.ParsePrefix(text)
+	return ipErr == nil || netErr == nil
+}
+
+// isPublicKey reports whether text has the form of an API key.
+func isPublicKey(text string) bool {
+	const alphanumeric = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+	return len(text) == accounts.PublicKeyLength && strings.Trim(text, alphanumeric) == ""
+}
+
+// validateListeners refuses addresses that nobody can listen on.
+func (c *Config) validateListeners() error {
+	var errs []error
+	for _, l := range []struct{ name, at string }{
+		{"server.listen", c.Server.Listen},
+		{"internal.listen", c.Internal.Listen},
+		{"aggregator.listen", c.Aggregator.Listen},
+	} {
+		if l.at == "" && l.name == "aggregator.listen" {
+			continue // it has none of its own
+		}
+		if _, port, err := net.SplitHostPort(l.at); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %q is not of the form HOST:PORT", l.name, l.at))
+		} else if _, err := net.LookupPort("tcp", port); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %q is no port", l.name, port))
+		}
+	}
+	return errors.Join(append(errs, c.validateInternal())...)
 }
 
 // validateInternal refuses an internal listener that others could reach unasked.
 func (c *Config) validateInternal() error {
 	host, _, err := net.SplitHostPort(c.Internal.Listen)
 	if err != nil {
-		return fmt.Errorf("internal.listen: %q is not of the form HOST:PORT", c.Internal.Listen)
+		return nil // validateListeners says so
 	}
 	ip := net.ParseIP(host)
 	if c.Internal.Token == "" && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
 		return fmt.Errorf("internal.listen: %s is not a loopback address, so it needs --internal-token", c.Internal.Listen)
 	}
 	return nil
-}
-
-// validateMarket checks assets and pairs by making them.
-func (c *Config) validateMarket() error {
-	var errs []error
-	symbols := map[string]bool{}
-	for i := range c.Assets {
-		a := &c.Assets[i]
-		if symbols[a.Symbol] {
-			errs = append(errs, fmt.Errorf("assets: %s stands twice", a.Symbol))
-		}
-		symbols[a.Symbol] = true
-		if !engine.ValidPairCode(a.Symbol + "_XX") {
-			errs = append(errs, fmt.Errorf("assets: symbol %q is not 2 to 12 of A-Z and 0-9", a.Symbol))
-		}
-	}
-	codes := map[string]bool{}
-	for i := range c.Pairs {
-		p := &c.Pairs[i]
-		if codes[p.Code] {
-			errs = append(errs, fmt.Errorf("pairs: %s stands twice", p.Code))
-		}
-		codes[p.Code] = true
-		ins, err := p.instrument()
-		if err == nil {
-			err = ins.Validate()
-		}
-		if err != nil {
-			errs = append(errs, fmt.Errorf("pairs: %s: %w", p.Code, err))
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// instrument is the pair as the engine takes it, without id and time.
-func (p *PairConfig) instrument() (*engine.Instrument, error) {
-	base, quote, _ := strings.Cut(p.Code, "_")
-	ins := &engine.Instrument{
-		Code: p.Code, Base: base, Quote: quote, DigitsPrice: p.DigitsPrice, DigitsAmount: p.DigitsAmount,
-	}
-	if p.DigitsPrice < 0 || p.DigitsAmount < 0 || ins.DigitsTotal() > fixed.Scale {
-		return ins, nil // Validate says why
-	}
-	var err error
-	if ins.MakerFee, err = cmp.Or(p.MakerFee, defaultFee).rate(); err != nil {
-		return nil, err
-	}
-	if ins.TakerFee, err = cmp.Or(p.TakerFee, defaultFee).rate(); err != nil {
-		return nil, err
-	}
-	if p.MinQuote.given() {
-		q, r := p.MinQuote.value().Abs().DivMod64(fixed.Pow10[fixed.Scale-ins.DigitsTotal()])
-		if r != 0 {
-			return nil, fmt.Errorf("min_quote %s has more than %d fractional digits", p.MinQuote, ins.DigitsTotal())
-		}
-		ins.MinQuote, ins.HasMinQuote = q, true
-	}
-	switch p.State {
-	case "", engine.Online.String():
-	case engine.PostOnlyState.String():
-		ins.State = engine.PostOnlyState
-	case engine.CancelOnly.String():
-		ins.State = engine.CancelOnly
-	case engine.Halted.String():
-		ins.State = engine.Halted
-	default:
-		return nil, fmt.Errorf("state %q is not one of online, post_only, cancel_only, halted", p.State)
-	}
-	return ins, nil
-}
-
-// asset is the currency as the engine takes it.
-func (a *AssetConfig) asset() *engine.Asset {
-	return &engine.Asset{
-		Symbol: a.Symbol, Name: cmp.Or(a.Name, a.Symbol), Fiat: a.Fiat,
-		UnifiedCryptoassetID: a.UnifiedID, HasUnifiedID: a.UnifiedID != 0,
-		CanWithdraw: !a.WithdrawOff, CanDeposit: !a.DepositOff,
-		MinWithdraw: a.MinWithdraw.value(), HasMinWithdraw: a.MinWithdraw.given(),
-		MaxWithdraw: a.MaxWithdraw.value(), HasMaxWithdraw: a.MaxWithdraw.given(),
-		MakerFee: a.MakerFee.value(), HasMakerFee: a.MakerFee.given(),
-		TakerFee: a.TakerFee.value(), HasTakerFee: a.TakerFee.given(),
-	}
 }
 
 // startNs is the configured start of a virtual clock, 0 when it starts now.

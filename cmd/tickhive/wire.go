@@ -70,9 +70,7 @@ func newExchange(p *program, cfg *Config, quiet bool) (*exchange, error) {
 	if err := x.makeClock(); err != nil {
 		return nil, err
 	}
-	if err := x.makeMarket(); err != nil {
-		return nil, err
-	}
+	x.makeMarket()
 	if err := x.makeSim(); err != nil {
 		return nil, err
 	}
@@ -105,22 +103,10 @@ func (x *exchange) makeClock() error {
 	return nil
 }
 
-func (x *exchange) makeMarket() error {
-	eo := engine.Options{OpenOrders: x.cfg.Engine.OpenOrders, AccountOrders: x.cfg.Engine.AccountOrders}
-	if err := eo.Validate(); err != nil {
-		return fmt.Errorf("config: %w", err)
-	}
-	mo := marketdata.Options{
-		TradesMin: x.cfg.Market.TradesMin, TradesMax: x.cfg.Market.TradesMax,
-		ClosedOrders: x.cfg.Orders.ClosedKept, Fills: x.cfg.Orders.FillsKept,
-	}
-	copy(mo.Candles[:], x.cfg.Market.CandlesKept)
-	if err := mo.Validate(); err != nil {
-		return fmt.Errorf("config: %w", err)
-	}
-	x.engineOpts, x.marketOpts = eo, mo
-	x.core, x.feed = engine.NewCore(eo), marketdata.NewFeed(mo)
-	return nil
+// makeMarket makes core and feed with options that validate has asked about.
+func (x *exchange) makeMarket() {
+	x.engineOpts, x.marketOpts = x.cfg.engineOptions(), x.cfg.marketOptions()
+	x.core, x.feed = engine.NewCore(x.engineOpts), marketdata.NewFeed(x.marketOpts)
 }
 
 func (x *exchange) makeServers() error {

@@ -184,20 +184,22 @@ func (c *Config) accountOptions() accounts.Options {
 // referral is the configured rates.
 func (c *Config) referral() (accounts.Config, error) {
 	var errs []error
-	rate := func(d Decimal) uint32 {
+	rate := func(name string, d Decimal) uint32 {
 		v, err := d.rate()
-		errs = append(errs, err)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", name, err))
+		}
 		return v
 	}
-	r := accounts.Config{BonusShare: rate(c.Referral.BonusShare)}
+	r := accounts.Config{BonusShare: rate("referral.bonus_share", c.Referral.BonusShare)}
 	for _, d := range c.Referral.Levels {
-		r.Levels = append(r.Levels, rate(d))
+		r.Levels = append(r.Levels, rate("referral.levels", d))
 	}
 	for i := range min(len(c.Referral.Staking), len(r.Staking)) {
-		r.Staking[i] = rate(c.Referral.Staking[i])
+		r.Staking[i] = rate("referral.staking", c.Referral.Staking[i])
 	}
-	if err := errors.Join(append(errs, r.Validate())...); err != nil {
-		return r, fmt.Errorf("config: referral: %w", err)
+	if len(errs) > 0 {
+		return r, errors.Join(errs...)
 	}
-	return r, nil
+	return r, r.Validate()
 }

@@ -319,10 +319,13 @@ func (c *Config) launchpadOptions() (launchpad.Options, error) {
 	o.Fee, feeErr = launchpad.ParseAmount(string(c.Launchpad.Fee))
 	o.NativeUSD, rateErr = launchpad.ParseAmount(string(c.Launchpad.NativeUSD))
 	o.CooldownNs = int64(c.Launchpad.Cooldown)
-	if err := errors.Join(feeErr, rateErr, o.Validate()); err != nil {
-		return o, fmt.Errorf("config: launchpad: %w", err)
+	if feeErr != nil {
+		return o, fmt.Errorf("launchpad.fee: %w", feeErr)
 	}
-	return o, nil
+	if rateErr != nil {
+		return o, fmt.Errorf("launchpad.native_usd: %w", rateErr)
+	}
+	return o, o.Validate()
 }
 
 // quorum is hive.quorum in hundredths.
@@ -331,7 +334,7 @@ func (c *Config) quorum() (int64, error) {
 	o := hive.DefaultOptions()
 	o.QuorumCents = cents
 	if err := o.Validate(); err != nil || !exact || !fits {
-		return 0, fmt.Errorf("config: hive.quorum: %s is not 0 to 10^9 with at most two fractional digits", c.Hive.Quorum)
+		return 0, fmt.Errorf("hive.quorum: %s is not 0 to 10^9 with at most two fractional digits", c.Hive.Quorum)
 	}
 	return cents, nil
 }

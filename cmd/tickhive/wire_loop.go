@@ -100,7 +100,7 @@ func (c *Config) commissions() []server.AssetCommission {
 		} {
 			percent, err := r.rate.rate()
 			if err != nil {
-				panic("BUG: config: an unchecked rate: " + err.Error())
+				panic("BUG: config: an unchecked rate: " + err.Error()) // AssetConfig.validate checks it
 			}
 			all = append(all, server.AssetCommission{
 				Type: r.kind, Currency: a.Symbol, Adapter: a.Adapter, Percent: percent, Minimum: r.minimum.value(),

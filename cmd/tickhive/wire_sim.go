@@ -7,32 +7,21 @@ import (
 
 	"tickhive/engine"
 	"tickhive/internal/clock"
-	"tickhive/internal/fixed"
 	"tickhive/sim"
 )
 
 // makeSim makes the simulated market, opening where a backfill begins. Nothing happens
 // without pairs or with --sim off.
 func (x *exchange) makeSim() error {
-	if !x.cfg.Sim.Enabled || x.cfg.Market.Pairs == pairsNone {
+	if !x.cfg.simulated() {
 		return nil
 	}
-	o := sim.Options{Core: x.core, Seed: uint64(x.cfg.Sim.Seed), StartNs: x.clock.NowNs()}
+	startNs := x.clock.NowNs()
 	if !x.clock.Virtual() {
-		o.StartNs -= int64(x.cfg.Sim.Backfill) // a virtual clock was made that much earlier
+		startNs -= int64(x.cfg.Sim.Backfill) // a virtual clock was made that much earlier
 	}
-	for i := range x.cfg.Pairs {
-		p := &x.cfg.Pairs[i]
-		if !p.Reference.given() {
-			continue // configured without a simulation
-		}
-		ticks, exact, fits := fixed.Units(p.Reference.value(), p.DigitsPrice)
-		if !exact || !fits {
-			return fmt.Errorf("config: pairs: %s: reference %s is no multiple of the tick", p.Code, p.Reference)
-		}
-		o.Pairs = append(o.Pairs, sim.Pair{Code: p.Code, Reference: ticks, Weight: max(p.Weight, 1)})
-	}
-	if err := o.Validate(); err != nil {
+	o, err := x.cfg.simOptions(x.core, startNs)
+	if err != nil {
 		return fmt.Errorf("config: %w", err)
 	}
 	x.sim = sim.New(o)

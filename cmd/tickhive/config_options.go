@@ -1,0 +1,49 @@
+package main
+
+import (
+	"fmt"
+
+	"tickhive/engine"
+	"tickhive/internal/fixed"
+	"tickhive/marketdata"
+	"tickhive/sim"
+)
+
+// The options of the components, as the configuration gives them. validate asks each
+// component whether it can be served with them; the wiring hands the same ones over.
+
+func (c *Config) engineOptions() engine.Options {
+	return engine.Options{OpenOrders: c.Engine.OpenOrders, AccountOrders: c.Engine.AccountOrders}
+}
+
+func (c *Config) marketOptions() marketdata.Options {
+	o := marketdata.Options{
+		TradesMin: c.Market.TradesMin, TradesMax: c.Market.TradesMax,
+		ClosedOrders: c.Orders.ClosedKept, Fills: c.Orders.FillsKept,
+	}
+	copy(o.Candles[:], c.Market.CandlesKept)
+	return o
+}
+
+// simulated reports whether there is a simulated market.
+func (c *Config) simulated() bool { return c.Sim.Enabled && c.Market.Pairs != pairsNone }
+
+// simOptions are those of the simulated market of core, opening at startNs.
+func (c *Config) simOptions(core *engine.Core, startNs int64) (sim.Options, error) {
+	o := sim.Options{Core: core, Seed: uint64(c.Sim.Seed), StartNs: startNs}
+	for i := range c.Pairs {
+		p := &c.Pairs[i]
+		if !p.Reference.given() {
+			continue // configured without a simulation
+		}
+		ticks, exact, fits := fixed.Units(p.Reference.value(), p.DigitsPrice)
+		if !exact || !fits {
+			return o, fmt.Errorf("pairs: %s: reference %s is no multiple of the tick", p.Code, p.Reference)
+		}
+		o.Pairs = append(o.Pairs, sim.Pair{Code: p.Code, Reference: ticks, Weight: max(p.Weight, 1)})
+	}
+	if err := o.Validate(); err != nil {
+		return o, fmt.Errorf("pairs: %w", err)
+	}
+	return o, nil
+}

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"unicode/utf8"
+
+	"tickhive/engine"
+)
+
+const (
+	// maxAssetName is the longest display name of a currency in characters, as in the
+	// API; a record of the journal holds 256 bytes of text.
+	maxAssetName = 64
+	// maxUnifiedID is the largest integer that every reader of JSON keeps.
+	maxUnifiedID = 1<<53 - 1
+)
+
+// validateMarket checks assets and pairs by making them.
+func (c *Config) validateMarket() error {
+	var errs []error
+	symbols := map[string]bool{}
+	for i := range c.Assets {
+		a := &c.Assets[i]
+		if symbols[a.Symbol] {
+			errs = append(errs, fmt.Errorf("assets: %s stands twice", a.Symbol))
+		}
+		symbols[a.Symbol] = true
+		for _, err := range a.validate() {
+			errs = append(errs, fmt.Errorf("assets: %s: %w", a.Symbol, err))
+		}
+	}
+	codes := map[string]bool{}
+	for i := range c.Pairs {
+		p := &c.Pairs[i]
+		if codes[p.Code] {
+			errs = append(errs, fmt.Errorf("pairs: %s stands twice", p.Code))
+		}
+		codes[p.Code] = true
+		ins, err := p.instrument()
+		if err == nil {
+			err = ins.Validate()
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("pairs: %s: %w", p.Code, err))
+		}
+	}
+	if len(c.Assets) > engine.DefaultAssets || len(c.Pairs) > engine.DefaultPairs {
+		errs = append(errs, fmt.Errorf("%d assets and %d pairs, at most %d and %d", len(c.Assets), len(c.Pairs), engine.DefaultAssets, engine.DefaultPairs))
+	}
+	if len(errs) > 0 {
+		return errors.Join(errs...) // what follows converts all of them
+	}
+	o := c.accountOptions()
+	if err := o.Validate(); err != nil {
+		return fmt.Errorf("assets: %w", err)
+	}
+	if c.simulated() {
+		_, err := c.simOptions(new(engine.Core), 0) // which core makes no difference
+		return err
+	}
+	return nil
+}
+
+// validate holds the currency to what the API would take, and to what a record can hold.
+func (a *AssetConfig) validate() (errs []error) {
+	if !engine.ValidPairCode(a.Symbol + "_XX") {
+		errs = append(errs, fmt.Errorf("symbol %q is not 2 to 12 of A-Z and 0-9", a.Symbol))
+	}
+	if utf8.RuneCountInString(a.Name) > maxAssetName {
+		errs = append(errs, fmt.Errorf("name: has more than %d characters", maxAssetName))
+	}
+	if a.UnifiedID < 0 || a.UnifiedID > maxUnifiedID {
+		errs = append(errs, fmt.Errorf("unified_cryptoasset_id: %d is not from 0 to %d", a.UnifiedID, maxUnifiedID))
+	}
+	for _, r := range []struct {
+		name string
+		rate Decimal
+	}{
+		{"maker_fee", a.MakerFee},
+		{"taker_fee", a.TakerFee},
+		{"refill_rate", a.RefillRate},
+		{"withdraw_rate", a.WithdrawRate},
+	} {
+		if _, err := r.rate.rate(); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", r.name, err))
+		}
+	}
+	if a.MinWithdraw.given() && a.MaxWithdraw.given() && a.MinWithdraw.value().Cmp(a.MaxWithdraw.value()) > 0 {
+		errs = append(errs, fmt.Errorf("min_withdraw: %s is above max_withdraw %s", a.MinWithdraw, a.MaxWithdraw))
+	}
+	return errs
+}
