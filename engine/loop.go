@@ -118,10 +118,16 @@ func (l *Loop) Stats() *LoopStats { return &l.stats }
 func (l *Loop) QueueLen() int { return int(l.intake.waiting.Load()) }
 
 // Submit hands b to the loop and waits for its outcome. The error is one of this
-// package's Err values; refusals of single commands are events, not errors.
+// package's Err values (ErrRecord: a command whose record could not be read again; nothing
+// was sequenced); refusals of single commands are events, not errors.
 func (l *Loop) Submit(b *Batch) error {
 	if l.closing.Load() {
 		return ErrStopping
+	}
+	for i := range b.Commands {
+		if err := b.Commands[i].recordable(); err != nil {
+			return err
+		}
 	}
 	b.err = nil
 	if b.done == nil {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"reflect"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -509,6 +510,52 @@ func TestJournalReplaysToTheSameEvents(t *testing.T) {
 		if got := replay(t, fs); !reflect.DeepEqual(got, rec.events) {
 			t.Errorf("policy %d: the replay has %d events, the run %d", policy, len(got), len(rec.events))
 		}
+	}
+}
+
+// A command that could be journaled and not be read again is refused, with its batch, before
+// it is journaled: no start would come past its record.
+func TestNothingIsJournaledThatCannotBeReadAgain(t *testing.T) {
+	fs := vfs.NewMem()
+	log, err := wal.Open(fs, "journal", wal.Options{NoLock: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	j := engine.NewWALJournal(log, engine.SyncInterval)
+	rec := &recorder{}
+	l := startLoop(t, engine.LoopOptions{Journal: j, Sinks: []engine.Sink{rec}})
+	asset := func(symbol, name string) engine.Command {
+		return engine.Command{Kind: engine.SetAsset, Pair: engine.ControlPair, Asset: &engine.Asset{Symbol: symbol, Name: name}}
+	}
+	pair := func(kind engine.CommandKind, change func(*engine.Instrument)) engine.Command {
+		inst := testInstrument()
+		change(&inst)
+		return engine.Command{Kind: kind, Instrument: &inst}
+	}
+	long := strings.Repeat("x", 257)
+	seen := rec.seen()
+	for i, c := range []engine.Command{
+		asset("AAA", long),
+		asset(long, "a"),
+		pair(engine.AddPair, func(in *engine.Instrument) { in.Code = long }),
+		pair(engine.AddPair, func(in *engine.Instrument) { in.DigitsPrice = 19 }),
+		pair(engine.SetPair, func(in *engine.Instrument) { in.MakerFee = engine.RateOne + 1 }),
+		pair(engine.SetPair, func(in *engine.Instrument) { in.State = engine.Halted + 1 }),
+	} {
+		b := &engine.Batch{Commands: []engine.Command{limitOrder(engine.Buy, 100, 1), c}}
+		if err := l.Submit(b); !errors.Is(err, engine.ErrRecord) || rec.seen() != seen {
+			t.Errorf("command %d: %v, %d events", i, err, rec.seen()-seen)
+		}
+	}
+	if err := l.Submit(&engine.Batch{Commands: []engine.Command{asset("AAA", long[:256])}}); err != nil {
+		t.Error(err)
+	}
+	l.Stop()
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := replay(t, fs); !reflect.DeepEqual(got, rec.events) {
+		t.Errorf("the replay has %d events, the run %d", len(got), len(rec.events))
 	}
 }
 
