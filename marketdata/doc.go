@@ -33,7 +33,7 @@
 // Reading order: trade, trade_ring, chunk_text, interval, candle, candle_builder,
 // candle_series, queue, window, ticker, page, page_text, side, side_text, doc_text, depth,
 // level_log, view, board, pair_state, feed, publish, due, sink; then history, history_store, history_fold, fill,
-// history_query, order_page; then state, history_state.
+// history_query, order_page, order_walk, fill_walk; then state, history_state.
 //
 // It does not match, does not know money beyond the fee a fill shows, reads no clock,
 // does no I/O and formats nothing.

@@ -9,7 +9,8 @@ import (
 // ones, and their fills. The engine forgets an order when it ends; this does not.
 //
 // Owner: the feed's goroutine, for queries too; there is no lock. Queries are made
-// between commands.
+// between commands. Only Orders and Fills are called by others: they bring their reads to
+// that goroutine, a bounded part at a time.
 //
 // Memory: 112 bytes an open or closed order and 4 for its number (a page of 512 numbers,
 // 2 KB, stays while one order of it is kept); 136 more for one with a client id, a stop
@@ -29,13 +30,20 @@ type History struct {
 	touched []uint32   // open slab places changed by the command under way
 	command *pairState // its pair
 	warmed  engine.Seq // keeps the reads of warm from being optimized away
+
+	held     map[uint32][]*orderWalk // walks that wait, by 1 + the slab place they stand on
+	visited  uint64                  // records that lists have read
+	restored uint64                  // how often it was read from a snapshot: walks start over
 }
 
 // accountState is what hangs from an account.
 type accountState struct {
-	openHead uint32 // 1 + slab place of its newest open order, 0: none
 	closed   uint64 // 1 + number of its newest closed order, 0: none
 	fill     uint64 // 1 + number of its newest fill, 0: none
+	openHead uint32 // 1 + slab place of its newest open order, 0: none
+
+	// How many are kept. Of the built-in account open ones are not counted.
+	openCount, closedCount, fillCount uint32 // a trade with oneself is two fills
 }
 
 // orderRec is what is kept of an order.
@@ -67,6 +75,7 @@ type orderRec struct {
 const (
 	bitTouched uint8 = 1 << iota // is in History.touched
 	bitPlaced                    // its placing command is over
+	bitHeld                      // open: is in History.held
 )
 
 // orderExtra is what few orders have.

@@ -72,7 +72,7 @@ func (h *History) change(p *pairState, id engine.OrderID) *orderRec {
 func (h *History) foldTrade(p *pairState, e *engine.Event) {
 	taker, maker := h.change(p, e.Order), h.change(p, e.Maker)
 	n := h.fills.end
-	f := h.fills.push()
+	f := h.newFill()
 	*f = fillRec{
 		taker: e.Order, maker: e.Maker, trade: e.Trade, timeNs: e.TimeNs, price: e.Price, amount: e.Amount,
 		takerFee: e.TakerFee, takerDiscount: e.TakerDiscount, makerFee: e.MakerFee, makerDiscount: e.MakerDiscount,
@@ -85,13 +85,27 @@ func (h *History) foldTrade(p *pairState, e *engine.Event) {
 	ta := h.account(taker.account)
 	f.takerAccountPrev = distance(n, ta.fill)
 	ta.fill = n + 1
+	ta.fillCount++
 	if maker.account == taker.account {
 		f.makerAccountPrev = f.takerAccountPrev
+		ta.fillCount++
 		return
 	}
 	ma := h.account(maker.account)
 	f.makerAccountPrev = distance(n, ma.fill)
 	ma.fill = n + 1
+	ma.fillCount++
+}
+
+// newFill makes room for a trade; the oldest one leaves the counts of its accounts.
+func (h *History) newFill() *fillRec {
+	full := h.fills.full()
+	f := h.fills.push()
+	if full {
+		h.accounts[f.takerAccount].fillCount--
+		h.accounts[f.makerAccount].fillCount--
+	}
+	return f
 }
 
 func (o *orderRec) fill(e *engine.Event, quote fixed.U128, n uint64, open int64, byQuote bool) {
@@ -148,7 +162,7 @@ func (x *orderExtra) firstAnswer(o *orderRec) {
 
 // close moves an order that ended behind the newest closed one.
 func (h *History) close(p *pairState, i uint32, o *orderRec) {
-	h.unlinkOpen(o)
+	h.unlinkOpen(i, o)
 	place := h.closed.next
 	h.pushClosed(o)
 	p.orders.move(o.id, inClosed|where(place))
@@ -166,11 +180,13 @@ func (h *History) pushClosed(o *orderRec) {
 	a := h.account(c.account)
 	c.next, c.prev = 0, distance(n, a.closed)
 	a.closed = n + 1
+	a.closedCount++
 }
 
 // evict forgets the oldest closed order, or keeps its first answer when a client may
 // still ask for it by repeating its client id.
 func (h *History) evict(o *orderRec) {
+	h.accounts[o.account].closedCount--
 	if o.extra == 0 || h.extras.at(o.extra-1).client == nil {
 		h.forget(o)
 		return
@@ -204,16 +220,22 @@ func (h *History) linkOpen(i uint32, o *orderRec) {
 		h.open.at(a.openHead - 1).prev = i + 1
 	}
 	a.openHead = i + 1
+	a.openCount++
 }
 
-func (h *History) unlinkOpen(o *orderRec) {
+func (h *History) unlinkOpen(i uint32, o *orderRec) {
 	if o.account == 0 {
 		return
 	}
+	if o.bits&bitHeld != 0 {
+		h.passOn(i, o)
+	}
+	a := h.account(o.account)
+	a.openCount--
 	if o.prev != 0 {
 		h.open.at(o.prev - 1).next = o.next
 	} else {
-		h.account(o.account).openHead = o.next
+		a.openHead = o.next
 	}
 	if o.next != 0 {
 		h.open.at(o.next - 1).prev = o.prev

@@ -82,8 +82,9 @@ func (x *orderIndex) eachOpen(h *History, yield func(*orderRec)) {
 // decoded and which has folded nothing since. What the options keep less of is dropped.
 // After an error the feed is of no use.
 func (f *Feed) DecodeHistoryState(data []byte) error {
-	*f.history = *newHistory(f.opts) // in place: readers on the owner's goroutine hold it
-	h := f.history
+	h, restored := f.history, f.history.restored
+	*h = *newHistory(f.opts) // in place: readers on the owner's goroutine hold it
+	h.restored = restored + 1
 	h.pairs = f.pairs
 	w := walker{wire.Reader(data)}
 	h.read(w)
@@ -210,7 +211,9 @@ func (h *History) pushFill(f *fillRec) {
 	ta, ma := &h.accounts[f.takerAccount], &h.accounts[f.makerAccount]
 	f.takerAccountPrev, f.makerAccountPrev = distance(n, ta.fill), distance(n, ma.fill)
 	ta.fill, ma.fill = n+1, n+1
-	*h.fills.push() = *f
+	*h.newFill() = *f
+	ta.fillCount++
+	ma.fillCount++
 }
 
 func (h *History) walkOrder(w walker, o *orderRec) {

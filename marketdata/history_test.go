@@ -343,7 +343,7 @@ func compareLists(t *testing.T, rnd *rand.Rand, f *Feed, naive *naiveHistory) {
 		return cmp.Or(cmp.Compare(b.CreatedNs, a.CreatedNs), cmp.Compare(b.ID, a.ID))
 	})
 	want = page(want, q)
-	same(t, want, f.History().Orders(q))
+	same(t, want, ordersOf(t, f, q))
 	n := 0
 	f.History().OpenOrders(q.Account, func(o OrderRecord) bool {
 		n++
@@ -360,7 +360,7 @@ func compareLists(t *testing.T, rnd *rand.Rand, f *Feed, naive *naiveHistory) {
 			}
 		}
 	}
-	same(t, page(fills, q), f.History().Fills(q))
+	same(t, page(fills, q), fillsOf(t, f, q))
 }
 
 func page[T any](all []T, q Query) []T {
@@ -394,7 +394,7 @@ func TestTheBuiltinAccountIsThereFromTheStart(t *testing.T) {
 	h, n := r.feed.History(), 0
 	h.OpenOrders(0, func(o OrderRecord) bool { n++; return o.ID == id })
 	q := Query{Pair: engine.ControlPair, UntilNs: math.MaxInt64, Limit: 10}
-	if listed := h.Orders(q); n != 1 || len(listed) != 1 || len(h.Fills(q)) != 0 {
+	if listed := ordersOf(t, r.feed, q); n != 1 || len(listed) != 1 || len(fillsOf(t, r.feed, q)) != 0 {
 		t.Errorf("%d open, %d listed, want one of each", n, len(listed))
 	}
 }

@@ -3,21 +3,40 @@ package marketdata
 import (
 	"cmp"
 	"slices"
+
+	"tickhive/engine"
 )
+
+// orderKey is the place of an order in a list. A key outlives its order, so a list can be
+// sorted away from the history.
+type orderKey struct {
+	createdNs int64
+	id        engine.OrderID
+}
+
+func (o *orderRec) key() orderKey { return orderKey{o.createdNs, o.id} }
+
+// newer orders by creation, newest first, ties by id descending.
+func newer(a, b *orderRec) int { return newerKey(a.key(), b.key()) }
+
+func newerKey(a, b orderKey) int {
+	if c := cmp.Compare(b.createdNs, a.createdNs); c != 0 {
+		return c
+	}
+	return cmp.Compare(b.id, a.id)
+}
 
 // orderPage keeps the newest want orders by creation of those added: a heap with the
 // oldest of them on top.
 type orderPage struct {
 	want int
-	heap []*orderRec
+	heap []orderKey
 }
 
-// newer orders by creation, newest first, ties by id descending.
-func newer(a, b *orderRec) int {
-	if c := cmp.Compare(b.createdNs, a.createdNs); c != 0 {
-		return c
-	}
-	return cmp.Compare(b.id, a.id)
+// reserve makes room for so many more, or for as many as are wanted, so that adding them
+// copies nothing.
+func (p *orderPage) reserve(n int) {
+	p.heap = slices.Grow(p.heap, min(n, p.want-len(p.heap)))
 }
 
 // complete reports that nothing created at timeNs or before can belong to the page any
@@ -26,12 +45,14 @@ func (p *orderPage) complete(timeNs int64) bool {
 	return len(p.heap) >= p.want && p.heap[0].createdNs > timeNs
 }
 
-func (p *orderPage) add(o *orderRec) {
+// add costs the heap's height at most. Adding one again that is not kept any more changes
+// nothing: what is kept is newer.
+func (p *orderPage) add(o orderKey) {
 	if len(p.heap) < p.want {
 		p.heap = append(p.heap, o)
 		for i := len(p.heap) - 1; i > 0; {
 			up := (i - 1) / 2
-			if newer(p.heap[i], p.heap[up]) <= 0 {
+			if newerKey(p.heap[i], p.heap[up]) <= 0 {
 				return
 			}
 			p.heap[i], p.heap[up] = p.heap[up], p.heap[i]
@@ -39,7 +60,7 @@ func (p *orderPage) add(o *orderRec) {
 		}
 		return
 	}
-	if newer(o, p.heap[0]) > 0 {
+	if newerKey(o, p.heap[0]) > 0 {
 		return
 	}
 	p.heap[0] = o
@@ -48,10 +69,10 @@ func (p *orderPage) add(o *orderRec) {
 		if c >= len(p.heap) {
 			return
 		}
-		if c+1 < len(p.heap) && newer(p.heap[c+1], p.heap[c]) > 0 {
+		if c+1 < len(p.heap) && newerKey(p.heap[c+1], p.heap[c]) > 0 {
 			c++
 		}
-		if newer(p.heap[c], p.heap[i]) <= 0 {
+		if newerKey(p.heap[c], p.heap[i]) <= 0 {
 			return
 		}
 		p.heap[i], p.heap[c] = p.heap[c], p.heap[i]
@@ -59,7 +80,5 @@ func (p *orderPage) add(o *orderRec) {
 	}
 }
 
-func (p *orderPage) sorted() []*orderRec {
-	slices.SortFunc(p.heap, newer)
-	return p.heap
-}
+// sort makes a list of the heap, newest first. Nothing is added afterwards.
+func (p *orderPage) sort() { slices.SortFunc(p.heap, newerKey) }

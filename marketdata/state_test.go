@@ -130,8 +130,8 @@ func equalHistories(t *testing.T, f, g *Feed, pairs int) {
 	}
 	for account := range engine.AccountID(5) {
 		q := Query{Account: account, Pair: engine.ControlPair, UntilNs: 1<<63 - 1, Limit: 100_000}
-		same(t, f.History().Orders(q), g.History().Orders(q))
-		same(t, f.History().Fills(q), g.History().Fills(q))
+		same(t, ordersOf(t, f, q), ordersOf(t, g, q))
+		same(t, fillsOf(t, f, q), fillsOf(t, g, q))
 	}
 }
 

@@ -79,8 +79,8 @@ func (d *AccountDesk) userOrders(c *Ctx) *Error {
 	if err != nil {
 		return err
 	}
-	var found []marketdata.OrderRecord
-	if qerr := d.opt.Exchange.Query(func() { found = d.opt.History.Orders(q) }); qerr != nil {
+	found, qerr := d.opt.History.Orders(q, d.opt.Exchange.Query)
+	if qerr != nil {
 		return exchangeError(qerr)
 	}
 	root := d.opt.Board.Load()
@@ -96,8 +96,8 @@ func (d *AccountDesk) userDeals(c *Ctx) *Error {
 	if err != nil {
 		return err
 	}
-	var found []marketdata.Fill
-	if qerr := d.opt.Exchange.Query(func() { found = d.opt.History.Fills(q) }); qerr != nil {
+	found, qerr := d.opt.History.Fills(q, d.opt.Exchange.Query)
+	if qerr != nil {
 		return exchangeError(qerr)
 	}
 	root := d.opt.Board.Load()

@@ -1,0 +1,265 @@
+package marketdata
+
+import "tickhive/engine"
+
+// walkRecords is how many records of the history a list reads in one turn on the owner's
+// goroutine, where no command is matched meanwhile. It bounds what a request can make the
+// others wait for: some 0.1 ms (BenchmarkWorstTurn), and lists of less than that are
+// answered in one turn.
+const walkRecords = 1_000
+
+// Orders is a page of an account's orders, newest first by creation, ties by id.
+//
+// It is called on the caller's goroutine. turn runs a function on the owner's goroutine
+// between two commands and waits for it (engine.Loop.Query); each turn reads walkRecords
+// records at most, and commands have their turn in between. What is long, merging and
+// sorting, is done on the caller's.
+//
+// A page that takes one turn is of that moment. One that takes more ranks the orders that
+// the first turn found: each that was in the list from the first turn to the last has one
+// place in it, one that came or went meanwhile has one or none. Rows show their orders as
+// the last turn finds them; what by then is closed (of a list of open orders) or forgotten
+// leaves its row to the next one, of which as many as a page are known.
+func (h *History) Orders(q Query, turn func(func()) error) ([]OrderRecord, error) {
+	if q.Limit <= 0 || q.Offset < 0 {
+		return nil, nil
+	}
+	w := orderWalk{history: h, query: q, page: orderPage{want: q.Offset + 2*q.Limit}}
+	for w.phase != walkDone {
+		w.prepare()
+		if err := turn(w.turn); err != nil {
+			return nil, err
+		}
+	}
+	return w.rows, nil
+}
+
+// walkPhase is how far a walk is; phases follow each other.
+type walkPhase uint8
+
+const (
+	walkStart  walkPhase = iota
+	walkOpen             // the account's open orders, newest first
+	walkClosed           // its closed ones, by their end
+	walkSort             // nothing more to find
+	walkPick             // rows of the sorted page
+	walkDone
+)
+
+// orderWalk finds the orders of a page, some in each turn.
+//
+// Open orders close and the closed ones make room while it waits. What it stands on is
+// therefore held (see hold); and because an order can close before the walk comes to it or
+// after, those closed since the first turn are read too, and those among them that are in
+// the page already left out (see late).
+//
+// Owner: the history's goroutine during a turn, the caller's between two.
+type orderWalk struct {
+	history  *History
+	query    Query
+	phase    walkPhase
+	left     int    // records that this turn may still read
+	restored uint64 // of the history, when the walk started
+
+	open   uint32 // 1 + slab place of the next open order, 0: none
+	closed uint64 // 1 + number of the next closed order, 0: none
+	since  uint64 // number of the first order that closed after the first turn
+
+	page   orderPage
+	late   []orderKey // closed since the first turn, not yet in page
+	picked int        // place in page of the next row
+	rows   []OrderRecord
+}
+
+// prepare does what needs no history, on the caller's goroutine.
+func (w *orderWalk) prepare() {
+	if len(w.late) > 0 {
+		w.addLate()
+	}
+	switch w.phase {
+	case walkSort:
+		w.page.sort()
+		w.phase = walkPick
+	case walkPick:
+	default:
+		w.page.reserve(walkRecords)
+	}
+}
+
+// addLate adds the orders that closed meanwhile, without those that were found while they
+// were open. One that was found and is too old for the page now is too old again.
+func (w *orderWalk) addLate() {
+	found := make(map[engine.OrderID]bool, len(w.page.heap))
+	for _, k := range w.page.heap {
+		found[k.id] = true
+	}
+	for _, k := range w.late {
+		if !found[k.id] {
+			w.page.add(k)
+		}
+	}
+	w.late = w.late[:0]
+}
+
+// turn reads walkRecords records at most, on the owner's goroutine.
+func (w *orderWalk) turn() {
+	w.left = walkRecords
+	w.history.settle()
+	if w.phase == walkStart || w.restored != w.history.restored {
+		w.start()
+	}
+	if w.phase == walkOpen {
+		w.findOpen()
+	}
+	if w.phase == walkClosed {
+		w.findClosed()
+	}
+	if w.phase == walkSort && len(w.late) == 0 && len(w.page.heap) <= walkRecords {
+		w.page.sort() // so few that another turn would take longer
+		w.phase = walkPick
+	}
+	if w.phase == walkPick {
+		w.pick()
+	}
+	w.history.visited += uint64(walkRecords - w.left)
+}
+
+func (w *orderWalk) start() {
+	h, q := w.history, &w.query
+	if int(q.Account) >= len(h.accounts) {
+		w.phase = walkDone
+		return
+	}
+	a := &h.accounts[q.Account]
+	w.since, w.open, w.phase, w.restored = h.closed.end, a.openHead, walkOpen, h.restored
+	w.page.heap, w.late, w.rows, w.picked = w.page.heap[:0], w.late[:0], w.rows[:0], q.Offset
+	count := int(a.openCount) + int(a.closedCount)
+	switch {
+	case q.Account == 0: // its open orders are not counted; nobody signs for it
+		h.walkBuiltin(func(o *orderRec) bool {
+			if q.takes(o.id.Pair(), o.createdNs) && q.Status.takes(o.status) {
+				w.page.add(o.key())
+			}
+			return true
+		})
+		return
+	case q.Status == OnlyOpen:
+		count = int(a.openCount)
+	case q.Status == OnlyCanceled:
+		count, w.open = int(a.closedCount), 0
+	}
+	if q.Offset >= count {
+		w.phase = walkDone
+	}
+}
+
+// findOpen goes on through the account's open orders.
+func (w *orderWalk) findOpen() {
+	h, q := w.history, &w.query
+	h.release(w)
+	for w.open != 0 {
+		if w.left == 0 {
+			h.hold(w)
+			return
+		}
+		w.left--
+		o := h.open.at(w.open - 1)
+		if w.page.complete(o.createdNs) || o.createdNs < q.SinceNs {
+			break
+		}
+		if q.takes(o.id.Pair(), o.createdNs) && q.Status.takes(o.status) {
+			w.page.add(o.key())
+		}
+		w.open = o.next
+	}
+	w.phase, w.closed = walkClosed, h.accounts[q.Account].closed
+	if q.Status == OnlyOpen {
+		w.phase = walkSort
+	}
+}
+
+// findClosed goes on through the closed orders, which come by the time of their end: an
+// order cannot have been created after it, so the walk ends once the page is newer.
+func (w *orderWalk) findClosed() {
+	h, q := w.history, &w.query
+	for w.closed != 0 && h.closed.has(w.closed-1) {
+		if w.left == 0 {
+			return
+		}
+		w.left--
+		o := h.closed.at(w.closed - 1)
+		if w.page.complete(o.endedNs) || o.endedNs < q.SinceNs {
+			break
+		}
+		switch {
+		case !q.takes(o.id.Pair(), o.createdNs) || !q.Status.takes(o.status):
+		case w.closed > w.since:
+			w.late = append(w.late, o.key())
+		default:
+			w.page.add(o.key())
+		}
+		if o.prev == 0 {
+			break
+		}
+		w.closed -= uint64(o.prev)
+	}
+	w.phase = walkSort
+}
+
+// pick reads the rows of the page.
+func (w *orderWalk) pick() {
+	h, q := w.history, &w.query
+	for ; w.picked < len(w.page.heap) && len(w.rows) < q.Limit; w.picked++ {
+		if w.left == 0 {
+			return
+		}
+		w.left--
+		o, at := h.lookup(w.page.heap[w.picked].id)
+		if o != nil && at&^placeMask != inRemembered && q.Status.takes(o.status) {
+			w.rows = append(w.rows, h.record(o))
+		}
+	}
+	w.phase = walkDone
+}
+
+// hold makes the order that the walk stands on take it along when it closes, to the next
+// older one. Its place may be another order's by the next turn.
+func (h *History) hold(w *orderWalk) {
+	h.open.at(w.open - 1).bits |= bitHeld
+	if h.held == nil {
+		h.held = map[uint32][]*orderWalk{}
+	}
+	h.held[w.open] = append(h.held[w.open], w)
+}
+
+// release ends the hold of a walk that goes on.
+func (h *History) release(w *orderWalk) {
+	walks := h.held[w.open]
+	for i, held := range walks {
+		if held == w {
+			walks = append(walks[:i], walks[i+1:]...)
+			break
+		}
+	}
+	if len(walks) > 0 {
+		h.held[w.open] = walks
+		return
+	}
+	if delete(h.held, w.open); w.open != 0 {
+		h.open.at(w.open - 1).bits &^= bitHeld
+	}
+}
+
+// passOn moves the walks that stand on an open order, which closes, to the next older one.
+func (h *History) passOn(i uint32, o *orderRec) {
+	walks := h.held[i+1]
+	delete(h.held, i+1)
+	o.bits &^= bitHeld
+	for _, w := range walks {
+		w.open = o.next
+	}
+	if o.next != 0 {
+		h.open.at(o.next - 1).bits |= bitHeld
+		h.held[o.next] = append(h.held[o.next], walks...)
+	}
+}
