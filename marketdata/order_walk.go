@@ -1,10 +1,14 @@
 package marketdata
 
-import "tickhive/engine"
+import (
+	"slices"
+
+	"tickhive/engine"
+)
 
 // walkRecords is how many records of the history a list reads in one turn on the owner's
 // goroutine, where no command is matched meanwhile. It bounds what a request can make the
-// others wait for: some 0.1 ms (BenchmarkWorstTurn), and lists of less than that are
+// others wait for: less than 0.1 ms (BenchmarkWorstTurn), and lists of less than that are
 // answered in one turn.
 const walkRecords = 1_000
 
@@ -66,6 +70,7 @@ type orderWalk struct {
 	since  uint64 // number of the first order that closed after the first turn
 
 	page   orderPage
+	found  []orderKey // of this turn, not yet in page
 	late   []orderKey // closed since the first turn, not yet in page
 	picked int        // place in page of the next row
 	rows   []OrderRecord
@@ -73,17 +78,36 @@ type orderWalk struct {
 
 // prepare does what needs no history, on the caller's goroutine.
 func (w *orderWalk) prepare() {
+	for _, k := range w.found {
+		w.page.add(k)
+	}
+	w.found = w.found[:0]
 	if len(w.late) > 0 {
 		w.addLate()
 	}
-	switch w.phase {
-	case walkSort:
+	switch {
+	case w.phase == walkSort:
 		w.page.sort()
 		w.phase = walkPick
-	case walkPick:
+	case w.phase == walkPick:
+	case w.deep():
+		w.found = slices.Grow(w.found, walkRecords)
 	default:
 		w.page.reserve(walkRecords)
 	}
+}
+
+// deep reports that the page is so far from the newest order that a turn leaves what it
+// finds to prepare: adding one to a page costs its height. The walk then reads on for up
+// to a turn after the page is complete.
+func (w *orderWalk) deep() bool { return w.page.want > walkRecords }
+
+func (w *orderWalk) add(o *orderRec) {
+	if w.deep() {
+		w.found = append(w.found, o.key())
+		return
+	}
+	w.page.add(o.key())
 }
 
 // addLate adds the orders that closed meanwhile, without those that were found while they
@@ -114,7 +138,7 @@ func (w *orderWalk) turn() {
 	if w.phase == walkClosed {
 		w.findClosed()
 	}
-	if w.phase == walkSort && len(w.late) == 0 && len(w.page.heap) <= walkRecords {
+	if w.phase == walkSort && len(w.late)+len(w.found) == 0 && len(w.page.heap) <= walkRecords {
 		w.page.sort() // so few that another turn would take longer
 		w.phase = walkPick
 	}
@@ -132,13 +156,13 @@ func (w *orderWalk) start() {
 	}
 	a := &h.accounts[q.Account]
 	w.since, w.open, w.phase, w.restored = h.closed.end, a.openHead, walkOpen, h.restored
-	w.page.heap, w.late, w.rows, w.picked = w.page.heap[:0], w.late[:0], w.rows[:0], q.Offset
+	w.page.heap, w.found, w.late, w.rows, w.picked = w.page.heap[:0], w.found[:0], w.late[:0], w.rows[:0], q.Offset
 	count := int(a.openCount) + int(a.closedCount)
 	switch {
 	case q.Account == 0: // its open orders are not counted; nobody signs for it
 		h.walkBuiltin(func(o *orderRec) bool {
 			if q.takes(o.id.Pair(), o.createdNs) && q.Status.takes(o.status) {
-				w.page.add(o.key())
+				w.add(o)
 			}
 			return true
 		})
@@ -168,7 +192,7 @@ func (w *orderWalk) findOpen() {
 			break
 		}
 		if q.takes(o.id.Pair(), o.createdNs) && q.Status.takes(o.status) {
-			w.page.add(o.key())
+			w.add(o)
 		}
 		w.open = o.next
 	}
@@ -196,7 +220,7 @@ func (w *orderWalk) findClosed() {
 		case w.closed > w.since:
 			w.late = append(w.late, o.key())
 		default:
-			w.page.add(o.key())
+			w.add(o)
 		}
 		if o.prev == 0 {
 			break
