@@ -420,3 +420,28 @@ func worstTurn(b *testing.B, h *History, list func(turn func(func()) error)) {
 	b.ReportMetric(float64(worst[len(worst)/2].Nanoseconds()), "ns/worst-turn")
 	b.ReportMetric(float64(n)/float64(b.N), "turns/op")
 }
+
+// Orders close while the walk is among the open ones: those it has found, the one it
+// stands on, and those it has not come to.
+func TestOrdersThatCloseDuringTheWalkAreToldOnce(t *testing.T) {
+	const open = 3500
+	r := deepRig(100, open)
+	u := &turns{tb: t, history: r.feed.History()}
+	u.meanwhile = func() {
+		if u.n > 3 {
+			return
+		}
+		last := r.core.LastOrderID(0).N()
+		for _, back := range []int{5, 500, u.n*1000 - 1, u.n * 1000, u.n*1000 + 1, open - 9} {
+			r.apply(engine.Command{Kind: engine.Cancel, Order: engine.MakeOrderID(0, last-uint64(back+u.n)), Flags: engine.FlagAllAccount})
+		}
+		r.fold()
+	}
+	h := r.feed.History()
+	q := Query{Account: 1, Pair: engine.ControlPair, UntilNs: math.MaxInt64, Limit: 1 << 30}
+	got, err := h.Orders(q, u.turn)
+	if err != nil || len(h.held) != 0 {
+		t.Fatalf("%v, %d held", err, len(h.held))
+	}
+	same(t, simpleOrders(h, q), got)
+}
