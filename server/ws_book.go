@@ -110,13 +110,14 @@ func (h *Hub) begin(sub *wsSub) bool {
 }
 
 // beginTrades pays a resuming subscriber what it is owed, a chunk at a time, until it has
-// caught up with the stream.
+// caught up with the stream. The stream moves on between two chunks, and retention with it:
+// a subscriber whose next trade is no longer kept starts anew, which a snapshot says.
 func (h *Hub) beginTrades(sub *wsSub) bool {
 	s := sub.stream
 	kind := "update"
-	if !sub.started {
+	if first := s.view.Trades.First(); !sub.started || sub.from < first {
 		kind, sub.started = "snapshot", true
-		sub.from = max(sub.from, s.view.Trades.First())
+		sub.from = max(sub.from, first)
 	}
 	to := min(s.trade, sub.from+wsTradesChunk-1)
 	sub.conn.out.push(h.frame(s, appendWSTrades(h.buf[:0], kind, s.view, sub.from, to, h.nowMs())), false)
