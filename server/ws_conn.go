@@ -76,7 +76,8 @@ func (c *wsConn) serve(h *Hub, first []wsRequest) {
 	// The library would write these by itself, into the middle of a frame that is being
 	// written when the peer is slow.
 	c.ws.SetPingHandler(func(data string) error {
-		c.answer(newFrame(wsOpPong, []byte(data)))
+		c.out.answerPing([]byte(data))
+		c.out.pump.flush()
 		return nil
 	})
 	c.ws.SetCloseHandler(func(int, string) error {
@@ -101,10 +102,12 @@ func newWSConn(h *Hub, ws *websocket.Conn, remote netip.Addr) *wsConn {
 	return c
 }
 
-// answer queues a frame from the reader's side.
-func (c *wsConn) answer(f wsFrame) {
-	c.out.push(f, true)
+// answer queues a frame from the reader's side; false: the connection is being closed for
+// the answers that nobody reads.
+func (c *wsConn) answer(f wsFrame) bool {
+	ok := c.out.push(f, wsAnswer)
 	c.out.pump.flush()
+	return ok
 }
 
 // read parses operations until the socket ends.
@@ -128,19 +131,27 @@ func (c *wsConn) read(h *Hub) {
 			c.refuse(closeFrame(wsClosePolicy, CodeRateLimit))
 			return
 		case !ok:
-			c.answer(wsErrorFrame(wsRequest{}, "", CodeRateLimit, "At most 20 messages a second are taken."))
-			continue
+			ok = c.answer(wsErrorFrame(wsRequest{}, "", CodeRateLimit, "At most 20 messages a second are taken."))
 		case kind != websocket.TextMessage:
-			c.answer(wsErrorFrame(wsRequest{}, "", CodeInvalidParam, "Messages are JSON text."))
-			continue
+			ok = c.answer(wsErrorFrame(wsRequest{}, "", CodeInvalidParam, "Messages are JSON text."))
+		default:
+			ok = c.operate(h, buf)
 		}
-		req, bad := parseWSRequest(buf)
-		if bad != nil {
-			c.answer(wsErrorFrame(req, "", CodeInvalidParam, bad.Message))
-			continue
+		if !ok {
+			c.discard()
+			return
 		}
-		h.request(c, req)
 	}
+}
+
+// operate hands one message to the hub; false as for answer.
+func (c *wsConn) operate(h *Hub, message []byte) bool {
+	req, bad := parseWSRequest(message)
+	if bad != nil {
+		return c.answer(wsErrorFrame(req, "", CodeInvalidParam, bad.Message))
+	}
+	h.request(c, req)
+	return true
 }
 
 // readAtMost appends a message to buf and stops one byte beyond limit.

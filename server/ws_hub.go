@@ -367,7 +367,7 @@ func (h *Hub) housekeeping() {
 			h.tooSlow(c)
 		case now.After(c.hub.pingAt):
 			c.hub.pingAt = now.Add(h.opts.PingEvery)
-			c.out.push(newFrame(wsOpPing, nil), true)
+			h.answer(c, newFrame(wsOpPing, nil))
 		}
 	}
 	for key, s := range h.streams {
@@ -386,7 +386,7 @@ func (h *Hub) goodbye() {
 	dst = append(dst, `,"message":"The server is shutting down; reconnect in a few seconds."}`...)
 	f := newFrame(wsOpText, dst)
 	for c := range h.conns {
-		c.out.push(f, true)
+		c.out.push(f, wsAnswer)
 		c.out.close(closeFrame(wsCloseGoing, "shutting down"), false)
 	}
 }

@@ -8,12 +8,8 @@ import (
 	"time"
 )
 
-// Bounds of one connection's outbound side (Decisions section 11.5).
+// How the outbound side of a connection is written.
 const (
-	// wsQueueBytes is the queue of Decisions 11.5: full once, then one snapshot per stream.
-	wsQueueBytes = 1 << 20
-	// wsLowBytes is where the hub goes on with snapshots that wait for room.
-	wsLowBytes = 256 << 10
 	// wsJoinBytes is how much is joined into one write: ten messages in one write cost
 	// about a ninth of ten writes (performance.md, HTTP 11).
 	wsJoinBytes = 64 << 10
@@ -30,44 +26,55 @@ const (
 type wsOut struct {
 	mu      sync.Mutex
 	queue   []*wsQueued
-	bytes   int
-	due     bool // stands in the pump's list, or is slow
-	slow    bool // a goroutine of its own writes
-	closing bool // no pushes any more; the last frame is the close frame
-	ended   bool // the connection is gone
-	over    bool // done is closed
-	hungry  bool // the hub waits for room
+	waiting wsWaiting // bytes of queue
+	pong    wsFrame   // owed to the newest ping, written ahead of queue; nil: none
+	due     bool      // stands in the pump's list, or is slow
+	slow    bool      // a goroutine of its own writes
+	closing bool      // no pushes any more; the last frame is the close frame
+	ended   bool      // the connection is gone
+	over    bool      // done is closed
+	hungry  bool      // the hub waits for room
 	done    chan struct{}
 	pump    *wsPump
 	conn    *wsConn
 }
 
-// wsQueued is a message on its way, shared by all connections that get it: a queue is
-// a list of pointers, since the hub writes it on one core and a pump reads it on another.
-type wsQueued struct {
-	frame wsFrame
-	keep  bool // an answer to an operation: survives the dropping of a backlog
-}
+// push queues a frame; false when its kind's bound is reached and nothing was queued. The
+// pump goes through what is due when it is told to flush.
+func (o *wsOut) push(f wsFrame, kind wsKind) bool { return o.share(&wsQueued{f, kind}) }
 
-// push queues a frame; false when the queue is full and nothing was queued. The pump goes
-// through what is due when it is told to flush.
-func (o *wsOut) push(f wsFrame, keep bool) bool { return o.share(&wsQueued{f, keep}) }
-
-// share is push of a message that other connections get too.
+// share is push of a message that other connections get too. Too many answers end the
+// connection here, since the reader's side queues some too and knows no hub.
 func (o *wsOut) share(q *wsQueued) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.closing || o.ended {
 		return true
 	}
-	// Answers are bounded by the inbound limits and are never dropped.
-	if !q.keep && o.bytes > 0 && o.bytes+len(q.frame) > wsQueueBytes {
+	waiting := &o.waiting[q.kind]
+	if n := *waiting; n > 0 && n+len(q.frame) > wsBounds[q.kind] {
+		if q.kind == wsAnswer {
+			o.shut(closeFrame(wsCloseTryLater, "SLOW_CONSUMER"), true)
+		}
 		return false
 	}
 	o.queue = append(o.queue, q)
-	o.bytes += len(q.frame)
+	*waiting += len(q.frame)
 	o.mark()
 	return true
+}
+
+// answerPing owes the peer a pong for its newest ping. Pings come inside the reading of a
+// message, where no limit counts them; a pong for each would let a client that never reads
+// fill the memory as fast as its line allows. RFC 6455 section 5.5.3 lets us answer the
+// newest alone.
+func (o *wsOut) answerPing(data []byte) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !o.closing && !o.ended {
+		o.pong = newFrame(wsOpPong, data)
+		o.mark()
+	}
 }
 
 // drop forgets the backlog but for answers; the writer tells the hub when it comes by
@@ -76,13 +83,12 @@ func (o *wsOut) drop() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	kept := o.queue[:0]
-	o.bytes = 0
 	for _, q := range o.queue {
-		if q.keep {
+		if q.kind == wsAnswer {
 			kept = append(kept, q)
-			o.bytes += len(q.frame)
 		}
 	}
+	o.waiting = wsWaiting{wsAnswer: o.waiting[wsAnswer]}
 	clear(o.queue[len(kept):])
 	o.queue, o.hungry = kept, true
 	o.mark()
@@ -93,7 +99,7 @@ func (o *wsOut) drop() {
 func (o *wsOut) room() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.bytes < wsLowBytes {
+	if o.waiting.total() < wsLowBytes {
 		return true
 	}
 	o.hungry = true
@@ -105,14 +111,21 @@ func (o *wsOut) room() bool {
 func (o *wsOut) close(f wsFrame, dropFirst bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	o.shut(f, dropFirst)
+}
+
+// shut is close under mu.
+func (o *wsOut) shut(f wsFrame, dropFirst bool) {
 	if o.closing {
 		return
 	}
 	o.closing = true
 	if dropFirst {
-		o.queue = o.queue[:0]
+		clear(o.queue)
+		o.queue, o.waiting = o.queue[:0], wsWaiting{}
 	}
-	o.queue = append(o.queue, &wsQueued{f, true})
+	o.queue = append(o.queue, &wsQueued{f, wsAnswer})
+	o.waiting[wsAnswer] += len(f)
 	o.mark()
 }
 
@@ -153,14 +166,18 @@ func (o *wsOut) take(buf *[]byte, slow bool) (t wsTaken) {
 	}
 	n := 0
 	switch {
-	case len(o.queue) == 1:
+	case o.pong != nil && len(o.queue) == 0:
+		t.bytes, o.pong = o.pong, nil
+	case o.pong == nil && len(o.queue) == 1:
 		n, t.bytes = 1, o.queue[0].frame
-		o.bytes -= len(t.bytes)
-	case len(o.queue) > 1:
-		t.bytes = (*buf)[:0]
+		o.waiting[o.queue[0].kind] -= len(t.bytes)
+	case len(o.queue) > 0:
+		t.bytes = append((*buf)[:0], o.pong...)
+		o.pong = nil
 		for n < len(o.queue) && (n == 0 || len(t.bytes)+len(o.queue[n].frame) <= wsJoinBytes) {
-			t.bytes = append(t.bytes, o.queue[n].frame...)
-			o.bytes -= len(o.queue[n].frame)
+			q := o.queue[n]
+			t.bytes = append(t.bytes, q.frame...)
+			o.waiting[q.kind] -= len(q.frame)
 			n++
 		}
 		*buf = t.bytes
@@ -168,15 +185,12 @@ func (o *wsOut) take(buf *[]byte, slow bool) (t wsTaken) {
 	rest := copy(o.queue, o.queue[n:])
 	clear(o.queue[rest:])
 	o.queue = o.queue[:rest]
-	if o.closing && rest == 0 {
-		t.last = n > 0
-		o.bytes = 0
-	}
-	if o.hungry && o.bytes < wsLowBytes {
+	t.last = o.closing && rest == 0 && n > 0
+	if o.hungry && o.waiting.total() < wsLowBytes {
 		o.hungry, t.hungry = false, true
 	}
 	t.more, t.ended = rest > 0, o.ended
-	if rest == 0 && (!slow || n == 0) {
+	if rest == 0 && (!slow || len(t.bytes) == 0) {
 		o.due, o.slow = false, false
 	}
 	return t
@@ -194,7 +208,7 @@ func (o *wsOut) finish() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if !o.over {
-		o.over, o.ended, o.queue = true, true, nil
+		o.over, o.ended, o.queue, o.pong = true, true, nil, nil
 		close(o.done)
 	}
 }

@@ -160,7 +160,7 @@ func (h *Hub) authenticate(c *wsConn, r wsRequest) {
 	}
 	c.hub.account, c.hub.authed = account, true
 	dst := appendIDOrNull([]byte(`{"type":"authenticated","id":`), r.id)
-	c.out.push(newFrame(wsOpText, append(dst, '}')), true)
+	h.answer(c, newFrame(wsOpText, append(dst, '}')))
 }
 
 // StatusView renders /api/status and its rows for the hub.

@@ -128,3 +128,11 @@ func (x *stillHub) read(c *wsConn) (out []stillMessage, closed int) {
 	}
 	return out, closed
 }
+
+// marketdataDefaults keeps more than these tests make.
+var marketdataDefaults = marketdata.Options{}
+
+// bookKey is the stream of a book subscription without options.
+func bookKey(pair engine.PairID) wsKey {
+	return wsKey{channel: chBook, pair: pair, depth: wsDefaultDepth, every: wsDefaultEvery}
+}

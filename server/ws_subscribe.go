@@ -34,14 +34,21 @@ func (h *Hub) handle(c *wsConn, r wsRequest) {
 	case "ping":
 		dst := appendWSHead(nil, "pong", r.id, "", "")
 		dst = strconv.AppendInt(append(dst, `,"time":`...), h.nowMs(), 10)
-		c.out.push(newFrame(wsOpText, append(dst, '}')), true)
+		h.answer(c, newFrame(wsOpText, append(dst, '}')))
 	default:
 		h.refuse(c, r, "", CodeInvalidParam, "op must be one of subscribe, unsubscribe, resync, list, auth, ping.")
 	}
 }
 
 func (h *Hub) refuse(c *wsConn, r wsRequest, pair, code, message string) {
-	c.out.push(wsErrorFrame(r, pair, code, message), true)
+	h.answer(c, wsErrorFrame(r, pair, code, message))
+}
+
+// answer queues an answer; who asks and asks and does not read is given up.
+func (h *Hub) answer(c *wsConn, f wsFrame) {
+	if !c.out.push(f, wsAnswer) {
+		h.tooSlow(c)
+	}
 }
 
 // each runs fn for every pair of the request, or once for channels without pairs.
@@ -76,6 +83,9 @@ func (h *Hub) each(c *wsConn, r wsRequest, fn func(*wsConn, wsRequest, wsKey, *m
 	}
 	root := h.opts.Board.Load()
 	for _, pair := range r.pairs {
+		if c.hub.gone { // given up for the answers to the pairs before
+			return
+		}
 		h.eachPair(c, r, key, root, pair, fn)
 	}
 }
@@ -138,6 +148,9 @@ func (h *Hub) subscribe(c *wsConn, r wsRequest, key wsKey, v *marketdata.View) {
 		s = h.open(key, v, h.opts.Board.Load()) // nobody followed: its chain goes on from now
 	}
 	h.acknowledge(c, r, "subscribed", key, v)
+	if c.hub.gone {
+		return
+	}
 	if old != nil && old.stream == s && !r.hasFromSeq && !r.hasFromTrade {
 		return // a repeat without a change
 	}
@@ -192,7 +205,7 @@ func (h *Hub) acknowledge(c *wsConn, r wsRequest, kind string, key wsKey, v *mar
 	dst = append(append(append(dst, `,"channel":"`...), key.name()...), '"')
 	dst = appendJSONNullable(append(dst, `,"currencyPairCode":`...), codeOf(v))
 	dst = append(append(append(dst, `,"epoch":"`...), h.opts.Epoch...), `"}`...)
-	c.out.push(newFrame(wsOpText, dst), true)
+	h.answer(c, newFrame(wsOpText, dst))
 }
 
 func codeOf(v *marketdata.View) string {
@@ -213,7 +226,7 @@ func (h *Hub) list(c *wsConn, r wsRequest) {
 	}
 	slices.Sort(items)
 	dst = append(dst, strings.Join(items, ",")...)
-	c.out.push(newFrame(wsOpText, append(dst, `]}`...)), true)
+	h.answer(c, newFrame(wsOpText, append(dst, `]}`...)))
 }
 
 func appendSubscription(dst []byte, s *wsStream) []byte {

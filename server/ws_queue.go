@@ -1,0 +1,44 @@
+package server
+
+// wsKind says by which bound a message waits, and whether it outlives the backlog.
+type wsKind uint8
+
+const (
+	// wsUpdate is a message of a stream. The queue of Decisions 11.5 is theirs alone; full,
+	// they are dropped together and each stream starts over with a snapshot.
+	wsUpdate wsKind = iota
+	// wsAnswer is owed to an operation of the client (or a ping of ours) and is never
+	// dropped: nothing would say it again.
+	wsAnswer
+	wsKinds
+)
+
+// Bounds of one connection's outbound side (Decisions section 11.5).
+const (
+	// wsQueueBytes is the queue of Decisions 11.5: full once, then one snapshot per stream.
+	wsQueueBytes = 1 << 20
+	// wsAnswerBytes bounds the answers. The inbound limit of 20 messages a second does not:
+	// one message of 8,192 wrong pair codes is answered with 1.2 MB of errors, so a client
+	// that never reads could ask for 24 MB a second. The most that well-behaved clients ask
+	// for at once is far below: 1,000 subscriptions are acknowledged with 0.13 MB and listed
+	// with 0.1 MB. Beyond the bound the connection is closed; to refuse the answer alone
+	// would leave a client waiting for it.
+	wsAnswerBytes = 4 << 20
+	// wsLowBytes is where the hub goes on with snapshots that wait for room.
+	wsLowBytes = 256 << 10
+)
+
+// wsBounds is how many bytes of a kind may wait. A message alone is always taken.
+var wsBounds = [wsKinds]int{wsUpdate: wsQueueBytes, wsAnswer: wsAnswerBytes}
+
+// wsWaiting is how many bytes of each kind wait.
+type wsWaiting [wsKinds]int
+
+func (w *wsWaiting) total() int { return w[wsUpdate] + w[wsAnswer] }
+
+// wsQueued is a message on its way, shared by all connections that get it: a queue is
+// a list of pointers, since the hub writes it on one core and a pump reads it on another.
+type wsQueued struct {
+	frame wsFrame
+	kind  wsKind
+}
