@@ -3,6 +3,7 @@ package server
 import (
 	"testing"
 
+	"tickhive/engine"
 	"tickhive/marketdata"
 )
 
@@ -41,5 +42,57 @@ func TestTradesResumeStartsOverWhenRetentionPasses(t *testing.T) {
 	}
 	if starts != 1 || next != 12_001 {
 		t.Errorf("%d new starts, the next trade is %d", starts, next)
+	}
+}
+
+// Decisions 11.2, 11.3: a subscription begins with a snapshot whose seq is the prevSeq of the
+// next update, however large the book is. Behind the acknowledgement a snapshot of more than
+// the queue of Decisions 11.5 must neither be refused nor make that queue full for the update.
+func TestSnapshotLargerThanTheQueueArrives(t *testing.T) {
+	x := newStillHub(t, marketdata.Options{}, "AA_BB")
+	for i := range int64(60_000) {
+		x.apply(engine.Command{Kind: engine.Place, Side: engine.Buy, Price: 100 + i, Amount: 12_345_678})
+	}
+	x.market.Publish(x.clk.NowNs())
+	for _, extra := range []string{"", `,"fromSeq":0`} { // a resume may be as large
+		c := x.connect()
+		x.ask(c, `{"op":"subscribe","channel":"book","pairs":["AA_BB"],"depth":0,"interval":0`+extra+`}`)
+		if n := c.out.waitingBytes(); n <= wsQueueBytes {
+			t.Errorf("%d bytes wait: the snapshot is missing, or smaller than the queue", n)
+		}
+		seq := uint64(x.market.Board().Load().View(0).BookSeq)
+		x.bid(0, 50+int64(len(extra)))
+		x.see()
+		messages, code := x.read(c)
+		if code != 0 || len(messages) != 3 {
+			t.Fatalf("%d messages, closed %d, want the acknowledgement, the book and an update", len(messages), code)
+		}
+		if m := messages[1]; m.Seq != seq || m.Type == "snapshot" != (extra == "") {
+			t.Errorf("the book came as %s at %d, want seq %d", m.Type, m.Seq, seq)
+		}
+		if m := messages[2]; m.Type != "update" || m.PrevSeq != seq {
+			t.Errorf("then %s from %d, want an update from %d", m.Type, m.PrevSeq, seq)
+		}
+		x.hangUp(c)
+	}
+}
+
+// Decisions 11.5 bounds the queue although a snapshot may be large: the next one waits until
+// the peer has taken it.
+func TestSnapshotsWaitForRoom(t *testing.T) {
+	x := newStillHub(t, marketdata.Options{}, "AA_BB", "CC_DD")
+	for i := range int64(20_000) {
+		x.apply(engine.Command{Kind: engine.Place, Side: engine.Buy, Price: 100 + i, Amount: 12_345_678})
+	}
+	x.market.Publish(x.clk.NowNs())
+	c := x.connect()
+	x.ask(c, `{"op":"subscribe","channel":"book","pairs":["AA_BB","CC_DD"],"depth":0}`)
+	messages, _ := x.read(c)
+	if n := len(messages); n != 3 || len(c.hub.pending) != 1 {
+		t.Fatalf("%d messages, %d snapshots wait; want two acknowledgements and one snapshot, one waits", n, len(c.hub.pending))
+	}
+	x.feed(c)
+	if messages, _ = x.read(c); len(messages) != 1 || messages[0].Type != "snapshot" {
+		t.Errorf("once there was room: %d messages", len(messages))
 	}
 }

@@ -104,7 +104,7 @@ func (h *Hub) begin(sub *wsSub) bool {
 	if s.snapshot == nil || s.reason != sub.reason || s.key.private() {
 		s.snapshot, s.reason = h.frame(s, h.appendSnapshot(h.buf[:0], s, sub.reason)), sub.reason
 	}
-	sub.conn.out.push(s.snapshot, wsUpdate)
+	sub.conn.out.push(s.snapshot, wsSnapshot)
 	sub.live = true
 	return true
 }
@@ -120,7 +120,7 @@ func (h *Hub) beginTrades(sub *wsSub) bool {
 		sub.from = max(sub.from, first)
 	}
 	to := min(s.trade, sub.from+wsTradesChunk-1)
-	sub.conn.out.push(h.frame(s, appendWSTrades(h.buf[:0], kind, s.view, sub.from, to, h.nowMs())), wsUpdate)
+	sub.conn.out.push(h.frame(s, appendWSTrades(h.buf[:0], kind, s.view, sub.from, to, h.nowMs())), wsSnapshot)
 	sub.from = max(sub.from, to+1)
 	if sub.from > s.trade {
 		sub.from, sub.live = 0, true

@@ -132,6 +132,6 @@ func (h *Hub) beginResume(sub *wsSub) bool {
 			s.resumes[from] = f
 		}
 	}
-	sub.conn.out.push(f, wsUpdate)
+	sub.conn.out.push(f, wsSnapshot)
 	return true
 }

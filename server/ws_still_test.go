@@ -136,3 +136,9 @@ var marketdataDefaults = marketdata.Options{}
 func bookKey(pair engine.PairID) wsKey {
 	return wsKey{channel: chBook, pair: pair, depth: wsDefaultDepth, every: wsDefaultEvery}
 }
+
+// hangUp is leave without a goroutine to carry it out.
+func (x *stillHub) hangUp(c *wsConn) {
+	x.leave(c)
+	(<-x.ops)()
+}
