@@ -39,6 +39,8 @@ type wsConn struct {
 		account  wsAccount
 		authed   bool
 		lastFull time.Time
+		fullIn   uint64 // the delivery that found the queue full last
+		behind   bool   // since lastFull: some stream has not started over yet
 		pingAt   time.Time
 		gone     bool
 	}

@@ -62,6 +62,8 @@ type Hub struct {
 	batch   []wsSending // sent, not delivered
 	full    []*wsConn   // scratch of deliver
 	ticks   int
+	// delivery counts deliveries: a connection is found full once in each.
+	delivery uint64
 }
 
 // NewHub makes a hub; Run starts it.
@@ -149,16 +151,23 @@ func (h *Hub) join(c *wsConn, first []wsRequest) {
 func (h *Hub) leave(c *wsConn) {
 	h.do(func() {
 		c.hub.gone = true
-		private := false
-		for key, sub := range c.hub.subs {
-			sub.stream.remove(sub)
-			private = private || key.private()
-		}
 		delete(h.conns, c)
-		if private {
-			h.watch()
-		}
+		h.part(c)
 	})
+}
+
+// part takes a connection out of its streams.
+func (h *Hub) part(c *wsConn) {
+	private := false
+	for key, sub := range c.hub.subs {
+		sub.stream.remove(sub)
+		private = private || key.private()
+	}
+	clear(c.hub.subs)
+	c.hub.pending = nil
+	if private {
+		h.watch()
+	}
 }
 
 func (h *Hub) request(c *wsConn, r wsRequest) { h.do(func() { h.handle(c, r) }) }
@@ -272,8 +281,12 @@ func (h *Hub) deliver() {
 	}
 	clear(batch)
 	h.batch = batch[:0]
+	h.delivery++
 	for _, c := range h.full { // not before: it may take subscribers out of a stream
-		h.lag(c)
+		if c.hub.fullIn != h.delivery { // several messages that did not fit are one full queue
+			c.hub.fullIn = h.delivery
+			h.lag(c)
+		}
 	}
 }
 
@@ -296,7 +309,7 @@ func (h *Hub) lag(c *wsConn) {
 		h.tooSlow(c)
 		return
 	}
-	c.hub.lastFull = now
+	c.hub.lastFull, c.hub.behind = now, true
 	c.out.drop()
 	for _, sub := range c.hub.subs {
 		h.wait(sub, "slow")
@@ -306,11 +319,7 @@ func (h *Hub) lag(c *wsConn) {
 func (h *Hub) tooSlow(c *wsConn) {
 	c.hub.gone = true
 	c.out.close(closeFrame(wsCloseTryLater, "SLOW_CONSUMER"), true)
-	for _, sub := range c.hub.subs {
-		sub.stream.remove(sub)
-	}
-	clear(c.hub.subs)
-	c.hub.pending = nil
+	h.part(c)
 }
 
 // wait takes a subscription out of its stream until its snapshot is queued.
@@ -337,7 +346,7 @@ func (h *Hub) feed(c *wsConn) {
 		c.hub.pending = c.hub.pending[1:]
 	}
 	if len(c.hub.pending) == 0 {
-		c.hub.pending = nil
+		c.hub.pending, c.hub.behind = nil, false
 	}
 }
 
@@ -363,7 +372,7 @@ func (h *Hub) housekeeping() {
 		switch {
 		case now.UnixNano()-c.pongNs.Load() > int64(h.opts.PongWithin):
 			c.out.close(closeFrame(wsClosePolicy, "no pong in time"), true)
-		case !c.hub.lastFull.IsZero() && len(c.hub.pending) > 0 && now.Sub(c.hub.lastFull) > wsFullAgain:
+		case c.hub.behind && now.Sub(c.hub.lastFull) > wsFullAgain: // has not caught up since
 			h.tooSlow(c)
 		case now.After(c.hub.pingAt):
 			c.hub.pingAt = now.Add(h.opts.PingEvery)

@@ -1,0 +1,127 @@
+package server
+
+import (
+	"testing"
+	"time"
+
+	"tickhive/engine"
+	"tickhive/marketdata"
+)
+
+// fill leaves room for no update in c's queue, as a peer that does not read does.
+func (x *stillHub) fill(c *wsConn) {
+	x.t.Helper()
+	c.out.mu.Lock()
+	left := wsQueueBytes - c.out.waiting[wsUpdate]
+	c.out.mu.Unlock()
+	if !c.out.push(newFrame(wsOpText, []byte(`{"type":"filler"}`+string(spaces(left-60)))), wsUpdate) {
+		x.t.Fatal("the filler does not fit")
+	}
+}
+
+func spaces(n int) []byte {
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = ' '
+	}
+	return b
+}
+
+// catchUp lets the hub feed c and the peer read until nothing waits; it gives what was read.
+func (x *stillHub) catchUp(c *wsConn) (all []stillMessage) {
+	for range 50 {
+		x.feed(c)
+		messages, _ := x.read(c)
+		all = append(all, messages...)
+		if len(c.hub.pending) == 0 {
+			return all
+		}
+	}
+	x.t.Fatal("snapshots still wait after 50 rounds")
+	return nil
+}
+
+// Decisions 11.5: a queue that is full once costs one snapshot per stream, reason slow, also
+// when several messages of one publication do not fit.
+func TestQueueFullOnceForTwoStreamsStartsThemOver(t *testing.T) {
+	x := newStillHub(t, marketdata.Options{}, "AA_BB", "CC_DD")
+	c := x.connect()
+	x.ask(c, `{"op":"subscribe","channel":"book","pairs":["AA_BB","CC_DD"],"interval":0}`)
+	x.read(c)
+	x.fill(c)
+	for p := range engine.PairID(2) {
+		x.bid(p, 50)
+	}
+	x.see()
+	messages := x.catchUp(c)
+	if c.hub.gone || len(messages) != 2 {
+		t.Fatalf("closed %v, %d messages; want one snapshot per stream", c.hub.gone, len(messages))
+	}
+	for _, m := range messages {
+		if m.Type != "snapshot" || m.Reason != "slow" {
+			t.Errorf("%s with reason %q", m.Type, m.Reason)
+		}
+	}
+	x.fill(c)
+	x.bid(0, 51)
+	x.see()
+	if _, code := x.read(c); code != wsCloseTryLater {
+		t.Errorf("full again within 10 s: closed with %d, want 1013", code)
+	}
+}
+
+// Decisions 11.5: 1013 is for a queue that is full again within 10 s. A client that has caught
+// up since is not closed because a snapshot waits for room; one that never did is.
+func TestOnlyAClientThatNeverCaughtUpIsClosed(t *testing.T) {
+	for _, caughtUp := range []bool{true, false} {
+		x := newStillHub(t, marketdata.Options{}, "AA_BB")
+		c := x.connect()
+		x.ask(c, `{"op":"subscribe","channel":"book","pairs":["AA_BB"],"interval":0}`)
+		x.read(c)
+		x.lag(c)
+		if caughtUp {
+			x.catchUp(c)
+		}
+		c.hub.lastFull = c.hub.lastFull.Add(-time.Hour)
+		c.out.push(newFrame(wsOpText, spaces(wsLowBytes)), wsUpdate) // no room for the snapshot
+		x.ask(c, `{"op":"resync","channel":"book","pairs":["AA_BB"]}`)
+		x.housekeeping()
+		if len(c.hub.pending) == 0 && !c.hub.gone {
+			t.Fatal("the snapshot did not wait")
+		}
+		if c.hub.gone == caughtUp {
+			t.Errorf("caught up %v: closed %v", caughtUp, c.hub.gone)
+		}
+	}
+}
+
+// watcher is a private feed that notes who is watched.
+type watcher struct {
+	PrivateFeed
+	watched map[engine.AccountID]bool
+}
+
+func (w *watcher) Watch(accounts map[engine.AccountID]bool) { w.watched = accounts }
+
+func (w *watcher) Snapshot(dst []byte, _ string, _ engine.AccountID) []byte {
+	return append(dst, `"orders":[]`...)
+}
+
+// The engine's loop notes orders of accounts that have listeners only: a connection that is
+// given up (Decisions 11.5) is a listener no more.
+func TestAnAccountIsNotWatchedOnceItsListenerIsGivenUp(t *testing.T) {
+	x := newStillHub(t, marketdata.Options{}, "AA_BB")
+	w := &watcher{}
+	x.opts.Private = w
+	c := x.connect()
+	c.hub.account, c.hub.authed = 7, true
+	x.ask(c, `{"op":"subscribe","channel":"orders"}`)
+	if !w.watched[7] {
+		t.Fatal("the account is not watched")
+	}
+	x.tooSlow(c)
+	if len(w.watched) != 0 {
+		t.Errorf("still watched: %v", w.watched)
+	}
+	x.hangUp(c)
+}
