@@ -312,6 +312,9 @@ func (h *Hub) lag(c *wsConn) {
 	c.hub.lastFull, c.hub.behind = now, true
 	c.out.drop()
 	for _, sub := range c.hub.subs {
+		if sub.started { // parts of its resume may have gone with the backlog
+			sub.from, sub.started = 0, false
+		}
 		h.wait(sub, "slow")
 	}
 }

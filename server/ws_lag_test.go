@@ -125,3 +125,52 @@ func TestAnAccountIsNotWatchedOnceItsListenerIsGivenUp(t *testing.T) {
 	}
 	x.hangUp(c)
 }
+
+// Decisions 11.2: trades come oldest first, ids without gap; 11.5: a full queue starts a
+// stream over with one snapshot. A resume whose parts were dropped with the backlog must not
+// go on as updates behind them.
+func TestQueueFullDuringATradesResumeStartsItOver(t *testing.T) {
+	x := newStillHub(t, marketdata.Options{}, "AA_BB", "CC_DD")
+	x.trade(8000)
+	c := x.connect()
+	x.ask(c, `{"op":"subscribe","channel":"book","pairs":["CC_DD"],"interval":0}`)
+	x.ask(c, `{"op":"subscribe","channel":"trades","pairs":["AA_BB"],"fromTradeId":1}`)
+	if len(c.hub.pending) == 0 {
+		t.Fatal("the client was not held back")
+	}
+	x.fill(c)
+	x.bid(1, 50)
+	x.see() // the queue is found full by another stream
+	next, starts := uint64(0), 0
+	for _, m := range x.catchUp(c) {
+		if m.Channel != "trades" || len(m.Trades) == 0 {
+			continue
+		}
+		if m.Type == "snapshot" {
+			starts, next = starts+1, m.Trades[0].TradeID
+		}
+		if m.Trades[0].TradeID != next {
+			t.Fatalf("a message of kind %s begins with trade %d, want %d or a snapshot", m.Type, m.Trades[0].TradeID, next)
+		}
+		next = m.Trades[len(m.Trades)-1].TradeID + 1
+	}
+	if starts != 1 || next != 8001 {
+		t.Errorf("%d snapshots, the next trade is %d", starts, next)
+	}
+}
+
+// A resume of trades that has sent nothing yet has lost nothing when the queue is full: it
+// begins at fromTradeId.
+func TestQueueFullBeforeATradesResumeKeepsIt(t *testing.T) {
+	x := newStillHub(t, marketdata.Options{}, "AA_BB")
+	x.trade(500)
+	c := x.connect()
+	c.out.push(newFrame(wsOpText, spaces(wsLowBytes)), wsUpdate) // no room
+	x.ask(c, `{"op":"subscribe","channel":"trades","pairs":["AA_BB"],"fromTradeId":7}`)
+	x.lag(c)
+	for _, m := range x.catchUp(c) {
+		if m.Type == "snapshot" && m.Trades[0].TradeID != 7 {
+			t.Errorf("the resume from 7 begins with trade %d", m.Trades[0].TradeID)
+		}
+	}
+}

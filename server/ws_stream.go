@@ -89,7 +89,7 @@ type wsSub struct {
 	reason string // of the snapshot that it waits for
 	// from is the next trade that a resuming subscriber of trades is owed, 0: none.
 	from    engine.TradeID
-	started bool // the first of those was sent
+	started bool // the first of those was queued
 	// resume asks for the difference from this seq instead of a snapshot.
 	resume    uint64
 	hasResume bool
