@@ -1,6 +1,7 @@
 package server
 
 import (
+	"fmt"
 	"testing"
 
 	"tickhive/engine"
@@ -94,5 +95,43 @@ func TestSnapshotsWaitForRoom(t *testing.T) {
 	x.feed(c)
 	if messages, _ = x.read(c); len(messages) != 1 || messages[0].Type != "snapshot" {
 		t.Errorf("once there was room: %d messages", len(messages))
+	}
+}
+
+// Decisions 11.3: updates follow fromSeq at once, and a snapshot's seq is the prevSeq of the
+// next update. fromSeq may be ahead of a stream with an interval (REST tells the X-Seq of
+// now): the update that brings the stream there is for those who had it, not for the new one.
+func TestResumeAheadOfAConflatedStreamFollows(t *testing.T) {
+	const head = `{"op":"subscribe","channel":"book","pairs":["AA_BB"],"interval":1000`
+	x := newStillHub(t, marketdata.Options{}, "AA_BB")
+	first := x.connect()
+	x.ask(first, head+`}`)
+	x.read(first)
+	for i, c := range []struct{ ahead, want int }{{0, 0}, {1000, 1}} { // the seq of now; the future: a gap
+		x.bid(0, 50+int64(i))
+		now := uint64(x.market.Board().Load().View(0).BookSeq)
+		second := x.connect()
+		x.ask(second, fmt.Sprintf(`%s,"fromSeq":%d}`, head, now+uint64(c.ahead)))
+		messages, _ := x.read(second)
+		if len(messages) != 1+c.want {
+			t.Errorf("resumed from %d at %d: %d messages behind the acknowledgement, want %d: %+v", now+uint64(c.ahead), now, len(messages)-1, c.want, messages)
+		}
+		for _, m := range messages[1:] {
+			if m.Type != "snapshot" || m.Reason != "gap" || m.Seq != now {
+				t.Errorf("resumed from the future: %+v", m)
+			}
+		}
+		if messages, _ = x.read(first); len(messages) != 1 || messages[0].Seq != now {
+			t.Errorf("who had the stream was told %+v", messages)
+		}
+		x.bid(0, 60+int64(i))
+		x.advance(x.streams[wsKey{channel: chBook, depth: wsDefaultDepth, every: 1000}], x.market.Board().Load())
+		x.deliver()
+		for _, conn := range []*wsConn{first, second} {
+			if messages, _ := x.read(conn); len(messages) != 1 || messages[0].PrevSeq != now {
+				t.Errorf("the next update: %+v, want one from %d", messages, now)
+			}
+		}
+		x.hangUp(second)
 	}
 }

@@ -337,13 +337,19 @@ func (h *Hub) wait(sub *wsSub, reason string) {
 // feed queues waiting snapshots as long as there is room for them.
 func (h *Hub) feed(c *wsConn) {
 	h.deliver() // the others' updates lead to the state that a snapshot begins with
-	for len(c.hub.pending) > 0 && !c.hub.gone {
+	for len(c.hub.pending) > 0 {
 		if !c.out.room() {
 			return
 		}
 		sub := c.hub.pending[0]
-		if c.hub.subs[sub.stream.key.subKey()] == sub && !h.begin(sub) {
-			continue // a resuming subscriber is owed more
+		if c.hub.subs[sub.stream.key.subKey()] == sub {
+			h.reach(sub)
+			if c.hub.gone { // it delivers, which may end a connection
+				return
+			}
+			if !h.begin(sub) {
+				continue // a resuming subscriber is owed more
+			}
 		}
 		sub.queued = false
 		c.hub.pending = c.hub.pending[1:]

@@ -2,6 +2,7 @@ package server
 
 import (
 	"net/netip"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -113,9 +114,8 @@ func (h *Hub) private() {
 }
 
 func (h *Hub) startOver(s *wsStream) {
-	h.deliver() // may take subscribers out of s.subs: not while they are walked
 	s.snapshot = nil
-	for _, sub := range s.subs {
+	for _, sub := range slices.Clone(s.subs) { // feed delivers, which may take some out of s.subs
 		h.wait(sub, "slow")
 		h.feed(sub.conn)
 	}

@@ -104,17 +104,22 @@ func appendLevelDiff(dst, old, now []marketdata.Level, better func(a, b marketda
 	return dst
 }
 
+// reach brings the stream of a waiting subscriber to the seq that it asks for. The client had
+// a stream of these options that was further on than this one, which is held back by its
+// interval, or REST's book: it may be newer than the last message, not than the market. The
+// others get their update here, while the new one is not live: it does not follow what it has.
+func (h *Hub) reach(sub *wsSub) {
+	if sub.hasResume && sub.resume > sub.stream.seq {
+		h.advance(sub.stream, h.opts.Board.Load())
+		h.deliver()
+	}
+}
+
 // beginResume brings a subscriber from the seq that it has to that of the stream: by one
 // update, or by nothing when it is there already. false: it needs a snapshot.
 func (h *Hub) beginResume(sub *wsSub) bool {
 	s, from := sub.stream, sub.resume
 	sub.hasResume = false
-	if from > s.seq {
-		// The client had a stream of these options that was further on than this one, which
-		// is held back by its interval: it may be newer than the last message, not than the
-		// market.
-		h.advance(s, h.opts.Board.Load())
-	}
 	if from == s.seq {
 		return true
 	}
