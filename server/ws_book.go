@@ -156,7 +156,8 @@ func (h *Hub) appendSnapshot(dst []byte, s *wsStream, reason string) []byte {
 
 // open makes a stream at what is published now.
 func (h *Hub) open(key wsKey, v *marketdata.View, root *marketdata.Root) *wsStream {
-	s := &wsStream{key: key, view: v, lastMs: machineNs() / int64(time.Millisecond)}
+	now := machineMs()
+	s := &wsStream{key: key, view: v, lastMs: now, idleMs: now}
 	switch key.channel {
 	case chBook:
 		s.seq = uint64(v.BookSeq)

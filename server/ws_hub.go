@@ -23,6 +23,8 @@ const (
 // machineNs is the machine's clock: pings, heartbeats and limits run on it.
 func machineNs() int64 { return clock.MachineNs() }
 
+func machineMs() int64 { return machineNs() / int64(time.Millisecond) }
+
 // HubOptions wires a Hub. Board, Clock and Epoch are required.
 type HubOptions struct {
 	Board *marketdata.Board
@@ -245,7 +247,7 @@ func (h *Hub) setView(s *wsStream, v *marketdata.View, seq uint64) {
 func (h *Hub) send(s *wsStream, payload []byte) {
 	h.buf = payload[:0]
 	h.batch = append(h.batch, wsSending{s, &wsQueued{frame: h.frame(s, payload)}})
-	s.lastMs = machineNs() / int64(time.Millisecond)
+	s.lastMs = machineMs()
 }
 
 // wsSending is a message that is not queued yet.
@@ -361,7 +363,7 @@ func (h *Hub) feed(c *wsConn) {
 
 // heartbeats speak for streams that were silent for a second.
 func (h *Hub) heartbeats() {
-	now := machineNs() / int64(time.Millisecond)
+	now := machineMs()
 	for _, s := range h.streams {
 		if len(s.subs) == 0 || now-s.lastMs < wsHeartbeat.Milliseconds() {
 			continue
@@ -389,7 +391,7 @@ func (h *Hub) housekeeping() {
 		}
 	}
 	for key, s := range h.streams {
-		if len(s.subs) == 0 && now.UnixMilli()-s.lastMs > wsIdleStream.Milliseconds() {
+		if len(s.subs) == 0 && now.UnixMilli()-s.idleMs > wsIdleStream.Milliseconds() {
 			delete(h.streams, key)
 			delete(h.instant, key)
 		}

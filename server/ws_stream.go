@@ -72,6 +72,7 @@ type wsStream struct {
 	closed bool // the candle was sent as closed
 	seq    uint64
 	lastMs int64                        // machine time of the last message
+	idleMs int64                        // machine time when the last subscriber went, of its beginning before
 	rows   map[engine.PairID]engine.Seq // status: what each row was last sent with
 
 	snapshot wsFrame // of view, for reason
@@ -101,5 +102,8 @@ func (s *wsStream) remove(sub *wsSub) {
 		s.subs[i] = s.subs[last]
 		s.subs[last] = nil
 		s.subs = s.subs[:last]
+		if last == 0 {
+			s.idleMs = machineMs()
+		}
 	}
 }

@@ -146,6 +146,8 @@ func (h *Hub) subscribe(c *wsConn, r wsRequest, key wsKey, v *marketdata.View) {
 		s = h.open(key, v, h.opts.Board.Load())
 	} else if len(s.subs) == 0 && key.paired() {
 		s = h.open(key, v, h.opts.Board.Load()) // nobody followed: its chain goes on from now
+	} else if len(s.subs) == 0 {
+		s.lastMs = machineMs() // nobody heard its silence
 	}
 	h.acknowledge(c, r, "subscribed", key, v)
 	if c.hub.gone {
@@ -179,7 +181,6 @@ func (h *Hub) subscribe(c *wsConn, r wsRequest, key wsKey, v *marketdata.View) {
 func (h *Hub) unsubscribe(c *wsConn, r wsRequest, key wsKey, v *marketdata.View) {
 	if sub := c.hub.subs[key.subKey()]; sub != nil {
 		sub.stream.remove(sub)
-		sub.stream.lastMs = machineNs() / 1e6
 		delete(c.hub.subs, key.subKey())
 		if key.private() {
 			h.watch()

@@ -1,0 +1,53 @@
+package server
+
+import (
+	"testing"
+	"time"
+
+	"tickhive/marketdata"
+)
+
+// Decisions 11.2: a heartbeat for each subscription that was silent for 1 s. What others
+// subscribe to and leave is no message of the stream.
+func TestUnsubscribingDoesNotSilenceTheHeartbeatsOfOthers(t *testing.T) {
+	x := newStillHub(t, marketdata.Options{}, "AA_BB")
+	a, b := x.connect(), x.connect()
+	x.ask(a, `{"op":"subscribe","channel":"book","pairs":["AA_BB"]}`)
+	x.read(a)
+	s := x.streams[bookKey(0)]
+	s.lastMs -= wsHeartbeat.Milliseconds() // silent for a second
+	x.ask(b, `{"op":"subscribe","channel":"book","pairs":["AA_BB"]}`)
+	x.ask(b, `{"op":"unsubscribe","channel":"book","pairs":["AA_BB"]}`)
+	x.heartbeats()
+	x.deliver()
+	if messages, _ := x.read(a); len(messages) != 1 || messages[0].Type != "heartbeat" {
+		t.Errorf("after a second of silence: %+v, want a heartbeat", messages)
+	}
+}
+
+// A stream is forgotten two minutes after its last subscriber went, however long before that
+// its last message was, and however he went.
+func TestStreamsAreForgottenAfterTheirLastSubscriber(t *testing.T) {
+	x := newStillHub(t, marketdata.Options{}, "AA_BB")
+	for _, leaves := range []bool{true, false} {
+		c := x.connect()
+		x.ask(c, `{"op":"subscribe","channel":"book","pairs":["AA_BB"]}`)
+		s := x.streams[bookKey(0)]
+		s.lastMs -= time.Hour.Milliseconds()
+		s.idleMs -= time.Hour.Milliseconds()
+		if leaves {
+			x.hangUp(c)
+		} else {
+			x.ask(c, `{"op":"unsubscribe","channel":"book","pairs":["AA_BB"]}`)
+		}
+		x.housekeeping()
+		if x.streams[bookKey(0)] != s {
+			t.Errorf("left %v: forgotten at once", leaves)
+		}
+		s.idleMs -= (wsIdleStream + time.Second).Milliseconds()
+		x.housekeeping()
+		if x.streams[bookKey(0)] != nil {
+			t.Errorf("left %v: still there after two minutes", leaves)
+		}
+	}
+}
