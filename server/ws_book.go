@@ -83,12 +83,13 @@ func (h *Hub) advanceStatus(s *wsStream, root *marketdata.Root) {
 		}
 		dst = h.opts.StatusRow(dst, v, 0)
 	}
-	s.seq, s.snapshot = root.SeqSum, nil
+	s.seq = root.SeqSum
 	h.send(s, append(dst, `]}`...))
 }
 
 // begin queues the snapshot that a subscription waits for and makes it live; false: there
-// is more to come before it is.
+// is more to come before it is. Only the snapshot of a view is kept for the next subscriber:
+// status tells the time and the incidents too, which change while the market stands still.
 func (h *Hub) begin(sub *wsSub) bool {
 	s := sub.stream
 	if s.key.channel == chTrades && sub.from != 0 {
@@ -101,10 +102,14 @@ func (h *Hub) begin(sub *wsSub) bool {
 		}
 		sub.reason = "gap"
 	}
-	if s.snapshot == nil || s.reason != sub.reason || s.key.private() {
-		s.snapshot, s.reason = h.frame(s, h.appendSnapshot(h.buf[:0], s, sub.reason)), sub.reason
+	f := s.snapshot
+	if f == nil || s.reason != sub.reason {
+		f = h.frame(s, h.appendSnapshot(h.buf[:0], s, sub.reason))
+		if s.key.paired() {
+			s.snapshot, s.reason = f, sub.reason
+		}
 	}
-	sub.conn.out.push(s.snapshot, wsSnapshot)
+	sub.conn.out.push(f, wsSnapshot)
 	sub.live = true
 	return true
 }

@@ -51,3 +51,21 @@ func TestStreamsAreForgottenAfterTheirLastSubscriber(t *testing.T) {
 		}
 	}
 }
+
+// Decisions 11.2: the snapshot of status is what /api/status answers then, not when the first
+// subscriber came, and the market may have stood still in between.
+func TestStatusSnapshotIsOfNow(t *testing.T) {
+	x := newStillHub(t, marketdata.Options{}, "AA_BB")
+	x.opts.Status = func(dst []byte) []byte {
+		return append(appendSeqTime(append(dst, `{"incidents":[]`...), 0, x.nowMs()), '}')
+	}
+	for range 2 {
+		x.clk.Set(x.clk.NowNs() + (5 * time.Second).Nanoseconds())
+		c := x.connect()
+		x.ask(c, `{"op":"subscribe","channel":"status"}`)
+		messages, _ := x.read(c)
+		if m := messages[len(messages)-1]; m.Type != "snapshot" || m.Status.Time != x.nowMs() {
+			t.Errorf("at %d: %+v", x.nowMs(), m)
+		}
+	}
+}

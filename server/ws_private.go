@@ -114,7 +114,6 @@ func (h *Hub) private() {
 }
 
 func (h *Hub) startOver(s *wsStream) {
-	s.snapshot = nil
 	for _, sub := range slices.Clone(s.subs) { // feed delivers, which may take some out of s.subs
 		h.wait(sub, "slow")
 		h.feed(sub.conn)
@@ -122,7 +121,7 @@ func (h *Hub) startOver(s *wsStream) {
 }
 
 func (h *Hub) sendPrivate(s *wsStream, m PrivateMessage) {
-	s.seq, s.snapshot = m.Seq, nil
+	s.seq = m.Seq
 	dst := appendWSHead(h.buf[:0], "update", "", m.Channel, "")
 	dst = appendSeqTime(dst, m.Seq, h.nowMs())
 	h.send(s, append(append(append(dst, ','), m.Members...), '}'))

@@ -75,7 +75,7 @@ type wsStream struct {
 	idleMs int64                        // machine time when the last subscriber went, of its beginning before
 	rows   map[engine.PairID]engine.Seq // status: what each row was last sent with
 
-	snapshot wsFrame // of view, for reason
+	snapshot wsFrame // of view, for reason; nil without a view
 	reason   string
 	resumes  map[uint64]wsFrame // book: from a seq to this one, as asked for
 }

@@ -144,7 +144,7 @@ func (h *Hub) subscribe(c *wsConn, r wsRequest, key wsKey, v *marketdata.View) {
 	s := h.streams[key]
 	if s == nil {
 		s = h.open(key, v, h.opts.Board.Load())
-	} else if len(s.subs) == 0 && key.paired() {
+	} else if len(s.subs) == 0 && !key.private() {
 		s = h.open(key, v, h.opts.Board.Load()) // nobody followed: its chain goes on from now
 	} else if len(s.subs) == 0 {
 		s.lastMs = machineMs() // nobody heard its silence
