@@ -17,8 +17,9 @@
 //  3. What a start reads is a prefix of what was written that holds everything synced,
 //     or the start is refused with file, offset and sequence.
 //  4. After a failed sync nothing is written any more until the next start.
-//  5. A snapshot is never ahead of its durable log; the log reaches back to the older of
-//     the two kept snapshots, and to what other stores retain.
+//  5. A snapshot is never ahead of its durable log, nor of another log that it reflects;
+//     the log reaches back to the older of the two kept snapshots, and to what other
+//     stores retain.
 //  6. A Store's state is exactly the records in its log: a record is written before it
 //     is applied. Its view and its answers show only what is durable.
 //

@@ -75,6 +75,14 @@ type StoreOptions[S State[C, R, T, V], C, R, T, V any] struct {
 	// whose state reflects another log waits here until that one is durable (Decisions
 	// section 9.4). An error refuses the command with ErrUnavailable.
 	BeforeRecord func(st S, rec *R) error
+	// BeforeSync runs before a group of records is synced, in the store's goroutine: the
+	// log that the state reflects as well is made durable up to there first, so that
+	// no acknowledged record outlives what it refers to. One call a group, not a record. An
+	// error stops the store: the records are written and cannot be vouched for.
+	BeforeSync func(st S) error
+	// BeforeSnapshot runs before a snapshot that reflects the other log up to a sequence
+	// is written, in the goroutine that writes it. An error: there is no snapshot.
+	BeforeSnapshot func(reflects uint64) error
 	// BeforeReplay runs before each record is applied during recovery: a state that
 	// folds another log brings it up to where the record saw it.
 	BeforeReplay func(st S, rec *R) error

@@ -195,7 +195,7 @@ func (s *Store[S, C, R, T, V]) abandon() {
 // nor any answer shows the group, and the store is over.
 func (s *Store[S, C, R, T, V]) commit() error {
 	if s.owner.unsynced {
-		if err := s.log.Sync(); err != nil {
+		if err := s.sync(); err != nil {
 			s.sick(err)
 			return err
 		}
@@ -205,6 +205,16 @@ func (s *Store[S, C, R, T, V]) commit() error {
 		s.publish()
 	}
 	return nil
+}
+
+// sync makes the other log durable before the own one.
+func (s *Store[S, C, R, T, V]) sync() error {
+	if s.opts.BeforeSync != nil {
+		if err := s.opts.BeforeSync(s.state); err != nil {
+			return s.log.Fail(fmt.Errorf("what the records rest on: %w", err))
+		}
+	}
+	return s.log.Sync()
 }
 
 func (s *Store[S, C, R, T, V]) publish() {

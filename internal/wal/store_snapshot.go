@@ -2,6 +2,7 @@ package wal
 
 import (
 	"errors"
+	"fmt"
 	"io"
 )
 
@@ -25,7 +26,8 @@ func (s *Store[S, C, R, T, V]) snapshotNow() error {
 	if err := s.commit(); err != nil {
 		return err
 	}
-	err := s.writeSnapshot(s.begin(), s.state.AppendSnapshot(nil))
+	body := s.state.AppendSnapshot(nil) // before begin: what it reflects is known with it
+	err := s.writeSnapshot(s.begin(), body)
 	s.snapshotWritten(err)
 	return err
 }
@@ -42,6 +44,11 @@ func (s *Store[S, C, R, T, V]) begin() snapshotMark {
 }
 
 func (s *Store[S, C, R, T, V]) writeSnapshot(mark snapshotMark, body []byte) error {
+	if s.opts.BeforeSnapshot != nil {
+		if err := s.opts.BeforeSnapshot(mark.reflects); err != nil {
+			return fmt.Errorf("wal: what the snapshot reflects is not durable: %w", err)
+		}
+	}
 	meta := SnapshotMeta{Seq: mark.seq, Reflects: mark.reflects}
 	err := WriteSnapshot(s.opts.FS, s.opts.Dir, s.opts.Log, meta, func(w io.Writer) error {
 		_, err := w.Write(body)

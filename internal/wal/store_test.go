@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -420,4 +421,45 @@ func TestStoreRefusesALogThatDoesNotReachBackToItsSnapshot(t *testing.T) {
 	if _, err := OpenStore(toyOpts(noLog)); !errors.As(err, &corrupt) {
 		t.Fatalf("without log: %v", err)
 	}
+}
+
+// Neither a record that was answered nor a snapshot is ahead of the other log that the
+// state reflects: both wait for it, and do not come to be when it fails.
+func TestStoreWaitsForTheOtherLogBeforeASyncAndASnapshot(t *testing.T) {
+	fsys := vfs.NewMem()
+	opts := toyOpts(fsys)
+	var refuse error
+	asked, snapshots := 0, []uint64{}
+	opts.BeforeSync = func(st *toyState) error {
+		if asked++; st.records == 0 {
+			t.Error("asked before the records of the group are there")
+		}
+		return refuse
+	}
+	opts.BeforeSnapshot = func(reflects uint64) error {
+		snapshots = append(snapshots, reflects)
+		return refuse
+	}
+	s := mustStore(t, opts)
+	_, err := s.Do(toyCommand{key: "a", add: 1})
+	must(t, err)
+	must(t, s.Fold(func(st *toyState) { st.reflects = 7 }))
+	must(t, s.Snapshot())
+	if asked != 1 || !slices.Equal(snapshots, []uint64{7}) {
+		t.Fatalf("asked %d times for a sync, for snapshots at %d", asked, snapshots)
+	}
+	refuse = errors.New("no disk")
+	_, err = s.Do(toyCommand{key: "a", add: 1})
+	if !errors.Is(err, ErrStopped) || !errors.Is(s.Health(), ErrStopped) || s.View().amounts["a"] != 1 {
+		t.Fatalf("not durable: %v, view %+v", err, s.View())
+	}
+	if err := s.Snapshot(); err == nil {
+		t.Fatal("a snapshot was taken")
+	}
+	_ = s.Close()
+	again := mustStore(t, toyOpts(fsys.Kill()))
+	if info := again.Recovered(); info.SnapshotSeq != 1 || info.SnapshotReflects != 7 {
+		t.Fatalf("%+v", info)
+	}
+	must(t, again.Close())
 }
