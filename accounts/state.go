@@ -44,6 +44,7 @@ type State struct {
 
 	lastNs      int64   // time of the last record
 	snapshotPos uint64  // enginePos in the last snapshot taken or read
+	beyond      int     // see Beyond; the recovery's alone
 	stage       *Record // a withdrawal that was planned and not yet applied
 	counts      Counts
 }

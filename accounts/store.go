@@ -1,6 +1,8 @@
 package accounts
 
 import (
+	"fmt"
+
 	"tickhive/internal/clock"
 	"tickhive/internal/vfs"
 	"tickhive/internal/wal"
@@ -35,17 +37,23 @@ type StoreOptions struct {
 	Queue         int
 	Progress      func(done, total int64)
 	Logf          func(format string, args ...any)
-	// EngineDurable waits until the engine's journal is durable up to pos: a withdrawal
-	// spends what fills brought (Decisions section 9.4). nil: it always is.
+	// EngineDurable waits until the engine's journal is durable up to pos. A record and a
+	// snapshot name positions of that journal, so neither may outlive a power cut that it
+	// does not: then other commands would take those positions, and the next recovery
+	// would fold them before the record, or take their events for known ones. Any goroutine;
+	// it must not wait for the one that folds. nil: it always is.
 	EngineDurable func(pos uint64) error
-	// FoldTo folds the engine's events after EnginePos of s up to pos and no further:
-	// recovery applies each record where it was planned. nil: there are none.
+	// EngineLast is the last position of the engine's journal at the start. nil: unbounded.
+	EngineLast func() uint64
+	// FoldTo folds the engine's events after EnginePos of s up to pos, or to the end of the
+	// journal, and no further: recovery applies each record where it was planned. nil:
+	// there are none.
 	FoldTo func(s *State, pos uint64) error
 }
 
 // OpenStore recovers the state and starts the store's goroutine. The State is the one
 // that the store owns: Reserve, Release, BeginFold and View are the caller's, Plan and
-// Apply are not.
+// Apply are not. When the rest of the engine's journal is folded, Anchor comes next.
 func OpenStore(o StoreOptions) (*Store, *State, error) {
 	if err := o.State.Validate(); err != nil {
 		return nil, nil, err
@@ -56,7 +64,7 @@ func OpenStore(o StoreOptions) (*Store, *State, error) {
 		Queue: o.Queue, Progress: o.Progress, Logf: o.Logf,
 		New:          func() *State { return New(o.State) },
 		AppendRecord: AppendRecord, DecodeRecord: DecodeRecord,
-		DecodeSnapshot: func(b []byte) (*State, error) { return DecodeSnapshot(b, o.State) },
+		DecodeSnapshot: o.decodeSnapshot, BeforeReplay: o.beforeReplay,
 	}
 	if o.EngineDurable != nil {
 		opts.BeforeRecord = func(_ *State, rec *Record) error {
@@ -65,20 +73,62 @@ func OpenStore(o StoreOptions) (*Store, *State, error) {
 			}
 			return nil
 		}
-	}
-	if o.FoldTo != nil {
-		opts.BeforeReplay = func(s *State, rec *Record) error {
-			if s.NeedsFold(rec) {
-				return o.FoldTo(s, rec.EnginePos)
-			}
-			return nil
-		}
+		// Not in BeforeRecord: a group of deposits shares one sync of the journal, and no
+		// gate is closed here, so the loop, which folds behind it, never waits for a disk.
+		opts.BeforeSync = func(s *State) error { return o.EngineDurable(s.EnginePos()) }
+		opts.BeforeSnapshot = o.EngineDurable
 	}
 	store, err := wal.OpenStore(opts)
 	if err != nil {
 		return nil, nil, err
 	}
 	return store, store.View().s, nil
+}
+
+// decodeSnapshot refuses a snapshot that reflects more than the journal has: the one
+// before, and the records after it, give the balances of the commands that there are. This
+// program writes none; a journal that was put back from a copy makes one.
+func (o *StoreOptions) decodeSnapshot(b []byte) (*State, error) {
+	s, err := DecodeSnapshot(b, o.State)
+	if err == nil && o.EngineLast != nil && s.enginePos > o.EngineLast() {
+		return nil, fmt.Errorf("accounts: it reflects command %d, the engine's journal ends at %d", s.enginePos, o.EngineLast())
+	}
+	return s, err
+}
+
+func (o *StoreOptions) beforeReplay(s *State, rec *Record) error {
+	if o.EngineLast != nil && rec.EnginePos > o.EngineLast() {
+		s.beyond++
+	}
+	if o.FoldTo != nil && s.NeedsFold(rec) {
+		return o.FoldTo(s, rec.EnginePos)
+	}
+	return nil
+}
+
+// Beyond is how many records the recovery found that had seen more of the engine's journal
+// than there is. Their answers were never given, since those wait for that journal; but the
+// system may write what nobody has synced yet, and a power cut keep one log's and not
+// the other's. They were applied at the end of the journal.
+func (s *State) Beyond() int { return s.beyond }
+
+// Anchor makes the place of records Beyond the journal that of this recovery, before new
+// commands take the positions that they name. It takes two snapshots, with a record
+// between them: a damaged newest one falls back to the one before, and that has to be past
+// these records too. Call it once, after ReleaseUnknown and before anybody is let in.
+func Anchor(store *Store, s *State) error {
+	for n := 0; s.beyond > 0 && n < wal.SnapshotsKept; n++ {
+		s.mu.RLock()
+		same := Command{Kind: Configure, Config: s.config}
+		s.mu.RUnlock()
+		if _, err := store.Do(same); err != nil {
+			return err
+		}
+		if err := store.Snapshot(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // NeedsFold reports whether engine events up to rec.EnginePos are missing in the state:

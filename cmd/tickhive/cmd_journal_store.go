@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"tickhive/accounts"
 	"tickhive/internal/vfs"
 	"tickhive/internal/wal"
 )
@@ -20,7 +21,7 @@ func isStoreDir(dir string) bool {
 // verifyStore checks every record of a store's log offline: checksum, sequence, nothing
 // missing in between. It takes no lock and changes nothing.
 func verifyStore(out io.Writer, dir string) error {
-	rd, err := wal.OpenReader(vfs.OS{}, dir, wal.Options{NoLock: true, RecordVersion: accountRecords}, 0)
+	rd, err := wal.OpenReader(vfs.OS{}, dir, wal.Options{NoLock: true, RecordVersion: accounts.RecordVersion}, 0)
 	if err != nil {
 		return explainDamage(err)
 	}

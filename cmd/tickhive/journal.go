@@ -80,8 +80,8 @@ func (m *marketLog) load(o replica.Options, limit uint64, limited bool, say func
 	return nil
 }
 
-// replayTo applies the records up to pos, 0: all there are. It ends with the error of ctx
-// when that is over.
+// replayTo applies the records up to pos, 0: all there are. A journal that ends before pos
+// is no error: see accounts.State.Beyond. It ends with the error of ctx when that is over.
 func (m *marketLog) replayTo(ctx context.Context, pos uint64) error {
 	if pos != 0 && pos <= m.market.Pos {
 		return nil
@@ -133,12 +133,17 @@ func (m *marketLog) failed() error {
 	return nil
 }
 
-// durable waits until the journal is durable up to pos.
+// durable waits until the journal is durable up to pos, in every policy: one that leaves
+// syncs to the system is asked for this one. Any goroutine. It waits for the disk and never
+// for the loop, so the loop may wait for whoever waits here. What a recovery has read is
+// durable. In a bulk pos may not be written yet: such a directory is begun over unless
+// the bulk ends, and EndBulk syncs.
 func (m *marketLog) durable(pos uint64) error {
-	if m.journal == nil || m.journal.Durable() >= pos {
+	j := m.writer.Load()
+	if j == nil || j.Durable() >= pos {
 		return nil
 	}
-	return m.journal.Sync()
+	return j.Sync()
 }
 
 // explainDamage adds what to do to an error of a damaged log.

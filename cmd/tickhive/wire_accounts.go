@@ -14,18 +14,13 @@ import (
 	"tickhive/server"
 )
 
-// accountStore is the durable shell around the accounts.
-type accountStore = wal.Store[*accounts.State, accounts.Command, accounts.Record, accounts.Result, *accounts.View]
-
-// accountRecords is the version of the records and snapshots of accounts.
-const accountRecords = 1
-
 // accountHooks tie the accounts' log to the engine's journal (Decisions section 9.4). Nil
 // members: there is no journal.
 type accountHooks struct {
-	// Durable waits until the journal is durable up to a position. It is called by the
-	// store's goroutine.
+	// Durable waits until the journal is durable up to a position.
 	Durable func(pos uint64) error
+	// Last is the last position that the journal holds. It is asked during openAccounts only.
+	Last func() uint64
 	// FoldTo folds the engine's events after the state's EnginePos up to pos, and no
 	// further. It is called during openAccounts only.
 	FoldTo func(st *accounts.State, pos uint64) error
@@ -33,7 +28,7 @@ type accountHooks struct {
 
 // accountSide is the accounts of a running exchange.
 type accountSide struct {
-	store *accountStore
+	store *accounts.Store
 	state *accounts.State
 	rates accounts.Config // in force
 }
@@ -41,44 +36,22 @@ type accountSide struct {
 // openAccounts recovers the accounts of a directory; an empty one keeps nothing. What
 // the engine's journal holds beyond the last record is the caller's to fold afterwards.
 func openAccounts(cfg *Config, dir string, c clock.Clock, hooks accountHooks, logf func(format string, args ...any)) (*accountSide, error) {
-	opts := cfg.accountOptions()
-	if err := opts.Validate(); err != nil {
-		return nil, err
-	}
-	o := wal.StoreOptions[*accounts.State, accounts.Command, accounts.Record, accounts.Result, *accounts.View]{
-		Dir: dir, Clock: c, Logf: logf, KeepAll: cfg.Journal.Keep == "all",
-		Log:            wal.Options{NoLock: true, RecordVersion: accountRecords, Writer: "TickHive " + version},
-		New:            func() *accounts.State { return accounts.New(opts) },
-		AppendRecord:   accounts.AppendRecord,
-		DecodeRecord:   accounts.DecodeRecord,
-		DecodeSnapshot: func(b []byte) (*accounts.State, error) { return accounts.DecodeSnapshot(b, opts) },
+	o := accounts.StoreOptions{
+		State: cfg.accountOptions(), Dir: dir, Clock: c, Logf: logf, KeepAll: cfg.Journal.Keep == "all",
+		Log:           wal.Options{NoLock: true, Writer: "TickHive " + version},
+		EngineDurable: hooks.Durable, EngineLast: hooks.Last, FoldTo: hooks.FoldTo,
 	}
 	if dir != "" {
 		o.FS = vfs.OS{}
 	}
-	if hooks.Durable != nil {
-		o.BeforeRecord = func(_ *accounts.State, rec *accounts.Record) error {
-			if rec.RestsOnEngine() {
-				return hooks.Durable(rec.EnginePos)
-			}
-			return nil
-		}
-	}
-	if hooks.FoldTo != nil {
-		o.BeforeReplay = func(st *accounts.State, rec *accounts.Record) error {
-			if st.NeedsFold(rec) {
-				return hooks.FoldTo(st, rec.EnginePos)
-			}
-			return nil
-		}
-	}
-	store, err := wal.OpenStore(o)
+	store, state, err := accounts.OpenStore(o)
 	if err != nil {
 		return nil, fmt.Errorf("accounts: %w", err)
 	}
-	a := &accountSide{store: store}
-	err = store.Fold(func(st *accounts.State) { a.state = st })
-	return a, err
+	for _, bad := range store.Recovered().Damaged {
+		logf("accounts: a snapshot was passed over for the one before: %s", bad)
+	}
+	return &accountSide{store: store, state: state}, nil
 }
 
 // begin ends the recovery, when everything of the engine's journal is folded: holds of
@@ -106,10 +79,13 @@ func (a *accountSide) begin(cfg *Config, c clock.Clock, data *dataDir, desk *ser
 	a.rates = want
 	if cmd, due := a.state.Reconfigure(want); due {
 		if _, err = a.store.Do(cmd); err != nil {
-			err = fmt.Errorf("accounts: referral rates: %w", err)
+			return released, fmt.Errorf("accounts: referral rates: %w", err)
 		}
 	}
-	return released, err
+	if err := accounts.Anchor(a.store, a.state); err != nil {
+		return released, fmt.Errorf("accounts: a snapshot after the recovery: %w", err)
+	}
+	return released, nil
 }
 
 // checkpoint takes a snapshot of its own: a market's segment goes when the accounts have

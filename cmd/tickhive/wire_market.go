@@ -113,7 +113,10 @@ func (x *exchange) recover(ctx context.Context) error {
 		}
 		return x.market.replayTo(ctx, pos)
 	}
-	if err := x.recoverAccounts(x.data.sub("accounts"), accountHooks{Durable: x.market.durable, FoldTo: foldTo}); err != nil {
+	err = x.recoverAccounts(x.data.sub("accounts"), accountHooks{
+		Durable: x.market.durable, Last: x.market.log.LastSeq, FoldTo: foldTo,
+	})
+	if err != nil {
 		return err
 	}
 	if err := foldTo(x.accounts.state, 0); err != nil {
@@ -166,6 +169,9 @@ func (x *exchange) beginAccounts() error {
 	})
 	if released > 0 {
 		x.incident("recovery", fmt.Sprintf("%d holds of orders that the journal does not have were given back", released))
+	}
+	if n := x.accounts.state.Beyond(); n > 0 {
+		x.incident("recovery", fmt.Sprintf("%d changes of accounts had seen commands that the journal does not have; they stand at its end", n))
 	}
 	return err
 }

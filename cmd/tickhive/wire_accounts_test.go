@@ -1,0 +1,53 @@
+package main
+
+import (
+	"testing"
+
+	"tickhive/accounts"
+	"tickhive/engine"
+	"tickhive/internal/clock"
+	"tickhive/internal/vfs"
+	"tickhive/marketdata/replica"
+)
+
+// A change of the accounts is answered, and a snapshot of them there, when the commands
+// that they had seen are durable: also where the journal is left to the system.
+func TestAccountsWaitForTheJournalUnderEveryPolicy(t *testing.T) {
+	for _, policy := range []engine.SyncPolicy{engine.SyncAlways, engine.SyncInterval, engine.SyncOff} {
+		dir := replica.LogDir{FS: vfs.NewMem(), Dir: "engine", Options: engineLog("").Options}
+		m, err := openMarketLog(dir, func(string) {}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		hooks := accountHooks{Durable: m.durable, Last: m.log.LastSeq}
+		a, err := openAccounts(defaultConfig(), t.TempDir(), clock.NewManual(1), hooks, t.Logf)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := m.begin(policy); err != nil {
+			t.Fatal(err)
+		}
+		command := func() uint64 {
+			pos, err := m.journal.Append([]*engine.Command{{Kind: engine.Cancel, Order: 1}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			a.state.BeginFold(pos).End()
+			return pos
+		}
+		pos := command()
+		if _, err := a.store.Do(accounts.Command{Kind: accounts.CreateUser}); err != nil || m.log.DurableSeq() < pos {
+			t.Errorf("policy %d: a user made after command %d, durable up to %d: %v", policy, pos, m.log.DurableSeq(), err)
+		}
+		pos = command()
+		if err := a.store.Snapshot(); err != nil || m.log.DurableSeq() < pos {
+			t.Errorf("policy %d: a snapshot after command %d, durable up to %d: %v", policy, pos, m.log.DurableSeq(), err)
+		}
+		if err := a.close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := m.journal.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
