@@ -1,6 +1,7 @@
 package server
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -43,11 +44,22 @@ func (d *AccountDesk) createUser(c *Ctx) *Error {
 	}
 	if u.native.Sign() > 0 {
 		if _, err := d.credit(&res.User, nativeCurrency, u.native); err != nil {
-			return err
+			return unfunded(&res.User, err)
 		}
 	}
 	c.Private(d.appendUser(nil, &res.User, false))
 	return nil
+}
+
+// unfunded is the answer where the user was made and the native balance was refused: they
+// are changes of two logs. Sending the request again would make another user, or find the
+// nickname taken, so it names the user and what is left to do.
+func unfunded(u *accounts.UserView, cause *Error) *Error {
+	e := *cause
+	e.Field = "nativeBalance"
+	e.Message = fmt.Sprintf("The user was made and has the id %s; only the nativeBalance is missing: deposit it with POST %s/users/%s/deposits, and do not make the user again. The deposit was refused: %s",
+		u.ID, internalPrefix, u.ID, cause.Message)
+	return &e
 }
 
 func (d *AccountDesk) patchUser(c *Ctx) *Error {

@@ -5,6 +5,9 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"tickhive/accounts"
+	"tickhive/server"
 )
 
 const userMembers = "address avatarId dateCreated dealAskDiscountFraction dealBidDiscountFraction id inviteCode inviterId isAmbassador level name nativeBalance nickname noTradeCommissions publicId secondLevelPercent secondName stakingLevel unlimited"
@@ -92,6 +95,38 @@ func TestUserRequestsThatAreRefused(t *testing.T) {
 	h.in("POST", "/pairs", `{"code":"BTC_USDT","digitsPrice":2,"digitsAmount":4}`)
 	h.wants("an order of nobody", h.innerCall("POST", "/orders", `{"accountId":"11111111-1111-1111-1111-111111111111","currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":1,"amount":1}`),
 		404, "NOT_FOUND", "accountId")
+}
+
+// closedLedger keeps NATIVE and takes none.
+type closedLedger struct{ server.Ledger }
+
+func (closedLedger) Keeps(code string) bool                 { return code == "NATIVE" }
+func (closedLedger) Balances(string) []accounts.BalanceView { return nil }
+func (closedLedger) Seq() uint64                            { return 0 }
+
+func (closedLedger) Deposit(string, string, server.Money) (accounts.BalanceView, *server.Error) {
+	return accounts.BalanceView{}, server.Unavailable(5, "The ledger is closed; nothing was changed.")
+}
+
+// A user whose native balance is refused exists: the answer says so, who it is and how it
+// gets the balance.
+func TestRefusalOfTheNativeBalanceNamesTheUserThatWasMade(t *testing.T) {
+	h := newHouse(t, func(o *server.AccountOptions) { o.Ledger = closedLedger{} })
+	a := h.innerCall("POST", "/users", `{"nickname":"ada","nativeBalance":5}`)
+	h.wants("a closed ledger", a, 503, "UNAVAILABLE", "nativeBalance")
+	made, ok := h.state.View().User(1)
+	if !ok || made.Nickname != "ada" {
+		t.Fatal("the user does not exist")
+	}
+	for _, part := range []string{made.ID, "POST /internal/v1/users/" + made.ID + "/deposits", "The ledger is closed"} {
+		if !strings.Contains(a.body, part) {
+			t.Errorf("%q is not in %s", part, a.body)
+		}
+	}
+	if a = h.innerCall("POST", "/users/"+made.ID+"/deposits", `{"currencyCode":"NATIVE","amount":5}`); strings.Contains(a.body, "was made") {
+		t.Errorf("a deposit: %s", a.body)
+	}
+	h.in("GET", "/users/"+made.ID, "")
 }
 
 func TestDepositsWithdrawalsAndTotals(t *testing.T) {
