@@ -50,7 +50,8 @@ type VerifierOptions struct {
 	// Legacy takes the scheme without timestamp and nonce as well (auth.legacy).
 	Legacy bool
 	// NotBeforeMs refuses older timestamps: the start of the process where the data
-	// directory was used before, because the nonces of then are gone. 0: no bound.
+	// directory was used before, because the nonces of then are gone, or a later time that
+	// the clock had reached before it went back. 0: no bound.
 	NotBeforeMs int64
 	// Used are the nonces that an earlier process took for timestamps that NotBeforeMs
 	// does not refuse, at UsedNs.
@@ -202,6 +203,9 @@ func (v *Verifier) checkTime(nowMs int64, r *Request) *Reject {
 		what := fmt.Sprintf("more than %d ms from the server's time", window)
 		if diff <= window && diff >= -window {
 			what = "from before the server's start"
+		}
+		if sent < v.opts.NotBeforeMs && nowMs < v.opts.NotBeforeMs {
+			what = fmt.Sprintf("from before %d, which the server's clock had reached before it went back to", v.opts.NotBeforeMs)
 		}
 		return unauthorized("API-Timestamp", "API-Timestamp is %s %d: it differs by %d ms.", what, nowMs, diff)
 	}

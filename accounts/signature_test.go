@@ -273,6 +273,15 @@ func TestTimestampsBeforeTheStartAreRefusedAfterARestart(t *testing.T) {
 	}
 }
 
+func TestTimestampsBeforeTheClockWentBackAreRefused(t *testing.T) {
+	s := newSigner(t, VerifierOptions{NotBeforeMs: t0/msNs + 1000})
+	_, reject := s.v.Verify(t0, request("GET", "/", "", "n"))
+	wantReject(t, reject, 401, "API-Timestamp")
+	if !strings.Contains(reject.Message, "before 1767225601000, which the server's clock had reached before it went back to 1767225600000") {
+		t.Fatal(reject.Message)
+	}
+}
+
 func TestNonceTableIsBounded(t *testing.T) {
 	n := newNonceTable()
 	for i := range MaxNoncesPerKey {

@@ -23,7 +23,7 @@ import (
 //	LOCK        who holds it
 //	meta.json   what this file describes
 //	CLOCK       where a virtual clock was last set (clock_file.go)
-//	NONCES      nonces of timestamps that the clock has not passed (nonce_file.go)
+//	NONCES      used nonces whose timestamps alone refuse nothing (nonce_file.go)
 //	engine/     journal and snapshots of the market
 //	accounts/ launchpad/ hive/   log and snapshots of each store
 const dataFormat = 1

@@ -11,15 +11,20 @@ import (
 	"tickhive/accounts"
 )
 
-// nonceFile keeps the nonces that a later process must still refuse: those of timestamps
-// that the clock has not passed. All others are refused by the start of that process. A
-// line is `timestamp publicKey nonce`; it is written before the request is answered, so
-// that it outlives the process.
+// nonceFile keeps the nonces that a later process must still refuse. A line is `timestamp
+// publicKey nonce`; it is written before the request is answered, so that it outlives the
+// process.
+//
+// A clock may go back over a restart, so which nonces are kept is a matter of the file alone:
+// a request is let in at most 60 s before or after its timestamp, so the clock has been
+// at the newest timestamp less 60 s. Whatever is older than that is refused by its
+// timestamp (notBefore), whatever is not is a line.
 type nonceFile struct {
-	mu    sync.Mutex
-	f     *os.File
-	size  int64
-	limit int64 // size at which lines that the clock has passed are dropped
+	mu     sync.Mutex
+	f      *os.File
+	size   int64
+	limit  int64 // size at which lines before notBefore are dropped
+	newest int64 // timestamp, ms; of all lines that ever were: its line is never dropped
 }
 
 const (
@@ -27,25 +32,30 @@ const (
 	maxNonceFile   = 1 << 30 // beyond it the file is damaged: every key has a limit of its own
 )
 
-// openNonceFile opens or makes the file and reads the nonces at or after nowMs. A line
-// that is none, such as one cut short, is left out.
-func openNonceFile(path string, nowMs int64) (*nonceFile, []accounts.UsedNonce, error) {
+// openNonceFile opens or makes the file. knownMs is the last time that anything else knows:
+// the clock, the journals. Timestamps before notBeforeMs are to be refused; used are the nonces
+// of the others. A line that is none, such as one cut short, is left out.
+func openNonceFile(path string, knownMs int64) (n *nonceFile, notBeforeMs int64, used []accounts.UsedNonce, err error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return nil, nil, fmt.Errorf("data directory: %w", err)
+		return nil, 0, nil, fmt.Errorf("data directory: %w", err)
 	}
-	n := &nonceFile{f: f, limit: nonceFileLimit}
-	raw, err := n.shrink(nowMs)
+	n = &nonceFile{f: f, limit: nonceFileLimit}
+	raw, err := n.shrink()
 	if err != nil {
-		return nil, nil, err
+		return nil, 0, nil, err
 	}
-	var used []accounts.UsedNonce
+	notBeforeMs = max(knownMs, n.notBefore())
 	for line := range bytes.Lines(raw) {
-		_, key, nonce, _ := nonceLine(line)
-		used = append(used, accounts.UsedNonce{PublicKey: string(key), Nonce: string(nonce)})
+		if ms, key, nonce, _ := nonceLine(line); ms >= notBeforeMs {
+			used = append(used, accounts.UsedNonce{PublicKey: string(key), Nonce: string(nonce)})
+		}
 	}
-	return n, used, nil
+	return n, notBeforeMs, used, nil
 }
+
+// notBefore is a time that the clock has reached. Caller: holds mu, or is alone.
+func (n *nonceFile) notBefore() int64 { return n.newest - accounts.MaxWindowMs }
 
 func nonceLine(line []byte) (timestampMs int64, key, nonce []byte, ok bool) {
 	text, ended := bytes.CutSuffix(line, []byte("\n"))
@@ -57,16 +67,21 @@ func nonceLine(line []byte) (timestampMs int64, key, nonce []byte, ok bool) {
 	return ms, parts[1], parts[2], err == nil
 }
 
-// shrink drops what the clock has passed and answers what is left. Caller: holds mu, or
+// shrink drops what is before notBefore and answers what is left. Caller: holds mu, or
 // is alone.
-func (n *nonceFile) shrink(nowMs int64) ([]byte, error) {
+func (n *nonceFile) shrink() ([]byte, error) {
 	raw, err := io.ReadAll(io.NewSectionReader(n.f, 0, maxNonceFile))
 	if err != nil {
 		return nil, fmt.Errorf("data directory: nonces: %w", err)
 	}
+	for line := range bytes.Lines(raw) {
+		if ms, _, _, ok := nonceLine(line); ok {
+			n.newest = max(n.newest, ms)
+		}
+	}
 	var left []byte
 	for line := range bytes.Lines(raw) {
-		if ms, _, _, ok := nonceLine(line); ok && ms >= nowMs {
+		if ms, _, _, ok := nonceLine(line); ok && ms >= n.notBefore() {
 			left = append(left, line...)
 		}
 	}
@@ -84,15 +99,15 @@ func (n *nonceFile) shrink(nowMs int64) ([]byte, error) {
 	return left, nil
 }
 
-// keep notes a used nonce, unless its timestamp is past already.
-func (n *nonceFile) keep(nowMs, timestampMs int64, publicKey string, nonce []byte) error {
-	if timestampMs < nowMs {
-		return nil
-	}
+// keep notes a used nonce, unless its timestamp will be refused. The clock is not asked.
+func (n *nonceFile) keep(_, timestampMs int64, publicKey string, nonce []byte) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	if timestampMs < n.notBefore() {
+		return nil
+	}
 	if n.size >= n.limit {
-		if _, err := n.shrink(nowMs); err != nil {
+		if _, err := n.shrink(); err != nil {
 			return err
 		}
 	}
@@ -101,6 +116,7 @@ func (n *nonceFile) keep(nowMs, timestampMs int64, publicKey string, nonce []byt
 		return fmt.Errorf("data directory: nonces: %w", err)
 	}
 	n.size += int64(len(line))
+	n.newest = max(n.newest, timestampMs)
 	return nil
 }
 

@@ -1,10 +1,15 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"tickhive/accounts"
+	"tickhive/internal/clock"
+	"tickhive/server"
 )
 
 // A clock that stands still, or a timestamp of the future, is not refused by the start of
@@ -33,25 +38,93 @@ func TestAUsedNonceIsRefusedAfterARestart(t *testing.T) {
 	}
 }
 
-func TestNonceFileDropsWhatTheClockHasPassed(t *testing.T) {
+// A timestamp that a later process refuses by itself needs no nonce.
+func TestNonceFileDropsWhatItsNewestTimestampRefuses(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "NONCES")
-	n, used, err := openNonceFile(path, 0)
-	if err != nil || len(used) != 0 {
-		t.Fatal(used, err)
+	n, notBefore, used, err := openNonceFile(path, 0)
+	if err != nil || len(used) != 0 || notBefore != 0 {
+		t.Fatal(notBefore, used, err)
 	}
-	for ms := range int64(60_000) { // each is 20 bytes or more: beyond the limit
-		if err := n.keep(ms, ms, "key", fmt.Appendf(nil, "nonce-%06d", ms)); err != nil {
+	const last = 399_990
+	for ms := int64(0); ms <= last; ms += 10 { // 40,000 lines of 50 bytes: beyond the limit
+		if err := n.keep(ms, ms, "key-of-this-size-or-so-to-fill", fmt.Appendf(nil, "nonce-%06d", ms)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := n.keep(5, 4, "key", []byte("past")); err != nil || n.size > nonceFileLimit {
+	if err := n.keep(last, last-60_001, "key", []byte("past")); err != nil || n.size > nonceFileLimit {
 		t.Fatal(n.size, err)
 	}
 	if err := n.close(); err != nil {
 		t.Fatal(err)
 	}
-	_, used, err = openNonceFile(path, 59_998)
-	if err != nil || len(used) != 2 || used[0].Nonce != "nonce-059998" || used[1].PublicKey != "key" {
-		t.Fatal(used, err)
+	n, notBefore, used, err = openNonceFile(path, 0) // the clock knows nothing
+	if err != nil || notBefore != last-60_000 || len(used) != 6001 || used[0].Nonce != "nonce-339990" {
+		t.Fatal(notBefore, len(used), err)
+	}
+	if err := n.close(); err != nil {
+		t.Fatal(err)
+	}
+	n, notBefore, used, err = openNonceFile(path, last-10)
+	if err != nil || notBefore != last-10 || len(used) != 2 || used[1].Nonce != "nonce-399990" {
+		t.Fatal(notBefore, len(used), err)
+	}
+	if err := n.close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A clock that went back over a restart lets no request pass again: one that is older than
+// anything that is known is refused by its timestamp, one that is not by its nonce.
+func TestClockThatWentBackLetsNoSignedRequestPassAgain(t *testing.T) {
+	const second = int64(1_000_000_000)
+	t0 := int64(1_767_225_600) * second
+	dir := t.TempDir()
+	run := func(nowNs, marketNs int64) (*accountSide, *dataDir, server.AccountStore) {
+		t.Helper()
+		clk := clock.NewManual(nowNs)
+		a, err := openAccounts(defaultConfig(), filepath.Join(dir, "accounts"), clk, accountHooks{}, t.Logf)
+		if err != nil {
+			t.Fatal(err)
+		}
+		data := &dataDir{path: dir}
+		s, err := a.signing(clk, marketNs, data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a, data, s
+	}
+	end := func(a *accountSide, data *dataDir) {
+		t.Helper()
+		if err := errors.Join(a.close(), data.nonces.close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a, data, s := run(t0, 0)
+	if s.NotBeforeMs != 0 {
+		t.Errorf("a new directory refuses timestamps before %d", s.NotBeforeMs)
+	}
+	if _, err := a.store.Do(accounts.Command{Kind: accounts.CreateUser}); err != nil {
+		t.Fatal(err)
+	}
+	signedMs := t0/1_000_000 + 100_000
+	if err := s.KeepNonce(signedMs+20, signedMs, "key", []byte("late")); err != nil { // on its way for 20 ms
+		t.Fatal(err)
+	}
+	end(a, data)
+	for _, c := range []struct {
+		what            string
+		nowNs, marketNs int64
+		notBeforeMs     int64
+		used            int
+	}{
+		{"the clock goes on", t0 + 200*second, t0 + 100*second, t0/1_000_000 + 200_000, 0},
+		{"back to before the last command", t0 + 50*second, t0 + 90*second, t0/1_000_000 + 90_000, 1},
+		{"back to before the last record", t0 - 50*second, 0, signedMs - 60_000, 1},
+	} {
+		a, data, s := run(c.nowNs, c.marketNs)
+		if s.NotBeforeMs != c.notBeforeMs || len(s.Used) != c.used {
+			t.Errorf("%s: not before %d, want %d; %d nonces", c.what, s.NotBeforeMs, c.notBeforeMs, len(s.Used))
+		}
+		end(a, data)
 	}
 }

@@ -31,6 +31,8 @@ type accountSide struct {
 	store *accounts.Store
 	state *accounts.State
 	rates accounts.Config // in force
+	// notBeforeMs: signed requests with older timestamps are refused (begin).
+	notBeforeMs int64
 }
 
 // openAccounts recovers the accounts of a directory; an empty one keeps nothing. What
@@ -57,19 +59,13 @@ func openAccounts(cfg *Config, dir string, c clock.Clock, hooks accountHooks, lo
 // begin ends the recovery, when everything of the engine's journal is folded: holds of
 // orders that the engine does not have go back, the desk gets its state, and the
 // configured referral rates are put in force. open reports whether the engine has an
-// open order; data is nil where nothing outlives the process.
-func (a *accountSide) begin(cfg *Config, c clock.Clock, data *dataDir, desk *server.AccountDesk, open func(order uint64) bool) (released int, err error) {
+// open order; data is nil where nothing outlives the process; marketNs is the time of the
+// last command.
+func (a *accountSide) begin(cfg *Config, c clock.Clock, marketNs int64, data *dataDir, desk *server.AccountDesk, open func(order uint64) bool) (released int, err error) {
 	released = a.state.ReleaseUnknown(open)
-	s := server.AccountStore{State: a.state, Do: a.store.Do}
-	nowMs := c.NowNs() / int64(time.Millisecond)
-	if info := a.store.Recovered(); info.LastSeq > 0 {
-		s.NotBeforeMs = nowMs
-	}
-	if data != nil {
-		if data.nonces, s.Used, err = openNonceFile(data.sub("NONCES"), nowMs); err != nil {
-			return released, err
-		}
-		s.KeepNonce = data.nonces.keep
+	s, err := a.signing(c, marketNs, data)
+	if err != nil {
+		return released, err
 	}
 	desk.Attach(s)
 	want, err := cfg.referral()
@@ -86,6 +82,26 @@ func (a *accountSide) begin(cfg *Config, c clock.Clock, data *dataDir, desk *ser
 		return released, fmt.Errorf("accounts: a snapshot after the recovery: %w", err)
 	}
 	return released, nil
+}
+
+// signing is the desk's state with the bounds of signed requests. The clock may be behind
+// marketNs, the time of the last command, and behind the accounts' last record, when it went
+// back over the restart: what was signed until then must not pass again.
+func (a *accountSide) signing(c clock.Clock, marketNs int64, data *dataDir) (server.AccountStore, error) {
+	s := server.AccountStore{State: a.state, Do: a.store.Do}
+	if info := a.store.Recovered(); info.LastSeq > 0 {
+		s.NotBeforeMs = max(c.NowNs(), marketNs, a.state.LastNs()) / int64(time.Millisecond)
+	}
+	if data == nil {
+		return s, nil
+	}
+	var err error
+	data.nonces, s.NotBeforeMs, s.Used, err = openNonceFile(data.sub("NONCES"), s.NotBeforeMs)
+	if err == nil {
+		s.KeepNonce = data.nonces.keep
+	}
+	a.notBeforeMs = s.NotBeforeMs
+	return s, err
 }
 
 // checkpoint takes a snapshot of its own: a market's segment goes when the accounts have

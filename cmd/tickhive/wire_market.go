@@ -163,12 +163,15 @@ func (x *exchange) accountsFailed() error {
 
 // beginAccounts lets the accounts in, when the market is at its end.
 func (x *exchange) beginAccounts() error {
-	released, err := x.accounts.begin(x.cfg, x.clock, x.data, x.desk, func(order uint64) bool {
+	released, err := x.accounts.begin(x.cfg, x.clock, x.lastNs, x.data, x.desk, func(order uint64) bool {
 		_, open := x.core.Order(engine.OrderID(order))
 		return open
 	})
 	if released > 0 {
 		x.incident("recovery", fmt.Sprintf("%d holds of orders that the journal does not have were given back", released))
+	}
+	if behind := x.accounts.notBeforeMs - x.clock.NowNs()/int64(time.Millisecond); behind > 0 {
+		x.incident("clock", fmt.Sprintf("the clock is %d ms behind the time before the restart: signed requests are refused until it is there", behind))
 	}
 	if n := x.accounts.state.Beyond(); n > 0 {
 		x.incident("recovery", fmt.Sprintf("%d changes of accounts had seen commands that the journal does not have; they stand at its end", n))
