@@ -27,10 +27,11 @@ const CancelAllPart = 64
 const (
 	FlagPostOnly   uint8 = 1 << iota // Place: refuse rather than take
 	FlagQuote                        // Place: market buy by quote amount: Quote instead of Amount
-	FlagFunded                       // Place: the account may not spend more than SpendLimit (market buy by amount)
+	FlagFunded                       // Place, Replace: the account may not take more than SpendLimit
 	FlagAllAccount                   // Cancel, Replace: whoever owns the order; CancelAll: every account
 	FlagHasPrice                     // Replace: Price is given
 	FlagHasAmount                    // Replace: Amount is given
+	FlagUnheld                       // Replace: no account holds anything for the order: refuse an account's
 )
 
 // Refusal reasons that only the edge can see (the decimal text is off tick or beyond
@@ -53,7 +54,7 @@ type ClientID struct {
 //	Place       Pair, Account, Side, Type, TIF, STP, Flags, Price, Amount or Quote, Stop,
 //	            Display, SpendLimit, rates, Client, Refuse
 //	Cancel      Pair, Account (or FlagAllAccount), Order
-//	Replace     Pair, Account (or FlagAllAccount), Order, Price, Amount, Refuse
+//	Replace     Pair, Account (or FlagAllAccount), Order, Flags, Price, Amount, SpendLimit, Refuse
 //	CancelAll   Pair, Account (or FlagAllAccount), Order = highest id it may cancel (0: no
 //	            bound). It cancels the oldest CancelAllPart at most: send it again with the
 //	            same bound until a part makes fewer EventCanceled than that.
@@ -83,8 +84,11 @@ type Command struct {
 	Stop    int64   // ticks; stop orders
 	Display int64   // lots shown of an iceberg, 0: everything
 
-	Quote      fixed.U128 // product units: spend at most this (FlagQuote)
-	SpendLimit fixed.U128 // product units, fee left out: cap of a funded market buy (FlagFunded)
+	Quote fixed.U128 // product units: spend at most this (FlagQuote)
+	// SpendLimit counts with FlagFunded. Place: product units, fee left out: cap of a funded
+	// market buy by amount. Replace: what is kept for the order beyond its open part, in
+	// product units for a bid, in lots for an ask; a replace that needs more is refused.
+	SpendLimit fixed.U128
 
 	// Rates in force when the order was placed, 10^-8 (Decisions section 9.4).
 	MakerFee, TakerFee, Discount uint32

@@ -47,7 +47,11 @@ func AppendCommand(dst []byte, c *Command) []byte {
 		dst = binary.AppendUvarint(dst, uint64(c.Account))
 		dst = binary.AppendUvarint(dst, uint64(c.Order))
 		dst = binary.AppendVarint(dst, c.Price)
-		return binary.AppendVarint(dst, c.Amount)
+		dst = binary.AppendVarint(dst, c.Amount)
+		if c.Flags&FlagFunded != 0 {
+			dst = append128(dst, c.SpendLimit)
+		}
+		return dst
 	case AddPair, SetPair:
 		return appendInstrument(dst, c.Instrument)
 	case SetAsset:

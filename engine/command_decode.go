@@ -97,6 +97,9 @@ func DecodeCommand(record []byte, c *Command) error {
 		c.Account = AccountID(r.uvarint(1<<32 - 1))
 		c.Order = OrderID(r.uvarint(1<<64 - 1))
 		c.Price, c.Amount = r.varint(), r.varint()
+		if c.Flags&FlagFunded != 0 {
+			c.SpendLimit = r.u128()
+		}
 	case AddPair, SetPair:
 		c.Instrument = r.instrument()
 	case SetAsset:

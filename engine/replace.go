@@ -1,5 +1,7 @@
 package engine
 
+import "tickhive/internal/fixed"
+
 // replace changes price and total of a resting order (Decisions section 4.4). A lower
 // total at the same price, or no change, keeps the place; anything else is a new arrival
 // under the old id.
@@ -23,7 +25,7 @@ func (b *book) replace(cmd *Command) {
 		b.cancelOpen(s, o, CauseReplace)
 		return
 	}
-	if r := b.checkReplaced(s, o, price, amount, open, amount-filled); r != NotRejected {
+	if r := b.checkReplaced(cmd, s, o, price, amount, open, amount-filled); r != NotRejected {
 		b.refuse(cmd, r)
 		return
 	}
@@ -49,6 +51,8 @@ func (b *book) checkReplace(cmd *Command) (s int32, o *order, r Reason) {
 		return 0, nil, r
 	}
 	switch {
+	case cmd.Flags&FlagUnheld != 0 && b.owners.account(o.owner) != 0:
+		r = UnknownOrder // it was, when the accounts were asked for its money
 	case o.marks&markStop != 0:
 		r = OrderClosed // a waiting stop is in no book
 	case b.inst.State == Halted:
@@ -60,9 +64,12 @@ func (b *book) checkReplace(cmd *Command) (s int32, o *order, r Reason) {
 }
 
 // checkReplaced is whether the order may become (price, amount) with open lots.
-func (b *book) checkReplaced(s int32, o *order, price, amount, was, open int64) Reason {
+func (b *book) checkReplaced(cmd *Command, s int32, o *order, price, amount, was, open int64) Reason {
 	if r := b.checkTotal(price, amount); r != NotRejected {
 		return r
+	}
+	if cmd.Flags&FlagFunded != 0 && !b.covered(cmd.SpendLimit, o, price, was, open) {
+		return InsufficientFunds
 	}
 	if open > was && !b.roomFor(o.side, open-was) {
 		return AmountOutOfRange
@@ -86,6 +93,17 @@ func (b *book) checkReplaced(s int32, o *order, price, amount, was, open int64) 
 		return WouldCross
 	}
 	return NotRejected
+}
+
+// covered reports whether what the order holds for its open part (was) and spare beyond it
+// are enough for open lots at price. The accounts kept spare for the order that they saw;
+// since then it may have traded or been reduced, and then it may need more than they kept.
+// A total is at most MaxTotal and spare the difference of two: nothing wraps.
+func (b *book) covered(spare fixed.U128, o *order, price, was, open int64) bool {
+	if o.side == Sell {
+		return !fixed.FromU64(uint64(was)).Add(spare).Less(fixed.FromU64(uint64(open)))
+	}
+	return !total(b.levels.at(o.level).price, was).Add(spare).Less(total(price, open))
 }
 
 func (b *book) emitReplaced(o *order, price, amount, open int64) {
