@@ -502,3 +502,45 @@ func BenchmarkReserveFoldTrade(b *testing.B) {
 		seq, id = seq+3, id+2
 	}
 }
+
+// A replace takes its reservation over whatever the order has become by then: a new price
+// alone, of an order that a decrement made smaller on the way.
+func TestAReplaceTakesItsReservationOverAfterADecrement(t *testing.T) {
+	r, buyer, _ := traders(t)
+	r.accept(1, OrderParams{Account: buyer, Side: Buy, Price: 10_000, Amount: 5_000_000})
+	r.balance(buyer, "USDT", "499.0", "501.0")
+	res, reject := r.s.ReserveReplace(ReplaceParams{Order: 1, Price: 15_000, HasPrice: true})
+	if reject != nil || res.SpendLimit != units(250_0000_0000) {
+		t.Fatalf("%+v, %+v", res, reject)
+	}
+	r.fold(func(f Fold) {
+		f.Reduced(OrderReduced{Seq: r.next(0), Order: 1, Open: 3_000_000})
+		f.Replaced(OrderReplaced{Seq: r.next(0), Order: 1, Price: 15_000, Amount: 3_000_000, Open: 3_000_000})
+	})
+	r.balance(buyer, "USDT", "549.1", "450.9")
+	r.fold(func(f Fold) { f.Canceled(OrderCanceled{Seq: r.next(0), Order: 1}) })
+	r.balance(buyer, "USDT", "1000.0", "0.0")
+	if len(r.s.pending) != 0 || r.s.waiting != 0 || r.s.Counts().Unreserved != 0 {
+		t.Fatal("the reservation stayed")
+	}
+}
+
+// An order has one replace on its way at a time, also where that one needs nothing more:
+// its event must not end the reservation of another.
+func TestAnOrderHasOneReplaceOnItsWay(t *testing.T) {
+	r, buyer, _ := traders(t)
+	r.accept(1, OrderParams{Account: buyer, Side: Buy, Price: 10_000, Amount: 5_000_000})
+	down, reject := r.s.ReserveReplace(ReplaceParams{Order: 1, Price: 5_000, HasPrice: true})
+	if reject != nil || !down.Replaces || !down.SpendLimit.IsZero() {
+		t.Fatalf("%+v, %+v", down, reject)
+	}
+	up := ReplaceParams{Order: 1, Price: 15_000, HasPrice: true}
+	if _, reject = r.s.ReserveReplace(up); reject == nil || reject.Code != "INSUFFICIENT_FUNDS" {
+		t.Fatalf("%+v", reject)
+	}
+	r.s.Release(down)
+	if _, reject = r.s.ReserveReplace(up); reject != nil {
+		t.Fatal(reject)
+	}
+	r.balance(buyer, "USDT", "248.5", "751.5")
+}

@@ -210,11 +210,14 @@ func (f Fold) Replaced(e OrderReplaced) {
 	if !fresh || o == nil {
 		return
 	}
-	f.s.takeOver(replaceKey(o, e.Price, e.Amount))
+	reserved := f.s.takeOver(replaceKey(o))
 	o.price, o.open, o.filled = e.Price, e.Open, e.Amount-e.Open
 	need, ok := o.need(p)
 	if !ok {
 		panic("BUG: accounts: a replaced order holds more than 10^20")
+	}
+	if !reserved && need.Cmp(o.held) > 0 {
+		f.s.counts.Unreserved++
 	}
 	f.s.grow(o, p, need)
 	f.s.release(o, p, need)

@@ -50,10 +50,16 @@ type Reservation struct {
 	// engine's Accepted event must name the limit as its Quote.
 	Funded     bool
 	SpendLimit fixed.U128
+	// Replaces says that this is the reservation of a replace. The engine must refuse the
+	// replace where the order would need more than SpendLimit beyond its open part: product
+	// units of a buy, lots of a sell.
+	Replaces bool
 }
 
-// reservationKey is what the command and its event have in common. Two orders with equal
-// keys need equal holds, so it does not matter whose reservation is taken over.
+// reservationKey is what the command and its event have in common. Two new orders with
+// equal keys need equal holds, so it does not matter whose reservation is taken over. A
+// replace has order and account alone: an order has one at a time, and neither the price
+// nor the total of the event need be those that were reserved for.
 type reservationKey struct {
 	order   uint64 // replaces; 0: a new order
 	account uint32
@@ -138,7 +144,7 @@ func (s *State) fits(u *user, p *pairTerms, o *orderHold) bool {
 }
 
 func (s *State) reserve(u *user, currency uint32, r Reservation, need fixed.I128) (Reservation, *Reject) {
-	if need.Sign() == 0 {
+	if need.Sign() == 0 && !r.Replaces {
 		return r, nil
 	}
 	if s.waiting >= MaxReservations {
@@ -150,7 +156,7 @@ func (s *State) reserve(u *user, currency uint32, r Reservation, need fixed.I128
 		if t.held.Add(t.pending).Cmp(MaxMoney.Sub(need)) > 0 || left.Cmp(need.Sub(MaxMoney)) < 0 {
 			return Reservation{}, totalOutOfRange()
 		}
-	} else if left.Cmp(need) < 0 {
+	} else if need.Sign() > 0 && left.Cmp(need) < 0 {
 		return Reservation{}, insufficient(s.currencies[currency])
 	}
 	r.amount, r.taken = need, true
@@ -167,14 +173,22 @@ func (s *State) reserve(u *user, currency uint32, r Reservation, need fixed.I128
 	return r, nil
 }
 
-// ReserveReplace keeps what a replace needs beyond the order's hold. An order without a
-// hold (closed, unknown, the built-in account's) reserves nothing: the engine decides.
+// ReserveReplace keeps what a replace needs beyond the order's hold. Of an order that
+// holds nothing (closed, unknown, the built-in account's) it keeps nothing, and Replaces
+// is false: the engine must refuse the replace if the order is an account's after all,
+// because nothing would pay for it. One replace of an order at a time: as long as one is
+// on its way, another is refused.
 func (s *State) ReserveReplace(p ReplaceParams) (Reservation, *Reject) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	o := s.orders[p.Order]
 	if o == nil || o.waiting || o.typ.atMarket() {
 		return Reservation{}, nil
+	}
+	pair, u := s.pairs[o.pair], s.must(o.account)
+	r := Reservation{key: replaceKey(o), Replaces: true}
+	if s.pending[r.key] != nil {
+		return Reservation{}, insufficient(s.currencies[o.currency(pair)])
 	}
 	next := *o
 	total := o.filled + o.open
@@ -185,15 +199,25 @@ func (s *State) ReserveReplace(p ReplaceParams) (Reservation, *Reject) {
 		total = p.Amount
 	}
 	if next.open = total - o.filled; next.open <= 0 || next.price <= 0 {
-		return Reservation{}, nil
+		return s.reserve(u, o.currency(pair), r, fixed.I128{})
 	}
-	pair, u := s.pairs[o.pair], s.must(o.account)
 	need, ok := next.need(pair)
 	if !ok || !s.fits(u, pair, &next) {
 		return Reservation{}, totalOutOfRange()
 	}
-	r := Reservation{key: replaceKey(o, next.price, total)}
+	if was, now := o.cost(), next.cost(); was.Less(now) {
+		r.SpendLimit = now.Sub(was)
+	}
 	return s.reserve(u, o.currency(pair), r, positive(need.Sub(o.held)))
+}
+
+// cost is what the rest of a limit order takes at its price: product units of a buy, lots
+// of a sell.
+func (o *orderHold) cost() fixed.U128 {
+	if o.side == Sell {
+		return fixed.FromU64(uint64(o.open))
+	}
+	return fixed.Mul64(uint64(o.price), uint64(o.open))
 }
 
 // Holding says whether an order holds anything of an account, and whether it is a stop
@@ -244,6 +268,6 @@ func (o *orderHold) key() reservationKey {
 	}
 }
 
-func replaceKey(o *orderHold, price, total int64) reservationKey {
-	return reservationKey{order: o.id, account: o.account, pair: o.pair, side: o.side, price: price, amount: total}
+func replaceKey(o *orderHold) reservationKey {
+	return reservationKey{order: o.id, account: o.account}
 }

@@ -97,26 +97,38 @@ func (d *AccountDesk) Prepare(cmd *engine.Command) Reservation {
 	return r
 }
 
+// prepareReplace keeps what the replace needs, or has the engine refuse it should the
+// order be an account's: one that the fold has not seen yet was told to nobody, so that
+// it is unknown still, and one that it has seen end is closed in the engine too.
 func (d *AccountDesk) prepareReplace(cmd *engine.Command) Reservation {
+	cmd.Flags &^= engine.FlagFunded | engine.FlagUnheld
+	cmd.SpendLimit = fixed.U128{}
 	if cmd.Refuse != engine.NotRejected {
 		return nil
 	}
 	holds, waits := d.state.Holding(uint64(cmd.Order))
-	if !holds {
-		return nil
-	}
 	if waits {
 		cmd.Refuse = engine.OrderClosed // also if it should trigger on the way: nothing is held for it
+		return nil
+	}
+	if !holds {
+		cmd.Flags |= engine.FlagUnheld
 		return nil
 	}
 	r, reject := d.state.ReserveReplace(accounts.ReplaceParams{
 		Order: uint64(cmd.Order), Price: cmd.Price, Amount: cmd.Amount,
 		HasPrice: cmd.Flags&engine.FlagHasPrice != 0, HasAmount: cmd.Flags&engine.FlagHasAmount != 0,
 	})
-	if reject != nil {
+	switch {
+	case reject != nil:
 		cmd.Refuse = refusalOf(reject)
 		return nil
+	case !r.Replaces: // it ended meanwhile
+		cmd.Flags |= engine.FlagUnheld
+		return nil
 	}
+	cmd.Flags |= engine.FlagFunded
+	cmd.SpendLimit = r.SpendLimit
 	return r
 }
 

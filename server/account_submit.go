@@ -129,12 +129,10 @@ func (h *heldBatch) prepare(a Accounts, all []engine.Command, start int) (end in
 		h.held[i] = a.Prepare(cmd)
 		if i > start && before == engine.NotRejected && cmd.Refuse == engine.InsufficientFunds {
 			cmd.Refuse = before
-			return i // what comes before may bring the money
+			return i // what comes before may bring the money, or is a replace of the same order
 		}
-		if h.held[i] != nil && cmd.Kind == engine.Replace && replacedIn(all[start:i], cmd.Order) {
-			a.Done(h.held[i], false)
-			h.held[i] = nil
-			return i
+		if cmd.Flags&engine.FlagUnheld != 0 && cmd.Kind == engine.Replace && placedIn(all[start:i], cmd.Pair) {
+			return i // the order may be one of those: its hold comes with its event
 		}
 	}
 	return len(all)
@@ -146,10 +144,10 @@ func spendsAll(cmd *engine.Command) bool {
 		cmd.Side == engine.Buy && cmd.Flags&engine.FlagQuote == 0
 }
 
-// replacedIn reports whether one of the commands replaces the order.
-func replacedIn(cmds []engine.Command, order engine.OrderID) bool {
+// placedIn reports whether one of the commands places an account's order of the pair.
+func placedIn(cmds []engine.Command, pair engine.PairID) bool {
 	for i := range cmds {
-		if cmds[i].Kind == engine.Replace && cmds[i].Order == order {
+		if cmds[i].Kind == engine.Place && cmds[i].Account != 0 && cmds[i].Pair == pair {
 			return true
 		}
 	}

@@ -1,0 +1,171 @@
+package server_test
+
+import (
+	"encoding/hex"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+
+	"tickhive/engine"
+)
+
+const onBTC = `"currencyPairCode":"BTC_USDT"`
+
+// submit hands one command to the loop and answers why it was refused.
+func (h *house) submit(cmd engine.Command) (r engine.Reason) {
+	h.t.Helper()
+	b := engine.Batch{Commands: []engine.Command{cmd}, Collect: func(_ int, _ *engine.Command, e []engine.Event) {
+		r = e[0].Reason
+	}}
+	if err := h.loop.Submit(&b); err != nil {
+		h.t.Fatal(err)
+	}
+	return r
+}
+
+// A replace of an order that the same batch places is paid for by the order's owner, or
+// refused.
+func TestAReplaceOfAnOrderOfItsOwnBatchIsFunded(t *testing.T) {
+	h, a, _ := traded(t)
+	batch := func(id int, price string) answer {
+		return h.innerCall("POST", "/orders/batch", fmt.Sprintf(`{"commands":[{"place":{"accountId":%q,%s,"side":"buy","type":"limit","price":1,"amount":1}},`+
+			`{"replace":{"orderId":%d,"price":%s,"amount":5}}]}`, a.id, onBTC, id, price))
+	}
+	r := batch(1, "100")
+	if r.status != 200 || a.balance("USDT") != "499.0 501.0" {
+		t.Fatalf("a replace that can be paid for: %d %s; %s", r.status, r.body, a.balance("USDT"))
+	}
+	r = batch(2, "1000")
+	var w struct{ Results []struct{ RejectReason any } }
+	parse(t, r.body, &w)
+	if len(w.Results) != 2 || w.Results[1].RejectReason != "insufficient_funds" || a.balance("USDT") != "497.998 502.002" {
+		t.Fatalf("one that cannot: %d %s; %s", r.status, r.body, a.balance("USDT"))
+	}
+	a.ok("DELETE", "/api/orders?"+"currencyPairCode=BTC_USDT", "")
+	if got := a.balance("USDT"); got != "1000.0 0.0" {
+		t.Errorf("held without an order: %s", got)
+	}
+}
+
+// A replace that comes before its order is known finds no order, whoever is first in the
+// engine.
+func TestAReplaceBeforeItsOrderIsKnownFindsNoOrder(t *testing.T) {
+	h, a, _ := traded(t)
+	cmd := engine.Command{
+		Kind: engine.Replace, Order: 1, Price: 10_000, Amount: 10_000_000,
+		Flags: engine.FlagAllAccount | engine.FlagHasPrice | engine.FlagHasAmount,
+	}
+	if held := h.desk.Prepare(&cmd); held != nil {
+		t.Fatalf("kept %+v for an order that is not there", held)
+	}
+	id := a.place(`{"side":"buy",` + onBTC + `,"amount":1,"price":1}`)
+	if r := h.submit(cmd); id != "1" || r != engine.UnknownOrder {
+		t.Errorf("the replace of order %s: %q", id, r)
+	}
+	if got := a.balance("USDT"); got != "998.998 1.002" {
+		t.Errorf("balance %s", got)
+	}
+}
+
+// A replace whose order trades on the way, so that it would need more than was kept, is
+// refused, and what was kept is free again.
+func TestAReplaceOfAnOrderThatTradedOnTheWayIsFunded(t *testing.T) {
+	h, a, b := traded(t)
+	a.place(`{"side":"buy",` + onBTC + `,"amount":9,"price":100}`)
+	cmd := engine.Command{
+		Kind: engine.Replace, Order: 1, Price: 50_00, Amount: 18_0000,
+		Flags: engine.FlagAllAccount | engine.FlagHasPrice | engine.FlagHasAmount,
+	}
+	held := h.desk.Prepare(&cmd)
+	b.place(`{"side":"sell",` + onBTC + `,"amount":8,"price":100}`)
+	if r := h.submit(cmd); r != engine.InsufficientFunds {
+		t.Errorf("refused as %q", r)
+	}
+	h.desk.Done(held, false)
+	// 1000 - 8 x 100 and the maker's fee of it; 1 x 100 and the taker's fee are held.
+	if got := a.balance("USDT"); got != "99.0 100.2" {
+		t.Errorf("balance %s", got)
+	}
+}
+
+// No interleaving of places, replaces of known and guessed orders, fills and decrements
+// takes a funded account below zero or leaves a hold without an order.
+func TestRacingReplacesNeverOverdraw(t *testing.T) {
+	h, a, b := traded(t)
+	h.in("POST", "/orders", `{`+onBTC+`,"side":"buy","type":"limit","price":1,"amount":1}`)
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	var workers sync.WaitGroup
+	for w := range 6 {
+		workers.Add(1)
+		go func() {
+			defer workers.Done()
+			rng := rand.New(rand.NewPCG(seed, uint64(w)))
+			for range 250 {
+				h.race(rng, []*keys{a, b}[rng.IntN(2)])
+			}
+		}()
+	}
+	workers.Wait()
+	for _, k := range []*keys{a, b} {
+		k.ok("DELETE", "/api/orders?currencyPairCode=BTC_USDT", "")
+		for _, currency := range []string{"USDT", "BTC"} {
+			row := h.state.View().Balance(uint32(h.account(k)), currency)
+			if row.Held.Sign() != 0 || row.Free.Sign() < 0 {
+				t.Errorf("%s: free %v, held %v without an order", currency, row.Free, row.Held)
+			}
+		}
+	}
+	if c := h.state.Counts(); c.Overdrafts != 0 || c.Unreserved != 0 {
+		t.Errorf("%+v", c)
+	}
+}
+
+// race sends one request of a random kind.
+func (h *house) race(rng *rand.Rand, k *keys) {
+	var last engine.OrderID
+	_ = h.loop.Query(func() { last = h.core.LastOrderID(0) })
+	side, prevention := "buy", "decrement"
+	if rng.IntN(2) == 0 {
+		side = "sell"
+	}
+	if rng.IntN(2) == 0 {
+		prevention = "none"
+	}
+	place := fmt.Sprintf(`{"accountId":%q,%s,"side":%q,"type":"limit","price":%d,"amount":%d,"selfTradePrevention":%q}`,
+		k.id, onBTC, side, 60+rng.IntN(80), 1+rng.IntN(9), prevention)
+	change := fmt.Sprintf(`"amount":%d`, 1+rng.IntN(15))
+	if rng.IntN(2) == 0 {
+		change = fmt.Sprintf(`"price":%d`, 60+rng.IntN(80))
+	} else if rng.IntN(2) == 0 {
+		change += fmt.Sprintf(`,"price":%d`, 60+rng.IntN(80))
+	}
+	id := int(last) + 2 - rng.IntN(8)
+	switch n := rng.IntN(10); {
+	case n < 3:
+		h.innerCall("POST", "/orders", place)
+	case n < 6:
+		h.innerCall("PATCH", fmt.Sprintf("/orders/%d", id), "{"+change+"}")
+	case n < 7:
+		h.innerCall("DELETE", fmt.Sprintf("/orders/%d", id), "")
+	default:
+		h.innerCall("POST", "/orders/batch", fmt.Sprintf(`{"commands":[{"place":%s},{"replace":{"orderId":%d,%s}},{"replace":{"orderId":%d,"price":%d}},{"place":%s}]}`,
+			place, last+1, change, id, 60+rng.IntN(80), place))
+	}
+}
+
+// account is the engine's number of a user.
+func (h *house) account(k *keys) engine.AccountID {
+	h.t.Helper()
+	var id [16]byte
+	if _, err := hex.Decode(id[:], []byte(strings.ReplaceAll(k.id, "-", ""))); err != nil {
+		h.t.Fatal(err)
+	}
+	n, ok := h.desk.Find(id)
+	if !ok {
+		h.t.Fatalf("no account %s", k.id)
+	}
+	return n
+}
