@@ -19,6 +19,16 @@ const RateOne = 100_000_000
 // trades of the largest size still sum below 2^127.
 var MaxTotal = fixed.U128{Hi: 1 << 32}
 
+// MaxSettled bounds price x amount of an order whose trades move money: MaxTotal, and no
+// more than 10^20 whole units of the quote currency, which pairs of few digits reach first.
+// Every trade is of a resting order and within its total.
+func (i *Instrument) MaxSettled() fixed.U128 {
+	if d := i.DigitsTotal(); d <= 8 { // 10^28 is below 2^96
+		return fixed.Mul64(fixed.Pow10[18], fixed.Pow10[2+d])
+	}
+	return MaxTotal
+}
+
 // Instrument is what is configured of one pair. Immutable once published: a change makes
 // a new one.
 type Instrument struct {

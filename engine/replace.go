@@ -68,6 +68,9 @@ func (b *book) checkReplaced(cmd *Command, s int32, o *order, price, amount, was
 	if r := b.checkTotal(price, amount); r != NotRejected {
 		return r
 	}
+	if cmd.Flags&FlagUnheld != 0 && b.inst.MaxSettled().Less(total(price, amount)) {
+		return TotalOutOfRange // nobody else knows the price and total that it keeps
+	}
 	if cmd.Flags&FlagFunded != 0 && !b.covered(cmd.SpendLimit, o, price, was, open) {
 		return InsufficientFunds
 	}

@@ -96,3 +96,17 @@ func TestAReplaceRecordNamesWhatIsKept(t *testing.T) {
 	c.SpendLimit = engine.MaxTotal
 	checkRecord(t, &c, nil)
 }
+
+// 10^20 whole units bound an order before 2^96 product units do where there are few digits.
+func TestSettledTotalsAreWithinABalance(t *testing.T) {
+	in := testInstrument()
+	for digits, want := range map[int]fixed.U128{
+		0: fixed.Mul64(fixed.Pow10[10], fixed.Pow10[10]), 8: fixed.Mul64(fixed.Pow10[14], fixed.Pow10[14]),
+		9: engine.MaxTotal, 18: engine.MaxTotal,
+	} {
+		in.DigitsPrice, in.DigitsAmount = digits/2, digits-digits/2
+		if got := in.MaxSettled(); got != want {
+			t.Errorf("%d digits: %v, want %v", digits, got, want)
+		}
+	}
+}

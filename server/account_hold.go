@@ -64,7 +64,7 @@ func (d *AccountDesk) Prepare(cmd *engine.Command) Reservation {
 	switch {
 	case cmd.Kind == engine.Replace:
 		return d.prepareReplace(cmd)
-	case cmd.Kind != engine.Place || cmd.Account == 0 || cmd.Pair == engine.ControlPair:
+	case cmd.Kind != engine.Place || cmd.Pair == engine.ControlPair:
 		return nil
 	}
 	v := d.opt.Board.Load().View(cmd.Pair)
@@ -72,6 +72,10 @@ func (d *AccountDesk) Prepare(cmd *engine.Command) Reservation {
 		return nil
 	}
 	in := v.Instrument
+	if cmd.Account == 0 {
+		checkSettled(cmd, in)
+		return nil
+	}
 	cmd.MakerFee, cmd.TakerFee = in.MakerFee, in.TakerFee
 	cmd.Discount = d.view.Terms(uint32(cmd.Account)).Discount(accounts.Side(cmd.Side))
 	if cmd.Refuse != engine.NotRejected {
@@ -95,6 +99,15 @@ func (d *AccountDesk) Prepare(cmd *engine.Command) Reservation {
 		cmd.SpendLimit = r.SpendLimit
 	}
 	return r
+}
+
+// checkSettled refuses an order of the built-in account whose trades would be of more
+// money than there may be: it holds nothing, so nobody else asks.
+func checkSettled(cmd *engine.Command, in *engine.Instrument) {
+	if cmd.Refuse == engine.NotRejected && cmd.Price > 0 && cmd.Amount > 0 &&
+		in.MaxSettled().Less(fixed.Mul64(uint64(cmd.Price), uint64(cmd.Amount))) {
+		cmd.Refuse = engine.TotalOutOfRange
+	}
 }
 
 // prepareReplace keeps what the replace needs, or has the engine refuse it should the

@@ -169,3 +169,26 @@ func (h *house) account(k *keys) engine.AccountID {
 	}
 	return n
 }
+
+// An order of the built-in account is of 10^20 whole units at most, new or replaced, like
+// everybody's: what trades with it must fit a balance.
+func TestBuiltinOrdersStayWithinABalance(t *testing.T) {
+	h := newHouse(t)
+	h.in("POST", "/pairs", `{"code":"FOO_BAR","digitsPrice":0,"digitsAmount":0,"makerFee":0,"takerFee":0}`)
+	const bid = `{"currencyPairCode":"FOO_BAR","side":"buy","type":"limit","price":%d,"amount":%d}`
+	w := h.in("POST", "/orders", fmt.Sprintf(bid, int64(1e12), int64(1e8)+1))
+	if w["status"] != "Rejected" || w["rejectReason"] != "total_out_of_range" {
+		t.Fatalf("a bid beyond 10^20: %v", w)
+	}
+	h.in("POST", "/orders", fmt.Sprintf(bid, int64(1e12), int64(1e8)))
+	for _, change := range []string{`{"price":1000000000001}`, `{"amount":100000001}`} {
+		a := h.innerCall("PATCH", "/orders/1", change)
+		h.wants("a replace beyond 10^20", a, 400, "TOTAL_OUT_OF_RANGE", "amount")
+	}
+	u := h.user(`"nickname":"uma"`)
+	h.deposit(u, "FOO", "100000000")
+	u.place(`{"side":"sell","currencyPairCode":"FOO_BAR","isMarket":true,"amount":100000000}`)
+	if got := u.balance("BAR"); got != "100000000000000000000.0 0.0" {
+		t.Errorf("the proceeds of the largest trade: %s", got)
+	}
+}
