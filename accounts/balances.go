@@ -37,12 +37,14 @@ func (u *user) find(currency uint32) *row {
 	return &u.rows[i]
 }
 
-// credit adds to free (negative: takes) and keeps the total of the currency.
+// credit adds to free (negative: takes) and keeps the total of the currency. The total is
+// that of all accounts, within 10^20 after a whole trade; between its two halves it may
+// pass 2^127, and modulo 2^128 that is no loss.
 func (s *State) credit(u *user, currency uint32, amount fixed.I128) {
 	r := u.row(currency)
 	r.free = r.free.Add(amount)
 	t := &s.totals[currency]
-	t.free = t.free.Add(amount)
+	t.free = wrapAdd(t.free, amount)
 	s.changed(u, currency)
 }
 
@@ -51,7 +53,7 @@ func (s *State) hold(u *user, currency uint32, amount fixed.I128) {
 	r := u.row(currency)
 	r.free, r.held = r.free.Sub(amount), r.held.Add(amount)
 	t := &s.totals[currency]
-	t.free, t.held = t.free.Sub(amount), t.held.Add(amount)
+	t.free, t.held = wrapAdd(t.free, amount.Neg()), t.held.Add(amount)
 	s.changed(u, currency)
 }
 

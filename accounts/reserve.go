@@ -14,6 +14,7 @@ type OrderParams struct {
 	ByQuote bool       // market buy by quote amount
 	Quote   fixed.U128 // ByQuote: product units
 	Rates   Rates
+	Touch   int64 // ticks: the best price of the other side, 0 where it is empty
 }
 
 // normalize clears what the engine's Accepted event does not carry.
@@ -36,6 +37,7 @@ type ReplaceParams struct {
 	Amount    int64
 	HasPrice  bool
 	HasAmount bool
+	Bid, Ask  int64 // ticks: the best prices of the book, 0 for none
 }
 
 // Reservation is what one command keeps of a balance until the engine's event takes it
@@ -120,27 +122,66 @@ func (s *State) Reserve(p OrderParams) (Reservation, *Reject) {
 		o.byQuote, o.quote = true, r.SpendLimit
 	}
 	need, ok := o.need(pair)
-	if !ok || !s.fits(u, pair, &o) {
+	if !ok || !s.fits(u, pair, &o, p.Touch) {
 		return Reservation{}, totalOutOfRange()
 	}
 	return s.reserve(u, o.currency(pair), r, need)
 }
 
-// fits keeps what the order would bring below 10^20 too.
-func (s *State) fits(u *user, p *pairTerms, o *orderHold) bool {
-	n, ok := p.notional(o.price, o.open)
-	currency := p.quote
-	if o.side == Buy {
-		if n, ok = lotsOf(o.open, p.digitsAmount); o.byQuote {
-			return true
-		}
-		currency = p.base
-	}
+// fits keeps the balances that the order may move within 10^20 on either side of zero:
+// what it brings to its account, what that takes from the built-in account, and what the
+// built-in account gets for it. The built-in account holds nothing and is never refused a
+// trade, so that this is where its balance is bounded too. The orders trade at their own
+// price or a better one, at touch at best.
+func (s *State) fits(u *user, p *pairTerms, o *orderHold, touch int64) bool {
+	brings, gives, ok := o.moves(p, touch)
 	if !ok {
 		return false
 	}
-	r := u.find(currency)
-	return r == nil || r.free.Add(r.held).Cmp(MaxMoney.Sub(n)) <= 0
+	in, out := p.base, p.quote
+	if o.side == Sell {
+		in, out = out, in
+	}
+	if r := u.find(in); r != nil && r.free.Add(r.held).Cmp(MaxMoney.Sub(brings)) > 0 {
+		return false
+	}
+	if r := u.find(out); u.profile.Unlimited && r != nil && r.available().Cmp(gives.Sub(MaxMoney)) < 0 {
+		return false
+	}
+	builtin := s.must(0)
+	if r := builtin.find(in); r != nil && r.free.Cmp(brings.Sub(MaxMoney)) < 0 {
+		return false
+	}
+	r := builtin.find(out)
+	return r == nil || r.free.Cmp(MaxMoney.Sub(gives)) <= 0
+}
+
+// moves is the most that the order may bring and give, fees left out; ok is false beyond
+// 10^20.
+func (o *orderHold) moves(p *pairTerms, touch int64) (brings, gives fixed.I128, ok bool) {
+	if o.side == Sell {
+		gives, _ = lotsOf(o.open, p.digitsAmount) // int64 lots are always below 10^20
+		brings, ok = p.notional(max(o.price, touch), o.open)
+		return brings, gives, ok
+	}
+	if !o.byQuote {
+		brings, _ = lotsOf(o.open, p.digitsAmount)
+		price := o.price
+		if o.typ.atMarket() {
+			price = touch
+		}
+		gives, ok = p.notional(price, o.open)
+		return brings, gives, ok
+	}
+	if gives, ok = moneyOf(o.quote, p.digitsTotal()); !ok || touch == 0 {
+		return brings, gives, ok
+	}
+	lots, _ := o.quote.DivMod64(uint64(touch))
+	if open := fixed.FromU64(uint64(o.open)); !open.IsZero() && open.Less(lots) {
+		lots = open // a funded buy by amount
+	}
+	brings, ok = moneyOf(lots, p.digitsAmount)
+	return brings, gives, ok
 }
 
 func (s *State) reserve(u *user, currency uint32, r Reservation, need fixed.I128) (Reservation, *Reject) {
@@ -202,7 +243,11 @@ func (s *State) ReserveReplace(p ReplaceParams) (Reservation, *Reject) {
 		return s.reserve(u, o.currency(pair), r, fixed.I128{})
 	}
 	need, ok := next.need(pair)
-	if !ok || !s.fits(u, pair, &next) {
+	touch := p.Ask
+	if o.side == Sell {
+		touch = p.Bid
+	}
+	if !ok || !s.fits(u, pair, &next, touch) {
 		return Reservation{}, totalOutOfRange()
 	}
 	if was, now := o.cost(), next.cost(); was.Less(now) {

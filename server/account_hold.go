@@ -6,6 +6,7 @@ import (
 	"tickhive/accounts"
 	"tickhive/engine"
 	"tickhive/internal/fixed"
+	"tickhive/marketdata"
 )
 
 // stripeCount bounds the locks of AccountDesk.Lock; a collision costs a wait, no more.
@@ -86,6 +87,7 @@ func (d *AccountDesk) Prepare(cmd *engine.Command) Reservation {
 		Side: accounts.Side(cmd.Side), Type: accounts.OrderType(cmd.Type),
 		Price: cmd.Price, Amount: cmd.Amount, ByQuote: cmd.Flags&engine.FlagQuote != 0, Quote: cmd.Quote,
 		Rates: accounts.Rates{Maker: cmd.MakerFee, Taker: cmd.TakerFee, Discount: cmd.Discount},
+		Touch: touch(v, cmd.Side),
 	})
 	if reject != nil {
 		cmd.Refuse = refusalOf(reject)
@@ -99,6 +101,16 @@ func (d *AccountDesk) Prepare(cmd *engine.Command) Reservation {
 		cmd.SpendLimit = r.SpendLimit
 	}
 	return r
+}
+
+// touch is the best price that an order of a side may trade at, 0 for none.
+func touch(v *marketdata.View, s engine.Side) int64 {
+	side := &v.Asks
+	if s == engine.Sell {
+		side = &v.Bids
+	}
+	best, _ := side.Best()
+	return best.Price
 }
 
 // checkSettled refuses an order of the built-in account whose trades would be of more
@@ -124,13 +136,15 @@ func (d *AccountDesk) prepareReplace(cmd *engine.Command) Reservation {
 		cmd.Refuse = engine.OrderClosed // also if it should trigger on the way: nothing is held for it
 		return nil
 	}
-	if !holds {
+	v := d.opt.Board.Load().View(cmd.Pair)
+	if !holds || v == nil {
 		cmd.Flags |= engine.FlagUnheld
 		return nil
 	}
 	r, reject := d.state.ReserveReplace(accounts.ReplaceParams{
 		Order: uint64(cmd.Order), Price: cmd.Price, Amount: cmd.Amount,
 		HasPrice: cmd.Flags&engine.FlagHasPrice != 0, HasAmount: cmd.Flags&engine.FlagHasAmount != 0,
+		Bid: touch(v, engine.Sell), Ask: touch(v, engine.Buy),
 	})
 	switch {
 	case reject != nil:

@@ -192,3 +192,25 @@ func TestBuiltinOrdersStayWithinABalance(t *testing.T) {
 		t.Errorf("the proceeds of the largest trade: %s", got)
 	}
 }
+
+// A sale that would bring more than a balance can have at the price of the book is
+// refused; one that fits goes through.
+func TestSalesBeyondABalanceAreRefused(t *testing.T) {
+	h := newHouse(t)
+	h.in("POST", "/pairs", `{"code":"FOO_BAR","digitsPrice":0,"digitsAmount":0,"makerFee":0,"takerFee":0}`)
+	u, v := h.user(`"nickname":"uma"`), h.user(`"nickname":"vic"`)
+	h.deposit(u, "FOO", "100")
+	h.deposit(v, "FOO", "100")
+	for i, k := range []*keys{u, u, v} {
+		h.in("POST", "/orders", `{"currencyPairCode":"FOO_BAR","side":"buy","type":"limit","price":9000000000000000000,"amount":10}`)
+		a := k.call("POST", "/api/orders", `{"side":"sell","currencyPairCode":"FOO_BAR","isMarket":true,"amount":10}`)
+		if i > 0 {
+			h.wants("a sale into a second bid of 9 x 10^19", a, 400, "TOTAL_OUT_OF_RANGE", "")
+		} else if a.status != 200 {
+			t.Fatalf("the first sale: %d %s", a.status, a.body)
+		}
+	}
+	if got := u.balance("BAR"); got != "90000000000000000000.0 0.0" {
+		t.Errorf("proceeds %s", got)
+	}
+}

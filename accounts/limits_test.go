@@ -1,0 +1,70 @@
+package accounts
+
+import "testing"
+
+// wholes are a buyer and a seller of a pair without fractions, each with 100 FOO.
+func wholes(t *testing.T) (r *rig, a, b uint32) {
+	r = newRig(t)
+	r.fold(func(f Fold) { f.Pair(PairAdded{Seq: r.next(0), Base: "FOO", Quote: "BAR"}) })
+	a, b = r.user(ProfilePatch{}), r.user(ProfilePatch{})
+	r.deposit(a, "FOO", "100")
+	r.deposit(b, "FOO", "100")
+	return r, a, b
+}
+
+// sell sells 10 FOO to the built-in account at the market; false when that is refused.
+func (r *rig) sell(order uint64, account uint32, bid int64) bool {
+	r.t.Helper()
+	p := OrderParams{Account: account, Side: Sell, Type: Market, Amount: 10, Touch: bid}
+	if _, reject := r.s.Reserve(p); reject != nil {
+		if reject.Code != "TOTAL_OUT_OF_RANGE" {
+			r.t.Fatalf("%+v", reject)
+		}
+		return false
+	}
+	r.fold(func(f Fold) {
+		f.Accepted(OrderAccepted{Seq: r.next(0), Order: order, Account: account, Side: Sell, Type: Market, Amount: 10})
+		f.Trade(Trade{Seq: r.next(0), TakerSide: Sell, Taker: order, TakerAccount: account, Price: bid, Amount: 10})
+	})
+	r.restart()
+	return true
+}
+
+// What a sale brings counts at the best bid, not at the order's own price: no balance may
+// pass 10^20.
+func TestProceedsBeyondABalanceAreRefusedBeforeTheTrade(t *testing.T) {
+	r, a, _ := wholes(t)
+	if !r.sell(1, a, 9e18) || r.sell(2, a, 9e18) || !r.sell(3, a, 1e18) || r.sell(4, a, 1) {
+		t.Error("what is taken in is not what fits")
+	}
+	r.balance(a, "BAR", "100000000000000000000.0", "0.0")
+	limit := OrderParams{Account: a, Side: Sell, Price: 1, Amount: 1, Touch: 9e18}
+	if _, reject := r.s.Reserve(limit); reject == nil || reject.Code != "TOTAL_OUT_OF_RANGE" {
+		t.Errorf("%+v", reject)
+	}
+}
+
+// The built-in account buys from everybody and is never asked: its balance is bounded when
+// the others' orders are.
+func TestTheBuiltinAccountStaysWithinABalance(t *testing.T) {
+	r, a, b := wholes(t)
+	if !r.sell(1, a, 9e18) || r.sell(2, b, 9e18) || !r.sell(3, b, 1e18) || r.sell(4, b, 1) {
+		t.Error("what is taken in is not what fits")
+	}
+	r.balance(0, "BAR", "-100000000000000000000.0", "0.0")
+}
+
+// A market buy brings what its money buys at the best ask.
+func TestABuyByQuoteBringsWhatItsMoneyBuys(t *testing.T) {
+	r, a, _ := wholes(t)
+	r.deposit(a, "BAR", "1000")
+	p := OrderParams{Account: a, Side: Buy, Type: Market, ByQuote: true, Quote: units(1000), Touch: 1}
+	r.do(Command{Kind: Deposit, User: a, Currency: "FOO", Amount: MaxMoney.Sub(dec("1099"))})
+	if _, reject := r.s.Reserve(p); reject == nil || reject.Code != "TOTAL_OUT_OF_RANGE" {
+		t.Errorf("%+v", reject)
+	}
+	p.Touch = 2
+	if _, reject := r.s.Reserve(p); reject != nil {
+		t.Error(reject)
+	}
+}
