@@ -166,6 +166,7 @@ func (f Fold) Accepted(e OrderAccepted) {
 	}
 	s.orders[e.Order] = o
 	s.grow(o, p, need)
+	s.expectRest(o, p)
 }
 
 // grow raises a hold to need. A funded account gives at most what is there: fees that
@@ -201,6 +202,8 @@ func (f Fold) Canceled(e OrderCanceled) {
 func (s *State) finish(o *orderHold, p *pairTerms) {
 	s.release(o, p, fixed.I128{})
 	delete(s.orders, o.id)
+	s.expect(o.account, o.brought(p), o.coming.Neg())
+	o.coming = fixed.I128{}
 }
 
 // Replaced brings the hold to what the order needs now.
@@ -221,6 +224,7 @@ func (f Fold) Replaced(e OrderReplaced) {
 	}
 	f.s.grow(o, p, need)
 	f.s.release(o, p, need)
+	f.s.expectRest(o, p)
 }
 
 // Reduced releases the hold of the lots that are gone.

@@ -62,6 +62,7 @@ type orderHold struct {
 	quote   fixed.U128
 	rates   Rates
 	held    fixed.I128
+	coming  fixed.I128 // what it may yet bring: its part of State.coming
 }
 
 // currency is the one that the order holds.
@@ -70,6 +71,14 @@ func (o *orderHold) currency(p *pairTerms) uint32 {
 		return p.quote
 	}
 	return p.base
+}
+
+// brought is the currency that the order brings.
+func (o *orderHold) brought(p *pairTerms) uint32 {
+	if o.side == Buy {
+		return p.base
+	}
+	return p.quote
 }
 
 // need is what the rest of the order has to hold (Decisions section 6.8); ok is false

@@ -68,3 +68,40 @@ func TestABuyByQuoteBringsWhatItsMoneyBuys(t *testing.T) {
 		t.Error(reject)
 	}
 }
+
+// Orders that rest count together: each of two asks fits the balance, both do not, nor
+// does a deposit beside one. What ended counts no more.
+func TestWhatOpenOrdersMayBringCounts(t *testing.T) {
+	r, a, _ := wholes(t)
+	ask := OrderParams{Account: a, Side: Sell, Price: 9e18, Amount: 10}
+	r.accept(1, ask)
+	wants := func(code string) {
+		t.Helper()
+		got := ""
+		res, reject := r.s.Reserve(ask)
+		if reject != nil {
+			got = reject.Code
+		}
+		if r.s.Release(res); got != code {
+			t.Fatalf("a second ask: %q, want %q", got, code)
+		}
+	}
+	deposit := Command{Kind: Deposit, User: a, Currency: "BAR", Amount: dec("20000000000000000000")}
+	wants("TOTAL_OUT_OF_RANGE")
+	r.refused(deposit, 400, "INVALID_PARAM", "amount")
+	r.restart()
+	wants("TOTAL_OUT_OF_RANGE")
+	if _, reject := r.s.ReserveReplace(ReplaceParams{Order: 1, Price: 8e18, HasPrice: true}); reject != nil {
+		t.Fatal("its own rest does not count against a replace")
+	}
+	r.fold(func(f Fold) {
+		f.Replaced(OrderReplaced{Seq: r.next(0), Order: 1, Price: 8e18, Amount: 10, Open: 10})
+		f.Reduced(OrderReduced{Seq: r.next(0), Order: 1, Open: 1})
+	})
+	wants("")
+	r.fold(func(f Fold) { f.Canceled(OrderCanceled{Seq: r.next(0), Order: 1}) })
+	if len(r.s.coming) != 0 {
+		t.Errorf("%v is expected of nothing", r.s.coming)
+	}
+	r.do(deposit)
+}

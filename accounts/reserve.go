@@ -47,6 +47,8 @@ type Reservation struct {
 	key    reservationKey
 	amount fixed.I128
 	taken  bool
+	in     uint32     // the currency that the order brings
+	coming fixed.I128 // and how much of it
 	// Funded says that the engine must not spend more than SpendLimit (product units,
 	// fee left out): a market buy by amount of an account that is not unlimited. The
 	// engine's Accepted event must name the limit as its Quote.
@@ -77,8 +79,37 @@ type reservationKey struct {
 
 // pendingEntry is the reservations of one key; more than one is rare.
 type pendingEntry struct {
-	currency uint32
-	amounts  []fixed.I128
+	currency, in    uint32
+	amounts, coming []fixed.I128 // of each: kept of currency, may bring of in
+}
+
+// balanceKey names a balance.
+type balanceKey struct{ account, currency uint32 }
+
+// expect adds to what may come in.
+func (s *State) expect(account, currency uint32, amount fixed.I128) {
+	k := balanceKey{account, currency}
+	if v := wrapAdd(s.coming[k], amount); v.Sign() != 0 {
+		s.coming[k] = v
+	} else {
+		delete(s.coming, k)
+	}
+}
+
+// expectRest brings what is expected of an open order to what its rest brings at its own
+// price; a better one, and what a buy by quote gets, lasts no longer than one command.
+func (s *State) expectRest(o *orderHold, p *pairTerms) {
+	var n fixed.I128
+	if !o.byQuote {
+		var ok bool
+		if n, _, ok = o.moves(p, 0); !ok {
+			n = MaxMoney
+		}
+	}
+	if n != o.coming {
+		s.expect(o.account, o.brought(p), n.Sub(o.coming))
+		o.coming = n
+	}
 }
 
 // Reserve keeps what the order must hold, before the engine sees it. Refusals are
@@ -125,11 +156,14 @@ func (s *State) Reserve(p OrderParams) (Reservation, *Reject) {
 	if !ok || !s.fits(u, pair, &o, p.Touch) {
 		return Reservation{}, totalOutOfRange()
 	}
+	r.in = o.brought(pair)
+	r.coming, _, _ = o.moves(pair, p.Touch)
 	return s.reserve(u, o.currency(pair), r, need)
 }
 
 // fits keeps the balances that the order may move within 10^20 on either side of zero:
-// what it brings to its account, what that takes from the built-in account, and what the
+// what it brings to its account, with what
+// the account's other orders may bring, what that takes from the built-in account, and what the
 // built-in account gets for it. The built-in account holds nothing and is never refused a
 // trade, so that this is where its balance is bounded too. The orders trade at their own
 // price or a better one, at touch at best.
@@ -142,7 +176,11 @@ func (s *State) fits(u *user, p *pairTerms, o *orderHold, touch int64) bool {
 	if o.side == Sell {
 		in, out = out, in
 	}
-	if r := u.find(in); r != nil && r.free.Add(r.held).Cmp(MaxMoney.Sub(brings)) > 0 {
+	has := wrapAdd(s.coming[balanceKey{u.n, in}], o.coming.Neg())
+	if r := u.find(in); r != nil {
+		has = wrapAdd(has, wrapAdd(r.free, r.held))
+	}
+	if has.Cmp(MaxMoney.Sub(brings)) > 0 {
 		return false
 	}
 	if r := u.find(out); u.profile.Unlimited && r != nil && r.available().Cmp(gives.Sub(MaxMoney)) < 0 {
@@ -205,10 +243,11 @@ func (s *State) reserve(u *user, currency uint32, r Reservation, need fixed.I128
 	t.pending = t.pending.Add(need)
 	e := s.pending[r.key]
 	if e == nil {
-		e = &pendingEntry{currency: currency}
+		e = &pendingEntry{currency: currency, in: r.in}
 		s.pending[r.key] = e
 	}
-	e.amounts = append(e.amounts, need)
+	e.amounts, e.coming = append(e.amounts, need), append(e.coming, r.coming)
+	s.expect(u.n, r.in, r.coming)
 	s.waiting++
 	s.changed(u, currency)
 	return r, nil
@@ -250,6 +289,9 @@ func (s *State) ReserveReplace(p ReplaceParams) (Reservation, *Reject) {
 	if !ok || !s.fits(u, pair, &next, touch) {
 		return Reservation{}, totalOutOfRange()
 	}
+	r.in = o.brought(pair)
+	r.coming, _, _ = next.moves(pair, touch)
+	r.coming = positive(r.coming.Sub(o.coming))
 	if was, now := o.cost(), next.cost(); was.Less(now) {
 		r.SpendLimit = now.Sub(was)
 	}
@@ -293,6 +335,8 @@ func (s *State) takeOver(key reservationKey) bool {
 	}
 	last := len(e.amounts) - 1
 	amount := e.amounts[last]
+	s.expect(key.account, e.in, e.coming[last].Neg())
+	e.coming = e.coming[:last]
 	if e.amounts = e.amounts[:last]; last == 0 {
 		delete(s.pending, key)
 	}

@@ -176,6 +176,9 @@ func (s *State) complete() error {
 	if err := s.sumUp(); err != nil {
 		return err
 	}
+	for _, o := range s.orders {
+		s.expectRest(o, s.pairs[o.pair])
+	}
 	if err := s.countTree(); err != nil {
 		return err
 	}
@@ -199,6 +202,9 @@ func (s *State) sumUp() error {
 		for i := range u.rows {
 			r := &u.rows[i]
 			for _, v := range []fixed.I128{r.free, r.held} {
+				if u.n == 0 {
+					continue // counted, not bounded: see credit
+				}
 				if v.Abs().Hi>>63 != 0 || MaxMoney.Cmp(v) < 0 || MaxMoney.Neg().Cmp(v) > 0 {
 					return errors.New("a balance is beyond 10^20")
 				}

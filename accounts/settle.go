@@ -124,4 +124,5 @@ func (s *State) settleDown(o *orderHold, p *pairTerms) {
 		panic("BUG: accounts: what is left of an order is more than the order")
 	}
 	s.release(o, p, need)
+	s.expectRest(o, p)
 }

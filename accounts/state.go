@@ -30,10 +30,13 @@ type State struct {
 	currencyNo map[string]uint32
 	totals     []totals // by currency number
 
-	pairs     map[uint32]*pairTerms
-	orders    map[uint64]*orderHold
-	pending   map[reservationKey]*pendingEntry
-	waiting   int // reservations in pending
+	pairs   map[uint32]*pairTerms
+	orders  map[uint64]*orderHold
+	pending map[reservationKey]*pendingEntry
+	waiting int // reservations in pending
+	// coming is what open orders and reservations may yet bring, by account and currency.
+	// It is for the refusals of Reserve and deposits alone, and is never stored.
+	coming    map[balanceKey]fixed.I128
 	enginePos uint64
 
 	dealQueue       []uint32 // receivers of the deal accruals kept, oldest first
@@ -78,7 +81,7 @@ func New(opts Options) *State {
 		byID: map[[16]byte]uint32{}, byName: map[string]uint32{}, byAddress: map[[20]byte]uint32{},
 		keys: newKeyIndex(), currencyNo: map[string]uint32{},
 		pairs: map[uint32]*pairTerms{}, orders: map[uint64]*orderHold{},
-		pending: map[reservationKey]*pendingEntry{}, maxDealAccruals: MaxDealAccruals,
+		pending: map[reservationKey]*pendingEntry{}, coming: map[balanceKey]fixed.I128{}, maxDealAccruals: MaxDealAccruals,
 	}
 	s.users = append(s.users, &user{profile: Profile{Nickname: "exchange", Unlimited: true, AvatarID: DefaultAvatar}})
 	return s
