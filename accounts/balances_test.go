@@ -544,3 +544,40 @@ func TestAnOrderHasOneReplaceOnItsWay(t *testing.T) {
 	}
 	r.balance(buyer, "USDT", "248.5", "751.5")
 }
+
+// An order without a fee keeps all that is free, and on its way the last rounded fee of
+// another takes 10^-18 of that: the fee account gives it back.
+func TestRoundedFeesNeverOverdrawAnotherOrder(t *testing.T) {
+	r := newRig(t)
+	r.fold(func(f Fold) {
+		f.Pair(PairAdded{Pair: 0, Seq: r.next(0), Base: "AAA", Quote: "BBB", DigitsPrice: 9, DigitsAmount: 9})
+	})
+	buyer := r.user(ProfilePatch{})
+	rates := Rates{Maker: 60_000_000, Taker: 60_000_000} // 0.6
+	r.do(Command{Kind: Deposit, User: buyer, Currency: "BBB", Amount: fixed.FromI64(13)})
+	r.accept(1, OrderParams{Account: buyer, Side: Buy, Price: 1, Amount: 2, Rates: rates}) // holds 3
+	next := OrderParams{Account: buyer, Side: Buy, Price: 1, Amount: 10}
+	if _, reject := r.s.Reserve(next); reject != nil {
+		t.Fatal(reject)
+	}
+	buys := func(order uint64, rate uint32, open int64) {
+		t.Helper()
+		r.fold(func(f Fold) {
+			f.Trade(Trade{
+				Seq: r.next(0), TakerSide: Sell, Taker: 99, Maker: order, MakerAccount: buyer, Price: 1, Amount: 1, MakerOpen: open, MakerRate: rate,
+			})
+		})
+	}
+	buys(1, 60_000_000, 1)
+	buys(1, 60_000_000, 0) // 0.6 -> 1 twice, where 1.2 -> 1 was held
+	r.fold(func(f Fold) {
+		f.Accepted(OrderAccepted{Seq: r.next(0), Order: 2, Account: buyer, Side: Buy, Price: 1, Amount: 10})
+	})
+	for open := int64(9); open >= 0; open-- {
+		buys(2, 0, open)
+	}
+	if c := r.s.Counts(); c.Overdrafts != 0 {
+		t.Fatalf("%+v", c)
+	}
+	r.balance(buyer, "BBB", "0.0", "0.0")
+}

@@ -2,6 +2,9 @@ package accounts
 
 import "tickhive/internal/fixed"
 
+// maxRounding is the most that rounded fees take too much of one reservation, 10^-18.
+const maxRounding = 1_000_000
+
 // leg is one side of a trade.
 type leg struct {
 	account uint32
@@ -87,11 +90,25 @@ func (s *State) pay(p *pairTerms, b *leg, worth fixed.I128) {
 		cut := minMoney(rest.Sub(free), b.fee)
 		b.fee, rest = b.fee.Sub(cut), rest.Sub(cut)
 		s.counts.Shortfalls++
-		if free.Cmp(rest) < 0 {
+		if free.Cmp(rest) < 0 && !s.giveBack(u, p.quote, rest.Sub(free)) {
 			s.counts.Overdrafts++
 		}
 	}
 	s.credit(u, p.quote, rest.Neg())
+}
+
+// giveBack pays what a funded account lacks out of the fee account: while an order was on
+// its way to the engine, the rounded fees of others took it from what the order kept. Half
+// a 10^-18 a trade: more than maxRounding is no rounding.
+func (s *State) giveBack(u *user, currency uint32, missing fixed.I128) bool {
+	t := &s.totals[currency]
+	if missing.Cmp(fixed.FromI64(maxRounding)) > 0 || t.fees.Cmp(missing) < 0 {
+		return false
+	}
+	t.fees = t.fees.Sub(missing)
+	s.credit(u, currency, missing)
+	s.counts.Shortfalls++
+	return true
 }
 
 // deliver takes the goods from the seller.
@@ -106,7 +123,7 @@ func (s *State) deliver(p *pairTerms, l *leg, goods fixed.I128) {
 	if goods.Sign() == 0 {
 		return
 	}
-	if !u.profile.Unlimited && u.row(p.base).free.Cmp(goods) < 0 {
+	if free := positive(u.row(p.base).free); !u.profile.Unlimited && free.Cmp(goods) < 0 && !s.giveBack(u, p.base, goods.Sub(free)) {
 		s.counts.Overdrafts++
 	}
 	s.credit(u, p.base, goods.Neg())
