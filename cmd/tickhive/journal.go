@@ -209,11 +209,5 @@ func (m *marketLog) lastSnapshot(x *exchange, pos uint64) error {
 	}
 	r := replica.New(replica.Options{Core: x.core, Feed: x.feed, Extras: x.extras()})
 	r.Pos, r.LastNs = pos, x.feed.Board().Load().NowNs
-	err := wal.WriteSnapshot(m.dir.FS, m.dir.Dir, m.dir.Options, wal.SnapshotMeta{Seq: pos}, func(w io.Writer) error {
-		return r.Write(w, nil)
-	})
-	if errors.Is(err, wal.ErrStopped) {
-		return m.log.Fail(err)
-	}
-	return err
+	return m.log.WriteSnapshot(wal.SnapshotMeta{Seq: pos}, func(w io.Writer) error { return r.Write(w, nil) })
 }

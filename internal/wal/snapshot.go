@@ -1,6 +1,7 @@
 package wal
 
 import (
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
@@ -39,7 +40,8 @@ type SnapshotMeta struct {
 // WriteSnapshot writes a snapshot into dir: temporary file, sync, rename, directory
 // sync; only then older ones go, except the newest before it. write streams the body.
 // On an error nothing changes but for a temporary file, which the next Open removes.
-// ErrStopped: the directory could not be synced; the log in it must stop as well (Fail).
+// ErrStopped: the directory could not be synced; the log in it must stop as well
+// (Log.WriteSnapshot sees to it).
 // opts as for Open (RecordVersion and Writer are kept in the header).
 func WriteSnapshot(fsys vfs.FS, dir string, opts Options, meta SnapshotMeta, write func(w io.Writer) error) error {
 	if err := opts.Validate(); err != nil {
@@ -58,6 +60,17 @@ func WriteSnapshot(fsys vfs.FS, dir string, opts Options, meta SnapshotMeta, wri
 		return fmt.Errorf("%w: snapshot %s: sync of the directory: %w", ErrStopped, name, err)
 	}
 	return pruneSnapshots(fsys, dir)
+}
+
+// WriteSnapshot writes a snapshot into the log's own directory, with the log's options. An
+// ErrStopped has ended the log: a directory that cannot be synced vouches for its segments no
+// more than for the snapshot. Any goroutine.
+func (l *Log) WriteSnapshot(meta SnapshotMeta, write func(w io.Writer) error) error {
+	err := WriteSnapshot(l.fsys, l.dir, l.opts, meta, write)
+	if errors.Is(err, ErrStopped) {
+		return l.Fail(err) // at once: nothing more is to be acknowledged
+	}
+	return err
 }
 
 func writeSnapshotFile(fsys vfs.FS, temp string, opts Options, meta SnapshotMeta, write func(w io.Writer) error) error {

@@ -50,14 +50,10 @@ func (s *Store[S, C, R, T, V]) writeSnapshot(mark snapshotMark, body []byte) err
 		}
 	}
 	meta := SnapshotMeta{Seq: mark.seq, Reflects: mark.reflects}
-	err := WriteSnapshot(s.opts.FS, s.opts.Dir, s.opts.Log, meta, func(w io.Writer) error {
+	return s.log.WriteSnapshot(meta, func(w io.Writer) error {
 		_, err := w.Write(body)
 		return err
 	})
-	if errors.Is(err, ErrStopped) {
-		return s.log.Fail(err) // at once, not when the store's goroutine comes to it
-	}
-	return err
 }
 
 // snapshotWritten lets go of what the kept snapshots cover. A snapshot that failed costs

@@ -1,7 +1,6 @@
 package replica
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -90,13 +89,9 @@ func (k *Keeper) Snapshot() error {
 	if err != nil {
 		return err
 	}
-	meta := wal.SnapshotMeta{Seq: pos}
-	err = wal.WriteSnapshot(k.o.Dir.FS, k.o.Dir.Dir, k.o.Dir.Options, meta, func(w io.Writer) error {
+	err = k.o.Log.WriteSnapshot(wal.SnapshotMeta{Seq: pos}, func(w io.Writer) error {
 		return follower.Write(yieldingWriter{w}, extras)
 	})
-	if errors.Is(err, wal.ErrStopped) {
-		return k.o.Log.Fail(err) // it lies in the same directory
-	}
 	if err != nil {
 		return err
 	}
