@@ -475,9 +475,7 @@ func (l *Loop) drain() {
 		l.take()
 	}
 	for len(l.wait) > 0 {
-		l.flush()
-		<-l.journal.Wake()
-		l.settle()
+		l.awaitDisk()
 	}
 }
 

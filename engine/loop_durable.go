@@ -40,9 +40,7 @@ func (l *Loop) processLater(batches []*Batch) {
 	l.tell()
 	l.wait = append(l.wait, g)
 	for l.waiting > pendingCommands {
-		l.flush()
-		<-l.journal.Wake()
-		l.settle()
+		l.awaitDisk()
 	}
 }
 
@@ -68,6 +66,14 @@ func (l *Loop) flush() {
 	if len(l.wait) > 0 {
 		l.journal.Flush()
 	}
+}
+
+// awaitDisk waits until something more of what waits is durable, or never will be, and
+// settles it. Something waits.
+func (l *Loop) awaitDisk() {
+	l.flush()
+	<-l.journal.Wake()
+	l.settle()
 }
 
 // settle folds, publishes and answers what has become durable, group by group: those of

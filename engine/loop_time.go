@@ -128,9 +128,7 @@ func (l *Loop) advance(ns int64) error {
 	}
 	l.actUntil(ns)
 	for len(l.wait) > 0 { // what happened before ns is folded before the time is shown
-		l.flush()
-		<-l.journal.Wake()
-		l.settle()
+		l.awaitDisk()
 	}
 	if l.lost != nil {
 		return l.lost

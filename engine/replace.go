@@ -77,11 +77,11 @@ func (b *book) checkReplaced(cmd *Command, s int32, o *order, price, amount, was
 	if open > was && !b.roomFor(o.side, open-was) {
 		return AmountOutOfRange
 	}
-	if o.marks&markIceberg != 0 && amount/b.cold.at(s).display > b.opts.IcebergSlices {
-		return AmountOutOfRange
-	}
 	if o.marks&markIceberg != 0 {
 		d := b.cold.at(s).display
+		if amount/d > b.opts.IcebergSlices {
+			return AmountOutOfRange
+		}
 		if pieces(open-d, d) > b.opts.PairSlices-b.slices+b.slicesOf(s, o) {
 			return TooManyOrders
 		}
