@@ -47,23 +47,28 @@ fuzz:
 		done; \
 	done
 
-# Every scenario against its reference, in at most ten minutes on two cores; the report is
-# bin/bench/report.html and report.json, the table of goals the last thing printed.
-bench: build
-	@mkdir -p bin/bench
-	bin/tickhive bench all --html bin/bench/report.html --json bin/bench/report.json
+# The bench is a program apart from the exchange; both are built by the same profile.
+.PHONY: bench-build
+bench-build: build
+	$(GO) build -trimpath -pgo=cmd/tickhive/default.pgo -o bin/tickhive-bench ./cmd/tickhive-bench
 
-# The profile that the compiler builds the program by, cmd/tickhive/default.pgo: that of every
-# process of a shorter whole bench, the references among them, so that both gain by it. Time
-# in system calls, in idling, in the collector and in the load generator says nothing to it.
+# Every scenario against its reference, in at most ten minutes on two cores. It writes the
+# report to bin/bench/report.html and report.json and prints the table of goals last.
+bench: bench-build
+	@mkdir -p bin/bench
+	bin/tickhive-bench all --html bin/bench/report.html --json bin/bench/report.json
+
+# The profile that the compiler uses, cmd/tickhive/default.pgo: merged from every process of
+# a shorter whole bench, references included, so that both gain by it. Time in system calls,
+# in idling, in the collector and in the load generator is left out.
 PROFILED_OUT := linux.Syscall6|runtime.mcall|runtime.gcBgMarkWorker|bench/load
-pgo: build
+pgo: bench-build
 	@rm -rf bin/profile && mkdir -p bin/profile
-	CPUPROFILE_DIR=$(CURDIR)/bin/profile bin/tickhive bench all --quick > bin/profile/goals.txt
+	CPUPROFILE_DIR=$(CURDIR)/bin/profile bin/tickhive-bench all --quick > bin/profile/goals.txt
 	$(GO) tool pprof -proto -ignore='$(PROFILED_OUT)' bin/profile/*.pprof > bin/profile/merged.pgo
 	mv bin/profile/merged.pgo cmd/tickhive/default.pgo
 
-# How cost grows: pairs, resting orders, kept trades, connections, pollers.
-bench-scale: build
+# How costs grow: pairs, resting orders, kept trades, connections, pollers.
+bench-scale: bench-build
 	@mkdir -p bin/bench
-	bin/tickhive bench scale --html bin/bench/scale.html --json bin/bench/scale.json
+	bin/tickhive-bench scale --html bin/bench/scale.html --json bin/bench/scale.json

@@ -21,5 +21,5 @@
 // product.go, http.go, fresh.go, orders.go, poll.go, streams.go, scale.go.
 //
 // It never imports server: what needs the server's constructor is a child process of the
-// same binary, started through hidden subcommands (Options.Program).
+// bench's binary, started through hidden subcommands (Options.Program).
 package bench

@@ -19,7 +19,7 @@ type market struct {
 }
 
 func (r *Run) startMarket(pairs, levels int) (*market, error) {
-	c, err := proc.Start(nil, r.Program, "bench", "market", "--pairs", fmt.Sprint(pairs), "--levels", fmt.Sprint(levels))
+	c, err := proc.Start(nil, r.Program, "market", "--pairs", fmt.Sprint(pairs), "--levels", fmt.Sprint(levels))
 	if err != nil {
 		return nil, err
 	}

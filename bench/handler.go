@@ -195,7 +195,7 @@ func (r *Run) handlers() error {
 		name   string
 		target float64
 	}{{1, "book 40x40", 2}, {100, "100 tickers", 6}, {1000, "1,000 tickers", 50}} {
-		c, err := proc.Start(nil, r.Program, "bench", "handler", "--pairs", fmt.Sprint(x.pairs))
+		c, err := proc.Start(nil, r.Program, "handler", "--pairs", fmt.Sprint(x.pairs))
 		if err != nil {
 			return err
 		}

@@ -43,7 +43,7 @@ func (r *Run) startProduct(set ...string) (*product, error) {
 	for _, s := range set {
 		args = append(args, "--set", s)
 	}
-	c, err := proc.Start(nil, r.Program, args...)
+	c, err := proc.Start(nil, r.Product, args...)
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
@@ -178,7 +178,7 @@ func (r *Run) reference(kind string, body []byte) (*proc.Child, error) {
 		return nil, fmt.Errorf("bench: %w", err)
 	}
 	defer func() { _ = os.Remove(file) }()
-	c, err := proc.Start(nil, r.Program, "bench", kind, file)
+	c, err := proc.Start(nil, r.Program, kind, file)
 	if err != nil {
 		return nil, err
 	}

@@ -21,8 +21,10 @@ const (
 
 // Options is how the harness runs.
 type Options struct {
-	// Program is this binary: servers are its children.
+	// Program is this binary: reference servers are its children.
 	Program string
+	// Product is the exchange to measure: `tickhive`, started as `tickhive serve`.
+	Product string
 	// Dir is where logs and data directories are written and removed again; it must be on
 	// the kind of disk that the product would use.
 	Dir string

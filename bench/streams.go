@@ -48,7 +48,7 @@ func runStreams(r *Run) error {
 	if err := p.addPairs(0, 1+streamJoined); err != nil {
 		return err
 	}
-	frames, err := proc.Start(nil, r.Program, "bench", "frames")
+	frames, err := proc.Start(nil, r.Program, "frames")
 	if err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func (r *Run) listen(addr, target string, n int) (*proc.Child, error) {
 	if err := load.Local(addr); err != nil {
 		return nil, err
 	}
-	return proc.Start(nil, r.Program, "bench", "listen", addr, strconv.Itoa(n), target)
+	return proc.Start(nil, r.Program, "listen", addr, strconv.Itoa(n), target)
 }
 
 // streamRun is one way of listening under measurement.

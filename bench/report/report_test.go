@@ -15,7 +15,7 @@ import (
 
 func sample() *Report {
 	return &Report{
-		Format: Format, Started: time.Unix(1_800_000_000, 0).UTC(), Command: "tickhive bench all", Version: "TickHive", Commit: "abc", Rounds: 3,
+		Format: Format, Started: time.Unix(1_800_000_000, 0).UTC(), Command: "tickhive-bench all", Version: "TickHive", Commit: "abc", Rounds: 3,
 		Machine: Machine{CPU: "a <processor>", Cores: 2}, Settings: []Setting{{"sync", "interval"}},
 		Scenarios: []*Scenario{{
 			Name: "engine", Notes: []string{"a & b"},
@@ -98,7 +98,7 @@ func TestPageStandsAlone(t *testing.T) {
 			t.Errorf("the page holds %q", bad)
 		}
 	}
-	for _, want := range []string{"not met", "E1", "H10", "tickhive bench all", "&lt;= 3.50 x"} {
+	for _, want := range []string{"not met", "E1", "H10", "tickhive-bench all", "&lt;= 3.50 x"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q", want)
 		}

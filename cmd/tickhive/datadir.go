@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"tickhive/engine"
+	"tickhive/internal/cmdline"
 	"tickhive/internal/vfs"
 	"tickhive/marketdata"
 	"tickhive/server"
@@ -96,7 +97,7 @@ func (d *dataDir) load(nowNs int64, seed uint64) error {
 	raw, err := os.ReadFile(filepath.Join(d.path, "meta.json"))
 	if errors.Is(err, fs.ErrNotExist) {
 		d.fresh, d.empty = true, true
-		d.meta = dataMeta{Format: dataFormat, Writer: "TickHive " + version, CreatedNs: nowNs, Seed: seed}
+		d.meta = dataMeta{Format: dataFormat, Writer: "TickHive " + cmdline.Version, CreatedNs: nowNs, Seed: seed}
 		return nil
 	}
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tickhive/engine"
+	"tickhive/internal/cmdline"
 	"tickhive/internal/vfs"
 	"tickhive/internal/wal"
 	"tickhive/marketdata/replica"
@@ -23,7 +24,7 @@ const (
 // engineLog is where the market of a data directory is kept. The lock is the directory's.
 func engineLog(path string) replica.LogDir {
 	return replica.LogDir{FS: vfs.OS{}, Dir: path, Options: wal.Options{
-		NoLock: true, RecordVersion: engine.CommandVersion, Writer: "TickHive " + version,
+		NoLock: true, RecordVersion: engine.CommandVersion, Writer: "TickHive " + cmdline.Version,
 	}}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"tickhive/engine"
 	"tickhive/internal/clock"
+	"tickhive/internal/cmdline"
 	"tickhive/marketdata"
 	"tickhive/server"
 	"tickhive/server/web"
@@ -130,7 +131,7 @@ func (x *exchange) makeServers() error {
 		},
 	})
 	x.public, err = server.New(server.Options{
-		Board: x.feed.Board(), Clock: x.clock, Version: version, Status: x.status,
+		Board: x.feed.Board(), Clock: x.clock, Version: cmdline.Version, Status: x.status,
 		Commissions: x.cfg.commissions(), Log: x.log.Logger,
 		SplitAggregator: x.cfg.Aggregator.Listen != "", AggregatorHost: x.cfg.Aggregator.Host,
 		Rate: server.RateOptions{

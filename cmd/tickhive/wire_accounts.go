@@ -9,6 +9,7 @@ import (
 	"tickhive/accounts"
 	"tickhive/engine"
 	"tickhive/internal/clock"
+	"tickhive/internal/cmdline"
 	"tickhive/internal/vfs"
 	"tickhive/internal/wal"
 	"tickhive/server"
@@ -40,7 +41,7 @@ type accountSide struct {
 func openAccounts(cfg *Config, dir string, c clock.Clock, hooks accountHooks, logf func(format string, args ...any)) (*accountSide, error) {
 	o := accounts.StoreOptions{
 		State: cfg.accountOptions(), Dir: dir, Clock: c, Logf: logf, KeepAll: cfg.Journal.Keep == "all",
-		Log:           wal.Options{NoLock: true, Writer: "TickHive " + version},
+		Log:           wal.Options{NoLock: true, Writer: "TickHive " + cmdline.Version},
 		EngineDurable: hooks.Durable, EngineLast: hooks.Last, FoldTo: hooks.FoldTo,
 	}
 	if dir != "" {

@@ -14,6 +14,7 @@ import (
 	"tickhive/engine"
 	"tickhive/hive"
 	"tickhive/internal/clock"
+	"tickhive/internal/cmdline"
 	"tickhive/internal/fixed"
 	"tickhive/internal/wal"
 	"tickhive/launchpad"
@@ -122,7 +123,7 @@ func (a *agentSide) open(data *dataDir, lives bool) error {
 		hs.FS, hs.Dir = a.fs, data.sub("hive")
 	}
 	lo.Seed = seed
-	logOptions := wal.Options{NoLock: true, Writer: "TickHive " + version, SegmentBytes: a.cfg.Journal.SegmentBytes}
+	logOptions := wal.Options{NoLock: true, Writer: "TickHive " + cmdline.Version, SegmentBytes: a.cfg.Journal.SegmentBytes}
 	ls.Options, ls.Log, ls.Clock, ls.Logf = lo, logOptions, &a.clock, a.logf
 	hs.Log, hs.Clock, hs.Logf = logOptions, &a.clock, a.logf
 	ls.KeepAll = a.cfg.Journal.Keep == "all"

@@ -9,35 +9,36 @@ import (
 
 	"tickhive/bench"
 	"tickhive/internal/clock"
+	"tickhive/internal/cmdline"
 	"tickhive/marketdata"
 	"tickhive/server"
 )
 
-// benchConstantCmd is the reference of the HTTP goals: the product's server constructor
+// constantCmd is the reference of the HTTP goals: the product's server constructor
 // answering the bytes of a file.
-type benchConstantCmd struct {
+type constantCmd struct {
 	Body string `arg:"" help:"File with the answer."`
 }
 
 // Run serves until its standard input ends.
-func (b *benchConstantCmd) Run(p *program) error {
+func (b *constantCmd) Run(p *program) error {
 	body, err := os.ReadFile(b.Body)
 	if err != nil {
 		return err
 	}
 	feed := marketdata.NewFeed(marketdata.Options{})
-	s, err := server.NewConstant(benchServerOptions(feed), body)
+	s, err := server.NewConstant(serverOptions(feed), body)
 	if err != nil {
 		return err
 	}
 	return serveChild(p, s.Serve)
 }
 
-// benchServerOptions are those of serve but for the limits by address: all load comes from
+// serverOptions are those of serve but for the limits by address: all load comes from
 // one.
-func benchServerOptions(feed *marketdata.Feed) server.Options {
+func serverOptions(feed *marketdata.Feed) server.Options {
 	return server.Options{
-		Board: feed.Board(), Clock: clock.Real{}, Version: version, ConnectionsPerIP: -1,
+		Board: feed.Board(), Clock: clock.Real{}, Version: cmdline.Version, ConnectionsPerIP: -1,
 		Rate: server.RateOptions{Allow: []string{"127.0.0.0/8"}},
 	}
 }
@@ -51,19 +52,19 @@ func serveChild(p *program, serve func(net.Listener) error) error {
 	fmt.Fprintf(p.out, "ready public=%s\n", ln.Addr())
 	go func() {
 		bench.UntilClosed(os.Stdin)
-		_ = p.profile.stop()
+		_ = p.profile.Stop()
 		os.Exit(0)
 	}()
 	return serve(ln)
 }
 
-// benchPlainCmd is net/http answering the same documents.
-type benchPlainCmd struct {
+// plainCmd is net/http answering the same documents.
+type plainCmd struct {
 	Body string `arg:"" help:"File with the answer."`
 }
 
 // Run serves until its standard input ends.
-func (b *benchPlainCmd) Run(p *program) error {
+func (b *plainCmd) Run(p *program) error {
 	body, err := os.ReadFile(b.Body)
 	if err != nil {
 		return err
@@ -73,17 +74,17 @@ func (b *benchPlainCmd) Run(p *program) error {
 	return serveChild(p, bench.PlainServer(body).Serve)
 }
 
-// benchMarketCmd is the real server over a market that this process changes by a schedule,
+// marketCmd is the real server over a market that this process changes by a schedule,
 // in a thread whose CPU time is known.
-type benchMarketCmd struct {
+type marketCmd struct {
 	Pairs  int `default:"1" help:"Pairs."`
 	Levels int `default:"60" help:"Levels a side."`
 }
 
 // Run serves and obeys the lines of standard input (bench.Writer).
-func (b *benchMarketCmd) Run(p *program) error {
+func (b *marketCmd) Run(p *program) error {
 	w := bench.NewWriter(b.Pairs, b.Levels)
-	s, err := server.New(benchServerOptions(w.Feed))
+	s, err := server.New(serverOptions(w.Feed))
 	if err != nil {
 		return err
 	}
@@ -97,8 +98,8 @@ func (b *benchMarketCmd) Run(p *program) error {
 	return w.Obey(os.Stdin, p.out)
 }
 
-// benchHandlerCmd asks the real server and the constant one in memory.
-type benchHandlerCmd struct {
+// handlerCmd asks the real server and the constant one in memory.
+type handlerCmd struct {
 	Pairs int `default:"1" help:"Pairs."`
 }
 
@@ -106,13 +107,13 @@ type benchHandlerCmd struct {
 const constantBytes = 282
 
 // Run obeys the lines of standard input (bench.Handlers).
-func (b *benchHandlerCmd) Run(p *program) error {
+func (b *handlerCmd) Run(p *program) error {
 	levels := 2
 	if b.Pairs == 1 {
 		levels = 60
 	}
 	w := bench.NewWriter(b.Pairs, levels)
-	o := benchServerOptions(w.Feed)
+	o := serverOptions(w.Feed)
 	// Every request comes 10 ms after the last one: a floor never hides a change.
 	var machine atomic.Int64
 	o.MachineNs = func() int64 { return machine.Add(10_000_000) }
@@ -130,11 +131,11 @@ func (b *benchHandlerCmd) Run(p *program) error {
 	return h.Obey(os.Stdin, p.out)
 }
 
-// benchFramesCmd writes ready frames to whoever connects: the reference of streams.
-type benchFramesCmd struct{}
+// framesCmd writes ready frames to whoever connects: the reference of streams.
+type framesCmd struct{}
 
 // Run serves until its standard input ends.
-func (b *benchFramesCmd) Run(p *program) error {
+func (b *framesCmd) Run(p *program) error {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
@@ -143,15 +144,15 @@ func (b *benchFramesCmd) Run(p *program) error {
 	return bench.ServeFrames(ln, os.Stdin, p.out)
 }
 
-// benchListenCmd is the reading side of streams.
-type benchListenCmd struct {
+// listenCmd is the reading side of streams.
+type listenCmd struct {
 	Addr   string `arg:"" help:"Server."`
 	Conns  int    `arg:"" help:"Connections."`
 	Target string `arg:"" optional:"" help:"Path of the upgrade; none: frames without one."`
 }
 
 // Run reads and obeys the lines of standard input (bench.Listener).
-func (b *benchListenCmd) Run(p *program) error {
+func (b *listenCmd) Run(p *program) error {
 	l, err := bench.NewListener(b.Addr, b.Target, b.Conns)
 	if err != nil {
 		return err

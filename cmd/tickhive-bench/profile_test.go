@@ -8,7 +8,18 @@ import (
 	"testing"
 
 	"tickhive/bench/proc"
+	"tickhive/internal/cmdline"
 )
+
+// asProgram makes the test binary run main.
+const asProgram = "TICKHIVE_BENCH_TEST_AS_PROGRAM"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		os.Exit(start())
+	}
+	os.Exit(m.Run())
+}
 
 // A process that is asked for a CPU profile leaves a whole one, also a child of the bench,
 // which is told twice to end; without a directory to write to it does not begin.
@@ -22,7 +33,7 @@ func TestCPUProfileIsWhole(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	child, err := proc.Start([]string{asProgram + "=1", profileEnv + "=" + dir}, self, "bench", "constant", body)
+	child, err := proc.Start([]string{asProgram + "=1", cmdline.ProfileEnv + "=" + dir}, self, "constant", body)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +54,7 @@ func TestCPUProfileIsWhole(t *testing.T) {
 	if n, err := io.Copy(io.Discard, z); err != nil || n == 0 {
 		t.Errorf("%d bytes: %v", n, err)
 	}
-	if _, err := startProfile(filepath.Join(dir, "none")); err == nil {
+	if _, err := cmdline.StartProfile(filepath.Join(dir, "none")); err == nil {
 		t.Error("a profile in no directory")
 	}
 }

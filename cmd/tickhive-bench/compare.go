@@ -1,0 +1,32 @@
+package main
+
+import (
+	"tickhive/bench/report"
+	"tickhive/internal/cmdline"
+)
+
+// compareCmd compares two reports.
+type compareCmd struct {
+	Before string `arg:"" help:"JSON report."`
+	After  string `arg:"" help:"JSON report."`
+}
+
+// Run prints every measure of both; a regression beyond the noise of both files exits 1.
+func (b *compareCmd) Run(p *program) error {
+	before, err := report.Load(b.Before)
+	if err != nil {
+		return err
+	}
+	after, err := report.Load(b.After)
+	if err != nil {
+		return err
+	}
+	n, err := report.WriteComparison(p.out, before, after)
+	if err != nil {
+		return err
+	}
+	if n > 0 {
+		return cmdline.ExitError(1)
+	}
+	return nil
+}

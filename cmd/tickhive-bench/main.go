@@ -1,0 +1,66 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+
+	"tickhive/internal/cmdline"
+)
+
+// cli is the command line. The hidden commands are the processes that scenarios start.
+type cli struct {
+	Engine   runCmd `cmd:"" help:"Matching core, feed and loop against the floor."`
+	Recovery runCmd `cmd:"" help:"Recovery, and the pause of a snapshot."`
+	HTTP     runCmd `cmd:"" name:"http" help:"Hot routes against constant bytes."`
+	Fresh    runCmd `cmd:"" help:"Staleness and CPU while the market changes."`
+	Orders   runCmd `cmd:"" help:"Order entry over HTTP."`
+	Poll     runCmd `cmd:"" help:"Aggregator pollers, open loop."`
+	Mixed    runCmd `cmd:"" help:"Pollers while the engine takes 50,000 orders a second."`
+	Streams  runCmd `cmd:"" help:"WebSocket fan-out."`
+	Scale    runCmd `cmd:"" help:"How cost grows with pairs, orders, trades, connections, pollers."`
+	All      runCmd `cmd:"" help:"Every scenario but scale (about seven minutes)."`
+
+	Compare compareCmd `cmd:"" help:"Compare two JSON reports; exit 1 on a regression beyond the noise."`
+
+	Constant constantCmd `cmd:"" hidden:""`
+	Plain    plainCmd    `cmd:"" hidden:""`
+	Market   marketCmd   `cmd:"" hidden:""`
+	Handler  handlerCmd  `cmd:"" hidden:""`
+	Frames   framesCmd   `cmd:"" hidden:""`
+	Listen   listenCmd   `cmd:"" hidden:""`
+}
+
+// program is what commands may use of the process.
+type program struct {
+	out, err io.Writer
+	floor    []byte // cmdline.HeapFloor bytes; nil in tests
+	profile  *cmdline.Profile
+}
+
+func main() { os.Exit(start()) }
+
+// start runs the program as main and the tests start it, and returns the exit code.
+func start() int {
+	p := &program{out: os.Stdout, err: os.Stderr, floor: make([]byte, cmdline.HeapFloor)}
+	defer runtime.KeepAlive(p)
+	var err error
+	if p.profile, err = cmdline.StartProfile(os.Getenv(cmdline.ProfileEnv)); err != nil {
+		fmt.Fprintf(p.err, "tickhive-bench: %v\n", err)
+		return 1
+	}
+	code := run(os.Args[1:], p)
+	if err := p.profile.Stop(); err != nil {
+		fmt.Fprintf(p.err, "tickhive-bench: %v\n", err)
+		return 1
+	}
+	return code
+}
+
+func run(args []string, p *program) int {
+	return cmdline.Run(cmdline.Line{
+		Name: "tickhive-bench", About: "Measures TickHive against references in the same run.",
+		Commands: &cli{}, Bound: p, Out: p.out, Err: p.err,
+	}, args)
+}

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"tickhive/bench"
+	"tickhive/bench/report"
+	"tickhive/internal/cmdline"
+)
+
+// runCmd runs one scenario, or all.
+type runCmd struct {
+	Quick  bool     `help:"Fewer rounds, half the time."`
+	Rounds int      `help:"Rounds of product and reference in turn (5; 3 with --quick)."`
+	JSON   string   `name:"json" placeholder:"FILE" help:"Write the report as JSON."`
+	HTML   string   `name:"html" placeholder:"FILE" help:"Write the report as one HTML page with plots."`
+	Dir    string   `default:"bin/bench" placeholder:"DIR" help:"Where logs are written and removed again (${default})."`
+	Target []string `placeholder:"URL" help:"http and poll: load this server; may be repeated, side by side."`
+	Quiet  bool     `help:"No progress."`
+
+	Product string `placeholder:"FILE" help:"The exchange to measure (tickhive beside this program)."`
+}
+
+// Run measures and prints.
+func (b *runCmd) Run(ctx *kong.Context, p *program) error {
+	names := []string{ctx.Selected().Name}
+	if names[0] == "all" {
+		names = nil
+		for _, n := range bench.Names() {
+			if n != "scale" {
+				names = append(names, n)
+			}
+		}
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	product := b.Product
+	if product == "" {
+		product = filepath.Join(filepath.Dir(self), "tickhive")
+	}
+	if _, err := os.Stat(product); err != nil {
+		return fmt.Errorf("the exchange to measure: %w (`make build` builds it; --product names another file)", err)
+	}
+	dir, err := filepath.Abs(b.Dir)
+	if err != nil {
+		return err
+	}
+	o := bench.Options{
+		Program: self, Product: product, Dir: dir, Quick: b.Quick, Rounds: b.Rounds, Targets: b.Target,
+		Version: "TickHive " + cmdline.Version, Commit: cmdline.Commit(), Command: "tickhive-bench " + strings.Join(ctx.Args, " "),
+	}
+	if !b.Quiet {
+		o.Say = func(line string) { fmt.Fprintln(p.err, line) }
+	}
+	rep, err := bench.Measure(o, names...)
+	if werr := b.write(p, rep); werr != nil && err == nil {
+		err = werr
+	}
+	return err
+}
+
+// write saves and prints what was measured, also after a run that ended early.
+func (b *runCmd) write(p *program, rep *report.Report) error {
+	if b.JSON != "" {
+		if err := rep.Save(b.JSON); err != nil {
+			return err
+		}
+	}
+	if b.HTML != "" {
+		f, err := os.Create(b.HTML)
+		if err != nil {
+			return err
+		}
+		if err := rep.WriteHTML(f); err != nil {
+			return err
+		}
+		if err := f.Close(); err != nil {
+			return err
+		}
+	}
+	return rep.WriteTable(p.out)
+}

@@ -1,0 +1,13 @@
+// Package cmdline holds what the project's programs share: version and build information,
+// the heap floor, the CPU profile of a process, and the run of a command line.
+//
+// Owner: main. Everything here is called once, at the start or the end of a process.
+//
+// Invariants:
+//
+//  1. A command line that cannot be parsed exits 2; a command that fails exits 1 and has
+//     printed one line that names the program.
+//  2. A process that was asked for a CPU profile leaves a whole file.
+//
+// Reading order: run.go, profile.go, build.go.
+package cmdline

@@ -1,0 +1,60 @@
+package cmdline
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/alecthomas/kong"
+)
+
+// ExitError ends the program with a code. Whoever returns it has printed the reason.
+type ExitError int
+
+// Error returns the code as text.
+func (e ExitError) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
+
+// Line is a command line of a program.
+type Line struct {
+	Name     string // of the program
+	About    string // one sentence for --help
+	Commands any    // pointer to the struct that kong parses into
+	Bound    any    // passed to the Run method of the selected command
+	Out, Err io.Writer
+}
+
+// Run parses args, runs the selected command and returns the exit code: 0, the code of an
+// ExitError, 1 for any other error, or 2 for a command line that cannot be parsed.
+func Run(l Line, args []string) int {
+	code, err := run(l, args)
+	if err != nil {
+		fmt.Fprintf(l.Err, "%s: %v\n", l.Name, err)
+	}
+	return code
+}
+
+func run(l Line, args []string) (int, error) {
+	parser, err := kong.New(l.Commands,
+		kong.Name(l.Name),
+		kong.Description(l.About),
+		kong.Writers(l.Out, l.Err),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.Bind(l.Bound),
+	)
+	if err != nil {
+		return 2, err
+	}
+	ctx, err := parser.Parse(args)
+	if err != nil {
+		return 2, err
+	}
+	err = ctx.Run()
+	var code ExitError
+	switch {
+	case err == nil:
+		return 0, nil
+	case errors.As(err, &code):
+		return int(code), nil
+	}
+	return 1, err
+}
