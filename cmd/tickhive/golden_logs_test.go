@@ -209,6 +209,38 @@ func (g *golden) snapshot(dir string) {
 	fmt.Fprintf(g.text(), "%s, record %d, reflects %d, %d bytes\n%s", dir, found.Meta.Seq, found.Meta.Reflects, len(body), hexLines(body, 1024))
 }
 
+// commands writes what the commands print that scripts read: keys with their defaults, and
+// the journal's tools over the data directory of the run.
+func (g *golden) commands() {
+	g.area = "commands"
+	for _, args := range [][]string{
+		{"version"},
+		{"config", "check"},
+		{"config", "print"},
+		{"config", "check", "--set", "rate.alow=1"},
+		{"journal", "verify", "--quiet", g.dir},
+		{"journal", "verify", "--quiet", "--json", g.dir},
+		{"journal", "verify", "--quiet", "--at", "1", g.dir},
+		{"journal", "verify", filepath.Join(g.dir, "accounts")},
+		{"journal", "verify", filepath.Join(g.dir, "launchpad")},
+		{"journal", "verify", filepath.Join(g.dir, "hive")},
+		{"journal", "dump", g.dir, "--from", "11", "--to", "20"},
+	} {
+		var out, failed bytes.Buffer
+		code := run(args, &program{out: &out, err: &failed})
+		text := strings.ReplaceAll(out.String(), g.dir, "DIR")
+		if args[0] == "version" {
+			text, _, _ = strings.Cut(text, " (go1.")
+			text += "\n"
+		}
+		text = regexp.MustCompile(`(?m) # .*$`).ReplaceAllString(text, "") // help texts of config print
+		fmt.Fprintf(g.text(), "\n> tickhive %s\n%sexit %d\n", strings.ReplaceAll(strings.Join(args, " "), g.dir, "DIR"), text, code)
+		if (code == 0) != (failed.Len() == 0) {
+			g.t.Errorf("%v: exit code %d with %q on standard error", args, code, failed.String())
+		}
+	}
+}
+
 // A demo market of two simulated hours has the same state in every run: its snapshots, the
 // simulated traders and the life on the launchpad among them.
 func TestGoldenDemoMarket(t *testing.T) {

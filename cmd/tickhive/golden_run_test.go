@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"tickhive/client"
 )
@@ -43,6 +44,7 @@ func TestGoldenRun(t *testing.T) {
 	g.stop()
 	g.logs()
 	g.snapshots()
+	g.commands()
 	g.compare()
 }
 
@@ -202,19 +204,36 @@ func (g *golden) market() {
 	} {
 		g.get(target)
 	}
-	g.note("HEAD and If-None-Match")
+	g.note("HEAD, If-None-Match, gzip")
 	g.request(g.public, "HEAD", "/api/tickers?"+btc, "")
 	g.get("/api/tickers?"+btc, "If-None-Match", "*")
+	g.compressed("/api/currencies/commissions")
 	g.note("a day later the window is empty")
 	g.area = "internal"
 	g.advance(86_400_000)
 	g.area = "market"
 	g.get("/api/tickers?" + btc)
 	g.get("/api/ohlc?" + btc + "&interval=day&start=2026-01-01&end=2026-01-03&fill=previous")
+	g.get("/api/ohlc?" + btc + "&interval=minute&start=2026-01-01&end=2026-01-03&fill=previous")
 	g.area = "internal"
 	g.place("", `"currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":65005,"amount":0.01`)
 	g.area = "market"
 	g.get("/api/tickers?" + btc)
+}
+
+// compressed asks for a document until it comes as gzip, which takes a tenth of a second.
+func (g *golden) compressed(target string) {
+	g.t.Helper()
+	for deadline := time.Now().Add(startTime); ; {
+		status, h, _ := g.send(g.public, "GET", target, "", "Accept-Encoding", "gzip")
+		if h.Get("Content-Encoding") == "gzip" {
+			g.write("GET", target, "", status, h, "")
+			return
+		}
+		if time.Now().After(deadline) {
+			g.t.Fatalf("%s is never sent as gzip", target)
+		}
+	}
 }
 
 func (g *golden) aggregator() {
