@@ -41,6 +41,7 @@ func TestGoldenRun(t *testing.T) {
 	g.edge(who)
 	g.pages()
 	g.routesAnswered()
+	g.routesDocumented()
 	g.stop()
 	g.logs()
 	g.snapshots()
@@ -182,6 +183,12 @@ func (g *golden) orders(w people) {
 	g.place("", `"currencyPairCode":"DOGE_BTC","side":"buy","type":"limit","price":"0.0000012000","amount":100`)
 	g.in("PATCH", "/pairs/DOGE_BTC", `{"state":"online"}`)
 	g.place("", btc+`"side":"buy","type":"limit","price":64990,"amount":1.5`)
+	g.note("self-trade prevention takes a part off an order that then fills")
+	dora := g.id(g.in("POST", "/users", `{"nickname":"dora","unlimited":true}`), "id")
+	const eth = `"currencyPairCode":"ETH_USDT","selfTradePrevention":"decrement","type":"limit","price":2900,`
+	g.place(dora, eth+`"side":"buy","amount":1`, eth+`"side":"sell","amount":3,"clientOrderId":"d-1"`)
+	g.place("", eth+`"side":"buy","amount":2`)
+	g.in("GET", "/orders/68719476740", "")
 	g.in("GET", "/state-hash", "")
 	g.in("GET", "/totals", "")
 }
