@@ -1,0 +1,140 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// system is what the exchange says of itself.
+func (g *golden) system() {
+	g.area = "system"
+	g.note("when it is ready")
+	for _, target := range []string{"/api/healthcheck", "/api/status", "/api/time", "/api/time?decimals=string"} {
+		g.get(target)
+	}
+	g.note("metrics: names, types and labels")
+	_, h, text := g.send(g.internal, "GET", "/metrics", "")
+	fmt.Fprintf(g.text(), "%s\n%s\n", h.Get("Content-Type"), metricNames(text))
+	g.note("profiles: status and media type")
+	for _, path := range []string{"", "cmdline", "profile?seconds=1", "symbol", "trace?seconds=0.01", "heap", "nope"} {
+		status, h, _ := g.send(g.internal, "GET", "/debug/pprof/"+path, "")
+		fmt.Fprintf(g.text(), "%d %s %s\n", status, path, h.Get("Content-Type"))
+	}
+}
+
+// metricNames are the types and label names of every metric of the program, sorted.
+func metricNames(text string) string {
+	names := map[string]bool{}
+	label := regexp.MustCompile(`="(?:[^"\\]|\\.)*"`)
+	value := regexp.MustCompile(`^(tickhive_[a-z_]+(?:\{[^}]*\})?) .*$`)
+	for line := range strings.SplitSeq(text, "\n") {
+		if strings.HasPrefix(line, "# TYPE tickhive_") {
+			names[line] = true
+		} else if m := value.FindStringSubmatch(label.ReplaceAllString(line, "")); m != nil {
+			names[m[1]] = true
+		}
+	}
+	return strings.Join(slices.Sorted(maps.Keys(names)), "\n")
+}
+
+// edge is what every route does alike.
+func (g *golden) edge(w people) {
+	g.area = "edge"
+	g.note("paths and methods")
+	for _, path := range []string{"/api/nope", "/api/tickers/", "//api/tickers", "/API/tickers", "/api/%74ickers", "/internal/v1/ready"} {
+		g.get(path)
+	}
+	g.request(g.public, "POST", "/api/tickers?currencyPairCode=BTC_USDT", "{}")
+	g.request(g.public, "OPTIONS", "/api/tickers", "")
+	g.request(g.public, "OPTIONS", "/api/apikeys", "")
+	g.request(g.internal, "PUT", "/internal/v1/orders", "")
+	g.get("/api/tickers?currencyPairCode=BTC_USDT&currencyPairCode=BTC_USDT")
+	g.note("bodies")
+	g.request(g.public, "POST", "/api/launchpad/spawn", "{}", "Content-Type", "text/plain")
+	g.as(w.alice, "POST", "/api/launchpad/spawn", `{"name":"a","symbol":"AAA","symbol":"BBB"}`)
+	g.as(w.alice, "POST", "/api/launchpad/spawn", `{"name":"a"} x`)
+	g.as(w.alice, "POST", "/api/launchpad/spawn", strings.Repeat(" ", 64<<10+1))
+	g.note("long targets and headers")
+	status, _, text := g.send(g.public, "GET", "/api/tickers?x="+strings.Repeat("y", 9<<10), "")
+	fmt.Fprintf(g.text(), "%d %s\n", status, normalise(text))
+	status, _, text = g.send(g.public, "GET", "/api/tickers", "", "X-Long", strings.Repeat("y", 17<<10))
+	fmt.Fprintf(g.text(), "%d %s\n", status, normalise(text))
+	g.note("limits: ten in one second")
+	var h http.Header
+	for i := range 11 {
+		if status, h, text = g.send(g.public, "GET", "/api/agents/overview", "", "X-Forwarded-For", "10.9.9.9"); i == 0 || i == 10 {
+			h.Del("Retry-After")
+			g.write("GET", "/api/agents/overview", "", status, h, text)
+		}
+	}
+	g.note("the legacy signature")
+	sig := legacySignature(w.alice, "http://golden.test/api/wallets/balances")
+	g.get("/api/wallets/balances", "API-PublicKey", w.alice.public, "API-Signature", sig)
+	g.note("a request id that is echoed")
+	_, h, _ = g.send(g.public, "GET", "/api/time", "", "X-Request-Id", "abc-1")
+	fmt.Fprintf(g.text(), "X-Request-Id: %s\n", h.Get("X-Request-Id"))
+}
+
+// pages are the files for browsers: their bytes are not contract, their headers are.
+func (g *golden) pages() {
+	g.area = "pages"
+	skip := regexp.MustCompile(`^/(api|udf|v1|ws)(/|$)`)
+	for _, r := range g.x.public.Routes() {
+		if skip.MatchString(r.Path) {
+			continue
+		}
+		status, h, text := g.send(g.public, "GET", r.Path, "")
+		fmt.Fprintf(g.text(), "%d %s\n  %s\n", status, r.Path, strings.Join(contractHeaders(h), "\n  "))
+		if r.Path == "/swagger/v1/swagger.json" {
+			fmt.Fprintf(g.text(), "%s", outline(g.t, text))
+		}
+	}
+}
+
+// outline is the OpenAPI document without its prose: a hash for each path and schema.
+func outline(t testing.TB, text string) string {
+	doc := object(t, text)
+	var b strings.Builder
+	part := func(kind string, m any) {
+		parts, _ := m.(map[string]any)
+		for _, name := range slices.Sorted(maps.Keys(parts)) {
+			raw, err := json.Marshal(withoutProse(parts[name]))
+			if err != nil {
+				t.Fatal(err)
+			}
+			fmt.Fprintf(&b, "  %s %s %.12x\n", kind, name, sha256.Sum256(raw))
+		}
+	}
+	part("path", doc["paths"])
+	for kind, m := range doc["components"].(map[string]any) {
+		if kind == "schemas" {
+			part("schema", m)
+		}
+	}
+	return b.String()
+}
+
+func withoutProse(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for key, w := range v {
+			if _, text := w.(string); text && (key == "description" || key == "summary") {
+				delete(v, key)
+				continue
+			}
+			v[key] = withoutProse(w)
+		}
+	case []any:
+		for i := range v {
+			v[i] = withoutProse(v[i])
+		}
+	}
+	return v
+}

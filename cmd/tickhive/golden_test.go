@@ -1,0 +1,298 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/cryptotest"
+
+	diff "github.com/google/go-cmp/cmp"
+
+	"tickhive/client"
+	"tickhive/server"
+)
+
+// update makes the golden tests write their files instead of comparing with them:
+//
+//	go test -pgo=off ./cmd/tickhive -run TestGolden -update
+var update = flag.Bool("update", false, "write the golden files")
+
+// goldenDir holds one file per area: requests with their answers, stream messages, log records,
+// snapshots. The bytes are the contract (docs/contract); a change of them needs a line in CHANGELOG.md.
+const goldenDir = "testdata/golden"
+
+// goldenStartMs is the time at which the virtual clock of a golden run starts: 2026-01-01.
+const goldenStartMs = 1_767_225_600_000
+
+// golden is one deterministic run of the assembled program: virtual clock, fixed randomness,
+// every port chosen, every request sent after the answer to the one before.
+type golden struct {
+	t        testing.TB
+	x        *exchange
+	dir      string // data directory
+	public   string // http://127.0.0.1:PORT
+	internal string
+	nowMs    int64 // of the virtual clock
+	requests int
+	area     string // the file that is written to
+	texts    map[string]*bytes.Buffer
+}
+
+// newGolden assembles the program, without pairs or simulation unless the flags say otherwise,
+// and lets it listen; ready lets everybody in.
+func newGolden(t *testing.T, flags serveFlags) *golden {
+	t.Helper()
+	cryptotest.SetGlobalRandom(t, 1)
+	g := &golden{t: t, dir: t.TempDir(), nowMs: goldenStartMs, texts: map[string]*bytes.Buffer{}}
+	p := &program{out: io.Discard, err: io.Discard}
+	flags.Listen, flags.InternalListen, flags.DataDir = "127.0.0.1:0", "127.0.0.1:0", g.dir
+	flags.Clock, flags.ClockStart = "virtual", "2026-01-01T00:00:00Z"
+	flags.Sim, flags.Pairs = cmp.Or(flags.Sim, "off"), cmp.Or(flags.Pairs, pairsNone)
+	cfg, err := flags.config(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if g.x, err = newExchange(p, cfg, true); err != nil {
+		t.Fatal(err)
+	}
+	if err := g.x.listen(); err != nil {
+		t.Fatal(err)
+	}
+	g.public = "http://" + g.x.publicLn.Addr().String()
+	g.internal = "http://" + g.x.internalLn.Addr().String()
+	return g
+}
+
+// ready starts the market and lets everybody in.
+func (g *golden) ready() {
+	g.t.Helper()
+	g.x.begin()
+	<-g.x.startup.done
+	if err := g.x.startup.err; err != nil {
+		g.t.Fatal(err)
+	}
+	g.x.setReady()
+}
+
+// stop ends the program in order; its data directory is whole afterwards.
+func (g *golden) stop() { g.x.stop(context.Background()) }
+
+// text is the file of the current area.
+func (g *golden) text() *bytes.Buffer {
+	if g.texts[g.area] == nil {
+		g.texts[g.area] = &bytes.Buffer{}
+	}
+	return g.texts[g.area]
+}
+
+// note writes one line that explains what follows.
+func (g *golden) note(format string, args ...any) { fmt.Fprintf(g.text(), "# "+format+"\n", args...) }
+
+// get is a public GET.
+func (g *golden) get(target string, header ...string) string {
+	return g.request(g.public, "GET", target, "", header...)
+}
+
+// in is a request to the internal listener below /internal/v1.
+func (g *golden) in(method, path, body string) map[string]any {
+	g.t.Helper()
+	text := g.request(g.internal, method, "/internal/v1"+path, body)
+	if !strings.HasPrefix(text, "{") {
+		return nil
+	}
+	return object(g.t, text)
+}
+
+// id is a string member of an answer.
+func (g *golden) id(m map[string]any, name string) string {
+	g.t.Helper()
+	s, ok := m[name].(string)
+	if !ok {
+		g.t.Fatalf("no member %s in %v", name, m)
+	}
+	return s
+}
+
+// advance moves the virtual clock.
+func (g *golden) advance(ms int64) {
+	g.nowMs += ms
+	g.in("POST", "/clock", fmt.Sprintf(`{"to":%d}`, g.nowMs))
+}
+
+// as is a signed request.
+func (g *golden) as(u *voter, method, target, body string) string {
+	g.t.Helper()
+	u.nonces++
+	now, nonce := strconv.FormatInt(g.nowMs, 10), fmt.Sprintf("n-%d", u.nonces)
+	return g.request(g.public, method, target, body,
+		"API-PublicKey", u.public, "API-Timestamp", now, "API-Nonce", nonce,
+		"API-Signature", client.Sign(u.private, now, nonce, method, target, []byte(body)))
+}
+
+// member is a user with a key that may trade.
+func (g *golden) member(body string) *voter {
+	g.t.Helper()
+	u := &voter{id: g.id(g.in("POST", "/users", body), "id")}
+	key := g.in("POST", "/users/"+u.id+"/apikeys", `{"name":"golden"}`)
+	u.public, u.private = g.id(key, "publicKey"), g.id(key, "privateKey")
+	return u
+}
+
+// request sends one request, each from an address of its own as far as rate limits are
+// concerned, and writes it with its answer. It returns the body.
+func (g *golden) request(base, method, target, body string, header ...string) string {
+	g.t.Helper()
+	status, h, text := g.send(base, method, target, body, header...)
+	g.write(method, target, body, status, h, text)
+	return text
+}
+
+// send is request without a trace in the files.
+func (g *golden) send(base, method, target, body string, header ...string) (int, http.Header, string) {
+	g.t.Helper()
+	req, err := http.NewRequestWithContext(g.t.Context(), method, base+target, strings.NewReader(body))
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	g.requests++
+	req.Header.Set("X-Forwarded-For", fmt.Sprintf("10.0.%d.%d", g.requests/250, g.requests%250+1))
+	for i := 0; i+1 < len(header); i += 2 {
+		req.Header.Set(header[i], header[i+1])
+	}
+	resp, err := httpClient.Do(req)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	return resp.StatusCode, resp.Header, string(text)
+}
+
+func (g *golden) write(method, target, body string, status int, h http.Header, text string) {
+	b := g.text()
+	fmt.Fprintf(b, "\n> %s %s\n", method, target)
+	if body != "" {
+		fmt.Fprintf(b, "> %s\n", shorten(body))
+	}
+	fmt.Fprintf(b, "< %d\n", status)
+	for _, line := range contractHeaders(h) {
+		fmt.Fprintf(b, "< %s\n", line)
+	}
+	if text != "" {
+		fmt.Fprintf(b, "%s\n", readable(normalise(text)))
+	}
+}
+
+// contractHeaders are the response headers that are part of the contract, sorted. Left out
+// are those of the connection and of the moment.
+func contractHeaders(h http.Header) []string {
+	var lines []string
+	for name, values := range h {
+		value := strings.Join(values, ", ")
+		switch name {
+		case "Date", "Content-Length", "Connection", "Server":
+			continue
+		case "X-Request-Id", "Etag", "X-Ratelimit-Reset":
+			value = "*"
+		case "Content-Type":
+			if value == "application/json; charset=utf-8" {
+				continue // of nearly every answer
+			}
+		}
+		lines = append(lines, name+": "+value)
+	}
+	if h.Get("Content-Type") == "" {
+		lines = append(lines, "Content-Type: (none)")
+	}
+	slices.Sort(lines)
+	return slices.DeleteFunc(lines, func(s string) bool { return s == "X-Request-Id: *" })
+}
+
+// What the golden files leave out of a body: wording, and what the machine's clock or a
+// chance decides.
+var (
+	wording = regexp.MustCompile(`"(message|errmsg)":"(?:[^"\\]|\\.)*"`)
+	moments = regexp.MustCompile(`"(requestId|viewAgeMs)":("[^"]*"|[0-9]+)`)
+)
+
+func normalise(text string) string {
+	return moments.ReplaceAllString(wording.ReplaceAllString(text, `"$1":"*"`), `"$1":"*"`)
+}
+
+// headBytes is how much of a long text a golden file shows.
+const headBytes = 900
+
+// shorten keeps the head of a long text and the hash of all of it.
+func shorten(text string) string {
+	if len(text) <= headBytes*4/3 {
+		return text
+	}
+	return fmt.Sprintf("%s ... %d bytes, sha256 %x", text[:headBytes], len(text), sha256.Sum256([]byte(text)))
+}
+
+// readable breaks a body into lines between the elements of its lists, for diffs.
+func readable(text string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(shorten(text), "},{", "},\n{"), `],"`, "],\n\"")
+}
+
+// compare compares every file with the one in the tree, or writes it.
+func (g *golden) compare() {
+	g.t.Helper()
+	for name, text := range g.texts {
+		path := filepath.Join(goldenDir, name+".txt")
+		if *update {
+			if err := os.MkdirAll(goldenDir, 0o755); err != nil {
+				g.t.Fatal(err)
+			}
+			if err := os.WriteFile(path, text.Bytes(), 0o644); err != nil {
+				g.t.Fatal(err)
+			}
+			continue
+		}
+		want, err := os.ReadFile(path)
+		if err != nil {
+			g.t.Fatal(err)
+		}
+		if d := diff.Diff(strings.Split(string(want), "\n"), strings.Split(text.String(), "\n")); d != "" {
+			g.t.Errorf("%s differs (- the file, + this run). A change of behaviour needs a line in CHANGELOG.md; "+
+				"then run go test -pgo=off ./cmd/tickhive -run TestGolden -update:\n%s", path, d)
+		}
+	}
+}
+
+// routesAnswered fails for every route of the program that the run has not seen succeed.
+func (g *golden) routesAnswered() {
+	g.t.Helper()
+	table := map[string]bool{}
+	for _, r := range g.x.public.Routes() {
+		table[r.Method+" "+r.Path] = false
+	}
+	for listener, stats := range map[string][]server.RouteStat{"public": g.x.public.RouteStats(), "internal": g.x.internal.RouteStats()} {
+		for i := range stats {
+			if r := &stats[i]; r.Path != "" {
+				table[r.Method+" "+r.Path] = table[r.Method+" "+r.Path] || r.Status[2] > 0 || r.Status[1] > 0
+				if !table[r.Method+" "+r.Path] {
+					g.t.Errorf("the golden run never succeeds on %s %s of the %s listener: add a step", r.Method, r.Path, listener)
+				}
+			}
+		}
+	}
+	if len(table) < 100 {
+		g.t.Errorf("only %d routes were found", len(table))
+	}
+}

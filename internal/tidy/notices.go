@@ -1,0 +1,160 @@
+package tidy
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"sort"
+	"strings"
+)
+
+// Part is one work of others that the program contains: a linked Go module or a vendored
+// file that the market page loads.
+type Part struct {
+	Name, Version string
+	Texts         []string // licence and notice texts, whole
+}
+
+// vendored are the front-end files of others. Witness is a text of the first file that
+// names the version, so that a replaced file needs a new row here.
+var vendored = []struct {
+	name, version, witness string
+	files, licences        []string
+}{
+	{
+		"TradingView Lightweight Charts", "5.2.1", "Lightweight Charts™ v5.2.1",
+		[]string{"server/web/app/vendor/lightweight-charts.mjs"},
+		[]string{"server/web/app/vendor/lightweight-charts.LICENSE"},
+	},
+	{
+		"swagger-ui-dist", "5.35.0", `"5.35.0"`,
+		[]string{"server/web/swagger/swagger-ui-bundle.js", "server/web/swagger/swagger-ui.css", "server/web/swagger/favicon-32x32.png"},
+		[]string{"server/web/swagger/LICENSE", "server/web/swagger/NOTICE"},
+	},
+}
+
+// licenceFile matches the names of files that state a licence. ftl.txt is the FreeType
+// licence, one of the two that golang/freetype leaves the choice of.
+var licenceFile = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|patents)[^/]*$|^licenses/ftl\.txt$`)
+
+// Parts lists everything of others that cmd/tickhive contains, modules first, each with
+// its licence texts. It asks the go command, so modules must be in its cache.
+func Parts(root string) ([]Part, error) {
+	cmd := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{.Path}}\t{{.Version}}\t{{.Dir}}{{end}}", "./cmd/tickhive")
+	cmd.Dir = root
+	cmd.Env = append(os.Environ(), "GOOS=linux", "GOARCH=amd64") // the same list on every machine
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("go list: %w", err)
+	}
+	dirs := map[string]Part{}
+	for line := range strings.Lines(string(out)) {
+		f := strings.Split(strings.TrimSpace(line), "\t")
+		if len(f) == 3 && f[1] != "" {
+			dirs[f[2]] = Part{Name: f[0], Version: f[1]}
+		}
+	}
+	var parts []Part
+	for dir, p := range dirs {
+		if p.Texts, err = licences(dir); err != nil {
+			return nil, err
+		}
+		parts = append(parts, p)
+	}
+	sort.Slice(parts, func(i, j int) bool { return parts[i].Name < parts[j].Name })
+	goroot, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		return nil, fmt.Errorf("go env: %w", err)
+	}
+	std, err := licences(strings.TrimSpace(string(goroot)))
+	if err != nil {
+		return nil, err
+	}
+	parts = append(parts, Part{Name: "Go standard library and runtime", Version: "of the toolchain that builds the program", Texts: std})
+	return appendVendored(parts, root)
+}
+
+func appendVendored(parts []Part, root string) ([]Part, error) {
+	for _, v := range vendored {
+		body, err := os.ReadFile(filepath.Join(root, v.files[0]))
+		if err != nil {
+			return nil, err
+		}
+		if !bytes.Contains(body, []byte(v.witness)) {
+			return nil, fmt.Errorf("%s does not name version %s: correct the row in internal/tidy/notices.go", v.files[0], v.version)
+		}
+		p := Part{Name: v.name, Version: v.version + " (" + strings.Join(v.files, ", ") + ")"}
+		for _, name := range v.licences {
+			text, err := os.ReadFile(filepath.Join(root, name))
+			if err != nil {
+				return nil, err
+			}
+			p.Texts = append(p.Texts, string(text))
+		}
+		parts = append(parts, p)
+	}
+	return parts, nil
+}
+
+// licences reads the licence texts of a module; one without any is an error.
+func licences(dir string) (texts []string, err error) {
+	for _, pattern := range []string{"*", "licenses/*"} {
+		names, err := filepath.Glob(filepath.Join(dir, pattern))
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range names {
+			rel, err := filepath.Rel(dir, name)
+			if err != nil || !licenceFile.MatchString(filepath.ToSlash(rel)) {
+				continue
+			}
+			if info, err := os.Stat(name); err != nil || info.IsDir() {
+				continue
+			}
+			text, err := os.ReadFile(name)
+			if err != nil {
+				return nil, err
+			}
+			texts = append(texts, string(text))
+		}
+	}
+	if len(texts) == 0 {
+		return nil, fmt.Errorf("%s states no licence", path.Base(dir))
+	}
+	return texts, nil
+}
+
+// Notices writes THIRD_PARTY_NOTICES: a table of the parts, then each licence text once.
+func Notices(parts []Part) []byte {
+	number := map[[sha256.Size]byte]int{}
+	var table, texts bytes.Buffer
+	for _, p := range parts {
+		fmt.Fprintf(&table, "  %s %s\n    texts:", p.Name, p.Version)
+		for _, text := range p.Texts {
+			text = tidyText(text)
+			sum := sha256.Sum256([]byte(strings.Join(strings.Fields(text), " ")))
+			if number[sum] == 0 {
+				number[sum] = len(number) + 1
+				fmt.Fprintf(&texts, "\n%s\n[%d]\n\n%s\n", strings.Repeat("-", 80), number[sum], text)
+			}
+			fmt.Fprintf(&table, " [%d]", number[sum])
+		}
+		table.WriteString("\n")
+	}
+	return []byte("TickHive contains the following works of others. The numbers name the licence texts below.\n" +
+		"This file is written by: go test ./internal/tidy -run TestNotices -update\n\n" + table.String() + texts.String())
+}
+
+// tidyText drops what differs between systems: line ends, blanks at line ends.
+func tidyText(text string) string {
+	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
+	for i := range lines {
+		lines[i] = strings.TrimRight(lines[i], " \t\f")
+	}
+	return strings.Trim(strings.Join(lines, "\n"), "\n")
+}
