@@ -16,7 +16,9 @@
 //     unknown thing, state.
 //  5. Every route stands in one table (routes.go); router, Allow, metrics and the check
 //     of the OpenAPI document are driven by it.
-//  6. Nothing here decides about money or matching; a number is printed exactly or not
+//  6. An internal listener without a token answers no request that a web page may have
+//     sent (internal_gate.go), whatever the route; /internal/v1/ready alone answers anybody.
+//  7. Nothing here decides about money or matching; a number is printed exactly or not
 //     at all.
 //
 // Reading order: options, server, edge, conn, routes, dispatch, ctx, query, params,

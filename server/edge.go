@@ -28,6 +28,7 @@ type edgeOptions struct {
 	limiter   *limiter   // nil: no limit on requests
 	clients   *clientIPs
 	auth      func(c *Ctx) (*Caller, *Error)
+	gate      *pageGate // nil: web pages may call
 	ready     *atomic.Bool
 	log       *slog.Logger
 	machineNs func() int64

@@ -43,8 +43,12 @@ type InternalOptions struct {
 	Clock    clock.Clock
 	Accounts Accounts // nil: the built-in account alone
 
-	// Token, when not empty, must come as Authorization: Bearer with every request.
+	// Token, when not empty, must come as Authorization: Bearer with every request. Without
+	// one, requests that a web page may have sent are refused.
 	Token string
+	// Hosts are names and addresses that a request without a token may come by, besides the
+	// loopback ones.
+	Hosts []string
 	// Ready is set once recovery and backfill are done; until then early routes alone answer.
 	Ready *atomic.Bool
 	// Settle returns when everything that the core has applied is durable; called before an
@@ -120,10 +124,16 @@ func NewInternal(o InternalOptions) (*Internal, error) {
 		}
 		r.Handle = s.guard(r.Handle)
 	}
-	var err error
+	gate, err := newPageGate(o.Hosts)
+	if err != nil {
+		return nil, fmt.Errorf("server: internal.hosts: %w", err)
+	}
+	if o.Token != "" {
+		gate = nil // no page has the token
+	}
 	s.edge, err = newEdge(edgeOptions{
 		table: table, maxBody: MaxInternalBody, read: internalRead, write: internalWrite, idle: internalIdle,
-		writeBuf: 64 << 10, ready: o.Ready, log: o.Log, machineNs: o.MachineNs,
+		writeBuf: 64 << 10, gate: gate, ready: o.Ready, log: o.Log, machineNs: o.MachineNs,
 		conns: newConnTable(maxInternalConns, -1, nil),
 	})
 	if err != nil {

@@ -24,8 +24,9 @@ type Config struct {
 		Listen string `toml:"listen" help:"serves the aggregator namespace on an address of its own"`
 	} `toml:"aggregator"`
 	Internal struct {
-		Listen string `toml:"listen" help:"address of the internal listener; port 0: chosen"`
-		Token  string `toml:"token" secret:"true" help:"bearer token of the internal API; needed on an address that is not loopback"`
+		Listen string   `toml:"listen" help:"address of the internal listener; port 0: chosen"`
+		Token  string   `toml:"token" secret:"true" help:"bearer token of the internal API; needed on an address that is not loopback"`
+		Hosts  []string `toml:"hosts" help:"host names and IPs, besides loopback ones, that requests without a token may name"`
 	} `toml:"internal"`
 	Rate struct {
 		PerMinute      int      `toml:"per_minute" help:"requests of one client in any 60 s, launchpad and hive routes"`

@@ -150,7 +150,7 @@ func (x *exchange) makeServers() error {
 		Exchange: &x.gate, Core: x.core, History: x.feed.History(), Board: x.feed.Board(), Clock: x.clock,
 		Accounts:  x.desk,
 		Resources: []server.InternalResource{x.desk.InternalResource, x.agents.desk.Internal},
-		Token:     x.cfg.Internal.Token, Ready: &x.ready, LogLevel: &x.log.level, Log: x.log.Logger,
+		Token:     x.cfg.Internal.Token, Hosts: x.cfg.Internal.Hosts, Ready: &x.ready, LogLevel: &x.log.level, Log: x.log.Logger,
 	}
 	if x.data != nil && x.data.clock != nil {
 		io.Exchange = clockGate{&x.gate, x.data.clock}
