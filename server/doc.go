@@ -21,7 +21,7 @@
 //  7. Nothing here decides about money or matching; a number is printed exactly or not
 //     at all.
 //
-// Reading order: options, server, edge, conn, routes, dispatch, ctx, query, params,
+// Reading order: options, server, edge, conn, conn_accept, routes, dispatch, ctx, query, params,
 // dates, errors, client_ip, ratelimit, etag, respond, gzip, quote, then one file per
 // resource (market_*, aggregator, meta, commissions) with its encode_* beside it;
 // then accounts: account_gate (AccountDesk), account_auth, account_hold, account_submit,

@@ -14,7 +14,7 @@ type Config struct {
 		Listen           string   `toml:"listen" help:"address of the public listener; port 0: chosen"`
 		TrustedProxies   []string `toml:"trusted_proxies" help:"IPs and CIDRs whose X-Forwarded-For counts"`
 		ConnectionsPerIP int      `toml:"connections_per_ip" help:"open connections of one address; -1: unlimited"`
-		Connections      int      `toml:"connections" help:"open connections in all"`
+		Connections      int      `toml:"connections" help:"open connections in all; lowered to what the limit of open files leaves room for"`
 		ReadTimeout      Duration `toml:"read_timeout" help:"longest time for a whole request"`
 		WriteTimeout     Duration `toml:"write_timeout" help:"longest time for a whole answer"`
 		IdleTimeout      Duration `toml:"idle_timeout" help:"longest time between two requests of a connection"`
