@@ -71,6 +71,12 @@ type house struct {
 
 func newHouse(t testing.TB, change ...func(*server.AccountOptions)) *house {
 	t.Helper()
+	return newHouseInside(t, func(*server.InternalOptions) {}, change...)
+}
+
+// newHouseInside is newHouse with other options of the internal listener.
+func newHouseInside(t testing.TB, inside func(*server.InternalOptions), change ...func(*server.AccountOptions)) *house {
+	t.Helper()
 	h := &house{
 		t: t, clk: clock.NewManual(startNs), core: engine.NewCore(engine.Options{}), feed: marketdata.NewFeed(marketdata.Options{}),
 		ln: newPipeListener(),
@@ -112,11 +118,12 @@ func newHouse(t testing.TB, change ...func(*server.AccountOptions)) *house {
 	}
 	var ready atomic.Bool
 	ready.Store(true)
-	h.inner, err = server.NewInternal(server.InternalOptions{
+	io := server.InternalOptions{
 		Exchange: h.loop, Core: h.core, History: h.feed.History(), Board: h.feed.Board(), Clock: h.clk, Ready: &ready, Log: log,
 		Accounts: h.desk, Resources: []server.InternalResource{h.desk.InternalResource},
-	})
-	if err != nil {
+	}
+	inside(&io)
+	if h.inner, err = server.NewInternal(io); err != nil {
 		t.Fatal(err)
 	}
 	h.srv.SetReady()
@@ -167,7 +174,11 @@ func (h *house) dial(ip string) (net.Conn, error) {
 // send sends a request and reads the answer.
 func (h *house) send(c *http.Client, method, target, body string, header http.Header) answer {
 	h.t.Helper()
-	req, err := http.NewRequest(method, "http://test"+target, strings.NewReader(body))
+	host := "http://test"
+	if c == h.intern {
+		host = "http://localhost" // it takes no other without a token
+	}
+	req, err := http.NewRequest(method, host+target, strings.NewReader(body))
 	if err != nil {
 		h.t.Fatalf("%s %s: %v", method, target, err)
 	}

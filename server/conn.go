@@ -53,11 +53,18 @@ func (t *connTable) enter(ip netip.Addr) (refusal []byte) {
 	return nil
 }
 
-func (t *connTable) leave(c *countedConn) {
+// forget ends what part may do to a connection; it counts until it leaves.
+func (t *connTable) forget(c *countedConn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.conns, c)
-	key := clientKey(c.ip)
+}
+
+// leave counts a connection out, when its descriptor is free.
+func (t *connTable) leave(ip netip.Addr) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	key := clientKey(ip)
 	t.open--
 	if t.perIP[key]--; t.perIP[key] == 0 {
 		delete(t.perIP, key)
@@ -105,33 +112,7 @@ func refusal(status, code, message string) []byte {
 		itoa(len(body)) + "\r\n\r\n" + body)
 }
 
-// limitedListener refuses connections beyond the table's limits and hands out the rest
-// counted.
-type limitedListener struct {
-	net.Listener
-	table *connTable
-}
-
-// Accept is the next connection within the limits.
-func (l *limitedListener) Accept() (net.Conn, error) {
-	for {
-		c, err := l.Listener.Accept()
-		if err != nil {
-			return nil, err
-		}
-		ip := addrOf(c.RemoteAddr())
-		why := l.table.enter(ip)
-		if why == nil {
-			return l.table.serve(c, ip), nil
-		}
-		// The write goes into the empty buffer of a new socket: it never blocks for long.
-		_ = c.SetWriteDeadline(time.Now().Add(lingerTime))
-		_, _ = c.Write(why)
-		_ = c.Close()
-	}
-}
-
-// countedConn leaves the table when it is closed, and lingers when its request was refused
+// countedConn leaves the table once it is closed, and lingers when its request was refused
 // unread.
 type countedConn struct {
 	net.Conn
@@ -148,12 +129,14 @@ func lingerOnClose(c net.Conn) {
 	}
 }
 
-// Close leaves the table and closes.
+// Close closes, after lingering, and leaves the table then: whoever makes many connections
+// linger takes no more descriptors than there are places.
 func (c *countedConn) Close() error {
 	if !c.closed.CompareAndSwap(false, true) {
 		return nil
 	}
-	c.table.leave(c)
+	defer c.table.leave(c.ip)
+	c.table.forget(c)
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok && c.linger.Load() {
 		if half.CloseWrite() == nil {
 			_ = c.SetReadDeadline(time.Now().Add(lingerTime))

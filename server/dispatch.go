@@ -66,15 +66,25 @@ func (e *edge) handle(ctx *fasthttp.RequestCtx) {
 	}
 	defer e.finish(c, sampled, startNs)
 
-	entry, err := e.find(ctx)
-	if err == nil {
-		err = e.run(c, entry)
-	}
-	if err != nil {
+	if err := e.answer(c); err != nil {
 		writeError(ctx, err, c.id)
 		return
 	}
 	ctx.Response.Header.SetCanonical(hdrRequestID, c.id)
+}
+
+// answer does every check and calls the handler.
+func (e *edge) answer(c *Ctx) *Error {
+	if e.gate != nil {
+		if err := e.gate.check(c.RequestCtx); err != nil {
+			return err
+		}
+	}
+	entry, err := e.find(c.RequestCtx)
+	if err != nil {
+		return err
+	}
+	return e.run(c, entry)
 }
 
 // finish turns a panic into a 500, counts and gives c back.

@@ -16,10 +16,12 @@
 //     unknown thing, state.
 //  5. Every route stands in one table (routes.go); router, Allow, metrics and the check
 //     of the OpenAPI document are driven by it.
-//  6. Nothing here decides about money or matching; a number is printed exactly or not
+//  6. An internal listener without a token answers no request that a web page may have
+//     sent (internal_gate.go), whatever the route; /internal/v1/ready alone answers anybody.
+//  7. Nothing here decides about money or matching; a number is printed exactly or not
 //     at all.
 //
-// Reading order: options, server, edge, conn, routes, dispatch, ctx, query, params,
+// Reading order: options, server, edge, conn, conn_accept, routes, dispatch, ctx, query, params,
 // dates, errors, client_ip, ratelimit, etag, respond, gzip, quote, then one file per
 // resource (market_*, aggregator, meta, commissions) with its encode_* beside it;
 // then accounts: account_gate (AccountDesk), account_auth, account_hold, account_submit,

@@ -14,6 +14,8 @@ import (
 
 	"github.com/fasthttp/router"
 	"github.com/valyala/fasthttp"
+
+	"tickhive/internal/clock"
 )
 
 // edgeOptions are what the public, the aggregator and the internal listener differ in.
@@ -24,12 +26,14 @@ type edgeOptions struct {
 	write     time.Duration
 	idle      time.Duration
 	writeBuf  int
-	conns     *connTable // nil: no limit on connections
-	limiter   *limiter   // nil: no limit on requests
+	conns     *connTable
+	limiter   *limiter // nil: no limit on requests
 	clients   *clientIPs
 	auth      func(c *Ctx) (*Caller, *Error)
+	gate      *pageGate // nil: web pages may call
 	ready     *atomic.Bool
 	log       *slog.Logger
+	clock     clock.Clock
 	machineNs func() int64
 	// host, when set, is the only Host that reaches routes of the aggregator namespace.
 	aggregatorHost string
@@ -47,11 +51,12 @@ type edge struct {
 	ctxPool sync.Pool
 	other   routeStats // requests that reached no route
 	panics  atomic.Uint64
+	accepts acceptStats
 }
 
 // newEdge makes a listener's machinery from a table.
 func newEdge(o edgeOptions) (*edge, error) {
-	e := &edge{edgeOptions: o, router: router.New()}
+	e := &edge{edgeOptions: o, router: router.New(), accepts: acceptStats{clock: o.clock, log: o.log}}
 	e.ctxPool.New = func() any { return &Ctx{edge: e} }
 	var boot [4]byte
 	if _, err := rand.Read(boot[:]); err != nil {
@@ -101,10 +106,7 @@ func newEdge(o edgeOptions) (*edge, error) {
 
 // serve answers the connections of ln until shutdown.
 func (e *edge) serve(ln net.Listener) error {
-	if e.conns != nil {
-		ln = &limitedListener{Listener: ln, table: e.conns}
-	}
-	if err := e.http.Serve(ln); err != nil {
+	if err := e.http.Serve(newLimitedListener(ln, e.conns, &e.accepts)); err != nil {
 		return fmt.Errorf("server: listener %s: %w", ln.Addr(), err)
 	}
 	return nil
@@ -112,11 +114,9 @@ func (e *edge) serve(ln net.Listener) error {
 
 // shutdown stops accepting, finishes the requests under way and closes what is idle.
 func (e *edge) shutdown(ctx context.Context) error {
-	if e.conns != nil {
-		e.conns.part()
-		late := time.AfterFunc(partingTime/2, e.conns.part) // accepted while the listener was closing
-		defer late.Stop()
-	}
+	e.conns.part()
+	late := time.AfterFunc(partingTime/2, e.conns.part) // accepted while the listener was closing
+	defer late.Stop()
 	if err := e.http.ShutdownWithContext(ctx); err != nil {
 		return fmt.Errorf("server: shutdown: %w", err)
 	}

@@ -22,7 +22,6 @@ var (
 
 	reqAcceptEncoding = []byte("Accept-Encoding")
 	reqIfNoneMatch    = []byte("If-None-Match")
-	reqForwardedFor   = []byte("X-Forwarded-For")
 	reqPublicKey      = []byte("Api-Publickey") // API-PublicKey as the request parser normalizes it
 
 	valJSON      = []byte("application/json; charset=utf-8")

@@ -25,6 +25,8 @@ type MetricsSource struct {
 	Routes func() map[string][]RouteStat
 	// Server is the public server: panics and connections.
 	Server func() *Server
+	// Accepts is how each listener fares at taking connections.
+	Accepts func() []AcceptStat
 	// MachineNs is the machine's clock in Unix ns; default clock.MachineNs.
 	MachineNs func() int64
 }
@@ -56,6 +58,7 @@ var (
 	descRequests    = metric("requests_total", "Requests by listener, route and class of status.", "listener", "method", "route", "status")
 	descLatency     = metric("request_seconds", "Time in handlers, of one request in 64.", "listener", "method", "route")
 	descConnections = metric("connections", "Open connections of the public listeners.")
+	descAccepts     = metric("accept_failures_total", "Connections that a listener could not take for want of descriptors or memory.", "listener")
 	descPanics      = metric("panics_total", "Handlers that panicked and were answered with 500.")
 
 	descCommands  = metric("commands_total", "Commands sequenced: orders placed, canceled, replaced and all others.")
@@ -83,7 +86,7 @@ var (
 // Describe tells every name.
 func (m *metrics) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		descRequests, descLatency, descConnections, descPanics, descCommands, descRejects, descTrades,
+		descRequests, descLatency, descConnections, descAccepts, descPanics, descCommands, descRejects, descTrades,
 		descEvents, descPublishes, descBusy, descQueue, descQueueMax, descInterval, descViewAge, descPairs,
 		descSeq, descRing, descWindow, descLevels, descCandles, descDropped, descMemory, descClock,
 	} {
@@ -136,6 +139,9 @@ func (m *metrics) collectRoutes(ch chan<- prometheus.Metric) {
 	srv := m.src.Server()
 	gauge(ch, descConnections, float64(srv.Connections()))
 	counter(ch, descPanics, srv.Panics())
+	for _, a := range m.src.Accepts() {
+		counter(ch, descAccepts, a.Failures, a.Listener)
+	}
 }
 
 func (m *metrics) collectLoop(ch chan<- prometheus.Metric) {

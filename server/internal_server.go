@@ -43,8 +43,14 @@ type InternalOptions struct {
 	Clock    clock.Clock
 	Accounts Accounts // nil: the built-in account alone
 
-	// Token, when not empty, must come as Authorization: Bearer with every request.
+	// Token, when not empty, must come as Authorization: Bearer with every request. Without
+	// one, requests that a web page may have sent are refused.
 	Token string
+	// Hosts are names and addresses that a request without a token may come by, besides the
+	// loopback ones.
+	Hosts []string
+	// Connections may be open at once. Default 10,000.
+	Connections int
 	// Ready is set once recovery and backfill are done; until then early routes alone answer.
 	Ready *atomic.Bool
 	// Settle returns when everything that the core has applied is durable; called before an
@@ -83,9 +89,11 @@ const (
 	internalRead  = 30 * time.Second
 	internalWrite = 5 * time.Minute
 	internalIdle  = 5 * time.Minute
-	// maxInternalConns bounds the connections; load generators open hundreds.
-	maxInternalConns = 10_000
 )
+
+// DefaultInternalConns bounds the connections of the internal listener; load generators
+// open hundreds.
+const DefaultInternalConns = 10_000
 
 // internalPrefix is before every path but those that other programs expect.
 const internalPrefix = "/internal/v1"
@@ -101,6 +109,7 @@ func NewInternal(o InternalOptions) (*Internal, error) {
 	if o.MachineNs == nil {
 		o.MachineNs = clock.MachineNs
 	}
+	setDefault(&o.Connections, DefaultInternalConns)
 	if o.Accounts == nil {
 		o.Accounts = noAccounts{}
 	}
@@ -120,11 +129,17 @@ func NewInternal(o InternalOptions) (*Internal, error) {
 		}
 		r.Handle = s.guard(r.Handle)
 	}
-	var err error
+	gate, err := newPageGate(o.Hosts)
+	if err != nil {
+		return nil, fmt.Errorf("server: internal.hosts: %w", err)
+	}
+	if o.Token != "" {
+		gate = nil // no page has the token
+	}
 	s.edge, err = newEdge(edgeOptions{
 		table: table, maxBody: MaxInternalBody, read: internalRead, write: internalWrite, idle: internalIdle,
-		writeBuf: 64 << 10, ready: o.Ready, log: o.Log, machineNs: o.MachineNs,
-		conns: newConnTable(maxInternalConns, -1, nil),
+		writeBuf: 64 << 10, gate: gate, ready: o.Ready, log: o.Log, clock: o.Clock, machineNs: o.MachineNs,
+		conns: newConnTable(o.Connections, -1, nil),
 	})
 	if err != nil {
 		return nil, err
@@ -176,6 +191,9 @@ func (s *Internal) Shutdown(ctx context.Context) error { return s.edge.shutdown(
 
 // Routes is the route table; nobody may change it.
 func (s *Internal) Routes() []*Route { return s.edge.table }
+
+// Accepts is how the listener fares at taking connections.
+func (s *Internal) Accepts() AcceptStat { return s.edge.accepts.stat("internal") }
 
 // RouteStats are copies of the counters of every route.
 func (s *Internal) RouteStats() []RouteStat { return s.edge.stats() }

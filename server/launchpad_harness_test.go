@@ -181,7 +181,7 @@ func (loopbackListener) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 
 // inner sends a request to the internal API.
 func (c *colony) inner(method, path, body string) answer {
 	c.t.Helper()
-	req, err := http.NewRequest(method, "http://test/internal/v1"+path, strings.NewReader(body))
+	req, err := http.NewRequest(method, "http://localhost/internal/v1"+path, strings.NewReader(body))
 	if err != nil {
 		c.t.Fatal(err)
 	}

@@ -167,6 +167,8 @@ func TestWhoIsLimited(t *testing.T) {
 	twice(200, "10.1.1.1", "10.1.1.1", limited, "X-Forwarded-For", "198.51.100.7, 10.9.9.9")
 	twice(429, "10.1.1.1", "10.1.1.1", limited, "X-Forwarded-For", "198.51.100.7, 192.0.2.60")
 	twice(429, "10.1.1.1", "192.0.2.50", limited, "X-Forwarded-For", "192.0.2.50")
+	twice(429, "10.1.1.1", "10.1.1.1", limited, "X-Forwarded-For", "198.51.100.7", "X-Forwarded-For", "192.0.2.61")
+	twice(200, "10.1.1.1", "10.1.1.1", limited, "X-Forwarded-For", "192.0.2.62", "X-Forwarded-For", "198.51.100.7")
 	twice(200, "192.0.2.1", "192.0.2.1", limited+"?valid", "API-PublicKey", "goodkey")
 	twice(429, "192.0.2.1", "192.0.2.1", limited, "API-PublicKey", "goodkey")
 	twice(429, "192.0.2.1", "192.0.2.1", limited+"?valid", "API-PublicKey", "otherkey")
@@ -175,6 +177,20 @@ func TestWhoIsLimited(t *testing.T) {
 	m.from("192.0.2.1", limited)
 	m.refused(m.raw("192.0.2.1", "POST "+limited+" HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"), 405, "METHOD_NOT_ALLOWED", "")
 	m.refused(m.from("192.0.2.1", limited+"?decimals=x"), 429, "RATE_LIMIT", "")
+}
+
+// A trailer comes after every line of the head, so as X-Forwarded-For it would be the last
+// word on who the client is: it is refused.
+func TestTrailersDoNotForward(t *testing.T) {
+	m := newLimited(t, func(o *server.Options) { o.TrustedProxies = []string{"10.0.0.0/8"} })
+	chunked := func(trailer string) answer {
+		return m.raw("10.1.1.1", "GET "+limited+" HTTP/1.1\r\nHost: x\r\nConnection: close\r\nX-Forwarded-For: 192.0.2.1\r\n"+
+			"Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n"+trailer+"\r\n")
+	}
+	if a := chunked("X-Other: 198.51.100.7\r\n"); a.status != 200 {
+		t.Errorf("another trailer: %d %s", a.status, a.body)
+	}
+	m.refused(chunked("X-Forwarded-For: 198.51.100.7\r\n"), 400, "INVALID_PARAM", "")
 }
 
 // Market data can be put under the limit by configuration.

@@ -47,7 +47,7 @@ func New(o Options) (*Server, error) {
 	base := edgeOptions{
 		maxBody: MaxBodyBytes, read: o.ReadTimeout, write: o.WriteTimeout, idle: o.IdleTimeout,
 		writeBuf: o.WriteBufferSize, conns: s.conns, limiter: limit, clients: s.clients,
-		auth: o.Authenticate, ready: &s.ready, log: o.Log, machineNs: o.MachineNs,
+		auth: o.Authenticate, ready: &s.ready, log: o.Log, clock: o.Clock, machineNs: o.MachineNs,
 		aggregatorHost: o.AggregatorHost,
 	}
 	table := s.table()
@@ -135,6 +135,15 @@ func (s *Server) Panics() uint64 {
 		n += s.aggregator.panics.Load()
 	}
 	return n
+}
+
+// Accepts is how the listeners fare at taking connections.
+func (s *Server) Accepts() []AcceptStat {
+	all := []AcceptStat{s.public.accepts.stat("public")}
+	if s.aggregator != nil {
+		all = append(all, s.aggregator.accepts.stat("aggregator"))
+	}
+	return all
 }
 
 // Connections is the number of open connections.

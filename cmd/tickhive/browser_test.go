@@ -35,7 +35,7 @@ type browser struct {
 	requests map[string]int // by path, since the start
 }
 
-func newBrowser(t *testing.T, in *instance, width, height int) *browser {
+func newBrowser(t *testing.T, in *instance, width, height int, more ...chromedp.ExecAllocatorOption) *browser {
 	t.Helper()
 	if _, err := os.Stat(chromium); err != nil {
 		if os.Getenv("TICKHIVE_STRICT") == "1" {
@@ -45,6 +45,7 @@ func newBrowser(t *testing.T, in *instance, width, height int) *browser {
 	}
 	opts := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(chromium), chromedp.WindowSize(width, height),
 		chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true))
+	opts = append(opts, more...)
 	if os.Geteuid() == 0 {
 		opts = append(opts, chromedp.NoSandbox)
 	}

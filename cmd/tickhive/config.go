@@ -14,7 +14,7 @@ type Config struct {
 		Listen           string   `toml:"listen" help:"address of the public listener; port 0: chosen"`
 		TrustedProxies   []string `toml:"trusted_proxies" help:"IPs and CIDRs whose X-Forwarded-For counts"`
 		ConnectionsPerIP int      `toml:"connections_per_ip" help:"open connections of one address; -1: unlimited"`
-		Connections      int      `toml:"connections" help:"open connections in all"`
+		Connections      int      `toml:"connections" help:"open connections in all; lowered to what the limit of open files leaves room for"`
 		ReadTimeout      Duration `toml:"read_timeout" help:"longest time for a whole request"`
 		WriteTimeout     Duration `toml:"write_timeout" help:"longest time for a whole answer"`
 		IdleTimeout      Duration `toml:"idle_timeout" help:"longest time between two requests of a connection"`
@@ -24,8 +24,9 @@ type Config struct {
 		Listen string `toml:"listen" help:"serves the aggregator namespace on an address of its own"`
 	} `toml:"aggregator"`
 	Internal struct {
-		Listen string `toml:"listen" help:"address of the internal listener; port 0: chosen"`
-		Token  string `toml:"token" secret:"true" help:"bearer token of the internal API; needed on an address that is not loopback"`
+		Listen string   `toml:"listen" help:"address of the internal listener; port 0: chosen"`
+		Token  string   `toml:"token" secret:"true" help:"bearer token of the internal API; needed on an address that is not loopback"`
+		Hosts  []string `toml:"hosts" help:"host names and IPs, besides loopback ones, that requests without a token may name"`
 	} `toml:"internal"`
 	Rate struct {
 		PerMinute      int      `toml:"per_minute" help:"requests of one client in any 60 s, launchpad and hive routes"`

@@ -120,6 +120,7 @@ func TestACheckedConfigurationCanBeServed(t *testing.T) {
 		"referral.bonus_share=2", "referral.bonus_share=0.123456789", "server.trusted_proxies=foo", "server.trusted_proxies=10.0.0.0/33",
 		"server.connections=-5", "server.connections_per_ip=-2", "rate.allow=1.2.3.4.5", "rate.allow=abc",
 		"server.listen=foo", "server.listen=:99999", "aggregator.listen=localhost:nothing", "internal.listen=foo",
+		"internal.hosts=*", "internal.hosts=ops.example:8081", "internal.hosts=ops.example,http://x", "internal.hosts=10.0.0.0/8", "internal.hosts=fe80::1%eth0",
 	} {
 		name, _, _ := strings.Cut(s, "=")
 		if _, err := loadConfig("", nil, []string{s}); err == nil || !strings.Contains(err.Error(), name) {
@@ -130,6 +131,7 @@ func TestACheckedConfigurationCanBeServed(t *testing.T) {
 		"engine.open_orders=0", "market.candles_kept=0,1,1,1,1,1,1,1,1,1", "server.connections=1", "server.connections_per_ip=-1",
 		"rate.allow=fe80::1%eth0,::1/128," + strings.Repeat("aZ", 19), "server.trusted_proxies=10.0.0.1,10.0.0.0/8",
 		"server.listen=:8080", "server.listen=[::1]:0", "aggregator.listen=localhost:http", "hive.quorum=0", "launchpad.cooldown=366d",
+		"internal.hosts=", "internal.hosts=ops.example", `internal.hosts=["ops.example", "10.0.0.5"]`, "internal.hosts=fd00::5,box_2.",
 	} {
 		if _, err := loadConfig("", nil, []string{s}); err != nil {
 			t.Errorf("--set %s: %v", s, err)

@@ -13,6 +13,7 @@ import (
 	"tickhive/accounts"
 	"tickhive/engine"
 	"tickhive/marketdata"
+	"tickhive/server"
 )
 
 // maxConnections bounds the connections of the public listener: each may take its 64 KiB
@@ -141,6 +142,11 @@ func (c *Config) validateListeners() error {
 
 // validateInternal refuses an internal listener that others could reach unasked.
 func (c *Config) validateInternal() error {
+	for _, entry := range c.Internal.Hosts {
+		if err := server.CheckInternalHost(entry); err != nil {
+			return fmt.Errorf("internal.hosts: %w", err)
+		}
+	}
 	host, _, err := net.SplitHostPort(c.Internal.Listen)
 	if err != nil {
 		return nil // validateListeners says so

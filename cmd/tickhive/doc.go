@@ -17,7 +17,7 @@
 //     was accepted is finished, then the loop stops, then the journal.
 //
 // Reading order: main, config, config_keys, config_load, config_validate, config_market,
-// serve, wire, logging, then one file per subcommand (cmd_*).
+// serve, places, wire, logging, then one file per subcommand (cmd_*).
 //
 // It does not keep state: what outlives the process is in the data directory, which
 // the stores own.

@@ -8,6 +8,7 @@ type serveFlags struct {
 	Listen         string   `placeholder:"ADDR" help:"Public listener (127.0.0.1:8080); port 0: chosen."`
 	InternalListen string   `placeholder:"ADDR" help:"Internal listener (127.0.0.1:8081); port 0: chosen."`
 	InternalToken  string   `placeholder:"TOKEN" help:"Bearer token of the internal API."`
+	InternalHosts  string   `placeholder:"HOST,..." help:"Host names and IPs, besides loopback ones, that requests to the internal API may name when there is no token."`
 	DataDir        string   `placeholder:"DIR" help:"Data directory (./data)."`
 	Sim            string   `placeholder:"on|off" help:"Simulated market (on)."`
 	Seed           string   `placeholder:"N" help:"Seed of the simulated market (1)."`
@@ -32,6 +33,7 @@ func (f *serveFlags) settings() []string {
 		{"server.listen", f.Listen},
 		{"internal.listen", f.InternalListen},
 		{"internal.token", f.InternalToken},
+		{"internal.hosts", f.InternalHosts},
 		{"data.dir", f.DataDir},
 		{"sim.enabled", f.Sim},
 		{"sim.seed", f.Seed},

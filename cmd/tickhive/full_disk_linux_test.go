@@ -14,9 +14,18 @@ import (
 // that is full.
 func (in *instance) limitFiles(size uint64) {
 	in.t.Helper()
-	limit := syscall.Rlimit{Cur: size, Max: math.MaxUint64}
-	_, _, code := syscall.RawSyscall6(syscall.SYS_PRLIMIT64, uintptr(in.cmd.Process.Pid), syscall.RLIMIT_FSIZE,
-		uintptr(unsafe.Pointer(&limit)), 0, 0, 0)
+	in.limitResource(syscall.RLIMIT_FSIZE, size)
+}
+
+// limitResource changes a limit of the running process.
+func (in *instance) limitResource(resource uintptr, value uint64) {
+	in.t.Helper()
+	var limit syscall.Rlimit
+	_, _, code := syscall.RawSyscall6(syscall.SYS_PRLIMIT64, uintptr(in.cmd.Process.Pid), resource, 0, uintptr(unsafe.Pointer(&limit)), 0, 0)
+	if code == 0 {
+		limit.Cur = value
+		_, _, code = syscall.RawSyscall6(syscall.SYS_PRLIMIT64, uintptr(in.cmd.Process.Pid), resource, uintptr(unsafe.Pointer(&limit)), 0, 0, 0)
+	}
 	if code != 0 {
 		in.t.Fatalf("prlimit: %v", code)
 	}

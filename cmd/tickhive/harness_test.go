@@ -71,8 +71,13 @@ func launch(t testing.TB, env []string, args ...string) *instance {
 	if err != nil {
 		t.Fatal(err)
 	}
-	in := &instance{t: t, lines: make(chan string, 256), stderr: &lockedBuffer{}, exited: make(chan struct{})}
-	in.cmd = exec.Command(exe, args...)
+	return launchCommand(t, env, exec.Command(exe, args...))
+}
+
+// launchCommand is launch with a command that becomes the program.
+func launchCommand(t testing.TB, env []string, cmd *exec.Cmd) *instance {
+	t.Helper()
+	in := &instance{t: t, cmd: cmd, lines: make(chan string, 256), stderr: &lockedBuffer{}, exited: make(chan struct{})}
 	in.cmd.Dir = t.TempDir()
 	in.cmd.Env = append(append(os.Environ(), asProgram+"=1"), env...)
 	in.cmd.Stderr = in.stderr

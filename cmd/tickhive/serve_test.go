@@ -1,7 +1,9 @@
 package main
 
 import (
+	"io"
 	"net"
+	"net/http"
 	"strings"
 	"syscall"
 	"testing"
@@ -82,6 +84,34 @@ func TestAConfiguredTokenIsAskedForEverywhere(t *testing.T) {
 	}
 	if strings.Contains(in.stderr.String(), "sesame") {
 		t.Error("the token is in the log")
+	}
+}
+
+// A scraper that calls the internal listener by a configured name is answered, one that
+// calls it by another name is not.
+func TestTheInternalListenerTakesItsConfiguredHosts(t *testing.T) {
+	in := launch(t, []string{"TICKHIVE_INTERNAL_HOSTS=ops.example, 10.0.0.5"}, "serve", "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0", "--sim", "off")
+	in.takeAddresses(in.waitLine("ready "))
+	for host, want := range map[string]int{
+		"ops.example": 200, "OPS.example:8081": 200, "10.0.0.5:8081": 200, "localhost": 200, "127.0.0.1:1": 200, "evil.example": 403, "10.0.0.6": 403,
+	} {
+		req, err := http.NewRequestWithContext(t.Context(), "GET", in.root+"/metrics", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Host = host
+		res, err := httpClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(res.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = res.Body.Close()
+		if res.StatusCode != want || (want == 200) != strings.Contains(string(body), "go_goroutines") {
+			t.Errorf("Host %s: %d %.200s", host, res.StatusCode, body)
+		}
 	}
 }
 

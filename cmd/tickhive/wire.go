@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"tickhive/bench/proc"
 	"tickhive/engine"
 	"tickhive/internal/clock"
 	"tickhive/internal/cmdline"
@@ -25,6 +26,7 @@ type exchange struct {
 	log   *logging
 	quiet bool
 
+	places   places // for connections
 	clock    clock.Clock
 	core     *engine.Core
 	feed     *marketdata.Feed
@@ -68,6 +70,9 @@ func newExchange(p *program, cfg *Config, quiet bool) (*exchange, error) {
 		return nil, err
 	}
 	x.progress.Store(-1)
+	if err := x.limitConnections(proc.FileLimit()); err != nil {
+		return nil, err
+	}
 	if err := x.makeClock(); err != nil {
 		return nil, err
 	}
@@ -139,7 +144,7 @@ func (x *exchange) makeServers() error {
 			Allow: x.cfg.Rate.Allow, Market: x.cfg.Rate.Market, Account: x.cfg.Rate.Account,
 		},
 		TrustedProxies: x.cfg.Server.TrustedProxies, ConnectionsPerIP: x.cfg.Server.ConnectionsPerIP,
-		Connections: x.cfg.Server.Connections, ReadTimeout: time.Duration(x.cfg.Server.ReadTimeout),
+		Connections: x.places.public, ReadTimeout: time.Duration(x.cfg.Server.ReadTimeout),
 		WriteTimeout: time.Duration(x.cfg.Server.WriteTimeout), IdleTimeout: time.Duration(x.cfg.Server.IdleTimeout),
 		Authenticate: x.desk.Authenticate,
 		Resources:    []server.Resource{server.Streams(x.hub), page, server.UDF(), x.desk.Resource, x.agents.desk.Routes},
@@ -151,7 +156,7 @@ func (x *exchange) makeServers() error {
 		Exchange: &x.gate, Core: x.core, History: x.feed.History(), Board: x.feed.Board(), Clock: x.clock,
 		Accounts:  x.desk,
 		Resources: []server.InternalResource{x.desk.InternalResource, x.agents.desk.Internal},
-		Token:     x.cfg.Internal.Token, Ready: &x.ready, LogLevel: &x.log.level, Log: x.log.Logger,
+		Token:     x.cfg.Internal.Token, Hosts: x.cfg.Internal.Hosts, Connections: x.places.internal, Ready: &x.ready, LogLevel: &x.log.level, Log: x.log.Logger,
 	}
 	if x.data != nil && x.data.clock != nil {
 		io.Exchange = clockGate{&x.gate, x.data.clock}
@@ -279,9 +284,19 @@ func (x *exchange) stop(ctx context.Context) {
 	}
 }
 
+// accepts is how every listener fares at taking connections.
+func (x *exchange) accepts() []server.AcceptStat {
+	return append(x.public.Accepts(), x.internal.Accepts())
+}
+
 // status is what /api/status cannot know by itself.
 func (x *exchange) status() server.StatusInfo {
 	info := server.StatusInfo{Recovering: !x.ready.Load(), Epoch: x.epoch, ProgressPPM: x.progress.Load(), Incidents: x.recentIncidents()}
+	for _, a := range x.accepts() {
+		if in, lasts := a.Incident(); lasts {
+			info.Incidents = append([]server.Incident{in}, info.Incidents...)
+		}
+	}
 	info.Degraded = x.storesFailed() != nil
 	if loop := x.gate.loop.Load(); loop != nil {
 		info.OldestUnpublishedNs = loop.Stats().OldestNs.Load()

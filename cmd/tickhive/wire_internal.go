@@ -22,6 +22,6 @@ func (x *exchange) wireInternal(o *server.InternalOptions) {
 		Routes: func() map[string][]server.RouteStat {
 			return map[string][]server.RouteStat{"public": x.public.RouteStats(), "internal": x.internal.RouteStats()}
 		},
-		Server: func() *server.Server { return x.public },
+		Server: func() *server.Server { return x.public }, Accepts: x.accepts,
 	})
 }

@@ -1,0 +1,264 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// launchWithFiles is launch with a limit of open files, as a shell or a unit sets it.
+func launchWithFiles(t *testing.T, files int, args ...string) *instance {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	script := fmt.Sprintf(`ulimit -n %d && exec "$0" "$@"`, files)
+	args = append([]string{"-c", script, exe, "serve", "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0"}, args...)
+	return launchCommand(t, nil, exec.Command("/bin/sh", args...))
+}
+
+// openFiles is how many descriptors the program has.
+func (in *instance) openFiles() int {
+	in.t.Helper()
+	list, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", in.cmd.Process.Pid))
+	if err != nil {
+		in.t.Fatal(err)
+	}
+	return len(list)
+}
+
+// dial opens a connection and sends nothing.
+func (in *instance) dial(base string) net.Conn {
+	in.t.Helper()
+	c, err := net.Dial("tcp", strings.TrimPrefix(base, "http://"))
+	if err != nil {
+		in.t.Fatal(err)
+	}
+	in.t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// readStatus is the status of the answer that c gets.
+func (in *instance) readStatus(c net.Conn) int {
+	in.t.Helper()
+	if err := c.SetReadDeadline(time.Now().Add(startTime)); err != nil {
+		in.t.Fatal(err)
+	}
+	res, err := http.ReadResponse(bufio.NewReader(c), nil)
+	if err != nil {
+		in.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	return res.StatusCode
+}
+
+// fill opens so many connections, of which the last must be refused, and answers those
+// that are not.
+func (in *instance) fill(base string, many int) (held []net.Conn) {
+	in.t.Helper()
+	var all []net.Conn
+	for range many {
+		all = append(all, in.dial(base))
+	}
+	if got := in.readStatus(all[many-1]); got != 503 {
+		in.t.Fatalf("the last of %d connections got %d", many, got)
+	}
+	for _, c := range all { // in the order in which they were accepted: the held ones are silent
+		if err := c.SetReadDeadline(time.Now().Add(time.Millisecond)); err != nil {
+			in.t.Fatal(err)
+		}
+		if _, err := c.Read(make([]byte, 1)); !os.IsTimeout(err) {
+			break
+		}
+		held = append(held, c)
+	}
+	return held
+}
+
+// serves asks on a connection of its own until the answer is 200: places get free when the
+// server has seen the end of the connections that held them.
+func (in *instance) serves(base, path string) {
+	in.t.Helper()
+	look := time.NewTicker(10 * time.Millisecond)
+	defer look.Stop()
+	for end := time.Now().Add(10 * time.Second); ; <-look.C {
+		c := in.dial(base)
+		if _, err := fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", path); err != nil {
+			in.t.Fatal(err)
+		}
+		status := in.readStatus(c)
+		_ = c.Close()
+		if status == 200 {
+			return
+		}
+		if time.Now().After(end) {
+			in.t.Fatalf("%s%s: %d", base, path, status)
+		}
+	}
+}
+
+// countFiles counts the files in a folder with this ending.
+func countFiles(t *testing.T, dir, ending string) int {
+	t.Helper()
+	list, err := filepath.Glob(filepath.Join(dir, "*"+ending))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(list)
+}
+
+// When both listeners have all the connections that they take, the program still opens
+// what it needs: the journal goes on in new segments, snapshots are written, the state is
+// hashed; afterwards both serve again, and nothing is lost.
+func TestConnectionsLeaveRoomForTheJournal(t *testing.T) {
+	t.Parallel()
+	for _, files := range []int{256, 1024} {
+		t.Run(fmt.Sprint(files), func(t *testing.T) {
+			t.Parallel()
+			leaveRoom(t, files)
+		})
+	}
+}
+
+func leaveRoom(t *testing.T, files int) {
+	dir := t.TempDir()
+	in := launchWithFiles(t, files, "--data-dir", dir, "--pairs", "none", "--sim", "off", "--clock", "virtual", "--clock-start", "2026-01-01T00:00:00Z",
+		"--set", "journal.segment_bytes=4096", "--set", "journal.snapshot_bytes=4096", "--set", "journal.keep=all",
+		"--set", "server.read_timeout=60s")
+	in.takeAddresses(in.waitLine("ready "))
+	want, err := sharePlaces(uint64(files), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, word := range []string{"level=WARN", fmt.Sprintf("files=%d ", files), "configured=16384", fmt.Sprintf("public=%d ", want.public), "LimitNOFILE=26448"} {
+		if !strings.Contains(in.stderr.String(), word) {
+			t.Errorf("no %s in the log", word)
+		}
+	}
+	in.pair("BTC_USDT") // on the connection that all requests of the test go on with
+	held := in.fill(in.public, want.public+20)
+	inside := in.fill(in.root, want.internal+20)
+	if len(held) != want.public || len(inside) != want.internal-1 {
+		t.Errorf("%d and %d connections are held, want %d and %d", len(held), len(inside), want.public, want.internal-1)
+	}
+	full := in.openFiles()
+	t.Logf("%d descriptors of %d in use with %d and %d connections", full, files, len(held), len(inside)+1)
+	if full > files || full < want.public+want.internal {
+		t.Errorf("%d descriptors of %d are in use", full, files)
+	}
+
+	segments := countFiles(t, filepath.Join(dir, "engine"), ".wal")
+	for range 400 {
+		in.limit("BTC_USDT", "buy", "1", "1")
+	}
+	in.call(200, "POST", "/users", "{}")
+	hash := in.do("GET", in.internal+"/state-hash", "")
+	if hash.status != 200 {
+		t.Errorf("state hash: %d %s", hash.status, hash.body)
+	}
+	if n := countFiles(t, filepath.Join(dir, "engine"), ".wal"); n < segments+2 {
+		t.Errorf("%d segments, %d before", n, segments)
+	}
+	metrics := in.do("GET", in.root+"/metrics", "").body
+	for _, line := range []string{`tickhive_accept_failures_total{listener="public"} 0`, `tickhive_accept_failures_total{listener="internal"} 0`} {
+		if !strings.Contains(metrics, line) {
+			t.Errorf("no %s in the metrics", line)
+		}
+	}
+	look := time.NewTicker(10 * time.Millisecond)
+	defer look.Stop()
+	for end := time.Now().Add(8 * time.Second); countFiles(t, filepath.Join(dir, "engine"), ".snap") == 0; <-look.C {
+		if time.Now().After(end) {
+			t.Fatal("no snapshot was written")
+		}
+	}
+
+	for _, c := range append(held, inside...) {
+		_ = c.Close()
+	}
+	in.serves(in.public, "/api/healthcheck")
+	in.serves(in.root, "/internal/v1/clock")
+	in.signal(syscall.SIGKILL)
+	<-in.exited
+	second := startEmpty(t, "--data-dir", dir)
+	if again := second.do("GET", second.internal+"/state-hash", "").body; again != hash.body {
+		t.Errorf("after the restart %s, before %s", again, hash.body)
+	}
+}
+
+// A listener that cannot take a connection for want of a descriptor says so and goes on:
+// those that wait are served when there are descriptors again.
+func TestListenersOutlastTheLackOfDescriptors(t *testing.T) {
+	t.Parallel()
+	in := startEmpty(t)
+	status := func() string { return in.do("GET", in.public+"/api/status", "").body } // on a kept connection
+	metrics := func() string { return in.do("GET", in.root+"/metrics", "").body }
+	status()
+	metrics()
+	in.limitResource(syscall.RLIMIT_NOFILE, 0)
+	waiting := map[string]net.Conn{}
+	for base, path := range map[string]string{in.public: "/api/healthcheck", in.root: "/internal/v1/clock"} {
+		c := in.dial(base)
+		if _, err := fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", path); err != nil {
+			t.Fatal(err)
+		}
+		waiting[base] = c
+	}
+	look := time.NewTicker(10 * time.Millisecond)
+	defer look.Stop()
+	until := func(what string, ok func() bool) {
+		t.Helper()
+		for end := time.Now().Add(15 * time.Second); !ok(); <-look.C {
+			if in.ended() {
+				t.Fatalf("%s: the program ended", what)
+			}
+			if time.Now().After(end) {
+				t.Fatalf("%s: not seen in %s\n%.3000s", what, status(), metrics())
+			}
+		}
+	}
+	until("incidents of both listeners", func() bool {
+		s := status()
+		return strings.Contains(s, "the public listener cannot accept connections: ") && strings.Contains(s, "the internal listener cannot accept connections: ") &&
+			strings.Count(s, "too many open files") == 2 && strings.Count(s, `"kind":"listener"`) == 2
+	})
+	until("failures counted", func() bool {
+		m := metrics()
+		return strings.Contains(m, `tickhive_accept_failures_total{listener="public"} `) && !strings.Contains(m, `tickhive_accept_failures_total{listener="public"} 0`) &&
+			!strings.Contains(m, `tickhive_accept_failures_total{listener="internal"} 0`)
+	})
+	in.limitResource(syscall.RLIMIT_NOFILE, 4096)
+	for base, c := range waiting {
+		if got := in.readStatus(c); got != 200 {
+			t.Errorf("%s: %d", base, got)
+		}
+	}
+	until("the end of the incidents", func() bool { return !strings.Contains(status(), `"kind":"listener"`) })
+	in.signal(syscall.SIGTERM)
+	if code := in.wait(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+// With too few descriptors to serve at all the program does not start, and says what it
+// needs and how to get it.
+func TestTooFewDescriptorsAreRefused(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "data")
+	in := launchWithFiles(t, 64, "--data-dir", dir)
+	if code := in.wait(); code != 1 || !strings.Contains(in.stderr.String(), "the limit of open files is 64; ") || !strings.Contains(in.stderr.String(), "LimitNOFILE=") {
+		t.Errorf("exit code %d: %s", code, in.stderr.String())
+	}
+	if _, err := os.Stat(dir); !os.IsNotExist(err) {
+		t.Errorf("the data directory was made: %v", err)
+	}
+}

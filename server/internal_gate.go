@@ -1,0 +1,179 @@
+package server
+
+import (
+	"bytes"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/valyala/fasthttp"
+)
+
+// pageGate keeps web pages out of an internal listener that asks for no token. A browser on
+// the machine reaches the loopback interface and sends what any page asks it to send:
+// forms, beacons and fetches to another origin, which the headers Origin and Sec-Fetch-Site
+// give away, and anything at all once the page's own name resolves to 127.0.0.1 (DNS
+// rebinding), which the header Host gives away. Programs name the host that they were
+// given and send neither of the other two. Immutable.
+type pageGate struct {
+	names []string     // of internal.hosts, without a closing dot
+	addrs []netip.Addr // of internal.hosts
+}
+
+// maxHostName is the longest host name (RFC 1035 section 2.3.4).
+const maxHostName = 253
+
+// readyPath answers without the gate: it says whether the start is over, nothing else.
+const readyPath = internalPrefix + "/ready"
+
+// newPageGate makes a gate that takes these hosts besides the loopback ones.
+func newPageGate(hosts []string) (*pageGate, error) {
+	g := &pageGate{}
+	for _, text := range hosts {
+		if err := CheckInternalHost(text); err != nil {
+			return nil, err
+		}
+		if a, err := netip.ParseAddr(text); err == nil {
+			g.addrs = append(g.addrs, a.Unmap())
+		} else {
+			g.names = append(g.names, strings.TrimSuffix(text, "."))
+		}
+	}
+	return g, nil
+}
+
+// CheckInternalHost refuses what is not one host: a name or an address, without scheme,
+// port and wildcard.
+func CheckInternalHost(text string) error {
+	if a, err := netip.ParseAddr(text); err == nil && a.Zone() == "" {
+		return nil
+	}
+	if !isHostName([]byte(strings.TrimSuffix(text, "."))) || isDotted([]byte(text)) {
+		return fmt.Errorf("%.80q is neither a host name of letters, digits, '-', '_' and '.' nor an IP address; "+
+			"list the name alone (ops.example), it counts with every port", text)
+	}
+	return nil
+}
+
+// check refuses a request that a web page may have made a browser send.
+func (g *pageGate) check(ctx *fasthttp.RequestCtx) *Error {
+	h := &ctx.Request.Header
+	if string(ctx.URI().PathOriginal()) == readyPath {
+		return nil
+	}
+	host := h.Host() // two of them do not parse
+	if !g.takes(host) {
+		return gateError(fasthttp.HeaderHost, host, "is neither a loopback name nor in internal.hosts; "+
+			"call 127.0.0.1 or localhost, add the name to internal.hosts, or configure internal.token")
+	}
+	if target := h.RequestURI(); (len(target) == 0 || target[0] != '/') && !bytes.EqualFold(ctx.URI().Host(), host) {
+		return gateError(fasthttp.HeaderHost, host, "is not the host in the request's target; send the same one in both")
+	}
+	for _, origin := range h.PeekAll(fasthttp.HeaderOrigin) {
+		if !sameOrigin(origin, host) {
+			return gateError(fasthttp.HeaderOrigin, origin, "is not the listener's own origin; "+noPages)
+		}
+	}
+	for _, site := range h.PeekAll(headerFetchSite) {
+		if s := string(site); s != "none" && s != "same-origin" {
+			return gateError(headerFetchSite, site, "says that a page of another origin sent the request; "+noPages)
+		}
+	}
+	if h.IsGet() || h.IsHead() {
+		return nil
+	}
+	for _, mode := range h.PeekAll(headerFetchMode) {
+		if string(mode) == "navigate" {
+			return gateError(headerFetchMode, mode, "says that the form of a page sent the request; "+noPages)
+		}
+	}
+	return nil
+}
+
+// noPages is the way in for a request that a page has sent.
+const noPages = "the internal API serves no web pages: use a program such as curl, or configure internal.token and send it"
+
+// Fetch metadata (W3C): a browser writes it, a page cannot.
+const (
+	headerFetchSite = "Sec-Fetch-Site"
+	headerFetchMode = "Sec-Fetch-Mode"
+)
+
+// gateError is the refusal of one header's value: why, and the way in.
+func gateError(header string, value []byte, why string) *Error {
+	err := Forbidden("The header %s: %.100q %s.", header, value, why)
+	err.Field = header
+	return err
+}
+
+// takes reports whether a Host header names this listener: a loopback name or address, or
+// one that is configured, with any port.
+func (g *pageGate) takes(host []byte) bool {
+	name, bracketed, ok := splitHost(host)
+	if !ok {
+		return false
+	}
+	if bracketed || isDotted(name) {
+		a, err := netip.ParseAddr(bytesKey(name))
+		return err == nil && a.Zone() == "" && bracketed == a.Is6() &&
+			(a.IsLoopback() || slices.Contains(g.addrs, a.Unmap()))
+	}
+	name = bytes.TrimSuffix(name, []byte("."))
+	if !isHostName(name) {
+		return false
+	}
+	for _, known := range g.names {
+		if strings.EqualFold(bytesKey(name), known) {
+			return true
+		}
+	}
+	const local = ".localhost" // RFC 6761: never anybody else's
+	return bytes.EqualFold(name, []byte(local[1:])) ||
+		len(name) > len(local) && bytes.EqualFold(name[len(name)-len(local):], []byte(local))
+}
+
+// splitHost takes the port and the brackets of an IPv6 address off a Host header.
+func splitHost(host []byte) (name []byte, bracketed, ok bool) {
+	name, port := host, []byte(nil)
+	if bracketed = len(host) > 0 && host[0] == '['; bracketed {
+		end := bytes.IndexByte(host, ']')
+		if end < 0 {
+			return nil, true, false
+		}
+		name, port = host[1:end], host[end+1:]
+	} else if i := bytes.IndexByte(host, ':'); i >= 0 {
+		name, port = host[:i], host[i:]
+	}
+	if len(port) > 0 && (port[0] != ':' || len(port) > 6 || len(bytes.Trim(port[1:], "0123456789")) > 0) {
+		return nil, bracketed, false
+	}
+	return name, bracketed, true
+}
+
+// isDotted reports digits and dots alone: an IPv4 address, or nothing.
+func isDotted(name []byte) bool { return len(bytes.Trim(name, "0123456789.")) == 0 }
+
+// isHostName reports a name of letters, digits, '-' and '_' in labels that are not empty.
+func isHostName(name []byte) bool {
+	last := byte('.')
+	for _, b := range name {
+		if b-'0' > 9 && b|0x20-'a' > 25 && b != '-' && b != '_' && (b != '.' || last == '.') {
+			return false
+		}
+		last = b
+	}
+	return last != '.' && len(name) <= maxHostName
+}
+
+// sameOrigin reports whether an Origin header is the origin of a page at host. The scheme
+// may be https, when a proxy before the listener speaks it.
+func sameOrigin(origin, host []byte) bool {
+	port := []byte(":80")
+	rest, ok := bytes.CutPrefix(origin, []byte("http://"))
+	if !ok {
+		port = []byte(":443")
+		rest, ok = bytes.CutPrefix(origin, []byte("https://"))
+	}
+	return ok && bytes.EqualFold(bytes.TrimSuffix(rest, port), bytes.TrimSuffix(host, port))
+}
