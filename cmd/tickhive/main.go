@@ -37,6 +37,16 @@ type exitError int
 
 func (e exitError) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
 
+// usageError is a command line, a configuration or a data directory that do not go together:
+// exit code 2, nothing was changed. Everything else that fails is exit code 1.
+type usageError struct{ error }
+
+// Unwrap is for package errors.
+func (e usageError) Unwrap() error { return e.error }
+
+// refuse makes a usageError.
+func refuse(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
 // heapFloor is what the collector takes to be in use from the start on, so that it begins
 // when 24 MiB more than the market's own size have been allocated, not when a market of
 // 10 MiB has changed 10 MiB of views: an answer beside 10,000 changes a second costs 1.08x and
@@ -94,5 +104,8 @@ func run(args []string, p *program) int {
 		return int(code)
 	}
 	fmt.Fprintf(p.err, "tickhive: %v\n", err)
+	if errors.As(err, new(usageError)) {
+		return 2
+	}
 	return 1
 }

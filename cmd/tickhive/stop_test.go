@@ -118,7 +118,7 @@ func TestAStartThatCannotListenLeavesTheDirectoryClean(t *testing.T) {
 		t.Errorf("exit code %d", code)
 	}
 	used := strings.TrimPrefix(startEmpty(t).public, "http://")
-	second := launch(t, nil, "serve", "--listen", used, "--internal-listen", "127.0.0.1:0", "--data-dir", dir)
+	second := launch(t, nil, "serve", "--listen", used, "--internal-listen", "127.0.0.1:0", "--data-dir", dir, "--clock", "virtual")
 	if code := second.wait(); code != 1 || !strings.Contains(second.stderr.String(), "server.listen") {
 		t.Errorf("exit code %d: %s", code, second.stderr.String())
 	}
