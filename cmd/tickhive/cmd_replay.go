@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"tickhive/engine"
@@ -48,30 +46,30 @@ func (c *replayCmd) Run(p *program) error {
 	if err != nil {
 		return err
 	}
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	defer signal.Stop(signals)
+	signals := takeSignals(p)
 	x, err := newExchange(p, cfg, c.Quiet)
 	if err != nil {
 		return err
 	}
-	if up, err := x.startBefore(signals); !up {
+	defer x.follow(signals)()
+	if up, err := x.startBefore(signals.stop); !up {
 		return err
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	finished := make(chan error, 1)
 	go func() { finished <- c.feed(ctx, x, r, g) }()
+	var sig os.Signal // nil: the files are at their end
 	select {
 	case err = <-finished:
 		if err == nil && c.Hold {
-			<-signals
+			sig = <-signals.stop
 		}
-	case <-signals:
+	case sig = <-signals.stop:
 		cancel()
-		<-finished
+		err = <-finished
 	}
-	return errors.Join(err, x.stopBefore(signals))
+	return errors.Join(err, x.stopBefore(sig, signals.stop))
 }
 
 // feed adds the pair, runs the files and reports.

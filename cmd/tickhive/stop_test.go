@@ -35,9 +35,13 @@ func launchAt(t testing.TB, dir string, args ...string) *instance {
 	return in
 }
 
-// endsWithinItsStart sends SIGTERM and expects the end of a program that was never ready.
+// endsWithinItsStart sends SIGHUP and two SIGTERM, and expects the end of a program that was
+// never ready.
 func (in *instance) endsWithinItsStart() {
 	in.t.Helper()
+	in.signal(syscall.SIGHUP)
+	in.waitLog("there is nothing to reload", 1)
+	in.signal(syscall.SIGTERM)
 	in.signal(syscall.SIGTERM)
 	code, said := in.wait(), in.stderr.String()
 	if code != 0 || !strings.Contains(said, "msg=stopped") {
@@ -156,7 +160,7 @@ func TestNoLoopIsLeftWhenABackfillIsStopped(t *testing.T) {
 	}
 	before := loops()
 	ended := make(chan error, 1)
-	go func() { ended <- serve(p, cfg, true, signals) }()
+	go func() { ended <- serve(p, cfg, true, processSignals{stop: signals}) }()
 	in := &instance{t: t}
 	in.takeAddresses(<-lines)
 	in.waitUnderWay()

@@ -51,6 +51,7 @@ type exchange struct {
 	pos        uint64 // journal position where the next loop begins
 	lastNs     int64  // time of the command at pos
 	startup    *startup
+	reloaders  []reloader // what SIGHUP reloads
 
 	incidentsMu sync.Mutex        // guards incidents, and data.meta once the loop runs
 	incidents   []server.Incident // without a data directory
