@@ -10,6 +10,7 @@ import (
 	"tickhive/bench/proc"
 	"tickhive/bench/report"
 	"tickhive/engine"
+	"tickhive/internal/cmdline"
 	"tickhive/marketdata"
 )
 
@@ -207,7 +208,7 @@ const keepFiles = 256
 // scaleConnections: open connections up to the descriptor limit, each of which has asked
 // once, while one goes on asking.
 func (r *Run) scaleConnections() error {
-	most := min(10_000, int(proc.FileLimit())-keepFiles)
+	most := min(10_000, int(cmdline.FileLimit())-keepFiles)
 	if most < 10_000 {
 		r.S.Note("connections: the descriptor limit allows %d", most)
 	}

@@ -13,6 +13,7 @@ import (
 	"tickhive/bench/load"
 	"tickhive/bench/proc"
 	"tickhive/bench/report"
+	"tickhive/internal/cmdline"
 )
 
 // Sizes of the streams scenario.
@@ -36,7 +37,7 @@ type streamKind struct {
 // their own, and compares the messages for a second of the server's CPU with those of a
 // loop that writes one ready frame after the other to as many connections.
 func runStreams(r *Run) error {
-	conns := min(streamConns, int(proc.FileLimit())-keepFiles)
+	conns := min(streamConns, int(cmdline.FileLimit())-keepFiles)
 	if conns < streamConns {
 		r.S.Note("the descriptor limit allows %d connections", conns)
 	}

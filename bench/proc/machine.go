@@ -9,11 +9,12 @@ import (
 	"time"
 
 	"tickhive/bench/report"
+	"tickhive/internal/cmdline"
 )
 
 // ThisMachine describes where this process runs.
 func ThisMachine() report.Machine {
-	m := report.Machine{Cores: runtime.NumCPU(), Go: runtime.Version(), Files: FileLimit()}
+	m := report.Machine{Cores: runtime.NumCPU(), Go: runtime.Version(), Files: cmdline.FileLimit()}
 	m.CPU = after("/proc/cpuinfo", "model name")
 	m.Kernel = strings.TrimSpace(read("/proc/sys/kernel/osrelease"))
 	if kib, err := strconv.ParseInt(strings.TrimSuffix(after("/proc/meminfo", "MemTotal"), " kB"), 10, 64); err == nil {
@@ -23,21 +24,6 @@ func ThisMachine() report.Machine {
 		m.Load = strings.Join(f[:3], " ")
 	}
 	return m
-}
-
-// FileLimit is how many descriptors this process may have, after raising the soft limit
-// to the hard one.
-func FileLimit() uint64 {
-	var l syscall.Rlimit
-	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l) != nil {
-		return 0
-	}
-	if l.Cur < l.Max {
-		l.Cur = l.Max
-		_ = syscall.Setrlimit(syscall.RLIMIT_NOFILE, &l)
-		_ = syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l)
-	}
-	return l.Cur
 }
 
 // Busy is the CPU time that all processes of the machine have used, and the time that the

@@ -23,8 +23,9 @@ type clockFile struct {
 // clockDigits is the length of the line without its end: any int64 that is not negative.
 const clockDigits = 19
 
-// openClockFile opens or makes the file. A line that is no time counts as none.
-func openClockFile(path string) (*clockFile, error) {
+// openClockFile opens or makes the file. Without a line that is a time the clock is at
+// beginNs.
+func openClockFile(path string, beginNs int64) (*clockFile, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("data directory: %w", err)
@@ -33,7 +34,7 @@ func openClockFile(path string) (*clockFile, error) {
 	if err != nil {
 		return nil, fmt.Errorf("data directory: %w", err)
 	}
-	c := &clockFile{f: f}
+	c := &clockFile{f: f, ns: beginNs}
 	if ns, err := strconv.ParseInt(strings.TrimSpace(string(raw)), 10, 64); err == nil {
 		c.ns = ns
 	}
@@ -52,6 +53,16 @@ func (c *clockFile) keep(ns int64) error {
 	}
 	c.ns = ns
 	return nil
+}
+
+// at is where the clock was last set.
+func (c *clockFile) at() int64 {
+	if c == nil {
+		return 0
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.ns
 }
 
 // close ends the file; a clock that was never set leaves an empty one.

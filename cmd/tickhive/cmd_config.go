@@ -23,7 +23,7 @@ type configPrintCmd struct {
 	serveFlags
 }
 
-// Run reports the first wrong place; exit code 1 then.
+// Run reports the wrong places; exit code 2 then, as serve would exit.
 func (c *configCheckCmd) Run(p *program) error {
 	cfg, err := c.config(p)
 	if err != nil {

@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
-	"syscall"
-	"time"
+	"strings"
 
 	"tickhive/engine"
 	"tickhive/sim/replay"
@@ -27,8 +25,8 @@ type replayCmd struct {
 	Files  []string `arg:"" name:"file" type:"existingfile" help:"Plain or gzip; lobster: message file, orderbook file."`
 }
 
-// Run feeds the files once the server is ready, and says on standard output how the
-// comparisons came out.
+// Run feeds the files once the server is ready, and prints on standard output how the
+// comparisons came out. Without a data directory it uses a temporary one.
 func (c *replayCmd) Run(p *program) error {
 	g := newProgress(p.err, "replay", 1, c.Quiet)
 	r, err := replay.New(replay.Options{
@@ -42,36 +40,89 @@ func (c *replayCmd) Run(p *program) error {
 	if err != nil {
 		return err
 	}
-	c.Sim, c.Pairs, c.Clock = "off", pairsNone, clockVirtual
-	c.ClockStart = time.Unix(0, r.StartNs()).UTC().Format(time.RFC3339Nano)
-	cfg, err := c.config(p)
+	cfg, err := c.replayConfig(p, r.StartNs())
 	if err != nil {
 		return err
 	}
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	defer signal.Stop(signals)
+	signals := takeSignals(p)
+	leave, err := c.temporary(p, cfg)
+	if err != nil {
+		return err
+	}
+	return errors.Join(c.drive(p, cfg, r, g, signals), leave())
+}
+
+// drive is the life of the exchange that the files drive.
+func (c *replayCmd) drive(p *program, cfg *Config, r *replay.Replay, g *progress, signals processSignals) error {
 	x, err := newExchange(p, cfg, c.Quiet)
 	if err != nil {
 		return err
 	}
-	if up, err := x.startBefore(signals); !up {
+	defer x.follow(signals)()
+	if up, err := x.startBefore(signals.stop); !up {
 		return err
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	finished := make(chan error, 1)
 	go func() { finished <- c.feed(ctx, x, r, g) }()
+	var sig os.Signal // nil: the files are at their end
 	select {
 	case err = <-finished:
 		if err == nil && c.Hold {
-			<-signals
+			sig = <-signals.stop
 		}
-	case <-signals:
+	case sig = <-signals.stop:
 		cancel()
-		<-finished
+		err = <-finished
 	}
-	return errors.Join(err, x.stopBefore(signals))
+	return errors.Join(err, x.stopBefore(sig, signals.stop))
+}
+
+// replayKeys are the keys whose values a replay decides.
+var replayKeys = []struct{ key, value, why string }{
+	{"sim.enabled", "off", "the files are the market"},
+	{"sim.backfill", "0s", "the files are the market"},
+	{"market.pairs", pairsNone, "the pair is that of the files"},
+	{"clock.mode", clockVirtual, "the times of the files drive the clock"},
+	{"clock.start", "", "the clock starts where the files do: --from starts later"},
+}
+
+// replayConfig is the configuration with the keys that a replay decides. A command line that
+// asks for something else is refused; a file or an environment may be that of serve.
+func (c *replayCmd) replayConfig(p *program, startNs int64) (*Config, error) {
+	for _, s := range append(append([]string(nil), c.Set...), c.settings()...) {
+		name, value, _ := strings.Cut(s, "=")
+		for _, k := range replayKeys {
+			if strings.TrimSpace(name) == k.key && value != k.value {
+				return nil, usage("replay: %s=%s: %s; leave it out", k.key, value, k.why)
+			}
+		}
+	}
+	for _, k := range replayKeys {
+		c.Set = append(c.Set, k.key+"="+k.value)
+	}
+	c.Set = append(c.Set, "clock.start="+timeText(startNs))
+	cfg, err := c.config(p)
+	if err != nil {
+		return nil, err
+	}
+	cfg.recorded = true
+	return cfg, nil
+}
+
+// temporary gives a replay without a configured data directory one that leave removes.
+func (c *replayCmd) temporary(p *program, cfg *Config) (leave func() error, err error) {
+	if cfg.given["data.dir"] {
+		return func() error { return nil }, nil
+	}
+	dir, err := os.MkdirTemp("", "tickhive-replay-")
+	if err != nil {
+		return nil, fmt.Errorf("replay: temporary data directory: %w", err)
+	}
+	cfg.Data.Dir = dir
+	fmt.Fprintf(p.err, "tickhive: replay: the data directory is %s and is removed at the end; --data-dir DIR keeps one\n", dir)
+	return func() error { return os.RemoveAll(dir) }, nil
 }
 
 // feed adds the pair, runs the files and reports.
@@ -98,8 +149,11 @@ func (c *replayCmd) feed(ctx context.Context, x *exchange, r *replay.Replay, g *
 		x.log.Info("replay", "note", note)
 	}
 	x.log.Info("replay", "records", report.Records, "orders", report.Placed, "trades", report.Trades, "refused", report.Refused)
-	if errors.Is(err, context.Canceled) {
+	switch {
+	case errors.Is(err, context.Canceled):
 		return nil
+	case errors.Is(err, engine.ErrTimeBack):
+		return fmt.Errorf("%w: the files begin before the last record of the data directory %s: begin another --data-dir", err, x.cfg.Data.Dir)
 	}
 	return err
 }

@@ -69,7 +69,7 @@ type Config struct {
 	Sim struct {
 		Enabled  bool     `toml:"enabled" help:"the simulated market trades"`
 		Seed     int64    `toml:"seed" help:"seed of the simulated market"`
-		Backfill Duration `toml:"backfill" help:"simulated time before the start, for an empty data directory"`
+		Backfill Duration `toml:"backfill" help:"simulated time before the start; fills an empty data directory only"`
 	} `toml:"sim"`
 	Launchpad struct {
 		Fee       Decimal  `toml:"fee" help:"spawn fee in the native currency"`
@@ -94,11 +94,14 @@ type Config struct {
 
 	Assets []AssetConfig `toml:"assets"`
 	Pairs  []PairConfig  `toml:"pairs"`
+
+	given    map[string]bool // keys that some source has set
+	recorded bool            // recorded files drive the clock (replay)
 }
 
 // defaultConfig is the built-in configuration: no file is needed.
 func defaultConfig() *Config {
-	c := &Config{Assets: builtinAssets(), Pairs: builtinPairs()}
+	c := &Config{Assets: builtinAssets(), Pairs: builtinPairs(), given: map[string]bool{}}
 	c.Server.Listen = "127.0.0.1:8080"
 	c.Server.ConnectionsPerIP = 1000
 	c.Server.Connections = 16_384

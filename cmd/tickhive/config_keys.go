@@ -16,9 +16,12 @@ type key struct {
 	value  reflect.Value
 }
 
+// envPrefix begins the name of every environment variable that configures the program.
+const envPrefix = "TICKHIVE_"
+
 // env is the key's environment variable: rate.allow -> TICKHIVE_RATE_ALLOW.
 func (k *key) env() string {
-	return "TICKHIVE_" + strings.ToUpper(strings.ReplaceAll(k.name, ".", "_"))
+	return envPrefix + strings.ToUpper(strings.ReplaceAll(k.name, ".", "_"))
 }
 
 // keys lists every key of c but the tables of assets and pairs, in the order of Config.
@@ -51,6 +54,7 @@ func (c *Config) set(name, text string) error {
 			if err := setValue(keys[i].value, text); err != nil {
 				return fmt.Errorf("%s: %w", name, err)
 			}
+			c.given[name] = true
 			return nil
 		}
 	}

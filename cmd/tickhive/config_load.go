@@ -2,10 +2,14 @@ package main
 
 import (
 	"bytes"
+	"encoding"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"reflect"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
@@ -34,7 +38,11 @@ func loadConfig(file string, environ, settings []string) (*Config, error) {
 			if err := c.set(k.name, text); err != nil {
 				return nil, fmt.Errorf("config: environment %s: %w", k.env(), err)
 			}
+			delete(env, k.env())
 		}
+	}
+	if err := c.unknownEnv(env); err != nil {
+		return nil, err
 	}
 	for _, s := range settings {
 		name, value, ok := strings.Cut(s, "=")
@@ -51,6 +59,24 @@ func loadConfig(file string, environ, settings []string) (*Config, error) {
 	return c, nil
 }
 
+// serviceLink matches the variables that Kubernetes sets for a service named tickhive.
+var serviceLink = regexp.MustCompile(`^TICKHIVE_(.+_)?(SERVICE_HOST|SERVICE_PORT(_.+)?|PORT(_[0-9]+_(TCP|UDP|SCTP)(_.+)?)?)$`)
+
+// unknownEnv names the first variable with the program's prefix that is no key's.
+func (c *Config) unknownEnv(env map[string]string) error {
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		if !strings.HasPrefix(name, envPrefix) || serviceLink.MatchString(name) {
+			continue
+		}
+		var names []string
+		for _, k := range c.keys() {
+			names = append(names, k.env())
+		}
+		return fmt.Errorf("config: environment %s: no key has this variable; the nearest that one has is %s", name, nearest(name, names))
+	}
+	return nil
+}
+
 // read decodes a file strictly. Its tables of assets and pairs replace the built-in ones.
 func (c *Config) read(file string, data []byte) error {
 	assets, pairs := c.Assets, c.Pairs
@@ -62,6 +88,22 @@ func (c *Config) read(file string, data []byte) error {
 	}
 	if c.Assets == nil && c.Pairs == nil {
 		c.Assets, c.Pairs = assets, pairs
+	}
+	return c.noteGiven(file, data)
+}
+
+// noteGiven notes the keys that a file sets.
+func (c *Config) noteGiven(file string, data []byte) error {
+	var sections map[string]any
+	if err := toml.Unmarshal(data, &sections); err != nil {
+		return fileError(file, err)
+	}
+	for section, keys := range sections {
+		if keys, ok := keys.(map[string]any); ok {
+			for name := range keys {
+				c.given[section+"."+name] = true
+			}
+		}
 	}
 	return nil
 }
@@ -76,7 +118,7 @@ func fileError(file string, err error) error {
 			line, _ := e.Position()
 			name := strings.Join(e.Key(), ".")
 			hint := ""
-			if best := nearest(name, fileKeys()); best != "" {
+			if best := nearest(name, slices.Sorted(maps.Keys(fileKeys()))); best != "" {
 				hint = "; the nearest known key is " + best
 			}
 			all = append(all, fmt.Errorf("config: %s:%d: unknown key %s%s", file, line, name, hint))
@@ -86,28 +128,52 @@ func fileError(file string, err error) error {
 	var decode *toml.DecodeError
 	if errors.As(err, &decode) {
 		line, _ := decode.Position()
-		what := strings.TrimPrefix(decode.Error(), "toml: ")
-		if k := decode.Key(); len(k) > 0 {
-			what = strings.Join(k, ".") + ": " + what
+		what, name := strings.TrimPrefix(decode.Error(), "toml: "), strings.Join(decode.Key(), ".")
+		if m := wrongType.FindStringSubmatch(what); m != nil {
+			what = fmt.Sprintf("a TOML %s where %s is expected", m[1], expected(name))
+		}
+		if name != "" {
+			what = name + ": " + what
 		}
 		return fmt.Errorf("config: %s:%d: %s", file, line, what)
 	}
 	return fmt.Errorf("config: %s: %w", file, err)
 }
 
-// fileKeys are all names that a file may use, those of the tables included.
-func fileKeys() []string {
+// wrongType matches the decoder's error for a value of another type, which goes on with the
+// Go type of the whole section.
+var wrongType = regexp.MustCompile(`^cannot decode TOML (\w+) into`)
+
+// expected is the kind of value that a key of the file takes.
+func expected(name string) string {
+	t := fileKeys()[name]
+	switch {
+	case t == nil:
+		return "something else"
+	case reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()) || t.Kind() == reflect.String:
+		return "a text in quotes"
+	case t.Kind() == reflect.Slice:
+		return "a list"
+	case t.Kind() == reflect.Bool:
+		return "true or false"
+	default:
+		return "an integer"
+	}
+}
+
+// fileKeys are all names that a file may use, those of the tables included, with their types.
+func fileKeys() map[string]reflect.Type {
 	c := &Config{}
-	var names []string
+	types := map[string]reflect.Type{}
 	for _, k := range c.keys() {
-		names = append(names, k.name)
+		types[k.name] = k.value.Type()
 	}
 	for prefix, t := range map[string]reflect.Type{
 		"assets.": reflect.TypeFor[AssetConfig](), "pairs.": reflect.TypeFor[PairConfig](),
 	} {
 		for i := range t.NumField() {
-			names = append(names, prefix+t.Field(i).Tag.Get("toml"))
+			types[prefix+t.Field(i).Tag.Get("toml")] = t.Field(i).Type
 		}
 	}
-	return names
+	return types
 }

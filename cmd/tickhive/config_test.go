@@ -51,13 +51,13 @@ func TestEveryKeyHasADefaultAndTheBuiltInMarketIsLargeEnough(t *testing.T) {
 
 func TestTheLaterSourceWins(t *testing.T) {
 	file := writeConfig(t, "[rate]\nper_minute = 70\nper_second = 7\nallow = [\"10.0.0.1\"]\n[launchpad]\nfee = \"5\"\n")
-	env := []string{"TICKHIVE_RATE_PER_SECOND=8", "TICKHIVE_RATE_ALLOW=192.0.2.1, 2001:db8::/32", "TICKHIVE_SIM_ENABLED=on"}
-	f := serveFlags{ConfigFile: file, Set: []string{"rate.votes_per_minute=3", "sim.enabled=on"}, Sim: "off", Backfill: "7d"}
+	env := []string{"TICKHIVE_RATE_PER_SECOND=8", "TICKHIVE_RATE_ALLOW=192.0.2.1, 2001:db8::/32", "TICKHIVE_SIM_ENABLED=off"}
+	f := serveFlags{ConfigFile: file, Set: []string{"rate.votes_per_minute=3", "sim.enabled=off"}, Sim: "on", Backfill: "7d"}
 	c, err := f.config(&program{environ: env})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Rate.PerMinute != 70 || c.Rate.PerSecond != 8 || c.Rate.VotesPerMinute != 3 || c.Sim.Enabled ||
+	if c.Rate.PerMinute != 70 || c.Rate.PerSecond != 8 || c.Rate.VotesPerMinute != 3 || !c.Sim.Enabled ||
 		!slices.Equal(c.Rate.Allow, []string{"192.0.2.1", "2001:db8::/32"}) || c.Launchpad.Fee != "5" ||
 		time.Duration(c.Sim.Backfill) != 168*time.Hour {
 		t.Errorf("%+v %+v %+v", c.Rate, c.Sim, c.Launchpad)
@@ -82,7 +82,11 @@ func TestWrongConfigurationNamesThePlace(t *testing.T) {
 		{"[rate]\nper_minute = 60\nper_secnd = 5\n", ":3: unknown key rate.per_secnd; the nearest known key is rate.per_second"},
 		{"[jurnal]\nsync = \"off\"\n", "unknown key jurnal; the nearest known key is"},
 		{"[[pairs]]\ncode = \"AA_BB\"\ndigits_prise = 3\n", ":3: unknown key pairs.digits_prise; the nearest known key is pairs.digits_price"},
-		{"[rate]\nper_minute = \"x\"\n", ":2:"},
+		{"[rate]\nper_minute = \"x\"\n", ":2: rate.per_minute: a TOML string where an integer is expected"},
+		{"[server]\nlisten = 5\n", ":2: server.listen: a TOML integer where a text in quotes is expected"},
+		{"[rate]\nallow = \"10.0.0.1\"\n", ":2: rate.allow: a TOML string where a list is expected"},
+		{"[sim]\nenabled = \"on\"\n", ":2: sim.enabled: a TOML string where true or false is expected"},
+		{"[[pairs]]\ncode = 7\n", ":2: pairs.code: a TOML integer where a text in quotes is expected"},
 		{"[rate\n", ":1:"},
 		{"[referral]\nlevels = [\"0.1\", \"x\", \"0\", \"0\", \"0\"]\n", "referral.levels"},
 		{"[launchpad]\nfee = \"1e3\"\n", "launchpad.fee"},
@@ -106,6 +110,26 @@ func TestWrongConfigurationNamesThePlace(t *testing.T) {
 	_, err := loadConfig("", nil, []string{"rate.allw=1"})
 	if err == nil || !strings.Contains(err.Error(), "the nearest known key is rate.allow") {
 		t.Errorf("%v", err)
+	}
+}
+
+// A variable of the program that is no key's is refused; those that Kubernetes makes of a
+// service's name, and those of other programs, are not.
+func TestAnUnknownVariableIsRefused(t *testing.T) {
+	for name, nearest := range map[string]string{
+		"TICKHIVE_RATE_PER_MINUT": "TICKHIVE_RATE_PER_MINUTE", "TICKHIVE_JURNAL_SYNC": "TICKHIVE_JOURNAL_SYNC", "TICKHIVE_LISTEN": "TICKHIVE_",
+	} {
+		_, err := loadConfig("", []string{"PATH=/bin", name + "=5"}, nil)
+		if err == nil || !strings.Contains(err.Error(), "environment "+name+": no key") || !strings.Contains(err.Error(), nearest) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	others := []string{
+		"TICKHIVE_SERVICE_HOST=10.0.0.1", "TICKHIVE_SERVICE_PORT=8080", "TICKHIVE_SERVICE_PORT_HTTP=8080", "TICKHIVE_PORT=tcp://10.0.0.1:8080",
+		"TICKHIVE_PORT_8080_TCP_ADDR=10.0.0.1", "TICKHIVE_INTERNAL_PORT_8081_TCP=tcp://10.0.0.1:8081", "TICKHIVES=1", "tickhive_rate=1",
+	}
+	if _, err := loadConfig("", others, nil); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -229,7 +253,7 @@ func TestConfigCheckExitsByTheResult(t *testing.T) {
 	if code := run([]string{"config", "check"}, p); code != 0 || !strings.Contains(out.String(), "configuration ok") {
 		t.Errorf("%d %s%s", code, out.String(), errs.String())
 	}
-	if code := run([]string{"config", "check", "--journal-sync", "never"}, p); code == 0 || !strings.Contains(errs.String(), "journal.sync") {
+	if code := run([]string{"config", "check", "--journal-sync", "never"}, p); code != 2 || !strings.Contains(errs.String(), "journal.sync") {
 		t.Errorf("%d %s", code, errs.String())
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"tickhive/accounts"
 	"tickhive/engine"
+	"tickhive/internal/clock"
 	"tickhive/marketdata"
 	"tickhive/server"
 )
@@ -77,15 +78,28 @@ func (c *Config) validate() error {
 	if _, err := parseLevel(c.Log.Level); err != nil {
 		bad("log.level", "%v", err)
 	}
-	if _, err := c.startNs(); err != nil {
-		bad("clock.start", "%v", err)
-	}
 	for _, k := range c.keys() {
 		if d, ok := k.value.Interface().(Duration); ok && d < 0 {
 			bad(k.name, "%v", errNegative) // a number of the file
 		}
 	}
-	return errors.Join(append(errs, c.validateListeners(), c.validateComponents(), c.validateMarket())...)
+	_, startErr := c.clockStart()
+	return errors.Join(append(errs, startErr, c.validateEffect(), c.validateListeners(), c.validateComponents(), c.validateMarket())...)
+}
+
+// validateEffect refuses settings that another one leaves without effect.
+func (c *Config) validateEffect() error {
+	var errs []error
+	if c.Clock.Start != "" && c.Clock.Mode == clockReal {
+		errs = append(errs, errors.New("clock.start: a real clock shows the machine's time: add --clock virtual, or leave --clock-start out"))
+	}
+	if c.Sim.Backfill > 0 && !c.simulated() {
+		errs = append(errs, errors.New("sim.backfill: a backfill is the simulated market's, and there is none: leave --backfill out, or --sim off and --pairs none"))
+	}
+	if c.given["sim.enabled"] && c.Sim.Enabled && c.Market.Pairs == pairsNone {
+		errs = append(errs, errors.New("sim.enabled: the simulated market trades the configured pairs, and market.pairs is none: leave --pairs none out, or set --sim off"))
+	}
+	return errors.Join(errs...)
 }
 
 // validateComponents asks the components, which know their bounds, each for its own keys.
@@ -158,17 +172,17 @@ func (c *Config) validateInternal() error {
 	return nil
 }
 
-// startNs is the configured start of a virtual clock, 0 when it starts now.
-func (c *Config) startNs() (int64, error) {
+// clockStart is where a virtual clock starts, and otherwise now.
+func (c *Config) clockStart() (int64, error) {
 	if c.Clock.Start == "" {
-		return 0, nil
+		return clock.Real{}.NowNs(), nil
 	}
 	t, err := time.Parse(time.RFC3339Nano, c.Clock.Start)
 	if err != nil {
-		return 0, fmt.Errorf("%q is not an RFC 3339 time such as 2026-01-01T00:00:00Z", c.Clock.Start)
+		return 0, fmt.Errorf("clock.start: %q is not an RFC 3339 time such as 2026-01-01T00:00:00Z", c.Clock.Start)
 	}
 	if t.Year() < 1970 || t.Year() > 2200 {
-		return 0, fmt.Errorf("%s is not between 1970 and 2200", c.Clock.Start)
+		return 0, fmt.Errorf("clock.start: %s is not between 1970 and 2200", c.Clock.Start)
 	}
 	return t.UnixNano(), nil
 }

@@ -527,7 +527,7 @@ func TestDamagedDirectoriesAreRefusedWithAReason(t *testing.T) {
 	if err := os.WriteFile(segment, damaged, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	args := []string{"serve", "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0", "--data-dir", dir, "--sim", "off"}
+	args := []string{"serve", "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0", "--data-dir", dir, "--sim", "off", "--clock", "virtual"}
 	refused := launch(t, nil, args...)
 	if code := refused.wait(); code == 0 {
 		t.Error("a damaged log was taken")

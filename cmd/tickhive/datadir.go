@@ -31,11 +31,10 @@ const dataFormat = 1
 
 // dataMeta is meta.json: what must be known before any log is read.
 type dataMeta struct {
-	Format    int    `json:"format"`
-	Writer    string `json:"writer"`    // program and version that made the directory
-	CreatedNs int64  `json:"createdNs"` // process clock: genesis of the ledger
-	Seed      uint64 `json:"seed"`      // of the simulated market and the ledger
-	Epoch     string `json:"epoch"`     // 16 hex digits; names the seqs that streams have shown
+	Format int    `json:"format"`
+	Writer string `json:"writer"` // program and version that made the directory
+	origin
+	Epoch string `json:"epoch"` // 16 hex digits; names the seqs that streams have shown
 	// Clean is false while a process runs: after a power cut the end of the journal may be
 	// missing, and with it seqs that were shown.
 	Clean bool `json:"clean"`
@@ -58,16 +57,18 @@ type dataDir struct {
 	path   string
 	meta   dataMeta
 	fresh  bool // made by this process
-	empty  bool // holds no market: fresh, or begun over
+	empty  bool // holds no market: fresh, never used, or begun over
 	clean  bool // the last process ended in order, or there was none
 	lock   io.Closer
 	clock  *clockFile // with a virtual clock only
 	nonces *nonceFile // once the accounts are recovered
+	notes  []string   // what of the configuration the directory leaves without effect
 }
 
-// openDataDir makes or opens the directory and takes its lock. now and seed go into a new
-// one; synced says that this process shows only what is durable.
-func openDataDir(path string, nowNs int64, seed uint64, synced bool) (*dataDir, error) {
+// openDataDir makes or opens the directory and takes its lock. cfg and startNs, where a
+// virtual clock starts, go into a new one and must agree with another; then cfg is what the
+// directory decides. synced says that this process shows only what is durable.
+func openDataDir(path string, cfg *Config, startNs int64, synced bool) (*dataDir, error) {
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return nil, fmt.Errorf("data directory: %w", err)
 	}
@@ -76,7 +77,10 @@ func openDataDir(path string, nowNs int64, seed uint64, synced bool) (*dataDir, 
 		return nil, fmt.Errorf("data directory: %w", err)
 	}
 	d := &dataDir{path: path, lock: lock}
-	if err := d.load(nowNs, seed); err != nil {
+	if err = d.load(); err == nil {
+		err = d.begin(cfg, startNs)
+	}
+	if err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
 	boot := bootID()
@@ -93,11 +97,36 @@ func openDataDir(path string, nowNs int64, seed uint64, synced bool) (*dataDir, 
 	return d, nil
 }
 
-func (d *dataDir) load(nowNs int64, seed uint64) error {
+// begin gives an empty directory its origin, and has the configuration agree with that of
+// another.
+func (d *dataDir) begin(cfg *Config, startNs int64) error {
+	if d.meta.Filling {
+		// The last start ended within its backfill: nothing of it was ever shown.
+		if err := d.beginOver(); err != nil {
+			return err
+		}
+	}
+	if d.empty = d.fresh || !d.used(); d.empty {
+		d.meta.origin, d.meta.Filling = newOrigin(cfg, startNs), cfg.Sim.Backfill > 0
+	}
+	var err error
+	if d.meta.Clock == clockVirtual {
+		d.clock, err = openClockFile(d.sub("CLOCK"), d.meta.CreatedNs)
+	}
+	if err != nil || d.empty {
+		return err
+	}
+	if d.notes, err = d.meta.agree(cfg, d.path, startNs, d.clock.at()); err != nil && d.clock != nil {
+		err = errors.Join(err, d.clock.close())
+	}
+	return err
+}
+
+func (d *dataDir) load() error {
 	raw, err := os.ReadFile(filepath.Join(d.path, "meta.json"))
 	if errors.Is(err, fs.ErrNotExist) {
-		d.fresh, d.empty = true, true
-		d.meta = dataMeta{Format: dataFormat, Writer: "TickHive " + cmdline.Version, CreatedNs: nowNs, Seed: seed}
+		d.fresh = true
+		d.meta = dataMeta{Format: dataFormat, Writer: "TickHive " + cmdline.Version}
 		return nil
 	}
 	if err != nil {
@@ -109,6 +138,9 @@ func (d *dataDir) load(nowNs int64, seed uint64) error {
 	if d.meta.Format != dataFormat {
 		return fmt.Errorf("data directory: %s has format %d, written by %s; this program reads format %d: use that program, or another --data-dir",
 			d.path, d.meta.Format, d.meta.Writer, dataFormat)
+	}
+	if d.meta.Clock == "" {
+		d.meta.Clock = clockKind(d.path)
 	}
 	return nil
 }
@@ -159,7 +191,7 @@ func readMeta(dir string) (dataMeta, error) {
 	if _, err := os.Stat(filepath.Join(dir, "meta.json")); err != nil {
 		return d.meta, fmt.Errorf("data directory: %w", err)
 	}
-	err := d.load(0, 0)
+	err := d.load()
 	return d.meta, err
 }
 

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"os"
 
+	"golang.org/x/term"
+
 	"tickhive/accounts"
 	"tickhive/engine"
 	"tickhive/internal/fixed"
@@ -161,8 +163,7 @@ func (x *exchange) demoOrder(desk *server.AccountDesk, cmd engine.Command) error
 
 // demoKey prints a key pair once, on a terminal only: it is in no file and no log.
 func (a *accountSide) demoKey(x *exchange) error {
-	out, ok := x.p.out.(*os.File)
-	if !ok || !isTerminal(out) {
+	if !isTerminal(x.p.out) {
 		return nil
 	}
 	for _, k := range a.state.View().Keys(1, 0) {
@@ -176,12 +177,13 @@ func (a *accountSide) demoKey(x *exchange) error {
 	if err != nil {
 		return fmt.Errorf("demo key: %w", err)
 	}
-	_, err = fmt.Fprintf(out, "\ndemo key of user demo-1, shown once\n  public   %s\n  private  %s\n  page     http://%s/#key=%s:%s\n\n",
+	_, err = fmt.Fprintf(x.p.out, "\ndemo key of user demo-1, shown once\n  public   %s\n  private  %s\n  page     http://%s/#key=%s:%s\n\n",
 		res.Key.PublicKey, res.Secret.Reveal(), x.publicLn.Addr(), res.Key.PublicKey, res.Secret.Reveal())
 	return err
 }
 
-func isTerminal(f *os.File) bool {
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
+// isTerminal reports whether a person reads what is written to w, or types what is read.
+func isTerminal(w any) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
 }

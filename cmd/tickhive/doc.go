@@ -14,10 +14,13 @@
 //     of subcommands) and nothing else; logs go to standard error.
 //  3. A key that is not known, anywhere, stops the program before it opens anything.
 //  4. Shutdown ends a start under way, then goes outside in: no new connection, then what
-//     was accepted is finished, then the loop stops, then the journal.
+//     was accepted is finished, then the loop stops, then the journal. No signal but SIGKILL,
+//     SIGQUIT and the third interrupt cuts it short.
+//  5. A setting that can have no effect is refused where it would mislead (exit code 2), and
+//     announced in one line where it is harmless.
 //
 // Reading order: main, config, config_keys, config_load, config_validate, config_market,
-// serve, places, wire, logging, then one file per subcommand (cmd_*).
+// serve, signals, places, wire, datadir, origin, logging, then one file per subcommand (cmd_*).
 //
 // It does not keep state: what outlives the process is in the data directory, which
 // the stores own.

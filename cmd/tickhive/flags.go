@@ -9,12 +9,12 @@ type serveFlags struct {
 	InternalListen string   `placeholder:"ADDR" help:"Internal listener (127.0.0.1:8081); port 0: chosen."`
 	InternalToken  string   `placeholder:"TOKEN" help:"Bearer token of the internal API."`
 	InternalHosts  string   `placeholder:"HOST,..." help:"Host names and IPs, besides loopback ones, that requests to the internal API may name when there is no token."`
-	DataDir        string   `placeholder:"DIR" help:"Data directory (./data)."`
+	DataDir        string   `placeholder:"DIR" help:"Data directory (./data; of a replay: a temporary one)."`
 	Sim            string   `placeholder:"on|off" help:"Simulated market (on)."`
-	Seed           string   `placeholder:"N" help:"Seed of the simulated market (1)."`
-	Backfill       string   `placeholder:"DURATION" help:"Simulated time before the start (0); 7d works."`
-	Clock          string   `placeholder:"real|virtual" help:"Process clock (real)."`
-	ClockStart     string   `placeholder:"RFC3339" help:"Start of a virtual clock (now)."`
+	Seed           string   `placeholder:"N" help:"Seed of the simulated market (1). A data directory keeps its seed."`
+	Backfill       string   `placeholder:"DURATION" help:"Simulated time before the start (0); 7d works. Fills an empty data directory only."`
+	Clock          string   `placeholder:"real|virtual" help:"Process clock (real). A data directory keeps the kind that it was begun with."`
+	ClockStart     string   `placeholder:"RFC3339" help:"Start of a virtual clock (now; in a used data directory: where it was)."`
 	JournalSync    string   `placeholder:"MODE" help:"always, interval or off (interval)."`
 	Pairs          string   `placeholder:"builtin|none" help:"none: without the configured pairs and assets."`
 	LogLevel       string   `placeholder:"LEVEL" help:"debug, info, warn or error (info)."`
@@ -23,7 +23,11 @@ type serveFlags struct {
 
 // config loads the configuration that the flags ask for.
 func (f *serveFlags) config(p *program) (*Config, error) {
-	return loadConfig(f.ConfigFile, p.environ, append(append([]string(nil), f.Set...), f.settings()...))
+	cfg, err := loadConfig(f.ConfigFile, p.environ, append(append([]string(nil), f.Set...), f.settings()...))
+	if err != nil {
+		return nil, usageError{Err: err}
+	}
+	return cfg, nil
 }
 
 // settings are the given flags as KEY=VALUE.

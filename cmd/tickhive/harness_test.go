@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -19,10 +20,16 @@ import (
 
 // asProgram makes the test binary be the program: it is built once, by go test, and runs
 // under the race detector when the tests do.
-const asProgram = "TICKHIVE_TEST_AS_PROGRAM"
+const asProgram = "TEST_AS_TICKHIVE"
+
+// testSwitches are variables of the tests. The program refuses them: they are no keys.
+var testSwitches = []string{"TICKHIVE_SOAK", "TICKHIVE_STRICT", "TICKHIVE_SHOTS", "TICKHIVE_BENCH", "TICKHIVE_BENCH_DIR"}
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
+		for _, name := range testSwitches {
+			_ = os.Unsetenv(name)
+		}
 		os.Exit(process())
 	}
 	os.Exit(m.Run())
@@ -67,18 +74,29 @@ func (l *lockedBuffer) String() string {
 // waiting for anything.
 func launch(t testing.TB, env []string, args ...string) *instance {
 	t.Helper()
+	return launchWith(t, func(*exec.Cmd) {}, env, args...)
+}
+
+// launchWith is launch after a change of the command.
+func launchWith(t testing.TB, change func(*exec.Cmd), env []string, args ...string) *instance {
+	t.Helper()
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return launchCommand(t, env, exec.Command(exe, args...))
+	cmd := exec.Command(exe, args...)
+	cmd.Dir = t.TempDir()
+	change(cmd)
+	return launchCommand(t, env, cmd)
 }
 
 // launchCommand is launch with a command that becomes the program.
 func launchCommand(t testing.TB, env []string, cmd *exec.Cmd) *instance {
 	t.Helper()
 	in := &instance{t: t, cmd: cmd, lines: make(chan string, 256), stderr: &lockedBuffer{}, exited: make(chan struct{})}
-	in.cmd.Dir = t.TempDir()
+	if in.cmd.Dir == "" {
+		in.cmd.Dir = t.TempDir()
+	}
 	in.cmd.Env = append(append(os.Environ(), asProgram+"=1"), env...)
 	in.cmd.Stderr = in.stderr
 	out, err := in.cmd.StdoutPipe()
@@ -170,6 +188,27 @@ func (in *instance) wait() int {
 	case <-time.After(startTime):
 		in.t.Fatal("the program does not end")
 		return -1
+	}
+}
+
+// waitLog waits until the log has as many lines with this text.
+func (in *instance) waitLog(text string, lines int) {
+	in.t.Helper()
+	for deadline := time.Now().Add(startTime); strings.Count(in.stderr.String(), text) < lines; runtime.Gosched() {
+		if in.ended() || time.Now().After(deadline) {
+			in.t.Fatalf("not %d lines with %q:\n%s", lines, text, in.stderr.String())
+		}
+	}
+}
+
+// endsClean expects exit code 0 after a clean stop of the directory.
+func (in *instance) endsClean(dir string) {
+	in.t.Helper()
+	if code := in.wait(); code != 0 {
+		in.t.Errorf("exit code %d: %s", code, in.stderr.String())
+	}
+	if meta, err := readMeta(dir); err != nil || !meta.Clean {
+		in.t.Errorf("%v, clean %t", err, meta.Clean)
 	}
 }
 

@@ -20,7 +20,7 @@ func TestADirectoryIsReplayedByItsOwnLimits(t *testing.T) {
 		other := launch(t, nil, "serve", "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0", "--data-dir", dir,
 			"--pairs", "none", "--sim", "off", "--clock", "virtual", "--clock-start", "2026-01-01T00:00:00Z", "--set", limit)
 		key, _, _ := strings.Cut(limit, "=")
-		if code := other.wait(); code != 1 || !strings.Contains(other.stderr.String(), key) {
+		if code := other.wait(); code != 2 || !strings.Contains(other.stderr.String(), key) {
 			t.Errorf("%s: exit code %d: %s", limit, code, other.stderr.String())
 		}
 	}

@@ -32,6 +32,13 @@ type program struct {
 // exitError ends the program with a code; the reason has been printed.
 type exitError = cmdline.ExitError
 
+// usageError is a command line, a configuration or a data directory that do not go together:
+// exit code 2, nothing was changed. Everything else that fails is exit code 1.
+type usageError = cmdline.UsageError
+
+// usage returns a usageError.
+func usage(format string, args ...any) error { return usageError{Err: fmt.Errorf(format, args...)} }
+
 func main() {
 	os.Exit(process())
 }

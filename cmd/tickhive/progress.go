@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
@@ -29,13 +28,11 @@ func newProgress(out io.Writer, name string, total int64, quiet bool) *progress 
 		return g
 	}
 	g.out = out
-	if f, ok := out.(*os.File); ok {
-		if info, err := f.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
-			g.bar = progressbar.NewOptions64(1000,
-				progressbar.OptionSetWriter(out), progressbar.OptionSetDescription(name),
-				progressbar.OptionSetPredictTime(true), progressbar.OptionClearOnFinish(),
-				progressbar.OptionThrottle(100*time.Millisecond))
-		}
+	if isTerminal(out) {
+		g.bar = progressbar.NewOptions64(1000,
+			progressbar.OptionSetWriter(out), progressbar.OptionSetDescription(name),
+			progressbar.OptionSetPredictTime(true), progressbar.OptionClearOnFinish(),
+			progressbar.OptionThrottle(100*time.Millisecond))
 	}
 	return g
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -14,11 +15,18 @@ const recordedTrades = `time,price,amount,side
 2026-01-01T00:01:30Z,100.6,2,buy
 `
 
-func TestReplayIsReadyThenFeedsThenHolds(t *testing.T) {
+// recorded writes the recorded trades to a file.
+func recorded(t *testing.T) string {
+	t.Helper()
 	file := filepath.Join(t.TempDir(), "recorded.csv")
 	if err := os.WriteFile(file, []byte(recordedTrades), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	return file
+}
+
+func TestReplayIsReadyThenFeedsThenHolds(t *testing.T) {
+	file := recorded(t)
 	in := launch(t, nil, "replay", "--format", "trades", "--pair", "BTC_USDT", "--check", "--hold",
 		"--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0", file)
 	in.takeAddresses(in.waitLine("ready "))
@@ -36,10 +44,7 @@ func TestReplayIsReadyThenFeedsThenHolds(t *testing.T) {
 }
 
 func TestReplayEndsByItself(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "recorded.csv")
-	if err := os.WriteFile(file, []byte(recordedTrades), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	file := recorded(t)
 	in := launch(t, nil, "replay", "--format", "trades", "--quiet", "--pair", "BTC_USDT",
 		"--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0", file)
 	if code := in.wait(); code != 0 {
@@ -54,6 +59,100 @@ func TestABadLineOfAReplayIsNamed(t *testing.T) {
 	}
 	in := launch(t, nil, "replay", "--format", "trades", file)
 	if code := in.wait(); code == 0 || !strings.Contains(in.stderr.String(), "recorded.csv:5:") {
+		t.Errorf("exit code %d: %s", code, in.stderr.String())
+	}
+}
+
+// replayOf are the arguments of a replay, ports chosen.
+func replayOf(file string, args ...string) []string {
+	return append([]string{
+		"replay", "--format", "trades", "--pair", "BTC_USDT", "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0", file,
+	}, args...)
+}
+
+// A replay without a data directory has one of its own for its time, however it ends.
+func TestAReplayRemovesItsTemporaryDirectory(t *testing.T) {
+	file, work, temp := recorded(t), t.TempDir(), t.TempDir()
+	taken := strings.TrimPrefix(startEmpty(t).public, "http://")
+	for _, c := range []struct {
+		args   []string
+		signal syscall.Signal
+		code   int
+	}{
+		{nil, 0, 0},
+		{nil, 0, 0}, // a second time in the same folder
+		{[]string{"--hold"}, syscall.SIGTERM, 0},
+		{[]string{"--hold"}, syscall.SIGINT, 0},
+		{[]string{"--loop", "--speed", "1"}, syscall.SIGTERM, 0},
+		{[]string{"--listen", taken}, 0, 1},
+		{[]string{"--set", "engine.open_orders=-1"}, 0, 2},
+	} {
+		in := launchWith(t, func(cmd *exec.Cmd) { cmd.Dir = work }, []string{"TMPDIR=" + temp}, replayOf(file, c.args...)...)
+		if c.signal != 0 {
+			in.waitLine("ready ")
+			made, err := os.ReadDir(temp)
+			if err != nil || len(made) != 1 || !strings.Contains(in.stderr.String(), "the data directory is "+filepath.Join(temp, made[0].Name())+" and is removed") {
+				t.Errorf("%v: %v %v: %s", c.args, err, made, in.stderr.String())
+			}
+			in.signal(c.signal)
+		}
+		if code := in.wait(); code != c.code {
+			t.Errorf("%v: exit code %d: %s", c.args, code, in.stderr.String())
+		}
+		for _, dir := range []string{work, temp} {
+			if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {
+				t.Errorf("%v: left in %s: %v %v", c.args, dir, left, err)
+			}
+		}
+	}
+}
+
+// A named directory is kept, and takes only what comes after its clock.
+func TestAReplayKeepsANamedDirectory(t *testing.T) {
+	file, dir := recorded(t), t.TempDir()
+	for _, source := range [][]string{{"--data-dir", dir}, {"--set", "data.dir=" + dir}} {
+		in := launch(t, nil, replayOf(file, source...)...)
+		if source[0] == "--data-dir" {
+			if code := in.wait(); code != 0 || strings.Contains(in.stderr.String(), "is removed") {
+				t.Errorf("exit code %d: %s", code, in.stderr.String())
+			}
+			continue
+		}
+		if code := in.wait(); code != 2 || !strings.Contains(in.stderr.String(), "the files begin at 2026-01-01T00:00:01Z, before 2026-01-01T00:01:30Z, where the clock of the data directory "+dir+" is: begin another --data-dir") {
+			t.Errorf("exit code %d: %s", code, in.stderr.String())
+		}
+	}
+	// A kill leaves the clock's file behind the journal: the refusal comes with the first record.
+	if err := os.Remove(filepath.Join(dir, "CLOCK")); err != nil {
+		t.Fatal(err)
+	}
+	in := launch(t, nil, replayOf(file, "--data-dir", dir)...)
+	if code := in.wait(); code != 1 || !strings.Contains(in.stderr.String(), "the files begin before the last record of the data directory "+dir+": begin another --data-dir") {
+		t.Errorf("exit code %d: %s", code, in.stderr.String())
+	}
+	real := t.TempDir()
+	runOnce(t, real)
+	refused(t, replayOf(file, "--data-dir", real), "was begun with a real clock", "--data-dir DIR")
+}
+
+// A replay decides its clock and its market; a command line that asks for others is refused.
+func TestAReplayRefusesFlagsThatItDecides(t *testing.T) {
+	file := recorded(t)
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"--clock-start", "2026-01-01T00:00:00Z"}, "replay: clock.start=2026-01-01T00:00:00Z: the clock starts where the files do"},
+		{[]string{"--clock", "real"}, "replay: clock.mode=real"},
+		{[]string{"--sim", "on"}, "replay: sim.enabled=on"},
+		{[]string{"--backfill", "1h"}, "replay: sim.backfill=1h"},
+		{[]string{"--set", "market.pairs=builtin"}, "replay: market.pairs=builtin"},
+	} {
+		refused(t, replayOf(file, c.args...), c.want, "leave it out")
+	}
+	env := []string{"TICKHIVE_SIM_BACKFILL=1h", "TICKHIVE_CLOCK_MODE=real", "TICKHIVE_SIM_ENABLED=on"} // serve's
+	in := launch(t, env, replayOf(file, "--sim", "off", "--pairs", "none", "--clock", "virtual")...)
+	if code := in.wait(); code != 0 {
 		t.Errorf("exit code %d: %s", code, in.stderr.String())
 	}
 }

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
-	"syscall"
 	"time"
 )
 
@@ -18,34 +16,32 @@ type serveCmd struct {
 // shutdownTime bounds how long accepted requests may still take after SIGTERM.
 const shutdownTime = 20 * time.Second
 
-// Run serves until SIGTERM or an interrupt; a second one exits at once.
+// Run serves until SIGTERM or an interrupt (signals.go).
 func (s *serveCmd) Run(p *program) error {
+	signals := takeSignals(p)
 	cfg, err := s.config(p)
 	if err != nil {
 		return err
 	}
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	defer signal.Stop(signals)
 	return serve(p, cfg, s.Quiet, signals)
 }
 
 // serve is the life of the program between its flags and its end.
-func serve(p *program, cfg *Config, quiet bool, signals <-chan os.Signal) error {
+func serve(p *program, cfg *Config, quiet bool, signals processSignals) error {
 	x, err := newExchange(p, cfg, quiet)
 	if err != nil {
 		return err
 	}
-	if up, err := x.startBefore(signals); !up {
+	defer x.follow(signals)()
+	if up, err := x.startBefore(signals.stop); !up {
 		return err
 	}
 	select {
 	case err := <-x.failed:
 		x.stop(context.Background())
 		return err
-	case sig := <-signals:
-		x.log.Info("stopping", "signal", sig.String())
-		return x.stopBefore(signals)
+	case sig := <-signals.stop:
+		return x.stopBefore(sig, signals.stop)
 	}
 }
 
@@ -94,8 +90,7 @@ func (x *exchange) startBefore(signals <-chan os.Signal) (up bool, err error) {
 		x.stop(context.Background())
 		return false, err
 	case sig := <-signals:
-		x.log.Info("stopping", "signal", sig.String())
-		if err := x.stopBefore(signals); err != nil {
+		if err := x.stopBefore(sig, signals); err != nil {
 			return false, err
 		}
 		if err := x.startup.err; !errors.Is(err, context.Canceled) {
@@ -105,8 +100,17 @@ func (x *exchange) startBefore(signals <-chan os.Signal) (up bool, err error) {
 	}
 }
 
-// stopBefore stops in order, or at once when a second signal comes.
-func (x *exchange) stopBefore(signals <-chan os.Signal) error {
+// interruptsToExit is how many interrupts end the process at once, as in Docker's daemon:
+// wrappers that pass a signal on send it twice, and a person presses Ctrl-C again.
+const interruptsToExit = 3
+
+// stopBefore stops in order. Further signals are logged and change nothing, whoever sends
+// them: a supervisor that does not want to wait has SIGKILL. Interrupts, which a person
+// sends, end the process at once when there are enough of them. first is nil where none came.
+func (x *exchange) stopBefore(first os.Signal, signals <-chan os.Signal) error {
+	if first != nil {
+		x.log.Info("stopping", "signal", first.String())
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), shutdownTime)
 	defer cancel()
 	done := make(chan struct{})
@@ -114,12 +118,22 @@ func (x *exchange) stopBefore(signals <-chan os.Signal) error {
 		x.stop(ctx)
 		close(done)
 	}()
-	select {
-	case <-done:
-		x.log.Info("stopped")
-		return nil
-	case sig := <-signals:
-		fmt.Fprintf(x.p.err, "tickhive: second signal (%s): exiting at once\n", sig)
-		return exitError(1)
+	interrupts := 0
+	for sig := first; ; {
+		if sig == os.Interrupt {
+			interrupts++
+		}
+		if interrupts >= interruptsToExit {
+			fmt.Fprintf(x.p.err, "tickhive: interrupted %d times: exiting at once\n", interrupts)
+			return exitError(1)
+		}
+		select {
+		case <-done:
+			x.log.Info("stopped")
+			return nil
+		case sig = <-signals:
+			x.log.Warn("already stopping: the signal changes nothing", "signal", sig.String(),
+				"interrupts_to_exit_at_once", interruptsToExit)
+		}
 	}
 }

@@ -35,9 +35,13 @@ func launchAt(t testing.TB, dir string, args ...string) *instance {
 	return in
 }
 
-// endsWithinItsStart sends SIGTERM and expects the end of a program that was never ready.
+// endsWithinItsStart sends SIGHUP and two SIGTERM, and expects the end of a program that was
+// never ready.
 func (in *instance) endsWithinItsStart() {
 	in.t.Helper()
+	in.signal(syscall.SIGHUP)
+	in.waitLog("there is nothing to reload", 1)
+	in.signal(syscall.SIGTERM)
 	in.signal(syscall.SIGTERM)
 	code, said := in.wait(), in.stderr.String()
 	if code != 0 || !strings.Contains(said, "msg=stopped") {
@@ -118,7 +122,7 @@ func TestAStartThatCannotListenLeavesTheDirectoryClean(t *testing.T) {
 		t.Errorf("exit code %d", code)
 	}
 	used := strings.TrimPrefix(startEmpty(t).public, "http://")
-	second := launch(t, nil, "serve", "--listen", used, "--internal-listen", "127.0.0.1:0", "--data-dir", dir)
+	second := launch(t, nil, "serve", "--listen", used, "--internal-listen", "127.0.0.1:0", "--data-dir", dir, "--clock", "virtual")
 	if code := second.wait(); code != 1 || !strings.Contains(second.stderr.String(), "server.listen") {
 		t.Errorf("exit code %d: %s", code, second.stderr.String())
 	}
@@ -156,7 +160,7 @@ func TestNoLoopIsLeftWhenABackfillIsStopped(t *testing.T) {
 	}
 	before := loops()
 	ended := make(chan error, 1)
-	go func() { ended <- serve(p, cfg, true, signals) }()
+	go func() { ended <- serve(p, cfg, true, processSignals{stop: signals}) }()
 	in := &instance{t: t}
 	in.takeAddresses(<-lines)
 	in.waitUnderWay()

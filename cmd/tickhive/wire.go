@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"tickhive/bench/proc"
 	"tickhive/engine"
 	"tickhive/internal/clock"
 	"tickhive/internal/cmdline"
@@ -54,6 +53,7 @@ type exchange struct {
 	pos        uint64 // journal position where the next loop begins
 	lastNs     int64  // time of the command at pos
 	startup    *startup
+	reloaders  []reloader // what SIGHUP reloads
 
 	incidentsMu sync.Mutex        // guards incidents, and data.meta once the loop runs
 	incidents   []server.Incident // without a data directory
@@ -62,51 +62,32 @@ type exchange struct {
 	failed                             chan error // a listener that ended by itself
 }
 
-// newExchange builds everything and opens nothing.
+// newExchange builds everything; of what it opens only the data directory stays open.
 func newExchange(p *program, cfg *Config, quiet bool) (*exchange, error) {
-	x := &exchange{p: p, cfg: cfg, quiet: quiet, failed: make(chan error, 3)}
+	own := *cfg // a used data directory decides some of it
+	x := &exchange{p: p, cfg: &own, quiet: quiet, failed: make(chan error, 3)}
 	var err error
 	if x.log, err = newLogging(p.err, cfg.Log.Level); err != nil {
 		return nil, err
 	}
 	x.progress.Store(-1)
-	if err := x.limitConnections(proc.FileLimit()); err != nil {
-		return nil, err
-	}
-	if err := x.makeClock(); err != nil {
-		return nil, err
-	}
-	x.makeMarket()
-	if err := x.makeSim(); err != nil {
+	if err := x.limitConnections(cmdline.FileLimit()); err != nil {
 		return nil, err
 	}
 	if err := x.openData(); err != nil {
 		return nil, err
 	}
-	if err := x.makeServers(); err != nil {
-		if x.data != nil {
-			err = errors.Join(err, x.data.close(x.data.clean))
-		}
+	x.makeMarket()
+	if err = x.makeSim(); err == nil {
+		err = x.makeServers()
+	}
+	if err != nil && x.data != nil {
+		err = errors.Join(err, x.data.close(x.data.clean))
+	}
+	if err != nil {
 		return nil, err
 	}
 	return x, nil
-}
-
-// makeClock is the process clock; a virtual one begins where the backfill does.
-func (x *exchange) makeClock() error {
-	if x.cfg.Clock.Mode == clockReal {
-		x.clock = clock.Real{}
-		return nil
-	}
-	start, err := x.cfg.startNs()
-	if err != nil {
-		return err
-	}
-	if start == 0 {
-		start = clock.Real{}.NowNs()
-	}
-	x.clock = clock.NewManual(start - int64(x.cfg.Sim.Backfill))
-	return nil
 }
 
 // makeMarket makes core and feed with options that validate has asked about.
@@ -278,6 +259,9 @@ func (x *exchange) stop(ctx context.Context) {
 		if err := x.accounts.close(); err != nil {
 			x.log.Error("the accounts did not end in order", "error", err)
 		}
+	}
+	if err := x.keepClock(); err != nil {
+		x.log.Error("the time of the virtual clock was not kept", "error", err)
 	}
 	if err := x.closeMarket(loop); err != nil {
 		x.log.Error("the journal did not end in order", "error", err)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 	"sync/atomic"
 
 	"tickhive/engine"
@@ -46,16 +47,20 @@ func (g *gate) AdvanceTo(ns int64) error {
 	return g.advanced()
 }
 
-// configure adds the configured assets and pairs that are not there yet.
+// configure adds the configured assets and pairs that are not there yet; those that are there
+// keep their settings.
 func (x *exchange) configure(loop *engine.Loop) error {
 	if x.cfg.Market.Pairs == pairsNone {
 		return nil
 	}
 	root := x.feed.Board().Load()
 	var b engine.Batch
+	var differ []string
 	for i := range x.cfg.Assets {
 		a := x.cfg.Assets[i].asset()
-		if root.Asset(a.Symbol) == nil {
+		if had := root.Asset(a.Symbol); had != nil && *had != *a {
+			differ = append(differ, a.Symbol)
+		} else if had == nil {
 			b.Commands = append(b.Commands, engine.Command{Kind: engine.SetAsset, Pair: engine.ControlPair, Asset: a})
 		}
 	}
@@ -64,9 +69,15 @@ func (x *exchange) configure(loop *engine.Loop) error {
 		if err != nil {
 			return err
 		}
-		if root.Lookup(ins.Code) == nil {
+		if v := root.Lookup(ins.Code); v != nil && !sameTerms(*v.Instrument, *ins) {
+			differ = append(differ, ins.Code)
+		} else if v == nil {
 			b.Commands = append(b.Commands, engine.Command{Kind: engine.AddPair, Pair: engine.ControlPair, Instrument: ins})
 		}
+	}
+	if len(differ) > 0 {
+		x.log.Info("the data directory keeps its own settings of pairs and assets that the configuration sets otherwise: "+
+			"PATCH /internal/v1/pairs/CODE and /internal/v1/assets/CODE change them", "of", strings.Join(differ, " "))
 	}
 	refused := engine.NotRejected
 	b.Collect = func(_ int, _ *engine.Command, events []engine.Event) {
@@ -81,6 +92,13 @@ func (x *exchange) configure(loop *engine.Loop) error {
 		return fmt.Errorf("configured pairs: the engine refuses one: %s", refused)
 	}
 	return nil
+}
+
+// sameTerms reports whether a pair has the terms that are configured: all but its state, which
+// changes in operation, and what the core gives it.
+func sameTerms(had, want engine.Instrument) bool {
+	want.ID, want.CreatedNs, want.State = had.ID, had.CreatedNs, had.State
+	return had == want
 }
 
 // commissions are the configured deposit and withdrawal records.

@@ -21,43 +21,46 @@ type simState struct{ *sim.Market }
 // Name is the part's name.
 func (simState) Name() string { return "sim" }
 
-// openData opens the data directory, unless there is to be none.
+// openData opens the data directory, unless there is to be none, and makes the process
+// clock.
 func (x *exchange) openData() error {
 	var err error
 	if x.policy, err = engine.ParseSyncPolicy(x.cfg.Journal.Sync); err != nil {
 		return fmt.Errorf("journal.sync: %w", err)
 	}
+	startNs, err := x.cfg.clockStart()
+	if err != nil {
+		return err
+	}
 	if x.cfg.Data.Dir == "" {
+		x.makeClock(startNs)
 		x.epoch, err = newEpoch()
 		return err
 	}
-	x.data, err = openDataDir(x.cfg.Data.Dir, x.clock.NowNs(), uint64(x.cfg.Sim.Seed), x.policy == engine.SyncAlways)
-	if err != nil {
+	if x.data, err = openDataDir(x.cfg.Data.Dir, x.cfg, startNs, x.policy == engine.SyncAlways); err != nil {
 		return err
 	}
-	x.epoch = x.data.meta.Epoch
-	if x.data.meta.Filling {
-		// The last start ended within its backfill: nothing of it was ever shown.
-		err = x.data.beginOver()
+	for _, note := range x.data.notes {
+		x.log.Info(note)
 	}
-	return errors.Join(err, x.resumeClock())
+	x.epoch = x.data.meta.Epoch
+	x.makeClock(startNs)
+	return nil
 }
 
-// resumeClock moves a virtual clock to where the last process had set it.
-func (x *exchange) resumeClock() error {
-	manual, ok := x.clock.(*clock.Manual)
-	if !ok {
-		return nil
+// makeClock makes the process clock. A virtual one begins where the backfill does, or goes
+// on from where the last process had set it.
+func (x *exchange) makeClock(startNs int64) {
+	switch {
+	case x.cfg.Clock.Mode == clockReal:
+		x.clock = clock.Real{}
+	case x.data == nil || x.data.empty:
+		x.clock = clock.NewManual(startNs - int64(x.cfg.Sim.Backfill))
+	case x.cfg.Clock.Start == "":
+		x.clock = clock.NewManual(x.data.clock.at())
+	default:
+		x.clock = clock.NewManual(max(startNs, x.data.clock.at()))
 	}
-	file, err := openClockFile(x.data.sub("CLOCK"))
-	if err != nil {
-		return errors.Join(err, x.data.close(x.data.clean))
-	}
-	x.data.clock = file
-	if !x.data.fresh {
-		manual.Set(max(manual.NowNs(), file.ns))
-	}
-	return nil
 }
 
 func (x *exchange) extras() []replica.Extra {
@@ -137,8 +140,11 @@ func (x *exchange) recover(ctx context.Context) error {
 // recovered shows what was there before this process.
 func (x *exchange) recovered() {
 	x.feed.Publish(max(x.clock.NowNs(), x.lastNs))
-	if manual, ok := x.clock.(*clock.Manual); ok && x.lastNs > manual.NowNs() {
-		manual.Set(x.lastNs)
+	if manual, ok := x.clock.(*clock.Manual); ok {
+		manual.Set(max(x.lastNs, manual.NowNs()))
+		if x.sim != nil && x.sim.DueNs() < manual.NowNs() {
+			x.sim.Skip(manual.NowNs()) // its state is older than the journal: nothing is made up for
+		}
 	}
 	if !x.data.clean {
 		x.incident("restart", fmt.Sprintf("the process had not ended in order; %d commands are there", x.pos))
@@ -308,15 +314,14 @@ func (x *exchange) recentIncidents() []server.Incident {
 	return x.data.meta.Incidents
 }
 
-// beginOver removes everything but the lock and starts the directory over.
+// beginOver removes what a start that was cut short has left.
 func (d *dataDir) beginOver() error {
-	for _, name := range []string{"engine", "accounts", "launchpad", "hive"} {
+	for _, name := range append([]string{"CLOCK", "NONCES"}, storeDirs...) {
 		if err := os.RemoveAll(d.sub(name)); err != nil {
 			return fmt.Errorf("data directory: %w", err)
 		}
 	}
-	d.meta.Filling, d.empty = false, true
-	return d.save()
+	return nil
 }
 
 // checkLimits refuses limits that are not those the journal was written with: what was
@@ -326,7 +331,7 @@ func (d *dataDir) checkLimits(now engine.Options) error {
 	if d.empty || was.Same(now) {
 		return nil
 	}
-	return fmt.Errorf("data directory: %s was written with engine.open_orders=%d and engine.account_orders=%d, and its orders are replayed by them; "+
+	return usage("data directory: %s was written with engine.open_orders=%d and engine.account_orders=%d, and its orders are replayed by them; "+
 		"the configuration has %d and %d: set those, or begin another --data-dir",
 		d.path, was.OpenOrders, was.AccountOrders, now.OpenOrders, now.AccountOrders)
 }
@@ -354,11 +359,19 @@ func (x *exchange) endBackfill(loop *engine.Loop) error {
 	return nil
 }
 
-// endFilling notes that the directory has all that it begins with; a start that ends before
-// is begun over. Nobody was let in yet.
-func (x *exchange) endFilling() error {
-	if x.data == nil || !x.data.meta.Filling {
+// keepClock notes where a virtual clock is.
+func (x *exchange) keepClock() error {
+	if x.data == nil || x.data.clock == nil {
 		return nil
+	}
+	return x.data.clock.keep(x.clock.NowNs())
+}
+
+// endFilling notes that the directory has all that it begins with, and where a virtual clock
+// is; a start that ends before is begun over. Nobody was let in yet.
+func (x *exchange) endFilling() error {
+	if err := x.keepClock(); err != nil || x.data == nil || !x.data.meta.Filling {
+		return err
 	}
 	x.incidentsMu.Lock()
 	defer x.incidentsMu.Unlock()

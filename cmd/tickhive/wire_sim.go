@@ -44,12 +44,12 @@ const backfillStep = int64(10 * time.Minute)
 const backfillNear = int64(50 * time.Millisecond)
 
 // backfill lets the simulated market live the configured time before now, on a loop of
-// its own with a clock of its own. It does nothing without a simulation, or in a market
-// that has lived already. When ctx is over it ends with its error, and the next start
+// its own with a clock of its own. It does nothing without a simulation; a market that has lived already
+// has none configured (origin.agree). When ctx is over it ends with its error, and the next start
 // begins it over.
 func (x *exchange) backfill(ctx context.Context) error {
 	span := int64(x.cfg.Sim.Backfill)
-	if span == 0 || x.sim == nil || x.pos != 0 {
+	if span == 0 || x.sim == nil {
 		return nil
 	}
 	startNs := x.clock.NowNs()

@@ -5,9 +5,9 @@
 //
 // Invariants:
 //
-//  1. A command line that cannot be parsed exits 2; a command that fails exits 1 and has
+//  1. A usage error exits 2, any other failure 1; either has
 //     printed one line that names the program.
 //  2. A process that was asked for a CPU profile leaves a whole file.
 //
-// Reading order: run.go, profile.go, build.go.
+// Reading order: run.go, profile.go, build.go, files.go.
 package cmdline

@@ -14,6 +14,16 @@ type ExitError int
 // Error returns the code as text.
 func (e ExitError) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
 
+// UsageError is a command line, a configuration or a data directory that do not go together.
+// Nothing was changed; the program exits 2.
+type UsageError struct{ Err error }
+
+// Error returns the text of the error inside.
+func (e UsageError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the error inside.
+func (e UsageError) Unwrap() error { return e.Err }
+
 // Line is a command line of a program.
 type Line struct {
 	Name     string // of the program
@@ -24,7 +34,8 @@ type Line struct {
 }
 
 // Run parses args, runs the selected command and returns the exit code: 0, the code of an
-// ExitError, 1 for any other error, or 2 for a command line that cannot be parsed.
+// ExitError, 2 for a UsageError or a command line that cannot be parsed, 1 for any other
+// error.
 func Run(l Line, args []string) int {
 	code, err := run(l, args)
 	if err != nil {
@@ -55,6 +66,8 @@ func run(l Line, args []string) (int, error) {
 		return 0, nil
 	case errors.As(err, &code):
 		return int(code), nil
+	case errors.As(err, new(UsageError)):
+		return 2, err
 	}
 	return 1, err
 }

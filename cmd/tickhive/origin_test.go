@@ -1,0 +1,243 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// startOf are the arguments of a start in a data directory, ports chosen.
+func startOf(dir string, args ...string) []string {
+	return append([]string{"serve", "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0", "--data-dir", dir}, args...)
+}
+
+// runOnce starts the program in dir, stops it when it is ready and answers its log.
+func runOnce(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	in := launch(t, nil, startOf(dir, args...)...)
+	in.waitLine("ready ")
+	in.signal(syscall.SIGTERM)
+	in.endsClean(dir)
+	return in.stderr.String()
+}
+
+// startRefused expects a start that ends with exit code 2 and an error with these texts, before it
+// listens.
+func startRefused(t *testing.T, args []string, want ...string) {
+	t.Helper()
+	in := launch(t, nil, args...)
+	code := in.wait()
+	if code != 2 {
+		t.Errorf("%v: exit code %d: %s", args, code, in.stderr.String())
+	}
+	for line := range in.lines {
+		t.Errorf("%v: it said %q", args, line)
+	}
+	for _, w := range want {
+		if !strings.Contains(in.stderr.String(), w) {
+			t.Errorf("%v: no %q in %s", args, w, in.stderr.String())
+		}
+	}
+}
+
+// files are the files of a directory and what is in them, but for the lock.
+func files(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() || d.Name() == "LOCK" {
+			return err
+		}
+		raw, err := os.ReadFile(path)
+		all[path] = string(raw)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// forget removes members from meta.json, as an older program wrote it.
+func forget(t *testing.T, dir string, members ...string) {
+	t.Helper()
+	name := filepath.Join(dir, "meta.json")
+	raw, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var meta map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &meta); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range members {
+		if _, ok := meta[m]; !ok {
+			t.Errorf("meta.json has no %s: %s", m, raw)
+		}
+		delete(meta, m)
+	}
+	if raw, err = json.Marshal(meta); err == nil {
+		err = os.WriteFile(name, raw, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+var virtual2026 = []string{"--clock", "virtual", "--clock-start", "2026-01-01T00:00:00Z"}
+
+// A directory keeps the kind of its clock: a start with the other is refused with what to
+// do, and changes nothing.
+func TestADirectoryKeepsItsKindOfClock(t *testing.T) {
+	for _, c := range []struct {
+		kind, remedy string
+		own, other   []string
+	}{
+		{"real", "without --clock virtual", nil, virtual2026},
+		{"virtual", "with --clock virtual", virtual2026, nil},
+	} {
+		for _, old := range []bool{false, true} {
+			dir := t.TempDir()
+			runOnce(t, dir, c.own...)
+			if old {
+				forget(t, dir, "clock", "pairs")
+			}
+			before := files(t, dir)
+			startRefused(t, startOf(dir, c.other...), "clock.mode", "the data directory "+dir+" was begun with a "+c.kind+" clock", c.remedy, "--data-dir")
+			startRefused(t, startOf(dir, append([]string{"--backfill", "1h", "--seed", "9"}, c.other...)...), "clock.mode")
+			after := files(t, dir)
+			for name := range after {
+				if after[name] != before[name] {
+					t.Errorf("%s clock: a refused start changed %s: %s", c.kind, name, after[name])
+				}
+			}
+			if len(after) != len(before) {
+				t.Errorf("%s clock: %d files, %d before", c.kind, len(after), len(before))
+			}
+			if said := runOnce(t, dir, c.own...); strings.Contains(said, "level=WARN") {
+				t.Errorf("%s", said)
+			}
+			if meta, err := readMeta(dir); err != nil || meta.Clock != c.kind || meta.Pairs != pairsBuiltin {
+				t.Errorf("%v, recorded as %q, pairs %q", err, meta.Clock, meta.Pairs)
+			}
+			if raw, _ := os.ReadFile(filepath.Join(dir, "meta.json")); !bytes.Contains(raw, []byte(`"clock": "`+c.kind+`"`)) {
+				t.Errorf("%s", raw)
+			}
+		}
+	}
+}
+
+// A start that began no market binds nothing: one that found its port taken, and one that
+// was stopped within its backfill.
+func TestAStartWithoutAMarketLeavesTheClockOpen(t *testing.T) {
+	dir := t.TempDir()
+	taken := strings.TrimPrefix(startEmpty(t).public, "http://")
+	for range 2 {
+		in := launch(t, nil, startOf(dir, "--listen", taken, "--seed", "3")...)
+		if code := in.wait(); code != 1 || !strings.Contains(in.stderr.String(), "server.listen") {
+			t.Errorf("exit code %d: %s", code, in.stderr.String())
+		}
+	}
+	in := launchAt(t, dir, append([]string{"--backfill", "60d", "--seed", "4"}, virtual2026...)...)
+	in.waitUnderWay()
+	in.endsWithinItsStart()
+	runOnce(t, dir, "--backfill", "10m", "--seed", "5")
+	if meta, err := readMeta(dir); err != nil || meta.Clock != clockReal || meta.Seed != 5 || meta.ClockStartNs != 0 {
+		t.Errorf("%v %+v", err, meta.origin)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "CLOCK")); !os.IsNotExist(err) {
+		t.Errorf("the file of a virtual clock in the directory of a real one: %v", err)
+	}
+	startRefused(t, startOf(dir, virtual2026...), "was begun with a real clock")
+}
+
+// What a used directory cannot do any more is refused where it would mislead, and announced
+// in one line where it is harmless.
+func TestAUsedDirectorySaysWhatHasNoEffect(t *testing.T) {
+	dir := t.TempDir()
+	if said := runOnce(t, dir, "--backfill", "10m", "--seed", "5"); strings.Contains(said, "is left out") {
+		t.Errorf("the first start: %s", said)
+	}
+	const left = "the data directory %s has a market already, which goes on; the backfill of 25h0m0s is left out"
+	said := runOnce(t, dir, "--backfill", "25h") // make run a second time
+	if strings.Count(said, strings.ReplaceAll(left, "%s", dir)) != 1 {
+		t.Errorf("%s", said)
+	}
+	startRefused(t, startOf(dir, "--seed", "6"), "sim.seed", dir+" was begun with seed 5", "--seed", "--data-dir")
+	startRefused(t, startOf(dir, "--set", "sim.seed=1"), "sim.seed")
+	runOnce(t, dir, "--seed", "5")
+	if meta, err := readMeta(dir); err != nil || meta.Seed != 5 {
+		t.Errorf("%v, seed %d", err, meta.Seed)
+	}
+	if said := runOnce(t, dir, "--pairs", "none"); strings.Count(said, dir+" has the configured pairs already; none takes no pair away") != 1 {
+		t.Errorf("%s", said)
+	}
+	file := writeConfig(t, "[[assets]]\nsymbol = \"BTC\"\n[[assets]]\nsymbol = \"USDT\"\nname = \"Tether\"\n[[pairs]]\ncode = \"BTC_USDT\"\ndigits_price = 4\ndigits_amount = 4\nreference = \"65000\"\n")
+	if said := runOnce(t, dir, "--config", file); strings.Count(said, "keeps its own settings") != 1 || !strings.Contains(said, "BTC_USDT") || strings.Contains(said, "ETH_USDT") {
+		t.Errorf("%s", said)
+	}
+	if said := runOnce(t, dir); strings.Contains(said, "keeps its own settings") || strings.Contains(said, "left out") {
+		t.Errorf("a start that asks for nothing else: %s", said)
+	}
+}
+
+// A virtual clock goes on from where it was. Its first start may stay on the command line;
+// an earlier one is refused, a later one moves it.
+func TestTheStartOfAUsedVirtualClock(t *testing.T) {
+	dir := t.TempDir()
+	in := start(t, append([]string{"--data-dir", dir, "--backfill", "10m"}, virtual2026...)...)
+	expect(t, in.call(200, "GET", "/clock", ""), map[string]string{"now": "1767225600000"})
+	in.call(200, "POST", "/clock", `{"advance":"2h"}`)
+	deals := in.do("GET", in.public+"/api/deals?currencyPairCode=BTC_USDT&pageSize=1", "").body
+	in.signal(syscall.SIGKILL)
+	<-in.exited
+
+	moved := map[string]string{"now": "1767232800000"}
+	for _, args := range [][]string{nil, virtual2026[2:], append([]string{"--backfill", "10m"}, virtual2026[2:]...)} {
+		in = start(t, append([]string{"--data-dir", dir, "--clock", "virtual"}, args...)...)
+		expect(t, in.call(200, "GET", "/clock", ""), moved)
+		if again := in.do("GET", in.public+"/api/deals?currencyPairCode=BTC_USDT&pageSize=1", "").body; again != deals {
+			t.Errorf("%v: the last deal is %s, before %s", args, again, deals)
+		}
+		in.signal(syscall.SIGTERM)
+		in.endsClean(dir)
+		if n := strings.Count(in.stderr.String(), "goes on from 2026-01-01T02:00:00Z; it was started at 2026-01-01T00:00:00Z"); n != min(len(args), 1) {
+			t.Errorf("%v: said %d times: %s", args, n, in.stderr.String())
+		}
+	}
+	startRefused(t, startOf(dir, "--clock", "virtual", "--clock-start", "2026-01-01T01:00:00Z"),
+		"clock.start", "2026-01-01T01:00:00Z is before 2026-01-01T02:00:00Z", dir, "--clock-start", "--data-dir")
+	in = start(t, "--data-dir", dir, "--clock", "virtual", "--clock-start", "2026-01-03T00:00:00Z")
+	expect(t, in.call(200, "GET", "/clock", ""), map[string]string{"now": "1767398400000"})
+	// The simulated market was not there meanwhile: it goes on from the new time.
+	in.call(200, "POST", "/clock", `{"advance":"10s"}`)
+	list := in.do("GET", in.public+"/api/deals?currencyPairCode=BTC_USDT&pageSize=100", "").body
+	if strings.Contains(list, `"dealDateUtc":"2026-01-02`) || strings.Count(list, "2026-01-03T00:00:0") < 2 || strings.Count(list, "2026-01-03T00:00:00.0000000Z") > 2 {
+		t.Errorf("%.2000s", list)
+	}
+}
+
+// Settings that another setting leaves without effect are refused, before anything is made.
+func TestSettingsWithoutEffectAreRefused(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"--clock-start", "2026-01-01T00:00:00Z"}, "clock.start: a real clock shows the machine's time: add --clock virtual"},
+		{[]string{"--clock", "real", "--set", "clock.start=2026-01-01T00:00:00Z"}, "clock.start"},
+		{[]string{"--sim", "off", "--backfill", "1h"}, "sim.backfill"},
+		{[]string{"--pairs", "none", "--backfill", "1h"}, "sim.backfill"},
+		{[]string{"--pairs", "none", "--sim", "on"}, "sim.enabled"},
+		{[]string{"--backfill", "soon"}, "sim.backfill"},
+	} {
+		dir := filepath.Join(t.TempDir(), "data")
+		startRefused(t, startOf(dir, c.args...), c.want)
+		if _, err := os.Stat(dir); !os.IsNotExist(err) {
+			t.Errorf("%v: the directory was made: %v", c.args, err)
+		}
+	}
+}

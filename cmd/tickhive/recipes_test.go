@@ -1,0 +1,52 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// recipe matches a command of the README that a reader pastes.
+var recipe = regexp.MustCompile("bin/tickhive ((?:serve|replay --format trades)[^`&\n]*)")
+
+// span matches a backfill, which the test shortens.
+var span = regexp.MustCompile(`--backfill \S+`)
+
+// The recipes of the README work one after the other in one folder, between two starts of
+// `make run` there, and a second time.
+func TestTheRecipesWorkInOneFolder(t *testing.T) {
+	readme, err := os.ReadFile(sourceTree + "/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	work := t.TempDir()
+	if err := os.WriteFile(filepath.Join(work, "FILE"), []byte(recordedTrades), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	commands := []string{"serve --backfill 25h"} // make run
+	for _, m := range recipe.FindAllStringSubmatch(string(readme), -1) {
+		commands = append(commands, m[1])
+	}
+	if len(commands) < 6 {
+		t.Fatalf("only %q", commands)
+	}
+	for range 2 {
+		for _, text := range commands {
+			args := strings.Fields(span.ReplaceAllString(text, "--backfill 10m"))
+			replays := args[0] == "replay"
+			in := launchWith(t, func(c *exec.Cmd) { c.Dir = work }, nil,
+				append(args, "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0")...)
+			in.waitLine("ready ")
+			if !replays {
+				in.signal(syscall.SIGTERM)
+			}
+			if code, said := in.wait(), in.stderr.String(); code != 0 || strings.Contains(said, "level=WARN") || strings.Contains(said, "level=ERROR") {
+				t.Errorf("%s: exit code %d: %s", text, code, said)
+			}
+		}
+	}
+}

@@ -1,0 +1,148 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// stopsSlowly starts the program in dir and has it advance its clock by a span whose
+// simulation holds the stop up. The answer's status is sent when it is there.
+func stopsSlowly(t *testing.T, dir, span string) (in *instance, status chan int) {
+	t.Helper()
+	in = start(t, "--clock", "virtual", "--clock-start", "2026-01-01T00:00:00Z", "--data-dir", dir)
+	status = make(chan int, 1)
+	go func() {
+		defer close(status)
+		if resp, err := http.Post(in.internal+"/clock", "", strings.NewReader(`{"advance":"`+span+`"}`)); err == nil {
+			_ = resp.Body.Close()
+			status <- resp.StatusCode
+		}
+	}()
+	for strings.Contains(in.do("GET", in.public+"/api/time", "").body, "2026-01-01T00:00:00.000Z") {
+		// the clock does not move yet
+	}
+	return in, status
+}
+
+// Whatever is sent while the program stops, it finishes what it accepted: every signal is
+// logged and changes nothing.
+func TestFurtherSignalsDoNotSpoilACleanStop(t *testing.T) {
+	dir := t.TempDir()
+	in, status := stopsSlowly(t, dir, "8h")
+	in.signal(syscall.SIGTERM)
+	in.waitLog("msg=stopping", 1)
+	for i, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGTERM, syscall.SIGINT, syscall.SIGTERM} {
+		in.signal(s)
+		in.waitLog("already stopping", i+1)
+	}
+	in.signal(syscall.SIGHUP)
+	in.waitLog("there is nothing to reload", 1)
+	if got := <-status; got != 200 {
+		t.Errorf("the request that was accepted before the signal: status %d", got)
+	}
+	in.endsClean(dir)
+	if said := in.stderr.String(); strings.Contains(said, "at once\n") || !strings.Contains(said, "msg=stopped") {
+		t.Errorf("%s", said)
+	}
+}
+
+// GNU timeout and init systems of containers send a signal to the process and to its group.
+// None that comes between the first and the end of the process changes its exit code.
+func TestTheSameSignalManyTimesEndsCleanly(t *testing.T) {
+	dir := t.TempDir()
+	in := start(t, "--data-dir", dir)
+	for !in.ended() {
+		_ = in.cmd.Process.Signal(syscall.SIGTERM) // it may be gone already
+		_ = in.cmd.Process.Signal(syscall.SIGHUP)
+	}
+	in.endsClean(dir)
+}
+
+// A person who presses Ctrl-C a third time does not wait.
+func TestTheThirdInterruptExitsAtOnce(t *testing.T) {
+	dir := t.TempDir()
+	in, _ := stopsSlowly(t, dir, "366d") // minutes
+	in.signal(syscall.SIGINT)
+	in.waitLog("msg=stopping", 1)
+	in.signal(syscall.SIGINT)
+	in.waitLog("already stopping", 1)
+	if in.ended() {
+		t.Error("the second interrupt ended it")
+	}
+	in.signal(syscall.SIGINT)
+	if code := in.wait(); code != 1 || !strings.Contains(in.stderr.String(), "interrupted 3 times: exiting at once") {
+		t.Errorf("exit code %d: %s", code, in.stderr.String())
+	}
+	if meta, err := readMeta(dir); err != nil || meta.Clean {
+		t.Errorf("%v, clean %t", err, meta.Clean)
+	}
+}
+
+func TestAHangupWithoutATerminalEndsNothing(t *testing.T) {
+	dir := t.TempDir()
+	in := startEmpty(t, "--data-dir", dir)
+	for i := range 3 {
+		in.signal(syscall.SIGHUP)
+		in.waitLog("there is nothing to reload", i+1)
+	}
+	if a := in.do("GET", in.public+"/api/healthcheck", ""); a.status != 200 {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+	in.signal(syscall.SIGTERM)
+	in.endsClean(dir)
+}
+
+// A part that can be reloaded is, and one that cannot says why and stays.
+func TestAHangupReloads(t *testing.T) {
+	log := &lockedBuffer{}
+	p := &program{out: io.Discard, err: log}
+	f := serveFlags{Listen: "127.0.0.1:0", InternalListen: "127.0.0.1:0", Set: []string{"data.dir="}, Quiet: true}
+	cfg, err := f.config(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := newExchange(p, cfg, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	calls := 0
+	x.reloaders = []reloader{
+		{"certificates", func() error { calls++; return nil }},
+		{"key", func() error { return errors.New("no such file") }},
+	}
+	signals := make(chan os.Signal)
+	end := x.follow(processSignals{reload: signals})
+	signals <- syscall.SIGHUP
+	signals <- syscall.SIGHUP
+	end()
+	if calls != 2 {
+		t.Errorf("reloaded %d times", calls)
+	}
+	for _, want := range []string{"msg=reloaded signal=hangup what=certificates", `msg="not reloaded, the old one stays" signal=hangup what=key error="no such file"`} {
+		if strings.Count(log.String(), want) != 2 {
+			t.Errorf("%q is not there twice: %s", want, log.String())
+		}
+	}
+}
+
+// The reader of the log may end before the program does: tee has Ctrl-C of the terminal too.
+func TestALogThatNobodyReadsDoesNotSpoilAStop(t *testing.T) {
+	dir := t.TempDir()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := launchWith(t, func(c *exec.Cmd) { c.Stderr = w }, nil,
+		"serve", "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0", "--data-dir", dir)
+	_ = w.Close()
+	in.waitLine("ready ")
+	_ = r.Close()
+	in.signal(syscall.SIGINT)
+	in.endsClean(dir)
+}

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"unsafe"
+)
+
+// terminal opens a pseudo terminal: closing the master hangs it up.
+func terminal(t *testing.T) (master, slave *os.File) {
+	t.Helper()
+	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	if err != nil {
+		t.Skipf("no terminals here: %v", err)
+	}
+	t.Cleanup(func() { _ = master.Close() })
+	ioctl := func(request uintptr, value *int32) {
+		if _, _, no := syscall.Syscall(syscall.SYS_IOCTL, master.Fd(), request, uintptr(unsafe.Pointer(value))); no != 0 {
+			t.Fatal(no)
+		}
+	}
+	var unlocked, number int32
+	ioctl(syscall.TIOCSPTLCK, &unlocked)
+	ioctl(syscall.TIOCGPTN, &number)
+	slave, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = slave.Close() })
+	return master, slave
+}
+
+// onTerminal starts the program with a terminal as its input, which is its controlling one;
+// with nohup it begins with SIGHUP ignored.
+func onTerminal(t *testing.T, nohup bool, dir string, args ...string) (in *instance, master *os.File) {
+	t.Helper()
+	master, slave := terminal(t)
+	in = launchWith(t, func(c *exec.Cmd) {
+		if nohup {
+			c.Args = append([]string{"sh", "-c", `trap "" HUP; exec "$0" "$@"`, c.Path}, c.Args[1:]...)
+			c.Path = "/bin/sh"
+		}
+		c.Stdin = slave
+		c.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 0}
+	}, nil, append([]string{
+		"serve", "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0", "--data-dir", dir, "--set", "rate.allow=127.0.0.1",
+	}, args...)...)
+	_ = slave.Close()
+	in.takeAddresses(in.waitLine("listening "))
+	return in, master
+}
+
+// Closing the terminal or the ssh session is a clean stop.
+func TestAClosedTerminalIsACleanStop(t *testing.T) {
+	dir := t.TempDir()
+	in, master := onTerminal(t, false, dir)
+	in.waitLine("ready ")
+	_ = master.Close()
+	in.endsClean(dir)
+	if !strings.Contains(in.stderr.String(), "msg=stopping signal=hangup") {
+		t.Errorf("%s", in.stderr.String())
+	}
+}
+
+func TestAHangupOfATerminalWithinABackfillEndsInOrder(t *testing.T) {
+	dir := t.TempDir()
+	in, _ := onTerminal(t, false, dir, "--backfill", "60d")
+	in.waitUnderWay()
+	in.signal(syscall.SIGHUP)
+	in.signal(syscall.SIGHUP)
+	in.endsClean(dir)
+}
+
+func TestNohupOutlivesItsTerminal(t *testing.T) {
+	dir := t.TempDir()
+	in, master := onTerminal(t, true, dir)
+	in.waitLine("ready ")
+	_ = master.Close()
+	in.waitLog("there is nothing to reload", 1)
+	if a := in.do("GET", in.public+"/api/healthcheck", ""); a.status != 200 {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+	in.signal(syscall.SIGTERM)
+	in.endsClean(dir)
+}
