@@ -42,9 +42,9 @@ func FuzzBitstamp(f *testing.F) {
 
 func FuzzBinance(f *testing.F) {
 	f.Add([]byte(`1723161254087896568 {"stream":"btcusdt@trade","data":{"e":"trade","E":1,"s":"BTCUSDT","t":3,"p":"61837.63","q":"0.02","T":2,"m":true,"M":true}}`))
-	f.Add([]byte(`1 {"stream":"btcusdt@depth@100ms","data":{"e":"depthUpdate","E":1,"s":"BTCUSDT","U":1,"u":2,"b":[["1","0"]],"a":[]}}`))
-	f.Add([]byte(`1 {"stream":"btcusdt@bookTicker","data":{"u":5,"s":"BTCUSDT","b":"1","B":"2","a":"3","A":"4"}}`))
-	f.Add([]byte(`1 {"lastUpdateId":1,"bids":[["1","2"]],"asks":[]}`))
+	f.Add([]byte(`1723161254000000001 {"stream":"btcusdt@depth@100ms","data":{"e":"depthUpdate","E":1,"s":"BTCUSDT","U":1,"u":2,"b":[["1","0"]],"a":[]}}`))
+	f.Add([]byte(`1723161254000000001 {"stream":"btcusdt@bookTicker","data":{"u":5,"s":"BTCUSDT","b":"1","B":"2","a":"3","A":"4"}}`))
+	f.Add([]byte(`1723161254000000001 {"lastUpdateId":1,"bids":[["1","2"]],"asks":[]}`))
 	f.Fuzz(func(t *testing.T, line []byte) {
 		if r, err := parseBinance(line); err == nil && r.kind == binanceDepth && r.last < r.first {
 			t.Fatalf("%q: update ids turned round", line)
