@@ -22,8 +22,19 @@ const (
 // remedyRead is the remedy of a file that ends or breaks within itself.
 const remedyRead = "fetch or unpack the file again"
 
-// blanks are what may surround a line.
-const blanks = " \t\r\n\v\f"
+// trim drops the blanks around a text and tells how many were before it.
+func trim(s []byte) (text []byte, skipped int) {
+	end := len(s)
+	for skipped < end && isBlank(s[skipped]) {
+		skipped++
+	}
+	for end > skipped && isBlank(s[end-1]) {
+		end--
+	}
+	return s[skipped:end], skipped
+}
+
+func isBlank(c byte) bool { return c == ' ' || c >= '\t' && c <= '\r' }
 
 // lines reads a plain or gzip text line by line. It belongs to one goroutine.
 type lines struct {
@@ -71,9 +82,8 @@ func (l *lines) next() ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		text := bytes.TrimLeft(line, blanks)
-		l.skipped = len(line) - len(text)
-		if text = bytes.TrimRight(text, blanks); len(text) > 0 {
+		text, skipped := trim(line)
+		if l.skipped = skipped; len(text) > 0 {
 			return text, nil
 		}
 	}

@@ -54,16 +54,20 @@ type cell struct {
 // columns splits a comma separated row into at most len(dst) parts; n is how many it has.
 func columns(line []byte, dst []cell) (n int) {
 	for at := 0; ; {
-		part, rest, more := bytes.Cut(line[at:], []byte{','})
+		end := bytes.IndexByte(line[at:], ',')
+		part := line[at:]
+		if end >= 0 {
+			part = part[:end]
+		}
 		if n < len(dst) {
-			text := bytes.TrimLeft(part, blanks)
-			dst[n] = cell{bytes.TrimRight(text, blanks), at + len(part) - len(text)}
+			text, skipped := trim(part)
+			dst[n] = cell{text, at + skipped}
 		}
 		n++
-		if !more {
+		if end < 0 {
 			return n
 		}
-		at = len(line) - len(rest)
+		at += end + 1
 	}
 }
 

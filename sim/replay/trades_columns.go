@@ -108,6 +108,18 @@ func (f *fields) add(c column, v field) error {
 	return nil
 }
 
+// used returns the fields that are there.
+func (f *fields) used() (out []*field) {
+	for c := range f.first {
+		for _, v := range []*field{&f.first[c], &f.second[c]} {
+			if v.set {
+				out = append(out, v)
+			}
+		}
+	}
+	return out
+}
+
 // bars reports whether a row has the four prices of a bar.
 func (f *fields) bars() bool {
 	return f.first[colOpen].set && f.first[colHigh].set && f.first[colLow].set && f.first[colClose].set

@@ -33,6 +33,7 @@ type tradeReader struct {
 	width  int  // columns that every CSV row has
 	cells  [maxColumns]cell
 	fields fields
+	used   []*field // those of a CSV file
 
 	units  [maxRanks]timeKind // of the time, by the rank of its name
 	symbol string             // of the rows before
@@ -151,12 +152,11 @@ func (r *tradeReader) split(line []byte) error {
 	if n < r.width || n > maxColumns {
 		return flawAt(len(line)-1, "complete the row or remove it", "%d columns, the rows before have %d", n, r.width)
 	}
-	for c := range r.fields.first {
-		for _, v := range []*field{&r.fields.first[c], &r.fields.second[c]} {
-			if v.set {
-				v.text, v.at = unquote(r.cells[v.index].text), r.cells[v.index].at
-			}
-		}
+	if r.used == nil {
+		r.used = r.fields.used()
+	}
+	for _, v := range r.used {
+		v.text, v.at = unquote(r.cells[v.index].text), r.cells[v.index].at
 	}
 	return nil
 }
