@@ -60,7 +60,7 @@ func FuzzKraken(f *testing.F) {
 	f.Fuzz(func(t *testing.T, doc []byte) {
 		if _, err := parseKraken("f", doc); err != nil {
 			var bad *LineError
-			if !errors.As(err, &bad) || bad.Line < 1 {
+			if !errors.As(err, &bad) || bad.Line < 1 || bad.Column < 1 || bad.Remedy == "" {
 				t.Fatalf("%q: %v", doc, err)
 			}
 		}
@@ -69,6 +69,7 @@ func FuzzKraken(f *testing.F) {
 
 func FuzzTrades(f *testing.F) {
 	f.Add([]byte("time,price,amount,side\n1700000000,10.5,0.1,buy\n"))
+	f.Add([]byte("date,time,price,amount,symbol,side\n2024-01-02,10:30:00,1,1,A,buy\n"))
 	f.Add([]byte("4000,611.78,611.87,611.78,611.87,0.60046\n"))
 	f.Add([]byte(`{"timestamp":1700000000000,"p":"1","q":"2","m":true}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
@@ -83,7 +84,7 @@ func FuzzTrades(f *testing.F) {
 				return
 			}
 			var bad *LineError
-			if err != nil && !errors.As(err, &bad) {
+			if err != nil && (!errors.As(err, &bad) || bad.Line < 1 || bad.Column < 1 || bad.Remedy == "") {
 				t.Fatalf("%q: %v", text, err)
 			}
 			if err != nil {

@@ -112,7 +112,7 @@ func (l *lobster) open(fromNs int64, _, _ int) (err error) {
 	l.orders = map[uint64]engine.OrderID{}
 	l.anonymous = [2]map[int64]engine.OrderID{{}, {}}
 	l.hidden = [2]map[int64]bool{{}, {}}
-	l.m = lobsterMessage{}
+	l.m, l.missing = lobsterMessage{}, 0
 	return nil
 }
 

@@ -127,17 +127,17 @@ func (s *transcript) side(levels []marketdata.Level) (text string) {
 	return text
 }
 
-// story is a recording and what becomes of it, as one text: "-- NAME --" begins each of its
-// files, "-- then --" what play must return.
-type story struct {
+// golden is a recording and what play returns for it, as one text: "-- NAME --" begins each of its
+// files, "-- then --" the result.
+type golden struct {
 	name, format string
 	from, digits string
 	text         string
 }
 
-func tell(t *testing.T, stories []story) {
+func checkGolden(t *testing.T, cases []golden) {
 	t.Helper()
-	for _, s := range stories {
+	for _, s := range cases {
 		t.Run(s.name, func(t *testing.T) {
 			o := Options{Format: s.format, From: s.from, Digits: s.digits}
 			parts := strings.Split("\n"+strings.TrimLeft(s.text, "\n"), "\n-- ")
