@@ -16,13 +16,13 @@ type replayCmd struct {
 	serveFlags
 	Format string   `required:"" placeholder:"NAME" help:"lobster, bitstamp, kraken, binance or trades."`
 	Pair   string   `placeholder:"CODE" help:"Pair code; derived from the files when they tell it."`
-	Digits string   `placeholder:"P,A" sep:"none" help:"Digits of price and amount; derived from the files."`
+	Digits string   `placeholder:"P,A" sep:"none" help:"Digits of price and amount; derived from the files. lobster has 4,0."`
 	Speed  string   `default:"max" placeholder:"N|max" help:"How many times faster than recorded."`
 	From   string   `placeholder:"TIME" help:"Where to start."`
 	Loop   bool     `help:"Start over at the end."`
 	Check  bool     `help:"Compare with what the files recorded."`
 	Hold   bool     `help:"Stay up at the end."`
-	Files  []string `arg:"" name:"file" type:"existingfile" help:"Plain or gzip; lobster: message file, orderbook file."`
+	Files  []string `arg:"" name:"file" type:"existingfile" help:"Plain or gzip, of one symbol; lobster: message file, orderbook file; binance: with a depth snapshot. What would be read wrongly is refused before the start."`
 }
 
 // Run feeds the files once the server is ready, and prints on standard output how the

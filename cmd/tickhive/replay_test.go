@@ -132,7 +132,7 @@ func TestAReplayKeepsANamedDirectory(t *testing.T) {
 	}
 	real := t.TempDir()
 	runOnce(t, real)
-	refused(t, replayOf(file, "--data-dir", real), "was begun with a real clock", "--data-dir DIR")
+	startRefused(t, replayOf(file, "--data-dir", real), "was begun with a real clock", "--data-dir DIR")
 }
 
 // A replay decides its clock and its market; a command line that asks for others is refused.
@@ -148,11 +148,49 @@ func TestAReplayRefusesFlagsThatItDecides(t *testing.T) {
 		{[]string{"--backfill", "1h"}, "replay: sim.backfill=1h"},
 		{[]string{"--set", "market.pairs=builtin"}, "replay: market.pairs=builtin"},
 	} {
-		refused(t, replayOf(file, c.args...), c.want, "leave it out")
+		startRefused(t, replayOf(file, c.args...), c.want, "leave it out")
 	}
 	env := []string{"TICKHIVE_SIM_BACKFILL=1h", "TICKHIVE_CLOCK_MODE=real", "TICKHIVE_SIM_ENABLED=on"} // serve's
 	in := launch(t, env, replayOf(file, "--sim", "off", "--pairs", "none", "--clock", "virtual")...)
 	if code := in.wait(); code != 0 {
 		t.Errorf("exit code %d: %s", code, in.stderr.String())
+	}
+}
+
+// What a replay would read wrongly it refuses before it listens or writes anything.
+func TestARefusedReplayStartsAndWritesNothing(t *testing.T) {
+	for _, c := range []struct{ format, text, place, found, todo string }{
+		{"trades", "date,time,price,amount\n2024-01-02,10:30:00,100.5,1\n", "x.csv:2:12: ", "split over the columns", "join them"},
+		{"trades", "symbol,time,price,amount\nA,1700000000,1,1\nB,1700000000,1,1\n", "x.csv:3:1: ", "symbol \"B\"", "one symbol at a time"},
+		{"trades", "timestamp,is_snapshot,side,price,amount\n1700000000,true,bid,1,1\n", "x.csv:1:11: ", "is_snapshot", "file of trades"},
+		{"trades", "time,price,volume,amount\n1700000000,1,1,1\n", "x.csv:1:19: ", "\"volume\" and \"amount\"", "base amount"},
+		{"trades", "20240102,1,1,buy\n", "x.csv:1:1: ", "20240102", "write 2024-01-02"},
+		{"trades", "time,open,high,low,close\n1700000000,1,2,1,2\n", "x.csv:1:1: ", "without a volume", "add a column"},
+		{"binance", `1723161254000000000 {"stream":"btcusdt@depth","data":{"s":"BTCUSDT","U":1,"u":2,"b":[["99","1"]],"a":[]}}` + "\n", "x.csv:1:1: ", "no depth snapshot", "/api/v3/depth"},
+		{"trades", "1700000000,1.25,1,buy\n", "", "", ""}, // the other half: this one starts
+	} {
+		file, dir := filepath.Join(t.TempDir(), "x.csv"), filepath.Join(t.TempDir(), "data")
+		if err := os.WriteFile(file, []byte(c.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		in := launch(t, nil, "replay", "--format", c.format, "--data-dir", dir,
+			"--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0", file)
+		code, said, lines := in.wait(), in.stderr.String(), 0
+		for range in.lines {
+			lines++
+		}
+		_, err := os.Stat(dir)
+		if c.place == "" {
+			if code != 0 || lines == 0 || err != nil {
+				t.Errorf("%q: exit code %d, %d lines, data directory %v: %s", c.text, code, lines, err, said)
+			}
+			continue
+		}
+		if code == 0 || !strings.Contains(said, c.place) || !strings.Contains(said, c.found) || !strings.Contains(said, c.todo) {
+			t.Errorf("%q: exit code %d: %s", c.text, code, said)
+		}
+		if left, _ := os.ReadDir(in.cmd.Dir); lines != 0 || !os.IsNotExist(err) || len(left) != 0 {
+			t.Errorf("%q: %d lines on standard output, data directory %v, %d files written", c.text, lines, err, len(left))
+		}
 	}
 }

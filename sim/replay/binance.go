@@ -3,8 +3,6 @@ package replay
 import (
 	"cmp"
 	"errors"
-	"fmt"
-	"io"
 	"maps"
 	"slices"
 
@@ -16,6 +14,10 @@ import (
 // update id; diffs come at most every 100 ms, so a few hundred are normal.
 const binanceTouches = 65_536
 
+// binanceEarly bounds the depth diffs that wait for the snapshot: an hour and three quarters
+// of them.
+const binanceEarly = 65_536
+
 // binance feeds a raw stream. The book is the depth stream's: one order per level, with
 // the level's amount. A trade of the trade stream is made by a maker and a taker at its
 // price, and leaves the book as the depth stream has it: what stands in its way is taken
@@ -26,7 +28,8 @@ type binance struct {
 
 	in       *lines
 	r        binanceRecord
-	last     int64
+	order    lineOrder
+	symbol   string
 	from     int64
 	update   uint64 // last applied id
 	synced   bool   // a snapshot was applied
@@ -34,12 +37,13 @@ type binance struct {
 	model    [2]map[int64]int64 // amounts by price, lots
 	orders   [2]map[int64]engine.OrderID
 	live     bool // the model is entered
-	gaps     int
+	gaps     int  // since the last snapshot
+	lost     int  // gaps in all
 	ignored  int
 	levels   [2][]intLevel
 	applied  []uint64 // ids that became the book's state with this record
 	touches  map[uint64][2]intLevel
-	order    []uint64 // of touches, oldest first
+	touchIDs []uint64 // oldest first
 	states   map[uint64][2]intLevel
 	stateIDs []uint64
 
@@ -54,54 +58,6 @@ func newBinance(files []string) (feed, error) {
 		return nil, errors.New("replay: binance takes one file")
 	}
 	return &binance{path: files[0]}, nil
-}
-
-func (b *binance) survey() (survey, error) {
-	var s survey
-	in, err := openLines(b.path)
-	if err != nil {
-		return s, err
-	}
-	defer in.close()
-	b.in, b.last = in, 0
-	for {
-		err := b.read()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return s, err
-		}
-		r := &b.r
-		if s.pair == "" && r.symbol != "" {
-			s.pair = splitSymbol(r.symbol)
-		}
-		if s.records++; s.records == 1 {
-			s.firstNs = r.ns
-		}
-		s.lastNs = r.ns
-		s.takeLevels(r.bids)
-		s.takeLevels(r.asks)
-		s.digitsPrice = max(s.digitsPrice, r.price.digits())
-		s.digitsAmount = max(s.digitsAmount, r.amount.digits())
-	}
-	if s.records == 0 {
-		return s, in.fail("no records")
-	}
-	return s, nil
-}
-
-func (b *binance) read() error {
-	line, err := b.in.next()
-	if err != nil {
-		return err
-	}
-	if b.r, err = parseBinance(line); err != nil {
-		return b.in.fail("%v", err)
-	}
-	b.r.ns = max(b.r.ns, b.last) // several sockets wrote the file
-	b.last = b.r.ns
-	return nil
 }
 
 func (b *binance) open(fromNs int64, digitsPrice, digitsAmount int) (err error) {
@@ -189,6 +145,7 @@ func (b *binance) diff(r *binanceRecord) error {
 	}
 	if r.first > b.update+1 {
 		b.gaps++
+		b.lost++
 	}
 	b.update = r.last
 	b.applied = append(b.applied, r.last)
@@ -200,7 +157,7 @@ func (b *binance) set(bids, asks []priceLevel) error {
 		at := len(b.levels[side])
 		var err error
 		if b.levels[side], err = toLevels(b.levels[side], recorded, b.digitsPrice, b.digitsAmount); err != nil {
-			return b.in.fail("%v", err)
+			return b.in.fail(remedyValue, "%v", err)
 		}
 		for _, l := range b.levels[side][at:] {
 			if l.amount == 0 {
@@ -304,14 +261,11 @@ func (b *binance) send(d *desk) error {
 func (b *binance) trade(d *desk) error {
 	price, err := b.r.price.units(b.digitsPrice)
 	if err != nil {
-		return b.in.fail("price: %v", err)
+		return b.in.fail(remedyValue, "price: %v", err)
 	}
 	amount, err := b.r.amount.units(b.digitsAmount)
 	if err != nil {
-		return b.in.fail("quantity: %v", err)
-	}
-	if price <= 0 || amount <= 0 {
-		return b.in.fail("price and quantity must be above zero")
+		return b.in.fail(remedyValue, "quantity: %v", err)
 	}
 	taker, maker := b.r.side, b.r.side.Opposite()
 	var away [2][]*resting
@@ -359,98 +313,6 @@ func (b *binance) inWay(d *desk, side engine.Side, price int64) []*resting {
 		return -1
 	})
 	return out
-}
-
-// touch keeps a best bid and ask until the book has its update id.
-func (b *binance) touch() error {
-	var t [2]intLevel
-	for side, levels := range [2][]priceLevel{b.r.bids, b.r.asks} {
-		l, err := toLevels(nil, levels, b.digitsPrice, b.digitsAmount)
-		if err != nil {
-			return b.in.fail("%v", err)
-		}
-		if len(l) > 0 {
-			t[side] = l[0]
-		}
-	}
-	if state, ok := b.states[b.r.last]; ok {
-		b.compare(state, t)
-		return nil
-	}
-	b.touches[b.r.last] = t
-	b.order = keepNewest(b.touches, b.order, b.r.last)
-	return nil
-}
-
-func (b *binance) compare(ours, recorded [2]intLevel) {
-	b.counts.touch.All++
-	if ours == recorded {
-		b.counts.touch.Good++
-	}
-}
-
-// keepNewest bounds a table: ids lists its keys, oldest first.
-func keepNewest(table map[uint64][2]intLevel, ids []uint64, id uint64) []uint64 {
-	ids = append(ids, id)
-	if len(ids) > binanceTouches {
-		delete(table, ids[0])
-		ids = ids[1:]
-	}
-	return ids
-}
-
-// check looks up the public best bid and ask of each new book state.
-func (b *binance) check(_ *desk, pub Public) (err error) {
-	if len(b.want) >= tradesPerQuery {
-		if err := b.compareTrades(pub); err != nil {
-			return err
-		}
-	}
-	if (b.r.kind != binanceDepth && b.r.kind != binanceSnapshot) || len(b.applied) == 0 {
-		return nil
-	}
-	if b.bids, b.asks, err = pub.Book(1, b.bids[:0], b.asks[:0]); err != nil {
-		return fmt.Errorf("replay: check: %w", err)
-	}
-	var state [2]intLevel
-	for side, levels := range [2][]marketdata.Level{b.bids, b.asks} {
-		if len(levels) > 0 {
-			state[side] = intLevel{levels[0].Price, levels[0].Amount}
-		}
-	}
-	// Of several diffs entered at once only the last one's state was ever public.
-	id := b.applied[len(b.applied)-1]
-	if t, ok := b.touches[id]; ok {
-		b.compare(state, t)
-		return nil
-	}
-	b.states[id] = state
-	b.stateIDs = keepNewest(b.states, b.stateIDs, id)
-	return nil
-}
-
-func (b *binance) compareTrades(pub Public) error {
-	if len(b.want) == 0 {
-		return nil
-	}
-	got, err := pub.Trades(len(b.want) + tradesPerQuery)
-	if err != nil {
-		return fmt.Errorf("replay: check: %w", err)
-	}
-	b.counts.trades.All += len(b.want)
-	b.counts.trades.Good += common(b.want, got)
-	b.want = b.want[:0]
-	return nil
-}
-
-func (b *binance) finish(_ *desk, pub Public) error { return b.compareTrades(pub) }
-
-func (b *binance) results() []Check {
-	touch := b.counts.touch
-	if b.gaps > 0 {
-		touch.Note = fmt.Sprintf("%d gaps in the update ids", b.gaps)
-	}
-	return []Check{touch, b.counts.trades}
 }
 
 // sortedKeys are the keys in ascending order, so that commands come out the same in

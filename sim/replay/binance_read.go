@@ -19,7 +19,28 @@ const (
 	binanceDepth
 	binanceTouch
 	binanceSnapshot
+	binancePartial   // the best levels alone: not used
+	binanceAggregate // trades of one order in one: not used
 )
+
+// binanceStream tells a stream by what follows the symbol: depth@100ms.
+func binanceStream(name string) binanceKind {
+	_, stream, _ := strings.Cut(name, "@")
+	kind, _, _ := strings.Cut(stream, "@")
+	switch kind {
+	case "trade":
+		return binanceTrade
+	case "aggTrade":
+		return binanceAggregate
+	case "bookTicker":
+		return binanceTouch
+	case "depth":
+		return binanceDepth
+	case "depth5", "depth10", "depth20":
+		return binancePartial
+	}
+	return binanceOther
+}
 
 // binanceRecord is one line: local time and one message.
 type binanceRecord struct {
@@ -59,48 +80,71 @@ type binanceData struct {
 	Ignore json.RawMessage `json:"M"`
 }
 
+// remedyBinance is the remedy of a line that is none of a recorded stream.
+const remedyBinance = `want lines of: local time in ns, a blank, and {"stream":...,"data":...} or a depth snapshot`
+
 // parseBinance reads `ns {json}`: a combined stream message, or a depth snapshot of REST.
 func parseBinance(line []byte) (r binanceRecord, err error) {
 	ns, doc, ok := bytes.Cut(line, []byte{' '})
 	if !ok {
-		return r, errors.New("want: local time in ns, JSON")
+		return r, flawAt(0, remedyBinance, "a line without a blank")
 	}
-	n, err := parseNumber(ns)
-	if err != nil {
-		return r, fmt.Errorf("time %q: %w", clip(ns), err)
+	if r.ns, err = readUnix(ns, timeNs); err != nil {
+		return r, err
 	}
-	if r.ns, err = n.units(0); err != nil || r.ns < 0 || r.ns > maxTimeNs {
-		return r, fmt.Errorf("time %q is out of range", clip(ns))
-	}
+	return r, locate(len(line)-len(doc), r.parse(doc))
+}
+
+func (r *binanceRecord) parse(doc []byte) error {
 	var m binanceLine
 	if err := json.Unmarshal(doc, &m); err != nil {
-		return r, fmt.Errorf("JSON: %w", err)
+		return locateJSON(err, remedyBinance)
 	}
 	if m.LastUpdate != nil {
 		r.kind, r.last, r.bids, r.asks = binanceSnapshot, *m.LastUpdate, m.Bids, m.Asks
-		return r, nil
+		if len(m.Bids)+len(m.Asks) == 0 {
+			return flawAt(0, "take the snapshot again", "a depth snapshot without levels")
+		}
+		return nil
 	}
 	if m.Data == nil {
-		return r, errors.New("neither a stream message nor a depth snapshot")
+		return flawAt(0, remedyBinance, "neither a stream message nor a depth snapshot")
 	}
-	return r, r.readData(m.Stream, m.Data)
+	if err := r.readData(m.Stream, m.Data); err != nil {
+		return locate(max(bytes.Index(doc, m.Data), 0), err)
+	}
+	return nil
+}
+
+// locateJSON tells where a document could not be read.
+func locateJSON(err error, remedy string) error {
+	var syntax *json.SyntaxError
+	var kind *json.UnmarshalTypeError
+	at := int64(1)
+	switch {
+	case errors.As(err, &syntax):
+		at = syntax.Offset
+	case errors.As(err, &kind):
+		at = kind.Offset
+	default: // the JSON is one, a value in it is wrong
+		remedy = remedyValue
+	}
+	return flawAt(int(max(at-1, 0)), remedy, "JSON: %v", err)
 }
 
 func (r *binanceRecord) readData(name string, data []byte) error {
-	_, stream, _ := strings.Cut(name, "@")
-	depth := stream == "depth" || strings.HasPrefix(stream, "depth@")
-	if !depth && stream != "trade" && stream != "bookTicker" {
+	if r.kind = binanceStream(name); r.kind == binanceOther || r.kind == binancePartial || r.kind == binanceAggregate {
 		return nil
 	}
 	var m binanceData
 	if err := json.Unmarshal(data, &m); err != nil {
-		return fmt.Errorf("JSON: %w", err)
+		return locateJSON(err, remedyBinance)
 	}
 	r.symbol = m.Symbol
-	switch {
-	case depth:
+	switch r.kind {
+	case binanceDepth:
 		return r.readDepth(&m)
-	case stream == "trade":
+	case binanceTrade:
 		return r.readTrade(&m)
 	}
 	return r.readTouch(&m)
@@ -108,10 +152,10 @@ func (r *binanceRecord) readData(name string, data []byte) error {
 
 func (r *binanceRecord) readTrade(m *binanceData) (err error) {
 	r.kind = binanceTrade
-	if r.price, err = m.Price.number("price"); err != nil {
+	if r.price, err = positiveNumber("price", m.Price); err != nil {
 		return err
 	}
-	if r.amount, err = m.Qty.number("quantity"); err != nil {
+	if r.amount, err = positiveNumber("quantity", m.Qty); err != nil {
 		return err
 	}
 	if m.Maker == nil {

@@ -3,9 +3,7 @@ package replay
 import (
 	"errors"
 	"io"
-	"maps"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"tickhive/engine"
@@ -32,12 +30,16 @@ type bitstamp struct {
 
 	in      *lines
 	r       bitstampRecord
-	last    int64
+	order   lineOrder
 	started bool
 	start   int // line of the first book that is used
 	depth   int // levels a side that the log's books have
 	known   map[uint64]knownOrder
 
+	most      int // deleted ids that are remembered
+	gone      goneIDs
+	early     map[uint64]bool // ids whose deletion comes before their creation
+	odd       bitstampOdd
 	orders    map[uint64]engine.OrderID // by the log's id
 	files     map[engine.OrderID]uint64 // the log's id of an order
 	anonymous [2]map[int64]engine.OrderID
@@ -51,7 +53,6 @@ type bitstamp struct {
 	states  []bookState
 	waiting []bookState
 	trades  map[intLevel]int // recorded, minus ours
-	common  int
 	counts  struct{ books, trades, given Check }
 	ours    int
 	bids    []marketdata.Level
@@ -70,11 +71,11 @@ func newBitstamp(files []string) (feed, error) {
 	if len(files) != 1 {
 		return nil, errors.New("replay: bitstamp takes one file")
 	}
-	return &bitstamp{path: files[0]}, nil
+	return &bitstamp{path: files[0], most: bitstampGone}, nil
 }
 
 func (b *bitstamp) survey() (survey, error) {
-	s := survey{pair: pairInName(filepath.Base(b.path))}
+	s := newSurvey(pairInName(filepath.Base(b.path)))
 	if s.pair == "" {
 		s.pair = "BTC_USD"
 	}
@@ -83,8 +84,7 @@ func (b *bitstamp) survey() (survey, error) {
 		return s, err
 	}
 	defer in.close()
-	b.in = in
-	b.last = 0
+	b.in, b.order = in, lineOrder{}
 	for {
 		err := b.read()
 		if errors.Is(err, io.EOF) {
@@ -96,28 +96,31 @@ func (b *bitstamp) survey() (survey, error) {
 		b.take(&s)
 	}
 	if s.records == 0 {
-		return s, in.fail("no order_book line: the opening book is unknown")
+		return s, in.fail("record the order_book channel beside the orders", "no order_book line: the opening book is unknown")
 	}
 	return s, nil
 }
 
 // take counts a record of the survey.
 func (b *bitstamp) take(s *survey) {
-	if b.r.kind == bitstampBook {
-		if s.records == 0 {
-			s.firstNs = b.r.ns
-		}
-		s.takeLevels(b.r.bids)
-		s.takeLevels(b.r.asks)
+	at := b.in.here(0)
+	switch b.r.kind {
+	case bitstampBook:
+		s.takeLevels(b.r.bids, at)
+		s.takeLevels(b.r.asks, at)
 		b.depth = max(b.depth, len(b.r.bids), len(b.r.asks))
+	case bitstampTrade: // a float, whose digits say nothing
+		s.price.takeSize(b.r.price, at)
+		s.amount.takeSize(b.r.amount, at)
+	default:
+		s.price.take(b.r.price, at)
+		s.amount.take(b.r.amount, at)
 	}
-	if b.r.kind < bitstampTrade { // trades are floats and have no digits of their own
-		s.digitsPrice = max(s.digitsPrice, b.r.price.digits())
-		s.digitsAmount = max(s.digitsAmount, b.r.amount.digits())
-	}
-	if s.firstNs != 0 {
-		s.records++
-		s.lastNs = b.r.ns
+	if start := s.startNs; s.records > 0 || b.r.kind == bitstampBook {
+		s.count(b.r.ns)
+		if b.r.kind != bitstampBook {
+			s.startNs = start // a replay starts from a book
+		}
 	}
 }
 
@@ -127,12 +130,10 @@ func (b *bitstamp) read() error {
 		return err
 	}
 	if b.r, err = parseBitstamp(line); err != nil {
-		return b.in.fail("%v", err)
+		return b.in.refuse(err)
 	}
-	// Two receivers wrote the log: its times may cross by a few milliseconds.
-	b.r.ns = max(b.r.ns, b.last)
-	b.last = b.r.ns
-	return nil
+	b.r.ns, err = b.order.take(b.r.ns)
+	return b.in.refuse(err)
 }
 
 func (b *bitstamp) open(fromNs int64, digitsPrice, digitsAmount int) (err error) {
@@ -147,7 +148,8 @@ func (b *bitstamp) open(fromNs int64, digitsPrice, digitsAmount int) (err error)
 		b.anonymous[side], b.seen[side] = map[int64]engine.OrderID{}, map[int64]bool{}
 	}
 	b.due, b.states, b.waiting = nil, nil, nil
-	b.started, b.last, b.made, b.ours, b.common = false, 0, 0, 0, 0
+	b.gone, b.odd, b.order = newGoneIDs(b.most), bitstampOdd{}, lineOrder{}
+	b.started, b.made, b.ours = false, 0, 0
 	b.counts.books, b.counts.trades = Check{Kind: "book rows"}, Check{Kind: "trades"}
 	b.counts.given = Check{Kind: "sizes given by the file"}
 	b.in, err = openLines(b.path)
@@ -161,62 +163,6 @@ func (b *bitstamp) close() {
 	}
 }
 
-// learn reads the log once to find the first book at or after fromNs and the orders that
-// rested then: those created before and not deleted, and those that change or are
-// cancelled later, with an id older than any created after it. They rested with at least
-// the amount that is first told of them; what they had above it has no name.
-func (b *bitstamp) learn(fromNs int64) (err error) {
-	if b.in, err = openLines(b.path); err != nil {
-		return err
-	}
-	defer b.close()
-	b.start, b.known, b.last = 0, map[uint64]knownOrder{}, 0
-	created := map[uint64]bool{}
-	later := map[uint64]knownOrder{}
-	firstID := ^uint64(0)
-	for {
-		err := b.read()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return err
-		}
-		r := &b.r
-		o := knownOrder{r.side, r.price, r.amount}
-		switch {
-		case r.kind == bitstampBook && b.start == 0 && r.ns >= fromNs:
-			b.start = b.in.n
-		case r.kind == bitstampCreated:
-			created[r.id] = true
-			if b.start == 0 {
-				b.known[r.id] = o
-			} else {
-				firstID = min(firstID, r.id)
-			}
-		case r.kind == bitstampChanged && b.start == 0:
-			if _, ok := b.known[r.id]; ok {
-				b.known[r.id] = o
-			}
-		case r.kind == bitstampDeleted && b.start == 0:
-			delete(b.known, r.id)
-		case r.kind < bitstampTrade && r.amount.mantissa != 0 && !created[r.id]:
-			if _, ok := later[r.id]; !ok {
-				later[r.id] = o
-			}
-		}
-	}
-	if b.start == 0 {
-		return b.in.fail("no order_book line at or after the time to start from")
-	}
-	for id, o := range later {
-		if id < firstID && !created[id] {
-			b.known[id] = o
-		}
-	}
-	return nil
-}
-
 func (b *bitstamp) next() (int64, error) {
 	for {
 		if err := b.read(); err != nil {
@@ -224,6 +170,9 @@ func (b *bitstamp) next() (int64, error) {
 		}
 		if b.in.n >= b.start {
 			return b.r.ns, nil
+		}
+		if b.r.kind == bitstampDeleted {
+			b.gone.add(b.r.id, b.r.amount.mantissa == 0)
 		}
 	}
 }
@@ -255,63 +204,18 @@ func (b *bitstamp) apply(d *desk) error {
 // units are ticks and lots of a record.
 func (b *bitstamp) units(price, amount number) (p, a int64, err error) {
 	if p, err = price.units(b.digitsPrice); err != nil {
-		return 0, 0, b.in.fail("price: %v", err)
+		return 0, 0, b.in.fail(remedyValue, "price: %v", err)
 	}
 	if a, err = amount.units(b.digitsAmount); err != nil {
-		return 0, 0, b.in.fail("amount: %v", err)
+		return 0, 0, b.in.fail(remedyValue, "amount: %v", err)
 	}
 	return p, a, nil
-}
-
-// seed makes the opening book: at each price first one order without a name for what no
-// known order explains, then the known ones in order of their ids.
-func (b *bitstamp) seed(d *desk) error {
-	if err := b.readBook(); err != nil {
-		return err
-	}
-	explained := map[bookPlace]int64{}
-	ids := slices.Sorted(maps.Keys(b.known))
-	for _, id := range ids {
-		o := b.known[id]
-		price, amount, err := b.units(o.price, o.amount)
-		if err != nil {
-			return err
-		}
-		explained[bookPlace{o.side, price}] += amount
-	}
-	for side, levels := range b.book {
-		for _, l := range levels {
-			b.seen[side][l.price] = true
-			if rest := l.amount - explained[bookPlace{engine.Side(side), l.price}]; rest > 0 {
-				b.placeAnonymous(d, engine.Side(side), l.price, rest)
-			}
-		}
-	}
-	if err := b.sendAnonymous(d); err != nil {
-		return err
-	}
-	for _, id := range ids {
-		o := b.known[id]
-		price, amount, err := b.units(o.price, o.amount)
-		if err != nil {
-			return err
-		}
-		if err := b.place(d, id, o.side, price, amount, engine.FlagPostOnly); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-type bookPlace struct {
-	side  engine.Side
-	price int64
 }
 
 func (b *bitstamp) readBook() (err error) {
 	for side, levels := range [2][]priceLevel{b.r.bids, b.r.asks} {
 		if b.book[side], err = toLevels(b.book[side][:0], levels, b.digitsPrice, b.digitsAmount); err != nil {
-			return b.in.fail("%v", err)
+			return b.in.fail(remedyValue, "%v", err)
 		}
 	}
 	return nil
@@ -330,6 +234,8 @@ func (b *bitstamp) place(d *desk, id uint64, side engine.Side, price, amount int
 	return nil
 }
 
+// create enters an order. One whose deletion the log told before must not stay: when it was
+// cancelled it never enters, and when it was filled it trades and ends as after any fill.
 func (b *bitstamp) create(d *desk) error {
 	price, amount, err := b.units(b.r.price, b.r.amount)
 	if err != nil {
@@ -338,7 +244,22 @@ func (b *bitstamp) create(d *desk) error {
 	if amount == 0 {
 		return nil // it was filled before it was told of
 	}
-	return b.place(d, b.r.id, b.r.side, price, amount, 0)
+	filled, late := b.gone.filled[b.r.id]
+	if late {
+		b.odd.createdLate++
+	}
+	if _, open := b.orders[b.r.id]; open && !late {
+		b.odd.createdTwice++
+		return nil
+	}
+	if late && (!filled || b.orders[b.r.id] != 0) {
+		return nil
+	}
+	if err := b.place(d, b.r.id, b.r.side, price, amount, 0); err != nil || !late {
+		return err
+	}
+	b.later(0)
+	return nil
 }
 
 // change follows an order that was given another price: the exchange moves a market order
@@ -349,16 +270,19 @@ func (b *bitstamp) change(d *desk) error {
 	if err != nil {
 		return err
 	}
-	o := d.orders[b.orders[b.r.id]]
-	if o == nil || amount == 0 {
-		return nil
-	}
-	if o.price == price {
+	id, ok := b.orders[b.r.id]
+	switch o := d.orders[id]; {
+	case b.gone.has(b.r.id):
+		b.odd.changedLate++
+	case !ok:
+		b.odd.changedUnknown++
+	case o == nil: // our engine filled it
+	case o.price == price || amount == 0:
 		b.later(amount)
-		return nil
+	default:
+		d.move(o, price, amount)
+		_, err = d.send()
 	}
-	d.move(o, price, amount)
-	_, err = d.send()
 	return err
 }
 
@@ -370,24 +294,23 @@ func (b *bitstamp) later(amount int64) {
 }
 
 // delete cancels what was cancelled. An order that was filled is left to the engine, up
-// to the time that the log may be late; one nobody knows was part of its level.
+// to the time that the log may be late; one nobody knows was part of its level, unless the
+// log creates it later.
 func (b *bitstamp) delete(d *desk) error {
 	id, ok := b.orders[b.r.id]
-	if b.r.amount.mantissa == 0 {
-		if ok {
-			b.later(0)
-		}
+	filled := b.r.amount.mantissa == 0
+	if !b.gone.add(b.r.id, filled) {
+		b.odd.deletedTwice++
 		return nil
 	}
-	if ok {
-		delete(b.orders, b.r.id)
-		delete(b.files, id)
-		if d.orders[id] != nil {
-			d.cancel(id)
-			_, err := d.send()
-			return err
-		}
+	switch {
+	case filled && ok:
+		b.later(0)
 		return nil
+	case filled || b.early[b.r.id]:
+		return nil
+	case ok:
+		return b.cancel(d, b.r.id, id)
 	}
 	price, amount, err := b.units(b.r.price, b.r.amount)
 	if err != nil {
@@ -399,6 +322,18 @@ func (b *bitstamp) delete(d *desk) error {
 	}
 	b.lower(d, o, o.open-amount)
 	_, err = d.send()
+	return err
+}
+
+// cancel ends an order of the log, if the engine has not.
+func (b *bitstamp) cancel(d *desk, file uint64, id engine.OrderID) error {
+	delete(b.orders, file)
+	delete(b.files, id)
+	if d.orders[id] == nil {
+		return nil
+	}
+	d.cancel(id)
+	_, err := d.send()
 	return err
 }
 

@@ -35,11 +35,11 @@ func (b *bitstamp) enforce(d *desk) error {
 func (b *bitstamp) record() error {
 	price, err := b.r.price.unitsRounded(b.digitsPrice)
 	if err != nil {
-		return b.in.fail("price: %v", err)
+		return b.in.fail(remedyValue, "price: %v", err)
 	}
 	amount, err := b.r.amount.unitsRounded(b.digitsAmount)
 	if err != nil {
-		return b.in.fail("amount: %v", err)
+		return b.in.fail(remedyValue, "amount: %v", err)
 	}
 	b.counts.trades.All++
 	b.match(intLevel{price, amount}, 1)

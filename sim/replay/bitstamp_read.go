@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 
 	"tickhive/engine"
 )
@@ -35,28 +34,28 @@ type bitstampRecord struct {
 	bids, asks    []priceLevel
 }
 
+// remedyBitstamp is the remedy of a line that is none of the log.
+const remedyBitstamp = "want lines of: time in ms, a blank, order_created, order_changed, order_deleted, trade or order_book, a blank, JSON"
+
 // parseBitstamp reads `ms kind {json}`.
 func parseBitstamp(line []byte) (r bitstampRecord, err error) {
 	ms, rest, ok := bytes.Cut(line, []byte{' '})
 	word, doc, ok2 := bytes.Cut(rest, []byte{' '})
 	if !ok || !ok2 {
-		return r, errors.New("want: time in ms, kind, JSON")
+		return r, flawAt(0, remedyBitstamp, "a line without time, kind and JSON")
 	}
-	n, err := parseNumber(ms)
-	if err != nil {
-		return r, fmt.Errorf("time %q: %w", clip(ms), err)
+	if r.ns, err = readUnix(ms, timeMs); err != nil {
+		return r, err
 	}
-	if r.ns, err = n.units(0); err != nil || r.ns < 0 || r.ns > maxTimeNs/1_000_000 {
-		return r, fmt.Errorf("time %q is out of range", clip(ms))
-	}
-	r.ns *= 1e6
 	if r.kind, ok = bitstampKinds[string(word)]; !ok {
-		return r, fmt.Errorf("kind %q is unknown", clip(word))
+		return r, flawAt(len(ms)+1, remedyBitstamp, "kind %q is unknown", clip(word))
 	}
 	if r.kind == bitstampBook {
-		return r, r.parseBook(doc)
+		err = r.parseBook(doc)
+	} else {
+		err = r.parseOrder(doc)
 	}
-	return r, r.parseOrder(doc)
+	return r, locate(len(line)-len(doc), err)
 }
 
 func (r *bitstampRecord) parseBook(doc []byte) error {
@@ -65,7 +64,7 @@ func (r *bitstampRecord) parseBook(doc []byte) error {
 		Asks []priceLevel `json:"asks"`
 	}
 	if err := json.Unmarshal(doc, &book); err != nil {
-		return fmt.Errorf("JSON: %w", err)
+		return locateJSON(err, remedyBitstamp)
 	}
 	if book.Bids == nil || book.Asks == nil {
 		return errors.New("a book needs bids and asks")
@@ -82,26 +81,23 @@ func (r *bitstampRecord) parseOrder(doc []byte) (err error) {
 		Amount text    `json:"amount"`
 	}
 	if err := json.Unmarshal(doc, &o); err != nil {
-		return fmt.Errorf("JSON: %w", err)
+		return locateJSON(err, remedyBitstamp)
 	}
 	if o.ID == nil {
 		return errors.New("id is missing")
 	}
 	r.id = *o.ID
-	if r.price, err = o.Price.number("price"); err != nil {
-		return err
+	if r.price, err = positiveNumber("price", o.Price); err != nil {
+		return locateMember(doc, "price", err)
 	}
 	if r.amount, err = o.Amount.number("amount"); err != nil {
-		return err
-	}
-	if r.price.mantissa == 0 {
-		return errors.New("price must be above zero")
+		return locateMember(doc, "amount", err)
 	}
 	if r.kind == bitstampTrade {
 		return nil
 	}
 	if o.Type == nil || *o.Type != 0 && *o.Type != 1 {
-		return errors.New("order_type is not 0 (buy) or 1 (sell)")
+		return locateMember(doc, "order_type", errors.New("order_type is not 0 (buy) or 1 (sell)"))
 	}
 	r.side = engine.Side(*o.Type)
 	return nil

@@ -97,8 +97,12 @@ func (n number) exponent(s []byte) (number, error) {
 	return n, nil
 }
 
-// digits is how many fractional digits are not trailing zeros.
+// digits is how many fractional digits are not trailing zeros; of a number with more than
+// 19 digits one more than any pair can have.
 func (n number) digits() int {
+	if n.cut {
+		return fixed.Scale + 1
+	}
 	m, scale := n.mantissa, n.scale
 	for scale > 0 && m%10 == 0 {
 		m /= 10
@@ -182,6 +186,18 @@ func positiveUnits(what string, s []byte, digits int) (int64, error) {
 		}
 	}
 	return 0, fmt.Errorf("%s %q: %w", what, clip(s), err)
+}
+
+// positiveNumber reads a number that must be above zero.
+func positiveNumber(what string, s []byte) (number, error) {
+	n, err := parseNumber(s)
+	if err == nil && (n.mantissa == 0 || n.neg) {
+		err = errors.New("must be above zero")
+	}
+	if err != nil {
+		return n, fmt.Errorf("%s %q: %w", what, clip(s), err)
+	}
+	return n, nil
 }
 
 // clip shortens what an error message quotes.

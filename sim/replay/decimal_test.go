@@ -96,20 +96,24 @@ func TestTimesAreToldBySizeAndByTheFilesDay(t *testing.T) {
 		"2026-01-01T00:00:00Z":          1767225600 * secondNs,
 		"2026-01-01T01:00:00.5+01:00":   1767225600*secondNs + 5e8,
 		"2026-01-01 00:00:00":           1767225600 * secondNs,
-		"20260101":                      1767225600 * secondNs,
 		"20260101 00:01":                1767225660 * secondNs,
 		"2026-01-01T00:00:00.123456789": 1767225600*secondNs + 123456789,
 	} {
-		if got, err := parseTime([]byte(text), 0, false); err != nil || got != want {
+		if got, _, err := readTime([]byte(text), 0, false); err != nil || got != want {
 			t.Errorf("%s is %d (%v), want %d", text, got, err, want)
 		}
 	}
-	if got, err := parseTime([]byte("19022000"), day, true); err != nil || got != day+19022000*1e6 {
+	if got, _, err := readTime([]byte("19022000"), day, true); err != nil || got != day+19022000*1e6 {
 		t.Errorf("milliseconds of the file's day: %d (%v)", got, err)
 	}
-	for _, bad := range []string{"", "x", "-1", "99999999999999999999", "1969-12-31", "2026-13-01", "12:00"} {
-		if got, err := parseTime([]byte(bad), 0, false); err == nil {
+	for _, bad := range []string{"", "x", "-1", "99999999999999999999", "1969-12-31", "2026-13-01", "12:00", "20260101", "315532799"} {
+		if got, _, err := readTime([]byte(bad), 0, false); err == nil {
 			t.Errorf("%q is %d, want an error", bad, got)
+		}
+	}
+	for _, text := range []string{"20260101", "2026-01-01", "1767225600", "1767225600000"} {
+		if got, err := ParseFrom(text, 0); err != nil || got != 1767225600*secondNs {
+			t.Errorf("from %s: %d (%v)", text, got, err)
 		}
 	}
 	if got, err := ParseFrom("10:30:00.5", day+3600*secondNs); err != nil || got != day+37800*secondNs+5e8 {

@@ -5,7 +5,7 @@
 // How to use it:
 //
 //	r, err := replay.New(replay.Options{Format: "lobster", Files: files, Speed: "max", Check: true})
-//	// a *LineError names file, line and reason of a bad line; nothing was started yet
+//	// a *LineError names file, line, column, finding and remedy; nothing was started yet
 //	clk := clock.NewManual(r.StartNs())  // the loop's virtual clock
 //	spec := r.PairSpec()                 // add this pair with an engine.AddPair command
 //	// print "ready"
@@ -26,23 +26,38 @@
 //  4. Readers are streams with bounded lines; a file that is one JSON document is bounded.
 //  5. Checks compare with published market data, never with what the replay itself holds.
 //  6. What is taken from the file instead of predicted is counted and told.
+//  7. New reads everything once (survey) and refuses what cannot be replayed, or would be
+//     read wrongly; a run that has begun can only fail in order entry or in reading.
+//  8. What is tolerated in a file is counted, and Report.Notes tells it.
 //
 // Columns of the trades format: time,price,amount[,side] or, for bars,
 // time,open,high,low,close,volume; a header row or NDJSON members may name them in another
-// order (trades_read.go). A time is Unix s, ms, us or ns, told by its size, or a date; in a
-// file whose name carries a date (20161007, 2012-06-21) whole numbers below a day of
-// milliseconds count from its midnight, UTC. The side is the taker's (buy or sell); without
-// it the tick rule decides. A bar is made of the fewest trades, a millisecond apart from its
-// start, that have its open, high, low, close and volume. Given bars of several lengths,
-// the finest are fed and the coarser ones compared with the candles.
+// order (trades_columns.go). A time is Unix s, ms, us or ns, told by its size and the same
+// in the whole file, or a written date; in a file whose name carries a date (20161007,
+// 2012-06-21) whole numbers below a day of milliseconds count from its midnight, UTC. The
+// side is the taker's (buy or sell); without it the tick rule decides. A bar is made of the
+// fewest trades, a millisecond apart from its start, that have its open, high, low, close
+// and volume. Given bars of several lengths, the finest are fed and the coarser ones
+// compared with the candles.
+//
+// Refused, because they would be read wrongly: a date and a time of day in two columns,
+// dates of digits alone (20240102), Unix times before 1980, several symbols, updates of an
+// order book, two columns that may be the base amount, bars without a volume, rows with
+// more or fewer columns than the others.
 //
 // LOBSTER's seconds after midnight count from midnight UTC of the date in the file name
 // (2000-01-01 without one). Hidden executions, crosses and halts are not fed: they do not
 // change the displayed book, and the file does not tell who took part.
 //
-// Reading order: options, replay, feed, lines, decimal, times, desk, then one format after
-// the other: X_read (text to records), X (records to commands), X_check; public,
-// public_http.
+// A depth stream of Binance needs a depth snapshot in the same file. A Bitstamp log may tell
+// of an order again after its deletion, or for the first time: the newest 262,144 deleted
+// ids are remembered, and neither changes the book (an id beyond them is taken as one that
+// rested before the log begins, and counted). Times of these two may go back by a
+// second, since several receivers write one file.
+//
+// Reading order: options, replay, feed, survey, lines, line_error, decimal, times, desk, then
+// one format after the other: X_read (text to records), X (records to commands), X_check;
+// public, public_http.
 //
 // It does not wire a server, own a clock or know the API's handlers.
 package replay

@@ -1,22 +1,16 @@
 package replay
 
 import (
+	"fmt"
+
 	"tickhive/marketdata"
 )
-
-// survey is what one reading of the files tells before anything is fed.
-type survey struct {
-	pair                      string // derived from the files; "" when they do not tell
-	digitsPrice, digitsAmount int
-	firstNs, lastNs           int64 // Unix ns
-	records                   int
-}
 
 // feed turns the files of one format into commands. One goroutine calls it: survey once,
 // then open, and next and apply in turn until io.EOF, then finish; open again to start
 // over.
 type feed interface {
-	// survey reads everything once; a bad line ends it.
+	// survey reads everything once and reports all that cannot be replayed.
 	survey() (survey, error)
 	// open starts at the first record; what is older than fromNs (Unix ns) is used for
 	// the opening state and not fed. Prices and amounts come out in the given digits.
@@ -31,6 +25,8 @@ type feed interface {
 	finish(d *desk, pub Public) error
 	// results are the comparisons so far.
 	results() []Check
+	// notes tell what of the files was tolerated or left out, and how often.
+	notes() []string
 	close()
 }
 
@@ -55,4 +51,12 @@ type Public interface {
 	Trades(n int) ([]marketdata.Trade, error)
 	// Last is the last trade's price, 0 when there was none.
 	Last() (int64, error)
+}
+
+// noted appends a sentence with a count, unless that is 0.
+func noted(notes []string, n int, format string) []string {
+	if n == 0 {
+		return notes
+	}
+	return append(notes, fmt.Sprintf(format, n))
 }

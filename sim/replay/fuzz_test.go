@@ -42,9 +42,9 @@ func FuzzBitstamp(f *testing.F) {
 
 func FuzzBinance(f *testing.F) {
 	f.Add([]byte(`1723161254087896568 {"stream":"btcusdt@trade","data":{"e":"trade","E":1,"s":"BTCUSDT","t":3,"p":"61837.63","q":"0.02","T":2,"m":true,"M":true}}`))
-	f.Add([]byte(`1 {"stream":"btcusdt@depth@100ms","data":{"e":"depthUpdate","E":1,"s":"BTCUSDT","U":1,"u":2,"b":[["1","0"]],"a":[]}}`))
-	f.Add([]byte(`1 {"stream":"btcusdt@bookTicker","data":{"u":5,"s":"BTCUSDT","b":"1","B":"2","a":"3","A":"4"}}`))
-	f.Add([]byte(`1 {"lastUpdateId":1,"bids":[["1","2"]],"asks":[]}`))
+	f.Add([]byte(`1723161254000000001 {"stream":"btcusdt@depth@100ms","data":{"e":"depthUpdate","E":1,"s":"BTCUSDT","U":1,"u":2,"b":[["1","0"]],"a":[]}}`))
+	f.Add([]byte(`1723161254000000001 {"stream":"btcusdt@bookTicker","data":{"u":5,"s":"BTCUSDT","b":"1","B":"2","a":"3","A":"4"}}`))
+	f.Add([]byte(`1723161254000000001 {"lastUpdateId":1,"bids":[["1","2"]],"asks":[]}`))
 	f.Fuzz(func(t *testing.T, line []byte) {
 		if r, err := parseBinance(line); err == nil && r.kind == binanceDepth && r.last < r.first {
 			t.Fatalf("%q: update ids turned round", line)
@@ -60,7 +60,7 @@ func FuzzKraken(f *testing.F) {
 	f.Fuzz(func(t *testing.T, doc []byte) {
 		if _, err := parseKraken("f", doc); err != nil {
 			var bad *LineError
-			if !errors.As(err, &bad) || bad.Line < 1 {
+			if !errors.As(err, &bad) || bad.Line < 1 || bad.Column < 1 || bad.Remedy == "" {
 				t.Fatalf("%q: %v", doc, err)
 			}
 		}
@@ -69,6 +69,7 @@ func FuzzKraken(f *testing.F) {
 
 func FuzzTrades(f *testing.F) {
 	f.Add([]byte("time,price,amount,side\n1700000000,10.5,0.1,buy\n"))
+	f.Add([]byte("date,time,price,amount,symbol,side\n2024-01-02,10:30:00,1,1,A,buy\n"))
 	f.Add([]byte("4000,611.78,611.87,611.78,611.87,0.60046\n"))
 	f.Add([]byte(`{"timestamp":1700000000000,"p":"1","q":"2","m":true}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
@@ -83,7 +84,7 @@ func FuzzTrades(f *testing.F) {
 				return
 			}
 			var bad *LineError
-			if err != nil && !errors.As(err, &bad) {
+			if err != nil && (!errors.As(err, &bad) || bad.Line < 1 || bad.Column < 1 || bad.Remedy == "") {
 				t.Fatalf("%q: %v", text, err)
 			}
 			if err != nil {

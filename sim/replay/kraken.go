@@ -20,7 +20,8 @@ type kraken struct {
 	candles []krakenCandle
 	ticker  *krakenTicker
 	pair    *krakenPair
-	file    string // of the trades
+	others  int // answers about other pairs
+	books   int // answers that hold an order book, or nothing
 
 	at     int
 	fed    int
@@ -36,36 +37,53 @@ func newKraken(files []string) (feed, error) {
 }
 
 func (k *kraken) survey() (survey, error) {
-	var s survey
 	files, symbol, err := k.readAll()
 	if err != nil {
+		return survey{}, err
+	}
+	s := newSurvey(krakenCode(symbol))
+	if err := k.takeAll(files, symbol); err != nil {
 		return s, err
 	}
-	s.pair = krakenCode(symbol)
-	for _, f := range files {
-		if f.symbol != symbol {
-			continue // another pair in an answer about many
-		}
-		if err := k.take(f); err != nil {
-			return s, err
-		}
-	}
 	for _, t := range k.trades {
-		s.digitsPrice = max(s.digitsPrice, t.price.digits())
-		s.digitsAmount = max(s.digitsAmount, t.amount.digits())
+		s.count(t.ns)
+		s.price.take(t.price, t.at)
+		s.amount.take(t.amount, t.at)
 	}
 	for _, c := range k.candles {
 		for _, p := range []number{c.open, c.high, c.low, c.close} {
-			s.digitsPrice = max(s.digitsPrice, p.digits())
+			s.price.take(p, c.at)
 		}
-		s.digitsAmount = max(s.digitsAmount, c.volume.digits())
+		s.amount.take(c.volume, c.at)
 	}
 	if k.pair != nil && k.pair.DigitsPrice != nil && k.pair.DigitsAmount != nil {
-		s.digitsPrice = max(s.digitsPrice, *k.pair.DigitsPrice)
-		s.digitsAmount = max(s.digitsAmount, *k.pair.DigitsAmount)
+		s.price.digits = max(s.price.digits, *k.pair.DigitsPrice)
+		s.amount.digits = max(s.amount.digits, *k.pair.DigitsAmount)
 	}
-	s.records, s.firstNs, s.lastNs = len(k.trades), k.trades[0].ns, k.trades[len(k.trades)-1].ns
 	return s, nil
+}
+
+// takeAll adds what the files tell of the pair. An answer about many pairs may tell of
+// others too; a file that tells of others alone would not be compared.
+func (k *kraken) takeAll(files []*krakenFile, symbol string) error {
+	k.trades, k.candles, k.ticker, k.pair, k.others, k.books = nil, nil, nil, nil, 0, 0
+	mine := map[string]bool{}
+	for _, f := range files {
+		mine[f.name] = mine[f.name] || f.symbol == symbol
+	}
+	for _, f := range files {
+		if !mine[f.name] {
+			return place{f.name, 1, 1}.refuse(remedySymbols, "the answer is about %s, the trades are of %s", f.symbol, symbol)
+		}
+		if f.symbol != symbol {
+			k.others++
+			continue
+		}
+		if err := k.take(f); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // readAll reads every answer; the trades tell which pair is replayed.
@@ -84,7 +102,7 @@ func (k *kraken) readAll() (all []*krakenFile, symbol string, err error) {
 				continue
 			}
 			if symbol != "" && symbol != f.symbol {
-				return nil, "", &LineError{name, 1, fmt.Sprintf("trades of more than one pair: %s and %s", symbol, f.symbol)}
+				return nil, "", place{name, 1, 1}.refuse(remedySymbols, "trades of more than one pair: %s and %s", symbol, f.symbol)
 			}
 			symbol = f.symbol
 		}
@@ -101,19 +119,23 @@ func (k *kraken) take(f *krakenFile) error {
 	switch {
 	case len(f.trades) > 0:
 		if n := len(k.trades); n > 0 && f.trades[0].ns < k.trades[n-1].ns {
-			return &LineError{f.name, 1, "begins before the trades given before it end"}
+			return f.trades[0].at.refuse("give the files in order of time, and none twice", "begins before the trades given before it end")
 		}
 		k.trades = append(k.trades, f.trades...)
-		k.file = f.name
 	case len(f.candles) > 0:
 		if len(k.candles) > 0 {
-			return &LineError{f.name, 1, "a second file of candles"}
+			return f.candles[0].at.refuse("give one OHLC answer", "a second file of candles")
 		}
 		k.candles = f.candles
 	case f.ticker != nil:
+		if k.ticker != nil {
+			return place{f.name, 1, 1}.refuse("give one Ticker answer", "a second ticker")
+		}
 		k.ticker = f.ticker
 	case f.pair != nil:
 		k.pair = f.pair
+	default:
+		k.books++
 	}
 	return nil
 }
@@ -148,11 +170,11 @@ func (k *kraken) apply(d *desk) error {
 	t := &k.trades[k.at-1]
 	price, err := t.price.units(k.digitsPrice)
 	if err != nil {
-		return &LineError{k.file, 1, fmt.Sprintf("trade %d: price: %v", k.at, err)}
+		return t.at.refuse(remedyValue, "price: %v", err)
 	}
 	amount, err := t.amount.units(k.digitsAmount)
 	if err != nil {
-		return &LineError{k.file, 1, fmt.Sprintf("trade %d: volume: %v", k.at, err)}
+		return t.at.refuse(remedyValue, "volume: %v", err)
 	}
 	return d.print(t.side, price, amount)
 }
@@ -270,7 +292,7 @@ func (k *kraken) bar(c *krakenCandle) (b bar, err error) {
 		{c.volume, &b.volume, k.digitsAmount},
 	} {
 		if *p.into, err = p.n.units(p.digits); err != nil {
-			return b, fmt.Errorf("replay: kraken candle at %d: %w", c.startSec, err)
+			return b, c.at.refuse(remedyValue, "%v", err)
 		}
 	}
 	return b, nil
@@ -343,6 +365,11 @@ func (k *kraken) vwap(c *marketdata.Candle) fixed.U128 {
 		q, _ = q.DivMod64(10)
 	}
 	return q
+}
+
+func (k *kraken) notes() []string {
+	notes := noted(nil, k.others, "%d answers about other pairs: left out")
+	return noted(notes, k.books, "%d answers with an order book, or with nothing: left out")
 }
 
 func (k *kraken) results() []Check {

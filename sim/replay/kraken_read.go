@@ -17,6 +17,7 @@ type krakenTrade struct {
 	ns            int64
 	price, amount number
 	side          engine.Side // the taker's
+	at            place
 }
 
 // krakenCandle is one row of an OHLC answer.
@@ -24,6 +25,7 @@ type krakenCandle struct {
 	startSec                       int64
 	open, high, low, close, volume number
 	count                          int64
+	at                             place
 }
 
 // krakenTicker are today's values (since 00:00 UTC) of a Ticker answer.
@@ -61,12 +63,38 @@ type krakenParser struct {
 	name string
 	doc  []byte
 	at   int64 // byte offset of what is being read
+
+	counted  int64 // bytes whose line ends were counted
+	newlines int   // in them
 }
 
-// fail names the line that the parser is at.
-func (p *krakenParser) fail(format string, args ...any) error {
+// remedyKraken is the remedy of an answer that cannot be used.
+const remedyKraken = "give answers of Trades, OHLC, Ticker and AssetPairs as they came"
+
+// here is the place that the parser is at. It counts lines from the last place on, since
+// a document may have a million rows.
+func (p *krakenParser) here() place {
 	at := min(max(p.at, 0), int64(len(p.doc)))
-	return &LineError{p.name, 1 + bytes.Count(p.doc[:at], []byte{'\n'}), fmt.Sprintf(format, args...)}
+	if at < p.counted {
+		p.counted, p.newlines = 0, 0
+	}
+	p.newlines += bytes.Count(p.doc[p.counted:at], []byte{'\n'})
+	p.counted = at
+	return place{p.name, 1 + p.newlines, int(at) - bytes.LastIndexByte(p.doc[:at], '\n')}
+}
+
+// fail names the place that the parser is at.
+func (p *krakenParser) fail(format string, args ...any) error {
+	return p.here().refuse(remedyKraken, format, args...)
+}
+
+// refuse is fail for an error that may tell its own place and remedy.
+func (p *krakenParser) refuse(err error) error {
+	var f *flaw
+	if errors.As(err, &f) {
+		return p.here().refuse(f.remedy, "%v", err)
+	}
+	return p.here().refuse(remedyValue, "%v", err)
 }
 
 func (p *krakenParser) failJSON(err error) error {
@@ -154,10 +182,10 @@ func (p *krakenParser) rows(f *krakenFile, value []byte) error {
 		}
 		ns, err := p.row(f, row)
 		if err != nil {
-			return p.fail("%v", err)
+			return p.refuse(err)
 		}
 		if ns < last {
-			return p.fail("time goes back: rows must be in order of time")
+			return p.here().refuse("sort the rows by time", "time goes back: rows must be in order of time")
 		}
 		last = ns
 	}
@@ -171,10 +199,12 @@ func (p *krakenParser) row(f *krakenFile, row []json.RawMessage) (ns int64, err 
 	switch {
 	case len(row) >= 8 && row[0][0] != '"':
 		c, err := parseKrakenCandle(row)
+		c.at = p.here()
 		f.candles = append(f.candles, c)
 		return c.startSec * secondNs, err
 	case len(row) >= 4 && row[0][0] == '"':
 		t, err := parseKrakenTrade(row)
+		t.at = p.here()
 		f.trades = append(f.trades, t)
 		return t.ns, err
 	}
@@ -188,7 +218,7 @@ func parseKrakenTrade(row []json.RawMessage) (t krakenTrade, err error) {
 	if t.amount, err = positiveNumber("volume", unquote(row[1])); err != nil {
 		return t, err
 	}
-	if t.ns, err = secondsToNs(row[2]); err != nil {
+	if t.ns, err = readUnix(row[2], timeUnix); err != nil {
 		return t, err
 	}
 	switch string(unquote(row[3])) {
@@ -203,8 +233,12 @@ func parseKrakenTrade(row []json.RawMessage) (t krakenTrade, err error) {
 }
 
 func parseKrakenCandle(row []json.RawMessage) (c krakenCandle, err error) {
-	if c.startSec, err = strconv.ParseInt(string(row[0]), 10, 64); err != nil || c.startSec < 0 || c.startSec > maxTimeNs/secondNs {
-		return c, fmt.Errorf("time %q is not a Unix second", clip(row[0]))
+	ns, err := readUnix(row[0], timeUnix)
+	if err != nil {
+		return c, err
+	}
+	if c.startSec = ns / secondNs; ns%secondNs != 0 {
+		return c, fmt.Errorf("time %q is not a whole second", clip(row[0]))
 	}
 	for i, into := range []*number{&c.open, &c.high, &c.low, &c.close} {
 		if *into, err = positiveNumber("price", unquote(row[1+i])); err != nil {

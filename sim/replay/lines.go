@@ -19,15 +19,22 @@ const (
 	MaxDocument = 64 << 20
 )
 
-// LineError is a bad line of a recorded file: which file, which line (from 1) and why.
-type LineError struct {
-	File   string
-	Line   int
-	Reason string
+// remedyRead is the remedy of a file that ends or breaks within itself.
+const remedyRead = "fetch or unpack the file again"
+
+// trim drops the blanks around a text and tells how many were before it.
+func trim(s []byte) (text []byte, skipped int) {
+	end := len(s)
+	for skipped < end && isBlank(s[skipped]) {
+		skipped++
+	}
+	for end > skipped && isBlank(s[end-1]) {
+		end--
+	}
+	return s[skipped:end], skipped
 }
 
-// Error is "FILE:LINE: REASON".
-func (e *LineError) Error() string { return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Reason) }
+func isBlank(c byte) bool { return c == ' ' || c >= '\t' && c <= '\r' }
 
 // lines reads a plain or gzip text line by line. It belongs to one goroutine.
 type lines struct {
@@ -36,6 +43,8 @@ type lines struct {
 	closer io.Closer
 	n      int // number of the line last read, from 1
 	buf    []byte
+
+	skipped int // blanks before the text that next returned
 }
 
 // openLines opens path; gzip is told by its first two bytes, not by the name.
@@ -58,7 +67,7 @@ func newLines(name string, in io.Reader) (*lines, error) {
 	if head, _ := r.Peek(2); bytes.Equal(head, []byte{0x1f, 0x8b}) {
 		gz, err := gzip.NewReader(r)
 		if err != nil {
-			return nil, &LineError{name, 1, "gzip: " + err.Error()}
+			return nil, place{name, 1, 1}.refuse("unpack the file, or fetch it again", "gzip: %v", err)
 		}
 		r = bufio.NewReaderSize(gz, 64<<10)
 	}
@@ -73,22 +82,23 @@ func (l *lines) next() ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		if line = bytes.TrimSpace(line); len(line) > 0 {
-			return line, nil
+		text, skipped := trim(line)
+		if l.skipped = skipped; len(text) > 0 {
+			return text, nil
 		}
 	}
 }
 
 func (l *lines) read() ([]byte, error) {
 	l.n++
-	l.buf = l.buf[:0]
+	l.buf, l.skipped = l.buf[:0], 0
 	for {
 		part, err := l.r.ReadSlice('\n')
 		if len(l.buf) == 0 && err == nil {
 			return part, nil
 		}
 		if len(l.buf)+len(part) > MaxLine {
-			return nil, l.fail("longer than %d bytes", MaxLine)
+			return nil, l.fail("split the line, or give the right --format", "longer than %d bytes", MaxLine)
 		}
 		l.buf = append(l.buf, part...)
 		switch {
@@ -102,14 +112,29 @@ func (l *lines) read() ([]byte, error) {
 			}
 			return l.buf, nil
 		default:
-			return nil, l.fail("%v", err)
+			return nil, l.fail(remedyRead, "%v", err)
 		}
 	}
 }
 
-// fail is a LineError for the line last read.
-func (l *lines) fail(format string, args ...any) error {
-	return &LineError{l.file, l.n, fmt.Sprintf(format, args...)}
+// here is a place of the line last read.
+func (l *lines) here(at int) place { return place{l.file, l.n, l.skipped + at + 1} }
+
+// refuse makes a LineError of what a parser found in the line last read; nil stays nil.
+func (l *lines) refuse(err error) error {
+	if err == nil {
+		return nil
+	}
+	var f *flaw
+	if !errors.As(err, &f) {
+		f = &flaw{0, err.Error(), remedyValue}
+	}
+	return &LineError{l.file, l.n, l.skipped + f.at + 1, err.Error(), f.remedy}
+}
+
+// fail is a LineError for the line last read as a whole.
+func (l *lines) fail(remedy, format string, args ...any) error {
+	return l.here(0).refuse(remedy, format, args...)
 }
 
 func (l *lines) close() {
@@ -127,10 +152,10 @@ func readDocument(path string) (name string, doc []byte, err error) {
 	defer l.close()
 	doc, err = io.ReadAll(io.LimitReader(l.r, MaxDocument+1))
 	if err != nil {
-		return "", nil, &LineError{l.file, 1 + bytes.Count(doc, []byte{'\n'}), err.Error()}
+		return "", nil, place{l.file, 1 + bytes.Count(doc, []byte{'\n'}), 1}.refuse(remedyRead, "%v", err)
 	}
 	if len(doc) > MaxDocument {
-		return "", nil, &LineError{l.file, 1, fmt.Sprintf("longer than %d bytes", MaxDocument)}
+		return "", nil, place{l.file, 1, 1}.refuse("split the answer", "longer than %d bytes", MaxDocument)
 	}
 	return l.file, doc, nil
 }

@@ -32,6 +32,7 @@ type lobster struct {
 
 	rows, executions, named, given Check
 	missing                        int // messages that name nothing we have
+	unfed                          int // hidden executions, crosses and halts
 	known                          int // sides that came into view as we had them
 	bids, asks                     []marketdata.Level
 }
@@ -51,7 +52,8 @@ func newLobster(files []string) (feed, error) {
 var tickerInName = regexp.MustCompile(`^([A-Za-z]{1,8})_`)
 
 func (l *lobster) survey() (survey, error) {
-	s := survey{digitsPrice: 4}
+	s := newSurvey("")
+	s.price.digits, s.fixedDigits = 4, true
 	if m := tickerInName.FindStringSubmatch(filepath.Base(l.messages)); m != nil {
 		s.pair = pairOf(m[1], "USD")
 	}
@@ -59,19 +61,43 @@ func (l *lobster) survey() (survey, error) {
 		return s, err
 	}
 	defer l.close()
+	l.unfed = 0
+	open := map[uint64]int64{} // shares by order
 	for {
 		ns, err := l.next()
 		if errors.Is(err, io.EOF) {
 			return s, nil
 		}
+		if err == nil {
+			err = l.follow(open)
+		}
 		if err != nil {
 			return s, err
 		}
-		if s.records++; s.records == 1 {
-			s.firstNs = ns
-		}
-		s.lastNs = ns
+		s.count(ns)
 	}
+}
+
+// follow keeps the open orders of the survey: an id that is added while it is open would
+// leave its first order in the book to the end.
+func (l *lobster) follow(open map[uint64]int64) error {
+	id := l.m.id
+	switch l.m.kind {
+	case lobsterAdd:
+		if _, ok := open[id]; ok {
+			return l.msg.fail("remove the line", "order %d is added a second time while it is open", id)
+		}
+		open[id] = l.m.size
+	case lobsterDelete:
+		delete(open, id)
+	case lobsterReduce, lobsterExecute:
+		if open[id] -= l.m.size; open[id] <= 0 {
+			delete(open, id)
+		}
+	default:
+		l.unfed++
+	}
+	return nil
 }
 
 func (l *lobster) open(fromNs int64, _, _ int) (err error) {
@@ -86,7 +112,7 @@ func (l *lobster) open(fromNs int64, _, _ int) (err error) {
 	l.orders = map[uint64]engine.OrderID{}
 	l.anonymous = [2]map[int64]engine.OrderID{{}, {}}
 	l.hidden = [2]map[int64]bool{{}, {}}
-	l.m = lobsterMessage{}
+	l.m, l.missing = lobsterMessage{}, 0
 	return nil
 }
 
@@ -114,7 +140,7 @@ func (l *lobster) read() error {
 	line, err := l.msg.next()
 	if errors.Is(err, io.EOF) {
 		if _, err := l.book.next(); !errors.Is(err, io.EOF) {
-			return l.book.fail("the message file has ended at row %d", l.msg.n)
+			return l.book.fail("give the two files of one recording", "the message file has ended at row %d", l.msg.n)
 		}
 		return io.EOF
 	}
@@ -123,21 +149,21 @@ func (l *lobster) read() error {
 	}
 	before := l.m.ns
 	if l.m, err = parseLobsterMessage(line); err != nil {
-		return l.msg.fail("%v", err)
+		return l.msg.refuse(err)
 	}
 	if l.m.ns < before {
-		return l.msg.fail("time goes back")
+		return l.msg.fail("sort the rows of both files by time", "time goes back")
 	}
 	line, err = l.book.next()
 	if errors.Is(err, io.EOF) {
-		return l.book.fail("the file has ended before message row %d", l.msg.n)
+		return l.book.fail("give the two files of one recording", "the file has ended before message row %d", l.msg.n)
 	}
 	if err != nil {
 		return err
 	}
 	l.row, l.prev = l.prev, l.row
 	if err := parseLobsterRow(line, &l.row); err != nil {
-		return l.book.fail("%v", err)
+		return l.book.refuse(err)
 	}
 	return nil
 }

@@ -37,16 +37,17 @@ func sameLevels(want []lobsterLevel, got []marketdata.Level) bool {
 
 func (l *lobster) finish(*desk, Public) error { return nil }
 
+func (l *lobster) notes() []string {
+	notes := noted(nil, l.unfed, "%d hidden executions, crosses and halts: not fed")
+	return noted(notes, l.missing, "%d messages name an order at a price without one: left out")
+}
+
 // results: how many changes of a side the file gave is not an agreement, but tells how
 // much of the agreement is prediction.
 func (l *lobster) results() []Check {
-	rows := l.rows
-	if l.missing > 0 {
-		rows.Note = fmt.Sprintf("%d messages name an order at a price without one", l.missing)
-	}
 	given := l.given
 	if l.known > 0 {
 		given.Note = fmt.Sprintf("%d more came into view as we had them", l.known)
 	}
-	return []Check{rows, l.executions, l.named, given}
+	return []Check{l.rows, l.executions, l.named, given}
 }

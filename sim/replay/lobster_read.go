@@ -45,54 +45,65 @@ type lobsterRow struct {
 	depth int // levels that the file has room for
 }
 
+// cell is one part of a comma separated row, without blanks.
+type cell struct {
+	text []byte
+	at   int // byte of the row at which the text begins
+}
+
 // columns splits a comma separated row into at most len(dst) parts; n is how many it has.
-func columns(line []byte, dst [][]byte) (n int) {
-	for {
-		part, rest, more := bytes.Cut(line, []byte{','})
+func columns(line []byte, dst []cell) (n int) {
+	for at := 0; ; {
+		end := bytes.IndexByte(line[at:], ',')
+		part := line[at:]
+		if end >= 0 {
+			part = part[:end]
+		}
 		if n < len(dst) {
-			dst[n] = bytes.TrimSpace(part)
+			text, skipped := trim(part)
+			dst[n] = cell{text, at + skipped}
 		}
 		n++
-		if !more {
+		if end < 0 {
 			return n
 		}
-		line = rest
+		at += end + 1
 	}
 }
 
 func parseLobsterMessage(line []byte) (m lobsterMessage, err error) {
-	var col [6][]byte
+	var col [6]cell
 	if n := columns(line, col[:]); n != len(col) {
-		return m, fmt.Errorf("%d columns, a message has 6: time, type, order id, size, price, direction", n)
+		return m, flawAt(0, "give the message file first, then the orderbook file", "%d columns, a message has 6: time, type, order id, size, price, direction", n)
 	}
-	if m.ns, err = secondsToNs(col[0]); err != nil {
-		return m, err
+	if m.ns, err = secondsToNs(col[0].text); err != nil {
+		return m, locate(col[0].at, err)
 	}
 	if m.ns >= 2*dayNs {
-		return m, fmt.Errorf("time %s is beyond the day", col[0])
+		return m, flawAt(col[0].at, "times of this format are seconds after midnight", "time %s is beyond the day", col[0].text)
 	}
-	if m.kind, err = strconv.Atoi(string(col[1])); err != nil || m.kind < 1 || m.kind > lobsterTypes {
-		return m, fmt.Errorf("type %q is not 1 to 7", clip(col[1]))
+	if m.kind, err = strconv.Atoi(string(col[1].text)); err != nil || m.kind < 1 || m.kind > lobsterTypes {
+		return m, flawAt(col[1].at, remedyValue, "type %q is not 1 to 7", clip(col[1].text))
 	}
 	if m.kind > lobsterExecute {
 		return m, nil // nothing of it is used, and halts carry other numbers
 	}
-	if m.id, err = strconv.ParseUint(string(col[2]), 10, 64); err != nil {
-		return m, fmt.Errorf("order id %q is not a number", clip(col[2]))
+	if m.id, err = strconv.ParseUint(string(col[2].text), 10, 64); err != nil {
+		return m, flawAt(col[2].at, remedyValue, "order id %q is not a number", clip(col[2].text))
 	}
-	if m.size, err = positiveUnits("size", col[3], 0); err != nil {
-		return m, err
+	if m.size, err = positiveUnits("size", col[3].text, 0); err != nil {
+		return m, locate(col[3].at, err)
 	}
-	if m.price, err = positiveUnits("price", col[4], 0); err != nil {
-		return m, err
+	if m.price, err = positiveUnits("price", col[4].text, 0); err != nil {
+		return m, locate(col[4].at, err)
 	}
-	switch string(col[5]) {
+	switch string(col[5].text) {
 	case "1":
 		m.side = engine.Buy
 	case "-1":
 		m.side = engine.Sell
 	default:
-		return m, fmt.Errorf("direction %q is not 1 or -1", clip(col[5]))
+		return m, flawAt(col[5].at, remedyValue, "direction %q is not 1 or -1", clip(col[5].text))
 	}
 	return m, nil
 }
@@ -101,31 +112,30 @@ func parseLobsterMessage(line []byte) (m lobsterMessage, err error) {
 func parseLobsterRow(line []byte, r *lobsterRow) error {
 	r.sides[0], r.sides[1], r.depth = r.sides[0][:0], r.sides[1][:0], 0
 	open := [2]bool{true, true}
+	rest, at := line, 0
 	for more := true; more; r.depth++ {
 		if r.depth == maxLobsterLevels {
-			return fmt.Errorf("more than %d levels", maxLobsterLevels)
+			return flawAt(len(line)-len(rest), remedyValue, "more than %d levels", maxLobsterLevels)
 		}
 		for _, side := range [2]engine.Side{engine.Sell, engine.Buy} {
+			at = len(line) - len(rest)
 			if !more {
-				return fmt.Errorf("%d levels and a half: want ask price, ask size, bid price, bid size for each", r.depth)
+				return flawAt(len(line)-1, remedyValue, "%d levels and a half: want ask price, ask size, bid price, bid size for each", r.depth)
 			}
 			var price, size []byte
-			price, line, more = bytes.Cut(line, []byte{','})
+			price, rest, more = bytes.Cut(rest, []byte{','})
 			if !more {
-				return fmt.Errorf("level %d: a price without a size", r.depth+1)
+				return flawAt(at, remedyValue, "level %d: a price without a size", r.depth+1)
 			}
-			size, line, more = bytes.Cut(line, []byte{','})
+			size, rest, more = bytes.Cut(rest, []byte{','})
 			l, err := parseLobsterLevel(price, size)
+			if err == nil && l.size != 0 {
+				err = r.add(side, l, open[side])
+			}
 			if err != nil {
-				return fmt.Errorf("level %d: %w", r.depth+1, err)
+				return locate(at, fmt.Errorf("level %d: %w", r.depth+1, err))
 			}
-			if l.size == 0 {
-				open[side] = false
-				continue
-			}
-			if err := r.add(side, l, open[side]); err != nil {
-				return fmt.Errorf("level %d: %w", r.depth+1, err)
-			}
+			open[side] = open[side] && l.size != 0
 		}
 	}
 	return nil

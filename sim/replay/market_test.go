@@ -69,6 +69,9 @@ func run(t testing.TB, o Options) (Report, *testMarket) {
 	for _, line := range report.Lines() {
 		t.Log(line)
 	}
+	for _, note := range report.Notes() {
+		t.Log(note)
+	}
 	t.Logf("%d records, %d orders, %d trades, %d refused %v", report.Records, report.Placed, report.Trades, report.Refused, report.Reasons)
 	return report, m
 }

@@ -24,9 +24,9 @@ const goodMessage = "34200.1,1,1,10,1000000,1\n"
 
 func TestABadLineNamesFileLineAndReason(t *testing.T) {
 	row := "1000100,5,1000000,10\n"
-	created := `1 order_created {"price":"2.00","amount":"1.0","id":1,"order_type":0}` + "\n"
-	book := `2 order_book {"bids":[],"asks":[]}` + "\n"
-	trade := `1 {"stream":"x@trade","data":{"s":"BTCUSDT","p":"1","q":"1","m":true}}` + "\n"
+	created := `1430438404000 order_created {"price":"2.00","amount":"1.0","id":1,"order_type":0}` + "\n"
+	book := `1430438404001 order_book {"bids":[],"asks":[]}` + "\n"
+	trade := `1723161254000000000 {"stream":"x@trade","data":{"s":"BTCUSDT","p":"1","q":"1","m":true}}` + "\n"
 	for _, c := range []struct {
 		format, text, second string
 		line                 int
@@ -44,18 +44,18 @@ func TestABadLineNamesFileLineAndReason(t *testing.T) {
 		{"lobster", goodMessage + goodMessage, row + "1000100,5,1000000\n", 2, "without a size"},
 		{"lobster", goodMessage + goodMessage, row + "1000100,5,1000000,10,1000050,5,999900,1\n", 2, "not worse"},
 		{"lobster", goodMessage + goodMessage, row + "1000100,5\n", 2, "half"},
-		{"bitstamp", created + "2 order_moved {}\n" + book, "", 2, "kind"},
+		{"bitstamp", created + "1430438404001 order_moved {}\n" + book, "", 2, "kind"},
 		{"bitstamp", created + "x order_book {}\n", "", 2, "time"},
-		{"bitstamp", created + "2 order_book {\"bids\":[]}\n", "", 2, "bids and asks"},
-		{"bitstamp", created + "2 order_created {\"price\":\"1\",\"amount\":\"1\",\"id\":1}\n", "", 2, "order_type"},
-		{"bitstamp", created + "2 order_created {\"price\":\"-1\",\"amount\":\"1\",\"id\":1,\"order_type\":0}\n", "", 2, "below zero"},
-		{"bitstamp", created + "2 order_created {", "", 2, "JSON"},
+		{"bitstamp", created + "1430438404001 order_book {\"bids\":[]}\n", "", 2, "bids and asks"},
+		{"bitstamp", created + "1430438404001 order_created {\"price\":\"1\",\"amount\":\"1\",\"id\":1}\n", "", 2, "order_type"},
+		{"bitstamp", created + "1430438404001 order_created {\"price\":\"-1\",\"amount\":\"1\",\"id\":1,\"order_type\":0}\n", "", 2, "above zero"},
+		{"bitstamp", created + "1430438404001 order_created {", "", 2, "JSON"},
 		{"bitstamp", created, "", 1, "no order_book"},
-		{"binance", trade + "2 []\n", "", 2, "JSON"},
-		{"binance", trade + "2 {}\n", "", 2, "neither"},
-		{"binance", trade + `2 {"stream":"x@depth","data":{"b":[],"a":[]}}` + "\n", "", 2, "update ids"},
-		{"binance", trade + `2 {"stream":"x@trade","data":{"p":"1","q":"1"}}` + "\n", "", 2, "m (buyer"},
-		{"binance", trade + `2 {"stream":"x@depth@100ms","data":{"U":1,"u":2,"b":[["1"]],"a":[]}}` + "\n", "", 2, "level"},
+		{"binance", trade + "1723161254000000001 []\n", "", 2, "JSON"},
+		{"binance", trade + "1723161254000000001 {}\n", "", 2, "neither"},
+		{"binance", trade + `1723161254000000001 {"stream":"x@depth","data":{"b":[],"a":[]}}` + "\n", "", 2, "update ids"},
+		{"binance", trade + `1723161254000000001 {"stream":"x@trade","data":{"p":"1","q":"1"}}` + "\n", "", 2, "m (buyer"},
+		{"binance", trade + `1723161254000000001 {"stream":"x@depth@100ms","data":{"U":1,"u":2,"b":[["1"]],"a":[]}}` + "\n", "", 2, "level"},
 		{"trades", "1700000000,10,1,buy\n1700000001,x,1,buy\n", "", 2, "price"},
 		{"trades", "1700000000,10,1,buy\n1700000001,1,0,buy\n", "", 2, "amount"},
 		{"trades", "1700000000,10,1,buy\n1700000001,1,1,up\n", "", 2, "side"},

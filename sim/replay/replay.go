@@ -50,8 +50,9 @@ type Report struct {
 	Trades  uint64 // fills that our commands made
 	Refused uint64 // commands that were refused
 	Reasons map[engine.Reason]uint64
-	Checks  []Check // of the first pass; nil without Options.Check
-	EndNs   int64   // market time of the last record, Unix ns
+	Checks  []Check  // of the first pass; nil without Options.Check
+	Left    []string // what of the files was tolerated or left out, and how often
+	EndNs   int64    // market time of the last record, Unix ns
 }
 
 // Lines are the lines that --check prints on stdout, one per kind of comparison:
@@ -72,13 +73,15 @@ func (r *Report) Notes() []string {
 			out = append(out, c.Kind+": "+c.Note)
 		}
 	}
+	out = append(out, r.Left...)
 	for _, reason := range sortedKeys(r.Reasons) {
 		out = append(out, fmt.Sprintf("%d commands refused: %s", r.Reasons[reason], reason))
 	}
 	return out
 }
 
-// New reads the files once: a bad line is a *LineError with file, line and reason.
+// New reads the files once. What of them cannot be replayed, or would be read wrongly, is a
+// *LineError with file, line, column, finding and remedy; nothing was started or written.
 func New(o Options) (*Replay, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -101,8 +104,8 @@ func New(o Options) (*Replay, error) {
 		if r.fromNs, err = ParseFrom(o.From, r.survey.firstNs); err != nil {
 			return nil, err
 		}
-		if r.fromNs > r.survey.lastNs {
-			return nil, fmt.Errorf("replay: from %s is after the last record, %s", nsText(r.fromNs), nsText(r.survey.lastNs))
+		if r.fromNs > r.survey.startNs {
+			return nil, fmt.Errorf("replay: from %s is after the last record that a replay can start from, %s", nsText(r.fromNs), nsText(r.survey.startNs))
 		}
 	}
 	return r, r.describe()
@@ -119,17 +122,17 @@ func (r *Replay) describe() error {
 	if code == "" {
 		code = fallbackPair
 	}
-	price, amount, ok, err := r.opts.digits()
+	price, amount, given, err := r.opts.digits()
 	if err != nil {
 		return err
 	}
-	if !ok {
-		price, amount = r.survey.digitsPrice, r.survey.digitsAmount
+	if price, amount, err = r.survey.choose(price, amount, given); err != nil {
+		return err
 	}
 	base, quote := cut(code)
 	r.instrument = engine.Instrument{Code: code, Base: base, Quote: quote, DigitsPrice: price, DigitsAmount: amount}
 	if err := r.instrument.Validate(); err != nil {
-		return fmt.Errorf("replay: %w (the files need digits %d,%d)", err, price, amount)
+		return fmt.Errorf("replay: %w", err)
 	}
 	if price+amount > fixed.Scale {
 		panic("BUG: replay: digits beyond what Validate takes")
@@ -184,7 +187,7 @@ func (r *Replay) Run(ctx context.Context, entry Entry, id engine.PairID, pub Pub
 		shift -= shift % secondNs
 	}
 	r.report.Placed, r.report.Trades, r.report.Refused = r.desk.placed, r.desk.trades, r.desk.refused
-	r.report.EndNs = r.desk.now
+	r.report.EndNs, r.report.Left = r.desk.now, r.feed.notes()
 	return r.report, err
 }
 

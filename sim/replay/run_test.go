@@ -83,16 +83,6 @@ func TestABarIsMadeOfItsFourPricesAndItsVolume(t *testing.T) {
 	if err != nil || len(c) != 1 || c[0].Open != 10 || c[0].High != 12 || c[0].Low != 9 || c[0].Close != 11 || c[0].Volume.Lo != 15 {
 		t.Errorf("candle %+v, %v", c, err)
 	}
-	path = file(t, "crossed.csv", "1700000040,10,9,9,11,1\n")
-	r, err := New(Options{Format: "trades", Files: []string{path}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	m = newTestMarket(t, r)
-	var bad *LineError
-	if _, err := r.Run(context.Background(), m.loop, m.pair, nil); !errors.As(err, &bad) || bad.Line != 1 {
-		t.Errorf("a bar whose high is below its close: %v", err)
-	}
 }
 
 func TestFromSkipsAndLoopStartsOverLater(t *testing.T) {

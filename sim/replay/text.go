@@ -48,6 +48,9 @@ func (l *priceLevel) UnmarshalJSON(b []byte) error {
 	if l.price, err = parts[0].number("price"); err != nil {
 		return err
 	}
+	if l.price.mantissa == 0 {
+		return errors.New("price must be above zero")
+	}
 	l.amount, err = parts[1].number("amount")
 	return err
 }
@@ -66,18 +69,15 @@ func toLevels(dst []intLevel, levels []priceLevel, digitsPrice, digitsAmount int
 		if err != nil {
 			return dst, fmt.Errorf("amount: %w", err)
 		}
-		if price <= 0 {
-			return dst, errors.New("price must be above zero")
-		}
 		dst = append(dst, intLevel{price, amount})
 	}
 	return dst, nil
 }
 
-// takeLevels widens the digits to those of the levels.
-func (s *survey) takeLevels(levels []priceLevel) {
+// takeLevels follows the levels of a recorded book.
+func (s *survey) takeLevels(levels []priceLevel, at place) {
 	for _, l := range levels {
-		s.digitsPrice = max(s.digitsPrice, l.price.digits())
-		s.digitsAmount = max(s.digitsAmount, l.amount.digits())
+		s.price.take(l.price, at)
+		s.amount.take(l.amount, at)
 	}
 }

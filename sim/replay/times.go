@@ -1,7 +1,6 @@
 package replay
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"regexp"
@@ -41,61 +40,152 @@ var dateLayouts = []string{
 	"20060102 15:04:05.999999999", "20060102 15:04", "2006-01-02 15:04", "2006-01-02", "20060102",
 }
 
-var errTime = errors.New("not a time: want Unix s, ms, us or ns, or a date such as 2026-01-01T00:00:00")
+// remedyTime is the remedy of a time that cannot be read.
+const remedyTime = "write a Unix time in s, ms, us or ns, or a date such as 2026-01-01T10:30:00Z"
 
-// The years that a recorded time may be of: what int64 ns hold, less some room for
-// the day's windows.
+// maxTimeNs bounds recorded times: what int64 ns hold, less some room for the day's windows.
+const maxTimeNs = math.MaxInt64 / 2
+
+// minTimeNs is the earliest Unix time that a file may give as a number, 1980-01-01. An
+// earlier one is another thing: a date without dashes, a row's number, a spreadsheet's
+// day, seconds of the day, or the wrong unit.
+const minTimeNs = 315_532_800 * secondNs
+
+// timeKind is how a time was written.
+type timeKind uint8
+
 const (
-	minTimeNs = int64(0)
-	maxTimeNs = math.MaxInt64 / 2
+	timeNone timeKind = iota
+	timeUnix          // Unix s; the following are ms, us and ns
+	timeMs
+	timeUs
+	timeNs
+	timeDayMs // ms of the day that the file's name carries
+	timeWritten
+	timeWrittenDay // a date without a time of day
 )
 
-// parseTime reads a Unix time (its unit is told by its size: seconds below 10^11, then ms,
+func (k timeKind) String() string {
+	return [...]string{
+		"nothing", "Unix s", "Unix ms", "Unix us", "Unix ns", "ms of the file's day", "a written date", "a written date",
+	}[k]
+}
+
+// oneUnit is k without what may differ from row to row: a written date may be midnight's.
+func (k timeKind) oneUnit() timeKind { return min(k, timeWritten) }
+
+// readTime reads a Unix time (its unit is told by its size: seconds below 10^11, then ms,
 // us, ns) or a date. day is midnight of the file's day when its name carries one: whole
 // numbers below one day of milliseconds then count from it.
-func parseTime(s []byte, day int64, hasDay bool) (int64, error) {
-	if n, err := parseNumber(s); err == nil && (hasDay || !isDate(s)) {
-		if hasDay {
-			if ms, err := n.units(0); err == nil && ms >= 0 && ms < dayNs/1e6 {
-				return day + ms*1e6, nil
-			}
-		}
-		return n.unixNs()
+func readTime(s []byte, day int64, hasDay bool) (int64, timeKind, error) {
+	n, err := parseNumber(s)
+	if err != nil {
+		return readDate(s)
 	}
+	if hasDay {
+		if ms, err := n.units(0); err == nil && ms >= 0 && ms < dayNs/1e6 {
+			return day + ms*1e6, timeDayMs, nil
+		}
+	}
+	if date := undashed(s); date != "" {
+		return 0, timeNone, flawAt(0, "write "+date+", or a Unix time", "time %q: a date without dashes reads as a number", clip(s))
+	}
+	ns, kind, err := n.unixNs()
+	if err != nil {
+		return 0, timeNone, flawAt(0, remedyTime, "time %q is out of range", clip(s))
+	}
+	if hasDay && ns < minTimeNs {
+		return 0, timeNone, flawAt(0, "write whole milliseconds of the file's day, or a Unix time", "time %q is %s as a Unix time", clip(s), nsText(ns))
+	}
+	if ns < minTimeNs {
+		return 0, timeNone, flawAt(0, remedyTime, "time %q is %s as a Unix time, before 1980", clip(s), nsText(ns))
+	}
+	return ns, kind, nil
+}
+
+// readDate reads a written date.
+func readDate(s []byte) (int64, timeKind, error) {
 	text := strings.TrimSpace(string(s))
 	for _, layout := range dateLayouts {
-		if t, err := time.Parse(layout, text); err == nil {
-			return boundTime(t)
+		t, err := time.Parse(layout, text)
+		if err != nil {
+			continue
 		}
+		if y := t.Year(); y < 1970 || y > 2100 {
+			return 0, timeNone, flawAt(0, remedyTime, "time %q: year %d is outside 1970 to 2100", clip(s), y)
+		}
+		if len(layout) == len("2006-01-02") {
+			return t.UnixNano(), timeWrittenDay, nil
+		}
+		return t.UnixNano(), timeWritten, nil
 	}
-	return 0, fmt.Errorf("%q: %w", clip(s), errTime)
+	return 0, timeNone, flawAt(0, remedyTime, "%q is not a time", clip(s))
 }
 
-// isDate tells YYYYMMDD from a Unix second: as seconds these would be days of 1970.
-func isDate(s []byte) bool {
-	return len(s) == 8 && (s[0] == '1' && s[1] == '9' || s[0] == '2' && s[1] == '0')
+// undashedLayouts are dates of digits alone, and how they are written so that nothing else
+// can be meant.
+var undashedLayouts = map[int][2]string{
+	len("20060102"):          {"20060102", "2006-01-02"},
+	len("200601021504"):      {"200601021504", "2006-01-02T15:04:05"},
+	len("20060102150405"):    {"20060102150405", "2006-01-02T15:04:05"},
+	len("20060102150405000"): {"20060102150405.000", "2006-01-02T15:04:05.000"},
 }
 
-func boundTime(t time.Time) (int64, error) {
-	if y := t.Year(); y < 1970 || y > 2100 {
-		return 0, fmt.Errorf("year %d is outside 1970 to 2100", y)
+// undashed is the written date that the digits of s are one of, from 1900 to 2100; "" when
+// they are none.
+func undashed(s []byte) string {
+	layouts, ok := undashedLayouts[len(s)]
+	if !ok || s[0] != '1' && s[0] != '2' {
+		return ""
 	}
-	return t.UnixNano(), nil
+	text := string(s)
+	if len(s) == len("20060102150405000") {
+		text = text[:14] + "." + text[14:]
+	}
+	t, err := time.Parse(layouts[0], text)
+	if err != nil || t.Year() < 1900 || t.Year() > 2100 {
+		return ""
+	}
+	return t.Format(layouts[1])
 }
 
 // unixNs reads a Unix time whose unit is told by its size.
-func (n number) unixNs() (int64, error) {
+func (n number) unixNs() (int64, timeKind, error) {
 	whole, _, err := n.divide(0)
 	if err != nil || whole < 0 {
-		return 0, errTime
+		return 0, timeNone, errNumber
 	}
-	unit := 9 // digits from the number's unit to ns
-	for limit := int64(100_000_000_000); whole >= limit && unit > 0; limit *= 1000 {
-		unit -= 3
+	digits, kind := 9, timeUnix // digits from the number's unit to ns
+	for limit := int64(100_000_000_000); whole >= limit && digits > 0; limit *= 1000 {
+		digits -= 3
+		kind++
 	}
-	ns, _, err := n.divide(unit)
-	if err != nil || ns < minTimeNs || ns > maxTimeNs {
-		return 0, errTime
+	ns, _, err := n.divide(digits)
+	if err != nil || ns < 0 || ns > maxTimeNs {
+		return 0, timeNone, errNumber
+	}
+	return ns, kind, nil
+}
+
+var timeOfDay = regexp.MustCompile(`^[0-2]?\d:[0-5]\d(:[0-5]\d(\.\d+)?)?$`)
+
+// isTimeOfDay tells 10:30, 10:30:00 and 10:30:00.5 from everything else.
+func isTimeOfDay(s []byte) bool {
+	return len(s) > 3 && len(s) < 20 && (s[1] == ':' || s[2] == ':') && timeOfDay.Match(s)
+}
+
+// readUnix reads a Unix time of a format whose unit is known: finer parts than ns are cut.
+func readUnix(s []byte, unit timeKind) (int64, error) {
+	n, err := parseNumber(s)
+	if err != nil {
+		return 0, fmt.Errorf("time %q: %w", clip(s), err)
+	}
+	ns, _, err := n.divide(9 - 3*int(unit-timeUnix))
+	if err != nil || ns < 0 || ns > maxTimeNs {
+		return 0, flawAt(0, "times of this format are "+unit.String(), "time %q is out of range", clip(s))
+	}
+	if ns < minTimeNs {
+		return 0, flawAt(0, "times of this format are "+unit.String(), "time %q is %s, before 1980", clip(s), nsText(ns))
 	}
 	return ns, nil
 }
@@ -113,7 +203,7 @@ func secondsToNs(s []byte) (int64, error) {
 	return ns, nil
 }
 
-// ParseFrom reads the value of --from: an instant as parseTime takes it, or a time of day
+// ParseFrom reads the value of --from: an instant as readTime takes it, or 20260101, or a time of day
 // (10:30 or 10:30:00.5) on the day, UTC, of firstNs, the file's first record.
 func ParseFrom(s string, firstNs int64) (int64, error) {
 	for _, layout := range []string{"15:04", "15:04:05.999999999"} {
@@ -122,9 +212,12 @@ func ParseFrom(s string, firstNs int64) (int64, error) {
 			return firstNs - firstNs%dayNs + int64(since), nil
 		}
 	}
-	ns, err := parseTime([]byte(s), 0, false)
+	ns, _, err := readDate([]byte(s))
+	if n, bad := parseNumber([]byte(s)); bad == nil && undashed([]byte(s)) == "" {
+		ns, _, err = n.unixNs()
+	}
 	if err != nil {
-		return 0, fmt.Errorf("replay: from: %w", err)
+		return 0, fmt.Errorf("replay: from %q: %w; %s, or a time of day such as 10:30", s, err, remedyTime)
 	}
 	return ns, nil
 }

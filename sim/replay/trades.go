@@ -18,6 +18,9 @@ type tradeFile struct {
 	first  int64
 	last   int64
 	rows   int
+
+	empty    int // bars without a trade
+	sideless int // trades without a side
 }
 
 // tradesFeed feeds trades, or bars where there are none: a bar becomes the trades open,
@@ -56,36 +59,41 @@ func newTrades(files []string) (feed, error) {
 }
 
 func (t *tradesFeed) survey() (survey, error) {
-	s := survey{}
+	s, symbol := newSurvey(""), ""
 	for i := range t.files {
-		if err := t.files[i].survey(&s); err != nil {
-			return s, err
+		f := &t.files[i]
+		name := filepath.Base(f.path)
+		switch pair := pairInName(name); {
+		case s.pair == "":
+			s.pair = pair
+		case pair != "" && pair != s.pair:
+			return s, place{name, 1, 1}.refuse(remedySymbols, "the file's name tells %s, the names before %s", pair, s.pair)
 		}
-		if s.pair == "" {
-			s.pair = pairInName(filepath.Base(t.files[i].path))
+		if err := f.survey(&s, &symbol); err != nil {
+			return s, err
 		}
 	}
 	if err := t.choose(); err != nil {
 		return s, err
 	}
-	for i, f := range t.fed {
+	s.firstNs = t.fed[0].first
+	for _, f := range t.fed {
 		s.records += f.rows
-		if i == 0 {
-			s.firstNs = f.first
-		}
-		s.lastNs = f.last
+		s.lastNs, s.startNs = f.last, f.last
 	}
 	return s, nil
 }
 
-// survey reads the file once.
-func (f *tradeFile) survey(s *survey) error {
+// survey reads the file once. symbol is what the files before are about, and those up to
+// here from then on.
+func (f *tradeFile) survey(s *survey, symbol *string) error {
 	in, err := openLines(f.path)
 	if err != nil {
 		return err
 	}
 	defer in.close()
 	r := newTradeReader(in)
+	r.symbol = *symbol
 	divisor := dayNs
 	for {
 		row, err := r.next()
@@ -98,25 +106,46 @@ func (f *tradeFile) survey(s *survey) error {
 		if f.rows == 0 {
 			f.first, f.bars = row.ns, row.bar
 		} else if f.bars != row.bar {
-			return in.fail("trades and bars in one file")
+			return in.fail("give them in files of their own", "trades and bars in one file")
 		}
-		f.rows++
-		f.last = row.ns
 		divisor = gcd(divisor, row.ns%dayNs)
-		s.take(&row)
+		f.take(&row)
+		s.take(&row, in)
 	}
 	if f.rows == 0 {
-		return in.fail("no rows")
+		return in.fail("give a file with rows, or leave it out", "no rows")
 	}
-	f.length = barLength(f.path, divisor)
+	if f.bars && f.empty == f.rows {
+		return in.fail(remedyVolume, "no bar has a volume")
+	}
+	f.length, *symbol = barLength(f.path, divisor), r.symbol
 	return nil
 }
 
-// take widens the digits to those of the row.
-func (s *survey) take(row *tradeRow) {
-	s.digitsAmount = max(s.digitsAmount, row.amount.digits())
-	for _, p := range []number{row.price, row.open, row.high, row.low, row.close} {
-		s.digitsPrice = max(s.digitsPrice, p.digits())
+// take counts a row.
+func (f *tradeFile) take(row *tradeRow) {
+	f.rows++
+	f.last = row.ns
+	switch {
+	case row.bar && row.amount.mantissa == 0:
+		f.empty++
+	case !row.bar && !row.hasSide:
+		f.sideless++
+	}
+}
+
+// take follows the values of a row.
+func (s *survey) take(row *tradeRow, in *lines) {
+	s.amount.take(row.amount, in.here(row.amountAt))
+	prices := []number{row.price}
+	if row.bar {
+		prices = []number{row.open, row.high, row.low, row.close}
+		if row.amount.mantissa != 0 {
+			s.amount.takeShared(row.amount, row.shares, in.here(row.amountAt))
+		}
+	}
+	for _, p := range prices {
+		s.price.take(p, in.here(row.priceAt))
 	}
 }
 
@@ -139,7 +168,7 @@ func (t *tradesFeed) choose() error {
 			continue
 		}
 		if n := len(t.fed); n > 0 && f.first < t.fed[n-1].last {
-			return &LineError{filepath.Base(f.path), 1, "begins before the file given before it ends"}
+			return place{filepath.Base(f.path), 1, 1}.refuse("give the files in order of time, and none twice", "begins before the file given before it ends")
 		}
 		t.fed = append(t.fed, f)
 	}
@@ -228,7 +257,7 @@ func (t *tradesFeed) units(what string, n number, digits int) (int64, error) {
 		err = errors.New("must be above zero")
 	}
 	if err != nil {
-		return 0, t.in.fail("%s: %v", what, err)
+		return 0, t.in.fail(remedyValue, "%s: %v", what, err)
 	}
 	return v, nil
 }
@@ -260,7 +289,7 @@ func (t *tradesFeed) applyBar(d *desk, volume int64) error {
 	prices := barPrices(&b)
 	n := int64(len(prices))
 	if volume < n {
-		return t.in.fail("a volume of %d lots cannot be %d trades", volume, n)
+		return t.in.fail(remedyValue, "a volume of %d lots cannot be %d trades", volume, n)
 	}
 	for i, price := range prices {
 		amount := volume / n

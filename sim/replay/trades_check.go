@@ -17,12 +17,9 @@ func (t *tradesFeed) bar(in *lines, row *tradeRow, volume int64) (bar, error) {
 	}{{row.open, &b.open}, {row.high, &b.high}, {row.low, &b.low}, {row.close, &b.close}} {
 		v, err := p.n.units(t.digitsPrice)
 		if err != nil {
-			return b, in.fail("price: %v", err)
+			return b, in.fail(remedyValue, "price: %v", err)
 		}
 		*p.into = v
-	}
-	if b.low <= 0 || b.low > min(b.open, b.close) || b.high < max(b.open, b.close) {
-		return b, in.fail("open and close are not between low and high")
 	}
 	return b, nil
 }
@@ -45,7 +42,7 @@ func (t *tradesFeed) openReference(f tradeFile) error {
 		}
 		volume, err := row.amount.units(t.digitsAmount)
 		if err != nil {
-			return bar{}, in.fail("volume: %v", err)
+			return bar{}, in.fail(remedyValue, "volume: %v", err)
 		}
 		return t.bar(in, &row, volume)
 	}))
@@ -140,6 +137,22 @@ func (t *tradesFeed) covers(i marketdata.Interval, start, now int64) bool {
 		return start+intervalSeconds[i] > first
 	}
 	return start > first
+}
+
+func (t *tradesFeed) notes() (notes []string) {
+	sideless, empty, unused := 0, 0, 0
+	for _, f := range t.fed {
+		sideless += f.sideless
+		empty += f.empty
+	}
+	for _, f := range t.refs {
+		if _, ok := intervalOf(f.length); !ok {
+			unused++
+		}
+	}
+	notes = noted(notes, sideless, "%d trades without a side: the tick rule decided")
+	notes = noted(notes, empty, "%d bars without a volume at an unchanged price: nothing was traded")
+	return noted(notes, unused, "%d files of bars whose length is no candle's: not compared")
 }
 
 func (t *tradesFeed) results() []Check {

@@ -1,44 +1,9 @@
 package replay
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
 	"strings"
 
 	"tickhive/engine"
-)
-
-// The columns of a trades file by the names a header may give them. The first name is
-// the documented one. In NDJSON the same names are members.
-var columnNames = [columnKinds][]string{
-	colTime:   {"time", "timestamp", "ts", "t", "date", "datetime", "trade_timestamp", "dealdateutc", "start"},
-	colPrice:  {"price", "p"},
-	colAmount: {"amount", "size", "qty", "quantity", "q", "volume", "base_volume", "vol", "v"},
-	colSide:   {"side", "type", "taker_side", "isbuy"},
-	colMaker:  {"is_buyer_maker", "isbuyermaker", "m"},
-	colOpen:   {"open", "o"},
-	colHigh:   {"high", "max", "h"},
-	colLow:    {"low", "min", "l"},
-	colClose:  {"close", "c"},
-}
-
-type column int
-
-const (
-	colTime column = iota
-	colPrice
-	colAmount
-	colSide
-	colMaker
-	colOpen
-	colHigh
-	colLow
-	colClose
-	columnKinds
-	noColumn column = -1
 )
 
 // maxColumns bounds one CSV row.
@@ -49,28 +14,31 @@ const maxColumns = 64
 type tradeRow struct {
 	ns                     int64
 	price, amount          number
+	priceAt, amountAt      int // bytes of the line; a bar's price is its open
 	bar                    bool
 	open, high, low, close number
+	shares                 int64 // trades that a bar becomes
 	side                   engine.Side
 	hasSide                bool
 }
-
-// tradeLayout says what the columns of a CSV file mean.
-type tradeLayout [columnKinds]int
-
-var (
-	plainTrades = tradeLayout{colTime: 0, colPrice: 1, colAmount: 2, colSide: 3, colMaker: -1, colOpen: -1, colHigh: -1, colLow: -1, colClose: -1}
-	plainBars   = tradeLayout{colTime: 0, colOpen: 1, colHigh: 2, colLow: 3, colClose: 4, colAmount: 5, colPrice: -1, colSide: -1, colMaker: -1}
-)
 
 // tradeReader reads CSV or NDJSON rows of trades or bars.
 type tradeReader struct {
 	in     *lines
 	day    int64
 	hasDay bool
-	layout tradeLayout
-	known  bool // the layout is
+
+	known  bool // the columns of a CSV file are
+	json   bool // the file is NDJSON
+	width  int  // columns that every CSV row has
+	cells  [maxColumns]cell
+	fields fields
+	used   []*field // those of a CSV file
+
+	units  [maxRanks]timeKind // of the time, by the rank of its name
+	symbol string             // of the rows before
 	last   int64
+	rows   int
 }
 
 func newTradeReader(in *lines) *tradeReader {
@@ -86,206 +54,285 @@ func (r *tradeReader) next() (tradeRow, error) {
 		if err != nil {
 			return tradeRow{}, err
 		}
-		if line[0] != '{' && !r.known {
-			header, err := r.header(line)
-			if err != nil {
-				return tradeRow{}, r.in.fail("%v", err)
-			}
-			if header {
-				continue
-			}
-		}
-		row, err := r.parse(line)
+		row, ok, err := r.parse(line)
 		if err != nil {
-			return tradeRow{}, r.in.fail("%v", err)
+			return tradeRow{}, r.in.refuse(err)
 		}
-		if row.ns < r.last {
-			return tradeRow{}, r.in.fail("time goes back: rows must be in order of time")
+		if ok {
+			return row, nil
 		}
-		r.last = row.ns
-		return row, nil
 	}
+}
+
+// parse reads a line; ok is false for a header.
+func (r *tradeReader) parse(line []byte) (row tradeRow, ok bool, err error) {
+	if r.json = r.json || line[0] == '{' && !r.known; r.json != (line[0] == '{') {
+		return row, false, flawAt(0, "give CSV and JSON in files of their own", "CSV and JSON in one file")
+	}
+	switch {
+	case r.json:
+		err = r.members(line)
+	case !r.known:
+		var header bool
+		if header, err = r.header(line); header {
+			return row, false, err
+		}
+	default:
+		err = r.split(line)
+	}
+	if err == nil {
+		row, err = r.row()
+	}
+	return row, true, err
 }
 
 // header learns the columns from the first line: from their names, or from how many
 // there are.
 func (r *tradeReader) header(line []byte) (bool, error) {
-	var col [maxColumns][]byte
-	n := columns(line, col[:])
-	if n > maxColumns {
-		return false, fmt.Errorf("%d columns, at most %d", n, maxColumns)
+	r.width = columns(line, r.cells[:])
+	if r.width > maxColumns {
+		return true, flawAt(0, remedyLayout, "%d columns, at most %d", r.width, maxColumns)
 	}
 	r.known = true
-	if _, err := parseTime(col[0], r.day, r.hasDay); err == nil {
-		if n == 6 {
-			r.layout = plainBars
-			return false, nil
-		}
-		r.layout = plainTrades
-		return false, nil
+	if looksLikeTime(unquote(r.cells[0].text)) {
+		return false, r.plain(line)
 	}
-	for i := range r.layout {
-		r.layout[i] = -1
-	}
-	for i, name := range col[:n] {
-		if c := columnNamed(string(bytes.Trim(name, `" `))); c != noColumn && r.layout[c] < 0 {
-			r.layout[c] = i
-		}
-	}
-	if r.layout[colTime] < 0 || r.layout[colAmount] < 0 || r.layout[colPrice] < 0 && !r.layout.bars() {
-		return false, errors.New("neither a row nor a header: want time,price,amount[,side] or time,open,high,low,close,volume")
-	}
-	return true, nil
-}
-
-func (l *tradeLayout) bars() bool {
-	return l[colOpen] >= 0 && l[colHigh] >= 0 && l[colLow] >= 0 && l[colClose] >= 0
-}
-
-func columnNamed(name string) column {
-	name = strings.ToLower(name)
-	for c, names := range columnNames {
-		for _, n := range names {
-			if n == name {
-				return column(c)
-			}
-		}
-	}
-	return noColumn
-}
-
-func (r *tradeReader) parse(line []byte) (tradeRow, error) {
-	if line[0] == '{' {
-		return r.parseJSON(line)
-	}
-	var col [maxColumns][]byte
-	n := columns(line, col[:])
-	var cells [columnKinds][]byte
-	for c, at := range r.layout {
-		switch {
-		case at < 0:
-		case at < min(n, maxColumns):
-			cells[c] = bytes.Trim(col[at], `"`)
-		case column(c) != colSide && column(c) != colMaker:
-			return tradeRow{}, fmt.Errorf("%d columns, the row needs %s in column %d", n, columnNames[c][0], at+1)
-		}
-	}
-	return r.row(&cells)
-}
-
-// parseJSON reads the members in their order. Of two members with names of one column the
-// one that stands first in the list of names is meant; of two with one name (the case aside)
-// nobody can say which.
-func (r *tradeReader) parseJSON(line []byte) (tradeRow, error) {
-	dec := json.NewDecoder(bytes.NewReader(line))
-	if _, err := dec.Token(); err != nil { // the brace
-		return tradeRow{}, fmt.Errorf("JSON: %w", err)
-	}
-	var cells [columnKinds][]byte
-	var ranks [columnKinds]uint // a bit for each name that was there; the lowest is in cells
-	for dec.More() {
-		token, err := dec.Token()
-		if err != nil {
-			return tradeRow{}, fmt.Errorf("JSON: %w", err)
-		}
-		var value json.RawMessage
-		if err := dec.Decode(&value); err != nil {
-			return tradeRow{}, fmt.Errorf("JSON: %w", err)
-		}
-		name := token.(string) // a decoder takes nothing else before a colon
-		c := columnNamed(name)
-		if c == noColumn || value[0] == '{' || value[0] == '[' || string(value) == "null" {
+	for i := range r.cells[:r.width] {
+		v := field{name: string(unquote(r.cells[i].text)), index: i, nameAt: r.cells[i].at}
+		c, rank := columnNamed(v.name)
+		if c == noColumn {
 			continue
 		}
-		bit := uint(1) << indexOf(columnNames[c], strings.ToLower(name))
-		if ranks[c]&bit != 0 {
-			return tradeRow{}, fmt.Errorf("a second member %q", name)
+		v.rank = rank
+		if err := r.fields.add(c, v); err != nil {
+			return true, err
 		}
-		if ranks[c]&(bit-1) == 0 {
-			cells[c] = bytes.Trim(value, `"`)
-		}
-		ranks[c] |= bit
 	}
-	if _, err := dec.Token(); err != nil {
-		return tradeRow{}, fmt.Errorf("JSON: %w", err)
-	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return tradeRow{}, errors.New("JSON: something follows the object")
-	}
-	return r.row(&cells)
+	return true, r.fields.check()
 }
 
-func indexOf(list []string, s string) int {
-	for i, v := range list {
-		if v == s {
-			return i
-		}
+// looksLikeTime tells the first cell of a row from that of a header.
+func looksLikeTime(s []byte) bool {
+	if _, err := parseNumber(s); err == nil || isTimeOfDay(s) {
+		return true
 	}
-	return len(list)
+	_, _, err := readDate(s)
+	return err == nil
 }
 
-// row makes a row of its cells.
-func (r *tradeReader) row(cells *[columnKinds][]byte) (row tradeRow, err error) {
-	if row.ns, err = parseTime(cells[colTime], r.day, r.hasDay); err != nil {
-		return row, fmt.Errorf("time: %w", err)
-	}
-	if cells[colPrice] == nil {
-		row.bar = true
-		if row.amount, err = text(cells[colAmount]).number("volume"); err != nil {
-			return row, err
-		}
-		return row, row.readBar(cells)
-	}
-	if row.amount, err = positiveNumber("amount", cells[colAmount]); err != nil {
-		return row, err
-	}
-	if row.price, err = positiveNumber("price", cells[colPrice]); err != nil {
-		return row, err
-	}
+// plain takes the documented columns of a file without a header.
+func (r *tradeReader) plain(line []byte) error {
+	order := []column{colTime, colPrice, colAmount, colSide}
+	_, err := parseNumber(r.cells[min(3, maxColumns-1)].text)
 	switch {
-	case len(cells[colSide]) > 0:
-		row.hasSide = true
-		switch strings.ToLower(string(cells[colSide])) {
-		case "buy", "b", "bid", "true":
-			row.side = engine.Buy
-		case "sell", "s", "ask", "false":
-			row.side = engine.Sell
-		default:
-			return row, fmt.Errorf("side %q is not buy or sell", clip(cells[colSide]))
-		}
-	case len(cells[colMaker]) > 0:
-		row.hasSide = true
-		switch strings.ToLower(string(cells[colMaker])) {
-		case "true", "1":
-			row.side = engine.Sell // the buyer was the maker
-		case "false", "0":
-			row.side = engine.Buy
-		default:
-			return row, fmt.Errorf("is_buyer_maker %q is not true or false", clip(cells[colMaker]))
-		}
+	case r.width == 6:
+		order = []column{colTime, colOpen, colHigh, colLow, colClose, colAmount}
+	case r.width < 3:
+		return flawAt(0, remedyLayout, "%d columns", r.width)
+	case r.width == 5 && err == nil:
+		return flawAt(0, remedyVolume, "5 columns of numbers: bars without a volume")
+	case r.width > 6 && err == nil:
+		return flawAt(0, remedyLayout, "%d columns without a header", r.width)
 	}
-	return row, nil
+	for i, c := range order[:min(len(order), r.width)] {
+		r.fields.first[c] = field{set: true, index: i}
+	}
+	return r.split(line)
 }
 
-func (row *tradeRow) readBar(cells *[columnKinds][]byte) (err error) {
-	for _, p := range []struct {
-		c    column
-		into *number
-	}{{colOpen, &row.open}, {colHigh, &row.high}, {colLow, &row.low}, {colClose, &row.close}} {
-		if *p.into, err = positiveNumber(columnNames[p.c][0], cells[p.c]); err != nil {
-			return err
+// split takes the cells of a CSV row. A row with more or fewer columns than the others is
+// cut short, or has a comma too many: its values would be taken for others.
+func (r *tradeReader) split(line []byte) error {
+	n := columns(line, r.cells[:])
+	for i := r.width; i < min(n, maxColumns); i++ {
+		if len(r.cells[i].text) > 0 {
+			return flawAt(r.cells[i].at, "remove what is too much, or quote nothing and write decimals with a point", "%d columns, the rows before have %d", n, r.width)
 		}
+	}
+	if n < r.width || n > maxColumns {
+		return flawAt(len(line)-1, "complete the row or remove it", "%d columns, the rows before have %d", n, r.width)
+	}
+	if r.used == nil {
+		r.used = r.fields.used()
+	}
+	for _, v := range r.used {
+		v.text, v.at = unquote(r.cells[v.index].text), r.cells[v.index].at
 	}
 	return nil
 }
 
-func positiveNumber(what string, s []byte) (number, error) {
-	n, err := parseNumber(s)
-	if err == nil && (n.mantissa == 0 || n.neg) {
-		err = errors.New("must be above zero")
+// row makes a row of its values.
+func (r *tradeReader) row() (row tradeRow, err error) {
+	f := &r.fields.first
+	if row.ns, err = r.time(); err != nil {
+		return row, err
+	}
+	if err := r.oneMarket(); err != nil {
+		return row, err
+	}
+	row.bar = !f[colPrice].set
+	if row.bar && r.rows > 0 && row.ns == r.last {
+		return row, flawAt(f[colTime].at, "remove one of them", "the same time as the bar before")
+	}
+	row.amountAt = f[colAmount].at
+	if row.bar {
+		err = row.readBar(f)
+	} else {
+		err = row.readTrade(f)
+	}
+	r.last = row.ns
+	r.rows++
+	return row, err
+}
+
+// time reads the row's time, which must be whole, in the unit of the rows before and not
+// before theirs.
+func (r *tradeReader) time() (int64, error) {
+	v := &r.fields.first[colTime]
+	ns, kind, err := readTime(v.text, r.day, r.hasDay)
+	if kind == timeWrittenDay && r.known {
+		r.findClock(v.index)
+	}
+	if split := r.fields.splitTime(kind); split != nil {
+		return 0, split
 	}
 	if err != nil {
-		return n, fmt.Errorf("%s %q: %w", what, clip(s), err)
+		return 0, v.noTime(err)
 	}
-	return n, nil
+	switch unit := r.units[v.rank]; {
+	case kind == timeDayMs && unit == timeNone && undashed(v.text) != "":
+		return 0, flawAt(v.at, "write "+undashed(v.text)+", or milliseconds of the file's day", "time %q: a date without dashes reads as a number", clip(v.text))
+	case unit != timeNone && unit != kind.oneUnit():
+		return 0, flawAt(v.at, "write all times of the file in one unit", "time %q is %s, the rows before have %s", clip(v.text), kind, unit)
+	case ns < r.last:
+		return 0, flawAt(v.at, "sort the rows by time", "time goes back: rows must be in order of time")
+	}
+	r.units[v.rank] = kind.oneUnit()
+	return ns, nil
+}
+
+// noTime tells what a value is that is no time, as far as it can be told.
+func (v *field) noTime(err error) error {
+	if c, _ := columnNamed(string(v.text)); c != noColumn {
+		return flawAt(v.at, "remove the line, or give joined files one by one", "time %q: a second header", clip(v.text))
+	}
+	if isTimeOfDay(v.text) {
+		return flawAt(v.at, remedyTime, "time %q is a time of day without its date", clip(v.text))
+	}
+	return locate(v.at, err)
+}
+
+// findClock looks for a time of day in the other columns of a CSV row.
+func (r *tradeReader) findClock(day int) {
+	r.fields.clock = field{}
+	for i := range r.cells[:r.width] {
+		if i != day && isTimeOfDay(unquote(r.cells[i].text)) {
+			r.fields.clock = field{set: true, index: i, text: r.cells[i].text, at: r.cells[i].at}
+			return
+		}
+	}
+}
+
+// oneMarket refuses rows of another symbol, and rows that are no trades.
+func (r *tradeReader) oneMarket() error {
+	if v := &r.fields.first[colAction]; v.set {
+		switch strings.ToLower(string(v.text)) {
+		case "", "t", "f", "trade", "fill", "match":
+		default:
+			return flawAt(v.at, remedyBook, "%s %q is no trade", v.name, clip(v.text))
+		}
+	}
+	v := &r.fields.first[colSymbol]
+	switch {
+	case !v.set || len(v.text) == 0 || strings.EqualFold(r.symbol, string(v.text)):
+	case r.symbol == "":
+		r.symbol = string(v.text)
+	default:
+		return flawAt(v.at, remedySymbols, "symbol %q, the rows before are of %q", clip(v.text), clip([]byte(r.symbol)))
+	}
+	return nil
+}
+
+func (row *tradeRow) readTrade(f *[columnKinds]field) (err error) {
+	row.priceAt = f[colPrice].at
+	if row.price, err = positiveNumber("price", f[colPrice].text); err != nil {
+		return locate(row.priceAt, err)
+	}
+	if row.amount, err = positiveNumber("amount", f[colAmount].text); err != nil {
+		return locate(row.amountAt, err)
+	}
+	if row.side, row.hasSide, err = readSide(&f[colSide]); err != nil || !f[colMaker].set {
+		return err
+	}
+	side, ok, err := readMaker(&f[colMaker])
+	if err == nil && ok && row.hasSide && side != row.side {
+		err = flawAt(f[colMaker].at, "remove one of the two, so that the side is the taker's",
+			"%s %s and %s %s contradict each other", f[colSide].name, f[colSide].text, f[colMaker].name, f[colMaker].text)
+	}
+	if ok && !row.hasSide {
+		row.side, row.hasSide = side, true
+	}
+	return err
+}
+
+// readSide reads the taker's side.
+func readSide(v *field) (side engine.Side, ok bool, err error) {
+	switch strings.ToLower(string(v.text)) {
+	case "":
+		return 0, false, nil
+	case "buy", "b", "true":
+		return engine.Buy, true, nil
+	case "sell", "s", "false":
+		return engine.Sell, true, nil
+	case "bid", "ask":
+		return 0, false, flawAt(v.at, "give a file of trades whose side is the taker's, buy or sell", "side %q is a side of an order book", clip(v.text))
+	}
+	return 0, false, flawAt(v.at, "write the taker's side, buy or sell, or nothing", "side %q is not buy or sell", clip(v.text))
+}
+
+// readMaker reads whether the buyer was the maker.
+func readMaker(v *field) (side engine.Side, ok bool, err error) {
+	switch strings.ToLower(string(v.text)) {
+	case "":
+		return 0, false, nil
+	case "true", "1":
+		return engine.Sell, true, nil
+	case "false", "0":
+		return engine.Buy, true, nil
+	}
+	return 0, false, flawAt(v.at, "write true or false, or nothing", "is_buyer_maker %q is not true or false", clip(v.text))
+}
+
+// readBar reads the prices and the volume of a bar.
+func (row *tradeRow) readBar(f *[columnKinds]field) (err error) {
+	row.priceAt = f[colOpen].at
+	digits := 0
+	prices := []*number{&row.open, &row.high, &row.low, &row.close}
+	for i, c := range []column{colOpen, colHigh, colLow, colClose} {
+		if *prices[i], err = positiveNumber(columnNames[c][0], f[c].text); err != nil {
+			return locate(f[c].at, err)
+		}
+		digits = max(digits, prices[i].digits())
+	}
+	volume := &f[colAmount]
+	if len(volume.text) == 0 {
+		return flawAt(volume.at, remedyVolume, "bars without a volume: it is empty here")
+	}
+	if row.amount, err = text(volume.text).number("volume"); err != nil {
+		return locate(volume.at, err)
+	}
+	var b bar
+	for i, into := range []*int64{&b.open, &b.high, &b.low, &b.close} {
+		if *into, err = prices[i].units(digits); err != nil {
+			return locate(row.priceAt, err)
+		}
+	}
+	switch {
+	case b.low > min(b.open, b.close) || b.high < max(b.open, b.close):
+		return flawAt(row.priceAt, "check the order of the columns: time,open,high,low,close,volume", "open and close are not between low and high")
+	case row.amount.mantissa == 0 && b.low != b.high:
+		return flawAt(volume.at, "give the bar's volume, or remove the bar", "a price that moves with a volume 0")
+	}
+	row.shares = int64(len(barPrices(&b)))
+	return nil
 }

@@ -1,0 +1,167 @@
+package replay
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"tickhive/engine"
+	"tickhive/marketdata"
+)
+
+// transcript is order entry that writes down every command and what became of it, for a
+// reader: times of day, prices and amounts in decimals, orders numbered in order of entry.
+type transcript struct {
+	Entry
+	text   strings.Builder
+	digits [2]int // of price and amount
+	taker  engine.AccountID
+	orders map[engine.OrderID]int
+}
+
+func (s *transcript) Submit(b *engine.Batch) error {
+	collect := b.Collect
+	b.Collect = func(i int, cmd *engine.Command, events []engine.Event) {
+		s.command(cmd, events)
+		collect(i, cmd, events)
+	}
+	defer func() { b.Collect = collect }()
+	return s.Entry.Submit(b)
+}
+
+func (s *transcript) price(v int64) string  { return decimal(v, s.digits[0]) }
+func (s *transcript) amount(v int64) string { return decimal(v, s.digits[1]) }
+
+func (s *transcript) level(price, amount int64) string {
+	return s.amount(amount) + " @ " + s.price(price)
+}
+
+func (s *transcript) command(c *engine.Command, events []engine.Event) {
+	what := ""
+	switch c.Kind {
+	case engine.Place:
+		who := "maker"
+		if c.Account == s.taker {
+			who = "taker"
+		}
+		what = fmt.Sprintf("%s %s %s %s", who, c.Side, s.level(c.Price, c.Amount), c.TIF)
+		if c.Flags&engine.FlagPostOnly != 0 {
+			what += " post"
+		}
+	case engine.Cancel:
+		what = fmt.Sprintf("cancel #%d", s.orders[c.Order])
+	case engine.Replace:
+		what = fmt.Sprintf("replace #%d with %s", s.orders[c.Order], s.amount(c.Amount))
+		if c.Flags&engine.FlagHasPrice != 0 {
+			what += " @ " + s.price(c.Price)
+		}
+	case engine.OpenAccount:
+		return
+	default:
+		what = fmt.Sprintf("command %d", c.Kind)
+	}
+	fmt.Fprintf(&s.text, "%s %s", nsText(c.TimeNs)[11:23], what)
+	for k := range events {
+		switch e := &events[k]; e.Kind {
+		case engine.EventAccepted:
+			s.orders[e.Order] = len(s.orders) + 1
+			fmt.Fprintf(&s.text, " = #%d", s.orders[e.Order])
+		case engine.EventTrade:
+			fmt.Fprintf(&s.text, ", trade %s with #%d", s.level(e.Price, e.Amount), s.orders[e.Maker])
+		case engine.EventRejected:
+			fmt.Fprintf(&s.text, ", refused: %s", e.Reason)
+		default:
+		}
+	}
+	s.text.WriteByte('\n')
+}
+
+// play feeds files with their checks and returns the commands with their outcomes, the
+// pair, the book that is left, the checks and the notes.
+func play(t *testing.T, o Options) string {
+	t.Helper()
+	return playWith(t, o, func(*Replay) {})
+}
+
+func playWith(t *testing.T, o Options, change func(*Replay)) string {
+	t.Helper()
+	o.Check = true
+	r, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	change(r)
+	m := newTestMarket(t, r)
+	spec := r.PairSpec()
+	taker := engine.AccountID(0)
+	if r.opts.Maker == r.opts.Taker {
+		if err := m.loop.Submit(&engine.Batch{Stamped: true, Commands: []engine.Command{{
+			Kind: engine.OpenAccount, Pair: engine.ControlPair, TimeNs: r.StartNs(), UUID: &takerUUID,
+		}}, Collect: func(_ int, _ *engine.Command, events []engine.Event) { taker = events[0].Account }}); err != nil {
+			t.Fatal(err)
+		}
+		r.UseTaker(taker)
+	}
+	s := &transcript{Entry: m.loop, digits: [2]int{spec.DigitsPrice, spec.DigitsAmount}, taker: taker, orders: map[engine.OrderID]int{}}
+	fmt.Fprintf(&s.text, "pair %s %d,%d from %s\n", spec.Code, spec.DigitsPrice, spec.DigitsAmount, nsText(r.StartNs()))
+	report, err := r.Run(context.Background(), s, m.pair, &m.board)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bids, asks, err := m.board.Book(100, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprintf(&s.text, "book %s| %s\n", s.side(bids), s.side(asks))
+	for _, line := range append(report.Lines(), report.Notes()...) {
+		s.text.WriteString(line + "\n")
+	}
+	return s.text.String()
+}
+
+func (s *transcript) side(levels []marketdata.Level) (text string) {
+	for _, l := range levels {
+		text += s.level(l.Price, l.Amount) + " "
+	}
+	return text
+}
+
+// golden is a recording and what play returns for it, as one text: "-- NAME --" begins each of its
+// files, "-- then --" the result.
+type golden struct {
+	name, format string
+	from, digits string
+	text         string
+}
+
+func checkGolden(t *testing.T, cases []golden) {
+	t.Helper()
+	for _, s := range cases {
+		t.Run(s.name, func(t *testing.T) {
+			o := Options{Format: s.format, From: s.from, Digits: s.digits}
+			parts := strings.Split("\n"+strings.TrimLeft(s.text, "\n"), "\n-- ")
+			want := ""
+			for _, part := range parts[1:] {
+				name, text, _ := strings.Cut(part, " --\n")
+				if name == "then" {
+					want = strings.TrimSpace(text)
+				} else {
+					o.Files = append(o.Files, file(t, name, text))
+				}
+			}
+			if got := squeeze(play(t, o)); got != want {
+				t.Errorf("got\n%s\nwant\n%s", got, want)
+			}
+		})
+	}
+}
+
+// squeeze drops blanks at the ends of lines.
+func squeeze(s string) string {
+	var out []string
+	for line := range strings.Lines(s) {
+		out = append(out, strings.TrimRight(line, " \n"))
+	}
+	return strings.Join(out, "\n")
+}
