@@ -119,6 +119,7 @@ func TestACheckedConfigurationCanBeServed(t *testing.T) {
 		"referral.staking=2,0,0,0,0,0,0,0,0", "referral.staking=0.2,0.1,0,0,0,0,0,0,0",
 		"referral.bonus_share=2", "referral.bonus_share=0.123456789", "server.trusted_proxies=foo", "server.trusted_proxies=10.0.0.0/33",
 		"server.connections=-5", "server.connections_per_ip=-2", "rate.allow=1.2.3.4.5", "rate.allow=abc",
+		"journal.snapshot_every=1ms", "journal.snapshot_every=-5m", "journal.snapshot_every=5", "journal.snapshot_bytes=4095",
 		"server.listen=foo", "server.listen=:99999", "aggregator.listen=localhost:nothing", "internal.listen=foo",
 	} {
 		name, _, _ := strings.Cut(s, "=")
@@ -130,6 +131,7 @@ func TestACheckedConfigurationCanBeServed(t *testing.T) {
 		"engine.open_orders=0", "market.candles_kept=0,1,1,1,1,1,1,1,1,1", "server.connections=1", "server.connections_per_ip=-1",
 		"rate.allow=fe80::1%eth0,::1/128," + strings.Repeat("aZ", 19), "server.trusted_proxies=10.0.0.1,10.0.0.0/8",
 		"server.listen=:8080", "server.listen=[::1]:0", "aggregator.listen=localhost:http", "hive.quorum=0", "launchpad.cooldown=366d",
+		"journal.snapshot_every=0", "journal.snapshot_every=1s", "journal.snapshot_every=1d",
 	} {
 		if _, err := loadConfig("", nil, []string{s}); err != nil {
 			t.Errorf("--set %s: %v", s, err)
