@@ -452,6 +452,9 @@ func (l *Loop) append(batches []*Batch) error {
 			return fmt.Errorf("%w: %w", ErrUnavailable, err)
 		}
 		pos, err := l.journal.Append(l.refs)
+		if errors.Is(err, ErrOutcomeUnknown) {
+			return err
+		}
 		if err != nil {
 			return fmt.Errorf("%w: %w", ErrUnavailable, err)
 		}
