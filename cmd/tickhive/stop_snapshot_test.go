@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"io"
 	"strings"
 	"sync"
 	"testing"
@@ -34,27 +33,6 @@ func (h *heldSnapshots) Create(name string) (vfs.File, error) {
 // open: nothing is reported, and the next start has the same market.
 func TestAStopWithinASnapshotIsInOrder(t *testing.T) {
 	dir := t.TempDir()
-	open := func(fs vfs.FS) (*exchange, *lockedBuffer) {
-		log := &lockedBuffer{}
-		p := &program{out: io.Discard, err: log}
-		f := serveFlags{
-			Listen: "127.0.0.1:0", InternalListen: "127.0.0.1:0", DataDir: dir, Sim: "off", Quiet: true,
-			Set: []string{"journal.snapshot_bytes=4096"},
-		}
-		cfg, err := f.config(p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		x, err := newExchange(p, cfg, true)
-		if err != nil {
-			t.Fatal(err)
-		}
-		x.fs = fs
-		if up, err := x.startBefore(nil); !up || err != nil {
-			t.Fatal(err)
-		}
-		return x, log
-	}
 	hash := func(x *exchange) (h replica.StateHash) {
 		if err := x.gate.Query(func() { h = replica.Hash(x.core, x.feed) }); err != nil {
 			t.Fatal(err)
@@ -63,7 +41,7 @@ func TestAStopWithinASnapshotIsInOrder(t *testing.T) {
 	}
 
 	held := &heldSnapshots{FS: vfs.OS{}, begun: make(chan struct{}), release: make(chan struct{})}
-	x, log := open(held)
+	x, _, log := openInside(t, dir, held, "journal.snapshot_bytes=4096")
 	b := engine.Batch{}
 	for i := range int64(200) {
 		b.Commands = append(b.Commands, engine.Command{Kind: engine.Place, Side: engine.Side(i % 2), Price: 1_000_000 + i%3, Amount: 1000 + i})
@@ -85,7 +63,7 @@ func TestAStopWithinASnapshotIsInOrder(t *testing.T) {
 		t.Error("the snapshot was not written")
 	}
 
-	next, log := open(vfs.OS{})
+	next, _, log := openInside(t, dir, vfs.OS{}, "journal.snapshot_bytes=4096")
 	if got := hash(next); got.Hash != want.Hash || got.Seq != want.Seq {
 		t.Errorf("the next start has %v, the one before %v", got, want)
 	}
