@@ -452,10 +452,10 @@ func (l *Loop) append(batches []*Batch) error {
 			return fmt.Errorf("%w: %w", ErrUnavailable, err)
 		}
 		pos, err := l.journal.Append(l.refs)
-		if errors.Is(err, ErrOutcomeUnknown) {
-			return err
-		}
 		if err != nil {
+			if errors.Is(err, ErrOutcomeUnknown) {
+				return err
+			}
 			return fmt.Errorf("%w: %w", ErrUnavailable, err)
 		}
 		l.pos = pos

@@ -86,10 +86,10 @@ func (j *WALJournal) Append(cmds []*Command) (uint64, error) {
 	}
 	j.cmd = nil
 	pos, err := j.log.Write()
-	if errors.Is(err, wal.ErrOutcomeUnknown) {
-		return 0, fmt.Errorf("%w: %w", ErrOutcomeUnknown, err)
-	}
 	if err != nil {
+		if errors.Is(err, wal.ErrOutcomeUnknown) {
+			return 0, fmt.Errorf("%w: %w", ErrOutcomeUnknown, err)
+		}
 		j.refused.Store(&err)
 		return 0, err
 	}

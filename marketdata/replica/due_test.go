@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"tickhive/engine"
 	"tickhive/internal/clock"
 	"tickhive/internal/vfs"
 	"tickhive/marketdata/replica"
@@ -63,8 +64,12 @@ func TestASnapshotIsDueByTime(t *testing.T) {
 		}
 	}
 	until := func(commands uint64) {
-		for base := x.keeper.Covered(); x.log.LastSeq() < base+commands; {
-			x.trade(int(min(20, base+commands-x.log.LastSeq())))
+		for end := x.keeper.Covered() + commands; x.log.LastSeq() < end; {
+			cmds := make([]engine.Command, min(5000, end-x.log.LastSeq()))
+			for i := range cmds {
+				cmds[i].Kind = engine.CancelAll
+			}
+			x.submit(cmds...)
 		}
 	}
 	x.trade(1) // makes the pairs
