@@ -453,6 +453,9 @@ func (l *Loop) append(batches []*Batch) error {
 		}
 		pos, err := l.journal.Append(l.refs)
 		if err != nil {
+			if errors.Is(err, ErrOutcomeUnknown) {
+				return err
+			}
 			return fmt.Errorf("%w: %w", ErrUnavailable, err)
 		}
 		l.pos = pos

@@ -2,15 +2,20 @@ package engine
 
 import "errors"
 
-// The refusals of the loop itself; the edge answers 503 UNAVAILABLE for the first three.
+// The refusals of the loop itself; the edge answers 503 UNAVAILABLE for the first three, and
+// 504 OUTCOME_UNKNOWN for ErrOutcomeUnknown.
 var (
 	// ErrBusy: the queue is full. Nothing was sequenced.
 	ErrBusy = errors.New("engine: the command queue is full")
 	// ErrStopping: the loop is shutting down. Nothing was sequenced.
 	ErrStopping = errors.New("engine: shutting down")
-	// ErrUnavailable: the journal refuses writes (full disk, or stopped after a failed
-	// fsync). Nothing was sequenced.
+	// ErrUnavailable: the journal refuses writes (full disk, or stopped after an earlier
+	// failed fsync). Nothing was sequenced.
 	ErrUnavailable = errors.New("engine: the journal takes no commands")
+	// ErrOutcomeUnknown: the commands were written to the journal, which then could not be made
+	// durable and has stopped for good. Nothing of them is applied here; the next start applies
+	// what it finds of them.
+	ErrOutcomeUnknown = errors.New("engine: the journal could not be made durable, the commands may be recorded")
 	// ErrTimeBack: a stamped command is older than what was sequenced before it. Nothing
 	// was sequenced.
 	ErrTimeBack = errors.New("engine: time goes back")

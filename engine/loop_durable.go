@@ -100,8 +100,9 @@ func (l *Loop) settle() {
 		l.waiting -= l.commands(g.batches) // before they are answered: then they are not ours
 		if g.pos > durable {
 			// Given up: it will never be durable. The core has applied it, but nobody has
-			// seen it and, with the journal stopped for good, nobody ever will.
-			l.refuse(g.batches, fmt.Errorf("%w: %w", ErrUnavailable, err))
+			// seen it and, with the journal stopped for good, nobody will before the next
+			// start, which may find it on the disk.
+			l.refuse(g.batches, fmt.Errorf("%w: %w", ErrOutcomeUnknown, err))
 		} else {
 			l.foldGroup(&g)
 			l.publish()

@@ -4,7 +4,8 @@ package engine
 type Journal interface {
 	// Append writes the commands, stamped, in one write that survives the end of the
 	// process; pos is the position of the last one. On error nothing of them is kept and
-	// the loop refuses them.
+	// the loop refuses them; on ErrOutcomeUnknown something may be kept, and the journal has
+	// failed.
 	Append(cmds []*Command) (pos uint64, err error)
 	// DurableFirst reports whether answers and views must wait until Durable reaches
 	// the position of their commands (journal.sync = always).

@@ -348,8 +348,8 @@ func (j *stuckJournal) written() uint64 {
 	return j.pos
 }
 
-// A refused write is 503 and passes; a failed sync is for good and what waited for it is
-// never shown.
+// A refused write changes nothing and passes. A failed sync is for good: the outcome of what
+// waited for it is unknown, and it is never shown; what comes after changes nothing.
 func TestJournalFailures(t *testing.T) {
 	j := &stuckJournal{wake: make(chan struct{}, 1), durable: 1}
 	rec := &recorder{}
@@ -360,7 +360,7 @@ func TestJournalFailures(t *testing.T) {
 	j.mu.Lock()
 	j.refuse = errors.New("disk full")
 	j.mu.Unlock()
-	if err := place(); !errors.Is(err, engine.ErrUnavailable) {
+	if err := place(); !errors.Is(err, engine.ErrUnavailable) || errors.Is(err, engine.ErrOutcomeUnknown) {
 		t.Fatalf("full disk: %v", err)
 	}
 	j.mu.Lock()
@@ -378,10 +378,10 @@ func TestJournalFailures(t *testing.T) {
 		}
 	}
 	j.set(func() { j.fail = errors.New("fsync") })
-	if err := <-failed; !errors.Is(err, engine.ErrUnavailable) {
+	if err := <-failed; !errors.Is(err, engine.ErrOutcomeUnknown) || errors.Is(err, engine.ErrUnavailable) {
 		t.Fatalf("failed sync: %v", err)
 	}
-	if err := place(); !errors.Is(err, engine.ErrUnavailable) || rec.seen() != shown {
+	if err := place(); !errors.Is(err, engine.ErrUnavailable) || errors.Is(err, engine.ErrOutcomeUnknown) || rec.seen() != shown {
 		t.Fatalf("after a failed sync: %v, %d events shown", err, rec.seen()-shown)
 	}
 }
@@ -394,9 +394,10 @@ func TestAdvanceTellsOfASourceThatWasRefused(t *testing.T) {
 		fail func(j *syncedJournal)
 		// reached is how often the source acts before the clock stops.
 		reached int
+		want    error
 	}{
-		{"full disk", func(j *syncedJournal) { j.refuse = errors.New("disk full") }, 1},
-		{"failed sync", func(j *syncedJournal) { j.syncErr = errors.New("fsync") }, 10},
+		{"full disk", func(j *syncedJournal) { j.refuse = errors.New("disk full") }, 1, engine.ErrUnavailable},
+		{"failed sync", func(j *syncedJournal) { j.syncErr = errors.New("fsync") }, 10, engine.ErrOutcomeUnknown},
 	} {
 		j := &syncedJournal{stuckJournal: stuckJournal{wake: make(chan struct{}, 1)}}
 		rec, m := &recorder{}, &metronome{due: dayNs + 500}
@@ -410,7 +411,7 @@ func TestAdvanceTellsOfASourceThatWasRefused(t *testing.T) {
 		c.fail(j)
 		j.mu.Unlock()
 		err := l.AdvanceTo(dayNs + 20*int64(time.Second))
-		if !errors.Is(err, engine.ErrUnavailable) || rec.seen() != seen {
+		if !errors.Is(err, c.want) || rec.seen() != seen {
 			t.Errorf("%s: %v, %d events shown", c.name, err, rec.seen()-seen)
 		}
 		if n := len(m.acted) - 10; n != c.reached || clk.NowNs() != m.acted[len(m.acted)-1] {
@@ -421,6 +422,43 @@ func TestAdvanceTellsOfASourceThatWasRefused(t *testing.T) {
 		if err := l.Submit(&stamped); !errors.Is(err, engine.ErrUnavailable) {
 			t.Errorf("%s: a command of a time that was not reached: %v", c.name, err)
 		}
+	}
+}
+
+// The outcome of commands is unknown when their write failed and could not be cut off again,
+// in every policy, and of those alone.
+func TestOutcomeOfAWriteThatCannotBeCutOff(t *testing.T) {
+	for _, policy := range []engine.SyncPolicy{engine.SyncAlways, engine.SyncInterval, engine.SyncOff} {
+		fs := vfs.NewMem()
+		log, err := wal.Open(fs, "journal", wal.Options{NoLock: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		j := engine.NewWALJournal(log, policy)
+		rec := &recorder{}
+		l := startLoop(t, engine.LoopOptions{Journal: j, Sinks: []engine.Sink{rec}})
+		place := func() error {
+			return l.Submit(&engine.Batch{Commands: []engine.Command{limitOrder(engine.Buy, 100, 1)}})
+		}
+		if err := place(); err != nil {
+			t.Fatal(err)
+		}
+		shown := rec.seen()
+		fs.Before(func(op vfs.Op) vfs.Fault {
+			if op.Kind == vfs.OpWrite || op.Kind == vfs.OpTruncate {
+				return vfs.Fault{Err: errors.New("broken")}
+			}
+			return vfs.Fault{}
+		})
+		if err := place(); !errors.Is(err, engine.ErrOutcomeUnknown) || errors.Is(err, engine.ErrUnavailable) || rec.seen() != shown {
+			t.Errorf("policy %d: %v, %d events shown", policy, err, rec.seen()-shown)
+		}
+		fs.Before(nil)
+		if err := place(); !errors.Is(err, engine.ErrUnavailable) || errors.Is(err, engine.ErrOutcomeUnknown) || rec.seen() != shown {
+			t.Errorf("policy %d, the next: %v, %d events shown", policy, err, rec.seen()-shown)
+		}
+		l.Stop()
+		_ = j.Close()
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 // AdvanceTo moves a virtual clock to ns, with everything that falls due on the way, and
 // returns when it is applied and published. A real clock, or a time that goes back, is
 // an error. So is a source whose commands the journal refuses, ErrUnavailable: the clock
-// then stands where that source acted, or further when a sync failed later.
+// then stands where that source acted; or further when a sync failed later, ErrOutcomeUnknown.
 func (l *Loop) AdvanceTo(ns int64) error {
 	if l.manual == nil {
 		return errors.New("engine: the clock is the machine's and cannot be set")

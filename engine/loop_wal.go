@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -72,7 +73,8 @@ func NewWALJournal(log *wal.Log, policy SyncPolicy) *WALJournal {
 	return j
 }
 
-// Append writes the commands in one write; on an error none of them is kept.
+// Append writes the commands in one write; on an error none of them is kept, unless it is
+// ErrOutcomeUnknown.
 func (j *WALJournal) Append(cmds []*Command) (uint64, error) {
 	if j.bulk {
 		return j.appendBulk(cmds)
@@ -85,6 +87,9 @@ func (j *WALJournal) Append(cmds []*Command) (uint64, error) {
 	j.cmd = nil
 	pos, err := j.log.Write()
 	if err != nil {
+		if errors.Is(err, wal.ErrOutcomeUnknown) {
+			return 0, fmt.Errorf("%w: %w", ErrOutcomeUnknown, err)
+		}
 		j.refused.Store(&err)
 		return 0, err
 	}

@@ -107,7 +107,7 @@ func (p *pairState) merge(opts *Options) {
 func (p *pairState) ticker() Ticker {
 	t := Ticker{
 		LastTrade: p.ring.view.last, Last: p.last, Bid: p.settled[engine.Buy], Ask: p.settled[engine.Sell],
-		ChangedSec: max(p.changedSec, p.window.left),
+		ChangedSec: max(p.changedSec, p.window.left()),
 	}
 	p.window.figures(&t)
 	return t

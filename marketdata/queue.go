@@ -13,15 +13,28 @@ func (q *queue[T]) len() int { return q.n }
 func (q *queue[T]) at(i int) *T { return &q.buf[(q.head+i)&(len(q.buf)-1)] }
 
 func (q *queue[T]) pushBack(v T) {
-	if q.n == len(q.buf) {
-		grown := make([]T, max(2*len(q.buf), 8))
-		for i := range q.n {
-			grown[i] = *q.at(i)
-		}
-		q.buf, q.head = grown, 0
-	}
+	q.grow()
 	q.n++
 	*q.at(q.n - 1) = v
+}
+
+func (q *queue[T]) pushFront(v T) {
+	q.grow()
+	q.head = (q.head - 1) & (len(q.buf) - 1)
+	q.n++
+	*q.at(0) = v
+}
+
+// grow makes room for one more.
+func (q *queue[T]) grow() {
+	if q.n < len(q.buf) {
+		return
+	}
+	grown := make([]T, max(2*len(q.buf), 8))
+	for i := range q.n {
+		grown[i] = *q.at(i)
+	}
+	q.buf, q.head = grown, 0
 }
 
 func (q *queue[T]) popFront() {

@@ -21,9 +21,11 @@ type extreme struct{ sec, price int64 }
 // that grow by doubling: (64 + 2x16) x 131,072 = 12.6 MB a pair when every second of a
 // day was traded, 10 KB for a pair with a trade in 100 of them.
 //
-// Buckets that time alone has moved out stay until a trade of a day later: what is kept, and
-// so what is saved and hashed, is a function of the trades and not of when someone looked,
-// also when a trade is folded after the window was moved beyond its second.
+// Buckets that time alone has moved out stay until a trade of a day later, and come back
+// when the window is moved back: by a trade whose second was passed already (a batch with
+// times of its own is published as of its last command; under sync always the clock is
+// ahead of what is folded), or by a clock that was ahead. So the figures are a function of
+// the trades and the second, and the buckets, which are saved and hashed, of the trades alone.
 // Owner: the feed's goroutine.
 type window struct {
 	buckets queue[bucket]
@@ -34,28 +36,25 @@ type window struct {
 	volume, quote fixed.U128 // of the buckets that count
 	first         int64      // price of the pair's first trade, 0: never traded
 	agoBase       int64      // close of the newest bucket that is no longer kept, 0: none
-	left          int64      // second at which the last bucket left, 0: none
 }
 
-// slide moves the window to second now and reports whether a trade left it.
-func (w *window) slide(now int64) bool {
-	moved := false
-	for w.out < w.buckets.len() {
+// slide moves the window to second now, forward or back.
+func (w *window) slide(now int64) {
+	edge := now - secondsOfDay
+	for ; w.out > 0 && w.buckets.at(w.out-1).sec > edge; w.out-- {
+		b := w.buckets.at(w.out - 1)
+		w.volume, w.quote = w.volume.Add(b.volume), w.quote.Add(b.quote)
+		w.returnExtremes(b)
+	}
+	was := w.out
+	for ; w.out < w.buckets.len() && w.buckets.at(w.out).sec <= edge; w.out++ {
 		b := w.buckets.at(w.out)
-		if b.sec > now-secondsOfDay {
-			break
-		}
-		w.volume = w.volume.Sub(b.volume)
-		w.quote = w.quote.Sub(b.quote)
-		w.left = b.sec + secondsOfDay
-		w.out++
-		moved = true
+		w.volume, w.quote = w.volume.Sub(b.volume), w.quote.Sub(b.quote)
 	}
-	if moved {
-		dropUntil(&w.highs, now-secondsOfDay)
-		dropUntil(&w.lows, now-secondsOfDay)
+	if w.out > was {
+		dropUntil(&w.highs, edge)
+		dropUntil(&w.lows, edge)
 	}
-	return moved
 }
 
 // add counts the trades of t, whose second is not before any other's.
@@ -95,6 +94,16 @@ func (w *window) pushExtremes(sec, high, low int64) {
 	}
 }
 
+// returnExtremes puts the extremes of b, older than all that count, back in front.
+func (w *window) returnExtremes(b *bucket) {
+	if w.highs.len() == 0 || b.high > w.highs.at(0).price {
+		w.highs.pushFront(extreme{b.sec, b.high})
+	}
+	if w.lows.len() == 0 || b.low < w.lows.at(0).price {
+		w.lows.pushFront(extreme{b.sec, b.low})
+	}
+}
+
 // ago is price24hAgo: the close of the newest second that has left, else the first trade.
 func (w *window) ago() int64 {
 	switch {
@@ -104,6 +113,14 @@ func (w *window) ago() int64 {
 		return w.agoBase
 	}
 	return w.first
+}
+
+// left is the second at which the last bucket left; 0: none did since the last trade.
+func (w *window) left() int64 {
+	if w.out == 0 {
+		return 0
+	}
+	return w.buckets.at(w.out-1).sec + secondsOfDay
 }
 
 // nextSec is the second at which the oldest counted trade leaves; false when none counts.

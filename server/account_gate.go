@@ -143,7 +143,23 @@ func (d *AccountDesk) do(cmd accounts.Command) (accounts.Result, *Error) {
 	case errors.Is(err, wal.ErrClosed):
 		return res, Unavailable(5, "The server is shutting down; nothing was changed.")
 	}
+	if errors.Is(err, wal.ErrOutcomeUnknown) {
+		return res, outcomeUnknown("The change", "look at "+unknownAt(cmd.Kind)+" before you repeat the request.")
+	}
 	return res, Unavailable(5, "The accounts take no changes at the moment; nothing was changed.")
+}
+
+// unknownAt is where a user finds out whether a command was carried out.
+func unknownAt(k accounts.Kind) string {
+	switch k {
+	case accounts.Deposit, accounts.Withdraw, accounts.AddProfit:
+		return "the balances"
+	case accounts.CreateKey, accounts.DeleteKey:
+		return "the API keys (the secret of a key is shown once: delete the key and make another)"
+	case accounts.CreateLink:
+		return "the links"
+	}
+	return "the user"
 }
 
 // rejection is a refusal of accounts as an answer.

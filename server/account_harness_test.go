@@ -58,6 +58,7 @@ type house struct {
 	core   *engine.Core
 	feed   *marketdata.Feed
 	loop   *engine.Loop
+	gate   loopGate
 	state  *accounts.State
 	desk   *server.AccountDesk
 	srv    *server.Server
@@ -92,15 +93,20 @@ func newHouseInside(t testing.TB, inside func(*server.InternalOptions), change .
 		t.Fatal(err)
 	}
 	_ = store.Fold(func(s *accounts.State) { h.state = s })
-	var gate loopGate
-	ao := server.AccountOptions{Exchange: &gate, Core: h.core, History: h.feed.History(), Board: h.feed.Board(), Clock: h.clk}
+	gate := &h.gate
+	ao := server.AccountOptions{Exchange: gate, Core: h.core, History: h.feed.History(), Board: h.feed.Board(), Clock: h.clk}
 	for _, f := range change {
 		f(&ao)
 	}
 	if h.desk, err = server.NewAccountDesk(ao); err != nil {
 		t.Fatal(err)
 	}
-	h.desk.Attach(server.AccountStore{State: h.state, Do: store.Do})
+	h.desk.Attach(server.AccountStore{State: h.state, Do: func(cmd accounts.Command) (accounts.Result, error) {
+		if gate.fail != nil {
+			return accounts.Result{}, gate.fail
+		}
+		return store.Do(cmd)
+	}})
 	hub := server.NewHub(server.HubOptions{
 		Board: h.feed.Board(), Clock: h.clk, Epoch: "0123456789abcdef", Private: h.desk.Private(),
 		Status: func(dst []byte) []byte { return append(dst, "{}"...) }, StatusRow: server.AppendPairStatus,
@@ -119,7 +125,7 @@ func newHouseInside(t testing.TB, inside func(*server.InternalOptions), change .
 	var ready atomic.Bool
 	ready.Store(true)
 	io := server.InternalOptions{
-		Exchange: h.loop, Core: h.core, History: h.feed.History(), Board: h.feed.Board(), Clock: h.clk, Ready: &ready, Log: log,
+		Exchange: gate, Core: h.core, History: h.feed.History(), Board: h.feed.Board(), Clock: h.clk, Ready: &ready, Log: log,
 		Accounts: h.desk, Resources: []server.InternalResource{h.desk.InternalResource},
 	}
 	inside(&io)
@@ -153,7 +159,30 @@ func newHouseInside(t testing.TB, inside func(*server.InternalOptions), change .
 	return h
 }
 
-type loopGate struct{ *engine.Loop }
+// loopGate is the way to the loop and, for the accounts, to their store: while fail is
+// set, neither is reached and that is the outcome. before comes before each Submit.
+type loopGate struct {
+	*engine.Loop
+	fail   error
+	before func()
+}
+
+func (g *loopGate) Submit(b *engine.Batch) error {
+	if g.before != nil {
+		g.before()
+	}
+	if g.fail != nil {
+		return g.fail
+	}
+	return g.Loop.Submit(b)
+}
+
+func (g *loopGate) AdvanceTo(ns int64) error {
+	if g.fail != nil {
+		return g.fail
+	}
+	return g.Loop.AdvanceTo(ns)
+}
 
 // loopback lets an in-memory listener pass for one on a loopback address.
 type loopback struct{ *pipeListener }

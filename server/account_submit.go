@@ -1,6 +1,7 @@
 package server
 
 import (
+	"errors"
 	"fmt"
 
 	"tickhive/engine"
@@ -85,14 +86,15 @@ func (h *heldBatch) submit(x Exchange, a Accounts) *Error {
 		}
 		h.batch.Commands, h.offset = all[start:end], start
 		err := x.Submit(&h.batch)
+		unknown := errors.Is(err, engine.ErrOutcomeUnknown)
 		for i := start; i < end; i++ {
 			if h.held[i] != nil {
-				a.Done(h.held[i], err == nil && h.taken[i])
+				a.Done(h.held[i], unknown || err == nil && h.taken[i])
 				h.held[i] = nil
 			}
 		}
 		if err != nil {
-			return partError(exchangeError(err), start)
+			return h.refused(err, start)
 		}
 		start = end
 	}
@@ -108,11 +110,34 @@ func (h *heldBatch) holdBack(all []engine.Command) engine.Reason {
 	return engine.NotRejected
 }
 
-func partError(e *Error, applied int) *Error {
-	if applied > 0 {
+// refused is the answer when the engine did not confirm the part under way; the commands
+// before it were applied.
+func (h *heldBatch) refused(err error, applied int) *Error {
+	what, then := h.unknown()
+	e := submitError(err, what, then)
+	switch {
+	case applied == 0:
+	case e.Code == CodeOutcomeUnknown:
+		e.Message = fmt.Sprintf("The first %d commands were applied. %s", applied, e.Message)
+	default:
 		e.Message = fmt.Sprintf("The first %d commands were applied, the others were not: %s", applied, e.Message)
 	}
 	return e
+}
+
+// unknown says of the part under way, should its outcome be unknown, what may have been
+// recorded and what the caller does about it.
+func (h *heldBatch) unknown() (what, then string) {
+	const same = "repeat the request with the same clientOrderId"
+	switch cmd := &h.batch.Commands[0]; {
+	case len(h.batch.Commands) > 1 || h.offset > 0:
+		return "The commands, or some of them,", same + " in each order that has one, which is never placed twice; look at the others before you repeat them."
+	case cmd.Kind != engine.Place:
+		return "The change", "look at the order before you repeat the request."
+	case cmd.Client != nil:
+		return "The order", same + ": an order that was recorded is answered and not placed again."
+	}
+	return "The order", "look for it among the orders and deals before you place it again; an order with a clientOrderId can be repeated safely."
 }
 
 // prepare reserves for the commands from start on and answers where the part ends.

@@ -24,6 +24,7 @@ const (
 	CodeHeadersTooLarge  = "HEADERS_TOO_LARGE"
 	CodeInternal         = "INTERNAL"
 	CodeUnavailable      = "UNAVAILABLE"
+	CodeOutcomeUnknown   = "OUTCOME_UNKNOWN"
 )
 
 // Error is the answer of a request that was refused: the object of Decisions section 2.1
@@ -70,6 +71,16 @@ func Unavailable(retryAfter int64, format string, args ...any) *Error {
 	return &Error{
 		Status: fasthttp.StatusServiceUnavailable, Code: CodeUnavailable,
 		Message: fmt.Sprintf(format, args...), RetryAfter: retryAfter,
+	}
+}
+
+// outcomeUnknown is 504 OUTCOME_UNKNOWN: a change was written and the disk did not confirm
+// it, so the next start may find it or not. what is the change, a subject; then is what the
+// caller does to learn which.
+func outcomeUnknown(what, then string) *Error {
+	return &Error{
+		Status: fasthttp.StatusGatewayTimeout, Code: CodeOutcomeUnknown,
+		Message: what + " may have been recorded: the disk did not confirm the write. When the exchange takes changes again, " + then,
 	}
 }
 

@@ -42,7 +42,7 @@ func (d *LaunchpadDesk) vote(c *Ctx) *Error {
 	cast.Holdings, cast.Owned = v.ledger.Holding(u.address, t).Big(), v.ledger.Owned(u.address)
 	res, verr := d.Act(cast)
 	if verr != nil {
-		return agentError(verr)
+		return agentError(verr, "the votes of the proposal")
 	}
 	return sendDecimals(c, res.Vote)
 }

@@ -20,8 +20,9 @@ type Accounts interface {
 	// spend. A refusal for lack of funds goes into cmd.Refuse. What it answers is given
 	// to Done.
 	Prepare(cmd *engine.Command) Reservation
-	// Done ends a preparation: taken says that the engine's events took it over. A refused
-	// command and a repeat of a client order id take nothing.
+	// Done ends a preparation: taken says that the engine's events took it over, or that the
+	// next start may find them do so. A refused command and a repeat of a client order id take
+	// nothing.
 	Done(r Reservation, taken bool)
 }
 

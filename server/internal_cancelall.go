@@ -100,7 +100,7 @@ func (s *Internal) cancelPair(m *massCancel, bound engine.OrderID, named bool) (
 			},
 		}
 		if serr := s.opt.Exchange.Submit(&b); serr != nil {
-			return canceled, exchangeError(serr)
+			return canceled, submitError(serr, "The cancels", "look at the open orders, or repeat the request.")
 		}
 		if refused != engine.NotRejected {
 			if named {

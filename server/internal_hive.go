@@ -14,7 +14,7 @@ func (d *LaunchpadDesk) internalPropose(c *Ctx) *Error {
 	}
 	res, cerr := d.Act(cmd)
 	if cerr != nil {
-		return agentError(cerr)
+		return agentError(cerr, "the proposals of the worker")
 	}
 	return sendDecimals(c, res.Proposal)
 }
@@ -33,7 +33,7 @@ func (d *LaunchpadDesk) internalAct(c *Ctx) *Error {
 	}
 	res, cerr := d.Act(cmd)
 	if cerr != nil {
-		return agentError(cerr)
+		return agentError(cerr, "the action log")
 	}
 	return sendFree(c, res.Entry)
 }

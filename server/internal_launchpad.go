@@ -143,7 +143,7 @@ func (d *LaunchpadDesk) internalLiquidity(c *Ctx) *Error {
 	}
 	res, cerr := d.Carry(cmd)
 	if cerr != nil {
-		return agentError(cerr)
+		return agentError(cerr, "the token's pool")
 	}
 	return sendDecimals(c, res.Pool)
 }
@@ -162,7 +162,7 @@ func (d *LaunchpadDesk) internalSwap(c *Ctx) *Error {
 	}
 	res, cerr := d.Carry(cmd)
 	if cerr != nil {
-		return agentError(cerr)
+		return agentError(cerr, "the token's pool and the balances")
 	}
 	return sendDecimals(c, res.Swap)
 }
@@ -218,7 +218,7 @@ func (d *LaunchpadDesk) internalTransfer(c *Ctx) *Error {
 	}
 	res, cerr := d.Carry(cmd)
 	if cerr != nil {
-		return agentError(cerr)
+		return agentError(cerr, "the token's holders")
 	}
 	c.Private(append(appendJSONString([]byte(`{"txHash":`), res.TxHash), '}'))
 	return nil
@@ -240,7 +240,7 @@ func (d *LaunchpadDesk) internalBoost(c *Ctx) *Error {
 	}
 	res, cerr := d.Carry(launchpad.BuyBoost{Token: no, Tier: tier})
 	if cerr != nil {
-		return agentError(cerr)
+		return agentError(cerr, "the token's boosts")
 	}
 	return sendFree(c, res.Boost)
 }
@@ -259,7 +259,7 @@ func (d *LaunchpadDesk) internalFault(c *Ctx) *Error {
 		return BadParam("count", "The member count must be an integer from 1 to %d.", launchpad.MaxFaults)
 	}
 	if _, err := d.Carry(launchpad.InjectFault{Count: count}); err != nil {
-		return agentError(err)
+		return agentError(err, "what the next spawn answers")
 	}
 	c.Private(emptyObject)
 	return nil

@@ -18,6 +18,7 @@ import (
 
 	"tickhive/engine"
 	"tickhive/internal/clock"
+	"tickhive/internal/wal"
 	"tickhive/marketdata"
 	"tickhive/marketdata/replica"
 )
@@ -211,6 +212,15 @@ func exchangeError(err error) *Error {
 	return Unavailable(5, "The journal takes no changes; nothing was applied.")
 }
 
+// submitError is the answer to a change that the engine did not confirm; what and then as
+// for outcomeUnknown.
+func submitError(err error, what, then string) *Error {
+	if errors.Is(err, engine.ErrOutcomeUnknown) || errors.Is(err, wal.ErrOutcomeUnknown) {
+		return outcomeUnknown(what, then)
+	}
+	return exchangeError(err)
+}
+
 // query runs fn where core and history may be read.
 func (s *Internal) query(fn func()) *Error {
 	if err := s.opt.Exchange.Query(fn); err != nil {
@@ -230,7 +240,7 @@ func (s *Internal) control(cmd *engine.Command) (refused engine.Reason, err *Err
 		},
 	}
 	if serr := s.opt.Exchange.Submit(&b); serr != nil {
-		return 0, exchangeError(serr)
+		return 0, submitError(serr, "The change", "look at the pair or asset before you repeat the request.")
 	}
 	return refused, nil
 }

@@ -119,7 +119,7 @@ func (s *Internal) setClock(c *Ctx) *Error {
 		return BadParam(field, "The member %s must move the clock by at most 366d, and not beyond the year 2200.", field)
 	}
 	if err := s.opt.Exchange.AdvanceTo(target); err != nil {
-		e := exchangeError(err)
+		e := submitError(err, "The move of the clock, or what fell due on the way,", "look at the clock.")
 		if e.Field == "at" {
 			e = BadParam(field, "The member %s must not move the clock back.", field)
 		}

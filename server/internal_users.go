@@ -57,6 +57,10 @@ func (d *AccountDesk) createUser(c *Ctx) *Error {
 func unfunded(u *accounts.UserView, cause *Error) *Error {
 	e := *cause
 	e.Field = "nativeBalance"
+	if e.Code == CodeOutcomeUnknown {
+		e.Message = fmt.Sprintf("The user was made and has the id %s; do not make the user again. The nativeBalance: %s", u.ID, cause.Message)
+		return &e
+	}
 	e.Message = fmt.Sprintf("The user was made and has the id %s; only the nativeBalance is missing: deposit it with POST %s/users/%s/deposits, and do not make the user again. The deposit was refused: %s",
 		u.ID, internalPrefix, u.ID, cause.Message)
 	return &e

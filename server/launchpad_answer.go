@@ -13,8 +13,9 @@ import (
 )
 
 // agentError is a refusal of ledger or hive, or a store that takes no changes, as an
-// answer.
-func agentError(err error) *Error {
+// answer. look is where the caller finds out whether a change was recorded whose outcome
+// is unknown.
+func agentError(err error, look string) *Error {
 	var fromLedger *launchpad.Reject
 	var fromHive *hive.Reject
 	switch {
@@ -24,6 +25,8 @@ func agentError(err error) *Error {
 		return hiveReject(fromHive)
 	case errors.Is(err, wal.ErrBusy):
 		return Unavailable(1, "Too many changes wait; nothing was changed.")
+	case errors.Is(err, wal.ErrOutcomeUnknown):
+		return outcomeUnknown("The change", "look at "+look+" before you repeat the request.")
 	case errors.Is(err, wal.ErrClosed):
 		return Unavailable(5, "The server is shutting down; nothing was changed.")
 	}

@@ -2,6 +2,7 @@ package server
 
 import (
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 
@@ -83,7 +84,10 @@ func (d *LaunchpadDesk) Carry(cmd launchpad.Command) (launchpad.Result, error) {
 	}
 	res, err := launchpad.Carry(st.ledger, cmd)
 	if err == nil && res.Fact != nil {
-		err = st.hive.Fold(func(s *hive.State) { s.Fold(hive.Fact(*res.Fact)) })
+		if ferr := st.hive.Fold(func(s *hive.State) { s.Fold(hive.Fact(*res.Fact)) }); ferr != nil {
+			// The ledger has it, durable; the hive has it after the next start.
+			err = fmt.Errorf("%w: the hive: %w", wal.ErrOutcomeUnknown, ferr)
+		}
 	}
 	return res, err
 }

@@ -43,7 +43,7 @@ func (d *LaunchpadDesk) move(
 	}
 	res, err := d.Carry(command(a, currency, v))
 	if err != nil {
-		return accounts.BalanceView{}, agentError(err)
+		return accounts.BalanceView{}, agentError(err, "the balances")
 	}
 	return balanceText(*res.Balance), nil
 }

@@ -36,7 +36,7 @@ func (d *LaunchpadDesk) carrySpawn(c *Ctx, cmd launchpad.Spawn, owner launchpad.
 	cmd.Owner = owner
 	res, err := d.Carry(cmd)
 	if err != nil {
-		return agentError(err)
+		return agentError(err, "the tokens")
 	}
 	return sendFree(c, res.Spawn)
 }

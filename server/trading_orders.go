@@ -174,7 +174,7 @@ func (d *AccountDesk) cancelPart(account engine.AccountID, bound engine.OrderID)
 		},
 	}
 	if serr := d.opt.Exchange.Submit(&b); serr != nil {
-		return 0, exchangeError(serr)
+		return 0, submitError(serr, "The cancels", "look at your open orders, or repeat the request.")
 	}
 	if refused != engine.NotRejected {
 		return 0, tradingRefusal(refused, &cmd)

@@ -56,8 +56,9 @@ type Config struct {
 		Sync string `toml:"sync" help:"always, interval or off"`
 		Keep string `toml:"keep" help:"covered: segments go once snapshots cover them; all"`
 		// SegmentBytes and SnapshotBytes are in bytes of log.
-		SegmentBytes  int64 `toml:"segment_bytes" help:"size of a segment file"`
-		SnapshotBytes int64 `toml:"snapshot_bytes" help:"log after which a snapshot is taken"`
+		SegmentBytes  int64    `toml:"segment_bytes" help:"size of a segment file"`
+		SnapshotBytes int64    `toml:"snapshot_bytes" help:"log after which a snapshot is taken"`
+		SnapshotEvery Duration `toml:"snapshot_every" help:"time after which a snapshot of 100,000 commands or more is taken; 0: by snapshot_bytes alone"`
 	} `toml:"journal"`
 	Data struct {
 		Dir string `toml:"dir" help:"data directory"`
@@ -125,7 +126,8 @@ func defaultConfig() *Config {
 	c.Journal.Sync = "interval"
 	c.Journal.Keep = "covered"
 	c.Journal.SegmentBytes = 64 << 20
-	c.Journal.SnapshotBytes = 128 << 20
+	c.Journal.SnapshotBytes = 48 << 20
+	c.Journal.SnapshotEvery = Duration(5 * time.Minute)
 	c.Data.Dir = "./data"
 	c.Clock.Mode = clockReal
 	c.Sim.Enabled = true

@@ -143,6 +143,7 @@ func TestACheckedConfigurationCanBeServed(t *testing.T) {
 		"referral.staking=2,0,0,0,0,0,0,0,0", "referral.staking=0.2,0.1,0,0,0,0,0,0,0",
 		"referral.bonus_share=2", "referral.bonus_share=0.123456789", "server.trusted_proxies=foo", "server.trusted_proxies=10.0.0.0/33",
 		"server.connections=-5", "server.connections_per_ip=-2", "rate.allow=1.2.3.4.5", "rate.allow=abc",
+		"journal.snapshot_every=1ms", "journal.snapshot_every=-5m", "journal.snapshot_every=5", "journal.snapshot_bytes=4095",
 		"server.listen=foo", "server.listen=:99999", "aggregator.listen=localhost:nothing", "internal.listen=foo",
 		"internal.hosts=*", "internal.hosts=ops.example:8081", "internal.hosts=ops.example,http://x", "internal.hosts=10.0.0.0/8", "internal.hosts=fe80::1%eth0",
 	} {
@@ -156,6 +157,7 @@ func TestACheckedConfigurationCanBeServed(t *testing.T) {
 		"rate.allow=fe80::1%eth0,::1/128," + strings.Repeat("aZ", 19), "server.trusted_proxies=10.0.0.1,10.0.0.0/8",
 		"server.listen=:8080", "server.listen=[::1]:0", "aggregator.listen=localhost:http", "hive.quorum=0", "launchpad.cooldown=366d",
 		"internal.hosts=", "internal.hosts=ops.example", `internal.hosts=["ops.example", "10.0.0.5"]`, "internal.hosts=fd00::5,box_2.",
+		"journal.snapshot_every=0", "journal.snapshot_every=1s", "journal.snapshot_every=1d",
 	} {
 		if _, err := loadConfig("", nil, []string{s}); err != nil {
 			t.Errorf("--set %s: %v", s, err)

@@ -21,6 +21,9 @@ import (
 // write buffer.
 const maxConnections = 1 << 20
 
+// minSnapshotEvery keeps a number without a unit, which is nanoseconds, from being taken.
+const minSnapshotEvery = time.Second
+
 // validate reports every value that cannot be served, by its key.
 func (c *Config) validate() error {
 	// Everything below converts decimals: their form comes first.
@@ -46,6 +49,9 @@ func (c *Config) validate() error {
 	oneOf("journal.keep", c.Journal.Keep, "covered", "all")
 	between("journal.segment_bytes", int(c.Journal.SegmentBytes), 4<<10, 4<<30)
 	between("journal.snapshot_bytes", int(c.Journal.SnapshotBytes), 4<<10, 1<<40)
+	if d := time.Duration(c.Journal.SnapshotEvery); d > 0 && d < minSnapshotEvery {
+		bad("journal.snapshot_every", "%v is shorter than %v; 0 leaves snapshots to journal.snapshot_bytes", d, minSnapshotEvery)
+	}
 	oneOf("clock.mode", c.Clock.Mode, clockReal, clockVirtual)
 	between("rate.per_minute", c.Rate.PerMinute, 1, 10_000)
 	between("rate.per_second", c.Rate.PerSecond, 1, 10_000)

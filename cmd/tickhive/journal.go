@@ -17,7 +17,7 @@ import (
 
 // Bounds of the market's journal.
 const (
-	snapshotLook = 200 * time.Millisecond // how often the size of the log is looked at
+	snapshotLook = 200 * time.Millisecond // how often the log is looked at
 	recoverLook  = 4096                   // records between two looks at the progress and at the end
 )
 
@@ -157,8 +157,8 @@ func explainDamage(err error) error {
 	return err
 }
 
-// keep starts taking snapshots of the running loop by the size of the log.
-// taken is told of each; look is called now and then.
+// keep starts taking snapshots of the running loop, by the size of the log and by time.
+// taken is called after each; look is called now and then.
 func (m *marketLog) keep(o replica.KeeperOptions, taken func(), failed func(error), look func()) {
 	o.Log, o.Dir, o.Covered = m.log, m.dir, m.found.Meta.Seq
 	m.keeper = replica.NewKeeper(o)
@@ -187,11 +187,12 @@ func (m *marketLog) keep(o replica.KeeperOptions, taken func(), failed func(erro
 
 // endKeeping waits for a snapshot under way and takes no more.
 func (m *marketLog) endKeeping() {
-	if m.stop != nil {
-		close(m.stop)
-		<-m.done
-		m.stop = nil
+	if m == nil || m.stop == nil {
+		return
 	}
+	close(m.stop)
+	<-m.done
+	m.stop = nil
 }
 
 // shortTail is how many bytes of journal a start replays rather than reading a snapshot of

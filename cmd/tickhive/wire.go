@@ -12,6 +12,7 @@ import (
 	"tickhive/engine"
 	"tickhive/internal/clock"
 	"tickhive/internal/cmdline"
+	"tickhive/internal/vfs"
 	"tickhive/marketdata"
 	"tickhive/server"
 	"tickhive/server/web"
@@ -45,6 +46,7 @@ type exchange struct {
 
 	// The durable side: nil without a data directory.
 	data       *dataDir
+	fs         vfs.FS // of the market's log
 	market     *marketLog
 	opened     atomic.Pointer[marketLog] // market, for those who ask while the start makes it
 	policy     engine.SyncPolicy
@@ -65,7 +67,7 @@ type exchange struct {
 // newExchange builds everything; of what it opens only the data directory stays open.
 func newExchange(p *program, cfg *Config, quiet bool) (*exchange, error) {
 	own := *cfg // a used data directory decides some of it
-	x := &exchange{p: p, cfg: &own, quiet: quiet, failed: make(chan error, 3)}
+	x := &exchange{p: p, cfg: &own, quiet: quiet, fs: vfs.OS{}, failed: make(chan error, 3)}
 	var err error
 	if x.log, err = newLogging(p.err, cfg.Log.Level); err != nil {
 		return nil, err
@@ -245,6 +247,7 @@ func (x *exchange) stop(ctx context.Context) {
 			x.log.Warn("listener did not end in time", "listener", name, "error", err)
 		}
 	}
+	x.market.endKeeping() // a snapshot under way asks the loop, then the accounts for theirs
 	loop := x.gate.loop.Load()
 	if loop != nil {
 		loop.Stop()

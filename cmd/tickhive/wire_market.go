@@ -72,7 +72,7 @@ func (x *exchange) extras() []replica.Extra {
 
 func (x *exchange) engineLog() replica.LogDir {
 	dir := engineLog(x.data.sub("engine"))
-	dir.Options.SegmentBytes = x.cfg.Journal.SegmentBytes
+	dir.FS, dir.Options.SegmentBytes = x.fs, x.cfg.Journal.SegmentBytes
 	return dir
 }
 
@@ -205,7 +205,7 @@ func (x *exchange) keep(loop *engine.Loop) {
 	x.market.keep(replica.KeeperOptions{
 		Market: replica.Options{Engine: x.engineOpts, Market: x.marketOpts},
 		Live:   loop, Extras: x.extras(), KeepAll: x.cfg.Journal.Keep == "all",
-		SnapshotBytes: x.cfg.Journal.SnapshotBytes,
+		SnapshotBytes: x.cfg.Journal.SnapshotBytes, SnapshotEvery: time.Duration(x.cfg.Journal.SnapshotEvery),
 	}, func() {
 		if err := x.accounts.checkpoint(); err != nil {
 			x.log.Error("snapshot of the accounts failed", "error", err)
@@ -272,7 +272,6 @@ func (x *exchange) closeMarket(loop *engine.Loop) error {
 	if x.market.journal == nil { // the start ended within the recovery
 		return errors.Join(x.market.log.Close(), x.data.close(x.data.clean))
 	}
-	x.market.endKeeping()
 	err := x.market.journal.Err()
 	if err == nil && loop != nil {
 		err = x.market.lastSnapshot(x, loop.Position())

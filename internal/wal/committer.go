@@ -45,7 +45,8 @@ func NewCommitter(log *Log) *Committer {
 }
 
 // Commit appends payload (copied) and returns its sequence when it is durable. Any
-// goroutine. The errors are those of Write and Sync, ErrBusy and ErrClosed.
+// goroutine. The errors are those of Write, ErrOutcomeUnknown after a failed Sync, ErrBusy
+// and ErrClosed.
 func (c *Committer) Commit(payload []byte) (seq uint64, err error) {
 	if len(payload) == 0 || len(payload) > MaxRecord {
 		return 0, fmt.Errorf("%w (%d bytes)", ErrTooLarge, len(payload))
@@ -126,7 +127,9 @@ func (c *Committer) commit(g *commitGroup) {
 	}
 	last, err := c.log.Write()
 	if err == nil {
-		err = c.log.Sync()
+		if err = c.log.Sync(); err != nil {
+			err = outcomeUnknown(err)
+		}
 	}
 	g.first, g.err = last-uint64(len(g.ends))+1, err
 }

@@ -11,6 +11,10 @@ var (
 	// nothing any more until the process starts again and reads it (design: a failed
 	// fsync is never retried). The cause is wrapped beside it.
 	ErrStopped = errors.New("wal: stopped for good after a failed sync")
+	// ErrOutcomeUnknown: the record was written and could not be made durable, or a write
+	// that failed could not be cut off again. The next start may find the record or not. It
+	// comes with the ErrStopped that ended the log; what is refused after it has ErrStopped alone.
+	ErrOutcomeUnknown = errors.New("wal: written, not known to be durable")
 	// ErrUnavailable: the record could not be written (full disk) and nothing of it is
 	// kept. The same call works again when there is space.
 	ErrUnavailable = errors.New("wal: not written")
@@ -55,6 +59,11 @@ func (e *VersionError) Error() string {
 	}
 	return fmt.Sprintf("wal: %s has %s version %d, written by %s, %s program than this one, which reads version %d: use that program, or another data directory",
 		e.File, e.What, e.Got, e.Writer, age, e.Want)
+}
+
+// outcomeUnknown wraps what ended the log after the record was written.
+func outcomeUnknown(stopped error) error {
+	return fmt.Errorf("%w: %w", ErrOutcomeUnknown, stopped)
 }
 
 // unavailable wraps the cause of a write that was undone.

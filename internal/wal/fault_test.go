@@ -3,6 +3,7 @@ package wal
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -75,6 +76,41 @@ func TestAfterAFailedSyncNothingIsTakenAnyMore(t *testing.T) {
 		}
 		if l.DurableSeq() != 2 {
 			t.Fatalf("%s: durable %d", kind, l.DurableSeq())
+		}
+		must(t, l.Close())
+	}
+}
+
+// A write that failed and could not be cut off again may be found by the next start; what
+// comes after it was never written. A write that was cut off is only refused.
+func TestTheOutcomeOfAWriteThatCannotBeCutOffIsUnknown(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		kinds   []vfs.OpKind // that fail after the write
+		unknown bool
+	}{
+		{"cut off", nil, false},
+		{"cut fails", []vfs.OpKind{vfs.OpTruncate}, true},
+		{"sync of the cut fails", []vfs.OpKind{vfs.OpSync}, true},
+	} {
+		fsys := vfs.NewMem()
+		l := mustOpen(t, fsys, small())
+		appendN(t, l, 2)
+		must(t, l.Sync())
+		fsys.Before(func(op vfs.Op) vfs.Fault {
+			if op.Kind == vfs.OpWrite || slices.Contains(c.kinds, op.Kind) {
+				return vfs.Fault{Err: syscall.EIO}
+			}
+			return vfs.Fault{}
+		})
+		_, err := l.Append([][]byte{[]byte("x")})
+		if errors.Is(err, ErrOutcomeUnknown) != c.unknown || errors.Is(err, ErrStopped) != c.unknown || errors.Is(err, ErrUnavailable) == c.unknown {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		fsys.Before(nil)
+		_, err = l.Append([][]byte{[]byte("x")})
+		if c.unknown && (!errors.Is(err, ErrStopped) || errors.Is(err, ErrOutcomeUnknown)) || !c.unknown && err != nil {
+			t.Errorf("%s, the next: %v", c.name, err)
 		}
 		must(t, l.Close())
 	}
@@ -234,8 +270,8 @@ func TestFailedCommitReleasesEveryWaiter(t *testing.T) {
 		}
 		return vfs.Fault{}
 	})
-	for range 3 {
-		if _, err := c.Commit([]byte("x")); !errors.Is(err, ErrStopped) {
+	for i := range 3 {
+		if _, err := c.Commit([]byte("x")); !errors.Is(err, ErrStopped) || errors.Is(err, ErrOutcomeUnknown) != (i == 0) {
 			t.Fatalf("failed sync: %v", err)
 		}
 	}

@@ -105,7 +105,7 @@ func (l *Log) Add(encode func(dst []byte) []byte) {
 // Write hands the batch to the system in one write and returns the last sequence: from
 // here on it survives the end of the process, and after the next Sync a power cut. On
 // ErrUnavailable nothing of the batch is kept and its sequences are given out again; on
-// ErrStopped the log is over. Owner only.
+// ErrStopped the log is over, and on ErrOutcomeUnknown with it the batch may be kept. Owner only.
 func (l *Log) Write() (last uint64, err error) {
 	l.writeMu.Lock()
 	defer l.writeMu.Unlock()
@@ -218,7 +218,7 @@ func (l *Log) undo(off int64, cause error) error {
 		err = a.file.Sync()
 	}
 	if err != nil {
-		return l.Fail(fmt.Errorf("%s: cut at %d after a failed write (%w): %w", a.path, off, cause, err))
+		return outcomeUnknown(l.Fail(fmt.Errorf("%s: cut at %d after a failed write (%w): %w", a.path, off, cause, err)))
 	}
 	a.filled.Store(off)
 	return unavailable(fmt.Sprintf("%s: write at %d", a.path, off), cause)

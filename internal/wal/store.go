@@ -157,7 +157,9 @@ type request[S any, C any, T any] struct {
 
 // Do plans cmd, makes its record durable, applies and publishes it, and returns its
 // result. The error is the state's refusal, or ErrUnavailable, ErrStopped, ErrBusy,
-// ErrClosed. A refusal, too, is told only when everything it rests on is durable.
+// ErrClosed, after all of which nothing is changed, or ErrOutcomeUnknown: the record was
+// written and could not be made durable. A refusal, too, is told only when everything it
+// rests on is durable.
 func (s *Store[S, C, R, T, V]) Do(cmd C) (T, error) {
 	req := &request[S, C, T]{kind: doRequest, cmd: cmd, done: make(chan struct{})}
 	if err := s.send(req, false); err != nil {

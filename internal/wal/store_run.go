@@ -92,8 +92,12 @@ func (s *Store[S, C, R, T, V]) serve(first *request[S, C, T]) {
 	}
 	err := s.commit()
 	for i, req := range group {
-		if err != nil {
-			req.err = err // also instead of a refusal: it rests on what is not durable
+		switch {
+		case err == nil || errors.Is(req.err, ErrOutcomeUnknown):
+		case req.err == nil:
+			req.err = outcomeUnknown(err)
+		default:
+			req.err = err // instead of a refusal, which rests on what is not durable
 		}
 		close(req.done)
 		group[i] = nil
@@ -229,8 +233,12 @@ func (s *Store[S, C, R, T, V]) now() int64 {
 	return s.owner.lastNs
 }
 
-// sick notes the log's health for Health; a stopped store stays stopped.
+// sick notes the log's health for Health; a stopped store stays stopped. Why it stopped is
+// not what became of the one command that met it.
 func (s *Store[S, C, R, T, V]) sick(err error) {
+	if stopped := s.log.Stopped(); stopped != nil {
+		err = stopped
+	}
 	if err == nil {
 		s.health.Store(nil)
 		return

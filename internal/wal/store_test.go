@@ -157,6 +157,67 @@ func TestStoreEndsWithAFailedSyncAndShowsNothingOfIt(t *testing.T) {
 	must(t, s.Close())
 }
 
+// What shares a failed sync: a command that was recorded has an unknown outcome, whatever
+// its group; a refusal and what comes after changed nothing. The start finds what was recorded.
+func TestAFailedSyncLeavesTheOutcomeOfWhatWasRecordedUnknown(t *testing.T) {
+	fsys := vfs.NewMem()
+	s := mustStore(t, toyOpts(fsys))
+	_, err := s.Do(toyCommand{key: "a", add: 1})
+	must(t, err)
+	hold, entered := make(chan struct{}), make(chan struct{})
+	go func() { _ = s.Fold(func(*toyState) { close(entered); <-hold }) }()
+	<-entered
+	cmds := []toyCommand{{key: "a", add: 10}, {key: "a", add: -1000}, {key: "b", add: 5}} // the second is refused
+	errs := make([]error, len(cmds))
+	var wg sync.WaitGroup
+	for i, cmd := range cmds {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			_, errs[i] = s.Do(cmd)
+		}()
+		for len(s.queue) <= i {
+			runtime.Gosched()
+		}
+	}
+	fsys.Before(vfs.FailNthKind(vfs.OpSync, fsys.Count(vfs.OpSync)+1, vfs.Fault{Err: syscall.EIO}))
+	close(hold)
+	wg.Wait()
+	for i, want := range []bool{true, false, true} {
+		if errors.Is(errs[i], ErrOutcomeUnknown) != want || !errors.Is(errs[i], ErrStopped) {
+			t.Errorf("command %d: %v", i, errs[i])
+		}
+	}
+	_, err = s.Do(toyCommand{key: "a", add: 1})
+	if errors.Is(err, ErrOutcomeUnknown) || !errors.Is(err, ErrStopped) || errors.Is(s.Health(), ErrOutcomeUnknown) {
+		t.Errorf("the next: %v, health %v", err, s.Health())
+	}
+	must(t, s.Close())
+	s = mustStore(t, toyOpts(fsys.Kill()))
+	if v := s.View(); v.amounts["a"] != 11 || v.amounts["b"] != 5 {
+		t.Errorf("after a restart without a power cut: %v", v.amounts)
+	}
+	must(t, s.Close())
+}
+
+func TestAStoreWhoseWriteCannotBeCutOffDoesNotKnowItsOutcome(t *testing.T) {
+	fsys := vfs.NewMem()
+	s := mustStore(t, toyOpts(fsys))
+	fsys.Before(func(op vfs.Op) vfs.Fault {
+		if op.Kind == vfs.OpWrite || op.Kind == vfs.OpTruncate {
+			return vfs.Fault{Err: syscall.EIO}
+		}
+		return vfs.Fault{}
+	})
+	if _, err := s.Do(toyCommand{key: "a", add: 1}); !errors.Is(err, ErrOutcomeUnknown) || !errors.Is(err, ErrStopped) {
+		t.Errorf("%v", err)
+	}
+	if _, err := s.Do(toyCommand{key: "a", add: 1}); errors.Is(err, ErrOutcomeUnknown) || !errors.Is(err, ErrStopped) {
+		t.Errorf("the next: %v", err)
+	}
+	must(t, s.Close())
+}
+
 func TestStoreGroupsCommandsUnderOneSync(t *testing.T) {
 	fsys := vfs.NewMem()
 	s := mustStore(t, toyOpts(fsys))

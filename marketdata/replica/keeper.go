@@ -5,14 +5,22 @@ import (
 	"io"
 	"sync"
 	"sync/atomic"
+	"time"
 
+	"tickhive/internal/clock"
 	"tickhive/internal/vfs"
 	"tickhive/internal/wal"
 )
 
-// DefaultSnapshotBytes of log after which a snapshot is taken: two to three million
-// commands, about two seconds of replay.
-const DefaultSnapshotBytes = 128 << 20
+// When a snapshot is due.
+const (
+	// DefaultSnapshotBytes of log after which a snapshot is taken: about a million commands
+	// of 46 bytes, one second of replay.
+	DefaultSnapshotBytes = 48 << 20
+	// TimedCommands is how many commands a snapshot by time is worth: a tenth of a second of
+	// replay. A snapshot costs half a second for a market of 35 MB.
+	TimedCommands = 100_000
+)
 
 // LogDir is where a market's log and snapshots are.
 type LogDir struct {
@@ -39,6 +47,12 @@ type KeeperOptions struct {
 	KeepAll bool
 	// SnapshotBytes of log since the last snapshot call for the next; 0: DefaultSnapshotBytes.
 	SnapshotBytes int64
+	// SnapshotEvery is the time after which TimedCommands are enough for a snapshot; 0: any
+	// number is left to SnapshotBytes.
+	SnapshotEvery time.Duration
+	// Clock tells that time, which is the machine's, whatever clock the market runs on; nil:
+	// clock.Real.
+	Clock clock.Clock
 	// Covered is the newest snapshot's position at the start, 0 for none.
 	Covered uint64
 }
@@ -49,7 +63,9 @@ type Keeper struct {
 	o       KeeperOptions
 	mu      sync.Mutex // one follower at a time
 	covered atomic.Uint64
-	older   uint64 // the kept snapshot before the newest, under mu
+	older   uint64       // the kept snapshot before the newest, under mu
+	bytes   atomic.Int64 // of log that were written when the newest was taken
+	takenNs atomic.Int64 // when that was
 }
 
 // NewKeeper makes a keeper for a running loop.
@@ -57,19 +73,37 @@ func NewKeeper(o KeeperOptions) *Keeper {
 	if o.SnapshotBytes == 0 {
 		o.SnapshotBytes = DefaultSnapshotBytes
 	}
+	if o.Clock == nil {
+		o.Clock = clock.Real{}
+	}
 	o.Market.Beside = true
 	k := &Keeper{o: o}
 	k.covered.Store(o.Covered)
+	k.bytes.Store(o.Log.BytesWritten() - o.Log.BytesSince(o.Covered))
+	k.takenNs.Store(o.Clock.NowNs())
 	return k
 }
 
 // Covered is the position of the newest snapshot.
 func (k *Keeper) Covered() uint64 { return k.covered.Load() }
 
-// Due reports whether the log has grown enough for the next snapshot.
+// Due reports whether the log has grown enough for the next snapshot, or enough time has
+// passed. It counts from the log before the newest snapshot of a start, which is a segment
+// more than there is at most, and from the time of the start.
 func (k *Keeper) Due() bool {
-	at := k.covered.Load()
-	return k.o.Log.LastSeq() > at && k.o.Log.BytesSince(at) >= k.o.SnapshotBytes
+	commands := k.o.Log.LastSeq() - k.covered.Load()
+	switch {
+	case commands == 0:
+		return false
+	case k.o.Log.BytesWritten()-k.bytes.Load() >= k.o.SnapshotBytes:
+		return true
+	}
+	now, taken := k.o.Clock.NowNs(), k.takenNs.Load()
+	if now < taken { // the clock went back
+		k.takenNs.CompareAndSwap(taken, now)
+		return false
+	}
+	return k.o.SnapshotEvery > 0 && commands >= TimedCommands && now-taken >= int64(k.o.SnapshotEvery)
 }
 
 // Snapshot writes a snapshot of now and lets go of the segments that both kept snapshots
@@ -78,6 +112,7 @@ func (k *Keeper) Due() bool {
 func (k *Keeper) Snapshot() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	now, bytes := k.o.Clock.NowNs(), k.o.Log.BytesWritten() // before the instant: what comes between counts twice, not never
 	pos, extras, err := k.instant()
 	if err != nil || pos == k.covered.Load() {
 		return err
@@ -96,6 +131,8 @@ func (k *Keeper) Snapshot() error {
 		return err
 	}
 	k.older = k.covered.Swap(pos)
+	k.bytes.Store(bytes)
+	k.takenNs.Store(now)
 	if k.o.KeepAll {
 		return nil
 	}

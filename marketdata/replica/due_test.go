@@ -1,0 +1,103 @@
+package replica_test
+
+import (
+	"testing"
+	"time"
+
+	"tickhive/engine"
+	"tickhive/internal/clock"
+	"tickhive/internal/vfs"
+	"tickhive/marketdata/replica"
+)
+
+// watch makes the keeper of a run anew, with a clock of the test's.
+func (x *run) watch(bytes int64, every time.Duration) *clock.Manual {
+	clk := clock.NewManual(1_767_225_600_000_000_000)
+	x.keeper = replica.NewKeeper(replica.KeeperOptions{
+		Log: x.log, Dir: x.dir, Live: x.loop, Extras: []replica.Extra{x.trader}, Covered: x.keeper.Covered(),
+		SnapshotBytes: bytes, SnapshotEvery: every, Clock: clk,
+	})
+	return clk
+}
+
+func (x *run) snapshot() {
+	x.t.Helper()
+	if err := x.keeper.Snapshot(); err != nil {
+		x.t.Fatal(err)
+	}
+}
+
+// The log is measured from the last snapshot, not from the beginning of the segment in
+// which that lies: a segment may be larger than what is allowed between two snapshots.
+func TestASnapshotIsDueByTheBytesSinceTheLast(t *testing.T) {
+	x := open(t, vfs.NewMem(), 11)
+	defer x.stop()
+	const limit = 1500 // of segments of 4096
+	x.trade(5)
+	x.watch(limit, 0)
+	snapshots := 0
+	for last := x.log.BytesWritten() - x.log.BytesSince(0); snapshots < 30; {
+		x.trade(1)
+		since := x.log.BytesWritten() - last
+		if due := x.keeper.Due(); due != (since >= limit) {
+			t.Fatalf("after %d snapshots, %d bytes since the last: due %t", snapshots, since, due)
+		}
+		if since >= limit {
+			last = x.log.BytesWritten()
+			x.snapshot()
+			snapshots++
+		}
+	}
+}
+
+// A snapshot is due by time as well, but not for less than is replayed in a tenth of a second.
+func TestASnapshotIsDueByTime(t *testing.T) {
+	x := open(t, vfs.NewMem(), 12)
+	defer x.stop()
+	const every = 5 * time.Minute
+	clk := x.watch(1<<40, every)
+	pass := func(d time.Duration) { clk.Set(clk.NowNs() + int64(d)) }
+	due := func(want bool, when string) {
+		t.Helper()
+		if got := x.keeper.Due(); got != want {
+			t.Fatalf("%s: due %t", when, got)
+		}
+	}
+	until := func(commands uint64) {
+		for end := x.keeper.Covered() + commands; x.log.LastSeq() < end; {
+			cmds := make([]engine.Command, min(5000, end-x.log.LastSeq()))
+			for i := range cmds {
+				cmds[i].Kind = engine.CancelAll
+			}
+			x.submit(cmds...)
+		}
+	}
+	x.trade(1) // makes the pairs
+	until(replica.TimedCommands - 1)
+	pass(every)
+	due(false, "one command too few")
+	x.trade(1)
+	due(true, "enough commands, enough time")
+	x.snapshot()
+	until(replica.TimedCommands)
+	due(false, "at once")
+	pass(every - 1)
+	due(false, "too early")
+	pass(-time.Hour)
+	due(false, "the clock went back")
+	pass(every - 1)
+	due(false, "the time counts from where the clock went back to")
+	pass(1)
+	due(true, "the time has passed again")
+
+	off := x.watch(1<<40, 0)
+	off.Set(off.NowNs() + int64(1000*every))
+	due(false, "switched off")
+	clk = x.watch(1<<40, every)
+	due(false, "a start begins the time over")
+	pass(every)
+	due(true, "commands from before the start count")
+	x.snapshot()
+	pass(10 * every)
+	due(false, "nothing happened since")
+}

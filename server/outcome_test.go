@@ -1,0 +1,213 @@
+package server_test
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"tickhive/engine"
+	"tickhive/internal/vfs"
+	"tickhive/internal/wal"
+	"tickhive/server/web"
+)
+
+// unknown checks a 504: it says what may have been recorded and, in then, what to do.
+func (h *house) unknown(what string, a answer, then string) {
+	h.t.Helper()
+	h.wants(what, a, 504, "OUTCOME_UNKNOWN", "")
+	if !strings.Contains(a.body, "may have been recorded") || !strings.Contains(a.body, then) || strings.Contains(a.body, "nothing was") {
+		h.t.Errorf("%s: %s, want %q", what, a.body, then)
+	}
+}
+
+// unconfirmed are the changes of orders, pairs and accounts, each with what its answer
+// tells to do when the outcome is unknown.
+func unconfirmed(h *house, a *keys, resting string) []struct {
+	what string
+	send func() answer
+	then string
+} {
+	const same = "the same clientOrderId"
+	order := func(more string) string {
+		return `{"accountId":"` + a.id + `","currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":10,"amount":1` + more + `}`
+	}
+	own := func(more string) string {
+		return `{"currencyPairCode":"BTC_USDT","side":"buy","price":10,"amount":1` + more + `}`
+	}
+	in := func(method, path, body string) func() answer {
+		return func() answer { return h.innerCall(method, path, body) }
+	}
+	signed := func(method, path, body string) func() answer {
+		return func() answer { return a.call(method, path, body) }
+	}
+	return []struct {
+		what string
+		send func() answer
+		then string
+	}{
+		{"order", in("POST", "/orders", order("")), "look for it"},
+		{"order with an id", in("POST", "/orders", order(`,"clientOrderId":"x"`)), same},
+		{"batch", in("POST", "/orders/batch", `{"commands":[{"place":`+order(`,"clientOrderId":"y"`)+`},{"cancel":{"orderId":`+resting+`}}]}`), same},
+		{"replace", in("PATCH", "/orders/"+resting, `{"amount":2}`), "look at the order"},
+		{"cancel", in("DELETE", "/orders/"+resting, ""), "look at the order"},
+		{"mass cancel", in("DELETE", "/orders?currencyPairCode=BTC_USDT", ""), "open orders"},
+		{"pair", in("POST", "/pairs", `{"code":"ETH_USDT","digitsPrice":2,"digitsAmount":4}`), "look at the pair"},
+		{"change of a pair", in("PATCH", "/pairs/BTC_USDT", `{"makerFee":"0.003"}`), "look at the pair"},
+		{"clock", in("POST", "/clock", `{"advance":"1s"}`), "look at the clock"},
+		{"signed order", signed("POST", "/api/orders", own("")), "look for it"},
+		{"signed order with an id", signed("POST", "/api/orders", own(`,"clientOrderId":"z"`)), same},
+		{"signed cancel", signed("DELETE", "/api/orders/"+resting, ""), "look at the order"},
+		{"signed mass cancel", signed("DELETE", "/api/orders?currencyPairCode=BTC_USDT", ""), "open orders"},
+		{"deposit", in("POST", "/users/"+a.id+"/deposits", `{"currencyCode":"USDT","amount":1}`), "look at the balances"},
+		{"withdrawal", in("POST", "/users/"+a.id+"/withdrawals", `{"currencyCode":"USDT","amount":1}`), "look at the balances"},
+		{"user", in("POST", "/users", `{"nickname":"carol"}`), "look at the user"},
+		{"key", signed("POST", "/api/apikeys", `{"name":"other"}`), "look at the API keys"},
+	}
+}
+
+// An unknown outcome is 504 with what to do next on every route that changes something;
+// what was not written is 503 as before.
+func TestAnUnknownOutcomeIsNoRefusal(t *testing.T) {
+	h, a, _ := traded(t)
+	resting := a.place(`{"currencyPairCode":"BTC_USDT","side":"buy","price":5,"amount":1}`)
+	for _, c := range unconfirmed(h, a, resting) {
+		h.gate.fail = fmt.Errorf("%w: %w", engine.ErrUnavailable, wal.ErrStopped)
+		before := a.balance("USDT")
+		refused := c.send()
+		h.wants(c.what+", refused", refused, 503, "UNAVAILABLE", "")
+		if refused.header.Get("Retry-After") == "" || !strings.Contains(refused.body, "nothing was") {
+			t.Errorf("%s: %v %s", c.what, refused.header, refused.body)
+		}
+		if now := a.balance("USDT"); now != before {
+			t.Errorf("%s: refused, and the balance went from %s to %s", c.what, before, now)
+		}
+		h.gate.fail = fmt.Errorf("%w: %w: %w", engine.ErrOutcomeUnknown, wal.ErrOutcomeUnknown, wal.ErrStopped)
+		h.unknown(c.what, c.send(), c.then)
+		h.gate.fail = nil
+	}
+	// An order of 5 rests. Five orders of 10 and another 5 for it may be in the journal: nobody
+	// may spend that money, nor the fee of 0.002 on it, before it is known.
+	if got := a.balance("USDT"); got != "939.88 60.12" {
+		t.Errorf("free and held are %s", got)
+	}
+}
+
+// Of a request in parts, the part that was answered is told apart from the one that was not.
+func TestAnUnknownOutcomeAfterAPartThatWasApplied(t *testing.T) {
+	h, a, _ := traded(t)
+	place := func(price, id string) string {
+		return `{"place":{"accountId":"` + a.id + `","currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":` + price + `,"amount":1,"clientOrderId":"` + id + `"}}`
+	}
+	parts := 0
+	h.gate.before = func() {
+		if parts++; parts == 2 {
+			h.gate.fail = engine.ErrOutcomeUnknown
+		}
+	}
+	// The second order needs what the first has, so it waits for the first one's outcome.
+	a1 := h.innerCall("POST", "/orders/batch", `{"commands":[`+place("900", "p")+`,`+place("900", "q")+`]}`)
+	h.gate.before, h.gate.fail = nil, nil
+	h.unknown("the second part", a1, "The first 1 commands were applied. The commands, or some of them, may have been recorded")
+}
+
+// The ledger and the hive tell the same; a request after their log has stopped is refused.
+func TestAnUnknownOutcomeOfLedgerAndHive(t *testing.T) {
+	vote := func(c *colony, id, proposal string) answer {
+		return c.as(5, "/api/agents/workers/"+id+"/vote", fmt.Sprintf(`{"proposalId":%q,"vote":"yes"}`, proposal))
+	}
+	for _, row := range []struct {
+		what, dir string
+		send      func(c *colony, id, proposal string) answer
+		then      string
+	}{
+		{"spawn", "launchpad/", func(c *colony, _, _ string) answer { return c.spawn(2, `{"name":"New","symbol":"NEW"}`) }, "look at the tokens"},
+		{"swap", "launchpad/", func(c *colony, id, _ string) answer {
+			return c.inner("POST", "/launchpad/tokens/"+id+"/transfers", fmt.Sprintf(`{"fromUserId":%q,"toUserId":%q,"amount":1}`, userUUID(1), userUUID(7)))
+		}, "look at the token's holders"},
+		{"vote", "hive/", vote, "look at the votes"},
+		{"action", "hive/", func(c *colony, id, _ string) answer { return c.act("queen-1", id, "flag", `{}`) }, "look at the action log"},
+		{"spawn that the hive cannot be told of", "hive/", func(c *colony, id, proposal string) answer {
+			vote(c, id, proposal) // the hive's log has stopped
+			return c.spawn(2, `{"name":"New","symbol":"NEW"}`)
+		}, "look at the tokens"},
+	} {
+		c := freed(t)
+		id := c.token(1, "AAA")
+		proposal := c.propose(id, true)
+		c.give(id, 1, 5, "10")
+		c.fund(2, 1000, 0)
+		c.fs.Before(func(op vfs.Op) vfs.Fault {
+			if op.Kind == vfs.OpSync && strings.HasPrefix(op.Path, row.dir) {
+				return vfs.Fault{Err: vfs.ErrInjected}
+			}
+			return vfs.Fault{}
+		})
+		a := row.send(c, id, proposal)
+		c.refused(a, 504, "OUTCOME_UNKNOWN", "")
+		if !strings.Contains(a.body, "may have been recorded") || !strings.Contains(a.body, row.then) {
+			t.Errorf("%s: %s", row.what, a.body)
+		}
+		if !strings.HasPrefix(row.what, "spawn that") {
+			c.refused(row.send(c, id, proposal), 503, "UNAVAILABLE", "")
+		}
+		c.fs.Before(nil)
+	}
+}
+
+// Every route that changes something describes the 504, and the page of the documentation
+// lists each status that the description has.
+func TestUnknownOutcomesAreDescribed(t *testing.T) {
+	c, err := loadContract(web.PartMarket, web.PartAccounts, web.PartLaunchpad)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var statuses []string
+	changes := 0
+	for path, item := range c.doc.Paths.Map() {
+		for method, op := range item.Operations() {
+			for status := range op.Responses.Map() {
+				statuses = append(statuses, status)
+			}
+			has, changing := op.Responses.Status(504) != nil, method != http.MethodGet && method != http.MethodHead
+			if has != changing {
+				t.Errorf("%s %s: 504 described: %t", method, path, has)
+			}
+			if changing {
+				changes++
+				if !strings.Contains(describes(op.Responses.Status(504)), "OUTCOME_UNKNOWN") {
+					t.Errorf("%s %s: 504 does not name its code", method, path)
+				}
+			}
+		}
+	}
+	if changes < 9 {
+		t.Errorf("%d routes that change something", changes)
+	}
+	page, err := os.ReadFile("web/app/docs.html")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(page), `<h2 id="errors">`)
+	table, _, _ = strings.Cut(table, "<h2")
+	slices.Sort(statuses)
+	for _, status := range slices.Compact(statuses) {
+		if status >= "400" && !strings.Contains(table, status) {
+			t.Errorf("the documentation does not list %s", status)
+		}
+	}
+	if !strings.Contains(table, "OUTCOME_UNKNOWN") {
+		t.Error("the documentation does not list OUTCOME_UNKNOWN")
+	}
+}
+
+func describes(r *openapi3.ResponseRef) string {
+	if r == nil || r.Value == nil || r.Value.Description == nil {
+		return ""
+	}
+	return *r.Value.Description
+}
