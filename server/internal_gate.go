@@ -62,7 +62,7 @@ func (g *pageGate) check(ctx *fasthttp.RequestCtx) *Error {
 	if string(ctx.URI().PathOriginal()) == readyPath {
 		return nil
 	}
-	host := h.Host() // two of them do not parse
+	host := h.Host() // the parser refuses two of them
 	if !g.takes(host) {
 		return gateError(fasthttp.HeaderHost, host, "is neither a loopback name nor in internal.hosts; "+
 			"call 127.0.0.1 or localhost, add the name to internal.hosts, or configure internal.token")

@@ -1,6 +1,9 @@
 package server
 
 import (
+	"net/netip"
+	"net/url"
+	"strings"
 	"testing"
 
 	"github.com/valyala/fasthttp"
@@ -43,6 +46,35 @@ func TestTheGateTakesNoBrokenHost(t *testing.T) {
 	if !gate.takes([]byte("ops.example:1")) {
 		t.Error("the configured host is not taken")
 	}
+}
+
+// FuzzGateHost compares the gate with the URL parser of the standard library: what the
+// gate takes is a loopback host to a browser's reading of the same text, too.
+func FuzzGateHost(f *testing.F) {
+	gate, err := newPageGate(nil)
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, host := range []string{
+		"localhost:8081", "a.LOCALHOST.", "127.0.0.1", "[::1]:1", "[::ffff:127.0.0.1]", "evil.example", "localhost.evil.example", "x@localhost",
+		"evil.example/.localhost", "evil.example#.localhost", "127.0.0.1.evil.example", "localhost:80:80", "[::1%25lo]", "127.1",
+	} {
+		f.Add(host)
+	}
+	f.Fuzz(func(t *testing.T, host string) {
+		if !gate.takes([]byte(host)) {
+			return
+		}
+		u, err := url.Parse("http://" + host + "/internal/v1/users")
+		if err != nil || u.User != nil || u.Path != "/internal/v1/users" || u.RawQuery != "" || u.Fragment != "" {
+			t.Fatalf("%q is taken and no host: %v %v", host, u, err)
+		}
+		name := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
+		ip, err := netip.ParseAddr(name)
+		if name != "localhost" && !strings.HasSuffix(name, ".localhost") && (err != nil || !ip.IsLoopback()) {
+			t.Fatalf("%q is taken and names %s", host, name)
+		}
+	})
 }
 
 func BenchmarkGate(b *testing.B) {
