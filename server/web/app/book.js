@@ -12,7 +12,7 @@ export class Ladder {
     this.bids = el('div', { class: 'bid' });
     this.kept = new Map([[this.asks, []], [this.bids, []]]); // rows, which stay the same elements
     this.spread = el('div', { class: 'spread' });
-    this.node = el('section', { class: 'panel book', 'aria-label': 'Order book' },
+    this.node = el('section', { class: 'panel book', 'data-panel': 'book', 'aria-label': 'Order book' },
       el('h2', {}, 'Order book'), el('div', { class: 'ladder' }, this.asks, this.spread, this.bids));
   }
 
@@ -65,7 +65,7 @@ export class Tape {
   constructor(stream) {
     this.stream = stream;
     this.body = el('tbody');
-    this.node = el('section', { class: 'panel tape', 'aria-label': 'Trades' }, el('h2', {}, 'Trades'),
+    this.node = el('section', { class: 'panel tape', 'data-panel': 'tape', 'aria-label': 'Trades' }, el('h2', {}, 'Trades'),
       el('div', { class: 'scroll' }, el('table', {}, el('thead', {}, el('tr', {},
         el('th', { scope: 'col' }, 'Time'), el('th', { scope: 'col', class: 'num' }, 'Price'), el('th', { scope: 'col', class: 'num' }, 'Amount'))), this.body)));
   }

@@ -71,9 +71,10 @@ export async function show(main, stream) {
   };
 
   fill(main, el('div', { class: 'market' },
-    el('section', { class: 'panel pairs', 'aria-label': 'Pairs' }, el('h2', {}, 'Pairs'), list),
+    el('section', { class: 'panel pairs', 'data-panel': 'pairs', 'aria-label': 'Pairs' }, el('h2', {}, 'Pairs'), list),
     head, chart.node, ladder.node, tape.node, ticket.node, ticket.ordersNode));
   chart.mount();
+  window.tickhive = { candles: () => chart.data() }; // for tests and the console
   const saved = localStorage.getItem('pair');
   const busiest = [...figures.values()].sort((a, b) => b.quote_volume - a.quote_volume)[0]?.trading_pairs;
   pick(settings.has(saved) ? saved : busiest ?? [...settings.keys()][0]);
