@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"fmt"
 	"strconv"
 
@@ -119,5 +120,9 @@ func writeError(ctx *fasthttp.RequestCtx, e *Error, requestID []byte) {
 	if e.RetryAfter > 0 {
 		h.SetCanonical(hdrRetryAfter, strconv.AppendInt(nil, e.RetryAfter, 10))
 	}
-	ctx.Response.SetBodyRaw(appendError(nil, e, requestID))
+	body := appendError(nil, e, requestID)
+	if bytes.HasPrefix(ctx.Request.Header.RequestURI(), udfPrefix) {
+		body = appendUDFError(body, e)
+	}
+	ctx.Response.SetBodyRaw(body)
 }

@@ -65,7 +65,11 @@ func loadContract(parts ...web.Part) (*contract, error) {
 // not exist) must be the error object.
 func (c *contract) check(method, target string, status int, header http.Header, body string) error {
 	path, _, _ := strings.Cut(target, "?")
-	schema := c.doc.Components.Schemas["Error"].Value
+	failure := c.doc.Components.Schemas["Error"].Value
+	if strings.HasPrefix(path, "/udf/") {
+		failure = c.doc.Components.Schemas["UDFError"].Value
+	}
+	schema := failure
 	if method == http.MethodHead {
 		method = http.MethodGet
 	}
@@ -95,7 +99,7 @@ func (c *contract) check(method, target string, status int, header http.Header, 
 		schema = media.Schema.Value
 		break
 	}
-	if body == "" || status < http.StatusBadRequest && schema == c.doc.Components.Schemas["Error"].Value {
+	if body == "" || status < http.StatusBadRequest && schema == failure {
 		return nil
 	}
 	var value any

@@ -21,9 +21,23 @@ const (
 // udfResolutions are the library's names of our intervals.
 var udfResolutions = [marketdata.Intervals]string{"1", "3", "5", "15", "30", "60", "240", "1D", "1M", "12M"}
 
+// udfPrefix begins the target of every request of the datafeed protocol.
+var udfPrefix = []byte("/udf/")
+
+// appendUDFError adds the members by which the charting library tells an error to body, an
+// error object. The library ignores the status: a body without s is a symbol to it.
+func appendUDFError(body []byte, e *Error) []byte {
+	text := e.Message
+	if e.Field == "symbol" {
+		text = "unknown_symbol" // the library's own word
+	}
+	body = append(body[:len(body)-1], `,"s":"error","errmsg":`...)
+	return append(appendJSONString(body, text), '}')
+}
+
 // UDF is the resource of /udf/*: the datafeed protocol of TradingView's charting library
-// over the same views as the REST routes. Errors are those of Decisions section 2.1: no
-// member s, which the library takes for a failure of history.
+// over the same views as the REST routes. Errors are those of Decisions section 2.1 with the
+// members of appendUDFError, whichever part of the server refuses the request.
 func UDF() Resource {
 	return func(s *Server) []*Route {
 		route := func(name string, h func(*Server, *Ctx) *Error, query ...string) *Route {
@@ -126,6 +140,7 @@ func udfSearch(s *Server, c *Ctx) *Error {
 	return s.sendBody(c, append(b, ']'), noSeq)
 }
 
+// appendUDFFound adds the pairs whose code has the query in it, with or without its underscore.
 func (s *Server) appendUDFFound(b []byte, query string, limit int64) []byte {
 	root := s.board.Load()
 	for _, id := range root.Sorted() {
@@ -133,7 +148,7 @@ func (s *Server) appendUDFFound(b []byte, query string, limit int64) []byte {
 		if limit == 0 {
 			break
 		}
-		if !strings.Contains(in.Code, query) {
+		if !strings.Contains(in.Code, query) && !strings.Contains(in.Base+in.Quote, query) {
 			continue
 		}
 		if len(b) > 1 {

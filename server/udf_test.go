@@ -104,7 +104,7 @@ func TestUDFConfiguration(t *testing.T) {
 		t.Errorf("a pair without digits: %+v", symbol)
 	}
 	for query, n := range map[string]int{
-		"query=btc": 2, "query=": 2, "query=btc/us": 1, "query=doge": 0, "query=btc&limit=1": 1,
+		"query=btc": 2, "query=": 2, "query=btc/us": 1, "query=btcusdt": 1, "query=ethb": 1, "query=btcust": 0, "query=doge": 0, "query=btc&limit=1": 1,
 		"query=&type=stock": 0, "query=&exchange=TickHive": 2, "query=&exchange=NYSE": 0,
 	} {
 		var found []struct {
@@ -121,25 +121,56 @@ func TestUDFConfiguration(t *testing.T) {
 	}
 }
 
-// An error has the shape of every other one.
+// An error has the members of every other one, and those by which the charting library
+// tells an error: it looks at the body alone, and takes what has no s for a symbol.
 func TestUDFErrors(t *testing.T) {
 	m := newUDF(t)
 	for path, want := range map[string]struct {
 		status      int
 		code, field string
+		errmsg      string // "" is the message
 	}{
-		"symbols":                             {400, "INVALID_PARAM", "symbol"},
-		"symbols?symbol=nope":                 {400, "INVALID_PARAM", "symbol"},
-		"symbols?symbol=AA_BB":                {404, "NOT_FOUND", "symbol"},
-		"history?symbol=BTC_USDT&from=1&to=2": {400, "INVALID_PARAM", "resolution"},
-		"history?symbol=BTC_USDT&resolution=7&from=1&to=2": {400, "INVALID_PARAM", "resolution"},
-		"history?symbol=BTC_USDT&resolution=1&to=2":        {400, "INVALID_PARAM", "from"},
-		"history?symbol=BTC_USDT&resolution=1&from=2":      {400, "INVALID_PARAM", "to"},
-		"history?symbol=BTC_USDT&resolution=1&from=2&to=1": {400, "INVALID_PARAM", "from"},
-		"history?symbol=AA_BB&resolution=1&from=1&to=2":    {404, "NOT_FOUND", "symbol"},
-		"search?query=a&limit=x":                           {400, "INVALID_PARAM", "limit"},
+		"symbols":                                           {400, "INVALID_PARAM", "symbol", "unknown_symbol"},
+		"symbols?symbol=nope":                               {400, "INVALID_PARAM", "symbol", "unknown_symbol"},
+		"symbols?symbol=btc_usdt":                           {400, "INVALID_PARAM", "symbol", "unknown_symbol"},
+		"symbols?symbol=NOPE_USDT":                          {404, "NOT_FOUND", "symbol", "unknown_symbol"},
+		"symbols?symbol=TickHive:NOPE_USDT":                 {404, "NOT_FOUND", "symbol", "unknown_symbol"},
+		"history?symbol=BTC_USDT&from=1&to=2":               {400, "INVALID_PARAM", "resolution", ""},
+		"history?symbol=BTC_USDT&resolution=7&from=1&to=2":  {400, "INVALID_PARAM", "resolution", ""},
+		"history?symbol=BTC_USDT&resolution=1W&from=1&to=2": {400, "INVALID_PARAM", "resolution", ""},
+		"history?symbol=BTC_USDT&resolution=1&to=2":         {400, "INVALID_PARAM", "from", ""},
+		"history?symbol=BTC_USDT&resolution=1&from=2":       {400, "INVALID_PARAM", "to", ""},
+		"history?symbol=BTC_USDT&resolution=1&from=2&to=1":  {400, "INVALID_PARAM", "from", ""},
+		"history?symbol=AA_BB&resolution=1&from=1&to=2":     {404, "NOT_FOUND", "symbol", "unknown_symbol"},
+		"search?query=a&limit=x":                            {400, "INVALID_PARAM", "limit", ""},
+		"quotes?symbols=BTC_USDT":                           {404, "NOT_FOUND", "", ""},
+		"symbols?symbol=BTC_USDT&symbol=BTC_USDT":           {400, "INVALID_PARAM", "symbol", "unknown_symbol"},
 	} {
 		a := m.get("/udf/" + path)
+		var e map[string]any
+		if err := json.Unmarshal([]byte(a.body), &e); err != nil {
+			t.Fatal(err)
+		}
+		if want.errmsg == "" {
+			want.errmsg, _ = e["message"].(string)
+		}
+		if e["s"] != "error" || want.errmsg == "" || e["errmsg"] != want.errmsg || e["message"] == "unknown_symbol" {
+			t.Errorf("%s: %s, want errmsg %q", path, a.body, want.errmsg)
+		}
+		delete(e, "s")
+		delete(e, "errmsg")
+		rest, err := json.Marshal(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.body = string(rest)
 		m.refused(a, want.status, want.code, want.field)
+	}
+	if a := m.get("/api/tickers?currencyPairCode=NOPE_USDT"); a.status != 404 || strings.Contains(a.body, "errmsg") {
+		t.Errorf("an error of another route: %d %s", a.status, a.body)
+	}
+	m.ok("/udf/symbols?symbol=TickHive:BTC_USDT", &struct{ S *string }{})
+	if a := m.get("/udf/symbols?symbol=BTC_USDT"); strings.Contains(a.body, `"s":`) {
+		t.Errorf("a symbol with a status: %s", a.body)
 	}
 }

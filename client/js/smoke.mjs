@@ -34,6 +34,16 @@ assert.ok((await x.fetchOpenOrders('BTC/USDT')).some((o) => o.id === order.id));
 assert.ok((await x.fetchBalance()).USDT.used > 0);
 assert.equal((await x.cancelOrder(order.id)).status, 'canceled');
 
+// A stop above the market waits; as a plain limit order it would trade at once. Without a
+// stop price none is placed.
+const above = Math.ceil(2 * (await x.fetchTicker('BTC/USDT')).ask);
+const stop = await x.createOrder('BTC/USDT', 'stop_limit', 'buy', '0.001', above, { triggerPrice: above });
+const waiting = (await x.fetchOpenOrders('BTC/USDT')).find((o) => o.id === stop.id);
+assert.deepEqual([waiting?.status, waiting?.filled, waiting?.price], ['open', 0, above]);
+assert.equal((await x.cancelOrder(stop.id)).status, 'canceled');
+await assert.rejects(x.createOrder('BTC/USDT', 'stop_market', 'sell', '0.001', '30000'), { code: 'INVALID_PARAM', field: 'stopPrice' });
+assert.deepEqual(await x.fetchOpenOrders('BTC/USDT'), []);
+
 if (globalThis.WebSocket) {
   const watch = async (last) => {
     const b = await x.watchOrderBook('BTC/USDT', 10);

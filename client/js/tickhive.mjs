@@ -20,19 +20,91 @@ const seconds = {
 };
 const maxCandles = 1000;
 
-// plain is a number as the exchange reads it: without an exponent. Text stays as it is.
-function plain(value) {
-  const m = /^(-?)(\d)(?:\.(\d+))?e([+-]\d+)$/.exec(String(value));
-  if (!m || typeof value === 'string') return String(value);
-  const digits = m[2] + (m[3] ?? ''), power = Number(m[4]);
-  return m[1] + (power < 0 ? `0.${'0'.repeat(-power - 1)}${digits}` : digits.padEnd(power + 1, '0'));
-}
-
 export class ExchangeError extends Error {
   constructor(status, body) {
     super(`${body.code ?? status}: ${body.message ?? 'no message'}`);
     Object.assign(this, { status, code: body.code, field: body.field, requestId: body.requestId });
   }
+}
+
+const invalid = (field, message) => new ExchangeError(400, { code: 'INVALID_PARAM', message: `${field} ${message}`, field });
+
+// plain returns a number or a text as the exchange reads decimals: without an exponent. A
+// text keeps its digits.
+function plain(field, value) {
+  const m = /^(\d+)(?:\.(\d+))?(?:e([+-]?\d{1,3}))?$/i.exec(typeof value === 'string' || typeof value === 'number' ? String(value) : '');
+  if (!m) throw invalid(field, `must be a decimal such as 0.25 that is not negative, not ${String(value)}.`);
+  const [, whole, fraction = '', power] = m;
+  if (power === undefined) return m[0];
+  const digits = whole + fraction, point = whole.length + Number(power);
+  const left = point > 0 ? digits.slice(0, point).padEnd(point, '0').replace(/^0+(?=\d)/, '') : '0';
+  const right = point > 0 ? digits.slice(point) : '0'.repeat(-point) + digits;
+  return right ? `${left}.${right}` : left;
+}
+
+// The order types of createOrder, in ccxt's spelling and in others' that mean the same.
+const orderTypes = new Map([
+  ['limit', {}], ['market', { market: true }], ['limit_maker', { postOnly: true }], ['stop_limit', { stop: true }], ['stop_loss_limit', { stop: true }],
+  ['stop_market', { stop: true, market: true }], ['stop_loss', { stop: true, market: true }],
+]);
+const timesInForce = ['gtc', 'ioc', 'fok'];
+const stopPrices = ['stopPrice', 'triggerPrice', 'stopLossPrice'];
+const stopDirections = { buy: ['above', 'ascending', 'up'], sell: ['below', 'descending', 'down'] };
+const orderParams = [...stopPrices, 'triggerDirection', 'timeInForce', 'postOnly', 'reduceOnly', 'cost', 'quoteAmount', 'displayAmount', 'clientOrderId', 'selfTradePrevention'];
+
+// one returns the decimal that several spellings of one parameter give, undefined without any.
+function one(names, given) {
+  let value;
+  for (const name of names.filter((n) => given[n] !== undefined)) {
+    const text = plain(name, given[name]);
+    if (value !== undefined && value !== text) throw invalid(name, `is ${text}, another spelling of it says ${value}.`);
+    value = text;
+  }
+  return value;
+}
+
+// stopOf returns the price at which the order is triggered. The exchange triggers a buy at or
+// above it and a sell at or below it, so the other direction cannot be had.
+function stopOf(type, side, given) {
+  const stop = one(stopPrices, given);
+  if (stop === undefined && (orderTypes.get(type).stop || given.triggerDirection !== undefined)) {
+    throw invalid('stopPrice', `(or triggerPrice, stopLossPrice) is required in params for ${given.triggerDirection === undefined ? `the type ${type}` : 'a triggerDirection'}.`);
+  }
+  if (given.triggerDirection !== undefined && !stopDirections[side].includes(given.triggerDirection)) {
+    throw invalid('triggerDirection', `must be ${stopDirections[side][0]} for a ${side} order: others are not offered.`);
+  }
+  return stop;
+}
+
+// forceOf returns timeInForce and postOnly as the exchange writes them; PO is ccxt's post-only.
+function forceOf(type, given) {
+  const force = given.timeInForce === undefined ? undefined : String(given.timeInForce).toLowerCase();
+  if (force !== undefined && force !== 'po' && !timesInForce.includes(force)) throw invalid('timeInForce', 'must be one of GTC, IOC, FOK, PO.');
+  const post = force === 'po' || orderTypes.get(type).postOnly;
+  if (![undefined, true, Boolean(post)].includes(given.postOnly)) throw invalid('postOnly', post ? 'must not be false here.' : 'must be true or false.');
+  return { timeInForce: force === 'po' ? undefined : force, postOnly: post || given.postOnly };
+}
+
+// orderOf returns the body of POST /api/orders for a call of createOrder. What it cannot say
+// in the exchange's words it refuses, so that no other order is ever sent.
+function orderOf(symbol, kind, side, amount, price, params) {
+  const type = String(kind).replace(/([a-z])([A-Z])/g, '$1_$2').toLowerCase().replaceAll('-', '_');
+  if (!orderTypes.has(type)) throw invalid('type', `must be one of ${[...orderTypes.keys()].join(', ')}, not ${kind}.`);
+  if (!Object.hasOwn(stopDirections, side)) throw invalid('side', `must be buy or sell, not ${side}.`);
+  const given = Object.fromEntries(Object.entries(params).filter(([, value]) => value !== undefined));
+  if (given.reduceOnly === false) delete given.reduceOnly;
+  for (const name of Object.keys(given)) {
+    if (name === 'reduceOnly' || !orderParams.includes(name)) throw invalid(name, `is not offered; params may have ${orderParams.filter((n) => n !== 'reduceOnly').join(', ')}.`);
+  }
+  const { market } = orderTypes.get(type);
+  const quoteAmount = one(['quoteAmount', 'cost'], given);
+  const order = {
+    side, currencyPairCode: code(symbol), quoteAmount, stopPrice: stopOf(type, side, given), ...forceOf(type, given),
+    displayAmount: one(['displayAmount'], given), clientOrderId: given.clientOrderId, selfTradePrevention: given.selfTradePrevention,
+  };
+  if (quoteAmount === undefined || amount !== undefined) order.amount = plain('amount', amount);
+  if (market) order.isMarket = true; else order.price = plain('price', price);
+  return order;
 }
 
 export class TickHive {
@@ -168,13 +240,17 @@ export class TickHive {
     };
   }
 
-  // createOrder: amount and price may be text, which keeps digits that a number would lose.
+  // createOrder places a limit or a market order; params.stopPrice (triggerPrice,
+  // stopLossPrice) makes a stop of it. Amounts and prices may be text, which keeps digits that
+  // a number would lose. The price of a market order is ignored, as ccxt does. What cannot be
+  // placed as asked throws before anything is sent.
   async createOrder(symbol, type, side, amount, price = undefined, params = {}) {
-    const order = { side, currencyPairCode: code(symbol), ...params };
-    if (amount !== undefined) order.amount = plain(amount);
-    if (type === 'market') order.isMarket = true; else order.price = plain(price);
+    const order = orderOf(symbol, type, side, amount, price, params);
     const id = await this.request('POST', '/api/orders', {}, order, true);
-    return { id, symbol, type, side, amount: number(amount), price: number(price), info: id };
+    return {
+      id, clientOrderId: order.clientOrderId, symbol, type: order.isMarket ? 'market' : 'limit', side, amount: number(order.amount), price: number(order.price),
+      stopPrice: number(order.stopPrice), triggerPrice: number(order.stopPrice), timeInForce: order.timeInForce?.toUpperCase(), postOnly: order.postOnly, info: id,
+    };
   }
 
   async cancelOrder(id) { return this.parseOrder(await this.request('DELETE', `/api/orders/${id}`, {}, undefined, true)); }

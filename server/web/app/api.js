@@ -32,9 +32,12 @@ async function answer(response) {
   return { body, headers: response.headers };
 }
 
+const patience = 15000; // ms: a connection that died in a sleep would keep a request for minutes
+
+// get reads a document as it is now: what the browser has kept is asked about.
 export async function get(path, params = {}) {
   const query = new URLSearchParams({ ...params, decimals: 'string' });
-  return answer(await fetch(`${path}?${query}`));
+  return answer(await fetch(`${path}?${query}`, { cache: 'no-cache', signal: AbortSignal.timeout(patience) }));
 }
 
 // syncClock learns the exchange's time, which may be a virtual one.

@@ -1,6 +1,6 @@
-// The candle chart: history from /api/ohlc, the live candle from the stream.
+// The candle chart: history from /api/ohlc, then every candle that changes from the stream.
 import { CandlestickSeries, HistogramSeries, createChart } from './vendor/lightweight-charts.mjs';
-import { get, now } from './api.js';
+import { get } from './api.js';
 import { el, fill } from './dom.js';
 
 export const intervals = {
@@ -12,7 +12,9 @@ const css = (name) => getComputedStyle(document.documentElement).getPropertyValu
 const iso = (ms) => new Date(ms).toISOString().slice(0, 19);
 const seconds = (date) => Date.parse(`${date}Z`) / 1000;
 const bar = (c) => ({ time: seconds(c.date), open: +c.open, high: +c.max, low: +c.min, close: +c.close });
-const volume = (c) => ({ time: seconds(c.date), value: +c.volumeBase, color: +c.close >= +c.open ? css('--up-soft') : css('--down-soft') });
+const colour = (c) => css(+c.close >= +c.open ? '--up-soft' : '--down-soft');
+const volume = (c) => ({ time: seconds(c.date), value: +c.volumeBase, color: colour(c) });
+const firstWait = 500, longestWait = 10000; // ms before history is asked for again
 
 export class Chart {
   constructor(stream) {
@@ -22,13 +24,16 @@ export class Chart {
     this.tools = el('div', { class: 'tools', role: 'group', 'aria-label': 'Interval' });
     this.note = el('p', { class: 'credit' }, 'Charts by ',
       el('a', { href: 'https://www.tradingview.com/', rel: 'noopener' }, 'TradingView Lightweight Charts'), '. Times in UTC.');
-    this.node = el('section', { class: 'panel chart', 'aria-label': 'Chart' }, this.tools, this.canvas, this.note);
+    this.say = el('p', { role: 'status', class: 'say' });
+    this.turn = 0; // of loading: what belongs to an earlier one is dropped
+    this.pending = []; // updates that came while history is on its way
+    this.node = el('section', { class: 'panel chart', 'data-panel': 'chart', 'aria-label': 'Chart' }, this.tools, this.say, this.canvas, this.note);
     this.buttons();
   }
 
   buttons() {
     fill(this.tools, Object.entries(intervals).map(([name, [label]]) => el('button', {
-      type: 'button', 'aria-pressed': String(name === this.interval), onclick: () => this.load(this.pair, this.digits, name),
+      type: 'button', 'data-interval': name, 'aria-pressed': String(name === this.interval), onclick: () => this.load(this.pair, this.digits, name),
     }, label)));
   }
 
@@ -38,7 +43,7 @@ export class Chart {
     this.volumes = this.chart.addSeries(HistogramSeries, { priceScaleId: 'volume', priceFormat: { type: 'volume' }, lastValueVisible: false, priceLineVisible: false });
     this.chart.priceScale('volume').applyOptions({ scaleMargins: { top: 0.82, bottom: 0 } });
     this.paint();
-    document.addEventListener('theme', () => { this.paint(); this.load(this.pair, this.digits, this.interval); });
+    document.addEventListener('theme', () => this.paint());
   }
 
   paint() {
@@ -49,31 +54,94 @@ export class Chart {
     this.candles.applyOptions({
       upColor: css('--up'), downColor: css('--down'), wickUpColor: css('--up'), wickDownColor: css('--down'), borderVisible: false,
     });
+    const drawn = this.candles.data();
+    this.volumes.setData(this.volumes.data().map((v, i) => ({ ...v, color: colour(drawn[i]) })));
   }
 
-  async load(pair, digits, interval = this.interval) {
+  load(pair, digits, interval = this.interval) {
     if (this.pair) this.stream.unsubscribe(`candles.${this.interval}`, this.pair);
-    Object.assign(this, { pair, digits, interval });
+    Object.assign(this, { pair, digits, interval, turn: this.turn + 1, pending: [] });
     this.buttons();
-    const span = intervals[interval][1] * shown * 1000;
-    const { body } = await get('/api/ohlc', {
-      currencyPairCode: pair, interval, start: iso(Math.max(0, now() - span)), end: iso(now() + 60000),
-    });
-    if (this.pair !== pair || this.interval !== interval) return;
-    this.candles.applyOptions({ priceFormat: { type: 'price', precision: digits, minMove: 1 / 10 ** digits } });
-    this.candles.setData(body.map(bar));
-    this.volumes.setData(body.map(volume));
-    this.last = body.length ? seconds(body[body.length - 1].date) : 0;
-    this.stream.subscribe(`candles.${interval}`, pair, (m) => this.live(m));
+    this.stream.subscribe(`candles.${interval}`, pair, (m) => this.receive(m));
   }
 
-  live(m) {
-    if (!m.candle || m.channel !== `candles.${this.interval}` || m.currencyPairCode !== this.pair) return;
-    const at = seconds(m.candle.date);
+  // receive takes a message of the stream. A snapshot says that updates before it may have
+  // been missed: at the beginning, after a lost connection, when this reader was too slow.
+  receive(m) {
+    if (m.channel !== `candles.${this.interval}` || m.currencyPairCode !== this.pair) return;
+    if (m.type === 'snapshot') this.refresh(m);
+    else if (m.candle && this.pending) this.pending.push(m);
+    else if (m.candle) this.live(m.candle);
+  }
+
+  // refresh replaces all candles by those of the API, and asks until it gets them.
+  async refresh(snapshot) {
+    const turn = ++this.turn;
+    this.pending = [];
+    for (let wait = firstWait; ; wait = Math.min(wait * 2, longestWait)) {
+      try {
+        const { rows, seq } = await this.history(snapshot);
+        if (turn === this.turn) this.show(rows, seq);
+        return;
+      } catch (error) {
+        if (turn !== this.turn) return;
+        this.fail(error);
+      }
+      await new Promise((r) => { setTimeout(r, wait); });
+      if (turn !== this.turn) return;
+    }
+  }
+
+  // history reads the candles up to now, from some before the one of the snapshot on, and
+  // the seq up to which they tell everything.
+  async history({ candle, seq: known }) {
+    if (!candle) return { rows: [], seq: known };
+    const params = { currencyPairCode: this.pair, interval: this.interval, end: '9999-12-31' };
+    const rows = [];
+    let start = iso(Math.max(0, seconds(candle.date) - intervals[this.interval][1] * shown) * 1000), seq;
+    while (start) {
+      const { body, headers } = await get('/api/ohlc', { ...params, start });
+      rows.push(...body);
+      start = headers.get('X-Next-Start');
+      seq = Number(headers.get('X-Seq'));
+    }
+    if (seq < known) throw new Error('the answer is older than the stream');
+    return { rows, seq };
+  }
+
+  show(rows, seq) {
+    this.candles.applyOptions({ priceFormat: { type: 'price', precision: this.digits, minMove: 1 / 10 ** this.digits } });
+    this.draw(rows);
+    this.say.textContent = '';
+    this.pending.filter((m) => m.seq > seq).forEach((m) => this.live(m.candle));
+    this.pending = null;
+  }
+
+  draw(rows) {
+    this.drawn = `${this.pair} ${this.interval}`;
+    this.last = rows.length ? seconds(rows.at(-1).date) : 0;
+    this.candles.setData(rows.map(bar));
+    this.volumes.setData(rows.map(volume));
+  }
+
+  // fail says why there is nothing new, and leaves no candles under another pair's label.
+  fail(error) {
+    this.say.textContent = `The candles could not be loaded (${error.message}). Trying again.`;
+    if (this.drawn !== `${this.pair} ${this.interval}`) this.draw([]);
+  }
+
+  live(c) {
+    const at = seconds(c.date);
     if (at < this.last) return;
     this.last = at;
-    this.node.dataset.close = m.candle.close;
-    this.candles.update(bar(m.candle));
-    this.volumes.update(volume(m.candle));
+    this.node.dataset.close = c.close;
+    this.candles.update(bar(c));
+    this.volumes.update(volume(c));
+  }
+
+  // data returns the candles that are drawn.
+  data() {
+    const volumes = this.volumes.data();
+    return this.candles.data().map((c, i) => ({ time: c.time, open: c.open, high: c.high, low: c.low, close: c.close, volume: volumes[i].value }));
   }
 }

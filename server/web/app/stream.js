@@ -1,6 +1,6 @@
 // One WebSocket for the page: subscriptions survive reconnects, books are rebuilt from
 // snapshot and updates and checked at every step.
-import { credentials, hasKeys } from './api.js';
+import { credentials, hasKeys, syncClock } from './api.js';
 
 const crcTable = new Uint32Array(256).map((_, n) => {
   for (let k = 0; k < 8; k++) n = n & 1 ? 0xedb88320 ^ (n >>> 1) : n >>> 1;
@@ -58,35 +58,65 @@ const isPrivate = (channel) => ['orders', 'fills', 'balances'].includes(channel)
 const perSecond = 16; // messages sent; the server takes 20
 const alike = (a, b) => JSON.stringify({ ...a, pairs: 0 }) === JSON.stringify({ ...b, pairs: 0 });
 
+const patience = 5000; // ms: a subscription speaks once a second at least
+const firstWait = 500, longestWait = 10000; // ms before a lost connection is opened again
+
+// Stream tells a subscriber nothing of the time without a connection: each subscription
+// begins again with a snapshot, and who shows more than the snapshot has must fill the gap.
 export class Stream {
   constructor(onState) {
     this.onState = onState;
     this.subs = new Map(); // channel|pair -> {request, handler}
-    this.wait = 500;
+    this.wait = firstWait;
     this.sent = []; // times of the last second's messages
     this.open();
+    const retry = () => { if (this.again !== undefined && !document.hidden) this.open(); };
+    window.addEventListener('online', retry);
+    document.addEventListener('visibilitychange', retry);
   }
 
   open() {
+    clearTimeout(this.again);
     const scheme = location.protocol === 'https:' ? 'wss' : 'ws';
-    this.queue = [];
-    this.signedIn = false;
-    this.socket = new WebSocket(`${scheme}://${location.host}/ws`);
-    this.socket.onopen = () => {
-      this.wait = 500;
+    const socket = new WebSocket(`${scheme}://${location.host}/ws`);
+    const mine = (run) => (e) => { if (this.socket === socket) run(e); }; // a connection that was given up is not heard
+    Object.assign(this, { socket, queue: [], signedIn: false, again: undefined });
+    socket.onopen = mine(() => {
+      this.wait = firstWait;
       this.onState(true);
       this.auth();
       for (const s of this.subs.values()) this.request(s.request);
-    };
-    this.socket.onmessage = (e) => this.receive(JSON.parse(e.data));
-    this.socket.onclose = () => {
-      this.onState(false);
-      setTimeout(() => this.open(), this.wait);
-      this.wait = Math.min(this.wait * 2, 10000);
-    };
+    });
+    socket.onmessage = mine((e) => { this.heard = true; this.receive(JSON.parse(e.data)); });
+    socket.onclose = mine(() => this.lose());
+    this.listen();
   }
 
-  auth() { if (hasKeys()) this.send({ op: 'auth', ...credentials('GET', '/ws') }); }
+  // listen gives up a connection that is silent: after a sleep, or when the network is gone,
+  // nothing closes it.
+  listen() {
+    this.heard = false;
+    this.silence = setTimeout(() => { if (this.heard || !this.subs.size) this.listen(); else this.lose(); }, patience);
+  }
+
+  // lose gives the connection up, without waiting for the other side, and opens another one later.
+  lose() {
+    const { socket } = this;
+    clearTimeout(this.silence);
+    this.socket = undefined;
+    socket.close();
+    this.onState(false);
+    this.again = setTimeout(() => this.open(), this.wait);
+    this.wait = Math.min(this.wait * 2, longestWait);
+  }
+
+  // auth signs in with the exchange's time of now, which a virtual clock may have moved far.
+  async auth() {
+    const { socket } = this;
+    if (!hasKeys()) return;
+    await syncClock().catch(() => {}); // then with the time that is known
+    if (this.socket === socket) this.send({ op: 'auth', ...credentials('GET', '/ws') });
+  }
 
   // request sends a subscription; a private one waits for the sign-in.
   request(r) { if (this.signedIn || !isPrivate(r.channel)) this.send(r); }
@@ -94,7 +124,7 @@ export class Stream {
   // send queues a message: pairs of one channel go in one, and no more in a second than
   // the server takes. While the socket is closed nothing is: opening sends every subscription.
   send(message) {
-    if (this.socket.readyState !== WebSocket.OPEN) return;
+    if (this.socket?.readyState !== WebSocket.OPEN) return;
     const last = this.queue.at(-1);
     if (last?.pairs && message.pairs && alike(last, message)) last.pairs = last.pairs.concat(message.pairs);
     else this.queue.push({ ...message });
@@ -105,7 +135,7 @@ export class Stream {
     this.timer = undefined;
     const now = performance.now();
     this.sent = this.sent.filter((at) => now - at < 1000);
-    while (this.queue.length && this.sent.length < perSecond && this.socket.readyState === WebSocket.OPEN) {
+    while (this.queue.length && this.sent.length < perSecond && this.socket?.readyState === WebSocket.OPEN) {
       this.socket.send(JSON.stringify(this.queue.shift()));
       this.sent.push(now);
     }

@@ -12,10 +12,10 @@ export class Ticket {
     this.balances = new Map();
     this.form = el('div');
     this.say = el('p', { role: 'status', class: 'notice', hidden: true });
-    this.node = el('section', { class: 'panel ticket', 'aria-label': 'Order ticket' }, el('h2', {}, 'Order ticket'), this.form, this.say);
+    this.node = el('section', { class: 'panel ticket', 'data-panel': 'ticket', 'aria-label': 'Order ticket' }, el('h2', {}, 'Order ticket'), this.form, this.say);
     this.list = el('div');
     this.wallet = el('div');
-    this.ordersNode = el('section', { class: 'panel orders', 'aria-label': 'Open orders and balances' },
+    this.ordersNode = el('section', { class: 'panel orders', 'data-panel': 'orders', 'aria-label': 'Open orders and balances' },
       el('h2', {}, 'Open orders'), el('div', { class: 'wide' }, this.list), el('h2', {}, 'Balances'), el('div', { class: 'wide' }, this.wallet));
     this.draw();
     if (hasKeys()) this.connect();

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// manyPairs is a demo market of 122 pairs, the last 110 of them without a trade, and the
+// fragment of an address that signs a user with money in.
+func manyPairs(t *testing.T) (in *instance, fragment string) {
+	t.Helper()
+	in = theDemo(t)
+	for i := range 110 {
+		in.pair(fmt.Sprintf("P%03d_USDT", i))
+	}
+	user := in.call(200, "POST", "/users", `{"nickname":"screen"}`)["id"].(string)
+	in.call(200, "POST", "/users/"+user+"/deposits", `{"currencyCode":"USDT","amount":100000}`)
+	key := in.call(200, "POST", "/users/"+user+"/apikeys", `{"name":"screen"}`)
+	return in, fmt.Sprintf("#key=%s:%s", key["publicKey"], key["privateKey"])
+}
+
+// panels is a list of the panels that are shown, with what is wrong about their places: in
+// the viewport, not upon each other, not tiny, and with no text cut off at a side. The
+// intervals of the chart may be scrolled sideways.
+const panels = `(() => {
+	const all = [...document.querySelectorAll('[data-panel]')].map((e) => [e.dataset.panel, e.getBoundingClientRect()]).filter(([, r]) => r.width && r.height);
+	const wrong = [];
+	for (const [name, r] of all) {
+		if (r.left < -0.5 || r.top < -0.5 || r.right > innerWidth + 0.5 || r.bottom > innerHeight + 0.5) wrong.push(name + ' is outside: ' + [r.left, r.top, r.right, r.bottom]);
+		if (r.width < 150 || r.height < 90) wrong.push(name + ' is small: ' + [r.width, r.height]);
+		for (const [other, q] of all) if (name < other && r.left < q.right - 1 && q.left < r.right - 1 && r.top < q.bottom - 1 && q.top < r.bottom - 1) wrong.push(name + ' is upon ' + other);
+	}
+	for (const e of document.querySelectorAll('[data-panel] :is(td, th, button, .row span, label, input)')) {
+		const r = e.getBoundingClientRect(), p = e.closest('[data-panel]').getBoundingClientRect();
+		if (r.width && !e.closest('.tools') && (r.left < p.left - 0.5 || r.right > p.right + 0.5)) { wrong.push(e.textContent + ' is cut off'); break; }
+	}
+	return all.map(([name]) => name).sort().join(' ') + (wrong.length ? '; ' + wrong.join('; ') : ''); })()`
+
+// beyond is how much wider and higher the document is than the viewport.
+const beyond = `[document.documentElement.scrollWidth - innerWidth, document.documentElement.scrollHeight - innerHeight].map((d) => Math.max(d, 0)).join(' ')`
+
+// fits checks that these panels are shown and everything is within the screen.
+func (b *browser) fits(what, want string) {
+	b.t.Helper()
+	if got := b.js(panels); got != want {
+		b.t.Errorf("%s: panels %s, want %s", what, got, want)
+	}
+	if got := b.js(beyond); got != "0 0" {
+		b.t.Errorf("%s: the document is %s px wider and higher than the screen", what, got)
+	}
+}
+
+// showsTheMarket checks that chart and book have room for what they show.
+func (b *browser) showsTheMarket(what string) {
+	b.t.Helper()
+	b.wait(10*time.Second, what+": chart and five whole levels a side", `(() => {
+		const box = (e) => e.getBoundingClientRect(), c = box(document.querySelector('.canvas canvas')), book = box(document.querySelector('[data-panel=book]'));
+		const whole = (side) => [...document.querySelectorAll(side + ' .row')].filter((e) => box(e).top >= book.top && box(e).bottom <= book.bottom).length;
+		const all = (side) => document.querySelectorAll(side + ' .row').length;
+		return c.height > 0 && box(document.querySelector('.canvas')).height >= 160 && whole('.ask') >= 5 && whole('.bid') >= 5
+			&& whole('.ask') === all('.ask') && whole('.bid') === all('.bid'); })()`)
+}
+
+const shownPairs = `[...document.querySelectorAll('[data-pair]')].filter((e) => e.getBoundingClientRect().height).map((e) => e.dataset.pair)`
+
+// search types into the empty search field.
+func (b *browser) search(query string) {
+	b.t.Helper()
+	b.js(`(document.querySelector('.pairs input').value = '')`)
+	b.run(chromedp.SendKeys(`.pairs input`, query))
+}
+
+// listsPairs checks that the list of pairs scrolls inside its panel and that its search
+// filters it.
+func (b *browser) listsPairs(what string) {
+	b.t.Helper()
+	b.js(`(document.querySelector('.pairlist').scrollTop = 1e6, '')`)
+	if got := b.js(`[document.querySelector('.pairlist').scrollTop > 1000, scrollY, ` + shownPairs + `.length].join(' ')`); got != "true 0 122" {
+		b.t.Errorf("%s: list scrolled, document scrolled, pairs: %s; want true 0 122", what, got)
+	}
+	for query, want := range map[string]string{"p07": "10", "p007": "1", "eth/us": "1", "ethusdt": "1", "ETH_USDT": "1", "zzz": "0", "usdt": "118"} {
+		b.search(query)
+		if got := b.js(shownPairs + ".length"); got != want {
+			b.t.Errorf("%s: search %q: %s pairs, want %s: %s", what, query, got, want, b.js(shownPairs))
+		}
+	}
+	b.search("zz")
+	b.wait(time.Second, "no pair is said", `/No pair/.test(document.querySelector('.pairs').innerText)`)
+	b.run(chromedp.SendKeys(`.pairs input`, kb.Escape))
+	b.wait(time.Second, "all pairs after Escape", shownPairs+`.length === 122 && !/No pair/.test(document.querySelector('.pairs').innerText)`)
+}
+
+// wholeTicket checks that every field of the ticket is within its panel.
+func (b *browser) wholeTicket(what string) {
+	b.t.Helper()
+	if got := b.js(`(() => { const t = document.querySelector('[data-panel=ticket]'), r = t.getBoundingClientRect(), all = [...t.querySelectorAll('input, select, button')].map((e) => e.getBoundingClientRect());
+		return all.filter((e) => e.bottom > r.bottom || e.top < r.top).length + ' of ' + (all.length >= 3); })()`); got != "0 of true" {
+		b.t.Errorf("%s: %s fields of the ticket are cut off", what, got)
+	}
+}
+
+// With 122 pairs the whole market is on one screen: nothing but panels scrolls.
+func TestBrowserManyPairsOnADesktop(t *testing.T) {
+	t.Parallel()
+	in, fragment := manyPairs(t)
+	b := newBrowser(t, in, 1440, 900)
+	b.run(chromedp.EmulateViewport(1280, 720))
+	b.open("/")
+	b.on("BTC_USDT")
+	b.wholeTicket("1280x720 without a key")
+	b.run(chromedp.Navigate("about:blank")) // a fragment alone would not load the page again
+	b.open("/" + fragment)
+	b.on("BTC_USDT")
+	b.wait(10*time.Second, "balances", `document.querySelector('[data-panel=orders]').innerText.includes('USDT')`)
+	for _, size := range [][2]int64{{1920, 1080}, {1440, 900}, {1280, 720}, {1181, 800}, {1024, 768}} {
+		what := fmt.Sprintf("%dx%d", size[0], size[1])
+		b.run(chromedp.EmulateViewport(size[0], size[1]))
+		b.showsTheMarket(what)
+		b.shot("many-" + what)
+		b.fits(what, "book chart orders pairs tape ticket")
+		b.wholeTicket(what)
+		if wide := b.js(`document.querySelector('.canvas').getBoundingClientRect().width >= 420`); wide != "true" {
+			t.Errorf("%s: the chart is %s px wide", what, b.js(`document.querySelector('.canvas').getBoundingClientRect().width`))
+		}
+	}
+	b.listsPairs("desktop")
+	b.clean()
+}
+
+// On a phone chart and book fill the screen, and a bar of tabs shows the other panels.
+func TestBrowserManyPairsOnAPhone(t *testing.T) {
+	t.Parallel()
+	in, fragment := manyPairs(t)
+	b := newBrowser(t, in, 400, 800)
+	b.run(chromedp.EmulateViewport(360, 740, chromedp.EmulateMobile, chromedp.EmulateScale(2)))
+	b.open("/" + fragment)
+	b.wait(20*time.Second, "book", `document.querySelectorAll('.bid .row').length > 0`)
+	b.showsTheMarket("phone")
+	b.shot("many-phone")
+	b.fits("phone", "book chart")
+	for _, tab := range []string{"pairs", "tape", "ticket", "orders"} {
+		b.run(chromedp.Click(fmt.Sprintf(`[data-tab=%s]`, tab)))
+		b.shot("many-phone-" + tab)
+		b.fits("phone, "+tab, tab)
+	}
+	b.run(chromedp.Click(`[data-tab=pairs]`))
+	b.listsPairs("phone")
+	b.search("ethusdt")
+	b.run(chromedp.Click(`[data-pair=ETH_USDT]`))
+	b.wait(10*time.Second, "the picked pair", `document.querySelector('.head h1').textContent === 'ETH/USDT' && document.querySelectorAll('.bid .row').length > 0`)
+	b.fits("phone, picked", "book chart")
+	price := b.js(`(() => { const row = document.querySelector('.bid .row'); row.click(); return row.querySelector('.p').textContent; })()`)
+	b.fits("phone, price", "ticket")
+	if got := b.js(`document.querySelector('.ticket [name=price]').value`); got != price {
+		t.Errorf("the ticket has the price %q, want %q", got, price)
+	}
+	b.clean()
+}
