@@ -25,7 +25,7 @@ func (d *AccountDesk) Authenticate(c *Ctx) (*Caller, *Error) {
 		Method: string(c.Method()), Target: h.RequestURI(), Body: c.Request.Body(),
 		PublicKey: h.PeekBytes(reqPublicKey), Timestamp: h.PeekBytes(reqTimestamp), Nonce: h.PeekBytes(reqNonce),
 		Signature: h.PeekBytes(reqSignature), RecvWindow: h.PeekBytes(reqRecvWindow),
-		Remote: c.clientAddr(),
+		Remote: c.clientAddr(), Cancel: c.route.Cancels,
 	}
 	if d.opt.Legacy && r.Timestamp == nil && r.Nonce == nil {
 		r.FullURL = d.fullURL(h)
