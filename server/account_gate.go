@@ -96,6 +96,7 @@ func (d *AccountDesk) Attach(s AccountStore) {
 		Legacy: d.opt.Legacy, NotBeforeMs: s.NotBeforeMs, Used: s.Used, UsedNs: d.opt.Clock.NowNs(), Keep: s.KeepNonce,
 	})
 	s.State.OnBalance(d.private.balanceChanged)
+	s.State.OnKeyDeleted(d.private.keyDeleted)
 }
 
 // NonceFloorMs is the timestamp before which a key's requests are refused whatever their
