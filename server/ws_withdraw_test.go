@@ -212,7 +212,7 @@ func TestAWriterWithholdsPrivateMessages(t *testing.T) {
 			}
 			synctest.Wait()
 			out.withdraw()
-			time.Sleep(wsWriteStep + 1) // of the bubble: the writer has looked by then
+			<-time.After(wsWriteStep + 1) // by the clock of the bubble: the writer has looked by then
 			rest, err := io.ReadAll(far)
 			if err != nil || <-failed != nil {
 				t.Fatal(err)
