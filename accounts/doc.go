@@ -28,10 +28,12 @@
 //     or added to its day's archive, never lost.
 //  6. The inviter relation is a forest: nobody is his own upline.
 //  7. A deleted key verifies nothing from the moment Apply returns.
-//  8. No private key, and nothing derived from one, is in a message, a String or a log value.
+//  8. No signed request passes twice: a nonce that was taken is in its key's set, or its
+//     timestamp is before the set's floor.
+//  9. No private key, and nothing derived from one, is in a message, a String or a log value.
 //
 // Reading order: limits, reject, money, config, command, record, state, apply, users,
-// identity, keys, secret, signature, mac, nonce, legacy, balances, hold, reserve, fold,
+// identity, keys, secret, signature, mac, nonce, nonce_set, legacy, balances, hold, reserve, fold,
 // settle, referral, search, accruals, queries, breakdown, explain, commissions, avatars,
 // view, check, wire, codec, snapshot, restore, store.
 //

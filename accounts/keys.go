@@ -16,13 +16,14 @@ const (
 	PrivateKeyLength = 64
 )
 
-// apiKey is one live key. Immutable but for lastUsedNs; a deleted key leaves the index
-// before Apply returns.
+// apiKey is one live key. Immutable but for lastUsed and nonces; a deleted key leaves the
+// index before Apply returns.
 type apiKey struct {
 	rec      KeyRecord
 	user     uint32
 	id       uuid.UUID // the user's
-	no       uint64    // number in this process: names the key in the nonce table
+	no       uint64    // number in this process: chooses the shard of the nonce table
+	nonces   *nonceSet // apart, so that the table keeps no private key of a deleted key
 	allowed  []netip.Prefix
 	mac      *macStates
 	lastUsed atomic.Int64 // Unix ns, 0: not since the start; memory only
@@ -85,7 +86,7 @@ func (x *KeyIndex) change(publicKey string, k *apiKey) {
 // newKey makes a live key of its record.
 func (x *KeyIndex) newKey(user uint32, rec KeyRecord) *apiKey {
 	x.next++
-	k := &apiKey{rec: rec, user: user, id: UserID(user), no: x.next, mac: newMACStates(rec.Secret.Reveal())}
+	k := &apiKey{rec: rec, user: user, id: UserID(user), no: x.next, nonces: &nonceSet{}, mac: newMACStates(rec.Secret.Reveal())}
 	for _, text := range rec.IPWhitelist {
 		p, ok := parsePrefix(text)
 		if !ok {
@@ -186,8 +187,12 @@ func (s *State) planDeleteKey(cmd *Command, rec *Record) *Reject {
 
 func (s *State) applyDeleteKey(rec *Record) {
 	u := s.must(rec.User)
-	u.keys = slices.DeleteFunc(u.keys, func(k *apiKey) bool { return k.rec.PublicKey == rec.PublicKey })
+	k := s.keys.findText(rec.PublicKey)
+	u.keys = slices.DeleteFunc(u.keys, func(other *apiKey) bool { return other == k })
 	s.keys.change(rec.PublicKey, nil)
+	if s.onKeyDeleted != nil && k != nil {
+		s.onKeyDeleted(k.no)
+	}
 }
 
 // APIKeyView is a list item of GET /api/apikeys.

@@ -1,91 +1,239 @@
 package accounts
 
 import (
+	"container/heap"
 	"hash/maphash"
 	"sync"
+	"sync/atomic"
 )
 
-// The bounds of the nonce table (Decisions section 6.1). A timestamp may be 60 s in the
-// future and is good for 60 s after it, so 121 s outlast every request.
+// The bounds of the nonce table (Decisions section 6.1).
 const (
-	NonceKeepNs      = 121_000_000_000
-	MaxNoncesPerKey  = 100_000
-	maxNoncesInShard = 250_000 // of 64 shards: 16,000,000 of 40 bytes at the very most
-	nonceShards      = 64
+	// NonceKeepNs: a timestamp may be 60 s in the future and is good for 60 s after it, so
+	// 121 s outlast every request.
+	NonceKeepNs = 121_000_000_000
+	// MaxNoncesPerKey is how many a key may use in NonceKeepNs. CancelNonces of them are for
+	// cancels alone: a key that has run into its limit can still take its orders back.
+	MaxNoncesPerKey = 100_000
+	CancelNonces    = 20_000
+	// MaxNonces bounds the nonces of all keys together. A nonce takes 28 bytes (24 in the
+	// ring, 4 in its index), and a ring is between a quarter full, where it shrinks, and
+	// full: 0.45 GiB at best, 0.9 GiB while all keys grow, 1.75 GiB at the very most.
+	MaxNonces = 16 << 20
+
+	nonceShards = 64
+	// sweepShards is how many shards a request of a full table looks at for an idle key.
+	sweepShards = 8
 )
 
-// nonceTable remembers used nonces. One lock per shard, held for a few map operations.
+// nonceTable bounds what the keys remember of their nonces (nonceSet). A key has its own
+// limit and takes nothing from another one, until all together have MaxNonces: then the
+// key with the most forgets its oldest, and takes no timestamps from before those.
+// Shards are for the locks alone.
 type nonceTable struct {
-	seeds  [2]maphash.Seed
+	seed   maphash.Seed
+	max    int64
+	total  atomic.Int64 // nonces in all shards; changed under the lock of one
+	turn   atomic.Uint32
 	shards [nonceShards]nonceShard
 }
 
-// nonceShard owns the nonces of every 64th key. What is older than NonceKeepNs goes at
-// each use of the shard, oldest first.
+// nonceShard owns the sets of every 64th key.
 type nonceShard struct {
-	mu     sync.Mutex
-	seen   map[nonceID]struct{}
-	perKey map[uint64]int32
-	fifo   []usedNonce
-	head   int
+	mu    sync.Mutex
+	sets  nonceHeap
+	most  atomic.Uint32 // nonces of sets[0]
+	swept int           // the set that sweep looked at last
 }
 
-// nonceID stands for one nonce of one key: 128 bits of a hash with secret seeds, so that
-// two different nonces never meet in practice and nobody can look for such a pair.
-type nonceID struct {
-	key  uint64
-	hash [2]uint64
+func newNonceTable(most int) *nonceTable {
+	return &nonceTable{seed: maphash.MakeSeed(), max: int64(most)}
 }
 
-type usedNonce struct {
-	id nonceID
-	at int64
-}
+// hash stands for a nonce: 64 bits with a secret seed. Two different nonces of a key with
+// 100,000 of them meet once in 10^14 requests, and the second is refused; nobody can look
+// for such a pair.
+func (t *nonceTable) hash(nonce []byte) uint64 { return maphash.Bytes(t.seed, nonce) }
 
-func newNonceTable() *nonceTable {
-	t := &nonceTable{seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}}
-	for i := range t.shards {
-		t.shards[i].seen = map[nonceID]struct{}{}
-		t.shards[i].perKey = map[uint64]int32{}
-	}
-	return t
-}
+func (t *nonceTable) shard(key *apiKey) *nonceShard { return &t.shards[key.no%nonceShards] }
 
-// use remembers a nonce of a key, or refuses it: 401 when it was used within
-// NonceKeepNs, 429 when the key has MaxNoncesPerKey.
-func (t *nonceTable) use(nowNs int64, key uint64, nonce []byte) *Reject {
-	id := nonceID{key, [2]uint64{maphash.Bytes(t.seeds[0], nonce), maphash.Bytes(t.seeds[1], nonce)}}
-	s := &t.shards[key%nonceShards]
+// use remembers a nonce of a key, or refuses it: 401 when it was used within NonceKeepNs or
+// its timestamp is from before what the key remembers, 429 when the key has used up its limit.
+func (t *nonceTable) use(nowMs int64, key *apiKey, timestampMs int64, nonce []byte, cancel bool) *Reject {
+	e := newUsedNonce(t.hash(nonce), timestampMs, nowMs, cancel)
+	n, s := key.nonces, t.shard(key)
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.forget(nowNs)
-	if _, used := s.seen[id]; used {
-		return unauthorized("API-Nonce", "API-Nonce was used before.")
+	change := s.sweep(nowMs)
+	change -= int64(n.count)
+	n.forgetExpired(nowMs)
+	reject := n.refuses(nowMs, &e)
+	if reject == nil {
+		n.add(e)
 	}
-	if s.perKey[key] >= MaxNoncesPerKey || len(s.seen) >= maxNoncesInShard {
+	s.settle(n)
+	total := t.total.Add(change + int64(n.count))
+	s.mu.Unlock()
+	if total > t.max {
+		t.makeRoom(nowMs)
+	}
+	return reject
+}
+
+// refuses decides about a nonce that is not in the set yet.
+func (n *nonceSet) refuses(nowMs int64, e *usedNonce) *Reject {
+	switch {
+	case e.timestampMs() < n.floorMs:
+		return unauthorized("API-Timestamp",
+			"API-Timestamp is before %d, and the older nonces of this key are no longer kept: send the request again with the present time, %d.", n.floorMs, nowMs)
+	case n.find(e.hash) != nil:
+		return unauthorized("API-Nonce", "API-Nonce was used before.")
+	case n.count >= MaxNoncesPerKey:
 		return &Reject{
 			Status: 429, Code: "RATE_LIMIT",
 			Message: "Rate limit exceeded. A key may make 100000 signed requests in 121 seconds.",
 		}
+	case !e.cancel() && n.count-n.cancels >= MaxNoncesPerKey-CancelNonces:
+		return &Reject{
+			Status: 429, Code: "RATE_LIMIT",
+			Message: "Rate limit exceeded. A key may make 100000 signed requests in 121 seconds; the last 20000 of them must be cancels (DELETE /api/orders).",
+		}
 	}
-	s.seen[id] = struct{}{}
-	s.perKey[key]++
-	s.fifo = append(s.fifo, usedNonce{id, nowNs})
 	return nil
 }
 
-// forget drops what is old enough; the slice is moved down when half of it is gone.
-func (s *nonceShard) forget(nowNs int64) {
-	for s.head < len(s.fifo) && nowNs-s.fifo[s.head].at > NonceKeepNs {
-		id := s.fifo[s.head].id
-		delete(s.seen, id)
-		if s.perKey[id.key]--; s.perKey[id.key] == 0 {
-			delete(s.perKey, id.key)
+// recall puts in what an earlier process knew: nothing is refused, what is too much leaves
+// by the floor. An entry without a nonce is a floor.
+func (t *nonceTable) recall(nowMs int64, key *apiKey, u *UsedNonce) {
+	n, s := key.nonces, t.shard(key)
+	s.mu.Lock()
+	before := int64(n.count)
+	if u.Nonce == "" {
+		n.floorMs = max(n.floorMs, u.TimestampMs)
+	} else {
+		n.recall(newUsedNonce(t.hash([]byte(u.Nonce)), u.TimestampMs, nowMs, false))
+		s.settle(n)
+	}
+	total := t.total.Add(int64(n.count) - before)
+	s.mu.Unlock()
+	if total > t.max {
+		t.makeRoom(nowMs)
+	}
+}
+
+// recall adds a use unless it is there. One with another timestamp is another use: the first
+// may leave before the second.
+func (n *nonceSet) recall(e usedNonce) {
+	if known := n.find(e.hash); e.timestampMs() < n.floorMs || known != nil && known.timestampMs() == e.timestampMs() {
+		return
+	}
+	if n.count >= MaxNoncesPerKey {
+		n.forgetOldest()
+	}
+	n.add(e)
+}
+
+// floorMs is the timestamp before which a key's requests are refused.
+func (t *nonceTable) floorMs(key *apiKey) int64 {
+	s := t.shard(key)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return key.nonces.floorMs
+}
+
+// makeRoom brings the table back to its bound. One nonce was too many, or a few when several
+// requests came at once: each of them makes room for its own and one more, so that no
+// request does the work of many. Idle keys of a shard that nobody uses go first.
+func (t *nonceTable) makeRoom(nowMs int64) {
+	for range sweepShards {
+		s := &t.shards[t.turn.Add(1)%nonceShards]
+		s.mu.Lock()
+		t.total.Add(s.sweep(nowMs))
+		s.mu.Unlock()
+	}
+	for range 2 {
+		if t.total.Load() <= t.max {
+			return
 		}
-		s.head++
+		s := t.heaviest()
+		s.mu.Lock()
+		if len(s.sets) > 0 {
+			n := s.sets[0]
+			n.forgetOldest()
+			s.settle(n)
+			t.total.Add(-1)
+		}
+		s.mu.Unlock()
 	}
-	if s.head > 1024 && s.head*2 > len(s.fifo) {
-		n := copy(s.fifo, s.fifo[s.head:])
-		s.fifo, s.head = s.fifo[:n], 0
+}
+
+// heaviest is the shard of the key with the most nonces.
+func (t *nonceTable) heaviest() *nonceShard {
+	found := &t.shards[0]
+	for i := range t.shards {
+		if s := &t.shards[i]; s.most.Load() > found.most.Load() {
+			found = s
+		}
 	}
+	return found
+}
+
+// sweep looks at one set after the other, one at each call, drops the nonces of a key that
+// is idle, and returns by how much the table changes. Caller: holds mu.
+func (s *nonceShard) sweep(nowMs int64) (change int64) {
+	if len(s.sets) == 0 {
+		return 0
+	}
+	if s.swept--; s.swept < 0 || s.swept >= len(s.sets) {
+		s.swept = len(s.sets) - 1
+	}
+	if n := s.sets[s.swept]; n.idle(nowMs) {
+		change = -int64(n.count)
+		n.forgetAll()
+		s.settle(n)
+	}
+	return change
+}
+
+// settle gives a set whose count has changed its place. Caller: holds mu.
+func (s *nonceShard) settle(n *nonceSet) {
+	switch {
+	case n.place > 0 && n.count > 0:
+		heap.Fix(&s.sets, int(n.place-1))
+	case n.place > 0:
+		heap.Remove(&s.sets, int(n.place-1))
+	case n.count > 0:
+		heap.Push(&s.sets, n)
+	}
+	s.most.Store(0)
+	if len(s.sets) > 0 {
+		s.most.Store(s.sets[0].count)
+	}
+}
+
+// nonceHeap is the sets of a shard that have nonces, the heaviest first.
+type nonceHeap []*nonceSet
+
+func (h nonceHeap) Len() int           { return len(h) }
+func (h nonceHeap) Less(i, j int) bool { return h[i].count > h[j].count }
+
+func (h nonceHeap) Swap(i, j int) {
+	h[i], h[j] = h[j], h[i]
+	h[i].place, h[j].place = int32(i+1), int32(j+1)
+}
+
+// Push is of heap.Interface.
+func (h *nonceHeap) Push(x any) {
+	n := x.(*nonceSet)
+	*h = append(*h, n)
+	n.place = int32(len(*h))
+}
+
+// Pop is of heap.Interface.
+func (h *nonceHeap) Pop() any {
+	last := len(*h) - 1
+	n := (*h)[last]
+	(*h)[last] = nil
+	*h = (*h)[:last]
+	n.place = 0
+	return n
 }

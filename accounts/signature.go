@@ -1,9 +1,12 @@
 package accounts
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"crypto/subtle"
 	"fmt"
+	"iter"
+	"math"
 	"net/netip"
 	"sync"
 
@@ -32,6 +35,9 @@ type Request struct {
 	Signature  []byte // API-Signature
 	RecvWindow []byte // API-RecvWindow
 
+	// Cancel: the request takes orders back and nothing else, so it may use CancelNonces.
+	Cancel bool
+
 	Remote  netip.Addr // the client
 	FullURL []byte     // legacy scheme only: auth.public_url, else http:// + Host, + Target
 }
@@ -40,7 +46,9 @@ type Request struct {
 type Caller struct {
 	User        uint32
 	ID          uuid.UUID
+	Key         uint64 // the key's number in this process (State.OnKeyDeleted)
 	PublicKey   string
+	ExpiresNs   int64 // of the key; 0: never
 	CanTrade    bool
 	CanWithdraw bool
 }
@@ -53,17 +61,23 @@ type VerifierOptions struct {
 	// directory was used before, because the nonces of then are gone, or a later time that
 	// the clock had reached before it went back. 0: no bound.
 	NotBeforeMs int64
-	// Used are the nonces that an earlier process took for timestamps that NotBeforeMs
-	// does not refuse, at UsedNs.
-	Used   []UsedNonce
+	// Used yields the nonces that an earlier process took for timestamps that NotBeforeMs
+	// does not refuse, in the order of their use. UsedNs is the present time.
+	Used   iter.Seq[UsedNonce]
 	UsedNs int64
+	// MaxNonces bounds what is remembered of all keys together. 0: MaxNonces.
+	MaxNonces int
 	// Keep notes a nonce before its request is let in, so that a later process can refuse
 	// it. A write that cannot be noted is 503. Nil: nothing outlives the process.
 	Keep func(nowMs, timestampMs int64, publicKey string, nonce []byte) error
 }
 
-// UsedNonce is a nonce that a key has used.
-type UsedNonce struct{ PublicKey, Nonce string }
+// UsedNonce is a nonce that a key has used with a timestamp. Without a Nonce, it says that
+// the key's requests of older timestamps are refused.
+type UsedNonce struct {
+	PublicKey, Nonce string
+	TimestampMs      int64
+}
 
 // Verifier checks signed requests against the keys of a State. Any goroutine.
 type Verifier struct {
@@ -77,21 +91,33 @@ type Verifier struct {
 // NewVerifier checks against the keys of s as they are at each call.
 func NewVerifier(s *State, opts VerifierOptions) *Verifier {
 	v := &Verifier{
-		keys: s.keys, opts: opts, nonces: newNonceTable(),
+		keys: s.keys, opts: opts, nonces: newNonceTable(cmp.Or(opts.MaxNonces, MaxNonces)),
 		unknown: &apiKey{mac: newMACStates(alphanumerics)},
 		scratch: sync.Pool{New: func() any { return &macScratch{digest: sha256.New()} }},
 	}
-	for _, u := range opts.Used {
-		if key := v.keys.find([]byte(u.PublicKey)); key != nil {
-			v.nonces.use(opts.UsedNs, key.no, []byte(u.Nonce))
+	if opts.Used == nil {
+		return v
+	}
+	for u := range opts.Used {
+		if key := v.keys.findText(u.PublicKey); key != nil {
+			v.nonces.recall(opts.UsedNs/msNs, key, &u)
 		}
 	}
 	return v
 }
 
+// FloorMs is the timestamp before which the requests of a key are refused whatever their
+// nonces, so that nobody needs to keep those: math.MaxInt64 for a key that there is not.
+func (v *Verifier) FloorMs(publicKey []byte) int64 {
+	if key := v.keys.find(publicKey); key != nil {
+		return v.nonces.floorMs(key)
+	}
+	return math.MaxInt64
+}
+
 // Verify checks one request at nowNs, in the order of Decisions section 6.1: headers,
-// time, signature, nonce, expiry (401), address, permission (403). A nonce table that is
-// full is 429. An unknown key and a bad signature cannot be told apart, by the answer or
+// time, signature, nonce, expiry (401), address, permission (403). A key that has used up
+// its nonces is 429. An unknown key and a bad signature cannot be told apart, by the answer or
 // by the time it takes.
 func (v *Verifier) Verify(nowNs int64, r *Request) (Caller, *Reject) {
 	if v.opts.Legacy && r.Timestamp == nil && r.Nonce == nil {
@@ -111,7 +137,7 @@ func (v *Verifier) Verify(nowNs int64, r *Request) (Caller, *Reject) {
 	if !equal || !known {
 		return Caller{}, badSignature()
 	}
-	if reject := v.nonces.use(nowNs, key.no, r.Nonce); reject != nil {
+	if reject := v.nonces.use(nowNs/msNs, key, parseDigits(r.Timestamp), r.Nonce, r.Cancel); reject != nil {
 		return Caller{}, reject
 	}
 	if reject := v.keep(nowNs/msNs, key, r); reject != nil {
@@ -153,7 +179,7 @@ func (k *apiKey) admit(nowNs int64, r *Request) (Caller, *Reject) {
 	}
 	k.lastUsed.Store(nowNs)
 	return Caller{
-		User: k.user, ID: k.id, PublicKey: k.rec.PublicKey,
+		User: k.user, ID: k.id, Key: k.no, PublicKey: k.rec.PublicKey, ExpiresNs: k.rec.ExpiresNs,
 		CanTrade: k.rec.CanTrade, CanWithdraw: k.rec.CanWithdraw,
 	}, nil
 }

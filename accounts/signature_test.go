@@ -282,29 +282,6 @@ func TestTimestampsBeforeTheClockWentBackAreRefused(t *testing.T) {
 	}
 }
 
-func TestNonceTableIsBounded(t *testing.T) {
-	n := newNonceTable()
-	for i := range MaxNoncesPerKey {
-		if reject := n.use(t0+int64(i), 1, strconv.AppendInt(nil, int64(i), 10)); reject != nil {
-			t.Fatal(i, reject)
-		}
-	}
-	reject := n.use(t0+MaxNoncesPerKey, 1, []byte("one more"))
-	wantReject(t, reject, 429, "")
-	if reject := n.use(t0+MaxNoncesPerKey, 1+nonceShards, []byte("0")); reject != nil {
-		t.Fatal("another key of the shard:", reject)
-	}
-	if reject := n.use(t0+NonceKeepNs+1, 1, []byte("one more")); reject != nil {
-		t.Fatal("one nonce has left:", reject)
-	}
-	if reject := n.use(t0+NonceKeepNs+2*MaxNoncesPerKey, 1, []byte("x")); reject != nil {
-		t.Fatal(reject)
-	}
-	if shard := &n.shards[1]; len(shard.seen) != 2 || len(shard.perKey) != 1 || len(shard.fifo) > 2*1024 {
-		t.Fatalf("%d nonces, %d keys, queue of %d after all but two left", len(shard.seen), len(shard.perKey), len(shard.fifo))
-	}
-}
-
 func TestDeletedKeyIsDeadAtOnce(t *testing.T) {
 	s := newSigner(t, VerifierOptions{})
 	if _, reject := s.v.Verify(t0, request("GET", "/", "", "a")); reject != nil {
@@ -313,9 +290,26 @@ func TestDeletedKeyIsDeadAtOnce(t *testing.T) {
 	if k := s.s.View().Keys(1, t0); k[0].LastUsedNs != t0 {
 		t.Fatal("lastUsedAt is not told")
 	}
+	caller, reject := s.v.Verify(t0, request("GET", "/", "", "c"))
+	if reject != nil {
+		t.Fatal(reject)
+	}
+	var told []uint64
+	s.s.OnKeyDeleted(func(key uint64) {
+		told = append(told, key)
+		if s.s.keys.findText("pubKEY123") != nil {
+			t.Error("told of a key that still verifies")
+		}
+	})
+	if _, reject = s.try(Command{Kind: DeleteKey, User: 1, PublicKey: "no such key"}); reject == nil || told != nil {
+		t.Fatal(reject, told)
+	}
 	s.do(Command{Kind: DeleteKey, User: 1, PublicKey: "pubKEY123"})
-	_, reject := s.v.Verify(t0, request("GET", "/", "", "b"))
+	_, reject = s.v.Verify(t0, request("GET", "/", "", "b"))
 	wantReject(t, reject, 401, "API-Signature")
+	if len(told) != 1 || told[0] != caller.Key {
+		t.Errorf("told of %d, want the key %d", told, caller.Key)
+	}
 }
 
 func TestUnknownKeyAndBadSignatureAreTheSame(t *testing.T) {
@@ -437,7 +431,7 @@ func BenchmarkVerify(b *testing.B) {
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		if i%len(reqs) == 0 {
-			s.v.nonces = newNonceTable()
+			s.v.nonces, *s.s.keys.findText("pubKEY123").nonces = newNonceTable(MaxNonces), nonceSet{}
 		}
 		if _, reject := s.v.Verify(t0, reqs[i%len(reqs)]); reject != nil {
 			b.Fatal(reject)

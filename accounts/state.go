@@ -43,7 +43,8 @@ type State struct {
 	maxDealAccruals int
 	commandAccruals int
 
-	onBalance func(account uint32, currencyCode string) // nil: nobody listens
+	onBalance    func(account uint32, currencyCode string) // nil: nobody listens
+	onKeyDeleted func(key uint64)                          // nil: nobody listens
 
 	lastNs      int64   // time of the last record
 	snapshotPos uint64  // enginePos in the last snapshot taken or read
@@ -197,6 +198,15 @@ func (s *State) OnBalance(f func(account uint32, currencyCode string)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.onBalance = f
+}
+
+// OnKeyDeleted has f called with the number (Caller.Key) of every key that is deleted, when
+// it verifies nothing any more. f runs under the state's lock, in the store's goroutine: it
+// notes the number and returns. Call it once, before anything else runs.
+func (s *State) OnKeyDeleted(f func(key uint64)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.onKeyDeleted = f
 }
 
 func (s *State) changed(u *user, currency uint32) {

@@ -25,12 +25,18 @@ func (d *AccountDesk) Authenticate(c *Ctx) (*Caller, *Error) {
 		Method: string(c.Method()), Target: h.RequestURI(), Body: c.Request.Body(),
 		PublicKey: h.PeekBytes(reqPublicKey), Timestamp: h.PeekBytes(reqTimestamp), Nonce: h.PeekBytes(reqNonce),
 		Signature: h.PeekBytes(reqSignature), RecvWindow: h.PeekBytes(reqRecvWindow),
-		Remote: c.clientAddr(),
+		Remote: c.clientAddr(), Cancel: c.route.Cancels,
 	}
 	if d.opt.Legacy && r.Timestamp == nil && r.Nonce == nil {
 		r.FullURL = d.fullURL(h)
 	}
-	return d.verify(&r)
+	who, reject := d.verifier.Verify(d.opt.Clock.NowNs(), &r)
+	if reject != nil {
+		return nil, rejection(reject)
+	}
+	return &Caller{
+		Account: engine.AccountID(who.User), UserID: who.ID.String(), PublicKey: who.PublicKey, CanTrade: who.CanTrade,
+	}, nil
 }
 
 // fullURL is what the legacy scheme signs (Decisions section 6.2).
@@ -42,25 +48,15 @@ func (d *AccountDesk) fullURL(h *fasthttp.RequestHeader) []byte {
 	return append(url, h.RequestURI()...)
 }
 
-func (d *AccountDesk) verify(r *accounts.Request) (*Caller, *Error) {
-	who, reject := d.verifier.Verify(d.opt.Clock.NowNs(), r)
-	if reject != nil {
-		return nil, rejection(reject)
-	}
-	return &Caller{
-		Account: engine.AccountID(who.User), UserID: who.ID.String(), PublicKey: who.PublicKey, CanTrade: who.CanTrade,
-	}, nil
-}
-
 // verifySocket checks the credentials of a socket's auth operation: those of a GET of
 // /ws without a body (Decisions section 11.1). The default scheme alone is taken.
-func (d *AccountDesk) verifySocket(remote netip.Addr, publicKey, timestamp, nonce, signature string) (engine.AccountID, *Error) {
-	caller, err := d.verify(&accounts.Request{
+func (d *AccountDesk) verifySocket(remote netip.Addr, publicKey, timestamp, nonce, signature string) (SocketKey, *Error) {
+	who, reject := d.verifier.Verify(d.opt.Clock.NowNs(), &accounts.Request{
 		Method: fasthttp.MethodGet, Target: []byte("/ws"), Remote: remote,
 		PublicKey: []byte(publicKey), Timestamp: []byte(timestamp), Nonce: []byte(nonce), Signature: []byte(signature),
 	})
-	if err != nil {
-		return 0, err
+	if reject != nil {
+		return SocketKey{}, rejection(reject)
 	}
-	return caller.Account, nil
+	return SocketKey{Account: engine.AccountID(who.User), Number: who.Key, ExpiresNs: who.ExpiresNs}, nil
 }

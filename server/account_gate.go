@@ -3,6 +3,7 @@ package server
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"net/netip"
 	"sync"
 
@@ -38,9 +39,9 @@ type AccountStore struct {
 	// NotBeforeMs refuses older timestamps: the nonces of an earlier process are gone.
 	// 0: the data directory is new.
 	NotBeforeMs int64
-	// Used are the nonces of timestamps at or after NotBeforeMs that an earlier process
+	// Used yields the nonces of timestamps at or after NotBeforeMs that an earlier process
 	// took; KeepNonce notes those of this one (accounts.VerifierOptions).
-	Used      []accounts.UsedNonce
+	Used      iter.Seq[accounts.UsedNonce]
 	KeepNonce func(nowMs, timestampMs int64, publicKey string, nonce []byte) error
 }
 
@@ -95,7 +96,12 @@ func (d *AccountDesk) Attach(s AccountStore) {
 		Legacy: d.opt.Legacy, NotBeforeMs: s.NotBeforeMs, Used: s.Used, UsedNs: d.opt.Clock.NowNs(), Keep: s.KeepNonce,
 	})
 	s.State.OnBalance(d.private.balanceChanged)
+	s.State.OnKeyDeleted(d.private.keyDeleted)
 }
+
+// NonceFloorMs is the timestamp before which a key's requests are refused whatever their
+// nonces (accounts.Verifier).
+func (d *AccountDesk) NonceFloorMs(publicKey []byte) int64 { return d.verifier.FloorMs(publicKey) }
 
 // Open is the account of an order.
 func (d *AccountDesk) Open(id [16]byte) (engine.AccountID, *Error) {

@@ -65,6 +65,9 @@ type Route struct {
 	Auth  AuthMode
 	// Trade: the key must have canTrade (every POST and DELETE of accounts, 6.4).
 	Trade bool
+	// Cancels: takes orders back and nothing else, so that a key which has used up its limit
+	// may still call it (accounts.CancelNonces).
+	Cancels bool
 	// Public: market data with CORS *; else answers are private to the caller's origin.
 	Public bool
 	Body   BodyKind

@@ -17,8 +17,8 @@ func (d *AccountDesk) tradingRoutes() []*Route {
 	page := []string{"pageNumber", "pageSize", "sinceDate", "endDate", "decimals"}
 	return []*Route{
 		{Method: fasthttp.MethodPost, Path: orders, Handle: d.placeOrder},
-		{Method: del, Path: orders, Handle: d.cancelOwn, Query: []string{"currencyPairCode"}},
-		{Method: del, Path: orders + "/{orderId}", Handle: d.cancelOrder, Query: []string{"decimals"}},
+		{Method: del, Path: orders, Cancels: true, Handle: d.cancelOwn, Query: []string{"currencyPairCode"}},
+		{Method: del, Path: orders + "/{orderId}", Cancels: true, Handle: d.cancelOrder, Query: []string{"decimals"}},
 		{Method: get, Path: orders + "/{orderId}/deals", Handle: d.orderDeals, Query: []string{"decimals"}},
 		{Method: get, Path: "/api/user/orders", Handle: d.userOrders, Query: append([]string{"currencyPairCode", "status"}, page...)},
 		{Method: get, Path: "/api/user/deals", Handle: d.userDeals, Query: append([]string{"currencyPairCode"}, page...)},

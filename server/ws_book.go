@@ -109,7 +109,7 @@ func (h *Hub) begin(sub *wsSub) bool {
 			s.snapshot, s.reason = f, sub.reason
 		}
 	}
-	sub.conn.out.push(f, wsSnapshot)
+	sub.conn.out.share(&wsQueued{f, wsSnapshot, s.key.private()})
 	sub.live = true
 	return true
 }

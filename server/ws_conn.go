@@ -35,8 +35,8 @@ type wsConn struct {
 
 	hub struct {
 		subs     map[wsKey]*wsSub
-		pending  []*wsSub // wait for a snapshot
-		account  wsAccount
+		pending  []*wsSub  // wait for a snapshot
+		key      SocketKey // signed for the socket; while authed
 		authed   bool
 		lastFull time.Time
 		fullIn   uint64 // the delivery that found the queue full last

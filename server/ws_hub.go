@@ -59,6 +59,7 @@ type Hub struct {
 	streams map[wsKey]*wsStream
 	instant map[wsKey]*wsStream // streams that follow each publication
 	diff    [2]sideDiff
+	keys    wsKeys
 	rewind  wsRewind
 	buf     []byte
 	batch   []wsSending // sent, not delivered
@@ -72,12 +73,16 @@ type Hub struct {
 func NewHub(o HubOptions) *Hub {
 	setDefault(&o.PingEvery, wsPingEvery)
 	setDefault(&o.PongWithin, wsPongWithin)
-	return &Hub{
+	h := &Hub{
 		opts: o, notify: make(chan struct{}, 1), ops: make(chan func(), wsQueueOps),
 		stop: make(chan struct{}), stopped: make(chan struct{}),
 		pumps: newPumps(), conns: make(map[*wsConn]struct{}), streams: make(map[wsKey]*wsStream),
 		instant: make(map[wsKey]*wsStream),
 	}
+	if o.Private != nil {
+		o.Private.OnKeyDeleted(h.keys.keyDeleted)
+	}
+	return h
 }
 
 // Fold is of engine.Sink: public streams are made of views, private ones of the feed.
@@ -160,6 +165,7 @@ func (h *Hub) leave(c *wsConn) {
 
 // part takes a connection out of its streams.
 func (h *Hub) part(c *wsConn) {
+	h.keys.unbind(c)
 	private := false
 	for key, sub := range c.hub.subs {
 		sub.stream.remove(sub)
@@ -246,7 +252,7 @@ func (h *Hub) setView(s *wsStream, v *marketdata.View, seq uint64) {
 // send encodes payload once; deliver queues it with every live subscriber.
 func (h *Hub) send(s *wsStream, payload []byte) {
 	h.buf = payload[:0]
-	h.batch = append(h.batch, wsSending{s, &wsQueued{frame: h.frame(s, payload)}})
+	h.batch = append(h.batch, wsSending{s, &wsQueued{frame: h.frame(s, payload), private: s.key.private()}})
 	s.lastMs = machineMs()
 }
 

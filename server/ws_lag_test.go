@@ -103,6 +103,8 @@ type watcher struct {
 
 func (w *watcher) Watch(accounts map[engine.AccountID]bool) { w.watched = accounts }
 
+func (w *watcher) Take() ([]PrivateMessage, bool) { return nil, false }
+
 func (w *watcher) Snapshot(dst []byte, _ string, _ engine.AccountID) []byte {
 	return append(dst, `"orders":[]`...)
 }
@@ -114,7 +116,7 @@ func TestAnAccountIsNotWatchedOnceItsListenerIsGivenUp(t *testing.T) {
 	w := &watcher{}
 	x.opts.Private = w
 	c := x.connect()
-	c.hub.account, c.hub.authed = 7, true
+	x.keys.bind(c, SocketKey{Account: 7})
 	x.ask(c, `{"op":"subscribe","channel":"orders"}`)
 	if !w.watched[7] {
 		t.Fatal("the account is not watched")

@@ -14,8 +14,9 @@ const (
 	// about a ninth of ten writes (performance.md, HTTP 11).
 	wsJoinBytes = 64 << 10
 	// wsWriteStep is how long one write may block before the writer looks whether the
-	// connection is to end.
-	wsWriteStep = time.Second
+	// connection is to end, or messages were withdrawn: with a tick of the hub before it
+	// that is less than the second in which private messages end.
+	wsWriteStep = 500 * time.Millisecond
 	// wsCloseWait is how long a closing connection may take for what it is owed last.
 	wsCloseWait = 20 * time.Second
 )
@@ -24,24 +25,25 @@ const (
 // writes all that waits in one call; a peer that does not take it at once gets a goroutine
 // until it has (slow).
 type wsOut struct {
-	mu      sync.Mutex
-	queue   []*wsQueued
-	waiting wsWaiting // bytes of queue
-	pong    wsFrame   // owed to the newest ping, written ahead of queue; nil: none
-	due     bool      // stands in the pump's list, or is slow
-	slow    bool      // a goroutine of its own writes
-	closing bool      // no pushes any more; the last frame is the close frame
-	ended   bool      // the connection is gone
-	over    bool      // done is closed
-	hungry  bool      // the hub waits for room
-	done    chan struct{}
-	pump    *wsPump
-	conn    *wsConn
+	mu        sync.Mutex
+	queue     []*wsQueued
+	waiting   wsWaiting // bytes of queue
+	pong      wsFrame   // owed to the newest ping, written ahead of queue; nil: none
+	due       bool      // stands in the pump's list, or is slow
+	slow      bool      // a goroutine of its own writes
+	closing   bool      // no pushes any more; the last frame is the close frame
+	ended     bool      // the connection is gone
+	over      bool      // done is closed
+	hungry    bool      // the hub waits for room
+	withdrawn uint32    // how often private messages were withdrawn
+	done      chan struct{}
+	pump      *wsPump
+	conn      *wsConn
 }
 
 // push queues a frame; false when its kind's bound is reached and nothing was queued. The
 // pump goes through what is due when it is told to flush.
-func (o *wsOut) push(f wsFrame, kind wsKind) bool { return o.share(&wsQueued{f, kind}) }
+func (o *wsOut) push(f wsFrame, kind wsKind) bool { return o.share(&wsQueued{frame: f, kind: kind}) }
 
 // share is push of a message that other connections get too. Too many answers end the
 // connection here, since the reader's side queues some too and knows no hub.
@@ -94,6 +96,24 @@ func (o *wsOut) drop() {
 	o.mark()
 }
 
+// withdraw forgets the private messages that wait: the key that they were for has ended. A
+// writer that has taken some and not begun to write them leaves them out (withhold).
+func (o *wsOut) withdraw() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	kept := o.queue[:0]
+	for _, q := range o.queue {
+		if q.private {
+			o.waiting[q.kind] -= len(q.frame)
+		} else {
+			kept = append(kept, q)
+		}
+	}
+	clear(o.queue[len(kept):])
+	o.queue = kept
+	o.withdrawn++
+}
+
 // room reports whether snapshots may be queued; when not, the writer tells the hub once
 // there is.
 func (o *wsOut) room() bool {
@@ -124,7 +144,7 @@ func (o *wsOut) shut(f wsFrame, dropFirst bool) {
 		clear(o.queue)
 		o.queue, o.waiting = o.queue[:0], wsWaiting{}
 	}
-	o.queue = append(o.queue, &wsQueued{f, wsAnswer})
+	o.queue = append(o.queue, &wsQueued{frame: f, kind: wsAnswer})
 	o.waiting[wsAnswer] += len(f)
 	o.mark()
 }
@@ -153,35 +173,61 @@ type wsTaken struct {
 	last   bool   // the close frame is in it
 	hungry bool   // the hub waits for the room that there is now
 	ended  bool   // nobody reads any more
+
+	private   []wsSpan // where bytes has private messages
+	withdrawn uint32   // the queue's at the time
+}
+
+// wsSpan is a message within bytes, from its first byte to the one behind its last.
+type wsSpan struct{ from, to int }
+
+// wsScratch is what a writer joins messages in.
+type wsScratch struct {
+	bytes   []byte
+	private []wsSpan
+}
+
+// written takes n bytes off the front. What is left is a copy: the scratch is the pump's.
+func (t *wsTaken) written(n int) {
+	t.bytes = append([]byte(nil), t.bytes[n:]...)
+	left := make([]wsSpan, 0, len(t.private))
+	for _, s := range t.private {
+		left = append(left, wsSpan{s.from - n, s.to - n})
+	}
+	t.private = left
 }
 
 // take gives what waits, up to wsJoinBytes, joined in buf when it is more than one frame.
 // slow says that the connection's own goroutine asks; the pump gets nothing while there
 // is one. A frame alone is written from where it is: no copy for each connection.
-func (o *wsOut) take(buf *[]byte, slow bool) (t wsTaken) {
+func (o *wsOut) take(buf *wsScratch, slow bool) (t wsTaken) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.over || o.slow != slow {
 		return t
 	}
 	n := 0
+	t.withdrawn, buf.private = o.withdrawn, buf.private[:0]
 	switch {
 	case o.pong != nil && len(o.queue) == 0:
 		t.bytes, o.pong = o.pong, nil
 	case o.pong == nil && len(o.queue) == 1:
 		n, t.bytes = 1, o.queue[0].frame
 		o.waiting[o.queue[0].kind] -= len(t.bytes)
+		buf.note(o.queue[0], 0)
 	case len(o.queue) > 0:
-		t.bytes = append((*buf)[:0], o.pong...)
+		t.bytes = append(buf.bytes[:0], o.pong...)
 		o.pong = nil
 		for n < len(o.queue) && (n == 0 || len(t.bytes)+len(o.queue[n].frame) <= wsJoinBytes) {
 			q := o.queue[n]
+			buf.note(q, len(t.bytes))
 			t.bytes = append(t.bytes, q.frame...)
 			o.waiting[q.kind] -= len(q.frame)
 			n++
 		}
-		*buf = t.bytes
+		buf.bytes = t.bytes
 	}
+	t.private = buf.private
 	rest := copy(o.queue, o.queue[n:])
 	clear(o.queue[rest:])
 	o.queue = o.queue[:rest]
@@ -194,6 +240,32 @@ func (o *wsOut) take(buf *[]byte, slow bool) (t wsTaken) {
 		o.due, o.slow = false, false
 	}
 	return t
+}
+
+// note remembers where a message begins if it is private.
+func (b *wsScratch) note(q *wsQueued, at int) {
+	if q.private {
+		b.private = append(b.private, wsSpan{at, at + len(q.frame)})
+	}
+}
+
+// withhold takes private messages out of what a writer has of t, behind the first done
+// bytes, when they were withdrawn since. One that is begun is finished: the client could not
+// read on otherwise.
+func (o *wsOut) withhold(t *wsTaken, done int) {
+	o.mu.Lock()
+	now := o.withdrawn
+	o.mu.Unlock()
+	if now == t.withdrawn {
+		return
+	}
+	t.withdrawn = now
+	for i := len(t.private) - 1; i >= 0; i-- {
+		if s := t.private[i]; s.from >= done {
+			t.bytes = append(t.bytes[:s.from:s.from], t.bytes[s.to:]...) // a copy: a message alone is shared
+		}
+	}
+	t.private = nil
 }
 
 // lag hands the connection from the pump to a goroutine of its own.
@@ -220,14 +292,18 @@ func (o *wsOut) dying() bool {
 	return o.closing || o.ended
 }
 
-// write sends all of buf and leaves no deadline behind. A peer that takes nothing blocks
-// it until the connection is to end, and then for wsCloseWait at most.
-func (o *wsOut) write(nc net.Conn, buf []byte) error {
+// write sends all of t and leaves no deadline behind. A peer that takes nothing blocks it
+// until the connection is to end, and then for wsCloseWait at most.
+func (o *wsOut) write(nc net.Conn, t *wsTaken) error {
 	var giveUp time.Time
-	for len(buf) > 0 {
+	for done := 0; ; {
+		o.withhold(t, done)
+		if done == len(t.bytes) {
+			return nc.SetWriteDeadline(time.Time{})
+		}
 		_ = nc.SetWriteDeadline(time.Now().Add(wsWriteStep))
-		n, err := nc.Write(buf)
-		buf = buf[n:]
+		n, err := nc.Write(t.bytes[done:])
+		done += n
 		if err == nil {
 			continue
 		}
@@ -242,5 +318,4 @@ func (o *wsOut) write(nc net.Conn, buf []byte) error {
 			}
 		}
 	}
-	return nc.SetWriteDeadline(time.Time{})
 }

@@ -10,9 +10,6 @@ import (
 	"tickhive/internal/clock"
 )
 
-// wsAccount is whose private channels a connection may read.
-type wsAccount = engine.AccountID
-
 // maxPrivate bounds the private messages that wait for the hub; beyond it every private
 // stream starts over with a snapshot, so that nothing is missing unnoticed.
 const maxPrivate = 100_000
@@ -32,7 +29,10 @@ type PrivateFeed interface {
 	// Snapshot appends the members of a channel's snapshot after its head.
 	Snapshot(dst []byte, channel string, account engine.AccountID) []byte
 	// Verify checks signed credentials of a socket from an address.
-	Verify(remote netip.Addr, publicKey, timestamp, nonce, signature string) (engine.AccountID, *Error)
+	Verify(remote netip.Addr, publicKey, timestamp, nonce, signature string) (SocketKey, *Error)
+	// OnKeyDeleted has f called with the number of every key that is deleted, on any
+	// goroutine; f does not wait.
+	OnKeyDeleted(f func(number uint64))
 }
 
 // PrivateMessage is one update of a private channel: Members is what follows the head,
@@ -93,7 +93,9 @@ func (h *Hub) private() {
 	if h.opts.Private == nil {
 		return
 	}
+	// In this order: what happened after a key has ended is sent to none of its sockets.
 	messages, all := h.opts.Private.Take()
+	h.endKeys()
 	if all {
 		for _, s := range h.streams {
 			if s.key.private() {
@@ -144,22 +146,6 @@ func (h *Hub) watch() {
 		}
 	}
 	h.opts.Private.Watch(accounts)
-}
-
-// authenticate gives the connection an account.
-func (h *Hub) authenticate(c *wsConn, r wsRequest) {
-	if h.opts.Private == nil {
-		h.refuse(c, r, "", CodeUnauthorized, "The key is unknown or the signature is wrong.")
-		return
-	}
-	account, err := h.opts.Private.Verify(c.remote, r.publicKey, r.timestamp, r.nonce, r.signature)
-	if err != nil {
-		h.refuse(c, r, "", err.Code, err.Message)
-		return
-	}
-	c.hub.account, c.hub.authed = account, true
-	dst := appendIDOrNull([]byte(`{"type":"authenticated","id":`), r.id)
-	h.answer(c, newFrame(wsOpText, append(dst, '}')))
 }
 
 // StatusView renders /api/status and its rows for the hub.

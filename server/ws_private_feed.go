@@ -3,6 +3,7 @@ package server
 import (
 	"net/netip"
 	"sync"
+	"sync/atomic"
 
 	"tickhive/accounts"
 	"tickhive/engine"
@@ -30,6 +31,8 @@ type privateFeed struct {
 	changed map[balanceName]bool
 
 	ledger privateLedger
+
+	onKeyDeleted atomic.Pointer[func(number uint64)]
 }
 
 type balanceName struct {
@@ -202,6 +205,16 @@ func (f *privateFeed) openOrders(dst []byte, account engine.AccountID) []byte {
 }
 
 // Verify checks the credentials of a socket.
-func (f *privateFeed) Verify(remote netip.Addr, publicKey, timestamp, nonce, signature string) (engine.AccountID, *Error) {
+func (f *privateFeed) Verify(remote netip.Addr, publicKey, timestamp, nonce, signature string) (SocketKey, *Error) {
 	return f.desk.verifySocket(remote, publicKey, timestamp, nonce, signature)
+}
+
+// OnKeyDeleted is of PrivateFeed.
+func (f *privateFeed) OnKeyDeleted(tell func(number uint64)) { f.onKeyDeleted.Store(&tell) }
+
+// keyDeleted is called under the state's lock.
+func (f *privateFeed) keyDeleted(number uint64) {
+	if tell := f.onKeyDeleted.Load(); tell != nil {
+		(*tell)(number)
+	}
 }

@@ -59,8 +59,8 @@ type wsPump struct {
 	stop  chan struct{}
 	conns atomic.Int64
 
-	buf []byte // owner: run
-	try wsTry  // owner: run
+	buf wsScratch // owner: run
+	try wsTry     // owner: run
 }
 
 func (p *wsPump) add(c *wsConn) {
@@ -141,23 +141,23 @@ func (p *wsPump) write(h *Hub, c *wsConn) {
 	switch {
 	case n < len(t.bytes):
 		c.out.lag()
-		t.bytes = append([]byte(nil), t.bytes[n:]...)
+		t.written(n)
 		go c.drain(h, t)
 	case t.last:
 		c.parted()
 	case t.more:
 		p.add(c)
 	}
-	if cap(p.buf) > 2*wsJoinBytes { // a snapshot of a full book: not kept
-		p.buf = nil
+	if cap(p.buf.bytes) > 2*wsJoinBytes { // a snapshot of a full book: not kept
+		p.buf.bytes = nil
 	}
 }
 
 // drain writes for a peer that did not take all at once until it has caught up.
 func (c *wsConn) drain(h *Hub, t wsTaken) {
-	var buf []byte
+	var buf wsScratch
 	for len(t.bytes) > 0 {
-		if err := c.out.write(c.ws.NetConn(), t.bytes); err != nil {
+		if err := c.out.write(c.ws.NetConn(), &t); err != nil {
 			c.broken()
 			return
 		}

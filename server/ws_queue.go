@@ -48,6 +48,7 @@ func (w *wsWaiting) total() int { return w[wsUpdate] + w[wsSnapshot] + w[wsAnswe
 // wsQueued is a message on its way, shared by all connections that get it: a queue is
 // a list of pointers, since the hub writes it on one core and a pump reads it on another.
 type wsQueued struct {
-	frame wsFrame
-	kind  wsKind
+	frame   wsFrame
+	kind    wsKind
+	private bool // of a private channel: withdrawn when the key ends
 }

@@ -92,7 +92,8 @@ type stillMessage struct {
 
 // frames takes out of the queue what a peer would read at once.
 func (x *stillHub) frames(c *wsConn) []byte {
-	var all, buf []byte
+	var all []byte
+	var buf wsScratch
 	for {
 		t := c.out.take(&buf, false)
 		if len(t.bytes) == 0 {

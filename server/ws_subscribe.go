@@ -61,7 +61,7 @@ func (h *Hub) each(c *wsConn, r wsRequest, fn func(*wsConn, wsRequest, wsKey, *m
 	case key.private() && h.opts.Private == nil:
 		h.refuse(c, r, "", CodeNotFound, "This server has no accounts.")
 		return
-	case key.private() && !c.hub.authed:
+	case key.private() && !h.signed(c):
 		h.refuse(c, r, "", CodeUnauthorized, "The channel "+r.channel+" needs auth first.")
 		return
 	}
@@ -72,7 +72,7 @@ func (h *Hub) each(c *wsConn, r wsRequest, fn func(*wsConn, wsRequest, wsKey, *m
 			return
 		}
 		if key.private() {
-			key.account = c.hub.account
+			key.account = c.hub.key.Account
 		}
 		fn(c, r, key, nil)
 		return
@@ -88,6 +88,12 @@ func (h *Hub) each(c *wsConn, r wsRequest, fn func(*wsConn, wsRequest, wsKey, *m
 		}
 		h.eachPair(c, r, key, root, pair, fn)
 	}
+}
+
+// signed reports whether a connection has a key that is still valid.
+func (h *Hub) signed(c *wsConn) bool {
+	h.endKeys()
+	return c.hub.authed
 }
 
 func (h *Hub) eachPair(c *wsConn, r wsRequest, key wsKey, root *marketdata.Root, pair string, fn func(*wsConn, wsRequest, wsKey, *marketdata.View)) {
@@ -164,6 +170,10 @@ func (h *Hub) subscribe(c *wsConn, r wsRequest, key wsKey, v *marketdata.View) {
 	s.subs = append(s.subs, sub)
 	if key.private() {
 		h.watch()
+		h.private() // what waits is older than the snapshot
+		if c.hub.gone {
+			return
+		}
 	}
 	if r.hasFromSeq && key.channel == chBook {
 		sub.resume, sub.hasResume = r.fromSeq, true

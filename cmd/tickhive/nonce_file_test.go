@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"testing"
 
@@ -38,39 +39,92 @@ func TestAUsedNonceIsRefusedAfterARestart(t *testing.T) {
 	}
 }
 
+// usedOf opens a file and returns what a later process takes from it, in order. A pass that
+// was cut short leaves lines twice.
+func usedOf(t testing.TB, path string, knownMs int64) (n *nonceFile, notBeforeMs int64, used []accounts.UsedNonce) {
+	t.Helper()
+	n, notBeforeMs, err := openNonceFile(path, knownMs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[accounts.UsedNonce]bool{}
+	for u := range n.used(notBeforeMs) {
+		if !seen[u] {
+			used = append(used, u)
+		}
+		seen[u] = true
+	}
+	if n.failed != nil {
+		t.Fatal(n.failed)
+	}
+	return n, notBeforeMs, used
+}
+
 // A timestamp that a later process refuses by itself needs no nonce.
 func TestNonceFileDropsWhatItsNewestTimestampRefuses(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "NONCES")
-	n, notBefore, used, err := openNonceFile(path, 0)
-	if err != nil || len(used) != 0 || notBefore != 0 {
-		t.Fatal(notBefore, used, err)
+	n, notBefore, used := usedOf(t, path, 0)
+	if len(used) != 0 || notBefore != 0 {
+		t.Fatal(notBefore, used)
 	}
 	const last = 399_990
+	most := int64(0)
 	for ms := int64(0); ms <= last; ms += 10 { // 40,000 lines of 50 bytes: beyond the limit
 		if err := n.keep(ms, ms, "key-of-this-size-or-so-to-fill", fmt.Appendf(nil, "nonce-%06d", ms)); err != nil {
 			t.Fatal(err)
 		}
+		most = max(most, n.size)
 	}
-	if err := n.keep(last, last-60_001, "key", []byte("past")); err != nil || n.size > nonceFileLimit {
-		t.Fatal(n.size, err)
+	if err := n.keep(last, last-60_001, "key", []byte("past")); err != nil {
+		t.Fatal(err)
+	}
+	if bound := int64(nonceFileLimit * 6 / 5); most > bound {
+		t.Fatalf("the file had %d bytes, at most %d", most, bound)
 	}
 	if err := n.close(); err != nil {
 		t.Fatal(err)
 	}
-	n, notBefore, used, err = openNonceFile(path, 0) // the clock knows nothing
-	if err != nil || notBefore != last-60_000 || len(used) != 6001 || used[0].Nonce != "nonce-339990" {
-		t.Fatal(notBefore, len(used), err)
+	n, notBefore, used = usedOf(t, path, 0) // the clock knows nothing
+	if notBefore != last-60_000 || len(used) != 6001 || used[0].Nonce != "nonce-339990" || used[0].TimestampMs != 339_990 {
+		t.Fatal(notBefore, len(used))
 	}
 	if err := n.close(); err != nil {
 		t.Fatal(err)
 	}
-	n, notBefore, used, err = openNonceFile(path, last-10)
-	if err != nil || notBefore != last-10 || len(used) != 2 || used[1].Nonce != "nonce-399990" {
-		t.Fatal(notBefore, len(used), err)
+	n, notBefore, used = usedOf(t, path, last-10)
+	if notBefore != last-10 || len(used) != 2 || used[1].Nonce != "nonce-399990" {
+		t.Fatal(notBefore, len(used))
 	}
 	if err := n.close(); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// A line that a killed process left half written spoils neither the one before nor the one
+// after it.
+func TestNonceFileSurvivesALineCutShort(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "NONCES")
+	n, _, _ := usedOf(t, path, 0)
+	if err := n.keep(0, 1_767_225_600_000, "key", []byte("first")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := n.f.WriteAt([]byte("1767225600001 key sec"), n.size); err != nil {
+		t.Fatal(err)
+	}
+	_ = n.close()
+	n, _, used := usedOf(t, path, 0)
+	if len(used) != 1 || used[0].Nonce != "first" {
+		t.Fatal(used)
+	}
+	if err := n.keep(0, 1_767_225_600_002, "key", []byte("third")); err != nil {
+		t.Fatal(err)
+	}
+	_ = n.close()
+	n, _, used = usedOf(t, path, 0)
+	if len(used) != 2 || used[1].Nonce != "third" {
+		t.Fatal(used)
+	}
+	_ = n.close()
 }
 
 // A clock that went back over a restart lets no request pass again: one that is older than
@@ -122,8 +176,8 @@ func TestClockThatWentBackLetsNoSignedRequestPassAgain(t *testing.T) {
 		{"back to before the last record", t0 - 50*second, 0, signedMs - 60_000, 1},
 	} {
 		a, data, s := run(c.nowNs, c.marketNs)
-		if s.NotBeforeMs != c.notBeforeMs || len(s.Used) != c.used {
-			t.Errorf("%s: not before %d, want %d; %d nonces", c.what, s.NotBeforeMs, c.notBeforeMs, len(s.Used))
+		if used := slices.Collect(s.Used); s.NotBeforeMs != c.notBeforeMs || len(used) != c.used {
+			t.Errorf("%s: not before %d, want %d; %d nonces", c.what, s.NotBeforeMs, c.notBeforeMs, len(used))
 		}
 		end(a, data)
 	}

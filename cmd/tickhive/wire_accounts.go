@@ -69,6 +69,11 @@ func (a *accountSide) begin(cfg *Config, c clock.Clock, marketNs int64, data *da
 		return released, err
 	}
 	desk.Attach(s)
+	if data != nil {
+		if err := data.nonces.follow(desk.NonceFloorMs); err != nil {
+			return released, err
+		}
+	}
 	want, err := cfg.referral()
 	if err != nil {
 		return released, err
@@ -97,9 +102,9 @@ func (a *accountSide) signing(c clock.Clock, marketNs int64, data *dataDir) (ser
 		return s, nil
 	}
 	var err error
-	data.nonces, s.NotBeforeMs, s.Used, err = openNonceFile(data.sub("NONCES"), s.NotBeforeMs)
+	data.nonces, s.NotBeforeMs, err = openNonceFile(data.sub("NONCES"), s.NotBeforeMs)
 	if err == nil {
-		s.KeepNonce = data.nonces.keep
+		s.Used, s.KeepNonce = data.nonces.used(s.NotBeforeMs), data.nonces.keep
 	}
 	a.notBeforeMs = s.NotBeforeMs
 	return s, err

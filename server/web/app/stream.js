@@ -157,7 +157,10 @@ export class Stream {
   resync(channel, pair) { this.send({ op: 'resync', channel, pairs: [pair] }); }
 
   receive(m) {
-    if (m.type === 'error') console.error(`stream: ${m.code}: ${m.message}`);
+    if (m.type === 'error') {
+      console.error(`stream: ${m.code}: ${m.message}`);
+      if (m.code === 'UNAUTHORIZED') this.signedIn = false; // the key ended: private channels wait for the next one
+    }
     if (m.type === 'authenticated') {
       this.signedIn = true;
       for (const s of this.subs.values()) if (isPrivate(s.request.channel)) this.send(s.request);

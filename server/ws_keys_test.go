@@ -1,0 +1,293 @@
+package server_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"tickhive/client"
+)
+
+// another gives a user a further key; body is the members beside its name.
+func (k *keys) another(body string) *keys {
+	k.h.t.Helper()
+	made := k.h.in("POST", "/users/"+k.id+"/apikeys", `{"name":"another"`+body+`}`)
+	return &keys{k.h, k.id, made["publicKey"].(string), made["privateKey"].(string)}
+}
+
+// signedSocket is a socket that a key signed for, and every message that it got.
+type signedSocket struct {
+	*client.Stream
+	t    *testing.T
+	h    *house
+	sent int
+}
+
+func (k *keys) socket(t *testing.T, channels ...string) *signedSocket {
+	t.Helper()
+	s := &signedSocket{Stream: k.h.socket(), t: t, h: k.h}
+	_ = s.SetReadDeadline(time.Now().Add(20 * time.Second))
+	s.auth(k)
+	for _, c := range channels {
+		s.subscribe(c)
+	}
+	return s
+}
+
+// ask sends an operation and returns its answer, and the messages before it. An answer is
+// owed to the id, so whatever was queued before it has come by then.
+func (s *signedSocket) ask(r client.Request) (answer map[string]any, before []map[string]any) {
+	s.t.Helper()
+	s.sent++
+	r.ID = s.sent
+	if err := s.Send(r); err != nil {
+		s.t.Fatal(err)
+	}
+	for {
+		m := next(s.t, s.Stream)
+		if m["id"] == json.Number(fmt.Sprint(s.sent)) {
+			return m, before
+		}
+		before = append(before, m)
+	}
+}
+
+func (s *signedSocket) auth(k *keys) {
+	s.t.Helper()
+	if err := s.Authenticate(k.public, k.private, s.h.now()); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// until reads up to the first message of a type and channel.
+func (s *signedSocket) until(kind, channel string) map[string]any {
+	s.t.Helper()
+	for {
+		if m := next(s.t, s.Stream); m["type"] == kind && (m["channel"] == channel || channel == "") {
+			return m
+		}
+	}
+}
+
+// subscribe returns the snapshot.
+func (s *signedSocket) subscribe(channel string) map[string]any {
+	s.t.Helper()
+	r := client.Request{Op: "subscribe", Channel: channel}
+	if channel == "trades" {
+		r.Pairs = []string{"BTC_USDT"}
+	}
+	if m, _ := s.ask(r); m["type"] != "subscribed" {
+		s.t.Fatalf("%s: %v", channel, m)
+	}
+	return s.until("snapshot", channel)
+}
+
+// listed is the channels that list shows.
+func (s *signedSocket) listed() string {
+	s.t.Helper()
+	m, _ := s.ask(client.Request{Op: "list"})
+	var names []string
+	for _, item := range m["items"].([]any) {
+		names = append(names, item.(map[string]any)["channel"].(string))
+	}
+	slices.Sort(names)
+	return strings.Join(names, " ")
+}
+
+// ended reads one error for each channel.
+func (s *signedSocket) ended(reason string, channels ...string) {
+	s.t.Helper()
+	for len(channels) > 0 {
+		m := s.until("error", "")
+		i := slices.Index(channels, m["channel"].(string))
+		if i < 0 || m["code"] != "UNAUTHORIZED" || m["id"] != nil || !strings.Contains(m["message"].(string), reason) {
+			s.t.Fatalf("%v, want UNAUTHORIZED because the key %s, for %v", m, reason, channels)
+		}
+		channels = slices.Delete(channels, i, i+1)
+	}
+}
+
+// silent checks that nothing private comes, and that nothing private can be had.
+func (s *signedSocket) silent() {
+	s.t.Helper()
+	answer, before := s.ask(client.Request{Op: "ping"})
+	if answer["type"] != "pong" {
+		s.t.Fatalf("%v", answer)
+	}
+	for _, m := range before {
+		if m["channel"] != "trades" {
+			s.t.Errorf("after its key ended the socket got %v", m)
+		}
+	}
+	for _, channel := range []string{"orders", "fills", "balances"} {
+		answer, before = s.ask(client.Request{Op: "subscribe", Channel: channel})
+		if answer["type"] != "error" || answer["code"] != "UNAUTHORIZED" {
+			s.t.Errorf("a new subscription of %s: %v", channel, answer)
+		}
+	}
+	if got := s.listed(); got != "trades" {
+		s.t.Errorf("list shows %q", got)
+	}
+}
+
+// usdt is the free USDT in a message of balances, "" without a row.
+func usdt(m map[string]any) string {
+	for _, row := range m["balances"].([]any) {
+		if r := row.(map[string]any); r["currencyCode"] == "USDT" {
+			return r["free"].(json.Number).String()
+		}
+	}
+	return ""
+}
+
+func seqOf(t *testing.T, m map[string]any) int64 {
+	t.Helper()
+	n, err := m["seq"].(json.Number).Int64()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// A deleted key ends the private subscriptions of its sockets. The sockets live, public
+// channels flow, sockets of the user's other keys keep what they have, and another key
+// may sign for the socket again.
+func TestPrivateStreamsEndWhenTheirKeyIsDeleted(t *testing.T) {
+	h, a, b := traded(t)
+	other, spare := a.another(""), a.another("")
+	s := a.socket(t, "orders", "fills", "balances", "trades")
+	bare := a.socket(t, "trades")
+	keeps := other.socket(t, "balances")
+	h.deposit(a, "USDT", "1")
+	last := s.until("update", "balances")
+	if usdt(last) != "1001.0" || usdt(keeps.until("update", "balances")) != "1001.0" {
+		t.Fatalf("%v", last)
+	}
+	other.ok("DELETE", "/api/apikeys/"+a.public, "")
+	s.ended("was deleted", "orders", "fills", "balances")
+	if m := bare.until("error", ""); m["code"] != "UNAUTHORIZED" || m["channel"] != nil {
+		t.Errorf("a socket without private subscriptions: %v", m)
+	}
+	// What happens now is told to the others alone.
+	order := `{"side":"sell","currencyPairCode":"BTC_USDT","amount":1,"price":50}`
+	b.place(order)
+	other.place(strings.Replace(order, "sell", "buy", 1))
+	for usdt(keeps.until("update", "balances")) != "950.9" { // 1001 - 50 - 0.1
+	}
+	s.until("update", "trades")
+	s.silent()
+	bare.until("update", "trades")
+	bare.silent()
+	if got := keeps.listed(); got != "balances" {
+		t.Errorf("the other key's socket has %q", got)
+	}
+	// Another key signs for the socket: the channels begin with what is there now.
+	s.auth(spare)
+	s.until("authenticated", "")
+	if list := s.subscribe("orders")["orders"].([]any); len(list) != 0 {
+		t.Errorf("%v", list)
+	}
+	first := s.subscribe("balances")
+	if usdt(first) != "950.9" || seqOf(t, first) < seqOf(t, last) {
+		t.Errorf("after the new key: %v, before it %v", first, last)
+	}
+	h.deposit(a, "USDT", "9")
+	if m := s.until("update", "balances"); usdt(m) != "959.9" || seqOf(t, m) < seqOf(t, first) {
+		t.Errorf("%v", m)
+	}
+	if m := keeps.until("update", "balances"); usdt(m) != "959.9" {
+		t.Errorf("%v", m)
+	}
+	if got := s.listed(); got != "balances orders trades" {
+		t.Errorf("list shows %q", got)
+	}
+}
+
+// A key ends when the exchange's clock says so, to the nanosecond of its expiresAt, and not
+// before.
+func TestPrivateStreamsEndWhenTheirKeyExpires(t *testing.T) {
+	h, a, _ := traded(t)
+	at := h.now().Add(time.Hour)
+	mortal := a.another(`,"expiresAt":"` + at.UTC().Format(time.RFC3339) + `"`)
+	later := a.another(`,"expiresAt":"` + at.Add(time.Hour).UTC().Format(time.RFC3339) + `"`)
+	s := mortal.socket(t, "balances", "trades")
+	keeps := later.socket(t, "balances")
+	h.clk.Set(at.UnixNano() - 1)
+	h.deposit(a, "USDT", "1")
+	if m := s.until("update", "balances"); usdt(m) != "1001.0" {
+		t.Fatalf("%v", m)
+	}
+	keeps.until("update", "balances")
+	h.clk.Set(at.UnixNano())
+	h.deposit(a, "USDT", "1")
+	s.ended("has expired", "balances")
+	if m := keeps.until("update", "balances"); usdt(m) != "1002.0" {
+		t.Errorf("%v", m)
+	}
+	s.silent()
+	s.auth(mortal)
+	if m := s.until("error", ""); m["code"] != "UNAUTHORIZED" {
+		t.Errorf("%v", m)
+	}
+	h.clk.Set(at.Add(time.Hour).UnixNano())
+	keeps.ended("has expired", "balances")
+}
+
+// Subscriptions belong to the key that signed for them. Another key, of whatever user, ends
+// them; the same key, and credentials that do not verify, leave them as they are.
+func TestSecondAuthOfASocket(t *testing.T) {
+	h, a, b := traded(t)
+	s := a.socket(t, "balances", "orders", "trades")
+	s.auth(a)
+	s.until("authenticated", "")
+	wrong := &keys{h, b.id, b.public, a.private}
+	s.auth(wrong)
+	if m := s.until("error", ""); m["code"] != "UNAUTHORIZED" {
+		t.Fatalf("%v", m)
+	}
+	if got := s.listed(); got != "balances orders trades" {
+		t.Fatalf("after the same key and a wrong one: %q", got)
+	}
+	h.deposit(a, "USDT", "1")
+	if m := s.until("update", "balances"); usdt(m) != "1001.0" {
+		t.Fatalf("%v", m)
+	}
+	for i, k := range []*keys{b, a.another("")} {
+		s.auth(k)
+		var ended []string
+		for m := next(t, s.Stream); m["type"] != "authenticated"; m = next(t, s.Stream) {
+			if m["type"] != "unsubscribed" || m["id"] != nil {
+				t.Fatalf("%v", m)
+			}
+			ended = append(ended, m["channel"].(string))
+		}
+		slices.Sort(ended)
+		if want := []string{"balances orders", "balances"}[i]; strings.Join(ended, " ") != want {
+			t.Errorf("the client was told that %v ended, want %s", ended, want)
+		}
+		if got := s.listed(); got != "trades" {
+			t.Errorf("list shows %q", got)
+		}
+		// The first user's news is nobody's on this socket now.
+		watch := a.socket(t, "balances")
+		h.deposit(a, "USDT", "1")
+		watch.until("update", "balances")
+		if _, before := s.ask(client.Request{Op: "ping"}); len(before) != 0 {
+			t.Errorf("after the auth of another key: %v", before)
+		}
+		if want := []string{"1000.0", "1003.0"}[i]; usdt(s.subscribe("balances")) != want {
+			t.Errorf("the balances are not those of the key")
+		}
+	}
+	// A key that signed for the socket once is none of its business any more.
+	b.another("").ok("DELETE", "/api/apikeys/"+b.public, "")
+	last := a.socket(t, "balances")
+	a.ok("DELETE", "/api/apikeys/"+a.public, "")
+	last.ended("was deleted", "balances")
+	if got := s.listed(); got != "balances trades" {
+		t.Errorf("list shows %q", got)
+	}
+}
