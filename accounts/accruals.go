@@ -103,8 +103,8 @@ func (s *State) accrue(to *user, a accrual, from moneySource, paid *[]PaidAccrua
 		s.deposit(to, a.currency, a.amount)
 	} else {
 		t := &s.totals[a.currency]
-		t.fees = t.fees.Sub(a.amount)
-		s.credit(to, a.currency, a.amount)
+		t.fees = t.fees.Minus(a.amount)
+		s.credit(to, a.currency, a.amount.Wide())
 	}
 	if paid != nil {
 		*paid = append(*paid, PaidAccrual{
@@ -134,10 +134,10 @@ func (s *State) archiveOldest() {
 	a := &to.deals[0]
 	to.deals = to.deals[1:]
 	if to.archive == nil {
-		to.archive = map[archiveKey]fixed.I128{}
+		to.archive = map[archiveKey]fixed.I192{}
 	}
 	k := archiveKey{day: a.timeNs / dayNs, from: a.from, currency: a.currency, level: a.level, typ: a.typ}
-	to.archive[k] = to.archive[k].Add(a.amount)
+	to.archive[k] = to.archive[k].Plus(a.amount)
 	s.counts.Archived++
 }
 
@@ -177,7 +177,7 @@ func (s *State) applyProfit(rec *Record) []PaidAccrual {
 // so they are read without the lock.
 type accrualSet struct {
 	deals, others []accrual
-	archive       map[archiveKey]fixed.I128
+	archive       map[archiveKey]fixed.I192
 	currencies    []string
 }
 

@@ -24,8 +24,8 @@ func (s *State) Abandon() {
 		s.stage = nil
 		s.move(b.User, b.Currency, b.Amount.Add(b.Commission))
 		t := &s.totals[s.currency(b.Currency)]
-		t.withdrawn = t.withdrawn.Sub(b.Amount)
-		t.fees = t.fees.Sub(b.Commission)
+		t.withdrawn = t.withdrawn.Minus(b.Amount)
+		t.fees = t.fees.Minus(b.Commission)
 	}
 	s.mu.Unlock()
 	s.openGate()
@@ -42,8 +42,8 @@ func (s *State) openGate() {
 func (s *State) withdraw(rec *Record) {
 	s.move(rec.User, rec.Currency, rec.Amount.Add(rec.Commission).Neg())
 	t := &s.totals[s.currency(rec.Currency)]
-	t.withdrawn = t.withdrawn.Add(rec.Amount)
-	t.fees = t.fees.Add(rec.Commission)
+	t.withdrawn = t.withdrawn.Plus(rec.Amount)
+	t.fees = t.fees.Plus(rec.Commission)
 }
 
 // Apply carries out a record; it cannot fail. Store's goroutine.

@@ -440,7 +440,7 @@ func TestReservationsFromManyGoroutines(t *testing.T) {
 					r.s.Release(res)
 				}
 				b := r.s.View().Balance(buyer, "USDT")
-				if b.Free.Sign() < 0 || b.Total != dec("1000") {
+				if b.Free.Sign() < 0 || b.Total != sum("1000") {
 					t.Errorf("free %s, total %s", text(b.Free), text(b.Total))
 				}
 			}

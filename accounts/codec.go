@@ -1,7 +1,11 @@
 package accounts
 
-// RecordVersion is the version of the record and snapshot formats.
-const RecordVersion = 1
+// RecordVersion is the version of the record format, SnapshotVersion is that of the
+// snapshot's body. Older snapshots are read too.
+const (
+	RecordVersion   = 1
+	SnapshotVersion = 2
+)
 
 // Format of a record (varints as in encoding/binary; texts and lists with their length
 // in front; money as 16 bytes, little endian):

@@ -3,7 +3,10 @@ package accounts
 import "tickhive/internal/fixed"
 
 // Fold takes engine events into the balances: one value per batch, between BeginFold and
-// End, in the order of the engine's stream. Each method ignores an event whose Seq was
+// End, in the order of the engine's stream. It is total: the command is in the journal by
+// then, and a start would meet it again, so no event of a pair and accounts that are known
+// may panic. Balances and totals are wide (fixed.I192); a single order or trade beyond
+// 10^20, which Reserve and the engine refuse, counts as 10^20 on both sides. Each method ignores an event whose Seq was
 // folded before, so a recovery may offer events again. Owner: the goroutine that hands
 // events on. Which engine event goes where:
 //
@@ -154,10 +157,7 @@ func (f Fold) Accepted(e OrderAccepted) {
 	if e.Funded && e.Side == Buy && e.Type.atMarket() && !e.ByQuote {
 		o.byQuote = true
 	}
-	need, ok := o.need(p)
-	if !ok {
-		panic("BUG: accounts: an accepted order holds more than 10^20")
-	}
+	need := o.needAtMost(p)
 	if !reserved && need.Sign() > 0 {
 		s.counts.Unreserved++
 	}
@@ -175,7 +175,7 @@ func (s *State) grow(o *orderHold, p *pairTerms, need fixed.I128) {
 	u := s.must(o.account)
 	add := positive(need.Sub(o.held))
 	if !u.profile.Unlimited {
-		add = minMoney(add, positive(u.row(o.currency(p)).free))
+		add = least(add, positive(u.row(o.currency(p)).free.Clamp()))
 	}
 	if add.Sign() > 0 {
 		s.hold(u, o.currency(p), add)
@@ -215,10 +215,7 @@ func (f Fold) Replaced(e OrderReplaced) {
 	}
 	reserved := f.s.takeOver(replaceKey(o))
 	o.price, o.open, o.filled = e.Price, e.Open, e.Amount-e.Open
-	need, ok := o.need(p)
-	if !ok {
-		panic("BUG: accounts: a replaced order holds more than 10^20")
-	}
+	need := o.needAtMost(p)
 	if !reserved && need.Cmp(o.held) > 0 {
 		f.s.counts.Unreserved++
 	}

@@ -65,10 +65,17 @@ func (m *market) money(units *big.Int) *big.Int {
 
 func pow10(n int) *big.Int { return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n)), nil) }
 
-func toBig(v fixed.I128) *big.Int {
-	n := new(big.Int).SetUint64(v.Abs().Hi)
-	n.Lsh(n, 64).Or(n, new(big.Int).SetUint64(v.Abs().Lo))
-	if v.Sign() < 0 {
+func toBig[M amount](v M) *big.Int {
+	s := v.Wide()
+	negative := s.Sign() < 0
+	if negative {
+		s = s.Neg()
+	}
+	n := new(big.Int)
+	for _, w := range [...]uint64{s.W2, s.W1, s.W0} {
+		n.Lsh(n, 64).Or(n, new(big.Int).SetUint64(w))
+	}
+	if negative {
 		n.Neg(n)
 	}
 	return n

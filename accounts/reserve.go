@@ -89,7 +89,7 @@ type balanceKey struct{ account, currency uint32 }
 // expect adds to what may come in.
 func (s *State) expect(account, currency uint32, amount fixed.I128) {
 	k := balanceKey{account, currency}
-	if v := wrapAdd(s.coming[k], amount); v.Sign() != 0 {
+	if v := s.coming[k].Plus(amount); v.Sign() != 0 {
 		s.coming[k] = v
 	} else {
 		delete(s.coming, k)
@@ -176,22 +176,22 @@ func (s *State) fits(u *user, p *pairTerms, o *orderHold, touch int64) bool {
 	if o.side == Sell {
 		in, out = out, in
 	}
-	has := wrapAdd(s.coming[balanceKey{u.n, in}], o.coming.Neg())
+	has := s.coming[balanceKey{u.n, in}].Minus(o.coming)
 	if r := u.find(in); r != nil {
-		has = wrapAdd(has, wrapAdd(r.free, r.held))
+		has = has.Add(r.total())
 	}
-	if has.Cmp(MaxMoney.Sub(brings)) > 0 {
+	if has.Plus(brings).CmpTerm(MaxMoney) > 0 {
 		return false
 	}
 	if r := u.find(out); u.profile.Unlimited && r != nil && r.available().Cmp(gives.Sub(MaxMoney)) < 0 {
 		return false
 	}
 	builtin := s.must(0)
-	if r := builtin.find(in); r != nil && r.free.Cmp(brings.Sub(MaxMoney)) < 0 {
+	if r := builtin.find(in); r != nil && r.free.CmpTerm(brings.Sub(MaxMoney)) < 0 {
 		return false
 	}
 	r := builtin.find(out)
-	return r == nil || r.free.Cmp(MaxMoney.Sub(gives)) <= 0
+	return r == nil || r.free.CmpTerm(MaxMoney.Sub(gives)) <= 0
 }
 
 // moves is the most that the order may bring and give, fees left out; ok is false beyond
@@ -232,15 +232,15 @@ func (s *State) reserve(u *user, currency uint32, r Reservation, need fixed.I128
 	row, t := u.row(currency), &s.totals[currency]
 	left := row.available()
 	if u.profile.Unlimited {
-		if t.held.Add(t.pending).Cmp(MaxMoney.Sub(need)) > 0 || left.Cmp(need.Sub(MaxMoney)) < 0 {
+		if left.Cmp(need.Sub(MaxMoney)) < 0 {
 			return Reservation{}, totalOutOfRange()
 		}
 	} else if need.Sign() > 0 && left.Cmp(need) < 0 {
 		return Reservation{}, insufficient(s.currencies[currency])
 	}
 	r.amount, r.taken = need, true
-	row.pending = row.pending.Add(need)
-	t.pending = t.pending.Add(need)
+	row.pending = row.pending.Plus(need)
+	t.pending = t.pending.Plus(need)
 	e := s.pending[r.key]
 	if e == nil {
 		e = &pendingEntry{currency: currency, in: r.in}
@@ -343,10 +343,10 @@ func (s *State) takeOver(key reservationKey) bool {
 	s.waiting--
 	u := s.must(key.account)
 	r := u.row(e.currency)
-	r.pending = r.pending.Sub(amount)
+	r.pending = r.pending.Minus(amount)
 	s.changed(u, e.currency)
 	t := &s.totals[e.currency]
-	t.pending = t.pending.Sub(amount)
+	t.pending = t.pending.Minus(amount)
 	return true
 }
 

@@ -31,10 +31,12 @@ type window struct {
 	highs   queue[extreme]
 	lows    queue[extreme]
 
-	volume, quote fixed.U128 // of the buckets that count
-	first         int64      // price of the pair's first trade, 0: never traded
-	agoBase       int64      // close of the newest bucket that is no longer kept, 0: none
-	left          int64      // second at which the last bucket left, 0: none
+	// Of the buckets that count. A trade is of at most 2^63 lots and 2^96 product units, so
+	// that 2^32 of the largest within a day wrap; what is left when they go is right again.
+	volume, quote fixed.U128
+	first         int64 // price of the pair's first trade, 0: never traded
+	agoBase       int64 // close of the newest bucket that is no longer kept, 0: none
+	left          int64 // second at which the last bucket left, 0: none
 }
 
 // slide moves the window to second now and reports whether a trade left it.
@@ -45,8 +47,8 @@ func (w *window) slide(now int64) bool {
 		if b.sec > now-secondsOfDay {
 			break
 		}
-		w.volume = w.volume.Sub(b.volume)
-		w.quote = w.quote.Sub(b.quote)
+		w.volume = w.volume.SubWrap(b.volume)
+		w.quote = w.quote.SubWrap(b.quote)
 		w.left = b.sec + secondsOfDay
 		w.out++
 		moved = true
@@ -68,8 +70,8 @@ func (w *window) add(t *tick) {
 	if w.first == 0 {
 		w.first = t.open
 	}
-	w.volume = w.volume.Add(t.volume)
-	w.quote = w.quote.Add(t.quote)
+	w.volume = w.volume.AddWrap(t.volume)
+	w.quote = w.quote.AddWrap(t.quote)
 	if n := w.buckets.len(); n > 0 && w.buckets.at(n-1).sec == t.sec {
 		b := w.buckets.at(n - 1)
 		b.high, b.low, b.close = max(b.high, t.high), min(b.low, t.low), t.close

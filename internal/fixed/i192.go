@@ -11,6 +11,9 @@ type I192 struct{ W0, W1, W2 uint64 }
 // Wide is a as a sum.
 func (a I128) Wide() I192 { return I192{a.Lo, uint64(a.Hi), uint64(a.Hi >> 63)} }
 
+// Wide is a: amounts and sums are shown alike.
+func (a I192) Wide() I192 { return a }
+
 // Add is a + b.
 func (a I192) Add(b I192) (s I192) {
 	var c uint64
