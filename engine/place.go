@@ -91,6 +91,9 @@ func (b *book) checkMembers(cmd *Command) Reason {
 	if r := b.checkTotal(cmd.Price, cmd.Amount); r != NotRejected {
 		return r
 	}
+	if !cmd.EarnLimit.IsZero() && cmd.Side == Sell && cmd.EarnLimit.Less(total(cmd.Price, cmd.Amount)) {
+		return TotalOutOfRange
+	}
 	if (cmd.TIF == GTC || cmd.Type == StopLimit) && !b.roomFor(cmd.Side, cmd.Amount) {
 		return AmountOutOfRange
 	}
@@ -210,10 +213,11 @@ func (b *book) makeTaker(t *taker, cmd *Command) {
 	if cmd.Type.market() {
 		t.setMoney(cmd.Flags, cmd)
 		t.setMarket()
-		return
+	} else {
+		t.flags &^= FlagQuote | FlagFunded
+		t.display = cmd.Display
 	}
-	t.flags &^= FlagQuote | FlagFunded
-	t.display = cmd.Display
+	t.setEarn(cmd.EarnLimit)
 }
 
 func (t *taker) setMoney(flags uint8, cmd *Command) {
@@ -258,6 +262,9 @@ func (b *book) accept(cmd *Command, owner int32, tif TimeInForce) (n uint64, cli
 	e.TakerDiscount = cmd.Discount
 	if cmd.Client != nil {
 		e.Client = cmd.Client
+	}
+	if !cmd.EarnLimit.IsZero() {
+		e.setEarnLimit(cmd.EarnLimit)
 	}
 	if cmd.Type >= StopLimit {
 		e.MakerOpen = cmd.Stop
