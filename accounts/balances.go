@@ -101,11 +101,7 @@ func (s *State) room(u *user, code string, amount fixed.I128) bool {
 	if s.totals[n].deposited.Plus(amount).CmpTerm(MaxMoney) > 0 {
 		return false
 	}
-	has := s.coming[balanceKey{u.n, n}]
-	if r := u.find(n); r != nil {
-		has = has.Add(r.total())
-	}
-	return has.Plus(amount).CmpTerm(MaxMoney) <= 0
+	return amount.Cmp(s.headroom(u, n)) <= 0
 }
 
 func (s *State) planDeposit(cmd *Command, rec *Record) *Reject {
@@ -161,7 +157,7 @@ func (s *State) planWithdraw(cmd *Command, rec *Record) *Reject {
 func (s *State) applyWithdraw(rec *Record) BalanceView {
 	n := s.currency(rec.Currency)
 	u := s.must(rec.User)
-	s.payUplines(u, WithdrawalCommission, n, rec.Commission, rec.TimeNs, fromFees, nil)
+	s.payUplines(u, payment{typ: WithdrawalCommission, currency: n, of: rec.Commission, timeNs: rec.TimeNs, rules: rec.Rules}, nil)
 	return s.balance(u, n)
 }
 

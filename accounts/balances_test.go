@@ -73,7 +73,7 @@ func TestHoldOfEachKindOfOrder(t *testing.T) {
 			}
 			e := OrderAccepted{
 				Pair: 0, Seq: r.next(0), Order: 1, Account: u, Side: c.p.Side, Type: c.p.Type, ByQuote: c.p.ByQuote, Price: c.p.Price,
-				Amount: c.p.Amount, Quote: c.p.Quote, Rates: c.p.Rates, Funded: res.Funded,
+				Amount: c.p.Amount, Quote: c.p.Quote, Rates: c.p.Rates, Funded: res.Funded, Earn: res.EarnLimit,
 			}
 			if res.Funded {
 				e.Quote = res.SpendLimit
@@ -108,13 +108,14 @@ func (r *rig) accept(order uint64, p OrderParams) {
 	if p.Rates == (Rates{}) {
 		p.Rates = testRates
 	}
-	if _, reject := r.s.Reserve(p); reject != nil {
+	res, reject := r.s.Reserve(p)
+	if reject != nil {
 		r.t.Fatal(reject)
 	}
 	r.fold(func(f Fold) {
 		f.Accepted(OrderAccepted{
 			Seq: r.next(0), Order: order, Account: p.Account, Side: p.Side, Type: p.Type, ByQuote: p.ByQuote,
-			Price: p.Price, Amount: p.Amount, Quote: p.Quote, Rates: p.Rates,
+			Price: p.Price, Amount: p.Amount, Quote: p.Quote, Rates: p.Rates, Earn: res.EarnLimit,
 		})
 	})
 }

@@ -52,6 +52,7 @@ type OrderAccepted struct {
 	Price   int64
 	Amount  int64
 	Quote   fixed.U128
+	Earn    fixed.U128 // the limit of Reservation.EarnLimit, 0 for none
 	Rates   Rates
 }
 
@@ -70,6 +71,7 @@ type Trade struct {
 	QuoteLeft                  fixed.U128
 	TakerRate, TakerDiscount   uint32
 	MakerRate, MakerDiscount   uint32
+	Rules                      uint8 // of the command, as Record.Rules
 }
 
 // TradeFees is what both sides paid, in the quote currency, 10^-18.
@@ -90,6 +92,7 @@ type OrderReplaced struct {
 	Price  int64
 	Amount int64 // new total
 	Open   int64
+	Earn   fixed.U128 // what it may bring at most from here on, 0 for no limit
 }
 
 // OrderReduced is an order that lost lots without a trade; ByQuote as in Trade.
@@ -153,7 +156,9 @@ func (f Fold) Accepted(e OrderAccepted) {
 		waiting: e.Type.waits(), price: e.Price, open: e.Amount, quote: e.Quote, rates: e.Rates,
 	}
 	s := f.s
-	reserved := s.takeOver(o.key())
+	key := o.key()
+	key.earn = e.Earn
+	reserved := s.takeOver(key)
 	if e.Funded && e.Side == Buy && e.Type.atMarket() && !e.ByQuote {
 		o.byQuote = true
 	}
@@ -166,7 +171,7 @@ func (f Fold) Accepted(e OrderAccepted) {
 	}
 	s.orders[e.Order] = o
 	s.grow(o, p, need)
-	s.expectRest(o, p)
+	s.expectNew(o, p, e.Earn)
 }
 
 // grow raises a hold to need. A funded account gives at most what is there: fees that
@@ -202,8 +207,7 @@ func (f Fold) Canceled(e OrderCanceled) {
 func (s *State) finish(o *orderHold, p *pairTerms) {
 	s.release(o, p, fixed.I128{})
 	delete(s.orders, o.id)
-	s.expect(o.account, o.brought(p), o.coming.Neg())
-	o.coming = fixed.I128{}
+	s.expectOf(o, p, fixed.I128{})
 }
 
 // Replaced brings the hold to what the order needs now.
@@ -221,7 +225,7 @@ func (f Fold) Replaced(e OrderReplaced) {
 	}
 	f.s.grow(o, p, need)
 	f.s.release(o, p, need)
-	f.s.expectRest(o, p)
+	f.s.expectNew(o, p, e.Earn)
 }
 
 // Reduced releases the hold of the lots that are gone.

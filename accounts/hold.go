@@ -63,6 +63,7 @@ type orderHold struct {
 	rates   Rates
 	held    fixed.I128
 	coming  fixed.I128 // what it may yet bring: its part of State.coming
+	limited bool       // the engine keeps it within coming
 }
 
 // currency is the one that the order holds.
@@ -79,6 +80,15 @@ func (o *orderHold) brought(p *pairTerms) uint32 {
 		return p.base
 	}
 	return p.quote
+}
+
+// earnDigits is how many digits the units of an earn limit have: product units of a sell,
+// lots of a buy.
+func (o *orderHold) earnDigits(p *pairTerms) int {
+	if o.side == Sell {
+		return p.digitsTotal()
+	}
+	return p.digitsAmount
 }
 
 // need is what the rest of the order has to hold (Decisions section 6.8); ok is false

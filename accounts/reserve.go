@@ -15,6 +15,7 @@ type OrderParams struct {
 	Quote   fixed.U128 // ByQuote: product units
 	Rates   Rates
 	Touch   int64 // ticks: the best price of the other side, 0 where it is empty
+	Stop    int64 // ticks: the stop price, 0 for an order that is no stop
 }
 
 // normalize clears what the engine's Accepted event does not carry.
@@ -54,6 +55,11 @@ type Reservation struct {
 	// engine's Accepted event must name the limit as its Quote.
 	Funded     bool
 	SpendLimit fixed.U128
+	// EarnLimit, where it is not 0, is the most that the engine may let the order bring:
+	// product units of a sell, lots of a buy by quote, fee left out. The engine's Accepted
+	// event must name it. Of a replaced sell it counts beyond the worth of the open part at
+	// the old price, and may be 0; the Replaced event names the sum.
+	EarnLimit fixed.U128
 	// Replaces says that this is the reservation of a replace. The engine must refuse the
 	// replace where the order would need more than SpendLimit beyond its open part: product
 	// units of a buy, lots of a sell.
@@ -61,7 +67,7 @@ type Reservation struct {
 }
 
 // reservationKey is what the command and its event have in common. Two new orders with
-// equal keys need equal holds, so it does not matter whose reservation is taken over. A
+// equal keys need equal holds and may bring as much, so it does not matter whose reservation is taken over. A
 // replace has order and account alone: an order has one at a time, and neither the price
 // nor the total of the event need be those that were reserved for.
 type reservationKey struct {
@@ -74,6 +80,7 @@ type reservationKey struct {
 	price   int64
 	amount  int64
 	quote   fixed.U128
+	earn    fixed.U128
 	rates   Rates
 }
 
@@ -86,30 +93,102 @@ type pendingEntry struct {
 // balanceKey names a balance.
 type balanceKey struct{ account, currency uint32 }
 
+// coming is what may yet come into a balance. A balance and what comes stay within 10^20:
+// an order is let in only with room for the most that it may bring, which it keeps until it
+// ends, and the engine lets it bring no more. So whatever prices do, no fill can take a
+// balance beyond the bound, a stop's that triggers long after it was parked least of all.
+type coming struct {
+	open    fixed.I192 // into open orders: a function of records and events alone
+	pending fixed.I192 // into orders on their way to the engine, and by a planned deposit
+}
+
+// sum is both.
+func (c coming) sum() fixed.I192 { return c.open.Add(c.pending) }
+
 // expect adds to what may come in.
-func (s *State) expect(account, currency uint32, amount fixed.I128) {
+func (s *State) expect(account, currency uint32, open, pending fixed.I128) {
 	k := balanceKey{account, currency}
-	if v := s.coming[k].Plus(amount); v.Sign() != 0 {
-		s.coming[k] = v
-	} else {
+	c := s.coming[k]
+	c.open, c.pending = c.open.Plus(open), c.pending.Plus(pending)
+	if c == (coming{}) {
 		delete(s.coming, k)
+	} else {
+		s.coming[k] = c
 	}
 }
 
-// expectRest brings what is expected of an open order to what its rest brings at its own
-// price; a better one, and what a buy by quote gets, lasts no longer than one command.
-func (s *State) expectRest(o *orderHold, p *pairTerms) {
-	var n fixed.I128
-	if !o.byQuote {
-		var ok bool
-		if n, _, ok = o.moves(p, 0); !ok {
-			n = MaxMoney
-		}
-	}
+// expectOf brings what is expected of an open order to n.
+func (s *State) expectOf(o *orderHold, p *pairTerms, n fixed.I128) {
 	if n != o.coming {
-		s.expect(o.account, o.brought(p), n.Sub(o.coming))
+		s.expect(o.account, o.brought(p), n.Sub(o.coming), fixed.I128{})
 		o.coming = n
 	}
+}
+
+// expectNew is expectOf for an order that the engine has taken, or has replaced: the limit
+// that the engine keeps, or what its rest brings.
+func (s *State) expectNew(o *orderHold, p *pairTerms, limit fixed.U128) {
+	if o.limited = !limit.IsZero(); o.limited {
+		s.expectOf(o, p, atMost(moneyOf(limit, o.earnDigits(p))))
+	} else {
+		s.expectRest(o, p)
+	}
+}
+
+// expectRest brings what is expected of an open order without a limit to what its rest
+// brings at its own price.
+func (s *State) expectRest(o *orderHold, p *pairTerms) {
+	switch {
+	case o.limited:
+	case o.byQuote:
+		s.expectOf(o, p, fixed.I128{})
+	default:
+		brings, _, ok := o.moves(p, 0)
+		s.expectOf(o, p, atMost(brings, ok))
+	}
+}
+
+// brings takes what a fill has brought off what is expected of the order.
+func (s *State) brings(l *leg, p *pairTerms, worth, goods fixed.I128) {
+	o := l.order
+	switch {
+	case o == nil:
+	case !o.limited:
+		s.expectRest(o, p)
+	case o.side == Sell:
+		s.expectOf(o, p, positive(o.coming.Sub(worth)))
+	default:
+		s.expectOf(o, p, positive(o.coming.Sub(goods)))
+	}
+}
+
+// headroom is what may still come into a balance, beyond what is expected.
+func (s *State) headroom(u *user, currency uint32) fixed.I128 {
+	has := s.coming[balanceKey{u.n, currency}].sum()
+	if r := u.find(currency); r != nil {
+		has = has.Add(r.total())
+	}
+	return positive(MaxMoney.Wide().Sub(has)).Clamp()
+}
+
+// roomShare is the part of the headroom that an order gets when less would do: a price may
+// move on its way, and a stop's before it triggers. It is 10^14 of an account that is far
+// from the bound. Orders enough to use up the headroom so are more than an account may have.
+const roomShare = 1 << 20
+
+// allowance is how much of room an order gets that moves n by the prices of now.
+func allowance(room, n fixed.I128) fixed.I128 {
+	share, _ := fixed.U128{Hi: uint64(room.Hi), Lo: room.Lo}.DivMod64(roomShare)
+	if part := share.ToI128(); n.Cmp(part) < 0 {
+		return part
+	}
+	return least(n, room)
+}
+
+// unitsOf is how many whole units of 10^-digits an amount has.
+func unitsOf(n fixed.I128, digits int) fixed.U128 {
+	units, _ := n.Abs().DivMod64(fixed.Pow10[fixed.Scale-digits])
+	return units
 }
 
 // Reserve keeps what the order must hold, before the engine sees it. Refusals are
@@ -139,7 +218,8 @@ func (s *State) Reserve(p OrderParams) (Reservation, *Reject) {
 		account: p.Account, pair: p.Pair, side: p.Side, typ: p.Type, byQuote: p.ByQuote,
 		price: p.Price, open: p.Amount, quote: p.Quote, rates: p.Rates,
 	}
-	r := Reservation{key: o.key()}
+	r := Reservation{key: o.key(), in: o.brought(pair)}
+	touch := o.bestPrice(p.Touch, p.Stop)
 	if p.Type.atMarket() && p.Side == Buy && !p.ByQuote && !u.profile.Unlimited {
 		if p.Type == StopMarket {
 			return Reservation{}, invalid("quoteAmount", "A stop_market buy must give quoteAmount.")
@@ -153,15 +233,38 @@ func (s *State) Reserve(p OrderParams) (Reservation, *Reject) {
 		o.byQuote, o.quote = true, r.SpendLimit
 	}
 	need, ok := o.need(pair)
-	if !ok || !s.fits(u, pair, &o, p.Touch) {
+	if !ok || !s.fits(u, pair, &o, touch) {
 		return Reservation{}, totalOutOfRange()
 	}
-	r.in = o.brought(pair)
-	r.coming, _, _ = o.moves(pair, p.Touch)
+	r.coming, _, _ = o.moves(pair, touch)
+	if p.Side == Sell || p.ByQuote {
+		digits := o.earnDigits(pair)
+		r.EarnLimit = unitsOf(allowance(s.headroom(u, r.in), r.coming), digits)
+		if r.EarnLimit.IsZero() {
+			return Reservation{}, totalOutOfRange()
+		}
+		r.key.earn = r.EarnLimit
+		r.coming, _ = moneyOf(r.EarnLimit, digits)
+	}
 	return s.reserve(u, o.currency(pair), r, need)
 }
 
-// fits keeps the balances that the order may move within 10^20 on either side of zero:
+// bestPrice is the best price that an order is likely to meet, 0 for none: the touch, or a
+// stop's own price, near which it triggers.
+func (o *orderHold) bestPrice(touch, stop int64) int64 {
+	switch {
+	case stop == 0:
+		return touch
+	case o.side == Sell:
+		return max(touch, stop)
+	case touch == 0:
+		return stop
+	}
+	return min(touch, stop)
+}
+
+// fits keeps the balances that the order may move within 10^20 on either side of zero, by
+// the prices of now:
 // what it brings to its account, with what
 // the account's other orders may bring, what that takes from the built-in account, and what the
 // built-in account gets for it. The built-in account holds nothing and is never refused a
@@ -176,7 +279,7 @@ func (s *State) fits(u *user, p *pairTerms, o *orderHold, touch int64) bool {
 	if o.side == Sell {
 		in, out = out, in
 	}
-	has := s.coming[balanceKey{u.n, in}].Minus(o.coming)
+	has := s.coming[balanceKey{u.n, in}].sum().Minus(o.coming)
 	if r := u.find(in); r != nil {
 		has = has.Add(r.total())
 	}
@@ -211,21 +314,18 @@ func (o *orderHold) moves(p *pairTerms, touch int64) (brings, gives fixed.I128, 
 		gives, ok = p.notional(price, o.open)
 		return brings, gives, ok
 	}
-	if gives, ok = moneyOf(o.quote, p.digitsTotal()); !ok || touch == 0 {
+	if gives, ok = moneyOf(o.quote, p.digitsTotal()); o.open > 0 { // a buy by amount
+		brings, _ = lotsOf(o.open, p.digitsAmount)
+	}
+	if !ok || touch == 0 || o.open > 0 {
 		return brings, gives, ok
 	}
 	lots, _ := o.quote.DivMod64(uint64(touch))
-	if open := fixed.FromU64(uint64(o.open)); !open.IsZero() && open.Less(lots) {
-		lots = open // a funded buy by amount
-	}
 	brings, ok = moneyOf(lots, p.digitsAmount)
 	return brings, gives, ok
 }
 
 func (s *State) reserve(u *user, currency uint32, r Reservation, need fixed.I128) (Reservation, *Reject) {
-	if need.Sign() == 0 && !r.Replaces {
-		return r, nil
-	}
 	if s.waiting >= MaxReservations {
 		return Reservation{}, &Reject{Status: 409, Code: "TOO_MANY_ORDERS", Reason: "too_many_orders", Message: "Too many orders wait for the engine."}
 	}
@@ -247,7 +347,7 @@ func (s *State) reserve(u *user, currency uint32, r Reservation, need fixed.I128
 		s.pending[r.key] = e
 	}
 	e.amounts, e.coming = append(e.amounts, need), append(e.coming, r.coming)
-	s.expect(u.n, r.in, r.coming)
+	s.expect(u.n, r.in, fixed.I128{}, r.coming)
 	s.waiting++
 	s.changed(u, currency)
 	return r, nil
@@ -291,6 +391,9 @@ func (s *State) ReserveReplace(p ReplaceParams) (Reservation, *Reject) {
 	}
 	r.in = o.brought(pair)
 	r.coming, _, _ = next.moves(pair, touch)
+	if o.side == Sell {
+		r.EarnLimit, r.coming = s.earnMore(u, pair, o, r.coming)
+	}
 	r.coming = positive(r.coming.Sub(o.coming))
 	if was, now := o.cost(), next.cost(); was.Less(now) {
 		r.SpendLimit = now.Sub(was)
@@ -298,13 +401,25 @@ func (s *State) ReserveReplace(p ReplaceParams) (Reservation, *Reject) {
 	return s.reserve(u, o.currency(pair), r, positive(need.Sub(o.held)))
 }
 
+// earnMore is what a sell that is replaced may bring beyond the worth of its open part,
+// product units, and all that it may bring then. It moves n by the prices of now.
+func (s *State) earnMore(u *user, p *pairTerms, o *orderHold, n fixed.I128) (spare fixed.U128, all fixed.I128) {
+	room := least(s.headroom(u, p.quote).Wide().Plus(o.coming), MaxMoney.Wide()).Clamp()
+	own, most := o.worth(), unitsOf(allowance(room, n), p.digitsTotal())
+	spare = most.SubFloor(own)
+	return spare, atMost(moneyOf(own.Add(spare), p.digitsTotal()))
+}
+
+// worth is the rest of a limit order at its price, product units.
+func (o *orderHold) worth() fixed.U128 { return fixed.Mul64(uint64(o.price), uint64(o.open)) }
+
 // cost is what the rest of a limit order takes at its price: product units of a buy, lots
 // of a sell.
 func (o *orderHold) cost() fixed.U128 {
 	if o.side == Sell {
 		return fixed.FromU64(uint64(o.open))
 	}
-	return fixed.Mul64(uint64(o.price), uint64(o.open))
+	return o.worth()
 }
 
 // Holding says whether an order holds anything of an account, and whether it is a stop
@@ -335,7 +450,7 @@ func (s *State) takeOver(key reservationKey) bool {
 	}
 	last := len(e.amounts) - 1
 	amount := e.amounts[last]
-	s.expect(key.account, e.in, e.coming[last].Neg())
+	s.expect(key.account, e.in, fixed.I128{}, e.coming[last].Neg())
 	e.coming = e.coming[:last]
 	if e.amounts = e.amounts[:last]; last == 0 {
 		delete(s.pending, key)

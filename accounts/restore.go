@@ -168,11 +168,16 @@ func (r *snapshotReader) orders() {
 		o.quote = fixed.U128{Hi: uint64(q.Hi), Lo: q.Lo}
 		o.rates = Rates{Maker: r.rate(), Taker: r.rate(), Discount: r.rate()}
 		o.held = r.money()
-		if r.bad || r.s.pairs[o.pair] == nil || o.held.Cmp(MaxMoney) > 0 || o.price < 0 || o.open < 0 || o.filled < 0 {
+		var limit fixed.I128
+		if r.version >= 2 && r.bool() {
+			o.limited, limit = true, r.money()
+		}
+		if r.bad || r.s.pairs[o.pair] == nil || o.held.Cmp(MaxMoney) > 0 || limit.Sign() < 0 || limit.Cmp(MaxMoney) > 0 || o.price < 0 || o.open < 0 || o.filled < 0 {
 			r.fail()
 			return
 		}
 		r.s.orders[o.id] = o
+		r.s.expectOf(o, r.s.pairs[o.pair], limit)
 	}
 }
 

@@ -48,14 +48,17 @@ func (f Fold) Trade(e Trade) TradeFees {
 	if e.TakerSide == Sell {
 		buyer, seller = seller, buyer
 	}
+	s.brings(buyer, p, worth, goods)
+	s.brings(seller, p, worth, goods)
 	s.pay(p, buyer, worth)
 	s.deliver(p, seller, goods)
 	s.credit(s.must(buyer.account), p.base, goods.Wide())
 	s.credit(s.must(seller.account), p.quote, worth.Sub(seller.fee).Wide())
 	fees := &s.totals[p.quote].fees
 	*fees = fees.Plus(buyer.fee).Plus(seller.fee)
-	s.payUplines(s.must(buyer.account), DealCommission, p.quote, buyer.fee, e.TimeNs, fromFees, nil)
-	s.payUplines(s.must(seller.account), DealCommission, p.quote, seller.fee, e.TimeNs, fromFees, nil)
+	for _, l := range [2]*leg{buyer, seller} {
+		s.payUplines(s.must(l.account), payment{typ: DealCommission, currency: p.quote, of: l.fee, timeNs: e.TimeNs, rules: e.Rules}, nil)
+	}
 	for _, o := range [2]*orderHold{taker.order, maker.order} {
 		if o != nil {
 			s.settleDown(o, p)

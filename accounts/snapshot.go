@@ -18,7 +18,8 @@ import (
 //	oldest first | open holds | accruals and archive by receiver
 //
 // Since version 2 sums (balances, totals, archive) have 24 bytes, the least significant
-// word first; version 1 wrote them as money, in 16.
+// word first, and an open hold ends with its earn limit; version 1 wrote sums as money, in
+// 16, and knew no limits.
 
 // AppendSnapshot appends the whole state. It holds secrets. Store's goroutine. Folds
 // wait while the users are written and the holds are copied; the holds are written after
@@ -186,7 +187,11 @@ func (w *snapshotWriter) order(b []byte, o *orderHold) []byte {
 	b = putInt(putInt(putInt(b, o.price), o.open), o.filled)
 	b = putMoney(b, fixed.I128{Hi: int64(o.quote.Hi), Lo: o.quote.Lo})
 	b = putUint(putUint(putUint(b, uint64(o.rates.Maker)), uint64(o.rates.Taker)), uint64(o.rates.Discount))
-	return putMoney(b, o.held)
+	b = putBool(putMoney(b, o.held), o.limited)
+	if o.limited {
+		b = putMoney(b, o.coming)
+	}
+	return b
 }
 
 // DecodeSnapshot is the inverse of AppendSnapshot. The state shares nothing with b.

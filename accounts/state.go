@@ -35,8 +35,7 @@ type State struct {
 	pending map[reservationKey]*pendingEntry
 	waiting int // reservations in pending
 	// coming is what open orders and reservations may yet bring, by account and currency.
-	// It is for the refusals of Reserve and deposits alone, and is never stored.
-	coming    map[balanceKey]fixed.I192
+	coming    map[balanceKey]coming
 	enginePos uint64
 
 	dealQueue       []uint32 // receivers of the deal accruals kept, oldest first
@@ -84,7 +83,7 @@ func New(opts Options) *State {
 		byID: map[[16]byte]uint32{}, byName: map[string]uint32{}, byAddress: map[[20]byte]uint32{},
 		keys: newKeyIndex(), currencyNo: map[string]uint32{},
 		pairs: map[uint32]*pairTerms{}, orders: map[uint64]*orderHold{},
-		pending: map[reservationKey]*pendingEntry{}, coming: map[balanceKey]fixed.I192{}, maxDealAccruals: MaxDealAccruals,
+		pending: map[reservationKey]*pendingEntry{}, coming: map[balanceKey]coming{}, maxDealAccruals: MaxDealAccruals,
 	}
 	s.users = append(s.users, &user{profile: Profile{Nickname: "exchange", Unlimited: true, AvatarID: DefaultAvatar}})
 	return s
@@ -143,8 +142,10 @@ func (s *State) planLocked(nowNs int64, cmd *Command) (Record, *Reject) {
 	if reject := s.plan(nowNs, cmd, &rec); reject != nil {
 		return Record{}, reject
 	}
-	if rec.Kind == Withdraw {
-		s.stageWithdrawal(&rec)
+	rec.Rules = RulesVersion
+	switch rec.Kind {
+	case Withdraw, Deposit, AddProfit:
+		s.takeStage(&rec)
 	}
 	return rec, nil
 }
