@@ -16,6 +16,9 @@ const (
 	SetPair
 	SetAsset    // control stream: adds or changes an asset
 	OpenAccount // control stream: gives the next AccountID to a UUID
+	// Skip is no command but a record of the journal alone: the record at Order is never
+	// carried out. Who replays the journal knows it before (marketdata/replica).
+	Skip
 )
 
 // CancelAllPart is how many orders one CancelAll command cancels at most, so that a mass

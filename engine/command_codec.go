@@ -68,6 +68,8 @@ func AppendCommand(dst []byte, c *Command) []byte {
 		return appendAsset(dst, c.Asset)
 	case OpenAccount:
 		return append(dst, c.UUID[:]...)
+	case Skip:
+		return binary.AppendUvarint(dst, uint64(c.Order))
 	}
 	panic(fmt.Sprintf("BUG: engine: command kind %d has no record", c.Kind))
 }

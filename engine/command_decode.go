@@ -78,6 +78,11 @@ func (r *recordReader) boolean() bool { return r.u8(1) == 1 }
 
 func (r *recordReader) fault() { r.b, r.bad = nil, true }
 
+// IsSkip reports whether a record is a Skip, without reading more than that of it.
+func IsSkip(record []byte) bool {
+	return len(record) > 0 && CommandKind(record[0]&(1<<rulesShift-1)) == Skip
+}
+
 // DecodeCommand reads one record into c, which shares no memory with it.
 func DecodeCommand(record []byte, c *Command) error {
 	*c = Command{}
@@ -114,6 +119,8 @@ func DecodeCommand(record []byte, c *Command) error {
 		} else {
 			r.fault()
 		}
+	case Skip:
+		c.Order = OrderID(r.uvarint(1<<64 - 1))
 	}
 	if r.bad || len(r.b) != 0 {
 		if c.Rules > RulesVersion {
@@ -128,7 +135,7 @@ func DecodeCommand(record []byte, c *Command) error {
 func (r *recordReader) kind(c *Command) {
 	b := r.u8(0xff)
 	c.Kind, c.Rules = CommandKind(b&(1<<rulesShift-1)), b>>rulesShift
-	if c.Kind > OpenAccount || c.Rules > RulesVersion {
+	if c.Kind > Skip || c.Rules > RulesVersion {
 		r.fault()
 	}
 }

@@ -120,6 +120,10 @@ func (x *exchange) recover(ctx context.Context) error {
 		return err
 	}
 	if err := foldTo(x.accounts.state, 0); err != nil {
+		poison := (*replica.PoisonError)(nil)
+		if x.accounts.broken = errors.As(err, &poison); x.accounts.broken {
+			x.log.Error("a record of the journal cannot be carried out", "record", poison.Seq, "stack", string(poison.Stack))
+		}
 		return err
 	}
 	x.pos, x.lastNs = x.market.market.Pos, x.market.market.LastNs
@@ -197,7 +201,7 @@ func (x *exchange) keep(loop *engine.Loop) {
 		return
 	}
 	x.market.keep(replica.KeeperOptions{
-		Market: replica.Options{Engine: x.engineOpts, Market: x.marketOpts},
+		Market: replica.Options{Engine: x.engineOpts, Market: x.marketOpts, Skips: x.market.skips},
 		Live:   loop, Extras: x.extras(), KeepAll: x.cfg.Journal.Keep == "all",
 		SnapshotBytes: x.cfg.Journal.SnapshotBytes,
 	}, func() {
