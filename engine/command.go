@@ -31,7 +31,7 @@ const CancelAllPart = 64
 // is a new version, and every version stays:
 //
 //	0  the program before rules had versions
-//	1  EarnLimit of a Replace counts
+//	1  EarnLimit of a Replace counts; Options.AccountStops and PairStops are kept
 const RulesVersion = 1
 
 // Flags of a Command.

@@ -328,6 +328,20 @@ func (m *model) state(c engine.Command) engine.Reason {
 		if all >= m.opts.OpenOrders || c.Account != 0 && mine >= m.opts.AccountOrders {
 			return engine.TooManyOrders
 		}
+		if c.Type != engine.Limit && c.Rules >= 1 {
+			all, mine = 0, 0
+			for _, o := range m.open {
+				if o.waiting {
+					all++
+					if o.cmd.Account == c.Account {
+						mine++
+					}
+				}
+			}
+			if all >= m.opts.PairStops || c.Account != 0 && mine >= m.opts.AccountStops {
+				return engine.TooManyOrders
+			}
+		}
 		market := c.Type == engine.Market || c.Type == engine.StopMarket
 		if d := c.Display; d > 0 && !market && m.reserves()+inSlices(c.Amount-d, d) > m.opts.PairSlices {
 			return engine.TooManyOrders

@@ -153,6 +153,9 @@ func (b *book) checkState(cmd *Command) Reason {
 		if cmd.Account != 0 && b.openOf(cmd.Account) >= b.opts.AccountOrders {
 			return TooManyOrders
 		}
+		if cmd.Type >= StopLimit && cmd.Rules >= 1 && !b.stopFits(cmd.Account) {
+			return TooManyOrders
+		}
 		if d := cmd.Display; d > 0 && !cmd.Type.market() && pieces(cmd.Amount-d, d) > b.opts.PairSlices-b.slices {
 			return TooManyOrders
 		}
@@ -166,6 +169,15 @@ func (b *book) openOf(id AccountID) int {
 		return int(b.owners.slots.at(s).open)
 	}
 	return 0
+}
+
+// stopFits is whether one more stop of an account may wait.
+func (b *book) stopFits(id AccountID) bool {
+	if b.parked.live() >= b.opts.PairStops {
+		return false
+	}
+	s := b.owners.find(id)
+	return id == 0 || s == 0 || int(b.owners.slots.at(s).stops) < b.opts.AccountStops
 }
 
 // checkBook is whether the book lets the order do what it insists on. A stop is asked

@@ -29,7 +29,7 @@ type flow struct {
 // randomOptions are limits small enough to be met.
 func randomOptions() engine.Options {
 	return engine.Options{
-		OpenOrders: 70, AccountOrders: 20, ClientIDs: 50, AccountClientIDs: 12, IcebergSlices: 20, PairSlices: 60,
+		OpenOrders: 70, AccountOrders: 20, AccountStops: 5, PairStops: 16, ClientIDs: 50, AccountClientIDs: 12, IcebergSlices: 20, PairSlices: 60,
 	}
 }
 

@@ -193,6 +193,7 @@ func (b *book) readStops(r *stateReader, side Side) {
 		ps := b.parked.take()
 		*b.parked.at(ps) = st
 		s := b.revive(o, coldOrder{stop: ps}, account)
+		b.owners.slots.at(b.orders.at(s).owner).stops++
 		b.hang(s, b.orders.at(s), st.stop)
 	}
 }

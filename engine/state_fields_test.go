@@ -111,7 +111,7 @@ func TestStateHashSeesEveryField(t *testing.T) {
 	eachField(t, "level", b.levels.at(b.sides[Buy].best), hash,
 		"shown", "hidden", "count", "tail", "side", "head") // sums and links; head: the swap below
 	eachField(t, "owner", b.owners.slots.at(b.orders.at(bid).owner), hash,
-		"open", "head", "tail", "window", "clientHead", "clientTail")
+		"open", "stops", "head", "tail", "window", "clientHead", "clientTail")
 	eachField(t, "client id in the window", b.clients.entries.at(b.clients.oldest), hash,
 		"owner", "next", "older", "newer")
 	inst := *b.inst

@@ -56,6 +56,7 @@ func (b *book) park(t *taker, cmd *Command) {
 		o.marks |= markClient
 	}
 	*b.cold.at(s) = coldOrder{client: t.client, stop: st}
+	b.owners.slots.at(o.owner).stops++
 	b.hang(s, o, cmd.Stop)
 }
 
@@ -87,6 +88,7 @@ func (b *book) unpark(s int32, o *order) stopOrder {
 	c := b.cold.at(s)
 	st := *b.parked.at(c.stop)
 	b.parked.release(c.stop)
+	b.owners.slots.at(o.owner).stops--
 	c.stop = 0
 	o.marks &^= markStop | markEarn
 	if st.typ == StopLimit {

@@ -17,7 +17,7 @@ const version = "1.0.0.0"
 type cli struct {
 	Serve   serveCmd   `cmd:"" default:"withargs" help:"Run the exchange."`
 	Replay  replayCmd  `cmd:"" help:"Run an exchange that recorded files drive."`
-	Journal journalCmd `cmd:"" help:"Verify or dump the journal of a data directory."`
+	Journal journalCmd `cmd:"" help:"Verify or dump the journal of a data directory, or leave a record out."`
 	Stats   statsCmd   `cmd:"" help:"Figures of a running exchange, per pair."`
 	Config  configCmd  `cmd:"" help:"Check or print the configuration."`
 	Bench   benchCmd   `cmd:"" help:"Measure the exchange against references."`

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -327,12 +328,15 @@ func (d *dataDir) beginOver() error {
 // accepted and acknowledged would be refused when it is replayed, or the other way round.
 func (d *dataDir) checkLimits(now engine.Options) error {
 	was := d.meta.Engine
+	// A directory of before has no number of stops: its commands know no such limit, and it
+	// keeps the one of the first start that has it.
+	was.AccountStops = cmp.Or(was.AccountStops, now.AccountStops)
 	if d.empty || was.Same(now) {
 		return nil
 	}
-	return fmt.Errorf("data directory: %s was written with engine.open_orders=%d and engine.account_orders=%d, and its orders are replayed by them; "+
-		"the configuration has %d and %d: set those, or begin another --data-dir",
-		d.path, was.OpenOrders, was.AccountOrders, now.OpenOrders, now.AccountOrders)
+	return fmt.Errorf("data directory: %s was written with engine.open_orders=%d, engine.account_orders=%d and engine.account_stops=%d, "+
+		"and its orders are replayed by them; the configuration has %d, %d and %d: set those, or begin another --data-dir",
+		d.path, was.OpenOrders, was.AccountOrders, was.AccountStops, now.OpenOrders, now.AccountOrders, now.AccountStops)
 }
 
 // beginFilling notes that the directory is being furnished (backfill, demo users) and lets
