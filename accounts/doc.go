@@ -35,7 +35,7 @@
 //  9. No private key, and nothing derived from one, is in a message, a String or a log value.
 //
 // Reading order: limits, reject, money, config, command, record, state, apply, users,
-// identity, keys, secret, signature, mac, nonce, legacy, balances, hold, reserve, fold,
+// identity, keys, secret, signature, mac, nonce, legacy, balances, hold, reserve, coming, fold,
 // settle, referral, search, accruals, queries, breakdown, explain, commissions, avatars,
 // view, check, wire, codec, snapshot, restore, store.
 //
