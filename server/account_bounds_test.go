@@ -5,6 +5,7 @@ import (
 	"math/big"
 	"math/rand/v2"
 	"strings"
+	"sync"
 	"testing"
 
 	"tickhive/accounts"
@@ -226,5 +227,45 @@ func TestRandomBatchesNearTheBounds(t *testing.T) {
 		if seen[want] < 50 {
 			t.Errorf("%d orders were %s", seen[want], want)
 		}
+	}
+}
+
+// Orders, batches and deposits of one user from many requests at once, near his bound: what
+// each is let in for is kept for it, so that however they meet no balance passes 10^20.
+func TestRequestsAtOnceStayWithinTheBound(t *testing.T) {
+	h := bounded(t)
+	u := h.user("")
+	h.deposit(u, "USDT", "90000000000000000000")
+	h.deposit(u, "AA", "9000000")
+	var wg sync.WaitGroup
+	for n := range uint64(6) {
+		wg.Go(func() {
+			rng := rand.New(rand.NewPCG(n, 9))
+			for range 60 {
+				price := fmt.Sprint(1+rng.IntN(9), "0000000000000")
+				own, other := limitOrder("sell", price, fmt.Sprint(1+rng.IntN(9000)), u.id), limitOrder("buy", price, fmt.Sprint(1+rng.IntN(9000)), "")
+				switch rng.IntN(5) {
+				case 0:
+					h.innerCall("POST", "/users/"+u.id+"/deposits", `{"currencyCode":"USDT","amount":"300000000000000000"}`)
+				case 1:
+					h.innerCall("POST", "/users/"+u.id+"/withdrawals", `{"currencyCode":"USDT","amount":"20000000000000000"}`)
+				case 2:
+					own = strings.Replace(own, `"limit"`, `"stop_limit","stopPrice":`+price, 1)
+					h.innerCall("POST", "/orders", own)
+				default:
+					h.innerCall("POST", "/orders/batch", `{"commands":[{"place":`+other+`},{"place":`+own+`}]}`)
+				}
+				b := h.state.View().Balance(uint32(h.account(u)), "USDT")
+				if b.Total.CmpTerm(accounts.MaxMoney) > 0 {
+					t.Errorf("%s", bigMoney(b.Total))
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	h.within(u)
+	if b := h.state.View().Balance(uint32(h.account(u)), "USDT"); bigMoney(b.Total).Cmp(bigMoney(money(t, "98000000000000000000").Wide())) < 0 {
+		t.Errorf("%s is not near the bound", bigMoney(b.Total))
 	}
 }
