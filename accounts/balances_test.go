@@ -489,12 +489,13 @@ func BenchmarkReserveFoldTrade(b *testing.B) {
 		if _, reject := r.s.Reserve(p); reject != nil {
 			b.Fatal(reject)
 		}
-		if _, reject := r.s.Reserve(q); reject != nil {
+		sell, reject := r.s.Reserve(q)
+		if reject != nil {
 			b.Fatal(reject)
 		}
 		f := r.s.BeginFold(seq)
 		f.Accepted(OrderAccepted{Seq: seq + 1, Order: id + 1, Account: buyer, Side: Buy, Price: 10_000, Amount: 1_000_000, Rates: testRates})
-		f.Accepted(OrderAccepted{Seq: seq + 2, Order: id + 2, Account: seller, Side: Sell, Price: 10_000, Amount: 1_000_000, Rates: testRates})
+		f.Accepted(OrderAccepted{Seq: seq + 2, Order: id + 2, Account: seller, Side: Sell, Price: 10_000, Amount: 1_000_000, Rates: testRates, Earn: sell.EarnLimit})
 		f.Trade(Trade{
 			Seq: seq + 3, TakerSide: Sell, Taker: id + 2, Maker: id + 1, TakerAccount: seller, MakerAccount: buyer,
 			Price: 10_000, Amount: 1_000_000, TakerRate: RateOne / 500, MakerRate: RateOne / 1000,
