@@ -47,9 +47,19 @@ const (
 	newMoney
 )
 
+// payment is of what shares are paid, and how.
+type payment struct {
+	typ      ProfitType
+	currency uint32
+	of       fixed.I128
+	timeNs   int64
+	from     moneySource
+	rules    uint8
+}
+
 // payUplines pays the shares of a fee by level (Decisions section 6.6), rounded down.
-func (s *State) payUplines(u *user, typ ProfitType, currency uint32, fee fixed.I128, timeNs int64, from moneySource, paid *[]PaidAccrual) {
-	if fee.Sign() <= 0 {
+func (s *State) payUplines(u *user, pay payment, paid *[]PaidAccrual) {
+	if pay.of.Sign() <= 0 {
 		return
 	}
 	up := u
@@ -62,14 +72,14 @@ func (s *State) payUplines(u *user, typ ProfitType, currency uint32, fee fixed.I
 			rate = up.profile.SecondLevel
 		}
 		s.accrue(up, accrual{
-			timeNs: timeNs, amount: shareFloor(fee, rate), from: u.n, currency: currency, level: uint32(i) + 1, typ: typ,
-		}, from, paid)
+			timeNs: pay.timeNs, amount: shareFloor(pay.of, rate), from: u.n, currency: pay.currency, level: uint32(i) + 1, typ: pay.typ,
+		}, pay, paid)
 	}
 }
 
 // payStaking walks up from the earner: each upline gets his share minus the highest
 // share already given.
-func (s *State) payStaking(u *user, currency uint32, income fixed.I128, timeNs int64, paid *[]PaidAccrual) {
+func (s *State) payStaking(u *user, pay payment, paid *[]PaidAccrual) {
 	given, most := uint32(0), s.config.Staking[StakingLevels-1]
 	up := u
 	for level := uint32(1); up.inviter != 0 && given < most; level++ {
@@ -79,32 +89,39 @@ func (s *State) payStaking(u *user, currency uint32, income fixed.I128, timeNs i
 			continue
 		}
 		a := accrual{
-			timeNs: timeNs, source: income, from: u.n, currency: currency, level: level,
+			timeNs: pay.timeNs, source: pay.of, from: u.n, currency: pay.currency, level: level,
 			applied: share - given, typ: StakeAccrual, received: up.profile.Staking,
 		}
 		given = share
-		all := shareFloor(income, a.applied)
+		all := shareFloor(pay.of, a.applied)
 		part := shareFloor(all, s.config.BonusShare)
 		if a.amount = all.Sub(part); a.amount.Sign() > 0 {
-			s.accrue(up, a, newMoney, paid)
+			s.accrue(up, a, pay, paid)
 			a.source = fixed.I128{} // the income counts once
 		}
 		a.amount, a.bonus = part, true
-		s.accrue(up, a, newMoney, paid)
+		s.accrue(up, a, pay, paid)
 	}
 }
 
-// accrue pays and keeps one accrual; nothing is kept of a zero.
-func (s *State) accrue(to *user, a accrual, from moneySource, paid *[]PaidAccrual) {
+// accrue pays and keeps one accrual; nothing is kept of a zero. It pays as far as the
+// receiver has room: the rest of a fee stays a fee, the rest of new money is not made.
+// Reservations do not count, because a recovery would not know them: what is paid while an
+// order of a receiver near 10^20 is on its way may take him so much beyond it.
+func (s *State) accrue(to *user, a accrual, pay payment, paid *[]PaidAccrual) {
+	if pay.rules >= 1 {
+		has := s.coming[balanceKey{to.n, a.currency}].open.Add(to.row(a.currency).total())
+		a.amount = least(a.amount, positive(MaxMoney.Wide().Sub(has)).Clamp())
+	}
 	if a.amount.Sign() <= 0 {
 		return
 	}
-	if from == newMoney {
+	if pay.from == newMoney {
 		s.deposit(to, a.currency, a.amount)
 	} else {
 		t := &s.totals[a.currency]
-		t.fees = t.fees.Sub(a.amount)
-		s.credit(to, a.currency, a.amount)
+		t.fees = t.fees.Minus(a.amount)
+		s.credit(to, a.currency, a.amount.Wide())
 	}
 	if paid != nil {
 		*paid = append(*paid, PaidAccrual{
@@ -134,10 +151,10 @@ func (s *State) archiveOldest() {
 	a := &to.deals[0]
 	to.deals = to.deals[1:]
 	if to.archive == nil {
-		to.archive = map[archiveKey]fixed.I128{}
+		to.archive = map[archiveKey]fixed.I192{}
 	}
 	k := archiveKey{day: a.timeNs / dayNs, from: a.from, currency: a.currency, level: a.level, typ: a.typ}
-	to.archive[k] = to.archive[k].Add(a.amount)
+	to.archive[k] = to.archive[k].Plus(a.amount)
 	s.counts.Archived++
 }
 
@@ -165,10 +182,11 @@ func (s *State) applyProfit(rec *Record) []PaidAccrual {
 	u, n := s.must(rec.User), s.currency(rec.Currency)
 	paid := []PaidAccrual{}
 	s.deposit(u, n, rec.Amount)
+	pay := payment{typ: rec.Profit, currency: n, of: rec.Amount, timeNs: rec.TimeNs, from: newMoney, rules: rec.Rules}
 	if rec.Profit == StakeAccrual {
-		s.payStaking(u, n, rec.Amount, rec.TimeNs, &paid)
+		s.payStaking(u, pay, &paid)
 	} else {
-		s.payUplines(u, rec.Profit, n, rec.Amount, rec.TimeNs, newMoney, &paid)
+		s.payUplines(u, pay, &paid)
 	}
 	return paid
 }
@@ -177,7 +195,7 @@ func (s *State) applyProfit(rec *Record) []PaidAccrual {
 // so they are read without the lock.
 type accrualSet struct {
 	deals, others []accrual
-	archive       map[archiveKey]fixed.I128
+	archive       map[archiveKey]fixed.I192
 	currencies    []string
 }
 

@@ -54,9 +54,9 @@ func mapOf(list []CurrencyAmount) map[string]string {
 	return m
 }
 
-func addTo(m map[string]fixed.I128, c string, v fixed.I128) { m[c] = m[c].Add(v) }
+func addTo[M amount](m map[string]fixed.I192, c string, v M) { m[c] = m[c].Add(v.Wide()) }
 
-func texts(m map[string]fixed.I128) map[string]string {
+func texts(m map[string]fixed.I192) map[string]string {
 	out := map[string]string{}
 	for c, v := range m {
 		if v.Sign() != 0 {
@@ -90,7 +90,7 @@ func TestFiguresAgreeWithEachOther(t *testing.T) {
 
 func agree(t *testing.T, where string, v *View, n uint32) {
 	t.Helper()
-	listed := map[string]fixed.I128{}
+	listed := map[string]fixed.I192{}
 	var truncated bool
 	for page := int64(1); ; page++ {
 		p, reject := v.Accruals(n, AccrualFilter{}, page, 7)
@@ -115,14 +115,14 @@ func agree(t *testing.T, where string, v *View, n uint32) {
 	if !truncated && !reflect.DeepEqual(summary, texts(listed)) {
 		t.Fatalf("%s: summary %v, list %v", where, summary, texts(listed))
 	}
-	byUser := map[string]fixed.I128{}
+	byUser := map[string]fixed.I192{}
 	for _, row := range v.TotalAccruals(n) {
 		for _, c := range row.TotalAmountsByCurrency {
 			addTo(byUser, c.CurrencyCode, c.Amount)
 		}
 	}
 	groups, cut, reject := v.AccrualGroups(n, 0, 1<<62, MaxReferralLevels)
-	byDay, byType := map[string]fixed.I128{}, map[string]fixed.I128{}
+	byDay, byType := map[string]fixed.I192{}, map[string]fixed.I192{}
 	for _, g := range groups {
 		addTo(byDay, g.CurrencyCode, g.Amount)
 	}
@@ -135,7 +135,7 @@ func agree(t *testing.T, where string, v *View, n uint32) {
 		t.Fatalf("%s: summary %v, by user %v, by day %v, by type %v", where, summary, texts(byUser), texts(byDay), texts(byType))
 	}
 	b, reject := v.Breakdown(n, t0, t0+30*dayNs, "")
-	parts := map[string]fixed.I128{}
+	parts := map[string]fixed.I192{}
 	for _, item := range b.Items {
 		addTo(parts, item.CurrencyCode, item.Amount)
 	}
@@ -158,7 +158,7 @@ func TestExplainSumsToTheDeltaOnRandomHistories(t *testing.T) {
 		if reject != nil || e.CurrentFromNs != from || e.PreviousToNs != from || e.PreviousFromNs != 2*from-to {
 			t.Fatalf("seed %d: %+v %v", seed, e, reject)
 		}
-		deltas := map[string]fixed.I128{}
+		deltas := map[string]fixed.I192{}
 		for _, x := range e.Reasons {
 			types[x.Type]++
 			if x.Type == LevelChanged {
@@ -174,7 +174,7 @@ func TestExplainSumsToTheDeltaOnRandomHistories(t *testing.T) {
 		}
 		current, _ := v.Breakdown(n, from, to, currency)
 		previous, _ := v.Breakdown(n, e.PreviousFromNs, from, currency)
-		diff := map[string]fixed.I128{}
+		diff := map[string]fixed.I192{}
 		for _, c := range current.TotalsByCurrency {
 			addTo(diff, c.CurrencyCode, c.Amount)
 		}

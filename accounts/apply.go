@@ -1,16 +1,27 @@
 package accounts
 
-import "fmt"
+import (
+	"fmt"
+
+	"tickhive/internal/fixed"
+)
 
 // gates reports whether no engine event may be folded between the plan of a record and
 // its Apply: the fold looks at what it changes (inviters, ambassadors, rates), and the
 // record names the position before which that is in force.
 func (k Kind) gates() bool { return k == SetInviter || k == PatchUser || k == Configure }
 
-// stageWithdrawal takes the money out at once, so that no order can hold it while the
-// record waits for the engine's journal and its own log.
-func (s *State) stageWithdrawal(rec *Record) {
-	s.withdraw(rec)
+// takeStage takes the money of a withdrawal out at once, so that no order can hold it while
+// the record waits for the engine's journal and its own log, and keeps room for that of a
+// deposit, so that no order takes it meanwhile.
+func (s *State) takeStage(rec *Record) {
+	if rec.Kind == Withdraw {
+		s.withdraw(rec)
+	} else if n, known := s.currencyNo[rec.Currency]; known {
+		s.expect(rec.User, n, fixed.I128{}, rec.Amount)
+	} else {
+		return // no order brings what nobody has named yet
+	}
 	rec.staged = true
 	staged := *rec
 	s.stage = &staged
@@ -20,15 +31,25 @@ func (s *State) stageWithdrawal(rec *Record) {
 // goroutine; without such a record it does nothing.
 func (s *State) Abandon() {
 	s.mu.Lock()
-	if b := s.stage; b != nil {
+	switch b := s.stage; {
+	case b == nil:
+	case b.Kind != Withdraw:
+		s.stage = nil
+		s.giveRoom(b)
+	default:
 		s.stage = nil
 		s.move(b.User, b.Currency, b.Amount.Add(b.Commission))
 		t := &s.totals[s.currency(b.Currency)]
-		t.withdrawn = t.withdrawn.Sub(b.Amount)
-		t.fees = t.fees.Sub(b.Commission)
+		t.withdrawn = t.withdrawn.Minus(b.Amount)
+		t.fees = t.fees.Minus(b.Commission)
 	}
 	s.mu.Unlock()
 	s.openGate()
+}
+
+// giveRoom ends what takeStage has kept for a deposit.
+func (s *State) giveRoom(rec *Record) {
+	s.expect(rec.User, s.currency(rec.Currency), fixed.I128{}, rec.Amount.Neg())
 }
 
 func (s *State) openGate() {
@@ -42,8 +63,8 @@ func (s *State) openGate() {
 func (s *State) withdraw(rec *Record) {
 	s.move(rec.User, rec.Currency, rec.Amount.Add(rec.Commission).Neg())
 	t := &s.totals[s.currency(rec.Currency)]
-	t.withdrawn = t.withdrawn.Add(rec.Amount)
-	t.fees = t.fees.Add(rec.Commission)
+	t.withdrawn = t.withdrawn.Plus(rec.Amount)
+	t.fees = t.fees.Plus(rec.Commission)
 }
 
 // Apply carries out a record; it cannot fail. Store's goroutine.
@@ -64,6 +85,9 @@ func (s *State) Apply(rec *Record) Result {
 	case DeleteKey:
 		s.applyDeleteKey(rec)
 	case Deposit:
+		if rec.staged {
+			s.giveRoom(rec)
+		}
 		res.Balance = s.applyDeposit(rec)
 	case Withdraw:
 		if !rec.staged {
@@ -71,6 +95,9 @@ func (s *State) Apply(rec *Record) Result {
 		}
 		res.Balance, res.Commission = s.applyWithdraw(rec), rec.Commission
 	case AddProfit:
+		if rec.staged {
+			s.giveRoom(rec)
+		}
 		res.Accruals = s.applyProfit(rec)
 	case SetInviter:
 		s.attach(rec.User, rec.Inviter)

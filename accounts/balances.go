@@ -9,14 +9,20 @@ import (
 )
 
 // row is one balance. free and held are a function of records and events alone; pending
-// is what reservations of this process keep of free, and is never stored.
+// is what reservations of this process keep of free, and is never stored. Orders and
+// deposits are let in only where the balance stays within 10^20; the row itself is wide
+// (see fixed.I192), so that no event, of whatever rules, can overflow it.
 type row struct {
 	currency            uint32
-	free, held, pending fixed.I128
+	free, held, pending fixed.I192
 }
 
-// available is what a new order or withdrawal may take.
-func (r *row) available() fixed.I128 { return r.free.Sub(r.pending) }
+// available is what a new order or withdrawal may take. The clamp loses nothing that
+// matters: whoever asks compares it with at most 2 x 10^20.
+func (r *row) available() fixed.I128 { return r.free.Sub(r.pending).Clamp() }
+
+// total is what the account has of the currency.
+func (r *row) total() fixed.I192 { return r.free.Add(r.held) }
 
 // row is the user's balance of a currency, made at its first use. The pointer is good
 // until the next call for the same user.
@@ -37,44 +43,30 @@ func (u *user) find(currency uint32) *row {
 	return &u.rows[i]
 }
 
-// credit adds to free (negative: takes) and keeps the total of the currency. The total is
-// that of all accounts, within 10^20 after a whole trade; between its two halves it may
-// pass 2^127, and modulo 2^128 that is no loss. So is the built-in account's balance kept,
-// which nobody spends: Reserve holds it within 10^20, orders that were let in at the same
-// time may take it a little beyond, and 1.7 x 10^20 is where it would be shown wrong. What
-// the others have stays right even then.
-func (s *State) credit(u *user, currency uint32, amount fixed.I128) {
-	r := u.row(currency)
-	if u.n == 0 {
-		r.free = wrapAdd(r.free, amount)
-	} else {
-		r.free = r.free.Add(amount)
-	}
-	t := &s.totals[currency]
-	t.free = wrapAdd(t.free, amount)
+// credit adds to free (negative: takes) and keeps the total of the currency.
+func (s *State) credit(u *user, currency uint32, amount fixed.I192) {
+	r, t := u.row(currency), &s.totals[currency]
+	r.free, t.free = r.free.Add(amount), t.free.Add(amount)
 	s.changed(u, currency)
 }
 
 // hold moves amount from free to held (negative: back).
 func (s *State) hold(u *user, currency uint32, amount fixed.I128) {
-	r := u.row(currency)
-	r.free, r.held = r.free.Sub(amount), r.held.Add(amount)
-	t := &s.totals[currency]
-	t.free, t.held = wrapAdd(t.free, amount.Neg()), t.held.Add(amount)
+	r, t := u.row(currency), &s.totals[currency]
+	r.free, r.held = r.free.Minus(amount), r.held.Plus(amount)
+	t.free, t.held = t.free.Minus(amount), t.held.Plus(amount)
 	s.changed(u, currency)
 }
 
 // spendHeld takes amount out of held.
 func (s *State) spendHeld(u *user, currency uint32, amount fixed.I128) {
-	r := u.row(currency)
-	r.held = r.held.Sub(amount)
-	t := &s.totals[currency]
-	t.held = t.held.Sub(amount)
+	r, t := u.row(currency), &s.totals[currency]
+	r.held, t.held = r.held.Minus(amount), t.held.Minus(amount)
 	s.changed(u, currency)
 }
 
 func (s *State) move(user uint32, currency string, amount fixed.I128) {
-	s.credit(s.must(user), s.currency(currency), amount)
+	s.credit(s.must(user), s.currency(currency), amount.Wide())
 }
 
 func checkCurrency(code string) *Reject {
@@ -106,14 +98,10 @@ func (s *State) room(u *user, code string, amount fixed.I128) bool {
 	if !known {
 		return true
 	}
-	if s.totals[n].deposited.Cmp(MaxMoney.Sub(amount)) > 0 {
+	if s.totals[n].deposited.Plus(amount).CmpTerm(MaxMoney) > 0 {
 		return false
 	}
-	has := s.coming[balanceKey{u.n, n}]
-	if r := u.find(n); r != nil {
-		has = wrapAdd(has, wrapAdd(r.free, r.held))
-	}
-	return has.Cmp(MaxMoney.Sub(amount)) <= 0
+	return amount.Cmp(s.headroom(u, n)) <= 0
 }
 
 func (s *State) planDeposit(cmd *Command, rec *Record) *Reject {
@@ -134,9 +122,9 @@ func (s *State) applyDeposit(rec *Record) BalanceView {
 
 // deposit is new money.
 func (s *State) deposit(u *user, currency uint32, amount fixed.I128) {
-	s.credit(u, currency, amount)
+	s.credit(u, currency, amount.Wide())
 	t := &s.totals[currency]
-	t.deposited = t.deposited.Add(amount)
+	t.deposited = t.deposited.Plus(amount)
 }
 
 func (s *State) planWithdraw(cmd *Command, rec *Record) *Reject {
@@ -169,20 +157,20 @@ func (s *State) planWithdraw(cmd *Command, rec *Record) *Reject {
 func (s *State) applyWithdraw(rec *Record) BalanceView {
 	n := s.currency(rec.Currency)
 	u := s.must(rec.User)
-	s.payUplines(u, WithdrawalCommission, n, rec.Commission, rec.TimeNs, fromFees, nil)
+	s.payUplines(u, payment{typ: WithdrawalCommission, currency: n, of: rec.Commission, timeNs: rec.TimeNs, rules: rec.Rules}, nil)
 	return s.balance(u, n)
 }
 
 // BalanceView is one balance of an account.
 type BalanceView struct {
 	CurrencyCode      string
-	Free, Held, Total fixed.I128
+	Free, Held, Total fixed.I192
 }
 
 // TotalView is one row of GET /totals: Free + Held + Fees = Deposited - Withdrawn.
 type TotalView struct {
 	CurrencyCode                           string
-	Free, Held, Fees, Deposited, Withdrawn fixed.I128
+	Free, Held, Fees, Deposited, Withdrawn fixed.I192
 }
 
 func (s *State) balance(u *user, currency uint32) BalanceView {
@@ -191,10 +179,10 @@ func (s *State) balance(u *user, currency uint32) BalanceView {
 		// A reservation may keep some 10^-18 that a fee took meanwhile: it gives way.
 		pending := r.pending
 		if !u.profile.Unlimited {
-			pending = minMoney(pending, positive(r.free))
+			pending = least(pending, positive(r.free))
 		}
 		b.Free, b.Held = r.free.Sub(pending), r.held.Add(pending)
-		b.Total = r.free.Add(r.held)
+		b.Total = r.total()
 	}
 	return b
 }

@@ -73,7 +73,7 @@ func TestHoldOfEachKindOfOrder(t *testing.T) {
 			}
 			e := OrderAccepted{
 				Pair: 0, Seq: r.next(0), Order: 1, Account: u, Side: c.p.Side, Type: c.p.Type, ByQuote: c.p.ByQuote, Price: c.p.Price,
-				Amount: c.p.Amount, Quote: c.p.Quote, Rates: c.p.Rates, Funded: res.Funded,
+				Amount: c.p.Amount, Quote: c.p.Quote, Rates: c.p.Rates, Funded: res.Funded, Earn: res.EarnLimit,
 			}
 			if res.Funded {
 				e.Quote = res.SpendLimit
@@ -108,13 +108,14 @@ func (r *rig) accept(order uint64, p OrderParams) {
 	if p.Rates == (Rates{}) {
 		p.Rates = testRates
 	}
-	if _, reject := r.s.Reserve(p); reject != nil {
+	res, reject := r.s.Reserve(p)
+	if reject != nil {
 		r.t.Fatal(reject)
 	}
 	r.fold(func(f Fold) {
 		f.Accepted(OrderAccepted{
 			Seq: r.next(0), Order: order, Account: p.Account, Side: p.Side, Type: p.Type, ByQuote: p.ByQuote,
-			Price: p.Price, Amount: p.Amount, Quote: p.Quote, Rates: p.Rates,
+			Price: p.Price, Amount: p.Amount, Quote: p.Quote, Rates: p.Rates, Earn: res.EarnLimit,
 		})
 	})
 }
@@ -440,7 +441,7 @@ func TestReservationsFromManyGoroutines(t *testing.T) {
 					r.s.Release(res)
 				}
 				b := r.s.View().Balance(buyer, "USDT")
-				if b.Free.Sign() < 0 || b.Total != dec("1000") {
+				if b.Free.Sign() < 0 || b.Total != sum("1000") {
 					t.Errorf("free %s, total %s", text(b.Free), text(b.Total))
 				}
 			}
@@ -488,12 +489,13 @@ func BenchmarkReserveFoldTrade(b *testing.B) {
 		if _, reject := r.s.Reserve(p); reject != nil {
 			b.Fatal(reject)
 		}
-		if _, reject := r.s.Reserve(q); reject != nil {
+		sell, reject := r.s.Reserve(q)
+		if reject != nil {
 			b.Fatal(reject)
 		}
 		f := r.s.BeginFold(seq)
 		f.Accepted(OrderAccepted{Seq: seq + 1, Order: id + 1, Account: buyer, Side: Buy, Price: 10_000, Amount: 1_000_000, Rates: testRates})
-		f.Accepted(OrderAccepted{Seq: seq + 2, Order: id + 2, Account: seller, Side: Sell, Price: 10_000, Amount: 1_000_000, Rates: testRates})
+		f.Accepted(OrderAccepted{Seq: seq + 2, Order: id + 2, Account: seller, Side: Sell, Price: 10_000, Amount: 1_000_000, Rates: testRates, Earn: sell.EarnLimit})
 		f.Trade(Trade{
 			Seq: seq + 3, TakerSide: Sell, Taker: id + 2, Maker: id + 1, TakerAccount: seller, MakerAccount: buyer,
 			Price: 10_000, Amount: 1_000_000, TakerRate: RateOne / 500, MakerRate: RateOne / 1000,

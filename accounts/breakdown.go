@@ -13,9 +13,9 @@ type BreakdownItem struct {
 	FromUserID              string
 	FromUserNickname        string
 	CurrencyCode            string
-	Amount                  fixed.I128
-	AmountToMainAccount     fixed.I128 // without what is isToUserBonuses
-	SourceStakeProfitAmount fixed.I128 // the referral's own income
+	Amount                  fixed.I192
+	AmountToMainAccount     fixed.I192 // without what is isToUserBonuses
+	SourceStakeProfitAmount fixed.I192 // the referral's own income
 	ReceiverLevel           string     // R0..R8, then
 	AppliedPercentage       fixed.I128 // fraction
 }
@@ -80,12 +80,12 @@ func (v *View) Breakdown(n uint32, fromNs, toNs int64, currencyCode string) (Bre
 			}
 		}
 		item := items[k]
-		item.Amount = item.Amount.Add(a.amount)
+		item.Amount = item.Amount.Plus(a.amount)
 		if !a.bonus {
-			item.AmountToMainAccount = item.AmountToMainAccount.Add(a.amount)
+			item.AmountToMainAccount = item.AmountToMainAccount.Plus(a.amount)
 		}
-		item.SourceStakeProfitAmount = item.SourceStakeProfitAmount.Add(a.source)
-		total.add(a.currency, a.amount)
+		item.SourceStakeProfitAmount = item.SourceStakeProfitAmount.Plus(a.source)
+		total.add(a.currency, a.amount.Wide())
 	}
 	out := Breakdown{FromNs: fromNs, ToNs: toNs, Items: []BreakdownItem{}, TotalsByCurrency: total.list(set.currencies), CurrentLevel: stakingName(0)}
 	v.s.mu.RLock()

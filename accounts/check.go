@@ -6,17 +6,16 @@ import (
 	"tickhive/internal/fixed"
 )
 
-// check is View.Check. It adds without overflow checks, because it also judges figures
-// that come from a file: sums that agree modulo 2^128 and are each below it agree.
+// check is View.Check.
 func (s *State) check() error {
 	type holdKey struct{ account, currency uint32 }
-	holds := map[holdKey]fixed.I128{}
+	holds := map[holdKey]fixed.I192{}
 	for id, o := range s.orders {
 		if o.held.Sign() < 0 {
 			return fmt.Errorf("order %d holds less than nothing", id)
 		}
 		k := holdKey{o.account, o.currency(s.pairs[o.pair])}
-		holds[k] = wrapAdd(holds[k], o.held)
+		holds[k] = holds[k].Plus(o.held)
 	}
 	audit := make([]totals, len(s.totals))
 	for _, u := range s.users {
@@ -29,7 +28,7 @@ func (s *State) check() error {
 				return fmt.Errorf("account %d: %s is below zero", u.n, s.currencies[r.currency])
 			}
 			a := &audit[r.currency]
-			a.free, a.held, a.pending = wrapAdd(a.free, r.free), wrapAdd(a.held, r.held), wrapAdd(a.pending, r.pending)
+			a.free, a.held, a.pending = a.free.Add(r.free), a.held.Add(r.held), a.pending.Add(r.pending)
 		}
 	}
 	for i, t := range s.totals {
@@ -40,7 +39,7 @@ func (s *State) check() error {
 		if t.fees.Sign() < 0 {
 			return fmt.Errorf("the fee account of %s is below zero", s.currencies[i])
 		}
-		if wrapAdd(wrapAdd(t.free, t.held), t.fees) != wrapAdd(t.deposited, t.withdrawn.Neg()) {
+		if t.free.Add(t.held).Add(t.fees) != t.deposited.Sub(t.withdrawn) {
 			return fmt.Errorf("%s: free + held + fees is not deposited - withdrawn", s.currencies[i])
 		}
 	}

@@ -1,19 +1,34 @@
 package accounts
 
-// RecordVersion is the version of the record and snapshot formats.
-const RecordVersion = 1
+import "fmt"
+
+// RecordVersion is the version of the record format, SnapshotVersion is that of the
+// snapshot's body. Older snapshots are read too.
+const (
+	RecordVersion   = 1
+	SnapshotVersion = 2
+)
+
+// RulesVersion is the version of the rules that new records are applied by:
+//
+//	0  the program before rules had versions
+//	1  an accrual is paid as far as the receiver has room for it
+const RulesVersion = 1
+
+// rulesShift is where it is in the first byte of a record, above the kind.
+const rulesShift = 4
 
 // Format of a record (varints as in encoding/binary; texts and lists with their length
 // in front; money as 16 bytes, little endian):
 //
-//	kind u8 | timeNs varint | enginePos uvarint | user uvarint | the members of the kind
+//	kind and rules u8 | timeNs varint | enginePos uvarint | user uvarint | the members of the kind
 //
 // The members follow in the order of the Record's fields.
 
 // AppendRecord appends the encoding of a record. It holds secrets: the log's files are
 // 0600.
 func AppendRecord(dst []byte, rec *Record) []byte {
-	dst = append(dst, byte(rec.Kind))
+	dst = append(dst, byte(rec.Kind)|rec.Rules<<rulesShift)
 	dst = putInt(dst, rec.TimeNs)
 	dst = putUint(dst, rec.EnginePos)
 	dst = putUint(dst, uint64(rec.User))
@@ -43,7 +58,11 @@ func AppendRecord(dst []byte, rec *Record) []byte {
 // DecodeRecord is the inverse of AppendRecord. The record shares nothing with b.
 func DecodeRecord(b []byte) (Record, error) {
 	r := &reader{b: b}
-	rec := Record{Kind: Kind(r.byte()), TimeNs: r.int(), EnginePos: r.uint(), User: r.uint32()}
+	first := r.byte()
+	rec := Record{Kind: Kind(first & (1<<rulesShift - 1)), Rules: first >> rulesShift, TimeNs: r.int(), EnginePos: r.uint(), User: r.uint32()}
+	if rec.Rules > RulesVersion {
+		return Record{}, fmt.Errorf("%w: rules version %d, a newer program's; this one has %d", errCorrupt, rec.Rules, RulesVersion)
+	}
 	switch rec.Kind {
 	case CreateUser, PatchUser:
 		rec.Profile = r.profile()

@@ -18,22 +18,26 @@
 // Invariants:
 //
 //  1. Per currency: free + held + fees = deposited - withdrawn, at every instant.
-//  2. free and held of a funded account are never negative. Where the half-even
+//     No sum can overflow (fixed.I192), so that a fold never panics on amounts.
+//  2. A balance of a user and what his open orders, his reservations and a planned deposit may
+//     bring stay within 10^20 (see coming); of the built-in account, which holds nothing, and
+//     of what accounts owe, that is weighed by the prices of now only.
+//  3. free and held of a funded account are never negative. Where the half-even
 //     rounding of several fees would pass what is there by some 10^-18, the fee gives way.
-//  3. held of an account = the sum of the holds of its open orders. What a reservation
+//  4. held of an account = the sum of the holds of its open orders. What a reservation
 //     keeps is not part of it and never in a snapshot.
-//  4. The same records and events in the same order give the same state; a record names
+//  5. The same records and events in the same order give the same state; a record names
 //     the engine position before which it belongs (EnginePos).
-//  5. An accrual is paid from the fee account in the step that took the fee; it is kept,
+//  6. An accrual is paid from the fee account in the step that took the fee; it is kept,
 //     or added to its day's archive, never lost.
-//  6. The inviter relation is a forest: nobody is his own upline.
-//  7. A deleted key verifies nothing from the moment Apply returns.
-//  8. No signed request passes twice: a nonce that was taken is in its key's set, or its
+//  7. The inviter relation is a forest: nobody is his own upline.
+//  8. A deleted key verifies nothing from the moment Apply returns.
+//  9. No signed request passes twice: a nonce that was taken is in its key's set, or its
 //     timestamp is before the set's floor.
-//  9. No private key, and nothing derived from one, is in a message, a String or a log value.
+//  10. No private key, and nothing derived from one, is in a message, a String or a log value.
 //
 // Reading order: limits, reject, money, config, command, record, state, apply, users,
-// identity, keys, secret, signature, mac, nonce, nonce_set, legacy, balances, hold, reserve, fold,
+// identity, keys, secret, signature, mac, nonce, nonce_set, legacy, balances, hold, reserve, coming, fold,
 // settle, referral, search, accruals, queries, breakdown, explain, commissions, avatars,
 // view, check, wire, codec, snapshot, restore, store.
 //

@@ -27,7 +27,7 @@ type ExplainReason struct {
 	FromUserID        *string
 	FromUserNickname  *string
 	CurrencyCode      *string
-	AmountDelta       fixed.I128
+	AmountDelta       fixed.I192
 	OldLevel          *string // R0..R8
 	NewLevel          *string
 	TriggeredByUserID *string // nil: levels are set by the exchange
@@ -55,20 +55,20 @@ func (v *View) Explain(n uint32, fromNs, toNs int64, currencyCode string) (Expla
 	}
 	before := fromNs - (toNs - fromNs)
 	set := v.accruals(n)
-	type pair struct{ previous, current fixed.I128 }
+	type pair struct{ previous, current fixed.I192 }
 	referrals := map[referralKey]pair{}
 	previous, current, delta := sums{}, sums{}, sums{}
 	for a := range set.stakeIn(before, toNs, currencyCode) {
 		k := referralKey{a.from, a.currency}
 		p := referrals[k]
 		if printedNs(a.timeNs) < fromNs {
-			p.previous = p.previous.Add(a.amount)
-			previous.add(a.currency, a.amount)
-			delta.add(a.currency, a.amount.Neg())
+			p.previous = p.previous.Plus(a.amount)
+			previous.add(a.currency, a.amount.Wide())
+			delta.add(a.currency, a.amount.Wide().Neg())
 		} else {
-			p.current = p.current.Add(a.amount)
-			current.add(a.currency, a.amount)
-			delta.add(a.currency, a.amount)
+			p.current = p.current.Plus(a.amount)
+			current.add(a.currency, a.amount.Wide())
+			delta.add(a.currency, a.amount.Wide())
 		}
 		referrals[k] = p
 	}
@@ -97,7 +97,7 @@ func (v *View) Explain(n uint32, fromNs, toNs int64, currencyCode string) (Expla
 }
 
 // reasonOf is 0 where nothing changed.
-func reasonOf(previous, current fixed.I128) ReasonType {
+func reasonOf(previous, current fixed.I192) ReasonType {
 	switch c := current.Cmp(previous); {
 	case c == 0:
 		return 0

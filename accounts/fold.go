@@ -3,7 +3,10 @@ package accounts
 import "tickhive/internal/fixed"
 
 // Fold takes engine events into the balances: one value per batch, between BeginFold and
-// End, in the order of the engine's stream. Each method ignores an event whose Seq was
+// End, in the order of the engine's stream. It is total: the command is in the journal by
+// then, and a start would meet it again, so no event of a pair and accounts that are known
+// may panic. Balances and totals are wide (fixed.I192); a single order or trade beyond
+// 10^20, which Reserve and the engine refuse, counts as 10^20 on both sides. Each method ignores an event whose Seq was
 // folded before, so a recovery may offer events again. Owner: the goroutine that hands
 // events on. Which engine event goes where:
 //
@@ -49,6 +52,7 @@ type OrderAccepted struct {
 	Price   int64
 	Amount  int64
 	Quote   fixed.U128
+	Earn    fixed.U128 // the limit of Reservation.EarnLimit, 0 for none
 	Rates   Rates
 }
 
@@ -67,6 +71,7 @@ type Trade struct {
 	QuoteLeft                  fixed.U128
 	TakerRate, TakerDiscount   uint32
 	MakerRate, MakerDiscount   uint32
+	Rules                      uint8 // of the command, as Record.Rules
 }
 
 // TradeFees is what both sides paid, in the quote currency, 10^-18.
@@ -87,6 +92,7 @@ type OrderReplaced struct {
 	Price  int64
 	Amount int64 // new total
 	Open   int64
+	Earn   fixed.U128 // what it may bring at most from here on, 0 for no limit
 }
 
 // OrderReduced is an order that lost lots without a trade; ByQuote as in Trade.
@@ -150,14 +156,13 @@ func (f Fold) Accepted(e OrderAccepted) {
 		waiting: e.Type.waits(), price: e.Price, open: e.Amount, quote: e.Quote, rates: e.Rates,
 	}
 	s := f.s
-	reserved := s.takeOver(o.key())
+	key := o.key()
+	key.earn = e.Earn
+	reserved := s.takeOver(key)
 	if e.Funded && e.Side == Buy && e.Type.atMarket() && !e.ByQuote {
 		o.byQuote = true
 	}
-	need, ok := o.need(p)
-	if !ok {
-		panic("BUG: accounts: an accepted order holds more than 10^20")
-	}
+	need := o.needAtMost(p)
 	if !reserved && need.Sign() > 0 {
 		s.counts.Unreserved++
 	}
@@ -166,7 +171,7 @@ func (f Fold) Accepted(e OrderAccepted) {
 	}
 	s.orders[e.Order] = o
 	s.grow(o, p, need)
-	s.expectRest(o, p)
+	s.expectNew(o, p, e.Earn)
 }
 
 // grow raises a hold to need. A funded account gives at most what is there: fees that
@@ -175,7 +180,7 @@ func (s *State) grow(o *orderHold, p *pairTerms, need fixed.I128) {
 	u := s.must(o.account)
 	add := positive(need.Sub(o.held))
 	if !u.profile.Unlimited {
-		add = minMoney(add, positive(u.row(o.currency(p)).free))
+		add = least(add, positive(u.row(o.currency(p)).free.Clamp()))
 	}
 	if add.Sign() > 0 {
 		s.hold(u, o.currency(p), add)
@@ -202,8 +207,7 @@ func (f Fold) Canceled(e OrderCanceled) {
 func (s *State) finish(o *orderHold, p *pairTerms) {
 	s.release(o, p, fixed.I128{})
 	delete(s.orders, o.id)
-	s.expect(o.account, o.brought(p), o.coming.Neg())
-	o.coming = fixed.I128{}
+	s.expectOf(o, p, fixed.I128{})
 }
 
 // Replaced brings the hold to what the order needs now.
@@ -215,16 +219,13 @@ func (f Fold) Replaced(e OrderReplaced) {
 	}
 	reserved := f.s.takeOver(replaceKey(o))
 	o.price, o.open, o.filled = e.Price, e.Open, e.Amount-e.Open
-	need, ok := o.need(p)
-	if !ok {
-		panic("BUG: accounts: a replaced order holds more than 10^20")
-	}
+	need := o.needAtMost(p)
 	if !reserved && need.Cmp(o.held) > 0 {
 		f.s.counts.Unreserved++
 	}
 	f.s.grow(o, p, need)
 	f.s.release(o, p, need)
-	f.s.expectRest(o, p)
+	f.s.expectNew(o, p, e.Earn)
 }
 
 // Reduced releases the hold of the lots that are gone.

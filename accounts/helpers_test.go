@@ -35,7 +35,12 @@ func dec(text string) fixed.I128 {
 
 func decp(text string) *fixed.I128 { v := dec(text); return &v }
 
-func text(v fixed.I128) string { return string(fixed.AppendShortest(nil, v, fixed.Scale)) }
+func text[M amount](v M) string { return string(fixed.AppendShortest192(nil, v.Wide(), fixed.Scale)) }
+
+// amount is money, or a sum of it.
+type amount interface{ Wide() fixed.I192 }
+
+func sum(text string) fixed.I192 { return dec(text).Wide() }
 
 func ptr[T any](v T) *T { return &v }
 

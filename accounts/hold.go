@@ -63,6 +63,7 @@ type orderHold struct {
 	rates   Rates
 	held    fixed.I128
 	coming  fixed.I128 // what it may yet bring: its part of State.coming
+	limited bool       // the engine keeps it within coming
 }
 
 // currency is the one that the order holds.
@@ -79,6 +80,15 @@ func (o *orderHold) brought(p *pairTerms) uint32 {
 		return p.base
 	}
 	return p.quote
+}
+
+// earnDigits is how many digits the units of an earn limit have: product units of a sell,
+// lots of a buy.
+func (o *orderHold) earnDigits(p *pairTerms) int {
+	if o.side == Sell {
+		return p.digitsTotal()
+	}
+	return p.digitsAmount
 }
 
 // need is what the rest of the order has to hold (Decisions section 6.8); ok is false
@@ -102,21 +112,20 @@ func (o *orderHold) need(p *pairTerms) (fixed.I128, bool) {
 	return addFee(n, o.rates)
 }
 
+// needAtMost is need, no more than 10^20.
+func (o *orderHold) needAtMost(p *pairTerms) fixed.I128 { return atMost(o.need(p)) }
+
 // principal is the part of need that fees must not touch: what the rest of a buy may
 // still cost.
-func (o *orderHold) principal(p *pairTerms) (n fixed.I128) {
-	ok := true
+func (o *orderHold) principal(p *pairTerms) fixed.I128 {
 	switch {
 	case o.side == Sell:
 	case o.byQuote || o.capped:
-		n, ok = moneyOf(o.quote, p.digitsTotal())
+		return atMost(moneyOf(o.quote, p.digitsTotal()))
 	case !o.typ.atMarket():
-		n, ok = p.notional(o.price, o.open)
+		return atMost(p.notional(o.price, o.open))
 	}
-	if !ok {
-		panic("BUG: accounts: what is left of an order is more than the order")
-	}
-	return n
+	return fixed.I128{}
 }
 
 // filledBy takes one fill into the order; left is what a buy by quote may still spend.
@@ -126,7 +135,7 @@ func (o *orderHold) filledBy(price, amount, open int64, left fixed.U128) {
 	case o.byQuote:
 		o.quote = left
 	case o.capped:
-		o.quote = o.quote.Sub(fixed.Mul64(uint64(price), uint64(amount)))
+		o.quote = o.quote.SubFloor(fixed.Mul64(uint64(price), uint64(amount)))
 	}
 }
 

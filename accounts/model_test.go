@@ -65,10 +65,17 @@ func (m *market) money(units *big.Int) *big.Int {
 
 func pow10(n int) *big.Int { return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n)), nil) }
 
-func toBig(v fixed.I128) *big.Int {
-	n := new(big.Int).SetUint64(v.Abs().Hi)
-	n.Lsh(n, 64).Or(n, new(big.Int).SetUint64(v.Abs().Lo))
-	if v.Sign() < 0 {
+func toBig[M amount](v M) *big.Int {
+	s := v.Wide()
+	negative := s.Sign() < 0
+	if negative {
+		s = s.Neg()
+	}
+	n := new(big.Int)
+	for _, w := range [...]uint64{s.W2, s.W1, s.W0} {
+		n.Lsh(n, 64).Or(n, new(big.Int).SetUint64(w))
+	}
+	if negative {
 		n.Neg(n)
 	}
 	return n
@@ -106,7 +113,7 @@ func (m *market) place(f Fold, p OrderParams, res Reservation, ioc bool) (accept
 	id := uint64(m.pair)<<36 | m.lastN
 	e := OrderAccepted{
 		Pair: m.pair, Seq: m.next(), Order: id, Account: p.Account, Side: p.Side, Type: p.Type, ByQuote: p.ByQuote,
-		Funded: res.Funded, Price: p.Price, Amount: p.Amount, Quote: p.Quote, Rates: p.Rates,
+		Funded: res.Funded, Price: p.Price, Amount: p.Amount, Quote: p.Quote, Rates: p.Rates, Earn: res.EarnLimit,
 	}
 	var left *big.Int // to spend, product units
 	if p.ByQuote {
@@ -173,15 +180,19 @@ func (m *market) cancel(f Fold, o *resting) {
 }
 
 // replace moves an order that does not cross to a new price and total.
-func (m *market) replace(f Fold, o *resting, price, total int64) bool {
+func (m *market) replace(f Fold, o *resting, price, total int64, res Reservation) bool {
 	filled := o.total - o.open
 	if best := m.sides[o.side^1]; total <= filled || (len(best) > 0 && ((o.side == Buy && best[0].price <= price) || (o.side == Sell && best[0].price >= price))) {
 		return false
 	}
 	m.remove(o)
+	var limit fixed.U128
+	if o.side == Sell && res.Replaces {
+		limit = fixed.Mul64(uint64(o.price), uint64(o.open)).Add(res.EarnLimit)
+	}
 	o.price, o.total, o.open = price, total, total-filled
 	m.insert(o)
-	e := OrderReplaced{Pair: m.pair, Seq: m.next(), Order: o.id, Price: price, Amount: total, Open: o.open}
+	e := OrderReplaced{Pair: m.pair, Seq: m.next(), Order: o.id, Price: price, Amount: total, Open: o.open, Earn: limit}
 	m.r.emit(func(f Fold) { f.Replaced(e) }, f)
 	return true
 }

@@ -22,6 +22,14 @@ func moneyOf(units fixed.U128, digits int) (fixed.I128, bool) {
 	return m, m.Cmp(MaxMoney) <= 0
 }
 
+// atMost is an amount, or MaxMoney where it is beyond that.
+func atMost(n fixed.I128, ok bool) fixed.I128 {
+	if !ok {
+		return MaxMoney
+	}
+	return n
+}
+
 // lotsOf is a whole number of lots as money of 10^-18.
 func lotsOf(lots int64, digits int) (fixed.I128, bool) {
 	return moneyOf(fixed.FromU64(uint64(lots)), digits)
@@ -93,7 +101,8 @@ func percentOf(rate uint32) fixed.I128 {
 	return fixed.Mul64(uint64(rate), fixed.Pow10[12]).ToI128()
 }
 
-func minMoney(a, b fixed.I128) fixed.I128 {
+// least is the smaller of two amounts or sums.
+func least[M interface{ Cmp(other M) int }](a, b M) M {
 	if a.Cmp(b) <= 0 {
 		return a
 	}
@@ -101,9 +110,9 @@ func minMoney(a, b fixed.I128) fixed.I128 {
 }
 
 // positive is v, or 0 where v is negative.
-func positive(v fixed.I128) fixed.I128 {
+func positive[M interface{ Sign() int }](v M) (zero M) {
 	if v.Sign() < 0 {
-		return fixed.I128{}
+		return zero
 	}
 	return v
 }

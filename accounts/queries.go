@@ -12,13 +12,13 @@ import (
 // are sorted by code.
 type CurrencyAmount struct {
 	CurrencyCode string
-	Amount       fixed.I128
+	Amount       fixed.I192
 }
 
 // sums adds up amounts by currency.
-type sums map[uint32]fixed.I128
+type sums map[uint32]fixed.I192
 
-func (m sums) add(currency uint32, amount fixed.I128) { m[currency] = m[currency].Add(amount) }
+func (m sums) add(currency uint32, amount fixed.I192) { m[currency] = m[currency].Add(amount) }
 
 func (m sums) list(currencies []string) []CurrencyAmount {
 	out := make([]CurrencyAmount, 0, len(m))
@@ -101,7 +101,7 @@ func (v *View) AccrualSummary(n uint32, f AccrualFilter) []CurrencyAmount {
 	set, total := v.accruals(n), sums{}
 	for a := range set.newestFirst {
 		if f.takes(set.currencies[a.currency], a.typ) {
-			total.add(a.currency, a.amount)
+			total.add(a.currency, a.amount.Wide())
 		}
 	}
 	for k, amount := range set.archive {
@@ -145,7 +145,7 @@ func (v *View) AccrualFilters(n uint32) AccrualFilters {
 type AccrualGroup struct {
 	DateNs       int64 // date: midnight UTC
 	ProfitType   ProfitType
-	Amount       fixed.I128
+	Amount       fixed.I192
 	CurrencyCode string
 }
 
@@ -165,11 +165,11 @@ func (v *View) AccrualGroups(n uint32, sinceNs, endNs, maxLevel int64) (groups [
 		typ      ProfitType
 		currency string
 	}
-	total := map[key]fixed.I128{}
+	total := map[key]fixed.I192{}
 	for a := range set.newestFirst {
 		if t := printedNs(a.timeNs); t >= sinceNs && t <= endNs && int64(a.level) <= maxLevel {
 			k := key{a.timeNs / dayNs, a.typ, set.currencies[a.currency]}
-			total[k] = total[k].Add(a.amount)
+			total[k] = total[k].Plus(a.amount)
 		}
 	}
 	for ak, amount := range set.archive {
@@ -208,7 +208,7 @@ type TotalAccrual struct {
 func (v *View) TotalAccruals(n uint32) []TotalAccrual {
 	set := v.accruals(n)
 	totals, levels := map[uint32]sums{}, map[uint32]uint32{}
-	add := func(from, level, currency uint32, amount fixed.I128) {
+	add := func(from, level, currency uint32, amount fixed.I192) {
 		if totals[from] == nil {
 			totals[from] = sums{}
 		}
@@ -216,7 +216,7 @@ func (v *View) TotalAccruals(n uint32) []TotalAccrual {
 		levels[from] = level
 	}
 	for a := range set.newestFirst {
-		add(a.from, a.level, a.currency, a.amount)
+		add(a.from, a.level, a.currency, a.amount.Wide())
 	}
 	for k, amount := range set.archive {
 		add(k.from, k.level, k.currency, amount)

@@ -256,7 +256,7 @@ func (m *simulation) replaceOne() {
 		return
 	}
 	done := false
-	m.fold(func(f Fold) { done = mk.replace(f, o, p.Price, p.Amount) })
+	m.fold(func(f Fold) { done = mk.replace(f, o, p.Price, p.Amount, res) })
 	if !done {
 		m.s.Release(res)
 		m.refused++

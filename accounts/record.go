@@ -6,6 +6,7 @@ import "tickhive/internal/fixed"
 // have to decide again under another configuration. It holds secrets (Key.Secret).
 type Record struct {
 	Kind   Kind
+	Rules  uint8 // the RulesVersion of its time: it is applied by those rules for ever
 	TimeNs int64 // stamped by the store
 	// EnginePos is the engine position that the state had folded when the record was
 	// planned. Recovery folds up to it, and no further, before it applies the record:
@@ -26,8 +27,8 @@ type Record struct {
 	LinkNumber uint64     // CreateLink: dense from 1
 	Config     Config     // Configure
 
-	// staged: the money of a withdrawal went out when it was planned. Memory only; a
-	// record read from a log is not staged.
+	// staged: the money of a withdrawal went out when it was planned, and room was kept for
+	// that of a deposit. Memory only; a record read from a log is not staged.
 	staged bool
 }
 

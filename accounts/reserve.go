@@ -15,6 +15,7 @@ type OrderParams struct {
 	Quote   fixed.U128 // ByQuote: product units
 	Rates   Rates
 	Touch   int64 // ticks: the best price of the other side, 0 where it is empty
+	Stop    int64 // ticks: the stop price, 0 for an order that is no stop
 }
 
 // normalize clears what the engine's Accepted event does not carry.
@@ -54,6 +55,11 @@ type Reservation struct {
 	// engine's Accepted event must name the limit as its Quote.
 	Funded     bool
 	SpendLimit fixed.U128
+	// EarnLimit, where it is not 0, is the most that the engine may let the order bring:
+	// product units of a sell, lots of a buy by quote, fee left out. The engine's Accepted
+	// event must name it. Of a replaced sell it counts beyond the worth of the open part at
+	// the old price, and may be 0; the Replaced event names the sum.
+	EarnLimit fixed.U128
 	// Replaces says that this is the reservation of a replace. The engine must refuse the
 	// replace where the order would need more than SpendLimit beyond its open part: product
 	// units of a buy, lots of a sell.
@@ -61,7 +67,7 @@ type Reservation struct {
 }
 
 // reservationKey is what the command and its event have in common. Two new orders with
-// equal keys need equal holds, so it does not matter whose reservation is taken over. A
+// equal keys need equal holds and may bring as much, so it does not matter whose reservation is taken over. A
 // replace has order and account alone: an order has one at a time, and neither the price
 // nor the total of the event need be those that were reserved for.
 type reservationKey struct {
@@ -74,6 +80,7 @@ type reservationKey struct {
 	price   int64
 	amount  int64
 	quote   fixed.U128
+	earn    fixed.U128
 	rates   Rates
 }
 
@@ -81,35 +88,6 @@ type reservationKey struct {
 type pendingEntry struct {
 	currency, in    uint32
 	amounts, coming []fixed.I128 // of each: kept of currency, may bring of in
-}
-
-// balanceKey names a balance.
-type balanceKey struct{ account, currency uint32 }
-
-// expect adds to what may come in.
-func (s *State) expect(account, currency uint32, amount fixed.I128) {
-	k := balanceKey{account, currency}
-	if v := wrapAdd(s.coming[k], amount); v.Sign() != 0 {
-		s.coming[k] = v
-	} else {
-		delete(s.coming, k)
-	}
-}
-
-// expectRest brings what is expected of an open order to what its rest brings at its own
-// price; a better one, and what a buy by quote gets, lasts no longer than one command.
-func (s *State) expectRest(o *orderHold, p *pairTerms) {
-	var n fixed.I128
-	if !o.byQuote {
-		var ok bool
-		if n, _, ok = o.moves(p, 0); !ok {
-			n = MaxMoney
-		}
-	}
-	if n != o.coming {
-		s.expect(o.account, o.brought(p), n.Sub(o.coming))
-		o.coming = n
-	}
 }
 
 // Reserve keeps what the order must hold, before the engine sees it. Refusals are
@@ -139,7 +117,8 @@ func (s *State) Reserve(p OrderParams) (Reservation, *Reject) {
 		account: p.Account, pair: p.Pair, side: p.Side, typ: p.Type, byQuote: p.ByQuote,
 		price: p.Price, open: p.Amount, quote: p.Quote, rates: p.Rates,
 	}
-	r := Reservation{key: o.key()}
+	r := Reservation{key: o.key(), in: o.brought(pair)}
+	touch := o.bestPrice(p.Touch, p.Stop)
 	if p.Type.atMarket() && p.Side == Buy && !p.ByQuote && !u.profile.Unlimited {
 		if p.Type == StopMarket {
 			return Reservation{}, invalid("quoteAmount", "A stop_market buy must give quoteAmount.")
@@ -153,15 +132,38 @@ func (s *State) Reserve(p OrderParams) (Reservation, *Reject) {
 		o.byQuote, o.quote = true, r.SpendLimit
 	}
 	need, ok := o.need(pair)
-	if !ok || !s.fits(u, pair, &o, p.Touch) {
+	if !ok || !s.fits(u, pair, &o, touch) {
 		return Reservation{}, totalOutOfRange()
 	}
-	r.in = o.brought(pair)
-	r.coming, _, _ = o.moves(pair, p.Touch)
+	r.coming, _, _ = o.moves(pair, touch)
+	if p.Side == Sell || p.ByQuote {
+		digits := o.earnDigits(pair)
+		r.EarnLimit = unitsOf(allowance(s.headroom(u, r.in), r.coming), digits)
+		if r.EarnLimit.IsZero() {
+			return Reservation{}, totalOutOfRange()
+		}
+		r.key.earn = r.EarnLimit
+		r.coming, _ = moneyOf(r.EarnLimit, digits)
+	}
 	return s.reserve(u, o.currency(pair), r, need)
 }
 
-// fits keeps the balances that the order may move within 10^20 on either side of zero:
+// bestPrice is the best price that an order is likely to meet, 0 for none: the touch, or a
+// stop's own price, near which it triggers.
+func (o *orderHold) bestPrice(touch, stop int64) int64 {
+	switch {
+	case stop == 0:
+		return touch
+	case o.side == Sell:
+		return max(touch, stop)
+	case touch == 0:
+		return stop
+	}
+	return min(touch, stop)
+}
+
+// fits keeps the balances that the order may move within 10^20 on either side of zero, by
+// the prices of now:
 // what it brings to its account, with what
 // the account's other orders may bring, what that takes from the built-in account, and what the
 // built-in account gets for it. The built-in account holds nothing and is never refused a
@@ -176,22 +178,22 @@ func (s *State) fits(u *user, p *pairTerms, o *orderHold, touch int64) bool {
 	if o.side == Sell {
 		in, out = out, in
 	}
-	has := wrapAdd(s.coming[balanceKey{u.n, in}], o.coming.Neg())
+	has := s.coming[balanceKey{u.n, in}].sum().Minus(o.coming)
 	if r := u.find(in); r != nil {
-		has = wrapAdd(has, wrapAdd(r.free, r.held))
+		has = has.Add(r.total())
 	}
-	if has.Cmp(MaxMoney.Sub(brings)) > 0 {
+	if has.Plus(brings).CmpTerm(MaxMoney) > 0 {
 		return false
 	}
 	if r := u.find(out); u.profile.Unlimited && r != nil && r.available().Cmp(gives.Sub(MaxMoney)) < 0 {
 		return false
 	}
 	builtin := s.must(0)
-	if r := builtin.find(in); r != nil && r.free.Cmp(brings.Sub(MaxMoney)) < 0 {
+	if r := builtin.find(in); r != nil && r.free.CmpTerm(brings.Sub(MaxMoney)) < 0 {
 		return false
 	}
 	r := builtin.find(out)
-	return r == nil || r.free.Cmp(MaxMoney.Sub(gives)) <= 0
+	return r == nil || r.free.CmpTerm(MaxMoney.Sub(gives)) <= 0
 }
 
 // moves is the most that the order may bring and give, fees left out; ok is false beyond
@@ -211,43 +213,40 @@ func (o *orderHold) moves(p *pairTerms, touch int64) (brings, gives fixed.I128, 
 		gives, ok = p.notional(price, o.open)
 		return brings, gives, ok
 	}
-	if gives, ok = moneyOf(o.quote, p.digitsTotal()); !ok || touch == 0 {
+	if gives, ok = moneyOf(o.quote, p.digitsTotal()); o.open > 0 { // a buy by amount
+		brings, _ = lotsOf(o.open, p.digitsAmount)
+	}
+	if !ok || touch == 0 || o.open > 0 {
 		return brings, gives, ok
 	}
 	lots, _ := o.quote.DivMod64(uint64(touch))
-	if open := fixed.FromU64(uint64(o.open)); !open.IsZero() && open.Less(lots) {
-		lots = open // a funded buy by amount
-	}
 	brings, ok = moneyOf(lots, p.digitsAmount)
 	return brings, gives, ok
 }
 
 func (s *State) reserve(u *user, currency uint32, r Reservation, need fixed.I128) (Reservation, *Reject) {
-	if need.Sign() == 0 && !r.Replaces {
-		return r, nil
-	}
 	if s.waiting >= MaxReservations {
 		return Reservation{}, &Reject{Status: 409, Code: "TOO_MANY_ORDERS", Reason: "too_many_orders", Message: "Too many orders wait for the engine."}
 	}
 	row, t := u.row(currency), &s.totals[currency]
 	left := row.available()
 	if u.profile.Unlimited {
-		if t.held.Add(t.pending).Cmp(MaxMoney.Sub(need)) > 0 || left.Cmp(need.Sub(MaxMoney)) < 0 {
+		if left.Cmp(need.Sub(MaxMoney)) < 0 {
 			return Reservation{}, totalOutOfRange()
 		}
 	} else if need.Sign() > 0 && left.Cmp(need) < 0 {
 		return Reservation{}, insufficient(s.currencies[currency])
 	}
 	r.amount, r.taken = need, true
-	row.pending = row.pending.Add(need)
-	t.pending = t.pending.Add(need)
+	row.pending = row.pending.Plus(need)
+	t.pending = t.pending.Plus(need)
 	e := s.pending[r.key]
 	if e == nil {
 		e = &pendingEntry{currency: currency, in: r.in}
 		s.pending[r.key] = e
 	}
 	e.amounts, e.coming = append(e.amounts, need), append(e.coming, r.coming)
-	s.expect(u.n, r.in, r.coming)
+	s.expect(u.n, r.in, fixed.I128{}, r.coming)
 	s.waiting++
 	s.changed(u, currency)
 	return r, nil
@@ -291,6 +290,9 @@ func (s *State) ReserveReplace(p ReplaceParams) (Reservation, *Reject) {
 	}
 	r.in = o.brought(pair)
 	r.coming, _, _ = next.moves(pair, touch)
+	if o.side == Sell {
+		r.EarnLimit, r.coming = s.earnMore(u, pair, o, r.coming)
+	}
 	r.coming = positive(r.coming.Sub(o.coming))
 	if was, now := o.cost(), next.cost(); was.Less(now) {
 		r.SpendLimit = now.Sub(was)
@@ -298,13 +300,16 @@ func (s *State) ReserveReplace(p ReplaceParams) (Reservation, *Reject) {
 	return s.reserve(u, o.currency(pair), r, positive(need.Sub(o.held)))
 }
 
+// worth is the rest of a limit order at its price, product units.
+func (o *orderHold) worth() fixed.U128 { return fixed.Mul64(uint64(o.price), uint64(o.open)) }
+
 // cost is what the rest of a limit order takes at its price: product units of a buy, lots
 // of a sell.
 func (o *orderHold) cost() fixed.U128 {
 	if o.side == Sell {
 		return fixed.FromU64(uint64(o.open))
 	}
-	return fixed.Mul64(uint64(o.price), uint64(o.open))
+	return o.worth()
 }
 
 // Holding says whether an order holds anything of an account, and whether it is a stop
@@ -335,7 +340,7 @@ func (s *State) takeOver(key reservationKey) bool {
 	}
 	last := len(e.amounts) - 1
 	amount := e.amounts[last]
-	s.expect(key.account, e.in, e.coming[last].Neg())
+	s.expect(key.account, e.in, fixed.I128{}, e.coming[last].Neg())
 	e.coming = e.coming[:last]
 	if e.amounts = e.amounts[:last]; last == 0 {
 		delete(s.pending, key)
@@ -343,10 +348,10 @@ func (s *State) takeOver(key reservationKey) bool {
 	s.waiting--
 	u := s.must(key.account)
 	r := u.row(e.currency)
-	r.pending = r.pending.Sub(amount)
+	r.pending = r.pending.Minus(amount)
 	s.changed(u, e.currency)
 	t := &s.totals[e.currency]
-	t.pending = t.pending.Sub(amount)
+	t.pending = t.pending.Minus(amount)
 	return true
 }
 

@@ -15,10 +15,7 @@ type leg struct {
 // TradeFee is the fee of one side of a trade: price x amount x rate x (1 - discount),
 // half even to 10^-18 (Decisions section 6.8). Pure; the built-in account pays none.
 func TradeFee(price, amount int64, digitsTotal int, rate, discount uint32) fixed.I128 {
-	n, ok := moneyOf(fixed.Mul64(uint64(price), uint64(amount)), digitsTotal)
-	if !ok {
-		panic("BUG: accounts: a trade of more than 10^20")
-	}
+	n := atMost(moneyOf(fixed.Mul64(uint64(price), uint64(amount)), digitsTotal))
 	return feeHalfEven(n, rate, discount)
 }
 
@@ -31,11 +28,8 @@ func (f Fold) Trade(e Trade) TradeFees {
 		return TradeFees{}
 	}
 	s := f.s
-	worth, ok1 := p.notional(e.Price, e.Amount)
-	goods, ok2 := lotsOf(e.Amount, p.digitsAmount)
-	if !ok1 || !ok2 {
-		panic("BUG: accounts: a trade of more than 10^20")
-	}
+	worth := atMost(p.notional(e.Price, e.Amount))
+	goods := atMost(lotsOf(e.Amount, p.digitsAmount))
 	taker := leg{account: e.TakerAccount, order: s.orders[e.Taker]}
 	maker := leg{account: e.MakerAccount, order: s.orders[e.Maker]}
 	if taker.account != 0 {
@@ -54,14 +48,17 @@ func (f Fold) Trade(e Trade) TradeFees {
 	if e.TakerSide == Sell {
 		buyer, seller = seller, buyer
 	}
+	s.brings(buyer, p, worth, goods)
+	s.brings(seller, p, worth, goods)
 	s.pay(p, buyer, worth)
 	s.deliver(p, seller, goods)
-	s.credit(s.must(buyer.account), p.base, goods)
-	s.credit(s.must(seller.account), p.quote, worth.Sub(seller.fee))
+	s.credit(s.must(buyer.account), p.base, goods.Wide())
+	s.credit(s.must(seller.account), p.quote, worth.Sub(seller.fee).Wide())
 	fees := &s.totals[p.quote].fees
-	*fees = fees.Add(buyer.fee).Add(seller.fee)
-	s.payUplines(s.must(buyer.account), DealCommission, p.quote, buyer.fee, e.TimeNs, fromFees, nil)
-	s.payUplines(s.must(seller.account), DealCommission, p.quote, seller.fee, e.TimeNs, fromFees, nil)
+	*fees = fees.Plus(buyer.fee).Plus(seller.fee)
+	for _, l := range [2]*leg{buyer, seller} {
+		s.payUplines(s.must(l.account), payment{typ: DealCommission, currency: p.quote, of: l.fee, timeNs: e.TimeNs, rules: e.Rules}, nil)
+	}
 	for _, o := range [2]*orderHold{taker.order, maker.order} {
 		if o != nil {
 			s.settleDown(o, p)
@@ -76,21 +73,21 @@ func (f Fold) Trade(e Trade) TradeFees {
 // fee gives way.
 func (s *State) pay(p *pairTerms, b *leg, worth fixed.I128) {
 	u := s.must(b.account)
-	rest := worth.Add(b.fee)
+	rest := worth.Wide().Plus(b.fee) // of an account that may go below zero beyond an I128
 	if o := b.order; o != nil {
-		held := minMoney(positive(o.held.Sub(o.principal(p))), rest)
+		held := least(positive(o.held.Sub(o.principal(p))), rest.Clamp())
 		o.held = o.held.Sub(held)
 		s.spendHeld(u, p.quote, held)
-		rest = rest.Sub(held)
+		rest = rest.Minus(held)
 	}
 	if rest.Sign() == 0 {
 		return
 	}
 	if free := positive(u.row(p.quote).free); !u.profile.Unlimited && free.Cmp(rest) < 0 {
-		cut := minMoney(rest.Sub(free), b.fee)
-		b.fee, rest = b.fee.Sub(cut), rest.Sub(cut)
+		cut := least(rest.Sub(free).Clamp(), b.fee)
+		b.fee, rest = b.fee.Sub(cut), rest.Minus(cut)
 		s.counts.Shortfalls++
-		if free.Cmp(rest) < 0 && !s.giveBack(u, p.quote, rest.Sub(free)) {
+		if free.Cmp(rest) < 0 && !s.giveBack(u, p.quote, rest.Sub(free).Clamp()) {
 			s.counts.Overdrafts++
 		}
 	}
@@ -102,11 +99,11 @@ func (s *State) pay(p *pairTerms, b *leg, worth fixed.I128) {
 // a 10^-18 a trade: more than maxRounding is no rounding.
 func (s *State) giveBack(u *user, currency uint32, missing fixed.I128) bool {
 	t := &s.totals[currency]
-	if missing.Cmp(fixed.FromI64(maxRounding)) > 0 || t.fees.Cmp(missing) < 0 {
+	if missing.Cmp(fixed.FromI64(maxRounding)) > 0 || t.fees.CmpTerm(missing) < 0 {
 		return false
 	}
-	t.fees = t.fees.Sub(missing)
-	s.credit(u, currency, missing)
+	t.fees = t.fees.Minus(missing)
+	s.credit(u, currency, missing.Wide())
 	s.counts.Shortfalls++
 	return true
 }
@@ -115,7 +112,7 @@ func (s *State) giveBack(u *user, currency uint32, missing fixed.I128) bool {
 func (s *State) deliver(p *pairTerms, l *leg, goods fixed.I128) {
 	u := s.must(l.account)
 	if l.order != nil {
-		held := minMoney(l.order.held, goods)
+		held := least(l.order.held, goods)
 		l.order.held = l.order.held.Sub(held)
 		s.spendHeld(u, p.base, held)
 		goods = goods.Sub(held)
@@ -123,10 +120,10 @@ func (s *State) deliver(p *pairTerms, l *leg, goods fixed.I128) {
 	if goods.Sign() == 0 {
 		return
 	}
-	if free := positive(u.row(p.base).free); !u.profile.Unlimited && free.Cmp(goods) < 0 && !s.giveBack(u, p.base, goods.Sub(free)) {
+	if free := positive(u.row(p.base).free.Clamp()); !u.profile.Unlimited && free.Cmp(goods) < 0 && !s.giveBack(u, p.base, goods.Sub(free)) {
 		s.counts.Overdrafts++
 	}
-	s.credit(u, p.base, goods.Neg())
+	s.credit(u, p.base, goods.Wide().Neg())
 }
 
 // settleDown releases what a smaller order no longer needs and ends a filled one. A buy
@@ -136,10 +133,6 @@ func (s *State) settleDown(o *orderHold, p *pairTerms) {
 		s.finish(o, p)
 		return
 	}
-	need, ok := o.need(p)
-	if !ok {
-		panic("BUG: accounts: what is left of an order is more than the order")
-	}
-	s.release(o, p, need)
+	s.release(o, p, o.needAtMost(p))
 	s.expectRest(o, p)
 }

@@ -16,6 +16,10 @@ import (
 //	version | lastNs, enginePos | config | totals by currency | pairs | users (profile,
 //	inviter, links, keys, level changes, balances) | receivers of the deal accruals kept,
 //	oldest first | open holds | accruals and archive by receiver
+//
+// Since version 2 sums (balances, totals, archive) have 24 bytes, the least significant
+// word first, and an open hold ends with its earn limit; version 1 wrote sums as money, in
+// 16, and knew no limits.
 
 // AppendSnapshot appends the whole state. It holds secrets. Store's goroutine. Folds
 // wait while the users are written and the holds are copied; the holds are written after
@@ -25,7 +29,7 @@ func (s *State) AppendSnapshot(dst []byte) []byte {
 	s.mu.Lock()
 	s.snapshotPos = s.enginePos
 	s.mu.Unlock()
-	dst = append(dst, RecordVersion)
+	dst = append(dst, SnapshotVersion)
 	dst, w := s.appendFigures(dst)
 	slices.SortFunc(w.orders, func(a, b orderHold) int { return cmp.Compare(a.id, b.id) })
 	dst = putUint(dst, uint64(len(w.orders)))
@@ -71,7 +75,7 @@ func (s *State) appendFigures(dst []byte) ([]byte, *snapshotWriter) {
 type receivedBy struct {
 	to            uint32
 	deals, others []accrual
-	archive       map[archiveKey]fixed.I128
+	archive       map[archiveKey]fixed.I192
 }
 
 // snapshotWriter renames currencies to their rank by code.
@@ -101,7 +105,7 @@ func (w *snapshotWriter) currencies(b []byte) []byte {
 	for _, no := range w.byNo {
 		t := &w.s.totals[no]
 		b = putText(b, w.s.currencies[no])
-		b = putMoney(putMoney(putMoney(b, t.fees), t.deposited), t.withdrawn)
+		b = putSum(putSum(putSum(b, t.fees), t.deposited), t.withdrawn)
 	}
 	return b
 }
@@ -137,7 +141,7 @@ func (w *snapshotWriter) user(b []byte, u *user) []byte {
 	slices.SortFunc(rows, func(x, y row) int { return cmp.Compare(w.rank[x.currency], w.rank[y.currency]) })
 	b = putUint(b, uint64(len(rows)))
 	for i := range rows {
-		b = putMoney(putMoney(putUint(b, uint64(w.rank[rows[i].currency])), rows[i].free), rows[i].held)
+		b = putSum(putSum(putUint(b, uint64(w.rank[rows[i].currency])), rows[i].free), rows[i].held)
 	}
 	return b
 }
@@ -156,7 +160,7 @@ func (w *snapshotWriter) accruals(b []byte, list []accrual) []byte {
 	return b
 }
 
-func (w *snapshotWriter) archive(b []byte, archive map[archiveKey]fixed.I128) []byte {
+func (w *snapshotWriter) archive(b []byte, archive map[archiveKey]fixed.I192) []byte {
 	keys := make([]archiveKey, 0, len(archive))
 	for k := range archive {
 		keys = append(keys, k)
@@ -171,7 +175,7 @@ func (w *snapshotWriter) archive(b []byte, archive map[archiveKey]fixed.I128) []
 	for _, k := range keys {
 		b = putUint(putInt(b, k.day), uint64(k.from))
 		b = append(putUint(putUint(b, uint64(w.rank[k.currency])), uint64(k.level)), byte(k.typ))
-		b = putMoney(b, archive[k])
+		b = putSum(b, archive[k])
 	}
 	return b
 }
@@ -183,15 +187,19 @@ func (w *snapshotWriter) order(b []byte, o *orderHold) []byte {
 	b = putInt(putInt(putInt(b, o.price), o.open), o.filled)
 	b = putMoney(b, fixed.I128{Hi: int64(o.quote.Hi), Lo: o.quote.Lo})
 	b = putUint(putUint(putUint(b, uint64(o.rates.Maker)), uint64(o.rates.Taker)), uint64(o.rates.Discount))
-	return putMoney(b, o.held)
+	b = putBool(putMoney(b, o.held), o.limited)
+	if o.limited {
+		b = putMoney(b, o.coming)
+	}
+	return b
 }
 
 // DecodeSnapshot is the inverse of AppendSnapshot. The state shares nothing with b.
 func DecodeSnapshot(b []byte, opts Options) (*State, error) {
 	s := New(opts)
 	r := &snapshotReader{reader: reader{b: b}, s: s}
-	if r.byte() != RecordVersion {
-		return nil, fmt.Errorf("%w: snapshot version", errCorrupt)
+	if r.version = r.byte(); r.version < 1 || r.version > SnapshotVersion {
+		return nil, fmt.Errorf("%w: snapshot version %d, this program reads up to %d", errCorrupt, r.version, SnapshotVersion)
 	}
 	s.lastNs, s.enginePos = r.int(), r.uint()
 	s.snapshotPos = s.enginePos

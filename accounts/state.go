@@ -35,8 +35,7 @@ type State struct {
 	pending map[reservationKey]*pendingEntry
 	waiting int // reservations in pending
 	// coming is what open orders and reservations may yet bring, by account and currency.
-	// It is for the refusals of Reserve and deposits alone, and is never stored.
-	coming    map[balanceKey]fixed.I128
+	coming    map[balanceKey]coming
 	enginePos uint64
 
 	dealQueue       []uint32 // receivers of the deal accruals kept, oldest first
@@ -66,8 +65,11 @@ type linkRef struct {
 	index int // in the owner's links
 }
 
-// totals is the sum over all accounts of one currency.
-type totals struct{ free, held, pending, fees, deposited, withdrawn fixed.I128 }
+// totals is the sum over all accounts of one currency. Fees and withdrawals have no bound:
+// accounts that may go below zero pay and withdraw for as long as somebody trades with
+// them. Each event and record adds a few terms of at most 10^20 (2^127 in 10^-18) to each
+// sum, and fixed.I192 takes 2^64 terms.
+type totals struct{ free, held, pending, fees, deposited, withdrawn fixed.I192 }
 
 // New is a state without users but the built-in account, with the default referral rates.
 func New(opts Options) *State {
@@ -82,7 +84,7 @@ func New(opts Options) *State {
 		byID: map[[16]byte]uint32{}, byName: map[string]uint32{}, byAddress: map[[20]byte]uint32{},
 		keys: newKeyIndex(), currencyNo: map[string]uint32{},
 		pairs: map[uint32]*pairTerms{}, orders: map[uint64]*orderHold{},
-		pending: map[reservationKey]*pendingEntry{}, coming: map[balanceKey]fixed.I128{}, maxDealAccruals: MaxDealAccruals,
+		pending: map[reservationKey]*pendingEntry{}, coming: map[balanceKey]coming{}, maxDealAccruals: MaxDealAccruals,
 	}
 	s.users = append(s.users, &user{profile: Profile{Nickname: "exchange", Unlimited: true, AvatarID: DefaultAvatar}})
 	return s
@@ -141,8 +143,10 @@ func (s *State) planLocked(nowNs int64, cmd *Command) (Record, *Reject) {
 	if reject := s.plan(nowNs, cmd, &rec); reject != nil {
 		return Record{}, reject
 	}
-	if rec.Kind == Withdraw {
-		s.stageWithdrawal(&rec)
+	rec.Rules = RulesVersion
+	switch rec.Kind {
+	case Withdraw, Deposit, AddProfit:
+		s.takeStage(&rec)
 	}
 	return rec, nil
 }

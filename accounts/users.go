@@ -29,7 +29,7 @@ type user struct {
 	deals        []accrual
 	others       []accrual
 	dealsMixed   bool // deals are not in order of time (several engine loops)
-	archive      map[archiveKey]fixed.I128
+	archive      map[archiveKey]fixed.I192
 	levelChanges []levelChange
 }
 

@@ -146,7 +146,7 @@ func (v *View) Level(n uint32) (level int, address string) {
 // ReferralLevelInfo is one level of the users below.
 type ReferralLevelInfo struct {
 	Level               int
-	ProfitAmount        fixed.I128 // over all currencies, unit by unit
+	ProfitAmount        fixed.I192 // over all currencies, unit by unit
 	ReferralsTotalCount int64
 }
 
@@ -158,16 +158,16 @@ type UserInfo struct {
 	IsAmbassador                 bool
 	AmbassadorSecondLevelPercent fixed.I128 // fraction
 	CommissionDiscountPercent    fixed.I128 // fraction: the bid discount
-	TotalProfitAmount            fixed.I128 // over all currencies, unit by unit
+	TotalProfitAmount            fixed.I192 // over all currencies, unit by unit
 }
 
 // UserInfo is the referral view of user n of himself.
 func (v *View) UserInfo(n uint32) UserInfo {
 	set := v.accruals(n)
-	byLevel := map[uint32]fixed.I128{}
-	var total fixed.I128
+	byLevel := map[uint32]fixed.I192{}
+	var total fixed.I192
 	for a := range set.newestFirst {
-		byLevel[a.level], total = byLevel[a.level].Add(a.amount), total.Add(a.amount)
+		byLevel[a.level], total = byLevel[a.level].Plus(a.amount), total.Plus(a.amount)
 	}
 	for k, amount := range set.archive {
 		byLevel[k.level], total = byLevel[k.level].Add(amount), total.Add(amount)

@@ -31,6 +31,14 @@ func putMoney(b []byte, v fixed.I128) []byte {
 	return binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(b, uint64(v.Hi)), v.Lo)
 }
 
+// putSum writes a sum of 192 bits.
+func putSum(b []byte, v fixed.I192) []byte {
+	for _, w := range [...]uint64{v.W0, v.W1, v.W2} {
+		b = binary.LittleEndian.AppendUint64(b, w)
+	}
+	return b
+}
+
 func putOptional(b []byte, s *string) []byte {
 	if s == nil {
 		return append(b, 0)

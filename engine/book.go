@@ -16,6 +16,7 @@ type book struct {
 
 	out   []Event // the caller's slice during Apply
 	nowNs int64
+	rules uint8 // of the command under way
 
 	seq   Seq
 	lastN uint64 // n of the newest order
@@ -70,6 +71,7 @@ func (b *book) emit(kind EventKind) *Event {
 	e.TimeNs = b.nowNs
 	e.Pair = b.id
 	e.Kind = kind
+	e.Rules = b.rules
 	return e
 }
 

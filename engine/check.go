@@ -20,7 +20,7 @@ func (c *Core) Check() error {
 }
 
 func (b *book) check() error {
-	w := walk{b: b, owned: map[int32]int32{}}
+	w := walk{b: b, owned: map[int32]int32{}, waits: map[int32]int32{}}
 	for side := range b.sides {
 		if err := w.ladder(&b.sides[side]); err != nil {
 			return fmt.Errorf("%s side: %w", Side(side), err)
@@ -53,7 +53,7 @@ type walk struct {
 	orders, levels, parked int
 	named                  int             // orders with a client id
 	slices                 int64           // of the reserves of icebergs
-	owned                  map[int32]int32 // orders by owner
+	owned, waits           map[int32]int32 // orders and waiting stops by owner
 }
 
 func (w *walk) ladder(l *ladder) (err error) {
@@ -103,6 +103,7 @@ func (w *walk) stops(side Side) (err error) {
 		err = w.queue(ls, lv, true)
 		for s := lv.head; s != 0 && err == nil; s = b.orders.at(s).next {
 			w.parked++
+			w.waits[b.orders.at(s).owner]++
 			if b.parked.at(b.cold.at(s).stop).typ == StopLimit {
 				lots += b.orders.at(s).shown
 				w.slices += b.parked.at(b.cold.at(s).stop).slices(b.orders.at(s).shown)
@@ -183,6 +184,9 @@ func (w *walk) owners() error {
 	}
 	for s, open := range w.owned {
 		o := b.owners.slots.at(s)
+		if o.stops != w.waits[s] {
+			return fmt.Errorf("account %d has %d waiting stops, counted %d", o.id, w.waits[s], o.stops)
+		}
 		if o.open != open {
 			return fmt.Errorf("account %d has %d open orders, counted %d", o.id, open, o.open)
 		}

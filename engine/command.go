@@ -16,12 +16,23 @@ const (
 	SetPair
 	SetAsset    // control stream: adds or changes an asset
 	OpenAccount // control stream: gives the next AccountID to a UUID
+	// Skip is no command but a record of the journal alone: the record at Order is never
+	// carried out. Who replays the journal knows it before (marketdata/replica).
+	Skip
 )
 
 // CancelAllPart is how many orders one CancelAll command cancels at most, so that a mass
 // cancel lets others in between its parts (performance.md E4). The events of a part this
 // large stay in the first cache: at 256 a mass cancel cost a tenth more than single ones.
 const CancelAllPart = 64
+
+// RulesVersion is the version of the rules that the loop stamps into what it sequences. A
+// journal is replayed for ever by the rules of its time, so a change of what a command does
+// is a new version, and every version stays:
+//
+//	0  the program before rules had versions
+//	1  EarnLimit of a Replace counts; Options.AccountStops and PairStops are kept
+const RulesVersion = 1
 
 // Flags of a Command.
 const (
@@ -52,9 +63,10 @@ type ClientID struct {
 // Which members count, besides Kind and TimeNs:
 //
 //	Place       Pair, Account, Side, Type, TIF, STP, Flags, Price, Amount or Quote, Stop,
-//	            Display, SpendLimit, rates, Client, Refuse
+//	            Display, SpendLimit, EarnLimit, rates, Client, Refuse
 //	Cancel      Pair, Account (or FlagAllAccount), Order
-//	Replace     Pair, Account (or FlagAllAccount), Order, Flags, Price, Amount, SpendLimit, Refuse
+//	Replace     Pair, Account (or FlagAllAccount), Order, Flags, Price, Amount, SpendLimit,
+//	            EarnLimit, Refuse
 //	CancelAll   Pair, Account (or FlagAllAccount), Order = highest id it may cancel (0: no
 //	            bound). It cancels the oldest CancelAllPart at most: send it again with the
 //	            same bound until a part makes fewer EventCanceled than that.
@@ -75,6 +87,7 @@ type Command struct {
 	STP     SelfTrade
 	Flags   uint8
 	Refuse  Reason // Place, Replace: not NotRejected: refuse with this reason
+	Rules   uint8  // version of the rules that it is carried out by, stamped like TimeNs
 	Pair    PairID
 	Account AccountID
 
@@ -89,6 +102,11 @@ type Command struct {
 	// market buy by amount. Replace: what is kept for the order beyond its open part, in
 	// product units for a bid, in lots for an ask; a replace that needs more is refused.
 	SpendLimit fixed.U128
+	// EarnLimit is the most that the order may bring its account, fee left out: product units
+	// of a sell, lots of a buy by quote, of other orders their amount says it. What would
+	// bring more is canceled (CauseLimit). Place: 0 is no limit. Replace with FlagFunded, of a
+	// sell: what is kept beyond the worth of its open part at its old price.
+	EarnLimit fixed.U128
 
 	// Rates in force when the order was placed, 10^-8 (Decisions section 9.4).
 	MakerFee, TakerFee, Discount uint32

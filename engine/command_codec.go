@@ -26,13 +26,20 @@ const (
 	hasRates
 	hasClient
 	hasRefuse
+	hasEarn
 )
+
+// rulesShift is where the version of the rules is in the first byte of a record, above the
+// kind: records of before have 0 there.
+const rulesShift = 4
 
 // AppendCommand appends the journal record of a stamped command:
 //
-//	kind u8 | time i64 LE | pair uvarint | members by kind (uvarint, zigzag where signed)
+//	kind and rules u8 | time i64 LE | pair uvarint | members by kind (uvarint, zigzag where signed)
+//
+// The kind is in the low four bits of the first byte, the version of the rules above it.
 func AppendCommand(dst []byte, c *Command) []byte {
-	dst = append(dst, byte(c.Kind))
+	dst = append(dst, byte(c.Kind)|c.Rules<<rulesShift)
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(c.TimeNs))
 	dst = binary.AppendUvarint(dst, uint64(c.Pair))
 	switch c.Kind {
@@ -50,6 +57,9 @@ func AppendCommand(dst []byte, c *Command) []byte {
 		dst = binary.AppendVarint(dst, c.Amount)
 		if c.Flags&FlagFunded != 0 {
 			dst = append128(dst, c.SpendLimit)
+			if c.Rules >= 1 {
+				dst = append128(dst, c.EarnLimit)
+			}
 		}
 		return dst
 	case AddPair, SetPair:
@@ -58,6 +68,8 @@ func AppendCommand(dst []byte, c *Command) []byte {
 		return appendAsset(dst, c.Asset)
 	case OpenAccount:
 		return append(dst, c.UUID[:]...)
+	case Skip:
+		return binary.AppendUvarint(dst, uint64(c.Order))
 	}
 	panic(fmt.Sprintf("BUG: engine: command kind %d has no record", c.Kind))
 }
@@ -80,6 +92,7 @@ func appendPlace(dst []byte, c *Command) []byte {
 	for bit, set := range [...]bool{
 		c.Stop != 0, c.Display != 0, !c.Quote.IsZero(), !c.SpendLimit.IsZero(),
 		c.MakerFee|c.TakerFee|c.Discount != 0, c.Client != nil, c.Refuse != NotRejected,
+		!c.EarnLimit.IsZero(),
 	} {
 		if set {
 			has |= 1 << bit
@@ -121,6 +134,9 @@ func appendPlaceExtras(dst []byte, c *Command, has uint64) []byte {
 	}
 	if has&hasRefuse != 0 {
 		dst = append(dst, byte(c.Refuse))
+	}
+	if has&hasEarn != 0 {
+		dst = append128(dst, c.EarnLimit)
 	}
 	return dst
 }

@@ -78,11 +78,16 @@ func (r *recordReader) boolean() bool { return r.u8(1) == 1 }
 
 func (r *recordReader) fault() { r.b, r.bad = nil, true }
 
+// IsSkip reports whether a record is a Skip, without reading more than that of it.
+func IsSkip(record []byte) bool {
+	return len(record) > 0 && CommandKind(record[0]&(1<<rulesShift-1)) == Skip
+}
+
 // DecodeCommand reads one record into c, which shares no memory with it.
 func DecodeCommand(record []byte, c *Command) error {
 	*c = Command{}
 	r := recordReader{b: record}
-	c.Kind = CommandKind(r.u8(byte(OpenAccount)))
+	r.kind(c)
 	c.TimeNs = int64(r.u64le())
 	c.Pair = PairID(r.uvarint(uint64(ControlPair)))
 	switch c.Kind {
@@ -99,6 +104,9 @@ func DecodeCommand(record []byte, c *Command) error {
 		c.Price, c.Amount = r.varint(), r.varint()
 		if c.Flags&FlagFunded != 0 {
 			c.SpendLimit = r.u128()
+			if c.Rules >= 1 {
+				c.EarnLimit = r.u128()
+			}
 		}
 	case AddPair, SetPair:
 		c.Instrument = r.instrument()
@@ -111,18 +119,32 @@ func DecodeCommand(record []byte, c *Command) error {
 		} else {
 			r.fault()
 		}
+	case Skip:
+		c.Order = OrderID(r.uvarint(1<<64 - 1))
 	}
 	if r.bad || len(r.b) != 0 {
+		if c.Rules > RulesVersion {
+			return fmt.Errorf("%w: it is of rules version %d, a newer program's; this one has %d: use that program, or another data directory", ErrRecord, c.Rules, RulesVersion)
+		}
 		return fmt.Errorf("%w: %d bytes of kind %d", ErrRecord, len(record), c.Kind)
 	}
 	return nil
+}
+
+// kind reads the first byte: the rules of a later program are not guessed at.
+func (r *recordReader) kind(c *Command) {
+	b := r.u8(0xff)
+	c.Kind, c.Rules = CommandKind(b&(1<<rulesShift-1)), b>>rulesShift
+	if c.Kind > Skip || c.Rules > RulesVersion {
+		r.fault()
+	}
 }
 
 func (r *recordReader) place(c *Command) {
 	c.Side, c.Type = Side(r.u8(byte(Sell))), OrderType(r.u8(byte(StopMarket)))
 	c.TIF, c.STP = TimeInForce(r.u8(byte(FOK))), SelfTrade(r.u8(byte(Decrement)))
 	c.Flags = r.u8(0xff)
-	has := r.uvarint(hasRefuse<<1 - 1)
+	has := r.uvarint(hasEarn<<1 - 1)
 	c.Account = AccountID(r.uvarint(1<<32 - 1))
 	c.Price, c.Amount = r.varint(), r.varint()
 	if has&hasStop != 0 {
@@ -148,6 +170,9 @@ func (r *recordReader) place(c *Command) {
 	}
 	if has&hasRefuse != 0 {
 		c.Refuse = Reason(r.u8(byte(TooManyOrders)))
+	}
+	if has&hasEarn != 0 {
+		c.EarnLimit = r.u128()
 	}
 }
 

@@ -32,7 +32,7 @@ func (c *Core) Apply(cmd *Command, dst []Event) []Event {
 		return c.control.refuse(cmd, UnknownPair, dst)
 	}
 	b := c.books[cmd.Pair]
-	b.out, b.nowNs = dst, cmd.TimeNs
+	b.out, b.nowNs, b.rules = dst, cmd.TimeNs, cmd.Rules
 	switch cmd.Kind {
 	case Place:
 		b.place(cmd)

@@ -30,6 +30,9 @@
 //     when it was through at once.
 //   - decrement, and a lower total, take from an iceberg's reserve first; it keeps its
 //     place. A waiting stop cannot be replaced: order_closed.
+//   - A sell, or a buy by quote, with an earn limit takes what it may bring and not a lot
+//     more; what is left is canceled with CauseLimit, also where a gtc order would rest at a
+//     price at which it may bring more. fill-or-kill is refused then.
 //   - A market buy by quote amount that spent all but less than a lot costs is Completed.
 //   - Client order ids are remembered per pair, all accounts together, so that what one
 //     pair forgets never depends on another; a repeat is answered in any pair state.

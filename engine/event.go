@@ -19,6 +19,7 @@ const (
 	// price, Display, Quote, TakerFee, MakerFee, TakerDiscount, Client, Status = Created.
 	// The order exists; what it does follows in the same command. OpenAmount = Amount.
 	// Quote is what a market buy may spend at most: by quote, or funded (FlagFunded).
+	// EarnLimit is the command's, 0 for none.
 	EventAccepted EventKind = iota + 1
 	// Refused: Reason, Account, Side, Order (cancel, replace), Client. No id was taken.
 	// A repeated client order id with equal content: Reason NotRejected, Order = the first
@@ -39,7 +40,8 @@ const (
 	// quote that spent all but less than a lot costs is Completed.
 	EventCanceled
 	// Replaced: Order, Account, Side, Price, Amount = new total (what is filled counted in),
-	// OpenAmount = what is open before it trades on.
+	// OpenAmount = what is open before it trades on. EarnLimit is what that may bring at most,
+	// 0 for no limit.
 	EventReplaced
 	// Triggered: Order, Account, Side, Type, MakerOpen = stop price, Price, OpenAmount: a
 	// waiting stop enters the book.
@@ -71,7 +73,15 @@ const (
 	CauseSelfTrade                     // self-trade prevention
 	CauseReplace                       // replaced to a total at or below what is filled
 	CauseUnfillable                    // a triggered stop that the book refuses (fok, post-only, no liquidity)
+	CauseLimit                         // more would bring the account beyond what it may hold
 )
+
+// EarnLimit is the limit of an EventAccepted or EventReplaced, 0 for none. It lies in two
+// members that these kinds have no other use for: one of its own would make each event 16
+// bytes larger.
+func (e *Event) EarnLimit() fixed.U128 { return fixed.U128{Hi: uint64(e.Maker), Lo: uint64(e.Trade)} }
+
+func (e *Event) setEarnLimit(v fixed.U128) { e.Maker, e.Trade = OrderID(v.Hi), TradeID(v.Lo) }
 
 // Event is one entry of a pair's stream: fixed size, no pointers but the client id and
 // the instrument, which are immutable. It is valid until the next Apply into the same
@@ -89,6 +99,7 @@ type Event struct {
 	STP     SelfTrade
 	Status  Status
 	Cause   CancelCause
+	Rules   uint8 // of the command; not of the control stream
 	Account AccountID
 
 	Order      OrderID

@@ -1,12 +1,13 @@
 package engine
 
 // fillable reports whether a fill-or-kill taker would be filled whole, changing nothing.
-// It counts hidden lots, and nothing that self-trade prevention would keep from trading.
+// It counts hidden lots, and nothing that self-trade prevention or its earn limit would keep
+// from trading.
 // Whole levels are counted by their sums; orders are looked at one by one only where the
 // account has orders of its own.
 func (b *book) fillable(t *taker) bool {
 	opp := &b.sides[t.side.Opposite()]
-	need := t.left
+	need, left := t.left, *t
 	own := t.stp != SelfTradeNone && b.ownsOther(t)
 	ok := false
 	opp.down(func(ls int32) bool {
@@ -18,11 +19,17 @@ func (b *book) fillable(t *taker) bool {
 		if own {
 			lots, blocked = b.othersAt(t, lv)
 		}
-		if lots >= need {
+		lots = min(lots, need)
+		if left.bounded {
+			if left.earnable(lv.price, lots) < lots {
+				return false
+			}
+			left.earned(lv.price, lots)
+		}
+		if need -= lots; need == 0 {
 			ok = true
 			return false
 		}
-		need -= lots
 		return !blocked
 	})
 	return ok

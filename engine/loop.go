@@ -441,7 +441,9 @@ func (l *Loop) append(batches []*Batch) error {
 	l.refs = l.refs[:0]
 	for _, b := range batches {
 		for i := range b.Commands {
-			l.refs = append(l.refs, &b.Commands[i])
+			c := &b.Commands[i]
+			c.Rules = RulesVersion
+			l.refs = append(l.refs, c)
 		}
 	}
 	n := uint64(len(l.refs))

@@ -91,7 +91,7 @@ func TestLoopGivesTheEventsOfTheCore(t *testing.T) {
 	l := startLoop(t, engine.LoopOptions{Clock: clk, Sinks: []engine.Sink{rec}})
 	direct := engine.NewCore(engine.Options{})
 	cmd := addPairCommand()
-	cmd.TimeNs = dayNs
+	cmd.TimeNs, cmd.Rules = dayNs, engine.RulesVersion
 	want := direct.Apply(&cmd, nil)
 	f := recordFlow(seed)
 	r := rand.New(rand.NewPCG(seed, 1))

@@ -35,6 +35,13 @@ func (b *book) sweep(t *taker, opp *ladder, lv *level) {
 			t.ended = true // the money ends below one lot
 			return
 		}
+		if t.bounded {
+			if q = t.earnable(lv.price, q); q == 0 {
+				t.limited()
+				return
+			}
+			t.earned(lv.price, q)
+		}
 		o.shown -= q
 		lv.shown -= q
 		opp.open -= q
@@ -117,6 +124,9 @@ func (b *book) enter(t *taker) {
 	case t.left == 0 && !t.ended: // filled
 		b.end(t)
 	case t.ended || t.market || t.tif != GTC:
+		b.cancelTaker(t)
+	case t.over():
+		t.cause = CauseLimit
 		b.cancelTaker(t)
 	default:
 		b.rest(t)

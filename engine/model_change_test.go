@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"tickhive/engine"
+	"tickhive/internal/fixed"
 )
 
 func (m *model) find(c engine.Command) (*modelOrder, engine.Reason) {
@@ -104,6 +105,13 @@ func (m *model) replace(c engine.Command) {
 		m.remove(o, engine.CauseReplace)
 		return
 	}
+	o.earn = nil
+	var limit fixed.U128
+	if c.Rules >= 1 && c.Flags&engine.FlagFunded != 0 && o.cmd.Side == engine.Sell {
+		o.earn = product(o.cmd.Price, o.rest)
+		o.earn.Add(o.earn, toBig(c.EarnLimit))
+		limit = fromBig(o.earn)
+	}
 	if r := m.replaced(o, price, amount, filled); r != 0 {
 		m.reject(c, r)
 		return
@@ -111,6 +119,7 @@ func (m *model) replace(c engine.Command) {
 	m.emit(engine.Event{
 		Kind: engine.EventReplaced, Order: o.id, Account: o.cmd.Account, Side: o.cmd.Side,
 		Price: price, Amount: amount, OpenAmount: amount - filled,
+		Maker: engine.OrderID(limit.Hi), Trade: engine.TradeID(limit.Lo),
 	})
 	m.change(o, price, amount, filled)
 }
@@ -119,6 +128,9 @@ func (m *model) replace(c engine.Command) {
 func (m *model) replaced(o *modelOrder, price, amount, filled int64) engine.Reason {
 	if r := m.sums(price, amount); r != 0 {
 		return r
+	}
+	if o.earn != nil && o.earn.Cmp(product(price, amount-filled)) < 0 {
+		return engine.TotalOutOfRange
 	}
 	if more := amount - o.total; more > 0 && !m.fits(o.cmd.Side, more) {
 		return engine.AmountOutOfRange

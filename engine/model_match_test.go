@@ -69,7 +69,7 @@ func (m *model) killable(o *modelOrder, opp []*modelOrder) bool {
 			q = append(q, copyOf{x, x.shown, x.rest})
 		}
 	}
-	left := o.rest
+	left, may := o.rest, o.earn
 	for len(q) > 0 && left > 0 {
 		x := q[0]
 		if x.o.cmd.Account == o.cmd.Account && o.cmd.STP != engine.SelfTradeNone {
@@ -80,6 +80,11 @@ func (m *model) killable(o *modelOrder, opp []*modelOrder) bool {
 			continue
 		}
 		d := min(left, x.shown)
+		if may != nil {
+			if may = new(big.Int).Sub(may, product(x.o.cmd.Price, d)); may.Sign() < 0 {
+				return false
+			}
+		}
 		left -= d
 		x.rest -= d
 		q = q[1:]
@@ -155,6 +160,20 @@ func (m *model) meet(o, x *modelOrder) bool {
 	d := min(o.wants(x.cmd.Price), x.shown)
 	if d == 0 {
 		return true
+	}
+	if o.earn != nil {
+		each := big.NewInt(x.cmd.Price)
+		if o.byQuote {
+			each = big.NewInt(1)
+		}
+		if most := new(big.Int).Div(o.earn, each); most.Cmp(big.NewInt(d)) < 0 {
+			d = most.Int64()
+		}
+		if d == 0 {
+			o.cause = engine.CauseLimit
+			return true
+		}
+		o.earn.Sub(o.earn, each.Mul(each, big.NewInt(d)))
 	}
 	m.trade++
 	m.last = x.cmd.Price
@@ -258,6 +277,9 @@ func (m *model) remainder(o *modelOrder, stopped bool) {
 	if o.rest == 0 && !stopped && !o.byQuote {
 		m.ended(o)
 		return
+	}
+	if !stopped && o.cmd.TIF == engine.GTC && !o.market() && o.earn != nil && o.earn.Cmp(product(o.cmd.Price, o.rest)) < 0 {
+		o.cause, stopped = engine.CauseLimit, true
 	}
 	if !stopped && o.cmd.TIF == engine.GTC && !o.market() {
 		before := m.levelSum(o.cmd.Side, o.cmd.Price)

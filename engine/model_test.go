@@ -16,6 +16,7 @@ type model struct {
 	inst  engine.Instrument
 	out   []engine.Event
 	now   int64
+	rules uint8
 	seq   engine.Seq
 	n     uint64
 	trade engine.TradeID
@@ -35,6 +36,7 @@ type modelOrder struct {
 	arrival          int
 	resting, waiting bool
 	money            *big.Int // nil: no cap
+	earn             *big.Int // left to bring; nil: no limit
 	byQuote          bool
 	dead             bool
 	cause            engine.CancelCause
@@ -52,13 +54,13 @@ type modelID struct {
 
 func (m *model) emit(e engine.Event) {
 	m.seq++
-	e.Seq, e.TimeNs = m.seq, m.now
+	e.Seq, e.TimeNs, e.Rules = m.seq, m.now, m.rules
 	m.out = append(m.out, e)
 }
 
 // apply is the model's Apply; the result is valid until the next one.
 func (m *model) apply(c engine.Command) []engine.Event {
-	m.out, m.now = nil, c.TimeNs
+	m.out, m.now, m.rules = nil, c.TimeNs, c.Rules
 	switch c.Kind {
 	case engine.Place:
 		m.place(c)
@@ -145,6 +147,9 @@ func (m *model) members(c engine.Command) engine.Reason {
 	if r := m.sums(c.Price, c.Amount); r != 0 {
 		return r
 	}
+	if !c.EarnLimit.IsZero() && c.Side == engine.Sell && toBig(c.EarnLimit).Cmp(product(c.Price, c.Amount)) < 0 {
+		return engine.TotalOutOfRange
+	}
 	if (c.TIF == engine.GTC || stop) && !m.fits(c.Side, c.Amount) {
 		return engine.AmountOutOfRange
 	}
@@ -227,6 +232,9 @@ func (m *model) newOrder(c engine.Command) *modelOrder {
 			o.money = toBig(c.SpendLimit)
 		}
 	}
+	if !c.EarnLimit.IsZero() && (c.Side == engine.Sell || o.byQuote) {
+		o.earn = toBig(c.EarnLimit)
+	}
 	return o
 }
 
@@ -235,7 +243,7 @@ func (m *model) accepted(o *modelOrder, c engine.Command) {
 		Kind: engine.EventAccepted, Order: o.id, Account: c.Account, Side: c.Side, Type: c.Type,
 		TIF: o.cmd.TIF, STP: c.STP, Flags: c.Flags, Price: o.cmd.Price, Amount: o.total, OpenAmount: o.total,
 		Display: o.cmd.Display, TakerFee: c.TakerFee, MakerFee: c.MakerFee, TakerDiscount: c.Discount,
-		Client: c.Client,
+		Client: c.Client, Maker: engine.OrderID(c.EarnLimit.Hi), Trade: engine.TradeID(c.EarnLimit.Lo),
 	}
 	if o.byQuote {
 		e.Quote = c.Quote
@@ -319,6 +327,20 @@ func (m *model) state(c engine.Command) engine.Reason {
 		}
 		if all >= m.opts.OpenOrders || c.Account != 0 && mine >= m.opts.AccountOrders {
 			return engine.TooManyOrders
+		}
+		if c.Type != engine.Limit && c.Rules >= 1 {
+			all, mine = 0, 0
+			for _, o := range m.open {
+				if o.waiting {
+					all++
+					if o.cmd.Account == c.Account {
+						mine++
+					}
+				}
+			}
+			if all >= m.opts.PairStops || c.Account != 0 && mine >= m.opts.AccountStops {
+				return engine.TooManyOrders
+			}
 		}
 		market := c.Type == engine.Market || c.Type == engine.StopMarket
 		if d := c.Display; d > 0 && !market && m.reserves()+inSlices(c.Amount-d, d) > m.opts.PairSlices {

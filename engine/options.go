@@ -9,6 +9,11 @@ type Options struct {
 	OpenOrders int
 	// AccountOrders is the same for one account in one pair; the built-in account is exempt.
 	AccountOrders int
+	// AccountStops is how many stops one account may have waiting in one pair; the built-in
+	// account is exempt. PairStops is the same for all accounts of the pair, the built-in one
+	// included: they bound the events of the command that triggers them all. Commands of rules
+	// version 0 keep neither.
+	AccountStops, PairStops int
 	// ClientIDs is how many client order ids one pair remembers, over all accounts.
 	ClientIDs int
 	// AccountClientIDs is how many of the newest ones of one account in one pair are
@@ -30,6 +35,8 @@ type Options struct {
 const (
 	DefaultOpenOrders       = 8 << 20
 	DefaultAccountOrders    = 1 << 20
+	DefaultAccountStops     = 200
+	DefaultPairStops        = 20_000
 	DefaultClientIDs        = 1_000_000
 	DefaultAccountClientIDs = 10_000
 	DefaultIcebergSlices    = 10_000
@@ -50,6 +57,8 @@ func (o Options) withDefaults() Options {
 	}
 	set(&o.OpenOrders, DefaultOpenOrders)
 	set(&o.AccountOrders, DefaultAccountOrders)
+	set(&o.AccountStops, DefaultAccountStops)
+	set(&o.PairStops, DefaultPairStops)
 	set(&o.ClientIDs, DefaultClientIDs)
 	set(&o.AccountClientIDs, DefaultAccountClientIDs)
 	set(&o.Pairs, DefaultPairs)
@@ -75,6 +84,8 @@ func (o Options) Validate() error {
 	}{
 		{"OpenOrders", o.OpenOrders, limitSlots},
 		{"AccountOrders", o.AccountOrders, limitSlots},
+		{"AccountStops", o.AccountStops, limitSlots},
+		{"PairStops", o.PairStops, limitSlots},
 		{"ClientIDs", o.ClientIDs, limitSlots},
 		{"AccountClientIDs", o.AccountClientIDs, limitSlots},
 		{"IcebergSlices", int(o.IcebergSlices), limitSlots},

@@ -29,6 +29,7 @@ const (
 	markClient                     // coldOrder.client counts
 	markStop                       // waits: coldOrder.stop counts
 	markPostOnly                   // a replace must not let it take
+	markEarn                       // waits: stopOrder.earn counts
 )
 
 // coldOrder is what few orders need; it lies in a slab of its own under the same slot.
@@ -45,6 +46,7 @@ type stopOrder struct {
 	price   int64 // ticks; 0 for market
 	display int64
 	quote   fixed.U128 // flagQuote: to spend; FlagFunded: spending cap
+	earn    fixed.U128 // 0: no limit
 	typ     OrderType
 	tif     TimeInForce
 	flags   uint8

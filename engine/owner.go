@@ -9,6 +9,7 @@ const builtinOwner int32 = 1
 type owner struct {
 	id         AccountID
 	open       int32 // open orders, the one being matched included
+	stops      int32 // waiting stops
 	head, tail int32 // orders by id; not kept for the built-in account (cancel.go)
 
 	window                 int32 // client ids in the window

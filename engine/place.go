@@ -91,6 +91,9 @@ func (b *book) checkMembers(cmd *Command) Reason {
 	if r := b.checkTotal(cmd.Price, cmd.Amount); r != NotRejected {
 		return r
 	}
+	if !cmd.EarnLimit.IsZero() && cmd.Side == Sell && cmd.EarnLimit.Less(total(cmd.Price, cmd.Amount)) {
+		return TotalOutOfRange
+	}
 	if (cmd.TIF == GTC || cmd.Type == StopLimit) && !b.roomFor(cmd.Side, cmd.Amount) {
 		return AmountOutOfRange
 	}
@@ -150,6 +153,9 @@ func (b *book) checkState(cmd *Command) Reason {
 		if cmd.Account != 0 && b.openOf(cmd.Account) >= b.opts.AccountOrders {
 			return TooManyOrders
 		}
+		if cmd.Type >= StopLimit && cmd.Rules >= 1 && !b.stopFits(cmd.Account) {
+			return TooManyOrders
+		}
 		if d := cmd.Display; d > 0 && !cmd.Type.market() && pieces(cmd.Amount-d, d) > b.opts.PairSlices-b.slices {
 			return TooManyOrders
 		}
@@ -163,6 +169,15 @@ func (b *book) openOf(id AccountID) int {
 		return int(b.owners.slots.at(s).open)
 	}
 	return 0
+}
+
+// stopFits is whether one more stop of an account may wait.
+func (b *book) stopFits(id AccountID) bool {
+	if b.parked.live() >= b.opts.PairStops {
+		return false
+	}
+	s := b.owners.find(id)
+	return id == 0 || s == 0 || int(b.owners.slots.at(s).stops) < b.opts.AccountStops
 }
 
 // checkBook is whether the book lets the order do what it insists on. A stop is asked
@@ -210,10 +225,11 @@ func (b *book) makeTaker(t *taker, cmd *Command) {
 	if cmd.Type.market() {
 		t.setMoney(cmd.Flags, cmd)
 		t.setMarket()
-		return
+	} else {
+		t.flags &^= FlagQuote | FlagFunded
+		t.display = cmd.Display
 	}
-	t.flags &^= FlagQuote | FlagFunded
-	t.display = cmd.Display
+	t.setEarn(cmd.EarnLimit)
 }
 
 func (t *taker) setMoney(flags uint8, cmd *Command) {
@@ -258,6 +274,9 @@ func (b *book) accept(cmd *Command, owner int32, tif TimeInForce) (n uint64, cli
 	e.TakerDiscount = cmd.Discount
 	if cmd.Client != nil {
 		e.Client = cmd.Client
+	}
+	if !cmd.EarnLimit.IsZero() {
+		e.setEarnLimit(cmd.EarnLimit)
 	}
 	if cmd.Type >= StopLimit {
 		e.MakerOpen = cmd.Stop

@@ -29,7 +29,7 @@ type flow struct {
 // randomOptions are limits small enough to be met.
 func randomOptions() engine.Options {
 	return engine.Options{
-		OpenOrders: 70, AccountOrders: 20, ClientIDs: 50, AccountClientIDs: 12, IcebergSlices: 20, PairSlices: 60,
+		OpenOrders: 70, AccountOrders: 20, AccountStops: 5, PairStops: 16, ClientIDs: 50, AccountClientIDs: 12, IcebergSlices: 20, PairSlices: 60,
 	}
 }
 
@@ -40,6 +40,14 @@ func (f *flow) next() engine.Command {
 	if f.r.IntN(1000) == 0 || f.deep && f.r.IntN(400) == 0 {
 		f.deep = !f.deep
 	}
+	c := f.command()
+	if c.Rules = uint8(f.r.IntN(engine.RulesVersion + 1)); c.Rules == 0 && c.Kind == engine.Replace {
+		c.EarnLimit = fixed.U128{} // its record has none
+	}
+	return c
+}
+
+func (f *flow) command() engine.Command {
 	switch x := f.r.IntN(1000); {
 	case x < 720:
 		return f.place()
@@ -132,6 +140,9 @@ func (f *flow) place() engine.Command {
 		}
 		c.Client = clientID(c.Account, text, content)
 	}
+	if f.r.IntN(4) == 0 && (c.Side == engine.Sell || c.Flags&engine.FlagQuote != 0) {
+		c.EarnLimit = f.earn(c.Price, c.Amount)
+	}
 	switch f.r.IntN(60) {
 	case 0:
 		c.Amount = -f.r.Int64N(2)
@@ -139,6 +150,18 @@ func (f *flow) place() engine.Command {
 		c.Refuse = engine.PriceOffTick
 	}
 	return c
+}
+
+// earn is a limit about what an order may bring: lots of a buy by quote, else their worth.
+func (f *flow) earn(price, amount int64) fixed.U128 {
+	if amount <= 0 {
+		return fixed.FromU64(1 + f.r.Uint64N(25))
+	}
+	least := int64(0)
+	if price > 0 && amount < 1000 && f.r.IntN(40) > 0 {
+		least = price * amount
+	}
+	return fixed.FromU64(uint64(least + 1 + f.r.Int64N(1+min(amount, 1000)*(8+f.mid*int64(f.r.IntN(2))))))
 }
 
 func (f *flow) market(c *engine.Command) {
@@ -197,6 +220,10 @@ func (f *flow) replace() engine.Command {
 		}
 		c.Price = f.price(side)
 	}
+	if f.r.IntN(3) == 0 {
+		c.Flags |= engine.FlagFunded
+		c.SpendLimit, c.EarnLimit = fixed.U128{Hi: 1 << 40}, fixed.FromU64(f.r.Uint64N(3000)*f.r.Uint64N(2))
+	}
 	return c
 }
 
@@ -208,6 +235,7 @@ type mix struct {
 	filled                      map[combo]int
 	reasons                     map[engine.Reason]int
 	events                      [20]int
+	limits                      int // orders that ended at their earn limit
 }
 
 type combo struct {
@@ -238,6 +266,9 @@ func (m *mix) count(cmd *engine.Command, events []engine.Event) {
 				}
 			}
 		case engine.EventCanceled:
+			if e.Cause == engine.CauseLimit {
+				m.limits++
+			}
 			delete(m.placed, e.Order)
 		case engine.EventRejected:
 			m.reasons[e.Reason]++
@@ -259,6 +290,7 @@ func (m *mix) String() string {
 	fmt.Fprintf(&s, "%d commands (place %d, cancel %d, replace %d, cancel all %d), accepted %.1f %%, of those trade %.1f %%\n",
 		m.commands, m.kinds[0], m.kinds[1], m.kinds[2], m.kinds[3],
 		100*float64(m.accepted)/float64(m.commands), 100*float64(m.trading)/float64(m.accepted))
+	fmt.Fprintf(&s, "%d ended at their earn limit\n", m.limits)
 	fmt.Fprintf(&s, "trades %d, canceled %d, replaced %d, triggered %d, refilled %d, reduced %d\n",
 		m.events[engine.EventTrade], m.events[engine.EventCanceled], m.events[engine.EventReplaced],
 		m.events[engine.EventTriggered], m.events[engine.EventRefilled], m.events[engine.EventReduced])
@@ -325,6 +357,9 @@ func runRandom(t *testing.T, seed uint64, n, least, walkEvery int) {
 	t.Logf("seed %d: %s", seed, counts)
 	if counts.accepted*10 < counts.commands*6 || counts.trading*100 < counts.accepted*15 {
 		t.Error("the mix does not try the core hard enough")
+	}
+	if counts.limits < 40*least {
+		t.Errorf("%d orders ended at their earn limit", counts.limits)
 	}
 	for _, c := range combos() {
 		if counts.filled[c] < least {

@@ -29,11 +29,12 @@ func (b *book) replace(cmd *Command) {
 		b.refuse(cmd, r)
 		return
 	}
+	limit := b.earnLimit(cmd, o, open)
 	if price == lv.price && amount <= o.total {
-		b.replaceInPlace(s, o, lv, amount, amount-filled)
+		b.replaceInPlace(s, o, lv, amount, amount-filled, limit)
 		return
 	}
-	b.reenter(s, o, price, amount, filled)
+	b.reenter(s, o, price, amount, filled, limit)
 	b.cascade()
 }
 
@@ -74,6 +75,9 @@ func (b *book) checkReplaced(cmd *Command, s int32, o *order, price, amount, was
 	if cmd.Flags&FlagFunded != 0 && !b.covered(cmd.SpendLimit, o, price, was, open) {
 		return InsufficientFunds
 	}
+	if limit := b.earnLimit(cmd, o, was); !limit.IsZero() && limit.Less(total(price, open)) {
+		return TotalOutOfRange
+	}
 	if open > was && !b.roomFor(o.side, open-was) {
 		return AmountOutOfRange
 	}
@@ -109,7 +113,18 @@ func (b *book) covered(spare fixed.U128, o *order, price, was, open int64) bool 
 	return !total(b.levels.at(o.level).price, was).Add(spare).Less(total(price, open))
 }
 
-func (b *book) emitReplaced(o *order, price, amount, open int64) {
+// earnLimit is what an account's sell with was open lots may bring at most once it is
+// replaced, 0 for no limit: the accounts have kept the worth of its open part at its old
+// price, whatever that is by now, and the limit of the command beyond it. Both are at most
+// 10^20 in money: nothing wraps.
+func (b *book) earnLimit(cmd *Command, o *order, was int64) fixed.U128 {
+	if cmd.Rules < 1 || cmd.Flags&FlagFunded == 0 || o.side == Buy {
+		return fixed.U128{}
+	}
+	return total(b.levels.at(o.level).price, was).AddSat(cmd.EarnLimit)
+}
+
+func (b *book) emitReplaced(o *order, price, amount, open int64, limit fixed.U128) {
 	e := b.emit(EventReplaced)
 	e.Order = MakeOrderID(b.id, o.n)
 	e.Account = b.owners.account(o.owner)
@@ -117,10 +132,11 @@ func (b *book) emitReplaced(o *order, price, amount, open int64) {
 	e.Price = price
 	e.Amount = amount
 	e.OpenAmount = open
+	e.setEarnLimit(limit)
 }
 
-func (b *book) replaceInPlace(s int32, o *order, lv *level, amount, open int64) {
-	b.emitReplaced(o, lv.price, amount, open)
+func (b *book) replaceInPlace(s int32, o *order, lv *level, amount, open int64, limit fixed.U128) {
+	b.emitReplaced(o, lv.price, amount, open, limit)
 	shown := lv.shown
 	b.shrink(s, o, lv, &b.sides[o.side], open)
 	o.total = amount
@@ -130,8 +146,8 @@ func (b *book) replaceInPlace(s int32, o *order, lv *level, amount, open int64) 
 }
 
 // reenter takes the order out and lets it arrive again, with its slot, id and rates.
-func (b *book) reenter(s int32, o *order, price, amount, filled int64) {
-	b.emitReplaced(o, price, amount, amount-filled)
+func (b *book) reenter(s int32, o *order, price, amount, filled int64, limit fixed.U128) {
+	b.emitReplaced(o, price, amount, amount-filled, limit)
 	t := taker{
 		n: o.n, id: MakeOrderID(b.id, o.n), slot: s, owner: o.owner,
 		client: b.clientOf(s, o), account: b.owners.account(o.owner),
@@ -144,6 +160,7 @@ func (b *book) reenter(s int32, o *order, price, amount, filled int64) {
 	if o.marks&markIceberg != 0 {
 		t.display = b.cold.at(s).display
 	}
+	t.setEarn(limit)
 	lv := b.levels.at(o.level)
 	same := price == lv.price
 	if same {

@@ -110,7 +110,7 @@ func (b *book) readOrder(r *stateReader, side Side, price int64) {
 			r.fail("order %d shows more than a slice", o.n)
 		}
 	}
-	if o.stp > Decrement || o.marks&markStop != 0 || o.shown < 1 || c.hidden > o.total-o.shown ||
+	if o.stp > Decrement || o.marks&(markStop|markEarn) != 0 || o.shown < 1 || c.hidden > o.total-o.shown ||
 		!b.roomFor(side, o.shown) || !b.roomFor(side, c.hidden+o.shown) {
 		r.fail("order %d does not add up", o.n)
 	}
@@ -170,13 +170,16 @@ func (b *book) readStops(r *stateReader, side Side) {
 		st.display, st.quote = r.int(), r.u128()
 		st.typ, st.tif, st.flags = OrderType(r.uint(uint64(StopMarket))), TimeInForce(r.uint(uint64(FOK))), uint8(r.uint(255))
 		r.rates(&o)
+		if o.marks&markEarn != 0 {
+			st.earn = r.u128()
+		}
 		key := stopKey(side, st.stop)
 		if key > first || key == first && o.n < before || b.through(side, st.stop) {
 			r.fail("stop %d is out of order or already through", o.n)
 		}
 		first, before = key, o.n
 		limit := st.typ == StopLimit
-		if o.stp > Decrement || o.marks&^markClient != markStop || st.typ < StopLimit || st.stop < 1 ||
+		if o.stp > Decrement || o.marks&^(markClient|markEarn) != markStop || o.marks&markEarn != 0 && st.earn.IsZero() || st.typ < StopLimit || st.stop < 1 ||
 			limit && (st.price < 1 || o.shown < 1 || st.display < 0 || st.display > o.shown || !b.roomFor(side, o.shown)) {
 			r.fail("stop %d does not add up", o.n)
 		}
@@ -190,6 +193,7 @@ func (b *book) readStops(r *stateReader, side Side) {
 		ps := b.parked.take()
 		*b.parked.at(ps) = st
 		s := b.revive(o, coldOrder{stop: ps}, account)
+		b.owners.slots.at(b.orders.at(s).owner).stops++
 		b.hang(s, b.orders.at(s), st.stop)
 	}
 }

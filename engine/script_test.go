@@ -230,7 +230,7 @@ func describe(e *engine.Event) string {
 		return fmt.Sprintf("level %s %s = %d", e.Side, px(e.Price), e.Amount)
 	case engine.EventCanceled:
 		s := fmt.Sprintf("canceled %d open %d, %s (%s)", e.Order, e.Amount, e.Status,
-			[]string{"request", "remainder", "self-trade", "replaced", "unfillable"}[e.Cause])
+			[]string{"request", "remainder", "self-trade", "replaced", "unfillable", "limit"}[e.Cause])
 		if !e.Quote.IsZero() {
 			s += ", unspent " + qx(e.Quote)
 		}

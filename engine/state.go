@@ -22,7 +22,7 @@ const StateFormat = 1
 //	side     number of levels; each, best first: price, number of orders; each in queue
 //	         order: n, account, bits, total, shown, rates, [display, hidden]
 //	stops    number; each from the one reached first, then by acceptance: n, account, bits, stop, price,
-//	         amount, display, quote, type, tif, flags, rates
+//	         amount, display, quote, type, tif, flags, rates, [earn limit]
 //	clients  number in the window, number outside; each by n: n, account, open, hash, content
 //
 // Numbers are unsigned varints, 128-bit ones two of them, texts have their length before
@@ -190,6 +190,9 @@ func (b *book) writeStops(w *stateWriter, side Side) {
 			w.uint(uint64(st.tif))
 			w.uint(uint64(st.flags))
 			w.rates(o)
+			if o.marks&markEarn != 0 {
+				w.u128(st.earn)
+			}
 			s = o.next
 		}
 		w.pass(stateChunk)

@@ -34,7 +34,7 @@ func fieldsCore(t *testing.T) (*Core, *book) {
 	do(Command{Account: 1, Price: 99, Amount: 7, Client: name(20)})
 	do(Command{Account: 1, Side: Sell, Price: 101, Amount: 9, Display: 2})
 	do(Command{Account: 2, Price: 101, Amount: 3})
-	do(Command{Account: 1, Side: Sell, Type: StopLimit, Stop: 90, Price: 89, Amount: 4, Display: 2, Client: name(30)})
+	do(Command{Account: 1, Side: Sell, Type: StopLimit, Stop: 90, Price: 89, Amount: 4, Display: 2, EarnLimit: fixed.FromU64(500), Client: name(30)})
 	do(Command{Account: 2, Type: StopMarket, TIF: IOC, Stop: 120, Flags: FlagQuote, Quote: fixed.FromU64(5000)})
 	do(Command{Account: 2, Type: StopMarket, TIF: IOC, Stop: 120, Amount: 5})
 	if err := c.Check(); err != nil {
@@ -111,7 +111,7 @@ func TestStateHashSeesEveryField(t *testing.T) {
 	eachField(t, "level", b.levels.at(b.sides[Buy].best), hash,
 		"shown", "hidden", "count", "tail", "side", "head") // sums and links; head: the swap below
 	eachField(t, "owner", b.owners.slots.at(b.orders.at(bid).owner), hash,
-		"open", "head", "tail", "window", "clientHead", "clientTail")
+		"open", "stops", "head", "tail", "window", "clientHead", "clientTail")
 	eachField(t, "client id in the window", b.clients.entries.at(b.clients.oldest), hash,
 		"owner", "next", "older", "newer")
 	inst := *b.inst

@@ -33,6 +33,9 @@ func (b *book) park(t *taker, cmd *Command) {
 		stop: cmd.Stop, price: t.limit, display: t.display, quote: t.money,
 		typ: cmd.Type, tif: t.tif, flags: t.flags,
 	}
+	if t.bounded {
+		b.parked.at(st).earn = t.earn
+	}
 	s, o := b.newOrder(t.n, t.owner, t.side)
 	o.total, o.shown = t.left, t.left
 	o.stp, o.marks = t.stp, markStop
@@ -46,10 +49,14 @@ func (b *book) park(t *taker, cmd *Command) {
 		b.waiting[t.side] += t.left
 		b.slices += b.parked.at(st).slices(t.left)
 	}
+	if t.bounded {
+		o.marks |= markEarn
+	}
 	if t.client != 0 {
 		o.marks |= markClient
 	}
 	*b.cold.at(s) = coldOrder{client: t.client, stop: st}
+	b.owners.slots.at(o.owner).stops++
 	b.hang(s, o, cmd.Stop)
 }
 
@@ -81,8 +88,9 @@ func (b *book) unpark(s int32, o *order) stopOrder {
 	c := b.cold.at(s)
 	st := *b.parked.at(c.stop)
 	b.parked.release(c.stop)
+	b.owners.slots.at(o.owner).stops--
 	c.stop = 0
-	o.marks &^= markStop
+	o.marks &^= markStop | markEarn
 	if st.typ == StopLimit {
 		b.waiting[o.side] -= o.shown
 		b.slices -= st.slices(o.shown)
@@ -152,6 +160,7 @@ func (b *book) trigger(s int32) {
 		t.money = st.quote
 		t.setMarket()
 	}
+	t.setEarn(st.earn)
 	b.emitTriggered(&t, st.typ, st.stop, st.price)
 	b.enterTriggered(&t)
 }

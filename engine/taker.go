@@ -31,6 +31,9 @@ type taker struct {
 	capped bool       // money bounds what it may spend
 	money  fixed.U128 // left to spend when capped
 
+	bounded bool       // earn bounds what it may bring
+	earn    fixed.U128 // left to bring when bounded: product units of a sell, lots of a buy by quote
+
 	makerFee, takerFee, discount uint32
 
 	ended bool // the rest is canceled with cause, whatever its time in force
@@ -52,12 +55,49 @@ func (t *taker) lots(price int64) int64 {
 	if !t.capped {
 		return t.left
 	}
-	q, _ := t.money.DivMod64(uint64(price))
-	if q.Hi != 0 || q.Lo > math.MaxInt64 {
-		return t.left
-	}
-	return min(t.left, int64(q.Lo))
+	return min(t.left, lotsFor(t.money, price))
 }
+
+// lotsFor is how many lots at price are within an amount of product units.
+func lotsFor(money fixed.U128, price int64) int64 {
+	q, _ := money.DivMod64(uint64(price))
+	if q.Hi != 0 || q.Lo > math.MaxInt64 {
+		return math.MaxInt64
+	}
+	return int64(q.Lo)
+}
+
+// setEarn bounds what the order may bring. A buy by amount is bounded by its amount.
+func (t *taker) setEarn(limit fixed.U128) {
+	t.bounded, t.earn = !limit.IsZero() && (t.side == Sell || t.byQuote()), limit
+}
+
+// earnable is how many of q lots at price it may take without bringing more than it may.
+func (t *taker) earnable(price, q int64) int64 {
+	if t.side == Sell {
+		if !t.earn.Less(total(price, q)) {
+			return q
+		}
+		return lotsFor(t.earn, price)
+	}
+	return min(q, lotsFor(t.earn, 1))
+}
+
+// earned books what q lots at price have brought.
+func (t *taker) earned(price, q int64) {
+	if t.side == Buy {
+		price = 1
+	}
+	t.earn = t.earn.Sub(total(price, q))
+}
+
+// over reports whether a sell that would rest may bring more than it may.
+func (t *taker) over() bool {
+	return t.bounded && t.side == Sell && t.earn.Less(total(t.limit, t.left))
+}
+
+// limited ends the order at its earn limit.
+func (t *taker) limited() { t.ended, t.cause = true, CauseLimit }
 
 // setMarket makes the limit the worst price there is.
 func (t *taker) setMarket() {

@@ -40,7 +40,7 @@ func ParseInterval(name string) (Interval, bool) {
 type Candle struct {
 	Start                  int64      // Unix seconds of the interval's boundary
 	Open, High, Low, Close int64      // ticks
-	Volume                 fixed.U128 // lots
-	QuoteVolume            fixed.U128 // product units
+	Volume                 fixed.U128 // lots: 2^65 trades of the largest size
+	QuoteVolume            fixed.U128 // product units: 2^32 of the largest size, beyond them 2^128-1
 	Trades                 int64
 }

@@ -80,8 +80,8 @@ func (s *candleSeries) merge(i Interval, t *tick, keep int) {
 	open.High = max(open.High, t.high)
 	open.Low = min(open.Low, t.low)
 	open.Close = t.close
-	open.Volume = open.Volume.Add(t.volume)
-	open.QuoteVolume = open.QuoteVolume.Add(t.quote)
+	open.Volume = open.Volume.AddSat(t.volume)
+	open.QuoteVolume = open.QuoteVolume.AddSat(t.quote)
 	open.Trades += t.trades
 }
 

@@ -225,7 +225,7 @@ func (h *History) walkOrder(w walker, o *orderRec) {
 	w.U8((*uint8)(&o.stp), uint8(engine.Decrement))
 	w.U8(&o.flags, 255)
 	w.U8((*uint8)(&o.status), uint8(engine.PartiallyExecutedAndCanceled))
-	w.U8((*uint8)(&o.cause), uint8(engine.CauseUnfillable))
+	w.U8((*uint8)(&o.cause), uint8(engine.CauseLimit))
 	o.bits = bitPlaced
 	for _, v := range [...]*int64{&o.price, &o.amount, &o.filled, &o.open, &o.createdNs, &o.endedNs} {
 		w.I64(v)

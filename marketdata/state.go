@@ -270,9 +270,6 @@ func (w walker) candle(c *Candle) {
 	w.u128(&c.QuoteVolume)
 }
 
-// maxBucketBits keeps a day's sum of buckets below 2^128: 17 bits of seconds.
-const maxBucketBits = 64 - 17
-
 func (n *window) walk(w walker) {
 	w.I64(&n.first)
 	w.I64(&n.agoBase)
@@ -294,14 +291,11 @@ func (n *window) walk(w walker) {
 		if k := n.buckets.len(); k > 0 && n.buckets.at(k-1).sec >= b.sec {
 			w.Fail("second %d of the window is not behind the one before", b.sec)
 		}
-		if (b.volume.Hi|b.quote.Hi)>>maxBucketBits != 0 {
-			w.Fail("second %d of the window trades more than a day of the largest orders", b.sec)
-		}
 		if w.Err() != nil {
 			return
 		}
 		n.buckets.pushBack(b)
-		n.volume, n.quote = n.volume.Add(b.volume), n.quote.Add(b.quote)
+		n.volume, n.quote = n.volume.AddWrap(b.volume), n.quote.AddWrap(b.quote)
 		n.pushExtremes(b.sec, b.high, b.low)
 	}
 }

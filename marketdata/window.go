@@ -33,9 +33,11 @@ type window struct {
 	highs   queue[extreme]
 	lows    queue[extreme]
 
-	volume, quote fixed.U128 // of the buckets that count
-	first         int64      // price of the pair's first trade, 0: never traded
-	agoBase       int64      // close of the newest bucket that is no longer kept, 0: none
+	// Of the buckets that count. A trade is of at most 2^63 lots and 2^96 product units, so
+	// that 2^32 of the largest within a day wrap; what is left when they go is right again.
+	volume, quote fixed.U128
+	first         int64 // price of the pair's first trade, 0: never traded
+	agoBase       int64 // close of the newest bucket that is no longer kept, 0: none
 }
 
 // slide moves the window to second now, forward or back.
@@ -43,13 +45,13 @@ func (w *window) slide(now int64) {
 	edge := now - secondsOfDay
 	for ; w.out > 0 && w.buckets.at(w.out-1).sec > edge; w.out-- {
 		b := w.buckets.at(w.out - 1)
-		w.volume, w.quote = w.volume.Add(b.volume), w.quote.Add(b.quote)
+		w.volume, w.quote = w.volume.AddWrap(b.volume), w.quote.AddWrap(b.quote)
 		w.returnExtremes(b)
 	}
 	was := w.out
 	for ; w.out < w.buckets.len() && w.buckets.at(w.out).sec <= edge; w.out++ {
 		b := w.buckets.at(w.out)
-		w.volume, w.quote = w.volume.Sub(b.volume), w.quote.Sub(b.quote)
+		w.volume, w.quote = w.volume.SubWrap(b.volume), w.quote.SubWrap(b.quote)
 	}
 	if w.out > was {
 		dropUntil(&w.highs, edge)
@@ -67,8 +69,8 @@ func (w *window) add(t *tick) {
 	if w.first == 0 {
 		w.first = t.open
 	}
-	w.volume = w.volume.Add(t.volume)
-	w.quote = w.quote.Add(t.quote)
+	w.volume = w.volume.AddWrap(t.volume)
+	w.quote = w.quote.AddWrap(t.quote)
 	if n := w.buckets.len(); n > 0 && w.buckets.at(n-1).sec == t.sec {
 		b := w.buckets.at(n - 1)
 		b.high, b.low, b.close = max(b.high, t.high), min(b.low, t.low), t.close

@@ -73,7 +73,7 @@ func (c *Ctx) truncated(yes bool) {
 	}
 }
 
-func appendAccrual(b []byte, t accounts.ProfitType, amount Money, code string) []byte {
+func appendAccrual[M anyMoney](b []byte, t accounts.ProfitType, amount M, code string) []byte {
 	b = strconv.AppendUint(append(b, `,"profitType":`...), uint64(t), 10)
 	b = appendMoney(append(b, `,"amount":`...), amount)
 	return appendJSONString(append(b, `,"currencyCode":`...), code)

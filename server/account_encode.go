@@ -10,8 +10,13 @@ import (
 // Money is an amount, balance or fee in 10^-18 (Decisions section 1.2).
 type Money = fixed.I128
 
+// anyMoney is an amount or a sum of amounts.
+type anyMoney interface{ Wide() fixed.I192 }
+
 // appendMoney appends money as its shortest text.
-func appendMoney(dst []byte, v Money) []byte { return fixed.AppendShortest(dst, v, fixed.Scale) }
+func appendMoney[M anyMoney](dst []byte, v M) []byte {
+	return fixed.AppendShortest192(dst, v.Wide(), fixed.Scale)
+}
 
 // appendJSONPtr appends a string that may be null.
 func appendJSONPtr(dst []byte, s *string) []byte {

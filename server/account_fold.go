@@ -33,7 +33,7 @@ func foldEvent(f accounts.Fold, e *engine.Event) {
 			Pair: pair, Seq: seq, Order: uint64(e.Order), Account: uint32(e.Account),
 			Side: accounts.Side(e.Side), Type: accounts.OrderType(e.Type),
 			ByQuote: byQuote, Funded: e.Flags&engine.FlagFunded != 0,
-			Price: e.Price, Amount: e.Amount, Quote: e.Quote,
+			Price: e.Price, Amount: e.Amount, Quote: e.Quote, Earn: e.EarnLimit(),
 			Rates: accounts.Rates{Maker: e.MakerFee, Taker: e.TakerFee, Discount: e.TakerDiscount},
 		})
 	case engine.EventTrade:
@@ -44,13 +44,14 @@ func foldEvent(f accounts.Fold, e *engine.Event) {
 			Price: e.Price, Amount: e.Amount, TakerOpen: e.OpenAmount, MakerOpen: e.MakerOpen,
 			ByQuote: byQuote, QuoteLeft: e.Quote,
 			TakerRate: e.TakerFee, TakerDiscount: e.TakerDiscount,
-			MakerRate: e.MakerFee, MakerDiscount: e.MakerDiscount,
+			MakerRate: e.MakerFee, MakerDiscount: e.MakerDiscount, Rules: e.Rules,
 		})
 	case engine.EventCanceled:
 		f.Canceled(accounts.OrderCanceled{Pair: pair, Seq: seq, Order: uint64(e.Order)})
 	case engine.EventReplaced:
 		f.Replaced(accounts.OrderReplaced{
 			Pair: pair, Seq: seq, Order: uint64(e.Order), Price: e.Price, Amount: e.Amount, Open: e.OpenAmount,
+			Earn: e.EarnLimit(),
 		})
 	case engine.EventReduced:
 		f.Reduced(accounts.OrderReduced{

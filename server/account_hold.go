@@ -87,7 +87,7 @@ func (d *AccountDesk) Prepare(cmd *engine.Command) Reservation {
 		Side: accounts.Side(cmd.Side), Type: accounts.OrderType(cmd.Type),
 		Price: cmd.Price, Amount: cmd.Amount, ByQuote: cmd.Flags&engine.FlagQuote != 0, Quote: cmd.Quote,
 		Rates: accounts.Rates{Maker: cmd.MakerFee, Taker: cmd.TakerFee, Discount: cmd.Discount},
-		Touch: touch(v, cmd.Side),
+		Touch: touch(v, cmd.Side), Stop: cmd.Stop,
 	})
 	if reject != nil {
 		cmd.Refuse = refusalOf(reject)
@@ -100,6 +100,7 @@ func (d *AccountDesk) Prepare(cmd *engine.Command) Reservation {
 		cmd.Flags |= engine.FlagFunded
 		cmd.SpendLimit = r.SpendLimit
 	}
+	cmd.EarnLimit = r.EarnLimit
 	return r
 }
 
@@ -127,7 +128,7 @@ func checkSettled(cmd *engine.Command, in *engine.Instrument) {
 // it is unknown still, and one that it has seen end is closed in the engine too.
 func (d *AccountDesk) prepareReplace(cmd *engine.Command) Reservation {
 	cmd.Flags &^= engine.FlagFunded | engine.FlagUnheld
-	cmd.SpendLimit = fixed.U128{}
+	cmd.SpendLimit, cmd.EarnLimit = fixed.U128{}, fixed.U128{}
 	if cmd.Refuse != engine.NotRejected {
 		return nil
 	}
@@ -155,7 +156,7 @@ func (d *AccountDesk) prepareReplace(cmd *engine.Command) Reservation {
 		return nil
 	}
 	cmd.Flags |= engine.FlagFunded
-	cmd.SpendLimit = r.SpendLimit
+	cmd.SpendLimit, cmd.EarnLimit = r.SpendLimit, r.EarnLimit
 	return r
 }
 

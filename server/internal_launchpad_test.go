@@ -88,7 +88,7 @@ func TestASwapIsThePoolsFormula(t *testing.T) {
 	before := c.desk.Balances(userAddress(1))
 	c.call("/launchpad/tokens/"+id+"/liquidity", fmt.Sprintf(`{"userId":%q,"tokenAmount":"909.9181073703366697","quoteAmount":500}`, user))
 	after := c.desk.Balances(userAddress(1))
-	if paid := before[0].Free.Sub(after[0].Free); paid != money(t, "110") {
+	if paid := before[0].Free.Sub(after[0].Free); paid != money(t, "110").Wide() {
 		t.Errorf("later liquidity took %v", paid)
 	}
 	for _, row := range c.desk.Totals() {
@@ -104,10 +104,10 @@ func TestTheLedgerAsTheAccountRoutesSeeIt(t *testing.T) {
 		t.Error("what the ledger keeps")
 	}
 	b, err := c.desk.Deposit(userAddress(1), "USBI", money(t, "10.5"))
-	if err != nil || b.Free != money(t, "10.5") || b.CurrencyCode != "USBI" {
+	if err != nil || b.Free != money(t, "10.5").Wide() || b.CurrencyCode != "USBI" {
 		t.Errorf("deposit: %v %v", b, err)
 	}
-	if b, err = c.desk.Withdraw(userAddress(1), "USBI", money(t, "0.5")); err != nil || b.Total != money(t, "10") {
+	if b, err = c.desk.Withdraw(userAddress(1), "USBI", money(t, "0.5")); err != nil || b.Total != money(t, "10").Wide() {
 		t.Errorf("withdrawal: %v %v", b, err)
 	}
 	if _, err = c.desk.Withdraw(userAddress(1), "USBI", money(t, "11")); err == nil || err.Code != "INSUFFICIENT_FUNDS" || err.Status != 400 {
@@ -117,7 +117,7 @@ func TestTheLedgerAsTheAccountRoutesSeeIt(t *testing.T) {
 		t.Errorf("nothing: %v", err)
 	}
 	c.restart(0)
-	if rows := c.desk.Balances(userAddress(1)); len(rows) != 1 || rows[0].Free != money(t, "10") {
+	if rows := c.desk.Balances(userAddress(1)); len(rows) != 1 || rows[0].Free != money(t, "10").Wide() {
 		t.Errorf("after a restart: %v", rows)
 	}
 }

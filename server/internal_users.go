@@ -147,14 +147,14 @@ func (d *AccountDesk) appendUser(b []byte, u *accounts.UserView, full bool) []by
 }
 
 // nativeBalance is what the user has of the native currency, free and held.
-func (d *AccountDesk) nativeBalance(u *accounts.UserView) fixed.I128 {
+func (d *AccountDesk) nativeBalance(u *accounts.UserView) fixed.I192 {
 	if l := d.opt.Ledger; l != nil && l.Keeps(nativeCurrency) {
 		for _, b := range l.Balances(u.Address) {
 			if b.CurrencyCode == nativeCurrency {
 				return b.Total
 			}
 		}
-		return fixed.I128{}
+		return fixed.I192{}
 	}
 	return d.view.Balance(u.Number, nativeCurrency).Total
 }

@@ -58,7 +58,7 @@ func (d *LaunchpadDesk) Balances(address string) []accounts.BalanceView {
 	var rows []accounts.BalanceView
 	for _, c := range []launchpad.Currency{launchpad.NATIVE, launchpad.USBICoin} {
 		if b := v.ledger.Balance(a, c); !b.IsZero() {
-			m := moneyOf(b)
+			m := moneyOf(b).Wide()
 			rows = append(rows, accounts.BalanceView{CurrencyCode: c.String(), Free: m, Total: m})
 		}
 	}
@@ -80,8 +80,8 @@ func (d *LaunchpadDesk) Totals() []accounts.TotalView {
 	var rows []accounts.TotalView
 	for _, t := range v.ledger.Totals() {
 		rows = append(rows, accounts.TotalView{
-			CurrencyCode: t.Currency.String(), Free: moneyOf(t.Held), Held: moneyOf(t.Pooled), Fees: moneyOf(t.Fees),
-			Deposited: moneyOf(t.Deposited), Withdrawn: moneyOf(t.Withdrawn),
+			CurrencyCode: t.Currency.String(), Free: moneyOf(t.Held).Wide(), Held: moneyOf(t.Pooled).Wide(), Fees: moneyOf(t.Fees).Wide(),
+			Deposited: moneyOf(t.Deposited).Wide(), Withdrawn: moneyOf(t.Withdrawn).Wide(),
 		})
 	}
 	return rows
@@ -110,6 +110,6 @@ func balanceText(b launchpad.BalanceInfo) accounts.BalanceView {
 	if err != nil {
 		panic("BUG: server: a balance of the ledger is no amount: " + err.Error())
 	}
-	m := moneyOf(a)
+	m := moneyOf(a).Wide()
 	return accounts.BalanceView{CurrencyCode: b.CurrencyCode, Free: m, Total: m}
 }

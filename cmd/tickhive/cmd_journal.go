@@ -5,18 +5,22 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"tickhive/engine"
 	"tickhive/internal/wal"
 	"tickhive/marketdata/replica"
 )
 
-// journalCmd proves and shows a journal offline. It takes no lock and changes nothing.
+// journalCmd proves and shows a journal offline. Verify and dump take no lock and change
+// nothing.
 type journalCmd struct {
 	Verify journalVerifyCmd `cmd:"" help:"Check every record and print the state hash."`
 	Dump   journalDumpCmd   `cmd:"" help:"Print the records as JSON lines."`
+	Skip   journalSkipCmd   `cmd:"" help:"Leave one record out from the next start on: for one that a start cannot carry out."`
 }
 
 type journalVerifyCmd struct {
@@ -57,11 +61,16 @@ func (c *journalVerifyCmd) Run(p *program) error {
 	if err != nil {
 		return err
 	}
-	r, first, err := c.begin(log, replica.Options{Engine: meta.Engine, Market: meta.Market})
+	skips := replica.Skips{}
+	r, first, err := c.begin(log, replica.Options{Engine: meta.Engine, Market: meta.Market, Skips: skips})
 	if err != nil {
 		return explainDamage(err)
 	}
-	rd, err := wal.OpenReader(log.FS, log.Dir, log.Options, r.Pos+1)
+	open := func() (*wal.Reader, error) { return wal.OpenReader(log.FS, log.Dir, log.Options, r.Pos+1) }
+	if err := collectSkips(skips, open); err != nil {
+		return explainDamage(err)
+	}
+	rd, err := open()
 	if err != nil {
 		return explainDamage(err)
 	}
@@ -97,12 +106,12 @@ func (c *journalVerifyCmd) Run(p *program) error {
 		return fmt.Errorf("seq %d lies inside the command of record %d, which ends at seq %d", c.At, r.Pos, sum)
 	}
 	if err != nil {
-		return explainDamage(err)
+		return explainPoison(explainDamage(err), filepath.Dir(dir))
 	}
 	if c.At != 0 && seqSum(r.Core) != c.At {
 		return fmt.Errorf("seq %d is beyond the end of the journal, which is at seq %d", c.At, seqSum(r.Core))
 	}
-	return c.print(p.out, r, first, rd)
+	return c.print(p.out, r, first, rd, skips)
 }
 
 // begin is the state to start from: an empty market when the log is whole, else the
@@ -130,15 +139,19 @@ func (c *journalVerifyCmd) begin(log replica.LogDir, o replica.Options) (r *repl
 	return r, r.Pos + 1, nil
 }
 
-func (c *journalVerifyCmd) print(out io.Writer, r *replica.Replica, first uint64, rd *wal.Reader) error {
+func (c *journalVerifyCmd) print(out io.Writer, r *replica.Replica, first uint64, rd *wal.Reader, skips replica.Skips) error {
+	left := slices.Sorted(maps.Keys(skips))
 	h := r.Hash()
 	if c.JSON {
 		return json.NewEncoder(out).Encode(map[string]any{
-			"seq": h.Seq, "hash": h.Hash, "pairs": h.Pairs, "firstRecord": first, "lastRecord": r.Pos, "tornTail": rd.TornTail(),
+			"seq": h.Seq, "hash": h.Hash, "pairs": h.Pairs, "firstRecord": first, "lastRecord": r.Pos, "tornTail": rd.TornTail(), "skipped": left,
 		})
 	}
 	for _, p := range h.Pairs {
 		fmt.Fprintf(out, "%-24s seq %-12d %s\n", p.Code, p.Seq, p.Hash)
+	}
+	for _, pos := range left {
+		fmt.Fprintf(out, "record %d is left out (journal skip)\n", pos)
 	}
 	if t := rd.TornTail(); t > 0 {
 		fmt.Fprintf(out, "torn tail of %d bytes: the next start cuts it off\n", t)
@@ -197,11 +210,16 @@ func (c *journalDumpCmd) Run(p *program) error {
 var commandNames = map[engine.CommandKind]string{
 	engine.Place: "place", engine.Cancel: "cancel", engine.Replace: "replace", engine.CancelAll: "cancel_all",
 	engine.AddPair: "add_pair", engine.SetPair: "set_pair", engine.SetAsset: "set_asset", engine.OpenAccount: "open_account",
+	engine.Skip: "skip",
 }
 
 // dumpCommand is what a reader wants to see of a command: integers of ticks and lots.
 func dumpCommand(c *engine.Command) map[string]any {
-	m := map[string]any{"kind": commandNames[c.Kind], "timeNs": c.TimeNs}
+	m := map[string]any{"kind": commandNames[c.Kind], "timeNs": c.TimeNs, "rules": c.Rules}
+	if c.Kind == engine.Skip {
+		m["record"] = c.Order
+		return m
+	}
 	if c.Pair != engine.ControlPair {
 		m["pair"] = c.Pair
 	}

@@ -41,6 +41,7 @@ type Config struct {
 		Loops         int `toml:"loops" help:"goroutines that match"`
 		OpenOrders    int `toml:"open_orders" help:"open orders of one pair at most"`
 		AccountOrders int `toml:"account_orders" help:"open orders of one account in one pair at most"`
+		AccountStops  int `toml:"account_stops" help:"waiting stops of one account in one pair at most"`
 	} `toml:"engine"`
 	Market struct {
 		Pairs       string `toml:"pairs" help:"builtin: the configured pairs and assets; none: start without"`
@@ -117,6 +118,7 @@ func defaultConfig() *Config {
 	c.Engine.Loops = 1
 	c.Engine.OpenOrders = 8 << 20
 	c.Engine.AccountOrders = 1 << 20
+	c.Engine.AccountStops = 200
 	c.Market.Pairs = pairsBuiltin
 	c.Market.TradesMin = 10_000
 	c.Market.TradesMax = 2_000_000

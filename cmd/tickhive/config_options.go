@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 
 	"tickhive/engine"
@@ -13,7 +14,11 @@ import (
 // component whether it can be served with them; the wiring hands the same ones over.
 
 func (c *Config) engineOptions() engine.Options {
-	return engine.Options{OpenOrders: c.Engine.OpenOrders, AccountOrders: c.Engine.AccountOrders}
+	return engine.Options{
+		OpenOrders: c.Engine.OpenOrders, AccountOrders: c.Engine.AccountOrders,
+		// Written out: a directory without the number is of a program that had no such limit.
+		AccountStops: cmp.Or(c.Engine.AccountStops, engine.DefaultAccountStops),
+	}
 }
 
 func (c *Config) marketOptions() marketdata.Options {

@@ -119,6 +119,7 @@ func (c *Config) validateComponents() error {
 	e, m := c.engineOptions(), c.marketOptions()
 	ask("engine.open_orders", engine.Options{OpenOrders: e.OpenOrders}.Validate())
 	ask("engine.account_orders", engine.Options{AccountOrders: e.AccountOrders}.Validate())
+	ask("engine.account_stops", engine.Options{AccountStops: e.AccountStops}.Validate())
 	ask("market.trades_min, market.trades_max", marketdata.Options{TradesMin: m.TradesMin, TradesMax: m.TradesMax}.Validate())
 	ask("market.candles_kept", marketdata.Options{Candles: m.Candles}.Validate())
 	_, launchpadErr := c.launchpadOptions() // these name their keys

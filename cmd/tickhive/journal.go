@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"path/filepath"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -40,6 +43,7 @@ type marketLog struct {
 	market   *replica.Replica // while it is recovered
 	found    wal.Loaded
 	any      bool // found is the newest snapshot that is whole
+	skips    replica.Skips
 	progress func(done, total int64)
 
 	stop chan struct{}
@@ -63,6 +67,8 @@ func openMarketLog(dir replica.LogDir, say func(string), progress func(done, tot
 // limit: a store that folds the market's events needs those after its own snapshot.
 func (m *marketLog) load(o replica.Options, limit uint64, limited bool, say func(string)) error {
 	var err error
+	m.skips = replica.Skips{}
+	o.Skips = m.skips
 	if limited && limit == 0 {
 		m.market = replica.New(o)
 	} else if m.market, m.found, err = replica.Load(o, m.dir, limit); err != nil {
@@ -78,7 +84,29 @@ func (m *marketLog) load(o replica.Options, limit uint64, limited bool, say func
 			File: m.dir.Dir, Seq: m.log.LastSeq() + 1, Reason: fmt.Sprintf("a snapshot holds record %d, the log ends before it", m.market.Pos),
 		})
 	}
+	if err := collectSkips(m.skips, func() (*wal.Reader, error) { return m.log.Reader(m.market.Pos + 1) }); err != nil {
+		return explainDamage(err)
+	}
+	for _, pos := range slices.Sorted(maps.Keys(m.skips)) {
+		if pos > m.market.Pos {
+			say(fmt.Sprintf("record %d of the journal is left out, as `journal skip` was told", pos))
+		}
+	}
 	return nil
+}
+
+// collectSkips reads the skips of a log whose records a replay begins with. That the log does
+// not reach back so far is for the replay to say.
+func collectSkips(skips replica.Skips, open func() (*wal.Reader, error)) error {
+	rd, err := open()
+	if errors.Is(err, wal.ErrTruncated) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rd.Close() }()
+	return skips.Collect(rd)
 }
 
 // replayTo applies the records up to pos, 0: all there are. A journal that ends before pos
@@ -103,7 +131,17 @@ func (m *marketLog) replayTo(ctx context.Context, pos uint64) error {
 		m.progress(rd.Progress())
 		return ctx.Err()
 	})
-	return explainDamage(err)
+	return explainPoison(explainDamage(err), filepath.Dir(m.dir.Dir))
+}
+
+// explainPoison adds what to do to the error of a record that cannot be carried out.
+func explainPoison(err error, dir string) error {
+	var poison *replica.PoisonError
+	if !errors.As(err, &poison) {
+		return err
+	}
+	return fmt.Errorf("%w\nThis is a defect of the program; the directory was not changed. Keep a copy of it and report the defect. "+
+		"To start without this one command, run `tickhive journal skip %s --at %d`", err, dir, poison.Seq)
 }
 
 // begin ends the recovery: from now on the journal is written.

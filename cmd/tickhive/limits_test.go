@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 	"syscall"
 	"testing"
@@ -16,7 +17,7 @@ func TestADirectoryIsReplayedByItsOwnLimits(t *testing.T) {
 	hash := first.do("GET", first.internal+"/state-hash", "").body
 	first.signal(syscall.SIGKILL)
 	<-first.exited
-	for _, limit := range []string{"engine.account_orders=1", "engine.open_orders=16777216"} {
+	for _, limit := range []string{"engine.account_orders=1", "engine.open_orders=16777216", "engine.account_stops=201"} {
 		other := launch(t, nil, "serve", "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0", "--data-dir", dir,
 			"--pairs", "none", "--sim", "off", "--clock", "virtual", "--clock-start", "2026-01-01T00:00:00Z", "--set", limit)
 		key, _, _ := strings.Cut(limit, "=")
@@ -24,8 +25,63 @@ func TestADirectoryIsReplayedByItsOwnLimits(t *testing.T) {
 			t.Errorf("%s: exit code %d: %s", limit, code, other.stderr.String())
 		}
 	}
-	again := startEmpty(t, "--data-dir", dir, "--set", "engine.account_orders=1048576")
+	again := startEmpty(t, "--data-dir", dir, "--set", "engine.account_orders=1048576", "--set", "engine.account_stops=0")
 	if got := again.do("GET", again.internal+"/state-hash", "").body; got != hash {
 		t.Errorf("state %s, was %s", got, hash)
+	}
+}
+
+// The stops of one account in one pair are bounded for new commands. A directory of a program
+// without that limit starts with all the stops it has, takes the number of the first start
+// that has one, and keeps that.
+func TestStopsOfAnAccountAreBounded(t *testing.T) {
+	w, dir := wantOld(t), unpackOld(t)
+	first := startEmpty(t, "--data-dir", dir, "--set", "engine.account_stops=230")
+	first.isOld(w)
+	var many, few string // who has 210 stops waiting, and somebody else
+	for id, body := range w.Users {
+		if strings.Contains(body, `"nickname":"user0"`) {
+			many = id
+		} else if strings.Contains(body, `"nickname":"user1"`) {
+			few = id
+		}
+	}
+	stop := func(in *instance, account string) string {
+		t.Helper()
+		a := in.do("POST", in.internal+"/orders", fmt.Sprintf(
+			`{"currencyPairCode":"AA_USDT","side":"sell","type":"stop_market","amount":"0.01","stopPrice":"0.01","accountId":%q}`, account))
+		if a.status != 200 {
+			t.Fatalf("%d %s", a.status, a.body)
+		}
+		for _, word := range []string{`"status":"Created"`, `"rejectReason":"too_many_orders"`} {
+			if strings.Contains(a.body, word) {
+				return word
+			}
+		}
+		t.Fatal(a.body)
+		return ""
+	}
+	taken := 0
+	for stop(first, many) == `"status":"Created"` {
+		if taken++; taken > 230 {
+			t.Fatal("no bound")
+		}
+	}
+	if taken == 0 || taken > 20 { // 210 and some that the random orders left
+		t.Errorf("%d more stops were taken", taken)
+	}
+	if got := stop(first, few); got != `"status":"Created"` {
+		t.Errorf("another account's stop: %s", got)
+	}
+	hash := first.do("GET", first.internal+"/state-hash", "").body
+	first.signal(syscall.SIGKILL)
+	<-first.exited
+	other := tryDir(t, dir)
+	if said := other.failsToStart(); !strings.Contains(said, "engine.account_stops=230") {
+		t.Error(said)
+	}
+	again := startEmpty(t, "--data-dir", dir, "--set", "engine.account_stops=230")
+	if got := again.do("GET", again.internal+"/state-hash", "").body; got != hash {
+		t.Errorf("%s, was %s", got, hash)
 	}
 }

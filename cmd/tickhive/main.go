@@ -13,7 +13,7 @@ import (
 type cli struct {
 	Serve   serveCmd   `cmd:"" default:"withargs" help:"Run the exchange."`
 	Replay  replayCmd  `cmd:"" help:"Run an exchange that recorded files drive."`
-	Journal journalCmd `cmd:"" help:"Verify or dump the journal of a data directory."`
+	Journal journalCmd `cmd:"" help:"Verify or dump the journal of a data directory, or leave a record out."`
 	Stats   statsCmd   `cmd:"" help:"Figures of a running exchange, per pair."`
 	Config  configCmd  `cmd:"" help:"Check or print the configuration."`
 	Version versionCmd `cmd:"" help:"Print the version."`

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime/debug"
 	"time"
 )
 
@@ -66,8 +67,25 @@ func (x *exchange) begin() {
 	x.startup = s
 	go func() {
 		defer close(s.done)
+		defer func() {
+			if p := recover(); p != nil {
+				s.err = &startPanic{value: p, stack: debug.Stack()}
+			}
+		}()
 		s.err = x.start(ctx)
 	}()
+}
+
+// startPanic is a panic within the start. What it was building may be half changed and its
+// locks held: nothing of it is stopped in order, snapshot or written again.
+type startPanic struct {
+	value any
+	stack []byte
+}
+
+// Error says what the panic said, and where.
+func (e *startPanic) Error() string {
+	return fmt.Sprintf("the start failed on a defect of the program: %v\n%s", e.value, e.stack)
 }
 
 // startBefore listens, brings the market up and lets everybody in, unless a signal or the end of a

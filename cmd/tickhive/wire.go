@@ -239,6 +239,9 @@ func (x *exchange) setReady() {
 // returns when nothing runs any more; ctx bounds how long it waits for requests.
 func (x *exchange) stop(ctx context.Context) {
 	x.startup.end()
+	if defect := (*startPanic)(nil); errors.As(x.startup.err, &defect) {
+		return // see startPanic
+	}
 	if x.hubRuns.Load() {
 		x.hub.Shutdown() // sockets first: they would outlast the listeners
 	}

@@ -32,6 +32,8 @@ type accountSide struct {
 	store *accounts.Store
 	state *accounts.State
 	rates accounts.Config // in force
+	// broken: a fold into state has panicked, and nothing of it may be written.
+	broken bool
 	// notBeforeMs: signed requests with older timestamps are refused (begin).
 	notBeforeMs int64
 }
@@ -147,6 +149,9 @@ func (a *accountSide) stranger(nickname string) (engine.AccountID, error) {
 // close takes a last snapshot, so that the next start replays little, and ends the
 // store. The engine's loop has stopped, and its journal is durable.
 func (a *accountSide) close() error {
+	if a.broken {
+		return nil
+	}
 	err := a.store.Snapshot()
 	if errors.Is(err, wal.ErrClosed) {
 		return nil

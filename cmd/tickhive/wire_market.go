@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -123,6 +124,10 @@ func (x *exchange) recover(ctx context.Context) error {
 		return err
 	}
 	if err := foldTo(x.accounts.state, 0); err != nil {
+		poison := (*replica.PoisonError)(nil)
+		if x.accounts.broken = errors.As(err, &poison); x.accounts.broken {
+			x.log.Error("a record of the journal cannot be carried out", "record", poison.Seq, "stack", string(poison.Stack))
+		}
 		return err
 	}
 	x.pos, x.lastNs = x.market.market.Pos, x.market.market.LastNs
@@ -203,7 +208,7 @@ func (x *exchange) keep(loop *engine.Loop) {
 		return
 	}
 	x.market.keep(replica.KeeperOptions{
-		Market: replica.Options{Engine: x.engineOpts, Market: x.marketOpts},
+		Market: replica.Options{Engine: x.engineOpts, Market: x.marketOpts, Skips: x.market.skips},
 		Live:   loop, Extras: x.extras(), KeepAll: x.cfg.Journal.Keep == "all",
 		SnapshotBytes: x.cfg.Journal.SnapshotBytes, SnapshotEvery: time.Duration(x.cfg.Journal.SnapshotEvery),
 	}, func() {
@@ -327,12 +332,15 @@ func (d *dataDir) beginOver() error {
 // accepted and acknowledged would be refused when it is replayed, or the other way round.
 func (d *dataDir) checkLimits(now engine.Options) error {
 	was := d.meta.Engine
+	// A directory of before has no number of stops: its commands know no such limit, and it
+	// keeps the one of the first start that has it.
+	was.AccountStops = cmp.Or(was.AccountStops, now.AccountStops)
 	if d.empty || was.Same(now) {
 		return nil
 	}
-	return usage("data directory: %s was written with engine.open_orders=%d and engine.account_orders=%d, and its orders are replayed by them; "+
-		"the configuration has %d and %d: set those, or begin another --data-dir",
-		d.path, was.OpenOrders, was.AccountOrders, now.OpenOrders, now.AccountOrders)
+	return usage("data directory: %s was written with engine.open_orders=%d, engine.account_orders=%d and engine.account_stops=%d, "+
+		"and its orders are replayed by them; the configuration has %d, %d and %d: set those, or begin another --data-dir",
+		d.path, was.OpenOrders, was.AccountOrders, was.AccountStops, now.OpenOrders, now.AccountOrders, now.AccountStops)
 }
 
 // beginFilling notes that the directory is being furnished (backfill, demo users) and lets

@@ -68,7 +68,10 @@ func AppendI128(dst []byte, v I128, digits int) []byte {
 // AppendShortest appends v units of 10^-digits with trailing zeros dropped and at
 // least one fractional digit: 0.001, 10.0, 0.0.
 func AppendShortest(dst []byte, v I128, digits int) []byte {
-	dst = AppendI128(dst, v, digits)
+	return trimZeros(AppendI128(dst, v, digits))
+}
+
+func trimZeros(dst []byte) []byte {
 	end := len(dst)
 	for dst[end-1] == '0' && dst[end-2] != '.' {
 		end--

@@ -35,6 +35,38 @@ func (a U128) Sub(b U128) U128 {
 	return U128{hi, lo}
 }
 
+// SubFloor is a - b, 0 where b > a.
+func (a U128) SubFloor(b U128) U128 {
+	if a.Less(b) {
+		return U128{}
+	}
+	return a.Sub(b)
+}
+
+// AddWrap is a + b modulo 2^128.
+func (a U128) AddWrap(b U128) U128 {
+	lo, c := bits.Add64(a.Lo, b.Lo, 0)
+	hi, _ := bits.Add64(a.Hi, b.Hi, c)
+	return U128{hi, lo}
+}
+
+// SubWrap is a - b modulo 2^128.
+func (a U128) SubWrap(b U128) U128 {
+	lo, c := bits.Sub64(a.Lo, b.Lo, 0)
+	hi, _ := bits.Sub64(a.Hi, b.Hi, c)
+	return U128{hi, lo}
+}
+
+// AddSat is a + b, or the largest U128 where that is beyond it.
+func (a U128) AddSat(b U128) U128 {
+	lo, c := bits.Add64(a.Lo, b.Lo, 0)
+	hi, c := bits.Add64(a.Hi, b.Hi, c)
+	if c != 0 {
+		return U128{1<<64 - 1, 1<<64 - 1}
+	}
+	return U128{hi, lo}
+}
+
 // Cmp is -1, 0 or +1 as a is below, equal to or above b.
 func (a U128) Cmp(b U128) int {
 	switch {

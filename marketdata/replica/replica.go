@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"runtime/debug"
 
 	"tickhive/engine"
 	"tickhive/internal/wal"
@@ -34,6 +35,8 @@ type Options struct {
 	Sinks []func(events []engine.Event, pos uint64)
 	// Beside is a market that is made beside a running loop: the loop goes first.
 	Beside bool
+	// Skips are the records that are not carried out; nil: none.
+	Skips Skips
 	// Core and Feed, when not nil, are empty ones to be filled instead of new ones: those
 	// that a starting server already reads from.
 	Core *engine.Core
@@ -66,10 +69,20 @@ func New(o Options) *Replica {
 	return r
 }
 
-// Apply carries out the next record of the log.
-func (r *Replica) Apply(rec wal.Record) error {
+// Apply carries out the next record of the log. A panic is a *PoisonError: the record was
+// journaled before anybody knew, and a start must say which one it is.
+func (r *Replica) Apply(rec wal.Record) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = &PoisonError{File: rec.File, Offset: rec.Offset, Seq: rec.Seq, Cause: p, Stack: debug.Stack()}
+		}
+	}()
 	if rec.Seq != r.Pos+1 {
 		return fmt.Errorf("replica: record %d comes after %d", rec.Seq, r.Pos)
+	}
+	if engine.IsSkip(rec.Payload) || r.opts.Skips[rec.Seq] {
+		r.pass(rec)
+		return nil
 	}
 	if err := engine.DecodeCommand(rec.Payload, &r.cmd); err != nil {
 		return fmt.Errorf("%s: record %d at offset %d: %w", rec.File, rec.Seq, rec.Offset, err)

@@ -1,0 +1,131 @@
+package accounts
+
+import (
+	"testing"
+
+	"tickhive/internal/fixed"
+)
+
+// near is a user whose balance is left below 10^20.
+func near(t *testing.T, left string) (r *rig, user uint32) {
+	r = newRig(t)
+	r.fold(func(f Fold) {
+		f.Pair(PairAdded{Pair: 0, Seq: r.next(0), Base: "AA", Quote: "USDT", DigitsPrice: 2, DigitsAmount: 2})
+	})
+	user = r.user(ProfilePatch{})
+	r.deposit(user, "USDT", text(MaxMoney.Sub(dec(left))))
+	r.deposit(user, "AA", "1000")
+	return r, user
+}
+
+// A planned deposit keeps its room until it is applied or abandoned: an order that is weighed
+// between them does not get it.
+func TestAPlannedDepositKeepsItsRoom(t *testing.T) {
+	for _, end := range []string{"applied", "abandoned"} {
+		r, u := near(t, "100")
+		sell := OrderParams{Account: u, Side: Sell, Price: 10_00, Amount: 6_00}
+		rec, err := r.s.Plan(r.now, Command{Kind: Deposit, User: u, Currency: "USDT", Amount: dec("50")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, reject := r.s.Reserve(sell); reject == nil || reject.Reason != "total_out_of_range" {
+			t.Errorf("an order took the room of a deposit: %v", reject)
+		}
+		want := "total_out_of_range"
+		if end == "applied" {
+			r.s.Apply(&rec)
+		} else {
+			r.s.Abandon()
+			want = ""
+		}
+		res, reject := r.s.Reserve(sell)
+		if (reject != nil) != (want != "") {
+			t.Errorf("%s: %v", end, reject)
+		}
+		r.s.Release(res)
+		if len(r.s.coming) != 0 {
+			t.Errorf("%s: %v is still expected", end, r.s.coming)
+		}
+		r.check()
+	}
+}
+
+// The limit of an order is expected until the order ends, fill by fill, and comes back from a
+// snapshot; a limit of nobody is what its rest brings, as before.
+func TestWhatAnOrderMayBringIsExpectedUntilItEnds(t *testing.T) {
+	r, u := near(t, "1000")
+	k := balanceKey{u, r.s.currencyNo["USDT"]}
+	expected := func(want string) {
+		t.Helper()
+		if got := r.s.coming[k]; text(got.open) != want || got.pending.Sign() != 0 {
+			t.Errorf("%s is expected of open orders, %s of others; want %s", text(got.open), text(got.pending), want)
+		}
+	}
+	r.accept(1, OrderParams{Account: u, Side: Sell, Type: StopMarket, Amount: 1_00, Stop: 200_00})
+	expected("200.0")
+	r.restart()
+	expected("200.0")
+	r.fold(func(f Fold) {
+		f.Triggered(OrderTriggered{Seq: r.next(0), Order: 1})
+		f.Trade(Trade{Seq: r.next(0), TakerSide: Sell, Taker: 1, TakerAccount: u, Price: 150_00, Amount: 40, TakerOpen: 60})
+	})
+	expected("140.0")
+	r.fold(func(f Fold) { f.Canceled(OrderCanceled{Seq: r.next(0), Order: 1}) })
+	expected("0.0")
+	r.fold(func(f Fold) { // of a program before limits
+		f.Accepted(OrderAccepted{Seq: r.next(0), Order: 2, Account: u, Side: Sell, Price: 10_00, Amount: 5_00})
+	})
+	expected("50.0")
+	r.restart()
+	expected("50.0")
+	// A replace gets what it may bring beyond its worth.
+	res, reject := r.s.ReserveReplace(ReplaceParams{Order: 2, Price: 20_00, HasPrice: true})
+	if reject != nil || text(atMost(moneyOf(res.EarnLimit, 4))) != "50.0" {
+		t.Fatalf("%+v %v", res, reject)
+	}
+	r.fold(func(f Fold) {
+		f.Replaced(OrderReplaced{Seq: r.next(0), Order: 2, Price: 20_00, Amount: 5_00, Open: 5_00, Earn: fixed.FromU64(100_00_00)})
+	})
+	expected("100.0")
+	r.fold(func(f Fold) { f.Canceled(OrderCanceled{Seq: r.next(0), Order: 2}) })
+	if len(r.s.coming) != 0 {
+		t.Errorf("%v is still expected", r.s.coming)
+	}
+	r.check()
+}
+
+// An accrual is paid as far as the receiver has room, what his open orders may bring counted
+// in; the rest stays a fee. Records and commands of before are paid in full, as they were.
+func TestAnAccrualIsPaidAsFarAsThereIsRoom(t *testing.T) {
+	for rules, want := range map[uint8]string{0: "20.0", 1: "5.0"} {
+		r, u := near(t, "55")
+		below := r.user(ProfilePatch{Unlimited: ptr(true)})
+		r.invite(below, u)
+		r.do(Command{Kind: Configure, Config: Config{Levels: []uint32{RateOne / 5}}})
+		r.accept(1, OrderParams{Account: u, Side: Sell, Price: 10_00, Amount: 5_00})
+		r.fold(func(f Fold) {
+			f.Trade(Trade{
+				Seq: r.next(0), TakerSide: Buy, Taker: 9, TakerAccount: below, Price: 100_00, Amount: 1_00, TakerRate: RateOne, Rules: rules,
+			})
+		})
+		got := r.s.View().AccrualSummary(u, AccrualFilter{})
+		if len(got) != 1 || text(got[0].Amount) != want {
+			t.Errorf("rules %d: %v, want %s", rules, got, want)
+		}
+		r.check()
+		r.adds()
+	}
+}
+
+// Records name the rules of their time; those of a later program are refused.
+func TestRecordsNameTheirRules(t *testing.T) {
+	for rules := range uint8(RulesVersion + 1) {
+		back, err := DecodeRecord(AppendRecord(nil, &Record{Kind: Deposit, Rules: rules, User: 3, Currency: "AA", Amount: dec("1")}))
+		if err != nil || back.Kind != Deposit || back.Rules != rules {
+			t.Errorf("rules %d: %+v, %v", rules, back, err)
+		}
+	}
+	if _, err := DecodeRecord(AppendRecord(nil, &Record{Kind: Deposit, Rules: RulesVersion + 1, Currency: "AA"})); err == nil {
+		t.Error("rules of a later program are taken")
+	}
+}

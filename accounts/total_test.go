@@ -1,0 +1,156 @@
+package accounts
+
+import (
+	"math/big"
+	"testing"
+
+	"tickhive/internal/fixed"
+)
+
+// huge is a pair whose orders reach 10^20 with few digits, with users who may go below
+// zero.
+func huge(t *testing.T, users int) *rig {
+	r := newRig(t)
+	r.fold(func(f Fold) {
+		f.Pair(PairAdded{Pair: 0, Seq: r.next(0), Base: "AA", Quote: "USDT", DigitsPrice: 2, DigitsAmount: 2})
+	})
+	for range users {
+		r.do(Command{Kind: CreateUser, Profile: ProfilePatch{Unlimited: ptr(true)}})
+	}
+	return r
+}
+
+func (r *rig) usdt() TotalView {
+	for _, v := range r.s.View().Totals() {
+		if v.CurrencyCode == "USDT" {
+			return v
+		}
+	}
+	r.t.Fatal("no totals")
+	return TotalView{}
+}
+
+// adds checks that the totals add up, by big integers, and that the state comes back from
+// its snapshot.
+func (r *rig) adds() {
+	r.t.Helper()
+	if err := r.s.View().Check(); err != nil {
+		r.t.Fatal(err)
+	}
+	for _, v := range r.s.View().Totals() {
+		in := new(big.Int).Add(new(big.Int).Add(toBig(v.Free), toBig(v.Held)), toBig(v.Fees))
+		if out := new(big.Int).Sub(toBig(v.Deposited), toBig(v.Withdrawn)); in.Cmp(out) != 0 {
+			r.t.Fatalf("%s: %s in accounts, %s deposited", v.CurrencyCode, in, out)
+		}
+	}
+	if _, err := DecodeSnapshot(r.s.AppendSnapshot(nil), testOptions()); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// Fees have no bound: accounts that may go below zero pay them for as long as they trade.
+// Each trade here is of 4.5e19, and the fourth fee passed 2^127.
+func TestFeesOfAnySumAreTaken(t *testing.T) {
+	const users, lots, price = 40, 10_000_000, 45_000_000_000_000_000
+	r := huge(t, users)
+	want := new(big.Int)
+	for u := uint32(1); u <= users; u++ {
+		r.fold(func(f Fold) {
+			fees := f.Trade(Trade{
+				Pair: 0, Seq: r.next(0), TakerSide: Side(u % 2), Taker: uint64(2 * u), Maker: uint64(2*u + 1),
+				TakerAccount: u, Price: price, Amount: lots, TakerRate: RateOne,
+			})
+			want.Add(want, toBig(fees.Taker))
+		})
+		r.adds()
+	}
+	if got := r.usdt().Fees; toBig(got).Cmp(want) != 0 || got.CmpTerm(MaxMoney) <= 0 {
+		t.Fatalf("fees %s, want %s", text(got), want)
+	}
+}
+
+// Withdrawals and a balance of the built-in account have none either.
+func TestWithdrawalsOfAnySumAreTaken(t *testing.T) {
+	const users = 20
+	r := huge(t, users)
+	for u := uint32(1); u <= users; u++ {
+		r.do(Command{Kind: Withdraw, User: u, Currency: "USDT", Amount: dec("90000000000000000000")})
+		r.adds()
+	}
+	if got := r.usdt().Withdrawn; text(got) != "1800000000000000000000.0" {
+		t.Fatalf("%s withdrawn", text(got))
+	}
+	for u := uint32(1); u <= users; u++ {
+		r.fold(func(f Fold) {
+			f.Trade(Trade{Pair: 0, Seq: r.next(0), TakerSide: Buy, TakerAccount: u, Price: 45_000_000_000_000_000, Amount: 10_000_000})
+		})
+	}
+	r.adds()
+	if b := r.s.View().Balance(0, "USDT"); text(b.Total) != "900000000000000000000.0" {
+		t.Fatalf("the built-in account has %s", text(b.Total))
+	}
+}
+
+// Accruals of one day and what is summed over them, too: the receiver takes out what he
+// gets, and his archive goes on.
+func TestAccrualsOfAnySumAreKept(t *testing.T) {
+	const users, rounds = 3, 60
+	r := huge(t, users)
+	r.do(Command{Kind: SetInviter, User: 2, Code: inviteCode(1)})
+	r.s.maxDealAccruals = 2
+	r.do(Command{Kind: Configure, Config: Config{Levels: []uint32{RateOne}}})
+	for i := range uint64(rounds) {
+		r.fold(func(f Fold) {
+			f.Trade(Trade{
+				Pair: 0, Seq: r.next(0), TimeNs: t0, TakerSide: Side(i % 2), TakerAccount: 2,
+				Price: 45_000_000_000_000_000, Amount: 10_000_000, TakerRate: RateOne,
+			})
+		})
+		r.do(Command{Kind: Withdraw, User: 1, Currency: "USDT", Amount: dec("40000000000000000000")})
+		r.adds()
+	}
+	want := new(big.Int).Mul(big.NewInt(rounds), toBig(dec("45000000000000000000")))
+	v := r.s.View()
+	if got := v.AccrualSummary(1, AccrualFilter{}); len(got) != 1 || toBig(got[0].Amount).Cmp(want) != 0 {
+		t.Errorf("summary %v, want %s", got, want)
+	}
+	if got := v.UserInfo(1).TotalProfitAmount; toBig(got).Cmp(want) != 0 {
+		t.Errorf("profit %s, want %s", text(got), want)
+	}
+	if got, _, _ := v.AccrualGroups(1, t0-dayNs, t0+dayNs, 1); len(got) != 1 || toBig(got[0].Amount).Cmp(want) != 0 {
+		t.Errorf("groups %v, want %s", got, want)
+	}
+	if got := v.TotalAccruals(1); len(got) != 1 || toBig(got[0].TotalAmountsByCurrency[0].Amount).Cmp(want) != 0 {
+		t.Errorf("by user %v, want %s", got, want)
+	}
+}
+
+// What no reservation lets in is folded all the same: the command is in the journal. A
+// trade beyond 10^20 counts as 10^20 on both sides.
+func TestAFoldNeverPanicsOnAmounts(t *testing.T) {
+	const most = 1<<63 - 1
+	r := huge(t, 2)
+	r.do(Command{Kind: PatchUser, User: 2, Profile: ProfilePatch{NoTradeCommissions: ptr(true)}})
+	for i, typ := range []OrderType{Limit, Market, StopLimit, StopMarket} {
+		for side := Buy; side <= Sell; side++ {
+			id, price := uint64(10*i)+uint64(side)+1, int64(most)
+			if typ.atMarket() {
+				price = 0
+			}
+			r.fold(func(f Fold) {
+				f.Accepted(OrderAccepted{
+					Pair: 0, Seq: r.next(0), Order: id, Account: 1, Side: side, Type: typ, Price: price, Amount: most,
+					Funded: typ.atMarket() && side == Buy, Quote: fixed.U128{Hi: 1 << 62},
+					Rates: Rates{Maker: RateOne, Taker: RateOne},
+				})
+				f.Trade(Trade{
+					Pair: 0, Seq: r.next(0), TakerSide: side, Taker: id, TakerAccount: 1, MakerAccount: 2,
+					Price: most, Amount: most / 2, TakerOpen: most - most/2, TakerRate: RateOne, MakerRate: RateOne,
+				})
+				f.Replaced(OrderReplaced{Pair: 0, Seq: r.next(0), Order: id, Price: most, Amount: most, Open: most})
+				f.Canceled(OrderCanceled{Pair: 0, Seq: r.next(0), Order: id})
+			})
+			r.adds()
+		}
+	}
+}

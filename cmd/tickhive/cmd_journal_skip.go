@@ -1,0 +1,130 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"tickhive/accounts"
+	"tickhive/engine"
+	"tickhive/internal/vfs"
+	"tickhive/internal/wal"
+	"tickhive/marketdata/replica"
+)
+
+// journalSkipCmd appends to a journal that one of its records is never carried out: the way
+// on when a start ends at a record that the program cannot carry out.
+type journalSkipCmd struct {
+	Dir string `arg:"" help:"Data directory."`
+	At  uint64 `required:"" help:"The record, as the start that failed names it."`
+}
+
+// Run holds the directory's lock: nobody may run on it.
+func (c *journalSkipCmd) Run(p *program) error {
+	if _, err := os.Stat(filepath.Join(c.Dir, "meta.json")); err != nil {
+		return fmt.Errorf("journal skip: %s is not a data directory: %w", c.Dir, err)
+	}
+	lock, err := vfs.OS{}.Lock(filepath.Join(c.Dir, "LOCK"), vfs.Self())
+	if err != nil {
+		return fmt.Errorf("journal skip: the directory is in use, stop its program first: %w", err)
+	}
+	behind, err := c.skip()
+	if err = errors.Join(err, lock.Close()); err != nil {
+		return fmt.Errorf("journal skip: %w", err)
+	}
+	fmt.Fprintf(p.out, "record %d is left out from the next start on; the %d records behind it are carried out as if it had never been sent\n", c.At, behind)
+	return nil
+}
+
+// skip checks the position and appends; behind is how many records come after it.
+func (c *journalSkipCmd) skip() (behind uint64, err error) {
+	d := dataDir{path: c.Dir}
+	if err := d.load(); err != nil {
+		return 0, err
+	}
+	if d.meta.Filling {
+		return 0, errors.New("the directory was never filled to its end, and the next start begins it over")
+	}
+	dir := engineLog(d.sub("engine"))
+	if err := c.covered(dir, d.sub("accounts")); err != nil {
+		return 0, explainDamage(err)
+	}
+	log, err := wal.Open(dir.FS, dir.Dir, dir.Options)
+	if err != nil {
+		return 0, explainDamage(err)
+	}
+	defer func() { err = errors.Join(err, log.Close()) }()
+	last := log.LastSeq()
+	record, err := c.record(log)
+	if err != nil {
+		return 0, explainDamage(err)
+	}
+	// What streams have shown may have had the record in it: its seqs are another history's.
+	d.meta.Epoch = ""
+	if err := d.save(); err != nil {
+		return 0, err
+	}
+	if _, err := log.Append([][]byte{record}); err != nil {
+		return 0, err
+	}
+	return last - c.At, log.Sync()
+}
+
+// covered refuses a record that a snapshot holds: it would not be replayed.
+func (c *journalSkipCmd) covered(dir replica.LogDir, accountsDir string) error {
+	whole := func(_ wal.SnapshotMeta, body io.Reader) error {
+		_, err := io.Copy(io.Discard, body)
+		return err
+	}
+	market, err := wal.LoadNewest(dir.FS, dir.Dir, dir.Options, whole)
+	if err != nil {
+		return err
+	}
+	if market.OK && c.At <= market.Meta.Seq {
+		return fmt.Errorf("record %d is in the snapshot of record %d: no start carries it out, and skipping it would change nothing", c.At, market.Meta.Seq)
+	}
+	if _, err := os.Stat(accountsDir); errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	users, err := wal.LoadNewest(dir.FS, accountsDir, wal.Options{NoLock: true, RecordVersion: accounts.RecordVersion}, whole)
+	if err == nil && users.OK && c.At <= users.Meta.Reflects {
+		err = fmt.Errorf("the snapshot of the accounts has folded record %d: without it they would not fit the market", c.At)
+	}
+	return err
+}
+
+// record is the skip to append. It refuses a position that has no command, or none any more.
+func (c *journalSkipCmd) record(log *wal.Log) ([]byte, error) {
+	if first := log.Recovered().FirstSeq; c.At < first || c.At > log.LastSeq() {
+		return nil, fmt.Errorf("the journal has records %d to %d, not %d", first, log.LastSeq(), c.At)
+	}
+	rd, err := log.Reader(c.At)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rd.Close() }()
+	skip := engine.Command{Kind: engine.Skip, Rules: engine.RulesVersion, Pair: engine.ControlPair, Order: engine.OrderID(c.At)}
+	for {
+		rec, err := rd.Next()
+		if errors.Is(err, io.EOF) {
+			return engine.AppendCommand(nil, &skip), nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		var cmd engine.Command
+		if err := engine.DecodeCommand(rec.Payload, &cmd); err != nil && rec.Seq != c.At {
+			return nil, fmt.Errorf("%s: record %d at offset %d: %w", rec.File, rec.Seq, rec.Offset, err)
+		}
+		skip.TimeNs = max(skip.TimeNs, cmd.TimeNs)
+		switch {
+		case cmd.Kind != engine.Skip:
+		case rec.Seq == c.At:
+			return nil, fmt.Errorf("record %d is a skip itself, of record %d", c.At, cmd.Order)
+		case uint64(cmd.Order) == c.At:
+			return nil, fmt.Errorf("record %d is skipped already, by record %d", c.At, rec.Seq)
+		}
+	}
+}

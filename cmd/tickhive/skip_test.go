@@ -1,0 +1,237 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"tickhive/engine"
+	"tickhive/internal/wal"
+)
+
+// journalSays runs a journal command in this process.
+func journalSays(t *testing.T, args ...string) (code int, said string) {
+	t.Helper()
+	out := &lockedBuffer{}
+	code = run(append([]string{"journal"}, args...), &program{out: out, err: out, environ: os.Environ()})
+	return code, out.String()
+}
+
+// poison appends an order of an account that nobody has: no start can fold it.
+func poison(t *testing.T, dir string) (pos uint64) {
+	t.Helper()
+	at := engineLog(filepath.Join(dir, "engine"))
+	log, err := wal.Open(at.FS, at.Dir, at.Options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := engine.Command{}
+	rd, err := log.Reader(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		rec, err := rd.Next()
+		if err == io.EOF {
+			break
+		}
+		if err == nil {
+			err = engine.DecodeCommand(rec.Payload, &last)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := engine.Command{Kind: engine.Place, Rules: engine.RulesVersion, TimeNs: last.TimeNs, Account: 77, Price: 100, Amount: 100}
+	pos, err = log.Append([][]byte{engine.AppendCommand(nil, &cmd)})
+	if err == nil {
+		err = log.Sync()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := rd.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return pos
+}
+
+// soldDir is a killed directory with a user, orders, a trade and a stop; hash is its state.
+func soldDir(t *testing.T, more ...string) (dir, user, hash string) {
+	t.Helper()
+	dir = t.TempDir()
+	in := startEmpty(t, append([]string{"--data-dir", dir}, more...)...)
+	in.pair("BTC_USDT")
+	user = in.call(200, "POST", "/users", `{"nickname":"alice"}`)["id"].(string)
+	in.call(200, "POST", "/users/"+user+"/deposits", `{"currencyCode":"USDT","amount":"1000"}`)
+	in.limit("BTC_USDT", "sell", "100", "2")
+	in.call(200, "POST", "/orders", fmt.Sprintf(`{"currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":"100","amount":"1","accountId":%q}`, user))
+	hash = in.do("GET", in.internal+"/state-hash", "").body
+	in.signal(syscall.SIGKILL)
+	<-in.exited
+	return dir, user, hash
+}
+
+func (in *instance) failsToStart() string {
+	in.t.Helper()
+	code := in.wait()
+	if said := in.stderr.String(); code != 1 {
+		in.t.Fatalf("exit code %d: %s", code, said)
+	}
+	for line := range in.lines {
+		if strings.HasPrefix(line, "ready") {
+			in.t.Errorf("it said %q", line)
+		}
+	}
+	return in.stderr.String()
+}
+
+func tryDir(t *testing.T, dir string) *instance {
+	t.Helper()
+	return launch(t, nil, "serve", "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0", "--data-dir", dir,
+		"--pairs", "none", "--sim", "off", "--clock", "virtual", "--clock-start", "2026-01-01T00:00:00Z")
+}
+
+// A record that cannot be carried out ends every start, with its position and what to do; once
+// it is skipped the directory starts with everything else, live, from snapshots and offline.
+func TestASkippedRecordIsNeverCarriedOut(t *testing.T) {
+	dir, user, hash := soldDir(t)
+	meta, err := readMeta(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pos := poison(t, dir)
+	for range 2 {
+		said := tryDir(t, dir).failsToStart()
+		for _, want := range []string{
+			fmt.Sprintf("record %d at offset", pos), "cannot be carried out", "no account 77",
+			fmt.Sprintf("tickhive journal skip %s --at %d", dir, pos),
+		} {
+			if !strings.Contains(said, want) {
+				t.Errorf("%q is not in: %s", want, said)
+			}
+		}
+	}
+	if code, said := journalSays(t, "verify", dir, "--quiet"); code != 0 || !strings.Contains(said, "verified") {
+		// Core and feed alone can carry it out: the accounts cannot.
+		t.Errorf("verify: %d %s", code, said)
+	}
+	code, said := journalSays(t, "skip", dir, "--at", fmt.Sprint(pos))
+	if code != 0 || !strings.Contains(said, "left out") {
+		t.Fatalf("%d %s", code, said)
+	}
+
+	in := startEmpty(t, "--data-dir", dir, "--set", "journal.snapshot_bytes=4096")
+	if got := in.do("GET", in.internal+"/state-hash", "").body; got != hash {
+		t.Errorf("%s, was %s", got, hash)
+	}
+	status := in.do("GET", in.public+"/api/status", "").body
+	if !strings.Contains(status, fmt.Sprintf("record %d of the journal is left out", pos)) {
+		t.Errorf("status: %s", status)
+	}
+	if now, err := readMeta(dir); err != nil || now.Epoch == meta.Epoch {
+		t.Errorf("the epoch %s is the same: %v", now.Epoch, err)
+	}
+	// Money, orders and snapshots go on behind it.
+	in.call(200, "POST", "/users/"+user+"/deposits", `{"currencyCode":"USDT","amount":"7"}`)
+	if o := in.limit("BTC_USDT", "buy", "99", "1"); fmt.Sprint(o["orderId"]) != "3" {
+		t.Errorf("the next order is %v", o["orderId"])
+	}
+	hash = in.do("GET", in.internal+"/state-hash", "").body // by a follower
+	money := in.do("GET", in.internal+"/totals", "").body
+	in.signal(syscall.SIGKILL)
+	<-in.exited
+
+	code, said = journalSays(t, "verify", dir, "--quiet")
+	if code != 0 || !strings.Contains(said, fmt.Sprintf("record %d is left out", pos)) || !strings.Contains(hash, strings.TrimSpace(said[strings.LastIndex(said, "hash ")+5:])) {
+		t.Errorf("verify: %d %s; want %s", code, said, hash)
+	}
+	code, said = journalSays(t, "dump", dir)
+	if code != 0 || !strings.Contains(said, `"kind":"skip"`) || !strings.Contains(said, fmt.Sprintf(`"record":%d,`, pos)) {
+		t.Errorf("dump: %d %s", code, said)
+	}
+	again := startEmpty(t, "--data-dir", dir)
+	if got := again.do("GET", again.internal+"/state-hash", "").body; got != hash {
+		t.Errorf("%s, was %s", got, hash)
+	}
+	if got := again.do("GET", again.internal+"/totals", "").body; got != money {
+		t.Errorf("%s, was %s", got, money)
+	}
+	again.signal(syscall.SIGTERM)
+	if code := again.wait(); code != 0 {
+		t.Errorf("exit code %d: %s", code, again.stderr.String())
+	}
+}
+
+// What cannot be skipped is refused with a reason, and nothing is written.
+func TestWhatCannotBeSkippedIsRefused(t *testing.T) {
+	dir, _, _ := soldDir(t)
+	pos := poison(t, dir)
+	refuse := func(at uint64, want string) {
+		t.Helper()
+		before, err := os.ReadFile(filepath.Join(dir, "engine", "000001.wal"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		code, said := journalSays(t, "skip", dir, "--at", fmt.Sprint(at))
+		if code != 1 || !strings.Contains(said, want) {
+			t.Errorf("record %d: exit code %d, %s; want %q", at, code, said, want)
+		}
+		after, err := os.ReadFile(filepath.Join(dir, "engine", "000001.wal"))
+		if err != nil || string(before) != string(after) {
+			t.Errorf("record %d: the journal was changed: %v", at, err)
+		}
+	}
+	refuse(0, "records 1 to")
+	refuse(pos+1, fmt.Sprintf("records 1 to %d", pos))
+	if code, said := journalSays(t, "skip", dir, "--at", fmt.Sprint(pos)); code != 0 {
+		t.Fatalf("%d %s", code, said)
+	}
+	refuse(pos, "skipped already")
+	refuse(pos+1, "is a skip itself")
+	running := startEmpty(t, "--data-dir", dir)
+	refuse(pos-1, "in use")
+	running.signal(syscall.SIGTERM)
+	if code := running.wait(); code != 0 {
+		t.Fatalf("exit code %d", code)
+	}
+	refuse(pos-1, "accounts") // their last snapshot has folded it
+	if code, said := journalSays(t, "skip", t.TempDir(), "--at", "1"); code != 1 || !strings.Contains(said, "not a data directory") {
+		t.Errorf("%d %s", code, said)
+	}
+	old := unpackOld(t)
+	if code, said := journalSays(t, "skip", old, "--at", "3"); code != 1 || !strings.Contains(said, "is in the snapshot of record") {
+		t.Errorf("%d %s", code, said)
+	}
+}
+
+// A record of the accounts that has seen a position that is skipped afterwards is applied at
+// its place all the same.
+func TestRecordsThatSawASkippedPositionAreApplied(t *testing.T) {
+	dir, user, _ := soldDir(t)
+	in := startEmpty(t, "--data-dir", dir)
+	in.limit("BTC_USDT", "buy", "50", "1")
+	in.call(200, "POST", "/users/"+user+"/deposits", `{"currencyCode":"USDT","amount":"3"}`)
+	totals := in.do("GET", in.internal+"/totals", "").body
+	in.signal(syscall.SIGKILL)
+	<-in.exited
+	_, dump := journalSays(t, "dump", dir)
+	lines := strings.Split(strings.TrimSpace(dump), "\n")
+	if code, said := journalSays(t, "skip", dir, "--at", fmt.Sprint(len(lines))); code != 0 {
+		t.Fatalf("%d %s", code, said)
+	}
+	again := startEmpty(t, "--data-dir", dir)
+	if got := again.do("GET", again.internal+"/totals", "").body; got != totals {
+		t.Errorf("%s, was %s", got, totals)
+	}
+	if o := again.do("GET", again.internal+"/orders/3", ""); o.status != 404 {
+		t.Errorf("the skipped order: %d %s", o.status, o.body)
+	}
+}

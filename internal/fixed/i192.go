@@ -1,0 +1,113 @@
+package fixed
+
+import "math/bits"
+
+// I192 is a signed 192-bit integer in two's complement, least significant word first: a
+// sum of money in 10^-18 of its currency. It cannot overflow by what the program adds to
+// it: a single term is an I128, below 2^127, and 2^64 of them stay below 2^191. That many
+// are 584 years of a billion additions a second.
+type I192 struct{ W0, W1, W2 uint64 }
+
+// Wide is a as a sum.
+func (a I128) Wide() I192 { return I192{a.Lo, uint64(a.Hi), uint64(a.Hi >> 63)} }
+
+// Wide is a: amounts and sums are shown alike.
+func (a I192) Wide() I192 { return a }
+
+// Add is a + b.
+func (a I192) Add(b I192) (s I192) {
+	var c uint64
+	s.W0, c = bits.Add64(a.W0, b.W0, 0)
+	s.W1, c = bits.Add64(a.W1, b.W1, c)
+	s.W2, _ = bits.Add64(a.W2, b.W2, c)
+	return s
+}
+
+// Sub is a - b.
+func (a I192) Sub(b I192) (s I192) {
+	var c uint64
+	s.W0, c = bits.Sub64(a.W0, b.W0, 0)
+	s.W1, c = bits.Sub64(a.W1, b.W1, c)
+	s.W2, _ = bits.Sub64(a.W2, b.W2, c)
+	return s
+}
+
+// Plus is a + b for a single term.
+func (a I192) Plus(b I128) I192 { return a.Add(b.Wide()) }
+
+// Minus is a - b for a single term.
+func (a I192) Minus(b I128) I192 { return a.Sub(b.Wide()) }
+
+// Neg is -a.
+func (a I192) Neg() I192 { return I192{}.Sub(a) }
+
+// Sign is -1, 0 or +1.
+func (a I192) Sign() int {
+	switch {
+	case int64(a.W2) < 0:
+		return -1
+	case a.W0|a.W1|a.W2 == 0:
+		return 0
+	}
+	return 1
+}
+
+// Cmp is -1, 0 or +1 as a is below, equal to or above b.
+func (a I192) Cmp(b I192) int {
+	switch {
+	case a == b:
+		return 0
+	case int64(a.W2) < int64(b.W2) || a.W2 == b.W2 && (U128{a.W1, a.W0}).Less(U128{b.W1, b.W0}):
+		return -1
+	}
+	return 1
+}
+
+// CmpTerm is Cmp with a single term.
+func (a I192) CmpTerm(b I128) int { return a.Cmp(b.Wide()) }
+
+// Clamp is the I128 nearest to a.
+func (a I192) Clamp() I128 {
+	v := I128{int64(a.W1), a.W0}
+	switch {
+	case v.Wide() == a:
+		return v
+	case a.Sign() < 0:
+		return I128{Hi: -1 << 63}
+	}
+	return I128{1<<63 - 1, 1<<64 - 1}
+}
+
+// AppendI192 appends v units of 10^-digits, digits 0 to 38, as AppendI128 does.
+func AppendI192(dst []byte, v I192, digits int) []byte {
+	if v.Sign() < 0 {
+		dst, v = append(dst, '-'), v.Neg()
+	}
+	if v.W2 == 0 {
+		return AppendU128(dst, U128{v.W1, v.W0}, digits)
+	}
+	// 2^191 has 58 digits: the upper ones fit into 128 bits after one division by 10^19.
+	q, low := v.divMod19()
+	text := appendPadded(AppendU128(nil, q, 0), low, 19)
+	text = append(text[:len(text)-19-2], text[len(text)-19:]...) // without the ".0" between them
+	whole := len(text) - digits
+	dst = append(append(dst, text[:whole]...), '.')
+	if digits == 0 {
+		return append(dst, '0')
+	}
+	return append(dst, text[whole:]...)
+}
+
+// divMod19 is the quotient and the remainder of v / 10^19, v positive: below 2^191 / 2^63.
+func (a I192) divMod19() (q U128, r uint64) {
+	d := Pow10[19]
+	_, r = bits.Div64(0, a.W2, d) // W2 < 2^63 < d: the first digit of the quotient is 0
+	q.Hi, r = bits.Div64(r, a.W1, d)
+	q.Lo, r = bits.Div64(r, a.W0, d)
+	return q, r
+}
+
+// AppendShortest192 is AppendShortest of a sum.
+func AppendShortest192(dst []byte, v I192, digits int) []byte {
+	return trimZeros(AppendI192(dst, v, digits))
+}
