@@ -28,11 +28,14 @@ import (
 
 // goldenLogs are the four logs of a data directory and where the kinds of their records
 // are declared: constants of that type, numbered by their order.
-var goldenLogs = []struct{ dir, source, kind string }{
-	{"engine", "engine", "CommandKind"},
-	{"accounts", "accounts", "Kind"},
-	{"launchpad", "launchpad", "RecordKind"},
-	{"hive", "hive", "RecordKind"},
+var goldenLogs = []struct {
+	dir, source, kind string
+	rules             bool // records carry the version of the rules above the kind
+}{
+	{"engine", "engine", "CommandKind", true},
+	{"accounts", "accounts", "Kind", true},
+	{"launchpad", "launchpad", "RecordKind", false},
+	{"hive", "hive", "RecordKind", false},
 }
 
 // logs writes every record of the four logs, and fails when a kind of record is missing.
@@ -56,18 +59,24 @@ func (g *golden) logs() {
 			if err != nil {
 				g.t.Fatal(err)
 			}
-			name, ok := kinds[rec.Payload[0]]
-			if !ok {
-				g.t.Errorf("%s: record %d is of kind %d, which %s does not declare", log.dir, rec.Seq, rec.Payload[0], log.kind)
+			kind, rules := rec.Payload[0], byte(0)
+			if log.rules { // the version of the rules is above the kind
+				kind, rules = kind&0x0f, kind>>4
 			}
-			fmt.Fprintf(g.text(), "%d %s %d bytes\n%s", rec.Seq, name, len(rec.Payload), hexLines(rec.Payload, 256))
+			name, ok := kinds[kind]
+			if !ok {
+				g.t.Errorf("%s: record %d is of kind %d, which %s does not declare", log.dir, rec.Seq, kind, log.kind)
+			}
+			fmt.Fprintf(g.text(), "%d %s rules %d, %d bytes\n%s", rec.Seq, name, rules, len(rec.Payload), hexLines(rec.Payload, 256))
 		}
 		if err := rd.Close(); err != nil {
 			g.t.Error(err)
 		}
-		if log.dir == "engine" { // only replay opens accounts
+		if log.dir == "engine" { // only replay opens accounts, and journal skip writes skips
 			raw := engine.AppendCommand(nil, &engine.Command{Kind: engine.OpenAccount, Pair: engine.ControlPair, UUID: &[16]byte{1, 2, 3}})
 			fmt.Fprintf(g.text(), "- OpenAccount %d bytes\n%s", len(raw), hexLines(raw, 256))
+			raw = engine.AppendCommand(nil, &engine.Command{Kind: engine.Skip, Rules: engine.RulesVersion, Pair: engine.ControlPair, Order: 300})
+			fmt.Fprintf(g.text(), "- Skip %d bytes\n%s", len(raw), hexLines(raw, 256))
 		}
 		for _, name := range slices.Sorted(maps.Values(kinds)) {
 			if !strings.Contains(g.text().String(), " "+name+" ") {
