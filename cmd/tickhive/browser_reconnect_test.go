@@ -218,6 +218,7 @@ func TestBrowserChartAfterALostConnection(t *testing.T) {
 		before, n = b.drawsAll("live", in, "CC_USDT", "minute")
 		l.set(state)
 		b.wait(20*time.Second, "the page says so", `document.getElementById('link').textContent === 'reconnecting'`)
+		b.shot("reconnecting")
 		tradeFor(in, "CC_USDT", 100*(at+1), 11)
 		missed, more := in.candles("CC_USDT", "minute")
 		if more < n+8 || strings.HasPrefix(missed, before) {

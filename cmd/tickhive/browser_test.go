@@ -18,6 +18,7 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 )
 
 // chromium is where Debian puts the browser.
@@ -190,10 +191,13 @@ func theDemo(t *testing.T) *instance {
 	return start(t, "--backfill", "3h")
 }
 
-// on picks a pair and waits until chart and book show it.
+// on picks a pair and waits until chart and book show it. On a phone the list is behind a tab.
 func (b *browser) on(pair string) {
 	b.t.Helper()
 	b.wait(20*time.Second, "pair list", `document.querySelectorAll('[data-pair]').length > 5`)
+	if b.js(`document.querySelector('[data-tab=pairs]').checkVisibility()`) == "true" {
+		b.run(chromedp.Click(`[data-tab=pairs]`))
+	}
 	b.run(chromedp.Click(fmt.Sprintf(`[data-pair=%q]`, pair)))
 	b.wait(10*time.Second, "book of "+pair, fmt.Sprintf(
 		`document.querySelector('.head h1')?.textContent === %q && document.querySelectorAll('.bid .row').length > 0`, strings.ReplaceAll(pair, "_", "/")))
@@ -247,6 +251,7 @@ func TestBrowserFiguresAreTheAPIs(t *testing.T) {
 		const api = %s, rows = (side) => [...document.querySelectorAll(side + ' .row .p')].map((p) => p.textContent);
 		const asks = rows('.ask').reverse().slice(0, 10), bids = rows('.bid').slice(0, 10);
 		return bids.length === 10 && bids.join() === api.bids.map((l) => l[0]).join() && asks.join() === api.asks.map((l) => l[0]).join()
+			&& document.querySelector('.spread').textContent.startsWith('spread ' + (api.asks[0][0] - api.bids[0][0]).toPrecision(4) + ' ')
 			&& document.querySelector('.book').dataset.seq === %q; })()`, book.body, book.header.Get("X-Seq")))
 	b.clean()
 }
@@ -259,15 +264,22 @@ func TestBrowserKeyboard(t *testing.T) {
 	b.open("/")
 	b.on("BTC_USDT")
 	b.js(`document.querySelector('.skip').focus()`)
-	seen := ""
-	for range 60 {
-		b.run(chromedp.KeyEvent("\t"))
-		if seen = b.js(`document.activeElement.dataset.pair ?? ''`); seen == "ETH_USDT" {
-			break
+	// until presses a key until the focus is on a pair that is wanted.
+	until := func(key string, most int, wanted func(pair string) bool) {
+		t.Helper()
+		seen := ""
+		for range most {
+			b.run(chromedp.KeyEvent(key))
+			if seen = b.js(`document.activeElement.dataset.pair ?? ''`); wanted(seen) {
+				return
+			}
 		}
+		t.Fatalf("%d times %q did not reach the pair; the last was %q", most, key, seen)
 	}
-	if seen != "ETH_USDT" {
-		t.Fatalf("60 steps of Tab did not reach a pair; the last was %q", seen)
+	until("\t", 15, func(pair string) bool { return pair == "BTC_USDT" }) // the list is one stop, the picked pair
+	b.run(chromedp.KeyEvent(kb.Home))
+	if b.js(`document.activeElement.dataset.pair`) != "ETH_USDT" {
+		until(kb.ArrowDown, 12, func(pair string) bool { return pair == "ETH_USDT" })
 	}
 	b.run(chromedp.KeyEvent("\r"))
 	b.wait(5*time.Second, "the pair chosen by Enter", `document.querySelector('.head h1').textContent === 'ETH/USDT'`)

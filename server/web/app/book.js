@@ -2,7 +2,8 @@
 import { brief, clockTime, el } from './dom.js';
 import { Book } from './stream.js';
 
-const rows = 14;
+const depth = 25; // levels a side that are asked for, the most that are shown
+const rowHeight = 21; // px, as in style.css
 
 export class Ladder {
   constructor(stream, onPrice) {
@@ -14,13 +15,23 @@ export class Ladder {
     this.spread = el('div', { class: 'spread' });
     this.node = el('section', { class: 'panel book', 'data-panel': 'book', 'aria-label': 'Order book' },
       el('h2', {}, 'Order book'), el('div', { class: 'ladder' }, this.asks, this.spread, this.bids));
+    this.rows = depth;
+    new ResizeObserver(() => this.fit()).observe(this.asks);
   }
 
   load(pair) {
     if (this.pair) this.stream.unsubscribe('book', this.pair);
     this.pair = pair;
     this.book = new Book();
-    this.stream.subscribe('book', pair, (m) => this.receive(m), { depth: 25, interval: 100 });
+    this.stream.subscribe('book', pair, (m) => this.receive(m), { depth, interval: 100 });
+  }
+
+  // fit shows as many levels as there is room for, whole ones only.
+  fit() {
+    const rows = Math.min(depth, Math.floor(this.asks.clientHeight / rowHeight));
+    if (!rows || rows === this.rows) return;
+    this.rows = rows;
+    if (this.book?.ready) this.draw();
   }
 
   receive(m) {
@@ -32,10 +43,11 @@ export class Ladder {
   }
 
   draw() {
-    const { bids, asks, seq } = this.book;
-    const top = Math.max(...bids.slice(0, rows).concat(asks.slice(0, rows)).map((l) => +l[1]), 1e-18);
-    this.show(this.asks, asks.slice(0, rows).reverse(), top);
-    this.show(this.bids, bids.slice(0, rows), top);
+    const { seq } = this.book;
+    const bids = this.book.bids.slice(0, this.rows), asks = this.book.asks.slice(0, this.rows);
+    const top = Math.max(...bids.concat(asks).map((l) => +l[1]), 1e-18);
+    this.show(this.bids, bids, top);
+    this.show(this.asks, asks.slice().reverse(), top);
     const best = bids.length && asks.length ? +asks[0][0] - +bids[0][0] : null;
     this.spread.textContent = best === null ? 'one side is empty' : `spread ${best.toPrecision(4)} · ${(best / +asks[0][0] * 10000).toFixed(1)} bp`;
     this.node.dataset.seq = seq;
@@ -66,7 +78,7 @@ export class Tape {
     this.stream = stream;
     this.body = el('tbody');
     this.node = el('section', { class: 'panel tape', 'data-panel': 'tape', 'aria-label': 'Trades' }, el('h2', {}, 'Trades'),
-      el('div', { class: 'scroll' }, el('table', {}, el('thead', {}, el('tr', {},
+      el('div', { class: 'scroll', tabindex: '0', role: 'group', 'aria-label': 'Newest trades' }, el('table', {}, el('thead', {}, el('tr', {},
         el('th', { scope: 'col' }, 'Time'), el('th', { scope: 'col', class: 'num' }, 'Price'), el('th', { scope: 'col', class: 'num' }, 'Amount'))), this.body)));
   }
 

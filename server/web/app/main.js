@@ -15,6 +15,7 @@ function linkState(up) {
   const node = document.getElementById('link');
   node.textContent = up ? 'live' : 'reconnecting';
   node.className = `link ${up ? 'live' : 'down'}`;
+  document.body.classList.toggle('stale', !up);
 }
 
 async function start() {

@@ -1,12 +1,13 @@
-// The market page: pairs with 24 h figures, chart, book, tape and ticket.
+// The market page: pairs with 24 h figures, chart, book, tape, ticket and orders on one
+// screen; on a phone chart and book, and a bar of tabs for the others.
 import { get } from './api.js';
 import { Ladder, Tape } from './book.js';
 import { Chart } from './chart.js';
 import { brief, el, fill, group } from './dom.js';
+import { PairList, percent, sign } from './pairs.js';
 import { Ticket } from './ticket.js';
 
-const sign = (percent) => (percent.startsWith('-') ? 'down' : 'up');
-const percent = (text) => `${text.startsWith('-') ? '' : '+'}${(+text).toFixed(2)} %`;
+const tabs = { market: 'Market', pairs: 'Pairs', tape: 'Trades', ticket: 'Buy/Sell', orders: 'Orders' };
 
 export async function show(main, stream) {
   const [pairs, rows] = await Promise.all([get('/api/currencies/pairs'), get('/api/summary')]);
@@ -14,34 +15,20 @@ export async function show(main, stream) {
   const figures = new Map(rows.body.map((r) => [r.trading_pairs, r]));
   if (!settings.size) { fill(main, el('p', { class: 'notice' }, 'There are no pairs yet. Add one through the internal API: POST /internal/v1/pairs.')); return; }
   const ticket = new Ticket(stream);
-  const ladder = new Ladder(stream, (p) => ticket.price(p));
+  const ladder = new Ladder(stream, (p) => { ticket.price(p); open('ticket'); });
   const tape = new Tape(stream);
   const chart = new Chart(stream);
-  const list = el('div', { class: 'pairlist' });
+  const list = new PairList(settings.keys(), figures, (code) => { pick(code); open('market'); });
   const head = el('section', { class: 'panel head', 'aria-label': 'Ticker' });
+  const bar = el('nav', { class: 'tabs', 'aria-label': 'Panels' },
+    Object.entries(tabs).map(([name, label]) => el('button', { type: 'button', 'data-tab': name, onclick: () => open(name) }, label)));
+  const page = el('div', { class: 'market' }, list.node, head, chart.node, ladder.node, tape.node, ticket.node, ticket.ordersNode, bar);
   let current = null;
 
-  // The rows stay the same elements: what is under a finger or has the focus is never
-  // taken away while figures move.
-  const rowOf = (code) => {
-    const price = el('span'), volume = el('small'), change = el('small');
-    const button = el('button', { type: 'button', 'data-pair': code, onclick: () => pick(code) },
-      el('span', {}, code.replace('_', '/')), price, volume, change);
-    return { button, price, volume, change };
-  };
-  const listRows = new Map([...settings.keys()].map((code) => [code, rowOf(code)]));
-  list.append(...[...listRows.values()].map((r) => r.button));
-
-  const drawList = () => {
-    for (const [code, r] of listRows) {
-      const f = figures.get(code);
-      r.button.setAttribute('aria-pressed', String(code === current));
-      if (!f) continue;
-      r.price.textContent = f.last_price;
-      r.volume.textContent = `vol ${group(brief(f.base_volume).split('.')[0])}`;
-      r.change.textContent = percent(f.price_change_percent_24h);
-      r.change.className = sign(f.price_change_percent_24h);
-    }
+  // open shows a tab's panels where there is not room for all.
+  const open = (tab) => {
+    page.dataset.shows = tab;
+    for (const b of bar.children) b.setAttribute('aria-pressed', String(b.dataset.tab === tab));
   };
 
   const drawHead = (t) => {
@@ -58,23 +45,24 @@ export async function show(main, stream) {
     const f = figures.get(m.currencyPairCode);
     if (f) Object.assign(f, { last_price: m.ticker.price, base_volume: m.ticker.volume24h, price_change_percent_24h: m.ticker.priceChangePercentage24h });
     if (m.currencyPairCode === current) drawHead(m.ticker);
-    if (!drawList.waiting) { drawList.waiting = true; setTimeout(() => { drawList.waiting = false; drawList(); }, 500); }
+    onTicker.waiting ??= setTimeout(() => { onTicker.waiting = undefined; list.draw(); }, 500);
   };
 
   const pick = (code) => {
     current = code;
     localStorage.setItem('pair', code);
-    drawList();
+    list.pick(code);
     ladder.load(code); tape.load(code); ticket.load(code);
     chart.load(code, settings.get(code).digitsPrice);
-    get('/api/tickers', { currencyPairCode: code }).then(({ body }) => { if (current === code) drawHead(body); });
+    get('/api/tickers', { currencyPairCode: code }).then(({ body }) => { if (current === code) drawHead(body); }, () => {}); // the stream's next word draws it
   };
 
-  fill(main, el('div', { class: 'market' },
-    el('section', { class: 'panel pairs', 'data-panel': 'pairs', 'aria-label': 'Pairs' }, el('h2', {}, 'Pairs'), list),
-    head, chart.node, ladder.node, tape.node, ticket.node, ticket.ordersNode));
+  document.body.classList.add('trading');
+  fill(main, page);
+  open('market');
   chart.mount();
   window.tickhive = { candles: () => chart.data() }; // for tests and the console
+  list.draw();
   const saved = localStorage.getItem('pair');
   const busiest = [...figures.values()].sort((a, b) => b.quote_volume - a.quote_volume)[0]?.trading_pairs;
   pick(settings.has(saved) ? saved : busiest ?? [...settings.keys()][0]);
