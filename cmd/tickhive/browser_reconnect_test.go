@@ -207,15 +207,14 @@ func TestBrowserChartAfterALostConnection(t *testing.T) {
 	b := newBrowser(t, &through, 1280, 800)
 	b.open("/")
 	b.wait(20*time.Second, "live", `document.getElementById('link').textContent === 'live'`)
-	before, n := b.drawsAll("at first", in, "CC_USDT", "minute")
-	if n < 10 {
+	if _, n := b.drawsAll("at first", in, "CC_USDT", "minute"); n < 10 {
 		t.Fatalf("only %d candles to begin with", n)
 	}
 	for at, state := range []lineState{lineCut, lineFrozen} {
 		// A candle is open when the connection goes, and it goes on trading.
 		in.limit("CC_USDT", "sell", "131", "1")
 		in.limit("CC_USDT", "buy", "131", "1")
-		before, n = b.drawsAll("live", in, "CC_USDT", "minute")
+		before, n := b.drawsAll("live", in, "CC_USDT", "minute")
 		l.set(state)
 		b.wait(20*time.Second, "the page says so", `document.getElementById('link').textContent === 'reconnecting'`)
 		b.shot("reconnecting")

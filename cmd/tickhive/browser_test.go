@@ -252,6 +252,7 @@ func TestBrowserFiguresAreTheAPIs(t *testing.T) {
 		const api = %s, rows = (side) => [...document.querySelectorAll(side + ' .row .p')].map((p) => p.textContent);
 		const asks = rows('.ask').reverse().slice(0, 10), bids = rows('.bid').slice(0, 10);
 		return bids.length === 10 && bids.join() === api.bids.map((l) => l[0]).join() && asks.join() === api.asks.map((l) => l[0]).join()
+			&& document.querySelector('.spread').textContent.startsWith('spread ' + (api.asks[0][0] - api.bids[0][0]).toPrecision(4) + ' ')
 			&& document.querySelector('.book').dataset.seq === %q; })()`, book.body, book.header.Get("X-Seq")))
 	b.clean()
 }

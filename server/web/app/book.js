@@ -47,7 +47,7 @@ export class Ladder {
     const bids = this.book.bids.slice(0, this.rows), asks = this.book.asks.slice(0, this.rows);
     const top = Math.max(...bids.concat(asks).map((l) => +l[1]), 1e-18);
     this.show(this.bids, bids, top);
-    this.show(this.asks, asks.reverse(), top);
+    this.show(this.asks, asks.slice().reverse(), top);
     const best = bids.length && asks.length ? +asks[0][0] - +bids[0][0] : null;
     this.spread.textContent = best === null ? 'one side is empty' : `spread ${best.toPrecision(4)} · ${(best / +asks[0][0] * 10000).toFixed(1)} bp`;
     this.node.dataset.seq = seq;
