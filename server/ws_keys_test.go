@@ -113,19 +113,21 @@ func (s *signedSocket) ended(reason string, channels ...string) {
 // silent checks that nothing private comes, and that nothing private can be had.
 func (s *signedSocket) silent() {
 	s.t.Helper()
-	answer, before := s.ask(client.Request{Op: "ping"})
-	if answer["type"] != "pong" {
-		s.t.Fatalf("%v", answer)
-	}
-	for _, m := range before {
-		if m["channel"] != "trades" {
-			s.t.Errorf("after its key ended the socket got %v", m)
+	ask := func(r client.Request) map[string]any {
+		answer, before := s.ask(r)
+		for _, m := range before {
+			if m["channel"] != "trades" {
+				s.t.Errorf("after its key ended the socket got %v", m)
+			}
 		}
+		return answer
+	}
+	if m := ask(client.Request{Op: "ping"}); m["type"] != "pong" {
+		s.t.Fatalf("%v", m)
 	}
 	for _, channel := range []string{"orders", "fills", "balances"} {
-		answer, before = s.ask(client.Request{Op: "subscribe", Channel: channel})
-		if answer["type"] != "error" || answer["code"] != "UNAUTHORIZED" {
-			s.t.Errorf("a new subscription of %s: %v", channel, answer)
+		if m := ask(client.Request{Op: "subscribe", Channel: channel}); m["type"] != "error" || m["code"] != "UNAUTHORIZED" {
+			s.t.Errorf("a new subscription of %s: %v", channel, m)
 		}
 	}
 	if got := s.listed(); got != "trades" {
