@@ -77,7 +77,7 @@ func TestStopsOfAnAccountAreBounded(t *testing.T) {
 	first.signal(syscall.SIGKILL)
 	<-first.exited
 	other := tryDir(t, dir)
-	if said := other.failsToStart(); !strings.Contains(said, "engine.account_stops=230") {
+	if said := other.failsToStart(2); !strings.Contains(said, "engine.account_stops=230") {
 		t.Error(said)
 	}
 	again := startEmpty(t, "--data-dir", dir, "--set", "engine.account_stops=230")
