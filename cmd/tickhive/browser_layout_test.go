@@ -36,7 +36,7 @@ const panels = `(() => {
 	}
 	for (const e of document.querySelectorAll('[data-panel] :is(td, th, button, .row span, label, input)')) {
 		const r = e.getBoundingClientRect(), p = e.closest('[data-panel]').getBoundingClientRect();
-		if (r.width && !e.closest('.tools') && (r.left < p.left - 0.5 || r.right > p.right + 0.5)) { wrong.push(e.textContent + ' is cut off'); break; }
+		if (r.width && !e.closest('.tools') && (r.left < p.left - 0.5 || r.right > p.right + 0.5)) { wrong.push((e.textContent || e.outerHTML) + ' is cut off: ' + [r.left, r.right] + ' of ' + [p.left, p.right]); break; }
 	}
 	return all.map(([name]) => name).sort().join(' ') + (wrong.length ? '; ' + wrong.join('; ') : ''); })()`
 
@@ -46,10 +46,10 @@ const beyond = `[document.documentElement.scrollWidth - innerWidth, document.doc
 // fits checks that these panels are shown and everything is within the screen.
 func (b *browser) fits(what, want string) {
 	b.t.Helper()
-	if got := b.js(panels); got != want {
+	if got := b.settles(5*time.Second, want, panels); got != want {
 		b.t.Errorf("%s: panels %s, want %s", what, got, want)
 	}
-	if got := b.js(beyond); got != "0 0" {
+	if got := b.settles(5*time.Second, "0 0", beyond); got != "0 0" {
 		b.t.Errorf("%s: the document is %s px wider and higher than the screen", what, got)
 	}
 }

@@ -156,6 +156,19 @@ func (b *browser) wait(within time.Duration, what, expression string) {
 	}
 }
 
+// settles waits until the expression gives want, and returns what it gave last: a page lays
+// itself out again some frames after its size has changed.
+func (b *browser) settles(within time.Duration, want, expression string) string {
+	b.t.Helper()
+	look := time.NewTicker(25 * time.Millisecond)
+	defer look.Stop()
+	for end := time.Now().Add(within); ; <-look.C {
+		if got := b.js(expression); got == want || time.Now().After(end) {
+			return got
+		}
+	}
+}
+
 // clean fails the test for anything noticed.
 func (b *browser) clean() {
 	b.t.Helper()
