@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"tickhive/internal/fixed"
+	"tickhive/internal/refuse"
 )
 
 // accrual is one payment to a receiver out of what happened below him.
@@ -158,7 +159,7 @@ func (s *State) archiveOldest() {
 	s.counts.Archived++
 }
 
-func (s *State) planProfit(cmd *Command, rec *Record) *Reject {
+func (s *State) planProfit(cmd *Command, rec *Record) *refuse.Refusal {
 	if cmd.Profit.String() == "" || cmd.Profit == DealCommission {
 		return invalid("profitType", "profitType must be WithdrawalCommission, CurrencyListing, ApiTradeProfitPayment or StakeAccrual.")
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"tickhive/internal/fixed"
+	"tickhive/internal/refuse"
 )
 
 // history is random trades, withdrawals and profits of users 1 to 12 in two trees over
@@ -258,7 +259,7 @@ func TestPeriodsAreHalfOpenAndCompareAsPrinted(t *testing.T) {
 		from, to int64
 		field    string
 	}{{t0, t0, "from"}, {t0 + 1, t0, "from"}, {t0, t0 + MaxPeriodNs + 1, "to"}} {
-		if _, reject := r.s.View().Breakdown(1, c.from, c.to, ""); reject == nil || reject.Field != c.field || reject.Status != 400 {
+		if _, reject := r.s.View().Breakdown(1, c.from, c.to, ""); reject == nil || reject.Field != c.field || reject.Code != refuse.InvalidParam {
 			t.Fatalf("%+v: %+v", c, reject)
 		}
 		if _, reject := r.s.View().Explain(1, c.from, c.to, ""); reject == nil || reject.Field != c.field {

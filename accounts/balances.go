@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tickhive/internal/fixed"
+	"tickhive/internal/refuse"
 )
 
 // row is one balance. free and held are a function of records and events alone; pending
@@ -69,7 +70,7 @@ func (s *State) move(user uint32, currency string, amount fixed.I128) {
 	s.credit(s.must(user), s.currency(currency), amount.Wide())
 }
 
-func checkCurrency(code string) *Reject {
+func checkCurrency(code string) *refuse.Refusal {
 	ok := len(code) >= 2 && len(code) <= MaxCurrencyCode
 	for _, c := range []byte(code) {
 		ok = ok && (c >= 'A' && c <= 'Z' || c >= '0' && c <= '9')
@@ -80,7 +81,7 @@ func checkCurrency(code string) *Reject {
 	return nil
 }
 
-func checkAmount(cmd *Command, rec *Record) *Reject {
+func checkAmount(cmd *Command, rec *Record) *refuse.Refusal {
 	if reject := checkCurrency(cmd.Currency); reject != nil {
 		return reject
 	}
@@ -104,7 +105,7 @@ func (s *State) room(u *user, code string, amount fixed.I128) bool {
 	return amount.Cmp(s.headroom(u, n)) <= 0
 }
 
-func (s *State) planDeposit(cmd *Command, rec *Record) *Reject {
+func (s *State) planDeposit(cmd *Command, rec *Record) *refuse.Refusal {
 	if reject := checkAmount(cmd, rec); reject != nil {
 		return reject
 	}
@@ -127,7 +128,7 @@ func (s *State) deposit(u *user, currency uint32, amount fixed.I128) {
 	t.deposited = t.deposited.Plus(amount)
 }
 
-func (s *State) planWithdraw(cmd *Command, rec *Record) *Reject {
+func (s *State) planWithdraw(cmd *Command, rec *Record) *refuse.Refusal {
 	if reject := checkAmount(cmd, rec); reject != nil {
 		return reject
 	}

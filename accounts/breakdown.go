@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tickhive/internal/fixed"
+	"tickhive/internal/refuse"
 )
 
 // BreakdownItem is what came from one referral at one level of the receiver.
@@ -29,7 +30,7 @@ type Breakdown struct {
 }
 
 // checkPeriod is the rule for from and to (Unix ns, to exclusive).
-func checkPeriod(fromNs, toNs int64) *Reject {
+func checkPeriod(fromNs, toNs int64) *refuse.Refusal {
 	if fromNs >= toNs {
 		return invalid("from", "from must be before to.")
 	}
@@ -66,7 +67,7 @@ type breakdownKey struct {
 // Breakdown is the staking bonus of user n in [from, to), Unix ns, by referral, currency
 // and level; currencyCode empty: every currency. Items are sorted by the referral's id,
 // then currency, level and percentage.
-func (v *View) Breakdown(n uint32, fromNs, toNs int64, currencyCode string) (Breakdown, *Reject) {
+func (v *View) Breakdown(n uint32, fromNs, toNs int64, currencyCode string) (Breakdown, *refuse.Refusal) {
 	if reject := checkPeriod(fromNs, toNs); reject != nil {
 		return Breakdown{}, reject
 	}

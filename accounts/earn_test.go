@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"tickhive/internal/fixed"
+	"tickhive/internal/refuse"
 )
 
 // near is a user whose balance is left below 10^20.
@@ -28,7 +29,7 @@ func TestAPlannedDepositKeepsItsRoom(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, reject := r.s.Reserve(sell); reject == nil || reject.Reason != "total_out_of_range" {
+		if _, reject := r.s.Reserve(sell); reject == nil || reject.Code != refuse.TotalOutOfRange {
 			t.Errorf("an order took the room of a deposit: %v", reject)
 		}
 		want := "total_out_of_range"

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tickhive/internal/fixed"
+	"tickhive/internal/refuse"
 )
 
 // ReasonType says why a staking bonus changed (Decisions section 6.6); the values are
@@ -49,7 +50,7 @@ type referralKey struct{ from, currency uint32 }
 // Explain says why the staking bonus of user n in [from, to), Unix ns, differs from that
 // in [from - (to - from), from). The deltas of the reasons sum to DeltaByCurrency. Reasons
 // of referrals come first, by id and currency, then the changes of level by time.
-func (v *View) Explain(n uint32, fromNs, toNs int64, currencyCode string) (Explain, *Reject) {
+func (v *View) Explain(n uint32, fromNs, toNs int64, currencyCode string) (Explain, *refuse.Refusal) {
 	if reject := checkPeriod(fromNs, toNs); reject != nil {
 		return Explain{}, reject
 	}

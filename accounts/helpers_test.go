@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"tickhive/internal/fixed"
+	"tickhive/internal/refuse"
 )
 
 // t0 is 2026-01-01T00:00:00Z.
@@ -57,11 +58,11 @@ func newRig(t testing.TB) *rig {
 	return &rig{t: t, s: New(testOptions()), now: t0, seq: map[uint32]uint64{}}
 }
 
-func (r *rig) try(cmd Command) (Result, *Reject) {
+func (r *rig) try(cmd Command) (Result, *refuse.Refusal) {
 	r.t.Helper()
 	rec, err := r.s.Plan(r.now, cmd)
 	if err != nil {
-		var reject *Reject
+		var reject *refuse.Refusal
 		if !errors.As(err, &reject) {
 			r.t.Fatalf("refusal is a %T", err)
 		}
@@ -84,13 +85,13 @@ func (r *rig) do(cmd Command) Result {
 	return res
 }
 
-// refused wants a status, code and field.
-func (r *rig) refused(cmd Command, status int, code, field string) {
+// refused wants a code and a field.
+func (r *rig) refused(cmd Command, code refuse.Code, field string) {
 	r.t.Helper()
 	before := string(r.s.AppendSnapshot(nil))
 	_, reject := r.try(cmd)
-	if reject == nil || reject.Status != status || reject.Code != code || reject.Field != field || reject.Message == "" {
-		r.t.Fatalf("kind %d: got %+v, want %d %s %q", cmd.Kind, reject, status, code, field)
+	if reject == nil || reject.Code != code || reject.Field != field || reject.Message == "" {
+		r.t.Fatalf("kind %d: got %+v, want %s %q", cmd.Kind, reject, code, field)
 	}
 	if string(r.s.AppendSnapshot(nil)) != before {
 		r.t.Fatalf("kind %d: a refusal changed the state", cmd.Kind)

@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 
 	"github.com/google/uuid"
+
+	"tickhive/internal/refuse"
 )
 
 // The lengths of a key pair, in alphanumerics (Decisions section 6.4).
@@ -131,7 +133,7 @@ func (k *apiKey) allows(remote netip.Addr) bool {
 	return false
 }
 
-func (s *State) planCreateKey(nowNs int64, cmd *Command, rec *Record) *Reject {
+func (s *State) planCreateKey(nowNs int64, cmd *Command, rec *Record) *refuse.Refusal {
 	req := &cmd.Key
 	if !plainText(req.Name, 1, MaxKeyName) {
 		return invalid("name", "name must be 1 to %d characters without control characters.", MaxKeyName)
@@ -159,7 +161,7 @@ func (s *State) planCreateKey(nowNs int64, cmd *Command, rec *Record) *Reject {
 	}
 	private, err2 := randomText(s.opts.Random, PrivateKeyLength)
 	if err != nil || err2 != nil {
-		return &Reject{Status: 503, Code: "UNAVAILABLE", Message: "No random bytes for a new key."}
+		return &refuse.Refusal{Code: refuse.Unavailable, Message: "No random bytes for a new key."}
 	}
 	rec.Key = KeyRecord{
 		PublicKey: public, Secret: NewSecret(private), Name: req.Name, CanTrade: req.CanTrade,
@@ -176,7 +178,7 @@ func (s *State) applyCreateKey(rec *Record) APIKeyView {
 	return k.view(rec.TimeNs)
 }
 
-func (s *State) planDeleteKey(cmd *Command, rec *Record) *Reject {
+func (s *State) planDeleteKey(cmd *Command, rec *Record) *refuse.Refusal {
 	k := s.keys.findText(cmd.PublicKey)
 	if k == nil || k.user != cmd.User {
 		return notFound("publicKey", "There is no such key.")

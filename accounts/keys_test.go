@@ -31,7 +31,7 @@ func TestKeyRules(t *testing.T) {
 		{KeyRequest{Name: "k", CanWithdraw: true}, "canWithdraw"},
 		{KeyRequest{Name: "k", ExpiresNs: t0}, "expiresAt"},
 	} {
-		r.refused(Command{Kind: CreateKey, User: u, Key: c.k}, 400, "INVALID_PARAM", c.field)
+		r.refused(Command{Kind: CreateKey, User: u, Key: c.k}, "INVALID_PARAM", c.field)
 	}
 	seen := map[string]bool{}
 	for range MaxKeysPerUser {
@@ -45,19 +45,19 @@ func TestKeyRules(t *testing.T) {
 			t.Fatalf("view %+v", res.Key)
 		}
 	}
-	r.refused(Command{Kind: CreateKey, User: u, Key: KeyRequest{Name: "k"}}, 409, "CONFLICT", "")
+	r.refused(Command{Kind: CreateKey, User: u, Key: KeyRequest{Name: "k"}}, "CONFLICT", "")
 	list := r.s.View().Keys(u, t0+1)
 	if len(list) != 30 || list[0].IsActive || !slices.IsSortedFunc(list, func(a, b APIKeyView) int { return strings.Compare(a.PublicKey, b.PublicKey) }) {
 		t.Fatal("list of keys")
 	}
 	other := r.user(ProfilePatch{})
-	r.refused(Command{Kind: DeleteKey, User: other, PublicKey: list[0].PublicKey}, 404, "NOT_FOUND", "publicKey")
-	r.refused(Command{Kind: DeleteKey, User: u, PublicKey: "unknown"}, 404, "NOT_FOUND", "publicKey")
+	r.refused(Command{Kind: DeleteKey, User: other, PublicKey: list[0].PublicKey}, "NOT_FOUND", "publicKey")
+	r.refused(Command{Kind: DeleteKey, User: u, PublicKey: "unknown"}, "NOT_FOUND", "publicKey")
 	r.do(Command{Kind: DeleteKey, User: u, PublicKey: list[0].PublicKey})
 	if got := r.s.View().Keys(u, t0); len(got) != 29 || slices.ContainsFunc(got, func(k APIKeyView) bool { return k.PublicKey == list[0].PublicKey }) {
 		t.Fatal("the key is still listed")
 	}
-	r.refused(Command{Kind: DeleteKey, User: u, PublicKey: list[0].PublicKey}, 404, "NOT_FOUND", "publicKey")
+	r.refused(Command{Kind: DeleteKey, User: u, PublicKey: list[0].PublicKey}, "NOT_FOUND", "publicKey")
 }
 
 func TestWhitelistTakesAddressesAndNetworks(t *testing.T) {

@@ -1,6 +1,10 @@
 package accounts
 
-import "testing"
+import (
+	"testing"
+
+	"tickhive/internal/refuse"
+)
 
 // wholes are a buyer and a seller of a pair without fractions, each with 100 FOO.
 func wholes(t *testing.T) (r *rig, a, b uint32) {
@@ -75,9 +79,9 @@ func TestWhatOpenOrdersMayBringCounts(t *testing.T) {
 	r, a, _ := wholes(t)
 	ask := OrderParams{Account: a, Side: Sell, Price: 9e18, Amount: 10}
 	r.accept(1, ask)
-	wants := func(code string) {
+	wants := func(code refuse.Code) {
 		t.Helper()
-		got := ""
+		got := refuse.Code("")
 		res, reject := r.s.Reserve(ask)
 		if reject != nil {
 			got = reject.Code
@@ -88,7 +92,7 @@ func TestWhatOpenOrdersMayBringCounts(t *testing.T) {
 	}
 	deposit := Command{Kind: Deposit, User: a, Currency: "BAR", Amount: dec("20000000000000000000")}
 	wants("TOTAL_OUT_OF_RANGE")
-	r.refused(deposit, 400, "INVALID_PARAM", "amount")
+	r.refused(deposit, "INVALID_PARAM", "amount")
 	r.restart()
 	wants("TOTAL_OUT_OF_RANGE")
 	if _, reject := r.s.ReserveReplace(ReplaceParams{Order: 1, Price: 8e18, HasPrice: true}); reject != nil {

@@ -5,6 +5,8 @@ import (
 	"hash/maphash"
 	"sync"
 	"sync/atomic"
+
+	"tickhive/internal/refuse"
 )
 
 // The bounds of the nonce table (Decisions section 6.1).
@@ -59,7 +61,7 @@ func (t *nonceTable) shard(key *apiKey) *nonceShard { return &t.shards[key.no%no
 
 // use remembers a nonce of a key, or refuses it: 401 when it was used within NonceKeepNs or
 // its timestamp is from before what the key remembers, 429 when the key has used up its limit.
-func (t *nonceTable) use(nowMs int64, key *apiKey, timestampMs int64, nonce []byte, cancel bool) *Reject {
+func (t *nonceTable) use(nowMs int64, key *apiKey, timestampMs int64, nonce []byte, cancel bool) *refuse.Refusal {
 	e := newUsedNonce(t.hash(nonce), timestampMs, nowMs, cancel)
 	n, s := key.nonces, t.shard(key)
 	s.mu.Lock()
@@ -80,7 +82,7 @@ func (t *nonceTable) use(nowMs int64, key *apiKey, timestampMs int64, nonce []by
 }
 
 // refuses decides about a nonce that is not in the set yet.
-func (n *nonceSet) refuses(nowMs int64, e *usedNonce) *Reject {
+func (n *nonceSet) refuses(nowMs int64, e *usedNonce) *refuse.Refusal {
 	switch {
 	case e.timestampMs() < n.floorMs:
 		return unauthorized("API-Timestamp",
@@ -88,13 +90,13 @@ func (n *nonceSet) refuses(nowMs int64, e *usedNonce) *Reject {
 	case n.find(e.hash) != nil:
 		return unauthorized("API-Nonce", "API-Nonce was used before.")
 	case n.count >= MaxNoncesPerKey:
-		return &Reject{
-			Status: 429, Code: "RATE_LIMIT",
+		return &refuse.Refusal{
+			Code: refuse.RateLimit, RetryAfter: 1,
 			Message: "Rate limit exceeded. A key may make 100000 signed requests in 121 seconds.",
 		}
 	case !e.cancel() && n.count-n.cancels >= MaxNoncesPerKey-CancelNonces:
-		return &Reject{
-			Status: 429, Code: "RATE_LIMIT",
+		return &refuse.Refusal{
+			Code: refuse.RateLimit, RetryAfter: 1,
 			Message: "Rate limit exceeded. A key may make 100000 signed requests in 121 seconds; the last 20000 of them must be cancels (DELETE /api/orders).",
 		}
 	}

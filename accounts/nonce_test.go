@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"tickhive/internal/refuse"
 )
 
 // signedBy is a GET that a key of newSigner's private key signed.
@@ -93,7 +95,7 @@ func number(i int) []byte { return strconv.AppendInt(nil, int64(i), 10) }
 
 func TestLimitOfAKeyAndItsShareForCancels(t *testing.T) {
 	x := newTable(2, MaxNonces)
-	use := func(nowMs int64, i int, cancel bool) *Reject {
+	use := func(nowMs int64, i int, cancel bool) *refuse.Refusal {
 		return x.use(nowMs, x.keys[0], nowMs, number(i), cancel)
 	}
 	const others = MaxNoncesPerKey - CancelNonces
@@ -106,7 +108,7 @@ func TestLimitOfAKeyAndItsShareForCancels(t *testing.T) {
 		}
 	}
 	reject := use(t0Ms, -1, false)
-	wantReject(t, reject, 429, "")
+	wantReject(t, reject, refuse.RateLimit, "")
 	if !strings.Contains(reject.Message, "DELETE /api/orders") {
 		t.Errorf("the refusal does not say what is left: %s", reject.Message)
 	}
@@ -115,14 +117,14 @@ func TestLimitOfAKeyAndItsShareForCancels(t *testing.T) {
 			t.Fatal("cancel", i, reject)
 		}
 	}
-	wantReject(t, use(t0Ms+1, -1, true), 429, "")
-	wantReject(t, use(t0Ms+1, -1, false), 429, "")
-	wantReject(t, use(t0Ms+1, 7, true), 401, "API-Nonce") // a full key's nonces are still known
+	wantReject(t, use(t0Ms+1, -1, true), refuse.RateLimit, "")
+	wantReject(t, use(t0Ms+1, -1, false), refuse.RateLimit, "")
+	wantReject(t, use(t0Ms+1, 7, true), refuse.Unauthorized, "API-Nonce") // a full key's nonces are still known
 	if reject := x.use(t0Ms+1, x.keys[1], t0Ms, number(0), false); reject != nil {
 		t.Fatal("another key:", reject)
 	}
 	const keepMs = NonceKeepNs / msNs
-	wantReject(t, use(t0Ms+keepMs, -1, false), 429, "")
+	wantReject(t, use(t0Ms+keepMs, -1, false), refuse.RateLimit, "")
 	if reject := use(t0Ms+keepMs+1, -1, false); reject != nil {
 		t.Fatal("the first nonces have left:", reject)
 	}
@@ -146,8 +148,8 @@ func TestCancelsMayUseTheWholeLimit(t *testing.T) {
 			t.Fatal(i, reject)
 		}
 	}
-	wantReject(t, x.use(t0Ms, x.keys[0], t0Ms, number(-1), false), 429, "")
-	wantReject(t, x.use(t0Ms, x.keys[0], t0Ms, number(-1), true), 429, "")
+	wantReject(t, x.use(t0Ms, x.keys[0], t0Ms, number(-1), false), refuse.RateLimit, "")
+	wantReject(t, x.use(t0Ms, x.keys[0], t0Ms, number(-1), true), refuse.RateLimit, "")
 }
 
 // When all keys together have too many, the one with the most forgets its oldest and takes
@@ -181,16 +183,16 @@ func TestTheHeaviestKeyMakesRoom(t *testing.T) {
 	for i := range 5 * most {
 		reject := x.use(now, x.keys[0], t0Ms+int64(i), number(i), false)
 		if i < 5*most-kept {
-			wantReject(t, reject, 401, "API-Timestamp")
+			wantReject(t, reject, refuse.Unauthorized, "API-Timestamp")
 			if !strings.Contains(reject.Message, strconv.FormatInt(floor, 10)) || !strings.Contains(reject.Message, strconv.FormatInt(now, 10)) {
 				t.Fatalf("the refusal names neither the bound nor the time: %s", reject.Message)
 			}
 		} else {
-			wantReject(t, reject, 401, "API-Nonce")
+			wantReject(t, reject, refuse.Unauthorized, "API-Nonce")
 		}
 	}
 	for i, k := range light {
-		wantReject(t, x.use(now, k, t0Ms, number(i), false), 401, "API-Nonce") // nothing was forgotten
+		wantReject(t, x.use(now, k, t0Ms, number(i), false), refuse.Unauthorized, "API-Nonce") // nothing was forgotten
 		if got := x.floorMs(k); got != 0 {
 			t.Fatalf("light key %d has a floor", i)
 		}
@@ -222,7 +224,7 @@ func TestIdleKeysGiveTheirNoncesBack(t *testing.T) {
 	if lost := x.floorMs(x.keys[0]) - later; lost > nonceShards {
 		t.Errorf("the key in use lost %d nonces while others were idle", lost)
 	}
-	wantReject(t, x.use(later, x.keys[64], t0Ms, number(6400), false), 401, "API-Timestamp")
+	wantReject(t, x.use(later, x.keys[64], t0Ms, number(6400), false), refuse.Unauthorized, "API-Timestamp")
 }
 
 // Whatever the keys, timestamps, clocks and pressure: no request passes twice, the table
@@ -303,7 +305,7 @@ func TestLightKeysAreNeverRefusedForHeavyOnes(t *testing.T) {
 		}
 		if k >= heavy && len(used[k]) == each {
 			for j, ms := range used[k] {
-				wantReject(t, x.use(now, x.keys[k], ms, number(j), false), 401, "API-Nonce")
+				wantReject(t, x.use(now, x.keys[k], ms, number(j), false), refuse.Unauthorized, "API-Nonce")
 			}
 			continue
 		}
@@ -361,7 +363,7 @@ func TestAFloorIsToldToTheHolderOfTheKeyAlone(t *testing.T) {
 	}
 	old := request("GET", "/", "", "new")
 	_, reject := s.v.Verify(t0, old)
-	wantReject(t, reject, 401, "API-Timestamp")
+	wantReject(t, reject, refuse.Unauthorized, "API-Timestamp")
 	bad, unknown := request("GET", "/", "", "new"), request("GET", "/", "", "new")
 	bad.Signature = []byte(strings.Repeat("0", 64))
 	unknown.PublicKey = []byte("pubKEY124")
@@ -406,7 +408,7 @@ func TestRecalledNoncesAreRefused(t *testing.T) {
 		s.key(public, "privKEY456", func(*KeyRecord) {})
 	}
 	s.v = NewVerifier(s.s, VerifierOptions{Used: used, UsedNs: t0})
-	try := func(public string, i int, ms int64) *Reject {
+	try := func(public string, i int, ms int64) *refuse.Refusal {
 		r := request("GET", "/", "", strconv.Itoa(i))
 		r.PublicKey, r.Timestamp = []byte(public), strconv.AppendInt(nil, ms, 10)
 		sign("privKEY456", r)
@@ -414,23 +416,23 @@ func TestRecalledNoncesAreRefused(t *testing.T) {
 		return reject
 	}
 	for i := range MaxNoncesPerKey + 10 {
-		if reject := try("pubKEY123", i, t0Ms+int64(i)/1000); reject == nil || reject.Status != 401 {
+		if reject := try("pubKEY123", i, t0Ms+int64(i)/1000); reject == nil || reject.Code != refuse.Unauthorized {
 			t.Fatalf("nonce %d of the earlier process: %v", i, reject)
 		}
 	}
 	if got := s.s.keys.findText("twice").nonces; got.count != 60_000 || got.floorMs != 0 {
 		t.Errorf("lines that came twice: %d nonces, floor %d", got.count, got.floorMs)
 	}
-	wantReject(t, try("twice", 59_999, t0Ms), 401, "API-Nonce")
+	wantReject(t, try("twice", 59_999, t0Ms), refuse.Unauthorized, "API-Nonce")
 	if reject := try("twice", 60_000, t0Ms); reject != nil {
 		t.Fatal(reject)
 	}
 	for ms := t0Ms - 5000; ms < t0Ms; ms += 100 {
-		if reject := try("again", 0, ms); reject == nil || reject.Status != 401 {
+		if reject := try("again", 0, ms); reject == nil || reject.Code != refuse.Unauthorized {
 			t.Fatalf("a nonce that was used with many timestamps: %v", reject)
 		}
 	}
-	wantReject(t, try("other", 1, t0Ms+4), 401, "API-Timestamp")
+	wantReject(t, try("other", 1, t0Ms+4), refuse.Unauthorized, "API-Timestamp")
 	if reject := try("other", 1, t0Ms+5); reject != nil {
 		t.Fatal(reject)
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tickhive/internal/fixed"
+	"tickhive/internal/refuse"
 )
 
 // CurrencyAmount is one entry of a map currency -> amount on the wire. Lists of them
@@ -71,7 +72,7 @@ type AccrualPage struct {
 
 // Accruals is a page of what user n received, newest first. page counts from 1, size is
 // 1 to 100.
-func (v *View) Accruals(n uint32, f AccrualFilter, page, size int64) (AccrualPage, *Reject) {
+func (v *View) Accruals(n uint32, f AccrualFilter, page, size int64) (AccrualPage, *refuse.Refusal) {
 	if page < 1 {
 		return AccrualPage{}, invalid("pageNumber", "pageNumber must be at least 1.")
 	}
@@ -152,7 +153,7 @@ type AccrualGroup struct {
 // AccrualGroups are the sums of user n by day, ascending, of levels 1 to maxLevel (1 to
 // 10) and of accruals printed at since to end, both inclusive (Unix ns). truncated says
 // that a bound cuts through a day of which only the sum is kept; that day is left out.
-func (v *View) AccrualGroups(n uint32, sinceNs, endNs, maxLevel int64) (groups []AccrualGroup, truncated bool, reject *Reject) {
+func (v *View) AccrualGroups(n uint32, sinceNs, endNs, maxLevel int64) (groups []AccrualGroup, truncated bool, reject *refuse.Refusal) {
 	if maxLevel < 1 || maxLevel > MaxReferralLevels {
 		return nil, false, invalid("maxLevel", "maxLevel must be 1 to %d.", MaxReferralLevels)
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/google/uuid"
 
 	"tickhive/internal/fixed"
+	"tickhive/internal/refuse"
 )
 
 // link is an ambassador's referral link. Its code and id are functions of its number.
@@ -51,7 +52,7 @@ func (s *State) resolveCode(code string) (owner uint32, rate uint32, byLink, ok 
 	return ref.owner, s.must(ref.owner).links[ref.index].rate, true, true
 }
 
-func (s *State) planSetInviter(cmd *Command, rec *Record) *Reject {
+func (s *State) planSetInviter(cmd *Command, rec *Record) *refuse.Refusal {
 	if c := utf8.RuneCountInString(cmd.Code); c < 1 || c > MaxSearchQuery {
 		return invalid("inviteCode", "inviteCode must be 1 to %d characters.", MaxSearchQuery)
 	}
@@ -83,7 +84,7 @@ func (s *State) applySetInviter(rec *Record) InviterView {
 	return s.must(rec.Inviter).inviterView()
 }
 
-func (s *State) planCreateLink(cmd *Command, rec *Record) *Reject {
+func (s *State) planCreateLink(cmd *Command, rec *Record) *refuse.Refusal {
 	rate, ok := percentRate(cmd.DiscountPercent, maxDiscount)
 	if !ok || rate < RateOne/100 {
 		return invalid("discountPercent", "discountPercent must be 1 to 50 with at most 6 fractional digits.")

@@ -1,6 +1,10 @@
 package accounts
 
-import "tickhive/internal/fixed"
+import (
+	"tickhive/internal/fixed"
+
+	"tickhive/internal/refuse"
+)
 
 // OrderParams is a new order on its way to the engine, in the pair's ticks and lots.
 // The same rates must be stamped into the engine's command.
@@ -94,7 +98,7 @@ type pendingEntry struct {
 // insufficient_funds, total_out_of_range and, for a stop_market buy of a funded account
 // without quoteAmount, INVALID_PARAM. An order that the engine refuses for its shape
 // (no price, no amount) reserves nothing. Any goroutine.
-func (s *State) Reserve(p OrderParams) (Reservation, *Reject) {
+func (s *State) Reserve(p OrderParams) (Reservation, *refuse.Refusal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	pair := s.pairs[p.Pair]
@@ -224,9 +228,9 @@ func (o *orderHold) moves(p *pairTerms, touch int64) (brings, gives fixed.I128, 
 	return brings, gives, ok
 }
 
-func (s *State) reserve(u *user, currency uint32, r Reservation, need fixed.I128) (Reservation, *Reject) {
+func (s *State) reserve(u *user, currency uint32, r Reservation, need fixed.I128) (Reservation, *refuse.Refusal) {
 	if s.waiting >= MaxReservations {
-		return Reservation{}, &Reject{Status: 409, Code: "TOO_MANY_ORDERS", Reason: "too_many_orders", Message: "Too many orders wait for the engine."}
+		return Reservation{}, &refuse.Refusal{Code: refuse.TooManyOrders, Message: "Too many orders wait for the engine."}
 	}
 	row, t := u.row(currency), &s.totals[currency]
 	left := row.available()
@@ -257,7 +261,7 @@ func (s *State) reserve(u *user, currency uint32, r Reservation, need fixed.I128
 // is false: the engine must refuse the replace if the order is an account's after all,
 // because nothing would pay for it. One replace of an order at a time: as long as one is
 // on its way, another is refused.
-func (s *State) ReserveReplace(p ReplaceParams) (Reservation, *Reject) {
+func (s *State) ReserveReplace(p ReplaceParams) (Reservation, *refuse.Refusal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	o := s.orders[p.Order]

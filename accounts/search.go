@@ -4,12 +4,14 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"tickhive/internal/refuse"
 )
 
 // SearchInviters are the first 20 users, by nickname, whose nickname, publicId or invite
 // code begins with query. The directory is walked in steps, so that a search holds
 // nobody up for longer than one step.
-func (v *View) SearchInviters(query string) ([]InviterView, *Reject) {
+func (v *View) SearchInviters(query string) ([]InviterView, *refuse.Refusal) {
 	if c := utf8.RuneCountInString(query); c < 1 || c > MaxSearchQuery {
 		return nil, invalid("query", "query must be 1 to %d characters.", MaxSearchQuery)
 	}

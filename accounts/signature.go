@@ -11,6 +11,8 @@ import (
 	"sync"
 
 	"github.com/google/uuid"
+
+	"tickhive/internal/refuse"
 )
 
 // The bounds of the default scheme (Decisions section 6.1).
@@ -119,7 +121,7 @@ func (v *Verifier) FloorMs(publicKey []byte) int64 {
 // time, signature, nonce, expiry (401), address, permission (403). A key that has used up
 // its nonces is 429. An unknown key and a bad signature cannot be told apart, by the answer or
 // by the time it takes.
-func (v *Verifier) Verify(nowNs int64, r *Request) (Caller, *Reject) {
+func (v *Verifier) Verify(nowNs int64, r *Request) (Caller, *refuse.Refusal) {
 	if v.opts.Legacy && r.Timestamp == nil && r.Nonce == nil {
 		return v.verifyLegacy(nowNs, r)
 	}
@@ -148,7 +150,7 @@ func (v *Verifier) Verify(nowNs int64, r *Request) (Caller, *Reject) {
 
 // keep notes a nonce for a later process. A read that cannot be noted is answered: sent
 // again it changes nothing.
-func (v *Verifier) keep(nowMs int64, key *apiKey, r *Request) *Reject {
+func (v *Verifier) keep(nowMs int64, key *apiKey, r *Request) *refuse.Refusal {
 	if v.opts.Keep == nil {
 		return nil
 	}
@@ -156,7 +158,7 @@ func (v *Verifier) keep(nowMs int64, key *apiKey, r *Request) *Reject {
 	if err == nil || r.Method == "GET" || r.Method == "HEAD" {
 		return nil
 	}
-	return &Reject{Status: 503, Code: "UNAVAILABLE", Message: "The nonce cannot be kept at the moment; nothing was changed."}
+	return &refuse.Refusal{Code: refuse.Unavailable, Message: "The nonce cannot be kept at the moment; nothing was changed."}
 }
 
 func (v *Verifier) lookup(publicKey []byte) (key *apiKey, known bool) {
@@ -167,7 +169,7 @@ func (v *Verifier) lookup(publicKey []byte) (key *apiKey, known bool) {
 }
 
 // admit is what comes after the signature.
-func (k *apiKey) admit(nowNs int64, r *Request) (Caller, *Reject) {
+func (k *apiKey) admit(nowNs int64, r *Request) (Caller, *refuse.Refusal) {
 	if !k.active(nowNs) {
 		return Caller{}, unauthorized("API-PublicKey", "The API key has expired.")
 	}
@@ -184,11 +186,11 @@ func (k *apiKey) admit(nowNs int64, r *Request) (Caller, *Reject) {
 	}, nil
 }
 
-func badSignature() *Reject {
+func badSignature() *refuse.Refusal {
 	return unauthorized("API-Signature", "The API key is unknown or the signature does not match.")
 }
 
-func checkHeaders(r *Request) *Reject {
+func checkHeaders(r *Request) *refuse.Refusal {
 	if reject := checkPublicKey(r); reject != nil {
 		return reject
 	}
@@ -207,14 +209,14 @@ func checkHeaders(r *Request) *Reject {
 	return nil
 }
 
-func checkPublicKey(r *Request) *Reject {
+func checkPublicKey(r *Request) *refuse.Refusal {
 	if len(r.PublicKey) == 0 || len(r.PublicKey) > maxPublicKey || !alphanumeric(r.PublicKey) {
 		return unauthorized("API-PublicKey", "API-PublicKey must name an API key.")
 	}
 	return nil
 }
 
-func checkSignature(r *Request) *Reject {
+func checkSignature(r *Request) *refuse.Refusal {
 	if len(r.Signature) != 64 || !lowerHex(r.Signature) {
 		return unauthorized("API-Signature", "API-Signature must be 64 lower-case hex digits.")
 	}
@@ -222,7 +224,7 @@ func checkSignature(r *Request) *Reject {
 }
 
 // checkTime wants the timestamp within the window, bounds included.
-func (v *Verifier) checkTime(nowMs int64, r *Request) *Reject {
+func (v *Verifier) checkTime(nowMs int64, r *Request) *refuse.Refusal {
 	sent := parseDigits(r.Timestamp)
 	window, _ := windowOf(r.RecvWindow)
 	if diff := sent - nowMs; diff > window || diff < -window || sent < v.opts.NotBeforeMs {

@@ -14,6 +14,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"tickhive/internal/refuse"
 )
 
 // signer is a state with keys of known private keys.
@@ -53,10 +55,10 @@ func request(method, target, body, nonce string) *Request {
 	return r
 }
 
-func wantReject(t testing.TB, got *Reject, status int, field string) {
+func wantReject(t testing.TB, got *refuse.Refusal, code refuse.Code, field string) {
 	t.Helper()
-	if got == nil || got.Status != status || got.Field != field {
-		t.Fatalf("got %+v, want %d on %q", got, status, field)
+	if got == nil || got.Code != code || got.Field != field {
+		t.Fatalf("got %+v, want %s on %q", got, code, field)
 	}
 }
 
@@ -116,7 +118,7 @@ func TestEveryFlippedBitOfASignedPartIsRefused(t *testing.T) {
 			p := part(r)
 			*p = append([]byte{}, *p...)
 			(*p)[bit/8] ^= 1 << (bit % 8)
-			if _, reject := s.v.Verify(t0, r); reject == nil || reject.Status != 401 {
+			if _, reject := s.v.Verify(t0, r); reject == nil || reject.Code != refuse.Unauthorized {
 				t.Fatalf("%s bit %d: %+v", name, bit, reject)
 			}
 			flips++
@@ -132,7 +134,7 @@ func TestMethodIsSigned(t *testing.T) {
 	r := request("GET", "/api/apikeys/abc", "", "n")
 	r.Method = "DELETE"
 	_, reject := s.v.Verify(t0, r)
-	wantReject(t, reject, 401, "API-Signature")
+	wantReject(t, reject, refuse.Unauthorized, "API-Signature")
 }
 
 func TestHeadersMustBeThereAndWellFormed(t *testing.T) {
@@ -160,7 +162,7 @@ func TestHeadersMustBeThereAndWellFormed(t *testing.T) {
 		r := request("GET", "/", "", "n")
 		c.change(r)
 		_, reject := s.v.Verify(t0, r)
-		wantReject(t, reject, 401, c.field)
+		wantReject(t, reject, refuse.Unauthorized, c.field)
 	}
 }
 
@@ -214,23 +216,23 @@ func TestOrderOfChecks(t *testing.T) {
 	skewed.Timestamp = []byte("1767225500000")
 	skewed.Signature = []byte(strings.Repeat("0", 64))
 	_, reject := s.v.Verify(t0, skewed)
-	wantReject(t, reject, 401, "API-Timestamp") // before the signature
+	wantReject(t, reject, refuse.Unauthorized, "API-Timestamp") // before the signature
 	bad := with("expired", "POST", "n1")
 	bad.Signature = []byte(strings.Repeat("0", 64))
 	_, reject = s.v.Verify(t0, bad)
-	wantReject(t, reject, 401, "API-Signature") // before nonce and expiry, and uses no nonce
+	wantReject(t, reject, refuse.Unauthorized, "API-Signature") // before nonce and expiry, and uses no nonce
 	_, reject = s.v.Verify(t0, with("expired", "POST", "n1"))
-	wantReject(t, reject, 401, "API-PublicKey") // expiry before address
+	wantReject(t, reject, refuse.Unauthorized, "API-PublicKey") // expiry before address
 	_, reject = s.v.Verify(t0, with("expired", "POST", "n1"))
-	wantReject(t, reject, 401, "API-Nonce") // nonce before expiry
+	wantReject(t, reject, refuse.Unauthorized, "API-Nonce") // nonce before expiry
 	_, reject = s.v.Verify(t0, with("elsewhere", "POST", "n1"))
-	wantReject(t, reject, 403, "") // another key's nonce is another nonce
+	wantReject(t, reject, refuse.Forbidden, "") // another key's nonce is another nonce
 	if !strings.Contains(reject.Message, "address") {
 		t.Fatalf("address comes before permission: %v", reject)
 	}
 	for i, method := range []string{"POST", "DELETE", "PUT", "PATCH"} {
 		_, reject = s.v.Verify(t0, with("reader", method, "n"+strconv.Itoa(i)))
-		wantReject(t, reject, 403, "")
+		wantReject(t, reject, refuse.Forbidden, "")
 	}
 	for i, method := range []string{"GET", "HEAD"} {
 		if _, reject = s.v.Verify(t0, with("reader", method, "g"+strconv.Itoa(i))); reject != nil {
@@ -248,7 +250,7 @@ func TestReplayIsRefusedFor121Seconds(t *testing.T) {
 	}
 	for _, at := range []int64{-60_000, 0, 59_999, 60_000} {
 		_, reject := s.v.Verify(t0+at*msNs, r)
-		wantReject(t, reject, 401, "API-Nonce")
+		wantReject(t, reject, refuse.Unauthorized, "API-Nonce")
 	}
 	fresh := request("GET", "/", "", "n")
 	fresh.Timestamp = []byte("1767225661001") // the nonce may come again 121 s after its use
@@ -261,7 +263,7 @@ func TestReplayIsRefusedFor121Seconds(t *testing.T) {
 func TestTimestampsBeforeTheStartAreRefusedAfterARestart(t *testing.T) {
 	s := newSigner(t, VerifierOptions{NotBeforeMs: t0/msNs + 1})
 	_, reject := s.v.Verify(t0+2*msNs, request("GET", "/", "", "n"))
-	wantReject(t, reject, 401, "API-Timestamp")
+	wantReject(t, reject, refuse.Unauthorized, "API-Timestamp")
 	if !strings.Contains(reject.Message, "start") {
 		t.Fatal(reject.Message)
 	}
@@ -276,7 +278,7 @@ func TestTimestampsBeforeTheStartAreRefusedAfterARestart(t *testing.T) {
 func TestTimestampsBeforeTheClockWentBackAreRefused(t *testing.T) {
 	s := newSigner(t, VerifierOptions{NotBeforeMs: t0/msNs + 1000})
 	_, reject := s.v.Verify(t0, request("GET", "/", "", "n"))
-	wantReject(t, reject, 401, "API-Timestamp")
+	wantReject(t, reject, refuse.Unauthorized, "API-Timestamp")
 	if !strings.Contains(reject.Message, "before 1767225601000, which the server's clock had reached before it went back to 1767225600000") {
 		t.Fatal(reject.Message)
 	}
@@ -306,7 +308,7 @@ func TestDeletedKeyIsDeadAtOnce(t *testing.T) {
 	}
 	s.do(Command{Kind: DeleteKey, User: 1, PublicKey: "pubKEY123"})
 	_, reject = s.v.Verify(t0, request("GET", "/", "", "b"))
-	wantReject(t, reject, 401, "API-Signature")
+	wantReject(t, reject, refuse.Unauthorized, "API-Signature")
 	if len(told) != 1 || told[0] != caller.Key {
 		t.Errorf("told of %d, want the key %d", told, caller.Key)
 	}
@@ -371,11 +373,11 @@ func TestLegacyScheme(t *testing.T) {
 			if row[3] != "" {
 				r.Body = []byte(strings.ReplaceAll(row[3], "a b", "a  b"))
 				_, reject := s.v.Verify(t0, r)
-				wantReject(t, reject, 401, "API-Signature")
+				wantReject(t, reject, refuse.Unauthorized, "API-Signature")
 			}
 			r.Body, r.Method = []byte(row[3]), "DELETE"
 			_, reject := s.v.Verify(t0, r)
-			wantReject(t, reject, 401, "API-Timestamp")
+			wantReject(t, reject, refuse.Unauthorized, "API-Timestamp")
 		}
 	}
 	s := newSigner(t, VerifierOptions{Legacy: true})

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"tickhive/internal/fixed"
+	"tickhive/internal/refuse"
 )
 
 // State is all accounts. See the package comment for who may call what; mu guards every
@@ -119,7 +120,7 @@ func (s *State) currency(code string) uint32 {
 	return n
 }
 
-// Plan validates a command and makes its record; a refusal is a *Reject. Store's
+// Plan validates a command and makes its record; a refusal is a *refuse.Refusal. Store's
 // goroutine. Apply or Abandon follows: until then no engine event is folded where the
 // record changes what the fold looks at, and money that is withdrawn is out already. A
 // record that was neither applied nor abandoned is abandoned by the next Plan.
@@ -133,10 +134,10 @@ func (s *State) Plan(nowNs int64, cmd Command) (Record, error) {
 	if reject != nil {
 		s.openGate()
 	}
-	return rec, asError(reject)
+	return rec, refuse.AsError(reject)
 }
 
-func (s *State) planLocked(nowNs int64, cmd *Command) (Record, *Reject) {
+func (s *State) planLocked(nowNs int64, cmd *Command) (Record, *refuse.Refusal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	rec := Record{Kind: cmd.Kind, TimeNs: nowNs, EnginePos: s.enginePos, User: cmd.User}
@@ -151,7 +152,7 @@ func (s *State) planLocked(nowNs int64, cmd *Command) (Record, *Reject) {
 	return rec, nil
 }
 
-func (s *State) plan(nowNs int64, cmd *Command, rec *Record) *Reject {
+func (s *State) plan(nowNs int64, cmd *Command, rec *Record) *refuse.Refusal {
 	if cmd.Kind != CreateUser && cmd.Kind != Configure {
 		if cmd.User == 0 || s.user(cmd.User) == nil {
 			return notFound("id", "There is no such user.")

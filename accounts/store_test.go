@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"tickhive/internal/clock"
+	"tickhive/internal/refuse"
 	"tickhive/internal/vfs"
 	"tickhive/internal/wal"
 )
@@ -148,7 +149,7 @@ func TestWithdrawalIsRefusedWhileTheEnginesJournalIsNotDurable(t *testing.T) {
 	if res := x.do(Command{Kind: Withdraw, User: 1, Currency: "BTC", Amount: dec("0.5")}); text(res.Balance.Free) != "0.4995" {
 		t.Fatalf("%+v", res)
 	}
-	var reject *Reject
+	var reject *refuse.Refusal
 	if _, err := x.store.Do(Command{Kind: Withdraw, User: 1, Currency: "BTC", Amount: dec("5")}); !errors.As(err, &reject) || reject.Code != "INSUFFICIENT_FUNDS" {
 		t.Fatalf("got %v", err)
 	}

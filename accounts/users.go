@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"tickhive/internal/fixed"
+	"tickhive/internal/refuse"
 )
 
 const (
@@ -64,7 +65,7 @@ func parseStaking(s string) (uint8, bool) {
 	return s[1] - '0', true
 }
 
-func (s *State) planCreateUser(cmd *Command, rec *Record) *Reject {
+func (s *State) planCreateUser(cmd *Command, rec *Record) *refuse.Refusal {
 	if len(s.users) > MaxUsers {
 		return conflict("", "There are %d users, the most there can be.", MaxUsers)
 	}
@@ -97,7 +98,7 @@ func (s *State) freeNickname(n uint32) string {
 	}
 }
 
-func (s *State) planPatchUser(cmd *Command, rec *Record) *Reject {
+func (s *State) planPatchUser(cmd *Command, rec *Record) *refuse.Refusal {
 	u := s.must(cmd.User)
 	rec.Profile = u.profile
 	if reject := s.patchProfile(&rec.Profile, &cmd.Profile); reject != nil {
@@ -114,7 +115,7 @@ func (s *State) planPatchUser(cmd *Command, rec *Record) *Reject {
 
 // patchProfile checks and sets the members that were sent, in the order of Decisions
 // section 5.
-func (s *State) patchProfile(p *Profile, patch *ProfilePatch) *Reject {
+func (s *State) patchProfile(p *Profile, patch *ProfilePatch) *refuse.Refusal {
 	if reject := patchNames(p, patch); reject != nil {
 		return reject
 	}
@@ -156,7 +157,7 @@ func (s *State) patchProfile(p *Profile, patch *ProfilePatch) *Reject {
 	return patchDiscount(&p.AskDiscount, patch.DealAskDiscount, "dealAskDiscountFraction")
 }
 
-func patchNames(p *Profile, patch *ProfilePatch) *Reject {
+func patchNames(p *Profile, patch *ProfilePatch) *refuse.Refusal {
 	if v := patch.Nickname; v != nil {
 		if !plainText(*v, MinNickname, MaxNickname) {
 			return invalid("nickname", "nickname must be %d to %d characters without control characters.", MinNickname, MaxNickname)
@@ -179,7 +180,7 @@ func patchNames(p *Profile, patch *ProfilePatch) *Reject {
 	return nil
 }
 
-func patchDiscount(to *uint32, v *fixed.I128, field string) *Reject {
+func patchDiscount(to *uint32, v *fixed.I128, field string) *refuse.Refusal {
 	if v == nil {
 		return nil
 	}

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/google/uuid"
+
+	"tickhive/internal/refuse"
 )
 
 func TestUserDefaultsAndIdentity(t *testing.T) {
@@ -67,32 +69,31 @@ func TestInviteCodesAreUniqueAndTurnBack(t *testing.T) {
 func TestUserBoundsNameTheField(t *testing.T) {
 	long := strings.Repeat("ж", 33)
 	for _, c := range []struct {
-		p      ProfilePatch
-		status int
-		code   string
-		field  string
+		p     ProfilePatch
+		code  refuse.Code
+		field string
 	}{
-		{ProfilePatch{Nickname: ptr("a")}, 400, "INVALID_PARAM", "nickname"},
-		{ProfilePatch{Nickname: &long}, 400, "INVALID_PARAM", "nickname"},
-		{ProfilePatch{Nickname: ptr("a\nb")}, 400, "INVALID_PARAM", "nickname"},
-		{ProfilePatch{Nickname: ptr("a\xffb")}, 400, "INVALID_PARAM", "nickname"},
-		{ProfilePatch{Nickname: ptr("taken")}, 409, "CONFLICT", "nickname"},
-		{ProfilePatch{Name: OptionalName{true, ptr("")}}, 400, "INVALID_PARAM", "name"},
-		{ProfilePatch{SecondName: OptionalName{true, ptr(strings.Repeat("x", 65))}}, 400, "INVALID_PARAM", "secondName"},
-		{ProfilePatch{Level: ptr(int64(31))}, 400, "INVALID_PARAM", "level"},
-		{ProfilePatch{Level: ptr(int64(-1))}, 400, "INVALID_PARAM", "level"},
-		{ProfilePatch{StakingLevel: ptr("R9")}, 400, "INVALID_PARAM", "stakingLevel"},
-		{ProfilePatch{StakingLevel: ptr("r1")}, 400, "INVALID_PARAM", "stakingLevel"},
-		{ProfilePatch{SecondLevelPercent: decp("20.000001")}, 400, "INVALID_PARAM", "secondLevelPercent"},
-		{ProfilePatch{SecondLevelPercent: decp("-1")}, 400, "INVALID_PARAM", "secondLevelPercent"},
-		{ProfilePatch{SecondLevelPercent: decp("1.0000001")}, 400, "INVALID_PARAM", "secondLevelPercent"},
-		{ProfilePatch{Nickname: ptr("taken"), Level: ptr(int64(31))}, 400, "INVALID_PARAM", "level"},
+		{ProfilePatch{Nickname: ptr("a")}, "INVALID_PARAM", "nickname"},
+		{ProfilePatch{Nickname: &long}, "INVALID_PARAM", "nickname"},
+		{ProfilePatch{Nickname: ptr("a\nb")}, "INVALID_PARAM", "nickname"},
+		{ProfilePatch{Nickname: ptr("a\xffb")}, "INVALID_PARAM", "nickname"},
+		{ProfilePatch{Nickname: ptr("taken")}, "CONFLICT", "nickname"},
+		{ProfilePatch{Name: OptionalName{true, ptr("")}}, "INVALID_PARAM", "name"},
+		{ProfilePatch{SecondName: OptionalName{true, ptr(strings.Repeat("x", 65))}}, "INVALID_PARAM", "secondName"},
+		{ProfilePatch{Level: ptr(int64(31))}, "INVALID_PARAM", "level"},
+		{ProfilePatch{Level: ptr(int64(-1))}, "INVALID_PARAM", "level"},
+		{ProfilePatch{StakingLevel: ptr("R9")}, "INVALID_PARAM", "stakingLevel"},
+		{ProfilePatch{StakingLevel: ptr("r1")}, "INVALID_PARAM", "stakingLevel"},
+		{ProfilePatch{SecondLevelPercent: decp("20.000001")}, "INVALID_PARAM", "secondLevelPercent"},
+		{ProfilePatch{SecondLevelPercent: decp("-1")}, "INVALID_PARAM", "secondLevelPercent"},
+		{ProfilePatch{SecondLevelPercent: decp("1.0000001")}, "INVALID_PARAM", "secondLevelPercent"},
+		{ProfilePatch{Nickname: ptr("taken"), Level: ptr(int64(31))}, "INVALID_PARAM", "level"},
 	} {
 		r := newRig(t)
 		r.user(ProfilePatch{Nickname: ptr("taken")})
-		r.refused(Command{Kind: CreateUser, Profile: c.p}, c.status, c.code, c.field)
+		r.refused(Command{Kind: CreateUser, Profile: c.p}, c.code, c.field)
 		u := r.user(ProfilePatch{})
-		r.refused(Command{Kind: PatchUser, User: u, Profile: c.p}, c.status, c.code, c.field)
+		r.refused(Command{Kind: PatchUser, User: u, Profile: c.p}, c.code, c.field)
 	}
 	r := newRig(t)
 	u := r.user(ProfilePatch{})
@@ -101,10 +102,10 @@ func TestUserBoundsNameTheField(t *testing.T) {
 		"dealBidDiscountFraction": {DealBidDiscount: decp("0.50000001")},
 		"dealAskDiscountFraction": {DealAskDiscount: decp("0.000000001")},
 	} {
-		r.refused(Command{Kind: PatchUser, User: u, Profile: p}, 400, "INVALID_PARAM", field)
+		r.refused(Command{Kind: PatchUser, User: u, Profile: p}, "INVALID_PARAM", field)
 	}
-	r.refused(Command{Kind: PatchUser, User: 99}, 404, "NOT_FOUND", "id")
-	r.refused(Command{Kind: PatchUser, User: 0}, 404, "NOT_FOUND", "id")
+	r.refused(Command{Kind: PatchUser, User: 99}, "NOT_FOUND", "id")
+	r.refused(Command{Kind: PatchUser, User: 0}, "NOT_FOUND", "id")
 }
 
 func TestPatchChangesOnlyWhatWasSent(t *testing.T) {

@@ -1,19 +1,25 @@
 package hive
 
-import "encoding/json"
+import (
+	"encoding/json"
 
-func sourceWrong() *Reject {
+	"tickhive/internal/refuse"
+)
+
+func sourceWrong() *refuse.Refusal {
 	return invalid("sourceAgentId", "sourceAgentId is required: queen-N, scout-N or worker-N.")
 }
 
-func typeWrong() *Reject { return invalid("actionType", "actionType is not one of the known types.") }
+func typeWrong() *refuse.Refusal {
+	return invalid("actionType", "actionType is not one of the known types.")
+}
 
-func reasonWrong() *Reject {
+func reasonWrong() *refuse.Refusal {
 	return invalid("reasonCode", "reasonCode is required: 1 to %d printable ASCII characters.", MaxReason)
 }
 
 // check is the rules of one action that need no state.
-func (a *Act) check() *Reject {
+func (a *Act) check() *refuse.Refusal {
 	if a.Source == "" {
 		return sourceWrong()
 	}
@@ -37,7 +43,7 @@ func (a *Act) check() *Reject {
 	return nil
 }
 
-func (a *Act) checkPayload() *Reject {
+func (a *Act) checkPayload() *refuse.Refusal {
 	const field = "actionPayload"
 	if a.Payload == "" {
 		a.Payload = "{}"
@@ -57,13 +63,13 @@ func (a *Act) checkPayload() *Reject {
 }
 
 // planAct: 400 first, then 404 for the agent and the token, then 403 for the tier.
-func (s *State) planAct(nowNs int64, cmd Act) (Record, *Reject) {
+func (s *State) planAct(nowNs int64, cmd Act) (Record, *refuse.Refusal) {
 	if rej := cmd.check(); rej != nil {
 		return Record{}, rej
 	}
 	source, ok := s.agent(cmd.Source)
 	if !ok {
-		return Record{}, reject(404, CodeNotFound, "sourceAgentId", "There is no agent %q.", cmd.Source)
+		return Record{}, refuse.New(refuse.NotFound, "sourceAgentId", "There is no agent %q.", cmd.Source)
 	}
 	var target uint32
 	if cmd.TokenID != 0 {
@@ -74,7 +80,7 @@ func (s *State) planAct(nowNs int64, cmd Act) (Record, *Reject) {
 		target = w.ID
 	}
 	if !cmd.Type.allowed(source.Tier, target) {
-		return Record{}, reject(403, CodeForbidden, "actionType", "A %s may not do %s here.", source.Tier, cmd.Type)
+		return Record{}, refuse.New(refuse.Forbidden, "actionType", "A %s may not do %s here.", source.Tier, cmd.Type)
 	}
 	if rej := s.logFull(1); rej != nil {
 		return Record{}, rej
@@ -86,9 +92,9 @@ func (s *State) planAct(nowNs int64, cmd Act) (Record, *Reject) {
 	return Record{Kind: RecAct, Entries: []Entry{e}}, nil
 }
 
-func (s *State) logFull(more uint64) *Reject {
+func (s *State) logFull(more uint64) *refuse.Refusal {
 	if s.log.n+more > MaxEntries {
-		return reject(503, CodeUnavailable, "", "The action log holds %d entries, its limit.", MaxEntries)
+		return full("The action log holds %d entries, its limit.", MaxEntries)
 	}
 	return nil
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"tickhive/internal/refuse"
 )
 
 func TestTierRules(t *testing.T) {
@@ -34,7 +36,7 @@ func TestTierRules(t *testing.T) {
 		if tc.ok {
 			r.must(cmd)
 		} else {
-			r.refused(cmd, 403, CodeForbidden, "actionType")
+			r.refused(cmd, refuse.Forbidden, "actionType")
 		}
 	}
 	for _, source := range []string{"queen-1", "scout-1", "worker-1"} {
@@ -53,30 +55,29 @@ func TestActionChecksInOrder(t *testing.T) {
 	ok := act("queen-1", token, Flag, "{}")
 	for _, tc := range []struct {
 		change func(a *Act)
-		status int
-		code   string
+		code   refuse.Code
 		field  string
 	}{
-		{func(a *Act) { a.Source, a.Reason = "", "" }, 400, CodeInvalidParam, "sourceAgentId"},
-		{func(a *Act) { a.Type = actionTypes }, 400, CodeInvalidParam, "actionType"},
-		{func(a *Act) { a.Type, a.TokenID = Suspension, 0 }, 400, CodeInvalidParam, "targetTokenId"},
-		{func(a *Act) { a.Payload = "[]" }, 400, CodeInvalidParam, "actionPayload"},
-		{func(a *Act) { a.Payload = `{"a":"` + strings.Repeat("x", MaxPayload) + `"}` }, 400, CodeInvalidParam, "actionPayload"},
-		{func(a *Act) { a.Type, a.Payload = Suspension, `{"suspended":"yes"}` }, 400, CodeInvalidParam, "actionPayload.suspended"},
-		{func(a *Act) { a.Source, a.Reason = "queen-9", "" }, 400, CodeInvalidParam, "reasonCode"},
-		{func(a *Act) { a.Reason = strings.Repeat("r", 33) }, 400, CodeInvalidParam, "reasonCode"},
-		{func(a *Act) { a.Reason = "é" }, 400, CodeInvalidParam, "reasonCode"},
-		{func(a *Act) { a.Source, a.TokenID = "queen-4", 7 }, 404, CodeNotFound, "sourceAgentId"},
-		{func(a *Act) { a.Source = "scout-3" }, 404, CodeNotFound, "sourceAgentId"},
-		{func(a *Act) { a.Source = "worker-2" }, 404, CodeNotFound, "sourceAgentId"},
-		{func(a *Act) { a.Source = "queen-01" }, 404, CodeNotFound, "sourceAgentId"},
-		{func(a *Act) { a.Source = "king-1" }, 404, CodeNotFound, "sourceAgentId"},
-		{func(a *Act) { a.TokenID = 10002 }, 404, CodeNotFound, "targetTokenId"},
-		{func(a *Act) { a.Source, a.TokenID, a.Type = "worker-1", 10002, Override }, 404, CodeNotFound, "targetTokenId"},
+		{func(a *Act) { a.Source, a.Reason = "", "" }, refuse.InvalidParam, "sourceAgentId"},
+		{func(a *Act) { a.Type = actionTypes }, refuse.InvalidParam, "actionType"},
+		{func(a *Act) { a.Type, a.TokenID = Suspension, 0 }, refuse.InvalidParam, "targetTokenId"},
+		{func(a *Act) { a.Payload = "[]" }, refuse.InvalidParam, "actionPayload"},
+		{func(a *Act) { a.Payload = `{"a":"` + strings.Repeat("x", MaxPayload) + `"}` }, refuse.InvalidParam, "actionPayload"},
+		{func(a *Act) { a.Type, a.Payload = Suspension, `{"suspended":"yes"}` }, refuse.InvalidParam, "actionPayload.suspended"},
+		{func(a *Act) { a.Source, a.Reason = "queen-9", "" }, refuse.InvalidParam, "reasonCode"},
+		{func(a *Act) { a.Reason = strings.Repeat("r", 33) }, refuse.InvalidParam, "reasonCode"},
+		{func(a *Act) { a.Reason = "é" }, refuse.InvalidParam, "reasonCode"},
+		{func(a *Act) { a.Source, a.TokenID = "queen-4", 7 }, refuse.NotFound, "sourceAgentId"},
+		{func(a *Act) { a.Source = "scout-3" }, refuse.NotFound, "sourceAgentId"},
+		{func(a *Act) { a.Source = "worker-2" }, refuse.NotFound, "sourceAgentId"},
+		{func(a *Act) { a.Source = "queen-01" }, refuse.NotFound, "sourceAgentId"},
+		{func(a *Act) { a.Source = "king-1" }, refuse.NotFound, "sourceAgentId"},
+		{func(a *Act) { a.TokenID = 10002 }, refuse.NotFound, "targetTokenId"},
+		{func(a *Act) { a.Source, a.TokenID, a.Type = "worker-1", 10002, Override }, refuse.NotFound, "targetTokenId"},
 	} {
 		a := ok
 		tc.change(&a)
-		r.refused(a, tc.status, tc.code, tc.field)
+		r.refused(a, tc.code, tc.field)
 	}
 	ok.Reason = strings.Repeat("r", 32)
 	r.must(ok)
@@ -117,8 +118,8 @@ func TestConfigChangesAndTheirBounds(t *testing.T) {
 	} {
 		for _, bad := range bads {
 			for _, typ := range []ActionType{ConfigUpdate, ParamUpdate, Override} {
-				r.refused(act("queen-1", token, typ, `{"`+field+`":`+bad+`}`), 400, CodeInvalidParam, "actionPayload."+field)
-				r.refused(act("queen-1", 0, typ, `{"`+field+`":`+bad+`}`), 400, CodeInvalidParam, "actionPayload."+field)
+				r.refused(act("queen-1", token, typ, `{"`+field+`":`+bad+`}`), refuse.InvalidParam, "actionPayload."+field)
+				r.refused(act("queen-1", 0, typ, `{"`+field+`":`+bad+`}`), refuse.InvalidParam, "actionPayload."+field)
 			}
 		}
 	}

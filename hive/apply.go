@@ -1,7 +1,9 @@
 package hive
 
+import "tickhive/internal/refuse"
+
 // Plan validates cmd at nowNs and makes its record without changing anything; the
-// refusal is a *Reject. Commands before Begin, a second Begin, and a command while a
+// refusal is a *refuse.Refusal. Commands before Begin, a second Begin, and a command while a
 // proposal waits to be closed by a Tick are bugs of the shell.
 func (s *State) Plan(nowNs int64, cmd Command) (Record, error) {
 	nowNs = max(nowNs, s.nowNs)
@@ -21,7 +23,7 @@ func (s *State) Plan(nowNs int64, cmd Command) (Record, error) {
 	return rec, nil
 }
 
-func (s *State) decide(nowNs int64, cmd Command) (Record, *Reject) {
+func (s *State) decide(nowNs int64, cmd Command) (Record, *refuse.Refusal) {
 	switch cmd := cmd.(type) {
 	case Begin:
 		return Record{Kind: RecBegin, Seed: s.opt.Seed, GenesisNs: s.opt.GenesisNs}, nil

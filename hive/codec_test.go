@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"tickhive/internal/clock"
+	"tickhive/internal/refuse"
 	"tickhive/internal/vfs"
 	"tickhive/internal/wal"
 )
@@ -346,11 +347,11 @@ func TestFiftyParallelVotesOfOneUser(t *testing.T) {
 	readers.Wait()
 	won := 0
 	for _, err := range results[:50] {
-		var rej *Reject
+		var rej *refuse.Refusal
 		switch {
 		case err == nil:
 			won++
-		case !errors.As(err, &rej) || rej.Code != CodeAlreadyVoted:
+		case !errors.As(err, &rej) || rej.Code != refuse.AlreadyVoted:
 			t.Errorf("%v", err)
 		}
 	}

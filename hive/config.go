@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"slices"
 	"strconv"
+
+	"tickhive/internal/refuse"
 )
 
 // The bounds of a worker's config (Decisions section 8.6).
@@ -75,7 +77,7 @@ func (p *patch) on(cfg *Config) *Config {
 }
 
 // parseObject reads a payload: a JSON object of at most MaxPayload bytes.
-func parseObject(payload, field string) (map[string]json.RawMessage, *Reject) {
+func parseObject(payload, field string) (map[string]json.RawMessage, *refuse.Refusal) {
 	if len(payload) > MaxPayload {
 		return nil, invalid(field, "%s is at most %d bytes.", field, MaxPayload)
 	}
@@ -87,7 +89,7 @@ func parseObject(payload, field string) (map[string]json.RawMessage, *Reject) {
 }
 
 // parsePatch reads the config members and refuses values out of range.
-func parsePatch(members map[string]json.RawMessage, field string) (p patch, rej *Reject) {
+func parsePatch(members map[string]json.RawMessage, field string) (p patch, rej *refuse.Refusal) {
 	if raw, ok := members[memberSlippage]; ok {
 		n, err := strconv.ParseInt(string(raw), 10, 64)
 		if err != nil || n < MinSlippageBps || n > MaxSlippageBps {

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strconv"
 	"unicode/utf8"
+
+	"tickhive/internal/refuse"
 )
 
 // VoteForm is the body of a vote, member by member as it was sent: nil for a missing
@@ -12,7 +14,7 @@ type VoteForm struct{ ProposalID, Vote, Comment json.RawMessage }
 
 // Parse reads the members in the order of api.md and refuses the first wrong one. Token,
 // user, level, holdings and owned are for the caller to fill in.
-func (f VoteForm) Parse() (CastVote, *Reject) {
+func (f VoteForm) Parse() (CastVote, *refuse.Refusal) {
 	var v CastVote
 	if !readString(f.ProposalID, &v.ProposalID) || v.ProposalID == "" {
 		return v, invalid("proposalId", "proposalId is required: a string.")
@@ -35,7 +37,7 @@ func (f VoteForm) Parse() (CastVote, *Reject) {
 type ActionForm struct{ SourceAgentID, TargetTokenID, ActionType, ActionPayload, ReasonCode json.RawMessage }
 
 // Parse reads the members in the order of the table and refuses the first wrong one.
-func (f ActionForm) Parse() (Act, *Reject) {
+func (f ActionForm) Parse() (Act, *refuse.Refusal) {
 	var a Act
 	if !readString(f.SourceAgentID, &a.Source) || a.Source == "" {
 		return a, sourceWrong()
@@ -67,7 +69,7 @@ func (f ActionForm) Parse() (Act, *Reject) {
 type ProposalForm struct{ TokenID, Topic, Payload, Proposer, Urgent json.RawMessage }
 
 // Parse reads the members in the order of the table and refuses the first wrong one.
-func (f ProposalForm) Parse() (Propose, *Reject) {
+func (f ProposalForm) Parse() (Propose, *refuse.Refusal) {
 	var p Propose
 	if !readID(f.TokenID, &p.TokenID) {
 		return p, invalid("tokenId", "tokenId is required: an integer.")

@@ -1,6 +1,10 @@
 package hive
 
-import "math"
+import (
+	"math"
+
+	"tickhive/internal/refuse"
+)
 
 // LogQuery asks for a page of the action log; nil members filter nothing. Since and
 // Until are Unix seconds, both included.
@@ -13,7 +17,7 @@ type LogQuery struct {
 }
 
 // Check refuses numbers out of range and a period that ends before it begins.
-func (q *LogQuery) Check() *Reject {
+func (q *LogQuery) Check() *refuse.Refusal {
 	if rej := q.Page.Check(); rej != nil {
 		return rej
 	}

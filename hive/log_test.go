@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"tickhive/internal/refuse"
 )
 
 var sources = []string{"queen-1", "queen-3", "scout-1", "scout-2", "worker-1", "worker-2", "worker-3"}
@@ -88,7 +90,7 @@ func TestEveryFilterOfTheLogEqualsAFilterOfAllEntries(t *testing.T) {
 			}
 			want := naiveLog(all, q)
 			if q.Since != nil && q.Until != nil && *q.Since > *q.Until {
-				if rej := q.Check(); rej == nil || rej.Field != "since" || rej.Status != 400 {
+				if rej := q.Check(); rej == nil || rej.Field != "since" || rej.Code != refuse.InvalidParam {
 					t.Fatalf("since after until: %v", rej)
 				}
 				continue

@@ -7,6 +7,8 @@ import (
 	"os"
 	"slices"
 	"testing"
+
+	"tickhive/internal/refuse"
 )
 
 // modelProposal is the naive book of one proposal.
@@ -68,28 +70,28 @@ func (m *model) vote(r *rig, rng *rand.Rand, token uint64) {
 	if rng.IntN(20) == 0 {
 		v.TokenID = token
 	}
-	want := ""
+	want := refuse.Code("")
 	switch _, voted := p.votes[who]; {
 	case v.TokenID != p.token:
-		want = CodeProposalNotFound
+		want = refuse.ProposalNotFound
 	case v.Level < 20:
-		want = CodeLevelTooLow
+		want = refuse.LevelTooLow
 	case v.Holdings.Cmp(big.NewInt(1_000_000_000_000_000_000)) < 0:
-		want = CodeNoHoldings
+		want = refuse.NoHoldings
 	case p.status != "active":
-		want = CodeProposalClosed
+		want = refuse.ProposalClosed
 	case voted:
-		want = CodeAlreadyVoted
+		want = refuse.AlreadyVoted
 	}
 	res, rej := r.do(v)
-	got := ""
+	got := refuse.Code("")
 	if rej != nil {
 		got = rej.Code
 	}
 	if got != want {
 		r.t.Fatalf("%+v on %+v: %q, want %q", v, p, got, want)
 	}
-	m.outcomes["vote "+got]++
+	m.outcomes["vote "+string(got)]++
 	if rej == nil {
 		w := weightCents(v.Level, v.Owned, v.Holdings)
 		p.votes[who] = w

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"tickhive/internal/refuse"
 )
 
 // Topic is what a proposal would change.
@@ -90,15 +92,15 @@ func parseProposalID(id string) (uint32, bool) {
 	return uint32(n), ok && err == nil && strconv.FormatUint(n, 10) == digits
 }
 
-func topicWrong() *Reject {
+func topicWrong() *refuse.Refusal {
 	return invalid("topic", "topic is required: slippage_cap, mev_protection or signal_subscriptions.")
 }
 
-func proposerWrong() *Reject {
+func proposerWrong() *refuse.Refusal {
 	return invalid("proposer", "proposer is required: a string of 1 to %d bytes.", MaxProposer)
 }
 
-func (p *Propose) checkPayload() *Reject {
+func (p *Propose) checkPayload() *refuse.Refusal {
 	const field = "payload"
 	if p.Topic >= topics {
 		return topicWrong()
@@ -120,7 +122,7 @@ func (p *Propose) checkPayload() *Reject {
 	return rej
 }
 
-func (p *Propose) check() *Reject {
+func (p *Propose) check() *refuse.Refusal {
 	if rej := p.checkPayload(); rej != nil {
 		return rej
 	}
@@ -132,7 +134,7 @@ func (p *Propose) check() *Reject {
 
 // planPropose: 400 first, then 404 for the token and for a proposer that has the form of
 // an agent's id and is none. Another name is taken as it is: the worker logs it.
-func (s *State) planPropose(nowNs int64, cmd Propose) (Record, *Reject) {
+func (s *State) planPropose(nowNs int64, cmd Propose) (Record, *refuse.Refusal) {
 	if rej := cmd.check(); rej != nil {
 		return Record{}, rej
 	}
@@ -143,12 +145,12 @@ func (s *State) planPropose(nowNs int64, cmd Propose) (Record, *Reject) {
 	source := Agent{WorkerTier, w.ID}
 	if _, form := ParseAgent(cmd.Proposer); form {
 		if source, ok = s.agent(cmd.Proposer); !ok {
-			return Record{}, reject(404, CodeNotFound, "proposer", "There is no agent %q.", cmd.Proposer)
+			return Record{}, refuse.New(refuse.NotFound, "proposer", "There is no agent %q.", cmd.Proposer)
 		}
 	}
 	n := uint32(s.proposals.Len()) + 1
 	if n > MaxProposals || w.ActiveProposals >= MaxActiveProposals {
-		return Record{}, reject(409, CodeConflict, "tokenId", "At most %d proposals of a token are active, %d exist in all.", MaxActiveProposals, MaxProposals)
+		return Record{}, refuse.New(refuse.Conflict, "tokenId", "At most %d proposals of a token are active, %d exist in all.", MaxActiveProposals, MaxProposals)
 	}
 	// A place in the log is kept for every config_update that a close may bring.
 	if rej := s.logFull(1 + uint64(s.closeQueue.Len()) + 1); rej != nil {

@@ -6,6 +6,8 @@ import (
 	"math/big"
 	"strings"
 	"testing"
+
+	"tickhive/internal/refuse"
 )
 
 func propose(token uint64, urgent bool) Propose {
@@ -17,35 +19,31 @@ func TestProposalRefusals(t *testing.T) {
 	token := r.spawn(1)
 	for _, tc := range []struct {
 		change func(p *Propose)
-		status int
+		code   refuse.Code
 		field  string
 	}{
-		{func(p *Propose) { p.Topic, p.Proposer = topics, "" }, 400, "topic"},
-		{func(p *Propose) { p.Payload = "" }, 400, "payload"},
-		{func(p *Propose) { p.Payload = "[]" }, 400, "payload"},
-		{func(p *Propose) { p.Payload = "{}" }, 400, "payload.slippageCapBps"},
-		{func(p *Propose) { p.Payload = `{"slippageCapBps":49}` }, 400, "payload.slippageCapBps"},
-		{func(p *Propose) { p.Payload = `{"slippageCapBps":60,"x":1}` }, 400, "payload.x"},
-		{func(p *Propose) { p.Topic = MEVProtection }, 400, "payload.slippageCapBps"},
-		{func(p *Propose) { p.Topic, p.Payload = MEVProtection, `{"mevProtection":"max"}` }, 400, "payload.mevProtection"},
-		{func(p *Propose) { p.Topic, p.Payload = SignalSubscriptions, `{"signalSubscriptions":"a"}` }, 400, "payload.signalSubscriptions"},
-		{func(p *Propose) { p.Proposer, p.TokenID = "", 5 }, 400, "proposer"},
-		{func(p *Propose) { p.Proposer = strings.Repeat("x", 65) }, 400, "proposer"},
-		{func(p *Propose) { p.TokenID = 10002 }, 404, "tokenId"},
-		{func(p *Propose) { p.Proposer = "queen-7" }, 404, "proposer"},
+		{func(p *Propose) { p.Topic, p.Proposer = topics, "" }, refuse.InvalidParam, "topic"},
+		{func(p *Propose) { p.Payload = "" }, refuse.InvalidParam, "payload"},
+		{func(p *Propose) { p.Payload = "[]" }, refuse.InvalidParam, "payload"},
+		{func(p *Propose) { p.Payload = "{}" }, refuse.InvalidParam, "payload.slippageCapBps"},
+		{func(p *Propose) { p.Payload = `{"slippageCapBps":49}` }, refuse.InvalidParam, "payload.slippageCapBps"},
+		{func(p *Propose) { p.Payload = `{"slippageCapBps":60,"x":1}` }, refuse.InvalidParam, "payload.x"},
+		{func(p *Propose) { p.Topic = MEVProtection }, refuse.InvalidParam, "payload.slippageCapBps"},
+		{func(p *Propose) { p.Topic, p.Payload = MEVProtection, `{"mevProtection":"max"}` }, refuse.InvalidParam, "payload.mevProtection"},
+		{func(p *Propose) { p.Topic, p.Payload = SignalSubscriptions, `{"signalSubscriptions":"a"}` }, refuse.InvalidParam, "payload.signalSubscriptions"},
+		{func(p *Propose) { p.Proposer, p.TokenID = "", 5 }, refuse.InvalidParam, "proposer"},
+		{func(p *Propose) { p.Proposer = strings.Repeat("x", 65) }, refuse.InvalidParam, "proposer"},
+		{func(p *Propose) { p.TokenID = 10002 }, refuse.NotFound, "tokenId"},
+		{func(p *Propose) { p.Proposer = "queen-7" }, refuse.NotFound, "proposer"},
 	} {
 		p := propose(token, false)
 		tc.change(&p)
-		code := CodeInvalidParam
-		if tc.status == 404 {
-			code = CodeNotFound
-		}
-		r.refused(p, tc.status, code, tc.field)
+		r.refused(p, tc.code, tc.field)
 	}
 	for range MaxActiveProposals {
 		r.must(propose(token, false))
 	}
-	r.refused(propose(token, false), 409, CodeConflict, "tokenId")
+	r.refused(propose(token, false), refuse.Conflict, "tokenId")
 }
 
 func TestProposalShapeAndLogEntry(t *testing.T) {
@@ -110,32 +108,32 @@ func TestVoteChecksInOrder(t *testing.T) {
 	r.must(vote(token, id, 1, Yes))
 	r.to(startSec + daySec) // closed, user 1 has voted
 	bad := CastVote{TokenID: 99, ProposalID: "prop-9", Vote: votes, User: [16]byte{1}, Level: 19}
-	r.refused(bad, 400, CodeInvalidParam, "vote")
+	r.refused(bad, refuse.InvalidParam, "vote")
 	bad.Vote = Yes
-	r.refused(bad, 404, CodeNotFound, "tokenId")
+	r.refused(bad, refuse.NotFound, "tokenId")
 	bad.TokenID = other
-	r.refused(bad, 404, CodeProposalNotFound, "proposalId")
+	r.refused(bad, refuse.ProposalNotFound, "proposalId")
 	bad.ProposalID = id // another token's
-	r.refused(bad, 404, CodeProposalNotFound, "proposalId")
+	r.refused(bad, refuse.ProposalNotFound, "proposalId")
 	bad.TokenID = token
 	for _, wrong := range []string{"prop-01", "1", "prop-", "PROP-1", "prop-4294967297", " prop-1"} {
 		v := bad
 		v.ProposalID = wrong
-		r.refused(v, 404, CodeProposalNotFound, "proposalId")
+		r.refused(v, refuse.ProposalNotFound, "proposalId")
 	}
-	r.refused(bad, 403, CodeLevelTooLow, "")
+	r.refused(bad, refuse.LevelTooLow, "")
 	bad.Level = 20
-	r.refused(bad, 403, CodeNoHoldings, "")
+	r.refused(bad, refuse.NoHoldings, "")
 	bad.Holdings = new(big.Int).Sub(oneToken, big.NewInt(1))
-	r.refused(bad, 403, CodeNoHoldings, "")
+	r.refused(bad, refuse.NoHoldings, "")
 	bad.Holdings = tokens(1)
-	r.refused(bad, 409, CodeProposalClosed, "proposalId")
+	r.refused(bad, refuse.ProposalClosed, "proposalId")
 	open := r.must(propose(token, true)).Proposal.ProposalID
 	r.must(vote(token, open, 1, No))
-	r.refused(vote(token, open, 1, Yes), 409, CodeAlreadyVoted, "proposalId")
+	r.refused(vote(token, open, 1, Yes), refuse.AlreadyVoted, "proposalId")
 	v := vote(token, open, 2, Yes)
 	v.Comment = strings.Repeat("é", 501)
-	r.refused(v, 400, CodeInvalidParam, "comment")
+	r.refused(v, refuse.InvalidParam, "comment")
 	v.Comment = v.Comment[:1000]
 	r.must(v)
 	r.check()
@@ -204,7 +202,7 @@ func TestAPassedProposalChangesTheConfigAtTheExactSecond(t *testing.T) {
 		t.Fatal("changed early")
 	}
 	r.now = (end + 3*daySec) * secondNs // sleeps through the close
-	r.refused(vote(token, pass, 10, Yes), 409, CodeProposalClosed, "proposalId")
+	r.refused(vote(token, pass, 10, Yes), refuse.ProposalClosed, "proposalId")
 	d, _ := r.s.View().Proposal(pass)
 	f, _ := r.s.View().Proposal(fail)
 	w := r.worker(token)
@@ -261,7 +259,7 @@ func TestVoteFormsInTheOrderOfTheTable(t *testing.T) {
 		{VoteForm{raw(`"prop-1"`), raw(`"no"`), raw("1")}, "comment"},
 		{VoteForm{raw(`"prop-1"`), raw(`"no"`), raw(`"` + strings.Repeat("a", 501) + `"`)}, "comment"},
 	} {
-		if _, rej := tc.f.Parse(); rej == nil || rej.Field != tc.field || rej.Code != CodeInvalidParam {
+		if _, rej := tc.f.Parse(); rej == nil || rej.Field != tc.field || rej.Code != refuse.InvalidParam {
 			t.Errorf("%+v, want %s", rej, tc.field)
 		}
 	}

@@ -1,12 +1,16 @@
 package hive
 
-import "math"
+import (
+	"math"
+
+	"tickhive/internal/refuse"
+)
 
 // Page is the paging part of every list query.
 type Page struct{ Page, PageSize int64 }
 
 // Check refuses numbers out of range.
-func (p Page) Check() *Reject {
+func (p Page) Check() *refuse.Refusal {
 	switch {
 	case p.Page < 1:
 		return invalid("page", "page is at least 1.")

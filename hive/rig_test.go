@@ -6,6 +6,8 @@ import (
 	"math/big"
 	"reflect"
 	"testing"
+
+	"tickhive/internal/refuse"
 )
 
 const (
@@ -75,13 +77,13 @@ func (r *rig) apply(rec Record) Result {
 	return r.s.Apply(&back)
 }
 
-func (r *rig) do(cmd Command) (Result, *Reject) {
+func (r *rig) do(cmd Command) (Result, *refuse.Refusal) {
 	r.due()
 	rec, err := r.s.Plan(r.now, cmd)
 	if err != nil {
-		var rej *Reject
+		var rej *refuse.Refusal
 		if !errors.As(err, &rej) {
-			r.t.Fatalf("%T: %v is no *Reject", cmd, err)
+			r.t.Fatalf("%T: %v is no *refuse.Refusal", cmd, err)
 		}
 		return Result{}, rej
 	}
@@ -97,13 +99,13 @@ func (r *rig) must(cmd Command) Result {
 	return res
 }
 
-func (r *rig) refused(cmd Command, status int, code, field string) {
+func (r *rig) refused(cmd Command, code refuse.Code, field string) {
 	r.t.Helper()
 	r.due()
 	hash := r.s.StateHash()
 	_, rej := r.do(cmd)
-	if rej == nil || rej.Status != status || rej.Code != code || rej.Field != field || rej.Message == "" {
-		r.t.Fatalf("%T %+v: got %+v, want %d %s %q", cmd, cmd, rej, status, code, field)
+	if rej == nil || rej.Code != code || rej.Field != field || rej.Message == "" {
+		r.t.Fatalf("%T %+v: got %+v, want %s %q", cmd, cmd, rej, code, field)
 	}
 	if r.s.StateHash() != hash {
 		r.t.Fatalf("%T: a refusal changed the state", cmd)

@@ -4,13 +4,15 @@ import (
 	"fmt"
 	"slices"
 	"unicode/utf8"
+
+	"tickhive/internal/refuse"
 )
 
-func commentWrong() *Reject {
+func commentWrong() *refuse.Refusal {
 	return invalid("comment", "comment is a string of at most %d characters.", MaxComment)
 }
 
-func (v *CastVote) check() *Reject {
+func (v *CastVote) check() *refuse.Refusal {
 	if v.ProposalID == "" {
 		return invalid("proposalId", "proposalId is required: a string.")
 	}
@@ -25,7 +27,7 @@ func (v *CastVote) check() *Reject {
 
 // planVote makes the checks of Decisions section 8.8 behind the credentials and the
 // user's limit, in order.
-func (s *State) planVote(nowNs int64, cmd CastVote) (Record, *Reject) {
+func (s *State) planVote(nowNs int64, cmd CastVote) (Record, *refuse.Refusal) {
 	if rej := cmd.check(); rej != nil {
 		return Record{}, rej
 	}
@@ -36,22 +38,22 @@ func (s *State) planVote(nowNs int64, cmd CastVote) (Record, *Reject) {
 	n, ok := parseProposalID(cmd.ProposalID)
 	p, found := s.proposals.Get(n)
 	if !ok || !found || p.Worker != w.ID {
-		return Record{}, reject(404, CodeProposalNotFound, "proposalId", "This token has no such proposal.")
+		return Record{}, refuse.New(refuse.ProposalNotFound, "proposalId", "This token has no such proposal.")
 	}
 	if cmd.Level < MinLevel {
-		return Record{}, reject(403, CodeLevelTooLow, "", "Voting needs level %d, the user has %d.", MinLevel, cmd.Level)
+		return Record{}, refuse.New(refuse.LevelTooLow, "", "Voting needs level %d, the user has %d.", MinLevel, cmd.Level)
 	}
 	if cmd.Holdings == nil || cmd.Holdings.Cmp(oneToken) < 0 {
-		return Record{}, reject(403, CodeNoHoldings, "", "Voting needs at least 1 %s.", w.Symbol)
+		return Record{}, refuse.New(refuse.NoHoldings, "", "Voting needs at least 1 %s.", w.Symbol)
 	}
 	if p.Status != ProposalActive || nowNs >= p.ClosesSec*secondNs {
-		return Record{}, reject(409, CodeProposalClosed, "proposalId", "The vote period of %s has ended.", p.ID())
+		return Record{}, refuse.New(refuse.ProposalClosed, "proposalId", "The vote period of %s has ended.", p.ID())
 	}
 	if _, voted := s.voters[p.N][cmd.User]; voted {
-		return Record{}, reject(409, CodeAlreadyVoted, "proposalId", "The user has already voted on %s.", p.ID())
+		return Record{}, refuse.New(refuse.AlreadyVoted, "proposalId", "The user has already voted on %s.", p.ID())
 	}
 	if len(s.voters[p.N]) >= MaxVoters {
-		return Record{}, reject(503, CodeUnavailable, "", "%s has %d votes, the limit.", p.ID(), MaxVoters)
+		return Record{}, full("%s has %d votes, the limit.", p.ID(), MaxVoters)
 	}
 	if rej := s.logFull(1 + uint64(s.closeQueue.Len())); rej != nil {
 		return Record{}, rej

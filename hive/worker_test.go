@@ -3,6 +3,8 @@ package hive
 import (
 	"slices"
 	"testing"
+
+	"tickhive/internal/refuse"
 )
 
 func TestAWorkerIsCreatedActiveWithDefaults(t *testing.T) {
@@ -158,7 +160,7 @@ func TestWorkersAreListedByIdWithFilters(t *testing.T) {
 		}
 	}
 	for _, p := range []Page{{0, 1}, {1, 0}, {1, 101}, {-1, 5}} {
-		if rej := p.Check(); rej == nil || rej.Status != 400 {
+		if rej := p.Check(); rej == nil || rej.Code != refuse.InvalidParam {
 			t.Errorf("%+v: %v", p, rej)
 		}
 	}

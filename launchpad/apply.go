@@ -1,7 +1,9 @@
 package launchpad
 
+import "tickhive/internal/refuse"
+
 // Plan validates cmd at nowNs and makes its record without changing anything; the
-// refusal is a *Reject. Commands before Begin and a second Begin are bugs of the shell.
+// refusal is a *refuse.Refusal. Commands before Begin and a second Begin are bugs of the shell.
 func (s *State) Plan(nowNs int64, cmd Command) (Record, error) {
 	nowNs = max(nowNs, s.nowNs)
 	if _, begin := cmd.(Begin); begin == s.begun {
@@ -15,7 +17,7 @@ func (s *State) Plan(nowNs int64, cmd Command) (Record, error) {
 	return rec, nil
 }
 
-func (s *State) decide(nowNs int64, cmd Command) (Record, *Reject) {
+func (s *State) decide(nowNs int64, cmd Command) (Record, *refuse.Refusal) {
 	switch cmd := cmd.(type) {
 	case Begin:
 		return Record{Kind: RecBegin, Seed: s.opt.Seed}, nil

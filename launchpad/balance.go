@@ -1,6 +1,10 @@
 package launchpad
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"tickhive/internal/refuse"
+)
 
 // asset numbers what an account can hold: NATIVE, USBI, then token workerId + 1.
 type asset uint32
@@ -77,9 +81,9 @@ func (s *State) countHolder(as asset, by int64) {
 	s.put(t)
 }
 
-func amountWrong(field string) *Reject { return invalid(field, "%s must be above 0.", field) }
+func amountWrong(field string) *refuse.Refusal { return invalid(field, "%s must be above 0.", field) }
 
-func (s *State) planDeposit(cmd Deposit) (Record, *Reject) {
+func (s *State) planDeposit(cmd Deposit) (Record, *refuse.Refusal) {
 	if cmd.Currency >= currencies {
 		return Record{}, invalid("currencyCode", "The ledger holds NATIVE and USBI.")
 	}
@@ -100,7 +104,7 @@ func (s *State) applyDeposit(rec *Record, res *Result) {
 	res.Balance = balanceInfo(rec.Currency, s.balance(rec.To, rec.Currency.asset()))
 }
 
-func (s *State) planWithdraw(cmd Withdraw) (Record, *Reject) {
+func (s *State) planWithdraw(cmd Withdraw) (Record, *refuse.Refusal) {
 	if cmd.Currency >= currencies {
 		return Record{}, invalid("currencyCode", "The ledger holds NATIVE and USBI.")
 	}
@@ -121,7 +125,7 @@ func (s *State) applyWithdraw(rec *Record, res *Result) {
 	res.Balance = balanceInfo(rec.Currency, s.balance(rec.From, rec.Currency.asset()))
 }
 
-func (s *State) planTransfer(cmd Transfer) (Record, *Reject) {
+func (s *State) planTransfer(cmd Transfer) (Record, *refuse.Refusal) {
 	if cmd.Amount.IsZero() {
 		return Record{}, amountWrong("amount")
 	}

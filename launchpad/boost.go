@@ -1,5 +1,7 @@
 package launchpad
 
+import "tickhive/internal/refuse"
+
 // Tier is a boost's length.
 type Tier uint8
 
@@ -32,7 +34,7 @@ func ParseTier(name string) (Tier, bool) {
 	return NoTier, false
 }
 
-func (s *State) planBoost(nowNs int64, cmd BuyBoost) (Record, *Reject) {
+func (s *State) planBoost(nowNs int64, cmd BuyBoost) (Record, *refuse.Refusal) {
 	if cmd.Tier == NoTier || cmd.Tier >= tiers {
 		return Record{}, invalid("tier", "tier is one of short, standard, extended, premium.")
 	}
@@ -41,7 +43,7 @@ func (s *State) planBoost(nowNs int64, cmd BuyBoost) (Record, *Reject) {
 		return Record{}, unknownToken()
 	}
 	if until := boostEnd(t, floorSec(nowNs), cmd.Tier); until > floorSec(nowNs)+MaxBoostAheadSec {
-		return Record{}, reject(409, CodeConflict, "tier", "Boosts reach at most %d days ahead.", MaxBoostAheadSec/86400)
+		return Record{}, refuse.New(refuse.Conflict, "tier", "Boosts reach at most %d days ahead.", MaxBoostAheadSec/86400)
 	}
 	return Record{Kind: RecBoost, Token: cmd.Token, Tier: cmd.Tier}, nil
 }

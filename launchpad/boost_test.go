@@ -1,6 +1,10 @@
 package launchpad
 
-import "testing"
+import (
+	"testing"
+
+	"tickhive/internal/refuse"
+)
 
 func (r *rig) boost() BoostInfo {
 	r.t.Helper()
@@ -16,8 +20,8 @@ func (r *rig) boost() BoostInfo {
 func TestBoostsStackAndExpireAtTheExactSecond(t *testing.T) {
 	r := newRig(t)
 	tok := r.spawn(user(1), "ABC")
-	r.refused(BuyBoost{Token: 9, Tier: Short}, 404, CodeNotFound, "id")
-	r.refused(BuyBoost{Token: tok.No}, 400, CodeInvalidParam, "tier")
+	r.refused(BuyBoost{Token: 9, Tier: Short}, refuse.NotFound, "id")
+	r.refused(BuyBoost{Token: tok.No}, refuse.InvalidParam, "tier")
 	r.now += 300_000_000
 	if b := r.must(BuyBoost{Token: tok.No, Tier: Standard}).Boost; !b.Active || *b.Tier != "standard" || *b.ExpiresAt != start/secondNs+86400 {
 		t.Fatalf("%+v", b)
@@ -77,5 +81,5 @@ func TestBoostsReachOnlySoFarAhead(t *testing.T) {
 	for range MaxBoostAheadSec / (30 * 86400) {
 		r.must(BuyBoost{Token: tok.No, Tier: Premium})
 	}
-	r.refused(BuyBoost{Token: tok.No, Tier: Premium}, 409, CodeConflict, "tier")
+	r.refused(BuyBoost{Token: tok.No, Tier: Premium}, refuse.Conflict, "tier")
 }

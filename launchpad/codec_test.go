@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"tickhive/internal/clock"
+	"tickhive/internal/refuse"
 	"tickhive/internal/vfs"
 )
 
@@ -204,8 +205,8 @@ func TestCarryTellsARecordedRefusalAsAnError(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	var rej *Reject
-	if _, err := Carry(st, Spawn{Owner: user(1), Name: "N", Symbol: "ABC"}); !errors.As(err, &rej) || rej.Code != CodeSpawnerFailed {
+	var rej *refuse.Refusal
+	if _, err := Carry(st, Spawn{Owner: user(1), Name: "N", Symbol: "ABC"}); !errors.As(err, &rej) || rej.Code != refuse.SpawnerFailed {
 		t.Fatalf("%v", err)
 	}
 	if res, err := Carry(st, Spawn{Owner: user(1), Name: "N", Symbol: "ABC"}); err != nil || res.Spawn == nil {
@@ -252,11 +253,11 @@ func TestFiftyParallelSpawnsOfOneSymbol(t *testing.T) {
 	readers.Wait()
 	won := 0
 	for _, err := range results {
-		var rej *Reject
+		var rej *refuse.Refusal
 		switch {
 		case err == nil:
 			won++
-		case !errors.As(err, &rej) || rej.Code != CodeSymbolTaken:
+		case !errors.As(err, &rej) || rej.Code != refuse.SymbolTaken:
 			t.Errorf("%v", err)
 		}
 	}

@@ -1,5 +1,7 @@
 package launchpad
 
+import "tickhive/internal/refuse"
+
 // Command is a request to the ledger: one of the plain structs below, complete and in
 // integers. Tokens are named by their workerId (View.Find gives it for a path id).
 type Command interface{ command() }
@@ -178,7 +180,7 @@ type Record struct {
 // Result is what the caller of a command is told, complete: reading a View afterwards
 // could show a later state.
 type Result struct {
-	Refused *Reject // RecFault: the outcome is a refusal that was recorded
+	Refused *refuse.Refusal // RecFault: the outcome is a refusal that was recorded
 	Spawn   *SpawnAnswer
 	Swap    *SwapAnswer
 	Pool    *PoolDetail

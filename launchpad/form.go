@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"unicode"
 	"unicode/utf8"
+
+	"tickhive/internal/refuse"
 )
 
 // SpawnForm is the body of a spawn, member by member as it was sent: nil for a missing
@@ -18,7 +20,7 @@ type SpawnForm struct {
 
 // Parse reads the members in the order of api.md and refuses the first wrong one. The
 // spawn it returns has no owner yet.
-func (f SpawnForm) Parse() (Spawn, *Reject) {
+func (f SpawnForm) Parse() (Spawn, *refuse.Refusal) {
 	var s Spawn
 	if !readString(f.Name, &s.Name) {
 		return s, nameWrong()
@@ -62,8 +64,8 @@ func (f SpawnForm) Parse() (Spawn, *Reject) {
 }
 
 // check is the same rules for a spawn that did not come as JSON (simulation).
-func (s *Spawn) check() *Reject {
-	for _, rej := range []*Reject{checkName(s.Name), checkSymbol(s.Symbol), checkSupply(s.TotalSupply)} {
+func (s *Spawn) check() *refuse.Refusal {
+	for _, rej := range []*refuse.Refusal{checkName(s.Name), checkSymbol(s.Symbol), checkSupply(s.TotalSupply)} {
 		if rej != nil {
 			return rej
 		}
@@ -84,11 +86,11 @@ func readString(raw json.RawMessage, p *string) bool {
 	return len(raw) > 0 && raw[0] == '"' && json.Unmarshal(raw, p) == nil
 }
 
-func nameWrong() *Reject {
+func nameWrong() *refuse.Refusal {
 	return invalid("name", "name is required: a string of 1 to 50 characters without control characters.")
 }
 
-func checkName(name string) *Reject {
+func checkName(name string) *refuse.Refusal {
 	if n := utf8.RuneCountInString(name); n < 1 || n > 50 || !utf8.ValidString(name) {
 		return nameWrong()
 	}
@@ -102,14 +104,14 @@ func checkName(name string) *Reject {
 
 var symbolForm = regexp.MustCompile(`^[A-Z]{3,5}$`)
 
-func checkSymbol(symbol string) *Reject {
+func checkSymbol(symbol string) *refuse.Refusal {
 	if !symbolForm.MatchString(symbol) {
-		return reject(400, CodeInvalidSymbol, "symbol", "symbol must be 3 to 5 capital letters, [A-Z]{3,5}.")
+		return refuse.New(refuse.InvalidSymbol, "symbol", "symbol must be 3 to 5 capital letters, [A-Z]{3,5}.")
 	}
 	return nil
 }
 
-func supplyWrong() *Reject {
+func supplyWrong() *refuse.Refusal {
 	return invalid("totalSupply", "totalSupply is a string of the form [1-9][0-9]*, at most 10^30.")
 }
 
@@ -118,7 +120,7 @@ const DefaultSupply = "1000000000"
 
 var maxSupply, _ = ParseAmount("1000000000000000000000000000000")
 
-func checkSupply(supply string) *Reject {
+func checkSupply(supply string) *refuse.Refusal {
 	if supply == "" {
 		return nil
 	}
@@ -128,12 +130,12 @@ func checkSupply(supply string) *Reject {
 	return nil
 }
 
-func decimalsWrong() *Reject { return invalid("decimals", "decimals is fixed: 18.") }
+func decimalsWrong() *refuse.Refusal { return invalid("decimals", "decimals is fixed: 18.") }
 
-func sideWrong() *Reject { return invalid("poolSide", "poolSide is USBI or wNATIVE.") }
+func sideWrong() *refuse.Refusal { return invalid("poolSide", "poolSide is USBI or wNATIVE.") }
 
 // checkMetadata: an object of at most 4 KiB, free-form but for its three known members.
-func checkMetadata(raw string) *Reject {
+func checkMetadata(raw string) *refuse.Refusal {
 	if raw == "" {
 		return nil
 	}

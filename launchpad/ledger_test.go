@@ -6,6 +6,8 @@ import (
 	"math/big"
 	"reflect"
 	"testing"
+
+	"tickhive/internal/refuse"
 )
 
 const start = 1_767_225_600 * secondNs // 2026-01-01T00:00:00Z
@@ -59,13 +61,13 @@ func (r *rig) apply(rec Record) Result {
 	return r.s.Apply(&back)
 }
 
-func (r *rig) do(cmd Command) (Result, *Reject) {
+func (r *rig) do(cmd Command) (Result, *refuse.Refusal) {
 	r.due()
 	rec, err := r.s.Plan(r.now, cmd)
 	if err != nil {
-		var rej *Reject
+		var rej *refuse.Refusal
 		if !errors.As(err, &rej) {
-			r.t.Fatalf("%T: %v is no *Reject", cmd, err)
+			r.t.Fatalf("%T: %v is no *refuse.Refusal", cmd, err)
 		}
 		return Result{}, rej
 	}
@@ -82,15 +84,15 @@ func (r *rig) must(cmd Command) Result {
 	return res
 }
 
-// refused expects status, code and field.
-func (r *rig) refused(cmd Command, status int, code, field string) {
+// refused expects a code and a field.
+func (r *rig) refused(cmd Command, code refuse.Code, field string) {
 	r.t.Helper()
 	hash := r.s.StateHash()
 	_, rej := r.do(cmd)
-	if rej == nil || rej.Status != status || rej.Code != code || rej.Field != field {
-		r.t.Fatalf("%T %+v: got %+v, want %d %s %q", cmd, cmd, rej, status, code, field)
+	if rej == nil || rej.Code != code || rej.Field != field {
+		r.t.Fatalf("%T %+v: got %+v, want %s %q", cmd, cmd, rej, code, field)
 	}
-	if code != CodeSpawnerFailed && r.s.StateHash() != hash {
+	if code != refuse.SpawnerFailed && r.s.StateHash() != hash {
 		r.t.Fatalf("%T: a refusal changed the state", cmd)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"sort"
 
 	"github.com/tidwall/btree"
+
+	"tickhive/internal/refuse"
 )
 
 // ListQuery asks for a page of the token list (api.md; Decisions section 8.4). Zero
@@ -19,7 +21,7 @@ type ListQuery struct {
 }
 
 // Check refuses numbers out of range.
-func (q *ListQuery) Check() *Reject {
+func (q *ListQuery) Check() *refuse.Refusal {
 	switch {
 	case q.Page < 1:
 		return invalid("page", "page is at least 1.")

@@ -7,6 +7,8 @@ import (
 	"sort"
 	"testing"
 	"time"
+
+	"tickhive/internal/refuse"
 )
 
 // naiveList sorts and filters what the detail routes print; it knows no index.
@@ -162,7 +164,7 @@ func TestPagesBeyondTheEndAreEmptyWithATrueTotal(t *testing.T) {
 		{ListQuery{Page: 1, PageSize: 0}, "pageSize"},
 		{ListQuery{Page: 1, PageSize: 101}, "pageSize"},
 	} {
-		if rej := tc.q.Check(); rej == nil || rej.Field != tc.field || rej.Status != 400 {
+		if rej := tc.q.Check(); rej == nil || rej.Field != tc.field || rej.Code != refuse.InvalidParam {
 			t.Errorf("%+v: %v", tc.q, rej)
 		}
 	}

@@ -1,6 +1,10 @@
 package launchpad
 
-import "math/big"
+import (
+	"math/big"
+
+	"tickhive/internal/refuse"
+)
 
 // swapOut is the pool formula of Decisions section 8.3, integers of 10^-18:
 // in' = in - ceil(in x feeTier / 10^6), out = floor(reserveOut x in' / (reserveIn + in')).
@@ -20,7 +24,7 @@ func swapOut(reserveIn, reserveOut, in Amount) Amount {
 }
 
 // planSwap checks in the order of the error table: amounts, token, pool, funds, minOut.
-func (s *State) planSwap(cmd Swap) (Record, *Reject) {
+func (s *State) planSwap(cmd Swap) (Record, *refuse.Refusal) {
 	if cmd.AmountIn.IsZero() {
 		return Record{}, amountWrong("amountIn")
 	}
@@ -29,7 +33,7 @@ func (s *State) planSwap(cmd Swap) (Record, *Reject) {
 		return Record{}, unknownToken()
 	}
 	if t.Empty() {
-		return Record{}, reject(409, CodeConflict, "", "The pool is empty: add liquidity first.")
+		return Record{}, refuse.New(refuse.Conflict, "", "The pool is empty: add liquidity first.")
 	}
 	payIn, name := t.Side.Currency().asset(), t.Side.Currency().String()
 	reserveIn, reserveOut := t.ReserveQuote, t.ReserveToken
@@ -45,10 +49,10 @@ func (s *State) planSwap(cmd Swap) (Record, *Reject) {
 		return Record{}, invalid("amountIn", "amountIn is too small: nothing would come out.")
 	}
 	if out.Less(cmd.MinOut) {
-		return Record{}, reject(409, CodeConflict, "minOut", "The swap gives %s, less than minOut.", out)
+		return Record{}, refuse.New(refuse.Conflict, "minOut", "The swap gives %s, less than minOut.", out)
 	}
 	if s.window.full() {
-		return Record{}, reject(503, CodeUnavailable, "", "The 24 h windows hold %d swaps, their limit.", MaxWindowMarks)
+		return Record{}, full("The 24 h windows hold %d swaps, their limit.", MaxWindowMarks)
 	}
 	return Record{
 		Kind: RecSwap, Token: cmd.Token, From: cmd.From, Sell: cmd.Sell, In: cmd.AmountIn, Out: out,
@@ -88,7 +92,7 @@ func (s *State) applySwap(rec *Record, res *Result) {
 
 // planLiquidity takes both amounts of the first liquidity; later ones enter in the
 // pool's ratio, rounded down, and the excess of one side stays with the giver.
-func (s *State) planLiquidity(cmd AddLiquidity) (Record, *Reject) {
+func (s *State) planLiquidity(cmd AddLiquidity) (Record, *refuse.Refusal) {
 	if cmd.TokenAmount.IsZero() {
 		return Record{}, amountWrong("tokenAmount")
 	}

@@ -6,6 +6,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"tickhive/internal/refuse"
 )
 
 func TestSwapsFollowTheFormulaExactly(t *testing.T) {
@@ -51,15 +53,15 @@ func TestSwapRefusals(t *testing.T) {
 	r := newRig(t)
 	empty := r.spawn(user(1), "EMPTY")
 	tok := r.pooled(user(2), "ABC", "1000")
-	r.refused(Swap{Token: tok.No, From: user(2)}, 400, CodeInvalidParam, "amountIn")
-	r.refused(Swap{Token: 99, From: user(2), AmountIn: One}, 404, CodeNotFound, "id")
-	r.refused(Swap{Token: empty.No, From: user(2), AmountIn: One}, 409, CodeConflict, "")
-	r.refused(Swap{Token: tok.No, From: user(3), AmountIn: One}, 400, CodeInsufficientFunds, "amountIn")
-	r.refused(Swap{Token: tok.No, From: user(3), AmountIn: One, Sell: true}, 400, CodeInsufficientFunds, "amountIn")
-	r.refused(Swap{Token: tok.No, From: user(2), AmountIn: mustBig(1), Sell: true}, 400, CodeInvalidParam, "amountIn")
+	r.refused(Swap{Token: tok.No, From: user(2)}, refuse.InvalidParam, "amountIn")
+	r.refused(Swap{Token: 99, From: user(2), AmountIn: One}, refuse.NotFound, "id")
+	r.refused(Swap{Token: empty.No, From: user(2), AmountIn: One}, refuse.Conflict, "")
+	r.refused(Swap{Token: tok.No, From: user(3), AmountIn: One}, refuse.InsufficientFunds, "amountIn")
+	r.refused(Swap{Token: tok.No, From: user(3), AmountIn: One, Sell: true}, refuse.InsufficientFunds, "amountIn")
+	r.refused(Swap{Token: tok.No, From: user(2), AmountIn: mustBig(1), Sell: true}, refuse.InvalidParam, "amountIn")
 	r.must(Deposit{To: user(3), Currency: USBICoin, Amount: One})
 	out := swapOut(tok.ReserveQuote, tok.ReserveToken, One)
-	r.refused(Swap{Token: tok.No, From: user(3), AmountIn: One, MinOut: out.Add(mustBig(1))}, 409, CodeConflict, "minOut")
+	r.refused(Swap{Token: tok.No, From: user(3), AmountIn: One, MinOut: out.Add(mustBig(1))}, refuse.Conflict, "minOut")
 	r.must(Swap{Token: tok.No, From: user(3), AmountIn: One, MinOut: out})
 }
 
@@ -67,11 +69,11 @@ func TestFirstLiquiditySetsThePriceAndLaterOnesFollowTheRatio(t *testing.T) {
 	r := newRig(t)
 	tok := r.spawn(user(1), "ABC")
 	r.must(Deposit{To: user(1), Currency: USBICoin, Amount: AmountOf(1000)})
-	r.refused(AddLiquidity{Token: tok.No, From: user(1), QuoteAmount: One}, 400, CodeInvalidParam, "tokenAmount")
-	r.refused(AddLiquidity{Token: tok.No, From: user(1), TokenAmount: One}, 400, CodeInvalidParam, "quoteAmount")
-	r.refused(AddLiquidity{Token: 7, From: user(1), TokenAmount: One, QuoteAmount: One}, 404, CodeNotFound, "id")
-	r.refused(AddLiquidity{Token: tok.No, From: user(1), TokenAmount: AmountOf(1_000_000_001), QuoteAmount: One}, 400, CodeInsufficientFunds, "tokenAmount")
-	r.refused(AddLiquidity{Token: tok.No, From: user(1), TokenAmount: One, QuoteAmount: AmountOf(1001)}, 400, CodeInsufficientFunds, "quoteAmount")
+	r.refused(AddLiquidity{Token: tok.No, From: user(1), QuoteAmount: One}, refuse.InvalidParam, "tokenAmount")
+	r.refused(AddLiquidity{Token: tok.No, From: user(1), TokenAmount: One}, refuse.InvalidParam, "quoteAmount")
+	r.refused(AddLiquidity{Token: 7, From: user(1), TokenAmount: One, QuoteAmount: One}, refuse.NotFound, "id")
+	r.refused(AddLiquidity{Token: tok.No, From: user(1), TokenAmount: AmountOf(1_000_000_001), QuoteAmount: One}, refuse.InsufficientFunds, "tokenAmount")
+	r.refused(AddLiquidity{Token: tok.No, From: user(1), TokenAmount: One, QuoteAmount: AmountOf(1001)}, refuse.InsufficientFunds, "quoteAmount")
 	p := r.must(AddLiquidity{Token: tok.No, From: user(1), TokenAmount: AmountOf(400), QuoteAmount: AmountOf(100)}).Pool
 	if *p.Price != "0.25" || p.TVL != "200.00" {
 		t.Fatalf("%+v", p)
@@ -119,9 +121,9 @@ func TestUSDFiguresHaveTwoDigitsHalfEven(t *testing.T) {
 func TestTransfersMoveHoldingsAndCountHolders(t *testing.T) {
 	r := newRig(t)
 	tok := r.spawn(user(1), "ABC")
-	r.refused(Transfer{Token: tok.No, From: user(1), To: user(2)}, 400, CodeInvalidParam, "amount")
-	r.refused(Transfer{Token: 5, From: user(1), To: user(2), Amount: One}, 404, CodeNotFound, "id")
-	r.refused(Transfer{Token: tok.No, From: user(2), To: user(1), Amount: One}, 400, CodeInsufficientFunds, "amount")
+	r.refused(Transfer{Token: tok.No, From: user(1), To: user(2)}, refuse.InvalidParam, "amount")
+	r.refused(Transfer{Token: 5, From: user(1), To: user(2), Amount: One}, refuse.NotFound, "id")
+	r.refused(Transfer{Token: tok.No, From: user(2), To: user(1), Amount: One}, refuse.InsufficientFunds, "amount")
 	holders := func(want int64) {
 		t.Helper()
 		if got := r.token("ABC").Holders; got != want {
@@ -145,13 +147,13 @@ func TestTransfersMoveHoldingsAndCountHolders(t *testing.T) {
 
 func TestDepositsAndWithdrawals(t *testing.T) {
 	r := newRig(t)
-	r.refused(Deposit{To: user(1)}, 400, CodeInvalidParam, "amount")
-	r.refused(Deposit{To: user(1), Amount: units("100000000000000000000.1")}, 400, CodeInvalidParam, "amount")
+	r.refused(Deposit{To: user(1)}, refuse.InvalidParam, "amount")
+	r.refused(Deposit{To: user(1), Amount: units("100000000000000000000.1")}, refuse.InvalidParam, "amount")
 	b := r.must(Deposit{To: user(1), Currency: USBICoin, Amount: units("1.5")}).Balance
 	if *b != (BalanceInfo{CurrencyCode: "USBI", Free: "1.5", Held: "0.0", Total: "1.5"}) {
 		t.Fatalf("%+v", b)
 	}
-	r.refused(Withdraw{From: user(1), Currency: USBICoin, Amount: AmountOf(2)}, 400, CodeInsufficientFunds, "amount")
+	r.refused(Withdraw{From: user(1), Currency: USBICoin, Amount: AmountOf(2)}, refuse.InsufficientFunds, "amount")
 	if b := r.must(Withdraw{From: user(1), Currency: USBICoin, Amount: One}).Balance; b.Free != "0.5" {
 		t.Fatalf("%+v", b)
 	}
@@ -214,7 +216,7 @@ func TestRandomSwaps(t *testing.T) {
 		r.must(AddLiquidity{Token: tok.No, From: user(i), TokenAmount: half, QuoteAmount: AmountOf(uint64(1000 * (i + 1)))})
 	}
 	var all []naiveSwap
-	done, refused := 0, map[string]int{}
+	done, refused := 0, map[refuse.Code]int{}
 	for i := range count {
 		if rng.IntN(4) == 0 {
 			r.advance(int64(rng.IntN(40)))

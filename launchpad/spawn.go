@@ -1,27 +1,29 @@
 package launchpad
 
+import "tickhive/internal/refuse"
+
 // planSpawn makes the checks of Decisions section 8.2 behind the credentials, in order:
 // body, SYMBOL_TAKEN, COOLDOWN_ACTIVE, INSUFFICIENT_FEE, and last the injected fault,
 // whose record is the only trace of the attempt.
-func (s *State) planSpawn(nowNs int64, cmd Spawn) (Record, *Reject) {
+func (s *State) planSpawn(nowNs int64, cmd Spawn) (Record, *refuse.Refusal) {
 	if rej := cmd.check(); rej != nil {
 		return Record{}, rej
 	}
 	if _, taken := s.symbols[cmd.Symbol]; taken || cmd.Symbol == USBICoin.String() {
-		return Record{}, reject(400, CodeSymbolTaken, "symbol", "The symbol %s already exists.", cmd.Symbol)
+		return Record{}, refuse.New(refuse.SymbolTaken, "symbol", "The symbol %s already exists.", cmd.Symbol)
 	}
 	if sp, ok := s.spawners.Get(key(cmd.Owner)); ok {
 		if end := sp.LastSec*secondNs + s.opt.CooldownNs; nowNs < end {
-			return Record{}, reject(400, CodeCooldownActive, "",
+			return Record{}, refuse.New(refuse.CooldownActive, "",
 				"The spawn cooldown of this address is active until Unix second %d.", ceilSec(end))
 		}
 	}
 	if s.balance(cmd.Owner, nativeAsset).Less(s.opt.Fee) {
-		return Record{}, reject(402, CodeInsufficientFee, "",
+		return Record{}, refuse.New(refuse.InsufficientFee, "",
 			"The spawn fee is %s NATIVE; the balance does not cover it.", s.opt.Fee)
 	}
 	if len(s.idents) >= MaxTokens {
-		return Record{}, reject(503, CodeUnavailable, "", "The launchpad holds %d tokens, its limit.", MaxTokens)
+		return Record{}, full("The launchpad holds %d tokens, its limit.", MaxTokens)
 	}
 	if s.faults > 0 {
 		return Record{Kind: RecFault}, nil
@@ -37,7 +39,7 @@ func ceilSec(ns int64) int64 { return floorSec(ns + secondNs - 1) }
 
 func (s *State) applyFault(res *Result) {
 	s.faults--
-	res.Refused = reject(500, CodeSpawnerFailed, "", "The spawner contract reverted; no fee was taken. Try again.")
+	res.Refused = refuse.New(refuse.SpawnerFailed, "", "The spawner contract reverted; no fee was taken. Try again.")
 }
 
 func (s *State) applySpawn(rec *Record, res *Result) {

@@ -4,9 +4,11 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"tickhive/internal/refuse"
 )
 
-func form(t *testing.T, body string) (Spawn, *Reject) {
+func form(t *testing.T, body string) (Spawn, *refuse.Refusal) {
 	t.Helper()
 	var m map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(body), &m); err != nil {
@@ -20,47 +22,51 @@ func form(t *testing.T, body string) (Spawn, *Reject) {
 
 func TestSpawnBodyRulesInTheOrderOfTheTable(t *testing.T) {
 	meta := func(s string) string { return `{"name":"N","symbol":"ABC","metadata":` + s + `}` }
-	for _, tc := range []struct{ body, code, field string }{
-		{`{}`, CodeInvalidParam, "name"},
-		{`{"name":""}`, CodeInvalidParam, "name"},
-		{`{"name":null,"symbol":5}`, CodeInvalidParam, "name"},
-		{`{"name":7,"symbol":"ABC"}`, CodeInvalidParam, "name"},
-		{`{"name":"` + strings.Repeat("é", 51) + `","symbol":"ABC"}`, CodeInvalidParam, "name"},
-		{`{"name":"a\u0007b","symbol":"ABC"}`, CodeInvalidParam, "name"},
-		{`{"name":"a\u0085b","symbol":"ABC"}`, CodeInvalidParam, "name"},
-		{`{"name":"","symbol":"abc"}`, CodeInvalidParam, "name"},
-		{`{"name":"N"}`, CodeInvalidParam, "symbol"},
-		{`{"name":"N","symbol":12}`, CodeInvalidParam, "symbol"},
-		{`{"name":"N","symbol":null}`, CodeInvalidParam, "symbol"},
-		{`{"name":"N","symbol":""}`, CodeInvalidSymbol, "symbol"},
-		{`{"name":"N","symbol":"AB"}`, CodeInvalidSymbol, "symbol"},
-		{`{"name":"N","symbol":"ABCDEF"}`, CodeInvalidSymbol, "symbol"},
-		{`{"name":"N","symbol":"abc"}`, CodeInvalidSymbol, "symbol"},
-		{`{"name":"N","symbol":"ABC\n"}`, CodeInvalidSymbol, "symbol"},
-		{`{"name":"N","symbol":"AB1","totalSupply":"x"}`, CodeInvalidSymbol, "symbol"},
-		{`{"name":"N","symbol":"ABC","totalSupply":1000}`, CodeInvalidParam, "totalSupply"},
-		{`{"name":"N","symbol":"ABC","totalSupply":""}`, CodeInvalidParam, "totalSupply"},
-		{`{"name":"N","symbol":"ABC","totalSupply":"0"}`, CodeInvalidParam, "totalSupply"},
-		{`{"name":"N","symbol":"ABC","totalSupply":"01"}`, CodeInvalidParam, "totalSupply"},
-		{`{"name":"N","symbol":"ABC","totalSupply":"1.5"}`, CodeInvalidParam, "totalSupply"},
-		{`{"name":"N","symbol":"ABC","totalSupply":"1000000000000000000000000000001"}`, CodeInvalidParam, "totalSupply"},
-		{`{"name":"N","symbol":"ABC","decimals":17,"poolSide":"x"}`, CodeInvalidParam, "decimals"},
-		{`{"name":"N","symbol":"ABC","decimals":"18"}`, CodeInvalidParam, "decimals"},
-		{`{"name":"N","symbol":"ABC","decimals":18.0}`, CodeInvalidParam, "decimals"},
-		{`{"name":"N","symbol":"ABC","poolSide":"usbi"}`, CodeInvalidParam, "poolSide"},
-		{`{"name":"N","symbol":"ABC","poolSide":1,"metadata":1}`, CodeInvalidParam, "poolSide"},
-		{meta(`[]`), CodeInvalidParam, "metadata"},
-		{meta(`"x"`), CodeInvalidParam, "metadata"},
-		{meta(`{"x":"` + strings.Repeat("a", 4090) + `"}`), CodeInvalidParam, "metadata"},
-		{meta(`{"description":1,"website":"x"}`), CodeInvalidParam, "metadata.description"},
-		{meta(`{"logoUri":"javascript:alert(1)"}`), CodeInvalidParam, "metadata.logoUri"},
-		{meta(`{"website":"ftp://x.org"}`), CodeInvalidParam, "metadata.website"},
-		{meta(`{"website":"https://"}`), CodeInvalidParam, "metadata.website"},
-		{meta(`{"website":"example.org"}`), CodeInvalidParam, "metadata.website"},
-		{meta(`{"website":7}`), CodeInvalidParam, "metadata.website"},
+	for _, tc := range []struct {
+		body  string
+		code  refuse.Code
+		field string
+	}{
+		{`{}`, refuse.InvalidParam, "name"},
+		{`{"name":""}`, refuse.InvalidParam, "name"},
+		{`{"name":null,"symbol":5}`, refuse.InvalidParam, "name"},
+		{`{"name":7,"symbol":"ABC"}`, refuse.InvalidParam, "name"},
+		{`{"name":"` + strings.Repeat("é", 51) + `","symbol":"ABC"}`, refuse.InvalidParam, "name"},
+		{`{"name":"a\u0007b","symbol":"ABC"}`, refuse.InvalidParam, "name"},
+		{`{"name":"a\u0085b","symbol":"ABC"}`, refuse.InvalidParam, "name"},
+		{`{"name":"","symbol":"abc"}`, refuse.InvalidParam, "name"},
+		{`{"name":"N"}`, refuse.InvalidParam, "symbol"},
+		{`{"name":"N","symbol":12}`, refuse.InvalidParam, "symbol"},
+		{`{"name":"N","symbol":null}`, refuse.InvalidParam, "symbol"},
+		{`{"name":"N","symbol":""}`, refuse.InvalidSymbol, "symbol"},
+		{`{"name":"N","symbol":"AB"}`, refuse.InvalidSymbol, "symbol"},
+		{`{"name":"N","symbol":"ABCDEF"}`, refuse.InvalidSymbol, "symbol"},
+		{`{"name":"N","symbol":"abc"}`, refuse.InvalidSymbol, "symbol"},
+		{`{"name":"N","symbol":"ABC\n"}`, refuse.InvalidSymbol, "symbol"},
+		{`{"name":"N","symbol":"AB1","totalSupply":"x"}`, refuse.InvalidSymbol, "symbol"},
+		{`{"name":"N","symbol":"ABC","totalSupply":1000}`, refuse.InvalidParam, "totalSupply"},
+		{`{"name":"N","symbol":"ABC","totalSupply":""}`, refuse.InvalidParam, "totalSupply"},
+		{`{"name":"N","symbol":"ABC","totalSupply":"0"}`, refuse.InvalidParam, "totalSupply"},
+		{`{"name":"N","symbol":"ABC","totalSupply":"01"}`, refuse.InvalidParam, "totalSupply"},
+		{`{"name":"N","symbol":"ABC","totalSupply":"1.5"}`, refuse.InvalidParam, "totalSupply"},
+		{`{"name":"N","symbol":"ABC","totalSupply":"1000000000000000000000000000001"}`, refuse.InvalidParam, "totalSupply"},
+		{`{"name":"N","symbol":"ABC","decimals":17,"poolSide":"x"}`, refuse.InvalidParam, "decimals"},
+		{`{"name":"N","symbol":"ABC","decimals":"18"}`, refuse.InvalidParam, "decimals"},
+		{`{"name":"N","symbol":"ABC","decimals":18.0}`, refuse.InvalidParam, "decimals"},
+		{`{"name":"N","symbol":"ABC","poolSide":"usbi"}`, refuse.InvalidParam, "poolSide"},
+		{`{"name":"N","symbol":"ABC","poolSide":1,"metadata":1}`, refuse.InvalidParam, "poolSide"},
+		{meta(`[]`), refuse.InvalidParam, "metadata"},
+		{meta(`"x"`), refuse.InvalidParam, "metadata"},
+		{meta(`{"x":"` + strings.Repeat("a", 4090) + `"}`), refuse.InvalidParam, "metadata"},
+		{meta(`{"description":1,"website":"x"}`), refuse.InvalidParam, "metadata.description"},
+		{meta(`{"logoUri":"javascript:alert(1)"}`), refuse.InvalidParam, "metadata.logoUri"},
+		{meta(`{"website":"ftp://x.org"}`), refuse.InvalidParam, "metadata.website"},
+		{meta(`{"website":"https://"}`), refuse.InvalidParam, "metadata.website"},
+		{meta(`{"website":"example.org"}`), refuse.InvalidParam, "metadata.website"},
+		{meta(`{"website":7}`), refuse.InvalidParam, "metadata.website"},
 	} {
 		_, rej := form(t, tc.body)
-		if rej == nil || rej.Code != tc.code || rej.Field != tc.field || rej.Status != 400 || rej.Message == "" {
+		if rej == nil || rej.Code != tc.code || rej.Field != tc.field || rej.Message == "" {
 			t.Errorf("%.80s: %+v, want %s %s", tc.body, rej, tc.code, tc.field)
 		}
 	}
@@ -83,15 +89,15 @@ func TestSpawnChecksInOrder(t *testing.T) {
 	r.spawn(alice, "TAKEN")
 	// Everything is wrong for alice: body, then symbol, cooldown, fee, fault, one by one.
 	r.must(InjectFault{Count: 1})
-	r.refused(Spawn{Owner: alice, Name: "", Symbol: "TAKEN"}, 400, CodeInvalidParam, "name")
-	r.refused(Spawn{Owner: alice, Name: "N", Symbol: "TAKEN"}, 400, CodeSymbolTaken, "symbol")
-	r.refused(Spawn{Owner: alice, Name: "N", Symbol: "USBI"}, 400, CodeSymbolTaken, "symbol")
-	r.refused(Spawn{Owner: alice, Name: "N", Symbol: "FREE"}, 400, CodeCooldownActive, "")
-	r.refused(Spawn{Owner: bob, Name: "N", Symbol: "FREE"}, 402, CodeInsufficientFee, "")
+	r.refused(Spawn{Owner: alice, Name: "", Symbol: "TAKEN"}, refuse.InvalidParam, "name")
+	r.refused(Spawn{Owner: alice, Name: "N", Symbol: "TAKEN"}, refuse.SymbolTaken, "symbol")
+	r.refused(Spawn{Owner: alice, Name: "N", Symbol: "USBI"}, refuse.SymbolTaken, "symbol")
+	r.refused(Spawn{Owner: alice, Name: "N", Symbol: "FREE"}, refuse.CooldownActive, "")
+	r.refused(Spawn{Owner: bob, Name: "N", Symbol: "FREE"}, refuse.InsufficientFee, "")
 	r.must(Deposit{To: bob, Amount: units("99.999999999999999999")})
-	r.refused(Spawn{Owner: bob, Name: "N", Symbol: "FREE"}, 402, CodeInsufficientFee, "")
+	r.refused(Spawn{Owner: bob, Name: "N", Symbol: "FREE"}, refuse.InsufficientFee, "")
 	r.must(Deposit{To: bob, Amount: units("0.000000000000000001")})
-	r.refused(Spawn{Owner: bob, Name: "N", Symbol: "FREE"}, 500, CodeSpawnerFailed, "")
+	r.refused(Spawn{Owner: bob, Name: "N", Symbol: "FREE"}, refuse.SpawnerFailed, "")
 	r.must(Spawn{Owner: bob, Name: "N", Symbol: "FREE"})
 	r.check()
 }
@@ -103,7 +109,7 @@ func TestAFailedSpawnLeavesNoTraceAndTakesNoFee(t *testing.T) {
 	}
 	with.must(InjectFault{Count: 2})
 	for range 2 {
-		with.refused(Spawn{Owner: user(1), Name: "N", Symbol: "ABC"}, 500, CodeSpawnerFailed, "")
+		with.refused(Spawn{Owner: user(1), Name: "N", Symbol: "ABC"}, refuse.SpawnerFailed, "")
 	}
 	if got := with.s.View().Balance(user(1), NATIVE); got != AmountOf(100) || with.s.View().Len() != 0 {
 		t.Fatalf("balance %s, %d tokens", got, with.s.View().Len())
@@ -157,17 +163,17 @@ func TestCooldownEndsExactly24HoursAfterSpawnedAt(t *testing.T) {
 	r.spawn(user(1), "ONE")
 	r.must(Deposit{To: user(1), Amount: AmountOf(500)})
 	r.now = start + 86400*secondNs - 1
-	r.refused(Spawn{Owner: user(1), Name: "N", Symbol: "TWO"}, 400, CodeCooldownActive, "")
+	r.refused(Spawn{Owner: user(1), Name: "N", Symbol: "TWO"}, refuse.CooldownActive, "")
 	// The cooldown survives a restart.
 	again, err := DecodeSnapshot(r.s.AppendSnapshot(nil), r.s.opt)
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.s = again
-	r.refused(Spawn{Owner: user(1), Name: "N", Symbol: "TWO"}, 400, CodeCooldownActive, "")
+	r.refused(Spawn{Owner: user(1), Name: "N", Symbol: "TWO"}, refuse.CooldownActive, "")
 	r.now++
 	r.must(Spawn{Owner: user(1), Name: "N", Symbol: "TWO"})
-	r.refused(Spawn{Owner: user(1), Name: "N", Symbol: "THREE"}, 400, CodeCooldownActive, "")
+	r.refused(Spawn{Owner: user(1), Name: "N", Symbol: "THREE"}, refuse.CooldownActive, "")
 }
 
 func TestMetadataIsKeptAsSent(t *testing.T) {

@@ -53,7 +53,7 @@ func OpenStore(o StoreOptions) (*Store, error) {
 }
 
 // Carry is Do, with a refusal that was recorded (an injected fault) told as the error
-// that it is: callers see every *Reject in one place.
+// that it is: callers see every *refuse.Refusal in one place.
 func Carry(st *Store, cmd Command) (Result, error) {
 	res, err := st.Do(cmd)
 	if err == nil && res.Refused != nil {

@@ -8,6 +8,7 @@ import (
 
 	"tickhive/accounts"
 	"tickhive/engine"
+	"tickhive/internal/refuse"
 )
 
 func (d *AccountDesk) accrualRoutes() []*Route {
@@ -31,12 +32,12 @@ func (d *AccountDesk) accrualRoutes() []*Route {
 const defaultAccruals = 20
 
 // pageInt32 reads pageNumber of a route that declares it as int32.
-func (c *Ctx) pageInt32(name string) (int64, *Error) {
+func (c *Ctx) pageInt32(name string) (int64, *refuse.Refusal) {
 	v, _, err := c.Int(name, 1, 1, math.MaxInt32)
 	return v, err
 }
 
-func (d *AccountDesk) accruals(c *Ctx) *Error {
+func (d *AccountDesk) accruals(c *Ctx) *refuse.Refusal {
 	page, err := c.pageInt32("pageNumber")
 	if err != nil {
 		return err
@@ -51,7 +52,7 @@ func (d *AccountDesk) accruals(c *Ctx) *Error {
 	}
 	v, reject := d.view.Accruals(uint32(c.Caller.Account), f, page, size)
 	if reject != nil {
-		return rejection(reject)
+		return reject
 	}
 	c.truncated(v.Truncated)
 	b := appendList([]byte(`{"items":`), v.Items, func(b []byte, a *accounts.AccrualItem) []byte {
@@ -80,17 +81,17 @@ func appendAccrual[M anyMoney](b []byte, t accounts.ProfitType, amount M, code s
 }
 
 // currency reads the optional parameter currencyCode.
-func (c *Ctx) currency() (string, *Error) {
+func (c *Ctx) currency() (string, *refuse.Refusal) {
 	code, err := c.Str("currencyCode")
 	if err == nil && code != "" && !isCurrencyCode(code) {
-		err = BadParam("currencyCode", "The parameter currencyCode must be 2 to 12 of A-Z and 0-9.")
+		err = refuse.Param("currencyCode", "The parameter currencyCode must be 2 to 12 of A-Z and 0-9.")
 	}
 	return code, err
 }
 
 func isCurrencyCode(code string) bool { return isPairCode(code + "_AA") }
 
-func (c *Ctx) accrualFilter(several bool) (f accounts.AccrualFilter, err *Error) {
+func (c *Ctx) accrualFilter(several bool) (f accounts.AccrualFilter, err *refuse.Refusal) {
 	if f.CurrencyCode, err = c.currency(); err != nil {
 		return f, err
 	}
@@ -115,14 +116,14 @@ func (c *Ctx) accrualFilter(several bool) (f accounts.AccrualFilter, err *Error)
 	return f, nil
 }
 
-func profitParam(name, text string) (accounts.ProfitType, *Error) {
+func profitParam(name, text string) (accounts.ProfitType, *refuse.Refusal) {
 	if t, ok := accounts.ParseProfitType(text); ok {
 		return t, nil
 	}
-	return 0, BadParam(name, "The parameter %s must be one of DealCommission (1), WithdrawalCommission (2), CurrencyListing (40), ApiTradeProfitPayment (50), StakeAccrual (100).", name)
+	return 0, refuse.Param(name, "The parameter %s must be one of DealCommission (1), WithdrawalCommission (2), CurrencyListing (40), ApiTradeProfitPayment (50), StakeAccrual (100).", name)
 }
 
-func (d *AccountDesk) accrualSummary(c *Ctx) *Error {
+func (d *AccountDesk) accrualSummary(c *Ctx) *refuse.Refusal {
 	f, err := c.accrualFilter(false)
 	if err != nil {
 		return err
@@ -131,7 +132,7 @@ func (d *AccountDesk) accrualSummary(c *Ctx) *Error {
 	return nil
 }
 
-func (d *AccountDesk) accrualFilters(c *Ctx) *Error {
+func (d *AccountDesk) accrualFilters(c *Ctx) *refuse.Refusal {
 	v := d.view.AccrualFilters(uint32(c.Caller.Account))
 	b := appendList([]byte(`{"currencies":`), v.Currencies, func(b []byte, s *string) []byte { return appendJSONString(b, *s) })
 	b = appendList(append(b, `,"profitTypes":`...), v.ProfitTypes, func(b []byte, t *accounts.ProfitType) []byte {
@@ -141,7 +142,7 @@ func (d *AccountDesk) accrualFilters(c *Ctx) *Error {
 	return nil
 }
 
-func (d *AccountDesk) accrualGroups(c *Ctx) *Error {
+func (d *AccountDesk) accrualGroups(c *Ctx) *refuse.Refusal {
 	since, hasSince, err := c.dateTime("sinceDate")
 	if err != nil {
 		return err
@@ -155,7 +156,7 @@ func (d *AccountDesk) accrualGroups(c *Ctx) *Error {
 		return err
 	}
 	if hasSince && hasEnd && since.after(end) {
-		return BadParam("sinceDate", "sinceDate must not be after endDate.")
+		return refuse.Param("sinceDate", "sinceDate must not be after endDate.")
 	}
 	from, to := int64(math.MinInt64), int64(math.MaxInt64)
 	if hasSince {
@@ -169,7 +170,7 @@ func (d *AccountDesk) accrualGroups(c *Ctx) *Error {
 	}
 	groups, truncated, reject := d.view.AccrualGroups(uint32(c.Caller.Account), from, to, level)
 	if reject != nil {
-		return rejection(reject)
+		return reject
 	}
 	c.truncated(truncated)
 	c.Private(appendList(nil, groups, func(b []byte, g *accounts.AccrualGroup) []byte {
@@ -179,7 +180,7 @@ func (d *AccountDesk) accrualGroups(c *Ctx) *Error {
 }
 
 // period reads from and to, both required; to is exclusive.
-func (c *Ctx) period() (fromNs, toNs int64, currency string, err *Error) {
+func (c *Ctx) period() (fromNs, toNs int64, currency string, err *refuse.Refusal) {
 	var bounds [2]moment
 	for i, name := range [...]string{"from", "to"} {
 		given := false
@@ -194,22 +195,22 @@ func (c *Ctx) period() (fromNs, toNs int64, currency string, err *Error) {
 		return 0, 0, "", err
 	}
 	if !bounds[1].after(bounds[0]) {
-		return 0, 0, "", BadParam("from", "from must be before to.")
+		return 0, 0, "", refuse.Param("from", "from must be before to.")
 	}
 	if bounds[0].sec < minSec/2 || bounds[1].sec > maxSec/2 {
-		return 0, 0, "", BadParam("from", "from and to must lie between the years 1824 and 2116.")
+		return 0, 0, "", refuse.Param("from", "from and to must lie between the years 1824 and 2116.")
 	}
 	return bounds[0].floorNs(1), bounds[1].floorNs(1), currency, nil
 }
 
-func (d *AccountDesk) breakdown(c *Ctx) *Error {
+func (d *AccountDesk) breakdown(c *Ctx) *refuse.Refusal {
 	from, to, currency, err := c.period()
 	if err != nil {
 		return err
 	}
 	v, reject := d.view.Breakdown(uint32(c.Caller.Account), from, to, currency)
 	if reject != nil {
-		return rejection(reject)
+		return reject
 	}
 	b := appendStamp([]byte(`{"from":`), v.FromNs)
 	b = appendStamp(append(b, `,"to":`...), v.ToNs)
@@ -228,14 +229,14 @@ func (d *AccountDesk) breakdown(c *Ctx) *Error {
 	return nil
 }
 
-func (d *AccountDesk) explain(c *Ctx) *Error {
+func (d *AccountDesk) explain(c *Ctx) *refuse.Refusal {
 	from, to, currency, err := c.period()
 	if err != nil {
 		return err
 	}
 	v, reject := d.view.Explain(uint32(c.Caller.Account), from, to, currency)
 	if reject != nil {
-		return rejection(reject)
+		return reject
 	}
 	b := appendStamp([]byte(`{"currentFrom":`), v.CurrentFromNs)
 	b = appendStamp(append(b, `,"currentTo":`...), v.CurrentToNs)
@@ -265,7 +266,7 @@ func appendReason(b []byte, r *accounts.ExplainReason) []byte {
 	return append(appendStamp(b, *r.DateNs), '}')
 }
 
-func (d *AccountDesk) totalAccruals(c *Ctx) *Error {
+func (d *AccountDesk) totalAccruals(c *Ctx) *refuse.Refusal {
 	c.Private(appendList(nil, d.view.TotalAccruals(uint32(c.Caller.Account)), func(b []byte, t *accounts.TotalAccrual) []byte {
 		b = appendJSONString(append(b, `{"fromUserId":`...), t.FromUserID)
 		b = appendJSONString(append(b, `,"fromUsername":`...), t.FromUsername)

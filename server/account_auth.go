@@ -7,6 +7,7 @@ import (
 
 	"tickhive/accounts"
 	"tickhive/engine"
+	"tickhive/internal/refuse"
 )
 
 // The headers of a signed request as the request parser normalizes their names.
@@ -19,7 +20,7 @@ var (
 
 // Authenticate verifies a signed request (Decisions section 6.1): it is
 // Options.Authenticate. What it reads of the request is the bytes that were sent.
-func (d *AccountDesk) Authenticate(c *Ctx) (*Caller, *Error) {
+func (d *AccountDesk) Authenticate(c *Ctx) (*Caller, *refuse.Refusal) {
 	h := &c.Request.Header
 	r := accounts.Request{
 		Method: string(c.Method()), Target: h.RequestURI(), Body: c.Request.Body(),
@@ -32,7 +33,7 @@ func (d *AccountDesk) Authenticate(c *Ctx) (*Caller, *Error) {
 	}
 	who, reject := d.verifier.Verify(d.opt.Clock.NowNs(), &r)
 	if reject != nil {
-		return nil, rejection(reject)
+		return nil, reject
 	}
 	return &Caller{
 		Account: engine.AccountID(who.User), UserID: who.ID.String(), PublicKey: who.PublicKey, CanTrade: who.CanTrade,
@@ -50,13 +51,13 @@ func (d *AccountDesk) fullURL(h *fasthttp.RequestHeader) []byte {
 
 // verifySocket checks the credentials of a socket's auth operation: those of a GET of
 // /ws without a body (Decisions section 11.1). The default scheme alone is taken.
-func (d *AccountDesk) verifySocket(remote netip.Addr, publicKey, timestamp, nonce, signature string) (SocketKey, *Error) {
+func (d *AccountDesk) verifySocket(remote netip.Addr, publicKey, timestamp, nonce, signature string) (SocketKey, *refuse.Refusal) {
 	who, reject := d.verifier.Verify(d.opt.Clock.NowNs(), &accounts.Request{
 		Method: fasthttp.MethodGet, Target: []byte("/ws"), Remote: remote,
 		PublicKey: []byte(publicKey), Timestamp: []byte(timestamp), Nonce: []byte(nonce), Signature: []byte(signature),
 	})
 	if reject != nil {
-		return SocketKey{}, rejection(reject)
+		return SocketKey{}, reject
 	}
 	return SocketKey{Account: engine.AccountID(who.User), Number: who.Key, ExpiresNs: who.ExpiresNs}, nil
 }

@@ -6,29 +6,30 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"tickhive/accounts"
+	"tickhive/internal/refuse"
 )
 
 const avatarPath = "/api/users/avatars"
 
 func (d *AccountDesk) avatarRoutes(s *Server) []*Route {
 	return []*Route{
-		{Method: fasthttp.MethodGet, Path: avatarPath, Handle: func(c *Ctx) *Error { return d.avatars(s, c) }, Public: true},
+		{Method: fasthttp.MethodGet, Path: avatarPath, Handle: func(c *Ctx) *refuse.Refusal { return d.avatars(s, c) }, Public: true},
 		{Method: fasthttp.MethodGet, Path: avatarPath + "/my", Handle: d.myAvatar},
-		{Method: fasthttp.MethodGet, Path: avatarPath + "/{avatarId}", Handle: func(c *Ctx) *Error { return d.avatar(s, c) }, Public: true},
+		{Method: fasthttp.MethodGet, Path: avatarPath + "/{avatarId}", Handle: func(c *Ctx) *refuse.Refusal { return d.avatar(s, c) }, Public: true},
 	}
 }
 
 // avatars is the catalogue.
-func (d *AccountDesk) avatars(s *Server, c *Ctx) *Error {
+func (d *AccountDesk) avatars(s *Server, c *Ctx) *refuse.Refusal {
 	return s.sendBody(c, appendList(nil, d.view.Avatars(), appendAvatar), noSeq)
 }
 
 // avatar is one avatar, or with .svg its picture.
-func (d *AccountDesk) avatar(s *Server, c *Ctx) *Error {
+func (d *AccountDesk) avatar(s *Server, c *Ctx) *refuse.Refusal {
 	id, picture := strings.CutSuffix(c.PathParam("avatarId"), ".svg")
 	svg, ok := d.view.Catalogue().SVG(id)
 	if !ok {
-		return NotFound("avatarId", "There is no avatar %s.", c.PathParam("avatarId"))
+		return refuse.Missing("avatarId", "There is no avatar %s.", c.PathParam("avatarId"))
 	}
 	if picture {
 		c.sendPicture(svg)
@@ -60,7 +61,7 @@ func (c *Ctx) sendPicture(svg []byte) {
 	c.Response.SetBodyRaw(svg)
 }
 
-func (d *AccountDesk) myAvatar(c *Ctx) *Error {
+func (d *AccountDesk) myAvatar(c *Ctx) *refuse.Refusal {
 	a := d.view.Avatar(uint32(c.Caller.Account))
 	b := appendJSONString([]byte(`{"avatarId":`), a.ID)
 	c.Private(append(appendJSONString(append(b, `,"url":`...), a.URL), '}'))

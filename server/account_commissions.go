@@ -8,18 +8,19 @@ import (
 	"tickhive/accounts"
 	"tickhive/engine"
 	"tickhive/internal/fixed"
+	"tickhive/internal/refuse"
 )
 
 func (d *AccountDesk) commissionRoutes(s *Server) []*Route {
 	return []*Route{{
 		Method: fasthttp.MethodGet, Path: "/api/currencies/user/commissions",
-		Handle: func(c *Ctx) *Error { return d.userCommissions(s, c) }, Query: []string{"decimals"},
+		Handle: func(c *Ctx) *refuse.Refusal { return d.userCommissions(s, c) }, Query: []string{"decimals"},
 	}}
 }
 
 // userCommissions is the default records with the caller's discounts in the rates of
 // trades (Decisions section 3.7).
-func (d *AccountDesk) userCommissions(s *Server, c *Ctx) *Error {
+func (d *AccountDesk) userCommissions(s *Server, c *Ctx) *refuse.Refusal {
 	terms := d.view.Terms(uint32(c.Caller.Account))
 	b := append([]byte(nil), `{"commissions":[`...)
 	for i, one := range s.Commissions(s.board.Load()) {

@@ -1,17 +1,21 @@
 package server
 
-import "time"
+import (
+	"time"
+
+	"tickhive/internal/refuse"
+)
 
 // dateTime reads a date-time parameter of the account routes: as on the market-data
 // routes, but with any RFC 3339 offset; without one it is UTC (Decisions section 6.6).
-func (c *Ctx) dateTime(name string) (m moment, given bool, err *Error) {
+func (c *Ctx) dateTime(name string) (m moment, given bool, err *refuse.Refusal) {
 	raw, err := c.raw(name)
 	if err != nil || len(raw) == 0 {
 		return moment{}, false, err
 	}
 	m, ok := parseDateTime(raw)
 	if !ok {
-		return moment{}, false, BadParam(name,
+		return moment{}, false, refuse.Param(name,
 			"The parameter %s must be a date-time such as 2026-01-01T00:00:00Z; any offset is taken, none means UTC. A plus sign in a query is written %%2B.", name)
 	}
 	return m, true, nil

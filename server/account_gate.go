@@ -10,6 +10,7 @@ import (
 	"tickhive/accounts"
 	"tickhive/engine"
 	"tickhive/internal/clock"
+	"tickhive/internal/refuse"
 	"tickhive/internal/wal"
 	"tickhive/marketdata"
 )
@@ -51,8 +52,8 @@ type Ledger interface {
 	// Keeps reports whether the balances of a currency are the ledger's.
 	Keeps(currencyCode string) bool
 	// Deposit and Withdraw move money (10^-18) from and to the outside.
-	Deposit(address, currencyCode string, amount Money) (accounts.BalanceView, *Error)
-	Withdraw(address, currencyCode string, amount Money) (accounts.BalanceView, *Error)
+	Deposit(address, currencyCode string, amount Money) (accounts.BalanceView, *refuse.Refusal)
+	Withdraw(address, currencyCode string, amount Money) (accounts.BalanceView, *refuse.Refusal)
 	// Balances are those of one address that are not zero, by currency code.
 	Balances(address string) []accounts.BalanceView
 	// Seq rises with every change of the ledger.
@@ -104,10 +105,10 @@ func (d *AccountDesk) Attach(s AccountStore) {
 func (d *AccountDesk) NonceFloorMs(publicKey []byte) int64 { return d.verifier.FloorMs(publicKey) }
 
 // Open is the account of an order.
-func (d *AccountDesk) Open(id [16]byte) (engine.AccountID, *Error) {
+func (d *AccountDesk) Open(id [16]byte) (engine.AccountID, *refuse.Refusal) {
 	a, ok := d.Find(id)
 	if !ok {
-		return 0, NotFound("accountId", "There is no account %s.", appendUUID(nil, id))
+		return 0, refuse.Missing("accountId", "There is no account %s.", appendUUID(nil, id))
 	}
 	return a, nil
 }
@@ -122,7 +123,7 @@ func (d *AccountDesk) Find(id [16]byte) (engine.AccountID, bool) {
 func (d *AccountDesk) ID(a engine.AccountID) [16]byte { return accounts.UserID(uint32(a)) }
 
 // userOf finds the user that a path names.
-func (d *AccountDesk) userOf(c *Ctx) (accounts.UserView, *Error) {
+func (d *AccountDesk) userOf(c *Ctx) (accounts.UserView, *refuse.Refusal) {
 	text := c.PathParam("id")
 	if id, ok := parseUUID(text); ok {
 		if n, known := d.Find(id); known {
@@ -131,28 +132,28 @@ func (d *AccountDesk) userOf(c *Ctx) (accounts.UserView, *Error) {
 			}
 		}
 	}
-	return accounts.UserView{}, NotFound("id", "There is no user %s.", text)
+	return accounts.UserView{}, refuse.Missing("id", "There is no user %s.", text)
 }
 
 // do hands a command to the store; its refusals are answers as they stand.
-func (d *AccountDesk) do(cmd accounts.Command) (accounts.Result, *Error) {
+func (d *AccountDesk) do(cmd accounts.Command) (accounts.Result, *refuse.Refusal) {
 	res, err := d.change(cmd)
 	if err == nil {
 		return res, nil
 	}
-	var reject *accounts.Reject
+	var reject *refuse.Refusal
 	switch {
 	case errors.As(err, &reject):
-		return res, rejection(reject)
+		return res, reject
 	case errors.Is(err, wal.ErrBusy):
-		return res, Unavailable(1, "Too many changes of accounts wait; nothing was changed.")
+		return res, refuse.Later(1, "Too many changes of accounts wait; nothing was changed.")
 	case errors.Is(err, wal.ErrClosed):
-		return res, Unavailable(5, "The server is shutting down; nothing was changed.")
+		return res, refuse.Later(5, "The server is shutting down; nothing was changed.")
 	}
 	if errors.Is(err, wal.ErrOutcomeUnknown) {
 		return res, outcomeUnknown("The change", "look at "+unknownAt(cmd.Kind)+" before you repeat the request.")
 	}
-	return res, Unavailable(5, "The accounts take no changes at the moment; nothing was changed.")
+	return res, refuse.Later(5, "The accounts take no changes at the moment; nothing was changed.")
 }
 
 // unknownAt is where a user finds out whether a command was carried out.
@@ -166,15 +167,6 @@ func unknownAt(k accounts.Kind) string {
 		return "the links"
 	}
 	return "the user"
-}
-
-// rejection is a refusal of accounts as an answer.
-func rejection(r *accounts.Reject) *Error {
-	e := &Error{Status: r.Status, Code: r.Code, Message: r.Message, Field: r.Field}
-	if r.Status == 429 {
-		e.RetryAfter = 1
-	}
-	return e
 }
 
 // clientAddr is the caller's address as the limits see it.

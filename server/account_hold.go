@@ -6,6 +6,7 @@ import (
 	"tickhive/accounts"
 	"tickhive/engine"
 	"tickhive/internal/fixed"
+	"tickhive/internal/refuse"
 	"tickhive/marketdata"
 )
 
@@ -52,10 +53,10 @@ func (d *AccountDesk) lockKey(cmd *engine.Command) (uint64, bool) {
 
 // Check refuses an order whose shape does not fit its account: a stop_market buy that
 // must be funded needs a quote amount, because nobody knows what it will cost.
-func (d *AccountDesk) Check(cmd *engine.Command) *Error {
+func (d *AccountDesk) Check(cmd *engine.Command) *refuse.Refusal {
 	if cmd.Kind == engine.Place && cmd.Type == engine.StopMarket && cmd.Side == engine.Buy &&
 		cmd.Flags&engine.FlagQuote == 0 && cmd.Account != 0 && !d.view.Terms(uint32(cmd.Account)).Unlimited {
-		return BadParam("quoteAmount", "A stop order that buys at the market's price must give quoteAmount.")
+		return refuse.Param("quoteAmount", "A stop order that buys at the market's price must give quoteAmount.")
 	}
 	return nil
 }
@@ -168,11 +169,11 @@ func (d *AccountDesk) Done(r Reservation, taken bool) {
 }
 
 // refusalOf is the engine's word for a refusal of accounts.
-func refusalOf(r *accounts.Reject) engine.Reason {
-	switch r.Reason {
-	case engine.TotalOutOfRange.String():
+func refusalOf(r *refuse.Refusal) engine.Reason {
+	switch r.Code {
+	case refuse.TotalOutOfRange:
 		return engine.TotalOutOfRange
-	case engine.TooManyOrders.String():
+	case refuse.TooManyOrders:
 		return engine.TooManyOrders
 	}
 	return engine.InsufficientFunds

@@ -4,6 +4,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"tickhive/accounts"
+	"tickhive/internal/refuse"
 )
 
 // Resource is every public route of accounts: keys, avatars, referral and trading.
@@ -92,7 +93,7 @@ func (r *bodyReader) addresses() (list []string) {
 	return list
 }
 
-func (d *AccountDesk) listKeys(c *Ctx) *Error {
+func (d *AccountDesk) listKeys(c *Ctx) *refuse.Refusal {
 	keys := d.view.Keys(uint32(c.Caller.Account), d.opt.Clock.NowNs())
 	c.Private(appendList(nil, keys, func(b []byte, k *accounts.APIKeyView) []byte {
 		return append(appendKeyMembers(append(b, '{'), k), '}')
@@ -100,12 +101,12 @@ func (d *AccountDesk) listKeys(c *Ctx) *Error {
 	return nil
 }
 
-func (d *AccountDesk) createOwnKey(c *Ctx) *Error {
+func (d *AccountDesk) createOwnKey(c *Ctx) *refuse.Refusal {
 	return d.createKey(c, uint32(c.Caller.Account), false)
 }
 
 // createKey answers the key with its private key, which is shown here and never again.
-func (d *AccountDesk) createKey(c *Ctx, user uint32, canTrade bool) *Error {
+func (d *AccountDesk) createKey(c *Ctx, user uint32, canTrade bool) *refuse.Refusal {
 	var r bodyReader
 	cmd := accounts.Command{Kind: accounts.CreateKey, User: user}
 	r.reset(c.PostBody())
@@ -122,7 +123,7 @@ func (d *AccountDesk) createKey(c *Ctx, user uint32, canTrade bool) *Error {
 	return nil
 }
 
-func (d *AccountDesk) deleteKey(c *Ctx) *Error {
+func (d *AccountDesk) deleteKey(c *Ctx) *refuse.Refusal {
 	_, err := d.do(accounts.Command{Kind: accounts.DeleteKey, User: uint32(c.Caller.Account), PublicKey: c.PathParam("publicKey")})
 	if err == nil {
 		c.Private([]byte("{}"))

@@ -6,6 +6,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"tickhive/accounts"
+	"tickhive/internal/refuse"
 )
 
 const affiliatePath = "/api/affiliate"
@@ -25,20 +26,20 @@ func (d *AccountDesk) referralRoutes() []*Route {
 	}
 }
 
-func (d *AccountDesk) searchInviters(c *Ctx) *Error {
+func (d *AccountDesk) searchInviters(c *Ctx) *refuse.Refusal {
 	query, err := c.Required("query")
 	if err != nil {
 		return err
 	}
 	found, reject := d.view.SearchInviters(query)
 	if reject != nil {
-		return rejection(reject)
+		return reject
 	}
 	c.Private(appendList(nil, found, appendInviter))
 	return nil
 }
 
-func (d *AccountDesk) myInviter(c *Ctx) *Error {
+func (d *AccountDesk) myInviter(c *Ctx) *refuse.Refusal {
 	if v := d.view.Inviter(uint32(c.Caller.Account)); v != nil {
 		c.Private(appendInviter(nil, v))
 	} else {
@@ -47,7 +48,7 @@ func (d *AccountDesk) myInviter(c *Ctx) *Error {
 	return nil
 }
 
-func (d *AccountDesk) setInviter(c *Ctx) *Error {
+func (d *AccountDesk) setInviter(c *Ctx) *refuse.Refusal {
 	var r bodyReader
 	var code []byte
 	r.reset(c.PostBody())
@@ -73,22 +74,22 @@ func (d *AccountDesk) setInviter(c *Ctx) *Error {
 	return err
 }
 
-func (d *AccountDesk) findInviter(c *Ctx) *Error {
+func (d *AccountDesk) findInviter(c *Ctx) *refuse.Refusal {
 	v, ok := d.view.FindInviter(c.PathParam("inviter"))
 	if !ok {
-		return NotFound("inviter", "No user has this id or invite code.")
+		return refuse.Missing("inviter", "No user has this id or invite code.")
 	}
 	c.Private(appendInviter(nil, &v))
 	return nil
 }
 
-func (d *AccountDesk) inviteCode(c *Ctx) *Error {
+func (d *AccountDesk) inviteCode(c *Ctx) *refuse.Refusal {
 	b := appendJSONString([]byte(`{"inviteCode":`), d.view.InviteCode(uint32(c.Caller.Account)))
 	c.Private(append(b, '}'))
 	return nil
 }
 
-func (d *AccountDesk) ambassador(c *Ctx) *Error {
+func (d *AccountDesk) ambassador(c *Ctx) *refuse.Refusal {
 	v := d.view.Ambassador(uint32(c.Caller.Account))
 	b := strconv.AppendBool([]byte(`{"isAmbassador":`), v.IsAmbassador)
 	b = appendMoney(append(b, `,"secondLevelPercent":`...), v.SecondLevelPercent)
@@ -97,7 +98,7 @@ func (d *AccountDesk) ambassador(c *Ctx) *Error {
 	return nil
 }
 
-func (d *AccountDesk) createLink(c *Ctx) *Error {
+func (d *AccountDesk) createLink(c *Ctx) *refuse.Refusal {
 	var r bodyReader
 	var percent []byte
 	r.reset(c.PostBody())
@@ -125,10 +126,10 @@ func (d *AccountDesk) createLink(c *Ctx) *Error {
 	return err
 }
 
-func (d *AccountDesk) userInfo(c *Ctx) *Error {
+func (d *AccountDesk) userInfo(c *Ctx) *refuse.Refusal {
 	id, ok := parseUUID(c.PathParam("id"))
 	if !ok || string(appendUUID(nil, id)) != c.Caller.UserID {
-		return Forbidden("The user info is shown to its own user only.")
+		return refuse.New(refuse.Forbidden, "", "The user info is shown to its own user only.")
 	}
 	v := d.view.UserInfo(uint32(c.Caller.Account))
 	b := appendJSONString([]byte(`{"inviteCode":`), v.InviteCode)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"tickhive/engine"
+	"tickhive/internal/refuse"
 )
 
 // heldBatch takes commands through accounts and engine. A reservation sees only what the
@@ -66,7 +67,7 @@ func (h *heldBatch) forget() {
 }
 
 // submit sends all commands and settles their reservations.
-func (h *heldBatch) submit(x Exchange, a Accounts) *Error {
+func (h *heldBatch) submit(x Exchange, a Accounts) *refuse.Refusal {
 	all := h.batch.Commands
 	for i := range all {
 		if err := a.Check(&all[i]); err != nil {
@@ -112,12 +113,12 @@ func (h *heldBatch) holdBack(all []engine.Command) engine.Reason {
 
 // refused is the answer when the engine did not confirm the part under way; the commands
 // before it were applied.
-func (h *heldBatch) refused(err error, applied int) *Error {
+func (h *heldBatch) refused(err error, applied int) *refuse.Refusal {
 	what, then := h.unknown()
 	e := submitError(err, what, then)
 	switch {
 	case applied == 0:
-	case e.Code == CodeOutcomeUnknown:
+	case e.Code == refuse.OutcomeUnknown:
 		e.Message = fmt.Sprintf("The first %d commands were applied. %s", applied, e.Message)
 	default:
 		e.Message = fmt.Sprintf("The first %d commands were applied, the others were not: %s", applied, e.Message)

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"tickhive/internal/refuse"
 )
 
 // Limits of the end of a connection whose request was refused before it was read: without
@@ -98,15 +100,15 @@ func (t *connTable) Open() int {
 }
 
 var (
-	refuseFull = refusal("503 Service Unavailable", CodeUnavailable,
+	refuseFull = refusal("503 Service Unavailable", refuse.Unavailable,
 		"The server has as many open connections as it takes.")
-	refusePerIP = refusal("429 Too Many Requests", CodeRateLimit,
+	refusePerIP = refusal("429 Too Many Requests", refuse.RateLimit,
 		"This address has as many open connections as it may have.")
 )
 
 // refusal is a whole answer for a connection that is not served.
-func refusal(status, code, message string) []byte {
-	body := string(appendError(nil, &Error{Code: code, Message: message}, []byte("connection")))
+func refusal(status string, code refuse.Code, message string) []byte {
+	body := string(appendError(nil, &refuse.Refusal{Code: code, Message: message}, []byte("connection")))
 	return []byte("HTTP/1.1 " + status + "\r\nContent-Type: application/json; charset=utf-8\r\n" +
 		"X-Request-Id: connection\r\nRetry-After: 1\r\nConnection: close\r\nContent-Length: " +
 		itoa(len(body)) + "\r\n\r\n" + body)

@@ -1,6 +1,10 @@
 package server
 
-import "time"
+import (
+	"time"
+
+	"tickhive/internal/refuse"
+)
 
 // moment is a date of a request: seconds and nanoseconds, because the years that can be
 // written (0 to 9999) reach beyond int64 nanoseconds.
@@ -37,14 +41,14 @@ func (m moment) ceilNs(unit int64) int64 {
 
 // date reads a date parameter of the market-data routes (Decisions section 3.3):
 // YYYY-MM-DD or YYYY-MM-DDTHH:MM:SS with up to 9 fractional digits and an optional Z.
-func (c *Ctx) date(name string) (m moment, given bool, err *Error) {
+func (c *Ctx) date(name string) (m moment, given bool, err *refuse.Refusal) {
 	raw, err := c.raw(name)
 	if err != nil || len(raw) == 0 {
 		return moment{}, false, err
 	}
 	m, ok := parseDate(raw)
 	if !ok {
-		return moment{}, false, BadParam(name,
+		return moment{}, false, refuse.Param(name,
 			"The parameter %s must be a UTC date of the form YYYY-MM-DD or YYYY-MM-DDTHH:MM:SS with up to 9 fractional digits and an optional Z.", name)
 	}
 	return m, true, nil

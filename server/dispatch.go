@@ -9,6 +9,8 @@ import (
 	"strconv"
 
 	"github.com/valyala/fasthttp"
+
+	"tickhive/internal/refuse"
 )
 
 // The hot paths, found by a switch before the router (performance.md, "HTTP").
@@ -74,7 +76,7 @@ func (e *edge) handle(ctx *fasthttp.RequestCtx) {
 }
 
 // answer does every check and calls the handler.
-func (e *edge) answer(c *Ctx) *Error {
+func (e *edge) answer(c *Ctx) *refuse.Refusal {
 	if e.gate != nil {
 		if err := e.gate.check(c.RequestCtx); err != nil {
 			return err
@@ -119,11 +121,11 @@ func (e *edge) logRequest(c *Ctx) {
 
 // find checks the target and looks the path up. Paths are strict: only the exact bytes of
 // a route reach it (Decisions section 2.6).
-func (e *edge) find(ctx *fasthttp.RequestCtx) (*pathEntry, *Error) {
+func (e *edge) find(ctx *fasthttp.RequestCtx) (*pathEntry, *refuse.Refusal) {
 	target := ctx.Request.Header.RequestURI()
 	if len(target) > MaxTargetBytes {
-		return nil, &Error{
-			Status: fasthttp.StatusRequestURITooLong, Code: CodeURITooLong,
+		return nil, &refuse.Refusal{
+			Code:    refuse.URITooLong,
 			Message: fmt.Sprintf("The request target must not be longer than %d bytes.", MaxTargetBytes),
 		}
 	}
@@ -147,7 +149,7 @@ func (e *edge) find(ctx *fasthttp.RequestCtx) (*pathEntry, *Error) {
 
 // hostCheck hides the aggregator namespace from other hosts and the rest from its host
 // (Decisions section 3.9).
-func (e *edge) hostCheck(ctx *fasthttp.RequestCtx, p *pathEntry) *Error {
+func (e *edge) hostCheck(ctx *fasthttp.RequestCtx, p *pathEntry) *refuse.Refusal {
 	if e.aggregatorHost == "" {
 		return nil
 	}
@@ -174,12 +176,12 @@ func plainPath(path []byte) bool {
 		!bytes.Contains(path, []byte("/.")) && bytes.IndexByte(path, '\\') < 0
 }
 
-func noPath() *Error {
-	return &Error{Status: fasthttp.StatusNotFound, Code: CodeNotFound, Message: "There is no such path; paths are case-sensitive and have one spelling."}
+func noPath() *refuse.Refusal {
+	return &refuse.Refusal{Code: refuse.NotFound, Message: "There is no such path; paths are case-sensitive and have one spelling."}
 }
 
 // run does every check after the path and calls the handler.
-func (e *edge) run(c *Ctx, entry *pathEntry) *Error {
+func (e *edge) run(c *Ctx, entry *pathEntry) *refuse.Refusal {
 	h := &c.Response.Header
 	if entry.public {
 		h.SetCanonical(hdrCORSOrigin, valStar)
@@ -190,7 +192,7 @@ func (e *edge) run(c *Ctx, entry *pathEntry) *Error {
 	}
 	c.route = route
 	if !e.ready.Load() && !route.Early {
-		return Unavailable(1, "The server is recovering; /api/status tells how far it is.")
+		return refuse.Later(1, "The server is recovering; /api/status tells how far it is.")
 	}
 	if e.limiter != nil && e.limiter.covers(route.Class) || c.Request.Header.PeekCanonical(reqPublicKey) != nil || route.Auth == AuthRequired {
 		if err := e.admit(c); err != nil {
@@ -209,13 +211,13 @@ func (e *edge) run(c *Ctx, entry *pathEntry) *Error {
 }
 
 // noRoute answers OPTIONS and methods that the path does not have.
-func (e *edge) noRoute(c *Ctx, entry *pathEntry) *Error {
+func (e *edge) noRoute(c *Ctx, entry *pathEntry) *refuse.Refusal {
 	h := &c.Response.Header
 	h.SetCanonical(hdrAllow, entry.allow)
 	e.limiter.show(c, entry)
 	if !c.IsOptions() {
-		return &Error{
-			Status: fasthttp.StatusMethodNotAllowed, Code: CodeMethodNotAllowed,
+		return &refuse.Refusal{
+			Code:    refuse.MethodNotAllowed,
 			Message: "This path takes " + string(entry.allow) + " only.",
 		}
 	}
@@ -230,7 +232,7 @@ func (e *edge) noRoute(c *Ctx, entry *pathEntry) *Error {
 
 // admit is the IP limit, the media type and the credentials, in this order. An allow-listed
 // key lifts the IP limit only when it verifies.
-func (e *edge) admit(c *Ctx) *Error {
+func (e *edge) admit(c *Ctx) *refuse.Refusal {
 	key := c.Request.Header.PeekCanonical(reqPublicKey)
 	limited := e.limiter != nil && e.limiter.covers(c.route.Class)
 	lifted := limited && e.limiter.allowsKey(key)
@@ -255,17 +257,17 @@ func (e *edge) admit(c *Ctx) *Error {
 	}
 	c.Caller = caller
 	if err == nil && c.route.Trade && !caller.CanTrade {
-		err = Forbidden("This key may only read: it was made without canTrade.")
+		err = refuse.New(refuse.Forbidden, "", "This key may only read: it was made without canTrade.")
 	}
 	return err
 }
 
-func (e *edge) authenticate(c *Ctx) (*Caller, *Error) {
+func (e *edge) authenticate(c *Ctx) (*Caller, *refuse.Refusal) {
 	if len(c.Request.Header.PeekCanonical(reqPublicKey)) == 0 {
-		return nil, Unauthorized("API-PublicKey", "This route needs a signed request; the header API-PublicKey is missing.")
+		return nil, refuse.New(refuse.Unauthorized, "API-PublicKey", "This route needs a signed request; the header API-PublicKey is missing.")
 	}
 	if e.auth == nil {
-		return nil, Unauthorized("", "The key is unknown or the signature is wrong.")
+		return nil, refuse.New(refuse.Unauthorized, "", "The key is unknown or the signature is wrong.")
 	}
 	return e.auth(c)
 }

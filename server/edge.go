@@ -16,6 +16,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"tickhive/internal/clock"
+	"tickhive/internal/refuse"
 )
 
 // edgeOptions are what the public, the aggregator and the internal listener differ in.
@@ -29,7 +30,7 @@ type edgeOptions struct {
 	conns     *connTable
 	limiter   *limiter // nil: no limit on requests
 	clients   *clientIPs
-	auth      func(c *Ctx) (*Caller, *Error)
+	auth      func(c *Ctx) (*Caller, *refuse.Refusal)
 	gate      *pageGate // nil: web pages may call
 	ready     *atomic.Bool
 	log       *slog.Logger
@@ -128,31 +129,31 @@ func (e *edge) parseError(ctx *fasthttp.RequestCtx, err error) {
 	lingerOnClose(ctx.Conn())
 	var small *fasthttp.ErrSmallBuffer
 	var late interface{ Timeout() bool }
-	answer := &Error{
-		Status: fasthttp.StatusBadRequest, Code: CodeInvalidParam,
+	answer := &refuse.Refusal{
+		Code:    refuse.InvalidParam,
 		Message: "The request is not well-formed HTTP/1.1.",
 	}
 	switch {
 	case errors.As(err, &small):
-		answer = &Error{
-			Status: fasthttp.StatusRequestHeaderFieldsTooLarge, Code: CodeHeadersTooLarge,
+		answer = &refuse.Refusal{
+			Code:    refuse.HeadersTooLarge,
 			Message: fmt.Sprintf("The request line and headers must not be larger than %d bytes.", MaxHeadBytes),
 		}
 	case errors.Is(err, fasthttp.ErrBodyTooLarge):
-		answer = &Error{
-			Status: fasthttp.StatusRequestEntityTooLarge, Code: CodePayloadTooLarge,
+		answer = &refuse.Refusal{
+			Code:    refuse.PayloadTooLarge,
 			Message: fmt.Sprintf("The body must not be larger than %d bytes.", e.maxBody),
 		}
 	case errors.Is(err, fasthttp.ErrTimeout), errors.As(err, &late) && late.Timeout():
-		answer = &Error{
-			Status: fasthttp.StatusRequestTimeout, Code: CodeRequestTimeout,
+		answer = &refuse.Refusal{
+			Code:    refuse.RequestTimeout,
 			Message: fmt.Sprintf("The request was not complete within %s.", e.read),
 		}
 	}
 	var id [maxRequestID]byte
 	ctx.Response.Reset()
 	writeError(ctx, answer, e.appendRequestID(id[:0], ctx))
-	e.other.count(answer.Status)
+	e.other.count(statusOf(answer.Code))
 }
 
 // quietLogger keeps fasthttp's own lines out of the log unless they are wanted.

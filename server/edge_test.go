@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"tickhive/internal/refuse"
 	"tickhive/server"
 )
 
@@ -15,7 +16,7 @@ import (
 func TestPaths(t *testing.T) {
 	m := newTraded(t, func(o *server.Options) {
 		o.Resources = []server.Resource{func(*server.Server) []*server.Route {
-			return []*server.Route{{Method: "GET", Path: "/api/keys/{key}", Handle: func(c *server.Ctx) *server.Error {
+			return []*server.Route{{Method: "GET", Path: "/api/keys/{key}", Handle: func(c *server.Ctx) *refuse.Refusal {
 				c.Private([]byte(`"` + c.PathParam("key") + `"`))
 				return nil
 			}}}
@@ -134,7 +135,7 @@ func TestRequestID(t *testing.T) {
 func TestPanic(t *testing.T) {
 	m := newTraded(t, func(o *server.Options) {
 		o.Resources = []server.Resource{func(*server.Server) []*server.Route {
-			return []*server.Route{{Method: "GET", Path: "/api/boom", Handle: func(*server.Ctx) *server.Error { panic("secret detail") }}}
+			return []*server.Route{{Method: "GET", Path: "/api/boom", Handle: func(*server.Ctx) *refuse.Refusal { panic("secret detail") }}}
 		}}
 	})
 	for range 3 {
@@ -316,16 +317,16 @@ func TestSplitListener(t *testing.T) {
 // Every public POST takes the four media types; the order of checks holds.
 func TestMediaTypesAndOrder(t *testing.T) {
 	m := newTraded(t, func(o *server.Options) {
-		o.Authenticate = func(c *server.Ctx) (*server.Caller, *server.Error) {
+		o.Authenticate = func(c *server.Ctx) (*server.Caller, *refuse.Refusal) {
 			if string(c.Request.Header.Peek("API-PublicKey")) != "good" {
-				return nil, server.Unauthorized("", "The key is unknown or the signature is wrong.")
+				return nil, refuse.New(refuse.Unauthorized, "", "The key is unknown or the signature is wrong.")
 			}
 			return &server.Caller{CanTrade: c.QueryArgs().Has("trade")}, nil
 		}
 		o.Resources = []server.Resource{func(*server.Server) []*server.Route {
 			return []*server.Route{{
 				Method: "POST", Path: "/api/thing", Class: server.ClassLimited, Auth: server.AuthRequired, Trade: true, Body: server.BodyJSON,
-				Handle: func(c *server.Ctx) *server.Error {
+				Handle: func(c *server.Ctx) *refuse.Refusal {
 					if _, err := c.Required("n"); err != nil {
 						return err
 					}

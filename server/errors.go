@@ -2,102 +2,95 @@ package server
 
 import (
 	"bytes"
-	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/valyala/fasthttp"
+
+	"tickhive/engine"
+	"tickhive/internal/refuse"
 )
 
-// The error codes of Decisions section 2.1 and the status that each comes with. Codes of
-// single routes (api.md, "Errors") are written where they are decided.
-const (
-	CodeInvalidParam     = "INVALID_PARAM"
-	CodeUnauthorized     = "UNAUTHORIZED"
-	CodeForbidden        = "FORBIDDEN"
-	CodeNotFound         = "NOT_FOUND"
-	CodeMethodNotAllowed = "METHOD_NOT_ALLOWED"
-	CodeRequestTimeout   = "REQUEST_TIMEOUT"
-	CodeConflict         = "CONFLICT"
-	CodePayloadTooLarge  = "PAYLOAD_TOO_LARGE"
-	CodeURITooLong       = "URI_TOO_LONG"
-	CodeUnsupportedMedia = "UNSUPPORTED_MEDIA_TYPE"
-	CodeRateLimit        = "RATE_LIMIT"
-	CodeHeadersTooLarge  = "HEADERS_TOO_LARGE"
-	CodeInternal         = "INTERNAL"
-	CodeUnavailable      = "UNAVAILABLE"
-	CodeOutcomeUnknown   = "OUTCOME_UNKNOWN"
-)
-
-// Error is the answer of a request that was refused: the object of Decisions section 2.1
-// without its request id. Message is a sentence that names the rule and the limit; Field
-// is empty when the error is of no single member.
-type Error struct {
-	Status  int
-	Code    string
-	Message string
-	Field   string
-	// RetryAfter in whole seconds is sent as the header of that name when above 0.
-	RetryAfter int64
+// statuses maps the code of every refusal to its HTTP status. It is the only such table.
+var statuses = map[refuse.Code]int{
+	refuse.InvalidParam:      fasthttp.StatusBadRequest,
+	refuse.InsufficientFunds: fasthttp.StatusBadRequest,
+	refuse.TotalOutOfRange:   fasthttp.StatusBadRequest,
+	refuse.InvalidSymbol:     fasthttp.StatusBadRequest,
+	refuse.SymbolTaken:       fasthttp.StatusBadRequest,
+	refuse.CooldownActive:    fasthttp.StatusBadRequest,
+	refuse.Unauthorized:      fasthttp.StatusUnauthorized,
+	refuse.InsufficientFee:   fasthttp.StatusPaymentRequired,
+	refuse.Forbidden:         fasthttp.StatusForbidden,
+	refuse.LevelTooLow:       fasthttp.StatusForbidden,
+	refuse.NoHoldings:        fasthttp.StatusForbidden,
+	refuse.NotFound:          fasthttp.StatusNotFound,
+	refuse.ProposalNotFound:  fasthttp.StatusNotFound,
+	refuse.MethodNotAllowed:  fasthttp.StatusMethodNotAllowed,
+	refuse.RequestTimeout:    fasthttp.StatusRequestTimeout,
+	refuse.Conflict:          fasthttp.StatusConflict,
+	refuse.TooManyOrders:     fasthttp.StatusConflict,
+	refuse.ProposalClosed:    fasthttp.StatusConflict,
+	refuse.AlreadyVoted:      fasthttp.StatusConflict,
+	refuse.PayloadTooLarge:   fasthttp.StatusRequestEntityTooLarge,
+	refuse.URITooLong:        fasthttp.StatusRequestURITooLong,
+	refuse.UnsupportedMedia:  fasthttp.StatusUnsupportedMediaType,
+	refuse.RateLimit:         fasthttp.StatusTooManyRequests,
+	refuse.HeadersTooLarge:   fasthttp.StatusRequestHeaderFieldsTooLarge,
+	refuse.Internal:          fasthttp.StatusInternalServerError,
+	refuse.SpawnerFailed:     fasthttp.StatusInternalServerError,
+	refuse.Unavailable:       fasthttp.StatusServiceUnavailable,
+	refuse.OutcomeUnknown:    fasthttp.StatusGatewayTimeout,
 }
 
-func (e *Error) Error() string { return e.Code + ": " + e.Message }
-
-// BadParam is 400 INVALID_PARAM for one parameter, header or member.
-func BadParam(field, format string, args ...any) *Error {
-	return &Error{Status: fasthttp.StatusBadRequest, Code: CodeInvalidParam, Field: field, Message: fmt.Sprintf(format, args...)}
-}
-
-// NotFound is 404 NOT_FOUND for a thing that a parameter names.
-func NotFound(field, format string, args ...any) *Error {
-	return &Error{Status: fasthttp.StatusNotFound, Code: CodeNotFound, Field: field, Message: fmt.Sprintf(format, args...)}
-}
-
-// Unauthorized is 401 UNAUTHORIZED.
-func Unauthorized(field, format string, args ...any) *Error {
-	return &Error{Status: fasthttp.StatusUnauthorized, Code: CodeUnauthorized, Field: field, Message: fmt.Sprintf(format, args...)}
-}
-
-// Forbidden is 403 FORBIDDEN.
-func Forbidden(format string, args ...any) *Error {
-	return &Error{Status: fasthttp.StatusForbidden, Code: CodeForbidden, Message: fmt.Sprintf(format, args...)}
-}
-
-// Conflict is 409 CONFLICT.
-func Conflict(format string, args ...any) *Error {
-	return &Error{Status: fasthttp.StatusConflict, Code: CodeConflict, Message: fmt.Sprintf(format, args...)}
-}
-
-// Unavailable is 503 UNAVAILABLE with Retry-After in seconds.
-func Unavailable(retryAfter int64, format string, args ...any) *Error {
-	return &Error{
-		Status: fasthttp.StatusServiceUnavailable, Code: CodeUnavailable,
-		Message: fmt.Sprintf(format, args...), RetryAfter: retryAfter,
+// The reasons of the engine are codes as well: the order does not fit the pair's rules
+// (400), or it fits and the market's state does not allow it now (409).
+func init() {
+	for r := engine.PriceNotPositive; r <= engine.InvalidPair; r++ {
+		status := fasthttp.StatusConflict
+		switch r {
+		case engine.PriceNotPositive, engine.PriceOffTick, engine.PriceOutOfRange,
+			engine.AmountNotPositive, engine.AmountOffLot, engine.AmountOutOfRange,
+			engine.TotalOutOfRange, engine.BelowMinQuoteAmount, engine.InsufficientFunds:
+			status = fasthttp.StatusBadRequest
+		}
+		statuses[reasonCode(r)] = status
 	}
 }
 
-// outcomeUnknown is 504 OUTCOME_UNKNOWN: a change was written and the disk did not confirm
-// it, so the next start may find it or not. what is the change, a subject; then is what the
-// caller does to learn which.
-func outcomeUnknown(what, then string) *Error {
-	return &Error{
-		Status: fasthttp.StatusGatewayTimeout, Code: CodeOutcomeUnknown,
-		Message: what + " may have been recorded: the disk did not confirm the write. When the exchange takes changes again, " + then,
+// reasonCode returns the code of a reason of the engine: the same word in capitals.
+func reasonCode(r engine.Reason) refuse.Code { return refuse.Code(strings.ToUpper(r.String())) }
+
+// statusOf returns the HTTP status of a code. A code without a row is a defect of the
+// program: 500.
+func statusOf(code refuse.Code) int {
+	if status, ok := statuses[code]; ok {
+		return status
 	}
+	return fasthttp.StatusInternalServerError
 }
 
-// badBody is 400 for a body that the strict reader refused.
-func badBody(e *bodyError) *Error {
-	return &Error{Status: fasthttp.StatusBadRequest, Code: CodeInvalidParam, Message: e.Message, Field: e.Field}
+// outcomeUnknown returns the refusal of a change that was written and that the disk did
+// not confirm, so the next start may find it or not. what is the change, a subject; then
+// says what the caller does to learn which.
+func outcomeUnknown(what, then string) *refuse.Refusal {
+	return refuse.New(refuse.OutcomeUnknown, "", "%s may have been recorded: the disk did not confirm the write. "+
+		"When the exchange takes changes again, %s", what, then)
 }
 
-var errInternal = &Error{
-	Status: fasthttp.StatusInternalServerError, Code: CodeInternal,
+// badBody returns the refusal of a body that the strict reader refused.
+func badBody(e *bodyError) *refuse.Refusal {
+	return &refuse.Refusal{Code: refuse.InvalidParam, Message: e.Message, Field: e.Field}
+}
+
+var errInternal = &refuse.Refusal{
+	Code:    refuse.Internal,
 	Message: "The server failed on this request; the request id finds it in the log.",
 }
 
 // appendError appends the error object.
-func appendError(dst []byte, e *Error, requestID []byte) []byte {
-	dst = appendJSONString(append(dst, `{"code":`...), e.Code)
+func appendError(dst []byte, e *refuse.Refusal, requestID []byte) []byte {
+	dst = appendJSONString(append(dst, `{"code":`...), string(e.Code))
 	dst = appendJSONString(append(dst, `,"message":`...), e.Message)
 	dst = append(dst, `,"field":`...)
 	if e.Field == "" {
@@ -111,9 +104,9 @@ func appendError(dst []byte, e *Error, requestID []byte) []byte {
 
 // writeError makes the response an error answer. Headers that the request already earned
 // (CORS, rate limit, Allow) stay.
-func writeError(ctx *fasthttp.RequestCtx, e *Error, requestID []byte) {
+func writeError(ctx *fasthttp.RequestCtx, e *refuse.Refusal, requestID []byte) {
 	h := &ctx.Response.Header
-	ctx.Response.SetStatusCode(e.Status)
+	ctx.Response.SetStatusCode(statusOf(e.Code))
 	h.SetContentTypeBytes(valJSON)
 	h.SetCanonical(hdrCacheControl, valNoStore)
 	h.SetCanonical(hdrRequestID, requestID)

@@ -4,10 +4,11 @@ import (
 	"math"
 
 	"tickhive/hive"
+	"tickhive/internal/refuse"
 )
 
 // filterID reads an id that filters a list; what no id can be matches nothing.
-func (c *Ctx) filterID(name string) (*uint64, *Error) {
+func (c *Ctx) filterID(name string) (*uint64, *refuse.Refusal) {
 	n, given, err := c.Int(name, 0, math.MinInt64, math.MaxInt64)
 	if err != nil || !given {
 		return nil, err
@@ -20,7 +21,7 @@ func (c *Ctx) filterID(name string) (*uint64, *Error) {
 }
 
 // filterSec reads a bound in Unix seconds.
-func (c *Ctx) filterSec(name string) (*int64, *Error) {
+func (c *Ctx) filterSec(name string) (*int64, *refuse.Refusal) {
 	n, given, err := c.Int(name, 0, math.MinInt64, math.MaxInt64)
 	if err != nil || !given {
 		return nil, err
@@ -37,13 +38,13 @@ var actionTypeNames = func() (names []string) {
 }()
 
 // actionLogs is GET /api/agents/action-logs.
-func (d *LaunchpadDesk) actionLogs(c *Ctx) *Error {
+func (d *LaunchpadDesk) actionLogs(c *Ctx) *refuse.Refusal {
 	q, err := readLogQuery(c)
 	if err != nil {
 		return err
 	}
 	if rej := q.Check(); rej != nil {
-		return hiveReject(rej)
+		return rej
 	}
 	v := d.views()
 	c.setAsOf(v.ledger.AsOf(v.nowNs))
@@ -52,7 +53,7 @@ func (d *LaunchpadDesk) actionLogs(c *Ctx) *Error {
 }
 
 // readLogQuery reads the parameters in the order of api.md's table.
-func readLogQuery(c *Ctx) (q hive.LogQuery, err *Error) {
+func readLogQuery(c *Ctx) (q hive.LogQuery, err *refuse.Refusal) {
 	if q.TokenID, err = c.filterID("tokenId"); err != nil {
 		return q, err
 	}

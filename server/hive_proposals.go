@@ -1,11 +1,15 @@
 package server
 
-import "tickhive/hive"
+import (
+	"tickhive/hive"
+
+	"tickhive/internal/refuse"
+)
 
 // proposals is GET /api/agents/proposals.
-func (d *LaunchpadDesk) proposals(c *Ctx) *Error {
+func (d *LaunchpadDesk) proposals(c *Ctx) *refuse.Refusal {
 	var q hive.ProposalQuery
-	var err *Error
+	var err *refuse.Refusal
 	if q.TokenID, err = c.filterID("tokenId"); err != nil {
 		return err
 	}
@@ -29,11 +33,11 @@ func (d *LaunchpadDesk) proposals(c *Ctx) *Error {
 
 // proposal is GET /api/agents/proposals/{proposalId}. Its payload holds integers and names
 // alone, so nothing in it is taken for a decimal.
-func (d *LaunchpadDesk) proposal(c *Ctx) *Error {
+func (d *LaunchpadDesk) proposal(c *Ctx) *refuse.Refusal {
 	v := d.views()
 	p, ok := v.hive.Proposal(c.PathParam("proposalId"))
 	if !ok {
-		return &Error{Status: 404, Code: hive.CodeProposalNotFound, Field: "proposalId", Message: "There is no proposal with this id."}
+		return &refuse.Refusal{Code: refuse.ProposalNotFound, Field: "proposalId", Message: "There is no proposal with this id."}
 	}
 	return sendDecimals(c, &p)
 }

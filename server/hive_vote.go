@@ -5,15 +5,15 @@ import (
 	"sync"
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
-	"github.com/valyala/fasthttp"
 
 	"tickhive/engine"
 	"tickhive/hive"
+	"tickhive/internal/refuse"
 )
 
 // vote is POST /api/agents/workers/:tokenId/vote; the checks behind the body are the
 // hive's (Decisions section 8.8).
-func (d *LaunchpadDesk) vote(c *Ctx) *Error {
+func (d *LaunchpadDesk) vote(c *Ctx) *refuse.Refusal {
 	if err := d.votes.check(c); err != nil {
 		return err
 	}
@@ -23,7 +23,7 @@ func (d *LaunchpadDesk) vote(c *Ctx) *Error {
 	}
 	cast, rej := hive.VoteForm{ProposalID: form[0], Vote: form[1], Comment: form[2]}.Parse()
 	if rej != nil {
-		return hiveReject(rej)
+		return rej
 	}
 	id, ok := hive.ParseTokenID(c.PathParam("tokenId"))
 	v := d.views()
@@ -71,7 +71,7 @@ func newVoteLimiter(perMinute int) (*voteLimiter, error) {
 }
 
 // check counts the caller's request, or refuses it. The allow-list lifts the limit.
-func (l *voteLimiter) check(c *Ctx) *Error {
+func (l *voteLimiter) check(c *Ctx) *refuse.Refusal {
 	if c.edge.limiter.lifts(c) {
 		return nil
 	}
@@ -92,17 +92,4 @@ func (l *voteLimiter) check(c *Ctx) *Error {
 // lifts reports that the allow-list names the caller's address or its verified key.
 func (l *limiter) lifts(c *Ctx) bool {
 	return l != nil && (contains(l.nets, l.clients.of(c.RequestCtx)) || l.allowsKey([]byte(c.Caller.PublicKey)))
-}
-
-// tooMany is 429 with the whole seconds after which the request would pass.
-func tooMany(waitNs int64) *Error {
-	seconds := (waitNs + 999_999_999) / 1_000_000_000
-	unit := "seconds"
-	if seconds == 1 {
-		unit = "second"
-	}
-	return &Error{
-		Status: fasthttp.StatusTooManyRequests, Code: CodeRateLimit, RetryAfter: seconds,
-		Message: fmt.Sprintf("Rate limit exceeded. Retry after %d %s.", seconds, unit),
-	}
 }

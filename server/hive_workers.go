@@ -2,26 +2,27 @@ package server
 
 import (
 	"tickhive/hive"
+	"tickhive/internal/refuse"
 	"tickhive/launchpad"
 )
 
 // overview is GET /api/agents/overview.
-func (d *LaunchpadDesk) overview(c *Ctx) *Error {
+func (d *LaunchpadDesk) overview(c *Ctx) *refuse.Refusal {
 	v := d.views()
 	o := v.hive.Overview(v.nowNs)
 	return sendFree(c, &o)
 }
 
 // page reads page and pageSize of the hive's lists.
-func (c *Ctx) hivePage(defSize int64) (p hive.Page, err *Error) {
+func (c *Ctx) hivePage(defSize int64) (p hive.Page, err *refuse.Refusal) {
 	p.Page, p.PageSize, err = c.Page("page", defSize)
 	return p, err
 }
 
 // workers is GET /api/agents/workers.
-func (d *LaunchpadDesk) workers(c *Ctx) *Error {
+func (d *LaunchpadDesk) workers(c *Ctx) *refuse.Refusal {
 	var q hive.WorkerQuery
-	var err *Error
+	var err *refuse.Refusal
 	if q.Page, err = c.hivePage(hive.DefaultPageSize); err != nil {
 		return err
 	}
@@ -40,7 +41,7 @@ func (d *LaunchpadDesk) workers(c *Ctx) *Error {
 	if address != "" {
 		a, ok := launchpad.ParseAddress(address)
 		if !ok {
-			return BadParam("tokenAddress", "The parameter tokenAddress must be 0x and 40 hexadecimal digits.")
+			return refuse.Param("tokenAddress", "The parameter tokenAddress must be 0x and 40 hexadecimal digits.")
 		}
 		q.Token = (*[20]byte)(&a)
 	}
@@ -60,12 +61,12 @@ func (d *LaunchpadDesk) workers(c *Ctx) *Error {
 	return sendFree(c, &list)
 }
 
-func noWorker() *Error {
-	return NotFound("tokenId", "No worker has this token id.")
+func noWorker() *refuse.Refusal {
+	return refuse.Missing("tokenId", "No worker has this token id.")
 }
 
 // worker is GET /api/agents/workers/:tokenId.
-func (d *LaunchpadDesk) worker(c *Ctx) *Error {
+func (d *LaunchpadDesk) worker(c *Ctx) *refuse.Refusal {
 	id, ok := hive.ParseTokenID(c.PathParam("tokenId"))
 	if !ok {
 		return noWorker()

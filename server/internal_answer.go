@@ -2,6 +2,7 @@ package server
 
 import (
 	"tickhive/engine"
+	"tickhive/internal/refuse"
 	"tickhive/marketdata"
 )
 
@@ -77,7 +78,9 @@ func (b *orderBatch) resize(n int) {
 }
 
 // submit takes the commands through accounts and engine.
-func (b *orderBatch) submit() *Error { return b.heldBatch.submit(b.s.opt.Exchange, b.s.opt.Accounts) }
+func (b *orderBatch) submit() *refuse.Refusal {
+	return b.heldBatch.submit(b.s.opt.Exchange, b.s.opt.Accounts)
+}
 
 // give drops what the batch references and puts it back into the pool.
 func (s *Internal) give(b *orderBatch) {

@@ -5,6 +5,7 @@ import (
 
 	"tickhive/engine"
 	"tickhive/internal/fixed"
+	"tickhive/internal/refuse"
 )
 
 // assetRequest is the body of PATCH /assets/{symbol}; a pointer that is nil was not given.
@@ -121,7 +122,7 @@ func (r *bodyReader) fee() optional {
 }
 
 // apply puts what the request gives into x.
-func (a *assetRequest) apply(x *engine.Asset) *Error {
+func (a *assetRequest) apply(x *engine.Asset) *refuse.Refusal {
 	if a.name != nil {
 		x.Name = string(a.name)
 	}
@@ -142,13 +143,13 @@ func (a *assetRequest) apply(x *engine.Asset) *Error {
 	a.maker.set(&x.MakerFee, &x.HasMakerFee)
 	a.taker.set(&x.TakerFee, &x.HasTakerFee)
 	if x.HasMinWithdraw && x.HasMaxWithdraw && x.MinWithdraw.Cmp(x.MaxWithdraw) > 0 {
-		return BadParam("minWithdraw", "The member minWithdraw must not be above maxWithdraw.")
+		return refuse.Param("minWithdraw", "The member minWithdraw must not be above maxWithdraw.")
 	}
 	return nil
 }
 
 // ensureAsset adds a currency with defaults when it is not configured.
-func (s *Internal) ensureAsset(symbol string) *Error {
+func (s *Internal) ensureAsset(symbol string) *refuse.Refusal {
 	if s.opt.Board.Load().Asset(symbol) != nil {
 		return nil
 	}
@@ -161,16 +162,16 @@ func (s *Internal) ensureAsset(symbol string) *Error {
 }
 
 // pathAsset is the currency that the path names.
-func (s *Internal) pathAsset(c *Ctx) (*engine.Asset, *Error) {
+func (s *Internal) pathAsset(c *Ctx) (*engine.Asset, *refuse.Refusal) {
 	symbol := c.PathParam("symbol")
 	if a := s.opt.Board.Load().Asset(symbol); a != nil {
 		return a, nil
 	}
-	return nil, NotFound("symbol", "There is no asset %.32q.", symbol)
+	return nil, refuse.Missing("symbol", "There is no asset %.32q.", symbol)
 }
 
 // getAsset is GET /assets/{symbol}.
-func (s *Internal) getAsset(c *Ctx) *Error {
+func (s *Internal) getAsset(c *Ctx) *refuse.Refusal {
 	a, err := s.pathAsset(c)
 	if err != nil {
 		return err
@@ -180,7 +181,7 @@ func (s *Internal) getAsset(c *Ctx) *Error {
 }
 
 // setAsset is PATCH /assets/{symbol}.
-func (s *Internal) setAsset(c *Ctx) *Error {
+func (s *Internal) setAsset(c *Ctx) *refuse.Refusal {
 	var r bodyReader
 	var req assetRequest
 	r.reset(c.PostBody())

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"tickhive/engine"
+	"tickhive/internal/refuse"
 )
 
 // maxStampNs bounds `at`: the year 2200, far below the end of int64 nanoseconds.
@@ -11,7 +12,7 @@ const maxStampNs = 7_258_118_400 * int64(1e9)
 
 // placeBatch is POST /orders/batch: the shape of every command is checked before the
 // first one is applied.
-func (s *Internal) placeBatch(c *Ctx) *Error {
+func (s *Internal) placeBatch(c *Ctx) *refuse.Refusal {
 	b := s.take()
 	defer s.give(b)
 	var berr *bodyError
@@ -54,7 +55,7 @@ func (c *Ctx) sendOwned(body []byte) {
 }
 
 // build makes the commands. An unknown pair or order is a refusal of that command alone.
-func (b *orderBatch) build() *Error {
+func (b *orderBatch) build() *refuse.Refusal {
 	root := b.s.opt.Board.Load()
 	var lastCode string
 	var last *engine.Instrument
@@ -93,13 +94,13 @@ func (b *orderBatch) build() *Error {
 }
 
 // stamp takes the times over, when there are any: one without follows the one before.
-func (b *orderBatch) stamp() *Error {
+func (b *orderBatch) stamp() *refuse.Refusal {
 	for i := range b.decoded {
 		if b.decoded[i].hasAt {
 			b.batch.Stamped = true
 			if !b.s.opt.Clock.Virtual() {
 				field := fmt.Sprintf("commands[%d].at", i)
-				return BadParam(field, "The member %s needs a virtual clock; this one is real.", field)
+				return refuse.Param(field, "The member %s needs a virtual clock; this one is real.", field)
 			}
 			break
 		}
@@ -113,7 +114,7 @@ func (b *orderBatch) stamp() *Error {
 		if d.hasAt {
 			if d.at < last || d.at > maxStampNs {
 				field := fmt.Sprintf("commands[%d].at", i)
-				return BadParam(field, "The member %s must not go back in time nor beyond the year 2200.", field)
+				return refuse.Param(field, "The member %s must not go back in time nor beyond the year 2200.", field)
 			}
 			last = d.at
 		}

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"tickhive/engine"
+	"tickhive/internal/refuse"
 )
 
 // massCancel is one DELETE /orders: whose orders, and the pairs with the newest order id
@@ -15,7 +16,7 @@ type massCancel struct {
 }
 
 // cancelAll is DELETE /orders?accountId=&currencyPairCode=.
-func (s *Internal) cancelAll(c *Ctx) *Error {
+func (s *Internal) cancelAll(c *Ctx) *refuse.Refusal {
 	m := massCancel{all: true}
 	accountText, err := c.Str("accountId")
 	if err != nil {
@@ -28,17 +29,17 @@ func (s *Internal) cancelAll(c *Ctx) *Error {
 	uuid, ok := parseUUID(accountText)
 	switch {
 	case accountText == "" && code == "":
-		return BadParam("accountId", "At least one of accountId and currencyPairCode is required.")
+		return refuse.Param("accountId", "At least one of accountId and currencyPairCode is required.")
 	case accountText != "" && !ok:
-		return BadParam("accountId", "The parameter accountId must be a UUID.")
+		return refuse.Param("accountId", "The parameter accountId must be a UUID.")
 	case code != "" && !isPairCode(code):
-		return BadParam("currencyPairCode", "The parameter currencyPairCode must be a pair code of the form BASE_QUOTE.")
+		return refuse.Param("currencyPairCode", "The parameter currencyPairCode must be a pair code of the form BASE_QUOTE.")
 	}
 	if accountText != "" {
 		m.all = false
 		if uuid != ([16]byte{}) {
 			if m.account, ok = s.opt.Accounts.Find(uuid); !ok {
-				return NotFound("accountId", "There is no account %s.", accountText)
+				return refuse.Missing("accountId", "There is no account %s.", accountText)
 			}
 		}
 	}
@@ -46,7 +47,7 @@ func (s *Internal) cancelAll(c *Ctx) *Error {
 	if code != "" {
 		ins := s.instrument([]byte(code))
 		if ins == nil {
-			return NotFound("currencyPairCode", "There is no pair %s.", code)
+			return refuse.Missing("currencyPairCode", "There is no pair %s.", code)
 		}
 		only = ins.ID
 	}
@@ -60,7 +61,7 @@ func (s *Internal) cancelAll(c *Ctx) *Error {
 
 // runMassCancel takes the bounds at one instant, then cancels in parts, so that others
 // are served in between.
-func (s *Internal) runMassCancel(m *massCancel, only engine.PairID) (canceled int, err *Error) {
+func (s *Internal) runMassCancel(m *massCancel, only engine.PairID) (canceled int, err *refuse.Refusal) {
 	err = s.query(func() {
 		core := s.opt.Core
 		for _, p := range core.PairsByCode() {
@@ -79,7 +80,7 @@ func (s *Internal) runMassCancel(m *massCancel, only engine.PairID) (canceled in
 
 // cancelPair cancels the orders of one pair up to the bound, part by part. A halted pair
 // is an error when it was asked for by name, else it is passed over.
-func (s *Internal) cancelPair(m *massCancel, bound engine.OrderID, named bool) (canceled int, err *Error) {
+func (s *Internal) cancelPair(m *massCancel, bound engine.OrderID, named bool) (canceled int, err *refuse.Refusal) {
 	for {
 		part, refused := 0, engine.NotRejected
 		cmd := engine.Command{Kind: engine.CancelAll, Pair: bound.Pair(), Account: m.account, Order: bound}
@@ -104,7 +105,7 @@ func (s *Internal) cancelPair(m *massCancel, bound engine.OrderID, named bool) (
 		}
 		if refused != engine.NotRejected {
 			if named {
-				return canceled, Conflict("The pair is halted: nothing can be canceled.")
+				return canceled, refuse.New(refuse.Conflict, "", "The pair is halted: nothing can be canceled.")
 			}
 			return canceled, nil
 		}

@@ -59,11 +59,11 @@ func readPrice(cmd *engine.Command, text []byte, digits int) int64 {
 	v, negative, res := units(text, digits)
 	switch {
 	case negative || v == 0 && res == unitsExact:
-		refuse(cmd, engine.PriceNotPositive)
+		setReason(cmd, engine.PriceNotPositive)
 	case res == unitsOff:
-		refuse(cmd, engine.PriceOffTick)
+		setReason(cmd, engine.PriceOffTick)
 	case res == unitsTooMany:
-		refuse(cmd, engine.PriceOutOfRange)
+		setReason(cmd, engine.PriceOutOfRange)
 	}
 	return v
 }
@@ -72,11 +72,11 @@ func readAmount(cmd *engine.Command, text []byte, digits int) int64 {
 	v, negative, res := units(text, digits)
 	switch {
 	case negative || v == 0 && res == unitsExact:
-		refuse(cmd, engine.AmountNotPositive)
+		setReason(cmd, engine.AmountNotPositive)
 	case res == unitsOff:
-		refuse(cmd, engine.AmountOffLot)
+		setReason(cmd, engine.AmountOffLot)
 	case res == unitsTooMany:
-		refuse(cmd, engine.AmountOutOfRange)
+		setReason(cmd, engine.AmountOutOfRange)
 	}
 	return v
 }
@@ -85,18 +85,18 @@ func readAmount(cmd *engine.Command, text []byte, digits int) int64 {
 func readQuote(cmd *engine.Command, text []byte, digitsTotal int) fixed.U128 {
 	d := mustDecimal(text)
 	if d.Sign() <= 0 {
-		refuse(cmd, engine.AmountNotPositive)
+		setReason(cmd, engine.AmountNotPositive)
 		return fixed.U128{}
 	}
 	q, rest := d.Abs().DivMod64(fixed.Pow10[fixed.Scale-digitsTotal])
 	if rest != 0 {
-		refuse(cmd, engine.AmountOffLot)
+		setReason(cmd, engine.AmountOffLot)
 	}
 	return q
 }
 
-// refuse keeps the first reason: members are read in the order of Decisions section 4.8.
-func refuse(cmd *engine.Command, r engine.Reason) {
+// setReason keeps the first reason: members are read in the order of Decisions section 4.8.
+func setReason(cmd *engine.Command, r engine.Reason) {
 	if cmd.Refuse == engine.NotRejected {
 		cmd.Refuse = r
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/valyala/fasthttp"
+
+	"tickhive/internal/refuse"
 )
 
 // pageGate keeps web pages out of an internal listener that asks for no token. A browser on
@@ -57,7 +59,7 @@ func CheckInternalHost(text string) error {
 }
 
 // check refuses a request that a web page may have made a browser send.
-func (g *pageGate) check(ctx *fasthttp.RequestCtx) *Error {
+func (g *pageGate) check(ctx *fasthttp.RequestCtx) *refuse.Refusal {
 	h := &ctx.Request.Header
 	if string(ctx.URI().PathOriginal()) == readyPath {
 		return nil
@@ -101,8 +103,8 @@ const (
 )
 
 // gateError is the refusal of one header's value: why, and the way in.
-func gateError(header string, value []byte, why string) *Error {
-	err := Forbidden("The header %s: %.100q %s.", header, value, why)
+func gateError(header string, value []byte, why string) *refuse.Refusal {
+	err := refuse.New(refuse.Forbidden, "", "The header %s: %.100q %s.", header, value, why)
 	err.Field = header
 	return err
 }

@@ -1,16 +1,20 @@
 package server
 
-import "tickhive/hive"
+import (
+	"tickhive/hive"
+
+	"tickhive/internal/refuse"
+)
 
 // internalPropose is POST /hive/proposals.
-func (d *LaunchpadDesk) internalPropose(c *Ctx) *Error {
+func (d *LaunchpadDesk) internalPropose(c *Ctx) *refuse.Refusal {
 	form, err := readForm(c.PostBody(), "tokenId", "topic", "payload", "proposer", "urgent")
 	if err != nil {
 		return err
 	}
 	cmd, rej := hive.ProposalForm{TokenID: form[0], Topic: form[1], Payload: form[2], Proposer: form[3], Urgent: form[4]}.Parse()
 	if rej != nil {
-		return hiveReject(rej)
+		return rej
 	}
 	res, cerr := d.Act(cmd)
 	if cerr != nil {
@@ -20,7 +24,7 @@ func (d *LaunchpadDesk) internalPropose(c *Ctx) *Error {
 }
 
 // internalAct is POST /hive/actions.
-func (d *LaunchpadDesk) internalAct(c *Ctx) *Error {
+func (d *LaunchpadDesk) internalAct(c *Ctx) *refuse.Refusal {
 	form, err := readForm(c.PostBody(), "sourceAgentId", "targetTokenId", "actionType", "actionPayload", "reasonCode")
 	if err != nil {
 		return err
@@ -29,7 +33,7 @@ func (d *LaunchpadDesk) internalAct(c *Ctx) *Error {
 		SourceAgentID: form[0], TargetTokenID: form[1], ActionType: form[2], ActionPayload: form[3], ReasonCode: form[4],
 	}.Parse()
 	if rej != nil {
-		return hiveReject(rej)
+		return rej
 	}
 	res, cerr := d.Act(cmd)
 	if cerr != nil {

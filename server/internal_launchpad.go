@@ -7,6 +7,7 @@ import (
 
 	json "github.com/goccy/go-json"
 
+	"tickhive/internal/refuse"
 	"tickhive/launchpad"
 )
 
@@ -41,54 +42,54 @@ func formText(raw json.RawMessage) string {
 }
 
 // formUser reads a member that is a user's id.
-func formUser(raw json.RawMessage, field string) (id [16]byte, err *Error) {
+func formUser(raw json.RawMessage, field string) (id [16]byte, err *refuse.Refusal) {
 	if isAbsent(raw) {
-		return id, BadParam(field, "The member %s is required.", field)
+		return id, refuse.Param(field, "The member %s is required.", field)
 	}
 	id, ok := parseUUID(formText(raw))
 	if !ok {
-		return id, BadParam(field, "The member %s must be a user's id, a UUID.", field)
+		return id, refuse.Param(field, "The member %s must be a user's id, a UUID.", field)
 	}
 	return id, nil
 }
 
 // formAmount reads a member that is an amount, a number or a string, above 0.
-func formAmount(raw json.RawMessage, field string) (launchpad.Amount, *Error) {
+func formAmount(raw json.RawMessage, field string) (launchpad.Amount, *refuse.Refusal) {
 	if isAbsent(raw) {
-		return launchpad.Amount{}, BadParam(field, "The member %s is required.", field)
+		return launchpad.Amount{}, refuse.Param(field, "The member %s is required.", field)
 	}
 	a, err := formAnyAmount(raw, field)
 	if err == nil && a.IsZero() {
-		err = BadParam(field, "The member %s must be above 0.", field)
+		err = refuse.Param(field, "The member %s must be above 0.", field)
 	}
 	return a, err
 }
 
-func formAnyAmount(raw json.RawMessage, field string) (launchpad.Amount, *Error) {
+func formAnyAmount(raw json.RawMessage, field string) (launchpad.Amount, *refuse.Refusal) {
 	text := string(raw)
 	if raw[0] == '"' {
 		text = formText(raw)
 	}
 	a, err := launchpad.ParseAmount(text)
 	if err != nil {
-		return a, BadParam(field, "The member %s must be a decimal, at least 0, of at most 31 digits before and 18 after the point.", field)
+		return a, refuse.Param(field, "The member %s must be a decimal, at least 0, of at most 31 digits before and 18 after the point.", field)
 	}
 	return a, nil
 }
 
 // address is the ledger address of a user that a body names.
-func (d *LaunchpadDesk) address(id [16]byte, field string) (launchpad.Address, *Error) {
+func (d *LaunchpadDesk) address(id [16]byte, field string) (launchpad.Address, *refuse.Refusal) {
 	account, ok := d.opt.Find(id)
 	if ok && account != 0 {
 		if u, err := d.user(account); err == nil {
 			return u.address, nil
 		}
 	}
-	return launchpad.Address{}, NotFound(field, "There is no user %s.", appendUUID(nil, id))
+	return launchpad.Address{}, refuse.Missing(field, "There is no user %s.", appendUUID(nil, id))
 }
 
 // workerID is the number of the token that the path names.
-func (d *LaunchpadDesk) workerID(c *Ctx) (uint32, *Error) {
+func (d *LaunchpadDesk) workerID(c *Ctx) (uint32, *refuse.Refusal) {
 	v := d.views()
 	t, ok := v.ledger.Find(c.PathParam("id"))
 	if !ok {
@@ -98,7 +99,7 @@ func (d *LaunchpadDesk) workerID(c *Ctx) (uint32, *Error) {
 }
 
 // internalSpawn is POST /launchpad/tokens.
-func (d *LaunchpadDesk) internalSpawn(c *Ctx) *Error {
+func (d *LaunchpadDesk) internalSpawn(c *Ctx) *refuse.Refusal {
 	form, err := readForm(c.PostBody(), append([]string{"userId"}, spawnMembers...)...)
 	if err != nil {
 		return err
@@ -109,7 +110,7 @@ func (d *LaunchpadDesk) internalSpawn(c *Ctx) *Error {
 	}
 	cmd, rej := spawnForm(form[1:]).Parse()
 	if rej != nil {
-		return ledgerReject(rej)
+		return rej
 	}
 	owner, err := d.address(id, "userId")
 	if err != nil {
@@ -119,7 +120,7 @@ func (d *LaunchpadDesk) internalSpawn(c *Ctx) *Error {
 }
 
 // internalLiquidity is POST /launchpad/tokens/{id}/liquidity.
-func (d *LaunchpadDesk) internalLiquidity(c *Ctx) *Error {
+func (d *LaunchpadDesk) internalLiquidity(c *Ctx) *refuse.Refusal {
 	form, err := readForm(c.PostBody(), "userId", "tokenAmount", "quoteAmount")
 	if err != nil {
 		return err
@@ -149,7 +150,7 @@ func (d *LaunchpadDesk) internalLiquidity(c *Ctx) *Error {
 }
 
 // internalSwap is POST /launchpad/tokens/{id}/swaps.
-func (d *LaunchpadDesk) internalSwap(c *Ctx) *Error {
+func (d *LaunchpadDesk) internalSwap(c *Ctx) *refuse.Refusal {
 	cmd, id, err := readSwap(c.PostBody())
 	if err != nil {
 		return err
@@ -167,7 +168,7 @@ func (d *LaunchpadDesk) internalSwap(c *Ctx) *Error {
 	return sendDecimals(c, res.Swap)
 }
 
-func readSwap(body []byte) (cmd launchpad.Swap, id [16]byte, err *Error) {
+func readSwap(body []byte) (cmd launchpad.Swap, id [16]byte, err *refuse.Refusal) {
 	form, err := readForm(body, "userId", "side", "amountIn", "minOut")
 	if err != nil {
 		return cmd, id, err
@@ -177,7 +178,7 @@ func readSwap(body []byte) (cmd launchpad.Swap, id [16]byte, err *Error) {
 	}
 	side := formText(form[1])
 	if side != "buy" && side != "sell" {
-		return cmd, id, BadParam("side", "The member side must be buy or sell.")
+		return cmd, id, refuse.Param("side", "The member side must be buy or sell.")
 	}
 	cmd.Sell = side == "sell"
 	if cmd.AmountIn, err = formAmount(form[2], "amountIn"); err != nil {
@@ -190,7 +191,7 @@ func readSwap(body []byte) (cmd launchpad.Swap, id [16]byte, err *Error) {
 }
 
 // internalTransfer is POST /launchpad/tokens/{id}/transfers.
-func (d *LaunchpadDesk) internalTransfer(c *Ctx) *Error {
+func (d *LaunchpadDesk) internalTransfer(c *Ctx) *refuse.Refusal {
 	form, err := readForm(c.PostBody(), "fromUserId", "toUserId", "amount")
 	if err != nil {
 		return err
@@ -225,14 +226,14 @@ func (d *LaunchpadDesk) internalTransfer(c *Ctx) *Error {
 }
 
 // internalBoost is POST /launchpad/tokens/{id}/boosts.
-func (d *LaunchpadDesk) internalBoost(c *Ctx) *Error {
+func (d *LaunchpadDesk) internalBoost(c *Ctx) *refuse.Refusal {
 	form, err := readForm(c.PostBody(), "tier")
 	if err != nil {
 		return err
 	}
 	tier, ok := launchpad.ParseTier(formText(form[0]))
 	if !ok {
-		return BadParam("tier", "The member tier must be short, standard, extended or premium.")
+		return refuse.Param("tier", "The member tier must be short, standard, extended or premium.")
 	}
 	no, err := d.workerID(c)
 	if err != nil {
@@ -246,17 +247,17 @@ func (d *LaunchpadDesk) internalBoost(c *Ctx) *Error {
 }
 
 // internalFault is POST /launchpad/faults.
-func (d *LaunchpadDesk) internalFault(c *Ctx) *Error {
+func (d *LaunchpadDesk) internalFault(c *Ctx) *refuse.Refusal {
 	form, err := readForm(c.PostBody(), "kind", "count")
 	if err != nil {
 		return err
 	}
 	if formText(form[0]) != "spawner" {
-		return BadParam("kind", "The member kind must be spawner.")
+		return refuse.Param("kind", "The member kind must be spawner.")
 	}
 	count, perr := strconv.ParseUint(string(form[1]), 10, 64)
 	if perr != nil || count == 0 || count > launchpad.MaxFaults {
-		return BadParam("count", "The member count must be an integer from 1 to %d.", launchpad.MaxFaults)
+		return refuse.Param("count", "The member count must be an integer from 1 to %d.", launchpad.MaxFaults)
 	}
 	if _, err := d.Carry(launchpad.InjectFault{Count: count}); err != nil {
 		return agentError(err, "what the next spawn answers")

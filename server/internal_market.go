@@ -8,6 +8,7 @@ import (
 
 	"tickhive/engine"
 	"tickhive/internal/fixed"
+	"tickhive/internal/refuse"
 )
 
 // internalMarketRoutes are books, pairs and assets.
@@ -23,15 +24,15 @@ func internalMarketRoutes(s *Internal) []*Route {
 }
 
 // pathPair is the pair that the path names.
-func (s *Internal) pathPair(c *Ctx, name string) (*engine.Instrument, *Error) {
+func (s *Internal) pathPair(c *Ctx, name string) (*engine.Instrument, *refuse.Refusal) {
 	code := c.PathParam(name)
 	if !isPairCode(code) {
-		return nil, BadParam(name, "The pair code must be of the form BASE_QUOTE, 2 to 12 of A-Z and 0-9 each.")
+		return nil, refuse.Param(name, "The pair code must be of the form BASE_QUOTE, 2 to 12 of A-Z and 0-9 each.")
 	}
 	if ins := s.instrument([]byte(code)); ins != nil {
 		return ins, nil
 	}
-	return nil, NotFound(name, "There is no pair %s.", code)
+	return nil, refuse.Missing(name, "There is no pair %s.", code)
 }
 
 // fullBook is a copy of one pair's book, order by order.
@@ -45,7 +46,7 @@ type fullBook struct {
 }
 
 // getBook is GET /book/{pair}: depth bounds the levels of each side, 0 is all of them.
-func (s *Internal) getBook(c *Ctx) *Error {
+func (s *Internal) getBook(c *Ctx) *refuse.Refusal {
 	depth, _, err := c.Int("depth", 0, 0, math.MaxInt32)
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"tickhive/engine"
+	"tickhive/internal/refuse"
 )
 
 // internalOrderRoutes are order entry and look-up.
@@ -31,7 +32,7 @@ func (s *Internal) instrument(code []byte) *engine.Instrument {
 }
 
 // account is the number of a request's account.
-func (s *Internal) account(id [16]byte) (engine.AccountID, *Error) {
+func (s *Internal) account(id [16]byte) (engine.AccountID, *refuse.Refusal) {
 	if id == [16]byte{} {
 		return 0, nil
 	}
@@ -39,7 +40,7 @@ func (s *Internal) account(id [16]byte) (engine.AccountID, *Error) {
 }
 
 // placeOrder is POST /orders.
-func (s *Internal) placeOrder(c *Ctx) *Error {
+func (s *Internal) placeOrder(c *Ctx) *refuse.Refusal {
 	b := s.take()
 	defer s.give(b)
 	b.decoded = append(b.decoded[:0], batchCommand{kind: batchPlace})
@@ -50,7 +51,7 @@ func (s *Internal) placeOrder(c *Ctx) *Error {
 	}
 	ins := s.instrument(o.pair)
 	if ins == nil {
-		return NotFound("currencyPairCode", "There is no pair %s.", o.pair)
+		return refuse.Missing("currencyPairCode", "There is no pair %s.", o.pair)
 	}
 	account, err := s.account(o.account)
 	if err != nil {
@@ -65,17 +66,17 @@ func (s *Internal) placeOrder(c *Ctx) *Error {
 	return s.sendOrder(c, b)
 }
 
-func (s *Internal) sendOrder(c *Ctx, b *orderBatch) *Error {
+func (s *Internal) sendOrder(c *Ctx, b *orderBatch) *refuse.Refusal {
 	c.Private(b.answers[0].appendOrder(make([]byte, 0, 1024)))
 	return nil
 }
 
 // orderOf reads the path's order id and finds its pair.
-func (s *Internal) orderOf(c *Ctx) (engine.OrderID, *engine.Instrument, *Error) {
+func (s *Internal) orderOf(c *Ctx) (engine.OrderID, *engine.Instrument, *refuse.Refusal) {
 	text := c.PathParam("id")
 	n, ok := parseInteger([]byte(text))
 	if !ok {
-		return 0, nil, BadParam("id", "The order id must be an integer.")
+		return 0, nil, refuse.Param("id", "The order id must be an integer.")
 	}
 	id := engine.OrderID(n)
 	if n >= 0 && n <= maxOrderID && id.Pair() < engine.MaxPairs {
@@ -86,10 +87,10 @@ func (s *Internal) orderOf(c *Ctx) (engine.OrderID, *engine.Instrument, *Error) 
 	return 0, nil, noOrder(text)
 }
 
-func noOrder(id string) *Error { return NotFound("id", "There is no order %s.", id) }
+func noOrder(id string) *refuse.Refusal { return refuse.Missing("id", "There is no order %s.", id) }
 
 // getOrder is GET /orders/{id}.
-func (s *Internal) getOrder(c *Ctx) *Error {
+func (s *Internal) getOrder(c *Ctx) *refuse.Refusal {
 	id, ins, err := s.orderOf(c)
 	if err != nil {
 		return err
@@ -111,7 +112,7 @@ func (s *Internal) getOrder(c *Ctx) *Error {
 }
 
 // cancelOrder is DELETE /orders/{id}.
-func (s *Internal) cancelOrder(c *Ctx) *Error {
+func (s *Internal) cancelOrder(c *Ctx) *refuse.Refusal {
 	id, ins, err := s.orderOf(c)
 	if err != nil {
 		return err
@@ -124,7 +125,7 @@ func (s *Internal) cancelOrder(c *Ctx) *Error {
 }
 
 // replaceOrder is PATCH /orders/{id}.
-func (s *Internal) replaceOrder(c *Ctx) *Error {
+func (s *Internal) replaceOrder(c *Ctx) *refuse.Refusal {
 	b := s.take()
 	defer s.give(b)
 	var p replaceRequest
@@ -142,33 +143,29 @@ func (s *Internal) replaceOrder(c *Ctx) *Error {
 }
 
 // change submits a cancel or replace of one order.
-func (s *Internal) change(c *Ctx, b *orderBatch, ins *engine.Instrument) *Error {
+func (s *Internal) change(c *Ctx, b *orderBatch, ins *engine.Instrument) *refuse.Refusal {
 	b.answers[0].ins = ins
 	if err := b.submit(); err != nil {
 		return err
 	}
 	if r := b.answers[0].reason; r != engine.NotRejected {
-		return refusal48(r, b.batch.Commands[0].Order)
+		return replaceRefusal(r, b.batch.Commands[0].Order)
 	}
 	return s.sendOrder(c, b)
 }
 
-// refusal48 is a refusal as an HTTP error: status and code of Decisions section 4.8.
-func refusal48(r engine.Reason, id engine.OrderID) *Error {
-	e := &Error{Status: fasthttp.StatusConflict, Code: strings.ToUpper(r.String())}
-	switch {
-	case r == engine.UnknownOrder || r == engine.UnknownPair:
+// replaceRefusal returns why the order id could not be replaced.
+func replaceRefusal(r engine.Reason, id engine.OrderID) *refuse.Refusal {
+	field := refusalFields[r]
+	switch r {
+	case engine.UnknownOrder, engine.UnknownPair:
 		return noOrder(fmt.Sprint(uint64(id)))
-	case r == engine.OrderClosed:
-		e.Message = fmt.Sprintf("The order %d is closed, or a stop that waits.", id)
-		return e
-	case r <= engine.InsufficientFunds:
-		e.Status = fasthttp.StatusBadRequest
-		e.Field = "amount"
-		if r <= engine.PriceOutOfRange {
-			e.Field = "price"
-		}
+	case engine.OrderClosed:
+		return refuse.New(reasonCode(r), "", "The order %d is closed, or a stop that waits.", id)
+	case engine.TotalOutOfRange, engine.InsufficientFunds:
+		field = "amount"
+	case engine.DuplicateClientOrderID: // a replace carries none
+		field = ""
 	}
-	e.Message = fmt.Sprintf("The order %d stays as it is: %s.", id, strings.ReplaceAll(r.String(), "_", " "))
-	return e
+	return refuse.New(reasonCode(r), field, "The order %d stays as it is: %s.", id, strings.ReplaceAll(r.String(), "_", " "))
 }

@@ -7,6 +7,7 @@ import (
 
 	"tickhive/engine"
 	"tickhive/internal/fixed"
+	"tickhive/internal/refuse"
 )
 
 // defaultRate is a new pair's maker and taker fee, 0.001 in 10^-8.
@@ -84,7 +85,7 @@ func (r *bodyReader) rate() (v uint32, given bool) {
 }
 
 // apply puts what the request gives into ins, whose digits are set.
-func (p *pairRequest) apply(ins *engine.Instrument) *Error {
+func (p *pairRequest) apply(ins *engine.Instrument) *refuse.Refusal {
 	if p.hasState {
 		ins.State = p.state
 	}
@@ -99,19 +100,19 @@ func (p *pairRequest) apply(ins *engine.Instrument) *Error {
 		if ins.HasMinQuote {
 			q, rest := mustDecimal(p.minQuote).Abs().DivMod64(fixed.Pow10[fixed.Scale-ins.DigitsTotal()])
 			if rest != 0 {
-				return BadParam("minQuoteAmount", "The member minQuoteAmount must have at most %d fractional digits.", ins.DigitsTotal())
+				return refuse.Param("minQuoteAmount", "The member minQuoteAmount must have at most %d fractional digits.", ins.DigitsTotal())
 			}
 			ins.MinQuote = q
 		}
 	}
 	if err := ins.Validate(); err != nil {
-		return BadParam("minQuoteAmount", "The pair cannot be traded: %v.", err)
+		return refuse.Param("minQuoteAmount", "The pair cannot be traded: %v.", err)
 	}
 	return nil
 }
 
 // addPair is POST /pairs.
-func (s *Internal) addPair(c *Ctx) *Error {
+func (s *Internal) addPair(c *Ctx) *refuse.Refusal {
 	var r bodyReader
 	p := pairRequest{adds: true}
 	r.reset(c.PostBody())
@@ -125,10 +126,10 @@ func (s *Internal) addPair(c *Ctx) *Error {
 		DigitsPrice: int(p.digitsPrice), DigitsAmount: int(p.digitsAmount), MakerFee: defaultRate, TakerFee: defaultRate,
 	}
 	if base == quote {
-		return BadParam("code", "The member code must name two different currencies.")
+		return refuse.Param("code", "The member code must name two different currencies.")
 	}
 	if err := ins.Validate(); err != nil {
-		return BadParam("digitsAmount", "The pair cannot be traded exactly: %v.", err)
+		return refuse.Param("digitsAmount", "The pair cannot be traded exactly: %v.", err)
 	}
 	if err := p.apply(ins); err != nil {
 		return err
@@ -150,14 +151,16 @@ func (s *Internal) addPair(c *Ctx) *Error {
 	case refused == engine.PairExists:
 		return pairExists(code)
 	case refused != engine.NotRejected:
-		return Conflict("The pair %s cannot be added: there are as many pairs as the engine takes.", code)
+		return refuse.New(refuse.Conflict, "", "The pair %s cannot be added: there are as many pairs as the engine takes.", code)
 	}
 	return s.sendPair(c, ins)
 }
 
-func pairExists(code string) *Error { return Conflict("The pair %s exists already.", code) }
+func pairExists(code string) *refuse.Refusal {
+	return refuse.New(refuse.Conflict, "", "The pair %s exists already.", code)
+}
 
-func (s *Internal) sendPair(c *Ctx, ins *engine.Instrument) *Error {
+func (s *Internal) sendPair(c *Ctx, ins *engine.Instrument) *refuse.Refusal {
 	c.Private(appendPair(nil, ins))
 	return nil
 }
@@ -179,7 +182,7 @@ func appendPair(b []byte, ins *engine.Instrument) []byte {
 }
 
 // getPair is GET /pairs/{code}.
-func (s *Internal) getPair(c *Ctx) *Error {
+func (s *Internal) getPair(c *Ctx) *refuse.Refusal {
 	ins, err := s.pathPair(c, "code")
 	if err != nil {
 		return err
@@ -188,7 +191,7 @@ func (s *Internal) getPair(c *Ctx) *Error {
 }
 
 // setPair is PATCH /pairs/{code}.
-func (s *Internal) setPair(c *Ctx) *Error {
+func (s *Internal) setPair(c *Ctx) *refuse.Refusal {
 	var r bodyReader
 	var p pairRequest
 	r.reset(c.PostBody())

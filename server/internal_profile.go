@@ -7,6 +7,8 @@ import (
 
 	"github.com/valyala/fasthttp"
 	"github.com/valyala/fasthttp/fasthttpadaptor"
+
+	"tickhive/internal/refuse"
 )
 
 const profilePath = "/debug/pprof"
@@ -15,7 +17,7 @@ const profilePath = "/debug/pprof"
 func profileRoutes() []*Route {
 	wrap := func(h http.HandlerFunc) Handler {
 		f := fasthttpadaptor.NewFastHTTPHandler(h)
-		return func(c *Ctx) *Error {
+		return func(c *Ctx) *refuse.Refusal {
 			f(c.RequestCtx)
 			if status := c.Response.StatusCode(); status != fasthttp.StatusOK {
 				return profileError(c, status)
@@ -34,16 +36,16 @@ func profileRoutes() []*Route {
 }
 
 // profileError is net/http/pprof's plain text as the error object that every answer has.
-func profileError(c *Ctx, status int) *Error {
+func profileError(c *Ctx, status int) *refuse.Refusal {
 	text := strings.TrimSpace(string(c.Response.Body()))
 	c.Response.Reset()
 	switch status {
 	case fasthttp.StatusNotFound:
-		return NotFound("name", "There is no profile of this name.")
+		return refuse.Missing("name", "There is no profile of this name.")
 	case fasthttp.StatusBadRequest:
-		return BadParam("seconds", "The profile cannot be taken: %s.", text)
+		return refuse.Param("seconds", "The profile cannot be taken: %s.", text)
 	}
-	return Unavailable(1, "The profile cannot be taken now: %s.", text)
+	return refuse.Later(1, "The profile cannot be taken now: %s.", text)
 }
 
 // trimProfilePath takes the slash off /debug/pprof/, the one path of the contract that

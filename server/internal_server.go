@@ -18,6 +18,7 @@ import (
 
 	"tickhive/engine"
 	"tickhive/internal/clock"
+	"tickhive/internal/refuse"
 	"tickhive/internal/wal"
 	"tickhive/marketdata"
 	"tickhive/marketdata/replica"
@@ -158,11 +159,11 @@ func (s *Internal) guard(next Handler) Handler {
 	if s.opt.Token == "" {
 		return next
 	}
-	return func(c *Ctx) *Error {
+	return func(c *Ctx) *refuse.Refusal {
 		sent, ok := strings.CutPrefix(string(c.Request.Header.Peek(fasthttp.HeaderAuthorization)), "Bearer ")
 		hash := sha256.Sum256([]byte(sent))
 		if subtle.ConstantTimeCompare(hash[:], s.token[:]) != 1 || !ok {
-			return Unauthorized("Authorization", "The internal API needs its token as Authorization: Bearer.")
+			return refuse.New(refuse.Unauthorized, "Authorization", "The internal API needs its token as Authorization: Bearer.")
 		}
 		return next(c)
 	}
@@ -200,21 +201,21 @@ func (s *Internal) Accepts() AcceptStat { return s.edge.accepts.stat("internal")
 func (s *Internal) RouteStats() []RouteStat { return s.edge.stats() }
 
 // exchangeError is the answer when the engine took nothing.
-func exchangeError(err error) *Error {
+func exchangeError(err error) *refuse.Refusal {
 	switch {
 	case errors.Is(err, engine.ErrBusy):
-		return Unavailable(1, "The order queue is full; nothing was applied.")
+		return refuse.Later(1, "The order queue is full; nothing was applied.")
 	case errors.Is(err, engine.ErrStopping):
-		return Unavailable(5, "The server is shutting down; nothing was applied.")
+		return refuse.Later(5, "The server is shutting down; nothing was applied.")
 	case errors.Is(err, engine.ErrTimeBack):
-		return BadParam("at", "The member at must not go back in time.")
+		return refuse.Param("at", "The member at must not go back in time.")
 	}
-	return Unavailable(5, "The journal takes no changes; nothing was applied.")
+	return refuse.Later(5, "The journal takes no changes; nothing was applied.")
 }
 
 // submitError is the answer to a change that the engine did not confirm; what and then as
 // for outcomeUnknown.
-func submitError(err error, what, then string) *Error {
+func submitError(err error, what, then string) *refuse.Refusal {
 	if errors.Is(err, engine.ErrOutcomeUnknown) || errors.Is(err, wal.ErrOutcomeUnknown) {
 		return outcomeUnknown(what, then)
 	}
@@ -222,7 +223,7 @@ func submitError(err error, what, then string) *Error {
 }
 
 // query runs fn where core and history may be read.
-func (s *Internal) query(fn func()) *Error {
+func (s *Internal) query(fn func()) *refuse.Refusal {
 	if err := s.opt.Exchange.Query(fn); err != nil {
 		return exchangeError(err)
 	}
@@ -230,7 +231,7 @@ func (s *Internal) query(fn func()) *Error {
 }
 
 // control submits one command that is no order and answers its last event's refusal.
-func (s *Internal) control(cmd *engine.Command) (refused engine.Reason, err *Error) {
+func (s *Internal) control(cmd *engine.Command) (refused engine.Reason, err *refuse.Refusal) {
 	b := engine.Batch{
 		Commands: []engine.Command{*cmd},
 		Collect: func(_ int, _ *engine.Command, events []engine.Event) {

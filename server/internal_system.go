@@ -11,6 +11,7 @@ import (
 	"github.com/valyala/fasthttp/fasthttpadaptor"
 
 	"tickhive/internal/clock"
+	"tickhive/internal/refuse"
 )
 
 // internalSystemRoutes are clock, state hash, readiness, metrics, profiles and the log.
@@ -32,7 +33,7 @@ func internalSystemRoutes(s *Internal) []*Route {
 		scrape := fasthttpadaptor.NewFastHTTPHandler(s.opt.Metrics)
 		routes = append(routes, &Route{
 			Method: fasthttp.MethodGet, Path: "/metrics", Early: true,
-			Handle: func(c *Ctx) *Error {
+			Handle: func(c *Ctx) *refuse.Refusal {
 				c.Request.Header.DelBytes(reqAcceptEncoding) // never compressed: it costs more than it saves here
 				scrape(c.RequestCtx)
 				return nil
@@ -46,7 +47,7 @@ func internalSystemRoutes(s *Internal) []*Route {
 const maxAdvance = 366 * 24 * time.Hour
 
 // getClock is GET /clock.
-func (s *Internal) getClock(c *Ctx) *Error {
+func (s *Internal) getClock(c *Ctx) *refuse.Refusal {
 	s.sendClock(c)
 	return nil
 }
@@ -96,7 +97,7 @@ func (r *bodyReader) decodeClock(q *clockRequest) *bodyError {
 }
 
 // setClock is POST /clock: it answers after everything that fell due is published.
-func (s *Internal) setClock(c *Ctx) *Error {
+func (s *Internal) setClock(c *Ctx) *refuse.Refusal {
 	var r bodyReader
 	var q clockRequest
 	r.reset(c.PostBody())
@@ -104,7 +105,7 @@ func (s *Internal) setClock(c *Ctx) *Error {
 		return badBody(err)
 	}
 	if !s.opt.Clock.Virtual() {
-		return Conflict("The clock is the machine's and cannot be set: start with --clock virtual.")
+		return refuse.New(refuse.Conflict, "", "The clock is the machine's and cannot be set: start with --clock virtual.")
 	}
 	now, field := s.opt.Clock.NowNs(), "advance"
 	target := now + int64(q.advance)
@@ -112,16 +113,16 @@ func (s *Internal) setClock(c *Ctx) *Error {
 		target, field = q.to*1_000_000, "to"
 	}
 	if target < now && (!q.hasTo || q.to < floorDiv(now, 1_000_000)) {
-		return BadParam(field, "The member %s must not move the clock back.", field)
+		return refuse.Param(field, "The member %s must not move the clock back.", field)
 	}
 	target = max(target, now)
 	if target-now > int64(maxAdvance) || target > maxStampNs {
-		return BadParam(field, "The member %s must move the clock by at most 366d, and not beyond the year 2200.", field)
+		return refuse.Param(field, "The member %s must move the clock by at most 366d, and not beyond the year 2200.", field)
 	}
 	if err := s.opt.Exchange.AdvanceTo(target); err != nil {
 		e := submitError(err, "The move of the clock, or what fell due on the way,", "look at the clock.")
 		if e.Field == "at" {
-			e = BadParam(field, "The member %s must not move the clock back.", field)
+			e = refuse.Param(field, "The member %s must not move the clock back.", field)
 		}
 		return e
 	}
@@ -131,11 +132,11 @@ func (s *Internal) setClock(c *Ctx) *Error {
 
 // stateHash is GET /state-hash: per pair the hash of its canonical state, in all the hash
 // over those.
-func (s *Internal) stateHash(c *Ctx) *Error {
+func (s *Internal) stateHash(c *Ctx) *refuse.Refusal {
 	h, err := s.opt.StateHash()
 	if err != nil {
 		c.edge.log.Error("state hash", "requestId", c.RequestID(), "error", err)
-		return Unavailable(1, "The state cannot be read now: %s.", err)
+		return refuse.Later(1, "The state cannot be read now: %s.", err)
 	}
 	b := strconv.AppendUint([]byte(`{"seq":`), h.Seq, 10)
 	b = append(append(append(b, `,"hash":"`...), h.Hash...), `","pairs":[`...)
@@ -152,16 +153,16 @@ func (s *Internal) stateHash(c *Ctx) *Error {
 }
 
 // getReady is GET /ready.
-func (s *Internal) getReady(c *Ctx) *Error {
+func (s *Internal) getReady(c *Ctx) *refuse.Refusal {
 	if !s.opt.Ready.Load() {
-		return Unavailable(1, "The server is recovering; /api/status tells how far it is.")
+		return refuse.Later(1, "The server is recovering; /api/status tells how far it is.")
 	}
 	c.Private([]byte(`{"ready":true}`))
 	return nil
 }
 
 // getLog is GET /log.
-func (s *Internal) getLog(c *Ctx) *Error {
+func (s *Internal) getLog(c *Ctx) *refuse.Refusal {
 	level := strings.ToLower(s.opt.LogLevel.Level().String())
 	c.Private(append(appendJSONString([]byte(`{"level":`), level), '}'))
 	return nil
@@ -172,7 +173,7 @@ var logLevels = []word[slog.Level]{
 }
 
 // setLog is PATCH /log: the level of the log from now on.
-func (s *Internal) setLog(c *Ctx) *Error {
+func (s *Internal) setLog(c *Ctx) *refuse.Refusal {
 	var r bodyReader
 	var level slog.Level
 	given := false

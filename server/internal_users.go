@@ -10,6 +10,7 @@ import (
 
 	"tickhive/accounts"
 	"tickhive/internal/fixed"
+	"tickhive/internal/refuse"
 )
 
 // InternalResource is the accounts' part of the internal API (Decisions section 5).
@@ -31,7 +32,7 @@ func (d *AccountDesk) InternalResource(*Internal) []*Route {
 // nativeCurrency is the launchpad's native currency.
 const nativeCurrency = "NATIVE"
 
-func (d *AccountDesk) createUser(c *Ctx) *Error {
+func (d *AccountDesk) createUser(c *Ctx) *refuse.Refusal {
 	var r bodyReader
 	u := userRequest{creates: true}
 	r.reset(c.PostBody())
@@ -54,10 +55,10 @@ func (d *AccountDesk) createUser(c *Ctx) *Error {
 // unfunded is the answer where the user was made and the native balance was refused: they
 // are changes of two logs. Sending the request again would make another user, or find the
 // nickname taken, so it names the user and what is left to do.
-func unfunded(u *accounts.UserView, cause *Error) *Error {
+func unfunded(u *accounts.UserView, cause *refuse.Refusal) *refuse.Refusal {
 	e := *cause
 	e.Field = "nativeBalance"
-	if e.Code == CodeOutcomeUnknown {
+	if e.Code == refuse.OutcomeUnknown {
 		e.Message = fmt.Sprintf("The user was made and has the id %s; do not make the user again. The nativeBalance: %s", u.ID, cause.Message)
 		return &e
 	}
@@ -66,7 +67,7 @@ func unfunded(u *accounts.UserView, cause *Error) *Error {
 	return &e
 }
 
-func (d *AccountDesk) patchUser(c *Ctx) *Error {
+func (d *AccountDesk) patchUser(c *Ctx) *refuse.Refusal {
 	var r bodyReader
 	var u userRequest
 	r.reset(c.PostBody())
@@ -84,7 +85,7 @@ func (d *AccountDesk) patchUser(c *Ctx) *Error {
 	return err
 }
 
-func (d *AccountDesk) getUser(c *Ctx) *Error {
+func (d *AccountDesk) getUser(c *Ctx) *refuse.Refusal {
 	user, err := d.userOf(c)
 	if err == nil {
 		c.Private(d.appendUser(nil, &user, true))
@@ -93,7 +94,7 @@ func (d *AccountDesk) getUser(c *Ctx) *Error {
 }
 
 // createUserKey is POST /users/{id}/apikeys: as the public route, but canTrade=true.
-func (d *AccountDesk) createUserKey(c *Ctx) *Error {
+func (d *AccountDesk) createUserKey(c *Ctx) *refuse.Refusal {
 	user, err := d.userOf(c)
 	if err != nil {
 		return err
@@ -102,7 +103,7 @@ func (d *AccountDesk) createUserKey(c *Ctx) *Error {
 }
 
 // totals is the sums over all accounts, the ledger's currencies among them.
-func (d *AccountDesk) totals(c *Ctx) *Error {
+func (d *AccountDesk) totals(c *Ctx) *refuse.Refusal {
 	all := d.view.Totals()
 	if d.opt.Ledger != nil {
 		all = append(all, d.opt.Ledger.Totals()...)

@@ -5,6 +5,7 @@ import (
 
 	"tickhive/accounts"
 	"tickhive/engine"
+	"tickhive/internal/refuse"
 )
 
 // moneyRequest is the body of deposits, withdrawals and profits.
@@ -71,7 +72,7 @@ func (r *bodyReader) profitType() accounts.ProfitType {
 
 // moneyOf reads the body and finds the user and the currency. asset is nil for the
 // currencies that are no assets of the exchange: the ledger's.
-func (d *AccountDesk) moneyOf(c *Ctx, m *moneyRequest) (u accounts.UserView, asset *engine.Asset, err *Error) {
+func (d *AccountDesk) moneyOf(c *Ctx, m *moneyRequest) (u accounts.UserView, asset *engine.Asset, err *refuse.Refusal) {
 	var r bodyReader
 	r.reset(c.PostBody())
 	if err := r.decodeMoney(m); err != nil {
@@ -81,7 +82,7 @@ func (d *AccountDesk) moneyOf(c *Ctx, m *moneyRequest) (u accounts.UserView, ass
 		return u, nil, err
 	}
 	if asset = d.opt.Board.Load().Asset(m.currency); asset == nil && !d.ledgerKeeps(m.currency) {
-		return u, nil, NotFound("currencyCode", "There is no currency %s.", m.currency)
+		return u, nil, refuse.Missing("currencyCode", "There is no currency %s.", m.currency)
 	}
 	return u, asset, nil
 }
@@ -95,14 +96,14 @@ func (d *AccountDesk) ledgerKeeps(code string) bool {
 	return d.opt.Ledger.Keeps(code)
 }
 
-func (d *AccountDesk) deposit(c *Ctx) *Error {
+func (d *AccountDesk) deposit(c *Ctx) *refuse.Refusal {
 	var m moneyRequest
 	u, asset, err := d.moneyOf(c, &m)
 	if err != nil {
 		return err
 	}
 	if asset != nil && !asset.CanDeposit {
-		return Conflict("Deposits of %s are closed.", m.currency)
+		return refuse.New(refuse.Conflict, "", "Deposits of %s are closed.", m.currency)
 	}
 	b, err := d.credit(&u, m.currency, m.amount)
 	if err == nil {
@@ -112,7 +113,7 @@ func (d *AccountDesk) deposit(c *Ctx) *Error {
 }
 
 // credit deposits into the ledger or the account, wherever the currency is kept.
-func (d *AccountDesk) credit(u *accounts.UserView, currency string, amount Money) (accounts.BalanceView, *Error) {
+func (d *AccountDesk) credit(u *accounts.UserView, currency string, amount Money) (accounts.BalanceView, *refuse.Refusal) {
 	if d.opt.Ledger != nil && d.opt.Ledger.Keeps(currency) {
 		return d.opt.Ledger.Deposit(u.Address, currency, amount)
 	}
@@ -120,7 +121,7 @@ func (d *AccountDesk) credit(u *accounts.UserView, currency string, amount Money
 	return res.Balance, err
 }
 
-func (d *AccountDesk) withdraw(c *Ctx) *Error {
+func (d *AccountDesk) withdraw(c *Ctx) *refuse.Refusal {
 	var m moneyRequest
 	u, asset, err := d.moneyOf(c, &m)
 	if err != nil {
@@ -144,16 +145,16 @@ func (d *AccountDesk) withdraw(c *Ctx) *Error {
 }
 
 // withdrawable is what the asset's settings say about a withdrawal.
-func withdrawable(a *engine.Asset, m *moneyRequest) *Error {
+func withdrawable(a *engine.Asset, m *moneyRequest) *refuse.Refusal {
 	switch {
 	case a == nil:
 		return nil
 	case a.HasMinWithdraw && m.amount.Cmp(a.MinWithdraw) < 0:
-		return BadParam("amount", "A withdrawal of %s must be at least %s.", m.currency, appendMoney(nil, a.MinWithdraw))
+		return refuse.Param("amount", "A withdrawal of %s must be at least %s.", m.currency, appendMoney(nil, a.MinWithdraw))
 	case a.HasMaxWithdraw && m.amount.Cmp(a.MaxWithdraw) > 0:
-		return BadParam("amount", "A withdrawal of %s must be at most %s.", m.currency, appendMoney(nil, a.MaxWithdraw))
+		return refuse.Param("amount", "A withdrawal of %s must be at most %s.", m.currency, appendMoney(nil, a.MaxWithdraw))
 	case !a.CanWithdraw:
-		return Conflict("Withdrawals of %s are closed.", m.currency)
+		return refuse.New(refuse.Conflict, "", "Withdrawals of %s are closed.", m.currency)
 	}
 	return nil
 }
@@ -163,14 +164,14 @@ func sendWithdrawal(c *Ctx, b *accounts.BalanceView, commission Money) {
 	c.Private(append(appendMoney(append(body, `,"commission":`...), commission), '}'))
 }
 
-func (d *AccountDesk) addProfit(c *Ctx) *Error {
+func (d *AccountDesk) addProfit(c *Ctx) *refuse.Refusal {
 	m := moneyRequest{profits: true}
 	u, asset, err := d.moneyOf(c, &m)
 	if err != nil {
 		return err
 	}
 	if asset == nil && d.opt.Ledger != nil {
-		return NotFound("currencyCode", "Profits are paid in currencies of the exchange, not of the ledger.")
+		return refuse.Missing("currencyCode", "Profits are paid in currencies of the exchange, not of the ledger.")
 	}
 	res, err := d.do(accounts.Command{
 		Kind: accounts.AddProfit, User: u.Number, Profit: m.profit, Currency: m.currency, Amount: m.amount,

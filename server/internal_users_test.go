@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"tickhive/accounts"
+	"tickhive/internal/refuse"
 	"tickhive/server"
 )
 
@@ -104,8 +105,8 @@ func (closedLedger) Keeps(code string) bool                 { return code == "NA
 func (closedLedger) Balances(string) []accounts.BalanceView { return nil }
 func (closedLedger) Seq() uint64                            { return 0 }
 
-func (closedLedger) Deposit(string, string, server.Money) (accounts.BalanceView, *server.Error) {
-	return accounts.BalanceView{}, server.Unavailable(5, "The ledger is closed; nothing was changed.")
+func (closedLedger) Deposit(string, string, server.Money) (accounts.BalanceView, *refuse.Refusal) {
+	return accounts.BalanceView{}, refuse.Later(5, "The ledger is closed; nothing was changed.")
 }
 
 // A user whose native balance is refused exists: the answer says so, who it is and how it

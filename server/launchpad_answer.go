@@ -7,67 +7,37 @@ import (
 
 	json "github.com/goccy/go-json"
 
-	"tickhive/hive"
+	"tickhive/internal/refuse"
 	"tickhive/internal/wal"
-	"tickhive/launchpad"
 )
 
 // agentError is a refusal of ledger or hive, or a store that takes no changes, as an
 // answer. look is where the caller finds out whether a change was recorded whose outcome
 // is unknown.
-func agentError(err error, look string) *Error {
-	var fromLedger *launchpad.Reject
-	var fromHive *hive.Reject
+func agentError(err error, look string) *refuse.Refusal {
+	var refused *refuse.Refusal
 	switch {
-	case errors.As(err, &fromLedger):
-		return ledgerReject(fromLedger)
-	case errors.As(err, &fromHive):
-		return hiveReject(fromHive)
+	case errors.As(err, &refused):
+		return refused
 	case errors.Is(err, wal.ErrBusy):
-		return Unavailable(1, "Too many changes wait; nothing was changed.")
+		return refuse.Later(1, "Too many changes wait; nothing was changed.")
 	case errors.Is(err, wal.ErrOutcomeUnknown):
 		return outcomeUnknown("The change", "look at "+look+" before you repeat the request.")
 	case errors.Is(err, wal.ErrClosed):
-		return Unavailable(5, "The server is shutting down; nothing was changed.")
+		return refuse.Later(5, "The server is shutting down; nothing was changed.")
 	}
-	return Unavailable(5, "The launchpad takes no changes at the moment; nothing was changed.")
-}
-
-// fullRetry is the Retry-After of a store that is at one of its limits: only time or an
-// operator helps.
-const fullRetry = 60
-
-func ledgerReject(r *launchpad.Reject) *Error {
-	if r == nil {
-		return nil
-	}
-	return agentReject(r.Status, r.Code, r.Message, r.Field)
-}
-
-func hiveReject(r *hive.Reject) *Error {
-	if r == nil {
-		return nil
-	}
-	return agentReject(r.Status, r.Code, r.Message, r.Field)
-}
-
-func agentReject(status int, code, message, field string) *Error {
-	e := &Error{Status: status, Code: code, Message: message, Field: field}
-	if status == 503 {
-		e.RetryAfter = fullRetry
-	}
-	return e
+	return refuse.Later(5, "The launchpad takes no changes at the moment; nothing was changed.")
 }
 
 // sendDecimals answers with v, whose decimals are its own.
-func sendDecimals(c *Ctx, v any) *Error {
+func sendDecimals(c *Ctx, v any) *refuse.Refusal {
 	c.Private(agentJSON(v))
 	return nil
 }
 
 // sendFree answers with v, which has no decimals but in members that stand as they were
 // sent (metadata, payloads): those are nobody's to rewrite, ?decimals=string or not.
-func sendFree(c *Ctx, v any) *Error {
+func sendFree(c *Ctx, v any) *refuse.Refusal {
 	c.decimalsText = false
 	return sendDecimals(c, v)
 }
@@ -85,7 +55,7 @@ func agentJSON(v any) []byte {
 
 // readForm reads a body that is an object of these members and answers each as it was
 // sent, nil for a missing one. Unknown and duplicate members are refused.
-func readForm(body []byte, members ...string) ([]json.RawMessage, *Error) {
+func readForm(body []byte, members ...string) ([]json.RawMessage, *refuse.Refusal) {
 	var r bodyReader
 	r.reset(body)
 	form := make([]json.RawMessage, len(members))

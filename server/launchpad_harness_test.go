@@ -15,6 +15,7 @@ import (
 
 	"tickhive/engine"
 	"tickhive/hive"
+	"tickhive/internal/refuse"
 	"tickhive/internal/vfs"
 	"tickhive/internal/wal"
 	"tickhive/launchpad"
@@ -88,12 +89,12 @@ func (c *colony) find(id [16]byte) (engine.AccountID, bool) {
 	return 0, false
 }
 
-func authenticateByName(c *server.Ctx) (*server.Caller, *server.Error) {
+func authenticateByName(c *server.Ctx) (*server.Caller, *refuse.Refusal) {
 	key := string(c.Request.Header.Peek("API-PublicKey"))
 	name, number, _ := strings.Cut(key, "-")
 	n, err := strconv.Atoi(number)
 	if err != nil || name != "key" && name != "ro" {
-		return nil, server.Unauthorized("API-Signature", "The key is unknown or the signature is wrong.")
+		return nil, refuse.New(refuse.Unauthorized, "API-Signature", "The key is unknown or the signature is wrong.")
 	}
 	return &server.Caller{Account: engine.AccountID(n), UserID: userUUID(n), PublicKey: key, CanTrade: name == "key"}, nil
 }

@@ -5,6 +5,7 @@ import (
 
 	"tickhive/accounts"
 	"tickhive/internal/fixed"
+	"tickhive/internal/refuse"
 	"tickhive/launchpad"
 )
 
@@ -15,14 +16,14 @@ func (d *LaunchpadDesk) Keeps(currencyCode string) bool {
 }
 
 // Deposit credits NATIVE or USBI to an address.
-func (d *LaunchpadDesk) Deposit(address, currencyCode string, amount Money) (accounts.BalanceView, *Error) {
+func (d *LaunchpadDesk) Deposit(address, currencyCode string, amount Money) (accounts.BalanceView, *refuse.Refusal) {
 	return d.move(address, currencyCode, amount, func(a launchpad.Address, c launchpad.Currency, v launchpad.Amount) launchpad.Command {
 		return launchpad.Deposit{To: a, Currency: c, Amount: v}
 	})
 }
 
 // Withdraw takes NATIVE or USBI from an address.
-func (d *LaunchpadDesk) Withdraw(address, currencyCode string, amount Money) (accounts.BalanceView, *Error) {
+func (d *LaunchpadDesk) Withdraw(address, currencyCode string, amount Money) (accounts.BalanceView, *refuse.Refusal) {
 	return d.move(address, currencyCode, amount, func(a launchpad.Address, c launchpad.Currency, v launchpad.Amount) launchpad.Command {
 		return launchpad.Withdraw{From: a, Currency: c, Amount: v}
 	})
@@ -31,7 +32,7 @@ func (d *LaunchpadDesk) Withdraw(address, currencyCode string, amount Money) (ac
 func (d *LaunchpadDesk) move(
 	address, currencyCode string, amount Money,
 	command func(launchpad.Address, launchpad.Currency, launchpad.Amount) launchpad.Command,
-) (accounts.BalanceView, *Error) {
+) (accounts.BalanceView, *refuse.Refusal) {
 	a, okAddress := launchpad.ParseAddress(address)
 	currency, okCurrency := launchpad.ParseCurrency(currencyCode)
 	if !okAddress || !okCurrency {
@@ -39,7 +40,7 @@ func (d *LaunchpadDesk) move(
 	}
 	v, ok := ledgerAmount(amount)
 	if !ok {
-		return accounts.BalanceView{}, BadParam("amount", "The member amount must be above 0.")
+		return accounts.BalanceView{}, refuse.Param("amount", "The member amount must be above 0.")
 	}
 	res, err := d.Carry(command(a, currency, v))
 	if err != nil {

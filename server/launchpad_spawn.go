@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"tickhive/engine"
+	"tickhive/internal/refuse"
 	"tickhive/launchpad"
 )
 
@@ -16,14 +17,14 @@ func spawnForm(m []json.RawMessage) launchpad.SpawnForm {
 
 // spawn is POST /api/launchpad/spawn; the checks behind the body are the ledger's
 // (Decisions section 8.2).
-func (d *LaunchpadDesk) spawn(c *Ctx) *Error {
+func (d *LaunchpadDesk) spawn(c *Ctx) *refuse.Refusal {
 	form, err := readForm(c.PostBody(), spawnMembers...)
 	if err != nil {
 		return err
 	}
 	cmd, rej := spawnForm(form).Parse()
 	if rej != nil {
-		return ledgerReject(rej)
+		return rej
 	}
 	u, err := d.user(c.Caller.Account)
 	if err != nil {
@@ -32,7 +33,7 @@ func (d *LaunchpadDesk) spawn(c *Ctx) *Error {
 	return d.carrySpawn(c, cmd, u.address)
 }
 
-func (d *LaunchpadDesk) carrySpawn(c *Ctx, cmd launchpad.Spawn, owner launchpad.Address) *Error {
+func (d *LaunchpadDesk) carrySpawn(c *Ctx, cmd launchpad.Spawn, owner launchpad.Address) *refuse.Refusal {
 	cmd.Owner = owner
 	res, err := d.Carry(cmd)
 	if err != nil {
@@ -48,11 +49,11 @@ type agentUser struct {
 }
 
 // user asks the accounts for a user that must exist.
-func (d *LaunchpadDesk) user(account engine.AccountID) (agentUser, *Error) {
+func (d *LaunchpadDesk) user(account engine.AccountID) (agentUser, *refuse.Refusal) {
 	level, text, ok := d.opt.User(account)
 	a, valid := launchpad.ParseAddress(text)
 	if !ok || !valid {
-		return agentUser{}, Forbidden("This account has no address on the ledger.")
+		return agentUser{}, refuse.New(refuse.Forbidden, "", "This account has no address on the ledger.")
 	}
 	return agentUser{level, a}, nil
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 
+	"tickhive/internal/refuse"
 	"tickhive/launchpad"
 )
 
@@ -16,7 +17,7 @@ func (c *Ctx) setAsOf(block int64) {
 }
 
 // asOf reads ?asOf=, nil when it is missing.
-func (c *Ctx) asOf() (*int64, *Error) {
+func (c *Ctx) asOf() (*int64, *refuse.Refusal) {
 	block, given, err := c.Int("asOf", 0, 0, math.MaxInt64)
 	if err != nil || !given {
 		return nil, err
@@ -25,9 +26,9 @@ func (c *Ctx) asOf() (*int64, *Error) {
 }
 
 // tokens is GET /api/launchpad/tokens.
-func (d *LaunchpadDesk) tokens(c *Ctx) *Error {
+func (d *LaunchpadDesk) tokens(c *Ctx) *refuse.Refusal {
 	var q launchpad.ListQuery
-	var err *Error
+	var err *refuse.Refusal
 	if q.Page, q.PageSize, err = c.Page("page", launchpad.DefaultPageSize); err != nil {
 		return err
 	}
@@ -51,7 +52,7 @@ func (d *LaunchpadDesk) tokens(c *Ctx) *Error {
 		return err
 	}
 	if rej := q.Check(); rej != nil {
-		return ledgerReject(rej)
+		return rej
 	}
 	v := d.views()
 	list := v.ledger.Tokens(v.nowNs, q, v.worker)
@@ -59,12 +60,12 @@ func (d *LaunchpadDesk) tokens(c *Ctx) *Error {
 	return sendFree(c, &list)
 }
 
-func noToken() *Error {
-	return NotFound("id", "No token has this address or registry id.")
+func noToken() *refuse.Refusal {
+	return refuse.Missing("id", "No token has this address or registry id.")
 }
 
 // token is GET /api/launchpad/tokens/:id.
-func (d *LaunchpadDesk) token(c *Ctx) *Error {
+func (d *LaunchpadDesk) token(c *Ctx) *refuse.Refusal {
 	v := d.views()
 	t, ok := v.ledger.Token(c.PathParam("id"), v.worker)
 	if !ok {
@@ -82,7 +83,7 @@ func (d *LaunchpadDesk) token(c *Ctx) *Error {
 var emptyObject = []byte("{}")
 
 // pool is GET /api/launchpad/tokens/:id/pool.
-func (d *LaunchpadDesk) pool(c *Ctx) *Error {
+func (d *LaunchpadDesk) pool(c *Ctx) *refuse.Refusal {
 	v := d.views()
 	p, ok := v.ledger.Pool(c.PathParam("id"))
 	if !ok {
@@ -92,7 +93,7 @@ func (d *LaunchpadDesk) pool(c *Ctx) *Error {
 }
 
 // tokenWorker is GET /api/launchpad/tokens/:id/worker.
-func (d *LaunchpadDesk) tokenWorker(c *Ctx) *Error {
+func (d *LaunchpadDesk) tokenWorker(c *Ctx) *refuse.Refusal {
 	v := d.views()
 	w, ok := v.ledger.Worker(c.PathParam("id"), v.worker, v.recent)
 	if !ok {

@@ -4,6 +4,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"tickhive/aggregator"
+	"tickhive/internal/refuse"
 	"tickhive/marketdata"
 )
 
@@ -22,7 +23,7 @@ func marketRoutes(s *Server) []*Route {
 		get("/api/orderbook", s.orderbook, pairName, "aliases"),
 		get("/api/deals", s.deals, pairName, "sinceDate", "endDate", "pageNumber", "pageSize"),
 		get("/api/ohlc", s.ohlc, pairName, "interval", "start", "end", "fill"),
-		get("/api/summary", func(c *Ctx) *Error { return s.sendShared(c, &s.docs.summary) }),
+		get("/api/summary", func(c *Ctx) *refuse.Refusal { return s.sendShared(c, &s.docs.summary) }),
 	}
 }
 
@@ -38,7 +39,7 @@ func keptRow(v *marketdata.View, kind marketdata.DocKind,
 }
 
 // ticker is GET /api/tickers.
-func (s *Server) ticker(c *Ctx) *Error {
+func (s *Server) ticker(c *Ctx) *refuse.Refusal {
 	code, err := c.pairParam(pairName)
 	if err != nil {
 		return err
@@ -59,7 +60,7 @@ func (s *Server) ticker(c *Ctx) *Error {
 const bookLevels = 40
 
 // orderbook is GET /api/orderbook.
-func (s *Server) orderbook(c *Ctx) *Error {
+func (s *Server) orderbook(c *Ctx) *refuse.Refusal {
 	code, err := c.pairParam(pairName)
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"tickhive/aggregator"
+	"tickhive/internal/refuse"
 	"tickhive/marketdata"
 )
 
@@ -36,11 +37,11 @@ func aggregatorRoutes(s *Server) []*Route {
 			all = append(all, r)
 			return r
 		}
-		get("/pairs", func(c *Ctx) *Error { return s.sendShared(c, &s.docs.aggPairs) })
-		get("/tickers", func(c *Ctx) *Error { return s.sendShared(c, &s.docs.aggTickers) }).MaxAge5 = true
+		get("/pairs", func(c *Ctx) *refuse.Refusal { return s.sendShared(c, &s.docs.aggPairs) })
+		get("/tickers", func(c *Ctx) *refuse.Refusal { return s.sendShared(c, &s.docs.aggTickers) }).MaxAge5 = true
 		get("/orderbook", s.aggOrderbook, tickerName, "depth")
 		get("/historical_trades", s.aggTrades, tickerName, "type", "limit", "start_time", "end_time")
-		get("/asset", func(c *Ctx) *Error { return s.sendShared(c, &s.docs.aggAsset) })
+		get("/asset", func(c *Ctx) *refuse.Refusal { return s.sendShared(c, &s.docs.aggAsset) })
 	}
 	return all
 }
@@ -49,7 +50,7 @@ func aggregatorRoutes(s *Server) []*Route {
 const keptDepth = 100
 
 // aggOrderbook is GET .../orderbook.
-func (s *Server) aggOrderbook(c *Ctx) *Error {
+func (s *Server) aggOrderbook(c *Ctx) *refuse.Refusal {
 	code, err := c.pairParam(tickerName)
 	if err != nil {
 		return err
@@ -93,7 +94,7 @@ const (
 )
 
 // aggTrades is GET .../historical_trades.
-func (s *Server) aggTrades(c *Ctx) *Error {
+func (s *Server) aggTrades(c *Ctx) *refuse.Refusal {
 	code, err := c.pairParam(tickerName)
 	if err != nil {
 		return err
@@ -122,7 +123,7 @@ func (s *Server) aggTrades(c *Ctx) *Error {
 }
 
 // tradesFilter reads the parameters in the order of api.md; plain: nothing but a limit.
-func (c *Ctx) tradesFilter() (f aggregator.Filter, plain bool, err *Error) {
+func (c *Ctx) tradesFilter() (f aggregator.Filter, plain bool, err *refuse.Refusal) {
 	f = aggregator.Filter{StartMs: -1 << 63, EndMs: 1<<63 - 1, Buy: true, Sell: true}
 	kind, err := c.Enum("type", "buy", "sell")
 	if err != nil {
@@ -142,12 +143,12 @@ func (c *Ctx) tradesFilter() (f aggregator.Filter, plain bool, err *Error) {
 	}
 	f.StartMs, f.EndMs = start, end
 	if start > end {
-		return f, false, BadParam("start_time", "start_time must not be after end_time.")
+		return f, false, refuse.Param("start_time", "start_time must not be after end_time.")
 	}
 	return f, kind < 0 && !hasStart && !hasEnd, nil
 }
 
-func (s *Server) keptTrades(c *Ctx, v *marketdata.View, sel aggregator.Selection) *Error {
+func (s *Server) keptTrades(c *Ctx, v *marketdata.View, sel aggregator.Selection) *refuse.Refusal {
 	d := v.Doc(marketdata.DocAggTrades100)
 	if d == nil {
 		d = aggTradesDoc(v, sel, c.MachineNs())
@@ -172,7 +173,7 @@ func aggTradesDoc(v *marketdata.View, sel aggregator.Selection, nowNs int64) *ma
 
 // streamTrades writes a large answer in pieces from the view. Its tag is made of what the
 // body is a function of: the pair, its decimals and the trades.
-func (s *Server) streamTrades(c *Ctx, v *marketdata.View, sel aggregator.Selection) *Error {
+func (s *Server) streamTrades(c *Ctx, v *marketdata.View, sel aggregator.Selection) *refuse.Refusal {
 	var piece func(dst, text []byte) []byte
 	hash := tagHash([]byte(v.Instrument.Code))
 	if c.decimalsText {

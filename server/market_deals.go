@@ -6,6 +6,7 @@ import (
 	"tickhive/aggregator"
 	"tickhive/engine"
 	"tickhive/internal/fixed"
+	"tickhive/internal/refuse"
 	"tickhive/marketdata"
 )
 
@@ -16,7 +17,7 @@ const (
 )
 
 // deals is GET /api/deals.
-func (s *Server) deals(c *Ctx) *Error {
+func (s *Server) deals(c *Ctx) *refuse.Refusal {
 	code, err := c.pairParam(pairName)
 	if err != nil {
 		return err
@@ -34,7 +35,7 @@ func (s *Server) deals(c *Ctx) *Error {
 		return err
 	}
 	if hasSince && hasEnd && since.after(end) {
-		return BadParam("sinceDate", "sinceDate must not be after endDate.")
+		return refuse.Param("sinceDate", "sinceDate must not be after endDate.")
 	}
 	v, err := s.lookup(pairName, code)
 	if err != nil {
@@ -59,7 +60,7 @@ func (s *Server) deals(c *Ctx) *Error {
 }
 
 // firstDeals is the newest page without bounds, kept with the view.
-func (s *Server) firstDeals(c *Ctx, v *marketdata.View) *Error {
+func (s *Server) firstDeals(c *Ctx, v *marketdata.View) *refuse.Refusal {
 	d := v.Doc(marketdata.DocDeals)
 	if d == nil {
 		d = firstDealsDoc(v, c.MachineNs())

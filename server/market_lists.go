@@ -6,6 +6,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"tickhive/internal/fixed"
+	"tickhive/internal/refuse"
 	"tickhive/marketdata"
 )
 
@@ -17,7 +18,7 @@ func listRoutes(s *Server) []*Route {
 	list := func(path string, d *sharedDoc) *Route {
 		return &Route{
 			Method: fasthttp.MethodGet, Path: path, Public: true, Query: []string{"decimals"},
-			Handle: func(c *Ctx) *Error { return s.sendShared(c, d) },
+			Handle: func(c *Ctx) *refuse.Refusal { return s.sendShared(c, d) },
 		}
 	}
 	return []*Route{

@@ -5,6 +5,7 @@ import (
 
 	"tickhive/engine"
 	"tickhive/internal/fixed"
+	"tickhive/internal/refuse"
 	"tickhive/marketdata"
 )
 
@@ -12,7 +13,7 @@ import (
 const maxCandles = 1000
 
 // ohlc is GET /api/ohlc.
-func (s *Server) ohlc(c *Ctx) *Error {
+func (s *Server) ohlc(c *Ctx) *refuse.Refusal {
 	code, err := c.pairParam(pairName)
 	if err != nil {
 		return err
@@ -34,7 +35,7 @@ func (s *Server) ohlc(c *Ctx) *Error {
 		return err
 	}
 	if start.after(end) {
-		return BadParam("start", "start must not be after end.")
+		return refuse.Param("start", "start must not be after end.")
 	}
 	v, err := s.lookup(pairName, code)
 	if err != nil {
@@ -57,7 +58,7 @@ func (s *Server) ohlc(c *Ctx) *Error {
 	return s.sendBody(c, rows.close(), uint64(v.TradesSeq))
 }
 
-func (c *Ctx) interval(name string) (marketdata.Interval, *Error) {
+func (c *Ctx) interval(name string) (marketdata.Interval, *refuse.Refusal) {
 	text, err := c.Required(name)
 	if err != nil {
 		return 0, err
@@ -69,10 +70,10 @@ func (c *Ctx) interval(name string) (marketdata.Interval, *Error) {
 	for i := range marketdata.Interval(marketdata.Intervals) {
 		names = append(names, i.String())
 	}
-	return 0, BadParam(name, "The parameter %s must be one of %s.", name, strings.Join(names, ", "))
+	return 0, refuse.Param(name, "The parameter %s must be one of %s.", name, strings.Join(names, ", "))
 }
 
-func (c *Ctx) requiredDate(name string) (moment, *Error) {
+func (c *Ctx) requiredDate(name string) (moment, *refuse.Refusal) {
 	m, given, err := c.date(name)
 	if err == nil && !given {
 		err = missing(name)

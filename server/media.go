@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"strings"
 
-	"github.com/valyala/fasthttp"
+	"tickhive/internal/refuse"
 )
 
 // mediaType checks the type of a request body: the four of api.md, parameters ignored, a
 // body without a type is JSON, compressed bodies are refused (Decisions section 2.5).
-func (c *Ctx) mediaType() *Error {
+func (c *Ctx) mediaType() *refuse.Refusal {
 	if c.route.Body == BodyNone {
 		return nil
 	}
@@ -31,6 +31,6 @@ func (c *Ctx) mediaType() *Error {
 	return unsupported("The body must be application/json, application/json-patch+json, text/json or application/*+json.")
 }
 
-func unsupported(message string) *Error {
-	return &Error{Status: fasthttp.StatusUnsupportedMediaType, Code: CodeUnsupportedMedia, Message: message, Field: "Content-Type"}
+func unsupported(message string) *refuse.Refusal {
+	return &refuse.Refusal{Code: refuse.UnsupportedMedia, Message: message, Field: "Content-Type"}
 }

@@ -4,6 +4,8 @@ import (
 	"strconv"
 
 	"github.com/valyala/fasthttp"
+
+	"tickhive/internal/refuse"
 )
 
 // metaRoutes are the routes about the service itself: no ETag, no-store.
@@ -19,13 +21,13 @@ func metaRoutes(s *Server) []*Route {
 }
 
 // healthcheck is the liveness string: it answers while the process can answer at all.
-func (s *Server) healthcheck(c *Ctx) *Error {
+func (s *Server) healthcheck(c *Ctx) *refuse.Refusal {
 	c.Private(append(append([]byte(`"TickHive v`), s.opt.Version...), '"'))
 	return nil
 }
 
 // time is the process clock, which signatures are checked against.
-func (s *Server) time(c *Ctx) *Error {
+func (s *Server) time(c *Ctx) *refuse.Refusal {
 	ns := s.opt.Clock.NowNs()
 	b := strconv.AppendInt([]byte(`{"serverTime":`), floorDiv(ns, 1_000_000), 10)
 	b = append(b, `,"iso":"`...)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tickhive/internal/clock"
+	"tickhive/internal/refuse"
 	"tickhive/marketdata"
 )
 
@@ -65,7 +66,7 @@ type Options struct {
 	Resources []Resource
 
 	// Authenticate verifies a signed call. Nil: no credentials are valid.
-	Authenticate func(c *Ctx) (*Caller, *Error)
+	Authenticate func(c *Ctx) (*Caller, *refuse.Refusal)
 
 	Log *slog.Logger // default slog.Default()
 }

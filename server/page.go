@@ -9,6 +9,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"tickhive/internal/refuse"
 	"tickhive/server/web"
 )
 
@@ -59,7 +60,7 @@ func newAsset(body []byte, name, csp string) (*asset, error) {
 }
 
 // handle sends the file; browsers keep it and ask whether it changed.
-func (a *asset) handle(c *Ctx) *Error {
+func (a *asset) handle(c *Ctx) *refuse.Refusal {
 	h := &c.Response.Header
 	h.SetCanonical(hdrETag, []byte(a.tag))
 	h.SetCanonical(hdrCacheControl, valRevisit)

@@ -2,12 +2,13 @@ package server
 
 import (
 	"tickhive/engine"
+	"tickhive/internal/refuse"
 	"tickhive/marketdata"
 )
 
 // pairParam is the text of a required pair code of the right form; whether the pair exists
 // is asked after every other check (Decisions sections 1.5 and 2.7). It aliases the request.
-func (c *Ctx) pairParam(name string) ([]byte, *Error) {
+func (c *Ctx) pairParam(name string) ([]byte, *refuse.Refusal) {
 	raw, err := c.raw(name)
 	if err != nil {
 		return nil, err
@@ -16,7 +17,7 @@ func (c *Ctx) pairParam(name string) ([]byte, *Error) {
 		return nil, missing(name)
 	}
 	if !validPairCode(raw) {
-		return nil, BadParam(name, "The parameter %s must be a pair code such as BTC_USDT.", name)
+		return nil, refuse.Param(name, "The parameter %s must be a pair code such as BTC_USDT.", name)
 	}
 	return raw, nil
 }
@@ -39,11 +40,11 @@ func validPairCode(code []byte) bool {
 }
 
 // lookup is the view of a pair, or 404.
-func (s *Server) lookup(name string, code []byte) (*marketdata.View, *Error) {
+func (s *Server) lookup(name string, code []byte) (*marketdata.View, *refuse.Refusal) {
 	if v := s.board.Load().Lookup(bytesKey(code)); v != nil {
 		return v, nil
 	}
-	return nil, NotFound(name, "There is no pair %s.", code)
+	return nil, refuse.Missing(name, "There is no pair %s.", code)
 }
 
 // at is where a document of a pair is kept.

@@ -3,11 +3,13 @@ package server
 import (
 	"strconv"
 	"strings"
+
+	"tickhive/internal/refuse"
 )
 
 // raw is the value of a parameter; empty counts as missing. A parameter given twice is
 // refused (Decisions section 2.3).
-func (c *Ctx) raw(name string) ([]byte, *Error) {
+func (c *Ctx) raw(name string) ([]byte, *refuse.Refusal) {
 	var value []byte
 	found := false
 	for i := range c.params {
@@ -15,7 +17,7 @@ func (c *Ctx) raw(name string) ([]byte, *Error) {
 			continue
 		}
 		if found {
-			return nil, BadParam(name, "The parameter %s must not be given more than once.", name)
+			return nil, refuse.Param(name, "The parameter %s must not be given more than once.", name)
 		}
 		value, found = c.params[i].value, true
 	}
@@ -23,13 +25,13 @@ func (c *Ctx) raw(name string) ([]byte, *Error) {
 }
 
 // Str is the text of a parameter, empty when it is missing.
-func (c *Ctx) Str(name string) (string, *Error) {
+func (c *Ctx) Str(name string) (string, *refuse.Refusal) {
 	v, err := c.raw(name)
 	return string(v), err
 }
 
 // Required is the text of a parameter that must be there.
-func (c *Ctx) Required(name string) (string, *Error) {
+func (c *Ctx) Required(name string) (string, *refuse.Refusal) {
 	v, err := c.raw(name)
 	if err == nil && len(v) == 0 {
 		err = missing(name)
@@ -37,8 +39,8 @@ func (c *Ctx) Required(name string) (string, *Error) {
 	return string(v), err
 }
 
-func missing(name string) *Error {
-	return BadParam(name, "The parameter %s is required.", name)
+func missing(name string) *refuse.Refusal {
+	return refuse.Param(name, "The parameter %s is required.", name)
 }
 
 // All are the values of an array parameter, in the order given; empty ones are dropped.
@@ -54,23 +56,23 @@ func (c *Ctx) All(name string) []string {
 
 // Int is an integer parameter from low to high; given is false, and v is def, when it is
 // missing.
-func (c *Ctx) Int(name string, def, low, high int64) (v int64, given bool, err *Error) {
+func (c *Ctx) Int(name string, def, low, high int64) (v int64, given bool, err *refuse.Refusal) {
 	raw, err := c.raw(name)
 	if err != nil || len(raw) == 0 {
 		return def, false, err
 	}
 	v, ok := parseInteger(raw)
 	if !ok {
-		return 0, false, BadParam(name, "The parameter %s must be an integer.", name)
+		return 0, false, refuse.Param(name, "The parameter %s must be an integer.", name)
 	}
 	if v < low || v > high {
-		return 0, false, BadParam(name, "The parameter %s must be an integer from %d to %d.", name, low, high)
+		return 0, false, refuse.Param(name, "The parameter %s must be an integer from %d to %d.", name, low, high)
 	}
 	return v, true, nil
 }
 
 // Bool is a parameter that is true or false, def when it is missing.
-func (c *Ctx) Bool(name string, def bool) (bool, *Error) {
+func (c *Ctx) Bool(name string, def bool) (bool, *refuse.Refusal) {
 	raw, err := c.raw(name)
 	switch {
 	case err != nil || len(raw) == 0:
@@ -80,11 +82,11 @@ func (c *Ctx) Bool(name string, def bool) (bool, *Error) {
 	case string(raw) == "false":
 		return false, nil
 	}
-	return false, BadParam(name, "The parameter %s must be true or false.", name)
+	return false, refuse.Param(name, "The parameter %s must be true or false.", name)
 }
 
 // Enum is the position of a parameter's value in values, -1 when it is missing.
-func (c *Ctx) Enum(name string, values ...string) (int, *Error) {
+func (c *Ctx) Enum(name string, values ...string) (int, *refuse.Refusal) {
 	raw, err := c.raw(name)
 	if err != nil || len(raw) == 0 {
 		return -1, err
@@ -94,12 +96,12 @@ func (c *Ctx) Enum(name string, values ...string) (int, *Error) {
 			return i, nil
 		}
 	}
-	return -1, BadParam(name, "The parameter %s must be one of %s.", name, strings.Join(values, ", "))
+	return -1, refuse.Param(name, "The parameter %s must be one of %s.", name, strings.Join(values, ", "))
 }
 
 // Page reads the number of a page, from 1, and pageSize, 1 to 100. The page may lie far
 // beyond the end: multiply with care.
-func (c *Ctx) Page(pageName string, defSize int64) (page, size int64, err *Error) {
+func (c *Ctx) Page(pageName string, defSize int64) (page, size int64, err *refuse.Refusal) {
 	if page, _, err = c.Int(pageName, 1, 1, 1<<63-1); err != nil {
 		return 0, 0, err
 	}
@@ -112,7 +114,7 @@ const MaxPageSize = 100
 
 // saturating is a parameter of any number of digits, at least 0; what is beyond int64 is
 // the largest int64 (the aggregator's depth and limit, Decisions section 2.3).
-func (c *Ctx) saturating(name string) (int64, *Error) {
+func (c *Ctx) saturating(name string) (int64, *refuse.Refusal) {
 	raw, err := c.raw(name)
 	if err != nil || len(raw) == 0 {
 		return 0, err
@@ -124,15 +126,15 @@ func (c *Ctx) saturating(name string) (int64, *Error) {
 	zero := true
 	for _, d := range digits {
 		if d-'0' > 9 {
-			return 0, BadParam(name, "The parameter %s must be an integer.", name)
+			return 0, refuse.Param(name, "The parameter %s must be an integer.", name)
 		}
 		zero = zero && d == '0'
 	}
 	switch {
 	case len(digits) == 0:
-		return 0, BadParam(name, "The parameter %s must be an integer.", name)
+		return 0, refuse.Param(name, "The parameter %s must be an integer.", name)
 	case len(digits) < len(raw) && !zero:
-		return 0, BadParam(name, "The parameter %s must not be negative.", name)
+		return 0, refuse.Param(name, "The parameter %s must not be negative.", name)
 	}
 	v, perr := strconv.ParseInt(string(digits), 10, 64)
 	if perr != nil {
@@ -165,7 +167,7 @@ func parseInteger(raw []byte) (int64, bool) {
 }
 
 // decimals reads ?decimals=number|string.
-func (c *Ctx) readDecimals() *Error {
+func (c *Ctx) readDecimals() *refuse.Refusal {
 	i, err := c.Enum("decimals", "number", "string")
 	c.decimalsText = i == 1
 	return err

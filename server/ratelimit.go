@@ -7,7 +7,8 @@ import (
 	"sync"
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
-	"github.com/valyala/fasthttp"
+
+	"tickhive/internal/refuse"
 )
 
 // The windows of the sliding log (Decisions section 2.4).
@@ -85,7 +86,7 @@ func (l *limiter) covers(class LimitClass) bool {
 func (l *limiter) allowsKey(key []byte) bool { return len(key) > 0 && l.keys[string(key)] }
 
 // check counts the request of c, or refuses it, and sets the headers of a limited route.
-func (l *limiter) check(c *Ctx) *Error {
+func (l *limiter) check(c *Ctx) *refuse.Refusal {
 	ip := l.clients.of(c.RequestCtx)
 	now := c.edge.machineNs()
 	if contains(l.nets, ip) {
@@ -108,15 +109,18 @@ func (l *limiter) check(c *Ctx) *Error {
 	if waitNs == 0 {
 		return nil
 	}
+	return tooMany(waitNs)
+}
+
+// tooMany returns the refusal of a request that would pass after waitNs, rounded up to
+// whole seconds.
+func tooMany(waitNs int64) *refuse.Refusal {
 	seconds := (waitNs + 999_999_999) / 1_000_000_000
 	unit := "seconds"
 	if seconds == 1 {
 		unit = "second"
 	}
-	return &Error{
-		Status: fasthttp.StatusTooManyRequests, Code: CodeRateLimit, RetryAfter: seconds,
-		Message: fmt.Sprintf("Rate limit exceeded. Retry after %d %s.", seconds, unit),
-	}
+	return refuse.New(refuse.RateLimit, "", "Rate limit exceeded. Retry after %d %s.", seconds, unit).After(seconds)
 }
 
 // unlimited sets the headers of a client that is not limited.

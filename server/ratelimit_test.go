@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"testing"
 
+	"tickhive/internal/refuse"
 	"tickhive/server"
 )
 
@@ -13,7 +14,7 @@ const limited = "/api/agents/overview"
 func newLimited(t *testing.T, change ...func(*server.Options)) *market {
 	return newMarket(t, append(change, func(o *server.Options) {
 		o.Resources = []server.Resource{func(*server.Server) []*server.Route {
-			ok := func(c *server.Ctx) *server.Error {
+			ok := func(c *server.Ctx) *refuse.Refusal {
 				c.Private([]byte("{}"))
 				return nil
 			}
@@ -137,11 +138,11 @@ func TestWhoIsLimited(t *testing.T) {
 		o.Rate.PerSecond = 1
 		o.Rate.Allow = []string{"198.51.100.7", "203.0.113.0/24", "2001:db8:5::/48", "goodkey"}
 		o.TrustedProxies = []string{"10.0.0.0/8", "::1"}
-		o.Authenticate = func(c *server.Ctx) (*server.Caller, *server.Error) {
+		o.Authenticate = func(c *server.Ctx) (*server.Caller, *refuse.Refusal) {
 			if c.QueryArgs().Has("valid") {
 				return &server.Caller{}, nil
 			}
-			return nil, server.Unauthorized("", "The key is unknown or the signature is wrong.")
+			return nil, refuse.New(refuse.Unauthorized, "", "The key is unknown or the signature is wrong.")
 		}
 	})
 	twice := func(want int, ip1, ip2, path string, header ...string) {

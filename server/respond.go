@@ -5,6 +5,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"tickhive/internal/refuse"
 	"tickhive/marketdata"
 )
 
@@ -17,7 +18,7 @@ func newDoc(body []byte, seq uint64, nowNs int64) *marketdata.Doc {
 }
 
 // sendDoc answers with a kept document: 304 when the client has it, gzip when it is ready.
-func (s *Server) sendDoc(c *Ctx, d *marketdata.Doc, at docPlace) *Error {
+func (s *Server) sendDoc(c *Ctx, d *marketdata.Doc, at docPlace) *refuse.Refusal {
 	if c.Caller != nil || c.decimalsText {
 		return s.sendBody(c, d.Whole(), d.Seq)
 	}
@@ -51,7 +52,7 @@ func (s *Server) sendDoc(c *Ctx, d *marketdata.Doc, at docPlace) *Error {
 
 // sendBody answers with a body that was rendered for this request alone and does not
 // change any more.
-func (s *Server) sendBody(c *Ctx, body []byte, seq uint64) *Error {
+func (s *Server) sendBody(c *Ctx, body []byte, seq uint64) *refuse.Refusal {
 	if c.decimalsText {
 		body = appendQuotedDecimals(make([]byte, 0, len(body)+len(body)/4), body)
 	}

@@ -7,11 +7,13 @@ import (
 	"strings"
 
 	"github.com/valyala/fasthttp"
+
+	"tickhive/internal/refuse"
 )
 
 // Handler answers one request. It is called after every check of Decisions section 2.7 up
 // to the user limit; a returned Error becomes the answer. It owns c until it returns.
-type Handler func(c *Ctx) *Error
+type Handler func(c *Ctx) *refuse.Refusal
 
 // LimitClass says which requests-per-IP limit a route has (Decisions section 2.4).
 type LimitClass uint8

@@ -5,6 +5,7 @@ import (
 	"net"
 	"sync/atomic"
 
+	"tickhive/internal/refuse"
 	"tickhive/marketdata"
 )
 
@@ -35,7 +36,7 @@ func New(o Options) (*Server, error) {
 	s.gzip.machineNs = o.MachineNs
 	proxies, wrong := prefixes(o.TrustedProxies)
 	if len(wrong) > 0 {
-		return nil, BadParam("server.trusted_proxies", "%q is neither an IP nor a CIDR.", wrong[0])
+		return nil, refuse.Param("server.trusted_proxies", "%q is neither an IP nor a CIDR.", wrong[0])
 	}
 	s.clients = &clientIPs{proxies: proxies}
 	exempt, _ := prefixes(o.Rate.Allow)

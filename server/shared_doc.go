@@ -3,6 +3,7 @@ package server
 import (
 	"sync/atomic"
 
+	"tickhive/internal/refuse"
 	"tickhive/marketdata"
 )
 
@@ -79,7 +80,7 @@ func configVersion(r *marketdata.Root) docVersion {
 }
 
 // sendShared answers with a document over all pairs.
-func (s *Server) sendShared(c *Ctx, d *sharedDoc) *Error {
+func (s *Server) sendShared(c *Ctx, d *sharedDoc) *refuse.Refusal {
 	return s.sendDoc(c, d.get(s.board.Load(), s.opt.MachineNs), docPlace{shared: d})
 }
 

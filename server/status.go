@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"tickhive/engine"
+	"tickhive/internal/refuse"
 	"tickhive/marketdata"
 )
 
@@ -34,7 +35,7 @@ const (
 )
 
 // status is GET /api/status: it answers also while recovering.
-func (s *Server) status(c *Ctx) *Error {
+func (s *Server) status(c *Ctx) *refuse.Refusal {
 	info := StatusInfo{Recovering: !s.ready.Load(), ProgressPPM: -1}
 	if s.opt.Status != nil {
 		info = s.opt.Status()

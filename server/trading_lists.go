@@ -7,17 +7,18 @@ import (
 
 	"tickhive/accounts"
 	"tickhive/engine"
+	"tickhive/internal/refuse"
 	"tickhive/marketdata"
 )
 
 // listQuery reads the parameters that the lists of orders and deals share.
-func (d *AccountDesk) listQuery(c *Ctx, statuses bool) (q marketdata.Query, err *Error) {
+func (d *AccountDesk) listQuery(c *Ctx, statuses bool) (q marketdata.Query, err *refuse.Refusal) {
 	code, err := c.raw(pairName)
 	if err != nil {
 		return q, err
 	}
 	if len(code) > 0 && !validPairCode(code) {
-		return q, BadParam(pairName, "The parameter %s must be a pair code such as BTC_USDT.", pairName)
+		return q, refuse.Param(pairName, "The parameter %s must be a pair code such as BTC_USDT.", pairName)
 	}
 	q = marketdata.Query{Account: c.account(), Pair: engine.ControlPair, SinceNs: math.MinInt64, UntilNs: math.MaxInt64}
 	if statuses {
@@ -37,7 +38,7 @@ func (d *AccountDesk) listQuery(c *Ctx, statuses bool) (q marketdata.Query, err 
 	if len(code) > 0 {
 		v := d.opt.Board.Load().Lookup(string(code))
 		if v == nil {
-			return q, NotFound(pairName, "There is no pair %s.", code)
+			return q, refuse.Missing(pairName, "There is no pair %s.", code)
 		}
 		q.Pair = v.Instrument.ID
 	}
@@ -52,7 +53,7 @@ func (d *AccountDesk) listQuery(c *Ctx, statuses bool) (q marketdata.Query, err 
 const maxListOffset = 1 << 31
 
 // between reads sinceDate and endDate; bounds compare with the date as printed.
-func (c *Ctx) between(q *marketdata.Query) *Error {
+func (c *Ctx) between(q *marketdata.Query) *refuse.Refusal {
 	since, hasSince, err := c.date("sinceDate")
 	if err != nil {
 		return err
@@ -62,7 +63,7 @@ func (c *Ctx) between(q *marketdata.Query) *Error {
 		return err
 	}
 	if hasSince && hasEnd && since.after(end) {
-		return BadParam("sinceDate", "sinceDate must not be after endDate.")
+		return refuse.Param("sinceDate", "sinceDate must not be after endDate.")
 	}
 	if hasSince {
 		q.SinceNs = since.ceilNs(dealUnitNs)
@@ -74,7 +75,7 @@ func (c *Ctx) between(q *marketdata.Query) *Error {
 }
 
 // userOrders is GET /api/user/orders.
-func (d *AccountDesk) userOrders(c *Ctx) *Error {
+func (d *AccountDesk) userOrders(c *Ctx) *refuse.Refusal {
 	q, err := d.listQuery(c, true)
 	if err != nil {
 		return err
@@ -91,7 +92,7 @@ func (d *AccountDesk) userOrders(c *Ctx) *Error {
 }
 
 // userDeals is GET /api/user/deals.
-func (d *AccountDesk) userDeals(c *Ctx) *Error {
+func (d *AccountDesk) userDeals(c *Ctx) *refuse.Refusal {
 	q, err := d.listQuery(c, false)
 	if err != nil {
 		return err
@@ -108,7 +109,7 @@ func (d *AccountDesk) userDeals(c *Ctx) *Error {
 }
 
 // orderDeals is GET /api/orders/{orderId}/deals: the order and its deals, newest first.
-func (d *AccountDesk) orderDeals(c *Ctx) *Error {
+func (d *AccountDesk) orderDeals(c *Ctx) *refuse.Refusal {
 	id, v, err := d.orderParam(c)
 	if err != nil {
 		return err
@@ -131,7 +132,7 @@ func (d *AccountDesk) orderDeals(c *Ctx) *Error {
 }
 
 // balances is GET /api/wallets/balances.
-func (d *AccountDesk) balances(c *Ctx) *Error {
+func (d *AccountDesk) balances(c *Ctx) *refuse.Refusal {
 	b := appendList([]byte(`{"balances":`), d.balancesOf(uint32(c.account())), appendBalance)
 	c.Private(append(b, '}'))
 	return nil

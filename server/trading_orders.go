@@ -3,11 +3,11 @@ package server
 import (
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/valyala/fasthttp"
 
 	"tickhive/engine"
+	"tickhive/internal/refuse"
 	"tickhive/marketdata"
 )
 
@@ -36,7 +36,7 @@ type tradingCommand struct {
 
 // submitOne takes the command through accounts and engine. An order whose money is
 // missing does not reach the engine, unless its client order id may be a repeat.
-func (d *AccountDesk) submitOne(t *tradingCommand, cmd *engine.Command) *Error {
+func (d *AccountDesk) submitOne(t *tradingCommand, cmd *engine.Command) *refuse.Refusal {
 	t.resize(1)
 	t.batch.Commands[0] = *cmd
 	t.keepBack = true
@@ -74,7 +74,7 @@ func (t *tradingCommand) canceled(h *marketdata.History, cmd *engine.Command) {
 }
 
 // placeOrder is POST /api/orders: the order's id.
-func (d *AccountDesk) placeOrder(c *Ctx) *Error {
+func (d *AccountDesk) placeOrder(c *Ctx) *refuse.Refusal {
 	var r bodyReader
 	var o orderRequest
 	r.reset(c.PostBody())
@@ -83,7 +83,7 @@ func (d *AccountDesk) placeOrder(c *Ctx) *Error {
 	}
 	v := d.opt.Board.Load().Lookup(string(o.pair))
 	if v == nil {
-		return NotFound("currencyPairCode", "There is no pair %s.", o.pair)
+		return refuse.Missing("currencyPairCode", "There is no pair %s.", o.pair)
 	}
 	var t tradingCommand
 	var cmd engine.Command
@@ -96,7 +96,7 @@ func (d *AccountDesk) placeOrder(c *Ctx) *Error {
 }
 
 // cancelOrder is DELETE /api/orders/{orderId}: the view of the order.
-func (d *AccountDesk) cancelOrder(c *Ctx) *Error {
+func (d *AccountDesk) cancelOrder(c *Ctx) *refuse.Refusal {
 	id, v, err := d.orderParam(c)
 	if err != nil {
 		return err
@@ -111,11 +111,11 @@ func (d *AccountDesk) cancelOrder(c *Ctx) *Error {
 }
 
 // orderParam reads the path's order id and finds its pair.
-func (d *AccountDesk) orderParam(c *Ctx) (engine.OrderID, *marketdata.View, *Error) {
+func (d *AccountDesk) orderParam(c *Ctx) (engine.OrderID, *marketdata.View, *refuse.Refusal) {
 	text := c.PathParam("orderId")
 	n, ok := parseInteger([]byte(text))
 	if !ok {
-		return 0, nil, BadParam("orderId", "The order id must be an integer.")
+		return 0, nil, refuse.Param("orderId", "The order id must be an integer.")
 	}
 	id := engine.OrderID(n)
 	if n >= 0 && n <= maxOrderID && id.Pair() < engine.MaxPairs {
@@ -126,18 +126,20 @@ func (d *AccountDesk) orderParam(c *Ctx) (engine.OrderID, *marketdata.View, *Err
 	return 0, nil, noTradingOrder(text)
 }
 
-func noTradingOrder(id string) *Error { return NotFound("orderId", "You have no order %s.", id) }
+func noTradingOrder(id string) *refuse.Refusal {
+	return refuse.Missing("orderId", "You have no order %s.", id)
+}
 
 // cancelOwn is DELETE /api/orders?currencyPairCode=: the caller's orders that were open
 // when it was sequenced.
-func (d *AccountDesk) cancelOwn(c *Ctx) *Error {
+func (d *AccountDesk) cancelOwn(c *Ctx) *refuse.Refusal {
 	code, err := c.pairParam(pairName)
 	if err != nil {
 		return err
 	}
 	v := d.opt.Board.Load().Lookup(string(code))
 	if v == nil {
-		return NotFound(pairName, "There is no pair %s.", code)
+		return refuse.Missing(pairName, "There is no pair %s.", code)
 	}
 	var bound engine.OrderID
 	if qerr := d.opt.Exchange.Query(func() { bound = d.opt.Core.LastOrderID(v.Instrument.ID) }); qerr != nil {
@@ -157,7 +159,7 @@ func (d *AccountDesk) cancelOwn(c *Ctx) *Error {
 	return nil
 }
 
-func (d *AccountDesk) cancelPart(account engine.AccountID, bound engine.OrderID) (canceled int, err *Error) {
+func (d *AccountDesk) cancelPart(account engine.AccountID, bound engine.OrderID) (canceled int, err *refuse.Refusal) {
 	refused := engine.NotRejected
 	cmd := engine.Command{Kind: engine.CancelAll, Pair: bound.Pair(), Account: account, Order: bound}
 	b := engine.Batch{
@@ -191,15 +193,13 @@ var refusalFields = map[engine.Reason]string{
 
 // tradingRefusal is a reason of Decisions section 4.8 as an answer: the same word in
 // capitals, with its public status.
-func tradingRefusal(r engine.Reason, cmd *engine.Command) *Error {
-	e := &Error{Status: fasthttp.StatusConflict, Code: strings.ToUpper(r.String()), Field: refusalFields[r]}
+func tradingRefusal(r engine.Reason, cmd *engine.Command) *refuse.Refusal {
+	e := &refuse.Refusal{Code: reasonCode(r), Field: refusalFields[r]}
 	switch {
 	case r == engine.UnknownOrder:
 		return noTradingOrder(fmt.Sprint(uint64(cmd.Order)))
 	case r == engine.UnknownPair:
-		return NotFound("currencyPairCode", "There is no such pair.")
-	case r <= engine.InsufficientFunds:
-		e.Status = fasthttp.StatusBadRequest
+		return refuse.Missing("currencyPairCode", "There is no such pair.")
 	}
 	if e.Field == "amount" && cmd.Flags&engine.FlagQuote != 0 {
 		e.Field = "quoteAmount"

@@ -7,6 +7,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"tickhive/internal/fixed"
+	"tickhive/internal/refuse"
 	"tickhive/marketdata"
 )
 
@@ -26,7 +27,7 @@ var udfPrefix = []byte("/udf/")
 
 // appendUDFError adds the members by which the charting library tells an error to body, an
 // error object. The library ignores the status: a body without s is a symbol to it.
-func appendUDFError(body []byte, e *Error) []byte {
+func appendUDFError(body []byte, e *refuse.Refusal) []byte {
 	text := e.Message
 	if e.Field == "symbol" {
 		text = "unknown_symbol" // the library's own word
@@ -40,10 +41,10 @@ func appendUDFError(body []byte, e *Error) []byte {
 // members of appendUDFError, whichever part of the server refuses the request.
 func UDF() Resource {
 	return func(s *Server) []*Route {
-		route := func(name string, h func(*Server, *Ctx) *Error, query ...string) *Route {
+		route := func(name string, h func(*Server, *Ctx) *refuse.Refusal, query ...string) *Route {
 			return &Route{
 				Method: fasthttp.MethodGet, Path: "/udf/" + name, Public: true, Auth: AuthNever, Query: query,
-				Handle: func(c *Ctx) *Error { return h(s, c) },
+				Handle: func(c *Ctx) *refuse.Refusal { return h(s, c) },
 			}
 		}
 		return []*Route{
@@ -56,7 +57,7 @@ func UDF() Resource {
 	}
 }
 
-func udfConfig(s *Server, c *Ctx) *Error {
+func udfConfig(s *Server, c *Ctx) *refuse.Refusal {
 	b := appendUDFResolutions([]byte(`{"supported_resolutions":`))
 	b = append(b, `,"supports_search":true,"supports_group_request":false,"supports_marks":false,`+
 		`"supports_timescale_marks":false,"supports_time":true,`+
@@ -69,14 +70,14 @@ func appendUDFResolutions(b []byte) []byte {
 	return append(append(append(b, `["`...), strings.Join(udfResolutions[:], `","`)...), `"]`...)
 }
 
-func udfTime(s *Server, c *Ctx) *Error {
+func udfTime(s *Server, c *Ctx) *refuse.Refusal {
 	c.Private(strconv.AppendInt(nil, floorDiv(s.opt.Clock.NowNs(), 1_000_000_000), 10))
 	c.Response.Header.SetContentType("text/plain; charset=utf-8")
 	return nil
 }
 
 // udfView is the pair of the symbol parameter, which may carry the exchange's name.
-func (s *Server) udfView(c *Ctx) (*marketdata.View, *Error) {
+func (s *Server) udfView(c *Ctx) (*marketdata.View, *refuse.Refusal) {
 	text, err := c.Required("symbol")
 	if err != nil {
 		return nil, err
@@ -86,12 +87,12 @@ func (s *Server) udfView(c *Ctx) (*marketdata.View, *Error) {
 	}
 	code := []byte(strings.ReplaceAll(text, "/", "_"))
 	if !validPairCode(code) {
-		return nil, BadParam("symbol", "The parameter symbol must be a pair code such as BTC_USDT.")
+		return nil, refuse.Param("symbol", "The parameter symbol must be a pair code such as BTC_USDT.")
 	}
 	return s.lookup("symbol", code)
 }
 
-func udfSymbols(s *Server, c *Ctx) *Error {
+func udfSymbols(s *Server, c *Ctx) *refuse.Refusal {
 	v, err := s.udfView(c)
 	if err != nil {
 		return err
@@ -113,7 +114,7 @@ func udfSymbols(s *Server, c *Ctx) *Error {
 	return s.sendBody(c, append(appendUDFResolutions(b), '}'), noSeq)
 }
 
-func udfSearch(s *Server, c *Ctx) *Error {
+func udfSearch(s *Server, c *Ctx) *refuse.Refusal {
 	query, err := c.Str("query")
 	if err != nil {
 		return err
@@ -131,7 +132,7 @@ func udfSearch(s *Server, c *Ctx) *Error {
 		return err
 	}
 	if len(query) > udfMaxText {
-		return BadParam("query", "The parameter query must have at most %d characters.", udfMaxText)
+		return refuse.Param("query", "The parameter query must have at most %d characters.", udfMaxText)
 	}
 	b := []byte{'['}
 	if (kind == "" || kind == "crypto") && (exchange == "" || exchange == "TickHive") {
@@ -165,7 +166,7 @@ func (s *Server) appendUDFFound(b []byte, query string, limit int64) []byte {
 }
 
 // udfInterval reads a resolution; the library writes days, months and years in two ways.
-func udfInterval(c *Ctx) (marketdata.Interval, *Error) {
+func udfInterval(c *Ctx) (marketdata.Interval, *refuse.Refusal) {
 	text, err := c.Required("resolution")
 	if err != nil {
 		return 0, err
@@ -181,13 +182,13 @@ func udfInterval(c *Ctx) (marketdata.Interval, *Error) {
 			return marketdata.Interval(i), nil
 		}
 	}
-	return 0, BadParam("resolution", "The parameter resolution must be one of %s.", strings.Join(udfResolutions[:], ", "))
+	return 0, refuse.Param("resolution", "The parameter resolution must be one of %s.", strings.Join(udfResolutions[:], ", "))
 }
 
 // udfHistory is the bars from `from` to `to`, both included, or the newest `countback`
 // up to `to`; t rises strictly. Nothing there: no_data, and nextTime is the newest bar
 // before, when there is one.
-func udfHistory(s *Server, c *Ctx) *Error {
+func udfHistory(s *Server, c *Ctx) *refuse.Refusal {
 	interval, err := udfInterval(c)
 	if err != nil {
 		return err
@@ -210,7 +211,7 @@ func udfHistory(s *Server, c *Ctx) *Error {
 	case !given && back == 0:
 		return missing("from")
 	case from > to:
-		return BadParam("from", "from must not be after to.")
+		return refuse.Param("from", "from must not be after to.")
 	}
 	v, err := s.udfView(c)
 	if err != nil {

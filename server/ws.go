@@ -3,6 +3,8 @@ package server
 import (
 	"github.com/fasthttp/websocket"
 	"github.com/valyala/fasthttp"
+
+	"tickhive/internal/refuse"
 )
 
 // Streams is the resource of GET /ws (Decisions section 11).
@@ -15,12 +17,12 @@ func Streams(h *Hub) Resource {
 	return func(*Server) []*Route {
 		return []*Route{{
 			Method: fasthttp.MethodGet, Path: "/ws", Auth: AuthNever, Query: []string{"streams"},
-			Handle: func(c *Ctx) *Error { return upgrade(c, h, &up) },
+			Handle: func(c *Ctx) *refuse.Refusal { return upgrade(c, h, &up) },
 		}}
 	}
 }
 
-func upgrade(c *Ctx, h *Hub, up *websocket.FastHTTPUpgrader) *Error {
+func upgrade(c *Ctx, h *Hub, up *websocket.FastHTTPUpgrader) *refuse.Refusal {
 	text, err := c.Str("streams")
 	if err != nil {
 		return err
@@ -30,7 +32,7 @@ func upgrade(c *Ctx, h *Hub, up *websocket.FastHTTPUpgrader) *Error {
 		return err
 	}
 	if !websocket.FastHTTPIsWebSocketUpgrade(c.RequestCtx) {
-		return BadParam("Upgrade", "This path speaks WebSocket: send Upgrade: websocket.")
+		return refuse.Param("Upgrade", "This path speaks WebSocket: send Upgrade: websocket.")
 	}
 	remote := c.clientAddr()
 	failed := up.Upgrade(c.RequestCtx, func(ws *websocket.Conn) {
@@ -38,7 +40,7 @@ func upgrade(c *Ctx, h *Hub, up *websocket.FastHTTPUpgrader) *Error {
 	})
 	if failed != nil {
 		c.Response.Reset()
-		return BadParam("Upgrade", "The WebSocket handshake failed: %s.", failed)
+		return refuse.Param("Upgrade", "The WebSocket handshake failed: %s.", failed)
 	}
 	return nil
 }

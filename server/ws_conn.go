@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/fasthttp/websocket"
+
+	"tickhive/internal/refuse"
 )
 
 // Bounds of one connection's inbound side (Decisions section 11.5).
@@ -130,12 +132,12 @@ func (c *wsConn) read(h *Hub) {
 			c.refuse(closeFrame(wsCloseTooBig, "at most 64 KiB a message"))
 			return
 		case closing:
-			c.refuse(closeFrame(wsClosePolicy, CodeRateLimit))
+			c.refuse(closeFrame(wsClosePolicy, string(refuse.RateLimit)))
 			return
 		case !ok:
-			ok = c.answer(wsErrorFrame(wsRequest{}, "", CodeRateLimit, "At most 20 messages a second are taken."))
+			ok = c.answer(wsErrorFrame(wsRequest{}, "", refuse.RateLimit, "At most 20 messages a second are taken."))
 		case kind != websocket.TextMessage:
-			ok = c.answer(wsErrorFrame(wsRequest{}, "", CodeInvalidParam, "Messages are JSON text."))
+			ok = c.answer(wsErrorFrame(wsRequest{}, "", refuse.InvalidParam, "Messages are JSON text."))
 		default:
 			ok = c.operate(h, buf)
 		}
@@ -150,7 +152,7 @@ func (c *wsConn) read(h *Hub) {
 func (c *wsConn) operate(h *Hub, message []byte) bool {
 	req, bad := parseWSRequest(message)
 	if bad != nil {
-		return c.answer(wsErrorFrame(req, "", CodeInvalidParam, bad.Message))
+		return c.answer(wsErrorFrame(req, "", refuse.InvalidParam, bad.Message))
 	}
 	h.request(c, req)
 	return true

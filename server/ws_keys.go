@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"tickhive/engine"
+	"tickhive/internal/refuse"
 )
 
 // SocketKey is the key that signed for a socket.
@@ -115,10 +116,10 @@ func (h *Hub) endKey(c *wsConn, message string) {
 	h.keys.unbind(c)
 	ended := h.endPrivate(c)
 	for _, key := range ended {
-		h.refuse(c, wsRequest{channel: key.name()}, "", CodeUnauthorized, message)
+		h.refuse(c, wsRequest{channel: key.name()}, "", refuse.Unauthorized, message)
 	}
 	if len(ended) == 0 {
-		h.refuse(c, wsRequest{}, "", CodeUnauthorized, message)
+		h.refuse(c, wsRequest{}, "", refuse.Unauthorized, message)
 	}
 }
 
@@ -145,7 +146,7 @@ func (h *Hub) endPrivate(c *wsConn) (ended []wsKey) {
 // signed for them: another one ends them, the same one leaves them.
 func (h *Hub) authenticate(c *wsConn, r wsRequest) {
 	if h.opts.Private == nil {
-		h.refuse(c, r, "", CodeUnauthorized, "The key is unknown or the signature is wrong.")
+		h.refuse(c, r, "", refuse.Unauthorized, "The key is unknown or the signature is wrong.")
 		return
 	}
 	key, err := h.opts.Private.Verify(c.remote, r.publicKey, r.timestamp, r.nonce, r.signature)

@@ -6,6 +6,7 @@ import (
 
 	"tickhive/engine"
 	"tickhive/internal/fixed"
+	"tickhive/internal/refuse"
 	"tickhive/marketdata"
 )
 
@@ -28,11 +29,11 @@ func appendWSHead(dst []byte, kind, id, channel, pair string) []byte {
 }
 
 // wsErrorFrame is an error message; the socket lives on.
-func wsErrorFrame(req wsRequest, pair, code, message string) wsFrame {
+func wsErrorFrame(req wsRequest, pair string, code refuse.Code, message string) wsFrame {
 	dst := appendIDOrNull([]byte(`{"type":"error","id":`), req.id)
 	dst = appendJSONNullable(append(dst, `,"channel":`...), req.channel)
 	dst = appendJSONNullable(append(dst, `,"currencyPairCode":`...), pair)
-	dst = appendJSONString(append(dst, `,"code":`...), code)
+	dst = appendJSONString(append(dst, `,"code":`...), string(code))
 	dst = appendJSONString(append(dst, `,"message":`...), message)
 	return newFrame(wsOpText, append(dst, '}'))
 }

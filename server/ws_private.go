@@ -8,6 +8,7 @@ import (
 
 	"tickhive/engine"
 	"tickhive/internal/clock"
+	"tickhive/internal/refuse"
 )
 
 // maxPrivate bounds the private messages that wait for the hub; beyond it every private
@@ -29,7 +30,7 @@ type PrivateFeed interface {
 	// Snapshot appends the members of a channel's snapshot after its head.
 	Snapshot(dst []byte, channel string, account engine.AccountID) []byte
 	// Verify checks signed credentials of a socket from an address.
-	Verify(remote netip.Addr, publicKey, timestamp, nonce, signature string) (SocketKey, *Error)
+	Verify(remote netip.Addr, publicKey, timestamp, nonce, signature string) (SocketKey, *refuse.Refusal)
 	// OnKeyDeleted has f called with the number of every key that is deleted, on any
 	// goroutine; f does not wait.
 	OnKeyDeleted(f func(number uint64))

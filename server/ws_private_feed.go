@@ -7,6 +7,7 @@ import (
 
 	"tickhive/accounts"
 	"tickhive/engine"
+	"tickhive/internal/refuse"
 	"tickhive/marketdata"
 )
 
@@ -205,7 +206,7 @@ func (f *privateFeed) openOrders(dst []byte, account engine.AccountID) []byte {
 }
 
 // Verify checks the credentials of a socket.
-func (f *privateFeed) Verify(remote netip.Addr, publicKey, timestamp, nonce, signature string) (SocketKey, *Error) {
+func (f *privateFeed) Verify(remote netip.Addr, publicKey, timestamp, nonce, signature string) (SocketKey, *refuse.Refusal) {
 	return f.desk.verifySocket(remote, publicKey, timestamp, nonce, signature)
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tickhive/engine"
+	"tickhive/internal/refuse"
 	"tickhive/marketdata"
 )
 
@@ -36,11 +37,11 @@ func (h *Hub) handle(c *wsConn, r wsRequest) {
 		dst = strconv.AppendInt(append(dst, `,"time":`...), h.nowMs(), 10)
 		h.answer(c, newFrame(wsOpText, append(dst, '}')))
 	default:
-		h.refuse(c, r, "", CodeInvalidParam, "op must be one of subscribe, unsubscribe, resync, list, auth, ping.")
+		h.refuse(c, r, "", refuse.InvalidParam, "op must be one of subscribe, unsubscribe, resync, list, auth, ping.")
 	}
 }
 
-func (h *Hub) refuse(c *wsConn, r wsRequest, pair, code, message string) {
+func (h *Hub) refuse(c *wsConn, r wsRequest, pair string, code refuse.Code, message string) {
 	h.answer(c, wsErrorFrame(r, pair, code, message))
 }
 
@@ -56,19 +57,19 @@ func (h *Hub) each(c *wsConn, r wsRequest, fn func(*wsConn, wsRequest, wsKey, *m
 	key, ok := parseChannel(r.channel)
 	switch {
 	case !ok:
-		h.refuse(c, r, "", CodeInvalidParam, "channel must be one of ticker, trades, book, candles.{interval}, status, orders, fills, balances.")
+		h.refuse(c, r, "", refuse.InvalidParam, "channel must be one of ticker, trades, book, candles.{interval}, status, orders, fills, balances.")
 		return
 	case key.private() && h.opts.Private == nil:
-		h.refuse(c, r, "", CodeNotFound, "This server has no accounts.")
+		h.refuse(c, r, "", refuse.NotFound, "This server has no accounts.")
 		return
 	case key.private() && !h.signed(c):
-		h.refuse(c, r, "", CodeUnauthorized, "The channel "+r.channel+" needs auth first.")
+		h.refuse(c, r, "", refuse.Unauthorized, "The channel "+r.channel+" needs auth first.")
 		return
 	}
 	key.text = r.text
 	if !key.paired() {
 		if len(r.pairs) > 0 {
-			h.refuse(c, r, r.pairs[0], CodeInvalidParam, "The channel "+r.channel+" takes no pairs.")
+			h.refuse(c, r, r.pairs[0], refuse.InvalidParam, "The channel "+r.channel+" takes no pairs.")
 			return
 		}
 		if key.private() {
@@ -78,7 +79,7 @@ func (h *Hub) each(c *wsConn, r wsRequest, fn func(*wsConn, wsRequest, wsKey, *m
 		return
 	}
 	if len(r.pairs) == 0 {
-		h.refuse(c, r, "", CodeInvalidParam, "The channel "+r.channel+" needs pairs.")
+		h.refuse(c, r, "", refuse.InvalidParam, "The channel "+r.channel+" needs pairs.")
 		return
 	}
 	root := h.opts.Board.Load()
@@ -98,12 +99,12 @@ func (h *Hub) signed(c *wsConn) bool {
 
 func (h *Hub) eachPair(c *wsConn, r wsRequest, key wsKey, root *marketdata.Root, pair string, fn func(*wsConn, wsRequest, wsKey, *marketdata.View)) {
 	if !engine.ValidPairCode(pair) {
-		h.refuse(c, r, pair, CodeInvalidParam, "A pair code has the form BASE_QUOTE.")
+		h.refuse(c, r, pair, refuse.InvalidParam, "A pair code has the form BASE_QUOTE.")
 		return
 	}
 	v := root.Lookup(pair)
 	if v == nil {
-		h.refuse(c, r, pair, CodeNotFound, "There is no pair "+pair+".")
+		h.refuse(c, r, pair, refuse.NotFound, "There is no pair "+pair+".")
 		return
 	}
 	key.pair = v.Instrument.ID
@@ -144,7 +145,7 @@ func (k wsKey) subKey() wsKey {
 func (h *Hub) subscribe(c *wsConn, r wsRequest, key wsKey, v *marketdata.View) {
 	old := c.hub.subs[key.subKey()]
 	if old == nil && len(c.hub.subs) >= wsMaxSubs {
-		h.refuse(c, r, codeOf(v), CodeRateLimit, "A connection has at most 1000 subscriptions.")
+		h.refuse(c, r, codeOf(v), refuse.RateLimit, "A connection has at most 1000 subscriptions.")
 		return
 	}
 	s := h.streams[key]
@@ -202,7 +203,7 @@ func (h *Hub) unsubscribe(c *wsConn, r wsRequest, key wsKey, v *marketdata.View)
 func (h *Hub) resync(c *wsConn, r wsRequest, key wsKey, v *marketdata.View) {
 	sub := c.hub.subs[key.subKey()]
 	if sub == nil {
-		h.refuse(c, r, codeOf(v), CodeNotFound, "There is no such subscription on this connection.")
+		h.refuse(c, r, codeOf(v), refuse.NotFound, "There is no such subscription on this connection.")
 		return
 	}
 	sub.hasResume, sub.from = false, 0
@@ -260,7 +261,7 @@ func appendSubscription(dst []byte, s *wsStream) []byte {
 
 // parseStreams reads ?streams=book:BTC_USDT,candles.minute:BTC_USDT,status into the
 // operations that it stands for.
-func parseStreams(text string) ([]wsRequest, *Error) {
+func parseStreams(text string) ([]wsRequest, *refuse.Refusal) {
 	if text == "" {
 		return nil, nil
 	}
@@ -270,13 +271,13 @@ func parseStreams(text string) ([]wsRequest, *Error) {
 		key, ok := parseChannel(channel)
 		switch {
 		case !ok:
-			return nil, BadParam("streams", "%q is not a channel.", channel)
+			return nil, refuse.Param("streams", "%q is not a channel.", channel)
 		case key.private():
-			return nil, BadParam("streams", "The channel %s needs auth and cannot stand in the address.", channel)
+			return nil, refuse.Param("streams", "The channel %s needs auth and cannot stand in the address.", channel)
 		case paired != key.paired():
-			return nil, BadParam("streams", "%q must have the form channel:PAIR, or status alone.", item)
+			return nil, refuse.Param("streams", "%q must have the form channel:PAIR, or status alone.", item)
 		case len(out) == wsMaxSubs:
-			return nil, BadParam("streams", "At most %d streams are taken.", wsMaxSubs)
+			return nil, refuse.Param("streams", "At most %d streams are taken.", wsMaxSubs)
 		}
 		r := wsRequest{op: "subscribe", channel: channel}
 		if paired {

@@ -11,6 +11,7 @@ import (
 
 	"tickhive/accounts"
 	"tickhive/client"
+	"tickhive/internal/refuse"
 )
 
 const privateOfTest = "0123456789012345678901234567890123456789012345678901234567890123"
@@ -54,7 +55,7 @@ func startNonces(t testing.TB, path string, keys int, nowMs, knownMs, least int6
 
 func keyOfTest(i int) string { return fmt.Sprintf("key%035d", i) }
 
-func (x *noncesRun) send(nowMs int64, key int, timestampMs int64, nonce string) *accounts.Reject {
+func (x *noncesRun) send(nowMs int64, key int, timestampMs int64, nonce string) *refuse.Refusal {
 	ts := strconv.FormatInt(timestampMs, 10)
 	_, reject := x.v.Verify(nowMs*1e6, &accounts.Request{
 		Method: "GET", Target: []byte("/"), PublicKey: []byte(keyOfTest(key)), Timestamp: []byte(ts), Nonce: []byte(nonce),
@@ -160,7 +161,7 @@ func TestNonceFileIsBoundedByTheTable(t *testing.T) {
 	x = startNonces(t, path, 2, t0, 0, 1, most) // a clock that went back
 	defer func() { _ = x.file.close() }()
 	for i := range requests {
-		if reject := x.send(t0+int64(i), 0, t0+int64(i), strconv.Itoa(i)); reject == nil || reject.Status != 401 {
+		if reject := x.send(t0+int64(i), 0, t0+int64(i), strconv.Itoa(i)); reject == nil || reject.Code != refuse.Unauthorized {
 			t.Fatalf("request %d passed again: %v", i, reject)
 		}
 	}

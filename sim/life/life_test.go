@@ -9,6 +9,7 @@ import (
 
 	"tickhive/hive"
 	"tickhive/internal/clock"
+	"tickhive/internal/refuse"
 	"tickhive/launchpad"
 	"tickhive/sim/life"
 )
@@ -25,12 +26,12 @@ type place struct {
 	lastNs int64
 
 	steps, refused int
-	reasons        map[string]int
+	reasons        map[refuse.Code]int
 }
 
 func newPlace(t testing.TB, seed uint64, busyNs int64) *place {
 	t.Helper()
-	p := &place{t: t, clk: clock.NewManual(genesisNs), lastNs: genesisNs, reasons: map[string]int{}}
+	p := &place{t: t, clk: clock.NewManual(genesisNs), lastNs: genesisNs, reasons: map[refuse.Code]int{}}
 	lo := launchpad.DefaultOptions()
 	lo.Seed = seed
 	var err error
@@ -90,21 +91,13 @@ func (p *place) carry(s life.Step) {
 		return
 	}
 	p.refused++
-	var fromLedger *launchpad.Reject
-	var fromHive *hive.Reject
-	switch {
-	case errors.As(err, &fromLedger):
-		p.reasons[fromLedger.Code]++
-		if fromLedger.Code == launchpad.CodeInvalidParam || fromLedger.Code == launchpad.CodeInvalidSymbol {
-			p.t.Fatalf("a step that nobody could take: %+v: %v", s.Ledger, err)
-		}
-	case errors.As(err, &fromHive):
-		p.reasons[fromHive.Code]++
-		if fromHive.Code == hive.CodeInvalidParam {
-			p.t.Fatalf("a step that nobody could take: %+v: %v", s.Hive, err)
-		}
-	default:
+	var refused *refuse.Refusal
+	if !errors.As(err, &refused) {
 		p.t.Fatal(err)
+	}
+	p.reasons[refused.Code]++
+	if refused.Code == refuse.InvalidParam || refused.Code == refuse.InvalidSymbol {
+		p.t.Fatalf("a step that nobody could take: %+v %+v: %v", s.Ledger, s.Hive, err)
 	}
 }
 

@@ -1,0 +1,50 @@
+package refuse
+
+import "fmt"
+
+// Refusal is a refused request. It is an error so that it can travel as one.
+type Refusal struct {
+	Code    Code
+	Message string // a sentence that names the rule and its limit
+	Field   string // the parameter, header or member that is wrong; empty when none is
+	// RetryAfter is the number of seconds after which the same request may succeed; 0 when
+	// that is unknown.
+	RetryAfter int64
+}
+
+// Error returns the code and the message.
+func (r *Refusal) Error() string { return string(r.Code) + ": " + r.Message }
+
+// New returns a refusal with a formatted message.
+func New(code Code, field, format string, args ...any) *Refusal {
+	return &Refusal{Code: code, Field: field, Message: fmt.Sprintf(format, args...)}
+}
+
+// Param returns the refusal of a wrong parameter, header or member.
+func Param(field, format string, args ...any) *Refusal {
+	return New(InvalidParam, field, format, args...)
+}
+
+// Missing returns the refusal of a request that names an unknown thing in field.
+func Missing(field, format string, args ...any) *Refusal {
+	return New(NotFound, field, format, args...)
+}
+
+// Later returns the refusal of a request that may succeed after some seconds.
+func Later(seconds int64, format string, args ...any) *Refusal {
+	return New(Unavailable, "", format, args...).After(seconds)
+}
+
+// After sets RetryAfter, in seconds, and returns r.
+func (r *Refusal) After(seconds int64) *Refusal {
+	r.RetryAfter = seconds
+	return r
+}
+
+// AsError returns r as an error, and nil for nil.
+func AsError(r *Refusal) error {
+	if r == nil {
+		return nil
+	}
+	return r
+}
