@@ -1,17 +1,12 @@
 package engine_test
 
 import (
-	"math/rand/v2"
 	"reflect"
 	"testing"
 
 	"tickhive/engine"
 	"tickhive/internal/fixed"
 )
-
-func recordFlow(seed uint64) *flow {
-	return &flow{r: rand.New(rand.NewPCG(seed, 7)), reader: newReader(0), mid: 200, inst: testInstrument()}
-}
 
 // Every kind of command comes back from its journal record member for member.
 func TestCommandRecordRoundTrip(t *testing.T) {

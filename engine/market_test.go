@@ -18,12 +18,6 @@ type market struct {
 	quick  bool // without the full walk after each command
 }
 
-const dayNs = 86_400_000_000_000
-
-func testInstrument() engine.Instrument {
-	return engine.Instrument{Code: "BTC_USDT", Base: "BTC", Quote: "USDT", DigitsPrice: 2, DigitsAmount: 0}
-}
-
 func newMarket(t testing.TB, o engine.Options, inst engine.Instrument) *market {
 	m := &market{t: t, core: engine.NewCore(o), inst: inst, reader: newReader(0), now: 20000 * dayNs}
 	m.do(engine.Command{Kind: engine.AddPair, Pair: engine.ControlPair, Instrument: &m.inst})
@@ -65,12 +59,6 @@ func (m *market) check() {
 	}
 	if err := m.core.Check(); err != nil {
 		m.t.Fatal(err)
-	}
-}
-
-func clientID(account engine.AccountID, text, content string) *engine.ClientID {
-	return &engine.ClientID{
-		Text: text, Hash: hash128(text, uint64(account)), Content: hash128(content, 0),
 	}
 }
 

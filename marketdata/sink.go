@@ -2,10 +2,11 @@ package marketdata
 
 import "tickhive/engine"
 
-// Sink is the feed as a fold of the engine's loop, which also tells journal positions.
-func (f *Feed) Sink() engine.Sink { return sink{f} }
+// Sink returns the feed as a fold of the loop, which also gives journal positions.
+func (f *Feed) Sink() Sink { return Sink{f} }
 
-type sink struct{ *Feed }
+// Sink is a feed that ignores where the journal stands.
+type Sink struct{ *Feed }
 
-// Fold takes events and does not mind where the journal stands.
-func (s sink) Fold(events []engine.Event, _ uint64) { s.Feed.Fold(events) }
+// Fold folds events.
+func (s Sink) Fold(events []engine.Event, _ uint64) { s.Feed.Fold(events) }
