@@ -12,6 +12,7 @@ import (
 	"tickhive/bench/limits/floor"
 	"tickhive/bench/limits/floor/wl"
 	"tickhive/engine"
+	"tickhive/engine/sequencer"
 )
 
 // The core does the floor's work, and other work is noticed.
@@ -139,7 +140,7 @@ func TestLogWriterRecovers(t *testing.T) {
 
 // Traders through loop and journal: every command has a record, trades happen.
 func TestLoopRig(t *testing.T) {
-	for _, policy := range []engine.SyncPolicy{engine.SyncInterval, engine.SyncAlways} {
+	for _, policy := range []sequencer.SyncPolicy{sequencer.SyncInterval, sequencer.SyncAlways} {
 		g, err := newRig(t.TempDir(), policy, 2, nil)
 		if err != nil {
 			t.Fatal(err)

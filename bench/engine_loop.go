@@ -15,6 +15,7 @@ import (
 	"tickhive/bench/proc"
 	"tickhive/bench/report"
 	"tickhive/engine"
+	"tickhive/engine/sequencer"
 	"tickhive/internal/clock"
 	"tickhive/internal/vfs"
 	"tickhive/internal/wal"
@@ -27,13 +28,13 @@ import (
 type rig struct {
 	dir     replica.LogDir
 	log     *wal.Log
-	journal *engine.WALJournal
+	journal *sequencer.WALJournal
 	core    *engine.Core
 	feed    *marketdata.Feed
-	loop    *engine.Loop
+	loop    *sequencer.Loop
 }
 
-func newRig(dir string, policy engine.SyncPolicy, pairs int, wrap func(engine.Sink) engine.Sink) (*rig, error) {
+func newRig(dir string, policy sequencer.SyncPolicy, pairs int, wrap func(sequencer.Sink) sequencer.Sink) (*rig, error) {
 	g := &rig{
 		dir:  replica.LogDir{FS: vfs.OS{}, Dir: dir, Options: wal.Options{NoLock: true, RecordVersion: engine.CommandVersion, Writer: "bench"}},
 		core: engine.NewCore(engine.Options{}), feed: marketdata.NewFeed(marketdata.Options{}),
@@ -42,14 +43,14 @@ func newRig(dir string, policy engine.SyncPolicy, pairs int, wrap func(engine.Si
 	if g.log, err = wal.Open(g.dir.FS, g.dir.Dir, g.dir.Options); err != nil {
 		return nil, err
 	}
-	g.journal = engine.NewWALJournal(g.log, policy)
-	sink := g.feed.Sink()
+	g.journal = sequencer.NewWALJournal(g.log, policy)
+	sink := sequencer.Sink(g.feed.Sink())
 	if wrap != nil {
 		sink = wrap(sink)
 	}
-	g.loop = engine.NewLoop(engine.LoopOptions{Core: g.core, Clock: clock.Real{}, Journal: g.journal, Sinks: []engine.Sink{sink}})
+	g.loop = sequencer.NewLoop(sequencer.LoopOptions{Core: g.core, Clock: clock.Real{}, Journal: g.journal, Sinks: []sequencer.Sink{sink}})
 	go g.loop.Run()
-	var b engine.Batch
+	var b sequencer.Batch
 	for i := range pairs {
 		b.Commands = append(b.Commands, engine.Command{Kind: engine.AddPair, Pair: engine.ControlPair, Instrument: benchInstrument(fmt.Sprintf("P%04d", i))})
 	}
@@ -67,7 +68,7 @@ type trader struct {
 	pair  engine.PairID
 	rnd   uint64
 	live  []engine.OrderID
-	batch engine.Batch
+	batch sequencer.Batch
 }
 
 func newTrader(i, pairs, size int) *trader {
@@ -237,9 +238,9 @@ func (r *Run) engineLoop() error {
 		for _, x := range []struct {
 			m             *report.Measure
 			p             *report.Measure
-			policy        engine.SyncPolicy
+			policy        sequencer.SyncPolicy
 			waiting, size int
-		}{{a, nil, engine.SyncInterval, 4, 64}, {b, nil, engine.SyncInterval, 256, 1}, {c, p, engine.SyncAlways, 256, 1}, {d, nil, engine.SyncInterval, 4, 1}, {e, nil, engine.SyncAlways, 4, 1}} {
+		}{{a, nil, sequencer.SyncInterval, 4, 64}, {b, nil, sequencer.SyncInterval, 256, 1}, {c, p, sequencer.SyncAlways, 256, 1}, {d, nil, sequencer.SyncInterval, 4, 1}, {e, nil, sequencer.SyncAlways, 4, 1}} {
 			s, bare, err := r.loopRound(x.policy, x.waiting, x.size, pairs)
 			if err != nil {
 				return err
@@ -251,7 +252,7 @@ func (r *Run) engineLoop() error {
 			case b:
 				single.Product = append(single.Product, s.cpu)
 			}
-			if x.policy == engine.SyncAlways {
+			if x.policy == sequencer.SyncAlways {
 				x.m.Reference = append(x.m.Reference, float64(x.waiting)*bare)
 			}
 			if x.p != nil {
@@ -264,7 +265,7 @@ func (r *Run) engineLoop() error {
 	return nil
 }
 
-func (r *Run) loopRound(policy engine.SyncPolicy, waiting, size, pairs int) (s submitted, bare float64, err error) {
+func (r *Run) loopRound(policy sequencer.SyncPolicy, waiting, size, pairs int) (s submitted, bare float64, err error) {
 	dir, err := r.temp("loop")
 	if err != nil {
 		return s, 0, err
@@ -281,7 +282,7 @@ func (r *Run) loopRound(policy engine.SyncPolicy, waiting, size, pairs int) (s s
 	if cerr := g.close(); err == nil {
 		err = cerr
 	}
-	if err == nil && policy == engine.SyncAlways {
+	if err == nil && policy == sequencer.SyncAlways {
 		bare, err = bareSync(dir, waiting*int(s.bytes), r.length(500*time.Millisecond))
 	}
 	return s, bare, err

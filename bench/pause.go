@@ -11,7 +11,7 @@ import (
 
 	"tickhive/bench/proc"
 	"tickhive/bench/report"
-	"tickhive/engine"
+	"tickhive/engine/sequencer"
 	"tickhive/internal/clock"
 	"tickhive/internal/wal"
 	"tickhive/marketdata/replica"
@@ -36,9 +36,9 @@ func (r *Run) snapshotPause(dir replica.LogDir) error {
 	if err != nil {
 		return err
 	}
-	journal := engine.NewWALJournal(log, engine.SyncInterval)
-	loop := engine.NewLoop(engine.LoopOptions{
-		Core: rep.Core, Clock: clock.Real{}, Journal: journal, Sinks: []engine.Sink{rep.Feed.Sink()},
+	journal := sequencer.NewWALJournal(log, sequencer.SyncInterval)
+	loop := sequencer.NewLoop(sequencer.LoopOptions{
+		Core: rep.Core, Clock: clock.Real{}, Journal: journal, Sinks: []sequencer.Sink{rep.Feed.Sink()},
 		StartNs: rep.LastNs, StartPos: rep.Pos,
 	})
 	go loop.Run()
@@ -108,7 +108,7 @@ func longestGap(span time.Duration) time.Duration {
 func ms(d time.Duration) float64 { return float64(d) / 1e6 }
 
 // pauseDuring loads the loop while work runs and gives the longest time to an answer.
-func pauseDuring(loop *engine.Loop, work func() error) (time.Duration, error) {
+func pauseDuring(loop *sequencer.Loop, work func() error) (time.Duration, error) {
 	var stop atomic.Bool
 	done := make(chan error, 1)
 	go func() {

@@ -13,6 +13,7 @@ import (
 	"tickhive/bench/proc"
 	"tickhive/bench/report"
 	"tickhive/engine"
+	"tickhive/engine/sequencer"
 	"tickhive/internal/vfs"
 	"tickhive/internal/wal"
 	"tickhive/marketdata/replica"
@@ -24,7 +25,7 @@ type logWriter struct {
 	*coreRun
 	dir     replica.LogDir
 	log     *wal.Log
-	journal *engine.WALJournal
+	journal *sequencer.WALJournal
 	one     [1]*engine.Command
 	count   uint64 // commands written
 }
@@ -35,7 +36,7 @@ func newLogWriter(dir string, follow func([]engine.Event)) (*logWriter, error) {
 	if l.log, err = wal.Open(l.dir.FS, dir, l.dir.Options); err != nil {
 		return nil, err
 	}
-	l.journal = engine.NewWALJournal(l.log, engine.SyncOff)
+	l.journal = sequencer.NewWALJournal(l.log, sequencer.SyncOff)
 	l.journal.BeginBulk()
 	l.coreRun = &coreRun{core: engine.NewCore(engine.Options{}), now: startNs, follow: follow}
 	return l, l.do(engine.Command{Kind: engine.AddPair, Pair: engine.ControlPair, Instrument: benchInstrument("BTC")})
@@ -255,7 +256,7 @@ func (r *Run) appendTail(dir replica.LogDir) error {
 	if l.log, err = wal.Open(dir.FS, dir.Dir, dir.Options); err != nil {
 		return err
 	}
-	l.journal = engine.NewWALJournal(l.log, engine.SyncOff)
+	l.journal = sequencer.NewWALJournal(l.log, sequencer.SyncOff)
 	l.journal.BeginBulk()
 	if err := l.trades(tailOps); err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 
 	"tickhive/bench/proc"
 	"tickhive/bench/report"
-	"tickhive/engine"
+	"tickhive/engine/sequencer"
 )
 
 // Rounds of product and reference in turn.
@@ -156,9 +156,9 @@ func (s seen) others(d time.Duration) float64 {
 // settings are what serve runs with and what stands beside every ratio.
 func settings() []report.Setting {
 	return []report.Setting{
-		{Name: "commands between two publications", Value: fmt.Sprintf("at most %d; at once when the queue is empty", engine.BatchCommands)},
-		{Name: "queue", Value: fmt.Sprintf("%d batches", engine.QueueBatches)},
-		{Name: "journal", Value: fmt.Sprintf("one write a group; sync=interval: fdatasync within %s; always: before the answer", engine.SyncEvery)},
+		{Name: "commands between two publications", Value: fmt.Sprintf("at most %d; at once when the queue is empty", sequencer.BatchCommands)},
+		{Name: "queue", Value: fmt.Sprintf("%d batches", sequencer.QueueBatches)},
+		{Name: "journal", Value: fmt.Sprintf("one write a group; sync=interval: fdatasync within %s; always: before the answer", sequencer.SyncEvery)},
 		{Name: "server", Value: "write buffer 64 KiB, read/write/idle timeouts 10/30/75 s, GOMAXPROCS and GOGC default"},
 	}
 }

@@ -4,19 +4,20 @@ import (
 	"testing"
 
 	"tickhive/engine"
+	"tickhive/engine/enginetest"
 )
 
 // In steady state no command allocates: each kind is measured over more than 1,000
 // distinct commands on a book of 2,000 orders.
 func TestNoAllocations(t *testing.T) {
-	m := newMarket(t, engine.Options{}, testInstrument())
+	m := newMarket(t, engine.Options{}, enginetest.Instrument())
 	events := make([]engine.Event, 0, 1024)
 	apply := func(cmd engine.Command) {
 		m.now++
 		cmd.TimeNs = m.now
 		events = m.core.Apply(&cmd, events[:0])
 	}
-	id := clientID(3, "x", "y")
+	id := enginetest.ClientID(3, "x", "y")
 	for i := range int64(6000) { // every pool has grown, and emptied again by a third
 		c := place(engine.Buy, 500-i%200, 3)
 		c.Account = engine.AccountID(i % 4)

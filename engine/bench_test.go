@@ -10,6 +10,7 @@ import (
 	"tickhive/bench/limits/floor"
 	"tickhive/bench/limits/floor/wl"
 	"tickhive/engine"
+	"tickhive/engine/enginetest"
 )
 
 // The measurement of performance.md: one account, self-trade mode none, ids dense as the
@@ -38,7 +39,7 @@ type coreRun struct {
 
 func newCoreRun() *coreRun {
 	r := &coreRun{core: engine.NewCore(engine.Options{}), events: make([]engine.Event, 0, 1024)}
-	inst := testInstrument()
+	inst := enginetest.Instrument()
 	r.core.Apply(&engine.Command{Kind: engine.AddPair, Pair: engine.ControlPair, Instrument: &inst}, nil)
 	return r
 }
@@ -67,16 +68,16 @@ func (r *coreRun) place(side uint8, id uint64, price int64, qty uint32, now int6
 		cmd.Client = &r.client
 	}
 	r.events = r.core.Apply(&cmd, r.events[:0])
-	r.read()
+	r.Read()
 }
 
 func (r *coreRun) cancel(id uint64, now int64) {
 	cmd := engine.Command{TimeNs: now, Kind: engine.Cancel, Order: engine.OrderID(id)}
 	r.events = r.core.Apply(&cmd, r.events[:0])
-	r.read()
+	r.Read()
 }
 
-func (r *coreRun) read() {
+func (r *coreRun) Read() {
 	for i := range r.events {
 		e := &r.events[i]
 		if e.Kind == engine.EventTrade {

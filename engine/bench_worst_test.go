@@ -73,7 +73,7 @@ func BenchmarkE4(b *testing.B) {
 
 func (r *coreRun) apply(cmd engine.Command) {
 	r.events = r.core.Apply(&cmd, r.events[:0])
-	r.read()
+	r.Read()
 }
 
 func sweepOne(r *coreRun, _ engine.AccountID, _ int) { r.apply(place(engine.Sell, 1000, 1)) }

@@ -86,7 +86,7 @@ func (b *book) cancelAll(cmd *Command) {
 func (b *book) cancelEvery(bound uint64) {
 	n := uint64(0)
 	for range CancelAllPart {
-		at, s, ok := b.ids.next(n)
+		at, s, ok := b.ids.Next(n)
 		if !ok || at > bound {
 			return
 		}
@@ -97,7 +97,7 @@ func (b *book) cancelEvery(bound uint64) {
 
 func (b *book) cancelBuiltin(bound uint64) {
 	for left := CancelAllPart; left > 0; {
-		at, s, ok := b.ids.next(b.builtinFrom)
+		at, s, ok := b.ids.Next(b.builtinFrom)
 		if !ok || at > bound {
 			return
 		}

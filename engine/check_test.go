@@ -107,7 +107,7 @@ func TestIndex(t *testing.T) {
 		t.Fatalf("%d pages for the last 100,000 numbers", len(x.pages))
 	}
 	seen := 0
-	for n, s, ok := x.next(0); ok; n, s, ok = x.next(n + 1) {
+	for n, s, ok := x.Next(0); ok; n, s, ok = x.Next(n + 1) {
 		if open[n] != s {
 			t.Fatalf("%d is not open", n)
 		}
@@ -117,7 +117,7 @@ func TestIndex(t *testing.T) {
 		t.Fatalf("%d of %d seen", seen, len(open))
 	}
 	x.put(3, 9) // older than everything kept
-	if n, s, ok := x.next(0); !ok || n != 3 || s != 9 || x.get(3) != 9 {
+	if n, s, ok := x.Next(0); !ok || n != 3 || s != 9 || x.get(3) != 9 {
 		t.Fatalf("the oldest is %d", n)
 	}
 }

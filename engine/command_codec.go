@@ -74,10 +74,10 @@ func AppendCommand(dst []byte, c *Command) []byte {
 	panic(fmt.Sprintf("BUG: engine: command kind %d has no record", c.Kind))
 }
 
-// recordable reports why the record of a command that carries texts, digits and rates of
+// Recordable reports why the record of a command that carries texts, digits and rates of
 // its submitter's could not be read again: such a one must not get into a journal. The
 // others are bounded by their types.
-func (c *Command) recordable() error {
+func (c *Command) Recordable() error {
 	switch c.Kind {
 	case AddPair, SetPair, SetAsset:
 		var back Command

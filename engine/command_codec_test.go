@@ -5,24 +5,25 @@ import (
 	"testing"
 
 	"tickhive/engine"
+	"tickhive/engine/enginetest"
 	"tickhive/internal/fixed"
 )
 
 // Every kind of command comes back from its journal record member for member.
 func TestCommandRecordRoundTrip(t *testing.T) {
-	f := recordFlow(7)
+	f := enginetest.NewFlow(7)
 	buf := []byte(nil)
 	for range 20_000 {
-		c := f.next()
-		c.TimeNs = f.r.Int64()
-		if c.Kind == engine.Place && f.r.IntN(8) == 0 {
+		c := f.Next()
+		c.TimeNs = f.R.Int64()
+		if c.Kind == engine.Place && f.R.IntN(8) == 0 {
 			c.MakerFee, c.TakerFee, c.Discount = 10, 20_000, 5
-			c.SpendLimit = fixed.U128{Hi: 3, Lo: f.r.Uint64()}
+			c.SpendLimit = fixed.U128{Hi: 3, Lo: f.R.Uint64()}
 		}
 		buf = checkRecord(t, &c, buf)
 	}
 	asset := &engine.Asset{Symbol: "BTC", Name: "Bitcoin", CanDeposit: true, HasMinWithdraw: true, MinWithdraw: fixed.I128{Hi: -1, Lo: 5}}
-	inst := testInstrument()
+	inst := enginetest.Instrument()
 	inst.HasMinQuote, inst.MinQuote, inst.State = true, fixed.U128{Lo: 7}, engine.Halted
 	for _, c := range []engine.Command{
 		{Kind: engine.AddPair, Pair: engine.ControlPair, Instrument: &inst},
@@ -55,9 +56,9 @@ func checkRecord(t *testing.T, c *engine.Command, buf []byte) []byte {
 
 // No record makes the decoder panic, and what it takes encodes to the same bytes.
 func FuzzDecodeCommand(f *testing.F) {
-	fl := recordFlow(1)
+	fl := enginetest.NewFlow(1)
 	for range 50 {
-		c := fl.next()
+		c := fl.Next()
 		f.Add(engine.AppendCommand(nil, &c))
 	}
 	f.Fuzz(func(t *testing.T, record []byte) {

@@ -9,7 +9,7 @@ type control struct {
 	uuids    [][16]byte // by AccountID; 0 is the built-in account, all zero
 }
 
-func (k *control) init() {
+func (k *control) Init() {
 	k.assets = map[string]*Asset{}
 	k.accounts = map[[16]byte]AccountID{{}: 0}
 	k.uuids = [][16]byte{{}}

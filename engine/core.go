@@ -18,7 +18,7 @@ func NewCore(o Options) *Core {
 		panic("BUG: " + err.Error())
 	}
 	c := &Core{opts: o.withDefaults(), byCode: map[string]PairID{}}
-	c.control.init()
+	c.control.Init()
 	return c
 }
 

@@ -1,11 +1,19 @@
 // Package engine is the matching core of the exchange.
 //
-// What it is: Core, a pure single-threaded state machine (same commands with the same
-// stamped times, same events), and Loop, the goroutine around it that sequences,
-// stamps, journals, applies and hands the events on.
+// What it is: the vocabulary of the market (ids, commands, events, reasons) and Core, a
+// pure single-threaded state machine: the same commands with the same stamped times give
+// the same events.
 //
-// Owner: everything below Core belongs to the goroutine that runs Loop. Nothing here is
-// read by anyone else; readers see what marketdata publishes from the events.
+// Usage, as package sequencer does it:
+//
+//	core := engine.NewCore(engine.Options{})
+//	for cmd := range commands { // stamped with TimeNs and Rules, and journaled
+//		events = core.Apply(&cmd, events[:0])
+//		fold(events)
+//	}
+//
+// Owner: a Core belongs to one goroutine, the sequencer's. Readers see what marketdata
+// publishes from the events.
 //
 // Invariants (Core.Check walks them):
 //
@@ -47,9 +55,9 @@
 // Reading order: ids, instrument, command, event, reject, options; order, slab, keys,
 // ladder, index, owner, clients, book; core, place, taker, match, selftrade, fillable,
 // stops, cancel, replace; pairs, control; registers, bookview; state, state_reader,
-// restore, state_control; check; loop.
+// restore, state_control; check.
 //
 // It does not know funds: an account is a number, fee rates are stamped into the
-// command and come out in the trade event. It does not read a clock and does no I/O; the
-// shells around Core (loop, its journal) do.
+// command and come out in the trade event. It has no goroutine, reads no clock and does
+// no I/O: package sequencer is the shell around it.
 package engine

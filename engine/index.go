@@ -100,9 +100,9 @@ func (x *index) skipEmpty() {
 	}
 }
 
-// next is the lowest open number at or above from and its slot; ok false: none. Walking
+// Next is the lowest open number at or above from and its slot; ok false: none. Walking
 // the index from the front passes each emptied page once in its life.
-func (x *index) next(from uint64) (n uint64, slot int32, ok bool) {
+func (x *index) Next(from uint64) (n uint64, slot int32, ok bool) {
 	x.skipEmpty()
 	p := x.first
 	if q := from >> pageBits; q > x.base+uint64(p) {

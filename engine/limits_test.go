@@ -5,17 +5,18 @@ import (
 	"testing"
 
 	"tickhive/engine"
+	"tickhive/engine/enginetest"
 	"tickhive/internal/fixed"
 )
 
 // The limits refuse with too_many_orders, never grow.
 func TestTooManyOrders(t *testing.T) {
-	m := newMarket(t, engine.Options{OpenOrders: 4, AccountOrders: 2, ClientIDs: 3, AccountClientIDs: 2}, testInstrument())
+	m := newMarket(t, engine.Options{OpenOrders: 4, AccountOrders: 2, ClientIDs: 3, AccountClientIDs: 2}, enginetest.Instrument())
 	order := func(account engine.AccountID, client string) engine.Command {
 		cmd := place(engine.Buy, 100, 1)
 		cmd.Account = account
 		if client != "" {
-			cmd.Client = clientID(account, client, "")
+			cmd.Client = enginetest.ClientID(account, client, "")
 		}
 		return cmd
 	}
@@ -37,11 +38,11 @@ func TestTooManyOrders(t *testing.T) {
 // An account's newest ids are remembered after their orders ended, older ones only while
 // their orders are open.
 func TestClientIDsRememberedPerAccount(t *testing.T) {
-	m := newMarket(t, engine.Options{AccountClientIDs: 3}, testInstrument())
+	m := newMarket(t, engine.Options{AccountClientIDs: 3}, enginetest.Instrument())
 	send := func(account engine.AccountID, text string) engine.Event {
 		cmd := place(engine.Buy, 100, 1)
 		cmd.Account = account
-		cmd.Client = clientID(account, text, "")
+		cmd.Client = enginetest.ClientID(account, text, "")
 		return m.do(cmd)[0]
 	}
 	for i := range 5 { // 1..5 open; 3, 4, 5 in the window
@@ -65,14 +66,14 @@ func TestClientIDsRememberedPerAccount(t *testing.T) {
 
 // In all, the oldest go first, whoever sent them.
 func TestClientIDsRememberedInAll(t *testing.T) {
-	m := newMarket(t, engine.Options{ClientIDs: 100}, testInstrument())
+	m := newMarket(t, engine.Options{ClientIDs: 100}, enginetest.Instrument())
 	m.quick = true
 	ids := make([]engine.Command, 150)
 	for i := range ids {
 		cmd := place(engine.Buy, 100, 1)
 		cmd.TIF = engine.IOC
 		cmd.Account = engine.AccountID(i % 7)
-		cmd.Client = clientID(cmd.Account, fmt.Sprint(i), "")
+		cmd.Client = enginetest.ClientID(cmd.Account, fmt.Sprint(i), "")
 		ids[i] = cmd
 		m.do(cmd)
 	}
@@ -94,19 +95,19 @@ func TestClientIDsRememberedInAll(t *testing.T) {
 
 // The defaults of Decisions section 4.3 hold without being asked for.
 func TestDefaultClientIDLimits(t *testing.T) {
-	m := newMarket(t, engine.Options{}, testInstrument())
+	m := newMarket(t, engine.Options{}, enginetest.Instrument())
 	m.quick = true
 	cmd := place(engine.Buy, 100, 1)
 	cmd.TIF, cmd.Account = engine.IOC, 1
 	for i := range 10_001 {
-		cmd.Client = clientID(1, fmt.Sprint(i), "")
+		cmd.Client = enginetest.ClientID(1, fmt.Sprint(i), "")
 		m.do(cmd)
 	}
-	cmd.Client = clientID(1, "1", "")
+	cmd.Client = enginetest.ClientID(1, "1", "")
 	if e := m.do(cmd)[0]; e.Kind != engine.EventRejected || e.Order != 2 {
 		t.Errorf("the 10,000th newest: %s", describe(&e))
 	}
-	cmd.Client = clientID(1, "0", "")
+	cmd.Client = enginetest.ClientID(1, "0", "")
 	if e := m.do(cmd)[0]; e.Kind != engine.EventAccepted {
 		t.Errorf("the 10,001st newest: %s", describe(&e))
 	}
@@ -143,7 +144,7 @@ func TestOptionsValidate(t *testing.T) {
 // The slices of all icebergs of a pair are bounded, those of waiting stops included: one
 // command may sweep them all, and each makes two events.
 func TestPairSlices(t *testing.T) {
-	m := newMarket(t, engine.Options{PairSlices: 20}, testInstrument())
+	m := newMarket(t, engine.Options{PairSlices: 20}, enginetest.Instrument())
 	ice := place(engine.Sell, 100, 22)
 	ice.Display = 2
 	m.do(ice) // 10 in reserve
@@ -167,7 +168,7 @@ func TestPairSlices(t *testing.T) {
 // Money that does not suffice for the own order it meets takes no more than one step: the
 // decrement of an order by amount pays nothing, so it takes min(remaining) at once.
 func TestDecrementOfAFundedOrderIsOneStep(t *testing.T) {
-	m := newMarket(t, engine.Options{}, testInstrument())
+	m := newMarket(t, engine.Options{}, enginetest.Instrument())
 	own := place(engine.Sell, 100, 1_000_000)
 	own.Account, own.STP = 7, engine.Decrement
 	m.do(own)
@@ -186,7 +187,7 @@ func TestDecrementOfAFundedOrderIsOneStep(t *testing.T) {
 
 // An iceberg of more slices than the limit would make one command endless.
 func TestIcebergSlices(t *testing.T) {
-	m := newMarket(t, engine.Options{IcebergSlices: 10}, testInstrument())
+	m := newMarket(t, engine.Options{IcebergSlices: 10}, enginetest.Instrument())
 	cmd := place(engine.Sell, 100, 20)
 	cmd.Display = 2
 	m.do(cmd)
@@ -200,7 +201,7 @@ func TestIcebergSlices(t *testing.T) {
 // Waiting stops are bounded by account and by pair for commands of new rules; those of old
 // rules are taken as they were, and the built-in account is bounded by the pair alone.
 func TestWaitingStopsAreBounded(t *testing.T) {
-	m := newMarket(t, engine.Options{AccountStops: 2, PairStops: 5}, testInstrument())
+	m := newMarket(t, engine.Options{AccountStops: 2, PairStops: 5}, enginetest.Instrument())
 	stop := func(rules uint8, account engine.AccountID) engine.Reason {
 		e := m.do(engine.Command{
 			Kind: engine.Place, Rules: rules, Account: account, Side: engine.Sell, Type: engine.StopLimit, Stop: 50, Price: 40, Amount: 1,

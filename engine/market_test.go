@@ -1,10 +1,10 @@
 package engine_test
 
 import (
-	"hash/fnv"
 	"testing"
 
 	"tickhive/engine"
+	"tickhive/engine/enginetest"
 )
 
 // market is a core with one pair, whose every command is read back and checked.
@@ -12,14 +12,14 @@ type market struct {
 	t      testing.TB
 	core   *engine.Core
 	inst   engine.Instrument
-	reader *reader
+	reader *enginetest.Reader
 	now    int64
 	buf    []engine.Event
 	quick  bool // without the full walk after each command
 }
 
 func newMarket(t testing.TB, o engine.Options, inst engine.Instrument) *market {
-	m := &market{t: t, core: engine.NewCore(o), inst: inst, reader: newReader(0), now: 20000 * dayNs}
+	m := &market{t: t, core: engine.NewCore(o), inst: inst, reader: enginetest.NewReader(0), now: 20000 * enginetest.DayNs}
 	m.do(engine.Command{Kind: engine.AddPair, Pair: engine.ControlPair, Instrument: &m.inst})
 	return m
 }
@@ -35,7 +35,7 @@ func (m *market) do(cmd engine.Command) []engine.Event {
 			m.t.Fatalf("event %d has time %d, the command %d", m.buf[i].Seq, m.buf[i].TimeNs, m.now)
 		}
 	}
-	if err := m.reader.read(m.buf); err != nil {
+	if err := m.reader.Read(m.buf); err != nil {
 		m.t.Fatalf("after %+v: %v", cmd, err)
 	}
 	if m.quick {
@@ -54,19 +54,10 @@ func (m *market) control(cmd engine.Command) []engine.Event {
 
 func (m *market) check() {
 	m.t.Helper()
-	if err := m.reader.agree(m.core); err != nil {
+	if err := m.reader.Agree(m.core); err != nil {
 		m.t.Fatal(err)
 	}
 	if err := m.core.Check(); err != nil {
 		m.t.Fatal(err)
 	}
-}
-
-func hash128(text string, salt uint64) [2]uint64 {
-	h := fnv.New64a()
-	h.Write([]byte{byte(salt), byte(salt >> 8)})
-	h.Write([]byte(text))
-	a := h.Sum64()
-	h.Write([]byte{1})
-	return [2]uint64{a, h.Sum64()}
 }

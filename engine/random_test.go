@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"tickhive/engine"
+	"tickhive/engine/enginetest"
 )
 
 // mix counts what a random run was made of.
@@ -114,22 +115,22 @@ func TestRandomCommandsAgreeWithTheModel(t *testing.T) {
 }
 
 func runRandom(t *testing.T, seed uint64, n, least, walkEvery int) {
-	inst := testInstrument()
-	opts := randomOptions()
+	inst := enginetest.Instrument()
+	opts := enginetest.RandomOptions()
 	m := newMarket(t, opts, inst)
 	m.quick = true
 	start, _ := m.core.Pair(0)
-	f := &flow{r: newRand(seed), reader: m.reader}
-	f.init()
+	f := &enginetest.Flow{R: enginetest.NewRand(seed), Reader: m.reader}
+	f.Init()
 	naive := &model{opts: opts, inst: *start, seq: 1}
 	counts := newMix()
 	for i := range n {
-		cmd := f.next()
+		cmd := f.Next()
 		cmd.TimeNs = m.now + 1
 		want := naive.apply(cmd)
 		got := m.do(cmd)
-		f.last = m.core.LastOrderID(0)
-		if !equalEvents(got, want) {
+		f.Last = m.core.LastOrderID(0)
+		if !enginetest.EqualEvents(got, want) {
 			t.Fatalf("seed %d, command %d %+v:\n%s", seed, i, cmd,
 				cmp.Diff(want, got, cmpopts.EquateComparable(engine.ClientID{})))
 		}

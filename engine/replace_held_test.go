@@ -4,13 +4,14 @@ import (
 	"testing"
 
 	"tickhive/engine"
+	"tickhive/engine/enginetest"
 	"tickhive/internal/fixed"
 )
 
 // A replace for which no account holds anything changes an order of the built-in account
 // and no other.
 func TestAReplaceThatNothingIsHeldForLeavesAccountsAlone(t *testing.T) {
-	m := newMarket(t, engine.Options{}, testInstrument())
+	m := newMarket(t, engine.Options{}, enginetest.Instrument())
 	c := place(engine.Buy, 100, 5)
 	m.do(c)
 	c.Account = 7
@@ -50,7 +51,7 @@ func TestAReplaceNeedsNoMoreThanIsKept(t *testing.T) {
 			if short > c.needs {
 				continue
 			}
-			m := newMarket(t, engine.Options{}, testInstrument())
+			m := newMarket(t, engine.Options{}, enginetest.Instrument())
 			o := place(c.side, 100, 10)
 			o.Account = 7
 			m.do(o)
@@ -99,7 +100,7 @@ func TestAReplaceRecordNamesWhatIsKept(t *testing.T) {
 
 // 10^20 whole units bound an order before 2^96 product units do where there are few digits.
 func TestSettledTotalsAreWithinABalance(t *testing.T) {
-	in := testInstrument()
+	in := enginetest.Instrument()
 	for digits, want := range map[int]fixed.U128{
 		0: fixed.Mul64(fixed.Pow10[10], fixed.Pow10[10]), 8: fixed.Mul64(fixed.Pow10[14], fixed.Pow10[14]),
 		9: engine.MaxTotal, 18: engine.MaxTotal,

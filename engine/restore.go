@@ -19,7 +19,7 @@ func (c *Core) DecodePair(data []byte) (PairID, error) {
 		r.err = b.inst.Validate()
 	}
 	if r.err == nil {
-		b.read(r)
+		b.Read(r)
 	}
 	if r.err == nil && len(r.buf) > 0 {
 		r.fail("%d bytes are left", len(r.buf))
@@ -45,7 +45,7 @@ func readInstrument(r *stateReader) *Instrument {
 	return i
 }
 
-func (b *book) read(r *stateReader) {
+func (b *book) Read(r *stateReader) {
 	b.seq = Seq(r.uint(1<<63 - 1))
 	b.lastN = r.uint(1<<orderIDBits - 1)
 	b.trade = TradeID(r.uint(1<<63 - 1))
@@ -67,7 +67,7 @@ func (b *book) read(r *stateReader) {
 	for side := range b.stops {
 		b.readStops(r, Side(side))
 	}
-	if n, _, _ := b.ids.next(0); n != oldest {
+	if n, _, _ := b.ids.Next(0); n != oldest {
 		r.fail("the oldest open order is %d, not %d", n, oldest)
 	}
 	if r.err == nil {
@@ -149,7 +149,7 @@ func (b *book) revive(o order, c coldOrder, account AccountID) int32 {
 
 // relink hangs every open order into its owner's list, by id.
 func (b *book) relink(r *stateReader) {
-	for n, s, ok := b.ids.next(0); ok; n, s, ok = b.ids.next(n + 1) {
+	for n, s, ok := b.ids.Next(0); ok; n, s, ok = b.ids.Next(n + 1) {
 		r.turns.Turn()
 		if o := b.orders.at(s); o.owner != builtinOwner {
 			b.link(s, o)
@@ -225,7 +225,7 @@ func (b *book) readClients(r *stateReader) {
 			b.cold.at(slot).client = s
 		}
 	}
-	for n, s, ok := b.ids.next(0); ok; n, s, ok = b.ids.next(n + 1) {
+	for n, s, ok := b.ids.Next(0); ok; n, s, ok = b.ids.Next(n + 1) {
 		r.turns.Turn()
 		if b.orders.at(s).marks&markClient != 0 {
 			named--

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"tickhive/engine"
+	"tickhive/engine/enginetest"
 	"tickhive/internal/fixed"
 )
 
@@ -29,7 +30,7 @@ func kinds(events []engine.Event) (k []string) {
 
 // A queue of 5,000 orders at one price is swept in order by one order.
 func TestCase06SweepOf5000InOrder(t *testing.T) {
-	m := newMarket(t, engine.Options{}, testInstrument())
+	m := newMarket(t, engine.Options{}, enginetest.Instrument())
 	m.quick = true
 	const n = 5000
 	for range n {
@@ -54,11 +55,11 @@ func TestCase06SweepOf5000InOrder(t *testing.T) {
 // Prices and amounts at the ends of int64 rest and trade; what would overflow a product
 // or the sum of a side is refused.
 func TestCase07EndsOfTheRange(t *testing.T) {
-	m := newMarket(t, engine.Options{}, testInstrument())
+	m := newMarket(t, engine.Options{}, enginetest.Instrument())
 	m.do(place(engine.Sell, math.MaxInt64, 1))
 	m.do(place(engine.Buy, 1, math.MaxInt64))
 	m.do(place(engine.Buy, 2, 1)) // refused: no room beside the other
-	if m.reader.orders[3] != nil {
+	if m.reader.Orders[3] != nil {
 		t.Fatal("the lots of a side went beyond int64")
 	}
 	m.do(engine.Command{Kind: engine.Replace, Order: 2, Flags: engine.FlagHasAmount | engine.FlagAllAccount, Amount: math.MaxInt64 - 5})
@@ -91,7 +92,7 @@ func TestCase07EndsOfTheRange(t *testing.T) {
 
 // A market buy by quote that affords less than a lot ends, at once and for each level.
 func TestCase20EndsBelowALot(t *testing.T) {
-	m := newMarket(t, engine.Options{}, testInstrument())
+	m := newMarket(t, engine.Options{}, enginetest.Instrument())
 	for p := int64(1000); p < 1100; p++ {
 		m.do(place(engine.Sell, p, 1))
 	}
@@ -111,15 +112,15 @@ func TestCase29LevelsAreTheSumOfTheirOrders(t *testing.T) { everyKind(t) }
 
 func TestCase31LotsAreConserved(t *testing.T) {
 	m := everyKind(t)
-	if m.reader.closed == 0 || len(m.reader.orders) == 0 {
+	if m.reader.Closed == 0 || len(m.reader.Orders) == 0 {
 		t.Fatal("nothing ended, or nothing is open: nothing was shown")
 	}
 }
 
 func TestCase32StreamHasNoGapsAndRebuildsTheBook(t *testing.T) {
 	m := everyKind(t)
-	if m.reader.trade == 0 || m.reader.seq != m.core.LastSeq(0) {
-		t.Fatalf("%d trades read, seq %d", m.reader.trade, m.reader.seq)
+	if m.reader.Trade == 0 || m.reader.Seq != m.core.LastSeq(0) {
+		t.Fatalf("%d trades read, seq %d", m.reader.Trade, m.reader.Seq)
 	}
 }
 
@@ -133,14 +134,14 @@ func TestCase33BidsNeverReachAsks(t *testing.T) {
 
 // everyKind runs a thousand commands of all kinds, each checked.
 func everyKind(t *testing.T) *market {
-	m := newMarket(t, engine.Options{}, testInstrument())
-	f := &flow{r: newRand(3), reader: m.reader}
-	f.init()
+	m := newMarket(t, engine.Options{}, enginetest.Instrument())
+	f := &enginetest.Flow{R: enginetest.NewRand(3), Reader: m.reader}
+	f.Init()
 	for range 1000 {
-		m.do(f.next())
-		f.last = m.core.LastOrderID(0)
+		m.do(f.Next())
+		f.Last = m.core.LastOrderID(0)
 	}
-	inst := testInstrument()
+	inst := enginetest.Instrument()
 	m.do(engine.Command{Kind: engine.SetPair, Instrument: &inst})
 	m.do(engine.Command{Kind: engine.CancelAll, Flags: engine.FlagAllAccount})
 	m.do(place(engine.Buy, 100, 1))
@@ -150,7 +151,7 @@ func everyKind(t *testing.T) *market {
 
 // Depth gives exactly the levels asked for, best first; 0 means all.
 func TestCase30DepthIsExact(t *testing.T) {
-	m := newMarket(t, engine.Options{}, testInstrument())
+	m := newMarket(t, engine.Options{}, enginetest.Instrument())
 	for i := range int64(60) { // more than stays next to the touch
 		m.do(place(engine.Buy, 1000-(i*7)%60, 1))
 		m.do(place(engine.Sell, 1001+(i*11)%60, 2))
@@ -176,7 +177,7 @@ func TestCase30DepthIsExact(t *testing.T) {
 
 // The rates of both sides are those of their orders' placement, and stand in the trade.
 func TestCase34RatesStandInTheTrade(t *testing.T) {
-	m := newMarket(t, engine.Options{}, testInstrument())
+	m := newMarket(t, engine.Options{}, enginetest.Instrument())
 	maker := place(engine.Sell, 100, 5)
 	maker.Account, maker.MakerFee, maker.TakerFee, maker.Discount = 1, 11, 12, 13
 	taker := place(engine.Buy, 100, 2)
@@ -209,7 +210,7 @@ func TestCase34RatesStandInTheTrade(t *testing.T) {
 func TestMassCancelInParts(t *testing.T) {
 	for name, account := range map[string]engine.AccountID{"built-in": 0, "an account": 7, "all": 1} {
 		t.Run(name, func(t *testing.T) {
-			m := newMarket(t, engine.Options{}, testInstrument())
+			m := newMarket(t, engine.Options{}, enginetest.Instrument())
 			m.quick = true
 			for i := range int64(3000) {
 				cmd := place(engine.Buy, 1+i%500, 1)

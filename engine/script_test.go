@@ -9,6 +9,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"tickhive/engine"
+	"tickhive/engine/enginetest"
 	"tickhive/internal/fixed"
 )
 
@@ -25,7 +26,7 @@ import (
 // Prices have two fractional digits, amounts none. id=N says which id the order must get.
 // Without acct the built-in account trades.
 func runScript(t *testing.T, file string) {
-	m := newMarket(t, engine.Options{}, testInstrument())
+	m := newMarket(t, engine.Options{}, enginetest.Instrument())
 	datadriven.RunTest(t, "testdata/"+file, func(t *testing.T, d *datadriven.TestData) string {
 		if d.Cmd != "market" {
 			t.Fatalf("%s: unknown block %q", d.Pos, d.Cmd)
@@ -164,7 +165,7 @@ func (m *market) parse(f []string) (cmd engine.Command, id engine.OrderID) {
 		}
 	}
 	if client != "" {
-		cmd.Client = clientID(cmd.Account, client, strings.Join(f, " "))
+		cmd.Client = enginetest.ClientID(cmd.Account, client, strings.Join(f, " "))
 	}
 	return cmd, id
 }

@@ -106,7 +106,7 @@ func (b *book) write(w *stateWriter) {
 	w.uint(b.lastN)
 	w.uint(uint64(b.trade))
 	w.int(b.last)
-	oldest, _, _ := b.ids.next(0)
+	oldest, _, _ := b.ids.Next(0)
 	w.uint(oldest)
 	for side := range b.sides {
 		b.writeSide(w, Side(side))

@@ -37,7 +37,7 @@ func (c *Core) DecodeControl(data []byte) error {
 		return fmt.Errorf("engine: registers of state format %d cannot be read by this version, which has %d", v, StateFormat)
 	}
 	var k control
-	k.init()
+	k.Init()
 	k.seq = Seq(r.uint(1<<63 - 1))
 	for range r.count() {
 		a := readAsset(r)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"tickhive/engine"
+	"tickhive/engine/enginetest"
 	"tickhive/internal/fixed"
 )
 
@@ -37,22 +38,22 @@ func TestCase36SnapshotThenTail(t *testing.T) {
 	}
 	for _, seed := range seeds {
 		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
-			opts := randomOptions()
-			m := newMarket(t, opts, testInstrument())
+			opts := enginetest.RandomOptions()
+			m := newMarket(t, opts, enginetest.Instrument())
 			m.quick = true
-			f := &flow{r: newRand(seed), reader: m.reader}
-			f.init()
+			f := &enginetest.Flow{R: enginetest.NewRand(seed), Reader: m.reader}
+			f.Init()
 			other := copyOf(t, m.core, opts)
 			snapshots := 0
 			for i := range n {
-				cmd := f.next()
+				cmd := f.Next()
 				got := m.do(cmd)
-				f.last = m.core.LastOrderID(0)
+				f.Last = m.core.LastOrderID(0)
 				cmd.TimeNs = m.now
-				if again := other.Apply(&cmd, nil); !equalEvents(got, again) {
+				if again := other.Apply(&cmd, nil); !enginetest.EqualEvents(got, again) {
 					t.Fatalf("seed %d, command %d %+v: the restored core differs\n%+v\n%+v", seed, i, cmd, got, again)
 				}
-				if f.r.IntN(300) == 0 {
+				if f.R.IntN(300) == 0 {
 					if m.core.HashPair(0) != other.HashPair(0) {
 						t.Fatalf("seed %d, command %d: the hashes differ", seed, i)
 					}
@@ -75,13 +76,13 @@ func TestCase36SnapshotThenTail(t *testing.T) {
 // The same commands give the same events and the same state, byte for byte.
 func TestCase38SameStreamSameEvents(t *testing.T) {
 	run := func() (text []string, hash [32]byte) {
-		m := newMarket(t, randomOptions(), testInstrument())
+		m := newMarket(t, enginetest.RandomOptions(), enginetest.Instrument())
 		m.quick = true
-		f := &flow{r: newRand(5), reader: m.reader}
-		f.init()
+		f := &enginetest.Flow{R: enginetest.NewRand(5), Reader: m.reader}
+		f.Init()
 		for range 20_000 {
-			events := m.do(f.next())
-			f.last = m.core.LastOrderID(0)
+			events := m.do(f.Next())
+			f.Last = m.core.LastOrderID(0)
 			for i := range events {
 				text = append(text, fmt.Sprintf("%s %+v", describe(&events[i]), events[i].Quote))
 			}
@@ -102,7 +103,7 @@ func TestCase38SameStreamSameEvents(t *testing.T) {
 
 // richCore has one of everything that a state can hold.
 func richCore(t testing.TB) *engine.Core {
-	m := newMarket(t, engine.Options{AccountClientIDs: 2}, testInstrument())
+	m := newMarket(t, engine.Options{AccountClientIDs: 2}, enginetest.Instrument())
 	uuid := [16]byte{1, 2, 3}
 	fee := fixed.FromI64(5)
 	m.control(engine.Command{Kind: engine.OpenAccount, UUID: &uuid})

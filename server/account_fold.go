@@ -5,6 +5,7 @@ import (
 
 	"tickhive/accounts"
 	"tickhive/engine"
+	"tickhive/engine/sequencer"
 )
 
 // accountSink folds engine events into the balances. It comes before the market's sinks,
@@ -12,7 +13,7 @@ import (
 type accountSink struct{ state *accounts.State }
 
 // Sink is the engine's way into the balances.
-func (d *AccountDesk) Sink() engine.Sink { return accountSink{d.state} }
+func (d *AccountDesk) Sink() sequencer.Sink { return accountSink{d.state} }
 
 // Fold is of engine.Sink.
 func (s accountSink) Fold(events []engine.Event, pos uint64) { FoldAccounts(s.state, events, pos) }

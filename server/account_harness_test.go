@@ -22,6 +22,7 @@ import (
 
 	"tickhive/accounts"
 	"tickhive/engine"
+	"tickhive/engine/sequencer"
 	"tickhive/internal/clock"
 	"tickhive/internal/wal"
 	"tickhive/marketdata"
@@ -57,7 +58,7 @@ type house struct {
 	clk    *clock.Manual
 	core   *engine.Core
 	feed   *marketdata.Feed
-	loop   *engine.Loop
+	loop   *sequencer.Loop
 	gate   loopGate
 	state  *accounts.State
 	desk   *server.AccountDesk
@@ -111,7 +112,7 @@ func newHouseInside(t testing.TB, inside func(*server.InternalOptions), change .
 		Board: h.feed.Board(), Clock: h.clk, Epoch: "0123456789abcdef", Private: h.desk.Private(),
 		Status: func(dst []byte) []byte { return append(dst, "{}"...) }, StatusRow: server.AppendPairStatus,
 	})
-	h.loop = engine.NewLoop(engine.LoopOptions{Core: h.core, Clock: h.clk, Sinks: []engine.Sink{h.desk.Sink(), h.feed.Sink(), hub}})
+	h.loop = sequencer.NewLoop(sequencer.LoopOptions{Core: h.core, Clock: h.clk, Sinks: []sequencer.Sink{h.desk.Sink(), h.feed.Sink(), hub}})
 	gate.Loop = h.loop
 	go h.loop.Run()
 	go hub.Run()
@@ -162,12 +163,12 @@ func newHouseInside(t testing.TB, inside func(*server.InternalOptions), change .
 // loopGate is the way to the loop and, for the accounts, to their store: while fail is
 // set, neither is reached and that is the outcome. before comes before each Submit.
 type loopGate struct {
-	*engine.Loop
+	*sequencer.Loop
 	fail   error
 	before func()
 }
 
-func (g *loopGate) Submit(b *engine.Batch) error {
+func (g *loopGate) Submit(b *sequencer.Batch) error {
 	if g.before != nil {
 		g.before()
 	}

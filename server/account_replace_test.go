@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"tickhive/engine"
+	"tickhive/engine/sequencer"
 )
 
 const onBTC = `"currencyPairCode":"BTC_USDT"`
@@ -16,7 +17,7 @@ const onBTC = `"currencyPairCode":"BTC_USDT"`
 // submit hands one command to the loop and answers why it was refused.
 func (h *house) submit(cmd engine.Command) (r engine.Reason) {
 	h.t.Helper()
-	b := engine.Batch{Commands: []engine.Command{cmd}, Collect: func(_ int, _ *engine.Command, e []engine.Event) {
+	b := sequencer.Batch{Commands: []engine.Command{cmd}, Collect: func(_ int, _ *engine.Command, e []engine.Event) {
 		r = e[0].Reason
 	}}
 	if err := h.loop.Submit(&b); err != nil {

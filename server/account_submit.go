@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"tickhive/engine"
+	"tickhive/engine/sequencer"
 	"tickhive/internal/refuse"
 )
 
@@ -14,7 +15,7 @@ import (
 //
 // Owner: one request at a time; the slices are used again.
 type heldBatch struct {
-	batch  engine.Batch
+	batch  sequencer.Batch
 	held   []Reservation
 	taken  []bool
 	offset int // of the part under way
@@ -87,7 +88,7 @@ func (h *heldBatch) submit(x Exchange, a Accounts) *refuse.Refusal {
 		}
 		h.batch.Commands, h.offset = all[start:end], start
 		err := x.Submit(&h.batch)
-		unknown := errors.Is(err, engine.ErrOutcomeUnknown)
+		unknown := errors.Is(err, sequencer.ErrOutcomeUnknown)
 		for i := start; i < end; i++ {
 			if h.held[i] != nil {
 				a.Done(h.held[i], unknown || err == nil && h.taken[i])

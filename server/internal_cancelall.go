@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"tickhive/engine"
+	"tickhive/engine/sequencer"
 	"tickhive/internal/refuse"
 )
 
@@ -87,7 +88,7 @@ func (s *Internal) cancelPair(m *massCancel, bound engine.OrderID, named bool) (
 		if m.all {
 			cmd.Flags = engine.FlagAllAccount
 		}
-		b := engine.Batch{
+		b := sequencer.Batch{
 			Commands: []engine.Command{cmd},
 			Collect: func(_ int, _ *engine.Command, events []engine.Event) {
 				for i := range events {

@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"tickhive/engine"
+	"tickhive/engine/sequencer"
 	"tickhive/internal/clock"
 	"tickhive/marketdata"
 )
@@ -20,7 +20,7 @@ type MetricsSource struct {
 	Board *marketdata.Board
 	Clock clock.Clock
 	// Loop is the loop's counters and how many batches wait; nil counters: none runs yet.
-	Loop func() (stats *engine.LoopStats, queued int)
+	Loop func() (stats *sequencer.LoopStats, queued int)
 	// Routes are the counters by listener: public, internal.
 	Routes func() map[string][]RouteStat
 	// Server is the public server: panics and connections.
@@ -145,7 +145,7 @@ func (m *metrics) collectRoutes(ch chan<- prometheus.Metric) {
 }
 
 func (m *metrics) collectLoop(ch chan<- prometheus.Metric) {
-	gauge(ch, descQueueMax, engine.QueueBatches)
+	gauge(ch, descQueueMax, sequencer.QueueBatches)
 	stats, queued := m.src.Loop()
 	if stats == nil {
 		return

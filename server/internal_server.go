@@ -17,6 +17,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"tickhive/engine"
+	"tickhive/engine/sequencer"
 	"tickhive/internal/clock"
 	"tickhive/internal/refuse"
 	"tickhive/internal/wal"
@@ -28,7 +29,7 @@ import (
 // books and history. *engine.Loop is one.
 type Exchange interface {
 	// Submit hands a batch over and waits for its outcome.
-	Submit(b *engine.Batch) error
+	Submit(b *sequencer.Batch) error
 	// Query runs fn between two commands on the goroutine that owns core and history.
 	Query(fn func()) error
 	// AdvanceTo moves a virtual clock to ns with everything that falls due on the way.
@@ -203,11 +204,11 @@ func (s *Internal) RouteStats() []RouteStat { return s.edge.stats() }
 // exchangeError is the answer when the engine took nothing.
 func exchangeError(err error) *refuse.Refusal {
 	switch {
-	case errors.Is(err, engine.ErrBusy):
+	case errors.Is(err, sequencer.ErrBusy):
 		return refuse.Later(1, "The order queue is full; nothing was applied.")
-	case errors.Is(err, engine.ErrStopping):
+	case errors.Is(err, sequencer.ErrStopping):
 		return refuse.Later(5, "The server is shutting down; nothing was applied.")
-	case errors.Is(err, engine.ErrTimeBack):
+	case errors.Is(err, sequencer.ErrTimeBack):
 		return refuse.Param("at", "The member at must not go back in time.")
 	}
 	return refuse.Later(5, "The journal takes no changes; nothing was applied.")
@@ -216,7 +217,7 @@ func exchangeError(err error) *refuse.Refusal {
 // submitError is the answer to a change that the engine did not confirm; what and then as
 // for outcomeUnknown.
 func submitError(err error, what, then string) *refuse.Refusal {
-	if errors.Is(err, engine.ErrOutcomeUnknown) || errors.Is(err, wal.ErrOutcomeUnknown) {
+	if errors.Is(err, sequencer.ErrOutcomeUnknown) || errors.Is(err, wal.ErrOutcomeUnknown) {
 		return outcomeUnknown(what, then)
 	}
 	return exchangeError(err)
@@ -232,7 +233,7 @@ func (s *Internal) query(fn func()) *refuse.Refusal {
 
 // control submits one command that is no order and answers its last event's refusal.
 func (s *Internal) control(cmd *engine.Command) (refused engine.Reason, err *refuse.Refusal) {
-	b := engine.Batch{
+	b := sequencer.Batch{
 		Commands: []engine.Command{*cmd},
 		Collect: func(_ int, _ *engine.Command, events []engine.Event) {
 			if e := &events[len(events)-1]; e.Kind == engine.EventRejected {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"tickhive/engine"
+	"tickhive/engine/sequencer"
 	"tickhive/hive"
 	"tickhive/internal/refuse"
 	"tickhive/internal/vfs"
@@ -143,9 +144,9 @@ func (c *colony) restart(sleptNs int64) {
 // clockExchange is an engine that only has a clock.
 type clockExchange struct{ m *market }
 
-func (x clockExchange) Submit(*engine.Batch) error { return engine.ErrUnavailable }
-func (x clockExchange) Query(fn func()) error      { fn(); return nil }
-func (x clockExchange) AdvanceTo(ns int64) error   { x.m.clk.Set(ns); return nil }
+func (x clockExchange) Submit(*sequencer.Batch) error { return sequencer.ErrUnavailable }
+func (x clockExchange) Query(fn func()) error         { fn(); return nil }
+func (x clockExchange) AdvanceTo(ns int64) error      { x.m.clk.Set(ns); return nil }
 
 func (c *colony) serveInternal() {
 	c.t.Helper()

@@ -10,7 +10,7 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
-	"tickhive/engine"
+	"tickhive/engine/sequencer"
 	"tickhive/internal/vfs"
 	"tickhive/internal/wal"
 	"tickhive/server/web"
@@ -76,7 +76,7 @@ func TestAnUnknownOutcomeIsNoRefusal(t *testing.T) {
 	h, a, _ := traded(t)
 	resting := a.place(`{"currencyPairCode":"BTC_USDT","side":"buy","price":5,"amount":1}`)
 	for _, c := range unconfirmed(h, a, resting) {
-		h.gate.fail = fmt.Errorf("%w: %w", engine.ErrUnavailable, wal.ErrStopped)
+		h.gate.fail = fmt.Errorf("%w: %w", sequencer.ErrUnavailable, wal.ErrStopped)
 		before := a.balance("USDT")
 		refused := c.send()
 		h.wants(c.what+", refused", refused, 503, "UNAVAILABLE", "")
@@ -86,7 +86,7 @@ func TestAnUnknownOutcomeIsNoRefusal(t *testing.T) {
 		if now := a.balance("USDT"); now != before {
 			t.Errorf("%s: refused, and the balance went from %s to %s", c.what, before, now)
 		}
-		h.gate.fail = fmt.Errorf("%w: %w: %w", engine.ErrOutcomeUnknown, wal.ErrOutcomeUnknown, wal.ErrStopped)
+		h.gate.fail = fmt.Errorf("%w: %w: %w", sequencer.ErrOutcomeUnknown, wal.ErrOutcomeUnknown, wal.ErrStopped)
 		h.unknown(c.what, c.send(), c.then)
 		h.gate.fail = nil
 	}
@@ -106,7 +106,7 @@ func TestAnUnknownOutcomeAfterAPartThatWasApplied(t *testing.T) {
 	parts := 0
 	h.gate.before = func() {
 		if parts++; parts == 2 {
-			h.gate.fail = engine.ErrOutcomeUnknown
+			h.gate.fail = sequencer.ErrOutcomeUnknown
 		}
 	}
 	// The second order needs what the first has, so it waits for the first one's outcome.

@@ -7,6 +7,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"tickhive/engine"
+	"tickhive/engine/sequencer"
 	"tickhive/internal/refuse"
 	"tickhive/marketdata"
 )
@@ -162,7 +163,7 @@ func (d *AccountDesk) cancelOwn(c *Ctx) *refuse.Refusal {
 func (d *AccountDesk) cancelPart(account engine.AccountID, bound engine.OrderID) (canceled int, err *refuse.Refusal) {
 	refused := engine.NotRejected
 	cmd := engine.Command{Kind: engine.CancelAll, Pair: bound.Pair(), Account: account, Order: bound}
-	b := engine.Batch{
+	b := sequencer.Batch{
 		Commands: []engine.Command{cmd},
 		Collect: func(_ int, _ *engine.Command, events []engine.Event) {
 			for i := range events {

@@ -17,6 +17,7 @@ import (
 
 	"tickhive/client"
 	"tickhive/engine"
+	"tickhive/engine/sequencer"
 	"tickhive/internal/clock"
 	"tickhive/marketdata"
 	"tickhive/server"
@@ -27,7 +28,7 @@ const testEpoch = "00112233445566aa"
 // live is a running exchange with streams on a loopback port.
 type live struct {
 	t     *testing.T
-	loop  *engine.Loop
+	loop  *sequencer.Loop
 	feed  *marketdata.Feed
 	hub   *server.Hub
 	srv   *server.Server
@@ -66,8 +67,8 @@ func newLiveWith(t *testing.T, pairs int, set func(*server.HubOptions, *server.O
 		t.Fatal(err)
 	}
 	x.srv = srv
-	x.loop = engine.NewLoop(engine.LoopOptions{
-		Core: engine.NewCore(engine.Options{}), Clock: clk, Sinks: []engine.Sink{feed.Sink(), x.hub},
+	x.loop = sequencer.NewLoop(sequencer.LoopOptions{
+		Core: engine.NewCore(engine.Options{}), Clock: clk, Sinks: []sequencer.Sink{feed.Sink(), x.hub},
 	})
 	go x.loop.Run()
 	go x.hub.Run()
@@ -106,7 +107,7 @@ func newLiveWith(t *testing.T, pairs int, set func(*server.HubOptions, *server.O
 }
 
 func (x *live) submit(cmds ...engine.Command) {
-	if err := x.loop.Submit(&engine.Batch{Commands: cmds}); err != nil {
+	if err := x.loop.Submit(&sequencer.Batch{Commands: cmds}); err != nil {
 		x.t.Error(err)
 	}
 }

@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"tickhive/engine"
+	"tickhive/engine/sequencer"
 	"tickhive/internal/fixed"
 	"tickhive/marketdata"
 )
 
 // tape keeps every trade event as it passes by.
 type tape struct {
-	engine.Sink
+	sequencer.Sink
 	trades []engine.Event
 }
 

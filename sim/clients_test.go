@@ -5,12 +5,13 @@ import (
 	"time"
 
 	"tickhive/engine"
+	"tickhive/engine/sequencer"
 )
 
 // submit sends one command of a client.
 func (b *bench) submit(t *testing.T, c engine.Command) (events []engine.Event) {
 	t.Helper()
-	batch := engine.Batch{Commands: []engine.Command{c}}
+	batch := sequencer.Batch{Commands: []engine.Command{c}}
 	batch.Collect = func(_ int, _ *engine.Command, got []engine.Event) { events = append(events, got...) }
 	if err := b.loop.Submit(&batch); err != nil {
 		t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"tickhive/engine"
+	"tickhive/engine/sequencer"
 	"tickhive/internal/clock"
 	"tickhive/marketdata"
 )
@@ -16,7 +17,7 @@ const testStart = int64(1767571200) * int64(time.Second)
 type bench struct {
 	core   *engine.Core
 	feed   *marketdata.Feed
-	loop   *engine.Loop
+	loop   *sequencer.Loop
 	market *Market
 	ids    []engine.PairID
 }
@@ -61,12 +62,12 @@ func newBench(t testing.TB, seed uint64, pairs []Pair) *bench {
 	return newBenchWith(t, seed, pairs, nil)
 }
 
-func newBenchWith(t testing.TB, seed uint64, pairs []Pair, journal engine.Journal) *bench {
+func newBenchWith(t testing.TB, seed uint64, pairs []Pair, journal sequencer.Journal) *bench {
 	t.Helper()
 	b := &bench{core: engine.NewCore(engine.Options{}), feed: marketdata.NewFeed(marketdata.Options{})}
 	b.market = New(Options{Core: b.core, Seed: seed, StartNs: testStart, Pairs: pairs})
 	b.start(t, testStart, journal)
-	var batch engine.Batch
+	var batch sequencer.Batch
 	for _, p := range pairs {
 		batch.Commands = append(batch.Commands, engine.Command{
 			Kind: engine.AddPair, Pair: engine.ControlPair, Instrument: instrument(p.Code),
@@ -80,15 +81,15 @@ func newBenchWith(t testing.TB, seed uint64, pairs []Pair, journal engine.Journa
 }
 
 // start runs a loop over the market at nowNs.
-func (b *bench) start(t testing.TB, nowNs int64, journal engine.Journal) {
+func (b *bench) start(t testing.TB, nowNs int64, journal sequencer.Journal) {
 	b.startWith(t, nowNs, journal, b.feed.Sink())
 }
 
-func (b *bench) startWith(t testing.TB, nowNs int64, journal engine.Journal, sink engine.Sink) {
+func (b *bench) startWith(t testing.TB, nowNs int64, journal sequencer.Journal, sink sequencer.Sink) {
 	t.Helper()
-	b.loop = engine.NewLoop(engine.LoopOptions{
+	b.loop = sequencer.NewLoop(sequencer.LoopOptions{
 		Core: b.core, Clock: clock.NewManual(nowNs), Journal: journal, StartNs: nowNs,
-		Sinks: []engine.Sink{sink}, Sources: []engine.Source{b.market},
+		Sinks: []sequencer.Sink{sink}, Sources: []sequencer.Source{b.market},
 	})
 	loop, done := b.loop, make(chan struct{})
 	go func() {

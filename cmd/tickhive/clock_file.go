@@ -8,7 +8,7 @@ import (
 	"strings"
 	"sync"
 
-	"tickhive/engine"
+	"tickhive/engine/sequencer"
 )
 
 // clockFile keeps where POST /clock has set a virtual clock: a move that no command
@@ -83,7 +83,7 @@ type clockGate struct {
 // and may stand; one that was acknowledged must.
 func (g clockGate) AdvanceTo(ns int64) error {
 	if err := g.file.keep(ns); err != nil {
-		return fmt.Errorf("%w: %w", engine.ErrUnavailable, err)
+		return fmt.Errorf("%w: %w", sequencer.ErrUnavailable, err)
 	}
 	return g.gate.AdvanceTo(ns)
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"tickhive/engine"
+	"tickhive/engine/sequencer"
 	"tickhive/sim/replay"
 )
 
@@ -152,7 +153,7 @@ func (c *replayCmd) feed(ctx context.Context, x *exchange, r *replay.Replay, g *
 	switch {
 	case errors.Is(err, context.Canceled):
 		return nil
-	case errors.Is(err, engine.ErrTimeBack):
+	case errors.Is(err, sequencer.ErrTimeBack):
 		return fmt.Errorf("%w: the files begin before the last record of the data directory %s: begin another --data-dir", err, x.cfg.Data.Dir)
 	}
 	return err
@@ -164,7 +165,7 @@ func (x *exchange) addReplayPair(spec *engine.Instrument) (engine.PairID, error)
 	if v := x.feed.Board().Load().Lookup(spec.Code); v != nil {
 		return v.Instrument.ID, nil
 	}
-	var b engine.Batch
+	var b sequencer.Batch
 	for _, symbol := range []string{spec.Base, spec.Quote} {
 		if x.feed.Board().Load().Asset(symbol) == nil {
 			a := AssetConfig{Symbol: symbol}

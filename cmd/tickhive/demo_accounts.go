@@ -8,6 +8,7 @@ import (
 
 	"tickhive/accounts"
 	"tickhive/engine"
+	"tickhive/engine/sequencer"
 	"tickhive/internal/fixed"
 	"tickhive/server"
 )
@@ -151,7 +152,7 @@ func demoLots(in *engine.Instrument, ticks int64) int64 {
 func (x *exchange) demoOrder(desk *server.AccountDesk, cmd engine.Command) error {
 	held := desk.Prepare(&cmd)
 	taken := false
-	b := engine.Batch{Commands: []engine.Command{cmd}, Collect: func(_ int, _ *engine.Command, events []engine.Event) {
+	b := sequencer.Batch{Commands: []engine.Command{cmd}, Collect: func(_ int, _ *engine.Command, events []engine.Event) {
 		taken = events[0].Kind == engine.EventAccepted
 	}}
 	err := x.gate.Submit(&b)

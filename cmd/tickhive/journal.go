@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"tickhive/engine"
+	"tickhive/engine/sequencer"
 	"tickhive/internal/cmdline"
 	"tickhive/internal/vfs"
 	"tickhive/internal/wal"
@@ -36,9 +37,9 @@ func engineLog(path string) replica.LogDir {
 type marketLog struct {
 	dir     replica.LogDir
 	log     *wal.Log
-	journal *engine.WALJournal
-	writer  atomic.Pointer[engine.WALJournal] // journal, for those who ask during recovery
-	keeper  *replica.Keeper                   // set when the loop runs
+	journal *sequencer.WALJournal
+	writer  atomic.Pointer[sequencer.WALJournal] // journal, for those who ask during recovery
+	keeper  *replica.Keeper                      // set when the loop runs
 
 	market   *replica.Replica // while it is recovered
 	found    wal.Loaded
@@ -145,14 +146,14 @@ func explainPoison(err error, dir string) error {
 }
 
 // begin ends the recovery: from now on the journal is written.
-func (m *marketLog) begin(policy engine.SyncPolicy) error {
+func (m *marketLog) begin(policy sequencer.SyncPolicy) error {
 	if m.any {
 		if err := m.found.SetAside(m.dir.FS, m.dir.Dir); err != nil {
 			return err
 		}
 	}
 	m.market = nil
-	m.journal = engine.NewWALJournal(m.log, policy)
+	m.journal = sequencer.NewWALJournal(m.log, policy)
 	m.writer.Store(m.journal)
 	return nil
 }

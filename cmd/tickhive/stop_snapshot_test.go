@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"tickhive/engine"
+	"tickhive/engine/sequencer"
 	"tickhive/internal/vfs"
 	"tickhive/marketdata/replica"
 )
@@ -42,7 +43,7 @@ func TestAStopWithinASnapshotIsInOrder(t *testing.T) {
 
 	held := &heldSnapshots{FS: vfs.OS{}, begun: make(chan struct{}), release: make(chan struct{})}
 	x, _, log := openInside(t, dir, held, "journal.snapshot_bytes=4096")
-	b := engine.Batch{}
+	b := sequencer.Batch{}
 	for i := range int64(200) {
 		b.Commands = append(b.Commands, engine.Command{Kind: engine.Place, Side: engine.Side(i % 2), Price: 1_000_000 + i%3, Amount: 1000 + i})
 	}

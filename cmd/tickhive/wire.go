@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tickhive/engine"
+	"tickhive/engine/sequencer"
 	"tickhive/internal/clock"
 	"tickhive/internal/cmdline"
 	"tickhive/internal/vfs"
@@ -49,7 +50,7 @@ type exchange struct {
 	fs         vfs.FS // of the market's log
 	market     *marketLog
 	opened     atomic.Pointer[marketLog] // market, for those who ask while the start makes it
-	policy     engine.SyncPolicy
+	policy     sequencer.SyncPolicy
 	engineOpts engine.Options
 	marketOpts marketdata.Options
 	pos        uint64 // journal position where the next loop begins

@@ -5,6 +5,7 @@ import (
 
 	"tickhive/accounts"
 	"tickhive/engine"
+	"tickhive/engine/sequencer"
 	"tickhive/internal/clock"
 	"tickhive/internal/vfs"
 	"tickhive/marketdata/replica"
@@ -13,7 +14,7 @@ import (
 // A change of the accounts is answered, and a snapshot of them there, when the commands
 // that they had seen are durable: also where the journal is left to the system.
 func TestAccountsWaitForTheJournalUnderEveryPolicy(t *testing.T) {
-	for _, policy := range []engine.SyncPolicy{engine.SyncAlways, engine.SyncInterval, engine.SyncOff} {
+	for _, policy := range []sequencer.SyncPolicy{sequencer.SyncAlways, sequencer.SyncInterval, sequencer.SyncOff} {
 		dir := replica.LogDir{FS: vfs.NewMem(), Dir: "engine", Options: engineLog("").Options}
 		m, err := openMarketLog(dir, func(string) {}, nil)
 		if err != nil {

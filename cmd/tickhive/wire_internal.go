@@ -1,19 +1,19 @@
 package main
 
 import (
-	"tickhive/engine"
+	"tickhive/engine/sequencer"
 	"tickhive/server"
 )
 
 // wireInternal adds what the internal listener serves beyond order entry.
 func (x *exchange) wireInternal(o *server.InternalOptions) {
 	o.StateHash = x.stateHash
-	if x.policy == engine.SyncAlways {
+	if x.policy == sequencer.SyncAlways {
 		o.Settle = x.settle
 	}
 	o.Metrics = server.NewMetrics(server.MetricsSource{
 		Board: x.feed.Board(), Clock: x.clock,
-		Loop: func() (*engine.LoopStats, int) {
+		Loop: func() (*sequencer.LoopStats, int) {
 			if l := x.gate.loop.Load(); l != nil {
 				return l.Stats(), l.QueueLen()
 			}

@@ -6,25 +6,26 @@ import (
 	"sync/atomic"
 
 	"tickhive/engine"
+	"tickhive/engine/sequencer"
 	"tickhive/server"
 )
 
 // gate is the way to the loop, which is there only once the market is up to date. Any
 // goroutine may use it.
 type gate struct {
-	loop atomic.Pointer[engine.Loop]
+	loop atomic.Pointer[sequencer.Loop]
 	// advanced follows the market when the clock has been moved.
 	advanced func() error
 }
 
-func (g *gate) set(l *engine.Loop) { g.loop.Store(l) }
+func (g *gate) set(l *sequencer.Loop) { g.loop.Store(l) }
 
 // Submit hands a batch to the loop.
-func (g *gate) Submit(b *engine.Batch) error {
+func (g *gate) Submit(b *sequencer.Batch) error {
 	if l := g.loop.Load(); l != nil {
 		return l.Submit(b)
 	}
-	return engine.ErrUnavailable
+	return sequencer.ErrUnavailable
 }
 
 // Query runs fn on the loop's goroutine.
@@ -32,14 +33,14 @@ func (g *gate) Query(fn func()) error {
 	if l := g.loop.Load(); l != nil {
 		return l.Query(fn)
 	}
-	return engine.ErrUnavailable
+	return sequencer.ErrUnavailable
 }
 
 // AdvanceTo moves the virtual clock.
 func (g *gate) AdvanceTo(ns int64) error {
 	l := g.loop.Load()
 	if l == nil {
-		return engine.ErrUnavailable
+		return sequencer.ErrUnavailable
 	}
 	if err := l.AdvanceTo(ns); err != nil {
 		return err
@@ -49,12 +50,12 @@ func (g *gate) AdvanceTo(ns int64) error {
 
 // configure adds the configured assets and pairs that are not there yet; those that are there
 // keep their settings.
-func (x *exchange) configure(loop *engine.Loop) error {
+func (x *exchange) configure(loop *sequencer.Loop) error {
 	if x.cfg.Market.Pairs == pairsNone {
 		return nil
 	}
 	root := x.feed.Board().Load()
-	var b engine.Batch
+	var b sequencer.Batch
 	var differ []string
 	for i := range x.cfg.Assets {
 		a := x.cfg.Assets[i].asset()

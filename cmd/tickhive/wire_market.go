@@ -10,6 +10,7 @@ import (
 
 	"tickhive/accounts"
 	"tickhive/engine"
+	"tickhive/engine/sequencer"
 	"tickhive/internal/clock"
 	"tickhive/marketdata/replica"
 	"tickhive/server"
@@ -26,7 +27,7 @@ func (simState) Name() string { return "sim" }
 // clock.
 func (x *exchange) openData() error {
 	var err error
-	if x.policy, err = engine.ParseSyncPolicy(x.cfg.Journal.Sync); err != nil {
+	if x.policy, err = sequencer.ParseSyncPolicy(x.cfg.Journal.Sync); err != nil {
 		return fmt.Errorf("journal.sync: %w", err)
 	}
 	startNs, err := x.cfg.clockStart()
@@ -38,7 +39,7 @@ func (x *exchange) openData() error {
 		x.epoch, err = newEpoch()
 		return err
 	}
-	if x.data, err = openDataDir(x.cfg.Data.Dir, x.cfg, startNs, x.policy == engine.SyncAlways); err != nil {
+	if x.data, err = openDataDir(x.cfg.Data.Dir, x.cfg, startNs, x.policy == sequencer.SyncAlways); err != nil {
 		return err
 	}
 	for _, note := range x.data.notes {
@@ -191,19 +192,19 @@ func (x *exchange) beginAccounts() error {
 }
 
 // newLoop makes a loop over core and feed; one at a time may run.
-func (x *exchange) newLoop(c clock.Clock) *engine.Loop {
-	o := engine.LoopOptions{
-		Core: x.core, Clock: c, Sinks: []engine.Sink{x.desk.Sink(), x.feed.Sink(), x.hub}, Sources: x.sources(),
+func (x *exchange) newLoop(c clock.Clock) *sequencer.Loop {
+	o := sequencer.LoopOptions{
+		Core: x.core, Clock: c, Sinks: []sequencer.Sink{x.desk.Sink(), x.feed.Sink(), x.hub}, Sources: x.sources(),
 		StartNs: max(x.lastNs, x.feed.Board().Load().NowNs), StartPos: x.pos,
 	}
 	if x.market != nil {
 		o.Journal = x.market.journal
 	}
-	return engine.NewLoop(o)
+	return sequencer.NewLoop(o)
 }
 
 // keep starts the snapshots of the running loop.
-func (x *exchange) keep(loop *engine.Loop) {
+func (x *exchange) keep(loop *sequencer.Loop) {
 	if x.market == nil {
 		return
 	}
@@ -261,13 +262,13 @@ func (x *exchange) settle() error {
 		return nil
 	}
 	if err := x.market.journal.Sync(); err != nil {
-		return fmt.Errorf("%w: %w", engine.ErrUnavailable, err)
+		return fmt.Errorf("%w: %w", sequencer.ErrUnavailable, err)
 	}
 	return nil
 }
 
 // closeMarket writes what the stopped loop left: a last snapshot and the end of the journal.
-func (x *exchange) closeMarket(loop *engine.Loop) error {
+func (x *exchange) closeMarket(loop *sequencer.Loop) error {
 	if x.market == nil {
 		if x.data == nil {
 			return nil
@@ -355,7 +356,7 @@ func (x *exchange) beginFilling() error {
 }
 
 // endBackfill makes the backfill durable and lets the next loop go on from it.
-func (x *exchange) endBackfill(loop *engine.Loop) error {
+func (x *exchange) endBackfill(loop *sequencer.Loop) error {
 	x.pos, x.lastNs = loop.Position(), x.feed.Board().Load().NowNs
 	if x.market == nil {
 		return nil

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"tickhive/engine"
+	"tickhive/engine/sequencer"
 	"tickhive/internal/clock"
 	"tickhive/sim"
 )
@@ -29,11 +29,11 @@ func (x *exchange) makeSim() error {
 }
 
 // sources are the sources of orders that a loop runs.
-func (x *exchange) sources() []engine.Source {
+func (x *exchange) sources() []sequencer.Source {
 	if x.sim == nil {
 		return nil
 	}
-	return []engine.Source{x.sim}
+	return []sequencer.Source{x.sim}
 }
 
 // backfillStep is how much simulated time passes between two looks at the progress.
@@ -92,7 +92,7 @@ func (x *exchange) backfill(ctx context.Context) error {
 
 // advanceTo moves the loop of a backfill from startNs to end, and on to now where the
 // machine's clock has gone on meanwhile.
-func (x *exchange) advanceTo(ctx context.Context, loop *engine.Loop, startNs, end int64, bar *progress) error {
+func (x *exchange) advanceTo(ctx context.Context, loop *sequencer.Loop, startNs, end int64, bar *progress) error {
 	for at := startNs; at < end; {
 		if err := ctx.Err(); err != nil {
 			return err

@@ -7,22 +7,28 @@ const module = "tickhive/"
 // mayImport is the direction of imports: what a folder may use of this module. internal
 // is always allowed; the longest matching folder counts.
 var mayImport = map[string][]string{
-	"internal":     {},
-	"engine":       {},
-	"marketdata":   {"engine"},
-	"aggregator":   {"engine", "marketdata"},
-	"accounts":     {},
-	"launchpad":    {},
-	"hive":         {},
-	"sim":          {"sim", "engine", "marketdata"},
-	"sim/life":     {"launchpad", "hive"},
-	"server":       {"server", "engine", "marketdata", "aggregator", "accounts", "launchpad", "hive"},
-	"client":       {"client"},
-	"bench":        {"bench", "client", "engine", "marketdata", "sim"},
-	"bench/limits": {"bench", "engine", "marketdata"},
+	"internal":         {},
+	"engine":           {},
+	"engine/sequencer": {"engine"},
+	"marketdata":       {"engine"},
+	"aggregator":       {"engine", "marketdata"},
+	"accounts":         {},
+	"launchpad":        {},
+	"hive":             {},
+	"sim":              {"sim", "engine", "marketdata"},
+	"sim/life":         {"launchpad", "hive"},
+	"server":           {"server", "engine", "marketdata", "aggregator", "accounts", "launchpad", "hive"},
+	"client":           {"client"},
+	"bench":            {"bench", "client", "engine", "marketdata", "sim"},
+	"bench/limits":     {"bench", "engine", "marketdata"},
 	"cmd": {
 		"cmd", "server", "engine", "marketdata", "aggregator", "accounts", "launchpad", "hive", "sim", "client", "bench",
 	},
+}
+
+// pure are folders that must not use what does I/O or reads a clock, although it is internal.
+var pure = map[string][]string{
+	"engine": {"internal/wal", "internal/vfs", "internal/clock"},
 }
 
 // Imports reports imports against the arrows. Tests may look at more, but a client knows
@@ -41,6 +47,8 @@ func Imports(f *File) []string {
 	for _, s := range f.AST.Imports {
 		p, ours := strings.CutPrefix(strings.Trim(s.Path.Value, `"`), module)
 		switch {
+		case ours && !f.Test && under(p, pure[folder]...):
+			out = append(out, f.at(s.Pos())+": "+folder+" is pure and must not import "+p)
 		case !ours || under(p, folder) || folder != "client" && under(p, "internal"):
 		case f.Test && !(folder == "bench" && under(p, "server")):
 		case !under(p, allowed...):

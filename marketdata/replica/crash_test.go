@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"tickhive/engine"
+	"tickhive/engine/sequencer"
 	"tickhive/internal/clock"
 	"tickhive/internal/vfs"
 	"tickhive/internal/wal"
@@ -89,17 +90,17 @@ type outcome struct {
 }
 
 // drive runs the script over fs. A refused batch is sent again, as its sender would.
-func drive(t *testing.T, fs *vfs.Mem, policy engine.SyncPolicy, batches [][]engine.Command, acked func(pos uint64)) (o outcome) {
+func drive(t *testing.T, fs *vfs.Mem, policy sequencer.SyncPolicy, batches [][]engine.Command, acked func(pos uint64)) (o outcome) {
 	t.Helper()
 	dir := replica.LogDir{FS: fs, Dir: "engine", Options: crashLog}
 	log, err := wal.Open(fs, dir.Dir, dir.Options)
 	if err != nil {
 		return outcome{failed: err}
 	}
-	j := engine.NewWALJournal(log, policy)
+	j := sequencer.NewWALJournal(log, policy)
 	core, feed := engine.NewCore(engine.Options{}), marketdata.NewFeed(marketdata.Options{})
-	l := engine.NewLoop(engine.LoopOptions{
-		Core: core, Clock: clock.NewManual(1), Journal: j, Sinks: []engine.Sink{feed.Sink()},
+	l := sequencer.NewLoop(sequencer.LoopOptions{
+		Core: core, Clock: clock.NewManual(1), Journal: j, Sinks: []sequencer.Sink{feed.Sink()},
 	})
 	go l.Run()
 	defer func() {
@@ -110,11 +111,11 @@ func drive(t *testing.T, fs *vfs.Mem, policy engine.SyncPolicy, batches [][]engi
 	for i, b := range batches {
 		for try := 0; ; try++ {
 			cmds := append([]engine.Command(nil), b...)
-			err := l.Submit(&engine.Batch{Commands: cmds, Stamped: true})
+			err := l.Submit(&sequencer.Batch{Commands: cmds, Stamped: true})
 			if err == nil {
 				break
 			}
-			if !errors.Is(err, engine.ErrUnavailable) && !errors.Is(err, engine.ErrOutcomeUnknown) {
+			if !errors.Is(err, sequencer.ErrUnavailable) && !errors.Is(err, sequencer.ErrOutcomeUnknown) {
 				t.Errorf("batch %d: %v", i, err)
 			}
 			if errors.Is(err, wal.ErrStopped) || try == 3 {
@@ -155,7 +156,7 @@ func TestCase37PowerCutAfterEveryOperation(t *testing.T) {
 	})
 	// Operations of the syncing and the snapshot goroutine are ordered by their answers:
 	// one batch is under way at a time.
-	o := drive(t, fs, engine.SyncAlways, batches, func(pos uint64) { told = pos })
+	o := drive(t, fs, sequencer.SyncAlways, batches, func(pos uint64) { told = pos })
 	if o.failed != nil || int(o.acked) != len(want)-1 {
 		t.Fatalf("the run itself: %+v of %d", o, len(want)-1)
 	}
@@ -183,14 +184,14 @@ func TestEveryOperationFailing(t *testing.T) {
 	want := states(batches)
 	quiet := func(uint64) {}
 	probe := vfs.NewMem()
-	drive(t, probe, engine.SyncAlways, batches, quiet)
+	drive(t, probe, sequencer.SyncAlways, batches, quiet)
 	total := probe.Total()
 	stride := 3
 	if os.Getenv("TICKHIVE_SOAK") == "1" {
 		stride = 1
 	}
 	runs, stopped := 0, 0
-	for _, policy := range []engine.SyncPolicy{engine.SyncAlways, engine.SyncInterval} {
+	for _, policy := range []sequencer.SyncPolicy{sequencer.SyncAlways, sequencer.SyncInterval} {
 		for n := 1; n <= total; n += stride {
 			fs := vfs.NewMem()
 			fs.Before(vfs.FailNth(n, vfs.ErrInjected))
@@ -219,10 +220,10 @@ func TestFullDiskRefusesAndRecovers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	j := engine.NewWALJournal(log, engine.SyncInterval)
+	j := sequencer.NewWALJournal(log, sequencer.SyncInterval)
 	feed := marketdata.NewFeed(marketdata.Options{})
-	l := engine.NewLoop(engine.LoopOptions{
-		Core: engine.NewCore(engine.Options{}), Clock: clock.NewManual(1), Journal: j, Sinks: []engine.Sink{feed.Sink()},
+	l := sequencer.NewLoop(sequencer.LoopOptions{
+		Core: engine.NewCore(engine.Options{}), Clock: clock.NewManual(1), Journal: j, Sinks: []sequencer.Sink{feed.Sink()},
 	})
 	go l.Run()
 	batches := script(9, 200)
@@ -237,11 +238,11 @@ func TestFullDiskRefusesAndRecovers(t *testing.T) {
 			fs.SetCapacity(0)
 			full = false
 		}
-		err := l.Submit(&engine.Batch{Commands: append([]engine.Command(nil), b...), Stamped: true})
+		err := l.Submit(&sequencer.Batch{Commands: append([]engine.Command(nil), b...), Stamped: true})
 		switch {
 		case err == nil:
 			accepted = append(accepted, b)
-		case full && errors.Is(err, engine.ErrUnavailable):
+		case full && errors.Is(err, sequencer.ErrUnavailable):
 			refused++
 			if feed.Board().Load().Len() != 1 {
 				t.Fatal("reads stopped with the disk full")

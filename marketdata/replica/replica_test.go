@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"tickhive/engine"
+	"tickhive/engine/sequencer"
 	"tickhive/internal/clock"
 	"tickhive/internal/vfs"
 	"tickhive/internal/wal"
@@ -42,8 +43,8 @@ type run struct {
 	t      *testing.T
 	fs     *vfs.Mem
 	log    *wal.Log
-	j      *engine.WALJournal
-	loop   *engine.Loop
+	j      *sequencer.WALJournal
+	loop   *sequencer.Loop
 	core   *engine.Core
 	feed   *marketdata.Feed
 	trader *trader
@@ -75,10 +76,10 @@ func open(t *testing.T, fs *vfs.Mem, seed uint64) *run {
 	}
 	_ = rd.Close()
 	x.core, x.feed = rep.Core, rep.Feed
-	x.j = engine.NewWALJournal(x.log, engine.SyncAlways)
+	x.j = sequencer.NewWALJournal(x.log, sequencer.SyncAlways)
 	x.clk = clock.NewManual(max(rep.LastNs, 1_767_225_600_000_000_000))
-	x.loop = engine.NewLoop(engine.LoopOptions{
-		Core: x.core, Clock: x.clk, Journal: x.j, Sinks: []engine.Sink{x.feed.Sink(), x.trader},
+	x.loop = sequencer.NewLoop(sequencer.LoopOptions{
+		Core: x.core, Clock: x.clk, Journal: x.j, Sinks: []sequencer.Sink{x.feed.Sink(), x.trader},
 		StartNs: rep.LastNs, StartPos: rep.Pos,
 	})
 	go x.loop.Run()
@@ -134,7 +135,7 @@ func (x *run) trade(n int) {
 
 func (x *run) submit(cmds ...engine.Command) {
 	x.t.Helper()
-	if err := x.loop.Submit(&engine.Batch{Commands: cmds}); err != nil {
+	if err := x.loop.Submit(&sequencer.Batch{Commands: cmds}); err != nil {
 		x.t.Fatal(err)
 	}
 }
@@ -270,7 +271,7 @@ func TestAFailedDirectorySyncOfASnapshotStopsTheLog(t *testing.T) {
 		t.Errorf("the snapshot counts: %d", x.keeper.Covered())
 	}
 	cmd := engine.Command{Kind: engine.Place, Price: 1000, Amount: 1}
-	if err := x.loop.Submit(&engine.Batch{Commands: []engine.Command{cmd}}); !errors.Is(err, wal.ErrStopped) {
+	if err := x.loop.Submit(&sequencer.Batch{Commands: []engine.Command{cmd}}); !errors.Is(err, wal.ErrStopped) {
 		t.Errorf("a command after it: %v", err)
 	}
 	if err := x.keeper.Snapshot(); !errors.Is(err, wal.ErrStopped) {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"tickhive/engine"
+	"tickhive/engine/sequencer"
 	"tickhive/marketdata"
 )
 
@@ -237,7 +238,7 @@ func (b *binance) level(d *desk, side engine.Side, price int64, grow bool) error
 	default:
 		d.setOpen(o, want)
 	}
-	if len(d.batch.Commands) >= engine.BatchCommands {
+	if len(d.batch.Commands) >= sequencer.BatchCommands {
 		return b.send(d)
 	}
 	return nil

@@ -9,12 +9,13 @@ import (
 	"time"
 
 	"tickhive/engine"
+	"tickhive/engine/sequencer"
 )
 
 // Entry is order entry as the replay uses it; engine.Loop is one.
 type Entry interface {
 	// Submit applies a batch; the error is one of engine's Err values.
-	Submit(*engine.Batch) error
+	Submit(*sequencer.Batch) error
 	// AdvanceTo moves the virtual clock, Unix ns.
 	AdvanceTo(ns int64) error
 }
@@ -53,7 +54,7 @@ type desk struct {
 	taker engine.AccountID
 
 	now     int64 // Unix ns of the record being fed
-	batch   engine.Batch
+	batch   sequencer.Batch
 	results []outcome
 	orders  map[engine.OrderID]*resting
 	levels  [2]map[int64]*level
@@ -78,7 +79,7 @@ func newDesk(ctx context.Context, entry Entry, pair engine.PairID) *desk {
 		reasons: map[engine.Reason]uint64{},
 	}
 	d.levels[engine.Buy], d.levels[engine.Sell] = map[int64]*level{}, map[int64]*level{}
-	d.batch = engine.Batch{Stamped: true, Collect: d.collect}
+	d.batch = sequencer.Batch{Stamped: true, Collect: d.collect}
 	return d
 }
 
@@ -132,7 +133,7 @@ func (d *desk) send() ([]outcome, error) {
 		r.order, r.refused, r.fills = 0, engine.NotRejected, r.fills[:0]
 	}
 	err := d.entry.Submit(&d.batch)
-	for errors.Is(err, engine.ErrBusy) {
+	for errors.Is(err, sequencer.ErrBusy) {
 		if err = wait(d.ctx, time.Millisecond); err == nil {
 			err = d.entry.Submit(&d.batch)
 		}
@@ -254,7 +255,7 @@ func (d *desk) at(side engine.Side, price int64) *level { return d.levels[side][
 // clear cancels everything of ours, in order of entry and in parts.
 func (d *desk) clear() error {
 	ids := slices.Sorted(maps.Keys(d.orders))
-	for part := range slices.Chunk(ids, engine.BatchCommands) {
+	for part := range slices.Chunk(ids, sequencer.BatchCommands) {
 		for _, id := range part {
 			d.cancel(id)
 		}
@@ -305,7 +306,7 @@ var takerUUID = [16]byte{0x7e, 0x91, 0x4a, 0x0c, 0x52, 0x1d, 0x58, 0x3b, 0x9f, 0
 
 // openAccount finds or opens an account by its UUID.
 func (d *desk) openAccount(uuid *[16]byte) (id engine.AccountID, err error) {
-	b := engine.Batch{Stamped: true, Commands: []engine.Command{{
+	b := sequencer.Batch{Stamped: true, Commands: []engine.Command{{
 		Kind: engine.OpenAccount, Pair: engine.ControlPair, TimeNs: d.now, UUID: uuid,
 	}}}
 	b.Collect = func(_ int, _ *engine.Command, events []engine.Event) {

@@ -7,13 +7,14 @@ import (
 	"testing"
 
 	"tickhive/engine"
+	"tickhive/engine/sequencer"
 	"tickhive/internal/clock"
 	"tickhive/marketdata"
 )
 
 // testMarket is a loop with market data on a virtual clock, as serve wires it.
 type testMarket struct {
-	loop  *engine.Loop
+	loop  *sequencer.Loop
 	feed  *marketdata.Feed
 	core  *engine.Core
 	pair  engine.PairID
@@ -30,8 +31,8 @@ func newTestMarket(t testing.TB, r *Replay) *testMarket {
 	t.Helper()
 	m := &testMarket{core: engine.NewCore(engine.Options{}), feed: marketdata.NewFeed(marketdata.Options{})}
 	m.clock = clock.NewManual(r.StartNs())
-	m.loop = engine.NewLoop(engine.LoopOptions{
-		Core: m.core, Clock: m.clock, Sinks: []engine.Sink{feedSink{m.feed}},
+	m.loop = sequencer.NewLoop(sequencer.LoopOptions{
+		Core: m.core, Clock: m.clock, Sinks: []sequencer.Sink{feedSink{m.feed}},
 	})
 	done := make(chan struct{})
 	go func() {
@@ -43,7 +44,7 @@ func newTestMarket(t testing.TB, r *Replay) *testMarket {
 		<-done
 	})
 	spec := r.PairSpec()
-	b := engine.Batch{Stamped: true, Commands: []engine.Command{{
+	b := sequencer.Batch{Stamped: true, Commands: []engine.Command{{
 		Kind: engine.AddPair, Pair: engine.ControlPair, TimeNs: r.StartNs(), Instrument: &spec,
 	}}}
 	b.Collect = func(_ int, _ *engine.Command, events []engine.Event) { m.pair = events[0].Pair }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"tickhive/engine"
+	"tickhive/engine/sequencer"
 	"tickhive/marketdata"
 )
 
@@ -153,7 +154,7 @@ func TestAStrangersOrderInTheWayIsMetFirst(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := newTestMarket(t, r)
-	stranger := engine.Batch{Commands: []engine.Command{{
+	stranger := sequencer.Batch{Commands: []engine.Command{{
 		Kind: engine.Place, Pair: m.pair, Side: engine.Sell, Type: engine.Limit, Price: 9, Amount: 4,
 	}}}
 	if err := m.loop.Submit(&stranger); err != nil {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"tickhive/engine"
+	"tickhive/engine/sequencer"
 	"tickhive/marketdata"
 )
 
@@ -20,7 +21,7 @@ type transcript struct {
 	orders map[engine.OrderID]int
 }
 
-func (s *transcript) Submit(b *engine.Batch) error {
+func (s *transcript) Submit(b *sequencer.Batch) error {
 	collect := b.Collect
 	b.Collect = func(i int, cmd *engine.Command, events []engine.Event) {
 		s.command(cmd, events)
@@ -96,7 +97,7 @@ func playWith(t *testing.T, o Options, change func(*Replay)) string {
 	spec := r.PairSpec()
 	taker := engine.AccountID(0)
 	if r.opts.Maker == r.opts.Taker {
-		if err := m.loop.Submit(&engine.Batch{Stamped: true, Commands: []engine.Command{{
+		if err := m.loop.Submit(&sequencer.Batch{Stamped: true, Commands: []engine.Command{{
 			Kind: engine.OpenAccount, Pair: engine.ControlPair, TimeNs: r.StartNs(), UUID: &takerUUID,
 		}}, Collect: func(_ int, _ *engine.Command, events []engine.Event) { taker = events[0].Account }}); err != nil {
 			t.Fatal(err)

@@ -1,4 +1,6 @@
-package engine
+package sequencer
+
+import "tickhive/engine"
 
 // Journal keeps the sequenced commands. The loop is its only writer.
 type Journal interface {
@@ -6,7 +8,7 @@ type Journal interface {
 	// process; pos is the position of the last one. On error nothing of them is kept and
 	// the loop refuses them; on ErrOutcomeUnknown something may be kept, and the journal has
 	// failed.
-	Append(cmds []*Command) (pos uint64, err error)
+	Append(cmds []*engine.Command) (pos uint64, err error)
 	// DurableFirst reports whether answers and views must wait until Durable reaches
 	// the position of their commands (journal.sync = always).
 	DurableFirst() bool
@@ -26,7 +28,7 @@ type Journal interface {
 type Sink interface {
 	// Fold takes events in seq order, each exactly once, with the journal position of
 	// the last command among them.
-	Fold(events []Event, pos uint64)
+	Fold(events []engine.Event, pos uint64)
 	// Publish shows what was folded; it comes at command boundaries only.
 	Publish(nowNs int64)
 	// NextNs is when time alone next changes what Publish shows; math.MaxInt64: never.
@@ -39,7 +41,7 @@ type Source interface {
 	// DueNs is when the source next acts; math.MaxInt64: never.
 	DueNs() int64
 	// Act appends what it does at nowNs = DueNs() and moves DueNs beyond it.
-	Act(nowNs int64, dst []Command) []Command
+	Act(nowNs int64, dst []engine.Command) []engine.Command
 	// Skip tells the source that the time until nowNs passed without it (a stopped
 	// process): it goes on from nowNs.
 	Skip(nowNs int64)
@@ -50,5 +52,5 @@ type Source interface {
 // anything), and what a source decides must not depend on how fast a disk is.
 type Observer interface {
 	// See takes the events of one command; they are valid during the call only.
-	See(events []Event)
+	See(events []engine.Event)
 }

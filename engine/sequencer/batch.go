@@ -1,6 +1,10 @@
-package engine
+package sequencer
 
-import "errors"
+import (
+	"errors"
+
+	"tickhive/engine"
+)
 
 // The refusals of the loop itself; the edge answers 503 UNAVAILABLE for the first three, and
 // 504 OUTCOME_UNKNOWN for ErrOutcomeUnknown.
@@ -24,14 +28,14 @@ var (
 // Batch is what one submitter asks for at once: its commands are applied in order and
 // contiguously. A batch belongs to the loop from Submit until Submit returns.
 type Batch struct {
-	Commands []Command
+	Commands []engine.Command
 	// Stamped: each command carries its own TimeNs (virtual clock only); the clock is
 	// moved there. Otherwise the loop stamps.
 	Stamped bool
 	// Collect is called on the loop's goroutine for each command, after its events are
 	// folded into every sink. The events are valid only during the call. It may read what
 	// the loop's goroutine owns (order history), must be quick and must not block.
-	Collect func(i int, cmd *Command, events []Event)
+	Collect func(i int, cmd *engine.Command, events []engine.Event)
 
 	err  error
 	done chan struct{} // nil: nobody waits

@@ -1,4 +1,4 @@
-package engine
+package sequencer
 
 import (
 	"errors"
@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"tickhive/engine"
 	"tickhive/internal/wal"
 )
 
@@ -44,7 +45,7 @@ func ParseSyncPolicy(s string) (SyncPolicy, error) {
 type WALJournal struct {
 	log    *wal.Log
 	policy SyncPolicy
-	cmd    *Command // what encode writes; a field so that Append allocates nothing
+	cmd    *engine.Command // what encode writes; a field so that Append allocates nothing
 	encode func(dst []byte) []byte
 
 	bulk    bool   // see BeginBulk
@@ -65,7 +66,7 @@ func NewWALJournal(log *wal.Log, policy SyncPolicy) *WALJournal {
 		log: log, policy: policy,
 		dirty: make(chan struct{}, 1), wake: make(chan struct{}, 1), stop: make(chan struct{}),
 	}
-	j.encode = func(dst []byte) []byte { return AppendCommand(dst, j.cmd) }
+	j.encode = func(dst []byte) []byte { return engine.AppendCommand(dst, j.cmd) }
 	if policy == SyncInterval {
 		j.done.Add(1)
 		go j.syncer()
@@ -75,7 +76,7 @@ func NewWALJournal(log *wal.Log, policy SyncPolicy) *WALJournal {
 
 // Append writes the commands in one write; on an error none of them is kept, unless it is
 // ErrOutcomeUnknown.
-func (j *WALJournal) Append(cmds []*Command) (uint64, error) {
+func (j *WALJournal) Append(cmds []*engine.Command) (uint64, error) {
 	if j.bulk {
 		return j.appendBulk(cmds)
 	}
@@ -134,7 +135,7 @@ const bulkRecords = 4096
 // written, so a write that fails is for good: Err, Append and EndBulk say it from then on.
 func (j *WALJournal) BeginBulk() { j.bulk = true }
 
-func (j *WALJournal) appendBulk(cmds []*Command) (uint64, error) {
+func (j *WALJournal) appendBulk(cmds []*engine.Command) (uint64, error) {
 	if err := j.Err(); err != nil {
 		return 0, err
 	}

@@ -1,4 +1,4 @@
-package engine
+package sequencer
 
 import (
 	"errors"
@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"tickhive/engine"
 	"tickhive/internal/clock"
 )
 
@@ -38,7 +39,7 @@ const (
 
 // LoopOptions wires a Loop. Core and Clock are required.
 type LoopOptions struct {
-	Core    *Core
+	Core    *engine.Core
 	Clock   clock.Clock // *clock.Manual for a virtual clock
 	Journal Journal     // nil: nothing survives the process
 	Sinks   []Sink      // folded in this order
@@ -53,7 +54,7 @@ type LoopOptions struct {
 // journals them, applies them, folds the events, publishes and answers. One goroutine
 // runs Run and owns everything below; any number may call Submit and Query.
 type Loop struct {
-	core    *Core
+	core    *engine.Core
 	clk     clock.Clock
 	manual  *clock.Manual // nil with a real clock
 	journal Journal
@@ -69,20 +70,20 @@ type Loop struct {
 
 	lastNs  int64
 	pos     uint64
-	events  []Event
-	refs    []*Command
+	events  []engine.Event
+	refs    []*engine.Command
 	group   []*Batch
-	known   int       // submitters that were answered last, or waited then
-	company int       // groups since the last that was not of a lone submitter, down from companyGroups
-	one     []Command // scratch of the sources
-	single  Batch     // scratch of the sources
-	wait    []group   // applied, not yet durable (sync always only)
-	waiting int       // commands in wait
-	spare   []group   // answered, their buffers to be used again
-	dirty   bool      // folded since the last publication
-	quiet   bool      // nobody looks: publish at the end of the advance only
-	lost    error     // why a source's commands were refused, the first since actUntil began
-	folded  uint64    // position of the last folded command
+	known   int              // submitters that were answered last, or waited then
+	company int              // groups since the last that was not of a lone submitter, down from companyGroups
+	one     []engine.Command // scratch of the sources
+	single  Batch            // scratch of the sources
+	wait    []group          // applied, not yet durable (sync always only)
+	waiting int              // commands in wait
+	spare   []group          // answered, their buffers to be used again
+	dirty   bool             // folded since the last publication
+	quiet   bool             // nobody looks: publish at the end of the advance only
+	lost    error            // why a source's commands were refused, the first since actUntil began
+	folded  uint64           // position of the last folded command
 
 	closing atomic.Bool
 	tally   tally
@@ -125,7 +126,7 @@ func (l *Loop) Submit(b *Batch) error {
 		return ErrStopping
 	}
 	for i := range b.Commands {
-		if err := b.Commands[i].recordable(); err != nil {
+		if err := b.Commands[i].Recordable(); err != nil {
 			return err
 		}
 	}
@@ -360,7 +361,7 @@ func (l *Loop) commands(batches []*Batch) (n int) {
 	return n
 }
 
-func (l *Loop) fold(events []Event) {
+func (l *Loop) fold(events []engine.Event) {
 	for _, s := range l.sinks {
 		s.Fold(events, l.folded)
 	}
@@ -381,7 +382,7 @@ func (l *Loop) publish() {
 	l.stats.OldestNs.Store(0)
 }
 
-func (l *Loop) observe(events []Event) {
+func (l *Loop) observe(events []engine.Event) {
 	for _, o := range l.observers {
 		o.See(events)
 	}
@@ -442,7 +443,7 @@ func (l *Loop) append(batches []*Batch) error {
 	for _, b := range batches {
 		for i := range b.Commands {
 			c := &b.Commands[i]
-			c.Rules = RulesVersion
+			c.Rules = engine.RulesVersion
 			l.refs = append(l.refs, c)
 		}
 	}

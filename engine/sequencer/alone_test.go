@@ -1,4 +1,4 @@
-package engine_test
+package sequencer_test
 
 import (
 	"runtime"
@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tickhive/engine"
+	"tickhive/engine/sequencer"
 	"tickhive/internal/clock"
 )
 
@@ -16,11 +17,11 @@ import (
 func TestLoopDoesNotWaitForCompanyOfALoneSubmitter(t *testing.T) {
 	for _, c := range []struct {
 		name    string
-		sources []engine.Source
-	}{{"alone", nil}, {"beside a source", []engine.Source{&hasty{}}}} {
+		sources []sequencer.Source
+	}{{"alone", nil}, {"beside a source", []sequencer.Source{&hasty{}}}} {
 		t.Run(c.name, func(t *testing.T) {
 			now := time.Now().UnixNano()
-			turnsOfAnother(t, startLoop(t, engine.LoopOptions{Clock: clock.Real{}, StartNs: now, Sources: c.sources}))
+			turnsOfAnother(t, startLoop(t, sequencer.LoopOptions{Clock: clock.Real{}, StartNs: now, Sources: c.sources}))
 		})
 	}
 }
@@ -37,7 +38,7 @@ func (h *hasty) Act(_ int64, dst []engine.Command) []engine.Command {
 
 func (h *hasty) Skip(nowNs int64) { h.due = nowNs }
 
-func turnsOfAnother(t *testing.T, l *engine.Loop) {
+func turnsOfAnother(t *testing.T, l *sequencer.Loop) {
 	t.Helper()
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	var turns atomic.Int64
@@ -51,7 +52,7 @@ func turnsOfAnother(t *testing.T, l *engine.Loop) {
 		}
 	}()
 	const asked = 2000
-	b := engine.Batch{Commands: []engine.Command{limitOrder(engine.Buy, 100, 1)}}
+	b := sequencer.Batch{Commands: []engine.Command{limitOrder(engine.Buy, 100, 1)}}
 	for range asked {
 		if err := l.Submit(&b); err != nil {
 			t.Fatal(err)

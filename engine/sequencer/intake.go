@@ -1,4 +1,4 @@
-package engine
+package sequencer
 
 import "sync/atomic"
 

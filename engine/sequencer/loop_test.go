@@ -1,4 +1,4 @@
-package engine_test
+package sequencer_test
 
 import (
 	"errors"
@@ -13,6 +13,8 @@ import (
 	"go.uber.org/goleak"
 
 	"tickhive/engine"
+	"tickhive/engine/enginetest"
+	"tickhive/engine/sequencer"
 	"tickhive/internal/clock"
 	"tickhive/internal/vfs"
 	"tickhive/internal/wal"
@@ -56,7 +58,7 @@ func (r *recorder) seen() int {
 }
 
 func addPairCommand() engine.Command {
-	inst := testInstrument()
+	inst := enginetest.Instrument()
 	return engine.Command{Kind: engine.AddPair, Pair: engine.ControlPair, Instrument: &inst}
 }
 
@@ -65,18 +67,18 @@ func limitOrder(side engine.Side, price, amount int64) engine.Command {
 }
 
 // startLoop runs a loop with one pair until the test ends.
-func startLoop(t *testing.T, o engine.LoopOptions) *engine.Loop {
+func startLoop(t *testing.T, o sequencer.LoopOptions) *sequencer.Loop {
 	t.Helper()
 	if o.Core == nil {
 		o.Core = engine.NewCore(engine.Options{})
 	}
 	if o.Clock == nil {
-		o.Clock = clock.NewManual(dayNs)
+		o.Clock = clock.NewManual(enginetest.DayNs)
 	}
-	l := engine.NewLoop(o)
+	l := sequencer.NewLoop(o)
 	go l.Run()
 	t.Cleanup(l.Stop)
-	if err := l.Submit(&engine.Batch{Commands: []engine.Command{addPairCommand()}}); err != nil {
+	if err := l.Submit(&sequencer.Batch{Commands: []engine.Command{addPairCommand()}}); err != nil {
 		t.Fatal(err)
 	}
 	return l
@@ -87,19 +89,19 @@ func startLoop(t *testing.T, o engine.LoopOptions) *engine.Loop {
 func TestLoopGivesTheEventsOfTheCore(t *testing.T) {
 	const seed = 11
 	rec := &recorder{}
-	clk := clock.NewManual(dayNs)
-	l := startLoop(t, engine.LoopOptions{Clock: clk, Sinks: []engine.Sink{rec}})
+	clk := clock.NewManual(enginetest.DayNs)
+	l := startLoop(t, sequencer.LoopOptions{Clock: clk, Sinks: []sequencer.Sink{rec}})
 	direct := engine.NewCore(engine.Options{})
 	cmd := addPairCommand()
-	cmd.TimeNs, cmd.Rules = dayNs, engine.RulesVersion
+	cmd.TimeNs, cmd.Rules = enginetest.DayNs, engine.RulesVersion
 	want := direct.Apply(&cmd, nil)
-	f := recordFlow(seed)
+	f := enginetest.NewFlow(seed)
 	r := rand.New(rand.NewPCG(seed, 1))
 	for n := 0; n < 20_000; {
-		b := &engine.Batch{}
+		b := &sequencer.Batch{}
 		for range 1 + r.IntN(700) {
-			c := f.next()
-			f.last++
+			c := f.Next()
+			f.Last++
 			b.Commands = append(b.Commands, c)
 		}
 		var collected []engine.Event
@@ -113,11 +115,11 @@ func TestLoopGivesTheEventsOfTheCore(t *testing.T) {
 			want = direct.Apply(&b.Commands[i], want)
 		}
 		n += len(b.Commands)
-		if !equalEvents(collected, want[start:]) {
+		if !enginetest.EqualEvents(collected, want[start:]) {
 			t.Fatalf("seed %d: a batch of %d collected other events", seed, len(b.Commands))
 		}
 	}
-	if !equalEvents(rec.events, want) {
+	if !enginetest.EqualEvents(rec.events, want) {
 		t.Fatalf("seed %d: the sink saw other events", seed)
 	}
 	for i, pos := range rec.positions {
@@ -130,14 +132,14 @@ func TestLoopGivesTheEventsOfTheCore(t *testing.T) {
 // Once an order has been answered, what readers see includes it.
 func TestAnswerComesAfterPublication(t *testing.T) {
 	rec := &recorder{}
-	l := startLoop(t, engine.LoopOptions{Sinks: []engine.Sink{rec}})
+	l := startLoop(t, sequencer.LoopOptions{Sinks: []sequencer.Sink{rec}})
 	var wg sync.WaitGroup
 	for g := range 8 {
 		wg.Go(func() {
 			r := rand.New(rand.NewPCG(uint64(g), 3))
 			for range 500 {
 				var seq engine.Seq
-				b := &engine.Batch{Commands: []engine.Command{limitOrder(engine.Side(r.IntN(2)), 90+r.Int64N(20), 1+r.Int64N(5))}}
+				b := &sequencer.Batch{Commands: []engine.Command{limitOrder(engine.Side(r.IntN(2)), 90+r.Int64N(20), 1+r.Int64N(5))}}
 				b.Collect = func(_ int, _ *engine.Command, events []engine.Event) { seq = events[len(events)-1].Seq }
 				if err := l.Submit(b); err != nil {
 					t.Error(err)
@@ -158,13 +160,13 @@ func TestAnswerComesAfterPublication(t *testing.T) {
 // Stamped commands move a virtual clock; a time that goes back refuses the whole batch.
 func TestStampedBatches(t *testing.T) {
 	rec := &recorder{}
-	clk := clock.NewManual(dayNs)
-	l := startLoop(t, engine.LoopOptions{Clock: clk, Sinks: []engine.Sink{rec}})
-	stamped := func(times ...int64) *engine.Batch {
-		b := &engine.Batch{Stamped: true}
+	clk := clock.NewManual(enginetest.DayNs)
+	l := startLoop(t, sequencer.LoopOptions{Clock: clk, Sinks: []sequencer.Sink{rec}})
+	stamped := func(times ...int64) *sequencer.Batch {
+		b := &sequencer.Batch{Stamped: true}
 		for _, at := range times {
 			c := limitOrder(engine.Buy, 100, 1)
-			c.TimeNs = dayNs + at
+			c.TimeNs = enginetest.DayNs + at
 			b.Commands = append(b.Commands, c)
 		}
 		return b
@@ -172,25 +174,25 @@ func TestStampedBatches(t *testing.T) {
 	if err := l.Submit(stamped(5, 5, 9)); err != nil {
 		t.Fatal(err)
 	}
-	if clk.NowNs() != dayNs+9 {
-		t.Errorf("clock at %d, want 9", clk.NowNs()-dayNs)
+	if clk.NowNs() != enginetest.DayNs+9 {
+		t.Errorf("clock at %d, want 9", clk.NowNs()-enginetest.DayNs)
 	}
 	before := rec.seen()
 	for _, times := range [][]int64{{8}, {10, 9}} {
-		if err := l.Submit(stamped(times...)); !errors.Is(err, engine.ErrTimeBack) {
+		if err := l.Submit(stamped(times...)); !errors.Is(err, sequencer.ErrTimeBack) {
 			t.Errorf("times %v: %v, want ErrTimeBack", times, err)
 		}
 	}
-	if err := l.AdvanceTo(dayNs + 20); err != nil {
+	if err := l.AdvanceTo(enginetest.DayNs + 20); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.Submit(stamped(19)); !errors.Is(err, engine.ErrTimeBack) {
+	if err := l.Submit(stamped(19)); !errors.Is(err, sequencer.ErrTimeBack) {
 		t.Errorf("before the clock: %v, want ErrTimeBack", err)
 	}
 	if rec.seen() != before {
 		t.Error("a refused batch left events")
 	}
-	if err := l.AdvanceTo(dayNs + 19); !errors.Is(err, engine.ErrTimeBack) {
+	if err := l.AdvanceTo(enginetest.DayNs + 19); !errors.Is(err, sequencer.ErrTimeBack) {
 		t.Errorf("clock back: %v, want ErrTimeBack", err)
 	}
 }
@@ -216,11 +218,11 @@ func (m *metronome) Skip(nowNs int64) { m.due = nowNs; m.skipped++ }
 // before a stamped command of a later time.
 func TestSourcesActInsideAnAdvancedSpan(t *testing.T) {
 	run := func(steps int) []engine.Event {
-		rec, m := &recorder{}, &metronome{due: dayNs + 500}
-		l := startLoop(t, engine.LoopOptions{Sinks: []engine.Sink{rec}, Sources: []engine.Source{m}})
+		rec, m := &recorder{}, &metronome{due: enginetest.DayNs + 500}
+		l := startLoop(t, sequencer.LoopOptions{Sinks: []sequencer.Sink{rec}, Sources: []sequencer.Source{m}})
 		const span = 100 * int64(time.Second)
 		for i := 1; i <= steps; i++ {
-			if err := l.AdvanceTo(dayNs + span*int64(i)/int64(steps)); err != nil {
+			if err := l.AdvanceTo(enginetest.DayNs + span*int64(i)/int64(steps)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -228,8 +230,8 @@ func TestSourcesActInsideAnAdvancedSpan(t *testing.T) {
 			t.Fatalf("acted %d times in 100 s", len(m.acted))
 		}
 		c := limitOrder(engine.Sell, 200, 1)
-		c.TimeNs = dayNs + span + 3*int64(time.Second)
-		if err := l.Submit(&engine.Batch{Commands: []engine.Command{c}, Stamped: true}); err != nil {
+		c.TimeNs = enginetest.DayNs + span + 3*int64(time.Second)
+		if err := l.Submit(&sequencer.Batch{Commands: []engine.Command{c}, Stamped: true}); err != nil {
 			t.Fatal(err)
 		}
 		if len(m.acted) != 103 || rec.events[len(rec.events)-1].TimeNs != c.TimeNs {
@@ -244,16 +246,16 @@ func TestSourcesActInsideAnAdvancedSpan(t *testing.T) {
 
 // A full queue refuses and never grows; a stopped loop refuses.
 func TestFullQueueRefuses(t *testing.T) {
-	l := startLoop(t, engine.LoopOptions{})
+	l := startLoop(t, sequencer.LoopOptions{})
 	hold, held := make(chan struct{}), make(chan struct{})
 	go func() { _ = l.Query(func() { close(held); <-hold }) }()
 	<-held
 	var wg sync.WaitGroup
 	busy := make(chan struct{}, 1)
-	for range engine.QueueBatches + 1 {
+	for range sequencer.QueueBatches + 1 {
 		wg.Go(func() {
-			err := l.Submit(&engine.Batch{Commands: []engine.Command{limitOrder(engine.Buy, 1, 1)}})
-			if errors.Is(err, engine.ErrBusy) {
+			err := l.Submit(&sequencer.Batch{Commands: []engine.Command{limitOrder(engine.Buy, 1, 1)}})
+			if errors.Is(err, sequencer.ErrBusy) {
 				busy <- struct{}{}
 			} else if err != nil {
 				t.Error(err)
@@ -267,7 +269,7 @@ func TestFullQueueRefuses(t *testing.T) {
 		t.Errorf("%d refused, want exactly the one beyond the queue", l.Stats().Busy.Load())
 	}
 	l.Stop()
-	if err := l.Submit(&engine.Batch{Commands: []engine.Command{addPairCommand()}}); !errors.Is(err, engine.ErrStopping) {
+	if err := l.Submit(&sequencer.Batch{Commands: []engine.Command{addPairCommand()}}); !errors.Is(err, sequencer.ErrStopping) {
 		t.Errorf("after Stop: %v, want ErrStopping", err)
 	}
 }
@@ -316,11 +318,11 @@ func (j *stuckJournal) set(f func()) {
 func TestNothingIsShownBeforeItIsDurable(t *testing.T) {
 	j := &stuckJournal{wake: make(chan struct{}, 1), durable: 1}
 	rec := &recorder{}
-	l := startLoop(t, engine.LoopOptions{Journal: j, Sinks: []engine.Sink{rec}})
+	l := startLoop(t, sequencer.LoopOptions{Journal: j, Sinks: []sequencer.Sink{rec}})
 	shown := rec.seen()
 	answered := make(chan error, 1)
 	go func() {
-		answered <- l.Submit(&engine.Batch{Commands: []engine.Command{limitOrder(engine.Buy, 100, 1)}})
+		answered <- l.Submit(&sequencer.Batch{Commands: []engine.Command{limitOrder(engine.Buy, 100, 1)}})
 	}()
 	for j.written() < 2 { // the loop has taken it
 		if err := l.Query(func() {}); err != nil {
@@ -353,14 +355,14 @@ func (j *stuckJournal) written() uint64 {
 func TestJournalFailures(t *testing.T) {
 	j := &stuckJournal{wake: make(chan struct{}, 1), durable: 1}
 	rec := &recorder{}
-	l := startLoop(t, engine.LoopOptions{Journal: j, Sinks: []engine.Sink{rec}})
+	l := startLoop(t, sequencer.LoopOptions{Journal: j, Sinks: []sequencer.Sink{rec}})
 	place := func() error {
-		return l.Submit(&engine.Batch{Commands: []engine.Command{limitOrder(engine.Buy, 100, 1)}})
+		return l.Submit(&sequencer.Batch{Commands: []engine.Command{limitOrder(engine.Buy, 100, 1)}})
 	}
 	j.mu.Lock()
 	j.refuse = errors.New("disk full")
 	j.mu.Unlock()
-	if err := place(); !errors.Is(err, engine.ErrUnavailable) || errors.Is(err, engine.ErrOutcomeUnknown) {
+	if err := place(); !errors.Is(err, sequencer.ErrUnavailable) || errors.Is(err, sequencer.ErrOutcomeUnknown) {
 		t.Fatalf("full disk: %v", err)
 	}
 	j.mu.Lock()
@@ -378,10 +380,10 @@ func TestJournalFailures(t *testing.T) {
 		}
 	}
 	j.set(func() { j.fail = errors.New("fsync") })
-	if err := <-failed; !errors.Is(err, engine.ErrOutcomeUnknown) || errors.Is(err, engine.ErrUnavailable) {
+	if err := <-failed; !errors.Is(err, sequencer.ErrOutcomeUnknown) || errors.Is(err, sequencer.ErrUnavailable) {
 		t.Fatalf("failed sync: %v", err)
 	}
-	if err := place(); !errors.Is(err, engine.ErrUnavailable) || errors.Is(err, engine.ErrOutcomeUnknown) || rec.seen() != shown {
+	if err := place(); !errors.Is(err, sequencer.ErrUnavailable) || errors.Is(err, sequencer.ErrOutcomeUnknown) || rec.seen() != shown {
 		t.Fatalf("after a failed sync: %v, %d events shown", err, rec.seen()-shown)
 	}
 }
@@ -396,30 +398,30 @@ func TestAdvanceTellsOfASourceThatWasRefused(t *testing.T) {
 		reached int
 		want    error
 	}{
-		{"full disk", func(j *syncedJournal) { j.refuse = errors.New("disk full") }, 1, engine.ErrUnavailable},
-		{"failed sync", func(j *syncedJournal) { j.syncErr = errors.New("fsync") }, 10, engine.ErrOutcomeUnknown},
+		{"full disk", func(j *syncedJournal) { j.refuse = errors.New("disk full") }, 1, sequencer.ErrUnavailable},
+		{"failed sync", func(j *syncedJournal) { j.syncErr = errors.New("fsync") }, 10, sequencer.ErrOutcomeUnknown},
 	} {
 		j := &syncedJournal{stuckJournal: stuckJournal{wake: make(chan struct{}, 1)}}
-		rec, m := &recorder{}, &metronome{due: dayNs + 500}
-		clk := clock.NewManual(dayNs)
-		l := startLoop(t, engine.LoopOptions{Clock: clk, Journal: j, Sinks: []engine.Sink{rec}, Sources: []engine.Source{m}})
-		if err := l.AdvanceTo(dayNs + 10*int64(time.Second)); err != nil || len(m.acted) != 10 {
+		rec, m := &recorder{}, &metronome{due: enginetest.DayNs + 500}
+		clk := clock.NewManual(enginetest.DayNs)
+		l := startLoop(t, sequencer.LoopOptions{Clock: clk, Journal: j, Sinks: []sequencer.Sink{rec}, Sources: []sequencer.Source{m}})
+		if err := l.AdvanceTo(enginetest.DayNs + 10*int64(time.Second)); err != nil || len(m.acted) != 10 {
 			t.Fatalf("%s: %v, acted %d times, want 10", c.name, err, len(m.acted))
 		}
 		seen := rec.seen()
 		j.mu.Lock()
 		c.fail(j)
 		j.mu.Unlock()
-		err := l.AdvanceTo(dayNs + 20*int64(time.Second))
+		err := l.AdvanceTo(enginetest.DayNs + 20*int64(time.Second))
 		if !errors.Is(err, c.want) || rec.seen() != seen {
 			t.Errorf("%s: %v, %d events shown", c.name, err, rec.seen()-seen)
 		}
 		if n := len(m.acted) - 10; n != c.reached || clk.NowNs() != m.acted[len(m.acted)-1] {
-			t.Errorf("%s: acted %d times more, want %d; the clock stands at %d", c.name, n, c.reached, clk.NowNs()-dayNs)
+			t.Errorf("%s: acted %d times more, want %d; the clock stands at %d", c.name, n, c.reached, clk.NowNs()-enginetest.DayNs)
 		}
-		stamped := engine.Batch{Commands: []engine.Command{limitOrder(engine.Buy, 100, 1)}, Stamped: true}
-		stamped.Commands[0].TimeNs = dayNs + 30*int64(time.Second)
-		if err := l.Submit(&stamped); !errors.Is(err, engine.ErrUnavailable) {
+		stamped := sequencer.Batch{Commands: []engine.Command{limitOrder(engine.Buy, 100, 1)}, Stamped: true}
+		stamped.Commands[0].TimeNs = enginetest.DayNs + 30*int64(time.Second)
+		if err := l.Submit(&stamped); !errors.Is(err, sequencer.ErrUnavailable) {
 			t.Errorf("%s: a command of a time that was not reached: %v", c.name, err)
 		}
 	}
@@ -428,17 +430,17 @@ func TestAdvanceTellsOfASourceThatWasRefused(t *testing.T) {
 // The outcome of commands is unknown when their write failed and could not be cut off again,
 // in every policy, and of those alone.
 func TestOutcomeOfAWriteThatCannotBeCutOff(t *testing.T) {
-	for _, policy := range []engine.SyncPolicy{engine.SyncAlways, engine.SyncInterval, engine.SyncOff} {
+	for _, policy := range []sequencer.SyncPolicy{sequencer.SyncAlways, sequencer.SyncInterval, sequencer.SyncOff} {
 		fs := vfs.NewMem()
 		log, err := wal.Open(fs, "journal", wal.Options{NoLock: true})
 		if err != nil {
 			t.Fatal(err)
 		}
-		j := engine.NewWALJournal(log, policy)
+		j := sequencer.NewWALJournal(log, policy)
 		rec := &recorder{}
-		l := startLoop(t, engine.LoopOptions{Journal: j, Sinks: []engine.Sink{rec}})
+		l := startLoop(t, sequencer.LoopOptions{Journal: j, Sinks: []sequencer.Sink{rec}})
 		place := func() error {
-			return l.Submit(&engine.Batch{Commands: []engine.Command{limitOrder(engine.Buy, 100, 1)}})
+			return l.Submit(&sequencer.Batch{Commands: []engine.Command{limitOrder(engine.Buy, 100, 1)}})
 		}
 		if err := place(); err != nil {
 			t.Fatal(err)
@@ -450,11 +452,11 @@ func TestOutcomeOfAWriteThatCannotBeCutOff(t *testing.T) {
 			}
 			return vfs.Fault{}
 		})
-		if err := place(); !errors.Is(err, engine.ErrOutcomeUnknown) || errors.Is(err, engine.ErrUnavailable) || rec.seen() != shown {
+		if err := place(); !errors.Is(err, sequencer.ErrOutcomeUnknown) || errors.Is(err, sequencer.ErrUnavailable) || rec.seen() != shown {
 			t.Errorf("policy %d: %v, %d events shown", policy, err, rec.seen()-shown)
 		}
 		fs.Before(nil)
-		if err := place(); !errors.Is(err, engine.ErrUnavailable) || errors.Is(err, engine.ErrOutcomeUnknown) || rec.seen() != shown {
+		if err := place(); !errors.Is(err, sequencer.ErrUnavailable) || errors.Is(err, sequencer.ErrOutcomeUnknown) || rec.seen() != shown {
 			t.Errorf("policy %d, the next: %v, %d events shown", policy, err, rec.seen()-shown)
 		}
 		l.Stop()
@@ -490,21 +492,21 @@ func TestBulkThatFailedStaysFailed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	j := engine.NewWALJournal(log, engine.SyncInterval)
+	j := sequencer.NewWALJournal(log, sequencer.SyncInterval)
 	defer j.Close()
 	j.BeginBulk()
-	l := startLoop(t, engine.LoopOptions{Journal: j, Sources: []engine.Source{&metronome{due: dayNs + 500}}})
-	at := dayNs + 3000*int64(time.Second) // not yet written
+	l := startLoop(t, sequencer.LoopOptions{Journal: j, Sources: []sequencer.Source{&metronome{due: enginetest.DayNs + 500}}})
+	at := enginetest.DayNs + 3000*int64(time.Second) // not yet written
 	if err := l.AdvanceQuietly(at); err != nil {
 		t.Fatal(err)
 	}
 	fs.SetCapacity(fs.Used())
 	at += 3000 * int64(time.Second)
-	if err := l.AdvanceQuietly(at); !errors.Is(err, engine.ErrUnavailable) {
+	if err := l.AdvanceQuietly(at); !errors.Is(err, sequencer.ErrUnavailable) {
 		t.Errorf("full disk: %v", err)
 	}
 	fs.SetCapacity(fs.Used() + 1<<20)
-	if err := l.AdvanceQuietly(at); !errors.Is(err, engine.ErrUnavailable) {
+	if err := l.AdvanceQuietly(at); !errors.Is(err, sequencer.ErrUnavailable) {
 		t.Errorf("space is back: %v", err)
 	}
 	l.Stop()
@@ -516,23 +518,23 @@ func TestBulkThatFailedStaysFailed(t *testing.T) {
 // What was answered is in the log of every policy when the process ends, and replaying
 // the log gives the same events.
 func TestJournalReplaysToTheSameEvents(t *testing.T) {
-	for _, policy := range []engine.SyncPolicy{engine.SyncInterval, engine.SyncAlways, engine.SyncOff} {
+	for _, policy := range []sequencer.SyncPolicy{sequencer.SyncInterval, sequencer.SyncAlways, sequencer.SyncOff} {
 		fs := vfs.NewMem()
 		log, err := wal.Open(fs, "journal", wal.Options{NoLock: true})
 		if err != nil {
 			t.Fatal(err)
 		}
-		j := engine.NewWALJournal(log, policy)
+		j := sequencer.NewWALJournal(log, policy)
 		rec := &recorder{}
-		l := startLoop(t, engine.LoopOptions{Journal: j, Sinks: []engine.Sink{rec}})
+		l := startLoop(t, sequencer.LoopOptions{Journal: j, Sinks: []sequencer.Sink{rec}})
 		var wg sync.WaitGroup
 		for g := range 4 {
 			wg.Go(func() {
-				f := recordFlow(uint64(g))
+				f := enginetest.NewFlow(uint64(g))
 				for range 300 {
-					b := &engine.Batch{}
-					for range 1 + f.r.IntN(5) {
-						b.Commands = append(b.Commands, f.next())
+					b := &sequencer.Batch{}
+					for range 1 + f.R.IntN(5) {
+						b.Commands = append(b.Commands, f.Next())
 					}
 					if err := l.Submit(b); err != nil {
 						t.Error(err)
@@ -559,14 +561,14 @@ func TestNothingIsJournaledThatCannotBeReadAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	j := engine.NewWALJournal(log, engine.SyncInterval)
+	j := sequencer.NewWALJournal(log, sequencer.SyncInterval)
 	rec := &recorder{}
-	l := startLoop(t, engine.LoopOptions{Journal: j, Sinks: []engine.Sink{rec}})
+	l := startLoop(t, sequencer.LoopOptions{Journal: j, Sinks: []sequencer.Sink{rec}})
 	asset := func(symbol, name string) engine.Command {
 		return engine.Command{Kind: engine.SetAsset, Pair: engine.ControlPair, Asset: &engine.Asset{Symbol: symbol, Name: name}}
 	}
 	pair := func(kind engine.CommandKind, change func(*engine.Instrument)) engine.Command {
-		inst := testInstrument()
+		inst := enginetest.Instrument()
 		change(&inst)
 		return engine.Command{Kind: kind, Instrument: &inst}
 	}
@@ -580,12 +582,12 @@ func TestNothingIsJournaledThatCannotBeReadAgain(t *testing.T) {
 		pair(engine.SetPair, func(in *engine.Instrument) { in.MakerFee = engine.RateOne + 1 }),
 		pair(engine.SetPair, func(in *engine.Instrument) { in.State = engine.Halted + 1 }),
 	} {
-		b := &engine.Batch{Commands: []engine.Command{limitOrder(engine.Buy, 100, 1), c}}
+		b := &sequencer.Batch{Commands: []engine.Command{limitOrder(engine.Buy, 100, 1), c}}
 		if err := l.Submit(b); !errors.Is(err, engine.ErrRecord) || rec.seen() != seen {
 			t.Errorf("command %d: %v, %d events", i, err, rec.seen()-seen)
 		}
 	}
-	if err := l.Submit(&engine.Batch{Commands: []engine.Command{asset("AAA", long[:256])}}); err != nil {
+	if err := l.Submit(&sequencer.Batch{Commands: []engine.Command{asset("AAA", long[:256])}}); err != nil {
 		t.Error(err)
 	}
 	l.Stop()

@@ -1,10 +1,11 @@
-package engine
+package sequencer
 
 import (
 	"errors"
 	"sync"
 	"testing"
 
+	"tickhive/engine"
 	"tickhive/internal/clock"
 )
 
@@ -16,7 +17,7 @@ func TestIntakeKeepsOrder(t *testing.T) {
 	for p := range putters {
 		wg.Go(func() {
 			for i := range each {
-				b := &Batch{Commands: []Command{{Account: AccountID(p), Amount: int64(i)}}}
+				b := &Batch{Commands: []engine.Command{{Account: engine.AccountID(p), Amount: int64(i)}}}
 				if err := q.put(b); err != nil {
 					t.Error(err)
 				}
@@ -52,14 +53,14 @@ func TestIntakeKeepsOrder(t *testing.T) {
 // Whoever got in before the end is answered, the others are refused; nobody hangs.
 func TestSubmitDuringStop(t *testing.T) {
 	for range 50 {
-		l := NewLoop(LoopOptions{Core: NewCore(Options{}), Clock: clock.Real{}})
+		l := NewLoop(LoopOptions{Core: engine.NewCore(engine.Options{}), Clock: clock.Real{}})
 		go l.Run()
 		var wg sync.WaitGroup
 		for range 32 {
 			wg.Go(func() {
 				var b Batch
 				for {
-					b.Commands = append(b.Commands[:0], Command{Kind: Cancel, Order: 1})
+					b.Commands = append(b.Commands[:0], engine.Command{Kind: engine.Cancel, Order: 1})
 					if err := l.Submit(&b); err != nil {
 						if !errors.Is(err, ErrStopping) {
 							t.Error(err)

@@ -1,6 +1,10 @@
-package engine
+package sequencer
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+
+	"tickhive/engine"
+)
 
 // LoopStats are counters for metrics; every member may be read at any time.
 type LoopStats struct {
@@ -18,13 +22,13 @@ type LoopStats struct {
 // publication instead of once a command, an atomic addition costs 10 ns.
 type tally struct{ events, trades, refused uint64 }
 
-func (l *Loop) count(events []Event) {
+func (l *Loop) count(events []engine.Event) {
 	l.tally.events += uint64(len(events))
 	for i := range events {
 		switch events[i].Kind {
-		case EventTrade:
+		case engine.EventTrade:
 			l.tally.trades++
-		case EventRejected:
+		case engine.EventRejected:
 			l.tally.refused++
 		}
 	}

@@ -1,6 +1,10 @@
-package engine
+package sequencer
 
-import "fmt"
+import (
+	"fmt"
+
+	"tickhive/engine"
+)
 
 // How the loop keeps events back until their commands are durable (sync always).
 
@@ -15,7 +19,7 @@ const (
 // group is a run of batches that were journaled together and wait for the disk.
 type group struct {
 	pos     uint64
-	events  []Event
+	events  []engine.Event
 	batches []*Batch
 }
 

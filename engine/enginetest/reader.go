@@ -1,4 +1,4 @@
-package engine_test
+package enginetest
 
 import (
 	"fmt"
@@ -8,17 +8,17 @@ import (
 	"tickhive/internal/fixed"
 )
 
-// reader rebuilds a pair from its events alone, as any consumer of the stream must be
+// Reader rebuilds a pair from its events alone, as any consumer of the stream must be
 // able to: the L2 book from level events, each order from its own events. It also checks
 // what every stream promises: no gap in seq, trade ids that rise by one, lots that add up.
-type reader struct {
+type Reader struct {
 	pair   engine.PairID
-	seq    engine.Seq
-	trade  engine.TradeID
+	Seq    engine.Seq
+	Trade  engine.TradeID
 	last   int64
 	levels [2]map[int64]int64
-	orders map[engine.OrderID]*readOrder
-	closed int
+	Orders map[engine.OrderID]*readOrder
+	Closed int
 }
 
 type readOrder struct {
@@ -31,21 +31,23 @@ type readOrder struct {
 	waits                                  bool
 }
 
-func newReader(p engine.PairID) *reader {
-	return &reader{
-		pair: p, orders: map[engine.OrderID]*readOrder{},
+// NewReader returns a reader of one pair's events.
+func NewReader(p engine.PairID) *Reader {
+	return &Reader{
+		pair: p, Orders: map[engine.OrderID]*readOrder{},
 		levels: [2]map[int64]int64{{}, {}},
 	}
 }
 
-func (r *reader) read(events []engine.Event) error {
+// Read takes the events of one command, and fails on the first that breaks a promise.
+func (r *Reader) Read(events []engine.Event) error {
 	if len(events) == 0 {
 		return fmt.Errorf("a command made no event")
 	}
 	for i := range events {
 		e := &events[i]
-		if r.seq++; e.Seq != r.seq || e.Pair != r.pair {
-			return fmt.Errorf("seq %d of pair %d after %d", e.Seq, e.Pair, r.seq-1)
+		if r.Seq++; e.Seq != r.Seq || e.Pair != r.pair {
+			return fmt.Errorf("seq %d of pair %d after %d", e.Seq, e.Pair, r.Seq-1)
 		}
 		if err := r.one(e); err != nil {
 			return fmt.Errorf("seq %d: %w", e.Seq, err)
@@ -54,7 +56,7 @@ func (r *reader) read(events []engine.Event) error {
 	return nil
 }
 
-func (r *reader) one(e *engine.Event) error {
+func (r *Reader) one(e *engine.Event) error {
 	switch e.Kind {
 	case engine.EventLevel:
 		if old := r.levels[e.Side][e.Price]; old == e.Amount {
@@ -68,16 +70,16 @@ func (r *reader) one(e *engine.Event) error {
 	case engine.EventRejected, engine.EventPair, engine.EventNothing:
 		return nil
 	case engine.EventAccepted:
-		if r.orders[e.Order] != nil {
+		if r.Orders[e.Order] != nil {
 			return fmt.Errorf("order %d is accepted again", e.Order)
 		}
-		r.orders[e.Order] = &readOrder{
+		r.Orders[e.Order] = &readOrder{
 			side: e.Side, account: e.Account, amount: e.Amount, now: e.Amount, quote: e.Quote,
 			quoteOrder: e.Flags&engine.FlagQuote != 0, waits: e.Type >= engine.StopLimit,
 		}
 		return nil
 	}
-	o := r.orders[e.Order]
+	o := r.Orders[e.Order]
 	if o == nil {
 		return fmt.Errorf("event %d of order %d, which is not open", e.Kind, e.Order)
 	}
@@ -110,10 +112,10 @@ func (r *reader) one(e *engine.Event) error {
 	return nil
 }
 
-func (r *reader) fill(e *engine.Event, o *readOrder) error {
-	m := r.orders[e.Maker]
-	if r.trade++; e.Trade != r.trade || m == nil || m.side == e.Side || m.account != e.MakerAccount {
-		return fmt.Errorf("trade %d after %d, maker %d", e.Trade, r.trade-1, e.Maker)
+func (r *Reader) fill(e *engine.Event, o *readOrder) error {
+	m := r.Orders[e.Maker]
+	if r.Trade++; e.Trade != r.Trade || m == nil || m.side == e.Side || m.account != e.MakerAccount {
+		return fmt.Errorf("trade %d after %d, maker %d", e.Trade, r.Trade-1, e.Maker)
 	}
 	r.last = e.Price
 	sum := fixed.Mul64(uint64(e.Price), uint64(e.Amount))
@@ -142,7 +144,7 @@ func (r *reader) fill(e *engine.Event, o *readOrder) error {
 	return nil
 }
 
-func (r *reader) end(e *engine.Event, o *readOrder) error {
+func (r *Reader) end(e *engine.Event, o *readOrder) error {
 	want := engine.Canceled
 	if o.traded > 0 {
 		want = engine.PartiallyExecutedAndCanceled
@@ -161,18 +163,18 @@ func (r *reader) end(e *engine.Event, o *readOrder) error {
 	return nil
 }
 
-func (r *reader) close(id engine.OrderID) {
-	delete(r.orders, id)
-	r.closed++
+func (r *Reader) close(id engine.OrderID) {
+	delete(r.Orders, id)
+	r.Closed++
 }
 
-// agree compares what was read with what the core holds.
-func (r *reader) agree(c *engine.Core) error {
-	if c.LastSeq(r.pair) != r.seq {
-		return fmt.Errorf("the core is at seq %d, the reader at %d", c.LastSeq(r.pair), r.seq)
+// Agree compares what was read with what the core holds.
+func (r *Reader) Agree(c *engine.Core) error {
+	if c.LastSeq(r.pair) != r.Seq {
+		return fmt.Errorf("the core is at seq %d, the reader at %d", c.LastSeq(r.pair), r.Seq)
 	}
-	if id, last := c.LastTrade(r.pair); id != r.trade || last != r.last {
-		return fmt.Errorf("the core's last trade is %d at %d, the reader's %d at %d", id, last, r.trade, r.last)
+	if id, last := c.LastTrade(r.pair); id != r.Trade || last != r.last {
+		return fmt.Errorf("the core's last trade is %d at %d, the reader's %d at %d", id, last, r.Trade, r.last)
 	}
 	for side := range r.levels {
 		got := map[int64]int64{}
@@ -183,10 +185,10 @@ func (r *reader) agree(c *engine.Core) error {
 			return fmt.Errorf("%s side: the core has %v, the reader %v", engine.Side(side), got, r.levels[side])
 		}
 	}
-	if n := c.OpenOrders(r.pair); n != len(r.orders) {
-		return fmt.Errorf("%d orders are open, the reader knows %d", n, len(r.orders))
+	if n := c.OpenOrders(r.pair); n != len(r.Orders) {
+		return fmt.Errorf("%d orders are open, the reader knows %d", n, len(r.Orders))
 	}
-	for id, o := range r.orders {
+	for id, o := range r.Orders {
 		got, ok := c.Order(id)
 		if !ok || got.Open != o.now || got.Total != o.traded+o.now || got.Waiting != o.waits || got.Account != o.account {
 			return fmt.Errorf("order %d: the core has %+v (%v), the reader %+v", id, got, ok, *o)

@@ -1,0 +1,281 @@
+package enginetest
+
+import (
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+
+	"tickhive/engine"
+	"tickhive/internal/fixed"
+)
+
+// DayNs is the length of a day in nanoseconds, and the time at which tests begin.
+const DayNs = 86_400_000_000_000
+
+// Instrument returns a pair with two price digits and whole lots.
+func Instrument() engine.Instrument {
+	return engine.Instrument{Code: "BTC_USDT", Base: "BTC", Quote: "USDT", DigitsPrice: 2, DigitsAmount: 0}
+}
+
+// NewFlow returns a generator that gives the same commands for the same seed.
+func NewFlow(seed uint64) *Flow {
+	return &Flow{R: rand.New(rand.NewPCG(seed, 7)), Reader: NewReader(0), mid: 200, inst: Instrument()}
+}
+
+// ClientID returns a client order id whose hashes are of text and content.
+func ClientID(account engine.AccountID, text, content string) *engine.ClientID {
+	return &engine.ClientID{
+		Text: text, Hash: hash128(text, uint64(account)), Content: hash128(content, 0),
+	}
+}
+
+func hash128(text string, salt uint64) [2]uint64 {
+	h := fnv.New64a()
+	h.Write([]byte{byte(salt), byte(salt >> 8)})
+	h.Write([]byte(text))
+	a := h.Sum64()
+	h.Write([]byte{1})
+	return [2]uint64{a, h.Sum64()}
+}
+
+// Flow makes random commands of every kind that find something to do: prices near a
+// wandering middle, few accounts, small limits.
+type Flow struct {
+	R      *rand.Rand
+	Reader *Reader
+	mid    int64
+	Last   engine.OrderID
+	inst   engine.Instrument
+	texts  int
+	deep   bool // a spell of patient orders, so that books and limits fill up
+}
+
+// RandomOptions returns limits that are small enough to be reached.
+func RandomOptions() engine.Options {
+	return engine.Options{
+		OpenOrders: 70, AccountOrders: 20, AccountStops: 5, PairStops: 16, ClientIDs: 50, AccountClientIDs: 12, IcebergSlices: 20, PairSlices: 60,
+	}
+}
+
+// Next returns the next command, unstamped.
+func (f *Flow) Next() engine.Command {
+	if f.R.IntN(40) == 0 {
+		f.mid = max(80, f.mid+f.R.Int64N(5)-2)
+	}
+	if f.R.IntN(1000) == 0 || f.deep && f.R.IntN(400) == 0 {
+		f.deep = !f.deep
+	}
+	c := f.command()
+	if c.Rules = uint8(f.R.IntN(engine.RulesVersion + 1)); c.Rules == 0 && c.Kind == engine.Replace {
+		c.EarnLimit = fixed.U128{} // its record has none
+	}
+	return c
+}
+
+func (f *Flow) command() engine.Command {
+	switch x := f.R.IntN(1000); {
+	case x < 720:
+		return f.place()
+	case x < 810:
+		return engine.Command{Kind: engine.Cancel, Order: f.pick(), Account: f.account(), Flags: f.anyone()}
+	case x < 982:
+		return f.replace()
+	case x < 984:
+		c := engine.Command{Kind: engine.CancelAll, Account: f.account(), Order: f.Last - engine.OrderID(f.R.IntN(30))}
+		if f.R.IntN(8) == 0 {
+			c.Flags = engine.FlagAllAccount
+		}
+		return c
+	case x < 985:
+		f.inst.State = engine.PairState(f.R.IntN(4))
+		f.inst.HasMinQuote = f.R.IntN(2) == 0
+	default: // a closed market does not stay closed
+		f.inst.State = engine.Online
+	}
+	f.inst.MinQuote = fixed.FromU64(uint64(f.mid * 3))
+	inst := f.inst
+	return engine.Command{Kind: engine.SetPair, Instrument: &inst}
+}
+
+func (f *Flow) account() engine.AccountID { return engine.AccountID(f.R.IntN(5)) }
+
+// anyone: most requests come through the operator's door, some name an account.
+func (f *Flow) anyone() uint8 {
+	if f.R.IntN(6) == 0 {
+		return 0
+	}
+	return engine.FlagAllAccount
+}
+
+// pick is an order that is open, most of the time.
+func (f *Flow) pick() engine.OrderID {
+	var id engine.OrderID
+	for range 12 {
+		id = f.Last + 1 - engine.OrderID(f.R.Uint64N(min(uint64(f.Last)+1, 250)))
+		if f.Reader.Orders[id] != nil {
+			break
+		}
+	}
+	return id
+}
+
+func (f *Flow) price(side engine.Side) int64 {
+	d := f.R.Int64N(40) - 9 // a quarter crosses or comes near it
+	if f.deep {
+		d = f.R.Int64N(60)
+	}
+	if side == engine.Buy {
+		d = -d
+	}
+	return f.mid + d
+}
+
+func (f *Flow) place() engine.Command {
+	c := engine.Command{
+		Kind: engine.Place, Account: f.account(), Side: engine.Side(f.R.IntN(2)),
+		Type: []engine.OrderType{
+			engine.Limit, engine.Limit, engine.Limit, engine.Limit, engine.Limit, engine.Market,
+			engine.StopLimit, engine.StopLimit, engine.StopLimit, engine.StopLimit, engine.StopMarket,
+		}[f.R.IntN(11)],
+		STP: engine.SelfTrade(f.R.IntN(5)), Amount: 1 + f.R.Int64N(20),
+		MakerFee: f.R.Uint32N(1000), TakerFee: f.R.Uint32N(1000), Discount: f.R.Uint32N(1000),
+	}
+	c.Price = f.price(c.Side)
+	market := c.Type == engine.Market || c.Type == engine.StopMarket
+	if market {
+		f.market(&c)
+	} else {
+		f.limit(&c)
+	}
+	if c.Type >= engine.StopLimit {
+		c.Stop = f.mid + f.R.Int64N(13) - 6
+		if f.deep {
+			c.Stop += 10 - 20*int64(c.Side)
+		}
+		if f.R.IntN(30) == 0 {
+			c.Stop = 0
+		}
+	}
+	if f.R.IntN(5) == 0 {
+		f.texts++
+		text := fmt.Sprint(f.texts - f.R.IntN(20)*f.R.IntN(2))
+		content := ""
+		if f.R.IntN(3) == 0 {
+			content = "other"
+		}
+		c.Client = ClientID(c.Account, text, content)
+	}
+	if f.R.IntN(4) == 0 && (c.Side == engine.Sell || c.Flags&engine.FlagQuote != 0) {
+		c.EarnLimit = f.earn(c.Price, c.Amount)
+	}
+	switch f.R.IntN(60) {
+	case 0:
+		c.Amount = -f.R.Int64N(2)
+	case 1:
+		c.Refuse = engine.PriceOffTick
+	}
+	return c
+}
+
+// earn is a limit about what an order may bring: lots of a buy by quote, else their worth.
+func (f *Flow) earn(price, amount int64) fixed.U128 {
+	if amount <= 0 {
+		return fixed.FromU64(1 + f.R.Uint64N(25))
+	}
+	least := int64(0)
+	if price > 0 && amount < 1000 && f.R.IntN(40) > 0 {
+		least = price * amount
+	}
+	return fixed.FromU64(uint64(least + 1 + f.R.Int64N(1+min(amount, 1000)*(8+f.mid*int64(f.R.IntN(2))))))
+}
+
+func (f *Flow) market(c *engine.Command) {
+	c.TIF, c.Price = engine.IOC, 0
+	switch {
+	case c.Side == engine.Buy && f.R.IntN(2) == 0:
+		c.Flags, c.Amount = engine.FlagQuote, 0
+		c.Quote = fixed.FromU64(uint64(f.R.Int64N(20 * f.mid)))
+	case c.Side == engine.Buy && f.R.IntN(3) == 0:
+		c.Flags = engine.FlagFunded
+		c.SpendLimit = fixed.FromU64(uint64(f.R.Int64N(20 * f.mid)))
+	}
+}
+
+func (f *Flow) limit(c *engine.Command) {
+	c.TIF = []engine.TimeInForce{engine.GTC, engine.GTC, engine.GTC, engine.IOC, engine.FOK}[f.R.IntN(5)]
+	if c.Type == engine.StopLimit {
+		c.TIF = engine.TimeInForce(f.R.IntN(3))
+	}
+	if c.TIF == engine.FOK && f.R.IntN(4) > 0 { // far and small enough to be filled now and then
+		c.Amount = 1 + f.R.Int64N(6)
+	}
+	if c.TIF != engine.GTC {
+		d := f.R.Int64N(12)
+		if c.Side == engine.Sell {
+			d = -d
+		}
+		c.Price = f.mid + d
+	} else if f.R.IntN(8) == 0 {
+		c.Flags = engine.FlagPostOnly
+	}
+	if c.TIF == engine.GTC && f.R.IntN(5) == 0 {
+		c.Display = 1 + f.R.Int64N(c.Amount+1)
+	}
+	if f.R.IntN(400) == 0 {
+		c.Price = 1<<62 + f.R.Int64N(1<<61)
+		c.Amount = 1 + f.R.Int64N(1<<62)
+	}
+	if f.R.IntN(600) == 0 { // one tick, so that only the sums of the side can refuse
+		c.Side, c.Price, c.Display = engine.Buy, 1, 0
+		c.Amount = 1<<62 + f.R.Int64N(1<<62)
+	}
+}
+
+func (f *Flow) replace() engine.Command {
+	c := engine.Command{Kind: engine.Replace, Order: f.pick(), Account: f.account(), Flags: f.anyone()}
+	if f.R.IntN(3) > 0 {
+		c.Flags |= engine.FlagHasAmount
+		c.Amount = f.R.Int64N(25)
+	}
+	if f.R.IntN(2) > 0 {
+		c.Flags |= engine.FlagHasPrice
+		side := engine.Buy
+		if o := f.Reader.Orders[c.Order]; o != nil {
+			side = o.side
+		}
+		c.Price = f.price(side)
+	}
+	if f.R.IntN(3) == 0 {
+		c.Flags |= engine.FlagFunded
+		c.SpendLimit, c.EarnLimit = fixed.U128{Hi: 1 << 40}, fixed.FromU64(f.R.Uint64N(3000)*f.R.Uint64N(2))
+	}
+	return c
+}
+
+// NewRand returns a source of random numbers for a seed.
+func NewRand(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 7)) }
+
+// Init fills in what a flow without a market needs.
+func (f *Flow) Init() {
+	f.mid, f.inst = 200, Instrument()
+	if f.Reader == nil {
+		f.Reader = NewReader(0)
+	}
+}
+
+// EqualEvents reports whether two event lists are equal; instruments are compared by value.
+func EqualEvents(a, b []engine.Event) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		x, y := a[i], b[i]
+		if x.Instrument != nil && y.Instrument != nil && *x.Instrument == *y.Instrument {
+			y.Instrument = x.Instrument
+		}
+		if x != y {
+			return false
+		}
+	}
+	return true
+}
