@@ -74,9 +74,13 @@ func (d *AccountDesk) setInviter(c *Ctx) *Error {
 }
 
 func (d *AccountDesk) findInviter(c *Ctx) *Error {
-	v, ok := d.view.FindInviter(c.PathParam("inviter"))
+	text := c.PathParam("inviter")
+	v, ok := d.view.FindInviter(text)
 	if !ok {
-		return NotFound("inviter", "No user has this id or invite code.")
+		if _, isID := parseUUID(text); isID {
+			return NotFound("id", "No user has this id.")
+		}
+		return NotFound("inviteCode", "No user has this invite code.")
 	}
 	c.Private(appendInviter(nil, &v))
 	return nil

@@ -242,7 +242,7 @@ func (e *edge) admit(c *Ctx) *Error {
 	if err := c.mediaType(); err != nil {
 		return err
 	}
-	if c.route.Auth == AuthNever || c.route.Auth == AuthOptional && len(key) == 0 {
+	if c.route.Auth == AuthNever || c.route.Auth == AuthOptional && len(key) == 0 && len(c.Request.Header.PeekAll(credentialHeaders[0])) < 2 {
 		return nil
 	}
 	caller, err := e.authenticate(c)
@@ -261,6 +261,9 @@ func (e *edge) admit(c *Ctx) *Error {
 }
 
 func (e *edge) authenticate(c *Ctx) (*Caller, *Error) {
+	if name := repeatedCredential(&c.Request.Header); name != "" {
+		return nil, Unauthorized(name, "The header %s occurs more than once; send it once.", name)
+	}
 	if len(c.Request.Header.PeekCanonical(reqPublicKey)) == 0 {
 		return nil, Unauthorized("API-PublicKey", "This route needs a signed request; the header API-PublicKey is missing.")
 	}
