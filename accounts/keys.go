@@ -2,6 +2,7 @@ package accounts
 
 import (
 	"bytes"
+	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
@@ -141,9 +142,10 @@ func (s *State) planCreateKey(nowNs int64, cmd *Command, rec *Record) *refuse.Re
 	if len(req.IPWhitelist) > MaxWhitelist {
 		return invalid("ipWhitelist", "ipWhitelist may have at most %d entries.", MaxWhitelist)
 	}
-	for _, text := range req.IPWhitelist {
+	for i, text := range req.IPWhitelist {
 		if _, ok := parsePrefix(text); !ok {
-			return invalid("ipWhitelist", "Every entry of ipWhitelist must be an IP address or a CIDR.")
+			field := fmt.Sprintf("ipWhitelist[%d]", i)
+			return invalid(field, "%s must be an IP address or a CIDR.", field)
 		}
 	}
 	if req.CanWithdraw && len(req.IPWhitelist) == 0 {

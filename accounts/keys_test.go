@@ -25,9 +25,9 @@ func TestKeyRules(t *testing.T) {
 		{KeyRequest{}, "name"},
 		{KeyRequest{Name: strings.Repeat("x", 65)}, "name"},
 		{KeyRequest{Name: "k", IPWhitelist: many}, "ipWhitelist"},
-		{KeyRequest{Name: "k", IPWhitelist: []string{"10.0.0.300"}}, "ipWhitelist"},
-		{KeyRequest{Name: "k", IPWhitelist: []string{"10.0.0.0/33"}}, "ipWhitelist"},
-		{KeyRequest{Name: "k", IPWhitelist: []string{"host.example"}}, "ipWhitelist"},
+		{KeyRequest{Name: "k", IPWhitelist: []string{"10.0.0.300"}}, "ipWhitelist[0]"},
+		{KeyRequest{Name: "k", IPWhitelist: []string{"10.0.0.0/33"}}, "ipWhitelist[0]"},
+		{KeyRequest{Name: "k", IPWhitelist: []string{"10.0.0.1", "host.example"}}, "ipWhitelist[1]"},
 		{KeyRequest{Name: "k", CanWithdraw: true}, "canWithdraw"},
 		{KeyRequest{Name: "k", ExpiresNs: t0}, "expiresAt"},
 	} {

@@ -58,11 +58,14 @@ type Order struct {
 	Price         *Decimal `json:"price"`
 	InitialAmount *Decimal `json:"initialAmount"`
 	Amount        *Decimal `json:"amount"`
-	QuoteAmount   *Decimal `json:"quoteAmount"`
-	Date          string   `json:"date"`
-	UserID        string   `json:"userId"`
-	IsCanceled    bool     `json:"isCanceled"`
-	Status        string   `json:"status"`
+	// DecrementedAmount is what self-trade prevention "decrement" took off; nil with InitialAmount.
+	DecrementedAmount *Decimal `json:"decrementedAmount"`
+
+	QuoteAmount *Decimal `json:"quoteAmount"`
+	Date        string   `json:"date"`
+	UserID      string   `json:"userId"`
+	IsCanceled  bool     `json:"isCanceled"`
+	Status      string   `json:"status"`
 }
 
 // Balance is one currency of the caller's wallet.

@@ -32,7 +32,7 @@ type OrderRecord struct {
 	FilledQuote fixed.U128         // product units
 	Open        int64              // lots that can still trade, hidden ones too; 0 once closed
 	Canceled    int64              // lots taken out when it was canceled
-	Reduced     int64              // lots lost to self-trade prevention (decrement): the rest of Amount
+	Reduced     int64              // lots lost to self-trade prevention (decrement) of this Amount; 0 when ByQuote
 
 	CreatedNs int64      // Unix ns
 	EndedNs   int64      // Unix ns, 0: open

@@ -10,7 +10,21 @@ import (
 	"tickhive/internal/refuse"
 )
 
-// The headers of a signed request as the request parser normalizes their names.
+// credentialHeaders are the headers of a signed request. A proxy may have checked another
+// one of two equal names, so none may occur twice.
+var credentialHeaders = [...]string{"API-PublicKey", "API-Timestamp", "API-Nonce", "API-Signature", "API-RecvWindow"}
+
+// repeatedCredential returns the first credential header that occurs more than once, "" without one.
+func repeatedCredential(h *fasthttp.RequestHeader) string {
+	for _, name := range credentialHeaders {
+		if len(h.PeekAll(name)) > 1 {
+			return name
+		}
+	}
+	return ""
+}
+
+// The same headers as the request parser normalizes their names.
 var (
 	reqTimestamp  = []byte("Api-Timestamp")
 	reqNonce      = []byte("Api-Nonce")

@@ -75,9 +75,13 @@ func (d *AccountDesk) setInviter(c *Ctx) *refuse.Refusal {
 }
 
 func (d *AccountDesk) findInviter(c *Ctx) *refuse.Refusal {
-	v, ok := d.view.FindInviter(c.PathParam("inviter"))
+	text := c.PathParam("inviter")
+	v, ok := d.view.FindInviter(text)
 	if !ok {
-		return refuse.Missing("inviter", "No user has this id or invite code.")
+		if _, isID := parseUUID(text); isID {
+			return refuse.Missing("id", "No user has this id.")
+		}
+		return refuse.Missing("inviteCode", "No user has this invite code.")
 	}
 	c.Private(appendInviter(nil, &v))
 	return nil

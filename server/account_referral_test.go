@@ -56,8 +56,11 @@ func TestInvitersAreSetOnceAndNeverInACircle(t *testing.T) {
 			t.Errorf("%s: %v", x, v)
 		}
 	}
-	for _, x := range []string{"nope", "11111111-1111-1111-1111-111111111111", "00000000-0000-0000-0000-000000000000"} {
-		h.wants(x, c.call("GET", "/api/affiliate/inviters/"+x, ""), 404, "NOT_FOUND", "inviter")
+	for x, field := range map[string]string{
+		"nope": "inviteCode", "11111111-1111-1111-1111-11111111111": "inviteCode", "11111111-1111-1111-1111-11111111111x": "inviteCode",
+		"11111111-1111-1111-1111-111111111111": "id", "00000000-0000-0000-0000-000000000000": "id",
+	} {
+		h.wants(x, c.call("GET", "/api/affiliate/inviters/"+x, ""), 404, "NOT_FOUND", field)
 	}
 	for query, want := range map[string]string{"al": "alice", "c": "carol", "zz": "", url.QueryEscape(code[:5]): "alice"} {
 		var found []struct{ Nickname string }

@@ -133,6 +133,42 @@ func TestReplayedAndSkewedRequests(t *testing.T) {
 	}
 }
 
+// A proxy and the exchange could each look at another one of two headers: every credential
+// header that occurs twice is refused, also where its values are equal.
+func TestACredentialHeaderThatOccursTwiceIs401(t *testing.T) {
+	h, a, _ := traded(t)
+	for _, target := range []string{"/api/apikeys", "/api/deals?currencyPairCode=BTC_USDT"} {
+		for _, name := range []string{"API-PublicKey", "API-Timestamp", "API-Nonce", "API-Signature", "API-RecvWindow"} {
+			signed := func(change func(http.Header, string)) answer {
+				header := a.sign("GET", target, "", "API-RecvWindow", "5000")
+				change(header, header[name][0])
+				return h.send(h.public, "GET", target, "", header)
+			}
+			once := signed(func(http.Header, string) {})
+			if once.status != 200 {
+				t.Fatalf("%s of %s once: %d %s", name, target, once.status, once.body)
+			}
+			for what, second := range map[string]string{"equal": "", "empty": " ", "other": "x", "in small letters": strings.ToLower(name)} {
+				h.wants(what+" "+name+" of "+target, signed(func(header http.Header, sent string) {
+					switch {
+					case second == "":
+						header[name] = []string{sent, sent}
+					case what == "in small letters":
+						header[second] = []string{sent}
+					default:
+						header[name] = []string{strings.TrimSpace(second), sent}
+					}
+				}), 401, "UNAUTHORIZED", name)
+			}
+		}
+	}
+	// Without a key there are no credentials, and a public document needs none.
+	header := http.Header{"API-Nonce": {"a", "b"}}
+	if got := h.send(h.public, "GET", "/api/currencies", "", header); got.status != 200 {
+		t.Errorf("no credentials: %d %s", got.status, got.body)
+	}
+}
+
 func TestTheLegacySchemeIsOffUnlessAskedFor(t *testing.T) {
 	legacy := func(k *keys, method, url, target, sent, body string) answer {
 		mac := hmac.New(sha256.New, []byte(k.private))

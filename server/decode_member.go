@@ -3,6 +3,7 @@ package server
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -169,8 +170,8 @@ func (r *bodyReader) isWrong(field string) bool {
 	return false
 }
 
-// inOrder answers the first error with the wrong members in the order of a table
-// instead of the order in which they were sent.
+// inOrder answers the first error with the wrong members, or their elements, in the order
+// of a table instead of the order in which they were sent.
 func (r *bodyReader) inOrder(members ...string) *bodyError {
 	first := r.finish()
 	if first == nil || r.err != nil {
@@ -178,7 +179,7 @@ func (r *bodyReader) inOrder(members ...string) *bodyError {
 	}
 	for _, m := range members {
 		for i := range r.wrong {
-			if r.wrong[i].Field == m {
+			if field := r.wrong[i].Field; field == m || strings.HasPrefix(field, m+"[") {
 				return &r.wrong[i]
 			}
 		}

@@ -244,7 +244,7 @@ func (e *edge) admit(c *Ctx) *refuse.Refusal {
 	if err := c.mediaType(); err != nil {
 		return err
 	}
-	if c.route.Auth == AuthNever || c.route.Auth == AuthOptional && len(key) == 0 {
+	if c.route.Auth == AuthNever || c.route.Auth == AuthOptional && len(key) == 0 && len(c.Request.Header.PeekAll(credentialHeaders[0])) < 2 {
 		return nil
 	}
 	caller, err := e.authenticate(c)
@@ -263,6 +263,9 @@ func (e *edge) admit(c *Ctx) *refuse.Refusal {
 }
 
 func (e *edge) authenticate(c *Ctx) (*Caller, *refuse.Refusal) {
+	if name := repeatedCredential(&c.Request.Header); name != "" {
+		return nil, refuse.New(refuse.Unauthorized, name, "The header %s occurs more than once; send it once.", name)
+	}
 	if len(c.Request.Header.PeekCanonical(reqPublicKey)) == 0 {
 		return nil, refuse.New(refuse.Unauthorized, "API-PublicKey", "This route needs a signed request; the header API-PublicKey is missing.")
 	}

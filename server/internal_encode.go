@@ -34,6 +34,7 @@ func (a *orderAnswer) appendOrder(b []byte) []byte {
 	b = appendFlags(b, r.PostOnly, r.STP, r.Status)
 	b = appendUnits(append(b, `,"filledAmount":`...), r.Filled, ins.DigitsAmount, true)
 	b = appendUnits(append(b, `,"remainingAmount":`...), r.Open+r.Canceled, ins.DigitsAmount, !r.ByQuote)
+	b = appendUnits(append(b, `,"decrementedAmount":`...), r.Reduced, ins.DigitsAmount, !r.ByQuote)
 	b = fixed.AppendU128(append(b, `,"filledQuoteAmount":`...), r.FilledQuote, ins.DigitsTotal())
 	b = append(b, `,"averagePrice":`...)
 	if r.Filled > 0 {
@@ -72,6 +73,7 @@ func (a *orderAnswer) appendRefused(b []byte) []byte {
 	b = appendFlags(b, o.postOnly, stp, engine.Rejected)
 	b = appendUnits(append(b, `,"filledAmount":`...), 0, max(amountDigits, 0), true)
 	b = appendEcho(append(b, `,"remainingAmount":`...), o.amount, amountDigits)
+	b = appendUnits(append(b, `,"decrementedAmount":`...), 0, max(amountDigits, 0), o.quote == nil)
 	b = appendUnits(append(b, `,"filledQuoteAmount":`...), 0, max(totalDigits, 0), true)
 	b = strconv.AppendInt(append(b, `,"averagePrice":null,"createdAtNs":`...), a.timeNs, 10)
 	b = strconv.AppendUint(append(b, `,"seq":`...), uint64(a.seq), 10)

@@ -19,6 +19,7 @@ func appendUserOrder(b []byte, r *marketdata.OrderRecord, ins *engine.Instrument
 	b = appendUnits(append(b, `,"price":`...), r.Price, ins.DigitsPrice, !market)
 	b = appendUnits(append(b, `,"initialAmount":`...), r.Amount, ins.DigitsAmount, !r.ByQuote)
 	b = appendUnits(append(b, `,"amount":`...), r.Open, ins.DigitsAmount, !r.ByQuote)
+	b = appendUnits(append(b, `,"decrementedAmount":`...), r.Reduced, ins.DigitsAmount, !r.ByQuote)
 	b = append(b, `,"quoteAmount":`...)
 	if market {
 		b = append(b, "null"...)

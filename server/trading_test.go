@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-const orderMembers = "amount clientOrderId currencyPairCode date id initialAmount isBid isCanceled isMarket price quoteAmount status userId"
+const orderMembers = "amount clientOrderId currencyPairCode date decrementedAmount id initialAmount isBid isCanceled isMarket price quoteAmount status userId"
 
 func TestOrdersHoldTradeAndCancel(t *testing.T) {
 	h, a, b := traded(t)

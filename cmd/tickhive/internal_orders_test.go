@@ -13,7 +13,7 @@ const builtinUUID = "00000000-0000-0000-0000-000000000000"
 // orderKeys are the members of the Order object, in no order.
 var orderKeys = strings.Fields(`orderId clientOrderId accountId currencyPairCode side type timeInForce price amount
 	quoteAmount stopPrice displayAmount postOnly selfTradePrevention status filledAmount remainingAmount
-	filledQuoteAmount averagePrice createdAtNs seq fills rejectReason`)
+	decrementedAmount filledQuoteAmount averagePrice createdAtNs seq fills rejectReason`)
 
 // unlimited makes a user who may go below zero and answers his id.
 func (in *instance) unlimited() string {
