@@ -104,9 +104,10 @@ func (s *State) agent(id string) (Agent, bool) {
 		return a, a.N <= s.opt.Queens
 	case Scout:
 		return a, a.N <= s.opt.Scouts
+	default:
+		_, ok = s.known(a.N)
+		return a, ok
 	}
-	_, ok = s.known(a.N)
-	return a, ok
 }
 
 // enter appends an entry and does what it says. It is the only writer of the log.
@@ -135,6 +136,7 @@ func (s *State) enter(e *Entry) {
 		w.Suspended = string(members["suspended"]) == "true"
 	case Override:
 		w.LastOverrideSec, w.OverridingTier = sec, e.Source.Tier
+	default: // changes nothing but the config
 	}
 	if e.Type.changesConfig() {
 		w.Config = patched(w.Config, e.Payload)

@@ -29,8 +29,16 @@ var bannedWords = []struct {
 	{regexp.MustCompile(`(?i)\bnobody\b`), "no client, nothing; name the agent"},
 	{regexp.MustCompile(`(?i)\bcompany\b`), "contention, other submitters"},
 	{regexp.MustCompile(`(?i)\bthat of (a|an|the|its|his|their)\b`), "repeat the noun: the hash of the empty string"},
-	{regexp.MustCompile(`(?i)\b(is|are|has|have) (what|how many|how much|who|whether|where|when|why) (is|are|it|they|the|a|an)\b`), "a verb: returns, reports, holds, counts"},
-	{regexp.MustCompile(`(?i)\b(himself|herself)\b|\b(his|her) (key|keys|orders?|account|balances?|figures|discounts?)\b`), "its, their"},
+	{
+		regexp.MustCompile(`(?i)\b(is|are|has|have) (what|how many|how much|who|whether|where|when|why) ` +
+			`(is|are|it|they|the|a|an)\b`),
+		"a verb: returns, reports, holds, counts",
+	},
+	{
+		regexp.MustCompile(`(?i)\b(himself|herself)\b|` +
+			`\b(his|her) (key|keys|orders?|account|balances?|figures|discounts?)\b`),
+		"its, their",
+	},
 	{regexp.MustCompile(`(?i)\b(so|such) that each\b|\bsuch as was\b`), "so each"},
 	{regexp.MustCompile(`(?i)\bdesk\b`), "handlers, service"},
 	{regexp.MustCompile(`(?i)\bgoodbye\b`), "close handshake"},
