@@ -8,7 +8,7 @@ import (
 
 // wordedPaths are the prefixes of the paths whose wording is checked. The list grows until it
 // is the whole tree.
-var wordedPaths = []string{"docs/", "CONTRIBUTING.md"}
+var wordedPaths = []string{"docs/", "ARCHITECTURE.md", "CONTRIBUTING.md"}
 
 // givenTexts are documents of others, kept as they were given.
 var givenTexts = map[string]bool{"docs/contract/api.md": true}
