@@ -37,7 +37,7 @@ func readTree(t *testing.T) *Tree {
 func TestLinksLeadSomewhere(t *testing.T) {
 	tree := readTree(t)
 	for _, p := range tree.Pages {
-		for _, line := range tree.Links(p) {
+		for _, line := range append(tree.Links(p), tree.CodePaths(p)...) {
 			t.Error(line)
 		}
 	}
@@ -116,6 +116,25 @@ func TestDeadLinksAreFound(t *testing.T) {
 	}
 	if got := tree.References(f); len(got) != 2 || !strings.HasPrefix(got[0], "engine/x.go:3: docs/b.md#three: ") {
 		t.Error(got)
+	}
+}
+
+func TestPathsOfCodeThatIsNotThereAreFound(t *testing.T) {
+	tree := &Tree{Root: root}
+	for line, dead := range map[string]int{
+		"`internal/tidy/links.go:CodePaths`, `notices.go`, `links.go:Tree`": 0,
+		"`meta.json` and `engine.wal`":                                      0,
+		"`internal/tidy/gone.go`":                                           1,
+		"`internal/tidy/links.go`, `gone.go`":                               1,
+		"`internal/tidy/links.go:Gone`":                                     1,
+		"`links.go`":                                                        1,
+	} {
+		if got := tree.CodePaths(ParsePage("docs/internals/x.md", line)); len(got) != dead {
+			t.Errorf("%s: %v, want %d", line, got, dead)
+		}
+	}
+	if got := tree.CodePaths(ParsePage("docs/contract/x.md", "`internal/gone.go`")); got != nil {
+		t.Error("a page that names no files is checked:", got)
 	}
 }
 
