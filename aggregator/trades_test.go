@@ -49,10 +49,13 @@ func TestSelectionAndPieces(t *testing.T) {
 		v := views[rapid.IntRange(0, len(views)-1).Draw(t, "view")]
 		const day = int64(1_767_225_600_000)
 		f := aggregator.Filter{
-			StartMs: rapid.OneOf(rapid.Just(int64(-1<<63)), rapid.Int64(), rapid.Int64Range(day-5, day+1100)).Draw(t, "start"),
-			EndMs:   rapid.OneOf(rapid.Just(int64(1<<63-1)), rapid.Int64(), rapid.Int64Range(day-5, day+1100)).Draw(t, "end"),
-			Limit:   rapid.OneOf(rapid.Just(int64(0)), rapid.Int64Range(0, 3100), rapid.Just(int64(1<<63-1))).Draw(t, "limit"),
-			Buy:     true, Sell: true,
+			StartMs: rapid.OneOf(rapid.Just(int64(-1<<63)), rapid.Int64(), rapid.Int64Range(day-5, day+1100)).
+				Draw(t, "start"),
+			EndMs: rapid.OneOf(rapid.Just(int64(1<<63-1)), rapid.Int64(), rapid.Int64Range(day-5, day+1100)).
+				Draw(t, "end"),
+			Limit: rapid.OneOf(rapid.Just(int64(0)), rapid.Int64Range(0, 3100), rapid.Just(int64(1<<63-1))).
+				Draw(t, "limit"),
+			Buy: true, Sell: true,
 		}
 		switch rapid.IntRange(0, 2).Draw(t, "type") {
 		case 1:
@@ -65,7 +68,8 @@ func TestSelectionAndPieces(t *testing.T) {
 		for id := v.Trades.Last(); id >= v.Trades.First() && id > 0; id-- {
 			tr := v.Trades.At(id)
 			ms := tr.TimeNs / 1_000_000
-			if ms < f.StartMs || ms > f.EndMs || tr.TakerSide == engine.Buy && !f.Buy || tr.TakerSide == engine.Sell && !f.Sell {
+			if ms < f.StartMs || ms > f.EndMs || tr.TakerSide == engine.Buy && !f.Buy ||
+				tr.TakerSide == engine.Sell && !f.Sell {
 				continue
 			}
 			if want[int64(id)] = true; int64(len(want)) == f.Limit {

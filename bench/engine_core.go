@@ -38,7 +38,10 @@ type coreRun struct {
 }
 
 func newCoreRun(follow func([]engine.Event)) *coreRun {
-	r := &coreRun{core: engine.NewCore(engine.Options{}), events: make([]engine.Event, 0, 1024), now: startNs, follow: follow}
+	r := &coreRun{
+		core: engine.NewCore(engine.Options{}), events: make([]engine.Event, 0, 1024), now: startNs,
+		follow: follow,
+	}
 	r.apply(&engine.Command{Kind: engine.AddPair, Pair: engine.ControlPair, Instrument: benchInstrument("BTC")})
 	return r
 }
@@ -138,9 +141,18 @@ func (r *Run) engineWorkload(name string) error {
 	e1, e5 := coreTargets(name)
 	with := fmt.Sprintf("%d operations, %d preloaded", len(w.Ops), len(w.Preload))
 	core := r.S.Add(&report.Measure{Name: name + " core", Unit: "ns/op", RefName: "floor", With: with}).Aim("E1", e1)
-	alloc := r.S.Add(&report.Measure{Name: name + " allocations, growth included", Unit: "mallocs/op", With: with}).Aim("E2", 0.001)
-	fold := r.S.Add(&report.Measure{Name: name + " core + books, trades, candles, windows", Unit: "ns/op", RefName: "floor", With: with + ", published every 64 commands"}).Aim("E5", e5)
-	orders := r.S.Add(&report.Measure{Name: name + " the same and the order history", Unit: "ns/op", RefName: "floor", With: with + ", published every 64 commands"})
+	alloc := r.S.Add(&report.Measure{
+		Name: name + " allocations, growth included", Unit: "mallocs/op",
+		With: with,
+	}).Aim("E2", 0.001)
+	fold := r.S.Add(&report.Measure{
+		Name: name + " core + books, trades, candles, windows", Unit: "ns/op",
+		RefName: "floor", With: with + ", published every 64 commands",
+	}).Aim("E5", e5)
+	orders := r.S.Add(&report.Measure{
+		Name: name + " the same and the order history", Unit: "ns/op", RefName: "floor",
+		With: with + ", published every 64 commands",
+	})
 	for range r.cpuRounds() {
 		book := floor.NewBook(name, w)
 		floor.Run(book, w.Preload)
@@ -180,7 +192,10 @@ func (r *Run) coreMemory() {
 		if named {
 			name, target = "w2 memory of a resting order with a client id", 180
 		}
-		m := r.S.Add(&report.Measure{Name: name, Unit: "bytes", With: fmt.Sprintf("%d resting", len(w.Preload))}).Aim("E3", target)
+		m := r.S.Add(&report.Measure{
+			Name: name, Unit: "bytes",
+			With: fmt.Sprintf("%d resting", len(w.Preload)),
+		}).Aim("E3", target)
 		before := heap()
 		c := newCoreRun(nil)
 		c.named = named

@@ -80,7 +80,10 @@ func (x *worst) build() *coreRun {
 			if account == 9 && x.price(0) == x.price(1) {
 				continue
 			}
-			c.apply(&engine.Command{Kind: engine.Place, Side: engine.Buy, Price: x.price(i), Amount: 1, Account: account})
+			c.apply(&engine.Command{
+				Kind: engine.Place, Side: engine.Buy, Price: x.price(i), Amount: 1,
+				Account: account,
+			})
 		}
 	}
 	return c

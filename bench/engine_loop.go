@@ -36,7 +36,10 @@ type rig struct {
 
 func newRig(dir string, policy sequencer.SyncPolicy, pairs int, wrap func(sequencer.Sink) sequencer.Sink) (*rig, error) {
 	g := &rig{
-		dir:  replica.LogDir{FS: vfs.OS{}, Dir: dir, Options: wal.Options{NoLock: true, RecordVersion: engine.CommandVersion, Writer: "bench"}},
+		dir: replica.LogDir{FS: vfs.OS{}, Dir: dir, Options: wal.Options{
+			NoLock:        true,
+			RecordVersion: engine.CommandVersion, Writer: "bench",
+		}},
 		core: engine.NewCore(engine.Options{}), feed: marketdata.NewFeed(marketdata.Options{}),
 	}
 	var err error
@@ -52,7 +55,10 @@ func newRig(dir string, policy sequencer.SyncPolicy, pairs int, wrap func(sequen
 	go g.loop.Run()
 	var b sequencer.Batch
 	for i := range pairs {
-		b.Commands = append(b.Commands, engine.Command{Kind: engine.AddPair, Pair: engine.ControlPair, Instrument: benchInstrument(fmt.Sprintf("P%04d", i))})
+		b.Commands = append(b.Commands, engine.Command{
+			Kind: engine.AddPair, Pair: engine.ControlPair,
+			Instrument: benchInstrument(fmt.Sprintf("P%04d", i)),
+		})
 	}
 	return g, g.loop.Submit(&b)
 }
@@ -226,14 +232,35 @@ func (r *Run) engineLoop() error {
 	const pairs = 4
 	all := "feed with everything on"
 	disk := all + "; median of rounds"
-	a := r.S.Add(&report.Measure{Name: "loop, 4 x 64 outstanding, interval", Unit: "commands/s", Higher: true, With: all}).Aim("E6", 2e6)
-	b := r.S.Add(&report.Measure{Name: "loop, 256 waiting, interval", Unit: "commands/s", Higher: true, With: all}).Aim("E6", 1e6)
-	c := r.S.Add(&report.Measure{Name: "loop, 256 waiting, always", Unit: "commands/s", Higher: true, Median: true, RefName: "256 x S of bare fdatasync", With: disk}).Aim("E6", 0.25)
-	p := r.S.Add(&report.Measure{Name: "p50, 256 waiting, always", Unit: "us", Median: true, RefName: "one bare fdatasync", With: disk}).Aim("E6", 3)
+	a := r.S.Add(&report.Measure{
+		Name: "loop, 4 x 64 outstanding, interval", Unit: "commands/s", Higher: true,
+		With: all,
+	}).Aim("E6", 2e6)
+	b := r.S.Add(&report.Measure{
+		Name: "loop, 256 waiting, interval", Unit: "commands/s", Higher: true,
+		With: all,
+	}).Aim("E6", 1e6)
+	c := r.S.Add(&report.Measure{
+		Name: "loop, 256 waiting, always", Unit: "commands/s", Higher: true, Median: true,
+		RefName: "256 x S of bare fdatasync", With: disk,
+	}).Aim("E6", 0.25)
+	p := r.S.Add(&report.Measure{
+		Name: "p50, 256 waiting, always", Unit: "us", Median: true,
+		RefName: "one bare fdatasync", With: disk,
+	}).Aim("E6", 3)
 	d := r.S.Add(&report.Measure{Name: "loop, 4 waiting, interval", Unit: "commands/s", Higher: true, With: all})
-	e := r.S.Add(&report.Measure{Name: "loop, 4 waiting, always", Unit: "commands/s", Higher: true, Median: true, RefName: "4 x S of bare fdatasync", With: disk})
-	cost := r.S.Add(&report.Measure{Name: "loop, 4 x 64 outstanding, CPU", Unit: "ns/command", With: all + ", submitters included"})
-	single := r.S.Add(&report.Measure{Name: "loop, 256 waiting, CPU", Unit: "ns/command", With: all + ", submitters included"})
+	e := r.S.Add(&report.Measure{
+		Name: "loop, 4 waiting, always", Unit: "commands/s", Higher: true, Median: true,
+		RefName: "4 x S of bare fdatasync", With: disk,
+	})
+	cost := r.S.Add(&report.Measure{
+		Name: "loop, 4 x 64 outstanding, CPU", Unit: "ns/command",
+		With: all + ", submitters included",
+	})
+	single := r.S.Add(&report.Measure{
+		Name: "loop, 256 waiting, CPU", Unit: "ns/command",
+		With: all + ", submitters included",
+	})
 	for range r.Rounds {
 		for _, x := range []struct {
 			m             *report.Measure

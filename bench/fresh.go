@@ -90,7 +90,10 @@ func runFresh(r *Run) error {
 // writer that keeps its rhythm and changes nothing. The writer's own CPU is taken off.
 func (r *Run) freshCPU(m *market, rate int) error {
 	with := fmt.Sprintf("book 40x40, %d connections, each change published by itself, evenly spaced; CPU of the writer's thread taken off", httpConns)
-	cpu := &report.Measure{Name: fmt.Sprintf("CPU an answer, %d changes/s against none", rate), Unit: "us", RefName: "no changes", With: with}
+	cpu := &report.Measure{
+		Name: fmt.Sprintf("CPU an answer, %d changes/s against none", rate), Unit: "us",
+		RefName: "no changes", With: with,
+	}
 	if t := freshTarget(rate); t > 0 {
 		cpu.Aim("H5", t)
 	}
@@ -99,7 +102,10 @@ func (r *Run) freshCPU(m *market, rate int) error {
 	if rate >= 10_000 {
 		gc.Aim("H5", 2)
 	}
-	kept := r.S.Add(&report.Measure{Name: fmt.Sprintf("changes made of %d/s", rate), Unit: "changes/s", Higher: true, With: with})
+	kept := r.S.Add(&report.Measure{
+		Name: fmt.Sprintf("changes made of %d/s", rate), Unit: "changes/s", Higher: true,
+		With: with,
+	})
 	stale := &staleness{}
 	var rates []float64
 	for range r.cpuRounds() {
@@ -191,8 +197,9 @@ func (r *Run) sampleStaleness(m *market, rate int, s *staleness) error {
 	}
 	r.S.Latencies = append(r.S.Latencies, res.Latency(fmt.Sprintf("book, %d changes/s", rate)))
 	r.S.Add(&report.Measure{
-		Name: fmt.Sprintf("stale answers, book, %d changes/s", rate), Unit: "answers", Product: []float64{float64(stale)},
-		With: fmt.Sprintf("%d answers; worst %d us; floor 0", n, worst),
+		Name: fmt.Sprintf("stale answers, book, %d changes/s", rate), Unit: "answers",
+		Product: []float64{float64(stale)},
+		With:    fmt.Sprintf("%d answers; worst %d us; floor 0", n, worst),
 	}).Aim("H6", 0)
 	return nil
 }

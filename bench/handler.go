@@ -55,7 +55,8 @@ func (h *Handlers) Obey(in io.Reader, out io.Writer) error {
 func (h *Handlers) handler(out io.Writer, product, constant *memory) {
 	requests := make([][]byte, h.Pairs)
 	for i := range requests {
-		requests[i] = []byte("GET /api/tickers?currencyPairCode=" + pairName(i) + " HTTP/1.1\r\nHost: localhost\r\n\r\n")
+		requests[i] = []byte("GET /api/tickers?currencyPairCode=" + pairName(i) +
+			" HTTP/1.1\r\nHost: localhost\r\n\r\n")
 	}
 	product.ask(requests, 2*len(requests), nil)
 	before := mallocs()
@@ -217,7 +218,10 @@ func (r *Run) handlerRounds(c *proc.Child, pairs int, name string, target float6
 	if pairs == 1000 {
 		with := fmt.Sprintf("in memory, %d distinct requests in turn, one pair changing every 1,000 requests", pairs)
 		over = r.S.Add(&report.Measure{Name: "handler over constant bytes", Unit: "us", With: with}).Aim("H2", 1.05)
-		alloc = r.S.Add(&report.Measure{Name: "allocations of a request", Unit: "mallocs", With: fmt.Sprintf("in memory, %d requests, %d distinct", handlerRequests, pairs)}).Aim("H2", 0.001)
+		alloc = r.S.Add(&report.Measure{
+			Name: "allocations of a request", Unit: "mallocs",
+			With: fmt.Sprintf("in memory, %d requests, %d distinct", handlerRequests, pairs),
+		}).Aim("H2", 0.001)
 	}
 	for range r.Rounds {
 		line, err := c.Ask("document")

@@ -22,7 +22,10 @@ func hotRoutes() []hot {
 	return []hot{
 		{"0.3 KB", 130, "/api/tickers?currencyPairCode=P0000_USDT", 1.18, 0, 0},
 		{"4 KB", 130, "/api/orderbook?currencyPairCode=P0001_USDT", 1.15, 0, 0},
-		{"4 KB, depth=200 (joined for each request)", 130, aggregator + "/orderbook?depth=200&ticker_id=P0000_USDT", 0, 0, 0},
+		{
+			"4 KB, depth=200 (joined for each request)", 130, aggregator + "/orderbook?depth=200&ticker_id=P0000_USDT", 0,
+			0, 0,
+		},
 		{"28 KB", 130, aggregator + "/tickers", 1.08, 2, 1},
 		{"280 KB", 1300, aggregator + "/tickers", 1.03, 5, 2.5},
 	}
@@ -142,9 +145,15 @@ func (r *Run) hotRoute(p *product, h hot) error {
 	net := side{"net/http", plain.Fields["public"], plain.CPU}
 	with := fmt.Sprintf("%d bytes, %d connections, keep-alive", len(body), httpConns)
 	m := &hotMeasures{
-		cpu:    r.S.Add(&report.Measure{Name: h.size + " CPU", Unit: "us", RefName: "constant", With: with}),
-		rate:   r.S.Add(&report.Measure{Name: h.size + " rate", Unit: "answers/s", Higher: true, RefName: "constant", With: with}),
-		netCPU: r.S.Add(&report.Measure{Name: h.size + " CPU against net/http", Unit: "us", RefName: "net/http", With: with}),
+		cpu: r.S.Add(&report.Measure{Name: h.size + " CPU", Unit: "us", RefName: "constant", With: with}),
+		rate: r.S.Add(&report.Measure{
+			Name: h.size + " rate", Unit: "answers/s", Higher: true, RefName: "constant",
+			With: with,
+		}),
+		netCPU: r.S.Add(&report.Measure{
+			Name: h.size + " CPU against net/http", Unit: "us", RefName: "net/http",
+			With: with,
+		}),
 	}
 	if h.h1 > 0 {
 		m.cpu.Aim("H1", h.h1)
@@ -184,7 +193,8 @@ func (m *hotMeasures) round(r *Run, route string, req *load.Request, product, re
 	}
 	m.cpu.Product, m.cpu.Reference = append(m.cpu.Product, a.ServerUs()), append(m.cpu.Reference, b.ServerUs())
 	m.rate.Product, m.rate.Reference = append(m.rate.Product, a.Rate()), append(m.rate.Reference, b.Rate())
-	m.netCPU.Product, m.netCPU.Reference = append(m.netCPU.Product, a.ServerUs()), append(m.netCPU.Reference, c.ServerUs())
+	m.netCPU.Product, m.netCPU.Reference = append(m.netCPU.Product, a.ServerUs()),
+		append(m.netCPU.Reference, c.ServerUs())
 	return nil
 }
 
@@ -193,10 +203,22 @@ func (m *hotMeasures) round(r *Run, route string, req *load.Request, product, re
 func (r *Run) pipelined(h hot, req *load.Request, product, ref, net side) error {
 	const depth = 16
 	with := fmt.Sprintf("pipelining %d, %d connections", depth, httpConns)
-	own := r.S.Add(&report.Measure{Name: h.size + " pipelined, answers for a second of server CPU", Unit: "answers", Higher: true, RefName: "constant", With: with}).Aim("H3", 0.6)
-	std := r.S.Add(&report.Measure{Name: h.size + " pipelined, the same against net/http", Unit: "answers", Higher: true, RefName: "net/http", With: with}).Aim("H3", 5)
-	rate := r.S.Add(&report.Measure{Name: h.size + " pipelined, rate", Unit: "answers/s", Higher: true, RefName: "constant", With: with})
-	stdRate := r.S.Add(&report.Measure{Name: h.size + " pipelined, rate against net/http", Unit: "answers/s", Higher: true, RefName: "net/http", With: with})
+	own := r.S.Add(&report.Measure{
+		Name: h.size + " pipelined, answers for a second of server CPU", Unit: "answers",
+		Higher: true, RefName: "constant", With: with,
+	}).Aim("H3", 0.6)
+	std := r.S.Add(&report.Measure{
+		Name: h.size + " pipelined, the same against net/http", Unit: "answers",
+		Higher: true, RefName: "net/http", With: with,
+	}).Aim("H3", 5)
+	rate := r.S.Add(&report.Measure{
+		Name: h.size + " pipelined, rate", Unit: "answers/s", Higher: true,
+		RefName: "constant", With: with,
+	})
+	stdRate := r.S.Add(&report.Measure{
+		Name: h.size + " pipelined, rate against net/http", Unit: "answers/s",
+		Higher: true, RefName: "net/http", With: with,
+	})
 	for range r.Rounds {
 		var perCPU, rates [3]float64
 		for i, s := range []side{product, ref, net} {
@@ -221,10 +243,19 @@ func (r *Run) variants(h hot, product side) error {
 	zipped := load.Get(h.size, h.target, "Accept-Encoding: gzip")
 	full := load.Get(h.size, h.target)
 	with := fmt.Sprintf("%d connections", httpConns)
-	not := r.S.Add(&report.Measure{Name: h.size + " 304 against 200", Unit: "answers/s", Higher: true, RefName: "200", With: with}).Aim("H7", h.h7)
-	gz := r.S.Add(&report.Measure{Name: h.size + " gzip against identity", Unit: "answers/s", Higher: true, RefName: "identity", With: with}).Aim("H8", h.h8)
+	not := r.S.Add(&report.Measure{
+		Name: h.size + " 304 against 200", Unit: "answers/s", Higher: true, RefName: "200",
+		With: with,
+	}).Aim("H7", h.h7)
+	gz := r.S.Add(&report.Measure{
+		Name: h.size + " gzip against identity", Unit: "answers/s", Higher: true,
+		RefName: "identity", With: with,
+	}).Aim("H8", h.h8)
 	notCPU := r.S.Add(&report.Measure{Name: h.size + " 304 CPU against 200", Unit: "us", RefName: "200", With: with})
-	gzCPU := r.S.Add(&report.Measure{Name: h.size + " gzip CPU against identity", Unit: "us", RefName: "identity", With: with})
+	gzCPU := r.S.Add(&report.Measure{
+		Name: h.size + " gzip CPU against identity", Unit: "us", RefName: "identity",
+		With: with,
+	})
 	for range r.Rounds {
 		var res [3]*load.Result
 		for i, x := range []struct {
@@ -241,11 +272,14 @@ func (r *Run) variants(h hot, product side) error {
 		}
 		not.Product, not.Reference = append(not.Product, res[1].Rate()), append(not.Reference, res[0].Rate())
 		gz.Product, gz.Reference = append(gz.Product, res[2].Rate()), append(gz.Reference, res[0].Rate())
-		notCPU.Product, notCPU.Reference = append(notCPU.Product, res[1].ServerUs()), append(notCPU.Reference, res[0].ServerUs())
-		gzCPU.Product, gzCPU.Reference = append(gzCPU.Product, res[2].ServerUs()), append(gzCPU.Reference, res[0].ServerUs())
+		notCPU.Product, notCPU.Reference = append(notCPU.Product, res[1].ServerUs()),
+			append(notCPU.Reference, res[0].ServerUs())
+		gzCPU.Product, gzCPU.Reference = append(gzCPU.Product, res[2].ServerUs()),
+			append(gzCPU.Reference, res[0].ServerUs())
 	}
 	if full, empty := r.constantCPU(h.size), r.constantCPU("0.3 KB"); empty > 0 {
-		not.Reason = fmt.Sprintf("constant bytes cost %.1f us at %s and %.1f us at 0.3 KB here: even they gain %.2fx", full, h.size, empty, full/empty)
+		not.Reason = fmt.Sprintf("constant bytes cost %.1f us at %s and %.1f us at 0.3 KB here: even they gain %.2fx",
+			full, h.size, empty, full/empty)
 	}
 	return nil
 }

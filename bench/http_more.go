@@ -35,8 +35,7 @@ func (r *Run) fullBook(p *product) error {
 	change := func(int) error {
 		step++
 		order := placeJSON(nil, pairName(pair), "buy", mid-step*7%(fullLevels/2), 1000+step)
-		_, err := p.ask(load.Post("", internalV1+"/orders/batch", fmt.Appendf(nil, `{"commands":[%s]}`, order)))
-		return err
+		return p.ask(load.Post("", internalV1+"/orders/batch", fmt.Appendf(nil, `{"commands":[%s]}`, order)))
 	}
 	m := r.S.Add(&report.Measure{
 		Name: "full book of 100 k levels, one level changing between polls, CPU", Unit: "us", RefName: "constant",

@@ -33,7 +33,8 @@ func orderBody(i int) []byte {
 	if i%2 == 1 {
 		side = "sell"
 	}
-	return fmt.Appendf(nil, `{"currencyPairCode":%q,"side":%q,"type":"limit","price":"65000.00","amount":"0.%08d"}`, pairName(0), side, 10_000+i/2)
+	return fmt.Appendf(nil, `{"currencyPairCode":%q,"side":%q,"type":"limit","price":"65000.00","amount":"0.%08d"}`,
+		pairName(0), side, 10_000+i/2)
 }
 
 func (r *Run) ordersUnder(policy string) error {
@@ -63,10 +64,22 @@ func (r *Run) ordersUnder(policy string) error {
 		single = append(single, load.Post("POST /orders", internalV1+"/orders", orderBody(i)))
 	}
 	with := fmt.Sprintf("%d connections, sync=%s, half of the orders trade", ordersConns, policy)
-	rate := r.S.Add(&report.Measure{Name: "single order, sync=" + policy, Unit: "orders/s", Higher: true, RefName: "constant", With: with})
-	cpu := r.S.Add(&report.Measure{Name: "single order, orders for a second of server CPU, sync=" + policy, Unit: "orders", Higher: true, RefName: "constant", With: with})
-	many := r.S.Add(&report.Measure{Name: "batches of 1,000, sync=" + policy, Unit: "orders/s", Higher: true, With: fmt.Sprintf("%d connections, sync=%s", batchConns, policy)})
-	manyCPU := r.S.Add(&report.Measure{Name: "batches of 1,000, CPU, sync=" + policy, Unit: "us/order", With: many.With})
+	rate := r.S.Add(&report.Measure{
+		Name: "single order, sync=" + policy, Unit: "orders/s", Higher: true,
+		RefName: "constant", With: with,
+	})
+	cpu := r.S.Add(&report.Measure{
+		Name: "single order, orders for a second of server CPU, sync=" + policy,
+		Unit: "orders", Higher: true, RefName: "constant", With: with,
+	})
+	many := r.S.Add(&report.Measure{
+		Name: "batches of 1,000, sync=" + policy, Unit: "orders/s", Higher: true,
+		With: fmt.Sprintf("%d connections, sync=%s", batchConns, policy),
+	})
+	manyCPU := r.S.Add(&report.Measure{
+		Name: "batches of 1,000, CPU, sync=" + policy, Unit: "us/order",
+		With: many.With,
+	})
 	if policy == "interval" {
 		rate.Aim("H10", 0.5)
 		many.Aim("H10", 300_000)
@@ -77,7 +90,8 @@ func (r *Run) ordersUnder(policy string) error {
 		if err != nil {
 			return err
 		}
-		ref, err := side{"constant", constant.Fields["public"], constant.CPU}.turnAll(r, "POST /orders", single, ordersConns)
+		ref, err := side{"constant", constant.Fields["public"], constant.CPU}.turnAll(r, "POST /orders", single,
+			ordersConns)
 		if err != nil {
 			return err
 		}

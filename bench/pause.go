@@ -46,8 +46,14 @@ func (r *Run) snapshotPause(dir replica.LogDir) error {
 	keeper := replica.NewKeeper(replica.KeeperOptions{Log: log, Dir: dir, Live: loop, KeepAll: true})
 
 	with := fmt.Sprintf("%d commands every %s, 1 M resting orders, sync=interval", pauseSize, pauseEvery)
-	pause := r.S.Add(&report.Measure{Name: "longest pause during a snapshot", Unit: "ms", Worst: true, With: with + "; worst round"}).Aim("E8", 5)
-	above := r.S.Add(&report.Measure{Name: "the same, above the worst without one", Unit: "ms", With: with + "; worst rounds"}).Aim("E8", 2)
+	pause := r.S.Add(&report.Measure{
+		Name: "longest pause during a snapshot", Unit: "ms", Worst: true,
+		With: with + "; worst round",
+	}).Aim("E8", 5)
+	above := r.S.Add(&report.Measure{
+		Name: "the same, above the worst without one", Unit: "ms",
+		With: with + "; worst rounds",
+	}).Aim("E8", 2)
 	quiet := r.S.Add(&report.Measure{Name: "longest pause without a snapshot", Unit: "ms", Worst: true, With: with})
 	machine := r.S.Add(&report.Measure{
 		Name: "longest time that the machine took from a busy thread", Unit: "ms", Worst: true,

@@ -29,7 +29,10 @@ func pollRequests(prefix string, codes []string) []*load.Request {
 		q.Conditional = true
 		return q
 	}
-	out := []*load.Request{get("tickers", aggregator+"/tickers"), get("pairs", aggregator+"/pairs"), get("asset", aggregator+"/asset")}
+	out := []*load.Request{
+		get("tickers", aggregator+"/tickers"), get("pairs", aggregator+"/pairs"),
+		get("asset", aggregator+"/asset"),
+	}
 	for _, code := range codes {
 		out = append(out, get("orderbook", aggregator+"/orderbook?depth=100&ticker_id="+code),
 			get("historical_trades", aggregator+"/historical_trades?limit=100&ticker_id="+code))
@@ -82,8 +85,9 @@ func (r *Run) poll(name, addr, prefix string, codes []string, cpu func() time.Du
 	span := max(int(float64(len(requests))*minute.Seconds()/60), 1)
 	rate := float64(pollers*span) / minute.Seconds()
 	res, err := load.Open{
-		Addr: addr, Schedule: load.TopOfMinute{PerSecond: rate, Minute: minute, Minutes: pollMinutes}, Requests: requests,
-		Workers: pollers, Span: span, Skip: minute, Grace: pollGrace, CPU: cpu,
+		Addr: addr, Schedule: load.TopOfMinute{PerSecond: rate, Minute: minute, Minutes: pollMinutes},
+		Requests: requests,
+		Workers:  pollers, Span: span, Skip: minute, Grace: pollGrace, CPU: cpu,
 	}.Run()
 	if err != nil {
 		return nil, err
@@ -135,9 +139,18 @@ func runMixed(r *Run) error {
 	}
 	l, probe := res.Latency(""), flows[1].res.Latency("")
 	with := fmt.Sprintf("%d pollers, gzip, conditional, %.0f orders/s taken", pollers, taken)
-	r.S.Add(&report.Measure{Name: "p99 from the intended send time", Unit: "ms", Product: []float64{l.Ms(99)}, With: with}).Aim("H9", 5)
-	r.S.Add(&report.Measure{Name: "errors and requests never sent", Unit: "requests", Product: []float64{float64(res.Errors + res.Missed)}, With: with}).Aim("H9", 0)
-	r.S.Add(&report.Measure{Name: "orders taken beside the poll", Unit: "orders/s", Higher: true, Product: []float64{taken}, With: with})
+	r.S.Add(&report.Measure{
+		Name: "p99 from the intended send time", Unit: "ms", Product: []float64{l.Ms(99)},
+		With: with,
+	}).Aim("H9", 5)
+	r.S.Add(&report.Measure{
+		Name: "errors and requests never sent", Unit: "requests",
+		Product: []float64{float64(res.Errors + res.Missed)}, With: with,
+	}).Aim("H9", 0)
+	r.S.Add(&report.Measure{
+		Name: "orders taken beside the poll", Unit: "orders/s", Higher: true,
+		Product: []float64{taken}, With: with,
+	})
 	r.S.Add(&report.Measure{
 		Name: "event to publication, p99, bound", Unit: "ms", Product: []float64{probe.Ms(99)},
 		With: fmt.Sprintf("%d single orders a second: an answer comes behind the publication; socket, decoding and queue counted in", probeRate),
@@ -198,7 +211,8 @@ func probeOrders(codes []string) (requests []*load.Request) {
 			side = "sell"
 		}
 		requests = append(requests, load.Post("", internalV1+"/orders", fmt.Appendf(nil,
-			`{"currencyPairCode":%q,"side":%q,"type":"limit","price":"65000.00","amount":"0.%08d"}`, codes[i/2%len(codes)], side, 10_000+i/2)))
+			`{"currencyPairCode":%q,"side":%q,"type":"limit","price":"65000.00","amount":"0.%08d"}`,
+			codes[i/2%len(codes)], side, 10_000+i/2)))
 	}
 	return requests
 }

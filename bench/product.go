@@ -36,7 +36,8 @@ func (r *Run) startProduct(set ...string) (*product, error) {
 		return nil, err
 	}
 	args := []string{
-		"serve", "--quiet", "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0", "--sim", "off", "--pairs", "none",
+		"serve", "--quiet", "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0", "--sim", "off", "--pairs",
+		"none",
 		"--data-dir", filepath.Join(dir, "data"), "--log-level", "warn",
 		"--set", "rate.allow=127.0.0.0/8", "--set", "server.connections_per_ip=-1", "--set", "server.connections=65536",
 	}
@@ -64,19 +65,19 @@ func (p *product) end() {
 	_ = os.RemoveAll(p.dir)
 }
 
-// ask sends a request to the internal API.
-func (p *product) ask(req *load.Request) (load.Answer, error) {
-	var a load.Answer
+// ask sends a request to the internal API; an answer other than 200 is an error.
+func (p *product) ask(req *load.Request) error {
 	if err := p.admin.Send(req.Bytes(nil, nil)); err != nil {
-		return a, err
+		return err
 	}
+	var a load.Answer
 	if err := p.admin.Read(&a); err != nil {
-		return a, err
+		return err
 	}
 	if a.Status != 200 {
-		return a, fmt.Errorf("the internal API answers %d: %.200s", a.Status, a.Body)
+		return fmt.Errorf("the internal API answers %d: %.200s", a.Status, a.Body)
 	}
-	return a, nil
+	return nil
 }
 
 // pairName is the code of the i-th made pair.
@@ -86,7 +87,7 @@ func pairName(i int) string { return fmt.Sprintf("P%04d_USDT", i) }
 func (p *product) addPairs(from, n int) error {
 	for i := from; i < from+n; i++ {
 		body := fmt.Appendf(nil, `{"code":%q,"digitsPrice":2,"digitsAmount":8}`, pairName(i))
-		if _, err := p.ask(load.Post("", internalV1+"/pairs", body)); err != nil {
+		if err := p.ask(load.Post("", internalV1+"/pairs", body)); err != nil {
 			return err
 		}
 	}
@@ -127,8 +128,7 @@ func (b *orderBatch) flush() error {
 	body := fmt.Appendf(nil, `{"commands":[%s]}`, b.buf.Bytes())
 	b.buf.Reset()
 	b.n = 0
-	_, err := b.p.ask(load.Post("", internalV1+"/orders/batch", body))
-	return err
+	return b.p.ask(load.Post("", internalV1+"/orders/batch", body))
 }
 
 // mid is the middle of every made market, in hundredths.

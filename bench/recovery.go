@@ -31,7 +31,10 @@ type logWriter struct {
 }
 
 func newLogWriter(dir string, follow func([]engine.Event)) (*logWriter, error) {
-	l := &logWriter{dir: replica.LogDir{FS: vfs.OS{}, Dir: dir, Options: wal.Options{NoLock: true, RecordVersion: engine.CommandVersion, Writer: "bench"}}}
+	l := &logWriter{dir: replica.LogDir{
+		FS: vfs.OS{}, Dir: dir,
+		Options: wal.Options{NoLock: true, RecordVersion: engine.CommandVersion, Writer: "bench"},
+	}}
 	var err error
 	if l.log, err = wal.Open(l.dir.FS, dir, l.dir.Options); err != nil {
 		return nil, err
@@ -59,7 +62,10 @@ func (l *logWriter) ops(ops []wl.Op) error {
 			}
 		}
 		if o.Type != wl.Cancel {
-			if err := l.do(engine.Command{Kind: engine.Place, Side: engine.Side(o.Side), Price: o.Price, Amount: int64(o.Qty)}); err != nil {
+			if err := l.do(engine.Command{
+				Kind: engine.Place, Side: engine.Side(o.Side), Price: o.Price,
+				Amount: int64(o.Qty),
+			}); err != nil {
 				return err
 			}
 		}
@@ -112,7 +118,10 @@ func (r *Run) replayLog(name string, target float64) error {
 		return err
 	}
 	with := fmt.Sprintf("%d commands", commands)
-	rate := r.S.Add(&report.Measure{Name: name + " from the journal alone", Unit: "commands/s", Higher: true, With: with}).Aim("E7", target)
+	rate := r.S.Add(&report.Measure{
+		Name: name + " from the journal alone", Unit: "commands/s", Higher: true,
+		With: with,
+	}).Aim("E7", target)
 	cpu := r.S.Add(&report.Measure{Name: name + " CPU of recovery", Unit: "ns/command", RefName: "floor", With: with})
 	for range r.Rounds {
 		book := floor.NewBook(name, w)
@@ -180,7 +189,10 @@ func (l *logWriter) fillLarge() error {
 func (l *logWriter) trades(n int) error {
 	for i := range int64(n) {
 		for k := range int64(2) {
-			if err := l.do(engine.Command{Kind: engine.Place, Side: engine.Side((i + k) & 1), Price: 100_000 + i%20 - 10, Amount: 5}); err != nil {
+			if err := l.do(engine.Command{
+				Kind: engine.Place, Side: engine.Side((i + k) & 1),
+				Price: 100_000 + i%20 - 10, Amount: 5,
+			}); err != nil {
 				return err
 			}
 		}

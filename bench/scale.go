@@ -16,7 +16,10 @@ import (
 
 // runScale shows how cost grows. Quick leaves the largest size of each out.
 func runScale(r *Run) error {
-	for _, f := range []func() error{r.scalePairs, r.scaleOrders, r.scaleTrades, r.scaleCandles, r.scaleConnections, r.scalePollers} {
+	for _, f := range []func() error{
+		r.scalePairs, r.scaleOrders, r.scaleTrades, r.scaleCandles, r.scaleConnections,
+		r.scalePollers,
+	} {
 		if err := f(); err != nil {
 			return err
 		}
@@ -34,7 +37,10 @@ func (r *Run) sizes(all ...int) []int {
 
 // curve adds a cost over sizes; what grows faster than its size is said so.
 func (r *Run) curve(name, x, y, note string, xs, ys []float64) {
-	r.S.Curves = append(r.S.Curves, report.Curve{Name: name, XLabel: x, YLabel: y, X: xs, Y: ys, Slope: report.Slope(xs, ys), Note: note})
+	r.S.Curves = append(r.S.Curves, report.Curve{
+		Name: name, XLabel: x, YLabel: y, X: xs, Y: ys,
+		Slope: report.Slope(xs, ys), Note: note,
+	})
 }
 
 func (r *Run) perUnit(name string, bytes float64, with string) {
@@ -64,9 +70,11 @@ func (r *Run) scalePairs() error {
 		cpu, render = append(cpu, still), append(render, changing)
 	}
 	last := len(xs) - 1
-	r.perUnit("memory of a pair", memory[last]/xs[last], fmt.Sprintf("%.0f pairs, 2 levels a side, 1 trade, heap", xs[last]))
+	r.perUnit("memory of a pair", memory[last]/xs[last],
+		fmt.Sprintf("%.0f pairs, 2 levels a side, 1 trade, heap", xs[last]))
 	r.curve("Memory of pairs", "pairs", "bytes of heap", "", xs, memory)
-	r.curve("Command, fold and publish of one pair", "pairs", "CPU ns", "the root copies its directory of groups of 32", xs, publish)
+	r.curve("Command, fold and publish of one pair", "pairs", "CPU ns", "the root copies its directory of groups of 32",
+		xs, publish)
 	r.curve("/tickers, unchanged", "pairs", "server CPU us", "", xs, cpu)
 	r.curve("/tickers, 1,000 changes/s", "pairs", "server CPU us", "the writer's thread taken off", xs, render)
 	return nil
@@ -89,7 +97,10 @@ func (r *Run) tickersCPU(pairs int) (still, changing float64, err error) {
 			if err != nil {
 				return 0, 0, err
 			}
-			res, err := load.Closed{Addr: m.addr, Requests: []*load.Request{load.Get("", aggregator+"/tickers")}, Conns: 4, For: httpRound, CPU: m.CPU}.Run()
+			res, err := load.Closed{
+				Addr: m.addr, Requests: []*load.Request{load.Get("", aggregator+"/tickers")},
+				Conns: 4, For: httpRound, CPU: m.CPU,
+			}.Run()
 			if err != nil {
 				return 0, 0, err
 			}
@@ -141,9 +152,11 @@ func (r *Run) scaleOrders() error {
 		runtime.KeepAlive(c)
 	}
 	last := len(xs) - 1
-	r.perUnit("memory of a resting order", memory[last]/xs[last], fmt.Sprintf("%.0f orders over 10,000 levels, core alone", xs[last]))
+	r.perUnit("memory of a resting order", memory[last]/xs[last],
+		fmt.Sprintf("%.0f orders over 10,000 levels, core alone", xs[last]))
 	r.curve("Memory of resting orders", "orders", "bytes of heap", "", xs, memory)
-	r.curve("Place or cancel among resting orders", "resting orders", "CPU ns", "cache misses: every order is found at a random place", xs, cost)
+	r.curve("Place or cancel among resting orders", "resting orders", "CPU ns",
+		"cache misses: every order is found at a random place", xs, cost)
 	return nil
 }
 
@@ -164,7 +177,10 @@ func (r *Run) scaleTrades() error {
 		took := cpuNs(func() {
 			for i := range int64(n) {
 				for k := range int64(2) {
-					c.apply(&engine.Command{Kind: engine.Place, Side: engine.Side((i + k) & 1), Price: 100_000 + i%20, Amount: 5})
+					c.apply(&engine.Command{
+						Kind: engine.Place, Side: engine.Side((i + k) & 1), Price: 100_000 + i%20,
+						Amount: 5,
+					})
 				}
 			}
 		})
@@ -175,7 +191,8 @@ func (r *Run) scaleTrades() error {
 		runtime.KeepAlive(c)
 	}
 	last := len(xs) - 1
-	r.perUnit("memory of a kept trade", memory[last]/xs[last], fmt.Sprintf("%.0f trades, heap of core and feed", xs[last]))
+	r.perUnit("memory of a kept trade", memory[last]/xs[last],
+		fmt.Sprintf("%.0f trades, heap of core and feed", xs[last]))
 	r.curve("Memory of kept trades", "trades", "bytes of heap", "", xs, memory)
 	r.curve("A trade, from two commands to its fold", "trades kept", "CPU ns", "", xs, cost)
 	return nil
@@ -190,7 +207,10 @@ func (r *Run) scaleCandles() error {
 	for i := range int64(minutes) {
 		c.now = startNs + i*int64(time.Minute)
 		for k := range int64(2) {
-			c.apply(&engine.Command{Kind: engine.Place, Side: engine.Side((i + k) & 1), Price: 100_000 + i%20, Amount: 5})
+			c.apply(&engine.Command{
+				Kind: engine.Place, Side: engine.Side((i + k) & 1), Price: 100_000 + i%20,
+				Amount: 5,
+			})
 		}
 		feed.Publish(c.now)
 	}
@@ -198,7 +218,8 @@ func (r *Run) scaleCandles() error {
 	if s.Candles < minutes-1 {
 		return fmt.Errorf("scale: %d candles of %d minutes", s.Candles, minutes)
 	}
-	r.perUnit("memory of a closed candle", float64(s.CandleBytes)/float64(s.Candles), fmt.Sprintf("%d candles of all intervals, chunks as allocated", s.Candles))
+	r.perUnit("memory of a closed candle", float64(s.CandleBytes)/float64(s.Candles),
+		fmt.Sprintf("%d candles of all intervals, chunks as allocated", s.Candles))
 	return nil
 }
 
@@ -241,7 +262,10 @@ func (r *Run) scaleConnections() error {
 			}
 			open = append(open, c)
 		}
-		res, err := load.Closed{Addr: p.public, Requests: []*load.Request{req}, Conns: 1, Warm: httpWarm, For: httpRound, CPU: p.CPU}.Run()
+		res, err := load.Closed{
+			Addr: p.public, Requests: []*load.Request{req}, Conns: 1, Warm: httpWarm,
+			For: httpRound, CPU: p.CPU,
+		}.Run()
 		if err != nil {
 			return err
 		}
@@ -249,11 +273,14 @@ func (r *Run) scaleConnections() error {
 		if err != nil {
 			return err
 		}
-		xs, memory, cost = append(xs, float64(n)), append(memory, max(float64(now-base), 1)), append(cost, res.ServerUs())
+		xs, memory, cost = append(xs, float64(n)), append(memory, max(float64(now-base), 1)),
+			append(cost, res.ServerUs())
 	}
 	last := len(xs) - 1
-	r.perUnit("memory of a connection", memory[last]/xs[last], fmt.Sprintf("%.0f keep-alive connections, resident memory of the server", xs[last]))
-	r.curve("Memory of connections", "connections", "bytes resident", "small counts are lost in the pages that the process holds anyway", xs[2:], memory[2:])
+	r.perUnit("memory of a connection", memory[last]/xs[last],
+		fmt.Sprintf("%.0f keep-alive connections, resident memory of the server", xs[last]))
+	r.curve("Memory of connections", "connections", "bytes resident",
+		"small counts are lost in the pages that the process holds anyway", xs[2:], memory[2:])
 	r.curve("Book 40x40 beside open connections", "connections", "server CPU us", "", xs, cost)
 	return nil
 }
@@ -310,7 +337,8 @@ func (r *Run) scalePollers() error {
 		r.S.Latencies = append(r.S.Latencies, l)
 		xs, p99, cpu = append(xs, float64(n)), append(p99, l.At(99)), append(cpu, res.ServerUs())
 	}
-	r.curve("p99 of pollers at 2,000 requests/s", "pollers", "us", "one poller alone sends one request at a time", xs, p99)
+	r.curve("p99 of pollers at 2,000 requests/s", "pollers", "us", "one poller alone sends one request at a time", xs,
+		p99)
 	r.curve("CPU of an answer by pollers", "pollers", "server CPU us", "", xs, cpu)
 	return nil
 }

@@ -41,7 +41,8 @@ func (r *Run) streamStalled(p *product) error {
 	defer quick.Stop()
 	p99 := r.S.Add(&report.Measure{
 		Name: "p99 of readers beside those that stopped", Unit: "us", Median: true, RefName: "p99 without them",
-		With: fmt.Sprintf("%d readers, %d of a book of %d levels whose sockets are full", quickReaders, stalledReaders, 2*stalledLevels),
+		With: fmt.Sprintf("%d readers, %d of a book of %d levels whose sockets are full", quickReaders, stalledReaders,
+			2*stalledLevels),
 	}).Aim("S1", 1.25)
 	for range r.Rounds {
 		v, _, err := r.quickRound(p, quick, k)
@@ -76,8 +77,9 @@ func (r *Run) streamStalled(p *product) error {
 		return err
 	}
 	r.S.Add(&report.Measure{
-		Name: "memory of a reader that stopped", Unit: "bytes", Product: []float64{max(float64(after-before)/stalledReaders, 1)},
-		With: "resident memory of the server; a queue holds 1 MiB and one snapshot at most",
+		Name: "memory of a reader that stopped", Unit: "bytes",
+		Product: []float64{max(float64(after-before)/stalledReaders, 1)},
+		With:    "resident memory of the server; a queue holds 1 MiB and one snapshot at most",
 	})
 	r.S.Latencies = append(r.S.Latencies, (&load.Result{Hist: all}).Latency("order meant to be sent to trade on the socket, beside readers that stopped"))
 	return nil

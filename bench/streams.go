@@ -95,7 +95,10 @@ type streamRun struct {
 
 // streamKind measures one way of listening, round by round with the reference.
 func (r *Run) streamKind(p *product, frames, ready *proc.Child, k streamKind, conns int) error {
-	x := &streamRun{streamKind: k, p: p, frames: frames, ready: ready, conns: conns, idle: math.MaxInt64, hist: newHist()}
+	x := &streamRun{
+		streamKind: k, p: p, frames: frames, ready: ready, conns: conns, idle: math.MaxInt64,
+		hist: newHist(),
+	}
 	schedule := load.Even{PerSecond: k.perSecond, For: r.length(streamRound)}
 	for range r.Rounds {
 		cpu, err := p.trade(k, schedule, time.Now())
@@ -140,9 +143,15 @@ func (r *Run) streamKind(p *product, frames, ready *proc.Child, k streamKind, co
 // measures adds what the rounds fill.
 func (x *streamRun) measures(s *report.Scenario, memory float64) {
 	with := fmt.Sprintf("%d connections in a process of their own, %.0f x %d trades/s each to all of them; CPU of the orders themselves taken off", x.conns, x.perSecond, x.n)
-	x.cpu = s.Add(&report.Measure{Name: "messages for a second of server CPU, " + x.name, Unit: "messages", Higher: true, RefName: "ready frames, one write each", With: with}).Aim("S1", x.target)
+	x.cpu = s.Add(&report.Measure{
+		Name: "messages for a second of server CPU, " + x.name, Unit: "messages",
+		Higher: true, RefName: "ready frames, one write each", With: with,
+	}).Aim("S1", x.target)
 	x.rate = s.Add(&report.Measure{Name: "messages, " + x.name, Unit: "messages/s", Higher: true, With: with})
-	x.joined = s.Add(&report.Measure{Name: "messages a read, " + x.name, Unit: "messages", Higher: true, With: "as the listening side sees it"})
+	x.joined = s.Add(&report.Measure{
+		Name: "messages a read, " + x.name, Unit: "messages", Higher: true,
+		With: "as the listening side sees it",
+	})
 	s.Add(&report.Measure{
 		Name: "memory of a connection, " + x.name, Unit: "bytes", Product: []float64{memory},
 		With: fmt.Sprintf("%d connections, %d streams each, resident memory of the server", x.conns, x.n),
@@ -203,7 +212,9 @@ func readyFrames(frames, ready *proc.Child, conns, n int, perSecond float64, joi
 }
 
 // tradeTo makes a round of trades and waits until the listener's connections have them all.
-func (p *product) tradeTo(listener *proc.Child, k streamKind, conns int, schedule load.Even) (Heard, *hdrhistogram.Histogram, error) {
+func (p *product) tradeTo(listener *proc.Child, k streamKind, conns int, schedule load.Even) (Heard,
+	*hdrhistogram.Histogram, error,
+) {
 	start := time.Now()
 	if _, err := listener.Ask(fmt.Sprintf("begin %d %g", start.UnixNano(), k.perSecond)); err != nil {
 		return Heard{}, nil, err
@@ -254,7 +265,7 @@ func (p *product) trade(k streamKind, schedule load.Even, start time.Time) (time
 			body = append(placeJSON(body, pairName(k.first+j), "buy", mid, amount), ',')
 			body = placeJSON(body, pairName(k.first+j), "sell", mid, amount)
 		}
-		if _, err := p.ask(load.Post("", internalV1+"/orders/batch", append(body, "]}"...))); err != nil {
+		if err := p.ask(load.Post("", internalV1+"/orders/batch", append(body, "]}"...))); err != nil {
 			return 0, errors.Join(errors.New("streams: an order was refused"), err)
 		}
 	}

@@ -40,7 +40,8 @@ func NewFollower(ctx context.Context, url string, pairs []string, depth, interva
 		return nil, err
 	}
 	f := &Follower{
-		Stream: s, Books: make(map[string]*Book, len(pairs)), url: url, depth: depth, interval: interval, mend: newMender(pairs),
+		Stream: s, Books: make(map[string]*Book, len(pairs)), url: url, depth: depth, interval: interval,
+		mend: newMender(pairs),
 	}
 	for _, p := range pairs {
 		f.Books[p] = &Book{}

@@ -129,7 +129,8 @@ func (c *Client) CancelAll(ctx context.Context, pair string) (int, error) {
 // OpenOrders lists the caller's open orders on a pair, newest first (at most 100).
 func (c *Client) OpenOrders(ctx context.Context, pair string) ([]Order, error) {
 	var out []Order
-	_, err := c.Do(ctx, http.MethodGet, "/api/user/orders?status=active&currencyPairCode="+url.QueryEscape(pair), nil, &out)
+	_, err := c.Do(ctx, http.MethodGet, "/api/user/orders?status=active&currencyPairCode="+url.QueryEscape(pair), nil,
+		&out)
 	return out, err
 }
 

@@ -110,9 +110,10 @@ func (s *State) agent(id string) (Agent, bool) {
 		return a, a.N <= s.opt.Queens
 	case Scout:
 		return a, a.N <= s.opt.Scouts
+	default:
+		_, ok = s.known(a.N)
+		return a, ok
 	}
-	_, ok = s.known(a.N)
-	return a, ok
 }
 
 // enter appends an entry and does what it says. It is the only writer of the log.
@@ -141,6 +142,7 @@ func (s *State) enter(e *Entry) {
 		w.Suspended = string(members["suspended"]) == "true"
 	case Override:
 		w.LastOverrideSec, w.OverridingTier = sec, e.Source.Tier
+	default: // changes nothing but the config
 	}
 	if e.Type.changesConfig() {
 		w.Config = patched(w.Config, e.Payload)

@@ -62,8 +62,14 @@ func TestActionChecksInOrder(t *testing.T) {
 		{func(a *Act) { a.Type = actionTypes }, refuse.InvalidParam, "actionType"},
 		{func(a *Act) { a.Type, a.TokenID = Suspension, 0 }, refuse.InvalidParam, "targetTokenId"},
 		{func(a *Act) { a.Payload = "[]" }, refuse.InvalidParam, "actionPayload"},
-		{func(a *Act) { a.Payload = `{"a":"` + strings.Repeat("x", MaxPayload) + `"}` }, refuse.InvalidParam, "actionPayload"},
-		{func(a *Act) { a.Type, a.Payload = Suspension, `{"suspended":"yes"}` }, refuse.InvalidParam, "actionPayload.suspended"},
+		{
+			func(a *Act) { a.Payload = `{"a":"` + strings.Repeat("x", MaxPayload) + `"}` }, refuse.InvalidParam,
+			"actionPayload",
+		},
+		{
+			func(a *Act) { a.Type, a.Payload = Suspension, `{"suspended":"yes"}` }, refuse.InvalidParam,
+			"actionPayload.suspended",
+		},
 		{func(a *Act) { a.Source, a.Reason = "queen-9", "" }, refuse.InvalidParam, "reasonCode"},
 		{func(a *Act) { a.Reason = strings.Repeat("r", 33) }, refuse.InvalidParam, "reasonCode"},
 		{func(a *Act) { a.Reason = "é" }, refuse.InvalidParam, "reasonCode"},
@@ -89,7 +95,8 @@ func TestConfigChangesAndTheirBounds(t *testing.T) {
 	config := func(want ConfigDetail) {
 		t.Helper()
 		got := r.worker(token).Config
-		if got.SlippageCapBps != want.SlippageCapBps || got.MEVProtection != want.MEVProtection || !slices.Equal(got.SignalSubscriptions, want.SignalSubscriptions) {
+		if got.SlippageCapBps != want.SlippageCapBps || got.MEVProtection != want.MEVProtection ||
+			!slices.Equal(got.SignalSubscriptions, want.SignalSubscriptions) {
 			t.Fatalf("%+v, want %+v", got, want)
 		}
 	}
@@ -102,7 +109,10 @@ func TestConfigChangesAndTheirBounds(t *testing.T) {
 		{"worker-1", `{"slippageCapBps":50}`, ConfigUpdate, ConfigDetail{50, "standard", subs}},
 		{"worker-1", `{"slippageCapBps":200,"note":"x"}`, ParamUpdate, ConfigDetail{200, "standard", subs}},
 		{"scout-1", `{"mevProtection":"strict"}`, Override, ConfigDetail{200, "strict", subs}},
-		{"queen-1", `{"mevProtection":"off","signalSubscriptions":["a"]}`, Override, ConfigDetail{200, "off", []string{"a"}}},
+		{
+			"queen-1", `{"mevProtection":"off","signalSubscriptions":["a"]}`, Override,
+			ConfigDetail{200, "off", []string{"a"}},
+		},
 		{"queen-1", `{"signalSubscriptions":[]}`, ConfigUpdate, ConfigDetail{200, "off", nil}},
 		{"queen-1", `{"slippageCapBps":77}`, Directive, ConfigDetail{200, "off", nil}}, // not a config action
 		{"queen-1", `{}`, Override, ConfigDetail{200, "off", nil}},
@@ -112,13 +122,17 @@ func TestConfigChangesAndTheirBounds(t *testing.T) {
 		r.check()
 	}
 	for field, bads := range map[string][]string{
-		"slippageCapBps":      {"49", "201", "-1", `"100"`, "100.0", "1e2", "null", "true"},
-		"mevProtection":       {`"Off"`, `""`, "1", "null", `["off"]`},
-		"signalSubscriptions": {`"a"`, "null", "{}", "[1]", `[""]`, `[null]`, `["` + strings.Repeat("x", 65) + `"]`, `["` + strings.Repeat(`a","`, 16) + `b"]`},
+		"slippageCapBps": {"49", "201", "-1", `"100"`, "100.0", "1e2", "null", "true"},
+		"mevProtection":  {`"Off"`, `""`, "1", "null", `["off"]`},
+		"signalSubscriptions": {
+			`"a"`, "null", "{}", "[1]", `[""]`, `[null]`, `["` + strings.Repeat("x", 65) + `"]`,
+			`["` + strings.Repeat(`a","`, 16) + `b"]`,
+		},
 	} {
 		for _, bad := range bads {
 			for _, typ := range []ActionType{ConfigUpdate, ParamUpdate, Override} {
-				r.refused(act("queen-1", token, typ, `{"`+field+`":`+bad+`}`), refuse.InvalidParam, "actionPayload."+field)
+				r.refused(act("queen-1", token, typ, `{"`+field+`":`+bad+`}`), refuse.InvalidParam,
+					"actionPayload."+field)
 				r.refused(act("queen-1", 0, typ, `{"`+field+`":`+bad+`}`), refuse.InvalidParam, "actionPayload."+field)
 			}
 		}
@@ -152,14 +166,16 @@ func TestRecentActionsAreTheNewestTwentyAimedAtTheToken(t *testing.T) {
 		t.Fatalf("%d actions, total %d", len(d.RecentActions), d.Stats.TotalActions)
 	}
 	a := d.RecentActions[0]
-	if a.ActionType != "risk_score" || string(a.Params) != `{"n": 1}` || a.ReasonCode != "test" || a.BlockTimestamp != startSec+24 || a.BlockNumber != 13 || len(a.TxHash) != 66 {
+	if a.ActionType != "risk_score" || string(a.Params) != `{"n": 1}` || a.ReasonCode != "test" ||
+		a.BlockTimestamp != startSec+24 || a.BlockNumber != 13 || len(a.TxHash) != 66 {
 		t.Fatalf("%+v", a)
 	}
 	if d.RecentActions[19].BlockTimestamp != startSec+5 {
 		t.Fatalf("%+v", d.RecentActions[19])
 	}
 	st, ok := r.s.View().WorkerState(r.now, 1)
-	if !ok || st.TotalActions != 25 || st.LastActionAt != startSec+24 || st.LastActiveAt != startSec+24 || st.Status != "active" {
+	if !ok || st.TotalActions != 25 || st.LastActionAt != startSec+24 || st.LastActiveAt != startSec+24 ||
+		st.Status != "active" {
 		t.Fatalf("%+v", st)
 	}
 }

@@ -105,6 +105,7 @@ func (t ActionType) allowed(source Tier, target uint32) bool {
 		return source == Queen || source == Scout && target != 0
 	case Suspension, BudgetAllocation:
 		return source == Queen
+	default:
+		return true
 	}
-	return true
 }

@@ -132,6 +132,7 @@ func (r *Record) code(c *wire.Coder) {
 			c.U32(&r.Closes[i].Proposal)
 			c.Bool(&r.Closes[i].Passed)
 		}
+	case RecAct: // its entry says it all
 	}
 	n := c.Len(len(r.Entries))
 	if c.Reading() && n > 0 {

@@ -52,16 +52,6 @@ var proposalStatusNames = [proposalStatuses]string{"active", "passed", "rejected
 
 func (s ProposalStatus) String() string { return proposalStatusNames[s] }
 
-// ParseProposalStatus finds a proposal state by its wire name.
-func ParseProposalStatus(name string) (ProposalStatus, bool) {
-	for i, n := range proposalStatusNames {
-		if n == name {
-			return ProposalStatus(i), true
-		}
-	}
-	return 0, false
-}
-
 // Proposal is one version of a proposal: a vote or its close makes a new one.
 type Proposal struct {
 	N          uint32 // from 1
@@ -150,7 +140,8 @@ func (s *State) planPropose(nowNs int64, cmd Propose) (Record, *refuse.Refusal) 
 	}
 	n := uint32(s.proposals.Len()) + 1
 	if n > MaxProposals || w.ActiveProposals >= MaxActiveProposals {
-		return Record{}, refuse.New(refuse.Conflict, "tokenId", "At most %d proposals of a token are active, %d exist in all.", MaxActiveProposals, MaxProposals)
+		return Record{}, refuse.New(refuse.Conflict, "tokenId",
+			"At most %d proposals of a token are active, %d exist in all.", MaxActiveProposals, MaxProposals)
 	}
 	// A place in the log is kept for every config_update that a close may bring.
 	if rej := s.logFull(1 + uint64(s.closeQueue.Len()) + 1); rej != nil {
@@ -158,10 +149,12 @@ func (s *State) planPropose(nowNs int64, cmd Propose) (Record, *refuse.Refusal) 
 	}
 	e := Entry{
 		ID: s.log.n + 1, TimeNs: nowNs, Source: source, Target: w.ID, Type: ProposalCreated,
-		Payload: fmt.Sprintf(`{"proposalId":"prop-%d","topic":"%s"}`, n, cmd.Topic), Reason: "proposal", Prev: s.log.head,
+		Payload: fmt.Sprintf(`{"proposalId":"prop-%d","topic":"%s"}`, n, cmd.Topic), Reason: "proposal",
+		Prev: s.log.head,
 	}
 	return Record{
-		Kind: RecPropose, Worker: w.ID, Topic: cmd.Topic, Payload: cmd.Payload, Proposer: cmd.Proposer, Urgent: cmd.Urgent,
+		Kind: RecPropose, Worker: w.ID, Topic: cmd.Topic, Payload: cmd.Payload, Proposer: cmd.Proposer,
+		Urgent:  cmd.Urgent,
 		Entries: []Entry{e},
 	}, nil
 }
@@ -169,7 +162,8 @@ func (s *State) planPropose(nowNs int64, cmd Propose) (Record, *refuse.Refusal) 
 func (s *State) applyPropose(rec *Record, res *Result) {
 	sec := rec.TimeNs / secondNs
 	p := &Proposal{
-		N: uint32(s.proposals.Len()) + 1, Worker: rec.Worker, Topic: rec.Topic, Payload: rec.Payload, Proposer: rec.Proposer,
+		N: uint32(s.proposals.Len()) + 1, Worker: rec.Worker, Topic: rec.Topic, Payload: rec.Payload,
+		Proposer:   rec.Proposer,
 		CreatedSec: sec, ClosesSec: sec + proposalSec,
 	}
 	if rec.Urgent {
@@ -219,8 +213,9 @@ func (s *State) planCloses(nowNs int64, rec *Record) {
 			return true
 		}
 		e := Entry{
-			ID: s.log.n + uint64(len(rec.Entries)) + 1, TimeNs: sec * secondNs, Source: Agent{WorkerTier, p.Worker}, Target: p.Worker,
-			Type: ConfigUpdate, Payload: p.Payload, Reason: "user_vote", Prev: head,
+			ID: s.log.n + uint64(len(rec.Entries)) + 1, TimeNs: sec * secondNs, Source: Agent{WorkerTier, p.Worker},
+			Target: p.Worker,
+			Type:   ConfigUpdate, Payload: p.Payload, Reason: "user_vote", Prev: head,
 		}
 		head = e.Hash()
 		rec.Entries = append(rec.Entries, e)

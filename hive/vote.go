@@ -41,7 +41,8 @@ func (s *State) planVote(nowNs int64, cmd CastVote) (Record, *refuse.Refusal) {
 		return Record{}, refuse.New(refuse.ProposalNotFound, "proposalId", "This token has no such proposal.")
 	}
 	if cmd.Level < MinLevel {
-		return Record{}, refuse.New(refuse.LevelTooLow, "", "Voting needs level %d, the user has %d.", MinLevel, cmd.Level)
+		return Record{}, refuse.New(refuse.LevelTooLow, "", "Voting needs level %d, the user has %d.", MinLevel,
+			cmd.Level)
 	}
 	if cmd.Holdings == nil || cmd.Holdings.Cmp(oneToken) < 0 {
 		return Record{}, refuse.New(refuse.NoHoldings, "", "Voting needs at least 1 %s.", w.Symbol)
@@ -60,7 +61,8 @@ func (s *State) planVote(nowNs int64, cmd CastVote) (Record, *refuse.Refusal) {
 	}
 	e := Entry{
 		ID: s.log.n + 1, TimeNs: nowNs, Source: Agent{WorkerTier, w.ID}, Target: w.ID, Type: VoteCast,
-		Payload: fmt.Sprintf(`{"proposalId":"%s","vote":"%s"}`, p.ID(), cmd.Vote), Reason: "user_vote", Prev: s.log.head,
+		Payload: fmt.Sprintf(`{"proposalId":"%s","vote":"%s"}`, p.ID(), cmd.Vote), Reason: "user_vote",
+		Prev: s.log.head,
 	}
 	return Record{
 		Kind: RecVote, Proposal: p.N, User: cmd.User, Vote: cmd.Vote, Comment: cmd.Comment,
@@ -82,7 +84,9 @@ func (s *State) applyVote(rec *Record, res *Result) {
 	}
 	s.putProposal(p)
 	res.Vote = &VoteAnswer{
-		VoteID: fmt.Sprintf("vote-%d", s.votes), ProposalID: p.ID(), Vote: rec.Vote.String(), Weight: centsText(rec.Weight),
-		TxHash: txHash(s.seed, rec.Entries[0].ID).String(), VotedAt: rec.TimeNs / secondNs, CurrentTally: p.Tally.info(s.opt.QuorumCents),
+		VoteID: fmt.Sprintf("vote-%d", s.votes), ProposalID: p.ID(), Vote: rec.Vote.String(),
+		Weight: centsText(rec.Weight),
+		TxHash: txHash(s.seed, rec.Entries[0].ID).String(), VotedAt: rec.TimeNs / secondNs,
+		CurrentTally: p.Tally.info(s.opt.QuorumCents),
 	}
 }

@@ -15,16 +15,6 @@ var statusNames = [statuses]string{"active", "idle", "suspended"}
 
 func (s Status) String() string { return statusNames[s] }
 
-// ParseStatus finds a worker state by its wire name.
-func ParseStatus(name string) (Status, bool) {
-	for i, n := range statusNames {
-		if n == name {
-			return Status(i), true
-		}
-	}
-	return 0, false
-}
-
 // Worker is one version of a worker: a change makes a new one, so that published ones
 // stay. Times are Unix seconds, 0 for never.
 type Worker struct {

@@ -43,7 +43,8 @@ func (s *State) planBoost(nowNs int64, cmd BuyBoost) (Record, *refuse.Refusal) {
 		return Record{}, unknownToken()
 	}
 	if until := boostEnd(t, floorSec(nowNs), cmd.Tier); until > floorSec(nowNs)+MaxBoostAheadSec {
-		return Record{}, refuse.New(refuse.Conflict, "tier", "Boosts reach at most %d days ahead.", MaxBoostAheadSec/86400)
+		return Record{}, refuse.New(refuse.Conflict, "tier", "Boosts reach at most %d days ahead.",
+			MaxBoostAheadSec/86400)
 	}
 	return Record{Kind: RecBoost, Token: cmd.Token, Tier: cmd.Tier}, nil
 }

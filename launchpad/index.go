@@ -24,16 +24,6 @@ var sortNames = [sorts]string{"recent", "volume", "tvl", "holders"}
 
 func (s Sort) String() string { return sortNames[s] }
 
-// ParseSort finds a sort by its wire name.
-func ParseSort(name string) (Sort, bool) {
-	for i, n := range sortNames {
-		if n == name {
-			return Sort(i), true
-		}
-	}
-	return 0, false
-}
-
 // cell is one combination of the filters: pool side (or any) with or without "only
 // boosted". Each has an index of its own, so no query skips what it does not want.
 type cell uint8

@@ -19,13 +19,16 @@ func TestSwapsFollowTheFormulaExactly(t *testing.T) {
 	want.Quo(want, units("1009.9").Big())
 	res := r.must(Swap{Token: tok.No, From: user(2), AmountIn: AmountOf(10)})
 	out, _ := AmountFromBig(want)
-	if string(res.Swap.AmountOut) != out.String() || res.Swap.AmountIn != "10.0" || res.Swap.BlockNumber != 1 || len(res.Swap.TxHash) != 66 {
+	if string(res.Swap.AmountOut) != out.String() || res.Swap.AmountIn != "10.0" || res.Swap.BlockNumber != 1 ||
+		len(res.Swap.TxHash) != 66 {
 		t.Fatalf("%+v, want out %s", res.Swap, out)
 	}
-	if p := res.Swap.Pool; p.ReserveQuote != "1010.0" || p.ReserveToken != AmountOf(1_000_000).Sub(out).String() || p.Volume24h != "10.00" || p.TVL != "2020.00" || p.LastTradeAt != start/secondNs {
+	if p := res.Swap.Pool; p.ReserveQuote != "1010.0" || p.ReserveToken != AmountOf(1_000_000).Sub(out).String() ||
+		p.Volume24h != "10.00" || p.TVL != "2020.00" || p.LastTradeAt != start/secondNs {
 		t.Fatalf("%+v", p)
 	}
-	if string(res.Swap.Price) != quotientText(AmountOf(10), out) || !strings.HasPrefix(string(res.Swap.Price), "0.0010") {
+	if string(res.Swap.Price) != quotientText(AmountOf(10), out) ||
+		!strings.HasPrefix(string(res.Swap.Price), "0.0010") {
 		t.Fatalf("price %s", res.Swap.Price)
 	}
 	r.check()
@@ -72,8 +75,10 @@ func TestFirstLiquiditySetsThePriceAndLaterOnesFollowTheRatio(t *testing.T) {
 	r.refused(AddLiquidity{Token: tok.No, From: user(1), QuoteAmount: One}, refuse.InvalidParam, "tokenAmount")
 	r.refused(AddLiquidity{Token: tok.No, From: user(1), TokenAmount: One}, refuse.InvalidParam, "quoteAmount")
 	r.refused(AddLiquidity{Token: 7, From: user(1), TokenAmount: One, QuoteAmount: One}, refuse.NotFound, "id")
-	r.refused(AddLiquidity{Token: tok.No, From: user(1), TokenAmount: AmountOf(1_000_000_001), QuoteAmount: One}, refuse.InsufficientFunds, "tokenAmount")
-	r.refused(AddLiquidity{Token: tok.No, From: user(1), TokenAmount: One, QuoteAmount: AmountOf(1001)}, refuse.InsufficientFunds, "quoteAmount")
+	r.refused(AddLiquidity{Token: tok.No, From: user(1), TokenAmount: AmountOf(1_000_000_001), QuoteAmount: One},
+		refuse.InsufficientFunds, "tokenAmount")
+	r.refused(AddLiquidity{Token: tok.No, From: user(1), TokenAmount: One, QuoteAmount: AmountOf(1001)},
+		refuse.InsufficientFunds, "quoteAmount")
 	p := r.must(AddLiquidity{Token: tok.No, From: user(1), TokenAmount: AmountOf(400), QuoteAmount: AmountOf(100)}).Pool
 	if *p.Price != "0.25" || p.TVL != "200.00" {
 		t.Fatalf("%+v", p)
@@ -84,7 +89,10 @@ func TestFirstLiquiditySetsThePriceAndLaterOnesFollowTheRatio(t *testing.T) {
 		t.Fatalf("%+v", p)
 	}
 	// 10 quote allow 40 tokens; the far larger token side stays unused.
-	p = r.must(AddLiquidity{Token: tok.No, From: user(1), TokenAmount: units("9000000000000000000000000000000"), QuoteAmount: AmountOf(10)}).Pool
+	p = r.must(AddLiquidity{
+		Token: tok.No, From: user(1), TokenAmount: units("9000000000000000000000000000000"),
+		QuoteAmount: AmountOf(10),
+	}).Pool
 	if p.ReserveToken != "520.0" || p.ReserveQuote != "130.0" || *p.Price != "0.25" {
 		t.Fatalf("%+v", p)
 	}
@@ -213,7 +221,10 @@ func TestRandomSwaps(t *testing.T) {
 		r.must(Deposit{To: user(i), Currency: USBICoin, Amount: AmountOf(10_000_000)})
 		tok := r.token(symbolOf(i))
 		half, _ := AmountFromBig(new(big.Int).Rsh(tok.Supply.Big(), 1))
-		r.must(AddLiquidity{Token: tok.No, From: user(i), TokenAmount: half, QuoteAmount: AmountOf(uint64(1000 * (i + 1)))})
+		r.must(AddLiquidity{
+			Token: tok.No, From: user(i), TokenAmount: half,
+			QuoteAmount: AmountOf(uint64(1000 * (i + 1))),
+		})
 	}
 	var all []naiveSwap
 	done, refused := 0, map[refuse.Code]int{}

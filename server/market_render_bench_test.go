@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -139,7 +140,7 @@ func hammer(t *testing.T, addr, target string, n int) (float64, string) {
 		have := 0
 		for {
 			k, err := conn.Read(buf[have:])
-			if err != nil && err != io.EOF {
+			if err != nil && !errors.Is(err, io.EOF) {
 				t.Fatal(err)
 			}
 			have += k

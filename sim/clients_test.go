@@ -29,7 +29,8 @@ func TestTakersMeetAClientsOrder(t *testing.T) {
 		t.Fatalf("no room in a spread of %d ticks", ask.Price-bid.Price)
 	}
 	client := b.submit(t, engine.Command{
-		Kind: engine.Place, Pair: b.ids[0], Side: engine.Buy, Type: engine.Limit, Price: bid.Price + 1, Amount: 1_000_000,
+		Kind: engine.Place, Pair: b.ids[0], Side: engine.Buy, Type: engine.Limit, Price: bid.Price + 1,
+		Amount: 1_000_000,
 	})[0].Order
 	b.advance(t, 2*time.Minute)
 	if o, open := b.core.Order(client); open && o.Open == o.Total {
@@ -56,7 +57,8 @@ func TestMakersRefillWhatAClientSwept(t *testing.T) {
 	v := b.feed.Board().Load().View(0)
 	ask, _ := v.Asks.Best()
 	if v.Asks.Len() < 50 || ask.Price > before+before/100 {
-		t.Errorf("ten seconds later there are %d asks from %d on, the last price before was %d", v.Asks.Len(), ask.Price, before)
+		t.Errorf("ten seconds later there are %d asks from %d on, the last price before was %d", v.Asks.Len(),
+			ask.Price, before)
 	}
 }
 

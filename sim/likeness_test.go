@@ -26,7 +26,8 @@ func figures(t testing.TB, seed uint64) []stats.Figures {
 			bid, _ := v.Bids.Best()
 			ask, ok := v.Asks.Best()
 			if v.Bids.Len() < 50 || v.Asks.Len() < 50 || !ok || ask.Price <= bid.Price {
-				t.Fatalf("%s at %d: %d bids, %d asks, spread %d", v.Instrument.Code, at, v.Bids.Len(), v.Asks.Len(), ask.Price-bid.Price)
+				t.Fatalf("%s at %d: %d bids, %d asks, spread %d", v.Instrument.Code, at, v.Bids.Len(), v.Asks.Len(),
+					ask.Price-bid.Price)
 			}
 			series[i].Spreads = append(series[i].Spreads, 1e4*float64(ask.Price-bid.Price)/float64(ask.Price))
 		}
@@ -74,13 +75,15 @@ func TestADayLooksLikeAMarket(t *testing.T) {
 		for i := range all {
 			f := &all[i]
 			t.Logf("seed %d %-9s traded %.1f %% spread %.2f bp kurtosis %.1f |r| %.3f r %.3f sd %.1f bp volume %.0f",
-				seed, f.Code, 100*f.TradedShare(), f.SpreadBp, f.Kurtosis, f.AbsAutocorr, f.Autocorr, f.Volatility, f.Volume)
+				seed, f.Code, 100*f.TradedShare(), f.SpreadBp, f.Kurtosis, f.AbsAutocorr, f.Autocorr, f.Volatility,
+				f.Volume)
 			if fault := f.Fault(); fault != "" {
 				t.Errorf("seed %d: %s: %s", seed, f.Code, fault)
 			}
 		}
 		if ratio := stats.VolumeRatio(all); !(ratio >= 10) {
-			t.Errorf("seed %d: the largest pair has %.1f times the volume of the smallest, want at least 10", seed, ratio)
+			t.Errorf("seed %d: the largest pair has %.1f times the volume of the smallest, want at least 10", seed,
+				ratio)
 		} else {
 			t.Logf("seed %d: volume ratio %.1f", seed, ratio)
 		}

@@ -49,7 +49,8 @@ func (o *Options) Validate() error {
 		case !engine.ValidPairCode(p.Code) || seen[p.Code]:
 			return fmt.Errorf("sim: pair %q is not a code, or there twice", p.Code)
 		case p.Reference < minReference || p.Reference > maxReference:
-			return fmt.Errorf("sim: pair %s: a reference price of %d ticks, want %d to %d", p.Code, p.Reference, minReference, maxReference)
+			return fmt.Errorf("sim: pair %s: a reference price of %d ticks, want %d to %d", p.Code, p.Reference,
+				minReference, maxReference)
 		case p.Weight < 1 || p.Weight > maxWeight:
 			return fmt.Errorf("sim: pair %s: weight %d, want 1 to %d", p.Code, p.Weight, maxWeight)
 		}
@@ -135,7 +136,7 @@ func (m *Market) Act(nowNs int64, dst []engine.Command) []engine.Command {
 		return dst
 	}
 	a.dueNs += a.pause()
-	dst = m.turn(a, ins, dst)
+	dst = m.turn(a, dst)
 	m.choose()
 	return dst
 }

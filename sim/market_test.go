@@ -40,8 +40,9 @@ func testPairs() []Pair {
 }
 
 var testDigits = map[string][2]int{
-	"BTC_USDT": {2, 8}, "ETH_USDT": {2, 8}, "SOL_USDT": {3, 6}, "BNB_USDT": {2, 6}, "XRP_USDT": {5, 4}, "DOGE_USDT": {6, 2},
-	"ADA_USDT": {5, 3}, "LTC_USDT": {2, 6}, "ETH_BTC": {6, 6}, "SOL_BTC": {7, 5}, "BTC_EUR": {2, 8}, "ETH_EUR": {2, 8},
+	"BTC_USDT": {2, 8}, "ETH_USDT": {2, 8}, "SOL_USDT": {3, 6}, "BNB_USDT": {2, 6}, "XRP_USDT": {5, 4},
+	"DOGE_USDT": {6, 2},
+	"ADA_USDT":  {5, 3}, "LTC_USDT": {2, 6}, "ETH_BTC": {6, 6}, "SOL_BTC": {7, 5}, "BTC_EUR": {2, 8}, "ETH_EUR": {2, 8},
 }
 
 func instrument(code string) *engine.Instrument {
@@ -52,7 +53,10 @@ func instrument(code string) *engine.Instrument {
 		}
 	}
 	d := testDigits[code]
-	ins := &engine.Instrument{Code: code, Base: base, Quote: quoted, DigitsPrice: d[0], DigitsAmount: d[1], HasMinQuote: true}
+	ins := &engine.Instrument{
+		Code: code, Base: base, Quote: quoted, DigitsPrice: d[0], DigitsAmount: d[1],
+		HasMinQuote: true,
+	}
 	ins.MinQuote = defaultSmallest(ins)
 	return ins
 }
@@ -111,7 +115,8 @@ func TestWithinTwoSecondsEveryPairIsAlive(t *testing.T) {
 		bid, _ := v.Bids.Best()
 		ask, _ := v.Asks.Best()
 		if v.Bids.Len() < 50 || v.Asks.Len() < 50 || ask.Price <= bid.Price || v.Trades.Len() == 0 {
-			t.Errorf("%s: %d bids, %d asks, spread %d, %d trades", v.Instrument.Code, v.Bids.Len(), v.Asks.Len(), ask.Price-bid.Price, v.Trades.Len())
+			t.Errorf("%s: %d bids, %d asks, spread %d, %d trades", v.Instrument.Code, v.Bids.Len(), v.Asks.Len(),
+				ask.Price-bid.Price, v.Trades.Len())
 		}
 	}
 }

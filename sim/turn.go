@@ -10,7 +10,7 @@ const FlagAgent uint8 = 1 << 7
 // turn is everything that the agents of one pair do at one instant. They see the touch,
 // their own quotes and fills, and the world's fair price; the commands are applied in this
 // order, before anything else happens.
-func (m *Market) turn(a *agents, ins *engine.Instrument, dst []engine.Command) []engine.Command {
+func (m *Market) turn(a *agents, dst []engine.Command) []engine.Command {
 	t := turn{m: m, a: a, dst: dst, fair: a.fair(&m.world), mood: a.mood(&m.world)}
 	t.half = max(1<<7, a.half(t.fair, t.mood))
 	t.bid, t.ask = m.touch(a.id, engine.Buy), m.touch(a.id, engine.Sell)

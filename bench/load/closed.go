@@ -32,7 +32,10 @@ func (c Closed) Run() (*Result, error) {
 			return nil, err
 		}
 		defer conn.Close()
-		workers[i] = &closedWorker{Closed: &c, conn: conn, index: i, tags: make([][]byte, len(c.Requests)), next: i * len(c.Requests) / c.Conns}
+		workers[i] = &closedWorker{
+			Closed: &c, conn: conn, index: i, tags: make([][]byte, len(c.Requests)),
+			next: i * len(c.Requests) / c.Conns,
+		}
 	}
 	if c.Warm > 0 {
 		c.phase(workers, c.Warm)

@@ -59,7 +59,10 @@ func TestOneSecondStallShowsInP999(t *testing.T) {
 		t.Run(fmt.Sprintf("%+v", schedule), func(t *testing.T) {
 			t.Parallel()
 			addr := serve(t, &gate{from: time.Now(), after: 500 * time.Millisecond, length: stall})
-			res, err := Open{Addr: addr, Schedule: schedule, Requests: []*Request{Get("", "/")}, Workers: 20, Grace: 5 * time.Second}.Run()
+			res, err := Open{
+				Addr: addr, Schedule: schedule, Requests: []*Request{Get("", "/")}, Workers: 20,
+				Grace: 5 * time.Second,
+			}.Run()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -132,7 +135,10 @@ func TestWarmingUpIsNotCounted(t *testing.T) {
 		requests = append(requests, Get("", fmt.Sprintf("/%d", i)))
 	}
 	s := Even{PerSecond: 200, For: 400 * time.Millisecond}
-	res, err := Open{Addr: addr, Schedule: s, Requests: requests, Workers: 2, Span: 3, Skip: 200 * time.Millisecond, Grace: time.Second}.Run()
+	res, err := Open{
+		Addr: addr, Schedule: s, Requests: requests, Workers: 2, Span: 3, Skip: 200 * time.Millisecond,
+		Grace: time.Second,
+	}.Run()
 	if err != nil || res.Err != nil {
 		t.Fatal(err, res.Err)
 	}
@@ -160,7 +166,8 @@ func TestAnswersOfEveryForm(t *testing.T) {
 	text := "HTTP/1.1 200 OK\r\nContent-Length: 5\r\netag: \"1\"\r\nX-Seq: 42\r\n\r\nhello" +
 		"HTTP/1.1 304 Not Modified\r\nETag: \"1\"\r\nContent-Length: 99\r\n\r\n" +
 		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\nA\r\n0123456789\r\n0\r\n\r\n" +
-		fmt.Sprintf("HTTP/1.1 200 OK\r\nETag: \"2\"\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n%s", len(long), long) +
+		fmt.Sprintf("HTTP/1.1 200 OK\r\nETag: \"2\"\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n%s",
+			len(long), long) +
 		"HTTP/1.1 503 Busy\r\nContent-Length: 2\r\n\r\n{}" +
 		"HTTP/1.1 200 OK\r\n\r\n"
 	here, there := net.Pipe()
@@ -180,7 +187,8 @@ func TestAnswersOfEveryForm(t *testing.T) {
 		if err := c.Read(&a); err != nil {
 			t.Fatalf("answer %d: %v", i, err)
 		}
-		if a.Status != want.Status || !bytes.Equal(a.Body, want.Body) || !bytes.Equal(a.ETag, want.ETag) || a.Seq != want.Seq || a.Gzip != want.Gzip {
+		if a.Status != want.Status || !bytes.Equal(a.Body, want.Body) || !bytes.Equal(a.ETag, want.ETag) ||
+			a.Seq != want.Seq || a.Gzip != want.Gzip {
 			t.Errorf("answer %d: %d %.20q %q %d %v", i, a.Status, a.Body, a.ETag, a.Seq, a.Gzip)
 		}
 	}

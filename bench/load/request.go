@@ -23,7 +23,10 @@ func Get(name, target string, headers ...string) *Request {
 
 // Post is a POST request with a JSON body.
 func Post(name, target string, body []byte) *Request {
-	return build(name, "POST", target, body, []string{"Content-Type: application/json", "Content-Length: " + strconv.Itoa(len(body))})
+	return build(name, "POST", target, body, []string{
+		"Content-Type: application/json",
+		"Content-Length: " + strconv.Itoa(len(body)),
+	})
 }
 
 func build(name, method, target string, body []byte, headers []string) *Request {

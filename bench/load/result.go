@@ -79,7 +79,10 @@ func (r *Result) Statuses() string {
 
 // Latency is the distribution for a report.
 func (r *Result) Latency(name string) report.Latency {
-	l := report.Latency{Name: name, Count: r.Hist.TotalCount(), Late: r.Late, Missed: r.Missed, Errors: r.Errors, PerSecond: r.Seconds}
+	l := report.Latency{
+		Name: name, Count: r.Hist.TotalCount(), Late: r.Late, Missed: r.Missed, Errors: r.Errors,
+		PerSecond: r.Seconds,
+	}
 	for _, q := range report.Quantiles() {
 		l.P = append(l.P, float64(r.Hist.ValueAtQuantile(q)))
 	}

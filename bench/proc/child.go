@@ -49,7 +49,8 @@ func Start(environ []string, program string, args ...string) (*Child, error) {
 		line, err := c.out.ReadString('\n')
 		if err != nil {
 			c.Stop()
-			return nil, fmt.Errorf("proc: %s %s ended before it was ready: %s", program, strings.Join(args, " "), c.tail.text())
+			return nil, fmt.Errorf("proc: %s %s ended before it was ready: %s", program, strings.Join(args, " "),
+				c.tail.text())
 		}
 		rest, ok := strings.CutPrefix(strings.TrimSpace(line), "ready")
 		if !ok {

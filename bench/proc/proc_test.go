@@ -36,7 +36,8 @@ func TestCPUOfAProcess(t *testing.T) {
 // A child is told from its ready line, asked in lines, and ended; one that never becomes
 // ready is an error that says why.
 func TestChild(t *testing.T) {
-	c, err := Start([]string{"GREETING=hello"}, "sh", "-c", `echo starting; echo "ready public=127.0.0.1:1 word=$GREETING"; while read l; do echo "got $l"; done`)
+	c, err := Start([]string{"GREETING=hello"}, "sh", "-c",
+		`echo starting; echo "ready public=127.0.0.1:1 word=$GREETING"; while read l; do echo "got $l"; done`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +54,8 @@ func TestChild(t *testing.T) {
 	if _, err := CPU(c.PID()); err == nil {
 		t.Error("the child still runs")
 	}
-	if _, err := Start(nil, "sh", "-c", "echo the reason >&2; exit 3"); err == nil || !strings.Contains(err.Error(), "the reason") {
+	if _, err := Start(nil, "sh", "-c", "echo the reason >&2; exit 3"); err == nil ||
+		!strings.Contains(err.Error(), "the reason") {
 		t.Errorf("a child that failed: %v", err)
 	}
 }

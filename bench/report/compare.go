@@ -76,7 +76,8 @@ func WriteComparison(w io.Writer, a, b *Report) (regressions int, err error) {
 		case c.Worse < -c.Noise:
 			word = "better"
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%+.1f %%\t%.1f %%\t%s\n", c.Scenario, c.Name, Figure(c.Before), Figure(c.After), 100*c.Worse, 100*c.Noise, word)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%+.1f %%\t%.1f %%\t%s\n", c.Scenario, c.Name, Figure(c.Before), Figure(c.After),
+			100*c.Worse, 100*c.Noise, word)
 	}
 	if err := t.Flush(); err != nil {
 		return regressions, err

@@ -155,7 +155,8 @@ func curvePlot(c *Curve) (string, error) {
 // ratioPlot draws the rounds of each goal over its target: one line at 1, below is met
 // for costs, above for rates.
 func ratioPlot(goals []*Measure) (string, error) {
-	p := newPlot("Goals: measured over target, best, smallest and largest round (1 is the target)", "", "measured / target")
+	p := newPlot("Goals: measured over target, best, smallest and largest round (1 is the target)", "",
+		"measured / target")
 	p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
 	var names []string
 	var best plotter.XYs

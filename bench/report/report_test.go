@@ -15,17 +15,25 @@ import (
 
 func sample() *Report {
 	return &Report{
-		Format: Format, Started: time.Unix(1_800_000_000, 0).UTC(), Command: "tickhive-bench all", Version: "TickHive", Commit: "abc", Rounds: 3,
+		Format: Format, Started: time.Unix(1_800_000_000, 0).UTC(), Command: "tickhive-bench all", Version: "TickHive",
+		Commit: "abc", Rounds: 3,
 		Machine: Machine{CPU: "a <processor>", Cores: 2}, Settings: []Setting{{"sync", "interval"}},
 		Scenarios: []*Scenario{{
 			Name: "engine", Notes: []string{"a & b"},
 			Measures: []*Measure{
-				(&Measure{Name: "w1", Unit: "ns/op", RefName: "floor", Product: []float64{30, 33, 40}, Reference: []float64{10, 11, 10}}).Aim("E1", 3.5),
-				(&Measure{Name: "rate", Unit: "orders/s", Higher: true, Product: []float64{100, 90, 80}}).Aim("H10", 200),
+				(&Measure{
+					Name: "w1", Unit: "ns/op", RefName: "floor", Product: []float64{30, 33, 40},
+					Reference: []float64{10, 11, 10},
+				}).Aim("E1", 3.5),
+				(&Measure{Name: "rate", Unit: "orders/s", Higher: true, Product: []float64{100, 90, 80}}).Aim("H10",
+					200),
 			},
-			Latencies: []Latency{{Name: "poll", Count: 5, P: []float64{1, 2, 3, 4, 5, 6, 7, 8, 9}, PerSecond: []int64{1, 2, 2}}},
-			Routes:    []Route{{Name: "/x", Server: "product", Bytes: 5, Rate: 10, CPU: 7}},
-			Curves:    []Curve{{Name: "memory", X: []float64{1, 10, 100}, Y: []float64{2, 20, 200}, Slope: 1}},
+			Latencies: []Latency{{
+				Name: "poll", Count: 5, P: []float64{1, 2, 3, 4, 5, 6, 7, 8, 9},
+				PerSecond: []int64{1, 2, 2},
+			}},
+			Routes: []Route{{Name: "/x", Server: "product", Bytes: 5, Rate: 10, CPU: 7}},
+			Curves: []Curve{{Name: "memory", X: []float64{1, 10, 100}, Y: []float64{2, 20, 200}, Slope: 1}},
 		}},
 	}
 }
@@ -188,7 +196,8 @@ func TestCompareKnowsTheNoise(t *testing.T) {
 		{"a rate that fell", []float64{100, 99, 98}, []float64{80, 79, 78}, true, true},
 		{"a rate that rose", []float64{100, 99, 98}, []float64{130, 129, 128}, true, false},
 	} {
-		changes, missing := Compare(one(&Measure{Name: "m", Higher: c.higher, Product: c.before}), one(&Measure{Name: "m", Higher: c.higher, Product: c.after}))
+		changes, missing := Compare(one(&Measure{Name: "m", Higher: c.higher, Product: c.before}),
+			one(&Measure{Name: "m", Higher: c.higher, Product: c.after}))
 		if len(changes) != 1 || changes[0].Regression != c.want || len(missing) != 0 {
 			t.Errorf("%s: %+v", c.name, changes)
 		}

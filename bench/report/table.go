@@ -11,8 +11,10 @@ import (
 // WriteTable prints the report for a terminal.
 func (r *Report) WriteTable(w io.Writer) error {
 	m := &r.Machine
-	fmt.Fprintf(w, "%s\n%s, commit %s, %s\n", r.Command, r.Version, r.Commit, r.Started.UTC().Format("2006-01-02 15:04:05Z"))
-	fmt.Fprintf(w, "%s, %d cores, %d MiB, Linux %s, %s, load %s, %d files\n", m.CPU, m.Cores, m.MemoryMiB, m.Kernel, m.Go, m.Load, m.Files)
+	fmt.Fprintf(w, "%s\n%s, commit %s, %s\n", r.Command, r.Version, r.Commit,
+		r.Started.UTC().Format("2006-01-02 15:04:05Z"))
+	fmt.Fprintf(w, "%s, %d cores, %d MiB, Linux %s, %s, load %s, %d files\n", m.CPU, m.Cores, m.MemoryMiB, m.Kernel,
+		m.Go, m.Load, m.Files)
 	for _, s := range r.Settings {
 		fmt.Fprintf(w, "  %s: %s\n", s.Name, s.Value)
 	}
@@ -48,13 +50,15 @@ func (s *Scenario) writeTable(w io.Writer) error {
 	}
 	for i := range s.Latencies {
 		l := &s.Latencies[i]
-		fmt.Fprintf(t, "  %s\t%.0f\t%.0f\t%.0f\t%.0f\t%d\t%d\t%d\t%d\n", l.Name, l.At(50), l.At(99), l.At(99.9), l.At(100), l.Count, l.Late, l.Missed, l.Errors)
+		fmt.Fprintf(t, "  %s\t%.0f\t%.0f\t%.0f\t%.0f\t%d\t%d\t%d\t%d\n", l.Name, l.At(50), l.At(99), l.At(99.9),
+			l.At(100), l.Count, l.Late, l.Missed, l.Errors)
 	}
 	if len(s.Routes) > 0 {
 		fmt.Fprintln(t, "  route\tserver\tbytes\tanswers/s\tserver us\tclient us\tstatus")
 	}
 	for _, x := range s.Routes {
-		fmt.Fprintf(t, "  %s\t%s\t%d\t%.0f\t%s\t%.2f\t%s\n", x.Name, x.Server, x.Bytes, x.Rate, Figure(x.CPU), x.Client, x.Statuses)
+		fmt.Fprintf(t, "  %s\t%s\t%d\t%.0f\t%s\t%.2f\t%s\n", x.Name, x.Server, x.Bytes, x.Rate, Figure(x.CPU), x.Client,
+			x.Statuses)
 	}
 	if err := t.Flush(); err != nil {
 		return err

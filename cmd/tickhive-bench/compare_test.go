@@ -25,7 +25,8 @@ func saved(t *testing.T, name string, figures ...float64) string {
 // compare exits 1 on a regression beyond the noise, 0 without one, and with an error
 // when a file is no report.
 func TestBenchCompareExitCode(t *testing.T) {
-	before, same, slower := saved(t, "a.json", 100, 101, 103), saved(t, "b.json", 102, 103, 104), saved(t, "c.json", 121, 122, 124)
+	before, same, slower := saved(t, "a.json", 100, 101, 103), saved(t, "b.json", 102, 103, 104),
+		saved(t, "c.json", 121, 122, 124)
 	for _, c := range []struct {
 		a, b string
 		code int

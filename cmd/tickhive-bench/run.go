@@ -19,7 +19,7 @@ type runCmd struct {
 	Rounds int      `help:"Rounds of product and reference in turn (5; 3 with --quick)."`
 	JSON   string   `name:"json" placeholder:"FILE" help:"Write the report as JSON."`
 	HTML   string   `name:"html" placeholder:"FILE" help:"Write the report as one HTML page with plots."`
-	Dir    string   `default:"bin/bench" placeholder:"DIR" help:"Where logs are written and removed again (${default})."`
+	Dir    string   `default:"bin/bench" placeholder:"DIR" help:"Folder of the logs, removed again (${default})."`
 	Target []string `placeholder:"URL" help:"http and poll: load this server; may be repeated, side by side."`
 	Quiet  bool     `help:"No progress."`
 
@@ -54,7 +54,8 @@ func (b *runCmd) Run(ctx *kong.Context, p *program) error {
 	}
 	o := bench.Options{
 		Program: self, Product: product, Dir: dir, Quick: b.Quick, Rounds: b.Rounds, Targets: b.Target,
-		Version: "TickHive " + cmdline.Version, Commit: cmdline.Commit(), Command: "tickhive-bench " + strings.Join(ctx.Args, " "),
+		Version: "TickHive " + cmdline.Version, Commit: cmdline.Commit(),
+		Command: "tickhive-bench " + strings.Join(ctx.Args, " "),
 	}
 	if !b.Quiet {
 		o.Say = func(line string) { fmt.Fprintln(p.err, line) }

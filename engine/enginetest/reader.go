@@ -78,6 +78,7 @@ func (r *Reader) one(e *engine.Event) error {
 			quoteOrder: e.Flags&engine.FlagQuote != 0, waits: e.Type >= engine.StopLimit,
 		}
 		return nil
+	default: // of an order that is open
 	}
 	o := r.Orders[e.Order]
 	if o == nil {
@@ -100,7 +101,8 @@ func (r *Reader) one(e *engine.Event) error {
 		if !o.quoteOrder {
 			o.reduced += e.Amount
 			o.now -= e.Amount
-		} else if o.quote = o.quote.Sub(fixed.Mul64(uint64(e.Price), uint64(e.Amount))); e.Quote != o.quote.Sub(o.spent) {
+		} else if o.quote = o.quote.Sub(fixed.Mul64(uint64(e.Price),
+			uint64(e.Amount))); e.Quote != o.quote.Sub(o.spent) {
 			return fmt.Errorf("order %d has %v left to spend after the reduction", e.Order, e.Quote)
 		}
 		if o.now != e.OpenAmount {
@@ -108,6 +110,7 @@ func (r *Reader) one(e *engine.Event) error {
 		}
 	case engine.EventTriggered:
 		o.waits = false
+	default: // changes nothing that is rebuilt here
 	}
 	return nil
 }
@@ -190,7 +193,8 @@ func (r *Reader) Agree(c *engine.Core) error {
 	}
 	for id, o := range r.Orders {
 		got, ok := c.Order(id)
-		if !ok || got.Open != o.now || got.Total != o.traded+o.now || got.Waiting != o.waits || got.Account != o.account {
+		if !ok || got.Open != o.now || got.Total != o.traded+o.now || got.Waiting != o.waits ||
+			got.Account != o.account {
 			return fmt.Errorf("order %d: the core has %+v (%v), the reader %+v", id, got, ok, *o)
 		}
 	}

@@ -21,7 +21,10 @@ func TestLoopDoesNotWaitForCompanyOfALoneSubmitter(t *testing.T) {
 	}{{"alone", nil}, {"beside a source", []sequencer.Source{&hasty{}}}} {
 		t.Run(c.name, func(t *testing.T) {
 			now := time.Now().UnixNano()
-			turnsOfAnother(t, startLoop(t, sequencer.LoopOptions{Clock: clock.Real{}, StartNs: now, Sources: c.sources}))
+			turnsOfAnother(t, startLoop(t, sequencer.LoopOptions{
+				Clock: clock.Real{}, StartNs: now,
+				Sources: c.sources,
+			}))
 		})
 	}
 }

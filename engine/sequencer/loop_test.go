@@ -139,7 +139,8 @@ func TestAnswerComesAfterPublication(t *testing.T) {
 			r := rand.New(rand.NewPCG(uint64(g), 3))
 			for range 500 {
 				var seq engine.Seq
-				b := &sequencer.Batch{Commands: []engine.Command{limitOrder(engine.Side(r.IntN(2)), 90+r.Int64N(20), 1+r.Int64N(5))}}
+				b := &sequencer.Batch{Commands: []engine.Command{limitOrder(engine.Side(r.IntN(2)), 90+r.Int64N(20),
+					1+r.Int64N(5))}}
 				b.Collect = func(_ int, _ *engine.Command, events []engine.Event) { seq = events[len(events)-1].Seq }
 				if err := l.Submit(b); err != nil {
 					t.Error(err)
@@ -269,7 +270,8 @@ func TestFullQueueRefuses(t *testing.T) {
 		t.Errorf("%d refused, want exactly the one beyond the queue", l.Stats().Busy.Load())
 	}
 	l.Stop()
-	if err := l.Submit(&sequencer.Batch{Commands: []engine.Command{addPairCommand()}}); !errors.Is(err, sequencer.ErrStopping) {
+	if err := l.Submit(&sequencer.Batch{Commands: []engine.Command{addPairCommand()}}); !errors.Is(err,
+		sequencer.ErrStopping) {
 		t.Errorf("after Stop: %v, want ErrStopping", err)
 	}
 }
@@ -383,7 +385,8 @@ func TestJournalFailures(t *testing.T) {
 	if err := <-failed; !errors.Is(err, sequencer.ErrOutcomeUnknown) || errors.Is(err, sequencer.ErrUnavailable) {
 		t.Fatalf("failed sync: %v", err)
 	}
-	if err := place(); !errors.Is(err, sequencer.ErrUnavailable) || errors.Is(err, sequencer.ErrOutcomeUnknown) || rec.seen() != shown {
+	if err := place(); !errors.Is(err, sequencer.ErrUnavailable) || errors.Is(err, sequencer.ErrOutcomeUnknown) ||
+		rec.seen() != shown {
 		t.Fatalf("after a failed sync: %v, %d events shown", err, rec.seen()-shown)
 	}
 }
@@ -404,7 +407,10 @@ func TestAdvanceTellsOfASourceThatWasRefused(t *testing.T) {
 		j := &syncedJournal{stuckJournal: stuckJournal{wake: make(chan struct{}, 1)}}
 		rec, m := &recorder{}, &metronome{due: enginetest.DayNs + 500}
 		clk := clock.NewManual(enginetest.DayNs)
-		l := startLoop(t, sequencer.LoopOptions{Clock: clk, Journal: j, Sinks: []sequencer.Sink{rec}, Sources: []sequencer.Source{m}})
+		l := startLoop(t, sequencer.LoopOptions{
+			Clock: clk, Journal: j, Sinks: []sequencer.Sink{rec},
+			Sources: []sequencer.Source{m},
+		})
 		if err := l.AdvanceTo(enginetest.DayNs + 10*int64(time.Second)); err != nil || len(m.acted) != 10 {
 			t.Fatalf("%s: %v, acted %d times, want 10", c.name, err, len(m.acted))
 		}
@@ -417,7 +423,8 @@ func TestAdvanceTellsOfASourceThatWasRefused(t *testing.T) {
 			t.Errorf("%s: %v, %d events shown", c.name, err, rec.seen()-seen)
 		}
 		if n := len(m.acted) - 10; n != c.reached || clk.NowNs() != m.acted[len(m.acted)-1] {
-			t.Errorf("%s: acted %d times more, want %d; the clock stands at %d", c.name, n, c.reached, clk.NowNs()-enginetest.DayNs)
+			t.Errorf("%s: acted %d times more, want %d; the clock stands at %d", c.name, n, c.reached,
+				clk.NowNs()-enginetest.DayNs)
 		}
 		stamped := sequencer.Batch{Commands: []engine.Command{limitOrder(engine.Buy, 100, 1)}, Stamped: true}
 		stamped.Commands[0].TimeNs = enginetest.DayNs + 30*int64(time.Second)
@@ -452,11 +459,13 @@ func TestOutcomeOfAWriteThatCannotBeCutOff(t *testing.T) {
 			}
 			return vfs.Fault{}
 		})
-		if err := place(); !errors.Is(err, sequencer.ErrOutcomeUnknown) || errors.Is(err, sequencer.ErrUnavailable) || rec.seen() != shown {
+		if err := place(); !errors.Is(err, sequencer.ErrOutcomeUnknown) || errors.Is(err, sequencer.ErrUnavailable) ||
+			rec.seen() != shown {
 			t.Errorf("policy %d: %v, %d events shown", policy, err, rec.seen()-shown)
 		}
 		fs.Before(nil)
-		if err := place(); !errors.Is(err, sequencer.ErrUnavailable) || errors.Is(err, sequencer.ErrOutcomeUnknown) || rec.seen() != shown {
+		if err := place(); !errors.Is(err, sequencer.ErrUnavailable) || errors.Is(err, sequencer.ErrOutcomeUnknown) ||
+			rec.seen() != shown {
 			t.Errorf("policy %d, the next: %v, %d events shown", policy, err, rec.seen()-shown)
 		}
 		l.Stop()
@@ -495,7 +504,10 @@ func TestBulkThatFailedStaysFailed(t *testing.T) {
 	j := sequencer.NewWALJournal(log, sequencer.SyncInterval)
 	defer j.Close()
 	j.BeginBulk()
-	l := startLoop(t, sequencer.LoopOptions{Journal: j, Sources: []sequencer.Source{&metronome{due: enginetest.DayNs + 500}}})
+	l := startLoop(t, sequencer.LoopOptions{
+		Journal: j,
+		Sources: []sequencer.Source{&metronome{due: enginetest.DayNs + 500}},
+	})
 	at := enginetest.DayNs + 3000*int64(time.Second) // not yet written
 	if err := l.AdvanceQuietly(at); err != nil {
 		t.Fatal(err)
@@ -565,7 +577,10 @@ func TestNothingIsJournaledThatCannotBeReadAgain(t *testing.T) {
 	rec := &recorder{}
 	l := startLoop(t, sequencer.LoopOptions{Journal: j, Sinks: []sequencer.Sink{rec}})
 	asset := func(symbol, name string) engine.Command {
-		return engine.Command{Kind: engine.SetAsset, Pair: engine.ControlPair, Asset: &engine.Asset{Symbol: symbol, Name: name}}
+		return engine.Command{
+			Kind: engine.SetAsset, Pair: engine.ControlPair,
+			Asset: &engine.Asset{Symbol: symbol, Name: name},
+		}
 	}
 	pair := func(kind engine.CommandKind, change func(*engine.Instrument)) engine.Command {
 		inst := enginetest.Instrument()

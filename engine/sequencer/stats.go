@@ -30,6 +30,7 @@ func (l *Loop) count(events []engine.Event) {
 			l.tally.trades++
 		case engine.EventRejected:
 			l.tally.refused++
+		default: // counted as events alone
 		}
 	}
 }

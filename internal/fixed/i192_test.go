@@ -58,7 +58,8 @@ func TestI192IsABigInteger(t *testing.T) {
 		if a.Cmp(b) != x.Cmp(y) || a.Sign() != x.Sign() || a.CmpTerm(term) != x.Cmp(z) {
 			t.Fatalf("%s and %s compare as %d", x, y, a.Cmp(b))
 		}
-		if got := big192(a.Clamp().Wide()); x.BitLen() < 127 && got.Cmp(x) != 0 || x.BitLen() > 128 && got.Sign() != x.Sign() {
+		if got := big192(a.Clamp().Wide()); x.BitLen() < 127 && got.Cmp(x) != 0 || x.BitLen() > 128 &&
+			got.Sign() != x.Sign() {
 			t.Fatalf("%s clamps to %s", x, got)
 		}
 		if a.W2 != 0 && a.W2 != ^uint64(0) {

@@ -6,6 +6,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -110,6 +111,42 @@ func (t *Tree) References(f *File) (out []string) {
 				if wrong := t.resolve(file, anchor); wrong != "" {
 					out = append(out, f.at(c.Pos())+": "+ref+": "+wrong)
 				}
+			}
+		}
+	}
+	return out
+}
+
+// namedPages are the pages that say which file of the code does what.
+var namedPages = []string{"ARCHITECTURE.md", "docs/internals/", "docs/operating.md"}
+
+var (
+	mdFile  = regexp.MustCompile("`([A-Za-z0-9_./-]+\\.(?:go|md|json))(?::([A-Za-z0-9_]+))?`")
+	mdDecl  = `(?m)^(?:func (?:\([^)]*\) )?|type |\t)%s\b`
+	anyFile = regexp.MustCompile(`^[a-z0-9_]+\.(go|md)$`)
+)
+
+// CodePaths reports code spans of a page such as `engine/loop.go:run` that name a file or a
+// declaration that is not there. A name without a folder is in the folder before it on the line.
+func (t *Tree) CodePaths(p *Page) (out []string) {
+	if !slices.ContainsFunc(namedPages, func(prefix string) bool { return strings.HasPrefix(p.Path, prefix) }) {
+		return nil
+	}
+	for i, line := range p.Lines {
+		dir := ""
+		for _, m := range mdFile.FindAllStringSubmatch(line, -1) {
+			name := m[1]
+			if anyFile.MatchString(name) && name != "doc.go" {
+				name = path.Join(dir, name)
+			}
+			dir = path.Dir(name)
+			text, err := os.ReadFile(filepath.Join(t.Root, name))
+			switch {
+			case name == "doc.go", name == "meta.json": // of every folder, of a data directory
+			case err != nil:
+				out = append(out, fmt.Sprintf("%s:%d: there is no %s", p.Path, i+1, name))
+			case m[2] != "" && !regexp.MustCompile(fmt.Sprintf(mdDecl, m[2])).Match(text):
+				out = append(out, fmt.Sprintf("%s:%d: %s declares no %s", p.Path, i+1, name, m[2]))
 			}
 		}
 	}

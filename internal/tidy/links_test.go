@@ -37,7 +37,7 @@ func readTree(t *testing.T) *Tree {
 func TestLinksLeadSomewhere(t *testing.T) {
 	tree := readTree(t)
 	for _, p := range tree.Pages {
-		for _, line := range tree.Links(p) {
+		for _, line := range append(tree.Links(p), tree.CodePaths(p)...) {
 			t.Error(line)
 		}
 	}
@@ -93,7 +93,11 @@ func TestDeadLinksAreFound(t *testing.T) {
 		line string
 		dead int
 	}{
-		{"[x](b.md) [x](b.md#of-x-seq-a-and-b) [x](b.md#two-1) [x](b.md#own) [x](../go.mod) [x](https://x.example/y)", 0},
+		{
+			"[x](b.md) [x](b.md#of-x-seq-a-and-b) [x](b.md#two-1) [x](b.md#own) [x](../go.mod) " +
+				"[x](https://x.example/y)",
+			0,
+		},
 		{"[x](b.md#two-2)", 1},
 		{"[x](c.md) ![x](shots/none.png)", 2},
 		{"`[x](c.md)`", 0},
@@ -105,7 +109,8 @@ func TestDeadLinksAreFound(t *testing.T) {
 			t.Errorf("%q: %d dead links, want %d: %v", c.line, len(got), c.dead, got)
 		}
 	}
-	f, err := Parse("engine/x.go", []byte("package x\n\n// See docs/b.md#two and docs/b.md#three, docs/no.md.\nvar X int\n"))
+	text := "package x\n\n// See docs/b.md#two and docs/b.md#three, docs/no.md.\nvar X int\n"
+	f, err := Parse("engine/x.go", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,10 +119,35 @@ func TestDeadLinksAreFound(t *testing.T) {
 	}
 }
 
+func TestPathsOfCodeThatIsNotThereAreFound(t *testing.T) {
+	tree := &Tree{Root: root}
+	for line, dead := range map[string]int{
+		"`internal/tidy/links.go:CodePaths`, `notices.go`, `links.go:Tree`": 0,
+		"`meta.json` and `engine.wal`":                                      0,
+		"`internal/tidy/gone.go`":                                           1,
+		"`internal/tidy/links.go`, `gone.go`":                               1,
+		"`internal/tidy/links.go:Gone`":                                     1,
+		"`links.go`":                                                        1,
+	} {
+		if got := tree.CodePaths(ParsePage("docs/internals/x.md", line)); len(got) != dead {
+			t.Errorf("%s: %v, want %d", line, got, dead)
+		}
+	}
+	if got := tree.CodePaths(ParsePage("docs/contract/x.md", "`internal/gone.go`")); got != nil {
+		t.Error("a page that names no files is checked:", got)
+	}
+}
+
 func TestBannedWordsAreFound(t *testing.T) {
 	for text, found := range map[string]int{
-		"It is told of each.": 1, "Whoever calls it": 1, "that of the sender": 1, "The size is what the caller gave.": 1,
-		"`is told`": 0, "A company of orders": 1, "The caller is notified.": 0, "the hash of the empty string": 0,
+		"It is told of each.":               1,
+		"Whoever calls it":                  1,
+		"that of the sender":                1,
+		"The size is what the caller gave.": 1,
+		"A company of orders":               1,
+		"`is told`":                         0,
+		"The caller is notified.":           0,
+		"the hash of the empty string":      0,
 	} {
 		if got := Words(ParsePage("docs/x.md", text)); len(got) != found {
 			t.Errorf("%q: %v, want %d", text, got, found)

@@ -33,7 +33,10 @@ var vendored = []struct {
 	},
 	{
 		"swagger-ui-dist", "5.35.0", `"5.35.0"`,
-		[]string{"server/web/swagger/swagger-ui-bundle.js", "server/web/swagger/swagger-ui.css", "server/web/swagger/favicon-32x32.png"},
+		[]string{
+			"server/web/swagger/swagger-ui-bundle.js", "server/web/swagger/swagger-ui.css",
+			"server/web/swagger/favicon-32x32.png",
+		},
 		[]string{"server/web/swagger/LICENSE", "server/web/swagger/NOTICE"},
 	},
 }
@@ -45,7 +48,8 @@ var licenceFile = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|patents)[^
 // Parts lists everything of others that cmd/tickhive contains, modules first, each with
 // its licence texts. It asks the go command, so modules must be in its cache.
 func Parts(root string) ([]Part, error) {
-	cmd := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{.Path}}\t{{.Version}}\t{{.Dir}}{{end}}", "./cmd/tickhive")
+	cmd := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{.Path}}\t{{.Version}}\t{{.Dir}}{{end}}",
+		"./cmd/tickhive")
 	cmd.Dir = root
 	cmd.Env = append(os.Environ(), "GOOS=linux", "GOARCH=amd64") // the same list on every machine
 	out, err := cmd.Output()
@@ -75,7 +79,10 @@ func Parts(root string) ([]Part, error) {
 	if err != nil {
 		return nil, err
 	}
-	parts = append(parts, Part{Name: "Go standard library and runtime", Version: "of the toolchain that builds the program", Texts: std})
+	parts = append(parts, Part{
+		Name:    "Go standard library and runtime",
+		Version: "of the toolchain that builds the program", Texts: std,
+	})
 	return appendVendored(parts, root)
 }
 
@@ -86,7 +93,8 @@ func appendVendored(parts []Part, root string) ([]Part, error) {
 			return nil, err
 		}
 		if !bytes.Contains(body, []byte(v.witness)) {
-			return nil, fmt.Errorf("%s does not name version %s: correct the row in internal/tidy/notices.go", v.files[0], v.version)
+			return nil, fmt.Errorf("%s does not name version %s: correct the row in internal/tidy/notices.go",
+				v.files[0], v.version)
 		}
 		p := Part{Name: v.name, Version: v.version + " (" + strings.Join(v.files, ", ") + ")"}
 		for _, name := range v.licences {
@@ -147,7 +155,8 @@ func Notices(parts []Part) []byte {
 		table.WriteString("\n")
 	}
 	return []byte("TickHive contains the following works of others. The numbers name the licence texts below.\n" +
-		"This file is written by: go test ./internal/tidy -run TestNotices -update\n\n" + table.String() + texts.String())
+		"This file is written by: go test ./internal/tidy -run TestNotices -update\n\n" + table.String() +
+		texts.String())
 }
 
 // tidyText drops what differs between systems: line ends, blanks at line ends.

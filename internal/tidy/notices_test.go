@@ -31,7 +31,8 @@ func TestNotices(t *testing.T) {
 		t.Fatal(err)
 	}
 	if string(got) != string(want) {
-		t.Error("THIRD_PARTY_NOTICES is not what the program contains: run go test ./internal/tidy -run TestNotices -update and look at the difference")
+		t.Error("THIRD_PARTY_NOTICES is not what the program contains: " +
+			"run go test ./internal/tidy -run TestNotices -update and look at the difference")
 	}
 }
 
@@ -63,7 +64,8 @@ func TestVendoredFilesAreListed(t *testing.T) {
 
 func TestNoticesPrintEachTextOnce(t *testing.T) {
 	got := string(Notices([]Part{{"a", "v1", []string{"Text  one\n", "two"}}, {"b", "v2", []string{"Text one"}}}))
-	if strings.Count(got, "[1]") != 3 || strings.Count(got, "[2]") != 2 || !strings.Contains(got, "  b v2\n    texts: [1]\n") {
+	if strings.Count(got, "[1]") != 3 || strings.Count(got, "[2]") != 2 ||
+		!strings.Contains(got, "  b v2\n    texts: [1]\n") {
 		t.Error(got)
 	}
 }

@@ -1,21 +1,17 @@
 package tidy
 
 import (
-	"fmt"
 	"go/ast"
 	"go/token"
 	"path"
 	"strings"
 )
 
-// Sizes: a file is one noun, a function fits a screen.
-const (
-	maxFileLines = 500
-	maxFuncLines = 70
-)
-
 // exactFolders hold values that must be exact: no floats.
-var exactFolders = []string{"engine", "marketdata", "aggregator", "accounts", "internal/fixed", "launchpad", "hive", "sim"}
+var exactFolders = []string{
+	"engine", "marketdata", "aggregator", "accounts", "internal/fixed", "launchpad", "hive",
+	"sim",
+}
 
 // Floats reports floating point where values must be exact. What only describes a market
 // (sim/stats) is no decision.
@@ -98,7 +94,10 @@ func shell(f *File) bool {
 		return false // pure, as a package
 	}
 	base := strings.TrimSuffix(path.Base(f.Path), ".go")
-	for _, prefix := range []string{"loop", "store", "log", "server", "edge", "conn", "writer", "ws_", "gzip", "internal_server", "committer"} {
+	for _, prefix := range []string{
+		"loop", "store", "log", "server", "edge", "conn", "writer", "ws_", "gzip",
+		"internal_server", "committer",
+	} {
 		if strings.HasPrefix(base, prefix) {
 			return true
 		}
@@ -130,7 +129,10 @@ func lockFree(f *File) bool {
 		return true
 	}
 	base := path.Base(f.Path)
-	for _, prefix := range []string{"market_", "aggregator", "encode_", "respond", "etag", "meta", "quote", "shared_doc", "summary", "status", "dispatch"} {
+	for _, prefix := range []string{
+		"market_", "aggregator", "encode_", "respond", "etag", "meta", "quote",
+		"shared_doc", "summary", "status", "dispatch",
+	} {
 		if f.Dir == "server" && strings.HasPrefix(base, prefix) {
 			return true
 		}
@@ -153,24 +155,6 @@ func Locks(f *File) []string {
 		}
 		return true
 	})
-	return out
-}
-
-// Sizes reports files and functions that are too long to be read at one sitting.
-func Sizes(f *File) []string {
-	var out []string
-	if n := f.Fset.Position(f.AST.FileEnd).Line; n > maxFileLines && !f.Test {
-		out = append(out, fmt.Sprintf("%s:1: %d lines, at most %d", f.Path, n, maxFileLines))
-	}
-	for _, d := range f.AST.Decls {
-		fn, ok := d.(*ast.FuncDecl)
-		if !ok || f.Test {
-			continue
-		}
-		if n := f.Fset.Position(fn.End()).Line - f.Fset.Position(fn.Pos()).Line + 1; n > maxFuncLines {
-			out = append(out, fmt.Sprintf("%s: %s has %d lines, at most %d", f.at(fn.Pos()), fn.Name.Name, n, maxFuncLines))
-		}
-	}
 	return out
 }
 

@@ -47,27 +47,16 @@ func Docs(f *File) []string {
 func verbatim(f *File) bool { return under(f.Dir, "bench/limits/floor") }
 
 // wellKnown are methods whose meaning an interface of the standard library fixes.
-var wellKnown = map[string]bool{"String": true, "Error": true, "Unwrap": true, "Is": true, "Len": true, "Less": true, "Swap": true}
+var wellKnown = map[string]bool{
+	"String": true, "Error": true, "Unwrap": true, "Is": true, "Len": true, "Less": true,
+	"Swap": true,
+}
 
 func receiverExported(d *ast.FuncDecl) bool {
 	if d.Recv == nil {
 		return true
 	}
-	t := d.Recv.List[0].Type
-	for {
-		switch x := t.(type) {
-		case *ast.StarExpr:
-			t = x.X
-		case *ast.IndexExpr:
-			t = x.X
-		case *ast.IndexListExpr:
-			t = x.X
-		case *ast.Ident:
-			return x.IsExported()
-		default:
-			return false
-		}
-	}
+	return ast.IsExported(receiver(d))
 }
 
 // PackageDocs reports folders whose doc.go does not say what the package is.

@@ -22,7 +22,8 @@ var mayImport = map[string][]string{
 	"bench":            {"bench", "client", "engine", "marketdata", "sim"},
 	"bench/limits":     {"bench", "engine", "marketdata"},
 	"cmd": {
-		"cmd", "server", "engine", "marketdata", "aggregator", "accounts", "launchpad", "hive", "sim", "client", "bench",
+		"cmd", "server", "engine", "marketdata", "aggregator", "accounts", "launchpad", "hive", "sim", "client",
+		"bench",
 	},
 }
 

@@ -16,7 +16,10 @@ var strayText = []struct {
 	{regexp.MustCompile(`\b(TO[D]O|FIX[M]E|XX[X])\b`), "work left open"},
 	{regexp.MustCompile(`(?i)not[ ]implemented`), "work left open"},
 	{regexp.MustCompile(`/w[o]rk/|/f[a]rm/|/ho[m]e/[a-z]+/|/r[o]ot/`), "a path of one machine"},
-	{regexp.MustCompile(`(?i)\b(chat[g]pt|open[a]i|an[t]hropic|cla[u]de|co[p]ilot|language[ ]model)\b`), "not about the project"},
+	{
+		regexp.MustCompile(`(?i)\b(chat[g]pt|open[a]i|an[t]hropic|cla[u]de|co[p]ilot|language[ ]model)\b`),
+		"not about the project",
+	},
 }
 
 // maxTextBytes bounds what is looked at of one file: embedded libraries of others are

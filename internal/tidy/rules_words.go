@@ -8,7 +8,7 @@ import (
 
 // wordedPaths are the prefixes of the paths whose wording is checked. The list grows until it
 // is the whole tree.
-var wordedPaths = []string{"docs/", "CONTRIBUTING.md"}
+var wordedPaths = []string{"docs/", "ARCHITECTURE.md", "CONTRIBUTING.md"}
 
 // givenTexts are documents of others, kept as they were given.
 var givenTexts = map[string]bool{"docs/contract/api.md": true}
@@ -29,8 +29,16 @@ var bannedWords = []struct {
 	{regexp.MustCompile(`(?i)\bnobody\b`), "no client, nothing; name the agent"},
 	{regexp.MustCompile(`(?i)\bcompany\b`), "contention, other submitters"},
 	{regexp.MustCompile(`(?i)\bthat of (a|an|the|its|his|their)\b`), "repeat the noun: the hash of the empty string"},
-	{regexp.MustCompile(`(?i)\b(is|are|has|have) (what|how many|how much|who|whether|where|when|why) (is|are|it|they|the|a|an)\b`), "a verb: returns, reports, holds, counts"},
-	{regexp.MustCompile(`(?i)\b(himself|herself)\b|\b(his|her) (key|keys|orders?|account|balances?|figures|discounts?)\b`), "its, their"},
+	{
+		regexp.MustCompile(`(?i)\b(is|are|has|have) (what|how many|how much|who|whether|where|when|why) ` +
+			`(is|are|it|they|the|a|an)\b`),
+		"a verb: returns, reports, holds, counts",
+	},
+	{
+		regexp.MustCompile(`(?i)\b(himself|herself)\b|` +
+			`\b(his|her) (key|keys|orders?|account|balances?|figures|discounts?)\b`),
+		"its, their",
+	},
 	{regexp.MustCompile(`(?i)\b(so|such) that each\b|\bsuch as was\b`), "so each"},
 	{regexp.MustCompile(`(?i)\bdesk\b`), "handlers, service"},
 	{regexp.MustCompile(`(?i)\bgoodbye\b`), "close handshake"},

@@ -62,7 +62,8 @@ func Load(root string) ([]*File, error) {
 			return err
 		}
 		base := d.Name()
-		if d.IsDir() && name != root && (strings.HasPrefix(base, ".") || base == "testdata" || base == "bin" || base == "data") {
+		if d.IsDir() && name != root && (strings.HasPrefix(base, ".") || base == "testdata" || base == "bin" ||
+			base == "data") {
 			return filepath.SkipDir
 		}
 		if d.IsDir() || filepath.Ext(base) != ".go" {

@@ -13,8 +13,12 @@ const root = "../.."
 // rules are those that look at one file.
 var rules = map[string]func(*File) []string{
 	"imports": Imports, "floats": Floats, "clocks": Clocks, "sleeps": Sleeps, "goroutines": Goroutines,
-	"locks": Locks, "sizes": Sizes, "globals": Globals, "docs": Docs,
+	"locks": Locks, "sizes": Sizes, "globals": Globals, "docs": Docs, "statuses": Statuses, "json": JSONTags,
+	"lines": LongLines,
 }
+
+// wholeRules are those that look at all files together.
+var wholeRules = []func([]*File) []string{PackageDocs, Large, GoneDomains, ShortLines}
 
 func TestTheTreeIsTidy(t *testing.T) {
 	files, err := Load(root)
@@ -31,8 +35,10 @@ func TestTheTreeIsTidy(t *testing.T) {
 			}
 		}
 	}
-	for _, line := range PackageDocs(files) {
-		t.Error(line)
+	for _, rule := range wholeRules {
+		for _, line := range rule(files) {
+			t.Error(line)
+		}
 	}
 }
 
@@ -80,13 +86,20 @@ func TestEachRuleFindsAPlantedViolation(t *testing.T) {
 		{"locks", "marketdata/x.go", `import "sync"; type x struct { mu sync.Mutex }`},
 		{"locks", "server/market_x.go", `func f() chan int { return nil }`},
 		{"locks", "aggregator/x.go", `func f() { select {} }`},
-		{"sizes", "engine/x.go", strings.Repeat("\n", maxFileLines)},
 		{"sizes", "engine/x.go", "func f() {" + strings.Repeat("\n", maxFuncLines) + "}"},
 		{"globals", "engine/x.go", `import "sync"; var mu sync.Mutex`},
 		{"globals", "engine/x.go", `import "sync/atomic"; var n atomic.Int64`},
 		{"docs", "engine/x.go", `func F() {}`},
 		{"docs", "engine/x.go", "// T is.\ntype T int\nfunc (T) M() {}"},
 		{"docs", "engine/x.go", `const C = 1`},
+		{"lines", "client/x.go", "// " + strings.Repeat("x", maxColumns-2)},
+		{"lines", "client/x_test.go", "\t// " + strings.Repeat("x", maxColumns-6)},
+		{"statuses", "accounts/x.go", `func f() int { return 409 }`},
+		{"statuses", "hive/x.go", `import "net/http"; var status = http.StatusConflict`},
+		{"statuses", "launchpad/x.go", `import "github.com/valyala/fasthttp"; var status = fasthttp.StatusConflict`},
+		{"statuses", "accounts/keys.go", `var status = 503`},
+		{"json", "marketdata/x.go", "type x struct { N int `toml:\"n\" json:\"n\"` }"},
+		{"json", "hive/answer.go", `var cleaned int`},
 	} {
 		f, err := Parse(c.file, []byte("package x\n"+c.code+"\n"))
 		if err != nil {
@@ -104,6 +117,10 @@ func TestRulesLeaveWhatIsAllowed(t *testing.T) {
 		{"cmd/tickhive/x.go", `import "time"; func f() { go f(); _ = time.Now() }`},
 		{"engine/x_test.go", `import "tickhive/marketdata"; var x float64`},
 		{"engine/sequencer/loop_x.go", `func f() { go f() }`},
+		{"client/x.go", "\t// " + strings.Repeat("é", maxColumns-7)},
+		{"server/x.go", "// " + strings.Repeat("x", maxColumns)},
+		{"hive/x.go", "// MaxComment bounds a comment.\nconst MaxComment = 500"},
+		{"server/x.go", "var status, tag = 503, struct{ N int `json:\"n\"` }{}"},
 		{"sim/stats/x.go", "// X is.\nvar X float64"},
 		{"marketdata/x.go", "// V is.\ntype V struct { n int }\nfunc (v *V) String() string { return \"\" }"},
 	} {
@@ -119,6 +136,16 @@ func TestRulesLeaveWhatIsAllowed(t *testing.T) {
 	}
 }
 
+func TestFoldersWithoutLongLinesLeaveTheList(t *testing.T) {
+	before := openLines
+	defer func() { openLines = before }()
+	openLines = []string{"fresh", "old"}
+	files := planted(t, map[string]string{"fresh/x.go": "", "old/x.go": "// " + strings.Repeat("x", maxColumns)})
+	if got := ShortLines(files); len(got) != 1 || !strings.HasPrefix(got[0], "fresh: ") {
+		t.Error(got)
+	}
+}
+
 func TestPackageDocsAreAskedFor(t *testing.T) {
 	short, err := Parse("engine/doc.go", []byte("// Package engine.\npackage engine\n"))
 	if err != nil {
@@ -130,7 +157,10 @@ func TestPackageDocsAreAskedFor(t *testing.T) {
 }
 
 func TestStrayTextIsFound(t *testing.T) {
-	for _, s := range []string{"// TO" + "DO: later", "see /w" + "ork/main", "not " + "implemented", "by Chat" + "GPT"} {
+	for _, s := range []string{
+		"// TO" + "DO: later", "see /w" + "ork/main", "not " + "implemented",
+		"by Chat" + "GPT",
+	} {
 		if len(Text("x.go", []byte("a\n"+s+"\n"))) != 1 {
 			t.Errorf("%q is not found", s)
 		}

@@ -49,7 +49,8 @@ func TestSyncedBytesSurviveEveryCutAndOthersMay(t *testing.T) {
 	for seed := range uint64(seeds) {
 		got := m.Crash(seed).Content(name)
 		sizes[len(got)] = true
-		if len(got) < len(old) || !bytes.Equal(got[:SectorBytes], old[:SectorBytes]) || !bytes.Equal(got[3*SectorBytes:4*SectorBytes], old[:SectorBytes]) {
+		if len(got) < len(old) || !bytes.Equal(got[:SectorBytes], old[:SectorBytes]) ||
+			!bytes.Equal(got[3*SectorBytes:4*SectorBytes], old[:SectorBytes]) {
 			t.Fatalf("seed %d: synced bytes are gone", seed)
 		}
 		subset := ""
@@ -229,7 +230,8 @@ func TestMemDoesWhatTheMachineDoes(t *testing.T) {
 		must(t, err)
 		_, err = c.fsys.Lock(at("LOCK"), Self())
 		var held *LockedError
-		if !errors.As(err, &held) || held.Error() != at("LOCK")+" is held by process 42 on host h since 1970-01-01T00:00:01Z" {
+		want := at("LOCK") + " is held by process 42 on host h since 1970-01-01T00:00:01Z"
+		if !errors.As(err, &held) || held.Error() != want {
 			t.Fatalf("%v", err)
 		}
 		must(t, lock.Close())

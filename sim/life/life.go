@@ -140,6 +140,9 @@ func (t *turn) forgotten(token *launchpad.Token) bool {
 // outside, with some to spare.
 func (t *turn) need(r *Resident, c launchpad.Currency, amount launchpad.Amount) {
 	if have := t.ledger.Balance(r.Address, c); have.Less(amount) {
-		t.pay(launchpad.Deposit{To: r.Address, Currency: c, Amount: amount.Add(launchpad.AmountOf(uint64(t.between(1_000, 20_000))))})
+		t.pay(launchpad.Deposit{
+			To: r.Address, Currency: c,
+			Amount: amount.Add(launchpad.AmountOf(uint64(t.between(1_000, 20_000)))),
+		})
 	}
 }

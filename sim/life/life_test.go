@@ -43,7 +43,10 @@ func newPlace(t testing.TB, seed uint64, busyNs int64) *place {
 	if p.swarm, err = hive.OpenStore(hive.StoreOptions{Options: ho, Clock: p.clk}); err != nil {
 		t.Fatal(err)
 	}
-	if p.life, err = life.New(life.Options{Seed: seed, BusyNs: busyNs, LiveNs: math.MaxInt64, Residents: life.Residents(seed)}); err != nil {
+	if p.life, err = life.New(life.Options{
+		Seed: seed, BusyNs: busyNs, LiveNs: math.MaxInt64,
+		Residents: life.Residents(seed),
+	}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -138,8 +141,10 @@ func TestADemoThatBeginsHasEverythingToLookAt(t *testing.T) {
 		return h.Workers(end, hive.WorkerQuery{Page: hive.Page{Page: 1, PageSize: 1}, Status: &s}).TotalItems
 	}
 	active, passed, rejected := count(hive.ProposalActive), count(hive.ProposalPassed), count(hive.ProposalRejected)
-	t.Logf("%v: %d steps, %d refused %v; %d tokens, %d with a pool, %d traded, %d boosted, %d holders; %d entries; proposals %d active, %d passed, %d rejected; workers %d active, %d idle, %d suspended",
-		took, p.steps, p.refused, p.reasons, v.Len(), withPool, traded, boosted, holders, h.Entries(), active, passed, rejected,
+	t.Logf("%v: %d steps, %d refused %v; %d tokens, %d with a pool, %d traded, %d boosted, %d holders; "+
+		"%d entries; proposals %d active, %d passed, %d rejected; workers %d active, %d idle, %d suspended",
+		took, p.steps, p.refused, p.reasons, v.Len(), withPool, traded, boosted, holders, h.Entries(), active, passed,
+		rejected,
 		workers(hive.Active), workers(hive.Idle), workers(hive.Suspended))
 	o := h.Overview(end)
 	for what, ok := range map[string]bool{
@@ -202,7 +207,8 @@ func TestTheSameSeedLivesTheSameLifeAndARestartChangesNothing(t *testing.T) {
 func TestTheLivePaceIsLively(t *testing.T) {
 	p := newPlace(t, 5, 0)
 	p.until(genesisNs+day, nil)
-	calm, calmSteps := p.swarm.View().Proposals(hive.ProposalQuery{Page: hive.Page{Page: 1, PageSize: 1}}).TotalItems, p.steps
+	calm, calmSteps := p.swarm.View().Proposals(hive.ProposalQuery{Page: hive.Page{Page: 1, PageSize: 1}}).TotalItems,
+		p.steps
 	l, err := life.New(life.Options{Seed: 5, Residents: life.Residents(5)})
 	if err != nil {
 		t.Fatal(err)

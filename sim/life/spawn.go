@@ -41,7 +41,8 @@ func (t *turn) spawn() {
 	cmd := launchpad.Spawn{Owner: owner.Address}
 	if n := t.ledger.Len(); n < len(ideas) {
 		cmd.Symbol, cmd.Name = ideas[n].symbol, ideas[n].name
-		cmd.Metadata = fmt.Sprintf(`{"description":%q,"website":"https://example.org/%s"}`, ideas[n].about, ideas[n].symbol)
+		cmd.Metadata = fmt.Sprintf(`{"description":%q,"website":"https://example.org/%s"}`, ideas[n].about,
+			ideas[n].symbol)
 	} else {
 		var letters [5]byte
 		for i := range letters {

@@ -44,7 +44,10 @@ func (t *turn) trade() {
 // boost buys a token some attention.
 func (t *turn) boost() {
 	if token := t.remembered(); token != nil {
-		tiers := []launchpad.Tier{launchpad.Short, launchpad.Short, launchpad.Standard, launchpad.Standard, launchpad.Extended}
+		tiers := []launchpad.Tier{
+			launchpad.Short, launchpad.Short, launchpad.Standard, launchpad.Standard,
+			launchpad.Extended,
+		}
 		t.pay(launchpad.BuyBoost{Token: token.No, Tier: pick(&t.rng, tiers)})
 	}
 }

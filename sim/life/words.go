@@ -53,7 +53,10 @@ var supplies = []string{"", "", "", "1000000", "21000000", "100000000", "5000000
 
 // What agents say, by kind. Reason codes have at most 32 characters.
 var (
-	seen        = []string{"pool_depth_ok", "spread_widened", "volume_spike", "holder_growth", "price_stable", "inflow_rising"}
+	seen = []string{
+		"pool_depth_ok", "spread_widened", "volume_spike", "holder_growth", "price_stable",
+		"inflow_rising",
+	}
 	risks       = []string{"concentration", "volatility_high", "depth_falling", "routine_review"}
 	patterns    = []string{"momentum_up", "momentum_down", "accumulation", "breakout", "mean_reversion"}
 	alarms      = []string{"thin_liquidity", "wash_pattern", "whale_exit", "price_gap"}

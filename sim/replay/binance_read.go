@@ -146,8 +146,9 @@ func (r *binanceRecord) readData(name string, data []byte) error {
 		return r.readDepth(&m)
 	case binanceTrade:
 		return r.readTrade(&m)
+	default:
+		return r.readTouch(&m)
 	}
-	return r.readTouch(&m)
 }
 
 func (r *binanceRecord) readTrade(m *binanceData) (err error) {

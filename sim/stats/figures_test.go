@@ -96,7 +96,8 @@ func TestFiguresComeFromThePublicAPI(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := all[0]
-	if f.Minutes != 3 || f.Traded != 2 || f.Volume != 12 || f.Last != 101 || math.Abs(f.SpreadBp-10) > 1e-6 || f.Samples != 2 {
+	if f.Minutes != 3 || f.Traded != 2 || f.Volume != 12 || f.Last != 101 || math.Abs(f.SpreadBp-10) > 1e-6 ||
+		f.Samples != 2 {
 		t.Errorf("%+v", f)
 	}
 	var text strings.Builder

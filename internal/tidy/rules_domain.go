@@ -1,0 +1,91 @@
+package tidy
+
+import (
+	"go/ast"
+	"go/token"
+	"slices"
+	"strings"
+)
+
+// domains decide and know nothing of HTTP and JSON; encoders of the server do.
+var domains = []string{"engine", "marketdata", "accounts", "launchpad", "hive"}
+
+// httpStatuses are the statuses of errors that the contract uses (docs/contract/errors.md).
+var httpStatuses = []string{
+	"400", "401", "403", "404", "405", "406", "408", "409", "411", "413", "414", "415", "417", "422", "429", "431",
+	"500", "501", "502", "503", "504", "505",
+}
+
+// openDomains are the files that still name JSON members. A row goes with the
+// last finding; no row is added.
+var openDomains = map[string][]string{
+	"json": {"hive/answer.go", "launchpad/answer.go"},
+}
+
+// Statuses reports HTTP in a domain: an import, or an integer that is a status. Named
+// constants are limits of the domain.
+func Statuses(f *File) []string {
+	if f.Test || under(f.Dir, "engine/enginetest") || !under(f.Dir, domains...) {
+		return nil
+	}
+	var out []string
+	for _, p := range f.imports() {
+		if p == "net/http" || strings.HasPrefix(p, "github.com/valyala/fasthttp") {
+			out = append(out, f.Path+":1: "+p+" in a domain: the server knows HTTP")
+		}
+	}
+	ast.Inspect(f.AST, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.GenDecl:
+			return n.Tok != token.CONST
+		case *ast.BasicLit:
+			if n.Kind == token.INT && slices.Contains(httpStatuses, n.Value) {
+				out = append(out, f.at(n.Pos())+": "+n.Value+
+					" looks like an HTTP status in a domain: return a reason, the server maps it")
+			}
+		}
+		return true
+	})
+	return out
+}
+
+// JSONTags reports struct tags for JSON in a domain.
+func JSONTags(f *File) []string {
+	if f.Test || !under(f.Dir, domains...) {
+		return nil
+	}
+	var out []string
+	ast.Inspect(f.AST, func(n ast.Node) bool {
+		if field, ok := n.(*ast.Field); ok && field.Tag != nil && strings.Contains(field.Tag.Value, `json:"`) {
+			out = append(out, f.at(field.Pos())+": a JSON tag in a domain: the server's encoders name members")
+		}
+		return true
+	})
+	return f.shrink("json", out)
+}
+
+// shrink drops the findings of a file in the list of a rule, and reports one in the list
+// that has none.
+func (f *File) shrink(rule string, findings []string) []string {
+	switch listed := slices.Contains(openDomains[rule], f.Path); {
+	case !listed:
+		return findings
+	case len(findings) == 0:
+		return []string{f.Path + ":1: it is clean: remove its row from openDomains in rules_domain.go"}
+	default:
+		return nil
+	}
+}
+
+// GoneDomains reports rows of files that are not there any more.
+func GoneDomains(files []*File) (out []string) {
+	for rule, names := range openDomains {
+		for _, name := range names {
+			if !slices.ContainsFunc(files, func(f *File) bool { return f.Path == name }) {
+				out = append(out, name+":1: there is no such file: remove its row ("+rule+
+					") from openDomains in rules_domain.go")
+			}
+		}
+	}
+	return out
+}

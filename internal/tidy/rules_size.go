@@ -1,0 +1,204 @@
+package tidy
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"go/ast"
+	"go/token"
+	"slices"
+)
+
+// Sizes: a file is one noun, a function fits a screen, a type and a package can be known as
+// a whole. Spreading a large type over many files hides the problem, so all are bounded.
+const (
+	maxFileLines    = 400
+	maxFuncLines    = 70
+	maxPackageFiles = 40    // without tests
+	maxPackageLines = 5_000 // without tests
+	maxMethods      = 40    // of a type
+	maxExported     = 60    // functions, types and variables of a package
+)
+
+// size is one measure of one thing: "files server", "methods engine.book".
+type size struct{ what, name string }
+
+// ownLimits are the things whose limit is another one for good: the vocabulary and the two
+// states that are one thing each.
+var ownLimits = map[size]int{
+	{"exported", "engine"}:        100,
+	{"methods", "engine.book"}:    60,
+	{"methods", "accounts.State"}: 60,
+}
+
+// overLimit are the things above their limit and how large they may be until they are split.
+// A row goes when its thing is within the limit. No row is added and no number raised.
+var overLimit = map[size]int{
+	{"code", "accounts"}:   6_068,
+	{"code", "server"}:     15_047,
+	{"code", "sim/replay"}: 6_259,
+	{"files", "server"}:    118,
+
+	{"exported", "accounts"}:  90,
+	{"exported", "hive"}:      76,
+	{"exported", "launchpad"}: 69,
+
+	{"methods", "accounts.State"}:        92,
+	{"methods", "bench.Run"}:             48,
+	{"methods", "cmd/tickhive.exchange"}: 48,
+	{"methods", "engine.book"}:           97,
+	{"methods", "launchpad.State"}:       42,
+	{"methods", "server.AccountDesk"}:    78,
+	{"methods", "server.Ctx"}:            43,
+	{"methods", "server.Hub"}:            56,
+	{"methods", "server.bodyReader"}:     70,
+
+	{"lines", "accounts/balances_test.go"}:         620,
+	{"lines", "accounts/random_test.go"}:           420,
+	{"lines", "accounts/signature_test.go"}:        500,
+	{"lines", "cmd/tickhive/browser_test.go"}:      450,
+	{"lines", "cmd/tickhive/crash_test.go"}:        600,
+	{"lines", "internal/wal/log_test.go"}:          520,
+	{"lines", "internal/wal/store_test.go"}:        526,
+	{"lines", "marketdata/walk_test.go"}:           480,
+	{"lines", "server/ws_limits_test.go"}:          480,
+	{"lines", "server/ws_test.go"}:                 460,
+	{"lines", "accounts/nonce_test.go"}:            478,
+	{"files", "cmd/tickhive"}:                      41,
+	{"code", "cmd/tickhive"}:                       5_301,
+	{"methods", "engine/sequencer.Loop"}:           44,
+	{"lines", "engine/sequencer/loop.go"}:          490,
+	{"lines", "engine/sequencer/loop_test.go"}:     629,
+	{"lines", "sim/replay/golden_lobster_test.go"}: 406,
+	{"lines", "sim/replay/golden_trades_test.go"}:  463,
+}
+
+// limits are the general limits, and how a message names what is counted.
+var limits = map[string]struct {
+	most int
+	unit string
+}{
+	"lines":    {maxFileLines, "lines"},
+	"files":    {maxPackageFiles, "files (tests apart)"},
+	"code":     {maxPackageLines, "lines (tests apart)"},
+	"methods":  {maxMethods, "methods"},
+	"exported": {maxExported, "exported functions, types and variables"},
+}
+
+// Sizes reports functions that are too long to be read at one sitting.
+func Sizes(f *File) []string {
+	var out []string
+	for _, d := range f.AST.Decls {
+		fn, ok := d.(*ast.FuncDecl)
+		if !ok || f.Test {
+			continue
+		}
+		if n := f.Fset.Position(fn.End()).Line - f.Fset.Position(fn.Pos()).Line + 1; n > maxFuncLines {
+			out = append(out, fmt.Sprintf("%s: %s has %d lines, at most %d", f.at(fn.Pos()), fn.Name.Name, n,
+				maxFuncLines))
+		}
+	}
+	return out
+}
+
+// Large reports files, types and packages above their limit, and rows of overLimit that are
+// not needed any more.
+func Large(files []*File) (out []string) {
+	measured, where := measure(files)
+	for s, n := range measured {
+		most, listed := overLimit[s]
+		limit, own := ownLimits[s]
+		if !own {
+			limit = limits[s.what].most
+		}
+		switch {
+		case listed && n <= limit:
+			out = append(out, fmt.Sprintf("%s:1: %s has %d %s, at most %d: "+
+				"remove its row from overLimit in rules_size.go", where[s], s.name, n, limits[s.what].unit, limit))
+		case n > max(limit, most):
+			out = append(out, fmt.Sprintf("%s:1: %s has %d %s, at most %d: split it",
+				where[s], s.name, n, limits[s.what].unit, max(limit, most)))
+		}
+	}
+	for s := range overLimit {
+		if _, ok := measured[s]; !ok {
+			out = append(out, "internal/tidy/rules_size.go:1: there is no "+s.name+": remove its row from overLimit")
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// measure counts everything that has a limit. where is a file of each thing.
+func measure(files []*File) (n map[size]int, where map[size]string) {
+	n, where = map[size]int{}, map[size]string{}
+	add := func(f *File, what, name string, by int) {
+		s := size{what, name}
+		n[s] += by
+		where[s] = cmp.Or(where[s], f.Path)
+	}
+	for _, f := range files {
+		if verbatim(f) {
+			continue
+		}
+		lines := bytes.Count(f.Text, []byte("\n"))
+		add(f, "lines", f.Path, lines)
+		if f.Test {
+			continue
+		}
+		add(f, "files", f.Dir, 1)
+		add(f, "code", f.Dir, lines)
+		for _, d := range f.AST.Decls {
+			switch d := d.(type) {
+			case *ast.FuncDecl:
+				if d.Recv != nil {
+					add(f, "methods", f.Dir+"."+receiver(d), 1)
+				} else if d.Name.IsExported() {
+					add(f, "exported", f.Dir, 1)
+				}
+			case *ast.GenDecl:
+				add(f, "exported", f.Dir, exportedOf(d))
+			}
+		}
+	}
+	return n, where
+}
+
+// exportedOf counts the exported types and variables of a declaration. Constants are the
+// members of a type.
+func exportedOf(d *ast.GenDecl) (n int) {
+	for _, s := range d.Specs {
+		switch s := s.(type) {
+		case *ast.TypeSpec:
+			if s.Name.IsExported() {
+				n++
+			}
+		case *ast.ValueSpec:
+			for _, name := range s.Names {
+				if d.Tok == token.VAR && name.IsExported() {
+					n++
+				}
+			}
+		}
+	}
+	return n
+}
+
+// receiver is the name of a method's type.
+func receiver(d *ast.FuncDecl) string {
+	t := d.Recv.List[0].Type
+	for {
+		switch x := t.(type) {
+		case *ast.StarExpr:
+			t = x.X
+		case *ast.IndexExpr:
+			t = x.X
+		case *ast.IndexListExpr:
+			t = x.X
+		case *ast.Ident:
+			return x.Name
+		default:
+			return ""
+		}
+	}
+}
