@@ -296,7 +296,8 @@ func (r *Run) engineLoop() error {
 		}
 	}
 	sync, whole := 1e6*256/slices.Max(c.Reference), slices.Min(p.Product)
-	p.Reason = fmt.Sprintf("of the best p50 of %.0f us %.0f are one sync; the rest is what 256 submitters and the loop do between two syncs on %d cores, %.0f ns a command", whole, sync, runtime.NumCPU(), (whole-sync)*1e3/256)
+	p.Reason = fmt.Sprintf("of the best p50 of %.0f us %.0f are one sync; the rest is what 256 submitters and the "+
+		"loop do between two syncs on %d cores, %.0f ns a command", whole, sync, runtime.NumCPU(), (whole-sync)*1e3/256)
 	return nil
 }
 

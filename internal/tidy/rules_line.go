@@ -13,7 +13,7 @@ const maxColumns = 120
 // openLines are the folders that still have longer lines. A row goes with the last of them;
 // no row is added.
 var openLines = []string{
-	"accounts", "bench", "bench/report", "cmd/tickhive", "engine", "internal/wal", "marketdata", "marketdata/replica",
+	"accounts", "bench/report", "cmd/tickhive", "engine", "internal/wal", "marketdata", "marketdata/replica",
 	"server", "sim/replay",
 }
 
