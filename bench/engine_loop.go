@@ -35,10 +35,7 @@ type rig struct {
 
 func newRig(dir string, policy engine.SyncPolicy, pairs int, wrap func(engine.Sink) engine.Sink) (*rig, error) {
 	g := &rig{
-		dir: replica.LogDir{FS: vfs.OS{}, Dir: dir, Options: wal.Options{
-			NoLock:        true,
-			RecordVersion: engine.CommandVersion, Writer: "bench",
-		}},
+		dir:  replica.LogDir{FS: vfs.OS{}, Dir: dir, Options: wal.Options{NoLock: true, RecordVersion: engine.CommandVersion, Writer: "bench"}},
 		core: engine.NewCore(engine.Options{}), feed: marketdata.NewFeed(marketdata.Options{}),
 	}
 	var err error
@@ -50,17 +47,11 @@ func newRig(dir string, policy engine.SyncPolicy, pairs int, wrap func(engine.Si
 	if wrap != nil {
 		sink = wrap(sink)
 	}
-	g.loop = engine.NewLoop(engine.LoopOptions{
-		Core: g.core, Clock: clock.Real{}, Journal: g.journal,
-		Sinks: []engine.Sink{sink},
-	})
+	g.loop = engine.NewLoop(engine.LoopOptions{Core: g.core, Clock: clock.Real{}, Journal: g.journal, Sinks: []engine.Sink{sink}})
 	go g.loop.Run()
 	var b engine.Batch
 	for i := range pairs {
-		b.Commands = append(b.Commands, engine.Command{
-			Kind: engine.AddPair, Pair: engine.ControlPair,
-			Instrument: benchInstrument(fmt.Sprintf("P%04d", i)),
-		})
+		b.Commands = append(b.Commands, engine.Command{Kind: engine.AddPair, Pair: engine.ControlPair, Instrument: benchInstrument(fmt.Sprintf("P%04d", i))})
 	}
 	return g, g.loop.Submit(&b)
 }
@@ -234,48 +225,21 @@ func (r *Run) engineLoop() error {
 	const pairs = 4
 	all := "feed with everything on"
 	disk := all + "; median of rounds"
-	a := r.S.Add(&report.Measure{
-		Name: "loop, 4 x 64 outstanding, interval", Unit: "commands/s", Higher: true,
-		With: all,
-	}).Aim("E6", 2e6)
-	b := r.S.Add(&report.Measure{
-		Name: "loop, 256 waiting, interval", Unit: "commands/s", Higher: true,
-		With: all,
-	}).Aim("E6", 1e6)
-	c := r.S.Add(&report.Measure{
-		Name: "loop, 256 waiting, always", Unit: "commands/s", Higher: true, Median: true,
-		RefName: "256 x S of bare fdatasync", With: disk,
-	}).Aim("E6", 0.25)
-	p := r.S.Add(&report.Measure{
-		Name: "p50, 256 waiting, always", Unit: "us", Median: true,
-		RefName: "one bare fdatasync", With: disk,
-	}).Aim("E6", 3)
+	a := r.S.Add(&report.Measure{Name: "loop, 4 x 64 outstanding, interval", Unit: "commands/s", Higher: true, With: all}).Aim("E6", 2e6)
+	b := r.S.Add(&report.Measure{Name: "loop, 256 waiting, interval", Unit: "commands/s", Higher: true, With: all}).Aim("E6", 1e6)
+	c := r.S.Add(&report.Measure{Name: "loop, 256 waiting, always", Unit: "commands/s", Higher: true, Median: true, RefName: "256 x S of bare fdatasync", With: disk}).Aim("E6", 0.25)
+	p := r.S.Add(&report.Measure{Name: "p50, 256 waiting, always", Unit: "us", Median: true, RefName: "one bare fdatasync", With: disk}).Aim("E6", 3)
 	d := r.S.Add(&report.Measure{Name: "loop, 4 waiting, interval", Unit: "commands/s", Higher: true, With: all})
-	e := r.S.Add(&report.Measure{
-		Name: "loop, 4 waiting, always", Unit: "commands/s", Higher: true, Median: true,
-		RefName: "4 x S of bare fdatasync", With: disk,
-	})
-	cost := r.S.Add(&report.Measure{
-		Name: "loop, 4 x 64 outstanding, CPU", Unit: "ns/command",
-		With: all + ", submitters included",
-	})
-	single := r.S.Add(&report.Measure{
-		Name: "loop, 256 waiting, CPU", Unit: "ns/command",
-		With: all + ", submitters included",
-	})
+	e := r.S.Add(&report.Measure{Name: "loop, 4 waiting, always", Unit: "commands/s", Higher: true, Median: true, RefName: "4 x S of bare fdatasync", With: disk})
+	cost := r.S.Add(&report.Measure{Name: "loop, 4 x 64 outstanding, CPU", Unit: "ns/command", With: all + ", submitters included"})
+	single := r.S.Add(&report.Measure{Name: "loop, 256 waiting, CPU", Unit: "ns/command", With: all + ", submitters included"})
 	for range r.Rounds {
 		for _, x := range []struct {
 			m             *report.Measure
 			p             *report.Measure
 			policy        engine.SyncPolicy
 			waiting, size int
-		}{
-			{a, nil, engine.SyncInterval, 4, 64},
-			{b, nil, engine.SyncInterval, 256, 1},
-			{c, p, engine.SyncAlways, 256, 1},
-			{d, nil, engine.SyncInterval, 4, 1},
-			{e, nil, engine.SyncAlways, 4, 1},
-		} {
+		}{{a, nil, engine.SyncInterval, 4, 64}, {b, nil, engine.SyncInterval, 256, 1}, {c, p, engine.SyncAlways, 256, 1}, {d, nil, engine.SyncInterval, 4, 1}, {e, nil, engine.SyncAlways, 4, 1}} {
 			s, bare, err := r.loopRound(x.policy, x.waiting, x.size, pairs)
 			if err != nil {
 				return err
@@ -296,8 +260,7 @@ func (r *Run) engineLoop() error {
 		}
 	}
 	sync, whole := 1e6*256/slices.Max(c.Reference), slices.Min(p.Product)
-	p.Reason = fmt.Sprintf("of the best p50 of %.0f us %.0f are one sync; the rest is what 256 submitters and the "+
-		"loop do between two syncs on %d cores, %.0f ns a command", whole, sync, runtime.NumCPU(), (whole-sync)*1e3/256)
+	p.Reason = fmt.Sprintf("of the best p50 of %.0f us %.0f are one sync; the rest is what 256 submitters and the loop do between two syncs on %d cores, %.0f ns a command", whole, sync, runtime.NumCPU(), (whole-sync)*1e3/256)
 	return nil
 }
 

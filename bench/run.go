@@ -128,14 +128,10 @@ func (r *Run) explain() {
 		switch {
 		case !m.HasTarget || m.Met() || m.Reason != "":
 		case len(m.Reference) > 0 && !m.Median:
-			m.Reason = fmt.Sprintf("best rounds %.3g %s and %.3g of the reference; the median of the rounds' own "+
-				"ratios is %.2fx, medians of the rounds %.3g and %.3g",
-				m.Of(m.Product), m.Unit, m.Of(m.Reference), m.Spread().Median, report.SpreadOf(m.Product).Median,
-				report.SpreadOf(m.Reference).Median)
-		case len(m.Reference) == 0 && r.S.Others > crowded &&
-			slices.Contains([]string{"ms", "s", "commands/s", "orders/s"}, m.Unit):
-			m.Reason = fmt.Sprintf("a time without a reference while other processes took %.0f %% of the machine",
-				r.S.Others)
+			m.Reason = fmt.Sprintf("best rounds %.3g %s and %.3g of the reference; the median of the rounds' own ratios is %.2fx, medians of the rounds %.3g and %.3g",
+				m.Of(m.Product), m.Unit, m.Of(m.Reference), m.Spread().Median, report.SpreadOf(m.Product).Median, report.SpreadOf(m.Reference).Median)
+		case len(m.Reference) == 0 && r.S.Others > crowded && slices.Contains([]string{"ms", "s", "commands/s", "orders/s"}, m.Unit):
+			m.Reason = fmt.Sprintf("a time without a reference while other processes took %.0f %% of the machine", r.S.Others)
 		}
 	}
 }
@@ -160,13 +156,10 @@ func (s seen) others(d time.Duration) float64 {
 // settings are what serve runs with and what stands beside every ratio.
 func settings() []report.Setting {
 	return []report.Setting{
-		{Name: "commands between two publications", Value: fmt.Sprintf("at most %d; at once when the queue is empty",
-			engine.BatchCommands)},
+		{Name: "commands between two publications", Value: fmt.Sprintf("at most %d; at once when the queue is empty", engine.BatchCommands)},
 		{Name: "queue", Value: fmt.Sprintf("%d batches", engine.QueueBatches)},
-		{Name: "journal", Value: fmt.Sprintf("one write a group; sync=interval: fdatasync within %s; always: "+
-			"before the answer", engine.SyncEvery)},
-		{Name: "server", Value: "write buffer 64 KiB, read/write/idle timeouts 10/30/75 s, GOMAXPROCS and GOGC " +
-			"default"},
+		{Name: "journal", Value: fmt.Sprintf("one write a group; sync=interval: fdatasync within %s; always: before the answer", engine.SyncEvery)},
+		{Name: "server", Value: "write buffer 64 KiB, read/write/idle timeouts 10/30/75 s, GOMAXPROCS and GOGC default"},
 	}
 }
 

@@ -61,14 +61,8 @@ func TestActionChecksInOrder(t *testing.T) {
 		{func(a *Act) { a.Type = actionTypes }, 400, CodeInvalidParam, "actionType"},
 		{func(a *Act) { a.Type, a.TokenID = Suspension, 0 }, 400, CodeInvalidParam, "targetTokenId"},
 		{func(a *Act) { a.Payload = "[]" }, 400, CodeInvalidParam, "actionPayload"},
-		{
-			func(a *Act) { a.Payload = `{"a":"` + strings.Repeat("x", MaxPayload) + `"}` }, 400, CodeInvalidParam,
-			"actionPayload",
-		},
-		{
-			func(a *Act) { a.Type, a.Payload = Suspension, `{"suspended":"yes"}` }, 400, CodeInvalidParam,
-			"actionPayload.suspended",
-		},
+		{func(a *Act) { a.Payload = `{"a":"` + strings.Repeat("x", MaxPayload) + `"}` }, 400, CodeInvalidParam, "actionPayload"},
+		{func(a *Act) { a.Type, a.Payload = Suspension, `{"suspended":"yes"}` }, 400, CodeInvalidParam, "actionPayload.suspended"},
 		{func(a *Act) { a.Source, a.Reason = "queen-9", "" }, 400, CodeInvalidParam, "reasonCode"},
 		{func(a *Act) { a.Reason = strings.Repeat("r", 33) }, 400, CodeInvalidParam, "reasonCode"},
 		{func(a *Act) { a.Reason = "é" }, 400, CodeInvalidParam, "reasonCode"},
@@ -78,10 +72,7 @@ func TestActionChecksInOrder(t *testing.T) {
 		{func(a *Act) { a.Source = "queen-01" }, 404, CodeNotFound, "sourceAgentId"},
 		{func(a *Act) { a.Source = "king-1" }, 404, CodeNotFound, "sourceAgentId"},
 		{func(a *Act) { a.TokenID = 10002 }, 404, CodeNotFound, "targetTokenId"},
-		{
-			func(a *Act) { a.Source, a.TokenID, a.Type = "worker-1", 10002, Override }, 404, CodeNotFound,
-			"targetTokenId",
-		},
+		{func(a *Act) { a.Source, a.TokenID, a.Type = "worker-1", 10002, Override }, 404, CodeNotFound, "targetTokenId"},
 	} {
 		a := ok
 		tc.change(&a)
@@ -97,8 +88,7 @@ func TestConfigChangesAndTheirBounds(t *testing.T) {
 	config := func(want ConfigDetail) {
 		t.Helper()
 		got := r.worker(token).Config
-		if got.SlippageCapBps != want.SlippageCapBps || got.MEVProtection != want.MEVProtection ||
-			!slices.Equal(got.SignalSubscriptions, want.SignalSubscriptions) {
+		if got.SlippageCapBps != want.SlippageCapBps || got.MEVProtection != want.MEVProtection || !slices.Equal(got.SignalSubscriptions, want.SignalSubscriptions) {
 			t.Fatalf("%+v, want %+v", got, want)
 		}
 	}
@@ -111,10 +101,7 @@ func TestConfigChangesAndTheirBounds(t *testing.T) {
 		{"worker-1", `{"slippageCapBps":50}`, ConfigUpdate, ConfigDetail{50, "standard", subs}},
 		{"worker-1", `{"slippageCapBps":200,"note":"x"}`, ParamUpdate, ConfigDetail{200, "standard", subs}},
 		{"scout-1", `{"mevProtection":"strict"}`, Override, ConfigDetail{200, "strict", subs}},
-		{
-			"queen-1", `{"mevProtection":"off","signalSubscriptions":["a"]}`, Override,
-			ConfigDetail{200, "off", []string{"a"}},
-		},
+		{"queen-1", `{"mevProtection":"off","signalSubscriptions":["a"]}`, Override, ConfigDetail{200, "off", []string{"a"}}},
 		{"queen-1", `{"signalSubscriptions":[]}`, ConfigUpdate, ConfigDetail{200, "off", nil}},
 		{"queen-1", `{"slippageCapBps":77}`, Directive, ConfigDetail{200, "off", nil}}, // not a config action
 		{"queen-1", `{}`, Override, ConfigDetail{200, "off", nil}},
@@ -124,19 +111,14 @@ func TestConfigChangesAndTheirBounds(t *testing.T) {
 		r.check()
 	}
 	for field, bads := range map[string][]string{
-		"slippageCapBps": {"49", "201", "-1", `"100"`, "100.0", "1e2", "null", "true"},
-		"mevProtection":  {`"Off"`, `""`, "1", "null", `["off"]`},
-		"signalSubscriptions": {
-			`"a"`, "null", "{}", "[1]", `[""]`, `[null]`, `["` + strings.Repeat("x", 65) + `"]`,
-			`["` + strings.Repeat(`a","`, 16) + `b"]`,
-		},
+		"slippageCapBps":      {"49", "201", "-1", `"100"`, "100.0", "1e2", "null", "true"},
+		"mevProtection":       {`"Off"`, `""`, "1", "null", `["off"]`},
+		"signalSubscriptions": {`"a"`, "null", "{}", "[1]", `[""]`, `[null]`, `["` + strings.Repeat("x", 65) + `"]`, `["` + strings.Repeat(`a","`, 16) + `b"]`},
 	} {
 		for _, bad := range bads {
 			for _, typ := range []ActionType{ConfigUpdate, ParamUpdate, Override} {
-				r.refused(act("queen-1", token, typ, `{"`+field+`":`+bad+`}`), 400, CodeInvalidParam,
-					"actionPayload."+field)
-				r.refused(act("queen-1", 0, typ, `{"`+field+`":`+bad+`}`), 400, CodeInvalidParam,
-					"actionPayload."+field)
+				r.refused(act("queen-1", token, typ, `{"`+field+`":`+bad+`}`), 400, CodeInvalidParam, "actionPayload."+field)
+				r.refused(act("queen-1", 0, typ, `{"`+field+`":`+bad+`}`), 400, CodeInvalidParam, "actionPayload."+field)
 			}
 		}
 	}
@@ -169,16 +151,14 @@ func TestRecentActionsAreTheNewestTwentyAimedAtTheToken(t *testing.T) {
 		t.Fatalf("%d actions, total %d", len(d.RecentActions), d.Stats.TotalActions)
 	}
 	a := d.RecentActions[0]
-	if a.ActionType != "risk_score" || string(a.Params) != `{"n": 1}` || a.ReasonCode != "test" ||
-		a.BlockTimestamp != startSec+24 || a.BlockNumber != 13 || len(a.TxHash) != 66 {
+	if a.ActionType != "risk_score" || string(a.Params) != `{"n": 1}` || a.ReasonCode != "test" || a.BlockTimestamp != startSec+24 || a.BlockNumber != 13 || len(a.TxHash) != 66 {
 		t.Fatalf("%+v", a)
 	}
 	if d.RecentActions[19].BlockTimestamp != startSec+5 {
 		t.Fatalf("%+v", d.RecentActions[19])
 	}
 	st, ok := r.s.View().WorkerState(r.now, 1)
-	if !ok || st.TotalActions != 25 || st.LastActionAt != startSec+24 || st.LastActiveAt != startSec+24 ||
-		st.Status != "active" {
+	if !ok || st.TotalActions != 25 || st.LastActionAt != startSec+24 || st.LastActiveAt != startSec+24 || st.Status != "active" {
 		t.Fatalf("%+v", st)
 	}
 }

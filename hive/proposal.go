@@ -138,8 +138,7 @@ func (s *State) planPropose(nowNs int64, cmd Propose) (Record, *Reject) {
 	}
 	n := uint32(s.proposals.Len()) + 1
 	if n > MaxProposals || w.ActiveProposals >= MaxActiveProposals {
-		return Record{}, reject(409, CodeConflict, "tokenId",
-			"At most %d proposals of a token are active, %d exist in all.", MaxActiveProposals, MaxProposals)
+		return Record{}, reject(409, CodeConflict, "tokenId", "At most %d proposals of a token are active, %d exist in all.", MaxActiveProposals, MaxProposals)
 	}
 	// A place in the log is kept for every config_update that a close may bring.
 	if rej := s.logFull(1 + uint64(s.closeQueue.Len()) + 1); rej != nil {
@@ -147,12 +146,10 @@ func (s *State) planPropose(nowNs int64, cmd Propose) (Record, *Reject) {
 	}
 	e := Entry{
 		ID: s.log.n + 1, TimeNs: nowNs, Source: source, Target: w.ID, Type: ProposalCreated,
-		Payload: fmt.Sprintf(`{"proposalId":"prop-%d","topic":"%s"}`, n, cmd.Topic), Reason: "proposal",
-		Prev: s.log.head,
+		Payload: fmt.Sprintf(`{"proposalId":"prop-%d","topic":"%s"}`, n, cmd.Topic), Reason: "proposal", Prev: s.log.head,
 	}
 	return Record{
-		Kind: RecPropose, Worker: w.ID, Topic: cmd.Topic, Payload: cmd.Payload, Proposer: cmd.Proposer,
-		Urgent:  cmd.Urgent,
+		Kind: RecPropose, Worker: w.ID, Topic: cmd.Topic, Payload: cmd.Payload, Proposer: cmd.Proposer, Urgent: cmd.Urgent,
 		Entries: []Entry{e},
 	}, nil
 }
@@ -160,8 +157,7 @@ func (s *State) planPropose(nowNs int64, cmd Propose) (Record, *Reject) {
 func (s *State) applyPropose(rec *Record, res *Result) {
 	sec := rec.TimeNs / secondNs
 	p := &Proposal{
-		N: uint32(s.proposals.Len()) + 1, Worker: rec.Worker, Topic: rec.Topic, Payload: rec.Payload,
-		Proposer:   rec.Proposer,
+		N: uint32(s.proposals.Len()) + 1, Worker: rec.Worker, Topic: rec.Topic, Payload: rec.Payload, Proposer: rec.Proposer,
 		CreatedSec: sec, ClosesSec: sec + proposalSec,
 	}
 	if rec.Urgent {
@@ -211,9 +207,8 @@ func (s *State) planCloses(nowNs int64, rec *Record) {
 			return true
 		}
 		e := Entry{
-			ID: s.log.n + uint64(len(rec.Entries)) + 1, TimeNs: sec * secondNs, Source: Agent{WorkerTier, p.Worker},
-			Target: p.Worker,
-			Type:   ConfigUpdate, Payload: p.Payload, Reason: "user_vote", Prev: head,
+			ID: s.log.n + uint64(len(rec.Entries)) + 1, TimeNs: sec * secondNs, Source: Agent{WorkerTier, p.Worker}, Target: p.Worker,
+			Type: ConfigUpdate, Payload: p.Payload, Reason: "user_vote", Prev: head,
 		}
 		head = e.Hash()
 		rec.Entries = append(rec.Entries, e)

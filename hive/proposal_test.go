@@ -9,10 +9,7 @@ import (
 )
 
 func propose(token uint64, urgent bool) Propose {
-	return Propose{
-		TokenID: token, Topic: SlippageCap, Payload: `{"slippageCapBps":150}`, Proposer: "scout-1",
-		Urgent: urgent,
-	}
+	return Propose{TokenID: token, Topic: SlippageCap, Payload: `{"slippageCapBps":150}`, Proposer: "scout-1", Urgent: urgent}
 }
 
 func TestProposalRefusals(t *testing.T) {
@@ -30,14 +27,8 @@ func TestProposalRefusals(t *testing.T) {
 		{func(p *Propose) { p.Payload = `{"slippageCapBps":49}` }, 400, "payload.slippageCapBps"},
 		{func(p *Propose) { p.Payload = `{"slippageCapBps":60,"x":1}` }, 400, "payload.x"},
 		{func(p *Propose) { p.Topic = MEVProtection }, 400, "payload.slippageCapBps"},
-		{
-			func(p *Propose) { p.Topic, p.Payload = MEVProtection, `{"mevProtection":"max"}` }, 400,
-			"payload.mevProtection",
-		},
-		{
-			func(p *Propose) { p.Topic, p.Payload = SignalSubscriptions, `{"signalSubscriptions":"a"}` }, 400,
-			"payload.signalSubscriptions",
-		},
+		{func(p *Propose) { p.Topic, p.Payload = MEVProtection, `{"mevProtection":"max"}` }, 400, "payload.mevProtection"},
+		{func(p *Propose) { p.Topic, p.Payload = SignalSubscriptions, `{"signalSubscriptions":"a"}` }, 400, "payload.signalSubscriptions"},
 		{func(p *Propose) { p.Proposer, p.TokenID = "", 5 }, 400, "proposer"},
 		{func(p *Propose) { p.Proposer = strings.Repeat("x", 65) }, 400, "proposer"},
 		{func(p *Propose) { p.TokenID = 10002 }, 404, "tokenId"},
@@ -63,9 +54,8 @@ func TestProposalShapeAndLogEntry(t *testing.T) {
 	r.toNs(start + 10*secondNs + 5)
 	p := r.must(propose(token, false)).Proposal
 	want := ProposalInfo{
-		ProposalID: "prop-1", TokenID: token, Topic: "slippage_cap", Payload: json.RawMessage(`{"slippageCapBps":150}`),
-		Proposer: "scout-1",
-		Status:   "active", CreatedAt: startSec + 10, ClosesAt: startSec + 10 + weekSec,
+		ProposalID: "prop-1", TokenID: token, Topic: "slippage_cap", Payload: json.RawMessage(`{"slippageCapBps":150}`), Proposer: "scout-1",
+		Status: "active", CreatedAt: startSec + 10, ClosesAt: startSec + 10 + weekSec,
 		Tally: TallyInfo{"0.00", "0.00", "0.00", "100.0", false, "0.6", false},
 	}
 	if fmt.Sprint(*p) != fmt.Sprint(want) {
@@ -78,10 +68,8 @@ func TestProposalShapeAndLogEntry(t *testing.T) {
 	free.Proposer = "a user of the page"
 	r.must(free)
 	log := r.s.View().Log(LogQuery{Page: Page{1, 10}}).Items
-	if len(log) != 3 || log[2].ActionType != "proposal_created" || log[2].SourceAgentID != "scout-1" ||
-		log[2].TargetTokenID != token ||
-		string(log[2].ActionPayload) != `{"proposalId":"prop-1","topic":"slippage_cap"}` ||
-		log[0].SourceAgentID != "worker-1" {
+	if len(log) != 3 || log[2].ActionType != "proposal_created" || log[2].SourceAgentID != "scout-1" || log[2].TargetTokenID != token ||
+		string(log[2].ActionPayload) != `{"proposalId":"prop-1","topic":"slippage_cap"}` || log[0].SourceAgentID != "worker-1" {
 		t.Fatalf("%+v", log)
 	}
 	if d := r.worker(token); d.Votes.ActiveProposals != 3 {
@@ -160,16 +148,12 @@ func TestVoteAnswerAndLogEntryWithoutTheVoter(t *testing.T) {
 	v := vote(token, id, 7, Yes)
 	v.Level, v.Owned, v.Comment = 22, 1, "go"
 	a := r.must(v).Vote
-	want := VoteAnswer{
-		"vote-1", id, "yes", "3.80", a.TxHash, startSec,
-		TallyInfo{"3.80", "0.00", "0.00", "100.0", false, "0.6", false},
-	}
+	want := VoteAnswer{"vote-1", id, "yes", "3.80", a.TxHash, startSec, TallyInfo{"3.80", "0.00", "0.00", "100.0", false, "0.6", false}}
 	if *a != want || len(a.TxHash) != 66 {
 		t.Fatalf("%+v", a)
 	}
 	e := r.s.View().Log(LogQuery{Page: Page{1, 1}}).Items[0]
-	if e.ActionType != "vote" || e.SourceAgentID != "worker-1" || e.TxHash != a.TxHash ||
-		string(e.ActionPayload) != `{"proposalId":"prop-1","vote":"yes"}` {
+	if e.ActionType != "vote" || e.SourceAgentID != "worker-1" || e.TxHash != a.TxHash || string(e.ActionPayload) != `{"proposalId":"prop-1","vote":"yes"}` {
 		t.Fatalf("%+v", e)
 	}
 	if b := r.must(vote(token, id, 8, Abstain)).Vote; b.VoteID != "vote-2" || b.CurrentTally.AbstainWeight != "1.00" {
@@ -201,10 +185,7 @@ func TestAPassedProposalChangesTheConfigAtTheExactSecond(t *testing.T) {
 	r := newRig(t, func(o *Options) { o.QuorumCents = 300 })
 	token := r.spawn(1)
 	pass := r.must(propose(token, false)).Proposal.ProposalID
-	fail := r.must(Propose{
-		TokenID: token, Topic: MEVProtection, Payload: `{"mevProtection":"off"}`,
-		Proposer: "queen-1",
-	}).Proposal.ProposalID
+	fail := r.must(Propose{TokenID: token, Topic: MEVProtection, Payload: `{"mevProtection":"off"}`, Proposer: "queen-1"}).Proposal.ProposalID
 	for who := range byte(3) {
 		r.must(vote(token, pass, who, Yes))
 		r.must(vote(token, fail, who, No))
@@ -227,13 +208,11 @@ func TestAPassedProposalChangesTheConfigAtTheExactSecond(t *testing.T) {
 	d, _ := r.s.View().Proposal(pass)
 	f, _ := r.s.View().Proposal(fail)
 	w := r.worker(token)
-	if d.Status != "passed" || f.Status != "rejected" || w.Config.SlippageCapBps != 150 ||
-		w.Config.MEVProtection != "standard" {
+	if d.Status != "passed" || f.Status != "rejected" || w.Config.SlippageCapBps != 150 || w.Config.MEVProtection != "standard" {
 		t.Fatalf("%s %s %+v", d.Status, f.Status, w.Config)
 	}
 	e := r.s.View().Log(LogQuery{Page: Page{1, 1}}).Items[0]
-	if e.ActionType != "config_update" || e.ReasonCode != "user_vote" || e.SourceAgentID != "worker-1" ||
-		e.Timestamp != end || string(e.ActionPayload) != `{"slippageCapBps":150}` {
+	if e.ActionType != "config_update" || e.ReasonCode != "user_vote" || e.SourceAgentID != "worker-1" || e.Timestamp != end || string(e.ActionPayload) != `{"slippageCapBps":150}` {
 		t.Fatalf("%+v", e)
 	}
 	if w.Votes != (VoteCounts{0, 2}) {
@@ -262,8 +241,7 @@ func TestTheNewestFiftyCommentsAreShownNewestFirst(t *testing.T) {
 	}
 	r.must(vote(token, id, 99, No)) // without a comment
 	d, ok := r.s.View().Proposal(id)
-	if !ok || len(d.Comments) != 50 || d.Comments[0] != (CommentInfo{"c59", startSec + 59}) ||
-		d.Comments[49].Comment != "c10" {
+	if !ok || len(d.Comments) != 50 || d.Comments[0] != (CommentInfo{"c59", startSec + 59}) || d.Comments[49].Comment != "c10" {
 		t.Fatalf("%d comments: %+v", len(d.Comments), d.Comments[0])
 	}
 	r.check()

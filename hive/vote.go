@@ -39,8 +39,7 @@ func (s *State) planVote(nowNs int64, cmd CastVote) (Record, *Reject) {
 		return Record{}, reject(404, CodeProposalNotFound, "proposalId", "This token has no such proposal.")
 	}
 	if cmd.Level < MinLevel {
-		return Record{}, reject(403, CodeLevelTooLow, "", "Voting needs level %d, the user has %d.", MinLevel,
-			cmd.Level)
+		return Record{}, reject(403, CodeLevelTooLow, "", "Voting needs level %d, the user has %d.", MinLevel, cmd.Level)
 	}
 	if cmd.Holdings == nil || cmd.Holdings.Cmp(oneToken) < 0 {
 		return Record{}, reject(403, CodeNoHoldings, "", "Voting needs at least 1 %s.", w.Symbol)
@@ -59,8 +58,7 @@ func (s *State) planVote(nowNs int64, cmd CastVote) (Record, *Reject) {
 	}
 	e := Entry{
 		ID: s.log.n + 1, TimeNs: nowNs, Source: Agent{WorkerTier, w.ID}, Target: w.ID, Type: VoteCast,
-		Payload: fmt.Sprintf(`{"proposalId":"%s","vote":"%s"}`, p.ID(), cmd.Vote), Reason: "user_vote",
-		Prev: s.log.head,
+		Payload: fmt.Sprintf(`{"proposalId":"%s","vote":"%s"}`, p.ID(), cmd.Vote), Reason: "user_vote", Prev: s.log.head,
 	}
 	return Record{
 		Kind: RecVote, Proposal: p.N, User: cmd.User, Vote: cmd.Vote, Comment: cmd.Comment,
@@ -82,9 +80,7 @@ func (s *State) applyVote(rec *Record, res *Result) {
 	}
 	s.putProposal(p)
 	res.Vote = &VoteAnswer{
-		VoteID: fmt.Sprintf("vote-%d", s.votes), ProposalID: p.ID(), Vote: rec.Vote.String(),
-		Weight: centsText(rec.Weight),
-		TxHash: txHash(s.seed, rec.Entries[0].ID).String(), VotedAt: rec.TimeNs / secondNs,
-		CurrentTally: p.Tally.info(s.opt.QuorumCents),
+		VoteID: fmt.Sprintf("vote-%d", s.votes), ProposalID: p.ID(), Vote: rec.Vote.String(), Weight: centsText(rec.Weight),
+		TxHash: txHash(s.seed, rec.Entries[0].ID).String(), VotedAt: rec.TimeNs / secondNs, CurrentTally: p.Tally.info(s.opt.QuorumCents),
 	}
 }

@@ -41,8 +41,7 @@ func (s *State) planBoost(nowNs int64, cmd BuyBoost) (Record, *Reject) {
 		return Record{}, unknownToken()
 	}
 	if until := boostEnd(t, floorSec(nowNs), cmd.Tier); until > floorSec(nowNs)+MaxBoostAheadSec {
-		return Record{}, reject(409, CodeConflict, "tier", "Boosts reach at most %d days ahead.",
-			MaxBoostAheadSec/86400)
+		return Record{}, reject(409, CodeConflict, "tier", "Boosts reach at most %d days ahead.", MaxBoostAheadSec/86400)
 	}
 	return Record{Kind: RecBoost, Token: cmd.Token, Tier: cmd.Tier}, nil
 }

@@ -15,16 +15,12 @@ func samples() []Record {
 	return []Record{
 		{Kind: RecBegin, TimeNs: start, Seed: 1 << 60},
 		{Kind: RecSpawn, TimeNs: start, Fee: AmountOf(100), Spawn: &Spawn{
-			Owner: user(1), Name: "Né", Symbol: "ABC", TotalSupply: "7", Decimals: 18, PoolSide: WNative,
-			Metadata: `{"a":1}`,
+			Owner: user(1), Name: "Né", Symbol: "ABC", TotalSupply: "7", Decimals: 18, PoolSide: WNative, Metadata: `{"a":1}`,
 		}},
 		{Kind: RecFault, TimeNs: start},
 		{Kind: RecDeposit, TimeNs: start, To: user(1), Currency: USBICoin, In: units("1.5")},
 		{Kind: RecWithdraw, TimeNs: start, From: user(1), In: units("0.000000000000000001")},
-		{
-			Kind: RecTransfer, TimeNs: start, Token: 1, From: user(1), To: user(2),
-			In: units("1000000000000000000000000000000"),
-		},
+		{Kind: RecTransfer, TimeNs: start, Token: 1, From: user(1), To: user(2), In: units("1000000000000000000000000000000")},
 		{Kind: RecLiquidity, TimeNs: start, Token: 1, From: user(1), In: One, Out: One},
 		{Kind: RecSwap, TimeNs: start, Token: 1, From: user(1), Sell: true, In: One, Out: One},
 		{Kind: RecBoost, TimeNs: start, Token: 1, Tier: Premium},
@@ -177,16 +173,14 @@ func TestTheStoreGivesTheSameLedgerAfterARestart(t *testing.T) {
 			t.Fatal(err)
 		}
 		st = openMem(t, fs, clk)
-		if got := st.View().Tokens(start, ListQuery{Page: 1, PageSize: 10}, nil); got.Items[0] != want.Items[0] ||
-			st.View().Seq() != seq || st.View().GenesisNs() != genesis {
+		if got := st.View().Tokens(start, ListQuery{Page: 1, PageSize: 10}, nil); got.Items[0] != want.Items[0] || st.View().Seq() != seq || st.View().GenesisNs() != genesis {
 			t.Fatalf("snapshot %v: %+v, want %+v", snapshot, got, want)
 		}
 		clk.Set(start + 3600*secondNs)
 		if err := st.Tick(clk.NowNs()); err != nil {
 			t.Fatal(err)
 		}
-		if l := st.View().Tokens(clk.NowNs(), ListQuery{Page: 1, PageSize: 1}, nil); l.Items[0].Boosted ||
-			l.Items[0].Volume24h != "1.00" {
+		if l := st.View().Tokens(clk.NowNs(), ListQuery{Page: 1, PageSize: 1}, nil); l.Items[0].Boosted || l.Items[0].Volume24h != "1.00" {
 			t.Fatalf("%+v", l.Items[0])
 		}
 		clk.Set(start + 86400*secondNs)
@@ -211,8 +205,7 @@ func TestCarryTellsARecordedRefusalAsAnError(t *testing.T) {
 		}
 	}
 	var rej *Reject
-	if _, err := Carry(st, Spawn{Owner: user(1), Name: "N", Symbol: "ABC"}); !errors.As(err, &rej) ||
-		rej.Code != CodeSpawnerFailed {
+	if _, err := Carry(st, Spawn{Owner: user(1), Name: "N", Symbol: "ABC"}); !errors.As(err, &rej) || rej.Code != CodeSpawnerFailed {
 		t.Fatalf("%v", err)
 	}
 	if res, err := Carry(st, Spawn{Owner: user(1), Name: "N", Symbol: "ABC"}); err != nil || res.Spawn == nil {

@@ -48,8 +48,7 @@ func (s *State) planSwap(cmd Swap) (Record, *Reject) {
 		return Record{}, reject(409, CodeConflict, "minOut", "The swap gives %s, less than minOut.", out)
 	}
 	if s.window.full() {
-		return Record{}, reject(503, CodeUnavailable, "", "The 24 h windows hold %d swaps, their limit.",
-			MaxWindowMarks)
+		return Record{}, reject(503, CodeUnavailable, "", "The 24 h windows hold %d swaps, their limit.", MaxWindowMarks)
 	}
 	return Record{
 		Kind: RecSwap, Token: cmd.Token, From: cmd.From, Sell: cmd.Sell, In: cmd.AmountIn, Out: out,

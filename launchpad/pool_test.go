@@ -17,16 +17,13 @@ func TestSwapsFollowTheFormulaExactly(t *testing.T) {
 	want.Quo(want, units("1009.9").Big())
 	res := r.must(Swap{Token: tok.No, From: user(2), AmountIn: AmountOf(10)})
 	out, _ := AmountFromBig(want)
-	if string(res.Swap.AmountOut) != out.String() || res.Swap.AmountIn != "10.0" || res.Swap.BlockNumber != 1 ||
-		len(res.Swap.TxHash) != 66 {
+	if string(res.Swap.AmountOut) != out.String() || res.Swap.AmountIn != "10.0" || res.Swap.BlockNumber != 1 || len(res.Swap.TxHash) != 66 {
 		t.Fatalf("%+v, want out %s", res.Swap, out)
 	}
-	if p := res.Swap.Pool; p.ReserveQuote != "1010.0" || p.ReserveToken != AmountOf(1_000_000).Sub(out).String() ||
-		p.Volume24h != "10.00" || p.TVL != "2020.00" || p.LastTradeAt != start/secondNs {
+	if p := res.Swap.Pool; p.ReserveQuote != "1010.0" || p.ReserveToken != AmountOf(1_000_000).Sub(out).String() || p.Volume24h != "10.00" || p.TVL != "2020.00" || p.LastTradeAt != start/secondNs {
 		t.Fatalf("%+v", p)
 	}
-	if string(res.Swap.Price) != quotientText(AmountOf(10), out) ||
-		!strings.HasPrefix(string(res.Swap.Price), "0.0010") {
+	if string(res.Swap.Price) != quotientText(AmountOf(10), out) || !strings.HasPrefix(string(res.Swap.Price), "0.0010") {
 		t.Fatalf("price %s", res.Swap.Price)
 	}
 	r.check()
@@ -62,8 +59,7 @@ func TestSwapRefusals(t *testing.T) {
 	r.refused(Swap{Token: tok.No, From: user(2), AmountIn: mustBig(1), Sell: true}, 400, CodeInvalidParam, "amountIn")
 	r.must(Deposit{To: user(3), Currency: USBICoin, Amount: One})
 	out := swapOut(tok.ReserveQuote, tok.ReserveToken, One)
-	r.refused(Swap{Token: tok.No, From: user(3), AmountIn: One, MinOut: out.Add(mustBig(1))}, 409, CodeConflict,
-		"minOut")
+	r.refused(Swap{Token: tok.No, From: user(3), AmountIn: One, MinOut: out.Add(mustBig(1))}, 409, CodeConflict, "minOut")
 	r.must(Swap{Token: tok.No, From: user(3), AmountIn: One, MinOut: out})
 }
 
@@ -74,10 +70,8 @@ func TestFirstLiquiditySetsThePriceAndLaterOnesFollowTheRatio(t *testing.T) {
 	r.refused(AddLiquidity{Token: tok.No, From: user(1), QuoteAmount: One}, 400, CodeInvalidParam, "tokenAmount")
 	r.refused(AddLiquidity{Token: tok.No, From: user(1), TokenAmount: One}, 400, CodeInvalidParam, "quoteAmount")
 	r.refused(AddLiquidity{Token: 7, From: user(1), TokenAmount: One, QuoteAmount: One}, 404, CodeNotFound, "id")
-	r.refused(AddLiquidity{Token: tok.No, From: user(1), TokenAmount: AmountOf(1_000_000_001), QuoteAmount: One}, 400,
-		CodeInsufficientFunds, "tokenAmount")
-	r.refused(AddLiquidity{Token: tok.No, From: user(1), TokenAmount: One, QuoteAmount: AmountOf(1001)}, 400,
-		CodeInsufficientFunds, "quoteAmount")
+	r.refused(AddLiquidity{Token: tok.No, From: user(1), TokenAmount: AmountOf(1_000_000_001), QuoteAmount: One}, 400, CodeInsufficientFunds, "tokenAmount")
+	r.refused(AddLiquidity{Token: tok.No, From: user(1), TokenAmount: One, QuoteAmount: AmountOf(1001)}, 400, CodeInsufficientFunds, "quoteAmount")
 	p := r.must(AddLiquidity{Token: tok.No, From: user(1), TokenAmount: AmountOf(400), QuoteAmount: AmountOf(100)}).Pool
 	if *p.Price != "0.25" || p.TVL != "200.00" {
 		t.Fatalf("%+v", p)
@@ -88,10 +82,7 @@ func TestFirstLiquiditySetsThePriceAndLaterOnesFollowTheRatio(t *testing.T) {
 		t.Fatalf("%+v", p)
 	}
 	// 10 quote allow 40 tokens; the far larger token side stays unused.
-	p = r.must(AddLiquidity{
-		Token: tok.No, From: user(1), TokenAmount: units("9000000000000000000000000000000"),
-		QuoteAmount: AmountOf(10),
-	}).Pool
+	p = r.must(AddLiquidity{Token: tok.No, From: user(1), TokenAmount: units("9000000000000000000000000000000"), QuoteAmount: AmountOf(10)}).Pool
 	if p.ReserveToken != "520.0" || p.ReserveQuote != "130.0" || *p.Price != "0.25" {
 		t.Fatalf("%+v", p)
 	}
@@ -220,10 +211,7 @@ func TestRandomSwaps(t *testing.T) {
 		r.must(Deposit{To: user(i), Currency: USBICoin, Amount: AmountOf(10_000_000)})
 		tok := r.token(symbolOf(i))
 		half, _ := AmountFromBig(new(big.Int).Rsh(tok.Supply.Big(), 1))
-		r.must(AddLiquidity{
-			Token: tok.No, From: user(i), TokenAmount: half,
-			QuoteAmount: AmountOf(uint64(1000 * (i + 1))),
-		})
+		r.must(AddLiquidity{Token: tok.No, From: user(i), TokenAmount: half, QuoteAmount: AmountOf(uint64(1000 * (i + 1)))})
 	}
 	var all []naiveSwap
 	done, refused := 0, map[string]int{}

@@ -43,10 +43,7 @@ func TestSpawnBodyRulesInTheOrderOfTheTable(t *testing.T) {
 		{`{"name":"N","symbol":"ABC","totalSupply":"0"}`, CodeInvalidParam, "totalSupply"},
 		{`{"name":"N","symbol":"ABC","totalSupply":"01"}`, CodeInvalidParam, "totalSupply"},
 		{`{"name":"N","symbol":"ABC","totalSupply":"1.5"}`, CodeInvalidParam, "totalSupply"},
-		{
-			`{"name":"N","symbol":"ABC","totalSupply":"1000000000000000000000000000001"}`, CodeInvalidParam,
-			"totalSupply",
-		},
+		{`{"name":"N","symbol":"ABC","totalSupply":"1000000000000000000000000000001"}`, CodeInvalidParam, "totalSupply"},
 		{`{"name":"N","symbol":"ABC","decimals":17,"poolSide":"x"}`, CodeInvalidParam, "decimals"},
 		{`{"name":"N","symbol":"ABC","decimals":"18"}`, CodeInvalidParam, "decimals"},
 		{`{"name":"N","symbol":"ABC","decimals":18.0}`, CodeInvalidParam, "decimals"},
@@ -69,8 +66,7 @@ func TestSpawnBodyRulesInTheOrderOfTheTable(t *testing.T) {
 	}
 	for _, body := range []string{
 		`{"name":"N","symbol":"ABC"}`,
-		`{"name":"` + strings.Repeat("é", 50) + `","symbol":"ABCDE",` +
-			`"totalSupply":"1000000000000000000000000000000","decimals":18,"poolSide":"wNATIVE"}`,
+		`{"name":"` + strings.Repeat("é", 50) + `","symbol":"ABCDE","totalSupply":"1000000000000000000000000000000","decimals":18,"poolSide":"wNATIVE"}`,
 		`{"name":"N","symbol":"ABC","totalSupply":null,"decimals":null,"poolSide":null,"metadata":null}`,
 		meta(`{"x":"` + strings.Repeat("a", 4088) + `"}`),
 		meta(`{"description":"d","logoUri":"ipfs://bafy","website":"HTTP://example.org/x?y#z","deep":{"a":[1]}}`),
@@ -124,26 +120,20 @@ func TestSpawnIsOneRecordForFeeTokenPoolWorkerAndSupply(t *testing.T) {
 	r := newRig(t)
 	r.must(Deposit{To: user(1), Amount: AmountOf(150)})
 	before := r.s.Seq()
-	res := r.must(Spawn{
-		Owner: user(1), Name: "Big", Symbol: "BIG", TotalSupply: "1000000000000000000000000000000",
-		PoolSide: WNative,
-	})
+	res := r.must(Spawn{Owner: user(1), Name: "Big", Symbol: "BIG", TotalSupply: "1000000000000000000000000000000", PoolSide: WNative})
 	if r.s.Seq() != before+1 {
 		t.Fatalf("%d records", r.s.Seq()-before)
 	}
 	a, v := res.Spawn, r.s.View()
 	tok, ok := v.Find("10001")
-	if !ok || v.Balance(user(1), NATIVE) != AmountOf(50) ||
-		v.Holding(user(1), tok).String() != "1000000000000000000000000000000.0" || v.Owned(user(1)) != 1 {
+	if !ok || v.Balance(user(1), NATIVE) != AmountOf(50) || v.Holding(user(1), tok).String() != "1000000000000000000000000000000.0" || v.Owned(user(1)) != 1 {
 		t.Fatalf("token %v, balance %s", ok, v.Balance(user(1), NATIVE))
 	}
 	if a.Worker.ID != 1 || a.Worker.AgentNftID != 10001 || a.Pool.FeeTier != 10000 || a.Pool.Side != "wNATIVE" ||
-		a.Token.TotalSupply != "1000000000000000000000000000000" || a.Token.Owner != user(1).String() ||
-		len(a.TxHash) != 66 {
+		a.Token.TotalSupply != "1000000000000000000000000000000" || a.Token.Owner != user(1).String() || len(a.TxHash) != 66 {
 		t.Fatalf("%+v", a)
 	}
-	if f := res.Fact; f == nil || f.WorkerID != 1 || f.Symbol != "BIG" || f.DeployedSec != start/secondNs ||
-		Address(f.Token) != tok.Address {
+	if f := res.Fact; f == nil || f.WorkerID != 1 || f.Symbol != "BIG" || f.DeployedSec != start/secondNs || Address(f.Token) != tok.Address {
 		t.Fatalf("fact %+v", f)
 	}
 	totals := v.Totals()
@@ -151,8 +141,7 @@ func TestSpawnIsOneRecordForFeeTokenPoolWorkerAndSupply(t *testing.T) {
 		t.Fatalf("%+v", totals)
 	}
 	d, _ := v.Token(strings.ToUpper(a.Token.Address), nil)
-	if d.Pool.TVL != "0.00" || d.Pool.LastTradeAt != 0 || d.Token.Decimals != 18 || string(d.Metadata) != "{}" ||
-		d.Boost.Active || d.Worker.Status != "active" {
+	if d.Pool.TVL != "0.00" || d.Pool.LastTradeAt != 0 || d.Token.Decimals != 18 || string(d.Metadata) != "{}" || d.Boost.Active || d.Worker.Status != "active" {
 		t.Fatalf("%+v", d)
 	}
 	p, _ := v.Pool("10001")
