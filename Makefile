@@ -36,6 +36,7 @@ race: ## the tests of packages with goroutines under the race detector
 lint: ## vet, errorlint, exhaustive, unparam, misspell, staticcheck, gofumpt, module files
 	$(GO) vet ./...
 	$(GO) -C internal/devtools vet ./...
+	$(GO) -C internal/devtools test ./...
 	$(GO) -C internal/devtools build -o $(CURDIR)/bin/lint ./lint
 	$(GO) vet -vettool=$(CURDIR)/bin/lint ./...
 	bin/lint unparam ./...
@@ -54,7 +55,8 @@ COVER_ENGINE := 95
 
 cover: ## statement coverage by package and in all; fails when engine has less than 95 %
 	@mkdir -p bin
-	$(GO) test -pgo=off -timeout 560s -coverprofile=bin/cover.out ./... | tee bin/cover.txt
+	@$(GO) test -pgo=off -timeout 560s -coverprofile=bin/cover.out ./... > bin/cover.txt || { cat bin/cover.txt; exit 1; }
+	@cat bin/cover.txt
 	@$(GO) tool cover -func=bin/cover.out | awk '/^total:/ { print "total        " $$3 }'
 	@awk -v least=$(COVER_ENGINE) '$$2 == "tickhive/engine" { sub(/.*coverage: /, ""); sub(/%.*/, ""); seen = 1; \
 		print "engine       " $$0 "%, at least " least "%"; if ($$0 + 0 < least) exit 1 } \

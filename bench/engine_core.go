@@ -179,7 +179,8 @@ func (r *Run) engineWorkload(name string) error {
 		}
 	}
 	floorNs, coreNs := slices.Min(fold.Reference), slices.Min(core.Product)
-	fold.Reason = fmt.Sprintf("the floor's best round is %.1f ns, the core's %.1f, and folding and publishing add %.1f; the rounds' median is %.2fx",
+	fold.Reason = fmt.Sprintf("the floor's best round is %.1f ns, the core's %.1f, and folding and publishing add "+
+		"%.1f; the rounds' median is %.2fx",
 		floorNs, coreNs, slices.Min(fold.Product)-coreNs, fold.Spread().Median)
 	return nil
 }
@@ -203,5 +204,6 @@ func (r *Run) coreMemory() {
 		m.Product = append(m.Product, float64(heap()-before)/float64(c.core.OpenOrders(0)))
 		runtime.KeepAlive(c)
 	}
-	r.S.Note("E3: one order that survives alone in its index page of 512 numbers keeps 2 KiB; without client id an order is 64 + 24 + 4 bytes and its level's share")
+	r.S.Note("E3: one order that survives alone in its index page of 512 numbers keeps 2 KiB; without client id an " +
+		"order is 64 + 24 + 4 bytes and its level's share")
 }

@@ -89,7 +89,8 @@ func runFresh(r *Run) error {
 // freshCPU is H5 at one rate: CPU for an answer of the book that changes, against the same
 // writer that keeps its rhythm and changes nothing. The writer's own CPU is taken off.
 func (r *Run) freshCPU(m *market, rate int) error {
-	with := fmt.Sprintf("book 40x40, %d connections, each change published by itself, evenly spaced; CPU of the writer's thread taken off", httpConns)
+	with := fmt.Sprintf("book 40x40, %d connections, each change published by itself, evenly spaced; CPU of the "+
+		"writer's thread taken off", httpConns)
 	cpu := &report.Measure{
 		Name: fmt.Sprintf("CPU an answer, %d changes/s against none", rate), Unit: "us",
 		RefName: "no changes", With: with,
@@ -144,7 +145,9 @@ func (r *Run) freshCPU(m *market, rate int) error {
 		}
 		cpu.Product, cpu.Reference = append(cpu.Product, us[0]), append(cpu.Reference, us[1])
 	}
-	cpu.Reason = fmt.Sprintf("%.1f us an answer, %.1f without changes, %.0f answers a second: beside %d changes a second most answers are the first of their document: each fetches a view, a directory and a page from the writer's core and patches a page's text",
+	cpu.Reason = fmt.Sprintf("%.1f us an answer, %.1f without changes, %.0f answers a second: beside %d changes a "+
+		"second most answers are the first of their document: each fetches a view, a directory and a page from the "+
+		"writer's core and patches a page's text",
 		slices.Min(cpu.Product), slices.Min(cpu.Reference), rates[len(rates)/2], rate)
 	if err := r.sampleStaleness(m, rate, stale); err != nil {
 		return err

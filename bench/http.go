@@ -23,8 +23,8 @@ func hotRoutes() []hot {
 		{"0.3 KB", 130, "/api/tickers?currencyPairCode=P0000_USDT", 1.18, 0, 0},
 		{"4 KB", 130, "/api/orderbook?currencyPairCode=P0001_USDT", 1.15, 0, 0},
 		{
-			"4 KB, depth=200 (joined for each request)", 130, aggregator + "/orderbook?depth=200&ticker_id=P0000_USDT", 0,
-			0, 0,
+			"4 KB, depth=200 (joined for each request)", 130,
+			aggregator + "/orderbook?depth=200&ticker_id=P0000_USDT", 0, 0, 0,
 		},
 		{"28 KB", 130, aggregator + "/tickers", 1.08, 2, 1},
 		{"280 KB", 1300, aggregator + "/tickers", 1.03, 5, 2.5},

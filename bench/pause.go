@@ -83,9 +83,12 @@ func (r *Run) snapshotPause(dir replica.LogDir) error {
 	}
 	above.Product = []float64{max(pause.Best()-quiet.Best(), 0)}
 	for _, m := range []*report.Measure{pause, above} {
-		m.Reason = fmt.Sprintf("the worst of %d rounds, median %.2f ms; in the same minute a thread that only reads the clock, both cores busy, waited up to %.2f ms for the machine", r.Rounds, pause.Spread().Median, machine.Best())
+		m.Reason = fmt.Sprintf("the worst of %d rounds, median %.2f ms; in the same minute a thread that only "+
+			"reads the clock, both cores busy, waited up to %.2f ms for the machine",
+			r.Rounds, pause.Spread().Median, machine.Best())
 	}
-	r.S.Note("E8: resident memory %d MiB before the first snapshot, %d MiB behind it: the follower is a second market while it works", before>>20, peak>>20)
+	r.S.Note("E8: resident memory %d MiB before the first snapshot, %d MiB behind it: the follower is a second "+
+		"market while it works", before>>20, peak>>20)
 	return nil
 }
 

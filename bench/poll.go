@@ -98,7 +98,8 @@ func (r *Run) poll(name, addr, prefix string, codes []string, cpu func() time.Du
 		server = addr
 	}
 	r.route(name, server, res)
-	r.S.Note("%s: %d pollers x %d pairs, %.0f requests/s in the mean, %.0f/s in the first %s of each %s (a third of all); %s; client %.0f us, server %.0f us of CPU an answer",
+	r.S.Note("%s: %d pollers x %d pairs, %.0f requests/s in the mean, %.0f/s in the first %s of each %s (a third "+
+		"of all); %s; client %.0f us, server %.0f us of CPU an answer",
 		name, pollers, len(codes), rate, rate*4, minute/12, minute, res.Statuses(), res.ClientUs(), res.ServerUs())
 	return res, nil
 }
@@ -153,7 +154,8 @@ func runMixed(r *Run) error {
 	})
 	r.S.Add(&report.Measure{
 		Name: "event to publication, p99, bound", Unit: "ms", Product: []float64{probe.Ms(99)},
-		With: fmt.Sprintf("%d single orders a second: an answer comes behind the publication; socket, decoding and queue counted in", probeRate),
+		With: fmt.Sprintf("%d single orders a second: an answer comes behind the publication; socket, decoding and "+
+			"queue counted in", probeRate),
 	}).Aim("H6", 5)
 	return nil
 }

@@ -117,7 +117,8 @@ func (b *orderBatch) place(pair, side string, price, amount int64) error {
 
 // placeJSON is one command of a batch; price in hundredths, amount in 10^-8.
 func placeJSON(dst []byte, pair, side string, price, amount int64) []byte {
-	return fmt.Appendf(dst, `{"place":{"currencyPairCode":%q,"side":%q,"type":"limit","price":"%d.%02d","amount":"%d.%08d"}}`,
+	return fmt.Appendf(dst, `{"place":{"currencyPairCode":%q,"side":%q,"type":"limit","price":"%d.%02d",`+
+		`"amount":"%d.%08d"}}`,
 		pair, side, price/100, price%100, amount/1e8, amount%1e8)
 }
 

@@ -81,7 +81,8 @@ func (r *Run) streamStalled(p *product) error {
 		Product: []float64{max(float64(after-before)/stalledReaders, 1)},
 		With:    "resident memory of the server; a queue holds 1 MiB and one snapshot at most",
 	})
-	r.S.Latencies = append(r.S.Latencies, (&load.Result{Hist: all}).Latency("order meant to be sent to trade on the socket, beside readers that stopped"))
+	r.S.Latencies = append(r.S.Latencies, (&load.Result{Hist: all}).Latency("order meant to be sent to trade on "+
+		"the socket, beside readers that stopped"))
 	return nil
 }
 

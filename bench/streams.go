@@ -133,7 +133,9 @@ func (r *Run) streamKind(p *product, frames, ready *proc.Child, k streamKind, co
 		}
 	}
 	if k.n > 1 && !x.cpu.Met() {
-		x.cpu.Reason = fmt.Sprintf("ten messages cost %.1f us, of which the loop's one write of ten frames is %.1f us; the rest is ten queue entries for each connection", 1e6*float64(k.n)/slices.Max(x.cpu.Product), 1e6*float64(k.n)/slices.Max(x.bound.Product))
+		x.cpu.Reason = fmt.Sprintf("ten messages cost %.1f us, of which the loop's one write of ten frames is %.1f "+
+			"us; the rest is ten queue entries for each connection",
+			1e6*float64(k.n)/slices.Max(x.cpu.Product), 1e6*float64(k.n)/slices.Max(x.bound.Product))
 	}
 	l := (&load.Result{Hist: x.hist}).Latency("order meant to be sent to trade on the socket, " + k.name)
 	r.S.Latencies = append(r.S.Latencies, l)
@@ -142,7 +144,8 @@ func (r *Run) streamKind(p *product, frames, ready *proc.Child, k streamKind, co
 
 // measures adds what the rounds fill.
 func (x *streamRun) measures(s *report.Scenario, memory float64) {
-	with := fmt.Sprintf("%d connections in a process of their own, %.0f x %d trades/s each to all of them; CPU of the orders themselves taken off", x.conns, x.perSecond, x.n)
+	with := fmt.Sprintf("%d connections in a process of their own, %.0f x %d trades/s each to all of them; CPU of "+
+		"the orders themselves taken off", x.conns, x.perSecond, x.n)
 	x.cpu = s.Add(&report.Measure{
 		Name: "messages for a second of server CPU, " + x.name, Unit: "messages",
 		Higher: true, RefName: "ready frames, one write each", With: with,
@@ -156,7 +159,11 @@ func (x *streamRun) measures(s *report.Scenario, memory float64) {
 		Name: "memory of a connection, " + x.name, Unit: "bytes", Product: []float64{memory},
 		With: fmt.Sprintf("%d connections, %d streams each, resident memory of the server", x.conns, x.n),
 	})
-	x.bound = &report.Measure{Name: "ready frames joined by ten, one write of them", Unit: "messages", Higher: true, RefName: "ready frames, one write each", With: "the loop of the reference itself: the most that joining can gain"}
+	x.bound = &report.Measure{
+		Name: "ready frames joined by ten, one write of them", Unit: "messages", Higher: true,
+		RefName: "ready frames, one write each",
+		With:    "the loop of the reference itself: the most that joining can gain",
+	}
 	if x.n > 1 {
 		s.Add(x.bound)
 	}

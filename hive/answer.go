@@ -204,17 +204,14 @@ func (t Tally) info(quorumCents int64) TallyInfo {
 
 func (p *Proposal) info(quorumCents int64) *ProposalInfo {
 	return &ProposalInfo{
-		ProposalID: p.ID(), TokenID: firstAgentNFT - 1 + uint64(p.Worker), Topic: p.Topic.String(),
-		Payload:  json.RawMessage(p.Payload),
-		Proposer: p.Proposer, Status: p.Status.String(), CreatedAt: p.CreatedSec, ClosesAt: p.ClosesSec,
-		Tally: p.Tally.info(quorumCents),
+		ProposalID: p.ID(), TokenID: firstAgentNFT - 1 + uint64(p.Worker), Topic: p.Topic.String(), Payload: json.RawMessage(p.Payload),
+		Proposer: p.Proposer, Status: p.Status.String(), CreatedAt: p.CreatedSec, ClosesAt: p.ClosesSec, Tally: p.Tally.info(quorumCents),
 	}
 }
 
 func (e *Entry) info(seed uint64, genesisNs int64) EntryInfo {
 	out := EntryInfo{
-		EntryID: e.ID, SourceAgentID: e.Source.String(), SourceTier: e.Source.Tier.String(),
-		ActionType:    e.Type.String(),
+		EntryID: e.ID, SourceAgentID: e.Source.String(), SourceTier: e.Source.Tier.String(), ActionType: e.Type.String(),
 		ActionPayload: json.RawMessage(e.Payload), ReasonCode: e.Reason, BlockNumber: blockAt(genesisNs, e.TimeNs),
 		Timestamp: e.Sec(), TxHash: txHash(seed, e.ID).String(),
 	}

@@ -185,8 +185,7 @@ func foldAll(t *testing.T, st *Store, n int) {
 
 func picture(v *View, now int64) string {
 	w, _ := v.Worker(now, 10001)
-	return fmt.Sprint(v.Overview(now), v.Log(LogQuery{Page: Page{1, 100}}),
-		v.Proposals(ProposalQuery{Page: Page{1, 100}}), w, v.Head())
+	return fmt.Sprint(v.Overview(now), v.Log(LogQuery{Page: Page{1, 100}}), v.Proposals(ProposalQuery{Page: Page{1, 100}}), w, v.Head())
 }
 
 // A fact comes while a close and an idle second wait for room on the disk: the worker is
@@ -291,8 +290,7 @@ func TestTheStoreGivesTheSameHiveAfterARestart(t *testing.T) {
 			t.Fatal(err)
 		}
 		pictures[mode] = picture(st.View(), clk.NowNs())
-		if l := st.View().Log(LogQuery{Page: Page{1, 1}}).Items[0]; l.ReasonCode != "user_vote" ||
-			l.Timestamp != startSec+daySec {
+		if l := st.View().Log(LogQuery{Page: Page{1, 1}}).Items[0]; l.ReasonCode != "user_vote" || l.Timestamp != startSec+daySec {
 			t.Fatalf("%s: %+v", mode, l)
 		}
 		if err := st.Close(); err != nil {

@@ -46,8 +46,7 @@ func naiveLog(all []EntryInfo, q LogQuery) []EntryInfo {
 	var out []EntryInfo
 	for _, e := range all {
 		if (q.TokenID == nil || e.TargetTokenID == *q.TokenID) && (q.Type == nil || e.ActionType == q.Type.String()) &&
-			(q.Tier == nil || e.SourceTier == q.Tier.String()) && (q.Since == nil || e.Timestamp >= *q.Since) &&
-			(q.Until == nil || e.Timestamp <= *q.Until) {
+			(q.Tier == nil || e.SourceTier == q.Tier.String()) && (q.Since == nil || e.Timestamp >= *q.Since) && (q.Until == nil || e.Timestamp <= *q.Until) {
 			out = append(out, e)
 		}
 	}
@@ -148,18 +147,15 @@ func TestEntriesHaveTheShapeOfTheTable(t *testing.T) {
 	r.toNs(start + 5*secondNs)
 	a := act("scout-2", token, RiskScore, `{"score":7}`)
 	e := r.must(a).Entry
-	if e.EntryID != 1 || e.SourceAgentID != "scout-2" || e.SourceTier != "scout" || e.TargetTokenID != token ||
-		e.ActionType != "risk_score" ||
-		string(e.ActionPayload) != `{"score":7}` || e.ReasonCode != "test" || e.BlockNumber != 3 ||
-		e.Timestamp != startSec+5 ||
+	if e.EntryID != 1 || e.SourceAgentID != "scout-2" || e.SourceTier != "scout" || e.TargetTokenID != token || e.ActionType != "risk_score" ||
+		string(e.ActionPayload) != `{"score":7}` || e.ReasonCode != "test" || e.BlockNumber != 3 || e.Timestamp != startSec+5 ||
 		len(e.TxHash) != 66 || e.PrevHash != "0x"+strings.Repeat("0", 64) {
 		t.Fatalf("%+v", e)
 	}
 	a.TokenID = 0
 	second := r.must(a).Entry
 	first := r.s.log.entry(1)
-	if second.EntryID != 2 || second.TargetTokenID != 0 || second.PrevHash != first.Hash().String() ||
-		second.TxHash == e.TxHash {
+	if second.EntryID != 2 || second.TargetTokenID != 0 || second.PrevHash != first.Hash().String() || second.TxHash == e.TxHash {
 		t.Fatalf("%+v", second)
 	}
 	if got, ok := r.s.View().Entry(2); !ok || fmt.Sprint(got) != fmt.Sprint(*second) {
@@ -293,8 +289,7 @@ func TestAMillionEntries(t *testing.T) {
 	}
 	took := time.Since(begin)
 	grown := heap() - base
-	t.Logf("%d entries in %v (%v each, JSON checks included), %d KB, %d bytes an entry", n,
-		took.Round(time.Millisecond),
+	t.Logf("%d entries in %v (%v each, JSON checks included), %d KB, %d bytes an entry", n, took.Round(time.Millisecond),
 		took/time.Duration(n), grown/1000, grown/uint64(n))
 	begin = time.Now()
 	snap := s.AppendSnapshot(nil)
@@ -303,8 +298,7 @@ func TestAMillionEntries(t *testing.T) {
 	if _, err := DecodeSnapshot(snap, opt); err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("snapshot %d KB: written in %v, read and verified in %v", len(snap)/1000, took.Round(time.Millisecond),
-		time.Since(begin).Round(time.Millisecond))
+	t.Logf("snapshot %d KB: written in %v, read and verified in %v", len(snap)/1000, took.Round(time.Millisecond), time.Since(begin).Round(time.Millisecond))
 	pageLatencies(t, s.View(), now, n)
 }
 

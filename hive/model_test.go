@@ -50,14 +50,8 @@ func (m *model) close(nowSec int64) {
 }
 
 func (m *model) propose(r *rig, rng *rand.Rand, token uint64) {
-	p := &modelProposal{
-		token: token, payload: 50 + rng.Int64N(151), votes: map[byte]int64{}, status: "active",
-		closes: r.now/secondNs + weekSec,
-	}
-	cmd := Propose{
-		TokenID: token, Topic: SlippageCap, Payload: fmt.Sprintf(`{"slippageCapBps":%d}`, p.payload),
-		Proposer: "queen-1", Urgent: rng.IntN(2) == 0,
-	}
+	p := &modelProposal{token: token, payload: 50 + rng.Int64N(151), votes: map[byte]int64{}, status: "active", closes: r.now/secondNs + weekSec}
+	cmd := Propose{TokenID: token, Topic: SlippageCap, Payload: fmt.Sprintf(`{"slippageCapBps":%d}`, p.payload), Proposer: "queen-1", Urgent: rng.IntN(2) == 0}
 	if cmd.Urgent {
 		p.closes = r.now/secondNs + daySec
 	}
@@ -162,8 +156,7 @@ func compareProposals(t *testing.T, r *rig, all []*modelProposal, slippage map[u
 	for _, q := range filters {
 		var want []*modelProposal
 		for i := len(all) - 1; i >= 0; i-- {
-			if p := all[i]; (q.TokenID == nil || *q.TokenID == p.token) &&
-				(q.Status == nil || q.Status.String() == p.status) {
+			if p := all[i]; (q.TokenID == nil || *q.TokenID == p.token) && (q.Status == nil || q.Status.String() == p.status) {
 				want = append(want, p)
 			}
 		}
@@ -179,8 +172,7 @@ func compareProposals(t *testing.T, r *rig, all []*modelProposal, slippage map[u
 			for _, it := range l.Items {
 				p := want[n]
 				tally := Tally{p.by[Yes], p.by[No], p.by[Abstain]}
-				if it.ProposalID != p.id || it.Status != p.status || it.ClosesAt != p.closes ||
-					it.Tally != tally.info(1500) {
+				if it.ProposalID != p.id || it.Status != p.status || it.ClosesAt != p.closes || it.Tally != tally.info(1500) {
 					t.Fatalf("%+v, the model says %+v", it, p)
 				}
 				n++

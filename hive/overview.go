@@ -4,10 +4,7 @@ package hive
 func (v *View) Overview(nowNs int64) (o Overview) {
 	nowSec := v.atSec(nowNs)
 	tokens := int64(v.byToken.Len())
-	o.Hive = HiveCounts{
-		TotalTokens: tokens, TotalWorkers: tokens, TotalQueens: int64(v.opt.Queens),
-		TotalScouts: int64(v.opt.Scouts),
-	}
+	o.Hive = HiveCounts{TotalTokens: tokens, TotalWorkers: tokens, TotalQueens: int64(v.opt.Queens), TotalScouts: int64(v.opt.Scouts)}
 	o.Swarm = SwarmCounts{
 		ActiveWorkers:  int64(lowerBound(v.byStatus, pair(uint32(Active)+1, 0))),
 		LastActivityAt: max(v.maxActiveSec, min(nowSec, v.maxBoostSec)),

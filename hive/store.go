@@ -36,8 +36,7 @@ func OpenStore(o StoreOptions) (*Store, error) {
 	}
 	o.Log.RecordVersion = RecordVersion
 	st, err := wal.OpenStore(wal.StoreOptions[*State, Command, Record, Result, *View]{
-		FS: o.FS, Dir: o.Dir, Log: o.Log, Clock: o.Clock, KeepAll: o.KeepAll, SnapshotBytes: o.SnapshotBytes,
-		Progress: o.Progress, Logf: o.Logf,
+		FS: o.FS, Dir: o.Dir, Log: o.Log, Clock: o.Clock, KeepAll: o.KeepAll, SnapshotBytes: o.SnapshotBytes, Progress: o.Progress, Logf: o.Logf,
 		New:            func() *State { return New(o.Options) },
 		AppendRecord:   AppendRecord,
 		DecodeRecord:   DecodeRecord,

@@ -23,10 +23,7 @@ func (v *View) Worker(nowNs int64, tokenID uint64) (d WorkerDetail, ok bool) {
 		at, tier := w.LastOverrideSec, w.OverridingTier.String()
 		d.Stats.LastOverrideAt, d.Stats.OverridingTier = &at, &tier
 	}
-	d.Votes = VoteCounts{
-		ActiveProposals: w.ActiveProposals,
-		RecentlyClosed:  closedSince(w.closedSec, nowSec-recentlyClosedSec),
-	}
+	d.Votes = VoteCounts{ActiveProposals: w.ActiveProposals, RecentlyClosed: closedSince(w.closedSec, nowSec-recentlyClosedSec)}
 	return d, true
 }
 

@@ -11,8 +11,7 @@ func TestAWorkerIsCreatedActiveWithDefaults(t *testing.T) {
 	r := newRig(t)
 	token := r.spawn(1)
 	d := r.worker(token)
-	if token != 10001 || d.Worker.ID != 1 || d.Worker.AgentNftID != 10001 || d.Worker.Status != "active" ||
-		d.Worker.DeployedAt != startSec ||
+	if token != 10001 || d.Worker.ID != 1 || d.Worker.AgentNftID != 10001 || d.Worker.Status != "active" || d.Worker.DeployedAt != startSec ||
 		d.Worker.LastActiveAt != startSec || d.Worker.TokenAddress != "0xee00000000000000000000000000000000000001" {
 		t.Fatalf("%+v", d.Worker)
 	}
@@ -38,10 +37,7 @@ func TestIdleComesAtTheExactSecondOfTheLastActivityPlusSevenDays(t *testing.T) {
 		"flag":   func(r *rig, token uint64) { r.must(act("queen-1", token, Flag, "")) },
 		"own":    func(r *rig, _ uint64) { r.must(act("worker-1", 0, Observation, "")) },
 		"vote": func(r *rig, token uint64) {
-			p := r.must(Propose{
-				TokenID: token, Topic: SlippageCap, Payload: `{"slippageCapBps":60}`,
-				Proposer: "queen-1",
-			}).Proposal
+			p := r.must(Propose{TokenID: token, Topic: SlippageCap, Payload: `{"slippageCapBps":60}`, Proposer: "queen-1"}).Proposal
 			r.must(vote(token, p.ProposalID, 1, No))
 		},
 	} {
@@ -79,10 +75,7 @@ func TestOtherActionsOnATokenAreNoActivity(t *testing.T) {
 	r := newRig(t)
 	token := r.spawn(1)
 	r.to(startSec + 5*daySec)
-	for _, typ := range []ActionType{
-		ConfigUpdate, ParamUpdate, Override, Directive, BudgetAllocation, Observation,
-		RiskScore, ProposalCreated,
-	} {
+	for _, typ := range []ActionType{ConfigUpdate, ParamUpdate, Override, Directive, BudgetAllocation, Observation, RiskScore, ProposalCreated} {
 		r.must(act("queen-1", token, typ, ""))
 	}
 	r.to(startSec + weekSec)
@@ -144,8 +137,7 @@ func TestWorkersAreListedByIdWithFilters(t *testing.T) {
 	}
 	suspended := Suspended
 	l := r.s.View().Workers(r.now, WorkerQuery{Page: Page{2, 10}, Status: &suspended})
-	if l.TotalItems != 15 || len(l.Items) != 5 || l.Items[0].WorkerID != 33 || l.Items[4].WorkerID != 45 ||
-		l.Page != 2 || l.PageSize != 10 {
+	if l.TotalItems != 15 || len(l.Items) != 5 || l.Items[0].WorkerID != 33 || l.Items[4].WorkerID != 45 || l.Page != 2 || l.PageSize != 10 {
 		t.Fatalf("%+v", l)
 	}
 	l = r.s.View().Workers(r.now, WorkerQuery{Page: Page{3, 20}})
@@ -154,8 +146,7 @@ func TestWorkersAreListedByIdWithFilters(t *testing.T) {
 	}
 	addr, active := fact(6, 0).Token, Active
 	l = r.s.View().Workers(r.now, WorkerQuery{Page: Page{1, 20}, Token: &addr})
-	if l.TotalItems != 1 || l.Items[0].WorkerID != 6 || l.Items[0].Status != "suspended" ||
-		l.Items[0].Config.MEVProtection != "standard" {
+	if l.TotalItems != 1 || l.Items[0].WorkerID != 6 || l.Items[0].Status != "suspended" || l.Items[0].Config.MEVProtection != "standard" {
 		t.Fatalf("%+v", l)
 	}
 	for _, q := range []WorkerQuery{
@@ -191,10 +182,7 @@ func TestOverviewWindowsAreExactToTheSecond(t *testing.T) {
 		if o.Hive != (HiveCounts{2, 2, 3, 2}) {
 			t.Fatalf("%+v", o.Hive)
 		}
-		want := EcosystemCounts{
-			TotalAgentTokensSpawned: 2, TokensSpawnedLast24h: day, TokensSpawnedLast7d: week,
-			TotalActions24h: actions, TotalOverrides24h: overrides,
-		}
+		want := EcosystemCounts{TotalAgentTokensSpawned: 2, TokensSpawnedLast24h: day, TokensSpawnedLast7d: week, TotalActions24h: actions, TotalOverrides24h: overrides}
 		if o.Ecosystem != want {
 			t.Fatalf("at +%d: %+v, want %+v", r.now-start, o.Ecosystem, want)
 		}

@@ -23,8 +23,7 @@ func TestBoostsStackAndExpireAtTheExactSecond(t *testing.T) {
 	r.refused(BuyBoost{Token: 9, Tier: Short}, refuse.NotFound, "id")
 	r.refused(BuyBoost{Token: tok.No}, refuse.InvalidParam, "tier")
 	r.now += 300_000_000
-	if b := r.must(BuyBoost{Token: tok.No, Tier: Standard}).Boost; !b.Active || *b.Tier != "standard" ||
-		*b.ExpiresAt != start/secondNs+86400 {
+	if b := r.must(BuyBoost{Token: tok.No, Tier: Standard}).Boost; !b.Active || *b.Tier != "standard" || *b.ExpiresAt != start/secondNs+86400 {
 		t.Fatalf("%+v", b)
 	}
 	r.advance(100)
@@ -52,8 +51,7 @@ func TestBoostsStackAndExpireAtTheExactSecond(t *testing.T) {
 	if b := r.boost(); b.Active || b.Tier != nil || b.ExpiresAt != nil {
 		t.Fatalf("%+v at its end", b)
 	}
-	if l := old.Tokens(r.now, ListQuery{Page: 1, PageSize: 1, Boosted: true}, nil); l.TotalItems != 1 ||
-		!l.Items[0].Boosted {
+	if l := old.Tokens(r.now, ListQuery{Page: 1, PageSize: 1, Boosted: true}, nil); l.TotalItems != 1 || !l.Items[0].Boosted {
 		t.Fatalf("the old view changed: %+v", l)
 	}
 	// A purchase after the end begins anew.

