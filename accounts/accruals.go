@@ -58,7 +58,7 @@ type payment struct {
 	rules    uint8
 }
 
-// payUplines pays the shares of a fee by level (Decisions section 6.6), rounded down.
+// payUplines pays the shares of a fee by level (docs/contract/accounts.md#accruals), rounded down.
 func (s *State) payUplines(u *user, pay payment, paid *[]PaidAccrual) {
 	if pay.of.Sign() <= 0 {
 		return
@@ -234,5 +234,5 @@ func (set *accrualSet) newestFirst(yield func(*accrual) bool) {
 	}
 }
 
-// printedNs is a time as it is printed: whole milliseconds (Decisions section 1.3).
+// printedNs is a time as it is printed: whole milliseconds (docs/contract/market-data.md#times).
 func printedNs(ns int64) int64 { return ns - ns%msNs }

@@ -41,8 +41,8 @@ type OptionalName struct {
 	Value *string
 }
 
-// ProfilePatch holds the members of POST and PATCH /users that were sent (Decisions
-// section 5); nil: not sent.
+// ProfilePatch holds the members of POST and PATCH /users that were sent
+// (docs/contract/internal.md#users-and-money); nil: not sent.
 type ProfilePatch struct {
 	Nickname           *string
 	Name               OptionalName
@@ -58,7 +58,7 @@ type ProfilePatch struct {
 	DealAskDiscount    *fixed.I128 // fraction
 }
 
-// KeyRequest is ApiKeyPairCreationRequestViewModel (Decisions section 6.4).
+// KeyRequest is ApiKeyPairCreationRequestViewModel (docs/contract/accounts.md#api-keys).
 type KeyRequest struct {
 	Name        string
 	CanTrade    bool
@@ -67,7 +67,7 @@ type KeyRequest struct {
 	ExpiresNs   int64 // Unix ns; 0: never
 }
 
-// ProfitType says where an accrual comes from (Decisions section 6.6); the values are
+// ProfitType says where an accrual comes from (docs/contract/accounts.md#accruals); the values are
 // the wire's.
 type ProfitType uint8
 

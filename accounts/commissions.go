@@ -9,7 +9,7 @@ import (
 	"tickhive/internal/fixed"
 )
 
-// The commission types (Decisions section 3.7).
+// The commission types (docs/contract/market-data.md#currencies-pairs-and-commissions).
 const (
 	commissionRefill     = "1"
 	commissionWithdrawal = "2"

@@ -8,15 +8,15 @@ import (
 	"tickhive/internal/fixed"
 )
 
-// Config is the referral rates in force (Decisions section 6.6), in 10^-8. It is part of
-// the state: a change is a record, so that folding again pays the rates of then.
+// Config is the referral rates in force (docs/contract/accounts.md#accruals), in 10^-8. It is part
+// of the state: a change is a record, so that folding again pays the rates of then.
 type Config struct {
 	Levels     []uint32 // of a fee, by level from 1 (direct)
 	Staking    [StakingLevels]uint32
 	BonusShare uint32 // the part of a staking bonus that is a record of its own
 }
 
-// DefaultConfig is the rates of Decisions section 6.6. A state begins with them.
+// DefaultConfig is the rates of docs/contract/accounts.md#accruals. A state begins with them.
 func DefaultConfig() Config {
 	const percent = RateOne / 100
 	return Config{

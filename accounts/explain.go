@@ -9,7 +9,7 @@ import (
 	"tickhive/internal/refuse"
 )
 
-// ReasonType says why a staking bonus changed (Decisions section 6.6); the values are
+// ReasonType says why a staking bonus changed (docs/contract/accounts.md#accruals); the values are
 // the wire's.
 type ReasonType uint8
 

@@ -248,9 +248,9 @@ func (f Fold) Triggered(e OrderTriggered) {
 	}
 }
 
-// ReleaseUnknown ends every hold whose order the engine does not have (Decisions section
-// 9.4): after a power cut the engine's journal may be shorter than the snapshot. It
-// returns how many there were. Call it once, after recovery.
+// ReleaseUnknown ends every hold whose order the engine does not have
+// (docs/contract/storage.md#recovery): after a power cut the engine's journal may be shorter than
+// the snapshot. It returns how many there were. Call it once, after recovery.
 func (s *State) ReleaseUnknown(open func(order uint64) bool) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -91,8 +91,8 @@ func (o *orderHold) earnDigits(p *pairTerms) int {
 	return p.digitsAmount
 }
 
-// need is what the rest of the order has to hold (Decisions section 6.8); ok is false
-// beyond 10^20. A capped market buy needs all that it holds until it ends, and a market
+// need is what the rest of the order has to hold (docs/contract/trading.md#balances-and-holds); ok
+// is false beyond 10^20. A capped market buy needs all that it holds until it ends, and a market
 // buy of an unlimited account holds nothing.
 func (o *orderHold) need(p *pairTerms) (fixed.I128, bool) {
 	switch {

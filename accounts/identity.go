@@ -19,8 +19,8 @@ var (
 	dealSpace = uuid.NewSHA1(uuid.NameSpaceURL, []byte("tickhive:deal"))
 )
 
-// UserID is the id of user number n (Decisions section 5). The built-in account 0 has
-// the nil UUID.
+// UserID is the id of user number n (docs/contract/internal.md#users-and-money). The built-in
+// account 0 has the nil UUID.
 func UserID(n uint32) uuid.UUID {
 	if n == 0 {
 		return uuid.Nil

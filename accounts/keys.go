@@ -13,7 +13,7 @@ import (
 	"tickhive/internal/refuse"
 )
 
-// The lengths of a key pair, in alphanumerics (Decisions section 6.4).
+// The lengths of a key pair, in alphanumerics (docs/contract/accounts.md#api-keys).
 const (
 	PublicKeyLength  = 38
 	PrivateKeyLength = 64

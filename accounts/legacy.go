@@ -6,10 +6,10 @@ import (
 	"tickhive/internal/refuse"
 )
 
-// verifyLegacy checks the scheme without timestamp and nonce (Decisions section 6.2):
-// the HMAC of public key, full URL and body without separators, where the body counts
-// as sent or without the white space outside its strings. A captured request can be
-// sent again for ever, so it is off by default and never good for DELETE.
+// verifyLegacy checks the scheme without timestamp and nonce
+// (docs/contract/signing.md#legacy-scheme): the HMAC of public key, full URL and body without
+// separators, where the body counts as sent or without the white space outside its strings. A
+// captured request can be sent again for ever, so it is off by default and never good for DELETE.
 func (v *Verifier) verifyLegacy(nowNs int64, r *Request) (Caller, *refuse.Refusal) {
 	if reject := checkPublicKey(r); reject != nil {
 		return Caller{}, reject

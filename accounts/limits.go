@@ -4,9 +4,9 @@ package accounts
 const (
 	// MaxUsers bounds the directory; a search walks it in steps.
 	MaxUsers = 1_000_000
-	// MaxKeysPerUser is Decisions section 6.4.
+	// MaxKeysPerUser bounds the API keys of a user (docs/contract/accounts.md#api-keys).
 	MaxKeysPerUser = 30
-	// MaxWhitelist is how many IPs and CIDRs one key may name (Decisions section 6.4).
+	// MaxWhitelist is how many IPs and CIDRs one key may name (docs/contract/accounts.md#api-keys).
 	MaxWhitelist = 20
 	// MaxKeyName is the longest name of a key, in code points.
 	MaxKeyName = 64
@@ -37,7 +37,8 @@ const (
 	MaxReservations = 1_000_000
 	// MaxCurrencyCode is the longest currency code.
 	MaxCurrencyCode = 12
-	// MaxSearchResults is Decisions section 6.5.
+	// MaxSearchResults bounds the inviters that a search finds
+	// (docs/contract/accounts.md#inviters).
 	MaxSearchResults = 20
 	// MaxSearchQuery is the longest search text, in code points.
 	MaxSearchQuery = 64

@@ -62,7 +62,7 @@ func (m *macScratch) load(state []byte) {
 	}
 }
 
-// canonical is the text that the default scheme signs (Decisions section 6.1), valid
+// canonical is the text that the default scheme signs (docs/contract/signing.md#signature), valid
 // until the next call.
 func (m *macScratch) canonical(r *Request) []byte {
 	m.msg = append(append(m.msg[:0], r.Timestamp...), '\n')

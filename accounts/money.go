@@ -6,7 +6,8 @@ import (
 	"tickhive/internal/fixed"
 )
 
-// MaxMoney is 10^20 whole units in 10^-18: no balance may pass it (Decisions section 1.2).
+// MaxMoney is 10^20 whole units in 10^-18: no balance may pass it
+// (docs/contract/market-data.md#decimals).
 var MaxMoney = fixed.Mul64(fixed.Pow10[19], fixed.Pow10[19]).ToI128()
 
 // rateSquare is the unit of rate x (1 - discount): 10^-16.
@@ -35,8 +36,9 @@ func lotsOf(lots int64, digits int) (fixed.I128, bool) {
 	return moneyOf(fixed.FromU64(uint64(lots)), digits)
 }
 
-// feeHalfEven is n x rate x (1 - discount), rounded half even to 10^-18 (Decisions
-// section 6.8). n is not negative; rate and discount are of 10^-8, at most RateOne.
+// feeHalfEven is n x rate x (1 - discount), rounded half even to 10^-18
+// (docs/contract/trading.md#fees). n is not negative; rate and discount are of 10^-8, at most
+// RateOne.
 func feeHalfEven(n fixed.I128, rate, discount uint32) fixed.I128 {
 	m := uint64(rate) * uint64(RateOne-discount)
 	if m == 0 || n.Sign() == 0 {
@@ -52,7 +54,7 @@ func feeHalfEven(n fixed.I128, rate, discount uint32) fixed.I128 {
 // percentHalfEven is n x rate, half even to 10^-18.
 func percentHalfEven(n fixed.I128, rate uint32) fixed.I128 { return feeHalfEven(n, rate, 0) }
 
-// shareFloor is n x rate rounded down to 10^-18: accruals (Decisions section 6.6).
+// shareFloor is n x rate rounded down to 10^-18: accruals (docs/contract/accounts.md#accruals).
 func shareFloor(n fixed.I128, rate uint32) fixed.I128 {
 	q, _ := mulDiv(n, uint64(rate), RateOne)
 	return q.ToI128()

@@ -9,7 +9,7 @@ import (
 	"tickhive/internal/refuse"
 )
 
-// The bounds of the nonce table (Decisions section 6.1).
+// The bounds of the nonce table (docs/contract/signing.md#nonces).
 const (
 	// NonceKeepNs: a timestamp may be 60 s in the future and is good for 60 s after it, so
 	// 121 s outlast every request.

@@ -45,8 +45,8 @@ type KeyRecord struct {
 }
 
 // RestsOnEngine reports whether the record spends what fills may have brought: its
-// answer must wait until the engine's journal is durable up to EnginePos (Decisions
-// section 9.4).
+// answer must wait until the engine's journal is durable up to EnginePos
+// (docs/contract/storage.md#recovery).
 func (r *Record) RestsOnEngine() bool { return r.Kind == Withdraw }
 
 // Result is what the caller of a command is told. It shares nothing with the state.

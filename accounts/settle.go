@@ -13,7 +13,7 @@ type leg struct {
 }
 
 // TradeFee is the fee of one side of a trade: price x amount x rate x (1 - discount),
-// half even to 10^-18 (Decisions section 6.8). Pure; the built-in account pays none.
+// half even to 10^-18 (docs/contract/trading.md#fees). Pure; the built-in account pays none.
 func TradeFee(price, amount int64, digitsTotal int, rate, discount uint32) fixed.I128 {
 	n := atMost(moneyOf(fixed.Mul64(uint64(price), uint64(amount)), digitsTotal))
 	return feeHalfEven(n, rate, discount)

@@ -15,7 +15,7 @@ import (
 	"tickhive/internal/refuse"
 )
 
-// The bounds of the default scheme (Decisions section 6.1).
+// The bounds of the default scheme (docs/contract/signing.md#signature).
 const (
 	DefaultWindowMs = 5_000
 	MaxWindowMs     = 60_000
@@ -117,10 +117,10 @@ func (v *Verifier) FloorMs(publicKey []byte) int64 {
 	return math.MaxInt64
 }
 
-// Verify checks one request at nowNs, in the order of Decisions section 6.1: headers,
-// time, signature, nonce, expiry (401), address, permission (403). A key that has used up
-// its nonces is 429. An unknown key and a bad signature cannot be told apart, by the answer or
-// by the time it takes.
+// Verify checks one request at nowNs, in the order of docs/contract/signing.md#checks: headers,
+// time, signature, nonce, expiry (401), address, permission (403). A key that has used up its
+// nonces is 429. An unknown key and a bad signature cannot be told apart, by the answer or by the
+// time it takes.
 func (v *Verifier) Verify(nowNs int64, r *Request) (Caller, *refuse.Refusal) {
 	if v.opts.Legacy && r.Timestamp == nil && r.Nonce == nil {
 		return v.verifyLegacy(nowNs, r)

@@ -113,8 +113,8 @@ func (s *State) planPatchUser(cmd *Command, rec *Record) *refuse.Refusal {
 	return nil
 }
 
-// patchProfile checks and sets the members that were sent, in the order of Decisions
-// section 5.
+// patchProfile checks and sets the members that were sent, in the order of
+// docs/contract/internal.md#users-and-money.
 func (s *State) patchProfile(p *Profile, patch *ProfilePatch) *refuse.Refusal {
 	if reject := patchNames(p, patch); reject != nil {
 		return reject

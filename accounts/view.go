@@ -16,8 +16,8 @@ type View struct{ s *State }
 // View is the handle for readers.
 func (s *State) View() *View { return &View{s} }
 
-// UserView is a user as the internal API shows him (Decisions section 5). nativeBalance
-// is the launchpad's and not part of it. Nil members are null.
+// UserView is a user as the internal API shows him (docs/contract/internal.md#users-and-money).
+// nativeBalance is the launchpad's and not part of it. Nil members are null.
 type UserView struct {
 	Number             uint32 // the engine's account number; not on the wire
 	Nickname           string

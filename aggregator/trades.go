@@ -99,7 +99,7 @@ func appendTakers(b []byte, v *marketdata.View, s Selection, side engine.Side) [
 	return b
 }
 
-// appendTrade appends one trade of api.md, "Aggregator trade".
+// appendTrade appends one trade of docs/contract/api.md#aggregator-trade.
 func appendTrade(b []byte, in *engine.Instrument, id engine.TradeID, t *marketdata.Trade) []byte {
 	b = strconv.AppendUint(append(b, `{"trade_id":`...), uint64(id), 10)
 	b = price(append(b, `,"price":`...), in, t.Price)

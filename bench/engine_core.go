@@ -13,9 +13,9 @@ import (
 	"tickhive/engine"
 )
 
-// The rules of performance.md for E1 to E5: one account, self-trade mode none, ids dense
-// as the workload's; a replace is a cancel and a place, counted as one operation; commands
-// are built from the record inside the clock, every event is read once, fills are hashed.
+// The rules of docs/internals/performance.md#measurement for E1 to E5: one account, self-trade mode
+// none, ids dense as the workload's; a replace is a cancel and a place, counted as one operation;
+// commands are built from the record inside the clock, every event is read once, fills are hashed.
 
 // startNs is the time of the first command of made markets; whole days since 1970.
 const startNs = 20_000 * 86_400 * int64(time.Second)
@@ -109,7 +109,7 @@ func cpuNs(fn func()) float64 {
 	return float64(proc.SelfCPU() - before)
 }
 
-// targets of E1 and E5 by workload.
+// targets of E1 and E5 (docs/internals/performance.md#engine) by workload.
 func coreTargets(name string) (core, folded float64) {
 	switch name {
 	case "w1":
@@ -185,7 +185,8 @@ func (r *Run) engineWorkload(name string) error {
 	return nil
 }
 
-// coreMemory is E3: the resting orders of w2, everything counted.
+// coreMemory measures docs/internals/performance.md#e3: the resting orders of w2, everything
+// counted.
 func (r *Run) coreMemory() {
 	w := floor.Generate("w2")
 	for _, named := range []bool{false, true} {

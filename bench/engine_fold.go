@@ -10,7 +10,8 @@ import (
 	"tickhive/marketdata"
 )
 
-// publishEvery is E5's rule: views are published every so many commands.
+// publishEvery is the rule of docs/internals/performance.md#e5: views are published every so many
+// commands.
 const publishEvery = 64
 
 // newFolded is a core run whose events go into a feed; market: without order history.
@@ -37,7 +38,7 @@ type worst struct {
 	all     func(c *coreRun, account engine.AccountID)
 }
 
-// worstCommands is E4.
+// worstCommands measures docs/internals/performance.md#e4.
 func (r *Run) worstCommands() error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -227,7 +227,7 @@ func bareSync(dir string, bytes int, d time.Duration) (float64, error) {
 	return float64(n) / time.Since(start).Seconds(), nil
 }
 
-// engineLoop is E6.
+// engineLoop measures docs/internals/performance.md#e6.
 func (r *Run) engineLoop() error {
 	const pairs = 4
 	all := "feed with everything on"

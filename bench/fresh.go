@@ -47,7 +47,8 @@ func (m *market) rate(perSecond int, on bool) error {
 	return err
 }
 
-// freshTarget is H5's bound of CPU per answer at a rate of changes, 0: none.
+// freshTarget is the bound of docs/internals/performance.md#h5 on CPU per answer at a rate of
+// changes, 0: none.
 func freshTarget(rate int) float64 {
 	switch rate {
 	case 10_000:
@@ -58,10 +59,10 @@ func freshTarget(rate int) float64 {
 	return 0
 }
 
-// freshRound is the length of one round of H5.
+// freshRound is the length of one round of docs/internals/performance.md#h5.
 const freshRound = 500 * time.Millisecond
 
-// runFresh is H5 and H6.
+// runFresh measures H5 and H6 (docs/internals/performance.md#http).
 func runFresh(r *Run) error {
 	m, err := r.startMarket(1, 60)
 	if err != nil {
@@ -86,8 +87,9 @@ func runFresh(r *Run) error {
 	return r.freshTickers(many)
 }
 
-// freshCPU is H5 at one rate: CPU for an answer of the book that changes, against the same
-// writer that keeps its rhythm and changes nothing. The writer's own CPU is taken off.
+// freshCPU measures docs/internals/performance.md#h5 at one rate: CPU for an answer of the book
+// that changes, against the same writer that keeps its rhythm and changes nothing. The writer's own
+// CPU is taken off.
 func (r *Run) freshCPU(m *market, rate int) error {
 	with := fmt.Sprintf("book 40x40, %d connections, each change published by itself, evenly spaced; CPU of the "+
 		"writer's thread taken off", httpConns)
@@ -210,8 +212,8 @@ func (r *Run) sampleStaleness(m *market, rate int, s *staleness) error {
 // burstPolls is how many ask at once after an idle time.
 const burstPolls = 64
 
-// freshBursts is H6's first half: the market changes while nobody asks, then 64 ask at
-// once; none may get what was before the last change.
+// freshBursts is the first half of docs/internals/performance.md#h6: the market changes while
+// nobody asks, then 64 ask at once; none may get what was before the last change.
 func (r *Run) freshBursts(m *market) error {
 	polls := 10_000
 	if r.Quick {

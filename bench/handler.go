@@ -24,7 +24,7 @@ type Handlers struct {
 // Requests of one pass.
 const (
 	handlerRequests = 20_000
-	handlerChanges  = 2_000 // of H4, each followed by a request
+	handlerChanges  = 2_000 // of docs/internals/performance.md#h4, each followed by a request
 )
 
 // Obey answers each line of in with one of figures:
@@ -188,7 +188,7 @@ func (c *memConn) SetDeadline(time.Time) error      { return nil }
 func (c *memConn) SetReadDeadline(time.Time) error  { return nil }
 func (c *memConn) SetWriteDeadline(time.Time) error { return nil }
 
-// handlers is H2 and H4.
+// handlers measures H2 and H4 (docs/internals/performance.md#http).
 func (r *Run) handlers() error {
 	r.say("H2, H4: handlers in memory")
 	for _, x := range []struct {

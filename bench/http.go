@@ -9,12 +9,12 @@ import (
 	"tickhive/bench/report"
 )
 
-// hot is one document of H1 with the size that it stands for.
+// hot is one document of docs/internals/performance.md#h1 with the size that it stands for.
 type hot struct {
 	size   string
 	pairs  int // of the market that it is read from
 	target string
-	h1     float64 // target of H1
+	h1     float64 // target of docs/internals/performance.md#h1
 	h7, h8 float64 // of 304 and gzip, 0: none
 }
 
@@ -38,7 +38,7 @@ const (
 	httpConns = 16
 )
 
-// runHTTP is H1 to H4, H7, H8 and H11.
+// runHTTP measures H1 to H4, H7, H8 and H11 (docs/internals/performance.md#http).
 func runHTTP(r *Run) error {
 	if len(r.Targets) > 0 {
 		return r.httpTargets()
@@ -198,8 +198,8 @@ func (m *hotMeasures) round(r *Run, route string, req *load.Request, product, re
 	return nil
 }
 
-// pipelined is H3. Rates of two processes on a busy machine say less than CPU, so answers
-// for a second of server CPU stand beside them.
+// pipelined measures docs/internals/performance.md#h3. Rates of two processes on a busy machine say
+// less than CPU, so answers for a second of server CPU stand beside them.
 func (r *Run) pipelined(h hot, req *load.Request, product, ref, net side) error {
 	const depth = 16
 	with := fmt.Sprintf("pipelining %d, %d connections", depth, httpConns)
@@ -236,7 +236,8 @@ func (r *Run) pipelined(h hot, req *load.Request, product, ref, net side) error 
 	return nil
 }
 
-// variants is H7 and H8: the product's 304 and its prepared gzip against its 200.
+// variants measures H7 and H8 (docs/internals/performance.md#http): the product's 304 and its
+// prepared gzip against its 200.
 func (r *Run) variants(h hot, product side) error {
 	same := load.Get(h.size, h.target)
 	same.Conditional = true

@@ -7,11 +7,11 @@ import (
 	"tickhive/bench/report"
 )
 
-// fullLevels are the levels of H11's book, both sides together.
+// fullLevels are the levels of the book of docs/internals/performance.md#h11, both sides together.
 const fullLevels = 100_000
 
-// fullBook is H11: the whole book, one level changing between two polls. The CPU of the
-// change itself is measured in rounds of their own, and taken off.
+// fullBook measures docs/internals/performance.md#h11: the whole book, one level changing between
+// two polls. The CPU of the change itself is measured in rounds of their own, and taken off.
 func (r *Run) fullBook(p *product) error {
 	r.say("H11: a book of %d levels", fullLevels)
 	const pair = 5000

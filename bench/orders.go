@@ -9,14 +9,14 @@ import (
 	"tickhive/bench/report"
 )
 
-// Order entry of H10.
+// Order entry of docs/internals/performance.md#h10.
 const (
 	ordersRound = 400 * time.Millisecond
 	ordersConns = 16
 	batchConns  = 4
 )
 
-// runOrders is H10, under each sync policy.
+// runOrders measures docs/internals/performance.md#h10, under each sync policy.
 func runOrders(r *Run) error {
 	for _, policy := range []string{"interval", "always", "off"} {
 		if err := r.ordersUnder(policy); err != nil {

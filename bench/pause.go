@@ -17,15 +17,16 @@ import (
 	"tickhive/marketdata/replica"
 )
 
-// pauseRate is the load of E8: batches of ten, 5,000 commands a second.
+// pauseRate is the load of docs/internals/performance.md#e8: batches of ten, 5,000 commands a
+// second.
 const (
 	pauseEvery = 2 * time.Millisecond
 	pauseSize  = 10
 )
 
-// snapshotPause is E8: the longest time for which the loop did not answer, while a
-// follower writes a snapshot of a million resting orders, and in the same run without one.
-// A submitter asks every 2 ms; a time is that from asking to the answer.
+// snapshotPause measures docs/internals/performance.md#e8: the longest time for which the loop did
+// not answer, while a follower writes a snapshot of a million resting orders, and in the same run
+// without one. A submitter asks every 2 ms; a time is that from asking to the answer.
 func (r *Run) snapshotPause(dir replica.LogDir) error {
 	r.say("longest pause during a snapshot")
 	rep, err := recoverDir(dir)

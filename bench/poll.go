@@ -9,8 +9,8 @@ import (
 	"tickhive/bench/report"
 )
 
-// The profile of H9: each of 100 pollers asks once a minute for tickers, pairs and assets
-// and, of each of 1,000 pairs, for the book and the trades.
+// The profile of docs/internals/performance.md#h9: each of 100 pollers asks once a minute for
+// tickers, pairs and assets and, of each of 1,000 pairs, for the book and the trades.
 const (
 	pollers     = 100
 	pollPairs   = 1000
@@ -61,7 +61,7 @@ func (r *Run) pollMarket() (*product, []string, error) {
 	return p, codes, nil
 }
 
-// runPoll is H9's profile without the engine under load.
+// runPoll is the profile of docs/internals/performance.md#h9 without the engine under load.
 func runPoll(r *Run) error {
 	if len(r.Targets) > 0 {
 		return r.pollTargets()
@@ -104,8 +104,9 @@ func (r *Run) poll(name, addr, prefix string, codes []string, cpu func() time.Du
 	return res, nil
 }
 
-// runMixed is H9: the profile while the engine takes 50,000 commands a second through the
-// internal API, in batches, and single orders that show how long a change takes to be seen.
+// runMixed measures docs/internals/performance.md#h9: the profile while the engine takes 50,000
+// commands a second through the internal API, in batches, and single orders that show how long a
+// change takes to be seen.
 func runMixed(r *Run) error {
 	p, codes, err := r.pollMarket()
 	if err != nil {

@@ -80,7 +80,7 @@ func (l *logWriter) end() error {
 	return l.journal.Close()
 }
 
-// runRecovery is E7 and E8.
+// runRecovery measures E7 and E8 (docs/internals/performance.md#engine).
 func runRecovery(r *Run) error {
 	for _, x := range []struct {
 		name   string
@@ -162,7 +162,7 @@ func recoverDir(dir replica.LogDir) (*replica.Replica, error) {
 	return r, r.Replay(rd, 0, nil)
 }
 
-// Sizes of the large market of E7 and E8.
+// Sizes of the large market of E7 and E8 (docs/internals/performance.md#engine).
 const (
 	largeOrders = 1_000_000
 	largeTrades = 1_000_000

@@ -2,7 +2,7 @@ package client
 
 import "testing"
 
-// The vectors of Decisions section 11.4.
+// The vectors of docs/contract/streams.md#checksum.
 func TestChecksumVectors(t *testing.T) {
 	b := &Book{
 		Bids: []BookLevel{{"65000.50", "0.12500000"}, {"65000.00", "1.00000000"}},
@@ -16,7 +16,7 @@ func TestChecksumVectors(t *testing.T) {
 	}
 }
 
-// The vectors of Decisions section 6.1.
+// The vectors of docs/contract/signing.md#signature.
 func TestSignVectors(t *testing.T) {
 	const key, ts = "privKEY456", "1767225600000"
 	got := Sign(key, ts, "n-1", "GET", "/api/affiliate/accruals?pageNumber=1&currencyCode=US%44T", nil)

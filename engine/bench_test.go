@@ -13,10 +13,10 @@ import (
 	"tickhive/engine/enginetest"
 )
 
-// The measurement of performance.md: one account, self-trade mode none, ids dense as the
-// workload's; a replace is a cancel and a place, counted as one operation; commands are
-// built from the record inside the clock, every event is read once and the fills hashed.
-// CPU time of the process, the reference and the core in turn.
+// The measurement of docs/internals/performance.md#measurement: one account, self-trade mode none,
+// ids dense as the workload's; a replace is a cancel and a place, counted as one operation;
+// commands are built from the record inside the clock, every event is read once and the fills
+// hashed. CPU time of the process, the reference and the core in turn.
 const benchRounds = 7
 
 func cpuNs() int64 {

@@ -2,7 +2,7 @@ package engine_test
 
 import "testing"
 
-// One test per script; the number is that of the case in matching.md.
+// One test per script; the number is its case in docs/contract/matching.md#cases.
 
 func TestCase01PriceThenArrival(t *testing.T) { runScript(t, "case01_price_then_arrival.txt") }
 

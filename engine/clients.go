@@ -1,10 +1,10 @@
 package engine
 
-// Client order ids of one pair (Decisions section 4.3). Remembered are those of open
-// orders and, in a window by order of placement, the newest AccountClientIDs of each
-// account. All together they are at most ClientIDs: when room is needed the oldest leave
-// the window first. One that leaves it is forgotten at once when its order is closed,
-// else when that order ends.
+// Client order ids of one pair (docs/contract/matching.md#client-order-ids). Remembered are those
+// of open orders and, in a window by order of placement, the newest AccountClientIDs of each
+// account. All together they are at most ClientIDs: when room is needed the oldest leave the window
+// first. One that leaves it is forgotten at once when its order is closed, else when that order
+// ends.
 
 // clientShards tables share the ids by hash, so that growing one moves few of them.
 const clientShards = 64

@@ -22,8 +22,8 @@ const (
 )
 
 // CancelAllPart is how many orders one CancelAll command cancels at most, so that a mass
-// cancel lets others in between its parts (performance.md E4). The events of a part this
-// large stay in the first cache: at 256 a mass cancel cost a tenth more than single ones.
+// cancel lets others in between its parts (docs/internals/performance.md#e4). The events of a part
+// this large stay in the first cache: at 256 a mass cancel cost a tenth more than single ones.
 const CancelAllPart = 64
 
 // RulesVersion is the version of the rules that the loop stamps into what it sequences. A
@@ -108,7 +108,7 @@ type Command struct {
 	// sell: what is kept beyond the worth of its open part at its old price.
 	EarnLimit fixed.U128
 
-	// Rates in force when the order was placed, 10^-8 (Decisions section 9.4).
+	// Rates in force when the order was placed, 10^-8 (docs/contract/storage.md#recovery).
 	MakerFee, TakerFee, Discount uint32
 
 	Client     *ClientID   // nil: none

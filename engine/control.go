@@ -1,7 +1,7 @@
 package engine
 
-// control is the stream of what belongs to no pair: assets and accounts (Decisions
-// section 4.7).
+// control is the stream of what belongs to no pair: assets and accounts
+// (docs/contract/matching.md#sequence-numbers).
 type control struct {
 	seq      Seq
 	assets   map[string]*Asset

@@ -5,8 +5,8 @@ import "tickhive/internal/fixed"
 // EventKind says what happened.
 type EventKind uint8
 
-// The events of Decisions section 4.7. The comment names the members that are set, besides
-// Seq, TimeNs, Pair and Kind, which always are. Every other member is zero.
+// The events of docs/contract/matching.md#sequence-numbers. The comment names the members that are
+// set, besides Seq, TimeNs, Pair and Kind, which always are. Every other member is zero.
 //
 // An order's life can be told from its own events alone: it begins with EventAccepted and
 // ends with the EventTrade in which its open amount (OpenAmount of the taker, MakerOpen of

@@ -7,8 +7,9 @@ type PairID uint32
 // control stream, with a seq of its own.
 const ControlPair PairID = 1<<32 - 1
 
-// OrderID is pair number x 2^36 + n, n dense per pair from 1 (Decisions section 4.7).
-// It stays below 2^53, so a JSON number holds it exactly.
+// OrderID is pair number x 2^36 + n, n dense per pair from 1
+// (docs/contract/matching.md#sequence-numbers). It stays below 2^53, so a JSON number holds it
+// exactly.
 type OrderID uint64
 
 const orderIDBits = 36
@@ -53,7 +54,7 @@ func (s Side) String() string { return [...]string{"buy", "sell"}[s] }
 // OrderType is what kind of order was placed.
 type OrderType uint8
 
-// The order types of Decisions section 4.2.
+// The order types of docs/contract/matching.md#order-types.
 const (
 	Limit OrderType = iota
 	Market
@@ -82,8 +83,8 @@ func (t TimeInForce) String() string { return [...]string{"gtc", "ioc", "fok"}[t
 // SelfTrade is the self-trade prevention mode; the taker's mode decides.
 type SelfTrade uint8
 
-// The five modes of Decisions section 4.2. The zero value is None; defaults are applied
-// at the edge (cancel_taker, or none for the built-in account).
+// The five modes of docs/contract/matching.md#self-trade-prevention. The zero value is None;
+// defaults are applied at the edge (cancel_taker, or none for the built-in account).
 const (
 	SelfTradeNone SelfTrade = iota
 	CancelTaker
@@ -97,7 +98,7 @@ func (m SelfTrade) String() string {
 	return [...]string{"none", "cancel_taker", "cancel_maker", "cancel_both", "decrement"}[m]
 }
 
-// PairState says which commands a pair takes (Decisions section 4.6).
+// PairState says which commands a pair takes (docs/contract/matching.md#states-of-a-pair).
 type PairState uint8
 
 // The pair states.
@@ -113,7 +114,7 @@ func (s PairState) String() string {
 	return [...]string{"online", "post_only", "cancel_only", "halted"}[s]
 }
 
-// Status is the state of an order (Decisions section 4.5).
+// Status is the state of an order (docs/contract/matching.md#states-of-an-order).
 type Status uint8
 
 // The order states.

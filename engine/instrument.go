@@ -9,7 +9,7 @@ import (
 	"tickhive/internal/fixed"
 )
 
-// RateScale is the unit of fee rates and discounts: 10^-8 (Decisions section 1.2).
+// RateScale is the unit of fee rates and discounts: 10^-8 (docs/contract/market-data.md#decimals).
 const RateScale = 8
 
 // RateOne is the rate 1.0.
@@ -50,7 +50,8 @@ func (i *Instrument) DigitsTotal() int { return i.DigitsPrice + i.DigitsAmount }
 
 var pairCode = regexp.MustCompile(`^[A-Z0-9]{2,12}_[A-Z0-9]{2,12}$`)
 
-// ValidPairCode reports whether code has the form of Decisions section 1.5.
+// ValidPairCode reports whether code has the form of
+// docs/contract/market-data.md#pair-codes-and-order-of-lists.
 func ValidPairCode(code string) bool { return pairCode.MatchString(code) }
 
 // Validate reports why the pair cannot be traded exactly: a code that is not of the form,

@@ -93,7 +93,7 @@ func TestClientIDsRememberedInAll(t *testing.T) {
 	m.check()
 }
 
-// The defaults of Decisions section 4.3 hold without being asked for.
+// The defaults of docs/contract/matching.md#client-order-ids hold without being asked for.
 func TestDefaultClientIDLimits(t *testing.T) {
 	m := newMarket(t, engine.Options{}, enginetest.Instrument())
 	m.quick = true

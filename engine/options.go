@@ -29,9 +29,9 @@ type Options struct {
 	Pairs, Assets, Accounts int
 }
 
-// The defaults. 8 Mi orders of a pair take 1 GiB; 1,000,000 client ids are Decisions
-// section 4.3's bound, taken per pair because the pair is the unit of order: what one
-// loop's other pairs do must not be visible in this one.
+// The defaults. 8 Mi orders of a pair take 1 GiB; 1,000,000 client ids are the bound of
+// docs/contract/matching.md#client-order-ids, taken per pair because the pair is the unit of order:
+// what one loop's other pairs do must not be visible in this one.
 const (
 	DefaultOpenOrders       = 8 << 20
 	DefaultAccountOrders    = 1 << 20

@@ -1,10 +1,11 @@
 package engine
 
 // Reason is why a command was refused: a business outcome, a value and not an error
-// (Decisions section 4.8).
+// (docs/contract/errors.md#order-refusals).
 type Reason uint8
 
-// The reasons, in the order of Decisions section 4.8. NotRejected is the zero value.
+// The reasons, in the order of docs/contract/errors.md#order-refusals. NotRejected is the zero
+// value.
 const (
 	NotRejected Reason = iota
 	PriceNotPositive

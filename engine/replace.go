@@ -2,9 +2,9 @@ package engine
 
 import "tickhive/internal/fixed"
 
-// replace changes price and total of a resting order (Decisions section 4.4). A lower
-// total at the same price, or no change, keeps the place; anything else is a new arrival
-// under the old id.
+// replace changes price and total of a resting order (docs/contract/matching.md#replace). A lower
+// total at the same price, or no change, keeps the place; anything else is a new arrival under the
+// old id.
 func (b *book) replace(cmd *Command) {
 	s, o, r := b.checkReplace(cmd)
 	if r != NotRejected {

@@ -1,7 +1,7 @@
 package engine
 
 // selfTrade handles a taker that meets an order of its own account; the taker's mode
-// decides (Decisions section 4.2). Neither side trades.
+// decides (docs/contract/matching.md#self-trade-prevention). Neither side trades.
 func (b *book) selfTrade(t *taker, opp *ladder, lv *level, s int32, o *order) {
 	switch t.stp {
 	case CancelTaker:

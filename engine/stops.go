@@ -99,7 +99,7 @@ func (b *book) unpark(s int32, o *order) stopOrder {
 }
 
 // cascade enters the stops that the last trade has reached, one by one in order of
-// acceptance; those that their trades reach queue behind them (Decisions section 4.2).
+// acceptance; those that their trades reach queue behind them (docs/contract/matching.md#stops).
 func (b *book) cascade() {
 	if b.parked.live() == 0 {
 		return

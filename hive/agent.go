@@ -8,7 +8,7 @@ import (
 // Tier is the rank of an agent; a lower number gives orders to a higher one.
 type Tier uint8
 
-// The tiers of api.md.
+// The tiers of docs/contract/api.md.
 const (
 	NoTier Tier = iota
 	Queen
@@ -55,7 +55,7 @@ func ParseAgent(id string) (a Agent, ok bool) {
 // ActionType is what an entry of the log is about.
 type ActionType uint8
 
-// The action types of Decisions section 8.7.
+// The action types of docs/contract/hive.md#action-log.
 const (
 	ConfigUpdate ActionType = iota
 	ParamUpdate

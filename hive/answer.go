@@ -13,8 +13,8 @@ type Decimal string
 // MarshalJSON writes the text as a number.
 func (d Decimal) MarshalJSON() ([]byte, error) { return []byte(d), nil }
 
-// The answers, in the shapes and member order of api.md and Decisions sections 5 and 8.
-// Times are Unix seconds.
+// The answers, in the shapes and member order of docs/contract/api.md, docs/contract/internal.md
+// and docs/contract/hive.md. Times are Unix seconds.
 type (
 	// WorkerItem is a row of the worker list.
 	WorkerItem struct {

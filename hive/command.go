@@ -13,7 +13,7 @@ type Command interface{ command() }
 // command; Store sends it.
 type Begin struct{}
 
-// Act is an action of an agent (Decisions section 5, POST /hive/actions).
+// Act is an action of an agent (POST /hive/actions, docs/contract/internal.md#hive).
 type Act struct {
 	Source  string // queen-1, scout-2, worker-7
 	TokenID uint64 // agentNftId, 0: no token

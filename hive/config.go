@@ -9,7 +9,7 @@ import (
 	"tickhive/internal/refuse"
 )
 
-// The bounds of a worker's config (Decisions section 8.6).
+// The bounds of a worker's config (docs/contract/hive.md#workers).
 const (
 	MinSlippageBps     = 50
 	MaxSlippageBps     = 200

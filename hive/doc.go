@@ -1,6 +1,5 @@
 // Package hive is the agents above the launchpad's tokens: workers, scouts and queens,
-// their configuration and status, proposals and votes, and the action log (Decisions
-// section 8.6 to 8.8).
+// their configuration and status, proposals and votes, and the action log (docs/contract/hive.md).
 //
 // What it is: State, a pure state machine, its codec, and View, the immutable picture
 // that readers use. Store (store.go) is the durable shell.

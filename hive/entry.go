@@ -61,5 +61,5 @@ func txHash(seed, entryID uint64) Hash {
 	return sha256.Sum256(b)
 }
 
-// blockAt is the ledger's block number at a time, from 1 (Decisions section 8.1).
+// blockAt is the ledger's block number at a time, from 1 (docs/contract/launchpad.md#ledger).
 func blockAt(genesisNs, ns int64) int64 { return max(ns-genesisNs, 0)/blockNs + 1 }

@@ -12,8 +12,8 @@ import (
 // one, else its JSON text. The edge has already refused unknown and duplicate members.
 type VoteForm struct{ ProposalID, Vote, Comment json.RawMessage }
 
-// Parse reads the members in the order of api.md and refuses the first wrong one. Token,
-// user, level, holdings and owned are for the caller to fill in.
+// Parse reads the members in the order of docs/contract/api.md and refuses the first wrong one.
+// Token, user, level, holdings and owned are for the caller to fill in.
 func (f VoteForm) Parse() (CastVote, *refuse.Refusal) {
 	var v CastVote
 	if !readString(f.ProposalID, &v.ProposalID) || v.ProposalID == "" {

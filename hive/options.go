@@ -16,7 +16,7 @@ const (
 	MaxVoters = 1 << 20
 	// MaxPayload is the size of an action's or proposal's payload in bytes.
 	MaxPayload = 4096
-	// MaxReason is the length of a reasonCode, ASCII (Decisions section 8.7).
+	// MaxReason is the length of a reasonCode, ASCII (docs/contract/hive.md#action-log).
 	MaxReason = 32
 	// MaxComment is the length of a vote's comment in characters.
 	MaxComment = 500
@@ -26,7 +26,8 @@ const (
 	KeptComments = 50
 	// RecentActions is how many entries a worker's views show.
 	RecentActions = 20
-	// MaxPageSize of every list, and the defaults (Decisions section 8.4, 8.7).
+	// MaxPageSize of every list, and the defaults (docs/contract/launchpad.md#tokens,
+	// docs/contract/hive.md#action-log).
 	MaxPageSize            = 100
 	DefaultPageSize        = 20
 	DefaultLogPageSize     = 50

@@ -1,6 +1,6 @@
 package hive
 
-// Overview counts the hive; its windows are those of Decisions section 3.1.
+// Overview counts the hive; its windows are those of docs/contract/market-data.md#ticker.
 func (v *View) Overview(nowNs int64) (o Overview) {
 	nowSec := v.atSec(nowNs)
 	tokens := int64(v.byToken.Len())

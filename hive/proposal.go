@@ -12,7 +12,7 @@ import (
 // Topic is what a proposal would change.
 type Topic uint8
 
-// The topics of Decisions section 8.8.
+// The topics of docs/contract/hive.md#votes.
 const (
 	SlippageCap Topic = iota
 	MEVProtection

@@ -3,7 +3,7 @@ package hive
 // VoteKind is what a user voted.
 type VoteKind uint8
 
-// The votes of api.md.
+// The votes of docs/contract/api.md.
 const (
 	Yes VoteKind = iota
 	No

@@ -25,8 +25,8 @@ func (v *CastVote) check() *refuse.Refusal {
 	return nil
 }
 
-// planVote makes the checks of Decisions section 8.8 behind the credentials and the
-// user's limit, in order.
+// planVote makes the checks of docs/contract/hive.md#votes behind the credentials and the user's
+// limit, in order.
 func (s *State) planVote(nowNs int64, cmd CastVote) (Record, *refuse.Refusal) {
 	if rej := cmd.check(); rej != nil {
 		return Record{}, rej

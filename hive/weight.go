@@ -6,7 +6,7 @@ import (
 	"github.com/cockroachdb/apd/v3"
 )
 
-// MinLevel is the lowest level that may vote (api.md).
+// MinLevel is the lowest level that may vote (docs/contract/api.md).
 const MinLevel = 20
 
 // weightDigits is far more than two digits need: the logarithm of a holding is either an

@@ -1,6 +1,6 @@
 package hive
 
-// Status is a worker's state (api.md).
+// Status is a worker's state (docs/contract/api.md).
 type Status uint8
 
 // The worker states.

@@ -5,7 +5,7 @@ import "tickhive/internal/refuse"
 // Tier is a boost's length.
 type Tier uint8
 
-// The boost tiers of Decisions section 8.5.
+// The boost tiers of docs/contract/launchpad.md#boosts.
 const (
 	NoTier Tier = iota
 	Short

@@ -10,7 +10,7 @@ type Command interface{ command() }
 // comes once, before every other command; Store sends it.
 type Begin struct{}
 
-// Spawn makes a token, its pool and its worker for Owner (Decisions section 8.2). Zero
+// Spawn makes a token, its pool and its worker for Owner (docs/contract/launchpad.md#spawn). Zero
 // values stand for members that were not sent.
 type Spawn struct {
 	Owner       Address
@@ -87,7 +87,7 @@ func (Tick) command()         {}
 // Side is the quote currency of a pool.
 type Side uint8
 
-// The pool sides of api.md.
+// The pool sides of docs/contract/api.md.
 const (
 	USBI Side = iota
 	WNative

@@ -1,6 +1,6 @@
 // Package launchpad is the agent-token launchpad and the in-process ledger below it:
 // spawned tokens, their constant-product pools, native, USBI and token balances, boosts
-// (Decisions section 8.1 to 8.5).
+// (docs/contract/launchpad.md).
 //
 // What it is: State, a pure state machine (same records, same state), its codec, and
 // View, the immutable picture that readers use. Store (store.go) is the durable shell.

@@ -18,7 +18,7 @@ type SpawnForm struct {
 	Name, Symbol, TotalSupply, Decimals, PoolSide, Metadata json.RawMessage
 }
 
-// Parse reads the members in the order of api.md and refuses the first wrong one. The
+// Parse reads the members in the order of docs/contract/api.md and refuses the first wrong one. The
 // spawn it returns has no owner yet.
 func (f SpawnForm) Parse() (Spawn, *refuse.Refusal) {
 	var s Spawn

@@ -11,7 +11,7 @@ import (
 // Sort is an order of the token list, descending, ties by address ascending.
 type Sort uint8
 
-// The sorts of api.md.
+// The sorts of docs/contract/api.md.
 const (
 	Recent Sort = iota // spawnedAt
 	Volume             // volume24h

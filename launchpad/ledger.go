@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// BlockNs is the length of a block, 2 s (Decisions section 8.1).
+// BlockNs is the length of a block, 2 s (docs/contract/launchpad.md#ledger).
 const BlockNs = 2_000_000_000
 
 const secondNs = 1_000_000_000

@@ -9,8 +9,9 @@ import (
 	"tickhive/internal/refuse"
 )
 
-// ListQuery asks for a page of the token list (api.md; Decisions section 8.4). Zero
-// values of Sort, Side and Boosted are the defaults; Page and PageSize must be set.
+// ListQuery asks for a page of the token list (docs/contract/api.md;
+// docs/contract/launchpad.md#tokens). Zero values of Sort, Side and Boosted are the defaults; Page
+// and PageSize must be set.
 type ListQuery struct {
 	Page     int64
 	PageSize int64

@@ -9,7 +9,7 @@ const (
 	// MaxWindowMarks bounds the swaps remembered for the 24 h windows (one mark per
 	// token and second, 48 bytes). Full: swaps are refused until some have left.
 	MaxWindowMarks = 1 << 22
-	// MaxMetadata is the size of a token's metadata in bytes (Decisions section 8.2).
+	// MaxMetadata is the size of a token's metadata in bytes (docs/contract/launchpad.md#spawn).
 	MaxMetadata = 4096
 	// MaxBoostAheadSec: boosts cannot be stacked more than ten years ahead.
 	MaxBoostAheadSec = 10 * 366 * 86400
@@ -17,7 +17,7 @@ const (
 	MaxFaults = 1_000_000
 	// MaxPageSize is the largest page of the token list.
 	MaxPageSize = 100
-	// DefaultPageSize of the token list (Decisions section 8.4).
+	// DefaultPageSize of the token list (docs/contract/launchpad.md#tokens).
 	DefaultPageSize = 20
 )
 

@@ -2,9 +2,9 @@ package launchpad
 
 import "tickhive/internal/refuse"
 
-// planSpawn makes the checks of Decisions section 8.2 behind the credentials, in order:
-// body, SYMBOL_TAKEN, COOLDOWN_ACTIVE, INSUFFICIENT_FEE, and last the injected fault,
-// whose record is the only trace of the attempt.
+// planSpawn makes the checks of docs/contract/launchpad.md#spawn behind the credentials, in order:
+// body, SYMBOL_TAKEN, COOLDOWN_ACTIVE, INSUFFICIENT_FEE, and last the injected fault, whose record
+// is the only trace of the attempt.
 func (s *State) planSpawn(nowNs int64, cmd Spawn) (Record, *refuse.Refusal) {
 	if rej := cmd.check(); rej != nil {
 		return Record{}, rej

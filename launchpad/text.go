@@ -38,7 +38,7 @@ func isDigits(s string) bool {
 }
 
 // String is the shortest fixed-point text with at least one fractional digit: 0.001,
-// 10.0, 0.0 (Decisions section 1.1).
+// 10.0, 0.0 (docs/contract/market-data.md#decimals).
 func (a Amount) String() string { return fixedText(a.Big(), scale, 1) }
 
 // wholeText is the number of whole units, without a fraction.

@@ -7,7 +7,7 @@ import (
 )
 
 // cents is a figure in hundredths of a USD as it is printed and sorted by: two digits,
-// half even (Decisions section 8.3). Sorting by the printed figure keeps the order of
+// half even (docs/contract/launchpad.md#pools). Sorting by the printed figure keeps the order of
 // two rows that read the same at "ties by address".
 type cents = fixed.U128
 

@@ -1,7 +1,7 @@
 package launchpad
 
 // WindowSec is the length of the volume window: at second T a swap at t counts while
-// T - 86400 < floor(t) <= T (Decisions section 3.1).
+// T - 86400 < floor(t) <= T (docs/contract/market-data.md#ticker).
 const WindowSec = 86400
 
 // mark is what one token traded in one second.

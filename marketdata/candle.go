@@ -2,7 +2,7 @@ package marketdata
 
 import "tickhive/internal/fixed"
 
-// Interval is one of the ten candle lengths of api.md.
+// Interval is one of the ten candle lengths of docs/contract/api.md.
 type Interval uint8
 
 // The intervals, shortest first. Month and Year follow the calendar in UTC.

@@ -55,8 +55,8 @@ func (f *fillRec) fill(maker bool, digitsTotal int) Fill {
 }
 
 // Fee is price x amount x rate x (1 - discount) in 10^-18 of the quote currency, rounded
-// half even (Decisions 6.8). price is in ticks, amount in lots, digitsTotal the digits of
-// their product, rate and discount in 10^-8. A fee beyond I128, eighteen orders of
+// half even (docs/contract/trading.md#fees). price is in ticks, amount in lots, digitsTotal the
+// digits of their product, rate and discount in 10^-8. A fee beyond I128, eighteen orders of
 // magnitude above the largest balance there can be, is the largest I128.
 func Fee(price, amount int64, digitsTotal int, rate, discount uint32) fixed.I128 {
 	if rate == 0 || discount >= engine.RateOne {

@@ -43,7 +43,7 @@ type OrderRecord struct {
 // StatusFilter chooses orders by their state.
 type StatusFilter uint8
 
-// The filters of GET /api/user/orders (Decisions section 7).
+// The filters of GET /api/user/orders (docs/contract/trading.md#routes).
 const (
 	AnyStatus    StatusFilter = iota
 	OnlyOpen                  // Created, PartiallyCompleted

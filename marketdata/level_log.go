@@ -2,7 +2,7 @@ package marketdata
 
 import "tickhive/engine"
 
-// Bounds of the kept level changes of a pair: the window of Decisions section 11.3 (10,000
+// Bounds of the kept level changes of a pair: the window of docs/contract/streams.md#resume (10,000
 // updates or 60 s, the larger), and above it what memory allows, 24 bytes each.
 const (
 	chunkChanges   = 128     // changes that share an allocation: 3 KiB for a quiet pair

@@ -25,8 +25,9 @@ func naiveTrades(events []engine.Event, pair engine.PairID) []naiveTrade {
 	return out
 }
 
-// naiveTicker is the window's figures at second now, from all trades, as Decisions 3.1
-// words it. Bid, ask and the change of figures by the book are the caller's.
+// naiveTicker is the window's figures at second now, from all trades, as
+// docs/contract/market-data.md#ticker words it. Bid, ask and the change of figures by the book are
+// the caller's.
 func naiveTicker(trades []naiveTrade, now int64) Ticker {
 	var t Ticker
 	if len(trades) == 0 {

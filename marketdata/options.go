@@ -7,18 +7,18 @@ import (
 
 // Bounds of what is kept when the configuration does not say otherwise.
 const (
-	DefaultTradesMin          = 10_000      // trades per pair kept beyond 24 h (Decisions 3.5)
-	DefaultTradesMax          = 2_000_000   // trades per pair kept at all (Decisions 3.5)
-	DefaultClosedOrders       = 100_000     // orders.closed_kept (Decisions 5)
-	DefaultFills              = 1_000_000   // fills of all orders together (Decisions 5)
-	DefaultClientIDs          = 1_000_000   // first answers kept for repeated client ids (Decisions 4.3)
+	DefaultTradesMin          = 10_000      // kept per pair beyond 24 h (docs/contract/listing.md#historical-trades)
+	DefaultTradesMax          = 2_000_000   // kept per pair at all (docs/contract/listing.md#historical-trades)
+	DefaultClosedOrders       = 100_000     // orders.closed_kept (docs/contract/configuration.md#keys)
+	DefaultFills              = 1_000_000   // fills of all orders together (docs/contract/configuration.md#keys)
+	DefaultClientIDs          = 1_000_000   // first answers kept (docs/contract/matching.md#client-order-ids)
 	DefaultChunkText          = 64 << 20    // bytes of rendered trade text, over all pairs
 	maxTradesMax              = 100_000_000 // 40 bytes each: 4 GB a pair is a mistake, not a wish
 	maxFills                  = 500_000_000 // distances between fills are 32 bit
 	maxOrdersKept             = 500_000_000 // places of kept orders are 30 bit
 	maxCandlesKept            = 10_000_000  // 80 bytes each
 	maxChunkTextBytes         = 64 << 30
-	fillsPerOrder             = 1_000 // members of one Order's fills (Decisions 5)
+	fillsPerOrder             = 1_000 // members of one Order's fills (docs/contract/internal.md#orders)
 	secondsOfDay              = 86_400
 	nanosecond          int64 = 1_000_000_000
 )

@@ -11,7 +11,7 @@ import (
 type Ticker struct {
 	LastTrade   engine.TradeID // 0: never traded
 	Last        int64          // ticks, 0: never traded
-	Ago24h      int64          // ticks, price24hAgo of Decisions 3.1
+	Ago24h      int64          // ticks, price24hAgo of docs/contract/market-data.md#ticker
 	High, Low   int64          // ticks in the window, 0: no trade in it
 	Volume      fixed.U128     // lots in the window
 	QuoteVolume fixed.U128     // product units in the window

@@ -71,7 +71,7 @@ func (t *Trades) Search(timeNs int64) engine.TradeID {
 
 // DroppedNs is the time of the newest trade that is no longer kept, 0 when none was
 // dropped: an answer that reaches back to it or before is incomplete (X-Truncated,
-// Decisions 3.5).
+// docs/contract/listing.md#historical-trades).
 func (t *Trades) DroppedNs() int64 { return t.droppedNs }
 
 // tradeRing is the writer's side. Owner: the feed's goroutine.

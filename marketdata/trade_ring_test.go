@@ -6,7 +6,8 @@ import (
 	"tickhive/engine"
 )
 
-// naiveKept is what Decisions 3.5 keeps after each trade, and how many young ones went.
+// naiveKept is what docs/contract/listing.md#historical-trades keeps after each trade, and how many
+// young ones went.
 func naiveKept(trades []naiveTrade, minKept, maxKept int) (first engine.TradeID, droppedNs int64, young uint64) {
 	first = 1
 	for n := range trades {

@@ -47,7 +47,8 @@ type View struct {
 // DocKind names one kept document of a view.
 type DocKind uint8
 
-// The documents that are kept with a view, one slot each (performance.md, Publication 8).
+// The documents that are kept with a view, one slot each
+// (docs/internals/performance.md#publication-8).
 const (
 	DocTicker       DocKind = iota // /api/tickers
 	DocBook                        // /api/orderbook

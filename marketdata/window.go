@@ -12,10 +12,10 @@ type bucket struct {
 // extreme is the highest or lowest price of one second.
 type extreme struct{ sec, price int64 }
 
-// window is the 24 h window of a pair, exact to the second (Decisions 3.1): at second T a
-// trade at t counts while T-86400 < floor(t) <= T. A bucket per traded second, so adding
-// a trade and letting a second go are O(1) amortised; the highest and lowest stand in
-// front of two monotonic queues.
+// window is the 24 h window of a pair, exact to the second (docs/contract/market-data.md#ticker):
+// at second T a trade at t counts while T-86400 < floor(t) <= T. A bucket per traded second, so
+// adding a trade and letting a second go are O(1) amortised; the highest and lowest stand in front
+// of two monotonic queues.
 //
 // Memory: at most 86,400 buckets of 64 bytes and twice as many extremes of 16, in queues
 // that grow by doubling: (64 + 2x16) x 131,072 = 12.6 MB a pair when every second of a

@@ -123,9 +123,9 @@ func (w *windowRun) pass(ns int64) {
 	w.look(end, 0, 0)
 }
 
-// TestWindowEqualsAFoldOverAllTradesAtEverySecond holds Decisions 3.1 for trades whose
-// times jump over the window's edge within a batch, also for a clock that was ahead for a
-// moment.
+// TestWindowEqualsAFoldOverAllTradesAtEverySecond holds docs/contract/market-data.md#ticker for
+// trades whose times jump over the window's edge within a batch, also for a clock that was ahead
+// for a moment.
 func TestWindowEqualsAFoldOverAllTradesAtEverySecond(t *testing.T) {
 	rnd := newRand(t)
 	looks, beyond, ahead := 0, 0, 0

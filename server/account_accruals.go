@@ -28,7 +28,7 @@ func (d *AccountDesk) accrualRoutes() []*Route {
 	}
 }
 
-// defaultAccruals is the page size of accruals (api.md, "Limits").
+// defaultAccruals is the page size of accruals (docs/contract/api.md#limits).
 const defaultAccruals = 20
 
 // pageInt32 reads pageNumber of a route that declares it as int32.

@@ -32,7 +32,7 @@ var (
 	reqRecvWindow = []byte("Api-Recvwindow")
 )
 
-// Authenticate verifies a signed request (Decisions section 6.1): it is
+// Authenticate verifies a signed request (docs/contract/signing.md#signature): it is
 // Options.Authenticate. What it reads of the request is the bytes that were sent.
 func (d *AccountDesk) Authenticate(c *Ctx) (*Caller, *refuse.Refusal) {
 	h := &c.Request.Header
@@ -54,7 +54,7 @@ func (d *AccountDesk) Authenticate(c *Ctx) (*Caller, *refuse.Refusal) {
 	}, nil
 }
 
-// fullURL is what the legacy scheme signs (Decisions section 6.2).
+// fullURL is what the legacy scheme signs (docs/contract/signing.md#legacy-scheme).
 func (d *AccountDesk) fullURL(h *fasthttp.RequestHeader) []byte {
 	url := []byte(d.opt.PublicURL)
 	if len(url) == 0 {
@@ -64,7 +64,7 @@ func (d *AccountDesk) fullURL(h *fasthttp.RequestHeader) []byte {
 }
 
 // verifySocket checks the credentials of a socket's auth operation: those of a GET of
-// /ws without a body (Decisions section 11.1). The default scheme alone is taken.
+// /ws without a body (docs/contract/streams.md#operations). The default scheme alone is taken.
 func (d *AccountDesk) verifySocket(remote netip.Addr, publicKey, timestamp, nonce, signature string) (SocketKey, *refuse.Refusal) {
 	who, reject := d.verifier.Verify(d.opt.Clock.NowNs(), &accounts.Request{
 		Method: fasthttp.MethodGet, Target: []byte("/ws"), Remote: remote,

@@ -19,7 +19,7 @@ func (d *AccountDesk) commissionRoutes(s *Server) []*Route {
 }
 
 // userCommissions is the default records with the caller's discounts in the rates of
-// trades (Decisions section 3.7).
+// trades (docs/contract/market-data.md#currencies-pairs-and-commissions).
 func (d *AccountDesk) userCommissions(s *Server, c *Ctx) *refuse.Refusal {
 	terms := d.view.Terms(uint32(c.Caller.Account))
 	b := append([]byte(nil), `{"commissions":[`...)

@@ -7,7 +7,7 @@ import (
 )
 
 // dateTime reads a date-time parameter of the account routes: as on the market-data
-// routes, but with any RFC 3339 offset; without one it is UTC (Decisions section 6.6).
+// routes, but with any RFC 3339 offset; without one it is UTC (docs/contract/accounts.md#accruals).
 func (c *Ctx) dateTime(name string) (m moment, given bool, err *refuse.Refusal) {
 	raw, err := c.raw(name)
 	if err != nil || len(raw) == 0 {

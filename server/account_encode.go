@@ -7,7 +7,7 @@ import (
 	"tickhive/internal/fixed"
 )
 
-// Money is an amount, balance or fee in 10^-18 (Decisions section 1.2).
+// Money is an amount, balance or fee in 10^-18 (docs/contract/market-data.md#decimals).
 type Money = fixed.I128
 
 // anyMoney is an amount or a sum of amounts.

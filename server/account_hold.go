@@ -180,7 +180,7 @@ func refusalOf(r *refuse.Refusal) engine.Reason {
 }
 
 // sizeRefusal is what the engine would have said about the order's size before anybody
-// asked for its money (the order of Decisions section 4.8).
+// asked for its money (the order of docs/contract/errors.md#order-refusals).
 func sizeRefusal(cmd *engine.Command, in *engine.Instrument) engine.Reason {
 	worth := cmd.Quote
 	switch {

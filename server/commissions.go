@@ -13,7 +13,7 @@ import (
 	"tickhive/marketdata"
 )
 
-// The commission types of Decisions section 3.7.
+// The commission types of docs/contract/market-data.md#currencies-pairs-and-commissions.
 const (
 	CommissionRefill     = 1
 	CommissionWithdrawal = 2
@@ -123,7 +123,8 @@ func appendCommission(b []byte, c *Commission, discount uint32) []byte {
 	return append(b, '}')
 }
 
-// dealNamespace is the UUID namespace of deals and commissions (Decisions section 3.3).
+// dealNamespace is the UUID namespace of deals and commissions
+// (docs/contract/market-data.md#deals).
 var dealNamespace = uuid.NewSHA1(uuid.NameSpaceURL, []byte("tickhive:deal"))
 
 // appendDealUUID appends the UUID v5 of name, which is at most 64 bytes long or costs an

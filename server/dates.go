@@ -39,7 +39,7 @@ func (m moment) ceilNs(unit int64) int64 {
 	return ns
 }
 
-// date reads a date parameter of the market-data routes (Decisions section 3.3):
+// date reads a date parameter of the market-data routes (docs/contract/market-data.md#deals):
 // YYYY-MM-DD or YYYY-MM-DDTHH:MM:SS with up to 9 fractional digits and an optional Z.
 func (c *Ctx) date(name string) (m moment, given bool, err *refuse.Refusal) {
 	raw, err := c.raw(name)

@@ -63,7 +63,8 @@ func (r *bodyReader) integer(low, high int64) (value int64, given bool) {
 }
 
 // decimal reads a member that is a decimal, as a number or a string, and answers its
-// text, which has the form of Decisions section 1.1. null and "" count as missing: nil.
+// text, which has the form of docs/contract/market-data.md#decimals. null and "" count as missing:
+// nil.
 func (r *bodyReader) decimal() []byte {
 	text, ok := []byte(nil), false
 	switch c := r.peek(); {

@@ -4,7 +4,7 @@ import (
 	"tickhive/engine"
 )
 
-// MaxBatch bounds the commands of one batch (Decisions section 5).
+// MaxBatch bounds the commands of one batch (docs/contract/internal.md#orders).
 const MaxBatch = 1000
 
 // orderRequest is the body of one order, as sent: decimals are text until the pair's

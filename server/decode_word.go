@@ -111,7 +111,8 @@ func appendUUID(dst []byte, id [16]byte) []byte {
 	return dst
 }
 
-// pairCode reads a member that is a pair code of the form of Decisions section 1.5.
+// pairCode reads a member that is a pair code of the form of
+// docs/contract/market-data.md#pair-codes-and-order-of-lists.
 func (r *bodyReader) pairCode() []byte {
 	s := r.string(25)
 	if s != nil && !isPairCode(s) {

@@ -13,7 +13,7 @@ import (
 	"tickhive/internal/refuse"
 )
 
-// The hot paths, found by a switch before the router (performance.md, "HTTP").
+// The hot paths, found by a switch before the router (docs/internals/performance.md#http).
 const (
 	hotTickers = iota
 	hotOrderbook
@@ -51,13 +51,14 @@ func hotIndex(path []byte) int {
 	return -1
 }
 
-// maxRequestID is the longest request id that is echoed (Decisions section 2.5).
+// maxRequestID is the longest request id that is echoed
+// (docs/contract/market-data.md#http-behaviour).
 const maxRequestID = 64
 
 var userEntry = []byte("tickhive.entry")
 
-// handle answers one request: the checks in the order of Decisions section 2.7, then the
-// route's handler.
+// handle answers one request: the checks in the order of docs/contract/errors.md#order-of-checks,
+// then the route's handler.
 func (e *edge) handle(ctx *fasthttp.RequestCtx) {
 	c := e.acquire(ctx)
 	c.id = e.appendRequestID(c.idBuf[:0], ctx)
@@ -120,7 +121,7 @@ func (e *edge) logRequest(c *Ctx) {
 }
 
 // find checks the target and looks the path up. Paths are strict: only the exact bytes of
-// a route reach it (Decisions section 2.6).
+// a route reach it (docs/contract/market-data.md#http-behaviour).
 func (e *edge) find(ctx *fasthttp.RequestCtx) (*pathEntry, *refuse.Refusal) {
 	target := ctx.Request.Header.RequestURI()
 	if len(target) > MaxTargetBytes {
@@ -148,7 +149,7 @@ func (e *edge) find(ctx *fasthttp.RequestCtx) (*pathEntry, *refuse.Refusal) {
 }
 
 // hostCheck hides the aggregator namespace from other hosts and the rest from its host
-// (Decisions section 3.9).
+// (docs/contract/listing.md#addresses).
 func (e *edge) hostCheck(ctx *fasthttp.RequestCtx, p *pathEntry) *refuse.Refusal {
 	if e.aggregatorHost == "" {
 		return nil

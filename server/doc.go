@@ -9,11 +9,11 @@
 //  1. One load of the board's root per answer: an answer is from one instant, also over
 //     all pairs.
 //  2. Public GET handlers take no lock, wait for nobody and never compress.
-//  3. Every answer that is not 2xx or 304 is the error object of Decisions section 2.1,
-//     also those that fasthttp gives before a route is known.
-//  4. The checks of a request come in the order of Decisions section 2.7: size, path,
-//     method, IP limit, media type, credentials, permission, user limit, parameters,
-//     unknown thing, state.
+//  3. Every answer that is not 2xx or 304 is the error object of
+//     docs/contract/errors.md#error-object, also those that fasthttp gives before a route is known.
+//  4. The checks of a request come in the order of docs/contract/errors.md#order-of-checks: size,
+//     path, method, IP limit, media type, credentials, permission, user limit, parameters, unknown
+//     thing, state.
 //  5. Every route stands in one table (routes.go); router, Allow, metrics and the check
 //     of the OpenAPI document are driven by it.
 //  6. An internal listener without a token answers no request that a web page may have

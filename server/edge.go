@@ -124,7 +124,7 @@ func (e *edge) shutdown(ctx context.Context) error {
 	return nil
 }
 
-// parseError answers what fasthttp could not read (Decisions section 2.1).
+// parseError answers what fasthttp could not read (docs/contract/errors.md#error-object).
 func (e *edge) parseError(ctx *fasthttp.RequestCtx, err error) {
 	lingerOnClose(ctx.Conn())
 	var small *fasthttp.ErrSmallBuffer

@@ -8,7 +8,7 @@ import (
 	"tickhive/marketdata"
 )
 
-// AppendTicker appends the ticker object of api.md; streams send it too.
+// AppendTicker appends the ticker object of docs/contract/api.md; streams send it too.
 func AppendTicker(b []byte, v *marketdata.View) []byte {
 	t, in := &v.Ticker, v.Instrument
 	changed := t.ChangedSec

@@ -66,7 +66,8 @@ func appendGzipTag(dst []byte, tag string) []byte {
 }
 
 // notModified reports whether If-None-Match names any encoding of what has this tag:
-// `*`, a list, weak tags, and the suffix of another encoding all count (Decisions 2.5).
+// `*`, a list, weak tags, and the suffix of another encoding all count
+// (docs/contract/market-data.md#http-behaviour).
 func notModified(ctx *fasthttp.RequestCtx, tag string) bool {
 	sent := ctx.Request.Header.PeekCanonical(reqIfNoneMatch)
 	if len(sent) == 0 {

@@ -52,7 +52,8 @@ func (d *LaunchpadDesk) actionLogs(c *Ctx) *refuse.Refusal {
 	return sendFree(c, &list)
 }
 
-// readLogQuery reads the parameters in the order of api.md's table.
+// readLogQuery reads the parameters in the order of the table in
+// docs/contract/api.md#hive-launchpad_base_url.
 func readLogQuery(c *Ctx) (q hive.LogQuery, err *refuse.Refusal) {
 	if q.TokenID, err = c.filterID("tokenId"); err != nil {
 		return q, err

@@ -33,7 +33,7 @@ func (c *colony) act(source, tokenID, kind, payload string) answer {
 		`{"sourceAgentId":%q,"targetTokenId":%s,"actionType":%q,"actionPayload":%s,"reasonCode":"test"}`, source, tokenID, kind, payload))
 }
 
-// Checks of a vote in their order (Decisions section 8.8).
+// Checks of a vote in their order (docs/contract/hive.md#votes).
 func TestVoteRefusesInOrder(t *testing.T) {
 	c := freed(t)
 	id, other := c.token(1, "AAA"), c.token(2, "BBB")

@@ -12,7 +12,7 @@ import (
 )
 
 // vote is POST /api/agents/workers/:tokenId/vote; the checks behind the body are the
-// hive's (Decisions section 8.8).
+// hive's (docs/contract/hive.md#votes).
 func (d *LaunchpadDesk) vote(c *Ctx) *refuse.Refusal {
 	if err := d.votes.check(c); err != nil {
 		return err
@@ -51,8 +51,8 @@ func (d *LaunchpadDesk) vote(c *Ctx) *refuse.Refusal {
 // recently seen go first.
 const maxVoters = 100_000
 
-// voteLimiter is the limit of votes per user (Decisions section 2.4), the sliding log of
-// the limit per address. Any goroutine.
+// voteLimiter is the limit of votes per user (docs/contract/limits.md#rate-limits), the sliding log
+// of the limit per address. Any goroutine.
 type voteLimiter struct {
 	perMinute int
 	mu        sync.Mutex

@@ -95,7 +95,8 @@ func readQuote(cmd *engine.Command, text []byte, digitsTotal int) fixed.U128 {
 	return q
 }
 
-// setReason keeps the first reason: members are read in the order of Decisions section 4.8.
+// setReason keeps the first reason: members are read in the order of
+// docs/contract/errors.md#order-refusals.
 func setReason(cmd *engine.Command, r engine.Reason) {
 	if cmd.Refuse == engine.NotRejected {
 		cmd.Refuse = r
@@ -103,8 +104,8 @@ func setReason(cmd *engine.Command, r engine.Reason) {
 }
 
 // NewClientID is a client order id of a complete Place command: the text, what makes it
-// unique and what makes a repeat equal (Decisions section 4.3). Money stamped into the
-// command (rates, limits) is no content: the same order sent again is the same.
+// unique and what makes a repeat equal (docs/contract/matching.md#client-order-ids). Money stamped
+// into the command (rates, limits) is no content: the same order sent again is the same.
 func NewClientID(cmd *engine.Command, text string) *engine.ClientID {
 	var buf [128]byte
 	b := binary.BigEndian.AppendUint32(buf[:0], uint32(cmd.Account))

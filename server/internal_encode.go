@@ -9,7 +9,7 @@ import (
 )
 
 // appendOrder appends the Order object of an answer: every member, null where it does not
-// apply (Decisions section 5).
+// apply (docs/contract/internal.md#orders).
 func (a *orderAnswer) appendOrder(b []byte) []byte {
 	if !a.found {
 		return a.appendRefused(b)

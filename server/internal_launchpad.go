@@ -11,7 +11,7 @@ import (
 	"tickhive/launchpad"
 )
 
-// Internal are the internal routes of launchpad and hive (Decisions section 5), an
+// Internal are the internal routes of launchpad and hive (docs/contract/internal.md), an
 // InternalResource.
 func (d *LaunchpadDesk) Internal(*Internal) []*Route {
 	post := func(path string, h Handler) *Route {

@@ -76,7 +76,7 @@ type InternalOptions struct {
 // once, by NewInternal.
 type InternalResource func(s *Internal) []*Route
 
-// Internal is the internal listener (Decisions section 5). Any goroutine may call its
+// Internal is the internal listener (docs/contract/internal.md). Any goroutine may call its
 // methods.
 type Internal struct {
 	opt   InternalOptions
@@ -171,7 +171,7 @@ func (s *Internal) guard(next Handler) Handler {
 }
 
 // CheckInternalAddress refuses an address that others can reach when no token is asked
-// for (Decisions section 5).
+// for (docs/contract/internal.md).
 func CheckInternalAddress(addr net.Addr, token string) error {
 	tcp, ok := addr.(*net.TCPAddr)
 	if token == "" && (!ok || !tcp.IP.IsLoopback()) {

@@ -43,7 +43,7 @@ func internalSystemRoutes(s *Internal) []*Route {
 	return append(routes, profileRoutes()...)
 }
 
-// maxAdvance bounds one move of the virtual clock (Decisions section 5).
+// maxAdvance bounds one move of the virtual clock (docs/contract/limits.md#clock-and-times).
 const maxAdvance = 366 * 24 * time.Hour
 
 // getClock is GET /clock.

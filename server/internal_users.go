@@ -13,7 +13,8 @@ import (
 	"tickhive/internal/refuse"
 )
 
-// InternalResource is the accounts' part of the internal API (Decisions section 5).
+// InternalResource is the accounts' part of the internal API
+// (docs/contract/internal.md#users-and-money).
 func (d *AccountDesk) InternalResource(*Internal) []*Route {
 	const get, post = fasthttp.MethodGet, fasthttp.MethodPost
 	const users = internalPrefix + "/users"
@@ -120,7 +121,7 @@ func (d *AccountDesk) totals(c *Ctx) *refuse.Refusal {
 	return nil
 }
 
-// appendUser appends the User of Decisions section 5; full adds the balances.
+// appendUser appends the User of docs/contract/internal.md#users-and-money; full adds the balances.
 func (d *AccountDesk) appendUser(b []byte, u *accounts.UserView, full bool) []byte {
 	b = appendJSONString(append(b, `{"id":`...), u.ID)
 	b = appendJSONString(append(b, `,"nickname":`...), u.Nickname)

@@ -26,7 +26,7 @@ type LaunchpadOptions struct {
 	VotesPerMinute int
 }
 
-// DefaultVotes is how often a user may vote in any 60 s (Decisions section 2.4).
+// DefaultVotes is how often a user may vote in any 60 s (docs/contract/limits.md#rate-limits).
 const DefaultVotes = 10
 
 // LaunchpadDesk is launchpad and hive at the edge: their public and internal routes, and

@@ -8,7 +8,7 @@ import (
 	"tickhive/launchpad"
 )
 
-// spawnMembers are the body of a spawn in the order of api.md.
+// spawnMembers are the body of a spawn in the order of docs/contract/api.md.
 var spawnMembers = []string{"name", "symbol", "totalSupply", "decimals", "poolSide", "metadata"}
 
 func spawnForm(m []json.RawMessage) launchpad.SpawnForm {
@@ -16,7 +16,7 @@ func spawnForm(m []json.RawMessage) launchpad.SpawnForm {
 }
 
 // spawn is POST /api/launchpad/spawn; the checks behind the body are the ledger's
-// (Decisions section 8.2).
+// (docs/contract/launchpad.md#spawn).
 func (d *LaunchpadDesk) spawn(c *Ctx) *refuse.Refusal {
 	form, err := readForm(c.PostBody(), spawnMembers...)
 	if err != nil {

@@ -52,7 +52,7 @@ func TestLaunchpadRoutesAreThoseOfTheDescription(t *testing.T) {
 	}
 }
 
-// Checks of a spawn in their order (Decisions section 8.2): each row breaks its own rule
+// Checks of a spawn in their order (docs/contract/launchpad.md#spawn): each row breaks its own rule
 // and, where it can, a later one as well.
 func TestSpawnRefusesInOrder(t *testing.T) {
 	c := freed(t)

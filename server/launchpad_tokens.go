@@ -11,7 +11,8 @@ import (
 
 var hdrAsOf = []byte("X-As-Of")
 
-// setAsOf sets the block that a walk over a list gives back as asOf (Decisions section 8.4).
+// setAsOf sets the block that a walk over a list gives back as asOf
+// (docs/contract/launchpad.md#tokens).
 func (c *Ctx) setAsOf(block int64) {
 	c.Response.Header.SetCanonical(hdrAsOf, strconv.AppendInt(c.number[:0], block, 10))
 }

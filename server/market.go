@@ -56,7 +56,7 @@ func (s *Server) ticker(c *Ctx) *refuse.Refusal {
 	return s.sendDoc(c, d, s.at(v.Instrument.ID, marketdata.DocTicker))
 }
 
-// bookLevels is how many levels a side /api/orderbook shows (api.md, "Limits").
+// bookLevels is how many levels a side /api/orderbook shows (docs/contract/api.md#limits).
 const bookLevels = 40
 
 // orderbook is GET /api/orderbook.

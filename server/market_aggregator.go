@@ -89,7 +89,8 @@ const (
 	// keptTrades is the limit of which the document is kept.
 	keptTrades = 100
 	// streamedTrades is the number of trades from which an answer is written in pieces
-	// instead of made whole: bounded memory per request (Decisions section 3.5).
+	// instead of made whole: bounded memory per request
+	// (docs/contract/listing.md#historical-trades).
 	streamedTrades = 4096
 )
 
@@ -122,7 +123,8 @@ func (s *Server) aggTrades(c *Ctx) *refuse.Refusal {
 	return s.sendBody(c, aggregator.AppendTrades(nil, v, sel), uint64(v.TradesSeq))
 }
 
-// tradesFilter reads the parameters in the order of api.md; plain: nothing but a limit.
+// tradesFilter reads the parameters in the order of docs/contract/api.md; plain: nothing but a
+// limit.
 func (c *Ctx) tradesFilter() (f aggregator.Filter, plain bool, err *refuse.Refusal) {
 	f = aggregator.Filter{StartMs: -1 << 63, EndMs: 1<<63 - 1, Buy: true, Sell: true}
 	kind, err := c.Enum("type", "buy", "sell")

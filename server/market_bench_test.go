@@ -154,8 +154,8 @@ func serveBench(b testing.TB, s *server.Server, err error) *oneListener {
 	return l
 }
 
-// BenchmarkHandler is H2: each route against constant bytes of the same size, answering
-// the same request bytes, the market changing with every read in both.
+// BenchmarkHandler measures docs/internals/performance.md#h2: each route against constant bytes of
+// the same size, answering the same request bytes, the market changing with every read in both.
 func BenchmarkHandler(b *testing.B) {
 	m := newBenchMarket(b)
 	real, err := server.New(m.options())

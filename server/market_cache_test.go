@@ -23,8 +23,8 @@ func cached() (all []string) {
 	return all
 }
 
-// Every public market-data answer has the headers of Decisions section 2.5, and every form
-// of If-None-Match that names it gives 304 without a body.
+// Every public market-data answer has the headers of docs/contract/market-data.md#http-behaviour,
+// and every form of If-None-Match that names it gives 304 without a body.
 func TestConditionalRequests(t *testing.T) {
 	m := newTraded(t)
 	for _, route := range cached() {

@@ -118,8 +118,8 @@ func pageOf(low, high engine.TradeID, page, size int64) (from, to engine.TradeID
 }
 
 // flagTruncated sets X-Truncated when the answer lacks trades of the last 24 h that
-// retention has dropped (Decisions section 3.5): it reaches back to the oldest kept trade,
-// and dropped ones of its range are younger than a day.
+// retention has dropped (docs/contract/listing.md#historical-trades): it reaches back to the oldest
+// kept trade, and dropped ones of its range are younger than a day.
 func (s *Server) flagTruncated(c *Ctx, v *marketdata.View, oldest bool, startNs int64) {
 	dropped := v.Trades.DroppedNs()
 	if oldest && dropped != 0 && dropped >= startNs && dropped > s.opt.Clock.NowNs()-dayNs {
@@ -141,8 +141,8 @@ func appendDeals(b []byte, v *marketdata.View, low, high engine.TradeID, caller 
 	return closeRows(b)
 }
 
-// AppendDeal appends the members of the public deal of api.md without the braces, so that
-// callers may add others. isUserBuyer is filled for a caller who took part.
+// AppendDeal appends the members of the public deal of docs/contract/api.md without the braces, so
+// that callers may add others. isUserBuyer is filled for a caller who took part.
 func AppendDeal(b []byte, in *engine.Instrument, id engine.TradeID, t *marketdata.Trade, caller *Caller) []byte {
 	var name [48]byte // a pair code has at most 25 bytes, an id 20
 	text := strconv.AppendUint(append(append(name[:0], in.Code...), ':'), uint64(id), 10)

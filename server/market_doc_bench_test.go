@@ -61,9 +61,9 @@ func (m *docMarket) next() *marketdata.Root {
 	return m.feed.Board().Load()
 }
 
-// BenchmarkDocument is H4 by itself: a document made after one change, allocation
-// included: doc-ns/op, the change left out. The copies are what a document of that size
-// costs when all its text is at hand: fresh memory, a copy and the hash of its tag.
+// BenchmarkDocument measures docs/internals/performance.md#h4 by itself: a document made after one
+// change, allocation included: doc-ns/op, the change left out. The copies are what a document of
+// that size costs when all its text is at hand: fresh memory, a copy and the hash of its tag.
 func BenchmarkDocument(b *testing.B) {
 	board := marketdata.NewFeed(marketdata.Options{}).Board()
 	s := &Server{board: board}

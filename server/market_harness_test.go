@@ -250,7 +250,7 @@ func (m *market) raw(ip, request string) answer {
 	return a
 }
 
-// refused checks the whole error object of Decisions section 2.1.
+// refused checks the whole error object of docs/contract/errors.md#error-object.
 func (m *market) refused(a answer, status int, code, field string) {
 	m.t.Helper()
 	if a.status != status {

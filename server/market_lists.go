@@ -39,7 +39,7 @@ func appendCurrencies(b []byte, r *marketdata.Root) []byte {
 	return append(b, ']')
 }
 
-// appendPairs appends the pair settings of api.md, by code.
+// appendPairs appends the pair settings of docs/contract/api.md, by code.
 func appendPairs(b []byte, r *marketdata.Root) []byte {
 	b = append(b, '[')
 	for i, id := range r.Sorted() {

@@ -9,7 +9,7 @@ import (
 	"tickhive/marketdata"
 )
 
-// maxCandles is how many rows /api/ohlc answers at most (Decisions section 3.4).
+// maxCandles is how many rows /api/ohlc answers at most (docs/contract/market-data.md#candles).
 const maxCandles = 1000
 
 // ohlc is GET /api/ohlc.
@@ -154,7 +154,7 @@ func (r *candleRows) filled(low, high int64) {
 	}
 }
 
-// AppendCandle appends the candle object of api.md; streams send it too.
+// AppendCandle appends the candle object of docs/contract/api.md; streams send it too.
 func AppendCandle(b []byte, in *engine.Instrument, k *marketdata.Candle) []byte {
 	b = appendSecond(append(b, `{"date":"`...), k.Start)
 	b = fixed.AppendI64(append(b, `","open":`...), k.Open, in.DigitsPrice)

@@ -7,8 +7,8 @@ import (
 
 const agg = "/api/marketdata/getaggregator"
 
-// Every row of api.md's error table that belongs to market data, and the strict
-// parameters of Decisions section 2.3.
+// Every row of the error table of docs/contract/api.md#errors that belongs to market data, and the
+// strict parameters of docs/contract/errors.md#parameters.
 func TestRefusedParameters(t *testing.T) {
 	m := newTraded(t)
 	const (
@@ -142,7 +142,8 @@ func TestParametersThatPass(t *testing.T) {
 			t.Errorf("%s: %v", more, none)
 		}
 	}
-	// A pair without data: 200 and empty, never 404 (Decisions section 2.2).
+	// A pair without data: 200 and empty, never 404
+	// (docs/contract/market-data.md#pair-codes-and-order-of-lists).
 	for target, want := range map[string]string{
 		"/api/orderbook?currencyPairCode=ETH_EUR":                                                       "[]",
 		"/api/deals?currencyPairCode=ETH_EUR":                                                           "[]",

@@ -35,8 +35,8 @@ func renderMarket(b testing.TB, n, levels int) *benchMarket {
 	return m
 }
 
-// BenchmarkRender is H4: a document after one change, allocation included. The change
-// itself is measured beside it, so that it can be taken off.
+// BenchmarkRender measures docs/internals/performance.md#h4: a document after one change,
+// allocation included. The change itself is measured beside it, so that it can be taken off.
 func BenchmarkRender(b *testing.B) {
 	for _, c := range []struct {
 		name, target  string
@@ -83,7 +83,8 @@ func cpuNs() int64 {
 }
 
 // TestH1Ratio prints CPU per answer of the real handlers against constant bytes over TCP
-// (performance.md, H1): client and server in one process, the client the same for both.
+// (docs/internals/performance.md#h1): client and server in one process, the client the same for
+// both.
 func TestH1Ratio(t *testing.T) {
 	if os.Getenv("TICKHIVE_BENCH") != "1" {
 		t.Skip("a measurement, not a check: TICKHIVE_BENCH=1")

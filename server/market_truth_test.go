@@ -249,8 +249,9 @@ func digitsOf(member, code string, route string) int {
 	return -1
 }
 
-// Any number of any body of any route: no exponent, no -0, the digits of Decisions
-// section 1.1; with decimals=string every decimal is a string of the same text.
+// Any number of any body of any route: no exponent, no -0, the digits of
+// docs/contract/market-data.md#decimals; with decimals=string every decimal is a string of the same
+// text.
 func TestNumbers(t *testing.T) {
 	m := newTraded(t, func(o *server.Options) {
 		o.Status = func() server.StatusInfo { return server.StatusInfo{ProgressPPM: 250_000} }

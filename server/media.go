@@ -7,8 +7,9 @@ import (
 	"tickhive/internal/refuse"
 )
 
-// mediaType checks the type of a request body: the four of api.md, parameters ignored, a
-// body without a type is JSON, compressed bodies are refused (Decisions section 2.5).
+// mediaType checks the type of a request body: the four of docs/contract/api.md, parameters
+// ignored, a body without a type is JSON, compressed bodies are refused
+// (docs/contract/market-data.md#http-behaviour).
 func (c *Ctx) mediaType() *refuse.Refusal {
 	if c.route.Body == BodyNone {
 		return nil

@@ -11,7 +11,7 @@ import (
 	"tickhive/marketdata"
 )
 
-// Limits of the listeners (Decisions section 2.1). The head's limit is the size of the read
+// Limits of the listeners (docs/contract/limits.md#http). The head's limit is the size of the read
 // buffer: fasthttp refuses what does not fit into it.
 const (
 	MaxHeadBytes     = 16 << 10
@@ -30,8 +30,8 @@ const (
 type Options struct {
 	Board *marketdata.Board
 	Clock clock.Clock // the process clock: what the answers say
-	// MachineNs is the machine's clock in Unix ns, for rate limits (Decisions section 1.3).
-	// Default clock.MachineNs.
+	// MachineNs is the machine's clock in Unix ns, for rate limits
+	// (docs/contract/market-data.md#times). Default clock.MachineNs.
 	MachineNs func() int64
 
 	Version string // of the program, "1.0.0.0"
@@ -40,7 +40,8 @@ type Options struct {
 	// incidents, started when the server was made.
 	Status func() StatusInfo
 
-	// Commissions are the deposit and withdrawal records (Decisions section 3.7).
+	// Commissions are the deposit and withdrawal records
+	// (docs/contract/market-data.md#currencies-pairs-and-commissions).
 	Commissions []AssetCommission
 
 	// SplitAggregator leaves the aggregator namespace to ServeAggregator's listener.
@@ -59,7 +60,7 @@ type Options struct {
 	WriteTimeout time.Duration // default 30 s: the whole answer
 	IdleTimeout  time.Duration // default 75 s between two requests
 
-	// WriteBufferSize in bytes for each connection; default 64 KiB (performance.md).
+	// WriteBufferSize in bytes for each connection; default 64 KiB (docs/internals/performance.md).
 	WriteBufferSize int
 
 	// Resources add routes to the table: accounts, trading, launchpad, hive, streams, page.
@@ -74,7 +75,7 @@ type Options struct {
 // Resource adds the routes of one resource to the table; it is called once, by New.
 type Resource func(s *Server) []*Route
 
-// RateOptions are the limits of Decisions section 2.4. Requests refused do not count.
+// RateOptions are the limits of docs/contract/limits.md#rate-limits. Requests refused do not count.
 type RateOptions struct {
 	PerMinute int // in any 60 s; default 60
 	PerSecond int // in any 1 s; default 10

@@ -7,7 +7,8 @@ import (
 )
 
 // pairParam is the text of a required pair code of the right form; whether the pair exists
-// is asked after every other check (Decisions sections 1.5 and 2.7). It aliases the request.
+// is asked after every other check (docs/contract/market-data.md#pair-codes-and-order-of-lists and
+// docs/contract/errors.md#order-of-checks). It aliases the request.
 func (c *Ctx) pairParam(name string) ([]byte, *refuse.Refusal) {
 	raw, err := c.raw(name)
 	if err != nil {

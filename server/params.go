@@ -8,7 +8,7 @@ import (
 )
 
 // raw is the value of a parameter; empty counts as missing. A parameter given twice is
-// refused (Decisions section 2.3).
+// refused (docs/contract/errors.md#parameters).
 func (c *Ctx) raw(name string) ([]byte, *refuse.Refusal) {
 	var value []byte
 	found := false
@@ -109,11 +109,11 @@ func (c *Ctx) Page(pageName string, defSize int64) (page, size int64, err *refus
 	return page, size, err
 }
 
-// MaxPageSize is the largest page of every paged route (api.md, "Limits").
+// MaxPageSize is the largest page of every paged route (docs/contract/api.md#limits).
 const MaxPageSize = 100
 
 // saturating is a parameter of any number of digits, at least 0; what is beyond int64 is
-// the largest int64 (the aggregator's depth and limit, Decisions section 2.3).
+// the largest int64 (the aggregator's depth and limit, docs/contract/errors.md#parameters).
 func (c *Ctx) saturating(name string) (int64, *refuse.Refusal) {
 	raw, err := c.raw(name)
 	if err != nil || len(raw) == 0 {

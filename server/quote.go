@@ -3,8 +3,8 @@ package server
 import "bytes"
 
 // appendQuotedDecimals appends body with every decimal as a string of the same text:
-// ?decimals=string (Decisions section 1.1). Decimals always have a point and integers
-// never do, so the text itself says which is which.
+// ?decimals=string (docs/contract/market-data.md#decimals). Decimals always have a point and
+// integers never do, so the text itself says which is which.
 func appendQuotedDecimals(dst, body []byte) []byte {
 	for i := 0; i < len(body); {
 		switch c := body[i]; {

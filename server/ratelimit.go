@@ -11,7 +11,7 @@ import (
 	"tickhive/internal/refuse"
 )
 
-// The windows of the sliding log (Decisions section 2.4).
+// The windows of the sliding log (docs/contract/limits.md#rate-limits).
 const (
 	longWindowNs  = 60_000_000_000
 	shortWindowNs = 1_000_000_000

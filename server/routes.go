@@ -11,11 +11,12 @@ import (
 	"tickhive/internal/refuse"
 )
 
-// Handler answers one request. It is called after every check of Decisions section 2.7 up
-// to the user limit; a returned Error becomes the answer. It owns c until it returns.
+// Handler answers one request. It is called after every check of
+// docs/contract/errors.md#order-of-checks up to the user limit; a returned Error becomes the
+// answer. It owns c until it returns.
 type Handler func(c *Ctx) *refuse.Refusal
 
-// LimitClass says which requests-per-IP limit a route has (Decisions section 2.4).
+// LimitClass says which requests-per-IP limit a route has (docs/contract/limits.md#rate-limits).
 type LimitClass uint8
 
 // The classes.
@@ -30,7 +31,8 @@ const (
 type AuthMode uint8
 
 // The modes. A read route of AuthOptional that is called with an API-PublicKey header is an
-// authenticated call: it must verify, and its answer is private (Decisions section 2.5).
+// authenticated call: it must verify, and its answer is private
+// (docs/contract/market-data.md#http-behaviour).
 const (
 	AuthOptional AuthMode = iota
 	AuthRequired
@@ -43,7 +45,7 @@ type BodyKind uint8
 // The kinds.
 const (
 	BodyNone BodyKind = iota // any body is ignored
-	BodyJSON                 // one of the media types of api.md, else 415
+	BodyJSON                 // one of the media types of docs/contract/api.md, else 415
 	BodyAny                  // JSON whatever the media type says (internal listener)
 )
 
@@ -73,7 +75,7 @@ type Route struct {
 	// Public: market data with CORS *; else answers are private to the caller's origin.
 	Public bool
 	Body   BodyKind
-	// Early: answers also while recovering (Decisions section 10.4).
+	// Early: answers also while recovering (docs/contract/configuration.md#start).
 	Early     bool
 	Namespace Namespace
 	// MaxAge5 doubles as "the aggregator tickers": max-age=5 instead of 1.

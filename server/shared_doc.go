@@ -7,8 +7,8 @@ import (
 	"tickhive/marketdata"
 )
 
-// The floor of documents over all pairs (performance.md, Publication 10): none while they
-// are small, else how old one may be served although the market has moved.
+// The floor of documents over all pairs (docs/internals/performance.md#publication-10): none while
+// they are small, else how old one may be served although the market has moved.
 const (
 	sharedFloorPairs = 100
 	sharedFloorNs    = 5_000_000

@@ -8,7 +8,8 @@ import (
 	"tickhive/marketdata"
 )
 
-// StatusInfo is what only the program knows of its state (Decisions section 12).
+// StatusInfo is what only the program knows of its state
+// (docs/contract/market-data.md#time-summary-status).
 type StatusInfo struct {
 	Recovering bool
 	Degraded   bool   // a store stopped taking commands

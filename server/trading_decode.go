@@ -2,7 +2,8 @@ package server
 
 import "tickhive/engine"
 
-// tradingMembers is the order of Decisions section 7, in which broken members are told.
+// tradingMembers is the order of docs/contract/trading.md#place-an-order, in which broken members
+// are told.
 var tradingMembers = []string{
 	"side", "isMarket", "currencyPairCode", "amount", "price", "timeInForce", "postOnly", "clientOrderId",
 	"stopPrice", "displayAmount", "selfTradePrevention", "quoteAmount",

@@ -8,7 +8,7 @@ import (
 	"tickhive/marketdata"
 )
 
-// appendUserOrder appends the members of the order view of Decisions section 7.
+// appendUserOrder appends the members of the order view of docs/contract/trading.md#order-view.
 func appendUserOrder(b []byte, r *marketdata.OrderRecord, ins *engine.Instrument, userID string) []byte {
 	market := r.Type == engine.Market || r.Type == engine.StopMarket
 	b = strconv.AppendUint(append(b, `"id":"`...), uint64(r.ID), 10)

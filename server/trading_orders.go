@@ -192,8 +192,8 @@ var refusalFields = map[engine.Reason]string{
 	engine.BelowMinQuoteAmount: "amount", engine.DuplicateClientOrderID: "clientOrderId",
 }
 
-// tradingRefusal is a reason of Decisions section 4.8 as an answer: the same word in
-// capitals, with its public status.
+// tradingRefusal is a reason of docs/contract/errors.md#order-refusals as an answer: the same word
+// in capitals, with its public status.
 func tradingRefusal(r engine.Reason, cmd *engine.Command) *refuse.Refusal {
 	e := &refuse.Refusal{Code: reasonCode(r), Field: refusalFields[r]}
 	switch {

@@ -37,8 +37,8 @@ func appendUDFError(body []byte, e *refuse.Refusal) []byte {
 }
 
 // UDF is the resource of /udf/*: the datafeed protocol of TradingView's charting library
-// over the same views as the REST routes. Errors are those of Decisions section 2.1 with the
-// members of appendUDFError, whichever part of the server refuses the request.
+// over the same views as the REST routes. Errors are those of docs/contract/errors.md#error-object
+// with the members of appendUDFError, whichever part of the server refuses the request.
 func UDF() Resource {
 	return func(s *Server) []*Route {
 		route := func(name string, h func(*Server, *Ctx) *refuse.Refusal, query ...string) *Route {

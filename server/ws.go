@@ -7,7 +7,7 @@ import (
 	"tickhive/internal/refuse"
 )
 
-// Streams is the resource of GET /ws (Decisions section 11).
+// Streams is the resource of GET /ws (docs/contract/streams.md).
 func Streams(h *Hub) Resource {
 	up := websocket.FastHTTPUpgrader{
 		ReadBufferSize: 4 << 10, WriteBufferSize: 4 << 10,

@@ -8,8 +8,8 @@ import (
 	"tickhive/marketdata"
 )
 
-// Decisions 11.2: a snapshot of trades begins at fromTradeId and ids have no gap behind it.
-// A client that reads so slowly that retention passes what it is owed next is told a new
+// docs/contract/streams.md#channels: a snapshot of trades begins at fromTradeId and ids have no gap
+// behind it. A client that reads so slowly that retention passes what it is owed next is told a new
 // start by a snapshot, at the oldest trade that is still kept.
 func TestTradesResumeStartsOverWhenRetentionPasses(t *testing.T) {
 	x := newStillHub(t, marketdata.Options{TradesMin: 10, TradesMax: 6000}, "AA_BB")
@@ -46,9 +46,10 @@ func TestTradesResumeStartsOverWhenRetentionPasses(t *testing.T) {
 	}
 }
 
-// Decisions 11.2, 11.3: a subscription begins with a snapshot whose seq is the prevSeq of the
-// next update, however large the book is. Behind the acknowledgement a snapshot of more than
-// the queue of Decisions 11.5 must neither be refused nor make that queue full for the update.
+// docs/contract/streams.md#server-messages, docs/contract/streams.md#chain: a subscription begins
+// with a snapshot whose seq is the prevSeq of the next update, however large the book is. Behind
+// the acknowledgement a snapshot of more than the queue of docs/contract/limits.md#streams must
+// neither be refused nor make that queue full for the update.
 func TestSnapshotLargerThanTheQueueArrives(t *testing.T) {
 	x := newStillHub(t, marketdata.Options{}, "AA_BB")
 	for i := range int64(60_000) {
@@ -78,8 +79,8 @@ func TestSnapshotLargerThanTheQueueArrives(t *testing.T) {
 	}
 }
 
-// Decisions 11.5 bounds the queue although a snapshot may be large: the next one waits until
-// the peer has taken it.
+// docs/contract/limits.md#streams bounds the queue although a snapshot may be large: the next one
+// waits until the peer has taken it.
 func TestSnapshotsWaitForRoom(t *testing.T) {
 	x := newStillHub(t, marketdata.Options{}, "AA_BB", "CC_DD")
 	for i := range int64(20_000) {
@@ -98,9 +99,10 @@ func TestSnapshotsWaitForRoom(t *testing.T) {
 	}
 }
 
-// Decisions 11.3: updates follow fromSeq at once, and a snapshot's seq is the prevSeq of the
-// next update. fromSeq may be ahead of a stream with an interval (REST tells the X-Seq of
-// now): the update that brings the stream there is for those who had it, not for the new one.
+// docs/contract/streams.md#resume: updates follow fromSeq at once, and a snapshot's seq is the
+// prevSeq of the next update. fromSeq may be ahead of a stream with an interval (REST tells the
+// X-Seq of now): the update that brings the stream there is for those who had it, not for the new
+// one.
 func TestResumeAheadOfAConflatedStreamFollows(t *testing.T) {
 	const head = `{"op":"subscribe","channel":"book","pairs":["AA_BB"],"interval":1000`
 	x := newStillHub(t, marketdata.Options{}, "AA_BB")

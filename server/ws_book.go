@@ -11,7 +11,7 @@ import (
 // gets as many messages as it takes.
 const wsTradesChunk = 1000
 
-// wsTradesSnapshot is how many trades a snapshot shows (Decisions section 11.2).
+// wsTradesSnapshot is how many trades a snapshot shows (docs/contract/streams.md#channels).
 const wsTradesSnapshot = 100
 
 // advanceBook sends the difference between two states; a change outside the depth is

@@ -15,7 +15,7 @@ import (
 	"tickhive/internal/refuse"
 )
 
-// Bounds of one connection's inbound side (Decisions section 11.5).
+// Bounds of one connection's inbound side (docs/contract/limits.md#streams).
 const (
 	wsMessageBytes   = 64 << 10
 	wsMessagesSecond = 20

@@ -29,7 +29,7 @@ func machineMs() int64 { return machineNs() / int64(time.Millisecond) }
 type HubOptions struct {
 	Board *marketdata.Board
 	Clock clock.Clock
-	Epoch string // 16 hex digits of the data directory (Decisions section 11.3)
+	Epoch string // 16 hex digits of the data directory (docs/contract/streams.md#resume)
 	// Status renders /api/status and the rows of it that changed since the versions kept
 	// in seen; rows is nil when none did.
 	Status func(dst []byte) []byte

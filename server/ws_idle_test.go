@@ -7,8 +7,8 @@ import (
 	"tickhive/marketdata"
 )
 
-// Decisions 11.2: a heartbeat for each subscription that was silent for 1 s. What others
-// subscribe to and leave is no message of the stream.
+// docs/contract/streams.md#server-messages: a heartbeat for each subscription that was silent for
+// 1 s. What others subscribe to and leave is no message of the stream.
 func TestUnsubscribingDoesNotSilenceTheHeartbeatsOfOthers(t *testing.T) {
 	x := newStillHub(t, marketdata.Options{}, "AA_BB")
 	a, b := x.connect(), x.connect()
@@ -52,8 +52,8 @@ func TestStreamsAreForgottenAfterTheirLastSubscriber(t *testing.T) {
 	}
 }
 
-// Decisions 11.2: the snapshot of status is what /api/status answers then, not when the first
-// subscriber came, and the market may have stood still in between.
+// docs/contract/streams.md#server-messages: the snapshot of status is what /api/status answers
+// then, not when the first subscriber came, and the market may have stood still in between.
 func TestStatusSnapshotIsOfNow(t *testing.T) {
 	x := newStillHub(t, marketdata.Options{}, "AA_BB")
 	x.opts.Status = func(dst []byte) []byte {

@@ -41,8 +41,8 @@ func (x *stillHub) catchUp(c *wsConn) (all []stillMessage) {
 	return nil
 }
 
-// Decisions 11.5: a queue that is full once costs one snapshot per stream, reason slow, also
-// when several messages of one publication do not fit.
+// docs/contract/streams.md#slow-clients: a queue that is full once costs one snapshot per stream,
+// reason slow, also when several messages of one publication do not fit.
 func TestQueueFullOnceForTwoStreamsStartsThemOver(t *testing.T) {
 	x := newStillHub(t, marketdata.Options{}, "AA_BB", "CC_DD")
 	c := x.connect()
@@ -70,8 +70,9 @@ func TestQueueFullOnceForTwoStreamsStartsThemOver(t *testing.T) {
 	}
 }
 
-// Decisions 11.5: 1013 is for a queue that is full again within 10 s. A client that has caught
-// up since is not closed because a snapshot waits for room; one that never did is.
+// docs/contract/streams.md#slow-clients: 1013 is for a queue that is full again within 10 s. A
+// client that has caught up since is not closed because a snapshot waits for room; one that never
+// did is.
 func TestOnlyAClientThatNeverCaughtUpIsClosed(t *testing.T) {
 	for _, caughtUp := range []bool{true, false} {
 		x := newStillHub(t, marketdata.Options{}, "AA_BB")
@@ -110,7 +111,7 @@ func (w *watcher) Snapshot(dst []byte, _ string, _ engine.AccountID) []byte {
 }
 
 // The engine's loop notes orders of accounts that have listeners only: a connection that is
-// given up (Decisions 11.5) is a listener no more.
+// given up (docs/contract/streams.md#slow-clients) is a listener no more.
 func TestAnAccountIsNotWatchedOnceItsListenerIsGivenUp(t *testing.T) {
 	x := newStillHub(t, marketdata.Options{}, "AA_BB")
 	w := &watcher{}
@@ -128,9 +129,9 @@ func TestAnAccountIsNotWatchedOnceItsListenerIsGivenUp(t *testing.T) {
 	x.hangUp(c)
 }
 
-// Decisions 11.2: trades come oldest first, ids without gap; 11.5: a full queue starts a
-// stream over with one snapshot. A resume whose parts were dropped with the backlog must not
-// go on as updates behind them.
+// docs/contract/streams.md#channels: trades come oldest first, ids without gap;
+// docs/contract/streams.md#slow-clients: a full queue starts a stream over with one snapshot. A
+// resume whose parts were dropped with the backlog must not go on as updates behind them.
 func TestQueueFullDuringATradesResumeStartsItOver(t *testing.T) {
 	x := newStillHub(t, marketdata.Options{}, "AA_BB", "CC_DD")
 	x.trade(8000)

@@ -19,7 +19,7 @@ import (
 )
 
 // A message of 64 KiB is read, a longer one closes with 1009, also when it comes in pieces
-// (Decisions 11.5).
+// (docs/contract/limits.md#streams).
 func TestMessagesOver64KiBClose(t *testing.T) {
 	t.Parallel()
 	x := newLive(t, 1)

@@ -10,7 +10,7 @@ import (
 	"tickhive/marketdata"
 )
 
-// checksumLevels is how many levels a side the checksum covers (Decisions section 11.4).
+// checksumLevels is how many levels a side the checksum covers (docs/contract/streams.md#checksum).
 const checksumLevels = 10
 
 // appendWSHead starts a message: type, id (when there is one), channel, pair.
@@ -112,7 +112,7 @@ func appendChecksum(dst []byte, v *marketdata.View) []byte {
 }
 
 // bookChecksum is the CRC-32 (IEEE) of the top 10 bids, `|`, the top 10 asks, each
-// price:amount as printed, joined by commas (Decisions section 11.4).
+// price:amount as printed, joined by commas (docs/contract/streams.md#checksum).
 func bookChecksum(v *marketdata.View) uint32 {
 	var buf [1024]byte
 	text := appendChecksumSide(buf[:0], &v.Bids, v.Instrument)

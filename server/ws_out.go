@@ -11,7 +11,7 @@ import (
 // How the outbound side of a connection is written.
 const (
 	// wsJoinBytes is how much is joined into one write: ten messages in one write cost
-	// about a ninth of ten writes (performance.md, HTTP 11).
+	// about a ninth of ten writes (docs/internals/performance.md#s1).
 	wsJoinBytes = 64 << 10
 	// wsWriteStep is how long one write may block before the writer looks whether the
 	// connection is to end, or messages were withdrawn: with a tick of the hub before it

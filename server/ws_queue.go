@@ -6,8 +6,8 @@ import "math"
 type wsKind uint8
 
 const (
-	// wsUpdate is a message of a stream. The queue of Decisions 11.5 is theirs alone; full,
-	// they are dropped together and each stream starts over with a snapshot.
+	// wsUpdate is a message of a stream. The queue of docs/contract/limits.md#streams is theirs
+	// alone; full, they are dropped together and each stream starts over with a snapshot.
 	wsUpdate wsKind = iota
 	// wsSnapshot is what a subscription begins with: a snapshot, a resume's update or a part
 	// of its trades. It is queued where there is room (wsLowBytes) and dropped with the
@@ -19,9 +19,10 @@ const (
 	wsKinds
 )
 
-// Bounds of one connection's outbound side (Decisions section 11.5).
+// Bounds of one connection's outbound side (docs/contract/limits.md#streams).
 const (
-	// wsQueueBytes is the queue of Decisions 11.5: full once, then one snapshot per stream.
+	// wsQueueBytes is the queue of docs/contract/limits.md#streams: full once, then one snapshot
+	// per stream.
 	wsQueueBytes = 1 << 20
 	// wsAnswerBytes bounds the answers. The inbound limit of 20 messages a second does not:
 	// one message of 8,192 wrong pair codes is answered with 1.2 MB of errors, so a client

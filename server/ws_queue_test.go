@@ -15,8 +15,8 @@ func (o *wsOut) waitingBytes() (n int) {
 	return n + len(o.pong)
 }
 
-// Decisions 11.5 bounds what waits for a connection. Pings are not messages, so the limit
-// of 20 a second does not see them; of those that wait the newest alone is answered
+// docs/contract/limits.md#streams bounds what waits for a connection. Pings are not messages, so
+// the limit of 20 a second does not see them; of those that wait the newest alone is answered
 // (RFC 6455 section 5.5.3), ahead of what else waits.
 func TestPingsOfAClientThatDoesNotReadAreAnsweredOnce(t *testing.T) {
 	x := newStillHub(t, marketdataDefaults, "AA_BB")
@@ -45,8 +45,8 @@ func TestPingsOfAClientThatDoesNotReadAreAnsweredOnce(t *testing.T) {
 	}
 }
 
-// Decisions 11.5: who asks and does not read is closed with 1013 before its answers fill
-// the memory. One message of the largest size asks for 1.2 MB of them.
+// docs/contract/streams.md#slow-clients: who asks and does not read is closed with 1013 before its
+// answers fill the memory. One message of the largest size asks for 1.2 MB of them.
 func TestAnswersThatNobodyReadsAreBounded(t *testing.T) {
 	x := newStillHub(t, marketdataDefaults, "AA_BB")
 	c := x.connect()
@@ -68,8 +68,8 @@ func TestAnswersThatNobodyReadsAreBounded(t *testing.T) {
 	}
 }
 
-// Answers have a bound of their own: those that wait do not make the queue of Decisions
-// 11.5 full for the next update.
+// Answers have a bound of their own: those that wait do not make the queue of
+// docs/contract/limits.md#streams full for the next update.
 func TestAnswersDoNotFillTheQueueOfUpdates(t *testing.T) {
 	x := newStillHub(t, marketdataDefaults, "AA_BB")
 	c := x.connect()

@@ -4,13 +4,13 @@ import "strconv"
 
 // Bounds of one operation.
 const (
-	wsMaxSubs     = 1000 // subscriptions of one connection (Decisions section 11.5)
+	wsMaxSubs     = 1000 // subscriptions of one connection (docs/contract/limits.md#streams)
 	wsMaxPairs    = 8192 // of one operation: no more fit into a message
 	wsMaxChannel  = 32
 	wsMaxIDDigits = 128
 )
 
-// wsRequest is one operation of a client, decoded (Decisions section 11.1).
+// wsRequest is one operation of a client, decoded (docs/contract/streams.md#operations).
 type wsRequest struct {
 	op      string
 	id      string // as sent, JSON text; empty: none

@@ -60,7 +60,7 @@ func sameBook(a, b *client.Book) bool {
 }
 
 // A client that comes back with the seq it had gets exactly what it missed, at every depth
-// and interval, and lives on (Decisions 11.3).
+// and interval, and lives on (docs/contract/streams.md#chain).
 func TestResumeEqualsTheBookItself(t *testing.T) {
 	t.Parallel()
 	x := newLive(t, 1)

@@ -14,8 +14,8 @@ import (
 )
 
 // silent is how long the slow reader does not read. Its queue is full once the kernel's
-// buffers are, within 9 s; it is given up 10 s later (Decisions 11.5), and the line is cut
-// 20 s after that (wsCloseWait): between the two it must read again to be told why.
+// buffers are, within 9 s; it is given up 10 s later (docs/contract/streams.md#slow-clients), and
+// the line is cut 20 s after that (wsCloseWait): between the two it must read again to be told why.
 const silent = 20 * time.Second
 
 // A reader that stops does not hold up the others, and is told why when it reads again.

@@ -7,7 +7,7 @@ import (
 	"tickhive/marketdata"
 )
 
-// wsChannel is one channel of Decisions section 11.
+// wsChannel is one channel of docs/contract/streams.md.
 type wsChannel uint8
 
 // The channels; those from chOrders on need credentials.

@@ -184,7 +184,8 @@ func kind(want string) func(*client.Message) bool {
 }
 
 // Every update chains, every checksum is right, and the rebuilt book is the one that REST
-// shows at the same seq, for each depth and interval (Decisions 11.3, 11.4).
+// shows at the same seq, for each depth and interval (docs/contract/streams.md#chain,
+// docs/contract/streams.md#checksum).
 func TestBooksChainAndEqualREST(t *testing.T) {
 	t.Parallel()
 	x := newLive(t, 3)
@@ -295,7 +296,8 @@ func TestTradesAreGaplessAndResume(t *testing.T) {
 }
 
 // Every (channel, pair) gets one acknowledgement or one error, with the id echoed; bad
-// operations are answered and the socket lives (Decisions 11.1, 11.2).
+// operations are answered and the socket lives (docs/contract/streams.md#operations,
+// docs/contract/streams.md#server-messages).
 func TestOperationsAreAnswered(t *testing.T) {
 	t.Parallel()
 	x := newLive(t, 2)

@@ -14,8 +14,8 @@ import (
 )
 
 // BenchmarkOrderBatches is order entry over HTTP in batches of 1,000 limit orders around
-// one price, of which about a third trade (performance.md, H10), with client and server
-// on the same cores.
+// one price, of which about a third trade (docs/internals/performance.md#h10), with client and
+// server on the same cores.
 func BenchmarkOrderBatches(b *testing.B) {
 	in := startEmpty(b)
 	in.pair("BTC_USDT")
@@ -64,7 +64,8 @@ func BenchmarkOrderBatches(b *testing.B) {
 
 // BenchmarkOrderSingle is one order a request over 32 connections that wait for each
 // answer, and beside it the same requests to a route that answers a few constant bytes:
-// H10 asks for half its rate. The client writes and reads bytes and parses nothing else.
+// docs/internals/performance.md#h10 asks for half its rate. The client writes and reads bytes and
+// parses nothing else.
 func BenchmarkOrderSingle(b *testing.B) {
 	in := startEmpty(b)
 	in.pair("BTC_USDT")

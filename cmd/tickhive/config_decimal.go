@@ -10,8 +10,9 @@ import (
 
 var errNegative = errors.New("must not be negative")
 
-// Decimal is an amount or a rate as text, of the form that the API takes (Decisions
-// section 1.1). It is a string in the file, so that no parser makes a float of it.
+// Decimal is an amount or a rate as text, of the form that the API takes
+// (docs/contract/market-data.md#decimals). It is a string in the file, so that no parser makes a
+// float of it.
 type Decimal string
 
 // UnmarshalText checks the form.

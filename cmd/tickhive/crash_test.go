@@ -272,9 +272,9 @@ func decodeOrders(raw []byte) []crashOrder {
 // crashFound counts what the kills fell into.
 type crashFound struct{ kills, tornTail, snapshot, rotation, recovery, orders, trades int }
 
-// matching.md 37 and Decisions 9.2: kill -9 at any moment loses nothing that was
-// acknowledged, in no policy; ids go on without gap or reuse; the state is the one that an
-// independent replay of the log gives.
+// docs/contract/matching.md#case-37 and docs/contract/storage.md#sync-policies: kill -9 at any
+// moment loses nothing that was acknowledged, in no policy; ids go on without gap or reuse; the
+// state is the one that an independent replay of the log gives.
 func TestKillNineLosesNothingAcknowledged(t *testing.T) {
 	kills := map[string]int{"always": 7, "interval": 3}
 	if os.Getenv("TICKHIVE_SOAK") == "1" {

@@ -37,7 +37,7 @@ func (in *instance) voter(level int, native, usbi string) *voter {
 	return u
 }
 
-// signed are the headers of a signed request (Decisions section 6.1).
+// signed are the headers of a signed request (docs/contract/signing.md#signature).
 func (u *voter) signed(nowMs, method, target, body string) []string {
 	u.mu.Lock()
 	u.nonces++

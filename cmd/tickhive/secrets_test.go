@@ -14,7 +14,7 @@ import (
 )
 
 // No private key is in a log at any level, in a metric, or in a file that others may read
-// (Decisions section 6).
+// (docs/contract/signing.md#secrets).
 func TestPrivateKeysAreNowhereToBeRead(t *testing.T) {
 	t.Parallel()
 	data := filepath.Join(t.TempDir(), "data")

@@ -27,9 +27,9 @@ const (
 	manyBatch = 100
 )
 
-// Decisions 11.2: with the books of 100 pairs on one socket and 20,000 orders a second no
-// chain breaks, every message's checksum holds (the follower computes it anew), and the
-// rebuilt book equals the order book of REST at the same seq.
+// docs/contract/streams.md#server-messages: with the books of 100 pairs on one socket and 20,000
+// orders a second no chain breaks, every message's checksum holds (the follower computes it anew),
+// and the rebuilt book equals the order book of REST at the same seq.
 func TestManyBooksOnOneSocketStayRight(t *testing.T) {
 	run := manyRun{length: 5 * time.Second, samples: 10}
 	if os.Getenv("TICKHIVE_SOAK") == "1" {

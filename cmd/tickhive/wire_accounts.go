@@ -15,8 +15,8 @@ import (
 	"tickhive/server"
 )
 
-// accountHooks tie the accounts' log to the engine's journal (Decisions section 9.4). Nil
-// members: there is no journal.
+// accountHooks tie the accounts' log to the engine's journal (docs/contract/storage.md#recovery).
+// Nil members: there is no journal.
 type accountHooks struct {
 	// Durable waits until the journal is durable up to a position.
 	Durable func(pos uint64) error

@@ -302,7 +302,8 @@ func (x *exchange) incident(kind, text string) {
 	}
 }
 
-// maxIncidents is how many the status page shows (Decisions section 12).
+// maxIncidents is how many the status page shows
+// (docs/contract/market-data.md#time-summary-status).
 const maxIncidents = 50
 
 func appendIncident(list []server.Incident, in server.Incident) []server.Incident {

@@ -11,7 +11,7 @@ import (
 	"tickhive/internal/clock"
 )
 
-// Batching limits of performance.md, Publication 6.
+// Batching limits of docs/internals/performance.md#publication-6.
 const (
 	// BatchCommands is how many commands are applied between two publications.
 	BatchCommands = 256

@@ -11,9 +11,9 @@ import (
 	"tickhive/internal/wal"
 )
 
-// SyncPolicy says when the journal is made safe from a power cut (Decisions section 9.2).
-// In every policy a record is written before its answer, so that the end of the process
-// loses nothing that was acknowledged.
+// SyncPolicy says when the journal is made safe from a power cut
+// (docs/contract/storage.md#sync-policies). In every policy a record is written before its answer,
+// so that the end of the process loses nothing that was acknowledged.
 type SyncPolicy uint8
 
 // The policies of journal.sync.

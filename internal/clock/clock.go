@@ -42,5 +42,5 @@ func (m *Manual) Virtual() bool { return true }
 func (m *Manual) Set(ns int64) { m.ns.Store(ns) }
 
 // MachineNs is the machine's Unix time in nanoseconds, whatever clock the market runs on:
-// for rate limits, timeouts, batching and metrics (Decisions section 1.3).
+// for rate limits, timeouts, batching and metrics (docs/contract/market-data.md#times).
 func MachineNs() int64 { return time.Now().UnixNano() }

@@ -1,6 +1,6 @@
 // Package clock is the one clock of a process: real or virtual, in int64 Unix
 // nanoseconds. It is the only package that reads the machine's time for the market
-// (Decisions section 1.3); what the engine and the folds need is passed to them.
+// (docs/contract/market-data.md#times); what the engine and the folds need is passed to them.
 //
 // Owner: a virtual clock (Manual) is set by the engine's loop alone; anyone may read it.
 //

@@ -8,7 +8,7 @@ import (
 )
 
 // ParseDuration reads a duration in Go's form plus d (24 h) and w (7 d): 36h, 7d, 1w2d,
-// 1d12h30m (Decisions section 1.3). Days and weeks are whole numbers in front.
+// 1d12h30m (docs/contract/market-data.md#times). Days and weeks are whole numbers in front.
 func ParseDuration(s string) (time.Duration, error) {
 	rest, total, read := s, time.Duration(0), false
 	for rest != "" {

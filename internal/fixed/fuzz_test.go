@@ -9,8 +9,8 @@ import (
 
 var form = regexp.MustCompile(`\A-?[0-9]{1,20}(\.[0-9]{1,18})?\z`)
 
-// Decisions 1.1: exactly the texts of the form are decimals, their value is exact, and
-// what is written reads back as the same value.
+// docs/contract/market-data.md#decimals: exactly the texts of the form are decimals, their value is
+// exact, and what is written reads back as the same value.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{
 		"0", "-0", "1", "0.000000000000000001", "99999999999999999999.999999999999999999", "-99999999999999999999",

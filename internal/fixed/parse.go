@@ -2,7 +2,8 @@ package fixed
 
 import "errors"
 
-// ErrSyntax is a text that is not `-?[0-9]{1,20}(\.[0-9]{1,18})?` (Decisions 1.1).
+// ErrSyntax is a text that is not `-?[0-9]{1,20}(\.[0-9]{1,18})?`
+// (docs/contract/market-data.md#decimals).
 var ErrSyntax = errors.New("not a decimal of the form -?[0-9]{1,20}(.[0-9]{1,18})?")
 
 // Scale is the unit of balances, fees, accruals and every Dec: 10^-18.

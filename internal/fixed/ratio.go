@@ -3,7 +3,7 @@ package fixed
 import "github.com/cockroachdb/apd/v3"
 
 // QuotientDigits is the number of fractional digits of percentages and other quotients
-// (Decisions section 1.1).
+// (docs/contract/market-data.md#decimals).
 const QuotientDigits = 8
 
 // DivHalfEven64 is a / d rounded half even; d == 0 panics.

@@ -3,7 +3,7 @@ package fixed
 import "strconv"
 
 // AppendU64 appends v units of 10^-digits as fixed-point text: exactly digits
-// fractional digits, at least one (Decisions section 1.1).
+// fractional digits, at least one (docs/contract/market-data.md#decimals).
 func AppendU64(dst []byte, v uint64, digits int) []byte {
 	if digits == 0 {
 		return append(strconv.AppendUint(dst, v, 10), '.', '0')

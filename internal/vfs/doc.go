@@ -14,7 +14,7 @@
 //  2. What they have not confirmed survives in any subset of 512-byte sectors: data in
 //     no order at all, names in the order in which they changed (a journaling file
 //     system orders its metadata).
-//  3. Files are 0600, directories 0700 (Decisions section 9.3).
+//  3. Files are 0600, directories 0700 (docs/contract/storage.md#data-directory).
 //  4. Nothing here sleeps or reads a clock; a slow disk is a hook that waits.
 //
 // Reading order: vfs, os, lock, mem, mem_file, fault, crash.

@@ -72,8 +72,8 @@ type StoreOptions[S State[C, R, T, V], C, R, T, V any] struct {
 	// Queue is how many calls may wait; 0 means DefaultQueue. More get ErrBusy.
 	Queue int
 	// BeforeRecord runs before a record is written, in the store's goroutine: a store
-	// whose state reflects another log waits here until that one is durable (Decisions
-	// section 9.4). An error refuses the command with ErrUnavailable.
+	// whose state reflects another log waits here until that one is durable
+	// (docs/contract/storage.md#recovery). An error refuses the command with ErrUnavailable.
 	BeforeRecord func(st S, rec *R) error
 	// BeforeSync runs before a group of records is synced, in the store's goroutine: the
 	// log that the state reflects as well is made durable up to there first, so that

@@ -132,8 +132,8 @@ func drive(t *testing.T, fs *vfs.Mem, policy sequencer.SyncPolicy, batches [][]e
 	return o
 }
 
-// matching.md 37: whatever a power cut after any write, sync, rename or removal leaves of
-// what was not synced, the start finds a prefix of the run that holds everything
+// docs/contract/matching.md#case-37: whatever a power cut after any write, sync, rename or removal
+// leaves of what was not synced, the start finds a prefix of the run that holds everything
 // acknowledged.
 func TestCase37PowerCutAfterEveryOperation(t *testing.T) {
 	const seed, subsets = 4, 3

@@ -8,7 +8,8 @@ import (
 	"tickhive/marketdata"
 )
 
-// StateHash is the state of a market in 32 bytes, pair by pair (Decisions section 5).
+// StateHash is the state of a market in 32 bytes, pair by pair
+// (docs/contract/internal.md#clock-and-state).
 type StateHash struct {
 	Seq   uint64 // sum of the pairs' seqs
 	Hash  string // 64 hex digits

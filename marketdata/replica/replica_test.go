@@ -149,8 +149,8 @@ func (x *run) direct() (h replica.StateHash) {
 	return h
 }
 
-// matching.md 36: the running market, the log alone, and a snapshot with the tail after
-// it have the same state, and go on alike; the states of further folds come along.
+// docs/contract/matching.md#case-36: the running market, the log alone, and a snapshot with the
+// tail after it have the same state, and go on alike; the states of further folds come along.
 func TestCase36SnapshotAndTailGiveTheUninterruptedState(t *testing.T) {
 	const seed = 3
 	x := open(t, vfs.NewMem(), seed)

@@ -1,6 +1,6 @@
 package life
 
-// The hive's queens and scouts (Decisions section 8.6).
+// The hive's queens and scouts (docs/contract/hive.md#workers).
 const (
 	queens = 3
 	scouts = 2

@@ -11,7 +11,7 @@ import (
 	"tickhive/internal/fixed"
 )
 
-// formats are the recorded formats by name (Decisions section 10.5).
+// formats are the recorded formats by name (docs/contract/configuration.md#replay).
 var formats = map[string]func(files []string) (feed, error){
 	"lobster": newLobster, "bitstamp": newBitstamp, "kraken": newKraken, "binance": newBinance, "trades": newTrades,
 }
