@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"tickhive/internal/clock"
+	"tickhive/internal/durable"
 	"tickhive/internal/vfs"
 	"tickhive/internal/wal"
 )
@@ -21,7 +22,7 @@ import (
 // that a sync of this log never holds up the engine.
 
 // Store is the durable shell around a State.
-type Store = wal.Store[*State, Command, Record, Result, *View]
+type Store = durable.Store[*State, Command, Record, Result, *View]
 
 // StoreOptions opens a Store.
 type StoreOptions struct {
@@ -31,7 +32,7 @@ type StoreOptions struct {
 	Dir   string
 	Log   wal.Options
 	Clock clock.Clock
-	// SnapshotBytes, KeepAll, Queue, Progress and Logf as in wal.StoreOptions.
+	// SnapshotBytes, KeepAll, Queue, Progress and Logf as in durable.Options.
 	SnapshotBytes int64
 	KeepAll       bool
 	Queue         int
@@ -59,7 +60,7 @@ func OpenStore(o StoreOptions) (*Store, *State, error) {
 		return nil, nil, err
 	}
 	o.Log.RecordVersion = RecordVersion
-	opts := wal.StoreOptions[*State, Command, Record, Result, *View]{
+	opts := durable.Options[*State, Command, Record, Result, *View]{
 		FS: o.FS, Dir: o.Dir, Log: o.Log, Clock: o.Clock, SnapshotBytes: o.SnapshotBytes, KeepAll: o.KeepAll,
 		Queue: o.Queue, Progress: o.Progress, Logf: o.Logf,
 		New:          func() *State { return New(o.State) },
@@ -78,7 +79,7 @@ func OpenStore(o StoreOptions) (*Store, *State, error) {
 		opts.BeforeSync = func(s *State) error { return o.EngineDurable(s.EnginePos()) }
 		opts.BeforeSnapshot = o.EngineDurable
 	}
-	store, err := wal.OpenStore(opts)
+	store, err := durable.Open(opts)
 	if err != nil {
 		return nil, nil, err
 	}

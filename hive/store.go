@@ -5,13 +5,14 @@ import (
 	"fmt"
 
 	"tickhive/internal/clock"
+	"tickhive/internal/durable"
 	"tickhive/internal/vfs"
 	"tickhive/internal/wal"
 )
 
 // Store is the hive behind its log: Do carries out a Command durably, View is the
 // published picture, Tick moves a virtual clock.
-type Store = wal.Store[*State, Command, Record, Result, *View]
+type Store = durable.Store[*State, Command, Record, Result, *View]
 
 // StoreOptions opens a Store.
 type StoreOptions struct {
@@ -29,13 +30,13 @@ type StoreOptions struct {
 
 // OpenStore recovers the hive and, in a new data directory, gives it the seed and the
 // genesis of the options. Afterwards fold every present fact of the launchpad. Errors
-// are those of wal.OpenStore.
+// are those of durable.Open.
 func OpenStore(o StoreOptions) (*Store, error) {
 	if err := o.Validate(); err != nil {
 		return nil, fmt.Errorf("hive: %w", err)
 	}
 	o.Log.RecordVersion = RecordVersion
-	st, err := wal.OpenStore(wal.StoreOptions[*State, Command, Record, Result, *View]{
+	st, err := durable.Open(durable.Options[*State, Command, Record, Result, *View]{
 		FS: o.FS, Dir: o.Dir, Log: o.Log, Clock: o.Clock, KeepAll: o.KeepAll, SnapshotBytes: o.SnapshotBytes, Progress: o.Progress, Logf: o.Logf,
 		New:            func() *State { return New(o.Options) },
 		AppendRecord:   AppendRecord,

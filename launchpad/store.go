@@ -5,13 +5,14 @@ import (
 	"fmt"
 
 	"tickhive/internal/clock"
+	"tickhive/internal/durable"
 	"tickhive/internal/vfs"
 	"tickhive/internal/wal"
 )
 
 // Store is the ledger behind its log: Do carries out a Command durably, View is the
 // published picture, Tick moves a virtual clock.
-type Store = wal.Store[*State, Command, Record, Result, *View]
+type Store = durable.Store[*State, Command, Record, Result, *View]
 
 // StoreOptions opens a Store.
 type StoreOptions struct {
@@ -28,13 +29,13 @@ type StoreOptions struct {
 }
 
 // OpenStore recovers the ledger and, in a new data directory, gives it its genesis: the
-// present time of the clock. Errors are those of wal.OpenStore.
+// present time of the clock. Errors are those of durable.Open.
 func OpenStore(o StoreOptions) (*Store, error) {
 	if err := o.Validate(); err != nil {
 		return nil, fmt.Errorf("launchpad: %w", err)
 	}
 	o.Log.RecordVersion = RecordVersion
-	st, err := wal.OpenStore(wal.StoreOptions[*State, Command, Record, Result, *View]{
+	st, err := durable.Open(durable.Options[*State, Command, Record, Result, *View]{
 		FS: o.FS, Dir: o.Dir, Log: o.Log, Clock: o.Clock, KeepAll: o.KeepAll, SnapshotBytes: o.SnapshotBytes, Progress: o.Progress, Logf: o.Logf,
 		New:            func() *State { return New(o.Options) },
 		AppendRecord:   AppendRecord,

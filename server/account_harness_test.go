@@ -24,7 +24,7 @@ import (
 	"tickhive/engine"
 	"tickhive/engine/sequencer"
 	"tickhive/internal/clock"
-	"tickhive/internal/wal"
+	"tickhive/internal/durable"
 	"tickhive/marketdata"
 	"tickhive/server"
 	"tickhive/server/web"
@@ -87,7 +87,7 @@ func newHouseInside(t testing.TB, inside func(*server.InternalOptions), change .
 	inner := newPipeListener()
 	opts := accounts.DefaultOptions(rand.Reader)
 	opts.Withdrawal.Percent = accounts.RateOne / 1000
-	store, err := wal.OpenStore(wal.StoreOptions[*accounts.State, accounts.Command, accounts.Record, accounts.Result, *accounts.View]{
+	store, err := durable.Open(durable.Options[*accounts.State, accounts.Command, accounts.Record, accounts.Result, *accounts.View]{
 		Clock: h.clk, New: func() *accounts.State { return accounts.New(opts) },
 	})
 	if err != nil {

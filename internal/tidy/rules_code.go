@@ -87,8 +87,8 @@ func calls(f *File, pkg, what string, names ...string) []string {
 
 // shell reports that a file is the thin goroutine around something pure.
 func shell(f *File) bool {
-	if under(f.Dir, "engine/sequencer") {
-		return true // the shell around the engine
+	if under(f.Dir, "engine/sequencer", "internal/durable") {
+		return true // packages that are shells
 	}
 	if under(f.Dir, "engine") {
 		return false // pure, as a package

@@ -105,7 +105,7 @@ func median(all []time.Duration) time.Duration {
 func BenchmarkGroupCommit(b *testing.B) {
 	for _, waiters := range []int{1, 16, 256} {
 		b.Run(fmt.Sprintf("waiters=%d", waiters), func(b *testing.B) {
-			bare := newBareLoop(b, waiters*frameBytes(benchPayload))
+			bare := newBareLoop(b, waiters*FrameBytes(benchPayload))
 			l, err := Open(vfs.OS{}, benchDir(b), Options{})
 			must(b, err)
 			c := NewCommitter(l)
@@ -189,35 +189,5 @@ func BenchmarkRead(b *testing.B) {
 		must(b, r.Close())
 	}
 	b.ReportMetric(float64(records)/b.Elapsed().Seconds(), "records/s")
-	b.SetBytes(2_000_000 * int64(frameBytes(benchPayload)))
-}
-
-func BenchmarkStoreDo(b *testing.B) {
-	for _, callers := range []int{1, 16, 256} {
-		b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) {
-			opts := toyOpts(vfs.OS{})
-			opts.Dir, opts.Log = benchDir(b), Options{}
-			s := mustStore(b, opts)
-			var left atomic.Int64
-			left.Store(int64(b.N))
-			b.ResetTimer()
-			var wg sync.WaitGroup
-			for range callers {
-				wg.Add(1)
-				go func() {
-					defer wg.Done()
-					for left.Add(-1) >= 0 {
-						if _, err := s.Do(toyCommand{key: "a", add: 1}); err != nil {
-							b.Error(err)
-							return
-						}
-					}
-				}()
-			}
-			wg.Wait()
-			b.StopTimer()
-			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "commands/s")
-			must(b, s.Close())
-		})
-	}
+	b.SetBytes(2_000_000 * int64(FrameBytes(benchPayload)))
 }

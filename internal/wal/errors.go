@@ -61,12 +61,12 @@ func (e *VersionError) Error() string {
 		e.File, e.What, e.Got, e.Writer, age, e.Want)
 }
 
-// outcomeUnknown wraps what ended the log after the record was written.
-func outcomeUnknown(stopped error) error {
+// OutcomeUnknown wraps what ended the log after the record was written.
+func OutcomeUnknown(stopped error) error {
 	return fmt.Errorf("%w: %w", ErrOutcomeUnknown, stopped)
 }
 
-// unavailable wraps the cause of a write that was undone.
-func unavailable(what string, cause error) error {
+// Unavailable wraps the cause of a write that was undone.
+func Unavailable(what string, cause error) error {
 	return fmt.Errorf("%w: %s: %w", ErrUnavailable, what, cause)
 }

@@ -24,7 +24,9 @@ const (
 	frameAlign   = 8
 	lengthBits   = 26 // of the length word; the six above are the lag class
 	writerBytes  = 20
-	segmentExt   = ".wal"
+
+	// SegmentExt is the extension of a segment file.
+	SegmentExt = ".wal"
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -84,8 +86,8 @@ func seedOf(segment uint64) uint32 {
 	return crc32.Checksum(b[:], castagnoli)
 }
 
-// frameBytes is what a payload of n bytes takes in the file.
-func frameBytes(n int) int { return frameHead + (n+frameAlign-1)&^(frameAlign-1) }
+// FrameBytes is what a payload of n bytes takes in the file.
+func FrameBytes(n int) int { return frameHead + (n+frameAlign-1)&^(frameAlign-1) }
 
 // sealFrame completes the frame that begins at b[0] with its head left open and n bytes
 // of payload behind it; b ends with the payload's padding.
@@ -126,7 +128,7 @@ func frameSize(b []byte) (size int, reason string) {
 	case n > MaxRecord:
 		return 0, fmt.Sprintf("record length %d is over %d", n, MaxRecord)
 	}
-	return frameBytes(int(n)), ""
+	return FrameBytes(int(n)), ""
 }
 
 // parseFrame verifies the frame that is exactly b.
@@ -156,12 +158,12 @@ func allZero(b []byte) bool {
 	return true
 }
 
-func segmentName(n uint64) string { return fmt.Sprintf("%06d%s", n, segmentExt) }
+func segmentName(n uint64) string { return fmt.Sprintf("%06d%s", n, SegmentExt) }
 
 func parseSegmentName(name string) (uint64, bool) {
-	if path.Ext(name) != segmentExt {
+	if path.Ext(name) != SegmentExt {
 		return 0, false
 	}
-	n, err := strconv.ParseUint(strings.TrimSuffix(name, segmentExt), 10, 64)
+	n, err := strconv.ParseUint(strings.TrimSuffix(name, SegmentExt), 10, 64)
 	return n, err == nil && segmentName(n) == name
 }

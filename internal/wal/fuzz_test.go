@@ -61,7 +61,7 @@ func FuzzFrame(f *testing.F) {
 			return
 		}
 		durable := seq - 1 - min(lag, seq-1)
-		b := make([]byte, frameBytes(len(payload)))
+		b := make([]byte, FrameBytes(len(payload)))
 		copy(b[frameHead:], payload)
 		sealFrame(b, len(payload), seq, durable, seedOf(segment))
 		got, ok := parseFrame(b, seedOf(segment))

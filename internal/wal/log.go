@@ -97,7 +97,7 @@ func (l *Log) Add(encode func(dst []byte) []byte) {
 		return
 	}
 	var pad [frameAlign]byte
-	l.buf = append(l.buf, pad[:frameBytes(n)-frameHead-n]...)
+	l.buf = append(l.buf, pad[:FrameBytes(n)-frameHead-n]...)
 	l.count++
 	sealFrame(l.buf[at:], n, l.lastSeq+l.count, l.behind, l.active.seed)
 }
@@ -218,10 +218,10 @@ func (l *Log) undo(off int64, cause error) error {
 		err = a.file.Sync()
 	}
 	if err != nil {
-		return outcomeUnknown(l.Fail(fmt.Errorf("%s: cut at %d after a failed write (%w): %w", a.path, off, cause, err)))
+		return OutcomeUnknown(l.Fail(fmt.Errorf("%s: cut at %d after a failed write (%w): %w", a.path, off, cause, err)))
 	}
 	a.filled.Store(off)
-	return unavailable(fmt.Sprintf("%s: write at %d", a.path, off), cause)
+	return Unavailable(fmt.Sprintf("%s: write at %d", a.path, off), cause)
 }
 
 // markUnsynced notes that the active segment was written. When it waits for a sync already,

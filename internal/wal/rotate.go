@@ -61,7 +61,7 @@ func (l *Log) createSegment(num, first uint64) (*openSegment, error) {
 	seg.filled.Store(headerBytes)
 	f, err := l.fsys.Create(seg.path)
 	if err != nil {
-		return nil, unavailable("create segment", err)
+		return nil, Unavailable("create segment", err)
 	}
 	h := header{
 		version: FormatVersion, record: l.opts.RecordVersion, segment: num, first: first,
@@ -70,7 +70,7 @@ func (l *Log) createSegment(num, first uint64) (*openSegment, error) {
 	if _, err := f.WriteAt(h.append(nil), 0); err != nil {
 		f.Close()
 		_ = l.fsys.Remove(seg.path)
-		return nil, unavailable("write header of "+seg.path, err)
+		return nil, Unavailable("write header of "+seg.path, err)
 	}
 	seg.file = f
 	return seg, nil

@@ -47,7 +47,7 @@ func WriteSnapshot(fsys vfs.FS, dir string, opts Options, meta SnapshotMeta, wri
 	if err := opts.Validate(); err != nil {
 		return err
 	}
-	name := path.Join(dir, snapshotName(meta.Seq))
+	name := path.Join(dir, SnapshotName(meta.Seq))
 	if err := writeSnapshotFile(fsys, name+tempExt, opts, meta, write); err != nil {
 		_ = fsys.Remove(name + tempExt)
 		return fmt.Errorf("wal: snapshot %s: %w", name, err)
@@ -146,7 +146,8 @@ func (w *chunkWriter) end() error {
 	return w.seal(endOfChunks)
 }
 
-func snapshotName(seq uint64) string { return fmt.Sprintf("%020d%s", seq, snapshotExt) }
+// SnapshotName returns the file name of the snapshot of record seq.
+func SnapshotName(seq uint64) string { return fmt.Sprintf("%020d%s", seq, snapshotExt) }
 
 // snapshotSeqs lists the snapshots in dir, newest first.
 func snapshotSeqs(fsys vfs.FS, dir string) ([]uint64, error) {
@@ -157,7 +158,7 @@ func snapshotSeqs(fsys vfs.FS, dir string) ([]uint64, error) {
 	var seqs []uint64
 	for _, name := range names {
 		seq, err := strconv.ParseUint(strings.TrimSuffix(name, snapshotExt), 10, 64)
-		if err == nil && snapshotName(seq) == name {
+		if err == nil && SnapshotName(seq) == name {
 			seqs = append(seqs, seq)
 		}
 	}
@@ -173,7 +174,7 @@ func pruneSnapshots(fsys vfs.FS, dir string) error {
 		return err
 	}
 	for _, seq := range seqs[min(SnapshotsKept, len(seqs)):] {
-		if err := fsys.Remove(path.Join(dir, snapshotName(seq))); err != nil {
+		if err := fsys.Remove(path.Join(dir, SnapshotName(seq))); err != nil {
 			return fmt.Errorf("wal: remove old snapshot: %w", err)
 		}
 	}

@@ -37,7 +37,7 @@ func LoadNewest(fsys vfs.FS, dir string, opts Options, load func(meta SnapshotMe
 		return found, err
 	}
 	for _, seq := range seqs {
-		name := path.Join(dir, snapshotName(seq))
+		name := path.Join(dir, SnapshotName(seq))
 		meta, err := loadSnapshotFile(fsys, name, seq, opts, load, found.OK)
 		var version *VersionError
 		switch {

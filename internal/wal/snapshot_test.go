@@ -75,7 +75,7 @@ func TestDamagedSnapshotFallsBackToTheOneBefore(t *testing.T) {
 	const n = 300
 	must(t, writeBody(fsys, 1, n))
 	must(t, writeBody(fsys, 2, n))
-	newest, older := path.Join(testDir, snapshotName(2)), path.Join(testDir, snapshotName(1))
+	newest, older := path.Join(testDir, SnapshotName(2)), path.Join(testDir, SnapshotName(1))
 	size := len(fsys.Content(newest))
 	flips, cuts := 0, 0
 	check := func(damaged *vfs.Mem, what string) {
@@ -110,7 +110,7 @@ func TestSetAsideSnapshotIsNotTakenForOneOfTheTwo(t *testing.T) {
 	for seq := range uint64(2) {
 		must(t, writeBody(fsys, seq+1, 10))
 	}
-	fsys.Flip(path.Join(testDir, snapshotName(2)), 70, 3)
+	fsys.Flip(path.Join(testDir, SnapshotName(2)), 70, 3)
 	found, err := loadBody(fsys, 10)
 	must(t, err)
 	must(t, found.SetAside(fsys, testDir))

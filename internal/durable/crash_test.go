@@ -1,4 +1,4 @@
-package wal
+package durable
 
 import (
 	"errors"
@@ -8,6 +8,7 @@ import (
 
 	"tickhive/internal/clock"
 	"tickhive/internal/vfs"
+	"tickhive/internal/wal"
 )
 
 // toyScript runs random commands and notes, naively, the state after each record.
@@ -80,7 +81,7 @@ func (s *toyScript) step(rnd *rand.Rand) error {
 	switch {
 	case err == nil:
 		s.acked = len(s.states) - 1
-	case errors.Is(err, ErrUnavailable):
+	case errors.Is(err, wal.ErrUnavailable):
 		// Alarms that went off before the refusal are recorded and stay.
 		want := int(s.store.Log().LastSeq())
 		s.model, s.states = &saved, s.states[:n]
@@ -93,7 +94,7 @@ func (s *toyScript) step(rnd *rand.Rand) error {
 }
 
 func (s *toyScript) open() (err error) {
-	s.store, err = OpenStore(s.opts())
+	s.store, err = Open(s.opts())
 	return err
 }
 
@@ -118,7 +119,7 @@ func (s *toyScript) run(seed uint64, steps int) error {
 func verifyToy(fsys *vfs.Mem, clk *clock.Manual, states []string, acked int) error {
 	opts := toyOpts(fsys)
 	opts.Clock = clk
-	s, err := OpenStore(opts)
+	s, err := Open(opts)
 	if err != nil {
 		return err
 	}
@@ -154,7 +155,8 @@ func TestStoreIsTheNaiveStateAfterAPowerCutAtEveryOperation(t *testing.T) {
 					after = s.fsys.Kill()
 				}
 				if err := verifyToy(after, clock.NewManual(0), s.states, s.acked); err != nil {
-					panic(fmt.Sprintf("seed %d, operation %d (%s %s), subset %d: %v", seed, op.N, op.Kind, op.Path, sub, err))
+					panic(fmt.Sprintf("seed %d, operation %d (%s %s), subset %d: %v", seed, op.N, op.Kind, op.Path,
+						sub, err))
 				}
 				cuts++
 			}

@@ -1,4 +1,4 @@
-package wal
+package durable
 
 import (
 	"errors"
@@ -9,6 +9,7 @@ import (
 
 	"tickhive/internal/clock"
 	"tickhive/internal/vfs"
+	"tickhive/internal/wal"
 )
 
 // State is what a Store keeps: pure, owned by the store's goroutine, a function of the
@@ -47,13 +48,13 @@ type Reflector interface {
 // will not be applied.
 type Abandoner interface{ Abandon() }
 
-// StoreOptions opens a Store. Codec functions are pure.
-type StoreOptions[S State[C, R, T, V], C, R, T, V any] struct {
+// Options opens a Store. Codec functions are pure.
+type Options[S State[C, R, T, V], C, R, T, V any] struct {
 	// FS and Dir hold log and snapshots. FS nil: nothing is kept (tests, --data-dir none).
 	FS  vfs.FS
 	Dir string
 	// Log is passed on to Open. Its RecordVersion is checked for snapshots too.
-	Log Options
+	Log wal.Options
 	// New makes the empty state.
 	New func() S
 	// AppendRecord and DecodeRecord are the record's codec; a decoded record may not
@@ -107,11 +108,11 @@ const (
 // Store is the durable shell around a pure State: encode, append, sync, apply, publish,
 // reply. One goroutine owns state and log; every method may be called by anyone.
 type Store[S State[C, R, T, V], C, R, T, V any] struct {
-	opts  StoreOptions[S, C, R, T, V]
+	opts  Options[S, C, R, T, V]
 	state S
-	log   *Log // nil without FS
+	log   *wal.Log // nil without FS
 	info  RecoveryInfo
-	found Loaded
+	found wal.Loaded
 
 	view   atomic.Pointer[V]
 	health atomic.Pointer[error]
@@ -214,7 +215,7 @@ func (s *Store[S, C, R, T, V]) send(req *request[S, C, T], wait bool) error {
 	s.sendMu.RLock()
 	defer s.sendMu.RUnlock()
 	if s.closed {
-		return ErrClosed
+		return wal.ErrClosed
 	}
 	if wait {
 		s.queue <- req
@@ -224,7 +225,7 @@ func (s *Store[S, C, R, T, V]) send(req *request[S, C, T], wait bool) error {
 	case s.queue <- req:
 		return nil
 	default:
-		return fmt.Errorf("%w: %d calls wait", ErrBusy, cap(s.queue))
+		return fmt.Errorf("%w: %d calls wait", wal.ErrBusy, cap(s.queue))
 	}
 }
 
@@ -238,7 +239,7 @@ func (s *Store[S, C, R, T, V]) Health() error {
 	if p == nil {
 		return nil
 	}
-	if errors.Is(*p, ErrUnavailable) && s.log.Room() {
+	if errors.Is(*p, wal.ErrUnavailable) && s.log.Room() {
 		s.health.CompareAndSwap(p, nil)
 		return nil
 	}
@@ -254,7 +255,7 @@ func (s *Store[S, C, R, T, V]) Recovered() RecoveryInfo { return s.info }
 func (s *Store[S, C, R, T, V]) RetainFrom() uint64 { return s.owner.retainFrom.Load() }
 
 // Log is the store's log, nil without FS. Only its methods that say so may be called.
-func (s *Store[S, C, R, T, V]) Log() *Log { return s.log }
+func (s *Store[S, C, R, T, V]) Log() *wal.Log { return s.log }
 
 // Close finishes what was queued, takes a snapshot, closes the log and returns the
 // first error of these. Later calls get ErrClosed.

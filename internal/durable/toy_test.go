@@ -1,4 +1,4 @@
-package wal
+package durable
 
 import (
 	"encoding/binary"
@@ -189,7 +189,7 @@ func sortedNames(m map[string]int64) []string {
 
 type toyStore = Store[*toyState, toyCommand, toyRecord, int64, *toyView]
 
-type toyOptions = StoreOptions[*toyState, toyCommand, toyRecord, int64, *toyView]
+type toyOptions = Options[*toyState, toyCommand, toyRecord, int64, *toyView]
 
 func toyOpts(fsys vfs.FS) toyOptions {
 	return toyOptions{
@@ -201,7 +201,7 @@ func toyOpts(fsys vfs.FS) toyOptions {
 
 func mustStore(t testing.TB, opts toyOptions) *toyStore {
 	t.Helper()
-	s, err := OpenStore(opts)
+	s, err := Open(opts)
 	must(t, err)
 	return s
 }

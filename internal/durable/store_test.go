@@ -1,4 +1,4 @@
-package wal
+package durable
 
 import (
 	"errors"
@@ -16,6 +16,7 @@ import (
 
 	"tickhive/internal/clock"
 	"tickhive/internal/vfs"
+	"tickhive/internal/wal"
 )
 
 func TestStoreAnswersAndShowsWhatSurvives(t *testing.T) {
@@ -44,7 +45,7 @@ func TestStoreAnswersAndShowsWhatSurvives(t *testing.T) {
 		t.Fatal("a refusal left a record")
 	}
 	must(t, s.Close())
-	if _, err := s.Do(toyCommand{}); !errors.Is(err, ErrClosed) {
+	if _, err := s.Do(toyCommand{}); !errors.Is(err, wal.ErrClosed) {
 		t.Fatalf("after close: %v", err)
 	}
 }
@@ -73,7 +74,7 @@ func TestStoreOnAFullDiskRefusesAndRecovers(t *testing.T) {
 		for {
 			got, err := s.Do(toyCommand{key: "a", add: 1})
 			if err != nil {
-				if !errors.Is(err, ErrUnavailable) || !errors.Is(s.Health(), ErrUnavailable) {
+				if !errors.Is(err, wal.ErrUnavailable) || !errors.Is(s.Health(), wal.ErrUnavailable) {
 					t.Fatalf("full disk: %v, health %v", err, s.Health())
 				}
 				break
@@ -107,14 +108,14 @@ func TestAStoreIsWellAgainAsSoonAsTheDiskHasRoom(t *testing.T) {
 	s := mustStore(t, opts)
 	fsys.SetCapacity(fsys.Used())
 	for want := int64(1); ; want++ {
-		if _, err := s.Do(toyCommand{key: "a", add: 1}); errors.Is(err, ErrUnavailable) {
+		if _, err := s.Do(toyCommand{key: "a", add: 1}); errors.Is(err, wal.ErrUnavailable) {
 			break
 		} else if err != nil || want > 1000 {
 			t.Fatalf("command %d: %v", want, err)
 		}
 	}
 	for range 3 {
-		if !errors.Is(s.Health(), ErrUnavailable) {
+		if !errors.Is(s.Health(), wal.ErrUnavailable) {
 			t.Fatalf("full disk: health %v", s.Health())
 		}
 	}
@@ -141,17 +142,18 @@ func TestStoreEndsWithAFailedSyncAndShowsNothingOfIt(t *testing.T) {
 	must(t, err)
 	fsys.Before(vfs.FailNthKind(vfs.OpSync, fsys.Count(vfs.OpSync)+1, vfs.Fault{Err: syscall.EIO}))
 	for range 3 {
-		if _, err := s.Do(toyCommand{key: "a", add: 1}); !errors.Is(err, ErrStopped) || !errors.Is(err, syscall.EIO) {
+		if _, err := s.Do(toyCommand{key: "a", add: 1}); !errors.Is(err, wal.ErrStopped) ||
+			!errors.Is(err, syscall.EIO) {
 			t.Fatalf("%v", err)
 		}
-		if err := s.Fold(func(*toyState) { t.Error("folded into a stopped store") }); !errors.Is(err, ErrStopped) {
+		if err := s.Fold(func(*toyState) { t.Error("folded into a stopped store") }); !errors.Is(err, wal.ErrStopped) {
 			t.Fatalf("%v", err)
 		}
 		if v := s.View(); v.amounts["a"] != 1 {
 			t.Fatalf("view shows %d", v.amounts["a"])
 		}
 	}
-	if !errors.Is(s.Health(), ErrStopped) {
+	if !errors.Is(s.Health(), wal.ErrStopped) {
 		t.Fatalf("health %v", s.Health())
 	}
 	must(t, s.Close())
@@ -184,12 +186,13 @@ func TestAFailedSyncLeavesTheOutcomeOfWhatWasRecordedUnknown(t *testing.T) {
 	close(hold)
 	wg.Wait()
 	for i, want := range []bool{true, false, true} {
-		if errors.Is(errs[i], ErrOutcomeUnknown) != want || !errors.Is(errs[i], ErrStopped) {
+		if errors.Is(errs[i], wal.ErrOutcomeUnknown) != want || !errors.Is(errs[i], wal.ErrStopped) {
 			t.Errorf("command %d: %v", i, errs[i])
 		}
 	}
 	_, err = s.Do(toyCommand{key: "a", add: 1})
-	if errors.Is(err, ErrOutcomeUnknown) || !errors.Is(err, ErrStopped) || errors.Is(s.Health(), ErrOutcomeUnknown) {
+	if errors.Is(err, wal.ErrOutcomeUnknown) || !errors.Is(err, wal.ErrStopped) ||
+		errors.Is(s.Health(), wal.ErrOutcomeUnknown) {
 		t.Errorf("the next: %v, health %v", err, s.Health())
 	}
 	must(t, s.Close())
@@ -209,10 +212,12 @@ func TestAStoreWhoseWriteCannotBeCutOffDoesNotKnowItsOutcome(t *testing.T) {
 		}
 		return vfs.Fault{}
 	})
-	if _, err := s.Do(toyCommand{key: "a", add: 1}); !errors.Is(err, ErrOutcomeUnknown) || !errors.Is(err, ErrStopped) {
+	if _, err := s.Do(toyCommand{key: "a", add: 1}); !errors.Is(err, wal.ErrOutcomeUnknown) ||
+		!errors.Is(err, wal.ErrStopped) {
 		t.Errorf("%v", err)
 	}
-	if _, err := s.Do(toyCommand{key: "a", add: 1}); errors.Is(err, ErrOutcomeUnknown) || !errors.Is(err, ErrStopped) {
+	if _, err := s.Do(toyCommand{key: "a", add: 1}); errors.Is(err, wal.ErrOutcomeUnknown) ||
+		!errors.Is(err, wal.ErrStopped) {
 		t.Errorf("the next: %v", err)
 	}
 	must(t, s.Close())
@@ -284,7 +289,7 @@ func TestFullQueueRefusesAndNothingHappens(t *testing.T) {
 	for len(s.queue) < 3 {
 		runtime.Gosched()
 	}
-	if _, err := s.Do(toyCommand{key: "a", add: 1}); !errors.Is(err, ErrBusy) {
+	if _, err := s.Do(toyCommand{key: "a", add: 1}); !errors.Is(err, wal.ErrBusy) {
 		t.Fatalf("%v", err)
 	}
 	close(hold)
@@ -335,14 +340,14 @@ func TestAFoldDoesNotWaitForRoomForWhatIsDue(t *testing.T) {
 	must(t, err)
 	fsys.SetCapacity(fsys.Used())
 	clk.Set(2500)
-	if err := s.Tick(2500); !errors.Is(err, ErrUnavailable) {
+	if err := s.Tick(2500); !errors.Is(err, wal.ErrUnavailable) {
 		t.Fatalf("the alarm on a full disk: %v", err)
 	}
 	must(t, s.Fold(func(st *toyState) { st.folded = append(st.folded, "told once") }))
 	if v := s.View(); v.folded != 1 || v.rung != 0 {
 		t.Fatalf("on a full disk: %+v", v)
 	}
-	if _, err := s.Do(toyCommand{key: "a", add: 1}); !errors.Is(err, ErrUnavailable) {
+	if _, err := s.Do(toyCommand{key: "a", add: 1}); !errors.Is(err, wal.ErrUnavailable) {
 		t.Fatalf("a command before what is due: %v", err)
 	}
 	fsys.SetCapacity(0)
@@ -361,7 +366,7 @@ func TestAFoldDoesNotWaitForRoomForWhatIsDue(t *testing.T) {
 	must(t, err)
 	fsys.Before(vfs.FailNthKind(vfs.OpSync, fsys.Count(vfs.OpSync)+1, vfs.Fault{Err: syscall.EIO}))
 	clk.Set(3500)
-	if err := s.Fold(func(*toyState) {}); !errors.Is(err, ErrStopped) || s.View().rung != 1 {
+	if err := s.Fold(func(*toyState) {}); !errors.Is(err, wal.ErrStopped) || s.View().rung != 1 {
 		t.Fatalf("%v, %+v", err, s.View())
 	}
 	must(t, s.Close())
@@ -417,14 +422,16 @@ func TestSnapshotsRetainWhatBothOfThemNeed(t *testing.T) {
 	}
 	must(t, s.Close())
 	s = mustStore(t, toyOpts(fsys))
-	if info := s.Recovered(); s.RetainFrom() != 251 || info.SnapshotReflects != 300 || info.SnapshotSeq != 120 || info.Replayed != 0 {
+	if info := s.Recovered(); s.RetainFrom() != 251 || info.SnapshotReflects != 300 || info.SnapshotSeq != 120 ||
+		info.Replayed != 0 {
 		t.Fatalf("after restart from %d, %+v", s.RetainFrom(), info)
 	}
-	newest := testDir + "/" + snapshotName(120)
+	newest := testDir + "/" + wal.SnapshotName(120)
 	must(t, s.Close())
 	fsys.Flip(newest, 80, 2)
 	s = mustStore(t, toyOpts(fsys))
-	if info := s.Recovered(); info.SnapshotSeq != 80 || info.Replayed != 40 || len(info.Damaged) != 1 || s.View().amounts["a"] != 120 {
+	if info := s.Recovered(); info.SnapshotSeq != 80 || info.Replayed != 40 || len(info.Damaged) != 1 ||
+		s.View().amounts["a"] != 120 {
 		t.Fatalf("fallback: %+v", info)
 	}
 	must(t, s.Close())
@@ -443,7 +450,8 @@ func TestRecordWaitsForWhatItRestsOn(t *testing.T) {
 	must(t, s.Fold(func(st *toyState) { st.reflects = 8 }))
 	_, err := s.Do(toyCommand{key: "a", add: 9})
 	must(t, err)
-	if _, err := s.Do(toyCommand{key: "a", add: -1}); !errors.Is(err, ErrUnavailable) || s.View().amounts["a"] != 9 {
+	if _, err := s.Do(toyCommand{key: "a", add: -1}); !errors.Is(err, wal.ErrUnavailable) ||
+		s.View().amounts["a"] != 9 {
 		t.Fatalf("%v", err)
 	}
 	must(t, s.Fold(func(st *toyState) { st.reflects = 7 }))
@@ -466,20 +474,20 @@ func TestStoreRefusesALogThatDoesNotReachBackToItsSnapshot(t *testing.T) {
 	must(t, s.Close())
 	noSnapshots := fsys.Kill()
 	for _, seq := range []uint64{80, 120} {
-		must(t, noSnapshots.Remove(testDir+"/"+snapshotName(seq)))
+		must(t, noSnapshots.Remove(testDir+"/"+wal.SnapshotName(seq)))
 	}
-	if _, err := OpenStore(toyOpts(noSnapshots)); !errors.Is(err, ErrTruncated) {
+	if _, err := Open(toyOpts(noSnapshots)); !errors.Is(err, wal.ErrTruncated) {
 		t.Fatalf("without snapshots: %v", err)
 	}
 	noLog := fsys.Kill()
 	names, _ := noLog.List(testDir)
 	for _, name := range names {
-		if strings.HasSuffix(name, segmentExt) {
+		if strings.HasSuffix(name, wal.SegmentExt) {
 			must(t, noLog.Remove(testDir+"/"+name))
 		}
 	}
-	var corrupt *CorruptError
-	if _, err := OpenStore(toyOpts(noLog)); !errors.As(err, &corrupt) {
+	var corrupt *wal.CorruptError
+	if _, err := Open(toyOpts(noLog)); !errors.As(err, &corrupt) {
 		t.Fatalf("without log: %v", err)
 	}
 }
@@ -511,7 +519,7 @@ func TestStoreWaitsForTheOtherLogBeforeASyncAndASnapshot(t *testing.T) {
 	}
 	refuse = errors.New("no disk")
 	_, err = s.Do(toyCommand{key: "a", add: 1})
-	if !errors.Is(err, ErrStopped) || !errors.Is(s.Health(), ErrStopped) || s.View().amounts["a"] != 1 {
+	if !errors.Is(err, wal.ErrStopped) || !errors.Is(s.Health(), wal.ErrStopped) || s.View().amounts["a"] != 1 {
 		t.Fatalf("not durable: %v, view %+v", err, s.View())
 	}
 	if err := s.Snapshot(); err == nil {

@@ -1,4 +1,4 @@
-package wal
+package durable
 
 import (
 	"errors"
@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"tickhive/internal/clock"
+	"tickhive/internal/wal"
 )
 
 // LastTimer is a State that knows the time of its last record, so that a store which
@@ -15,10 +16,10 @@ type LastTimer interface {
 	LastNs() int64
 }
 
-// OpenStore recovers the state (newest valid snapshot, else the one before, and the log
+// Open recovers the state (newest valid snapshot, else the one before, and the log
 // after it) and starts the store's goroutine. *CorruptError, *VersionError and
 // *vfs.LockedError refuse the start.
-func OpenStore[S State[C, R, T, V], C, R, T, V any](opts StoreOptions[S, C, R, T, V]) (*Store[S, C, R, T, V], error) {
+func Open[S State[C, R, T, V], C, R, T, V any](opts Options[S, C, R, T, V]) (*Store[S, C, R, T, V], error) {
 	if opts.Clock == nil {
 		opts.Clock = clock.Real{}
 	}
@@ -47,7 +48,7 @@ func OpenStore[S State[C, R, T, V], C, R, T, V any](opts StoreOptions[S, C, R, T
 
 // recover opens the log and rebuilds the state. On an error the log is closed again.
 func (s *Store[S, C, R, T, V]) recover() error {
-	log, err := Open(s.opts.FS, s.opts.Dir, s.opts.Log)
+	log, err := wal.Open(s.opts.FS, s.opts.Dir, s.opts.Log)
 	if err != nil {
 		return err
 	}
@@ -64,9 +65,10 @@ func (s *Store[S, C, R, T, V]) rebuild() error {
 		return err
 	}
 	if s.info.SnapshotSeq > s.log.LastSeq() {
-		return &CorruptError{
+		return &wal.CorruptError{
 			File: s.opts.Dir, Seq: s.log.LastSeq() + 1,
-			Reason: fmt.Sprintf("the snapshot reflects record %d, the log ends at %d", s.info.SnapshotSeq, s.log.LastSeq()),
+			Reason: fmt.Sprintf("the snapshot reflects record %d, the log ends at %d", s.info.SnapshotSeq,
+				s.log.LastSeq()),
 		}
 	}
 	r, err := s.log.Reader(s.info.SnapshotSeq + 1)
@@ -95,10 +97,11 @@ func (s *Store[S, C, R, T, V]) rebuild() error {
 	}
 }
 
-func (s *Store[S, C, R, T, V]) replay(raw Record) error {
+func (s *Store[S, C, R, T, V]) replay(raw wal.Record) error {
 	rec, err := s.opts.DecodeRecord(raw.Payload)
 	if err != nil {
-		return &CorruptError{File: raw.File, Offset: raw.Offset, Seq: raw.Seq, Reason: "record does not decode: " + err.Error()}
+		return &wal.CorruptError{File: raw.File, Offset: raw.Offset, Seq: raw.Seq,
+			Reason: "record does not decode: " + err.Error()}
 	}
 	if s.opts.BeforeReplay != nil {
 		if err := s.opts.BeforeReplay(s.state, &rec); err != nil {
@@ -107,14 +110,14 @@ func (s *Store[S, C, R, T, V]) replay(raw Record) error {
 	}
 	s.state.Apply(&rec)
 	s.info.Replayed++
-	s.owner.sinceSnap += int64(frameBytes(len(raw.Payload)))
+	s.owner.sinceSnap += int64(wal.FrameBytes(len(raw.Payload)))
 	return nil
 }
 
 // loadSnapshot leaves an empty state when there is no snapshot that can be used; the
 // log then decides whether it reaches back far enough.
 func (s *Store[S, C, R, T, V]) loadSnapshot() error {
-	found, err := LoadNewest(s.opts.FS, s.opts.Dir, s.opts.Log, func(_ SnapshotMeta, r io.Reader) error {
+	found, err := wal.LoadNewest(s.opts.FS, s.opts.Dir, s.opts.Log, func(_ wal.SnapshotMeta, r io.Reader) error {
 		body, err := io.ReadAll(r)
 		if err != nil {
 			return err

@@ -1,9 +1,11 @@
-package wal
+package durable
 
 import (
 	"errors"
 	"fmt"
 	"io"
+
+	"tickhive/internal/wal"
 )
 
 // startSnapshot encodes the state and has it written by another goroutine: the store
@@ -49,7 +51,7 @@ func (s *Store[S, C, R, T, V]) writeSnapshot(mark snapshotMark, body []byte) err
 			return fmt.Errorf("wal: what the snapshot reflects is not durable: %w", err)
 		}
 	}
-	meta := SnapshotMeta{Seq: mark.seq, Reflects: mark.reflects}
+	meta := wal.SnapshotMeta{Seq: mark.seq, Reflects: mark.reflects}
 	return s.log.WriteSnapshot(meta, func(w io.Writer) error {
 		_, err := w.Write(body)
 		return err
@@ -61,7 +63,7 @@ func (s *Store[S, C, R, T, V]) writeSnapshot(mark snapshotMark, body []byte) err
 func (s *Store[S, C, R, T, V]) snapshotWritten(err error) {
 	o := &s.owner
 	o.writing = false
-	if errors.Is(err, ErrStopped) {
+	if errors.Is(err, wal.ErrStopped) {
 		s.sick(err)
 	}
 	if err != nil {
@@ -87,7 +89,7 @@ func (s *Store[S, C, R, T, V]) letGo() {
 	}
 	if err := s.log.DropBefore(s.owner.seqs[oldest] + 1); err != nil {
 		s.logf("store %s: old segments stay: %v", s.opts.Dir, err)
-		if errors.Is(err, ErrStopped) {
+		if errors.Is(err, wal.ErrStopped) {
 			s.sick(err)
 		}
 	}

@@ -1,10 +1,12 @@
-package wal
+package durable
 
 import (
 	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
+
+	"tickhive/internal/wal"
 )
 
 // storeOwner is what only the store's goroutine touches, retainFrom aside.
@@ -19,8 +21,8 @@ type storeOwner[S, C, T any] struct {
 	sinceSnap int64      // bytes of log since the last snapshot was taken
 	snapDone  chan error // one snapshot at most is being written
 	writing   bool
-	reflects  [SnapshotsKept]uint64 // ReflectsSeq+1 of the kept snapshots, newest first
-	seqs      [SnapshotsKept]uint64 // their sequences
+	reflects  [wal.SnapshotsKept]uint64 // ReflectsSeq+1 of the kept snapshots, newest first
+	seqs      [wal.SnapshotsKept]uint64 // their sequences
 	writingAt snapshotMark
 
 	retainFrom atomic.Uint64
@@ -57,7 +59,7 @@ func (s *Store[S, C, R, T, V]) run() {
 // arm sets the timer to the next thing that time alone brings.
 func (s *Store[S, C, R, T, V]) arm(timer *time.Timer) {
 	next := s.state.NextNs()
-	if next == 0 || s.opts.Clock.Virtual() || errors.Is(s.Health(), ErrStopped) {
+	if next == 0 || s.opts.Clock.Virtual() || errors.Is(s.Health(), wal.ErrStopped) {
 		timer.Reset(time.Hour)
 		return
 	}
@@ -73,7 +75,7 @@ func (s *Store[S, C, R, T, V]) serve(first *request[S, C, T]) {
 	group := s.owner.group[:0]
 	if first != nil {
 		group = append(group, first)
-		gather(s.owner.lastGroup-1, func() int { return len(s.queue) })
+		wal.Gather(s.owner.lastGroup-1, func() int { return len(s.queue) })
 		for len(group) < maxGroup && len(s.queue) > 0 {
 			req, open := <-s.queue
 			if !open {
@@ -93,9 +95,9 @@ func (s *Store[S, C, R, T, V]) serve(first *request[S, C, T]) {
 	err := s.commit()
 	for i, req := range group {
 		switch {
-		case err == nil || errors.Is(req.err, ErrOutcomeUnknown):
+		case err == nil || errors.Is(req.err, wal.ErrOutcomeUnknown):
 		case req.err == nil:
-			req.err = outcomeUnknown(err)
+			req.err = wal.OutcomeUnknown(err)
 		default:
 			req.err = err // instead of a refusal, which rests on what is not durable
 		}
@@ -107,7 +109,7 @@ func (s *Store[S, C, R, T, V]) serve(first *request[S, C, T]) {
 
 // handle plans, records and applies one call. Nobody is answered yet.
 func (s *Store[S, C, R, T, V]) handle(req *request[S, C, T]) {
-	if err := s.Health(); errors.Is(err, ErrStopped) {
+	if err := s.Health(); errors.Is(err, wal.ErrStopped) {
 		req.err = err
 		return
 	}
@@ -118,7 +120,7 @@ func (s *Store[S, C, R, T, V]) handle(req *request[S, C, T]) {
 	}
 	// A fold writes nothing and what it tells comes only once: it does not wait for the
 	// room that what is due needs.
-	if err := s.due(now); err != nil && (req.kind != foldRequest || !errors.Is(err, ErrUnavailable)) {
+	if err := s.due(now); err != nil && (req.kind != foldRequest || !errors.Is(err, wal.ErrUnavailable)) {
 		req.err = err
 		return
 	}
@@ -132,6 +134,7 @@ func (s *Store[S, C, R, T, V]) handle(req *request[S, C, T]) {
 		req.err = s.snapshotNow()
 	case snapshotSoonRequest:
 		s.owner.wanted = true
+	case tickRequest: // time has moved above
 	}
 }
 
@@ -149,7 +152,7 @@ func (s *Store[S, C, R, T, V]) due(nowNs int64) error {
 		for _, cmd := range cmds {
 			_, err := s.carryOut(next, cmd)
 			switch {
-			case errors.Is(err, ErrUnavailable) || errors.Is(err, ErrStopped):
+			case errors.Is(err, wal.ErrUnavailable) || errors.Is(err, wal.ErrStopped):
 				return err
 			case err != nil:
 				panic(fmt.Sprintf("BUG: the state refuses what is due at %d: %v", next, err))
@@ -169,7 +172,7 @@ func (s *Store[S, C, R, T, V]) carryOut(nowNs int64, cmd C) (res T, err error) {
 	if s.opts.BeforeRecord != nil {
 		if err := s.opts.BeforeRecord(s.state, &rec); err != nil {
 			s.abandon()
-			return res, unavailable("what the record rests on", err)
+			return res, wal.Unavailable("what the record rests on", err)
 		}
 	}
 	if s.log != nil {
@@ -205,7 +208,7 @@ func (s *Store[S, C, R, T, V]) commit() error {
 		}
 		s.owner.unsynced = false
 	}
-	if s.owner.changed && !errors.Is(s.Health(), ErrStopped) {
+	if s.owner.changed && !errors.Is(s.Health(), wal.ErrStopped) {
 		s.publish()
 	}
 	return nil
