@@ -100,8 +100,10 @@ func (s *Store[S, C, R, T, V]) rebuild() error {
 func (s *Store[S, C, R, T, V]) replay(raw wal.Record) error {
 	rec, err := s.opts.DecodeRecord(raw.Payload)
 	if err != nil {
-		return &wal.CorruptError{File: raw.File, Offset: raw.Offset, Seq: raw.Seq,
-			Reason: "record does not decode: " + err.Error()}
+		return &wal.CorruptError{
+			File: raw.File, Offset: raw.Offset, Seq: raw.Seq,
+			Reason: "record does not decode: " + err.Error(),
+		}
 	}
 	if s.opts.BeforeReplay != nil {
 		if err := s.opts.BeforeReplay(s.state, &rec); err != nil {
