@@ -15,7 +15,7 @@ const walkRecords = 1_000
 // Orders is a page of an account's orders, newest first by creation, ties by id.
 //
 // It is called on the caller's goroutine. turn runs a function on the owner's goroutine
-// between two commands and waits for it (engine.Loop.Query); each turn reads walkRecords
+// between two commands and waits for it (sequencer.Loop.Query); each turn reads walkRecords
 // records at most, and commands have their turn in between. What is long, merging and
 // sorting, is done on the caller's.
 //

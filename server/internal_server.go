@@ -26,7 +26,7 @@ import (
 )
 
 // Exchange is the way to the engine: orders in, and a turn on the goroutine that owns
-// books and history. *engine.Loop is one.
+// books and history. *sequencer.Loop is one.
 type Exchange interface {
 	// Submit hands a batch over and waits for its outcome.
 	Submit(b *sequencer.Batch) error

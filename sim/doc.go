@@ -8,9 +8,9 @@
 //	m := sim.New(sim.Options{Core: core, Seed: 1, StartNs: clk.NowNs(), Pairs: pairs})
 //	// after a restart: m.DecodeState(state) over the restored core, then m.Fold(events, pos)
 //	// for the journal's tail
-//	loop := engine.NewLoop(engine.LoopOptions{..., Sources: []engine.Source{m}})
+//	loop := sequencer.NewLoop(sequencer.LoopOptions{..., Sources: []sequencer.Source{m}})
 //
-// The loop recognizes m as an engine.Observer: m needs not be among the sinks. One Market
+// The loop recognizes m as an sequencer.Observer: m needs not be among the sinks. One Market
 // serves one loop at a time and may move to the next (a backfill on a virtual clock, then
 // the process clock). m.AppendState(nil) belongs into the snapshot; it is called on the
 // loop's goroutine (loop.Query). A backfill calls loop.AdvanceQuietly in steps: one

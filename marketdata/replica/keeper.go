@@ -29,7 +29,7 @@ type LogDir struct {
 	Options wal.Options
 }
 
-// Live is the running loop: *engine.Loop.
+// Live is the running loop: *sequencer.Loop.
 type Live interface {
 	Query(fn func()) error
 	// Position is the last journaled command; for the loop's goroutine.

@@ -12,7 +12,7 @@ import (
 	"tickhive/engine/sequencer"
 )
 
-// Entry is order entry as the replay uses it; engine.Loop is one.
+// Entry is order entry as the replay uses it; sequencer.Loop is one.
 type Entry interface {
 	// Submit applies a batch; the error is one of engine's Err values.
 	Submit(*sequencer.Batch) error
