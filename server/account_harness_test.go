@@ -251,6 +251,18 @@ func (k *keys) call(method, target, body string, header ...string) answer {
 	return k.h.send(k.h.public, method, target, body, k.sign(method, target, body, header...))
 }
 
+// sendLarge posts a signed body on its own connection and reads the answer while it sends:
+// net/http may give up a request whose connection the server closes before the body's end.
+func (k *keys) sendLarge(target, body string) answer {
+	k.h.t.Helper()
+	text := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: test\r\nContent-Length: %d\r\n", target, len(body))
+	for name, values := range k.sign("POST", target, body) {
+		text += name + ": " + values[0] + "\r\n"
+	}
+	m := &market{t: k.h.t, ln: k.h.ln}
+	return m.raw("192.0.2.1", text+"\r\n"+body)
+}
+
 // sign is the headers of a signed request; more headers come in pairs.
 func (k *keys) sign(method, target, body string, more ...string) http.Header {
 	ts := strconv.FormatInt(k.h.clk.NowNs()/1_000_000, 10)
