@@ -1,7 +1,7 @@
 package engine
 
-// lookup finds the open order that a Cancel or Replace names, or why it cannot. Another
-// account's order is as unknown as one that was never issued.
+// lookup returns the open order that a Cancel or Replace names, or the reason why it cannot.
+// Another account's order is as unknown as an id that was never issued.
 func (b *book) lookup(cmd *Command) (s int32, o *order, r Reason) {
 	n := cmd.Order.N()
 	if cmd.Order.Pair() != b.id || n == 0 || n > b.lastN {
@@ -51,10 +51,10 @@ func (b *book) cancelStop(s int32, o *order, cause CancelCause) {
 	b.forget(s, o)
 }
 
-// cancelAll is one part of a mass cancel: the oldest CancelAllPart orders it may cancel.
-// An account's orders hang in a list of their own. Those of the built-in account, and of
-// everybody, are found by walking the index from where the last walk has emptied it, so
-// that a mass cancel passes each order once, however many parts it takes.
+// cancelAll carries out one part of a mass cancel: it cancels at most the oldest
+// CancelAllPart orders. It finds an account's orders in the owner's list. For the built-in
+// account and for all accounts it walks the index from the place up to which the previous
+// walk has emptied it, so that a mass cancel passes each order once in all its parts.
 func (b *book) cancelAll(cmd *Command) {
 	if b.inst.State == Halted {
 		b.refuse(cmd, PairHalted)

@@ -1,12 +1,13 @@
 package engine
 
-// Client order ids of one pair (docs/contract/matching.md#client-order-ids). Remembered are those
-// of open orders and, in a window by order of placement, the newest AccountClientIDs of each
-// account. All together they are at most ClientIDs: when room is needed the oldest leave the window
-// first. One that leaves it is forgotten at once when its order is closed, else when that order
-// ends.
+// Client order ids of one pair (docs/contract/matching.md#client-order-ids). A pair remembers
+// the ids of open orders and, in a window by order of placement, the newest AccountClientIDs of
+// each account: at most ClientIDs in total. When room is needed, the oldest leave the window
+// first. The pair forgets an id that leaves the window at once when its order is closed, else
+// when that order ends.
 
-// clientShards tables share the ids by hash, so that growing one moves few of them.
+// clientShards is the number of tables that share the ids by hash, so that growing one table
+// moves few ids.
 const clientShards = 64
 
 // clientEntry is one remembered id: 56 bytes, and 4 to 10 in the table.
@@ -42,7 +43,7 @@ type clients struct {
 	perOwner       int32
 }
 
-// find is the entry of a client id, 0: not remembered.
+// find returns the entry of a client id, 0: not remembered.
 func (c *clients) find(hash [2]uint64) int32 {
 	if c.shards == nil {
 		return 0
@@ -87,7 +88,7 @@ func (t *clientShard) place(s int32, h uint64) {
 	t.slots[i] = s
 }
 
-// remove takes an entry out of its table, moving later ones of the run back.
+// remove deletes an entry from its table and moves the later entries of the run back.
 func (c *clients) remove(s int32) {
 	hash := c.entries.at(s).hash
 	t := &c.shards[hash[1]%clientShards]
@@ -112,11 +113,11 @@ func (c *clients) remove(s int32) {
 	c.entries.release(s)
 }
 
-// hasRoom reports whether one more id can be remembered: what is not of an open order is
-// in the window, and can be made to leave.
+// hasRoom reports whether one more id can be remembered. Every id without an open order is in
+// the window and can be evicted.
 func (c *clients) hasRoom() bool { return c.open < c.perPair }
 
-// remember enters the id of a new order of owner w (slot ws), hasRoom being true.
+// remember stores the id of a new order of owner w (slot ws). hasRoom must be true.
 func (b *book) remember(id *ClientID, n uint64, ws int32) int32 {
 	c := &b.clients
 	w := b.owners.slots.at(ws)
@@ -157,7 +158,8 @@ func (b *book) enterWindow(s int32, w *owner) {
 	w.window++
 }
 
-// leaveWindow takes out an owner's oldest id, which the pair's oldest always is.
+// leaveWindow removes an owner's oldest id from the window. The pair's oldest id always is
+// its owner's oldest.
 func (b *book) leaveWindow(s int32) {
 	c := &b.clients
 	e := c.entries.at(s)
@@ -187,8 +189,8 @@ func (b *book) leaveWindow(s int32) {
 	b.owners.settle(ws, w)
 }
 
-// closeClient says that the order of a remembered id has ended. It comes before the
-// owner is dropped.
+// closeClient records that the order of a remembered id has ended. The caller runs it before
+// it drops the owner.
 func (b *book) closeClient(s int32) {
 	e := b.clients.entries.at(s)
 	e.order &^= clientOpen

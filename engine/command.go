@@ -2,10 +2,10 @@ package engine
 
 import "tickhive/internal/fixed"
 
-// CommandKind says what a Command asks for.
+// CommandKind selects the action of a Command.
 type CommandKind uint8
 
-// The commands. AddPair and SetPair carry an Instrument, SetAsset an Asset. Those of the
+// The commands. AddPair and SetPair carry an Instrument, SetAsset an Asset. Commands of the
 // control stream have no pair (ControlPair).
 const (
 	Place CommandKind = iota
@@ -16,22 +16,22 @@ const (
 	SetPair
 	SetAsset    // control stream: adds or changes an asset
 	OpenAccount // control stream: gives the next AccountID to a UUID
-	// Skip is no command but a record of the journal alone: the record at Order is never
-	// carried out. Who replays the journal knows it before (marketdata/replica).
+	// Skip is not a command but a journal record: it marks the record at Order as never
+	// carried out. A replay learns of it before that record (marketdata/replica).
 	Skip
 )
 
-// CancelAllPart is how many orders one CancelAll command cancels at most, so that a mass
-// cancel lets others in between its parts (docs/internals/performance.md#e4). The events of a part
-// this large stay in the first cache: at 256 a mass cancel cost a tenth more than single ones.
+// CancelAllPart limits the orders that one CancelAll command cancels, so that other commands
+// run between the parts of a mass cancel (docs/internals/performance.md#e4). The events of a
+// part of 64 stay in the L1 cache: with 256, a mass cancel cost 10 % more than single cancels.
 const CancelAllPart = 64
 
-// RulesVersion is the version of the rules that the loop stamps into what it sequences. A
-// journal is replayed for ever by the rules of its time, so a change of what a command does
-// is a new version, and every version stays:
+// RulesVersion is the version of the rules that the loop stamps into each command. A journal
+// is always replayed by the rules of its time. A change of a command's effect therefore needs
+// a new version, and every old version stays supported:
 //
 //	0  the program before rules had versions
-//	1  EarnLimit of a Replace counts; Options.AccountStops and PairStops are kept
+//	1  EarnLimit of a Replace counts; Options.AccountStops and PairStops are enforced
 const RulesVersion = 1
 
 // Flags of a Command.
@@ -39,18 +39,18 @@ const (
 	FlagPostOnly   uint8 = 1 << iota // Place: refuse rather than take
 	FlagQuote                        // Place: market buy by quote amount: Quote instead of Amount
 	FlagFunded                       // Place, Replace: the account may not take more than SpendLimit
-	FlagAllAccount                   // Cancel, Replace: whoever owns the order; CancelAll: every account
+	FlagAllAccount                   // Cancel, Replace: any account's order; CancelAll: every account
 	FlagHasPrice                     // Replace: Price is given
 	FlagHasAmount                    // Replace: Amount is given
 	FlagUnheld                       // Replace: no account holds anything for the order: refuse an account's
 )
 
-// Refusal reasons that only the edge can see (the decimal text is off tick or beyond
+// Refusal reasons that only the edge can detect (the decimal text is off tick or beyond
 // int64) reach the core in Command.Refuse, so that a refusal is sequenced like any other
 // outcome.
 
-// ClientID is a client order id: its text and the hashes that the core keeps instead
-// of it. Immutable.
+// ClientID is a client order id: its text and the hashes that the core stores instead of
+// the text. Immutable.
 type ClientID struct {
 	Text    string
 	Hash    [2]uint64 // of account, pair and text
@@ -60,7 +60,7 @@ type ClientID struct {
 // Command is one request to the core, fully decoded: integers of the pair's ticks and
 // lots. TimeNs is stamped when the command is sequenced; the core never reads a clock.
 //
-// Which members count, besides Kind and TimeNs:
+// The core reads these members, besides Kind and TimeNs:
 //
 //	Place       Pair, Account, Side, Type, TIF, STP, Flags, Price, Amount or Quote, Stop,
 //	            Display, SpendLimit, EarnLimit, rates, Client, Refuse
@@ -69,12 +69,12 @@ type ClientID struct {
 //	            EarnLimit, Refuse
 //	CancelAll   Pair, Account (or FlagAllAccount), Order = highest id it may cancel (0: no
 //	            bound). It cancels the oldest CancelAllPart at most: send it again with the
-//	            same bound until a part makes fewer EventCanceled than that.
-//	AddPair     Instrument (ID and CreatedNs are given by the core); Pair = the number
-//	            wished for, taken when it is free, else the next one (ControlPair: next)
-//	SetPair     Pair, Instrument: State, MinQuote, fees count, the rest never changes
+//	            same bound until a part emits fewer EventCanceled than CancelAllPart.
+//	AddPair     Instrument (the core sets ID and CreatedNs); Pair = the requested number,
+//	            used when it is free, else the next one (ControlPair: next)
+//	SetPair     Pair, Instrument: State, MinQuote and fees count; the rest never changes
 //	SetAsset    Asset
-//	OpenAccount UUID; one that is known gives the same AccountID again
+//	OpenAccount UUID; a known UUID yields its AccountID again
 //
 // The order of a Cancel or Replace decides the pair's stream when the two disagree: an id
 // of another pair is an unknown order. An unknown Pair is refused on the control stream.
@@ -87,7 +87,7 @@ type Command struct {
 	STP     SelfTrade
 	Flags   uint8
 	Refuse  Reason // Place, Replace: not NotRejected: refuse with this reason
-	Rules   uint8  // version of the rules that it is carried out by, stamped like TimeNs
+	Rules   uint8  // version of the rules that the core applies, stamped like TimeNs
 	Pair    PairID
 	Account AccountID
 
@@ -99,13 +99,13 @@ type Command struct {
 
 	Quote fixed.U128 // product units: spend at most this (FlagQuote)
 	// SpendLimit counts with FlagFunded. Place: product units, fee left out: cap of a funded
-	// market buy by amount. Replace: what is kept for the order beyond its open part, in
-	// product units for a bid, in lots for an ask; a replace that needs more is refused.
+	// market buy by amount. Replace: the account's hold for the order beyond its open part, in
+	// product units for a bid, in lots for an ask; the core refuses a replace that needs more.
 	SpendLimit fixed.U128
 	// EarnLimit is the most that the order may bring its account, fee left out: product units
-	// of a sell, lots of a buy by quote, of other orders their amount says it. What would
-	// bring more is canceled (CauseLimit). Place: 0 is no limit. Replace with FlagFunded, of a
-	// sell: what is kept beyond the worth of its open part at its old price.
+	// for a sell, lots for a buy by quote; the amount of any other order limits it already. The
+	// core cancels the lots that would bring more (CauseLimit). Place: 0 is no limit. Replace of
+	// a sell with FlagFunded: the limit beyond the worth of its open part at its old price.
 	EarnLimit fixed.U128
 
 	// Rates in force when the order was placed, 10^-8 (docs/contract/storage.md#recovery).

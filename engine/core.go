@@ -1,7 +1,7 @@
 package engine
 
-// Core is every pair of one loop, and the registers of the control stream. It is a pure
-// state machine: the same commands with the same stamped times make the same events. It
+// Core holds every pair of one loop and the registers of the control stream. It is a pure
+// state machine: the same commands with the same stamped times produce the same events. It
 // belongs to one goroutine.
 type Core struct {
 	opts   Options
@@ -12,7 +12,7 @@ type Core struct {
 	control control
 }
 
-// NewCore is an empty core. Options that do not Validate are a programming error.
+// NewCore returns an empty core. Options that do not Validate are a programming error.
 func NewCore(o Options) *Core {
 	if err := o.Validate(); err != nil {
 		panic("BUG: " + err.Error())
@@ -22,8 +22,8 @@ func NewCore(o Options) *Core {
 	return c
 }
 
-// Apply carries out one sequenced command and appends its events to dst: at least one.
-// It keeps neither cmd nor dst; what cmd points to must not change afterwards.
+// Apply carries out one sequenced command and appends its events, at least one, to dst. It
+// retains neither cmd nor dst; the objects that cmd points to must not change afterwards.
 func (c *Core) Apply(cmd *Command, dst []Event) []Event {
 	if int(cmd.Kind) > int(CancelAll) {
 		return c.applyControl(cmd, dst)

@@ -2,14 +2,14 @@ package engine
 
 import "tickhive/internal/fixed"
 
-// EventKind says what happened.
+// EventKind names the fact that an Event reports.
 type EventKind uint8
 
-// The events of docs/contract/matching.md#sequence-numbers. The comment names the members that are
-// set, besides Seq, TimeNs, Pair and Kind, which always are. Every other member is zero.
+// The events of docs/contract/matching.md#sequence-numbers. Each comment names the members that
+// are set. Seq, TimeNs, Pair and Kind are always set. Every other member is zero.
 //
-// An order's life can be told from its own events alone: it begins with EventAccepted and
-// ends with the EventTrade in which its open amount (OpenAmount of the taker, MakerOpen of
+// An order's events alone describe its life. It begins with EventAccepted and ends with the
+// EventTrade in which its open amount (OpenAmount of the taker, MakerOpen of
 // the maker) is 0, or with an EventCanceled. A market buy by quote amount always ends with
 // an EventCanceled, also when everything was spent. An order that trades nothing and is
 // not canceled rests, or waits as a stop. Its lots add up: the amount accepted = traded +
@@ -17,13 +17,13 @@ type EventKind uint8
 const (
 	// Accepted: Order, Account, Side, Type, TIF, STP, Flags, Price, Amount, MakerOpen = stop
 	// price, Display, Quote, TakerFee, MakerFee, TakerDiscount, Client, Status = Created.
-	// The order exists; what it does follows in the same command. OpenAmount = Amount.
-	// Quote is what a market buy may spend at most: by quote, or funded (FlagFunded).
-	// EarnLimit is the command's, 0 for none.
+	// The order exists; later events of the same command report its effects. OpenAmount =
+	// Amount. Quote is the most that a market buy may spend: by quote, or funded (FlagFunded).
+	// EarnLimit is copied from the command, 0 for none.
 	EventAccepted EventKind = iota + 1
 	// Refused: Reason, Account, Side, Order (cancel, replace), Client. No id was taken.
 	// A repeated client order id with equal content: Reason NotRejected, Order = the first
-	// order. Status = Rejected unless it is such a repeat.
+	// order. Status = Rejected except for this repeat.
 	EventRejected
 	// Trade: Side = the taker's, Order = taker, Maker, Trade, Price, Amount, OpenAmount = the
 	// taker's open amount after it, MakerOpen = the maker's (hidden part included),
@@ -31,17 +31,17 @@ const (
 	// taker's after it. For a market buy by quote (FlagQuote in Flags) OpenAmount is 0,
 	// Status PartiallyCompleted and the rest is in Quote (left to spend).
 	EventTrade
-	// LevelChanged: Side, Price, Amount = the shown amount of the level now, 0 = gone. It is
-	// never what it was.
+	// LevelChanged: Side, Price, Amount = the new shown amount of the level, 0 = gone. It
+	// always differs from the previous amount.
 	EventLevel
-	// Canceled: Order, Account, Side, Price (0 for market), Amount = the open amount that
-	// was taken out, Status, Cause; for a market buy by quote Amount is 0 and Quote = what
-	// was not spent. Status is Canceled or PartiallyExecutedAndCanceled; a market buy by
-	// quote that spent all but less than a lot costs is Completed.
+	// Canceled: Order, Account, Side, Price (0 for market), Amount = the canceled open
+	// amount, Status, Cause; for a market buy by quote Amount is 0 and Quote = the unspent
+	// quote amount. Status is Canceled or PartiallyExecutedAndCanceled; a market buy by
+	// quote that has less left than one lot costs is Completed.
 	EventCanceled
-	// Replaced: Order, Account, Side, Price, Amount = new total (what is filled counted in),
-	// OpenAmount = what is open before it trades on. EarnLimit is what that may bring at most,
-	// 0 for no limit.
+	// Replaced: Order, Account, Side, Price, Amount = new total (filled lots included),
+	// OpenAmount = the open amount before it trades on. EarnLimit is the most that the open
+	// amount may bring, 0 for no limit.
 	EventReplaced
 	// Triggered: Order, Account, Side, Type, MakerOpen = stop price, Price, OpenAmount: a
 	// waiting stop enters the book.
@@ -50,7 +50,7 @@ const (
 	// went to the back.
 	EventRefilled
 	// Reduced: Order, Account, Side, Price, Amount = lots taken off without a trade
-	// (self-trade mode decrement), OpenAmount = what is left (0: an EventCanceled follows).
+	// (self-trade mode decrement), OpenAmount = the lots left (0: an EventCanceled follows).
 	EventReduced
 	// PairChanged: Instrument. The first event of a pair adds it.
 	EventPair
@@ -59,14 +59,14 @@ const (
 	EventNothing
 	// Asset: control stream; Asset.
 	EventAsset
-	// AccountOpened: control stream; Account, UUID. A UUID that was known makes it again.
+	// AccountOpened: control stream; Account, UUID. A known UUID emits it again.
 	EventAccountOpened
 )
 
-// CancelCause is why an order ended without being filled.
+// CancelCause names the reason why an order ended without being filled.
 type CancelCause uint8
 
-// The causes.
+// The causes of an EventCanceled.
 const (
 	CauseRequest    CancelCause = iota // canceled by its owner or a mass cancel
 	CauseRemainder                     // ioc or market remainder
@@ -76,16 +76,16 @@ const (
 	CauseLimit                         // more would bring the account beyond what it may hold
 )
 
-// EarnLimit is the limit of an EventAccepted or EventReplaced, 0 for none. It lies in two
-// members that these kinds have no other use for: one of its own would make each event 16
-// bytes larger.
+// EarnLimit returns the limit of an EventAccepted or EventReplaced, 0 for none. It is stored
+// in two members that these kinds do not use otherwise: a separate member would make each
+// event 16 bytes larger.
 func (e *Event) EarnLimit() fixed.U128 { return fixed.U128{Hi: uint64(e.Maker), Lo: uint64(e.Trade)} }
 
 func (e *Event) setEarnLimit(v fixed.U128) { e.Maker, e.Trade = OrderID(v.Hi), TradeID(v.Lo) }
 
 // Event is one entry of a pair's stream: fixed size, no pointers but the client id and
 // the instrument, which are immutable. It is valid until the next Apply into the same
-// slice; who keeps one copies it.
+// slice; copy it to retain it.
 type Event struct {
 	Seq     Seq
 	TimeNs  int64

@@ -1,10 +1,9 @@
 package engine
 
-// fillable reports whether a fill-or-kill taker would be filled whole, changing nothing.
-// It counts hidden lots, and nothing that self-trade prevention or its earn limit would keep
-// from trading.
-// Whole levels are counted by their sums; orders are looked at one by one only where the
-// account has orders of its own.
+// fillable reports whether a fill-or-kill taker would be filled completely; it changes
+// nothing. It counts hidden lots, but no lots that self-trade prevention or the taker's earn
+// limit would keep from trading. It counts whole levels by their sums and reads single orders
+// only when the account has other orders.
 func (b *book) fillable(t *taker) bool {
 	opp := &b.sides[t.side.Opposite()]
 	need, left := t.left, *t
@@ -35,12 +34,12 @@ func (b *book) fillable(t *taker) bool {
 	return ok
 }
 
-// ownsOther reports whether the taker's account may have orders beside the taker.
+// ownsOther reports whether the taker's account may have orders besides the taker.
 func (b *book) ownsOther(t *taker) bool { return b.owners.slots.at(t.owner).open > 1 }
 
-// othersAt is how many lots of other accounts a taker gets at a level. Unless its mode
-// cancels the maker, an own order ends the taker there: what stands behind it, and the
-// reserves that would go behind it, are out of reach (blocked).
+// othersAt returns the number of lots of other accounts that a taker gets at a level. Unless
+// its mode cancels the maker, an order of the same account ends the taker there (blocked):
+// the taker cannot reach the orders behind it, nor the reserves that would queue behind it.
 func (b *book) othersAt(t *taker, lv *level) (lots int64, blocked bool) {
 	var shown, whole int64
 	for s := lv.head; s != 0; {

@@ -3,21 +3,21 @@ package engine
 // builtinOwner is the slot of the built-in account in every book.
 const builtinOwner int32 = 1
 
-// owner is what one account has in one pair: the list of its open orders by id, so that
-// a mass cancel never looks at anybody else's, and the window of its newest client ids.
-// It exists while the account has either.
+// owner holds the state of one account in one pair: the list of its open orders by id, so
+// that a mass cancel never reads another account's orders, and the window of its newest
+// client ids. It exists while the account has either.
 type owner struct {
 	id         AccountID
 	open       int32 // open orders, the one being matched included
 	stops      int32 // waiting stops
-	head, tail int32 // orders by id; not kept for the built-in account (cancel.go)
+	head, tail int32 // orders by id; unused for the built-in account (cancel.go)
 
 	window                 int32 // client ids in the window
 	clientHead, clientTail int32 // oldest and newest of them
 }
 
-// owners finds accounts in a book. The last one asked for is kept at hand: an account
-// tends to send several commands in a row.
+// owners finds accounts in a book. It caches the last one found, because an account tends to
+// send several commands in a row.
 type owners struct {
 	slots   slab[owner]
 	byID    map[AccountID]int32
@@ -34,7 +34,7 @@ func newOwners() owners {
 	return o
 }
 
-// find is the slot of an account, 0 when it has nothing here.
+// find returns the slot of an account, 0 when it has nothing in this pair.
 func (o *owners) find(id AccountID) int32 {
 	if id == 0 {
 		return builtinOwner
@@ -49,7 +49,8 @@ func (o *owners) find(id AccountID) int32 {
 	return s
 }
 
-// hold is the slot of an account, made when needed, with one more order open.
+// hold counts one more open order of an account and returns its slot, which it makes when
+// needed.
 func (o *owners) hold(id AccountID) int32 {
 	if id == 0 {
 		o.builtin.open++
@@ -66,7 +67,8 @@ func (o *owners) hold(id AccountID) int32 {
 	return s
 }
 
-// drop ends one open order of the owner, and the owner when nothing is left of it.
+// drop counts one open order of the owner less, and removes the owner when it has nothing
+// left.
 func (o *owners) drop(s int32) {
 	if s == builtinOwner {
 		o.builtin.open--
@@ -77,7 +79,7 @@ func (o *owners) drop(s int32) {
 	o.settle(s, w)
 }
 
-// account is whose slot it is.
+// account returns the account of a slot.
 func (o *owners) account(s int32) AccountID {
 	if s == builtinOwner {
 		return 0
@@ -96,8 +98,8 @@ func (o *owners) settle(s int32, w *owner) {
 	o.slots.release(s)
 }
 
-// link appends an order, whose id is the owner's highest, to its list. The built-in
-// account has none.
+// link appends an order, whose id is the owner's highest, to the owner's list. The built-in
+// account has no list.
 func (b *book) link(s int32, o *order) {
 	w := b.owners.slots.at(o.owner)
 	o.ownPrev, o.ownNext = w.tail, 0

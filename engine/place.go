@@ -1,7 +1,7 @@
 package engine
 
-// place takes a new order: a repeat of a remembered client id is answered first, then
-// come the checks of its members, then those of the pair's state, then it enters.
+// place carries out a Place. It first answers a repeat of a remembered client id, then checks
+// the order's members, then the pair's state, and then enters the order.
 func (b *book) place(cmd *Command) {
 	var known int32
 	if cmd.Client != nil {
@@ -50,7 +50,7 @@ func (b *book) place(cmd *Command) {
 	b.cascade()
 }
 
-// refuse answers a command with a reason and changes nothing.
+// refuse emits the refusal of a command and changes nothing.
 func (b *book) refuse(cmd *Command, r Reason) *Event {
 	e := b.emit(EventRejected)
 	e.Reason = r
@@ -68,7 +68,7 @@ func (b *book) refuse(cmd *Command, r Reason) *Event {
 
 func (t OrderType) market() bool { return t == Market || t == StopMarket }
 
-// checkMembers is what an order must be whatever the book looks like (status 400).
+// checkMembers checks the conditions that do not depend on the book (status 400).
 func (b *book) checkMembers(cmd *Command) Reason {
 	if cmd.Refuse != NotRejected {
 		return cmd.Refuse
@@ -119,7 +119,7 @@ func (b *book) checkMarket(cmd *Command) Reason {
 	return NotRejected
 }
 
-// checkTotal bounds price x amount of a new or replaced order.
+// checkTotal checks the bounds of price x amount of a new or replaced order.
 func (b *book) checkTotal(price, amount int64) Reason {
 	sum := total(price, amount)
 	if MaxTotal.Less(sum) {
@@ -131,7 +131,8 @@ func (b *book) checkTotal(price, amount int64) Reason {
 	return NotRejected
 }
 
-// checkState is whether the pair takes new orders, and this account's (status 409).
+// checkState checks whether the pair takes new orders, and more orders of this account
+// (status 409).
 func (b *book) checkState(cmd *Command) Reason {
 	if s := b.inst.State; s != Online {
 		switch {
@@ -163,7 +164,7 @@ func (b *book) checkState(cmd *Command) Reason {
 	return NotRejected
 }
 
-// openOf is how many orders an account has open.
+// openOf returns the number of open orders of an account.
 func (b *book) openOf(id AccountID) int {
 	if s := b.owners.find(id); s != 0 {
 		return int(b.owners.slots.at(s).open)
@@ -171,7 +172,7 @@ func (b *book) openOf(id AccountID) int {
 	return 0
 }
 
-// stopFits is whether one more stop of an account may wait.
+// stopFits reports whether one more stop of an account may wait.
 func (b *book) stopFits(id AccountID) bool {
 	if b.parked.live() >= b.opts.PairStops {
 		return false
@@ -180,8 +181,8 @@ func (b *book) stopFits(id AccountID) bool {
 	return id == 0 || s == 0 || int(b.owners.slots.at(s).stops) < b.opts.AccountStops
 }
 
-// checkBook is whether the book lets the order do what it insists on. A stop is asked
-// when it is triggered instead.
+// checkBook checks the order's conditions (its type, time in force, post-only) against the
+// book. For a stop this check runs when it is triggered instead.
 func (b *book) checkBook(cmd *Command, t *taker) Reason {
 	if cmd.Type >= StopLimit {
 		return NotRejected
@@ -189,7 +190,7 @@ func (b *book) checkBook(cmd *Command, t *taker) Reason {
 	return b.mayEnter(t)
 }
 
-// mayEnter is whether a taker may enter the book now.
+// mayEnter checks whether a taker may enter the book at this point.
 func (b *book) mayEnter(t *taker) Reason {
 	switch {
 	case t.market:
@@ -208,7 +209,7 @@ func (b *book) mayEnter(t *taker) Reason {
 	return NotRejected
 }
 
-// makeTaker reads the command; its owner is held from here on.
+// makeTaker fills the taker from the command and counts one more open order of its owner.
 func (b *book) makeTaker(t *taker, cmd *Command) {
 	t.cause = CauseRemainder
 	t.account = cmd.Account
@@ -241,8 +242,8 @@ func (t *taker) setMoney(flags uint8, cmd *Command) {
 	}
 }
 
-// placeQuiet rests an order that meets nothing: half of all orders, so it is spared the
-// taker.
+// placeQuiet rests an order that matches nothing. Half of all orders are of this kind, so it
+// skips the taker.
 func (b *book) placeQuiet(cmd *Command) {
 	owner := b.owners.hold(cmd.Account)
 	n, client := b.accept(cmd, owner, GTC)
@@ -254,7 +255,7 @@ func (b *book) placeQuiet(cmd *Command) {
 	b.emitLevel(lv)
 }
 
-// accept gives the order its id and remembers its client id.
+// accept assigns the order its id and remembers its client id.
 func (b *book) accept(cmd *Command, owner int32, tif TimeInForce) (n uint64, client int32) {
 	b.lastN++
 	n = b.lastN
@@ -288,7 +289,7 @@ func (b *book) accept(cmd *Command, owner int32, tif TimeInForce) (n uint64, cli
 		e.Quote = cmd.Quote
 		return n, client
 	} else if cmd.Flags&FlagFunded != 0 && cmd.Side == Buy {
-		e.Quote = cmd.SpendLimit // what the accounts hold is told by the event alone
+		e.Quote = cmd.SpendLimit // only the event reports what the accounts hold
 	}
 	e.Amount = cmd.Amount
 	e.OpenAmount = cmd.Amount

@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// What the owner goroutine may read of a Core: configuration, registers and counters. All
-// else comes from the events.
+// The owner goroutine may read these parts of a Core: configuration, registers and counters.
+// The events carry everything else.
 
-// Pair is the configuration of a pair; false: this core has no such pair.
+// Pair returns the configuration of a pair; false: this core does not have the pair.
 func (c *Core) Pair(id PairID) (*Instrument, bool) {
 	if b := c.book(id); b != nil {
 		return b.inst, true
@@ -16,16 +16,16 @@ func (c *Core) Pair(id PairID) (*Instrument, bool) {
 	return nil, false
 }
 
-// PairByCode is the number of the pair with that code.
+// PairByCode returns the number of the pair with that code.
 func (c *Core) PairByCode(code string) (PairID, bool) {
 	id, ok := c.byCode[code]
 	return id, ok
 }
 
-// Pairs is one more than the highest pair number; with one loop, how many pairs there are.
+// Pairs returns the highest pair number plus one; with one loop, the number of pairs.
 func (c *Core) Pairs() int { return len(c.books) }
 
-// PairsByCode is the numbers of the pairs, sorted by code in byte order.
+// PairsByCode returns the numbers of the pairs, sorted by code in byte order.
 func (c *Core) PairsByCode() []PairID {
 	ids := make([]PairID, 0, len(c.byCode))
 	for _, code := range slices.Sorted(maps.Keys(c.byCode)) {
@@ -34,13 +34,13 @@ func (c *Core) PairsByCode() []PairID {
 	return ids
 }
 
-// Asset is what is configured of a currency.
+// Asset returns the configuration of a currency.
 func (c *Core) Asset(symbol string) (*Asset, bool) {
 	a, ok := c.control.assets[symbol]
 	return a, ok
 }
 
-// Assets is all of them, sorted by symbol in byte order.
+// Assets returns all assets, sorted by symbol in byte order.
 func (c *Core) Assets() []*Asset {
 	all := make([]*Asset, 0, len(c.control.assets))
 	for _, s := range slices.Sorted(maps.Keys(c.control.assets)) {
@@ -49,13 +49,14 @@ func (c *Core) Assets() []*Asset {
 	return all
 }
 
-// Account is the number of the account with that UUID; the zero UUID is the built-in one.
+// Account returns the number of the account with that UUID; the zero UUID is the built-in
+// account's.
 func (c *Core) Account(uuid [16]byte) (AccountID, bool) {
 	id, ok := c.control.accounts[uuid]
 	return id, ok
 }
 
-// AccountUUID is the UUID of an account, zero for an unknown one.
+// AccountUUID returns the UUID of an account, zero for an unknown account.
 func (c *Core) AccountUUID(id AccountID) [16]byte {
 	if uint64(id) >= uint64(len(c.control.uuids)) {
 		return [16]byte{}
@@ -63,11 +64,12 @@ func (c *Core) AccountUUID(id AccountID) [16]byte {
 	return c.control.uuids[id]
 }
 
-// Accounts is one more than the highest AccountID: the built-in account counts.
+// Accounts returns the number of accounts, the built-in one included: the highest AccountID
+// plus one.
 func (c *Core) Accounts() int { return len(c.control.uuids) }
 
-// LastSeq is the seq of a pair's newest event, 0 for an unknown pair; of the control
-// stream for ControlPair.
+// LastSeq returns the seq of a pair's newest event, 0 for an unknown pair; for ControlPair,
+// the seq of the control stream.
 func (c *Core) LastSeq(p PairID) Seq {
 	if p == ControlPair {
 		return c.control.seq
@@ -78,8 +80,8 @@ func (c *Core) LastSeq(p PairID) Seq {
 	return 0
 }
 
-// LastOrderID is the newest order's id of a pair: the bound of a mass cancel sequenced
-// now. 0: the pair is unknown or has taken no order.
+// LastOrderID returns the id of a pair's newest order: the bound of a mass cancel that is
+// sequenced next. 0: the pair is unknown or has accepted no order.
 func (c *Core) LastOrderID(p PairID) OrderID {
 	if b := c.book(p); b != nil && b.lastN > 0 {
 		return MakeOrderID(p, b.lastN)
@@ -87,7 +89,7 @@ func (c *Core) LastOrderID(p PairID) OrderID {
 	return 0
 }
 
-// LastTrade is the id and price (ticks) of a pair's newest trade, 0 and 0 before the first.
+// LastTrade returns the id and price (ticks) of a pair's newest trade, 0 and 0 before the first.
 func (c *Core) LastTrade(p PairID) (TradeID, int64) {
 	if b := c.book(p); b != nil {
 		return b.trade, b.last
@@ -95,7 +97,7 @@ func (c *Core) LastTrade(p PairID) (TradeID, int64) {
 	return 0, 0
 }
 
-// OpenOrders is how many orders of a pair are open, waiting stops included.
+// OpenOrders returns the number of open orders of a pair, waiting stops included.
 func (c *Core) OpenOrders(p PairID) int {
 	if b := c.book(p); b != nil {
 		return b.open

@@ -38,7 +38,7 @@ func (b *book) replace(cmd *Command) {
 	b.cascade()
 }
 
-// checkReplace is what can be said before the new figures are known.
+// checkReplace runs the checks that do not need the new price and total.
 func (b *book) checkReplace(cmd *Command) (s int32, o *order, r Reason) {
 	switch {
 	case cmd.Refuse != NotRejected:
@@ -53,7 +53,7 @@ func (b *book) checkReplace(cmd *Command) (s int32, o *order, r Reason) {
 	}
 	switch {
 	case cmd.Flags&FlagUnheld != 0 && b.owners.account(o.owner) != 0:
-		r = UnknownOrder // it was, when the accounts were asked for its money
+		r = UnknownOrder // it was unknown when the accounts checked its funds
 	case o.marks&markStop != 0:
 		r = OrderClosed // a waiting stop is in no book
 	case b.inst.State == Halted:
@@ -64,13 +64,13 @@ func (b *book) checkReplace(cmd *Command) (s int32, o *order, r Reason) {
 	return s, o, r
 }
 
-// checkReplaced is whether the order may become (price, amount) with open lots.
+// checkReplaced checks whether the order may change to (price, amount) with open lots.
 func (b *book) checkReplaced(cmd *Command, s int32, o *order, price, amount, was, open int64) Reason {
 	if r := b.checkTotal(price, amount); r != NotRejected {
 		return r
 	}
 	if cmd.Flags&FlagUnheld != 0 && b.inst.MaxSettled().Less(total(price, amount)) {
-		return TotalOutOfRange // nobody else knows the price and total that it keeps
+		return TotalOutOfRange // no earlier check knows the price and total that stay
 	}
 	if cmd.Flags&FlagFunded != 0 && !b.covered(cmd.SpendLimit, o, price, was, open) {
 		return InsufficientFunds
@@ -103,9 +103,9 @@ func (b *book) checkReplaced(cmd *Command, s int32, o *order, price, amount, was
 }
 
 // covered reports whether what the order holds for its open part (was) and spare beyond it
-// are enough for open lots at price. The accounts kept spare for the order that they saw;
-// since then it may have traded or been reduced, and then it may need more than they kept.
-// A total is at most MaxTotal and spare the difference of two: nothing wraps.
+// are enough for open lots at price. The accounts computed spare for the order as they saw
+// it. The order may have traded or shrunk since, and then it may need more than they hold.
+// A total is at most MaxTotal and spare is the difference of two totals: nothing overflows.
 func (b *book) covered(spare fixed.U128, o *order, price, was, open int64) bool {
 	if o.side == Sell {
 		return !fixed.FromU64(uint64(was)).Add(spare).Less(fixed.FromU64(uint64(open)))
@@ -113,10 +113,9 @@ func (b *book) covered(spare fixed.U128, o *order, price, was, open int64) bool 
 	return !total(b.levels.at(o.level).price, was).Add(spare).Less(total(price, open))
 }
 
-// earnLimit is what an account's sell with was open lots may bring at most once it is
-// replaced, 0 for no limit: the accounts have kept the worth of its open part at its old
-// price, whatever that is by now, and the limit of the command beyond it. Both are at most
-// 10^20 in money: nothing wraps.
+// earnLimit returns the most that an account's sell with was open lots may bring after the
+// replace, 0 for no limit. It is the worth of the current open part at the old price plus the
+// limit of the command. Both are at most 10^20 in money: nothing overflows.
 func (b *book) earnLimit(cmd *Command, o *order, was int64) fixed.U128 {
 	if cmd.Rules < 1 || cmd.Flags&FlagFunded == 0 || o.side == Buy {
 		return fixed.U128{}
@@ -145,7 +144,7 @@ func (b *book) replaceInPlace(s int32, o *order, lv *level, amount, open int64, 
 	}
 }
 
-// reenter takes the order out and lets it arrive again, with its slot, id and rates.
+// reenter removes the order and enters it as a new arrival with the same slot, id and rates.
 func (b *book) reenter(s int32, o *order, price, amount, filled int64, limit fixed.U128) {
 	b.emitReplaced(o, price, amount, amount-filled, limit)
 	t := taker{

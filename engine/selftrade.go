@@ -32,7 +32,7 @@ func (b *book) cancelMaker(opp *ladder, lv *level, s int32, o *order) {
 	b.forget(s, o)
 }
 
-// emitCanceled says that an open order has ended with open lots left.
+// emitCanceled emits the event of an order that ended with open lots left.
 func (b *book) emitCanceled(o *order, price, open int64, cause CancelCause) {
 	e := b.emit(EventCanceled)
 	e.Order = MakeOrderID(b.id, o.n)
@@ -44,15 +44,15 @@ func (b *book) emitCanceled(o *order, price, open int64, cause CancelCause) {
 	e.Status = finalStatus(o.total - open)
 }
 
-// decrement takes min(remaining) off both without a trade. The maker keeps its place and
-// gives from its reserve first; an order at 0 is canceled.
+// decrement reduces both orders by the smaller remainder without a trade. The maker keeps its
+// place and loses its reserve first; an order at 0 is canceled.
 func (b *book) decrement(t *taker, opp *ladder, lv *level, s int32, o *order) {
 	hidden := b.hidden(s, o)
 	open := o.shown + hidden
 	d := min(t.left, open)
-	if t.byQuote() { // the money is what remains; else it bounds nothing, for none is paid
+	if t.byQuote() { // the remainder is money; elsewhere money is no bound, because none is paid
 		if d = min(t.lots(lv.price), open); d == 0 {
-			t.ended = true // the money ends below one lot
+			t.ended = true // the money left buys no lot
 			return
 		}
 	}
@@ -87,7 +87,7 @@ func (b *book) emitReduced(id OrderID, account AccountID, side Side, price, d in
 	return e
 }
 
-// shrink lowers an order's open amount without moving it: its reserve goes first.
+// shrink lowers an order's open amount and keeps its place; it reduces the reserve first.
 func (b *book) shrink(s int32, o *order, lv *level, l *ladder, open int64) {
 	hidden := b.hidden(s, o)
 	l.open -= o.shown + hidden - open

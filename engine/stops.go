@@ -6,7 +6,7 @@ import (
 )
 
 // through reports whether the last trade has reached a stop price: a buy stop at or
-// above it, a sell stop at or below it. Before the first trade nothing is.
+// above it, a sell stop at or below it. Before the first trade it reports false.
 func (b *book) through(side Side, stop int64) bool {
 	if b.last == 0 {
 		return false
@@ -17,8 +17,8 @@ func (b *book) through(side Side, stop int64) bool {
 	return b.last <= stop
 }
 
-// stopKey rises towards the stops that the market reaches first: the lowest buy stop, the
-// highest sell stop.
+// stopKey returns a key that is highest for the stops that the market reaches first: the
+// lowest buy stop, the highest sell stop.
 func stopKey(side Side, stop int64) int64 {
 	if side == Buy {
 		return -stop
@@ -26,7 +26,7 @@ func stopKey(side Side, stop int64) int64 {
 	return stop
 }
 
-// park keeps a stop until the last trade reaches it.
+// park stores a stop until the last trade reaches it.
 func (b *book) park(t *taker, cmd *Command) {
 	st := b.parked.take()
 	*b.parked.at(st) = stopOrder{
@@ -98,8 +98,8 @@ func (b *book) unpark(s int32, o *order) stopOrder {
 	return st
 }
 
-// cascade enters the stops that the last trade has reached, one by one in order of
-// acceptance; those that their trades reach queue behind them (docs/contract/matching.md#stops).
+// cascade triggers the stops that the last trade has reached, one by one in order of
+// acceptance; stops that their trades reach queue behind them (docs/contract/matching.md#stops).
 func (b *book) cascade() {
 	if b.parked.live() == 0 {
 		return
@@ -178,8 +178,8 @@ func (b *book) emitTriggered(t *taker, typ OrderType, stop, price int64) {
 	}
 }
 
-// enterTriggered is enter for an order that was accepted before the book was asked: what
-// the book turns away is canceled, not refused.
+// enterTriggered lets a triggered stop enter. The order was accepted before the book's checks
+// ran, so a failed check cancels it instead of refusing it.
 func (b *book) enterTriggered(t *taker) {
 	if b.mayEnter(t) != NotRejected {
 		t.cause = CauseUnfillable
