@@ -25,7 +25,7 @@ type levelChange struct {
 type levelChunk struct {
 	changes [chunkChanges]levelChange
 	timeNs  int64  // of the newest change, once full; read by the writer alone
-	updates uint64 // the log's count of updates at the newest change, once full; read by the writer alone
+	updates uint64 // the log's count of updates at the newest change, once full; writer only
 }
 
 // Changes is a view of a pair's newest level changes: a reader can turn the view's book back to
