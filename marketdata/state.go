@@ -25,13 +25,6 @@ const StateFormat = 1
 //	trades   first, last, dropped, young; each: time, price, amount, buyer, seller, side
 //	series   number of closed candles; each; 0 or 1 and the open candle
 //	window   first price, close before the buckets, number of buckets; each
-//
-//	pair     format, instrument, seqs and times, last price, changed second,
-//	         bids, asks, trades, ten candle series, window
-//	side     number of levels; each, best first: price, amount
-//	trades   first, last, dropped, young; each: time, price, amount, buyer, seller, side
-//	series   number of closed candles; each; 0 or 1 and the open candle
-//	window   first price, close before the buckets, number of buckets; each
 type walker struct{ *wire.Coder }
 
 func (w walker) u128(v *fixed.U128) {

@@ -12,7 +12,7 @@ const chunkTrades = 1024
 // tradeChunk holds 1,024 trades in the order of their ids. The writer fills slots only above
 // every published last id and never writes to a full chunk.
 type tradeChunk struct {
-	text [chunkTexts]atomic.Pointer[[]byte] // before the trades: the garbage collector scans no further
+	text [chunkTexts]atomic.Pointer[[]byte] // first: the garbage collector scans no further
 	used atomic.Bool                        // a reader requested the text since the last sweep
 
 	trades [chunkTrades]Trade

@@ -99,10 +99,10 @@ var docSources = [DocKinds]docSource{
 	DocSummaryRow:   fromTicker | fromInstrument,
 }
 
-// inherit takes over the documents of the pair's previous view that are still valid: a trade
-// deep outside the book's page does not make the book's readers render again. A document that a
-// reader caches in old after this is rendered once more, to the same bytes. A page of trades is
-// always handed on, to be patched: one new trade changes one row of a hundred.
+// inherit takes over the documents of the pair's previous view that are still valid: an event
+// that does not change the book does not make the book's readers render again. A document that
+// a reader caches in old after this is rendered once more, to the same bytes. A page of trades
+// is always handed on, to be patched: one new trade changes one row of a hundred.
 func (v *View) inherit(old *View) {
 	var changed docSource
 	if v.TickerVersion != old.TickerVersion || v.TickerSeq != old.TickerSeq {
