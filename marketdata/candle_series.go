@@ -1,6 +1,6 @@
 package marketdata
 
-// chunkCandles is small, because each pair has ten series and most of them stay short for years.
+// chunkCandles is small, because each pair has ten series and the yearly one never fills a chunk.
 const chunkCandles = 64
 
 // candleChunk holds 64 closed candles. The writer fills each slot once, above every published

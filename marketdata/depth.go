@@ -201,7 +201,7 @@ func (s *depthSide) setKey(d, p int, key int64) {
 	}
 }
 
-// splitPage moves the upper half of an owned page into a new one behind it and says
+// splitPage moves the upper half of an owned page into a new one behind it and returns
 // where the page is now.
 func (s *depthSide) splitPage(d, p int, gen uint64) (int, int) {
 	if s.nodes[d].dir.n == dirPages {

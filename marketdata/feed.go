@@ -93,8 +93,8 @@ func (f *Feed) Fold(events []engine.Event) {
 	}
 }
 
-// startsCommand reports whether e is the first event of a command. The touch has not changed
-// when one command changes it and changes it back.
+// startsCommand reports whether e is the first event of a command. A change of the touch that
+// one command makes and undoes again does not count.
 func startsCommand(e *engine.Event) bool {
 	switch e.Kind {
 	case engine.EventAccepted, engine.EventRejected, engine.EventReplaced, engine.EventNothing, engine.EventPair:

@@ -120,7 +120,7 @@ func (o *orderRec) fill(e *engine.Event, quote fixed.U128, n uint64, open int64,
 }
 
 // distance returns the distance from n back to the value whose number + 1 is prev; 0 when there
-// is none. A distance above 32 bits means that the ring has dropped the value long ago.
+// is none. A value more than 32 bits back has left the ring long ago.
 func distance(n, prev uint64) uint32 {
 	if prev == 0 || n-(prev-1) > math.MaxUint32 {
 		return 0

@@ -32,12 +32,16 @@ type OrderRecord struct {
 	FilledQuote fixed.U128         // product units
 	Open        int64              // lots that can still trade, hidden ones too; 0 once closed
 	Canceled    int64              // lots taken out when it was canceled
-	Reduced     int64              // lots lost to self-trade prevention (decrement) of this Amount; 0 when ByQuote
+	// Reduced is the part of Amount, in lots, lost to self-trade prevention (decrement); 0 when
+	// ByQuote.
+	Reduced int64
 
-	CreatedNs int64      // Unix ns
-	EndedNs   int64      // Unix ns, 0: open
-	Seq       engine.Seq // of the last event of the last command that changed it (of a mass cancel: of its own cancel)
-	Fills     []Fill     // oldest first, the newest 1,000 of those kept; nil from lists
+	CreatedNs int64 // Unix ns
+	EndedNs   int64 // Unix ns, 0: open
+	// Seq is the seq of the last event of the last command that changed the order (of a mass
+	// cancel: of the order's own cancel).
+	Seq   engine.Seq
+	Fills []Fill // oldest first, the newest 1,000 retained; nil from lists
 }
 
 // StatusFilter chooses orders by their state.

@@ -7,11 +7,11 @@ import (
 
 // Default and largest limits of the retained data.
 const (
-	DefaultTradesMin          = 10_000      // kept per pair beyond 24 h (docs/contract/listing.md#historical-trades)
-	DefaultTradesMax          = 2_000_000   // kept per pair at all (docs/contract/listing.md#historical-trades)
+	DefaultTradesMin          = 10_000      // retained per pair beyond 24 h (docs/contract/listing.md#historical-trades)
+	DefaultTradesMax          = 2_000_000   // retained per pair at most (docs/contract/listing.md#historical-trades)
 	DefaultClosedOrders       = 100_000     // orders.closed_kept (docs/contract/configuration.md#keys)
 	DefaultFills              = 1_000_000   // fills of all orders together (docs/contract/configuration.md#keys)
-	DefaultClientIDs          = 1_000_000   // first answers kept (docs/contract/matching.md#client-order-ids)
+	DefaultClientIDs          = 1_000_000   // retained first answers (docs/contract/matching.md#client-order-ids)
 	DefaultChunkText          = 64 << 20    // bytes of rendered trade text, over all pairs
 	maxTradesMax              = 100_000_000 // at 40 bytes each 4 GB a pair: more is a mistake
 	maxFills                  = 500_000_000 // distances between fills have 32 bits

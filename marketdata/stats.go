@@ -17,7 +17,7 @@ type Stats struct {
 	TextBytes    int64 // cached text of trade chunks
 
 	OpenOrders, ClosedOrders, Remembered, Fills int
-	OrderBytes                                  int64 // all of the order history, without the texts of client ids
+	OrderBytes                                  int64 // the order history, without client id texts
 }
 
 // Stats counts the retained data; it walks the pairs. Owner: the feed's goroutine.

@@ -63,7 +63,7 @@ func TestTradeRingKeepsADayAndTheMinimumAndNeverMoreThanTheMaximum(t *testing.T)
 	}
 }
 
-// checkTrades reads every kept trade by id and by chunk, and searches around its time.
+// checkTrades reads every retained trade by id and by chunk, and searches around its time.
 func checkTrades(t *testing.T, tr *Trades, all []naiveTrade) {
 	t.Helper()
 	for id := tr.First(); id <= tr.Last(); id++ {

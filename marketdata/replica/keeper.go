@@ -113,7 +113,8 @@ func (k *Keeper) Due() bool {
 func (k *Keeper) Snapshot() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	now, bytes := k.o.Clock.NowNs(), k.o.Log.BytesWritten() // before the instant: count twice, not never
+	// Read before the instant: what is written in between counts twice rather than never.
+	now, bytes := k.o.Clock.NowNs(), k.o.Log.BytesWritten()
 	pos, extras, err := k.instant()
 	if err != nil || pos == k.covered.Load() {
 		return err
