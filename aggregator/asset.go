@@ -7,8 +7,8 @@ import (
 	"tickhive/marketdata"
 )
 
-// AppendAssets appends the asset object, keys in byte order. name must be JSON text
-// already: quote appends it.
+// AppendAssets appends the asset object, keys in byte order. quote must append its argument as
+// JSON text.
 func AppendAssets(b []byte, r *marketdata.Root, quote func(dst []byte, s string) []byte) []byte {
 	b = append(b, '{')
 	for i, a := range r.Assets() {

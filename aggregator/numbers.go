@@ -5,7 +5,7 @@ import (
 	"tickhive/internal/fixed"
 )
 
-// price appends ticks of the pair.
+// price appends a price in ticks of the pair.
 func price(b []byte, in *engine.Instrument, ticks int64) []byte {
 	return fixed.AppendI64(b, ticks, in.DigitsPrice)
 }
@@ -20,7 +20,7 @@ func total(b []byte, in *engine.Instrument, v fixed.U128) []byte {
 	return fixed.AppendU128(b, v, in.DigitsTotal())
 }
 
-// floorMs is a Unix time in ns as whole ms, truncated.
+// floorMs returns a Unix time in ns as whole ms, truncated.
 func floorMs(ns int64) int64 {
 	ms := ns / 1_000_000
 	if ns%1_000_000 < 0 {

@@ -9,8 +9,8 @@ import (
 	"tickhive/marketdata"
 )
 
-// Book is the order book with up to levels a side; levels below 0: all of it. It is made of
-// the kept texts of the pages.
+// Book returns the order book with up to levels levels a side, all of them when levels is
+// negative. It consists of the cached texts of the pages.
 func Book(v *marketdata.View, levels int64) *marketdata.Text {
 	n := math.MaxInt
 	if levels >= 0 {
@@ -30,11 +30,10 @@ func Book(v *marketdata.View, levels int64) *marketdata.Text {
 
 var betweenBook, endBook = []byte(`],"asks":[`), []byte("]}")
 
-// sideFactor tells bids from asks in the sum.
+// sideFactor makes bids and asks count differently in the sum.
 const sideFactor = 0x9e3779b97f4a7c15
 
-// addSide adds the rows of up to n levels. Each row ends in a comma; the last one is taken
-// off.
+// addSide adds the rows of up to n levels. Each row ends in a comma; addSide removes the last.
 func addSide(t *marketdata.Text, v *marketdata.View, s *marketdata.Side, n int) {
 	if n <= 0 || s.Len() == 0 {
 		return

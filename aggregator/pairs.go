@@ -27,7 +27,7 @@ func appendSymbol(b []byte, r *marketdata.Root, symbol string) []byte {
 	return append(append(b, AssetType(r.Asset(symbol))...), `"}`...)
 }
 
-// AssetType is the wire word for the kind of an asset; an unknown one is a cryptocurrency.
+// AssetType returns the wire word for the kind of an asset; an unknown kind is a cryptocurrency.
 func AssetType(a *engine.Asset) string {
 	if a != nil && a.Fiat {
 		return "fiat"

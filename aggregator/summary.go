@@ -5,8 +5,8 @@ import (
 	"tickhive/marketdata"
 )
 
-// AppendSummary appends the row of one pair of /api/summary; figures that do not exist
-// are 0 (docs/contract/market-data.md#time-summary-status).
+// AppendSummary appends the row of one pair of /api/summary; figures without a value are 0
+// (docs/contract/market-data.md#time-summary-status).
 func AppendSummary(b []byte, v *marketdata.View) []byte {
 	t, in := &v.Ticker, v.Instrument
 	b = append(append(b, `{"trading_pairs":"`...), in.Code...)

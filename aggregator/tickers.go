@@ -2,8 +2,8 @@ package aggregator
 
 import "tickhive/marketdata"
 
-// AppendTicker appends the row of one pair, or nothing when the pair is not listed: it is
-// when it has traded within 24 h and has at least one resting order
+// AppendTicker appends the row of one pair, or nothing when the pair is not listed. A pair is
+// listed when it has traded within 24 h and has at least one resting order
 // (docs/contract/listing.md#historical-trades).
 func AppendTicker(b []byte, v *marketdata.View) []byte {
 	t, in := &v.Ticker, v.Instrument

@@ -8,18 +8,18 @@ import (
 	"tickhive/marketdata"
 )
 
-// Selection is which trades of a view a request asks for: ids from Low to High (Low above
-// High: none), of the takers' sides that are wanted. Made by Select.
+// Selection holds the trades of a view that a request selects: ids from Low to High (Low above
+// High: none), of the wanted sides of the taker. Select makes it.
 type Selection struct {
 	Low, High engine.TradeID
 	Buy, Sell bool
-	// Oldest: the selection reaches back to the oldest trade that is kept, so that it
-	// lacks what retention has dropped.
+	// Oldest reports that the selection reaches back to the oldest retained trade: it lacks the
+	// trades that retention has dropped.
 	Oldest bool
 }
 
-// Filter are the parameters of /historical_trades. Times in ms, inclusive; MinInt64 and
-// MaxInt64 stand for no bound. Limit 0: no limit.
+// Filter holds the parameters of /historical_trades. Times in ms, inclusive; MinInt64 and
+// MaxInt64 mean no limit. Limit 0: no limit.
 type Filter struct {
 	StartMs, EndMs int64
 	Limit          int64
@@ -28,8 +28,8 @@ type Filter struct {
 
 const msNs = 1_000_000
 
-// Select finds the newest Limit trades of those that pass the filter. It costs two binary
-// searches, and with a limit and one side wanted a walk over the trades passed by.
+// Select returns the newest Limit trades that pass the filter. It costs two binary searches and,
+// with a limit and one wanted side, a walk over the skipped trades.
 func Select(t *marketdata.Trades, f Filter) Selection {
 	s := Selection{Low: t.First(), High: t.Last(), Buy: f.Buy, Sell: f.Sell}
 	if t.Last() == 0 {
@@ -66,7 +66,7 @@ func (s *Selection) wants(side engine.Side) bool {
 	return side == engine.Buy && s.Buy || side == engine.Sell && s.Sell
 }
 
-// Len is how many trades lie between the bounds, of either side.
+// Len returns the number of trades between Low and High, of either side.
 func (s *Selection) Len() int {
 	if s.High < s.Low {
 		return 0
@@ -74,7 +74,7 @@ func (s *Selection) Len() int {
 	return int(s.High-s.Low) + 1
 }
 
-// AppendTrades appends the whole answer of /historical_trades.
+// AppendTrades appends the whole response of /historical_trades.
 func AppendTrades(b []byte, v *marketdata.View, s Selection) []byte {
 	b = append(b, `{"buy":[`...)
 	b = appendTakers(b, v, s, engine.Buy)
@@ -99,7 +99,7 @@ func appendTakers(b []byte, v *marketdata.View, s Selection, side engine.Side) [
 	return b
 }
 
-// appendTrade appends one trade of docs/contract/api.md#aggregator-trade.
+// appendTrade appends one trade as in docs/contract/api.md#aggregator-trade.
 func appendTrade(b []byte, in *engine.Instrument, id engine.TradeID, t *marketdata.Trade) []byte {
 	b = strconv.AppendUint(append(b, `{"trade_id":`...), uint64(id), 10)
 	b = price(append(b, `,"price":`...), in, t.Price)

@@ -7,9 +7,9 @@ import (
 	"tickhive/marketdata"
 )
 
-// TradesReader writes the answer of /historical_trades piece by piece, a chunk of trades
-// at a time, so that two million trades cost a request no more memory than a thousand.
-// The view is frozen, so the pieces are of one instant. It belongs to one request.
+// TradesReader writes the response of /historical_trades in pieces, one chunk of trades at a
+// time: two million trades cost a request no more memory than a thousand. The view is frozen, so
+// all pieces show one instant. It belongs to one request.
 type TradesReader struct {
 	view *marketdata.View
 	sel  Selection
@@ -25,12 +25,12 @@ type TradesReader struct {
 	alt   []byte
 }
 
-// NewTradesReader reads the selection of v. piece may be nil.
+// NewTradesReader returns a reader of the selection of v. piece may be nil.
 func NewTradesReader(v *marketdata.View, s Selection, piece func(dst, text []byte) []byte) *TradesReader {
 	return &TradesReader{view: v, sel: s, piece: piece}
 }
 
-// Read is io.Reader.
+// Read implements io.Reader.
 func (r *TradesReader) Read(p []byte) (int, error) {
 	for len(r.out) == 0 {
 		if r.state == 3 {
@@ -70,8 +70,8 @@ func (r *TradesReader) begin(side engine.Side) {
 	r.side, r.next, r.state, r.first = side, r.sel.High, 1, true
 }
 
-// rows renders the rows of one chunk, newest first: the kept text of a whole chunk, else
-// the part that is wanted.
+// rows renders the rows of one chunk, newest first: the cached text of a whole chunk, otherwise
+// the selected part.
 func (r *TradesReader) rows() {
 	first, trades, closed := r.view.Trades.Chunk(r.next)
 	last := first + engine.TradeID(len(trades)) - 1

@@ -13,7 +13,7 @@ import (
 	"tickhive/marketdata"
 )
 
-// traded is a view of a pair with n trades, half of them of the same time, sides mixed.
+// traded returns a view of a pair with n trades, half of them at the same time, sides mixed.
 func traded(n int, keep marketdata.Options) *marketdata.View {
 	core, feed := engine.NewCore(engine.Options{}), marketdata.NewFeed(keep)
 	var events []engine.Event
@@ -38,8 +38,8 @@ func traded(n int, keep marketdata.Options) *marketdata.View {
 	return feed.Board().Load().View(0)
 }
 
-// The selection is the newest `limit` of those that pass, and the text in pieces is the
-// text as a whole, however it is read.
+// The selection holds the newest `limit` trades that pass, and the text in pieces equals the
+// whole text, however it is read.
 func TestSelectionAndPieces(t *testing.T) {
 	views := []*marketdata.View{
 		traded(0, marketdata.Options{}), traded(1, marketdata.Options{}),

@@ -7,8 +7,8 @@ import (
 	"tickhive/engine"
 )
 
-// churnEvents are the events of n commands on one pair: limit orders around a mid, half
-// of them canceled again, a tenth trading.
+// churnEvents returns the events of n commands on one pair: limit orders around a mid, half of
+// them canceled again, a tenth trading.
 func churnEvents(n int) (add, events []engine.Event) {
 	r := newRig(Options{}, 1)
 	add = append(add, r.events...)
@@ -32,7 +32,7 @@ func churnEvents(n int) (add, events []engine.Event) {
 	return add, r.events[len(add):]
 }
 
-// BenchmarkFold is one event; with orders the order history is folded too.
+// BenchmarkFold folds one event; with orders, it folds the order history too.
 func BenchmarkFold(b *testing.B) {
 	add, events := churnEvents(200_000)
 	for name, o := range map[string]Options{"market": {NoOrders: true}, "orders": {}} {
@@ -56,7 +56,7 @@ func BenchmarkFold(b *testing.B) {
 	}
 }
 
-// book40 is a feed of n pairs with 40 levels a side.
+// book40 returns a feed of n pairs with 40 levels a side.
 func book40(n int) *rig {
 	r := newRig(Options{}, n)
 	for p := range engine.PairID(engine.PairID(n)) {
@@ -70,7 +70,7 @@ func book40(n int) *rig {
 	return r
 }
 
-// BenchmarkPublish is a publish after one change of one pair, among 1 and 1,000 pairs.
+// BenchmarkPublish publishes one change of one pair, among 1 and 1,000 pairs.
 func BenchmarkPublish(b *testing.B) {
 	for name, pairs := range map[string]int{"1 pair": 1, "1000 pairs": 1000} {
 		b.Run(name, func(b *testing.B) {
@@ -86,8 +86,8 @@ func BenchmarkPublish(b *testing.B) {
 	}
 }
 
-// BenchmarkBookText is a book of 40x40 written from the kept texts of its pages, after one
-// level has changed: the market data's part of a document after one change.
+// BenchmarkBookText writes a book of 40x40 from the cached texts of its pages after one level
+// has changed: the share of the market data in a document after one change.
 func BenchmarkBookText(b *testing.B) {
 	r := book40(1)
 	b.ReportAllocs()
@@ -108,7 +108,7 @@ func BenchmarkBookText(b *testing.B) {
 	b.SetBytes(int64(len(dst)))
 }
 
-// BenchmarkCopyPage is what a publish adds to the first change of a page.
+// BenchmarkCopyPage copies a page, the extra cost of a publish for the first change of a page.
 func BenchmarkCopyPage(b *testing.B) {
 	b.ReportAllocs()
 	var pool pagePool

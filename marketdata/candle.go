@@ -26,7 +26,7 @@ var intervalNames = [Intervals]string{
 
 func (i Interval) String() string { return intervalNames[i] }
 
-// ParseInterval finds an interval by its wire name.
+// ParseInterval returns the interval with this wire name.
 func ParseInterval(name string) (Interval, bool) {
 	for i, n := range intervalNames {
 		if n == name {
@@ -36,11 +36,11 @@ func ParseInterval(name string) (Interval, bool) {
 	return 0, false
 }
 
-// Candle is open, high, low, close and volume of one interval with trades.
+// Candle holds open, high, low, close and volume of one interval that has trades.
 type Candle struct {
 	Start                  int64      // Unix seconds of the interval's boundary
 	Open, High, Low, Close int64      // ticks
-	Volume                 fixed.U128 // lots: 2^65 trades of the largest size
-	QuoteVolume            fixed.U128 // product units: 2^32 of the largest size, beyond them 2^128-1
+	Volume                 fixed.U128 // lots; fits 2^65 trades of the largest size
+	QuoteVolume            fixed.U128 // product units; 2^32 trades of the largest size, then 2^128-1
 	Trades                 int64
 }

@@ -2,9 +2,9 @@ package marketdata
 
 import "tickhive/internal/fixed"
 
-// tick gathers the trades of one second until they are merged into the ten candles and
-// the window: merging is associative, so a trade costs one update instead of eleven, and
-// what comes out does not depend on when the merge happens.
+// tick sums up the trades of one second until they are merged into the ten candles and the
+// window. Merging is associative: a trade costs one update instead of eleven, and the result
+// does not depend on the time of the merge.
 type tick struct {
 	sec                    int64
 	open, high, low, close int64
@@ -26,7 +26,7 @@ func (t *tick) add(sec, price, amount int64) {
 	t.trades++
 }
 
-// candleBuilder is the ten series of a pair. Owner: the feed's goroutine.
+// candleBuilder holds the ten series of a pair. Owner: the feed's goroutine.
 type candleBuilder struct {
 	series [Intervals]candleSeries
 }

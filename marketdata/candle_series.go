@@ -1,21 +1,22 @@
 package marketdata
 
-// chunkCandles is small, because each pair has ten series and years never fill one.
+// chunkCandles is small, because each pair has ten series and the yearly one never fills a chunk.
 const chunkCandles = 64
 
-// candleChunk is 64 closed candles. Written once, above every published length.
+// candleChunk holds 64 closed candles. The writer fills each slot once, above every published
+// length.
 type candleChunk [chunkCandles]Candle
 
-// Candles is a view of one interval of a pair: the kept closed candles and, last, the
-// one that the newest trade is in. Ascending by Start, only intervals with trades. Frozen.
+// Candles is a view of one interval of a pair: the retained closed candles and, last, the open
+// candle of the newest trade. Ascending by Start; intervals without trades are absent. Frozen.
 type Candles struct {
 	chunks []*candleChunk
-	first  int // place of the oldest kept candle in chunks[0]
+	first  int // place of the oldest retained candle in chunks[0]
 	closed int
-	open   Candle // Trades 0: none
+	open   Candle // Trades 0: no open candle
 }
 
-// Len is the number of candles.
+// Len returns the number of candles.
 func (c *Candles) Len() int {
 	if c.open.Trades == 0 {
 		return 0
@@ -23,7 +24,7 @@ func (c *Candles) Len() int {
 	return c.closed + 1
 }
 
-// At is the i-th candle, ascending; the last one may still change in later views.
+// At returns the i-th candle, ascending. The last candle may still change in later views.
 func (c *Candles) At(i int) Candle {
 	if i == c.closed && c.open.Trades != 0 {
 		return c.open
@@ -35,7 +36,7 @@ func (c *Candles) At(i int) Candle {
 	return c.chunks[i/chunkCandles][i%chunkCandles]
 }
 
-// Search is the first i with At(i).Start >= startSec, Len() when there is none.
+// Search returns the first i with At(i).Start >= startSec, Len() when there is none.
 func (c *Candles) Search(startSec int64) int {
 	lo, hi := 0, c.Len()
 	for lo < hi {
@@ -63,7 +64,7 @@ type candleSeries struct {
 	end  int64 // Unix seconds at which the open candle closes
 }
 
-// merge adds what was traded since the last merge, all within one second.
+// merge adds the trades since the last merge, all within one second.
 func (s *candleSeries) merge(i Interval, t *tick, keep int) {
 	open := &s.view.open
 	if t.sec >= s.end || open.Trades == 0 {
@@ -98,7 +99,8 @@ func (s *candleSeries) close(c Candle, keep int) {
 		v.first++
 	}
 	if gone := v.first / chunkCandles; gone > 0 {
-		// A new list: readers may hold the old one, and it must not keep dropped chunks.
+		// Copy the list: readers may hold the old one, and dropped chunks must not stay
+		// reachable.
 		chunks := make([]*candleChunk, len(v.chunks)-gone, max(2*(len(v.chunks)-gone), 2))
 		copy(chunks, v.chunks[gone:])
 		v.chunks = chunks

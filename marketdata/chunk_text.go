@@ -6,11 +6,11 @@ import (
 	"tickhive/engine"
 )
 
-// ChunkText names one kept text of a closed chunk of trades.
+// ChunkText names one cached text of a closed chunk of trades.
 type ChunkText uint8
 
-// The texts kept with a chunk: the aggregator's rows of buys and of sells, oldest or
-// newest first as the renderer chooses (always the same), and two more for other forms.
+// The texts cached with a chunk: the aggregator's rows of buys and of sells, oldest or newest
+// first as the renderer chooses (always the same order), and two more for other forms.
 const (
 	ChunkAggBuy ChunkText = iota
 	ChunkAggSell
@@ -19,18 +19,18 @@ const (
 	chunkTexts
 )
 
-// textCache bounds the kept text of all chunks of a feed. Readers add to it while there
-// is room; the writer makes room. The bytes counted are those that chunks refer to.
+// textCache limits the cached text of all chunks of a feed. Readers add text while there is
+// room; the writer makes room. It counts the bytes that chunks refer to.
 type textCache struct {
 	bytes atomic.Int64
 	limit int64
-	// gone stands in a chunk that the ring has dropped, by its address: who still reads
-	// the chunk from an old view renders for himself.
+	// gone marks, by its address, a chunk that the ring has dropped: a reader that still reads
+	// the chunk from an old view renders the text itself.
 	gone []byte
 }
 
-// Chunk is the trades of the view that share a chunk with id: their first id, and
-// whether they are a closed chunk whole, whose text ChunkText keeps. Frozen.
+// Chunk returns the trades of the view that share a chunk with id, the id of the first, and
+// whether they are a whole closed chunk, whose text ChunkText caches. Frozen.
 func (t *Trades) Chunk(id engine.TradeID) (first engine.TradeID, trades []Trade, closed bool) {
 	t.at(id)
 	k := (id - t.base) / chunkTrades
@@ -42,8 +42,8 @@ func (t *Trades) Chunk(id engine.TradeID) (first engine.TradeID, trades []Trade,
 	return first, c.trades[first-start : last-start+1 : last-start+1], closed
 }
 
-// ChunkText is the text of the chunk that id belongs to. That of a closed chunk is kept
-// while there is room; of any other it is rendered each time. render appends to dst and
+// ChunkText returns the text of the chunk that id belongs to. It caches the text of a closed
+// chunk while there is room and renders any other text on each call. render appends to dst and
 // must be a pure function of the trades. The result is frozen.
 func (t *Trades) ChunkText(id engine.TradeID, kind ChunkText,
 	render func(dst []byte, first engine.TradeID, trades []Trade) []byte,
@@ -69,7 +69,7 @@ func (t *Trades) ChunkText(id engine.TradeID, kind ChunkText,
 	return text
 }
 
-// forget takes the texts of a chunk out of the count for good.
+// forget removes the texts of a chunk from the count permanently.
 func (tc *textCache) forget(c *tradeChunk) {
 	for k := range c.text {
 		if p := c.text[k].Swap(&tc.gone); p != nil && p != &tc.gone {
@@ -78,7 +78,7 @@ func (tc *textCache) forget(c *tradeChunk) {
 	}
 }
 
-// sweep takes out the texts of c unless someone asked for them since the last sweep.
+// sweep removes the texts of c unless a reader requested them since the last sweep.
 func (tc *textCache) sweep(c *tradeChunk) {
 	if c.used.Swap(false) {
 		return

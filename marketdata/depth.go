@@ -6,29 +6,31 @@ import (
 	"tickhive/engine"
 )
 
-// mergeBelow is when a page or directory that shrank looks for a neighbour to join, and
-// mergeInto what both may hold together: half empty books do not become lists of crumbs,
-// and a level that comes and goes at an edge does not split and join each time.
+// A page or directory that shrinks to mergePage or mergeDir looks for a neighbour to join;
+// together they may hold at most mergeInto or mergeDirTo. Half-empty books thus do not become
+// lists of tiny pages, and a level that appears and disappears at an edge does not split and
+// join pages each time.
 const (
 	mergePage   = pageLevels / 4
 	mergeInto   = pageLevels * 3 / 4
 	mergeDir    = dirPages / 4
 	mergeDirTo  = dirPages * 3 / 4
-	searchWidth = 8 // below this many keys a scan beats halving
+	searchWidth = 8 // up to this many keys a linear scan is faster than a binary search
 )
 
-// dirNode is a directory and, for the writer alone, the key of the first level of each of
-// its pages: a search touches two cache lines instead of a page per probe.
+// dirNode is a directory and, for the writer alone, the key of the first level of each of its
+// pages: a search touches two cache lines instead of one page per probe.
 type dirNode struct {
 	dir  *directory
 	keys [dirPages]int64
 }
 
-// depthSide is the working state of one side. Pages, directories and the list of
-// directories are changed in place only when they were made in the current generation,
-// else copied first: everything older is published. Owner: the feed's goroutine.
+// depthSide is the working state of one side. Pages, directories and the list of directories are
+// changed in place only in the generation that made them, and copied first otherwise: everything
+// older is published. Owner: the feed's goroutine.
 //
-// A key is the price for asks and its negative for bids, so that best is always lowest.
+// A key is the price for asks and the negative price for bids: the best level always has the
+// lowest key.
 type depthSide struct {
 	sign   int64
 	levels int
@@ -46,7 +48,7 @@ func newDepthSide(s engine.Side) depthSide {
 	return depthSide{sign: 1}
 }
 
-// publish freezes the side; the caller goes to the next generation.
+// publish returns the frozen side; the caller then starts the next generation.
 func (s *depthSide) publish() Side { return Side{dirs: s.dirs, levels: s.levels} }
 
 func (s *depthSide) best() int64 {
@@ -56,8 +58,8 @@ func (s *depthSide) best() int64 {
 	return s.dirs[0].pages[0].levels[0].Price
 }
 
-// set makes amount what is shown at price; 0 takes the level out. It returns what was
-// shown there before, 0 when the level is new.
+// set sets the shown amount at price; 0 removes the level. It returns the amount that was shown
+// there before, 0 when the level is new.
 func (s *depthSide) set(price, amount int64, gen uint64) (before int64) {
 	key := price * s.sign
 	if s.levels == 0 {
@@ -108,7 +110,7 @@ func (s *depthSide) begin(l Level, key int64, gen uint64) {
 	s.levels = 1
 }
 
-// find is the place of key in the page: of the level that has it, or where it belongs.
+// find returns the place in the page of the level with key, or the place where it belongs.
 func (s *depthSide) find(p *Page, key int64) int {
 	i := 0
 	if p.n >= searchWidth && p.levels[searchWidth-1].Price*s.sign < key {
@@ -120,7 +122,7 @@ func (s *depthSide) find(p *Page, key int64) int {
 	return i
 }
 
-// lastNotAbove is the last place whose key is not above key, 0 when all are.
+// lastNotAbove returns the last place whose key is not above key, 0 when all keys are.
 func lastNotAbove(keys []int64, key int64) int {
 	lo, n := 0, len(keys)
 	for n > searchWidth {
@@ -166,7 +168,7 @@ func (s *depthSide) ownTop(gen uint64) {
 	}
 }
 
-// insert puts a new level at place i of an owned page, which splits when it is full.
+// insert puts a new level at place i of an owned page and splits the page first when it is full.
 func (s *depthSide) insert(d, p, i int, l Level, gen uint64) {
 	page := s.nodes[d].dir.pages[p]
 	if page.n == pageLevels {
@@ -184,7 +186,7 @@ func (s *depthSide) insert(d, p, i int, l Level, gen uint64) {
 	}
 }
 
-// after is the page that follows.
+// after returns the place of the following page.
 func (s *depthSide) after(d, p int) (int, int) {
 	if p+1 < s.nodes[d].dir.n {
 		return d, p + 1
@@ -199,7 +201,7 @@ func (s *depthSide) setKey(d, p int, key int64) {
 	}
 }
 
-// splitPage moves the upper half of an owned page into a new one behind it and says
+// splitPage moves the upper half of an owned page into a new one behind it and returns
 // where the page is now.
 func (s *depthSide) splitPage(d, p int, gen uint64) (int, int) {
 	if s.nodes[d].dir.n == dirPages {

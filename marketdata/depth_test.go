@@ -9,8 +9,8 @@ import (
 	"tickhive/engine"
 )
 
-// checkSide compares a published side with a map of what it should hold, and looks at
-// its structure.
+// checkSide compares a published side with a map of the expected levels, and checks its
+// structure.
 func checkSide(t *testing.T, s *Side, want map[int64]int64, sign int64) {
 	t.Helper()
 	prices := slices.Sorted(maps.Keys(want))
@@ -80,7 +80,7 @@ func TestPublishedSidesNeverChangeAndTheWorkingSideEqualsAMap(t *testing.T) {
 	}
 }
 
-// churn sets or removes a level; books grow, shrink and are swept from the front.
+// churn sets or removes a level; books grow, shrink and lose levels from the front.
 func churn(rnd *rand.Rand, s *depthSide, want map[int64]int64, span int64, gen uint64) {
 	price := 1 + rnd.Int64N(span)
 	if rnd.IntN(1000) == 0 {
@@ -169,8 +169,9 @@ func TestPageTextIsRenderedOnce(t *testing.T) {
 	}
 }
 
-// A side's text in parts is that of its levels, whichever pages and directories they lie in
-// and however many were kept before the change; the sum depends on the levels alone.
+// A side's text in parts equals the text of its levels, whichever pages and directories hold
+// them and however many texts were cached before the change; the sum depends on the levels
+// alone.
 func TestSideTextAndSum(t *testing.T) {
 	rnd := newRand(t)
 	s, book := newDepthSide(engine.Buy), map[int64]int64{}

@@ -1,14 +1,14 @@
 package marketdata
 
-// wholeFrom is the size from which a document in parts that is asked for again is joined: it
-// does not fit into a connection's write buffer (64 KB), and what is in one piece is written
-// past it. Smaller ones are copied into it either way.
+// wholeFrom is the size in bytes from which a document in parts is joined when it is requested
+// again. A larger document does not fit into a connection's write buffer (64 KB), and in one
+// piece it bypasses the buffer. Smaller documents are copied into the buffer in either form.
 const wholeFrom = 64 << 10
 
-// askedOnce stands in a Doc that one reader has had in parts.
+// askedOnce marks a Doc that one reader has received in parts.
 var askedOnce = new([]byte)
 
-// Size is the length of the document.
+// Size returns the length of the document in bytes.
 func (d *Doc) Size() int {
 	if d.Text != nil {
 		return d.Text.Size
@@ -16,8 +16,8 @@ func (d *Doc) Size() int {
 	return len(d.Body)
 }
 
-// InOne is the document in one piece; nil when it is better written in its parts: it is
-// small, or this is the first time that a reader asks for it.
+// InOne returns the document in one piece; nil when writing its parts is better: the document is
+// small, or a reader requests it for the first time.
 func (d *Doc) InOne() []byte {
 	if d.Text == nil {
 		return d.Body
@@ -40,7 +40,7 @@ func (d *Doc) InOne() []byte {
 	}
 }
 
-// Whole is the document in one piece, joined for the caller when it is in parts.
+// Whole returns the document in one piece; it joins a document in parts for this caller.
 func (d *Doc) Whole() []byte {
 	if d.Text == nil {
 		return d.Body

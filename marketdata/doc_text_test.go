@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A large document in parts is in one piece from the second reader on, a small one never;
-// the bytes are the same.
+// A large document in parts is joined for the second reader and every later one, a small
+// document never; the bytes are the same.
 func TestDocumentInPartsIsJoinedForTheSecondReader(t *testing.T) {
 	for _, size := range []int{10, wholeFrom - 2, wholeFrom} {
 		text := &Text{}

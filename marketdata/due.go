@@ -1,11 +1,11 @@
 package marketdata
 
-// due orders the pairs by the second at which a trade next leaves their window: a heap
-// with each pair at most once, so that time moves only the windows that it changes.
-// Owner: the feed's goroutine.
+// due orders the pairs by the second at which a trade next leaves their window. It is a heap
+// with each pair at most once: as time passes, only windows that change are touched. Owner: the
+// feed's goroutine.
 type due struct{ heap []*pairState }
 
-// next is the earliest second; false when no window holds a trade.
+// next returns the earliest second; false when no window holds a trade.
 func (d *due) next() (int64, bool) {
 	if len(d.heap) == 0 {
 		return 0, false
@@ -13,7 +13,7 @@ func (d *due) next() (int64, bool) {
 	return d.heap[0].dueSec, true
 }
 
-// fix puts p where its window says, or takes it out when the window is empty.
+// fix moves p to the place of its window's next second, or removes it when the window is empty.
 func (d *due) fix(p *pairState) {
 	sec, ok := p.window.nextSec()
 	switch {

@@ -6,11 +6,11 @@ import (
 	"tickhive/engine"
 )
 
-// Feed folds the engine's events into books, trades, candles, windows and the order
-// history, and publishes views of them. It knows nothing but events, and no clock.
+// Feed folds the engine's events into books, trades, candles, windows and the order history, and
+// publishes views of them. Its only input is events; it reads no clock.
 //
-// Owner: one goroutine, which calls Fold with the events of whole commands and Publish
-// between them. Readers use the Board alone.
+// Owner: one goroutine, which calls Fold with the events of whole commands and Publish between
+// commands. Readers use only the Board.
 type Feed struct {
 	opts    Options
 	board   Board
@@ -21,7 +21,7 @@ type Feed struct {
 	cache   textCache
 	sweepAt sweepPlace
 
-	gen        uint64 // of the pages made now
+	gen        uint64 // of pages that are made now
 	controlSeq engine.Seq
 	assets     map[string]*engine.Asset
 	assetsNew  bool // since the last publish
@@ -29,8 +29,8 @@ type Feed struct {
 	pairsNew   uint64 // pair events folded: Root.PairsVersion
 }
 
-// NewFeed makes an empty feed. Options that Validate refuses panic: they are checked
-// where configuration is read.
+// NewFeed returns an empty feed. It panics on options that Validate refuses, because the caller
+// checks them when it reads the configuration.
 func NewFeed(opts Options) *Feed {
 	if err := opts.Validate(); err != nil {
 		panic("BUG: marketdata: " + err.Error())
@@ -42,14 +42,14 @@ func NewFeed(opts Options) *Feed {
 	return f
 }
 
-// Board is where readers find the published views.
+// Board returns the board with the published views.
 func (f *Feed) Board() *Board { return &f.board }
 
-// History is the order history; it belongs to the feed's goroutine.
+// History returns the order history, which belongs to the feed's goroutine.
 func (f *Feed) History() *History { return f.history }
 
-// Fold takes the events of whole commands, in seq order per pair, each exactly once. A gap
-// panics. The events are not kept.
+// Fold folds the events of whole commands, in seq order per pair, each exactly once. It panics
+// on a gap. It does not retain the events.
 func (f *Feed) Fold(events []engine.Event) {
 	orders := !f.opts.NoOrders
 	if orders {
@@ -93,8 +93,8 @@ func (f *Feed) Fold(events []engine.Event) {
 	}
 }
 
-// startsCommand reports whether e is the first event of a command. What a command does
-// and undoes again is no change of the touch.
+// startsCommand reports whether e is the first event of a command. A change of the touch that
+// one command makes and undoes again does not count.
 func startsCommand(e *engine.Event) bool {
 	switch e.Kind {
 	case engine.EventAccepted, engine.EventRejected, engine.EventReplaced, engine.EventNothing, engine.EventPair:
@@ -105,7 +105,8 @@ func startsCommand(e *engine.Event) bool {
 	return false
 }
 
-// pair is the state of the pair of e, marked as changed; its first event makes it.
+// pair returns the state of the pair of e and marks it as changed; the pair's first event
+// creates it.
 func (f *Feed) pair(e *engine.Event) *pairState {
 	id := int(e.Pair)
 	if id >= len(f.pairs) || f.pairs[id] == nil {
@@ -119,7 +120,7 @@ func (f *Feed) pair(e *engine.Event) *pairState {
 	return p
 }
 
-// addPair makes room for a pair; those of several engine loops may come out of order.
+// addPair makes room for a pair; pairs of several engine loops may arrive out of order.
 func (f *Feed) addPair(p *pairState) {
 	for int(p.id) >= len(f.pairs) {
 		f.pairs = append(f.pairs, nil)
@@ -147,8 +148,8 @@ func (f *Feed) foldControl(e *engine.Event) {
 	}
 }
 
-// NextNs is the time at which something published changes without an event: the next
-// second at which a trade leaves a window. math.MaxInt64 when there is none. It is valid
+// NextNs returns the next time at which a published value changes without an event: the next
+// second at which a trade leaves a window, math.MaxInt64 when there is none. The result is valid
 // after Publish.
 func (f *Feed) NextNs() int64 {
 	sec, ok := f.due.next()

@@ -8,7 +8,8 @@ import (
 	"tickhive/internal/fixed"
 )
 
-// Fill is one side of a trade: what an order got. The fee is in the quote currency.
+// Fill is one side of a trade, as one of its two orders sees it. The fee is in the quote
+// currency.
 type Fill struct {
 	Pair      engine.PairID
 	Order     engine.OrderID
@@ -23,7 +24,7 @@ type Fill struct {
 	IsMaker   bool
 }
 
-// fillRec is what is kept of a trade for both its orders. The links are distances back to
+// fillRec is the retained record of a trade for both its orders. The links are distances back to
 // the previous record of the same order or account, 0 when there is none.
 type fillRec struct {
 	trade                              engine.TradeID
@@ -38,7 +39,7 @@ type fillRec struct {
 	side                               engine.Side // the taker's
 }
 
-// fill is the record as one of its orders sees it.
+// fill returns the record as one of its orders sees it.
 func (f *fillRec) fill(maker bool, digitsTotal int) Fill {
 	out := Fill{
 		Pair: f.taker.Pair(), Trade: f.trade, TimeNs: f.timeNs, Price: f.price, Amount: f.amount,
@@ -54,10 +55,10 @@ func (f *fillRec) fill(maker bool, digitsTotal int) Fill {
 	return out
 }
 
-// Fee is price x amount x rate x (1 - discount) in 10^-18 of the quote currency, rounded
-// half even (docs/contract/trading.md#fees). price is in ticks, amount in lots, digitsTotal the
-// digits of their product, rate and discount in 10^-8. A fee beyond I128, eighteen orders of
-// magnitude above the largest balance there can be, is the largest I128.
+// Fee returns price x amount x rate x (1 - discount) in 10^-18 of the quote currency, rounded
+// half even (docs/contract/trading.md#fees). price is in ticks, amount in lots; digitsTotal is
+// the number of digits of their product; rate and discount are in 10^-8. A fee above the largest
+// I128, eighteen orders of magnitude above the largest possible balance, is capped there.
 func Fee(price, amount int64, digitsTotal int, rate, discount uint32) fixed.I128 {
 	if rate == 0 || discount >= engine.RateOne {
 		return fixed.I128{}

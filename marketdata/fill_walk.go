@@ -1,10 +1,11 @@
 package marketdata
 
-// Fills is a page of an account's fills, newest first. A trade with oneself is two.
+// Fills returns a page of an account's fills, newest first. A trade of the account with itself
+// is two fills.
 //
-// turn is as for Orders. The rows are those that the first turn would have found: later
-// fills are behind the walk, and a fill never changes. The oldest may be forgotten before
-// the walk comes to them; then the list ends there.
+// turn is the same as for Orders. The rows are the rows that the first turn would have found:
+// the walk never reaches later fills, and a fill never changes. The oldest fills may be evicted
+// before the walk reaches them; then the list ends there.
 func (h *History) Fills(q Query, turn func(func()) error) ([]Fill, error) {
 	if q.Limit <= 0 || q.Offset < 0 {
 		return nil, nil
@@ -18,22 +19,22 @@ func (h *History) Fills(q Query, turn func(func()) error) ([]Fill, error) {
 	return w.rows, nil
 }
 
-// fillWalk finds the fills of a page, some in each turn. Numbers of fills are never used
-// again, so where it stands is safe while it waits.
+// fillWalk finds the fills of a page, some in each turn. Numbers of fills are never reused, so
+// its position stays valid while it waits.
 //
-// Owner: the history's goroutine during a turn, the caller's between two.
+// Owner: the history's goroutine during a turn, the caller's between two turns.
 type fillWalk struct {
 	history  *History
 	query    Query
 	started  bool
 	done     bool
-	restored uint64 // of the history, when the walk started
+	restored uint64 // the history's restored count when the walk started
 	next     uint64 // 1 + number of the next fill, 0: none
-	skip     int    // rows still to pass over
+	skip     int    // rows still to skip
 	rows     []Fill
 }
 
-// turn reads walkRecords records at most, on the owner's goroutine.
+// turn reads at most walkRecords records, on the owner's goroutine.
 func (w *fillWalk) turn() {
 	h, q := w.history, &w.query
 	if !w.started || w.restored != h.restored {
@@ -56,7 +57,7 @@ func (w *fillWalk) turn() {
 	}
 }
 
-// read takes the rows of one trade and steps to the account's next older one.
+// read adds the rows of one trade and steps to the account's next older one.
 func (w *fillWalk) read(f *fillRec) {
 	q := &w.query
 	if f.timeNs < q.SinceNs {

@@ -8,7 +8,7 @@ import (
 	"tickhive/internal/fixed"
 )
 
-// fold takes every event but trades and levels.
+// fold folds every event except trades and levels.
 func (h *History) fold(p *pairState, e *engine.Event) {
 	switch e.Kind {
 	case engine.EventAccepted:
@@ -50,7 +50,7 @@ func (h *History) accept(p *pairState, e *engine.Event) {
 	h.touched = append(h.touched, i)
 }
 
-// change is an open order that the command under way changes.
+// change returns an open order that the current command changes.
 func (h *History) change(p *pairState, id engine.OrderID) *orderRec {
 	w := p.orders.get(id)
 	if w&^placeMask != inOpen {
@@ -97,7 +97,7 @@ func (h *History) foldTrade(p *pairState, e *engine.Event) {
 	ma.fillCount++
 }
 
-// newFill makes room for a trade; the oldest one leaves the counts of its accounts.
+// newFill makes room for a trade and subtracts the oldest trade from the counts of its accounts.
 func (h *History) newFill() *fillRec {
 	full := h.fills.full()
 	f := h.fills.push()
@@ -119,8 +119,8 @@ func (o *orderRec) fill(e *engine.Event, quote fixed.U128, n uint64, open int64,
 	}
 }
 
-// distance is from n back to the value whose number + 1 is prev; 0 when there is none.
-// One too far to say is out of the ring long since.
+// distance returns the distance from n back to the value whose number + 1 is prev; 0 when there
+// is none. A value more than 32 bits back has left the ring long ago.
 func distance(n, prev uint64) uint32 {
 	if prev == 0 || n-(prev-1) > math.MaxUint32 {
 		return 0
@@ -128,15 +128,15 @@ func distance(n, prev uint64) uint32 {
 	return uint32(n - (prev - 1))
 }
 
-// settle ends the command under way: its orders get its last seq, those that ended move
-// to the closed ones, a new order's first answer is kept.
+// settle ends the current command: its orders get its last seq, ended orders move to the closed
+// ones, and a new order's first answer is retained.
 func (h *History) settle() {
 	if len(h.touched) == 0 {
 		return
 	}
 	p := h.command
-	// The command's own order, which it touched first, closes last: it is still there for
-	// its answer however few closed ones are kept.
+	// The command's own order, which it touched first, closes last: it is still retained for its
+	// answer, however low the limit of closed orders is.
 	for _, i := range slices.Backward(h.touched) {
 		o := h.open.at(i)
 		o.bits &^= bitTouched
@@ -160,7 +160,7 @@ func (x *orderExtra) firstAnswer(o *orderRec) {
 	x.firstSeq, x.firstFill, x.firstStatus = o.seq, o.lastFill, o.status
 }
 
-// close moves an order that ended behind the newest closed one.
+// close moves an ended order to the end of the closed ones.
 func (h *History) close(p *pairState, i uint32, o *orderRec) {
 	h.unlinkOpen(i, o)
 	place := h.closed.next
@@ -183,8 +183,8 @@ func (h *History) pushClosed(o *orderRec) {
 	a.closedCount++
 }
 
-// evict forgets the oldest closed order, or keeps its first answer when a client may
-// still ask for it by repeating its client id.
+// evict drops the oldest closed order. It retains the first answer while a client may still
+// request it by repeating the client id.
 func (h *History) evict(o *orderRec) {
 	h.accounts[o.account].closedCount--
 	if o.extra == 0 || h.extras.at(o.extra-1).client == nil {
@@ -207,9 +207,9 @@ func (h *History) forget(o *orderRec) {
 	}
 }
 
-// linkOpen hangs an order into its account's list. The built-in account has none: it may
-// own most of a large book, its orders are found through the index when someone asks, and
-// unhanging one would touch two more, far away in memory.
+// linkOpen links an order into its account's list. The built-in account has no list: it may own
+// most of a large book, queries find its orders through the index, and unlinking one would touch
+// two more records, far away in memory.
 func (h *History) linkOpen(i uint32, o *orderRec) {
 	if o.account == 0 {
 		return
@@ -242,12 +242,12 @@ func (h *History) unlinkOpen(i uint32, o *orderRec) {
 	}
 }
 
-// warmOrders is from how many records on warming pays: fewer are near in memory anyway.
+// warmOrders is the number of records from which warm pays: fewer are in the CPU cache anyway.
 const warmOrders = 32_768
 
-// warm reads the records that the events will change, all of them before any is changed:
-// independent reads overlap, where one after the other each would wait for memory. In a
-// deep book most of what a fold costs is this waiting.
+// warm reads the records that the events will change before any of them is changed. These
+// independent reads overlap; one after the other, each would wait for memory. In a deep book a
+// fold spends most of its time on this wait.
 func (h *History) warm(events []engine.Event) {
 	if h.open.n < warmOrders {
 		return

@@ -7,7 +7,7 @@ import (
 	"tickhive/internal/fixed"
 )
 
-// OrderRecord is an order as the history tells it: a copy, the caller's to keep.
+// OrderRecord is a copy of an order in the history. The caller may retain it.
 type OrderRecord struct {
 	ID      engine.OrderID
 	Account engine.AccountID
@@ -18,7 +18,7 @@ type OrderRecord struct {
 	STP     engine.SelfTrade
 
 	PostOnly bool
-	ByQuote  bool // Quote is given and Amount is not
+	ByQuote  bool // Quote is set, Amount is not
 
 	Price   int64      // ticks, 0: market
 	Amount  int64      // lots, the total; 0 when ByQuote
@@ -32,12 +32,16 @@ type OrderRecord struct {
 	FilledQuote fixed.U128         // product units
 	Open        int64              // lots that can still trade, hidden ones too; 0 once closed
 	Canceled    int64              // lots taken out when it was canceled
-	Reduced     int64              // lots lost to self-trade prevention (decrement) of this Amount; 0 when ByQuote
+	// Reduced is the part of Amount, in lots, lost to self-trade prevention (decrement); 0 when
+	// ByQuote.
+	Reduced int64
 
-	CreatedNs int64      // Unix ns
-	EndedNs   int64      // Unix ns, 0: open
-	Seq       engine.Seq // of the last event of the last command that changed it (of a mass cancel: of its own cancel)
-	Fills     []Fill     // oldest first, the newest 1,000 of those kept; nil from lists
+	CreatedNs int64 // Unix ns
+	EndedNs   int64 // Unix ns, 0: open
+	// Seq is the seq of the last event of the last command that changed the order (of a mass
+	// cancel: of the order's own cancel).
+	Seq   engine.Seq
+	Fills []Fill // oldest first, the newest 1,000 retained; nil from lists
 }
 
 // StatusFilter chooses orders by their state.
@@ -67,15 +71,16 @@ type Query struct {
 	Status  StatusFilter  // orders only
 	SinceNs int64         // inclusive; createdAt of orders, time of fills
 	UntilNs int64         // inclusive
-	Offset  int           // so many of the newest are passed over
-	Limit   int           // at most so many are returned
+	Offset  int           // skip this many of the newest
+	Limit   int           // return at most this many
 }
 
 func (q *Query) takes(pair engine.PairID, timeNs int64) bool {
 	return (q.Pair == engine.ControlPair || q.Pair == pair) && timeNs >= q.SinceNs && timeNs <= q.UntilNs
 }
 
-// Order is the order with this id, with its fills: open ones and the newest closed ones.
+// Order returns the order with this id and its fills. It finds open orders and the newest closed
+// ones.
 func (h *History) Order(id engine.OrderID) (OrderRecord, bool) {
 	o, w := h.lookup(id)
 	if o == nil || w&^placeMask == inRemembered {
@@ -86,9 +91,9 @@ func (h *History) Order(id engine.OrderID) (OrderRecord, bool) {
 	return r, true
 }
 
-// FirstAnswer is the order as it was when its placing command ended, which is what the
-// same client id with the same content is answered. False for orders without a client
-// id, and for those long forgotten.
+// FirstAnswer returns the order as it was when its placing command ended. A client that repeats
+// the client id with the same content receives this answer. The result is false for orders
+// without a client id and for orders evicted long ago.
 func (h *History) FirstAnswer(id engine.OrderID) (OrderRecord, bool) {
 	o, _ := h.lookup(id)
 	if o == nil || o.extra == 0 || h.extras.at(o.extra-1).client == nil {
@@ -154,7 +159,7 @@ func (h *History) record(o *orderRec) OrderRecord {
 	return r
 }
 
-// fillsOf collects the fills of an order, from the newest back, and turns them around.
+// fillsOf collects the fills of an order, newest first, and reverses them.
 func (h *History) fillsOf(id engine.OrderID, newest uint64) []Fill {
 	digits := h.pairs[id.Pair()].instrument.DigitsTotal()
 	var out []Fill
@@ -175,7 +180,7 @@ func (h *History) fillsOf(id engine.OrderID, newest uint64) []Fill {
 	return out
 }
 
-// OpenOrders walks the open orders of an account, newest first, until yield says no.
+// OpenOrders yields the open orders of an account, newest first, until yield returns false.
 func (h *History) OpenOrders(account engine.AccountID, yield func(OrderRecord) bool) {
 	h.settle()
 	if int(account) >= len(h.accounts) {
@@ -184,7 +189,7 @@ func (h *History) OpenOrders(account engine.AccountID, yield func(OrderRecord) b
 	h.walkOpen(account, func(o *orderRec) bool { return yield(h.record(o)) })
 }
 
-// walkOpen walks the open orders of an account, newest first.
+// walkOpen yields the open orders of an account, newest first.
 func (h *History) walkOpen(account engine.AccountID, yield func(*orderRec) bool) {
 	if account == 0 {
 		h.walkBuiltin(yield)
@@ -199,8 +204,8 @@ func (h *History) walkOpen(account engine.AccountID, yield func(*orderRec) bool)
 	}
 }
 
-// walkBuiltin finds the open orders of the built-in account through the indexes of all
-// pairs and sorts them: it costs a walk over every kept order.
+// walkBuiltin finds the open orders of the built-in account through the indexes of all pairs and
+// sorts them. It walks over every retained order.
 func (h *History) walkBuiltin(yield func(*orderRec) bool) {
 	var found []*orderRec
 	for _, p := range h.pairs {

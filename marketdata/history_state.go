@@ -8,15 +8,15 @@ import (
 	"tickhive/internal/wire"
 )
 
-// The encoding of the history: format, number of accounts, pairs with 1 + the number of
-// their first page, open orders by pair and number, those remembered for their first answer and the
-// closed ones by their end, fills from the oldest on. Lists and links are made again when
-// it is read. It is a function of the events, but not a part of the state hash.
+// The encoding of the history: format, number of accounts, pairs with 1 + the number of their
+// first page, open orders by pair and number, orders remembered for their first answer and
+// closed orders by their end, fills from the oldest on. The decoder rebuilds lists and links.
+// The encoding is a function of the events, but not a part of the state hash.
 
-// maxAccounts bounds what a snapshot can make the list of accounts grow to.
+// maxAccounts limits the list of accounts that a snapshot can create.
 const maxAccounts = 200_000_000
 
-// AppendHistoryState appends the whole order history. It is called between commands.
+// AppendHistoryState appends the whole order history. The owner calls it between commands.
 func (f *Feed) AppendHistoryState(dst []byte) []byte {
 	h := f.history
 	h.settle()
@@ -50,7 +50,7 @@ func (f *Feed) AppendHistoryState(dst []byte) []byte {
 	return w.Bytes()
 }
 
-// first is 1 + the number of the first page that has an order, 0 when none has.
+// first returns 1 + the number of the first page that has an order, 0 when no page has one.
 func (x *orderIndex) first() uint64 {
 	for k, p := range x.pages {
 		if p != nil {
@@ -60,7 +60,7 @@ func (x *orderIndex) first() uint64 {
 	return 0
 }
 
-// eachOpen walks the open orders of a pair by number.
+// eachOpen calls yield for the open orders of a pair, by number.
 func (x *orderIndex) eachOpen(h *History, yield func(*orderRec)) {
 	for k, page := range x.pages {
 		if page == nil {
@@ -78,9 +78,9 @@ func (x *orderIndex) eachOpen(h *History, yield func(*orderRec)) {
 	}
 }
 
-// DecodeHistoryState takes over what AppendHistoryState wrote, into a feed whose pairs are
-// decoded and which has folded nothing since. What the options keep less of is dropped.
-// After an error the feed is of no use.
+// DecodeHistoryState restores what AppendHistoryState wrote, into a feed whose pairs are decoded
+// and which has folded nothing since. It drops what exceeds the limits of the options. After an
+// error the feed must not be used.
 func (f *Feed) DecodeHistoryState(data []byte) error {
 	h, restored := f.history, f.history.restored
 	*h = *newHistory(f.opts) // in place: readers on the owner's goroutine hold it
@@ -159,7 +159,7 @@ func (h *History) readOpen(w walker) {
 	}
 }
 
-// readOrder is the next order, nil when it cannot be one.
+// readOrder reads the next order and returns nil when it is invalid.
 func (h *History) readOrder(w walker) *orderRec {
 	if w.Err() != nil {
 		return nil
@@ -195,10 +195,10 @@ func (h *History) pushRemembered(o *orderRec) {
 	h.pairs[o.id.Pair()].orders.add(o.id, inRemembered|where(place))
 }
 
-// pushFill adds a fill and hangs it into the lists of its orders and accounts.
+// pushFill adds a fill and links it into the lists of its orders and accounts.
 func (h *History) pushFill(f *fillRec) {
 	n := h.fills.end
-	var noTaker, noMaker uint64 // of orders that are no longer kept
+	var noTaker, noMaker uint64 // of orders that are no longer retained
 	taker, maker := &noTaker, &noMaker
 	if o, _ := h.lookup(f.taker); o != nil {
 		taker = &o.lastFill
@@ -252,7 +252,7 @@ func (h *History) walkExtra(w walker, x *orderExtra) {
 	w.u128(&x.firstFilledQuote)
 	w.seq(&x.firstSeq)
 	w.U8((*uint8)(&x.firstStatus), uint8(engine.PartiallyExecutedAndCanceled))
-	// Fills are numbered anew from the oldest kept one, 1 is its number + 1.
+	// Renumber fills from the oldest retained one, whose number + 1 is 1.
 	first := uint64(0)
 	if begin := h.fills.begin(); x.firstFill > begin {
 		first = x.firstFill - begin

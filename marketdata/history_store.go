@@ -4,11 +4,11 @@ import "tickhive/engine"
 
 const slabChunk = 1024
 
-// slab hands out places of a growing list; freed ones are used again. Places are stable
-// and their values are reached by pointer. Owner: its holder's goroutine.
+// slab allocates places of a growing list and reuses freed ones. Places are stable and their
+// values are accessed by pointer. Owner: its holder's goroutine.
 type slab[T any] struct {
 	chunks []*[slabChunk]T
-	n      uint32   // places ever handed out
+	n      uint32   // places allocated so far
 	free   []uint32 // freed places
 }
 
@@ -27,20 +27,20 @@ func (s *slab[T]) take() uint32 {
 	return s.n - 1
 }
 
-// give frees a place; what its value refers to stays alive until it is used again, unless
-// the caller clears it.
+// give frees a place. Whatever its value refers to stays alive until the place is reused, unless
+// the caller clears the value.
 func (s *slab[T]) give(i uint32) { s.free = append(s.free, i) }
 
-// ring keeps the newest values, numbered from 0 without a gap; the oldest make room.
+// ring retains the newest values, numbered from 0 without a gap, and overwrites the oldest.
 // Owner: its holder's goroutine.
 type ring[T any] struct {
 	chunks []*[slabChunk]T
 	limit  uint64
 	end    uint64 // number of the next value
-	next   uint32 // its place: end modulo limit, kept because dividing takes longer
+	next   uint32 // the next value's place: end modulo limit, cached because division is slower
 }
 
-// begin is the number of the oldest kept value.
+// begin returns the number of the oldest retained value.
 func (r *ring[T]) begin() uint64 {
 	if r.end > r.limit {
 		return r.end - r.limit
@@ -54,7 +54,7 @@ func (r *ring[T]) at(n uint64) *T { return r.atPlace(uint32(n % r.limit)) }
 
 func (r *ring[T]) atPlace(i uint32) *T { return &r.chunks[i/slabChunk][i%slabChunk] }
 
-// full reports whether the next push overwrites the oldest value, which stands at next.
+// full reports whether the next push overwrites the oldest value, which is at next.
 func (r *ring[T]) full() bool { return r.end >= r.limit }
 
 // push makes room for the next value, which the caller fills in.
@@ -70,7 +70,7 @@ func (r *ring[T]) push() *T {
 	return r.atPlace(i)
 }
 
-// where says in which store an order is, and its place there: 0 is nowhere.
+// where encodes the store that holds an order and the order's place there; 0: not retained.
 type where uint32
 
 const (
@@ -82,21 +82,21 @@ const (
 
 const idPageOrders = 512
 
-// idPage says where 512 neighbouring order numbers of a pair are. What it says of an
-// order that was forgotten is stale: the record there has another id, and that is how it
-// is noticed. Clearing it would fetch a cache line for each order that is forgotten.
+// idPage holds the places of 512 neighbouring order numbers of a pair. The entry of an evicted
+// order is stale; a lookup notices it, because the record there has another id. Clearing the
+// entry would fetch a cache line for each evicted order.
 type idPage [idPageOrders]where
 
-// orderIndex finds the orders of one pair by number. A page lives while one of its
-// orders is kept; the list of pages loses its empty front. Owner: the feed's goroutine.
+// orderIndex finds the orders of one pair by number. It retains a page while one of the page's
+// orders is retained and drops the empty front of the list. Owner: the feed's goroutine.
 type orderIndex struct {
 	base  uint64 // number of the first page
 	pages []*idPage
-	kept  []uint16 // orders kept of each page, side by side: forgetting one fetches no page
-	spare *idPage  // an emptied page, so that a book that turns over does not allocate
+	kept  []uint16 // retained orders of each page, side by side: evicting one fetches no page
+	spare *idPage  // an emptied page for reuse: a book that turns over does not allocate
 }
 
-// get is where the order is, if it is kept.
+// get returns the place of an order, if it is retained.
 func (x *orderIndex) get(id engine.OrderID) where {
 	k := id.N()/idPageOrders - x.base
 	if k >= uint64(len(x.pages)) || x.pages[k] == nil {
@@ -105,7 +105,7 @@ func (x *orderIndex) get(id engine.OrderID) where {
 	return x.pages[k][id.N()%idPageOrders]
 }
 
-// add says where a new order is.
+// add sets the place of a new order.
 func (x *orderIndex) add(id engine.OrderID, w where) {
 	k := id.N() / idPageOrders
 	if len(x.pages) == 0 {
@@ -129,12 +129,12 @@ func (x *orderIndex) add(id engine.OrderID, w where) {
 	p[id.N()%idPageOrders] = w
 }
 
-// move says where a kept order is now.
+// move sets the new place of a retained order.
 func (x *orderIndex) move(id engine.OrderID, w where) {
 	x.pages[id.N()/idPageOrders-x.base][id.N()%idPageOrders] = w
 }
 
-// forget lets an order go.
+// forget removes an order.
 func (x *orderIndex) forget(id engine.OrderID) {
 	k := id.N()/idPageOrders - x.base
 	if x.kept[k]--; x.kept[k] > 0 {

@@ -12,7 +12,7 @@ import (
 	"tickhive/internal/fixed"
 )
 
-// bigFee is the fee by arbitrary precision, rounded half even.
+// bigFee computes the fee with arbitrary precision, rounded half even.
 func bigFee(price, amount int64, digits int, rate, discount uint32) *big.Int {
 	n := new(big.Int).Mul(big.NewInt(price), big.NewInt(amount))
 	n.Mul(n, big.NewInt(int64(rate)))
@@ -68,19 +68,19 @@ func TestFeeIsExactAndRoundsHalfEven(t *testing.T) {
 	}
 }
 
-// naiveHistory is the order history as maps and slices over the recorded events.
+// naiveHistory keeps the order history as maps and slices over the recorded events.
 type naiveHistory struct {
 	orders map[engine.OrderID]*OrderRecord
 	first  map[engine.OrderID]OrderRecord // as first answered
 	ended  []engine.OrderID               // by end
-	fills  []Fill                         // of all orders, two a trade
+	fills  []Fill                         // of all orders, two fills a trade
 }
 
 func newNaiveHistory() *naiveHistory {
 	return &naiveHistory{orders: map[engine.OrderID]*OrderRecord{}, first: map[engine.OrderID]OrderRecord{}}
 }
 
-// command takes the events of one command.
+// command folds the events of one command.
 func (n *naiveHistory) command(events []engine.Event) {
 	var touched, ended []engine.OrderID
 	var placed engine.OrderID
@@ -133,8 +133,8 @@ func (n *naiveHistory) command(events []engine.Event) {
 	for _, id := range touched {
 		n.orders[id].Seq = events[len(events)-1].Seq
 	}
-	// The history takes closed orders over against the order in which the command touched
-	// them: its own order is the newest.
+	// The history closes orders in the reverse of the order in which the command touched them:
+	// the command's own order is the newest.
 	slices.SortStableFunc(ended, func(a, b engine.OrderID) int {
 		return cmp.Compare(firstIndex(events, b), firstIndex(events, a))
 	})
@@ -176,7 +176,7 @@ func (n *naiveHistory) trade(o *OrderRecord, e *engine.Event, maker bool, open i
 	}
 }
 
-// keptFills are the newest fills of the bound.
+// keptFills returns the newest fills up to the limit.
 func (n *naiveHistory) keptFills(bound int) []Fill { return n.fills[max(0, len(n.fills)-bound):] }
 
 func (n *naiveHistory) fillsOf(id engine.OrderID, bound int) []Fill {
@@ -239,7 +239,7 @@ func checkHistory(t *testing.T, rnd *rand.Rand, o Options) {
 	}
 }
 
-// compareHistory looks up some orders, all of them when thorough, and some lists.
+// compareHistory looks up some orders, or all of them when thorough, and some lists.
 func compareHistory(t *testing.T, rnd *rand.Rand, f *Feed, naive *naiveHistory, thorough bool) {
 	t.Helper()
 	h := f.History()
@@ -275,7 +275,7 @@ func compareHistory(t *testing.T, rnd *rand.Rand, f *Feed, naive *naiveHistory, 
 
 func compareFirst(t *testing.T, f *Feed, naive *naiveHistory) {
 	t.Helper()
-	// Those that are found: open, among the closed kept, or the newest of those thrown out.
+	// The history finds open orders, retained closed ones, and the newest evicted ones.
 	found := map[engine.OrderID]bool{}
 	n := max(0, len(naive.ended)-f.opts.ClosedOrders)
 	for _, id := range naive.ended[n:] {
@@ -354,7 +354,7 @@ func compareLists(t *testing.T, rnd *rand.Rand, f *Feed, naive *naiveHistory) {
 	}
 	var fills []Fill
 	for i := len(naive.fills) - 2; i >= max(0, len(naive.fills)-f.opts.Fills/2*2); i -= 2 {
-		for _, fl := range naive.fills[i : i+2] { // the taker's stands first
+		for _, fl := range naive.fills[i : i+2] { // the taker's comes first
 			if fl.Account == q.Account && q.takes(fl.Pair, fl.TimeNs) {
 				fills = append(fills, fl)
 			}

@@ -12,8 +12,8 @@ import (
 	"tickhive/marketdata"
 )
 
-// TestBooksAndOrdersEqualTheEnginesOwn drives the engine and compares, after each batch,
-// what was folded from its events with what it says of itself.
+// TestBooksAndOrdersEqualTheEnginesOwn drives the engine and compares, after each batch, the
+// folded state with the engine's own.
 func TestBooksAndOrdersEqualTheEnginesOwn(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
@@ -149,8 +149,8 @@ func compareOrders(t *testing.T, core *engine.Core, h *marketdata.History, p eng
 	}
 }
 
-// compareSums looks across one view: the trades of the window's seconds, the candles and
-// the ticker tell one story.
+// compareSums checks one view for consistency: the trades of the window's seconds, the candles
+// and the ticker must agree.
 func compareSums(t *testing.T, v *marketdata.View, now int64) {
 	t.Helper()
 	from := (now/1_000_000_000 - 86_400 + 1) * 1_000_000_000

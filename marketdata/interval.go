@@ -2,13 +2,13 @@ package marketdata
 
 import "time"
 
-// seconds is the length of an interval; 0 for those of the calendar.
+// seconds returns the length of an interval; 0 for Month and Year.
 func (i Interval) seconds() int64 {
 	return [Intervals]int64{60, 180, 300, 900, 1800, 3600, 14400, 86400, 0, 0}[i]
 }
 
-// Floor is the boundary, in Unix seconds, of the interval that sec lies in (UTC). Fixed
-// lengths divide the day, months and years follow the calendar.
+// Floor returns the start of the interval that contains sec, in Unix seconds (UTC). Fixed
+// lengths divide the day; months and years follow the calendar.
 func (i Interval) Floor(sec int64) int64 {
 	if n := i.seconds(); n != 0 {
 		r := sec % n
@@ -25,7 +25,7 @@ func (i Interval) Floor(sec int64) int64 {
 	return time.Date(t.Year(), month, 1, 0, 0, 0, 0, time.UTC).Unix()
 }
 
-// Next is the first boundary after sec: the end of the interval that sec lies in.
+// Next returns the first boundary after sec: the end of the interval that contains sec.
 func (i Interval) Next(sec int64) int64 {
 	if n := i.seconds(); n != 0 {
 		return i.Floor(sec) + n
@@ -37,7 +37,7 @@ func (i Interval) Next(sec int64) int64 {
 	return time.Date(t.Year(), t.Month()+1, 1, 0, 0, 0, 0, time.UTC).Unix()
 }
 
-// floorSec is the whole second of a time in Unix ns.
+// floorSec returns the whole second of a time in Unix ns.
 func floorSec(ns int64) int64 {
 	s := ns / nanosecond
 	if ns%nanosecond < 0 {

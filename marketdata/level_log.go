@@ -2,52 +2,51 @@ package marketdata
 
 import "tickhive/engine"
 
-// Bounds of the kept level changes of a pair: the window of docs/contract/streams.md#resume (10,000
-// updates or 60 s, the larger), and above it what memory allows, 24 bytes each.
+// Limits of the retained level changes of a pair: the window of docs/contract/streams.md#resume
+// (10,000 updates or 60 s, the larger), up to a limit of memory at 24 bytes each.
 const (
 	chunkChanges   = 128     // changes that share an allocation: 3 KiB for a quiet pair
-	blockChunks    = 32      // chunks made at once for a pair that moves: 96 KiB
-	keptUpdates    = 10_000  // commands that changed the book: an update joins one or more
+	blockChunks    = 32      // chunks allocated at once for a pair that changes often: 96 KiB
+	keptUpdates    = 10_000  // commands that changed the book; an update on the wire joins one or more
 	keptChangesSec = 60      // seconds
 	maxChanges     = 1 << 18 // 6 MiB a pair: 60 s at 4,300 changes a second
-	dropChangesAt  = 32      // chunks to let go at once at least: the list of chunks is copied rarely
+	dropChangesAt  = 32      // chunks to drop at once at least: the list of chunks is copied rarely
 )
 
-// levelChange is one change of a level: what it showed before, since only going back is
-// asked for. What it shows afterwards stands in the next change of the same price, or in
-// the book.
+// levelChange is one change of a level, with the amount shown before it, because readers only go
+// back. The amount shown after it is in the next change of the same price, or in the book.
 type levelChange struct {
 	seqSide uint64 // seq << 1 | side
 	price   int64  // ticks
-	before  int64  // lots, 0: the level was not there
+	before  int64  // lots, 0: the level did not exist
 }
 
-// levelChunk is a run of changes; the writer fills slots above every published length
-// only.
+// levelChunk is a run of changes; the writer fills slots only above every published length.
 type levelChunk struct {
 	changes [chunkChanges]levelChange
 	timeNs  int64  // of the newest change, once full; read by the writer alone
-	updates uint64 // the log's count of updates at the newest change, once full; the writer's alone
+	updates uint64 // the log's count of updates at the newest change, once full; writer only
 }
 
-// Changes is a view of a pair's newest level changes: enough to turn the view's book back
-// into that of any seq from Base on. It is part of the fold, so a recovery that folds the
-// journal makes it again from the snapshot on; it is not part of the state (state.go): two
-// feeds with equal state may reach back differently far. Frozen.
+// Changes is a view of a pair's newest level changes: a reader can turn the view's book back to
+// any seq from Base on. It is part of the fold: a recovery rebuilds it from the journal after
+// the snapshot. It is not part of the state (state.go): two feeds with equal state may reach
+// back to different seqs. Frozen.
 type Changes struct {
 	chunks []*levelChunk
 	end    int // slots used, counted from chunks[0]
 	base   engine.Seq
 }
 
-// Base is the oldest seq to which the book can be turned back.
+// Base returns the oldest seq to which the book can be turned back.
 func (c *Changes) Base() engine.Seq { return c.base }
 
-// Len is the number of kept changes.
+// Len returns the number of retained changes.
 func (c *Changes) Len() int { return c.end }
 
-// Undo yields the changes after seq, newest first, with what each level showed before it:
-// the last amount yielded of a price is what it showed at seq. seq must not be below Base.
+// Undo yields the changes after seq, newest first, with the amount that each level showed
+// before. The last amount yielded for a price is the amount shown at seq. seq must not be below
+// Base.
 func (c *Changes) Undo(seq engine.Seq, yield func(side engine.Side, price, before int64)) {
 	if seq < c.base {
 		panic("BUG: marketdata: level changes before the kept ones")
@@ -65,14 +64,14 @@ func (c *Changes) Undo(seq engine.Seq, yield func(side engine.Side, price, befor
 type levelLog struct {
 	view    Changes      // chunks is appended to in place, above every published length
 	updates uint64       // commands that changed the book
-	open    bool         // the present command has changed it
-	block   []levelChunk // made ahead
+	open    bool         // the current command has changed it
+	block   []levelChunk // allocated ahead
 	last    *levelChunk  // the newest of view.chunks
 	used    int          // slots of last
 	timeNs  int64        // of the newest change
 }
 
-// chunk is an empty chunk; those of a pair that moves are made several at a time.
+// chunk returns an empty chunk; for a pair that changes often it allocates several at a time.
 func (l *levelLog) chunk() *levelChunk {
 	if len(l.block) == 0 {
 		n := 1
@@ -89,7 +88,7 @@ func (l *levelLog) chunk() *levelChunk {
 // begin notes a command boundary.
 func (l *levelLog) begin() { l.open = false }
 
-// add notes a change and what the level showed before it.
+// add records a change and the amount that the level showed before it.
 func (l *levelLog) add(e *engine.Event, before int64) {
 	full := l.last == nil || l.used == chunkChanges
 	if full && l.last != nil {
@@ -110,9 +109,9 @@ func (l *levelLog) add(e *engine.Event, before int64) {
 	l.view.end++
 }
 
-// trim lets whole chunks go that no window needs, before a new one is begun. The list is
-// copied: readers may hold the old one, and its slots must not keep chunks alive for us.
-// What is kept is a function of the events alone.
+// trim drops whole chunks that no window needs, before a new chunk starts. It copies the list:
+// readers may hold the old one, and its slots must not keep dropped chunks alive. The retained
+// changes are a function of the events alone.
 func (l *levelLog) trim(nowNs int64) {
 	v := &l.view
 	gone, some := 0, max(dropChangesAt, len(v.chunks)/8)

@@ -7,7 +7,7 @@ import (
 	"tickhive/engine"
 )
 
-// bookOf is both sides of a view, best first.
+// bookOf returns both sides of a view, best first.
 func bookOf(v *View) [2][]Level {
 	var out [2][]Level
 	for side, s := range []*Side{engine.Buy: &v.Bids, engine.Sell: &v.Asks} {
@@ -18,7 +18,7 @@ func bookOf(v *View) [2][]Level {
 	return out
 }
 
-// undone is the book of v as it was at seq.
+// undone returns the book of v turned back to seq.
 func undone(v *View, seq engine.Seq) [2][]Level {
 	book := [2]map[int64]int64{{}, {}}
 	for side, ls := range bookOf(v) {
@@ -61,13 +61,13 @@ func (r *rig) flow(rnd interface{ Int64N(int64) int64 }, open *[]engine.OrderID)
 	*open = append(*open, r.place(0, 1, side, price, 1+rnd.Int64N(50)))
 }
 
-// bookUpdate is a command that changed the book, as the window counts them.
+// bookUpdate is a command that changed the book, as the window counts updates.
 type bookUpdate struct {
 	seq    engine.Seq // of its newest change
 	timeNs int64
 }
 
-// bookUpdates are the last command's, added to all.
+// bookUpdates appends the book updates of the last command to all.
 func (r *rig) bookUpdates(all []bookUpdate) []bookUpdate {
 	last := bookUpdate{}
 	for _, e := range r.events[r.mark:] {
@@ -81,9 +81,9 @@ func (r *rig) bookUpdates(all []bookUpdate) []bookUpdate {
 	return append(all, last)
 }
 
-// From any published state on, the book turned back to an older seq is the book that was
-// published then, also by views that readers have kept; Base is as far as it goes, and that
-// is the window at least.
+// From any published state, also from views that readers hold, the book turned back to an older
+// seq equals the book that was published then. Base limits how far, and covers at least the
+// window.
 func TestLevelChangesUndo(t *testing.T) {
 	rnd := newRand(t)
 	r := newRig(Options{}, 1)
@@ -126,8 +126,8 @@ func TestLevelChangesUndo(t *testing.T) {
 	}
 }
 
-// At least 10,000 updates stay however old they are, and those of the last minute however
-// many; the rest goes, and never more than the bound is kept.
+// At least 10,000 updates are retained at any age, and all updates of the last minute; older
+// ones are dropped, and the log never retains more than the limit.
 func TestLevelChangesWindow(t *testing.T) {
 	for _, c := range []struct {
 		name      string

@@ -7,14 +7,14 @@ import (
 	"tickhive/internal/fixed"
 )
 
-// naiveTrade is a trade as the event told it; the models below fold over all of them.
+// naiveTrade is a trade as in its event; the models below fold over all of them.
 type naiveTrade struct {
 	sec, ns       int64
 	id            engine.TradeID
 	price, amount int64
 }
 
-// naiveTrades picks the trades of a pair out of recorded events.
+// naiveTrades returns the trades of a pair in recorded events.
 func naiveTrades(events []engine.Event, pair engine.PairID) []naiveTrade {
 	var out []naiveTrade
 	for i := range events {
@@ -25,9 +25,9 @@ func naiveTrades(events []engine.Event, pair engine.PairID) []naiveTrade {
 	return out
 }
 
-// naiveTicker is the window's figures at second now, from all trades, as
-// docs/contract/market-data.md#ticker words it. Bid, ask and the change of figures by the book are
-// the caller's.
+// naiveTicker returns the window's figures at second now, computed from all trades as in
+// docs/contract/market-data.md#ticker. The caller fills in bid, ask and the figures' change by
+// the book.
 func naiveTicker(trades []naiveTrade, now int64) Ticker {
 	var t Ticker
 	if len(trades) == 0 {
@@ -54,7 +54,7 @@ func naiveTicker(trades []naiveTrade, now int64) Ticker {
 	return t
 }
 
-// naiveStart is the boundary of the interval that a second lies in, by the calendar.
+// naiveStart returns the start of the calendar interval that contains a second.
 func naiveStart(i Interval, sec int64) int64 {
 	t := time.Unix(sec, 0).UTC()
 	y, mo, d := t.Date()
@@ -75,7 +75,7 @@ func naiveStart(i Interval, sec int64) int64 {
 	return time.Date(y, 1, 1, 0, 0, 0, 0, time.UTC).Unix()
 }
 
-// naiveCandles are all candles of an interval.
+// naiveCandles returns all candles of an interval.
 func naiveCandles(trades []naiveTrade, i Interval) []Candle {
 	var out []Candle
 	for _, tr := range trades {

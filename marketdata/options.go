@@ -5,17 +5,17 @@ import (
 	"fmt"
 )
 
-// Bounds of what is kept when the configuration does not say otherwise.
+// Default and largest limits of the retained data.
 const (
-	DefaultTradesMin          = 10_000      // kept per pair beyond 24 h (docs/contract/listing.md#historical-trades)
-	DefaultTradesMax          = 2_000_000   // kept per pair at all (docs/contract/listing.md#historical-trades)
+	DefaultTradesMin          = 10_000      // retained per pair beyond 24 h (docs/contract/listing.md#historical-trades)
+	DefaultTradesMax          = 2_000_000   // retained per pair at most (docs/contract/listing.md#historical-trades)
 	DefaultClosedOrders       = 100_000     // orders.closed_kept (docs/contract/configuration.md#keys)
 	DefaultFills              = 1_000_000   // fills of all orders together (docs/contract/configuration.md#keys)
-	DefaultClientIDs          = 1_000_000   // first answers kept (docs/contract/matching.md#client-order-ids)
+	DefaultClientIDs          = 1_000_000   // retained first answers (docs/contract/matching.md#client-order-ids)
 	DefaultChunkText          = 64 << 20    // bytes of rendered trade text, over all pairs
-	maxTradesMax              = 100_000_000 // 40 bytes each: 4 GB a pair is a mistake, not a wish
-	maxFills                  = 500_000_000 // distances between fills are 32 bit
-	maxOrdersKept             = 500_000_000 // places of kept orders are 30 bit
+	maxTradesMax              = 100_000_000 // at 40 bytes each 4 GB a pair: more is a mistake
+	maxFills                  = 500_000_000 // distances between fills have 32 bits
+	maxOrdersKept             = 500_000_000 // places of retained orders have 30 bits
 	maxCandlesKept            = 10_000_000  // 80 bytes each
 	maxChunkTextBytes         = 64 << 30
 	fillsPerOrder             = 1_000 // members of one Order's fills (docs/contract/internal.md#orders)
@@ -23,29 +23,28 @@ const (
 	nanosecond          int64 = 1_000_000_000
 )
 
-// DefaultCandles is how many closed candles each interval keeps: two weeks of minutes,
-// three of 3 minutes, 30, 90 and 180 days of 5, 15 and 30, a year of hours, three of
-// 4 hours, twenty of days, and more months and years than there are. Intervals without
-// trades take no place. All full: 79,830 x 80 bytes = 6.4 MB a pair.
+// DefaultCandles returns the number of closed candles that each interval retains: two weeks of
+// minutes, three of 3 minutes, 30, 90 and 180 days of 5, 15 and 30 minutes, a year of hours,
+// three of 4 hours, twenty of days, and more months and years than exist. Intervals without
+// trades use no memory. All full: 79,830 x 80 bytes = 6.4 MB a pair.
 func DefaultCandles() [Intervals]int {
 	return [Intervals]int{20_160, 10_080, 8_640, 8_640, 8_640, 8_760, 6_570, 7_300, 1_200, 1_000}
 }
 
-// Options says how much is kept. The zero value of a member is its default.
+// Options sets the limits of the retained data. The zero value of a member selects its default.
 type Options struct {
-	TradesMin    int            // trades per pair that stay however old they are
-	TradesMax    int            // trades per pair at most, also when younger than 24 h
+	TradesMin    int            // trades per pair that are retained at any age
+	TradesMax    int            // trades per pair at most, even when younger than 24 h
 	Candles      [Intervals]int // closed candles per pair and interval
 	ClosedOrders int            // closed orders of all pairs together, newest by their end
 	Fills        int            // fills of all orders together; a trade is two
 	ClientIDs    int            // closed orders whose first answer outlives ClosedOrders
-	ChunkText    int64          // bytes of kept text of closed trade chunks
-	// NoOrders leaves the order history empty: for replicas and measurements that are about
-	// books, trades, candles and windows alone.
+	ChunkText    int64          // bytes of cached text of closed trade chunks
+	// NoOrders leaves the order history empty: for replicas and measurements that need only
+	// books, trades, candles and windows.
 	NoOrders bool
-	// Checksums makes the writer keep a checksum of the book in each View, so that a
-	// test's readers can prove that what they see is what was published. Costs a walk
-	// over the book at every publish.
+	// Checksums stores a checksum of the book in each View: a test's readers can prove that they
+	// see what the writer published. It costs a walk over the book at every publish.
 	Checksums bool
 }
 
@@ -69,7 +68,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Validate reports the first member that cannot be served.
+// Validate reports the first member that is out of range.
 func (o Options) Validate() error {
 	o = o.withDefaults()
 	if o.TradesMin < 1 || o.TradesMax > maxTradesMax || o.TradesMin > o.TradesMax {

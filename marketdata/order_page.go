@@ -7,8 +7,8 @@ import (
 	"tickhive/engine"
 )
 
-// orderKey is the place of an order in a list. A key outlives its order, so a list can be
-// sorted away from the history.
+// orderKey is the position of an order in a list. A key outlives its order, so the caller's
+// goroutine can sort a list without the history.
 type orderKey struct {
 	createdNs int64
 	id        engine.OrderID
@@ -16,7 +16,7 @@ type orderKey struct {
 
 func (o *orderRec) key() orderKey { return orderKey{o.createdNs, o.id} }
 
-// newer orders by creation, newest first, ties by id descending.
+// newer compares orders by creation, newest first, ties by id descending.
 func newer(a, b *orderRec) int { return newerKey(a.key(), b.key()) }
 
 func newerKey(a, b orderKey) int {
@@ -26,27 +26,27 @@ func newerKey(a, b orderKey) int {
 	return cmp.Compare(b.id, a.id)
 }
 
-// orderPage keeps the newest want orders by creation of those added: a heap with the
-// oldest of them on top.
+// orderPage collects the newest want orders by creation in a heap with the oldest of them on
+// top.
 type orderPage struct {
 	want int
 	heap []orderKey
 }
 
-// reserve makes room for so many more, or for as many as are wanted, so that adding them
-// copies nothing.
+// reserve makes room for n more, at most for as many as are wanted: adding them then copies
+// nothing.
 func (p *orderPage) reserve(n int) {
 	p.heap = slices.Grow(p.heap, min(n, p.want-len(p.heap)))
 }
 
-// complete reports that nothing created at timeNs or before can belong to the page any
-// more, but for ties.
+// complete reports whether no order created at timeNs or before can enter the page any more,
+// except ties.
 func (p *orderPage) complete(timeNs int64) bool {
 	return len(p.heap) >= p.want && p.heap[0].createdNs > timeNs
 }
 
-// add costs the heap's height at most. Adding one again that is not kept any more changes
-// nothing: what is kept is newer.
+// add adds an order at the cost of the heap's height at most. Adding a dropped order again
+// changes nothing, because the page holds only newer ones.
 func (p *orderPage) add(o orderKey) {
 	if len(p.heap) < p.want {
 		p.heap = append(p.heap, o)
@@ -80,5 +80,5 @@ func (p *orderPage) add(o orderKey) {
 	}
 }
 
-// sort makes a list of the heap, newest first. Nothing is added afterwards.
+// sort sorts the heap into a list, newest first. The caller adds nothing afterwards.
 func (p *orderPage) sort() { slices.SortFunc(p.heap, newerKey) }

@@ -7,23 +7,22 @@ import (
 )
 
 // walkRecords is how many records of the history a list reads in one turn on the owner's
-// goroutine, where no command is matched meanwhile. It bounds what a request can make the
-// others wait for: less than 0.1 ms (BenchmarkWorstTurn), and lists of less than that are
-// answered in one turn.
+// goroutine, which matches no command meanwhile. It limits how long a request delays the
+// commands: less than 0.1 ms (BenchmarkWorstTurn). A shorter list takes one turn.
 const walkRecords = 1_000
 
-// Orders is a page of an account's orders, newest first by creation, ties by id.
+// Orders returns a page of an account's orders, newest first by creation, ties by id.
 //
-// It is called on the caller's goroutine. turn runs a function on the owner's goroutine
-// between two commands and waits for it (sequencer.Loop.Query); each turn reads walkRecords
-// records at most, and commands have their turn in between. What is long, merging and
-// sorting, is done on the caller's.
+// Orders runs on the caller's goroutine. turn runs a function on the owner's goroutine between
+// two commands and waits for it (sequencer.Loop.Query). Each turn reads at most walkRecords
+// records, and commands run between turns. The long work, merging and sorting, runs on the
+// caller's goroutine.
 //
-// A page that takes one turn is of that moment. One that takes more ranks the orders that
-// the first turn found: each that was in the list from the first turn to the last has one
-// place in it, one that came or went meanwhile has one or none. Rows show their orders as
-// the last turn finds them; what by then is closed (of a list of open orders) or forgotten
-// leaves its row to the next one, of which as many as a page are known.
+// A page that takes one turn shows one instant. A page that takes more ranks the orders that the
+// first turn found: an order that was in the list from the first turn to the last has one place
+// in it; an order that entered or left meanwhile has one or none. Rows show their orders at the
+// time of the last turn. An order that has closed meanwhile (in a list of open orders) or was
+// evicted leaves its row to the next one; the walk collects one spare page for this.
 func (h *History) Orders(q Query, turn func(func()) error) ([]OrderRecord, error) {
 	if q.Limit <= 0 || q.Offset < 0 {
 		return nil, nil
@@ -38,13 +37,13 @@ func (h *History) Orders(q Query, turn func(func()) error) ([]OrderRecord, error
 	return w.rows, nil
 }
 
-// walkPhase is how far a walk is; phases follow each other.
+// walkPhase is the phase of a walk; phases follow each other in this order.
 type walkPhase uint8
 
 const (
 	walkStart  walkPhase = iota
 	walkOpen             // the account's open orders, newest first
-	walkClosed           // its closed ones, by their end
+	walkClosed           // the account's closed orders, by their end
 	walkSort             // nothing more to find
 	walkPick             // rows of the sorted page
 	walkDone
@@ -52,18 +51,18 @@ const (
 
 // orderWalk finds the orders of a page, some in each turn.
 //
-// Open orders close and the closed ones make room while it waits. What it stands on is
-// therefore held (see hold); and because an order can close before the walk comes to it or
-// after, those closed since the first turn are read too, and those among them that are in
-// the page already left out (see late).
+// While it waits, open orders close and closed ones are evicted. The order that it continues
+// from is therefore held (see hold). An order can close before or after the walk reaches it, so
+// the walk also reads the orders closed since the first turn and leaves out the ones that are
+// already in the page (see late).
 //
-// Owner: the history's goroutine during a turn, the caller's between two.
+// Owner: the history's goroutine during a turn, the caller's between two turns.
 type orderWalk struct {
 	history  *History
 	query    Query
 	phase    walkPhase
 	left     int    // records that this turn may still read
-	restored uint64 // of the history, when the walk started
+	restored uint64 // the history's restored count when the walk started
 
 	open   uint32 // 1 + slab place of the next open order, 0: none
 	closed uint64 // 1 + number of the next closed order, 0: none
@@ -76,7 +75,7 @@ type orderWalk struct {
 	rows   []OrderRecord
 }
 
-// prepare does what needs no history, on the caller's goroutine.
+// prepare does the work that needs no history, on the caller's goroutine.
 func (w *orderWalk) prepare() {
 	for _, k := range w.found {
 		w.page.add(k)
@@ -97,9 +96,9 @@ func (w *orderWalk) prepare() {
 	}
 }
 
-// deep reports that the page is so far from the newest order that a turn leaves what it
-// finds to prepare: adding one to a page costs its height. The walk then reads on for up
-// to a turn after the page is complete.
+// deep reports whether the page is so far from the newest order that a turn only collects the
+// keys and leaves adding them to prepare: adding one costs the height of the heap. The walk then
+// reads on for up to one turn after the page is complete.
 func (w *orderWalk) deep() bool { return w.page.want > walkRecords }
 
 func (w *orderWalk) add(o *orderRec) {
@@ -110,8 +109,8 @@ func (w *orderWalk) add(o *orderRec) {
 	w.page.add(o.key())
 }
 
-// addLate adds the orders that closed meanwhile, without those that were found while they
-// were open. One that was found and is too old for the page now is too old again.
+// addLate adds the orders that closed meanwhile, except those that were found while they were
+// open. An order that was found and was too old for the page is still too old.
 func (w *orderWalk) addLate() {
 	found := make(map[engine.OrderID]bool, len(w.page.heap))
 	for _, k := range w.page.heap {
@@ -125,7 +124,7 @@ func (w *orderWalk) addLate() {
 	w.late = w.late[:0]
 }
 
-// turn reads walkRecords records at most, on the owner's goroutine.
+// turn reads at most walkRecords records, on the owner's goroutine.
 func (w *orderWalk) turn() {
 	w.left = walkRecords
 	w.history.settle()
@@ -139,7 +138,7 @@ func (w *orderWalk) turn() {
 		w.findClosed()
 	}
 	if w.phase == walkSort && len(w.late)+len(w.found) == 0 && len(w.page.heap) <= walkRecords {
-		w.page.sort() // so few that another turn would take longer
+		w.page.sort() // so short that another turn would take longer
 		w.phase = walkPick
 	}
 	if w.phase == walkPick {
@@ -159,7 +158,7 @@ func (w *orderWalk) start() {
 	w.page.heap, w.found, w.late, w.rows, w.picked = w.page.heap[:0], w.found[:0], w.late[:0], w.rows[:0], q.Offset
 	count := int(a.openCount) + int(a.closedCount)
 	switch {
-	case q.Account == 0: // its open orders are not counted; nobody signs for it
+	case q.Account == 0: // its open orders are not counted, and no API key signs for it
 		h.walkBuiltin(func(o *orderRec) bool {
 			if q.takes(o.id.Pair(), o.createdNs) && q.Status.takes(o.status) {
 				w.add(o)
@@ -177,7 +176,7 @@ func (w *orderWalk) start() {
 	}
 }
 
-// findOpen goes on through the account's open orders.
+// findOpen continues through the account's open orders.
 func (w *orderWalk) findOpen() {
 	h, q := w.history, &w.query
 	h.release(w)
@@ -202,8 +201,8 @@ func (w *orderWalk) findOpen() {
 	}
 }
 
-// findClosed goes on through the closed orders, which come by the time of their end: an
-// order cannot have been created after it, so the walk ends once the page is newer.
+// findClosed continues through the closed orders, newest end first. An order cannot have been
+// created after its end, so the walk stops once every order of the page is newer.
 func (w *orderWalk) findClosed() {
 	h, q := w.history, &w.query
 	for w.closed != 0 && h.closed.has(w.closed-1) {
@@ -246,8 +245,8 @@ func (w *orderWalk) pick() {
 	w.phase = walkDone
 }
 
-// hold makes the order that the walk stands on take it along when it closes, to the next
-// older one. Its place may be another order's by the next turn.
+// hold makes the walk advance to the next older order when the order that it continues from
+// closes: another order may own the slab place by the next turn.
 func (h *History) hold(w *orderWalk) {
 	h.open.at(w.open - 1).bits |= bitHeld
 	if h.held == nil {
@@ -256,7 +255,7 @@ func (h *History) hold(w *orderWalk) {
 	h.held[w.open] = append(h.held[w.open], w)
 }
 
-// release ends the hold of a walk that goes on.
+// release ends the hold of a walk that continues.
 func (h *History) release(w *orderWalk) {
 	walks := h.held[w.open]
 	for i, held := range walks {
@@ -274,7 +273,7 @@ func (h *History) release(w *orderWalk) {
 	}
 }
 
-// passOn moves the walks that stand on an open order, which closes, to the next older one.
+// passOn moves the walks that hold a closing order to the next older open order.
 func (h *History) passOn(i uint32, o *orderRec) {
 	walks := h.held[i+1]
 	delete(h.held, i+1)

@@ -2,42 +2,41 @@ package marketdata
 
 import "sync/atomic"
 
-// pageLevels is the size of a page: large enough that a book of 40 a side is a handful
-// of kept texts, small enough that one change renders and copies little.
+// pageLevels is the size of a page: large enough that a book of 40 levels a side has a handful
+// of cached texts, small enough that one change renders and copies little.
 const pageLevels = 16
 
-// PageText names one kept text of a page.
+// PageText names one cached text of a page.
 type PageText uint8
 
-// The texts kept with a page: rows of /api/orderbook and rows of the aggregator's book.
+// The texts cached with a page: rows of /api/orderbook and rows of the aggregator's book.
 const (
 	PageBase PageText = iota
 	PageAgg
 	pageTexts
 )
 
-// Page is up to 16 neighbouring levels of one side, best first. Frozen once published,
-// but for its write-once texts.
+// Page holds up to 16 neighbouring levels of one side, best first. Frozen once published, except
+// for its write-once texts.
 type Page struct {
-	// text is that of this page once a reader has rendered it; before, that of the page
-	// which this one was copied from, to be patched.
+	// text is the text of this page once a reader has rendered it; before that, the text of the
+	// page from which this one was copied, to be patched.
 	text   [pageTexts]atomic.Pointer[pageText]
 	gen    uint64 // the generation that may still change it
 	n      int
 	levels [pageLevels]Level
 }
 
-// Levels are the page's levels, best first. Do not change them.
+// Levels returns the page's levels, best first. The caller must not change them.
 func (p *Page) Levels() []Level { return p.levels[:p.n:p.n] }
 
-// pageBlock is how many pages share an allocation. Copying pages is most of what a publish
-// costs, and allocating most of the copying. A page that is read keeps its block: at worst
-// four pages stay for one, 80 bytes a level.
+// pageBlock is how many pages share an allocation. A publish spends most of its time on copying
+// pages, and copying on allocation. A page that a reader holds retains its block: at worst four
+// pages stay alive for one, 80 bytes a level.
 const pageBlock = 4
 
-// pagePool hands out new pages and directories. What is taken out of a side in the
-// generation that made it was never published, so it can be handed out again.
-// Owner: the feed's goroutine.
+// pagePool allocates pages and directories. A page that leaves a side in the generation that
+// made it was never published, so the pool reuses it. Owner: the feed's goroutine.
 type pagePool struct {
 	block *[pageBlock]Page
 	used  int
@@ -45,8 +44,8 @@ type pagePool struct {
 	nodes []*dirNode
 }
 
-// poolKept bounds each list of the pool: a book that swings around the size of a page
-// needs a few.
+// poolKept limits each list of the pool: a book that swings around the size of a page needs a
+// few pages.
 const poolKept = 32
 
 func (pp *pagePool) page(gen uint64) *Page {

@@ -1,12 +1,12 @@
 package marketdata
 
-// pageText is the kept text of a page, and what it was made of: the next page in its place
-// differs in a level or two, and takes the other rows from here. Frozen.
+// pageText holds the cached text of a page and the levels that it was made of. The next page in
+// its place differs in a level or two and copies the other rows from here. Frozen.
 //
-// Memory: 352 bytes and the text, for each page and form that was read; a page that was
-// not read yet holds the one it will patch, so there is never more than one a page and form.
+// Memory: 352 bytes and the text, for each page and form that was read. A page that was not read
+// yet holds the text that it will patch: there is at most one text a page and form.
 type pageText struct {
-	gen    uint64 // of the page whose text it is
+	gen    uint64 // of the page that the text belongs to
 	n      int
 	sum    uint64 // of the levels: levelsSum
 	text   []byte
@@ -15,11 +15,11 @@ type pageText struct {
 }
 
 // RenderLevels appends the rows of levels to dst. A row must be a pure function of its level
-// (digits of a pair never change), so that two readers who render at once store equal bytes,
-// and rows can be taken over.
+// (the digits of a pair never change): two readers that render at once then store equal bytes,
+// and patch can copy rows.
 type RenderLevels func(dst []byte, levels []Level) []byte
 
-// inheritText takes over what from has to be patched; p was never published.
+// inheritText takes over the text of from, to be patched; p was never published.
 func (p *Page) inheritText(from *Page) {
 	for k := range p.text {
 		if t := from.text[k].Load(); t != nil {
@@ -28,7 +28,7 @@ func (p *Page) inheritText(from *Page) {
 	}
 }
 
-// textOf is the part of the text that shows the first n levels, all when there are fewer,
+// textOf returns the part of the text that shows the first n levels, all when there are fewer,
 // and the sum of those levels.
 func (p *Page) textOf(kind PageText, n int, render RenderLevels) ([]byte, uint64) {
 	t := p.pageText(kind, render)
@@ -41,7 +41,8 @@ func (p *Page) textOf(kind PageText, n int, render RenderLevels) ([]byte, uint64
 	return t.text[:t.ends[n-1]], levelsSum(t.levels[:n])
 }
 
-// pageText is the kept text of the page; the first caller renders it. The result is frozen.
+// pageText returns the cached text of the page; the first caller renders it. The result is
+// frozen.
 func (p *Page) pageText(kind PageText, render RenderLevels) *pageText {
 	before := p.text[kind].Load()
 	if before != nil && before.gen == p.gen {
@@ -61,13 +62,13 @@ func (p *Page) pageText(kind PageText, render RenderLevels) *pageText {
 	if p.text[kind].CompareAndSwap(before, t) {
 		return t
 	}
-	return p.text[kind].Load() // another reader's, of the same bytes
+	return p.text[kind].Load() // another reader's text, with the same bytes
 }
 
-// levelText is about the longest text of a level in one of the documents.
+// levelText is about the length in bytes of the longest row of a level in a document.
 const levelText = 160
 
-// patch makes the text, with the rows of levels that before shows too taken from there.
+// patch makes the text. It copies the rows of levels that before shows too.
 func (t *pageText) patch(before *pageText, render RenderLevels) {
 	b := make([]byte, 0, len(before.text)+levelText) // growing costs more than rendering
 	from, to := 0, 0                                 // the run of old text that is not copied yet

@@ -27,9 +27,9 @@ type pairState struct {
 	view         *View
 	candlesView  *[Intervals]Candles
 	candlesMoved bool // since candlesView was made
-	touched      bool // is in the feed's list
+	touched      bool // is in the feed's touched list
 
-	dueSec int64 // its place in the feed's heap
+	dueSec int64 // its key in the feed's heap
 	dueAt  int   // index + 1, 0: not in it
 
 	orders orderIndex // the history's, by order number
@@ -65,8 +65,8 @@ func (p *pairState) foldLevel(e *engine.Event, gen uint64) {
 	p.touch.seq, p.touch.sec = e.Seq, floorSec(e.TimeNs)
 }
 
-// settleTouch is called between commands: the touch that readers could see has changed
-// when it differs from the one at the last such moment.
+// settleTouch is called between commands. The touch that readers see has changed when it differs
+// from the touch at the last command boundary.
 func (p *pairState) settleTouch() {
 	if p.touch.best == p.settled {
 		return
@@ -93,7 +93,7 @@ func (p *pairState) foldTrade(e *engine.Event, opts *Options) {
 	p.tradesSeq, p.tickerSeq, p.changedSec = e.Seq, e.Seq, sec
 }
 
-// merge brings the gathered second into the candles and the window.
+// merge adds the trades of the current tick to the candles and the window.
 func (p *pairState) merge(opts *Options) {
 	if p.tick.trades == 0 {
 		return

@@ -8,9 +8,9 @@ import (
 	"tickhive/engine"
 )
 
-// Publish makes what was folded visible, in one store: a view for each pair that changed
-// or whose window time has moved up to the second of nowNs. It is called between
-// commands, at the end of a batch and when NextNs has come. Nothing changed: no store.
+// Publish makes the folded events visible with one store: a new view for each pair that changed
+// or whose window has moved up to the second of nowNs. The owner calls it between commands, at
+// the end of a batch and at NextNs. When nothing changed, it stores nothing.
 func (f *Feed) Publish(nowNs int64) {
 	f.history.settle()
 	sec := floorSec(nowNs)
@@ -65,7 +65,7 @@ func (f *Feed) publishViews(root *Root) {
 	root.PairsVersion = f.pairsNew
 }
 
-// count adds a view to the sums, or takes it out with sign -1; they wrap around.
+// count adds a view to the sums, or subtracts it with sign -1; the sums wrap around.
 func (r *Root) count(v *View, sign int) {
 	if v == nil {
 		return
@@ -79,7 +79,7 @@ func (r *Root) count(v *View, sign int) {
 	r.DroppedYoung += s * v.DroppedYoung
 }
 
-// view freezes the pair's state.
+// view returns a frozen view of the pair's state.
 func (f *Feed) view(p *pairState) *View {
 	if p.candlesMoved || p.candlesView == nil {
 		p.candlesView, p.candlesMoved = p.candles.publish(), false
@@ -108,7 +108,7 @@ func (f *Feed) view(p *pairState) *View {
 	return v
 }
 
-// publishNames brings new pairs and changed assets into the root.
+// publishNames puts new pairs and changed assets into the root.
 func (f *Feed) publishNames(root *Root) {
 	root.ControlSeq = f.controlSeq
 	if f.assetsNew {
@@ -139,14 +139,14 @@ func (f *Feed) publishNames(root *Root) {
 	root.names, f.namesNew = n, false
 }
 
-// sweepPlace is where the hand of the text cache stands.
+// sweepPlace is the position of the next sweep of the text cache.
 type sweepPlace struct{ pair, chunk int }
 
-// sweepChunks is how many chunks one publish looks at when the cache is nearly full: 10 us.
+// sweepChunks is how many chunks one publish examines when the cache is nearly full: 10 us.
 const sweepChunks = 256
 
-// makeRoomForText takes text that nobody asked for lately out of the cache, once it is
-// three quarters full.
+// makeRoomForText drops text that no reader requested lately, once the cache is three quarters
+// full.
 func (f *Feed) makeRoomForText() {
 	for range sweepChunks {
 		if f.cache.bytes.Load() <= f.cache.limit/4*3 || len(f.pairs) == 0 {

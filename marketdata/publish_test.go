@@ -13,7 +13,7 @@ import (
 	"tickhive/engine"
 )
 
-// checkView is what a reader can prove of a view, without knowing more than it.
+// checkView checks everything that a reader can verify from the view alone.
 func checkView(v *View) error {
 	if v.Checksum() != v.Sum {
 		return fmt.Errorf("pair %d seq %d: the view is not what was published", v.Instrument.ID, v.Seq)
@@ -194,7 +194,7 @@ func TestKeptDocumentsStayWhileWhatTheyAreMadeOfDoes(t *testing.T) {
 		r.publish()
 		v := r.feed.Board().Load().View(0)
 		for k := range DocKinds {
-			v.Keep(k, &Doc{Seq: uint64(v.TradesSeq)}) // what a page of trades has
+			v.Keep(k, &Doc{Seq: uint64(v.TradesSeq)}) // as a page of trades has
 		}
 		return v
 	}

@@ -25,7 +25,7 @@ func (q *queue[T]) pushFront(v T) {
 	*q.at(0) = v
 }
 
-// grow makes room for one more.
+// grow makes room for one more value.
 func (q *queue[T]) grow() {
 	if q.n < len(q.buf) {
 		return

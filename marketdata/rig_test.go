@@ -17,7 +17,7 @@ import (
 
 var seedFlag = flag.Uint64("seed", 0, "seed of the random tests, 0: by the clock")
 
-// newRand makes the test's source of chance and says how to have it again.
+// newRand returns the test's random source and logs the seed that reproduces it.
 func newRand(t testing.TB) *rand.Rand {
 	seed := *seedFlag
 	if seed == 0 {
@@ -45,7 +45,7 @@ func same(t testing.TB, want, got any) {
 
 const rigStartNs = 1_767_225_600_000_000_000 // 2026-01-01T00:00:00Z
 
-// rig drives a feed by an engine and records what the engine said.
+// rig drives a feed with an engine and records the engine's events.
 type rig struct {
 	core   *engine.Core
 	feed   *Feed
@@ -87,7 +87,7 @@ func (r *rig) publish() {
 	r.feed.Publish(r.now)
 }
 
-// place is a limit order of an account.
+// place submits a limit order of an account.
 func (r *rig) place(pair engine.PairID, account engine.AccountID, side engine.Side, price, amount int64) engine.OrderID {
 	e := r.apply(engine.Command{
 		Kind: engine.Place, Pair: pair, Account: account, Side: side, Price: price, Amount: amount,
@@ -96,13 +96,13 @@ func (r *rig) place(pair engine.PairID, account engine.AccountID, side engine.Si
 	return e.Order
 }
 
-// trade makes one trade at the pair's present time, in a book that is otherwise empty.
+// trade makes one trade at the pair's current time, in a book that is otherwise empty.
 func (r *rig) trade(pair engine.PairID, taker engine.Side, price, amount int64) {
 	r.place(pair, 1, taker.Opposite(), price, amount)
 	r.place(pair, 2, taker, price, amount)
 }
 
-// randomCommand is any command, most of them sensible.
+// randomCommand returns a random command; most of them are valid.
 func (r *rig) randomCommand(rnd *rand.Rand, pairs, accounts int, mid int64) engine.Command {
 	pair := engine.PairID(rnd.IntN(pairs))
 	c := engine.Command{

@@ -2,9 +2,9 @@ package marketdata
 
 import "sync/atomic"
 
-// dirPages is the size of a directory. Copying one directory and the list above it is
-// what a publish pays per side: 32 pages keep that at 256 bytes each way for books of
-// up to 16,000 levels, where one flat list of 1,000 pages would cost 8 KB a publish.
+// dirPages is the size of a directory in pages. A publish copies one directory and the list
+// above it per side: with 32 pages 256 bytes each for books of up to 16,000 levels, where one
+// flat list of 1,000 pages would cost 8 KB a publish.
 const dirPages = 32
 
 // directory is a list of pages, best first, copied at most once per generation.
@@ -21,10 +21,10 @@ type Side struct {
 	levels int
 }
 
-// Len is the number of levels.
+// Len returns the number of levels.
 func (s *Side) Len() int { return s.levels }
 
-// Best is the first level; false when the side is empty.
+// Best returns the first level; false when the side is empty.
 func (s *Side) Best() (Level, bool) {
 	if s.levels == 0 {
 		return Level{}, false
@@ -32,7 +32,7 @@ func (s *Side) Best() (Level, bool) {
 	return s.dirs[0].pages[0].levels[0], true
 }
 
-// Pages walks the pages, best first, until yield says no.
+// Pages yields the pages, best first, until yield returns false.
 func (s *Side) Pages(yield func(*Page) bool) {
 	for _, d := range s.dirs {
 		for _, p := range d.pages[:d.n] {
@@ -43,7 +43,7 @@ func (s *Side) Pages(yield func(*Page) bool) {
 	}
 }
 
-// All walks the levels, best first, until yield says no.
+// All yields the levels, best first, until yield returns false.
 func (s *Side) All(yield func(Level) bool) {
 	for _, d := range s.dirs {
 		for _, p := range d.pages[:d.n] {

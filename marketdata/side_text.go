@@ -2,26 +2,25 @@ package marketdata
 
 import "io"
 
-// Text is a document in the parts that it is made of: kept texts of pages and directories
-// and what stands between them. A book of 11 KB that was joined for each change cost 5 to 9 us,
-// in parts 1.5 to 2.7; an answer copies the parts into its connection's buffer, which it had
-// to do with the joined text too.
-// Its maker appends to it; frozen once it is in a Doc.
+// Text is a document in parts: cached texts of pages and directories and the bytes between them.
+// Joining a book of 11 KB for each change cost 5 to 9 us, in parts it costs 1.5 to 2.7. A
+// response copies the parts into its connection's buffer; it had to copy the joined text too.
+// The maker of a Text appends to it; it is frozen once it is in a Doc.
 type Text struct {
 	Parts [][]byte
 	Size  int
-	// Sum says which levels the text shows. It does not depend on how they lie in pages,
-	// so that a tag made of it survives a restart.
+	// Sum identifies the levels that the text shows. It does not depend on how they lie in
+	// pages, so that a tag made of it survives a restart.
 	Sum uint64
 }
 
-// Add appends a part; it must not be changed any more.
+// Add appends a part. It retains part; the caller must not change it any more.
 func (t *Text) Add(part []byte) {
 	t.Parts = append(t.Parts, part)
 	t.Size += len(part)
 }
 
-// Cut takes the last byte off: the comma behind the last row.
+// Cut removes the last byte: the comma after the last row.
 func (t *Text) Cut() {
 	last := &t.Parts[len(t.Parts)-1]
 	*last = (*last)[:len(*last)-1]
@@ -36,7 +35,7 @@ func (t *Text) AppendTo(dst []byte) []byte {
 	return dst
 }
 
-// WriteTo is io.WriterTo: how an answer takes the text.
+// WriteTo implements io.WriterTo. Responses write the text with it.
 func (t *Text) WriteTo(w io.Writer) (n int64, err error) {
 	for _, part := range t.Parts {
 		k, err := w.Write(part)
@@ -48,20 +47,20 @@ func (t *Text) WriteTo(w io.Writer) (n int64, err error) {
 	return n, nil
 }
 
-// Read is there for the type alone: the text is shared and has no place to read from, and
-// whoever answers with it calls WriteTo.
+// Read always panics. It exists only to make Text an io.Reader: the text is shared and has no
+// read position, so responses call WriteTo.
 func (t *Text) Read([]byte) (int, error) { panic("BUG: a text in parts is written, not read") }
 
-// dirText is the kept text of a directory's pages, joined, with the sum of their levels.
+// dirText holds the joined cached text of a directory's pages and the sum of their levels.
 type dirText struct {
 	text   []byte
 	sum    uint64
 	levels int
 }
 
-// joinedPages is from how many pages a directory's text is joined and kept: a full book is
-// then some hundred parts in place of thousands, of which a change joins one anew (16 KB).
-// The few pages of a book's top are not worth a second copy.
+// joinedPages is the number of pages from which a directory's text is joined and cached. A full
+// book then has some hundred parts instead of thousands, and a change joins one of them again
+// (16 KB). The few pages at the touch are not worth a second copy.
 const joinedPages = 8
 
 // AddText adds the rows of the first n levels of the side to t, all when there are fewer.
@@ -89,7 +88,7 @@ func (s *Side) AddText(t *Text, kind PageText, n int, render RenderLevels) {
 	}
 }
 
-// joined is the kept text of the directory; the first caller joins it.
+// joined returns the cached text of the directory; the first caller joins it.
 func (d *directory) joined(kind PageText, render RenderLevels) *dirText {
 	if dt := d.text[kind].Load(); dt != nil {
 		return dt
@@ -102,12 +101,12 @@ func (d *directory) joined(kind PageText, render RenderLevels) *dirText {
 		levels += pt.n
 	}
 	dt := &dirText{text: t.AppendTo(make([]byte, 0, t.Size)), sum: t.Sum, levels: levels}
-	d.text[kind].CompareAndSwap(nil, dt) // another reader's has the same bytes
+	d.text[kind].CompareAndSwap(nil, dt) // another reader's text has the same bytes
 	return dt
 }
 
-// levelsSum is a sum of the levels' hashes: equal for equal levels, and that of two runs is
-// the sum of theirs. A level is there once, so their order says nothing more.
+// levelsSum returns the sum of the levels' hashes: equal for equal levels, and additive over
+// runs of levels. Each level occurs once, so their order carries no information.
 func levelsSum(levels []Level) (sum uint64) {
 	for i := range levels {
 		sum += mix(mix(1, uint64(levels[i].Price)), uint64(levels[i].Amount))

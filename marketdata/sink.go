@@ -2,10 +2,10 @@ package marketdata
 
 import "tickhive/engine"
 
-// Sink returns the feed as a fold of the loop, which also gives journal positions.
+// Sink returns the feed as a fold of the loop, which also passes journal positions.
 func (f *Feed) Sink() Sink { return Sink{f} }
 
-// Sink is a feed that ignores where the journal stands.
+// Sink is a feed that ignores journal positions.
 type Sink struct{ *Feed }
 
 // Fold folds events.

@@ -12,12 +12,12 @@ import (
 	"tickhive/internal/wire"
 )
 
-// StateFormat is the version of the encoding below. A snapshot of another is refused.
+// StateFormat is the version of the encoding below. The decoder refuses any other version.
 const StateFormat = 1
 
-// The encoding is canonical: equal events give equal bytes, whenever they were folded,
-// merged or looked at. So it serves snapshots and state hashes alike. One walk names the
-// fields of each structure for both directions.
+// The encoding is canonical: equal events give equal bytes, whenever they were folded, merged or
+// read. It therefore serves both snapshots and state hashes. One walk names the fields of each
+// structure for both directions.
 //
 //	pair     format, instrument, seqs and times, last price, changed second,
 //	         bids, asks, trades, ten candle series, window
@@ -39,7 +39,7 @@ func (w walker) i128(v *fixed.I128) {
 
 func (w walker) seq(v *engine.Seq) { w.U64((*uint64)(v)) }
 
-// positive is a number that must be above 0.
+// positive encodes a number that must be above 0.
 func (w walker) positive(v *int64) {
 	w.I64(v)
 	if *v <= 0 && w.Reading() {
@@ -91,8 +91,8 @@ func (w walker) asset(a *engine.Asset) {
 	}
 }
 
-// AppendPairState appends everything kept of a pair but the order history. It is called
-// between commands. An unknown pair panics.
+// AppendPairState appends the state of a pair except the order history. The owner calls it
+// between commands. It panics on an unknown pair.
 func (f *Feed) AppendPairState(dst []byte, pair engine.PairID) []byte {
 	p := f.pairs[pair]
 	p.settleTouch()
@@ -102,14 +102,14 @@ func (f *Feed) AppendPairState(dst []byte, pair engine.PairID) []byte {
 	return w.Bytes()
 }
 
-// HashPair is the SHA-256 of AppendPairState.
+// HashPair returns the SHA-256 of AppendPairState.
 func (f *Feed) HashPair(pair engine.PairID) [32]byte {
 	return sha256.Sum256(f.AppendPairState(nil, pair))
 }
 
-// DecodePairState adds the pair that AppendPairState wrote; the feed must not have it.
-// What the options keep less of than the state holds goes with the next trades. Nothing is
-// published until Publish. An error leaves the feed as it was.
+// DecodePairState adds the pair that AppendPairState wrote; the feed must not have it yet. What
+// exceeds the limits of the options is dropped with the next trades. Nothing is visible to
+// readers before Publish. An error leaves the feed unchanged.
 func (f *Feed) DecodePairState(data []byte) error {
 	p := &pairState{sides: [2]depthSide{newDepthSide(engine.Buy), newDepthSide(engine.Sell)}}
 	p.ring.view.cache = &f.cache
@@ -151,7 +151,7 @@ func (p *pairState) walk(w walker, o *Options, gen uint64) {
 	}
 	p.settled = p.touch.best
 	if w.Reading() {
-		p.changes.view.base = p.bookSeq // what came before the snapshot cannot be undone
+		p.changes.view.base = p.bookSeq // changes before the snapshot cannot be undone
 	}
 	p.ring.walk(w)
 	for i := range p.candles.series {
@@ -214,7 +214,7 @@ func (r *tradeRing) walk(w walker) {
 	}
 }
 
-// checkTrades is how many trades follow, 0 when that cannot be.
+// checkTrades returns the number of trades that follow, 0 when first and last are invalid.
 func (w walker) checkTrades(first, last uint64) int {
 	n := w.Len(0)
 	if first == 0 || last < first || last-first+1 != uint64(n) {
@@ -224,7 +224,7 @@ func (w walker) checkTrades(first, last uint64) int {
 	return n
 }
 
-// trade writes time and price as their distance from the trade before, which is short.
+// trade encodes time and price as their distance from the trade before, which is short.
 func (w walker) trade(t, before *Trade) {
 	ns, price := t.TimeNs-before.TimeNs, t.Price-before.Price
 	w.I64(&ns)
@@ -313,8 +313,8 @@ func (f *Feed) AppendControlState(dst []byte) []byte {
 	return w.Bytes()
 }
 
-// DecodeControlState takes over what AppendControlState wrote into a feed that has folded
-// nothing of the control stream.
+// DecodeControlState restores what AppendControlState wrote, into a feed that has folded no
+// event of the control stream.
 func (f *Feed) DecodeControlState(data []byte) error {
 	w := walker{wire.Reader(data)}
 	w.format()

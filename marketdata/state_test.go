@@ -9,7 +9,7 @@ import (
 	"tickhive/internal/fixed"
 )
 
-// run gives a rig n random commands over some days, publishing now and then.
+// run applies n random commands over some days, and publishes now and then.
 func (r *rig) run(rnd *rand.Rand, n, pairs int, publish bool) {
 	for range n {
 		r.now += rnd.Int64N(2 * nanosecond)
@@ -32,7 +32,7 @@ func (r *rig) asset(rnd *rand.Rand) {
 	}})
 }
 
-// reload writes the feed out and reads it into a new one.
+// reload encodes the feed and decodes it into a new one.
 func reload(t testing.TB, f *Feed, pairs int) *Feed {
 	t.Helper()
 	g := NewFeed(f.opts)
@@ -50,7 +50,7 @@ func reload(t testing.TB, f *Feed, pairs int) *Feed {
 	return g
 }
 
-// stateOf is the whole state in one piece.
+// stateOf returns the whole encoded state.
 func stateOf(f *Feed, pairs int) []byte {
 	b := f.AppendControlState(nil)
 	for p := range pairs {
@@ -228,7 +228,7 @@ func TestCutAndFlippedStatesAreRefusedOrReadWithoutPanic(t *testing.T) {
 			t.Fatalf("a control state cut at %d was read", i)
 		}
 	}
-	for range soak(800, 50) { // checksums are the log's; here it is enough not to panic
+	for range soak(800, 50) { // the log has the checksums; here it must only not panic
 		p, h := bytes.Clone(pair), bytes.Clone(history)
 		p[rnd.IntN(len(p))] ^= 1 << rnd.IntN(8)
 		_ = read(p, control, history)

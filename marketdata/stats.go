@@ -2,25 +2,25 @@ package marketdata
 
 import "unsafe"
 
-// Stats is how much a feed keeps, by kind: counts, and bytes of what was allocated for
-// them. For metrics.
+// Stats holds how much a feed retains, by kind: counts, and the bytes allocated for them. For
+// metrics.
 type Stats struct {
 	Pairs        int
 	Levels       int   // price levels of all working books
-	Trades       int   // kept trades of all pairs
+	Trades       int   // retained trades of all pairs
 	TradeBytes   int64 // their chunks
 	DroppedYoung uint64
 	Candles      int // closed ones of all pairs and intervals
 	CandleBytes  int64
 	Seconds      int // traded seconds in all windows
 	WindowBytes  int64
-	TextBytes    int64 // kept text of trade chunks
+	TextBytes    int64 // cached text of trade chunks
 
 	OpenOrders, ClosedOrders, Remembered, Fills int
-	OrderBytes                                  int64 // all of the order history, without the texts of client ids
+	OrderBytes                                  int64 // the order history, without client id texts
 }
 
-// Stats counts what is kept; it walks the pairs. Owner: the feed's goroutine.
+// Stats counts the retained data; it walks the pairs. Owner: the feed's goroutine.
 func (f *Feed) Stats() Stats {
 	s := Stats{TextBytes: f.cache.bytes.Load()}
 	for _, p := range f.pairs {

@@ -28,7 +28,7 @@ func TestStatsCountWhatIsKept(t *testing.T) {
 	}
 }
 
-// The sizes that the package comment and history.go state.
+// The record sizes equal the sizes in the package comment and in history.go.
 func TestRecordsAreAsSmallAsStated(t *testing.T) {
 	for name, c := range map[string]struct{ got, want uintptr }{
 		"trade":  {unsafe.Sizeof(Trade{}), 40},

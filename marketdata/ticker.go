@@ -7,7 +7,7 @@ import (
 	"tickhive/internal/fixed"
 )
 
-// Ticker is the last trade, the touch and the 24 h window of a pair, in integers.
+// Ticker holds the last trade, the touch and the 24 h window of a pair, in integers.
 type Ticker struct {
 	LastTrade   engine.TradeID // 0: never traded
 	Last        int64          // ticks, 0: never traded
@@ -19,9 +19,9 @@ type Ticker struct {
 	ChangedSec  int64          // Unix second of the last change of these figures
 }
 
-// version is a number made of the figures alone. A counter would begin anew after a
-// restart and could stand for other figures then; this one is equal exactly when the
-// figures are, but for a chance of 2^-64.
+// version returns a hash of the figures. A counter would restart at zero after a restart and
+// could then name other figures; the hash is equal exactly when the figures are, except with a
+// chance of 2^-64.
 func (t *Ticker) version(pair engine.PairID) uint64 {
 	h := mix(uint64(pair)+1, uint64(t.LastTrade))
 	for _, v := range [...]uint64{

@@ -10,14 +10,14 @@ import (
 	"tickhive/engine"
 )
 
-// instant is a moment of a virtual run: a trade happens, or someone looks.
+// instant is one event of a virtual run: a trade happens, or a reader looks.
 type instant struct {
 	ns    int64
 	trade bool
 }
 
-// schedule is a run of hours: trades that come in bursts and gaps, and looks at random
-// and at the edges of the window of each trade.
+// schedule returns a run of hours: trades in bursts and gaps, and looks at random times and at
+// the edges of the window of each trade.
 func schedule(rnd *rand.Rand, hours, trades, looks int) []instant {
 	span := int64(hours) * 3600 * nanosecond
 	var out []instant
@@ -182,8 +182,8 @@ func TestTickerVersionIsAFunctionOfTheFigures(t *testing.T) {
 	}
 }
 
-// What a window keeps is a function of the trades and not of when someone looked: also when
-// a trade is folded after the window was moved beyond its second, as under sync always.
+// The state of a window is a function of the trades, not of the looks, even when a trade is
+// folded after the window has moved beyond its second, as under sync always.
 func TestWindowStateDoesNotDependOnLooks(t *testing.T) {
 	const day = secondsOfDay * nanosecond
 	after := func(look bool) (state []byte, ticker Ticker) {

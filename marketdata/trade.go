@@ -2,8 +2,7 @@ package marketdata
 
 import "tickhive/engine"
 
-// Trade is the public print of a fill: what happened, once, unchangeable. Its id is its
-// position in the pair's ring.
+// Trade is a public execution. It never changes. Its id is its position in the pair's ring.
 type Trade struct {
 	TimeNs        int64 // Unix ns
 	Price         int64 // ticks, the maker's price

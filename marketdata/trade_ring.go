@@ -6,19 +6,19 @@ import (
 	"tickhive/engine"
 )
 
-// chunkTrades is how many trades share one allocation and one kept text.
+// chunkTrades is how many trades share one allocation and one cached text.
 const chunkTrades = 1024
 
-// tradeChunk is 1,024 trades in the order of their ids. The writer fills slots above
-// every published last id only; a full chunk is never written again.
+// tradeChunk holds 1,024 trades in the order of their ids. The writer fills slots only above
+// every published last id and never writes to a full chunk.
 type tradeChunk struct {
-	text [chunkTexts]atomic.Pointer[[]byte] // before the trades: the collector looks no further
-	used atomic.Bool                        // a reader asked for the text since the sweep last came by
+	text [chunkTexts]atomic.Pointer[[]byte] // first: the garbage collector scans no further
+	used atomic.Bool                        // a reader requested the text since the last sweep
 
 	trades [chunkTrades]Trade
 }
 
-// Trades is a view of a pair's kept trades: ids First to Last without a gap. Frozen.
+// Trades is a view of a pair's retained trades: ids First to Last without a gap. Frozen.
 type Trades struct {
 	chunks      []*tradeChunk
 	base        engine.TradeID // id of the first slot of chunks[0]
@@ -27,13 +27,13 @@ type Trades struct {
 	cache       *textCache
 }
 
-// First is the oldest kept id, 0 when there is none.
+// First returns the oldest retained id, 0 when there is none.
 func (t *Trades) First() engine.TradeID { return t.first }
 
-// Last is the newest id, 0 when there is none.
+// Last returns the newest id, 0 when there is none.
 func (t *Trades) Last() engine.TradeID { return t.last }
 
-// Len is the number of kept trades.
+// Len returns the number of retained trades.
 func (t *Trades) Len() int {
 	if t.last == 0 {
 		return 0
@@ -41,7 +41,7 @@ func (t *Trades) Len() int {
 	return int(t.last-t.first) + 1
 }
 
-// At is the trade of an id within First..Last; another id panics.
+// At returns the trade with an id within First..Last; it panics on another id.
 func (t *Trades) At(id engine.TradeID) Trade { return *t.at(id) }
 
 func (t *Trades) at(id engine.TradeID) *Trade {
@@ -52,8 +52,8 @@ func (t *Trades) at(id engine.TradeID) *Trade {
 	return &t.chunks[i/chunkTrades].trades[i%chunkTrades]
 }
 
-// Search is the first kept id with TimeNs >= timeNs, Last()+1 when there is none. With
-// no trades at all it is 1.
+// Search returns the first retained id with TimeNs >= timeNs, Last()+1 when there is none. With
+// no trades at all it returns 1.
 func (t *Trades) Search(timeNs int64) engine.TradeID {
 	if t.last == 0 {
 		return 1
@@ -69,8 +69,8 @@ func (t *Trades) Search(timeNs int64) engine.TradeID {
 	return lo
 }
 
-// DroppedNs is the time of the newest trade that is no longer kept, 0 when none was
-// dropped: an answer that reaches back to it or before is incomplete (X-Truncated,
+// DroppedNs returns the time of the newest dropped trade, 0 when none was dropped. A response
+// that reaches back to this time or further is incomplete (X-Truncated,
 // docs/contract/listing.md#historical-trades).
 func (t *Trades) DroppedNs() int64 { return t.droppedNs }
 
@@ -80,9 +80,9 @@ type tradeRing struct {
 	young uint64 // trades dropped while younger than 24 h
 }
 
-// add appends the next trade, made at timeNs, and lets the oldest go: those older than 24 h
-// beyond min trades, and any beyond max. What is kept is a function of the trades alone. The
-// caller fills the rest of the trade in.
+// add appends the next trade, made at timeNs, and drops the oldest: trades older than 24 h
+// beyond minKept trades, and any beyond maxKept. The retained trades are a function of the
+// trades alone. The caller fills in the rest of the trade.
 func (r *tradeRing) add(id engine.TradeID, timeNs int64, minKept, maxKept int) *Trade {
 	v := &r.view
 	if id != v.last+1 {
@@ -116,8 +116,8 @@ func (r *tradeRing) add(id engine.TradeID, timeNs int64, minKept, maxKept int) *
 	return t
 }
 
-// dropChunks forgets the chunks before first. The list is copied: readers may hold the
-// old one, and its slots must not keep dropped chunks alive for us.
+// dropChunks drops the chunks before first. It copies the list: readers may hold the old one,
+// and its slots must not keep dropped chunks alive.
 func (r *tradeRing) dropChunks() {
 	v := &r.view
 	gone := int(v.first-v.base) / chunkTrades

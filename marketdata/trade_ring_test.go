@@ -6,8 +6,8 @@ import (
 	"tickhive/engine"
 )
 
-// naiveKept is what docs/contract/listing.md#historical-trades keeps after each trade, and how many
-// young ones went.
+// naiveKept returns what docs/contract/listing.md#historical-trades retains after each trade,
+// and the number of dropped young trades.
 func naiveKept(trades []naiveTrade, minKept, maxKept int) (first engine.TradeID, droppedNs int64, young uint64) {
 	first = 1
 	for n := range trades {
@@ -63,7 +63,7 @@ func TestTradeRingKeepsADayAndTheMinimumAndNeverMoreThanTheMaximum(t *testing.T)
 	}
 }
 
-// checkTrades reads every kept trade by id and by chunk, and searches around its time.
+// checkTrades reads every retained trade by id and by chunk, and searches around its time.
 func checkTrades(t *testing.T, tr *Trades, all []naiveTrade) {
 	t.Helper()
 	for id := tr.First(); id <= tr.Last(); id++ {
@@ -143,16 +143,16 @@ func TestChunkTextIsKeptWithinItsBoundAndGoesWithItsChunk(t *testing.T) {
 	if rendered != 32 {
 		t.Fatalf("rendered %d in two passes, want 8 of 20 kept", rendered)
 	}
-	trade(1) // two sweeps: asked for, then not
+	trade(1) // two sweeps: requested before the first, not before the second
 	trade(1)
 	if n := r.feed.cache.bytes.Load(); n > 6000 {
 		t.Fatalf("%d bytes counted after the sweeps", n)
 	}
-	trade(21_000) // every old chunk goes
+	trade(21_000) // every old chunk is dropped
 	if n := r.feed.cache.bytes.Load(); n != 0 {
 		t.Fatalf("%d bytes counted though all chunks are gone", n)
 	}
-	read() // an old view still answers, without being kept
+	read() // an old view still returns its text, without caching it
 	if n := r.feed.cache.bytes.Load(); n != 0 {
 		t.Fatalf("%d bytes counted for dropped chunks", n)
 	}

@@ -6,14 +6,14 @@ import (
 	"tickhive/engine"
 )
 
-// Level is one price of a book side: the sum of what its orders show.
+// Level is one price of a book side, with the sum of the amounts that its orders show.
 type Level struct {
 	Price  int64 // ticks
 	Amount int64 // lots
 }
 
-// View is everything published of one pair at one seq. Frozen: readers may keep it as
-// long as they like.
+// View holds everything published of one pair at one seq. Frozen: readers may retain it for any
+// time.
 type View struct {
 	Instrument *engine.Instrument
 
@@ -21,9 +21,9 @@ type View struct {
 	BookSeq   engine.Seq // of the last event that changed the book at any depth
 	TradesSeq engine.Seq // of the last trade
 	TickerSeq engine.Seq // of the last event that changed window, last trade or touch
-	// TickerVersion is made of the ticker's figures: it changes whenever they do, also
-	// when only time moved the window, and only then, and it survives a restart. ETags of
-	// ticker documents are made of it. It does not grow.
+	// TickerVersion is a hash of the ticker's figures: it changes exactly when they do, also
+	// when only time moved the window, and it survives a restart. It does not increase. ETags of
+	// ticker documents are made of it.
 	TickerVersion uint64
 
 	TimeNs     int64 // of the last event
@@ -34,20 +34,20 @@ type View struct {
 	Asks    Side    // best (lowest) first
 	Changes Changes // of the book, newest last: from an older seq to this one
 	Trades  Trades
-	Candles *[Intervals]Candles // by interval; shared by views without a trade in between
+	Candles *[Intervals]Candles // by interval; views without a trade in between share it
 
-	DroppedYoung uint64 // trades dropped while younger than 24 h, since the pair began
+	DroppedYoung uint64 // trades dropped while younger than 24 h, since the pair was added
 
-	// Sum is Checksum as the writer made it, 0 unless Options.Checksums.
+	// Sum is the Checksum that the writer computed, 0 unless Options.Checksums is set.
 	Sum uint64
 
 	docs [DocKinds]atomic.Pointer[Doc]
 }
 
-// DocKind names one kept document of a view.
+// DocKind names one cached document of a view.
 type DocKind uint8
 
-// The documents that are kept with a view, one slot each
+// The documents that are cached with a view, one slot each
 // (docs/internals/performance.md#publication-8).
 const (
 	DocTicker       DocKind = iota // /api/tickers
@@ -61,15 +61,15 @@ const (
 	DocKinds
 )
 
-// Doc is the rendered text of a document. Frozen, but for the write-once gzip and joined
+// Doc holds the rendered text of a document. Frozen, except for the write-once gzip and joined
 // text.
 type Doc struct {
 	Body  []byte // nil when the document is in parts
-	Text  *Text  // of a book, nil else
+	Text  *Text  // of a book, nil for other documents
 	whole atomic.Pointer[[]byte]
 	ETag  string
 	Seq   uint64 // X-Seq
-	// MadeNs is the machine's monotonic time at which it was rendered (for gzip's floor).
+	// MadeNs is the machine's monotonic time of the rendering (for gzip's floor).
 	MadeNs int64
 	Gzip   atomic.Pointer[[]byte]
 	// LowTrade and HighTrade are the ids of the trades that a page of trades shows, 0 when
@@ -77,8 +77,8 @@ type Doc struct {
 	LowTrade, HighTrade engine.TradeID
 }
 
-// docSource says what a kept document is a function of, besides the digits and names of
-// its pair, which never change.
+// docSource names the inputs of a cached document, besides the digits and names of its pair,
+// which never change.
 type docSource uint8
 
 const (
@@ -99,10 +99,10 @@ var docSources = [DocKinds]docSource{
 	DocSummaryRow:   fromTicker | fromInstrument,
 }
 
-// inherit takes over the documents of the pair's previous view that are still true: a
-// trade far from the book's page does not cost the book's readers a rendering. One that a
-// reader keeps in old after this is rendered once more, to the same bytes. A page of trades
-// is handed on in any case, to be patched: one new trade changes one row of a hundred.
+// inherit takes over the documents of the pair's previous view that are still valid: an event
+// that does not change the book does not make the book's readers render again. A document that
+// a reader caches in old after this is rendered once more, to the same bytes. A page of trades
+// is always handed on, to be patched: one new trade changes one row of a hundred.
 func (v *View) inherit(old *View) {
 	var changed docSource
 	if v.TickerVersion != old.TickerVersion || v.TickerSeq != old.TickerSeq {
@@ -126,7 +126,7 @@ func (v *View) inherit(old *View) {
 	}
 }
 
-// Checksum folds the book, the last trade and the seqs of the view into one number.
+// Checksum combines the book, the last trade and the seqs of the view into one number.
 func (v *View) Checksum() uint64 {
 	h := mix(uint64(v.Seq), uint64(v.BookSeq))
 	h = mix(mix(h, uint64(v.TradesSeq)), v.TickerVersion)
@@ -151,7 +151,7 @@ func (v *View) Checksum() uint64 {
 	return h
 }
 
-// Doc is the kept document, nil until a reader has rendered it.
+// Doc returns the cached document, nil until a reader has rendered it.
 func (v *View) Doc(k DocKind) *Doc {
 	d := v.docs[k].Load()
 	if d != nil && docSources[k] == fromTrades && d.Seq != uint64(v.TradesSeq) {
@@ -160,8 +160,8 @@ func (v *View) Doc(k DocKind) *Doc {
 	return d
 }
 
-// Before is what the newest page of trades was in an earlier view, for patching: nil when
-// nobody has read it, or when this view's is kept already.
+// Before returns the newest page of trades of an earlier view, for patching; nil when no reader
+// has read it, or when this view's page is cached already.
 func (v *View) Before(k DocKind) *Doc {
 	d := v.docs[k].Load()
 	if d != nil && docSources[k] == fromTrades && d.Seq != uint64(v.TradesSeq) {
@@ -170,8 +170,8 @@ func (v *View) Before(k DocKind) *Doc {
 	return nil
 }
 
-// Keep stores d unless another reader was first, and returns the one that is kept. The Seq
-// of a page of trades must be the view's TradesSeq.
+// Keep caches d unless another reader was first, and returns the cached document. The Seq of a
+// page of trades must be the view's TradesSeq.
 func (v *View) Keep(k DocKind, d *Doc) *Doc {
 	if v.docs[k].CompareAndSwap(v.Before(k), d) {
 		return d

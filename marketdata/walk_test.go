@@ -12,8 +12,8 @@ import (
 	"tickhive/engine"
 )
 
-// turns runs a list's turns, each followed by what happens meanwhile, and fails the test
-// when a turn reads more than it may.
+// turns runs the turns of a list, with changes after each, and fails the test when a turn reads
+// more than its limit.
 type turns struct {
 	tb        testing.TB
 	history   *History
@@ -54,7 +54,7 @@ func fillsOf(t testing.TB, f *Feed, q Query) []Fill {
 	return found
 }
 
-// simpleOrders is every order that q chooses, by one walk over all that are kept.
+// simpleOrders returns every order that q selects, by one walk over all retained orders.
 func simpleOrders(h *History, q Query) []OrderRecord {
 	h.settle()
 	var found []OrderRecord
@@ -75,7 +75,8 @@ func simpleOrders(h *History, q Query) []OrderRecord {
 	return found
 }
 
-// simpleFills is every fill that q chooses, newest first, the taker's of a trade first.
+// simpleFills returns every fill that q selects, newest first, the taker's fill of a trade
+// first.
 func simpleFills(h *History, q Query) []Fill {
 	var found []Fill
 	for n := h.fills.end; n > h.fills.begin(); n-- {
@@ -91,7 +92,7 @@ func simpleFills(h *History, q Query) []Fill {
 	return found
 }
 
-// crowded is a rig with orders of accounts 1 and 2 in both pairs, open, canceled and
+// crowded returns a rig with orders of accounts 1 and 2 in both pairs, open, canceled and
 // traded, many of them created at the same time, so that lists take several turns.
 func crowded(rnd *rand.Rand, o Options, n int) *rig {
 	r := newRig(o, 2)
@@ -102,14 +103,14 @@ func crowded(rnd *rand.Rand, o Options, n int) *rig {
 	return r
 }
 
-// busy is one command of account 1 or 2.
+// busy applies one command of account 1 or 2.
 func (r *rig) busy(rnd *rand.Rand) {
 	r.now += rnd.Int64N(2) * rnd.Int64N(2) * 1_000_000
 	pair, account := engine.PairID(rnd.IntN(2)), engine.AccountID(1+rnd.IntN(8)/7)
 	switch k := rnd.IntN(10); {
 	case k < 4: // rests
 		r.place(pair, account, engine.Buy, 100+rnd.Int64N(50), 10)
-	case k < 6: // trades, with oneself as well
+	case k < 6: // trades, also with its own account
 		r.place(pair, account, engine.Sell, 100, 1+rnd.Int64N(30))
 	default:
 		last := r.core.LastOrderID(pair).N()
@@ -148,7 +149,7 @@ func TestListsEqualTheSimpleWalk(t *testing.T) {
 	}
 }
 
-// Between two turns orders are placed, traded, canceled and forgotten.
+// Between two turns, orders are placed, traded, canceled and evicted.
 func TestListsStayWholeWhileTheHistoryChanges(t *testing.T) {
 	rnd := newRand(t)
 	several := 0
@@ -156,7 +157,7 @@ func TestListsStayWholeWhileTheHistoryChanges(t *testing.T) {
 		r := crowded(rnd, []Options{{}, {ClosedOrders: 3000, Fills: 5000}}[i%2], 12_000)
 		for range 30 { // each makes the history longer
 			q := randomQuery(rnd, r)
-			if rnd.IntN(2) == 0 { // a page that holds the whole list: what must be there is
+			if rnd.IntN(2) == 0 { // a page that holds the whole list: every required order is in it
 				q.Offset, q.Limit = 0, 1<<30
 			}
 			several += checkChanging(t, rnd, r, q)
@@ -167,7 +168,7 @@ func TestListsStayWholeWhileTheHistoryChanges(t *testing.T) {
 	}
 }
 
-// checkChanging is 1 when the orders took more than one turn.
+// checkChanging returns 1 when the orders took more than one turn.
 func checkChanging(t *testing.T, rnd *rand.Rand, r *rig, q Query) int {
 	t.Helper()
 	h := r.feed.History()
@@ -222,7 +223,7 @@ func checkChanging(t *testing.T, rnd *rand.Rand, r *rig, q Query) int {
 	return min(u.n-1, 1)
 }
 
-// Fills are those of the first turn, but for the oldest, forgotten by the last one.
+// Fills are the fills of the first turn, except the oldest, evicted by the last turn.
 func checkChangingFills(t *testing.T, r *rig, q Query, meanwhile func()) {
 	t.Helper()
 	h := r.feed.History()
@@ -243,8 +244,8 @@ func checkChangingFills(t *testing.T, r *rig, q Query, meanwhile func()) {
 	}
 }
 
-// deepRig is an account with n closed orders and twice as many fills that all but fill
-// the default bounds, and some thousand open orders.
+// deepRig returns an account with n closed orders and twice as many fills that almost fill the
+// default limits, and some thousand open orders.
 func deepRig(n, open int) *rig {
 	r := newRig(Options{}, 2)
 	for i := range n {
@@ -293,7 +294,7 @@ func TestATurnReadsABoundedNumberOfRecords(t *testing.T) {
 	}
 }
 
-// What the account has not is known without looking.
+// An offset beyond the account's counts reads no record.
 func TestAnOffsetBeyondTheAccountsOwnCountReadsNothing(t *testing.T) {
 	r := deepRig(3000, 1200)
 	for name, q := range map[string]Query{
@@ -341,7 +342,7 @@ func TestCountsAreWhatIsKept(t *testing.T) {
 	}
 }
 
-// A history that is read from a snapshot between two turns is walked from its start.
+// A walk starts over when the history is restored from a snapshot between two turns.
 func TestAWalkStartsOverInARestoredHistory(t *testing.T) {
 	r := deepRig(5000, 2500)
 	q := Query{Account: 1, Pair: engine.ControlPair, UntilNs: math.MaxInt64, Offset: 3000, Limit: 100}
@@ -369,8 +370,8 @@ func TestAWalkStartsOverInARestoredHistory(t *testing.T) {
 	same(t, wantFills, fills)
 }
 
-// BenchmarkWorstTurn is the longest turn of a deep page: 100,000 closed orders and as many
-// trades that are twice the account's, in one account's hands and spread among ten.
+// BenchmarkWorstTurn measures the longest turn of a deep page: 100,000 closed orders and as many
+// trades, each two fills of one account, in one account and spread among ten.
 func BenchmarkWorstTurn(b *testing.B) {
 	for _, accounts := range []int{1, 10} {
 		r := newRig(Options{}, 2)
@@ -396,8 +397,8 @@ func BenchmarkWorstTurn(b *testing.B) {
 	}
 }
 
-// worstTurn reports the longest turn of a list, the median of the lists, and how many
-// turns one takes.
+// worstTurn reports the longest turn of a list, the median of the lists, and the number of turns
+// of a list.
 func worstTurn(b *testing.B, h *History, list func(turn func(func()) error)) {
 	var worst []time.Duration
 	n := 0
@@ -421,8 +422,8 @@ func worstTurn(b *testing.B, h *History, list func(turn func(func()) error)) {
 	b.ReportMetric(float64(n)/float64(b.N), "turns/op")
 }
 
-// Orders close while the walk is among the open ones: those it has found, the one it
-// stands on, and those it has not come to.
+// Orders close while the walk is among the open ones: orders that it has found, the order that
+// it continues from, and orders that it has not reached.
 func TestOrdersThatCloseDuringTheWalkAreToldOnce(t *testing.T) {
 	const open = 3500
 	r := deepRig(100, open)

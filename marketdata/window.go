@@ -2,7 +2,7 @@ package marketdata
 
 import "tickhive/internal/fixed"
 
-// bucket is what was traded in one second.
+// bucket sums up the trades of one second.
 type bucket struct {
 	sec              int64
 	high, low, close int64 // ticks
@@ -12,20 +12,20 @@ type bucket struct {
 // extreme is the highest or lowest price of one second.
 type extreme struct{ sec, price int64 }
 
-// window is the 24 h window of a pair, exact to the second (docs/contract/market-data.md#ticker):
-// at second T a trade at t counts while T-86400 < floor(t) <= T. A bucket per traded second, so
-// adding a trade and letting a second go are O(1) amortised; the highest and lowest stand in front
-// of two monotonic queues.
+// window is the 24 h window of a pair, exact to the second
+// (docs/contract/market-data.md#ticker): at second T a trade at t counts while T-86400 <
+// floor(t) <= T. There is one bucket per traded second: adding a trade and removing a second are
+// O(1) amortised. The highest and lowest price are at the front of two monotonic queues.
 //
-// Memory: at most 86,400 buckets of 64 bytes and twice as many extremes of 16, in queues
-// that grow by doubling: (64 + 2x16) x 131,072 = 12.6 MB a pair when every second of a
-// day was traded, 10 KB for a pair with a trade in 100 of them.
+// Memory: at most 86,400 buckets of 64 bytes and twice as many extremes of 16, in queues that
+// grow by doubling: (64 + 2x16) x 131,072 = 12.6 MB for a pair that trades in every second of a
+// day, 10 KB for a pair with a trade in 100 of them.
 //
-// Buckets that time alone has moved out stay until a trade of a day later, and come back
-// when the window is moved back: by a trade whose second was passed already (a batch with
-// times of its own is published as of its last command; under sync always the clock is
-// ahead of what is folded), or by a clock that was ahead. So the figures are a function of
-// the trades and the second, and the buckets, which are saved and hashed, of the trades alone.
+// Buckets that time alone has moved out stay until a trade of a day later, and count again when
+// the window moves back. A trade whose second has passed already moves it back (a batch with its
+// own times is published at the time of its last command; under sync always the clock is ahead
+// of the fold), and so can a clock that was ahead. The figures are thus a function of the trades
+// and the second; the buckets, which are saved and hashed, are a function of the trades alone.
 // Owner: the feed's goroutine.
 type window struct {
 	buckets queue[bucket]
@@ -33,11 +33,12 @@ type window struct {
 	highs   queue[extreme]
 	lows    queue[extreme]
 
-	// Of the buckets that count. A trade is of at most 2^63 lots and 2^96 product units, so
-	// that 2^32 of the largest within a day wrap; what is left when they go is right again.
+	// Sums over the buckets that count. A trade has at most 2^63 lots and 2^96 product units:
+	// 2^32 of the largest trades within a day wrap the sums, which are right again once they
+	// leave.
 	volume, quote fixed.U128
 	first         int64 // price of the pair's first trade, 0: never traded
-	agoBase       int64 // close of the newest bucket that is no longer kept, 0: none
+	agoBase       int64 // close of the newest dropped bucket, 0: none
 }
 
 // slide moves the window to second now, forward or back.
@@ -59,7 +60,7 @@ func (w *window) slide(now int64) {
 	}
 }
 
-// add counts the trades of t, whose second is not before any other's.
+// add counts the trades of t. No earlier trade may have a later second.
 func (w *window) add(t *tick) {
 	w.slide(t.sec)
 	for ; w.out > 0 && w.buckets.at(0).sec <= t.sec-secondsOfDay; w.out-- {
@@ -96,7 +97,7 @@ func (w *window) pushExtremes(sec, high, low int64) {
 	}
 }
 
-// returnExtremes puts the extremes of b, older than all that count, back in front.
+// returnExtremes puts the extremes of b, which is older than all that count, back in front.
 func (w *window) returnExtremes(b *bucket) {
 	if w.highs.len() == 0 || b.high > w.highs.at(0).price {
 		w.highs.pushFront(extreme{b.sec, b.high})
@@ -106,7 +107,7 @@ func (w *window) returnExtremes(b *bucket) {
 	}
 }
 
-// ago is price24hAgo: the close of the newest second that has left, else the first trade.
+// ago returns price24hAgo: the close of the newest second that has left, else the first trade.
 func (w *window) ago() int64 {
 	switch {
 	case w.out > 0:
@@ -117,7 +118,7 @@ func (w *window) ago() int64 {
 	return w.first
 }
 
-// left is the second at which the last bucket left; 0: none did since the last trade.
+// left returns the second at which the last bucket left; 0: none did since the last trade.
 func (w *window) left() int64 {
 	if w.out == 0 {
 		return 0
@@ -125,7 +126,7 @@ func (w *window) left() int64 {
 	return w.buckets.at(w.out-1).sec + secondsOfDay
 }
 
-// nextSec is the second at which the oldest counted trade leaves; false when none counts.
+// nextSec returns the second at which the oldest counted trade leaves; false when none counts.
 func (w *window) nextSec() (int64, bool) {
 	if w.out == w.buckets.len() {
 		return 0, false
@@ -133,7 +134,7 @@ func (w *window) nextSec() (int64, bool) {
 	return w.buckets.at(w.out).sec + secondsOfDay, true
 }
 
-// figures fills in what the window says.
+// figures sets the window's members of t.
 func (w *window) figures(t *Ticker) {
 	t.Ago24h = w.ago()
 	t.Volume, t.QuoteVolume = w.volume, w.quote
@@ -143,7 +144,7 @@ func (w *window) figures(t *Ticker) {
 	}
 }
 
-// dropUntil lets the extremes of seconds up to sec go.
+// dropUntil drops the extremes of seconds up to sec.
 func dropUntil(q *queue[extreme], sec int64) {
 	for q.len() > 0 && q.at(0).sec <= sec {
 		q.popFront()

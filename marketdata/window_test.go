@@ -9,8 +9,8 @@ import (
 	"tickhive/engine"
 )
 
-// windowRun trades in one pair and compares the published ticker with a fold over all
-// trades so far, whenever something is published.
+// windowRun trades in one pair and compares each published ticker with a fold over all trades so
+// far.
 type windowRun struct {
 	*rig
 	t      *testing.T
@@ -20,7 +20,7 @@ type windowRun struct {
 	beyond int // trades folded after a look a day or more behind their second
 }
 
-// look publishes at ns and compares. A maker that rests at that moment is the caller's.
+// look publishes at ns and compares. The caller passes the best prices at that moment.
 func (w *windowRun) look(ns int64, bid, ask int64) {
 	w.t.Helper()
 	w.looks++
@@ -48,8 +48,8 @@ func (w *windowRun) look(ns int64, bid, ask int64) {
 	}
 }
 
-// jump is the time from one trade of a batch to the next: most share a second, some lie on
-// both sides of the window's edge, some far beyond it.
+// jump returns the time from one trade of a batch to the next: most trades share a second, some
+// are on both sides of the window's edge, some far beyond it.
 func (w *windowRun) jump() int64 {
 	const day = secondsOfDay * nanosecond
 	switch w.rnd.IntN(20) {
@@ -67,9 +67,9 @@ func (w *windowRun) jump() int64 {
 	return w.rnd.Int64N(1000)
 }
 
-// batch is what a loop does with one whose commands carry their times: the clock is at its
-// end before the first command is folded, and a chunk of commands, of any size, ends with a
-// publication.
+// batch does what a loop does with a batch whose commands carry their times: the clock is at the
+// batch's end before the first command is folded, and each chunk of commands, of any size, ends
+// with a publication.
 func (w *windowRun) batch(trades int) {
 	times := make([]int64, trades)
 	for i, at := 0, w.now; i < trades; i++ {
@@ -77,7 +77,7 @@ func (w *windowRun) batch(trades int) {
 		times[i] = at
 	}
 	end := times[trades-1]
-	publishes := 1 + w.rnd.IntN(12) // one in so many commands
+	publishes := 1 + w.rnd.IntN(12) // one in this many commands
 	for _, at := range times {
 		w.now = at
 		taker, price, amount := engine.Side(w.rnd.IntN(2)), 1+w.rnd.Int64N(1000), 1+w.rnd.Int64N(1000)
@@ -102,8 +102,8 @@ func (w *windowRun) batch(trades int) {
 	w.look(end, 0, 0)
 }
 
-// pass lets time go by, looking at every second at which the window may change, and at the
-// one before.
+// pass lets time pass and looks at every second at which the window may change, and at the
+// second before.
 func (w *windowRun) pass(ns int64) {
 	end := w.now + ns
 	var edges []int64
@@ -123,7 +123,7 @@ func (w *windowRun) pass(ns int64) {
 	w.look(end, 0, 0)
 }
 
-// TestWindowEqualsAFoldOverAllTradesAtEverySecond holds docs/contract/market-data.md#ticker for
+// TestWindowEqualsAFoldOverAllTradesAtEverySecond checks docs/contract/market-data.md#ticker for
 // trades whose times jump over the window's edge within a batch, also for a clock that was ahead
 // for a moment.
 func TestWindowEqualsAFoldOverAllTradesAtEverySecond(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"tickhive/marketdata"
 )
 
-// tape keeps every trade event as it passes by.
+// tape collects every trade event.
 type tape struct {
 	sequencer.Sink
 	trades []engine.Event
@@ -26,7 +26,7 @@ func (s *tape) Fold(events []engine.Event, pos uint64) {
 	s.Sink.Fold(events, pos)
 }
 
-// floor is the start of the interval that a second is in, by the calendar.
+// floor returns the start of the calendar interval that contains a second.
 func floor(i marketdata.Interval, sec int64) int64 {
 	at := time.Unix(sec, 0).UTC()
 	switch i {

@@ -9,7 +9,7 @@ import (
 	"tickhive/engine"
 )
 
-// hash is the state of engine, market data and agents.
+// hash returns the hash of the state of engine, market data and agents.
 func (b *bench) hash(t testing.TB) [32]byte {
 	t.Helper()
 	h := sha256.New()
@@ -87,7 +87,7 @@ func TestABackfillGivesTheStateOfTheSlowRun(t *testing.T) {
 	}
 }
 
-// slowDisk is a journal under sync always whose disk is done only now and then.
+// slowDisk is a journal under sync always that becomes durable only now and then.
 type slowDisk struct {
 	pos, durable uint64
 	wake         chan struct{}
@@ -106,7 +106,7 @@ func (d *slowDisk) Flush()             {}
 func (d *slowDisk) Durable() uint64    { return d.durable }
 func (d *slowDisk) Err() error         { return nil }
 
-// Wake is asked for when the loop has nothing else to do: then the disk is done.
+// Wake is called when the loop has nothing else to do; it makes everything durable.
 func (d *slowDisk) Wake() <-chan struct{} {
 	d.durable = d.pos
 	return d.wake

@@ -1,7 +1,7 @@
-// Package sim is a simulated market: seeded agents that trade through order entry like
-// anyone else. Package tickhive/sim/replay feeds recorded files instead (tickhive replay;
-// its doc.go says how to call it), tickhive/sim/stats tells whether a market looks like one
-// (tickhive stats).
+// Package sim is a simulated market: seeded agents that trade through order entry like any
+// client. Package tickhive/sim/replay feeds recorded files instead (tickhive replay; its doc.go
+// describes the call). Package tickhive/sim/stats checks whether a market's figures look like a
+// real market's (tickhive stats).
 //
 // How to use it:
 //
@@ -10,34 +10,33 @@
 //	// for the journal's tail
 //	loop := sequencer.NewLoop(sequencer.LoopOptions{..., Sources: []sequencer.Source{m}})
 //
-// The loop recognizes m as an sequencer.Observer: m needs not be among the sinks. One Market
-// serves one loop at a time and may move to the next (a backfill on a virtual clock, then
-// the process clock). m.AppendState(nil) belongs into the snapshot; it is called on the
-// loop's goroutine (loop.Query). A backfill calls loop.AdvanceQuietly in steps: one
-// publication per step instead of one per turn.
+// The loop recognizes m as a sequencer.Observer: m need not be among the sinks. One Market
+// serves one loop at a time and may move to the next (a backfill on a virtual clock, then the
+// process clock). m.AppendState(nil) belongs in the snapshot; the caller calls it on the loop's
+// goroutine (loop.Query). A backfill calls loop.AdvanceQuietly in steps: one publication per
+// step instead of one per turn.
 //
-// What lives here: a world in which each currency's value moves every second, driven by a
-// factor that all share and by volatility that comes in clusters; and per pair makers, who
-// keep 64 to 88 quotes a side around the fair price, lean against their stock and refill
-// what was taken; arbitrageurs, who take whatever is offered beyond the fair price;
-// momentum and noise traders. Every pair has a turn, and in it a trade, every 1.5 to 7.5
-// seconds.
+// The package simulates a world in which each currency's value moves every second, driven by a
+// factor that all currencies share and by volatility that clusters. Each pair has makers, which
+// keep 64 to 88 quotes a side around the fair price, lean against their stock and refill filled
+// quotes; arbitrageurs, which take all orders beyond the fair price; and momentum and noise
+// traders. Every pair has a turn, and in it a trade, every 1.5 to 7.5 seconds.
 //
 // Owner: everything belongs to the loop's goroutine.
 //
 // Invariants:
 //
-//  1. Nothing decides but the seed, the clock's ticks, the events, and the touch of the
-//     core at a turn: the same on any machine, with any GOMAXPROCS and number of loops. No
-//     floating point.
+//  1. The seed, the clock's ticks, the events, and the core's touch at a turn determine every
+//     decision: the result is the same on any machine, with any GOMAXPROCS and number of loops.
+//     There is no floating point.
 //  2. The quotes of the makers are known from events alone (FlagAgent), so they survive
 //     a restart that lost the agents' own state.
 //  3. A pair has at most levelsMax quotes a side at the end of a turn, and after its first
 //     turn at least 50.
-//  4. Time that passed without the market (Skip) leaves no trade; the fair price goes on
+//  4. Time that passed without the market (Skip) leaves no trade; the fair price continues
 //     from the last trade.
 //
 // Reading order: rng, exp2, world, ladder, pair, market, turn, see, state.
 //
-// It does not know funds (the agents trade for the built-in account), HTTP or files.
+// The package does not know funds (the agents trade for the built-in account), HTTP or files.
 package sim

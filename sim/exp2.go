@@ -13,8 +13,8 @@ const (
 	expUnit   = 31 // the table is in units of 2^-31
 )
 
-// expTable holds 2^(k/1024). It is made of integer square roots alone: a table made with
-// math.Exp2 could differ in its last digit from one processor to another.
+// expTable holds 2^(k/1024). It is computed with integer square roots alone: a table computed
+// with math.Exp2 could differ in its last digit from one processor to another.
 var expTable = makeExpTable()
 
 func makeExpTable() [expPoints + 1]uint64 {
@@ -33,7 +33,7 @@ func makeExpTable() [expPoints + 1]uint64 {
 	return t
 }
 
-// scaleExp2 is v x 2^(x / octave) for v >= 0, rounded down.
+// scaleExp2 returns v x 2^(x / octave) for v >= 0, rounded down.
 func scaleExp2(v, x int64) int64 {
 	whole, frac := x>>32, uint64(x)&(1<<32-1)
 	k, rest := frac>>(32-expBits), frac&(1<<(32-expBits)-1)

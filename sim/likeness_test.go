@@ -9,8 +9,8 @@ import (
 	"tickhive/sim/stats"
 )
 
-// figures lets a market of that seed live 24 hours and computes what it looked like. The
-// first hour is only lived: candles begin with the second.
+// figures runs a market of that seed for 24 hours and computes its figures. The first hour is a
+// warm-up: candles start with the second.
 func figures(t testing.TB, seed uint64) []stats.Figures {
 	b := newBench(t, seed, testPairs())
 	const hours = 24

@@ -10,32 +10,32 @@ import (
 	"tickhive/engine"
 )
 
-// When the agents of a pair have their turns: the busiest pairs every turnBusy on
-// average, the quietest every turnQuiet, each time within half of it either way.
+// The agents of the busiest pairs have a turn every turnBusy on average, the agents of the
+// quietest every turnQuiet; each interval varies by up to half of it either way.
 const (
 	turnBusy  = int64(1 * time.Second)
 	turnQuiet = int64(5 * time.Second)
-	// turnFirst keeps the pairs' first turns apart, so that none waits for all others.
+	// turnFirst separates the pairs' first turns: none of them waits for all others.
 	turnFirst = int64(20 * time.Millisecond)
-	// turnRetry is how long a pair that is not there yet, or halted, is left alone.
+	// turnRetry is the pause after a turn that finds its pair missing or halted.
 	turnRetry = int64(time.Second)
-	// fullWeight is the weight from which on a pair is as busy as can be.
+	// fullWeight is the weight from which a pair has the shortest interval.
 	fullWeight = 100
-	// maxWeight and maxPairs bound Options.
+	// maxWeight and maxPairs limit Options.
 	maxWeight = 1000
 	maxPairs  = 10_000
 )
 
-// Options make a Market. Core is the loop's own: it is asked for pairs and the touch, on
-// the loop's goroutine.
+// Options configures a Market. Core is the loop's own core: the market reads pairs and the touch
+// from it on the loop's goroutine.
 type Options struct {
 	Core    *engine.Core
 	Seed    uint64
-	StartNs int64 // when the market opens, Unix ns: the clock's time
+	StartNs int64 // opening of the market, Unix ns, by the loop's clock
 	Pairs   []Pair
 }
 
-// Validate reports the first member that is wrong.
+// Validate reports the first invalid member.
 func (o *Options) Validate() error {
 	if o.Core == nil {
 		return errors.New("sim: no core")
@@ -59,27 +59,27 @@ func (o *Options) Validate() error {
 	return nil
 }
 
-// The reference price is bounded so that a ladder of levelsMax ticks fits below it and
-// 2^-8 ticks of twice as much fit into int64 with room for products.
+// The reference price is limited: a ladder of levelsMax ticks must fit below it, and twice the
+// price in 2^-8 ticks must fit into int64 with room for products.
 const (
 	minReference = 1_000
 	maxReference = 1 << 40
 )
 
-// Market is the simulated market: an engine.Source whose agents place and cancel orders by
-// the clock, and an engine.Sink (and Observer) that learns what became of them. The loop's
+// Market is the simulated market: an engine.Source whose agents place and cancel orders by the
+// clock, and an engine.Sink (and Observer) that receives the resulting events. The loop's
 // goroutine owns it.
 type Market struct {
 	core  *engine.Core
 	world world
 	pairs []*agents
-	byID  []*agents // by PairID; nil: not ours
-	next  *agents   // whose turn is next
+	byID  []*agents // by PairID; nil: a pair without agents
+	next  *agents   // the agents with the next turn
 	depth []engine.DepthLevel
 }
 
-// New is a market that opens at o.StartNs. Options that Validate refuses panic: they are
-// checked where configuration is read.
+// New returns a market that opens at o.StartNs. It panics on options that Validate refuses,
+// because the caller checks them when it reads the configuration.
 func New(o Options) *Market {
 	if err := o.Validate(); err != nil {
 		panic("BUG: " + err.Error())
@@ -101,7 +101,7 @@ func New(o Options) *Market {
 	return m
 }
 
-// choose finds whose turn is next; with equal times the pair that was given first.
+// choose sets next to the agents with the earliest turn; at equal times the first pair given.
 func (m *Market) choose() {
 	m.next = nil
 	for _, a := range m.pairs {
@@ -111,7 +111,7 @@ func (m *Market) choose() {
 	}
 }
 
-// DueNs is when the market next acts, Unix ns.
+// DueNs returns the time of the next turn, Unix ns.
 func (m *Market) DueNs() int64 {
 	if m.next == nil {
 		return math.MaxInt64
@@ -119,7 +119,7 @@ func (m *Market) DueNs() int64 {
 	return m.next.dueNs
 }
 
-// Act appends one turn of one pair.
+// Act appends the commands of one turn of one pair.
 func (m *Market) Act(nowNs int64, dst []engine.Command) []engine.Command {
 	a := m.next
 	if a == nil || a.dueNs > nowNs {
@@ -141,7 +141,7 @@ func (m *Market) Act(nowNs int64, dst []engine.Command) []engine.Command {
 	return dst
 }
 
-// meet looks whether the pair has been added.
+// meet sets up the agents once the pair has been added.
 func (m *Market) meet(a *agents) {
 	id, ok := m.core.PairByCode(a.Code)
 	if !ok {
@@ -149,7 +149,7 @@ func (m *Market) meet(a *agents) {
 	}
 	ins, ok := m.core.Pair(id)
 	if !ok {
-		return // another loop's
+		return // the pair of another loop
 	}
 	a.id, a.found = id, true
 	for int(id) >= len(m.byID) {
@@ -160,15 +160,15 @@ func (m *Market) meet(a *agents) {
 	a.slow = a.fair(&m.world)
 }
 
-// pause is the time to the pair's next turn. The square keeps the many quiet pairs
-// cheap, so that a day can be lived in a second, and lets the busiest move all the time.
+// pause returns the time to the pair's next turn. The square makes the many quiet pairs cheap,
+// so that a simulated day takes a second, and the busiest pairs move all the time.
 func (a *agents) pause() int64 {
 	busy := int64(min(a.Weight, fullWeight))
 	mean := turnQuiet - (turnQuiet-turnBusy)*busy*busy/(fullWeight*fullWeight)
 	return mean/2 + a.rng.below(mean+1)
 }
 
-// touch is the best level of a side; price 0 when it is empty.
+// touch returns the best level of a side; price 0 when the side is empty.
 func (m *Market) touch(id engine.PairID, side engine.Side) engine.DepthLevel {
 	m.depth = m.core.AppendDepth(m.depth[:0], id, side, 1)
 	if len(m.depth) == 0 {
@@ -177,8 +177,8 @@ func (m *Market) touch(id engine.PairID, side engine.Side) engine.DepthLevel {
 	return m.depth[0]
 }
 
-// Skip goes on from nowNs after time that passed without the market: no trade is invented,
-// the world stood still, and the fair price starts where the last trade was.
+// Skip continues at nowNs after time that passed without the market: it invents no trade, the
+// world does not move, and the fair price starts at the last trade.
 func (m *Market) Skip(nowNs int64) {
 	m.world.ns = nowNs
 	for i, a := range m.pairs {

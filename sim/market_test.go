@@ -137,7 +137,7 @@ func TestNoAgentIsRefusedAndOrdersStayBounded(t *testing.T) {
 	}
 }
 
-// BenchmarkBackfillOf25Hours is what make run waits for, without the journal.
+// BenchmarkBackfillOf25Hours measures the wait of make run, without the journal.
 func BenchmarkBackfillOf25Hours(b *testing.B) {
 	for b.Loop() {
 		m := newBench(b, 1, testPairs())

@@ -10,24 +10,24 @@ import (
 // Pair is a pair that the simulated market trades.
 type Pair struct {
 	Code      string
-	Reference int64 // ticks: the price that it starts from and is drawn to over weeks
-	Weight    int   // 1 to 1000: how much is traded, against the other pairs
+	Reference int64 // ticks: the first price, and the mean to which it reverts over weeks
+	Weight    int   // 1 to 1000: trading activity relative to the other pairs
 }
 
-// The agents' habits, in units of 10^-5 of the price where nothing else is said.
+// Parameters of the agents, in units of 10^-5 of the price unless noted.
 const (
 	gridRate     = 22 // distance of quotes
 	halfRate     = 11 // half of the usual spread
 	priceUnits   = 100_000
-	levelsMin    = 64 // quotes a side; the contract asks for 50 at any moment
+	levelsMin    = 64 // quotes a side; the contract requires 50 at any time
 	levelsMax    = 88
 	refillMost   = 48 // quotes a side that one turn places near the touch
-	farMost      = 72 // quotes a side that one turn places or takes away far from it
-	typicalTimes = 3  // a typical trade of weight 10 against the pair's smallest order
+	farMost      = 72 // quotes a side that one turn places or cancels far from the touch
+	typicalTimes = 3  // a typical trade of weight 10, in smallest orders of the pair
 )
 
-// agents is everything of one pair: its makers' quotes and stock, and what its takers go
-// by. It belongs to the Market.
+// agents holds the state of one pair: its makers' quotes and stock, and the averages that its
+// takers use. It belongs to the Market.
 type agents struct {
 	Pair
 	base, quote int // in world.assets
@@ -38,14 +38,14 @@ type agents struct {
 	dueNs   int64
 	ladders [2]ladder
 	stock   int64 // lots that the makers have bought more than sold
-	slow    int64 // slow average of the fair price, 2^-8 ticks: what momentum goes by
-	offset  int64 // 2^-8 ticks that fair is moved by after a pause, fading
-	last    int64 // ticks of the last trade, whoever made it
+	slow    int64 // slow average of the fair price, 2^-8 ticks, for the momentum traders
+	offset  int64 // 2^-8 ticks added to fair after a pause, fading
+	last    int64 // ticks of the last trade of any client
 	seq     engine.Seq
 
 	grid    int64 // ticks between quotes
 	typical int64 // lots of a typical trade
-	least   int64 // lots of the smallest order that is taken
+	least   int64 // lots of the smallest order that the engine accepts
 	salt    uint64
 }
 
@@ -75,11 +75,11 @@ func (a *agents) measure(ins *engine.Instrument) {
 	a.typical = max(a.least*typicalTimes*int64(a.Weight)/10, a.least*3/2)
 }
 
-// maxLots bounds the smallest order, so that sizes made of it stay far inside int64.
+// maxLots limits the smallest order, so that sizes computed from it stay far inside int64.
 const maxLots = 1 << 40
 
-// defaultSmallest is what a pair without a smallest order is measured by: 5 units of money,
-// or for other quote currencies the same in their typical value.
+// defaultSmallest returns the assumed smallest order of a pair without one: 5 units of money, or
+// for other quote currencies the same in their typical value.
 func defaultSmallest(ins *engine.Instrument) fixed.U128 {
 	unit := fixed.FromU64(1)
 	for range ins.DigitsTotal() {
@@ -97,8 +97,8 @@ func defaultSmallest(ins *engine.Instrument) fixed.U128 {
 	return five
 }
 
-// gridPrice is the price of the quote with number i: not quite evenly spaced, as no book
-// is, but the same whenever the number comes up.
+// gridPrice returns the price of the quote with number i. The spacing is slightly uneven, as in
+// a real book, but equal numbers give equal prices.
 func (a *agents) gridPrice(i int64) int64 {
 	price := i * a.grid
 	if wide := a.grid / 2; wide > 0 {
@@ -107,12 +107,12 @@ func (a *agents) gridPrice(i int64) int64 {
 	return price
 }
 
-// fair is the price that the world says, 2^-8 ticks.
+// fair returns the world's fair price, 2^-8 ticks.
 func (a *agents) fair(w *world) int64 {
 	return max(1<<8, scaleExp2(a.Reference<<8, w.assets[a.base].level-w.assets[a.quote].level)+a.offset)
 }
 
-// mood is how lively the pair is against calm times, 2^-8, 64 to 1024.
+// mood returns the pair's volatility relative to calm times, 2^-8, 64 to 1024.
 func (a *agents) mood(w *world) int64 {
 	return min(max(scaleExp2(1<<8, clamp(w.shared+w.assets[a.base].vol, volBound)<<16), 64), 1024)
 }

@@ -1,11 +1,10 @@
 package sim
 
-// rng is SplitMix64: one word of state, the same on every machine, good enough to pass
-// the usual batteries. Each agent group has its own, so that what one draws never moves
-// another's.
+// rng is SplitMix64: one word of state, the same on every machine, good enough to pass the usual
+// test batteries. Each agent group has its own rng: the draws of one group never affect another.
 type rng uint64
 
-// newRNG is a generator for one named thing of a seed.
+// newRNG returns a generator for one named thing of a seed.
 func newRNG(seed uint64, name string) rng {
 	h := uint64(14695981039346656037) // FNV-1a
 	for i := range len(name) {
@@ -27,24 +26,24 @@ func mix(z uint64) uint64 {
 	return z ^ z>>31
 }
 
-// below is a number from 0 to n-1, n > 0. The bias is below n / 2^64.
+// below returns a number from 0 to n-1, n > 0. The bias is below n / 2^64.
 func (r *rng) below(n int64) int64 { return int64(r.next() % uint64(n)) }
 
 // gaussSigma is the standard deviation of gauss.
 const gaussSigma = 37_837
 
-// gauss is nearly normal: the sum of four uniform 16-bit numbers, less its mean.
+// gauss returns a nearly normal number: the sum of four uniform 16-bit numbers, less its mean.
 func (r *rng) gauss() int64 {
 	v := r.next()
 	return int64(v&0xffff) + int64(v>>16&0xffff) + int64(v>>32&0xffff) + int64(v>>48) - 2*0xffff
 }
 
-// heavy is a positive number with a heavy tail and a mean near mean: twice as large with
-// half the chance, up to 64 times.
+// heavy returns a positive number with a heavy tail and a mean near mean: twice as large with
+// half the probability, up to 64 times.
 func (r *rng) heavy(mean int64) int64 {
 	v := r.next()
 	k := 0
-	for k < 6 && v&3 == 0 { // one in four goes on
+	for k < 6 && v&3 == 0 { // one in four continues
 		v >>= 2
 		k++
 	}

@@ -6,9 +6,9 @@ import (
 	"tickhive/engine"
 )
 
-// See learns what became of a command, right after it was applied. It is engine.Observer:
-// a loop that answers only what is durable folds later, and what agents do must not depend
-// on how fast a disk is.
+// See folds the events of a command right after it was applied, as an engine.Observer: a loop
+// that answers only durable commands folds later, and the agents' decisions must not depend on
+// the speed of a disk.
 func (m *Market) See(events []engine.Event) {
 	for i := range events {
 		ev := &events[i]
@@ -31,7 +31,7 @@ func (m *Market) agents(id engine.PairID) *agents {
 	return m.byID[id]
 }
 
-// adopt meets a pair by its events: after a restart they come before the first turn.
+// adopt sets up a pair from its events: after a restart they arrive before the first turn.
 func (m *Market) adopt(ev *engine.Event) {
 	for _, a := range m.pairs {
 		if a.found {
@@ -45,14 +45,14 @@ func (m *Market) adopt(ev *engine.Event) {
 	}
 }
 
-// Fold is See for events that come from a journal being recovered; events that were seen
-// before are passed over.
+// Fold runs See for the events of a journal that is being recovered; it skips events that the
+// market has seen before.
 func (m *Market) Fold(events []engine.Event, _ uint64) { m.See(events) }
 
-// Publish has nothing to show.
+// Publish does nothing: the market publishes no view.
 func (m *Market) Publish(int64) {}
 
-// NextNs is never: time alone changes nothing here.
+// NextNs returns math.MaxInt64: time alone changes nothing here.
 func (m *Market) NextNs() int64 { return math.MaxInt64 }
 
 func (a *agents) see(ev *engine.Event) {
@@ -69,10 +69,10 @@ func (a *agents) see(ev *engine.Event) {
 		a.settle(engine.Buy, ev.Order, ev.OpenAmount)
 		a.settle(engine.Sell, ev.Order, ev.OpenAmount)
 	case engine.EventReplaced:
-		// Agents do not replace: somebody with the right to did it for them. The quote is
-		// known by its price, so it is left to itself.
+		// Agents do not replace orders: another authorized client did. Quotes are identified by
+		// their price, so the ladder drops this one and leaves the order alone.
 		a.settle(ev.Side, ev.Order, 0)
-	default: // levels, refusals and the pair's own changes say nothing about quotes
+	default: // levels, refusals and the pair's own changes do not affect quotes
 	}
 }
 
@@ -82,7 +82,7 @@ func (a *agents) trade(ev *engine.Event) {
 	if a.settle(ev.Side.Opposite(), ev.Maker, ev.MakerOpen) {
 		a.stock += signed(ev.Side.Opposite(), ev.Amount)
 	}
-	// A quote that met somebody on its way in was a taker.
+	// A quote that matched on arrival was a taker.
 	if a.settle(ev.Side, ev.Order, ev.OpenAmount) {
 		a.stock += signed(ev.Side, ev.Amount)
 	}
@@ -95,8 +95,8 @@ func signed(side engine.Side, lots int64) int64 {
 	return lots
 }
 
-// settle gives a quote its open amount; 0 takes it off the ladder. It reports whether
-// the order was one.
+// settle sets the open amount of a quote; 0 removes it from the ladder. It reports whether the
+// order was a quote.
 func (a *agents) settle(side engine.Side, id engine.OrderID, open int64) bool {
 	l := &a.ladders[side]
 	i := l.find(id)

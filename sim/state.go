@@ -11,9 +11,9 @@ import (
 // stateVersion is the first byte of an encoded state.
 const stateVersion = 1
 
-// AppendState appends everything that the agents decide by, so that a market restored
-// from it goes on as if it had never stopped. It is called on the loop's goroutine,
-// between commands. Layout, all varints:
+// AppendState appends all state that the agents' decisions depend on: a market restored from it
+// continues as if it had never stopped. The caller calls it on the loop's goroutine, between
+// commands. Layout, all varints:
 //
 //	version
 //	world: ns, shared, rng, number of assets {symbol, level, vol, rng}
@@ -69,8 +69,8 @@ func flag(b bool) int64 {
 var errState = errors.New("sim: the encoded state is damaged")
 
 // DecodeState restores what AppendState wrote, over a core that was restored to the same
-// moment. Pairs and assets that are configured anew begin anew, those that are not
-// configured any more are left out. On an error the market is unusable: make a new one.
+// position. Pairs and assets that are newly configured start fresh; those that are no longer
+// configured are left out. After an error the market must not be used; create a new one.
 func (m *Market) DecodeState(data []byte) error {
 	if len(data) == 0 || data[0] != stateVersion {
 		return errors.New("sim: the encoded state is of another version")
@@ -101,7 +101,7 @@ func (m *Market) decodePair(r *reader) error {
 	code := r.text()
 	a := m.pair(code)
 	if a == nil {
-		a = &agents{Pair: Pair{Code: code}} // read over
+		a = &agents{Pair: Pair{Code: code}} // decoded and discarded
 	}
 	configured := a.Reference != 0
 	a.dueNs, a.rng = r.int(), rng(r.int())
@@ -133,7 +133,7 @@ func (m *Market) decodePair(r *reader) error {
 	return nil
 }
 
-// pair finds the agents of a code, nil when it is not configured.
+// pair returns the agents of a code, nil when it is not configured.
 func (m *Market) pair(code string) *agents {
 	for _, a := range m.pairs {
 		if a.Code == code {
@@ -159,7 +159,7 @@ func (r *reader) int() int64 {
 	return v
 }
 
-// count is a number of things that follow: each takes at least a byte.
+// count reads the number of following entries, each of which takes at least one byte.
 func (r *reader) count() int {
 	n := r.int()
 	if n < 0 || n > int64(len(r.data)) {

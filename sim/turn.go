@@ -2,14 +2,14 @@ package sim
 
 import "tickhive/engine"
 
-// FlagAgent marks the agents' orders among the built-in account's: it comes back in the
-// accepted event, so that their book of quotes can be folded from events alone. The
-// engine does not look at it.
+// FlagAgent marks the agents' orders among the orders of the built-in account. The accepted
+// event carries it, so that the agents' quotes can be folded from events alone. The engine
+// ignores it.
 const FlagAgent uint8 = 1 << 7
 
-// turn is everything that the agents of one pair do at one instant. They see the touch,
-// their own quotes and fills, and the world's fair price; the commands are applied in this
-// order, before anything else happens.
+// turn returns the commands of the agents of one pair at one instant. The agents see the touch,
+// their own quotes and fills, and the world's fair price; the engine applies the commands in
+// this order, before any other command.
 func (m *Market) turn(a *agents, dst []engine.Command) []engine.Command {
 	t := turn{m: m, a: a, dst: dst, fair: a.fair(&m.world), mood: a.mood(&m.world)}
 	t.half = max(1<<7, a.half(t.fair, t.mood))
@@ -20,22 +20,22 @@ func (m *Market) turn(a *agents, dst []engine.Command) []engine.Command {
 	if a.rng.below(4) == 0 {
 		t.resize()
 	}
-	// Nobody looks at a market for long that does not trade: every turn has a trade.
+	// A market without trades looks dead: every turn has a trade.
 	if t.cleared[engine.Buy]+t.cleared[engine.Sell] == 0 || a.rng.below(100) < 45 {
 		t.take()
 	}
 	a.slow += (t.fair - a.slow) / 32
 	a.offset -= a.offset / 4096
-	a.stock -= a.stock / 128 // the makers settle the rest elsewhere
+	a.stock -= a.stock / 128 // the makers unwind the rest elsewhere
 	return t.dst
 }
 
-// half is half of the spread that makers want, 2^-8 ticks: wider in lively times.
+// half returns half of the makers' spread, 2^-8 ticks: wider in volatile times.
 func (a *agents) half(fair, mood int64) int64 {
 	return fair * halfRate / priceUnits * (640 + 3*mood) / (640 + 3*256)
 }
 
-// turn is one turn under way.
+// turn holds one turn in progress.
 type turn struct {
 	m    *Market
 	a    *agents
@@ -45,8 +45,8 @@ type turn struct {
 	mood int64 // 2^-8
 	// The touch when the turn began, ticks and shown lots; price 0: empty side.
 	bid, ask engine.DepthLevel
-	// cleared is how many of the best quotes of the other side the takers of a side are
-	// about to fill.
+	// cleared counts, for the takers of each side, the best quotes of the opposite side that
+	// they are about to fill.
 	cleared [2]int
 }
 
@@ -58,8 +58,8 @@ func (t *turn) place(side engine.Side, tif engine.TimeInForce, price, lots int64
 	})
 }
 
-// arbitrage takes what is offered beyond the fair price, the makers' stale quotes and
-// anybody else's. It returns how many quotes of the makers go.
+// arbitrage takes the orders beyond the fair price, the makers' stale quotes and any others. It
+// returns the number of makers' quotes that it fills.
 func (t *turn) arbitrage(side engine.Side) int {
 	a := t.a
 	limit := (t.fair - t.half/4) >> 8
@@ -81,19 +81,19 @@ func (t *turn) arbitrage(side engine.Side) int {
 		lots += q.open
 		n++
 	}
-	if n == 0 || other.best().price != touch.Price { // somebody else's is in front
+	if n == 0 || other.best().price != touch.Price { // another client's order is in front
 		lots += min(touch.Shown, 8*a.typical)
 	}
 	t.place(side, engine.IOC, limit, lots)
 	return n
 }
 
-// quotes brings both sides to where the makers want them: up to the touch that the fair
-// price, their stock and the mood of the market allow, and as deep as levelsMin.
+// quotes moves both sides to the makers' target: up to the touch that the fair price, their
+// stock and the volatility allow, and as deep as levelsMin.
 func (t *turn) quotes() {
 	a := t.a
-	// A stock of 40 typical trades would move the quotes by half a spread against it; they
-	// stay on their side of the makers' own stale quotes, which the takers do not fill.
+	// A stock of 40 typical trades would shift the quotes by half a spread against it. The
+	// quotes stay on their side of the makers' own stale quotes, which the takers do not fill.
 	shift := t.half * clamp(a.stock, 30*a.typical) / (40 * a.typical)
 	centre := t.fair - shift
 	down := ((centre - t.half) >> 8) / a.grid
@@ -108,8 +108,8 @@ func (t *turn) quotes() {
 	t.side(engine.Sell, up, 1)
 }
 
-// side refills one side. near is the number of the quote that should be best, away the
-// step to the next worse.
+// side refills one side. near is the number of the best quote wanted, away the step to the next
+// worse quote.
 func (t *turn) side(side engine.Side, near, away int64) {
 	a := t.a
 	l := &a.ladders[side]
@@ -140,11 +140,11 @@ func (t *turn) side(side engine.Side, near, away int64) {
 	}
 }
 
-// gridNumber is the number of the quote at a price.
+// gridNumber returns the number of the quote at a price.
 func (a *agents) gridNumber(price int64) int64 { return price / a.grid }
 
-// quote places the quote with number i, which is the depth-th from the touch: deeper ones
-// are larger.
+// quote places the quote with number i, at position depth from the touch: deeper quotes are
+// larger.
 func (t *turn) quote(side engine.Side, i, depth int64) {
 	price := t.a.gridPrice(i)
 	if price <= 0 {
@@ -173,7 +173,7 @@ func (t *turn) resize() {
 	t.place(side, engine.GTC, l.at(k).price, t.size(depth))
 }
 
-// take is one trade at the touch: of somebody who follows the trend, or of anybody.
+// take places one trade at the touch, of a momentum trader or a noise trader.
 func (t *turn) take() {
 	a := t.a
 	side := engine.Side(a.rng.below(2))
@@ -185,7 +185,7 @@ func (t *turn) take() {
 			side = engine.Sell
 		}
 	}
-	reach := 6 * t.half // whoever takes does not pay any price
+	reach := 6 * t.half // takers limit their price
 	limit := (t.fair + reach) >> 8
 	if side == engine.Sell {
 		limit = max(1, (t.fair-reach)>>8)

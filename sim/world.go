@@ -5,10 +5,10 @@ import "time"
 // worldStep is how often the world moves.
 const worldStep = int64(time.Second)
 
-// How volatility lives: its logarithm is the sum of one that all assets share and one of
-// each asset's own, both pulled back to their mean and shaken every second. Their
-// standard deviations make the heavy tails (kurtosis 3 exp(4 s^2) with s in natural
-// logarithms), their memories the clusters.
+// Parameters of volatility. Its logarithm is the sum of a part that all assets share and each
+// asset's own part; both revert to their mean and receive a random shock every second. Their
+// standard deviations make the heavy tails (kurtosis 3 exp(4 s^2) with s in natural logarithms),
+// their memories make the clusters.
 const (
 	volUnit       = int64(1) << 16 // an octave of volatility
 	sharedMemory  = 3600           // seconds
@@ -16,17 +16,17 @@ const (
 	sharedShake   = 1081           // 0.70 octaves x sqrt(2 / memory), in 2^-16 octaves
 	ownShake      = 1675           // likewise
 	volBound      = 3 * volUnit    // of the sum, either way
-	shockOneIn    = 28_800         // seconds between news that wake everybody up
+	shockOneIn    = 28_800         // seconds between news that raise the volatility of all assets
 	shockSize     = 3 * volUnit / 2
 	jumpOneIn     = 14_400      // seconds between jumps of an asset
 	jumpLeast     = 20          // of a jump, in moves of a second; at most three times that
-	priceMemory   = 40 * 86_400 // seconds in which a price forgets where it strayed to
+	priceMemory   = 40 * 86_400 // time constant in seconds of the price's reversion to its reference
 	priceBound    = octave      // a price stays between half and twice its reference
 	sharedPerCent = 65          // share of the common factor in an asset's moves, per cent
 	ownPerCent    = 76          // sqrt(100^2 - 65^2): together the moves keep their size
 )
 
-// asset is the value of one currency: where it is, and how much it moves.
+// asset holds the value of one currency and its volatility.
 type asset struct {
 	symbol string
 	sigma  int64 // typical move in a second, octaves x 2^-32
@@ -35,11 +35,11 @@ type asset struct {
 	rng    rng
 }
 
-// world moves the values of all assets second by second, driven by one factor that they
-// share. It is a function of seed and number of seconds alone, so every loop's copy of it
-// agrees. It belongs to the Market.
+// world moves the values of all assets second by second, driven by one shared factor. It is a
+// function of the seed and the number of seconds alone: the copies of all loops agree. It
+// belongs to the Market.
 type world struct {
-	ns     int64 // up to which it has moved
+	ns     int64 // time up to which it has moved, Unix ns
 	shared int64 // shared part of log2 of volatility
 	rng    rng
 	assets []asset // by symbol
@@ -66,7 +66,7 @@ func (w *world) step() {
 func (a *asset) step(shared, factor int64) {
 	a.vol += a.rng.gauss()*ownShake/gaussSigma - a.vol/ownMemory
 	move := (factor*sharedPerCent + a.rng.gauss()*ownPerCent) / 100
-	if v := a.rng.next(); v%jumpOneIn == 0 { // somebody knows something
+	if v := a.rng.next(); v%jumpOneIn == 0 { // private news about the asset
 		size := (jumpLeast + int64(v>>40)%jumpLeast*2) * gaussSigma
 		move += size * (1 - 2*int64(v>>63))
 	}
@@ -77,7 +77,7 @@ func (a *asset) step(shared, factor int64) {
 
 func clamp(v, bound int64) int64 { return min(max(v, -bound), bound) }
 
-// find is the index of an asset; -1: unknown.
+// find returns the index of an asset; -1: unknown.
 func (w *world) find(symbol string) int {
 	for i := range w.assets {
 		if w.assets[i].symbol == symbol {
@@ -87,19 +87,19 @@ func (w *world) find(symbol string) int {
 	return -1
 }
 
-// sigmaOfDay turns a typical day's move in hundredths of a per cent into octaves x 2^-32
-// a second: log2(1 + 0.0001) x 2^32 / sqrt(86400) = 2107.9.
+// sigmaOfDay converts a typical day's move in hundredths of a per cent to octaves x 2^-32 a
+// second: log2(1 + 0.0001) x 2^32 / sqrt(86400) = 2107.9.
 func sigmaOfDay(basisPoints int64) int64 { return basisPoints * 2108 }
 
-// dayMoves are typical days of known currencies in hundredths of a per cent, in calm
-// times; volatility's tails make the average day about half as lively again. Money that
-// is worth what it says moves a hundredth of that.
+// dayMoves holds the typical daily move of known currencies in hundredths of a per cent, in calm
+// times; the tails of volatility make the average day about half as large again. A stablecoin
+// moves a hundredth of this.
 var dayMoves = map[string]int64{
 	"BTC": 170, "ETH": 220, "BNB": 210, "SOL": 300, "XRP": 280, "ADA": 300, "DOGE": 340, "LTC": 260,
 	"USDT": 1, "USDC": 1, "DAI": 1, "USD": 1, "USBI": 1, "EUR": 18, "GBP": 20, "JPY": 25, "CHF": 20,
 }
 
-// otherDayMove is that of all others.
+// otherDayMove is the typical daily move of all other currencies.
 const otherDayMove = 280
 
 func newAsset(seed uint64, symbol string) asset {

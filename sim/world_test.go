@@ -59,7 +59,7 @@ func TestHeavySizesHaveTheirMeanAndTail(t *testing.T) {
 	}
 }
 
-// The numbers of this run stand here so that a machine that computes others is noticed.
+// The expected numbers are recorded so that a machine with other results fails the test.
 func TestTheWorldIsTheSameOnEveryMachine(t *testing.T) {
 	w := testWorld(42)
 	w.advance(int64(24 * time.Hour))

@@ -13,8 +13,8 @@ import (
 // BodyFormat is the version of a snapshot's body.
 const BodyFormat = 1
 
-// The parts of a body, each `tag u8 | number uvarint | length uvarint | bytes`, in this
-// order; the file around it carries checksum and versions (internal/wal/FORMAT.md).
+// The parts of a body, each `tag u8 | number uvarint | length uvarint | bytes`, in this order;
+// the file around it holds checksum and versions (internal/wal/FORMAT.md).
 //
 //	head      format, position, time of the last command
 //	controls  registers of the core, then of the feed
@@ -33,10 +33,10 @@ const (
 	partEnd
 )
 
-// maxPart bounds one part: a pair with ten million resting orders is a third of it.
+// maxPart limits one part: a pair with ten million resting orders takes a third of it.
 const maxPart = 1 << 30
 
-// bodyWriter writes parts and keeps the first error.
+// bodyWriter writes parts and holds the first error.
 type bodyWriter struct {
 	w   *bufio.Writer
 	buf []byte
@@ -59,11 +59,11 @@ func (b *bodyWriter) part(tag byte, number uint64, data []byte) {
 	}
 }
 
-// Write writes the body of a snapshot. extras, when not nil, are states taken from the live
-// folds at r.Pos; else those of r's own are written.
+// Write writes the body of a snapshot. When extras is not nil, it holds states taken from the
+// live folds at r.Pos; otherwise Write encodes the states of r's own extras.
 func (r *Replica) Write(w io.Writer, extras map[string][]byte) error {
-	// Room at once for what the largest part was: growing by appending copies tens of
-	// megabytes in one piece, which nothing can interrupt and a collection waits for.
+	// Allocate for the largest part at once: growing by appending copies tens of megabytes in
+	// one step, which nothing can interrupt and for which a garbage collection waits.
 	b := &bodyWriter{w: bufio.NewWriterSize(w, 256<<10), buf: make([]byte, 0, r.part+r.part/4)}
 	head := binary.AppendUvarint(nil, BodyFormat)
 	head = binary.AppendVarint(binary.AppendUvarint(head, r.Pos), r.LastNs)
@@ -99,7 +99,7 @@ func (r *Replica) extraStates() map[string][]byte {
 	return states
 }
 
-// Read makes an empty replica what the body says.
+// Read restores the state in body into an empty replica.
 func (r *Replica) Read(body io.Reader) error {
 	rd := bufio.NewReaderSize(body, 256<<10)
 	var buf []byte

@@ -16,7 +16,7 @@ import (
 	"tickhive/marketdata/replica"
 )
 
-// script is a fixed run of batches; the same seed gives the same commands.
+// script returns a fixed run of batches; the same seed gives the same commands.
 func script(seed uint64, batches int) [][]engine.Command {
 	r := rand.New(rand.NewPCG(seed, 21))
 	out := [][]engine.Command{{{Kind: engine.AddPair, Pair: engine.ControlPair, Instrument: &engine.Instrument{
@@ -39,7 +39,7 @@ func script(seed uint64, batches int) [][]engine.Command {
 	return out
 }
 
-// states are the hashes after each command of a run, by position.
+// states returns the hashes after each command of a run, by position.
 func states(batches [][]engine.Command) []string {
 	r := replica.New(replica.Options{})
 	hashes := []string{r.Hash().Hash}
@@ -55,7 +55,7 @@ func states(batches [][]engine.Command) []string {
 	return hashes
 }
 
-// recovered is the state that a start makes of a file system.
+// recovered returns the state that a start recovers from a file system.
 func recovered(fs *vfs.Mem) (pos uint64, hash string, err error) {
 	dir := replica.LogDir{FS: fs, Dir: "engine", Options: crashLog}
 	log, err := wal.Open(fs, dir.Dir, dir.Options)
@@ -83,13 +83,13 @@ func recovered(fs *vfs.Mem) (pos uint64, hash string, err error) {
 
 var crashLog = wal.Options{NoLock: true, SegmentBytes: 2048, PreallocBytes: 1024}
 
-// outcome is what a run was told.
+// outcome holds what the loop reported to a run.
 type outcome struct {
 	acked  uint64 // position of the last acknowledged command
-	failed error  // the first error after which nothing is taken any more
+	failed error  // the first error after which the loop accepts no command
 }
 
-// drive runs the script over fs. A refused batch is sent again, as its sender would.
+// drive runs the script over fs. It sends a refused batch again, as its sender would.
 func drive(t *testing.T, fs *vfs.Mem, policy sequencer.SyncPolicy, batches [][]engine.Command, acked func(pos uint64)) (o outcome) {
 	t.Helper()
 	dir := replica.LogDir{FS: fs, Dir: "engine", Options: crashLog}
@@ -132,8 +132,8 @@ func drive(t *testing.T, fs *vfs.Mem, policy sequencer.SyncPolicy, batches [][]e
 	return o
 }
 
-// docs/contract/matching.md#case-37: whatever a power cut after any write, sync, rename or removal
-// leaves of what was not synced, the start finds a prefix of the run that holds everything
+// docs/contract/matching.md#case-37: a power cut after any write, sync, rename or removal may
+// lose anything that was not synced; the start finds a prefix of the run that holds everything
 // acknowledged.
 func TestCase37PowerCutAfterEveryOperation(t *testing.T) {
 	const seed, subsets = 4, 3
@@ -176,8 +176,8 @@ func TestCase37PowerCutAfterEveryOperation(t *testing.T) {
 	t.Logf("%d power cuts: every recovery is a prefix with all that was acknowledged, %d of them with more", len(cuts), longer)
 }
 
-// Whichever operation of the file system fails: no panic, no deadlock, no lie. The run goes
-// on where it may, and what it acknowledged is there afterwards.
+// Whichever operation of the file system fails, there is no panic, no deadlock and no false
+// acknowledgement. The run continues where it may, and every acknowledged command survives.
 func TestEveryOperationFailing(t *testing.T) {
 	const seed = 6
 	batches := script(seed, 40)
@@ -213,7 +213,7 @@ func TestEveryOperationFailing(t *testing.T) {
 	t.Logf("%d runs with one failed operation each (of %d): %d ended their store, none lost or invented anything", runs, total, stopped)
 }
 
-// A full disk refuses commands and nothing else; with space it goes on, without a gap.
+// A full disk only refuses commands; once there is space the run continues without a gap.
 func TestFullDiskRefusesAndRecovers(t *testing.T) {
 	fs := vfs.NewMem()
 	log, err := wal.Open(fs, "engine", crashLog)

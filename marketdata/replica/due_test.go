@@ -10,7 +10,7 @@ import (
 	"tickhive/marketdata/replica"
 )
 
-// watch makes the keeper of a run anew, with a clock of the test's.
+// watch replaces the keeper of a run by one with a clock of the test.
 func (x *run) watch(bytes int64, every time.Duration) *clock.Manual {
 	clk := clock.NewManual(1_767_225_600_000_000_000)
 	x.keeper = replica.NewKeeper(replica.KeeperOptions{
@@ -27,8 +27,8 @@ func (x *run) snapshot() {
 	}
 }
 
-// The log is measured from the last snapshot, not from the beginning of the segment in
-// which that lies: a segment may be larger than what is allowed between two snapshots.
+// Due measures the log from the last snapshot, not from the beginning of the snapshot's segment:
+// a segment may be larger than the limit between two snapshots.
 func TestASnapshotIsDueByTheBytesSinceTheLast(t *testing.T) {
 	x := open(t, vfs.NewMem(), 11)
 	defer x.stop()
@@ -50,7 +50,7 @@ func TestASnapshotIsDueByTheBytesSinceTheLast(t *testing.T) {
 	}
 }
 
-// A snapshot is due by time as well, but not for less than is replayed in a tenth of a second.
+// A snapshot is due by time as well, but not for less than a tenth of a second of replay.
 func TestASnapshotIsDueByTime(t *testing.T) {
 	x := open(t, vfs.NewMem(), 12)
 	defer x.stop()

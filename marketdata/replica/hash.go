@@ -8,7 +8,7 @@ import (
 	"tickhive/marketdata"
 )
 
-// StateHash is the state of a market in 32 bytes, pair by pair
+// StateHash holds the state of a market in 32 bytes, and pair by pair
 // (docs/contract/internal.md#clock-and-state).
 type StateHash struct {
 	Seq   uint64 // sum of the pairs' seqs
@@ -16,22 +16,22 @@ type StateHash struct {
 	Pairs []PairHash
 }
 
-// PairHash is the state of one pair.
+// PairHash is the state hash of one pair.
 type PairHash struct {
 	Code string
 	Seq  uint64
 	Hash string
 }
 
-// HashPair is the hash of a pair's whole state: the book with everything that waits in
-// it, and the market data folded from its events.
+// HashPair returns the hash of a pair's whole state: the book with all waiting orders, and the
+// market data folded from its events.
 func HashPair(core *engine.Core, feed *marketdata.Feed, p engine.PairID) [32]byte {
 	book, market := core.HashPair(p), feed.HashPair(p)
 	return sha256.Sum256(append(book[:], market[:]...))
 }
 
-// Hash is the state hash of core and feed: the control stream, then the pairs by code. For
-// the goroutine that owns them.
+// Hash returns the state hash of core and feed: the control stream, then the pairs by code. The
+// goroutine that owns them calls it.
 func Hash(core *engine.Core, feed *marketdata.Feed) StateHash {
 	all := sha256.New()
 	control := core.HashControl()
@@ -50,5 +50,5 @@ func Hash(core *engine.Core, feed *marketdata.Feed) StateHash {
 	return out
 }
 
-// Hash is the state hash at r.Pos.
+// Hash returns the state hash at r.Pos.
 func (r *Replica) Hash() StateHash { return Hash(r.Core, r.Feed) }

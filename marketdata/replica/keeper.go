@@ -14,61 +14,62 @@ import (
 
 // When a snapshot is due.
 const (
-	// DefaultSnapshotBytes of log after which a snapshot is taken: about a million commands
-	// of 46 bytes, one second of replay.
+	// DefaultSnapshotBytes is the number of log bytes after which a snapshot is taken: about a
+	// million commands of 46 bytes, one second of replay.
 	DefaultSnapshotBytes = 48 << 20
-	// TimedCommands is how many commands a snapshot by time is worth: a tenth of a second of
-	// replay. A snapshot costs half a second for a market of 35 MB.
+	// TimedCommands is the number of commands from which a snapshot by time pays: a tenth of a
+	// second of replay. A snapshot costs half a second for a market of 35 MB.
 	TimedCommands = 100_000
 )
 
-// LogDir is where a market's log and snapshots are.
+// LogDir names the directory of a market's log and snapshots.
 type LogDir struct {
 	FS      vfs.FS
 	Dir     string
 	Options wal.Options
 }
 
-// Live is the running loop: *sequencer.Loop.
+// Live is the running loop, a *sequencer.Loop.
 type Live interface {
 	Query(fn func()) error
-	// Position is the last journaled command; for the loop's goroutine.
+	// Position returns the position of the last journaled command. The loop's goroutine calls
+	// it.
 	Position() uint64
 }
 
-// KeeperOptions wires a Keeper. Market must have no extras: their live states are taken.
+// KeeperOptions wires a Keeper. Market must have no extras: the keeper uses their live states.
 type KeeperOptions struct {
 	Market Options
 	Log    *wal.Log
 	Dir    LogDir
 	Live   Live
-	Extras []Extra // the live ones; asked on the loop's goroutine
-	// KeepAll keeps every segment (journal.keep = all).
+	Extras []Extra // the live ones; read on the loop's goroutine
+	// KeepAll retains every segment (journal.keep = all).
 	KeepAll bool
-	// SnapshotBytes of log since the last snapshot call for the next; 0: DefaultSnapshotBytes.
+	// SnapshotBytes is the log growth that makes the next snapshot due; 0: DefaultSnapshotBytes.
 	SnapshotBytes int64
-	// SnapshotEvery is the time after which TimedCommands are enough for a snapshot; 0: any
-	// number is left to SnapshotBytes.
+	// SnapshotEvery is the time after which TimedCommands make a snapshot due; 0: only
+	// SnapshotBytes does.
 	SnapshotEvery time.Duration
-	// Clock tells that time, which is the machine's, whatever clock the market runs on; nil:
-	// clock.Real.
+	// Clock measures SnapshotEvery. It is the machine's clock, whichever clock the market uses;
+	// nil: clock.Real.
 	Clock clock.Clock
-	// Covered is the newest snapshot's position at the start, 0 for none.
+	// Covered is the position of the newest snapshot at the start, 0 for none.
 	Covered uint64
 }
 
-// Keeper takes snapshots and state hashes of a running market with a follower of its
-// journal. Any goroutine may call it; one thing is made at a time.
+// Keeper takes snapshots and state hashes of a running market with a follower of its journal.
+// Any goroutine may call it; it makes one at a time.
 type Keeper struct {
 	o       KeeperOptions
 	mu      sync.Mutex // one follower at a time
 	covered atomic.Uint64
-	older   uint64       // the kept snapshot before the newest, under mu
-	bytes   atomic.Int64 // of log that were written when the newest was taken
-	takenNs atomic.Int64 // when that was
+	older   uint64       // position of the retained snapshot before the newest, under mu
+	bytes   atomic.Int64 // of log, written when the newest was taken
+	takenNs atomic.Int64 // time of the newest
 }
 
-// NewKeeper makes a keeper for a running loop.
+// NewKeeper returns a keeper for a running loop.
 func NewKeeper(o KeeperOptions) *Keeper {
 	if o.SnapshotBytes == 0 {
 		o.SnapshotBytes = DefaultSnapshotBytes
@@ -84,12 +85,12 @@ func NewKeeper(o KeeperOptions) *Keeper {
 	return k
 }
 
-// Covered is the position of the newest snapshot.
+// Covered returns the position of the newest snapshot.
 func (k *Keeper) Covered() uint64 { return k.covered.Load() }
 
-// Due reports whether the log has grown enough for the next snapshot, or enough time has
-// passed. It counts from the log before the newest snapshot of a start, which is a segment
-// more than there is at most, and from the time of the start.
+// Due reports whether the log has grown enough for the next snapshot, or enough time has passed.
+// After a start it counts the log from before the newest snapshot, at most a segment too much,
+// and the time from the start.
 func (k *Keeper) Due() bool {
 	commands := k.o.Log.LastSeq() - k.covered.Load()
 	switch {
@@ -106,18 +107,19 @@ func (k *Keeper) Due() bool {
 	return k.o.SnapshotEvery > 0 && commands >= TimedCommands && now-taken >= int64(k.o.SnapshotEvery)
 }
 
-// Snapshot writes a snapshot of now and lets go of the segments that both kept snapshots
-// cover. Nothing is done when nothing happened since the last one. An ErrStopped has ended
-// the log.
+// Snapshot writes a snapshot of the current state and drops the segments that both retained
+// snapshots cover. It does nothing when no command was journaled since the last snapshot. An
+// ErrStopped has ended the log.
 func (k *Keeper) Snapshot() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	now, bytes := k.o.Clock.NowNs(), k.o.Log.BytesWritten() // before the instant: what comes between counts twice, not never
+	// Read before the instant: what is written in between counts twice rather than never.
+	now, bytes := k.o.Clock.NowNs(), k.o.Log.BytesWritten()
 	pos, extras, err := k.instant()
 	if err != nil || pos == k.covered.Load() {
 		return err
 	}
-	if err := k.o.Log.Sync(); err != nil { // never ahead of the durable log
+	if err := k.o.Log.Sync(); err != nil { // a snapshot is never ahead of the durable log
 		return err
 	}
 	follower, err := k.follow(pos)
@@ -139,7 +141,7 @@ func (k *Keeper) Snapshot() error {
 	return k.o.Log.DropBefore(k.older + 1)
 }
 
-// Hash is the state hash of now.
+// Hash returns the state hash at the current position.
 func (k *Keeper) Hash() (StateHash, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -154,7 +156,7 @@ func (k *Keeper) Hash() (StateHash, error) {
 	return follower.Hash(), nil
 }
 
-// instant is the position of now and the states of the live extras at it.
+// instant returns the current position and the states of the live extras at it.
 func (k *Keeper) instant() (pos uint64, extras map[string][]byte, err error) {
 	extras = make(map[string][]byte, len(k.o.Extras))
 	err = k.o.Live.Query(func() {
@@ -166,7 +168,7 @@ func (k *Keeper) instant() (pos uint64, extras map[string][]byte, err error) {
 	return pos, extras, err
 }
 
-// follow is a market at pos, made of the newest snapshot and the log.
+// follow returns a market at pos, made of the newest snapshot and the log.
 func (k *Keeper) follow(pos uint64) (*Replica, error) {
 	r, _, err := Load(k.o.Market, k.o.Dir, pos)
 	if err != nil {

@@ -15,30 +15,30 @@ import (
 // Extra is a further fold whose state goes into the snapshots of the market: the
 // simulated traders.
 type Extra interface {
-	// Name tells its part of a snapshot from others.
+	// Name identifies its part of a snapshot.
 	Name() string
-	// Fold takes the events of the replayed records.
+	// Fold folds the events of the replayed records.
 	Fold(events []engine.Event, pos uint64)
-	// AppendState appends its state, DecodeState takes one over.
+	// AppendState appends its state; DecodeState restores it.
 	AppendState(dst []byte) []byte
 	DecodeState(state []byte) error
 }
 
-// Options are those of the market that wrote the log.
+// Options holds the options of the market that wrote the log, and the parts that fold with it.
 type Options struct {
 	Engine engine.Options
 	Market marketdata.Options
-	// Extras are folded and restored with the market. A snapshot's part that nobody here
-	// asks for is passed over.
+	// Extras are folded and restored with the market. Parts of a snapshot without an extra of
+	// their name are skipped.
 	Extras []Extra
-	// Sinks are folded only: a store with its own snapshots that needs the events.
+	// Sinks only fold: for a store with its own snapshots that needs the events.
 	Sinks []func(events []engine.Event, pos uint64)
-	// Beside is a market that is made beside a running loop: the loop goes first.
+	// Beside marks a market that is built beside a running loop: it yields to the loop.
 	Beside bool
-	// Skips are the records that are not carried out; nil: none.
+	// Skips are the records that are not applied; nil: none.
 	Skips Skips
-	// Core and Feed, when not nil, are empty ones to be filled instead of new ones: those
-	// that a starting server already reads from.
+	// Core and Feed, when not nil, are empty ones that the replica fills instead of new ones: a
+	// starting server reads from them already.
 	Core *engine.Core
 	Feed *marketdata.Feed
 }
@@ -57,7 +57,7 @@ type Replica struct {
 	part   int // bytes of the largest part that was read
 }
 
-// New is an empty market.
+// New returns an empty market.
 func New(o Options) *Replica {
 	r := &Replica{Core: o.Core, Feed: o.Feed, opts: o}
 	if r.Core == nil {
@@ -69,8 +69,8 @@ func New(o Options) *Replica {
 	return r
 }
 
-// Apply carries out the next record of the log. A panic is a *PoisonError: the record was
-// journaled before anybody knew, and a start must say which one it is.
+// Apply applies the next record of the log. It returns a panic as a *PoisonError: the record was
+// journaled before its fault was known, and a start must name the record.
 func (r *Replica) Apply(rec wal.Record) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -102,8 +102,8 @@ func (r *Replica) Apply(rec wal.Record) (err error) {
 // ErrStop ends a Replay early without an error.
 var ErrStop = errors.New("replica: stop")
 
-// Replay applies records until the reader ends, limit is reached (0: none), or after says
-// ErrStop. after is called behind each record; nil: not at all.
+// Replay applies records until the reader ends, limit is reached (0: none), or after returns
+// ErrStop. It calls after behind each record unless after is nil.
 func (r *Replica) Replay(rd *wal.Reader, limit uint64, after func() error) error {
 	for limit == 0 || r.Pos < limit {
 		rec, err := rd.Next()
@@ -134,16 +134,16 @@ func (r *Replica) Replay(rd *wal.Reader, limit uint64, after func() error) error
 	return nil
 }
 
-// Load is the newest market that a snapshot in the directory gives, at or before limit
-// (0: any); an empty one when there is none. found says which was used. A damaged
-// snapshot is passed over for the one before; a whole one that cannot be read is an
-// error, because its bytes are those that were written.
+// Load returns the newest market that a snapshot in the directory holds, at or before limit (0:
+// any); an empty one when there is none. found names the snapshot. Load skips a damaged snapshot
+// for the one before; an intact one that cannot be decoded is an error, because its bytes are as
+// they were written.
 func Load(o Options, log LogDir, limit uint64) (r *Replica, found wal.Loaded, err error) {
 	found, err = wal.LoadNewest(log.FS, log.Dir, log.Options, func(meta wal.SnapshotMeta, body io.Reader) error {
 		if limit != 0 && meta.Seq > limit {
 			return errOther
 		}
-		_, err := io.Copy(io.Discard, yieldingReader{body}) // verifies every byte before anything is filled
+		_, err := io.Copy(io.Discard, yieldingReader{body}) // verifies every byte before decoding
 		return err
 	})
 	if err != nil {

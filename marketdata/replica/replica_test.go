@@ -15,7 +15,7 @@ import (
 	"tickhive/marketdata/replica"
 )
 
-// trader is a fold with a state of its own: it counts the trades it has seen.
+// trader is a fold with its own state: it counts trades.
 type trader struct{ trades uint64 }
 
 func (t *trader) Name() string { return "trader" }
@@ -140,7 +140,7 @@ func (x *run) submit(cmds ...engine.Command) {
 	}
 }
 
-// direct is the hash taken from the live state itself.
+// direct returns the hash of the live state.
 func (x *run) direct() (h replica.StateHash) {
 	x.t.Helper()
 	if err := x.loop.Query(func() { h = replica.Hash(x.core, x.feed) }); err != nil {
@@ -150,7 +150,7 @@ func (x *run) direct() (h replica.StateHash) {
 }
 
 // docs/contract/matching.md#case-36: the running market, the log alone, and a snapshot with the
-// tail after it have the same state, and go on alike; the states of further folds come along.
+// tail after it have the same state and continue alike; so do the states of extras.
 func TestCase36SnapshotAndTailGiveTheUninterruptedState(t *testing.T) {
 	const seed = 3
 	x := open(t, vfs.NewMem(), seed)
@@ -182,8 +182,8 @@ func TestCase36SnapshotAndTailGiveTheUninterruptedState(t *testing.T) {
 	x.stop()
 }
 
-// A flipped bit in the newest snapshot makes the start use the one before it; nothing is
-// lost, because the log reaches back to that one.
+// A flipped bit in the newest snapshot makes the start use the snapshot before it; nothing is
+// lost, because the log reaches back to that snapshot.
 func TestCase37DamagedSnapshotFallsBack(t *testing.T) {
 	x := open(t, vfs.NewMem(), 5)
 	for range 3 {
@@ -213,7 +213,7 @@ func TestCase37DamagedSnapshotFallsBack(t *testing.T) {
 	x.stop()
 }
 
-// A snapshot of nothing new is none, and equal states write equal bodies.
+// Without a new command no snapshot is written, and equal states write equal bodies.
 func TestBodiesAreCanonical(t *testing.T) {
 	x := open(t, vfs.NewMem(), 8)
 	defer x.stop()
@@ -241,8 +241,8 @@ func TestBodiesAreCanonical(t *testing.T) {
 	}
 }
 
-// A snapshot whose directory could not be synced ends the log that lies in it: nothing is
-// taken any more until the next start, which finds everything acknowledged.
+// A snapshot whose directory could not be synced ends the log in that directory: the loop
+// accepts nothing more until the next start, which finds everything acknowledged.
 func TestAFailedDirectorySyncOfASnapshotStopsTheLog(t *testing.T) {
 	x := open(t, vfs.NewMem(), 3)
 	x.trade(300)

@@ -9,12 +9,12 @@ import (
 	"tickhive/internal/wal"
 )
 
-// Skips are the records of a log that are never carried out, because a later record of the
-// log says so (engine.Skip). A recovery needs them before it replays, so it reads what it is
-// about to replay twice; the first time it looks at one byte of each record.
+// Skips holds the records of a log that are never applied, because a later record of the log
+// says so (engine.Skip). A recovery needs them before it replays, so it reads the same records
+// twice; the first pass looks at one byte of each record.
 type Skips map[uint64]bool
 
-// Collect adds the skips that a reader's records name.
+// Collect adds the skips named by the reader's records.
 func (s Skips) Collect(rd *wal.Reader) error {
 	var cmd engine.Command
 	for {
@@ -35,8 +35,8 @@ func (s Skips) Collect(rd *wal.Reader) error {
 	}
 }
 
-// pass goes past a record that is not carried out: one that is skipped, or says what is. Time
-// and the position that sinks have seen go on.
+// pass passes over a record that is not applied: a skipped record or a skip itself. The time and
+// the position that sinks have seen still advance.
 func (r *Replica) pass(rec wal.Record) {
 	if engine.DecodeCommand(rec.Payload, &r.cmd) == nil {
 		r.LastNs = max(r.LastNs, r.cmd.TimeNs)
@@ -47,17 +47,17 @@ func (r *Replica) pass(rec wal.Record) {
 	}
 }
 
-// PoisonError is a record that cannot be carried out: core or a fold panicked. What was
-// folding it is half changed and of no use any more.
+// PoisonError names a record that cannot be applied, because core or a fold panicked. The
+// replica is then half changed and must not be used.
 type PoisonError struct {
 	File   string
 	Offset int64
 	Seq    uint64
-	Cause  any    // of the panic
-	Stack  []byte // where it was
+	Cause  any    // value of the panic
+	Stack  []byte // stack of the panic
 }
 
-// Error says which record it is, and what the panic said.
+// Error names the record and the value of the panic.
 func (e *PoisonError) Error() string {
 	return fmt.Sprintf("%s: record %d at offset %d cannot be carried out: %v", e.File, e.Seq, e.Offset, e.Cause)
 }

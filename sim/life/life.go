@@ -7,19 +7,19 @@ import (
 	"tickhive/launchpad"
 )
 
-// When things happen: slots lie slotNs apart, each up to jitterNs late. All of them count
-// while somebody may be looking, fewer in a history.
+// Times of the slots: they are slotNs apart, each up to jitterNs late. All slots count while
+// people may be looking, fewer in a history.
 const (
 	secondNs = int64(time.Second)
 	slotNs   = int64(30 * time.Second)
 	jitterNs = int64(20 * time.Second)
-	busySlot = 3  // before Options.LiveNs one slot in so many counts
-	calmSlot = 18 // before Options.BusyNs
-	// maxSteps of one slot.
+	busySlot = 3  // before Options.LiveNs one slot in busySlot counts
+	calmSlot = 18 // before Options.BusyNs one slot in calmSlot counts
+	// maxSteps is the largest number of steps in one slot.
 	maxSteps = 6
 )
 
-// forgetSec is how long after its spawn a token that will be forgotten is still seen.
+// forgetSec is the time in seconds from the spawn of a token until residents may forget it.
 const forgetSec = 12 * 3600
 
 // Step is one command, of the ledger or of the hive; the other one is nil.
@@ -28,10 +28,10 @@ type Step struct {
 	Hive   hive.Command
 }
 
-// Life decides what happens. Immutable.
+// Life decides the steps of each slot. Immutable.
 type Life struct{ opt Options }
 
-// New is a life; options that Validate refuses are an error.
+// New returns a Life, or an error for options that Validate refuses.
 func New(o Options) (*Life, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -39,7 +39,7 @@ func New(o Options) (*Life, error) {
 	return &Life{opt: o}, nil
 }
 
-// atNs is when a slot is, counted from the genesis.
+// atNs returns the time of a slot; slots are counted from the genesis.
 func (l *Life) atNs(genesisNs, slot int64) int64 {
 	r := newRNG(^l.opt.Seed, uint64(slot))
 	return genesisNs + slot*slotNs + r.below(jitterNs)
@@ -47,7 +47,7 @@ func (l *Life) atNs(genesisNs, slot int64) int64 {
 
 func (l *Life) counts(atNs, slot int64) bool { return slot%l.step(atNs) == 0 }
 
-// step is how many slots lie between two that count.
+// step returns the distance in slots between two slots that count.
 func (l *Life) step(atNs int64) int64 {
 	switch {
 	case atNs < l.opt.BusyNs:
@@ -58,7 +58,7 @@ func (l *Life) step(atNs int64) int64 {
 	return 1
 }
 
-// NextNs is the first slot after afterNs, Unix ns.
+// NextNs returns the time of the first slot after afterNs that counts, Unix ns.
 func (l *Life) NextNs(genesisNs, afterNs int64) int64 {
 	for slot := max(afterNs-genesisNs-jitterNs, 0) / slotNs; ; slot++ {
 		if at := l.atNs(genesisNs, slot); at > afterNs && l.counts(at, slot) {
@@ -67,14 +67,14 @@ func (l *Life) NextNs(genesisNs, afterNs int64) int64 {
 	}
 }
 
-// before is the slot before one that counts.
+// before returns the time of the previous slot that counts.
 func (l *Life) before(genesisNs, slot int64) int64 {
 	for slot--; slot > 0 && !l.counts(l.atNs(genesisNs, slot), slot); slot-- {
 	}
 	return l.atNs(genesisNs, slot)
 }
 
-// turn is one slot being decided.
+// turn holds the decisions for one slot.
 type turn struct {
 	*Life
 	rng
@@ -84,7 +84,7 @@ type turn struct {
 	steps  []Step
 }
 
-// Act is what happens in the slot of nowNs, which NextNs named, given what was published
+// Act returns the steps of the slot at nowNs, which NextNs returned, given the views published
 // by then.
 func (l *Life) Act(nowNs int64, ledger *launchpad.View, swarm *hive.View) []Step {
 	slot := (nowNs - ledger.GenesisNs()) / slotNs
@@ -108,7 +108,7 @@ func (l *Life) Act(nowNs int64, ledger *launchpad.View, swarm *hive.View) []Step
 	return t.steps[:min(len(t.steps), maxSteps)]
 }
 
-// seldom lets something happen as often in a day whether every slot counts or every third.
+// seldom calls f as often in a day whether every slot counts or every third.
 func (t *turn) seldom(f func()) {
 	if t.step(t.nowNs) > 1 || t.oneIn(busySlot) {
 		f()
@@ -121,7 +121,7 @@ func (t *turn) say(c hive.Command) { t.steps = append(t.steps, Step{Hive: c}) }
 
 func (t *turn) resident() *Resident { return &t.opt.Residents[t.below(int64(len(t.opt.Residents)))] }
 
-// remembered is a token that somebody cares for, nil when chance finds none.
+// remembered returns a random token that is not forgotten, nil when it draws none.
 func (t *turn) remembered() *launchpad.Token {
 	for range 8 {
 		token, ok := t.ledger.ByNFT(uint64(launchpad.FirstAgentNFT + t.below(int64(t.ledger.Len()))))
@@ -136,7 +136,7 @@ func (t *turn) forgotten(token *launchpad.Token) bool {
 	return token.No%5 == 3 && t.nowNs/secondNs > token.SpawnedSec+forgetSec
 }
 
-// need sees to it that a resident has an amount of a currency: what is missing comes from
+// need makes sure that a resident has an amount of a currency: it adds the missing amount from
 // outside, with some to spare.
 func (t *turn) need(r *Resident, c launchpad.Currency, amount launchpad.Amount) {
 	if have := t.ledger.Balance(r.Address, c); have.Less(amount) {

@@ -16,7 +16,7 @@ import (
 
 const genesisNs = int64(1_767_225_600_000_000_000)
 
-// place is a launchpad and a hive in memory in which a Life lives.
+// place holds a launchpad and a hive in memory for a Life.
 type place struct {
 	t      testing.TB
 	clk    *clock.Manual
@@ -56,7 +56,8 @@ func newPlace(t testing.TB, seed uint64, busyNs int64) *place {
 	return p
 }
 
-// until lives on up to ns; anew makes a new Life before every slot, as restarts would.
+// until runs the slots up to ns; with anew, it makes a new Life before every slot, as restarts
+// do.
 func (p *place) until(ns int64, anew func() *life.Life) {
 	p.t.Helper()
 	for next := p.life.NextNs(genesisNs, p.lastNs); next <= ns; next = p.life.NextNs(genesisNs, p.lastNs) {
@@ -104,7 +105,7 @@ func (p *place) carry(s life.Step) {
 	}
 }
 
-// text is everything that can be told apart of the two stores.
+// text returns all observable state of the two stores.
 func (p *place) text() string {
 	return fmt.Sprintf("%d records, %d entries, head %s, totals %v",
 		p.ledger.View().Seq(), p.swarm.View().Entries(), p.swarm.View().Head(), p.ledger.View().Totals())
@@ -202,8 +203,7 @@ func TestTheSameSeedLivesTheSameLifeAndARestartChangesNothing(t *testing.T) {
 	}
 }
 
-// While somebody may be looking something happens every half minute, and the rare things
-// stay rare.
+// While people may be looking, something happens every half minute, and rare events stay rare.
 func TestTheLivePaceIsLively(t *testing.T) {
 	p := newPlace(t, 5, 0)
 	p.until(genesisNs+day, nil)

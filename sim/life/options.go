@@ -7,30 +7,30 @@ import (
 	"tickhive/launchpad"
 )
 
-// Resident is someone who owns, trades and votes.
+// Resident is a simulated person who owns, trades and votes.
 type Resident struct {
-	User    [16]byte // as voter
+	User    [16]byte // the user id as a voter
 	Address launchpad.Address
-	Level   int64 // 20 and more may vote
+	Level   int64 // at least 20 to vote
 }
 
-// Options make a Life.
+// Options configures a Life.
 type Options struct {
 	Seed uint64
-	// BusyNs and LiveNs, Unix ns, are when more slots begin to count: a history that
-	// begins days before stays short, and what people look at is lively. BusyNs <= LiveNs.
+	// BusyNs and LiveNs, Unix ns, are the times from which more slots count: a history that
+	// begins days before stays short, and the visible part is lively. BusyNs <= LiveNs.
 	BusyNs, LiveNs int64
-	// Residents are who lives here; see Residents.
+	// Residents holds the residents; see the function Residents.
 	Residents []Resident
 }
 
-// Bounds of Options.
+// Limits of Options.
 const (
 	minResidents = 2
 	maxResidents = 10_000
 )
 
-// Validate reports what is wrong.
+// Validate reports the first invalid member.
 func (o *Options) Validate() error {
 	if len(o.Residents) < minResidents || len(o.Residents) > maxResidents {
 		return errors.New("life: 2 to 10,000 residents live here")
@@ -38,10 +38,10 @@ func (o *Options) Validate() error {
 	return nil
 }
 
-// residentsBuiltIn is how many Residents makes: enough voters for a quorum of 100.
+// residentsBuiltIn is the number of built-in residents: enough voters for a quorum of 100.
 const residentsBuiltIn = 40
 
-// Residents are the built-in residents of a seed: all may vote, but for every seventh.
+// Residents returns the built-in residents of a seed. All may vote except every seventh.
 func Residents(seed uint64) []Resident {
 	all := make([]Resident, residentsBuiltIn)
 	for i := range all {

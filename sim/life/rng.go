@@ -17,17 +17,17 @@ func (r *rng) next() uint64 {
 	return z ^ z>>31
 }
 
-// below is a number from 0 to n-1, n > 0.
+// below returns a number from 0 to n-1, n > 0.
 func (r *rng) below(n int64) int64 { return int64(r.next() % uint64(n)) }
 
-// between is a number from low to high.
+// between returns a number from low to high.
 func (r *rng) between(low, high int64) int64 { return low + r.below(high-low+1) }
 
-// oneIn is true once in n times.
+// oneIn returns true once in n times.
 func (r *rng) oneIn(n int64) bool { return r.below(n) == 0 }
 
-// heavy is at least mean/4 and has a heavy tail: one in four is twice as large, up to 64
-// times.
+// heavy returns a number of at least mean/4 with a heavy tail: one in four is twice as large, up
+// to 64 times.
 func (r *rng) heavy(mean int64) int64 {
 	v := mean/4 + r.below(mean/2+1)
 	for k := 0; k < 6 && r.oneIn(4); k++ {
@@ -36,5 +36,5 @@ func (r *rng) heavy(mean int64) int64 {
 	return v
 }
 
-// pick is one of the words.
+// pick returns one of the words.
 func pick[T any](r *rng, words []T) T { return words[r.below(int64(len(words)))] }

@@ -6,15 +6,15 @@ import (
 	"tickhive/launchpad"
 )
 
-// How the launchpad grows: firstTokens at once, then one about every spawnSlots slots
-// (five hours) up to maxTokens.
+// Growth of the launchpad: firstTokens at once, then about one every spawnSlots slots (five
+// hours) up to maxTokens.
 const (
 	firstTokens = 14
 	spawnSlots  = 600
 	maxTokens   = 240
 )
 
-// grow spawns a token, or gives one that was spawned its liquidity.
+// grow spawns a token, or adds the first liquidity of the newest one.
 func (t *turn) grow() {
 	if t.ledger.Len() > 0 {
 		if newest, _ := t.ledger.ByNFT(uint64(launchpad.FirstAgentNFT + t.ledger.Len() - 1)); newest.Empty() {
@@ -27,7 +27,7 @@ func (t *turn) grow() {
 	t.spawn()
 }
 
-// spawn is a new token of someone who can spawn now: the others would wait for their
+// spawn spawns a token of a resident who can spawn now: the others would wait for their
 // cooldown.
 func (t *turn) spawn() {
 	owner := t.resident()
@@ -58,11 +58,11 @@ func (t *turn) spawn() {
 	t.pay(cmd)
 }
 
-// fill is the first liquidity, by the owner.
+// fill adds the first liquidity, by the owner.
 func (t *turn) fill(token *launchpad.Token) {
 	owner := t.at(token.Owner)
 	if owner == nil {
-		return // somebody else's token
+		return // not a token of a resident
 	}
 	quote := launchpad.AmountOf(uint64(t.heavy(20_000)))
 	t.need(owner, token.Side.Currency(), quote)
@@ -72,7 +72,7 @@ func (t *turn) fill(token *launchpad.Token) {
 	})
 }
 
-// at is the resident of an address, nil when nobody lives there.
+// at returns the resident with an address, nil when there is none.
 func (t *turn) at(a launchpad.Address) *Resident {
 	for i := range t.opt.Residents {
 		if t.opt.Residents[i].Address == a {

@@ -7,7 +7,7 @@ import (
 	"tickhive/launchpad"
 )
 
-// act is what an agent does about a token: mostly workers, sometimes scouts, rarely queens.
+// act makes an agent act on a token: mostly workers, sometimes scouts, rarely queens.
 func (t *turn) act() {
 	token := t.remembered()
 	if token == nil {
@@ -79,7 +79,7 @@ func (t *turn) rule(a *hive.Act) {
 	}
 }
 
-// suspended is the token of a suspended worker, 0 when there is none.
+// suspended returns the token of a suspended worker, 0 when there is none.
 func (t *turn) suspended() uint64 {
 	status := hive.Suspended
 	list := t.hive.Workers(t.nowNs, hive.WorkerQuery{Page: hive.Page{Page: 1, PageSize: 1}, Status: &status})

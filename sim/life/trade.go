@@ -6,7 +6,7 @@ import (
 	"tickhive/launchpad"
 )
 
-// share is a percentage of an amount, rounded down.
+// share returns a percentage of an amount, rounded down.
 func share(a launchpad.Amount, perCent int64) launchpad.Amount {
 	v := a.Big()
 	v.Mul(v, big.NewInt(perCent)).Quo(v, big.NewInt(100))
@@ -17,7 +17,7 @@ func share(a launchpad.Amount, perCent int64) launchpad.Amount {
 	return part
 }
 
-// trade is a swap in some pool: bought by whoever comes, sold by who has some.
+// trade swaps in some pool: any resident buys, a holder sells.
 func (t *turn) trade() {
 	token := t.remembered()
 	if token == nil || token.Empty() {
@@ -41,7 +41,7 @@ func (t *turn) trade() {
 	t.pay(launchpad.Swap{Token: token.No, From: who.Address, AmountIn: amount})
 }
 
-// boost buys a token some attention.
+// boost boosts a token.
 func (t *turn) boost() {
 	if token := t.remembered(); token != nil {
 		tiers := []launchpad.Tier{
@@ -52,7 +52,7 @@ func (t *turn) boost() {
 	}
 }
 
-// transfer gives some of a token away, or more liquidity to its pool.
+// transfer transfers a part of a token, or adds liquidity to its pool.
 func (t *turn) transfer() {
 	token := t.remembered()
 	if token == nil {

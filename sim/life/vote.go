@@ -29,11 +29,11 @@ func (t *turn) propose() {
 	t.say(p)
 }
 
-// A voter makes up their mind within the first votingPart per cent of a proposal's time.
+// A resident votes within the first votingPart per cent of a proposal's time.
 const votingPart = 85
 
-// votes are those that fall into this slot: every resident who may vote has one moment
-// for each proposal, which follows from both alone, so nobody tries twice.
+// votes casts the votes of this slot. Each resident who may vote has one moment for each
+// proposal, a function of both alone: no resident votes twice.
 func (t *turn) votes(sinceNs int64) {
 	active := hive.ProposalActive
 	list := t.hive.Proposals(hive.ProposalQuery{Page: hive.Page{Page: 1, PageSize: 100}, Status: &active})
@@ -43,7 +43,7 @@ func (t *turn) votes(sinceNs int64) {
 		if !ok {
 			continue
 		}
-		// What people make of a proposal is its own: most find friends, some do not.
+		// Each proposal has its own popularity: most find support, some do not.
 		mood := newRNG(t.opt.Seed, uint64(p.CreatedAt)<<24^p.TokenID)
 		yes := pick(&mood, []int64{90, 80, 75, 40})
 		for j := range t.opt.Residents {
@@ -55,7 +55,7 @@ func (t *turn) votes(sinceNs int64) {
 	}
 }
 
-// vote is one resident's vote, if they may.
+// vote casts the vote of one resident, if they may vote.
 func (t *turn) vote(who *Resident, p *hive.ProposalInfo, token *launchpad.Token, yes int64) {
 	held := t.ledger.Holding(who.Address, token)
 	if who.Level < hive.MinLevel || held.Less(launchpad.One) {

@@ -6,10 +6,10 @@ const (
 	scouts = 2
 )
 
-// idea is a token that somebody had in mind.
+// idea is the name and description of a token.
 type idea struct{ symbol, name, about string }
 
-// ideas are the first tokens; later ones get letters.
+// ideas holds the first tokens; later ones get random letters.
 var ideas = []idea{
 	{"HONEY", "Honeycomb Index", "Follows the busiest pools of the hive."},
 	{"DRONE", "Drone Logistics", "Routes small swaps in swarms."},
@@ -51,7 +51,7 @@ var ideas = []idea{
 
 var supplies = []string{"", "", "", "1000000", "21000000", "100000000", "5000000000", "10000000000"}
 
-// What agents say, by kind. Reason codes have at most 32 characters.
+// Texts of agents, by kind. Reason codes have at most 32 characters.
 var (
 	seen = []string{
 		"pool_depth_ok", "spread_widened", "volume_spike", "holder_growth", "price_stable",

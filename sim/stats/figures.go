@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// Series is what the figures of one pair are computed from.
+// Series holds the data of one pair from which Compute makes the figures.
 type Series struct {
 	Code   string
-	Closes []float64 // of every minute, those without trades repeat the one before
+	Closes []float64 // of every minute; a minute without trades repeats the close before
 	Traded int       // minutes with trades
 	// Spreads are samples of (ask - bid) / mid in basis points.
 	Spreads []float64
@@ -16,15 +16,15 @@ type Series struct {
 	Last    float64 // last price
 }
 
-// Figures are the figures of one pair (24 hours of it, unless the market is younger).
+// Figures holds the figures of one pair (24 hours of it, unless the market is younger).
 type Figures struct {
 	Code    string
-	Minutes int // looked at
-	Traded  int // of them with trades
-	Samples int // of the spread
+	Minutes int // examined
+	Traded  int // minutes with trades
+	Samples int // spread samples
 
 	SpreadBp    float64 // median
-	Kurtosis    float64 // of one-minute returns; 3 is that of a normal distribution
+	Kurtosis    float64 // of one-minute returns; a normal distribution has 3
 	AbsAutocorr float64 // mean autocorrelation of absolute returns at lags 1 to 10
 	Autocorr    float64 // the same of signed returns
 	Volatility  float64 // standard deviation of one-minute returns in basis points
@@ -32,10 +32,10 @@ type Figures struct {
 	Last        float64
 }
 
-// autocorrLags is how many lags the mean autocorrelations are taken over.
+// autocorrLags is the number of lags that the mean autocorrelations cover.
 const autocorrLags = 10
 
-// Compute makes the figures of a series.
+// Compute returns the figures of a series.
 func Compute(s *Series) Figures {
 	f := Figures{
 		Code: s.Code, Minutes: len(s.Closes), Traded: s.Traded, Samples: len(s.Spreads), Volume: s.Volume,
@@ -53,7 +53,7 @@ func Compute(s *Series) Figures {
 	return f
 }
 
-// TradedShare is the share of minutes with trades, 0 to 1.
+// TradedShare returns the share of minutes with trades, 0 to 1.
 func (f *Figures) TradedShare() float64 {
 	if f.Minutes == 0 {
 		return 0
@@ -61,7 +61,7 @@ func (f *Figures) TradedShare() float64 {
 	return float64(f.Traded) / float64(f.Minutes)
 }
 
-// Fault is the first figure that is not that of a market, "" when all are.
+// Fault returns the first figure outside the range of a real market, "" when all are inside.
 func (f *Figures) Fault() string {
 	switch {
 	case f.TradedShare() < 0.95:
@@ -94,7 +94,7 @@ func mean(v []float64) float64 {
 	return sum / float64(len(v))
 }
 
-// moment is the k-th central moment.
+// moment returns the k-th central moment.
 func moment(v []float64, k int) float64 {
 	m, sum := mean(v), 0.0
 	for _, x := range v {
@@ -108,7 +108,7 @@ func kurtosis(v []float64) float64 {
 	return moment(v, 4) / (m2 * m2)
 }
 
-// meanAutocorr is the mean autocorrelation at lags 1 to autocorrLags.
+// meanAutocorr returns the mean autocorrelation at lags 1 to autocorrLags.
 func meanAutocorr(v []float64) float64 {
 	m, sum := mean(v), 0.0
 	for lag := 1; lag <= autocorrLags; lag++ {
@@ -129,9 +129,9 @@ func median(v []float64) float64 {
 	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
 }
 
-// VolumeRatio is the largest pair's volume against the smallest's, in one currency: the
-// one that most pairs are quoted in. Volumes in another are converted over a pair that
-// both currencies share. NaN when no two can be compared.
+// VolumeRatio returns the volume of the largest pair divided by the volume of the smallest, in
+// one currency: the quote currency of most pairs. It converts other volumes over a pair that
+// both currencies share. It returns NaN when no two volumes can be compared.
 func VolumeRatio(all []Figures) float64 {
 	count := map[string]int{}
 	for i := range all {
@@ -157,7 +157,7 @@ func VolumeRatio(all []Figures) float64 {
 	return most / least
 }
 
-// rateTo is what one unit of from costs in to; 0: unknown.
+// rateTo returns the price of one unit of from in to; 0: unknown.
 func rateTo(all []Figures, from, to string) float64 {
 	if from == to {
 		return 1

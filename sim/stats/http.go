@@ -13,12 +13,12 @@ import (
 	"time"
 )
 
-// Options say whose figures are fetched.
+// Options selects the exchange and the pairs to fetch.
 type Options struct {
 	BaseURL string        // http://127.0.0.1:8080
 	Pairs   []string      // codes; empty: all
-	Hours   int           // how far back, 1 to 168; 0: 24
-	Samples int           // of the spread, one every Every; 0: 20
+	Hours   int           // how many hours back, 1 to 168; 0: 24
+	Samples int           // of the spread, one per Every; 0: 20
 	Every   time.Duration // 0: 250 ms
 	Client  *http.Client  // nil: one with a timeout of 30 s
 }
@@ -33,7 +33,7 @@ const (
 	dateSecond     = "2006-01-02T15:04:05"
 )
 
-// Validate reports the first member that is wrong.
+// Validate reports the first invalid member.
 func (o *Options) Validate() error {
 	u, err := url.Parse(o.BaseURL)
 	switch {
@@ -49,9 +49,9 @@ func (o *Options) Validate() error {
 	return nil
 }
 
-// Fetch asks the public API of a running exchange for the minute candles of the newest
-// whole hours, and for the spread now and then, and computes the figures of every pair.
-// It takes Samples x Every.
+// Fetch reads from the public API of a running exchange the minute candles of the newest whole
+// hours, and samples of the spread, and computes the figures of every pair. It takes Samples x
+// Every.
 func Fetch(ctx context.Context, o Options) ([]Figures, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -101,7 +101,7 @@ func (f *fetcher) get(path string, query url.Values, v any) (http.Header, error)
 	if err != nil {
 		return nil, fmt.Errorf("stats: GET %s: %w", path, err)
 	}
-	defer func() { _ = res.Body.Close() }() // the answer was read: nothing can be lost
+	defer func() { _ = res.Body.Close() }() // the body was read: no error matters
 	body, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
 	if err != nil {
 		return nil, fmt.Errorf("stats: GET %s: %w", path, err)
@@ -115,7 +115,7 @@ func (f *fetcher) get(path string, query url.Values, v any) (http.Header, error)
 	return res.Header, nil
 }
 
-// series are the candles of all pairs; the exchange's own clock says what now is.
+// series returns the candles of all pairs; the exchange's own clock sets the current time.
 func (f *fetcher) series() ([]Series, error) {
 	var now struct {
 		Ms int64 `json:"serverTime"`
@@ -146,7 +146,7 @@ func (f *fetcher) series() ([]Series, error) {
 	return out, nil
 }
 
-// candles reads the minutes from start to end; those without trades come as flat rows.
+// candles reads the minutes from start to end; minutes without trades arrive as flat rows.
 func (f *fetcher) candles(code string, start, end time.Time) (Series, error) {
 	s := Series{Code: code}
 	for from := start.Format(dateSecond); from != ""; {

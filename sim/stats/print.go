@@ -6,8 +6,8 @@ import (
 	"text/tabwriter"
 )
 
-// Print writes the figures as a table, one row per pair, with the first that is not that
-// of a market named at the end of its row, and the ratio of volumes below.
+// Print writes the figures as a table with one row per pair. The row ends with the first figure
+// outside the range of a real market; the ratio of volumes is below the table.
 func Print(w io.Writer, all []Figures) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "pair\tminutes\ttraded %\tspread bp\tkurtosis\tautocorr |r|\tautocorr r\tsd bp\tvolume\t")
