@@ -15,8 +15,8 @@ const redacted = "[redacted]"
 // NewSecret wraps a private key.
 func NewSecret(text string) Secret { return Secret{&text} }
 
-// Reveal returns the private key's text. Only the answer that shows the new key, the log's
-// record, the snapshot and the HMAC states use it.
+// Reveal returns the private key's text, for the one answer that shows a new key, the log's
+// record, the snapshot and the HMAC states.
 func (s Secret) Reveal() string {
 	if s.text == nil {
 		return ""
