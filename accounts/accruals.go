@@ -9,21 +9,21 @@ import (
 	"tickhive/internal/refuse"
 )
 
-// accrual is one payment to a receiver out of what happened below him.
+// accrual is one payment to a receiver for a fee or an income of a user below the receiver.
 type accrual struct {
 	timeNs   int64
 	amount   fixed.I128
-	source   fixed.I128 // StakeAccrual: the income it comes from, on one record of each
+	source   fixed.I128 // StakeAccrual: the income that it is paid for, on one record of each
 	from     uint32     // user
 	currency uint32
-	level    uint32 // 1: the receiver invited him himself
+	level    uint32 // 1: the receiver is the user's inviter
 	applied  uint32 // StakeAccrual: share of the income, 10^-8
 	typ      ProfitType
-	received uint8 // StakeAccrual: the receiver's staking level then
+	received uint8 // StakeAccrual: the receiver's staking level at that time
 	bonus    bool  // isToUserBonuses
 }
 
-// archiveKey names a sum of accruals that are no longer kept one by one.
+// archiveKey names a sum of accruals that are no longer retained one by one.
 type archiveKey struct {
 	day      int64 // Unix days
 	from     uint32
@@ -40,7 +40,7 @@ type PaidAccrual struct {
 	CurrencyCode string
 }
 
-// source of the money of an accrual.
+// moneySource is the source of the money of an accrual.
 type moneySource uint8
 
 const (
@@ -48,7 +48,7 @@ const (
 	newMoney
 )
 
-// payment is of what shares are paid, and how.
+// payment holds the amount that shares are paid of, and how they are paid.
 type payment struct {
 	typ      ProfitType
 	currency uint32
@@ -78,8 +78,8 @@ func (s *State) payUplines(u *user, pay payment, paid *[]PaidAccrual) {
 	}
 }
 
-// payStaking walks up from the earner: each upline gets his share minus the highest
-// share already given.
+// payStaking walks up from the earner: each upline gets their share minus the highest share
+// that was paid below them.
 func (s *State) payStaking(u *user, pay payment, paid *[]PaidAccrual) {
 	given, most := uint32(0), s.config.Staking[StakingLevels-1]
 	up := u
@@ -105,10 +105,11 @@ func (s *State) payStaking(u *user, pay payment, paid *[]PaidAccrual) {
 	}
 }
 
-// accrue pays and keeps one accrual; nothing is kept of a zero. It pays as far as the
-// receiver has room: the rest of a fee stays a fee, the rest of new money is not made.
-// Reservations do not count, because a recovery would not know them: what is paid while an
-// order of a receiver near 10^20 is on its way may take him so much beyond it.
+// accrue pays and records one accrual; it records no zero amounts. It pays as far as the
+// receiver has room: the rest of a fee stays in the fee account, and the rest of new money is
+// not created. Reservations do not count, because a recovery does not know them. An accrual
+// that is paid while an order of a receiver near 10^20 is on its way may therefore take the
+// receiver beyond 10^20 by its amount.
 func (s *State) accrue(to *user, a accrual, pay payment, paid *[]PaidAccrual) {
 	if pay.rules >= 1 {
 		has := s.coming[balanceKey{to.n, a.currency}].open.Add(to.row(a.currency).total())
@@ -144,8 +145,8 @@ func (s *State) accrue(to *user, a accrual, pay payment, paid *[]PaidAccrual) {
 	}
 }
 
-// archiveOldest adds the oldest deal accrual to the archive of its day. Readers that
-// took the slice before still see it: nothing is overwritten.
+// archiveOldest moves the oldest deal accrual to the archive of its day. Readers that took the
+// slice before still see the accrual: nothing is overwritten.
 func (s *State) archiveOldest() {
 	to := s.users[s.dealQueue[0]]
 	s.dealQueue = s.dealQueue[1:]
@@ -166,7 +167,7 @@ func (s *State) planProfit(cmd *Command, rec *Record) *refuse.Refusal {
 	if reject := checkAmount(cmd, rec); reject != nil {
 		return reject
 	}
-	// The income and at most as much again for the uplines.
+	// The income, and at most the same amount again for the uplines.
 	if cmd.Amount.Cmp(MaxMoney.Sub(cmd.Amount)) > 0 || !s.room(s.must(cmd.User), cmd.Currency, cmd.Amount.Add(cmd.Amount)) {
 		return invalid("amount", "No balance and no sum of deposits may pass 10^20.")
 	}
@@ -192,8 +193,8 @@ func (s *State) applyProfit(rec *Record) []PaidAccrual {
 	return paid
 }
 
-// accrualSet is what one receiver got, taken at one instant: the slices are append-only,
-// so they are read without the lock.
+// accrualSet holds the accruals of one receiver at one instant. The slices are append-only, so
+// readers need no lock.
 type accrualSet struct {
 	deals, others []accrual
 	archive       map[archiveKey]fixed.I192
@@ -216,7 +217,7 @@ func (v *View) accruals(n uint32) accrualSet {
 	return set
 }
 
-// newestFirst yields the accruals kept, newest first.
+// newestFirst yields the retained accruals, newest first.
 func (set *accrualSet) newestFirst(yield func(*accrual) bool) {
 	i, j := len(set.deals)-1, len(set.others)-1
 	for i >= 0 || j >= 0 {
@@ -234,5 +235,5 @@ func (set *accrualSet) newestFirst(yield func(*accrual) bool) {
 	}
 }
 
-// printedNs is a time as it is printed: whole milliseconds (docs/contract/market-data.md#times).
+// printedNs returns a time as printed: whole milliseconds (docs/contract/market-data.md#times).
 func printedNs(ns int64) int64 { return ns - ns%msNs }

@@ -9,24 +9,24 @@ import (
 	"tickhive/internal/refuse"
 )
 
-// row is one balance. free and held are a function of records and events alone; pending
-// is what reservations of this process keep of free, and is never stored. Orders and
-// deposits are let in only where the balance stays within 10^20; the row itself is wide
-// (see fixed.I192), so that no event, of whatever rules, can overflow it.
+// row is one balance. free and held depend on records and events alone. pending is the part
+// of free that reservations of this process use; it is never stored. Orders and deposits are
+// admitted only where the balance stays within 10^20. The row itself is wider (see
+// fixed.I192), so no event of any rules version can overflow it.
 type row struct {
 	currency            uint32
 	free, held, pending fixed.I192
 }
 
-// available is what a new order or withdrawal may take. The clamp loses nothing that
-// matters: whoever asks compares it with at most 2 x 10^20.
+// available returns the amount that a new order or withdrawal may use. The clamp is harmless:
+// callers compare the result with at most 2 x 10^20.
 func (r *row) available() fixed.I128 { return r.free.Sub(r.pending).Clamp() }
 
-// total is what the account has of the currency.
+// total returns free + held.
 func (r *row) total() fixed.I192 { return r.free.Add(r.held) }
 
-// row is the user's balance of a currency, made at its first use. The pointer is good
-// until the next call for the same user.
+// row returns the user's balance of a currency and creates it at the first use. The pointer
+// is valid until the next call for the same user.
 func (u *user) row(currency uint32) *row {
 	i, ok := slices.BinarySearchFunc(u.rows, currency, func(r row, c uint32) int { return cmp.Compare(r.currency, c) })
 	if !ok {
@@ -35,7 +35,7 @@ func (u *user) row(currency uint32) *row {
 	return &u.rows[i]
 }
 
-// find is row without making one; nil when there is none.
+// find returns the user's balance of a currency, nil when there is none.
 func (u *user) find(currency uint32) *row {
 	i, ok := slices.BinarySearchFunc(u.rows, currency, func(r row, c uint32) int { return cmp.Compare(r.currency, c) })
 	if !ok {
@@ -44,7 +44,7 @@ func (u *user) find(currency uint32) *row {
 	return &u.rows[i]
 }
 
-// credit adds to free (negative: takes) and keeps the total of the currency.
+// credit adds amount, which may be negative, to free and to the total of the currency.
 func (s *State) credit(u *user, currency uint32, amount fixed.I192) {
 	r, t := u.row(currency), &s.totals[currency]
 	r.free, t.free = r.free.Add(amount), t.free.Add(amount)
@@ -92,8 +92,8 @@ func checkAmount(cmd *Command, rec *Record) *refuse.Refusal {
 	return nil
 }
 
-// room reports whether amount more of a currency fits: neither a balance nor what was
-// deposited of a currency in all may pass 10^20.
+// room reports whether amount more of a currency fits: neither a balance nor the sum of all
+// deposits of a currency may exceed 10^20.
 func (s *State) room(u *user, code string, amount fixed.I128) bool {
 	n, known := s.currencyNo[code]
 	if !known {
@@ -121,7 +121,7 @@ func (s *State) applyDeposit(rec *Record) BalanceView {
 	return s.balance(s.must(rec.User), n)
 }
 
-// deposit is new money.
+// deposit credits money that enters the exchange.
 func (s *State) deposit(u *user, currency uint32, amount fixed.I128) {
 	s.credit(u, currency, amount.Wide())
 	t := &s.totals[currency]
@@ -153,8 +153,8 @@ func (s *State) planWithdraw(cmd *Command, rec *Record) *refuse.Refusal {
 	return nil
 }
 
-// applyWithdraw pays the referral share of the commission; the money itself is
-// out already.
+// applyWithdraw pays the referral share of the commission. The money itself has already left
+// the balance.
 func (s *State) applyWithdraw(rec *Record) BalanceView {
 	n := s.currency(rec.Currency)
 	u := s.must(rec.User)
@@ -177,7 +177,7 @@ type TotalView struct {
 func (s *State) balance(u *user, currency uint32) BalanceView {
 	b := BalanceView{CurrencyCode: s.currencies[currency]}
 	if r := u.find(currency); r != nil {
-		// A reservation may keep some 10^-18 that a fee took meanwhile: it gives way.
+		// A fee may have taken some 10^-18 that a reservation uses: show the smaller amount.
 		pending := r.pending
 		if !u.profile.Unlimited {
 			pending = least(pending, positive(r.free))
@@ -188,7 +188,7 @@ func (s *State) balance(u *user, currency uint32) BalanceView {
 	return b
 }
 
-// Balances are the balances of an account that are not zero, by currency code.
+// Balances returns the balances of an account that are not zero, by currency code.
 func (v *View) Balances(n uint32) []BalanceView {
 	v.s.mu.RLock()
 	defer v.s.mu.RUnlock()
@@ -207,7 +207,7 @@ func (v *View) Balances(n uint32) []BalanceView {
 	return out
 }
 
-// Balance is one balance, zeros where there is none.
+// Balance returns one balance, zeros where there is none.
 func (v *View) Balance(n uint32, currencyCode string) BalanceView {
 	v.s.mu.RLock()
 	defer v.s.mu.RUnlock()
@@ -218,7 +218,7 @@ func (v *View) Balance(n uint32, currencyCode string) BalanceView {
 	return BalanceView{CurrencyCode: currencyCode}
 }
 
-// Totals are the sums over all accounts, the built-in one included, by currency code.
+// Totals returns the sums over all accounts, the built-in one included, by currency code.
 func (v *View) Totals() []TotalView {
 	v.s.mu.RLock()
 	defer v.s.mu.RUnlock()

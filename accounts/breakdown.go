@@ -9,27 +9,27 @@ import (
 	"tickhive/internal/refuse"
 )
 
-// BreakdownItem is what came from one referral at one level of the receiver.
+// BreakdownItem holds the bonus from one referral at one staking level of the receiver.
 type BreakdownItem struct {
 	FromUserID              string
 	FromUserNickname        string
 	CurrencyCode            string
 	Amount                  fixed.I192
-	AmountToMainAccount     fixed.I192 // without what is isToUserBonuses
+	AmountToMainAccount     fixed.I192 // without the isToUserBonuses accruals
 	SourceStakeProfitAmount fixed.I192 // the referral's own income
-	ReceiverLevel           string     // R0..R8, then
+	ReceiverLevel           string     // R0..R8, at the time of the accrual
 	AppliedPercentage       fixed.I128 // fraction
 }
 
 // Breakdown is the receiver's staking bonus of a period, by referral.
 type Breakdown struct {
 	FromNs, ToNs     int64
-	CurrentLevel     string          // R0..R8, now
+	CurrentLevel     string          // R0..R8, current
 	Items            []BreakdownItem // never nil
 	TotalsByCurrency []CurrencyAmount
 }
 
-// checkPeriod is the rule for from and to (Unix ns, to exclusive).
+// checkPeriod refuses a period (Unix ns, to exclusive) that is empty or above MaxPeriodNs.
 func checkPeriod(fromNs, toNs int64) *refuse.Refusal {
 	if fromNs >= toNs {
 		return invalid("from", "from must be before to.")
@@ -64,9 +64,9 @@ type breakdownKey struct {
 	received                uint8
 }
 
-// Breakdown is the staking bonus of user n in [from, to), Unix ns, by referral, currency
-// and level; currencyCode empty: every currency. Items are sorted by the referral's id,
-// then currency, level and percentage.
+// Breakdown returns the staking bonus of user n in [from, to), Unix ns, by referral, currency
+// and level; currencyCode empty: every currency. Items are sorted by the referral's id, then
+// currency, level and percentage.
 func (v *View) Breakdown(n uint32, fromNs, toNs int64, currencyCode string) (Breakdown, *refuse.Refusal) {
 	if reject := checkPeriod(fromNs, toNs); reject != nil {
 		return Breakdown{}, reject

@@ -5,19 +5,20 @@ import "tickhive/internal/fixed"
 // balanceKey names a balance.
 type balanceKey struct{ account, currency uint32 }
 
-// coming is what may yet come into a balance. A balance and what comes stay within 10^20:
-// an order is let in only with room for the most that it may bring, which it keeps until it
-// ends, and the engine lets it bring no more. So whatever prices do, no fill can take a
-// balance beyond the bound, a stop's that triggers long after it was parked least of all.
+// coming holds the amounts that a balance may yet receive. Invariant: a balance plus its
+// coming stays within 10^20. An order is admitted only with room for the most that it may
+// bring. The order reserves that room until it ends, and the engine lets it bring no more. No
+// fill can therefore take a balance beyond the limit, whatever prices do, not even the fill of
+// a stop that triggers long after it was placed.
 type coming struct {
-	open    fixed.I192 // into open orders: a function of records and events alone
-	pending fixed.I192 // into orders on their way to the engine, and by a planned deposit
+	open    fixed.I192 // by open orders: depends on records and events alone
+	pending fixed.I192 // by orders on their way to the engine, and by a planned deposit
 }
 
-// sum is both.
+// sum returns open + pending.
 func (c coming) sum() fixed.I192 { return c.open.Add(c.pending) }
 
-// expect adds to what may come in.
+// expect adds to the coming amounts of a balance.
 func (s *State) expect(account, currency uint32, open, pending fixed.I128) {
 	k := balanceKey{account, currency}
 	c := s.coming[k]
@@ -29,7 +30,7 @@ func (s *State) expect(account, currency uint32, open, pending fixed.I128) {
 	}
 }
 
-// expectOf brings what is expected of an open order to n.
+// expectOf sets the amount that an open order may yet bring to n.
 func (s *State) expectOf(o *orderHold, p *pairTerms, n fixed.I128) {
 	if n != o.coming {
 		s.expect(o.account, o.brought(p), n.Sub(o.coming), fixed.I128{})
@@ -37,8 +38,8 @@ func (s *State) expectOf(o *orderHold, p *pairTerms, n fixed.I128) {
 	}
 }
 
-// expectNew is expectOf for an order that the engine has taken, or has replaced: the limit
-// that the engine keeps, or what its rest brings.
+// expectNew sets the amount that an accepted or replaced order may yet bring: the earn limit
+// that the engine enforces or, without one, the worth of the order's remainder.
 func (s *State) expectNew(o *orderHold, p *pairTerms, limit fixed.U128) {
 	if o.limited = !limit.IsZero(); o.limited {
 		s.expectOf(o, p, atMost(moneyOf(limit, o.earnDigits(p))))
@@ -47,8 +48,8 @@ func (s *State) expectNew(o *orderHold, p *pairTerms, limit fixed.U128) {
 	}
 }
 
-// expectRest brings what is expected of an open order without a limit to what its rest
-// brings at its own price.
+// expectRest sets the amount that an open order without an earn limit may yet bring: what the
+// order's remainder brings at its own price.
 func (s *State) expectRest(o *orderHold, p *pairTerms) {
 	switch {
 	case o.limited:
@@ -60,7 +61,7 @@ func (s *State) expectRest(o *orderHold, p *pairTerms) {
 	}
 }
 
-// brings takes what a fill has brought off what is expected of the order.
+// brings subtracts the amount that a fill brought from the amount that the order may yet bring.
 func (s *State) brings(l *leg, p *pairTerms, worth, goods fixed.I128) {
 	o := l.order
 	switch {
@@ -74,7 +75,7 @@ func (s *State) brings(l *leg, p *pairTerms, worth, goods fixed.I128) {
 	}
 }
 
-// headroom is what may still come into a balance, beyond what is expected.
+// headroom returns the amount that a balance may still receive, beyond its coming amounts.
 func (s *State) headroom(u *user, currency uint32) fixed.I128 {
 	has := s.coming[balanceKey{u.n, currency}].sum()
 	if r := u.find(currency); r != nil {
@@ -83,12 +84,13 @@ func (s *State) headroom(u *user, currency uint32) fixed.I128 {
 	return positive(MaxMoney.Wide().Sub(has)).Clamp()
 }
 
-// roomShare is the part of the headroom that an order gets when less would do: a price may
-// move on its way, and a stop's before it triggers. It is 10^14 of an account that is far
-// from the bound. Orders enough to use up the headroom so are more than an account may have.
+// roomShare is the divisor of the headroom for the part that an order gets even if it needs
+// less, because the price may move while the order is on its way, or before a stop triggers.
+// The part is 10^14 for an account that is far from the limit. Using up the headroom in these
+// parts takes more orders than an account may have.
 const roomShare = 1 << 20
 
-// allowance is how much of room an order gets that moves n by the prices of now.
+// allowance returns how much of room an order gets that brings n at current prices.
 func allowance(room, n fixed.I128) fixed.I128 {
 	share, _ := fixed.U128{Hi: uint64(room.Hi), Lo: room.Lo}.DivMod64(roomShare)
 	if part := share.ToI128(); n.Cmp(part) < 0 {
@@ -97,14 +99,15 @@ func allowance(room, n fixed.I128) fixed.I128 {
 	return least(n, room)
 }
 
-// unitsOf is how many whole units of 10^-digits an amount has.
+// unitsOf returns the number of whole units of 10^-digits in an amount.
 func unitsOf(n fixed.I128, digits int) fixed.U128 {
 	units, _ := n.Abs().DivMod64(fixed.Pow10[fixed.Scale-digits])
 	return units
 }
 
-// earnMore is what a sell that is replaced may bring beyond the worth of its open part,
-// product units, and all that it may bring then. It moves n by the prices of now.
+// earnMore returns, for a sell that is replaced, the product units that it may bring beyond
+// the worth of its open part, and the whole amount that it may bring then. The new order
+// brings n at current prices.
 func (s *State) earnMore(u *user, p *pairTerms, o *orderHold, n fixed.I128) (spare fixed.U128, all fixed.I128) {
 	room := least(s.headroom(u, p.quote).Wide().Plus(o.coming), MaxMoney.Wide()).Clamp()
 	own, most := o.worth(), unitsOf(allowance(room, n), p.digitsTotal())

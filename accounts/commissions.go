@@ -54,19 +54,19 @@ type UserCommissions struct {
 	DealAskDiscountFraction fixed.I128
 }
 
-// PairRate is what the commissions need to know of a pair.
+// PairRate holds the facts about a pair that the commissions need.
 type PairRate struct {
 	Code, Quote string
 	TakerFee    uint32 // 10^-8
 }
 
-// DefaultCommissions are the records of the given currencies and pairs, by hashCode.
+// DefaultCommissions returns the records of the given currencies and pairs, by hashCode.
 func (v *View) DefaultCommissions(currencies []string, pairs []PairRate) []Commission {
 	return v.s.opts.records(currencies, pairs, Terms{})
 }
 
-// Commissions are the records as they are for user n: his discounts are in the percents
-// of types 3 and 4, which are 0 with noTradeCommissions.
+// Commissions returns the records for user n: the percents of types 3 and 4 include the user's
+// discounts and are 0 with noTradeCommissions.
 func (v *View) Commissions(n uint32, currencies []string, pairs []PairRate) UserCommissions {
 	t := v.Terms(n)
 	return UserCommissions{

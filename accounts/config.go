@@ -8,15 +8,15 @@ import (
 	"tickhive/internal/fixed"
 )
 
-// Config is the referral rates in force (docs/contract/accounts.md#accruals), in 10^-8. It is part
-// of the state: a change is a record, so that folding again pays the rates of then.
+// Config holds the current referral rates (docs/contract/accounts.md#accruals), in 10^-8. It is
+// part of the state, and each change is a record, so that a replay pays the rates of that time.
 type Config struct {
 	Levels     []uint32 // of a fee, by level from 1 (direct)
 	Staking    [StakingLevels]uint32
 	BonusShare uint32 // the part of a staking bonus that is a record of its own
 }
 
-// DefaultConfig is the rates of docs/contract/accounts.md#accruals. A state begins with them.
+// DefaultConfig returns the rates of docs/contract/accounts.md#accruals. A new state has them.
 func DefaultConfig() Config {
 	const percent = RateOne / 100
 	return Config{
@@ -37,7 +37,7 @@ func (c Config) Validate() error {
 	}
 	var sum uint64
 	for i, r := range c.Levels {
-		if i == 1 { // an ambassador gets his own percent there instead
+		if i == 1 { // an ambassador gets their own percent there instead
 			r = max(r, maxSecondLevel)
 		}
 		sum += uint64(r)
@@ -56,14 +56,14 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// CommissionRule is the commission of a deposit or withdrawal: a fraction, and the least
-// that is taken, in units of the currency (10^-18).
+// CommissionRule is the commission of a deposit or withdrawal: a fraction, and the minimum
+// commission in units of the currency (10^-18).
 type CommissionRule struct {
 	Percent uint32     // 10^-8
 	Minimum fixed.I128 // 10^-18
 }
 
-// of is the commission of an amount, half even to 10^-18, not below the minimum.
+// of returns the commission of an amount, rounded half even to 10^-18, at least the minimum.
 func (r CommissionRule) of(amount fixed.I128) fixed.I128 {
 	c := percentHalfEven(amount, r.Percent)
 	if c.Cmp(r.Minimum) < 0 {
@@ -72,26 +72,26 @@ func (r CommissionRule) of(amount fixed.I128) fixed.I128 {
 	return c
 }
 
-// Options is what a state is made with. The referral rates are not among them: they
-// change by a Configure command (State.Reconfigure says whether one is due).
+// Options configure a new State. The referral rates are not among them: they change by a
+// Configure command (State.Reconfigure reports whether one is needed).
 type Options struct {
 	// Refill and Withdrawal are the commissions of types "1" and "2"; ByCurrency
-	// overrides them. The commission of a deposit is shown and not charged.
+	// overrides them. The commission of a deposit is shown but not charged.
 	Refill, Withdrawal CommissionRule
 	ByCurrency         map[string]CurrencyCommissions
-	// Random gives the bytes of new keys: crypto/rand.Reader.
+	// Random supplies the bytes of new keys: crypto/rand.Reader.
 	Random io.Reader
 	// Avatars is the catalogue; nil means the built-in one.
 	Avatars *Catalogue
 }
 
-// CurrencyCommissions are the commissions of one currency.
+// CurrencyCommissions holds the commissions of one currency.
 type CurrencyCommissions struct{ Refill, Withdrawal CommissionRule }
 
-// DefaultOptions charges nothing for deposits and withdrawals.
+// DefaultOptions returns options that charge nothing for deposits and withdrawals.
 func DefaultOptions(random io.Reader) Options { return Options{Random: random} }
 
-// Validate reports what cannot be used.
+// Validate reports a missing source of random bytes or a commission that is out of range.
 func (o *Options) Validate() error {
 	if o.Random == nil {
 		return fmt.Errorf("accounts: no source of random bytes for keys")

@@ -1,46 +1,45 @@
-// Package accounts is everything an account is: the user, the keys that sign for it,
-// its balances and what open orders hold of them, and the referral programme that pays
-// out of real fees.
+// Package accounts holds the accounts: users, the API keys that sign for them, balances,
+// the holds of open orders, and the referral programme, which is paid out of real fees.
 //
-// What it is: State, a deterministic state machine. It changes in two ways only: by
-// records of its own log (Plan decides, Apply changes) and by folding the engine's
-// events (Fold). Reservations of orders on their way to the engine are memory only.
-// Verifier checks signatures against the keys of a State.
+// State is a deterministic state machine. It changes in two ways only: by records of its
+// own log (Plan decides, Apply changes) and by folding the engine's events (Fold).
+// Reservations of orders on their way to the engine are in memory only. Verifier checks
+// signatures against the keys of a State.
 //
 // Owner: Plan, Apply, AppendSnapshot and DecodeSnapshot belong to the goroutine of the
 // store; Fold to the goroutine that hands the engine's events on; Reserve, Release and
-// every method of View to any goroutine. One RWMutex of State stands between them,
-// because one trade moves money of up to twelve accounts and GET /totals must add up at
-// every instant; sharded locks would give that up for nothing at the rates of a fold.
+// every method of View to any goroutine. One RWMutex in State synchronizes them, because
+// one trade moves money of up to twelve accounts and GET /totals must add up at every
+// instant. Sharded locks would break that and gain nothing at the rates of a fold.
 // Verifier takes no lock for keys (an atomic map per shard) and one short lock per
 // shard of its nonce table.
 //
 // Invariants:
 //
 //  1. Per currency: free + held + fees = deposited - withdrawn, at every instant.
-//     No sum can overflow (fixed.I192), so that a fold never panics on amounts.
-//  2. A balance of a user and what his open orders, his reservations and a planned deposit may
-//     bring stay within 10^20 (see coming); of the built-in account, which holds nothing, and
-//     of what accounts owe, that is weighed by the prices of now only.
-//  3. free and held of a funded account are never negative. Where the half-even
-//     rounding of several fees would pass what is there by some 10^-18, the fee gives way.
-//  4. held of an account = the sum of the holds of its open orders. What a reservation
-//     keeps is not part of it and never in a snapshot.
+//     No sum can overflow (fixed.I192), so a fold never panics on amounts.
+//  2. A user's balance plus what the user's open orders, reservations and a planned deposit
+//     may bring stays within 10^20 (see coming). For the built-in account, which holds
+//     nothing, and for what accounts owe, the limit is checked at current prices only.
+//  3. free and held of a funded account are never negative. Where the half-even rounding of
+//     several fees would exceed the money available by some 10^-18, the fee is reduced.
+//  4. held of an account = the sum of the holds of its open orders. The amount of a
+//     reservation is not part of it and never in a snapshot.
 //  5. The same records and events in the same order give the same state; a record names
 //     the engine position before which it belongs (EnginePos).
-//  6. An accrual is paid from the fee account in the step that took the fee; it is kept,
+//  6. An accrual is paid from the fee account in the step that took the fee. It is retained
 //     or added to its day's archive, never lost.
-//  7. The inviter relation is a forest: nobody is his own upline.
+//  7. The inviter relation is a forest: no user is their own upline.
 //  8. A deleted key verifies nothing from the moment Apply returns.
-//  9. No signed request passes twice: a nonce that was taken is in its key's set, or its
-//     timestamp is before the set's floor.
+//  9. No signed request passes twice: a used nonce is in its key's set, or its timestamp
+//     is before the set's floor.
 //  10. No private key, and nothing derived from one, is in a message, a String or a log value.
 //
 // Reading order: limits, reject, money, config, command, record, state, apply, users,
-// identity, keys, secret, signature, mac, nonce, nonce_set, legacy, balances, hold, reserve, coming, fold,
-// settle, referral, search, accruals, queries, breakdown, explain, commissions, avatars,
-// view, check, wire, codec, snapshot, restore, store.
+// identity, keys, secret, signature, mac, nonce, nonce_set, legacy, balances, hold, reserve,
+// coming, fold, settle, referral, search, accruals, queries, breakdown, explain, commissions,
+// avatars, view, check, wire, codec, snapshot, restore, store.
 //
-// It does not know HTTP or JSON, books, whether a currency exists or takes deposits, the
-// launchpad's ledger (NATIVE, USBI and agent tokens are its own), and reads no clock.
+// The package does not know HTTP, JSON, books, whether a currency exists or takes deposits,
+// or the launchpad's ledger (which has NATIVE, USBI and agent tokens). It reads no clock.
 package accounts

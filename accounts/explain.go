@@ -35,7 +35,7 @@ type ExplainReason struct {
 	DateNs            *int64  // LevelChanged
 }
 
-// Explain compares a period with the one of equal length before it.
+// Explain compares a period with the period of equal length before it.
 type Explain struct {
 	CurrentFromNs, CurrentToNs   int64
 	PreviousFromNs, PreviousToNs int64
@@ -47,9 +47,10 @@ type Explain struct {
 
 type referralKey struct{ from, currency uint32 }
 
-// Explain says why the staking bonus of user n in [from, to), Unix ns, differs from that
-// in [from - (to - from), from). The deltas of the reasons sum to DeltaByCurrency. Reasons
-// of referrals come first, by id and currency, then the changes of level by time.
+// Explain returns the reasons why the staking bonus of user n in [from, to), Unix ns, differs
+// from the bonus in [from - (to - from), from). The deltas of the reasons sum to
+// DeltaByCurrency. Reasons of referrals are first, by id and currency, then changes of level
+// by time.
 func (v *View) Explain(n uint32, fromNs, toNs int64, currencyCode string) (Explain, *refuse.Refusal) {
 	if reject := checkPeriod(fromNs, toNs); reject != nil {
 		return Explain{}, reject
@@ -97,7 +98,7 @@ func (v *View) Explain(n uint32, fromNs, toNs int64, currencyCode string) (Expla
 	return out, nil
 }
 
-// reasonOf is 0 where nothing changed.
+// reasonOf returns the reason of a referral's change, 0 where nothing changed.
 func reasonOf(previous, current fixed.I192) ReasonType {
 	switch c := current.Cmp(previous); {
 	case c == 0:

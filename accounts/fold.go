@@ -2,19 +2,20 @@ package accounts
 
 import "tickhive/internal/fixed"
 
-// Fold takes engine events into the balances: one value per batch, between BeginFold and
-// End, in the order of the engine's stream. It is total: the command is in the journal by
-// then, and a start would meet it again, so no event of a pair and accounts that are known
-// may panic. Balances and totals are wide (fixed.I192); a single order or trade beyond
-// 10^20, which Reserve and the engine refuse, counts as 10^20 on both sides. Each method ignores an event whose Seq was
-// folded before, so a recovery may offer events again. Owner: the goroutine that hands
-// events on. Which engine event goes where:
+// Fold books engine events in the balances: one value per batch, between BeginFold and End, in
+// the order of the engine's stream. No event of a known pair and known accounts may panic: the
+// command is already in the journal, so each start would replay it and panic again. Balances
+// and totals are wide (fixed.I192). A single order or trade beyond 10^20, which Reserve and the
+// engine refuse, counts as 10^20 on both sides. Each method ignores an event whose Seq was
+// folded before, so a recovery may offer events again. Owner: the goroutine that hands events
+// on. Each engine event has its method:
 //
 //	EventPair -> Pair, EventAccepted -> Accepted (Rates.Discount = its TakerDiscount),
 //	EventTrade -> Trade (ByQuote = FlagQuote, QuoteLeft = Quote), EventCanceled, Replaced,
 //	Reduced, Triggered -> the method of that name, every other event of a pair -> Seen
 //
-// The accounts named must exist here: a user's number is his engine account.
+// The accounts of an event must exist in the State: a user's number is the user's engine
+// account.
 type Fold struct{ s *State }
 
 // BeginFold locks the state for a batch of events that ends at a command boundary; pos
@@ -27,7 +28,7 @@ func (s *State) BeginFold(pos uint64) Fold {
 	return Fold{s}
 }
 
-// End lets others in again.
+// End unlocks the state.
 func (f Fold) End() { f.s.mu.Unlock() }
 
 // PairAdded is the first event of a pair.
@@ -38,8 +39,8 @@ type PairAdded struct {
 	DigitsPrice, DigitsAmount int
 }
 
-// OrderAccepted is a new order. For a market buy by quote (ByQuote) and for a funded
-// market buy by amount (Funded) Quote is the most it may spend, in product units.
+// OrderAccepted is a new order. For a market buy by quote (ByQuote) and for a funded market buy
+// by amount (Funded), Quote is the most that the order may spend, in product units.
 type OrderAccepted struct {
 	Pair    uint32
 	Seq     uint64
@@ -56,8 +57,8 @@ type OrderAccepted struct {
 	Rates   Rates
 }
 
-// Trade is one trade. ByQuote says that the taker buys by quote: QuoteLeft counts then,
-// and TakerOpen does not.
+// Trade is one trade. ByQuote says that the taker buys by quote: QuoteLeft then applies instead
+// of TakerOpen.
 type Trade struct {
 	Pair                       uint32
 	Seq                        uint64
@@ -74,7 +75,7 @@ type Trade struct {
 	Rules                      uint8 // of the command, as Record.Rules
 }
 
-// TradeFees is what both sides paid, in the quote currency, 10^-18.
+// TradeFees holds the fees that both sides paid, in the quote currency, 10^-18.
 type TradeFees struct{ Taker, Maker fixed.I128 }
 
 // OrderCanceled is the end of an order that was not filled.
@@ -92,7 +93,7 @@ type OrderReplaced struct {
 	Price  int64
 	Amount int64 // new total
 	Open   int64
-	Earn   fixed.U128 // what it may bring at most from here on, 0 for no limit
+	Earn   fixed.U128 // the most that it may bring from here on, 0 for no limit
 }
 
 // OrderReduced is an order that lost lots without a trade; ByQuote as in Trade.
@@ -112,7 +113,7 @@ type OrderTriggered struct {
 	Order uint64
 }
 
-// fresh notes an event of a pair and says whether it is new.
+// fresh records the seq of an event of a pair and reports whether the event is new.
 func (f Fold) fresh(pair uint32, seq uint64) (*pairTerms, bool) {
 	p := f.s.pairs[pair]
 	if p == nil {
@@ -125,7 +126,7 @@ func (f Fold) fresh(pair uint32, seq uint64) (*pairTerms, bool) {
 	return p, true
 }
 
-// Pair takes in a pair; a change of one that is known only counts as seen.
+// Pair adds a pair; a change of a known pair only advances its seq.
 func (f Fold) Pair(e PairAdded) {
 	if p := f.s.pairs[e.Pair]; p != nil {
 		p.seq = max(p.seq, e.Seq)
@@ -137,15 +138,15 @@ func (f Fold) Pair(e PairAdded) {
 	}
 }
 
-// Seen notes an event that changes no balance.
+// Seen records the seq of an event that changes no balance.
 func (f Fold) Seen(pair uint32, seq uint64) {
 	if p := f.s.pairs[pair]; p != nil {
 		p.seq = max(p.seq, seq)
 	}
 }
 
-// Accepted turns the order's reservation into its hold. Without one (a recovery) the
-// hold is taken from what is free.
+// Accepted turns the order's reservation into its hold. Without a reservation (in a recovery)
+// it takes the hold from the free balance.
 func (f Fold) Accepted(e OrderAccepted) {
 	p, fresh := f.fresh(e.Pair, e.Seq)
 	if !fresh || e.Account == 0 {
@@ -174,8 +175,8 @@ func (f Fold) Accepted(e OrderAccepted) {
 	s.expectNew(o, p, e.Earn)
 }
 
-// grow raises a hold to need. A funded account gives at most what is there: fees that
-// were rounded up may have taken some 10^-18 of it since the reservation.
+// grow raises a hold to need. A funded account holds at most its free balance: fees that were
+// rounded up may have taken some 10^-18 of it since the reservation.
 func (s *State) grow(o *orderHold, p *pairTerms, need fixed.I128) {
 	u := s.must(o.account)
 	add := positive(need.Sub(o.held))
@@ -188,7 +189,7 @@ func (s *State) grow(o *orderHold, p *pairTerms, need fixed.I128) {
 	}
 }
 
-// release gives back what the order holds beyond need.
+// release moves the part of the hold beyond need back to the free balance.
 func (s *State) release(o *orderHold, p *pairTerms, need fixed.I128) {
 	if spare := o.held.Sub(need); spare.Sign() > 0 {
 		s.hold(s.must(o.account), o.currency(p), spare.Neg())
@@ -196,7 +197,7 @@ func (s *State) release(o *orderHold, p *pairTerms, need fixed.I128) {
 	}
 }
 
-// Canceled releases what the order still held.
+// Canceled releases the rest of the order's hold.
 func (f Fold) Canceled(e OrderCanceled) {
 	p, fresh := f.fresh(e.Pair, e.Seq)
 	if o := f.s.orders[e.Order]; fresh && o != nil {
@@ -210,7 +211,7 @@ func (s *State) finish(o *orderHold, p *pairTerms) {
 	s.expectOf(o, p, fixed.I128{})
 }
 
-// Replaced brings the hold to what the order needs now.
+// Replaced sets the hold to the need of the changed order.
 func (f Fold) Replaced(e OrderReplaced) {
 	p, fresh := f.fresh(e.Pair, e.Seq)
 	o := f.s.orders[e.Order]
@@ -239,7 +240,7 @@ func (f Fold) Reduced(e OrderReduced) {
 	}
 }
 
-// Triggered makes a waiting stop an order like others.
+// Triggered marks a stop as no longer waiting.
 func (f Fold) Triggered(e OrderTriggered) {
 	if _, fresh := f.fresh(e.Pair, e.Seq); fresh {
 		if o := f.s.orders[e.Order]; o != nil {
@@ -249,8 +250,8 @@ func (f Fold) Triggered(e OrderTriggered) {
 }
 
 // ReleaseUnknown ends every hold whose order the engine does not have
-// (docs/contract/storage.md#recovery): after a power cut the engine's journal may be shorter than
-// the snapshot. It returns how many there were. Call it once, after recovery.
+// (docs/contract/storage.md#recovery): after a power cut the engine's journal may end before the
+// position of the snapshot. It returns the number of these holds. Call it once, after recovery.
 func (s *State) ReleaseUnknown(open func(order uint64) bool) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -266,7 +267,7 @@ func (s *State) ReleaseUnknown(open func(order uint64) bool) int {
 	return len(gone)
 }
 
-// PairSeq is the seq of the last event of a pair that the state reflects.
+// PairSeq returns the seq of the last event of a pair that the state reflects.
 func (s *State) PairSeq(pair uint32) uint64 {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

@@ -26,10 +26,10 @@ func (t OrderType) atMarket() bool { return t == Market || t == StopMarket }
 
 func (t OrderType) waits() bool { return t == StopLimit || t == StopMarket }
 
-// Rates are the fee rates and the discount that stand in an order, 10^-8.
+// Rates holds the fee rates and the discount of an order, in 10^-8.
 type Rates struct{ Maker, Taker, Discount uint32 }
 
-// pairTerms is what settlement needs to know of a pair.
+// pairTerms holds the facts about a pair that settlement needs.
 type pairTerms struct {
 	id           uint32
 	base, quote  uint32 // currency numbers
@@ -40,12 +40,12 @@ type pairTerms struct {
 
 func (p *pairTerms) digitsTotal() int { return p.digitsPrice + p.digitsAmount }
 
-// notional is price x amount as money of 10^-18.
+// notional returns price x amount as money of 10^-18; ok is false beyond MaxMoney.
 func (p *pairTerms) notional(price, amount int64) (fixed.I128, bool) {
 	return moneyOf(fixed.Mul64(uint64(price), uint64(amount)), p.digitsTotal())
 }
 
-// orderHold is what an open order of a user keeps of his balance. Orders of the built-in
+// orderHold is the hold of a user's open order on the user's balance. Orders of the built-in
 // account have none.
 type orderHold struct {
 	id      uint64
@@ -62,11 +62,11 @@ type orderHold struct {
 	quote   fixed.U128
 	rates   Rates
 	held    fixed.I128
-	coming  fixed.I128 // what it may yet bring: its part of State.coming
-	limited bool       // the engine keeps it within coming
+	coming  fixed.I128 // the amount that it may yet bring: its part of State.coming
+	limited bool       // the engine limits what it brings to coming
 }
 
-// currency is the one that the order holds.
+// currency returns the currency that the order holds.
 func (o *orderHold) currency(p *pairTerms) uint32 {
 	if o.side == Buy {
 		return p.quote
@@ -74,7 +74,7 @@ func (o *orderHold) currency(p *pairTerms) uint32 {
 	return p.base
 }
 
-// brought is the currency that the order brings.
+// brought returns the currency that the order brings.
 func (o *orderHold) brought(p *pairTerms) uint32 {
 	if o.side == Buy {
 		return p.base
@@ -82,8 +82,8 @@ func (o *orderHold) brought(p *pairTerms) uint32 {
 	return p.quote
 }
 
-// earnDigits is how many digits the units of an earn limit have: product units of a sell,
-// lots of a buy.
+// earnDigits returns the number of digits of the units of an earn limit: product units of a
+// sell, lots of a buy.
 func (o *orderHold) earnDigits(p *pairTerms) int {
 	if o.side == Sell {
 		return p.digitsTotal()
@@ -91,9 +91,9 @@ func (o *orderHold) earnDigits(p *pairTerms) int {
 	return p.digitsAmount
 }
 
-// need is what the rest of the order has to hold (docs/contract/trading.md#balances-and-holds); ok
-// is false beyond 10^20. A capped market buy needs all that it holds until it ends, and a market
-// buy of an unlimited account holds nothing.
+// need returns the amount that the order must hold for its remainder
+// (docs/contract/trading.md#balances-and-holds); ok is false beyond 10^20. A capped market buy
+// needs all that it holds until it ends. A market buy of an unlimited account holds nothing.
 func (o *orderHold) need(p *pairTerms) (fixed.I128, bool) {
 	switch {
 	case o.side == Sell:
@@ -112,11 +112,11 @@ func (o *orderHold) need(p *pairTerms) (fixed.I128, bool) {
 	return addFee(n, o.rates)
 }
 
-// needAtMost is need, no more than 10^20.
+// needAtMost returns need, limited to 10^20.
 func (o *orderHold) needAtMost(p *pairTerms) fixed.I128 { return atMost(o.need(p)) }
 
-// principal is the part of need that fees must not touch: what the rest of a buy may
-// still cost.
+// principal returns the part of need that fees must not use: the amount that the remainder of
+// a buy may still cost.
 func (o *orderHold) principal(p *pairTerms) fixed.I128 {
 	switch {
 	case o.side == Sell:
@@ -128,7 +128,7 @@ func (o *orderHold) principal(p *pairTerms) fixed.I128 {
 	return fixed.I128{}
 }
 
-// filledBy takes one fill into the order; left is what a buy by quote may still spend.
+// filledBy books one fill in the order; left is the amount that a buy by quote may still spend.
 func (o *orderHold) filledBy(price, amount, open int64, left fixed.U128) {
 	o.open, o.filled = open, o.filled+amount
 	switch {
@@ -147,8 +147,8 @@ func withFee(quote fixed.U128, p *pairTerms, r Rates) (fixed.I128, bool) {
 	return addFee(n, r)
 }
 
-// addFee puts the fee on top. Where a pair asks more of makers than of takers the
-// higher rate is held, because a resting buy pays the maker's.
+// addFee adds the fee to n. Where a pair's maker rate is above its taker rate, the higher rate
+// is held, because a resting buy pays the maker rate.
 func addFee(n fixed.I128, r Rates) (fixed.I128, bool) {
 	fee := feeHalfEven(n, max(r.Taker, r.Maker), r.Discount)
 	if fee.Cmp(MaxMoney.Sub(n)) > 0 {
@@ -157,7 +157,8 @@ func addFee(n fixed.I128, r Rates) (fixed.I128, bool) {
 	return n.Add(fee), true
 }
 
-// spendLimit is the most product units that free covers with the taker's fee on top.
+// spendLimit returns the most product units that free covers with the fee on top, at the
+// higher of the maker and taker rates.
 func spendLimit(free fixed.I128, p *pairTerms, r Rates) fixed.U128 {
 	rate := uint64(max(r.Taker, r.Maker)) * uint64(RateOne-r.Discount)
 	most, _ := mulDiv(free, rateSquare, rateSquare+rate)
@@ -167,7 +168,7 @@ func spendLimit(free fixed.I128, p *pairTerms, r Rates) fixed.U128 {
 		if n, ok := withFee(units, p, r); ok && n.Cmp(free) <= 0 {
 			break
 		}
-		units = units.Sub(fixed.FromU64(1)) // the fee's rounding went up
+		units = units.Sub(fixed.FromU64(1)) // the fee was rounded up
 	}
 	return units
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// Everything a user or link is called is a function of its number, so that runs repeat
-// and a code needs no table.
+// All ids, addresses and codes of a user or link are functions of its number, so that runs are
+// reproducible and codes need no table.
 
 var (
 	userSpace = uuid.NewSHA1(uuid.NameSpaceURL, []byte("tickhive:user"))
@@ -19,7 +19,7 @@ var (
 	dealSpace = uuid.NewSHA1(uuid.NameSpaceURL, []byte("tickhive:deal"))
 )
 
-// UserID is the id of user number n (docs/contract/internal.md#users-and-money). The built-in
+// UserID returns the id of user number n (docs/contract/internal.md#users-and-money). The built-in
 // account 0 has the nil UUID.
 func UserID(n uint32) uuid.UUID {
 	if n == 0 {
@@ -30,12 +30,12 @@ func UserID(n uint32) uuid.UUID {
 
 func linkID(m uint64) uuid.UUID { return uuid.NewSHA1(linkSpace, strconv.AppendUint(nil, m, 10)) }
 
-// publicID is ten digits; the factor is coprime to 10^10, so no two users share one.
+// publicID returns ten digits; the factor is coprime to 10^10, so no two users share them.
 func publicID(n uint32) string {
 	return fmt.Sprintf("%010d", uint64(n)*7_182_818_283%10_000_000_000)
 }
 
-// address is the account's address on the launchpad's ledger.
+// address returns the account's address on the launchpad's ledger.
 func address(n uint32) (a [20]byte) {
 	h := sha256.Sum256([]byte("tickhive:address:" + strconv.FormatUint(uint64(n), 10)))
 	copy(a[:], h[:])
@@ -55,7 +55,7 @@ func parseAddress(s string) (a [20]byte, ok bool) {
 	return a, err == nil
 }
 
-// codeAlphabet leaves out I, O, 0 and 1, which are taken for one another.
+// codeAlphabet leaves out I, O, 0 and 1, which readers confuse.
 const codeAlphabet = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
 
 const (
@@ -66,8 +66,8 @@ const (
 
 var codeKeys = [4]uint64{0x9e3779b97f4a7c15, 0xbf58476d1ce4e5b9, 0x94d049bb133111eb, 0xd6e8feb86659fd93}
 
-// codeOf turns a number below 2^40 into an invite code: a Feistel permutation, so codes
-// are unique and look random, and can be turned back.
+// codeOf converts a number below 2^40 to an invite code. It is a Feistel permutation, so codes
+// are unique, look random and can be inverted (numberOf).
 func codeOf(v uint64) string {
 	l, r := v>>20, v&halfMask
 	for _, k := range codeKeys {
@@ -81,7 +81,7 @@ func codeOf(v uint64) string {
 	return string(b[:])
 }
 
-// numberOf is the inverse of codeOf; ok is false for a text that is no code.
+// numberOf is the inverse of codeOf; ok is false for a text that is not a code.
 func numberOf(code string) (v uint64, ok bool) {
 	if len(code) != codeLength {
 		return 0, false

@@ -19,14 +19,14 @@ const (
 	PrivateKeyLength = 64
 )
 
-// apiKey is one live key. Immutable but for lastUsed and nonces; a deleted key leaves the
-// index before Apply returns.
+// apiKey is one key that is not deleted. It is immutable except for lastUsed and nonces. Apply
+// removes a deleted key from the index before it returns.
 type apiKey struct {
 	rec      KeyRecord
 	user     uint32
 	id       uuid.UUID // the user's
 	no       uint64    // number in this process: chooses the shard of the nonce table
-	nonces   *nonceSet // apart, so that the table keeps no private key of a deleted key
+	nonces   *nonceSet // a pointer, so that the table retains no private key of a deleted key
 	allowed  []netip.Prefix
 	mac      *macStates
 	lastUsed atomic.Int64 // Unix ns, 0: not since the start; memory only
@@ -37,8 +37,8 @@ func (k *apiKey) String() string { return "key " + k.rec.PublicKey }
 
 func (k *apiKey) active(nowNs int64) bool { return k.rec.ExpiresNs == 0 || nowNs < k.rec.ExpiresNs }
 
-// KeyIndex finds keys by their public key without a lock: each shard is an immutable
-// map that Apply replaces. Readers may be any goroutine.
+// KeyIndex finds keys by their public key without a lock: each shard is an immutable map that
+// Apply replaces. Any goroutine may read it.
 type KeyIndex struct {
 	shards [keyShards]atomic.Pointer[map[string]*apiKey]
 	next   uint64
@@ -86,7 +86,7 @@ func (x *KeyIndex) change(publicKey string, k *apiKey) {
 	shard.Store(&next)
 }
 
-// newKey makes a live key of its record.
+// newKey makes an apiKey from its record.
 func (x *KeyIndex) newKey(user uint32, rec KeyRecord) *apiKey {
 	x.next++
 	k := &apiKey{rec: rec, user: user, id: UserID(user), no: x.next, nonces: &nonceSet{}, mac: newMACStates(rec.Secret.Reveal())}
@@ -100,7 +100,7 @@ func (x *KeyIndex) newKey(user uint32, rec KeyRecord) *apiKey {
 	return k
 }
 
-// parsePrefix reads an IP or a CIDR.
+// parsePrefix parses an IP address or a CIDR.
 func parsePrefix(text string) (netip.Prefix, bool) {
 	if strings.Contains(text, "/") {
 		p, err := netip.ParsePrefix(text)
@@ -220,7 +220,7 @@ func (k *apiKey) view(nowNs int64) APIKeyView {
 	}
 }
 
-// Keys are the keys of a user, by public key. Secrets are not part of it.
+// Keys returns the keys of a user, by public key, without their secrets.
 func (v *View) Keys(n uint32, nowNs int64) []APIKeyView {
 	v.s.mu.RLock()
 	defer v.s.mu.RUnlock()

@@ -7,9 +7,8 @@ import (
 	"hash"
 )
 
-// macStates are the SHA-256 states after the two padded key blocks of a HMAC: with them
-// a signature costs two blocks less, and nothing is allocated. They are as secret as
-// the key itself.
+// macStates holds the SHA-256 states after the two padded key blocks of an HMAC. They save two
+// blocks per signature and all allocations. They are as secret as the key itself.
 type macStates struct{ inner, outer []byte }
 
 func newMACStates(private string) *macStates {
@@ -35,7 +34,7 @@ func newMACStates(private string) *macStates {
 	return &macStates{inner: state(0x36), outer: state(0x5c)}
 }
 
-// macScratch is what one verification works in; a Verifier keeps some for reuse.
+// macScratch holds the buffers of one verification; a Verifier reuses them.
 type macScratch struct {
 	digest hash.Hash
 	msg    []byte
@@ -43,7 +42,7 @@ type macScratch struct {
 	hex    [2 * sha256.Size]byte
 }
 
-// mac is the lower-case hex HMAC-SHA256 of the three parts, valid until the next call.
+// mac returns the lower-case hex HMAC-SHA256 of the three parts, valid until the next call.
 func (m *macScratch) mac(k *macStates, a, b, c []byte) []byte {
 	m.load(k.inner)
 	m.digest.Write(a)
@@ -62,8 +61,8 @@ func (m *macScratch) load(state []byte) {
 	}
 }
 
-// canonical is the text that the default scheme signs (docs/contract/signing.md#signature), valid
-// until the next call.
+// canonical returns the text that the default scheme signs
+// (docs/contract/signing.md#signature), valid until the next call.
 func (m *macScratch) canonical(r *Request) []byte {
 	m.msg = append(append(m.msg[:0], r.Timestamp...), '\n')
 	m.msg = append(append(m.msg, r.Nonce...), '\n')

@@ -13,7 +13,7 @@ var MaxMoney = fixed.Mul64(fixed.Pow10[19], fixed.Pow10[19]).ToI128()
 // rateSquare is the unit of rate x (1 - discount): 10^-16.
 const rateSquare = RateOne * RateOne
 
-// moneyOf is units of 10^-digits as money of 10^-18; ok is false beyond MaxMoney.
+// moneyOf converts units of 10^-digits to money of 10^-18; ok is false beyond MaxMoney.
 func moneyOf(units fixed.U128, digits int) (fixed.I128, bool) {
 	v, fits := units.MulCheck(fixed.Pow10[fixed.Scale-digits])
 	if !fits || v.Hi>>63 != 0 {
@@ -23,7 +23,7 @@ func moneyOf(units fixed.U128, digits int) (fixed.I128, bool) {
 	return m, m.Cmp(MaxMoney) <= 0
 }
 
-// atMost is an amount, or MaxMoney where it is beyond that.
+// atMost returns n, or MaxMoney where ok is false.
 func atMost(n fixed.I128, ok bool) fixed.I128 {
 	if !ok {
 		return MaxMoney
@@ -31,13 +31,13 @@ func atMost(n fixed.I128, ok bool) fixed.I128 {
 	return n
 }
 
-// lotsOf is a whole number of lots as money of 10^-18.
+// lotsOf converts a whole number of lots to money of 10^-18.
 func lotsOf(lots int64, digits int) (fixed.I128, bool) {
 	return moneyOf(fixed.FromU64(uint64(lots)), digits)
 }
 
-// feeHalfEven is n x rate x (1 - discount), rounded half even to 10^-18
-// (docs/contract/trading.md#fees). n is not negative; rate and discount are of 10^-8, at most
+// feeHalfEven returns n x rate x (1 - discount), rounded half even to 10^-18
+// (docs/contract/trading.md#fees). n is not negative; rate and discount are in 10^-8, at most
 // RateOne.
 func feeHalfEven(n fixed.I128, rate, discount uint32) fixed.I128 {
 	m := uint64(rate) * uint64(RateOne-discount)
@@ -51,16 +51,17 @@ func feeHalfEven(n fixed.I128, rate, discount uint32) fixed.I128 {
 	return q.ToI128()
 }
 
-// percentHalfEven is n x rate, half even to 10^-18.
+// percentHalfEven returns n x rate, rounded half even to 10^-18.
 func percentHalfEven(n fixed.I128, rate uint32) fixed.I128 { return feeHalfEven(n, rate, 0) }
 
-// shareFloor is n x rate rounded down to 10^-18: accruals (docs/contract/accounts.md#accruals).
+// shareFloor returns n x rate, rounded down to 10^-18, for accruals
+// (docs/contract/accounts.md#accruals).
 func shareFloor(n fixed.I128, rate uint32) fixed.I128 {
 	q, _ := mulDiv(n, uint64(rate), RateOne)
 	return q.ToI128()
 }
 
-// mulDiv is the floor of n x m / d and the remainder; n >= 0 and m <= d.
+// mulDiv returns the floor of n x m / d and the remainder; n >= 0 and m <= d.
 func mulDiv(n fixed.I128, m, d uint64) (fixed.U128, uint64) {
 	if n.Sign() < 0 || m > d {
 		panic("BUG: accounts: mulDiv of a negative or growing product")
@@ -74,8 +75,8 @@ func mulDiv(n fixed.I128, m, d uint64) (fixed.U128, uint64) {
 	return fixed.U128{Hi: q1, Lo: q0}, r
 }
 
-// rateOf reads a decimal as a rate of 10^-8; ok is false for other digits or a value
-// outside 0 to limit.
+// rateOf converts a decimal to a rate in 10^-8; ok is false for more than 8 fractional digits
+// or a value outside 0 to limit.
 func rateOf(v fixed.I128, limit uint32) (uint32, bool) {
 	u, exact, fits := fixed.Units(v, 8)
 	if !exact || !fits || u < 0 || u > int64(limit) {
@@ -84,7 +85,7 @@ func rateOf(v fixed.I128, limit uint32) (uint32, bool) {
 	return uint32(u), true
 }
 
-// percentRate reads a human percent (12.5) as a rate of 10^-8.
+// percentRate converts a human percent (12.5) to a rate in 10^-8.
 func percentRate(v fixed.I128, limit uint32) (uint32, bool) {
 	u, exact, fits := fixed.Units(v, 6)
 	if !exact || !fits || u < 0 || u > int64(limit) {
@@ -93,17 +94,17 @@ func percentRate(v fixed.I128, limit uint32) (uint32, bool) {
 	return uint32(u), true
 }
 
-// decimalOf is a rate of 10^-8 as a decimal of 10^-18.
+// decimalOf converts a rate in 10^-8 to a decimal in 10^-18.
 func decimalOf(rate uint32) fixed.I128 {
 	return fixed.Mul64(uint64(rate), fixed.Pow10[10]).ToI128()
 }
 
-// percentOf is a rate of 10^-8 as a human percent of 10^-18.
+// percentOf converts a rate in 10^-8 to a human percent in 10^-18.
 func percentOf(rate uint32) fixed.I128 {
 	return fixed.Mul64(uint64(rate), fixed.Pow10[12]).ToI128()
 }
 
-// least is the smaller of two amounts or sums.
+// least returns the smaller of two amounts or sums.
 func least[M interface{ Cmp(other M) int }](a, b M) M {
 	if a.Cmp(b) <= 0 {
 		return a
@@ -111,7 +112,7 @@ func least[M interface{ Cmp(other M) int }](a, b M) M {
 	return b
 }
 
-// positive is v, or 0 where v is negative.
+// positive returns v, or 0 where v is negative.
 func positive[M interface{ Sign() int }](v M) (zero M) {
 	if v.Sign() < 0 {
 		return zero

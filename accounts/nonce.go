@@ -11,27 +11,27 @@ import (
 
 // The bounds of the nonce table (docs/contract/signing.md#nonces).
 const (
-	// NonceKeepNs: a timestamp may be 60 s in the future and is good for 60 s after it, so
-	// 121 s outlast every request.
+	// NonceKeepNs is how long a nonce is retained: a timestamp may be 60 s in the future and is
+	// valid for 60 s after it, so 121 s outlast every request.
 	NonceKeepNs = 121_000_000_000
-	// MaxNoncesPerKey is how many a key may use in NonceKeepNs. CancelNonces of them are for
-	// cancels alone: a key that has run into its limit can still take its orders back.
+	// MaxNoncesPerKey limits the nonces that a key may use in NonceKeepNs. CancelNonces of them
+	// are for cancels only, so a key that has reached its limit can still cancel its orders.
 	MaxNoncesPerKey = 100_000
 	CancelNonces    = 20_000
 	// MaxNonces bounds the nonces of all keys together. A nonce takes 28 bytes (24 in the
-	// ring, 4 in its index), and a ring is between a quarter full, where it shrinks, and
-	// full: 0.45 GiB at best, 0.9 GiB while all keys grow, 1.75 GiB at the very most.
+	// ring, 4 in its index). A ring is between a quarter full, where it shrinks, and full:
+	// 0.45 GiB at best, 0.9 GiB while all keys grow, 1.75 GiB at most.
 	MaxNonces = 16 << 20
 
 	nonceShards = 64
-	// sweepShards is how many shards a request of a full table looks at for an idle key.
+	// sweepShards is the number of shards that a request to a full table sweeps for idle keys.
 	sweepShards = 8
 )
 
-// nonceTable bounds what the keys remember of their nonces (nonceSet). A key has its own
-// limit and takes nothing from another one, until all together have MaxNonces: then the
-// key with the most forgets its oldest, and takes no timestamps from before those.
-// Shards are for the locks alone.
+// nonceTable limits the nonces that all keys retain (nonceSet). Each key has its own limit and
+// does not affect other keys until all together have MaxNonces. Then the key with the most
+// nonces drops its oldest ones and refuses timestamps up to theirs. Shards exist only to
+// spread the locks.
 type nonceTable struct {
 	seed   maphash.Seed
 	max    int64
@@ -45,22 +45,22 @@ type nonceShard struct {
 	mu    sync.Mutex
 	sets  nonceHeap
 	most  atomic.Uint32 // nonces of sets[0]
-	swept int           // the set that sweep looked at last
+	swept int           // the set that sweep checked last
 }
 
 func newNonceTable(most int) *nonceTable {
 	return &nonceTable{seed: maphash.MakeSeed(), max: int64(most)}
 }
 
-// hash stands for a nonce: 64 bits with a secret seed. Two different nonces of a key with
-// 100,000 of them meet once in 10^14 requests, and the second is refused; nobody can look
-// for such a pair.
+// hash returns 64 bits that represent a nonce, with a secret seed. Two different nonces of a key
+// with 100,000 nonces collide once in 10^14 requests, and the second is refused. The seed keeps
+// clients from searching for a collision.
 func (t *nonceTable) hash(nonce []byte) uint64 { return maphash.Bytes(t.seed, nonce) }
 
 func (t *nonceTable) shard(key *apiKey) *nonceShard { return &t.shards[key.no%nonceShards] }
 
-// use remembers a nonce of a key, or refuses it: 401 when it was used within NonceKeepNs or
-// its timestamp is from before what the key remembers, 429 when the key has used up its limit.
+// use records a nonce of a key, or refuses it: 401 when it was used within NonceKeepNs or its
+// timestamp is before the key's floor, 429 when the key has used up its limit.
 func (t *nonceTable) use(nowMs int64, key *apiKey, timestampMs int64, nonce []byte, cancel bool) *refuse.Refusal {
 	e := newUsedNonce(t.hash(nonce), timestampMs, nowMs, cancel)
 	n, s := key.nonces, t.shard(key)
@@ -81,7 +81,7 @@ func (t *nonceTable) use(nowMs int64, key *apiKey, timestampMs int64, nonce []by
 	return reject
 }
 
-// refuses decides about a nonce that is not in the set yet.
+// refuses returns the refusal of a use that is about to be added, nil when it may be added.
 func (n *nonceSet) refuses(nowMs int64, e *usedNonce) *refuse.Refusal {
 	switch {
 	case e.timestampMs() < n.floorMs:
@@ -103,8 +103,8 @@ func (n *nonceSet) refuses(nowMs int64, e *usedNonce) *refuse.Refusal {
 	return nil
 }
 
-// recall puts in what an earlier process knew: nothing is refused, what is too much leaves
-// by the floor. An entry without a nonce is a floor.
+// recall adds a use that an earlier process recorded. It refuses nothing: nonces beyond the
+// limits are dropped and raise the floor. An entry without a nonce is a floor.
 func (t *nonceTable) recall(nowMs int64, key *apiKey, u *UsedNonce) {
 	n, s := key.nonces, t.shard(key)
 	s.mu.Lock()
@@ -122,8 +122,8 @@ func (t *nonceTable) recall(nowMs int64, key *apiKey, u *UsedNonce) {
 	}
 }
 
-// recall adds a use unless it is there. One with another timestamp is another use: the first
-// may leave before the second.
+// recall adds a use unless the set has it. The same nonce with another timestamp is another
+// use, because the set may drop the first before the second.
 func (n *nonceSet) recall(e usedNonce) {
 	if known := n.find(e.hash); e.timestampMs() < n.floorMs || known != nil && known.timestampMs() == e.timestampMs() {
 		return
@@ -134,7 +134,7 @@ func (n *nonceSet) recall(e usedNonce) {
 	n.add(e)
 }
 
-// floorMs is the timestamp before which a key's requests are refused.
+// floorMs returns the timestamp before which a key's requests are refused.
 func (t *nonceTable) floorMs(key *apiKey) int64 {
 	s := t.shard(key)
 	s.mu.Lock()
@@ -142,9 +142,9 @@ func (t *nonceTable) floorMs(key *apiKey) int64 {
 	return key.nonces.floorMs
 }
 
-// makeRoom brings the table back to its bound. One nonce was too many, or a few when several
-// requests came at once: each of them makes room for its own and one more, so that no
-// request does the work of many. Idle keys of a shard that nobody uses go first.
+// makeRoom brings the table back to its limit. It is over by one nonce, or by a few after
+// concurrent requests. Each request drops at most two nonces, its own share and one more, so
+// no request does the work of many. Idle keys go first, also in shards without requests.
 func (t *nonceTable) makeRoom(nowMs int64) {
 	for range sweepShards {
 		s := &t.shards[t.turn.Add(1)%nonceShards]
@@ -168,7 +168,7 @@ func (t *nonceTable) makeRoom(nowMs int64) {
 	}
 }
 
-// heaviest is the shard of the key with the most nonces.
+// heaviest returns the shard of the key with the most nonces.
 func (t *nonceTable) heaviest() *nonceShard {
 	found := &t.shards[0]
 	for i := range t.shards {
@@ -179,8 +179,8 @@ func (t *nonceTable) heaviest() *nonceShard {
 	return found
 }
 
-// sweep looks at one set after the other, one at each call, drops the nonces of a key that
-// is idle, and returns by how much the table changes. Caller: holds mu.
+// sweep checks the next set of the shard, one per call, drops its nonces if the key is idle, and
+// returns the change of the table's total. Caller: holds mu.
 func (s *nonceShard) sweep(nowMs int64) (change int64) {
 	if len(s.sets) == 0 {
 		return 0
@@ -196,7 +196,7 @@ func (s *nonceShard) sweep(nowMs int64) (change int64) {
 	return change
 }
 
-// settle gives a set whose count has changed its place. Caller: holds mu.
+// settle moves a set whose count has changed to its place in the heap. Caller: holds mu.
 func (s *nonceShard) settle(n *nonceSet) {
 	switch {
 	case n.place > 0 && n.count > 0:
@@ -212,7 +212,7 @@ func (s *nonceShard) settle(n *nonceSet) {
 	}
 }
 
-// nonceHeap is the sets of a shard that have nonces, the heaviest first.
+// nonceHeap holds the sets of a shard that have nonces, the largest first.
 type nonceHeap []*nonceSet
 
 func (h nonceHeap) Len() int           { return len(h) }
@@ -223,14 +223,14 @@ func (h nonceHeap) Swap(i, j int) {
 	h[i].place, h[j].place = int32(i+1), int32(j+1)
 }
 
-// Push is of heap.Interface.
+// Push implements heap.Interface.
 func (h *nonceHeap) Push(x any) {
 	n := x.(*nonceSet)
 	*h = append(*h, n)
 	n.place = int32(len(*h))
 }
 
-// Pop is of heap.Interface.
+// Pop implements heap.Interface.
 func (h *nonceHeap) Pop() any {
 	last := len(*h) - 1
 	n := (*h)[last]

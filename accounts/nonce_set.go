@@ -1,11 +1,11 @@
 package accounts
 
-// usedNonce is one nonce of a key, in a ring of the key's.
+// usedNonce is one used nonce in the ring of its key.
 type usedNonce struct {
 	hash uint64 // of the nonce, with a secret seed
 	word int64  // timestamp in ms, times two, plus one for a cancel
 	skew int32  // ms from the timestamp to the use
-	back uint32 // how many nonces before this one its bucket's last was added; 0: it had none
+	back uint32 // distance to the previous nonce of the same bucket; 0: there is none
 }
 
 func newUsedNonce(hash uint64, timestampMs, usedMs int64, cancel bool) usedNonce {
@@ -23,13 +23,14 @@ func (e *usedNonce) cancel() bool       { return e.word&1 != 0 }
 // expired reports whether the nonce was used more than NonceKeepNs ago.
 func (e *usedNonce) expired(nowMs int64) bool { return nowMs-e.usedMs() > NonceKeepNs/msNs }
 
-// nonceSet is the nonces of one key, in the order of their use. It keeps one promise: every
-// nonce that was ever added is found in the set, or its timestamp is before floorMs. So
-// a request that passed once is refused for ever, whatever makes the set forget.
+// nonceSet holds the used nonces of one key, in the order of their use. Invariant: every
+// nonce that was ever added is in the set, or its timestamp is before floorMs. A request
+// that passed once is therefore refused for ever, whatever the set drops.
 //
-// The ring is also its index: latest has the number of the newest nonce of each bucket, back
-// leads to the one before. The oldest leave first, so a chain that reaches a number that
-// has left ends there, and to forget a nonce is to count it out.
+// The ring is also its own index: latest has the number of the newest nonce of each bucket,
+// and back leads to the previous one. The set drops the oldest nonces first. A chain
+// therefore ends at the first number that was dropped, and dropping a nonce only lowers
+// count.
 //
 // Owner: the lock of the key's shard.
 type nonceSet struct {
@@ -37,7 +38,7 @@ type nonceSet struct {
 	latest  []uint32    // as long as ring
 	next    uint32      // number of the next nonce; numbers wrap around
 	count   uint32      // the last count numbers are in the set
-	cancels uint32      // of count
+	cancels uint32      // nonces of cancels among the count
 	place   int32       // in the shard's heap, plus one; 0: not in it
 
 	floorMs  int64 // requests with older timestamps are refused
@@ -71,7 +72,7 @@ func (n *nonceSet) find(hash uint64) *usedNonce {
 	}
 }
 
-// add puts in a use of a nonce.
+// add appends one use of a nonce.
 func (n *nonceSet) add(e usedNonce) {
 	if int(n.count) == len(n.ring) {
 		n.resize(max(minNonceRing, 2*len(n.ring)))
@@ -91,7 +92,7 @@ func (n *nonceSet) add(e usedNonce) {
 	n.lastMs = max(n.lastMs, e.usedMs())
 }
 
-// forgetOldest drops the nonce that was used first.
+// forgetOldest drops the nonce that was used first and raises floorMs above its timestamp.
 func (n *nonceSet) forgetOldest() {
 	e := n.oldest()
 	n.floorMs = max(n.floorMs, e.timestampMs()+1)
@@ -104,7 +105,7 @@ func (n *nonceSet) forgetOldest() {
 	}
 }
 
-// forgetExpired drops what was used too long ago.
+// forgetExpired drops the nonces that have expired.
 func (n *nonceSet) forgetExpired(nowMs int64) {
 	if n.idle(nowMs) {
 		n.forgetAll()
@@ -120,7 +121,7 @@ func (n *nonceSet) idle(nowMs int64) bool {
 	return n.count > 0 && nowMs-n.lastMs > NonceKeepNs/msNs
 }
 
-// forgetAll drops every nonce, whatever their number, in one step.
+// forgetAll drops every nonce in constant time.
 func (n *nonceSet) forgetAll() {
 	n.floorMs = max(n.floorMs, n.newestMs+1)
 	n.ring, n.latest = nil, nil

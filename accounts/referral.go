@@ -12,17 +12,17 @@ import (
 // link is an ambassador's referral link. Its code and id are functions of its number.
 type link struct {
 	number    uint64
-	rate      uint32 // discount of who joins by it, 10^-8
+	rate      uint32 // discount of the users who join by it, 10^-8
 	createdNs int64
 }
 
-// attach makes inviter the parent of user n, whose own tree comes along.
+// attach makes inviter the parent of user n and so of the tree below n.
 func (s *State) attach(n, inviter uint32) {
 	s.must(n).inviter = inviter
 	s.countBelow(n)
 }
 
-// countBelow adds n and the users below it to those above it.
+// countBelow adds n and the users below it to the counts of the users above it.
 func (s *State) countBelow(n uint32) {
 	u := s.must(n)
 	up := u
@@ -35,7 +35,7 @@ func (s *State) countBelow(n uint32) {
 	}
 }
 
-// resolveCode finds whose code it is, and the link's discount.
+// resolveCode returns the owner of a code and, for the code of a link, the link's discount.
 func (s *State) resolveCode(code string) (owner uint32, rate uint32, byLink, ok bool) {
 	v, ok := numberOf(code)
 	if !ok {
@@ -111,7 +111,7 @@ func (s *State) applyCreateLink(rec *Record) AmbassadorLink {
 	return l.view(rec.User)
 }
 
-// InviterView is what others see of a user.
+// InviterView holds the properties of a user that other users see.
 type InviterView struct {
 	UserID       string
 	PublicID     string
@@ -152,7 +152,7 @@ type AmbassadorView struct {
 	Links              []AmbassadorLink // oldest first, never nil
 }
 
-// Ambassador is the ambassador's view of user n.
+// Ambassador returns the ambassador properties of user n.
 func (v *View) Ambassador(n uint32) AmbassadorView {
 	v.s.mu.RLock()
 	defer v.s.mu.RUnlock()
@@ -166,7 +166,7 @@ func (v *View) Ambassador(n uint32) AmbassadorView {
 	return out
 }
 
-// Inviter is the inviter of user n, nil without one.
+// Inviter returns the inviter of user n, nil without one.
 func (v *View) Inviter(n uint32) *InviterView {
 	v.s.mu.RLock()
 	defer v.s.mu.RUnlock()
@@ -178,8 +178,8 @@ func (v *View) Inviter(n uint32) *InviterView {
 	return &view
 }
 
-// FindInviter is the user of an id (a UUID), else of an invite code, his own or one of
-// his links'.
+// FindInviter returns the user of an id (a UUID), else of an invite code, either the user's own
+// code or the code of one of the user's links.
 func (v *View) FindInviter(idOrCode string) (InviterView, bool) {
 	v.s.mu.RLock()
 	defer v.s.mu.RUnlock()

@@ -7,7 +7,7 @@ import (
 )
 
 // OrderParams is a new order on its way to the engine, in the pair's ticks and lots.
-// The same rates must be stamped into the engine's command.
+// The caller must stamp the same rates into the engine's command.
 type OrderParams struct {
 	Account uint32 // 0: the built-in account, which holds nothing
 	Pair    uint32
@@ -19,10 +19,10 @@ type OrderParams struct {
 	Quote   fixed.U128 // ByQuote: product units
 	Rates   Rates
 	Touch   int64 // ticks: the best price of the other side, 0 where it is empty
-	Stop    int64 // ticks: the stop price, 0 for an order that is no stop
+	Stop    int64 // ticks: the stop price, 0 for an order that is not a stop
 }
 
-// normalize clears what the engine's Accepted event does not carry.
+// normalize clears the values that the engine's Accepted event does not carry.
 func (p *OrderParams) normalize() {
 	if p.Type.atMarket() {
 		p.Price = 0
@@ -34,8 +34,8 @@ func (p *OrderParams) normalize() {
 	}
 }
 
-// ReplaceParams is a replace on its way to the engine. Price and Amount (the new total)
-// are as given; what is not given stays.
+// ReplaceParams is a replace on its way to the engine. HasPrice and HasAmount say whether
+// Price and Amount (the new total) change; the other values stay.
 type ReplaceParams struct {
 	Order     uint64
 	Price     int64
@@ -45,35 +45,35 @@ type ReplaceParams struct {
 	Bid, Ask  int64 // ticks: the best prices of the book, 0 for none
 }
 
-// Reservation is what one command keeps of a balance until the engine's event takes it
-// over. Exactly one of two things must happen to each: the engine accepts (or replaces)
-// the order and the event is folded, or the caller calls Release.
+// Reservation is the amount of a balance that is set aside for one command until the engine's
+// event takes it over. Exactly one of two things must happen to each reservation: the engine
+// accepts (or replaces) the order and the event is folded, or the caller calls Release.
 type Reservation struct {
 	key    reservationKey
 	amount fixed.I128
 	taken  bool
 	in     uint32     // the currency that the order brings
-	coming fixed.I128 // and how much of it
+	coming fixed.I128 // the most that the order may bring of it
 	// Funded says that the engine must not spend more than SpendLimit (product units,
-	// fee left out): a market buy by amount of an account that is not unlimited. The
-	// engine's Accepted event must name the limit as its Quote.
+	// without the fee). It is set for a market buy by amount of an account that is not
+	// unlimited. The engine's Accepted event must name the limit as its Quote.
 	Funded     bool
 	SpendLimit fixed.U128
 	// EarnLimit, where it is not 0, is the most that the engine may let the order bring:
-	// product units of a sell, lots of a buy by quote, fee left out. The engine's Accepted
-	// event must name it. Of a replaced sell it counts beyond the worth of the open part at
-	// the old price, and may be 0; the Replaced event names the sum.
+	// product units of a sell, lots of a buy by quote, without the fee. The engine's Accepted
+	// event must name it. For a replaced sell, EarnLimit is what may come on top of the worth
+	// of the open part at the old price, and may be 0; the Replaced event names the sum.
 	EarnLimit fixed.U128
-	// Replaces says that this is the reservation of a replace. The engine must refuse the
+	// Replaces says that the reservation is for a replace. The engine must refuse the
 	// replace where the order would need more than SpendLimit beyond its open part: product
 	// units of a buy, lots of a sell.
 	Replaces bool
 }
 
-// reservationKey is what the command and its event have in common. Two new orders with
-// equal keys need equal holds and may bring as much, so it does not matter whose reservation is taken over. A
-// replace has order and account alone: an order has one at a time, and neither the price
-// nor the total of the event need be those that were reserved for.
+// reservationKey holds the values that a command and its event have in common. Two new orders
+// with equal keys need equal holds and may bring equal amounts, so either one's reservation can
+// be taken over. The key of a replace has order and account only: an order has one replace at
+// a time, and the price and the total of the event may differ from the reserved ones.
 type reservationKey struct {
 	order   uint64 // replaces; 0: a new order
 	account uint32
@@ -88,15 +88,15 @@ type reservationKey struct {
 	rates   Rates
 }
 
-// pendingEntry is the reservations of one key; more than one is rare.
+// pendingEntry holds the reservations of one key; more than one is rare.
 type pendingEntry struct {
 	currency, in    uint32
-	amounts, coming []fixed.I128 // of each: kept of currency, may bring of in
+	amounts, coming []fixed.I128 // of each: reserved of currency, may bring of in
 }
 
-// Reserve keeps what the order must hold, before the engine sees it. Refusals are
-// insufficient_funds, total_out_of_range and, for a stop_market buy of a funded account
-// without quoteAmount, INVALID_PARAM. An order that the engine refuses for its shape
+// Reserve reserves the amount that an order must hold, before the engine sees the order.
+// Refusals are insufficient_funds, total_out_of_range and, for a stop_market buy of a funded
+// account without quoteAmount, INVALID_PARAM. An order that the engine refuses for its shape
 // (no price, no amount) reserves nothing. Any goroutine.
 func (s *State) Reserve(p OrderParams) (Reservation, *refuse.Refusal) {
 	s.mu.Lock()
@@ -152,8 +152,8 @@ func (s *State) Reserve(p OrderParams) (Reservation, *refuse.Refusal) {
 	return s.reserve(u, o.currency(pair), r, need)
 }
 
-// bestPrice is the best price that an order is likely to meet, 0 for none: the touch, or a
-// stop's own price, near which it triggers.
+// bestPrice returns the best price at which an order is likely to trade, 0 for none: the touch,
+// or for a stop the better of the touch and its stop price, near which it triggers.
 func (o *orderHold) bestPrice(touch, stop int64) int64 {
 	switch {
 	case stop == 0:
@@ -166,13 +166,12 @@ func (o *orderHold) bestPrice(touch, stop int64) int64 {
 	return min(touch, stop)
 }
 
-// fits keeps the balances that the order may move within 10^20 on either side of zero, by
-// the prices of now:
-// what it brings to its account, with what
-// the account's other orders may bring, what that takes from the built-in account, and what the
-// built-in account gets for it. The built-in account holds nothing and is never refused a
-// trade, so that this is where its balance is bounded too. The orders trade at their own
-// price or a better one, at touch at best.
+// fits reports whether every balance that the order may move stays within 10^20 on either side
+// of zero at current prices: its account's balance with what the account's other orders may
+// bring, the balance of an unlimited account that it takes from, and both balances of the
+// built-in account. The built-in account holds nothing and is never refused a trade, so its
+// balance is limited here too. The order trades at its own price or a better one, at best at
+// touch.
 func (s *State) fits(u *user, p *pairTerms, o *orderHold, touch int64) bool {
 	brings, gives, ok := o.moves(p, touch)
 	if !ok {
@@ -200,7 +199,7 @@ func (s *State) fits(u *user, p *pairTerms, o *orderHold, touch int64) bool {
 	return r == nil || r.free.CmpTerm(MaxMoney.Sub(gives)) <= 0
 }
 
-// moves is the most that the order may bring and give, fees left out; ok is false beyond
+// moves returns the most that the order may bring and give, without fees; ok is false beyond
 // 10^20.
 func (o *orderHold) moves(p *pairTerms, touch int64) (brings, gives fixed.I128, ok bool) {
 	if o.side == Sell {
@@ -256,11 +255,11 @@ func (s *State) reserve(u *user, currency uint32, r Reservation, need fixed.I128
 	return r, nil
 }
 
-// ReserveReplace keeps what a replace needs beyond the order's hold. Of an order that
-// holds nothing (closed, unknown, the built-in account's) it keeps nothing, and Replaces
-// is false: the engine must refuse the replace if the order is an account's after all,
-// because nothing would pay for it. One replace of an order at a time: as long as one is
-// on its way, another is refused.
+// ReserveReplace reserves the amount that a replace needs beyond the order's hold. For an order
+// without a hold (closed, unknown, of the built-in account) it reserves nothing, and Replaces
+// is false. The engine must then refuse the replace if the order belongs to a user after all,
+// because no money is reserved for it. While one replace of an order is on its way, another is
+// refused.
 func (s *State) ReserveReplace(p ReplaceParams) (Reservation, *refuse.Refusal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -304,11 +303,11 @@ func (s *State) ReserveReplace(p ReplaceParams) (Reservation, *refuse.Refusal) {
 	return s.reserve(u, o.currency(pair), r, positive(need.Sub(o.held)))
 }
 
-// worth is the rest of a limit order at its price, product units.
+// worth returns the remainder of a limit order at its price, in product units.
 func (o *orderHold) worth() fixed.U128 { return fixed.Mul64(uint64(o.price), uint64(o.open)) }
 
-// cost is what the rest of a limit order takes at its price: product units of a buy, lots
-// of a sell.
+// cost returns the amount that the remainder of a limit order takes at its price: product
+// units of a buy, lots of a sell.
 func (o *orderHold) cost() fixed.U128 {
 	if o.side == Sell {
 		return fixed.FromU64(uint64(o.open))
@@ -316,8 +315,8 @@ func (o *orderHold) cost() fixed.U128 {
 	return o.worth()
 }
 
-// Holding says whether an order holds anything of an account, and whether it is a stop
-// that still waits. Any goroutine.
+// Holding reports whether an order has a hold, and whether it is a stop that still waits. Any
+// goroutine.
 func (s *State) Holding(order uint64) (holds, waits bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -325,8 +324,8 @@ func (s *State) Holding(order uint64) (holds, waits bool) {
 	return o != nil, o != nil && o.waiting
 }
 
-// Release gives back a reservation whose command the engine refused (or never saw). It
-// must not be called once the order was accepted or replaced.
+// Release returns a reservation to the balance after the engine refused the command (or never
+// saw it). The caller must not call it once the order was accepted or replaced.
 func (s *State) Release(r Reservation) {
 	if !r.taken {
 		return
@@ -336,7 +335,7 @@ func (s *State) Release(r Reservation) {
 	s.takeOver(r.key)
 }
 
-// takeOver ends one reservation of a key and says whether there was one.
+// takeOver ends one reservation of a key and reports whether there was one.
 func (s *State) takeOver(key reservationKey) bool {
 	e := s.pending[key]
 	if e == nil {

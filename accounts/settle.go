@@ -2,7 +2,7 @@ package accounts
 
 import "tickhive/internal/fixed"
 
-// maxRounding is the most that rounded fees take too much of one reservation, 10^-18.
+// maxRounding is the most by which rounded fees may overdraw one reservation, in 10^-18.
 const maxRounding = 1_000_000
 
 // leg is one side of a trade.
@@ -12,16 +12,17 @@ type leg struct {
 	fee     fixed.I128
 }
 
-// TradeFee is the fee of one side of a trade: price x amount x rate x (1 - discount),
-// half even to 10^-18 (docs/contract/trading.md#fees). Pure; the built-in account pays none.
+// TradeFee returns the fee of one side of a trade: price x amount x rate x (1 - discount),
+// rounded half even to 10^-18 (docs/contract/trading.md#fees). The built-in account pays none;
+// the caller excludes it.
 func TradeFee(price, amount int64, digitsTotal int, rate, discount uint32) fixed.I128 {
 	n := atMost(moneyOf(fixed.Mul64(uint64(price), uint64(amount)), digitsTotal))
 	return feeHalfEven(n, rate, discount)
 }
 
-// Trade settles one trade: base to the buyer, quote to the seller, fees of both to the
-// fee account and from there to the uplines; what the hold kept for a worse price goes
-// back. It returns the fees, zeros for an event that was folded before.
+// Trade settles one trade: base goes to the buyer, quote to the seller, the fees of both to
+// the fee account and from there to the uplines. The part of the hold that was for a worse
+// price becomes free. Trade returns the fees, zeros for an event that was folded before.
 func (f Fold) Trade(e Trade) TradeFees {
 	p, fresh := f.fresh(e.Pair, e.Seq)
 	if !fresh || (e.TakerAccount == 0 && e.MakerAccount == 0) {
@@ -67,13 +68,13 @@ func (f Fold) Trade(e Trade) TradeFees {
 	return TradeFees{Taker: taker.fee, Maker: maker.fee}
 }
 
-// pay takes worth and the fee from the buyer: out of the order's hold, as long as that
-// keeps what the rest of the order may cost, then out of free. A funded account never
-// goes below zero: where the rounding of several fees asks for more than there is, the
-// fee gives way.
+// pay takes worth and the fee from the buyer: first from the order's hold, except for the
+// amount that the remainder of the order may cost, then from free. A funded account never goes
+// below zero: where the rounding of several fees needs more than the account has, the fee is
+// reduced.
 func (s *State) pay(p *pairTerms, b *leg, worth fixed.I128) {
 	u := s.must(b.account)
-	rest := worth.Wide().Plus(b.fee) // of an account that may go below zero beyond an I128
+	rest := worth.Wide().Plus(b.fee) // may exceed an I128 for an account that may go below zero
 	if o := b.order; o != nil {
 		held := least(positive(o.held.Sub(o.principal(p))), rest.Clamp())
 		o.held = o.held.Sub(held)
@@ -94,9 +95,10 @@ func (s *State) pay(p *pairTerms, b *leg, worth fixed.I128) {
 	s.credit(u, p.quote, rest.Neg())
 }
 
-// giveBack pays what a funded account lacks out of the fee account: while an order was on
-// its way to the engine, the rounded fees of others took it from what the order kept. Half
-// a 10^-18 a trade: more than maxRounding is no rounding.
+// giveBack pays the amount that a funded account lacks from the fee account: while an order
+// was on its way to the engine, the rounded fees of other orders took it from the order's
+// reservation. Rounding takes half a 10^-18 per trade, so more than maxRounding is a defect,
+// and giveBack returns false.
 func (s *State) giveBack(u *user, currency uint32, missing fixed.I128) bool {
 	t := &s.totals[currency]
 	if missing.Cmp(fixed.FromI64(maxRounding)) > 0 || t.fees.CmpTerm(missing) < 0 {
@@ -126,8 +128,8 @@ func (s *State) deliver(p *pairTerms, l *leg, goods fixed.I128) {
 	s.credit(u, p.base, goods.Wide().Neg())
 }
 
-// settleDown releases what a smaller order no longer needs and ends a filled one. A buy
-// by quote ends with its Canceled event.
+// settleDown releases the part of the hold that a smaller order no longer needs and ends a
+// filled order. A buy by quote ends with its Canceled event.
 func (s *State) settleDown(o *orderHold, p *pairTerms) {
 	if o.open == 0 && !o.byQuote {
 		s.finish(o, p)

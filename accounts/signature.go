@@ -15,7 +15,7 @@ import (
 	"tickhive/internal/refuse"
 )
 
-// The bounds of the default scheme (docs/contract/signing.md#signature).
+// The limits of the default scheme (docs/contract/signing.md#signature).
 const (
 	DefaultWindowMs = 5_000
 	MaxWindowMs     = 60_000
@@ -24,8 +24,8 @@ const (
 	timestampDigits = 13
 )
 
-// Request is what of an HTTP request is signed or checked. Nothing of it is kept. A
-// header that was not sent is nil.
+// Request holds the parts of an HTTP request that are signed or checked. Verify retains none of
+// its slices. A header that was not sent is nil.
 type Request struct {
 	Method string // in capitals
 	Target []byte // the request target as sent, undecoded
@@ -37,14 +37,14 @@ type Request struct {
 	Signature  []byte // API-Signature
 	RecvWindow []byte // API-RecvWindow
 
-	// Cancel: the request takes orders back and nothing else, so it may use CancelNonces.
+	// Cancel: the request only cancels orders, so it may use CancelNonces.
 	Cancel bool
 
 	Remote  netip.Addr // the client
 	FullURL []byte     // legacy scheme only: auth.public_url, else http:// + Host, + Target
 }
 
-// Caller is who signed a request.
+// Caller is the authenticated principal of a request: the user and the key.
 type Caller struct {
 	User        uint32
 	ID          uuid.UUID
@@ -57,20 +57,21 @@ type Caller struct {
 
 // VerifierOptions configure signature checking.
 type VerifierOptions struct {
-	// Legacy takes the scheme without timestamp and nonce as well (auth.legacy).
+	// Legacy also accepts the scheme without timestamp and nonce (auth.legacy).
 	Legacy bool
-	// NotBeforeMs refuses older timestamps: the start of the process where the data
-	// directory was used before, because the nonces of then are gone, or a later time that
-	// the clock had reached before it went back. 0: no bound.
+	// NotBeforeMs refuses older timestamps. It is the start of the process where the data
+	// directory was used before, because earlier nonces are lost, or a later time that the
+	// clock had reached before it went back. 0: no limit.
 	NotBeforeMs int64
-	// Used yields the nonces that an earlier process took for timestamps that NotBeforeMs
-	// does not refuse, in the order of their use. UsedNs is the present time.
+	// Used yields the nonces that an earlier process accepted with timestamps that NotBeforeMs
+	// does not refuse, in the order of their use. UsedNs is the current time.
 	Used   iter.Seq[UsedNonce]
 	UsedNs int64
-	// MaxNonces bounds what is remembered of all keys together. 0: MaxNonces.
+	// MaxNonces limits the retained nonces of all keys together. 0: the constant MaxNonces.
 	MaxNonces int
-	// Keep notes a nonce before its request is let in, so that a later process can refuse
-	// it. A write that cannot be noted is 503. Nil: nothing outlives the process.
+	// Keep stores a nonce before its request is admitted, so that a later process can refuse
+	// it. A write whose nonce cannot be stored is refused with 503. Nil: nonces end with the
+	// process.
 	Keep func(nowMs, timestampMs int64, publicKey string, nonce []byte) error
 }
 
@@ -86,11 +87,11 @@ type Verifier struct {
 	keys    *KeyIndex
 	opts    VerifierOptions
 	nonces  *nonceTable
-	unknown *apiKey // stands in for a key that does not exist, so that both cost the same
+	unknown *apiKey // used for a key that does not exist, so that both cases cost the same
 	scratch sync.Pool
 }
 
-// NewVerifier checks against the keys of s as they are at each call.
+// NewVerifier returns a Verifier that checks against the current keys of s at each call.
 func NewVerifier(s *State, opts VerifierOptions) *Verifier {
 	v := &Verifier{
 		keys: s.keys, opts: opts, nonces: newNonceTable(cmp.Or(opts.MaxNonces, MaxNonces)),
@@ -108,8 +109,8 @@ func NewVerifier(s *State, opts VerifierOptions) *Verifier {
 	return v
 }
 
-// FloorMs is the timestamp before which the requests of a key are refused whatever their
-// nonces, so that nobody needs to keep those: math.MaxInt64 for a key that there is not.
+// FloorMs returns the timestamp before which the requests of a key are refused whatever their
+// nonces, so older nonces need not be stored. It returns math.MaxInt64 for an unknown key.
 func (v *Verifier) FloorMs(publicKey []byte) int64 {
 	if key := v.keys.find(publicKey); key != nil {
 		return v.nonces.floorMs(key)
@@ -119,8 +120,8 @@ func (v *Verifier) FloorMs(publicKey []byte) int64 {
 
 // Verify checks one request at nowNs, in the order of docs/contract/signing.md#checks: headers,
 // time, signature, nonce, expiry (401), address, permission (403). A key that has used up its
-// nonces is 429. An unknown key and a bad signature cannot be told apart, by the answer or by the
-// time it takes.
+// nonces is 429. An unknown key and a bad signature are indistinguishable, both by the answer
+// and by its duration.
 func (v *Verifier) Verify(nowNs int64, r *Request) (Caller, *refuse.Refusal) {
 	if v.opts.Legacy && r.Timestamp == nil && r.Nonce == nil {
 		return v.verifyLegacy(nowNs, r)
@@ -148,8 +149,8 @@ func (v *Verifier) Verify(nowNs int64, r *Request) (Caller, *refuse.Refusal) {
 	return key.admit(nowNs, r)
 }
 
-// keep notes a nonce for a later process. A read that cannot be noted is answered: sent
-// again it changes nothing.
+// keep stores a nonce for a later process. A read whose nonce cannot be stored is still
+// answered, because replaying it changes nothing.
 func (v *Verifier) keep(nowMs int64, key *apiKey, r *Request) *refuse.Refusal {
 	if v.opts.Keep == nil {
 		return nil
@@ -168,7 +169,7 @@ func (v *Verifier) lookup(publicKey []byte) (key *apiKey, known bool) {
 	return key, true
 }
 
-// admit is what comes after the signature.
+// admit runs the checks after the signature: expiry, address and permission.
 func (k *apiKey) admit(nowNs int64, r *Request) (Caller, *refuse.Refusal) {
 	if !k.active(nowNs) {
 		return Caller{}, unauthorized("API-PublicKey", "The API key has expired.")
@@ -223,7 +224,7 @@ func checkSignature(r *Request) *refuse.Refusal {
 	return nil
 }
 
-// checkTime wants the timestamp within the window, bounds included.
+// checkTime refuses a timestamp outside the window (bounds included) or before NotBeforeMs.
 func (v *Verifier) checkTime(nowMs int64, r *Request) *refuse.Refusal {
 	sent := parseDigits(r.Timestamp)
 	window, _ := windowOf(r.RecvWindow)

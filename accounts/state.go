@@ -9,12 +9,13 @@ import (
 	"tickhive/internal/refuse"
 )
 
-// State is all accounts. See the package comment for who may call what; mu guards every
-// member but opts, keys (a lock-free index), stage and gated (the store's goroutine).
+// State holds all accounts. The package comment lists which goroutine may call which method.
+// mu guards every member except opts, keys (a lock-free index), and stage and gated (owned by
+// the store's goroutine).
 type State struct {
 	opts Options
-	// gate is held between the plan and the Apply of a record that changes what the fold
-	// looks at; a fold passes it before it takes mu.
+	// gate is held from the plan to the Apply of a record that changes something the fold
+	// reads. A fold acquires and releases it before it locks mu.
 	gate  sync.Mutex
 	gated bool
 	mu    sync.RWMutex
@@ -35,28 +36,29 @@ type State struct {
 	orders  map[uint64]*orderHold
 	pending map[reservationKey]*pendingEntry
 	waiting int // reservations in pending
-	// coming is what open orders and reservations may yet bring, by account and currency.
+	// coming holds the amounts that open orders and reservations may yet bring, by account
+	// and currency.
 	coming    map[balanceKey]coming
 	enginePos uint64
 
-	dealQueue       []uint32 // receivers of the deal accruals kept, oldest first
+	dealQueue       []uint32 // receivers of the retained deal accruals, oldest first
 	maxDealAccruals int
 	commandAccruals int
 
-	onBalance    func(account uint32, currencyCode string) // nil: nobody listens
-	onKeyDeleted func(key uint64)                          // nil: nobody listens
+	onBalance    func(account uint32, currencyCode string) // nil: no listener
+	onKeyDeleted func(key uint64)                          // nil: no listener
 
 	lastNs      int64   // time of the last record
 	snapshotPos uint64  // enginePos in the last snapshot taken or read
-	beyond      int     // see Beyond; the recovery's alone
-	stage       *Record // a withdrawal that was planned and not yet applied
+	beyond      int     // see Beyond; used by recovery only
+	stage       *Record // the planned Withdraw, Deposit or AddProfit that is not applied yet
 	counts      Counts
 }
 
-// Counts are figures for metrics, since the start of the process.
+// Counts holds counters for metrics, since the start of the process.
 type Counts struct {
 	Archived   uint64 // accruals added to the archive of their day
-	Shortfalls uint64 // fees that gave way so that no balance went below zero
+	Shortfalls uint64 // fees that were reduced to keep a balance at or above zero
 	Unreserved uint64 // orders accepted without a reservation of this process
 	Overdrafts uint64 // settlements that a funded account could not cover: a defect
 }
@@ -66,13 +68,13 @@ type linkRef struct {
 	index int // in the owner's links
 }
 
-// totals is the sum over all accounts of one currency. Fees and withdrawals have no bound:
-// accounts that may go below zero pay and withdraw for as long as somebody trades with
-// them. Each event and record adds a few terms of at most 10^20 (2^127 in 10^-18) to each
-// sum, and fixed.I192 takes 2^64 terms.
+// totals holds the sums of one currency over all accounts. Fees and withdrawals have no
+// limit: accounts that may go below zero pay and withdraw for as long as other accounts trade
+// with them. Each event and record adds a few terms of at most 10^20 (2^127 in 10^-18) to
+// each sum, and fixed.I192 has room for 2^64 terms.
 type totals struct{ free, held, pending, fees, deposited, withdrawn fixed.I192 }
 
-// New is a state without users but the built-in account, with the default referral rates.
+// New returns a state with the built-in account only and the default referral rates.
 func New(opts Options) *State {
 	if err := opts.Validate(); err != nil {
 		panic("BUG: " + err.Error())
@@ -99,7 +101,7 @@ func (s *State) user(n uint32) *user {
 	return s.users[n]
 }
 
-// must is user for numbers that were checked before.
+// must returns the account of a number that was checked before. It panics for an unknown one.
 func (s *State) must(n uint32) *user {
 	u := s.user(n)
 	if u == nil {
@@ -108,7 +110,7 @@ func (s *State) must(n uint32) *user {
 	return u
 }
 
-// currency is the number of a code, made at its first use.
+// currency returns the number of a code and assigns one at the first use.
 func (s *State) currency(code string) uint32 {
 	if n, ok := s.currencyNo[code]; ok {
 		return n
@@ -121,9 +123,9 @@ func (s *State) currency(code string) uint32 {
 }
 
 // Plan validates a command and makes its record; a refusal is a *refuse.Refusal. Store's
-// goroutine. Apply or Abandon follows: until then no engine event is folded where the
-// record changes what the fold looks at, and money that is withdrawn is out already. A
-// record that was neither applied nor abandoned is abandoned by the next Plan.
+// goroutine. Apply or Abandon must follow. Until then Fold waits if the record changes
+// something that the fold reads, and withdrawn money has already left the balance. The next
+// Plan abandons a record that was neither applied nor abandoned.
 func (s *State) Plan(nowNs int64, cmd Command) (Record, error) {
 	s.Abandon()
 	if cmd.Kind.gates() {
@@ -188,26 +190,27 @@ func (s *State) plan(nowNs int64, cmd *Command, rec *Record) *refuse.Refusal {
 	panic(fmt.Sprintf("BUG: accounts: command kind %d", cmd.Kind))
 }
 
-// Reconfigure is the command that brings the rates in force to want, if they differ.
-// The caller sends it once at the start, after recovery.
+// Reconfigure returns the command that sets the rates to want, and whether they differ from
+// the current ones. The caller sends the command once at the start, after recovery.
 func (s *State) Reconfigure(want Config) (Command, bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return Command{Kind: Configure, Config: want}, !s.config.Equal(want)
 }
 
-// OnBalance has f told of every balance that changes, holds and reservations included.
-// f runs under the state's lock, in whichever goroutine changed it: it notes the names
-// and returns, and asks View later. Call it once, before anything else runs.
+// OnBalance registers f, which is called for every change of a balance, holds and
+// reservations included. f runs under the state's lock, in the goroutine that made the
+// change: it records its arguments, returns, and reads View later. Call OnBalance once,
+// before anything else runs.
 func (s *State) OnBalance(f func(account uint32, currencyCode string)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.onBalance = f
 }
 
-// OnKeyDeleted has f called with the number (Caller.Key) of every key that is deleted, when
-// it verifies nothing any more. f runs under the state's lock, in the store's goroutine: it
-// notes the number and returns. Call it once, before anything else runs.
+// OnKeyDeleted registers f, which is called with the number (Caller.Key) of every deleted key
+// once the key no longer verifies. f runs under the state's lock, in the store's goroutine:
+// it records the number and returns. Call OnKeyDeleted once, before anything else runs.
 func (s *State) OnKeyDeleted(f func(key uint64)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -220,35 +223,36 @@ func (s *State) changed(u *user, currency uint32) {
 	}
 }
 
-// NextNs is 0: nothing in accounts happens by time alone (keys expire when looked at).
+// NextNs returns 0: nothing in accounts happens by time alone (Verifier checks the expiry of
+// a key at each request).
 func (s *State) NextNs() int64 { return 0 }
 
-// Due is nil.
+// Due returns nil, because no command becomes due by time.
 func (s *State) Due(int64) []Command { return nil }
 
-// LastNs is the time of the last record applied.
+// LastNs returns the time of the last applied record.
 func (s *State) LastNs() int64 {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.lastNs
 }
 
-// ReflectsSeq is the engine position in the last snapshot taken or read, not the one
-// folded by now: the engine's log may drop only what a snapshot holds.
+// ReflectsSeq returns the engine position in the last snapshot taken or read, not the one
+// folded so far, because the engine's log may drop only what a snapshot contains.
 func (s *State) ReflectsSeq() uint64 {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.snapshotPos
 }
 
-// EnginePos is the engine position folded so far.
+// EnginePos returns the engine position folded so far.
 func (s *State) EnginePos() uint64 {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.enginePos
 }
 
-// Counts are the figures for metrics.
+// Counts returns the counters for metrics.
 func (s *State) Counts() Counts {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

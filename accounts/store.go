@@ -9,17 +9,17 @@ import (
 	"tickhive/internal/wal"
 )
 
-// How the pieces of a running exchange use a State.
+// The parts of a running exchange use a State in this way:
 //
 //	handler ── Reserve ──> engine queue ── events ──> Fold ── balances ──> View
 //	handler <── refusal ── Release
 //	handler ── Store.Do ──> Plan ── record durable ── Apply ──> answer
 //
-// After OpenStore the rest of the engine's journal is folded, then ReleaseUnknown ends
-// holds that the engine does not know, and Reconfigure (through Store.Do) brings the
-// referral rates to the configured ones. From then on the engine's goroutine folds each
-// batch of events. Store.Fold is not used: BeginFold takes the state's own lock, so
-// that a sync of this log never holds up the engine.
+// After OpenStore the caller folds the rest of the engine's journal. Then ReleaseUnknown ends
+// holds that the engine does not know, and Reconfigure (through Store.Do) sets the referral
+// rates to the configured ones. From then on the engine's goroutine folds each batch of
+// events. Store.Fold is not used: BeginFold takes the state's own lock, so a sync of this log
+// never delays the engine.
 
 // Store is the durable shell around a State.
 type Store = durable.Store[*State, Command, Record, Result, *View]
@@ -27,7 +27,7 @@ type Store = durable.Store[*State, Command, Record, Result, *View]
 // StoreOptions opens a Store.
 type StoreOptions struct {
 	State Options
-	// FS and Dir hold the log and its snapshots; FS nil: nothing is kept.
+	// FS and Dir hold the log and its snapshots; FS nil: nothing is stored.
 	FS    vfs.FS
 	Dir   string
 	Log   wal.Options
@@ -39,22 +39,23 @@ type StoreOptions struct {
 	Progress      func(done, total int64)
 	Logf          func(format string, args ...any)
 	// EngineDurable waits until the engine's journal is durable up to pos. A record and a
-	// snapshot name positions of that journal, so neither may outlive a power cut that it
-	// does not: then other commands would take those positions, and the next recovery
-	// would fold them before the record, or take their events for known ones. Any goroutine;
-	// it must not wait for the one that folds. nil: it always is.
+	// snapshot name positions of that journal, so neither may survive a power cut that those
+	// positions do not survive. Otherwise other commands would take the positions, and the next
+	// recovery would fold them before the record, or ignore their events as known. Any
+	// goroutine; it must not wait for the goroutine that folds. nil: the journal is always
+	// durable.
 	EngineDurable func(pos uint64) error
 	// EngineLast is the last position of the engine's journal at the start. nil: unbounded.
 	EngineLast func() uint64
 	// FoldTo folds the engine's events after EnginePos of s up to pos, or to the end of the
-	// journal, and no further: recovery applies each record where it was planned. nil:
-	// there are none.
+	// journal, and no further, because recovery applies each record where it was planned. nil:
+	// there are no engine events.
 	FoldTo func(s *State, pos uint64) error
 }
 
-// OpenStore recovers the state and starts the store's goroutine. The State is the one
-// that the store owns: Reserve, Release, BeginFold and View are the caller's, Plan and
-// Apply are not. When the rest of the engine's journal is folded, Anchor comes next.
+// OpenStore recovers the state and starts the store's goroutine. The store owns the returned
+// State: the caller may use Reserve, Release, BeginFold and View, but not Plan and Apply. The
+// caller folds the rest of the engine's journal and then calls Anchor.
 func OpenStore(o StoreOptions) (*Store, *State, error) {
 	if err := o.State.Validate(); err != nil {
 		return nil, nil, err
@@ -74,8 +75,8 @@ func OpenStore(o StoreOptions) (*Store, *State, error) {
 			}
 			return nil
 		}
-		// Not in BeforeRecord: a group of deposits shares one sync of the journal, and no
-		// gate is closed here, so the loop, which folds behind it, never waits for a disk.
+		// Not in BeforeRecord: a group of deposits shares one sync of the journal, and the
+		// gate is not locked here, so the loop, whose fold needs it, never waits for a disk.
 		opts.BeforeSync = func(s *State) error { return o.EngineDurable(s.EnginePos()) }
 		opts.BeforeSnapshot = o.EngineDurable
 	}
@@ -86,9 +87,9 @@ func OpenStore(o StoreOptions) (*Store, *State, error) {
 	return store, store.View().s, nil
 }
 
-// decodeSnapshot refuses a snapshot that reflects more than the journal has: the one
-// before, and the records after it, give the balances of the commands that there are. This
-// program writes none; a journal that was put back from a copy makes one.
+// decodeSnapshot refuses a snapshot that reflects positions beyond the end of the journal: the
+// previous snapshot and the records after it give the balances of the existing commands. This
+// program writes no snapshot beyond the journal; restoring the journal from a copy causes one.
 func (o *StoreOptions) decodeSnapshot(b []byte) (*State, error) {
 	s, err := DecodeSnapshot(b, o.State)
 	if err == nil && o.EngineLast != nil && s.enginePos > o.EngineLast() {
@@ -107,16 +108,17 @@ func (o *StoreOptions) beforeReplay(s *State, rec *Record) error {
 	return nil
 }
 
-// Beyond is how many records the recovery found that had seen more of the engine's journal
-// than there is. Their answers were never given, since those wait for that journal; but the
-// system may write what nobody has synced yet, and a power cut keep one log's and not
-// the other's. They were applied at the end of the journal.
+// Beyond returns the number of records whose engine position is beyond the end of the engine's
+// journal, found by recovery. Their commands were never answered, because answers wait for that
+// journal. But the system may write unsynced bytes, and after a power cut one log may have them
+// and the other not. Recovery applied these records at the end of the journal.
 func (s *State) Beyond() int { return s.beyond }
 
-// Anchor makes the place of records Beyond the journal that of this recovery, before new
-// commands take the positions that they name. It takes two snapshots, with a record
-// between them: a damaged newest one falls back to the one before, and that has to be past
-// these records too. Call it once, after ReleaseUnknown and before anybody is let in.
+// Anchor fixes the place of the records Beyond the journal where this recovery applied them,
+// before new commands take the positions that these records name. It takes two snapshots, with
+// a record between them: recovery falls back from a damaged newest snapshot to the previous
+// one, which must be past these records too. Call Anchor once, after ReleaseUnknown and before
+// the server admits requests.
 func Anchor(store *Store, s *State) error {
 	for n := 0; s.beyond > 0 && n < wal.SnapshotsKept; n++ {
 		s.mu.RLock()

@@ -34,7 +34,7 @@ type user struct {
 	levelChanges []levelChange
 }
 
-// Profile is what of a user can be set.
+// Profile holds the properties of a user that can be set.
 type Profile struct {
 	Nickname     string
 	Name         *string
@@ -55,7 +55,7 @@ type levelChange struct {
 	old, new uint8
 }
 
-// stakingName is the name of a staking level on the wire.
+// stakingName returns the name of a staking level on the wire.
 func stakingName(level uint8) string { return "R" + strconv.Itoa(int(level)) }
 
 func parseStaking(s string) (uint8, bool) {
@@ -86,7 +86,7 @@ func (s *State) planCreateUser(cmd *Command, rec *Record) *refuse.Refusal {
 	return nil
 }
 
-// freeNickname is user-{n}, or the next like it that nobody took by name.
+// freeNickname returns user-{n}, or user-{n}-2, user-{n}-3 and so on where it is taken.
 func (s *State) freeNickname(n uint32) string {
 	base := "user-" + strconv.FormatUint(uint64(n), 10)
 	name := base
@@ -218,7 +218,7 @@ func (s *State) applyCreateUser(rec *Record) UserView {
 	return s.userView(u)
 }
 
-// enroll puts a user into the directory; its number is the next one.
+// enroll adds a user to the directory; the user's number must be the next one.
 func (s *State) enroll(u *user) {
 	s.users = append(s.users, u)
 	s.byID[UserID(u.n)] = u.n

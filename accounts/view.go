@@ -9,15 +9,15 @@ import (
 	"tickhive/internal/fixed"
 )
 
-// View reads a State. It is a handle, not a copy: each call answers from the state of
-// one instant, under a read lock. Any goroutine.
+// View reads a State. It is a handle, not a copy: each call reads the state under a read lock.
+// Any goroutine.
 type View struct{ s *State }
 
-// View is the handle for readers.
+// View returns the handle for readers.
 func (s *State) View() *View { return &View{s} }
 
-// UserView is a user as the internal API shows him (docs/contract/internal.md#users-and-money).
-// nativeBalance is the launchpad's and not part of it. Nil members are null.
+// UserView is a user as the internal API shows it (docs/contract/internal.md#users-and-money).
+// It does not include nativeBalance, which belongs to the launchpad. Nil members are null.
 type UserView struct {
 	Number             uint32 // the engine's account number; not on the wire
 	Nickname           string
@@ -60,14 +60,14 @@ func userIDOrNil(n uint32) *string {
 	return &id
 }
 
-// Users is how many users there are; their numbers are 1 to Users.
+// Users returns the number of users; their numbers are 1 to Users.
 func (v *View) Users() int {
 	v.s.mu.RLock()
 	defer v.s.mu.RUnlock()
 	return len(v.s.users) - 1
 }
 
-// User is user number n; ok is false for 0 and unknown numbers.
+// User returns user number n; ok is false for 0 and unknown numbers.
 func (v *View) User(n uint32) (UserView, bool) {
 	v.s.mu.RLock()
 	defer v.s.mu.RUnlock()
@@ -78,7 +78,7 @@ func (v *View) User(n uint32) (UserView, bool) {
 	return v.s.userView(u), true
 }
 
-// NumberOf is the number of the user of an id.
+// NumberOf returns the number of the user with an id.
 func (v *View) NumberOf(id uuid.UUID) (uint32, bool) {
 	v.s.mu.RLock()
 	defer v.s.mu.RUnlock()
@@ -86,8 +86,8 @@ func (v *View) NumberOf(id uuid.UUID) (uint32, bool) {
 	return n, ok
 }
 
-// NumberOfAddress is the number of the user of a ledger address (0x and 40 hex digits in
-// any case).
+// NumberOfAddress returns the number of the user with a ledger address (0x and 40 hex digits in
+// upper or lower case).
 func (v *View) NumberOfAddress(address string) (uint32, bool) {
 	a, ok := parseAddress(address)
 	if !ok {
@@ -99,17 +99,17 @@ func (v *View) NumberOfAddress(address string) (uint32, bool) {
 	return n, ok
 }
 
-// InviteCode is the invite code of user n.
+// InviteCode returns the invite code of user n.
 func (v *View) InviteCode(n uint32) string { return inviteCode(n) }
 
-// Terms are the trading terms of an account, for the command of a new order.
+// Terms holds the trading terms of an account, for the command of a new order.
 type Terms struct {
 	BidDiscount, AskDiscount uint32 // 10^-8
 	NoFees                   bool
 	Unlimited                bool
 }
 
-// Discount is what to stamp into an order of a side: all of the fee with
+// Discount returns the discount to stamp into an order of a side: the whole fee with
 // noTradeCommissions.
 func (t Terms) Discount(side Side) uint32 {
 	switch {
@@ -121,7 +121,7 @@ func (t Terms) Discount(side Side) uint32 {
 	return t.AskDiscount
 }
 
-// Terms are those of account n now; the built-in account pays no fee.
+// Terms returns the current terms of account n; the built-in account pays no fee.
 func (v *View) Terms(n uint32) Terms {
 	v.s.mu.RLock()
 	defer v.s.mu.RUnlock()
@@ -133,7 +133,7 @@ func (v *View) Terms(n uint32) Terms {
 	return Terms{BidDiscount: p.BidDiscount, AskDiscount: p.AskDiscount, NoFees: p.NoFees, Unlimited: p.Unlimited}
 }
 
-// Level is the user level of n and his ledger address, for spawn and vote.
+// Level returns the level and the ledger address of user n, for spawn and vote.
 func (v *View) Level(n uint32) (level int, address string) {
 	v.s.mu.RLock()
 	defer v.s.mu.RUnlock()
@@ -143,7 +143,7 @@ func (v *View) Level(n uint32) (level int, address string) {
 	return 0, ""
 }
 
-// ReferralLevelInfo is one level of the users below.
+// ReferralLevelInfo holds the sums of one level of the users below a user.
 type ReferralLevelInfo struct {
 	Level               int
 	ProfitAmount        fixed.I192 // over all currencies, unit by unit
@@ -161,7 +161,7 @@ type UserInfo struct {
 	TotalProfitAmount            fixed.I192 // over all currencies, unit by unit
 }
 
-// UserInfo is the referral view of user n of himself.
+// UserInfo returns the referral figures of user n.
 func (v *View) UserInfo(n uint32) UserInfo {
 	set := v.accruals(n)
 	byLevel := map[uint32]fixed.I192{}
@@ -191,18 +191,18 @@ func (v *View) UserInfo(n uint32) UserInfo {
 	return out
 }
 
-// Check walks the whole state and reports the first broken invariant: what does not add
-// up to the totals, a funded account below zero, a hold that no order has.
+// Check walks the whole state and reports the first broken invariant: balances that do not add
+// up to the totals, a funded account below zero, held money that no order holds.
 func (v *View) Check() error {
 	v.s.mu.RLock()
 	defer v.s.mu.RUnlock()
 	return v.s.check()
 }
 
-// AvatarView is an avatar of the catalogue; MyAvatar is its like for a user.
+// AvatarView is an avatar of the catalogue.
 type AvatarView struct{ ID, URL string }
 
-// Avatar is the avatar of user n.
+// Avatar returns the avatar of user n.
 func (v *View) Avatar(n uint32) AvatarView {
 	v.s.mu.RLock()
 	defer v.s.mu.RUnlock()
@@ -213,7 +213,7 @@ func (v *View) Avatar(n uint32) AvatarView {
 	return AvatarView{ID: id, URL: avatarURL(id)}
 }
 
-// Avatars is the catalogue, by id.
+// Avatars returns the avatars of the catalogue, by id.
 func (v *View) Avatars() []AvatarView {
 	out := []AvatarView{}
 	for _, id := range v.s.opts.Avatars.IDs() {
@@ -223,5 +223,5 @@ func (v *View) Avatars() []AvatarView {
 	return out
 }
 
-// Catalogue is the pictures behind Avatars.
+// Catalogue returns the pictures of Avatars.
 func (v *View) Catalogue() *Catalogue { return v.s.opts.Avatars }
