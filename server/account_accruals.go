@@ -179,7 +179,7 @@ func (d *AccountDesk) accrualGroups(c *Ctx) *refuse.Refusal {
 	return nil
 }
 
-// period reads from and to, both required; to is exclusive.
+// period reads the required parameters from and to; to is exclusive.
 func (c *Ctx) period() (fromNs, toNs int64, currency string, err *refuse.Refusal) {
 	var bounds [2]moment
 	for i, name := range [...]string{"from", "to"} {
@@ -278,5 +278,5 @@ func (d *AccountDesk) totalAccruals(c *Ctx) *refuse.Refusal {
 	return nil
 }
 
-// account is the engine's number of the caller.
+// account returns the engine's number of the caller's account.
 func (c *Ctx) account() engine.AccountID { return c.Caller.Account }

@@ -10,11 +10,12 @@ import (
 	"tickhive/internal/refuse"
 )
 
-// credentialHeaders are the headers of a signed request. A proxy may have checked another
-// one of two equal names, so none may occur twice.
+// credentialHeaders are the headers of a signed request. None may occur twice: a proxy may have
+// checked one copy, and the server would read the other.
 var credentialHeaders = [...]string{"API-PublicKey", "API-Timestamp", "API-Nonce", "API-Signature", "API-RecvWindow"}
 
-// repeatedCredential returns the first credential header that occurs more than once, "" without one.
+// repeatedCredential returns the first credential header that occurs more than once, "" if none
+// does.
 func repeatedCredential(h *fasthttp.RequestHeader) string {
 	for _, name := range credentialHeaders {
 		if len(h.PeekAll(name)) > 1 {
@@ -24,7 +25,7 @@ func repeatedCredential(h *fasthttp.RequestHeader) string {
 	return ""
 }
 
-// The same headers as the request parser normalizes their names.
+// The names of the same headers in the form to which the request parser normalizes them.
 var (
 	reqTimestamp  = []byte("Api-Timestamp")
 	reqNonce      = []byte("Api-Nonce")
@@ -32,8 +33,8 @@ var (
 	reqRecvWindow = []byte("Api-Recvwindow")
 )
 
-// Authenticate verifies a signed request (docs/contract/signing.md#signature): it is
-// Options.Authenticate. What it reads of the request is the bytes that were sent.
+// Authenticate verifies a signed request (docs/contract/signing.md#signature). It implements
+// Options.Authenticate. It reads the bytes of the request exactly as the client sent them.
 func (d *AccountDesk) Authenticate(c *Ctx) (*Caller, *refuse.Refusal) {
 	h := &c.Request.Header
 	r := accounts.Request{
@@ -54,7 +55,8 @@ func (d *AccountDesk) Authenticate(c *Ctx) (*Caller, *refuse.Refusal) {
 	}, nil
 }
 
-// fullURL is what the legacy scheme signs (docs/contract/signing.md#legacy-scheme).
+// fullURL returns the URL that the legacy scheme signs
+// (docs/contract/signing.md#legacy-scheme).
 func (d *AccountDesk) fullURL(h *fasthttp.RequestHeader) []byte {
 	url := []byte(d.opt.PublicURL)
 	if len(url) == 0 {
@@ -63,8 +65,8 @@ func (d *AccountDesk) fullURL(h *fasthttp.RequestHeader) []byte {
 	return append(url, h.RequestURI()...)
 }
 
-// verifySocket checks the credentials of a socket's auth operation: those of a GET of
-// /ws without a body (docs/contract/streams.md#operations). The default scheme alone is taken.
+// verifySocket checks the credentials of a socket's auth operation: they sign a GET of /ws
+// without a body (docs/contract/streams.md#operations). It accepts only the default scheme.
 func (d *AccountDesk) verifySocket(remote netip.Addr, publicKey, timestamp, nonce, signature string) (SocketKey, *refuse.Refusal) {
 	who, reject := d.verifier.Verify(d.opt.Clock.NowNs(), &accounts.Request{
 		Method: fasthttp.MethodGet, Target: []byte("/ws"), Remote: remote,

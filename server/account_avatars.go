@@ -19,12 +19,12 @@ func (d *AccountDesk) avatarRoutes(s *Server) []*Route {
 	}
 }
 
-// avatars is the catalogue.
+// avatars sends the catalogue of avatars.
 func (d *AccountDesk) avatars(s *Server, c *Ctx) *refuse.Refusal {
 	return s.sendBody(c, appendList(nil, d.view.Avatars(), appendAvatar), noSeq)
 }
 
-// avatar is one avatar, or with .svg its picture.
+// avatar sends one avatar, or its picture if the path ends with .svg.
 func (d *AccountDesk) avatar(s *Server, c *Ctx) *refuse.Refusal {
 	id, picture := strings.CutSuffix(c.PathParam("avatarId"), ".svg")
 	svg, ok := d.view.Catalogue().SVG(id)
@@ -43,7 +43,7 @@ func (d *AccountDesk) avatar(s *Server, c *Ctx) *refuse.Refusal {
 	panic("BUG: server: an avatar without a place in the catalogue")
 }
 
-// sendPicture answers with an SVG that no browser may take for anything else.
+// sendPicture sends an SVG with headers that keep browsers from treating it as anything else.
 func (c *Ctx) sendPicture(svg []byte) {
 	tag := string(appendTag(c.tag[:0], tagHash(svg)))
 	c.publicHeaders([]byte(tag), noSeq)

@@ -18,8 +18,8 @@ func (d *AccountDesk) commissionRoutes(s *Server) []*Route {
 	}}
 }
 
-// userCommissions is the default records with the caller's discounts in the rates of
-// trades (docs/contract/market-data.md#currencies-pairs-and-commissions).
+// userCommissions sends the default records, with the caller's discounts applied to the trade
+// rates (docs/contract/market-data.md#currencies-pairs-and-commissions).
 func (d *AccountDesk) userCommissions(s *Server, c *Ctx) *refuse.Refusal {
 	terms := d.view.Terms(uint32(c.Caller.Account))
 	b := append([]byte(nil), `{"commissions":[`...)
@@ -43,7 +43,7 @@ func (d *AccountDesk) userCommissions(s *Server, c *Ctx) *refuse.Refusal {
 	return nil
 }
 
-// discounted is rate x (1 - discount) in 10^-16: exact.
+// discounted returns rate x (1 - discount) in 10^-16; the result is exact.
 func discounted(rate, discount uint32) fixed.I128 {
 	return fixed.Mul64(uint64(rate), uint64(engine.RateOne-discount)).ToI128()
 }

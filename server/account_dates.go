@@ -6,8 +6,9 @@ import (
 	"tickhive/internal/refuse"
 )
 
-// dateTime reads a date-time parameter of the account routes: as on the market-data
-// routes, but with any RFC 3339 offset; without one it is UTC (docs/contract/accounts.md#accruals).
+// dateTime reads a date-time parameter of the account routes. Unlike the market-data routes,
+// they accept any RFC 3339 offset; without one the time is UTC
+// (docs/contract/accounts.md#accruals).
 func (c *Ctx) dateTime(name string) (m moment, given bool, err *refuse.Refusal) {
 	raw, err := c.raw(name)
 	if err != nil || len(raw) == 0 {
@@ -21,7 +22,7 @@ func (c *Ctx) dateTime(name string) (m moment, given bool, err *refuse.Refusal) 
 	return m, true, nil
 }
 
-// parseDateTime is parseDate with an offset such as +02:00 at the end.
+// parseDateTime is parseDate that also accepts an offset at the end, for example +02:00.
 func parseDateTime(s []byte) (moment, bool) {
 	const offsetBytes = len("+00:00")
 	at := len(s) - offsetBytes
@@ -42,7 +43,7 @@ func parseDateTime(s []byte) (moment, bool) {
 	return m, ok
 }
 
-// appendStamp appends a time of this project's own shapes: ISO with milliseconds and Z.
+// appendStamp appends a time in the project's own format: ISO with milliseconds and Z.
 func appendStamp(dst []byte, ns int64) []byte {
 	return append(appendISO(append(dst, '"'), ns, 3), '"')
 }

@@ -10,10 +10,10 @@ import (
 // Money is an amount, balance or fee in 10^-18 (docs/contract/market-data.md#decimals).
 type Money = fixed.I128
 
-// anyMoney is an amount or a sum of amounts.
+// anyMoney is the constraint of amounts and sums of amounts.
 type anyMoney interface{ Wide() fixed.I192 }
 
-// appendMoney appends money as its shortest text.
+// appendMoney appends money as its shortest decimal text.
 func appendMoney[M anyMoney](dst []byte, v M) []byte {
 	return fixed.AppendShortest192(dst, v.Wide(), fixed.Scale)
 }
@@ -26,7 +26,7 @@ func appendJSONPtr(dst []byte, s *string) []byte {
 	return appendJSONString(dst, *s)
 }
 
-// appendSums appends a map currency -> amount.
+// appendSums appends sums as a JSON object from currency code to amount.
 func appendSums(dst []byte, sums []accounts.CurrencyAmount) []byte {
 	dst = append(dst, '{')
 	for i, s := range sums {
@@ -38,7 +38,7 @@ func appendSums(dst []byte, sums []accounts.CurrencyAmount) []byte {
 	return append(dst, '}')
 }
 
-// appendList appends an array, one element by f.
+// appendList appends a JSON array; f appends one element.
 func appendList[T any](dst []byte, list []T, f func(dst []byte, v *T) []byte) []byte {
 	dst = append(dst, '[')
 	for i := range list {

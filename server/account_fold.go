@@ -8,23 +8,23 @@ import (
 	"tickhive/engine/sequencer"
 )
 
-// accountSink folds engine events into the balances. It comes before the market's sinks,
-// so that whoever sees a trade finds its money moved.
+// accountSink folds engine events into the balances. It runs before the market's sinks, so that
+// a client that sees a trade also sees the settled balances.
 type accountSink struct{ state *accounts.State }
 
-// Sink is the engine's way into the balances.
+// Sink returns the sink that folds engine events into the balances.
 func (d *AccountDesk) Sink() sequencer.Sink { return accountSink{d.state} }
 
-// Fold is of engine.Sink.
+// Fold implements sequencer.Sink.
 func (s accountSink) Fold(events []engine.Event, pos uint64) { FoldAccounts(s.state, events, pos) }
 
-// Publish is of engine.Sink: balances are read live.
+// Publish implements sequencer.Sink. It does nothing, because balances are read live.
 func (accountSink) Publish(int64) {}
 
-// NextNs is of engine.Sink: time alone changes no balance.
+// NextNs implements sequencer.Sink: time alone changes no balance.
 func (accountSink) NextNs() int64 { return math.MaxInt64 }
 
-// foldEvent translates one event. What moves no money only counts as seen.
+// foldEvent folds one event. It only counts an event that moves no money.
 func foldEvent(f accounts.Fold, e *engine.Event) {
 	pair, seq := uint32(e.Pair), uint64(e.Seq)
 	byQuote := e.Flags&engine.FlagQuote != 0

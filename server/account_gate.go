@@ -15,71 +15,73 @@ import (
 	"tickhive/marketdata"
 )
 
-// AccountOptions wires an AccountDesk. Exchange, Core, History, Board and Clock are
+// AccountOptions configures an AccountDesk. Exchange, Core, History, Board and Clock are
 // required.
 type AccountOptions struct {
 	Exchange Exchange
-	Core     *engine.Core        // read inside Exchange.Query only
-	History  *marketdata.History // read inside Exchange.Query and Collect only
+	Core     *engine.Core        // read only inside Exchange.Query
+	History  *marketdata.History // read only inside Exchange.Query and Collect
 	Board    *marketdata.Board
-	Clock    clock.Clock // the process clock: signatures are judged by it
+	Clock    clock.Clock // the process clock, against which signatures are checked
 
-	// Legacy takes the signing scheme without replay protection (auth.legacy);
-	// PublicURL is the scheme and host that it signs (auth.public_url).
+	// Legacy enables the signing scheme without replay protection (auth.legacy).
+	// PublicURL is the scheme and host that this scheme signs (auth.public_url).
 	Legacy    bool
 	PublicURL string
-	// Ledger keeps NATIVE and USBI. Nil: they are currencies like others.
+	// Ledger holds the balances of NATIVE and USBI. Nil: accounts hold them like any other
+	// currency.
 	Ledger Ledger
 }
 
-// AccountStore is the state behind a desk, recovered and ready.
+// AccountStore is the recovered store behind an AccountDesk.
 type AccountStore struct {
 	State *accounts.State
-	// Do hands a command to the store and waits until it is durable.
+	// Do submits a command to the store and waits until it is durable.
 	Do func(cmd accounts.Command) (accounts.Result, error)
-	// NotBeforeMs refuses older timestamps: the nonces of an earlier process are gone.
-	// 0: the data directory is new.
+	// NotBeforeMs is the oldest accepted timestamp: the nonces of an earlier process are
+	// lost. 0: the data directory is new.
 	NotBeforeMs int64
 	// Used yields the nonces of timestamps at or after NotBeforeMs that an earlier process
-	// took; KeepNonce notes those of this one (accounts.VerifierOptions).
+	// accepted. KeepNonce records the nonces of this process (accounts.VerifierOptions).
 	Used      iter.Seq[accounts.UsedNonce]
 	KeepNonce func(nowMs, timestampMs int64, publicKey string, nonce []byte) error
 }
 
-// Ledger is the part of the launchpad's ledger that the account routes need. An address
-// is that of the account (accounts.UserView.Address). Any goroutine may call it.
+// Ledger is the part of the launchpad's ledger that the account routes need. An address is an
+// account's address (accounts.UserView.Address). Any goroutine may call it.
 type Ledger interface {
-	// Keeps reports whether the balances of a currency are the ledger's.
+	// Keeps reports whether the ledger holds the balances of a currency.
 	Keeps(currencyCode string) bool
-	// Deposit and Withdraw move money (10^-18) from and to the outside.
+	// Deposit and Withdraw move money (10^-18) from and to the outside world.
 	Deposit(address, currencyCode string, amount Money) (accounts.BalanceView, *refuse.Refusal)
 	Withdraw(address, currencyCode string, amount Money) (accounts.BalanceView, *refuse.Refusal)
-	// Balances are those of one address that are not zero, by currency code.
+	// Balances returns the non-zero balances of one address, ordered by currency code.
 	Balances(address string) []accounts.BalanceView
-	// Seq rises with every change of the ledger.
+	// Seq returns a number that rises with every change of the ledger.
 	Seq() uint64
-	// Totals are the rows of GET /totals, by currency code.
+	// Totals returns the ledger's rows of GET /totals, ordered by currency code.
 	Totals() []accounts.TotalView
 }
 
-// AccountDesk is everything of accounts at the edge: it opens accounts for orders and
-// keeps their money ready (Accounts), verifies signatures, answers the account and
-// trading routes, and folds engine events into the balances. Any goroutine.
+// AccountDesk is the server's accounts service. It finds the accounts of orders and reserves
+// their money (Accounts), verifies signatures, serves the account and trading routes, and folds
+// engine events into the balances. Any goroutine may use it.
 type AccountDesk struct {
 	opt     AccountOptions
 	private *privateFeed
-	// stripes keep two commands apart that would each need the other's outcome: the same
-	// client order id, or a replace of the same order.
+	// stripes are locks that serialize commands with the same client order id and replaces of
+	// the same order: each needs the outcome of the other.
 	stripes [stripeCount]sync.Mutex
 
-	// Set by Attach, before anybody is let in.
+	// Set by Attach, before the server accepts requests.
 	state    *accounts.State
 	change   func(cmd accounts.Command) (accounts.Result, error)
 	view     *accounts.View
 	verifier *accounts.Verifier
 }
 
-// NewAccountDesk makes the desk without its state: routes can be made before recovery.
+// NewAccountDesk returns an AccountDesk without its state, so that routes can be built before
+// recovery.
 func NewAccountDesk(o AccountOptions) (*AccountDesk, error) {
 	if o.Exchange == nil || o.Core == nil || o.History == nil || o.Board == nil || o.Clock == nil {
 		return nil, errors.New("server: AccountOptions need an exchange, core, history, board and clock")
@@ -89,8 +91,8 @@ func NewAccountDesk(o AccountOptions) (*AccountDesk, error) {
 	return d, nil
 }
 
-// Attach gives the desk its state. It is called once, before the loop that folds into it
-// runs and before the server is ready; the desk listens to the state's balances.
+// Attach sets the recovered state and subscribes to its balances. The caller calls it once,
+// before the sequencer that folds into the state runs and before the server is ready.
 func (d *AccountDesk) Attach(s AccountStore) {
 	d.state, d.change, d.view = s.State, s.Do, s.State.View()
 	d.verifier = accounts.NewVerifier(s.State, accounts.VerifierOptions{
@@ -100,11 +102,11 @@ func (d *AccountDesk) Attach(s AccountStore) {
 	s.State.OnKeyDeleted(d.private.keyDeleted)
 }
 
-// NonceFloorMs is the timestamp before which a key's requests are refused whatever their
-// nonces (accounts.Verifier).
+// NonceFloorMs returns the timestamp before which a key's requests are refused regardless of
+// their nonces (accounts.Verifier).
 func (d *AccountDesk) NonceFloorMs(publicKey []byte) int64 { return d.verifier.FloorMs(publicKey) }
 
-// Open is the account of an order.
+// Open returns the account of an order.
 func (d *AccountDesk) Open(id [16]byte) (engine.AccountID, *refuse.Refusal) {
 	a, ok := d.Find(id)
 	if !ok {
@@ -113,16 +115,16 @@ func (d *AccountDesk) Open(id [16]byte) (engine.AccountID, *refuse.Refusal) {
 	return a, nil
 }
 
-// Find is the number of the user with that id.
+// Find returns the number of the user with that id.
 func (d *AccountDesk) Find(id [16]byte) (engine.AccountID, bool) {
 	n, ok := d.view.NumberOf(id)
 	return engine.AccountID(n), ok && n != 0
 }
 
-// ID is the id of a user's number.
+// ID returns the id of the user with that number.
 func (d *AccountDesk) ID(a engine.AccountID) [16]byte { return accounts.UserID(uint32(a)) }
 
-// userOf finds the user that a path names.
+// userOf returns the user that the path names.
 func (d *AccountDesk) userOf(c *Ctx) (accounts.UserView, *refuse.Refusal) {
 	text := c.PathParam("id")
 	if id, ok := parseUUID(text); ok {
@@ -135,7 +137,7 @@ func (d *AccountDesk) userOf(c *Ctx) (accounts.UserView, *refuse.Refusal) {
 	return accounts.UserView{}, refuse.Missing("id", "There is no user %s.", text)
 }
 
-// do hands a command to the store; its refusals are answers as they stand.
+// do submits a command to the store and returns the store's refusals unchanged.
 func (d *AccountDesk) do(cmd accounts.Command) (accounts.Result, *refuse.Refusal) {
 	res, err := d.change(cmd)
 	if err == nil {
@@ -156,7 +158,7 @@ func (d *AccountDesk) do(cmd accounts.Command) (accounts.Result, *refuse.Refusal
 	return res, refuse.Later(5, "The accounts take no changes at the moment; nothing was changed.")
 }
 
-// unknownAt is where a user finds out whether a command was carried out.
+// unknownAt returns the route on which a user can check whether a command was carried out.
 func unknownAt(k accounts.Kind) string {
 	switch k {
 	case accounts.Deposit, accounts.Withdraw, accounts.AddProfit:
@@ -169,7 +171,7 @@ func unknownAt(k accounts.Kind) string {
 	return "the user"
 }
 
-// clientAddr is the caller's address as the limits see it.
+// clientAddr returns the client's address that the rate limits use.
 func (c *Ctx) clientAddr() netip.Addr {
 	if c.edge.clients == nil {
 		return addrOf(c.RemoteAddr())
@@ -177,8 +179,8 @@ func (c *Ctx) clientAddr() netip.Addr {
 	return c.edge.clients.of(c.RequestCtx)
 }
 
-// FoldAccounts folds the events of whole commands into the balances; pos is the
-// journal's position after the last of them. Owner: the goroutine that hands events on.
+// FoldAccounts folds the events of whole commands into the balances; pos is the journal's
+// position after the last of them. Owner: the goroutine that passes events to the sinks.
 func FoldAccounts(s *accounts.State, events []engine.Event, pos uint64) {
 	f := s.BeginFold(pos)
 	defer f.End()

@@ -10,12 +10,13 @@ import (
 	"tickhive/marketdata"
 )
 
-// stripeCount bounds the locks of AccountDesk.Lock; a collision costs a wait, no more.
+// stripeCount is the number of locks of AccountDesk.Lock; a collision only costs a wait.
 const stripeCount = 256
 
-// Lock keeps apart what must not be on its way twice at once: the same client order id
-// of an account (the second one's money is the first one's hold), and replaces of the
-// same order (each holds the difference to what it found). It answers the unlock.
+// Lock serializes commands that must not be in flight at the same time: commands with the same
+// client order id of an account (the second one uses the hold of the first), and replaces of
+// the same order (each holds the difference to the hold that it found). It returns the unlock
+// function.
 func (d *AccountDesk) Lock(cmds []engine.Command) func() {
 	var mask [stripeCount / 64]uint64
 	any := false
@@ -28,7 +29,7 @@ func (d *AccountDesk) Lock(cmds []engine.Command) func() {
 	if !any {
 		return func() {}
 	}
-	d.eachStripe(&mask, func(i int) { d.stripes[i].Lock() }) // ascending: no two wait for each other
+	d.eachStripe(&mask, func(i int) { d.stripes[i].Lock() }) // ascending: no two callers deadlock
 	return func() { d.eachStripe(&mask, func(i int) { d.stripes[i].Unlock() }) }
 }
 
@@ -51,8 +52,8 @@ func (d *AccountDesk) lockKey(cmd *engine.Command) (uint64, bool) {
 	return 0, false
 }
 
-// Check refuses an order whose shape does not fit its account: a stop_market buy that
-// must be funded needs a quote amount, because nobody knows what it will cost.
+// Check refuses an order whose shape does not fit its account: a funded stop_market buy needs
+// a quote amount, because its cost is unknown until it triggers.
 func (d *AccountDesk) Check(cmd *engine.Command) *refuse.Refusal {
 	if cmd.Kind == engine.Place && cmd.Type == engine.StopMarket && cmd.Side == engine.Buy &&
 		cmd.Flags&engine.FlagQuote == 0 && cmd.Account != 0 && !d.view.Terms(uint32(cmd.Account)).Unlimited {
@@ -61,7 +62,7 @@ func (d *AccountDesk) Check(cmd *engine.Command) *refuse.Refusal {
 	return nil
 }
 
-// Prepare stamps the rates in force and keeps what the command may spend.
+// Prepare stamps the current rates and reserves the money that the command may spend.
 func (d *AccountDesk) Prepare(cmd *engine.Command) Reservation {
 	switch {
 	case cmd.Kind == engine.Replace:
@@ -105,7 +106,7 @@ func (d *AccountDesk) Prepare(cmd *engine.Command) Reservation {
 	return r
 }
 
-// touch is the best price that an order of a side may trade at, 0 for none.
+// touch returns the best price that an order of a side may trade at, 0 if there is none.
 func touch(v *marketdata.View, s engine.Side) int64 {
 	side := &v.Asks
 	if s == engine.Sell {
@@ -115,8 +116,8 @@ func touch(v *marketdata.View, s engine.Side) int64 {
 	return best.Price
 }
 
-// checkSettled refuses an order of the built-in account whose trades would be of more
-// money than there may be: it holds nothing, so nobody else asks.
+// checkSettled refuses an order of the built-in account whose trades could exceed the maximum
+// of money. This account holds nothing, so no reservation makes this check.
 func checkSettled(cmd *engine.Command, in *engine.Instrument) {
 	if cmd.Refuse == engine.NotRejected && cmd.Price > 0 && cmd.Amount > 0 &&
 		in.MaxSettled().Less(fixed.Mul64(uint64(cmd.Price), uint64(cmd.Amount))) {
@@ -124,9 +125,9 @@ func checkSettled(cmd *engine.Command, in *engine.Instrument) {
 	}
 }
 
-// prepareReplace keeps what the replace needs, or has the engine refuse it should the
-// order be an account's: one that the fold has not seen yet was told to nobody, so that
-// it is unknown still, and one that it has seen end is closed in the engine too.
+// prepareReplace reserves the extra funds of a replace. If the fold has no hold for the order,
+// it sets FlagUnheld and the engine refuses the replace for account orders: either the order
+// is not announced yet and therefore unknown, or it has ended and is closed in the engine too.
 func (d *AccountDesk) prepareReplace(cmd *engine.Command) Reservation {
 	cmd.Flags &^= engine.FlagFunded | engine.FlagUnheld
 	cmd.SpendLimit, cmd.EarnLimit = fixed.U128{}, fixed.U128{}
@@ -135,7 +136,7 @@ func (d *AccountDesk) prepareReplace(cmd *engine.Command) Reservation {
 	}
 	holds, waits := d.state.Holding(uint64(cmd.Order))
 	if waits {
-		cmd.Refuse = engine.OrderClosed // also if it should trigger on the way: nothing is held for it
+		cmd.Refuse = engine.OrderClosed // also if it triggers meanwhile: nothing is held for it
 		return nil
 	}
 	v := d.opt.Board.Load().View(cmd.Pair)
@@ -152,7 +153,7 @@ func (d *AccountDesk) prepareReplace(cmd *engine.Command) Reservation {
 	case reject != nil:
 		cmd.Refuse = refusalOf(reject)
 		return nil
-	case !r.Replaces: // it ended meanwhile
+	case !r.Replaces: // the order ended in the meantime
 		cmd.Flags |= engine.FlagUnheld
 		return nil
 	}
@@ -161,14 +162,14 @@ func (d *AccountDesk) prepareReplace(cmd *engine.Command) Reservation {
 	return r
 }
 
-// Done gives back a reservation that no event took over.
+// Done releases a reservation that no event took over.
 func (d *AccountDesk) Done(r Reservation, taken bool) {
 	if held, ok := r.(accounts.Reservation); ok && !taken {
 		d.state.Release(held)
 	}
 }
 
-// refusalOf is the engine's word for a refusal of accounts.
+// refusalOf returns the engine's reason for a refusal by accounts.
 func refusalOf(r *refuse.Refusal) engine.Reason {
 	switch r.Code {
 	case refuse.TotalOutOfRange:
@@ -179,8 +180,8 @@ func refusalOf(r *refuse.Refusal) engine.Reason {
 	return engine.InsufficientFunds
 }
 
-// sizeRefusal is what the engine would have said about the order's size before anybody
-// asked for its money (the order of docs/contract/errors.md#order-refusals).
+// sizeRefusal returns the engine's refusal of the order's size, if any. It precedes a refusal
+// for lack of money (the order of docs/contract/errors.md#order-refusals).
 func sizeRefusal(cmd *engine.Command, in *engine.Instrument) engine.Reason {
 	worth := cmd.Quote
 	switch {

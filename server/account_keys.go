@@ -7,7 +7,7 @@ import (
 	"tickhive/internal/refuse"
 )
 
-// Resource is every public route of accounts: keys, avatars, referral and trading.
+// Resource returns every public route of accounts: keys, avatars, referral and trading.
 func (d *AccountDesk) Resource(s *Server) []*Route {
 	var all []*Route
 	for _, routes := range [][]*Route{d.keyRoutes(), d.avatarRoutes(s), d.commissionRoutes(s), d.referralRoutes(), d.accrualRoutes(), d.tradingRoutes()} {
@@ -34,13 +34,13 @@ func (d *AccountDesk) keyRoutes() []*Route {
 	}
 }
 
-// keyMembers is the order in which broken members are told.
+// keyMembers is the order in which broken members are reported.
 var keyMembers = []string{"name", "canTrade", "canWithdraw", "ipWhitelist", "expiresAt"}
 
-// maxAddressText is longer than any CIDR.
+// maxAddressText is the maximum length of an address, longer than any CIDR.
 const maxAddressText = 64
 
-// decodeKey reads an ApiKeyPairCreationRequestViewModel; canTrade is its default.
+// decodeKey reads an ApiKeyPairCreationRequestViewModel; canTrade is the member's default.
 func (r *bodyReader) decodeKey(k *accounts.KeyRequest, canTrade bool) *bodyError {
 	*k = accounts.KeyRequest{CanTrade: canTrade}
 	if r.object() {
@@ -105,7 +105,7 @@ func (d *AccountDesk) createOwnKey(c *Ctx) *refuse.Refusal {
 	return d.createKey(c, uint32(c.Caller.Account), false)
 }
 
-// createKey answers the key with its private key, which is shown here and never again.
+// createKey creates a key and sends it with its private key, which no other answer shows.
 func (d *AccountDesk) createKey(c *Ctx, user uint32, canTrade bool) *refuse.Refusal {
 	var r bodyReader
 	cmd := accounts.Command{Kind: accounts.CreateKey, User: user}

@@ -17,7 +17,7 @@ func (d *AccountDesk) referralRoutes() []*Route {
 		{Method: get, Path: affiliatePath + "/inviters/search", Handle: d.searchInviters, Query: []string{"query"}},
 		{Method: get, Path: affiliatePath + "/inviters/my", Handle: d.myInviter},
 		{Method: post, Path: affiliatePath + "/inviters/my", Handle: d.setInviter},
-		// {inviteCode} and {id} of docs/contract/api.md are one node of the router.
+		// {inviter} is {inviteCode} or {id} of docs/contract/api.md: one node of the router.
 		{Method: get, Path: affiliatePath + "/inviters/{inviter}", Handle: d.findInviter},
 		{Method: get, Path: affiliatePath + "/invite-code", Handle: d.inviteCode},
 		{Method: get, Path: affiliatePath + "/ambassadors/info", Handle: d.ambassador, Query: []string{"decimals"}},

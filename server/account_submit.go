@@ -9,26 +9,27 @@ import (
 	"tickhive/internal/refuse"
 )
 
-// heldBatch takes commands through accounts and engine. A reservation sees only what the
-// commands before it have already done, so where a command rests on an earlier one of the
-// same request (its money, or the order it replaces) the batch is handed over in parts.
+// heldBatch reserves money for commands and submits them to the engine. A reservation sees only
+// commands that are already applied. Where a command depends on an earlier one of the same
+// request (its money, or the order that it replaces), heldBatch submits the batch in parts.
 //
-// Owner: one request at a time; the slices are used again.
+// Owner: one request at a time; the slices are reused.
 type heldBatch struct {
 	batch  sequencer.Batch
 	held   []Reservation
 	taken  []bool
-	offset int // of the part under way
+	offset int // of the current part
 
-	// keepBack answers a single order whose money is missing here (keptBack) instead of
-	// having the engine sequence the refusal.
+	// keepBack refuses a single order that lacks money here (keptBack), so that the engine does
+	// not sequence the refusal.
 	keepBack bool
 	keptBack engine.Reason
 
 	inner func(i int, cmd *engine.Command, events []engine.Event)
 }
 
-// collector makes the batch call f with the index of the command in the whole request.
+// collector sets f as the batch's collector. It passes f the index of the command in the whole
+// request.
 func (h *heldBatch) collector(f func(i int, cmd *engine.Command, events []engine.Event)) {
 	h.inner = f
 	h.batch.Collect = func(i int, cmd *engine.Command, events []engine.Event) {
@@ -37,7 +38,7 @@ func (h *heldBatch) collector(f func(i int, cmd *engine.Command, events []engine
 	}
 }
 
-// takenOver reports whether the events took the command's reservation over.
+// takenOver reports whether the events took over the command's reservation.
 func takenOver(cmd *engine.Command, events []engine.Event) bool {
 	if cmd.Kind == engine.Place {
 		return events[0].Kind == engine.EventAccepted
@@ -60,14 +61,14 @@ func (h *heldBatch) resize(n int) {
 	h.batch.Stamped = false
 }
 
-// forget drops what the batch references.
+// forget drops the references of the batch.
 func (h *heldBatch) forget() {
 	clear(h.batch.Commands)
 	clear(h.held)
 	clear(h.taken)
 }
 
-// submit sends all commands and settles their reservations.
+// submit submits all commands and ends their reservations.
 func (h *heldBatch) submit(x Exchange, a Accounts) *refuse.Refusal {
 	all := h.batch.Commands
 	for i := range all {
@@ -103,8 +104,8 @@ func (h *heldBatch) submit(x Exchange, a Accounts) *refuse.Refusal {
 	return nil
 }
 
-// holdBack is the refusal of an order that need not reach the engine: one without a
-// client order id, which could be the repeat of an accepted order.
+// holdBack returns the refusal of an order that lacks money and need not reach the engine. An
+// order with a client order id must reach it: the order may repeat an accepted one.
 func (h *heldBatch) holdBack(all []engine.Command) engine.Reason {
 	if cmd := &all[0]; h.keepBack && cmd.Client == nil && cmd.Refuse == engine.InsufficientFunds {
 		return cmd.Refuse
@@ -112,8 +113,8 @@ func (h *heldBatch) holdBack(all []engine.Command) engine.Reason {
 	return engine.NotRejected
 }
 
-// refused is the answer when the engine did not confirm the part under way; the commands
-// before it were applied.
+// refused returns the refusal for a current part that the engine did not confirm. The first
+// applied commands of the request were applied.
 func (h *heldBatch) refused(err error, applied int) *refuse.Refusal {
 	what, then := h.unknown()
 	e := submitError(err, what, then)
@@ -127,8 +128,8 @@ func (h *heldBatch) refused(err error, applied int) *refuse.Refusal {
 	return e
 }
 
-// unknown says of the part under way, should its outcome be unknown, what may have been
-// recorded and what the caller does about it.
+// unknown returns the texts for a current part whose outcome is unknown: what may have been
+// recorded, and what the client should do then.
 func (h *heldBatch) unknown() (what, then string) {
 	const same = "repeat the request with the same clientOrderId"
 	switch cmd := &h.batch.Commands[0]; {
@@ -142,7 +143,7 @@ func (h *heldBatch) unknown() (what, then string) {
 	return "The order", "look for it among the orders and deals before you place it again; an order with a clientOrderId can be repeated safely."
 }
 
-// prepare reserves for the commands from start on and answers where the part ends.
+// prepare reserves money for the commands from start on and returns the end of the part.
 func (h *heldBatch) prepare(a Accounts, all []engine.Command, start int) (end int) {
 	for i := start; i < len(all); i++ {
 		cmd := &all[i]
@@ -156,16 +157,16 @@ func (h *heldBatch) prepare(a Accounts, all []engine.Command, start int) (end in
 		h.held[i] = a.Prepare(cmd)
 		if i > start && before == engine.NotRejected && cmd.Refuse == engine.InsufficientFunds {
 			cmd.Refuse = before
-			return i // what comes before may bring the money, or is a replace of the same order
+			return i // an earlier command may bring the money, or replaces the same order
 		}
 		if cmd.Flags&engine.FlagUnheld != 0 && cmd.Kind == engine.Replace && placedIn(all[start:i], cmd.Pair) {
-			return i // the order may be one of those: its hold comes with its event
+			return i // an earlier command may place the order: its event creates the hold
 		}
 	}
 	return len(all)
 }
 
-// spendsAll reports whether cmd holds all there is when it is prepared.
+// spendsAll reports whether cmd reserves the whole free balance at preparation.
 func spendsAll(cmd *engine.Command) bool {
 	return cmd.Kind == engine.Place && cmd.Account != 0 && cmd.Type == engine.Market &&
 		cmd.Side == engine.Buy && cmd.Flags&engine.FlagQuote == 0

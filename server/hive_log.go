@@ -7,7 +7,7 @@ import (
 	"tickhive/internal/refuse"
 )
 
-// filterID reads an id that filters a list; what no id can be matches nothing.
+// filterID reads an id that filters a list; a value that cannot be an id matches nothing.
 func (c *Ctx) filterID(name string) (*uint64, *refuse.Refusal) {
 	n, given, err := c.Int(name, 0, math.MinInt64, math.MaxInt64)
 	if err != nil || !given {
@@ -20,7 +20,7 @@ func (c *Ctx) filterID(name string) (*uint64, *refuse.Refusal) {
 	return &id, nil
 }
 
-// filterSec reads a bound in Unix seconds.
+// filterSec reads a time bound in Unix seconds.
 func (c *Ctx) filterSec(name string) (*int64, *refuse.Refusal) {
 	n, given, err := c.Int(name, 0, math.MinInt64, math.MaxInt64)
 	if err != nil || !given {
@@ -29,7 +29,7 @@ func (c *Ctx) filterSec(name string) (*int64, *refuse.Refusal) {
 	return &n, nil
 }
 
-// actionTypeNames are the known types in their order.
+// actionTypeNames lists the known action types in their order.
 var actionTypeNames = func() (names []string) {
 	for t := range hive.ActionTypes {
 		names = append(names, t.String())
@@ -37,7 +37,7 @@ var actionTypeNames = func() (names []string) {
 	return names
 }()
 
-// actionLogs is GET /api/agents/action-logs.
+// actionLogs serves GET /api/agents/action-logs.
 func (d *LaunchpadDesk) actionLogs(c *Ctx) *refuse.Refusal {
 	q, err := readLogQuery(c)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"tickhive/internal/refuse"
 )
 
-// proposals is GET /api/agents/proposals.
+// proposals serves GET /api/agents/proposals.
 func (d *LaunchpadDesk) proposals(c *Ctx) *refuse.Refusal {
 	var q hive.ProposalQuery
 	var err *refuse.Refusal
@@ -31,8 +31,8 @@ func (d *LaunchpadDesk) proposals(c *Ctx) *refuse.Refusal {
 	return sendDecimals(c, &list)
 }
 
-// proposal is GET /api/agents/proposals/{proposalId}. Its payload holds integers and names
-// alone, so nothing in it is taken for a decimal.
+// proposal serves GET /api/agents/proposals/{proposalId}. The payload holds only integers and
+// names, so no member is mistaken for a decimal.
 func (d *LaunchpadDesk) proposal(c *Ctx) *refuse.Refusal {
 	v := d.views()
 	p, ok := v.hive.Proposal(c.PathParam("proposalId"))

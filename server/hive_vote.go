@@ -11,8 +11,8 @@ import (
 	"tickhive/internal/refuse"
 )
 
-// vote is POST /api/agents/workers/:tokenId/vote; the checks behind the body are the
-// hive's (docs/contract/hive.md#votes).
+// vote serves POST /api/agents/workers/:tokenId/vote. The hive makes all checks beyond the
+// shape of the body (docs/contract/hive.md#votes).
 func (d *LaunchpadDesk) vote(c *Ctx) *refuse.Refusal {
 	if err := d.votes.check(c); err != nil {
 		return err
@@ -47,12 +47,12 @@ func (d *LaunchpadDesk) vote(c *Ctx) *refuse.Refusal {
 	return sendDecimals(c, res.Vote)
 }
 
-// maxVoters bounds the users whose votes of the last minute are remembered; the least
-// recently seen go first.
+// maxVoters bounds the users whose votes of the last minute are stored; the least recently
+// seen users are evicted first.
 const maxVoters = 100_000
 
-// voteLimiter is the limit of votes per user (docs/contract/limits.md#rate-limits), the sliding log
-// of the limit per address. Any goroutine.
+// voteLimiter limits the votes per user (docs/contract/limits.md#rate-limits) with the same
+// sliding log as the limit per address. Any goroutine may use it.
 type voteLimiter struct {
 	perMinute int
 	mu        sync.Mutex
@@ -89,7 +89,7 @@ func (l *voteLimiter) check(c *Ctx) *refuse.Refusal {
 	return tooMany(waitNs)
 }
 
-// lifts reports that the allow-list names the caller's address or its verified key.
+// lifts reports whether the allow-list names the caller's address or verified key.
 func (l *limiter) lifts(c *Ctx) bool {
 	return l != nil && (contains(l.nets, l.clients.of(c.RequestCtx)) || l.allowsKey([]byte(c.Caller.PublicKey)))
 }

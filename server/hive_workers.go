@@ -6,20 +6,20 @@ import (
 	"tickhive/launchpad"
 )
 
-// overview is GET /api/agents/overview.
+// overview serves GET /api/agents/overview.
 func (d *LaunchpadDesk) overview(c *Ctx) *refuse.Refusal {
 	v := d.views()
 	o := v.hive.Overview(v.nowNs)
 	return sendFree(c, &o)
 }
 
-// page reads page and pageSize of the hive's lists.
+// hivePage reads page and pageSize of the hive's lists.
 func (c *Ctx) hivePage(defSize int64) (p hive.Page, err *refuse.Refusal) {
 	p.Page, p.PageSize, err = c.Page("page", defSize)
 	return p, err
 }
 
-// workers is GET /api/agents/workers.
+// workers serves GET /api/agents/workers.
 func (d *LaunchpadDesk) workers(c *Ctx) *refuse.Refusal {
 	var q hive.WorkerQuery
 	var err *refuse.Refusal
@@ -65,7 +65,7 @@ func noWorker() *refuse.Refusal {
 	return refuse.Missing("tokenId", "No worker has this token id.")
 }
 
-// worker is GET /api/agents/workers/:tokenId.
+// worker serves GET /api/agents/workers/:tokenId.
 func (d *LaunchpadDesk) worker(c *Ctx) *refuse.Refusal {
 	id, ok := hive.ParseTokenID(c.PathParam("tokenId"))
 	if !ok {

@@ -6,34 +6,35 @@ import (
 	"tickhive/internal/refuse"
 )
 
-// Accounts knows who trades and with whose money. The zero UUID is the built-in account,
-// number 0, and never reaches it.
+// Accounts finds the accounts of orders and reserves their money. The zero UUID is the built-in
+// account, number 0, and is never passed to Accounts.
 type Accounts interface {
-	// Open is the account of an order; an id that may not trade is an Error.
+	// Open returns the account of an order, or a refusal if the id may not trade.
 	Open(id [16]byte) (engine.AccountID, *refuse.Refusal)
-	// Find is the account with that id, false when there is none.
+	// Find returns the account with that id, false if there is none.
 	Find(id [16]byte) (engine.AccountID, bool)
-	// ID is the id of an account. It is called on the engine loop's goroutine.
+	// ID returns the id of an account. The sequencer's goroutine calls it.
 	ID(a engine.AccountID) [16]byte
 	// Check refuses a Place whose shape does not fit its account.
 	Check(cmd *engine.Command) *refuse.Refusal
-	// Lock keeps apart commands that must not be on their way twice at once and answers
-	// the unlock; preparations and their outcome lie in between.
+	// Lock serializes commands that must not be in flight at the same time and returns the
+	// unlock function. The caller prepares the commands and learns their outcome in between.
 	Lock(cmds []engine.Command) (unlock func())
-	// Prepare stamps the rates in force into a Place or Replace and keeps what it may
-	// spend. A refusal for lack of funds goes into cmd.Refuse. What it answers is given
+	// Prepare stamps the current rates into a Place or Replace and reserves the money that the
+	// command may spend. It sets cmd.Refuse if money is lacking. The caller passes the result
 	// to Done.
 	Prepare(cmd *engine.Command) Reservation
-	// Done ends a preparation: taken says that the engine's events took it over, or that the
-	// next start may find them do so. A refused command and a repeat of a client order id take
-	// nothing.
+	// Done ends a preparation. taken reports that the engine's events took over the
+	// reservation, or that the next start may find events that do. A refused command and a
+	// repeat of a client order id take over nothing.
 	Done(r Reservation, taken bool)
 }
 
-// Reservation is what Accounts keeps for a command on its way; nil keeps nothing.
+// Reservation is the money that Accounts reserves for a command in flight; nil: none.
 type Reservation any
 
-// noAccounts knows the built-in account alone: an exchange without users.
+// noAccounts implements Accounts for an exchange without users: only the built-in account
+// exists.
 type noAccounts struct{}
 
 func (noAccounts) Open(id [16]byte) (engine.AccountID, *refuse.Refusal) {

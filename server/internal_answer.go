@@ -6,17 +6,17 @@ import (
 	"tickhive/marketdata"
 )
 
-// orderAnswer is what one command of a batch came to. It is filled on the goroutine that
-// owns the history (collect) and rendered by the request's own.
+// orderAnswer is the outcome of one command of a batch. The goroutine that owns the history
+// fills it (collect); the request's goroutine renders it.
 type orderAnswer struct {
 	rec     marketdata.OrderRecord
 	uuid    [16]byte
-	found   bool          // rec is the order
-	reason  engine.Reason // why it was refused
+	found   bool          // rec holds the order
+	reason  engine.Reason // why the command was refused
 	order   engine.OrderID
-	seq     engine.Seq // of a refusal
+	seq     engine.Seq // seq of a refusal
 	timeNs  int64
-	request *orderRequest      // place: what was asked
+	request *orderRequest      // the decoded request of a place
 	ins     *engine.Instrument // nil: unknown pair
 }
 
@@ -28,11 +28,11 @@ func (a *orderAnswer) collect(s *Internal, cmd *engine.Command, events []engine.
 	switch {
 	case first.Kind == engine.EventRejected && first.Reason != engine.NotRejected:
 		if a.reason = first.Reason; a.reason == engine.UnknownPair && cmd.Kind != engine.Place {
-			a.reason = engine.UnknownOrder // its id names a pair that is not there
+			a.reason = engine.UnknownOrder // its id names a pair that does not exist
 		}
 		return
 	case first.Kind == engine.EventRejected:
-		// A repeated client order id: the first answer again, or what is left of it.
+		// A repeated client order id: return the first answer, as far as it is retained.
 		a.order = first.Order
 		if a.rec, a.found = h.FirstAnswer(a.order); !a.found {
 			a.rec, a.found = h.Order(a.order)
@@ -51,8 +51,8 @@ func (a *orderAnswer) collect(s *Internal, cmd *engine.Command, events []engine.
 	a.uuid = s.opt.Accounts.ID(a.rec.Account)
 }
 
-// orderBatch is one request's way through the engine: what was decoded, the commands,
-// the answers. It is pooled, and belongs to one request at a time.
+// orderBatch holds the decoded members, the commands and the answers of one request. It is
+// pooled. Owner: one request at a time.
 type orderBatch struct {
 	heldBatch
 	s        *Internal
@@ -77,12 +77,12 @@ func (b *orderBatch) resize(n int) {
 	b.answers = b.answers[:n]
 }
 
-// submit takes the commands through accounts and engine.
+// submit reserves money for the commands and submits them to the engine.
 func (b *orderBatch) submit() *refuse.Refusal {
 	return b.heldBatch.submit(b.s.opt.Exchange, b.s.opt.Accounts)
 }
 
-// give drops what the batch references and puts it back into the pool.
+// give drops the references of the batch and returns it to the pool.
 func (s *Internal) give(b *orderBatch) {
 	b.forget()
 	clear(b.answers)

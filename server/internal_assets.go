@@ -8,7 +8,7 @@ import (
 	"tickhive/internal/refuse"
 )
 
-// assetRequest is the body of PATCH /assets/{symbol}; a pointer that is nil was not given.
+// assetRequest is the body of PATCH /assets/{symbol}; a nil pointer means a missing member.
 type assetRequest struct {
 	name     []byte
 	kind     assetKind
@@ -24,13 +24,13 @@ type assetRequest struct {
 	taker    optional
 }
 
-// optional is a decimal that may be given as null.
+// optional is a decimal member that may be null.
 type optional struct {
 	given bool
 	text  []byte // nil: null
 }
 
-// set copies a given value.
+// set stores the member's value, if it was given, in v and has.
 func (o *optional) set(v *fixed.I128, has *bool) {
 	if !o.given {
 		return
@@ -41,7 +41,7 @@ func (o *optional) set(v *fixed.I128, has *bool) {
 	}
 }
 
-// assetKind is the member type.
+// assetKind is the value of the member type.
 type assetKind bool
 
 func (k assetKind) String() string {
@@ -58,7 +58,7 @@ var assetMembers = []string{
 	"maxWithdraw", "makerFee", "takerFee",
 }
 
-// maxAssetName is the longest display name of a currency.
+// maxAssetName is the maximum length of a currency's display name.
 const maxAssetName = 64
 
 func (r *bodyReader) decodeAsset(a *assetRequest) *bodyError {
@@ -121,7 +121,7 @@ func (r *bodyReader) fee() optional {
 	return o
 }
 
-// apply puts what the request gives into x.
+// apply sets the given members in x.
 func (a *assetRequest) apply(x *engine.Asset) *refuse.Refusal {
 	if a.name != nil {
 		x.Name = string(a.name)
@@ -161,7 +161,7 @@ func (s *Internal) ensureAsset(symbol string) *refuse.Refusal {
 	return err
 }
 
-// pathAsset is the currency that the path names.
+// pathAsset returns the currency that the path names.
 func (s *Internal) pathAsset(c *Ctx) (*engine.Asset, *refuse.Refusal) {
 	symbol := c.PathParam("symbol")
 	if a := s.opt.Board.Load().Asset(symbol); a != nil {
@@ -170,7 +170,7 @@ func (s *Internal) pathAsset(c *Ctx) (*engine.Asset, *refuse.Refusal) {
 	return nil, refuse.Missing("symbol", "There is no asset %.32q.", symbol)
 }
 
-// getAsset is GET /assets/{symbol}.
+// getAsset serves GET /assets/{symbol}.
 func (s *Internal) getAsset(c *Ctx) *refuse.Refusal {
 	a, err := s.pathAsset(c)
 	if err != nil {
@@ -180,7 +180,7 @@ func (s *Internal) getAsset(c *Ctx) *refuse.Refusal {
 	return nil
 }
 
-// setAsset is PATCH /assets/{symbol}.
+// setAsset serves PATCH /assets/{symbol}.
 func (s *Internal) setAsset(c *Ctx) *refuse.Refusal {
 	var r bodyReader
 	var req assetRequest

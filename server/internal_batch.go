@@ -10,8 +10,8 @@ import (
 // maxStampNs bounds `at`: the year 2200, far below the end of int64 nanoseconds.
 const maxStampNs = 7_258_118_400 * int64(1e9)
 
-// placeBatch is POST /orders/batch: the shape of every command is checked before the
-// first one is applied.
+// placeBatch serves POST /orders/batch. It checks the shape of every command before the engine
+// applies the first one.
 func (s *Internal) placeBatch(c *Ctx) *refuse.Refusal {
 	b := s.take()
 	defer s.give(b)
@@ -46,15 +46,14 @@ func (s *Internal) placeBatch(c *Ctx) *refuse.Refusal {
 	return nil
 }
 
-// sendOwned answers with a body that is copied before it is sent: its memory is used
-// again.
+// sendOwned sends a copy of body, because the caller reuses the memory of body.
 func (c *Ctx) sendOwned(body []byte) {
 	c.Response.Header.SetCanonical(hdrCacheControl, valNoStore)
 	c.Response.Header.SetContentTypeBytes(valJSON)
 	c.Response.SetBody(body)
 }
 
-// build makes the commands. An unknown pair or order is a refusal of that command alone.
+// build builds the commands. An unknown pair or order refuses only its own command.
 func (b *orderBatch) build() *refuse.Refusal {
 	root := b.s.opt.Board.Load()
 	var lastCode string
@@ -93,7 +92,8 @@ func (b *orderBatch) build() *refuse.Refusal {
 	return nil
 }
 
-// stamp takes the times over, when there are any: one without follows the one before.
+// stamp sets the times of the commands if the request has any. A command without a time gets
+// the time of the command before it; the first one gets the clock's time.
 func (b *orderBatch) stamp() *refuse.Refusal {
 	for i := range b.decoded {
 		if b.decoded[i].hasAt {

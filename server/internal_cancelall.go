@@ -8,15 +8,15 @@ import (
 	"tickhive/internal/refuse"
 )
 
-// massCancel is one DELETE /orders: whose orders, and the pairs with the newest order id
-// of each when it was sequenced. Orders that come later are not canceled.
+// massCancel holds the account of one DELETE /orders, and the pairs with the newest order id of
+// each when the request was sequenced. It does not cancel newer orders.
 type massCancel struct {
 	all     bool
 	account engine.AccountID
 	bounds  []engine.OrderID
 }
 
-// cancelAll is DELETE /orders?accountId=&currencyPairCode=.
+// cancelAll serves DELETE /orders?accountId=&currencyPairCode=.
 func (s *Internal) cancelAll(c *Ctx) *refuse.Refusal {
 	m := massCancel{all: true}
 	accountText, err := c.Str("accountId")
@@ -60,8 +60,8 @@ func (s *Internal) cancelAll(c *Ctx) *refuse.Refusal {
 	return nil
 }
 
-// runMassCancel takes the bounds at one instant, then cancels in parts, so that others
-// are served in between.
+// runMassCancel reads the newest order ids at one instant, then cancels in parts, so that the
+// sequencer serves other requests in between.
 func (s *Internal) runMassCancel(m *massCancel, only engine.PairID) (canceled int, err *refuse.Refusal) {
 	err = s.query(func() {
 		core := s.opt.Core
@@ -79,8 +79,8 @@ func (s *Internal) runMassCancel(m *massCancel, only engine.PairID) (canceled in
 	return canceled, err
 }
 
-// cancelPair cancels the orders of one pair up to the bound, part by part. A halted pair
-// is an error when it was asked for by name, else it is passed over.
+// cancelPair cancels the orders of one pair up to the bound, part by part. A halted pair is an
+// error if the request named it; otherwise cancelPair skips it.
 func (s *Internal) cancelPair(m *massCancel, bound engine.OrderID, named bool) (canceled int, err *refuse.Refusal) {
 	for {
 		part, refused := 0, engine.NotRejected

@@ -8,8 +8,8 @@ import (
 	"tickhive/internal/fixed"
 )
 
-// buildPlace fills cmd from a decoded order of the pair. What only the text shows (off
-// tick, beyond int64) goes into cmd.Refuse, so that the refusal is sequenced.
+// buildPlace fills cmd from a decoded order of the pair. Faults that only the text shows (off
+// tick, beyond int64) set cmd.Refuse, so that the engine sequences the refusal.
 func buildPlace(cmd *engine.Command, o *orderRequest, ins *engine.Instrument, account engine.AccountID) {
 	*cmd = engine.Command{
 		Kind: engine.Place, Pair: ins.ID, Account: account,
@@ -81,7 +81,7 @@ func readAmount(cmd *engine.Command, text []byte, digits int) int64 {
 	return v
 }
 
-// readQuote is a quote amount in product units.
+// readQuote returns a quote amount in product units (price units times amount units).
 func readQuote(cmd *engine.Command, text []byte, digitsTotal int) fixed.U128 {
 	d := mustDecimal(text)
 	if d.Sign() <= 0 {
@@ -95,17 +95,18 @@ func readQuote(cmd *engine.Command, text []byte, digitsTotal int) fixed.U128 {
 	return q
 }
 
-// setReason keeps the first reason: members are read in the order of
-// docs/contract/errors.md#order-refusals.
+// setReason sets the reason unless cmd has one: members are read in the order of
+// docs/contract/errors.md#order-refusals, so the first reason wins.
 func setReason(cmd *engine.Command, r engine.Reason) {
 	if cmd.Refuse == engine.NotRejected {
 		cmd.Refuse = r
 	}
 }
 
-// NewClientID is a client order id of a complete Place command: the text, what makes it
-// unique and what makes a repeat equal (docs/contract/matching.md#client-order-ids). Money stamped
-// into the command (rates, limits) is no content: the same order sent again is the same.
+// NewClientID returns the client order id of a complete Place command: the text, the hash that
+// makes it unique and the hash that makes a repeat equal
+// (docs/contract/matching.md#client-order-ids). Stamped values (rates, limits) are not part of
+// the content, so a repeated order stays equal when they change.
 func NewClientID(cmd *engine.Command, text string) *engine.ClientID {
 	var buf [128]byte
 	b := binary.BigEndian.AppendUint32(buf[:0], uint32(cmd.Account))

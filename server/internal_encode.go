@@ -48,9 +48,9 @@ func (a *orderAnswer) appendOrder(b []byte) []byte {
 	return append(b, `,"rejectReason":null}`...)
 }
 
-// appendRefused is the Order object of an order that was refused: what was asked, as far
-// as it was understood. Numbers that are no multiples of the pair's units are echoed in
-// their shortest text.
+// appendRefused appends the Order object of a refused order: the members of the request, as far
+// as they were understood. It echoes numbers that are no multiples of the pair's units as their
+// shortest text.
 func (a *orderAnswer) appendRefused(b []byte) []byte {
 	o := a.request
 	priceDigits, amountDigits, totalDigits := -1, -1, -1
@@ -81,7 +81,7 @@ func (a *orderAnswer) appendRefused(b []byte) []byte {
 	return append(b, `"}`...)
 }
 
-// appendResult appends a batch's result of this command.
+// appendResult appends this command's result in a batch.
 func (a *orderAnswer) appendResult(b []byte) []byte {
 	if a.found || a.request != nil {
 		return a.appendOrder(b)
@@ -105,7 +105,7 @@ func appendFlags(b []byte, postOnly bool, stp engine.SelfTrade, status engine.St
 	return append(b, '"')
 }
 
-// appendUnits appends v units of 10^-digits, null when it does not apply.
+// appendUnits appends v units of 10^-digits, null if applies is false.
 func appendUnits(b []byte, v int64, digits int, applies bool) []byte {
 	if !applies {
 		return append(b, "null"...)
@@ -113,8 +113,8 @@ func appendUnits(b []byte, v int64, digits int, applies bool) []byte {
 	return fixed.AppendI64(b, v, digits)
 }
 
-// appendEcho appends a decimal of a request with the digits of its kind when it has no
-// others, else as its shortest text; digits < 0: the kind is unknown.
+// appendEcho appends a decimal of a request with the digits of its kind. If the decimal has more
+// digits, it appends the shortest text. digits < 0: the kind is unknown.
 func appendEcho(b, text []byte, digits int) []byte {
 	if text == nil {
 		return append(b, "null"...)
@@ -149,8 +149,8 @@ func appendFills(b []byte, fills []marketdata.Fill, ins *engine.Instrument) []by
 	return append(b, ']')
 }
 
-// averagePrice is total / filled in 10^-8, half even: in machine words where the pair has
-// at most 8 digits, which is the rule.
+// averagePrice returns total / filled in 10^-8, rounded half to even. It uses machine words if
+// the price has at most 8 digits after the point, which is the usual case.
 func averagePrice(total fixed.U128, filled int64, digitsPrice int) fixed.U128 {
 	if digitsPrice > fixed.QuotientDigits {
 		return fixed.AveragePriceHalfEven(total, fixed.FromU64(uint64(filled)), digitsPrice)

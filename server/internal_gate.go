@@ -12,24 +12,24 @@ import (
 	"tickhive/internal/refuse"
 )
 
-// pageGate keeps web pages out of an internal listener that asks for no token. A browser on
-// the machine reaches the loopback interface and sends what any page asks it to send:
-// forms, beacons and fetches to another origin, which the headers Origin and Sec-Fetch-Site
-// give away, and anything at all once the page's own name resolves to 127.0.0.1 (DNS
-// rebinding), which the header Host gives away. Programs name the host that they were
-// given and send neither of the other two. Immutable.
+// pageGate refuses requests of web pages on an internal listener without a token. A browser on
+// the machine reaches the loopback interface and sends any request that a page makes. The
+// headers Origin and Sec-Fetch-Site reveal forms, beacons and fetches to another origin. The
+// header Host reveals a page whose own name resolves to 127.0.0.1 (DNS rebinding), which can
+// send any request. Other programs send the configured host in Host, and neither Origin nor
+// Sec-Fetch-Site. Immutable.
 type pageGate struct {
-	names []string     // of internal.hosts, without a closing dot
-	addrs []netip.Addr // of internal.hosts
+	names []string     // names in internal.hosts, without a trailing dot
+	addrs []netip.Addr // addresses in internal.hosts
 }
 
 // maxHostName is the longest host name (RFC 1035 section 2.3.4).
 const maxHostName = 253
 
-// readyPath answers without the gate: it says whether the start is over, nothing else.
+// readyPath is served without the check: it only reports whether the start is complete.
 const readyPath = internalPrefix + "/ready"
 
-// newPageGate makes a gate that takes these hosts besides the loopback ones.
+// newPageGate returns a pageGate that accepts these hosts besides the loopback hosts.
 func newPageGate(hosts []string) (*pageGate, error) {
 	g := &pageGate{}
 	for _, text := range hosts {
@@ -45,8 +45,8 @@ func newPageGate(hosts []string) (*pageGate, error) {
 	return g, nil
 }
 
-// CheckInternalHost refuses what is not one host: a name or an address, without scheme,
-// port and wildcard.
+// CheckInternalHost returns an error unless text is one host: a name or an address without
+// scheme, port and wildcard.
 func CheckInternalHost(text string) error {
 	if a, err := netip.ParseAddr(text); err == nil && a.Zone() == "" {
 		return nil
@@ -58,13 +58,13 @@ func CheckInternalHost(text string) error {
 	return nil
 }
 
-// check refuses a request that a web page may have made a browser send.
+// check refuses a request that a browser may have sent for a web page.
 func (g *pageGate) check(ctx *fasthttp.RequestCtx) *refuse.Refusal {
 	h := &ctx.Request.Header
 	if string(ctx.URI().PathOriginal()) == readyPath {
 		return nil
 	}
-	host := h.Host() // the parser refuses two of them
+	host := h.Host() // the parser refuses a second Host header
 	if !g.takes(host) {
 		return gateError(fasthttp.HeaderHost, host, "is neither a loopback name nor in internal.hosts; "+
 			"call 127.0.0.1 or localhost, add the name to internal.hosts, or configure internal.token")
@@ -93,24 +93,24 @@ func (g *pageGate) check(ctx *fasthttp.RequestCtx) *refuse.Refusal {
 	return nil
 }
 
-// noPages is the way in for a request that a page has sent.
+// noPages is the hint in the refusal of a page's request.
 const noPages = "the internal API serves no web pages: use a program such as curl, or configure internal.token and send it"
 
-// Fetch metadata (W3C): a browser writes it, a page cannot.
+// Fetch metadata (W3C): the browser sets it; a page cannot.
 const (
 	headerFetchSite = "Sec-Fetch-Site"
 	headerFetchMode = "Sec-Fetch-Mode"
 )
 
-// gateError is the refusal of one header's value: why, and the way in.
+// gateError returns the refusal of one header's value, with the reason and what to do instead.
 func gateError(header string, value []byte, why string) *refuse.Refusal {
 	err := refuse.New(refuse.Forbidden, "", "The header %s: %.100q %s.", header, value, why)
 	err.Field = header
 	return err
 }
 
-// takes reports whether a Host header names this listener: a loopback name or address, or
-// one that is configured, with any port.
+// takes reports whether a Host header names this listener: a loopback or configured name or
+// address, with any port.
 func (g *pageGate) takes(host []byte) bool {
 	name, bracketed, ok := splitHost(host)
 	if !ok {
@@ -130,12 +130,12 @@ func (g *pageGate) takes(host []byte) bool {
 			return true
 		}
 	}
-	const local = ".localhost" // RFC 6761: never anybody else's
+	const local = ".localhost" // RFC 6761: always resolves to loopback
 	return bytes.EqualFold(name, []byte(local[1:])) ||
 		len(name) > len(local) && bytes.EqualFold(name[len(name)-len(local):], []byte(local))
 }
 
-// splitHost takes the port and the brackets of an IPv6 address off a Host header.
+// splitHost removes the port and the brackets of an IPv6 address from a Host header.
 func splitHost(host []byte) (name []byte, bracketed, ok bool) {
 	name, port := host, []byte(nil)
 	if bracketed = len(host) > 0 && host[0] == '['; bracketed {
@@ -153,10 +153,10 @@ func splitHost(host []byte) (name []byte, bracketed, ok bool) {
 	return name, bracketed, true
 }
 
-// isDotted reports digits and dots alone: an IPv4 address, or nothing.
+// isDotted reports whether name has only digits and dots: it is an IPv4 address or invalid.
 func isDotted(name []byte) bool { return len(bytes.Trim(name, "0123456789.")) == 0 }
 
-// isHostName reports a name of letters, digits, '-' and '_' in labels that are not empty.
+// isHostName reports whether name consists of non-empty labels of letters, digits, '-' and '_'.
 func isHostName(name []byte) bool {
 	last := byte('.')
 	for _, b := range name {
@@ -168,8 +168,8 @@ func isHostName(name []byte) bool {
 	return last != '.' && len(name) <= maxHostName
 }
 
-// sameOrigin reports whether an Origin header is the origin of a page at host. The scheme
-// may be https, when a proxy before the listener speaks it.
+// sameOrigin reports whether an Origin header is the origin of a page at host. The scheme may be
+// https, because a proxy in front of the listener may terminate TLS.
 func sameOrigin(origin, host []byte) bool {
 	port := []byte(":80")
 	rest, ok := bytes.CutPrefix(origin, []byte("http://"))

@@ -6,7 +6,7 @@ import (
 	"tickhive/internal/refuse"
 )
 
-// internalPropose is POST /hive/proposals.
+// internalPropose serves POST /hive/proposals.
 func (d *LaunchpadDesk) internalPropose(c *Ctx) *refuse.Refusal {
 	form, err := readForm(c.PostBody(), "tokenId", "topic", "payload", "proposer", "urgent")
 	if err != nil {
@@ -23,7 +23,7 @@ func (d *LaunchpadDesk) internalPropose(c *Ctx) *refuse.Refusal {
 	return sendDecimals(c, res.Proposal)
 }
 
-// internalAct is POST /hive/actions.
+// internalAct serves POST /hive/actions.
 func (d *LaunchpadDesk) internalAct(c *Ctx) *refuse.Refusal {
 	form, err := readForm(c.PostBody(), "sourceAgentId", "targetTokenId", "actionType", "actionPayload", "reasonCode")
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"tickhive/launchpad"
 )
 
-// Internal are the internal routes of launchpad and hive (docs/contract/internal.md), an
-// InternalResource.
+// Internal returns the internal routes of launchpad and hive (docs/contract/internal.md). It is
+// an InternalResource.
 func (d *LaunchpadDesk) Internal(*Internal) []*Route {
 	post := func(path string, h Handler) *Route {
 		return &Route{Method: fasthttp.MethodPost, Path: internalPrefix + path, Handle: h}
@@ -29,10 +29,10 @@ func (d *LaunchpadDesk) Internal(*Internal) []*Route {
 	}
 }
 
-// isAbsent reports a member that is missing, or null, which counts as missing.
+// isAbsent reports whether a member is missing or null; null counts as missing.
 func isAbsent(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
 
-// formText is a member that is a string; "" when it is something else.
+// formText returns the value of a string member, "" for any other type.
 func formText(raw json.RawMessage) string {
 	var s string
 	if len(raw) == 0 || raw[0] != '"' || json.Unmarshal(raw, &s) != nil {
@@ -41,7 +41,7 @@ func formText(raw json.RawMessage) string {
 	return s
 }
 
-// formUser reads a member that is a user's id.
+// formUser reads a member that must be a user's id.
 func formUser(raw json.RawMessage, field string) (id [16]byte, err *refuse.Refusal) {
 	if isAbsent(raw) {
 		return id, refuse.Param(field, "The member %s is required.", field)
@@ -53,7 +53,7 @@ func formUser(raw json.RawMessage, field string) (id [16]byte, err *refuse.Refus
 	return id, nil
 }
 
-// formAmount reads a member that is an amount, a number or a string, above 0.
+// formAmount reads a member that must be an amount above 0, as a number or a string.
 func formAmount(raw json.RawMessage, field string) (launchpad.Amount, *refuse.Refusal) {
 	if isAbsent(raw) {
 		return launchpad.Amount{}, refuse.Param(field, "The member %s is required.", field)
@@ -77,7 +77,7 @@ func formAnyAmount(raw json.RawMessage, field string) (launchpad.Amount, *refuse
 	return a, nil
 }
 
-// address is the ledger address of a user that a body names.
+// address returns the ledger address of the user that a body names.
 func (d *LaunchpadDesk) address(id [16]byte, field string) (launchpad.Address, *refuse.Refusal) {
 	account, ok := d.opt.Find(id)
 	if ok && account != 0 {
@@ -88,7 +88,7 @@ func (d *LaunchpadDesk) address(id [16]byte, field string) (launchpad.Address, *
 	return launchpad.Address{}, refuse.Missing(field, "There is no user %s.", appendUUID(nil, id))
 }
 
-// workerID is the number of the token that the path names.
+// workerID returns the number of the token that the path names.
 func (d *LaunchpadDesk) workerID(c *Ctx) (uint32, *refuse.Refusal) {
 	v := d.views()
 	t, ok := v.ledger.Find(c.PathParam("id"))
@@ -98,7 +98,7 @@ func (d *LaunchpadDesk) workerID(c *Ctx) (uint32, *refuse.Refusal) {
 	return t.No, nil
 }
 
-// internalSpawn is POST /launchpad/tokens.
+// internalSpawn serves POST /launchpad/tokens.
 func (d *LaunchpadDesk) internalSpawn(c *Ctx) *refuse.Refusal {
 	form, err := readForm(c.PostBody(), append([]string{"userId"}, spawnMembers...)...)
 	if err != nil {
@@ -119,7 +119,7 @@ func (d *LaunchpadDesk) internalSpawn(c *Ctx) *refuse.Refusal {
 	return d.carrySpawn(c, cmd, owner)
 }
 
-// internalLiquidity is POST /launchpad/tokens/{id}/liquidity.
+// internalLiquidity serves POST /launchpad/tokens/{id}/liquidity.
 func (d *LaunchpadDesk) internalLiquidity(c *Ctx) *refuse.Refusal {
 	form, err := readForm(c.PostBody(), "userId", "tokenAmount", "quoteAmount")
 	if err != nil {
@@ -149,7 +149,7 @@ func (d *LaunchpadDesk) internalLiquidity(c *Ctx) *refuse.Refusal {
 	return sendDecimals(c, res.Pool)
 }
 
-// internalSwap is POST /launchpad/tokens/{id}/swaps.
+// internalSwap serves POST /launchpad/tokens/{id}/swaps.
 func (d *LaunchpadDesk) internalSwap(c *Ctx) *refuse.Refusal {
 	cmd, id, err := readSwap(c.PostBody())
 	if err != nil {
@@ -190,7 +190,7 @@ func readSwap(body []byte) (cmd launchpad.Swap, id [16]byte, err *refuse.Refusal
 	return cmd, id, err
 }
 
-// internalTransfer is POST /launchpad/tokens/{id}/transfers.
+// internalTransfer serves POST /launchpad/tokens/{id}/transfers.
 func (d *LaunchpadDesk) internalTransfer(c *Ctx) *refuse.Refusal {
 	form, err := readForm(c.PostBody(), "fromUserId", "toUserId", "amount")
 	if err != nil {
@@ -225,7 +225,7 @@ func (d *LaunchpadDesk) internalTransfer(c *Ctx) *refuse.Refusal {
 	return nil
 }
 
-// internalBoost is POST /launchpad/tokens/{id}/boosts.
+// internalBoost serves POST /launchpad/tokens/{id}/boosts.
 func (d *LaunchpadDesk) internalBoost(c *Ctx) *refuse.Refusal {
 	form, err := readForm(c.PostBody(), "tier")
 	if err != nil {
@@ -246,7 +246,7 @@ func (d *LaunchpadDesk) internalBoost(c *Ctx) *refuse.Refusal {
 	return sendFree(c, res.Boost)
 }
 
-// internalFault is POST /launchpad/faults.
+// internalFault serves POST /launchpad/faults.
 func (d *LaunchpadDesk) internalFault(c *Ctx) *refuse.Refusal {
 	form, err := readForm(c.PostBody(), "kind", "count")
 	if err != nil {

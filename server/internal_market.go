@@ -11,7 +11,7 @@ import (
 	"tickhive/internal/refuse"
 )
 
-// internalMarketRoutes are books, pairs and assets.
+// internalMarketRoutes returns the routes of books, pairs and assets.
 func internalMarketRoutes(s *Internal) []*Route {
 	return []*Route{
 		{Method: fasthttp.MethodGet, Path: internalPrefix + "/book/{pair}", Handle: s.getBook, Query: []string{"depth"}},
@@ -23,7 +23,7 @@ func internalMarketRoutes(s *Internal) []*Route {
 	}
 }
 
-// pathPair is the pair that the path names.
+// pathPair returns the instrument of the pair that the path names.
 func (s *Internal) pathPair(c *Ctx, name string) (*engine.Instrument, *refuse.Refusal) {
 	code := c.PathParam(name)
 	if !isPairCode(code) {
@@ -35,7 +35,7 @@ func (s *Internal) pathPair(c *Ctx, name string) (*engine.Instrument, *refuse.Re
 	return nil, refuse.Missing(name, "There is no pair %s.", code)
 }
 
-// fullBook is a copy of one pair's book, order by order.
+// fullBook is a copy of every order in one pair's book.
 type fullBook struct {
 	ins    *engine.Instrument
 	seq    engine.Seq
@@ -45,7 +45,7 @@ type fullBook struct {
 	stops  []engine.StopState
 }
 
-// getBook is GET /book/{pair}: depth bounds the levels of each side, 0 is all of them.
+// getBook serves GET /book/{pair}. depth limits the levels of each side; 0 means all levels.
 func (s *Internal) getBook(c *Ctx) *refuse.Refusal {
 	depth, _, err := c.Int("depth", 0, 0, math.MaxInt32)
 	if err != nil {
@@ -104,7 +104,7 @@ func (k *fullBook) append(b []byte) []byte {
 	return append(b, "]}"...)
 }
 
-// appendSide appends the levels of a side; orders of one price follow each other.
+// appendSide appends the levels of a side. orders must be grouped by price.
 func (k *fullBook) appendSide(b []byte, orders []engine.BookOrder) []byte {
 	for i := 0; i < len(orders); {
 		price, shown, end := orders[i].Price, int64(0), i

@@ -14,24 +14,25 @@ import (
 	"tickhive/marketdata"
 )
 
-// MetricsSource is what a scrape reads: atomics, frozen views and copies of counters.
-// Nothing is counted for metrics alone, so a program without a scraper pays nothing.
+// MetricsSource holds the sources that a scrape reads: atomics, frozen views and copies of
+// counters. The program counts nothing only for metrics, so without a scraper they cost nothing.
 type MetricsSource struct {
 	Board *marketdata.Board
 	Clock clock.Clock
-	// Loop is the loop's counters and how many batches wait; nil counters: none runs yet.
+	// Loop returns the sequencer's counters and the number of queued batches; nil counters: no
+	// sequencer runs yet.
 	Loop func() (stats *sequencer.LoopStats, queued int)
-	// Routes are the counters by listener: public, internal.
+	// Routes returns the route counters by listener: public, internal.
 	Routes func() map[string][]RouteStat
-	// Server is the public server: panics and connections.
+	// Server returns the public server, for its panics and connections.
 	Server func() *Server
-	// Accepts is how each listener fares at taking connections.
+	// Accepts returns the accept counters of each listener.
 	Accepts func() []AcceptStat
-	// MachineNs is the machine's clock in Unix ns; default clock.MachineNs.
+	// MachineNs returns the machine's time in Unix ns; default clock.MachineNs.
 	MachineNs func() int64
 }
 
-// NewMetrics answers scrapes in Prometheus's text format.
+// NewMetrics returns a handler that serves scrapes in Prometheus's text format.
 func NewMetrics(src MetricsSource) http.Handler {
 	if src.MachineNs == nil {
 		src.MachineNs = clock.MachineNs
@@ -46,14 +47,14 @@ func NewMetrics(src MetricsSource) http.Handler {
 	return promhttp.HandlerFor(reg, promhttp.HandlerOpts{DisableCompression: true})
 }
 
-// metrics reads its source at each scrape. It holds no state.
+// metrics is a collector that reads its source at each scrape. It holds no state.
 type metrics struct{ src MetricsSource }
 
 func metric(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc("tickhive_"+name, help, labels, nil)
 }
 
-// What is told, besides the Go and process collectors.
+// The metrics besides those of the Go and process collectors.
 var (
 	descRequests    = metric("requests_total", "Requests by listener, route and class of status.", "listener", "method", "route", "status")
 	descLatency     = metric("request_seconds", "Time in handlers, of one request in 64.", "listener", "method", "route")
@@ -83,7 +84,7 @@ var (
 	descClock   = metric("clock_seconds", "Process clock, Unix time.")
 )
 
-// Describe tells every name.
+// Describe sends the description of every metric.
 func (m *metrics) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		descRequests, descLatency, descConnections, descAccepts, descPanics, descCommands, descRejects, descTrades,
@@ -94,7 +95,7 @@ func (m *metrics) Describe(ch chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect reads everything once.
+// Collect reads every source once and sends the metrics.
 func (m *metrics) Collect(ch chan<- prometheus.Metric) {
 	m.collectRoutes(ch)
 	m.collectLoop(ch)
@@ -168,7 +169,7 @@ func (m *metrics) collectLoop(ch chan<- prometheus.Metric) {
 	gauge(ch, descViewAge, age.Seconds())
 }
 
-// Bytes of one kept thing, for memory by kind (marketdata states them beside the types).
+// Bytes of one retained record, for memory by kind (marketdata documents them at the types).
 const (
 	bytesTrade  = 40
 	bytesCandle = 80

@@ -10,7 +10,7 @@ import (
 	"tickhive/internal/refuse"
 )
 
-// internalOrderRoutes are order entry and look-up.
+// internalOrderRoutes returns the routes of order entry and look-up.
 func internalOrderRoutes(s *Internal) []*Route {
 	const orders = internalPrefix + "/orders"
 	return []*Route{
@@ -23,7 +23,7 @@ func internalOrderRoutes(s *Internal) []*Route {
 	}
 }
 
-// instrument is the pair of a code, nil when there is none.
+// instrument returns the instrument of a pair code, nil if there is none.
 func (s *Internal) instrument(code []byte) *engine.Instrument {
 	if v := s.opt.Board.Load().Lookup(string(code)); v != nil {
 		return v.Instrument
@@ -31,7 +31,7 @@ func (s *Internal) instrument(code []byte) *engine.Instrument {
 	return nil
 }
 
-// account is the number of a request's account.
+// account returns the number of a request's account.
 func (s *Internal) account(id [16]byte) (engine.AccountID, *refuse.Refusal) {
 	if id == [16]byte{} {
 		return 0, nil
@@ -39,7 +39,7 @@ func (s *Internal) account(id [16]byte) (engine.AccountID, *refuse.Refusal) {
 	return s.opt.Accounts.Open(id)
 }
 
-// placeOrder is POST /orders.
+// placeOrder serves POST /orders.
 func (s *Internal) placeOrder(c *Ctx) *refuse.Refusal {
 	b := s.take()
 	defer s.give(b)
@@ -71,7 +71,7 @@ func (s *Internal) sendOrder(c *Ctx, b *orderBatch) *refuse.Refusal {
 	return nil
 }
 
-// orderOf reads the path's order id and finds its pair.
+// orderOf returns the order id of the path and the instrument of its pair.
 func (s *Internal) orderOf(c *Ctx) (engine.OrderID, *engine.Instrument, *refuse.Refusal) {
 	text := c.PathParam("id")
 	n, ok := parseInteger([]byte(text))
@@ -89,7 +89,7 @@ func (s *Internal) orderOf(c *Ctx) (engine.OrderID, *engine.Instrument, *refuse.
 
 func noOrder(id string) *refuse.Refusal { return refuse.Missing("id", "There is no order %s.", id) }
 
-// getOrder is GET /orders/{id}.
+// getOrder serves GET /orders/{id}.
 func (s *Internal) getOrder(c *Ctx) *refuse.Refusal {
 	id, ins, err := s.orderOf(c)
 	if err != nil {
@@ -111,7 +111,7 @@ func (s *Internal) getOrder(c *Ctx) *refuse.Refusal {
 	return nil
 }
 
-// cancelOrder is DELETE /orders/{id}.
+// cancelOrder serves DELETE /orders/{id}.
 func (s *Internal) cancelOrder(c *Ctx) *refuse.Refusal {
 	id, ins, err := s.orderOf(c)
 	if err != nil {
@@ -124,7 +124,7 @@ func (s *Internal) cancelOrder(c *Ctx) *refuse.Refusal {
 	return s.change(c, b, ins)
 }
 
-// replaceOrder is PATCH /orders/{id}.
+// replaceOrder serves PATCH /orders/{id}.
 func (s *Internal) replaceOrder(c *Ctx) *refuse.Refusal {
 	b := s.take()
 	defer s.give(b)
@@ -142,7 +142,7 @@ func (s *Internal) replaceOrder(c *Ctx) *refuse.Refusal {
 	return s.change(c, b, ins)
 }
 
-// change submits a cancel or replace of one order.
+// change submits a cancel or replace of one order and sends the order.
 func (s *Internal) change(c *Ctx, b *orderBatch, ins *engine.Instrument) *refuse.Refusal {
 	b.answers[0].ins = ins
 	if err := b.submit(); err != nil {
@@ -154,7 +154,7 @@ func (s *Internal) change(c *Ctx, b *orderBatch, ins *engine.Instrument) *refuse
 	return s.sendOrder(c, b)
 }
 
-// replaceRefusal returns why the order id could not be replaced.
+// replaceRefusal returns the refusal of a replace of the order id.
 func replaceRefusal(r engine.Reason, id engine.OrderID) *refuse.Refusal {
 	field := refusalFields[r]
 	switch r {
@@ -164,7 +164,7 @@ func replaceRefusal(r engine.Reason, id engine.OrderID) *refuse.Refusal {
 		return refuse.New(reasonCode(r), "", "The order %d is closed, or a stop that waits.", id)
 	case engine.TotalOutOfRange, engine.InsufficientFunds:
 		field = "amount"
-	case engine.DuplicateClientOrderID: // a replace carries none
+	case engine.DuplicateClientOrderID: // a replace has no client order id
 		field = ""
 	}
 	return refuse.New(reasonCode(r), field, "The order %d stays as it is: %s.", id, strings.ReplaceAll(r.String(), "_", " "))

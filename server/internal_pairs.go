@@ -10,7 +10,7 @@ import (
 	"tickhive/internal/refuse"
 )
 
-// defaultRate is a new pair's maker and taker fee, 0.001 in 10^-8.
+// defaultRate is the maker and taker fee rate of a new pair: 0.001, in 10^-8.
 const defaultRate = 100_000
 
 // pairRequest is the body of POST and PATCH /pairs.
@@ -27,7 +27,7 @@ type pairRequest struct {
 	maker, taker uint32
 	hasMaker     bool
 	hasTaker     bool
-	adds         bool // POST: code and digits are members too
+	adds         bool // true for POST: code and digits are members too
 }
 
 var pairMembers = []string{"code", "digitsPrice", "digitsAmount", "minQuoteAmount", "state", "makerFee", "takerFee"}
@@ -70,7 +70,7 @@ func (r *bodyReader) readPairMember(p *pairRequest, key []byte) {
 	}
 }
 
-// rate reads a member that is a rate from 0 to 1 with at most 8 fractional digits.
+// rate reads a member that must be a rate from 0 to 1 with at most 8 fractional digits.
 func (r *bodyReader) rate() (v uint32, given bool) {
 	text := r.decimal()
 	if text == nil {
@@ -84,7 +84,7 @@ func (r *bodyReader) rate() (v uint32, given bool) {
 	return uint32(u), true
 }
 
-// apply puts what the request gives into ins, whose digits are set.
+// apply sets the given members in ins, whose digits must be set.
 func (p *pairRequest) apply(ins *engine.Instrument) *refuse.Refusal {
 	if p.hasState {
 		ins.State = p.state
@@ -111,7 +111,7 @@ func (p *pairRequest) apply(ins *engine.Instrument) *refuse.Refusal {
 	return nil
 }
 
-// addPair is POST /pairs.
+// addPair serves POST /pairs.
 func (s *Internal) addPair(c *Ctx) *refuse.Refusal {
 	var r bodyReader
 	p := pairRequest{adds: true}
@@ -181,7 +181,7 @@ func appendPair(b []byte, ins *engine.Instrument) []byte {
 	return append(b, '}')
 }
 
-// getPair is GET /pairs/{code}.
+// getPair serves GET /pairs/{code}.
 func (s *Internal) getPair(c *Ctx) *refuse.Refusal {
 	ins, err := s.pathPair(c, "code")
 	if err != nil {
@@ -190,7 +190,7 @@ func (s *Internal) getPair(c *Ctx) *refuse.Refusal {
 	return s.sendPair(c, ins)
 }
 
-// setPair is PATCH /pairs/{code}.
+// setPair serves PATCH /pairs/{code}.
 func (s *Internal) setPair(c *Ctx) *refuse.Refusal {
 	var r bodyReader
 	var p pairRequest

@@ -13,7 +13,7 @@ import (
 
 const profilePath = "/debug/pprof"
 
-// profileRoutes are the profiles of the runtime.
+// profileRoutes returns the routes of the runtime's profiles.
 func profileRoutes() []*Route {
 	wrap := func(h http.HandlerFunc) Handler {
 		f := fasthttpadaptor.NewFastHTTPHandler(h)
@@ -35,7 +35,7 @@ func profileRoutes() []*Route {
 	}
 }
 
-// profileError is net/http/pprof's plain text as the error object that every answer has.
+// profileError converts the plain-text error of net/http/pprof to the error object of the API.
 func profileError(c *Ctx, status int) *refuse.Refusal {
 	text := strings.TrimSpace(string(c.Response.Body()))
 	c.Response.Reset()
@@ -48,8 +48,8 @@ func profileError(c *Ctx, status int) *refuse.Refusal {
 	return refuse.Later(1, "The profile cannot be taken now: %s.", text)
 }
 
-// trimProfilePath takes the slash off /debug/pprof/, the one path of the contract that
-// ends with one: paths are strict everywhere else.
+// trimProfilePath removes the trailing slash of /debug/pprof/, the only path of the contract
+// that ends with one. All other paths are strict.
 func trimProfilePath(ctx *fasthttp.RequestCtx) {
 	target := string(ctx.Request.Header.RequestURI())
 	if rest, ok := strings.CutPrefix(target, profilePath+"/"); ok && (rest == "" || rest[0] == '?') {

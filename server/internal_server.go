@@ -25,45 +25,48 @@ import (
 	"tickhive/marketdata/replica"
 )
 
-// Exchange is the way to the engine: orders in, and a turn on the goroutine that owns
-// books and history. *sequencer.Loop is one.
+// Exchange is the interface to the engine: it submits orders and runs queries on the goroutine
+// that owns books and history. *sequencer.Loop implements it.
 type Exchange interface {
-	// Submit hands a batch over and waits for its outcome.
+	// Submit submits a batch and waits for its outcome.
 	Submit(b *sequencer.Batch) error
 	// Query runs fn between two commands on the goroutine that owns core and history.
 	Query(fn func()) error
-	// AdvanceTo moves a virtual clock to ns with everything that falls due on the way.
+	// AdvanceTo advances a virtual clock to ns and carries out all work that falls due.
 	AdvanceTo(ns int64) error
 }
 
-// InternalOptions wires the internal listener. Exchange, Core, History, Board and Clock
+// InternalOptions configures the internal listener. Exchange, Core, History, Board and Clock
 // are required.
 type InternalOptions struct {
 	Exchange Exchange
-	Core     *engine.Core        // read inside Exchange.Query only
-	History  *marketdata.History // the same
+	Core     *engine.Core        // read only inside Exchange.Query
+	History  *marketdata.History // read only inside Exchange.Query
 	Board    *marketdata.Board
 	Clock    clock.Clock
-	Accounts Accounts // nil: the built-in account alone
+	Accounts Accounts // nil: only the built-in account
 
-	// Token, when not empty, must come as Authorization: Bearer with every request. Without
-	// one, requests that a web page may have sent are refused.
+	// Token, if not empty, must be in the header Authorization: Bearer of every request. If it
+	// is empty, the listener refuses requests that a web page may have sent.
 	Token string
-	// Hosts are names and addresses that a request without a token may come by, besides the
-	// loopback ones.
+	// Hosts lists the names and addresses that the header Host of a request may have without a
+	// token, besides the loopback names and addresses.
 	Hosts []string
-	// Connections may be open at once. Default 10,000.
+	// Connections limits the open connections. Default 10,000.
 	Connections int
-	// Ready is set once recovery and backfill are done; until then early routes alone answer.
+	// Ready is true once recovery and backfill are done; until then only early routes are
+	// served.
 	Ready *atomic.Bool
-	// Settle returns when everything that the core has applied is durable; called before an
-	// answer is made of the core itself. Nil: nothing is shown before it is durable anyway.
+	// Settle returns when every command that the core has applied is durable. The server calls
+	// it before it sends an answer that it read from the core itself. Nil: these answers do not
+	// wait for durability.
 	Settle func() error
-	// StateHash is the hash of the market's state as of now. Nil: the route is not there.
+	// StateHash returns the hash of the market's current state. Nil disables the route.
 	StateHash func() (replica.StateHash, error)
-	// Metrics answers GET /metrics. Nil: the route is not there.
+	// Metrics serves GET /metrics. Nil disables the route.
 	Metrics http.Handler
-	// LogLevel reads and sets the level of the log. Nil: the route is not there.
+	// LogLevel is the level of the log, which the route /log reads and sets. Nil disables the
+	// route.
 	LogLevel *slog.LevelVar
 	// Resources add routes: users, launchpad, hive.
 	Resources []InternalResource
@@ -72,8 +75,8 @@ type InternalOptions struct {
 	MachineNs func() int64 // default clock.MachineNs
 }
 
-// InternalResource adds the routes of one resource to the internal table; it is called
-// once, by NewInternal.
+// InternalResource returns the routes of one resource for the internal table. NewInternal calls
+// it once.
 type InternalResource func(s *Internal) []*Route
 
 // Internal is the internal listener (docs/contract/internal.md). Any goroutine may call its
@@ -81,7 +84,7 @@ type InternalResource func(s *Internal) []*Route
 type Internal struct {
 	opt   InternalOptions
 	edge  *edge
-	token [sha256.Size]byte // hash: compares in constant time whatever the length
+	token [sha256.Size]byte // hash of the token: compared in constant time for any length
 
 	batches sync.Pool  // *orderBatch
 	setting sync.Mutex // one change of a pair or asset at a time: read, change, submit
@@ -94,14 +97,14 @@ const (
 	internalIdle  = 5 * time.Minute
 )
 
-// DefaultInternalConns bounds the connections of the internal listener; load generators
-// open hundreds.
+// DefaultInternalConns is the default limit of connections to the internal listener; load
+// generators open hundreds.
 const DefaultInternalConns = 10_000
 
-// internalPrefix is before every path but those that other programs expect.
+// internalPrefix is the prefix of every path except those that other programs expect.
 const internalPrefix = "/internal/v1"
 
-// NewInternal makes the listener's machinery; it opens nothing.
+// NewInternal returns the internal listener without opening a socket.
 func NewInternal(o InternalOptions) (*Internal, error) {
 	if o.Exchange == nil || o.Core == nil || o.History == nil || o.Board == nil || o.Clock == nil || o.Ready == nil {
 		return nil, errors.New("server: InternalOptions need an exchange, core, history, board, clock and ready")
@@ -137,7 +140,7 @@ func NewInternal(o InternalOptions) (*Internal, error) {
 		return nil, fmt.Errorf("server: internal.hosts: %w", err)
 	}
 	if o.Token != "" {
-		gate = nil // no page has the token
+		gate = nil // no page knows the token
 	}
 	s.edge, err = newEdge(edgeOptions{
 		table: table, maxBody: MaxInternalBody, read: internalRead, write: internalWrite, idle: internalIdle,
@@ -155,7 +158,7 @@ func NewInternal(o InternalOptions) (*Internal, error) {
 	return s, nil
 }
 
-// guard asks for the token before anything else is looked at.
+// guard checks the token before any other part of the request.
 func (s *Internal) guard(next Handler) Handler {
 	if s.opt.Token == "" {
 		return next
@@ -170,8 +173,8 @@ func (s *Internal) guard(next Handler) Handler {
 	}
 }
 
-// CheckInternalAddress refuses an address that others can reach when no token is asked
-// for (docs/contract/internal.md).
+// CheckInternalAddress returns an error for an address that other machines can reach when token
+// is empty (docs/contract/internal.md).
 func CheckInternalAddress(addr net.Addr, token string) error {
 	tcp, ok := addr.(*net.TCPAddr)
 	if token == "" && (!ok || !tcp.IP.IsLoopback()) {
@@ -180,8 +183,8 @@ func CheckInternalAddress(addr net.Addr, token string) error {
 	return nil
 }
 
-// Serve answers the connections of ln until Shutdown. An address that others can reach
-// is refused without a token.
+// Serve serves the connections of ln until Shutdown. Without a token it refuses an address that
+// other machines can reach.
 func (s *Internal) Serve(ln net.Listener) error {
 	if err := CheckInternalAddress(ln.Addr(), s.opt.Token); err != nil {
 		return err
@@ -189,19 +192,19 @@ func (s *Internal) Serve(ln net.Listener) error {
 	return s.edge.serve(ln)
 }
 
-// Shutdown stops accepting, finishes what was accepted and closes the rest.
+// Shutdown stops accepting connections, finishes accepted requests and closes the rest.
 func (s *Internal) Shutdown(ctx context.Context) error { return s.edge.shutdown(ctx) }
 
-// Routes is the route table; nobody may change it.
+// Routes returns the route table; callers must not change it.
 func (s *Internal) Routes() []*Route { return s.edge.table }
 
-// Accepts is how the listener fares at taking connections.
+// Accepts returns the accept counters of the listener.
 func (s *Internal) Accepts() AcceptStat { return s.edge.accepts.stat("internal") }
 
-// RouteStats are copies of the counters of every route.
+// RouteStats returns copies of the counters of every route.
 func (s *Internal) RouteStats() []RouteStat { return s.edge.stats() }
 
-// exchangeError is the answer when the engine took nothing.
+// exchangeError returns the refusal for an error of Exchange after which nothing was applied.
 func exchangeError(err error) *refuse.Refusal {
 	switch {
 	case errors.Is(err, sequencer.ErrBusy):
@@ -214,8 +217,8 @@ func exchangeError(err error) *refuse.Refusal {
 	return refuse.Later(5, "The journal takes no changes; nothing was applied.")
 }
 
-// submitError is the answer to a change that the engine did not confirm; what and then as
-// for outcomeUnknown.
+// submitError returns the refusal for a change that the engine did not confirm; for what and
+// then see outcomeUnknown.
 func submitError(err error, what, then string) *refuse.Refusal {
 	if errors.Is(err, sequencer.ErrOutcomeUnknown) || errors.Is(err, wal.ErrOutcomeUnknown) {
 		return outcomeUnknown(what, then)
@@ -223,7 +226,7 @@ func submitError(err error, what, then string) *refuse.Refusal {
 	return exchangeError(err)
 }
 
-// query runs fn where core and history may be read.
+// query runs fn on the goroutine that may read core and history.
 func (s *Internal) query(fn func()) *refuse.Refusal {
 	if err := s.opt.Exchange.Query(fn); err != nil {
 		return exchangeError(err)
@@ -231,7 +234,7 @@ func (s *Internal) query(fn func()) *refuse.Refusal {
 	return nil
 }
 
-// control submits one command that is no order and answers its last event's refusal.
+// control submits one command that is no order and returns the refusal in its last event.
 func (s *Internal) control(cmd *engine.Command) (refused engine.Reason, err *refuse.Refusal) {
 	b := sequencer.Batch{
 		Commands: []engine.Command{*cmd},

@@ -14,7 +14,8 @@ import (
 	"tickhive/internal/refuse"
 )
 
-// internalSystemRoutes are clock, state hash, readiness, metrics, profiles and the log.
+// internalSystemRoutes returns the routes of clock, state hash, readiness, metrics, profiles and
+// log.
 func internalSystemRoutes(s *Internal) []*Route {
 	routes := []*Route{
 		{Method: fasthttp.MethodGet, Path: internalPrefix + "/clock", Handle: s.getClock},
@@ -43,10 +44,10 @@ func internalSystemRoutes(s *Internal) []*Route {
 	return append(routes, profileRoutes()...)
 }
 
-// maxAdvance bounds one move of the virtual clock (docs/contract/limits.md#clock-and-times).
+// maxAdvance limits one advance of the virtual clock (docs/contract/limits.md#clock-and-times).
 const maxAdvance = 366 * 24 * time.Hour
 
-// getClock is GET /clock.
+// getClock serves GET /clock.
 func (s *Internal) getClock(c *Ctx) *refuse.Refusal {
 	s.sendClock(c)
 	return nil
@@ -96,7 +97,7 @@ func (r *bodyReader) decodeClock(q *clockRequest) *bodyError {
 	return r.inOrder("advance", "to")
 }
 
-// setClock is POST /clock: it answers after everything that fell due is published.
+// setClock serves POST /clock. It answers after all work that fell due is published.
 func (s *Internal) setClock(c *Ctx) *refuse.Refusal {
 	var r bodyReader
 	var q clockRequest
@@ -130,8 +131,8 @@ func (s *Internal) setClock(c *Ctx) *refuse.Refusal {
 	return nil
 }
 
-// stateHash is GET /state-hash: per pair the hash of its canonical state, in all the hash
-// over those.
+// stateHash serves GET /state-hash: the hash of each pair's canonical state, and a hash over
+// these hashes.
 func (s *Internal) stateHash(c *Ctx) *refuse.Refusal {
 	h, err := s.opt.StateHash()
 	if err != nil {
@@ -152,7 +153,7 @@ func (s *Internal) stateHash(c *Ctx) *refuse.Refusal {
 	return nil
 }
 
-// getReady is GET /ready.
+// getReady serves GET /ready.
 func (s *Internal) getReady(c *Ctx) *refuse.Refusal {
 	if !s.opt.Ready.Load() {
 		return refuse.Later(1, "The server is recovering; /api/status tells how far it is.")
@@ -161,7 +162,7 @@ func (s *Internal) getReady(c *Ctx) *refuse.Refusal {
 	return nil
 }
 
-// getLog is GET /log.
+// getLog serves GET /log.
 func (s *Internal) getLog(c *Ctx) *refuse.Refusal {
 	level := strings.ToLower(s.opt.LogLevel.Level().String())
 	c.Private(append(appendJSONString([]byte(`{"level":`), level), '}'))
@@ -172,7 +173,7 @@ var logLevels = []word[slog.Level]{
 	{"debug", slog.LevelDebug}, {"info", slog.LevelInfo}, {"warn", slog.LevelWarn}, {"error", slog.LevelError},
 }
 
-// setLog is PATCH /log: the level of the log from now on.
+// setLog serves PATCH /log, which sets the level of the log.
 func (s *Internal) setLog(c *Ctx) *refuse.Refusal {
 	var r bodyReader
 	var level slog.Level

@@ -13,7 +13,7 @@ import (
 	"tickhive/internal/refuse"
 )
 
-// InternalResource is the accounts' part of the internal API
+// InternalResource returns the account routes of the internal API
 // (docs/contract/internal.md#users-and-money).
 func (d *AccountDesk) InternalResource(*Internal) []*Route {
 	const get, post = fasthttp.MethodGet, fasthttp.MethodPost
@@ -30,7 +30,7 @@ func (d *AccountDesk) InternalResource(*Internal) []*Route {
 	}
 }
 
-// nativeCurrency is the launchpad's native currency.
+// nativeCurrency is the code of the launchpad's native currency.
 const nativeCurrency = "NATIVE"
 
 func (d *AccountDesk) createUser(c *Ctx) *refuse.Refusal {
@@ -53,9 +53,9 @@ func (d *AccountDesk) createUser(c *Ctx) *refuse.Refusal {
 	return nil
 }
 
-// unfunded is the answer where the user was made and the native balance was refused: they
-// are changes of two logs. Sending the request again would make another user, or find the
-// nickname taken, so it names the user and what is left to do.
+// unfunded returns the error for a user that was created without the native balance: the two
+// changes are in different logs. A repeat of the request would create another user, or find the
+// nickname taken, so the error names the user and the remaining step.
 func unfunded(u *accounts.UserView, cause *refuse.Refusal) *refuse.Refusal {
 	e := *cause
 	e.Field = "nativeBalance"
@@ -94,7 +94,7 @@ func (d *AccountDesk) getUser(c *Ctx) *refuse.Refusal {
 	return err
 }
 
-// createUserKey is POST /users/{id}/apikeys: as the public route, but canTrade=true.
+// createUserKey serves POST /users/{id}/apikeys: the public route with canTrade=true by default.
 func (d *AccountDesk) createUserKey(c *Ctx) *refuse.Refusal {
 	user, err := d.userOf(c)
 	if err != nil {
@@ -103,7 +103,7 @@ func (d *AccountDesk) createUserKey(c *Ctx) *refuse.Refusal {
 	return d.createKey(c, user.Number, true)
 }
 
-// totals is the sums over all accounts, the ledger's currencies among them.
+// totals sends the sums over all accounts, including the ledger's currencies.
 func (d *AccountDesk) totals(c *Ctx) *refuse.Refusal {
 	all := d.view.Totals()
 	if d.opt.Ledger != nil {
@@ -121,7 +121,8 @@ func (d *AccountDesk) totals(c *Ctx) *refuse.Refusal {
 	return nil
 }
 
-// appendUser appends the User of docs/contract/internal.md#users-and-money; full adds the balances.
+// appendUser appends the User object of docs/contract/internal.md#users-and-money; full adds the
+// balances.
 func (d *AccountDesk) appendUser(b []byte, u *accounts.UserView, full bool) []byte {
 	b = appendJSONString(append(b, `{"id":`...), u.ID)
 	b = appendJSONString(append(b, `,"nickname":`...), u.Nickname)
@@ -148,7 +149,7 @@ func (d *AccountDesk) appendUser(b []byte, u *accounts.UserView, full bool) []by
 	return append(b, '}')
 }
 
-// nativeBalance is what the user has of the native currency, free and held.
+// nativeBalance returns the user's balance of the native currency, free and held.
 func (d *AccountDesk) nativeBalance(u *accounts.UserView) fixed.I192 {
 	if l := d.opt.Ledger; l != nil && l.Keeps(nativeCurrency) {
 		for _, b := range l.Balances(u.Address) {

@@ -12,7 +12,7 @@ type userRequest struct {
 	native  fixed.I128
 }
 
-// userMembers is the order in which broken members are told.
+// userMembers is the order in which broken members are reported.
 var userMembers = []string{
 	"nickname", "name", "secondName", "level", "stakingLevel", "isAmbassador", "secondLevelPercent", "unlimited",
 	"nativeBalance", "avatarId", "noTradeCommissions", "dealBidDiscountFraction", "dealAskDiscountFraction",
@@ -20,7 +20,7 @@ var userMembers = []string{
 
 func (r *bodyReader) decodeUser(u *userRequest) *bodyError {
 	if r.peek() == 0 && r.err == nil && u.creates {
-		return nil // every member has a default: no body is an empty one
+		return nil // every member has a default: a missing body is an empty one
 	}
 	if r.object() {
 		for key, ok := r.member(); ok; key, ok = r.member() {
@@ -58,7 +58,7 @@ func (r *bodyReader) readProfileMember(u *userRequest, key string) bool {
 	return true
 }
 
-// readTermsMember reads those that only one of the two has.
+// readTermsMember reads the members that only POST or only PATCH has.
 func (r *bodyReader) readTermsMember(u *userRequest, key string) bool {
 	p := &u.patch
 	switch {
@@ -84,7 +84,7 @@ func (r *bodyReader) readTermsMember(u *userRequest, key string) bool {
 	return true
 }
 
-// textOf reads a string; nil when it is missing, null or empty.
+// textOf reads a string; nil if it is missing, null or empty.
 func (r *bodyReader) textOf(most int) *string {
 	if s := r.string(most); s != nil {
 		text := string(s)
@@ -93,7 +93,7 @@ func (r *bodyReader) textOf(most int) *string {
 	return nil
 }
 
-// money reads a decimal in 10^-18; nil when it is missing.
+// money reads a decimal in 10^-18; nil if it is missing.
 func (r *bodyReader) money() *fixed.I128 {
 	if text := r.decimal(); text != nil {
 		v := mustDecimal(text)

@@ -52,7 +52,7 @@ func (r *bodyReader) decodeMoney(m *moneyRequest) *bodyError {
 	return r.inOrder(moneyMembers...)
 }
 
-// profitType reads a type by number, or by name as queries do.
+// profitType reads a profit type by number, or by name as in queries.
 func (r *bodyReader) profitType() accounts.ProfitType {
 	var text string
 	if r.peek() == '"' {
@@ -70,8 +70,8 @@ func (r *bodyReader) profitType() accounts.ProfitType {
 	return t
 }
 
-// moneyOf reads the body and finds the user and the currency. asset is nil for the
-// currencies that are no assets of the exchange: the ledger's.
+// moneyOf reads the body and finds the user and the currency. asset is nil for the ledger's
+// currencies, which are no assets of the exchange.
 func (d *AccountDesk) moneyOf(c *Ctx, m *moneyRequest) (u accounts.UserView, asset *engine.Asset, err *refuse.Refusal) {
 	var r bodyReader
 	r.reset(c.PostBody())
@@ -87,8 +87,8 @@ func (d *AccountDesk) moneyOf(c *Ctx, m *moneyRequest) (u accounts.UserView, ass
 	return u, asset, nil
 }
 
-// ledgerKeeps reports whether a currency is one of the ledger's; without a ledger its
-// currencies are kept like others.
+// ledgerKeeps reports whether the ledger holds the balances of a currency. Without a ledger,
+// accounts hold its currencies like any other.
 func (d *AccountDesk) ledgerKeeps(code string) bool {
 	if d.opt.Ledger == nil {
 		return code == nativeCurrency || code == "USBI"
@@ -112,7 +112,7 @@ func (d *AccountDesk) deposit(c *Ctx) *refuse.Refusal {
 	return err
 }
 
-// credit deposits into the ledger or the account, wherever the currency is kept.
+// credit deposits into the ledger or the account, depending on which holds the currency.
 func (d *AccountDesk) credit(u *accounts.UserView, currency string, amount Money) (accounts.BalanceView, *refuse.Refusal) {
 	if d.opt.Ledger != nil && d.opt.Ledger.Keeps(currency) {
 		return d.opt.Ledger.Deposit(u.Address, currency, amount)
@@ -144,7 +144,7 @@ func (d *AccountDesk) withdraw(c *Ctx) *refuse.Refusal {
 	return err
 }
 
-// withdrawable is what the asset's settings say about a withdrawal.
+// withdrawable returns the refusal of a withdrawal by the asset's settings, if any.
 func withdrawable(a *engine.Asset, m *moneyRequest) *refuse.Refusal {
 	switch {
 	case a == nil:

@@ -11,9 +11,9 @@ import (
 	"tickhive/internal/wal"
 )
 
-// agentError is a refusal of ledger or hive, or a store that takes no changes, as an
-// answer. look is where the caller finds out whether a change was recorded whose outcome
-// is unknown.
+// agentError returns the refusal for an error of the ledger or the hive, or for a store that
+// accepts no changes. look names where the client can check whether a change with an unknown
+// outcome was recorded.
 func agentError(err error, look string) *refuse.Refusal {
 	var refused *refuse.Refusal
 	switch {
@@ -29,20 +29,20 @@ func agentError(err error, look string) *refuse.Refusal {
 	return refuse.Later(5, "The launchpad takes no changes at the moment; nothing was changed.")
 }
 
-// sendDecimals answers with v, whose decimals are its own.
+// sendDecimals sends v, whose decimals follow ?decimals.
 func sendDecimals(c *Ctx, v any) *refuse.Refusal {
 	c.Private(agentJSON(v))
 	return nil
 }
 
-// sendFree answers with v, which has no decimals but in members that stand as they were
-// sent (metadata, payloads): those are nobody's to rewrite, ?decimals=string or not.
+// sendFree sends v, whose only decimals are in members that must stay as they were sent
+// (metadata, payloads), with or without ?decimals=string.
 func sendFree(c *Ctx, v any) *refuse.Refusal {
 	c.decimalsText = false
 	return sendDecimals(c, v)
 }
 
-// agentJSON writes an answer; free-form members keep their characters.
+// agentJSON encodes an answer without HTML escapes, so free-form members keep their characters.
 func agentJSON(v any) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -53,8 +53,8 @@ func agentJSON(v any) []byte {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
-// readForm reads a body that is an object of these members and answers each as it was
-// sent, nil for a missing one. Unknown and duplicate members are refused.
+// readForm reads a body that is an object of these members and returns each value as it was
+// sent, nil for a missing one. It refuses unknown and duplicate members.
 func readForm(body []byte, members ...string) ([]json.RawMessage, *refuse.Refusal) {
 	var r bodyReader
 	r.reset(body)
@@ -74,7 +74,7 @@ func readForm(body []byte, members ...string) ([]json.RawMessage, *refuse.Refusa
 	return form, nil
 }
 
-// anything reads a value of any type and answers it as sent.
+// anything reads a value of any type and returns it as sent.
 func (r *bodyReader) anything() json.RawMessage {
 	r.peek()
 	start := r.pos

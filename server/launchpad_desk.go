@@ -13,41 +13,44 @@ import (
 	"tickhive/launchpad"
 )
 
-// LaunchpadOptions wires a LaunchpadDesk. Clock, User and Find are required.
+// LaunchpadOptions configures a LaunchpadDesk. Clock, User and Find are required.
 type LaunchpadOptions struct {
-	// Clock is the clock of both stores: what is answered is as of its time.
+	// Clock is the clock of both stores: answers show the state at its time.
 	Clock clock.Clock
-	// User is the level and the ledger address (0x and 40 hex digits) of an account; ok is
-	// false when there is none.
+	// User returns the level and the ledger address (0x and 40 hex digits) of an account; ok
+	// is false when the account does not exist.
 	User func(account engine.AccountID) (level int64, address string, ok bool)
-	// Find is the account of a user's id.
+	// Find returns the account of a user's id.
 	Find func(id [16]byte) (engine.AccountID, bool)
-	// VotesPerMinute of one user in any 60 s; default 10 (rate.votes_per_minute).
+	// VotesPerMinute is the limit of one user's votes in any 60 s; default 10
+	// (rate.votes_per_minute).
 	VotesPerMinute int
 }
 
-// DefaultVotes is how often a user may vote in any 60 s (docs/contract/limits.md#rate-limits).
+// DefaultVotes is the default limit of one user's votes in any 60 s
+// (docs/contract/limits.md#rate-limits).
 const DefaultVotes = 10
 
-// LaunchpadDesk is launchpad and hive at the edge: their public and internal routes, and
-// the ledger as the account routes need it. Any goroutine may use it.
+// LaunchpadDesk serves the public and internal routes of launchpad and hive, and implements
+// Ledger for the account routes. Any goroutine may use it.
 type LaunchpadDesk struct {
 	opt    LaunchpadOptions
 	stores atomic.Pointer[agentStores]
 	votes  *voteLimiter
 
-	// ticked is up to when a virtual clock's stores have been told the time.
+	// ticked is the virtual time up to which the stores have carried out their due work.
 	ticked  atomic.Int64
 	ticking sync.Mutex
 }
 
-// agentStores are the two stores, which stand or fall together.
+// agentStores holds the two stores, which are only set together.
 type agentStores struct {
 	ledger *launchpad.Store
 	hive   *hive.Store
 }
 
-// NewLaunchpadDesk makes the desk without its stores: routes can be made before recovery.
+// NewLaunchpadDesk returns a LaunchpadDesk without its stores, so that routes can be built
+// before recovery.
 func NewLaunchpadDesk(o LaunchpadOptions) (*LaunchpadDesk, error) {
 	if o.Clock == nil || o.User == nil || o.Find == nil {
 		return nil, errors.New("server: LaunchpadOptions need a clock, User and Find")
@@ -60,7 +63,7 @@ func NewLaunchpadDesk(o LaunchpadOptions) (*LaunchpadDesk, error) {
 	return &LaunchpadDesk{opt: o, votes: votes}, nil
 }
 
-// Open gives the desk its recovered stores and lets the hive know every token. It comes
+// Open sets the recovered stores and reports every token to the hive. The caller calls it
 // before the server is ready.
 func (d *LaunchpadDesk) Open(ledger *launchpad.Store, swarm *hive.Store) error {
 	err := swarm.Fold(func(s *hive.State) {
@@ -75,8 +78,8 @@ func (d *LaunchpadDesk) Open(ledger *launchpad.Store, swarm *hive.Store) error {
 	return err
 }
 
-// Carry carries out a command of the ledger and tells the hive of it, both before it
-// answers: whoever has the answer finds the worker too.
+// Carry carries out a command of the ledger and reports it to the hive before it returns, so
+// a client that has the answer also finds the worker.
 func (d *LaunchpadDesk) Carry(cmd launchpad.Command) (launchpad.Result, error) {
 	st := d.stores.Load()
 	if st == nil {
@@ -85,7 +88,7 @@ func (d *LaunchpadDesk) Carry(cmd launchpad.Command) (launchpad.Result, error) {
 	res, err := launchpad.Carry(st.ledger, cmd)
 	if err == nil && res.Fact != nil {
 		if ferr := st.hive.Fold(func(s *hive.State) { s.Fold(hive.Fact(*res.Fact)) }); ferr != nil {
-			// The ledger has it, durable; the hive has it after the next start.
+			// The change is durable in the ledger; the hive receives it at the next start.
 			err = fmt.Errorf("%w: the hive: %w", wal.ErrOutcomeUnknown, ferr)
 		}
 	}
@@ -101,9 +104,9 @@ func (d *LaunchpadDesk) Act(cmd hive.Command) (hive.Result, error) {
 	return st.hive.Do(cmd)
 }
 
-// Tick carries out what is due by the clock's time in both stores. A virtual clock's
-// reader does it by itself; the owner of such a clock calls it so that its own answer
-// comes after.
+// Tick carries out the work that is due at the clock's time in both stores. With a virtual
+// clock, every read does this too; the owner of the clock calls Tick so that its own answer
+// follows the work.
 func (d *LaunchpadDesk) Tick() error {
 	st := d.stores.Load()
 	if st == nil {
@@ -119,15 +122,15 @@ func (d *LaunchpadDesk) Tick() error {
 	return nil
 }
 
-// agentViews are both pictures and the time at which they are looked at.
+// agentViews holds the views of both stores and the time of the read.
 type agentViews struct {
 	ledger *launchpad.View
 	hive   *hive.View
 	nowNs  int64
 }
 
-// views loads the pictures of now. The hive's comes first, so that every worker in it has
-// its token in the other.
+// views loads the current views. It loads the hive's view first, so that every worker in it
+// has its token in the ledger's view.
 func (d *LaunchpadDesk) views() agentViews {
 	st := d.stores.Load()
 	if st == nil {
@@ -135,14 +138,14 @@ func (d *LaunchpadDesk) views() agentViews {
 	}
 	now := d.opt.Clock.NowNs()
 	if d.opt.Clock.Virtual() && now > d.ticked.Load() {
-		// Without its tick a store that takes no changes answers as of the last instant
-		// that it knows.
+		// If the tick fails, a store that accepts no changes shows the state at its last
+		// known instant.
 		_ = d.Tick()
 	}
 	return agentViews{hive: st.hive.View(), ledger: st.ledger.View(), nowNs: now}
 }
 
-// Views are the published pictures: nil before Open.
+// Views returns the published views, nil before Open.
 func (d *LaunchpadDesk) Views() (*launchpad.View, *hive.View) {
 	st := d.stores.Load()
 	if st == nil {
@@ -151,13 +154,13 @@ func (d *LaunchpadDesk) Views() (*launchpad.View, *hive.View) {
 	return st.ledger.View(), st.hive.View()
 }
 
-// worker is the hive's word on a worker, as the launchpad's answers want it.
+// worker adapts the hive's state of a worker for launchpad answers.
 func (v *agentViews) worker(id uint32) (launchpad.WorkerState, bool) {
 	w, ok := v.hive.WorkerState(v.nowNs, id)
 	return launchpad.WorkerState(w), ok
 }
 
-// Health is nil, or why one of the stores takes no changes.
+// Health returns nil, or the reason why one of the stores accepts no changes.
 func (d *LaunchpadDesk) Health() error {
 	st := d.stores.Load()
 	if st == nil {

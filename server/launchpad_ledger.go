@@ -9,7 +9,7 @@ import (
 	"tickhive/launchpad"
 )
 
-// Keeps reports whether the balances of a currency are the ledger's: NATIVE and USBI.
+// Keeps reports whether the ledger holds the balances of a currency: NATIVE and USBI.
 func (d *LaunchpadDesk) Keeps(currencyCode string) bool {
 	_, ok := launchpad.ParseCurrency(currencyCode)
 	return ok
@@ -22,7 +22,7 @@ func (d *LaunchpadDesk) Deposit(address, currencyCode string, amount Money) (acc
 	})
 }
 
-// Withdraw takes NATIVE or USBI from an address.
+// Withdraw debits NATIVE or USBI from an address.
 func (d *LaunchpadDesk) Withdraw(address, currencyCode string, amount Money) (accounts.BalanceView, *refuse.Refusal) {
 	return d.move(address, currencyCode, amount, func(a launchpad.Address, c launchpad.Currency, v launchpad.Amount) launchpad.Command {
 		return launchpad.Withdraw{From: a, Currency: c, Amount: v}
@@ -49,7 +49,7 @@ func (d *LaunchpadDesk) move(
 	return balanceText(*res.Balance), nil
 }
 
-// Balances are what an address has of NATIVE and USBI; zero rows are left out.
+// Balances returns the non-zero balances of an address in NATIVE and USBI.
 func (d *LaunchpadDesk) Balances(address string) []accounts.BalanceView {
 	a, ok := launchpad.ParseAddress(address)
 	if !ok {
@@ -66,7 +66,7 @@ func (d *LaunchpadDesk) Balances(address string) []accounts.BalanceView {
 	return rows
 }
 
-// Seq is the number of records that the ledger reflects.
+// Seq returns the number of records that the ledger's view reflects.
 func (d *LaunchpadDesk) Seq() uint64 {
 	st := d.stores.Load()
 	if st == nil {
@@ -75,7 +75,7 @@ func (d *LaunchpadDesk) Seq() uint64 {
 	return st.ledger.View().Seq()
 }
 
-// Totals are the ledger's rows of GET /totals: what lies in pools counts as held.
+// Totals returns the ledger's rows of GET /totals; money in pools counts as held.
 func (d *LaunchpadDesk) Totals() []accounts.TotalView {
 	v := d.views()
 	var rows []accounts.TotalView
@@ -88,13 +88,13 @@ func (d *LaunchpadDesk) Totals() []accounts.TotalView {
 	return rows
 }
 
-// ledgerAmount is money as the ledger counts it; false when it is not above 0.
+// ledgerAmount converts money to the ledger's amount; false when it is not above 0.
 func ledgerAmount(m Money) (launchpad.Amount, bool) {
 	v, err := launchpad.ParseAmount(string(fixed.AppendShortest(nil, m, fixed.Scale)))
 	return v, err == nil && !v.IsZero()
 }
 
-// maxMoney is the end of what 128 bits hold: totals beyond it are shown as this.
+// maxMoney is the largest signed 128-bit value; larger totals are shown as maxMoney.
 var maxMoney = new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 127), big.NewInt(1))
 
 func moneyOf(a launchpad.Amount) Money {

@@ -8,15 +8,15 @@ import (
 	"tickhive/launchpad"
 )
 
-// spawnMembers are the body of a spawn in the order of docs/contract/api.md.
+// spawnMembers lists the members of a spawn's body in the order of docs/contract/api.md.
 var spawnMembers = []string{"name", "symbol", "totalSupply", "decimals", "poolSide", "metadata"}
 
 func spawnForm(m []json.RawMessage) launchpad.SpawnForm {
 	return launchpad.SpawnForm{Name: m[0], Symbol: m[1], TotalSupply: m[2], Decimals: m[3], PoolSide: m[4], Metadata: m[5]}
 }
 
-// spawn is POST /api/launchpad/spawn; the checks behind the body are the ledger's
-// (docs/contract/launchpad.md#spawn).
+// spawn serves POST /api/launchpad/spawn. The ledger makes all checks beyond the shape of the
+// body (docs/contract/launchpad.md#spawn).
 func (d *LaunchpadDesk) spawn(c *Ctx) *refuse.Refusal {
 	form, err := readForm(c.PostBody(), spawnMembers...)
 	if err != nil {
@@ -42,13 +42,13 @@ func (d *LaunchpadDesk) carrySpawn(c *Ctx, cmd launchpad.Spawn, owner launchpad.
 	return sendFree(c, res.Spawn)
 }
 
-// agentUser is a user as ledger and hive know one.
+// agentUser holds the data of a user that ledger and hive need.
 type agentUser struct {
 	level   int64
 	address launchpad.Address
 }
 
-// user asks the accounts for a user that must exist.
+// user returns the data of an account that must exist.
 func (d *LaunchpadDesk) user(account engine.AccountID) (agentUser, *refuse.Refusal) {
 	level, text, ok := d.opt.User(account)
 	a, valid := launchpad.ParseAddress(text)

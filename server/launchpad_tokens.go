@@ -11,13 +11,13 @@ import (
 
 var hdrAsOf = []byte("X-As-Of")
 
-// setAsOf sets the block that a walk over a list gives back as asOf
+// setAsOf sets the header with the block that a client passes as asOf to read the next pages
 // (docs/contract/launchpad.md#tokens).
 func (c *Ctx) setAsOf(block int64) {
 	c.Response.Header.SetCanonical(hdrAsOf, strconv.AppendInt(c.number[:0], block, 10))
 }
 
-// asOf reads ?asOf=, nil when it is missing.
+// asOf returns the parameter asOf, nil if it is missing.
 func (c *Ctx) asOf() (*int64, *refuse.Refusal) {
 	block, given, err := c.Int("asOf", 0, 0, math.MaxInt64)
 	if err != nil || !given {
@@ -26,7 +26,7 @@ func (c *Ctx) asOf() (*int64, *refuse.Refusal) {
 	return &block, nil
 }
 
-// tokens is GET /api/launchpad/tokens.
+// tokens serves GET /api/launchpad/tokens.
 func (d *LaunchpadDesk) tokens(c *Ctx) *refuse.Refusal {
 	var q launchpad.ListQuery
 	var err *refuse.Refusal
@@ -65,7 +65,7 @@ func noToken() *refuse.Refusal {
 	return refuse.Missing("id", "No token has this address or registry id.")
 }
 
-// token is GET /api/launchpad/tokens/:id.
+// token serves GET /api/launchpad/tokens/:id.
 func (d *LaunchpadDesk) token(c *Ctx) *refuse.Refusal {
 	v := d.views()
 	t, ok := v.ledger.Token(c.PathParam("id"), v.worker)
@@ -75,15 +75,15 @@ func (d *LaunchpadDesk) token(c *Ctx) *refuse.Refusal {
 	sent := t.Metadata
 	t.Metadata = emptyObject
 	c.decimalsText = false
-	// The encoder would take the white space out of metadata, which is kept as sent. The
-	// place is unmistakable: quotes within strings are escaped.
+	// The encoder would remove the white space of metadata, which must stay as sent. The
+	// replaced text occurs only once, because quotes within strings are escaped.
 	c.Private(bytes.Replace(agentJSON(&t), []byte(`"metadata":{}`), append([]byte(`"metadata":`), sent...), 1))
 	return nil
 }
 
 var emptyObject = []byte("{}")
 
-// pool is GET /api/launchpad/tokens/:id/pool.
+// pool serves GET /api/launchpad/tokens/:id/pool.
 func (d *LaunchpadDesk) pool(c *Ctx) *refuse.Refusal {
 	v := d.views()
 	p, ok := v.ledger.Pool(c.PathParam("id"))
@@ -93,7 +93,7 @@ func (d *LaunchpadDesk) pool(c *Ctx) *refuse.Refusal {
 	return sendFree(c, &p)
 }
 
-// tokenWorker is GET /api/launchpad/tokens/:id/worker.
+// tokenWorker serves GET /api/launchpad/tokens/:id/worker.
 func (d *LaunchpadDesk) tokenWorker(c *Ctx) *refuse.Refusal {
 	v := d.views()
 	w, ok := v.ledger.Worker(c.PathParam("id"), v.worker, v.recent)
@@ -103,8 +103,8 @@ func (d *LaunchpadDesk) tokenWorker(c *Ctx) *refuse.Refusal {
 	return sendFree(c, &w)
 }
 
-// recent is the newest entries aimed at a worker's token, without what the launchpad's
-// view leaves out.
+// recent returns the newest action-log entries that target a worker's token, without the
+// members that the launchpad's answers leave out.
 func (v *agentViews) recent(id uint32) []launchpad.Action {
 	entries := v.hive.Recent(id)
 	out := make([]launchpad.Action, len(entries))

@@ -2,8 +2,8 @@ package server
 
 import "tickhive/engine"
 
-// tradingMembers is the order of docs/contract/trading.md#place-an-order, in which broken members
-// are told.
+// tradingMembers is the order of docs/contract/trading.md#place-an-order, in which broken
+// members are reported.
 var tradingMembers = []string{
 	"side", "isMarket", "currencyPairCode", "amount", "price", "timeInForce", "postOnly", "clientOrderId",
 	"stopPrice", "displayAmount", "selfTradePrevention", "quoteAmount",
@@ -19,7 +19,7 @@ func (r *bodyReader) decodeTradingOrder(o *orderRequest) *bodyError {
 			case "isMarket":
 				market, _ = r.boolean()
 			case "type", "accountId":
-				r.unknown() // they belong to the internal API
+				r.unknown() // members of the internal API only
 			default:
 				r.readOrderMember(o, key)
 			}
@@ -31,7 +31,7 @@ func (r *bodyReader) decodeTradingOrder(o *orderRequest) *bodyError {
 	return r.inOrder(tradingMembers...)
 }
 
-// checkTradingOrder finds the type and applies the rules between the members.
+// checkTradingOrder sets the order type and checks the rules between members.
 func (r *bodyReader) checkTradingOrder(o *orderRequest, market bool) {
 	o.typeGiven = true
 	switch {
@@ -45,7 +45,7 @@ func (r *bodyReader) checkTradingOrder(o *orderRequest, market bool) {
 		o.typ = engine.Limit
 	}
 	if market && o.price != nil && decimalSign(o.price) == 0 {
-		o.price = nil // clients that always send a price send 0 here
+		o.price = nil // some clients always send a price, and send 0 here
 	}
 	r.require("side", o.sideGiven)
 	r.require("currencyPairCode", o.pair != nil)

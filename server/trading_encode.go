@@ -34,7 +34,7 @@ func appendUserOrder(b []byte, r *marketdata.OrderRecord, ins *engine.Instrument
 	return append(b, '"')
 }
 
-// appendFillDeal appends the members of the public deal of a fill, as its owner sees it.
+// appendFillDeal appends the members of a fill's public deal, as the fill's owner sees it.
 func appendFillDeal(b []byte, f *marketdata.Fill, ins *engine.Instrument) []byte {
 	t := marketdata.Trade{TimeNs: f.TimeNs, Price: f.Price, Amount: f.Amount, TakerSide: f.TakerSide}
 	const other = ^engine.AccountID(0)
@@ -44,7 +44,7 @@ func appendFillDeal(b []byte, f *marketdata.Fill, ins *engine.Instrument) []byte
 	return AppendDeal(b, ins, f.Trade, &t, &Caller{Account: f.Account})
 }
 
-// appendFillFee appends what a fill adds to the public deal.
+// appendFillFee appends the members that a fill adds to the public deal.
 func appendFillFee(b []byte, f *marketdata.Fill, ins *engine.Instrument) []byte {
 	b = appendMoney(append(b, `,"fee":`...), f.Fee)
 	b = append(append(append(b, `,"feeCurrencyCode":"`...), ins.Quote...), '"')

@@ -42,17 +42,17 @@ func (d *AccountDesk) listQuery(c *Ctx, statuses bool) (q marketdata.Query, err 
 		}
 		q.Pair = v.Instrument.ID
 	}
-	if page-1 > maxListOffset/size { // beyond everything that is kept
+	if page-1 > maxListOffset/size { // beyond all retained records
 		return q, nil
 	}
 	q.Offset, q.Limit = int((page-1)*size), int(size)
 	return q, nil
 }
 
-// maxListOffset is beyond the orders and fills that can be kept.
+// maxListOffset is greater than the number of orders and fills that can be retained.
 const maxListOffset = 1 << 31
 
-// between reads sinceDate and endDate; bounds compare with the date as printed.
+// between reads sinceDate and endDate, which are compared with dates as printed.
 func (c *Ctx) between(q *marketdata.Query) *refuse.Refusal {
 	since, hasSince, err := c.date("sinceDate")
 	if err != nil {
@@ -74,7 +74,7 @@ func (c *Ctx) between(q *marketdata.Query) *refuse.Refusal {
 	return nil
 }
 
-// userOrders is GET /api/user/orders.
+// userOrders serves GET /api/user/orders.
 func (d *AccountDesk) userOrders(c *Ctx) *refuse.Refusal {
 	q, err := d.listQuery(c, true)
 	if err != nil {
@@ -91,7 +91,7 @@ func (d *AccountDesk) userOrders(c *Ctx) *refuse.Refusal {
 	return nil
 }
 
-// userDeals is GET /api/user/deals.
+// userDeals serves GET /api/user/deals.
 func (d *AccountDesk) userDeals(c *Ctx) *refuse.Refusal {
 	q, err := d.listQuery(c, false)
 	if err != nil {
@@ -108,7 +108,7 @@ func (d *AccountDesk) userDeals(c *Ctx) *refuse.Refusal {
 	return nil
 }
 
-// orderDeals is GET /api/orders/{orderId}/deals: the order and its deals, newest first.
+// orderDeals serves GET /api/orders/{orderId}/deals: the order and its deals, newest first.
 func (d *AccountDesk) orderDeals(c *Ctx) *refuse.Refusal {
 	id, v, err := d.orderParam(c)
 	if err != nil {
@@ -131,15 +131,15 @@ func (d *AccountDesk) orderDeals(c *Ctx) *refuse.Refusal {
 	return nil
 }
 
-// balances is GET /api/wallets/balances.
+// balances serves GET /api/wallets/balances.
 func (d *AccountDesk) balances(c *Ctx) *refuse.Refusal {
 	b := appendList([]byte(`{"balances":`), d.balancesOf(uint32(c.account())), appendBalance)
 	c.Private(append(b, '}'))
 	return nil
 }
 
-// balancesOf are the balances of an account that are not zero, the ledger's among them,
-// by currency code.
+// balancesOf returns the non-zero balances of an account, including those in the ledger,
+// ordered by currency code.
 func (d *AccountDesk) balancesOf(n uint32) []accounts.BalanceView {
 	all := d.view.Balances(n)
 	if d.opt.Ledger == nil {

@@ -27,7 +27,7 @@ func (d *AccountDesk) tradingRoutes() []*Route {
 	}
 }
 
-// tradingCommand is one command of the trading API and what it came to.
+// tradingCommand is one command of the trading API and its outcome.
 type tradingCommand struct {
 	heldBatch
 	order  engine.OrderID
@@ -35,8 +35,8 @@ type tradingCommand struct {
 	rec    marketdata.OrderRecord // of a cancel
 }
 
-// submitOne takes the command through accounts and engine. An order whose money is
-// missing does not reach the engine, unless its client order id may be a repeat.
+// submitOne reserves money for the command and submits it to the engine. An order that lacks
+// money does not reach the engine, unless it has a client order id, which may be a repeat.
 func (d *AccountDesk) submitOne(t *tradingCommand, cmd *engine.Command) *refuse.Refusal {
 	t.resize(1)
 	t.batch.Commands[0] = *cmd
@@ -63,18 +63,18 @@ func (d *AccountDesk) submitOne(t *tradingCommand, cmd *engine.Command) *refuse.
 	return nil
 }
 
-// canceled looks the order up while its cancel is the newest thing that happened to it.
+// canceled looks up the order right after its cancel, before any later command.
 func (t *tradingCommand) canceled(h *marketdata.History, cmd *engine.Command) {
 	rec, ok := h.Order(cmd.Order)
 	switch {
 	case !ok || rec.Account != cmd.Account:
-		t.reason = engine.UnknownOrder // who does not own it learns nothing, not even that it is closed
+		t.reason = engine.UnknownOrder // report unknown_order to non-owners, whatever its state
 	default:
 		t.rec = rec
 	}
 }
 
-// placeOrder is POST /api/orders: the order's id.
+// placeOrder serves POST /api/orders and sends the order's id.
 func (d *AccountDesk) placeOrder(c *Ctx) *refuse.Refusal {
 	var r bodyReader
 	var o orderRequest
@@ -96,7 +96,7 @@ func (d *AccountDesk) placeOrder(c *Ctx) *refuse.Refusal {
 	return nil
 }
 
-// cancelOrder is DELETE /api/orders/{orderId}: the view of the order.
+// cancelOrder serves DELETE /api/orders/{orderId} and sends the view of the order.
 func (d *AccountDesk) cancelOrder(c *Ctx) *refuse.Refusal {
 	id, v, err := d.orderParam(c)
 	if err != nil {
@@ -111,7 +111,7 @@ func (d *AccountDesk) cancelOrder(c *Ctx) *refuse.Refusal {
 	return nil
 }
 
-// orderParam reads the path's order id and finds its pair.
+// orderParam returns the order id of the path and the view of its pair.
 func (d *AccountDesk) orderParam(c *Ctx) (engine.OrderID, *marketdata.View, *refuse.Refusal) {
 	text := c.PathParam("orderId")
 	n, ok := parseInteger([]byte(text))
@@ -131,8 +131,8 @@ func noTradingOrder(id string) *refuse.Refusal {
 	return refuse.Missing("orderId", "You have no order %s.", id)
 }
 
-// cancelOwn is DELETE /api/orders?currencyPairCode=: the caller's orders that were open
-// when it was sequenced.
+// cancelOwn serves DELETE /api/orders?currencyPairCode=. It cancels the caller's orders that
+// were open when it was sequenced.
 func (d *AccountDesk) cancelOwn(c *Ctx) *refuse.Refusal {
 	code, err := c.pairParam(pairName)
 	if err != nil {
@@ -185,15 +185,15 @@ func (d *AccountDesk) cancelPart(account engine.AccountID, bound engine.OrderID)
 	return canceled, nil
 }
 
-// refusalFields is the member that a reason is about, where it is about one.
+// refusalFields maps a reason to the request member that caused it, if one did.
 var refusalFields = map[engine.Reason]string{
 	engine.PriceNotPositive: "price", engine.PriceOffTick: "price", engine.PriceOutOfRange: "price",
 	engine.AmountNotPositive: "amount", engine.AmountOffLot: "amount", engine.AmountOutOfRange: "amount",
 	engine.BelowMinQuoteAmount: "amount", engine.DuplicateClientOrderID: "clientOrderId",
 }
 
-// tradingRefusal is a reason of docs/contract/errors.md#order-refusals as an answer: the same word
-// in capitals, with its public status.
+// tradingRefusal returns the refusal for a reason of docs/contract/errors.md#order-refusals: the
+// same word in capitals, with its public status.
 func tradingRefusal(r engine.Reason, cmd *engine.Command) *refuse.Refusal {
 	e := &refuse.Refusal{Code: reasonCode(r), Field: refusalFields[r]}
 	switch {
@@ -209,7 +209,7 @@ func tradingRefusal(r engine.Reason, cmd *engine.Command) *refuse.Refusal {
 	return e
 }
 
-// refusalTexts says what each reason means.
+// refusalTexts maps each reason to its message.
 var refusalTexts = map[engine.Reason]string{
 	engine.PriceNotPositive:       "The price must be above zero.",
 	engine.PriceOffTick:           "The price has more digits than the pair's digitsPrice.",

@@ -7,11 +7,11 @@ import (
 	"tickhive/internal/refuse"
 )
 
-// Streams is the resource of GET /ws (docs/contract/streams.md).
+// Streams returns the resource that serves GET /ws (docs/contract/streams.md).
 func Streams(h *Hub) Resource {
 	up := websocket.FastHTTPUpgrader{
 		ReadBufferSize: 4 << 10, WriteBufferSize: 4 << 10,
-		// Market data is public and every private channel is signed: no origin is special.
+		// Market data is public and private channels need a signature: every origin is allowed.
 		CheckOrigin: func(*fasthttp.RequestCtx) bool { return true },
 	}
 	return func(*Server) []*Route {

@@ -7,15 +7,15 @@ import (
 	"tickhive/marketdata"
 )
 
-// wsTradesChunk is how many trades one message carries at most; a resuming subscriber
-// gets as many messages as it takes.
+// wsTradesChunk is the maximum number of trades in one message. A resuming subscriber
+// that needs more receives several messages.
 const wsTradesChunk = 1000
 
-// wsTradesSnapshot is how many trades a snapshot shows (docs/contract/streams.md#channels).
+// wsTradesSnapshot is the number of trades in a snapshot (docs/contract/streams.md#channels).
 const wsTradesSnapshot = 100
 
-// advanceBook sends the difference between two states; a change outside the depth is
-// none of this stream's.
+// advanceBook sends the difference between the stream's last view and v. It sends nothing
+// when only levels outside the stream's depth changed.
 func (h *Hub) advanceBook(s *wsStream, v *marketdata.View) {
 	if v.BookSeq == s.view.BookSeq {
 		return
@@ -23,7 +23,7 @@ func (h *Hub) advanceBook(s *wsStream, v *marketdata.View) {
 	bids := h.diff[0].run(&s.view.Bids, &v.Bids, s.key.depth, true)
 	asks := h.diff[1].run(&s.view.Asks, &v.Asks, s.key.depth, false)
 	if len(bids)+len(asks) == 0 && s.key.depth != 0 {
-		// The next difference is taken from the newer state; the chain stays at s.seq.
+		// The next difference starts from the newer view; the seq chain stays at s.seq.
 		s.view, s.snapshot, s.resumes = v, nil, nil
 		return
 	}
@@ -47,7 +47,7 @@ func (h *Hub) advanceTrades(s *wsStream, v *marketdata.View) {
 }
 
 // advanceCandles sends every candle that ended since the last message as closed, and the
-// open one when it changed; a boundary passes without a trade too.
+// open candle when it changed. A candle also ends when no trade occurs.
 func (h *Hub) advanceCandles(s *wsStream, v *marketdata.View) {
 	series := &v.Candles[s.key.interval]
 	nowSec := h.opts.Clock.NowNs() / int64(time.Second)
@@ -87,9 +87,10 @@ func (h *Hub) advanceStatus(s *wsStream, root *marketdata.Root) {
 	h.send(s, append(dst, `]}`...))
 }
 
-// begin queues the snapshot that a subscription waits for and makes it live; false: there
-// is more to come before it is. Only the snapshot of a view is kept for the next subscriber:
-// status tells the time and the incidents too, which change while the market stands still.
+// begin queues the snapshot that a subscription waits for and makes the subscription live.
+// It returns false when more messages must follow first. Only the snapshot of a view is
+// cached for the next subscriber: a status snapshot also holds the time and the incidents,
+// which change while the market is idle.
 func (h *Hub) begin(sub *wsSub) bool {
 	s := sub.stream
 	if s.key.channel == chTrades && sub.from != 0 {
@@ -114,9 +115,10 @@ func (h *Hub) begin(sub *wsSub) bool {
 	return true
 }
 
-// beginTrades pays a resuming subscriber what it is owed, a chunk at a time, until it has
-// caught up with the stream. The stream moves on between two chunks, and retention with it:
-// a subscriber whose next trade is no longer kept starts anew, which a snapshot says.
+// beginTrades queues the trades that a resuming subscriber missed, one chunk per call, until
+// the subscriber has caught up with the stream. Between two chunks the stream advances and
+// old trades are evicted: a subscriber whose next trade is evicted receives a snapshot and
+// starts over.
 func (h *Hub) beginTrades(sub *wsSub) bool {
 	s := sub.stream
 	kind := "update"
@@ -134,7 +136,7 @@ func (h *Hub) beginTrades(sub *wsSub) bool {
 	return false
 }
 
-// appendSnapshot is the stream's state as a message.
+// appendSnapshot appends the snapshot message of the stream's state.
 func (h *Hub) appendSnapshot(dst []byte, s *wsStream, reason string) []byte {
 	now := h.nowMs()
 	switch s.key.channel {
@@ -159,7 +161,7 @@ func (h *Hub) appendSnapshot(dst []byte, s *wsStream, reason string) []byte {
 	return h.appendPrivateSnapshot(dst, s, now)
 }
 
-// open makes a stream at what is published now.
+// open creates a stream that starts at the currently published view.
 func (h *Hub) open(key wsKey, v *marketdata.View, root *marketdata.Root) *wsStream {
 	now := machineMs()
 	s := &wsStream{key: key, view: v, lastMs: now, idleMs: now}

@@ -15,48 +15,48 @@ import (
 	"tickhive/internal/refuse"
 )
 
-// Bounds of one connection's inbound side (docs/contract/limits.md#streams).
+// Limits of one connection's inbound side (docs/contract/limits.md#streams).
 const (
 	wsMessageBytes   = 64 << 10
 	wsMessagesSecond = 20
-	wsViolations     = 100              // the 100th message over the limit closes
+	wsViolations     = 100              // the 100th message over the limit closes the connection
 	wsPingEvery      = 20 * time.Second // default of HubOptions.PingEvery
 	wsPongWithin     = 60 * time.Second // default of HubOptions.PongWithin
-	wsGoodbye        = 2 * time.Second  // for the peer's half of the closing handshake
+	wsGoodbye        = 2 * time.Second  // wait for the peer's close frame
 )
 
-// wsConn is one client. The reader goroutine (inside the upgrade) parses operations and
-// hands them to the hub; a pump drains out; everything in the group named hub belongs to
-// the hub's goroutine.
+// wsConn is the connection of one client. The reader goroutine (inside the upgrade callback)
+// parses operations and passes them to the hub; a pump writes the messages in out. The hub's
+// goroutine owns the fields of the group hub.
 type wsConn struct {
 	ws     *websocket.Conn
-	raw    syscall.RawConn // the socket; nil when it is none
+	raw    syscall.RawConn // the socket; nil when the connection has no descriptor
 	out    *wsOut
 	pongNs atomic.Int64
-	remote netip.Addr // the client's address, for keys that are bound to some
+	remote netip.Addr // the client's address, for keys with an IP allow-list
 
 	hub struct {
 		subs     map[wsKey]*wsSub
-		pending  []*wsSub  // wait for a snapshot
-		key      SocketKey // signed for the socket; while authed
+		pending  []*wsSub  // subscriptions that wait for a snapshot
+		key      SocketKey // the key that signed for the socket; valid while authed
 		authed   bool
 		lastFull time.Time
-		fullIn   uint64 // the delivery that found the queue full last
-		behind   bool   // since lastFull: some stream has not started over yet
+		fullIn   uint64 // the last delivery that found the queue full
+		behind   bool   // some stream has not started over since lastFull
 		pingAt   time.Time
 		gone     bool
 	}
 }
 
-// wsInbound counts the messages of one connection. Owner: its reader.
+// wsInbound limits the messages of one connection. Owner: the connection's reader.
 type wsInbound struct {
 	second     int64
 	count      int
 	violations int
 }
 
-// allow reports whether a message at nowNs is within the limit, and whether the
-// connection has broken it too often.
+// allow reports whether a message at nowNs is within the limit, and whether the connection
+// must be closed because it exceeded the limit too often.
 func (l *wsInbound) allow(nowNs int64) (ok, closing bool) {
 	if sec := nowNs / int64(time.Second); sec != l.second {
 		l.second, l.count = sec, 0
@@ -69,16 +69,16 @@ func (l *wsInbound) allow(nowNs int64) (ok, closing bool) {
 	return false, l.violations >= wsViolations
 }
 
-// serve runs the connection until it ends; it is called inside the upgrade callback and
-// owns the socket.
+// serve runs the connection until it ends. The upgrade callback calls it; serve owns the
+// socket.
 func (c *wsConn) serve(h *Hub, first []wsRequest) {
 	c.pongNs.Store(machineNs())
 	c.ws.SetPongHandler(func(string) error {
 		c.pongNs.Store(machineNs())
 		return nil
 	})
-	// The library would write these by itself, into the middle of a frame that is being
-	// written when the peer is slow.
+	// The library's own handlers would write replies into the middle of a frame that is still
+	// being written to a slow peer.
 	c.ws.SetPingHandler(func(data string) error {
 		c.out.answerPing([]byte(data))
 		c.out.pump.flush()
@@ -96,7 +96,7 @@ func (c *wsConn) serve(h *Hub, first []wsRequest) {
 	c.read(h)
 	h.leave(c)
 	c.out.end()
-	<-c.out.done // a connection that is being closed writes its close frame first
+	<-c.out.done // a closing connection first writes its close frame
 	_ = c.ws.Close()
 }
 
@@ -106,15 +106,15 @@ func newWSConn(h *Hub, ws *websocket.Conn, remote netip.Addr) *wsConn {
 	return c
 }
 
-// answer queues a frame from the reader's side; false: the connection is being closed for
-// the answers that nobody reads.
+// answer queues a frame from the reader's goroutine. It returns false when the connection is
+// being closed because the client does not read its answers.
 func (c *wsConn) answer(f wsFrame) bool {
 	ok := c.out.push(f, wsAnswer)
 	c.out.pump.flush()
 	return ok
 }
 
-// read parses operations until the socket ends.
+// read parses operations until the socket closes.
 func (c *wsConn) read(h *Hub) {
 	var limit wsInbound
 	buf := make([]byte, 0, 512)
@@ -148,7 +148,7 @@ func (c *wsConn) read(h *Hub) {
 	}
 }
 
-// operate hands one message to the hub; false as for answer.
+// operate passes one message to the hub. It returns false like answer.
 func (c *wsConn) operate(h *Hub, message []byte) bool {
 	req, bad := parseWSRequest(message)
 	if bad != nil {
@@ -175,15 +175,15 @@ func readAtMost(r io.Reader, buf []byte, limit int) ([]byte, error) {
 	}
 }
 
-// refuse closes the connection for what the peer did.
+// refuse closes the connection because of a protocol violation by the peer.
 func (c *wsConn) refuse(f wsFrame) {
 	c.out.close(f, false)
 	c.out.pump.flush()
 	c.discard()
 }
 
-// discard reads on until the peer ends: closing a socket with unread bytes would reset
-// it and lose the close frame.
+// discard reads until the peer closes: closing a socket with unread bytes would reset the
+// connection and lose the close frame.
 func (c *wsConn) discard() {
 	for {
 		if _, _, err := c.ws.NextReader(); err != nil {

@@ -2,7 +2,7 @@ package server
 
 import "tickhive/marketdata"
 
-// bookWalk goes through the first depth levels of one side of a frozen book.
+// bookWalk iterates over the first depth levels of one side of a frozen book.
 type bookWalk struct {
 	pages []*marketdata.Page
 	page  int
@@ -10,7 +10,7 @@ type bookWalk struct {
 	left  int
 }
 
-// start begins at the best level; depth 0 is the whole side. pages is reused.
+// start positions the walk at the best level; depth 0 means the whole side. It reuses pages.
 func (w *bookWalk) start(s *marketdata.Side, depth int) {
 	w.pages, w.page, w.level = w.pages[:0], 0, 0
 	w.left = s.Len()
@@ -40,8 +40,8 @@ func (w *bookWalk) step() {
 	}
 }
 
-// samePage passes over a page that both sides share, whole within both: pages are frozen,
-// so one pointer is one content.
+// samePage skips a page that both sides share and that lies wholly within both walks. Pages
+// are frozen, so equal pointers mean equal content.
 func samePage(a, b *bookWalk) bool {
 	if a.level != 0 || b.level != 0 || a.left == 0 || b.left == 0 || a.pages[a.page] != b.pages[b.page] {
 		return false
@@ -55,9 +55,9 @@ func samePage(a, b *bookWalk) bool {
 	return true
 }
 
-// sideDiff lists what turns the old side into the new one: changed levels with their new
-// amount, 0 for those gone or outside the depth. before(p, q) says that p is the better
-// price of the side.
+// sideDiff lists the changes from the old side to the new one: changed levels with their new
+// amount, 0 for levels that are gone or outside the depth. before(p, q) reports whether p is
+// the better price of the side.
 type sideDiff struct {
 	from, to bookWalk
 	out      []marketdata.Level

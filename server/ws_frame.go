@@ -2,7 +2,7 @@ package server
 
 import "encoding/binary"
 
-// WebSocket opcodes and close codes (RFC 6455) as the streams use them.
+// WebSocket opcodes and close codes (RFC 6455) that the streams use.
 const (
 	wsOpText  = 0x1
 	wsOpClose = 0x8
@@ -16,11 +16,11 @@ const (
 	wsCloseTryLater = 1013
 )
 
-// wsFrame is one whole server frame, header and payload. Frozen: one frame is shared by
-// every connection that gets the message.
+// wsFrame is one whole server frame, header and payload. Immutable: every connection that
+// receives the message shares the frame.
 type wsFrame []byte
 
-// newFrame puts the unmasked header of a server before payload.
+// newFrame returns payload behind the unmasked header of a server frame.
 func newFrame(op byte, payload []byte) wsFrame {
 	f := make([]byte, 0, len(payload)+10)
 	f = append(f, 0x80|op)
@@ -35,7 +35,7 @@ func newFrame(op byte, payload []byte) wsFrame {
 	return append(f, payload...)
 }
 
-// closeFrame is a close frame with a code and a short reason.
+// closeFrame returns a close frame with a code and a short reason.
 func closeFrame(code int, reason string) wsFrame {
 	p := binary.BigEndian.AppendUint16(make([]byte, 0, 2+len(reason)), uint16(code))
 	return newFrame(wsOpClose, append(p, reason...))

@@ -10,22 +10,22 @@ import (
 	"tickhive/marketdata"
 )
 
-// The hub's own rhythm.
+// Intervals and limits of the hub.
 const (
 	wsTick       = 100 * time.Millisecond // conflated books, tickers (10 a second), candles
-	wsSlowTicks  = 10                     // of wsTick: books of 1000 ms, status, housekeeping
+	wsSlowTicks  = 10                     // in wsTick: books of 1000 ms, status, housekeeping
 	wsHeartbeat  = time.Second
-	wsIdleStream = 2 * time.Minute // a stream without subscribers is forgotten after
-	wsQueueOps   = 4096            // operations of all connections that wait for the hub
+	wsIdleStream = 2 * time.Minute // after this time a stream without subscribers is removed
+	wsQueueOps   = 4096            // queued operations of all connections
 	wsFullAgain  = 10 * time.Second
 )
 
-// machineNs is the machine's clock: pings, heartbeats and limits run on it.
+// machineNs returns the machine's time in ns; pings, heartbeats and limits use it.
 func machineNs() int64 { return clock.MachineNs() }
 
 func machineMs() int64 { return machineNs() / int64(time.Millisecond) }
 
-// HubOptions wires a Hub. Board, Clock and Epoch are required.
+// HubOptions configures a Hub. Board, Clock and Epoch are required.
 type HubOptions struct {
 	Board *marketdata.Board
 	Clock clock.Clock
@@ -35,17 +35,17 @@ type HubOptions struct {
 	Status func(dst []byte) []byte
 	// StatusRow renders one pair's row.
 	StatusRow func(dst []byte, v *marketdata.View, ageNs int64) []byte
-	// Private feeds the channels that need credentials; nil: they are not served.
+	// Private feeds the channels that need credentials; nil disables them.
 	Private PrivateFeed
-	// PingEvery is how often a client is asked for a sign of life (20 s), and PongWithin
-	// how long it may stay silent before its connection is closed (60 s); machine time,
-	// looked at once a second.
+	// PingEvery is the interval between pings to a client (default 20 s). PongWithin is how
+	// long a client may stay silent before the hub closes its connection (default 60 s). Both
+	// are machine time, checked once a second.
 	PingEvery, PongWithin time.Duration
 }
 
-// Hub turns published views into streams. It diffs the views that it sees, so it costs
-// the writer nothing, can never lose a change (only join several), and a slow moment of
-// it is one larger update. One goroutine runs Run and owns everything below ops.
+// Hub turns published views into streams. It compares the views that it loads, so it costs
+// the publisher nothing and never loses a change: it only joins several, and a delay in the
+// hub leads to one larger update. One goroutine runs Run and owns every field below ops.
 type Hub struct {
 	opts    HubOptions
 	notify  chan struct{} // something was published
@@ -65,11 +65,11 @@ type Hub struct {
 	batch   []wsSending // sent, not delivered
 	full    []*wsConn   // scratch of deliver
 	ticks   int
-	// delivery counts deliveries: a connection is found full once in each.
+	// delivery counts deliveries; a connection counts as full at most once in each.
 	delivery uint64
 }
 
-// NewHub makes a hub; Run starts it.
+// NewHub returns a hub; Run starts it.
 func NewHub(o HubOptions) *Hub {
 	setDefault(&o.PingEvery, wsPingEvery)
 	setDefault(&o.PongWithin, wsPongWithin)
@@ -85,14 +85,15 @@ func NewHub(o HubOptions) *Hub {
 	return h
 }
 
-// Fold is of engine.Sink: public streams are made of views, private ones of the feed.
+// Fold implements sequencer.Sink: it passes the events to the private feed. The public
+// streams use views instead.
 func (h *Hub) Fold(events []engine.Event, _ uint64) {
 	if h.opts.Private != nil {
 		h.opts.Private.Fold(events)
 	}
 }
 
-// Publish is of engine.Sink: it wakes the hub and never waits.
+// Publish implements sequencer.Sink: it wakes the hub and never waits.
 func (h *Hub) Publish(int64) {
 	if h.opts.Private != nil {
 		h.opts.Private.Publish()
@@ -103,10 +104,10 @@ func (h *Hub) Publish(int64) {
 	}
 }
 
-// NextNs is of engine.Sink: the hub has its own rhythm.
+// NextNs implements sequencer.Sink: the hub needs no call at a market time.
 func (h *Hub) NextNs() int64 { return 1<<63 - 1 }
 
-// Run is the hub's goroutine; it returns after Shutdown.
+// Run runs the hub on the caller's goroutine and returns after Shutdown.
 func (h *Hub) Run() {
 	defer close(h.stopped)
 	h.pumps.start(h)
@@ -127,11 +128,11 @@ func (h *Hub) Run() {
 			return
 		}
 		h.deliver()
-		h.pumps.flush() // once all of it is queued, so that it is joined
+		h.pumps.flush() // only once all messages are queued, so that one write joins them
 	}
 }
 
-// Shutdown tells every client, closes the sockets with 1001 and ends Run.
+// Shutdown notifies every client, closes the sockets with 1001 and ends Run.
 func (h *Hub) Shutdown() {
 	h.once.Do(func() { close(h.stop) })
 	<-h.stopped
@@ -163,7 +164,7 @@ func (h *Hub) leave(c *wsConn) {
 	})
 }
 
-// part takes a connection out of its streams.
+// part removes a connection from its streams.
 func (h *Hub) part(c *wsConn) {
 	h.keys.unbind(c)
 	private := false
@@ -180,10 +181,10 @@ func (h *Hub) part(c *wsConn) {
 
 func (h *Hub) request(c *wsConn, r wsRequest) { h.do(func() { h.handle(c, r) }) }
 
-// fed is the writer's word that there is room for snapshots.
+// fed notifies the hub that the queue of c fell below wsLowBytes and has room for snapshots.
 func (h *Hub) fed(c *wsConn) { h.do(func() { h.feed(c) }) }
 
-// follow sends what each publication changes: books without conflation and trades.
+// follow sends the changes of each publication: books without conflation and trades.
 func (h *Hub) follow() {
 	root := h.opts.Board.Load()
 	for _, s := range h.instant {
@@ -192,7 +193,7 @@ func (h *Hub) follow() {
 	h.private()
 }
 
-// tick sends what is joined over time, and keeps house once a second.
+// tick advances the conflated streams, and runs housekeeping once a second.
 func (h *Hub) tick() {
 	h.ticks++
 	slow := h.ticks%wsSlowTicks == 0
@@ -212,7 +213,7 @@ func (h *Hub) tick() {
 	}
 }
 
-// advance brings a stream from its last message to what is published now.
+// advance brings a stream from its last message to the currently published view.
 func (h *Hub) advance(s *wsStream, root *marketdata.Root) {
 	if len(s.subs) == 0 {
 		return
@@ -244,12 +245,12 @@ func (h *Hub) advance(s *wsStream, root *marketdata.Root) {
 
 func (h *Hub) nowMs() int64 { return h.opts.Clock.NowNs() / int64(time.Millisecond) }
 
-// setView moves the stream's state; the kept snapshot is of the old one.
+// setView sets the stream's state and drops the cached snapshot, which shows the old one.
 func (h *Hub) setView(s *wsStream, v *marketdata.View, seq uint64) {
 	s.view, s.seq, s.snapshot, s.resumes = v, seq, nil, nil
 }
 
-// send encodes payload once; deliver queues it with every live subscriber.
+// send encodes payload once; deliver queues it for every live subscriber.
 func (h *Hub) send(s *wsStream, payload []byte) {
 	h.buf = payload[:0]
 	h.batch = append(h.batch, wsSending{s, &wsQueued{frame: h.frame(s, payload), private: s.key.private()}})
@@ -262,12 +263,12 @@ type wsSending struct {
 	what   *wsQueued
 }
 
-// wsDeliverPart is how many connections get the whole batch before the next ones: a client
-// of ten pairs is in ten streams, and all its ten messages are queued while its queue is in
-// the core's cache.
+// wsDeliverPart is the number of connections that receive the whole batch before the next
+// ones do: a client of ten pairs is in ten streams, and deliver queues all its ten messages
+// while the client's queue is in the core's cache.
 const wsDeliverPart = 256
 
-// deliver queues what was sent since the last time.
+// deliver queues the messages sent since the last delivery.
 func (h *Hub) deliver() {
 	if len(h.batch) == 0 {
 		return
@@ -290,15 +291,15 @@ func (h *Hub) deliver() {
 	clear(batch)
 	h.batch = batch[:0]
 	h.delivery++
-	for _, c := range h.full { // not before: it may take subscribers out of a stream
-		if c.hub.fullIn != h.delivery { // several messages that did not fit are one full queue
+	for _, c := range h.full { // only now: lag may remove subscribers from a stream
+		if c.hub.fullIn != h.delivery { // several messages that did not fit count as one full queue
 			c.hub.fullIn = h.delivery
 			h.lag(c)
 		}
 	}
 }
 
-// frame is payload as a frame, its decimals as text when the stream's options say so.
+// frame returns payload as a frame, with decimals as text when the stream's options ask for it.
 func (h *Hub) frame(s *wsStream, payload []byte) wsFrame {
 	if s.key.text {
 		return newFrame(wsOpText, appendQuotedDecimals(nil, payload))
@@ -306,7 +307,7 @@ func (h *Hub) frame(s *wsStream, payload []byte) wsFrame {
 	return newFrame(wsOpText, payload)
 }
 
-// heartbeats speak for streams that were silent for a second.
+// heartbeats sends a heartbeat on each stream that was silent for a second.
 func (h *Hub) heartbeats() {
 	now := machineMs()
 	for _, s := range h.streams {
@@ -321,14 +322,14 @@ func (h *Hub) heartbeats() {
 	}
 }
 
-// housekeeping pings, ends silent connections, and forgets streams that nobody wants.
+// housekeeping pings clients, closes silent connections and removes idle streams.
 func (h *Hub) housekeeping() {
 	now := time.Now()
 	for c := range h.conns {
 		switch {
 		case now.UnixNano()-c.pongNs.Load() > int64(h.opts.PongWithin):
 			c.out.close(closeFrame(wsClosePolicy, "no pong in time"), true)
-		case c.hub.behind && now.Sub(c.hub.lastFull) > wsFullAgain: // has not caught up since
+		case c.hub.behind && now.Sub(c.hub.lastFull) > wsFullAgain: // not caught up since
 			h.tooSlow(c)
 		case now.After(c.hub.pingAt):
 			c.hub.pingAt = now.Add(h.opts.PingEvery)
@@ -343,7 +344,7 @@ func (h *Hub) housekeeping() {
 	}
 }
 
-// goodbye is the last thing every client hears.
+// goodbye sends every client its last message and the close frame.
 func (h *Hub) goodbye() {
 	dst := appendWSHead(h.buf[:0], "shutdown", "", "", "")
 	dst = append(dst, `,"time":`...)

@@ -10,23 +10,25 @@ import (
 	"tickhive/internal/refuse"
 )
 
-// SocketKey is the key that signed for a socket.
+// SocketKey is the API key that signed for a socket.
 type SocketKey struct {
 	Account   engine.AccountID
-	Number    uint64 // of the key in this process (accounts.Caller)
+	Number    uint64 // the key's number in this process (accounts.Caller)
 	ExpiresNs int64  // 0: never
 }
 
-// wsKeys finds the sockets of a key when it ends, so that no message has to look at its key.
+// wsKeys maps keys to their sockets. When a key ends, the hub finds the key's sockets here, so
+// no message needs a check of its key.
 type wsKeys struct {
 	mu      sync.Mutex
-	sockets map[uint64]map[*wsConn]struct{} // by key; changed on the hub's goroutine alone
-	deleted []uint64                        // have sockets, wait for the hub
+	sockets map[uint64]map[*wsConn]struct{} // by key; only the hub's goroutine changes it
+	deleted []uint64                        // deleted keys whose sockets the hub must end
 
-	nextNs int64 // no key expires before; of the hub's goroutine
+	nextNs int64 // no key expires before this time; owner: the hub's goroutine
 }
 
-// keyDeleted is called on the goroutine that deleted the key, and does not wait.
+// keyDeleted records a deleted key for the hub. It runs on the goroutine that deleted the key
+// and does not wait.
 func (k *wsKeys) keyDeleted(number uint64) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -35,7 +37,7 @@ func (k *wsKeys) keyDeleted(number uint64) {
 	}
 }
 
-// bind notes that a key signed for a socket.
+// bind records that a key signed for a socket.
 func (k *wsKeys) bind(c *wsConn, key SocketKey) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -52,7 +54,7 @@ func (k *wsKeys) bind(c *wsConn, key SocketKey) {
 	c.hub.key, c.hub.authed = key, true
 }
 
-// unbind takes its key from a socket.
+// unbind removes the key of a socket.
 func (k *wsKeys) unbind(c *wsConn) {
 	if !c.hub.authed {
 		return
@@ -80,8 +82,8 @@ func (k *wsKeys) takeDeleted() (ended []*wsConn) {
 	return ended
 }
 
-// takeExpired returns the sockets of the keys that have expired. It looks at the keys only
-// when one has.
+// takeExpired returns the sockets of the keys that have expired. It scans the keys only after
+// the earliest expiry.
 func (k *wsKeys) takeExpired(nowNs int64) (ended []*wsConn) {
 	if len(k.sockets) == 0 || nowNs < k.nextNs {
 		return nil
@@ -101,7 +103,7 @@ func (k *wsKeys) takeExpired(nowNs int64) (ended []*wsConn) {
 	return ended
 }
 
-// endKeys ends the private subscriptions of sockets whose key is not valid any more.
+// endKeys ends the private subscriptions of sockets whose key is no longer valid.
 func (h *Hub) endKeys() {
 	for _, c := range h.keys.takeDeleted() {
 		h.endKey(c, "The API key of this socket was deleted; auth with another one.")
@@ -111,7 +113,7 @@ func (h *Hub) endKeys() {
 	}
 }
 
-// endKey tells a client which of its subscriptions ended, or that its key did.
+// endKey notifies a client which of its subscriptions ended, or that its key ended.
 func (h *Hub) endKey(c *wsConn, message string) {
 	h.keys.unbind(c)
 	ended := h.endPrivate(c)
@@ -123,8 +125,8 @@ func (h *Hub) endKey(c *wsConn, message string) {
 	}
 }
 
-// endPrivate takes a connection out of its private streams, with what waits for it, and
-// returns their keys.
+// endPrivate removes a connection from its private streams, withdraws its queued private
+// messages and returns the keys of the streams.
 func (h *Hub) endPrivate(c *wsConn) (ended []wsKey) {
 	for key, sub := range c.hub.subs {
 		if key.private() {
@@ -142,8 +144,8 @@ func (h *Hub) endPrivate(c *wsConn) (ended []wsKey) {
 	return ended
 }
 
-// authenticate gives the connection a key. Private subscriptions belong to the key that
-// signed for them: another one ends them, the same one leaves them.
+// authenticate binds a key to the connection. Private subscriptions belong to the key that
+// signed for them: a different key ends them, the same key keeps them.
 func (h *Hub) authenticate(c *wsConn, r wsRequest) {
 	if h.opts.Private == nil {
 		h.refuse(c, r, "", refuse.Unauthorized, "The key is unknown or the signature is wrong.")

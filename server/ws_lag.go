@@ -2,8 +2,8 @@ package server
 
 import "time"
 
-// lag handles a full queue: the backlog goes and each stream starts over with a snapshot
-// once there is room; a second time within wsFullAgain ends the connection.
+// lag handles a full queue: it drops the backlog, and each stream starts over with a snapshot
+// once there is room. A second full queue within wsFullAgain closes the connection.
 func (h *Hub) lag(c *wsConn) {
 	if c.hub.gone {
 		return
@@ -16,7 +16,7 @@ func (h *Hub) lag(c *wsConn) {
 	c.hub.lastFull, c.hub.behind = now, true
 	c.out.drop()
 	for _, sub := range c.hub.subs {
-		if sub.started { // parts of its resume may have gone with the backlog
+		if sub.started { // parts of its resume may have been dropped with the backlog
 			sub.from, sub.started = 0, false
 		}
 		h.wait(sub, "slow")
@@ -29,7 +29,7 @@ func (h *Hub) tooSlow(c *wsConn) {
 	h.part(c)
 }
 
-// wait takes a subscription out of its stream until its snapshot is queued.
+// wait pauses a subscription: it receives no messages until its snapshot is queued.
 func (h *Hub) wait(sub *wsSub, reason string) {
 	sub.live, sub.reason = false, reason
 	if !sub.queued {
@@ -38,9 +38,9 @@ func (h *Hub) wait(sub *wsSub, reason string) {
 	}
 }
 
-// feed queues waiting snapshots as long as there is room for them.
+// feed queues waiting snapshots while there is room for them.
 func (h *Hub) feed(c *wsConn) {
-	h.deliver() // the others' updates lead to the state that a snapshot begins with
+	h.deliver() // other subscribers need the updates before the state of the snapshot
 	for len(c.hub.pending) > 0 {
 		if !c.out.room() {
 			return
@@ -48,11 +48,11 @@ func (h *Hub) feed(c *wsConn) {
 		sub := c.hub.pending[0]
 		if c.hub.subs[sub.stream.key.subKey()] == sub {
 			h.reach(sub)
-			if c.hub.gone { // it delivers, which may end a connection
+			if c.hub.gone { // begin delivers messages, which may end a connection
 				return
 			}
 			if !h.begin(sub) {
-				continue // a resuming subscriber is owed more
+				continue // a resuming subscriber needs more messages
 			}
 		}
 		sub.queued = false

@@ -10,10 +10,11 @@ import (
 	"tickhive/marketdata"
 )
 
-// checksumLevels is how many levels a side the checksum covers (docs/contract/streams.md#checksum).
+// checksumLevels is the number of levels of each side in the checksum
+// (docs/contract/streams.md#checksum).
 const checksumLevels = 10
 
-// appendWSHead starts a message: type, id (when there is one), channel, pair.
+// appendWSHead appends the start of a message: type, id (if any), channel, pair.
 func appendWSHead(dst []byte, kind, id, channel, pair string) []byte {
 	dst = append(append(append(dst, `{"type":"`...), kind...), '"')
 	if id != "" {
@@ -28,7 +29,7 @@ func appendWSHead(dst []byte, kind, id, channel, pair string) []byte {
 	return dst
 }
 
-// wsErrorFrame is an error message; the socket lives on.
+// wsErrorFrame returns an error message; the socket stays open.
 func wsErrorFrame(req wsRequest, pair string, code refuse.Code, message string) wsFrame {
 	dst := appendIDOrNull([]byte(`{"type":"error","id":`), req.id)
 	dst = appendJSONNullable(append(dst, `,"channel":`...), req.channel)
@@ -43,9 +44,9 @@ func appendSeqTime(dst []byte, seq uint64, timeMs int64) []byte {
 	return strconv.AppendInt(append(dst, `,"time":`...), timeMs, 10)
 }
 
-// appendBookSnapshot is the snapshot message of a book stream.
-// Its seq is the stream's, which stays behind the view's while only levels outside the
-// depth change: it is the prevSeq of the next update.
+// appendBookSnapshot appends the snapshot message of a book stream. Its seq is the stream's
+// seq, because that is the prevSeq of the next update. The stream's seq stays behind the
+// view's seq while only levels outside the depth change.
 func appendBookSnapshot(dst []byte, s *wsStream, epoch, reason string, timeMs int64) []byte {
 	v, depth := s.view, s.key.depth
 	dst = appendWSHead(dst, "snapshot", "", "book", v.Instrument.Code)
@@ -82,7 +83,7 @@ func appendWSLevel(dst []byte, l marketdata.Level, in *engine.Instrument) []byte
 	return append(dst, ']')
 }
 
-// appendBookUpdate is the update message of a book stream from one state to the next.
+// appendBookUpdate appends the update message of a book stream from prevSeq to seq.
 func appendBookUpdate(dst []byte, v *marketdata.View, prevSeq, seq uint64, bids, asks []marketdata.Level, timeMs int64) []byte {
 	dst = appendWSHead(dst, "update", "", "book", v.Instrument.Code)
 	dst = strconv.AppendUint(append(dst, `,"prevSeq":`...), prevSeq, 10)
@@ -105,14 +106,14 @@ func appendChanged(dst []byte, levels []marketdata.Level, in *engine.Instrument)
 	return dst
 }
 
-// appendChecksum ends a book message with the CRC-32 of its top 10.
+// appendChecksum appends the checksum, the last member of a book message.
 func appendChecksum(dst []byte, v *marketdata.View) []byte {
 	dst = strconv.AppendUint(append(dst, `,"checksum":`...), uint64(bookChecksum(v)), 10)
 	return append(dst, '}')
 }
 
-// bookChecksum is the CRC-32 (IEEE) of the top 10 bids, `|`, the top 10 asks, each
-// price:amount as printed, joined by commas (docs/contract/streams.md#checksum).
+// bookChecksum returns the CRC-32 (IEEE) of the top 10 bids, `|` and the top 10 asks. Each level
+// is price:amount as printed, joined by commas (docs/contract/streams.md#checksum).
 func bookChecksum(v *marketdata.View) uint32 {
 	var buf [1024]byte
 	text := appendChecksumSide(buf[:0], &v.Bids, v.Instrument)
@@ -135,7 +136,7 @@ func appendChecksumSide(dst []byte, s *marketdata.Side, in *engine.Instrument) [
 	return dst
 }
 
-// appendHeartbeat tells a subscriber where a silent stream stands.
+// appendHeartbeat appends a heartbeat with the seq of a silent stream.
 func appendHeartbeat(dst []byte, s *wsStream, pair string, timeMs int64) []byte {
 	dst = append(append(append(dst, `{"type":"heartbeat","channel":"`...), s.key.name()...), '"')
 	dst = appendJSONNullable(append(dst, `,"currencyPairCode":`...), pair)
@@ -150,8 +151,8 @@ func appendHeartbeat(dst []byte, s *wsStream, pair string, timeMs int64) []byte 
 	return append(dst, '}')
 }
 
-// appendWSTrades is a snapshot or update of the trades channel: ids from..to, oldest
-// first, without a gap.
+// appendWSTrades appends a snapshot or update of the trades channel: the trades from..to,
+// oldest first, without a gap.
 func appendWSTrades(dst []byte, kind string, v *marketdata.View, from, to engine.TradeID, timeMs int64) []byte {
 	dst = appendWSHead(dst, kind, "", "trades", v.Instrument.Code)
 	dst = appendSeqTime(dst, uint64(v.TradesSeq), timeMs)
@@ -166,7 +167,7 @@ func appendWSTrades(dst []byte, kind string, v *marketdata.View, from, to engine
 	return append(dst, `]}`...)
 }
 
-// appendWSTicker is a snapshot or update of the ticker channel.
+// appendWSTicker appends a snapshot or update of the ticker channel.
 func appendWSTicker(dst []byte, kind string, v *marketdata.View, timeMs int64) []byte {
 	dst = appendWSHead(dst, kind, "", "ticker", v.Instrument.Code)
 	dst = appendSeqTime(dst, uint64(v.TickerSeq), timeMs)
@@ -174,7 +175,7 @@ func appendWSTicker(dst []byte, kind string, v *marketdata.View, timeMs int64) [
 	return append(dst, '}')
 }
 
-// appendWSCandle is a snapshot or update of a candles channel; no candle is null.
+// appendWSCandle appends a snapshot or update of a candles channel; no candle is null.
 func appendWSCandle(dst []byte, kind string, s *wsStream, v *marketdata.View, c marketdata.Candle, closed bool, timeMs int64) []byte {
 	dst = appendWSHead(dst, kind, "", s.key.name(), v.Instrument.Code)
 	dst = appendSeqTime(dst, uint64(v.TradesSeq), timeMs)

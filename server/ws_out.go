@@ -8,45 +8,45 @@ import (
 	"time"
 )
 
-// How the outbound side of a connection is written.
+// Sizes and timeouts of writes to a connection.
 const (
-	// wsJoinBytes is how much is joined into one write: ten messages in one write cost
-	// about a ninth of ten writes (docs/internals/performance.md#s1).
+	// wsJoinBytes is the maximum of joined messages in one write, in bytes: ten messages in
+	// one write cost about a ninth of ten writes (docs/internals/performance.md#s1).
 	wsJoinBytes = 64 << 10
-	// wsWriteStep is how long one write may block before the writer looks whether the
-	// connection is to end, or messages were withdrawn: with a tick of the hub before it
-	// that is less than the second in which private messages end.
+	// wsWriteStep is how long one write may block before the writer checks whether the
+	// connection must end or messages were withdrawn. One tick of the hub and this step take
+	// less than the second within which private messages must end.
 	wsWriteStep = 500 * time.Millisecond
-	// wsCloseWait is how long a closing connection may take for what it is owed last.
+	// wsCloseWait is how long a closing connection may take to read its last messages.
 	wsCloseWait = 20 * time.Second
 )
 
-// wsOut is the outbound queue of a connection. Who pushes marks it due with its pump, which
-// writes all that waits in one call; a peer that does not take it at once gets a goroutine
-// until it has (slow).
+// wsOut is the outbound queue of a connection. A push marks it due in its pump, and the pump
+// writes the whole queue in one call. A slow peer, which does not accept all bytes at once,
+// gets its own goroutine until it has caught up.
 type wsOut struct {
 	mu        sync.Mutex
 	queue     []*wsQueued
-	waiting   wsWaiting // bytes of queue
-	pong      wsFrame   // owed to the newest ping, written ahead of queue; nil: none
-	due       bool      // stands in the pump's list, or is slow
-	slow      bool      // a goroutine of its own writes
-	closing   bool      // no pushes any more; the last frame is the close frame
+	waiting   wsWaiting // queued bytes by kind
+	pong      wsFrame   // answer to the newest ping, written ahead of queue; nil: none
+	due       bool      // is in the pump's list, or is slow
+	slow      bool      // the connection's own goroutine writes
+	closing   bool      // no more pushes; the last frame is the close frame
 	ended     bool      // the connection is gone
 	over      bool      // done is closed
-	hungry    bool      // the hub waits for room
-	withdrawn uint32    // how often private messages were withdrawn
+	hungry    bool      // the hub waits for room in the queue
+	withdrawn uint32    // counts withdrawals of private messages
 	done      chan struct{}
 	pump      *wsPump
 	conn      *wsConn
 }
 
-// push queues a frame; false when its kind's bound is reached and nothing was queued. The
-// pump goes through what is due when it is told to flush.
+// push queues a frame. It returns false, and queues nothing, when the limit of the frame's
+// kind is reached. The pump writes due connections at its next flush.
 func (o *wsOut) push(f wsFrame, kind wsKind) bool { return o.share(&wsQueued{frame: f, kind: kind}) }
 
-// share is push of a message that other connections get too. Too many answers end the
-// connection here, since the reader's side queues some too and knows no hub.
+// share is push for a message that other connections receive too. It closes the connection
+// itself when too many answers wait, because the reader queues answers without the hub.
 func (o *wsOut) share(q *wsQueued) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -66,10 +66,9 @@ func (o *wsOut) share(q *wsQueued) bool {
 	return true
 }
 
-// answerPing owes the peer a pong for its newest ping. Pings come inside the reading of a
-// message, where no limit counts them; a pong for each would let a client that never reads
-// fill the memory as fast as its line allows. RFC 6455 section 5.5.3 lets us answer the
-// newest alone.
+// answerPing queues a pong for the peer's newest ping. Pings arrive while a message is being
+// read, where no limit counts them: a pong for each would let a client that never reads fill
+// the memory at line speed. RFC 6455 section 5.5.3 permits answering only the newest ping.
 func (o *wsOut) answerPing(data []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -79,8 +78,8 @@ func (o *wsOut) answerPing(data []byte) {
 	}
 }
 
-// drop forgets the backlog but for answers; the writer tells the hub when it comes by
-// again, which is when the peer has taken what was under way.
+// drop discards the backlog except answers. The writer notifies the hub on its next visit,
+// once the peer has accepted the bytes in flight.
 func (o *wsOut) drop() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -96,8 +95,8 @@ func (o *wsOut) drop() {
 	o.mark()
 }
 
-// withdraw forgets the private messages that wait: the key that they were for has ended. A
-// writer that has taken some and not begun to write them leaves them out (withhold).
+// withdraw discards the queued private messages because their key has ended. A writer that
+// has taken some of them and not begun to write them leaves them out (withhold).
 func (o *wsOut) withdraw() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -114,8 +113,8 @@ func (o *wsOut) withdraw() {
 	o.withdrawn++
 }
 
-// room reports whether snapshots may be queued; when not, the writer tells the hub once
-// there is.
+// room reports whether snapshots may be queued. If not, the writer notifies the hub once
+// there is room.
 func (o *wsOut) room() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -126,15 +125,15 @@ func (o *wsOut) room() bool {
 	return false
 }
 
-// close ends the connection after a last frame. dropFirst forgets the backlog, so that a
-// client that reads again finds the close frame soon.
+// close ends the connection after a last frame. dropFirst discards the backlog, so that a
+// client that reads again soon receives the close frame.
 func (o *wsOut) close(f wsFrame, dropFirst bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.shut(f, dropFirst)
 }
 
-// shut is close under mu.
+// shut is close for callers that hold mu.
 func (o *wsOut) shut(f wsFrame, dropFirst bool) {
 	if o.closing {
 		return
@@ -149,7 +148,7 @@ func (o *wsOut) shut(f wsFrame, dropFirst bool) {
 	o.mark()
 }
 
-// end tells the writer that nobody reads any more; a close frame is still written.
+// end notifies the writer that the reader has ended; a close frame is still written.
 func (o *wsOut) end() {
 	o.mu.Lock()
 	o.ended = !o.closing
@@ -158,7 +157,7 @@ func (o *wsOut) end() {
 	o.pump.flush()
 }
 
-// mark puts the connection into its pump's list once; under mu.
+// mark adds the connection to its pump's list unless it is there. The caller holds mu.
 func (o *wsOut) mark() {
 	if !o.due {
 		o.due = true
@@ -166,28 +165,29 @@ func (o *wsOut) mark() {
 	}
 }
 
-// wsTaken is what a writer is to write.
+// wsTaken is the next run of bytes for the socket.
 type wsTaken struct {
-	bytes  []byte // one shared frame, or several joined in the writer's buffer
-	more   bool   // something is left
-	last   bool   // the close frame is in it
-	hungry bool   // the hub waits for the room that there is now
-	ended  bool   // nobody reads any more
+	bytes  []byte // one shared frame, or several frames joined in the writer's buffer
+	more   bool   // the queue holds more
+	last   bool   // bytes end with the close frame
+	hungry bool   // the hub waits for room, and there is room now
+	ended  bool   // the reader has ended
 
-	private   []wsSpan // where bytes has private messages
-	withdrawn uint32   // the queue's at the time
+	private   []wsSpan // positions of private messages in bytes
+	withdrawn uint32   // wsOut.withdrawn when the bytes were taken
 }
 
-// wsSpan is a message within bytes, from its first byte to the one behind its last.
+// wsSpan is the half-open range of a message within bytes.
 type wsSpan struct{ from, to int }
 
-// wsScratch is what a writer joins messages in.
+// wsScratch is the buffer in which a writer joins messages.
 type wsScratch struct {
 	bytes   []byte
 	private []wsSpan
 }
 
-// written takes n bytes off the front. What is left is a copy: the scratch is the pump's.
+// written removes the first n bytes. It copies the remainder, because the pump reuses its
+// scratch.
 func (t *wsTaken) written(n int) {
 	t.bytes = append([]byte(nil), t.bytes[n:]...)
 	left := make([]wsSpan, 0, len(t.private))
@@ -197,9 +197,9 @@ func (t *wsTaken) written(n int) {
 	t.private = left
 }
 
-// take gives what waits, up to wsJoinBytes, joined in buf when it is more than one frame.
-// slow says that the connection's own goroutine asks; the pump gets nothing while there
-// is one. A frame alone is written from where it is: no copy for each connection.
+// take returns the queued bytes, up to wsJoinBytes, joined in buf when they are more than one
+// frame. slow is true when the connection's own goroutine calls; while that goroutine runs,
+// the pump receives nothing. A single frame is not copied.
 func (o *wsOut) take(buf *wsScratch, slow bool) (t wsTaken) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -242,16 +242,16 @@ func (o *wsOut) take(buf *wsScratch, slow bool) (t wsTaken) {
 	return t
 }
 
-// note remembers where a message begins if it is private.
+// note records the position of a private message.
 func (b *wsScratch) note(q *wsQueued, at int) {
 	if q.private {
 		b.private = append(b.private, wsSpan{at, at + len(q.frame)})
 	}
 }
 
-// withhold takes private messages out of what a writer has of t, behind the first done
-// bytes, when they were withdrawn since. One that is begun is finished: the client could not
-// read on otherwise.
+// withhold removes private messages behind the first done bytes of t if they were withdrawn
+// since t was taken. A message that is partly written is completed: otherwise the client
+// could not parse the rest.
 func (o *wsOut) withhold(t *wsTaken, done int) {
 	o.mu.Lock()
 	now := o.withdrawn
@@ -262,20 +262,20 @@ func (o *wsOut) withhold(t *wsTaken, done int) {
 	t.withdrawn = now
 	for i := len(t.private) - 1; i >= 0; i-- {
 		if s := t.private[i]; s.from >= done {
-			t.bytes = append(t.bytes[:s.from:s.from], t.bytes[s.to:]...) // a copy: a message alone is shared
+			t.bytes = append(t.bytes[:s.from:s.from], t.bytes[s.to:]...) // a copy: the frame is shared
 		}
 	}
 	t.private = nil
 }
 
-// lag hands the connection from the pump to a goroutine of its own.
+// lag moves the connection from the pump to its own goroutine.
 func (o *wsOut) lag() {
 	o.mu.Lock()
 	o.due, o.slow = true, true
 	o.mu.Unlock()
 }
 
-// finish says that nothing will be written any more.
+// finish marks the end of writing.
 func (o *wsOut) finish() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -285,15 +285,15 @@ func (o *wsOut) finish() {
 	}
 }
 
-// dying reports that the connection is to end and since when the writer may give up.
+// dying reports whether the connection must end, so that the writer may give up.
 func (o *wsOut) dying() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.closing || o.ended
 }
 
-// write sends all of t and leaves no deadline behind. A peer that takes nothing blocks it
-// until the connection is to end, and then for wsCloseWait at most.
+// write sends all of t and clears its deadline. A peer that accepts nothing blocks write
+// until the connection must end, and then for wsCloseWait at most.
 func (o *wsOut) write(nc net.Conn, t *wsTaken) error {
 	var giveUp time.Time
 	for done := 0; ; {

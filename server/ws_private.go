@@ -11,33 +11,35 @@ import (
 	"tickhive/internal/refuse"
 )
 
-// maxPrivate bounds the private messages that wait for the hub; beyond it every private
-// stream starts over with a snapshot, so that nothing is missing unnoticed.
+// maxPrivate bounds the private messages that wait for the hub. Beyond it, every private
+// stream starts over with a snapshot, so that no message is lost silently.
 const maxPrivate = 100_000
 
-// PrivateFeed is what the hub needs of accounts and order history. Watch, Render and
-// Verify are called on the hub's goroutine; Fold and Publish on the engine loop's.
+// PrivateFeed is the part of accounts and order history that the hub needs. The hub's
+// goroutine calls Watch, Take, Snapshot and Verify; the sequencer's goroutine calls Fold and
+// Publish.
 type PrivateFeed interface {
-	// Fold notes the events of watched accounts.
+	// Fold records the events of watched accounts.
 	Fold(events []engine.Event)
-	// Publish turns what was noted into messages.
+	// Publish turns the recorded events into messages.
 	Publish()
-	// Watch says which accounts have listeners; the map is not changed afterwards.
+	// Watch sets the accounts that have subscribers. The caller must not change the map
+	// afterwards.
 	Watch(accounts map[engine.AccountID]bool)
-	// Take hands out the messages since the last call; all: some were dropped and every
-	// private stream must start over.
+	// Take returns the messages since the last call; all reports that some were dropped, so
+	// every private stream must start over.
 	Take() (messages []PrivateMessage, all bool)
 	// Snapshot appends the members of a channel's snapshot after its head.
 	Snapshot(dst []byte, channel string, account engine.AccountID) []byte
 	// Verify checks signed credentials of a socket from an address.
 	Verify(remote netip.Addr, publicKey, timestamp, nonce, signature string) (SocketKey, *refuse.Refusal)
-	// OnKeyDeleted has f called with the number of every key that is deleted, on any
-	// goroutine; f does not wait.
+	// OnKeyDeleted registers f, which is called with the number of every deleted key, on any
+	// goroutine. f must not wait.
 	OnKeyDeleted(f func(number uint64))
 }
 
-// PrivateMessage is one update of a private channel: Members is what follows the head,
-// as in `"order":{...}`.
+// PrivateMessage is one update of a private channel. Members holds the JSON members behind
+// the head, for example `"order":{...}`.
 type PrivateMessage struct {
 	Account engine.AccountID
 	Channel string // orders, fills, balances
@@ -45,7 +47,7 @@ type PrivateMessage struct {
 	Members []byte
 }
 
-// PrivateQueue is the bounded hand-over between the loop and the hub.
+// PrivateQueue is the bounded queue between the sequencer and the hub.
 type PrivateQueue struct {
 	watched atomic.Pointer[map[engine.AccountID]bool]
 	mu      sync.Mutex
@@ -53,16 +55,16 @@ type PrivateQueue struct {
 	dropped bool
 }
 
-// Watch says which accounts have listeners.
+// Watch sets the accounts that have subscribers.
 func (q *PrivateQueue) Watch(accounts map[engine.AccountID]bool) { q.watched.Store(&accounts) }
 
-// Watched reports whether anybody listens to an account. Any goroutine.
+// Watched reports whether an account has subscribers. Any goroutine may call it.
 func (q *PrivateQueue) Watched(a engine.AccountID) bool {
 	m := q.watched.Load()
 	return m != nil && (*m)[a]
 }
 
-// Idle reports that nobody listens at all.
+// Idle reports whether no account has subscribers.
 func (q *PrivateQueue) Idle() bool {
 	m := q.watched.Load()
 	return m == nil || len(*m) == 0
@@ -80,7 +82,7 @@ func (q *PrivateQueue) Put(m PrivateMessage) {
 	}
 }
 
-// Take hands out what waits.
+// Take returns the queued messages.
 func (q *PrivateQueue) Take() ([]PrivateMessage, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -89,12 +91,12 @@ func (q *PrivateQueue) Take() ([]PrivateMessage, bool) {
 	return out, all
 }
 
-// private sends what the private feed has.
+// private sends the messages of the private feed.
 func (h *Hub) private() {
 	if h.opts.Private == nil {
 		return
 	}
-	// In this order: what happened after a key has ended is sent to none of its sockets.
+	// The order matters: events after a key's end must not reach the key's sockets.
 	messages, all := h.opts.Private.Take()
 	h.endKeys()
 	if all {
@@ -117,7 +119,7 @@ func (h *Hub) private() {
 }
 
 func (h *Hub) startOver(s *wsStream) {
-	for _, sub := range slices.Clone(s.subs) { // feed delivers, which may take some out of s.subs
+	for _, sub := range slices.Clone(s.subs) { // feed delivers, which may shrink s.subs
 		h.wait(sub, "slow")
 		h.feed(sub.conn)
 	}
@@ -130,7 +132,8 @@ func (h *Hub) sendPrivate(s *wsStream, m PrivateMessage) {
 	h.send(s, append(append(append(dst, ','), m.Members...), '}'))
 }
 
-// appendPrivateSnapshot is the snapshot of a private channel, made for each subscriber.
+// appendPrivateSnapshot appends the snapshot of a private channel. Each subscriber gets its
+// own.
 func (h *Hub) appendPrivateSnapshot(dst []byte, s *wsStream, nowMs int64) []byte {
 	dst = appendWSHead(dst, "snapshot", "", s.key.name(), "")
 	dst = appendSeqTime(dst, s.seq, nowMs)
@@ -138,7 +141,7 @@ func (h *Hub) appendPrivateSnapshot(dst []byte, s *wsStream, nowMs int64) []byte
 	return append(dst, '}')
 }
 
-// watch tells the feed which accounts have listeners now.
+// watch notifies the feed which accounts have subscribers.
 func (h *Hub) watch() {
 	accounts := make(map[engine.AccountID]bool)
 	for key, s := range h.streams {
@@ -149,7 +152,8 @@ func (h *Hub) watch() {
 	h.opts.Private.Watch(accounts)
 }
 
-// StatusView renders /api/status and its rows for the hub.
+// StatusView returns two functions for the hub: one renders /api/status, the other returns the
+// age of the oldest unpublished event in ns, 0 if there is none.
 func (s *Server) StatusView() (whole func(dst []byte) []byte, ageNs func() int64) {
 	info := func() StatusInfo {
 		i := StatusInfo{Recovering: !s.ready.Load(), ProgressPPM: -1}

@@ -11,22 +11,22 @@ import (
 	"tickhive/marketdata"
 )
 
-// maxSnapshotOrders bounds the open orders of one snapshot: it is made on the engine
-// loop's goroutine. Older ones are in GET /api/user/orders.
+// maxSnapshotOrders bounds the open orders of one snapshot, because the sequencer's goroutine
+// builds it. GET /api/user/orders returns the older ones.
 const maxSnapshotOrders = 10_000
 
-// privateFeed is what the private channels tell of accounts that have listeners. Orders
-// and fills are noted and rendered on the engine loop's goroutine, which owns the order
-// history; balances are noted by whoever changes one and rendered by the hub.
+// privateFeed produces the private messages of accounts that have subscribers. The
+// sequencer's goroutine, which owns the order history, records and renders orders and fills.
+// The goroutine that changes a balance records it; the hub renders it.
 type privateFeed struct {
 	PrivateQueue
 	desk *AccountDesk
 
-	// Of the loop's goroutine, since the last publication.
+	// Since the last publication. Owner: the sequencer's goroutine.
 	orders []engine.OrderID
 	noted  map[engine.OrderID]bool
 	fills  []marketdata.Fill
-	seqs   []engine.Seq // of fills
+	seqs   []engine.Seq // the seq of each fill
 
 	mu      sync.Mutex
 	changed map[balanceName]bool
@@ -45,10 +45,10 @@ func newPrivateFeed(d *AccountDesk) *privateFeed {
 	return &privateFeed{desk: d, noted: map[engine.OrderID]bool{}, changed: map[balanceName]bool{}}
 }
 
-// Private is the feed of the private channels.
+// Private returns the feed of the private channels.
 func (d *AccountDesk) Private() PrivateFeed { return d.private }
 
-// Fold notes what happens to orders of watched accounts.
+// Fold records the orders and fills of watched accounts.
 func (f *privateFeed) Fold(events []engine.Event) {
 	if f.Idle() {
 		return
@@ -94,7 +94,7 @@ func (f *privateFeed) fill(e *engine.Event, maker bool) {
 	f.fills, f.seqs = append(f.fills, fill), append(f.seqs, e.Seq)
 }
 
-// Publish renders what was noted: each order once, as it is now.
+// Publish renders the recorded changes: each order once, in its current state.
 func (f *privateFeed) Publish() {
 	if len(f.orders) == 0 && len(f.fills) == 0 {
 		return
@@ -123,7 +123,7 @@ func (f *privateFeed) Publish() {
 	f.orders, f.fills, f.seqs = f.orders[:0], f.fills[:0], f.seqs[:0]
 }
 
-// appendFill appends the members of a fill: the public deal and what its owner is told.
+// appendFill appends the members of a fill: the public deal and the members for its owner.
 func appendFill(b []byte, f *marketdata.Fill, ins *engine.Instrument) []byte {
 	b = appendFillDeal(b, f, ins)
 	b = appendID(append(b, `,"orderId":"`...), uint64(f.Order))
@@ -135,7 +135,7 @@ func (d *AccountDesk) appendOrderOf(b []byte, r *marketdata.OrderRecord, ins *en
 	return appendUserOrder(b, r, ins, string(appendUUID(nil, d.ID(r.Account))))
 }
 
-// balanceChanged is told of every balance that changes, under the state's lock.
+// balanceChanged records a changed balance. The accounts state calls it under its lock.
 func (f *privateFeed) balanceChanged(account uint32, currency string) {
 	if !f.Watched(engine.AccountID(account)) {
 		return
@@ -145,7 +145,7 @@ func (f *privateFeed) balanceChanged(account uint32, currency string) {
 	f.changed[balanceName{engine.AccountID(account), currency}] = true
 }
 
-// Take hands out what waits, and the balances that changed, as they are now.
+// Take returns the queued messages, and the current values of the balances that changed.
 func (f *privateFeed) Take() ([]PrivateMessage, bool) {
 	messages, all := f.PrivateQueue.Take()
 	changed := f.takeChanged()
@@ -164,7 +164,7 @@ func (f *privateFeed) Take() ([]PrivateMessage, bool) {
 	return messages, all
 }
 
-// takeChanged hands out the names of the balances that changed; nil without any.
+// takeChanged returns the names of the balances that changed; nil if there are none.
 func (f *privateFeed) takeChanged() map[balanceName]bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -176,7 +176,7 @@ func (f *privateFeed) takeChanged() map[balanceName]bool {
 	return changed
 }
 
-// Snapshot appends what a channel begins with: the open orders, no fills, all balances.
+// Snapshot appends the initial state of a channel: the open orders, no fills, all balances.
 func (f *privateFeed) Snapshot(dst []byte, channel string, account engine.AccountID) []byte {
 	switch channel {
 	case "orders":
@@ -197,7 +197,7 @@ func (f *privateFeed) openOrders(dst []byte, account engine.AccountID) []byte {
 		})
 	})
 	if err != nil {
-		open = nil // the loop has stopped: the socket ends too
+		open = nil // the sequencer has stopped: the socket ends too
 	}
 	root := f.desk.opt.Board.Load()
 	return appendList(dst, open, func(b []byte, r *marketdata.OrderRecord) []byte {
@@ -210,10 +210,10 @@ func (f *privateFeed) Verify(remote netip.Addr, publicKey, timestamp, nonce, sig
 	return f.desk.verifySocket(remote, publicKey, timestamp, nonce, signature)
 }
 
-// OnKeyDeleted is of PrivateFeed.
+// OnKeyDeleted implements PrivateFeed.
 func (f *privateFeed) OnKeyDeleted(tell func(number uint64)) { f.onKeyDeleted.Store(&tell) }
 
-// keyDeleted is called under the state's lock.
+// keyDeleted notifies the hub of a deleted key. The accounts state calls it under its lock.
 func (f *privateFeed) keyDeleted(number uint64) {
 	if tell := f.onKeyDeleted.Load(); tell != nil {
 		(*tell)(number)

@@ -7,16 +7,16 @@ import (
 	"tickhive/engine"
 )
 
-// privateLedger is what the channel balances has told of the ledger's currencies. The
-// ledger names no accounts: those with listeners are looked at when it has changed. Of
-// the hub's goroutine.
+// privateLedger holds the ledger balances that the channel balances last sent. The ledger does
+// not report which accounts changed, so the hub compares those with subscribers after each
+// change of the ledger. Owner: the hub's goroutine.
 type privateLedger struct {
 	seq  uint64
 	told map[engine.AccountID][]accounts.BalanceView
 }
 
-// begin notes what a snapshot of an account is about to tell. What was noted before
-// stands: other listeners have to hear of the difference.
+// begin records the balances of an account's first snapshot. It keeps existing records,
+// because the account's other subscribers must still receive the difference.
 func (p *privateLedger) begin(f *privateFeed, account engine.AccountID) {
 	if f.desk.opt.Ledger == nil || p.told[account] != nil {
 		return
@@ -27,13 +27,13 @@ func (p *privateLedger) begin(f *privateFeed, account engine.AccountID) {
 	p.told[account] = f.ledgerBalances(account)
 }
 
-// changes adds the rows that differ from those told to rows.
+// changes adds to rows the balances that differ from the last ones sent.
 func (p *privateLedger) changes(f *privateFeed, rows map[engine.AccountID][]accounts.BalanceView) {
 	ledger := f.desk.opt.Ledger
 	if ledger == nil || len(p.told) == 0 {
 		return
 	}
-	seq := ledger.Seq() // first: a change after it is looked at the next time
+	seq := ledger.Seq() // before reading the balances: the next call sees a later change
 	if seq == p.seq {
 		return
 	}
@@ -59,7 +59,7 @@ func (p *privateLedger) changes(f *privateFeed, rows map[engine.AccountID][]acco
 	}
 }
 
-// ledgerBalances is never nil.
+// ledgerBalances returns the account's ledger balances; never nil.
 func (f *privateFeed) ledgerBalances(account engine.AccountID) []accounts.BalanceView {
 	_, address := f.desk.view.Level(uint32(account))
 	return append([]accounts.BalanceView{}, f.desk.opt.Ledger.Balances(address)...)

@@ -9,12 +9,12 @@ import (
 	"time"
 )
 
-// wsMostPumps bounds the goroutines that write; more than cores never help.
+// wsMostPumps bounds the writer goroutines; more writers than cores never help.
 const wsMostPumps = 8
 
-// wsPumps writes to all connections. A goroutine for each connection that is woken for
-// each message costs 1.4 times the CPU of writing the frame (bench streams); a pump that
-// goes from one due connection to the next pays for the write alone.
+// wsPumps writes to all connections. Waking one goroutine per connection for each message
+// costs 1.4 times the CPU of writing the frame (bench streams); a pump that visits one due
+// connection after the other pays only for the write.
 type wsPumps struct {
 	all  []*wsPump
 	next atomic.Uint32
@@ -28,7 +28,7 @@ func newPumps() *wsPumps {
 	return p
 }
 
-// assign gives a new connection its pump.
+// assign returns the pump for a new connection.
 func (p *wsPumps) assign() *wsPump { return p.all[int(p.next.Add(1))%len(p.all)] }
 
 func (p *wsPumps) start(h *Hub) {
@@ -44,14 +44,14 @@ func (p *wsPumps) stop() {
 	}
 }
 
-// flush makes the pumps go through what is due.
+// flush wakes the pumps to write to the due connections.
 func (p *wsPumps) flush() {
 	for _, pump := range p.all {
 		pump.flush()
 	}
 }
 
-// wsPump writes what is due to the connections that are its own, and never waits for one.
+// wsPump writes to its due connections and never waits for one.
 type wsPump struct {
 	mu    sync.Mutex
 	due   []*wsConn
@@ -85,7 +85,7 @@ func (p *wsPump) rouse() {
 	}
 }
 
-// enter and leave frame the life of a connection.
+// enter counts a new connection; leave ends it.
 func (p *wsPump) enter() { p.conns.Add(1) }
 
 func (p *wsPump) leave() {
@@ -120,7 +120,7 @@ func (p *wsPump) run(h *Hub) {
 	}
 }
 
-// write sends what waits for c, as far as the peer takes it at once.
+// write sends the queue of c as far as the peer accepts it without waiting.
 func (p *wsPump) write(h *Hub, c *wsConn) {
 	t := c.out.take(&p.buf, false)
 	if t.ended {
@@ -148,12 +148,12 @@ func (p *wsPump) write(h *Hub, c *wsConn) {
 	case t.more:
 		p.add(c)
 	}
-	if cap(p.buf.bytes) > 2*wsJoinBytes { // a snapshot of a full book: not kept
+	if cap(p.buf.bytes) > 2*wsJoinBytes { // grown by a snapshot of a full book: do not retain it
 		p.buf.bytes = nil
 	}
 }
 
-// drain writes for a peer that did not take all at once until it has caught up.
+// drain writes to a slow peer until it has caught up.
 func (c *wsConn) drain(h *Hub, t wsTaken) {
 	var buf wsScratch
 	for len(t.bytes) > 0 {
@@ -176,20 +176,20 @@ func (c *wsConn) drain(h *Hub, t wsTaken) {
 	}
 }
 
-// parted: the close frame is written. The peer answers and ends; one that does not is
-// given up.
+// parted runs after the close frame is written. It waits up to wsGoodbye for the peer's close
+// frame, then drops the connection.
 func (c *wsConn) parted() {
 	_ = c.ws.SetReadDeadline(time.Now().Add(wsGoodbye))
 	c.out.finish()
 }
 
-// broken: nothing can be written any more, so that the reader ends.
+// broken closes a connection whose socket failed, so that its reader ends.
 func (c *wsConn) broken() {
 	_ = c.ws.SetReadDeadline(time.Unix(1, 0))
 	c.out.finish()
 }
 
-// wsTry writes once without waiting. It exists so that no closure is made for each write.
+// wsTry writes once without waiting. It avoids the allocation of a closure for each write.
 type wsTry struct {
 	buf  []byte
 	n    int
@@ -200,11 +200,11 @@ type wsTry struct {
 func (w *wsTry) init() {
 	w.once = func(fd uintptr) bool {
 		w.n, w.err = writeOnce(fd, w.buf)
-		return true // also when the peer takes nothing now: never wait here
+		return true // also when the peer accepts nothing: never wait here
 	}
 }
 
-// write gives how much the peer took, which may be nothing.
+// write returns the number of bytes that the peer accepted, possibly 0.
 func (w *wsTry) write(raw syscall.RawConn, buf []byte) (int, error) {
 	w.buf = buf
 	err := raw.Write(w.once)
@@ -215,11 +215,11 @@ func (w *wsTry) write(raw syscall.RawConn, buf []byte) (int, error) {
 	return w.n, w.err
 }
 
-// rawConn is the descriptor below a connection, nil when it has none.
+// rawConn returns the descriptor below a connection, nil if it has none.
 func rawConn(nc net.Conn) syscall.RawConn {
 	for {
 		switch c := nc.(type) {
-		case interface{ UnsafeConn() net.Conn }: // fasthttp's, of an upgrade
+		case interface{ UnsafeConn() net.Conn }: // fasthttp's connection of an upgrade
 			nc = c.UnsafeConn()
 		case *countedConn:
 			nc = c.Conn

@@ -2,10 +2,10 @@ package server
 
 import "strconv"
 
-// Bounds of one operation.
+// Limits of one operation.
 const (
 	wsMaxSubs     = 1000 // subscriptions of one connection (docs/contract/limits.md#streams)
-	wsMaxPairs    = 8192 // of one operation: no more fit into a message
+	wsMaxPairs    = 8192 // pairs of one operation: no more fit into a message
 	wsMaxChannel  = 32
 	wsMaxIDDigits = 128
 )
@@ -13,7 +13,7 @@ const (
 // wsRequest is one operation of a client, decoded (docs/contract/streams.md#operations).
 type wsRequest struct {
 	op      string
-	id      string // as sent, JSON text; empty: none
+	id      string // JSON text as sent; empty: none
 	channel string
 	pairs   []string
 
@@ -29,8 +29,8 @@ type wsRequest struct {
 	publicKey, timestamp, nonce, signature string
 }
 
-// parseWSRequest reads one operation strictly. On an error the request still carries the
-// id when it was read before.
+// parseWSRequest parses one operation strictly. On an error the request still holds the id if
+// the id came before the error.
 func parseWSRequest(raw []byte) (req wsRequest, bad *bodyError) {
 	var r bodyReader
 	r.reset(raw)
@@ -107,7 +107,7 @@ func (req *wsRequest) credential(r *bodyReader, key string) {
 	}
 }
 
-// readID keeps the id as the JSON text that is echoed.
+// readID stores the id as JSON text, for the echo in the answer.
 func (req *wsRequest) readID(r *bodyReader) {
 	if r.peek() == '"' {
 		if s := r.string(wsMaxIDDigits); s != nil {
@@ -120,7 +120,7 @@ func (req *wsRequest) readID(r *bodyReader) {
 	}
 }
 
-// choice reads an integer that is one of few.
+// choice reads an integer that must be one of allowed.
 func (req *wsRequest) choice(r *bodyReader, allowed ...int) (int, bool) {
 	v, given := r.integer(0, 1000)
 	if !given {

@@ -8,21 +8,22 @@ import (
 	"tickhive/marketdata"
 )
 
-// wsResumesKept bounds the ready answers to resumes from one state of a stream: after a
-// restart all its clients come with the same few seqs.
+// wsResumesKept bounds the cached resume answers of one stream state: after a restart, the
+// clients of a stream resume from the same few seqs.
 const wsResumesKept = 64
 
-// wsRewind turns a book back and says what has changed since. Scratch of the hub: the
-// slices are reused.
+// wsRewind computes the difference between an older book and the current one. It is the hub's
+// scratch: the slices are reused.
 type wsRewind struct {
-	before   [2]map[int64]int64 // price to amount at the older seq, of the levels that changed
+	before   [2]map[int64]int64 // changed levels: price to amount at the older seq
 	changed  []marketdata.Level
 	old, now []marketdata.Level
 	out      [2][]marketdata.Level
 }
 
-// since is the difference between the book at seq and that of v, within depth levels a
-// side (0: all). seq is not below v.Changes.Base. The result is valid until the next call.
+// since returns the difference between the book at seq and the book of v, within depth levels
+// a side (0: all). seq must not be below v.Changes.Base. The result is valid until the next
+// call.
 func (w *wsRewind) since(v *marketdata.View, seq engine.Seq, depth int) (bids, asks []marketdata.Level) {
 	for side := range w.before {
 		if w.before[side] == nil {
@@ -36,7 +37,7 @@ func (w *wsRewind) since(v *marketdata.View, seq engine.Seq, depth int) (bids, a
 	return w.out[engine.Buy], w.out[engine.Sell]
 }
 
-// wsBetter orders the levels of a side, best first.
+// wsBetter returns the comparison that orders the levels of a side, best first.
 func wsBetter(which engine.Side) func(a, b marketdata.Level) int {
 	if which == engine.Buy {
 		return func(a, b marketdata.Level) int { return cmp.Compare(b.Price, a.Price) }
@@ -44,7 +45,8 @@ func wsBetter(which engine.Side) func(a, b marketdata.Level) int {
 	return func(a, b marketdata.Level) int { return cmp.Compare(a.Price, b.Price) }
 }
 
-// side makes out[which]: the older side is the present one with what has changed put back.
+// side computes out[which]. It rebuilds the older side from the current one by undoing the
+// changes.
 func (w *wsRewind) side(which engine.Side, s *marketdata.Side, depth int) {
 	better := wsBetter(which)
 	changed := w.changed[:0]
@@ -86,7 +88,7 @@ func (w *wsRewind) side(which engine.Side, s *marketdata.Side, depth int) {
 	w.out[which] = appendLevelDiff(w.out[which][:0], w.old, w.now, better)
 }
 
-// appendLevelDiff lists what turns old into now, both best first.
+// appendLevelDiff appends the changes from old to now, both sorted best first.
 func appendLevelDiff(dst, old, now []marketdata.Level, better func(a, b marketdata.Level) int) []marketdata.Level {
 	for len(old) > 0 || len(now) > 0 {
 		switch {
@@ -104,10 +106,11 @@ func appendLevelDiff(dst, old, now []marketdata.Level, better func(a, b marketda
 	return dst
 }
 
-// reach brings the stream of a waiting subscriber to the seq that it asks for. The client had
-// a stream of these options that was further on than this one, which is held back by its
-// interval, or REST's book: it may be newer than the last message, not than the market. The
-// others get their update here, while the new one is not live: it does not follow what it has.
+// reach advances the stream of a waiting subscriber to the seq that the subscriber resumes
+// from. This seq may be newer than the stream's last message, which its interval delays, but
+// not newer than the market: the client has it from another stream with these options or
+// from the REST book. The live subscribers receive the update here. The new subscriber is
+// not live yet, so it does not receive an update that it already has.
 func (h *Hub) reach(sub *wsSub) {
 	if sub.hasResume && sub.resume > sub.stream.seq {
 		h.advance(sub.stream, h.opts.Board.Load())
@@ -115,8 +118,8 @@ func (h *Hub) reach(sub *wsSub) {
 	}
 }
 
-// beginResume brings a subscriber from the seq that it has to that of the stream: by one
-// update, or by nothing when it is there already. false: it needs a snapshot.
+// beginResume brings a subscriber from its seq to the stream's seq: by one update, or by no
+// message if both are equal. It returns false when the subscriber needs a snapshot.
 func (h *Hub) beginResume(sub *wsSub) bool {
 	s, from := sub.stream, sub.resume
 	sub.hasResume = false

@@ -22,8 +22,8 @@ const (
 	chBalances
 )
 
-// wsKey names one stream: everybody who subscribes with the same options shares it, and
-// each of its messages is encoded once.
+// wsKey identifies one stream. All subscribers with the same options share the stream, and the
+// hub encodes each of its messages once.
 type wsKey struct {
 	channel  wsChannel
 	interval marketdata.Interval // candles
@@ -34,7 +34,7 @@ type wsKey struct {
 	account  engine.AccountID // private channels
 }
 
-// name is the channel as clients write it.
+// name returns the channel's name on the wire.
 func (k wsKey) name() string {
 	switch k.channel {
 	case chTicker:
@@ -55,13 +55,13 @@ func (k wsKey) name() string {
 	return "balances"
 }
 
-// paired reports whether the channel is of one pair.
+// paired reports whether the channel belongs to one pair.
 func (k wsKey) paired() bool { return k.channel <= chCandles }
 
 // private reports whether the channel needs credentials.
 func (k wsKey) private() bool { return k.channel >= chOrders }
 
-// wsStream is what all subscribers of one key have been told. Owner: the hub.
+// wsStream holds the state that all live subscribers of one key have received. Owner: the hub.
 type wsStream struct {
 	key  wsKey
 	subs []*wsSub
@@ -72,25 +72,25 @@ type wsStream struct {
 	closed bool // the candle was sent as closed
 	seq    uint64
 	lastMs int64                        // machine time of the last message
-	idleMs int64                        // machine time when the last subscriber went, of its beginning before
-	rows   map[engine.PairID]engine.Seq // status: what each row was last sent with
+	idleMs int64                        // machine time when the last subscriber left, or of open
+	rows   map[engine.PairID]engine.Seq // status: the seq of each row when last sent
 
-	snapshot wsFrame // of view, for reason; nil without a view
+	snapshot wsFrame // cached snapshot of view, for reason; nil: none cached
 	reason   string
-	resumes  map[uint64]wsFrame // book: from a seq to this one, as asked for
+	resumes  map[uint64]wsFrame // book: cached resume answers by the seq they start from
 }
 
 // wsSub is one subscription of one connection. Owner: the hub.
 type wsSub struct {
-	out    *wsOut // the connection's: one cache miss less for each message (bench streams)
+	out    *wsOut // conn.out: saves one cache miss for each message (bench streams)
 	conn   *wsConn
 	stream *wsStream
-	live   bool   // gets the stream's messages; else it waits for its snapshot
-	queued bool   // stands in the connection's pending list
-	reason string // of the snapshot that it waits for
-	// from is the next trade that a resuming subscriber of trades is owed, 0: none.
+	live   bool   // receives the stream's messages; else it waits for its snapshot
+	queued bool   // is in the connection's pending list
+	reason string // reason of the snapshot that it waits for
+	// from is the next trade that a resuming subscriber of trades needs, 0: none.
 	from    engine.TradeID
-	started bool // the first of those was queued
+	started bool // the first of these trades was queued
 	// resume asks for the difference from this seq instead of a snapshot.
 	resume    uint64
 	hasResume bool

@@ -10,13 +10,13 @@ import (
 	"tickhive/marketdata"
 )
 
-// wsDefaultDepth and wsDefaultEvery are what a book subscription gets when it says nothing.
+// wsDefaultDepth and wsDefaultEvery are the defaults of a book subscription.
 const (
 	wsDefaultDepth = 100
 	wsDefaultEvery = 100
 )
 
-// handle carries out one operation; on the hub's goroutine.
+// handle carries out one operation on the hub's goroutine.
 func (h *Hub) handle(c *wsConn, r wsRequest) {
 	if c.hub.gone {
 		return
@@ -45,14 +45,15 @@ func (h *Hub) refuse(c *wsConn, r wsRequest, pair string, code refuse.Code, mess
 	h.answer(c, wsErrorFrame(r, pair, code, message))
 }
 
-// answer queues an answer; who asks and asks and does not read is given up.
+// answer queues an answer. It closes the connection of a client that sends operations and
+// does not read the answers.
 func (h *Hub) answer(c *wsConn, f wsFrame) {
 	if !c.out.push(f, wsAnswer) {
 		h.tooSlow(c)
 	}
 }
 
-// each runs fn for every pair of the request, or once for channels without pairs.
+// each calls fn for every pair of the request, or once for channels without pairs.
 func (h *Hub) each(c *wsConn, r wsRequest, fn func(*wsConn, wsRequest, wsKey, *marketdata.View)) {
 	key, ok := parseChannel(r.channel)
 	switch {
@@ -84,7 +85,7 @@ func (h *Hub) each(c *wsConn, r wsRequest, fn func(*wsConn, wsRequest, wsKey, *m
 	}
 	root := h.opts.Board.Load()
 	for _, pair := range r.pairs {
-		if c.hub.gone { // given up for the answers to the pairs before
+		if c.hub.gone { // closed because of the unread answers for earlier pairs
 			return
 		}
 		h.eachPair(c, r, key, root, pair, fn)
@@ -135,8 +136,8 @@ func parseChannel(name string) (wsKey, bool) {
 	return wsKey{channel: chCandles, interval: i}, ok
 }
 
-// subKey is the key under which a connection holds a subscription: options do not make
-// it another one, they change it.
+// subKey returns the key under which a connection holds a subscription. It leaves out the
+// options: new options change a subscription instead of adding one.
 func (k wsKey) subKey() wsKey {
 	k.depth, k.every, k.text = 0, 0, false
 	return k
@@ -152,9 +153,9 @@ func (h *Hub) subscribe(c *wsConn, r wsRequest, key wsKey, v *marketdata.View) {
 	if s == nil {
 		s = h.open(key, v, h.opts.Board.Load())
 	} else if len(s.subs) == 0 && !key.private() {
-		s = h.open(key, v, h.opts.Board.Load()) // nobody followed: its chain goes on from now
+		s = h.open(key, v, h.opts.Board.Load()) // idle, so not current: start over
 	} else if len(s.subs) == 0 {
-		s.lastMs = machineMs() // nobody heard its silence
+		s.lastMs = machineMs() // no subscriber was waiting for a heartbeat
 	}
 	h.acknowledge(c, r, "subscribed", key, v)
 	if c.hub.gone {
@@ -171,7 +172,7 @@ func (h *Hub) subscribe(c *wsConn, r wsRequest, key wsKey, v *marketdata.View) {
 	s.subs = append(s.subs, sub)
 	if key.private() {
 		h.watch()
-		h.private() // what waits is older than the snapshot
+		h.private() // the queued messages are older than the snapshot
 		if c.hub.gone {
 			return
 		}
@@ -227,7 +228,7 @@ func codeOf(v *marketdata.View) string {
 	return v.Instrument.Code
 }
 
-// list answers with every subscription of the connection and its options.
+// list sends every subscription of the connection with its options.
 func (h *Hub) list(c *wsConn, r wsRequest) {
 	dst := appendWSHead(nil, "subscriptions", "", "", "")
 	dst = appendIDOrNull(append(dst, `,"id":`...), r.id)
@@ -259,8 +260,8 @@ func appendSubscription(dst []byte, s *wsStream) []byte {
 	return append(dst, `,"decimals":"number"}`...)
 }
 
-// parseStreams reads ?streams=book:BTC_USDT,candles.minute:BTC_USDT,status into the
-// operations that it stands for.
+// parseStreams parses ?streams=book:BTC_USDT,candles.minute:BTC_USDT,status into the
+// operations that it means.
 func parseStreams(text string) ([]wsRequest, *refuse.Refusal) {
 	if text == "" {
 		return nil, nil

@@ -4,5 +4,5 @@ package server
 
 const canWriteOnce = false
 
-// writeOnce is never asked where descriptors are not files.
+// writeOnce is never called on systems whose descriptors are not files.
 func writeOnce(uintptr, []byte) (int, error) { return 0, nil }

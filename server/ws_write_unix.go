@@ -9,7 +9,7 @@ import (
 
 const canWriteOnce = true
 
-// writeOnce writes to a non-blocking descriptor; a peer that takes nothing is no error.
+// writeOnce writes once to a non-blocking descriptor; a peer that accepts nothing is no error.
 func writeOnce(fd uintptr, b []byte) (int, error) {
 	for {
 		n, err := syscall.Write(int(fd), b)
