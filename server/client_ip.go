@@ -10,19 +10,19 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// clientIPs finds out who calls. Immutable.
+// clientIPs determines the client's address of a request. Immutable.
 type clientIPs struct {
-	proxies []netip.Prefix // whose X-Forwarded-For counts
+	proxies []netip.Prefix // their X-Forwarded-For is trusted
 }
 
-// maxForwarded is how many elements of X-Forwarded-For are looked at, from the end: more
-// proxies in a row than any site has. A request head has room for thousands.
+// maxForwarded is the number of X-Forwarded-For elements that are read, from the end: more
+// than any site has proxies in a row. A request head has room for thousands.
 const maxForwarded = 32
 
-// of is the client's address: the connection's, or behind trusted proxies the last address
-// of X-Forwarded-For that is not one of them. Several lines are one list in the order in
-// which they arrived (RFC 9110 section 5.3): a proxy appends the address that it saw to
-// the last line or as another one, so only the end of the list is not the client's own word.
+// of returns the client's address: the connection's address or, behind trusted proxies, the
+// last address of X-Forwarded-For that is not a trusted proxy. Several lines are one list in
+// the order in which they arrived (RFC 9110 section 5.3). A proxy appends the address that it
+// saw to the last line or as another line, so the client can forge all but the end of the list.
 func (t *clientIPs) of(ctx *fasthttp.RequestCtx) netip.Addr {
 	ip := addrOf(ctx.RemoteAddr())
 	if len(t.proxies) == 0 || !contains(t.proxies, ip) {
@@ -36,7 +36,7 @@ func (t *clientIPs) of(ctx *fasthttp.RequestCtx) netip.Addr {
 				return ip
 			}
 			if last = bytes.Trim(last, " \t"); len(last) == 0 {
-				continue // an empty element stands for nothing
+				continue // an empty element names no address
 			}
 			a, err := netip.ParseAddr(string(last))
 			if err != nil {
@@ -50,13 +50,13 @@ func (t *clientIPs) of(ctx *fasthttp.RequestCtx) netip.Addr {
 	return ip
 }
 
-// cutLast takes the last element off a list; more reports that there are others before it.
+// cutLast splits the last element off a list; more reports whether others precede it.
 func cutLast(list []byte) (last, rest []byte, more bool) {
 	i := bytes.LastIndexByte(list, ',')
 	return list[i+1:], list[:max(i, 0)], i >= 0
 }
 
-// clientKey is what limits count by: the address, of IPv6 the first 64 bits.
+// clientKey returns the key by which limits count: the address, or the /64 of an IPv6 address.
 func clientKey(a netip.Addr) netip.Addr {
 	if a.Is6() {
 		if p, err := a.WithZone("").Prefix(64); err == nil {
@@ -66,7 +66,7 @@ func clientKey(a netip.Addr) netip.Addr {
 	return a
 }
 
-// addrOf is the IP of a connection's address; in-memory connections have 0.0.0.0.
+// addrOf returns the IP of a connection's address, 0.0.0.0 for an in-memory connection.
 func addrOf(a net.Addr) netip.Addr {
 	if tcp, ok := a.(*net.TCPAddr); ok {
 		return tcp.AddrPort().Addr().Unmap()

@@ -21,7 +21,7 @@ const (
 	commissionSell       = 4
 )
 
-// commissionNames are the display name and the key of each type.
+// commissionNames holds the display name and the key of each type.
 var commissionNames = [...][2]string{
 	CommissionRefill:     {"Пополнение", "Refill"},
 	CommissionWithdrawal: {"Вывод", "Withdrawal"},
@@ -30,7 +30,7 @@ var commissionNames = [...][2]string{
 }
 
 // AssetCommission is a configured deposit (type 1) or withdrawal (type 2) commission. An
-// asset without one has a free record of each type without an adapter.
+// asset that has none of a type gets a free record of that type without an adapter.
 type AssetCommission struct {
 	Type     int // CommissionRefill or CommissionWithdrawal
 	Currency string
@@ -51,8 +51,8 @@ type Commission struct {
 	HashCode  string
 }
 
-// Commissions are the default records as of root: deposits and withdrawals of every asset,
-// then both sides of every pair at its taker fee, by hash code.
+// Commissions returns the default records as of root, sorted by hash code: deposits and
+// withdrawals of every asset, and both sides of every pair at its taker fee.
 func (s *Server) Commissions(root *marketdata.Root) []Commission {
 	var all []Commission
 	for _, a := range root.Assets() {
@@ -127,8 +127,9 @@ func appendCommission(b []byte, c *Commission, discount uint32) []byte {
 // (docs/contract/market-data.md#deals).
 var dealNamespace = uuid.NewSHA1(uuid.NameSpaceURL, []byte("tickhive:deal"))
 
-// appendDealUUID appends the UUID v5 of name, which is at most 64 bytes long or costs an
-// allocation.
+// appendDealUUID appends the UUID v5 of name.
+//
+// Cost: no allocation for a name of at most 64 bytes.
 func appendDealUUID(dst, name []byte) []byte {
 	var buf [16 + 64]byte
 	text := append(append(buf[:0], dealNamespace[:]...), name...)

@@ -12,23 +12,23 @@ import (
 	"tickhive/internal/refuse"
 )
 
-// Limits of the end of a connection whose request was refused before it was read: without
-// reading on for a moment the client's kernel throws our answer away.
+// Limits of the lingering close of a connection whose request was refused before it was
+// read. Closing with unread data sends a reset, and the client's kernel then drops our answer.
 const (
-	lingerBytes = 8 << 20 // a body of twice the internal limit
+	lingerBytes = 8 << 20 // twice the body limit of the internal listener
 	lingerTime  = 500 * time.Millisecond
-	// partingTime is how long a shutdown waits for the rest of a request that has begun to
-	// arrive, and for the first byte of a connection that never had one.
+	// partingTime bounds a shutdown's wait for the rest of a request that has begun to
+	// arrive, and for the first byte of a connection that has sent none.
 	partingTime = time.Second
 )
 
-// connTable counts open connections, in all and per address (IPv6 by /64).
+// connTable counts the open connections, in total and per address (IPv6 by /64).
 type connTable struct {
 	mu     sync.Mutex
 	perIP  map[netip.Addr]int
 	conns  map[*countedConn]struct{}
 	open   int
-	limit  int // in all
+	limit  int // in total
 	each   int // per address; below 0: unlimited
 	exempt []netip.Prefix
 }
@@ -39,7 +39,7 @@ func newConnTable(limit, each int, exempt []netip.Prefix) *connTable {
 	}
 }
 
-// enter counts a connection in and reports why not.
+// enter counts a connection, or returns the answer that refuses it.
 func (t *connTable) enter(ip netip.Addr) (refusal []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -55,14 +55,14 @@ func (t *connTable) enter(ip netip.Addr) (refusal []byte) {
 	return nil
 }
 
-// forget ends what part may do to a connection; it counts until it leaves.
+// forget removes a connection from those that part touches; it counts until leave.
 func (t *connTable) forget(c *countedConn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.conns, c)
 }
 
-// leave counts a connection out, when its descriptor is free.
+// leave stops counting a connection; call it once the descriptor is free.
 func (t *connTable) leave(ip netip.Addr) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -73,7 +73,7 @@ func (t *connTable) leave(ip netip.Addr) {
 	}
 }
 
-// serve hands out a connection that was counted in.
+// serve wraps a connection that enter has counted.
 func (t *connTable) serve(conn net.Conn, ip netip.Addr) *countedConn {
 	c := &countedConn{Conn: conn, table: t, ip: ip}
 	t.mu.Lock()
@@ -82,17 +82,18 @@ func (t *connTable) serve(conn net.Conn, ip netip.Addr) *countedConn {
 	return c
 }
 
-// part ends the waiting for requests: what has not arrived soon was not accepted.
+// part sets a read deadline of partingTime on every connection: a request that has not
+// arrived by then is not accepted.
 func (t *connTable) part() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	until := time.Now().Add(partingTime)
 	for c := range t.conns {
-		_ = c.SetReadDeadline(until) // one that is closed already has no reader
+		_ = c.SetReadDeadline(until) // a closed connection has no reader, so its error does not matter
 	}
 }
 
-// Open is the number of open connections.
+// Open returns the number of open connections.
 func (t *connTable) Open() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -106,7 +107,7 @@ var (
 		"This address has as many open connections as it may have.")
 )
 
-// refusal is a whole answer for a connection that is not served.
+// refusal returns the whole answer to a connection that is refused.
 func refusal(status string, code refuse.Code, message string) []byte {
 	body := string(appendError(nil, &refuse.Refusal{Code: code, Message: message}, []byte("connection")))
 	return []byte("HTTP/1.1 " + status + "\r\nContent-Type: application/json; charset=utf-8\r\n" +
@@ -114,8 +115,8 @@ func refusal(status string, code refuse.Code, message string) []byte {
 		itoa(len(body)) + "\r\n\r\n" + body)
 }
 
-// countedConn leaves the table once it is closed, and lingers when its request was refused
-// unread.
+// countedConn is a connection that leaves the table once it is closed. Its close lingers when
+// the request was refused unread.
 type countedConn struct {
 	net.Conn
 	table  *connTable
@@ -124,15 +125,15 @@ type countedConn struct {
 	closed atomic.Bool
 }
 
-// lingerOnClose makes the close of c wait for what the client still sends.
+// lingerOnClose makes the close of c first read what the client still sends.
 func lingerOnClose(c net.Conn) {
 	if cc, ok := c.(*countedConn); ok {
 		cc.linger.Store(true)
 	}
 }
 
-// Close closes, after lingering, and leaves the table then: whoever makes many connections
-// linger takes no more descriptors than there are places.
+// Close lingers, closes and then leaves the table, in this order: lingering connections count
+// towards the limits, so a client cannot use them to hold more descriptors than the limits allow.
 func (c *countedConn) Close() error {
 	if !c.closed.CompareAndSwap(false, true) {
 		return nil
@@ -148,15 +149,15 @@ func (c *countedConn) Close() error {
 	return c.Conn.Close()
 }
 
-// patientReader gives each piece of a streamed body the time that a whole answer has else:
-// a client must go on reading, not be fast.
+// patientReader extends the write deadline for each piece of a streamed body, so that a slow
+// client receives a large answer as long as it keeps reading.
 type patientReader struct {
 	r       io.Reader
 	conn    net.Conn
 	timeout time.Duration
 }
 
-// Read is io.Reader.
+// Read implements io.Reader.
 func (p *patientReader) Read(b []byte) (int, error) {
 	if err := p.conn.SetWriteDeadline(time.Now().Add(p.timeout)); err != nil {
 		return 0, fmt.Errorf("server: write deadline: %w", err)

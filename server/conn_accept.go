@@ -12,17 +12,17 @@ import (
 	"tickhive/internal/clock"
 )
 
-// Waits of a listener that could not take a connection, and how long after the last
-// failure it counts as failing: connections that end let some in between.
+// Pauses of a listener after a failed accept, and how long after the last failure it still
+// counts as failing: connections that end let single accepts succeed in between.
 const (
 	acceptPauseMin = 5 * time.Millisecond
 	acceptPauseMax = time.Second
 	acceptCalm     = 5 * time.Second
 )
 
-// shortages are errors of accept that pass: the process or the machine has no descriptor or
-// no memory left at the moment, or the client is gone already. They leave the listener as
-// it was; fasthttp would end Serve for each of them, and the program with it.
+// shortages are the transient errors of accept: the process or the machine has no descriptor
+// or no memory left at the moment, or the client is already gone. The listener keeps working
+// after them; fasthttp would end Serve on each of them, and with it the program.
 var shortages = []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.ECONNABORTED}
 
 func isShortage(err error) bool {
@@ -34,13 +34,13 @@ func isShortage(err error) bool {
 	return false
 }
 
-// limitedListener refuses connections beyond the table's limits, hands out the rest
-// counted, and outlasts shortages. Accept belongs to one goroutine, Close to any.
+// limitedListener refuses connections beyond the table's limits, counts the others, and
+// retries after shortages. One goroutine calls Accept; any goroutine may call Close.
 type limitedListener struct {
 	net.Listener
 	table *connTable
 	stats *acceptStats
-	pause time.Duration // before the next try; 0 after a connection
+	pause time.Duration // before the next accept; 0 after a connection
 	once  sync.Once
 	ended chan struct{} // closed by Close
 }
@@ -49,7 +49,7 @@ func newLimitedListener(ln net.Listener, table *connTable, stats *acceptStats) *
 	return &limitedListener{Listener: ln, table: table, stats: stats, ended: make(chan struct{})}
 }
 
-// Accept is the next connection within the limits.
+// Accept returns the next connection within the limits.
 func (l *limitedListener) Accept() (net.Conn, error) {
 	for {
 		c, err := l.Listener.Accept()
@@ -74,7 +74,7 @@ func (l *limitedListener) Accept() (net.Conn, error) {
 	}
 }
 
-// wait waits before the next try, twice as long as the last time, or until Close.
+// wait pauses before the next accept, twice as long as the last time, or until Close.
 func (l *limitedListener) wait() {
 	l.pause = min(max(2*l.pause, acceptPauseMin), acceptPauseMax)
 	timer := time.NewTimer(l.pause)
@@ -85,22 +85,22 @@ func (l *limitedListener) wait() {
 	}
 }
 
-// Close ends the listener and a wait under way.
+// Close closes the listener and ends a wait in progress.
 func (l *limitedListener) Close() error {
 	l.once.Do(func() { close(l.ended) })
 	return l.Listener.Close()
 }
 
-// AcceptStat is how a listener fares at taking connections.
+// AcceptStat is the state of a listener's accepts.
 type AcceptStat struct {
 	Listener string // public, aggregator or internal
 	Failures uint64 // since the start
-	// Reason is why it takes none at the moment, empty while it takes them.
+	// Reason is the error that accept fails with at the moment; empty while it succeeds.
 	Reason  string
-	SinceNs int64 // process clock; since when Reason holds
+	SinceNs int64 // process clock; the first of the failures in a row
 }
 
-// acceptStats count what a listener could not take. Any goroutine may use them.
+// acceptStats counts the failed accepts of a listener. Any goroutine may use it.
 type acceptStats struct {
 	clock clock.Clock
 	log   *slog.Logger
@@ -109,10 +109,10 @@ type acceptStats struct {
 	failures uint64
 	reason   string
 	sinceNs  int64     // process clock, of the first failure in a row
-	last     time.Time // of the last failure; monotonic, so a step of the clock is no calm
+	last     time.Time // of the last failure; monotonic, so a clock step does not end the failure
 }
 
-// failed notes a failure. The first one after a calm time is logged.
+// failed records a failure. It logs only the first one after acceptCalm without failures.
 func (a *acceptStats) failed(at net.Addr, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -125,10 +125,10 @@ func (a *acceptStats) failed(at net.Addr, err error) {
 	a.reason, a.last = err.Error(), time.Now()
 }
 
-// lasts reports whether the last failure is not over; for holders of mu.
+// lasts reports whether the listener still counts as failing. The caller holds mu.
 func (a *acceptStats) lasts() bool { return a.failures > 0 && time.Since(a.last) < acceptCalm }
 
-// stat is a copy under the listener's name.
+// stat returns a copy, labelled with the listener's name.
 func (a *acceptStats) stat(name string) AcceptStat {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -139,7 +139,7 @@ func (a *acceptStats) stat(name string) AcceptStat {
 	return s
 }
 
-// Incident is the entry of the status page while the listener takes no connections.
+// Incident returns the entry of the status page; lasts reports whether accepts fail now.
 func (s AcceptStat) Incident() (in Incident, lasts bool) {
 	return Incident{
 		AtMs: floorDiv(s.SinceNs, 1_000_000), Kind: "listener",

@@ -2,8 +2,8 @@ package server
 
 import "github.com/valyala/fasthttp"
 
-// NewConstant is the reference of docs/internals/performance.md#http: a server made as New makes
-// it, with every limit and timeout, that answers each request with the same bytes.
+// NewConstant returns the reference server of docs/internals/performance.md#http: it has every
+// limit and timeout of a server from New, but answers each request with the same bytes.
 func NewConstant(o Options, body []byte) (*Server, error) {
 	s, err := New(o)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"tickhive/engine"
 )
 
-// Caller is who signed a request: the result of Options.Authenticate.
+// Caller is the authenticated principal of a request: the result of Options.Authenticate.
 type Caller struct {
 	Account   engine.AccountID
 	UserID    string // UUID
@@ -14,8 +14,9 @@ type Caller struct {
 	CanTrade  bool
 }
 
-// Ctx is one request and its answer. The handler owns it until it returns; every slice that
-// it hands out aliases the request and must be copied to be kept.
+// Ctx is one request and its answer. The handler owns it until it returns.
+//
+// Retains: slices that Ctx returns alias the request buffer; copy them to retain them.
 type Ctx struct {
 	*fasthttp.RequestCtx
 	// Caller is nil for a call without credentials.
@@ -29,18 +30,18 @@ type Ctx struct {
 	params       []param
 	decimalsText bool // ?decimals=string
 
-	scratch []byte // of the handler: rendering, header values
+	scratch []byte // the handler's buffer for rendering and header values
 	number  [24]byte
 	tag     [32]byte
 }
 
-// RequestID is the id that is echoed in X-Request-Id and in errors.
+// RequestID returns the id that is echoed in X-Request-Id and in errors.
 func (c *Ctx) RequestID() string { return string(c.id) }
 
-// MachineNs is the machine's clock, Unix ns.
+// MachineNs returns the time of the machine's clock in Unix ns.
 func (c *Ctx) MachineNs() int64 { return c.edge.machineNs() }
 
-// PathParam is a parameter of the route's path, such as {publicKey}.
+// PathParam returns a parameter of the route's path, for example {publicKey}.
 func (c *Ctx) PathParam(name string) string {
 	s, _ := c.UserValue(name).(string)
 	return s
@@ -52,7 +53,7 @@ func (e *edge) acquire(ctx *fasthttp.RequestCtx) *Ctx {
 	return c
 }
 
-// keepScratch bounds the rendering buffer that a pooled Ctx keeps.
+// keepScratch is the largest rendering buffer that a pooled Ctx retains.
 const keepScratch = 256 << 10
 
 func (e *edge) release(c *Ctx) {
@@ -64,14 +65,15 @@ func (e *edge) release(c *Ctx) {
 	e.ctxPool.Put(c)
 }
 
-// Private answers 200 with a body that is nobody else's: no-store, no ETag. The body must
+// Private answers 200 with a body for this client only: no-store, no ETag. The body must
 // not change until the answer is written.
 func (c *Ctx) Private(body []byte) {
 	c.Response.Header.SetCanonical(hdrCacheControl, valNoStore)
 	c.writeJSON(body)
 }
 
-// writeJSON sets body as the answer, its decimals as text when the caller asked for them.
+// writeJSON sets body as the answer, with decimals as strings when the request asked for
+// them.
 func (c *Ctx) writeJSON(body []byte) {
 	c.Response.Header.SetContentTypeBytes(valJSON)
 	if c.decimalsText {

@@ -6,20 +6,20 @@ import (
 	"tickhive/internal/refuse"
 )
 
-// moment is a date of a request: seconds and nanoseconds, because the years that can be
-// written (0 to 9999) reach beyond int64 nanoseconds.
+// moment is a date of a request. It holds seconds and nanoseconds, because the years that a
+// request can carry (0 to 9999) exceed the range of int64 nanoseconds.
 type moment struct{ sec, nsec int64 }
 
 func (m moment) after(o moment) bool { return m.sec > o.sec || m.sec == o.sec && m.nsec > o.nsec }
 
-// Bounds of Unix seconds that int64 nanoseconds hold, with room for rounding up.
+// The range of Unix seconds that fit into int64 nanoseconds, with room for rounding up.
 const (
 	minSec = -9_223_372_035
 	maxSec = 9_223_372_035
 )
 
-// floorNs is the newest multiple of unit ns that is not after m; beyond int64 the nearest
-// second that fits.
+// floorNs returns the latest multiple of unit ns that is not after m, or the nearest second
+// that fits into int64.
 func (m moment) floorNs(unit int64) int64 {
 	if m.sec < minSec {
 		return minSec * 1_000_000_000
@@ -30,7 +30,7 @@ func (m moment) floorNs(unit int64) int64 {
 	return m.sec*1_000_000_000 + m.nsec/unit*unit
 }
 
-// ceilNs is the oldest multiple of unit ns that is not before m.
+// ceilNs returns the earliest multiple of unit ns that is not before m.
 func (m moment) ceilNs(unit int64) int64 {
 	ns := m.floorNs(unit)
 	if m.nsec%unit != 0 && m.sec >= minSec && m.sec <= maxSec {
@@ -104,7 +104,7 @@ func parseClock(s []byte) (h, m, sec, nsec int, ok bool) {
 	return h, m, sec, nsec, ok
 }
 
-// number reads decimal digits only; the caller bounds their count.
+// number parses decimal digits; the caller limits their number.
 func number(s []byte) (int, bool) {
 	n := 0
 	for _, c := range s {
@@ -120,7 +120,7 @@ func daysIn(year, month int) int {
 	return time.Date(year, time.Month(month)+1, 0, 0, 0, 0, 0, time.UTC).Day()
 }
 
-// floorDiv is a / b rounded down.
+// floorDiv returns a / b rounded down.
 func floorDiv(a, b int64) int64 {
 	q := a / b
 	if a%b < 0 {

@@ -5,14 +5,14 @@ import (
 	"strconv"
 )
 
-// Limits of a request body's shape. The bytes are bounded by the listener.
+// Limits of a request body's shape. The listener limits its size in bytes.
 const (
-	// maxBodyDepth is more than any request of the contract nests (5), free-form objects
-	// included; it bounds the reader's stack.
+	// maxBodyDepth bounds the reader's stack. Requests of the contract nest at most 5 deep,
+	// including free-form objects.
 	maxBodyDepth = 32
-	// maxFreeMembers bounds one free-form object: duplicates are looked for pairwise.
+	// maxFreeMembers limits one free-form object, because duplicates are searched pairwise.
 	maxFreeMembers = 256
-	// maxWrong bounds the remembered wrong members of one body.
+	// maxWrong limits the recorded wrong members of one body.
 	maxWrong = 64
 )
 
@@ -30,15 +30,15 @@ func (e *bodyError) Error() string {
 }
 
 // bodyReader reads one JSON body strictly, in one pass, without building a tree: the
-// caller opens objects and arrays and names the members that it knows. Refused are
-// unknown and duplicate members, trailing data, invalid UTF-8, wrong types, too deep nesting.
-// Decimals are kept as text and never pass through a float.
+// caller opens objects and arrays and names the members that it knows. The reader refuses
+// unknown and duplicate members, trailing data, invalid UTF-8, wrong types and too deep
+// nesting. It returns decimals as text; they never pass through a float.
 //
-// Owner: one request. The byte slices that it hands out alias the body.
+// Owner: one request. The byte slices that it returns alias the body.
 //
-// After a structural error (err) every read answers zero and every loop ends, so that
-// callers check once, in finish. A member of the wrong type is remembered (wrong) and
-// reading goes on, so that the caller may report the first in the order of its table.
+// After a structural error (err) every read returns zero and every loop ends, so that
+// callers check once, in finish. A member of the wrong type is recorded (wrong) and reading
+// continues, so that the caller can report the first wrong member in the order of its table.
 type bodyReader struct {
 	data   []byte
 	pos    int
@@ -63,7 +63,7 @@ func (r *bodyReader) reset(data []byte) {
 	r.wrong, r.frames, r.seen = r.wrong[:0], r.frames[:0], r.seen[:0]
 }
 
-// finish checks that nothing follows and answers the first error.
+// finish checks that no data follows and returns the first error.
 func (r *bodyReader) finish() *bodyError {
 	if r.err == nil {
 		if r.space(); r.pos < len(r.data) {
@@ -79,8 +79,8 @@ func (r *bodyReader) finish() *bodyError {
 	return nil
 }
 
-// object opens an object. It answers false, with the value passed over, when the value
-// is something else.
+// object opens an object. When the value is not an object, it skips the value and returns
+// false.
 func (r *bodyReader) object() bool {
 	if r.peek() != '{' {
 		r.mistyped("must be an object.")
@@ -116,8 +116,8 @@ func (r *bodyReader) close() {
 	r.frames = r.frames[:last]
 }
 
-// member moves to the next member of the innermost object; key is its name. After false
-// the object is closed, or err is set.
+// member moves to the next member of the innermost object; key is its name. When it returns
+// false, the object is closed or err is set.
 func (r *bodyReader) member() (key []byte, ok bool) {
 	c := r.peek()
 	if r.err != nil {
@@ -160,8 +160,8 @@ func (r *bodyReader) member() (key []byte, ok bool) {
 	return key, true
 }
 
-// element moves to the next element of the innermost array. After false the array is
-// closed, or err is set.
+// element moves to the next element of the innermost array. When it returns false, the array
+// is closed or err is set.
 func (r *bodyReader) element() bool {
 	c := r.peek()
 	if r.err != nil {
@@ -194,7 +194,7 @@ func (r *bodyReader) element() bool {
 // unknown refuses the current member.
 func (r *bodyReader) unknown() { r.fail("is not a member of this request.") }
 
-// fail is a structural error at the current member.
+// fail records a structural error at the current member.
 func (r *bodyReader) fail(rule string) {
 	if r.err == nil {
 		r.err = &bodyError{Field: r.path(), Message: "The member " + r.path() + " " + rule}
@@ -204,14 +204,14 @@ func (r *bodyReader) fail(rule string) {
 	}
 }
 
-// syntax is a structural error of the body itself.
+// syntax records a JSON syntax error at the current byte.
 func (r *bodyReader) syntax(what string) {
 	if r.err == nil {
 		r.err = &bodyError{Message: fmt.Sprintf("The body is not valid JSON: %s at byte %d.", what, r.pos)}
 	}
 }
 
-// bad remembers that the current member breaks a rule and goes on.
+// bad records that the current member breaks a rule; reading continues.
 func (r *bodyReader) bad(rule string) {
 	if r.err == nil && len(r.wrong) < maxWrong {
 		e := bodyError{Field: r.path(), Message: "The member " + r.path() + " " + rule}
@@ -222,7 +222,7 @@ func (r *bodyReader) bad(rule string) {
 	}
 }
 
-// mistyped is bad, with the value passed over.
+// mistyped records a wrong type as bad does, and skips the value.
 func (r *bodyReader) mistyped(rule string) {
 	if r.err == nil {
 		r.bad(rule)
@@ -230,7 +230,7 @@ func (r *bodyReader) mistyped(rule string) {
 	}
 }
 
-// path is the current member, nested as in commands[3].place.price.
+// path returns the path of the current member, for example commands[3].place.price.
 func (r *bodyReader) path() string {
 	var b []byte
 	for i := range r.frames {

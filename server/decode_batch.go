@@ -86,7 +86,7 @@ func (r *bodyReader) readCommand(c *batchCommand) {
 	}
 }
 
-// pick notes which command it is; null counts as missing and a second one is refused.
+// pick sets the kind of the command. null counts as missing; a second kind is refused.
 func (r *bodyReader) pick(c *batchCommand, kind batchKind) bool {
 	if r.null() || r.err != nil {
 		return false

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// string reads a member that is a string of at most most code points. null and the
-// empty string count as missing: nil.
+// string reads a string member of at most most code points. It returns nil for null and the
+// empty string, which count as missing.
 func (r *bodyReader) string(most int) []byte {
 	if r.peek() != '"' {
 		if !r.null() {
@@ -27,7 +27,7 @@ func (r *bodyReader) string(most int) []byte {
 	return s
 }
 
-// boolean reads a member that is true or false; null counts as missing: given is false.
+// boolean reads a member that is true or false. null counts as missing: given is false.
 func (r *bodyReader) boolean() (value, given bool) {
 	switch r.peek() {
 	case 't':
@@ -62,9 +62,9 @@ func (r *bodyReader) integer(low, high int64) (value int64, given bool) {
 	return v, true
 }
 
-// decimal reads a member that is a decimal, as a number or a string, and answers its
-// text, which has the form of docs/contract/market-data.md#decimals. null and "" count as missing:
-// nil.
+// decimal reads a decimal member, a number or a string, and returns its text, which has the
+// form of docs/contract/market-data.md#decimals. It returns nil for null and "", which count as
+// missing.
 func (r *bodyReader) decimal() []byte {
 	text, ok := []byte(nil), false
 	switch c := r.peek(); {
@@ -91,7 +91,7 @@ func (r *bodyReader) decimal() []byte {
 	return text
 }
 
-// isDecimal reports the form -?[0-9]{1,20}(\.[0-9]{1,18})?.
+// isDecimal reports whether s has the form -?[0-9]{1,20}(\.[0-9]{1,18})?.
 func isDecimal(s []byte) bool {
 	if len(s) > 0 && s[0] == '-' {
 		s = s[1:]
@@ -118,7 +118,7 @@ func isDecimal(s []byte) bool {
 	return true
 }
 
-// raw reads a free-form object of at most most bytes and answers it as sent.
+// raw reads a free-form object of at most most bytes and returns its text as sent.
 func (r *bodyReader) raw(most int) []byte {
 	if r.peek() != '{' {
 		if !r.null() {
@@ -138,16 +138,16 @@ func (r *bodyReader) raw(most int) []byte {
 	return r.data[start:r.pos:r.pos]
 }
 
-// require notes that a member of the object just closed is missing; it counts as wrong
-// like any other.
+// require records a member that is missing from the object just closed as a wrong member,
+// unless it was given.
 func (r *bodyReader) require(member string, given bool) {
 	if !given {
 		r.rule(member, "is required.")
 	}
 }
 
-// rule remembers that a member of the object just closed breaks a rule, unless it was
-// already found wrong.
+// rule records that a member of the object just closed breaks a rule, unless the member is
+// already recorded as wrong.
 func (r *bodyReader) rule(member, rule string) {
 	if r.err != nil || len(r.wrong) >= maxWrong {
 		return
@@ -161,7 +161,7 @@ func (r *bodyReader) rule(member, rule string) {
 	}
 }
 
-// isWrong reports whether the member was already found wrong.
+// isWrong reports whether the member is recorded as wrong.
 func (r *bodyReader) isWrong(field string) bool {
 	for i := range r.wrong {
 		if r.wrong[i].Field == field {
@@ -171,8 +171,8 @@ func (r *bodyReader) isWrong(field string) bool {
 	return false
 }
 
-// inOrder answers the first error with the wrong members, or their elements, in the order
-// of a table instead of the order in which they were sent.
+// inOrder returns the first error, with the wrong members and their elements in the order of
+// a table instead of the order in which they were sent.
 func (r *bodyReader) inOrder(members ...string) *bodyError {
 	first := r.finish()
 	if first == nil || r.err != nil {

@@ -4,7 +4,7 @@ import (
 	"tickhive/engine"
 )
 
-// MaxBatch bounds the commands of one batch (docs/contract/internal.md#orders).
+// MaxBatch is the largest number of commands in one batch (docs/contract/internal.md#orders).
 const MaxBatch = 1000
 
 // orderRequest is the body of one order, as sent: decimals are text until the pair's
@@ -30,12 +30,12 @@ type orderRequest struct {
 	hasAccount bool
 }
 
-// replaceRequest is what PATCH changes.
+// replaceRequest holds the fields that PATCH changes.
 type replaceRequest struct {
 	price, amount []byte // nil: not given
 }
 
-// batchKind is which of the three members a batch command has.
+// batchKind selects one of the three members that a batch command can have.
 type batchKind uint8
 
 const (
@@ -61,7 +61,7 @@ func (r *bodyReader) decodeOrder(o *orderRequest) *bodyError {
 	return r.inOrder(orderMembers...)
 }
 
-// orderMembers is the order of the contract's table, in which broken members are told.
+// orderMembers is the order of the contract's table, in which wrong members are reported.
 var orderMembers = []string{
 	"accountId", "currencyPairCode", "side", "type", "timeInForce", "price", "amount",
 	"quoteAmount", "stopPrice", "displayAmount", "postOnly", "selfTradePrevention", "clientOrderId",
@@ -115,7 +115,7 @@ func (r *bodyReader) readOrderMember(o *orderRequest, key []byte) {
 	}
 }
 
-// checkOrder applies the rules between the members, in the order of the table, and the
+// checkOrder checks the rules between members, in the order of the table, and sets the
 // default of timeInForce.
 func (r *bodyReader) checkOrder(o *orderRequest) {
 	market := o.typ == engine.Market || o.typ == engine.StopMarket

@@ -7,7 +7,7 @@ import (
 	"tickhive/internal/fixed"
 )
 
-// unitsResult says how a decimal fits a unit.
+// unitsResult is the result of converting a decimal to units.
 type unitsResult uint8
 
 const (
@@ -16,15 +16,15 @@ const (
 	unitsTooMany             // beyond int64
 )
 
-// units converts a decimal's text, of checked form, to whole units of 10^-digits.
-// negative is told apart, also of what does not fit.
+// units converts the text of a decimal, whose form is checked, to whole units of 10^-digits.
+// negative reports the sign, even when the value does not fit.
 func units(text []byte, digits int) (v int64, negative bool, res unitsResult) {
 	s := text
 	if s[0] == '-' {
 		negative = true
 		s = s[1:]
 	}
-	if len(s) > 19 { // the mantissa may not fit: the exact way around
+	if len(s) > 19 { // the mantissa may overflow; slowUnits is exact
 		return slowUnits(text, digits)
 	}
 	mant, frac, i := uint64(0), 0, 0
@@ -64,7 +64,8 @@ func slowUnits(text []byte, digits int) (v int64, negative bool, res unitsResult
 	return v, d.Sign() < 0, res
 }
 
-// mustDecimal is the exact value of a text of checked form, in 10^-18.
+// mustDecimal returns the exact value of a decimal, in 10^-18. It panics unless the form of
+// the text is checked.
 func mustDecimal(text []byte) fixed.I128 {
 	d, err := fixed.Parse(unsafe.String(unsafe.SliceData(text), len(text)))
 	if err != nil {
@@ -73,7 +74,7 @@ func mustDecimal(text []byte) fixed.I128 {
 	return d
 }
 
-// decimalSign is the sign of a decimal of checked form.
+// decimalSign returns the sign of a decimal whose form is checked.
 func decimalSign(text []byte) int {
 	if !bytes.ContainsAny(text, "123456789") {
 		return 0
@@ -84,5 +85,5 @@ func decimalSign(text []byte) int {
 	return 1
 }
 
-// compareDecimals is -1, 0 or 1.
+// compareDecimals returns -1, 0 or 1.
 func compareDecimals(a, b []byte) int { return mustDecimal(a).Cmp(mustDecimal(b)) }

@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// peek passes white space over and answers the next byte, 0 at the end.
+// peek skips white space and returns the next byte, 0 at the end.
 func (r *bodyReader) peek() byte {
 	if r.err != nil {
 		return 0
@@ -28,7 +28,7 @@ func (r *bodyReader) space() {
 	}
 }
 
-// null passes over null and reports whether it was there.
+// null skips a null and reports whether there was one.
 func (r *bodyReader) null() bool {
 	return r.peek() == 'n' && r.word("null")
 }
@@ -72,7 +72,7 @@ func (r *bodyReader) text() ([]byte, bool) {
 	return nil, false
 }
 
-// escaped is text from the first backslash on.
+// escaped continues text at the first backslash.
 func (r *bodyReader) escaped(start, i int) ([]byte, bool) {
 	out := append([]byte(nil), r.data[start:i]...)
 	for i < len(r.data) {
@@ -111,8 +111,8 @@ var simpleEscapes = [256]byte{
 	'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t',
 }
 
-// appendEscape appends what the escape sequence at the start of s means; n is its
-// length, 0 when it is wrong. Half a surrogate pair is wrong.
+// appendEscape appends the character of the escape sequence at the start of s; n is the
+// length of the sequence, 0 when it is invalid. Half a surrogate pair is invalid.
 func appendEscape(dst, s []byte) (out []byte, n int) {
 	if len(s) < 2 {
 		return dst, 0
@@ -157,7 +157,8 @@ func hex4(s []byte) (rune, bool) {
 	return u, true
 }
 
-// number reads a JSON number and answers its text; false, with err set, when it is none.
+// number reads a JSON number and returns its text; for any other value it sets err and
+// returns false.
 func (r *bodyReader) number() ([]byte, bool) {
 	start := r.pos
 	i := start
@@ -196,7 +197,7 @@ func (r *bodyReader) digits(i int) int {
 	return i
 }
 
-// skip passes one value of any type over, checking all of it but the names of members.
+// skip skips one value of any type. It checks everything except the names of members.
 func (r *bodyReader) skip() {
 	switch c := r.peek(); {
 	case r.err != nil:

@@ -20,7 +20,7 @@ func wordsOf[T interface{ String() string }](values ...T) []word[T] {
 	return out
 }
 
-// The enumerations of order entry, with the engine's own words.
+// The enumerations of order entry and the engine's values.
 var (
 	sides        = wordsOf(engine.Buy, engine.Sell)
 	orderTypes   = wordsOf(engine.Limit, engine.Market, engine.StopLimit, engine.StopMarket)
@@ -122,8 +122,8 @@ func (r *bodyReader) pairCode() []byte {
 	return s
 }
 
-// isPairCode is engine.ValidPairCode without its regular expression: it stands on the
-// path of every order.
+// isPairCode does the check of engine.ValidPairCode without its regular expression, because
+// every order passes it.
 func isPairCode[T []byte | string](s T) bool {
 	run, runs := 0, 0
 	for i := 0; i < len(s); i++ {

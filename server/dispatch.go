@@ -51,14 +51,14 @@ func hotIndex(path []byte) int {
 	return -1
 }
 
-// maxRequestID is the longest request id that is echoed
+// maxRequestID is the length of the longest client request id that answers echo
 // (docs/contract/market-data.md#http-behaviour).
 const maxRequestID = 64
 
 var userEntry = []byte("tickhive.entry")
 
-// handle answers one request: the checks in the order of docs/contract/errors.md#order-of-checks,
-// then the route's handler.
+// handle answers one request: it runs the checks in the order of
+// docs/contract/errors.md#order-of-checks, then the route's handler.
 func (e *edge) handle(ctx *fasthttp.RequestCtx) {
 	c := e.acquire(ctx)
 	c.id = e.appendRequestID(c.idBuf[:0], ctx)
@@ -76,7 +76,7 @@ func (e *edge) handle(ctx *fasthttp.RequestCtx) {
 	ctx.Response.Header.SetCanonical(hdrRequestID, c.id)
 }
 
-// answer does every check and calls the handler.
+// answer runs every check and calls the handler.
 func (e *edge) answer(c *Ctx) *refuse.Refusal {
 	if e.gate != nil {
 		if err := e.gate.check(c.RequestCtx); err != nil {
@@ -90,7 +90,7 @@ func (e *edge) answer(c *Ctx) *refuse.Refusal {
 	return e.run(c, entry)
 }
 
-// finish turns a panic into a 500, counts and gives c back.
+// finish turns a panic into a 500, counts the answer and returns c to the pool.
 func (e *edge) finish(c *Ctx, sampled bool, startNs int64) {
 	if p := recover(); p != nil {
 		e.panics.Add(1)
@@ -112,16 +112,16 @@ func (e *edge) finish(c *Ctx, sampled bool, startNs int64) {
 	e.release(c)
 }
 
-// logRequest writes the access line of one request, at the level debug. It has neither
-// headers nor the query, so no signature gets into a log.
+// logRequest logs one request at the debug level. The line has no headers and no query, so
+// that no signature gets into a log.
 func (e *edge) logRequest(c *Ctx) {
 	ctx := c.RequestCtx
 	e.log.Debug("request", "requestId", string(c.id), "method", string(ctx.Method()), "path", string(ctx.URI().PathOriginal()),
 		"status", ctx.Response.StatusCode(), "from", ctx.RemoteIP().String())
 }
 
-// find checks the target and looks the path up. Paths are strict: only the exact bytes of
-// a route reach it (docs/contract/market-data.md#http-behaviour).
+// find checks the target and looks up the path. Paths are strict: only the exact bytes of
+// a route's path reach it (docs/contract/market-data.md#http-behaviour).
 func (e *edge) find(ctx *fasthttp.RequestCtx) (*pathEntry, *refuse.Refusal) {
 	target := ctx.Request.Header.RequestURI()
 	if len(target) > MaxTargetBytes {
@@ -148,7 +148,8 @@ func (e *edge) find(ctx *fasthttp.RequestCtx) (*pathEntry, *refuse.Refusal) {
 	return entry, e.hostCheck(ctx, entry)
 }
 
-// hostCheck hides the aggregator namespace from other hosts and the rest from its host
+// hostCheck hides the aggregator namespace from other hosts, and the other routes from the
+// aggregator's host
 // (docs/contract/listing.md#addresses).
 func (e *edge) hostCheck(ctx *fasthttp.RequestCtx, p *pathEntry) *refuse.Refusal {
 	if e.aggregatorHost == "" {
@@ -167,8 +168,8 @@ func (e *edge) hostCheck(ctx *fasthttp.RequestCtx, p *pathEntry) *refuse.Refusal
 	return nil
 }
 
-// plainPath reports that the path has one spelling: no empty, dot or encoded segment and
-// no slash at the end.
+// plainPath reports whether the path is in the only accepted spelling: no empty, dot or
+// encoded segment and no trailing slash.
 func plainPath(path []byte) bool {
 	if len(path) == 0 || path[0] != '/' || len(path) > 1 && path[len(path)-1] == '/' {
 		return false
@@ -181,7 +182,7 @@ func noPath() *refuse.Refusal {
 	return &refuse.Refusal{Code: refuse.NotFound, Message: "There is no such path; paths are case-sensitive and have one spelling."}
 }
 
-// run does every check after the path and calls the handler.
+// run runs every check after the path and calls the handler.
 func (e *edge) run(c *Ctx, entry *pathEntry) *refuse.Refusal {
 	h := &c.Response.Header
 	if entry.public {
@@ -211,7 +212,7 @@ func (e *edge) run(c *Ctx, entry *pathEntry) *refuse.Refusal {
 	return route.Handle(c)
 }
 
-// noRoute answers OPTIONS and methods that the path does not have.
+// noRoute answers OPTIONS, and refuses the methods that the path does not have.
 func (e *edge) noRoute(c *Ctx, entry *pathEntry) *refuse.Refusal {
 	h := &c.Response.Header
 	h.SetCanonical(hdrAllow, entry.allow)
@@ -231,8 +232,8 @@ func (e *edge) noRoute(c *Ctx, entry *pathEntry) *refuse.Refusal {
 	return nil
 }
 
-// admit is the IP limit, the media type and the credentials, in this order. An allow-listed
-// key lifts the IP limit only when it verifies.
+// admit checks the IP limit, the media type and the credentials, in this order. An
+// allow-listed key lifts the IP limit only when its signature verifies.
 func (e *edge) admit(c *Ctx) *refuse.Refusal {
 	key := c.Request.Header.PeekCanonical(reqPublicKey)
 	limited := e.limiter != nil && e.limiter.covers(c.route.Class)
@@ -276,7 +277,7 @@ func (e *edge) authenticate(c *Ctx) (*Caller, *refuse.Refusal) {
 	return e.auth(c)
 }
 
-// appendRequestID appends the client's request id when it is well-formed, else a new one.
+// appendRequestID appends the client's request id when it is well-formed, otherwise a new one.
 func (e *edge) appendRequestID(dst []byte, ctx *fasthttp.RequestCtx) []byte {
 	n := e.idNext.Add(1)
 	if sent := ctx.Request.Header.PeekCanonical(hdrRequestID); validRequestID(sent) {
@@ -285,7 +286,7 @@ func (e *edge) appendRequestID(dst []byte, ctx *fasthttp.RequestCtx) []byte {
 	return strconv.AppendUint(append(dst, e.idBoot[:9]...), n, 16)
 }
 
-// validRequestID reports the form [A-Za-z0-9_-]{1,64}.
+// validRequestID reports whether id has the form [A-Za-z0-9_-]{1,64}.
 func validRequestID(id []byte) bool {
 	if len(id) == 0 || len(id) > maxRequestID {
 		return false

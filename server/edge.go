@@ -19,7 +19,8 @@ import (
 	"tickhive/internal/refuse"
 )
 
-// edgeOptions are what the public, the aggregator and the internal listener differ in.
+// edgeOptions holds the settings in which the public, the aggregator and the internal
+// listener differ.
 type edgeOptions struct {
 	table     []*Route
 	maxBody   int
@@ -40,14 +41,14 @@ type edgeOptions struct {
 	aggregatorHost string
 }
 
-// edge is one listener's worth of HTTP: fasthttp, the route table and the checks that
-// every request passes. Immutable after newEdge but for its counters.
+// edge serves HTTP on one listener: fasthttp, the route table and the checks that every
+// request passes. Only its counters change after newEdge.
 type edge struct {
 	edgeOptions
 	http    *fasthttp.Server
 	router  *router.Router
 	hot     [hotPaths]*pathEntry
-	idBoot  [10]byte // "xxxxxxxx-": the first half of the request ids made here
+	idBoot  [10]byte // "xxxxxxxx-": the random prefix of the request ids that this edge generates
 	idNext  atomic.Uint64
 	ctxPool sync.Pool
 	other   routeStats // requests that reached no route
@@ -55,7 +56,7 @@ type edge struct {
 	accepts acceptStats
 }
 
-// newEdge makes a listener's machinery from a table.
+// newEdge builds the router and the HTTP server of one listener from its route table.
 func newEdge(o edgeOptions) (*edge, error) {
 	e := &edge{edgeOptions: o, router: router.New(), accepts: acceptStats{clock: o.clock, log: o.log}}
 	e.ctxPool.New = func() any { return &Ctx{edge: e} }
@@ -95,7 +96,7 @@ func newEdge(o edgeOptions) (*edge, error) {
 		WriteTimeout:       o.write,
 		IdleTimeout:        o.idle,
 		MaxRequestBodySize: o.maxBody,
-		// A body is JSON or refused: multipart is never unpacked.
+		// A body is JSON or refused, so multipart is never parsed.
 		DisablePreParseMultipartForm: true,
 		NoDefaultServerHeader:        true,
 		NoDefaultContentType:         true,
@@ -105,7 +106,7 @@ func newEdge(o edgeOptions) (*edge, error) {
 	return e, nil
 }
 
-// serve answers the connections of ln until shutdown.
+// serve answers requests on the connections of ln until shutdown.
 func (e *edge) serve(ln net.Listener) error {
 	if err := e.http.Serve(newLimitedListener(ln, e.conns, &e.accepts)); err != nil {
 		return fmt.Errorf("server: listener %s: %w", ln.Addr(), err)
@@ -113,7 +114,7 @@ func (e *edge) serve(ln net.Listener) error {
 	return nil
 }
 
-// shutdown stops accepting, finishes the requests under way and closes what is idle.
+// shutdown stops accepting, finishes the requests in progress and closes idle connections.
 func (e *edge) shutdown(ctx context.Context) error {
 	e.conns.part()
 	late := time.AfterFunc(partingTime/2, e.conns.part) // accepted while the listener was closing
@@ -124,7 +125,8 @@ func (e *edge) shutdown(ctx context.Context) error {
 	return nil
 }
 
-// parseError answers what fasthttp could not read (docs/contract/errors.md#error-object).
+// parseError answers a request that fasthttp could not read
+// (docs/contract/errors.md#error-object).
 func (e *edge) parseError(ctx *fasthttp.RequestCtx, err error) {
 	lingerOnClose(ctx.Conn())
 	var small *fasthttp.ErrSmallBuffer
@@ -156,10 +158,10 @@ func (e *edge) parseError(ctx *fasthttp.RequestCtx, err error) {
 	e.other.count(statusOf(answer.Code))
 }
 
-// quietLogger keeps fasthttp's own lines out of the log unless they are wanted.
+// quietLogger moves fasthttp's own log lines to the debug level.
 type quietLogger struct{ log *slog.Logger }
 
-// Printf logs at debug level: clients that hang up are no news.
+// Printf logs at debug level: most lines are about clients that hung up.
 func (l quietLogger) Printf(format string, args ...any) {
 	l.log.Debug("http", "detail", fmt.Sprintf(format, args...))
 }

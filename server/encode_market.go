@@ -12,7 +12,7 @@ import (
 func AppendTicker(b []byte, v *marketdata.View) []byte {
 	t, in := &v.Ticker, v.Instrument
 	changed := t.ChangedSec
-	if changed == 0 { // nothing happened since the pair was added
+	if changed == 0 { // no change since the pair was added
 		changed = floorDiv(in.CreatedNs, 1_000_000_000)
 	}
 	b = strconv.AppendInt(append(b, `{"timestamp":`...), changed, 10)
@@ -27,14 +27,14 @@ func AppendTicker(b []byte, v *marketdata.View) []byte {
 	return append(b, '}')
 }
 
-// bookText makes /api/orderbook: up to 40 bids, then up to 40 asks, best first, with the
-// deprecated aliases. It is made of the kept texts of the pages, so that one changed level
-// costs one page of rendering.
+// bookText renders /api/orderbook: up to 40 bids, then up to 40 asks, best first, with the
+// deprecated aliases. It joins the cached texts of the pages, so that one changed level costs
+// the rendering of one page.
 func bookText(v *marketdata.View) *marketdata.Text {
 	t := &marketdata.Text{Parts: make([][]byte, 0, 12)}
 	t.Add(openArray)
 	addBookRows(t, v, engine.Buy)
-	t.Sum *= tagSeed0 // tells bids from asks
+	t.Sum *= tagSeed0 // distinguishes bids from asks
 	addBookRows(t, v, engine.Sell)
 	if len(t.Parts) > 1 {
 		t.Cut() // the comma after the last row
@@ -43,13 +43,13 @@ func bookText(v *marketdata.View) *marketdata.Text {
 	return t
 }
 
-// baseBookDoc is the kept document.
+// baseBookDoc returns the document of /api/orderbook that is cached.
 func baseBookDoc(v *marketdata.View, nowNs int64) *marketdata.Doc {
 	return bookDoc(v, bookText(v), 0, nowNs)
 }
 
-// bookDoc makes a kept document of a book. Its tag is made of what the text is a function
-// of, the levels, their decimals and what head says: hashing 11 KB of text costs more than
+// bookDoc returns a document of a book, to be cached. Its tag hashes the inputs of the text
+// (the levels, their decimals and head), because hashing 11 KB of text costs more than
 // rendering the page that changed.
 func bookDoc(v *marketdata.View, text *marketdata.Text, head uint64, nowNs int64) *marketdata.Doc {
 	tag := joinTag(head, text.Sum)
@@ -61,13 +61,13 @@ func bookDoc(v *marketdata.View, text *marketdata.Text, head uint64, nowNs int64
 	return d
 }
 
-// joinedText is the size up to which a document in parts is joined when it is made: that costs
-// 0.5 us for each change, and sending parts 0.3 us more for each answer.
+// joinedText is the size up to which a document in parts is joined when it is rendered.
+// Joining costs 0.5 us per change; sending parts costs 0.3 us more per answer.
 const joinedText = 8 << 10
 
 var openArray, closeArray = []byte("["), []byte("]")
 
-// closeRows replaces the comma after the last row by the end of the array.
+// closeRows ends the array, in place of the comma after the last row.
 func closeRows(b []byte) []byte {
 	if b[len(b)-1] == ',' {
 		b = b[:len(b)-1]
@@ -86,7 +86,7 @@ func addBookRows(t *marketdata.Text, v *marketdata.View, side engine.Side) {
 	})
 }
 
-// appendBookPlain is appendBook without the aliases (?aliases=false).
+// appendBookPlain appends the book of bookText without the aliases (?aliases=false).
 func appendBookPlain(b []byte, v *marketdata.View) []byte {
 	b = append(b, '[')
 	for side, levels := range []*marketdata.Side{&v.Bids, &v.Asks} {

@@ -11,7 +11,7 @@ import (
 	"tickhive/internal/refuse"
 )
 
-// statuses maps the code of every refusal to its HTTP status. It is the only such table.
+// statuses maps the code of every refusal to its HTTP status. No other table does.
 var statuses = map[refuse.Code]int{
 	refuse.InvalidParam:      fasthttp.StatusBadRequest,
 	refuse.InsufficientFunds: fasthttp.StatusBadRequest,
@@ -43,8 +43,8 @@ var statuses = map[refuse.Code]int{
 	refuse.OutcomeUnknown:    fasthttp.StatusGatewayTimeout,
 }
 
-// The reasons of the engine are codes as well: the order does not fit the pair's rules
-// (400), or it fits and the market's state does not allow it now (409).
+// init adds the engine's reasons, which are codes too. A reason is 400 when the order breaks
+// the pair's rules, and 409 when only the current state of the market forbids the order.
 func init() {
 	for r := engine.PriceNotPositive; r <= engine.InvalidPair; r++ {
 		status := fasthttp.StatusConflict
@@ -58,11 +58,11 @@ func init() {
 	}
 }
 
-// reasonCode returns the code of a reason of the engine: the same word in capitals.
+// reasonCode returns the code of an engine reason: the same word in capitals.
 func reasonCode(r engine.Reason) refuse.Code { return refuse.Code(strings.ToUpper(r.String())) }
 
-// statusOf returns the HTTP status of a code. A code without a row is a defect of the
-// program: 500.
+// statusOf returns the HTTP status of a code. A code without a row is a bug of the program:
+// 500.
 func statusOf(code refuse.Code) int {
 	if status, ok := statuses[code]; ok {
 		return status
@@ -70,15 +70,15 @@ func statusOf(code refuse.Code) int {
 	return fasthttp.StatusInternalServerError
 }
 
-// outcomeUnknown returns the refusal of a change that was written and that the disk did
-// not confirm, so the next start may find it or not. what is the change, a subject; then
-// says what the caller does to learn which.
+// outcomeUnknown returns the refusal of a change that was written but that the disk did not
+// confirm: the next start may or may not find it. what is the subject of the message, the
+// change; then describes how the client finds out.
 func outcomeUnknown(what, then string) *refuse.Refusal {
 	return refuse.New(refuse.OutcomeUnknown, "", "%s may have been recorded: the disk did not confirm the write. "+
 		"When the exchange takes changes again, %s", what, then)
 }
 
-// badBody returns the refusal of a body that the strict reader refused.
+// badBody converts the error of the strict body reader to a refusal.
 func badBody(e *bodyError) *refuse.Refusal {
 	return &refuse.Refusal{Code: refuse.InvalidParam, Message: e.Message, Field: e.Field}
 }
@@ -102,8 +102,8 @@ func appendError(dst []byte, e *refuse.Refusal, requestID []byte) []byte {
 	return dst
 }
 
-// writeError makes the response an error answer. Headers that the request already earned
-// (CORS, rate limit, Allow) stay.
+// writeError makes the response an error answer. It keeps the headers that are already set
+// (CORS, rate limit, Allow).
 func writeError(ctx *fasthttp.RequestCtx, e *refuse.Refusal, requestID []byte) {
 	h := &ctx.Response.Header
 	ctx.Response.SetStatusCode(statusOf(e.Code))

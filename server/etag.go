@@ -8,7 +8,7 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// Multipliers of tagHash: odd, with bits spread (those of wyhash).
+// Multipliers of tagHash: odd, with well-spread bits, taken from wyhash.
 const (
 	tagSeed0 = 0xa0761d6478bd642f
 	tagSeed1 = 0xe7037ed1a0b428db
@@ -16,10 +16,11 @@ const (
 	tagSeed3 = 0x589965cc75374cc3
 )
 
-// tagHash is a 64-bit hash of a body. ETags are made of it, so that they change exactly
-// when the body does, also back (a book whose only change lies below the shown levels keeps
-// its tag), and survive a restart. It is 20 ns for a ticker and is computed once per
-// rendering, never per request for a kept document.
+// tagHash returns the 64-bit hash of a body from which its ETag is made. The ETag therefore
+// changes exactly when the body does (a book that changes only below the shown levels keeps
+// its tag, and an earlier body gets its earlier tag back) and survives a restart.
+//
+// Cost: 20 ns for a ticker, once per rendering, never per request for a cached document.
 func tagHash(body []byte) uint64 {
 	a, b := uint64(tagSeed0), uint64(tagSeed1)^uint64(len(body))
 	c, d := uint64(tagSeed2), uint64(tagSeed3)
@@ -45,7 +46,7 @@ func fold(a, b uint64) uint64 {
 	return hi ^ lo
 }
 
-// joinTag adds the tag of a part to the tag of a document that is joined from parts.
+// joinTag returns the tag of a document joined from parts, after one more part.
 func joinTag(tag, part uint64) uint64 { return fold(tag^tagSeed2, part^tagSeed3) + 1 }
 
 // tagLen is the length of an identity tag: 16 hex digits in quotes.
@@ -60,13 +61,13 @@ func appendTag(dst []byte, hash uint64) []byte {
 	return append(dst, '"')
 }
 
-// appendGzipTag appends the tag of the gzip encoding of what has this identity tag.
+// appendGzipTag appends the tag of the gzip encoding of the body with this identity tag.
 func appendGzipTag(dst []byte, tag string) []byte {
 	return append(append(dst, tag[:tagLen-1]...), `-g"`...)
 }
 
-// notModified reports whether If-None-Match names any encoding of what has this tag:
-// `*`, a list, weak tags, and the suffix of another encoding all count
+// notModified reports whether If-None-Match names any encoding of the body with this tag.
+// `*`, lists, weak tags and the suffix of another encoding all match
 // (docs/contract/market-data.md#http-behaviour).
 func notModified(ctx *fasthttp.RequestCtx, tag string) bool {
 	sent := ctx.Request.Header.PeekCanonical(reqIfNoneMatch)
@@ -91,7 +92,7 @@ func notModified(ctx *fasthttp.RequestCtx, tag string) bool {
 	return false
 }
 
-// matchesTag reports that one is the tag or that of its gzip encoding.
+// matchesTag reports whether one is the tag or its gzip variant.
 func matchesTag(one []byte, tag string) bool {
 	n := tagLen - 1
 	if len(one) < tagLen || string(one[:n]) != tag[:n] {

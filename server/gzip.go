@@ -14,19 +14,20 @@ import (
 )
 
 const (
-	// gzipMin is the smallest body that is compressed: below it saves less than it costs.
+	// gzipMin is the smallest body that is compressed: for less, compression costs more than it
+	// saves.
 	gzipMin = 1 << 10
-	// gzipFloor is how old a document gets before it is compressed, so that one that
-	// changes all the time never is.
+	// gzipFloor is the age at which a document is compressed, so that a document that changes
+	// all the time never is.
 	gzipFloor = 100 * time.Millisecond
-	// gzipWaiting bounds the documents that wait for their floor; each is held meanwhile.
+	// gzipWaiting limits the documents that wait for gzipFloor; each stays in memory meanwhile.
 	gzipWaiting = 64
 	gzipLevel   = 4
 )
 
-// gzipMaker compresses kept documents beside the request path: the first reader that wants
-// gzip has it made when the document has reached its floor and is still the newest; until
-// then everybody gets identity.
+// gzipMaker compresses cached documents outside the request path. The first request that
+// accepts gzip orders the compression, which runs once the document is gzipFloor old, if it is
+// still the newest. Until then every client gets the identity encoding.
 type gzipMaker struct {
 	machineNs func() int64
 	waiting   atomic.Int64
@@ -34,11 +35,11 @@ type gzipMaker struct {
 	writers   sync.Pool
 }
 
-// gzipOrdered stands in a Doc whose compression was asked for.
+// gzipOrdered marks a Doc whose compression is ordered.
 var gzipOrdered = new([]byte)
 
-// docPlace says where a document is kept, to find out whether it still is: in the view of a
-// pair, or in a document over all pairs.
+// docPlace is the place where a document is cached, to check whether it is still there: the
+// view of a pair, or a document over all pairs.
 type docPlace struct {
 	board  *marketdata.Board
 	pair   engine.PairID
@@ -55,7 +56,7 @@ func (p docPlace) holds(d *marketdata.Doc) bool {
 	return v != nil && v.Doc(p.kind) == d
 }
 
-// get is the gzip of d, nil when there is none yet.
+// get returns the gzip of d, or orders it and returns nil.
 func (g *gzipMaker) get(d *marketdata.Doc, at docPlace) []byte {
 	switch p := d.Gzip.Load(); p {
 	case nil:
@@ -99,7 +100,7 @@ func (g *gzipMaker) compress(d *marketdata.Doc) {
 	g.made.Add(1)
 }
 
-// wantsGzip reports that the request takes gzip: named, and not with q=0.
+// wantsGzip reports whether Accept-Encoding names gzip, and not with q=0.
 func wantsGzip(ctx *fasthttp.RequestCtx) bool {
 	list := ctx.Request.Header.PeekCanonical(reqAcceptEncoding)
 	for len(list) > 0 {
@@ -117,7 +118,7 @@ func wantsGzip(ctx *fasthttp.RequestCtx) bool {
 	return false
 }
 
-// zeroQuality reports q=0, q=0.0 and so on.
+// zeroQuality reports whether q is q=0, q=0.0 and so on.
 func zeroQuality(q []byte) bool {
 	q = bytes.TrimSpace(q)
 	if len(q) < 3 || q[0]|0x20 != 'q' || q[1] != '=' {

@@ -1,7 +1,7 @@
 package server
 
-// Header names as they are sent, request headers as fasthttp normalizes them, and the values
-// that are sent as they are: kept as bytes so that an answer converts nothing.
+// Names of answer headers as sent, of request headers as fasthttp normalizes them, and constant
+// header values. They are bytes, so that an answer converts nothing.
 var (
 	hdrAllow         = []byte("Allow")
 	hdrCacheControl  = []byte("Cache-Control")

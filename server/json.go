@@ -28,7 +28,7 @@ func appendJSONString(dst []byte, s string) []byte {
 	return append(dst, '"')
 }
 
-// appendJSONNullable is appendJSONString with null for the empty string.
+// appendJSONNullable appends s as a JSON string, or null for the empty string.
 func appendJSONNullable(dst []byte, s string) []byte {
 	if s == "" {
 		return append(dst, "null"...)

@@ -11,32 +11,32 @@ import (
 	"tickhive/marketdata"
 )
 
-// Limits of the listeners (docs/contract/limits.md#http). The head's limit is the size of the read
-// buffer: fasthttp refuses what does not fit into it.
+// Limits of the listeners (docs/contract/limits.md#http). MaxHeadBytes is the size of the read
+// buffer: fasthttp refuses a request head that does not fit into it.
 const (
 	MaxHeadBytes     = 16 << 10
 	MaxTargetBytes   = 8 << 10
 	MaxBodyBytes     = 64 << 10
 	MaxInternalBody  = 4 << 20
 	DefaultConnsIP   = 1000
-	DefaultConns     = 16 << 10 // 64 KiB write buffers each: 1 GiB at worst
+	DefaultConns     = 16 << 10 // a 64 KiB write buffer each: 1 GiB at most
 	DefaultPerMinute = 60
 	DefaultPerSecond = 10
-	DefaultClients   = 100_000 // remembered addresses; 1 KiB each at worst
+	DefaultClients   = 100_000 // remembered addresses; at most 1 KiB each
 )
 
-// Options wires a Server. Board and Clock are required; the zero value of everything else
-// stands for its default.
+// Options configures a Server. Board and Clock are required; the zero value of any other
+// field means its default.
 type Options struct {
 	Board *marketdata.Board
-	Clock clock.Clock // the process clock: what the answers say
+	Clock clock.Clock // the process clock, whose time the answers carry
 	// MachineNs is the machine's clock in Unix ns, for rate limits
 	// (docs/contract/market-data.md#times). Default clock.MachineNs.
 	MachineNs func() int64
 
 	Version string // of the program, "1.0.0.0"
 
-	// Status is asked by /api/status for what only the program knows. Nil: running, no
+	// Status returns the state that only the program knows, for /api/status. Nil: running, no
 	// incidents, started when the server was made.
 	Status func() StatusInfo
 
@@ -44,13 +44,14 @@ type Options struct {
 	// (docs/contract/market-data.md#currencies-pairs-and-commissions).
 	Commissions []AssetCommission
 
-	// SplitAggregator leaves the aggregator namespace to ServeAggregator's listener.
+	// SplitAggregator serves the aggregator namespace only on ServeAggregator's listener.
 	SplitAggregator bool
-	// AggregatorHost, when set, leaves it to requests with this Host on the one listener.
+	// AggregatorHost, when set, serves the aggregator namespace only to requests with this Host,
+	// on the public listener.
 	AggregatorHost string
 
 	Rate RateOptions
-	// TrustedProxies are addresses and CIDRs whose X-Forwarded-For counts.
+	// TrustedProxies are addresses and CIDRs whose X-Forwarded-For is trusted.
 	TrustedProxies []string
 
 	ConnectionsPerIP int // default 1000; -1: unlimited
@@ -66,27 +67,27 @@ type Options struct {
 	// Resources add routes to the table: accounts, trading, launchpad, hive, streams, page.
 	Resources []Resource
 
-	// Authenticate verifies a signed call. Nil: no credentials are valid.
+	// Authenticate verifies a signed request. Nil: no credentials are valid.
 	Authenticate func(c *Ctx) (*Caller, *refuse.Refusal)
 
 	Log *slog.Logger // default slog.Default()
 }
 
-// Resource adds the routes of one resource to the table; it is called once, by New.
+// Resource returns the routes of one resource. New calls it once.
 type Resource func(s *Server) []*Route
 
-// RateOptions are the limits of docs/contract/limits.md#rate-limits. Requests refused do not count.
+// RateOptions are the limits of docs/contract/limits.md#rate-limits. Refused requests do not count.
 type RateOptions struct {
 	PerMinute int // in any 60 s; default 60
 	PerSecond int // in any 1 s; default 10
-	Clients   int // remembered addresses, least recently used go; default 100,000
-	// Allow lists IPs, CIDRs and API public keys that are not limited.
+	Clients   int // remembered addresses, evicted least recently used first; default 100,000
+	// Allow lists the IPs, CIDRs and API public keys without a limit.
 	Allow []string
 	// Market and Account put these classes of routes under the same limit.
 	Market, Account bool
 }
 
-// withDefaults fills in what is not set and reports what is wrong.
+// withDefaults sets the defaults of unset fields and checks the values.
 func (o Options) withDefaults() (Options, error) {
 	if o.Board == nil || o.Clock == nil {
 		return o, fmt.Errorf("server: Options need a board and a clock")
@@ -123,7 +124,7 @@ func setDefault[T comparable](p *T, value T) {
 	}
 }
 
-// prefixes reads IPs and CIDRs; what is neither is answered in rest.
+// prefixes parses IPs and CIDRs; it returns the entries that are neither in rest.
 func prefixes(list []string) (nets []netip.Prefix, rest []string) {
 	for _, text := range list {
 		if a, err := netip.ParseAddr(text); err == nil {

@@ -9,15 +9,15 @@ import (
 	"tickhive/marketdata"
 )
 
-// noSeq is the seq of documents that carry no X-Seq.
+// noSeq marks documents without X-Seq.
 const noSeq = 1<<64 - 1
 
-// newDoc makes a kept document; its tag is of the body.
+// newDoc returns a document to cache; its tag is the hash of the body.
 func newDoc(body []byte, seq uint64, nowNs int64) *marketdata.Doc {
 	return &marketdata.Doc{Body: body, ETag: string(appendTag(nil, tagHash(body))), Seq: seq, MadeNs: nowNs}
 }
 
-// sendDoc answers with a kept document: 304 when the client has it, gzip when it is ready.
+// sendDoc answers with a cached document: 304 when the client has it, gzip when that is ready.
 func (s *Server) sendDoc(c *Ctx, d *marketdata.Doc, at docPlace) *refuse.Refusal {
 	if c.Caller != nil || c.decimalsText {
 		return s.sendBody(c, d.Whole(), d.Seq)
@@ -50,8 +50,9 @@ func (s *Server) sendDoc(c *Ctx, d *marketdata.Doc, at docPlace) *refuse.Refusal
 	return nil
 }
 
-// sendBody answers with a body that was rendered for this request alone and does not
-// change any more.
+// sendBody answers with a body that was rendered for this request only.
+//
+// Retains: body; it must not change afterwards.
 func (s *Server) sendBody(c *Ctx, body []byte, seq uint64) *refuse.Refusal {
 	if c.decimalsText {
 		body = appendQuotedDecimals(make([]byte, 0, len(body)+len(body)/4), body)
@@ -72,7 +73,7 @@ func (s *Server) sendBody(c *Ctx, body []byte, seq uint64) *refuse.Refusal {
 	return nil
 }
 
-// publicHeaders are those of every public market-data answer, 304 included.
+// publicHeaders sets the headers of every public market-data answer, including 304.
 func (c *Ctx) publicHeaders(tag []byte, seq uint64) {
 	h := &c.Response.Header
 	h.SetCanonical(hdrETag, tag)

@@ -11,15 +11,15 @@ import (
 	"tickhive/internal/refuse"
 )
 
-// Handler answers one request. It is called after every check of
-// docs/contract/errors.md#order-of-checks up to the user limit; a returned Error becomes the
-// answer. It owns c until it returns.
+// Handler answers one request. The edge calls it after every check of
+// docs/contract/errors.md#order-of-checks up to the user limit, and answers with the refusal
+// that it returns. It owns c until it returns.
 type Handler func(c *Ctx) *refuse.Refusal
 
-// LimitClass says which requests-per-IP limit a route has (docs/contract/limits.md#rate-limits).
+// LimitClass selects the requests-per-IP limit of a route (docs/contract/limits.md#rate-limits).
 type LimitClass uint8
 
-// The classes.
+// The limit classes of routes.
 const (
 	ClassMarket  LimitClass = iota // public market data: unlimited unless configured
 	ClassAccount                   // account routes: unlimited unless configured
@@ -27,32 +27,32 @@ const (
 	ClassExempt                    // never limited: healthcheck
 )
 
-// AuthMode says whether a route takes credentials.
+// AuthMode selects whether a route accepts or requires credentials.
 type AuthMode uint8
 
-// The modes. A read route of AuthOptional that is called with an API-PublicKey header is an
-// authenticated call: it must verify, and its answer is private
+// The modes. A request to an AuthOptional route with an API-PublicKey header is an
+// authenticated request: its signature must verify, and its answer is private
 // (docs/contract/market-data.md#http-behaviour).
 const (
 	AuthOptional AuthMode = iota
 	AuthRequired
-	AuthNever // no credentials are looked at (internal listener, the socket)
+	AuthNever // credentials are ignored (internal listener, the socket)
 )
 
-// BodyKind says what body a route reads.
+// BodyKind selects the body that a route reads.
 type BodyKind uint8
 
-// The kinds.
+// The kinds of request bodies.
 const (
 	BodyNone BodyKind = iota // any body is ignored
 	BodyJSON                 // one of the media types of docs/contract/api.md, else 415
-	BodyAny                  // JSON whatever the media type says (internal listener)
+	BodyAny                  // JSON, whatever its media type (internal listener)
 )
 
-// Namespace is the part of the service a route belongs to; a split listener serves one.
+// Namespace is the part of the service that a route belongs to; a split listener serves one.
 type Namespace uint8
 
-// The namespaces.
+// The namespaces of routes.
 const (
 	NamespaceBase       Namespace = iota
 	NamespaceAggregator           // /api/marketdata/getaggregator and its alias
@@ -61,32 +61,32 @@ const (
 
 // Route is one row of the route table.
 type Route struct {
-	Method string // GET (HEAD comes with it), POST, PATCH or DELETE
+	Method string // GET (which includes HEAD), POST, PATCH or DELETE
 	Path   string // in the router's form: /api/apikeys/{publicKey}
 	Handle Handler
 
 	Class LimitClass
 	Auth  AuthMode
-	// Trade: the key must have canTrade (every POST and DELETE of accounts, 6.4).
+	// Trade requires a key with canTrade (every POST and DELETE of accounts, 6.4).
 	Trade bool
-	// Cancels: takes orders back and nothing else, so that a key which has used up its limit
-	// may still call it (accounts.CancelNonces).
+	// Cancels marks a route that only cancels orders: a key that has used up its limit may
+	// still call it (accounts.CancelNonces).
 	Cancels bool
-	// Public: market data with CORS *; else answers are private to the caller's origin.
+	// Public marks market data, which any origin may read (CORS *).
 	Public bool
 	Body   BodyKind
-	// Early: answers also while recovering (docs/contract/configuration.md#start).
+	// Early makes the route answer during recovery too (docs/contract/configuration.md#start).
 	Early     bool
 	Namespace Namespace
-	// MaxAge5 doubles as "the aggregator tickers": max-age=5 instead of 1.
+	// MaxAge5 sets max-age=5 instead of max-age=1; only the aggregator's tickers use it.
 	MaxAge5 bool
-	// Query names the parameters, for the check of the OpenAPI document.
+	// Query lists the query parameters, for the check of the OpenAPI document.
 	Query []string
 
 	stats *routeStats
 }
 
-// pathEntry is all routes of one path.
+// pathEntry holds all routes of one path.
 type pathEntry struct {
 	path   string
 	get    *Route
@@ -98,7 +98,7 @@ type pathEntry struct {
 	public bool
 }
 
-// route is the route of a method, nil when the path has none.
+// route returns the route of a method, nil when the path has none.
 func (p *pathEntry) route(method []byte) *Route {
 	switch string(method) {
 	case fasthttp.MethodGet, fasthttp.MethodHead:
@@ -128,7 +128,7 @@ func (p *pathEntry) add(r *Route) error {
 	return nil
 }
 
-// seal computes what the entry answers to OPTIONS and in Allow.
+// seal computes the entry's answer to OPTIONS and its Allow header.
 func (p *pathEntry) seal() {
 	var methods []string
 	for _, r := range []*Route{p.delete, p.get, p.patch, p.post, p.put} {
@@ -143,7 +143,7 @@ func (p *pathEntry) seal() {
 	p.allow = []byte(strings.Join(append(methods, fasthttp.MethodOptions), ", "))
 }
 
-// pathEntries groups a table by path, in the order of the paths.
+// pathEntries groups a table by path; it returns the entries sorted by path.
 func pathEntries(table []*Route) ([]*pathEntry, error) {
 	byPath := make(map[string]*pathEntry)
 	var all []*pathEntry

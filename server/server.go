@@ -9,8 +9,8 @@ import (
 	"tickhive/marketdata"
 )
 
-// Server is the public edge: one listener, or two when the aggregator namespace has one of
-// its own. New makes it, Serve runs it; every method may be called from any goroutine.
+// Server is the public edge: one listener, or two when the aggregator namespace has its
+// own. New makes it, Serve runs it; any goroutine may call every method.
 type Server struct {
 	opt     Options
 	board   *marketdata.Board
@@ -67,7 +67,7 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
-// table is every route of the public listener.
+// table returns every route of the public listener.
 func (s *Server) table() []*Route {
 	var all []*Route
 	for _, resource := range append([]Resource{
@@ -88,10 +88,11 @@ func namespace(table []*Route, n Namespace) []*Route {
 	return part
 }
 
-// Serve answers the public listener until Shutdown.
+// Serve answers requests on the public listener until Shutdown.
 func (s *Server) Serve(ln net.Listener) error { return s.public.serve(ln) }
 
-// ServeAggregator answers the aggregator's own listener; only with SplitAggregator.
+// ServeAggregator answers requests on the aggregator's listener until Shutdown. It panics
+// without SplitAggregator.
 func (s *Server) ServeAggregator(ln net.Listener) error {
 	if s.aggregator == nil {
 		panic("BUG: server: ServeAggregator without SplitAggregator")
@@ -99,7 +100,7 @@ func (s *Server) ServeAggregator(ln net.Listener) error {
 	return s.aggregator.serve(ln)
 }
 
-// SetReady ends the time in which every route but the early ones answers 503.
+// SetReady makes every route answer. Before it, every route that is not Early answers 503.
 func (s *Server) SetReady() { s.ready.Store(true) }
 
 // Ready reports whether SetReady was called.
@@ -116,11 +117,11 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	return err
 }
 
-// Routes is the route table of the public listener, for the check of the OpenAPI document.
-// Nobody may change it.
+// Routes returns the route table of the public listener, for the check of the OpenAPI
+// document. The caller must not change it.
 func (s *Server) Routes() []*Route { return s.public.table }
 
-// RouteStats are copies of the counters of every route.
+// RouteStats returns copies of the counters of every route.
 func (s *Server) RouteStats() []RouteStat {
 	all := s.public.stats()
 	if s.aggregator != nil {
@@ -129,7 +130,7 @@ func (s *Server) RouteStats() []RouteStat {
 	return all
 }
 
-// Panics is how many handlers panicked.
+// Panics returns the number of handler panics since the start.
 func (s *Server) Panics() uint64 {
 	n := s.public.panics.Load()
 	if s.aggregator != nil {
@@ -138,7 +139,7 @@ func (s *Server) Panics() uint64 {
 	return n
 }
 
-// Accepts is how the listeners fare at taking connections.
+// Accepts returns the accept failures of each listener.
 func (s *Server) Accepts() []AcceptStat {
 	all := []AcceptStat{s.public.accepts.stat("public")}
 	if s.aggregator != nil {
@@ -147,5 +148,5 @@ func (s *Server) Accepts() []AcceptStat {
 	return all
 }
 
-// Connections is the number of open connections.
+// Connections returns the number of open connections.
 func (s *Server) Connections() int { return s.conns.Open() }

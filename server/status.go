@@ -8,16 +8,16 @@ import (
 	"tickhive/marketdata"
 )
 
-// StatusInfo is what only the program knows of its state
+// StatusInfo holds the part of the status that only the program knows
 // (docs/contract/market-data.md#time-summary-status).
 type StatusInfo struct {
 	Recovering bool
-	Degraded   bool   // a store stopped taking commands
+	Degraded   bool   // a store no longer accepts commands
 	Epoch      string // 16 hex digits made with the data directory
-	StartedNs  int64  // process clock; 0: when the server was made
-	// ProgressPPM is how far recovery is, in millionths; below 0: nothing is under way.
+	StartedNs  int64  // process clock; 0: the time at which the server was made
+	// ProgressPPM is the progress of recovery in millionths; below 0: no recovery is running.
 	ProgressPPM int64
-	// OldestUnpublishedNs is the machine time since which an event waits to be visible, 0: none does.
+	// OldestUnpublishedNs is the machine time of the oldest event that no view shows yet; 0: none.
 	OldestUnpublishedNs int64
 	Incidents           []Incident // newest first
 }
@@ -31,11 +31,11 @@ type Incident struct {
 
 const (
 	statusIncidents = 50
-	// degradedNs is the age of a view from which on the service calls itself degraded.
+	// degradedNs is the age of a view above which the status is degraded.
 	degradedNs = 1_000_000_000
 )
 
-// status is GET /api/status: it answers also while recovering.
+// status handles GET /api/status, during recovery too.
 func (s *Server) status(c *Ctx) *refuse.Refusal {
 	info := StatusInfo{Recovering: !s.ready.Load(), ProgressPPM: -1}
 	if s.opt.Status != nil {
@@ -113,7 +113,7 @@ func AppendPairStatus(b []byte, v *marketdata.View, ageNs int64) []byte {
 	return append(b, '}')
 }
 
-// appendProgress appends millionths as a fraction, null below 0.
+// appendProgress appends millionths as a decimal fraction, or null below 0.
 func appendProgress(b []byte, ppm int64) []byte {
 	if ppm < 0 {
 		return append(b, "null"...)

@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// Files are the embedded assets.
+// Files holds the embedded assets.
 //
 //go:embed openapi swagger app
 var Files embed.FS
@@ -14,15 +14,15 @@ var Files embed.FS
 // Part names one file of the OpenAPI description.
 type Part string
 
-// The parts; PartMarket carries the document's head and always comes first.
+// The parts. PartMarket has the document's head and must be the first part.
 const (
 	PartMarket    Part = "market"
 	PartAccounts  Part = "accounts"
 	PartLaunchpad Part = "launchpad"
 )
 
-// OpenAPI joins the parts into one OpenAPI 3.0 document. Two parts that define the same
-// path or component are an error of the build.
+// OpenAPI joins the parts into one OpenAPI 3.0 document. It fails when two
+// parts define the same path or component, which is an error of the build.
 func OpenAPI(parts ...Part) ([]byte, error) {
 	doc := map[string]any{}
 	for _, p := range parts {
@@ -41,7 +41,7 @@ func OpenAPI(parts ...Part) ([]byte, error) {
 	return json.Marshal(doc)
 }
 
-// merge adds src to dst: objects member by member, arrays end to end.
+// merge adds src to dst: it merges objects by member and concatenates arrays.
 func merge(dst, src map[string]any, at string) error {
 	for name, v := range src {
 		have, exists := dst[name]
