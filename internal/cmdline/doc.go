@@ -5,9 +5,9 @@
 //
 // Invariants:
 //
-//  1. A usage error exits 2, any other failure 1; either has
-//     printed one line that names the program.
-//  2. A process that was asked for a CPU profile leaves a whole file.
+//  1. A usage error exits 2, any other failure exits 1. Both print one line that names the
+//     program.
+//  2. A process that records a CPU profile leaves a complete file.
 //
 // Reading order: run.go, profile.go, build.go, files.go.
 package cmdline
