@@ -1,5 +1,5 @@
-// Package cmdline holds what the project's programs share: version and build information,
-// the heap floor, the CPU profile of a process, and the run of a command line.
+// Package cmdline holds the code that the project's programs share: version and build
+// information, the heap floor, the CPU profile of a process, and the run of a command line.
 //
 // Owner: main. Everything here is called once, at the start or the end of a process.
 //
