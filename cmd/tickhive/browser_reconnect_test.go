@@ -14,7 +14,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// lineState is how a line treats bytes.
+// lineState selects whether a line passes bytes.
 type lineState int
 
 const (

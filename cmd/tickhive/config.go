@@ -56,7 +56,7 @@ type Config struct {
 	Journal struct {
 		Sync string `toml:"sync" help:"always, interval or off"`
 		Keep string `toml:"keep" help:"covered: segments go once snapshots cover them; all"`
-		// SegmentBytes and SnapshotBytes are in bytes of log.
+		// SegmentBytes and SnapshotBytes count bytes of the log.
 		SegmentBytes  int64    `toml:"segment_bytes" help:"size of a segment file"`
 		SnapshotBytes int64    `toml:"snapshot_bytes" help:"log after which a snapshot is taken"`
 		SnapshotEvery Duration `toml:"snapshot_every" help:"time after which a snapshot of 100,000 commands or more is taken; 0: by snapshot_bytes alone"`

@@ -13,7 +13,7 @@ import (
 // the file, a few at each request:
 //
 //	0          written             read              size
-//	| kept ...  | what was read ... | not yet read ... | new lines
+//	| retained  | already read ...  | not yet read ... | new lines
 //
 // written never exceeds read. A process that ends during a pass therefore leaves every
 // required line, some of them twice, and at written the rest of a line. This rest begins in
