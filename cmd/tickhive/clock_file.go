@@ -71,8 +71,7 @@ func (c *clockFile) close() error {
 	return c.f.Close()
 }
 
-// clockGate is the gate of the internal API. An acknowledged move of the clock survives the
-// process.
+// clockGate is the gate of the internal API. Acknowledged clock moves survive the process.
 type clockGate struct {
 	*gate
 	file *clockFile

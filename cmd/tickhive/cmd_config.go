@@ -45,8 +45,7 @@ func (c *configPrintCmd) Run(p *program) error {
 // hidden replaces a configured secret in the output.
 const hidden = "(hidden)"
 
-// print writes the configuration as a file that decodes to the same values, except for
-// secrets.
+// print writes the configuration as a file that decodes to the same values, except for secrets.
 func (c *Config) print(w io.Writer) error {
 	section := ""
 	for _, k := range c.keys() {

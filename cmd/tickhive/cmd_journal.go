@@ -15,8 +15,7 @@ import (
 	"tickhive/marketdata/replica"
 )
 
-// journalCmd verifies and prints a journal offline. Verify and dump take no lock and change
-// nothing.
+// journalCmd reads a journal offline. Verify and dump take no lock and change nothing.
 type journalCmd struct {
 	Verify journalVerifyCmd `cmd:"" help:"Check every record and print the state hash."`
 	Dump   journalDumpCmd   `cmd:"" help:"Print the records as JSON lines."`
@@ -114,8 +113,7 @@ func (c *journalVerifyCmd) Run(p *program) error {
 	return c.print(p.out, r, first, rd, skips)
 }
 
-// begin returns the state to start from: an empty market if the log is complete, else the
-// newest snapshot.
+// begin returns the state to start from: empty if the log is complete, else a snapshot.
 func (c *journalVerifyCmd) begin(log replica.LogDir, o replica.Options) (r *replica.Replica, first uint64, err error) {
 	if !c.FromSnapshot {
 		rd, err := wal.OpenReader(log.FS, log.Dir, log.Options, 1)
@@ -173,8 +171,7 @@ type journalDumpCmd struct {
 	To   uint64 `help:"Last record, 0: the end." default:"0"`
 }
 
-// Run prints one JSON object per record. At a damaged record it stops with the place and the
-// reason.
+// Run prints one JSON object per record. A damaged record ends it with place and reason.
 func (c *journalDumpCmd) Run(p *program) error {
 	dir, err := engineDir(c.Dir)
 	if err != nil {

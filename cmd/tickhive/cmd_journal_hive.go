@@ -21,8 +21,7 @@ func verifyHive(out io.Writer, dir string) error {
 	chain, next := &hive.Chain{}, uint64(1)
 	rd, err := wal.OpenReader(vfs.OS{}, dir, options, next)
 	if errors.Is(err, wal.ErrTruncated) {
-		// A snapshot has replaced the records that it covers; hiveSnapshot checks its
-		// state.
+		// A snapshot has replaced the records that it covers; hiveSnapshot checks its state.
 		if chain, next, err = hiveSnapshot(dir, options); err == nil {
 			rd, err = wal.OpenReader(vfs.OS{}, dir, options, next)
 		}

@@ -55,8 +55,7 @@ func (d Decimal) rate() (uint32, error) {
 	return uint32(v), nil
 }
 
-// checkDecimals checks the form of every Decimal: the TOML decoder sets strings without
-// calling UnmarshalText.
+// checkDecimals checks every Decimal: the TOML decoder does not call UnmarshalText.
 func (c *Config) checkDecimals() error {
 	var errs []error
 	check := func(name string, v reflect.Value) {

@@ -138,8 +138,7 @@ func didYouMean(name string, keys []key) string {
 	return ""
 }
 
-// nearest returns the candidate with the smallest edit distance to name; of equal ones the
-// first.
+// nearest returns the candidate with the smallest edit distance to name; of equal ones the first.
 func nearest(name string, candidates []string) string {
 	best, at := "", 1<<30
 	for _, c := range candidates {

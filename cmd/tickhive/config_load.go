@@ -77,8 +77,7 @@ func (c *Config) unknownEnv(env map[string]string) error {
 	return nil
 }
 
-// read decodes a file strictly. The file's tables of assets and pairs replace the built-in
-// ones.
+// read decodes a file strictly. The file's tables of assets and pairs replace the built-in ones.
 func (c *Config) read(file string, data []byte) error {
 	assets, pairs := c.Assets, c.Pairs
 	c.Assets, c.Pairs = nil, nil
@@ -109,8 +108,7 @@ func (c *Config) noteGiven(file string, data []byte) error {
 	return nil
 }
 
-// fileError adds file and line to a decoder's error, and for an unknown key the nearest known
-// one.
+// fileError adds file and line to a decoder's error, and for an unknown key the nearest known one.
 func fileError(file string, err error) error {
 	var strict *toml.StrictMissingError
 	if errors.As(err, &strict) {

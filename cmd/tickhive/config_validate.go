@@ -17,8 +17,7 @@ import (
 	"tickhive/server"
 )
 
-// maxConnections limits the connections of the public listener: each may use its 64 KiB write
-// buffer.
+// maxConnections limits the public listener: each connection may use a 64 KiB write buffer.
 const maxConnections = 1 << 20
 
 // minSnapshotEvery rejects a number without a unit, which would mean nanoseconds.
@@ -108,8 +107,7 @@ func (c *Config) validateEffect() error {
 	return errors.Join(errs...)
 }
 
-// validateComponents passes each component its options to check, because each knows its
-// limits.
+// validateComponents passes each component its options to check, because each knows its limits.
 func (c *Config) validateComponents() error {
 	var errs []error
 	ask := func(name string, err error) {

@@ -147,8 +147,7 @@ func demoLots(in *engine.Instrument, ticks int64) int64 {
 	return int64(lots.Lo)*10 + 1
 }
 
-// demoOrder submits one order with its funds held. A refusal is no error, because the result
-// depends on the market.
+// demoOrder submits one order with its funds held. The market may refuse it without an error.
 func (x *exchange) demoOrder(desk *server.AccountDesk, cmd engine.Command) error {
 	held := desk.Prepare(&cmd)
 	taken := false

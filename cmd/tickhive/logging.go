@@ -5,8 +5,7 @@ import (
 	"log/slog"
 )
 
-// logging is the program's log. It has one level, which PATCH /internal/v1/log on the internal
-// listener changes at run time.
+// logging is the program's log. PATCH /internal/v1/log changes its one level at run time.
 type logging struct {
 	level slog.LevelVar
 	*slog.Logger

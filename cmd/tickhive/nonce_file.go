@@ -44,9 +44,8 @@ type nonceFile struct {
 const (
 	nonceFileLimit = 1 << 20
 	floorMark      = "*" // no nonce has this character
-	// shrinkLines is the number of lines that a request examines while a pass is under
-	// way. The pass ends when the file has grown by a seventh, and no request waits for
-	// the whole pass.
+	// shrinkLines is the number of lines that a request examines while a pass is under way. The
+	// pass ends when the file has grown by a seventh, and no request waits for the whole pass.
 	shrinkLines = 8
 )
 

@@ -15,10 +15,9 @@ import (
 //	0          written             read              size
 //	| retained  | already read ...  | not yet read ... | new lines
 //
-// written never exceeds read. A process that ends during a pass therefore leaves every
-// required line, some of them twice, and at written the rest of a line. This rest begins in
-// the middle of the line, so it is invalid or has a shorter timestamp, which is before
-// notBefore.
+// written never exceeds read. A process that ends during a pass therefore leaves every required
+// line, some of them twice, and at written the rest of a line. This rest begins in the middle of
+// the line, so it is invalid or has a shorter timestamp, which is before notBefore.
 type nonceShrink struct {
 	in            *bufio.Reader
 	read, written int64

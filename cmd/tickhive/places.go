@@ -13,8 +13,7 @@ const (
 	// streams, the poller, listeners, and four logs with the next segment, snapshots and
 	// readers of each. A program under load uses 18 to 30 of them.
 	reservedFiles = 64
-	// internalFloor connections of the internal listener have priority over the public
-	// listener's.
+	// internalFloor connections of the internal listener have priority over the public listener's.
 	internalFloor = 1000
 	// leastPlaces is the smallest number of connections that justifies a start.
 	leastPlaces = 32
@@ -26,9 +25,8 @@ type places struct {
 }
 
 // sharePlaces divides files descriptors: the reserve first, then the wanted connections. A
-// shortage reduces the internal listener first, down to its floor (a quarter at most), then
-// the public one. Neither can then starve the other or the journal. files 0: the limit is
-// unknown.
+// shortage reduces the internal listener first, down to its floor (a quarter at most), then the
+// public one. Neither can then starve the other or the journal. files 0: the limit is unknown.
 func sharePlaces(files uint64, public int) (places, error) {
 	want := places{public: cmp.Or(public, server.DefaultConns), internal: server.DefaultInternalConns}
 	if files == 0 || files >= uint64(want.public+want.internal+reservedFiles) {

@@ -76,9 +76,8 @@ func (x *exchange) begin() {
 	}()
 }
 
-// startPanic is a panic during the start. The structures under construction may be half
-// changed and their locks held, so none of them is stopped in order, put into a snapshot or
-// written again.
+// startPanic is a panic during the start. The structures under construction may be half changed
+// and their locks held, so none of them is stopped in order, put into a snapshot or written again.
 type startPanic struct {
 	value any
 	stack []byte

@@ -13,9 +13,8 @@ type processSignals struct {
 	reload <-chan os.Signal // SIGHUP without a terminal
 }
 
-// takeSignals handles the signals for the rest of the process. If they were released at the
-// end, the last signal of a burst would end a cleanly stopped process with the signal's exit
-// code.
+// takeSignals handles the signals for the rest of the process. If they were released at the end,
+// the last signal of a burst would end a cleanly stopped process with the signal's exit code.
 func takeSignals(p *program) processSignals {
 	stop, reload := make(chan os.Signal, 8), make(chan os.Signal, 1)
 	hangup := reload

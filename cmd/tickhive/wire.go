@@ -65,8 +65,7 @@ type exchange struct {
 	failed                             chan error // error of a listener that ended unexpectedly
 }
 
-// newExchange builds everything. Of the things that it opens only the data directory stays
-// open.
+// newExchange builds everything. Of the things that it opens only the data directory stays open.
 func newExchange(p *program, cfg *Config, quiet bool) (*exchange, error) {
 	own := *cfg // a used data directory overrides some of it
 	x := &exchange{p: p, cfg: &own, quiet: quiet, fs: vfs.OS{}, failed: make(chan error, 3)}
@@ -186,10 +185,9 @@ func (x *exchange) watch(serve func(net.Listener) error, ln net.Listener) {
 	}
 }
 
-// start brings the market up to date: recovery, backfill, then the loop on the process clock
-// with the configured assets and pairs. When ctx is canceled, the long phases (recovery,
-// backfill) return its error and leave no goroutine behind. The phases after them are short
-// and complete.
+// start brings the market up to date: recovery, backfill, then the loop on the process clock with
+// the configured assets and pairs. When ctx is canceled, the long phases (recovery, backfill)
+// return its error and leave no goroutine behind. The phases after them are short and complete.
 func (x *exchange) start(ctx context.Context) error {
 	if err := x.recover(ctx); err != nil {
 		return err

@@ -20,8 +20,7 @@ import (
 type accountHooks struct {
 	// Durable waits until the journal is durable up to a position.
 	Durable func(pos uint64) error
-	// Last returns the last position in the journal. It is called during openAccounts
-	// only.
+	// Last returns the last position in the journal. It is called during openAccounts only.
 	Last func() uint64
 	// FoldTo folds the engine's events after the state's EnginePos, up to and including
 	// pos. It is called during openAccounts only.
@@ -40,8 +39,7 @@ type accountSide struct {
 }
 
 // openAccounts recovers the accounts of a directory; with an empty dir nothing is stored. The
-// caller then folds the records of the engine's journal that are beyond the accounts' last
-// record.
+// caller then folds the records of the engine's journal that are beyond the accounts' last record.
 func openAccounts(cfg *Config, dir string, c clock.Clock, hooks accountHooks, logf func(format string, args ...any)) (*accountSide, error) {
 	o := accounts.StoreOptions{
 		State: cfg.accountOptions(), Dir: dir, Clock: c, Logf: logf, KeepAll: cfg.Journal.Keep == "all",
@@ -115,8 +113,7 @@ func (a *accountSide) signing(c clock.Clock, marketNs int64, data *dataDir) (ser
 
 // checkpoint takes a snapshot of the accounts, because a segment of the market is removed only
 // when the accounts have passed it too. It first writes a record, without which no new
-// snapshot would be due if no account has changed. The record sets the referral rates that are
-// already in force.
+// snapshot would be due if no account has changed. The record repeats the referral rates in force.
 func (a *accountSide) checkpoint() error {
 	_, err := a.store.Do(accounts.Command{Kind: accounts.Configure, Config: a.rates})
 	return errors.Join(err, a.store.SnapshotSoon())

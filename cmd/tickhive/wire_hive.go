@@ -23,12 +23,10 @@ import (
 )
 
 // historySpan is how long before the current time the launchpad's history begins if there is a
-// backfill. Workers become idle and proposals close after seven days, so a demo has some of
-// each.
+// backfill. Workers become idle and proposals close after seven days, so a demo has some of each.
 const historySpan = int64(9 * 24 * time.Hour)
 
-// userLookup is the part of the accounts that launchpad and hive read. *accounts.View
-// implements it.
+// userLookup is the accounts as launchpad and hive read them; *accounts.View implements it.
 type userLookup interface {
 	// Level returns a user's level and ledger address, "" if the user does not exist.
 	Level(n uint32) (level int, address string)
@@ -74,8 +72,7 @@ func (c *ledgerClock) NowNs() int64 {
 	return c.process.NowNs()
 }
 
-// Virtual implements clock.Clock. A simulated span counts as virtual: nothing happens by
-// itself.
+// Virtual implements clock.Clock. A simulated span counts as virtual: nothing happens by itself.
 func (c *ledgerClock) Virtual() bool { return c.spanNs.Load() != 0 || c.process.Virtual() }
 
 // newAgentSide builds the handlers, whose routes can then be registered. It opens nothing.
