@@ -14,8 +14,8 @@ import (
 	"tickhive/server"
 )
 
-// constantCmd is the reference of the HTTP goals: the product's server constructor
-// answering the bytes of a file.
+// constantCmd is the reference server of the HTTP goals: the product's server constructor,
+// which serves the bytes of a file.
 type constantCmd struct {
 	Body string `arg:"" help:"File with the answer."`
 }
@@ -34,8 +34,8 @@ func (b *constantCmd) Run(p *program) error {
 	return serveChild(p, s.Serve)
 }
 
-// serverOptions are those of serve but for the limits by address: all load comes from
-// one.
+// serverOptions returns the options of serve without limits per address, because all load
+// comes from one address.
 func serverOptions(feed *marketdata.Feed) server.Options {
 	return server.Options{
 		Board: feed.Board(), Clock: clock.Real{}, Version: cmdline.Version, ConnectionsPerIP: -1,
@@ -43,7 +43,7 @@ func serverOptions(feed *marketdata.Feed) server.Options {
 	}
 }
 
-// serveChild listens, says where, and ends with standard input.
+// serveChild listens, prints its address, and ends when standard input ends.
 func serveChild(p *program, serve func(net.Listener) error) error {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -58,7 +58,7 @@ func serveChild(p *program, serve func(net.Listener) error) error {
 	return serve(ln)
 }
 
-// plainCmd is net/http answering the same documents.
+// plainCmd serves the same documents with net/http.
 type plainCmd struct {
 	Body string `arg:"" help:"File with the answer."`
 }
@@ -69,19 +69,19 @@ func (b *plainCmd) Run(p *program) error {
 	if err != nil {
 		return err
 	}
-	p.floor = nil // a server as one writes it with net/http has none
+	p.floor = nil // a usual net/http server has none
 	runtime.GC()
 	return serveChild(p, bench.PlainServer(body).Serve)
 }
 
-// marketCmd is the real server over a market that this process changes by a schedule,
-// in a thread whose CPU time is known.
+// marketCmd is the real server over a market that this process changes by a schedule, in a
+// thread whose CPU time is measured.
 type marketCmd struct {
 	Pairs  int `default:"1" help:"Pairs."`
 	Levels int `default:"60" help:"Levels a side."`
 }
 
-// Run serves and obeys the lines of standard input (bench.Writer).
+// Run serves and executes the lines of standard input (bench.Writer).
 func (b *marketCmd) Run(p *program) error {
 	w := bench.NewWriter(b.Pairs, b.Levels)
 	s, err := server.New(serverOptions(w.Feed))
@@ -98,15 +98,15 @@ func (b *marketCmd) Run(p *program) error {
 	return w.Obey(os.Stdin, p.out)
 }
 
-// handlerCmd asks the real server and the constant one in memory.
+// handlerCmd calls the real server and the constant one in memory.
 type handlerCmd struct {
 	Pairs int `default:"1" help:"Pairs."`
 }
 
-// constantBytes is the size of a ticker's answer.
+// constantBytes is the size of a ticker response.
 const constantBytes = 282
 
-// Run obeys the lines of standard input (bench.Handlers).
+// Run executes the lines of standard input (bench.Handlers).
 func (b *handlerCmd) Run(p *program) error {
 	levels := 2
 	if b.Pairs == 1 {
@@ -114,7 +114,7 @@ func (b *handlerCmd) Run(p *program) error {
 	}
 	w := bench.NewWriter(b.Pairs, levels)
 	o := serverOptions(w.Feed)
-	// Every request comes 10 ms after the last one: a floor never hides a change.
+	// Requests are 10 ms apart, so that a cache interval never hides a change.
 	var machine atomic.Int64
 	o.MachineNs = func() int64 { return machine.Add(10_000_000) }
 	product, err := server.New(o)
@@ -131,7 +131,7 @@ func (b *handlerCmd) Run(p *program) error {
 	return h.Obey(os.Stdin, p.out)
 }
 
-// framesCmd writes ready frames to whoever connects: the reference of streams.
+// framesCmd writes prepared frames to every connection: the reference of streams.
 type framesCmd struct{}
 
 // Run serves until its standard input ends.
@@ -151,7 +151,7 @@ type listenCmd struct {
 	Target string `arg:"" optional:"" help:"Path of the upgrade; none: frames without one."`
 }
 
-// Run reads and obeys the lines of standard input (bench.Listener).
+// Run reads and executes the lines of standard input (bench.Listener).
 func (b *listenCmd) Run(p *program) error {
 	l, err := bench.NewListener(b.Addr, b.Target, b.Conns)
 	if err != nil {

@@ -11,7 +11,8 @@ type compareCmd struct {
 	After  string `arg:"" help:"JSON report."`
 }
 
-// Run prints every measure of both; a regression beyond the noise of both files exits 1.
+// Run prints every measure of both reports. It exits 1 on a regression beyond the noise of
+// both.
 func (b *compareCmd) Run(p *program) error {
 	before, err := report.Load(b.Before)
 	if err != nil {

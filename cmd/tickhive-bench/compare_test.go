@@ -9,7 +9,7 @@ import (
 	"tickhive/bench/report"
 )
 
-// saved writes a report of one measure and gives its file.
+// saved writes a report of one measure and returns its file.
 func saved(t *testing.T, name string, figures ...float64) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), name)
@@ -22,8 +22,8 @@ func saved(t *testing.T, name string, figures ...float64) string {
 	return file
 }
 
-// compare exits 1 on a regression beyond the noise, 0 without one, and with an error
-// when a file is no report.
+// compare exits 1 on a regression beyond the noise, 0 without one, and returns an error when a
+// file is not a report.
 func TestBenchCompareExitCode(t *testing.T) {
 	before, same, slower := saved(t, "a.json", 100, 101, 103), saved(t, "b.json", 102, 103, 104),
 		saved(t, "c.json", 121, 122, 124)
@@ -45,7 +45,7 @@ func TestBenchCompareExitCode(t *testing.T) {
 	}
 }
 
-// A scenario that is not known is refused before anything runs.
+// An unknown scenario is refused before anything runs.
 func TestBenchKnowsItsScenarios(t *testing.T) {
 	var out bytes.Buffer
 	if code := run([]string{"everything"}, &program{out: &out, err: &out}); code != 2 {

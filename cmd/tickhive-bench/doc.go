@@ -1,15 +1,15 @@
 // Command tickhive-bench measures the exchange against references in the same run.
 //
-// It is a program apart from tickhive, so that the exchange links neither plotting nor
-// fonts. It starts the exchange (`tickhive serve`, found beside itself or given with
-// --product) and its own reference servers as child processes.
+// It is a separate program, so that the exchange links neither plotting nor fonts. It starts
+// the exchange (`tickhive serve`, from its own directory or given with --product) and the
+// reference servers as child processes.
 //
-// Owner: main runs one scenario after the other; package bench holds the scenarios.
+// Owner: main runs the scenarios of package bench one after the other.
 //
 // Invariants:
 //
 //  1. Product and references are built by the same compiler with the same profile
-//     (`make bench`), so that a ratio compares like with like.
+//     (`make bench`), so that a ratio compares only the programs.
 //  2. A child process ends when its standard input ends.
 //
 // Reading order: main.go, run.go, compare.go, children.go.

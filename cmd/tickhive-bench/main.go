@@ -9,7 +9,7 @@ import (
 	"tickhive/internal/cmdline"
 )
 
-// cli is the command line. The hidden commands are the processes that scenarios start.
+// cli is the command line. Scenarios start the hidden commands as child processes.
 type cli struct {
 	Engine   runCmd `cmd:"" help:"Matching core, feed and loop against the floor."`
 	Recovery runCmd `cmd:"" help:"Recovery, and the pause of a snapshot."`
@@ -32,7 +32,7 @@ type cli struct {
 	Listen   listenCmd   `cmd:"" hidden:""`
 }
 
-// program is what commands may use of the process.
+// program holds what commands may use of the process.
 type program struct {
 	out, err io.Writer
 	floor    []byte // cmdline.HeapFloor bytes; nil in tests

@@ -21,8 +21,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// A process that is asked for a CPU profile leaves a whole one, also a child of the bench,
-// which is told twice to end; without a directory to write to it does not begin.
+// A process with a CPU profile leaves a complete one, also a child of the bench, which is
+// asked to end twice. Without a directory to write to, the process does not start.
 func TestCPUProfileIsWhole(t *testing.T) {
 	dir := t.TempDir()
 	body := filepath.Join(t.TempDir(), "body")

@@ -13,7 +13,7 @@ import (
 	"tickhive/internal/cmdline"
 )
 
-// runCmd runs one scenario, or all.
+// runCmd runs one scenario or all of them.
 type runCmd struct {
 	Quick  bool     `help:"Fewer rounds, half the time."`
 	Rounds int      `help:"Rounds of product and reference in turn (5; 3 with --quick)."`
@@ -67,7 +67,7 @@ func (b *runCmd) Run(ctx *kong.Context, p *program) error {
 	return err
 }
 
-// write saves and prints what was measured, also after a run that ended early.
+// write saves and prints the measures, also of a run that ended early.
 func (b *runCmd) write(p *program, rep *report.Report) error {
 	if b.JSON != "" {
 		if err := rep.Save(b.JSON); err != nil {

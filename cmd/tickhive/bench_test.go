@@ -13,9 +13,9 @@ import (
 	"testing"
 )
 
-// BenchmarkOrderBatches is order entry over HTTP in batches of 1,000 limit orders around
-// one price, of which about a third trade (docs/internals/performance.md#h10), with client and
-// server on the same cores.
+// BenchmarkOrderBatches measures order entry over HTTP in batches of 1,000 limit orders around
+// one price, of which about a third trade (docs/internals/performance.md#h10). Client and
+// server share the same cores.
 func BenchmarkOrderBatches(b *testing.B) {
 	in := startEmpty(b)
 	in.pair("BTC_USDT")
@@ -62,10 +62,10 @@ func BenchmarkOrderBatches(b *testing.B) {
 	b.ReportMetric(float64(b.N)*orders/b.Elapsed().Seconds(), "orders/s")
 }
 
-// BenchmarkOrderSingle is one order a request over 32 connections that wait for each
-// answer, and beside it the same requests to a route that answers a few constant bytes:
-// docs/internals/performance.md#h10 asks for half its rate. The client writes and reads bytes and
-// parses nothing else.
+// BenchmarkOrderSingle measures one order per request over 32 connections that each wait for
+// the response. For comparison it sends the same requests to a route that returns a few
+// constant bytes: docs/internals/performance.md#h10 requires half of that rate. The client
+// writes and reads bytes and parses nothing else.
 func BenchmarkOrderSingle(b *testing.B) {
 	in := startEmpty(b)
 	in.pair("BTC_USDT")
@@ -112,7 +112,7 @@ func benchRequests(b *testing.B, in *instance, request func(i int) []byte) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "requests/s")
 }
 
-// readAnswer reads an answer of status 200 to its end.
+// readAnswer reads a response of status 200 to its end.
 func readAnswer(r *bufio.Reader) error {
 	length := -1
 	for line := 0; ; line++ {

@@ -12,8 +12,9 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// attackPage tries what a page of another origin can send without being asked: a fetch, a
-// beacon, and a form into a frame; and what it may not read. %[1]s is the internal API.
+// attackPage tries the requests that a page of another origin can send without a preflight: a
+// fetch, a beacon and a form in a frame. It also tries to read responses. %[1]s is the
+// internal API.
 const attackPage = `<!doctype html><title>another origin</title><body><iframe name=frame></iframe>
 <form id=framed method=POST enctype=text/plain target=frame action="%[1]s/users"><input name='{"nickname":"page-form","name":"' value='"}'></form><script>
 window.said = {};
@@ -29,13 +30,13 @@ window.said = {};
 })();
 </script>`
 
-// formPage navigates to the internal API by a form: the one thing that a page of a public
-// address may send to a loopback one.
+// formPage navigates to the internal API by a form: the only request that a page of a public
+// address may send to a loopback address.
 const formPage = `<!doctype html><body><form id=top method=POST enctype=text/plain action="%s/users">
 <input name='{"nickname":"page-top","name":"' value='"}'></form><script>document.getElementById('top').submit()</script>`
 
-// reboundScript is what a page does whose own name has come to resolve to the internal
-// listener: it is of the same origin, so it may send anything and read the answers.
+// reboundScript is the script of a page whose host name now resolves to the internal listener.
+// It has the same origin, so it may send any request and read the responses.
 const reboundScript = `(async () => {
 	const ask = async (method, path, body) => { const r = await fetch(path, {method, body}); return r.status + ' ' + await r.text(); };
 	window.said = [
@@ -44,9 +45,9 @@ const reboundScript = `(async () => {
 	];
 })(), ''`
 
-// A page of another origin, a form that navigates and a page whose name was pointed at the
-// listener get nothing in and read nothing, in a real browser; programs on the machine
-// send the same requests as before.
+// In a real browser, a page of another origin, a form that navigates and a page whose name was
+// pointed at the listener can neither change nor read anything. Programs on the machine send
+// the same requests with success.
 func TestBrowserPagesDoNotReachTheInternalAPI(t *testing.T) {
 	t.Parallel()
 	in := startEmpty(t)
@@ -81,7 +82,7 @@ func TestBrowserPagesDoNotReachTheInternalAPI(t *testing.T) {
 	b.answered(4, "403 from "+in.internal+"/users") // fetch, beacon, both forms
 	b.answered(1, "403 from "+in.internal+"/orders")
 
-	b.run(chromedp.Navigate("http://rebound.test:" + port + "/internal/v1/ready")) // it answers anybody
+	b.run(chromedp.Navigate("http://rebound.test:" + port + "/internal/v1/ready")) // this route serves every host
 	if origin := b.js("location.origin"); origin != "http://rebound.test:"+port {
 		t.Fatalf("the origin is %s", origin)
 	}
@@ -102,8 +103,8 @@ func TestBrowserPagesDoNotReachTheInternalAPI(t *testing.T) {
 	if level := in.call(200, "GET", "/log", "")["level"]; level != "info" {
 		t.Errorf("the log level is %v", level)
 	}
-	// The same bytes from a program arrive, so what kept the page's out was the gate; a name
-	// that is free shows that no page has taken it.
+	// The same bytes from a program are accepted, so it was the host check that refused
+	// the page's. A free name shows that no page has created the user.
 	for _, name := range []string{"page-fetch", "page-beacon", "page-form", "page-top", "page-rebound"} {
 		a := in.do("POST", in.internal+"/users", fmt.Sprintf(`{"nickname":%q}`, name), "Content-Type", "text/plain;charset=UTF-8")
 		if a.status != 200 {
@@ -116,7 +117,7 @@ func TestBrowserPagesDoNotReachTheInternalAPI(t *testing.T) {
 	}
 }
 
-// answered waits until so many things like this were noticed.
+// answered waits until the browser has seen this number of matching responses.
 func (b *browser) answered(want int, what string) {
 	b.t.Helper()
 	look := time.NewTicker(25 * time.Millisecond)
@@ -141,7 +142,7 @@ func (b *browser) answered(want int, what string) {
 	}
 }
 
-// refused checks that a page got the gate's refusal.
+// refused checks that a page received the refusal.
 func refused(t *testing.T, who, body string) {
 	t.Helper()
 	if !strings.HasPrefix(body, `{"code":"FORBIDDEN","message":"The header `) {

@@ -9,8 +9,8 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// manyPairs is a demo market of 122 pairs, the last 110 of them without a trade, and the
-// fragment of an address that signs a user with money in.
+// manyPairs starts a demo market of 122 pairs, the last 110 of them without a trade. It
+// returns the URL fragment that signs in a user with funds.
 func manyPairs(t *testing.T) (in *instance, fragment string) {
 	t.Helper()
 	in = theDemo(t)
@@ -23,9 +23,9 @@ func manyPairs(t *testing.T) (in *instance, fragment string) {
 	return in, fmt.Sprintf("#key=%s:%s", key["publicKey"], key["privateKey"])
 }
 
-// panels is a list of the panels that are shown, with what is wrong about their places: in
-// the viewport, not upon each other, not tiny, and with no text cut off at a side. The
-// intervals of the chart may be scrolled sideways.
+// panels returns the visible panels with their layout errors: outside the viewport,
+// overlapping, tiny, or with text cut off at a side. The intervals of the chart may scroll
+// sideways.
 const panels = `(() => {
 	const all = [...document.querySelectorAll('[data-panel]')].map((e) => [e.dataset.panel, e.getBoundingClientRect()]).filter(([, r]) => r.width && r.height);
 	const wrong = [];
@@ -40,10 +40,10 @@ const panels = `(() => {
 	}
 	return all.map(([name]) => name).sort().join(' ') + (wrong.length ? '; ' + wrong.join('; ') : ''); })()`
 
-// beyond is how much wider and higher the document is than the viewport.
+// beyond returns by how much the document is wider and higher than the viewport.
 const beyond = `[document.documentElement.scrollWidth - innerWidth, document.documentElement.scrollHeight - innerHeight].map((d) => Math.max(d, 0)).join(' ')`
 
-// fits checks that these panels are shown and everything is within the screen.
+// fits checks that these panels are visible and that everything is within the screen.
 func (b *browser) fits(what, want string) {
 	b.t.Helper()
 	if got := b.settles(5*time.Second, want, panels); got != want {
@@ -54,7 +54,7 @@ func (b *browser) fits(what, want string) {
 	}
 }
 
-// showsTheMarket checks that chart and book have room for what they show.
+// showsTheMarket checks that chart and book have enough room.
 func (b *browser) showsTheMarket(what string) {
 	b.t.Helper()
 	b.wait(10*time.Second, what+": chart and five whole levels a side", `(() => {
@@ -74,7 +74,7 @@ func (b *browser) search(query string) {
 	b.run(chromedp.SendKeys(`.pairs input`, query))
 }
 
-// listsPairs checks that the list of pairs scrolls inside its panel and that its search
+// listsPairs checks that the list of pairs scrolls inside its panel and that the search
 // filters it.
 func (b *browser) listsPairs(what string) {
 	b.t.Helper()
@@ -103,7 +103,7 @@ func (b *browser) wholeTicket(what string) {
 	}
 }
 
-// With 122 pairs the whole market is on one screen: nothing but panels scrolls.
+// With 122 pairs the whole market fits on one screen: only panels scroll.
 func TestBrowserManyPairsOnADesktop(t *testing.T) {
 	t.Parallel()
 	in, fragment := manyPairs(t)
@@ -112,7 +112,7 @@ func TestBrowserManyPairsOnADesktop(t *testing.T) {
 	b.open("/")
 	b.on("BTC_USDT")
 	b.wholeTicket("1280x720 without a key")
-	b.run(chromedp.Navigate("about:blank")) // a fragment alone would not load the page again
+	b.run(chromedp.Navigate("about:blank")) // a different fragment alone would not reload the page
 	b.open("/" + fragment)
 	b.on("BTC_USDT")
 	b.wait(10*time.Second, "balances", `document.querySelector('[data-panel=orders]').innerText.includes('USDT')`)
@@ -131,7 +131,7 @@ func TestBrowserManyPairsOnADesktop(t *testing.T) {
 	b.clean()
 }
 
-// On a phone chart and book fill the screen, and a bar of tabs shows the other panels.
+// On a phone chart and book fill the screen, and a tab bar shows the other panels.
 func TestBrowserManyPairsOnAPhone(t *testing.T) {
 	t.Parallel()
 	in, fragment := manyPairs(t)

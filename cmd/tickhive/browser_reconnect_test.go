@@ -14,16 +14,16 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// lineState is what a line does with bytes.
+// lineState selects whether a line passes bytes.
 type lineState int
 
 const (
 	lineUp     lineState = iota
-	lineCut              // connections are closed, and new ones at once
-	lineFrozen           // connections stay, nothing goes through: a sleeping laptop, a lost network
+	lineCut              // connections are closed, new ones immediately
+	lineFrozen           // connections stay open, no bytes pass: a sleeping laptop, a lost network
 )
 
-// line is a TCP proxy in front of the program that a test can cut and freeze.
+// line is a TCP proxy in front of the program, which a test can cut and freeze.
 type line struct {
 	t      *testing.T
 	ln     net.Listener
@@ -59,7 +59,7 @@ func newLine(t *testing.T, target string) *line {
 
 func (l *line) url() string { return "http://" + l.ln.Addr().String() }
 
-// set changes the state; a cut closes every connection.
+// set changes the state. lineCut closes every connection.
 func (l *line) set(s lineState) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -88,7 +88,7 @@ func (l *line) accept(all *sync.WaitGroup) {
 	}
 }
 
-// add remembers a pair of connections, unless the line is cut.
+// add registers a pair of connections, unless the line is cut.
 func (l *line) add(in, out net.Conn) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -128,14 +128,14 @@ func (l *line) copy(dst, src net.Conn) {
 	}
 }
 
-// candle is one of /api/ohlc.
+// candle is one candle of /api/ohlc.
 type candle struct {
 	Date                              string
 	Open, Max, Min, Close, VolumeBase json.Number
 }
 
-// candles are those of /api/ohlc as the page's hook shows them: time open high low close
-// volume, one a line.
+// candles returns the candles of /api/ohlc in the form of the page's hook: time, open, high,
+// low, close and volume, one candle per line.
 func (in *instance) candles(pair, interval string) (text string, n int) {
 	in.t.Helper()
 	a := in.do("GET", fmt.Sprintf("%s/api/ohlc?currencyPairCode=%s&interval=%s&start=2020-01-01&end=2100-01-01", in.public, pair, interval), "")
@@ -162,10 +162,10 @@ func (in *instance) candles(pair, interval string) (text string, n int) {
 	return b.String(), len(rows)
 }
 
-// drawn are the candles of the page's chart in the same form.
+// drawn returns the candles of the page's chart in the same form.
 const drawn = `(globalThis.tickhive?.candles() ?? []).map((c) => [c.time, ...[c.open, c.high, c.low, c.close, c.volume].map((v) => v.toFixed(8))].join(' ') + '\n').join('')`
 
-// drawsAll waits until the chart's candles are those of the API, every one of them.
+// drawsAll waits until the chart shows exactly the candles of the API.
 func (b *browser) drawsAll(what string, api *instance, pair, interval string) (candles string, n int) {
 	b.t.Helper()
 	candles, n = api.candles(pair, interval)
@@ -173,7 +173,7 @@ func (b *browser) drawsAll(what string, api *instance, pair, interval string) (c
 	return candles, n
 }
 
-// tradeFor makes trades over so many minutes: some with three trades, some without any.
+// tradeFor makes trades over the given minutes: some with three trades, some with none.
 func tradeFor(in *instance, pair string, from, minutes int) {
 	in.t.Helper()
 	for i := from; i < from+minutes; i++ {
@@ -193,9 +193,10 @@ func tradeFor(in *instance, pair string, from, minutes int) {
 	}
 }
 
-// After a lost connection every candle of the chart is that of /api/ohlc: those of the time
-// without a connection, the one that was open when it broke, and those afterwards. The page
-// says that it reconnects while it does. A line that is cut says so; one that freezes does not.
+// After a lost connection every candle of the chart equals /api/ohlc: those of the time
+// without a connection, the one that was open when it broke, and those afterwards. Meanwhile
+// the page says that it is reconnecting. A cut line closes its connections; a frozen one gives
+// no sign.
 func TestBrowserChartAfterALostConnection(t *testing.T) {
 	t.Parallel()
 	in := startEmpty(t)
@@ -211,7 +212,7 @@ func TestBrowserChartAfterALostConnection(t *testing.T) {
 		t.Fatalf("only %d candles to begin with", n)
 	}
 	for at, state := range []lineState{lineCut, lineFrozen} {
-		// A candle is open when the connection goes, and it goes on trading.
+		// A candle is open when the connection breaks, and its trading continues.
 		in.limit("CC_USDT", "sell", "131", "1")
 		in.limit("CC_USDT", "buy", "131", "1")
 		before, n := b.drawsAll("live", in, "CC_USDT", "minute")
@@ -240,8 +241,8 @@ func TestBrowserChartAfterALostConnection(t *testing.T) {
 	}
 }
 
-// While candles cannot be loaded the chart says so and shows none of another interval or
-// pair under the new label; it heals by itself.
+// While candles cannot be loaded the chart says so. It does not show candles of another
+// interval or pair under the new label, and it recovers by itself.
 func TestBrowserChartThatCannotBeLoaded(t *testing.T) {
 	t.Parallel()
 	in := startEmpty(t)

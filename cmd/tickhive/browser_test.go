@@ -21,11 +21,11 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// chromium is where Debian puts the browser.
+// chromium is the path of Debian's package.
 const chromium = "/usr/bin/chromium"
 
-// browser is one headless browser on one page of the running program. It keeps what must
-// not happen: console errors, exceptions, requests to other hosts, answers that are errors.
+// browser is one headless browser on one page of the running program. It records everything
+// that must not happen: console errors, exceptions, requests to other hosts, error responses.
 type browser struct {
 	t   *testing.T
 	in  *instance
@@ -64,7 +64,7 @@ func newBrowser(t *testing.T, in *instance, width, height int, more ...chromedp.
 	return b
 }
 
-// command sends one command of the protocol.
+// command runs one command of the DevTools protocol.
 func command[P, R any](b *browser, c cdp.Command[P, R], params P) {
 	b.t.Helper()
 	if _, err := chromedp.Call(b.ctx, c, params); err != nil {
@@ -128,7 +128,7 @@ func (b *browser) open(path string) {
 	b.run(chromedp.Navigate(b.in.public + path))
 }
 
-// js evaluates an expression to text.
+// js returns the value of an expression as text.
 func (b *browser) js(expression string) string {
 	b.t.Helper()
 	out, err := chromedp.Run(b.ctx, chromedp.Evaluate[string]("String("+expression+")"))
@@ -138,8 +138,8 @@ func (b *browser) js(expression string) string {
 	return out
 }
 
-// wait looks every 25 ms until the expression is true. Polling inside the page would need
-// eval, which the page's policy refuses.
+// wait evaluates the expression every 25 ms until it is true. Polling inside the page would
+// need eval, which the page's policy forbids.
 func (b *browser) wait(within time.Duration, what, expression string) {
 	b.t.Helper()
 	look := time.NewTicker(25 * time.Millisecond)
@@ -156,8 +156,8 @@ func (b *browser) wait(within time.Duration, what, expression string) {
 	}
 }
 
-// settles waits until the expression gives want, and returns what it gave last: a page lays
-// itself out again some frames after its size has changed.
+// settles waits until the expression returns want, and returns its last value. A page repeats
+// its layout some frames after its size has changed.
 func (b *browser) settles(within time.Duration, want, expression string) string {
 	b.t.Helper()
 	look := time.NewTicker(25 * time.Millisecond)
@@ -169,7 +169,7 @@ func (b *browser) settles(within time.Duration, want, expression string) string 
 	}
 }
 
-// clean fails the test for anything noticed.
+// clean fails the test if anything was recorded.
 func (b *browser) clean() {
 	b.t.Helper()
 	b.mu.Lock()
@@ -179,7 +179,7 @@ func (b *browser) clean() {
 	}
 }
 
-// shot writes a picture to the folder in TICKHIVE_SHOTS, if it is set.
+// shot saves a screenshot in the folder TICKHIVE_SHOTS, if it is set.
 func (b *browser) shot(name string) {
 	b.t.Helper()
 	dir := os.Getenv("TICKHIVE_SHOTS")
@@ -195,17 +195,18 @@ func (b *browser) shot(name string) {
 		b.t.Fatal(err)
 	}
 	if tool, err := exec.LookPath("pngquant"); err == nil {
-		_ = exec.Command(tool, "--force", "--ext", ".png", path).Run() // only smaller
+		_ = exec.Command(tool, "--force", "--ext", ".png", path).Run() // optional: makes the file smaller
 	}
 }
 
-// theDemo is a demo market with a few hours behind it.
+// theDemo starts a demo market with a history of a few hours.
 func theDemo(t *testing.T) *instance {
 	t.Helper()
 	return start(t, "--backfill", "3h")
 }
 
-// on picks a pair and waits until chart and book show it. On a phone the list is behind a tab.
+// on selects a pair and waits until chart and book show it. On a phone the list is behind a
+// tab.
 func (b *browser) on(pair string) {
 	b.t.Helper()
 	b.wait(20*time.Second, "pair list", `document.querySelectorAll('[data-pair]').length > 5`)
@@ -217,9 +218,9 @@ func (b *browser) on(pair string) {
 		`document.querySelector('.head h1')?.textContent === %q && document.querySelectorAll('.bid .row').length > 0`, strings.ReplaceAll(pair, "_", "/")))
 }
 
-// The market page moves: a chart is drawn, at least ten levels a side are shown, and book,
-// tape and chart follow a trade within three seconds; nothing leaves the host, nothing is
-// written to the console, and the figures are the API's.
+// The market page is live: it draws a chart and at least ten levels per side, and book, tape
+// and chart follow a trade within three seconds. It sends nothing to other hosts, writes
+// nothing to the console, and its values equal the API's.
 func TestBrowserMarketMoves(t *testing.T) {
 	t.Parallel()
 	in := theDemo(t)
@@ -238,7 +239,7 @@ func TestBrowserMarketMoves(t *testing.T) {
 	b.clean()
 }
 
-// dark makes the browser prefer dark colours.
+// dark sets the browser's preference to dark colours.
 func (b *browser) dark() {
 	b.t.Helper()
 	command(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
@@ -246,12 +247,12 @@ func (b *browser) dark() {
 	})
 }
 
-// The header shows the figures of /api/tickers at the same second; and the ladder the
+// The header shows the values of /api/tickers of the same second, and the ladder shows the
 // levels of the book at the same seq.
 func TestBrowserFiguresAreTheAPIs(t *testing.T) {
 	t.Parallel()
 	in := theDemo(t)
-	in.call(200, "PATCH", "/pairs/ETH_USDT", `{"state":"halted"}`) // so that the figures stand still
+	in.call(200, "PATCH", "/pairs/ETH_USDT", `{"state":"halted"}`) // keeps the values constant
 	b := newBrowser(t, in, 1440, 900)
 	b.open("/")
 	b.on("ETH_USDT")
@@ -278,7 +279,7 @@ func TestBrowserKeyboard(t *testing.T) {
 	b.open("/")
 	b.on("BTC_USDT")
 	b.js(`document.querySelector('.skip').focus()`)
-	// until presses a key until the focus is on a pair that is wanted.
+	// until presses a key until the focus is on a wanted pair.
 	until := func(key string, most int, wanted func(pair string) bool) {
 		t.Helper()
 		seen := ""
@@ -290,7 +291,7 @@ func TestBrowserKeyboard(t *testing.T) {
 		}
 		t.Fatalf("%d times %q did not reach the pair; the last was %q", most, key, seen)
 	}
-	until("\t", 15, func(pair string) bool { return pair == "BTC_USDT" }) // the list is one stop, the picked pair
+	until("\t", 15, func(pair string) bool { return pair == "BTC_USDT" }) // the list is one tab stop: the selected pair
 	b.run(chromedp.KeyEvent(kb.Home))
 	if b.js(`document.activeElement.dataset.pair`) != "ETH_USDT" {
 		until(kb.ArrowDown, 12, func(pair string) bool { return pair == "ETH_USDT" })
@@ -307,7 +308,7 @@ func TestBrowserKeyboard(t *testing.T) {
 	b.clean()
 }
 
-// On a phone nothing is wider than the screen, on no page.
+// On a phone no page is wider than the screen.
 func TestBrowserOnAPhone(t *testing.T) {
 	t.Parallel()
 	in := theDemo(t)
@@ -350,7 +351,7 @@ func TestBrowserInTheDark(t *testing.T) {
 	b.clean()
 }
 
-// The status page shows every pair from the same source as /api/status.
+// The status page shows every pair with the data of /api/status.
 func TestBrowserStatusPage(t *testing.T) {
 	t.Parallel()
 	in := theDemo(t)
@@ -364,12 +365,12 @@ func TestBrowserStatusPage(t *testing.T) {
 	b.clean()
 }
 
-// An address with a key pair in its fragment trades at once: the order stands in the open
-// orders and in the book, and its button cancels it. The key does not stay in the address.
+// An address with a key pair in its fragment can trade at once: the order appears in the open
+// orders and in the book, and its button cancels it. The key is removed from the address.
 func TestBrowserTicketPlacesAndCancels(t *testing.T) {
 	t.Parallel()
 	in := theDemo(t)
-	in.pair("TT_USDT") // the simulated market does not know it: nobody takes the order
+	in.pair("TT_USDT") // the simulated market does not trade it, so no taker fills the order
 	in.limit("TT_USDT", "buy", "99.00", "1.0")
 	in.limit("TT_USDT", "sell", "101.00", "1.0")
 	user := in.call(200, "POST", "/users", `{"nickname":"browser"}`)["id"].(string)
@@ -393,7 +394,7 @@ func TestBrowserTicketPlacesAndCancels(t *testing.T) {
 	b.clean()
 }
 
-// Two tabs of the launchpad and hive pages together stay below 60 requests a minute and
+// Two tabs of the launchpad and hive pages together send fewer than 60 requests per minute and
 // are never refused.
 func TestBrowserPagesStayWithinTheLimit(t *testing.T) {
 	t.Parallel()

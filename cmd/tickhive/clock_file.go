@@ -11,20 +11,19 @@ import (
 	"tickhive/engine/sequencer"
 )
 
-// clockFile keeps where POST /clock has set a virtual clock: a move that no command
-// follows stands in no journal, and a clock that was acknowledged never goes back. It is
-// one short line, overwritten in place, so that a full disk does not stop the clock.
+// clockFile holds the time that POST /clock last set on a virtual clock. The journal has no
+// record of a move that no command follows, and an acknowledged time must never go back. The
+// file is one short line, overwritten in place, so a full disk does not stop the clock.
 type clockFile struct {
 	mu sync.Mutex
 	f  *os.File
 	ns int64
 }
 
-// clockDigits is the length of the line without its end: any int64 that is not negative.
+// clockDigits is the length of the line without its newline: any int64 that is not negative.
 const clockDigits = 19
 
-// openClockFile opens or makes the file. Without a line that is a time the clock is at
-// beginNs.
+// openClockFile opens or creates the file. Without a valid line the clock is at beginNs.
 func openClockFile(path string, beginNs int64) (*clockFile, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -41,7 +40,7 @@ func openClockFile(path string, beginNs int64) (*clockFile, error) {
 	return c, nil
 }
 
-// keep notes ns, unless the clock was further already.
+// keep writes ns, unless the clock is at ns or later already.
 func (c *clockFile) keep(ns int64) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -55,7 +54,7 @@ func (c *clockFile) keep(ns int64) error {
 	return nil
 }
 
-// at is where the clock was last set.
+// at returns the time that the clock was last set to.
 func (c *clockFile) at() int64 {
 	if c == nil {
 		return 0
@@ -65,22 +64,21 @@ func (c *clockFile) at() int64 {
 	return c.ns
 }
 
-// close ends the file; a clock that was never set leaves an empty one.
+// close closes the file. A clock that was never set leaves an empty file.
 func (c *clockFile) close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.f.Close()
 }
 
-// clockGate is the gate of the internal API: what it acknowledges of the clock survives
-// the process.
+// clockGate is the gate of the internal API. Acknowledged clock moves survive the process.
 type clockGate struct {
 	*gate
 	file *clockFile
 }
 
-// AdvanceTo keeps the time first: a move that ends with the process was not acknowledged
-// and may stand; one that was acknowledged must.
+// AdvanceTo writes the time to the file before it moves the clock, so that no acknowledged
+// move is lost. A time that was written but not acknowledged does no harm.
 func (g clockGate) AdvanceTo(ns int64) error {
 	if err := g.file.keep(ns); err != nil {
 		return fmt.Errorf("%w: %w", sequencer.ErrUnavailable, err)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A move of the virtual clock stands in no journal; the answer promised it nevertheless.
+// The journal has no record of a move of the virtual clock, but the response has confirmed it.
 func TestAVirtualClockDoesNotGoBackWithTheProcess(t *testing.T) {
 	dir := t.TempDir()
 	first := startEmpty(t, "--data-dir", dir)

@@ -2,7 +2,7 @@ package main
 
 import "fmt"
 
-// movedBenchCmd says where `tickhive bench` has gone, and exits 2.
+// movedBenchCmd reports that `tickhive bench` is now the program tickhive-bench, and exits 2.
 type movedBenchCmd struct {
 	Args []string `arg:"" optional:""`
 }

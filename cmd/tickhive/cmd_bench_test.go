@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// `tickhive bench` with any arguments says which program measures now, and exits 2.
+// `tickhive bench` with any arguments names the program that measures now, and exits 2.
 func TestBenchHasMoved(t *testing.T) {
 	for _, args := range [][]string{{"bench"}, {"bench", "all", "--quick"}, {"bench", "compare", "a.json", "b.json"}} {
 		var out, errs bytes.Buffer

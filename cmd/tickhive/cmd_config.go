@@ -23,7 +23,7 @@ type configPrintCmd struct {
 	serveFlags
 }
 
-// Run reports the wrong places; exit code 2 then, as serve would exit.
+// Run reports every invalid value. The exit code is then 2, as for serve.
 func (c *configCheckCmd) Run(p *program) error {
 	cfg, err := c.config(p)
 	if err != nil {
@@ -33,7 +33,7 @@ func (c *configCheckCmd) Run(p *program) error {
 	return nil
 }
 
-// Run prints what serve would run with.
+// Run prints the configuration that serve would run with.
 func (c *configPrintCmd) Run(p *program) error {
 	cfg, err := c.config(p)
 	if err != nil {
@@ -42,10 +42,10 @@ func (c *configPrintCmd) Run(p *program) error {
 	return cfg.print(p.out)
 }
 
-// hidden stands for a configured secret.
+// hidden replaces a configured secret in the output.
 const hidden = "(hidden)"
 
-// print writes the configuration as a file that reads back to it, secrets aside.
+// print writes the configuration as a file that decodes to the same values, except for secrets.
 func (c *Config) print(w io.Writer) error {
 	section := ""
 	for _, k := range c.keys() {
@@ -77,7 +77,7 @@ func (c *Config) print(w io.Writer) error {
 	return nil
 }
 
-// tomlValue is a key's value as TOML on one line.
+// tomlValue returns a key's value as TOML on one line.
 func tomlValue(v reflect.Value) (string, error) {
 	if v.Kind() == reflect.Slice && v.Len() == 0 {
 		return "[]", nil

@@ -15,8 +15,7 @@ import (
 	"tickhive/marketdata/replica"
 )
 
-// journalCmd proves and shows a journal offline. Verify and dump take no lock and change
-// nothing.
+// journalCmd reads a journal offline. Verify and dump take no lock and change nothing.
 type journalCmd struct {
 	Verify journalVerifyCmd `cmd:"" help:"Check every record and print the state hash."`
 	Dump   journalDumpCmd   `cmd:"" help:"Print the records as JSON lines."`
@@ -31,7 +30,7 @@ type journalVerifyCmd struct {
 	Quiet        bool   `help:"No progress."`
 }
 
-// engineDir is the engine's directory of a data directory, or the directory itself.
+// engineDir returns the engine's directory within a data directory, or dir itself.
 func engineDir(dir string) (string, error) {
 	for _, d := range []string{filepath.Join(dir, "engine"), filepath.Clean(dir)} {
 		if info, err := os.Stat(d); err == nil && info.IsDir() {
@@ -44,7 +43,7 @@ func engineDir(dir string) (string, error) {
 // errPassed ends a verification whose seq lies inside a command.
 var errPassed = errors.New("no command ends at that seq")
 
-// Run reads the log, from its oldest record when it is all there, else from a snapshot.
+// Run replays the log: from its oldest record if no segment was removed, else from a snapshot.
 func (c *journalVerifyCmd) Run(p *program) error {
 	if isHiveDir(c.Dir) {
 		return verifyHive(p.out, c.Dir)
@@ -114,8 +113,7 @@ func (c *journalVerifyCmd) Run(p *program) error {
 	return c.print(p.out, r, first, rd, skips)
 }
 
-// begin is the state to start from: an empty market when the log is whole, else the
-// newest snapshot.
+// begin returns the state to start from: empty if the log is complete, else a snapshot.
 func (c *journalVerifyCmd) begin(log replica.LogDir, o replica.Options) (r *replica.Replica, first uint64, err error) {
 	if !c.FromSnapshot {
 		rd, err := wal.OpenReader(log.FS, log.Dir, log.Options, 1)
@@ -131,7 +129,7 @@ func (c *journalVerifyCmd) begin(log replica.LogDir, o replica.Options) (r *repl
 		return nil, 0, err
 	}
 	if c.At != 0 && seqSum(r.Core) > c.At {
-		// The snapshot before the newest may be early enough.
+		// An older snapshot may be before c.At.
 		if older, _, err := replica.Load(o, log, r.Pos-1); err == nil && older.Pos > 0 {
 			r = older
 		}
@@ -173,7 +171,7 @@ type journalDumpCmd struct {
 	To   uint64 `help:"Last record, 0: the end." default:"0"`
 }
 
-// Run prints one JSON object a record; a damaged record ends it with where and why.
+// Run prints one JSON object per record. A damaged record ends it with place and reason.
 func (c *journalDumpCmd) Run(p *program) error {
 	dir, err := engineDir(c.Dir)
 	if err != nil {
@@ -213,7 +211,7 @@ var commandNames = map[engine.CommandKind]string{
 	engine.Skip: "skip",
 }
 
-// dumpCommand is what a reader wants to see of a command: integers of ticks and lots.
+// dumpCommand returns the members of a command that help a reader, in integer ticks and lots.
 func dumpCommand(c *engine.Command) map[string]any {
 	m := map[string]any{"kind": commandNames[c.Kind], "timeNs": c.TimeNs, "rules": c.Rules}
 	if c.Kind == engine.Skip {

@@ -11,17 +11,17 @@ import (
 	"tickhive/internal/wal"
 )
 
-// isHiveDir reports that a directory is named like the hive's log in a data directory.
+// isHiveDir reports whether a directory has the name of the hive's log in a data directory.
 func isHiveDir(dir string) bool { return filepath.Base(filepath.Clean(dir)) == "hive" }
 
-// verifyHive checks the hive's log offline: every record, and that each entry of the
-// action log carries the hash of the one before. It takes no lock and changes nothing.
+// verifyHive checks the hive's log offline: every record, and that each entry of the action
+// log contains the hash of the entry before it. It takes no lock and changes nothing.
 func verifyHive(out io.Writer, dir string) error {
 	options := wal.Options{NoLock: true, RecordVersion: hive.RecordVersion}
 	chain, next := &hive.Chain{}, uint64(1)
 	rd, err := wal.OpenReader(vfs.OS{}, dir, options, next)
 	if errors.Is(err, wal.ErrTruncated) {
-		// What a snapshot covers is gone: its state was checked when it was read.
+		// A snapshot has replaced the records that it covers; hiveSnapshot checks its state.
 		if chain, next, err = hiveSnapshot(dir, options); err == nil {
 			rd, err = wal.OpenReader(vfs.OS{}, dir, options, next)
 		}
@@ -53,7 +53,7 @@ func verifyHive(out io.Writer, dir string) error {
 	return err
 }
 
-// hiveSnapshot is where the chain stands after the newest snapshot, and the record after it.
+// hiveSnapshot returns the chain after the newest snapshot and the number of the next record.
 func hiveSnapshot(dir string, options wal.Options) (chain *hive.Chain, next uint64, err error) {
 	found, err := wal.LoadNewest(vfs.OS{}, dir, options, func(m wal.SnapshotMeta, r io.Reader) error {
 		body, err := io.ReadAll(r)

@@ -14,14 +14,14 @@ import (
 	"tickhive/marketdata/replica"
 )
 
-// journalSkipCmd appends to a journal that one of its records is never carried out: the way
-// on when a start ends at a record that the program cannot carry out.
+// journalSkipCmd appends a skip to a journal: no start applies the skipped record again. It is
+// the remedy when a start stops at a record that the program cannot apply.
 type journalSkipCmd struct {
 	Dir string `arg:"" help:"Data directory."`
 	At  uint64 `required:"" help:"The record, as the start that failed names it."`
 }
 
-// Run holds the directory's lock: nobody may run on it.
+// Run holds the directory's lock, so that no process can use the directory meanwhile.
 func (c *journalSkipCmd) Run(p *program) error {
 	if _, err := os.Stat(filepath.Join(c.Dir, "meta.json")); err != nil {
 		return fmt.Errorf("journal skip: %s is not a data directory: %w", c.Dir, err)
@@ -38,7 +38,7 @@ func (c *journalSkipCmd) Run(p *program) error {
 	return nil
 }
 
-// skip checks the position and appends; behind is how many records come after it.
+// skip checks the position and appends the skip. It returns the number of records after c.At.
 func (c *journalSkipCmd) skip() (behind uint64, err error) {
 	d := dataDir{path: c.Dir}
 	if err := d.load(); err != nil {
@@ -61,7 +61,8 @@ func (c *journalSkipCmd) skip() (behind uint64, err error) {
 	if err != nil {
 		return 0, explainDamage(err)
 	}
-	// What streams have shown may have had the record in it: its seqs are another history's.
+	// Streams may have shown events of the record. Without it the seqs belong to another
+	// history, so the next start makes a new epoch.
 	d.meta.Epoch = ""
 	if err := d.save(); err != nil {
 		return 0, err
@@ -72,7 +73,7 @@ func (c *journalSkipCmd) skip() (behind uint64, err error) {
 	return last - c.At, log.Sync()
 }
 
-// covered refuses a record that a snapshot holds: it would not be replayed.
+// covered refuses a record that a snapshot includes: no start would replay it.
 func (c *journalSkipCmd) covered(dir replica.LogDir, accountsDir string) error {
 	whole := func(_ wal.SnapshotMeta, body io.Reader) error {
 		_, err := io.Copy(io.Discard, body)
@@ -95,7 +96,8 @@ func (c *journalSkipCmd) covered(dir replica.LogDir, accountsDir string) error {
 	return err
 }
 
-// record is the skip to append. It refuses a position that has no command, or none any more.
+// record returns the skip to append. It refuses a position outside the journal, a skip, and a
+// record that is already skipped.
 func (c *journalSkipCmd) record(log *wal.Log) ([]byte, error) {
 	if first := log.Recovered().FirstSeq; c.At < first || c.At > log.LastSeq() {
 		return nil, fmt.Errorf("the journal has records %d to %d, not %d", first, log.LastSeq(), c.At)

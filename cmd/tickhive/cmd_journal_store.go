@@ -12,14 +12,14 @@ import (
 	"tickhive/internal/wal"
 )
 
-// isStoreDir reports that a directory is named like the log of accounts or launchpad in a
-// data directory.
+// isStoreDir reports whether a directory has the name of the accounts' or the launchpad's log
+// in a data directory.
 func isStoreDir(dir string) bool {
 	return slices.Contains([]string{"accounts", "launchpad"}, filepath.Base(filepath.Clean(dir)))
 }
 
-// verifyStore checks every record of a store's log offline: checksum, sequence, nothing
-// missing in between. It takes no lock and changes nothing.
+// verifyStore checks every record of a store's log offline: checksum, sequence and no gap. It
+// takes no lock and changes nothing.
 func verifyStore(out io.Writer, dir string) error {
 	rd, err := wal.OpenReader(vfs.OS{}, dir, wal.Options{NoLock: true, RecordVersion: accounts.RecordVersion}, 0)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"tickhive/sim/replay"
 )
 
-// replayCmd runs an exchange that a recorded market drives.
+// replayCmd runs an exchange whose market is driven by recorded files.
 type replayCmd struct {
 	serveFlags
 	Format string   `required:"" placeholder:"NAME" help:"lobster, bitstamp, kraken, binance or trades."`
@@ -26,8 +26,8 @@ type replayCmd struct {
 	Files  []string `arg:"" name:"file" type:"existingfile" help:"Plain or gzip, of one symbol; lobster: message file, orderbook file; binance: with a depth snapshot. What would be read wrongly is refused before the start."`
 }
 
-// Run feeds the files once the server is ready, and prints on standard output how the
-// comparisons came out. Without a data directory it uses a temporary one.
+// Run feeds the files once the server is ready and prints the results of the comparisons on
+// standard output. Without a configured data directory it uses a temporary one.
 func (c *replayCmd) Run(p *program) error {
 	g := newProgress(p.err, "replay", 1, c.Quiet)
 	r, err := replay.New(replay.Options{
@@ -53,7 +53,7 @@ func (c *replayCmd) Run(p *program) error {
 	return errors.Join(c.drive(p, cfg, r, g, signals), leave())
 }
 
-// drive is the life of the exchange that the files drive.
+// drive starts the exchange, feeds the files and stops the exchange.
 func (c *replayCmd) drive(p *program, cfg *Config, r *replay.Replay, g *progress, signals processSignals) error {
 	x, err := newExchange(p, cfg, c.Quiet)
 	if err != nil {
@@ -67,7 +67,7 @@ func (c *replayCmd) drive(p *program, cfg *Config, r *replay.Replay, g *progress
 	defer cancel()
 	finished := make(chan error, 1)
 	go func() { finished <- c.feed(ctx, x, r, g) }()
-	var sig os.Signal // nil: the files are at their end
+	var sig os.Signal // nil: all files were fed
 	select {
 	case err = <-finished:
 		if err == nil && c.Hold {
@@ -80,7 +80,7 @@ func (c *replayCmd) drive(p *program, cfg *Config, r *replay.Replay, g *progress
 	return errors.Join(err, x.stopBefore(sig, signals.stop))
 }
 
-// replayKeys are the keys whose values a replay decides.
+// replayKeys lists the keys whose values a replay sets itself.
 var replayKeys = []struct{ key, value, why string }{
 	{"sim.enabled", "off", "the files are the market"},
 	{"sim.backfill", "0s", "the files are the market"},
@@ -89,8 +89,9 @@ var replayKeys = []struct{ key, value, why string }{
 	{"clock.start", "", "the clock starts where the files do: --from starts later"},
 }
 
-// replayConfig is the configuration with the keys that a replay decides. A command line that
-// asks for something else is refused; a file or an environment may be that of serve.
+// replayConfig returns the configuration with the keys that a replay sets. It refuses a
+// command line that sets one of them to another value, and overrides a file or the
+// environment, which may be shared with serve.
 func (c *replayCmd) replayConfig(p *program, startNs int64) (*Config, error) {
 	for _, s := range append(append([]string(nil), c.Set...), c.settings()...) {
 		name, value, _ := strings.Cut(s, "=")
@@ -112,7 +113,7 @@ func (c *replayCmd) replayConfig(p *program, startNs int64) (*Config, error) {
 	return cfg, nil
 }
 
-// temporary gives a replay without a configured data directory one that leave removes.
+// temporary makes a temporary data directory if none is configured; leave removes it.
 func (c *replayCmd) temporary(p *program, cfg *Config) (leave func() error, err error) {
 	if cfg.given["data.dir"] {
 		return func() error { return nil }, nil
@@ -126,7 +127,7 @@ func (c *replayCmd) temporary(p *program, cfg *Config) (leave func() error, err 
 	return func() error { return os.RemoveAll(dir) }, nil
 }
 
-// feed adds the pair, runs the files and reports.
+// feed adds the pair, runs the files and prints the report.
 func (c *replayCmd) feed(ctx context.Context, x *exchange, r *replay.Replay, g *progress) error {
 	spec := r.PairSpec()
 	id, err := x.addReplayPair(&spec)
@@ -159,8 +160,8 @@ func (c *replayCmd) feed(ctx context.Context, x *exchange, r *replay.Replay, g *
 	return err
 }
 
-// addReplayPair adds the recorded pair and its currencies; one that a data directory
-// already has is used again.
+// addReplayPair adds the recorded pair and its currencies, or uses those that the data
+// directory already has.
 func (x *exchange) addReplayPair(spec *engine.Instrument) (engine.PairID, error) {
 	if v := x.feed.Board().Load().Lookup(spec.Code); v != nil {
 		return v.Instrument.ID, nil

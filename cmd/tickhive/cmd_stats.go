@@ -7,7 +7,7 @@ import (
 	"tickhive/sim/stats"
 )
 
-// statsCmd prints figures of a running exchange, ours or another of the same API.
+// statsCmd prints statistics of a running exchange: TickHive or another with the same API.
 type statsCmd struct {
 	Target  string        `default:"http://127.0.0.1:8080" placeholder:"URL" help:"Public listener (${default})."`
 	Pairs   []string      `placeholder:"CODE" help:"These pairs; all by default."`
@@ -16,7 +16,7 @@ type statsCmd struct {
 	Every   time.Duration `default:"250ms" help:"Time between two samples (${default})."`
 }
 
-// Run asks the public API and prints one line per pair.
+// Run queries the public API and prints one line per pair.
 func (s *statsCmd) Run(p *program) error {
 	all, err := stats.Fetch(context.Background(), stats.Options{
 		BaseURL: s.Target, Pairs: s.Pairs, Hours: s.Hours, Samples: s.Samples, Every: s.Every,

@@ -6,9 +6,9 @@ import (
 	"tickhive/internal/clock"
 )
 
-// Config is everything that can be configured: a member per key, named section.key in
-// files, environment and --set. What the zero value of a number means is said nowhere
-// else than here: defaults are written out in defaultConfig.
+// Config holds every configurable value, one member per key. A key is named section.key in files,
+// environment and --set. The meaning of a number's zero value is documented here only; every
+// default is explicit in defaultConfig.
 type Config struct {
 	Server struct {
 		Listen           string   `toml:"listen" help:"address of the public listener; port 0: chosen"`
@@ -56,7 +56,7 @@ type Config struct {
 	Journal struct {
 		Sync string `toml:"sync" help:"always, interval or off"`
 		Keep string `toml:"keep" help:"covered: segments go once snapshots cover them; all"`
-		// SegmentBytes and SnapshotBytes are in bytes of log.
+		// SegmentBytes and SnapshotBytes count bytes of the log.
 		SegmentBytes  int64    `toml:"segment_bytes" help:"size of a segment file"`
 		SnapshotBytes int64    `toml:"snapshot_bytes" help:"log after which a snapshot is taken"`
 		SnapshotEvery Duration `toml:"snapshot_every" help:"time after which a snapshot of 100,000 commands or more is taken; 0: by snapshot_bytes alone"`
@@ -97,11 +97,11 @@ type Config struct {
 	Assets []AssetConfig `toml:"assets"`
 	Pairs  []PairConfig  `toml:"pairs"`
 
-	given    map[string]bool // keys that some source has set
+	given    map[string]bool // keys that a source has set
 	recorded bool            // recorded files drive the clock (replay)
 }
 
-// defaultConfig is the built-in configuration: no file is needed.
+// defaultConfig returns the built-in configuration; no file is required.
 func defaultConfig() *Config {
 	c := &Config{Assets: builtinAssets(), Pairs: builtinPairs(), given: map[string]bool{}}
 	c.Server.Listen = "127.0.0.1:8080"
@@ -145,7 +145,7 @@ func defaultConfig() *Config {
 	return c
 }
 
-// Words of enumerated keys.
+// Values of enumerated keys.
 const (
 	pairsBuiltin = "builtin"
 	pairsNone    = "none"
@@ -153,10 +153,10 @@ const (
 	clockVirtual = "virtual"
 )
 
-// Duration is a time.Duration in Go's form plus d and w.
+// Duration is a time.Duration in Go's text form with the additional units d and w.
 type Duration time.Duration
 
-// UnmarshalText reads the text form.
+// UnmarshalText parses the text form.
 func (d *Duration) UnmarshalText(b []byte) error {
 	v, err := clock.ParseDuration(string(b))
 	if err == nil && v < 0 {
@@ -166,5 +166,5 @@ func (d *Duration) UnmarshalText(b []byte) error {
 	return err
 }
 
-// MarshalText is Go's form.
+// MarshalText returns Go's text form.
 func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }

@@ -10,9 +10,9 @@ import (
 
 var errNegative = errors.New("must not be negative")
 
-// Decimal is an amount or a rate as text, of the form that the API takes
-// (docs/contract/market-data.md#decimals). It is a string in the file, so that no parser makes a
-// float of it.
+// Decimal is an amount or a rate as text, in the form that the API accepts
+// (docs/contract/market-data.md#decimals). It is a string in the file, so that no parser
+// converts it to a float.
 type Decimal string
 
 // UnmarshalText checks the form.
@@ -28,13 +28,13 @@ func (d *Decimal) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// MarshalText is the text as configured.
+// MarshalText returns the text as configured.
 func (d Decimal) MarshalText() ([]byte, error) { return []byte(d), nil }
 
 // given reports whether a value was configured.
 func (d Decimal) given() bool { return d != "" }
 
-// value is the exact value in 10^-18; the empty text is 0.
+// value returns the exact value in units of 10^-18; the empty text is 0.
 func (d Decimal) value() fixed.I128 {
 	if d == "" {
 		return fixed.I128{}
@@ -46,7 +46,7 @@ func (d Decimal) value() fixed.I128 {
 	return v
 }
 
-// rate is a fee rate in 10^-8.
+// rate returns a fee rate in units of 10^-8.
 func (d Decimal) rate() (uint32, error) {
 	v, exact, fits := fixed.Units(d.value(), rateDigits)
 	if !exact || !fits || v > rateOne {
@@ -55,7 +55,7 @@ func (d Decimal) rate() (uint32, error) {
 	return uint32(v), nil
 }
 
-// checkDecimals checks the form of every Decimal: the file's parser sets texts unasked.
+// checkDecimals checks every Decimal: the TOML decoder does not call UnmarshalText.
 func (c *Config) checkDecimals() error {
 	var errs []error
 	check := func(name string, v reflect.Value) {

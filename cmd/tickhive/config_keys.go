@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// key is one configurable scalar or list: section.name.
+// key describes one configurable scalar or list, named section.name.
 type key struct {
 	name   string // rate.per_minute
 	help   string
@@ -16,15 +16,15 @@ type key struct {
 	value  reflect.Value
 }
 
-// envPrefix begins the name of every environment variable that configures the program.
+// envPrefix is the prefix of every environment variable that configures the program.
 const envPrefix = "TICKHIVE_"
 
-// env is the key's environment variable: rate.allow -> TICKHIVE_RATE_ALLOW.
+// env returns the key's environment variable: rate.allow -> TICKHIVE_RATE_ALLOW.
 func (k *key) env() string {
 	return envPrefix + strings.ToUpper(strings.ReplaceAll(k.name, ".", "_"))
 }
 
-// keys lists every key of c but the tables of assets and pairs, in the order of Config.
+// keys returns every key of c except the tables of assets and pairs, in the order of Config.
 func (c *Config) keys() []key {
 	var out []key
 	sections := reflect.ValueOf(c).Elem()
@@ -45,8 +45,8 @@ func (c *Config) keys() []key {
 	return out
 }
 
-// set gives a key its value from text (environment, --set, flags); lists are separated
-// by commas, the empty text is the empty list.
+// set parses text (from the environment, --set or a flag) into a key. Commas separate list
+// items; the empty text is the empty list.
 func (c *Config) set(name, text string) error {
 	keys := c.keys()
 	for i := range keys {
@@ -88,7 +88,7 @@ func setValue(v reflect.Value, text string) error {
 	return nil
 }
 
-// setList reads `a, b` and the file's own form, `["a", "b"]`.
+// setList parses `a, b` and the form of the file, `["a", "b"]`.
 func setList(v reflect.Value, text string) error {
 	list := reflect.MakeSlice(v.Type(), 0, 4)
 	text = strings.TrimSpace(text)
@@ -108,7 +108,7 @@ func setList(v reflect.Value, text string) error {
 	return nil
 }
 
-// unquoted drops a pair of quotes around a text.
+// unquoted removes the pair of quotes around a text.
 func unquoted(text string) string {
 	if n := len(text); n > 1 && (text[0] == '"' || text[0] == '\'') && text[n-1] == text[0] {
 		return text[1 : n-1]
@@ -126,7 +126,7 @@ func parseSwitch(text string) (bool, error) {
 	return false, fmt.Errorf("%q is not true or false (on or off)", text)
 }
 
-// didYouMean names the known key nearest to a misspelled one.
+// didYouMean suggests the known key nearest to a misspelled one.
 func didYouMean(name string, keys []key) string {
 	names := make([]string, 0, len(keys))
 	for i := range keys {
@@ -138,7 +138,7 @@ func didYouMean(name string, keys []key) string {
 	return ""
 }
 
-// nearest is the candidate with the smallest edit distance to name, the first of equals.
+// nearest returns the candidate with the smallest edit distance to name; of equal ones the first.
 func nearest(name string, candidates []string) string {
 	best, at := "", 1<<30
 	for _, c := range candidates {
@@ -149,7 +149,7 @@ func nearest(name string, candidates []string) string {
 	return best
 }
 
-// editDistance counts the insertions, deletions and replacements that make b of a.
+// editDistance counts the insertions, deletions and replacements that turn a into b.
 func editDistance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

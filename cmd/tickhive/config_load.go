@@ -15,8 +15,8 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// loadConfig reads the configuration: built in, then the file, then the environment,
-// then settings (KEY=VALUE: --set and the flags); the later wins.
+// loadConfig reads the built-in configuration, the file, the environment and settings
+// (KEY=VALUE from --set and the flags). A later source overrides an earlier one.
 func loadConfig(file string, environ, settings []string) (*Config, error) {
 	c := defaultConfig()
 	if file != "" {
@@ -62,7 +62,7 @@ func loadConfig(file string, environ, settings []string) (*Config, error) {
 // serviceLink matches the variables that Kubernetes sets for a service named tickhive.
 var serviceLink = regexp.MustCompile(`^TICKHIVE_(.+_)?(SERVICE_HOST|SERVICE_PORT(_.+)?|PORT(_[0-9]+_(TCP|UDP|SCTP)(_.+)?)?)$`)
 
-// unknownEnv names the first variable with the program's prefix that is no key's.
+// unknownEnv reports the first variable that has the program's prefix but belongs to no key.
 func (c *Config) unknownEnv(env map[string]string) error {
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		if !strings.HasPrefix(name, envPrefix) || serviceLink.MatchString(name) {
@@ -77,7 +77,7 @@ func (c *Config) unknownEnv(env map[string]string) error {
 	return nil
 }
 
-// read decodes a file strictly. Its tables of assets and pairs replace the built-in ones.
+// read decodes a file strictly. The file's tables of assets and pairs replace the built-in ones.
 func (c *Config) read(file string, data []byte) error {
 	assets, pairs := c.Assets, c.Pairs
 	c.Assets, c.Pairs = nil, nil
@@ -92,7 +92,7 @@ func (c *Config) read(file string, data []byte) error {
 	return c.noteGiven(file, data)
 }
 
-// noteGiven notes the keys that a file sets.
+// noteGiven records the keys that a file sets.
 func (c *Config) noteGiven(file string, data []byte) error {
 	var sections map[string]any
 	if err := toml.Unmarshal(data, &sections); err != nil {
@@ -108,7 +108,7 @@ func (c *Config) noteGiven(file string, data []byte) error {
 	return nil
 }
 
-// fileError names file and line, and for an unknown key the nearest known one.
+// fileError adds file and line to a decoder's error, and for an unknown key the nearest known one.
 func fileError(file string, err error) error {
 	var strict *toml.StrictMissingError
 	if errors.As(err, &strict) {
@@ -140,11 +140,11 @@ func fileError(file string, err error) error {
 	return fmt.Errorf("config: %s: %w", file, err)
 }
 
-// wrongType matches the decoder's error for a value of another type, which goes on with the
-// Go type of the whole section.
+// wrongType matches the start of the decoder's error for a value of the wrong type. The rest
+// of that error is the Go type of the whole section.
 var wrongType = regexp.MustCompile(`^cannot decode TOML (\w+) into`)
 
-// expected is the kind of value that a key of the file takes.
+// expected names the kind of value that a key of the file takes.
 func expected(name string) string {
 	t := fileKeys()[name]
 	switch {
@@ -161,7 +161,7 @@ func expected(name string) string {
 	}
 }
 
-// fileKeys are all names that a file may use, those of the tables included, with their types.
+// fileKeys returns every name that a file may use, including those in tables, with its type.
 func fileKeys() map[string]reflect.Type {
 	c := &Config{}
 	types := map[string]reflect.Type{}

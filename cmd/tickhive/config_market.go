@@ -9,8 +9,8 @@ import (
 	"tickhive/internal/fixed"
 )
 
-// AssetConfig is one configured currency. Amounts are in units of the asset; a missing
-// one is "not configured" (null in the API).
+// AssetConfig is one configured currency. Amounts are in units of the asset. A missing amount
+// means "not configured" (null in the API).
 type AssetConfig struct {
 	Symbol       string  `toml:"symbol"`
 	Name         string  `toml:"name"`
@@ -38,22 +38,22 @@ type PairConfig struct {
 	State        string  `toml:"state"`     // empty: online
 	MakerFee     Decimal `toml:"maker_fee"` // empty: 0.001
 	TakerFee     Decimal `toml:"taker_fee"` // empty: 0.001
-	// Reference and Weight are for the simulated market only: the price that it starts
-	// from, and how busy the pair is in comparison with the others.
+	// Reference and Weight apply to the simulated market only: its starting price, and how
+	// busy the pair is relative to the others.
 	Reference Decimal `toml:"reference"`
 	Weight    int     `toml:"weight"`
 }
 
 const defaultFee Decimal = "0.001"
 
-// instrument is the pair as the engine takes it, without id and time.
+// instrument returns the pair in the engine's form, without id and time.
 func (p *PairConfig) instrument() (*engine.Instrument, error) {
 	base, quote, _ := strings.Cut(p.Code, "_")
 	ins := &engine.Instrument{
 		Code: p.Code, Base: base, Quote: quote, DigitsPrice: p.DigitsPrice, DigitsAmount: p.DigitsAmount,
 	}
 	if p.DigitsPrice < 0 || p.DigitsAmount < 0 || ins.DigitsTotal() > fixed.Scale {
-		return ins, nil // Validate says why
+		return ins, nil // validate reports why
 	}
 	var err error
 	if ins.MakerFee, err = cmp.Or(p.MakerFee, defaultFee).rate(); err != nil {
@@ -83,7 +83,7 @@ func (p *PairConfig) instrument() (*engine.Instrument, error) {
 	return ins, nil
 }
 
-// asset is the currency as the engine takes it.
+// asset returns the currency in the engine's form.
 func (a *AssetConfig) asset() *engine.Asset {
 	return &engine.Asset{
 		Symbol: a.Symbol, Name: cmp.Or(a.Name, a.Symbol), Fiat: a.Fiat,
@@ -96,7 +96,7 @@ func (a *AssetConfig) asset() *engine.Asset {
 	}
 }
 
-// builtinAssets are nine crypto currencies and two fiat ones.
+// builtinAssets returns nine cryptocurrencies and two fiat currencies.
 func builtinAssets() []AssetConfig {
 	a := func(symbol, name string, id int64, adapter string, minWithdraw, maxWithdraw, withdrawMin Decimal) AssetConfig {
 		return AssetConfig{
@@ -123,7 +123,7 @@ func builtinAssets() []AssetConfig {
 	}
 }
 
-// builtinPairs are twelve pairs; the busiest turns over some thirty times the quietest.
+// builtinPairs returns twelve pairs. The busiest turns over about thirty times the quietest.
 func builtinPairs() []PairConfig {
 	p := func(code string, digitsPrice, digitsAmount int, minQuote, reference Decimal, weight int) PairConfig {
 		return PairConfig{

@@ -10,13 +10,13 @@ import (
 	"tickhive/sim"
 )
 
-// The options of the components, as the configuration gives them. validate asks each
-// component whether it can be served with them; the wiring hands the same ones over.
+// This file converts the configuration to the components' options. validate passes them to the
+// components for checking; the wiring passes the same ones.
 
 func (c *Config) engineOptions() engine.Options {
 	return engine.Options{
 		OpenOrders: c.Engine.OpenOrders, AccountOrders: c.Engine.AccountOrders,
-		// Written out: a directory without the number is of a program that had no such limit.
+		// Set explicitly: in a data directory, 0 means a program that had no such limit.
 		AccountStops: cmp.Or(c.Engine.AccountStops, engine.DefaultAccountStops),
 	}
 }
@@ -30,16 +30,16 @@ func (c *Config) marketOptions() marketdata.Options {
 	return o
 }
 
-// simulated reports whether there is a simulated market.
+// simulated reports whether the exchange runs a simulated market.
 func (c *Config) simulated() bool { return c.Sim.Enabled && c.Market.Pairs != pairsNone }
 
-// simOptions are those of the simulated market of core, opening at startNs.
+// simOptions returns the options of core's simulated market, which opens at startNs.
 func (c *Config) simOptions(core *engine.Core, startNs int64) (sim.Options, error) {
 	o := sim.Options{Core: core, Seed: uint64(c.Sim.Seed), StartNs: startNs}
 	for i := range c.Pairs {
 		p := &c.Pairs[i]
 		if !p.Reference.given() {
-			continue // configured without a simulation
+			continue // configured, but not simulated
 		}
 		ticks, exact, fits := fixed.Units(p.Reference.value(), p.DigitsPrice)
 		if !exact || !fits {

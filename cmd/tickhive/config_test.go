@@ -113,8 +113,8 @@ func TestWrongConfigurationNamesThePlace(t *testing.T) {
 	}
 }
 
-// A variable of the program that is no key's is refused; those that Kubernetes makes of a
-// service's name, and those of other programs, are not.
+// A variable with the program's prefix that belongs to no key is refused. Variables that
+// Kubernetes derives from a service's name, and those of other programs, are not.
 func TestAnUnknownVariableIsRefused(t *testing.T) {
 	for name, nearest := range map[string]string{
 		"TICKHIVE_RATE_PER_MINUT": "TICKHIVE_RATE_PER_MINUTE", "TICKHIVE_JURNAL_SYNC": "TICKHIVE_JOURNAL_SYNC", "TICKHIVE_LISTEN": "TICKHIVE_",
@@ -133,7 +133,7 @@ func TestAnUnknownVariableIsRefused(t *testing.T) {
 	}
 }
 
-// What serve cannot run with is refused when the configuration is read, by its key.
+// A value that serve cannot run with is refused with its key when the configuration is read.
 func TestACheckedConfigurationCanBeServed(t *testing.T) {
 	for _, s := range []string{
 		"engine.open_orders=-1", "engine.account_orders=-1", "engine.account_stops=-1", "market.trades_min=-1", "market.trades_max=-1",
@@ -186,7 +186,7 @@ func TestACheckedConfigurationCanBeServed(t *testing.T) {
 	}
 }
 
-// Every text of the configuration that gets into the journal can be read back from there.
+// Every text of the configuration that is journaled can be decoded from its record.
 func TestTextsOfTheConfigurationFitIntoARecord(t *testing.T) {
 	longest, symbol := strings.Repeat("\U0001f41d", maxAssetName), strings.Repeat("A", 12)
 	text := fmt.Sprintf("[[assets]]\nsymbol = %q\nname = \"%s\"\n[[assets]]\nsymbol = \"BBBBBBBBBBBB\"\n[[pairs]]\ncode = \"%s_BBBBBBBBBBBB\"\n", symbol, longest, symbol)

@@ -17,16 +17,15 @@ import (
 	"tickhive/server"
 )
 
-// maxConnections bounds the connections of the public listener: each may take its 64 KiB
-// write buffer.
+// maxConnections limits the public listener: each connection may use a 64 KiB write buffer.
 const maxConnections = 1 << 20
 
-// minSnapshotEvery keeps a number without a unit, which is nanoseconds, from being taken.
+// minSnapshotEvery rejects a number without a unit, which would mean nanoseconds.
 const minSnapshotEvery = time.Second
 
-// validate reports every value that cannot be served, by its key.
+// validate reports every invalid value with its key.
 func (c *Config) validate() error {
-	// Everything below converts decimals: their form comes first.
+	// The checks below convert decimals, so their form is checked first.
 	if err := c.checkDecimals(); err != nil {
 		return err
 	}
@@ -86,14 +85,14 @@ func (c *Config) validate() error {
 	}
 	for _, k := range c.keys() {
 		if d, ok := k.value.Interface().(Duration); ok && d < 0 {
-			bad(k.name, "%v", errNegative) // a number of the file
+			bad(k.name, "%v", errNegative) // set as a plain number in the file
 		}
 	}
 	_, startErr := c.clockStart()
 	return errors.Join(append(errs, startErr, c.validateEffect(), c.validateListeners(), c.validateComponents(), c.validateMarket())...)
 }
 
-// validateEffect refuses settings that another one leaves without effect.
+// validateEffect refuses settings that another setting makes ineffective.
 func (c *Config) validateEffect() error {
 	var errs []error
 	if c.Clock.Start != "" && c.Clock.Mode == clockReal {
@@ -108,7 +107,7 @@ func (c *Config) validateEffect() error {
 	return errors.Join(errs...)
 }
 
-// validateComponents asks the components, which know their bounds, each for its own keys.
+// validateComponents passes each component its options to check, because each knows its limits.
 func (c *Config) validateComponents() error {
 	var errs []error
 	ask := func(name string, err error) {
@@ -122,7 +121,7 @@ func (c *Config) validateComponents() error {
 	ask("engine.account_stops", engine.Options{AccountStops: e.AccountStops}.Validate())
 	ask("market.trades_min, market.trades_max", marketdata.Options{TradesMin: m.TradesMin, TradesMax: m.TradesMax}.Validate())
 	ask("market.candles_kept", marketdata.Options{Candles: m.Candles}.Validate())
-	_, launchpadErr := c.launchpadOptions() // these name their keys
+	_, launchpadErr := c.launchpadOptions() // these errors name their keys
 	_, quorumErr := c.quorum()
 	_, referralErr := c.referral()
 	return errors.Join(append(errs, launchpadErr, quorumErr, referralErr)...)
@@ -141,7 +140,7 @@ func isPublicKey(text string) bool {
 	return len(text) == accounts.PublicKeyLength && strings.Trim(text, alphanumeric) == ""
 }
 
-// validateListeners refuses addresses that nobody can listen on.
+// validateListeners refuses addresses that no process can listen on.
 func (c *Config) validateListeners() error {
 	var errs []error
 	for _, l := range []struct{ name, at string }{
@@ -150,7 +149,7 @@ func (c *Config) validateListeners() error {
 		{"aggregator.listen", c.Aggregator.Listen},
 	} {
 		if l.at == "" && l.name == "aggregator.listen" {
-			continue // it has none of its own
+			continue // no separate listener
 		}
 		if _, port, err := net.SplitHostPort(l.at); err != nil {
 			errs = append(errs, fmt.Errorf("%s: %q is not of the form HOST:PORT", l.name, l.at))
@@ -161,7 +160,7 @@ func (c *Config) validateListeners() error {
 	return errors.Join(append(errs, c.validateInternal())...)
 }
 
-// validateInternal refuses an internal listener that others could reach unasked.
+// validateInternal refuses an internal listener that other hosts could reach without a token.
 func (c *Config) validateInternal() error {
 	for _, entry := range c.Internal.Hosts {
 		if err := server.CheckInternalHost(entry); err != nil {
@@ -170,7 +169,7 @@ func (c *Config) validateInternal() error {
 	}
 	host, _, err := net.SplitHostPort(c.Internal.Listen)
 	if err != nil {
-		return nil // validateListeners says so
+		return nil // validateListeners reports it
 	}
 	ip := net.ParseIP(host)
 	if c.Internal.Token == "" && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
@@ -179,7 +178,7 @@ func (c *Config) validateInternal() error {
 	return nil
 }
 
-// clockStart is where a virtual clock starts, and otherwise now.
+// clockStart returns the configured start of a virtual clock, or the current time.
 func (c *Config) clockStart() (int64, error) {
 	if c.Clock.Start == "" {
 		return clock.Real{}.NowNs(), nil

@@ -9,14 +9,14 @@ import (
 )
 
 const (
-	// maxAssetName is the longest display name of a currency in characters, as in the
-	// API; a record of the journal holds 256 bytes of text.
+	// maxAssetName is the longest display name of a currency in characters, as in the API.
+	// A journal record holds 256 bytes of text.
 	maxAssetName = 64
-	// maxUnifiedID is the largest integer that every reader of JSON keeps.
+	// maxUnifiedID is the largest integer that every JSON parser represents exactly.
 	maxUnifiedID = 1<<53 - 1
 )
 
-// validateMarket checks assets and pairs by making them.
+// validateMarket checks assets and pairs by building them.
 func (c *Config) validateMarket() error {
 	var errs []error
 	symbols := map[string]bool{}
@@ -49,20 +49,20 @@ func (c *Config) validateMarket() error {
 		errs = append(errs, fmt.Errorf("%d assets and %d pairs, at most %d and %d", len(c.Assets), len(c.Pairs), engine.DefaultAssets, engine.DefaultPairs))
 	}
 	if len(errs) > 0 {
-		return errors.Join(errs...) // what follows converts all of them
+		return errors.Join(errs...) // the code below converts all of them
 	}
 	o := c.accountOptions()
 	if err := o.Validate(); err != nil {
 		return fmt.Errorf("assets: %w", err)
 	}
 	if c.simulated() {
-		_, err := c.simOptions(new(engine.Core), 0) // which core makes no difference
+		_, err := c.simOptions(new(engine.Core), 0) // the options do not depend on the core
 		return err
 	}
 	return nil
 }
 
-// validate holds the currency to what the API would take, and to what a record can hold.
+// validate checks a currency against the limits of the API and of a journal record.
 func (a *AssetConfig) validate() (errs []error) {
 	if !engine.ValidPairCode(a.Symbol + "_XX") {
 		errs = append(errs, fmt.Errorf("symbol %q is not 2 to 12 of A-Z and 0-9", a.Symbol))

@@ -18,11 +18,11 @@ import (
 	"time"
 )
 
-// crashWorkers keep a request each in flight, so that every kill meets at least 100.
+// crashWorkers each have one request in flight, so that every kill meets at least 100.
 const crashWorkers = 128
 
-// acked is what this process, which is not the one that is killed, was told: the list is
-// written when an answer has arrived.
+// acked holds the responses that this process received; another process is killed. An entry is
+// added after its response has arrived.
 type acked struct {
 	mu       sync.Mutex
 	orders   map[int64]ackedOrder
@@ -31,9 +31,9 @@ type acked struct {
 	pairs    []string
 	inFlight atomic.Int64
 
-	users     []string         // ids that were acknowledged
+	users     []string         // acknowledged ids
 	deposited map[string]int64 // currency -> whole units acknowledged
-	unknown   map[string]int64 // currency -> whole units sent and never answered
+	unknown   map[string]int64 // currency -> whole units sent and never acknowledged
 	tokens    []string         // addresses
 	entries   int64            // highest id of an acknowledged log entry
 }
@@ -70,7 +70,7 @@ func (a *acked) note(o *crashOrder) {
 	}
 }
 
-// load sends single orders, batches and cancels until the process is gone.
+// load sends single orders, batches and cancels until the process has ended.
 func (a *acked) load(in *instance, seed uint64, stop <-chan struct{}) {
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: crashWorkers}, Timeout: 20 * time.Second}
 	defer client.CloseIdleConnections()
@@ -94,7 +94,7 @@ func (a *acked) load(in *instance, seed uint64, stop <-chan struct{}) {
 	wg.Wait()
 }
 
-// someone is a random acknowledged user.
+// someone returns a random acknowledged user.
 func (a *acked) someone(r *rand.Rand) string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -111,7 +111,7 @@ func (a *acked) place(r *rand.Rand) string {
 		a.pairs[r.IntN(len(a.pairs))], side, 95+r.IntN(10), r.IntN(100), 1+r.IntN(9))
 }
 
-// one sends one request; false when the process does not answer any more.
+// one sends one request. It returns false when the process no longer responds.
 func (a *acked) one(in *instance, client *http.Client, r *rand.Rand, mine *[]int64) bool {
 	method, path, body := http.MethodPost, "/orders", a.place(r)
 	kind := r.IntN(12)
@@ -216,7 +216,7 @@ func (a *acked) other(in *instance, client *http.Client, r *rand.Rand) bool {
 	return true
 }
 
-// verifyStores holds accounts, launchpad and hive against the list.
+// verifyStores compares accounts, launchpad and hive with the list.
 func (a *acked) verifyStores(t *testing.T, in *instance) {
 	t.Helper()
 	for _, id := range a.users {
@@ -269,12 +269,12 @@ func decodeOrders(raw []byte) []crashOrder {
 	return []crashOrder{one}
 }
 
-// crashFound counts what the kills fell into.
+// crashFound counts the situations that the kills interrupted.
 type crashFound struct{ kills, tornTail, snapshot, rotation, recovery, orders, trades int }
 
-// docs/contract/matching.md#case-37 and docs/contract/storage.md#sync-policies: kill -9 at any
-// moment loses nothing that was acknowledged, in no policy; ids go on without gap or reuse; the
-// state is the one that an independent replay of the log gives.
+// docs/contract/matching.md#case-37 and docs/contract/storage.md#sync-policies: under every
+// sync policy, kill -9 at any moment loses nothing that was acknowledged, ids continue without
+// gap or reuse, and the state equals an independent replay of the log.
 func TestKillNineLosesNothingAcknowledged(t *testing.T) {
 	kills := map[string]int{"always": 7, "interval": 3}
 	if os.Getenv("TICKHIVE_SOAK") == "1" {
@@ -320,7 +320,7 @@ func killLoop(t *testing.T, policy string, kills int) {
 		<-done
 		found.kills++
 		found.look(t, dir)
-		if r.IntN(4) == 0 { // once more, while it recovers
+		if r.IntN(4) == 0 { // again, during the recovery
 			half := launch(t, nil, append([]string{"serve", "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0"}, args...)...)
 			half.waitLine("listening ")
 			half.signal(syscall.SIGKILL)
@@ -360,7 +360,7 @@ func waitFor(t *testing.T, ok func() bool) {
 	}
 }
 
-// look tells from the files what the kill fell into.
+// look derives from the files what the kill interrupted.
 func (f *crashFound) look(t *testing.T, dir string) {
 	t.Helper()
 	entries, err := os.ReadDir(filepath.Join(dir, "engine"))
@@ -374,7 +374,8 @@ func (f *crashFound) look(t *testing.T, dir string) {
 		if i != len(entries)-1 || !strings.HasSuffix(e.Name(), ".wal") {
 			continue
 		}
-		// A segment without a first record: behind its header of 64 bytes is nothing yet.
+		// A segment without a first record: nothing follows its header of 64 bytes
+		// yet.
 		raw, err := os.ReadFile(filepath.Join(dir, "engine", e.Name()))
 		if err == nil && (len(raw) < 80 || bytes.Equal(raw[64:80], make([]byte, 16))) {
 			f.rotation++
@@ -382,7 +383,7 @@ func (f *crashFound) look(t *testing.T, dir string) {
 	}
 }
 
-// verify holds the running process against the list and against an independent replay.
+// verify compares the running process with the list and with an independent replay.
 func (a *acked) verify(t *testing.T, in *instance, dir string, all bool) {
 	t.Helper()
 	highest := map[int64]int64{}
@@ -419,7 +420,7 @@ func (a *acked) verify(t *testing.T, in *instance, dir string, all bool) {
 			t.Fatalf("journal verify %s: %s", store, errs.String())
 		}
 	}
-	for i, p := range a.pairs { // ids go on without gap or reuse
+	for i, p := range a.pairs { // ids continue without gap or reuse
 		o := in.limit(p, "buy", "1.00", "1.0")
 		id, _ := o["orderId"].(json.Number).Int64()
 		if id <= highest[int64(i)] {
@@ -431,8 +432,8 @@ func (a *acked) verify(t *testing.T, in *instance, dir string, all bool) {
 	}
 }
 
-// verifyTrades: every acknowledged trade is in the public history, ids are dense, and the
-// 24 h volume and the candles are the sums over it.
+// verifyTrades checks that every acknowledged trade is in the public history, that ids are
+// dense, and that the 24 h volume and the candles are sums over the history.
 func (a *acked) verifyTrades(t *testing.T, in *instance) {
 	t.Helper()
 	for _, p := range a.pairs {
@@ -482,7 +483,7 @@ func (a *acked) verifyTrades(t *testing.T, in *instance) {
 	}
 }
 
-// tenthsOf reads a decimal with one fractional digit.
+// tenthsOf parses a decimal with one fractional digit and returns tenths.
 func tenthsOf(t *testing.T, n json.Number) int64 {
 	t.Helper()
 	whole, frac, ok := strings.Cut(string(n), ".")
@@ -493,7 +494,7 @@ func tenthsOf(t *testing.T, n json.Number) int64 {
 	return v
 }
 
-// A second process on a data directory is told who holds it.
+// A second process on a data directory reports the process that holds it.
 func TestSecondProcessIsToldWhoHoldsTheDirectory(t *testing.T) {
 	dir := t.TempDir()
 	first := startEmpty(t, "--data-dir", dir)
@@ -506,8 +507,8 @@ func TestSecondProcessIsToldWhoHoldsTheDirectory(t *testing.T) {
 	}
 }
 
-// A damaged record in the middle stops the start with file, offset and what to do; another
-// format version is refused with the version that wrote it.
+// A damaged record in the middle stops the start with file, offset and remedy. Another format
+// version is refused with the name of the version that wrote it.
 func TestDamagedDirectoriesAreRefusedWithAReason(t *testing.T) {
 	dir := t.TempDir()
 	in := startEmpty(t, "--data-dir", dir)

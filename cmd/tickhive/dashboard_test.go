@@ -10,8 +10,8 @@ import (
 
 var metricName = regexp.MustCompile(`\b(tickhive|go|process)_[a-z0-9_]+`)
 
-// TestEveryPanelOfTheDashboardHasData puts a little of everything through the program
-// and looks for each series that the dashboard asks for.
+// TestEveryPanelOfTheDashboardHasData exercises every part of the program and checks that each
+// series of the dashboard has data.
 func TestEveryPanelOfTheDashboardHasData(t *testing.T) {
 	raw, err := os.ReadFile("../../server/web/grafana.json")
 	if err != nil {

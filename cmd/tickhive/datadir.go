@@ -21,33 +21,33 @@ import (
 
 // dataFormat is the version of the data directory's layout:
 //
-//	LOCK        who holds it
-//	meta.json   what this file describes
-//	CLOCK       where a virtual clock was last set (clock_file.go)
-//	NONCES      used nonces whose timestamps alone refuse nothing (nonce_file.go)
+//	LOCK        lock; names the process that holds it
+//	meta.json   dataMeta as JSON
+//	CLOCK       last time set on a virtual clock (clock_file.go)
+//	NONCES      used nonces that timestamps alone would not refuse (nonce_file.go)
 //	engine/     journal and snapshots of the market
 //	accounts/ launchpad/ hive/   log and snapshots of each store
 const dataFormat = 1
 
-// dataMeta is meta.json: what must be known before any log is read.
+// dataMeta is meta.json: the facts that a start needs before it reads any log.
 type dataMeta struct {
 	Format int    `json:"format"`
-	Writer string `json:"writer"` // program and version that made the directory
+	Writer string `json:"writer"` // program and version that created the directory
 	origin
-	Epoch string `json:"epoch"` // 16 hex digits; names the seqs that streams have shown
-	// Clean is false while a process runs: after a power cut the end of the journal may be
-	// missing, and with it seqs that were shown.
+	Epoch string `json:"epoch"` // 16 hex digits; identifies the history of seqs that streams have shown
+	// Clean is false while a process runs. After a power cut the end of the journal may be
+	// missing, and with it seqs that clients have seen.
 	Clean bool `json:"clean"`
-	// Boot is the machine's boot that last wrote; another one means that the power was off.
+	// Boot is the boot ID at the last write. A different one means that the power was off.
 	Boot string `json:"boot"`
-	// Synced: everything shown was durable (journal.sync = always).
+	// Synced means that clients were shown only durable events (journal.sync = always).
 	Synced bool `json:"synced"`
-	// Filling: the backfill and what comes with it is under way; one that was cut short is
-	// started over.
+	// Filling means that the backfill and the demo data are not complete. A start that
+	// finds it set begins the directory over.
 	Filling   bool              `json:"filling"`
 	Incidents []server.Incident `json:"incidents"` // newest first
-	// Engine and Market are the limits that the last process ran with: what is kept is a
-	// function of them, so an offline proof needs them.
+	// Engine and Market are the limits of the last process. The stored state depends on
+	// them, so an offline verification needs them.
 	Engine engine.Options     `json:"engine"`
 	Market marketdata.Options `json:"market"`
 }
@@ -56,18 +56,19 @@ type dataMeta struct {
 type dataDir struct {
 	path   string
 	meta   dataMeta
-	fresh  bool // made by this process
+	fresh  bool // created by this process
 	empty  bool // holds no market: fresh, never used, or begun over
 	clean  bool // the last process ended in order, or there was none
 	lock   io.Closer
-	clock  *clockFile // with a virtual clock only
-	nonces *nonceFile // once the accounts are recovered
-	notes  []string   // what of the configuration the directory leaves without effect
+	clock  *clockFile // nil with a real clock
+	nonces *nonceFile // set once the accounts are recovered
+	notes  []string   // settings that the directory makes ineffective
 }
 
-// openDataDir makes or opens the directory and takes its lock. cfg and startNs, where a
-// virtual clock starts, go into a new one and must agree with another; then cfg is what the
-// directory decides. synced says that this process shows only what is durable.
+// openDataDir creates or opens the directory and takes its lock. A new directory stores cfg's
+// origin and startNs, the start of a virtual clock. A used directory must agree with them, and
+// overrides cfg where the directory decides. synced reports that this process shows clients
+// only durable events.
 func openDataDir(path string, cfg *Config, startNs int64, synced bool) (*dataDir, error) {
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return nil, fmt.Errorf("data directory: %w", err)
@@ -97,11 +98,11 @@ func openDataDir(path string, cfg *Config, startNs int64, synced bool) (*dataDir
 	return d, nil
 }
 
-// begin gives an empty directory its origin, and has the configuration agree with that of
-// another.
+// begin gives an empty directory its origin, and makes the configuration agree with the origin
+// of a used one.
 func (d *dataDir) begin(cfg *Config, startNs int64) error {
 	if d.meta.Filling {
-		// The last start ended within its backfill: nothing of it was ever shown.
+		// The last start ended during its backfill, so no client has seen any of it.
 		if err := d.beginOver(); err != nil {
 			return err
 		}
@@ -169,10 +170,10 @@ func (d *dataDir) save() error {
 	return nil
 }
 
-// sub is the path of one store's directory.
+// sub returns the path of one store's directory.
 func (d *dataDir) sub(name string) string { return filepath.Join(d.path, name) }
 
-// close notes a clean end and gives the lock back.
+// close records whether the end is clean and releases the lock.
 func (d *dataDir) close(clean bool) error {
 	d.meta.Clean = clean
 	var err error
@@ -185,7 +186,7 @@ func (d *dataDir) close(clean bool) error {
 	return errors.Join(err, d.save(), d.lock.Close())
 }
 
-// readMeta reads meta.json of a directory that another process may hold.
+// readMeta reads meta.json of a directory that another process may have locked.
 func readMeta(dir string) (dataMeta, error) {
 	d := dataDir{path: dir}
 	if _, err := os.Stat(filepath.Join(dir, "meta.json")); err != nil {
@@ -195,7 +196,7 @@ func readMeta(dir string) (dataMeta, error) {
 	return d.meta, err
 }
 
-// bootID names this start of the machine; empty where the system does not tell.
+// bootID returns the machine's boot ID, or "" if the system provides none.
 func bootID() string {
 	raw, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
@@ -204,7 +205,7 @@ func bootID() string {
 	return strings.TrimSpace(string(raw))
 }
 
-// newEpoch is 16 hexadecimal digits that name this history of events.
+// newEpoch returns 16 random hexadecimal digits that identify this history of events.
 func newEpoch() (string, error) {
 	var b [8]byte
 	if _, err := rand.Read(b[:]); err != nil {

@@ -13,22 +13,22 @@ import (
 	"tickhive/server"
 )
 
-// demoUsers is how many users the demo market has. The first is the one whose key is
-// printed: everybody else is below him, so that his referral figures are not empty.
+// demoUsers is the number of users of the demo market. The key of the first user is printed.
+// All others are invited below the first, so that its referral statistics are not empty.
 const demoUsers = 10
 
-// demoInviter[i] is who invited demo user i+1, 0: nobody. Five levels deep.
+// demoInviter[i] is the inviter of demo user i+1; 0 means none. The tree has five levels.
 var demoInviter = [demoUsers]int{0, 1, 1, 2, 2, 4, 6, 7, 3, 3}
 
-// demoStaking is the staking level of each demo user.
+// demoStaking holds the staking level of each demo user.
 var demoStaking = [demoUsers]string{"R5", "R3", "R2", "R1", "R1", "R1", "R0", "R0", "R0", "R0"}
 
-// demoKeyName names the key that is printed.
+// demoKeyName is the name of the printed key.
 const demoKeyName = "demo"
 
-// demo furnishes an empty demo market with users, funds, inviters and a first history,
-// and prints a key pair where a person reads it. It runs before the server is ready; what
-// it does is a function of the configuration alone.
+// demo fills an empty demo market with users, funds, inviters and a first history, and prints
+// a key pair on a terminal. It runs before the server is ready. The result depends on the
+// configuration only.
 func (a *accountSide) demo(x *exchange, desk *server.AccountDesk) error {
 	if !x.cfg.Sim.Enabled || x.cfg.Market.Pairs == pairsNone {
 		return nil
@@ -73,10 +73,10 @@ func (a *accountSide) furnish(x *exchange, desk *server.AccountDesk) error {
 	return x.demoTrades(desk)
 }
 
-// demoFunds is what a demo user has of each currency, in whole units.
+// demoFunds is the balance of a demo user in each currency, in whole units.
 const demoFunds = 10_000
 
-// all carries out commands one after the other.
+// all applies commands one after the other.
 func (a *accountSide) all(cmds ...accounts.Command) error {
 	for _, cmd := range cmds {
 		if _, err := a.store.Do(cmd); err != nil {
@@ -86,7 +86,7 @@ func (a *accountSide) all(cmds ...accounts.Command) error {
 	return nil
 }
 
-// demoIncome is staking income, listings and withdrawals of those below.
+// demoIncome books staking income, listings and withdrawals for every user but the first.
 func (a *accountSide) demoIncome(x *exchange) error {
 	currency := x.cfg.Assets[0].Symbol
 	whole := func(n uint64) fixed.I128 { return fixed.Mul64(n, fixed.Pow10[18]).ToI128() }
@@ -103,8 +103,8 @@ func (a *accountSide) demoIncome(x *exchange) error {
 	return nil
 }
 
-// demoTrades lets each user below the first buy a little of each pair: from the one
-// before, or from whoever offers more.
+// demoTrades makes each user from the third on buy a little of each pair, from the user before
+// or from a maker with a better price.
 func (x *exchange) demoTrades(desk *server.AccountDesk) error {
 	root := x.feed.Board().Load()
 	for i := range x.cfg.Pairs {
@@ -135,7 +135,7 @@ func (x *exchange) demoTrades(desk *server.AccountDesk) error {
 	return nil
 }
 
-// demoLots is an amount worth some ten smallest orders.
+// demoLots returns an amount worth about ten smallest orders.
 func demoLots(in *engine.Instrument, ticks int64) int64 {
 	if !in.HasMinQuote {
 		return 1
@@ -147,8 +147,7 @@ func demoLots(in *engine.Instrument, ticks int64) int64 {
 	return int64(lots.Lo)*10 + 1
 }
 
-// demoOrder sends one order with its money held. A refusal is no error: the market
-// decides.
+// demoOrder submits one order with its funds held. The market may refuse it without an error.
 func (x *exchange) demoOrder(desk *server.AccountDesk, cmd engine.Command) error {
 	held := desk.Prepare(&cmd)
 	taken := false
@@ -162,7 +161,7 @@ func (x *exchange) demoOrder(desk *server.AccountDesk, cmd engine.Command) error
 	return err
 }
 
-// demoKey prints a key pair once, on a terminal only: it is in no file and no log.
+// demoKey prints a key pair once and on a terminal only: it is in no file and no log.
 func (a *accountSide) demoKey(x *exchange) error {
 	if !isTerminal(x.p.out) {
 		return nil
@@ -183,7 +182,7 @@ func (a *accountSide) demoKey(x *exchange) error {
 	return err
 }
 
-// isTerminal reports whether a person reads what is written to w, or types what is read.
+// isTerminal reports whether w, a writer or a reader, is a terminal.
 func isTerminal(w any) bool {
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))

@@ -14,7 +14,7 @@ import (
 	"tickhive/server/web"
 )
 
-// sourceTree is where the examples are run from, as their readers do.
+// sourceTree is the folder in which the examples run, as for their readers.
 const sourceTree = "../.."
 
 var (
@@ -22,11 +22,11 @@ var (
 	readmeExample = regexp.MustCompile("(?s)```sh\n(.*?)```")
 )
 
-// example is one piece of documentation that must work.
+// example is one documented example that must work.
 type example struct{ where, kind, text string }
 
 // Every example of the documentation page and of the README's first look works against the
-// program as it is started by default.
+// program with its default settings.
 func TestExamplesRun(t *testing.T) {
 	in := start(t, "--backfill", "3h", "--set", "rate.allow=127.0.0.1")
 	user := in.call(200, "POST", "/users", `{"nickname":"reader"}`)["id"].(string)
@@ -44,7 +44,7 @@ func TestExamplesRun(t *testing.T) {
 	}
 }
 
-// documented is what the page, as it is served, and the README say that one can run.
+// documented returns the runnable examples of the served page and of the README.
 func documented(t *testing.T, in *instance) (all []example) {
 	t.Helper()
 	page := in.do("GET", in.public+"/docs", "")
@@ -66,7 +66,7 @@ func documented(t *testing.T, in *instance) (all []example) {
 	return all
 }
 
-// try runs an example; every line of a shell example must succeed.
+// try runs an example. Every line of a shell example must succeed.
 func (e example) try(t *testing.T, in *instance, env []string) {
 	text := strings.NewReplacer("http://127.0.0.1:8080", in.public, "127.0.0.1:8080", strings.TrimPrefix(in.public, "http://"),
 		"http://127.0.0.1:8081", in.root, "127.0.0.1:8081", strings.TrimPrefix(in.root, "http://")).Replace(e.text)
@@ -93,7 +93,7 @@ func (e example) try(t *testing.T, in *instance, env []string) {
 	}
 }
 
-// nodeFlags gives Node 20 and 21 the WebSocket that later ones have by themselves.
+// nodeFlags enables the WebSocket of Node 20 and 21, which later versions enable by default.
 func nodeFlags() []string {
 	const flag = "--experimental-websocket"
 	if exec.Command("node", flag, "-e", "").Run() != nil {
@@ -102,7 +102,7 @@ func nodeFlags() []string {
 	return []string{flag}
 }
 
-// The tour leaves no public route out.
+// The tour names every public route.
 func TestTourNamesEveryRoute(t *testing.T) {
 	raw, err := web.OpenAPI(web.PartMarket, web.PartAccounts, web.PartLaunchpad)
 	if err != nil {
@@ -123,7 +123,7 @@ func TestTourNamesEveryRoute(t *testing.T) {
 	}
 }
 
-// The JavaScript class does everything once against the program.
+// The JavaScript class runs each of its methods once against the program.
 func TestJavaScriptClient(t *testing.T) {
 	in := start(t, "--backfill", "3h")
 	user := in.call(200, "POST", "/users", `{"nickname":"js"}`)["id"].(string)

@@ -26,7 +26,7 @@ func launchWithFiles(t *testing.T, files int, args ...string) *instance {
 	return launchCommand(t, nil, exec.Command("/bin/sh", args...))
 }
 
-// openFiles is how many descriptors the program has.
+// openFiles returns the number of the program's open descriptors.
 func (in *instance) openFiles() int {
 	in.t.Helper()
 	list, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", in.cmd.Process.Pid))
@@ -47,7 +47,7 @@ func (in *instance) dial(base string) net.Conn {
 	return c
 }
 
-// readStatus is the status of the answer that c gets.
+// readStatus returns the status of the next response on c.
 func (in *instance) readStatus(c net.Conn) int {
 	in.t.Helper()
 	if err := c.SetReadDeadline(time.Now().Add(startTime)); err != nil {
@@ -61,8 +61,8 @@ func (in *instance) readStatus(c net.Conn) int {
 	return res.StatusCode
 }
 
-// fill opens so many connections, of which the last must be refused, and answers those
-// that are not.
+// fill opens the given number of connections, of which the last must be refused. It returns
+// the accepted ones.
 func (in *instance) fill(base string, many int) (held []net.Conn) {
 	in.t.Helper()
 	var all []net.Conn
@@ -72,7 +72,7 @@ func (in *instance) fill(base string, many int) (held []net.Conn) {
 	if got := in.readStatus(all[many-1]); got != 503 {
 		in.t.Fatalf("the last of %d connections got %d", many, got)
 	}
-	for _, c := range all { // in the order in which they were accepted: the held ones are silent
+	for _, c := range all { // in the order of acceptance: the held ones are silent
 		if err := c.SetReadDeadline(time.Now().Add(time.Millisecond)); err != nil {
 			in.t.Fatal(err)
 		}
@@ -84,8 +84,8 @@ func (in *instance) fill(base string, many int) (held []net.Conn) {
 	return held
 }
 
-// serves asks on a connection of its own until the answer is 200: places get free when the
-// server has seen the end of the connections that held them.
+// serves sends requests on a new connection until the status is 200. Places become free when
+// the server has seen the end of the connections that held them.
 func (in *instance) serves(base, path string) {
 	in.t.Helper()
 	look := time.NewTicker(10 * time.Millisecond)
@@ -106,7 +106,7 @@ func (in *instance) serves(base, path string) {
 	}
 }
 
-// countFiles counts the files in a folder with this ending.
+// countFiles returns the number of files in a folder with this ending.
 func countFiles(t *testing.T, dir, ending string) int {
 	t.Helper()
 	list, err := filepath.Glob(filepath.Join(dir, "*"+ending))
@@ -116,9 +116,9 @@ func countFiles(t *testing.T, dir, ending string) int {
 	return len(list)
 }
 
-// When both listeners have all the connections that they take, the program still opens
-// what it needs: the journal goes on in new segments, snapshots are written, the state is
-// hashed; afterwards both serve again, and nothing is lost.
+// When both listeners have reached their connection limits, the program still opens the files
+// that it needs: the journal continues in new segments, snapshots are written, the state is
+// hashed. Afterwards both listeners serve again, and nothing is lost.
 func TestConnectionsLeaveRoomForTheJournal(t *testing.T) {
 	t.Parallel()
 	for _, files := range []int{256, 1024} {
@@ -144,7 +144,7 @@ func leaveRoom(t *testing.T, files int) {
 			t.Errorf("no %s in the log", word)
 		}
 	}
-	in.pair("BTC_USDT") // on the connection that all requests of the test go on with
+	in.pair("BTC_USDT") // on the connection that all later requests of the test use
 	held := in.fill(in.public, want.public+20)
 	inside := in.fill(in.root, want.internal+20)
 	if len(held) != want.public || len(inside) != want.internal-1 {
@@ -195,12 +195,12 @@ func leaveRoom(t *testing.T, files int) {
 	}
 }
 
-// A listener that cannot take a connection for want of a descriptor says so and goes on:
-// those that wait are served when there are descriptors again.
+// A listener that cannot accept a connection for lack of a descriptor reports it and
+// continues. It serves the waiting connections once descriptors are free.
 func TestListenersOutlastTheLackOfDescriptors(t *testing.T) {
 	t.Parallel()
 	in := startEmpty(t)
-	status := func() string { return in.do("GET", in.public+"/api/status", "").body } // on a kept connection
+	status := func() string { return in.do("GET", in.public+"/api/status", "").body } // on a persistent connection
 	metrics := func() string { return in.do("GET", in.root+"/metrics", "").body }
 	status()
 	metrics()
@@ -249,8 +249,8 @@ func TestListenersOutlastTheLackOfDescriptors(t *testing.T) {
 	}
 }
 
-// With too few descriptors to serve at all the program does not start, and says what it
-// needs and how to get it.
+// With too few descriptors the program does not start. It prints the required number and how
+// to get it.
 func TestTooFewDescriptorsAreRefused(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")

@@ -1,7 +1,7 @@
 package main
 
-// serveFlags are the flags of serve, which replay takes too. Each stands for a key and
-// wins over file, environment and --set; the empty text means "not given".
+// serveFlags are the flags of serve, which replay accepts too. Each sets one key and overrides
+// file, environment and --set; the empty text means "not given".
 type serveFlags struct {
 	ConfigFile     string   `name:"config" placeholder:"FILE" help:"TOML file."`
 	Set            []string `name:"set" sep:"none" placeholder:"KEY=VALUE" help:"Set any key; may be repeated."`
@@ -21,7 +21,7 @@ type serveFlags struct {
 	Quiet          bool     `help:"No progress."`
 }
 
-// config loads the configuration that the flags ask for.
+// config loads the configuration with the flags applied.
 func (f *serveFlags) config(p *program) (*Config, error) {
 	cfg, err := loadConfig(f.ConfigFile, p.environ, append(append([]string(nil), f.Set...), f.settings()...))
 	if err != nil {
@@ -30,7 +30,7 @@ func (f *serveFlags) config(p *program) (*Config, error) {
 	return cfg, nil
 }
 
-// settings are the given flags as KEY=VALUE.
+// settings returns the given flags as KEY=VALUE.
 func (f *serveFlags) settings() []string {
 	var out []string
 	for _, s := range []struct{ key, value string }{

@@ -10,8 +10,8 @@ import (
 	"unsafe"
 )
 
-// limitFiles bounds the size of every file that the process writes: to its writers a disk
-// that is full.
+// limitFiles limits the size of every file that the process writes. Its writers see a full
+// disk.
 func (in *instance) limitFiles(size uint64) {
 	in.t.Helper()
 	in.limitResource(syscall.RLIMIT_FSIZE, size)
@@ -31,7 +31,7 @@ func (in *instance) limitResource(resource uintptr, value uint64) {
 	}
 }
 
-// waitStatus asks /api/status until it has this word and so many incidents of a store.
+// waitStatus polls /api/status until it has this word and this number of store incidents.
 func (in *instance) waitStatus(word string, incidents int) {
 	in.t.Helper()
 	for deadline := time.Now().Add(10 * time.Second); ; {
@@ -73,7 +73,7 @@ func TestAFullDiskIsSaidAndRefusesChangesOnly(t *testing.T) {
 	}
 
 	in.limitFiles(math.MaxUint64)
-	in.waitStatus("ok", 2) // before anybody has tried again
+	in.waitStatus("ok", 2) // before any client has tried again
 	in.limit("BTC_USDT", "buy", "1", "1")
 	hash := fmt.Sprint(in.call(200, "GET", "/state-hash", ""))
 	in.signal(syscall.SIGKILL)

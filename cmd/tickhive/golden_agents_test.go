@@ -7,14 +7,15 @@ import (
 	"fmt"
 )
 
-// legacySignature signs a request without body by the legacy scheme.
+// legacySignature signs a request without a body by the legacy scheme.
 func legacySignature(u *voter, url string) string {
 	mac := hmac.New(sha256.New, []byte(u.private))
 	mac.Write([]byte(u.public + url))
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-// launchpad lives one token through spawn, pool, boost and faults; it returns its NFT id.
+// launchpad takes one token through spawn, pool, boost and faults. It returns the token's NFT
+// id.
 func (g *golden) launchpad(w people) string {
 	g.area = "launchpad"
 	const spawn = "/api/launchpad/spawn"
@@ -59,7 +60,7 @@ func (g *golden) launchpad(w people) string {
 	return token
 }
 
-// hive votes, acts and lets proposals close.
+// hive votes, adds actions and lets proposals close.
 func (g *golden) hive(w people, token string) {
 	g.area = "hive"
 	propose := func(topic, payload string, more string) string {

@@ -13,7 +13,7 @@ import (
 	"tickhive/server"
 )
 
-// contract is the text of the pages of docs/contract, by file name.
+// contract returns the text of the pages of docs/contract, by file name.
 func contract(t testing.TB) map[string]string {
 	t.Helper()
 	names, err := filepath.Glob(sourceTree + "/docs/contract/*.md")
@@ -60,7 +60,7 @@ func (g *golden) routesDocumented() {
 	}
 }
 
-// Every key, reason and message kind of the program has its place in the contract.
+// Every key, reason and message kind of the program appears in the contract.
 func TestTheContractNamesWhatTheProgramHas(t *testing.T) {
 	pages := contract(t)
 	has := func(page, word string) {

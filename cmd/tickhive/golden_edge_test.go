@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// system is what the exchange says of itself.
+// system requests the exchange's information about itself.
 func (g *golden) system() {
 	g.area = "system"
 	g.note("when it is ready")
@@ -29,7 +29,7 @@ func (g *golden) system() {
 	}
 }
 
-// metricNames are the types and label names of every metric of the program, sorted.
+// metricNames returns the types and label names of every metric of the program, sorted.
 func metricNames(text string) string {
 	names := map[string]bool{}
 	label := regexp.MustCompile(`="(?:[^"\\]|\\.)*"`)
@@ -44,7 +44,7 @@ func metricNames(text string) string {
 	return strings.Join(slices.Sorted(maps.Keys(names)), "\n")
 }
 
-// edge is what every route does alike.
+// edge checks the behaviour that all routes share.
 func (g *golden) edge(w people) {
 	g.area = "edge"
 	g.note("paths and methods")
@@ -82,7 +82,8 @@ func (g *golden) edge(w people) {
 	fmt.Fprintf(g.text(), "X-Request-Id: %s\n", h.Get("X-Request-Id"))
 }
 
-// pages are the files for browsers: their bytes are not contract, their headers are.
+// pages requests the browser files. Their headers are part of the contract, their bytes are
+// not.
 func (g *golden) pages() {
 	g.area = "pages"
 	skip := regexp.MustCompile(`^/(api|udf|v1|ws)(/|$)`)
@@ -98,7 +99,7 @@ func (g *golden) pages() {
 	}
 }
 
-// outline is the OpenAPI document without its prose: a hash for each path and schema.
+// outline reduces the OpenAPI document, without its prose, to a hash per path and schema.
 func outline(t testing.TB, text string) string {
 	doc := object(t, text)
 	var b strings.Builder

@@ -26,11 +26,11 @@ import (
 	"tickhive/marketdata/replica"
 )
 
-// goldenLogs are the four logs of a data directory and where the kinds of their records
-// are declared: constants of that type, numbered by their order.
+// goldenLogs lists the four logs of a data directory and the declarations of their record
+// kinds: constants of that type, numbered in order.
 var goldenLogs = []struct {
 	dir, source, kind string
-	rules             bool // records carry the version of the rules above the kind
+	rules             bool // the rules' version is stored above the kind
 }{
 	{"engine", "engine", "CommandKind", true},
 	{"accounts", "accounts", "Kind", true},
@@ -38,7 +38,7 @@ var goldenLogs = []struct {
 	{"hive", "hive", "RecordKind", false},
 }
 
-// logs writes every record of the four logs, and fails when a kind of record is missing.
+// logs writes every record of the four logs and fails when a kind of record is missing.
 func (g *golden) logs() {
 	for _, log := range goldenLogs {
 		g.area = "log_" + log.dir
@@ -60,7 +60,7 @@ func (g *golden) logs() {
 				g.t.Fatal(err)
 			}
 			kind, rules := rec.Payload[0], byte(0)
-			if log.rules { // the version of the rules is above the kind
+			if log.rules { // the rules' version is above the kind
 				kind, rules = kind&0x0f, kind>>4
 			}
 			name, ok := kinds[kind]
@@ -72,7 +72,7 @@ func (g *golden) logs() {
 		if err := rd.Close(); err != nil {
 			g.t.Error(err)
 		}
-		if log.dir == "engine" { // only replay opens accounts, and journal skip writes skips
+		if log.dir == "engine" { // only replay writes OpenAccount, and only journal skip writes Skip
 			raw := engine.AppendCommand(nil, &engine.Command{Kind: engine.OpenAccount, Pair: engine.ControlPair, UUID: &[16]byte{1, 2, 3}})
 			fmt.Fprintf(g.text(), "- OpenAccount %d bytes\n%s", len(raw), hexLines(raw, 256))
 			raw = engine.AppendCommand(nil, &engine.Command{Kind: engine.Skip, Rules: engine.RulesVersion, Pair: engine.ControlPair, Order: 300})
@@ -106,8 +106,8 @@ func (g *golden) logs() {
 	}
 }
 
-// header writes the first bytes of a segment or snapshot; the time of its making and the
-// checksum over it are left out.
+// header writes the first bytes of a segment or snapshot without the creation time and the
+// checksum that covers it.
 func (g *golden) header(name string) {
 	g.t.Helper()
 	raw, err := os.ReadFile(name)
@@ -121,7 +121,8 @@ func (g *golden) header(name string) {
 	fmt.Fprintf(g.text(), "header of %s, creation time and checksum blank\n%s", filepath.Base(name), hexLines(head, 64))
 }
 
-// hexLines are the first bytes of b in lines of 32, and a hash of all when there are more.
+// hexLines returns the first bytes of b in lines of 32, and a hash of all bytes when there are
+// more.
 func hexLines(b []byte, limit int) string {
 	var out strings.Builder
 	for i := 0; i < min(len(b), limit); i += 32 {
@@ -133,8 +134,8 @@ func hexLines(b []byte, limit int) string {
 	return out.String()
 }
 
-// declared are the constants of a type, by value: a block of constants whose first has the
-// type and iota or iota + 1. Unexported ones end the list.
+// declared returns the names of a type's constants by value. It reads the block of constants
+// whose first one has the type and iota or iota + 1, up to the first unexported constant.
 func declared(t testing.TB, dir, kind string) map[byte]string {
 	t.Helper()
 	out := map[byte]string{}
@@ -177,8 +178,8 @@ func declared(t testing.TB, dir, kind string) map[byte]string {
 	return out
 }
 
-// snapshots writes the head and hash of the newest snapshot of each store, and of the
-// market's as its journal gives it.
+// snapshots writes the head and the hash of the newest snapshot of each store, and of the
+// market's snapshot as derived from its journal.
 func (g *golden) snapshots() {
 	g.area = "snapshots"
 	for _, dir := range []string{"accounts", "launchpad", "hive"} {
@@ -218,8 +219,8 @@ func (g *golden) snapshot(dir string) {
 	fmt.Fprintf(g.text(), "%s, record %d, reflects %d, %d bytes\n%s", dir, found.Meta.Seq, found.Meta.Reflects, len(body), hexLines(body, 1024))
 }
 
-// commands writes what the commands print that scripts read: keys with their defaults, and
-// the journal's tools over the data directory of the run.
+// commands writes the command output that scripts read: keys with their defaults, and the
+// journal tools on the data directory of the run.
 func (g *golden) commands() {
 	g.area = "commands"
 	for _, args := range [][]string{
@@ -250,8 +251,8 @@ func (g *golden) commands() {
 	}
 }
 
-// A demo market of two simulated hours has the same state in every run: its snapshots, the
-// simulated traders and the life on the launchpad among them.
+// A demo market of two simulated hours has the same state in every run. Its snapshots include
+// the simulated traders and the simulated life on the launchpad.
 func TestGoldenDemoMarket(t *testing.T) {
 	g := newGolden(t, serveFlags{Sim: "on", Pairs: pairsBuiltin, Backfill: "2h", Seed: "7"})
 	g.ready()

@@ -10,19 +10,19 @@ import (
 	"tickhive/client"
 )
 
-// people are the users of a golden run.
+// people holds the users of a golden run.
 type people struct {
 	alice *voter // level 25, ambassador, trades
 	bob   *voter // invited by alice's link, trades
 	carol *voter // invited by bob, level 19
 }
 
-// One run through every route, every stream message, every record of the four logs and
-// every snapshot gives the bytes that testdata/golden holds.
+// One run through every route, every stream message, every record of the four logs and every
+// snapshot produces the bytes in testdata/golden.
 func TestGoldenRun(t *testing.T) {
 	g := newGolden(t, serveFlags{Set: []string{
 		"server.trusted_proxies=127.0.0.1", "hive.quorum=5", "auth.legacy=true", "auth.public_url=http://golden.test",
-		"referral.bonus_share=0.1", // other rates than the log has: a record of the accounts
+		"referral.bonus_share=0.1", // rates that differ from the log's: a record of the accounts
 	}})
 	g.early()
 	g.ready()
@@ -49,7 +49,7 @@ func TestGoldenRun(t *testing.T) {
 	g.compare()
 }
 
-// early is what answers before the start has ended.
+// early sends requests before the start has ended.
 func (g *golden) early() {
 	g.area = "system"
 	g.note("before the program is ready")
@@ -117,7 +117,7 @@ func (g *golden) users() people {
 	return w
 }
 
-// place places orders of the built-in account, or of the user whose id comes first.
+// place places orders of the built-in account, or of the user with the given id.
 func (g *golden) place(user string, orders ...string) {
 	for _, o := range orders {
 		if user != "" {
@@ -228,7 +228,7 @@ func (g *golden) market() {
 	g.get("/api/tickers?" + btc)
 }
 
-// compressed asks for a document until it comes as gzip, which takes a tenth of a second.
+// compressed requests a document until it is served as gzip, which takes 0.1 s.
 func (g *golden) compressed(target string) {
 	g.t.Helper()
 	for deadline := time.Now().Add(startTime); ; {

@@ -14,7 +14,7 @@ import (
 	"tickhive/client"
 )
 
-// streamKinds are the kinds of messages that a server sends over /ws.
+// streamKinds lists the kinds of messages that a server sends over /ws.
 var streamKinds = []string{
 	"authenticated", "error", "heartbeat", "pong", "shutdown", "snapshot", "subscribed", "subscriptions", "unsubscribed", "update",
 }
@@ -25,7 +25,7 @@ type socket struct {
 	s *client.Stream
 }
 
-// dial opens a connection; query follows the ? of the address.
+// dial opens a connection. query follows the ? of the address.
 func (g *golden) dial(query string) *socket {
 	g.t.Helper()
 	url := client.StreamURL(g.public)
@@ -42,7 +42,7 @@ func (g *golden) dial(query string) *socket {
 	return &socket{g, s}
 }
 
-// send sends one operation and writes it and the next n messages.
+// send sends one operation, and writes it and the next n messages to the file.
 func (c *socket) send(r client.Request, n int) {
 	c.g.t.Helper()
 	fmt.Fprintf(c.g.text(), "\n> %s %s %v\n", r.Op, r.Channel, r.Pairs)
@@ -52,7 +52,7 @@ func (c *socket) send(r client.Request, n int) {
 	c.next(n)
 }
 
-// next writes the next n messages, heartbeats left out.
+// next writes the next n messages to the file, without heartbeats.
 func (c *socket) next(n int) {
 	c.g.t.Helper()
 	for n > 0 {
@@ -71,10 +71,10 @@ func (c *socket) show(m *client.Message) {
 	fmt.Fprintf(c.g.text(), "< %s\n", readable(normalise(string(m.Raw))))
 }
 
-// close ends the connection.
+// close closes the connection.
 func (c *socket) close() { _ = c.s.Close() }
 
-// order places an order of the built-in account without a trace in the files.
+// order places an order of the built-in account without writing it to the files.
 func (g *golden) order(body string) {
 	g.t.Helper()
 	if status, _, text := g.send(g.internal, "POST", "/internal/v1/orders", body); status != 200 || strings.Contains(text, "rejectReason\":\"") {
@@ -146,7 +146,7 @@ func (g *golden) streams(w people) {
 	g.everyKind()
 }
 
-// private are the channels of one account.
+// private subscribes to the channels of one account.
 func (g *golden) private(w people) {
 	for _, channel := range []string{"orders", "balances", "fills"} {
 		g.note("private channel %s", channel)
@@ -166,7 +166,7 @@ func (g *golden) private(w people) {
 	}
 }
 
-// heartbeats come when a subscription was silent for a second of the machine's clock.
+// heartbeats checks the message that follows a silence of 1 s of the machine's clock.
 func (g *golden) heartbeats() {
 	g.note("a heartbeat")
 	c := g.dial("streams=book:ETH_USDT")
@@ -177,7 +177,7 @@ func (g *golden) heartbeats() {
 	}
 	c.show(m)
 	g.note("the end")
-	go g.x.hub.Shutdown() // as the program does at its end
+	go g.x.hub.Shutdown() // as the program does when it stops
 	for {
 		m, err := c.s.Next()
 		if err != nil {
@@ -192,7 +192,7 @@ func (g *golden) heartbeats() {
 }
 
 // everyKind fails when a kind of message is missing in the file, or when the server's source
-// names one that the list does not have.
+// names a kind that streamKinds does not have.
 func (g *golden) everyKind() {
 	g.t.Helper()
 	known := map[string]bool{}
@@ -219,7 +219,7 @@ func (g *golden) everyKind() {
 	}
 }
 
-// typesInSource are the message types in the server's string literals: {"type":"x", or the
+// typesInSource returns the message types in the server's string literals: {"type":"x", or the
 // argument after the buffer of appendWSHead.
 func typesInSource(g *golden) (kinds []string) {
 	g.t.Helper()

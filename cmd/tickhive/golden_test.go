@@ -29,15 +29,16 @@ import (
 //	go test -pgo=off ./cmd/tickhive -run TestGolden -update
 var update = flag.Bool("update", false, "write the golden files")
 
-// goldenDir holds one file per area: requests with their answers, stream messages, log records,
-// snapshots. The bytes are the contract (docs/contract); a change of them needs a line in CHANGELOG.md.
+// goldenDir holds one file per area: requests with their responses, stream messages, log
+// records, snapshots. The bytes are the contract (docs/contract); a change of them needs a
+// line in CHANGELOG.md.
 const goldenDir = "testdata/golden"
 
-// goldenStartMs is the time at which the virtual clock of a golden run starts: 2026-01-01.
+// goldenStartMs is the start time of a golden run's virtual clock: 2026-01-01.
 const goldenStartMs = 1_767_225_600_000
 
 // golden is one deterministic run of the assembled program: virtual clock, fixed randomness,
-// every port chosen, every request sent after the answer to the one before.
+// free ports, and each request sent after the response to the previous one.
 type golden struct {
 	t        testing.TB
 	x        *exchange
@@ -46,12 +47,12 @@ type golden struct {
 	internal string
 	nowMs    int64 // of the virtual clock
 	requests int
-	area     string // the file that is written to
+	area     string // current output file
 	texts    map[string]*bytes.Buffer
 }
 
-// newGolden assembles the program, without pairs or simulation unless the flags say otherwise,
-// and lets it listen; ready lets everybody in.
+// newGolden assembles the program, without pairs or simulation unless the flags enable them,
+// and starts its listeners; ready admits clients.
 func newGolden(t *testing.T, flags serveFlags) *golden {
 	t.Helper()
 	cryptotest.SetGlobalRandom(t, 1)
@@ -75,7 +76,7 @@ func newGolden(t *testing.T, flags serveFlags) *golden {
 	return g
 }
 
-// ready starts the market and lets everybody in.
+// ready starts the market and admits clients.
 func (g *golden) ready() {
 	g.t.Helper()
 	g.x.begin()
@@ -86,10 +87,10 @@ func (g *golden) ready() {
 	g.x.setReady()
 }
 
-// stop ends the program in order; its data directory is whole afterwards.
+// stop ends the program in order. Its data directory is complete afterwards.
 func (g *golden) stop() { g.x.stop(context.Background()) }
 
-// text is the file of the current area.
+// text returns the buffer of the current area's file.
 func (g *golden) text() *bytes.Buffer {
 	if g.texts[g.area] == nil {
 		g.texts[g.area] = &bytes.Buffer{}
@@ -97,15 +98,15 @@ func (g *golden) text() *bytes.Buffer {
 	return g.texts[g.area]
 }
 
-// note writes one line that explains what follows.
+// note writes a line that explains the next ones.
 func (g *golden) note(format string, args ...any) { fmt.Fprintf(g.text(), "# "+format+"\n", args...) }
 
-// get is a public GET.
+// get sends a public GET.
 func (g *golden) get(target string, header ...string) string {
 	return g.request(g.public, "GET", target, "", header...)
 }
 
-// in is a request to the internal listener below /internal/v1.
+// in sends a request to the internal listener, below /internal/v1.
 func (g *golden) in(method, path, body string) map[string]any {
 	g.t.Helper()
 	text := g.request(g.internal, method, "/internal/v1"+path, body)
@@ -115,7 +116,7 @@ func (g *golden) in(method, path, body string) map[string]any {
 	return object(g.t, text)
 }
 
-// id is a string member of an answer.
+// id returns a string member of a response.
 func (g *golden) id(m map[string]any, name string) string {
 	g.t.Helper()
 	s, ok := m[name].(string)
@@ -131,7 +132,7 @@ func (g *golden) advance(ms int64) {
 	g.in("POST", "/clock", fmt.Sprintf(`{"to":%d}`, g.nowMs))
 }
 
-// as is a signed request.
+// as sends a signed request.
 func (g *golden) as(u *voter, method, target, body string) string {
 	g.t.Helper()
 	u.nonces++
@@ -141,7 +142,7 @@ func (g *golden) as(u *voter, method, target, body string) string {
 		"API-Signature", client.Sign(u.private, now, nonce, method, target, []byte(body)))
 }
 
-// member is a user with a key that may trade.
+// member creates a user with a key that may trade.
 func (g *golden) member(body string) *voter {
 	g.t.Helper()
 	u := &voter{id: g.id(g.in("POST", "/users", body), "id")}
@@ -150,8 +151,8 @@ func (g *golden) member(body string) *voter {
 	return u
 }
 
-// request sends one request, each from an address of its own as far as rate limits are
-// concerned, and writes it with its answer. It returns the body.
+// request sends one request and writes it with its response. For the rate limits each request
+// has a different address. It returns the body.
 func (g *golden) request(base, method, target, body string, header ...string) string {
 	g.t.Helper()
 	status, h, text := g.send(base, method, target, body, header...)
@@ -159,7 +160,7 @@ func (g *golden) request(base, method, target, body string, header ...string) st
 	return text
 }
 
-// send is request without a trace in the files.
+// send is request without output to the files.
 func (g *golden) send(base, method, target, body string, header ...string) (int, http.Header, string) {
 	g.t.Helper()
 	req, err := http.NewRequestWithContext(g.t.Context(), method, base+target, strings.NewReader(body))
@@ -198,8 +199,8 @@ func (g *golden) write(method, target, body string, status int, h http.Header, t
 	}
 }
 
-// contractHeaders are the response headers that are part of the contract, sorted. Left out
-// are those of the connection and of the moment.
+// contractHeaders returns the response headers that are part of the contract, sorted. Headers
+// of the connection and of the current time are left out.
 func contractHeaders(h http.Header) []string {
 	var lines []string
 	for name, values := range h {
@@ -211,7 +212,7 @@ func contractHeaders(h http.Header) []string {
 			value = "*"
 		case "Content-Type":
 			if value == "application/json; charset=utf-8" {
-				continue // of nearly every answer
+				continue // present in nearly every response
 			}
 		}
 		lines = append(lines, name+": "+value)
@@ -223,8 +224,8 @@ func contractHeaders(h http.Header) []string {
 	return slices.DeleteFunc(lines, func(s string) bool { return s == "X-Request-Id: *" })
 }
 
-// What the golden files leave out of a body: wording, and what the machine's clock or a
-// chance decides.
+// Parts of a body that the golden files leave out: wording, and values that depend on the
+// machine's clock or on chance.
 var (
 	wording = regexp.MustCompile(`"(message|errmsg)":"(?:[^"\\]|\\.)*"`)
 	moments = regexp.MustCompile(`"(requestId|viewAgeMs)":("[^"]*"|[0-9]+)`)
@@ -234,10 +235,10 @@ func normalise(text string) string {
 	return moments.ReplaceAllString(wording.ReplaceAllString(text, `"$1":"*"`), `"$1":"*"`)
 }
 
-// headBytes is how much of a long text a golden file shows.
+// headBytes is the number of bytes of a long text that a golden file shows.
 const headBytes = 900
 
-// shorten keeps the head of a long text and the hash of all of it.
+// shorten returns the head of a long text and the hash of the whole text.
 func shorten(text string) string {
 	if len(text) <= headBytes*4/3 {
 		return text
@@ -245,7 +246,7 @@ func shorten(text string) string {
 	return fmt.Sprintf("%s ... %d bytes, sha256 %x", text[:headBytes], len(text), sha256.Sum256([]byte(text)))
 }
 
-// readable breaks a body into lines between the elements of its lists, for diffs.
+// readable inserts line breaks between the elements of a body's lists, for diffs.
 func readable(text string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(shorten(text), "},{", "},\n{"), `],"`, "],\n\"")
 }
@@ -275,7 +276,7 @@ func (g *golden) compare() {
 	}
 }
 
-// routesAnswered fails for every route of the program that the run has not seen succeed.
+// routesAnswered fails for every route of the program that did not succeed during the run.
 func (g *golden) routesAnswered() {
 	g.t.Helper()
 	table := map[string]bool{}

@@ -18,11 +18,11 @@ import (
 	"time"
 )
 
-// asProgram makes the test binary be the program: it is built once, by go test, and runs
-// under the race detector when the tests do.
+// asProgram makes the test binary run the program. go test builds it once, and it runs under
+// the race detector when the tests do.
 const asProgram = "TEST_AS_TICKHIVE"
 
-// testSwitches are variables of the tests. The program refuses them: they are no keys.
+// testSwitches are variables of the tests. They are no keys, so the program would refuse them.
 var testSwitches = []string{"TICKHIVE_SOAK", "TICKHIVE_STRICT", "TICKHIVE_SHOTS", "TICKHIVE_BENCH", "TICKHIVE_BENCH_DIR"}
 
 func TestMain(m *testing.M) {
@@ -35,10 +35,10 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// startTime bounds the wait for a line of a started program.
+// startTime limits the wait for a line of a started program.
 const startTime = 60 * time.Second
 
-// instance is the real program in a process of its own, on ports that it chose.
+// instance is the real program in a separate process, on free ports.
 type instance struct {
 	t        testing.TB
 	cmd      *exec.Cmd
@@ -52,7 +52,7 @@ type instance struct {
 	code     int
 }
 
-// lockedBuffer keeps what a process writes while a test reads it.
+// lockedBuffer holds the output of a process. A test may read it while the process writes.
 type lockedBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -70,14 +70,14 @@ func (l *lockedBuffer) String() string {
 	return l.b.String()
 }
 
-// launch starts the program with these arguments in a directory of its own, without
-// waiting for anything.
+// launch starts the program with these arguments in a separate directory and waits for
+// nothing.
 func launch(t testing.TB, env []string, args ...string) *instance {
 	t.Helper()
 	return launchWith(t, func(*exec.Cmd) {}, env, args...)
 }
 
-// launchWith is launch after a change of the command.
+// launchWith is launch with a change of the command.
 func launchWith(t testing.TB, change func(*exec.Cmd), env []string, args ...string) *instance {
 	t.Helper()
 	exe, err := os.Executable()
@@ -90,7 +90,7 @@ func launchWith(t testing.TB, change func(*exec.Cmd), env []string, args ...stri
 	return launchCommand(t, env, cmd)
 }
 
-// launchCommand is launch with a command that becomes the program.
+// launchCommand is launch with a command that executes the program.
 func launchCommand(t testing.TB, env []string, cmd *exec.Cmd) *instance {
 	t.Helper()
 	in := &instance{t: t, cmd: cmd, lines: make(chan string, 256), stderr: &lockedBuffer{}, exited: make(chan struct{})}
@@ -125,7 +125,7 @@ func launchCommand(t testing.TB, env []string, cmd *exec.Cmd) *instance {
 	return in
 }
 
-// start is launch with both ports chosen; it waits until the program is ready.
+// start is launch on free ports. It waits until the program is ready.
 func start(t testing.TB, args ...string) *instance {
 	t.Helper()
 	in := launch(t, nil, append([]string{"serve", "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0"}, args...)...)
@@ -133,7 +133,7 @@ func start(t testing.TB, args ...string) *instance {
 	return in
 }
 
-// startEmpty is start on a virtual clock at 2026-01-01 without pairs or simulation.
+// startEmpty is start with a virtual clock at 2026-01-01, without pairs or simulation.
 func startEmpty(t testing.TB, args ...string) *instance {
 	t.Helper()
 	return start(t, append([]string{
@@ -179,7 +179,7 @@ func (in *instance) signal(s syscall.Signal) {
 	}
 }
 
-// wait waits for the end and answers the exit code.
+// wait waits for the end of the process and returns the exit code.
 func (in *instance) wait() int {
 	in.t.Helper()
 	select {
@@ -191,7 +191,7 @@ func (in *instance) wait() int {
 	}
 }
 
-// waitLog waits until the log has as many lines with this text.
+// waitLog waits until the log has the given number of lines with this text.
 func (in *instance) waitLog(text string, lines int) {
 	in.t.Helper()
 	for deadline := time.Now().Add(startTime); strings.Count(in.stderr.String(), text) < lines; runtime.Gosched() {
@@ -201,7 +201,7 @@ func (in *instance) waitLog(text string, lines int) {
 	}
 }
 
-// endsClean expects exit code 0 after a clean stop of the directory.
+// endsClean checks that the process exits with code 0 and leaves a cleanly stopped directory.
 func (in *instance) endsClean(dir string) {
 	in.t.Helper()
 	if code := in.wait(); code != 0 {
@@ -212,7 +212,7 @@ func (in *instance) endsClean(dir string) {
 	}
 }
 
-// ended reports whether the process is gone.
+// ended reports whether the process has ended.
 func (in *instance) ended() bool {
 	select {
 	case <-in.exited:
@@ -222,7 +222,7 @@ func (in *instance) ended() bool {
 	}
 }
 
-// answer is what a request came to.
+// answer is the result of a request.
 type answer struct {
 	status int
 	header http.Header
@@ -256,8 +256,8 @@ func (in *instance) do(method, url, body string, header ...string) answer {
 	return answer{resp.StatusCode, resp.Header, string(text)}
 }
 
-// call is do on the internal API, whose path follows /internal/v1. It answers the body as
-// a JSON value with numbers kept as text, and fails on another status.
+// call is do on the internal API; path follows /internal/v1. It returns the body as a JSON
+// value with numbers as text, and fails on another status.
 func (in *instance) call(want int, method, path, body string) map[string]any {
 	in.t.Helper()
 	a := in.do(method, in.internal+path, body)
@@ -267,7 +267,7 @@ func (in *instance) call(want int, method, path, body string) map[string]any {
 	return object(in.t, a.body)
 }
 
-// refuse is call for an error answer: it checks status, code and field.
+// refuse is call for an error response. It checks status, code and field.
 func (in *instance) refuse(status int, code, field, method, path, body string) {
 	in.t.Helper()
 	a := in.do(method, in.internal+path, body)
@@ -282,7 +282,7 @@ func (in *instance) refuse(status int, code, field, method, path, body string) {
 	}
 }
 
-// object decodes a JSON object, numbers as json.Number.
+// object decodes a JSON object with numbers as json.Number.
 func object(t testing.TB, text string) map[string]any {
 	t.Helper()
 	d := json.NewDecoder(strings.NewReader(text))
@@ -294,7 +294,7 @@ func object(t testing.TB, text string) map[string]any {
 	return m
 }
 
-// pair adds a pair with 2 and 8 digits and no smallest order.
+// pair adds a pair with 2 and 8 digits and no minimum order.
 func (in *instance) pair(code string) {
 	in.t.Helper()
 	in.call(200, "POST", "/pairs", fmt.Sprintf(`{"code":%q,"digitsPrice":2,"digitsAmount":8}`, code))

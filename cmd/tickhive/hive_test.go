@@ -25,7 +25,7 @@ type voter struct {
 	mu                  sync.Mutex
 }
 
-// voter makes a user of a level with NATIVE and USBI.
+// voter creates a user of the given level with NATIVE and USBI.
 func (in *instance) voter(level int, native, usbi string) *voter {
 	in.t.Helper()
 	u := &voter{id: in.call(200, "POST", "/users", fmt.Sprintf(`{"level":%d}`, level))["id"].(string)}
@@ -37,7 +37,7 @@ func (in *instance) voter(level int, native, usbi string) *voter {
 	return u
 }
 
-// signed are the headers of a signed request (docs/contract/signing.md#signature).
+// signed returns the headers of a signed request (docs/contract/signing.md#signature).
 func (u *voter) signed(nowMs, method, target, body string) []string {
 	u.mu.Lock()
 	u.nonces++
@@ -52,14 +52,14 @@ func (u *voter) signed(nowMs, method, target, body string) []string {
 	}
 }
 
-// as posts a signed request.
+// as sends a signed POST request.
 func (in *instance) as(u *voter, target, body string) answer {
 	in.t.Helper()
 	now := fmt.Sprint(object(in.t, in.do("GET", in.public+"/api/time", "").body)["serverTime"])
 	return in.do("POST", in.public+target, body, u.signed(now, "POST", target, body)...)
 }
 
-// see is a GET on the public listener that must succeed.
+// see sends a GET to the public listener that must succeed.
 func (in *instance) see(target string) map[string]any {
 	in.t.Helper()
 	a := in.do("GET", in.public+target, "")
@@ -81,8 +81,8 @@ func within(m map[string]any, path string) string {
 	return fmt.Sprint(v)
 }
 
-// A token lives through spawn, pool, boost, proposal and vote over both listeners, and
-// what time does to it happens at its second, although the process is killed on the way.
+// A token passes through spawn, pool, boost, proposal and vote over both listeners. Timed
+// changes happen at their second, although the process is killed in between.
 func TestLaunchpadAndHiveSurviveTheirProcess(t *testing.T) {
 	dir := t.TempDir()
 	args := []string{"--data-dir", dir, "--set", "rate.allow=127.0.0.1", "--set", "hive.quorum=10", "--set", "launchpad.fee=7.5"}
@@ -153,7 +153,7 @@ func TestLaunchpadAndHiveSurviveTheirProcess(t *testing.T) {
 	}
 }
 
-// demoPicture is everything of launchpad and hive that a visitor sees, but times.
+// demoPicture returns everything of launchpad and hive that a visitor sees, except times.
 func demoPicture(in *instance) string {
 	var b strings.Builder
 	for _, target := range []string{
@@ -212,16 +212,16 @@ func TestADemoHasALaunchpadAndAHiveFromTheStart(t *testing.T) {
 	}
 }
 
-// hiveLoad is one user's part of the load of a kill loop, and what was acknowledged to it.
+// hiveLoad is one user's part of the load of a kill loop, with the acknowledged results.
 type hiveLoad struct {
 	user    *voter
-	spent   int // USBI paid into the pool, acknowledged
-	pending int // swaps that may have happened unacknowledged
+	spent   int // USBI paid into the pool by acknowledged swaps
+	pending int // swaps that may have been applied but were not acknowledged
 	voted   map[string]bool
 	entries map[string]string // entryId -> reasonCode
 }
 
-// run swaps, votes and acts until the process is gone.
+// run swaps, votes and adds actions until the process has ended.
 func (l *hiveLoad) run(in *instance, token string, props []string, n int) {
 	client := &http.Client{Timeout: 20 * time.Second}
 	defer client.CloseIdleConnections()
@@ -272,8 +272,7 @@ func (l *hiveLoad) run(in *instance, token string, props []string, n int) {
 	}
 }
 
-// kill -9 at any moment loses no swap, vote or entry that was acknowledged, and does none
-// twice.
+// kill -9 at any moment neither loses nor repeats an acknowledged swap, vote or entry.
 func TestKillNineLosesNothingOfLaunchpadAndHive(t *testing.T) {
 	kills := 3
 	if os.Getenv("TICKHIVE_SOAK") == "1" {

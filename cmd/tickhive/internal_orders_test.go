@@ -10,18 +10,18 @@ import (
 
 const builtinUUID = "00000000-0000-0000-0000-000000000000"
 
-// orderKeys are the members of the Order object, in no order.
+// orderKeys lists the members of the Order object, in no particular order.
 var orderKeys = strings.Fields(`orderId clientOrderId accountId currencyPairCode side type timeInForce price amount
 	quoteAmount stopPrice displayAmount postOnly selfTradePrevention status filledAmount remainingAmount
 	decrementedAmount filledQuoteAmount averagePrice createdAtNs seq fills rejectReason`)
 
-// unlimited makes a user who may go below zero and answers his id.
+// unlimited creates a user whose balances may be negative and returns the id.
 func (in *instance) unlimited() string {
 	in.t.Helper()
 	return in.call(200, "POST", "/users", `{"unlimited":true}`)["id"].(string)
 }
 
-// expect compares members of an answer by their printed form; "null" is null.
+// expect compares members of a response by their printed form; "null" is null.
 func expect(t testing.TB, m map[string]any, want map[string]string) {
 	t.Helper()
 	for k, w := range want {

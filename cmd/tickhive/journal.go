@@ -19,31 +19,31 @@ import (
 	"tickhive/marketdata/replica"
 )
 
-// Bounds of the market's journal.
+// Intervals of the journal's background checks.
 const (
-	snapshotLook = 200 * time.Millisecond // how often the log is looked at
-	recoverLook  = 4096                   // records between two looks at the progress and at the end
+	snapshotLook = 200 * time.Millisecond // between two checks whether a snapshot is due
+	recoverLook  = 4096                   // records between two checks of progress and cancellation
 )
 
-// engineLog is where the market of a data directory is kept. The lock is the directory's.
+// engineLog returns the log of a data directory's market. The directory's lock protects it.
 func engineLog(path string) replica.LogDir {
 	return replica.LogDir{FS: vfs.OS{}, Dir: path, Options: wal.Options{
 		NoLock: true, RecordVersion: engine.CommandVersion, Writer: "TickHive " + cmdline.Version,
 	}}
 }
 
-// marketLog is the durable side of a market: first recovered (openMarketLog, load,
+// marketLog is the durable side of a market. It is first recovered (openMarketLog, load,
 // replayTo), then written (begin, keep).
 type marketLog struct {
 	dir     replica.LogDir
 	log     *wal.Log
 	journal *sequencer.WALJournal
-	writer  atomic.Pointer[sequencer.WALJournal] // journal, for those who ask during recovery
+	writer  atomic.Pointer[sequencer.WALJournal] // journal, for goroutines that read it during recovery
 	keeper  *replica.Keeper                      // set when the loop runs
 
-	market   *replica.Replica // while it is recovered
+	market   *replica.Replica // during recovery only
 	found    wal.Loaded
-	any      bool // found is the newest snapshot that is whole
+	any      bool // found is the newest intact snapshot
 	skips    replica.Skips
 	progress func(done, total int64)
 
@@ -51,7 +51,7 @@ type marketLog struct {
 	done chan struct{}
 }
 
-// openMarketLog opens the journal of a directory. A torn tail is cut and said.
+// openMarketLog opens the journal of a directory. It cuts a torn tail off and reports it.
 func openMarketLog(dir replica.LogDir, say func(string), progress func(done, total int64)) (*marketLog, error) {
 	log, err := wal.Open(dir.FS, dir.Dir, dir.Options)
 	if err != nil {
@@ -64,8 +64,9 @@ func openMarketLog(dir replica.LogDir, say func(string), progress func(done, tot
 	return &marketLog{dir: dir, log: log, progress: progress}, nil
 }
 
-// load makes the market of the newest snapshot, or of the newest that is not ahead of
-// limit: a store that folds the market's events needs those after its own snapshot.
+// load restores the market from the newest snapshot, or with limited from the newest one that
+// is not ahead of limit: a store that folds the market's events needs the events after its own
+// snapshot.
 func (m *marketLog) load(o replica.Options, limit uint64, limited bool, say func(string)) error {
 	var err error
 	m.skips = replica.Skips{}
@@ -96,8 +97,8 @@ func (m *marketLog) load(o replica.Options, limit uint64, limited bool, say func
 	return nil
 }
 
-// collectSkips reads the skips of a log whose records a replay begins with. That the log does
-// not reach back so far is for the replay to say.
+// collectSkips adds the skips of the log from the replay's first record on. A log that does
+// not reach back so far is no error here; the replay reports it.
 func collectSkips(skips replica.Skips, open func() (*wal.Reader, error)) error {
 	rd, err := open()
 	if errors.Is(err, wal.ErrTruncated) {
@@ -110,8 +111,8 @@ func collectSkips(skips replica.Skips, open func() (*wal.Reader, error)) error {
 	return skips.Collect(rd)
 }
 
-// replayTo applies the records up to pos, 0: all there are. A journal that ends before pos
-// is no error: see accounts.State.Beyond. It ends with the error of ctx when that is over.
+// replayTo applies the records up to pos; 0 means all. A journal that ends before pos is no
+// error: see accounts.State.Beyond. It returns ctx's error when ctx is canceled.
 func (m *marketLog) replayTo(ctx context.Context, pos uint64) error {
 	if pos != 0 && pos <= m.market.Pos {
 		return nil
@@ -135,7 +136,7 @@ func (m *marketLog) replayTo(ctx context.Context, pos uint64) error {
 	return explainPoison(explainDamage(err), filepath.Dir(m.dir.Dir))
 }
 
-// explainPoison adds what to do to the error of a record that cannot be carried out.
+// explainPoison adds the remedy to the error of a record that cannot be applied.
 func explainPoison(err error, dir string) error {
 	var poison *replica.PoisonError
 	if !errors.As(err, &poison) {
@@ -145,7 +146,7 @@ func explainPoison(err error, dir string) error {
 		"To start without this one command, run `tickhive journal skip %s --at %d`", err, dir, poison.Seq)
 }
 
-// begin ends the recovery: from now on the journal is written.
+// begin ends the recovery and opens the journal for writing.
 func (m *marketLog) begin(policy sequencer.SyncPolicy) error {
 	if m.any {
 		if err := m.found.SetAside(m.dir.FS, m.dir.Dir); err != nil {
@@ -158,8 +159,8 @@ func (m *marketLog) begin(policy sequencer.SyncPolicy) error {
 	return nil
 }
 
-// failed is why the journal takes nothing any more, nil while it does. It is asked while
-// the market is still recovering, too.
+// failed returns the reason why the journal accepts no more records, nil while it does. It may
+// be called during recovery.
 func (m *marketLog) failed() error {
 	if m == nil {
 		return nil
@@ -173,11 +174,11 @@ func (m *marketLog) failed() error {
 	return nil
 }
 
-// durable waits until the journal is durable up to pos, in every policy: one that leaves
-// syncs to the system is asked for this one. Any goroutine. It waits for the disk and never
-// for the loop, so the loop may wait for whoever waits here. What a recovery has read is
-// durable. In a bulk pos may not be written yet: such a directory is begun over unless
-// the bulk ends, and EndBulk syncs.
+// durable waits until the journal is durable up to pos. If the sync policy leaves syncs to the
+// system, durable requests one. Any goroutine may call it. It waits for the disk and never for
+// the loop, so the loop may wait for its callers. Records that the recovery has read are
+// durable. During a bulk pos may not be written yet: EndBulk syncs it, and a directory whose
+// bulk does not end is begun over.
 func (m *marketLog) durable(pos uint64) error {
 	j := m.writer.Load()
 	if j == nil || j.Durable() >= pos {
@@ -186,7 +187,7 @@ func (m *marketLog) durable(pos uint64) error {
 	return j.Sync()
 }
 
-// explainDamage adds what to do to an error of a damaged log.
+// explainDamage adds the remedy to the error of a damaged log.
 func explainDamage(err error) error {
 	var damaged *wal.CorruptError
 	if errors.As(err, &damaged) {
@@ -196,8 +197,8 @@ func explainDamage(err error) error {
 	return err
 }
 
-// keep starts taking snapshots of the running loop, by the size of the log and by time.
-// taken is called after each; look is called now and then.
+// keep starts taking snapshots of the running loop, by log size and by time. It calls taken
+// after each snapshot, failed after a failure, and look every snapshotLook.
 func (m *marketLog) keep(o replica.KeeperOptions, taken func(), failed func(error), look func()) {
 	o.Log, o.Dir, o.Covered = m.log, m.dir, m.found.Meta.Seq
 	m.keeper = replica.NewKeeper(o)
@@ -224,7 +225,7 @@ func (m *marketLog) keep(o replica.KeeperOptions, taken func(), failed func(erro
 	}()
 }
 
-// endKeeping waits for a snapshot under way and takes no more.
+// endKeeping waits for a snapshot under way and stops taking more.
 func (m *marketLog) endKeeping() {
 	if m == nil || m.stop == nil {
 		return
@@ -234,13 +235,13 @@ func (m *marketLog) endKeeping() {
 	m.stop = nil
 }
 
-// shortTail is how many bytes of journal a start replays rather than reading a snapshot of
-// them: some ten thousand commands, a tenth of a second. Replayed changes of books are known to the streams again, those in
-// a snapshot are not.
+// shortTail is the largest journal tail in bytes that a start replays without a final
+// snapshot: about ten thousand commands, 0.1 s. After a replay the streams know the book
+// changes again; after a snapshot they do not.
 const shortTail = 1 << 20
 
-// lastSnapshot is taken of the stopped market itself, which nobody changes any more. What
-// is replayed quickly is left to the journal.
+// lastSnapshot takes a snapshot directly from the stopped market, which no goroutine changes
+// any more. It leaves a tail of at most shortTail bytes to the replay.
 func (m *marketLog) lastSnapshot(x *exchange, pos uint64) error {
 	if covered := m.keeper.Covered(); pos == covered || m.log.BytesSince(covered) <= shortTail {
 		return nil

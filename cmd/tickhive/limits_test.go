@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// The limits of the engine belong to the meaning of the journal: with others its commands
-// would be accepted and refused differently, and what was acknowledged be gone. Another
-// limit is refused and nothing is changed; the directory's own go on.
+// The engine's limits determine the meaning of the journal. A replay with other limits would
+// accept and refuse different commands and lose acknowledged ones. A start with other limits
+// is refused and changes nothing; a start with the directory's limits succeeds.
 func TestADirectoryIsReplayedByItsOwnLimits(t *testing.T) {
 	dir := t.TempDir()
 	first := startEmpty(t, "--data-dir", dir)
@@ -31,14 +31,14 @@ func TestADirectoryIsReplayedByItsOwnLimits(t *testing.T) {
 	}
 }
 
-// The stops of one account in one pair are bounded for new commands. A directory of a program
-// without that limit starts with all the stops it has, takes the number of the first start
-// that has one, and keeps that.
+// New commands are limited in the stops of one account in one pair. A directory of a program
+// without this limit starts with all its stops, adopts the limit of the first start that has
+// one, and keeps it.
 func TestStopsOfAnAccountAreBounded(t *testing.T) {
 	w, dir := wantOld(t), unpackOld(t)
 	first := startEmpty(t, "--data-dir", dir, "--set", "engine.account_stops=230")
 	first.isOld(w)
-	var many, few string // who has 210 stops waiting, and somebody else
+	var many, few string // the account with 210 waiting stops, and another one
 	for id, body := range w.Users {
 		if strings.Contains(body, `"nickname":"user0"`) {
 			many = id
@@ -67,7 +67,7 @@ func TestStopsOfAnAccountAreBounded(t *testing.T) {
 			t.Fatal("no bound")
 		}
 	}
-	if taken == 0 || taken > 20 { // 210 and some that the random orders left
+	if taken == 0 || taken > 20 { // 230 less 210 and the stops of the random orders
 		t.Errorf("%d more stops were taken", taken)
 	}
 	if got := stop(first, few); got != `"status":"Created"` {

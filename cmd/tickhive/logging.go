@@ -5,14 +5,13 @@ import (
 	"log/slog"
 )
 
-// logging is the program's log: one level for everything, which may change at run time
-// (PATCH /internal/v1/log on the internal listener).
+// logging is the program's log. PATCH /internal/v1/log changes its one level at run time.
 type logging struct {
 	level slog.LevelVar
 	*slog.Logger
 }
 
-// newLogging writes structured lines to w.
+// newLogging returns a log that writes structured lines to w.
 func newLogging(w io.Writer, level string) (*logging, error) {
 	l := &logging{}
 	if err := l.set(level); err != nil {

@@ -21,7 +21,7 @@ type cli struct {
 	Bench movedBenchCmd `cmd:"" hidden:"" passthrough:""`
 }
 
-// program is what subcommands may touch of the process.
+// program holds what subcommands may use of the process.
 type program struct {
 	out, err io.Writer
 	environ  []string
@@ -29,11 +29,11 @@ type program struct {
 	profile  *cmdline.Profile
 }
 
-// exitError ends the program with a code; the reason has been printed.
+// exitError ends the program with an exit code after the reason was printed.
 type exitError = cmdline.ExitError
 
-// usageError is a command line, a configuration or a data directory that do not go together:
-// exit code 2, nothing was changed. Everything else that fails is exit code 1.
+// usageError means that a command line, a configuration and a data directory contradict each
+// other. Nothing was changed; the exit code is 2. Any other failure exits 1.
 type usageError = cmdline.UsageError
 
 // usage returns a usageError.

@@ -15,43 +15,44 @@ import (
 	"tickhive/accounts"
 )
 
-// nonceFile keeps the nonces that a later process must still refuse. A line is `timestamp
-// publicKey nonce`; it is written before the request is answered, so that it outlives the
-// process. With the nonce `*` a line is the key's floor: all its requests of older
-// timestamps are refused, and their lines are gone.
+// nonceFile holds the nonces that a later process must still refuse. A line is `timestamp
+// publicKey nonce`. It is written before the request is answered, so that it survives the
+// process. A line with the nonce `*` is the key's floor: all requests of the key with older
+// timestamps are refused, and their lines are removed.
 //
-// A clock may go back over a restart, so which nonces are kept is a matter of the file alone:
-// a request is let in at most 60 s before or after its timestamp, so the clock has been
-// at the newest timestamp less 60 s. Whatever is older than that is refused by its
-// timestamp (notBefore), whatever is not is a line or below its key's floor.
+// A clock may go back over a restart, so the file alone decides which nonces are retained. A
+// request is accepted at most 60 s before or after its timestamp, so the clock has reached the
+// newest timestamp minus 60 s. A request older than this is refused by its timestamp
+// (notBefore). A newer one has a line or is below its key's floor.
 //
-// What is kept are the nonces that the table of accounts.Verifier has, 16 Mi at most. The
-// rest is dropped while new lines are added, so that there are at most 2.2 lines for each:
-// 4.4 GB with the longest nonces.
+// The file retains the nonces that the table of accounts.Verifier holds, 16 Mi at most. Other
+// lines are dropped while new ones are added, so that the file has at most 2.2 lines per
+// retained nonce: 4.4 GB with the longest nonces.
 type nonceFile struct {
 	mu     sync.Mutex
 	f      *os.File
 	size   int64
-	limit  int64                        // size at which lines that are not needed any more are dropped
-	least  int64                        // of limit
-	newest int64                        // timestamp, ms; of all lines that ever were: its line is never dropped
-	floor  func(publicKey []byte) int64 // of the present process (follow)
-	pass   *nonceShrink                 // nil: none is under way
-	line   []byte                       // scratch of keep
-	failed error                        // of reading the file at the start
+	limit  int64                        // size at which obsolete lines are dropped
+	least  int64                        // minimum of limit
+	newest int64                        // timestamp, ms; newest of all lines ever written: its line is never dropped
+	floor  func(publicKey []byte) int64 // floors of the present process (follow)
+	pass   *nonceShrink                 // nil: no pass under way
+	line   []byte                       // scratch buffer of keep
+	failed error                        // error of reading the file at the start
 }
 
 const (
 	nonceFileLimit = 1 << 20
 	floorMark      = "*" // no nonce has this character
-	// shrinkLines is how many lines a request looks at while lines are dropped. The pass is
-	// over when the file has grown by a seventh, and no request waits for all of it.
+	// shrinkLines is the number of lines that a request examines while a pass is under way. The
+	// pass ends when the file has grown by a seventh, and no request waits for the whole pass.
 	shrinkLines = 8
 )
 
-// openNonceFile opens or makes the file. knownMs is the last time that anything else knows:
-// the clock, the journals. Timestamps before notBeforeMs are to be refused, and what used
-// yields; follow comes next. A line that is none, such as one cut short, is left out.
+// openNonceFile opens or creates the file. knownMs is the latest time that any other source
+// knows: the clock, the journals. The caller must refuse timestamps before notBeforeMs and
+// every nonce that used yields, and then call follow. An invalid line, for example a truncated
+// one, is ignored.
 func openNonceFile(path string, knownMs int64) (n *nonceFile, notBeforeMs int64, err error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -62,7 +63,7 @@ func openNonceFile(path string, knownMs int64) (n *nonceFile, notBeforeMs int64,
 		n.size, n.newest = l.end, max(n.newest, l.timestampMs)
 	}
 	if err = n.failed; err == nil {
-		err = f.Truncate(n.size) // a line that was cut short would spoil the next one
+		err = f.Truncate(n.size) // a truncated line would corrupt the next one
 	}
 	if err != nil {
 		return nil, 0, nonceError(errors.Join(err, f.Close()))
@@ -71,8 +72,8 @@ func openNonceFile(path string, knownMs int64) (n *nonceFile, notBeforeMs int64,
 	return n, max(knownMs, n.notBefore()), nil
 }
 
-// used yields the nonces of timestamps at or after notBeforeMs in the order of their use,
-// and the floors.
+// used yields the nonces with timestamps at or after notBeforeMs, and the floors, in the order
+// of their use.
 func (n *nonceFile) used(notBeforeMs int64) iter.Seq[accounts.UsedNonce] {
 	return func(yield func(accounts.UsedNonce) bool) {
 		for l := range n.lines {
@@ -87,8 +88,8 @@ func (n *nonceFile) used(notBeforeMs int64) iter.Seq[accounts.UsedNonce] {
 	}
 }
 
-// follow has lines dropped that are below the floor of their key in the present process,
-// which has taken what used yields. It returns the error of that, if there was one.
+// follow sets the floors below which lines may be dropped: those of the present process, after
+// it has read used. It returns the error of that read, if any.
 func (n *nonceFile) follow(floor func(publicKey []byte) int64) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -99,15 +100,16 @@ func (n *nonceFile) follow(floor func(publicKey []byte) int64) error {
 	return nil
 }
 
-// notBefore is a time that the clock has reached. Caller: holds mu, or is alone.
+// notBefore returns a time in ms that the clock has reached. Caller: holds mu, or has
+// exclusive access.
 func (n *nonceFile) notBefore() int64 { return n.newest - accounts.MaxWindowMs }
 
-// nonceLine is one line; its slices are valid until the next one is read.
+// nonceLine is one line. Its slices are valid until the next line is read.
 type nonceLine struct {
 	timestampMs int64
 	key, nonce  []byte
 	text        []byte
-	end         int64 // offset of what follows
+	end         int64 // offset of the next line
 }
 
 func parseNonceLine(text []byte) (l nonceLine, ok bool) {
@@ -118,7 +120,7 @@ func parseNonceLine(text []byte) (l nonceLine, ok bool) {
 	return nonceLine{timestampMs: ms, key: key, nonce: nonce, text: text}, ok && ended && err == nil && !bytes.Contains(nonce, []byte(" "))
 }
 
-// lines yields the lines of the file. It stops at an error, which is in failed then.
+// lines yields the lines of the file. It stops at an error and stores it in failed.
 func (n *nonceFile) lines(yield func(nonceLine) bool) {
 	in, at := newNonceReader(n.f), int64(0)
 	for {
@@ -130,7 +132,7 @@ func (n *nonceFile) lines(yield func(nonceLine) bool) {
 				return
 			}
 		}
-		if err != nil && !errors.Is(err, bufio.ErrBufferFull) { // full: no line is that long
+		if err != nil && !errors.Is(err, bufio.ErrBufferFull) { // buffer full: no valid line is that long
 			if !errors.Is(err, io.EOF) {
 				n.failed = err
 			}
@@ -143,7 +145,7 @@ func newNonceReader(f io.ReaderAt) *bufio.Reader {
 	return bufio.NewReaderSize(io.NewSectionReader(f, 0, math.MaxInt64), 64<<10)
 }
 
-// keep notes a used nonce, unless its timestamp will be refused. The clock is not asked.
+// keep writes a used nonce, unless its timestamp will be refused. It ignores the current time.
 func (n *nonceFile) keep(_, timestampMs int64, publicKey string, nonce []byte) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -13,8 +13,8 @@ import (
 	"tickhive/server"
 )
 
-// A clock that stands still, or a timestamp of the future, is not refused by the start of
-// the next process: its nonce has to be known.
+// After a restart, a request of a clock that did not move, or with a future timestamp, is not
+// refused by its timestamp. The new process must know its nonce.
 func TestAUsedNonceIsRefusedAfterARestart(t *testing.T) {
 	dir := t.TempDir()
 	p := startEmpty(t, "--data-dir", dir)
@@ -39,8 +39,8 @@ func TestAUsedNonceIsRefusedAfterARestart(t *testing.T) {
 	}
 }
 
-// usedOf opens a file and returns what a later process takes from it, in order. A pass that
-// was cut short leaves lines twice.
+// usedOf opens a file and returns the nonces that a later process reads from it, in order. An
+// interrupted pass leaves some lines twice.
 func usedOf(t testing.TB, path string, knownMs int64) (n *nonceFile, notBeforeMs int64, used []accounts.UsedNonce) {
 	t.Helper()
 	n, notBeforeMs, err := openNonceFile(path, knownMs)
@@ -60,7 +60,7 @@ func usedOf(t testing.TB, path string, knownMs int64) (n *nonceFile, notBeforeMs
 	return n, notBeforeMs, used
 }
 
-// A timestamp that a later process refuses by itself needs no nonce.
+// A timestamp that a later process refuses anyway needs no nonce.
 func TestNonceFileDropsWhatItsNewestTimestampRefuses(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "NONCES")
 	n, notBefore, used := usedOf(t, path, 0)
@@ -69,7 +69,7 @@ func TestNonceFileDropsWhatItsNewestTimestampRefuses(t *testing.T) {
 	}
 	const last = 399_990
 	most := int64(0)
-	for ms := int64(0); ms <= last; ms += 10 { // 40,000 lines of 50 bytes: beyond the limit
+	for ms := int64(0); ms <= last; ms += 10 { // 40,000 lines of 50 bytes: more than the limit
 		if err := n.keep(ms, ms, "key-of-this-size-or-so-to-fill", fmt.Appendf(nil, "nonce-%06d", ms)); err != nil {
 			t.Fatal(err)
 		}
@@ -84,7 +84,7 @@ func TestNonceFileDropsWhatItsNewestTimestampRefuses(t *testing.T) {
 	if err := n.close(); err != nil {
 		t.Fatal(err)
 	}
-	n, notBefore, used = usedOf(t, path, 0) // the clock knows nothing
+	n, notBefore, used = usedOf(t, path, 0) // the clock provides no time
 	if notBefore != last-60_000 || len(used) != 6001 || used[0].Nonce != "nonce-339990" || used[0].TimestampMs != 339_990 {
 		t.Fatal(notBefore, len(used))
 	}
@@ -100,8 +100,8 @@ func TestNonceFileDropsWhatItsNewestTimestampRefuses(t *testing.T) {
 	}
 }
 
-// A line that a killed process left half written spoils neither the one before nor the one
-// after it.
+// A line that a killed process left half written corrupts neither the previous nor the next
+// line.
 func TestNonceFileSurvivesALineCutShort(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "NONCES")
 	n, _, _ := usedOf(t, path, 0)
@@ -127,8 +127,8 @@ func TestNonceFileSurvivesALineCutShort(t *testing.T) {
 	_ = n.close()
 }
 
-// A clock that went back over a restart lets no request pass again: one that is older than
-// anything that is known is refused by its timestamp, one that is not by its nonce.
+// A clock that went back over a restart lets no request be accepted twice. A request older
+// than every known time is refused by its timestamp, a newer one by its nonce.
 func TestClockThatWentBackLetsNoSignedRequestPassAgain(t *testing.T) {
 	const second = int64(1_000_000_000)
 	t0 := int64(1_767_225_600) * second

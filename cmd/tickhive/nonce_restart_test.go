@@ -16,7 +16,7 @@ import (
 
 const privateOfTest = "0123456789012345678901234567890123456789012345678901234567890123"
 
-// noncesRun is one process: keys, their nonces, and the file that outlives it.
+// noncesRun is one process: keys, their nonces, and the file that survives it.
 type noncesRun struct {
 	state *accounts.State
 	v     *accounts.Verifier
@@ -24,7 +24,7 @@ type noncesRun struct {
 }
 
 // startNonces starts a process as serve does. least is the size at which the file is
-// written over, most the bound of the table.
+// rewritten, most the limit of the table.
 func startNonces(t testing.TB, path string, keys int, nowMs, knownMs, least int64, most int) *noncesRun {
 	t.Helper()
 	x := &noncesRun{state: accounts.New(accounts.DefaultOptions(rand.NewChaCha8([32]byte{})))}
@@ -65,8 +65,8 @@ func (x *noncesRun) send(nowMs int64, key int, timestampMs int64, nonce string) 
 	return reject
 }
 
-// Whatever a process forgets, and whatever its clock does while it runs and over restarts,
-// which may cut a pass over the file short: no request passes twice.
+// No request is accepted twice, whatever a process forgets and however its clock moves, during
+// a run and over restarts. A restart may interrupt a pass over the file.
 func TestNoSignedRequestPassesTwiceOverRestarts(t *testing.T) {
 	const t0 = int64(1_767_225_600_000)
 	seed := rand.Uint64()
@@ -90,7 +90,7 @@ func TestNoSignedRequestPassesTwiceOverRestarts(t *testing.T) {
 				now += r.Int64N(100_000)
 			case 1:
 				now -= r.Int64N(100_000)
-			case 2: // killed, and started with a clock that may have gone back
+			case 2: // killed, and restarted with a clock that may have gone back
 				restarts++
 				_ = x.file.close()
 				now += r.Int64N(100_000) - 50_000
@@ -132,8 +132,8 @@ func TestNoSignedRequestPassesTwiceOverRestarts(t *testing.T) {
 	}
 }
 
-// The file is as long as the table is large, not as the traffic of a minute is, and the
-// floor that it has for what it dropped is refused by the next process.
+// The length of the file depends on the size of the table, not on one minute's traffic. The
+// next process refuses requests below the floor that replaces dropped lines.
 func TestNonceFileIsBoundedByTheTable(t *testing.T) {
 	const t0, most, requests = int64(1_767_225_600_000), 500, 20_000
 	path := filepath.Join(t.TempDir(), "NONCES")
@@ -143,7 +143,7 @@ func TestNonceFileIsBoundedByTheTable(t *testing.T) {
 	}
 	longest := int64(0)
 	for i := range requests {
-		now := t0 + int64(i) // 20 s: their timestamps alone refuse none
+		now := t0 + int64(i) // 20 s: the timestamps alone refuse no request
 		if reject := x.send(now, 0, now, strconv.Itoa(i)); reject != nil {
 			t.Fatal(i, reject)
 		}
@@ -173,7 +173,7 @@ func TestNonceFileIsBoundedByTheTable(t *testing.T) {
 	}
 }
 
-// A process that is killed while it drops lines, at whatever byte, loses none that is needed.
+// A process that is killed at any byte of a pass loses no required line.
 func TestNonceFileCutShortAtEveryStepOfAPass(t *testing.T) {
 	const t0 = int64(1_767_225_600_000)
 	path := filepath.Join(t.TempDir(), "NONCES")
@@ -200,7 +200,7 @@ func TestNonceFileCutShortAtEveryStepOfAPass(t *testing.T) {
 		if err := n.shrink(); err != nil {
 			t.Fatal(err)
 		}
-		if n.pass != nil { // as early as it may be
+		if n.pass != nil { // a flush as early as possible
 			if err := n.pass.flush(n.f); err != nil {
 				t.Fatal(err)
 			}
@@ -227,7 +227,7 @@ func TestNonceFileCutShortAtEveryStepOfAPass(t *testing.T) {
 	}
 }
 
-// The newest timestamp says how far the clock has been, also when its key is gone.
+// The newest timestamp shows how far the clock has been, even after its key is deleted.
 func TestNonceFileKeepsTheNewestLineOfADeletedKey(t *testing.T) {
 	const t0 = int64(1_767_225_600_000)
 	path := filepath.Join(t.TempDir(), "NONCES")

@@ -9,27 +9,27 @@ import (
 	"os"
 )
 
-// nonceShrink is one pass over a nonceFile that moves the lines that are still needed to
-// its beginning, a few at each request:
+// nonceShrink is one pass over a nonceFile. It moves the required lines to the beginning of
+// the file, a few at each request:
 //
 //	0          written             read              size
-//	| kept ...  | what was read ... | not yet read ... | new lines
+//	| retained  | already read ...  | not yet read ... | new lines
 //
-// written is never beyond read, so a process that ends in between leaves every line that is
-// needed, some of them twice, and the rest of a line where written is: it begins in
-// the middle, so it is none or has a shorter timestamp, which is before notBefore.
+// written never exceeds read. A process that ends during a pass therefore leaves every required
+// line, some of them twice, and at written the rest of a line. This rest begins in the middle of
+// the line, so it is invalid or has a shorter timestamp, which is before notBefore.
 type nonceShrink struct {
 	in            *bufio.Reader
 	read, written int64
-	out           []byte // kept, not yet written
+	out           []byte // retained lines, not yet written
 	keys          map[string]nonceFloor
 }
 
-// nonceFloor is a key's floor when a pass met the key first, and the same for all its lines:
-// what is dropped is below the floor that the file has.
+// nonceFloor is a key's floor, read at the key's first line of the pass and used for all its
+// lines. Dropped lines are therefore below the floor in the file.
 type nonceFloor struct {
 	ms   int64
-	told bool // a line with it is kept
+	told bool // a line with the floor was retained
 }
 
 const shrinkWrite = 32 << 10
@@ -38,7 +38,7 @@ func newNonceShrink(f *os.File) *nonceShrink {
 	return &nonceShrink{in: newNonceReader(f), keys: map[string]nonceFloor{}}
 }
 
-// shrink goes on with the pass and ends it at the end of the file. Caller: holds mu.
+// shrink continues the pass and ends it at the end of the file. Caller: holds mu.
 func (n *nonceFile) shrink() error {
 	p := n.pass
 	for range shrinkLines {
@@ -46,7 +46,7 @@ func (n *nonceFile) shrink() error {
 			return n.shrunk()
 		}
 		text, err := p.in.ReadSlice('\n')
-		if errors.Is(err, io.EOF) { // the file has grown since the reader met its end
+		if errors.Is(err, io.EOF) { // the file has grown since the reader reached its end
 			text, err = p.in.ReadSlice('\n')
 		}
 		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
@@ -65,8 +65,8 @@ func (n *nonceFile) shrink() error {
 	return nil
 }
 
-// appendKept appends a line, or, in place of the first of its key that is not needed any
-// more, the key's floor. That is never longer, or the line stays.
+// appendKept appends a required line. In place of the first obsolete line of a key it appends
+// the key's floor, unless the floor is longer: then the line stays.
 func (n *nonceFile) appendKept(dst []byte, l *nonceLine) []byte {
 	floor, met := n.pass.keys[string(l.key)]
 	if !met {
@@ -76,7 +76,7 @@ func (n *nonceFile) appendKept(dst []byte, l *nonceLine) []byte {
 	if l.timestampMs == n.newest || l.timestampMs >= floor.ms && string(l.nonce) != floorMark {
 		return append(dst, l.text...)
 	}
-	if floor.told || floor.ms == math.MaxInt64 { // the key is deleted
+	if floor.told || floor.ms == math.MaxInt64 { // MaxInt64: the key is deleted
 		return dst
 	}
 	kept := len(dst)
@@ -95,7 +95,7 @@ func (p *nonceShrink) flush(f *os.File) error {
 	return err
 }
 
-// shrunk cuts the file behind what was kept.
+// shrunk ends the pass and truncates the file after the retained lines.
 func (n *nonceFile) shrunk() error {
 	p := n.pass
 	if err := p.flush(n.f); err != nil {

@@ -7,19 +7,19 @@ import (
 	"time"
 )
 
-// origin is what a data directory is begun with and keeps: a start that asks for something
-// else is refused.
+// origin holds the settings that a data directory gets when it is begun and never changes. A
+// start with contradicting settings is refused.
 type origin struct {
-	CreatedNs int64  `json:"createdNs"` // process clock: where a backfill begins
+	CreatedNs int64  `json:"createdNs"` // process clock: start of a backfill
 	Seed      uint64 `json:"seed"`      // of the simulated market and the ledger
 	Clock     string `json:"clock"`     // real or virtual
-	// ClockStartNs is the time that a virtual clock was started at, 0 when it is not known.
+	// ClockStartNs is the start time of a virtual clock, 0 if it is unknown.
 	ClockStartNs int64 `json:"clockStartNs,omitempty"`
-	// Pairs is builtin once the configured pairs were added; empty when it is not known.
+	// Pairs is builtin once the configured pairs were added; empty if it is unknown.
 	Pairs string `json:"pairs,omitempty"`
 }
 
-// newOrigin is the origin of a directory that the configuration begins at startNs.
+// newOrigin returns the origin of a directory that the configuration begins at startNs.
 func newOrigin(cfg *Config, startNs int64) origin {
 	o := origin{CreatedNs: startNs - int64(cfg.Sim.Backfill), Seed: uint64(cfg.Sim.Seed), Clock: cfg.Clock.Mode, Pairs: cfg.Market.Pairs}
 	if o.Clock == clockVirtual {
@@ -28,11 +28,11 @@ func newOrigin(cfg *Config, startNs int64) origin {
 	return o
 }
 
-// storeDirs hold what a process has kept of its market.
+// storeDirs names the directories of the stores.
 var storeDirs = []string{"engine", "accounts", "launchpad", "hive"}
 
-// used reports whether a market was begun in the directory: a start that found its port
-// taken leaves no store behind.
+// used reports whether the directory holds a market. A start that fails because its port is in
+// use creates no store.
 func (d *dataDir) used() bool {
 	for _, name := range storeDirs {
 		if _, err := os.Stat(d.sub(name)); err == nil {
@@ -42,8 +42,8 @@ func (d *dataDir) used() bool {
 	return false
 }
 
-// clockKind is the kind of clock of a directory whose meta.json does not name it: only a
-// virtual clock has its file.
+// clockKind returns the kind of clock of a directory whose meta.json does not name it. Only a
+// virtual clock has a CLOCK file.
 func clockKind(path string) string {
 	if _, err := os.Stat(filepath.Join(path, "CLOCK")); err == nil {
 		return clockVirtual
@@ -51,10 +51,10 @@ func clockKind(path string) string {
 	return clockReal
 }
 
-// agree compares the configuration with what the used directory was begun with. What the
-// directory decides is put into cfg, with a line in notes where the configuration asks for
-// something that has no effect any more; what would mislead is refused. startNs is where the
-// configuration starts a virtual clock, clockNs where that clock was.
+// agree compares the configuration with the used directory's origin. It copies the directory's
+// settings into cfg and returns a note for each configured setting that has no effect any
+// more. It refuses settings that would mislead. startNs is the configured start of a virtual
+// clock, clockNs the time that this clock had reached.
 func (o *origin) agree(cfg *Config, dir string, startNs, clockNs int64) (notes []string, err error) {
 	if cfg.Clock.Mode != o.Clock {
 		return nil, o.otherClock(cfg, dir)
@@ -80,7 +80,7 @@ func (o *origin) agree(cfg *Config, dir string, startNs, clockNs int64) (notes [
 	return notes, err
 }
 
-// otherClock refuses a start with the other kind of clock.
+// otherClock returns the refusal of a start with the other kind of clock.
 func (o *origin) otherClock(cfg *Config, dir string) error {
 	remedy := "go on with --clock virtual"
 	if o.Clock == clockReal {
@@ -90,14 +90,14 @@ func (o *origin) otherClock(cfg *Config, dir string) error {
 		"%s, or begin another directory with --data-dir DIR", dir, o.Clock, cfg.Clock.Mode, remedy)
 }
 
-// agreeStart compares the configured start of a virtual clock with where it is. The start
-// that the directory was begun with may stay on the command line.
+// agreeStart compares the configured start of a virtual clock with its current time. The
+// original start may remain on the command line.
 func (o *origin) agreeStart(cfg *Config, dir string, startNs, clockNs int64) (note string, err error) {
 	if cfg.Clock.Start == "" || cfg.Clock.Mode != clockVirtual {
 		return "", nil
 	}
 	if startNs >= clockNs {
-		return "", nil // the clock is moved there
+		return "", nil // the clock moves forward to startNs
 	}
 	start, now := timeText(startNs), timeText(clockNs)
 	switch {

@@ -10,12 +10,12 @@ import (
 	"testing"
 )
 
-// startOf are the arguments of a start in a data directory, ports chosen.
+// startOf returns the arguments of a start in a data directory, on free ports.
 func startOf(dir string, args ...string) []string {
 	return append([]string{"serve", "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0", "--data-dir", dir}, args...)
 }
 
-// runOnce starts the program in dir, stops it when it is ready and answers its log.
+// runOnce starts the program in dir, stops it when it is ready and returns its log.
 func runOnce(t *testing.T, dir string, args ...string) string {
 	t.Helper()
 	in := launch(t, nil, startOf(dir, args...)...)
@@ -25,8 +25,8 @@ func runOnce(t *testing.T, dir string, args ...string) string {
 	return in.stderr.String()
 }
 
-// startRefused expects a start that ends with exit code 2 and an error with these texts, before it
-// listens.
+// startRefused checks that a start ends before it listens, with exit code 2 and an error that
+// contains these texts.
 func startRefused(t *testing.T, args []string, want ...string) {
 	t.Helper()
 	in := launch(t, nil, args...)
@@ -44,7 +44,7 @@ func startRefused(t *testing.T, args []string, want ...string) {
 	}
 }
 
-// files are the files of a directory and what is in them, but for the lock.
+// files returns the files of a directory with their contents, except the lock.
 func files(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -62,7 +62,7 @@ func files(t *testing.T, dir string) map[string]string {
 	return all
 }
 
-// forget removes members from meta.json, as an older program wrote it.
+// forget removes members from meta.json that an older program did not write.
 func forget(t *testing.T, dir string, members ...string) {
 	t.Helper()
 	name := filepath.Join(dir, "meta.json")
@@ -90,8 +90,8 @@ func forget(t *testing.T, dir string, members ...string) {
 
 var virtual2026 = []string{"--clock", "virtual", "--clock-start", "2026-01-01T00:00:00Z"}
 
-// A directory keeps the kind of its clock: a start with the other is refused with what to
-// do, and changes nothing.
+// A directory keeps its kind of clock. A start with the other kind is refused with a remedy
+// and changes nothing.
 func TestADirectoryKeepsItsKindOfClock(t *testing.T) {
 	for _, c := range []struct {
 		kind, remedy string
@@ -131,8 +131,8 @@ func TestADirectoryKeepsItsKindOfClock(t *testing.T) {
 	}
 }
 
-// A start that began no market binds nothing: one that found its port taken, and one that
-// was stopped within its backfill.
+// A start without a market fixes nothing in the directory: one whose port is in use, and one
+// that is stopped during its backfill.
 func TestAStartWithoutAMarketLeavesTheClockOpen(t *testing.T) {
 	dir := t.TempDir()
 	taken := strings.TrimPrefix(startEmpty(t).public, "http://")
@@ -155,7 +155,7 @@ func TestAStartWithoutAMarketLeavesTheClockOpen(t *testing.T) {
 	startRefused(t, startOf(dir, virtual2026...), "was begun with a real clock")
 }
 
-// What a used directory cannot do any more is refused where it would mislead, and announced
+// A setting that a used directory cannot apply is refused where it would mislead, and reported
 // in one line where it is harmless.
 func TestAUsedDirectorySaysWhatHasNoEffect(t *testing.T) {
 	dir := t.TempDir()
@@ -185,8 +185,8 @@ func TestAUsedDirectorySaysWhatHasNoEffect(t *testing.T) {
 	}
 }
 
-// A virtual clock goes on from where it was. Its first start may stay on the command line;
-// an earlier one is refused, a later one moves it.
+// A virtual clock continues from its last time. Its original start may remain on the command
+// line. Another earlier start is refused; a later start moves the clock.
 func TestTheStartOfAUsedVirtualClock(t *testing.T) {
 	dir := t.TempDir()
 	in := start(t, append([]string{"--data-dir", dir, "--backfill", "10m"}, virtual2026...)...)
@@ -213,7 +213,7 @@ func TestTheStartOfAUsedVirtualClock(t *testing.T) {
 		"clock.start", "2026-01-01T01:00:00Z is before 2026-01-01T02:00:00Z", dir, "--clock-start", "--data-dir")
 	in = start(t, "--data-dir", dir, "--clock", "virtual", "--clock-start", "2026-01-03T00:00:00Z")
 	expect(t, in.call(200, "GET", "/clock", ""), map[string]string{"now": "1767398400000"})
-	// The simulated market was not there meanwhile: it goes on from the new time.
+	// The simulated market did not run in between: it continues from the new time.
 	in.call(200, "POST", "/clock", `{"advance":"10s"}`)
 	list := in.do("GET", in.public+"/api/deals?currencyPairCode=BTC_USDT&pageSize=100", "").body
 	if strings.Contains(list, `"dealDateUtc":"2026-01-02`) || strings.Count(list, "2026-01-03T00:00:0") < 2 || strings.Count(list, "2026-01-03T00:00:00.0000000Z") > 2 {
@@ -221,7 +221,7 @@ func TestTheStartOfAUsedVirtualClock(t *testing.T) {
 	}
 }
 
-// Settings that another setting leaves without effect are refused, before anything is made.
+// Settings that another setting makes ineffective are refused before anything is created.
 func TestSettingsWithoutEffectAreRefused(t *testing.T) {
 	for _, c := range []struct {
 		args []string

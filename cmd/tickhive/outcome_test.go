@@ -33,9 +33,9 @@ func openInside(t *testing.T, dir string, fs vfs.FS, set ...string) (*exchange, 
 	return x, in, log
 }
 
-// An order whose record could not be made durable is answered 504; what it may spend stays
-// held; and its repeat after the restart leaves one order, whether the record was there (the
-// process ended) or not (the power failed).
+// An order whose record could not be made durable gets status 504, and its funds stay held.
+// Repeated after the restart it exists once, whether its record was written (the process
+// ended) or not (the power failed).
 func TestAnOrderOfUnknownOutcomeIsThereOnceAfterItsRepeat(t *testing.T) {
 	for _, end := range []struct {
 		what  string

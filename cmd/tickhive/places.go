@@ -7,27 +7,26 @@ import (
 	"tickhive/server"
 )
 
-// Shares of the descriptors that the process may have.
+// Shares of the process's file descriptors.
 const (
-	// reservedFiles are kept for everything that is no connection: standard streams, the
-	// poller, listeners, four logs with the next segment, snapshots and readers of each.
-	// A program at work has 18 to 30 of them.
+	// reservedFiles descriptors are reserved for everything except connections: standard
+	// streams, the poller, listeners, and four logs with the next segment, snapshots and
+	// readers of each. A program under load uses 18 to 30 of them.
 	reservedFiles = 64
-	// internalFloor connections of the internal listener go before those of the public one.
+	// internalFloor connections of the internal listener have priority over the public listener's.
 	internalFloor = 1000
-	// leastPlaces is the smallest number of connections that is worth a start.
+	// leastPlaces is the smallest number of connections that justifies a start.
 	leastPlaces = 32
 )
 
-// places are the connections that the listeners may have open at once.
+// places holds the largest number of open connections of each listener.
 type places struct {
 	public, internal int
 }
 
-// sharePlaces divides files descriptors: the reserve first, then as many connections as
-// are wanted. What is missing is missing at the internal listener down to its floor (a
-// quarter at most), then at the public one, so that neither can starve the other or the
-// journal. No files: the limit is not known.
+// sharePlaces divides files descriptors: the reserve first, then the wanted connections. A
+// shortage reduces the internal listener first, down to its floor (a quarter at most), then the
+// public one. Neither can then starve the other or the journal. files 0: the limit is unknown.
 func sharePlaces(files uint64, public int) (places, error) {
 	want := places{public: cmp.Or(public, server.DefaultConns), internal: server.DefaultInternalConns}
 	if files == 0 || files >= uint64(want.public+want.internal+reservedFiles) {
@@ -43,11 +42,11 @@ func sharePlaces(files uint64, public int) (places, error) {
 	return places{public: min(want.public, left-internal), internal: internal}, nil
 }
 
-// files is the limit that these places need.
+// files returns the descriptor limit that these places need.
 func (p places) files() int { return p.public + p.internal + reservedFiles }
 
-// limitConnections shares files descriptors out, and says so where the configuration asks
-// for more connections than there is room for.
+// limitConnections applies sharePlaces and logs a warning if the configuration wants more
+// connections than the descriptors allow.
 func (x *exchange) limitConnections(files uint64) error {
 	var err error
 	if x.places, err = sharePlaces(files, x.cfg.Server.Connections); err != nil {

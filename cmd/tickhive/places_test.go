@@ -6,15 +6,14 @@ import (
 	"testing"
 )
 
-// The reserve comes first, each listener keeps a share, and no division is larger than the
-// limit.
+// The reserve has priority, each listener gets a share, and no division exceeds the limit.
 func TestDescriptorsAreShared(t *testing.T) {
 	for _, c := range []struct {
 		files  uint64
 		public int
 		want   places
 	}{
-		{0, 0, places{16_384, 10_000}}, // not known
+		{0, 0, places{16_384, 10_000}}, // unknown
 		{math.MaxUint64, 0, places{16_384, 10_000}},
 		{1 << 20, 100_000, places{100_000, 10_000}},
 		{26_448, 0, places{16_384, 10_000}},

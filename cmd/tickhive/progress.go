@@ -8,8 +8,8 @@ import (
 	"github.com/schollz/progressbar/v3"
 )
 
-// progress shows long work: a bar with rate and time left on a terminal, plain lines when
-// piped, nothing when quiet. One goroutine uses it.
+// progress reports long work: a bar with rate and remaining time on a terminal, plain lines
+// when piped, nothing when quiet. Only one goroutine may use it.
 type progress struct {
 	name    string
 	total   int64
@@ -37,7 +37,7 @@ func newProgress(out io.Writer, name string, total int64, quiet bool) *progress 
 	return g
 }
 
-// set shows how much is done.
+// set updates the display.
 func (g *progress) set(done int64) {
 	switch {
 	case g.out == nil:
@@ -51,14 +51,14 @@ func (g *progress) set(done int64) {
 	}
 }
 
-// leave takes the bar away, of work that may be whole or not.
+// leave removes the bar, whether the work is complete or not.
 func (g *progress) leave() {
 	if g.bar != nil {
 		_ = g.bar.Finish()
 	}
 }
 
-// end is leave for work that is whole; it says how long it took.
+// end removes the bar of completed work and prints the duration.
 func (g *progress) end() {
 	g.leave()
 	if g.out != nil {

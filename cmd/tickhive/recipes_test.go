@@ -10,14 +10,14 @@ import (
 	"testing"
 )
 
-// recipe matches a command of the README that a reader pastes.
+// recipe matches a README command that a reader pastes.
 var recipe = regexp.MustCompile("bin/tickhive ((?:serve|replay --format trades)[^`&\n]*)")
 
 // span matches a backfill, which the test shortens.
 var span = regexp.MustCompile(`--backfill \S+`)
 
-// The recipes of the README work one after the other in one folder, between two starts of
-// `make run` there, and a second time.
+// The recipes of the README work one after the other in one folder, between two runs of `make
+// run` there, and a second time.
 func TestTheRecipesWorkInOneFolder(t *testing.T) {
 	readme, err := os.ReadFile(sourceTree + "/README.md")
 	if err != nil {

@@ -63,14 +63,14 @@ func TestABadLineOfAReplayIsNamed(t *testing.T) {
 	}
 }
 
-// replayOf are the arguments of a replay, ports chosen.
+// replayOf returns the arguments of a replay on free ports.
 func replayOf(file string, args ...string) []string {
 	return append([]string{
 		"replay", "--format", "trades", "--pair", "BTC_USDT", "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0", file,
 	}, args...)
 }
 
-// A replay without a data directory has one of its own for its time, however it ends.
+// A replay without a data directory uses a temporary one and removes it, however it ends.
 func TestAReplayRemovesItsTemporaryDirectory(t *testing.T) {
 	file, work, temp := recorded(t), t.TempDir(), t.TempDir()
 	taken := strings.TrimPrefix(startEmpty(t).public, "http://")
@@ -107,7 +107,7 @@ func TestAReplayRemovesItsTemporaryDirectory(t *testing.T) {
 	}
 }
 
-// A named directory is kept, and takes only what comes after its clock.
+// A named directory is retained and accepts only trades after its clock.
 func TestAReplayKeepsANamedDirectory(t *testing.T) {
 	file, dir := recorded(t), t.TempDir()
 	for _, source := range [][]string{{"--data-dir", dir}, {"--set", "data.dir=" + dir}} {
@@ -122,7 +122,8 @@ func TestAReplayKeepsANamedDirectory(t *testing.T) {
 			t.Errorf("exit code %d: %s", code, in.stderr.String())
 		}
 	}
-	// A kill leaves the clock's file behind the journal: the refusal comes with the first record.
+	// After a kill the CLOCK file may be behind the journal. The first record is then
+	// refused.
 	if err := os.Remove(filepath.Join(dir, "CLOCK")); err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +136,7 @@ func TestAReplayKeepsANamedDirectory(t *testing.T) {
 	startRefused(t, replayOf(file, "--data-dir", real), "was begun with a real clock", "--data-dir DIR")
 }
 
-// A replay decides its clock and its market; a command line that asks for others is refused.
+// A replay sets its clock and its market itself. A command line with other values is refused.
 func TestAReplayRefusesFlagsThatItDecides(t *testing.T) {
 	file := recorded(t)
 	for _, c := range []struct {
@@ -150,14 +151,14 @@ func TestAReplayRefusesFlagsThatItDecides(t *testing.T) {
 	} {
 		startRefused(t, replayOf(file, c.args...), c.want, "leave it out")
 	}
-	env := []string{"TICKHIVE_SIM_BACKFILL=1h", "TICKHIVE_CLOCK_MODE=real", "TICKHIVE_SIM_ENABLED=on"} // serve's
+	env := []string{"TICKHIVE_SIM_BACKFILL=1h", "TICKHIVE_CLOCK_MODE=real", "TICKHIVE_SIM_ENABLED=on"} // settings of serve
 	in := launch(t, env, replayOf(file, "--sim", "off", "--pairs", "none", "--clock", "virtual")...)
 	if code := in.wait(); code != 0 {
 		t.Errorf("exit code %d: %s", code, in.stderr.String())
 	}
 }
 
-// What a replay would read wrongly it refuses before it listens or writes anything.
+// A replay refuses input that it would misread, before it listens or writes anything.
 func TestARefusedReplayStartsAndWritesNothing(t *testing.T) {
 	for _, c := range []struct{ format, text, place, found, todo string }{
 		{"trades", "date,time,price,amount\n2024-01-02,10:30:00,100.5,1\n", "x.csv:2:12: ", "split over the columns", "join them"},
@@ -167,7 +168,7 @@ func TestARefusedReplayStartsAndWritesNothing(t *testing.T) {
 		{"trades", "20240102,1,1,buy\n", "x.csv:1:1: ", "20240102", "write 2024-01-02"},
 		{"trades", "time,open,high,low,close\n1700000000,1,2,1,2\n", "x.csv:1:1: ", "without a volume", "add a column"},
 		{"binance", `1723161254000000000 {"stream":"btcusdt@depth","data":{"s":"BTCUSDT","U":1,"u":2,"b":[["99","1"]],"a":[]}}` + "\n", "x.csv:1:1: ", "no depth snapshot", "/api/v3/depth"},
-		{"trades", "1700000000,1.25,1,buy\n", "", "", ""}, // the other half: this one starts
+		{"trades", "1700000000,1.25,1,buy\n", "", "", ""}, // for comparison: this one starts
 	} {
 		file, dir := filepath.Join(t.TempDir(), "x.csv"), filepath.Join(t.TempDir(), "data")
 		if err := os.WriteFile(file, []byte(c.text), 0o600); err != nil {

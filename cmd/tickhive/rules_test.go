@@ -13,9 +13,9 @@ import (
 	"testing"
 )
 
-// unpackOld makes the data directory that the program wrote before rules had versions: two
+// unpackOld unpacks a data directory that the program wrote before rules had versions: two
 // pairs, four users, resting orders, icebergs and 210 waiting stops of one account, snapshots
-// of the market and of the accounts, and a journal behind them that a kill -9 ended.
+// of the market and of the accounts, and a journal after them that ends with a kill -9.
 func unpackOld(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -49,7 +49,7 @@ func unpackOld(t *testing.T) (dir string) {
 	}
 }
 
-// oldState is what the program that wrote the directory answered before its end.
+// oldState holds the responses of the program that wrote the directory, before its end.
 type oldState struct {
 	StateHash, Totals string
 	Users             map[string]string
@@ -81,8 +81,8 @@ func (in *instance) isOld(w oldState) {
 	}
 }
 
-// A directory of before is replayed by the rules of its time: the same state, the same
-// money, from its snapshots and from the first record, and it goes on from there.
+// A directory of older rules is replayed by those rules. It has the same state and the same
+// balances, from its snapshots and from the first record, and it accepts new commands.
 func TestADirectoryOfOldRulesKeepsItsState(t *testing.T) {
 	w, dir := wantOld(t), unpackOld(t)
 	first := startEmpty(t, "--data-dir", dir)

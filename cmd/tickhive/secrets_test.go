@@ -13,8 +13,8 @@ import (
 	"tickhive/client"
 )
 
-// No private key is in a log at any level, in a metric, or in a file that others may read
-// (docs/contract/signing.md#secrets).
+// No private key appears in a log at any level, in a metric, or in a file that other users may
+// read (docs/contract/signing.md#secrets).
 func TestPrivateKeysAreNowhereToBeRead(t *testing.T) {
 	t.Parallel()
 	data := filepath.Join(t.TempDir(), "data")

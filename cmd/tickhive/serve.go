@@ -9,12 +9,12 @@ import (
 	"time"
 )
 
-// serveCmd runs the exchange until it is told to stop.
+// serveCmd runs the exchange until a signal stops it.
 type serveCmd struct {
 	serveFlags
 }
 
-// shutdownTime bounds how long accepted requests may still take after SIGTERM.
+// shutdownTime limits the time that accepted requests may still take after SIGTERM.
 const shutdownTime = 20 * time.Second
 
 // Run serves until SIGTERM or an interrupt (signals.go).
@@ -27,7 +27,7 @@ func (s *serveCmd) Run(p *program) error {
 	return serve(p, cfg, s.Quiet, signals)
 }
 
-// serve is the life of the program between its flags and its end.
+// serve builds, starts, runs and stops the exchange.
 func serve(p *program, cfg *Config, quiet bool, signals processSignals) error {
 	x, err := newExchange(p, cfg, quiet)
 	if err != nil {
@@ -46,21 +46,21 @@ func serve(p *program, cfg *Config, quiet bool, signals processSignals) error {
 	}
 }
 
-// startup is the start of the market, on a goroutine of its own. What it builds is that
-// goroutine's alone until done is closed.
+// startup is the start of the market on a separate goroutine. That goroutine owns everything
+// that it builds until done is closed.
 type startup struct {
 	cancel context.CancelFunc
 	done   chan struct{}
-	err    error // of start, once done is closed
+	err    error // result of start; valid once done is closed
 }
 
-// end calls a start under way off and returns when nothing of it runs any more.
+// end cancels a start under way and returns when its goroutine has ended.
 func (s *startup) end() {
 	s.cancel()
 	<-s.done
 }
 
-// begin starts the market; whoever called it goes on and looks at x.startup.
+// begin starts the market in the background; x.startup holds the result.
 func (x *exchange) begin() {
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &startup{cancel: cancel, done: make(chan struct{})}
@@ -76,21 +76,21 @@ func (x *exchange) begin() {
 	}()
 }
 
-// startPanic is a panic within the start. What it was building may be half changed and its
-// locks held: nothing of it is stopped in order, snapshot or written again.
+// startPanic is a panic during the start. The structures under construction may be half changed
+// and their locks held, so none of them is stopped in order, put into a snapshot or written again.
 type startPanic struct {
 	value any
 	stack []byte
 }
 
-// Error says what the panic said, and where.
+// Error returns the panic's value and stack.
 func (e *startPanic) Error() string {
 	return fmt.Sprintf("the start failed on a defect of the program: %v\n%s", e.value, e.stack)
 }
 
-// startBefore listens, brings the market up and lets everybody in, unless a signal or the end of a
-// listener comes first: then what has begun is stopped, up is false, and err is what the
-// program ends with.
+// startBefore listens, starts the market and admits clients. If a signal or a failed listener
+// comes first, it stops the parts that have started and returns up false and the error that
+// the program ends with.
 func (x *exchange) startBefore(signals <-chan os.Signal) (up bool, err error) {
 	if err := x.listen(); err != nil {
 		return false, errors.Join(err, x.closeMarket(nil))
@@ -112,19 +112,20 @@ func (x *exchange) startBefore(signals <-chan os.Signal) (up bool, err error) {
 			return false, err
 		}
 		if err := x.startup.err; !errors.Is(err, context.Canceled) {
-			return false, err // it had failed by itself
+			return false, err // the start failed before it was canceled
 		}
 		return false, nil
 	}
 }
 
-// interruptsToExit is how many interrupts end the process at once, as in Docker's daemon:
-// wrappers that pass a signal on send it twice, and a person presses Ctrl-C again.
+// interruptsToExit is the number of interrupts that end the process at once, as in Docker's
+// daemon. Two are not enough: a wrapper that forwards a signal sends it twice, and a person
+// presses Ctrl-C again.
 const interruptsToExit = 3
 
-// stopBefore stops in order. Further signals are logged and change nothing, whoever sends
-// them: a supervisor that does not want to wait has SIGKILL. Interrupts, which a person
-// sends, end the process at once when there are enough of them. first is nil where none came.
+// stopBefore stops in order. Further signals are logged and change nothing, because a
+// supervisor that does not want to wait can send SIGKILL. Interrupts come from a person:
+// interruptsToExit of them end the process at once. first is nil if no signal caused the stop.
 func (x *exchange) stopBefore(first os.Signal, signals <-chan os.Signal) error {
 	if first != nil {
 		x.log.Info("stopping", "signal", first.String())

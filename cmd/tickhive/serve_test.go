@@ -87,8 +87,8 @@ func TestAConfiguredTokenIsAskedForEverywhere(t *testing.T) {
 	}
 }
 
-// A scraper that calls the internal listener by a configured name is answered, one that
-// calls it by another name is not.
+// A scraper that uses a configured name of the internal listener is served. One that uses
+// another name is refused.
 func TestTheInternalListenerTakesItsConfiguredHosts(t *testing.T) {
 	in := launch(t, []string{"TICKHIVE_INTERNAL_HOSTS=ops.example, 10.0.0.5"}, "serve", "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0", "--sim", "off")
 	in.takeAddresses(in.waitLine("ready "))
@@ -208,7 +208,7 @@ func TestConnectionsWithoutARequestDoNotHoldUpTheEnd(t *testing.T) {
 			}
 		}
 	}
-	in.do("GET", in.public+"/api/healthcheck", "") // the others have been accepted before
+	in.do("GET", in.public+"/api/healthcheck", "") // the other connections were accepted before this one
 	in.do("GET", in.root+"/internal/v1/ready", "")
 	began := time.Now()
 	in.signal(syscall.SIGTERM)

@@ -6,42 +6,42 @@ import (
 	"syscall"
 )
 
-// processSignals are the signals of a process that serves. No signal that can be caught ends
-// it uncleanly, but for the interrupt that a person repeats (stopBefore).
+// processSignals holds the signals of a serving process. Of the signals that can be caught,
+// only the interrupt that a person repeats ends it uncleanly (stopBefore).
 type processSignals struct {
-	stop   <-chan os.Signal // a clean stop: SIGTERM, SIGINT, and SIGHUP of a closed terminal
+	stop   <-chan os.Signal // clean stop: SIGTERM, SIGINT, and SIGHUP of a closed terminal
 	reload <-chan os.Signal // SIGHUP without a terminal
 }
 
-// takeSignals takes the signals over for the rest of the process: given back, the last one
-// of a burst would end a process that has stopped cleanly with the signal's exit code.
+// takeSignals handles the signals for the rest of the process. If they were released at the end,
+// the last signal of a burst would end a cleanly stopped process with the signal's exit code.
 func takeSignals(p *program) processSignals {
 	stop, reload := make(chan os.Signal, 8), make(chan os.Signal, 1)
 	hangup := reload
 	if p.onTerminal() && !signal.Ignored(syscall.SIGHUP) {
-		hangup = stop // nohup and trap '' HUP say that the process outlives its terminal
+		hangup = stop // nohup and trap '' HUP mean that the process outlives its terminal
 	}
 	signal.Notify(stop, os.Interrupt, syscall.SIGTERM)
 	signal.Notify(hangup, syscall.SIGHUP)
-	// A reader of the log that ends first, such as tee, must not take the process along.
+	// A reader of the log that ends first, for example tee, must not end the process.
 	signal.Ignore(syscall.SIGPIPE)
 	return processSignals{stop: stop, reload: reload}
 }
 
-// onTerminal reports whether a terminal is the process's input or output.
+// onTerminal reports whether the process's input or output is a terminal.
 func (p *program) onTerminal() bool {
 	return isTerminal(os.Stdin) || isTerminal(p.out)
 }
 
-// reloader reads again what a running process can read again. A new one that cannot be used
-// is an error, and the old one stays.
+// reloader reloads one file of a running process. If the new file cannot be used, reload
+// returns an error and the old content stays in force.
 type reloader struct {
 	name   string
 	reload func() error
 }
 
-// follow reloads at every reload signal, on a goroutine that the function it returns ends. A
-// part of the program that can be reloaded joins x.reloaders in newExchange.
+// follow reloads at every reload signal, on a goroutine that end stops. newExchange adds each
+// reloadable part of the program to x.reloaders.
 func (x *exchange) follow(signals processSignals) (end func()) {
 	over, done := make(chan struct{}), make(chan struct{})
 	go func() {

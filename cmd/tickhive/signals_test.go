@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// stopsSlowly starts the program in dir and has it advance its clock by a span whose
-// simulation holds the stop up. The answer's status is sent when it is there.
+// stopsSlowly starts the program in dir and advances its clock by a span whose simulation
+// delays the stop. It sends the response's status when the response arrives.
 func stopsSlowly(t *testing.T, dir, span string) (in *instance, status chan int) {
 	t.Helper()
 	in = start(t, "--clock", "virtual", "--clock-start", "2026-01-01T00:00:00Z", "--data-dir", dir)
@@ -30,8 +30,8 @@ func stopsSlowly(t *testing.T, dir, span string) (in *instance, status chan int)
 	return in, status
 }
 
-// Whatever is sent while the program stops, it finishes what it accepted: every signal is
-// logged and changes nothing.
+// The program finishes accepted requests, whatever signals it receives while it stops. Every
+// signal is logged and changes nothing.
 func TestFurtherSignalsDoNotSpoilACleanStop(t *testing.T) {
 	dir := t.TempDir()
 	in, status := stopsSlowly(t, dir, "8h")
@@ -52,22 +52,22 @@ func TestFurtherSignalsDoNotSpoilACleanStop(t *testing.T) {
 	}
 }
 
-// GNU timeout and init systems of containers send a signal to the process and to its group.
-// None that comes between the first and the end of the process changes its exit code.
+// GNU timeout and init systems of containers send a signal to the process and to its group. No
+// signal between the first one and the end of the process changes the exit code.
 func TestTheSameSignalManyTimesEndsCleanly(t *testing.T) {
 	dir := t.TempDir()
 	in := start(t, "--data-dir", dir)
 	for !in.ended() {
-		_ = in.cmd.Process.Signal(syscall.SIGTERM) // it may be gone already
+		_ = in.cmd.Process.Signal(syscall.SIGTERM) // the process may have ended
 		_ = in.cmd.Process.Signal(syscall.SIGHUP)
 	}
 	in.endsClean(dir)
 }
 
-// A person who presses Ctrl-C a third time does not wait.
+// A person who presses Ctrl-C a third time does not have to wait.
 func TestTheThirdInterruptExitsAtOnce(t *testing.T) {
 	dir := t.TempDir()
-	in, _ := stopsSlowly(t, dir, "366d") // minutes
+	in, _ := stopsSlowly(t, dir, "366d") // a stop of minutes
 	in.signal(syscall.SIGINT)
 	in.waitLog("msg=stopping", 1)
 	in.signal(syscall.SIGINT)
@@ -98,7 +98,8 @@ func TestAHangupWithoutATerminalEndsNothing(t *testing.T) {
 	in.endsClean(dir)
 }
 
-// A part that can be reloaded is, and one that cannot says why and stays.
+// At SIGHUP each reloadable part is reloaded. A part that fails logs the reason and stays
+// unchanged.
 func TestAHangupReloads(t *testing.T) {
 	log := &lockedBuffer{}
 	p := &program{out: io.Discard, err: log}
@@ -131,7 +132,8 @@ func TestAHangupReloads(t *testing.T) {
 	}
 }
 
-// The reader of the log may end before the program does: tee has Ctrl-C of the terminal too.
+// The reader of the log may end before the program does: tee receives the terminal's Ctrl-C
+// too.
 func TestALogThatNobodyReadsDoesNotSpoilAStop(t *testing.T) {
 	dir := t.TempDir()
 	r, w, err := os.Pipe()

@@ -22,7 +22,7 @@ func journalSays(t *testing.T, args ...string) (code int, said string) {
 	return code, out.String()
 }
 
-// poison appends an order of an account that nobody has: no start can fold it.
+// poison appends an order of an account that does not exist: no start can fold it.
 func poison(t *testing.T, dir string) (pos uint64) {
 	t.Helper()
 	at := engineLog(filepath.Join(dir, "engine"))
@@ -64,7 +64,8 @@ func poison(t *testing.T, dir string) (pos uint64) {
 	return pos
 }
 
-// soldDir is a killed directory with a user, orders, a trade and a stop; hash is its state.
+// soldDir returns a killed directory with a user, two orders and their trade, and the user's
+// id; hash is the hash of its state.
 func soldDir(t *testing.T, more ...string) (dir, user, hash string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -100,8 +101,9 @@ func tryDir(t *testing.T, dir string) *instance {
 		"--pairs", "none", "--sim", "off", "--clock", "virtual", "--clock-start", "2026-01-01T00:00:00Z")
 }
 
-// A record that cannot be carried out ends every start, with its position and what to do; once
-// it is skipped the directory starts with everything else, live, from snapshots and offline.
+// A record that cannot be applied stops every start, which reports its position and the
+// remedy. Once it is skipped, the directory starts with all other records: live, from
+// snapshots and offline.
 func TestASkippedRecordIsNeverCarriedOut(t *testing.T) {
 	dir, user, hash := soldDir(t)
 	meta, err := readMeta(dir)
@@ -121,7 +123,7 @@ func TestASkippedRecordIsNeverCarriedOut(t *testing.T) {
 		}
 	}
 	if code, said := journalSays(t, "verify", dir, "--quiet"); code != 0 || !strings.Contains(said, "verified") {
-		// Core and feed alone can carry it out: the accounts cannot.
+		// Core and feed alone can apply it; the accounts cannot.
 		t.Errorf("verify: %d %s", code, said)
 	}
 	code, said := journalSays(t, "skip", dir, "--at", fmt.Sprint(pos))
@@ -140,12 +142,12 @@ func TestASkippedRecordIsNeverCarriedOut(t *testing.T) {
 	if now, err := readMeta(dir); err != nil || now.Epoch == meta.Epoch {
 		t.Errorf("the epoch %s is the same: %v", now.Epoch, err)
 	}
-	// Money, orders and snapshots go on behind it.
+	// Money, orders and snapshots continue after it.
 	in.call(200, "POST", "/users/"+user+"/deposits", `{"currencyCode":"USDT","amount":"7"}`)
 	if o := in.limit("BTC_USDT", "buy", "99", "1"); fmt.Sprint(o["orderId"]) != "3" {
 		t.Errorf("the next order is %v", o["orderId"])
 	}
-	hash = in.do("GET", in.internal+"/state-hash", "").body // by a follower
+	hash = in.do("GET", in.internal+"/state-hash", "").body // computed by a follower
 	money := in.do("GET", in.internal+"/totals", "").body
 	in.signal(syscall.SIGKILL)
 	<-in.exited
@@ -171,7 +173,7 @@ func TestASkippedRecordIsNeverCarriedOut(t *testing.T) {
 	}
 }
 
-// What cannot be skipped is refused with a reason, and nothing is written.
+// A record that cannot be skipped is refused with a reason, and nothing is written.
 func TestWhatCannotBeSkippedIsRefused(t *testing.T) {
 	dir, _, _ := soldDir(t)
 	pos := poison(t, dir)
@@ -203,7 +205,7 @@ func TestWhatCannotBeSkippedIsRefused(t *testing.T) {
 	if code := running.wait(); code != 0 {
 		t.Fatalf("exit code %d", code)
 	}
-	refuse(pos-1, "accounts") // their last snapshot has folded it
+	refuse(pos-1, "accounts") // the last snapshot of the accounts has folded it
 	if code, said := journalSays(t, "skip", t.TempDir(), "--at", "1"); code != 1 || !strings.Contains(said, "not a data directory") {
 		t.Errorf("%d %s", code, said)
 	}
@@ -213,8 +215,8 @@ func TestWhatCannotBeSkippedIsRefused(t *testing.T) {
 	}
 }
 
-// A record of the accounts that has seen a position that is skipped afterwards is applied at
-// its place all the same.
+// If a record of the accounts has seen a position that is skipped later, it is still applied
+// at its place.
 func TestRecordsThatSawASkippedPositionAreApplied(t *testing.T) {
 	dir, user, _ := soldDir(t)
 	in := startEmpty(t, "--data-dir", dir)

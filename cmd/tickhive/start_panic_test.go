@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A start that panics is a failed start: it lets nobody in, never says that it is ready, and
-// says what the panic said.
+// A start that panics is a failed start. It admits no client, never reports ready, and reports
+// the panic.
 func TestAStartThatPanicsIsNeverReady(t *testing.T) {
 	out, said := &lockedBuffer{}, &lockedBuffer{}
 	p := &program{out: out, err: said}
@@ -20,7 +20,7 @@ func TestAStartThatPanicsIsNeverReady(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x.agents = nil // the start meets it half way
+	x.agents = nil // makes the start panic halfway
 	up, err := x.startBefore(make(chan os.Signal))
 	t.Cleanup(func() {
 		for _, end := range []func() error{x.publicLn.Close, x.internalLn.Close, x.market.journal.Close, x.data.lock.Close} {

@@ -12,8 +12,7 @@ import (
 	"tickhive/marketdata/replica"
 )
 
-// heldSnapshots is the disk, on which the first snapshot begins and does not go on before
-// it is released.
+// heldSnapshots is a file system on which the first snapshot blocks until it is released.
 type heldSnapshots struct {
 	vfs.FS
 	once           sync.Once
@@ -30,8 +29,8 @@ func (h *heldSnapshots) Create(name string) (vfs.File, error) {
 	return h.FS.Create(name)
 }
 
-// A stop waits for the snapshot that is being written, with everything that it needs still
-// open: nothing is reported, and the next start has the same market.
+// A stop waits for the snapshot under way and keeps everything open that the snapshot needs.
+// Nothing is reported, and the next start has the same market.
 func TestAStopWithinASnapshotIsInOrder(t *testing.T) {
 	dir := t.TempDir()
 	hash := func(x *exchange) (h replica.StateHash) {
@@ -52,7 +51,7 @@ func TestAStopWithinASnapshotIsInOrder(t *testing.T) {
 	}
 	<-held.begun
 	want := hash(x)
-	go func(waits <-chan struct{}) { // the stop has come to where it waits for the snapshot
+	go func(waits <-chan struct{}) { // the stop is waiting for the snapshot
 		<-waits
 		close(held.release)
 	}(x.market.stop)

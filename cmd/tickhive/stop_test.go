@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// waitUnderWay returns when the start has come some way: its progress is in the status.
+// waitUnderWay returns when /api/status shows progress of the start.
 func (in *instance) waitUnderWay() {
 	in.t.Helper()
 	for {
@@ -25,7 +25,7 @@ func (in *instance) waitUnderWay() {
 	}
 }
 
-// launchAt begins a start in a data directory and returns when it listens.
+// launchAt launches the program on a data directory and returns when it listens.
 func launchAt(t testing.TB, dir string, args ...string) *instance {
 	t.Helper()
 	in := launch(t, nil, append([]string{
@@ -35,8 +35,8 @@ func launchAt(t testing.TB, dir string, args ...string) *instance {
 	return in
 }
 
-// endsWithinItsStart sends SIGHUP and two SIGTERM, and expects the end of a program that was
-// never ready.
+// endsWithinItsStart sends SIGHUP and two SIGTERM, and checks that the program ends without
+// having been ready.
 func (in *instance) endsWithinItsStart() {
 	in.t.Helper()
 	in.signal(syscall.SIGHUP)
@@ -112,7 +112,7 @@ func TestATermWithinARecoveryEndsInOrderAndLosesNothing(t *testing.T) {
 	}
 }
 
-// Who finds a port in use has not touched the market of the directory.
+// A start that finds its port in use does not change the market of the directory.
 func TestAStartThatCannotListenLeavesTheDirectoryClean(t *testing.T) {
 	dir := t.TempDir()
 	first := startEmpty(t, "--data-dir", dir)
@@ -132,7 +132,7 @@ func TestAStartThatCannotListenLeavesTheDirectoryClean(t *testing.T) {
 	}
 }
 
-// lineWriter hands on the lines that a program in this process says.
+// lineWriter passes on the lines that a program in this process prints.
 type lineWriter chan string
 
 func (l lineWriter) Write(p []byte) (int, error) {
@@ -140,13 +140,13 @@ func (l lineWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// loops is how many loops run in this process.
+// loops returns the number of loops that run in this process.
 func loops() int {
 	stacks := make([]byte, 1<<20)
 	return bytes.Count(stacks[:runtime.Stack(stacks, true)], []byte("engine.(*Loop).Run("))
 }
 
-// The loop of a backfill ends before the journal does: it is not left to run under the end.
+// The loop of a backfill ends before the journal does; it does not run on during the stop.
 func TestNoLoopIsLeftWhenABackfillIsStopped(t *testing.T) {
 	lines, signals := make(lineWriter, 16), make(chan os.Signal, 1)
 	p := &program{out: lines, err: &lockedBuffer{}}
@@ -173,8 +173,8 @@ func TestNoLoopIsLeftWhenABackfillIsStopped(t *testing.T) {
 	}
 }
 
-// A directory is whole when the demo users are there that come after the backfill: who is
-// killed before begins over, and nobody was let in yet.
+// A directory is complete only with the demo users, which follow the backfill. After a kill
+// before that, the next start begins over; no client was admitted before.
 func TestADirectoryIsWholeWithItsDemoUsers(t *testing.T) {
 	p := &program{out: io.Discard, err: io.Discard}
 	f := serveFlags{Listen: "127.0.0.1:0", InternalListen: "127.0.0.1:0", DataDir: t.TempDir(), Backfill: "10m", Quiet: true}

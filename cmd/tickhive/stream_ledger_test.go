@@ -8,7 +8,8 @@ import (
 	"tickhive/client"
 )
 
-// NATIVE and USBI are the ledger's; their owner hears of them like of other balances.
+// NATIVE and USBI belong to the ledger. Their owner receives their changes like other
+// balances.
 func TestTheBalancesChannelTellsOfTheLedgersCurrencies(t *testing.T) {
 	p := startEmpty(t)
 	u := p.voter(0, "150", "1")
@@ -32,7 +33,7 @@ func TestTheBalancesChannelTellsOfTheLedgersCurrencies(t *testing.T) {
 	balancesUntil(t, s, `"balances":[{"currencyCode":"USBI","free":0.0,"held":0.0,"total":0.0}]`)
 }
 
-// balancesUntil reads messages until one holds the text.
+// balancesUntil reads messages until one contains the text.
 func balancesUntil(t *testing.T, s *client.Stream, text string) {
 	t.Helper()
 	if err := s.SetReadDeadline(time.Now().Add(startTime)); err != nil {

@@ -14,22 +14,22 @@ import (
 	"tickhive/client"
 )
 
-// manyRun is how the load of many pairs on one socket is made.
+// manyRun describes the load of many pairs on one socket.
 type manyRun struct {
 	pairs   []string
 	length  time.Duration
 	samples int // books compared with REST, spread over length
 }
 
-// Sizes of the load: manyBatch orders in each of manyRate requests a second.
+// Size of the load: manyBatch orders in each of manyRate requests per second.
 const (
 	manyRate  = 200
 	manyBatch = 100
 )
 
-// docs/contract/streams.md#server-messages: with the books of 100 pairs on one socket and 20,000
-// orders a second no chain breaks, every message's checksum holds (the follower computes it anew),
-// and the rebuilt book equals the order book of REST at the same seq.
+// docs/contract/streams.md#server-messages: with the books of 100 pairs on one socket and
+// 20,000 orders per second, no chain breaks, every message's checksum is right (the follower
+// recomputes it), and the rebuilt book equals the REST order book at the same seq.
 func TestManyBooksOnOneSocketStayRight(t *testing.T) {
 	run := manyRun{length: 5 * time.Second, samples: 10}
 	if os.Getenv("TICKHIVE_SOAK") == "1" {
@@ -51,7 +51,7 @@ func TestManyBooksOnOneSocketStayRight(t *testing.T) {
 	go func() {
 		err := run.load(in, stop)
 		if err != nil {
-			_ = f.Stream.Close() // the follower would wait for updates that do not come
+			_ = f.Stream.Close() // the follower would wait for updates that never arrive
 		}
 		ended <- err
 	}()
@@ -62,8 +62,8 @@ func TestManyBooksOnOneSocketStayRight(t *testing.T) {
 	}
 }
 
-// load posts batches by a schedule until stop: six of seven orders rest near the middle,
-// the seventh takes out one side, so that books move and stay small.
+// load posts batches by a schedule until stop: six of seven orders rest near the middle, the
+// seventh takes one side out, so that books change and stay small.
 func (run manyRun) load(in *instance, stop <-chan struct{}) error {
 	r := rand.New(rand.NewPCG(1, 2))
 	var body bytes.Buffer
@@ -93,7 +93,7 @@ func (run manyRun) load(in *instance, stop <-chan struct{}) error {
 				if r.IntN(2) == 0 {
 					price, side = 1000+away, "sell"
 				}
-				if r.IntN(7) == 0 { // to the other side's far end
+				if r.IntN(7) == 0 { // to the far end of the other side
 					price, amount, tif = 2000-price, 40, "ioc"
 				}
 				fmt.Fprintf(&body, `{"place":{"currencyPairCode":%q,"side":%q,"type":"limit","timeInForce":%q,"price":"%d.%02d","amount":"%d.5"}}`,
@@ -107,7 +107,7 @@ func (run manyRun) load(in *instance, stop <-chan struct{}) error {
 	}
 }
 
-// manyBook is an order book of REST.
+// manyBook is a REST order book.
 type manyBook struct {
 	client.OrderBook
 	err error
@@ -126,7 +126,7 @@ func (run manyRun) follow(t *testing.T, in *instance, f *client.Follower) error 
 		}
 	}()
 	var (
-		watched            string // the pair of the sample under way
+		watched            string // the pair of the current sample
 		states             []*client.Book
 		want               *manyBook
 		messages, compared int
@@ -178,7 +178,7 @@ func (run manyRun) follow(t *testing.T, in *instance, f *client.Follower) error 
 			sameBook(t, states[i], want.OrderBook)
 			compared++
 		} else {
-			passed++ // one update joined this seq with the next
+			passed++ // one update connected this seq with the next
 		}
 		watched, want = "", nil
 	}
@@ -190,7 +190,7 @@ func (run manyRun) follow(t *testing.T, in *instance, f *client.Follower) error 
 	return nil
 }
 
-// sameBook compares a rebuilt book with REST's, level by level.
+// sameBook compares a rebuilt book with the REST book, level by level.
 func sameBook(t *testing.T, b *client.Book, want client.OrderBook) {
 	t.Helper()
 	bids, asks := make([]client.BookLevel, 0), make([]client.BookLevel, 0)

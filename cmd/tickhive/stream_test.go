@@ -22,7 +22,7 @@ func (in *instance) follower(pair string) *client.Follower {
 	return f
 }
 
-// step reads one message; a test that waits longer has failed.
+// step reads one message, and fails the test if none arrives in time.
 func step(t *testing.T, f *client.Follower) *client.Message {
 	t.Helper()
 	if err := f.Stream.SetReadDeadline(time.Now().Add(startTime)); err != nil {
@@ -35,7 +35,7 @@ func step(t *testing.T, f *client.Follower) *client.Message {
 	return m
 }
 
-// sameAsREST reads on to the seq of a REST answer and compares level by level.
+// sameAsREST reads on to the seq of a REST response and compares the books level by level.
 func sameAsREST(t *testing.T, in *instance, f *client.Follower, pair string) {
 	t.Helper()
 	want, err := (&client.Client{Base: in.public}).OrderBook(context.Background(), pair, 0)
@@ -52,8 +52,8 @@ func sameAsREST(t *testing.T, in *instance, f *client.Follower, pair string) {
 	sameBook(t, b, want)
 }
 
-// A client whose server was killed or stopped goes on from the seq it had, without a gap or a repeat,
-// also when it had missed the last messages; with another epoch it is told to start over.
+// After a kill or a stop of the server, a client resumes from its seq without a gap or a
+// repeat, even if it missed the last messages. With another epoch it must start over.
 func TestStreamsGoOnAfterARestart(t *testing.T) {
 	for _, s := range []syscall.Signal{syscall.SIGKILL, syscall.SIGTERM} {
 		t.Run(s.String(), func(t *testing.T) { streamsGoOn(t, s) })
@@ -77,7 +77,7 @@ func streamsGoOn(t *testing.T, end syscall.Signal) {
 	orders(in, 20)
 	sameAsREST(t, in, f, "AA_USDT")
 	behind := f.Books["AA_USDT"].Seq
-	orders(in, 30) // nobody reads these
+	orders(in, 30) // no client reads these
 	in.signal(end)
 	in.wait()
 

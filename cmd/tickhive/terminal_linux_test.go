@@ -10,7 +10,7 @@ import (
 	"unsafe"
 )
 
-// terminal opens a pseudo terminal: closing the master hangs it up.
+// terminal opens a pseudoterminal; closing the master hangs it up.
 func terminal(t *testing.T) (master, slave *os.File) {
 	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
@@ -34,8 +34,8 @@ func terminal(t *testing.T) (master, slave *os.File) {
 	return master, slave
 }
 
-// onTerminal starts the program with a terminal as its input, which is its controlling one;
-// with nohup it begins with SIGHUP ignored.
+// onTerminal starts the program with a controlling terminal as its input. With nohup the
+// program starts with SIGHUP ignored.
 func onTerminal(t *testing.T, nohup bool, dir string, args ...string) (in *instance, master *os.File) {
 	t.Helper()
 	master, slave := terminal(t)

@@ -27,14 +27,14 @@ type exchange struct {
 	log   *logging
 	quiet bool
 
-	places   places // for connections
+	places   places // connection limits of the listeners
 	clock    clock.Clock
 	core     *engine.Core
 	feed     *marketdata.Feed
 	sim      *sim.Market // nil: no simulated market
 	gate     gate
 	epoch    string
-	progress atomic.Int64 // millionths of backfill and recovery, below 0: none
+	progress atomic.Int64 // millionths of backfill and recovery; negative: none under way
 
 	public   *server.Server
 	internal *server.Internal
@@ -45,29 +45,29 @@ type exchange struct {
 	ready    atomic.Bool
 	hubRuns  atomic.Bool
 
-	// The durable side: nil without a data directory.
+	// The durable side; nil without a data directory.
 	data       *dataDir
-	fs         vfs.FS // of the market's log
+	fs         vfs.FS // file system of the market's log
 	market     *marketLog
-	opened     atomic.Pointer[marketLog] // market, for those who ask while the start makes it
+	opened     atomic.Pointer[marketLog] // market, for goroutines that read it during the start
 	policy     sequencer.SyncPolicy
 	engineOpts engine.Options
 	marketOpts marketdata.Options
-	pos        uint64 // journal position where the next loop begins
+	pos        uint64 // journal position at which the next loop begins
 	lastNs     int64  // time of the command at pos
 	startup    *startup
-	reloaders  []reloader // what SIGHUP reloads
+	reloaders  []reloader // run at SIGHUP
 
 	incidentsMu sync.Mutex        // guards incidents, and data.meta once the loop runs
-	incidents   []server.Incident // without a data directory
+	incidents   []server.Incident // used without a data directory
 
 	publicLn, internalLn, aggregatorLn net.Listener
-	failed                             chan error // a listener that ended by itself
+	failed                             chan error // error of a listener that ended unexpectedly
 }
 
-// newExchange builds everything; of what it opens only the data directory stays open.
+// newExchange builds everything. Of the things that it opens only the data directory stays open.
 func newExchange(p *program, cfg *Config, quiet bool) (*exchange, error) {
-	own := *cfg // a used data directory decides some of it
+	own := *cfg // a used data directory overrides some of it
 	x := &exchange{p: p, cfg: &own, quiet: quiet, fs: vfs.OS{}, failed: make(chan error, 3)}
 	var err error
 	if x.log, err = newLogging(p.err, cfg.Log.Level); err != nil {
@@ -93,7 +93,7 @@ func newExchange(p *program, cfg *Config, quiet bool) (*exchange, error) {
 	return x, nil
 }
 
-// makeMarket makes core and feed with options that validate has asked about.
+// makeMarket builds core and feed with options that validate has checked.
 func (x *exchange) makeMarket() {
 	x.engineOpts, x.marketOpts = x.cfg.engineOptions(), x.cfg.marketOptions()
 	x.core, x.feed = engine.NewCore(x.engineOpts), marketdata.NewFeed(x.marketOpts)
@@ -150,7 +150,7 @@ func (x *exchange) makeServers() error {
 	return err
 }
 
-// listen opens the listeners, serves them, and says where they are.
+// listen opens the listeners, serves them and prints their addresses.
 func (x *exchange) listen() error {
 	var err error
 	if x.publicLn, err = net.Listen("tcp", x.cfg.Server.Listen); err != nil {
@@ -178,16 +178,16 @@ func (x *exchange) addresses() string {
 	return fmt.Sprintf("public=%s internal=%s", x.publicLn.Addr(), x.internalLn.Addr())
 }
 
-// watch serves a listener; one that ends by itself ends the program.
+// watch serves a listener. If the listener ends unexpectedly, the program ends.
 func (x *exchange) watch(serve func(net.Listener) error, ln net.Listener) {
 	if err := serve(ln); err != nil {
 		x.failed <- err
 	}
 }
 
-// start brings the market to now: configuration, backfill, then the loop on the process
-// clock. When ctx is over, the long ones (recovery, backfill) end with its error and leave
-// nothing running; what comes after them is short and goes on to its end.
+// start brings the market up to date: recovery, backfill, then the loop on the process clock with
+// the configured assets and pairs. When ctx is canceled, the long phases (recovery, backfill)
+// return its error and leave no goroutine behind. The phases after them are short and complete.
 func (x *exchange) start(ctx context.Context) error {
 	if err := x.recover(ctx); err != nil {
 		return err
@@ -227,7 +227,7 @@ func (x *exchange) start(ctx context.Context) error {
 	return nil
 }
 
-// setReady lets everybody in.
+// setReady admits clients.
 func (x *exchange) setReady() {
 	x.ready.Store(true)
 	x.public.SetReady()
@@ -235,23 +235,23 @@ func (x *exchange) setReady() {
 	x.log.Info("ready", "public", x.publicLn.Addr().String(), "internal", x.internalLn.Addr().String(), "pairs", x.feed.Board().Load().Len())
 }
 
-// stop ends everything, outside in, after a start under way: a backfill has a loop of its
-// own, and a recovery folds into the stores, which must not be closed beneath them. It
-// returns when nothing runs any more; ctx bounds how long it waits for requests.
+// stop ends everything from the outside in. It first ends a start under way: a backfill runs
+// its own loop, and a recovery folds into the stores, which must not be closed meanwhile. stop
+// returns when every goroutine has ended; ctx limits the wait for requests.
 func (x *exchange) stop(ctx context.Context) {
 	x.startup.end()
 	if defect := (*startPanic)(nil); errors.As(x.startup.err, &defect) {
 		return // see startPanic
 	}
 	if x.hubRuns.Load() {
-		x.hub.Shutdown() // sockets first: they would outlast the listeners
+		x.hub.Shutdown() // sockets first: they would outlive the listeners
 	}
 	for name, shutdown := range map[string]func(context.Context) error{"public": x.public.Shutdown, "internal": x.internal.Shutdown} {
 		if err := shutdown(ctx); err != nil {
 			x.log.Warn("listener did not end in time", "listener", name, "error", err)
 		}
 	}
-	x.market.endKeeping() // a snapshot under way asks the loop, then the accounts for theirs
+	x.market.endKeeping() // a snapshot under way needs the loop, then the accounts
 	loop := x.gate.loop.Load()
 	if loop != nil {
 		loop.Stop()
@@ -275,12 +275,12 @@ func (x *exchange) stop(ctx context.Context) {
 	}
 }
 
-// accepts is how every listener fares at taking connections.
+// accepts returns the accept statistics of every listener.
 func (x *exchange) accepts() []server.AcceptStat {
 	return append(x.public.Accepts(), x.internal.Accepts())
 }
 
-// status is what /api/status cannot know by itself.
+// status returns the fields of /api/status that package server does not know.
 func (x *exchange) status() server.StatusInfo {
 	info := server.StatusInfo{Recovering: !x.ready.Load(), Epoch: x.epoch, ProgressPPM: x.progress.Load(), Incidents: x.recentIncidents()}
 	for _, a := range x.accepts() {

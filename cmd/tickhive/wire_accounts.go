@@ -15,31 +15,31 @@ import (
 	"tickhive/server"
 )
 
-// accountHooks tie the accounts' log to the engine's journal (docs/contract/storage.md#recovery).
-// Nil members: there is no journal.
+// accountHooks connects the accounts' log to the engine's journal
+// (docs/contract/storage.md#recovery). Its members are nil without a journal.
 type accountHooks struct {
 	// Durable waits until the journal is durable up to a position.
 	Durable func(pos uint64) error
-	// Last is the last position that the journal holds. It is asked during openAccounts only.
+	// Last returns the last position in the journal. It is called during openAccounts only.
 	Last func() uint64
-	// FoldTo folds the engine's events after the state's EnginePos up to pos, and no
-	// further. It is called during openAccounts only.
+	// FoldTo folds the engine's events after the state's EnginePos, up to and including
+	// pos. It is called during openAccounts only.
 	FoldTo func(st *accounts.State, pos uint64) error
 }
 
-// accountSide is the accounts of a running exchange.
+// accountSide is the accounts part of a running exchange.
 type accountSide struct {
 	store *accounts.Store
 	state *accounts.State
 	rates accounts.Config // in force
-	// broken: a fold into state has panicked, and nothing of it may be written.
+	// broken means that a fold into state has panicked, so the state must not be written.
 	broken bool
-	// notBeforeMs: signed requests with older timestamps are refused (begin).
+	// notBeforeMs is the time before which signed requests are refused (begin).
 	notBeforeMs int64
 }
 
-// openAccounts recovers the accounts of a directory; an empty one keeps nothing. What
-// the engine's journal holds beyond the last record is the caller's to fold afterwards.
+// openAccounts recovers the accounts of a directory; with an empty dir nothing is stored. The
+// caller then folds the records of the engine's journal that are beyond the accounts' last record.
 func openAccounts(cfg *Config, dir string, c clock.Clock, hooks accountHooks, logf func(format string, args ...any)) (*accountSide, error) {
 	o := accounts.StoreOptions{
 		State: cfg.accountOptions(), Dir: dir, Clock: c, Logf: logf, KeepAll: cfg.Journal.Keep == "all",
@@ -59,11 +59,10 @@ func openAccounts(cfg *Config, dir string, c clock.Clock, hooks accountHooks, lo
 	return &accountSide{store: store, state: state}, nil
 }
 
-// begin ends the recovery, when everything of the engine's journal is folded: holds of
-// orders that the engine does not have go back, the desk gets its state, and the
-// configured referral rates are put in force. open reports whether the engine has an
-// open order; data is nil where nothing outlives the process; marketNs is the time of the
-// last command.
+// begin ends the recovery after the whole journal was folded. It releases holds of orders that
+// the engine does not have, attaches the state to the account handlers, and puts the
+// configured referral rates in force. open reports whether the engine has an open order. data
+// is nil if nothing survives the process. marketNs is the time of the last command.
 func (a *accountSide) begin(cfg *Config, c clock.Clock, marketNs int64, data *dataDir, desk *server.AccountDesk, open func(order uint64) bool) (released int, err error) {
 	released = a.state.ReleaseUnknown(open)
 	s, err := a.signing(c, marketNs, data)
@@ -92,9 +91,9 @@ func (a *accountSide) begin(cfg *Config, c clock.Clock, marketNs int64, data *da
 	return released, nil
 }
 
-// signing is the desk's state with the bounds of signed requests. The clock may be behind
-// marketNs, the time of the last command, and behind the accounts' last record, when it went
-// back over the restart: what was signed until then must not pass again.
+// signing returns the state for the account handlers with the limits of signed requests. After
+// a restart the clock may be behind marketNs, the time of the last command, and behind the
+// accounts' last record. Requests signed until then must not be accepted again.
 func (a *accountSide) signing(c clock.Clock, marketNs int64, data *dataDir) (server.AccountStore, error) {
 	s := server.AccountStore{State: a.state, Do: a.store.Do}
 	if info := a.store.Recovered(); info.LastSeq > 0 {
@@ -112,16 +111,16 @@ func (a *accountSide) signing(c clock.Clock, marketNs int64, data *dataDir) (ser
 	return s, err
 }
 
-// checkpoint takes a snapshot of its own: a market's segment goes when the accounts have
-// passed it too. The record before it makes it a new one although nobody may have
-// changed an account for long; the rates that it puts in force are those in force.
+// checkpoint takes a snapshot of the accounts, because a segment of the market is removed only
+// when the accounts have passed it too. It first writes a record, without which no new
+// snapshot would be due if no account has changed. The record repeats the referral rates in force.
 func (a *accountSide) checkpoint() error {
 	_, err := a.store.Do(accounts.Command{Kind: accounts.Configure, Config: a.rates})
 	return errors.Join(err, a.store.SnapshotSoon())
 }
 
-// stranger is the number of an account that may do anything and pays no fee, made when
-// there is none of that name: recorded takers trade with it against the built-in account.
+// stranger returns the unlimited account with this nickname that pays no fee, and creates it
+// if it does not exist. Recorded takers trade through it against the built-in account.
 func (a *accountSide) stranger(nickname string) (engine.AccountID, error) {
 	view := a.state.View()
 	for n := range uint32(view.Users()) {
@@ -146,8 +145,8 @@ func (a *accountSide) stranger(nickname string) (engine.AccountID, error) {
 	return engine.AccountID(res.User.Number), nil
 }
 
-// close takes a last snapshot, so that the next start replays little, and ends the
-// store. The engine's loop has stopped, and its journal is durable.
+// close takes a last snapshot, which shortens the next replay, and closes the store. The
+// engine's loop must have stopped and its journal must be durable.
 func (a *accountSide) close() error {
 	if a.broken {
 		return nil
@@ -159,7 +158,7 @@ func (a *accountSide) close() error {
 	return errors.Join(err, a.store.Close())
 }
 
-// newAccountDesk makes the edge of the accounts; begin gives it its state.
+// newAccountDesk builds the account handlers; begin attaches their state.
 func (x *exchange) newAccountDesk(ledger server.Ledger) (*server.AccountDesk, error) {
 	return server.NewAccountDesk(server.AccountOptions{
 		Exchange: &x.gate, Core: x.core, History: x.feed.History(), Board: x.feed.Board(), Clock: x.clock,
@@ -167,8 +166,8 @@ func (x *exchange) newAccountDesk(ledger server.Ledger) (*server.AccountDesk, er
 	})
 }
 
-// accountOptions are the commissions: what a currency without a record of its own is
-// charged is nothing, as its records at GET commissions say.
+// accountOptions returns the commissions. A currency without a configured record is charged
+// nothing, as GET commissions reports.
 func (c *Config) accountOptions() accounts.Options {
 	o := accounts.Options{ByCurrency: map[string]accounts.CurrencyCommissions{}, Random: rand.Reader}
 	for _, r := range c.commissions() {
@@ -184,7 +183,7 @@ func (c *Config) accountOptions() accounts.Options {
 	return o
 }
 
-// referral is the configured rates.
+// referral returns the configured rates.
 func (c *Config) referral() (accounts.Config, error) {
 	var errs []error
 	rate := func(name string, d Decimal) uint32 {

@@ -11,8 +11,9 @@ import (
 	"tickhive/marketdata/replica"
 )
 
-// A change of the accounts is answered, and a snapshot of them there, when the commands
-// that they had seen are durable: also where the journal is left to the system.
+// A change of the accounts is acknowledged, and a snapshot of them is written, only when the
+// commands that they have seen are durable, even if the sync policy leaves syncs to the
+// system.
 func TestAccountsWaitForTheJournalUnderEveryPolicy(t *testing.T) {
 	for _, policy := range []sequencer.SyncPolicy{sequencer.SyncAlways, sequencer.SyncInterval, sequencer.SyncOff} {
 		dir := replica.LogDir{FS: vfs.NewMem(), Dir: "engine", Options: engineLog("").Options}

@@ -22,50 +22,49 @@ import (
 	"tickhive/sim/life"
 )
 
-// historySpan is how long before now the launchpad's history begins when there is a
-// backfill: workers fall idle and proposals close after seven days, so that a demo has
-// some of each.
+// historySpan is how long before the current time the launchpad's history begins if there is a
+// backfill. Workers become idle and proposals close after seven days, so a demo has some of each.
 const historySpan = int64(9 * 24 * time.Hour)
 
-// userLookup is what launchpad and hive ask the accounts. *accounts.View is one.
+// userLookup is the accounts as launchpad and hive read them; *accounts.View implements it.
 type userLookup interface {
-	// Level is a user's level and ledger address, "" when there is no such user.
+	// Level returns a user's level and ledger address, "" if the user does not exist.
 	Level(n uint32) (level int, address string)
-	// NumberOf is the number of a user's id.
+	// NumberOf returns the number of the user with this id.
 	NumberOf(id uuid.UUID) (n uint32, ok bool)
 }
 
-// agentSide is launchpad, hive and their life in a running exchange. Order of calls:
+// agentSide is launchpad, hive and their simulated life in a running exchange. Order of calls:
 // newAgentSide, open, fill (within the backfill), begin (when the market runs), close.
 type agentSide struct {
 	cfg     *Config
 	process clock.Clock
 	log     *logging
 	desk    *server.LaunchpadDesk
-	// users is set before anybody is let in; nil: there are no users.
+	// users is set before clients are admitted; nil: there are no users.
 	users userLookup
 
 	clock  ledgerClock
-	fs     *bulkFS // nil: nothing is kept
+	fs     *bulkFS // nil: nothing is stored
 	ledger *launchpad.Store
 	swarm  *hive.Store
-	life   *life.Life // nil: nobody lives here
-	fresh  bool       // this process began the ledger
+	life   *life.Life // nil: no simulated life
+	fresh  bool       // this process created the ledger
 
-	living sync.Mutex // one span at a time
-	lastNs int64      // up to which was lived
+	living sync.Mutex // held while one span is simulated
+	lastNs int64      // end of the simulated time
 	ending chan struct{}
 	ended  chan struct{}
 }
 
-// ledgerClock is the process clock, but for a span that is being lived through: then it
-// shows where in the span that is. Any goroutine may read it.
+// ledgerClock is the process clock, except while a span is simulated: then it shows the
+// simulated time. Any goroutine may read it.
 type ledgerClock struct {
 	process clock.Clock
 	spanNs  atomic.Int64 // 0: the process clock
 }
 
-// NowNs is of clock.Clock.
+// NowNs implements clock.Clock.
 func (c *ledgerClock) NowNs() int64 {
 	if ns := c.spanNs.Load(); ns != 0 {
 		return ns
@@ -73,10 +72,10 @@ func (c *ledgerClock) NowNs() int64 {
 	return c.process.NowNs()
 }
 
-// Virtual is of clock.Clock: within a span nothing happens by itself.
+// Virtual implements clock.Clock. A simulated span counts as virtual: nothing happens by itself.
 func (c *ledgerClock) Virtual() bool { return c.spanNs.Load() != 0 || c.process.Virtual() }
 
-// newAgentSide makes the desk, whose routes can be registered; nothing is opened.
+// newAgentSide builds the handlers, whose routes can then be registered. It opens nothing.
 func newAgentSide(cfg *Config, process clock.Clock, log *logging) (*agentSide, error) {
 	a := &agentSide{cfg: cfg, process: process, log: log}
 	a.clock.process = process
@@ -103,8 +102,8 @@ func (a *agentSide) find(id [16]byte) (engine.AccountID, bool) {
 	return engine.AccountID(n), ok && n != 0
 }
 
-// open recovers both stores and lets the hive know every token. In a new data directory
-// that gets a backfill, the ledger begins with its history. data nil keeps nothing.
+// open recovers both stores and registers every token with the hive. In a new data directory
+// with a backfill, the ledger begins with its history. If data is nil, nothing is stored.
 func (a *agentSide) open(data *dataDir, lives bool) error {
 	seed := uint64(a.cfg.Sim.Seed)
 	lo, err := a.cfg.launchpadOptions()
@@ -141,7 +140,7 @@ func (a *agentSide) open(data *dataDir, lives bool) error {
 	}
 	a.lastNs, a.fresh = v.GenesisNs(), v.Seq() == 1
 	if !a.fresh {
-		a.clock.spanNs.Store(0) // it has lived
+		a.clock.spanNs.Store(0) // the history exists already
 		busy = 0
 		if err := a.resume(); err != nil {
 			return err
@@ -158,11 +157,11 @@ func (a *agentSide) open(data *dataDir, lives bool) error {
 	return a.desk.Open(a.ledger, a.swarm)
 }
 
-// paces says from when on how much happens (life.Options), and sets the clock of stores
-// that are about to begin to where their history does.
+// paces returns the times from which the simulated life is busy and live (life.Options). It
+// also sets the clock of new stores to the start of their history.
 func (a *agentSide) paces(lives bool) (busyNs, liveNs int64) {
 	if a.process.Virtual() {
-		liveNs = math.MaxInt64 // nobody looks while such a clock is moved
+		liveNs = math.MaxInt64 // no client watches while a virtual clock is moved
 	}
 	backfill := int64(a.cfg.Sim.Backfill)
 	if !lives || backfill == 0 {
@@ -170,14 +169,14 @@ func (a *agentSide) paces(lives bool) (busyNs, liveNs int64) {
 	}
 	end := a.process.NowNs()
 	if a.process.Virtual() {
-		end += backfill // it was made that much earlier
+		end += backfill // makeClock set it back by this span
 	}
 	a.clock.spanNs.Store(end - max(backfill, historySpan))
 	return end - backfill, max(end, liveNs)
 }
 
-// resume goes on from the last record, or from now if that is later; a virtual clock that
-// lags behind its own log is moved up.
+// resume sets lastNs to the last record's time or the current time, whichever is later. A
+// virtual clock that is behind the logs is moved forward.
 func (a *agentSide) resume() error {
 	var last int64
 	err := errors.Join(
@@ -192,9 +191,9 @@ func (a *agentSide) resume() error {
 
 func (a *agentSide) logf(format string, args ...any) { a.log.Warn(fmt.Sprintf(format, args...)) }
 
-// fill lives the history of a new data directory; nothing of it is durable before it is
-// whole. It does nothing when there is none to be lived, and ends with the error of ctx
-// when that is over.
+// fill simulates the history of a new data directory. No part of it is durable before all of
+// it is complete. Without a history to simulate fill does nothing. It returns ctx's error when
+// ctx is canceled.
 func (a *agentSide) fill(ctx context.Context, endNs int64) error {
 	if a.life == nil || a.clock.spanNs.Load() == 0 {
 		return nil
@@ -204,7 +203,7 @@ func (a *agentSide) fill(ctx context.Context, endNs int64) error {
 	return errors.Join(err, a.fs.end())
 }
 
-// begin lets everyone live on the process clock from now on.
+// begin starts the simulated life on the process clock.
 func (a *agentSide) begin() error {
 	a.clock.spanNs.Store(0)
 	if err := a.desk.Tick(); err != nil {
@@ -218,8 +217,7 @@ func (a *agentSide) begin() error {
 	return nil
 }
 
-// keepLiving waits for one slot after the other. Slots that a sleeping machine missed are
-// left out.
+// keepLiving runs one step after the other. It skips the steps that a sleeping machine missed.
 func (a *agentSide) keepLiving() {
 	defer close(a.ended)
 	for {
@@ -240,8 +238,8 @@ func (a *agentSide) keepLiving() {
 	}
 }
 
-// advance lives up to a virtual clock's time and carries out what falls due on the way:
-// for POST /clock, after the market has moved.
+// advance simulates up to a virtual clock's time and applies everything that falls due in
+// between. POST /clock calls it after the market has moved.
 func (a *agentSide) advance() error {
 	end := a.process.NowNs()
 	if a.life != nil {
@@ -252,7 +250,7 @@ func (a *agentSide) advance() error {
 	return a.desk.Tick()
 }
 
-// liveTo lives every slot up to endNs, each at its own time, while ctx lasts.
+// liveTo runs every step up to endNs, each at its simulated time, until ctx is canceled.
 func (a *agentSide) liveTo(ctx context.Context, endNs int64) error {
 	a.living.Lock()
 	defer a.living.Unlock()
@@ -276,7 +274,7 @@ func (a *agentSide) liveTo(ctx context.Context, endNs int64) error {
 	}
 }
 
-// slot carries out what happens in one slot. Refusals are a part of life.
+// slot applies the actions of one step. Refusals are expected and ignored.
 func (a *agentSide) slot(ns int64) {
 	for _, s := range a.life.Act(ns, a.ledger.View(), a.swarm.View()) {
 		var err error
@@ -291,7 +289,7 @@ func (a *agentSide) slot(ns int64) {
 	}
 }
 
-// stop ends the life; the stores still answer.
+// stop ends the simulated life; the stores still serve requests.
 func (a *agentSide) stop() {
 	if a.ending != nil {
 		close(a.ending)
@@ -300,7 +298,7 @@ func (a *agentSide) stop() {
 	}
 }
 
-// close ends the stores with a last snapshot each.
+// close takes a last snapshot of each store and closes it.
 func (a *agentSide) close() error {
 	a.stop()
 	var err error
@@ -313,7 +311,7 @@ func (a *agentSide) close() error {
 	return err
 }
 
-// launchpadOptions are the configured fee, cooldown and rate.
+// launchpadOptions returns the configured fee, cooldown and rate.
 func (c *Config) launchpadOptions() (launchpad.Options, error) {
 	o := launchpad.DefaultOptions()
 	var feeErr, rateErr error
@@ -329,7 +327,7 @@ func (c *Config) launchpadOptions() (launchpad.Options, error) {
 	return o, o.Validate()
 }
 
-// quorum is hive.quorum in hundredths.
+// quorum returns hive.quorum in hundredths.
 func (c *Config) quorum() (int64, error) {
 	cents, exact, fits := fixed.Units(c.Hive.Quorum.value(), 2)
 	o := hive.DefaultOptions()

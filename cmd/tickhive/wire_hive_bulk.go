@@ -8,9 +8,10 @@ import (
 	"tickhive/internal/vfs"
 )
 
-// bulkFS is the file system of stores that live a history before anybody is let in:
-// between begin and end a sync waits for end, because nothing of it is acknowledged and a
-// start that is cut short begins anew. Any goroutine may use it; a nil one does nothing.
+// bulkFS is the file system of stores that simulate a history before clients are admitted.
+// Between begin and end it defers every sync to end, because nothing of the history is
+// acknowledged and a start that is cut short begins over. Any goroutine may use it. Calls of
+// begin and end on a nil bulkFS do nothing.
 type bulkFS struct {
 	vfs.FS
 	bulk atomic.Bool
@@ -20,14 +21,14 @@ type bulkFS struct {
 
 func newBulkFS() *bulkFS { return &bulkFS{FS: vfs.OS{}, open: map[*bulkFile]struct{}{}} }
 
-// begin lets syncs wait.
+// begin defers syncs from now on.
 func (b *bulkFS) begin() {
 	if b != nil {
 		b.bulk.Store(true)
 	}
 }
 
-// end makes durable what waited; from then on a sync is one.
+// end runs the deferred syncs; later syncs run at once.
 func (b *bulkFS) end() error {
 	if b == nil {
 		return nil
@@ -42,10 +43,10 @@ func (b *bulkFS) end() error {
 	return errors.Join(errs...)
 }
 
-// Create is of vfs.FS.
+// Create implements vfs.FS.
 func (b *bulkFS) Create(name string) (vfs.File, error) { return b.hold(b.FS.Create(name)) }
 
-// OpenRW is of vfs.FS.
+// OpenRW implements vfs.FS.
 func (b *bulkFS) OpenRW(name string) (vfs.File, error) { return b.hold(b.FS.OpenRW(name)) }
 
 func (b *bulkFS) hold(f vfs.File, err error) (vfs.File, error) {
@@ -59,14 +60,14 @@ func (b *bulkFS) hold(f vfs.File, err error) (vfs.File, error) {
 	return held, nil
 }
 
-// bulkFile is a file whose sync may wait.
+// bulkFile is a file whose sync may be deferred.
 type bulkFile struct {
 	vfs.File
 	fs    *bulkFS
 	waits atomic.Bool
 }
 
-// Sync is of vfs.File.
+// Sync implements vfs.File.
 func (f *bulkFile) Sync() error {
 	if f.fs.bulk.Load() {
 		f.waits.Store(true)
@@ -75,7 +76,7 @@ func (f *bulkFile) Sync() error {
 	return f.File.Sync()
 }
 
-// settle is the sync that waited.
+// settle runs a deferred sync.
 func (f *bulkFile) settle() error {
 	if f.waits.Swap(false) {
 		return f.File.Sync()
@@ -83,7 +84,7 @@ func (f *bulkFile) settle() error {
 	return nil
 }
 
-// Close is of vfs.File; what waits is settled first.
+// Close implements vfs.File. It runs a deferred sync first.
 func (f *bulkFile) Close() error {
 	f.fs.mu.Lock()
 	delete(f.fs.open, f)

@@ -7,8 +7,8 @@ import (
 	"tickhive/launchpad"
 )
 
-// What the first demo user finds: enough for spawns, and shares of tokens on which a vote
-// is open, so that a person can try every route at once.
+// Holdings of the first demo user: enough for spawns, and shares of tokens with an open vote,
+// so that a person can try every route at once.
 const (
 	demoNative = 1_000
 	demoUSBI   = 10_000
@@ -16,8 +16,8 @@ const (
 	demoBuy    = 50 // of the pool's quote currency, each
 )
 
-// welcome furnishes the first demo user in a launchpad that has just begun. It comes after
-// the accounts have made their users, and before anybody is let in.
+// welcome gives the first demo user its holdings in a new launchpad. It runs after the
+// accounts have created the users and before clients are admitted.
 func (a *agentSide) welcome() error {
 	if a.life == nil || !a.fresh || a.users == nil {
 		return nil

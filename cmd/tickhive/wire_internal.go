@@ -5,7 +5,7 @@ import (
 	"tickhive/server"
 )
 
-// wireInternal adds what the internal listener serves beyond order entry.
+// wireInternal adds the routes of the internal listener other than order entry.
 func (x *exchange) wireInternal(o *server.InternalOptions) {
 	o.StateHash = x.stateHash
 	if x.policy == sequencer.SyncAlways {

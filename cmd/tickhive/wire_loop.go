@@ -10,17 +10,17 @@ import (
 	"tickhive/server"
 )
 
-// gate is the way to the loop, which is there only once the market is up to date. Any
+// gate is the route to the loop, which exists only once the market is up to date. Any
 // goroutine may use it.
 type gate struct {
 	loop atomic.Pointer[sequencer.Loop]
-	// advanced follows the market when the clock has been moved.
+	// advanced runs after the market, when the clock has been moved.
 	advanced func() error
 }
 
 func (g *gate) set(l *sequencer.Loop) { g.loop.Store(l) }
 
-// Submit hands a batch to the loop.
+// Submit submits a batch to the loop.
 func (g *gate) Submit(b *sequencer.Batch) error {
 	if l := g.loop.Load(); l != nil {
 		return l.Submit(b)
@@ -48,8 +48,8 @@ func (g *gate) AdvanceTo(ns int64) error {
 	return g.advanced()
 }
 
-// configure adds the configured assets and pairs that are not there yet; those that are there
-// keep their settings.
+// configure adds the configured assets and pairs that do not exist yet. Existing ones keep
+// their settings.
 func (x *exchange) configure(loop *sequencer.Loop) error {
 	if x.cfg.Market.Pairs == pairsNone {
 		return nil
@@ -95,14 +95,14 @@ func (x *exchange) configure(loop *sequencer.Loop) error {
 	return nil
 }
 
-// sameTerms reports whether a pair has the terms that are configured: all but its state, which
-// changes in operation, and what the core gives it.
+// sameTerms reports whether a pair has the configured terms: every field except its state,
+// which changes in operation, and the fields that the core assigns.
 func sameTerms(had, want engine.Instrument) bool {
 	want.ID, want.CreatedNs, want.State = had.ID, had.CreatedNs, had.State
 	return had == want
 }
 
-// commissions are the configured deposit and withdrawal records.
+// commissions returns the configured deposit and withdrawal records.
 func (c *Config) commissions() []server.AssetCommission {
 	var all []server.AssetCommission
 	if c.Market.Pairs == pairsNone {

@@ -17,14 +17,13 @@ import (
 	"tickhive/sim"
 )
 
-// simState is the simulated market as a part of the market's snapshots.
+// simState stores the simulated market as a part of the market's snapshots.
 type simState struct{ *sim.Market }
 
-// Name is the part's name.
+// Name returns the part's name.
 func (simState) Name() string { return "sim" }
 
-// openData opens the data directory, unless there is to be none, and makes the process
-// clock.
+// openData opens the data directory, if one is configured, and creates the process clock.
 func (x *exchange) openData() error {
 	var err error
 	if x.policy, err = sequencer.ParseSyncPolicy(x.cfg.Journal.Sync); err != nil {
@@ -50,8 +49,8 @@ func (x *exchange) openData() error {
 	return nil
 }
 
-// makeClock makes the process clock. A virtual one begins where the backfill does, or goes
-// on from where the last process had set it.
+// makeClock creates the process clock. A virtual clock begins at the start of the backfill, or
+// continues from the time that the last process had reached.
 func (x *exchange) makeClock(startNs int64) {
 	switch {
 	case x.cfg.Clock.Mode == clockReal:
@@ -78,9 +77,9 @@ func (x *exchange) engineLog() replica.LogDir {
 	return dir
 }
 
-// recover brings market and accounts to the end of their logs. Their records meet in
-// the order in which they happened: the market is replayed up to where each record of
-// the accounts had seen it. It ends with the error of ctx when that is over.
+// recover replays market and accounts to the end of their logs. It interleaves their records
+// in the original order: before each accounts record, the market is replayed to the position
+// that the record had seen. It returns ctx's error when ctx is canceled.
 func (x *exchange) recover(ctx context.Context) error {
 	if x.data == nil {
 		return x.recoverAccounts("", accountHooks{})
@@ -143,13 +142,13 @@ func (x *exchange) recover(ctx context.Context) error {
 	return nil
 }
 
-// recovered shows what was there before this process.
+// recovered publishes the recovered state.
 func (x *exchange) recovered() {
 	x.feed.Publish(max(x.clock.NowNs(), x.lastNs))
 	if manual, ok := x.clock.(*clock.Manual); ok {
 		manual.Set(max(x.lastNs, manual.NowNs()))
 		if x.sim != nil && x.sim.DueNs() < manual.NowNs() {
-			x.sim.Skip(manual.NowNs()) // its state is older than the journal: nothing is made up for
+			x.sim.Skip(manual.NowNs()) // its state is older than the journal: the gap is skipped
 		}
 	}
 	if !x.data.clean {
@@ -165,7 +164,7 @@ func (x *exchange) recoverAccounts(dir string, hooks accountHooks) error {
 	return err
 }
 
-// accountsFailed is why the accounts take no changes any more.
+// accountsFailed returns the reason why the accounts accept no more changes, or nil.
 func (x *exchange) accountsFailed() error {
 	if !x.ready.Load() {
 		return nil
@@ -173,7 +172,7 @@ func (x *exchange) accountsFailed() error {
 	return x.accounts.store.Health()
 }
 
-// beginAccounts lets the accounts in, when the market is at its end.
+// beginAccounts starts the accounts once the market is recovered.
 func (x *exchange) beginAccounts() error {
 	released, err := x.accounts.begin(x.cfg, x.clock, x.lastNs, x.data, x.desk, func(order uint64) bool {
 		_, open := x.core.Order(engine.OrderID(order))
@@ -191,7 +190,7 @@ func (x *exchange) beginAccounts() error {
 	return err
 }
 
-// newLoop makes a loop over core and feed; one at a time may run.
+// newLoop builds a loop over core and feed. Only one loop may run at a time.
 func (x *exchange) newLoop(c clock.Clock) *sequencer.Loop {
 	o := sequencer.LoopOptions{
 		Core: x.core, Clock: c, Sinks: []sequencer.Sink{x.desk.Sink(), x.feed.Sink(), x.hub}, Sources: x.sources(),
@@ -222,14 +221,14 @@ func (x *exchange) keep(loop *sequencer.Loop) {
 	}, x.lookAtStores())
 }
 
-// storesFailed is why a store takes no changes at the moment, nil while all do. Any
-// goroutine may ask, also within the start.
+// storesFailed returns the reason why a store accepts no changes at present, nil while all do.
+// Any goroutine may call it, also during the start.
 func (x *exchange) storesFailed() error {
 	return errors.Join(x.opened.Load().failed(), x.accountsFailed(), x.agents.desk.Health())
 }
 
-// lookAtStores notes when a store stops taking changes and when all take them again: one
-// incident for each stretch. What it answers is called by one goroutine.
+// lookAtStores returns a function that reports one incident when a store stops accepting
+// changes and one when all accept them again. Only one goroutine may call that function.
 func (x *exchange) lookAtStores() func() {
 	failing := false
 	return func() {
@@ -246,8 +245,8 @@ func (x *exchange) lookAtStores() func() {
 	}
 }
 
-// stateHash is the state of now: from a follower of the journal, so that the loop does not
-// stop for it, else from the live state between two commands.
+// stateHash returns the hash of the current state. With a journal a follower computes it, so
+// that the loop does not stop; otherwise the loop computes it between two commands.
 func (x *exchange) stateHash() (h replica.StateHash, err error) {
 	if x.market != nil && x.market.keeper != nil {
 		return x.market.keeper.Hash()
@@ -267,7 +266,7 @@ func (x *exchange) settle() error {
 	return nil
 }
 
-// closeMarket writes what the stopped loop left: a last snapshot and the end of the journal.
+// closeMarket writes a last snapshot of the stopped loop's market and closes the journal.
 func (x *exchange) closeMarket(loop *sequencer.Loop) error {
 	if x.market == nil {
 		if x.data == nil {
@@ -286,7 +285,7 @@ func (x *exchange) closeMarket(loop *sequencer.Loop) error {
 	return errors.Join(err, x.data.close(err == nil))
 }
 
-// incident is kept for the status page and logged.
+// incident logs an incident and stores it for the status page.
 func (x *exchange) incident(kind, text string) {
 	x.log.Warn(text, "incident", kind)
 	in := server.Incident{AtMs: x.clock.NowNs() / int64(time.Millisecond), Kind: kind, Message: text}
@@ -302,7 +301,7 @@ func (x *exchange) incident(kind, text string) {
 	}
 }
 
-// maxIncidents is how many the status page shows
+// maxIncidents is the number of incidents on the status page
 // (docs/contract/market-data.md#time-summary-status).
 const maxIncidents = 50
 
@@ -320,7 +319,7 @@ func (x *exchange) recentIncidents() []server.Incident {
 	return x.data.meta.Incidents
 }
 
-// beginOver removes what a start that was cut short has left.
+// beginOver removes everything that an interrupted start has written.
 func (d *dataDir) beginOver() error {
 	for _, name := range append([]string{"CLOCK", "NONCES"}, storeDirs...) {
 		if err := os.RemoveAll(d.sub(name)); err != nil {
@@ -330,12 +329,12 @@ func (d *dataDir) beginOver() error {
 	return nil
 }
 
-// checkLimits refuses limits that are not those the journal was written with: what was
-// accepted and acknowledged would be refused when it is replayed, or the other way round.
+// checkLimits refuses limits other than those the journal was written with. Otherwise a replay
+// would refuse commands that were accepted and acknowledged, or accept refused ones.
 func (d *dataDir) checkLimits(now engine.Options) error {
 	was := d.meta.Engine
-	// A directory of before has no number of stops: its commands know no such limit, and it
-	// keeps the one of the first start that has it.
+	// A directory of an older program has no limit of stops, and its commands know none.
+	// It adopts the limit of the first start that has one.
 	was.AccountStops = cmp.Or(was.AccountStops, now.AccountStops)
 	if d.empty || was.Same(now) {
 		return nil
@@ -345,8 +344,8 @@ func (d *dataDir) checkLimits(now engine.Options) error {
 		d.path, was.OpenOrders, was.AccountOrders, was.AccountStops, now.OpenOrders, now.AccountOrders, now.AccountStops)
 }
 
-// beginFilling notes that the directory is being furnished (backfill, demo users) and lets
-// the journal write the backfill in large pieces: nothing of it is acknowledged before its end.
+// beginFilling records that the backfill and the demo data are incomplete. It lets the journal
+// write the backfill in large pieces, because no part of it is acknowledged before its end.
 func (x *exchange) beginFilling() error {
 	if x.market == nil {
 		return nil
@@ -356,7 +355,7 @@ func (x *exchange) beginFilling() error {
 	return x.data.save()
 }
 
-// endBackfill makes the backfill durable and lets the next loop go on from it.
+// endBackfill makes the backfill durable and sets the start of the next loop.
 func (x *exchange) endBackfill(loop *sequencer.Loop) error {
 	x.pos, x.lastNs = loop.Position(), x.feed.Board().Load().NowNs
 	if x.market == nil {
@@ -368,7 +367,7 @@ func (x *exchange) endBackfill(loop *sequencer.Loop) error {
 	return nil
 }
 
-// keepClock notes where a virtual clock is.
+// keepClock stores the time of a virtual clock.
 func (x *exchange) keepClock() error {
 	if x.data == nil || x.data.clock == nil {
 		return nil
@@ -376,8 +375,8 @@ func (x *exchange) keepClock() error {
 	return x.data.clock.keep(x.clock.NowNs())
 }
 
-// endFilling notes that the directory has all that it begins with, and where a virtual clock
-// is; a start that ends before is begun over. Nobody was let in yet.
+// endFilling records that the initial data are complete, and stores the time of a virtual
+// clock. A start that ends earlier is begun over; no client has been admitted before.
 func (x *exchange) endFilling() error {
 	if err := x.keepClock(); err != nil || x.data == nil || !x.data.meta.Filling {
 		return err

@@ -10,15 +10,15 @@ import (
 	"tickhive/sim"
 )
 
-// makeSim makes the simulated market, opening where a backfill begins. Nothing happens
-// without pairs or with --sim off.
+// makeSim builds the simulated market, which opens at the start of the backfill. Without pairs
+// or with --sim off it does nothing.
 func (x *exchange) makeSim() error {
 	if !x.cfg.simulated() {
 		return nil
 	}
 	startNs := x.clock.NowNs()
 	if !x.clock.Virtual() {
-		startNs -= int64(x.cfg.Sim.Backfill) // a virtual clock was made that much earlier
+		startNs -= int64(x.cfg.Sim.Backfill) // makeClock set a virtual clock back by this span
 	}
 	o, err := x.cfg.simOptions(x.core, startNs)
 	if err != nil {
@@ -28,7 +28,7 @@ func (x *exchange) makeSim() error {
 	return nil
 }
 
-// sources are the sources of orders that a loop runs.
+// sources returns the sources of orders that a loop runs.
 func (x *exchange) sources() []sequencer.Source {
 	if x.sim == nil {
 		return nil
@@ -36,17 +36,17 @@ func (x *exchange) sources() []sequencer.Source {
 	return []sequencer.Source{x.sim}
 }
 
-// backfillStep is how much simulated time passes between two looks at the progress.
+// backfillStep is the simulated time between two updates of the progress.
 const backfillStep = int64(10 * time.Minute)
 
-// backfillNear is how close to now a backfill must come: the machine's clock goes on
-// while it runs.
+// backfillNear is how close to the current time a backfill must end; the machine's clock moves
+// on while it runs.
 const backfillNear = int64(50 * time.Millisecond)
 
-// backfill lets the simulated market live the configured time before now, on a loop of
-// its own with a clock of its own. It does nothing without a simulation; a market that has lived already
-// has none configured (origin.agree). When ctx is over it ends with its error, and the next start
-// begins it over.
+// backfill simulates the configured time before the current time, on a separate loop with a
+// separate clock. It does nothing without a simulation. A market that already has a history
+// has no backfill configured (origin.agree). When ctx is canceled, backfill returns its error,
+// and the next start begins the backfill over.
 func (x *exchange) backfill(ctx context.Context) error {
 	span := int64(x.cfg.Sim.Backfill)
 	if span == 0 || x.sim == nil {
@@ -55,7 +55,7 @@ func (x *exchange) backfill(ctx context.Context) error {
 	startNs := x.clock.NowNs()
 	manual, virtual := x.clock.(*clock.Manual)
 	if !virtual {
-		startNs -= span // a virtual clock was made that much earlier
+		startNs -= span // makeClock set a virtual clock back by this span
 		manual = clock.NewManual(startNs)
 	}
 	end := startNs + span
@@ -90,8 +90,8 @@ func (x *exchange) backfill(ctx context.Context) error {
 	return x.endBackfill(loop)
 }
 
-// advanceTo moves the loop of a backfill from startNs to end, and on to now where the
-// machine's clock has gone on meanwhile.
+// advanceTo moves the loop of a backfill from startNs to end. If the machine's clock has moved
+// on meanwhile, it continues to the current time.
 func (x *exchange) advanceTo(ctx context.Context, loop *sequencer.Loop, startNs, end int64, bar *progress) error {
 	for at := startNs; at < end; {
 		if err := ctx.Err(); err != nil {

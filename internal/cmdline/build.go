@@ -6,18 +6,18 @@ import (
 	"strings"
 )
 
-// Version is the version of the exchange; GET /api/healthcheck answers it.
+// Version is the version of the exchange; GET /api/healthcheck returns it.
 const Version = "1.0.0.0"
 
-// HeapFloor is the size in bytes of an allocation that a program keeps and never touches. It
-// delays the first collection until 24 MiB more than the market's own size have been
-// allocated; docs/adr/0011-heap-floor-of-24-mib.md has the measurements.
+// HeapFloor is the size in bytes of an allocation that a program retains and never touches. It
+// delays the first collection until 24 MiB more than the market's size have been allocated;
+// docs/adr/0011-heap-floor-of-24-mib.md has the measurements.
 const HeapFloor = 24 << 20
 
-// Commit returns the first 12 digits of the revision that the binary was built from,
-// followed by " with changes" when the tree had uncommitted changes. A binary built
-// without version control stamps asks git about the current folder; without an answer
-// the revision is "unknown".
+// Commit returns the first 12 digits of the revision that the binary was built from, followed
+// by " with changes" when the tree had uncommitted changes. For a binary without version
+// control stamps it asks git about the current folder. If git fails too, the revision is
+// "unknown".
 func Commit() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -1,13 +1,13 @@
-// Package cmdline holds what the project's programs share: version and build information,
-// the heap floor, the CPU profile of a process, and the run of a command line.
+// Package cmdline holds the code that the project's programs share: version and build
+// information, the heap floor, the CPU profile of a process, and the run of a command line.
 //
 // Owner: main. Everything here is called once, at the start or the end of a process.
 //
 // Invariants:
 //
-//  1. A usage error exits 2, any other failure 1; either has
-//     printed one line that names the program.
-//  2. A process that was asked for a CPU profile leaves a whole file.
+//  1. A usage error exits 2, any other failure exits 1. Both print one line that names the
+//     program.
+//  2. A process that records a CPU profile leaves a complete file.
 //
 // Reading order: run.go, profile.go, build.go, files.go.
 package cmdline

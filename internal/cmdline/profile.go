@@ -11,7 +11,7 @@ import (
 )
 
 // ProfileEnv is the environment variable that names a directory in which every process
-// leaves a CPU profile. It is no configuration key: `make pgo` sets it to collect the
+// leaves a CPU profile. It is not a configuration key: `make pgo` sets it to collect the
 // profile that the compiler uses.
 const ProfileEnv = "CPUPROFILE_DIR"
 

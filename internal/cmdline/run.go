@@ -8,20 +8,21 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// ExitError ends the program with a code. Whoever returns it has printed the reason.
+// ExitError ends the program with an exit code. The function that returns it has printed the
+// reason.
 type ExitError int
 
 // Error returns the code as text.
 func (e ExitError) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
 
-// UsageError is a command line, a configuration or a data directory that do not go together.
-// Nothing was changed; the program exits 2.
+// UsageError means that a command line, a configuration and a data directory contradict each
+// other. Nothing was changed; the program exits 2.
 type UsageError struct{ Err error }
 
-// Error returns the text of the error inside.
+// Error returns the text of the wrapped error.
 func (e UsageError) Error() string { return e.Err.Error() }
 
-// Unwrap returns the error inside.
+// Unwrap returns the wrapped error.
 func (e UsageError) Unwrap() error { return e.Err }
 
 // Line is a command line of a program.

@@ -1,10 +1,10 @@
 package refuse
 
-// Code is the machine-readable reason of a refusal, in capitals: the member `code` of the
-// error object.
+// Code is the machine-readable reason of a refusal, in capitals. It is the member `code` of
+// the error object.
 type Code string
 
-// The codes that every part of the exchange may give.
+// The codes that every part of the exchange may use.
 const (
 	InvalidParam      Code = "INVALID_PARAM"
 	Unauthorized      Code = "UNAUTHORIZED"

@@ -1,16 +1,16 @@
-// Package refuse holds the one type of a refused request: why, about which field, in one
-// sentence.
+// Package refuse holds Refusal, the one type of a refused request: the reason, the field and a
+// message.
 //
 // A refusal is a business outcome: accounts, launchpad, hive and the edge return it as a
-// value, and nothing was changed. It knows no transport; server maps its code to an HTTP
-// status in one table.
+// value, and nothing was changed. It is independent of the transport: package server maps its
+// code to an HTTP status in one table.
 //
-// Owner: immutable once made; any goroutine may read it.
+// Owner: a Refusal is immutable once it is returned; any goroutine may read it.
 //
 // Invariants:
 //
-//  1. A nil *Refusal means that nothing was refused. Return it as an error through AsError
-//     only: a nil *Refusal in an error interface is not nil.
+//  1. A nil *Refusal means that nothing was refused. Convert it to an error with AsError
+//     only: an error interface that holds a nil *Refusal is not nil.
 //  2. A message names the rule and its limit and never contains a secret.
 //
 // Reading order: refusal.go, codes.go.

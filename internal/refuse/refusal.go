@@ -2,7 +2,7 @@ package refuse
 
 import "fmt"
 
-// Refusal is a refused request. It is an error so that it can travel as one.
+// Refusal is a refused request. It implements error, so that functions can return it as one.
 type Refusal struct {
 	Code    Code
 	Message string // a sentence that names the rule and its limit
@@ -25,12 +25,12 @@ func Param(field, format string, args ...any) *Refusal {
 	return New(InvalidParam, field, format, args...)
 }
 
-// Missing returns the refusal of a request that names an unknown thing in field.
+// Missing returns the refusal of a request whose field names something that does not exist.
 func Missing(field, format string, args ...any) *Refusal {
 	return New(NotFound, field, format, args...)
 }
 
-// Later returns the refusal of a request that may succeed after some seconds.
+// Later returns the refusal of a request that may succeed after the given number of seconds.
 func Later(seconds int64, format string, args ...any) *Refusal {
 	return New(Unavailable, "", format, args...).After(seconds)
 }
