@@ -143,7 +143,7 @@ func (l lineWriter) Write(p []byte) (int, error) {
 // loops returns the number of loops that run in this process.
 func loops() int {
 	stacks := make([]byte, 1<<20)
-	return bytes.Count(stacks[:runtime.Stack(stacks, true)], []byte("engine.(*Loop).Run("))
+	return bytes.Count(stacks[:runtime.Stack(stacks, true)], []byte("sequencer.(*Loop).Run("))
 }
 
 // The loop of a backfill ends before the journal does; it does not run on during the stop.
@@ -164,6 +164,9 @@ func TestNoLoopIsLeftWhenABackfillIsStopped(t *testing.T) {
 	in := &instance{t: t}
 	in.takeAddresses(<-lines)
 	in.waitUnderWay()
+	if n := loops(); n <= before {
+		t.Errorf("%d loops run during the backfill, %d before: the name of the loop's function is wrong", n, before)
+	}
 	signals <- syscall.SIGTERM
 	if err := <-ended; err != nil {
 		t.Errorf("%v", err)
