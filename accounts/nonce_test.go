@@ -395,8 +395,7 @@ func TestRecalledNoncesAreRefused(t *testing.T) {
 				}
 			}
 		}
-		// A nonce may be used again 121 s later, and the set may drop the first use before
-		// the second.
+		// A nonce may be used again after 121 s: the set may drop the first use before the second.
 		for i := range int64(MaxNoncesPerKey) {
 			if !yield(UsedNonce{"again", "0", t0Ms - 50_000 + i/2}) {
 				return
