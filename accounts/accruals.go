@@ -178,8 +178,7 @@ func (s *State) planProfit(cmd *Command, rec *Record) *refuse.Refusal {
 	return nil
 }
 
-// applyProfit credits the income, which is new money like the bonuses, and pays the
-// uplines.
+// applyProfit credits the income, which is new money like the bonuses, and pays the uplines.
 func (s *State) applyProfit(rec *Record) []PaidAccrual {
 	u, n := s.must(rec.User), s.currency(rec.Currency)
 	paid := []PaidAccrual{}

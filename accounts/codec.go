@@ -25,8 +25,7 @@ const rulesShift = 4
 //
 // The members follow in the order of the Record's fields.
 
-// AppendRecord appends the encoding of a record. It holds secrets: the log's files are
-// 0600.
+// AppendRecord appends the encoding of a record. It holds secrets: the log's files are 0600.
 func AppendRecord(dst []byte, rec *Record) []byte {
 	dst = append(dst, byte(rec.Kind)|rec.Rules<<rulesShift)
 	dst = putInt(dst, rec.TimeNs)

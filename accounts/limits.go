@@ -1,7 +1,6 @@
 package accounts
 
-// The limits of the package. Each bounds something that a caller could otherwise grow without
-// end.
+// The limits of the package. Each bounds something that a caller could otherwise grow.
 const (
 	// MaxUsers bounds the directory; a search walks it in steps.
 	MaxUsers = 1_000_000
@@ -27,9 +26,8 @@ const (
 	StakingLevels = 9
 	// MaxLevelChanges bounds the history of staking levels of one user.
 	MaxLevelChanges = 10_000
-	// MaxDealAccruals bounds the accruals from trades that are retained one by one, over all
-	// users; the oldest beyond it move to the archive of their day. 2,000,000 of 72 bytes
-	// are 144 MB.
+	// MaxDealAccruals bounds the accruals from trades that are retained one by one, over all users;
+	// the oldest beyond it move to the archive of their day. 2,000,000 of 72 bytes are 144 MB.
 	MaxDealAccruals = 2_000_000
 	// MaxCommandAccruals bounds the accruals of commands (staking, withdrawals, other
 	// profits), which are never archived; beyond it AddProfit commands are refused.
