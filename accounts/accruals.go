@@ -109,7 +109,7 @@ func (s *State) payStaking(u *user, pay payment, paid *[]PaidAccrual) {
 // receiver has room: the rest of a fee stays in the fee account, and the rest of new money is
 // not created. Reservations do not count, because a recovery does not know them. An accrual
 // that is paid while an order of a receiver near 10^20 is on its way may therefore take the
-// receiver beyond 10^20 by its amount.
+// receiver beyond 10^20 by the amount of the accrual.
 func (s *State) accrue(to *user, a accrual, pay payment, paid *[]PaidAccrual) {
 	if pay.rules >= 1 {
 		has := s.coming[balanceKey{to.n, a.currency}].open.Add(to.row(a.currency).total())
@@ -178,8 +178,7 @@ func (s *State) planProfit(cmd *Command, rec *Record) *refuse.Refusal {
 	return nil
 }
 
-// applyProfit credits the income, which is new money like the bonuses, and pays the
-// uplines.
+// applyProfit credits the income, which is new money like the bonuses, and pays the uplines.
 func (s *State) applyProfit(rec *Record) []PaidAccrual {
 	u, n := s.must(rec.User), s.currency(rec.Currency)
 	paid := []PaidAccrual{}

@@ -10,8 +10,8 @@ import (
 	"tickhive/internal/refuse"
 )
 
-// history is random trades, withdrawals and profits of users 1 to 12 in two trees over
-// eight days, with level changes, and a naive list of what user 1 received.
+// history runs random trades, withdrawals and profits of users 1 to 12 in two trees over
+// eight days, with level changes.
 func history(t testing.TB, seed uint64, steps int) *rig {
 	r := newRig(t)
 	rng := rand.New(rand.NewPCG(seed, 99))
@@ -67,8 +67,8 @@ func texts(m map[string]fixed.I192) map[string]string {
 	return out
 }
 
-// Every figure of the referral routes is a sum of the same accruals: they agree to the
-// last digit, with all accruals kept and with most of the deals in the archive.
+// Every figure of the referral routes is a sum of the same accruals. The figures agree to the
+// last digit, with all accruals retained and with most of the deals in the archive.
 func TestFiguresAgreeWithEachOther(t *testing.T) {
 	for seed := range uint64(30) {
 		for _, keep := range []int{MaxDealAccruals, 5} {

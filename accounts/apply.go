@@ -6,29 +6,29 @@ import (
 	"tickhive/internal/fixed"
 )
 
-// gates reports whether no engine event may be folded between the plan of a record and
-// its Apply: the fold looks at what it changes (inviters, ambassadors, rates), and the
-// record names the position before which that is in force.
+// gates reports whether Fold must wait from the plan of a record to its Apply: the fold reads
+// what the record changes (inviters, ambassadors, rates), and the record names the engine
+// position after which the change applies.
 func (k Kind) gates() bool { return k == SetInviter || k == PatchUser || k == Configure }
 
-// takeStage takes the money of a withdrawal out at once, so that no order can hold it while
-// the record waits for the engine's journal and its own log, and keeps room for that of a
-// deposit, so that no order takes it meanwhile.
+// takeStage takes the money of a withdrawal out of the balance at once, so that no order can
+// hold it while the record waits for the engine's journal and its own log. For a deposit or a
+// profit it reserves room, so that no order takes the room meanwhile.
 func (s *State) takeStage(rec *Record) {
 	if rec.Kind == Withdraw {
 		s.withdraw(rec)
 	} else if n, known := s.currencyNo[rec.Currency]; known {
 		s.expect(rec.User, n, fixed.I128{}, rec.Amount)
 	} else {
-		return // no order brings what nobody has named yet
+		return // a currency without a number is in no pair, so no order brings it
 	}
 	rec.staged = true
 	staged := *rec
 	s.stage = &staged
 }
 
-// Abandon takes back the record that was planned last: it could not be written. Store's
-// goroutine; without such a record it does nothing.
+// Abandon undoes the last plan, whose record could not be written. Store's goroutine; without
+// a planned record it does nothing.
 func (s *State) Abandon() {
 	s.mu.Lock()
 	switch b := s.stage; {
@@ -47,7 +47,7 @@ func (s *State) Abandon() {
 	s.openGate()
 }
 
-// giveRoom ends what takeStage has kept for a deposit.
+// giveRoom releases the room that takeStage reserved for a deposit or a profit.
 func (s *State) giveRoom(rec *Record) {
 	s.expect(rec.User, s.currency(rec.Currency), fixed.I128{}, rec.Amount.Neg())
 }

@@ -12,7 +12,7 @@ import (
 // DefaultAvatar is the avatar of a user who chose none.
 const DefaultAvatar = "simple"
 
-// AvatarMediaType is what the pictures are.
+// AvatarMediaType is the media type of the pictures.
 const AvatarMediaType = "image/svg+xml"
 
 //go:embed catalogue/*.svg
@@ -24,7 +24,7 @@ type Catalogue struct {
 	pictures map[string][]byte
 }
 
-// BuiltinAvatars is the catalogue in the program.
+// BuiltinAvatars returns the catalogue that is embedded in the program.
 func BuiltinAvatars() *Catalogue {
 	c := &Catalogue{pictures: map[string][]byte{}}
 	names, err := fs.Glob(catalogueFiles, "catalogue/*.svg")
@@ -44,10 +44,10 @@ func BuiltinAvatars() *Catalogue {
 	return c
 }
 
-// IDs are the ids of the avatars, sorted; the caller does not change them.
+// IDs returns the ids of the avatars, sorted; the caller must not change them.
 func (c *Catalogue) IDs() []string { return c.ids }
 
-// SVG is the picture of an id; the caller does not change it.
+// SVG returns the picture of an id; the caller must not change it.
 func (c *Catalogue) SVG(id string) ([]byte, bool) {
 	b, ok := c.pictures[id]
 	return b, ok

@@ -9,7 +9,7 @@ import (
 	"tickhive/internal/refuse"
 )
 
-// fees of the tests' pair: 0.1 % maker, 0.2 % taker.
+// testRates are the fees of the tests' pair: 0.1 % maker, 0.2 % taker.
 var testRates = Rates{Maker: RateOne / 1000, Taker: RateOne / 500}
 
 func units(n uint64) fixed.U128 { return fixed.FromU64(n) }
@@ -92,7 +92,7 @@ func TestHoldOfEachKindOfOrder(t *testing.T) {
 	}
 }
 
-// traders are a buyer with 1000 USDT and a seller with 2 BTC.
+// traders returns a rig with a buyer who has 1000 USDT and a seller who has 2 BTC.
 func traders(t *testing.T) (r *rig, buyer, seller uint32) {
 	r = newRig(t)
 	r.pair()
@@ -149,7 +149,7 @@ func TestFillsSettleAndReturnThePriceImprovement(t *testing.T) {
 	if len(r.s.orders) != 1 {
 		t.Fatal("the filled order still has a hold")
 	}
-	r.fold(func(f Fold) { // an event offered again changes nothing
+	r.fold(func(f Fold) { // an event that is folded again changes nothing
 		f.Trade(Trade{Seq: 4, TakerSide: Buy, Taker: 2, Maker: 1, TakerAccount: buyer, MakerAccount: seller, Price: 9_000, Amount: 500_000})
 		f.Canceled(OrderCanceled{Seq: 4, Order: 2})
 	})
@@ -279,8 +279,8 @@ func TestUnlimitedAccountsGoBelowZeroAndCount(t *testing.T) {
 	r.balance(u, "USDT", "-1101.1", "0.0")
 }
 
-// A pair whose fees do not fit into 18 digits: each fill rounds, and the sum of the
-// rounded fees passes the rounded sum that the order holds.
+// The fees of this pair do not fit into 18 digits: each fill rounds, and the sum of the
+// rounded fees exceeds the rounded sum that the order holds.
 func TestFeeGivesWayBeforeAFundedBalanceGoesBelowZero(t *testing.T) {
 	r := newRig(t)
 	r.fold(func(f Fold) {
@@ -358,7 +358,7 @@ func TestWithdrawalCommissionHasAMinimum(t *testing.T) {
 	}
 }
 
-// A record that was planned and could not be written is taken back by the next plan.
+// The next plan abandons a planned record that could not be written.
 func TestPlanThatIsNeverAppliedIsTakenBack(t *testing.T) {
 	r, buyer, seller := traders(t)
 	r.do(Command{Kind: PatchUser, User: buyer, Profile: ProfilePatch{IsAmbassador: ptr(true)}})
@@ -373,7 +373,7 @@ func TestPlanThatIsNeverAppliedIsTakenBack(t *testing.T) {
 		if _, err := r.s.Plan(r.now, cmd); err != nil {
 			t.Fatal(err)
 		}
-		if cmd.Kind == Withdraw { // nobody may take what is on its way out
+		if cmd.Kind == Withdraw { // no order may hold money that is being withdrawn
 			if _, reject := r.s.Reserve(OrderParams{Account: buyer, Side: Buy, Price: 10_000, Amount: 1_000_000}); reject == nil {
 				t.Fatal("an order took what a withdrawal has taken")
 			}
@@ -423,7 +423,7 @@ func TestHoldsOfOrdersThatTheEngineLostAreReleased(t *testing.T) {
 	r.check()
 }
 
-// Many handlers reserve and release while the engine folds: never more than is there.
+// Many handlers reserve and release while the engine folds, never more than the free balance.
 func TestReservationsFromManyGoroutines(t *testing.T) {
 	r, buyer, _ := traders(t)
 	p := OrderParams{Account: buyer, Side: Buy, Price: 10_000, Amount: 1_000_000, Rates: testRates} // 100.2 each
@@ -505,8 +505,8 @@ func BenchmarkReserveFoldTrade(b *testing.B) {
 	}
 }
 
-// A replace takes its reservation over whatever the order has become by then: a new price
-// alone, of an order that a decrement made smaller on the way.
+// A Replaced event takes over its reservation however the order has changed meanwhile: here a
+// replace of the price alone, while a decrement makes the order smaller.
 func TestAReplaceTakesItsReservationOverAfterADecrement(t *testing.T) {
 	r, buyer, _ := traders(t)
 	r.accept(1, OrderParams{Account: buyer, Side: Buy, Price: 10_000, Amount: 5_000_000})
@@ -527,8 +527,8 @@ func TestAReplaceTakesItsReservationOverAfterADecrement(t *testing.T) {
 	}
 }
 
-// An order has one replace on its way at a time, also where that one needs nothing more:
-// its event must not end the reservation of another.
+// An order has at most one replace on its way, also where the replace needs no more money: its
+// event must not end the reservation of another replace.
 func TestAnOrderHasOneReplaceOnItsWay(t *testing.T) {
 	r, buyer, _ := traders(t)
 	r.accept(1, OrderParams{Account: buyer, Side: Buy, Price: 10_000, Amount: 5_000_000})
@@ -547,8 +547,8 @@ func TestAnOrderHasOneReplaceOnItsWay(t *testing.T) {
 	r.balance(buyer, "USDT", "248.5", "751.5")
 }
 
-// An order without a fee keeps all that is free, and on its way the last rounded fee of
-// another takes 10^-18 of that: the fee account gives it back.
+// An order without a fee reserves the whole free balance. While it is on its way, the last
+// rounded fee of another order takes 10^-18 of it, and the fee account gives that back.
 func TestRoundedFeesNeverOverdrawAnotherOrder(t *testing.T) {
 	r := newRig(t)
 	r.fold(func(f Fold) {

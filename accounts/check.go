@@ -6,7 +6,7 @@ import (
 	"tickhive/internal/fixed"
 )
 
-// check is View.Check.
+// check implements View.Check; the caller holds mu.
 func (s *State) check() error {
 	type holdKey struct{ account, currency uint32 }
 	holds := map[holdKey]fixed.I192{}

@@ -2,8 +2,8 @@ package accounts
 
 import "fmt"
 
-// RecordVersion is the version of the record format, SnapshotVersion is that of the
-// snapshot's body. Older snapshots are read too.
+// RecordVersion is the version of the record format. SnapshotVersion is the version of the
+// snapshot's body; older snapshots are still readable.
 const (
 	RecordVersion   = 1
 	SnapshotVersion = 2
@@ -15,18 +15,17 @@ const (
 //	1  an accrual is paid as far as the receiver has room for it
 const RulesVersion = 1
 
-// rulesShift is where it is in the first byte of a record, above the kind.
+// rulesShift is the position of the rules version in the first byte of a record, above the kind.
 const rulesShift = 4
 
-// Format of a record (varints as in encoding/binary; texts and lists with their length
-// in front; money as 16 bytes, little endian):
+// Format of a record (varints as in encoding/binary; texts and lists preceded by their length;
+// money as 16 bytes, little endian):
 //
 //	kind and rules u8 | timeNs varint | enginePos uvarint | user uvarint | the members of the kind
 //
 // The members follow in the order of the Record's fields.
 
-// AppendRecord appends the encoding of a record. It holds secrets: the log's files are
-// 0600.
+// AppendRecord appends the encoding of a record. It holds secrets: the log's files are 0600.
 func AppendRecord(dst []byte, rec *Record) []byte {
 	dst = append(dst, byte(rec.Kind)|rec.Rules<<rulesShift)
 	dst = putInt(dst, rec.TimeNs)

@@ -72,7 +72,7 @@ func FuzzDecodeRecord(f *testing.F) {
 	})
 }
 
-// richSnapshot is a state with something of everything in it.
+// richSnapshot returns the snapshot of a state with entries in every section.
 func richSnapshot(t testing.TB) []byte {
 	r := history(t, 77, 200)
 	r.s.maxDealAccruals = 4
@@ -84,7 +84,7 @@ func richSnapshot(t testing.TB) []byte {
 	return r.s.AppendSnapshot(nil)
 }
 
-// stake is the first accrual from staking.
+// stake returns the first accrual from staking.
 func stake(s *State) *accrual {
 	for _, u := range s.users {
 		for i := range u.others {
@@ -130,8 +130,8 @@ func TestEachFieldOfTheStateIsInTheSnapshot(t *testing.T) {
 	}
 }
 
-// Damage is found by checksums before it comes here; what gets through is refused or
-// decodes to a state that adds up, and never panics.
+// Checksums detect damage before the decoder runs. Damage that they miss is refused or decodes
+// to a state that adds up, and never panics.
 func TestDamagedSnapshotsAreRefusedOrAddUp(t *testing.T) {
 	base := richSnapshot(t)
 	rng := rand.New(rand.NewPCG(5, 6))

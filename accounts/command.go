@@ -2,7 +2,7 @@ package accounts
 
 import "tickhive/internal/fixed"
 
-// Kind says what a Command asks for and what a Record did.
+// Kind is the kind of a Command and of its Record.
 type Kind uint8
 
 // The commands. The comment names the members of Command that are read.
@@ -16,11 +16,11 @@ const (
 	AddProfit                  // User, Profit, Currency, Amount
 	SetInviter                 // User, Code
 	CreateLink                 // User, DiscountPercent
-	Configure                  // Config: the referral rates in force from here on
+	Configure                  // Config: the referral rates from here on
 )
 
-// Command is one request that changes accounts, decoded. User is the number of the
-// account that it is about.
+// Command is one decoded request that changes accounts. User is the number of the account that
+// it changes.
 type Command struct {
 	Kind            Kind
 	User            uint32
@@ -67,8 +67,8 @@ type KeyRequest struct {
 	ExpiresNs   int64 // Unix ns; 0: never
 }
 
-// ProfitType says where an accrual comes from (docs/contract/accounts.md#accruals); the values are
-// the wire's.
+// ProfitType is the source of an accrual (docs/contract/accounts.md#accruals), with the values of
+// the wire.
 type ProfitType uint8
 
 // The profit types.
@@ -80,12 +80,12 @@ const (
 	StakeAccrual          ProfitType = 100
 )
 
-// ProfitTypes is every type, ascending.
+// ProfitTypes holds every type, ascending.
 var ProfitTypes = [...]ProfitType{
 	DealCommission, WithdrawalCommission, CurrencyListing, APITradeProfitPayment, StakeAccrual,
 }
 
-// String is the type's name on the wire, empty for a value that is none.
+// String returns the type's name on the wire, empty for an unknown value.
 func (t ProfitType) String() string {
 	switch t {
 	case DealCommission:
@@ -102,7 +102,7 @@ func (t ProfitType) String() string {
 	return ""
 }
 
-// ParseProfitType reads a name or a number, as queries may give either.
+// ParseProfitType parses a name or a number, because queries may use either.
 func ParseProfitType(s string) (ProfitType, bool) {
 	for _, t := range ProfitTypes {
 		if s == t.String() || s == t.number() {

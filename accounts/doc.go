@@ -6,13 +6,12 @@
 // Reservations of orders on their way to the engine are in memory only. Verifier checks
 // signatures against the keys of a State.
 //
-// Owner: Plan, Apply, AppendSnapshot and DecodeSnapshot belong to the goroutine of the
-// store; Fold to the goroutine that hands the engine's events on; Reserve, Release and
-// every method of View to any goroutine. One RWMutex in State synchronizes them, because
-// one trade moves money of up to twelve accounts and GET /totals must add up at every
-// instant. Sharded locks would break that and gain nothing at the rates of a fold.
-// Verifier takes no lock for keys (an atomic map per shard) and one short lock per
-// shard of its nonce table.
+// Owner: Plan, Apply, AppendSnapshot and DecodeSnapshot belong to the goroutine of the store; Fold
+// to the goroutine that hands the engine's events on; Reserve, Release and every method of View to
+// any goroutine. One RWMutex in State synchronizes them, because one trade moves money of up to
+// twelve accounts and GET /totals must add up at every instant. Sharded locks would break that and
+// gain nothing at the rates of a fold. Verifier takes no lock for keys (an atomic map per shard)
+// and one short lock per shard of its nonce table.
 //
 // Invariants:
 //

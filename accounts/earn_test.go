@@ -7,7 +7,7 @@ import (
 	"tickhive/internal/refuse"
 )
 
-// near is a user whose balance is left below 10^20.
+// near returns a user whose balance is 10^20 - left.
 func near(t *testing.T, left string) (r *rig, user uint32) {
 	r = newRig(t)
 	r.fold(func(f Fold) {
@@ -19,8 +19,8 @@ func near(t *testing.T, left string) (r *rig, user uint32) {
 	return r, user
 }
 
-// A planned deposit keeps its room until it is applied or abandoned: an order that is weighed
-// between them does not get it.
+// A planned deposit reserves its room until it is applied or abandoned: an order that is
+// checked meanwhile does not get the room.
 func TestAPlannedDepositKeepsItsRoom(t *testing.T) {
 	for _, end := range []string{"applied", "abandoned"} {
 		r, u := near(t, "100")
@@ -51,8 +51,8 @@ func TestAPlannedDepositKeepsItsRoom(t *testing.T) {
 	}
 }
 
-// The limit of an order is expected until the order ends, fill by fill, and comes back from a
-// snapshot; a limit of nobody is what its rest brings, as before.
+// The earn limit of an order counts as coming until the order ends, less each fill, and a
+// snapshot restores it. For an order without a limit, the worth of its remainder counts.
 func TestWhatAnOrderMayBringIsExpectedUntilItEnds(t *testing.T) {
 	r, u := near(t, "1000")
 	k := balanceKey{u, r.s.currencyNo["USDT"]}
@@ -73,13 +73,13 @@ func TestWhatAnOrderMayBringIsExpectedUntilItEnds(t *testing.T) {
 	expected("140.0")
 	r.fold(func(f Fold) { f.Canceled(OrderCanceled{Seq: r.next(0), Order: 1}) })
 	expected("0.0")
-	r.fold(func(f Fold) { // of a program before limits
+	r.fold(func(f Fold) { // an event of a program before limits
 		f.Accepted(OrderAccepted{Seq: r.next(0), Order: 2, Account: u, Side: Sell, Price: 10_00, Amount: 5_00})
 	})
 	expected("50.0")
 	r.restart()
 	expected("50.0")
-	// A replace gets what it may bring beyond its worth.
+	// The earn limit of a replace is what the order may bring beyond its worth.
 	res, reject := r.s.ReserveReplace(ReplaceParams{Order: 2, Price: 20_00, HasPrice: true})
 	if reject != nil || text(atMost(moneyOf(res.EarnLimit, 4))) != "50.0" {
 		t.Fatalf("%+v %v", res, reject)
@@ -95,8 +95,8 @@ func TestWhatAnOrderMayBringIsExpectedUntilItEnds(t *testing.T) {
 	r.check()
 }
 
-// An accrual is paid as far as the receiver has room, what his open orders may bring counted
-// in; the rest stays a fee. Records and commands of before are paid in full, as they were.
+// An accrual is paid as far as the receiver has room, less what the receiver's open orders may
+// bring; the rest stays a fee. Records and commands of rules 0 are still paid in full.
 func TestAnAccrualIsPaidAsFarAsThereIsRoom(t *testing.T) {
 	for rules, want := range map[uint8]string{0: "20.0", 1: "5.0"} {
 		r, u := near(t, "55")
@@ -118,7 +118,7 @@ func TestAnAccrualIsPaidAsFarAsThereIsRoom(t *testing.T) {
 	}
 }
 
-// Records name the rules of their time; those of a later program are refused.
+// Records name the rules version that planned them; a record with later rules is refused.
 func TestRecordsNameTheirRules(t *testing.T) {
 	for rules := range uint8(RulesVersion + 1) {
 		back, err := DecodeRecord(AppendRecord(nil, &Record{Kind: Deposit, Rules: rules, User: 3, Currency: "AA", Amount: dec("1")}))

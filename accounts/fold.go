@@ -14,8 +14,7 @@ import "tickhive/internal/fixed"
 //	EventTrade -> Trade (ByQuote = FlagQuote, QuoteLeft = Quote), EventCanceled, Replaced,
 //	Reduced, Triggered -> the method of that name, every other event of a pair -> Seen
 //
-// The accounts of an event must exist in the State: a user's number is the user's engine
-// account.
+// The accounts of an event must exist in the State: a user's number is the user's engine account.
 type Fold struct{ s *State }
 
 // BeginFold locks the state for a batch of events that ends at a command boundary; pos

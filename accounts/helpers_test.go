@@ -12,14 +12,14 @@ import (
 // t0 is 2026-01-01T00:00:00Z.
 const t0 = int64(1_767_225_600_000_000_000)
 
-// seededBytes is a source of bytes that repeats itself between runs.
+// seededBytes is a source of bytes that are the same in each run.
 type seededBytes struct{ r *rand.ChaCha8 }
 
 func (s seededBytes) Read(p []byte) (int, error) { return s.r.Read(p) }
 
 func testRandom() seededBytes { return seededBytes{rand.NewChaCha8([32]byte{7})} }
 
-// testOptions charge 0.1 % for withdrawals.
+// testOptions returns options that charge 0.1 % for withdrawals.
 func testOptions() Options {
 	o := DefaultOptions(testRandom())
 	o.Withdrawal.Percent = RateOne / 1000
@@ -85,7 +85,7 @@ func (r *rig) do(cmd Command) Result {
 	return res
 }
 
-// refused wants a code and a field.
+// refused requires that cmd is refused with a code and a field.
 func (r *rig) refused(cmd Command, code refuse.Code, field string) {
 	r.t.Helper()
 	before := string(r.s.AppendSnapshot(nil))
@@ -150,7 +150,7 @@ func (r *rig) balance(user uint32, currency, free, held string) {
 	}
 }
 
-// restart takes the state through a snapshot.
+// restart replaces the state with the decoded form of its snapshot.
 func (r *rig) restart() {
 	r.t.Helper()
 	b := r.s.AppendSnapshot(nil)

@@ -8,8 +8,8 @@ import (
 
 // verifyLegacy checks the scheme without timestamp and nonce
 // (docs/contract/signing.md#legacy-scheme): the HMAC of public key, full URL and body without
-// separators, where the body counts as sent or without the white space outside its strings. A
-// captured request can be sent again for ever, so it is off by default and never good for DELETE.
+// separators, with the body either as sent or without the white space outside its strings. A
+// captured request can be replayed for ever, so this is off by default and never valid for DELETE.
 func (v *Verifier) verifyLegacy(nowNs int64, r *Request) (Caller, *refuse.Refusal) {
 	if reject := checkPublicKey(r); reject != nil {
 		return Caller{}, reject
@@ -32,7 +32,7 @@ func (v *Verifier) verifyLegacy(nowNs int64, r *Request) (Caller, *refuse.Refusa
 	return key.admit(nowNs, r)
 }
 
-// appendWithoutSpace appends a JSON text without the white space outside strings.
+// appendWithoutSpace appends a JSON text without the white space outside its strings.
 func appendWithoutSpace(dst, body []byte) []byte {
 	quoted, escaped := false, false
 	for _, c := range body {

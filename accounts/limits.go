@@ -6,7 +6,7 @@ const (
 	MaxUsers = 1_000_000
 	// MaxKeysPerUser bounds the API keys of a user (docs/contract/accounts.md#api-keys).
 	MaxKeysPerUser = 30
-	// MaxWhitelist is how many IPs and CIDRs one key may name (docs/contract/accounts.md#api-keys).
+	// MaxWhitelist bounds the IPs and CIDRs of one key (docs/contract/accounts.md#api-keys).
 	MaxWhitelist = 20
 	// MaxKeyName is the longest name of a key, in code points.
 	MaxKeyName = 64
@@ -26,12 +26,11 @@ const (
 	StakingLevels = 9
 	// MaxLevelChanges bounds the history of staking levels of one user.
 	MaxLevelChanges = 10_000
-	// MaxDealAccruals is how many accruals from trades are kept one by one, over all
-	// users; the oldest beyond it are added to the archive of their day. 2,000,000 of
-	// 72 bytes are 144 MB.
+	// MaxDealAccruals bounds the accruals from trades that are retained one by one, over all users;
+	// the oldest beyond it move to the archive of their day. 2,000,000 of 72 bytes are 144 MB.
 	MaxDealAccruals = 2_000_000
-	// MaxCommandAccruals bounds the accruals that commands made (staking, withdrawals,
-	// other profits), which are never archived; beyond it such commands are refused.
+	// MaxCommandAccruals bounds the accruals of commands (staking, withdrawals, other
+	// profits), which are never archived; beyond it AddProfit commands are refused.
 	MaxCommandAccruals = 4_000_000
 	// MaxReservations bounds the orders on their way to the engine.
 	MaxReservations = 1_000_000
@@ -47,10 +46,10 @@ const (
 	// MaxPeriodNs is the longest span of breakdown and explain: 366 days.
 	MaxPeriodNs = 366 * dayNs
 
-	searchStep = 4096 // users looked at under one read lock
+	searchStep = 4096 // users checked under one read lock
 )
 
-// RateOne is the rate 1.0; rates and discounts are integers of 10^-8.
+// RateOne is the rate 1.0; rates and discounts are integers in units of 10^-8.
 const RateOne = 100_000_000
 
 const (

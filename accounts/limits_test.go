@@ -6,7 +6,7 @@ import (
 	"tickhive/internal/refuse"
 )
 
-// wholes are a buyer and a seller of a pair without fractions, each with 100 FOO.
+// wholes returns a buyer and a seller of a pair without fractions, each with 100 FOO.
 func wholes(t *testing.T) (r *rig, a, b uint32) {
 	r = newRig(t)
 	r.fold(func(f Fold) { f.Pair(PairAdded{Seq: r.next(0), Base: "FOO", Quote: "BAR"}) })
@@ -16,7 +16,7 @@ func wholes(t *testing.T) (r *rig, a, b uint32) {
 	return r, a, b
 }
 
-// sell sells 10 FOO to the built-in account at the market; false when that is refused.
+// sell sells 10 FOO to the built-in account at the market; it returns false when refused.
 func (r *rig) sell(order uint64, account uint32, bid int64) bool {
 	r.t.Helper()
 	p := OrderParams{Account: account, Side: Sell, Type: Market, Amount: 10, Touch: bid}
@@ -34,8 +34,8 @@ func (r *rig) sell(order uint64, account uint32, bid int64) bool {
 	return true
 }
 
-// What a sale brings counts at the best bid, not at the order's own price: no balance may
-// pass 10^20.
+// The proceeds of a sale count at the best bid, not at the order's own price, because no
+// balance may exceed 10^20.
 func TestProceedsBeyondABalanceAreRefusedBeforeTheTrade(t *testing.T) {
 	r, a, _ := wholes(t)
 	if !r.sell(1, a, 9e18) || r.sell(2, a, 9e18) || !r.sell(3, a, 1e18) || r.sell(4, a, 1) {
@@ -48,8 +48,8 @@ func TestProceedsBeyondABalanceAreRefusedBeforeTheTrade(t *testing.T) {
 	}
 }
 
-// The built-in account buys from everybody and is never asked: its balance is bounded when
-// the others' orders are.
+// The built-in account trades without reservations: its balance is limited when the orders of
+// other accounts are reserved.
 func TestTheBuiltinAccountStaysWithinABalance(t *testing.T) {
 	r, a, b := wholes(t)
 	if !r.sell(1, a, 9e18) || r.sell(2, b, 9e18) || !r.sell(3, b, 1e18) || r.sell(4, b, 1) {
@@ -58,7 +58,7 @@ func TestTheBuiltinAccountStaysWithinABalance(t *testing.T) {
 	r.balance(0, "BAR", "-100000000000000000000.0", "0.0")
 }
 
-// A market buy brings what its money buys at the best ask.
+// A market buy by quote counts as bringing the amount that its money buys at the best ask.
 func TestABuyByQuoteBringsWhatItsMoneyBuys(t *testing.T) {
 	r, a, _ := wholes(t)
 	r.deposit(a, "BAR", "1000")
@@ -73,8 +73,8 @@ func TestABuyByQuoteBringsWhatItsMoneyBuys(t *testing.T) {
 	}
 }
 
-// Orders that rest count together: each of two asks fits the balance, both do not, nor
-// does a deposit beside one. What ended counts no more.
+// Resting orders count together: each of two asks fits the balance alone, but not both, nor an
+// ask and a deposit. Orders that ended no longer count.
 func TestWhatOpenOrdersMayBringCounts(t *testing.T) {
 	r, a, _ := wholes(t)
 	ask := OrderParams{Account: a, Side: Sell, Price: 9e18, Amount: 10}

@@ -9,10 +9,10 @@ import (
 	"tickhive/internal/fixed"
 )
 
-// market is a small matching engine of its own: limit orders with price-time priority,
+// market is a small, independent matching engine: limit orders with price-time priority,
 // market orders by amount (capped for funded accounts) and by quote, ioc, cancels,
-// replaces and decrements. It makes the events that a State folds, and tells a naive
-// ledger in whole numbers of 10^-18 what should have happened.
+// replaces and decrements. It makes the events that a State folds, and books the expected
+// results in a naive ledger in whole numbers of 10^-18.
 type market struct {
 	r     *simulation
 	pair  uint32
@@ -37,7 +37,7 @@ type resting struct {
 
 func (m *market) next() uint64 { m.seq++; return m.seq }
 
-// ahead orders a side: best price first; the list is stable, so arrival decides after it.
+// insert adds an order to its side, best price first, behind earlier orders at the same price.
 func (m *market) insert(o *resting) {
 	at := len(m.sides[o.side])
 	for at > 0 {
@@ -58,7 +58,7 @@ func (m *market) total(price, amount int64) *big.Int {
 	return new(big.Int).Mul(big.NewInt(price), big.NewInt(amount))
 }
 
-// money is product units as 10^-18.
+// money converts product units to 10^-18.
 func (m *market) money(units *big.Int) *big.Int {
 	return new(big.Int).Mul(units, pow10(18-m.dp-m.da))
 }
@@ -91,7 +91,7 @@ func bigQuote(n *big.Int) fixed.U128 {
 	return fixed.U128{Hi: new(big.Int).Rsh(n, 64).Uint64(), Lo: lo.Uint64()}
 }
 
-// naiveFee is worth x rate x (1 - discount), half even, by big rationals.
+// naiveFee returns worth x rate x (1 - discount), rounded half even, by big rationals.
 func naiveFee(worth *big.Int, rate, discount uint32) *big.Int {
 	n := new(big.Int).Mul(worth, big.NewInt(int64(rate)*int64(RateOne-discount)))
 	d := pow10(16)
@@ -197,7 +197,7 @@ func (m *market) replace(f Fold, o *resting, price, total int64, res Reservation
 	return true
 }
 
-// reduce takes lots off without a trade.
+// reduce removes lots of an order without a trade.
 func (m *market) reduce(f Fold, o *resting, lots int64) {
 	o.open -= lots
 	o.total -= lots
@@ -208,8 +208,8 @@ func (m *market) reduce(f Fold, o *resting, lots int64) {
 	}
 }
 
-// ledger is the naive model: what each account owns of each currency, free and held
-// together, and the inviter of each. It knows nothing of holds.
+// ledger is the naive model: the sum of free and held of each account and currency, and the
+// inviter of each account. It has no holds.
 type ledger struct {
 	owns    map[string]map[uint32]*big.Int
 	fees    map[string]*big.Int
@@ -228,7 +228,7 @@ func (l *ledger) add(currency string, account uint32, v *big.Int) {
 	l.owns[currency][account].Add(l.owns[currency][account], v)
 }
 
-// fee books a fee and pays the five levels above.
+// fee books a fee and pays the five levels above the account.
 func (l *ledger) fee(currency string, account uint32, v *big.Int) {
 	l.add(currency, account, new(big.Int).Neg(v))
 	l.fees[currency].Add(l.fees[currency], v)
@@ -248,7 +248,7 @@ func (l *ledger) fee(currency string, account uint32, v *big.Int) {
 	}
 }
 
-// everyone is the resting orders of both sides, in order of their ids.
+// everyone returns the resting orders of both sides, by id.
 func (m *market) everyone() []*resting {
 	all := append(slices.Clone(m.sides[Buy]), m.sides[Sell]...)
 	slices.SortFunc(all, func(a, b *resting) int { return cmp.Compare(a.id, b.id) })

@@ -54,8 +54,7 @@ func feeHalfEven(n fixed.I128, rate, discount uint32) fixed.I128 {
 // percentHalfEven returns n x rate, rounded half even to 10^-18.
 func percentHalfEven(n fixed.I128, rate uint32) fixed.I128 { return feeHalfEven(n, rate, 0) }
 
-// shareFloor returns n x rate, rounded down to 10^-18, for accruals
-// (docs/contract/accounts.md#accruals).
+// shareFloor returns n x rate, rounded down to 10^-18 (docs/contract/accounts.md#accruals).
 func shareFloor(n fixed.I128, rate uint32) fixed.I128 {
 	q, _ := mulDiv(n, uint64(rate), RateOne)
 	return q.ToI128()

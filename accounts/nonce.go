@@ -28,10 +28,9 @@ const (
 	sweepShards = 8
 )
 
-// nonceTable limits the nonces that all keys retain (nonceSet). Each key has its own limit and
-// does not affect other keys until all together have MaxNonces. Then the key with the most
-// nonces drops its oldest ones and refuses timestamps up to theirs. Shards exist only to
-// spread the locks.
+// nonceTable limits the nonces that all keys retain (nonceSet). Each key has its own limit and does
+// not affect other keys until all together have MaxNonces. Then the key with the most nonces drops
+// its oldest ones and refuses timestamps up to theirs. Shards exist only to spread the locks.
 type nonceTable struct {
 	seed   maphash.Seed
 	max    int64

@@ -27,10 +27,9 @@ func (e *usedNonce) expired(nowMs int64) bool { return nowMs-e.usedMs() > NonceK
 // nonce that was ever added is in the set, or its timestamp is before floorMs. A request
 // that passed once is therefore refused for ever, whatever the set drops.
 //
-// The ring is also its own index: latest has the number of the newest nonce of each bucket,
-// and back leads to the previous one. The set drops the oldest nonces first. A chain
-// therefore ends at the first number that was dropped, and dropping a nonce only lowers
-// count.
+// The ring is also its own index: latest has the number of the newest nonce of each bucket, and
+// back leads to the previous one. The set drops the oldest nonces first. A chain therefore ends at
+// the first number that was dropped, and dropping a nonce only lowers count.
 //
 // Owner: the lock of the key's shard.
 type nonceSet struct {

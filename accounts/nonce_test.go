@@ -21,7 +21,7 @@ func signedBy(public, nonce string) *Request {
 	return r
 }
 
-// Keys that use all they may do not take anything from another key, whatever its number.
+// Keys that use up their limits do not affect another key, whatever its number.
 func TestHeavyKeysTakeNothingFromOthers(t *testing.T) {
 	s := newSigner(t, VerifierOptions{})
 	const heavy, shards = 4, 64
@@ -38,7 +38,7 @@ func TestHeavyKeysTakeNothingFromOthers(t *testing.T) {
 	}
 	for n := 1; n <= heavy*shards+1; n++ {
 		if n%shards == 1 && n < heavy*shards {
-			continue // a heavy one; the last key shares their shard
+			continue // a heavy key; the last key shares the heavy keys' shard
 		}
 		if _, reject := s.v.Verify(t0, signedBy("key"+strconv.Itoa(n), "first")); reject != nil {
 			t.Fatalf("the first request of key %d: %v", n, reject)
@@ -46,7 +46,7 @@ func TestHeavyKeysTakeNothingFromOthers(t *testing.T) {
 	}
 }
 
-// table is a nonce table with keys of consecutive numbers.
+// table holds a nonce table and keys with consecutive numbers.
 type table struct {
 	*nonceTable
 	keys []*apiKey
@@ -60,7 +60,7 @@ func newTable(keys, most int) *table {
 	return x
 }
 
-// sum is the nonces that the sets hold, and checks the bookkeeping on the way.
+// sum returns the number of nonces in the sets, and checks the bookkeeping of the table.
 func (x *table) sum(t testing.TB) (sum int) {
 	t.Helper()
 	for i, k := range x.keys {
@@ -140,7 +140,7 @@ func TestLimitOfAKeyAndItsShareForCancels(t *testing.T) {
 	}
 }
 
-// Cancels beyond their share are requests like others: they leave fewer for those.
+// Cancels beyond CancelNonces count as other requests and leave fewer nonces for them.
 func TestCancelsMayUseTheWholeLimit(t *testing.T) {
 	x := newTable(1, MaxNonces)
 	for i := range MaxNoncesPerKey {
@@ -152,8 +152,8 @@ func TestCancelsMayUseTheWholeLimit(t *testing.T) {
 	wantReject(t, x.use(t0Ms, x.keys[0], t0Ms, number(-1), true), refuse.RateLimit, "")
 }
 
-// When all keys together have too many, the one with the most forgets its oldest and takes
-// no timestamps from before them. The others notice nothing.
+// When all keys together have too many nonces, the key with the most drops its oldest ones and
+// refuses timestamps up to theirs. Other keys are not affected.
 func TestTheHeaviestKeyMakesRoom(t *testing.T) {
 	const most = 1000
 	x := newTable(130, most)
@@ -192,7 +192,7 @@ func TestTheHeaviestKeyMakesRoom(t *testing.T) {
 		}
 	}
 	for i, k := range light {
-		wantReject(t, x.use(now, k, t0Ms, number(i), false), refuse.Unauthorized, "API-Nonce") // nothing was forgotten
+		wantReject(t, x.use(now, k, t0Ms, number(i), false), refuse.Unauthorized, "API-Nonce") // none was dropped
 		if got := x.floorMs(k); got != 0 {
 			t.Fatalf("light key %d has a floor", i)
 		}
@@ -202,7 +202,7 @@ func TestTheHeaviestKeyMakesRoom(t *testing.T) {
 	}
 }
 
-// A key that nobody uses any more gives its nonces back, also where its shard is idle too.
+// The table drops the nonces of an idle key, also where the key's whole shard is idle.
 func TestIdleKeysGiveTheirNoncesBack(t *testing.T) {
 	const most, each = 12_800, 100
 	x := newTable(2*nonceShards, most)
@@ -227,9 +227,9 @@ func TestIdleKeysGiveTheirNoncesBack(t *testing.T) {
 	wantReject(t, x.use(later, x.keys[64], t0Ms, number(6400), false), refuse.Unauthorized, "API-Timestamp")
 }
 
-// Whatever the keys, timestamps, clocks and pressure: no request passes twice, the table
-// keeps its bounds, and without pressure and clocks that go back it forgets nothing early
-// and remembers nothing late.
+// Whatever the keys, timestamps, clocks and load: no request passes twice and the table stays
+// within its limits. Below its limits, and with a clock that never goes back, it drops no nonce
+// early or late.
 func TestNoSignedRequestPassesTwice(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		keys := rapid.IntRange(1, 80).Draw(r, "keys")
@@ -288,8 +288,8 @@ func TestNoSignedRequestPassesTwice(t *testing.T) {
 	})
 }
 
-// A key is refused for what others do never: with fewer nonces than the heavy ones, it keeps
-// its own and may use any timestamp.
+// No key is refused because of other keys: a key with fewer nonces than the heavy keys retains
+// its nonces and may use any timestamp.
 func TestLightKeysAreNeverRefusedForHeavyOnes(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -350,7 +350,7 @@ func TestConcurrentUseKeepsTheBound(t *testing.T) {
 	}
 }
 
-// Nobody who lacks the private key learns that a key is heavy, or that there is one.
+// A client without the private key cannot learn that a key is heavy, or that it exists.
 func TestAFloorIsToldToTheHolderOfTheKeyAlone(t *testing.T) {
 	s := newSigner(t, VerifierOptions{MaxNonces: 10})
 	for i := range 20 {
@@ -380,7 +380,7 @@ func TestAFloorIsToldToTheHolderOfTheKeyAlone(t *testing.T) {
 	}
 }
 
-// A later process takes over what was used, whatever its limits, and the floors.
+// A later process takes over the used nonces and the floors, whatever its limits.
 func TestRecalledNoncesAreRefused(t *testing.T) {
 	used := func(yield func(UsedNonce) bool) {
 		for i := range int64(MaxNoncesPerKey + 10) {
@@ -395,7 +395,7 @@ func TestRecalledNoncesAreRefused(t *testing.T) {
 				}
 			}
 		}
-		// A nonce may come again 121 s later, and the first use be forgotten before the second.
+		// A nonce may be used again after 121 s: the set may drop the first use before the second.
 		for i := range int64(MaxNoncesPerKey) {
 			if !yield(UsedNonce{"again", "0", t0Ms - 50_000 + i/2}) {
 				return
@@ -456,7 +456,7 @@ func TestUsingANonceAllocatesNothingInTheSteadyState(t *testing.T) {
 	}
 }
 
-// BenchmarkNonce is what the nonce table costs a signed request.
+// BenchmarkNonce measures the cost of the nonce table per signed request.
 func BenchmarkNonce(b *testing.B) {
 	for _, c := range []struct {
 		name       string

@@ -13,16 +13,16 @@ import (
 	"tickhive/internal/wal"
 )
 
-// plant is a Store beside an engine whose journal is on the same disk: a power cut takes
-// what was not synced of either. A record of the journal is the index of a command in
-// table; every command makes one event, so its position is its seq.
+// plant is a Store beside an engine whose journal is on the same disk: a power cut loses the
+// unsynced bytes of both. A record of the journal is the index of a command in table. Every
+// command makes one event, so its position is its seq.
 type plant struct {
 	t       *testing.T
 	fs      *vfs.Mem
 	clock   *clock.Manual
 	table   *[]plantCommand
 	lax     bool // nothing waits for the journal
-	asked   int  // how often the store asked for it
+	asked   int  // how often the store waited for it
 	journal *wal.Log
 	there   []int // commands in the journal
 	store   *Store
@@ -30,7 +30,7 @@ type plant struct {
 }
 
 type plantCommand struct {
-	order uint64 // that it made, 0: none
+	order uint64 // the order that it made, 0: none
 	event func(Fold)
 }
 
@@ -46,7 +46,7 @@ func newPlant(t *testing.T) *plant {
 	return p
 }
 
-// on is the plant as it starts again on another disk.
+// on returns the plant restarted on another disk.
 func (p *plant) on(fs *vfs.Mem) *plant {
 	p.t.Helper()
 	q := &plant{t: p.t, fs: fs, clock: p.clock, table: p.table, lax: p.lax}
@@ -120,10 +120,10 @@ func (p *plant) foldTo(s *State, pos uint64) error {
 	return nil
 }
 
-// next is the seq of the next command's event.
+// next returns the seq of the next command's event.
 func (p *plant) next() uint64 { return uint64(len(p.there)) + 1 }
 
-// command writes a command and folds its event; nobody syncs it.
+// command writes a command, without a sync, and folds its event.
 func (p *plant) command(order uint64, event func(Fold)) {
 	p.t.Helper()
 	*p.table = append(*p.table, plantCommand{order, event})
@@ -174,7 +174,7 @@ func (p *plant) close() {
 	}
 }
 
-// goOn lets every user trade, in the positions that a power cut freed, and wants the same
+// goOn lets every user trade, in the positions that a power cut freed, and requires the same
 // state after the end of the process, also where the newest snapshot is damaged.
 func (p *plant) goOn() {
 	p.t.Helper()
@@ -213,8 +213,8 @@ func (p *plant) goOn() {
 	}
 }
 
-// Every answer survives a power cut, and what takes the place of the commands that did
-// not is folded after the records that came before it, not within them.
+// Every answer survives a power cut. Commands that take the positions of lost commands are
+// folded after the records that were written before them, not between them.
 func TestRecordsOutliveNoCommandThatTheyHadSeen(t *testing.T) {
 	type cut struct {
 		fs       *vfs.Mem
@@ -276,8 +276,8 @@ func TestRecordsOutliveNoCommandThatTheyHadSeen(t *testing.T) {
 	p.close()
 }
 
-// Records that are there although commands which they had seen are not: they stand at the
-// journal's end, for this recovery and for every later one.
+// Records whose engine position is beyond the end of the journal, because a power cut lost
+// commands, are applied at the journal's end by this recovery and by every later one.
 func TestRecordsBeyondTheJournalStandAtItsEnd(t *testing.T) {
 	p := newPlant(t)
 	if err := p.store.Snapshot(); err != nil {
@@ -306,8 +306,8 @@ func TestRecordsBeyondTheJournalStandAtItsEnd(t *testing.T) {
 	t.Fatal("no power cut took the journal's end")
 }
 
-// A snapshot that reflects commands which the journal does not have is passed over: the
-// one before and the records after it know no trade that was lost.
+// Recovery skips a snapshot that reflects commands which the journal does not have: the
+// previous snapshot and the records after it contain no lost trade.
 func TestSnapshotAheadOfTheJournalIsPassedOver(t *testing.T) {
 	p := newPlant(t)
 	p.lax = true
@@ -341,7 +341,7 @@ func TestSnapshotAheadOfTheJournalIsPassedOver(t *testing.T) {
 	t.Fatal("no power cut took the journal's end")
 }
 
-// The journal is asked for once by a group of records, and synced only where it has to be.
+// A group of records waits for the journal once, and syncs it only where necessary.
 func TestGroupOfRecordsSharesOneSyncOfTheJournal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlant(t)
@@ -358,7 +358,7 @@ func TestGroupOfRecordsSharesOneSyncOfTheJournal(t *testing.T) {
 					errs <- err
 				}()
 			}
-			synctest.Wait() // all of them wait for the store, which is here
+			synctest.Wait() // all of them wait for the store, whose goroutine runs this function
 		}); err != nil {
 			t.Fatal(err)
 		}
@@ -379,8 +379,8 @@ func TestGroupOfRecordsSharesOneSyncOfTheJournal(t *testing.T) {
 	})
 }
 
-// A journal that cannot be made durable ends the store: nobody is told that a change
-// stands whose place is lost.
+// A journal that cannot be made durable ends the store: no client receives an answer for a
+// change whose place is lost.
 func TestRecordIsNotAnsweredWhenTheJournalCannotBeSynced(t *testing.T) {
 	p := newPlant(t)
 	p.idle()

@@ -30,7 +30,7 @@ func (m sums) list(currencies []string) []CurrencyAmount {
 	return out
 }
 
-// AccrualFilter picks accruals. CurrencyCode empty: every currency. Profits overrides
+// AccrualFilter selects accruals. CurrencyCode empty: every currency. Profits overrides
 // Profit where it is not empty; Profit 0: every type.
 type AccrualFilter struct {
 	CurrencyCode string
@@ -66,12 +66,12 @@ type AccrualPage struct {
 	TotalPages      int64
 	HasPreviousPage bool
 	HasNextPage     bool
-	// Truncated: accruals older than those kept one by one are only in the sums.
+	// Truncated: older accruals are no longer retained one by one and are only in the sums.
 	Truncated bool
 }
 
-// Accruals is a page of what user n received, newest first. page counts from 1, size is
-// 1 to 100.
+// Accruals returns a page of the accruals of user n, newest first. page counts from 1; size is 1
+// to 100.
 func (v *View) Accruals(n uint32, f AccrualFilter, page, size int64) (AccrualPage, *refuse.Refusal) {
 	if page < 1 {
 		return AccrualPage{}, invalid("pageNumber", "pageNumber must be at least 1.")
@@ -97,7 +97,7 @@ func (v *View) Accruals(n uint32, f AccrualFilter, page, size int64) (AccrualPag
 	return out, nil
 }
 
-// AccrualSummary is the sum of what user n received, by currency.
+// AccrualSummary returns the sums of the accruals of user n, by currency.
 func (v *View) AccrualSummary(n uint32, f AccrualFilter) []CurrencyAmount {
 	set, total := v.accruals(n), sums{}
 	for a := range set.newestFirst {
@@ -113,13 +113,13 @@ func (v *View) AccrualSummary(n uint32, f AccrualFilter) []CurrencyAmount {
 	return total.list(set.currencies)
 }
 
-// AccrualFilters is the answer of accruals/filters: what occurs among the accruals.
+// AccrualFilters is the answer of accruals/filters: the values that occur among the accruals.
 type AccrualFilters struct {
 	Currencies  []string     // by code, never nil
 	ProfitTypes []ProfitType // ascending, never nil; names on the wire
 }
 
-// AccrualFilters are the currencies and types among what user n received.
+// AccrualFilters returns the currencies and types that occur among the accruals of user n.
 func (v *View) AccrualFilters(n uint32) AccrualFilters {
 	set := v.accruals(n)
 	currencies, types := map[string]bool{}, map[ProfitType]bool{}
@@ -150,9 +150,9 @@ type AccrualGroup struct {
 	CurrencyCode string
 }
 
-// AccrualGroups are the sums of user n by day, ascending, of levels 1 to maxLevel (1 to
-// 10) and of accruals printed at since to end, both inclusive (Unix ns). truncated says
-// that a bound cuts through a day of which only the sum is kept; that day is left out.
+// AccrualGroups returns the sums of user n by day, ascending, of levels 1 to maxLevel (1 to 10)
+// and of accruals printed at since to end, both inclusive (Unix ns). truncated reports that
+// since or end falls inside a day of which only the sum is retained; that day is left out.
 func (v *View) AccrualGroups(n uint32, sinceNs, endNs, maxLevel int64) (groups []AccrualGroup, truncated bool, reject *refuse.Refusal) {
 	if maxLevel < 1 || maxLevel > MaxReferralLevels {
 		return nil, false, invalid("maxLevel", "maxLevel must be 1 to %d.", MaxReferralLevels)
@@ -195,7 +195,7 @@ func (v *View) AccrualGroups(n uint32, sinceNs, endNs, maxLevel int64) (groups [
 	return groups, truncated, nil
 }
 
-// TotalAccrual is all that came from one user below.
+// TotalAccrual holds the sums of the accruals from one user below the receiver.
 type TotalAccrual struct {
 	FromUserID             string
 	FromUsername           string
@@ -205,7 +205,8 @@ type TotalAccrual struct {
 	TotalAmountsByCurrency []CurrencyAmount
 }
 
-// TotalAccruals are what user n received, by the user it came from, sorted by his id.
+// TotalAccruals returns the accruals of user n by the user they came from, sorted by that
+// user's id.
 func (v *View) TotalAccruals(n uint32) []TotalAccrual {
 	set := v.accruals(n)
 	totals, levels := map[uint32]sums{}, map[uint32]uint32{}

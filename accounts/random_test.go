@@ -9,7 +9,7 @@ import (
 )
 
 // simulation drives a State as the running exchange does: handlers reserve, the market
-// emits, records are planned, written and applied; both logs are kept for restarts.
+// emits, records are planned, written and applied. It retains both logs for restarts.
 type simulation struct {
 	t       *testing.T
 	rng     *rand.Rand
@@ -95,7 +95,7 @@ func (m *simulation) do(cmd Command) (Result, bool) {
 		m.refused++
 		return Result{}, false
 	}
-	if m.rng.IntN(50) == 0 { // the log could not be written: nobody is told, nothing happened
+	if m.rng.IntN(50) == 0 { // the log could not be written: no answer and no change
 		m.s.Abandon()
 		return Result{}, false
 	}
@@ -130,7 +130,7 @@ func newSimulation(t *testing.T, seed uint64) *simulation {
 
 func (m *simulation) someone() uint32 { return uint32(m.rng.IntN(int(m.users))) + 1 }
 
-// step is one random command.
+// step runs one random command.
 func (m *simulation) step() {
 	m.commands++
 	m.now += m.rng.Int64N(1_000_000_000)
@@ -196,7 +196,7 @@ func (m *simulation) terms(u uint32) {
 	}
 }
 
-// order places one order through reservation and market.
+// order places one random order: it reserves, then runs the order in the market.
 func (m *simulation) order() {
 	mk := m.markets[m.rng.IntN(len(m.markets))]
 	p := OrderParams{Pair: mk.pair, Side: Side(m.rng.IntN(2))}

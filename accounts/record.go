@@ -2,15 +2,15 @@ package accounts
 
 import "tickhive/internal/fixed"
 
-// Record is one accepted command: everything that Apply needs and nothing that it would
-// have to decide again under another configuration. It holds secrets (Key.Secret).
+// Record is one accepted command. It holds everything that Apply needs, so that Apply decides
+// nothing again under another configuration. It holds secrets (Key.Secret).
 type Record struct {
 	Kind   Kind
-	Rules  uint8 // the RulesVersion of its time: it is applied by those rules for ever
+	Rules  uint8 // the RulesVersion when it was planned: these rules apply to it for ever
 	TimeNs int64 // stamped by the store
 	// EnginePos is the engine position that the state had folded when the record was
-	// planned. Recovery folds up to it, and no further, before it applies the record:
-	// an accrual depends on who was whose inviter when the fee was taken.
+	// planned. Recovery folds up to it, and no further, before it applies the record,
+	// because an accrual depends on the inviters at the time of the fee.
 	EnginePos uint64
 	User      uint32
 
@@ -27,12 +27,12 @@ type Record struct {
 	LinkNumber uint64     // CreateLink: dense from 1
 	Config     Config     // Configure
 
-	// staged: the money of a withdrawal went out when it was planned, and room was kept for
-	// that of a deposit. Memory only; a record read from a log is not staged.
+	// staged: the plan took the money of a withdrawal out of the balance, or reserved room for
+	// a deposit or a profit. Memory only; a record read from a log is not staged.
 	staged bool
 }
 
-// KeyRecord is an API key as it is kept.
+// KeyRecord is an API key as stored.
 type KeyRecord struct {
 	PublicKey   string
 	Secret      Secret
@@ -44,12 +44,12 @@ type KeyRecord struct {
 	ExpiresNs   int64 // 0: never
 }
 
-// RestsOnEngine reports whether the record spends what fills may have brought: its
-// answer must wait until the engine's journal is durable up to EnginePos
+// RestsOnEngine reports whether the record spends money that fills may have brought. Its
+// answer must then wait until the engine's journal is durable up to EnginePos
 // (docs/contract/storage.md#recovery).
 func (r *Record) RestsOnEngine() bool { return r.Kind == Withdraw }
 
-// Result is what the caller of a command is told. It shares nothing with the state.
+// Result is the answer to a command. It shares nothing with the state.
 type Result struct {
 	Kind       Kind
 	User       UserView       // CreateUser, PatchUser

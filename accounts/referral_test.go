@@ -28,7 +28,7 @@ func TestSetInviterChecksInOrder(t *testing.T) {
 	r.do(set(c, inviteCode(b)))
 	r.refused(set(a, inviteCode(c)), "INVALID_PARAM", "inviteCode") // a cycle
 	r.refused(set(b, inviteCode(c)), "CONFLICT", "")
-	r.refused(set(b, "nobody"), "CONFLICT", "") // twice comes before unknown
+	r.refused(set(b, "nobody"), "CONFLICT", "") // a second inviter is refused before an unknown code
 	r.refused(set(b, ""), "INVALID_PARAM", "inviteCode")
 	r.restart()
 	if v := r.s.View().Inviter(c); v == nil || v.UserID != UserID(b).String() {
@@ -86,7 +86,7 @@ func TestAmbassadorLinksGiveTheirDiscount(t *testing.T) {
 	}
 }
 
-// chain is users 1 to n, each invited by the one before.
+// chain adds users 1 to n, each invited by the previous one.
 func (r *rig) chain(n int) {
 	for i := range n {
 		if r.user(ProfilePatch{}); i > 0 {
@@ -95,8 +95,8 @@ func (r *rig) chain(n int) {
 	}
 }
 
-// fill is a trade of worth quote units (8 digits) between the given taker and the
-// built-in account, with a fee rate of 0.1.
+// fill folds a trade of worth quote units (8 digits) between the given taker and the built-in
+// account, with a fee rate of 0.1.
 func (r *rig) fill(taker uint32, worth int64, timeNs int64) {
 	r.fold(func(f Fold) {
 		f.Trade(Trade{
@@ -106,8 +106,8 @@ func (r *rig) fill(taker uint32, worth int64, timeNs int64) {
 	})
 }
 
-// The table of the hand-computed tree of five levels: seven users in a chain, 7 trades
-// for 1000 with a fee of 100, then 6 trades for 100 with a fee of 10.
+// The test computes a tree of five levels by hand: seven users in a chain, 7 trades for 1000
+// with a fee of 100, then 6 trades for 100 with a fee of 10.
 func TestAccrualsOfFiveLevelsByHand(t *testing.T) {
 	r := newRig(t)
 	r.pair()
@@ -131,7 +131,7 @@ func TestAccrualsOfFiveLevelsByHand(t *testing.T) {
 		if len(got) != 1 || got[0].CurrencyCode != "USDT" || text(got[0].Amount) != amount {
 			t.Fatalf("user %d: %+v, want %s", u, got, amount)
 		}
-		if u < 6 { // what was accrued was paid
+		if u < 6 { // the balance has the accruals
 			r.balance(u, "USDT", amount, "0.0")
 		}
 	}

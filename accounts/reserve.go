@@ -166,12 +166,11 @@ func (o *orderHold) bestPrice(touch, stop int64) int64 {
 	return min(touch, stop)
 }
 
-// fits reports whether every balance that the order may move stays within 10^20 on either side
-// of zero at current prices: its account's balance with what the account's other orders may
-// bring, the balance of an unlimited account that it takes from, and both balances of the
-// built-in account. The built-in account holds nothing and is never refused a trade, so its
-// balance is limited here too. The order trades at its own price or a better one, at best at
-// touch.
+// fits reports whether every balance that the order may move stays within 10^20 on either side of
+// zero at current prices: its account's balance with what the account's other orders may bring, the
+// balance of an unlimited account that it takes from, and both balances of the built-in account.
+// The built-in account holds nothing and is never refused a trade, so its balance is limited here
+// too. The order trades at its own price or a better one, at best at touch.
 func (s *State) fits(u *user, p *pairTerms, o *orderHold, touch int64) bool {
 	brings, gives, ok := o.moves(p, touch)
 	if !ok {
@@ -199,8 +198,7 @@ func (s *State) fits(u *user, p *pairTerms, o *orderHold, touch int64) bool {
 	return r == nil || r.free.CmpTerm(MaxMoney.Sub(gives)) <= 0
 }
 
-// moves returns the most that the order may bring and give, without fees; ok is false beyond
-// 10^20.
+// moves returns the most that the order may bring and give, without fees; ok is false beyond 10^20.
 func (o *orderHold) moves(p *pairTerms, touch int64) (brings, gives fixed.I128, ok bool) {
 	if o.side == Sell {
 		gives, _ = lotsOf(o.open, p.digitsAmount) // int64 lots are always below 10^20
@@ -256,10 +254,9 @@ func (s *State) reserve(u *user, currency uint32, r Reservation, need fixed.I128
 }
 
 // ReserveReplace reserves the amount that a replace needs beyond the order's hold. For an order
-// without a hold (closed, unknown, of the built-in account) it reserves nothing, and Replaces
-// is false. The engine must then refuse the replace if the order belongs to a user after all,
-// because no money is reserved for it. While one replace of an order is on its way, another is
-// refused.
+// without a hold (closed, unknown, of the built-in account) it reserves nothing, and Replaces is
+// false. The engine must then refuse the replace if the order belongs to a user after all, because
+// no money is reserved for it. While one replace of an order is on its way, another is refused.
 func (s *State) ReserveReplace(p ReplaceParams) (Reservation, *refuse.Refusal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

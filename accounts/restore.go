@@ -12,10 +12,10 @@ type snapshotReader struct {
 	reader
 	s       *State
 	version byte
-	total   int // users announced
+	total   int // users in the snapshot, by its header
 }
 
-// sum reads a sum; version 1 wrote it as money.
+// sum reads a sum; version 1 wrote sums as money.
 func (r *snapshotReader) sum() fixed.I192 {
 	if r.version < 2 {
 		return r.money().Wide()
@@ -181,7 +181,7 @@ func (r *snapshotReader) orders() {
 	}
 }
 
-// complete derives what is not written: sums, tree counts, link owners, the key index.
+// complete derives the state that is not stored: sums, tree counts, link owners, the key index.
 func (s *State) complete() error {
 	links := 0
 	for _, u := range s.users {
@@ -227,7 +227,7 @@ func (s *State) sumUp() {
 	}
 }
 
-// countTree counts the users below each, and refuses a cycle.
+// countTree counts the users below each user and refuses a cycle.
 func (s *State) countTree() error {
 	seen := make([]uint32, len(s.users)) // the walk in which a user was passed
 	done := make([]bool, len(s.users))   // leads to a root
@@ -252,7 +252,7 @@ func (s *State) countTree() error {
 	return nil
 }
 
-// build fills the index at once, which adding one by one would do in squares.
+// build bulk-loads the index. Inserting one key at a time copies a shard for each, O(n^2).
 func (x *KeyIndex) build(users []*user) {
 	shards := map[int]map[string]*apiKey{}
 	for _, u := range users {

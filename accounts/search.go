@@ -8,9 +8,9 @@ import (
 	"tickhive/internal/refuse"
 )
 
-// SearchInviters are the first 20 users, by nickname, whose nickname, publicId or invite
-// code begins with query. The directory is walked in steps, so that a search holds
-// nobody up for longer than one step.
+// SearchInviters returns the first 20 users, by nickname, whose nickname, publicId or invite
+// code begins with query. It walks the directory in steps, so that it never holds the lock for
+// longer than one step.
 func (v *View) SearchInviters(query string) ([]InviterView, *refuse.Refusal) {
 	if c := utf8.RuneCountInString(query); c < 1 || c > MaxSearchQuery {
 		return nil, invalid("query", "query must be 1 to %d characters.", MaxSearchQuery)
@@ -27,8 +27,8 @@ func (v *View) SearchInviters(query string) ([]InviterView, *refuse.Refusal) {
 	return out, nil
 }
 
-// prefix is what a search looks for; id and code say whether a publicId or a code can
-// begin with it at all, because both have to be made of the number first.
+// prefix is the text that a search looks for. id and code report whether a publicId or a code
+// can begin with it, because computing them from the number has a cost.
 type prefix struct {
 	text     string
 	id, code bool

@@ -68,10 +68,9 @@ func (f Fold) Trade(e Trade) TradeFees {
 	return TradeFees{Taker: taker.fee, Maker: maker.fee}
 }
 
-// pay takes worth and the fee from the buyer: first from the order's hold, except for the
-// amount that the remainder of the order may cost, then from free. A funded account never goes
-// below zero: where the rounding of several fees needs more than the account has, the fee is
-// reduced.
+// pay takes worth and the fee from the buyer: first from the order's hold, except for the amount
+// that the remainder of the order may cost, then from free. A funded account never goes below zero:
+// where the rounding of several fees needs more than the account has, the fee is reduced.
 func (s *State) pay(p *pairTerms, b *leg, worth fixed.I128) {
 	u := s.must(b.account)
 	rest := worth.Wide().Plus(b.fee) // may exceed an I128 for an account that may go below zero

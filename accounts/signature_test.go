@@ -38,7 +38,7 @@ func (s *signer) key(public, private string, change func(*KeyRecord)) {
 	s.s.Apply(&rec)
 }
 
-// sign is written against the contract with the standard library's HMAC.
+// sign implements the contract's signature with the standard library's HMAC.
 func sign(private string, r *Request) {
 	body := sha256.Sum256(r.Body)
 	m := hmac.New(sha256.New, []byte(private))
@@ -253,7 +253,7 @@ func TestReplayIsRefusedFor121Seconds(t *testing.T) {
 		wantReject(t, reject, refuse.Unauthorized, "API-Nonce")
 	}
 	fresh := request("GET", "/", "", "n")
-	fresh.Timestamp = []byte("1767225661001") // the nonce may come again 121 s after its use
+	fresh.Timestamp = []byte("1767225661001") // the nonce may be used again 121 s after its use
 	sign("privKEY456", fresh)
 	if _, reject := s.v.Verify(t0+61_001*msNs, fresh); reject != nil {
 		t.Fatal(reject)
@@ -328,8 +328,8 @@ func TestUnknownKeyAndBadSignatureAreTheSame(t *testing.T) {
 	if a == nil || b == nil || *a != *b {
 		t.Fatalf("%+v and %+v", a, b)
 	}
-	// Medians of many calls in turn; the bound is the contract's 5 % with room for a
-	// noisy machine, best of several rounds.
+	// Medians of many alternating calls, best of several rounds. The limit is the contract's
+	// 5 % plus a margin for a noisy machine.
 	best := time.Duration(1000)
 	for range 8 {
 		const n = 5001

@@ -9,9 +9,9 @@ import (
 	"tickhive/internal/fixed"
 )
 
-// Format of a snapshot: the sections below, in this order, each list with its length in
-// front. Currencies are sorted by code and everything else by number, so that equal
-// states give equal bytes. Reservations are not in it: they end with the process.
+// Format of a snapshot: the sections below, in this order, each list preceded by its length.
+// Currencies are sorted by code and everything else by number, so that equal states have equal
+// bytes. A snapshot has no reservations: they end with the process.
 //
 //	version | lastNs, enginePos | config | totals by currency | pairs | users (profile,
 //	inviter, links, keys, level changes, balances) | receivers of the deal accruals kept,
@@ -19,11 +19,11 @@ import (
 //
 // Since version 2 sums (balances, totals, archive) have 24 bytes, the least significant
 // word first, and an open hold ends with its earn limit; version 1 wrote sums as money, in
-// 16, and knew no limits.
+// 16 bytes, and had no limits.
 
-// AppendSnapshot appends the whole state. It holds secrets. Store's goroutine. Folds
-// wait while the users are written and the holds are copied; the holds are written after
-// that, and so are the accruals, which never change.
+// AppendSnapshot appends the whole state, secrets included. Store's goroutine. Folds wait while
+// it writes the users and copies the holds. It writes the holds and the accruals, which never
+// change, after that.
 func (s *State) AppendSnapshot(dst []byte) []byte {
 	s.Abandon()
 	s.mu.Lock()
@@ -45,7 +45,7 @@ func (s *State) AppendSnapshot(dst []byte) []byte {
 	return dst
 }
 
-// appendFigures is what is written under the lock.
+// appendFigures appends the sections that need the lock, and copies the data of the others.
 func (s *State) appendFigures(dst []byte) ([]byte, *snapshotWriter) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -71,14 +71,14 @@ func (s *State) appendFigures(dst []byte) ([]byte, *snapshotWriter) {
 	return dst, w
 }
 
-// receivedBy is what one user received.
+// receivedBy holds the accruals that one user received.
 type receivedBy struct {
 	to            uint32
 	deals, others []accrual
 	archive       map[archiveKey]fixed.I192
 }
 
-// snapshotWriter renames currencies to their rank by code.
+// snapshotWriter writes the sections and replaces currency numbers by their rank by code.
 type snapshotWriter struct {
 	s    *State
 	byNo []uint32 // currency number of each rank

@@ -198,10 +198,9 @@ func (s *State) Reconfigure(want Config) (Command, bool) {
 	return Command{Kind: Configure, Config: want}, !s.config.Equal(want)
 }
 
-// OnBalance registers f, which is called for every change of a balance, holds and
-// reservations included. f runs under the state's lock, in the goroutine that made the
-// change: it records its arguments, returns, and reads View later. Call OnBalance once,
-// before anything else runs.
+// OnBalance registers f, which is called for every change of a balance, holds and reservations
+// included. f runs under the state's lock, in the goroutine that made the change: it records its
+// arguments, returns, and reads View later. Call OnBalance once, before anything else runs.
 func (s *State) OnBalance(f func(account uint32, currencyCode string)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -15,11 +15,10 @@ import (
 //	handler <── refusal ── Release
 //	handler ── Store.Do ──> Plan ── record durable ── Apply ──> answer
 //
-// After OpenStore the caller folds the rest of the engine's journal. Then ReleaseUnknown ends
-// holds that the engine does not know, and Reconfigure (through Store.Do) sets the referral
-// rates to the configured ones. From then on the engine's goroutine folds each batch of
-// events. Store.Fold is not used: BeginFold takes the state's own lock, so a sync of this log
-// never delays the engine.
+// After OpenStore the caller folds the rest of the engine's journal. Then ReleaseUnknown ends holds
+// that the engine does not know, and Reconfigure (through Store.Do) sets the referral rates to the
+// configured ones. From then on the engine's goroutine folds each batch of events. Store.Fold is
+// not used: BeginFold takes the state's own lock, so a sync of this log never delays the engine.
 
 // Store is the durable shell around a State.
 type Store = durable.Store[*State, Command, Record, Result, *View]
@@ -38,12 +37,11 @@ type StoreOptions struct {
 	Queue         int
 	Progress      func(done, total int64)
 	Logf          func(format string, args ...any)
-	// EngineDurable waits until the engine's journal is durable up to pos. A record and a
-	// snapshot name positions of that journal, so neither may survive a power cut that those
-	// positions do not survive. Otherwise other commands would take the positions, and the next
-	// recovery would fold them before the record, or ignore their events as known. Any
-	// goroutine; it must not wait for the goroutine that folds. nil: the journal is always
-	// durable.
+	// EngineDurable waits until the engine's journal is durable up to pos. A record and a snapshot
+	// name positions of that journal, so neither may survive a power cut that those positions do
+	// not survive. Otherwise other commands would take the positions, and the next recovery would
+	// fold them before the record, or ignore their events as known. Any goroutine; it must not wait
+	// for the goroutine that folds. nil: the journal is always durable.
 	EngineDurable func(pos uint64) error
 	// EngineLast is the last position of the engine's journal at the start. nil: unbounded.
 	EngineLast func() uint64

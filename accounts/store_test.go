@@ -12,7 +12,7 @@ import (
 	"tickhive/internal/wal"
 )
 
-// exchange is a Store beside a recorded engine: pair 0, one batch of events a position.
+// exchange is a Store beside a recorded engine: pair 0, one batch of events per position.
 type exchange struct {
 	t       *testing.T
 	fs      *vfs.Mem
@@ -75,14 +75,14 @@ func (x *exchange) do(cmd Command) Result {
 	return res
 }
 
-// trade of the taker against the built-in account; the fee is 10.
+// trade records a trade of the taker against the built-in account; the fee is 10.
 func (x *exchange) trade(seq uint64, taker uint32) {
 	e := Trade{Seq: seq, TimeNs: x.clock.NowNs(), TakerSide: Sell, TakerAccount: taker, Price: 1, Amount: 100_0000_0000, TakerRate: RateOne / 10}
 	x.fold(func(f Fold) { f.Trade(e) })
 }
 
-// Accruals depend on who was whose inviter when a fee was taken: after a kill the records
-// and the engine's events come back in the order in which they happened.
+// Accruals depend on the inviters at the time of the fee, so after a kill recovery applies the
+// records and the engine's events in their original order.
 func TestStoreRecoversRecordsAndEventsInTheirOrder(t *testing.T) {
 	x := &exchange{t: t, fs: vfs.NewMem(), clock: clock.NewManual(t0)}
 	x.open()
@@ -132,7 +132,7 @@ func TestStoreRecoversRecordsAndEventsInTheirOrder(t *testing.T) {
 	}
 }
 
-// A withdrawal whose fills cannot be made durable is refused, and leaves nothing.
+// A withdrawal whose fills cannot be made durable is refused and changes nothing.
 func TestWithdrawalIsRefusedWhileTheEnginesJournalIsNotDurable(t *testing.T) {
 	x := &exchange{t: t, fs: vfs.NewMem(), clock: clock.NewManual(t0)}
 	x.open()
@@ -158,7 +158,7 @@ func TestWithdrawalIsRefusedWhileTheEnginesJournalIsNotDurable(t *testing.T) {
 	}
 }
 
-// A full disk refuses a change of the tree, and the engine's events go on.
+// A change of the tree is refused on a full disk, and Fold still accepts the engine's events.
 func TestFullDiskLeavesTheGateOpen(t *testing.T) {
 	x := &exchange{t: t, fs: vfs.NewMem(), clock: clock.NewManual(t0)}
 	x.open()
@@ -172,7 +172,7 @@ func TestFullDiskLeavesTheGateOpen(t *testing.T) {
 	if _, err := x.store.Do(Command{Kind: SetInviter, User: 2, Code: inviteCode(1)}); !errors.Is(err, wal.ErrUnavailable) {
 		t.Fatalf("got %v", err)
 	}
-	x.trade(2, 2) // would wait for ever behind a closed gate
+	x.trade(2, 2) // would wait for ever if gate were still locked
 	if v := x.s.View().Inviter(2); v != nil || len(x.s.View().AccrualSummary(1, AccrualFilter{})) != 0 {
 		t.Fatal("a refused change is in force")
 	}

@@ -7,8 +7,8 @@ import (
 	"tickhive/internal/fixed"
 )
 
-// huge is a pair whose orders reach 10^20 with few digits, with users who may go below
-// zero.
+// huge returns a rig with a pair whose orders reach 10^20 with few digits, and with users who
+// may go below zero.
 func huge(t *testing.T, users int) *rig {
 	r := newRig(t)
 	r.fold(func(f Fold) {
@@ -30,8 +30,8 @@ func (r *rig) usdt() TotalView {
 	return TotalView{}
 }
 
-// adds checks that the totals add up, by big integers, and that the state comes back from
-// its snapshot.
+// adds checks that the totals add up, by big integers, and that the state's snapshot restores
+// it.
 func (r *rig) adds() {
 	r.t.Helper()
 	if err := r.s.View().Check(); err != nil {
@@ -48,8 +48,8 @@ func (r *rig) adds() {
 	}
 }
 
-// Fees have no bound: accounts that may go below zero pay them for as long as they trade.
-// Each trade here is of 4.5e19, and the fourth fee passed 2^127.
+// Fees have no limit: accounts that may go below zero pay them for as long as they trade.
+// Each trade here is of 4.5e19, and the sum of four fees exceeds 2^127.
 func TestFeesOfAnySumAreTaken(t *testing.T) {
 	const users, lots, price = 40, 10_000_000, 45_000_000_000_000_000
 	r := huge(t, users)
@@ -69,7 +69,7 @@ func TestFeesOfAnySumAreTaken(t *testing.T) {
 	}
 }
 
-// Withdrawals and a balance of the built-in account have none either.
+// Withdrawals and a balance of the built-in account have no limit either.
 func TestWithdrawalsOfAnySumAreTaken(t *testing.T) {
 	const users = 20
 	r := huge(t, users)
@@ -91,8 +91,8 @@ func TestWithdrawalsOfAnySumAreTaken(t *testing.T) {
 	}
 }
 
-// Accruals of one day and what is summed over them, too: the receiver takes out what he
-// gets, and his archive goes on.
+// Accruals of one day and the sums of them have no limit either: the receiver withdraws each
+// payment, and the archive grows.
 func TestAccrualsOfAnySumAreKept(t *testing.T) {
 	const users, rounds = 3, 60
 	r := huge(t, users)
@@ -125,8 +125,8 @@ func TestAccrualsOfAnySumAreKept(t *testing.T) {
 	}
 }
 
-// What no reservation lets in is folded all the same: the command is in the journal. A
-// trade beyond 10^20 counts as 10^20 on both sides.
+// Fold also books orders that Reserve would refuse, because their commands are in the journal.
+// A trade beyond 10^20 counts as 10^20 on both sides.
 func TestAFoldNeverPanicsOnAmounts(t *testing.T) {
 	const most = 1<<63 - 1
 	r := huge(t, 2)

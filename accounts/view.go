@@ -9,8 +9,8 @@ import (
 	"tickhive/internal/fixed"
 )
 
-// View reads a State. It is a handle, not a copy: each call reads the state under a read lock.
-// Any goroutine.
+// View reads a State. It is a handle, not a copy: each call reads the state of one instant,
+// under a read lock. Any goroutine.
 type View struct{ s *State }
 
 // View returns the handle for readers.

@@ -7,8 +7,8 @@ import (
 	"tickhive/internal/fixed"
 )
 
-// errCorrupt is a record or snapshot that does not decode. The log's checksums find
-// damage first, so this is a defect or another program's file.
+// errCorrupt reports a record or snapshot that does not decode. The log's checksums detect
+// damage first, so the cause is a defect or the file of another program.
 var errCorrupt = errors.New("accounts: the bytes are not of this format")
 
 // maxText bounds a decoded text; the longest real one is a name of 64 code points.
@@ -54,7 +54,7 @@ func putTexts(b []byte, list []string) []byte {
 	return b
 }
 
-// reader takes a format apart. After the first fault everything reads as zero and bad
+// reader decodes records and snapshots. After the first fault everything reads as zero and bad
 // stays true.
 type reader struct {
 	b   []byte
@@ -155,8 +155,8 @@ func (r *reader) optional() *string {
 	return &s
 }
 
-// count reads the length of a list whose entries take at least least bytes each, so a
-// wrong length cannot make the reader allocate more than the input is long.
+// count reads the length of a list whose entries have at least least bytes each. A wrong length
+// therefore cannot make the reader allocate more entries than the input can hold.
 func (r *reader) count(least int) int {
 	n := r.uint()
 	if n > uint64(len(r.b)/least) {
