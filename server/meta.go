@@ -26,7 +26,7 @@ func (s *Server) healthcheck(c *Ctx) *refuse.Refusal {
 	return nil
 }
 
-// time answers the time of the process clock, against which signatures are checked.
+// time answers the process clock, against which signatures are checked.
 func (s *Server) time(c *Ctx) *refuse.Refusal {
 	ns := s.opt.Clock.NowNs()
 	b := strconv.AppendInt([]byte(`{"serverTime":`), floorDiv(ns, 1_000_000), 10)
