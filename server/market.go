@@ -27,8 +27,7 @@ func marketRoutes(s *Server) []*Route {
 	}
 }
 
-// keptRow returns a pair's row of a document over all pairs and caches it with the view. The
-// row's tag is in Seq.
+// keptRow returns a pair's row of a document over all pairs, cached; its tag is in Seq.
 func keptRow(v *marketdata.View, kind marketdata.DocKind,
 	render func(dst []byte, v *marketdata.View) []byte,
 ) *marketdata.Doc {
@@ -39,7 +38,6 @@ func keptRow(v *marketdata.View, kind marketdata.DocKind,
 	return v.Keep(kind, &marketdata.Doc{Body: body, Seq: tagHash(body)})
 }
 
-// ticker handles GET /api/tickers.
 func (s *Server) ticker(c *Ctx) *refuse.Refusal {
 	code, err := c.pairParam(pairName)
 	if err != nil {
@@ -61,7 +59,6 @@ func (s *Server) ticker(c *Ctx) *refuse.Refusal {
 // (docs/contract/api.md#limits).
 const bookLevels = 40
 
-// orderbook handles GET /api/orderbook.
 func (s *Server) orderbook(c *Ctx) *refuse.Refusal {
 	code, err := c.pairParam(pairName)
 	if err != nil {

@@ -50,7 +50,6 @@ func aggregatorRoutes(s *Server) []*Route {
 // keptDepth is the depth whose document is cached, besides the full book.
 const keptDepth = 100
 
-// aggOrderbook handles GET .../orderbook.
 func (s *Server) aggOrderbook(c *Ctx) *refuse.Refusal {
 	code, err := c.pairParam(tickerName)
 	if err != nil {
@@ -96,7 +95,6 @@ const (
 	streamedTrades = 4096
 )
 
-// aggTrades handles GET .../historical_trades.
 func (s *Server) aggTrades(c *Ctx) *refuse.Refusal {
 	code, err := c.pairParam(tickerName)
 	if err != nil {

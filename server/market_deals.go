@@ -16,7 +16,6 @@ const (
 	dayNs      = 86_400_000_000_000
 )
 
-// deals handles GET /api/deals.
 func (s *Server) deals(c *Ctx) *refuse.Refusal {
 	code, err := c.pairParam(pairName)
 	if err != nil {

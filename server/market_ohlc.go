@@ -13,7 +13,6 @@ import (
 // (docs/contract/market-data.md#candles).
 const maxCandles = 1000
 
-// ohlc handles GET /api/ohlc.
 func (s *Server) ohlc(c *Ctx) *refuse.Refusal {
 	code, err := c.pairParam(pairName)
 	if err != nil {

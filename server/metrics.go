@@ -2,12 +2,10 @@ package server
 
 import "sync/atomic"
 
-// The limits of the latency buckets are powers of two from 1 us; the last bucket holds
-// everything above 8 s.
+// Limits of latency buckets are powers of two from 1 us; the last one has all above 8 s.
 const (
 	latencyBuckets = 24
-	// latencySample is the sampling rate: the latency of one request in 64 is measured. A power
-	// of two.
+	// latencySample is the sampling rate: one request in 64 is timed. A power of two.
 	latencySample = 64
 )
 

@@ -39,8 +39,7 @@ var mediaTypes = map[string]string{
 	".json": "application/json; charset=utf-8",
 }
 
-// pagePaths lists the paths of the page. All serve one document, which picks its view by the
-// path.
+// pagePaths lists the paths of the page: one document, which picks its view by the path.
 var pagePaths = []string{"/", "/launchpad", "/hive", "/status"}
 
 // asset is an embedded file, ready to send. Immutable.

@@ -24,8 +24,7 @@ func (c *Ctx) pairParam(name string) ([]byte, *refuse.Refusal) {
 	return raw, nil
 }
 
-// validPairCode does the check of engine.ValidPairCode without a regular expression, for hot
-// paths.
+// validPairCode is engine.ValidPairCode without a regular expression, for hot paths.
 func validPairCode(code []byte) bool {
 	part := 0
 	run := 0
@@ -50,7 +49,6 @@ func (s *Server) lookup(name string, code []byte) (*marketdata.View, *refuse.Ref
 	return nil, refuse.Missing(name, "There is no pair %s.", code)
 }
 
-// at returns the place where a document of a pair is cached.
 func (s *Server) at(id engine.PairID, kind marketdata.DocKind) docPlace {
 	return docPlace{board: s.board, pair: id, kind: kind}
 }

@@ -112,9 +112,8 @@ func (c *Ctx) Page(pageName string, defSize int64) (page, size int64, err *refus
 // MaxPageSize is the largest page of every paged route (docs/contract/api.md#limits).
 const MaxPageSize = 100
 
-// saturating returns an integer parameter of any number of digits, at least 0; values beyond
-// int64 become the largest int64. The aggregator's depth and limit use it
-// (docs/contract/errors.md#parameters).
+// saturating returns an integer parameter, at least 0, clamped to int64: the aggregator's depth
+// and limit (docs/contract/errors.md#parameters).
 func (c *Ctx) saturating(name string) (int64, *refuse.Refusal) {
 	raw, err := c.raw(name)
 	if err != nil || len(raw) == 0 {

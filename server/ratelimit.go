@@ -123,7 +123,6 @@ func tooMany(waitNs int64) *refuse.Refusal {
 	return refuse.New(refuse.RateLimit, "", "Rate limit exceeded. Retry after %d %s.", seconds, unit).After(seconds)
 }
 
-// unlimited sets the rate-limit headers for a client without a limit.
 func (l *limiter) unlimited(c *Ctx) { l.headers(c, l.perMinute, c.edge.machineNs()) }
 
 func (l *limiter) headers(c *Ctx, left int, resetNs int64) {
@@ -157,8 +156,7 @@ func (s *slidingLog) take(now int64, perMinute, perSecond int) (waitNs int64) {
 // at returns the i-th oldest time.
 func (s *slidingLog) at(i int) int64 { return s.times[(s.head+i)%len(s.times)] }
 
-// push appends a time. The ring grows on demand up to limit, so that a client seen once takes
-// little memory.
+// push appends a time. The ring grows on demand up to limit: a client seen once is cheap.
 func (s *slidingLog) push(now int64, limit int) {
 	if s.n == len(s.times) {
 		grown := make([]int64, min(max(2*s.n, 8), limit))

@@ -64,7 +64,6 @@ func (d *sharedDoc) get(root *marketdata.Root, machineNs func() int64) *marketda
 	}
 }
 
-// sharedDocs holds all documents over all pairs.
 type sharedDocs struct {
 	aggTickers, aggPairs, aggAsset, summary sharedDoc
 	currencies, pairs, commissions          sharedDoc

@@ -142,8 +142,7 @@ func udfSearch(s *Server, c *Ctx) *refuse.Refusal {
 	return s.sendBody(c, append(b, ']'), noSeq)
 }
 
-// appendUDFFound appends the pairs whose code, with or without its underscore, contains the
-// query.
+// appendUDFFound appends the pairs whose code, with or without underscore, contains query.
 func (s *Server) appendUDFFound(b []byte, query string, limit int64) []byte {
 	root := s.board.Load()
 	for _, id := range root.Sorted() {

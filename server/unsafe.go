@@ -6,6 +6,5 @@ import "unsafe"
 // The alternative, a conversion that escapes into Root.Lookup, allocates on every request.
 func bytesKey(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
-// stringBytes returns s as bytes without a copy; the caller may write to them only while no
-// other goroutine has s.
+// stringBytes returns s as bytes without a copy; write to them only before sharing s.
 func stringBytes(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
