@@ -9,9 +9,9 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// FuzzForwardedFor sends what a client may write into X-Forwarded-For through a proxy that
-// appends the client's address, as a line of its own or to the client's list: the client
-// is always the address that the proxy wrote.
+// FuzzForwardedFor sends any X-Forwarded-For of a client through a proxy that appends the
+// client's address, as another line or to the client's list. The client's address must always
+// be the one that the proxy wrote.
 func FuzzForwardedFor(f *testing.F) {
 	for _, sent := range []string{
 		"10.1.2.3", "10.1.2.3, 1.1.1.1", "::ffff:10.0.0.1%eth0,,", "", ",", "127.0.0.1", "127.0.0.1, 127.0.0.1",
@@ -39,7 +39,7 @@ func FuzzForwardedFor(f *testing.F) {
 	})
 }
 
-// forwarded is the client's address that lines of X-Forwarded-For give on a connection from
+// forwarded returns the client's address for lines of X-Forwarded-For on a connection from
 // 10.0.0.1, where 10.0.0.0/8 is trusted.
 func forwarded(lines ...string) netip.Addr {
 	c := &clientIPs{proxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}}
@@ -51,8 +51,8 @@ func forwarded(lines ...string) netip.Addr {
 	return c.of(&ctx)
 }
 
-// Lines are one list in their order; it is read from its end, and ends at the first
-// address that is not a trusted proxy, at what is no address, and after maxForwarded.
+// Lines are one list in their order; it is read from its end up to the first
+// address that is not a trusted proxy, the first invalid address, or maxForwarded elements.
 func TestForwardedLinesAreOneList(t *testing.T) {
 	hops := func(n int) string { return strings.Repeat(", 10.0.0.2", n) }
 	for _, c := range []struct {

@@ -127,9 +127,7 @@ func appendCommission(b []byte, c *Commission, discount uint32) []byte {
 // (docs/contract/market-data.md#deals).
 var dealNamespace = uuid.NewSHA1(uuid.NameSpaceURL, []byte("tickhive:deal"))
 
-// appendDealUUID appends the UUID v5 of name.
-//
-// Cost: no allocation for a name of at most 64 bytes.
+// appendDealUUID appends the UUID v5 of name, without allocation up to 64 bytes.
 func appendDealUUID(dst, name []byte) []byte {
 	var buf [16 + 64]byte
 	text := append(append(buf[:0], dealNamespace[:]...), name...)

@@ -82,8 +82,7 @@ func (t *connTable) serve(conn net.Conn, ip netip.Addr) *countedConn {
 	return c
 }
 
-// part sets a read deadline of partingTime on every connection: a request that has not
-// arrived by then is not accepted.
+// part refuses requests that do not arrive within partingTime, by a read deadline.
 func (t *connTable) part() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -16,8 +16,8 @@ import (
 	"tickhive/internal/clock"
 )
 
-// scriptedListener answers Accept by a script: an error, or a connection for nil. After
-// its end it blocks until Close.
+// scriptedListener is a listener whose Accept follows a script: it returns the next error, or
+// a connection for nil. After the script it blocks until Close.
 type scriptedListener struct {
 	script chan error
 	times  []time.Time // of each call
@@ -57,15 +57,15 @@ func (l *scriptedListener) Addr() net.Addr {
 	return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8080}
 }
 
-// limitedFor is the listener of an edge around ln, with the log's text.
+// limitedFor returns the listener of an edge around ln, and the text of its log.
 func limitedFor(ln net.Listener) (*limitedListener, *acceptStats, *strings.Builder) {
 	var text strings.Builder
 	stats := &acceptStats{clock: clock.Real{}, log: slog.New(slog.NewTextHandler(&text, nil))}
 	return newLimitedListener(ln, newConnTable(100, -1, nil), stats), stats, &text
 }
 
-// A listener that lacks descriptors or memory for a moment goes on: it waits 5 ms, twice as
-// long at each failure in a row up to 1 s, and from 5 ms again after a connection.
+// A listener keeps working when descriptors or memory run out for a moment: it waits 5 ms,
+// doubles the wait at each failure in a row up to 1 s, and restarts at 5 ms after a connection.
 func TestAcceptWaitsWhileTheMachineHasNoMore(t *testing.T) {
 	for _, short := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.ECONNABORTED} {
 		synctest.Test(t, func(t *testing.T) {
@@ -141,7 +141,7 @@ func TestAcceptTroubleLastsUntilItIsCalm(t *testing.T) {
 	})
 }
 
-// Another error ends the listener at once, and the end of the listener ends the wait.
+// Any other error ends the listener at once, and closing the listener ends the wait.
 func TestAcceptEndsWithTheListener(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, stats, _ := limitedFor(newScripted(syscall.EINVAL))
@@ -175,8 +175,8 @@ func TestAcceptEndsWithTheListener(t *testing.T) {
 	})
 }
 
-// A connection that lingers after a refusal has its descriptor, so it counts until it is
-// closed.
+// A connection that lingers after a refusal still has its descriptor, so it counts until it
+// is closed.
 func TestALingeringConnectionCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		table := newConnTable(10, -1, nil)

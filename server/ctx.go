@@ -14,9 +14,8 @@ type Caller struct {
 	CanTrade  bool
 }
 
-// Ctx is one request and its answer. The handler owns it until it returns.
-//
-// Retains: slices that Ctx returns alias the request buffer; copy them to retain them.
+// Ctx is one request and its answer. The handler owns it until it returns. Slices that Ctx
+// returns alias the request buffer; copy them to retain them.
 type Ctx struct {
 	*fasthttp.RequestCtx
 	// Caller is nil for a call without credentials.
@@ -72,8 +71,7 @@ func (c *Ctx) Private(body []byte) {
 	c.writeJSON(body)
 }
 
-// writeJSON sets body as the answer, with decimals as strings when the request asked for
-// them.
+// writeJSON sets body as the answer, with decimals as strings if the request asked for them.
 func (c *Ctx) writeJSON(body []byte) {
 	c.Response.Header.SetContentTypeBytes(valJSON)
 	if c.decimalsText {

@@ -57,7 +57,6 @@ type bodyFrame struct {
 	begun bool // a member or element was read
 }
 
-// reset starts reading data.
 func (r *bodyReader) reset(data []byte) {
 	r.data, r.pos, r.err = data, 0, nil
 	r.wrong, r.frames, r.seen = r.wrong[:0], r.frames[:0], r.seen[:0]
@@ -108,7 +107,6 @@ func (r *bodyReader) open(array bool) bool {
 	return true
 }
 
-// close leaves the innermost object or array.
 func (r *bodyReader) close() {
 	r.pos++
 	last := len(r.frames) - 1

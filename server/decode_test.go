@@ -20,7 +20,7 @@ func decodeOrderText(body string) (orderRequest, *bodyError) {
 	return o, err
 }
 
-// change puts a member in place of, or beside, those of goodOrder.
+// change replaces a member of goodOrder or adds one.
 func change(member, value string) string {
 	var m map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(goodOrder), &m); err != nil {
@@ -249,8 +249,8 @@ func TestFreeFormObjectsAreKeptAsSent(t *testing.T) {
 	}
 }
 
-// FuzzDecodeBatch: whatever is taken is valid JSON for the standard library too, and no
-// input panics.
+// FuzzDecodeBatch checks that every accepted input is valid JSON for the standard library too,
+// and that no input panics.
 func FuzzDecodeBatch(f *testing.F) {
 	f.Add([]byte(`{"commands":[{"place":` + goodOrder + `,"at":5},{"cancel":{"orderId":1}},{"replace":{"orderId":9,"amount":1}}]}`))
 	f.Add([]byte(`{"commands":[{"place":{"currencyPairCode":"A1_B1","s\u0069de":"buy","type":"stop_market","stopPrice":2,"quoteAmount":1}}]}`))
@@ -281,8 +281,8 @@ func FuzzDecodeBatch(f *testing.F) {
 	})
 }
 
-// FuzzSkip: a free-form value is passed over exactly when it is valid JSON, but for what
-// this reader refuses on top: depth, duplicates, half surrogates, invalid UTF-8.
+// FuzzSkip checks that the reader skips a free-form value exactly when it is valid JSON, except
+// for what only this reader refuses: depth, duplicates, half surrogates, invalid UTF-8.
 func FuzzSkip(f *testing.F) {
 	f.Add([]byte(`{"a":[1,-0.5e+3,"\ud83d\ude00",true,false,null,{}]}`))
 	f.Add([]byte(`[[],{},"`))

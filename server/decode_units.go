@@ -64,8 +64,7 @@ func slowUnits(text []byte, digits int) (v int64, negative bool, res unitsResult
 	return v, d.Sign() < 0, res
 }
 
-// mustDecimal returns the exact value of a decimal, in 10^-18. It panics unless the form of
-// the text is checked.
+// mustDecimal returns the exact value of a decimal of checked form, in 10^-18.
 func mustDecimal(text []byte) fixed.I128 {
 	d, err := fixed.Parse(unsafe.String(unsafe.SliceData(text), len(text)))
 	if err != nil {
@@ -85,5 +84,4 @@ func decimalSign(text []byte) int {
 	return 1
 }
 
-// compareDecimals returns -1, 0 or 1.
 func compareDecimals(a, b []byte) int { return mustDecimal(a).Cmp(mustDecimal(b)) }

@@ -111,8 +111,8 @@ var simpleEscapes = [256]byte{
 	'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t',
 }
 
-// appendEscape appends the character of the escape sequence at the start of s; n is the
-// length of the sequence, 0 when it is invalid. Half a surrogate pair is invalid.
+// appendEscape appends the character of the escape sequence at the start of s, n bytes long.
+// n is 0 when the sequence is invalid, for example half a surrogate pair.
 func appendEscape(dst, s []byte) (out []byte, n int) {
 	if len(s) < 2 {
 		return dst, 0
@@ -137,7 +137,6 @@ func appendEscape(dst, s []byte) (out []byte, n int) {
 	return dst, 0
 }
 
-// hex4 reads the four digits of a \u escape.
 func hex4(s []byte) (rune, bool) {
 	if len(s) < 6 || s[0] != '\\' || s[1] != 'u' {
 		return 0, false

@@ -148,8 +148,7 @@ func (e *edge) find(ctx *fasthttp.RequestCtx) (*pathEntry, *refuse.Refusal) {
 	return entry, e.hostCheck(ctx, entry)
 }
 
-// hostCheck hides the aggregator namespace from other hosts, and the other routes from the
-// aggregator's host
+// hostCheck hides the aggregator namespace from other hosts, and all else from its host
 // (docs/contract/listing.md#addresses).
 func (e *edge) hostCheck(ctx *fasthttp.RequestCtx, p *pathEntry) *refuse.Refusal {
 	if e.aggregatorHost == "" {

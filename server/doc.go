@@ -25,7 +25,7 @@
 //
 // Reading order: options, server, edge, conn, conn_accept, routes, dispatch, ctx, query, params,
 // dates, errors, client_ip, ratelimit, etag, respond, gzip, quote, then one file per
-// resource (market_*, aggregator, meta, commissions) with its encode_* beside it;
+// resource (market_*, aggregator, meta, commissions) with its encode_* file;
 // then accounts: account_gate (AccountDesk), account_auth, account_hold, account_submit,
 // account_fold, one file per resource (account_*, trading_*, internal_users*) and
 // ws_private_feed.

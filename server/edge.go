@@ -19,8 +19,7 @@ import (
 	"tickhive/internal/refuse"
 )
 
-// edgeOptions holds the settings in which the public, the aggregator and the internal
-// listener differ.
+// edgeOptions holds the settings that differ between the listeners.
 type edgeOptions struct {
 	table     []*Route
 	maxBody   int
@@ -125,8 +124,7 @@ func (e *edge) shutdown(ctx context.Context) error {
 	return nil
 }
 
-// parseError answers a request that fasthttp could not read
-// (docs/contract/errors.md#error-object).
+// parseError answers unreadable requests (docs/contract/errors.md#error-object).
 func (e *edge) parseError(ctx *fasthttp.RequestCtx, err error) {
 	lingerOnClose(ctx.Conn())
 	var small *fasthttp.ErrSmallBuffer

@@ -12,7 +12,7 @@ import (
 	"tickhive/server"
 )
 
-// Paths are strict: one spelling each.
+// Paths are strict: each has one spelling.
 func TestPaths(t *testing.T) {
 	m := newTraded(t, func(o *server.Options) {
 		o.Resources = []server.Resource{func(*server.Server) []*server.Route {
@@ -68,7 +68,7 @@ func TestMethods(t *testing.T) {
 	m.refused(m.do(http.MethodPost, "/nope", ""), 404, "NOT_FOUND", "")
 }
 
-// The limits of the listener answer with the error object, also those that fasthttp finds.
+// A request beyond a limit of the listener gets the error object, even when fasthttp refuses it.
 func TestSizes(t *testing.T) {
 	m := newTraded(t)
 	get := func(target, header string) answer {
@@ -110,7 +110,7 @@ func TestRequestTimeout(t *testing.T) {
 	m.refused(m.raw("192.0.2.9", "POST /api/time HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n123"), 408, "REQUEST_TIMEOUT", "")
 }
 
-// X-Request-Id is echoed when well-formed, else made; on every answer.
+// Every answer has X-Request-Id: the client's when it is well-formed, otherwise a new one.
 func TestRequestID(t *testing.T) {
 	m := newTraded(t)
 	made := regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
@@ -131,7 +131,7 @@ func TestRequestID(t *testing.T) {
 	}
 }
 
-// A panic is a 500 without the stack, and the server goes on.
+// A panic is answered with a 500 without the stack, and the server keeps running.
 func TestPanic(t *testing.T) {
 	m := newTraded(t, func(o *server.Options) {
 		o.Resources = []server.Resource{func(*server.Server) []*server.Route {
@@ -184,7 +184,7 @@ func TestNotReady(t *testing.T) {
 	}
 }
 
-// Status tells the state, the pairs and the incidents.
+// The status has the state, the pairs and the incidents.
 func TestStatus(t *testing.T) {
 	info := server.StatusInfo{Epoch: "00112233445566ff", StartedNs: startNs, ProgressPPM: -1}
 	m := newTraded(t, func(o *server.Options) { o.Status = func() server.StatusInfo { return info } })
@@ -234,8 +234,8 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// Connections beyond the limit of an address are told so and closed; other addresses and
-// allow-listed ones go on.
+// Connections beyond the limit of an address get an error and are closed; other addresses and
+// allow-listed ones are served.
 func TestConnectionsPerIP(t *testing.T) {
 	m := newTraded(t, func(o *server.Options) {
 		o.ConnectionsPerIP = 2
@@ -274,7 +274,7 @@ func TestConnectionsPerIP(t *testing.T) {
 	}
 }
 
-// The aggregator namespace splits off by host.
+// With AggregatorHost, the Host header selects the namespace.
 func TestAggregatorHost(t *testing.T) {
 	m := newTraded(t, func(o *server.Options) { o.AggregatorHost = "agg.example" })
 	for _, c := range []struct {
@@ -297,7 +297,7 @@ func TestAggregatorHost(t *testing.T) {
 	}
 }
 
-// With a listener of its own, each serves its part only.
+// With a separate aggregator listener, each listener serves only its namespace.
 func TestSplitListener(t *testing.T) {
 	m := newTraded(t, func(o *server.Options) { o.SplitAggregator = true })
 	if a := m.get(agg + "/pairs"); a.status != 404 {
@@ -314,7 +314,7 @@ func TestSplitListener(t *testing.T) {
 	}
 }
 
-// Every public POST takes the four media types; the order of checks holds.
+// Every public POST accepts the four media types, and the order of checks holds.
 func TestMediaTypesAndOrder(t *testing.T) {
 	m := newTraded(t, func(o *server.Options) {
 		o.Authenticate = func(c *server.Ctx) (*server.Caller, *refuse.Refusal) {
@@ -365,7 +365,7 @@ func TestMediaTypesAndOrder(t *testing.T) {
 	m.refused(post("/api/thing", "", "API-PublicKey", "bad"), 401, "UNAUTHORIZED", "")
 	m.refused(post("/api/thing", "", signed...), 403, "FORBIDDEN", "")
 	m.refused(post("/api/thing?trade", "", signed...), 400, "INVALID_PARAM", "n")
-	// A read route with a key is an authenticated call: it must verify, and its answer is private.
+	// A read route with a key is authenticated: the signature must verify, the answer is private.
 	m.refused(m.get("/api/currencies", "API-PublicKey", "bad"), 401, "UNAUTHORIZED", "")
 	a := m.get("/api/currencies", signed...)
 	if a.status != 200 || a.header.Get("Cache-Control") != "no-store" || a.header.Get("Etag") != "" {

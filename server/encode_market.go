@@ -43,7 +43,6 @@ func bookText(v *marketdata.View) *marketdata.Text {
 	return t
 }
 
-// baseBookDoc returns the document of /api/orderbook that is cached.
 func baseBookDoc(v *marketdata.View, nowNs int64) *marketdata.Doc {
 	return bookDoc(v, bookText(v), 0, nowNs)
 }
@@ -75,7 +74,6 @@ func closeRows(b []byte) []byte {
 	return append(b, ']')
 }
 
-// addBookRows adds up to 40 levels of a side.
 func addBookRows(t *marketdata.Text, v *marketdata.View, side engine.Side) {
 	in, levels := v.Instrument, &v.Bids
 	if side == engine.Sell {

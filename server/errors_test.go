@@ -9,8 +9,8 @@ import (
 	"tickhive/internal/refuse"
 )
 
-// Every code that internal/refuse declares and every reason of the engine has its row in
-// the table of statuses; a code without a row would be answered as 500.
+// The table of statuses has a row for every code of internal/refuse and every reason of the
+// engine; a code without a row would be answered with 500.
 func TestEveryCodeHasAStatus(t *testing.T) {
 	source, err := os.ReadFile("../internal/refuse/codes.go")
 	if err != nil {

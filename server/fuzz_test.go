@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// Whatever the target is, the answer is JSON, one of the statuses of the contract, and no
-// 5xx.
+// The answer to any target is JSON with a status of the contract, never 5xx.
 func FuzzQuery(f *testing.F) {
 	m := newTraded(f)
 	for _, route := range readRoutes() {
@@ -35,7 +34,7 @@ func FuzzQuery(f *testing.F) {
 	})
 }
 
-// A date is taken exactly when it has the form, and then means what the library says.
+// A date is accepted exactly when it has the form, and means the same as in package time.
 func FuzzDate(f *testing.F) {
 	m := newTraded(f)
 	for _, s := range []string{
@@ -51,7 +50,7 @@ func FuzzDate(f *testing.F) {
 		}
 		valid := false
 		for _, form := range forms {
-			// The library takes any fraction after the seconds, with a comma too.
+			// The library accepts any fraction after the seconds, with a comma too.
 			_, err := time.Parse(form, s)
 			_, frac, _ := strings.Cut(strings.TrimSuffix(s, "Z"), ".")
 			valid = valid || err == nil && len(frac) <= 9 && !strings.Contains(s, ",") &&

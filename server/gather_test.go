@@ -10,8 +10,8 @@ import (
 	"tickhive/marketdata"
 )
 
-// A text of more parts than one call to the kernel takes arrives whole, behind what was
-// buffered, and can be written again.
+// A text with more parts than one system call accepts arrives whole, after the buffered bytes,
+// and can be written again.
 func TestLargeTextIsGatheredBehindTheBuffer(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -14,8 +14,7 @@ import (
 )
 
 const (
-	// gzipMin is the smallest body that is compressed: for less, compression costs more than it
-	// saves.
+	// gzipMin is the smallest compressed body: below, compression costs more than it saves.
 	gzipMin = 1 << 10
 	// gzipFloor is the age at which a document is compressed, so that a document that changes
 	// all the time never is.

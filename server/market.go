@@ -10,7 +10,7 @@ import (
 
 const pairName = "currencyPairCode"
 
-// marketRoutes are the single-pair routes of {base_url} and the summary.
+// marketRoutes returns the single-pair routes of {base_url} and the summary.
 func marketRoutes(s *Server) []*Route {
 	s.docs.summary.ofRows(func(v *marketdata.View) *marketdata.Doc {
 		return keptRow(v, marketdata.DocSummaryRow, aggregator.AppendSummary)
@@ -27,7 +27,7 @@ func marketRoutes(s *Server) []*Route {
 	}
 }
 
-// keptRow is a pair's row of a document over all pairs; its tag stands in Seq.
+// keptRow returns a pair's row of a document over all pairs, cached; its tag is in Seq.
 func keptRow(v *marketdata.View, kind marketdata.DocKind,
 	render func(dst []byte, v *marketdata.View) []byte,
 ) *marketdata.Doc {
@@ -38,7 +38,6 @@ func keptRow(v *marketdata.View, kind marketdata.DocKind,
 	return v.Keep(kind, &marketdata.Doc{Body: body, Seq: tagHash(body)})
 }
 
-// ticker is GET /api/tickers.
 func (s *Server) ticker(c *Ctx) *refuse.Refusal {
 	code, err := c.pairParam(pairName)
 	if err != nil {
@@ -56,10 +55,10 @@ func (s *Server) ticker(c *Ctx) *refuse.Refusal {
 	return s.sendDoc(c, d, s.at(v.Instrument.ID, marketdata.DocTicker))
 }
 
-// bookLevels is how many levels a side /api/orderbook shows (docs/contract/api.md#limits).
+// bookLevels is the number of levels of a side that /api/orderbook shows
+// (docs/contract/api.md#limits).
 const bookLevels = 40
 
-// orderbook is GET /api/orderbook.
 func (s *Server) orderbook(c *Ctx) *refuse.Refusal {
 	code, err := c.pairParam(pairName)
 	if err != nil {

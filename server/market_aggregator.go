@@ -10,7 +10,8 @@ import (
 	"tickhive/marketdata"
 )
 
-// The prefixes of the aggregator namespace: the same routes, the same bytes.
+// The prefixes of the aggregator namespace. Both have the same routes, which answer the same
+// bytes.
 const (
 	aggregatorPrefix = "/api/marketdata/getaggregator"
 	aggregatorAlias  = "/v1/spot/market"
@@ -18,7 +19,7 @@ const (
 
 const tickerName = "ticker_id"
 
-// aggregatorRoutes are the routes of {aggregator_base_url} under both prefixes.
+// aggregatorRoutes returns the routes of {aggregator_base_url} under both prefixes.
 func aggregatorRoutes(s *Server) []*Route {
 	s.docs.aggTickers.ofRows(func(v *marketdata.View) *marketdata.Doc {
 		return keptRow(v, marketdata.DocAggTicker, aggregator.AppendTicker)
@@ -46,10 +47,9 @@ func aggregatorRoutes(s *Server) []*Route {
 	return all
 }
 
-// keptDepth is the depth of which the document is kept, besides the full book.
+// keptDepth is the depth whose document is cached, besides the full book.
 const keptDepth = 100
 
-// aggOrderbook is GET .../orderbook.
 func (s *Server) aggOrderbook(c *Ctx) *refuse.Refusal {
 	code, err := c.pairParam(tickerName)
 	if err != nil {
@@ -79,22 +79,22 @@ func (s *Server) aggOrderbook(c *Ctx) *refuse.Refusal {
 	return s.sendDoc(c, d, s.at(v.Instrument.ID, kind))
 }
 
-// aggBookDoc is the kept document; its first part is the pair's code and the book's time.
+// aggBookDoc returns the document that is cached. The first part of its text has the pair's
+// code and the book's time.
 func aggBookDoc(v *marketdata.View, levels, nowNs int64) *marketdata.Doc {
 	text := aggregator.Book(v, levels)
 	return bookDoc(v, text, tagHash(text.Parts[0]), nowNs)
 }
 
 const (
-	// keptTrades is the limit of which the document is kept.
+	// keptTrades is the limit whose document is cached.
 	keptTrades = 100
-	// streamedTrades is the number of trades from which an answer is written in pieces
-	// instead of made whole: bounded memory per request
+	// streamedTrades is the number of trades above which an answer is written in pieces, to
+	// bound the memory of a request
 	// (docs/contract/listing.md#historical-trades).
 	streamedTrades = 4096
 )
 
-// aggTrades is GET .../historical_trades.
 func (s *Server) aggTrades(c *Ctx) *refuse.Refusal {
 	code, err := c.pairParam(tickerName)
 	if err != nil {
@@ -123,8 +123,8 @@ func (s *Server) aggTrades(c *Ctx) *refuse.Refusal {
 	return s.sendBody(c, aggregator.AppendTrades(nil, v, sel), uint64(v.TradesSeq))
 }
 
-// tradesFilter reads the parameters in the order of docs/contract/api.md; plain: nothing but a
-// limit.
+// tradesFilter reads the parameters in the order of docs/contract/api.md; plain reports that
+// the request has no filter but a limit.
 func (c *Ctx) tradesFilter() (f aggregator.Filter, plain bool, err *refuse.Refusal) {
 	f = aggregator.Filter{StartMs: -1 << 63, EndMs: 1<<63 - 1, Buy: true, Sell: true}
 	kind, err := c.Enum("type", "buy", "sell")
@@ -173,8 +173,8 @@ func aggTradesDoc(v *marketdata.View, sel aggregator.Selection, nowNs int64) *ma
 	return v.Keep(marketdata.DocAggTrades100, d)
 }
 
-// streamTrades writes a large answer in pieces from the view. Its tag is made of what the
-// body is a function of: the pair, its decimals and the trades.
+// streamTrades writes a large answer in pieces from the view. Its tag hashes the inputs of the
+// body (the pair, the form of decimals and the trades) instead of the body.
 func (s *Server) streamTrades(c *Ctx, v *marketdata.View, sel aggregator.Selection) *refuse.Refusal {
 	var piece func(dst, text []byte) []byte
 	hash := tagHash([]byte(v.Instrument.Code))
@@ -206,7 +206,7 @@ func (s *Server) streamTrades(c *Ctx, v *marketdata.View, sel aggregator.Selecti
 	}
 	c.Response.Header.SetContentTypeBytes(valJSON)
 	size := int64(-1)
-	if !c.Request.Header.IsHTTP11() { // HTTP/1.0 knows no chunks: its bytes are counted first
+	if !c.Request.Header.IsHTTP11() { // HTTP/1.0 has no chunks, so the length must be known
 		size, _ = io.Copy(io.Discard, aggregator.NewTradesReader(v, sel, piece)) // reads memory only
 	}
 	c.Response.SetBodyStream(&patientReader{

@@ -17,8 +17,8 @@ import (
 	"tickhive/server"
 )
 
-// feedConn is a connection in memory: it hands out requests up to a number and counts the
-// bytes written. Each read may change the market first.
+// feedConn is an in-memory connection: it returns a given number of requests and counts the
+// written bytes. Each read may change the market first.
 type feedConn struct {
 	requests []byte // whole requests, repeated
 	each     int    // number of requests in it
@@ -63,7 +63,7 @@ func (c *feedConn) SetDeadline(time.Time) error      { return nil }
 func (c *feedConn) SetReadDeadline(time.Time) error  { return nil }
 func (c *feedConn) SetWriteDeadline(time.Time) error { return nil }
 
-// oneListener accepts what it is handed.
+// oneListener is a listener that accepts the connections it is given.
 type oneListener struct{ conns chan net.Conn }
 
 func (l *oneListener) Accept() (net.Conn, error) {
@@ -77,7 +77,7 @@ func (l *oneListener) Addr() net.Addr { return &net.TCPAddr{} }
 
 const benchPairs = 40
 
-// benchMarket is a market of 40 pairs with deep books, not yet served.
+// benchMarket returns a market of 40 pairs with deep books, which no server serves yet.
 type benchMarket struct {
 	*market
 	n int
@@ -105,13 +105,13 @@ func newBenchMarket(b testing.TB) *benchMarket {
 
 func benchCode(i int) string { return fmt.Sprintf("B%02d_USDT", i) }
 
-// change trades on one pair after the other, which changes its book, ticker and trades.
+// change trades on the pairs in turn; a trade changes the pair's book, ticker and trades.
 func (m *benchMarket) change() {
 	m.n++
 	m.limit(benchCode(m.n%benchPairs), engine.Buy, 6_500_011, 1)
 }
 
-// requests are at least 1,000 distinct requests for a path, over all pairs.
+// requests returns at least 1,000 distinct requests for a path, over all pairs.
 func (m *benchMarket) requests(path, param, more string) ([]byte, int) {
 	var all bytes.Buffer
 	const n = 1000
@@ -122,15 +122,15 @@ func (m *benchMarket) requests(path, param, more string) ([]byte, int) {
 	return all.Bytes(), n
 }
 
-// run serves n requests of a server over the in-memory connection.
+// run makes a server answer n requests over the in-memory connection.
 func run(l *oneListener, c *feedConn) {
 	c.done = make(chan struct{})
 	l.conns <- c
 	<-c.done
 }
 
-// runCPU is run with the CPU time of an answer reported beside the time: what counts on a
-// machine that is shared.
+// runCPU does run and reports the CPU time per answer too, which is the better measure on a
+// shared machine.
 func runCPU(b *testing.B, l *oneListener, c *feedConn) {
 	b.ReportAllocs()
 	start := cpuNs()
@@ -183,7 +183,7 @@ func BenchmarkHandler(b *testing.B) {
 	}
 }
 
-// No handler allocates for an answer that is kept, measured over 1,000 distinct requests.
+// No handler allocates for a cached answer, measured over 1,000 distinct requests.
 func TestKeptAnswersDoNotAllocate(t *testing.T) {
 	if raceOn {
 		t.Skip("the race detector makes sync.Pool drop values: it allocates by itself")

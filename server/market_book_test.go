@@ -16,8 +16,8 @@ type aggBook struct {
 	Asks      [][2]json.Number
 }
 
-// depth counts levels of both sides: floor(depth / 2) each, 0 or nothing is the full book,
-// any number of digits saturates.
+// depth counts the levels of both sides: each has floor(depth / 2). 0 or no depth means the full
+// book, and a depth of any number of digits saturates.
 func TestAggregatorDepth(t *testing.T) {
 	m := newMarket(t)
 	m.pair("BTC_USDT", 2, 8)
@@ -49,8 +49,8 @@ func TestAggregatorDepth(t *testing.T) {
 	}
 }
 
-// Bids best first, then asks best first, 40 of each at most, exact quote amounts, aliases
-// equal and droppable.
+// The book has at most 40 bids, then at most 40 asks, both best first, with exact quote amounts;
+// the aliases are equal and can be left out.
 func TestOrderbook(t *testing.T) {
 	m := newMarket(t)
 	m.pair("BTC_USDT", 2, 8)
@@ -96,7 +96,7 @@ func TestOrderbook(t *testing.T) {
 	}
 }
 
-// A change of one level is in the next answer, whichever of the kept texts it touches.
+// The next answer shows a change of one level, whichever cached text it affects.
 func TestBookAfterEveryChange(t *testing.T) {
 	m := newMarket(t)
 	m.pair("ETH_BTC", 6, 4)

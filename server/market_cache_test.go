@@ -13,7 +13,7 @@ import (
 	"tickhive/server"
 )
 
-// cached are the public market-data routes that carry an ETag.
+// cached lists the public market-data routes with an ETag.
 func cached() (all []string) {
 	for _, r := range readRoutes() {
 		if !strings.HasPrefix(r, "/api/healthcheck") && !strings.HasPrefix(r, "/api/time") && !strings.HasPrefix(r, "/api/status") {
@@ -65,7 +65,7 @@ func TestConditionalRequests(t *testing.T) {
 	}
 }
 
-// HEAD answers what GET does, without the body.
+// HEAD returns the same answer as GET, without the body.
 func TestHead(t *testing.T) {
 	m := newTraded(t)
 	for _, route := range append(cached(), "/api/healthcheck", agg+"/historical_trades", "/nope") {
@@ -81,8 +81,8 @@ func TestHead(t *testing.T) {
 	}
 }
 
-// The ETag changes exactly when the body does: along a run with changes of every kind,
-// equal bodies have equal tags and different bodies different ones. X-Seq never goes back.
+// The ETag changes exactly when the body does: in a run with changes of every kind, equal
+// bodies have equal tags and different bodies have different tags. X-Seq never decreases.
 func TestTagsFollowBodies(t *testing.T) {
 	m := newTraded(t)
 	tags, bodies := map[string]string{}, map[string]string{}
@@ -126,8 +126,8 @@ func TestTagsFollowBodies(t *testing.T) {
 	}
 }
 
-// gzip is prepared beside the request path once a document is 100 ms old: identity until
-// then, the same text, a tag of its own, and none below 1 KB.
+// A document is compressed outside the request path once it is 100 ms old; until then clients
+// get identity. gzip has the same text and another tag. Documents below 1 KB have no gzip.
 func TestGzip(t *testing.T) {
 	m := newTraded(t)
 	for _, route := range []string{
@@ -197,7 +197,7 @@ func TestNoStore(t *testing.T) {
 	}
 }
 
-// A configuration change is in the next answer of every list that shows it.
+// The next answer of every list shows a configuration change.
 func TestConfigurationChangesAtOnce(t *testing.T) {
 	m := newTraded(t)
 	if got := m.ok("/api/currencies/commissions", nil).body; !strings.Contains(got, `"percent":0.002,`) || strings.Count(got, "commissionId") != 2*4+2*3 {

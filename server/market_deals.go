@@ -11,12 +11,11 @@ import (
 )
 
 const (
-	// dealUnitNs is the unit in which dealDateUtc is printed; bounds compare with it.
+	// dealUnitNs is the precision of dealDateUtc; date parameters compare with the printed date.
 	dealUnitNs = 100
 	dayNs      = 86_400_000_000_000
 )
 
-// deals is GET /api/deals.
 func (s *Server) deals(c *Ctx) *refuse.Refusal {
 	code, err := c.pairParam(pairName)
 	if err != nil {
@@ -59,7 +58,7 @@ func (s *Server) deals(c *Ctx) *refuse.Refusal {
 	return s.sendBody(c, appendDeals(nil, v, low, high, c.Caller), uint64(v.TradesSeq))
 }
 
-// firstDeals is the newest page without bounds, kept with the view.
+// firstDeals answers with the newest page without date parameters, cached with the view.
 func (s *Server) firstDeals(c *Ctx, v *marketdata.View) *refuse.Refusal {
 	d := v.Doc(marketdata.DocDeals)
 	if d == nil {
@@ -81,7 +80,8 @@ func firstDealsDoc(v *marketdata.View, nowNs int64) *marketdata.Doc {
 	return v.Keep(marketdata.DocDeals, d)
 }
 
-// patchDeals is appendDeals for the public, of rows that before shows too and the newer ones.
+// patchDeals renders the public deals from low to high: the trades newer than before, then
+// rows copied from before.
 func patchDeals(v *marketdata.View, low, high engine.TradeID, before *marketdata.Doc) []byte {
 	b := make([]byte, 0, len(before.Body)+int(high-before.HighTrade)*dealSize)
 	b = append(b, '[')
@@ -95,11 +95,11 @@ func patchDeals(v *marketdata.View, low, high engine.TradeID, before *marketdata
 	return closeRows(b)
 }
 
-// dealSize is an estimate of a deal's text.
+// dealSize is the estimated size of a deal's text in bytes.
 const dealSize = 240
 
-// pageOf is the page of the ids low to high, newest first; oldest reports that it asks for
-// more than there is.
+// pageOf returns the ids of one page of the ids low to high, newest first. oldest reports
+// that the page asks for more ids than there are.
 func pageOf(low, high engine.TradeID, page, size int64) (from, to engine.TradeID, oldest bool) {
 	if high < low || high == 0 {
 		return 1, 0, true
@@ -118,8 +118,8 @@ func pageOf(low, high engine.TradeID, page, size int64) (from, to engine.TradeID
 }
 
 // flagTruncated sets X-Truncated when the answer lacks trades of the last 24 h that
-// retention has dropped (docs/contract/listing.md#historical-trades): it reaches back to the oldest
-// kept trade, and dropped ones of its range are younger than a day.
+// retention has dropped (docs/contract/listing.md#historical-trades): the answer reaches back to
+// the oldest retained trade, and dropped trades of its range are less than a day old.
 func (s *Server) flagTruncated(c *Ctx, v *marketdata.View, oldest bool, startNs int64) {
 	dropped := v.Trades.DroppedNs()
 	if oldest && dropped != 0 && dropped >= startNs && dropped > s.opt.Clock.NowNs()-dayNs {
@@ -127,7 +127,7 @@ func (s *Server) flagTruncated(c *Ctx, v *marketdata.View, oldest bool, startNs 
 	}
 }
 
-// appendDeals appends the deals of the ids from high down to low.
+// appendDeals appends the deals with the ids from high down to low.
 func appendDeals(b []byte, v *marketdata.View, low, high engine.TradeID, caller *Caller) []byte {
 	if high >= low && b == nil {
 		b = make([]byte, 0, 16+int(high-low+1)*dealSize)
@@ -142,7 +142,7 @@ func appendDeals(b []byte, v *marketdata.View, low, high engine.TradeID, caller 
 }
 
 // AppendDeal appends the members of the public deal of docs/contract/api.md without the braces, so
-// that callers may add others. isUserBuyer is filled for a caller who took part.
+// that callers can add others. isUserBuyer is null unless caller is the buyer or the seller.
 func AppendDeal(b []byte, in *engine.Instrument, id engine.TradeID, t *marketdata.Trade, caller *Caller) []byte {
 	var name [48]byte // a pair code has at most 25 bytes, an id 20
 	text := strconv.AppendUint(append(append(name[:0], in.Code...), ':'), uint64(id), 10)

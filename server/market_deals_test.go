@@ -46,7 +46,7 @@ func TestDealID(t *testing.T) {
 	}
 }
 
-// Paging over 1,000 deals of one instant neither loses nor repeats.
+// Paging over 1,000 deals of one instant neither loses nor repeats a deal.
 func TestDealsOfOneInstantPageOut(t *testing.T) {
 	m := newMarket(t)
 	m.pair("BTC_USDT", 2, 8)
@@ -79,8 +79,8 @@ func TestDealsOfOneInstantPageOut(t *testing.T) {
 	}
 }
 
-// Bounds include a row whose printed date they are, and compare with the printed value
-// (100 ns).
+// Date parameters compare with the printed date (100 ns) and include a row whose printed date
+// equals them.
 func TestDealsBounds(t *testing.T) {
 	m := newMarket(t)
 	m.pair("BTC_USDT", 2, 8)
@@ -135,8 +135,8 @@ func (a aggTrades) ids() (ids []int64) {
 	return ids
 }
 
-// The newest `limit` trades of the filtered set, then split; large answers are written in
-// pieces and read the same.
+// The answer has the newest `limit` trades of the filtered set, then splits them by side. Large
+// answers are written in pieces and have the same text.
 func TestHistoricalTrades(t *testing.T) {
 	m := newMarket(t)
 	m.pair("BTC_USDT", 2, 8)
@@ -189,7 +189,7 @@ func TestHistoricalTrades(t *testing.T) {
 	}
 }
 
-// wantTrades is the naive selection.
+// wantTrades selects trades naively.
 func wantTrades[R any](rows []R, q string, of func(R) (engine.Side, int64)) (ids []int64) {
 	p := map[string]string{}
 	for _, kv := range strings.Split(strings.TrimPrefix(q, "&"), "&") {
@@ -219,7 +219,7 @@ func wantTrades[R any](rows []R, q string, of func(R) (engine.Side, int64)) (ids
 	return ids
 }
 
-// Answers that lack part of the last 24 h say so; others do not.
+// Exactly the answers that lack part of the last 24 h have X-Truncated.
 func TestTruncatedTrades(t *testing.T) {
 	m := newMarketKeeping(t, marketdata.Options{TradesMin: 50, TradesMax: 100})
 	m.pair("BTC_USDT", 2, 8)

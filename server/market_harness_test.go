@@ -21,7 +21,7 @@ import (
 	"tickhive/server"
 )
 
-// startNs is 2026-01-01T00:00:00Z: where the clock of every test market begins.
+// startNs is 2026-01-01T00:00:00Z, the initial time of every test market's clock.
 const startNs = int64(1_767_225_600_000_000_000)
 
 const (
@@ -84,7 +84,7 @@ func newMarketKeeping(t testing.TB, keep marketdata.Options, change ...func(*ser
 	return m
 }
 
-// newTraded is a market with assets, three pairs, books and trades.
+// newTraded returns a market with assets, three pairs, books and trades.
 func newTraded(t testing.TB, change ...func(*server.Options)) *market {
 	m := newMarket(t, change...)
 	m.furnish()
@@ -147,7 +147,7 @@ func (m *market) apply(cmd engine.Command) []engine.Event {
 	return m.events
 }
 
-// limit places an order of the built-in account, in ticks and lots, and answers its id.
+// limit places an order of the built-in account, in ticks and lots, and returns its id.
 func (m *market) limit(code string, side engine.Side, price, amount int64) engine.OrderID {
 	m.t.Helper()
 	return m.apply(engine.Command{Kind: engine.Place, Pair: m.pairs[code], Side: side, Price: price, Amount: amount})[0].Order
@@ -158,7 +158,7 @@ func (m *market) cancel(id engine.OrderID) {
 	m.apply(engine.Command{Kind: engine.Cancel, Pair: id.Pair(), Order: id})
 }
 
-// advance moves the clock, and the windows with it.
+// advance moves the clock and the windows.
 func (m *market) advance(ns int64) {
 	m.clk.Set(m.clk.NowNs() + ns)
 	m.feed.Publish(m.clk.NowNs())
@@ -212,7 +212,7 @@ func (m *market) get(target string, header ...string) answer {
 	return m.do(http.MethodGet, target, "", header...)
 }
 
-// ok is a GET that must succeed; its JSON is decoded into v.
+// ok sends a GET that must succeed and decodes its JSON into v.
 func (m *market) ok(target string, v any) answer {
 	m.t.Helper()
 	a := m.get(target)
@@ -229,7 +229,7 @@ func (m *market) ok(target string, v any) answer {
 	return a
 }
 
-// raw sends bytes on a connection of its own from ip and reads one answer.
+// raw sends bytes on a new connection from ip and reads one answer.
 func (m *market) raw(ip, request string) answer {
 	m.t.Helper()
 	conn, err := m.dial(ip)

@@ -7,7 +7,7 @@ import (
 	"tickhive/engine"
 )
 
-// A large answer is written in chunks, which HTTP/1.0 does not know.
+// A large answer is written in chunks, which HTTP/1.0 does not have.
 func TestHTTP10GetsLargeAnswersWithoutChunks(t *testing.T) {
 	m := newMarket(t)
 	m.pair("BTC_USDT", 2, 8)

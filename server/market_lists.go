@@ -10,7 +10,7 @@ import (
 	"tickhive/marketdata"
 )
 
-// listRoutes are the routes that list what is configured.
+// listRoutes returns the routes that list the configuration.
 func listRoutes(s *Server) []*Route {
 	s.docs.currencies.ofConfig(appendCurrencies)
 	s.docs.pairs.ofConfig(appendPairs)
@@ -39,7 +39,7 @@ func appendCurrencies(b []byte, r *marketdata.Root) []byte {
 	return append(b, ']')
 }
 
-// appendPairs appends the pair settings of docs/contract/api.md, by code.
+// appendPairs appends the pair settings of docs/contract/api.md, sorted by code.
 func appendPairs(b []byte, r *marketdata.Root) []byte {
 	b = append(b, '[')
 	for i, id := range r.Sorted() {

@@ -15,10 +15,10 @@ import (
 	"tickhive/engine"
 )
 
-// Under load, for every answer: bids below asks, sorted, X-Seq never goes back, and a
-// trade that was shown is shown again.
+// Under load, every answer has sorted sides and bids below asks, X-Seq never decreases, and a
+// trade that was shown once is shown again.
 func TestAnswersUnderLoad(t *testing.T) {
-	rounds := int64(100) // of each reader
+	rounds := int64(100) // per reader
 	if os.Getenv("TICKHIVE_SOAK") == "1" {
 		rounds = 5000
 	}
@@ -69,7 +69,7 @@ func reached(counts *[4]atomic.Int64, n int64) bool {
 	return true
 }
 
-// tryCancel cancels an order that may be filled by now.
+// tryCancel cancels an order that may already be filled.
 func (m *market) tryCancel(id engine.OrderID) {
 	cmd := engine.Command{Kind: engine.Cancel, Pair: id.Pair(), Order: id, TimeNs: m.clk.NowNs()}
 	m.events = m.core.Apply(&cmd, m.events[:0])
@@ -77,7 +77,7 @@ func (m *market) tryCancel(id engine.OrderID) {
 	m.feed.Publish(cmd.TimeNs)
 }
 
-// bookReader is a client that remembers what it has seen.
+// bookReader is a client that remembers the answers it has seen.
 type bookReader struct {
 	m    *market
 	seqs map[string]uint64
@@ -153,12 +153,12 @@ func checkSorted(t testing.TB, levels [][2]json.Number, direction int64) {
 	}
 }
 
-// Whoever reads after an order was answered sees it, also when 64 ask at once after an
-// idle minute.
+// A read that starts after an order was answered shows the order, even when 64 clients read at
+// once after an idle minute.
 func TestNoStaleAnswers(t *testing.T) {
 	m := newTraded(t)
 	for i := 2; i < 112; i++ {
-		m.pair(fmt.Sprintf("P%03d_USDT", i), 2, 8) // above the size from which a floor holds
+		m.pair(fmt.Sprintf("P%03d_USDT", i), 2, 8) // more pairs than sharedFloorPairs
 	}
 	routes := []string{
 		"/api/orderbook?currencyPairCode=BTC_USDT", agg + "/orderbook?ticker_id=BTC_USDT&depth=100", agg + "/orderbook?ticker_id=BTC_USDT",

@@ -9,10 +9,10 @@ import (
 	"tickhive/marketdata"
 )
 
-// maxCandles is how many rows /api/ohlc answers at most (docs/contract/market-data.md#candles).
+// maxCandles is the largest number of rows in an answer of /api/ohlc
+// (docs/contract/market-data.md#candles).
 const maxCandles = 1000
 
-// ohlc is GET /api/ohlc.
 func (s *Server) ohlc(c *Ctx) *refuse.Refusal {
 	code, err := c.pairParam(pairName)
 	if err != nil {
@@ -41,7 +41,7 @@ func (s *Server) ohlc(c *Ctx) *refuse.Refusal {
 	if err != nil {
 		return err
 	}
-	// A candle's date is whole seconds: the first not before start, the last not after end.
+	// Candle dates are whole seconds: low is the first not before start, high the last not after end.
 	low, high := start.sec, end.sec
 	if start.nsec > 0 {
 		low++
@@ -81,7 +81,7 @@ func (c *Ctx) requiredDate(name string) (moment, *refuse.Refusal) {
 	return m, err
 }
 
-// candleRows collects the rows of one answer, up to a number, and the date after them.
+// candleRows collects the rows of one answer up to a limit, and the date of the next row.
 type candleRows struct {
 	in       *engine.Instrument
 	candles  *marketdata.Candles
@@ -91,7 +91,7 @@ type candleRows struct {
 	next     []byte // date of the first row that did not fit
 }
 
-// add appends a row, or remembers its date when the answer is full.
+// add appends a row, or records its date as next when the answer is full.
 func (r *candleRows) add(k *marketdata.Candle) bool {
 	if r.left == 0 {
 		r.next = appendSecond(nil, k.Start)
@@ -109,7 +109,7 @@ func (r *candleRows) close() []byte {
 	return closeRows(r.body)
 }
 
-// traded adds the candles with trades whose date lies from low to high.
+// traded adds the candles with trades whose date is from low to high.
 func (r *candleRows) traded(low, high int64) {
 	r.body = append(r.body, '[')
 	for i := r.candles.Search(low); i < r.candles.Len(); i++ {
@@ -120,8 +120,8 @@ func (r *candleRows) traded(low, high int64) {
 	}
 }
 
-// filled adds a row for every interval from the first trade on: flat ones, at the price
-// before, where nothing traded.
+// filled adds a row for every interval from the first trade on. An interval without trades
+// gets a flat row at the previous price.
 func (r *candleRows) filled(low, high int64) {
 	r.body = append(r.body, '[')
 	if r.candles.Len() == 0 {

@@ -34,8 +34,8 @@ func newCandles(t *testing.T) *market {
 	return m
 }
 
-// Candles carry the exact boundary, only intervals with trades, volume in quote, and a
-// candle is chosen by its own date.
+// Candles have exact boundaries, volume in quote, and exist only for intervals with trades.
+// start and end select a candle by its date.
 func TestCandles(t *testing.T) {
 	m := newCandles(t)
 	var k []candle
@@ -67,7 +67,7 @@ func TestCandles(t *testing.T) {
 			t.Errorf("%s: %d candles, want %d", q, len(k), n)
 		}
 	}
-	// The sums of a coarse candle are those of the fine ones.
+	// A coarse candle has the sums of its fine candles.
 	var day []candle
 	m.ok(ohlcPath+"day&start=2026-01-01&end=2026-01-01", &day)
 	if day[0] != (candle{"2026-01-01T00:00:00", "2.00", "2.03", "1.00", "1.03", "0.0000004042", "0.00000028"}) {
@@ -75,8 +75,8 @@ func TestCandles(t *testing.T) {
 	}
 }
 
-// fill=previous adds flat rows after the first trade, up to the interval that contains
-// now; they count towards the rows.
+// fill=previous adds flat rows after the first trade, up to the interval that contains the
+// current time; flat rows count towards the limit.
 func TestCandlesFilled(t *testing.T) {
 	m := newCandles(t)
 	var k []candle
@@ -112,8 +112,8 @@ func TestCandlesFilled(t *testing.T) {
 	}
 }
 
-// At most 1,000 rows; X-Next-Start carries the next date, and a walk along it reads
-// every row once.
+// An answer has at most 1,000 rows. X-Next-Start has the next date; following it reads every
+// row once.
 func TestCandlesPageOut(t *testing.T) {
 	m := newMarket(t)
 	m.pair("BTC_USDT", 2, 8)

@@ -107,8 +107,8 @@ func TestRefusedParameters(t *testing.T) {
 	}
 }
 
-// Unknown parameters are ignored, empty optional ones count as missing, encoded ones are
-// decoded.
+// The server ignores unknown parameters, treats empty optional ones as missing and decodes
+// encoded ones.
 func TestParametersThatPass(t *testing.T) {
 	m := newTraded(t)
 	plain := m.ok("/api/tickers?currencyPairCode=BTC_USDT", nil).body

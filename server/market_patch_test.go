@@ -10,8 +10,8 @@ import (
 	"tickhive/marketdata"
 )
 
-// A page of trades that is patched from an earlier view's has the bytes of one that is
-// made anew: however many views were read, also while retention drops trades.
+// A page of trades that is patched from an earlier view's page has the same bytes as a freshly
+// rendered page, however many views were read, and while retention drops trades too.
 func TestPatchedPagesOfTradesAreThoseMadeAnew(t *testing.T) {
 	for _, keep := range []int{1, 50, 100, 150, 10_000} {
 		seed := rand.Uint64()
@@ -54,8 +54,8 @@ func TestPatchedPagesOfTradesAreThoseMadeAnew(t *testing.T) {
 	}
 }
 
-// A document over all pairs that is patched from the one before has the bytes and the tag
-// of one joined anew, while rows come, go and change their length.
+// A document over all pairs that is patched from the previous one has the same bytes and tag
+// as a freshly joined one, while rows appear, disappear and change their length.
 func TestPatchedDocumentsOverAllPairsAreThoseJoinedAnew(t *testing.T) {
 	const pairs = 40
 	for round := range 6 {
@@ -83,7 +83,7 @@ func TestPatchedDocumentsOverAllPairsAreThoseJoinedAnew(t *testing.T) {
 			switch {
 			case rng.IntN(40) == 0:
 				m.nowNs += 40_000_000_000_000
-			case rng.IntN(3) == 0: // empties a side, so that the row may go
+			case rng.IntN(3) == 0: // empties a side, so that the row may disappear
 				m.apply(engine.Command{Kind: engine.Place, Pair: p, Type: engine.Market, Side: side, Amount: 1 << 40})
 			default:
 				m.apply(engine.Command{Kind: engine.Place, Pair: p, Side: side, Price: price, Amount: 1 + rng.Int64N(1<<uint(rng.IntN(30)))})

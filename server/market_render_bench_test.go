@@ -16,8 +16,7 @@ import (
 	"tickhive/server"
 )
 
-// renderMarket is a market of n pairs, each traded and with both sides filled, 40 a side
-// or more.
+// renderMarket returns a market of n pairs, each with trades and at least 40 levels per side.
 func renderMarket(b testing.TB, n, levels int) *benchMarket {
 	m := &benchMarket{market: &market{
 		t: b, core: engine.NewCore(engine.Options{}), feed: marketdata.NewFeed(marketdata.Options{}),
@@ -36,7 +35,7 @@ func renderMarket(b testing.TB, n, levels int) *benchMarket {
 }
 
 // BenchmarkRender measures docs/internals/performance.md#h4: a document after one change,
-// allocation included. The change itself is measured beside it, so that it can be taken off.
+// allocation included. The change itself is measured separately, to subtract it.
 func BenchmarkRender(b *testing.B) {
 	for _, c := range []struct {
 		name, target  string
@@ -73,7 +72,7 @@ func BenchmarkRender(b *testing.B) {
 	}
 }
 
-// cpuNs is the CPU time of this process.
+// cpuNs returns the CPU time of this process.
 func cpuNs() int64 {
 	var r syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &r) != nil {
@@ -83,8 +82,8 @@ func cpuNs() int64 {
 }
 
 // TestH1Ratio prints CPU per answer of the real handlers against constant bytes over TCP
-// (docs/internals/performance.md#h1): client and server in one process, the client the same for
-// both.
+// (docs/internals/performance.md#h1), with client and server in one process and the same client
+// for both.
 func TestH1Ratio(t *testing.T) {
 	if os.Getenv("TICKHIVE_BENCH") != "1" {
 		t.Skip("a measurement, not a check: TICKHIVE_BENCH=1")
@@ -128,7 +127,7 @@ func TestH1Ratio(t *testing.T) {
 	}
 }
 
-// hammer asks n times on one connection, 16 requests apart, and answers CPU ns per answer.
+// hammer sends n requests on one connection, 16 requests apart, and returns CPU ns per answer.
 func hammer(t *testing.T, addr, target string, n int) (float64, string) {
 	conn, err := net.DialTimeout("tcp", addr, time.Second)
 	if err != nil {
@@ -176,7 +175,7 @@ func hammer(t *testing.T, addr, target string, n int) (float64, string) {
 	return float64(cpuNs()-start) / float64(n), body
 }
 
-// headOf is the length of the head and of the body that it announces.
+// headOf returns the length of the head and of the body that the head announces.
 func headOf(b []byte) (head, length int) {
 	end := indexOf(b, "\r\n\r\n")
 	at := indexOf(b, "Content-Length: ")

@@ -7,15 +7,15 @@ import (
 	"tickhive/marketdata"
 )
 
-// joinedRows says where the rows of a document over all pairs are in its body, one for each
-// pair in the order of their codes: what the next document patches. Frozen. It is 12 bytes
-// a pair, without a pointer for the collector to follow.
+// joinedRows holds the position and the tag of each row in the body of a document over all
+// pairs, one row per pair in the order of the codes. The next document is patched by it.
+// Immutable. It takes 12 bytes per pair and no pointer for the garbage collector to follow.
 type joinedRows struct {
-	ends []uint32 // of the row and the comma or bracket behind it; an empty row ends where it begins
+	ends []uint32 // end of row and following comma or bracket; an empty row ends where it begins
 	tags []uint64 // of the rows
 }
 
-// start is where row i begins in the body.
+// start returns the position in the body at which row i begins.
 func (j *joinedRows) start(i int) uint32 {
 	if i == 0 {
 		return 1
@@ -23,7 +23,7 @@ func (j *joinedRows) start(i int) uint32 {
 	return j.ends[i-1]
 }
 
-// last is the last row that is not empty, -1 when all are.
+// last returns the index of the last row that is not empty, -1 when all rows are empty.
 func (j *joinedRows) last() int {
 	i := len(j.ends) - 1
 	for i >= 0 && j.ends[i] == j.start(i) {
@@ -32,7 +32,7 @@ func (j *joinedRows) last() int {
 	return i
 }
 
-// tag is the tag of the document: of the tags of its rows.
+// tag returns the tag of the document, which is made of the tags of its rows.
 func (j *joinedRows) tag() uint64 {
 	tag, start := uint64(tagSeed0), uint32(1)
 	for i, end := range j.ends {
@@ -44,8 +44,8 @@ func (j *joinedRows) tag() uint64 {
 	return tag
 }
 
-// ofRows makes d a document over all pairs' tickers that is joined from rows kept with the
-// views; a row's tag stands in its Seq. Empty rows are left out.
+// ofRows makes d a document over all pairs' tickers, joined from rows that are cached with the
+// views; a row's tag is in its Seq. Empty rows are left out.
 func (d *sharedDoc) ofRows(row func(v *marketdata.View) *marketdata.Doc) {
 	d.version, d.floors = tickersVersion, true
 	d.render = func(r *marketdata.Root, nowNs int64, before *madeDoc) *madeDoc {
@@ -63,8 +63,9 @@ func (d *sharedDoc) ofRows(row func(v *marketdata.View) *marketdata.Doc) {
 	}
 }
 
-// movedRows are the rows, ascending, whose views are not those that before was made of;
-// false when it is better to join all rows anew.
+// movedRows returns the rows, ascending, whose views have changed since before. It returns
+// false when there is no before, or when so many rows changed (more than a quarter) that joining
+// all rows is better.
 func movedRows(r *marketdata.Root, before *madeDoc) ([]int, bool) {
 	if before == nil {
 		return nil, false
@@ -79,7 +80,7 @@ func movedRows(r *marketdata.Root, before *madeDoc) ([]int, bool) {
 	return moved, ok
 }
 
-// join makes the body of all rows.
+// join renders the body from all rows.
 func (j *joinedRows) join(r *marketdata.Root, row func(v *marketdata.View) *marketdata.Doc) []byte {
 	sorted := r.Sorted()
 	j.ends, j.tags = make([]uint32, len(sorted)), make([]uint64, len(sorted))
@@ -92,7 +93,7 @@ func (j *joinedRows) join(r *marketdata.Root, row func(v *marketdata.View) *mark
 		}
 		j.ends[i], j.tags[i] = end, rows[i].Seq
 	}
-	var text strings.Builder // does not clear what it is about to fill
+	var text strings.Builder // unlike make, it does not zero the memory first
 	text.Grow(int(end) + 1)
 	text.WriteByte('[')
 	for _, one := range rows {
@@ -101,8 +102,8 @@ func (j *joinedRows) join(r *marketdata.Root, row func(v *marketdata.View) *mark
 	return closeText(&text)
 }
 
-// patch makes the body by copying the runs of rows that have not changed out of the
-// document before: a few long copies in place of a thousand from all over the memory.
+// patch renders the body by copying the runs of unchanged rows from the previous document: a
+// few long copies instead of a thousand short ones from scattered memory.
 func (j *joinedRows) patch(r *marketdata.Root, before *madeDoc, moved []int,
 	row func(v *marketdata.View) *marketdata.Doc,
 ) []byte {
@@ -140,7 +141,7 @@ func (j *joinedRows) patch(r *marketdata.Root, before *madeDoc, moved []int,
 		text.Write(body[from:])
 		out := closeText(&text)
 		if at := int(j.ends[last]) - 1; j.ends[last] != j.start(last) && at < len(out)-1 {
-			out[at] = ',' // it was the last row, and the bracket stood there
+			out[at] = ',' // it was the last row, followed by the bracket
 		}
 		return out
 	}
@@ -157,12 +158,12 @@ func writeRow(text *strings.Builder, row []byte) {
 	}
 }
 
-// closeText ends the array: the text is '[' and rows with a comma behind each.
+// closeText ends the array; text holds '[' and the rows, each followed by a comma.
 func closeText(text *strings.Builder) []byte {
 	if text.Len() == 1 {
 		text.WriteByte(']')
 	}
-	b := stringBytes(text.String()) // nobody else has it yet
+	b := stringBytes(text.String()) // no other goroutine has it yet
 	b[len(b)-1] = ']'
 	return b
 }

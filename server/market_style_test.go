@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// Public GET handlers and what they call take no lock and no channel: nobody waits for
-// anybody (docs/internals/performance.md#publication-9).
+// Public GET handlers and the functions they call use no lock and no channel: no request waits
+// for another (docs/internals/performance.md#publication-9).
 func TestPublicHandlersDoNotWait(t *testing.T) {
 	var files []string
 	for _, pattern := range []string{"market*.go", "encode_*.go", "respond.go", "shared_doc.go", "etag.go", "quote.go", "query.go", "params.go", "dates.go", "pair.go", "meta.go", "status.go", "commissions.go", "dispatch.go", "../aggregator/*.go"} {

@@ -14,7 +14,7 @@ import (
 	"tickhive/server"
 )
 
-// rat is the exact value of a JSON number.
+// rat returns the exact value of a JSON number.
 func rat(t testing.TB, n json.Number) *big.Rat {
 	t.Helper()
 	r, ok := new(big.Rat).SetString(n.String())
@@ -51,8 +51,8 @@ type summaryRow struct {
 	Low          json.Number `json:"lowest_price_24h"`
 }
 
-// From one state, every route tells the same: the sum of the trades in the window's whole
-// seconds is the volumes, the candles' sums are too, last, high and low agree.
+// All routes agree on one state: the volumes equal the sum of the trades in the window's whole
+// seconds and the sums of the candles, and last, high and low are the same.
 func TestRoutesAgree(t *testing.T) {
 	m := newMarket(t)
 	m.pair("BTC_USDT", 2, 8)
@@ -180,7 +180,7 @@ func TestListing(t *testing.T) {
 	}
 }
 
-// The alias answers identical bytes, headers included.
+// The alias answers identical bytes, including the headers.
 func TestAlias(t *testing.T) {
 	m := newTraded(t)
 	for _, path := range []string{
@@ -200,7 +200,7 @@ func TestAlias(t *testing.T) {
 
 var numberToken = regexp.MustCompile(`-?[0-9][0-9eE+.-]*`)
 
-// readRoutes are all public read routes with every form of their parameters.
+// readRoutes returns all public read routes with every form of their parameters.
 func readRoutes() (all []string) {
 	for _, path := range []string{
 		"/api/currencies", "/api/currencies/pairs", "/api/currencies/commissions", "/api/healthcheck", "/api/time", "/api/summary", "/api/status",
@@ -223,8 +223,8 @@ func readRoutes() (all []string) {
 	return all
 }
 
-// digitsOf says how many fractional digits a member has: -1 is an integer, -2 the shortest
-// text, -3 is no number.
+// digitsOf returns the number of fractional digits of a member: -1 for an integer, -2 for the
+// shortest text, -3 for a member that is no number.
 func digitsOf(member, code string, route string) int {
 	digits := map[string][2]int{"BTC_USDT": {2, 8}, "ETH_BTC": {6, 4}, "ETH_EUR": {0, 0}}[code]
 	price, amount, total := digits[0], digits[1], digits[0]+digits[1]
@@ -249,9 +249,9 @@ func digitsOf(member, code string, route string) int {
 	return -1
 }
 
-// Any number of any body of any route: no exponent, no -0, the digits of
-// docs/contract/market-data.md#decimals; with decimals=string every decimal is a string of the same
-// text.
+// Every number of every route has no exponent, is not -0, and has the digits of
+// docs/contract/market-data.md#decimals. With decimals=string every decimal is a string of the
+// same text.
 func TestNumbers(t *testing.T) {
 	m := newTraded(t, func(o *server.Options) {
 		o.Status = func() server.StatusInfo { return server.StatusInfo{ProgressPPM: 250_000} }

@@ -7,9 +7,9 @@ import (
 	"tickhive/internal/refuse"
 )
 
-// mediaType checks the type of a request body: the four of docs/contract/api.md, parameters
-// ignored, a body without a type is JSON, compressed bodies are refused
-// (docs/contract/market-data.md#http-behaviour).
+// mediaType checks the media type of a request body. It accepts the four types of
+// docs/contract/api.md, whatever their parameters, and treats a body without a type as JSON. It
+// refuses compressed bodies (docs/contract/market-data.md#http-behaviour).
 func (c *Ctx) mediaType() *refuse.Refusal {
 	if c.route.Body == BodyNone {
 		return nil

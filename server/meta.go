@@ -8,7 +8,7 @@ import (
 	"tickhive/internal/refuse"
 )
 
-// metaRoutes are the routes about the service itself: no ETag, no-store.
+// metaRoutes returns the routes about the service itself: no ETag, no-store.
 func metaRoutes(s *Server) []*Route {
 	return []*Route{
 		{
@@ -20,13 +20,13 @@ func metaRoutes(s *Server) []*Route {
 	}
 }
 
-// healthcheck is the liveness string: it answers while the process can answer at all.
+// healthcheck answers the liveness string, as long as the process can answer at all.
 func (s *Server) healthcheck(c *Ctx) *refuse.Refusal {
 	c.Private(append(append([]byte(`"TickHive v`), s.opt.Version...), '"'))
 	return nil
 }
 
-// time is the process clock, which signatures are checked against.
+// time answers the process clock, against which signatures are checked.
 func (s *Server) time(c *Ctx) *refuse.Refusal {
 	ns := s.opt.Clock.NowNs()
 	b := strconv.AppendInt([]byte(`{"serverTime":`), floorDiv(ns, 1_000_000), 10)

@@ -2,14 +2,14 @@ package server
 
 import "sync/atomic"
 
-// Latency buckets are powers of two from 1 us; the last is everything above 8 s.
+// Limits of latency buckets are powers of two from 1 us; the last one has all above 8 s.
 const (
 	latencyBuckets = 24
-	// latencySample: one request in so many has its latency measured. A power of two.
+	// latencySample is the sampling rate: one request in 64 is timed. A power of two.
 	latencySample = 64
 )
 
-// routeStats are the counters of one route. Every member may be read at any time.
+// routeStats holds the counters of one route. Any goroutine may read them.
 type routeStats struct {
 	status  [6]atomic.Uint64 // by status class: index 2 counts 2xx
 	latency [latencyBuckets]atomic.Uint64
@@ -31,7 +31,7 @@ func (r *routeStats) observe(ns int64) {
 // RouteStat is a copy of one route's counters, for metrics. Latency[i] counts the sampled
 // requests (1 in LatencySample) below 2^i us that are not in an earlier bucket.
 type RouteStat struct {
-	Method, Path  string // Path empty: requests that reached no route
+	Method, Path  string // an empty Path counts the requests that reached no route
 	Status        [6]uint64
 	Latency       [latencyBuckets]uint64
 	LatencySumNs  uint64
@@ -49,7 +49,7 @@ func (r *routeStats) copy(method, path string) RouteStat {
 	return s
 }
 
-// stats are the counters of all routes of this listener.
+// stats returns the counters of all routes of this listener.
 func (e *edge) stats() []RouteStat {
 	all := []RouteStat{e.other.copy("", "")}
 	for _, r := range e.table {

@@ -17,11 +17,10 @@ import (
 	"tickhive/server/web"
 )
 
-// contract is the OpenAPI description as the tests use it: every answer of the handler
-// tests is held against it.
+// contract is the OpenAPI description that the handler tests check every answer against.
 type contract struct {
 	doc   *openapi3.T
-	paths []contractPath // those without parameters first
+	paths []contractPath // paths without parameters first
 }
 
 type contractPath struct {
@@ -30,7 +29,7 @@ type contractPath struct {
 	item    *openapi3.PathItem
 }
 
-// theContract is of the market-data routes; tests of other resources load their parts.
+// theContract describes the market-data routes; tests of other resources load their parts.
 var theContract = sync.OnceValues(func() (*contract, error) { return loadContract(web.PartMarket) })
 
 func loadContract(parts ...web.Part) (*contract, error) {
@@ -61,8 +60,8 @@ func loadContract(parts ...web.Part) (*contract, error) {
 	return c, nil
 }
 
-// check holds one answer against the description. What is not described (a path that does
-// not exist) must be the error object.
+// check compares one answer with the description. An answer that is not described (the path
+// does not exist) must be the error object.
 func (c *contract) check(method, target string, status int, header http.Header, body string) error {
 	path, _, _ := strings.Cut(target, "?")
 	failure := c.doc.Components.Schemas["Error"].Value
@@ -112,7 +111,7 @@ func (c *contract) check(method, target string, status int, header http.Header, 
 	return nil
 }
 
-// described fails the test when an answer is not as the description says.
+// described fails the test when an answer does not match the description.
 func described(t testing.TB, method, target string, status int, header http.Header, body string) {
 	t.Helper()
 	c, err := theContract()
@@ -127,8 +126,8 @@ func described(t testing.TB, method, target string, status int, header http.Head
 	}
 }
 
-// undescribed are paths that the description leaves out on purpose: what only a browser
-// asks for, and the socket (its protocol is on the documentation page).
+// undescribed lists the paths that the description omits on purpose: files that only a browser
+// requests, and the socket (the documentation page describes its protocol).
 func undescribed(path string) bool {
 	return path == "/" || path == "/ws" || slices.Contains([]string{"/launchpad", "/hive", "/status", "/docs", "/swagger"}, path) ||
 		strings.HasPrefix(path, "/app/") || strings.HasPrefix(path, "/swagger/") || strings.HasPrefix(path, "/udf/")
@@ -136,7 +135,7 @@ func undescribed(path string) bool {
 
 var routeParameter = regexp.MustCompile(`\{[^}]*\}`)
 
-// sameRoutes compares a route table with the description of its parts, both ways.
+// sameRoutes checks that a route table and the description of its parts have the same routes.
 func sameRoutes(t *testing.T, table []*server.Route, parts ...web.Part) {
 	t.Helper()
 	c, err := loadContract(parts...)
@@ -170,14 +169,14 @@ func sameRoutes(t *testing.T, table []*server.Route, parts ...web.Part) {
 	}
 }
 
-// The description and the router know the same public market-data routes.
+// The description and the router have the same public market-data routes.
 func TestDescriptionEqualsRouter(t *testing.T) {
 	m := newMarket(t)
 	sameRoutes(t, m.srv.Routes(), web.PartMarket)
 }
 
-// Every schema of a response says what is required and lets nothing else in; objects that
-// are free by contract (metadata, payloads, params, maps) apart.
+// Every response schema lists its required members and allows no others, except objects that
+// are free-form by contract (metadata, payloads, params, maps).
 func TestResponseSchemasAreClosed(t *testing.T) {
 	c, err := loadContract(web.PartMarket, web.PartAccounts, web.PartLaunchpad)
 	if err != nil {
@@ -209,7 +208,7 @@ func TestResponseSchemasAreClosed(t *testing.T) {
 	}
 }
 
-// A planted extra, missing or wrongly typed member is found (proofs of the check itself).
+// The check finds a planted extra, missing or wrongly typed member (this tests the check).
 func TestPlantedFaultsAreFound(t *testing.T) {
 	c, err := theContract()
 	if err != nil {

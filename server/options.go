@@ -46,8 +46,7 @@ type Options struct {
 
 	// SplitAggregator serves the aggregator namespace only on ServeAggregator's listener.
 	SplitAggregator bool
-	// AggregatorHost, when set, serves the aggregator namespace only to requests with this Host,
-	// on the public listener.
+	// AggregatorHost, when set, limits the aggregator namespace to requests with this Host.
 	AggregatorHost string
 
 	Rate RateOptions

@@ -16,7 +16,7 @@ import (
 	"tickhive/server/web"
 )
 
-// unknown checks a 504: it says what may have been recorded and, in then, what to do.
+// unknown checks a 504: its message names the change that may be recorded and what to do then.
 func (h *house) unknown(what string, a answer, then string) {
 	h.t.Helper()
 	h.wants(what, a, 504, "OUTCOME_UNKNOWN", "")
@@ -25,8 +25,8 @@ func (h *house) unknown(what string, a answer, then string) {
 	}
 }
 
-// unconfirmed are the changes of orders, pairs and accounts, each with what its answer
-// tells to do when the outcome is unknown.
+// unconfirmed lists the changes of orders, pairs and accounts, each with the advice of its
+// answer when the outcome is unknown.
 func unconfirmed(h *house, a *keys, resting string) []struct {
 	what string
 	send func() answer
@@ -70,8 +70,8 @@ func unconfirmed(h *house, a *keys, resting string) []struct {
 	}
 }
 
-// An unknown outcome is 504 with what to do next on every route that changes something;
-// what was not written is 503 as before.
+// Every route that changes state answers an unknown outcome with 504 and what to do next; a
+// change that was not written is still 503.
 func TestAnUnknownOutcomeIsNoRefusal(t *testing.T) {
 	h, a, _ := traded(t)
 	resting := a.place(`{"currencyPairCode":"BTC_USDT","side":"buy","price":5,"amount":1}`)
@@ -90,14 +90,14 @@ func TestAnUnknownOutcomeIsNoRefusal(t *testing.T) {
 		h.unknown(c.what, c.send(), c.then)
 		h.gate.fail = nil
 	}
-	// An order of 5 rests. Five orders of 10 and another 5 for it may be in the journal: nobody
-	// may spend that money, nor the fee of 0.002 on it, before it is known.
+	// An order of 5 rests. Five orders of 10 and another 5 for it may be in the journal: the
+	// money, and the fee of 0.002 on it, must stay reserved until the outcome is known.
 	if got := a.balance("USDT"); got != "939.88 60.12" {
 		t.Errorf("free and held are %s", got)
 	}
 }
 
-// Of a request in parts, the part that was answered is told apart from the one that was not.
+// The answer to a request in parts distinguishes the answered part from the other one.
 func TestAnUnknownOutcomeAfterAPartThatWasApplied(t *testing.T) {
 	h, a, _ := traded(t)
 	place := func(price, id string) string {
@@ -109,13 +109,13 @@ func TestAnUnknownOutcomeAfterAPartThatWasApplied(t *testing.T) {
 			h.gate.fail = sequencer.ErrOutcomeUnknown
 		}
 	}
-	// The second order needs what the first has, so it waits for the first one's outcome.
+	// The second order needs the money of the first, so it waits for the first one's outcome.
 	a1 := h.innerCall("POST", "/orders/batch", `{"commands":[`+place("900", "p")+`,`+place("900", "q")+`]}`)
 	h.gate.before, h.gate.fail = nil, nil
 	h.unknown("the second part", a1, "The first 1 commands were applied. The commands, or some of them, may have been recorded")
 }
 
-// The ledger and the hive tell the same; a request after their log has stopped is refused.
+// The ledger and the hive answer the same; they refuse requests after their log has stopped.
 func TestAnUnknownOutcomeOfLedgerAndHive(t *testing.T) {
 	vote := func(c *colony, id, proposal string) answer {
 		return c.as(5, "/api/agents/workers/"+id+"/vote", fmt.Sprintf(`{"proposalId":%q,"vote":"yes"}`, proposal))

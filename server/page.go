@@ -13,8 +13,8 @@ import (
 	"tickhive/server/web"
 )
 
-// The security headers of everything that a browser shows. Swagger UI styles itself
-// inline, which the page must not (Content-Security-Policy of the page is strict).
+// The security headers of every file for a browser. Swagger UI needs inline styles; the strict
+// Content-Security-Policy of the page forbids them.
 const (
 	pageCSP    = "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
 	swaggerCSP = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'"
@@ -39,10 +39,10 @@ var mediaTypes = map[string]string{
 	".json": "application/json; charset=utf-8",
 }
 
-// pagePaths are the addresses of the page; one document serves them and picks by path.
+// pagePaths lists the paths of the page: one document, which picks its view by the path.
 var pagePaths = []string{"/", "/launchpad", "/hive", "/status"}
 
-// asset is one embedded file, ready to be sent. Immutable.
+// asset is an embedded file, ready to send. Immutable.
 type asset struct {
 	body      []byte
 	mediaType string
@@ -59,7 +59,7 @@ func newAsset(body []byte, name, csp string) (*asset, error) {
 	return &asset{body, mediaType, `"` + hex.EncodeToString(sum[:8]) + `"`, []byte(csp)}, nil
 }
 
-// handle sends the file; browsers keep it and ask whether it changed.
+// handle sends the file; browsers cache it and revalidate it.
 func (a *asset) handle(c *Ctx) *refuse.Refusal {
 	h := &c.Response.Header
 	h.SetCanonical(hdrETag, []byte(a.tag))
@@ -80,8 +80,8 @@ func (a *asset) route(at string) *Route {
 	return &Route{Method: fasthttp.MethodGet, Path: at, Handle: a.handle, Auth: AuthNever}
 }
 
-// Page is the resource of everything for a browser: the market page, the documentation,
-// Swagger UI and the description of the parts that this server serves.
+// Page returns the resource with everything for a browser: the market page, the documentation,
+// Swagger UI and the OpenAPI description of the parts that this server serves.
 func Page(parts ...web.Part) (Resource, error) {
 	routes, err := pageRoutes(parts)
 	if err != nil {
@@ -112,7 +112,7 @@ func pageRoutes(parts []web.Part) ([]*Route, error) {
 	return routes, err
 }
 
-// fileRoutes are the addresses of one embedded file.
+// fileRoutes returns the routes of one embedded file.
 func fileRoutes(name string) ([]*Route, error) {
 	body, err := web.Files.ReadFile(name)
 	if err != nil {

@@ -6,8 +6,9 @@ import (
 	"tickhive/marketdata"
 )
 
-// pairParam is the text of a required pair code of the right form; whether the pair exists
-// is asked after every other check (docs/contract/market-data.md#pair-codes-and-order-of-lists and
+// pairParam returns the text of a required pair code of the right form. The caller checks that
+// the pair exists, after every other check
+// (docs/contract/market-data.md#pair-codes-and-order-of-lists and
 // docs/contract/errors.md#order-of-checks). It aliases the request.
 func (c *Ctx) pairParam(name string) ([]byte, *refuse.Refusal) {
 	raw, err := c.raw(name)
@@ -40,7 +41,7 @@ func validPairCode(code []byte) bool {
 	return part == 1 && run >= 2 && run <= 12
 }
 
-// lookup is the view of a pair, or 404.
+// lookup returns the view of a pair, or a 404 refusal.
 func (s *Server) lookup(name string, code []byte) (*marketdata.View, *refuse.Refusal) {
 	if v := s.board.Load().Lookup(bytesKey(code)); v != nil {
 		return v, nil
@@ -48,7 +49,6 @@ func (s *Server) lookup(name string, code []byte) (*marketdata.View, *refuse.Ref
 	return nil, refuse.Missing(name, "There is no pair %s.", code)
 }
 
-// at is where a document of a pair is kept.
 func (s *Server) at(id engine.PairID, kind marketdata.DocKind) docPlace {
 	return docPlace{board: s.board, pair: id, kind: kind}
 }

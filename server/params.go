@@ -7,8 +7,8 @@ import (
 	"tickhive/internal/refuse"
 )
 
-// raw is the value of a parameter; empty counts as missing. A parameter given twice is
-// refused (docs/contract/errors.md#parameters).
+// raw returns the value of a parameter; an empty value counts as missing. It refuses a
+// parameter that is given twice (docs/contract/errors.md#parameters).
 func (c *Ctx) raw(name string) ([]byte, *refuse.Refusal) {
 	var value []byte
 	found := false
@@ -24,13 +24,13 @@ func (c *Ctx) raw(name string) ([]byte, *refuse.Refusal) {
 	return value, nil
 }
 
-// Str is the text of a parameter, empty when it is missing.
+// Str returns the text of a parameter, empty when the parameter is missing.
 func (c *Ctx) Str(name string) (string, *refuse.Refusal) {
 	v, err := c.raw(name)
 	return string(v), err
 }
 
-// Required is the text of a parameter that must be there.
+// Required returns the text of a parameter and refuses a request without it.
 func (c *Ctx) Required(name string) (string, *refuse.Refusal) {
 	v, err := c.raw(name)
 	if err == nil && len(v) == 0 {
@@ -43,7 +43,7 @@ func missing(name string) *refuse.Refusal {
 	return refuse.Param(name, "The parameter %s is required.", name)
 }
 
-// All are the values of an array parameter, in the order given; empty ones are dropped.
+// All returns the values of an array parameter in the order given, without empty ones.
 func (c *Ctx) All(name string) []string {
 	var values []string
 	for i := range c.params {
@@ -54,8 +54,8 @@ func (c *Ctx) All(name string) []string {
 	return values
 }
 
-// Int is an integer parameter from low to high; given is false, and v is def, when it is
-// missing.
+// Int returns an integer parameter from low to high. When it is missing, given is false and v
+// is def.
 func (c *Ctx) Int(name string, def, low, high int64) (v int64, given bool, err *refuse.Refusal) {
 	raw, err := c.raw(name)
 	if err != nil || len(raw) == 0 {
@@ -71,7 +71,7 @@ func (c *Ctx) Int(name string, def, low, high int64) (v int64, given bool, err *
 	return v, true, nil
 }
 
-// Bool is a parameter that is true or false, def when it is missing.
+// Bool returns a parameter that is true or false, def when it is missing.
 func (c *Ctx) Bool(name string, def bool) (bool, *refuse.Refusal) {
 	raw, err := c.raw(name)
 	switch {
@@ -85,7 +85,7 @@ func (c *Ctx) Bool(name string, def bool) (bool, *refuse.Refusal) {
 	return false, refuse.Param(name, "The parameter %s must be true or false.", name)
 }
 
-// Enum is the position of a parameter's value in values, -1 when it is missing.
+// Enum returns the index of a parameter's value in values, -1 when it is missing.
 func (c *Ctx) Enum(name string, values ...string) (int, *refuse.Refusal) {
 	raw, err := c.raw(name)
 	if err != nil || len(raw) == 0 {
@@ -99,8 +99,8 @@ func (c *Ctx) Enum(name string, values ...string) (int, *refuse.Refusal) {
 	return -1, refuse.Param(name, "The parameter %s must be one of %s.", name, strings.Join(values, ", "))
 }
 
-// Page reads the number of a page, from 1, and pageSize, 1 to 100. The page may lie far
-// beyond the end: multiply with care.
+// Page reads the number of a page, from 1, and pageSize, 1 to 100. The page can be far
+// beyond the end, so page * pageSize can overflow.
 func (c *Ctx) Page(pageName string, defSize int64) (page, size int64, err *refuse.Refusal) {
 	if page, _, err = c.Int(pageName, 1, 1, 1<<63-1); err != nil {
 		return 0, 0, err
@@ -112,8 +112,8 @@ func (c *Ctx) Page(pageName string, defSize int64) (page, size int64, err *refus
 // MaxPageSize is the largest page of every paged route (docs/contract/api.md#limits).
 const MaxPageSize = 100
 
-// saturating is a parameter of any number of digits, at least 0; what is beyond int64 is
-// the largest int64 (the aggregator's depth and limit, docs/contract/errors.md#parameters).
+// saturating returns an integer parameter, at least 0, clamped to int64: the aggregator's depth
+// and limit (docs/contract/errors.md#parameters).
 func (c *Ctx) saturating(name string) (int64, *refuse.Refusal) {
 	raw, err := c.raw(name)
 	if err != nil || len(raw) == 0 {
@@ -143,7 +143,7 @@ func (c *Ctx) saturating(name string) (int64, *refuse.Refusal) {
 	return v, nil
 }
 
-// parseInteger reads -?[0-9]{1,19}; what is beyond int64 is its end.
+// parseInteger parses -?[0-9]{1,19}; it clamps values beyond int64.
 func parseInteger(raw []byte) (int64, bool) {
 	digits, neg := raw, false
 	if len(digits) > 0 && digits[0] == '-' {
@@ -166,7 +166,7 @@ func parseInteger(raw []byte) (int64, bool) {
 	return int64(u), true
 }
 
-// decimals reads ?decimals=number|string.
+// readDecimals reads ?decimals=number|string.
 func (c *Ctx) readDecimals() *refuse.Refusal {
 	i, err := c.Enum("decimals", "number", "string")
 	c.decimalsText = i == 1

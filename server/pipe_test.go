@@ -8,8 +8,8 @@ import (
 	"github.com/valyala/fasthttp/fasthttputil"
 )
 
-// pipeListener is an in-memory listener whose connections take a deadline from any
-// goroutine, as those of the network do: a shutdown sets one beside the reader's own.
+// pipeListener is an in-memory listener. Any goroutine may set a deadline on its connections, as
+// on network connections: a shutdown sets one while the reader sets its own.
 type pipeListener struct {
 	*fasthttputil.InmemoryListener
 }

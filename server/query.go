@@ -9,12 +9,12 @@ import (
 // param is one query parameter; both slices alias the request.
 type param struct{ key, value []byte }
 
-// maxParams bounds how many query parameters are looked at; the target's length bounds
-// them anyway.
+// maxParams is the largest number of query parameters that are read. The limit on the
+// target's length bounds them anyway.
 const maxParams = 1024
 
-// parseQuery reads the query: by a scan of the raw bytes, or through fasthttp's decoder
-// when something is encoded.
+// parseQuery reads the query: it scans the raw bytes, or uses fasthttp's decoder when the query
+// is encoded.
 func (c *Ctx) parseQuery() {
 	raw := c.URI().QueryString()
 	if len(raw) == 0 {

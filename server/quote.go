@@ -2,9 +2,9 @@ package server
 
 import "bytes"
 
-// appendQuotedDecimals appends body with every decimal as a string of the same text:
+// appendQuotedDecimals appends body with every decimal as a string of the same text, for
 // ?decimals=string (docs/contract/market-data.md#decimals). Decimals always have a point and
-// integers never do, so the text itself says which is which.
+// integers never do, so the text alone distinguishes them.
 func appendQuotedDecimals(dst, body []byte) []byte {
 	for i := 0; i < len(body); {
 		switch c := body[i]; {
@@ -31,7 +31,7 @@ func appendQuotedDecimals(dst, body []byte) []byte {
 	return dst
 }
 
-// stringEnd is the position after the JSON string that starts at i.
+// stringEnd returns the position after the JSON string that starts at i.
 func stringEnd(body []byte, i int) int {
 	for i++; i < len(body); i++ {
 		switch body[i] {

@@ -2,6 +2,6 @@
 
 package server_test
 
-// raceOn: the race detector makes sync.Pool drop a quarter of what is put into it, on
-// purpose, so that allocations cannot be counted.
+// raceOn reports whether the race detector is on. The detector makes sync.Pool drop a quarter of
+// the values on purpose, so that allocations cannot be counted.
 const raceOn = true

@@ -15,18 +15,18 @@ import (
 const (
 	longWindowNs  = 60_000_000_000
 	shortWindowNs = 1_000_000_000
-	// maxPerMinute bounds the ring of one client.
+	// maxPerMinute limits the size of one client's ring.
 	maxPerMinute = 10_000
-	// limiterShards spreads the locks; a power of two.
+	// limiterShards is the number of shards, each with its lock; a power of two.
 	limiterShards = 16
 )
 
-// limiter refuses exactly the requests beyond the limit: it remembers the times of the
-// requests that it let through, for each client a ring of as many as one minute may have.
-// The table of clients is bounded: the least recently seen go first.
+// limiter refuses exactly the requests beyond the limit. It records the times of the requests
+// that it accepted, in one ring per client with room for the requests of one minute. The table
+// of clients is bounded; the least recently seen client is evicted first. Public market data
+// is not limited unless configured.
 //
-// Owner: any goroutine; each shard is guarded by its lock. Not on public market data unless
-// configured.
+// Owner: any goroutine; a lock guards each shard.
 type limiter struct {
 	perMinute, perSecond int
 	market, account      bool
@@ -41,7 +41,7 @@ type limiterShard struct {
 	lru *simplelru.LRU[netip.Addr, *slidingLog]
 }
 
-// slidingLog is the requests of one client that counted: a ring, oldest at head.
+// slidingLog holds the times of one client's counted requests: a ring, oldest at head.
 type slidingLog struct {
 	times []int64 // machine ns
 	head  int
@@ -82,10 +82,10 @@ func (l *limiter) covers(class LimitClass) bool {
 	return false
 }
 
-// allowsKey reports that the allow-list names this public key.
+// allowsKey reports whether the allow-list has this public key.
 func (l *limiter) allowsKey(key []byte) bool { return len(key) > 0 && l.keys[string(key)] }
 
-// check counts the request of c, or refuses it, and sets the headers of a limited route.
+// check counts or refuses the request of c, and sets the rate-limit headers.
 func (l *limiter) check(c *Ctx) *refuse.Refusal {
 	ip := l.clients.of(c.RequestCtx)
 	now := c.edge.machineNs()
@@ -112,8 +112,8 @@ func (l *limiter) check(c *Ctx) *refuse.Refusal {
 	return tooMany(waitNs)
 }
 
-// tooMany returns the refusal of a request that would pass after waitNs, rounded up to
-// whole seconds.
+// tooMany returns the refusal of a request that would be accepted after waitNs. It rounds the
+// wait up to whole seconds.
 func tooMany(waitNs int64) *refuse.Refusal {
 	seconds := (waitNs + 999_999_999) / 1_000_000_000
 	unit := "seconds"
@@ -123,7 +123,6 @@ func tooMany(waitNs int64) *refuse.Refusal {
 	return refuse.New(refuse.RateLimit, "", "Rate limit exceeded. Retry after %d %s.", seconds, unit).After(seconds)
 }
 
-// unlimited sets the headers of a client that is not limited.
 func (l *limiter) unlimited(c *Ctx) { l.headers(c, l.perMinute, c.edge.machineNs()) }
 
 func (l *limiter) headers(c *Ctx, left int, resetNs int64) {
@@ -133,8 +132,8 @@ func (l *limiter) headers(c *Ctx, left int, resetNs int64) {
 	h.SetCanonical(hdrRateReset, strconv.AppendInt(c.number[:0], (resetNs+999_999)/1_000_000, 10))
 }
 
-// take counts a request at now, or answers how long until it would pass. A request leaves
-// a window exactly when the window's length has passed.
+// take counts a request at now and returns 0, or returns the wait until a request would be
+// accepted. A request leaves a window exactly when the window's length has passed.
 func (s *slidingLog) take(now int64, perMinute, perSecond int) (waitNs int64) {
 	for s.n > 0 && s.times[s.head] <= now-longWindowNs {
 		s.head = (s.head + 1) % len(s.times)
@@ -154,10 +153,10 @@ func (s *slidingLog) take(now int64, perMinute, perSecond int) (waitNs int64) {
 	return waitNs
 }
 
-// at is the i-th oldest time.
+// at returns the i-th oldest time.
 func (s *slidingLog) at(i int) int64 { return s.times[(s.head+i)%len(s.times)] }
 
-// push appends a time; the ring grows up to limit, so that a client seen once is cheap.
+// push appends a time. The ring grows on demand up to limit: a client seen once is cheap.
 func (s *slidingLog) push(now int64, limit int) {
 	if s.n == len(s.times) {
 		grown := make([]int64, min(max(2*s.n, 8), limit))
@@ -170,7 +169,8 @@ func (s *slidingLog) push(now int64, limit int) {
 	s.n++
 }
 
-// shardOf spreads addresses: the low byte differs most, of IPv6 /64 the eighth.
+// shardOf returns the shard of an address. It mixes the bytes that differ most: the last one,
+// and the eighth, which is the last of an IPv6 /64.
 func shardOf(a netip.Addr) int {
 	b := a.As16()
 	return int(b[15]^b[7]) & (limiterShards - 1)

@@ -1,7 +1,7 @@
 package server
 
-// show sets the headers of a limited path on an answer that counts for nothing (OPTIONS,
-// 405): what stands there is what the client's next request will find.
+// show sets the rate-limit headers of a limited path on an answer that does not count
+// (OPTIONS, 405): they show the state that the client's next request will meet.
 func (l *limiter) show(c *Ctx, p *pathEntry) {
 	if l == nil || !l.limits(p) {
 		return
@@ -33,7 +33,7 @@ func (l *limiter) limits(p *pathEntry) bool {
 	return false
 }
 
-// counted is how many requests count at now, and when the oldest of them came.
+// counted returns the number of requests that count at now and the time of the oldest one.
 func (s *slidingLog) counted(now int64) (firstNs int64, n int) {
 	for i := range s.n {
 		if t := s.at(i); t > now-longWindowNs {

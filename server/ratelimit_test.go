@@ -32,8 +32,8 @@ func (m *market) from(ip, path string, header ...string) answer {
 	return m.raw(ip, text+"\r\n")
 }
 
-// At most 60 in any 60 s and 10 in any 1 s, refused ones do not count, the headers and
-// Retry-After are exact: against a naive list of the accepted times.
+// The limiter accepts at most 60 requests in any 60 s and 10 in any 1 s, refused ones do not
+// count, and the headers and Retry-After are exact: compared with a naive list of accepted times.
 func TestSlidingLog(t *testing.T) {
 	m := newLimited(t)
 	var accepted []int64
@@ -67,7 +67,7 @@ func TestSlidingLog(t *testing.T) {
 			if err != nil || wait < 1 {
 				t.Fatalf("request %d: Retry-After %q", i, a.header.Get("Retry-After"))
 			}
-			// It would pass then, and not a second earlier.
+			// The request would be accepted then, and not a second earlier.
 			for _, probe := range []struct {
 				at   int64
 				pass bool
@@ -97,7 +97,7 @@ func TestSlidingLog(t *testing.T) {
 	}
 }
 
-// The 61st within a minute is refused with the sentence of the contract.
+// The 61st request within a minute is refused with the sentence of the contract.
 func TestSixtyFirst(t *testing.T) {
 	m := newLimited(t)
 	for i := range 60 {
@@ -131,8 +131,8 @@ func containsText(s, part string) bool {
 	return false
 }
 
-// Clients are addresses, IPv6 by /64; the allow-list lifts; X-Forwarded-For counts only
-// from proxies; market data and healthcheck are not limited.
+// Clients are addresses, IPv6 by /64; the allow-list lifts the limit; X-Forwarded-For counts
+// only from trusted proxies; market data and healthcheck are not limited.
 func TestWhoIsLimited(t *testing.T) {
 	m := newLimited(t, func(o *server.Options) {
 		o.Rate.PerSecond = 1
@@ -180,8 +180,8 @@ func TestWhoIsLimited(t *testing.T) {
 	m.refused(m.from("192.0.2.1", limited+"?decimals=x"), 429, "RATE_LIMIT", "")
 }
 
-// A trailer comes after every line of the head, so as X-Forwarded-For it would be the last
-// word on who the client is: it is refused.
+// A request with X-Forwarded-For as a trailer is refused: a trailer follows every line of the
+// head, so it would decide the client's address.
 func TestTrailersDoNotForward(t *testing.T) {
 	m := newLimited(t, func(o *server.Options) { o.TrustedProxies = []string{"10.0.0.0/8"} })
 	chunked := func(trailer string) answer {
@@ -194,7 +194,7 @@ func TestTrailersDoNotForward(t *testing.T) {
 	m.refused(chunked("X-Forwarded-For: 198.51.100.7\r\n"), 400, "INVALID_PARAM", "")
 }
 
-// Market data can be put under the limit by configuration.
+// The configuration can put market data under the limit.
 func TestLimitedMarketData(t *testing.T) {
 	m := newTraded(t, func(o *server.Options) { o.Rate.Market = true })
 	for i := range 12 {
@@ -205,7 +205,7 @@ func TestLimitedMarketData(t *testing.T) {
 	}
 }
 
-// The table of clients is bounded: a flood of addresses forgets the oldest and no more.
+// The table of clients is bounded: a flood of addresses evicts only the oldest clients.
 func TestLimiterIsBounded(t *testing.T) {
 	m := newLimited(t, func(o *server.Options) { o.Rate.Clients = 64; o.Rate.PerSecond = 1 })
 	m.from("192.0.2.1", limited)

@@ -50,9 +50,7 @@ func (s *Server) sendDoc(c *Ctx, d *marketdata.Doc, at docPlace) *refuse.Refusal
 	return nil
 }
 
-// sendBody answers with a body that was rendered for this request only.
-//
-// Retains: body; it must not change afterwards.
+// sendBody answers with a body that was rendered for this request only. It retains body.
 func (s *Server) sendBody(c *Ctx, body []byte, seq uint64) *refuse.Refusal {
 	if c.decimalsText {
 		body = appendQuotedDecimals(make([]byte, 0, len(body)+len(body)/4), body)

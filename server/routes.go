@@ -98,7 +98,6 @@ type pathEntry struct {
 	public bool
 }
 
-// route returns the route of a method, nil when the path has none.
 func (p *pathEntry) route(method []byte) *Route {
 	switch string(method) {
 	case fasthttp.MethodGet, fasthttp.MethodHead:

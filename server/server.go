@@ -91,8 +91,7 @@ func namespace(table []*Route, n Namespace) []*Route {
 // Serve answers requests on the public listener until Shutdown.
 func (s *Server) Serve(ln net.Listener) error { return s.public.serve(ln) }
 
-// ServeAggregator answers requests on the aggregator's listener until Shutdown. It panics
-// without SplitAggregator.
+// ServeAggregator serves the aggregator's listener. It panics without SplitAggregator.
 func (s *Server) ServeAggregator(ln net.Listener) error {
 	if s.aggregator == nil {
 		panic("BUG: server: ServeAggregator without SplitAggregator")

@@ -7,37 +7,38 @@ import (
 	"tickhive/marketdata"
 )
 
-// The floor of documents over all pairs (docs/internals/performance.md#publication-10): none while
-// they are small, else how old one may be served although the market has moved.
+// The floor of documents over all pairs (docs/internals/performance.md#publication-10): above
+// sharedFloorPairs pairs, a document is served up to sharedFloorNs after it was rendered,
+// although the market has changed. Smaller documents have no floor.
 const (
 	sharedFloorPairs = 100
 	sharedFloorNs    = 5_000_000
 )
 
-// docVersion says what a document over all pairs was made of: equal versions, equal bodies.
+// docVersion identifies the inputs of a document over all pairs: equal versions, equal bodies.
 type docVersion [3]uint64
 
-// sharedDoc is a document over all pairs, rendered by the first reader that finds it old
-// and swapped in unless a newer one is there. Nobody waits; two readers may render at once.
+// sharedDoc is a document over all pairs. The first reader that finds it outdated renders it
+// and swaps it in, unless a newer one is there. No reader waits; two may render at once.
 type sharedDoc struct {
 	cur     atomic.Pointer[madeDoc]
 	version func(r *marketdata.Root) docVersion
-	// render makes the document; before is the rendering that it replaces, nil at first.
+	// render returns the document; before is the rendering that it replaces, nil at first.
 	render func(r *marketdata.Root, nowNs int64, before *madeDoc) *madeDoc
-	// floors: large documents are made at most every 5 ms.
+	// floors limits large documents to one rendering every 5 ms.
 	floors bool
 }
 
-// madeDoc is a rendering: of which root, when (machine ns). Frozen.
+// madeDoc is a rendering, with its root and its time (machine ns). Immutable.
 type madeDoc struct {
 	root    *marketdata.Root
 	version docVersion
 	atNs    int64
 	doc     *marketdata.Doc
-	rows    joinedRows // of a document that is joined from rows
+	rows    joinedRows // only of a document that is joined from rows
 }
 
-// get is the document as of root, or one made less than the floor ago.
+// get returns the document as of root or a newer one, or one rendered less than the floor ago.
 func (d *sharedDoc) get(root *marketdata.Root, machineNs func() int64) *marketdata.Doc {
 	made := d.cur.Load()
 	if made != nil && (made.root == root || made.version == d.version(root)) {
@@ -63,18 +64,17 @@ func (d *sharedDoc) get(root *marketdata.Root, machineNs func() int64) *marketda
 	}
 }
 
-// sharedDocs are all documents over all pairs.
 type sharedDocs struct {
 	aggTickers, aggPairs, aggAsset, summary sharedDoc
 	currencies, pairs, commissions          sharedDoc
 }
 
-// tickersVersion is the version of documents made of every pair's ticker.
+// tickersVersion returns the version of documents over every pair's ticker.
 func tickersVersion(r *marketdata.Root) docVersion {
 	return docVersion{r.TickersVersion, r.TickersSeqSum, r.PairsVersion}
 }
 
-// configVersion is the version of documents made of what is configured.
+// configVersion returns the version of documents over the configuration.
 func configVersion(r *marketdata.Root) docVersion {
 	return docVersion{r.PairsVersion, uint64(r.ControlSeq)}
 }
@@ -84,7 +84,7 @@ func (s *Server) sendShared(c *Ctx, d *sharedDoc) *refuse.Refusal {
 	return s.sendDoc(c, d.get(s.board.Load(), s.opt.MachineNs), docPlace{shared: d})
 }
 
-// ofConfig makes d a document of what is configured, rendered by render.
+// ofConfig makes d a document over the configuration, rendered by render.
 func (d *sharedDoc) ofConfig(render func(dst []byte, r *marketdata.Root) []byte) {
 	d.version = configVersion
 	d.render = func(r *marketdata.Root, nowNs int64, _ *madeDoc) *madeDoc {

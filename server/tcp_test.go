@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// A client that is still sending gets the refusal to read, not a reset connection.
+// A client that is still sending can read the refusal; its connection is not reset.
 func TestRefusalArrivesWhileClientSends(t *testing.T) {
 	m := newTraded(t)
 	ln, err := net.Listen("tcp", "127.0.0.1:0")

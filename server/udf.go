@@ -11,22 +11,22 @@ import (
 	"tickhive/marketdata"
 )
 
-// Bounds of the UDF routes.
+// Limits of the UDF routes.
 const (
-	udfMaxBars   = 5000 // of one answer, the newest ones
+	udfMaxBars   = 5000 // per answer, the newest ones
 	udfMaxSearch = 100
 	udfMaxText   = 64
-	udfMaxSecond = 1 << 40 // Unix seconds; further on there is nothing
+	udfMaxSecond = 1 << 40 // Unix seconds; no candle is later
 )
 
-// udfResolutions are the library's names of our intervals.
+// udfResolutions holds the library's names of our intervals.
 var udfResolutions = [marketdata.Intervals]string{"1", "3", "5", "15", "30", "60", "240", "1D", "1M", "12M"}
 
-// udfPrefix begins the target of every request of the datafeed protocol.
+// udfPrefix is the prefix of the target of every request of the datafeed protocol.
 var udfPrefix = []byte("/udf/")
 
-// appendUDFError adds the members by which the charting library tells an error to body, an
-// error object. The library ignores the status: a body without s is a symbol to it.
+// appendUDFError adds to body, an error object, the members by which the charting library
+// recognizes an error. The library ignores the status and takes a body without s for a symbol.
 func appendUDFError(body []byte, e *refuse.Refusal) []byte {
 	text := e.Message
 	if e.Field == "symbol" {
@@ -36,9 +36,10 @@ func appendUDFError(body []byte, e *refuse.Refusal) []byte {
 	return append(appendJSONString(body, text), '}')
 }
 
-// UDF is the resource of /udf/*: the datafeed protocol of TradingView's charting library
-// over the same views as the REST routes. Errors are those of docs/contract/errors.md#error-object
-// with the members of appendUDFError, whichever part of the server refuses the request.
+// UDF returns the resource of /udf/*: the datafeed protocol of TradingView's charting library
+// over the same views as the REST routes. Every error is the object of
+// docs/contract/errors.md#error-object with the members of appendUDFError, whichever part of the
+// server refuses the request.
 func UDF() Resource {
 	return func(s *Server) []*Route {
 		route := func(name string, h func(*Server, *Ctx) *refuse.Refusal, query ...string) *Route {
@@ -76,7 +77,7 @@ func udfTime(s *Server, c *Ctx) *refuse.Refusal {
 	return nil
 }
 
-// udfView is the pair of the symbol parameter, which may carry the exchange's name.
+// udfView returns the view of the symbol parameter's pair; the exchange's name may precede it.
 func (s *Server) udfView(c *Ctx) (*marketdata.View, *refuse.Refusal) {
 	text, err := c.Required("symbol")
 	if err != nil {
@@ -141,7 +142,7 @@ func udfSearch(s *Server, c *Ctx) *refuse.Refusal {
 	return s.sendBody(c, append(b, ']'), noSeq)
 }
 
-// appendUDFFound adds the pairs whose code has the query in it, with or without its underscore.
+// appendUDFFound appends the pairs whose code, with or without underscore, contains query.
 func (s *Server) appendUDFFound(b []byte, query string, limit int64) []byte {
 	root := s.board.Load()
 	for _, id := range root.Sorted() {
@@ -165,7 +166,7 @@ func (s *Server) appendUDFFound(b []byte, query string, limit int64) []byte {
 	return b
 }
 
-// udfInterval reads a resolution; the library writes days, months and years in two ways.
+// udfInterval reads a resolution; the library writes days and months in several ways.
 func udfInterval(c *Ctx) (marketdata.Interval, *refuse.Refusal) {
 	text, err := c.Required("resolution")
 	if err != nil {
@@ -185,9 +186,9 @@ func udfInterval(c *Ctx) (marketdata.Interval, *refuse.Refusal) {
 	return 0, refuse.Param("resolution", "The parameter resolution must be one of %s.", strings.Join(udfResolutions[:], ", "))
 }
 
-// udfHistory is the bars from `from` to `to`, both included, or the newest `countback`
-// up to `to`; t rises strictly. Nothing there: no_data, and nextTime is the newest bar
-// before, when there is one.
+// udfHistory answers the bars from `from` to `to`, both included, or the newest `countback`
+// up to `to`; t is strictly increasing. Without bars it answers no_data, with the time of the
+// newest earlier bar in nextTime when there is one.
 func udfHistory(s *Server, c *Ctx) *refuse.Refusal {
 	interval, err := udfInterval(c)
 	if err != nil {

@@ -31,8 +31,8 @@ func newUDF(t *testing.T) *market {
 	return m
 }
 
-// History has the candles' own figures as printed, and t rises strictly; both bounds are
-// in, and countback counts back from `to` whatever `from` says.
+// The history has the same figures as the candles, t is strictly increasing, both bounds are
+// included, and countback counts back from `to` whatever `from` is.
 func TestUDFHistory(t *testing.T) {
 	m := newUDF(t)
 	const first = int64(1767225600)
@@ -77,7 +77,7 @@ func TestUDFHistory(t *testing.T) {
 	}
 }
 
-// What the library asks for first: configuration, symbol, search and time.
+// The library's first requests: configuration, symbol, search and time.
 func TestUDFConfiguration(t *testing.T) {
 	m := newUDF(t)
 	var config struct {
@@ -121,8 +121,8 @@ func TestUDFConfiguration(t *testing.T) {
 	}
 }
 
-// An error has the members of every other one, and those by which the charting library
-// tells an error: it looks at the body alone, and takes what has no s for a symbol.
+// An error has the members of every error object, and the members by which the charting library
+// recognizes an error: it reads only the body, and takes a body without s for a symbol.
 func TestUDFErrors(t *testing.T) {
 	m := newUDF(t)
 	for path, want := range map[string]struct {
