@@ -209,11 +209,11 @@ func (r *Run) sampleStaleness(m *market, rate int, s *staleness) error {
 	return nil
 }
 
-// burstPolls is how many ask at once after an idle time.
+// burstPolls is the number of concurrent polls after an idle time.
 const burstPolls = 64
 
 // freshBursts is the first half of docs/internals/performance.md#h6: the market changes while
-// nobody asks, then 64 ask at once; none may get what was before the last change.
+// no client polls, then 64 poll at once; none may get a state older than the last change.
 func (r *Run) freshBursts(m *market) error {
 	polls := 10_000
 	if r.Quick {

@@ -19,7 +19,7 @@ const (
 	quickRounds   = 3
 )
 
-// Options is how the harness runs.
+// Options holds the settings of a run of the harness.
 type Options struct {
 	// Program is this binary: reference servers are its children.
 	Program string
@@ -34,7 +34,7 @@ type Options struct {
 	Rounds int
 	// Targets are base URLs that http and poll load instead of a product of their own.
 	Targets []string
-	// Say is told what happens, without a newline; nil: nobody is.
+	// Say receives progress lines without a newline; nil disables them.
 	Say func(line string)
 
 	Version, Commit, Command string // for the report
@@ -67,7 +67,7 @@ func scenarios() []scenario {
 	}
 }
 
-// Names are the scenarios; all stands for every one but scale.
+// Names returns the scenarios; "all" means every scenario but scale.
 func Names() (names []string) {
 	for _, s := range scenarios() {
 		names = append(names, s.name)
@@ -192,14 +192,14 @@ func (r *Run) temp(name string) (string, error) {
 	return dir, nil
 }
 
-// mallocs is how many objects this process has allocated.
+// mallocs returns the number of objects that this process has allocated.
 func mallocs() uint64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return m.Mallocs
 }
 
-// heap is what the heap holds after a collection.
+// heap returns the bytes on the heap after a collection.
 func heap() int64 {
 	runtime.GC()
 	runtime.GC()

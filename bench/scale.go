@@ -27,7 +27,7 @@ func runScale(r *Run) error {
 	return nil
 }
 
-// sizes are those of a curve.
+// sizes holds the sizes of a curve.
 func (r *Run) sizes(all ...int) []int {
 	if r.Quick {
 		return all[:len(all)-1]

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// checksumLevels is how many levels a side the checksum covers.
+// checksumLevels is the number of levels of each side that the checksum covers.
 const checksumLevels = 10
 
 // The ways in which a book can be found wrong; each calls for a new snapshot.

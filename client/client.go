@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// maxAnswer bounds what is read of one answer; a full book of 100,000 levels is 5 MB.
+// maxAnswer limits the bytes read of one answer; a full book of 100,000 levels is 5 MB.
 const maxAnswer = 256 << 20
 
 // Client is one exchange as one caller sees it. Base is required; the keys are needed for

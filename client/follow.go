@@ -16,12 +16,12 @@ import (
 type Follower struct {
 	Stream  *Stream
 	Books   map[string]*Book
-	Resyncs int   // how often a book had to be taken anew
-	Repeats int   // updates that said what was known
-	Last    error // why it last had to
-	// Patience is how long a Step waits for a message before it fails with ErrSilent: every
-	// subscription speaks once a second at least, so that three seconds are a broken line.
-	// 0: for ever.
+	Resyncs int   // resyncs of books
+	Repeats int   // updates that repeated known state
+	Last    error // the reason for the last resync
+	// Patience limits the wait of a Step for a message, after which it fails with ErrSilent:
+	// every subscription sends a message at least once a second, so three seconds of silence
+	// mean a broken connection. 0: no limit.
 	Patience time.Duration
 
 	url             string
@@ -84,11 +84,11 @@ func (f *Follower) next() (*Message, error) {
 	return m, err
 }
 
-// Reconnect opens the stream anew after it broke and goes on from the seqs that the books
-// have: each gets what it missed, or a snapshot with reason gap when the server cannot say.
-// The subscriptions of many pairs are sent by the Steps that follow, as the server's limit
-// of messages lets them: to read in between is what keeps the server's queue short.
-// url is where the server is now; empty: where it was.
+// Reconnect reopens a broken stream and resumes from the seqs of the books: each book gets
+// the updates that it missed, or a snapshot with reason gap when the server no longer has
+// them. The following Steps send the subscriptions of many pairs, within the server's limit
+// of messages: reading in between keeps the server's queue short.
+// url is the server's present address; empty: unchanged.
 func (f *Follower) Reconnect(ctx context.Context, url string) error {
 	if url != "" {
 		f.url = url

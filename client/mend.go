@@ -14,7 +14,7 @@ const (
 	askAgain    = time.Second             // a pair is asked for at most this often
 )
 
-// line is what a follower knows of one pair's subscription.
+// line holds a follower's state of one pair's subscription.
 type line struct {
 	acked bool
 	asked time.Time // when a subscribe or a resync went out for it; zero: ask at once
@@ -42,7 +42,7 @@ func newMender(pairs []string) mender {
 	return m
 }
 
-// take applies one message at now and returns what is to be sent.
+// take applies one message at now and returns the requests to send.
 func (f *Follower) take(m *Message, now time.Time) []Request {
 	b, l := f.Books[m.Pair], f.mend.lines[m.Pair]
 	switch {
@@ -103,8 +103,8 @@ func (m *mender) refused(e *Message) {
 	}
 }
 
-// due is what may be sent at now: one resync for all books that failed, one subscribe for
-// all pairs without a book, and one for each that goes on from its seq.
+// due returns the requests that may be sent at now: one resync for all books that failed,
+// one subscribe for all pairs without a book, and one for each pair that resumes from its seq.
 func (f *Follower) due(now time.Time) (out []Request) {
 	m := &f.mend
 	m.sent = slices.DeleteFunc(m.sent, func(t time.Time) bool { return now.Sub(t) >= sendWindow })

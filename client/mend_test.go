@@ -181,7 +181,7 @@ func TestAReconnectSubscribesToEveryPair(t *testing.T) {
 	}
 }
 
-// A subscription that the server lost is made anew; a pair that does not exist is not
+// A subscription that the server lost is made again; a pair that does not exist is not
 // asked for again.
 func TestAnswersThatNameAPair(t *testing.T) {
 	s := newSlowServer(3)

@@ -32,7 +32,7 @@ type OrderBook struct {
 	Seq       uint64       `json:"-"` // X-Seq
 }
 
-// OrderRequest is what POST /api/orders takes; empty members are left out.
+// OrderRequest is the body of POST /api/orders; empty members are omitted.
 type OrderRequest struct {
 	Side                string  `json:"side"`
 	IsMarket            bool    `json:"isMarket,omitempty"`
@@ -58,7 +58,8 @@ type Order struct {
 	Price         *Decimal `json:"price"`
 	InitialAmount *Decimal `json:"initialAmount"`
 	Amount        *Decimal `json:"amount"`
-	// DecrementedAmount is what self-trade prevention "decrement" took off; nil with InitialAmount.
+	// DecrementedAmount is the amount that self-trade prevention "decrement" took off; nil with
+	// InitialAmount.
 	DecrementedAmount *Decimal `json:"decrementedAmount"`
 
 	QuoteAmount *Decimal `json:"quoteAmount"`

@@ -116,7 +116,7 @@ func (s *State) agent(id string) (Agent, bool) {
 	}
 }
 
-// enter appends an entry and does what it says. It is the only writer of the log.
+// enter appends an entry and applies it. It is the only writer of the log.
 func (s *State) enter(e *Entry) {
 	s.log.append(e)
 	s.all.add(e)

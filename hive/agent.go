@@ -52,7 +52,7 @@ func ParseAgent(id string) (a Agent, ok bool) {
 	return a, err == nil && n > 0 && a.String() == id
 }
 
-// ActionType is what an entry of the log is about.
+// ActionType is the kind of an entry of the log.
 type ActionType uint8
 
 // The action types of docs/contract/hive.md#action-log.
@@ -72,7 +72,7 @@ const (
 	actionTypes
 )
 
-// ActionTypes is how many types there are: the first is 0.
+// ActionTypes is the number of types; the first is 0.
 const ActionTypes = actionTypes
 
 var actionNames = [actionTypes]string{
@@ -97,8 +97,8 @@ func (t ActionType) changesConfig() bool {
 	return t == ConfigUpdate || t == ParamUpdate || t == Override
 }
 
-// allowed is the tier rule: overrides go down, a scout's only to a worker, and what
-// concerns the whole hive is for queens.
+// allowed reports whether the tier rule permits an action: overrides go down, a scout's
+// only to a worker, and only queens act on the whole hive.
 func (t ActionType) allowed(source Tier, target uint32) bool {
 	switch t {
 	case Override:

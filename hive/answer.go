@@ -7,7 +7,7 @@ import (
 	"tickhive/internal/fixed"
 )
 
-// Decimal is a decimal text that stands on the wire as a JSON number.
+// Decimal is a decimal text that is encoded as a JSON number.
 type Decimal string
 
 // MarshalJSON writes the text as a number.

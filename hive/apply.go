@@ -41,8 +41,8 @@ func (s *State) decide(nowNs int64, cmd Command) (Record, *refuse.Refusal) {
 	panic("BUG: hive: unknown command")
 }
 
-// Apply carries out a record: what it decided, its entries, then what is due by its
-// time. The same records and facts give the same state.
+// Apply applies a record: its decision, its entries, then the changes that are due by its
+// time. The same records and facts yield the same state.
 func (s *State) Apply(rec *Record) Result {
 	s.seq++
 	s.nowNs = rec.TimeNs

@@ -30,6 +30,6 @@ func (c *Chain) Next(e *Entry) error {
 // Len is the number of entries up to here.
 func (c *Chain) Len() uint64 { return c.n }
 
-// Head is the hash of the last entry. Comparing it with a head kept elsewhere finds a
-// change of the last entry, which no entry behind it betrays.
+// Head returns the hash of the last entry. Comparing it with a head stored elsewhere detects
+// a change of the last entry, which no later entry covers.
 func (c *Chain) Head() Hash { return c.head }

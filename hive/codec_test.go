@@ -188,8 +188,8 @@ func picture(v *View, now int64) string {
 	return fmt.Sprint(v.Overview(now), v.Log(LogQuery{Page: Page{1, 100}}), v.Proposals(ProposalQuery{Page: Page{1, 100}}), w, v.Head())
 }
 
-// A fact comes while a close and an idle second wait for room on the disk: the worker is
-// there at once, and the hive is in the end the one that a replay gives.
+// A fact arrives while a close and an idle second wait for room on the disk: the worker
+// exists at once, and the final state equals the state after a replay.
 func TestAFactIsFoldedAheadOfWhatIsDueAndReplayGivesTheSame(t *testing.T) {
 	r := newRig(t)
 	r.spawn(1)

@@ -9,8 +9,8 @@ import (
 // Command is a request to the hive: one of the plain structs below.
 type Command interface{ command() }
 
-// Begin fixes seed and genesis from the options. It comes once, before every other
-// command; Store sends it.
+// Begin fixes seed and genesis from the options. Store sends it once, before every other
+// command.
 type Begin struct{}
 
 // Act is an action of an agent (POST /hive/actions, docs/contract/internal.md#hive).
@@ -44,7 +44,7 @@ type CastVote struct {
 	Owned      int64    // tokens that the user spawned
 }
 
-// Tick carries out what is due by time alone; Due makes it.
+// Tick applies the changes that are due by time alone; Due makes it.
 type Tick struct{}
 
 func (Begin) command()    {}
@@ -66,8 +66,8 @@ const (
 	recordKinds
 )
 
-// Record is one accepted command with everything that was decided about it. Entries are
-// what it appends to the log, complete with their hashes of the entry before.
+// Record is one accepted command with everything that was decided about it. Entries
+// holds the entries that it appends to the log, with each one's hash of the entry before.
 type Record struct {
 	Kind   RecordKind
 	TimeNs int64
@@ -95,7 +95,7 @@ type closing struct {
 	Passed   bool
 }
 
-// Result is what the caller of a command is told, complete.
+// Result holds the complete outcome of a command for its caller.
 type Result struct {
 	Entry    *InternalEntry // act
 	Proposal *ProposalInfo  // propose

@@ -33,7 +33,7 @@ var mevNames = [mevs]string{"off", "standard", "strict"}
 
 func (m MEV) String() string { return mevNames[m] }
 
-// Config is what a worker runs with. Immutable once it hangs from a worker.
+// Config holds the settings of a worker. It is immutable once a worker refers to it.
 type Config struct {
 	SlippageCapBps int64
 	MEV            MEV

@@ -1,21 +1,21 @@
-// Package hive is the agents above the launchpad's tokens: workers, scouts and queens,
+// Package hive manages the agents above the launchpad's tokens: workers, scouts and queens,
 // their configuration and status, proposals and votes, and the action log (docs/contract/hive.md).
 //
-// What it is: State, a pure state machine, its codec, and View, the immutable picture
-// that readers use. Store (store.go) is the durable shell.
+// Parts: State, a pure state machine, its codec, and View, the immutable state that
+// readers use. Store (store.go) is the durable shell.
 //
-// Owner: State belongs to the store's goroutine. A View is frozen; anyone may read it
-// without a lock. Trees below it are copy-on-write; the action log and its posting lists
-// are append-only and published by length: a reader never looks beyond the number of
-// entries that its view names, so what is appended meanwhile does not exist for it.
+// Owner: State belongs to the store's goroutine. A View is immutable; any goroutine may
+// read it without a lock. Trees below it are copy-on-write; the action log and its posting
+// lists are append-only and published by length: a reader never looks beyond the number of
+// entries that its view names, so it does not see entries that are appended meanwhile.
 //
-// Where workers come from: a spawn is one record of the launchpad. The hive keeps no
+// Where workers come from: a spawn is one record of the launchpad. The hive writes no
 // record of it. State.Fold takes the launchpad's facts (identity, last swap, end of the
-// boost) and joins them: identities are fixed, times are maxima. So facts may come in any
-// order, more than once, late, or all anew at a start, and give the same state. The
-// snapshot says up to which launchpad record it has seen (ReflectsSeq); a start folds all
-// present facts in any case. An action on a worker whose fact was folded only after the
-// record is replayed waits on a worker without a name; no view shows one.
+// boost) and joins them: identities are fixed, times are maxima. Facts may therefore arrive
+// in any order, more than once, late, or all again at a start, and yield the same state.
+// The snapshot holds the last launchpad record that it reflects (ReflectsSeq); a start
+// folds all present facts in any case. An action on a worker whose fact was folded only
+// after the record is replayed waits on a worker without a name; no view shows one.
 //
 // Invariants:
 //
@@ -36,6 +36,6 @@
 // worker_query, log_query, proposal_query, overview, answer, codec, snapshot, store,
 // check.
 //
-// It does not know users' levels and holdings (they come with the vote command), the
+// It does not know users' levels and holdings (the vote command carries them), the
 // ledger, signatures, rate limits, or a clock.
 package hive

@@ -37,7 +37,7 @@ func (e *Entry) Hash() Hash {
 	return sha256.Sum256(c.Bytes())
 }
 
-// code is every member but Prev, which the chain gives back.
+// code codes every member but Prev, which the chain recomputes.
 func (e *Entry) code(c *wire.Coder) {
 	c.U64(&e.ID)
 	c.I64(&e.TimeNs)

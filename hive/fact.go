@@ -1,6 +1,6 @@
 package hive
 
-// Fact is what the launchpad tells of a token and its worker. Its members are those of
+// Fact holds the launchpad's state of a token and its worker. It has the same members as
 // the launchpad's Fact, so that one converts into the other. Each is fixed or only
 // grows: facts may be folded in any order and more than once.
 type Fact struct {

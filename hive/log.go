@@ -69,7 +69,7 @@ func (l *logView) row(id uint64) *row { return &l.chunks[(id-1)/chunkRows][(id-1
 
 func (l *logView) sec(id uint64) int64 { return l.row(id).timeNs / secondNs }
 
-// entry is entry id as a value of its own.
+// entry returns a copy of entry id.
 func (l *logView) entry(id uint64) Entry {
 	r := l.row(id)
 	text := l.blocks[r.block][r.off:]

@@ -22,9 +22,9 @@ const (
 	MaxComment = 500
 	// MaxProposer is the length of a proposer's name in bytes.
 	MaxProposer = 64
-	// KeptComments is how many comments of a proposal are shown.
+	// KeptComments is the number of comments that a proposal shows.
 	KeptComments = 50
-	// RecentActions is how many entries a worker's views show.
+	// RecentActions is the number of entries that a worker's views show.
 	RecentActions = 20
 	// MaxPageSize of every list, and the defaults (docs/contract/launchpad.md#tokens,
 	// docs/contract/hive.md#action-log).
@@ -42,9 +42,9 @@ const (
 	passingNum, passingDen = 3, 5 // passing: yes / (yes + no) >= 0.6
 )
 
-// Options is what is configured of the hive. The quorum counts for proposals that close
-// from now on; seed and genesis are those of the launchpad's ledger and are fixed for a
-// data directory by the first record.
+// Options holds the configuration of the hive. The quorum applies to proposals that close
+// after the start; seed and genesis are the launchpad ledger's, and the first record fixes
+// them for a data directory.
 type Options struct {
 	QuorumCents int64  // hundredths of vote weight, hive.quorum
 	Queens      uint32 // queen-1 to queen-N
@@ -58,7 +58,7 @@ func DefaultOptions() Options {
 	return Options{QuorumCents: 100_00, Queens: 3, Scouts: 2, Seed: 1}
 }
 
-// Validate says what cannot be served.
+// Validate reports an option outside of its limits.
 func (o *Options) Validate() error {
 	if o.QuorumCents < 0 || o.QuorumCents > 1_000_000_000_00 {
 		return errors.New("hive.quorum is not within 0 and 10^9")

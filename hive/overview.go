@@ -1,6 +1,6 @@
 package hive
 
-// Overview counts the hive; its windows are those of docs/contract/market-data.md#ticker.
+// Overview counts the hive; docs/contract/market-data.md#ticker defines its windows.
 func (v *View) Overview(nowNs int64) (o Overview) {
 	nowSec := v.atSec(nowNs)
 	tokens := int64(v.byToken.Len())
@@ -20,7 +20,7 @@ func (v *View) Overview(nowNs int64) (o Overview) {
 	return o
 }
 
-// spawnedSince counts tokens spawned later than sec; workers stand in that order.
+// spawnedSince counts tokens spawned later than sec; workers are in that order.
 func (v *View) spawnedSince(sec int64) int64 {
 	lo, hi := 0, v.workers.Len()
 	for lo < hi {

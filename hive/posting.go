@@ -5,9 +5,9 @@ import (
 	"sync/atomic"
 )
 
-// idList is an ascending list of entry ids: one writer appends, readers take what is
-// there. The array is filled above its published length only and replaced when full; an
-// array once seen stays as it is.
+// idList is an ascending list of entry ids: one writer appends, readers read
+// the published part. The writer fills the array above its published length only and
+// replaces it when full; the part that a reader has seen never changes.
 type idList struct{ head atomic.Pointer[idArray] }
 
 type idArray struct {
@@ -40,7 +40,7 @@ func (l *idList) append(id uint64) {
 	a.n.Store(n + 1)
 }
 
-// upTo is the ids up to last: what a view of that many entries may know.
+// upTo returns the ids up to last, the ones that a view of that many entries may see.
 func (l *idList) upTo(last uint64) []uint32 {
 	a := l.head.Load()
 	if a == nil {
@@ -54,12 +54,12 @@ func (l *idList) upTo(last uint64) []uint32 {
 }
 
 // postings is one list per combination of action type and source tier, "any" included:
-// a query with any of the filters is one list and never a merge.
+// a query with any filters reads one list and never merges.
 type postings struct {
 	lists [(actionTypes + 1) * (tiers + 1)]idList
 }
 
-// list is that of a filter; nil means any.
+// list returns the posting list of a filter; nil means any.
 func (p *postings) list(t *ActionType, tier *Tier) *idList {
 	i := 0
 	if t != nil {

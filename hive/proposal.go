@@ -9,7 +9,7 @@ import (
 	"tickhive/internal/refuse"
 )
 
-// Topic is what a proposal would change.
+// Topic is the setting that a proposal would change.
 type Topic uint8
 
 // The topics of docs/contract/hive.md#votes.
@@ -66,7 +66,7 @@ type Proposal struct {
 	Comments   []Comment // the newest, oldest first; never changed
 }
 
-// Comment is what a voter wrote; the voter is not kept.
+// Comment is a voter's text; the voter is not stored.
 type Comment struct {
 	Text string
 	Sec  int64
@@ -123,7 +123,7 @@ func (p *Propose) check() *refuse.Refusal {
 }
 
 // planPropose: 400 first, then 404 for the token and for a proposer that has the form of
-// an agent's id and is none. Another name is taken as it is: the worker logs it.
+// an agent's id and is none. Any other name is accepted: the worker logs it.
 func (s *State) planPropose(nowNs int64, cmd Propose) (Record, *refuse.Refusal) {
 	if rej := cmd.check(); rej != nil {
 		return Record{}, rej
@@ -143,7 +143,7 @@ func (s *State) planPropose(nowNs int64, cmd Propose) (Record, *refuse.Refusal) 
 		return Record{}, refuse.New(refuse.Conflict, "tokenId",
 			"At most %d proposals of a token are active, %d exist in all.", MaxActiveProposals, MaxProposals)
 	}
-	// A place in the log is kept for every config_update that a close may bring.
+	// Reserve a place in the log for every config_update that a close may append.
 	if rej := s.logFull(1 + uint64(s.closeQueue.Len()) + 1); rej != nil {
 		return Record{}, rej
 	}

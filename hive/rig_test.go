@@ -161,7 +161,7 @@ func (r *rig) status(token uint64, want string) {
 }
 
 // check compares with a state from the snapshot, and with one that replays all records
-// before it hears of any fact, in the opposite order and twice.
+// before it folds any fact, in the opposite order and twice.
 func (r *rig) check() {
 	r.t.Helper()
 	if err := r.s.Check(); err != nil {

@@ -9,7 +9,7 @@ import (
 )
 
 // AppendSnapshot appends the whole state in canonical order: equal states give equal
-// bytes. The entries' own hashes are not in it: the chain gives them back, and the head
+// bytes. The entries' own hashes are not in it: the chain recomputes them, and the head
 // proves them.
 func (s *State) AppendSnapshot(dst []byte) []byte {
 	const roughEntry = 96 // bytes; a guess that saves most of the growing
@@ -43,7 +43,7 @@ func (s *State) AppendSnapshot(dst []byte) []byte {
 func (s *State) StateHash() [32]byte { return sha256.Sum256(s.AppendSnapshot(nil)) }
 
 // DecodeSnapshot rebuilds a state from AppendSnapshot's bytes and refuses anything that
-// does not add up: the hash chain is computed anew and must end at the head.
+// does not add up: the hash chain is recomputed and must end at the head.
 func DecodeSnapshot(b []byte, opt Options) (*State, error) {
 	s := New(opt)
 	c := wire.Reader(b)
@@ -92,8 +92,8 @@ func (s *State) codeHead(c *wire.Coder) {
 	c.U64(&s.votes)
 }
 
-// restoreEntry fills log and posting lists without carrying the entry out: what it did
-// stands in the workers.
+// restoreEntry fills log and posting lists without applying the entry: the workers
+// already hold its effects.
 func (s *State) restoreEntry(e *Entry) bool {
 	if e.ID != s.log.n+1 || s.log.n > 0 && e.TimeNs < s.log.row(s.log.n).timeNs {
 		return false
@@ -111,7 +111,7 @@ func (s *State) restoreEntry(e *Entry) bool {
 	return true
 }
 
-// restored is the worker whose trail is being filled, before its own turn has come.
+// restored returns the worker whose trail is being filled, before it is decoded itself.
 func (s *State) restored(id uint32) *Worker {
 	w, ok := s.workers.Get(id)
 	if !ok {

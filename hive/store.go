@@ -28,9 +28,9 @@ type StoreOptions struct {
 	Logf          func(format string, args ...any)
 }
 
-// OpenStore recovers the hive and, in a new data directory, gives it the seed and the
-// genesis of the options. Afterwards fold every present fact of the launchpad. Errors
-// are those of durable.Open.
+// OpenStore recovers the hive and, in a new data directory, sets the seed and the
+// genesis of the options. Afterwards the caller folds every present fact of the launchpad.
+// It returns the errors of durable.Open.
 func OpenStore(o StoreOptions) (*Store, error) {
 	if err := o.Validate(); err != nil {
 		return nil, fmt.Errorf("hive: %w", err)

@@ -8,7 +8,7 @@ import (
 
 // View is the hive as readers see it: immutable, complete, from one instant. Queries
 // take the process clock's time; a view is exact up to its next due second, and a query
-// that comes later (the timer is on its way) is answered as of the last instant before.
+// that arrives later (the timer is about to fire) is answered as of the last instant before.
 type View struct {
 	opt          Options
 	begun        bool
@@ -54,8 +54,8 @@ func (v *View) Seq() uint64 { return v.seq }
 // LaunchpadSeq is the newest launchpad record whose fact the view reflects.
 func (v *View) LaunchpadSeq() uint64 { return v.launchpadSeq }
 
-// Newest is the newest workerId, 0 when there is none. It is not their number: facts come
-// in any order.
+// Newest returns the newest workerId, 0 when there is none. It is not the number of
+// workers: facts arrive in any order.
 func (v *View) Newest() uint32 {
 	id, _, _ := v.workers.Max()
 	return id
@@ -76,7 +76,7 @@ func (v *View) EachEntry(yield func(Entry) bool) {
 	}
 }
 
-// atSec is the second for which the view answers a query of nowNs.
+// atSec returns the second as of which the view answers a query of nowNs.
 func (v *View) atSec(nowNs int64) int64 {
 	if v.nextNs != 0 && nowNs >= v.nextNs {
 		nowNs = v.nextNs - 1
@@ -99,7 +99,7 @@ func ParseTokenID(text string) (uint64, bool) {
 // entriesOf is a posting list as far as the view knows it.
 func (v *View) entriesOf(l *idList) ids { return ids{log: &v.log, list: l.upTo(v.log.n)} }
 
-// lowerBound is how many keys of tr are below key.
+// lowerBound counts the keys of tr below key.
 func lowerBound(tr *btree.Map[uint64, struct{}], key uint64) int {
 	lo, hi := 0, tr.Len()
 	for lo < hi {

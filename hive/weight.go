@@ -10,7 +10,7 @@ import (
 const MinLevel = 20
 
 // weightDigits is far more than two digits need: the logarithm of a holding is either an
-// integer or irrational, so it never stands on a half.
+// integer or irrational, so it is never exactly a half.
 const weightDigits = 40
 
 // oneToken is 10^18 units.

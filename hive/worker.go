@@ -128,7 +128,7 @@ func (s *State) put(w *Worker) {
 // idleKey orders workers by when they fall idle; MaxWorkers is 2^20.
 func idleKey(w *Worker) uint64 { return uint64(w.idleAt())<<20 | uint64(w.ID-1) }
 
-// fallIdle marks everyone whose second has come.
+// fallIdle marks every worker idle whose idle second is due.
 func (s *State) fallIdle(nowSec int64) {
 	for {
 		key, _, ok := s.idleQueue.Min()

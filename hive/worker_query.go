@@ -53,8 +53,8 @@ func (v *View) recent(w *Worker) []Action {
 	return out
 }
 
-// WorkerState is what the launchpad's answers want to know of a worker; its members are
-// those of the launchpad's WorkerState, so that one converts into the other.
+// WorkerState holds the state of a worker that the launchpad's answers need. It has the same
+// members as the launchpad's WorkerState, so that one converts into the other.
 type WorkerState struct {
 	Status       string
 	LastActionAt int64 // last entry of its own, 0: none

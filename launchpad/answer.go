@@ -2,8 +2,8 @@ package launchpad
 
 import "encoding/json"
 
-// Decimal is a decimal text that stands on the wire as a JSON number; plain strings
-// stand there as strings.
+// Decimal is a decimal text that is encoded as a JSON number; plain strings are encoded
+// as JSON strings.
 type Decimal string
 
 // MarshalJSON writes the text as a number.
@@ -146,7 +146,7 @@ type (
 	}
 )
 
-// WorkerState is what the hive says of a worker, at the same time as the query.
+// WorkerState holds the hive's state of a worker at the time of the query.
 type WorkerState struct {
 	Status       string // active, idle, suspended
 	LastActionAt int64  // last entry of its own, 0: none

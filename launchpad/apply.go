@@ -46,8 +46,8 @@ func (s *State) decide(nowNs int64, cmd Command) (Record, *refuse.Refusal) {
 	panic("BUG: launchpad: unknown command")
 }
 
-// Apply carries out a record: first what is due by its time, then the record itself. The
-// same records give the same state.
+// Apply applies a record: first the changes that are due by its time, then the record
+// itself. The same records yield the same state.
 func (s *State) Apply(rec *Record) Result {
 	s.seq++
 	s.nowNs = rec.TimeNs

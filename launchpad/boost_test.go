@@ -54,7 +54,7 @@ func TestBoostsStackAndExpireAtTheExactSecond(t *testing.T) {
 	if l := old.Tokens(r.now, ListQuery{Page: 1, PageSize: 1, Boosted: true}, nil); l.TotalItems != 1 || !l.Items[0].Boosted {
 		t.Fatalf("the old view changed: %+v", l)
 	}
-	// A purchase after the end begins anew.
+	// A purchase after the end starts a new boost.
 	r.advance(50)
 	if b := r.must(BuyBoost{Token: tok.No, Tier: Extended}).Boost; *b.ExpiresAt != end+50+7*86400 {
 		t.Fatalf("%d", *b.ExpiresAt)

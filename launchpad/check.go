@@ -6,7 +6,7 @@ import (
 )
 
 // Check walks the whole state and reports the first invariant of doc.go that does not
-// hold. It is for recovery and tests: its cost is that of everything there is.
+// hold. It is for recovery and tests: its cost grows with the whole state.
 func (s *State) Check() error {
 	supply := make([]Amount, len(s.idents)+currencies)
 	s.balances.Scan(func(k string, v Amount) bool {
@@ -48,8 +48,8 @@ func (s *State) Check() error {
 	return nil
 }
 
-// check reports a token that is missing from a cell that should hold it, or stands in
-// one that should not.
+// check reports a token that is missing from a cell that should hold it, or is in a cell
+// that should not.
 func (ix *index) check(t *Token) error {
 	for by := range Sort(sorts) {
 		for c := range cell(cells) {

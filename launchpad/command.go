@@ -3,15 +3,15 @@ package launchpad
 import "tickhive/internal/refuse"
 
 // Command is a request to the ledger: one of the plain structs below, complete and in
-// integers. Tokens are named by their workerId (View.Find gives it for a path id).
+// integers. Tokens are named by their workerId (View.Find returns it for a path id).
 type Command interface{ command() }
 
-// Begin makes the ledger at the time it is sequenced: that is the genesis, block 1. It
-// comes once, before every other command; Store sends it.
+// Begin creates the ledger. The time at which it is sequenced is the genesis, block 1.
+// Store sends it once, before every other command.
 type Begin struct{}
 
 // Spawn makes a token, its pool and its worker for Owner (docs/contract/launchpad.md#spawn). Zero
-// values stand for members that were not sent.
+// values mean members that were not sent.
 type Spawn struct {
 	Owner       Address
 	Name        string
@@ -70,7 +70,7 @@ type BuyBoost struct {
 // still to fail.
 type InjectFault struct{ Count uint64 }
 
-// Tick carries out what is due by time alone; Due makes it.
+// Tick applies the changes that are due by time alone; Due makes it.
 type Tick struct{}
 
 func (Begin) command()        {}
@@ -177,8 +177,8 @@ type Record struct {
 	Count    uint64   // inject
 }
 
-// Result is what the caller of a command is told, complete: reading a View afterwards
-// could show a later state.
+// Result holds the complete outcome of a command for its caller: a View that is read
+// afterwards may show a later state.
 type Result struct {
 	Refused *refuse.Refusal // RecFault: the outcome is a refusal that was recorded
 	Spawn   *SpawnAnswer
@@ -187,6 +187,6 @@ type Result struct {
 	Boost   *BoostInfo
 	Balance *BalanceInfo
 	TxHash  string
-	// Fact is what the hive folds, nil when no token changed.
+	// Fact is the change for the hive to fold; nil when no token changed.
 	Fact *Fact
 }

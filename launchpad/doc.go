@@ -2,20 +2,19 @@
 // spawned tokens, their constant-product pools, native, USBI and token balances, boosts
 // (docs/contract/launchpad.md).
 //
-// What it is: State, a pure state machine (same records, same state), its codec, and
-// View, the immutable picture that readers use. Store (store.go) is the durable shell.
+// Parts: State, a pure state machine (same records, same state), its codec, and View, the
+// immutable state that readers use. Store (store.go) is the durable shell.
 //
-// Owner: State belongs to the store's goroutine. A View and everything that hangs from
-// it is frozen; anyone may read it without a lock. The trees below a View are
-// copy-on-write: publishing one costs no copy of the data.
+// Owner: State belongs to the store's goroutine. A View and everything reachable from it
+// is immutable; any goroutine may read it without a lock. The trees below a View are
+// copy-on-write: publishing a View copies no data.
 //
-// How a spawn is one durable record: the ledger owns every thing that a spawn touches:
-// fee and balances, token, pool, and the worker's identity (workerId, agentNftId,
-// deployedAt). The hive keeps no spawn record of its own. It folds the Fact that each
-// change of a token publishes here (identity, last swap, end of the boost), and on a
-// start all of View.Facts, which is the same information once more. Facts only ever
-// grow (identity is fixed, times are maxima), so folding them in any order and any
-// number of times gives the same hive.
+// How a spawn is one durable record: the ledger owns everything that a spawn touches: fee
+// and balances, token, pool, and the worker's identity (workerId, agentNftId, deployedAt).
+// The hive writes no spawn record. It folds the Fact that each change of a token publishes
+// here (identity, last swap, end of the boost), and at a start all of View.Facts, which
+// repeats the same information. Facts only grow (identity is fixed, times are maxima), so
+// folding them in any order and any number of times yields the same hive state.
 //
 // Invariants:
 //
@@ -28,19 +27,19 @@
 //     position of the transaction.
 //  5. Every index of a View holds each token of its cell exactly once, under the value
 //     that the token's row prints.
-//  6. Whatever time changes (boosts, windows) changes at the exact second, by Tick
-//     records; a View is exact from its last record until NextNs.
+//  6. Tick records change boosts and windows at the exact second; a View is exact from
+//     its last record until NextNs.
 //
-// About asOf: a block lasts two seconds, so several spawns could share one, and a list
-// position that is a block could not tell them apart. A token's list block is therefore
-// the current block or one more than that of the token before, whichever is later, and
-// X-As-Of is the largest list block that no later spawn can get. A walk with it sees
-// every token once, whatever is spawned meanwhile, within the same second too.
+// About asOf: a block lasts two seconds, so several spawns can share one block, and a block
+// number alone would not distinguish their list positions. A token's list block is
+// therefore the current block or the previous token's list block + 1, whichever is later.
+// X-As-Of is the largest list block that no later spawn can get. A walk with it sees every
+// token once, even when tokens are spawned meanwhile within the same second.
 //
 // Reading order: amount, text, usd, ledger, options, command, reject, token, form, spawn,
 // balance, pool, window, boost, state, apply, index, view, list, answer, codec, snapshot,
 // store, check.
 //
-// It does not know users (an account is an address), the worker's status and actions
-// (the hive's; they are passed into the queries), signatures, rate limits, or a clock.
+// It does not know users (an account is an address), a worker's status and actions (the
+// hive owns them; callers pass them into the queries), signatures, rate limits, or a clock.
 package launchpad

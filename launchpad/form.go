@@ -63,7 +63,7 @@ func (f SpawnForm) Parse() (Spawn, *refuse.Refusal) {
 	return s, nil
 }
 
-// check is the same rules for a spawn that did not come as JSON (simulation).
+// check applies the same rules to a spawn that was not parsed from JSON (simulation).
 func (s *Spawn) check() *refuse.Refusal {
 	for _, rej := range []*refuse.Refusal{checkName(s.Name), checkSymbol(s.Symbol), checkSupply(s.TotalSupply)} {
 		if rej != nil {

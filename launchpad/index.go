@@ -110,8 +110,8 @@ func (ix *index) add(t *Token) {
 	}
 }
 
-// change moves a token from where before stood to where t stands, touching nothing that
-// stays: most changes move one sort, many none.
+// change moves a token from the places of before to the places of t. It leaves equal places
+// alone: most changes move one sort, many none.
 func (ix *index) change(before, t *Token) {
 	for by := range Sort(sorts) {
 		from, to := placeOf(before, by), placeOf(t, by)
@@ -130,7 +130,7 @@ func (ix *index) change(before, t *Token) {
 	}
 }
 
-// rank is how many places of tr stand before p.
+// rank counts the places of tr before p.
 func rank(tr *btree.BTreeG[place], p place) int {
 	lo, hi := 0, tr.Len()
 	for lo < hi {

@@ -33,8 +33,8 @@ type Hash [32]byte
 // String is 0x and 64 lower-case hex digits.
 func (h Hash) String() string { return "0x" + hex.EncodeToString(h[:]) }
 
-// derive is the ledger's source of addresses and hashes: a function of what it is for,
-// the seed and the position alone, so that a replay makes the same ones.
+// derive returns the bytes of an address or a hash. They depend on purpose, seed and
+// position alone, so that a replay derives the same ones.
 func derive(purpose string, seed, position uint64) [32]byte {
 	b := make([]byte, 0, 64)
 	b = append(b, "tickhive/launchpad/"...)

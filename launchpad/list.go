@@ -102,7 +102,7 @@ func (v *View) pageAsOf(q ListQuery, c cell, visible int) ([]*Ident, int64) {
 	later := v.idents[visible:]
 	skip := 0 // places at the front that are all too late
 	if q.Sort == Recent && visible > 0 {
-		// What was spawned in a later second stands before everything visible.
+		// Tokens spawned in a later second precede every visible one.
 		edge := v.idents[visible-1].SpawnedSec
 		first := sort.Search(len(later), func(i int) bool { return later[i].SpawnedSec > edge })
 		if first < len(later) {
@@ -131,7 +131,7 @@ func (v *View) pageAsOf(q ListQuery, c cell, visible int) ([]*Ident, int64) {
 	return walkPage(tr, visible, q.offset(), int(q.PageSize))
 }
 
-// ranks is where those of ids that the cell holds stand, ascending.
+// ranks returns the ranks of the tokens of ids that the cell holds, ascending.
 func (v *View) ranks(tr *btree.BTreeG[place], by Sort, c cell, ids []*Ident) []int {
 	var out []int
 	for _, id := range ids {

@@ -13,7 +13,7 @@ const (
 	MaxMetadata = 4096
 	// MaxBoostAheadSec: boosts cannot be stacked more than ten years ahead.
 	MaxBoostAheadSec = 10 * 366 * 86400
-	// MaxFaults is how many spawns may be told to fail in advance.
+	// MaxFaults limits the injected faults, the coming spawns that are to fail.
 	MaxFaults = 1_000_000
 	// MaxPageSize is the largest page of the token list.
 	MaxPageSize = 100
@@ -21,8 +21,8 @@ const (
 	DefaultPageSize = 20
 )
 
-// Options is what is configured of the launchpad. Not durable: a changed fee or
-// cooldown counts from the next start on, for new commands.
+// Options holds the configuration of the launchpad. It is not durable: a changed fee or
+// cooldown applies to new commands from the next start on.
 type Options struct {
 	Fee        Amount // NATIVE per spawn, launchpad.fee
 	CooldownNs int64  // between two spawns of an address, launchpad.cooldown
@@ -35,7 +35,7 @@ func DefaultOptions() Options {
 	return Options{Fee: AmountOf(100), CooldownNs: 86400 * secondNs, NativeUSD: AmountOf(1), Seed: 1}
 }
 
-// Validate says what cannot be served.
+// Validate reports an option outside of its limits.
 func (o *Options) Validate() error {
 	switch {
 	case o.CooldownNs < 0 || o.CooldownNs > 366*86400*secondNs:

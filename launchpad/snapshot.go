@@ -40,7 +40,7 @@ func (s *State) AppendSnapshot(dst []byte) []byte {
 func (s *State) StateHash() [32]byte { return sha256.Sum256(s.AppendSnapshot(nil)) }
 
 // DecodeSnapshot rebuilds a state from AppendSnapshot's bytes and refuses anything that
-// does not add up (Check). opt counts for what is not durable.
+// does not add up (Check). opt holds the options, which are not durable.
 func DecodeSnapshot(b []byte, opt Options) (*State, error) {
 	s := New(opt)
 	c := wire.Reader(b)

@@ -81,7 +81,7 @@ func (s *State) addToken(id *Ident) *Token {
 	return t
 }
 
-// spawner is what the ledger remembers of an address that spawned.
+// spawner holds the spawn history of an address.
 type spawner struct {
 	LastSec int64 // spawnedAt of its last token: the cooldown counts from there
 	Count   int64 // its tokens

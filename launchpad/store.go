@@ -28,8 +28,8 @@ type StoreOptions struct {
 	Logf          func(format string, args ...any)
 }
 
-// OpenStore recovers the ledger and, in a new data directory, gives it its genesis: the
-// present time of the clock. Errors are those of durable.Open.
+// OpenStore recovers the ledger and, in a new data directory, sets its genesis to
+// the current time of the clock. It returns the errors of durable.Open.
 func OpenStore(o StoreOptions) (*Store, error) {
 	if err := o.Validate(); err != nil {
 		return nil, fmt.Errorf("launchpad: %w", err)

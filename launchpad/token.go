@@ -6,7 +6,7 @@ const FirstAgentNFT = 10001
 // FeeTier of every pool, in 10^-6 of the input.
 const FeeTier = 10000
 
-// Ident is what never changes of a token. Published; immutable.
+// Ident holds the members of a token that never change. Published; immutable.
 type Ident struct {
 	No         uint32 // workerId, from 1
 	ListBlock  int64  // strictly rising; asOf compares with it
@@ -62,8 +62,8 @@ func (t *Token) derive(o *Options) {
 // asset is a token's place among the ledger's assets, behind the two currencies.
 func (id *Ident) asset() asset { return asset(currencies - 1 + id.No) }
 
-// Fact is what the hive derives a worker from: identity, and the two times that count as
-// activity. Every member is fixed or only grows, so facts may be folded in any order and
+// Fact holds what the hive needs to derive a worker: identity, and the two times that count
+// as activity. Every member is fixed or only grows, so facts may be folded in any order and
 // more than once.
 type Fact struct {
 	Seq         uint64   // of the launchpad's record

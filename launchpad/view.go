@@ -7,8 +7,8 @@ import (
 )
 
 // View is the ledger as readers see it: immutable, complete, from one instant. Queries
-// take the process clock's time; a view is exact up to NextNs, and a query that comes
-// later (the timer is on its way) is answered as of the last instant before it.
+// take the process clock's time; a view is exact up to NextNs, and a query that
+// arrives later (the timer is about to fire) is answered as of the last instant before NextNs.
 type View struct {
 	opt       Options
 	begun     bool
@@ -60,7 +60,7 @@ func (v *View) Len() int { return len(v.idents) }
 // Options are the fee, the cooldown and the rate that count now.
 func (v *View) Options() Options { return v.opt }
 
-// at is the instant for which the view answers a query of nowNs.
+// at returns the instant as of which the view answers a query of nowNs.
 func (v *View) at(nowNs int64) int64 {
 	if v.nextNs != 0 && nowNs >= v.nextNs {
 		return v.nextNs - 1
@@ -96,7 +96,7 @@ func (v *View) Balance(a Address, c Currency) Amount {
 	return b
 }
 
-// Holding is what an account holds of a token.
+// Holding is an account's balance of a token.
 func (v *View) Holding(a Address, t *Token) Amount {
 	b, _ := v.balances.Get(balanceKey(a, t.asset()))
 	return b

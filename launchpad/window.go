@@ -4,15 +4,15 @@ package launchpad
 // T - 86400 < floor(t) <= T (docs/contract/market-data.md#ticker).
 const WindowSec = 86400
 
-// mark is what one token traded in one second.
+// mark holds the traded amount of one token in one second.
 type mark struct {
 	sec   int64
 	token uint32
 	quote Amount
 }
 
-// window is the swaps of all tokens that still count, oldest first. The length is the
-// same for all, so the first in is the first out and no token needs a queue of its own.
+// window holds the swaps of all tokens that still count, oldest first. Every token has the
+// same window length, so one first-in, first-out queue serves all tokens.
 type window struct {
 	marks []mark
 	head  int // marks before it have left
@@ -48,7 +48,7 @@ func (w *window) pop() mark {
 	return m
 }
 
-// slide takes out of the windows what no longer counts at nowSec.
+// slide removes the swaps from the windows that no longer count at nowSec.
 func (s *State) slide(nowSec int64) {
 	for s.window.len() > 0 && s.window.leaves() <= nowSec {
 		m := s.window.pop()

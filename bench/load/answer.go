@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// Answer is what one request got. The slices are valid until the next Read.
+// Answer is the response to one request. The slices are valid until the next Read.
 type Answer struct {
 	Status int
 	Body   []byte

@@ -121,7 +121,7 @@ func (w *closedWorker) run(start time.Time, d time.Duration) {
 	}
 }
 
-// Once asks once on a connection of its own and copies the answer.
+// Once sends one request on a new connection and copies the answer.
 func Once(addr string, r *Request) (Answer, error) {
 	conn, err := Dial(addr)
 	if err != nil {

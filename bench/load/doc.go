@@ -3,7 +3,7 @@
 // What it is: a raw HTTP/1.1 client over prebuilt request bytes (Conn), a closed loop for
 // CPU per answer (Closed), and an open loop for latency (Open): the time at which request
 // i is meant to be sent is a pure function of i, and latency counts from it, so that a
-// server that stands still is charged for everybody who had to wait.
+// stalled server is charged for every request that had to wait.
 //
 // Owner: a Conn belongs to one goroutine. Each worker of a run has its own histogram;
 // they are merged when all have ended.

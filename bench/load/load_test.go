@@ -45,7 +45,7 @@ func serve(t *testing.T, h http.Handler) string {
 	return ln.Addr().String()
 }
 
-// A server that stands still for a second shows at least a second in p99.9, at every rate,
+// A server that stalls for a second shows at least a second in p99.9, at every rate,
 // however few requests were on their way when it stopped: latency counts from the intended
 // time. Of a stall of S in a run of T, p99.9 is S - T/1000, so the stall is a little longer.
 func TestOneSecondStallShowsInP999(t *testing.T) {

@@ -22,7 +22,7 @@ func newHistogram() *hdrhistogram.Histogram {
 	return hdrhistogram.New(1, maxLatency.Microseconds(), digits)
 }
 
-// Result is what a run gave. Of CPU only what was measured by functions of the run.
+// Result holds the measurements of a run. Of CPU only what was measured by functions of the run.
 type Result struct {
 	Answers int64
 	Bytes   int64 // of bodies
@@ -32,7 +32,7 @@ type Result struct {
 	Elapsed time.Duration
 	Server  time.Duration // CPU of the server
 	Client  time.Duration // CPU of this process
-	Status  [6]int64      // by hundreds; 304 stands in [0]
+	Status  [6]int64      // by hundreds; 304 is counted in [0]
 	Hist    *hdrhistogram.Histogram
 	Seconds []int64 // answers in each second
 	Err     error   // the first one

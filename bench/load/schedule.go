@@ -5,11 +5,11 @@ import "time"
 // Schedule says when each request of a run is meant to be sent: a pure function of its
 // number, so that nothing that happens can move it.
 type Schedule interface {
-	// Count is how many requests the run has.
+	// Count returns the number of requests of the run.
 	Count() int
-	// Due is when request i is meant to be sent, from the start.
+	// Due returns the time after the start at which request i is meant to be sent.
 	Due(i int) time.Duration
-	// Length is how long the run lasts.
+	// Length returns the duration of the run.
 	Length() time.Duration
 }
 

@@ -19,10 +19,10 @@ const (
 	clockThread  = 3 // CLOCK_THREAD_CPUTIME_ID
 )
 
-// SelfCPU is the CPU time of this process, user and system.
+// SelfCPU returns the CPU time of this process, user and system.
 func SelfCPU() time.Duration { return cpuClock(clockProcess) }
 
-// ThreadCPU is that of the calling thread; the goroutine must be locked to it.
+// ThreadCPU returns the CPU time of the calling thread; the goroutine must be locked to it.
 func ThreadCPU() time.Duration { return cpuClock(clockThread) }
 
 func cpuClock(which uintptr) time.Duration {

@@ -1,7 +1,7 @@
-// Package report is what a benchmark has to say: measures with the figures of every round,
-// latencies, curves, and where and with what they were taken.
+// Package report holds the results of a benchmark: measures with the figures of every round,
+// latencies, curves, and the machine and settings of the run.
 //
-// What it is: the model that is kept as JSON, its table for a terminal, its page for a
+// Parts: the model that is stored as JSON, its table for a terminal, its page for a
 // person (one HTML file with SVG plots), and the comparison of two reports.
 //
 // Owner: the goroutine that runs the benchmarks; nothing is shared.

@@ -6,7 +6,7 @@ import (
 	"io"
 )
 
-// page is what the template sees.
+// page holds the data of the template.
 type page struct {
 	*Report
 	GoalPlot template.HTML

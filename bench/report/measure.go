@@ -46,12 +46,11 @@ func (m *Measure) Ratios() []float64 {
 	return out
 }
 
-// Spread is that of Ratios.
+// Spread returns the spread of Ratios.
 func (m *Measure) Spread() Spread { return SpreadOf(m.Ratios()) }
 
-// Best is what the measure is judged by: the best round of the product to the best round
-// of the reference, the worst ones (Worst), or
-// the median of the rounds (Median).
+// Best returns the ratio that judges the measure: the best round of the product to the best
+// round of the reference, the worst ones (Worst), or the median of the rounds (Median).
 func (m *Measure) Best() float64 {
 	if len(m.Product) == 0 {
 		return 0

@@ -41,7 +41,7 @@ type Setting struct {
 	Value string `json:"value"`
 }
 
-// Scenario is what one scenario found.
+// Scenario holds the results of one scenario.
 type Scenario struct {
 	Name    string  `json:"name"`
 	Seconds float64 `json:"seconds"`

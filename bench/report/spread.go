@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Spread is what the rounds of one figure gave.
+// Spread summarizes the rounds of one figure.
 type Spread struct {
 	Min    float64 `json:"min"`
 	Median float64 `json:"median"`

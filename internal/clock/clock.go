@@ -9,23 +9,23 @@ import (
 type Clock interface {
 	// NowNs is the Unix time in nanoseconds.
 	NowNs() int64
-	// Virtual reports whether the clock stands still unless it is set.
+	// Virtual reports whether the clock moves only when it is set.
 	Virtual() bool
 }
 
 // Real is the machine's clock.
 type Real struct{}
 
-// NowNs is the machine's Unix time in nanoseconds.
+// NowNs returns the machine's Unix time in nanoseconds.
 func (Real) NowNs() int64 { return time.Now().UnixNano() }
 
-// Virtual is false.
+// Virtual returns false.
 func (Real) Virtual() bool { return false }
 
-// Manual is a virtual clock: it stands still until the owner sets it.
+// Manual is a virtual clock: it moves only when the owner sets it.
 type Manual struct{ ns atomic.Int64 }
 
-// NewManual is a virtual clock that shows startNs.
+// NewManual returns a virtual clock set to startNs.
 func NewManual(startNs int64) *Manual {
 	m := &Manual{}
 	m.ns.Store(startNs)

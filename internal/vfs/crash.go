@@ -36,7 +36,7 @@ func (m *Mem) Crash(seed uint64) *Mem {
 	return after
 }
 
-// crash is what a cut leaves of a file.
+// crash returns the file as a power cut leaves it.
 func (n *memNode) crash(rnd *rand.Rand, keep float64) *memNode {
 	size := len(n.durable)
 	if rnd.Float64() < keep {

@@ -1,17 +1,17 @@
-// Package vfs is the little of a file system that a log needs, so that every way in
-// which a disk can fail is a test and not a story.
+// Package vfs abstracts the file operations that a log needs, so that tests can reproduce
+// every failure of a disk.
 //
-// What it is: FS and File, the real one (OS), and Mem, a file system in memory that
-// keeps apart what was written from what was synced. Mem fails, shortens or tears the
-// n-th operation, cuts the power, fills up, and flips bits.
+// Parts: FS and File, the real one (OS), and Mem, a file system in memory that separates
+// written data from synced data. Mem fails, shortens or tears the n-th operation, cuts the
+// power, fills up, and flips bits.
 //
 // Owner: an FS may be used by any goroutine. A File may be written, read and synced by
-// several goroutines at once; callers see to it that their ranges do not overlap.
+// several goroutines at once; callers ensure that their ranges do not overlap.
 //
 // Invariants:
 //
-//  1. What Sync or SyncDir has confirmed survives Crash, whole.
-//  2. What they have not confirmed survives in any subset of 512-byte sectors: data in
+//  1. Data that Sync or SyncDir has confirmed survives Crash, whole.
+//  2. Data that they have not confirmed survives in any subset of 512-byte sectors: data in
 //     no order at all, names in the order in which they changed (a journaling file
 //     system orders its metadata).
 //  3. Files are 0600, directories 0700 (docs/contract/storage.md#data-directory).
@@ -19,5 +19,5 @@
 //
 // Reading order: vfs, os, lock, mem, mem_file, fault, crash.
 //
-// It does not retry, buffer or cache: an error of an operation is the caller's to judge.
+// It does not retry, buffer or cache: the caller handles the errors of operations.
 package vfs

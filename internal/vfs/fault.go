@@ -37,16 +37,16 @@ type Op struct {
 	Kind  OpKind
 	Path  string
 	N     int   // among all operations, from 1
-	KindN int   // among those of its kind, from 1
+	KindN int   // among the operations of its kind, from 1
 	Off   int64 // of a read, write, preallocation or truncation, bytes
 	Len   int64 // bytes
 }
 
-// Fault is what a hook makes of an operation. The zero value lets it pass.
+// Fault is the failure that a hook injects into an operation. The zero value lets it pass.
 type Fault struct {
-	// Err is what the operation returns.
+	// Err is the error that the operation returns.
 	Err error
-	// Keep is how many bytes of a failing write reach the file nevertheless.
+	// Keep is the number of bytes of a failing write that still reach the file.
 	Keep int
 	// Tear lets every second sector of a failing write reach the file.
 	Tear bool

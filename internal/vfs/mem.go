@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// Mem is a file system in memory that knows what is durable. Directories exist by being
+// Mem is a file system in memory that tracks which data is durable. Directories exist by being
 // named. Safe for concurrent use; hooks run without its lock.
 type Mem struct {
 	mu       sync.Mutex
@@ -57,8 +57,8 @@ func (m *Mem) After(hook func(Op)) {
 	m.after = hook
 }
 
-// SetCapacity is how many bytes all files may hold, 0 for no limit. Lower than what
-// there is: no file can grow.
+// SetCapacity limits the bytes of all files together; 0 is no limit. With a limit below
+// the present size no file can grow.
 func (m *Mem) SetCapacity(bytes int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -81,14 +81,14 @@ func (m *Mem) used() (n int64) {
 	return n
 }
 
-// Count is how many operations of a kind there were.
+// Count returns the number of operations of a kind so far.
 func (m *Mem) Count(kind OpKind) int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.counts[kind]
 }
 
-// Total is how many operations there were.
+// Total returns the number of operations so far.
 func (m *Mem) Total() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()

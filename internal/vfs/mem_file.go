@@ -55,8 +55,8 @@ func (n *memNode) sync() {
 	n.durable = next
 }
 
-// lose is what a failed sync does on real systems: the pages are marked clean, so a
-// later sync that succeeds has not written them.
+// lose does what a failed sync does on real systems: it marks the pages clean, so a later
+// sync that succeeds does not write them.
 func (n *memNode) lose() {
 	for s := range n.dirty {
 		n.dirty[s] = false
@@ -138,7 +138,7 @@ func (f *memFile) put(kind OpKind, p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// room is how many bytes may be written at off.
+// room returns the number of bytes that may be written at off.
 func (f *memFile) room(off int64) int64 {
 	if f.m.capacity == 0 {
 		return 1 << 62

@@ -78,7 +78,7 @@ func (OS) Lock(name string, owner Owner) (io.Closer, error) { return lockOS(name
 
 type osFile struct{ *os.File }
 
-// zeros is what Preallocate writes; nobody writes to it.
+// zeros holds the bytes that Preallocate writes; it is never modified.
 var zeros [1 << 18]byte
 
 func (f osFile) Preallocate(off, n int64) error {

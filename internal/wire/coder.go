@@ -27,7 +27,7 @@ func Reader(b []byte) *Coder { return &Coder{buf: b, reading: true} }
 // Reading tells the direction.
 func (c *Coder) Reading() bool { return c.reading }
 
-// Bytes is what was written so far.
+// Bytes returns the bytes written so far.
 func (c *Coder) Bytes() []byte { return c.buf }
 
 // Err is the first error of a read.

@@ -10,7 +10,7 @@ import (
 	"tickhive/engine"
 )
 
-// binanceKind is what a stream line carries.
+// binanceKind is the kind of record that a stream line carries.
 type binanceKind uint8
 
 const (

@@ -10,7 +10,7 @@ import (
 	"tickhive/marketdata"
 )
 
-// bitstampLate is how far a line of the log may be from the moment it tells of: recorded
+// bitstampLate limits how far a line of the log may be from the moment it reports: recorded
 // books are compared with our states within it, and a fill that the log reports but our
 // engine did not make is enforced after it.
 const bitstampLate = int64(time.Second)

@@ -211,7 +211,7 @@ func (b *bitstamp) remember(now bookState) {
 }
 
 // agrees reports whether our book was the recorded one at some moment within
-// bitstampLate: each state stands until the next.
+// bitstampLate: each state is valid until the next.
 func (b *bitstamp) agrees(w bookState) bool {
 	for i, s := range b.states {
 		ended := i+1 < len(b.states) && b.states[i+1].ns < w.ns-bitstampLate

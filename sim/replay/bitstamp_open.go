@@ -49,7 +49,7 @@ func (b *bitstamp) learn(fromNs int64) (err error) {
 	return nil
 }
 
-// bitstampPast is what learn knows while it reads.
+// bitstampPast holds the state of learn while it reads.
 type bitstampPast struct {
 	gone    goneIDs
 	created map[uint64]bool

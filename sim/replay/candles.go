@@ -61,7 +61,7 @@ type bar struct {
 	volume                 int64
 }
 
-// candlesPerQuery is how many recorded candles are compared at once.
+// candlesPerQuery is the number of recorded candles that one query compares.
 const candlesPerQuery = 500
 
 // candleCheck compares recorded candles of one interval once their time is over.

@@ -36,7 +36,7 @@ type fill struct {
 	side          engine.Side // the taker's
 }
 
-// outcome is what became of one command.
+// outcome is the result of one command.
 type outcome struct {
 	order   engine.OrderID // of a place; 0: refused
 	refused engine.Reason
@@ -64,7 +64,7 @@ type desk struct {
 	refused uint64
 	trades  uint64
 	reasons map[engine.Reason]uint64
-	onTrade func(f fill) // nil: nobody counts
+	onTrade func(f fill) // nil: trades are not counted
 }
 
 // level is our open orders at one price, in order of entry.

@@ -14,7 +14,7 @@
 //
 // With &replay.HTTP{...} instead of &replay.Board the checks ask the public API itself.
 //
-// Owner: a Replay belongs to the goroutine that calls Run, which meets the engine's loop
+// Owner: a Replay belongs to the goroutine that calls Run, which uses the engine's loop
 // only through Submit and AdvanceTo.
 //
 // Invariants:
@@ -25,15 +25,15 @@
 //  3. The same files give the same commands: no map order, no machine time decides.
 //  4. Readers are streams with bounded lines; a file that is one JSON document is bounded.
 //  5. Checks compare with published market data, never with what the replay itself holds.
-//  6. What is taken from the file instead of predicted is counted and told.
-//  7. New reads everything once (survey) and refuses what cannot be replayed, or would be
-//     read wrongly; a run that has begun can only fail in order entry or in reading.
-//  8. What is tolerated in a file is counted, and Report.Notes tells it.
+//  6. The report counts everything that is taken from the file instead of predicted.
+//  7. New reads everything once (survey) and refuses files that cannot be replayed or would
+//     be read wrongly; a run that has begun can only fail in order entry or in reading.
+//  8. Tolerated flaws of a file are counted, and Report.Notes reports them.
 //
 // Columns of the trades format: time,price,amount[,side] or, for bars,
 // time,open,high,low,close,volume; a header row or NDJSON members may name them in another
-// order (trades_columns.go). A time is Unix s, ms, us or ns, told by its size and the same
-// in the whole file, or a written date; in a file whose name carries a date (20161007,
+// order (trades_columns.go). A time is Unix s, ms, us or ns (its size decides, and the
+// whole file uses one unit), or a written date; in a file whose name carries a date (20161007,
 // 2012-06-21) whole numbers below a day of milliseconds count from its midnight, UTC. The
 // side is the taker's (buy or sell); without it the tick rule decides. A bar is made of the
 // fewest trades, a millisecond apart from its start, that have its open, high, low, close
@@ -47,12 +47,12 @@
 //
 // LOBSTER's seconds after midnight count from midnight UTC of the date in the file name
 // (2000-01-01 without one). Hidden executions, crosses and halts are not fed: they do not
-// change the displayed book, and the file does not tell who took part.
+// change the displayed book, and the file does not name their participants.
 //
-// A depth stream of Binance needs a depth snapshot in the same file. A Bitstamp log may tell
-// of an order again after its deletion, or for the first time: the newest 262,144 deleted
-// ids are remembered, and neither changes the book (an id beyond them is taken as one that
-// rested before the log begins, and counted). Times of these two may go back by a
+// A depth stream of Binance needs a depth snapshot in the same file. A Bitstamp log may report
+// an order again after its deletion, or for the first time: the replay remembers the newest
+// 262,144 deleted ids, and neither report changes the book (an id beyond them is treated as
+// an order that rested before the log begins, and counted). Times of these two may go back by a
 // second, since several receivers write one file.
 //
 // Reading order: options, replay, feed, survey, lines, line_error, decimal, times, desk, then

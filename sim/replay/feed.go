@@ -35,7 +35,7 @@ type Check struct {
 	Kind string // "book rows"
 	Good int    // how many agree
 	All  int    // how many were compared
-	// Note is what else is worth knowing, for the log.
+	// Note holds further remarks for the log.
 	Note string
 }
 

@@ -35,7 +35,7 @@ func (p place) refuse(remedy, format string, args ...any) error {
 	return &LineError{p.file, p.line, p.column, fmt.Sprintf(format, args...), remedy}
 }
 
-// flaw is what a parser found wrong with the text it was given.
+// flaw is an error that a parser found in its text.
 type flaw struct {
 	at     int // byte of the text, from 0
 	reason string

@@ -2,7 +2,7 @@ package replay
 
 import "time"
 
-// maxBack is how far the time of a line may be before the line before it. Several
+// maxBack limits how far the time of a line may precede the time of the previous line. Several
 // receivers write one log, so that its times cross by some milliseconds.
 const maxBack = int64(time.Second)
 

@@ -47,7 +47,7 @@ type lines struct {
 	skipped int // blanks before the text that next returned
 }
 
-// openLines opens path; gzip is told by its first two bytes, not by the name.
+// openLines opens path; the first two bytes, not the name, identify gzip.
 func openLines(path string) (*lines, error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -19,7 +19,7 @@ var formats = map[string]func(files []string) (feed, error){
 // Formats are the names that Options.Format takes, sorted.
 func Formats() []string { return sortedKeys(formats) }
 
-// Progress is told while a replay runs.
+// Progress is the state of a running replay that Options.Progress receives.
 type Progress struct {
 	Done, Total int   // records of this pass; Total is exact
 	TimeNs      int64 // the market's time, Unix ns
@@ -28,7 +28,7 @@ type Progress struct {
 	LeftNs      int64 // machine time left in this pass, ns; -1: not known yet
 }
 
-// Options say what is replayed and how.
+// Options holds the files of a replay and how to replay them.
 type Options struct {
 	Format string   // one of Formats()
 	Files  []string // plain or gzip; lobster: message file, orderbook file
@@ -43,8 +43,7 @@ type Options struct {
 	// nil: not at all.
 	Progress func(Progress)
 	// Maker and Taker are the accounts of the replay's orders. When they are equal Run
-	// opens an account of its own for the taker, so that no trade is an account's with
-	// itself.
+	// opens a separate account for the taker, so that no account trades with itself.
 	Maker, Taker engine.AccountID
 }
 

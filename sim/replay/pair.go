@@ -13,8 +13,8 @@ var quotes = []string{
 	"FDUSD", "USDT", "USDC", "BUSD", "TUSD", "USD", "EUR", "GBP", "JPY", "TRY", "BRL", "AUD", "CAD", "CHF", "BTC", "ETH", "BNB",
 }
 
-// splitSymbol is the pair code of a symbol such as BTCUSDT, btc-usd or XBT/USDT; "" when
-// it cannot be told apart.
+// splitSymbol returns the pair code of a symbol like BTCUSDT, btc-usd or XBT/USDT; "" when
+// it cannot split the symbol.
 func splitSymbol(symbol string) string {
 	s := strings.ToUpper(symbol)
 	if base, quote, ok := strings.Cut(strings.NewReplacer("/", "_", "-", "_").Replace(s), "_"); ok {

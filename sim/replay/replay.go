@@ -15,14 +15,14 @@ import (
 // fallbackPair is the pair of files that do not tell theirs.
 const fallbackPair = "BASE_QUOTE"
 
-// loopGapNs is how long the market pauses before a looped replay starts over.
+// loopGapNs is the market time between the passes of a looped replay.
 const loopGapNs = secondNs
 
-// progressNs is how often Progress is called, machine time.
+// progressNs is the machine time between two calls of Progress.
 const progressNs = int64(100 * time.Millisecond)
 
-// stepNs is how far the virtual clock moves at once while a paced replay waits for its
-// next record, machine time: windows and clocks that readers see move this often.
+// stepNs is the step of the virtual clock while a paced replay waits for its next record,
+// in machine time: windows and clocks that readers see move this often.
 const stepNs = int64(50 * time.Millisecond)
 
 // Replay is a recorded market, read once and ready to be fed. It belongs to one
@@ -65,7 +65,7 @@ func (r *Report) Lines() []string {
 	return out
 }
 
-// Notes are what is worth knowing beside Lines, for the log: "trades: 302 made".
+// Notes holds remarks for the log, in addition to Lines: "trades: 302 made".
 func (r *Report) Notes() []string {
 	var out []string
 	for _, c := range r.Checks {
@@ -153,14 +153,14 @@ func cut(code string) (base, quote string) {
 // time of creation.
 func (r *Replay) PairSpec() engine.Instrument { return r.instrument }
 
-// StartNs is the market time at which the virtual clock should stand before Run: that of
-// the first record that is fed, cut to its second. Unix ns.
+// StartNs returns the market time to which the virtual clock should be set before Run: the
+// time of the first record that is fed, cut to its second. Unix ns.
 func (r *Replay) StartNs() int64 {
 	ns := max(r.survey.firstNs, r.fromNs)
 	return ns - ns%secondNs
 }
 
-// Records is how many records one pass has.
+// Records returns the number of records of one pass.
 func (r *Replay) Records() int { return r.survey.records }
 
 // Run feeds the records into entry, whose clock must be virtual, until they or ctx end; the
@@ -191,7 +191,7 @@ func (r *Replay) Run(ctx context.Context, entry Entry, id engine.PairID, pub Pub
 	return r.report, err
 }
 
-// openAccounts gives the taker an account of its own. Its UUID is fixed, so that a
+// openAccounts opens a separate account for the taker. Its UUID is fixed, so that a
 // replay on the same data directory finds it again.
 func (r *Replay) openAccounts() error {
 	r.desk.maker, r.desk.taker = r.opts.Maker, r.opts.Taker

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// mark stands in a fixture before the byte that the refusal must name.
+// mark precedes the byte in a fixture that the refusal must name.
 const mark = "§"
 
 // marked writes the files of a fixture ("name\ntext" each) and returns their paths without

@@ -6,15 +6,15 @@ import (
 	"tickhive/internal/fixed"
 )
 
-// survey is what one reading of the files tells before anything is fed. Whatever of the
-// files cannot be replayed is found by it: an error after it is an error of reading.
+// survey holds the findings of one pass over the files before anything is fed. It finds
+// everything that cannot be replayed: an error after it is an error of reading.
 type survey struct {
-	pair            string // derived from the files; "" when they do not tell
+	pair            string // derived from the files; "" when they do not name it
 	price, amount   decimals
 	firstNs, lastNs int64 // Unix ns
 	startNs         int64 // the latest time that a replay can start from
 	records         int
-	fixedDigits     bool // the format has digits of its own: no others can be asked for
+	fixedDigits     bool // the format fixes the digits: no others can be asked for
 }
 
 // count takes a record's time.
@@ -94,7 +94,7 @@ func (d *decimals) fits(digits int) error {
 	return nil
 }
 
-// choose returns the digits of the pair: those asked for, or those of the files.
+// choose returns the digits of the pair: the ones asked for, or the files' digits.
 func (s *survey) choose(price, amount int, given bool) (p, a int, err error) {
 	if given && s.fixedDigits && (price != s.price.digits || amount != s.amount.digits) {
 		return 0, 0, fmt.Errorf("replay: digits %d,%d: files of this format have %d,%d; leave --digits out", price, amount, s.price.digits, s.amount.digits)

@@ -51,7 +51,7 @@ const maxTimeNs = math.MaxInt64 / 2
 // day, seconds of the day, or the wrong unit.
 const minTimeNs = 315_532_800 * secondNs
 
-// timeKind is how a time was written.
+// timeKind is the notation of a time.
 type timeKind uint8
 
 const (
@@ -74,7 +74,7 @@ func (k timeKind) String() string {
 // oneUnit is k without what may differ from row to row: a written date may be midnight's.
 func (k timeKind) oneUnit() timeKind { return min(k, timeWritten) }
 
-// readTime reads a Unix time (its unit is told by its size: seconds below 10^11, then ms,
+// readTime reads a Unix time (its size decides the unit: seconds below 10^11, then ms,
 // us, ns) or a date. day is midnight of the file's day when its name carries one: whole
 // numbers below one day of milliseconds then count from it.
 func readTime(s []byte, day int64, hasDay bool) (int64, timeKind, error) {
@@ -149,7 +149,7 @@ func undashed(s []byte) string {
 	return t.Format(layouts[1])
 }
 
-// unixNs reads a Unix time whose unit is told by its size.
+// unixNs reads a Unix time whose size decides its unit.
 func (n number) unixNs() (int64, timeKind, error) {
 	whole, _, err := n.divide(0)
 	if err != nil || whole < 0 {

@@ -49,7 +49,7 @@ func (t *tradesFeed) openReference(f tradeFile) error {
 	return nil
 }
 
-// tradesPerQuery is how many trades are compared at once.
+// tradesPerQuery is the number of trades that one query compares.
 const tradesPerQuery = 500
 
 func (t *tradesFeed) check(_ *desk, pub Public) error {
@@ -75,7 +75,7 @@ func (t *tradesFeed) compareTrades(pub Public) error {
 	return nil
 }
 
-// common counts the trades of want that stand in got in the same order; both are oldest
+// common counts the trades of want that are in got in the same order; both are oldest
 // first, and times compare in the milliseconds that are printed.
 func common(want, got []marketdata.Trade) (n int) {
 	at := len(got) - 1

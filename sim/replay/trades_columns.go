@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// column is what a column of a trades file, or a member of NDJSON, means.
+// column is the meaning of a column of a trades file, or of a member of NDJSON.
 type column int
 
 const (
@@ -89,7 +89,7 @@ type fields struct {
 }
 
 // add takes a value; of several with one meaning the lowest rank becomes the first. Of two
-// with the same name (the case aside) nobody can say which is meant.
+// with the same name (the case aside) the file does not say which is meant.
 func (f *fields) add(c column, v field) error {
 	bit := uint(1) << v.rank
 	if f.ranks[c]&bit != 0 {

@@ -33,7 +33,7 @@ type tradeReader struct {
 	width  int  // columns that every CSV row has
 	cells  [maxColumns]cell
 	fields fields
-	used   []*field // those of a CSV file
+	used   []*field // the fields of a CSV file
 
 	units  [maxRanks]timeKind // of the time, by the rank of its name
 	symbol string             // of the rows before
@@ -111,7 +111,7 @@ func (r *tradeReader) header(line []byte) (bool, error) {
 	return true, r.fields.check()
 }
 
-// looksLikeTime tells the first cell of a row from that of a header.
+// looksLikeTime distinguishes the first cell of a row from a header's first cell.
 func looksLikeTime(s []byte) bool {
 	if _, err := parseNumber(s); err == nil || isTimeOfDay(s) {
 		return true
