@@ -17,16 +17,16 @@ var (
 	// failed fsync). Nothing was sequenced.
 	ErrUnavailable = errors.New("engine: the journal takes no commands")
 	// ErrOutcomeUnknown: the commands were written to the journal, which then could not be made
-	// durable and has stopped for good. Nothing of them is applied here; the next start applies
-	// what it finds of them.
+	// durable and has stopped for good. This process publishes none of their events; the next
+	// start applies the commands that it finds.
 	ErrOutcomeUnknown = errors.New("engine: the journal could not be made durable, the commands may be recorded")
-	// ErrTimeBack: a stamped command is older than what was sequenced before it. Nothing
+	// ErrTimeBack: a stamped command is older than the command sequenced before it. Nothing
 	// was sequenced.
 	ErrTimeBack = errors.New("engine: time goes back")
 )
 
-// Batch is what one submitter asks for at once: its commands are applied in order and
-// contiguously. A batch belongs to the loop from Submit until Submit returns.
+// Batch holds the commands of one request. The loop applies them in order and contiguously. A
+// batch belongs to the loop from Submit until Submit returns.
 type Batch struct {
 	Commands []engine.Command
 	// Stamped: each command carries its own TimeNs (virtual clock only); the clock is
@@ -38,12 +38,12 @@ type Batch struct {
 	Collect func(i int, cmd *engine.Command, events []engine.Event)
 
 	err  error
-	done chan struct{} // nil: nobody waits
+	done chan struct{} // nil: no submitter waits
 	ends []int         // event offset after each command, in the loop's buffer
 	next *Batch        // the next in the intake; later the next to be woken, see answer
 }
 
-// submitters are those of batches that somebody waits for; the others are of sources.
+// submitters counts the batches for which a submitter waits; sources made the others.
 func submitters(batches []*Batch) (n int) {
 	for _, b := range batches {
 		if b.done != nil {
@@ -53,11 +53,11 @@ func submitters(batches []*Batch) (n int) {
 	return n
 }
 
-// wakeRun is how many submitters of a group wake each other: the loop wakes one of them,
-// which wakes the others. To wake one costs 100 ns, more than to take it in.
+// wakeRun is the number of submitters of a group that wake each other: the loop wakes the
+// first, which wakes the others. A wake-up costs 100 ns, more than taking in a batch.
 const wakeRun = 8
 
-// answer tells the submitters of batches the outcome.
+// answer returns the outcome to the submitters of batches.
 func answer(batches []*Batch, err error) {
 	for len(batches) > 0 {
 		n := min(wakeRun, len(batches))
@@ -75,11 +75,11 @@ func answer(batches []*Batch, err error) {
 	}
 }
 
-// answer is that of one batch.
+// answer answers one batch.
 func (b *Batch) answer(err error) { answer([]*Batch{b}, err) }
 
-// wakeFollowers wakes the rest of the run, in order. They wait, so their batches are not
-// their own yet.
+// wakeFollowers wakes the rest of the run, in order. These submitters still wait, so they do
+// not own their batches yet.
 func (b *Batch) wakeFollowers() {
 	for f := b.next; f != nil; {
 		next := f.next

@@ -6,12 +6,12 @@ import (
 	"tickhive/engine"
 )
 
-// How the loop keeps events back until their commands are durable (sync always).
+// The loop holds events back until their commands are durable (sync always).
 
 const (
-	// pendingCommands bounds what is applied but not yet durable under sync always.
+	// pendingCommands bounds the commands that are applied but not yet durable under sync always.
 	pendingCommands = 64 * BatchCommands
-	// spareGroups and spareEvents bound the buffers that are kept for groups to come.
+	// spareGroups and spareEvents bound the buffers that the loop retains for later groups.
 	spareGroups = 4
 	spareEvents = 16 * BatchCommands
 )
@@ -26,7 +26,7 @@ type group struct {
 // durableFirst reports whether events and answers wait for the disk.
 func (l *Loop) durableFirst() bool { return l.journal != nil && l.journal.DurableFirst() }
 
-// processLater applies the group but keeps its events back until the disk has it.
+// processLater applies the group but holds its events back until the group is durable.
 func (l *Loop) processLater(batches []*Batch) {
 	g := l.spareGroup()
 	g.pos, g.batches = l.pos, append(g.batches, batches...)
@@ -48,8 +48,8 @@ func (l *Loop) processLater(batches []*Batch) {
 	}
 }
 
-// spareGroup is an empty group, with the buffers of one that was answered if there is one:
-// a group of 128 commands has 30 KB of events.
+// spareGroup returns an empty group. It reuses the buffers of an answered group if there is
+// one: a group of 128 commands has 30 KB of events.
 func (l *Loop) spareGroup() (g group) {
 	if n := len(l.spare); n > 0 {
 		g, l.spare = l.spare[n-1], l.spare[:n-1]
@@ -65,23 +65,23 @@ func (l *Loop) keepGroup(g group) {
 	l.spare = append(l.spare, group{events: g.events[:0], batches: g.batches[:0]})
 }
 
-// flush asks for what waits to be made durable.
+// flush makes the journal sync the waiting groups.
 func (l *Loop) flush() {
 	if len(l.wait) > 0 {
 		l.journal.Flush()
 	}
 }
 
-// awaitDisk waits until something more of what waits is durable, or never will be, and
-// settles it. Something waits.
+// awaitDisk waits until another waiting group is durable, or the journal has failed, and
+// settles it. At least one group must wait.
 func (l *Loop) awaitDisk() {
 	l.flush()
 	<-l.journal.Wake()
 	l.settle()
 }
 
-// settle folds, publishes and answers what has become durable, group by group: those of
-// the first one run while the loop folds the next.
+// settle folds, publishes and answers the durable groups one by one: the submitters of the
+// first group run while the loop folds the next.
 func (l *Loop) settle() {
 	if len(l.wait) == 0 {
 		return
@@ -103,9 +103,9 @@ func (l *Loop) settle() {
 	for _, g := range l.wait[:done] {
 		l.waiting -= l.commands(g.batches) // before they are answered: then they are not ours
 		if g.pos > durable {
-			// Given up: it will never be durable. The core has applied it, but nobody has
-			// seen it and, with the journal stopped for good, nobody will before the next
-			// start, which may find it on the disk.
+			// The journal has stopped for good, so this group will never be durable. The core
+			// has applied it, but no reader has seen it or will before the next start, which
+			// may find it on the disk.
 			l.refuse(g.batches, fmt.Errorf("%w: %w", ErrOutcomeUnknown, err))
 		} else {
 			l.foldGroup(&g)

@@ -2,11 +2,11 @@ package sequencer
 
 import "sync/atomic"
 
-// intake is the bounded queue in front of the loop: any goroutine puts, the loop takes
-// all that waits at once. A list of batches whose newest is an atomic pointer: to put is
-// one compare-and-swap, to take everything one swap. A channel locks for each batch at
-// both ends, and whoever waits for an answer or for the end of the loop locks a channel
-// that all share: 19 of 100 samples with 256 waiting.
+// intake is the bounded queue in front of the loop: any goroutine puts a batch, the loop takes
+// all waiting batches at once. It is a linked list with an atomic pointer to the newest batch:
+// put is one compare-and-swap, taking everything is one swap. Rejected: a channel. It locks for
+// each batch at both ends, and every submitter that waits for an answer or for the end of the
+// loop locks a shared channel: 19 of 100 profile samples with 256 waiting submitters.
 type intake struct {
 	newest  atomic.Pointer[Batch]
 	waiting atomic.Int64
@@ -15,7 +15,7 @@ type intake struct {
 	taken   *Batch        // oldest first; of the loop's goroutine
 }
 
-// noMore stands for the newest batch of a closed intake.
+// noMore marks a closed intake: it is the newest batch.
 var noMore = new(Batch)
 
 // put adds b and wakes the loop; the error is ErrBusy or ErrStopping.
@@ -41,7 +41,7 @@ func (q *intake) put(b *Batch) error {
 	return nil
 }
 
-// take is the oldest batch that waits, nil for none. The loop's goroutine.
+// take removes and returns the oldest waiting batch, nil for none. The loop's goroutine.
 func (q *intake) take() *Batch {
 	if q.taken == nil {
 		for b := q.newest.Swap(nil); b != nil; {
@@ -56,11 +56,11 @@ func (q *intake) take() *Batch {
 	return b
 }
 
-// empty reports whether nothing waits. The loop's goroutine.
+// empty reports whether no batch waits. The loop's goroutine.
 func (q *intake) empty() bool { return q.taken == nil && q.newest.Load() == nil }
 
-// sleep makes the next put ring the bell; false when something waits already. The loop
-// calls wake when it goes on. A token that is left over costs it one round for nothing.
+// sleep makes the next put ring the bell; it returns false when a batch waits already. The
+// loop calls wake when it goes on. A leftover token costs the loop one empty round.
 func (q *intake) sleep() bool {
 	q.asleep.Store(true)
 	if q.empty() {
@@ -70,10 +70,10 @@ func (q *intake) sleep() bool {
 	return false
 }
 
-// wake ends a sleep, whatever ended it.
+// wake ends a sleep; the loop calls it after every wake-up, whatever the cause.
 func (q *intake) wake() { q.asleep.Store(false) }
 
-// close refuses what comes from now on; false when something waits still.
+// close makes put refuse every later batch; it returns false when a batch still waits.
 func (q *intake) close() bool {
 	return q.taken == nil && q.newest.CompareAndSwap(nil, noMore)
 }

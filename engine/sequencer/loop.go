@@ -13,27 +13,29 @@ import (
 
 // Batching limits of docs/internals/performance.md#publication-6.
 const (
-	// BatchCommands is how many commands are applied between two publications.
+	// BatchCommands limits the commands that are applied between two publications.
 	BatchCommands = 256
-	// gatherYields is how often in a row the loop lets others run without getting anything
-	// before it processes what it has: under a microsecond when nobody else is there.
+	// gatherYields is the number of consecutive yields without a new batch after which the loop
+	// processes its group: under a microsecond when no other goroutine is runnable.
 	gatherYields = 4
-	// companyGroups is for how many groups of a lone submitter the loop still looks for others.
+	// companyGroups is the number of groups with a lone submitter for which the loop still yields
+	// after contention.
 	companyGroups = 64
-	// gatherEnough is how many commands are enough not to wait for more of them: 256
-	// waiting make 900 k commands/s with 256, 1.0 M with 64, 1.15 M with 32 and with 16.
+	// gatherEnough is the group size at which the loop stops yielding for more commands. 256
+	// waiting submitters reach 900 k commands/s with 256, 1.0 M with 64, 1.15 M with 32 and 16.
 	gatherEnough = 32
-	// gatherEnoughSync is that of the groups that share a sync: 256 waiting have a p50 of 390 us
-	// with 32, 375 with 48 and 64, 415 with 96, 430 in one group.
+	// gatherEnoughSync is gatherEnough for groups that share a sync. 256 waiting submitters see a
+	// p50 of 390 us with 32, 375 with 48 and 64, 415 with 96, 430 in one group.
 	gatherEnoughSync = 64
-	// gatherYieldsSync is that under sync always, where a sync of 150 us is shared: 256
-	// waiting made 0.26 of 256 a sync with 4, p50 3.8 syncs; 0.27 and 3.1 to 3.6 with 16.
+	// gatherYieldsSync is gatherYields under sync always, where groups share a sync of 150 us.
+	// With 256 waiting submitters, 4 yields made 0.26 of 256 commands a sync and p50 3.8 syncs;
+	// 16 yields 0.27 and 3.1 to 3.6.
 	gatherYieldsSync = 16
-	// keptEvents bounds the buffer of events that is kept from command to command: 12 MB.
+	// keptEvents bounds the event buffer that the loop reuses for the next command: 12 MB.
 	keptEvents = 1 << 16
-	// QueueBatches bounds the waiting batches; beyond it Submit answers ErrBusy.
+	// QueueBatches bounds the waiting batches; beyond it Submit returns ErrBusy.
 	QueueBatches = 4096
-	// sourceLate is how late a source may act before the loop tells it to skip.
+	// sourceLate is the delay of a source beyond which the loop makes it skip.
 	sourceLate = int64(5 * time.Second)
 )
 
@@ -73,16 +75,16 @@ type Loop struct {
 	events  []engine.Event
 	refs    []*engine.Command
 	group   []*Batch
-	known   int              // submitters that were answered last, or waited then
-	company int              // groups since the last that was not of a lone submitter, down from companyGroups
+	known   int              // submitters answered last, and those that waited then
+	company int              // groups left in which the loop yields; contention resets it
 	one     []engine.Command // scratch of the sources
 	single  Batch            // scratch of the sources
 	wait    []group          // applied, not yet durable (sync always only)
 	waiting int              // commands in wait
-	spare   []group          // answered, their buffers to be used again
+	spare   []group          // answered groups, for reuse of their buffers
 	dirty   bool             // folded since the last publication
-	quiet   bool             // nobody looks: publish at the end of the advance only
-	lost    error            // why a source's commands were refused, the first since actUntil began
+	quiet   bool             // no reader: publish only at the end of the advance
+	lost    error            // first refusal of a source's commands since actUntil began
 	folded  uint64           // position of the last folded command
 
 	closing atomic.Bool
@@ -95,7 +97,7 @@ type query struct {
 	done chan struct{}
 }
 
-// NewLoop makes a loop; Run starts it.
+// NewLoop returns a loop; Run starts it.
 func NewLoop(o LoopOptions) *Loop {
 	l := &Loop{
 		core: o.Core, clk: o.Clock, journal: o.Journal, sinks: o.Sinks, sources: o.Sources,
@@ -112,15 +114,15 @@ func NewLoop(o LoopOptions) *Loop {
 	return l
 }
 
-// Stats are the loop's counters.
+// Stats returns the loop's counters.
 func (l *Loop) Stats() *LoopStats { return &l.stats }
 
-// QueueLen is how many batches wait.
+// QueueLen returns the number of waiting batches.
 func (l *Loop) QueueLen() int { return int(l.intake.waiting.Load()) }
 
 // Submit hands b to the loop and waits for its outcome. The error is one of this
-// package's Err values (ErrRecord: a command whose record could not be read again; nothing
-// was sequenced); refusals of single commands are events, not errors.
+// package's Err values (ErrRecord: the record of a command could not be decoded again; the
+// loop sequenced nothing); refusals of single commands are events, not errors.
 func (l *Loop) Submit(b *Batch) error {
 	if l.closing.Load() {
 		return ErrStopping
@@ -140,13 +142,13 @@ func (l *Loop) Submit(b *Batch) error {
 		}
 		return err
 	}
-	<-b.done // comes always: what the intake took is answered before Run returns
+	<-b.done // never blocks for ever: Run answers every accepted batch before it returns
 	b.wakeFollowers()
 	return b.err
 }
 
-// Query runs fn on the loop's goroutine between two commands and waits for it: the way
-// to read what that goroutine owns. fn must be quick.
+// Query runs fn on the loop's goroutine between two commands and waits for it. fn may read
+// the state that this goroutine owns. fn must be quick.
 func (l *Loop) Query(fn func()) error {
 	q := &query{fn, make(chan struct{})}
 	select {
@@ -158,7 +160,7 @@ func (l *Loop) Query(fn func()) error {
 	}
 }
 
-// Stop finishes what was accepted, then ends Run. It returns when Run has.
+// Stop processes the accepted batches, ends Run and returns after Run has returned.
 func (l *Loop) Stop() {
 	if l.closing.CompareAndSwap(false, true) {
 		close(l.stop)
@@ -166,7 +168,7 @@ func (l *Loop) Stop() {
 	<-l.stopped
 }
 
-// Run is the loop; it returns after Stop.
+// Run runs the loop until Stop.
 func (l *Loop) Run() {
 	defer close(l.stopped)
 	timer := time.NewTimer(time.Hour)
@@ -207,8 +209,8 @@ func (q *query) run() {
 	close(q.done)
 }
 
-// take sequences what waits, up to the batch limits. Under sync always it goes on until
-// all who are known are there, because they share a sync.
+// take sequences the waiting batches, up to the batch limits. Under sync always it goes on
+// until all known submitters are back, because they share a sync.
 func (l *Loop) take() {
 	for commands, batches := 0, 0; commands < BatchCommands; {
 		l.gather(BatchCommands-commands, l.known-batches)
@@ -225,14 +227,15 @@ func (l *Loop) take() {
 	}
 }
 
-// gather makes a group of what waits now, of at most limit commands and one batch more.
-// The submitters of the last group were just woken: letting them run first, while that
-// brings more, makes one write and one publication serve them all (256 waiting: 2 commands
-// a group without it, see the benchmark of the loop). Not so for a submitter that is alone:
-// what would run instead is something that computes, for milliseconds when it makes a
-// snapshot. Nor for more than enough, which the loop can serve while another processor runs
-// the submitters of the group before. Under sync always whoever is known and not there yet
-// would wait for a sync more, and when all are there no one is waited for.
+// gather makes a group of the waiting batches: at most limit commands and one batch more.
+// The submitters of the last group were just woken. gather yields to them while this brings
+// more batches, so that one write and one publication serve them all (256 waiting submitters:
+// 2 commands a group without yielding, see the benchmark of the loop). It does not yield for a
+// lone submitter: the processor would go to a goroutine that computes, for milliseconds when
+// it makes a snapshot. Nor does it yield beyond gatherEnough: the loop can serve that group
+// while another processor runs the submitters of the group before. Under sync always a known
+// submitter that is not back yet would wait for one more sync, so gather yields until all
+// known submitters are back and no longer.
 func (l *Loop) gather(limit, known int) {
 	l.group = l.group[:0]
 	yields, enough := gatherYields, gatherEnough
@@ -311,7 +314,8 @@ func (l *Loop) run(batches []*Batch) {
 	answer(batches, nil)
 }
 
-// refuse answers batches with err; that of a source is for whoever moves the clock.
+// refuse answers batches with err. It records a source's error in lost for the caller that
+// moves the clock.
 func (l *Loop) refuse(batches []*Batch, err error) {
 	if submitters(batches) < len(batches) && l.lost == nil {
 		l.lost = err
@@ -319,8 +323,8 @@ func (l *Loop) refuse(batches []*Batch, err error) {
 	answer(batches, err)
 }
 
-// meet notes before n submitters are answered who may be there next. A source is no
-// company, and what it did says nothing of who is there.
+// meet records contention before the loop answers n submitters, to size the next group. A
+// source is not a submitter: a group of sources alone says nothing about contention.
 func (l *Loop) meet(n int) {
 	if n == 0 {
 		return
@@ -428,7 +432,7 @@ func (l *Loop) acceptStamps(b *Batch, last int64) bool {
 	return true
 }
 
-// reach moves time to the last command of the group: what follows is never older.
+// reach sets lastNs to the time of the group's last command, so that time never goes back.
 func (l *Loop) reach(batches []*Batch) {
 	cmds := batches[len(batches)-1].Commands
 	l.lastNs = max(l.lastNs, cmds[len(cmds)-1].TimeNs)
@@ -475,7 +479,7 @@ func (l *Loop) wake() <-chan struct{} {
 	return l.journal.Wake()
 }
 
-// drain finishes everything that was accepted before Stop.
+// drain processes every batch that was accepted before Stop.
 func (l *Loop) drain() {
 	for !l.intake.close() {
 		l.take()
@@ -485,6 +489,6 @@ func (l *Loop) drain() {
 	}
 }
 
-// Position is the journal position of the last command; for the loop's goroutine (inside
-// Query) or when Run has returned.
+// Position returns the journal position of the last command. Call it on the loop's goroutine
+// (inside Query) or after Run has returned.
 func (l *Loop) Position() uint64 { return l.pos }

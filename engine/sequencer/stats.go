@@ -6,7 +6,7 @@ import (
 	"tickhive/engine"
 )
 
-// LoopStats are counters for metrics; every member may be read at any time.
+// LoopStats holds counters for metrics. Any goroutine may read every member at any time.
 type LoopStats struct {
 	Commands  atomic.Uint64
 	Batches   atomic.Uint64 // publications
@@ -18,8 +18,8 @@ type LoopStats struct {
 	OldestNs  atomic.Int64  // machine time since which the oldest unpublished event waits, 0 none
 }
 
-// tally is what the loop's goroutine has counted since it last told LoopStats: once a
-// publication instead of once a command, an atomic addition costs 10 ns.
+// tally holds the counts since the loop's goroutine last added them to LoopStats. It adds once
+// a publication instead of once a command, because an atomic addition costs 10 ns.
 type tally struct{ events, trades, refused uint64 }
 
 func (l *Loop) count(events []engine.Event) {
@@ -35,7 +35,7 @@ func (l *Loop) count(events []engine.Event) {
 	}
 }
 
-// tell moves the tally to the figures that others read.
+// tell moves the tally to LoopStats, which other goroutines read.
 func (l *Loop) tell() {
 	t := &l.tally
 	l.stats.Events.Add(t.events)

@@ -11,9 +11,10 @@ import (
 // clock that is set.
 
 // AdvanceTo moves a virtual clock to ns, with everything that falls due on the way, and
-// returns when it is applied and published. A real clock, or a time that goes back, is
-// an error. So is a source whose commands the journal refuses, ErrUnavailable: the clock
-// then stands where that source acted; or further when a sync failed later, ErrOutcomeUnknown.
+// returns after all of it is applied and published. A real clock, or a time that goes back, is
+// an error. When the journal refuses a source's commands, AdvanceTo returns ErrUnavailable and
+// the clock stays at the time of that source's action. When a later sync fails, it returns
+// ErrOutcomeUnknown and the clock may be further.
 func (l *Loop) AdvanceTo(ns int64) error {
 	if l.manual == nil {
 		return errors.New("engine: the clock is the machine's and cannot be set")
@@ -21,8 +22,8 @@ func (l *Loop) AdvanceTo(ns int64) error {
 	return l.moveTo(ns, false)
 }
 
-// AdvanceQuietly is AdvanceTo for a backfill that nobody watches: it publishes once, at
-// the end. The state is the same.
+// AdvanceQuietly does the same as AdvanceTo for a backfill without readers: it publishes once,
+// at the end. The state is the same.
 func (l *Loop) AdvanceQuietly(ns int64) error {
 	if l.manual == nil {
 		return errors.New("engine: the clock is the machine's and cannot be set")
@@ -47,10 +48,10 @@ func (l *Loop) moveTo(ns int64, quiet bool) error {
 	return err
 }
 
-// runDue lets the sources act whose time has come and slides what time alone changes.
+// runDue runs the due sources and publishes the changes that time alone makes.
 func (l *Loop) runDue() {
 	if l.manual != nil {
-		return // a virtual clock stands still except in advance
+		return // a virtual clock moves only in advance
 	}
 	now := l.clk.NowNs()
 	for _, s := range l.sources {
@@ -63,7 +64,7 @@ func (l *Loop) runDue() {
 }
 
 // actUntil runs every source action that is due at or before ns, in order of time, each
-// at its own instant. In a virtual time it ends with the first that is refused: l.lost.
+// at its due time. On a virtual clock it ends with the first refusal, held in l.lost.
 func (l *Loop) actUntil(ns int64) {
 	for l.lost = nil; l.lost == nil || l.manual == nil; {
 		due, src := int64(math.MaxInt64), Source(nil)
@@ -101,8 +102,8 @@ func (l *Loop) act(src Source, due int64) {
 	l.run([]*Batch{b})
 }
 
-// slide publishes what time alone has changed up to ns, second by second: a view shows
-// the figures of the second it is read in.
+// slide publishes the changes that time alone made up to ns, second by second: a view shows
+// the figures of the second in which it is read.
 func (l *Loop) slide(ns int64) {
 	if l.quiet {
 		return
@@ -127,7 +128,7 @@ func (l *Loop) advance(ns int64) error {
 		return ErrTimeBack
 	}
 	l.actUntil(ns)
-	for len(l.wait) > 0 { // what happened before ns is folded before the time is shown
+	for len(l.wait) > 0 { // fold everything before ns before the new time is published
 		l.awaitDisk()
 	}
 	if l.lost != nil {
@@ -138,7 +139,7 @@ func (l *Loop) advance(ns int64) error {
 	return nil
 }
 
-// untilNext is how long the loop may sleep when nothing comes in.
+// untilNext returns how long the loop may sleep when no batch arrives.
 func (l *Loop) untilNext() time.Duration {
 	if l.manual != nil {
 		return time.Hour

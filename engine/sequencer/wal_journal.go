@@ -11,7 +11,7 @@ import (
 	"tickhive/internal/wal"
 )
 
-// SyncPolicy says when the journal is made safe from a power cut
+// SyncPolicy selects when the journal becomes durable
 // (docs/contract/storage.md#sync-policies). In every policy a record is written before its answer,
 // so that the end of the process loses nothing that was acknowledged.
 type SyncPolicy uint8
@@ -26,7 +26,7 @@ const (
 // SyncEvery is the longest time between a write and its sync under SyncInterval.
 const SyncEvery = 5 * time.Millisecond
 
-// ParseSyncPolicy reads always, interval or off.
+// ParseSyncPolicy parses always, interval or off.
 func ParseSyncPolicy(s string) (SyncPolicy, error) {
 	switch s {
 	case "always":
@@ -45,7 +45,7 @@ func ParseSyncPolicy(s string) (SyncPolicy, error) {
 type WALJournal struct {
 	log    *wal.Log
 	policy SyncPolicy
-	cmd    *engine.Command // what encode writes; a field so that Append allocates nothing
+	cmd    *engine.Command // input of encode; a field so that Append allocates nothing
 	encode func(dst []byte) []byte
 
 	bulk    bool   // see BeginBulk
@@ -54,13 +54,14 @@ type WALJournal struct {
 	dirty  chan struct{} // something was written since the last sync began
 	wake   chan struct{}
 	failed atomic.Pointer[error]
-	// refused is why the last write was not taken; nil again with the next that is.
+	// refused holds the error of the last write; nil after a write that succeeded.
 	refused atomic.Pointer[error]
 	stop    chan struct{}
 	done    sync.WaitGroup
 }
 
-// NewWALJournal starts what syncs a log whose records have been replayed.
+// NewWALJournal returns a journal on a log whose records have been replayed, and starts its
+// syncing goroutine.
 func NewWALJournal(log *wal.Log, policy SyncPolicy) *WALJournal {
 	j := &WALJournal{
 		log: log, policy: policy,
@@ -74,8 +75,8 @@ func NewWALJournal(log *wal.Log, policy SyncPolicy) *WALJournal {
 	return j
 }
 
-// Append writes the commands in one write; on an error none of them is kept, unless it is
-// ErrOutcomeUnknown.
+// Append writes the commands in one write. On an error the log holds none of them, unless the
+// error is ErrOutcomeUnknown.
 func (j *WALJournal) Append(cmds []*engine.Command) (uint64, error) {
 	if j.bulk {
 		return j.appendBulk(cmds)
@@ -105,16 +106,17 @@ func (j *WALJournal) Append(cmds []*engine.Command) (uint64, error) {
 
 // Flush syncs under SyncAlways, on the loop's goroutine. Rejected: a goroutine that syncs
 // while the loop applies the next group. Handing a sync of 150 us over and back costs two
-// wake-ups of a thread, and those who wait fall apart into groups that each wait for two
-// syncs: 2,200 ns CPU a command and p50 3.5 syncs with 256 waiting, 1,350 to 2,100 and 3.1 to 3.6 so.
+// thread wake-ups, and the submitters split into groups that each wait for two syncs: 2,200 ns
+// CPU a command and p50 3.5 syncs with 256 waiting. On the loop's goroutine: 1,350 to 2,100 ns
+// and 3.1 to 3.6 syncs.
 func (j *WALJournal) Flush() {
 	if j.policy == SyncAlways {
-		_ = j.Sync() // Err tells
+		_ = j.Sync() // Err returns the error
 	}
 }
 
-// Refused is why the last command was not taken (a full disk), nil when it was or the
-// next one would be. Any goroutine may ask.
+// Refused returns the error that refused the last command (a full disk); nil when the journal
+// accepted it or would accept the next one. Any goroutine may call it.
 func (j *WALJournal) Refused() error {
 	p := j.refused.Load()
 	if p == nil {
@@ -127,12 +129,12 @@ func (j *WALJournal) Refused() error {
 	return *p
 }
 
-// bulkRecords is how many records one write of a bulk holds.
+// bulkRecords is the number of records in one write of a bulk.
 const bulkRecords = 4096
 
-// BeginBulk gathers records into large writes until EndBulk: for a backfill, of which
-// nothing is acknowledged before its end. Commands are applied before their record is
-// written, so a write that fails is for good: Err, Append and EndBulk say it from then on.
+// BeginBulk gathers records into large writes until EndBulk. It is for a backfill, which
+// acknowledges nothing before its end. The loop applies commands before their record is
+// written, so a failed write is final: Err, Append and EndBulk return it from then on.
 func (j *WALJournal) BeginBulk() { j.bulk = true }
 
 func (j *WALJournal) appendBulk(cmds []*engine.Command) (uint64, error) {
@@ -167,7 +169,7 @@ func (j *WALJournal) writeBulk() error {
 	return err
 }
 
-// EndBulk writes and syncs what was gathered. The loop has stopped before.
+// EndBulk writes and syncs the gathered records. The loop must have stopped.
 func (j *WALJournal) EndBulk() error {
 	j.bulk = false
 	if err := j.Err(); err != nil {
@@ -179,16 +181,16 @@ func (j *WALJournal) EndBulk() error {
 	return j.Sync()
 }
 
-// DurableFirst is true under SyncAlways, but not for what nobody waits for.
+// DurableFirst reports whether answers wait for the sync: under SyncAlways, except in bulk.
 func (j *WALJournal) DurableFirst() bool { return j.policy == SyncAlways && !j.bulk }
 
-// Durable is the last synced position.
+// Durable returns the last synced position.
 func (j *WALJournal) Durable() uint64 { return j.log.DurableSeq() }
 
-// Wake is signaled when Durable moved or the log failed.
+// Wake returns a channel that receives when Durable has moved or the log has failed.
 func (j *WALJournal) Wake() <-chan struct{} { return j.wake }
 
-// Err is not nil once the log takes nothing any more.
+// Err returns an error once the log accepts no more records.
 func (j *WALJournal) Err() error {
 	if p := j.failed.Load(); p != nil {
 		return *p
@@ -196,7 +198,7 @@ func (j *WALJournal) Err() error {
 	return j.log.Stopped()
 }
 
-// Sync makes everything written durable now, whatever the policy.
+// Sync makes everything written durable at once, under every policy.
 func (j *WALJournal) Sync() error {
 	err := j.log.Sync()
 	if err != nil {
@@ -206,7 +208,7 @@ func (j *WALJournal) Sync() error {
 	return err
 }
 
-// Close ends the syncing goroutine and closes the log. The loop has stopped before.
+// Close ends the syncing goroutine and closes the log. The loop must have stopped.
 func (j *WALJournal) Close() error {
 	close(j.stop)
 	j.done.Wait()
