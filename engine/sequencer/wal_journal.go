@@ -60,8 +60,8 @@ type WALJournal struct {
 	done    sync.WaitGroup
 }
 
-// NewWALJournal returns a journal on a log whose records have been replayed, and starts its
-// syncing goroutine.
+// NewWALJournal returns a journal on a log whose records have been replayed. Under SyncInterval
+// it starts the syncing goroutine.
 func NewWALJournal(log *wal.Log, policy SyncPolicy) *WALJournal {
 	j := &WALJournal{
 		log: log, policy: policy,
