@@ -133,8 +133,8 @@ func (b *book) dequeue(o *order, lv *level) {
 	lv.count--
 }
 
-// detach takes an order out of its level and says what the level shows now, unless the
-// order comes back to it at once (quiet). An empty level goes.
+// detach removes an order from its level and emits the level's new amount, unless the order
+// returns to the level at once (quiet). It removes an empty level.
 func (b *book) detach(s int32, o *order, quiet bool) {
 	ls := o.level
 	lv := b.levels.at(ls)
@@ -153,7 +153,7 @@ func (b *book) detach(s int32, o *order, quiet bool) {
 	}
 }
 
-// hidden is the reserve of an order, 0 for anything but icebergs.
+// hidden returns the reserve of an order, 0 for anything but icebergs.
 func (b *book) hidden(s int32, o *order) int64 {
 	if o.marks&markIceberg == 0 {
 		return 0
@@ -161,7 +161,7 @@ func (b *book) hidden(s int32, o *order) int64 {
 	return b.cold.at(s).hidden
 }
 
-// pieces is in how many slices of display lots a reserve comes forward.
+// pieces returns the number of slices of display lots in a reserve.
 func pieces(hidden, display int64) int64 {
 	if hidden <= 0 {
 		return 0
@@ -169,7 +169,7 @@ func pieces(hidden, display int64) int64 {
 	return (hidden-1)/display + 1
 }
 
-// slicesOf are the slices of a resting order's reserve.
+// slicesOf returns the number of slices in a resting order's reserve.
 func (b *book) slicesOf(s int32, o *order) int64 {
 	if o.marks&markIceberg == 0 {
 		return 0
@@ -178,7 +178,7 @@ func (b *book) slicesOf(s int32, o *order) int64 {
 	return pieces(c.hidden, c.display)
 }
 
-// slices are those that a waiting stop will have when it rests untouched.
+// slices returns the number of slices that a waiting stop will have when it rests untouched.
 func (st *stopOrder) slices(open int64) int64 {
 	if st.display == 0 {
 		return 0
@@ -246,5 +246,5 @@ func finalStatus(filled int64) Status {
 	return Canceled
 }
 
-// total is price x amount in product units.
+// total returns price x amount in product units.
 func total(price, amount int64) fixed.U128 { return fixed.Mul64(uint64(price), uint64(amount)) }

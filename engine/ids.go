@@ -17,13 +17,13 @@ const orderIDBits = 36
 // MaxPairs keeps every OrderID below 2^53.
 const MaxPairs = 1 << (53 - orderIDBits)
 
-// MakeOrderID is the id of the n-th order of a pair.
+// MakeOrderID returns the id of the n-th order of a pair.
 func MakeOrderID(p PairID, n uint64) OrderID { return OrderID(uint64(p)<<orderIDBits | n) }
 
-// Pair is the pair that the order belongs to.
+// Pair returns the pair that the order belongs to.
 func (id OrderID) Pair() PairID { return PairID(id >> orderIDBits) }
 
-// N is the order's dense number within its pair, from 1.
+// N returns the order's dense number within its pair, from 1.
 func (id OrderID) N() uint64 { return uint64(id) & (1<<orderIDBits - 1) }
 
 // TradeID is dense per pair, from 1.
@@ -45,7 +45,7 @@ const (
 	Sell
 )
 
-// Opposite is the other side.
+// Opposite returns the other side.
 func (s Side) Opposite() Side { return s ^ 1 }
 
 // String is the word of the contract.

@@ -24,7 +24,7 @@ type index struct {
 	made  int // pages ever allocated
 }
 
-// get is the slot of n, 0: not open.
+// get returns the slot of n, 0: not open.
 func (x *index) get(n uint64) int32 {
 	p := n>>pageBits - x.base
 	if p >= uint64(len(x.pages)) || x.pages[p] == nil {
@@ -100,7 +100,7 @@ func (x *index) skipEmpty() {
 	}
 }
 
-// Next is the lowest open number at or above from and its slot; ok false: none. Walking
+// Next returns the lowest open number at or above from and its slot; ok false: none. Walking
 // the index from the front passes each emptied page once in its life.
 func (x *index) Next(from uint64) (n uint64, slot int32, ok bool) {
 	x.skipEmpty()

@@ -29,8 +29,8 @@ func (i *Instrument) MaxSettled() fixed.U128 {
 	return MaxTotal
 }
 
-// Instrument is what is configured of one pair. Immutable once published: a change makes
-// a new one.
+// Instrument holds the configuration of one pair. Immutable once published: a change makes a
+// new one.
 type Instrument struct {
 	ID           PairID
 	Code         string // BASE_QUOTE
@@ -45,7 +45,7 @@ type Instrument struct {
 	CreatedNs    int64  // when the pair was added
 }
 
-// DigitsTotal is the number of fractional digits of price x amount.
+// DigitsTotal returns the number of fractional digits of price x amount.
 func (i *Instrument) DigitsTotal() int { return i.DigitsPrice + i.DigitsAmount }
 
 var pairCode = regexp.MustCompile(`^[A-Z0-9]{2,12}_[A-Z0-9]{2,12}$`)

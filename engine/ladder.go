@@ -52,10 +52,10 @@ func (l *ladder) key(price int64) int64 {
 // better reports whether price a comes before b.
 func (l *ladder) better(a, b int64) bool { return l.key(a) > l.key(b) }
 
-// count is how many levels there are.
+// count returns the number of levels.
 func (l *ladder) count() int { return l.tree.count() + l.n }
 
-// find is the level at price, 0 when there is none.
+// find returns the level at price, 0 when there is none.
 func (l *ladder) find(levels *slab[level], price int64) int32 {
 	i := uint64(price) & uint64(len(l.cache)-1)
 	if s := l.cache[i]; s != 0 && levels.at(s).price == price {
@@ -118,7 +118,7 @@ func (l *ladder) insert(key int64, s int32) {
 	l.atHand()
 }
 
-// atHand notes the best level, read before every match.
+// atHand caches the best level, which every match reads.
 func (l *ladder) atHand() {
 	r := l.top[l.n-1]
 	l.best, l.touch = r.slot, l.key(r.key) // key is its own inverse
@@ -180,7 +180,7 @@ func (l *ladder) down(visit func(slot int32) bool) {
 	l.tree.down(visit)
 }
 
-// worst is the slot of the level farthest from the touch, 0: side is empty.
+// worst returns the slot of the level farthest from the touch, 0: side is empty.
 func (l *ladder) worst() int32 {
 	if s := l.tree.min(); s != 0 {
 		return s

@@ -116,8 +116,8 @@ func (b *book) consumed(s int32, o *order, lv *level) {
 	b.forget(s, o)
 }
 
-// enter lets a taker into the book: it matches, then rests, ends or is canceled. What may
-// not enter at all was turned away before.
+// enter lets a taker into the book: it matches, then rests, ends or is canceled. The caller
+// has already refused a taker that may not enter.
 func (b *book) enter(t *taker) {
 	b.match(t)
 	switch {
@@ -133,7 +133,7 @@ func (b *book) enter(t *taker) {
 	}
 }
 
-// rest puts what is left of a gtc limit order into the book.
+// rest puts the remainder of a gtc limit order into the book.
 func (b *book) rest(t *taker) {
 	s := t.slot
 	var o *order
@@ -171,7 +171,7 @@ func (b *book) stand(s int32, o *order, price, open, display int64, client int32
 	return b.append(s, o, price, open-o.shown)
 }
 
-// cancelTaker takes out what is left of the taker.
+// cancelTaker cancels the taker's remainder.
 func (b *book) cancelTaker(t *taker) {
 	e := b.emit(EventCanceled)
 	e.Order = t.id
@@ -203,7 +203,7 @@ func (b *book) spent(t *taker) bool {
 	return t.lots(b.last) == 0 || opp.best != 0 && t.lots(opp.touch) == 0
 }
 
-// end lets go of a taker that does not rest.
+// end releases a taker that does not rest.
 func (b *book) end(t *taker) {
 	if t.slot != 0 {
 		b.forget(t.slot, b.orders.at(t.slot))

@@ -5,7 +5,7 @@ import "fmt"
 // Options bounds what a Core may hold. Zero members mean the defaults below. The limits
 // belong to the state's meaning: replaying a journal with others gives another state.
 type Options struct {
-	// OpenOrders is how many orders, waiting stops included, may be open in one pair.
+	// OpenOrders limits the open orders of one pair, waiting stops included.
 	OpenOrders int
 	// AccountOrders is the same for one account in one pair; the built-in account is exempt.
 	AccountOrders int
@@ -14,7 +14,7 @@ type Options struct {
 	// included: they bound the events of the command that triggers them all. Commands of rules
 	// version 0 keep neither.
 	AccountStops, PairStops int
-	// ClientIDs is how many client order ids one pair remembers, over all accounts.
+	// ClientIDs limits the client order ids that one pair remembers, over all accounts.
 	ClientIDs int
 	// AccountClientIDs is how many of the newest ones of one account in one pair are
 	// remembered beyond the end of their orders.

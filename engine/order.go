@@ -32,7 +32,8 @@ const (
 	markEarn                       // waits: stopOrder.earn counts
 )
 
-// coldOrder is what few orders need; it lies in a slab of its own under the same slot.
+// coldOrder holds the members that few orders need; a separate slab stores it under the same
+// slot.
 type coldOrder struct {
 	hidden  int64 // lots in reserve
 	display int64 // lots of a slice
@@ -40,7 +41,7 @@ type coldOrder struct {
 	stop    int32 // slot of its stopOrder
 }
 
-// stopOrder is what a waiting stop does once it is triggered.
+// stopOrder holds the members that a waiting stop needs once it is triggered.
 type stopOrder struct {
 	stop    int64 // ticks
 	price   int64 // ticks; 0 for market

@@ -17,7 +17,7 @@ type slab[T any] struct {
 	used   int32 // slots ever given out
 }
 
-// at is the value of slot i; it stays at its address until it is released.
+// at returns the value of slot i; it stays at its address until it is released.
 func (s *slab[T]) at(i int32) *T { return &s.chunks[uint32(i)>>chunkBits][i&chunkMask] }
 
 // take gives out a slot; the value is what its last holder left.
@@ -40,5 +40,5 @@ func (s *slab[T]) grow() int32 {
 
 func (s *slab[T]) release(i int32) { s.free = append(s.free, i) }
 
-// live is how many slots are given out now.
+// live returns the number of slots in use.
 func (s *slab[T]) live() int { return int(s.used) - len(s.free) }

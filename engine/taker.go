@@ -42,7 +42,7 @@ type taker struct {
 
 func (t *taker) byQuote() bool { return t.flags&FlagQuote != 0 }
 
-// open is the open amount as events tell it.
+// open returns the open amount as events report it.
 func (t *taker) open() int64 {
 	if t.byQuote() {
 		return 0
@@ -50,7 +50,7 @@ func (t *taker) open() int64 {
 	return t.left
 }
 
-// lots is how much it would take at price: its open amount, or less where its money ends.
+// lots returns the lots it would take at price: its open amount, or less where its money ends.
 func (t *taker) lots(price int64) int64 {
 	if !t.capped {
 		return t.left
@@ -58,7 +58,7 @@ func (t *taker) lots(price int64) int64 {
 	return min(t.left, lotsFor(t.money, price))
 }
 
-// lotsFor is how many lots at price are within an amount of product units.
+// lotsFor returns the number of lots at price that an amount of product units pays for.
 func lotsFor(money fixed.U128, price int64) int64 {
 	q, _ := money.DivMod64(uint64(price))
 	if q.Hi != 0 || q.Lo > math.MaxInt64 {
@@ -72,7 +72,7 @@ func (t *taker) setEarn(limit fixed.U128) {
 	t.bounded, t.earn = !limit.IsZero() && (t.side == Sell || t.byQuote()), limit
 }
 
-// earnable is how many of q lots at price it may take without bringing more than it may.
+// earnable returns how many of q lots at price it may take within its earn limit.
 func (t *taker) earnable(price, q int64) int64 {
 	if t.side == Sell {
 		if !t.earn.Less(total(price, q)) {
@@ -83,7 +83,7 @@ func (t *taker) earnable(price, q int64) int64 {
 	return min(q, lotsFor(t.earn, 1))
 }
 
-// earned books what q lots at price have brought.
+// earned subtracts the proceeds of q lots at price from the earn limit.
 func (t *taker) earned(price, q int64) {
 	if t.side == Buy {
 		price = 1
@@ -91,7 +91,7 @@ func (t *taker) earned(price, q int64) {
 	t.earn = t.earn.Sub(total(price, q))
 }
 
-// over reports whether a sell that would rest may bring more than it may.
+// over reports whether a sell that would rest may exceed its earn limit.
 func (t *taker) over() bool {
 	return t.bounded && t.side == Sell && t.earn.Less(total(t.limit, t.left))
 }

@@ -18,8 +18,7 @@ const (
 	// gatherYields is the number of consecutive yields without a new batch after which the loop
 	// processes its group: under a microsecond when no other goroutine is runnable.
 	gatherYields = 4
-	// companyGroups is the number of groups with a lone submitter for which the loop still yields
-	// after contention.
+	// companyGroups is the number of lone groups for which the loop still yields after contention.
 	companyGroups = 64
 	// gatherEnough is the group size at which the loop stops yielding for more commands. 256
 	// waiting submitters reach 900 k commands/s with 256, 1.0 M with 64, 1.15 M with 32 and 16.
@@ -28,8 +27,7 @@ const (
 	// p50 of 390 us with 32, 375 with 48 and 64, 415 with 96, 430 in one group.
 	gatherEnoughSync = 64
 	// gatherYieldsSync is gatherYields under sync always, where groups share a sync of 150 us.
-	// With 256 waiting submitters, 4 yields made 0.26 of 256 commands a sync and p50 3.8 syncs;
-	// 16 yields 0.27 and 3.1 to 3.6.
+	// 256 waiting made 0.26 of 256 a sync with 4 yields, p50 3.8 syncs; 0.27, 3.1 to 3.6 with 16.
 	gatherYieldsSync = 16
 	// keptEvents bounds the event buffer that the loop reuses for the next command: 12 MB.
 	keptEvents = 1 << 16
@@ -75,8 +73,8 @@ type Loop struct {
 	events  []engine.Event
 	refs    []*engine.Command
 	group   []*Batch
-	known   int              // submitters expected back: those answered last, and those waiting then
-	company int              // groups left in which the loop yields; reset to companyGroups by contention
+	known   int              // submitters answered last, and those that waited then
+	company int              // groups left in which the loop yields; contention resets it
 	one     []engine.Command // scratch of the sources
 	single  Batch            // scratch of the sources
 	wait    []group          // applied, not yet durable (sync always only)
@@ -233,9 +231,8 @@ func (l *Loop) take() {
 // 2 commands a group without yielding, see the benchmark of the loop). It does not yield for a
 // lone submitter: the processor would go to a goroutine that computes, for milliseconds when
 // it makes a snapshot. Nor does it yield beyond gatherEnough: the loop can serve that group
-// while another processor runs the submitters of the group before. Under sync always a known
-// submitter that is not back yet would wait for one more sync, so gather yields until all
-// known submitters are back and no longer.
+// while another processor runs the submitters of the group before. Under sync always it yields
+// until all known submitters are back: a late one would wait for one more sync.
 func (l *Loop) gather(limit, known int) {
 	l.group = l.group[:0]
 	yields, enough := gatherYields, gatherEnough
@@ -489,6 +486,5 @@ func (l *Loop) drain() {
 	}
 }
 
-// Position returns the journal position of the last command. Call it on the loop's goroutine
-// (inside Query) or after Run has returned.
+// Position returns the position of the last command. Call it inside Query or after Run returned.
 func (l *Loop) Position() uint64 { return l.pos }

@@ -45,7 +45,7 @@ func ParseSyncPolicy(s string) (SyncPolicy, error) {
 type WALJournal struct {
 	log    *wal.Log
 	policy SyncPolicy
-	cmd    *engine.Command // the command that encode writes; a field so that Append allocates nothing
+	cmd    *engine.Command // input of encode; a field so that Append allocates nothing
 	encode func(dst []byte) []byte
 
 	bulk    bool   // see BeginBulk
@@ -60,8 +60,8 @@ type WALJournal struct {
 	done    sync.WaitGroup
 }
 
-// NewWALJournal returns a journal on a log whose records have been replayed, and starts its
-// syncing goroutine.
+// NewWALJournal returns a journal on a log whose records have been replayed. Under SyncInterval
+// it starts the syncing goroutine.
 func NewWALJournal(log *wal.Log, policy SyncPolicy) *WALJournal {
 	j := &WALJournal{
 		log: log, policy: policy,

@@ -9,10 +9,10 @@ import (
 	"tickhive/internal/wal"
 )
 
-// LastTimer is a State that knows the time of its last record, so that a store which
-// starts on a clock that went back goes on from there.
+// LastTimer is a State that knows the time of its last record. A store that starts on a clock
+// that went back continues from that time.
 type LastTimer interface {
-	// LastNs is the time of the last record applied, Unix nanoseconds.
+	// LastNs returns the time of the last record applied, Unix nanoseconds.
 	LastNs() int64
 }
 

@@ -9,7 +9,7 @@ import (
 	"tickhive/internal/wal"
 )
 
-// storeOwner is what only the store's goroutine touches, retainFrom aside.
+// storeOwner holds the fields that only the store's goroutine uses, except retainFrom.
 type storeOwner[S, C, T any] struct {
 	lastNs    int64 // time of the last command: time never goes back
 	changed   bool  // the state is ahead of the view
@@ -30,7 +30,7 @@ type storeOwner[S, C, T any] struct {
 
 type snapshotMark struct{ seq, reflects uint64 }
 
-// run is the store's goroutine: everything that decides happens here, in order.
+// run runs the store's goroutine, which makes every decision in order.
 func (s *Store[S, C, R, T, V]) run() {
 	defer close(s.done)
 	timer := time.NewTimer(time.Hour)
@@ -56,7 +56,7 @@ func (s *Store[S, C, R, T, V]) run() {
 	}
 }
 
-// arm sets the timer to the next thing that time alone brings.
+// arm sets the timer to the next change by time alone.
 func (s *Store[S, C, R, T, V]) arm(timer *time.Timer) {
 	next := s.state.NextNs()
 	if next == 0 || s.opts.Clock.Virtual() || errors.Is(s.Health(), wal.ErrStopped) {
@@ -99,7 +99,7 @@ func (s *Store[S, C, R, T, V]) serve(first *request[S, C, T]) {
 		case req.err == nil:
 			req.err = wal.OutcomeUnknown(err)
 		default:
-			req.err = err // instead of a refusal, which rests on what is not durable
+			req.err = err // replaces a refusal, which depends on records that are not durable
 		}
 		close(req.done)
 		group[i] = nil
@@ -107,7 +107,7 @@ func (s *Store[S, C, R, T, V]) serve(first *request[S, C, T]) {
 	s.owner.group, s.owner.lastGroup = group, len(group)
 }
 
-// handle plans, records and applies one call. Nobody is answered yet.
+// handle plans, records and applies one call. It answers no caller yet.
 func (s *Store[S, C, R, T, V]) handle(req *request[S, C, T]) {
 	if err := s.Health(); errors.Is(err, wal.ErrStopped) {
 		req.err = err
@@ -118,8 +118,8 @@ func (s *Store[S, C, R, T, V]) handle(req *request[S, C, T]) {
 		now = max(now, req.tickNs)
 		s.owner.lastNs = now
 	}
-	// A fold writes nothing and what it tells comes only once: it does not wait for the
-	// room that what is due needs.
+	// A fold writes nothing and its input arrives only once, so it does not wait for the disk
+	// space that due commands need.
 	if err := s.due(now); err != nil && (req.kind != foldRequest || !errors.Is(err, wal.ErrUnavailable)) {
 		req.err = err
 		return
@@ -138,7 +138,7 @@ func (s *Store[S, C, R, T, V]) handle(req *request[S, C, T]) {
 	}
 }
 
-// due carries out what time alone brings until nowNs, each thing at its own time.
+// due carries out the commands that are due until nowNs, each at its due time.
 func (s *Store[S, C, R, T, V]) due(nowNs int64) error {
 	for {
 		next := s.state.NextNs()
@@ -161,9 +161,9 @@ func (s *Store[S, C, R, T, V]) due(nowNs int64) error {
 	}
 }
 
-// carryOut is plan, encode, append, apply. The record is in the system's page cache
-// before the state changes, so a write that fails leaves log and state as they were:
-// nothing needs to be undone or read again.
+// carryOut plans, encodes, appends and applies. The record is in the system's page cache
+// before the state changes, so a failed write leaves log and state unchanged: nothing needs
+// to be undone or read again.
 func (s *Store[S, C, R, T, V]) carryOut(nowNs int64, cmd C) (res T, err error) {
 	rec, err := s.state.Plan(nowNs, cmd)
 	if err != nil {
@@ -199,7 +199,7 @@ func (s *Store[S, C, R, T, V]) abandon() {
 }
 
 // commit makes the group durable, then visible. After a failed sync neither the view
-// nor any answer shows the group, and the store is over.
+// nor any answer shows the group, and the store stops.
 func (s *Store[S, C, R, T, V]) commit() error {
 	if s.owner.unsynced {
 		if err := s.sync(); err != nil {
@@ -214,7 +214,7 @@ func (s *Store[S, C, R, T, V]) commit() error {
 	return nil
 }
 
-// sync makes the other log durable before the own one.
+// sync makes the other log durable before the store's log.
 func (s *Store[S, C, R, T, V]) sync() error {
 	if s.opts.BeforeSync != nil {
 		if err := s.opts.BeforeSync(s.state); err != nil {
@@ -230,14 +230,14 @@ func (s *Store[S, C, R, T, V]) publish() {
 	s.owner.changed = false
 }
 
-// now is the clock, never going back.
+// now returns the clock's time, never earlier than the last command's.
 func (s *Store[S, C, R, T, V]) now() int64 {
 	s.owner.lastNs = max(s.owner.lastNs, s.opts.Clock.NowNs())
 	return s.owner.lastNs
 }
 
-// sick notes the log's health for Health; a stopped store stays stopped. Why it stopped is
-// not what became of the one command that met it.
+// sick records the log's error for Health; a stopped store stays stopped. It does not record
+// the outcome of the one command that met the error.
 func (s *Store[S, C, R, T, V]) sick(err error) {
 	if stopped := s.log.Stopped(); stopped != nil {
 		err = stopped

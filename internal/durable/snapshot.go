@@ -8,9 +8,8 @@ import (
 	"tickhive/internal/wal"
 )
 
-// startSnapshot encodes the state and has it written by another goroutine: the store
-// waits for the encoding only. The log is synced up to here, so a snapshot is never
-// ahead of its log.
+// startSnapshot encodes the state and starts a goroutine that writes it: the store waits only
+// for the encoding. The log is synced up to here, so a snapshot is never ahead of its log.
 func (s *Store[S, C, R, T, V]) startSnapshot() {
 	body := s.state.AppendSnapshot(nil)
 	mark := s.begin()
@@ -28,13 +27,13 @@ func (s *Store[S, C, R, T, V]) snapshotNow() error {
 	if err := s.commit(); err != nil {
 		return err
 	}
-	body := s.state.AppendSnapshot(nil) // before begin: what it reflects is known with it
+	body := s.state.AppendSnapshot(nil) // before begin, which reads what the body reflects
 	err := s.writeSnapshot(s.begin(), body)
 	s.snapshotWritten(err)
 	return err
 }
 
-// begin notes what the snapshot of this moment stands for.
+// begin records the sequences that a snapshot of the current state covers.
 func (s *Store[S, C, R, T, V]) begin() snapshotMark {
 	m := snapshotMark{seq: s.log.LastSeq()}
 	if r, ok := any(s.state).(Reflector); ok {
@@ -58,8 +57,8 @@ func (s *Store[S, C, R, T, V]) writeSnapshot(mark snapshotMark, body []byte) err
 	})
 }
 
-// snapshotWritten lets go of what the kept snapshots cover. A snapshot that failed costs
-// nothing but a longer recovery; the next is tried after a quarter of the usual log.
+// snapshotWritten releases the records that the retained snapshots cover. A failed snapshot
+// only makes a recovery longer; the store tries the next after a quarter of the usual log.
 func (s *Store[S, C, R, T, V]) snapshotWritten(err error) {
 	o := &s.owner
 	o.writing = false
@@ -79,8 +78,9 @@ func (s *Store[S, C, R, T, V]) snapshotWritten(err error) {
 	s.letGo()
 }
 
-// letGo publishes what of another log may go, and drops what of our own may: up to the
-// oldest kept snapshot, because a damaged newest one falls back to it.
+// letGo publishes the bound up to which the other log may drop records, and drops the records
+// of the store's log: up to the oldest retained snapshot, because recovery falls back to it
+// when the newest one is damaged.
 func (s *Store[S, C, R, T, V]) letGo() {
 	oldest := len(s.owner.seqs) - 1
 	s.owner.retainFrom.Store(max(s.owner.reflects[oldest], 1))

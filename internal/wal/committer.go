@@ -8,14 +8,14 @@ import (
 
 // Limits of a Committer.
 const (
-	// maxCommitWaiters bounds how many goroutines may wait; more get ErrBusy.
+	// maxCommitWaiters bounds the waiting goroutines; further ones get ErrBusy.
 	maxCommitWaiters = 1 << 16
-	// maxCommitBytes bounds what waits to be written; more get ErrBusy.
+	// maxCommitBytes bounds the bytes that wait to be written; further calls get ErrBusy.
 	maxCommitBytes = 64 << 20
 )
 
-// Committer is group commit for many goroutines: one goroutine drains what waits, makes
-// one write and one sync of it, and releases everybody. It owns its Log.
+// Committer does group commit for many goroutines: one goroutine drains the waiting records,
+// makes one write and one sync of them, and releases all waiters. It owns its Log.
 type Committer struct {
 	log  *Log
 	wake chan struct{} // holds one token when something waits
@@ -27,7 +27,7 @@ type Committer struct {
 	closed  bool
 }
 
-// commitGroup is what shares a write and a sync.
+// commitGroup holds the records that share a write and a sync.
 type commitGroup struct {
 	data  []byte
 	ends  []int
@@ -36,7 +36,7 @@ type commitGroup struct {
 	done  chan struct{}
 }
 
-// NewCommitter takes the log over; nobody else may append to it any more.
+// NewCommitter takes the log over; no other goroutine may append to it from then on.
 func NewCommitter(log *Log) *Committer {
 	c := &Committer{log: log, wake: make(chan struct{}, 1), done: make(chan struct{})}
 	c.waiting = &commitGroup{done: make(chan struct{})}
@@ -45,7 +45,7 @@ func NewCommitter(log *Log) *Committer {
 }
 
 // Commit appends payload (copied) and returns its sequence when it is durable. Any
-// goroutine. The errors are those of Write, ErrOutcomeUnknown after a failed Sync, ErrBusy
+// goroutine. It returns the errors of Write, ErrOutcomeUnknown after a failed Sync, ErrBusy
 // and ErrClosed.
 func (c *Committer) Commit(payload []byte) (seq uint64, err error) {
 	if len(payload) == 0 || len(payload) > MaxRecord {
@@ -107,10 +107,10 @@ func (c *Committer) waitingNow() int {
 	return len(c.waiting.ends)
 }
 
-// Gather lets those who were just released come back before the next group begins, as
-// long as more of them do: otherwise the first one back takes a sync for itself and the
-// rest wait for two (BenchmarkGroupCommit, 16 waiters: 0.78 of waiters x bare syncs with
-// it, 0.42 without). It never waits for a clock, and for a lone caller it is one comparison.
+// Gather yields to the waiters that were just released before the next group begins, as long
+// as more of them return. Without it the first waiter back gets a sync for itself and the rest
+// wait for two (BenchmarkGroupCommit, 16 waiters: 0.78 of waiters x bare syncs with it, 0.42
+// without). It never waits for a clock, and for a lone caller it is one comparison.
 func Gather(last int, waiting func() int) {
 	for n, before := waiting(), 0; n > before && n < last; {
 		runtime.Gosched()
@@ -134,7 +134,7 @@ func (c *Committer) commit(g *commitGroup) {
 	g.first, g.err = last-uint64(len(g.ends))+1, err
 }
 
-// Close commits what waits, and closes the log.
+// Close commits the waiting records and closes the log.
 func (c *Committer) Close() error {
 	c.mu.Lock()
 	if c.closed {

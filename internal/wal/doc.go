@@ -1,6 +1,6 @@
 // Package wal is a write-ahead log with snapshots.
 //
-// What it is: Log (segments of checksummed records, drawn in FORMAT.md), Committer (group
+// It holds Log (segments of checksummed records, drawn in FORMAT.md), Committer (group
 // commit for many goroutines), Reader (recovery, verification, dumps) and snapshot files.
 // The loop of engine/sequencer uses Log directly; the stores of accounts, launchpad and
 // hive use it through internal/durable.
@@ -11,17 +11,17 @@
 // Invariants:
 //
 //  1. Sequences go 1, 2, 3 ... without a gap, over segments, failures and restarts.
-//  2. When Write has returned, the record survives the end of the process; when Sync
-//     has, a power cut. Nothing of a batch whose Write failed ever comes back.
-//  3. What a start reads is a prefix of what was written that holds everything synced,
-//     or the start is refused with file, offset and sequence.
-//  4. After a failed sync nothing is written any more until the next start.
+//  2. After Write has returned, the record survives the end of the process; after Sync has
+//     returned, a power cut. No record of a batch whose Write failed ever reappears.
+//  3. A start reads a prefix of the written records that includes every synced record, or
+//     it is refused with file, offset and sequence.
+//  4. After a failed sync the log accepts no writes until the next start.
 //  5. A snapshot is never ahead of its durable log, nor of another log that it reflects;
-//     the log reaches back to the older of the two kept snapshots, and to what other
-//     stores retain.
+//     the log reaches back to the older of the two retained snapshots, and to the records
+//     that other stores retain.
 //
 // Reading order: errors, options, format, log, sync, rotate, open, reader, chain, judge,
 // committer, snapshot, snapshot_load.
 //
-// It does not know what is in a record, does not compress, and does not retry.
+// It does not know the content of a record, does not compress, and does not retry.
 package wal

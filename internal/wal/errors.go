@@ -7,16 +7,16 @@ import (
 
 // The operating errors of a log and of the stores on it. They are wrapped: use errors.Is.
 var (
-	// ErrStopped: a sync failed. What is on the disk is unknown, so the log takes
-	// nothing any more until the process starts again and reads it (design: a failed
-	// fsync is never retried). The cause is wrapped beside it.
+	// ErrStopped: a sync failed. The content of the disk is unknown, so the log accepts no
+	// more writes until the process starts again and reads it (design: a failed fsync is
+	// never retried). The error also wraps the cause.
 	ErrStopped = errors.New("wal: stopped for good after a failed sync")
 	// ErrOutcomeUnknown: the record was written and could not be made durable, or a write
 	// that failed could not be cut off again. The next start may find the record or not. It
-	// comes with the ErrStopped that ended the log; what is refused after it has ErrStopped alone.
+	// wraps the ErrStopped that ended the log too; later refusals wrap ErrStopped alone.
 	ErrOutcomeUnknown = errors.New("wal: written, not known to be durable")
-	// ErrUnavailable: the record could not be written (full disk) and nothing of it is
-	// kept. The same call works again when there is space.
+	// ErrUnavailable: the record could not be written (full disk) and the log holds nothing
+	// of it. The same call works again when there is space.
 	ErrUnavailable = errors.New("wal: not written")
 	// ErrBusy: a bounded queue is full. Nothing happened.
 	ErrBusy = errors.New("wal: queue full")
@@ -28,8 +28,8 @@ var (
 	ErrTruncated = errors.New("wal: sequence is older than the oldest kept")
 )
 
-// CorruptError is damage that no power cut explains: something that was durable is not
-// what was written. It stops the start.
+// CorruptError reports damage that no power cut explains: durable bytes differ from the bytes
+// written. It stops the start.
 type CorruptError struct {
 	File   string // path
 	Offset int64  // bytes from the start of the file
@@ -37,12 +37,12 @@ type CorruptError struct {
 	Reason string // what was found
 }
 
-// Error says file, offset, sequence and reason.
+// Error returns a text with file, offset, sequence and reason.
 func (e *CorruptError) Error() string {
 	return fmt.Sprintf("wal: %s: damaged at offset %d (sequence %d): %s", e.File, e.Offset, e.Seq, e.Reason)
 }
 
-// VersionError refuses a file of another format; it is never guessed at.
+// VersionError refuses a file of another format; no reader guesses at its content.
 type VersionError struct {
 	File   string // path
 	What   string // "log format", "record format", "snapshot format"
@@ -51,7 +51,7 @@ type VersionError struct {
 	Writer string // program that wrote the file
 }
 
-// Error is a sentence with both versions and the program that wrote the file.
+// Error returns a sentence with both versions and the program that wrote the file.
 func (e *VersionError) Error() string {
 	age := "a newer"
 	if e.Got < e.Want {
@@ -61,7 +61,7 @@ func (e *VersionError) Error() string {
 		e.File, e.What, e.Got, e.Writer, age, e.Want)
 }
 
-// OutcomeUnknown wraps what ended the log after the record was written.
+// OutcomeUnknown wraps the error that ended the log after the record was written.
 func OutcomeUnknown(stopped error) error {
 	return fmt.Errorf("%w: %w", ErrOutcomeUnknown, stopped)
 }

@@ -6,11 +6,11 @@ import (
 	"tickhive/internal/vfs"
 )
 
-// maxSeqAhead bounds the sequences that the search behind a damaged record takes for
-// possible, so that it seldom computes a checksum in vain.
+// maxSeqAhead bounds the sequences that the search behind a damaged record accepts as
+// plausible, so that it seldom computes a checksum in vain.
 const maxSeqAhead = 1 << 40
 
-// verdict is what lies behind the last good record.
+// verdict classifies the bytes behind the last good record.
 type verdict struct {
 	torn  int64         // bytes written behind it, when a power cut explains them
 	wrong *CorruptError // else
@@ -122,7 +122,7 @@ func scanFrames(data []byte, seed uint32, want uint64, yield func(at int, f fram
 	}
 }
 
-// written is the length of data without the zeros at its end.
+// written returns the length of data without the zeros at its end.
 func written(data []byte) int {
 	n := len(data)
 	for n > 0 && data[n-1] == 0 {

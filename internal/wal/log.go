@@ -65,7 +65,7 @@ type openSegment struct {
 	file   vfs.File
 }
 
-// OpenInfo says what Open found.
+// OpenInfo describes the log that Open found.
 type OpenInfo struct {
 	FirstSeq uint64 // oldest sequence kept, or the next one when the log is empty
 	LastSeq  uint64 // newest, FirstSeq-1 when the log is empty
@@ -104,8 +104,8 @@ func (l *Log) Add(encode func(dst []byte) []byte) {
 
 // Write hands the batch to the system in one write and returns the last sequence: from
 // here on it survives the end of the process, and after the next Sync a power cut. On
-// ErrUnavailable nothing of the batch is kept and its sequences are given out again; on
-// ErrStopped the log is over, and on ErrOutcomeUnknown with it the batch may be kept. Owner only.
+// ErrUnavailable the log holds nothing of the batch and reuses its sequences. On ErrStopped the
+// log has ended; with ErrOutcomeUnknown it may hold the batch. Owner only.
 func (l *Log) Write() (last uint64, err error) {
 	l.writeMu.Lock()
 	defer l.writeMu.Unlock()
@@ -147,9 +147,9 @@ func (l *Log) Append(payloads [][]byte) (last uint64, err error) {
 	return l.Write()
 }
 
-// makeRoom writes zeros behind the batch when it would reach past those there are. That
-// they cannot be written is no error: the batch itself may still fit. Only the owner
-// moves active, so it may look at filled without fillMu.
+// makeRoom writes zeros behind the batch when the batch would reach past the existing zeros. A
+// failure to write them is not an error: the batch itself may still fit. Only the owner moves
+// active, so it may read filled without fillMu.
 func (l *Log) makeRoom(off, n int64) {
 	if off+n <= l.active.filled.Load() {
 		return
@@ -179,8 +179,8 @@ func (l *Log) fillAhead() {
 	}
 }
 
-// fill writes n zeros behind filled, no further than a segment usually goes, and reports
-// whether it did. Needs fillMu.
+// fill writes n zeros behind filled, at most up to the usual segment size, and reports whether
+// it did. Needs fillMu.
 func (l *Log) fill(n int64) bool {
 	a := l.active
 	at := a.filled.Load()
@@ -207,8 +207,8 @@ func (l *Log) Room() bool {
 	return l.active.filled.Load() > off
 }
 
-// undo cuts off what a failed write may have left, durably: a record whose caller was
-// told "not written" must not come back after a power cut either.
+// undo durably cuts off the bytes that a failed write may have left: a record reported as "not
+// written" must not reappear after a power cut either.
 func (l *Log) undo(off int64, cause error) error {
 	l.fillMu.Lock()
 	defer l.fillMu.Unlock()
@@ -237,9 +237,9 @@ func (l *Log) markUnsynced() {
 	l.listMu.Unlock()
 }
 
-// Fail stops the log for good and returns the ErrStopped that ended it, of the first cause
-// when there was one before. It is for whoever shares the log's directory and is told
-// ErrStopped (WriteSnapshot); a failed sync of the log itself ends here too. Any goroutine.
+// Fail stops the log for good and returns the ErrStopped that ended it, with the first cause
+// when the log had already stopped. A writer that shares the log's directory calls it after an
+// ErrStopped (WriteSnapshot); a failed sync of the log itself calls it too. Any goroutine.
 func (l *Log) Fail(cause error) error {
 	err := cause
 	if !errors.Is(cause, ErrStopped) {
@@ -251,7 +251,7 @@ func (l *Log) Fail(cause error) error {
 	return l.Stopped()
 }
 
-// Stopped is nil, or the ErrStopped that ended the log. Any goroutine.
+// Stopped returns nil, or the ErrStopped that ended the log. Any goroutine.
 func (l *Log) Stopped() error {
 	if p := l.stop.Load(); p != nil {
 		return *p
@@ -259,14 +259,14 @@ func (l *Log) Stopped() error {
 	return nil
 }
 
-// LastSeq is the last sequence written, 0 when there never was one. Any goroutine.
+// LastSeq returns the last sequence written, 0 before the first record. Any goroutine.
 func (l *Log) LastSeq() uint64 { return l.written.Load() }
 
-// DurableSeq is the last sequence synced. Any goroutine.
+// DurableSeq returns the last sequence synced. Any goroutine.
 func (l *Log) DurableSeq() uint64 { return l.durable.Load() }
 
-// BytesWritten is the bytes appended since Open. Any goroutine.
+// BytesWritten returns the number of bytes appended since Open. Any goroutine.
 func (l *Log) BytesWritten() int64 { return l.bytes.Load() }
 
-// Recovered says what Open found.
+// Recovered returns the findings of Open.
 func (l *Log) Recovered() OpenInfo { return l.info }

@@ -91,9 +91,9 @@ func (l *Log) removeTemps() error {
 	return nil
 }
 
-// verifyFrom is the segment from which on the log must be verified now: all before it
-// was durable when a later record was written, so damage there is never a torn tail and
-// whoever reads it will be told.
+// verifyFrom returns the segment from which on Open must verify the log: everything before it
+// was durable when a later record was written, so damage there is never a torn tail, and a
+// Reader will report it.
 func (l *Log) verifyFrom(chain []segment) (int, error) {
 	for k := len(chain) - 1; k > 0; k-- {
 		if chain[k].reason != "" {
@@ -115,7 +115,7 @@ func (l *Log) verifyFrom(chain []segment) (int, error) {
 	return 0, nil
 }
 
-// resume cuts what r found torn and makes the segment it ended in the active one.
+// resume cuts the torn tail that r found and makes the segment it ended in the active one.
 func (l *Log) resume(chain []segment, k int, r *Reader) error {
 	last := k + r.i
 	l.info = OpenInfo{FirstSeq: chain[0].first, TornTail: r.torn, TornFile: chain[last].path, TornAt: r.off}
@@ -148,8 +148,8 @@ func (l *Log) resume(chain []segment, k int, r *Reader) error {
 
 // makeDurable cuts and opens the active segment and makes durable all that was verified:
 // after the end of a process some of it may still be in memory only. A sync alone would
-// not do: when it failed before, the system holds the pages for clean, shows them to
-// readers and never writes them. So what no record vouches for is written again.
+// not do: after a failed sync the system considers the pages clean, shows them to readers and
+// never writes them. So makeDurable writes every range again that no record vouches for.
 func (l *Log) makeDurable(chain []segment, k int, r *Reader) error {
 	from, off, err := l.vouchedTo(chain, k, r)
 	if err != nil {
@@ -190,7 +190,7 @@ func (l *Log) makeDurable(chain []segment, k int, r *Reader) error {
 	return nil
 }
 
-// vouchedTo is the place of the first record that no later one says was durable.
+// vouchedTo returns the place of the first record that no later record vouches for.
 func (l *Log) vouchedTo(chain []segment, k int, r *Reader) (seg int, off int64, err error) {
 	last := k + r.i
 	if r.durable+1 >= r.want && r.off > headerBytes {
@@ -217,7 +217,7 @@ func (l *Log) vouchedTo(chain []segment, k int, r *Reader) (seg int, off int64, 
 	return v.i, rec.Offset, nil
 }
 
-// rewrite writes the range of the file again as it is.
+// rewrite writes the range of the file again unchanged.
 func rewrite(f vfs.File, from, to int64) error {
 	buf := make([]byte, min(readBuffer, max(to-from, 0)))
 	for from < to {

@@ -9,7 +9,7 @@ import (
 	"tickhive/internal/vfs"
 )
 
-// readBuffer is how much a Reader reads at a time.
+// readBuffer is the number of bytes that a Reader reads at a time.
 const readBuffer = 256 << 10
 
 // Record is one record of the log. Payload is valid until the next call of Next.
@@ -21,7 +21,7 @@ type Record struct {
 }
 
 // Reader goes through a log in order and verifies every record. It takes no lock and
-// changes nothing, so it reads a log that nobody has open, or the part of an open one
+// changes nothing, so it reads a log that no process has open, or the part of an open log
 // that was written before the Reader was made. Owned by one goroutine.
 type Reader struct {
 	fsys  vfs.FS
@@ -79,7 +79,7 @@ func newReader(fsys vfs.FS, chain []segment, from, limit uint64) (*Reader, error
 	return r, nil
 }
 
-// openSegment begins segment r.i. A header that cannot be used is met by Next.
+// openSegment begins segment r.i. Next handles a header that cannot be used.
 func (r *Reader) openSegment() error {
 	seg := &r.chain[r.i]
 	if r.f != nil {
@@ -105,7 +105,7 @@ func (r *Reader) openSegment() error {
 	return nil
 }
 
-// Next is the next record; io.EOF at the end, also in front of a torn tail (see
+// Next returns the next record; io.EOF at the end, also in front of a torn tail (see
 // TornTail); *CorruptError for damage that no power cut explains. An error stays.
 func (r *Reader) Next() (Record, error) {
 	for r.err == nil {
@@ -133,7 +133,7 @@ func (r *Reader) Next() (Record, error) {
 	return Record{}, r.err
 }
 
-// segmentEnd goes on to the next segment (nil), or says why the log ends here.
+// segmentEnd goes on to the next segment (nil), or returns the reason why the log ends here.
 func (r *Reader) segmentEnd(reason string) error {
 	seg := &r.chain[r.i]
 	off, want := r.off, r.want
@@ -206,7 +206,7 @@ func (r *Reader) frame() (f frame, reason string, err error) {
 	return f, "", nil
 }
 
-// peek is n bytes from r.off on, fewer at the end of the file.
+// peek returns n bytes from r.off on, fewer at the end of the file.
 func (r *Reader) peek(n int) ([]byte, error) {
 	at := int(r.off - r.bufOff)
 	if at+n <= len(r.buf) {
@@ -224,7 +224,7 @@ func (r *Reader) peek(n int) ([]byte, error) {
 	return r.buf[:min(n, len(r.buf))], nil
 }
 
-// restZero says whether there is anything in the file from r.off on.
+// restZero checks that the file holds only zeros from r.off on; else it returns a reason.
 func (r *Reader) restZero() (reason string, err error) {
 	for at := r.off; at < r.size; {
 		n, err := r.f.ReadAt(r.store, at)
@@ -243,14 +243,14 @@ func (r *Reader) restZero() (reason string, err error) {
 	return "", nil
 }
 
-// TornTail is the bytes behind the last record that a power cut left half written; known
-// when Next has returned io.EOF.
+// TornTail returns the number of bytes behind the last record that a power cut left half
+// written; it is known after Next has returned io.EOF.
 func (r *Reader) TornTail() int64 { return r.torn }
 
-// NextSeq is the sequence that Next would return, or one past the last at the end.
+// NextSeq returns the sequence that Next would return, or one past the last at the end.
 func (r *Reader) NextSeq() uint64 { return r.want }
 
-// Progress is the bytes read and the bytes there are, for a progress bar.
+// Progress returns the bytes read and the total bytes, for a progress bar.
 func (r *Reader) Progress() (done, total int64) { return r.passed + r.off, r.total }
 
 // Close closes the file under the Reader.

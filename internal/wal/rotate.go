@@ -76,18 +76,18 @@ func (l *Log) createSegment(num, first uint64) (*openSegment, error) {
 	return seg, nil
 }
 
-// Retain keeps records from the sequence that from tells on: another store's snapshot
-// may still need them (see Store.RetainFrom). Any goroutine; from is called by
-// DropBefore.
+// Retain retains the records from the sequence that from returns on: another store's snapshot
+// may still need them (see Store.RetainFrom). Any goroutine; DropBefore calls
+// from.
 func (l *Log) Retain(from func() uint64) {
 	l.listMu.Lock()
 	defer l.listMu.Unlock()
 	l.retain = append(l.retain, from)
 }
 
-// DropBefore deletes the segments that hold only records below seq and below what
-// everyone retains; the active one always stays. Any goroutine. The log is synced
-// first, so that the one that remains is durable before the others go, and these are closed.
+// DropBefore deletes the segments that hold only records below seq and below every
+// retained sequence; the active one always stays. Any goroutine. It syncs the log first, so
+// that the remaining segment is durable and the others are closed before it deletes them.
 func (l *Log) DropBefore(seq uint64) error {
 	l.listMu.Lock()
 	for _, from := range l.retain {
@@ -126,7 +126,7 @@ func (l *Log) DropBefore(seq uint64) error {
 	return nil
 }
 
-// droppable is how many segments end below seq. Needs listMu.
+// droppable returns the number of segments that end below seq. Needs listMu.
 func (l *Log) droppable(seq uint64) (n int) {
 	for n+1 < len(l.segments) && l.segments[n+1].first <= seq {
 		n++
@@ -150,14 +150,14 @@ func (l *Log) Segments() []SegmentInfo {
 	return infos
 }
 
-// FirstSeq is the oldest sequence kept. Any goroutine.
+// FirstSeq returns the oldest retained sequence. Any goroutine.
 func (l *Log) FirstSeq() uint64 {
 	l.listMu.Lock()
 	defer l.listMu.Unlock()
 	return l.segments[0].first
 }
 
-// BytesSince is an upper bound of the bytes of log that hold the records after seq: it
+// BytesSince returns an upper bound of the bytes of log that hold the records after seq: it
 // counts the segment in which seq lies as a whole. Any goroutine.
 func (l *Log) BytesSince(seq uint64) (n int64) {
 	for _, seg := range l.Segments() {
@@ -168,8 +168,8 @@ func (l *Log) BytesSince(seq uint64) (n int64) {
 	return n
 }
 
-// Reader reads what is written at this moment, from sequence from on (0: from the
-// oldest); records appended later are not seen. Any goroutine.
+// Reader returns a Reader of the records written so far, from sequence from on (0: from the
+// oldest); it does not read records appended later. Any goroutine.
 func (l *Log) Reader(from uint64) (*Reader, error) {
 	last := l.written.Load()
 	l.listMu.Lock()

@@ -16,8 +16,8 @@ import (
 // SnapshotVersion is the version of the snapshot format written and read here.
 const SnapshotVersion = 1
 
-// SnapshotsKept is how many snapshots stay: the newest, and the one before to fall back
-// to.
+// SnapshotsKept is the number of retained snapshots: the newest, and the one before as a
+// fallback.
 const SnapshotsKept = 2
 
 const (
@@ -29,11 +29,11 @@ const (
 	endOfChunks = 0xFFFFFFFF // in the length word: the last chunk, holding the body's length
 )
 
-// SnapshotMeta says what a snapshot stands for.
+// SnapshotMeta holds the sequences that a snapshot covers.
 type SnapshotMeta struct {
-	// Seq is the last record of the own log that is in it.
+	// Seq is the last record of the store's log that the snapshot includes.
 	Seq uint64
-	// Reflects is the last record of another log that is in it, 0 without one.
+	// Reflects is the last record of another log that the snapshot includes, 0 without one.
 	Reflects uint64
 }
 

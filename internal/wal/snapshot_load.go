@@ -10,11 +10,11 @@ import (
 	"tickhive/internal/vfs"
 )
 
-// damagedExt marks a snapshot that could not be used: it stays for whoever wants to look
-// at it and counts as none.
+// damagedExt marks a snapshot that could not be used: the file stays for inspection and does
+// not count as a snapshot.
 const damagedExt = ".damaged"
 
-// Loaded says which snapshot was used.
+// Loaded describes the snapshot that was used.
 type Loaded struct {
 	OK      bool           // one was
 	Meta    SnapshotMeta   // what it stands for
@@ -25,7 +25,7 @@ type Loaded struct {
 
 // LoadNewest finds the newest snapshot in dir whose every byte verifies and which load
 // takes. load gets only verified bytes, and may have seen part of a damaged snapshot
-// before it is called again for the one before: it starts anew each time. A snapshot of
+// before it is called again for the one before: it must start over each time. A snapshot of
 // another version is refused with *VersionError, never passed over. Reads only.
 func LoadNewest(fsys vfs.FS, dir string, opts Options, load func(meta SnapshotMeta, r io.Reader) error) (Loaded, error) {
 	var found Loaded
@@ -108,7 +108,7 @@ func loadSnapshotFile(fsys vfs.FS, name string, seq uint64, opts Options, load f
 	return meta, nil
 }
 
-// chunkReader gives out the body of a snapshot, every byte verified before.
+// chunkReader reads the body of a snapshot and verifies every byte before it returns it.
 type chunkReader struct {
 	f    vfs.File
 	name string
