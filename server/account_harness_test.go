@@ -251,7 +251,7 @@ func (k *keys) call(method, target, body string, header ...string) answer {
 	return k.h.send(k.h.public, method, target, body, k.sign(method, target, body, header...))
 }
 
-// sign returns the headers of a signed request; more holds further headers as name and value.
+// sign is the headers of a signed request; more headers come in pairs.
 func (k *keys) sign(method, target, body string, more ...string) http.Header {
 	ts := strconv.FormatInt(k.h.clk.NowNs()/1_000_000, 10)
 	nonce := "n-" + strconv.FormatInt(k.h.nonce.Add(1), 10)
