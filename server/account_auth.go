@@ -14,8 +14,7 @@ import (
 // checked one copy, and the server would read the other.
 var credentialHeaders = [...]string{"API-PublicKey", "API-Timestamp", "API-Nonce", "API-Signature", "API-RecvWindow"}
 
-// repeatedCredential returns the first credential header that occurs more than once, "" if none
-// does.
+// repeatedCredential returns the first credential header that occurs more than once, else "".
 func repeatedCredential(h *fasthttp.RequestHeader) string {
 	for _, name := range credentialHeaders {
 		if len(h.PeekAll(name)) > 1 {
@@ -55,8 +54,7 @@ func (d *AccountDesk) Authenticate(c *Ctx) (*Caller, *refuse.Refusal) {
 	}, nil
 }
 
-// fullURL returns the URL that the legacy scheme signs
-// (docs/contract/signing.md#legacy-scheme).
+// fullURL returns the URL that the legacy scheme signs (docs/contract/signing.md#legacy-scheme).
 func (d *AccountDesk) fullURL(h *fasthttp.RequestHeader) []byte {
 	url := []byte(d.opt.PublicURL)
 	if len(url) == 0 {

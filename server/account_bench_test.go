@@ -8,7 +8,7 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// ask sends requests one after the other on one connection.
+// ask sends requests one after another on one connection.
 func (h *house) ask(b *testing.B, request func(i int, r *fasthttp.Request)) {
 	b.Helper()
 	c := &fasthttp.HostClient{Addr: "test", Dial: func(string) (net.Conn, error) { return h.dial("192.0.2.1") }}
@@ -36,8 +36,8 @@ func signInto(k *keys, r *fasthttp.Request, method, target, body string) {
 	}
 }
 
-// BenchmarkSignedGet against BenchmarkUnsignedGet is what a signature costs: the
-// client's own HMAC is in it too.
+// BenchmarkSignedGet minus BenchmarkUnsignedGet is the cost of a signature, including the
+// client's own HMAC.
 func BenchmarkSignedGet(b *testing.B) {
 	h, a, _ := traded(b)
 	h.ask(b, func(i int, r *fasthttp.Request) {
@@ -54,7 +54,7 @@ func BenchmarkUnsignedGet(b *testing.B) {
 	h.ask(b, func(_ int, r *fasthttp.Request) { r.SetRequestURI("http://test/api/users/avatars/simple") })
 }
 
-// BenchmarkSignedOrder is POST /api/orders with a hold, one after the other.
+// BenchmarkSignedOrder sends POST /api/orders with a hold, one after another.
 func BenchmarkSignedOrder(b *testing.B) {
 	h, a, _ := traded(b)
 	h.deposit(a, "USDT", "1000000000")

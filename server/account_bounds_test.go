@@ -12,15 +12,15 @@ import (
 	"tickhive/internal/fixed"
 )
 
-// bounded is a house with a pair of two digits each and the accounts of users.
+// bounded is a test exchange with a pair of two price and two amount digits, and its users.
 func bounded(t *testing.T) *house {
 	h := newHouse(t)
 	h.in("POST", "/pairs", `{"code":"AA_USDT","digitsPrice":2,"digitsAmount":2}`)
 	return h
 }
 
-// within checks that no user's balance is beyond 10^20 and that everything adds up, by big
-// integers.
+// within checks with big integers that no user's balance is beyond 10^20 and that the totals add
+// up.
 func (h *house) within(users ...*keys) {
 	h.t.Helper()
 	h.settled()
@@ -60,8 +60,8 @@ type orderResults struct {
 	Results []struct{ Status, RejectReason, FilledAmount any }
 }
 
-// A sell meets a bid of its own batch, of which nobody knew when it was weighed: it brings no
-// more than it was let in for, and what is left of it is canceled.
+// A sell trades with a bid of its own batch, which was unknown when the room for the sell was
+// reserved. The sell brings no more than the reserved room, and its remainder is canceled.
 func TestASellBringsNoMoreThanItWasLetInFor(t *testing.T) {
 	h := bounded(t)
 	u := h.user("")
@@ -71,13 +71,13 @@ func TestASellBringsNoMoreThanItWasLetInFor(t *testing.T) {
 		limitOrder("sell", "500000000000000", "1000", u.id)+`}]}`)
 	var w orderResults
 	parse(t, a.body, &w)
-	// It was let in for 5e17, which is 5.55 at 9e16; the rest is over what it may bring.
+	// The reserved room is 5e17, which is 5.55 at 9e16; the remainder would exceed it.
 	if a.status != 200 || len(w.Results) != 2 || w.Results[1].Status != "PartiallyExecutedAndCanceled" || fmt.Sprint(w.Results[1].FilledAmount) != "5.55" {
 		t.Fatalf("%d %s", a.status, a.body)
 	}
 	h.within(u)
-	// What it did bring is the money of its fill, to the last unit, and nothing is held or
-	// expected of it any more: what is left of the room is.
+	// The balance holds the exact money of the fill. No hold and no reserved room of the order
+	// is left: the rest of the room is free again.
 	usdt := h.state.View().Balance(uint32(h.account(u)), "USDT")
 	room := new(big.Int).Sub(bigMoney(accounts.MaxMoney.Wide()), bigMoney(usdt.Total))
 	if room.Sign() <= 0 || usdt.Held.Sign() != 0 {
@@ -92,8 +92,8 @@ func TestASellBringsNoMoreThanItWasLetInFor(t *testing.T) {
 	}
 }
 
-// A waiting stop keeps its room until it ends: neither a deposit nor another order takes it,
-// and when it triggers it brings no more than that.
+// A waiting stop keeps its room until it ends: neither a deposit nor another order uses it, and
+// when the stop triggers it brings no more than the room.
 func TestAWaitingStopKeepsItsRoom(t *testing.T) {
 	h := bounded(t)
 	u := h.user("")
@@ -127,8 +127,8 @@ func TestAWaitingStopKeepsItsRoom(t *testing.T) {
 }
 
 // Random legal batches near every bound: balances, amounts and fees near 10^20, accounts that
-// may go below zero, uplines, replaces, stops, self-trade prevention. Nothing panics, no user
-// passes 10^20, everything adds up after each request.
+// may go below zero, uplines, replaces, stops, self-trade prevention. Nothing panics, no balance
+// exceeds 10^20, and the totals add up after each request.
 func TestRandomBatchesNearTheBounds(t *testing.T) {
 	requests := 1_500
 	const seed = 5
@@ -230,8 +230,8 @@ func TestRandomBatchesNearTheBounds(t *testing.T) {
 	}
 }
 
-// Orders, batches and deposits of one user from many requests at once, near his bound: what
-// each is let in for is kept for it, so that however they meet no balance passes 10^20.
+// Concurrent orders, batches and deposits of one user near the bound: each request reserves its
+// room, so in no interleaving does a balance exceed 10^20.
 func TestRequestsAtOnceStayWithinTheBound(t *testing.T) {
 	h := bounded(t)
 	u := h.user("")

@@ -6,9 +6,8 @@ import (
 	"tickhive/internal/refuse"
 )
 
-// dateTime reads a date-time parameter of the account routes. Unlike the market-data routes,
-// they accept any RFC 3339 offset; without one the time is UTC
-// (docs/contract/accounts.md#accruals).
+// dateTime reads a date-time parameter of the account routes. Unlike the market-data routes, they
+// accept any RFC 3339 offset; without one the time is UTC (docs/contract/accounts.md#accruals).
 func (c *Ctx) dateTime(name string) (m moment, given bool, err *refuse.Refusal) {
 	raw, err := c.raw(name)
 	if err != nil || len(raw) == 0 {

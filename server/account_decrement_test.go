@@ -8,8 +8,8 @@ import (
 	"tickhive/client"
 )
 
-// Every status that an order can have after self-trade prevention took a part of it, in the
-// signed view, in the internal view and in the update of its stream.
+// Every status of an order after self-trade prevention decremented it, in the signed view, in
+// the internal view and in the update of its stream.
 func TestOrdersShowWhatADecrementTookOff(t *testing.T) {
 	h, a, b := traded(t)
 	s := h.socket()
@@ -71,7 +71,7 @@ func TestOrdersShowWhatADecrementTookOff(t *testing.T) {
 	a.ok("DELETE", "/api/orders/"+id, "")
 	expect("a part lost, the rest canceled", id, "Canceled", "5.0000", "0.0000", "0.0000", "4.0000", "1.0000")
 
-	// A new total counts from the replace on.
+	// The new total applies from the replace on.
 	id = place(a, "sell", "5")
 	place(a, "buy", "1")
 	h.in("PATCH", "/orders/"+id, `{"amount":3}`)
@@ -83,8 +83,8 @@ func TestOrdersShowWhatADecrementTookOff(t *testing.T) {
 	h.settled()
 }
 
-// The loss of a market buy by quote amount is money: it has no amount. A refused order lost
-// nothing.
+// Self-trade prevention decrements a market buy by quote amount in money, because the order has
+// no amount. It decrements nothing of a refused order.
 func TestDecrementedAmountOfOrdersWithoutOne(t *testing.T) {
 	h, a, b := traded(t)
 	a.place(`{"side":"sell",` + onBTC + `,"amount":1,"price":10}`)

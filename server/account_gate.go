@@ -15,8 +15,7 @@ import (
 	"tickhive/marketdata"
 )
 
-// AccountOptions configures an AccountDesk. Exchange, Core, History, Board and Clock are
-// required.
+// AccountOptions configures an AccountDesk. Exchange, Core, History, Board and Clock are required.
 type AccountOptions struct {
 	Exchange Exchange
 	Core     *engine.Core        // read only inside Exchange.Query
@@ -28,8 +27,7 @@ type AccountOptions struct {
 	// PublicURL is the scheme and host that this scheme signs (auth.public_url).
 	Legacy    bool
 	PublicURL string
-	// Ledger holds the balances of NATIVE and USBI. Nil: accounts hold them like any other
-	// currency.
+	// Ledger holds the balances of NATIVE and USBI. Nil: accounts hold them.
 	Ledger Ledger
 }
 
@@ -80,8 +78,7 @@ type AccountDesk struct {
 	verifier *accounts.Verifier
 }
 
-// NewAccountDesk returns an AccountDesk without its state, so that routes can be built before
-// recovery.
+// NewAccountDesk returns an AccountDesk without state: routes can be built before recovery.
 func NewAccountDesk(o AccountOptions) (*AccountDesk, error) {
 	if o.Exchange == nil || o.Core == nil || o.History == nil || o.Board == nil || o.Clock == nil {
 		return nil, errors.New("server: AccountOptions need an exchange, core, history, board and clock")

@@ -30,8 +30,8 @@ import (
 	"tickhive/server/web"
 )
 
-// accountContract describes market data and accounts: every public answer of these tests
-// is held against it.
+// accountContract describes market data and accounts. Every public answer of these tests is
+// validated against it.
 var accountContract = sync.OnceValues(func() (*contract, error) { return loadContract(web.PartMarket, web.PartAccounts) })
 
 type lockedText struct {
@@ -51,8 +51,8 @@ func (l *lockedText) String() string {
 	return l.b.String()
 }
 
-// house is a whole exchange with accounts on two in-memory listeners: loop, market data,
-// balances, both edges, streams.
+// house is a whole test exchange with accounts on two in-memory listeners: sequencer, market
+// data, balances, both servers, streams.
 type house struct {
 	t      testing.TB
 	clk    *clock.Manual
@@ -160,8 +160,8 @@ func newHouseInside(t testing.TB, inside func(*server.InternalOptions), change .
 	return h
 }
 
-// loopGate is the way to the loop and, for the accounts, to their store: while fail is
-// set, neither is reached and that is the outcome. before comes before each Submit.
+// loopGate is the route to the sequencer and, for the accounts, to their store. While fail is
+// set, it reaches neither and returns fail. It calls before ahead of each Submit.
 type loopGate struct {
 	*sequencer.Loop
 	fail   error
@@ -185,7 +185,7 @@ func (g *loopGate) AdvanceTo(ns int64) error {
 	return g.Loop.AdvanceTo(ns)
 }
 
-// loopback lets an in-memory listener pass for one on a loopback address.
+// loopback is an in-memory listener that reports a loopback address.
 type loopback struct{ *pipeListener }
 
 func (loopback) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)} }
@@ -245,7 +245,7 @@ type keys struct {
 	public, private string
 }
 
-// call signs and sends a request.
+// call signs and sends a request and returns the answer.
 func (k *keys) call(method, target, body string, header ...string) answer {
 	k.h.t.Helper()
 	return k.h.send(k.h.public, method, target, body, k.sign(method, target, body, header...))
@@ -280,8 +280,8 @@ func (k *keys) sign(method, target, body string, more ...string) http.Header {
 	return h
 }
 
-// signature is written here once more, so that the tests do not check the program
-// against itself.
+// signature is a second implementation, so that the tests do not check the program against
+// itself.
 func signature(private, ts, nonce, method, target, body string) string {
 	sum := sha256.Sum256([]byte(body))
 	mac := hmac.New(sha256.New, []byte(private))
@@ -315,7 +315,7 @@ func parse(t testing.TB, body string, v any) {
 	}
 }
 
-// user makes a user with a key that may trade; body is the members of POST /users.
+// user creates a user with a key that may trade; body holds the members of POST /users.
 func (h *house) user(body string) *keys {
 	h.t.Helper()
 	u := h.in("POST", "/users", "{"+body+"}")
@@ -329,7 +329,7 @@ func (h *house) deposit(k *keys, currency, amount string) {
 	h.in("POST", "/users/"+k.id+"/deposits", fmt.Sprintf(`{"currencyCode":%q,"amount":%q}`, currency, amount))
 }
 
-// traded is a house with a pair and two funded users.
+// traded returns a test exchange with a pair and two funded users.
 func traded(t testing.TB, change ...func(*server.AccountOptions)) (h *house, a, b *keys) {
 	t.Helper()
 	h = newHouse(t, change...)
@@ -342,7 +342,7 @@ func traded(t testing.TB, change ...func(*server.AccountOptions)) (h *house, a, 
 	return h, a, b
 }
 
-// ok is call that must succeed.
+// ok is call for a request that must succeed.
 func (k *keys) ok(method, target, body string) answer {
 	k.h.t.Helper()
 	a := k.call(method, target, body)
@@ -352,7 +352,7 @@ func (k *keys) ok(method, target, body string) answer {
 	return a
 }
 
-// place places an order through the trading API and answers its id.
+// place places an order through the trading API and returns its id.
 func (k *keys) place(body string) string {
 	k.h.t.Helper()
 	var id string
@@ -360,7 +360,7 @@ func (k *keys) place(body string) string {
 	return id
 }
 
-// balance is "free held" of a currency.
+// balance returns "free held" of a currency.
 func (k *keys) balance(currency string) string {
 	k.h.t.Helper()
 	var w struct {
@@ -389,7 +389,7 @@ func (h *house) wants(what string, a answer, status int, code, field string) {
 	}
 }
 
-// settled waits until the totals add up, which they always must.
+// settled waits until the totals add up.
 func (h *house) settled() {
 	h.t.Helper()
 	if err := h.state.View().Check(); err != nil {

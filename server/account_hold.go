@@ -14,9 +14,8 @@ import (
 const stripeCount = 256
 
 // Lock serializes commands that must not be in flight at the same time: commands with the same
-// client order id of an account (the second one uses the hold of the first), and replaces of
-// the same order (each holds the difference to the hold that it found). It returns the unlock
-// function.
+// client order id of an account (the second one uses the hold of the first), and replaces of the
+// same order (each holds the difference to the hold that it found). It returns the unlock function.
 func (d *AccountDesk) Lock(cmds []engine.Command) func() {
 	var mask [stripeCount / 64]uint64
 	any := false

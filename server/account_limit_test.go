@@ -11,7 +11,7 @@ import (
 	"tickhive/accounts"
 )
 
-// spend makes signed requests that change nothing, from several connections.
+// spend sends signed requests that change nothing, on several connections.
 func (k *keys) spend(n int) {
 	k.h.t.Helper()
 	const workers = 4
@@ -35,8 +35,8 @@ func (k *keys) spend(n int) {
 	wg.Wait()
 }
 
-// A key that has run into its limit can take its orders back, one and all, and nothing
-// else. Other keys, also of the same user, notice nothing.
+// A key that has reached its limit can only cancel orders, singly and all at once. Other keys,
+// also those of the same user, are not affected.
 func TestAKeyAtItsLimitCanStillCancel(t *testing.T) {
 	h, a, b := traded(t)
 	const order = `{"side":"buy","currencyPairCode":"BTC_USDT","amount":1,"price":10}`

@@ -111,7 +111,8 @@ func TestAmbassadorsMakeLinksThatDiscount(t *testing.T) {
 	}
 }
 
-// A chain of six: the fees of the last one's trades reach five levels, by hand.
+// A chain of six users: the fees of the last user's trades reach five levels. The expected
+// values are computed by hand.
 func TestAccrualsOfATreeAreTheHandComputedOnes(t *testing.T) {
 	h, seller, _ := traded(t)
 	chain := []*keys{h.user(""), h.user(`"isAmbassador":true,"secondLevelPercent":15`), h.user(""), h.user(`"isAmbassador":true,"secondLevelPercent":15`), h.user(""), h.user("")}

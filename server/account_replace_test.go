@@ -14,7 +14,7 @@ import (
 
 const onBTC = `"currencyPairCode":"BTC_USDT"`
 
-// submit hands one command to the loop and answers why it was refused.
+// submit submits one command to the sequencer and returns the reason of its refusal.
 func (h *house) submit(cmd engine.Command) (r engine.Reason) {
 	h.t.Helper()
 	b := sequencer.Batch{Commands: []engine.Command{cmd}, Collect: func(_ int, _ *engine.Command, e []engine.Event) {
@@ -26,8 +26,7 @@ func (h *house) submit(cmd engine.Command) (r engine.Reason) {
 	return r
 }
 
-// A replace of an order that the same batch places is paid for by the order's owner, or
-// refused.
+// A replace of an order of the same batch uses the money of the order's owner, or is refused.
 func TestAReplaceOfAnOrderOfItsOwnBatchIsFunded(t *testing.T) {
 	h, a, _ := traded(t)
 	batch := func(id int, price string) answer {
@@ -50,8 +49,8 @@ func TestAReplaceOfAnOrderOfItsOwnBatchIsFunded(t *testing.T) {
 	}
 }
 
-// A replace that comes before its order is known finds no order, whoever is first in the
-// engine.
+// A replace that arrives before its order is known finds no order, in whichever sequence the
+// engine applies the two.
 func TestAReplaceBeforeItsOrderIsKnownFindsNoOrder(t *testing.T) {
 	h, a, _ := traded(t)
 	cmd := engine.Command{
@@ -70,8 +69,8 @@ func TestAReplaceBeforeItsOrderIsKnownFindsNoOrder(t *testing.T) {
 	}
 }
 
-// A replace whose order trades on the way, so that it would need more than was kept, is
-// refused, and what was kept is free again.
+// A replace is refused if its order trades in the meantime, so that it would need more money
+// than was reserved. The reserved money is free again.
 func TestAReplaceOfAnOrderThatTradedOnTheWayIsFunded(t *testing.T) {
 	h, a, b := traded(t)
 	a.place(`{"side":"buy",` + onBTC + `,"amount":9,"price":100}`)
@@ -157,7 +156,7 @@ func (h *house) race(rng *rand.Rand, k *keys) {
 	}
 }
 
-// account is the engine's number of a user.
+// account returns the engine's number of a user.
 func (h *house) account(k *keys) engine.AccountID {
 	h.t.Helper()
 	var id [16]byte
@@ -171,8 +170,8 @@ func (h *house) account(k *keys) engine.AccountID {
 	return n
 }
 
-// An order of the built-in account is of 10^20 whole units at most, new or replaced, like
-// everybody's: what trades with it must fit a balance.
+// An order of the built-in account is limited to 10^20 whole units, new or replaced, like the
+// orders of all accounts: the money of its trades must fit a balance.
 func TestBuiltinOrdersStayWithinABalance(t *testing.T) {
 	h := newHouse(t)
 	h.in("POST", "/pairs", `{"code":"FOO_BAR","digitsPrice":0,"digitsAmount":0,"makerFee":0,"takerFee":0}`)
@@ -194,8 +193,8 @@ func TestBuiltinOrdersStayWithinABalance(t *testing.T) {
 	}
 }
 
-// A sale that would bring more than a balance can have at the price of the book is
-// refused; one that fits goes through.
+// A sale is refused if, at the price of the book, it would bring more than a balance can hold. A
+// sale that fits is accepted.
 func TestSalesBeyondABalanceAreRefused(t *testing.T) {
 	h := newHouse(t)
 	h.in("POST", "/pairs", `{"code":"FOO_BAR","digitsPrice":0,"digitsAmount":0,"makerFee":0,"takerFee":0}`)

@@ -18,7 +18,7 @@ func TestAccountRoutesAreTheDescribedOnes(t *testing.T) {
 	sameRoutes(t, h.srv.Routes(), web.PartMarket, web.PartAccounts)
 }
 
-// keysOf are the members of an object, sorted.
+// keysOf returns the names of an object's members, sorted.
 func keysOf(m map[string]any) string {
 	names := make([]string, 0, len(m))
 	for k := range m {
@@ -28,7 +28,7 @@ func keysOf(m map[string]any) string {
 	return strings.Join(names, " ")
 }
 
-// signedRoutes are all routes that need credentials, with a request that succeeds.
+// signedRoutes holds all routes that need credentials, each with a request that succeeds.
 func signedRoutes(id string) [][3]string {
 	const period = "?from=2026-01-01T00:00:00Z&to=2026-01-02T02:00:00%2B02:00"
 	return [][3]string{
@@ -113,7 +113,7 @@ func TestBodiesAreTakenUnderTheFourMediaTypes(t *testing.T) {
 			h.wants(route, a.call("POST", route, `{}`, "Content-Type", kind), 415, "UNSUPPORTED_MEDIA_TYPE", "Content-Type")
 		}
 		h.wants(route, a.call("POST", route, `{}`, "Content-Encoding", "gzip"), 415, "UNSUPPORTED_MEDIA_TYPE", "Content-Type")
-		// The media type is looked at before the credentials.
+		// The server checks the media type before the credentials.
 		h.wants(route, h.send(h.public, "POST", route, "{}", http.Header{"Content-Type": {"text/plain"}}), 415, "UNSUPPORTED_MEDIA_TYPE", "Content-Type")
 		for _, body := range []string{"", "[]", "{", `{"x":1}`, `{} {}`} {
 			if got := a.call("POST", route, body); got.status != 400 {
@@ -170,7 +170,7 @@ func TestAPIKeysLiveAndDie(t *testing.T) {
 	if got := a.ok("DELETE", "/api/apikeys/"+k.public, ""); got.body != "{}" {
 		t.Errorf("%s", got.body)
 	}
-	// A deleted key is dead for the next request, its owner's own too.
+	// A deleted key is invalid for the next request, also for its owner's.
 	second := parseObject(t, a.ok("POST", "/api/apikeys", `{"name":"second","canTrade":true}`).body)
 	s := &keys{h, a.id, second["publicKey"].(string), second["privateKey"].(string)}
 	s.ok("DELETE", "/api/apikeys/"+s.public, "")

@@ -52,7 +52,7 @@ func TestEveryFlippedBitOfWhatIsSignedIs401(t *testing.T) {
 	} {
 		h.wants(other, h.send(h.public, "GET", other, "", a.sign("GET", query, "")), 401, "UNAUTHORIZED", "API-Signature")
 	}
-	// A signature of one method is not one of another.
+	// A signature for one method is invalid for another.
 	id := a.place(body)
 	h.wants("GET for DELETE", h.send(h.public, "DELETE", "/api/orders/"+id, "", a.sign("GET", "/api/orders/"+id, "")), 401, "UNAUTHORIZED", "API-Signature")
 	if got := h.send(h.public, "HEAD", "/api/apikeys", "", a.sign("GET", "/api/apikeys", "")); got.status != 401 {
@@ -118,7 +118,7 @@ func TestReplayedAndSkewedRequests(t *testing.T) {
 	for _, ts := range []int64{now / 10, now * 10, -now} {
 		h.wants("timestamp", at(a, ts, "t", ""), 401, "UNAUTHORIZED", "API-Timestamp")
 	}
-	// Another key's nonces are its own.
+	// Each key has its own nonces.
 	if got := at(b, now, "skew-0", ""); got.status != 200 {
 		t.Error(got.body)
 	}
@@ -133,8 +133,8 @@ func TestReplayedAndSkewedRequests(t *testing.T) {
 	}
 }
 
-// A proxy and the exchange could each look at another one of two headers: every credential
-// header that occurs twice is refused, also where its values are equal.
+// A proxy and the exchange could read different copies of a repeated header. The server refuses
+// every credential header that occurs twice, even with equal values.
 func TestACredentialHeaderThatOccursTwiceIs401(t *testing.T) {
 	h, a, _ := traded(t)
 	for _, target := range []string{"/api/apikeys", "/api/deals?currencyPairCode=BTC_USDT"} {
@@ -204,8 +204,8 @@ func TestTheLegacySchemeIsOffUnlessAskedFor(t *testing.T) {
 	}
 }
 
-// Random commands of several users over the whole path: after each the totals are those
-// of before, and no funded balance is below zero.
+// Random commands of several users over the whole path: after each command the totals are
+// unchanged, and no funded balance is below zero.
 func TestRandomRequestsKeepTheTotals(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)

@@ -28,8 +28,7 @@ type heldBatch struct {
 	inner func(i int, cmd *engine.Command, events []engine.Event)
 }
 
-// collector sets f as the batch's collector. It passes f the index of the command in the whole
-// request.
+// collector sets the batch's collector, which passes f the command's index in the whole request.
 func (h *heldBatch) collector(f func(i int, cmd *engine.Command, events []engine.Event)) {
 	h.inner = f
 	h.batch.Collect = func(i int, cmd *engine.Command, events []engine.Event) {

@@ -13,7 +13,7 @@ import (
 	"tickhive/server"
 )
 
-// propose opens a proposal and answers its id.
+// propose opens a proposal and returns its id.
 func (c *colony) propose(tokenID string, urgent bool) string {
 	c.t.Helper()
 	return at(c.call("/hive/proposals", fmt.Sprintf(
@@ -267,7 +267,7 @@ func TestActionLogFiltersAgainstANaiveScan(t *testing.T) {
 	if n := c.must(c.get("/api/agents/action-logs"))["items"].([]any); len(n) != hive.DefaultLogPageSize {
 		t.Errorf("default page of %d", len(n))
 	}
-	// Payloads stand as they were sent, whatever decimals asks for.
+	// Payloads are returned as they were sent, whatever the parameter decimals asks for.
 	if body := c.get("/api/agents/action-logs?pageSize=1&decimals=string").body; !strings.Contains(body, `{"n":1.50}`) {
 		t.Errorf("payload: %s", body)
 	}

@@ -33,8 +33,7 @@ type Accounts interface {
 // Reservation is the money that Accounts reserves for a command in flight; nil: none.
 type Reservation any
 
-// noAccounts implements Accounts for an exchange without users: only the built-in account
-// exists.
+// noAccounts implements Accounts for an exchange without users: only the built-in account exists.
 type noAccounts struct{}
 
 func (noAccounts) Open(id [16]byte) (engine.AccountID, *refuse.Refusal) {

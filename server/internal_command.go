@@ -104,9 +104,8 @@ func setReason(cmd *engine.Command, r engine.Reason) {
 }
 
 // NewClientID returns the client order id of a complete Place command: the text, the hash that
-// makes it unique and the hash that makes a repeat equal
-// (docs/contract/matching.md#client-order-ids). Stamped values (rates, limits) are not part of
-// the content, so a repeated order stays equal when they change.
+// makes it unique and the hash of the content (docs/contract/matching.md#client-order-ids).
+// Stamped values (rates, limits) are no content: a repeat stays equal when they change.
 func NewClientID(cmd *engine.Command, text string) *engine.ClientID {
 	var buf [128]byte
 	b := binary.BigEndian.AppendUint32(buf[:0], uint32(cmd.Account))

@@ -12,7 +12,7 @@ import (
 	"tickhive/server"
 )
 
-// innerRaw sends these bytes to the internal listener on a connection of their own.
+// innerRaw sends request unchanged to the internal listener on a new connection.
 func (h *house) innerRaw(request string) answer {
 	h.t.Helper()
 	conn, err := h.intern.Transport.(*http.Transport).DialContext(context.Background(), "", "")
@@ -36,8 +36,8 @@ func (h *house) innerRaw(request string) answer {
 	return answer{res.StatusCode, res.Header, string(body)}
 }
 
-// makesUser sends a POST that makes a user, with these header lines alone, and reports
-// the answer and whether the user is there.
+// makesUser sends a POST that creates a user, with only these header lines. It returns the
+// answer and whether the user exists.
 func (h *house) makesUser(target string, lines ...string) (a answer, made bool) {
 	h.t.Helper()
 	before := h.state.View().Users()
@@ -48,8 +48,8 @@ func (h *house) makesUser(target string, lines ...string) (a answer, made bool) 
 
 const makeUser = "/internal/v1/users"
 
-// Without a token the internal listener answers to loopback names and the configured ones,
-// with any port, and does nothing for any other.
+// Without a token the internal listener accepts loopback names and configured names, with any
+// port, and refuses all other names.
 func TestWithoutATokenTheHostIsALoopbackNameOrAConfiguredOne(t *testing.T) {
 	h := newHouseInside(t, func(o *server.InternalOptions) {
 		o.Hosts = []string{"ops.example", "Build-1.Example.", "box_2", "10.0.0.5", "fd00::5", "::ffff:10.0.0.6"}
@@ -122,8 +122,8 @@ func TestAnAbsoluteTargetHasTheHostOfTheRequest(t *testing.T) {
 	}
 }
 
-// What only a browser sends decides beside the host: the origin must be the listener's
-// own, also the site, and a navigation reads at most.
+// Headers that only a browser sends are checked besides the host: the origin and the site must
+// be the listener's own, and a navigation may only read.
 func TestWithoutATokenRequestsOfPagesAreRefused(t *testing.T) {
 	h := newHouseInside(t, func(o *server.InternalOptions) { o.Hosts = []string{"ops.example"} })
 	for _, lines := range [][]string{
@@ -174,7 +174,7 @@ func TestWithoutATokenRequestsOfPagesAreRefused(t *testing.T) {
 			t.Errorf("%q: made %v, %s", c.lines, made, a.body)
 		}
 	}
-	// A look from the address bar is no change; a link on another page is.
+	// The server accepts a GET from the address bar; it refuses a link on another page.
 	get := func(site string) answer {
 		return h.innerRaw("GET /internal/v1/totals HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nSec-Fetch-Mode: navigate\r\nSec-Fetch-Site: " + site + "\r\n\r\n")
 	}
@@ -184,8 +184,8 @@ func TestWithoutATokenRequestsOfPagesAreRefused(t *testing.T) {
 	h.wants("from a link", get("cross-site"), 403, "FORBIDDEN", "Sec-Fetch-Site")
 }
 
-// The gate is before everything: every route and method, profiles, unknown paths, upgrades
-// and preflights. /ready alone answers anybody.
+// The page check precedes every route and method, profiles, unknown paths, upgrades and
+// preflights. Only /ready is served to every client.
 func TestTheGateIsBeforeEveryRouteButReady(t *testing.T) {
 	h := newHouse(t)
 	for _, route := range h.inner.Routes() {
@@ -247,7 +247,8 @@ func TestNoGETOfTheInternalAPIChangesAnything(t *testing.T) {
 	}
 }
 
-// A token replaces the gate: no page has it. Without it nothing is answered but 401.
+// A token replaces the page check, because no page knows it. Every request without the token
+// gets 401.
 func TestATokenReplacesTheGate(t *testing.T) {
 	h := newHouseInside(t, func(o *server.InternalOptions) { o.Token = "open sesame" })
 	foreign := []string{"Host: evil.example", "Origin: http://other.example", "Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: navigate"}
@@ -265,7 +266,7 @@ func TestATokenReplacesTheGate(t *testing.T) {
 	}
 }
 
-// What internal.hosts must not have.
+// Values that internal.hosts must not contain.
 func TestHostsAreNamesAndAddresses(t *testing.T) {
 	for _, good := range []string{"a", "ops.example", "ops.example.", "xn--bcher-kva.example", "box_2", "10.0.0.1", "::1", "fd00::5"} {
 		if err := server.CheckInternalHost(good); err != nil {

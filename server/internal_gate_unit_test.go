@@ -9,7 +9,7 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// The gate allocates nothing for a request that it lets through.
+// The page check allocates nothing for a request that it accepts.
 func TestTheGateAllocatesNothing(t *testing.T) {
 	gate, err := newPageGate([]string{"ops.example"})
 	if err != nil {

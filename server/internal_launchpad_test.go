@@ -55,7 +55,7 @@ func TestInternalLaunchpadRefuses(t *testing.T) {
 	}
 }
 
-// rich lets a user have USBI and answers the user's id.
+// rich deposits USBI for a user and returns the user's id.
 func (c *colony) rich(n int) string {
 	c.fund(n, 0, 1_000)
 	return userUUID(n)
@@ -84,7 +84,7 @@ func TestASwapIsThePoolsFormula(t *testing.T) {
 	if at(d, "pool.lastTradeAt") != fmt.Sprint(startNs/secondNs) || at(d, "worker.status") != "active" {
 		t.Errorf("after a swap: %v", d)
 	}
-	// Later liquidity enters in the pool's ratio, the excess stays.
+	// Later liquidity enters in the pool's ratio; the excess stays with the owner.
 	before := c.desk.Balances(userAddress(1))
 	c.call("/launchpad/tokens/"+id+"/liquidity", fmt.Sprintf(`{"userId":%q,"tokenAmount":"909.9181073703366697","quoteAmount":500}`, user))
 	after := c.desk.Balances(userAddress(1))

@@ -19,8 +19,7 @@ import (
 type MetricsSource struct {
 	Board *marketdata.Board
 	Clock clock.Clock
-	// Loop returns the sequencer's counters and the number of queued batches; nil counters: no
-	// sequencer runs yet.
+	// Loop returns the sequencer's counters (nil: none runs yet) and the number of queued batches.
 	Loop func() (stats *sequencer.LoopStats, queued int)
 	// Routes returns the route counters by listener: public, internal.
 	Routes func() map[string][]RouteStat

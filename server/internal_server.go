@@ -54,8 +54,7 @@ type InternalOptions struct {
 	Hosts []string
 	// Connections limits the open connections. Default 10,000.
 	Connections int
-	// Ready is true once recovery and backfill are done; until then only early routes are
-	// served.
+	// Ready is true once recovery and backfill are done; until then only early routes are served.
 	Ready *atomic.Bool
 	// Settle returns when every command that the core has applied is durable. The server calls
 	// it before it sends an answer that it read from the core itself. Nil: these answers do not
@@ -65,8 +64,7 @@ type InternalOptions struct {
 	StateHash func() (replica.StateHash, error)
 	// Metrics serves GET /metrics. Nil disables the route.
 	Metrics http.Handler
-	// LogLevel is the level of the log, which the route /log reads and sets. Nil disables the
-	// route.
+	// LogLevel is the level of the log. The route /log reads and sets it. Nil disables the route.
 	LogLevel *slog.LevelVar
 	// Resources add routes: users, launchpad, hive.
 	Resources []InternalResource
@@ -75,8 +73,7 @@ type InternalOptions struct {
 	MachineNs func() int64 // default clock.MachineNs
 }
 
-// InternalResource returns the routes of one resource for the internal table. NewInternal calls
-// it once.
+// InternalResource returns the internal routes of one resource. NewInternal calls it once.
 type InternalResource func(s *Internal) []*Route
 
 // Internal is the internal listener (docs/contract/internal.md). Any goroutine may call its

@@ -14,8 +14,7 @@ import (
 	"tickhive/internal/refuse"
 )
 
-// internalSystemRoutes returns the routes of clock, state hash, readiness, metrics, profiles and
-// log.
+// internalSystemRoutes returns the routes of clock, state hash, readiness, metrics, profiles, log.
 func internalSystemRoutes(s *Internal) []*Route {
 	routes := []*Route{
 		{Method: fasthttp.MethodGet, Path: internalPrefix + "/clock", Handle: s.getClock},

@@ -121,8 +121,7 @@ func (d *AccountDesk) totals(c *Ctx) *refuse.Refusal {
 	return nil
 }
 
-// appendUser appends the User object of docs/contract/internal.md#users-and-money; full adds the
-// balances.
+// appendUser appends a User (docs/contract/internal.md#users-and-money); full adds the balances.
 func (d *AccountDesk) appendUser(b []byte, u *accounts.UserView, full bool) []byte {
 	b = appendJSONString(append(b, `{"id":`...), u.ID)
 	b = appendJSONString(append(b, `,"nickname":`...), u.Nickname)

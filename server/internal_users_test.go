@@ -98,7 +98,7 @@ func TestUserRequestsThatAreRefused(t *testing.T) {
 		404, "NOT_FOUND", "accountId")
 }
 
-// closedLedger keeps NATIVE and takes none.
+// closedLedger holds NATIVE and refuses deposits of it.
 type closedLedger struct{ server.Ledger }
 
 func (closedLedger) Keeps(code string) bool                 { return code == "NATIVE" }
@@ -109,8 +109,8 @@ func (closedLedger) Deposit(string, string, server.Money) (accounts.BalanceView,
 	return accounts.BalanceView{}, refuse.Later(5, "The ledger is closed; nothing was changed.")
 }
 
-// A user whose native balance is refused exists: the answer says so, who it is and how it
-// gets the balance.
+// A user whose native balance is refused exists nevertheless. The answer reports this, names the
+// user and explains how to deposit the balance.
 func TestRefusalOfTheNativeBalanceNamesTheUserThatWasMade(t *testing.T) {
 	h := newHouse(t, func(o *server.AccountOptions) { o.Ledger = closedLedger{} })
 	a := h.innerCall("POST", "/users", `{"nickname":"ada","nativeBalance":5}`)
@@ -203,8 +203,8 @@ func TestProfitsAreSharedUpwards(t *testing.T) {
 	}
 }
 
-// A batch is applied in order: money that an earlier command frees is there for a later
-// one, and one account's commands may rest on each other.
+// A batch is applied in order: a later command may use money that an earlier one frees, and
+// commands of one account may depend on each other.
 func TestABatchSpendsWhatItFrees(t *testing.T) {
 	h, a, _ := traded(t)
 	first := a.place(`{"side":"buy","currencyPairCode":"BTC_USDT","amount":9,"price":100}`)

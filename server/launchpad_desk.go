@@ -22,13 +22,11 @@ type LaunchpadOptions struct {
 	User func(account engine.AccountID) (level int64, address string, ok bool)
 	// Find returns the account of a user's id.
 	Find func(id [16]byte) (engine.AccountID, bool)
-	// VotesPerMinute is the limit of one user's votes in any 60 s; default 10
-	// (rate.votes_per_minute).
+	// VotesPerMinute limits one user's votes in any 60 s; default 10 (rate.votes_per_minute).
 	VotesPerMinute int
 }
 
-// DefaultVotes is the default limit of one user's votes in any 60 s
-// (docs/contract/limits.md#rate-limits).
+// DefaultVotes is the default of VotesPerMinute (docs/contract/limits.md#rate-limits).
 const DefaultVotes = 10
 
 // LaunchpadDesk serves the public and internal routes of launchpad and hive, and implements
@@ -49,8 +47,7 @@ type agentStores struct {
 	hive   *hive.Store
 }
 
-// NewLaunchpadDesk returns a LaunchpadDesk without its stores, so that routes can be built
-// before recovery.
+// NewLaunchpadDesk returns a LaunchpadDesk without stores: routes can be built before recovery.
 func NewLaunchpadDesk(o LaunchpadOptions) (*LaunchpadDesk, error) {
 	if o.Clock == nil || o.User == nil || o.Find == nil {
 		return nil, errors.New("server: LaunchpadOptions need a clock, User and Find")

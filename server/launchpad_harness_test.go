@@ -42,7 +42,7 @@ func userUUID(n int) string { return fmt.Sprintf("00000000-0000-4000-8000-%012d"
 
 func userAddress(n int) string { return fmt.Sprintf("0x%040x", n+0xabc000) }
 
-// maxUser is the last user that exists.
+// maxUser is the number of the last existing user.
 const maxUser = 999
 
 func newColony(t testing.TB, change ...func(*server.Options)) *colony {
@@ -63,7 +63,7 @@ func newColony(t testing.TB, change ...func(*server.Options)) *colony {
 	return c
 }
 
-// freed is a colony whose clients are on the allow-list.
+// freed returns a test cluster whose clients are on the allow-list.
 func freed(t testing.TB) *colony {
 	return newColony(t, func(o *server.Options) { o.Rate.Allow = []string{"192.0.2.0/24"} })
 }
@@ -132,8 +132,7 @@ func (c *colony) close() {
 	}
 }
 
-// restart ends both stores and recovers them, with the clock moved by what the process
-// slept.
+// restart closes both stores and recovers them after it has advanced the clock by the downtime.
 func (c *colony) restart(sleptNs int64) {
 	c.t.Helper()
 	c.close()
@@ -175,7 +174,7 @@ func (c *colony) serveInternal() {
 	})
 }
 
-// loopbackListener says that it is on a loopback address.
+// loopbackListener reports a loopback address.
 type loopbackListener struct{ net.Listener }
 
 func (loopbackListener) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8081} }
@@ -194,7 +193,7 @@ func (c *colony) inner(method, path, body string) answer {
 	return c.read(res, "internal") // not described
 }
 
-// must decodes an answer that must be 200.
+// must decodes an answer whose status must be 200.
 func (c *colony) must(a answer) map[string]any {
 	c.t.Helper()
 	if a.status != 200 {
@@ -293,7 +292,7 @@ func (c *colony) native(n int) string {
 // agentContract is the description of launchpad and hive.
 var agentContract = sync.OnceValues(func() (*contract, error) { return loadContract(web.PartMarket, web.PartLaunchpad) })
 
-// do is a request on the public listener; its answer is held against the description.
+// do sends a request to the public listener and validates the answer against the description.
 func (c *colony) do(method, target, body string, header ...string) answer {
 	c.t.Helper()
 	a := c.market.do(method, target, body, header...)

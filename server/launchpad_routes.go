@@ -2,8 +2,7 @@ package server
 
 import "github.com/valyala/fasthttp"
 
-// Routes returns the public routes of launchpad and hive (docs/contract/api.md). It is a
-// Resource.
+// Routes returns the public routes of launchpad and hive (docs/contract/api.md). It is a Resource.
 func (d *LaunchpadDesk) Routes(*Server) []*Route {
 	get := func(path string, h Handler, query ...string) *Route {
 		return &Route{Method: fasthttp.MethodGet, Path: path, Handle: h, Class: ClassLimited, Query: query}

@@ -14,8 +14,8 @@ func (c *colony) to(ns int64) {
 	c.must(c.inner("POST", "/clock", fmt.Sprintf(`{"advance":"%dns"}`, ns-c.clk.NowNs())))
 }
 
-// Boosts, proposals, idle workers and windows change at their exact second, without a
-// request in between, and the same through a restart that slept over it.
+// Boosts, proposals, idle workers and windows change at their exact second without a request in
+// between, also when the process is down at that second.
 func TestTimePassesByItself(t *testing.T) {
 	for _, slept := range []bool{false, true} {
 		t.Run(fmt.Sprintf("restart %t", slept), func(t *testing.T) {
@@ -75,8 +75,8 @@ func TestTimePassesByItself(t *testing.T) {
 	}
 }
 
-// A walk with asOf over tokens and workers sees each exactly once while others spawn; one
-// without misses none that was there.
+// A walk with asOf over tokens and workers sees each exactly once while others spawn. A walk
+// without asOf misses none that existed at its start.
 func TestWalksWhileTokensAreSpawned(t *testing.T) {
 	c := freed(t)
 	const before, during = 60, 120
@@ -129,7 +129,7 @@ func TestWalksWhileTokensAreSpawned(t *testing.T) {
 	}
 }
 
-// walk reads all pages as of the first one's block.
+// walk reads all pages as of the first page's block.
 func (c *colony) walk(t *testing.T, target, member string, there map[string]bool) {
 	t.Helper()
 	seen, asOf, total := map[string]int{}, "", ""

@@ -2,8 +2,7 @@ package server
 
 import "tickhive/engine"
 
-// tradingMembers is the order of docs/contract/trading.md#place-an-order, in which broken
-// members are reported.
+// tradingMembers is the order of reported members (docs/contract/trading.md#place-an-order).
 var tradingMembers = []string{
 	"side", "isMarket", "currencyPairCode", "amount", "price", "timeInForce", "postOnly", "clientOrderId",
 	"stopPrice", "displayAmount", "selfTradePrevention", "quoteAmount",

@@ -25,8 +25,8 @@ func (q *queries) Query(fn func()) error {
 	return err
 }
 
-// An account with many closed orders is read in many queries; all its pages together are
-// its orders, newest first, while more of them come and go.
+// Reading an account with many closed orders takes many queries. All pages together hold the
+// account's orders, newest first, while it places and closes more orders.
 func TestDeepPagesTakeManyQueriesAndLoseNoOrder(t *testing.T) {
 	var q *queries
 	h, a, _ := traded(t, func(o *server.AccountOptions) {

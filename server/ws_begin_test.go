@@ -8,9 +8,9 @@ import (
 	"tickhive/marketdata"
 )
 
-// docs/contract/streams.md#channels: a snapshot of trades begins at fromTradeId and ids have no gap
-// behind it. A client that reads so slowly that retention passes what it is owed next is told a new
-// start by a snapshot, at the oldest trade that is still kept.
+// docs/contract/streams.md#channels: a snapshot of trades begins at fromTradeId, and the ids
+// behind it have no gap. A client that reads so slowly that its next trade is evicted receives a
+// snapshot that starts over at the oldest retained trade.
 func TestTradesResumeStartsOverWhenRetentionPasses(t *testing.T) {
 	x := newStillHub(t, marketdata.Options{TradesMin: 10, TradesMax: 6000}, "AA_BB")
 	x.trade(6000)
@@ -79,8 +79,8 @@ func TestSnapshotLargerThanTheQueueArrives(t *testing.T) {
 	}
 }
 
-// docs/contract/limits.md#streams bounds the queue although a snapshot may be large: the next one
-// waits until the peer has taken it.
+// docs/contract/limits.md#streams bounds the queue although a snapshot may be large: the next
+// snapshot waits until the peer has accepted it.
 func TestSnapshotsWaitForRoom(t *testing.T) {
 	x := newStillHub(t, marketdata.Options{}, "AA_BB", "CC_DD")
 	for i := range int64(20_000) {
@@ -100,9 +100,9 @@ func TestSnapshotsWaitForRoom(t *testing.T) {
 }
 
 // docs/contract/streams.md#resume: updates follow fromSeq at once, and a snapshot's seq is the
-// prevSeq of the next update. fromSeq may be ahead of a stream with an interval (REST tells the
-// X-Seq of now): the update that brings the stream there is for those who had it, not for the new
-// one.
+// prevSeq of the next update. fromSeq may be ahead of a stream with an interval, because REST
+// returns the current X-Seq. The update that advances the stream to fromSeq goes to the live
+// subscribers, not to the resuming one.
 func TestResumeAheadOfAConflatedStreamFollows(t *testing.T) {
 	const head = `{"op":"subscribe","channel":"book","pairs":["AA_BB"],"interval":1000`
 	x := newStillHub(t, marketdata.Options{}, "AA_BB")

@@ -115,10 +115,9 @@ func (h *Hub) begin(sub *wsSub) bool {
 	return true
 }
 
-// beginTrades queues the trades that a resuming subscriber missed, one chunk per call, until
-// the subscriber has caught up with the stream. Between two chunks the stream advances and
-// old trades are evicted: a subscriber whose next trade is evicted receives a snapshot and
-// starts over.
+// beginTrades queues the trades that a resuming subscriber missed, one chunk per call, until the
+// subscriber has caught up with the stream. Between two chunks the stream advances and old trades
+// are evicted: a subscriber whose next trade is evicted receives a snapshot and starts over.
 func (h *Hub) beginTrades(sub *wsSub) bool {
 	s := sub.stream
 	kind := "update"

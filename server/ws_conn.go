@@ -69,8 +69,7 @@ func (l *wsInbound) allow(nowNs int64) (ok, closing bool) {
 	return false, l.violations >= wsViolations
 }
 
-// serve runs the connection until it ends. The upgrade callback calls it; serve owns the
-// socket.
+// serve runs the connection until it ends. The upgrade callback calls it; serve owns the socket.
 func (c *wsConn) serve(h *Hub, first []wsRequest) {
 	c.pongNs.Store(machineNs())
 	c.ws.SetPongHandler(func(string) error {

@@ -85,8 +85,7 @@ func NewHub(o HubOptions) *Hub {
 	return h
 }
 
-// Fold implements sequencer.Sink: it passes the events to the private feed. The public
-// streams use views instead.
+// Fold implements sequencer.Sink: only private streams use events, public streams use views.
 func (h *Hub) Fold(events []engine.Event, _ uint64) {
 	if h.opts.Private != nil {
 		h.opts.Private.Fold(events)

@@ -8,7 +8,7 @@ import (
 )
 
 // docs/contract/streams.md#server-messages: a heartbeat for each subscription that was silent for
-// 1 s. What others subscribe to and leave is no message of the stream.
+// 1 s. Other clients that subscribe and unsubscribe do not reset this time.
 func TestUnsubscribingDoesNotSilenceTheHeartbeatsOfOthers(t *testing.T) {
 	x := newStillHub(t, marketdata.Options{}, "AA_BB")
 	a, b := x.connect(), x.connect()
@@ -25,8 +25,8 @@ func TestUnsubscribingDoesNotSilenceTheHeartbeatsOfOthers(t *testing.T) {
 	}
 }
 
-// A stream is forgotten two minutes after its last subscriber went, however long before that
-// its last message was, and however he went.
+// The hub removes a stream two minutes after its last subscriber left, whatever the age of the
+// last message and however the subscriber left.
 func TestStreamsAreForgottenAfterTheirLastSubscriber(t *testing.T) {
 	x := newStillHub(t, marketdata.Options{}, "AA_BB")
 	for _, leaves := range []bool{true, false} {
@@ -52,8 +52,8 @@ func TestStreamsAreForgottenAfterTheirLastSubscriber(t *testing.T) {
 	}
 }
 
-// docs/contract/streams.md#server-messages: the snapshot of status is what /api/status answers
-// then, not when the first subscriber came, and the market may have stood still in between.
+// docs/contract/streams.md#server-messages: a snapshot of status equals the current /api/status,
+// not the one at the first subscription, even if the market was idle in between.
 func TestStatusSnapshotIsOfNow(t *testing.T) {
 	x := newStillHub(t, marketdata.Options{}, "AA_BB")
 	x.opts.Status = func(dst []byte) []byte {

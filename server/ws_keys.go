@@ -27,8 +27,7 @@ type wsKeys struct {
 	nextNs int64 // no key expires before this time; owner: the hub's goroutine
 }
 
-// keyDeleted records a deleted key for the hub. It runs on the goroutine that deleted the key
-// and does not wait.
+// keyDeleted records a deleted key for the hub. It runs on the deleting goroutine, never waits.
 func (k *wsKeys) keyDeleted(number uint64) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -82,8 +81,7 @@ func (k *wsKeys) takeDeleted() (ended []*wsConn) {
 	return ended
 }
 
-// takeExpired returns the sockets of the keys that have expired. It scans the keys only after
-// the earliest expiry.
+// takeExpired returns the sockets of expired keys. It scans the keys only when one has expired.
 func (k *wsKeys) takeExpired(nowNs int64) (ended []*wsConn) {
 	if len(k.sockets) == 0 || nowNs < k.nextNs {
 		return nil

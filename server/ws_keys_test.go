@@ -11,14 +11,14 @@ import (
 	"tickhive/client"
 )
 
-// another gives a user a further key; body is the members beside its name.
+// another creates a further key for a user; body holds the members besides its name.
 func (k *keys) another(body string) *keys {
 	k.h.t.Helper()
 	made := k.h.in("POST", "/users/"+k.id+"/apikeys", `{"name":"another"`+body+`}`)
 	return &keys{k.h, k.id, made["publicKey"].(string), made["privateKey"].(string)}
 }
 
-// signedSocket is a socket that a key signed for, and every message that it got.
+// signedSocket is a socket that a key signed for, with every message that it received.
 type signedSocket struct {
 	*client.Stream
 	t    *testing.T
@@ -37,8 +37,8 @@ func (k *keys) socket(t *testing.T, channels ...string) *signedSocket {
 	return s
 }
 
-// ask sends an operation and returns its answer, and the messages before it. An answer is
-// owed to the id, so whatever was queued before it has come by then.
+// ask sends an operation and returns its answer and the messages before it. The answer carries
+// the id, so every message queued before it has arrived.
 func (s *signedSocket) ask(r client.Request) (answer map[string]any, before []map[string]any) {
 	s.t.Helper()
 	s.sent++
@@ -85,7 +85,7 @@ func (s *signedSocket) subscribe(channel string) map[string]any {
 	return s.until("snapshot", channel)
 }
 
-// listed is the channels that list shows.
+// listed returns the channels that list shows.
 func (s *signedSocket) listed() string {
 	s.t.Helper()
 	m, _ := s.ask(client.Request{Op: "list"})
@@ -110,7 +110,7 @@ func (s *signedSocket) ended(reason string, channels ...string) {
 	}
 }
 
-// silent checks that nothing private comes, and that nothing private can be had.
+// silent checks that no private message arrives and that private subscriptions are refused.
 func (s *signedSocket) silent() {
 	s.t.Helper()
 	ask := func(r client.Request) map[string]any {
@@ -135,7 +135,7 @@ func (s *signedSocket) silent() {
 	}
 }
 
-// usdt is the free USDT in a message of balances, "" without a row.
+// usdt returns the free USDT in a message of balances, "" without a row.
 func usdt(m map[string]any) string {
 	for _, row := range m["balances"].([]any) {
 		if r := row.(map[string]any); r["currencyCode"] == "USDT" {
@@ -154,8 +154,8 @@ func seqOf(t *testing.T, m map[string]any) int64 {
 	return n
 }
 
-// A deleted key ends the private subscriptions of its sockets. The sockets live, public
-// channels flow, sockets of the user's other keys keep what they have, and another key
+// A deleted key ends the private subscriptions of its sockets. The sockets stay open, public
+// channels continue, sockets of the user's other keys keep their subscriptions, and another key
 // may sign for the socket again.
 func TestPrivateStreamsEndWhenTheirKeyIsDeleted(t *testing.T) {
 	h, a, b := traded(t)
@@ -173,7 +173,7 @@ func TestPrivateStreamsEndWhenTheirKeyIsDeleted(t *testing.T) {
 	if m := bare.until("error", ""); m["code"] != "UNAUTHORIZED" || m["channel"] != nil {
 		t.Errorf("a socket without private subscriptions: %v", m)
 	}
-	// What happens now is told to the others alone.
+	// From now on only the other sockets receive private messages.
 	order := `{"side":"sell","currencyPairCode":"BTC_USDT","amount":1,"price":50}`
 	b.place(order)
 	other.place(strings.Replace(order, "sell", "buy", 1))
@@ -186,7 +186,7 @@ func TestPrivateStreamsEndWhenTheirKeyIsDeleted(t *testing.T) {
 	if got := keeps.listed(); got != "balances" {
 		t.Errorf("the other key's socket has %q", got)
 	}
-	// Another key signs for the socket: the channels begin with what is there now.
+	// Another key signs for the socket: the channels begin with the current state.
 	s.auth(spare)
 	s.until("authenticated", "")
 	if list := s.subscribe("orders")["orders"].([]any); len(list) != 0 {
@@ -208,8 +208,7 @@ func TestPrivateStreamsEndWhenTheirKeyIsDeleted(t *testing.T) {
 	}
 }
 
-// A key ends when the exchange's clock says so, to the nanosecond of its expiresAt, and not
-// before.
+// A key ends exactly at its expiresAt by the exchange's clock, to the nanosecond.
 func TestPrivateStreamsEndWhenTheirKeyExpires(t *testing.T) {
 	h, a, _ := traded(t)
 	at := h.now().Add(time.Hour)
@@ -238,8 +237,8 @@ func TestPrivateStreamsEndWhenTheirKeyExpires(t *testing.T) {
 	keeps.ended("has expired", "balances")
 }
 
-// Subscriptions belong to the key that signed for them. Another key, of whatever user, ends
-// them; the same key, and credentials that do not verify, leave them as they are.
+// Subscriptions belong to the key that signed for them. Another key, of any user, ends them. The
+// same key, and credentials that do not verify, leave them unchanged.
 func TestSecondAuthOfASocket(t *testing.T) {
 	h, a, b := traded(t)
 	s := a.socket(t, "balances", "orders", "trades")
@@ -273,7 +272,7 @@ func TestSecondAuthOfASocket(t *testing.T) {
 		if got := s.listed(); got != "trades" {
 			t.Errorf("list shows %q", got)
 		}
-		// The first user's news is nobody's on this socket now.
+		// This socket no longer receives the first user's messages.
 		watch := a.socket(t, "balances")
 		h.deposit(a, "USDT", "1")
 		watch.until("update", "balances")
@@ -284,7 +283,7 @@ func TestSecondAuthOfASocket(t *testing.T) {
 			t.Errorf("the balances are not those of the key")
 		}
 	}
-	// A key that signed for the socket once is none of its business any more.
+	// The end of a key that signed for the socket earlier does not affect the socket.
 	b.another("").ok("DELETE", "/api/apikeys/"+b.public, "")
 	last := a.socket(t, "balances")
 	a.ok("DELETE", "/api/apikeys/"+a.public, "")

@@ -8,7 +8,7 @@ import (
 	"tickhive/marketdata"
 )
 
-// fill leaves room for no update in c's queue, as a peer that does not read does.
+// fill fills c's queue, like a peer that does not read, so that it has no room for an update.
 func (x *stillHub) fill(c *wsConn) {
 	x.t.Helper()
 	c.out.mu.Lock()
@@ -27,7 +27,7 @@ func spaces(n int) []byte {
 	return b
 }
 
-// catchUp lets the hub feed c and the peer read until nothing waits; it gives what was read.
+// catchUp lets the hub feed c and the peer read until the queue is empty. It returns the messages.
 func (x *stillHub) catchUp(c *wsConn) (all []stillMessage) {
 	for range 50 {
 		x.feed(c)
@@ -70,9 +70,9 @@ func TestQueueFullOnceForTwoStreamsStartsThemOver(t *testing.T) {
 	}
 }
 
-// docs/contract/streams.md#slow-clients: 1013 is for a queue that is full again within 10 s. A
-// client that has caught up since is not closed because a snapshot waits for room; one that never
-// did is.
+// docs/contract/streams.md#slow-clients: the hub closes with 1013 when a queue is full again
+// within 10 s. It does not close a client that has caught up since and whose snapshot waits for
+// room; it closes a client that never caught up.
 func TestOnlyAClientThatNeverCaughtUpIsClosed(t *testing.T) {
 	for _, caughtUp := range []bool{true, false} {
 		x := newStillHub(t, marketdata.Options{}, "AA_BB")
@@ -96,7 +96,7 @@ func TestOnlyAClientThatNeverCaughtUpIsClosed(t *testing.T) {
 	}
 }
 
-// watcher is a private feed that notes who is watched.
+// watcher is a private feed that records the watched accounts.
 type watcher struct {
 	PrivateFeed
 	watched map[engine.AccountID]bool
@@ -110,8 +110,8 @@ func (w *watcher) Snapshot(dst []byte, _ string, _ engine.AccountID) []byte {
 	return append(dst, `"orders":[]`...)
 }
 
-// The engine's loop notes orders of accounts that have listeners only: a connection that is
-// given up (docs/contract/streams.md#slow-clients) is a listener no more.
+// The sequencer's goroutine records only the orders of accounts that have subscribers: a closed
+// slow client (docs/contract/streams.md#slow-clients) is no longer one.
 func TestAnAccountIsNotWatchedOnceItsListenerIsGivenUp(t *testing.T) {
 	x := newStillHub(t, marketdata.Options{}, "AA_BB")
 	w := &watcher{}
@@ -162,7 +162,7 @@ func TestQueueFullDuringATradesResumeStartsItOver(t *testing.T) {
 	}
 }
 
-// A resume of trades that has sent nothing yet has lost nothing when the queue is full: it
+// A resume of trades that has queued nothing yet loses nothing when the queue is full: it still
 // begins at fromTradeId.
 func TestQueueFullBeforeATradesResumeKeepsIt(t *testing.T) {
 	x := newStillHub(t, marketdata.Options{}, "AA_BB")

@@ -48,8 +48,8 @@ func TestMessagesOver64KiBClose(t *testing.T) {
 	}
 }
 
-// Clients are pinged; one that never answers is closed with 1008, one that does stays, and
-// its own pings are answered.
+// The hub pings clients and closes a client that never answers with 1008. A client that answers
+// stays connected, and the server answers its pings.
 func TestPingsAndSilentClients(t *testing.T) {
 	t.Parallel()
 	x := newLiveWith(t, 1, func(h *server.HubOptions, _ *server.Options) {
@@ -94,7 +94,7 @@ func TestPingsAndSilentClients(t *testing.T) {
 	}
 }
 
-// A client that says goodbye is answered.
+// The server answers the close frame of a client.
 func TestCloseHandshakeIsAnswered(t *testing.T) {
 	t.Parallel()
 	x := newLive(t, 1)
@@ -108,7 +108,7 @@ func TestCloseHandshakeIsAnswered(t *testing.T) {
 	}
 }
 
-// A connection has 1,000 subscriptions at most; a repeat or a change is none more.
+// A connection has 1,000 subscriptions at most; a repeat or a change does not count again.
 func TestSubscriptionsAreBounded(t *testing.T) {
 	t.Parallel()
 	const pairs = 101
@@ -196,7 +196,7 @@ func TestListEchoesOptions(t *testing.T) {
 	}
 }
 
-// status begins with what /api/status says and goes on with the rows that changed.
+// status begins with the content of /api/status and continues with the rows that changed.
 func TestStatusChannel(t *testing.T) {
 	t.Parallel()
 	x := newLive(t, 2)
@@ -251,7 +251,7 @@ func getJSON(t *testing.T, url string, out any) {
 	}
 }
 
-// A heartbeat tells where the stream stands; that of trades says the last trade's id.
+// A heartbeat carries the stream's seq; a heartbeat of trades carries the last trade's id.
 func TestHeartbeatOfTradesTellsTheTrade(t *testing.T) {
 	t.Parallel()
 	x := newLive(t, 1)
@@ -267,7 +267,7 @@ func TestHeartbeatOfTradesTellsTheTrade(t *testing.T) {
 	}
 }
 
-// Tickers and candles of a stream are those of the REST routes, byte for byte.
+// Tickers and candles of a stream equal those of the REST routes, byte for byte.
 func TestStreamObjectsAreThoseOfREST(t *testing.T) {
 	t.Parallel()
 	x := newLive(t, 1)
@@ -310,8 +310,8 @@ func TestStreamsWithTextDecimals(t *testing.T) {
 	}
 }
 
-// faultyLine is a proxy between a client and the server that does harm to every n-th
-// update.
+// faultyLine is a proxy between a client and the server that corrupts the delivery of every
+// n-th update.
 func faultyLine(t *testing.T, x *live, harm string, nth int) (url string) {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -381,8 +381,8 @@ func relay(down, far *websocket.Conn, harm string, nth int) {
 	}
 }
 
-// Behind a line that drops, repeats, reorders or stalls every n-th update the client
-// notices each within one update and recovers; at the end its book is the server's.
+// Behind a line that drops, repeats, reorders or stalls every n-th update, the client notices
+// each fault within one update and recovers. At the end its book equals the server's.
 func TestClientNoticesAFaultyLine(t *testing.T) {
 	t.Parallel()
 	x := newLive(t, 1)
@@ -405,7 +405,7 @@ func TestClientNoticesAFaultyLine(t *testing.T) {
 				if silences++; harm != "stall" || silences > 3 {
 					t.Fatalf("%s: %v", harm, err)
 				}
-				// A line that is silent for longer than heartbeats allow is given up.
+				// The client drops a line that is silent for longer than heartbeats allow.
 				if err := f.Reconnect(t.Context(), "ws://"+x.addr+"/ws"); err != nil {
 					t.Fatal(err)
 				}

@@ -151,8 +151,7 @@ func appendHeartbeat(dst []byte, s *wsStream, pair string, timeMs int64) []byte 
 	return append(dst, '}')
 }
 
-// appendWSTrades appends a snapshot or update of the trades channel: the trades from..to,
-// oldest first, without a gap.
+// appendWSTrades appends a trades snapshot or update: from..to, oldest first, without a gap.
 func appendWSTrades(dst []byte, kind string, v *marketdata.View, from, to engine.TradeID, timeMs int64) []byte {
 	dst = appendWSHead(dst, kind, "", "trades", v.Instrument.Code)
 	dst = appendSeqTime(dst, uint64(v.TradesSeq), timeMs)

@@ -186,8 +186,7 @@ type wsScratch struct {
 	private []wsSpan
 }
 
-// written removes the first n bytes. It copies the remainder, because the pump reuses its
-// scratch.
+// written removes the first n bytes. It copies the remainder, because the pump reuses its scratch.
 func (t *wsTaken) written(n int) {
 	t.bytes = append([]byte(nil), t.bytes[n:]...)
 	left := make([]wsSpan, 0, len(t.private))

@@ -15,16 +15,14 @@ import (
 // stream starts over with a snapshot, so that no message is lost silently.
 const maxPrivate = 100_000
 
-// PrivateFeed is the part of accounts and order history that the hub needs. The hub's
-// goroutine calls Watch, Take, Snapshot and Verify; the sequencer's goroutine calls Fold and
-// Publish.
+// PrivateFeed is the part of accounts and order history that the hub needs. The hub's goroutine
+// calls Watch, Take, Snapshot and Verify; the sequencer's goroutine calls Fold and Publish.
 type PrivateFeed interface {
 	// Fold records the events of watched accounts.
 	Fold(events []engine.Event)
 	// Publish turns the recorded events into messages.
 	Publish()
-	// Watch sets the accounts that have subscribers. The caller must not change the map
-	// afterwards.
+	// Watch sets the accounts that have subscribers. The caller must not change the map afterwards.
 	Watch(accounts map[engine.AccountID]bool)
 	// Take returns the messages since the last call; all reports that some were dropped, so
 	// every private stream must start over.
@@ -132,8 +130,7 @@ func (h *Hub) sendPrivate(s *wsStream, m PrivateMessage) {
 	h.send(s, append(append(append(dst, ','), m.Members...), '}'))
 }
 
-// appendPrivateSnapshot appends the snapshot of a private channel. Each subscriber gets its
-// own.
+// appendPrivateSnapshot appends the snapshot of a private channel. Each subscriber gets its own.
 func (h *Hub) appendPrivateSnapshot(dst []byte, s *wsStream, nowMs int64) []byte {
 	dst = appendWSHead(dst, "snapshot", "", s.key.name(), "")
 	dst = appendSeqTime(dst, s.seq, nowMs)

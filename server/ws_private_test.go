@@ -11,7 +11,7 @@ import (
 	"tickhive/client"
 )
 
-// socket opens a stream of the house over a real connection, as client does.
+// socket opens a stream of the test exchange over a real connection, as package client does.
 func (h *house) socket() *client.Stream {
 	h.t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -29,7 +29,7 @@ func (h *house) socket() *client.Stream {
 	return s
 }
 
-// next is the next message that is no heartbeat.
+// next returns the next message that is no heartbeat.
 func next(t *testing.T, s *client.Stream) map[string]any {
 	t.Helper()
 	for {
@@ -103,7 +103,7 @@ func TestPrivateChannelsTellTheirOwnerAlone(t *testing.T) {
 		fill["isMaker"] != true || fill["isUserBuyer"] != true || fill["fee"] != json.Number("0.045") || fill["orderId"] != "1" {
 		t.Errorf("%v", fill)
 	}
-	// What happens to others is not told: the next order seen is one of a's own.
+	// The socket receives no orders of other users: the next order is a's own.
 	b.place(`{"side":"sell","currencyPairCode":"BTC_USDT","amount":1,"price":500}`)
 	a.ok("DELETE", "/api/orders/1", "")
 	for {
@@ -116,7 +116,7 @@ func TestPrivateChannelsTellTheirOwnerAlone(t *testing.T) {
 		}
 		break
 	}
-	// A deposit is told without any event of the engine.
+	// A deposit causes a message without any event of the engine.
 	h.deposit(a, "USDT", "5")
 	for {
 		m := next(t, s)

@@ -15,9 +15,9 @@ func (o *wsOut) waitingBytes() (n int) {
 	return n + len(o.pong)
 }
 
-// docs/contract/limits.md#streams bounds what waits for a connection. Pings are not messages, so
-// the limit of 20 a second does not see them; of those that wait the newest alone is answered
-// (RFC 6455 section 5.5.3), ahead of what else waits.
+// docs/contract/limits.md#streams bounds the backlog of a connection. Pings are not messages, so
+// the limit of 20 a second does not count them. Of the waiting pings the server answers only the
+// newest (RFC 6455 section 5.5.3), ahead of the rest of the backlog.
 func TestPingsOfAClientThatDoesNotReadAreAnsweredOnce(t *testing.T) {
 	x := newStillHub(t, marketdataDefaults, "AA_BB")
 	c := x.connect()
@@ -45,8 +45,9 @@ func TestPingsOfAClientThatDoesNotReadAreAnsweredOnce(t *testing.T) {
 	}
 }
 
-// docs/contract/streams.md#slow-clients: who asks and does not read is closed with 1013 before its
-// answers fill the memory. One message of the largest size asks for 1.2 MB of them.
+// docs/contract/streams.md#slow-clients: the server closes a client that sends operations and
+// does not read with 1013 before its answers fill the memory. One message of the largest size
+// causes 1.2 MB of answers.
 func TestAnswersThatNobodyReadsAreBounded(t *testing.T) {
 	x := newStillHub(t, marketdataDefaults, "AA_BB")
 	c := x.connect()
@@ -68,7 +69,7 @@ func TestAnswersThatNobodyReadsAreBounded(t *testing.T) {
 	}
 }
 
-// Answers have a bound of their own: those that wait do not make the queue of
+// Answers have a separate limit: queued answers do not make the queue of
 // docs/contract/limits.md#streams full for the next update.
 func TestAnswersDoNotFillTheQueueOfUpdates(t *testing.T) {
 	x := newStillHub(t, marketdataDefaults, "AA_BB")

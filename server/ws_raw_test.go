@@ -11,7 +11,7 @@ import (
 	"tickhive/client"
 )
 
-// rawSocket sends text as it is and reads one message after the other.
+// rawSocket sends text unchanged and reads one message after another.
 type rawSocket struct {
 	t  *testing.T
 	ws *websocket.Conn
@@ -58,7 +58,7 @@ func (r *rawSocket) until(kind string) *client.Message {
 	}
 }
 
-// closed reads until the socket ends and returns its close code and reason.
+// closed reads until the socket closes and returns its close code and reason.
 func (r *rawSocket) closed() (int, string) {
 	r.t.Helper()
 	for {

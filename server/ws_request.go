@@ -29,8 +29,7 @@ type wsRequest struct {
 	publicKey, timestamp, nonce, signature string
 }
 
-// parseWSRequest parses one operation strictly. On an error the request still holds the id if
-// the id came before the error.
+// parseWSRequest parses one operation strictly. On an error req holds the id if it came before.
 func parseWSRequest(raw []byte) (req wsRequest, bad *bodyError) {
 	var r bodyReader
 	r.reset(raw)

@@ -12,8 +12,7 @@ import (
 // clients of a stream resume from the same few seqs.
 const wsResumesKept = 64
 
-// wsRewind computes the difference between an older book and the current one. It is the hub's
-// scratch: the slices are reused.
+// wsRewind computes the difference from an older book to the current one. The hub reuses it.
 type wsRewind struct {
 	before   [2]map[int64]int64 // changed levels: price to amount at the older seq
 	changed  []marketdata.Level
@@ -21,9 +20,8 @@ type wsRewind struct {
 	out      [2][]marketdata.Level
 }
 
-// since returns the difference between the book at seq and the book of v, within depth levels
-// a side (0: all). seq must not be below v.Changes.Base. The result is valid until the next
-// call.
+// since returns the difference between the book at seq and the book of v, within depth levels a
+// side (0: all). seq must not be below v.Changes.Base. The result is valid until the next call.
 func (w *wsRewind) since(v *marketdata.View, seq engine.Seq, depth int) (bids, asks []marketdata.Level) {
 	for side := range w.before {
 		if w.before[side] == nil {
@@ -45,8 +43,7 @@ func wsBetter(which engine.Side) func(a, b marketdata.Level) int {
 	return func(a, b marketdata.Level) int { return cmp.Compare(a.Price, b.Price) }
 }
 
-// side computes out[which]. It rebuilds the older side from the current one by undoing the
-// changes.
+// side computes out[which]. It rebuilds the older side from the current one by undoing the changes.
 func (w *wsRewind) side(which engine.Side, s *marketdata.Side, depth int) {
 	better := wsBetter(which)
 	changed := w.changed[:0]

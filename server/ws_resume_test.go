@@ -12,7 +12,7 @@ import (
 	"tickhive/engine"
 )
 
-// history follows one stream and keeps every book it had.
+// history follows one stream and stores every state of its book.
 type history struct {
 	t     *testing.T
 	f     *client.Follower
@@ -43,7 +43,7 @@ func (h *history) step() {
 	}
 }
 
-// at reads on until the stream has shown seq.
+// at reads until the stream has reached seq.
 func (h *history) at(seq uint64) *client.Book {
 	h.t.Helper()
 	for h.books[seq] == nil {
@@ -117,8 +117,8 @@ func resumeOnce(t *testing.T, x *live, h *history, from uint64, depth, interval 
 	}
 }
 
-// Where nothing was missed there is nothing to say; where the server cannot know, it says
-// gap and shows the book.
+// If the client missed nothing, the server sends nothing. If the server cannot know, it sends a
+// snapshot with reason gap.
 func TestResumeAtTheEdges(t *testing.T) {
 	t.Parallel()
 	x := newLive(t, 1)
@@ -155,7 +155,7 @@ func TestResumeAtTheEdges(t *testing.T) {
 	}
 }
 
-// A resume may come on a connection that has the stream already: it is a change of options.
+// A connection that already has the stream may resume it: this is a change of options.
 func TestResumeOnALiveSubscription(t *testing.T) {
 	t.Parallel()
 	x := newLive(t, 1)

@@ -18,7 +18,7 @@ import (
 // the line is cut 20 s after that (wsCloseWait): between the two it must read again to be told why.
 const silent = 20 * time.Second
 
-// A reader that stops does not hold up the others, and is told why when it reads again.
+// A reader that stops does not delay the others, and finds the close reason when it reads again.
 func TestSlowConsumer(t *testing.T) {
 	t.Parallel()
 	x := newLive(t, 2)

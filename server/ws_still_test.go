@@ -42,13 +42,13 @@ func (x *stillHub) apply(c engine.Command) {
 	x.market.Fold(x.events)
 }
 
-// bid changes a book and publishes it; the hub has not seen it yet.
+// bid changes a book and publishes it without running the hub.
 func (x *stillHub) bid(pair engine.PairID, price int64) {
 	x.apply(engine.Command{Kind: engine.Place, Pair: pair, Side: engine.Buy, Price: price, Amount: 1})
 	x.market.Publish(x.clk.NowNs())
 }
 
-// trade makes n trades on the first pair and publishes them.
+// trade executes n trades on the first pair and publishes them.
 func (x *stillHub) trade(n int) {
 	for range n {
 		x.apply(engine.Command{Kind: engine.Place, Side: engine.Sell, Price: 100, Amount: 1})
@@ -57,7 +57,7 @@ func (x *stillHub) trade(n int) {
 	x.market.Publish(x.clk.NowNs())
 }
 
-// see is what a publication makes the hub do.
+// see runs the hub's work after a publication.
 func (x *stillHub) see() {
 	x.follow()
 	x.deliver()
@@ -90,7 +90,7 @@ type stillMessage struct {
 	Status                struct{ Time int64 }
 }
 
-// frames takes out of the queue what a peer would read at once.
+// frames removes from the queue the frames that a peer would read at once.
 func (x *stillHub) frames(c *wsConn) []byte {
 	var all []byte
 	var buf wsScratch
@@ -103,7 +103,7 @@ func (x *stillHub) frames(c *wsConn) []byte {
 	}
 }
 
-// read gives the text messages that wait for c, and the code of the close frame, 0: none.
+// read returns the text messages queued for c and the code of the close frame, 0: none.
 func (x *stillHub) read(c *wsConn) (out []stillMessage, closed int) {
 	x.t.Helper()
 	for all := x.frames(c); len(all) > 0; {
@@ -130,10 +130,10 @@ func (x *stillHub) read(c *wsConn) (out []stillMessage, closed int) {
 	return out, closed
 }
 
-// marketdataDefaults keeps more than these tests make.
+// marketdataDefaults retains more records than these tests create.
 var marketdataDefaults = marketdata.Options{}
 
-// bookKey is the stream of a book subscription without options.
+// bookKey is the key of a book subscription without options.
 func bookKey(pair engine.PairID) wsKey {
 	return wsKey{channel: chBook, pair: pair, depth: wsDefaultDepth, every: wsDefaultEvery}
 }

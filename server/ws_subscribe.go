@@ -45,8 +45,7 @@ func (h *Hub) refuse(c *wsConn, r wsRequest, pair string, code refuse.Code, mess
 	h.answer(c, wsErrorFrame(r, pair, code, message))
 }
 
-// answer queues an answer. It closes the connection of a client that sends operations and
-// does not read the answers.
+// answer queues an answer. It closes the connection of a client that does not read its answers.
 func (h *Hub) answer(c *wsConn, f wsFrame) {
 	if !c.out.push(f, wsAnswer) {
 		h.tooSlow(c)
@@ -260,8 +259,7 @@ func appendSubscription(dst []byte, s *wsStream) []byte {
 	return append(dst, `,"decimals":"number"}`...)
 }
 
-// parseStreams parses ?streams=book:BTC_USDT,candles.minute:BTC_USDT,status into the
-// operations that it means.
+// parseStreams parses ?streams=book:BTC_USDT,candles.minute:BTC_USDT,status into operations.
 func parseStreams(text string) ([]wsRequest, *refuse.Refusal) {
 	if text == "" {
 		return nil, nil

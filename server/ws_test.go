@@ -334,7 +334,7 @@ func TestOperationsAreAnswered(t *testing.T) {
 	}
 }
 
-// The address alone subscribes, with defaults; a bad one is a plain 400.
+// The URL alone subscribes, with defaults; a bad URL gets a plain 400.
 func TestStreamsInTheAddress(t *testing.T) {
 	t.Parallel()
 	x := newLive(t, 1)
@@ -357,7 +357,7 @@ func TestStreamsInTheAddress(t *testing.T) {
 	}
 }
 
-// A subscription that was silent for a second gets a heartbeat that says where it stands.
+// A subscription that was silent for a second receives a heartbeat with its seq.
 func TestHeartbeats(t *testing.T) {
 	t.Parallel()
 	x := newLive(t, 1)
@@ -370,7 +370,7 @@ func TestHeartbeats(t *testing.T) {
 	}
 }
 
-// resync gives a new snapshot without another connection.
+// resync sends a new snapshot on the same connection.
 func TestResync(t *testing.T) {
 	t.Parallel()
 	x := newLive(t, 1)
@@ -385,7 +385,7 @@ func TestResync(t *testing.T) {
 	}
 }
 
-// A stopping server says so and closes with 1001.
+// A stopping server notifies its clients and closes with 1001.
 func TestShutdownMessage(t *testing.T) {
 	t.Parallel()
 	x := newLive(t, 1)

@@ -14,7 +14,7 @@ import (
 	"tickhive/engine"
 )
 
-// keyed is a private feed of one account, whose messages and keys the test has.
+// keyed is a private feed of one account; the test controls its messages and keys.
 type keyed struct {
 	watcher
 	waiting []PrivateMessage
@@ -44,8 +44,8 @@ func newKeyed(t *testing.T) (*stillHub, *keyed) {
 	return x, f
 }
 
-// The tick after a key is deleted, a tenth of a second at the latest, nothing private is sent
-// or waits to be sent, of what the key's socket is slow to read neither.
+// After the tick that follows a key's deletion (within 0.1 s), no private message of the key is
+// sent or queued, even if the key's socket is slow to read.
 func TestQueuedPrivateMessagesAreWithdrawn(t *testing.T) {
 	x, f := newKeyed(t)
 	c, other := x.connect(), x.connect()
@@ -99,7 +99,7 @@ func TestQueuedPrivateMessagesAreWithdrawn(t *testing.T) {
 	}
 }
 
-// Nothing is let in between the end of a key and the tick that tells of it.
+// The hub accepts no private subscription between the end of a key and the tick that reports it.
 func TestNoPrivateSubscriptionAfterTheKeyEnded(t *testing.T) {
 	for what, end := range map[string]func(x *stillHub, f *keyed){
 		"deleted": func(_ *stillHub, f *keyed) { f.deleted(1) },
@@ -145,8 +145,8 @@ func TestAWaitingPrivateSnapshotIsWithdrawn(t *testing.T) {
 	}
 }
 
-// Keys are looked at when one of them is due, not at each message: the next expiry is known,
-// and it is the next of those that are left.
+// The hub scans the keys when one of them is due, not at each message: it stores the next expiry
+// among the remaining keys.
 func TestKeysExpireInTheirOrder(t *testing.T) {
 	x, _ := newKeyed(t)
 	now := x.clk.NowNs()
@@ -167,8 +167,8 @@ func TestKeysExpireInTheirOrder(t *testing.T) {
 	}
 }
 
-// What a writer has taken and not begun to write is withdrawn too; a message that is begun
-// is finished, since the client could not read on otherwise.
+// Messages that a writer has taken and not begun to write are withdrawn too. A message that is
+// partly written is completed, because otherwise the client could not parse the rest.
 func TestAWriterWithholdsPrivateMessages(t *testing.T) {
 	frame := func(b byte) wsFrame { return newFrame(wsOpText, bytes.Repeat([]byte{b}, 100)) }
 	for _, c := range []struct {
