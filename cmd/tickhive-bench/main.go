@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"io"
 	"os"
 	"runtime"
@@ -45,17 +44,10 @@ func main() { os.Exit(start()) }
 func start() int {
 	p := &program{out: os.Stdout, err: os.Stderr, floor: make([]byte, cmdline.HeapFloor)}
 	defer runtime.KeepAlive(p)
-	var err error
-	if p.profile, err = cmdline.StartProfile(os.Getenv(cmdline.ProfileEnv)); err != nil {
-		fmt.Fprintf(p.err, "tickhive-bench: %v\n", err)
-		return 1
-	}
-	code := run(os.Args[1:], p)
-	if err := p.profile.Stop(); err != nil {
-		fmt.Fprintf(p.err, "tickhive-bench: %v\n", err)
-		return 1
-	}
-	return code
+	return cmdline.Profiled("tickhive-bench", p.err, func(profile *cmdline.Profile) int {
+		p.profile = profile
+		return run(os.Args[1:], p)
+	})
 }
 
 func run(args []string, p *program) int {

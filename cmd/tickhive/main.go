@@ -47,17 +47,10 @@ func main() {
 func process() int {
 	p := &program{out: os.Stdout, err: os.Stderr, environ: os.Environ(), floor: make([]byte, cmdline.HeapFloor)}
 	defer runtime.KeepAlive(p)
-	var err error
-	if p.profile, err = cmdline.StartProfile(os.Getenv(cmdline.ProfileEnv)); err != nil {
-		fmt.Fprintf(p.err, "tickhive: %v\n", err)
-		return 1
-	}
-	code := run(os.Args[1:], p)
-	if err := p.profile.Stop(); err != nil {
-		fmt.Fprintf(p.err, "tickhive: %v\n", err)
-		return 1
-	}
-	return code
+	return cmdline.Profiled("tickhive", p.err, func(profile *cmdline.Profile) int {
+		p.profile = profile
+		return run(os.Args[1:], p)
+	})
 }
 
 // run parses args, runs the selected subcommand and returns the exit code.

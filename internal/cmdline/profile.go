@@ -2,6 +2,7 @@ package cmdline
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -52,4 +53,21 @@ func (p *Profile) Stop() error {
 		p.err = p.file.Close()
 	})
 	return p.err
+}
+
+// Profiled runs run under the CPU profile that ProfileEnv asks for, if any, and returns its
+// exit code. It returns 1, with a line on errs that names the program, when the profile
+// cannot be started or written.
+func Profiled(program string, errs io.Writer, run func(*Profile) int) int {
+	p, err := StartProfile(os.Getenv(ProfileEnv))
+	code := 1
+	if err == nil {
+		code = run(p)
+		err = p.Stop()
+	}
+	if err != nil {
+		fmt.Fprintf(errs, "%s: %v\n", program, err)
+		return 1
+	}
+	return code
 }
