@@ -15,11 +15,9 @@ import (
 //	handler <── refusal ── Release
 //	handler ── Store.Do ──> Plan ── record durable ── Apply ──> answer
 //
-// A start merges the records with the events of the engine's journal (Recovery). Then
-// ReleaseUnknown ends holds that the engine does not know, and Reconfigure (through Store.Do) sets
-// the referral rates to the configured ones. From then on the engine's goroutine folds each batch
-// of events. Store.Fold is not used: BeginFold takes the state's own lock, so a sync of this log
-// never delays the engine.
+// After a Recovery ReleaseUnknown ends holds that the engine does not know, and Reconfigure (through
+// Store.Do) sets the configured referral rates. Then the engine's goroutine folds each batch of
+// events, by BeginFold and not by Store.Fold: a sync of this log never delays the engine.
 
 // Store is the durable shell around a State.
 type Store = durable.Store[*State, Command, Record, Result, *View]
@@ -48,17 +46,15 @@ type StoreOptions struct {
 	EngineLast uint64
 }
 
-// Recovery is a Store whose records are being merged with the events of the engine's journal, in
-// their original order:
+// Recovery merges the records with the events of the engine's journal, in their original order:
 //
 //	for rec, err := r.Next(); err == nil; rec, err = r.Next() {
 //		foldEngine(r.State(), rec.EnginePos) // or to the end of the journal, and no further
 //		r.Apply(rec)
 //	}
 //
-// Next returns io.EOF at the end of the log. The caller then folds the rest of the journal, calls
-// Begin, which starts the store's goroutine, and Anchor. The store owns the State from Begin on:
-// the caller may use Reserve, Release, BeginFold and View, but not Plan and Apply.
+// At io.EOF the caller folds the rest of the journal and calls Begin, later Anchor. From Begin on
+// the store owns the State: the caller may use Reserve, Release, BeginFold and View.
 type Recovery struct {
 	*durable.Recovery[*State, Command, Record, Result, *View]
 	engineLast uint64
