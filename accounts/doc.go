@@ -37,7 +37,7 @@
 // Reading order: limits, reject, money, config, command, record, state, apply, users,
 // identity, keys, secret, signature, mac, nonce, nonce_set, legacy, balances, hold, reserve,
 // coming, fold, settle, referral, search, accruals, queries, breakdown, explain, commissions,
-// avatars, view, check, wire, codec, snapshot, restore, store.
+// avatars, view, check, codec, snapshot, restore, store.
 //
 // The package does not know HTTP, JSON, books, whether a currency exists or takes deposits,
 // or the launchpad's ledger (which has NATIVE, USBI and agent tokens). It reads no clock.
