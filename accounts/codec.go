@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 
+	"tickhive/accounts/auth"
 	"tickhive/internal/fixed"
 	"tickhive/internal/wire"
 )
@@ -109,7 +110,7 @@ func (w walker) profile(p *Profile) {
 	w.rate(&p.AskDiscount)
 }
 
-func (w walker) key(k *KeyRecord) {
+func (w walker) key(k *auth.KeyRecord) {
 	private := k.Secret.Reveal()
 	w.text(&k.PublicKey)
 	w.text(&private)
@@ -120,7 +121,7 @@ func (w walker) key(k *KeyRecord) {
 		text := at(w, k.IPWhitelist, i)
 		w.text(&text)
 		if w.Reading() {
-			if _, ok := parsePrefix(text); !ok {
+			if _, ok := auth.ParseNetwork(text); !ok {
 				w.Fail("%q is no address or network", text)
 			}
 		}
@@ -129,7 +130,7 @@ func (w walker) key(k *KeyRecord) {
 	w.I64(&k.CreatedNs)
 	w.I64(&k.ExpiresNs)
 	if w.Reading() {
-		k.Secret = NewSecret(private)
+		k.Secret = auth.NewSecret(private)
 	}
 }
 

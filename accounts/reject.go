@@ -6,10 +6,6 @@ func invalid(field, format string, args ...any) *refuse.Refusal {
 	return refuse.Param(field, format, args...)
 }
 
-func unauthorized(field, format string, args ...any) *refuse.Refusal {
-	return refuse.New(refuse.Unauthorized, field, format, args...)
-}
-
 func forbidden(field, format string, args ...any) *refuse.Refusal {
 	return refuse.New(refuse.Forbidden, field, format, args...)
 }

@@ -3,6 +3,7 @@ package accounts
 import (
 	"errors"
 
+	"tickhive/accounts/auth"
 	"tickhive/internal/fixed"
 )
 
@@ -77,7 +78,15 @@ func (s *State) complete() error {
 			return errors.New("the queue of deal accruals does not match them")
 		}
 	}
-	s.keys.build(s.users)
+	s.keys.AddAll(func(yield func(*auth.Key) bool) {
+		for _, u := range s.users {
+			for _, k := range u.keys {
+				if !yield(k) {
+					return
+				}
+			}
+		}
+	})
 	return s.check()
 }
 
@@ -115,22 +124,4 @@ func (s *State) countTree() error {
 		}
 	}
 	return nil
-}
-
-// build bulk-loads the index. Inserting one key at a time copies a shard for each, O(n^2).
-func (x *KeyIndex) build(users []*user) {
-	shards := map[int]map[string]*apiKey{}
-	for _, u := range users {
-		for _, k := range u.keys {
-			i := shardOf(k.rec.PublicKey)
-			if shards[i] == nil {
-				shards[i] = map[string]*apiKey{}
-			}
-			shards[i][k.rec.PublicKey] = k
-		}
-	}
-	for i := range shards {
-		m := shards[i]
-		x.shards[i].Store(&m)
-	}
 }

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"tickhive/accounts/auth"
 	"tickhive/internal/fixed"
 	"tickhive/internal/wire"
 )
@@ -259,12 +260,12 @@ func (w *snapshot) account(u *user) {
 		put(w.walker, &u.links, l)
 	}
 	for i := range w.each(len(u.keys)) {
-		var rec KeyRecord
+		var rec auth.KeyRecord
 		if !w.Reading() {
-			rec = u.keys[i].rec
+			rec = u.keys[i].Record()
 		}
 		if w.key(&rec); w.Reading() && w.Err() == nil {
-			u.keys = append(u.keys, w.s.keys.newKey(u.n, rec))
+			u.keys = append(u.keys, w.s.keys.New(u.n, UserID(u.n), rec))
 		}
 	}
 	for i := range w.each(len(u.levelChanges)) {
