@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 
+	"tickhive/engine"
 	"tickhive/internal/fixed"
 )
 
@@ -161,7 +162,7 @@ func (r *snapshotReader) accruals() (list []accrual) {
 
 func (r *snapshotReader) orders() {
 	for n := r.count(40); n > 0 && !r.bad; n-- {
-		o := &orderHold{id: r.uint(), account: r.userNo(), pair: r.uint32(), side: Side(r.below(2)), typ: OrderType(r.below(4))}
+		o := &orderHold{id: r.uint(), account: r.userNo(), pair: r.uint32(), side: engine.Side(r.below(2)), typ: engine.OrderType(r.below(4))}
 		o.byQuote, o.capped, o.waiting = r.bool(), r.bool(), r.bool()
 		o.price, o.open, o.filled = r.int(), r.int(), r.int()
 		q := r.money()
