@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"tickhive/accounts/auth"
+	"tickhive/engine"
 	"tickhive/internal/fixed"
 )
 
@@ -81,7 +82,7 @@ func richSnapshot(t testing.TB) []byte {
 	r.do(Command{Kind: CreateKey, User: 1, Key: KeyRequest{Name: "k", IPWhitelist: []string{"10.0.0.1"}}})
 	r.do(Command{Kind: PatchUser, User: 1, Profile: ProfilePatch{IsAmbassador: ptr(true)}})
 	r.do(Command{Kind: CreateLink, User: 1, DiscountPercent: dec("10")})
-	r.accept(7, OrderParams{Account: 1, Side: Sell, Price: 10_000, Amount: 1_000_000})
+	r.accept(7, OrderParams{Account: 1, Side: engine.Sell, Price: 10_000, Amount: 1_000_000})
 	return r.s.AppendSnapshot(nil)
 }
 

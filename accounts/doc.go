@@ -2,15 +2,16 @@
 // the holds of open orders, and the referral programme, which is paid out of real fees.
 //
 // State is a deterministic state machine. It changes in two ways only: by records of its
-// own log (Plan decides, Apply changes) and by folding the engine's events (Fold).
+// own log (Plan decides, Apply changes) and by folding the engine's events (FoldEvents).
 // Reservations of orders on their way to the engine are in memory only. Package auth checks
 // signatures against the keys of a State.
 //
-// Owner: Plan, Apply, AppendSnapshot and DecodeSnapshot belong to the goroutine of the store; Fold
-// to the goroutine that hands the engine's events on; Reserve, Release and every method of View to
-// any goroutine. One RWMutex in State synchronizes them, because one trade moves money of up to
-// twelve accounts and GET /totals must add up at every instant. Sharded locks would break that and
-// gain nothing at the rates of a fold. Only the index of keys (auth.Keys) is read without it.
+// Owner: Plan, Apply, AppendSnapshot and DecodeSnapshot belong to the goroutine of the store;
+// FoldEvents to the goroutine that hands the engine's events on; Reserve, Release and every
+// method of View to any goroutine. One RWMutex in State synchronizes them, because one trade
+// moves money of up to twelve accounts and GET /totals must add up at every instant. Sharded
+// locks would break that and gain nothing at the rates of a fold. Only the index of keys
+// (auth.Keys) is read without it.
 //
 // Invariants:
 //
@@ -36,6 +37,7 @@
 // coming, fold, settle, referral, search, accruals, queries, breakdown, explain, commissions,
 // avatars, view, check, codec, snapshot, restore, store.
 //
-// The package does not know HTTP, JSON, books, whether a currency exists or takes deposits,
-// or the launchpad's ledger (which has NATIVE, USBI and agent tokens). It reads no clock.
+// The package has the engine's words (ids, sides, order types, events, reasons) and folds
+// engine.Event itself. It does not know HTTP, JSON, books, whether a currency exists or takes
+// deposits, or the launchpad's ledger (which has NATIVE, USBI and agent tokens). It reads no clock.
 package accounts

@@ -21,7 +21,3 @@ func conflict(field, format string, args ...any) *refuse.Refusal {
 func insufficient(currency string) *refuse.Refusal {
 	return refuse.New(refuse.InsufficientFunds, "", "The free balance of %s does not cover it.", currency)
 }
-
-func totalOutOfRange() *refuse.Refusal {
-	return refuse.New(refuse.TotalOutOfRange, "", "No balance, hold or order may pass 10^20.")
-}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"tickhive/accounts/auth"
+	"tickhive/engine"
 	"tickhive/internal/fixed"
 	"tickhive/internal/wire"
 )
@@ -304,8 +305,8 @@ func (w *snapshot) order(o *orderHold) {
 	w.U64(&o.id)
 	w.user(&o.account)
 	w.U32(&o.pair)
-	w.U8((*uint8)(&o.side), uint8(Sell))
-	w.U8((*uint8)(&o.typ), uint8(StopMarket))
+	w.U8((*uint8)(&o.side), uint8(engine.Sell))
+	w.U8((*uint8)(&o.typ), uint8(engine.StopMarket))
 	w.Bool(&o.byQuote)
 	w.Bool(&o.capped)
 	w.Bool(&o.waiting)

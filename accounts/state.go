@@ -124,7 +124,7 @@ func (s *State) currency(code string) uint32 {
 }
 
 // Plan validates a command and makes its record; a refusal is a *refuse.Refusal. Store's
-// goroutine. Apply or Abandon must follow. Until then Fold waits if the record changes
+// goroutine. Apply or Abandon must follow. Until then FoldEvents waits if the record changes
 // something that the fold reads, and withdrawn money has already left the balance. The next
 // Plan abandons a record that was neither applied nor abandoned.
 func (s *State) Plan(nowNs int64, cmd Command) (Record, error) {

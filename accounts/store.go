@@ -11,14 +11,14 @@ import (
 
 // The parts of a running exchange use a State in this way:
 //
-//	handler ── Reserve ──> engine queue ── events ──> Fold ── balances ──> View
+//	handler ── Reserve ──> engine queue ── events ──> FoldEvents ── balances ──> View
 //	handler <── refusal ── Release
 //	handler ── Store.Do ──> Plan ── record durable ── Apply ──> answer
 //
 // After OpenStore the caller folds the rest of the engine's journal. Then ReleaseUnknown ends holds
 // that the engine does not know, and Reconfigure (through Store.Do) sets the referral rates to the
 // configured ones. From then on the engine's goroutine folds each batch of events. Store.Fold is
-// not used: BeginFold takes the state's own lock, so a sync of this log never delays the engine.
+// not used: FoldEvents takes the state's own lock, so a sync of this log never delays the engine.
 
 // Store is the durable shell around a State.
 type Store = durable.Store[*State, Command, Record, Result, *View]
@@ -52,7 +52,7 @@ type StoreOptions struct {
 }
 
 // OpenStore recovers the state and starts the store's goroutine. The store owns the returned
-// State: the caller may use Reserve, Release, BeginFold and View, but not Plan and Apply. The
+// State: the caller may use Reserve, Release, FoldEvents and View, but not Plan and Apply. The
 // caller folds the rest of the engine's journal and then calls Anchor.
 func OpenStore(o StoreOptions) (*Store, *State, error) {
 	if err := o.State.Validate(); err != nil {

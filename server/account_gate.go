@@ -2,7 +2,6 @@ package server
 
 import (
 	"errors"
-	"fmt"
 	"iter"
 	"net/netip"
 	"sync"
@@ -176,15 +175,3 @@ func (c *Ctx) clientAddr() netip.Addr {
 	}
 	return c.edge.clients.of(c.RequestCtx)
 }
-
-// FoldAccounts folds the events of whole commands into the balances; pos is the journal's
-// position after the last of them. Owner: the goroutine that passes events to the sinks.
-func FoldAccounts(s *accounts.State, events []engine.Event, pos uint64) {
-	f := s.BeginFold(pos)
-	defer f.End()
-	for i := range events {
-		foldEvent(f, &events[i])
-	}
-}
-
-func bugKind(e *engine.Event) string { return fmt.Sprintf("BUG: server: event kind %d", e.Kind) }

@@ -12,7 +12,7 @@ var mayImport = map[string][]string{
 	"engine/sequencer": {"engine"},
 	"marketdata":       {"engine"},
 	"aggregator":       {"engine", "marketdata"},
-	"accounts":         {},
+	"accounts":         {"engine"},
 	"accounts/auth":    {},
 	"launchpad":        {},
 	"hive":             {},

@@ -34,11 +34,11 @@ var ownLimits = map[size]int{
 // overLimit are the things above their limit and how large they may be until they are split.
 // A row goes when its thing is within the limit. No row is added and no number raised.
 var overLimit = map[size]int{
-	{"code", "server"}:     15_066,
+	{"code", "server"}:     14_970,
 	{"code", "sim/replay"}: 6_260,
-	{"files", "server"}:    118,
+	{"files", "server"}:    115,
 
-	{"exported", "accounts"}:  90,
+	{"exported", "accounts"}:  75,
 	{"exported", "hive"}:      76,
 	{"exported", "launchpad"}: 69,
 
@@ -47,13 +47,12 @@ var overLimit = map[size]int{
 	{"methods", "cmd/tickhive.exchange"}: 48,
 	{"methods", "engine.book"}:           97,
 	{"methods", "launchpad.State"}:       42,
-	{"methods", "server.AccountDesk"}:    78,
+	{"methods", "server.AccountDesk"}:    75,
 	{"methods", "server.Ctx"}:            43,
 	{"methods", "server.Hub"}:            56,
 	{"methods", "server.bodyReader"}:     70,
 
 	{"lines", "accounts/balances_test.go"}:         620,
-	{"lines", "accounts/random_test.go"}:           420,
 	{"lines", "cmd/tickhive/browser_test.go"}:      450,
 	{"lines", "cmd/tickhive/crash_test.go"}:        600,
 	{"lines", "internal/wal/log_test.go"}:          520,
