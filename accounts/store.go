@@ -11,13 +11,13 @@ import (
 
 // The parts of a running exchange use a State in this way:
 //
-//	handler ── Reserve ──> engine queue ── events ──> Fold ── balances ──> View
+//	handler ── Reserve ──> engine queue ── events ──> FoldEvents ── balances ──> View
 //	handler <── refusal ── Release
 //	handler ── Store.Do ──> Plan ── record durable ── Apply ──> answer
 //
 // After a Recovery ReleaseUnknown ends holds that the engine does not know, and Reconfigure (through
 // Store.Do) sets the configured referral rates. Then the engine's goroutine folds each batch of
-// events, by BeginFold and not by Store.Fold: a sync of this log never delays the engine.
+// events, by FoldEvents and not by Store.Fold: a sync of this log never delays the engine.
 
 // Store is the durable shell around a State.
 type Store = durable.Store[*State, Command, Record, Result, *View]
@@ -54,7 +54,7 @@ type StoreOptions struct {
 //	}
 //
 // At io.EOF the caller folds the rest of the journal and calls Begin, later Anchor. From Begin on
-// the store owns the State: the caller may use Reserve, Release, BeginFold and View.
+// the store owns the State: the caller may use Reserve, Release, FoldEvents and View.
 type Recovery struct {
 	*durable.Recovery[*State, Command, Record, Result, *View]
 	engineLast uint64

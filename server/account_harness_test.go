@@ -112,7 +112,7 @@ func newHouseInside(t testing.TB, inside func(*server.InternalOptions), change .
 		Board: h.feed.Board(), Clock: h.clk, Epoch: "0123456789abcdef", Private: h.desk.Private(),
 		Status: func(dst []byte) []byte { return append(dst, "{}"...) }, StatusRow: server.AppendPairStatus,
 	})
-	h.loop = sequencer.NewLoop(sequencer.LoopOptions{Core: h.core, Clock: h.clk, Sinks: []sequencer.Sink{h.desk.Sink(), h.feed.Sink(), hub}})
+	h.loop = sequencer.NewLoop(sequencer.LoopOptions{Core: h.core, Clock: h.clk, Sinks: []sequencer.Sink{accounts.Sink{State: h.state}, h.feed.Sink(), hub}})
 	gate.Loop = h.loop
 	go h.loop.Run()
 	go hub.Run()

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"tickhive/accounts"
+	"tickhive/accounts/auth"
 	"tickhive/engine"
 	"tickhive/internal/clock"
 	"tickhive/marketdata"
@@ -137,7 +137,7 @@ func isNet(text string) bool {
 // isPublicKey reports whether text has the form of an API key.
 func isPublicKey(text string) bool {
 	const alphanumeric = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-	return len(text) == accounts.PublicKeyLength && strings.Trim(text, alphanumeric) == ""
+	return len(text) == auth.PublicKeyLength && strings.Trim(text, alphanumeric) == ""
 }
 
 // validateListeners refuses addresses that no process can listen on.
