@@ -147,7 +147,7 @@ func (x *exchange) recovered() {
 	x.feed.Publish(max(x.clock.NowNs(), x.lastNs))
 	if manual, ok := x.clock.(*clock.Manual); ok {
 		manual.Set(max(x.lastNs, manual.NowNs()))
-		if x.sim != nil && x.sim.DueNs() < manual.NowNs() {
+		if x.sim != nil && x.sim.NextNs() < manual.NowNs() {
 			x.sim.Skip(manual.NowNs()) // its state is older than the journal: the gap is skipped
 		}
 	}
