@@ -260,13 +260,14 @@ func (l *Loop) sleep(timer *time.Timer, p step.Progress) {
 	if l.draining {
 		stop, queries = nil, nil
 	}
-	if l.takes() {
-		if !l.intake.sleep() {
-			return
-		}
-		defer l.intake.wake()
+	if l.takes() && !l.intake.sleep() {
+		return
 	}
-	timer.Reset(p.Wait(l.clk.NowNs()))
+	wait := time.Hour
+	if p.NextNs != step.Never { // reading the clock costs 40 ns
+		wait = p.Wait(l.clk.NowNs())
+	}
+	timer.Reset(wait)
 	select {
 	case <-l.intake.bell:
 	case q := <-queries:
@@ -275,6 +276,7 @@ func (l *Loop) sleep(timer *time.Timer, p step.Progress) {
 	case <-l.wake():
 	case <-stop:
 	}
+	l.intake.wake()
 }
 
 func (l *Loop) wake() <-chan struct{} {
