@@ -135,7 +135,7 @@ func (x *exchange) recovered() {
 	x.feed.Publish(max(x.clock.NowNs(), x.lastNs))
 	if manual, ok := x.clock.(*clock.Manual); ok {
 		manual.Set(max(x.lastNs, manual.NowNs()))
-		if x.sim != nil && x.sim.DueNs() < manual.NowNs() {
+		if x.sim != nil && x.sim.NextNs() < manual.NowNs() {
 			x.sim.Skip(manual.NowNs()) // its state is older than the journal: the gap is skipped
 		}
 	}
@@ -230,13 +230,15 @@ func (x *exchange) keep(loop *sequencer.Loop) {
 		Market: replica.Options{Engine: x.engineOpts, Market: x.marketOpts, Skips: x.market.skips},
 		Live:   loop, Extras: x.extras(), KeepAll: x.cfg.Journal.Keep == "all",
 		SnapshotBytes: x.cfg.Journal.SnapshotBytes, SnapshotEvery: time.Duration(x.cfg.Journal.SnapshotEvery),
-	}, func() {
-		if err := x.accounts.checkpoint(); err != nil {
-			x.log.Error("snapshot of the accounts failed", "error", err)
-		}
-	}, func(err error) {
-		x.log.Error("snapshot failed", "error", err)
-		x.incident("snapshot", "a snapshot of the market failed: "+err.Error())
+		Taken: func() {
+			if err := x.accounts.checkpoint(); err != nil {
+				x.log.Error("snapshot of the accounts failed", "error", err)
+			}
+		},
+		Failed: func(err error) {
+			x.log.Error("snapshot failed", "error", err)
+			x.incident("snapshot", "a snapshot of the market failed: "+err.Error())
+		},
 	}, x.lookAtStores())
 }
 

@@ -62,9 +62,6 @@ var overLimit = map[size]int{
 	{"lines", "server/ws_test.go"}:                 460,
 	{"files", "cmd/tickhive"}:                      41,
 	{"code", "cmd/tickhive"}:                       5_303,
-	{"methods", "engine/sequencer.Loop"}:           44,
-	{"lines", "engine/sequencer/loop.go"}:          490,
-	{"lines", "engine/sequencer/loop_test.go"}:     635,
 	{"lines", "sim/replay/golden_lobster_test.go"}: 406,
 	{"lines", "sim/replay/golden_trades_test.go"}:  463,
 }
