@@ -58,10 +58,10 @@ func (c *Config) print(w io.Writer) error {
 		if err != nil {
 			return fmt.Errorf("config: print %s: %w", k.name, err)
 		}
-		if k.secret && !k.value.IsZero() {
+		if k.tag.Get("secret") != "" && !k.value.IsZero() {
 			text = `"` + hidden + `"`
 		}
-		fmt.Fprintf(w, "%s = %s # %s\n", name, text, k.help)
+		fmt.Fprintf(w, "%s = %s # %s\n", name, text, k.tag.Get("help"))
 	}
 	tables := struct {
 		Assets []AssetConfig `toml:"assets"`
