@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 
 	"tickhive/internal/clock"
+	"tickhive/internal/durable"
 	"tickhive/internal/vfs"
 	"tickhive/internal/wal"
 )
@@ -62,8 +63,11 @@ func (p *plant) open() {
 	}
 	p.read()
 	o := StoreOptions{
-		State: testOptions(), FS: p.fs, Dir: "accounts", Clock: p.clock, SnapshotBytes: 1 << 40,
-		Log:        wal.Options{PreallocBytes: -1, NoLock: true},
+		State: testOptions(),
+		Settings: durable.Settings{
+			FS: p.fs, Dir: "accounts", Clock: p.clock, SnapshotBytes: 1 << 40,
+			Log: wal.Options{PreallocBytes: -1, NoLock: true},
+		},
 		EngineLast: p.journal.LastSeq, FoldTo: p.foldTo,
 		EngineDurable: func(pos uint64) error {
 			p.asked++

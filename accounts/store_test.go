@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"tickhive/internal/clock"
+	"tickhive/internal/durable"
 	"tickhive/internal/refuse"
 	"tickhive/internal/vfs"
 	"tickhive/internal/wal"
@@ -38,8 +39,10 @@ func (x *exchange) open() {
 	}
 	var err error
 	x.store, x.s, err = OpenStore(StoreOptions{
-		State: testOptions(), FS: x.fs, Dir: "accounts", Clock: x.clock, SnapshotBytes: 4096, FoldTo: foldTo,
-		Log: wal.Options{PreallocBytes: -1},
+		State: testOptions(), FoldTo: foldTo,
+		Settings: durable.Settings{
+			FS: x.fs, Dir: "accounts", Clock: x.clock, SnapshotBytes: 4096, Log: wal.Options{PreallocBytes: -1},
+		},
 		EngineDurable: func(pos uint64) error {
 			x.waited = append(x.waited, pos)
 			if x.durable != nil {

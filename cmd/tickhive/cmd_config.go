@@ -30,6 +30,9 @@ func (c *configCheckCmd) Run(p *program) error {
 		return err
 	}
 	fmt.Fprintf(p.out, "configuration ok: %d keys, %d assets, %d pairs\n", len(cfg.keys()), len(cfg.Assets), len(cfg.Pairs))
+	if cfg.Engine.Loops > 1 {
+		fmt.Fprintf(p.out, "engine.loops: %d has no effect, one loop runs\n", cfg.Engine.Loops)
+	}
 	return nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"tickhive/engine"
 	"tickhive/internal/clock"
 	"tickhive/internal/cmdline"
+	"tickhive/internal/durable"
 	"tickhive/internal/vfs"
 	"tickhive/internal/wal"
 	"tickhive/server"
@@ -42,8 +43,11 @@ type accountSide struct {
 // caller then folds the records of the engine's journal that are beyond the accounts' last record.
 func openAccounts(cfg *Config, dir string, c clock.Clock, hooks accountHooks, logf func(format string, args ...any)) (*accountSide, error) {
 	o := accounts.StoreOptions{
-		State: cfg.accountOptions(), Dir: dir, Clock: c, Logf: logf, KeepAll: cfg.Journal.Keep == "all",
-		Log:           wal.Options{NoLock: true, Writer: "TickHive " + cmdline.Version},
+		State: cfg.accountOptions(),
+		Settings: durable.Settings{
+			Dir: dir, Clock: c, Logf: logf, KeepAll: cfg.Journal.Keep == "all",
+			Log: wal.Options{NoLock: true, Writer: "TickHive " + cmdline.Version},
+		},
 		EngineDurable: hooks.Durable, EngineLast: hooks.Last, FoldTo: hooks.FoldTo,
 	}
 	if dir != "" {
