@@ -10,6 +10,7 @@ import (
 
 	"tickhive/engine"
 	"tickhive/internal/clock"
+	"tickhive/internal/durable"
 	"tickhive/internal/vfs"
 	"tickhive/internal/wal"
 )
@@ -61,8 +62,11 @@ func (p *plant) open() {
 	}
 	p.read()
 	o := StoreOptions{
-		State: testOptions(), FS: p.fs, Dir: "accounts", Clock: p.clock, SnapshotBytes: 1 << 40,
-		Log:        wal.Options{PreallocBytes: -1, NoLock: true},
+		State: testOptions(),
+		Settings: durable.Settings{
+			FS: p.fs, Dir: "accounts", Clock: p.clock, SnapshotBytes: 1 << 40,
+			Log: wal.Options{PreallocBytes: -1, NoLock: true},
+		},
 		EngineLast: p.journal.LastSeq(),
 		EngineDurable: func(pos uint64) error {
 			p.asked++

@@ -3,9 +3,7 @@ package accounts
 import (
 	"fmt"
 
-	"tickhive/internal/clock"
 	"tickhive/internal/durable"
-	"tickhive/internal/vfs"
 	"tickhive/internal/wal"
 )
 
@@ -25,17 +23,7 @@ type Store = durable.Store[*State, Command, Record, Result, *View]
 // StoreOptions opens a Store.
 type StoreOptions struct {
 	State Options
-	// FS and Dir hold the log and its snapshots; FS nil: nothing is stored.
-	FS    vfs.FS
-	Dir   string
-	Log   wal.Options
-	Clock clock.Clock
-	// SnapshotBytes, KeepAll, Queue, Progress and Logf as in durable.Options.
-	SnapshotBytes int64
-	KeepAll       bool
-	Queue         int
-	Progress      func(done, total int64)
-	Logf          func(format string, args ...any)
+	durable.Settings
 	// EngineDurable waits until the engine's journal is durable up to pos. A record and a snapshot
 	// name positions of that journal, so neither may survive a power cut that those positions do
 	// not survive. Otherwise other commands would take the positions, and the next recovery would
@@ -67,8 +55,7 @@ func Recover(o StoreOptions) (*Recovery, error) {
 	}
 	o.Log.RecordVersion = RecordVersion
 	opts := durable.Options[*State, Command, Record, Result, *View]{
-		FS: o.FS, Dir: o.Dir, Log: o.Log, Clock: o.Clock, SnapshotBytes: o.SnapshotBytes, KeepAll: o.KeepAll,
-		Queue: o.Queue, Progress: o.Progress, Logf: o.Logf,
+		Settings:     o.Settings,
 		New:          func() *State { return New(o.State) },
 		AppendRecord: AppendRecord, DecodeRecord: DecodeRecord,
 		DecodeSnapshot: o.decodeSnapshot,

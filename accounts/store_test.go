@@ -8,6 +8,7 @@ import (
 
 	"tickhive/engine"
 	"tickhive/internal/clock"
+	"tickhive/internal/durable"
 	"tickhive/internal/refuse"
 	"tickhive/internal/vfs"
 	"tickhive/internal/wal"
@@ -34,8 +35,10 @@ func (x *exchange) open() {
 		return nil
 	}
 	r, err := Recover(StoreOptions{
-		State: testOptions(), FS: x.fs, Dir: "accounts", Clock: x.clock, SnapshotBytes: 4096,
-		Log: wal.Options{PreallocBytes: -1}, EngineLast: uint64(len(x.batches)),
+		State: testOptions(), EngineLast: uint64(len(x.batches)),
+		Settings: durable.Settings{
+			FS: x.fs, Dir: "accounts", Clock: x.clock, SnapshotBytes: 4096, Log: wal.Options{PreallocBytes: -1},
+		},
 		EngineDurable: func(pos uint64) error {
 			x.waited = append(x.waited, pos)
 			if x.durable != nil {

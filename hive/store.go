@@ -4,10 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"tickhive/internal/clock"
 	"tickhive/internal/durable"
-	"tickhive/internal/vfs"
-	"tickhive/internal/wal"
 )
 
 // Store is the hive behind its log: Do carries out a Command durably, View is the
@@ -17,15 +14,7 @@ type Store = durable.Store[*State, Command, Record, Result, *View]
 // StoreOptions opens a Store.
 type StoreOptions struct {
 	Options
-	FS      vfs.FS // nil: nothing is kept
-	Dir     string // of log and snapshots
-	Log     wal.Options
-	Clock   clock.Clock // real when nil
-	KeepAll bool        // journal.keep = all
-	// SnapshotBytes of log after which a snapshot is taken; 0: the log's default.
-	SnapshotBytes int64
-	Progress      func(done, total int64)
-	Logf          func(format string, args ...any)
+	durable.Settings
 }
 
 // OpenStore recovers the hive and, in a new data directory, sets the seed and the
@@ -37,7 +26,7 @@ func OpenStore(o StoreOptions) (*Store, error) {
 	}
 	o.Log.RecordVersion = RecordVersion
 	st, err := durable.Open(durable.Options[*State, Command, Record, Result, *View]{
-		FS: o.FS, Dir: o.Dir, Log: o.Log, Clock: o.Clock, KeepAll: o.KeepAll, SnapshotBytes: o.SnapshotBytes, Progress: o.Progress, Logf: o.Logf,
+		Settings:       o.Settings,
 		New:            func() *State { return New(o.Options) },
 		AppendRecord:   AppendRecord,
 		DecodeRecord:   DecodeRecord,

@@ -88,7 +88,7 @@ func newHouseInside(t testing.TB, inside func(*server.InternalOptions), change .
 	opts := accounts.DefaultOptions(rand.Reader)
 	opts.Withdrawal.Percent = accounts.RateOne / 1000
 	store, err := durable.Open(durable.Options[*accounts.State, accounts.Command, accounts.Record, accounts.Result, *accounts.View]{
-		Clock: h.clk, New: func() *accounts.State { return accounts.New(opts) },
+		Settings: durable.Settings{Clock: h.clk}, New: func() *accounts.State { return accounts.New(opts) },
 	})
 	if err != nil {
 		t.Fatal(err)

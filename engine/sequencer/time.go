@@ -17,22 +17,19 @@ import (
 // the clock stays at the time of that source's action. When a later sync fails, it returns
 // ErrOutcomeUnknown and the clock may be further.
 func (l *Loop) AdvanceTo(ns int64) error {
-	if l.manual == nil {
-		return errors.New("engine: the clock is the machine's and cannot be set")
-	}
 	return l.moveTo(ns, false)
 }
 
 // AdvanceQuietly does the same as AdvanceTo for a backfill without readers: it publishes once,
 // at the end. The state is the same.
 func (l *Loop) AdvanceQuietly(ns int64) error {
-	if l.manual == nil {
-		return errors.New("engine: the clock is the machine's and cannot be set")
-	}
 	return l.moveTo(ns, true)
 }
 
 func (l *Loop) moveTo(ns int64, quiet bool) error {
+	if l.manual == nil {
+		return errors.New("engine: the clock is the machine's and cannot be set")
+	}
 	var err error
 	move := func() {
 		l.readers.quiet = quiet

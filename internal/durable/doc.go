@@ -17,10 +17,12 @@
 // and a codec, then:
 //
 //	store, err := durable.Open(durable.Options[*State, Command, Record, Result, *View]{
-//		FS: vfs.OS{}, Dir: "data/hive",          // FS nil: nothing is stored
-//		Log: wal.Options{Writer: version, NoLock: true}, // one lock for the data directory
+//		Settings: durable.Settings{
+//			FS: vfs.OS{}, Dir: "data/hive", Clock: clk,      // FS nil: nothing is stored
+//			Log: wal.Options{Writer: version, NoLock: true}, // one lock for the data directory
+//		},
 //		New: NewState, AppendRecord: AppendRecord, DecodeRecord: DecodeRecord,
-//		DecodeSnapshot: DecodeSnapshot, Clock: clk,
+//		DecodeSnapshot: DecodeSnapshot,
 //	})
 //	res, err := store.Do(cmd)    // durable and published; err: a refusal of the state,
 //	                             // or ErrUnavailable, ErrStopped, ErrBusy, ErrClosed

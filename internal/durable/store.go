@@ -48,21 +48,13 @@ type Reflector interface {
 // will not apply it.
 type Abandoner interface{ Abandon() }
 
-// Options opens a Store. Codec functions are pure.
-type Options[S State[C, R, T, V], C, R, T, V any] struct {
+// Settings holds what a Store of any state is opened with.
+type Settings struct {
 	// FS and Dir hold log and snapshots. FS nil: nothing is stored (tests, --data-dir none).
 	FS  vfs.FS
 	Dir string
 	// Log is passed on to Open. Its RecordVersion is checked for snapshots too.
 	Log wal.Options
-	// New returns the empty state.
-	New func() S
-	// AppendRecord and DecodeRecord are the record's codec; a decoded record may not
-	// share memory with the argument.
-	AppendRecord func(dst []byte, rec *R) []byte
-	DecodeRecord func(b []byte) (R, error)
-	// DecodeSnapshot is the inverse of AppendSnapshot.
-	DecodeSnapshot func(b []byte) (S, error)
 	// Clock stamps commands; real when nil.
 	Clock clock.Clock
 	// SnapshotBytes of log after which a snapshot is taken; 0 means
@@ -72,6 +64,23 @@ type Options[S State[C, R, T, V], C, R, T, V any] struct {
 	KeepAll bool
 	// Queue limits the waiting calls; 0 means DefaultQueue. Further calls get ErrBusy.
 	Queue int
+	// Progress, when set, receives the number of the log's bytes read during recovery.
+	Progress func(done, total int64)
+	// Logf, when set, logs events that need no operator decision (a snapshot that failed).
+	Logf func(format string, args ...any)
+}
+
+// Options opens a Store. Codec functions are pure.
+type Options[S State[C, R, T, V], C, R, T, V any] struct {
+	Settings
+	// New returns the empty state.
+	New func() S
+	// AppendRecord and DecodeRecord are the record's codec; a decoded record may not
+	// share memory with the argument.
+	AppendRecord func(dst []byte, rec *R) []byte
+	DecodeRecord func(b []byte) (R, error)
+	// DecodeSnapshot is the inverse of AppendSnapshot.
+	DecodeSnapshot func(b []byte) (S, error)
 	// BeforeRecord runs before a record is written, in the store's goroutine: a store
 	// whose state reflects another log waits here until that one is durable
 	// (docs/contract/storage.md#recovery). An error refuses the command with ErrUnavailable.
@@ -84,10 +93,6 @@ type Options[S State[C, R, T, V], C, R, T, V any] struct {
 	// BeforeSnapshot runs before a snapshot that reflects the other log up to a sequence
 	// is written, in the goroutine that writes it. An error: there is no snapshot.
 	BeforeSnapshot func(reflects uint64) error
-	// Progress, when set, receives the number of the log's bytes read during recovery.
-	Progress func(done, total int64)
-	// Logf, when set, logs events that need no operator decision (a snapshot that failed).
-	Logf func(format string, args ...any)
 }
 
 // The store's limits.

@@ -193,9 +193,9 @@ type toyOptions = Options[*toyState, toyCommand, toyRecord, int64, *toyView]
 
 func toyOpts(fsys vfs.FS) toyOptions {
 	return toyOptions{
-		FS: fsys, Dir: testDir, Log: small(), New: newToy,
-		AppendRecord: appendToyRecord, DecodeRecord: decodeToyRecord, DecodeSnapshot: decodeToySnapshot,
-		Clock: clock.NewManual(1000), SnapshotBytes: 1 << 40,
+		Settings: Settings{FS: fsys, Dir: testDir, Log: small(), Clock: clock.NewManual(1000), SnapshotBytes: 1 << 40},
+		New:      newToy, AppendRecord: appendToyRecord, DecodeRecord: decodeToyRecord,
+		DecodeSnapshot: decodeToySnapshot,
 	}
 }
 
