@@ -31,7 +31,7 @@ func (s *State) planSpawn(nowNs int64, cmd Spawn) (Record, *refuse.Refusal) {
 	if cmd.TotalSupply == "" {
 		cmd.TotalSupply = DefaultSupply
 	}
-	cmd.Decimals = scale
+	cmd.Decimals = Decimals
 	return Record{Kind: RecSpawn, Spawn: &cmd, Fee: s.opt.Fee}, nil
 }
 
@@ -64,8 +64,7 @@ func (s *State) applySpawn(rec *Record, res *Result) {
 	t := s.addToken(id)
 	s.credit(cmd.Owner, id.asset(), supply)
 	t, _ = s.tokens.Get(t.No)
-	res.TxHash = s.txHash(position).String()
-	res.Spawn = t.spawnAnswer(res.TxHash)
+	res.TxHash, res.Token = s.txHash(position), t
 	res.Fact = t.fact(s.seq)
 }
 

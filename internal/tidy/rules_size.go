@@ -40,8 +40,6 @@ var overLimit = map[size]int{
 	{"files", "server"}:    118,
 
 	{"exported", "accounts"}:  90,
-	{"exported", "hive"}:      76,
-	{"exported", "launchpad"}: 69,
 
 	{"methods", "accounts.State"}:        92,
 	{"methods", "bench.Run"}:             48,
