@@ -39,7 +39,7 @@ var overLimit = map[size]int{
 	{"code", "sim/replay"}: 6_260,
 	{"files", "server"}:    118,
 
-	{"exported", "accounts"}:  90,
+	{"exported", "accounts"}: 90,
 
 	{"methods", "accounts.State"}:        92,
 	{"methods", "bench.Run"}:             48,
