@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 
 	"tickhive/internal/clock"
+	"tickhive/internal/durable"
 	"tickhive/internal/vfs"
 	"tickhive/internal/wal"
 )
@@ -62,8 +63,11 @@ func (p *plant) open() {
 	}
 	p.read()
 	o := StoreOptions{
-		State: testOptions(), FS: p.fs, Dir: "accounts", Clock: p.clock, SnapshotBytes: 1 << 40,
-		Log:        wal.Options{PreallocBytes: -1, NoLock: true},
+		State: testOptions(),
+		Config: durable.Config{
+			FS: p.fs, Dir: "accounts", Clock: p.clock, SnapshotBytes: 1 << 40,
+			Log: wal.Options{PreallocBytes: -1, NoLock: true},
+		},
 		EngineLast: p.journal.LastSeq(),
 		EngineDurable: func(pos uint64) error {
 			p.asked++
@@ -351,7 +355,7 @@ func TestGroupOfRecordsSharesOneSyncOfTheJournal(t *testing.T) {
 		const group = 20
 		errs := make(chan error, group)
 		syncs, asked := p.fs.Count(vfs.OpSync), p.asked
-		if err := p.store.Fold(func(*State) {
+		if err := p.store.Fold(func() {
 			for range group {
 				go func() {
 					_, err := p.store.Do(deposit)

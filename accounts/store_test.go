@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"tickhive/internal/clock"
+	"tickhive/internal/durable"
 	"tickhive/internal/refuse"
 	"tickhive/internal/vfs"
 	"tickhive/internal/wal"
@@ -37,8 +38,10 @@ func (x *exchange) open() {
 		return nil
 	}
 	r, err := Recover(StoreOptions{
-		State: testOptions(), FS: x.fs, Dir: "accounts", Clock: x.clock, SnapshotBytes: 4096,
-		Log: wal.Options{PreallocBytes: -1}, EngineLast: uint64(len(x.batches)),
+		State: testOptions(), EngineLast: uint64(len(x.batches)),
+		Config: durable.Config{
+			FS: x.fs, Dir: "accounts", Clock: x.clock, SnapshotBytes: 4096, Log: wal.Options{PreallocBytes: -1},
+		},
 		EngineDurable: func(pos uint64) error {
 			x.waited = append(x.waited, pos)
 			if x.durable != nil {
@@ -109,7 +112,7 @@ func TestStoreRecoversRecordsAndEventsInTheirOrder(t *testing.T) {
 	}
 	want := x.s.AppendSnapshot(nil)
 	for n, amount := range map[uint32]string{1: "3.001", 2: "6.0"} { // 0.001: 20 % of the withdrawal's 0.005
-		if got := x.store.View().AccrualSummary(n, AccrualFilter{}); text(got[0].Amount) != amount {
+		if got := x.s.View().AccrualSummary(n, AccrualFilter{}); text(got[0].Amount) != amount {
 			t.Fatalf("user %d accrued %s", n, text(got[0].Amount))
 		}
 	}

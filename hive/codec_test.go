@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"tickhive/internal/clock"
+	"tickhive/internal/durable"
 	"tickhive/internal/refuse"
 	"tickhive/internal/vfs"
 	"tickhive/internal/wal"
@@ -165,7 +166,7 @@ func openMem(t *testing.T, fs vfs.FS, clk clock.Clock) *Store {
 	t.Helper()
 	opt := DefaultOptions()
 	opt.GenesisNs, opt.QuorumCents = start, 200
-	st, err := OpenStore(StoreOptions{Options: opt, FS: fs, Dir: "hive", Clock: clk})
+	st, err := OpenStore(StoreOptions{Options: opt, Config: durable.Config{FS: fs, Dir: "hive", Clock: clk}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,7 +217,7 @@ func TestAFactIsFoldedOnAFullDisk(t *testing.T) {
 	fsys, clk := vfs.NewMem(), clock.NewManual(start)
 	opt := DefaultOptions()
 	opt.GenesisNs = start
-	o := StoreOptions{Options: opt, FS: fsys, Dir: "hive", Clock: clk}
+	o := StoreOptions{Options: opt, Config: durable.Config{FS: fsys, Dir: "hive", Clock: clk}}
 	o.Log.PreallocBytes = -1
 	st, err := OpenStore(o)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"tickhive/internal/clock"
+	"tickhive/internal/durable"
 	"tickhive/internal/refuse"
 	"tickhive/internal/vfs"
 )
@@ -138,7 +139,7 @@ func TestEveryFieldOfStateChangesTheHash(t *testing.T) {
 
 func openMem(t *testing.T, fs vfs.FS, clk clock.Clock) *Store {
 	t.Helper()
-	st, err := OpenStore(StoreOptions{Options: DefaultOptions(), FS: fs, Dir: "launchpad", Clock: clk})
+	st, err := OpenStore(StoreOptions{Options: DefaultOptions(), Config: durable.Config{FS: fs, Dir: "launchpad", Clock: clk}})
 	if err != nil {
 		t.Fatal(err)
 	}

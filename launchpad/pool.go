@@ -60,7 +60,7 @@ func (s *State) planSwap(cmd Swap) (Record, *refuse.Refusal) {
 }
 
 func (s *State) applySwap(rec *Record, res *Result) {
-	position := s.nextPosition()
+	res.TxHash = s.transact()
 	id := s.idents[rec.Token-1]
 	coin := id.Side.Currency()
 	payIn, payOut, quote := coin.asset(), id.asset(), rec.In
@@ -90,7 +90,7 @@ func (s *State) applySwap(rec *Record, res *Result) {
 		tokens = rec.In
 	}
 	res.Token, res.In, res.Out, res.Price = t, rec.In, rec.Out, quotient(quote, tokens)
-	res.TxHash, res.Block = s.txHash(position), BlockAt(s.genesisNs, rec.TimeNs)
+	res.Block = BlockAt(s.genesisNs, rec.TimeNs)
 	res.Fact = t.fact(s.seq)
 }
 
@@ -125,7 +125,7 @@ func (s *State) planLiquidity(cmd AddLiquidity) (Record, *refuse.Refusal) {
 }
 
 func (s *State) applyLiquidity(rec *Record, res *Result) {
-	res.TxHash = s.txHash(s.nextPosition())
+	res.TxHash = s.transact()
 	id := s.idents[rec.Token-1]
 	coin := id.Side.Currency()
 	s.debit(rec.From, id.asset(), rec.In)

@@ -129,13 +129,13 @@ func TestAFailedSpawnLeavesNoTraceAndTakesNoFee(t *testing.T) {
 func TestSpawnIsOneRecordForFeeTokenPoolWorkerAndSupply(t *testing.T) {
 	r := newRig(t)
 	r.must(Deposit{To: user(1), Amount: AmountOf(150)})
-	before := r.s.Seq()
+	before := r.s.seq
 	res := r.must(Spawn{
 		Owner: user(1), Name: "Big", Symbol: "BIG", TotalSupply: "1000000000000000000000000000000",
 		PoolSide: WNative,
 	})
-	if r.s.Seq() != before+1 {
-		t.Fatalf("%d records", r.s.Seq()-before)
+	if r.s.seq != before+1 {
+		t.Fatalf("%d records", r.s.seq-before)
 	}
 	a, v := res.Token, r.s.View()
 	tok, ok := v.Find("10001")

@@ -45,7 +45,6 @@ var overLimit = map[size]int{
 	{"methods", "bench.Run"}:             48,
 	{"methods", "cmd/tickhive.exchange"}: 48,
 	{"methods", "engine.book"}:           97,
-	{"methods", "launchpad.State"}:       42,
 	{"methods", "server.AccountDesk"}:    78,
 	{"methods", "server.Ctx"}:            43,
 	{"methods", "server.Hub"}:            56,

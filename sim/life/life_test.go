@@ -9,6 +9,7 @@ import (
 
 	"tickhive/hive"
 	"tickhive/internal/clock"
+	"tickhive/internal/durable"
 	"tickhive/internal/refuse"
 	"tickhive/launchpad"
 	"tickhive/sim/life"
@@ -35,12 +36,13 @@ func newPlace(t testing.TB, seed uint64, busyNs int64) *place {
 	lo := launchpad.DefaultOptions()
 	lo.Seed = seed
 	var err error
-	if p.ledger, err = launchpad.OpenStore(launchpad.StoreOptions{Options: lo, Clock: p.clk}); err != nil {
+	store := durable.Config{Clock: p.clk}
+	if p.ledger, err = launchpad.OpenStore(launchpad.StoreOptions{Options: lo, Config: store}); err != nil {
 		t.Fatal(err)
 	}
 	ho := hive.DefaultOptions()
 	ho.Seed, ho.GenesisNs = seed, genesisNs
-	if p.swarm, err = hive.OpenStore(hive.StoreOptions{Options: ho, Clock: p.clk}); err != nil {
+	if p.swarm, err = hive.OpenStore(hive.StoreOptions{Options: ho, Config: store}); err != nil {
 		t.Fatal(err)
 	}
 	if p.life, err = life.New(life.Options{
