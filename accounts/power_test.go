@@ -63,7 +63,7 @@ func (p *plant) open() {
 	p.read()
 	o := StoreOptions{
 		State: testOptions(),
-		Settings: durable.Settings{
+		Config: durable.Config{
 			FS: p.fs, Dir: "accounts", Clock: p.clock, SnapshotBytes: 1 << 40,
 			Log: wal.Options{PreallocBytes: -1, NoLock: true},
 		},
@@ -347,7 +347,7 @@ func TestGroupOfRecordsSharesOneSyncOfTheJournal(t *testing.T) {
 		const group = 20
 		errs := make(chan error, group)
 		syncs, asked := p.fs.Count(vfs.OpSync), p.asked
-		if err := p.store.Fold(func(*State) {
+		if err := p.store.Fold(func() {
 			for range group {
 				go func() {
 					_, err := p.store.Do(deposit)

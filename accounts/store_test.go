@@ -36,7 +36,7 @@ func (x *exchange) open() {
 	}
 	r, err := Recover(StoreOptions{
 		State: testOptions(), EngineLast: uint64(len(x.batches)),
-		Settings: durable.Settings{
+		Config: durable.Config{
 			FS: x.fs, Dir: "accounts", Clock: x.clock, SnapshotBytes: 4096, Log: wal.Options{PreallocBytes: -1},
 		},
 		EngineDurable: func(pos uint64) error {
@@ -102,7 +102,7 @@ func TestStoreRecoversRecordsAndEventsInTheirOrder(t *testing.T) {
 	}
 	want := x.s.AppendSnapshot(nil)
 	for n, amount := range map[uint32]string{1: "3.001", 2: "6.0"} { // 0.001: 20 % of the withdrawal's 0.005
-		if got := x.store.View().AccrualSummary(n, AccrualFilter{}); text(got[0].Amount) != amount {
+		if got := x.s.View().AccrualSummary(n, AccrualFilter{}); text(got[0].Amount) != amount {
 			t.Fatalf("user %d accrued %s", n, text(got[0].Amount))
 		}
 	}

@@ -87,13 +87,14 @@ func newHouseInside(t testing.TB, inside func(*server.InternalOptions), change .
 	inner := newPipeListener()
 	opts := accounts.DefaultOptions(rand.Reader)
 	opts.Withdrawal.Percent = accounts.RateOne / 1000
-	store, err := durable.Open(durable.Options[*accounts.State, accounts.Command, accounts.Record, accounts.Result, *accounts.View]{
-		Settings: durable.Settings{Clock: h.clk}, New: func() *accounts.State { return accounts.New(opts) },
+	h.state = accounts.New(opts)
+	store, err := durable.Open(durable.Options[accounts.Command, accounts.Record, accounts.Result]{
+		Config: durable.Config{Clock: h.clk},
+		New:    func() durable.State[accounts.Command, accounts.Record, accounts.Result] { return h.state },
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_ = store.Fold(func(s *accounts.State) { h.state = s })
 	gate := &h.gate
 	ao := server.AccountOptions{Exchange: gate, Core: h.core, History: h.feed.History(), Board: h.feed.Board(), Clock: h.clk}
 	for _, f := range change {

@@ -107,17 +107,15 @@ func (c *colony) open() {
 	var err error
 	options := wal.Options{NoLock: true, PreallocBytes: -1}
 	c.ledger, err = launchpad.OpenStore(launchpad.StoreOptions{
-		Options:  launchpad.DefaultOptions(),
-		Settings: durable.Settings{FS: c.fs, Dir: "launchpad", Log: options, Clock: c.clk},
+		Options: launchpad.DefaultOptions(),
+		Config:  durable.Config{FS: c.fs, Dir: "launchpad", Log: options, Clock: c.clk},
 	})
 	if err != nil {
 		c.t.Fatal(err)
 	}
 	o := hive.DefaultOptions()
 	o.GenesisNs = c.ledger.View().GenesisNs()
-	c.swarm, err = hive.OpenStore(hive.StoreOptions{
-		Options: o, Settings: durable.Settings{FS: c.fs, Dir: "hive", Log: options, Clock: c.clk},
-	})
+	c.swarm, err = hive.OpenStore(hive.StoreOptions{Options: o, Config: durable.Config{FS: c.fs, Dir: "hive", Log: options, Clock: c.clk}})
 	if err != nil {
 		c.t.Fatal(err)
 	}

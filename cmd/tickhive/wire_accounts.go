@@ -30,7 +30,7 @@ type accountSide struct {
 func recoverAccounts(cfg *Config, dir string, c clock.Clock, market *marketLog, logf func(format string, args ...any)) (*accounts.Recovery, error) {
 	o := accounts.StoreOptions{
 		State: cfg.accountOptions(),
-		Settings: durable.Settings{
+		Config: durable.Config{
 			Dir: dir, Clock: c, Logf: logf, KeepAll: cfg.Journal.Keep == "all",
 			Log: wal.Options{NoLock: true, Writer: "TickHive " + cmdline.Version},
 		},

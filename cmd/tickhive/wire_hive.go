@@ -115,11 +115,11 @@ func (a *agentSide) open(data *dataDir, lives bool) error {
 	if ho.QuorumCents, err = a.cfg.quorum(); err != nil {
 		return err
 	}
-	set := durable.Settings{
+	set := durable.Config{
 		Log:   wal.Options{NoLock: true, Writer: "TickHive " + cmdline.Version, SegmentBytes: a.cfg.Journal.SegmentBytes},
 		Clock: &a.clock, Logf: a.logf, KeepAll: a.cfg.Journal.Keep == "all", SnapshotBytes: a.cfg.Journal.SnapshotBytes,
 	}
-	ls, hs := launchpad.StoreOptions{Settings: set}, hive.StoreOptions{Settings: set}
+	ls, hs := launchpad.StoreOptions{Config: set}, hive.StoreOptions{Config: set}
 	if data != nil {
 		seed = data.meta.Seed
 		a.fs = newBulkFS()
