@@ -95,7 +95,11 @@ func newHouseInside(t testing.TB, inside func(*server.InternalOptions), change .
 	}
 	_ = store.Fold(func(s *accounts.State) { h.state = s })
 	gate := &h.gate
-	ao := server.AccountOptions{Exchange: gate, Core: h.core, History: h.feed.History(), Board: h.feed.Board(), Clock: h.clk}
+	public := server.NewMarket(server.MarketOptions{Board: h.feed.Board(), Clock: h.clk})
+	ao := server.AccountOptions{
+		Exchange: gate, Core: h.core, History: h.feed.History(), Board: h.feed.Board(), Clock: h.clk,
+		Commissions: public.Commissions,
+	}
 	for _, f := range change {
 		f(&ao)
 	}
@@ -117,8 +121,8 @@ func newHouseInside(t testing.TB, inside func(*server.InternalOptions), change .
 	go h.loop.Run()
 	go hub.Run()
 	h.srv, err = server.New(server.Options{
-		Board: h.feed.Board(), Clock: h.clk, Log: log, Authenticate: h.desk.Authenticate,
-		Resources: []server.Resource{h.desk.Resource, server.Streams(hub)},
+		Clock: h.clk, Log: log, Authenticate: h.desk.Authenticate,
+		Resources: []server.Resource{public.Resource, h.desk.Resource, server.Streams(hub)},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -8,9 +8,9 @@ import (
 )
 
 // Resource returns every public route of accounts: keys, avatars, referral and trading.
-func (d *AccountDesk) Resource(s *Server) []*Route {
+func (d *AccountDesk) Resource(*Server) []*Route {
 	var all []*Route
-	for _, routes := range [][]*Route{d.keyRoutes(), d.avatarRoutes(s), d.commissionRoutes(s), d.referralRoutes(), d.accrualRoutes(), d.tradingRoutes()} {
+	for _, routes := range [][]*Route{d.keyRoutes(), d.avatarRoutes(), d.commissionRoutes(), d.referralRoutes(), d.accrualRoutes(), d.tradingRoutes()} {
 		all = append(all, routes...)
 	}
 	for _, r := range all {

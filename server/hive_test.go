@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"tickhive/hive"
-	"tickhive/server"
 )
 
 // propose opens a proposal and returns its id.
@@ -192,7 +191,7 @@ func TestVotesPerUserAreLimited(t *testing.T) {
 	for range 30 {
 		free.refused(free.as(1, "/api/agents/workers/"+id+"/vote", body), 404, "PROPOSAL_NOT_FOUND", "proposalId")
 	}
-	byKey := newColony(t, func(o *server.Options) { o.Rate.Allow = []string{"key-1"} })
+	byKey := newColony(t, func(o *serverOptions) { o.Rate.Allow = []string{"key-1"} })
 	id = byKey.token(1, "AAA")
 	for range 30 {
 		byKey.refused(byKey.as(1, "/api/agents/workers/"+id+"/vote", body), 404, "PROPOSAL_NOT_FOUND", "proposalId")

@@ -15,7 +15,7 @@ import (
 
 // InternalResource returns the account routes of the internal API
 // (docs/contract/internal.md#users-and-money).
-func (d *AccountDesk) InternalResource(*Internal) []*Route {
+func (d *AccountDesk) InternalResource() []*Route {
 	const get, post = fasthttp.MethodGet, fasthttp.MethodPost
 	const users = internalPrefix + "/users"
 	return []*Route{

@@ -38,7 +38,7 @@ func sendDecimals(c *Ctx, v any) *refuse.Refusal {
 // sendFree sends v, whose only decimals are in members that must stay as they were sent
 // (metadata, payloads), with or without ?decimals=string.
 func sendFree(c *Ctx, v any) *refuse.Refusal {
-	c.decimalsText = false
+	c.PlainDecimals()
 	return sendDecimals(c, v)
 }
 

@@ -45,11 +45,11 @@ func userAddress(n int) string { return fmt.Sprintf("0x%040x", n+0xabc000) }
 // maxUser is the number of the last existing user.
 const maxUser = 999
 
-func newColony(t testing.TB, change ...func(*server.Options)) *colony {
+func newColony(t testing.TB, change ...func(*serverOptions)) *colony {
 	t.Helper()
 	c := &colony{fs: vfs.NewMem(), levels: map[int]int64{}}
 	var err error
-	c.market = newMarket(t, append([]func(*server.Options){func(o *server.Options) {
+	c.market = newMarket(t, append([]func(*serverOptions){func(o *serverOptions) {
 		c.desk, err = server.NewLaunchpadDesk(server.LaunchpadOptions{Clock: o.Clock, User: c.user, Find: c.find})
 		if err != nil {
 			t.Fatal(err)
@@ -65,7 +65,7 @@ func newColony(t testing.TB, change ...func(*server.Options)) *colony {
 
 // freed returns a test cluster whose clients are on the allow-list.
 func freed(t testing.TB) *colony {
-	return newColony(t, func(o *server.Options) { o.Rate.Allow = []string{"192.0.2.0/24"} })
+	return newColony(t, func(o *serverOptions) { o.Rate.Allow = []string{"192.0.2.0/24"} })
 }
 
 func (c *colony) user(a engine.AccountID) (int64, string, bool) {

@@ -27,7 +27,7 @@ func TestLaunchpadRoutesAreThoseOfTheDescription(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := newMarket(t, func(o *server.Options) { o.Resources = append(o.Resources, desk.Routes) })
+	m := newMarket(t, func(o *serverOptions) { o.Resources = append(o.Resources, desk.Routes) })
 	sameRoutes(t, m.srv.Routes(), web.PartMarket, web.PartLaunchpad)
 	c, err := agentContract()
 	if err != nil {

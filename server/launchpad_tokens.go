@@ -14,7 +14,7 @@ var hdrAsOf = []byte("X-As-Of")
 // setAsOf sets the header with the block that a client passes as asOf to read the next pages
 // (docs/contract/launchpad.md#tokens).
 func (c *Ctx) setAsOf(block int64) {
-	c.Response.Header.SetCanonical(hdrAsOf, strconv.AppendInt(c.number[:0], block, 10))
+	c.Response.Header.SetCanonical(hdrAsOf, strconv.AppendInt(nil, block, 10))
 }
 
 // asOf returns the parameter asOf, nil if it is missing.
@@ -74,7 +74,7 @@ func (d *LaunchpadDesk) token(c *Ctx) *refuse.Refusal {
 	}
 	sent := t.Metadata
 	t.Metadata = emptyObject
-	c.decimalsText = false
+	c.PlainDecimals()
 	// The encoder would remove the white space of metadata, which must stay as sent. The
 	// replaced text occurs only once, because quotes within strings are escaped.
 	c.Private(bytes.Replace(agentJSON(&t), []byte(`"metadata":{}`), append([]byte(`"metadata":`), sent...), 1))

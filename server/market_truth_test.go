@@ -253,8 +253,8 @@ func digitsOf(member, code string, route string) int {
 // docs/contract/market-data.md#decimals. With decimals=string every decimal is a string of the
 // same text.
 func TestNumbers(t *testing.T) {
-	m := newTraded(t, func(o *server.Options) {
-		o.Status = func() server.StatusInfo { return server.StatusInfo{ProgressPPM: 250_000} }
+	m := newTraded(t, func(o *serverOptions) {
+		o.market.Status = func() server.StatusInfo { return server.StatusInfo{ProgressPPM: 250_000} }
 	})
 	numbers := 0
 	for _, route := range readRoutes() {

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"strconv"
 	"sync"
 	"time"
@@ -71,8 +72,8 @@ type Hub struct {
 
 // NewHub returns a hub; Run starts it.
 func NewHub(o HubOptions) *Hub {
-	setDefault(&o.PingEvery, wsPingEvery)
-	setDefault(&o.PongWithin, wsPongWithin)
+	o.PingEvery = cmp.Or(o.PingEvery, wsPingEvery)
+	o.PongWithin = cmp.Or(o.PongWithin, wsPongWithin)
 	h := &Hub{
 		opts: o, notify: make(chan struct{}, 1), ops: make(chan func(), wsQueueOps),
 		stop: make(chan struct{}), stopped: make(chan struct{}),

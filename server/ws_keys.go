@@ -6,16 +6,8 @@ import (
 	"slices"
 	"sync"
 
-	"tickhive/engine"
 	"tickhive/internal/refuse"
 )
-
-// SocketKey is the API key that signed for a socket.
-type SocketKey struct {
-	Account   engine.AccountID
-	Number    uint64 // the key's number in this process (accounts.Caller)
-	ExpiresNs int64  // 0: never
-}
 
 // wsKeys maps keys to their sockets. When a key ends, the hub finds the key's sockets here, so
 // no message needs a check of its key.
