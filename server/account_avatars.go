@@ -11,21 +11,24 @@ import (
 
 const avatarPath = "/api/users/avatars"
 
-func (d *AccountDesk) avatarRoutes() []*Route {
+// avatars are the routes of the catalogue of pictures.
+type avatars struct{ *AccountDesk }
+
+func (d avatars) routes() []*Route {
 	return []*Route{
-		{Method: fasthttp.MethodGet, Path: avatarPath, Handle: d.avatars, Public: true},
+		{Method: fasthttp.MethodGet, Path: avatarPath, Handle: d.list, Public: true},
 		{Method: fasthttp.MethodGet, Path: avatarPath + "/my", Handle: d.myAvatar},
 		{Method: fasthttp.MethodGet, Path: avatarPath + "/{avatarId}", Handle: d.avatar, Public: true},
 	}
 }
 
-// avatars sends the catalogue of avatars.
-func (d *AccountDesk) avatars(c *Ctx) *refuse.Refusal {
+// list sends the catalogue of avatars.
+func (d avatars) list(c *Ctx) *refuse.Refusal {
 	return c.SendBody(appendList(nil, d.view.Avatars(), appendAvatar), noSeq)
 }
 
 // avatar sends one avatar, or its picture if the path ends with .svg.
-func (d *AccountDesk) avatar(c *Ctx) *refuse.Refusal {
+func (d avatars) avatar(c *Ctx) *refuse.Refusal {
 	id, picture := strings.CutSuffix(c.PathParam("avatarId"), ".svg")
 	svg, ok := d.view.Catalogue().SVG(id)
 	if !ok {
@@ -61,7 +64,7 @@ func (c *Ctx) sendPicture(svg []byte) {
 	c.Response.SetBodyRaw(svg)
 }
 
-func (d *AccountDesk) myAvatar(c *Ctx) *refuse.Refusal {
+func (d avatars) myAvatar(c *Ctx) *refuse.Refusal {
 	a := d.view.Avatar(uint32(c.Caller.Account))
 	b := appendJSONString([]byte(`{"avatarId":`), a.ID)
 	c.Private(append(appendJSONString(append(b, `,"url":`...), a.URL), '}'))

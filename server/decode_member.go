@@ -187,3 +187,10 @@ func (r *bodyReader) inOrder(members ...string) *bodyError {
 	}
 	return first
 }
+
+func (r *bodyReader) flag() *bool {
+	if v, given := r.boolean(); given {
+		return &v
+	}
+	return nil
+}

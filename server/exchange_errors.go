@@ -3,6 +3,7 @@ package server
 import (
 	"errors"
 
+	"tickhive/engine"
 	"tickhive/engine/sequencer"
 	"tickhive/internal/refuse"
 	"tickhive/internal/wal"
@@ -39,4 +40,11 @@ func submitError(err error, what, then string) *refuse.Refusal {
 		return outcomeUnknown(what, then)
 	}
 	return exchangeError(err)
+}
+
+// refusalFields maps a reason to the request member that caused it, if one did.
+var refusalFields = map[engine.Reason]string{
+	engine.PriceNotPositive: "price", engine.PriceOffTick: "price", engine.PriceOutOfRange: "price",
+	engine.AmountNotPositive: "amount", engine.AmountOffLot: "amount", engine.AmountOutOfRange: "amount",
+	engine.BelowMinQuoteAmount: "amount", engine.DuplicateClientOrderID: "clientOrderId",
 }

@@ -117,7 +117,7 @@ func (g *pageGate) takes(host []byte) bool {
 		return false
 	}
 	if bracketed || isDotted(name) {
-		a, err := netip.ParseAddr(string(name))
+		a, err := netip.ParseAddr(bytesKey(name))
 		return err == nil && a.Zone() == "" && bracketed == a.Is6() &&
 			(a.IsLoopback() || slices.Contains(g.addrs, a.Unmap()))
 	}
@@ -126,7 +126,7 @@ func (g *pageGate) takes(host []byte) bool {
 		return false
 	}
 	for _, known := range g.names {
-		if strings.EqualFold(string(name), known) {
+		if strings.EqualFold(bytesKey(name), known) {
 			return true
 		}
 	}

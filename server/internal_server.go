@@ -87,9 +87,6 @@ const (
 // generators open hundreds.
 const DefaultInternalConns = 10_000
 
-// internalPrefix is the prefix of every path except those that other programs expect.
-const internalPrefix = "/internal/v1"
-
 // NewInternal returns the internal listener without opening a socket.
 func NewInternal(o InternalOptions) (*Internal, error) {
 	if o.Exchange == nil || o.Core == nil || o.History == nil || o.Board == nil || o.Clock == nil || o.Ready == nil {

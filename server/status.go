@@ -23,13 +23,6 @@ type StatusInfo struct {
 	Incidents           []Incident // newest first
 }
 
-// Incident is one entry of the status page.
-type Incident struct {
-	AtMs    int64
-	Kind    string
-	Message string
-}
-
 const (
 	statusIncidents = 50
 	// degradedNs is the age of a view above which the status is degraded.

@@ -6,18 +6,25 @@ import (
 	"tickhive/engine"
 )
 
-// private sends the messages of the private feed.
-func (h *Hub) private() {
-	if h.opts.Private == nil {
+// privateStreams are the streams that need credentials, and the keys that opened them. Owner: the
+// hub's goroutine, except where wsKeys says otherwise.
+type privateStreams struct {
+	wsKeys
+	hub *Hub
+}
+
+// follow sends the messages of the private feed.
+func (p *privateStreams) follow() {
+	if p.hub.opts.Private == nil {
 		return
 	}
 	// The order matters: events after a key's end must not reach the key's sockets.
-	messages, all := h.opts.Private.Take()
-	h.endKeys()
+	messages, all := p.hub.opts.Private.Take()
+	p.endKeys()
 	if all {
-		for _, s := range h.streams {
+		for _, s := range p.hub.streams {
 			if s.key.private() {
-				h.startOver(s)
+				p.startOver(s)
 			}
 		}
 	}
@@ -26,44 +33,44 @@ func (h *Hub) private() {
 		key.account = m.Account
 		for _, text := range [...]bool{false, true} {
 			key.text = text
-			if s := h.streams[key]; s != nil && len(s.subs) > 0 {
-				h.sendPrivate(s, m)
+			if s := p.hub.streams[key]; s != nil && len(s.subs) > 0 {
+				p.send(s, m)
 			}
 		}
 	}
 }
 
-func (h *Hub) startOver(s *wsStream) {
+func (p *privateStreams) startOver(s *wsStream) {
 	for _, sub := range slices.Clone(s.subs) { // feed delivers, which may shrink s.subs
-		h.wait(sub, "slow")
-		h.feed(sub.conn)
+		p.hub.wait(sub, "slow")
+		p.hub.feed(sub.conn)
 	}
 }
 
-func (h *Hub) sendPrivate(s *wsStream, m PrivateMessage) {
+func (p *privateStreams) send(s *wsStream, m PrivateMessage) {
 	s.seq = m.Seq
-	dst := appendWSHead(h.buf[:0], "update", "", m.Channel, "")
-	dst = appendSeqTime(dst, m.Seq, h.nowMs())
-	h.send(s, append(append(append(dst, ','), m.Members...), '}'))
+	dst := appendWSHead(p.hub.buf[:0], "update", "", m.Channel, "")
+	dst = appendSeqTime(dst, m.Seq, p.hub.nowMs())
+	p.hub.send(s, append(append(append(dst, ','), m.Members...), '}'))
 }
 
-// appendPrivateSnapshot appends the snapshot of a private channel. Each subscriber gets its own.
-func (h *Hub) appendPrivateSnapshot(dst []byte, s *wsStream, nowMs int64) []byte {
+// appendSnapshot appends the snapshot of a private channel. Each subscriber gets its own.
+func (p *privateStreams) appendSnapshot(dst []byte, s *wsStream, nowMs int64) []byte {
 	dst = appendWSHead(dst, "snapshot", "", s.key.name(), "")
 	dst = appendSeqTime(dst, s.seq, nowMs)
-	dst = h.opts.Private.Snapshot(append(dst, ','), s.key.name(), s.key.account)
+	dst = p.hub.opts.Private.Snapshot(append(dst, ','), s.key.name(), s.key.account)
 	return append(dst, '}')
 }
 
 // watch notifies the feed which accounts have subscribers.
-func (h *Hub) watch() {
+func (p *privateStreams) watch() {
 	accounts := make(map[engine.AccountID]bool)
-	for key, s := range h.streams {
+	for key, s := range p.hub.streams {
 		if key.private() && len(s.subs) > 0 {
 			accounts[key.account] = true
 		}
 	}
-	h.opts.Private.Watch(accounts)
+	p.hub.opts.Private.Watch(accounts)
 }
 
 func appendIDOrNull(dst []byte, id string) []byte {
