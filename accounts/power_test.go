@@ -64,7 +64,7 @@ func (p *plant) open() {
 	o := StoreOptions{
 		State: testOptions(), FS: p.fs, Dir: "accounts", Clock: p.clock, SnapshotBytes: 1 << 40,
 		Log:        wal.Options{PreallocBytes: -1, NoLock: true},
-		EngineLast: p.journal.LastSeq, FoldTo: p.foldTo,
+		EngineLast: p.journal.LastSeq(),
 		EngineDurable: func(pos uint64) error {
 			p.asked++
 			if p.lax || p.journal.DurableSeq() >= pos {
@@ -73,12 +73,12 @@ func (p *plant) open() {
 			return p.journal.Sync()
 		},
 	}
-	if p.store, p.s, err = OpenStore(o); err != nil {
+	r, err := Recover(o)
+	if err != nil {
 		p.t.Fatal(err)
 	}
-	if err := p.foldTo(p.s, uint64(len(p.there))); err != nil {
-		p.t.Fatal(err)
-	}
+	p.s = r.State()
+	p.store = mergeAll(p.t, r, p.foldTo)
 	p.s.ReleaseUnknown(func(order uint64) bool {
 		for _, i := range p.there {
 			if (*p.table)[i].order == order {

@@ -15,10 +15,9 @@ import (
 //	handler <── refusal ── Release
 //	handler ── Store.Do ──> Plan ── record durable ── Apply ──> answer
 //
-// After OpenStore the caller folds the rest of the engine's journal. Then ReleaseUnknown ends holds
-// that the engine does not know, and Reconfigure (through Store.Do) sets the referral rates to the
-// configured ones. From then on the engine's goroutine folds each batch of events. Store.Fold is
-// not used: BeginFold takes the state's own lock, so a sync of this log never delays the engine.
+// After a Recovery ReleaseUnknown ends holds that the engine does not know, and Reconfigure (through
+// Store.Do) sets the configured referral rates. Then the engine's goroutine folds each batch of
+// events, by BeginFold and not by Store.Fold: a sync of this log never delays the engine.
 
 // Store is the durable shell around a State.
 type Store = durable.Store[*State, Command, Record, Result, *View]
@@ -43,20 +42,28 @@ type StoreOptions struct {
 	// fold them before the record, or ignore their events as known. Any goroutine; it must not wait
 	// for the goroutine that folds. nil: the journal is always durable.
 	EngineDurable func(pos uint64) error
-	// EngineLast is the last position of the engine's journal at the start. nil: unbounded.
-	EngineLast func() uint64
-	// FoldTo folds the engine's events after EnginePos of s up to pos, or to the end of the
-	// journal, and no further, because recovery applies each record where it was planned. nil:
-	// there are no engine events.
-	FoldTo func(s *State, pos uint64) error
+	// EngineLast is the last position of the engine's journal at the start.
+	EngineLast uint64
 }
 
-// OpenStore recovers the state and starts the store's goroutine. The store owns the returned
-// State: the caller may use Reserve, Release, BeginFold and View, but not Plan and Apply. The
-// caller folds the rest of the engine's journal and then calls Anchor.
-func OpenStore(o StoreOptions) (*Store, *State, error) {
+// Recovery merges the records with the events of the engine's journal, in their original order:
+//
+//	for rec, err := r.Next(); err == nil; rec, err = r.Next() {
+//		foldEngine(r.State(), rec.EnginePos) // or to the end of the journal, and no further
+//		r.Apply(rec)
+//	}
+//
+// At io.EOF the caller folds the rest of the journal and calls Begin, later Anchor. From Begin on
+// the store owns the State: the caller may use Reserve, Release, BeginFold and View.
+type Recovery struct {
+	*durable.Recovery[*State, Command, Record, Result, *View]
+	engineLast uint64
+}
+
+// Recover opens the log and restores the newest snapshot that can be used.
+func Recover(o StoreOptions) (*Recovery, error) {
 	if err := o.State.Validate(); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	o.Log.RecordVersion = RecordVersion
 	opts := durable.Options[*State, Command, Record, Result, *View]{
@@ -64,7 +71,7 @@ func OpenStore(o StoreOptions) (*Store, *State, error) {
 		Queue: o.Queue, Progress: o.Progress, Logf: o.Logf,
 		New:          func() *State { return New(o.State) },
 		AppendRecord: AppendRecord, DecodeRecord: DecodeRecord,
-		DecodeSnapshot: o.decodeSnapshot, BeforeReplay: o.beforeReplay,
+		DecodeSnapshot: o.decodeSnapshot,
 	}
 	if o.EngineDurable != nil {
 		opts.BeforeRecord = func(_ *State, rec *Record) error {
@@ -78,11 +85,11 @@ func OpenStore(o StoreOptions) (*Store, *State, error) {
 		opts.BeforeSync = func(s *State) error { return o.EngineDurable(s.EnginePos()) }
 		opts.BeforeSnapshot = o.EngineDurable
 	}
-	store, err := durable.Open(opts)
+	r, err := durable.Recover(opts)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	return store, store.View().s, nil
+	return &Recovery{r, o.EngineLast}, nil
 }
 
 // decodeSnapshot refuses a snapshot that reflects positions beyond the end of the journal: the
@@ -90,20 +97,18 @@ func OpenStore(o StoreOptions) (*Store, *State, error) {
 // program writes no snapshot beyond the journal; restoring the journal from a copy causes one.
 func (o *StoreOptions) decodeSnapshot(b []byte) (*State, error) {
 	s, err := DecodeSnapshot(b, o.State)
-	if err == nil && o.EngineLast != nil && s.enginePos > o.EngineLast() {
-		return nil, fmt.Errorf("accounts: it reflects command %d, the engine's journal ends at %d", s.enginePos, o.EngineLast())
+	if err == nil && s.enginePos > o.EngineLast {
+		return nil, fmt.Errorf("accounts: it reflects command %d, the engine's journal ends at %d", s.enginePos, o.EngineLast)
 	}
 	return s, err
 }
 
-func (o *StoreOptions) beforeReplay(s *State, rec *Record) error {
-	if o.EngineLast != nil && rec.EnginePos > o.EngineLast() {
-		s.beyond++
+// Apply carries out the record that Next returned last.
+func (r *Recovery) Apply(rec *Record) {
+	if rec.EnginePos > r.engineLast {
+		r.State().beyond++
 	}
-	if o.FoldTo != nil && s.NeedsFold(rec) {
-		return o.FoldTo(s, rec.EnginePos)
-	}
-	return nil
+	r.Recovery.Apply(rec)
 }
 
 // Beyond returns the number of records whose engine position is beyond the end of the engine's
@@ -131,7 +136,3 @@ func Anchor(store *Store, s *State) error {
 	}
 	return nil
 }
-
-// NeedsFold reports whether engine events up to rec.EnginePos are missing in the state:
-// during recovery they have to be folded before rec is applied.
-func (s *State) NeedsFold(rec *Record) bool { return s.EnginePos() < rec.EnginePos }

@@ -36,10 +36,9 @@ func (x *exchange) open() {
 		}
 		return nil
 	}
-	var err error
-	x.store, x.s, err = OpenStore(StoreOptions{
-		State: testOptions(), FS: x.fs, Dir: "accounts", Clock: x.clock, SnapshotBytes: 4096, FoldTo: foldTo,
-		Log: wal.Options{PreallocBytes: -1},
+	r, err := Recover(StoreOptions{
+		State: testOptions(), FS: x.fs, Dir: "accounts", Clock: x.clock, SnapshotBytes: 4096,
+		Log: wal.Options{PreallocBytes: -1}, EngineLast: uint64(len(x.batches)),
 		EngineDurable: func(pos uint64) error {
 			x.waited = append(x.waited, pos)
 			if x.durable != nil {
@@ -51,9 +50,8 @@ func (x *exchange) open() {
 	if err != nil {
 		x.t.Fatal(err)
 	}
-	if err := foldTo(x.s, 1<<62); err != nil {
-		x.t.Fatal(err)
-	}
+	x.s = r.State()
+	x.store = mergeAll(x.t, r, foldTo)
 }
 
 func (x *exchange) fold(events ...func(Fold)) {

@@ -111,10 +111,10 @@ func collectSkips(skips replica.Skips, open func() (*wal.Reader, error)) error {
 	return skips.Collect(rd)
 }
 
-// replayTo applies the records up to pos; 0 means all. A journal that ends before pos is no
-// error: see accounts.State.Beyond. It returns ctx's error when ctx is canceled.
+// replayTo applies the records up to pos. A journal that ends before pos is no error: see
+// accounts.State.Beyond. It returns ctx's error when ctx is canceled.
 func (m *marketLog) replayTo(ctx context.Context, pos uint64) error {
-	if pos != 0 && pos <= m.market.Pos {
+	if pos <= m.market.Pos {
 		return nil
 	}
 	rd, err := m.log.Reader(m.market.Pos + 1)

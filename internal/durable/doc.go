@@ -29,6 +29,16 @@
 //	store.Fold(func(s *State) { ... }) // input from elsewhere, without a record
 //	store.Close()                // snapshot, close
 //
+// Open reads the whole log at once. A state that folds another log as well is recovered record by
+// record (type Recovery):
+//
+//	r, err := durable.Recover(options) // newest usable snapshot
+//	for rec, err := r.Next(); err == nil; rec, err = r.Next() {
+//		replay(rec.EnginePos) // the other log, up to the position that the record reflects
+//		r.Apply(rec)
+//	}
+//	store, err := r.Begin()
+//
 // Why the record is written (page cache) before it is applied, one write per command and
 // one sync per group: a full disk then refuses the command and leaves log and state
 // unchanged, so there is nothing to undo or to read again. A failed sync leaves the state

@@ -84,9 +84,6 @@ type Options[S State[C, R, T, V], C, R, T, V any] struct {
 	// BeforeSnapshot runs before a snapshot that reflects the other log up to a sequence
 	// is written, in the goroutine that writes it. An error: there is no snapshot.
 	BeforeSnapshot func(reflects uint64) error
-	// BeforeReplay runs before each record is applied during recovery: a state that
-	// folds another log folds it up to the point that the record reflects.
-	BeforeReplay func(st S, rec *R) error
 	// Progress, when set, receives the number of the log's bytes read during recovery.
 	Progress func(done, total int64)
 	// Logf, when set, logs events that need no operator decision (a snapshot that failed).
