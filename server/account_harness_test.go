@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sort"
 	"strconv"
 	"strings"
 	"sync"
@@ -21,6 +22,7 @@ import (
 	"time"
 
 	"tickhive/accounts"
+	"tickhive/client"
 	"tickhive/engine"
 	"tickhive/engine/sequencer"
 	"tickhive/internal/clock"
@@ -399,4 +401,54 @@ func (h *house) settled() {
 	if err := h.state.View().Check(); err != nil {
 		h.t.Fatal(err)
 	}
+}
+
+// inner calls the internal API for any answer.
+func (h *house) innerCall(method, path, body string) answer {
+	h.t.Helper()
+	return h.send(h.intern, method, "/internal/v1"+path, body, nil)
+}
+
+func (h *house) now() time.Time { return time.Unix(0, h.clk.NowNs()) }
+
+// socket opens a stream of the test exchange over a real connection, as package client does.
+func (h *house) socket() *client.Stream {
+	h.t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	go func() { _ = h.srv.Serve(ln) }()
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	s, err := client.Dial(ctx, client.StreamURL("http://"+ln.Addr().String()))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+// next returns the next message that is no heartbeat.
+func next(t *testing.T, s *client.Stream) map[string]any {
+	t.Helper()
+	for {
+		m, err := s.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.Type != "heartbeat" {
+			return parseObject(t, string(m.Raw))
+		}
+	}
+}
+
+// keysOf returns the names of an object's members, sorted.
+func keysOf(m map[string]any) string {
+	names := make([]string, 0, len(m))
+	for k := range m {
+		names = append(names, k)
+	}
+	sort.Strings(names)
+	return strings.Join(names, " ")
 }

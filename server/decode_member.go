@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	json "github.com/goccy/go-json"
 )
 
 // string reads a string member of at most most code points. It returns nil for null and the
@@ -193,4 +195,15 @@ func (r *bodyReader) flag() *bool {
 		return &v
 	}
 	return nil
+}
+
+// anything reads a value of any type and returns it as sent.
+func (r *bodyReader) anything() json.RawMessage {
+	r.peek()
+	start := r.pos
+	r.skip()
+	if r.err != nil {
+		return nil
+	}
+	return json.RawMessage(r.data[start:r.pos:r.pos])
 }

@@ -12,26 +12,6 @@ import (
 	"tickhive/hive"
 )
 
-// propose opens a proposal and returns its id.
-func (c *colony) propose(tokenID string, urgent bool) string {
-	c.t.Helper()
-	return at(c.call("/hive/proposals", fmt.Sprintf(
-		`{"tokenId":%s,"topic":"slippage_cap","payload":{"slippageCapBps":150},"proposer":"somebody","urgent":%t}`, tokenID, urgent)), "proposalId")
-}
-
-// give lets user n hold whole tokens, from the owner.
-func (c *colony) give(tokenID string, owner, n int, amount string) {
-	c.t.Helper()
-	c.call("/launchpad/tokens/"+tokenID+"/transfers", fmt.Sprintf(
-		`{"fromUserId":%q,"toUserId":%q,"amount":%s}`, userUUID(owner), userUUID(n), amount))
-}
-
-func (c *colony) act(source, tokenID, kind, payload string) answer {
-	c.t.Helper()
-	return c.inner("POST", "/hive/actions", fmt.Sprintf(
-		`{"sourceAgentId":%q,"targetTokenId":%s,"actionType":%q,"actionPayload":%s,"reasonCode":"test"}`, source, tokenID, kind, payload))
-}
-
 // Checks of a vote in their order (docs/contract/hive.md#votes).
 func TestVoteRefusesInOrder(t *testing.T) {
 	c := freed(t)

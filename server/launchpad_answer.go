@@ -73,14 +73,3 @@ func readForm(body []byte, members ...string) ([]json.RawMessage, *refuse.Refusa
 	}
 	return form, nil
 }
-
-// anything reads a value of any type and returns it as sent.
-func (r *bodyReader) anything() json.RawMessage {
-	r.peek()
-	start := r.pos
-	r.skip()
-	if r.err != nil {
-		return nil
-	}
-	return json.RawMessage(r.data[start:r.pos:r.pos])
-}

@@ -16,6 +16,7 @@ import (
 	"tickhive/engine"
 	"tickhive/engine/sequencer"
 	"tickhive/hive"
+	"tickhive/internal/fixed"
 	"tickhive/internal/refuse"
 	"tickhive/internal/vfs"
 	"tickhive/internal/wal"
@@ -312,4 +313,33 @@ func (c *colony) do(method, target, body string, header ...string) answer {
 func (c *colony) get(target string, header ...string) answer {
 	c.t.Helper()
 	return c.do(http.MethodGet, target, "", header...)
+}
+
+func (c *colony) act(source, tokenID, kind, payload string) answer {
+	c.t.Helper()
+	return c.inner("POST", "/hive/actions", fmt.Sprintf(
+		`{"sourceAgentId":%q,"targetTokenId":%s,"actionType":%q,"actionPayload":%s,"reasonCode":"test"}`, source, tokenID, kind, payload))
+}
+
+// give lets user n hold whole tokens, from the owner.
+func (c *colony) give(tokenID string, owner, n int, amount string) {
+	c.t.Helper()
+	c.call("/launchpad/tokens/"+tokenID+"/transfers", fmt.Sprintf(
+		`{"fromUserId":%q,"toUserId":%q,"amount":%s}`, userUUID(owner), userUUID(n), amount))
+}
+
+// propose opens a proposal and returns its id.
+func (c *colony) propose(tokenID string, urgent bool) string {
+	c.t.Helper()
+	return at(c.call("/hive/proposals", fmt.Sprintf(
+		`{"tokenId":%s,"topic":"slippage_cap","payload":{"slippageCapBps":150},"proposer":"somebody","urgent":%t}`, tokenID, urgent)), "proposalId")
+}
+
+func money(t testing.TB, text string) server.Money {
+	t.Helper()
+	v, err := fixed.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
 }

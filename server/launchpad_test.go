@@ -7,20 +7,10 @@ import (
 	"sync"
 	"testing"
 
-	"tickhive/internal/fixed"
 	"tickhive/launchpad"
 	"tickhive/server"
 	"tickhive/server/web"
 )
-
-func money(t testing.TB, text string) server.Money {
-	t.Helper()
-	v, err := fixed.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return v
-}
 
 func TestLaunchpadRoutesAreThoseOfTheDescription(t *testing.T) {
 	desk, err := server.NewLaunchpadDesk(server.LaunchpadOptions{Clock: newMarket(t).clk, User: (&colony{}).user, Find: (&colony{}).find})

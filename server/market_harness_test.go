@@ -311,3 +311,12 @@ func deref(s *string) string {
 	}
 	return *s
 }
+
+func (m *market) from(ip, path string, header ...string) answer {
+	m.t.Helper()
+	text := "GET " + path + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+	for i := 0; i+1 < len(header); i += 2 {
+		text += header[i] + ": " + header[i+1] + "\r\n"
+	}
+	return m.raw(ip, text+"\r\n")
+}

@@ -233,3 +233,28 @@ func TestPlantedFaultsAreFound(t *testing.T) {
 		t.Error("a status that is not described passes")
 	}
 }
+
+// readRoutes returns all public read routes with every form of their parameters.
+func readRoutes() (all []string) {
+	for _, path := range []string{
+		"/api/currencies", "/api/currencies/pairs", "/api/currencies/commissions", "/api/healthcheck", "/api/time", "/api/summary", "/api/status",
+		agg + "/pairs", agg + "/tickers", agg + "/asset",
+	} {
+		all = append(all, path+"?")
+	}
+	for _, code := range []string{"BTC_USDT", "ETH_BTC", "ETH_EUR"} {
+		for _, path := range []string{
+			"/api/tickers?currencyPairCode=%s", "/api/orderbook?currencyPairCode=%s", "/api/orderbook?aliases=false&currencyPairCode=%s",
+			"/api/deals?currencyPairCode=%s", "/api/deals?currencyPairCode=%s&pageSize=3",
+			"/api/ohlc?currencyPairCode=%s&interval=minute&start=2026-01-01&end=2026-01-02",
+			"/api/ohlc?currencyPairCode=%s&interval=year&fill=previous&start=2026-01-01&end=2026-01-02",
+			agg + "/orderbook?ticker_id=%s", agg + "/orderbook?ticker_id=%s&depth=100", agg + "/orderbook?ticker_id=%s&depth=6",
+			agg + "/historical_trades?ticker_id=%s", agg + "/historical_trades?ticker_id=%s&limit=100", agg + "/historical_trades?ticker_id=%s&type=buy",
+		} {
+			all = append(all, fmt.Sprintf(path, code))
+		}
+	}
+	return all
+}
+
+const agg = "/api/marketdata/getaggregator"

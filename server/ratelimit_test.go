@@ -23,15 +23,6 @@ func newLimited(t *testing.T, change ...func(*serverOptions)) *market {
 	})...)
 }
 
-func (m *market) from(ip, path string, header ...string) answer {
-	m.t.Helper()
-	text := "GET " + path + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
-	for i := 0; i+1 < len(header); i += 2 {
-		text += header[i] + ": " + header[i+1] + "\r\n"
-	}
-	return m.raw(ip, text+"\r\n")
-}
-
 // The limiter accepts at most 60 requests in any 60 s and 10 in any 1 s, refused ones do not
 // count, and the headers and Retry-After are exact: compared with a naive list of accepted times.
 func TestSlidingLog(t *testing.T) {
