@@ -126,3 +126,5 @@ func traded(t testing.TB, change ...func(*server.AccountOptions)) (h *house, a, 
 	h.deposit(b, "BTC", "10")
 	return h, a, b
 }
+
+const orderMembers = "amount clientOrderId currencyPairCode date decrementedAmount id initialAmount isBid isCanceled isMarket price quoteAmount status userId"
