@@ -3,7 +3,6 @@ package server
 import (
 	"errors"
 	"iter"
-	"net/netip"
 	"sync"
 
 	"tickhive/accounts"
@@ -27,6 +26,8 @@ type AccountOptions struct {
 	// PublicURL is the scheme and host that this scheme signs (auth.public_url).
 	Legacy    bool
 	PublicURL string
+	// Commissions returns the default commission records as of root (Market.Commissions).
+	Commissions func(root *marketdata.Root) []Commission
 	// Ledger holds the balances of NATIVE and USBI. Nil: accounts hold them.
 	Ledger Ledger
 }
@@ -166,12 +167,4 @@ func unknownAt(k accounts.Kind) string {
 		return "the links"
 	}
 	return "the user"
-}
-
-// clientAddr returns the client's address that the rate limits use.
-func (c *Ctx) clientAddr() netip.Addr {
-	if c.edge.clients == nil {
-		return addrOf(c.RemoteAddr())
-	}
-	return c.edge.clients.of(c.RequestCtx)
 }

@@ -78,11 +78,6 @@ func outcomeUnknown(what, then string) *refuse.Refusal {
 		"When the exchange takes changes again, %s", what, then)
 }
 
-// badBody converts the error of the strict body reader to a refusal.
-func badBody(e *bodyError) *refuse.Refusal {
-	return &refuse.Refusal{Code: refuse.InvalidParam, Message: e.Message, Field: e.Field}
-}
-
 var errInternal = &refuse.Refusal{
 	Code:    refuse.Internal,
 	Message: "The server failed on this request; the request id finds it in the log.",
@@ -118,4 +113,18 @@ func writeError(ctx *fasthttp.RequestCtx, e *refuse.Refusal, requestID []byte) {
 		body = appendUDFError(body, e)
 	}
 	ctx.Response.SetBodyRaw(body)
+}
+
+// udfPrefix is the prefix of the target of every request of the datafeed protocol.
+var udfPrefix = []byte("/udf/")
+
+// appendUDFError adds to body, an error object, the members by which the charting library
+// recognizes an error. The library ignores the status and takes a body without s for a symbol.
+func appendUDFError(body []byte, e *refuse.Refusal) []byte {
+	text := e.Message
+	if e.Field == "symbol" {
+		text = "unknown_symbol" // the library's own word
+	}
+	body = append(body[:len(body)-1], `,"s":"error","errmsg":`...)
+	return append(appendJSONString(body, text), '}')
 }

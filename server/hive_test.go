@@ -11,28 +11,7 @@ import (
 
 	"tickhive/hive"
 	"tickhive/launchpad"
-	"tickhive/server"
 )
-
-// propose opens a proposal and returns its id.
-func (c *colony) propose(tokenID string, urgent bool) string {
-	c.t.Helper()
-	return at(c.call("/hive/proposals", fmt.Sprintf(
-		`{"tokenId":%s,"topic":"slippage_cap","payload":{"slippageCapBps":150},"proposer":"somebody","urgent":%t}`, tokenID, urgent)), "proposalId")
-}
-
-// give lets user n hold whole tokens, from the owner.
-func (c *colony) give(tokenID string, owner, n int, amount string) {
-	c.t.Helper()
-	c.call("/launchpad/tokens/"+tokenID+"/transfers", fmt.Sprintf(
-		`{"fromUserId":%q,"toUserId":%q,"amount":%s}`, userUUID(owner), userUUID(n), amount))
-}
-
-func (c *colony) act(source, tokenID, kind, payload string) answer {
-	c.t.Helper()
-	return c.inner("POST", "/hive/actions", fmt.Sprintf(
-		`{"sourceAgentId":%q,"targetTokenId":%s,"actionType":%q,"actionPayload":%s,"reasonCode":"test"}`, source, tokenID, kind, payload))
-}
 
 // Checks of a vote in their order (docs/contract/hive.md#votes).
 func TestVoteRefusesInOrder(t *testing.T) {
@@ -193,7 +172,7 @@ func TestVotesPerUserAreLimited(t *testing.T) {
 	for range 30 {
 		free.refused(free.as(1, "/api/agents/workers/"+id+"/vote", body), 404, "PROPOSAL_NOT_FOUND", "proposalId")
 	}
-	byKey := newColony(t, func(o *server.Options) { o.Rate.Allow = []string{"key-1"} })
+	byKey := newColony(t, func(o *serverOptions) { o.Rate.Allow = []string{"key-1"} })
 	id = byKey.token(1, "AAA")
 	for range 30 {
 		byKey.refused(byKey.as(1, "/api/agents/workers/"+id+"/vote", body), 404, "PROPOSAL_NOT_FOUND", "proposalId")

@@ -96,13 +96,6 @@ func (r *bodyReader) readAssetMember(a *assetRequest, key []byte) {
 	}
 }
 
-func (r *bodyReader) flag() *bool {
-	if v, given := r.boolean(); given {
-		return &v
-	}
-	return nil
-}
-
 func (r *bodyReader) limit() optional {
 	o := optional{true, r.decimal()}
 	if o.text != nil && decimalSign(o.text) < 0 {

@@ -105,14 +105,6 @@ func appendFlags(b []byte, postOnly bool, stp engine.SelfTrade, status engine.St
 	return append(b, '"')
 }
 
-// appendUnits appends v units of 10^-digits, null if applies is false.
-func appendUnits(b []byte, v int64, digits int, applies bool) []byte {
-	if !applies {
-		return append(b, "null"...)
-	}
-	return fixed.AppendI64(b, v, digits)
-}
-
 // appendEcho appends a decimal of a request with the digits of its kind. If the decimal has more
 // digits, it appends the shortest text. digits < 0: the kind is unknown.
 func appendEcho(b, text []byte, digits int) []byte {

@@ -13,7 +13,7 @@ import (
 
 // Internal returns the internal routes of launchpad and hive (docs/contract/internal.md). It is
 // an InternalResource.
-func (d *LaunchpadDesk) Internal(*Internal) []*Route {
+func (d *LaunchpadDesk) Internal() []*Route {
 	post := func(path string, h Handler) *Route {
 		return &Route{Method: fasthttp.MethodPost, Path: internalPrefix + path, Handle: h}
 	}

@@ -135,7 +135,7 @@ func (s *Internal) setClock(c *Ctx) *refuse.Refusal {
 func (s *Internal) stateHash(c *Ctx) *refuse.Refusal {
 	h, err := s.opt.StateHash()
 	if err != nil {
-		c.edge.log.Error("state hash", "requestId", c.RequestID(), "error", err)
+		s.opt.Log.Error("state hash", "requestId", c.RequestID(), "error", err)
 		return refuse.Later(1, "The state cannot be read now: %s.", err)
 	}
 	b := strconv.AppendUint([]byte(`{"seq":`), h.Seq, 10)

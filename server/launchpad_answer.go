@@ -41,7 +41,7 @@ func sendDecimals(c *Ctx, v any) *refuse.Refusal {
 // sendFree sends v, whose only decimals are in members that must stay as they were sent
 // (metadata, payloads), with or without ?decimals=string.
 func sendFree(c *Ctx, v any) *refuse.Refusal {
-	c.decimalsText = false
+	c.PlainDecimals()
 	return sendDecimals(c, v)
 }
 
@@ -75,17 +75,6 @@ func readForm(body []byte, members ...string) ([]json.RawMessage, *refuse.Refusa
 		return nil, badBody(err)
 	}
 	return form, nil
-}
-
-// anything reads a value of any type and returns it as sent.
-func (r *bodyReader) anything() json.RawMessage {
-	r.peek()
-	start := r.pos
-	r.skip()
-	if r.err != nil {
-		return nil
-	}
-	return json.RawMessage(r.data[start:r.pos:r.pos])
 }
 
 // The answers of the launchpad, in the shapes and member order of docs/contract/api.md,

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"sync"
@@ -52,7 +53,7 @@ func NewLaunchpadDesk(o LaunchpadOptions) (*LaunchpadDesk, error) {
 	if o.Clock == nil || o.User == nil || o.Find == nil {
 		return nil, errors.New("server: LaunchpadOptions need a clock, User and Find")
 	}
-	setDefault(&o.VotesPerMinute, DefaultVotes)
+	o.VotesPerMinute = cmp.Or(o.VotesPerMinute, DefaultVotes)
 	votes, err := newVoteLimiter(o.VotesPerMinute)
 	if err != nil {
 		return nil, err

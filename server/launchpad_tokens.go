@@ -14,7 +14,7 @@ var hdrAsOf = []byte("X-As-Of")
 // setAsOf sets the header with the block that a client passes as asOf to read the next pages
 // (docs/contract/launchpad.md#tokens).
 func (c *Ctx) setAsOf(block int64) {
-	c.Response.Header.SetCanonical(hdrAsOf, strconv.AppendInt(c.number[:0], block, 10))
+	c.Response.Header.SetCanonical(hdrAsOf, strconv.AppendInt(nil, block, 10))
 }
 
 // asOf returns the parameter asOf, nil if it is missing.
@@ -74,7 +74,7 @@ func (d *LaunchpadDesk) token(c *Ctx) *refuse.Refusal {
 	if !ok {
 		return noToken()
 	}
-	c.decimalsText = false
+	c.PlainDecimals()
 	body := agentJSON(newTokenAnswer(t, v.worker(t)))
 	if t.Metadata != "" {
 		// The encoder would remove the white space of metadata, which must stay as sent. The

@@ -11,8 +11,11 @@ import (
 	"tickhive/marketdata"
 )
 
+// lists are the routes of the caller's orders, deals and balances.
+type lists struct{ *AccountDesk }
+
 // listQuery reads the parameters that the lists of orders and deals share.
-func (d *AccountDesk) listQuery(c *Ctx, statuses bool) (q marketdata.Query, err *refuse.Refusal) {
+func (d lists) listQuery(c *Ctx, statuses bool) (q marketdata.Query, err *refuse.Refusal) {
 	code, err := c.raw(pairName)
 	if err != nil {
 		return q, err
@@ -75,7 +78,7 @@ func (c *Ctx) between(q *marketdata.Query) *refuse.Refusal {
 }
 
 // userOrders serves GET /api/user/orders.
-func (d *AccountDesk) userOrders(c *Ctx) *refuse.Refusal {
+func (d lists) userOrders(c *Ctx) *refuse.Refusal {
 	q, err := d.listQuery(c, true)
 	if err != nil {
 		return err
@@ -92,7 +95,7 @@ func (d *AccountDesk) userOrders(c *Ctx) *refuse.Refusal {
 }
 
 // userDeals serves GET /api/user/deals.
-func (d *AccountDesk) userDeals(c *Ctx) *refuse.Refusal {
+func (d lists) userDeals(c *Ctx) *refuse.Refusal {
 	q, err := d.listQuery(c, false)
 	if err != nil {
 		return err
@@ -109,7 +112,7 @@ func (d *AccountDesk) userDeals(c *Ctx) *refuse.Refusal {
 }
 
 // orderDeals serves GET /api/orders/{orderId}/deals: the order and its deals, newest first.
-func (d *AccountDesk) orderDeals(c *Ctx) *refuse.Refusal {
+func (d lists) orderDeals(c *Ctx) *refuse.Refusal {
 	id, v, err := d.orderParam(c)
 	if err != nil {
 		return err
@@ -132,7 +135,7 @@ func (d *AccountDesk) orderDeals(c *Ctx) *refuse.Refusal {
 }
 
 // balances serves GET /api/wallets/balances.
-func (d *AccountDesk) balances(c *Ctx) *refuse.Refusal {
+func (d lists) balances(c *Ctx) *refuse.Refusal {
 	b := appendList([]byte(`{"balances":`), d.balancesOf(uint32(c.account())), appendBalance)
 	c.Private(append(b, '}'))
 	return nil

@@ -16,14 +16,15 @@ func (d *AccountDesk) tradingRoutes() []*Route {
 	const get, del = fasthttp.MethodGet, fasthttp.MethodDelete
 	const orders = "/api/orders"
 	page := []string{"pageNumber", "pageSize", "sinceDate", "endDate", "decimals"}
+	l := lists{d}
 	return []*Route{
 		{Method: fasthttp.MethodPost, Path: orders, Handle: d.placeOrder},
 		{Method: del, Path: orders, Cancels: true, Handle: d.cancelOwn, Query: []string{"currencyPairCode"}},
 		{Method: del, Path: orders + "/{orderId}", Cancels: true, Handle: d.cancelOrder, Query: []string{"decimals"}},
-		{Method: get, Path: orders + "/{orderId}/deals", Handle: d.orderDeals, Query: []string{"decimals"}},
-		{Method: get, Path: "/api/user/orders", Handle: d.userOrders, Query: append([]string{"currencyPairCode", "status"}, page...)},
-		{Method: get, Path: "/api/user/deals", Handle: d.userDeals, Query: append([]string{"currencyPairCode"}, page...)},
-		{Method: get, Path: "/api/wallets/balances", Handle: d.balances, Query: []string{"decimals"}},
+		{Method: get, Path: orders + "/{orderId}/deals", Handle: l.orderDeals, Query: []string{"decimals"}},
+		{Method: get, Path: "/api/user/orders", Handle: l.userOrders, Query: append([]string{"currencyPairCode", "status"}, page...)},
+		{Method: get, Path: "/api/user/deals", Handle: l.userDeals, Query: append([]string{"currencyPairCode"}, page...)},
+		{Method: get, Path: "/api/wallets/balances", Handle: l.balances, Query: []string{"decimals"}},
 	}
 }
 
@@ -183,13 +184,6 @@ func (d *AccountDesk) cancelPart(account engine.AccountID, bound engine.OrderID)
 		return 0, tradingRefusal(refused, &cmd)
 	}
 	return canceled, nil
-}
-
-// refusalFields maps a reason to the request member that caused it, if one did.
-var refusalFields = map[engine.Reason]string{
-	engine.PriceNotPositive: "price", engine.PriceOffTick: "price", engine.PriceOutOfRange: "price",
-	engine.AmountNotPositive: "amount", engine.AmountOffLot: "amount", engine.AmountOutOfRange: "amount",
-	engine.BelowMinQuoteAmount: "amount", engine.DuplicateClientOrderID: "clientOrderId",
 }
 
 // tradingRefusal returns the refusal for a reason of docs/contract/errors.md#order-refusals: the

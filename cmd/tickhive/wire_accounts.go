@@ -159,8 +159,8 @@ func (a *accountSide) close() error {
 // newAccountDesk builds the account handlers; begin attaches their state.
 func (x *exchange) newAccountDesk(ledger server.Ledger) (*server.AccountDesk, error) {
 	return server.NewAccountDesk(server.AccountOptions{
-		Exchange: &x.gate, Core: x.core, History: x.feed.History(), Board: x.feed.Board(), Clock: x.clock,
-		Legacy: x.cfg.Auth.Legacy, PublicURL: x.cfg.Auth.PublicURL, Ledger: ledger,
+		Exchange:    &x.gate, Core: x.core, History: x.feed.History(), Board: x.feed.Board(), Clock: x.clock,
+		Legacy: x.cfg.Auth.Legacy, PublicURL: x.cfg.Auth.PublicURL, Commissions: x.prices.Commissions, Ledger: ledger,
 	})
 }
 
