@@ -4,10 +4,18 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 )
 
 // ErrShort is data that ends inside a field.
 var ErrShort = errors.New("wire: data ends inside a field")
+
+// ErrPadded is a number with an empty last byte. A number has one encoding only, so that
+// equal values have equal bytes.
+var ErrPadded = errors.New("wire: a number ends with an empty byte")
+
+// streamPart is the number of bytes that a stream gathers before it writes them.
+const streamPart = 64 << 10
 
 // Coder writes to or reads from a byte slice, field by field. With a large state it lets
 // others run (Turns).
@@ -16,10 +24,15 @@ type Coder struct {
 	reading bool
 	err     error
 	turns   Turns
+	sink    io.Writer // of a stream
 }
 
 // Writer makes a Coder that appends to dst.
 func Writer(dst []byte) *Coder { return &Coder{buf: dst} }
+
+// Stream makes a Coder that writes to w in parts, so that it never holds a large state whole
+// (a hash of it). End writes the last part.
+func Stream(w io.Writer) *Coder { return &Coder{buf: make([]byte, 0, 2*streamPart), sink: w} }
 
 // Reader makes a Coder that reads b. What it returns shares no memory with b.
 func Reader(b []byte) *Coder { return &Coder{buf: b, reading: true} }
@@ -27,7 +40,15 @@ func Reader(b []byte) *Coder { return &Coder{buf: b, reading: true} }
 // Reading tells the direction.
 func (c *Coder) Reading() bool { return c.reading }
 
-// Bytes returns the bytes written so far.
+// Left returns the number of bytes that are not read yet.
+func (c *Coder) Left() int {
+	if !c.reading {
+		return 0
+	}
+	return len(c.buf)
+}
+
+// Bytes returns the bytes written so far; a stream has passed them on.
 func (c *Coder) Bytes() []byte { return c.buf }
 
 // Err is the first error of a read.
@@ -40,8 +61,11 @@ func (c *Coder) Fail(format string, args ...any) {
 	}
 }
 
-// End is Err, or an error when bytes are left over.
+// End is Err, or an error when bytes are left over. For a stream it writes the last part.
 func (c *Coder) End() error {
+	if c.sink != nil {
+		c.pass()
+	}
 	if c.err == nil && c.reading && len(c.buf) > 0 {
 		c.Fail("%d bytes left over", len(c.buf))
 	}
@@ -52,16 +76,22 @@ func (c *Coder) End() error {
 func (c *Coder) U64(p *uint64) {
 	c.turns.Turn()
 	if !c.reading {
+		if c.sink != nil && len(c.buf) >= streamPart {
+			c.pass()
+		}
 		c.buf = binary.AppendUvarint(c.buf, *p)
 		return
 	}
 	v, n := binary.Uvarint(c.buf)
-	if c.err != nil || n <= 0 {
+	switch {
+	case c.err != nil || n <= 0:
 		*p = 0
 		c.short()
-		return
+	case n > 1 && c.buf[n-1] == 0:
+		*p, c.err = 0, ErrPadded
+	default:
+		*p, c.buf = v, c.buf[n:]
 	}
-	*p, c.buf = v, c.buf[n:]
 }
 
 // I64 is a signed varint.
@@ -146,6 +176,14 @@ func (c *Coder) Len(n int) int {
 		return 0
 	}
 	return int(u)
+}
+
+// pass writes what a stream has gathered.
+func (c *Coder) pass() {
+	if _, err := c.sink.Write(c.buf); err != nil && c.err == nil {
+		c.err = err
+	}
+	c.buf = c.buf[:0]
 }
 
 func (c *Coder) short() {

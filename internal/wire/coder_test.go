@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"errors"
 	"strings"
 	"testing"
@@ -67,6 +68,57 @@ func TestEveryCutAndEveryLeftoverIsAnError(t *testing.T) {
 	new(sample).walk(c)
 	if err := c.End(); err == nil || !strings.Contains(err.Error(), "left over") {
 		t.Fatalf("one byte too many: %v", err)
+	}
+}
+
+// A stream passes the same bytes on in parts, and reports a write that fails.
+func TestStreamWritesTheSameBytesInParts(t *testing.T) {
+	parts := &parts{}
+	w, s := Writer(nil), Stream(parts)
+	for i := range 40_000 {
+		u := uint64(i) << (i % 50)
+		for _, c := range []*Coder{w, s} {
+			c.U64(&u)
+			c.Fixed([]byte{1, 2})
+		}
+	}
+	if err := s.End(); err != nil || len(s.Bytes()) != 0 {
+		t.Fatalf("%v, %d bytes are left", err, len(s.Bytes()))
+	}
+	if !bytes.Equal(parts.all, w.Bytes()) || parts.n < 3 {
+		t.Fatalf("%d bytes in %d parts, want %d", len(parts.all), parts.n, len(w.Bytes()))
+	}
+	parts.err = errors.New("full")
+	if s.Fixed([]byte{1}); !errors.Is(s.End(), parts.err) {
+		t.Fatalf("a failed write: %v", s.Err())
+	}
+}
+
+type parts struct {
+	all []byte
+	n   int
+	err error
+}
+
+func (p *parts) Write(b []byte) (int, error) {
+	p.all = append(p.all, b...)
+	p.n++
+	return len(b), p.err
+}
+
+// A number has one encoding, so that equal states have equal bytes.
+func TestPaddedNumbersAreErrors(t *testing.T) {
+	for _, b := range [][]byte{{0x80, 0}, {0x85, 0x80, 0}} {
+		c := Reader(b)
+		v := uint64(7)
+		if c.U64(&v); v != 0 || !errors.Is(c.End(), ErrPadded) {
+			t.Errorf("%x: %d, %v", b, v, c.Err())
+		}
+	}
+	c := Reader([]byte{0, 5})
+	v := uint64(7)
+	if c.U64(&v); v != 0 || c.Err() != nil || c.Left() != 1 {
+		t.Errorf("zero: %d, %v, %d left", v, c.Err(), c.Left())
 	}
 }
 
