@@ -207,12 +207,12 @@ func TestSnapshotsRetainWhatBothOfThemNeed(t *testing.T) {
 		t.Fatalf("without a snapshot: from %d", s.RetainFrom())
 	}
 	fill(100)
-	if s.RetainFrom() != 1 || s.Log().FirstSeq() != 1 {
-		t.Fatalf("one snapshot, which may be damaged: from %d, first %d", s.RetainFrom(), s.Log().FirstSeq())
+	if s.RetainFrom() != 1 || s.Log().Segments()[0].FirstSeq != 1 {
+		t.Fatalf("one snapshot, which may be damaged: from %d, first %d", s.RetainFrom(), s.Log().Segments()[0].FirstSeq)
 	}
 	fill(250)
-	if s.RetainFrom() != 101 || s.Log().FirstSeq() > 41 || s.Log().FirstSeq() == 1 {
-		t.Fatalf("from %d, first %d", s.RetainFrom(), s.Log().FirstSeq())
+	if s.RetainFrom() != 101 || s.Log().Segments()[0].FirstSeq > 41 || s.Log().Segments()[0].FirstSeq == 1 {
+		t.Fatalf("from %d, first %d", s.RetainFrom(), s.Log().Segments()[0].FirstSeq)
 	}
 	fill(300)
 	if s.RetainFrom() != 251 {

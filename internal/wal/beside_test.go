@@ -43,7 +43,7 @@ func TestSyncRunsBesideTheOwner(t *testing.T) {
 	}
 	close(stop)
 	wg.Wait()
-	first := l.FirstSeq()
+	first := l.Segments()[0].FirstSeq
 	must(t, l.Close())
 	checkContent(t, fsys, small(), first, 4000)
 }

@@ -75,7 +75,7 @@ func TestDropBeforeKeepsWhatIsRetained(t *testing.T) {
 	l.Retain(func() uint64 { return from })
 	before := len(l.Segments())
 	must(t, l.DropBefore(60))
-	if first := l.FirstSeq(); first > 20 || first == 1 {
+	if first := l.Segments()[0].FirstSeq; first > 20 || first == 1 {
 		t.Fatalf("first %d after retaining 20", first)
 	}
 	from = 1 << 60
@@ -91,7 +91,7 @@ func TestDropBeforeKeepsWhatIsRetained(t *testing.T) {
 	if n := len(l.Segments()); n != 1 {
 		t.Fatalf("%d segments, the active one stays", n)
 	}
-	first := l.FirstSeq()
+	first := l.Segments()[0].FirstSeq
 	must(t, l.Close())
 	checkContent(t, fsys, small(), first, 80)
 	if since := segs[len(segs)-1].LastSeq; since != 80 {
@@ -126,7 +126,7 @@ func TestDropsAtTheSameTimeKeepWhatComesAfter(t *testing.T) {
 	})
 	must(t, l.DropBefore(20))
 	must(t, <-second)
-	if first := l.FirstSeq(); first > 20 || first == 1 {
+	if first := l.Segments()[0].FirstSeq; first > 20 || first == 1 {
 		t.Fatalf("first %d after dropping what is before 20", first)
 	}
 	must(t, l.Close())
