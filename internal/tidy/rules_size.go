@@ -50,8 +50,6 @@ var overLimit = map[size]int{
 	{"lines", "accounts/balances_test.go"}:         620,
 	{"lines", "cmd/tickhive/browser_test.go"}:      450,
 	{"lines", "cmd/tickhive/crash_test.go"}:        600,
-	{"lines", "internal/wal/log_test.go"}:          520,
-	{"lines", "internal/durable/store_test.go"}:    534,
 	{"lines", "marketdata/walk_test.go"}:           480,
 	{"lines", "server/ws_limits_test.go"}:          480,
 	{"lines", "server/ws_test.go"}:                 460,
