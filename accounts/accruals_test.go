@@ -73,7 +73,7 @@ func TestFiguresAgreeWithEachOther(t *testing.T) {
 	for seed := range uint64(30) {
 		for _, keep := range []int{MaxDealAccruals, 5} {
 			r := history(t, seed, 200)
-			r.s.maxDealAccruals = keep
+			r.s.referral.maxDealAccruals = keep
 			if r.fill(4, 1000, r.now); keep == 5 && r.s.Counts().Archived == 0 {
 				t.Fatal("nothing was archived")
 			}

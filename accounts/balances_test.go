@@ -70,7 +70,7 @@ func TestHoldOfEachKindOfOrder(t *testing.T) {
 			e := acceptedEvent(r.next(0), 1, c.p, res)
 			r.fold(func(f fold) { f.event(&e) })
 			want() // held by the order
-			if len(r.s.pending) != 0 || r.s.Counts().Unreserved != 0 {
+			if len(r.s.holds.pending) != 0 || r.s.Counts().Unreserved != 0 {
 				t.Fatal("the reservation was not taken over")
 			}
 			r.restart()
@@ -132,7 +132,7 @@ func TestFillsSettleAndReturnThePriceImprovement(t *testing.T) {
 			t.Fatalf("totals %+v", v)
 		}
 	}
-	if len(r.s.orders) != 1 {
+	if len(r.s.holds.orders) != 1 {
 		t.Fatal("the filled order still has a hold")
 	}
 	r.fold(func(f fold) { // an event that is folded again changes nothing
@@ -449,14 +449,14 @@ func TestReservationsFromManyGoroutines(t *testing.T) {
 			f.canceled(&engine.Event{Kind: engine.EventCanceled, Seq: engine.Seq(order + 1), Order: engine.OrderID(open)})
 			f.end()
 			f = beginFold(r.s, pos)
-			f.s.finish(f.s.orders[open], f.s.pairs[0])
+			f.s.holds.finish(f.s.holds.orders[open], f.s.holds.pairs[0])
 			f.end()
 			open++
 		}
 	}
 	r.check()
-	if c := r.s.Counts(); c.Unreserved != 0 || len(r.s.pending) != 0 || order < 9 {
-		t.Fatalf("%+v, %d pending after %d orders", c, len(r.s.pending), order)
+	if c := r.s.Counts(); c.Unreserved != 0 || len(r.s.holds.pending) != 0 || order < 9 {
+		t.Fatalf("%+v, %d pending after %d orders", c, len(r.s.holds.pending), order)
 	}
 }
 
@@ -466,7 +466,7 @@ func BenchmarkReserveFoldTrade(b *testing.B) {
 	buyer, seller := r.user(ProfilePatch{}), r.user(ProfilePatch{})
 	up := r.user(ProfilePatch{})
 	r.invite(buyer, up)
-	r.s.maxDealAccruals = 100_000
+	r.s.referral.maxDealAccruals = 100_000
 	r.deposit(buyer, "USDT", "10000000000000000")
 	r.deposit(seller, "BTC", "100000000000000")
 	p := OrderParams{Account: buyer, Side: engine.Buy, Price: 10_000, Amount: 1_000_000, Rates: testRates}
@@ -511,7 +511,7 @@ func TestAReplaceTakesItsReservationOverAfterADecrement(t *testing.T) {
 	r.balance(buyer, "USDT", "549.1", "450.9")
 	r.fold(func(f fold) { f.canceled(&engine.Event{Kind: engine.EventCanceled, Seq: r.next(0), Order: 1}) })
 	r.balance(buyer, "USDT", "1000.0", "0.0")
-	if len(r.s.pending) != 0 || r.s.waiting != 0 || r.s.Counts().Unreserved != 0 {
+	if len(r.s.holds.pending) != 0 || r.s.holds.waiting != 0 || r.s.Counts().Unreserved != 0 {
 		t.Fatal("the reservation stayed")
 	}
 }

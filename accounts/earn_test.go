@@ -44,8 +44,8 @@ func TestAPlannedDepositKeepsItsRoom(t *testing.T) {
 			t.Errorf("%s: %v", end, reason)
 		}
 		r.s.Release(res)
-		if len(r.s.coming) != 0 {
-			t.Errorf("%s: %v is still expected", end, r.s.coming)
+		if len(r.s.balances.coming) != 0 {
+			t.Errorf("%s: %v is still expected", end, r.s.balances.coming)
 		}
 		r.check()
 	}
@@ -55,10 +55,10 @@ func TestAPlannedDepositKeepsItsRoom(t *testing.T) {
 // snapshot restores it. For an order without a limit, the worth of its remainder counts.
 func TestWhatAnOrderMayBringIsExpectedUntilItEnds(t *testing.T) {
 	r, u := near(t, "1000")
-	k := balanceKey{u, r.s.currencyNo["USDT"]}
+	k := balanceKey{u, r.s.balances.currencyNo["USDT"]}
 	expected := func(want string) {
 		t.Helper()
-		if got := r.s.coming[k]; text(got.open) != want || got.pending.Sign() != 0 {
+		if got := r.s.balances.coming[k]; text(got.open) != want || got.pending.Sign() != 0 {
 			t.Errorf("%s is expected of open orders, %s of others; want %s", text(got.open), text(got.pending), want)
 		}
 	}
@@ -90,8 +90,8 @@ func TestWhatAnOrderMayBringIsExpectedUntilItEnds(t *testing.T) {
 	})
 	expected("100.0")
 	r.fold(func(f fold) { f.canceled(&engine.Event{Kind: engine.EventCanceled, Seq: r.next(0), Order: 2}) })
-	if len(r.s.coming) != 0 {
-		t.Errorf("%v is still expected", r.s.coming)
+	if len(r.s.balances.coming) != 0 {
+		t.Errorf("%v is still expected", r.s.balances.coming)
 	}
 	r.check()
 }

@@ -162,7 +162,7 @@ func (r *rig) restart() {
 	if string(s.AppendSnapshot(nil)) != string(b) {
 		r.t.Fatal("a decoded snapshot gives other bytes")
 	}
-	s.maxDealAccruals = r.s.maxDealAccruals
+	s.referral.maxDealAccruals = r.s.referral.maxDealAccruals
 	r.s = s
 	r.check()
 }

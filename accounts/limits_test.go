@@ -102,8 +102,8 @@ func TestWhatOpenOrdersMayBringCounts(t *testing.T) {
 	})
 	wants(engine.NotRejected)
 	r.fold(func(f fold) { f.canceled(&engine.Event{Kind: engine.EventCanceled, Seq: r.next(0), Order: 1}) })
-	if len(r.s.coming) != 0 {
-		t.Errorf("%v is expected of nothing", r.s.coming)
+	if len(r.s.balances.coming) != 0 {
+		t.Errorf("%v is expected of nothing", r.s.balances.coming)
 	}
 	r.do(deposit)
 }

@@ -181,7 +181,7 @@ func TestSearchFindsByPrefixInOrderOfNicknames(t *testing.T) {
 		}
 	}
 	last := uint32(3*searchStep/2 - 3)
-	for _, q := range []string{publicID(last), inviteCode(last), inviteCode(last)[:6], r.s.users[last].profile.Nickname} {
+	for _, q := range []string{publicID(last), inviteCode(last), inviteCode(last)[:6], r.s.dir.users[last].profile.Nickname} {
 		found, _ := r.s.View().SearchInviters(q)
 		if len(found) == 0 || found[0].PublicID != publicID(last) && len(found) == 1 {
 			t.Fatalf("%s: %+v", q, found)

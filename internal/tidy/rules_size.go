@@ -42,7 +42,6 @@ var overLimit = map[size]int{
 	{"exported", "hive"}:      76,
 	{"exported", "launchpad"}: 69,
 
-	{"methods", "accounts.State"}:        92,
 	{"methods", "bench.Run"}:             48,
 	{"methods", "cmd/tickhive.exchange"}: 48,
 	{"methods", "engine.book"}:           97,
