@@ -47,7 +47,7 @@ func (s *State) planWithdraw(cmd *Command, rec *Record) *refuse.Refusal {
 	if reject := checkAmount(cmd, rec); reject != nil {
 		return reject
 	}
-	rec.Commission = s.opts.commissions(cmd.Currency).Withdrawal.of(cmd.Amount)
+	rec.Commission = s.opts.withdrawal(cmd.Currency).of(cmd.Amount)
 	u := s.dir.must(cmd.User)
 	if rec.Commission.Cmp(MaxMoney.Sub(cmd.Amount)) > 0 {
 		return insufficient(cmd.Currency)

@@ -14,7 +14,6 @@ type directory struct {
 	users     []*user // by number; 0 is the built-in unlimited account
 	byID      map[[16]byte]uint32
 	byName    map[string]uint32
-	byAddress map[[20]byte]uint32
 	linkOwner []linkRef // by link number - 1
 }
 
@@ -24,7 +23,7 @@ type linkRef struct {
 }
 
 func newDirectory() *directory {
-	d := &directory{byID: map[[16]byte]uint32{}, byName: map[string]uint32{}, byAddress: map[[20]byte]uint32{}}
+	d := &directory{byID: map[[16]byte]uint32{}, byName: map[string]uint32{}}
 	builtin := Profile{Nickname: "exchange", Unlimited: true, AvatarID: DefaultAvatar}
 	d.users = append(d.users, &user{profile: builtin})
 	return d
@@ -51,7 +50,6 @@ func (d *directory) must(n uint32) *user {
 func (d *directory) enroll(u *user) {
 	d.users = append(d.users, u)
 	d.byID[UserID(u.n)] = u.n
-	d.byAddress[address(u.n)] = u.n
 	d.byName[u.profile.Nickname] = u.n
 }
 

@@ -38,7 +38,7 @@
 //
 // Reading order: limits, reject, money, config, command, record, state, apply, users, directory,
 // identity, keys, balances, balance_view, deposit, hold, reserve, coming, fold, settle, referral,
-// search, accruals, queries, breakdown, explain, commissions, avatars, view, check, codec,
+// search, accruals, queries, breakdown, explain, avatars, view, check, codec,
 // snapshot, restore, store.
 //
 // The package has the engine's words (ids, sides, order types, events, reasons) and folds

@@ -233,13 +233,3 @@ func (s *State) ReleaseUnknown(open func(order uint64) bool) int {
 	}
 	return len(gone)
 }
-
-// PairSeq returns the seq of the last event of a pair that the state reflects.
-func (s *State) PairSeq(pair uint32) uint64 {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if p := s.holds.pairs[pair]; p != nil {
-		return p.seq
-	}
-	return 0
-}

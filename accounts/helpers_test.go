@@ -22,7 +22,7 @@ func testRandom() seededBytes { return seededBytes{rand.NewChaCha8([32]byte{7})}
 
 // testOptions returns options that charge 0.1 % for withdrawals.
 func testOptions() Options {
-	o := DefaultOptions(testRandom())
+	o := Options{Random: testRandom()}
 	o.Withdrawal.Percent = RateOne / 1000
 	return o
 }

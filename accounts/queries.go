@@ -134,7 +134,7 @@ func (v *View) AccrualFilters(n uint32) AccrualFilters {
 		out.Currencies = append(out.Currencies, c)
 	}
 	slices.Sort(out.Currencies)
-	for _, t := range ProfitTypes {
+	for _, t := range profitTypes {
 		if types[t] {
 			out.ProfitTypes = append(out.ProfitTypes, t)
 		}

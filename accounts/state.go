@@ -49,7 +49,7 @@ func New(opts Options) *State {
 		panic("BUG: " + err.Error())
 	}
 	if opts.Avatars == nil {
-		opts.Avatars = BuiltinAvatars()
+		opts.Avatars = builtinAvatars()
 	}
 	dir, money := newDirectory(), newBalances()
 	return &State{

@@ -87,19 +87,6 @@ func (v *View) NumberOf(id uuid.UUID) (uint32, bool) {
 	return n, ok
 }
 
-// NumberOfAddress returns the number of the user with a ledger address (0x and 40 hex digits in
-// upper or lower case).
-func (v *View) NumberOfAddress(address string) (uint32, bool) {
-	a, ok := parseAddress(address)
-	if !ok {
-		return 0, false
-	}
-	v.s.mu.RLock()
-	defer v.s.mu.RUnlock()
-	n, ok := v.s.dir.byAddress[a]
-	return n, ok
-}
-
 // InviteCode returns the invite code of user n.
 func (v *View) InviteCode(n uint32) string { return inviteCode(n) }
 

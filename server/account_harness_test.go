@@ -85,7 +85,7 @@ func newHouseInside(t testing.TB, inside func(*server.InternalOptions), change .
 	}
 	log := slog.New(slog.NewTextHandler(&h.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	inner := newPipeListener()
-	opts := accounts.DefaultOptions(rand.Reader)
+	opts := accounts.Options{Random: rand.Reader}
 	opts.Withdrawal.Percent = accounts.RateOne / 1000
 	store, err := durable.Open(durable.Options[*accounts.State, accounts.Command, accounts.Record, accounts.Result, *accounts.View]{
 		Clock: h.clk, New: func() *accounts.State { return accounts.New(opts) },

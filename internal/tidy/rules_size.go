@@ -38,7 +38,6 @@ var overLimit = map[size]int{
 	{"code", "sim/replay"}: 6_260,
 	{"files", "server"}:    115,
 
-	{"exported", "accounts"}:  75,
 	{"exported", "hive"}:      76,
 	{"exported", "launchpad"}: 69,
 
