@@ -39,7 +39,8 @@
 // Reading order: limits, reject, money, config, command, record, state, apply, users, directory,
 // identity, keys, balances, balance_view, deposit, hold, reserve, coming, fold, settle, referral,
 // search, accruals, queries, breakdown, explain, avatars, view, check, codec,
-// snapshot, restore, store.
+// snapshot, restore, store. The scripts of testdata/*.txt (script_test.go) show what holds, fees,
+// referral and limits do to balances.
 //
 // The package has the engine's words (ids, sides, order types, events, reasons) and folds
 // engine.Event itself. It does not know HTTP, JSON, books, whether a currency exists or takes
