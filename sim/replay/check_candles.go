@@ -51,18 +51,18 @@ func (c *checker) openCandles() {
 }
 
 // expect takes a record of what the market must show at the end.
-func (c *checker) expect(r *format.Record, e *orderEntry) error {
+func (c *checker) expect(r *format.Record, nowNs int64) error {
 	if r.Kind == format.Today {
-		return failed(c.compareToday(&r.Today, e.now))
+		return c.compareToday(&r.Today, nowNs)
 	}
 	set := c.candles[r.Bar.Set]
-	if set == nil || !c.covers(set.interval, r, e.now) {
+	if set == nil || !c.covers(set.interval, r, nowNs) {
 		return nil
 	}
 	if set.pending = append(set.pending, candle{r.NS / secondNs, r.Bar}); len(set.pending) < candlesPerQuery {
 		return nil
 	}
-	return failed(c.compareCandles(set))
+	return c.compareCandles(set)
 }
 
 // covers reports whether what was fed holds the whole candle. Of trades the first interval may
@@ -85,7 +85,7 @@ func (c *checker) flushCandles() error {
 			continue
 		}
 		if err := c.compareCandles(set); err != nil {
-			return failed(err)
+			return err
 		}
 	}
 	return nil

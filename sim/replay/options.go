@@ -14,11 +14,8 @@ import (
 
 // Progress is the state of a running replay that Options.Progress receives.
 type Progress struct {
-	Done, Total int   // records of this pass; Total is exact
-	TimeNs      int64 // the market's time, Unix ns
-	Pass        int   // from 1; above it only with Loop
-	Rate        int64 // records a second of machine time, since the start of the pass
-	LeftNs      int64 // machine time left in this pass, ns; -1: not known yet
+	Done, Total int // records of this pass; Total is exact
+	Pass        int // from 1; above it only with Loop
 }
 
 // Options holds the files of a replay and how to replay them.

@@ -211,25 +211,14 @@ func (r *Replay) pass(shift int64, check bool, pub Public) error {
 func (r *Replay) feed(f *feeder, c *checker, shift int64) error {
 	r.startNs, r.baseNs, r.toldNs = clock.MachineNs(), 0, 0
 	var rec format.Record
-	ended := false
 	for done := 0; ; {
 		err := r.reader.Next(&rec)
-		if !ended && (errors.Is(err, io.EOF) || err == nil && rec.Kind >= format.Candle) {
-			ended = true
-			if err := r.ended(c); err != nil {
-				return err
-			}
-		}
 		switch {
-		case ended && (c.pub == nil || errors.Is(err, io.EOF)):
-			return c.flushCandles()
+		case errors.Is(err, io.EOF) || err == nil && rec.Kind >= format.Candle:
+			r.tell(r.survey.Records, true)
+			return r.compare(c, &rec, err)
 		case err != nil:
 			return err
-		case ended:
-			if err := c.expect(&rec, r.entry); err != nil {
-				return err
-			}
-			continue
 		case f.shape.skip(&rec):
 			continue
 		}
@@ -261,13 +250,27 @@ func (r *Replay) step(f *feeder, c *checker, rec *format.Record, ns int64) error
 	return c.after(rec, e)
 }
 
-// ended brings the clock to the last record and compares what still waits.
-func (r *Replay) ended(c *checker) error {
-	r.tell(r.survey.Records, true)
+// compare brings the clock to the last record that was fed and compares what still waits, then
+// rec and the records behind it. err is what Next returned with rec.
+func (r *Replay) compare(c *checker, rec *format.Record, err error) error {
 	if err := r.entry.entry.AdvanceTo(r.entry.now); err != nil {
 		return fmt.Errorf("replay: %w", err)
 	}
-	return c.ended()
+	if c.pub == nil {
+		return nil
+	}
+	if err := failed(c.compareTrades(1)); err != nil {
+		return err
+	}
+	for ; err == nil; err = r.reader.Next(rec) {
+		if err := c.expect(rec, r.entry.now); err != nil {
+			return failed(err)
+		}
+	}
+	if !errors.Is(err, io.EOF) {
+		return err
+	}
+	return failed(c.flushCandles())
 }
 
 // pace waits until the machine's clock has come as far as the record, at the chosen
@@ -313,10 +316,5 @@ func (r *Replay) tell(done int, last bool) {
 		return
 	}
 	r.toldNs = now
-	p := Progress{Done: done, Total: r.survey.Records, TimeNs: r.entry.now, Pass: r.report.Passes, LeftNs: -1}
-	if passed := now - r.startNs; passed > 0 && done > 0 {
-		p.Rate = scale(int64(done), secondNs, passed)
-		p.LeftNs = scale(passed, int64(p.Total-done), int64(done))
-	}
-	r.opts.Progress(p)
+	r.opts.Progress(Progress{Done: done, Total: r.survey.Records, Pass: r.report.Passes})
 }

@@ -50,69 +50,49 @@ func binanceStream(name string) binanceMessage {
 
 // binance reads a raw stream: local time and one message a line.
 type binance struct {
-	path string
-
-	s       *Survey
-	in      *lines
-	order   lineOrder
+	stream
 	symbol  string
 	message binanceMessage // of the line last read
-	named   string         // the symbol that it names
 	first   binanceFirst   // of a survey
 }
 
 func newBinance(files []string) (Reader, error) {
-	if len(files) != 1 {
-		return nil, errors.New("replay: binance takes one file")
-	}
-	return &binance{path: files[0]}, nil
+	t, err := newStream("binance", files)
+	return &binance{stream: t}, err
 }
 
-func (b *binance) Open(s *Survey) (err error) {
-	b.Close()
-	*b = binance{path: b.path, s: s}
+func (b *binance) Open(s *Survey) error {
+	b.symbol, b.first = "", binanceFirst{}
 	if s.learning() {
 		s.Shape, s.Ignored = Levels, "%d messages of streams that are not used"
 	}
-	b.in, err = openLines(b.path)
-	return err
+	return b.open(s)
 }
-
-func (b *binance) Close() {
-	b.in.close()
-	b.in = nil
-}
-
-func (b *binance) Notes() []string { return b.order.notes() }
 
 func (b *binance) Next(r *Record) error {
-	r.reset()
-	line, err := b.in.next()
-	if errors.Is(err, io.EOF) && b.s.learning() {
-		return b.ended()
-	}
-	if err != nil {
-		return err
-	}
-	r.At, b.named = b.in.here(0), ""
-	if err := b.parse(line, r); err != nil {
-		return b.in.refuse(err)
-	}
+	err := b.next(r, b.parse)
 	switch {
-	case b.named == "" || b.named == b.symbol:
-	case b.symbol == "":
-		b.symbol = b.named
-	default:
-		return b.in.refuse(flawAt(memberAt(line, b.named), remedySymbols, "symbol %q, the lines before are of %q", b.named, b.symbol))
-	}
-	if r.NS, err = b.order.take(r.NS); err != nil {
-		return b.in.refuse(err)
-	}
-	if !b.s.learning() {
-		return nil
+	case !b.s.learning():
+		return err
+	case errors.Is(err, io.EOF):
+		return b.ended()
+	case err != nil:
+		return err
 	}
 	b.s.count(r.NS)
 	return b.first.take(b.message, b.in)
+}
+
+// oneSymbol refuses a message of another symbol than the ones before.
+func (b *binance) oneSymbol(data []byte, symbol string) error {
+	switch {
+	case symbol == "" || symbol == b.symbol:
+	case b.symbol == "":
+		b.symbol = symbol
+	default:
+		return flawAt(memberAt(data, symbol), remedySymbols, "symbol %q, the lines before are of %q", symbol, b.symbol)
+	}
+	return nil
 }
 
 // ended reports the end of a survey, or what the stream lacks.
@@ -245,7 +225,9 @@ func (b *binance) parseData(stream string, data []byte, r *Record) error {
 	if err := json.Unmarshal(data, &m); err != nil {
 		return locateJSON(err, remedyBinance)
 	}
-	b.named = m.Symbol
+	if err := b.oneSymbol(data, m.Symbol); err != nil {
+		return err
+	}
 	switch b.message {
 	case binanceDepth:
 		return b.readDepth(&m, r)

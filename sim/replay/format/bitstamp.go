@@ -2,6 +2,7 @@ package format
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
@@ -18,63 +19,34 @@ var bitstampKinds = map[string]Kind{
 
 // bitstamp reads an order log: local time, kind and JSON. Amounts are what is open after the
 // event.
-type bitstamp struct {
-	path  string
-	s     *Survey
-	in    *lines
-	order lineOrder
-}
+type bitstamp struct{ stream }
 
 func newBitstamp(files []string) (Reader, error) {
-	if len(files) != 1 {
-		return nil, errors.New("replay: bitstamp takes one file")
-	}
-	return &bitstamp{path: files[0]}, nil
+	t, err := newStream("bitstamp", files)
+	return &bitstamp{t}, err
 }
 
-func (b *bitstamp) Open(s *Survey) (err error) {
-	b.Close()
-	b.s, b.order = s, lineOrder{}
+func (b *bitstamp) Open(s *Survey) error {
 	if s.learning() {
 		s.Shape = Log
-		if s.Pair = pairInName(filepath.Base(b.path)); s.Pair == "" {
-			s.Pair = "BTC_USD"
-		}
+		s.Pair = cmp.Or(pairInName(filepath.Base(b.path)), "BTC_USD")
 	}
-	b.in, err = openLines(b.path)
-	return err
+	return b.open(s)
 }
-
-func (b *bitstamp) Close() {
-	b.in.close()
-	b.in = nil
-}
-
-func (b *bitstamp) Notes() []string { return b.order.notes() }
 
 func (b *bitstamp) Next(r *Record) error {
-	r.reset()
-	line, err := b.in.next()
-	if errors.Is(err, io.EOF) && b.s.Records == 0 {
+	err := b.next(r, b.parse)
+	switch start := b.s.StartNs; {
+	case errors.Is(err, io.EOF) && b.s.Records == 0:
 		return b.in.fail("record the order_book channel beside the orders", "no order_book line: the opening book is unknown")
-	}
-	if err != nil {
-		return err
-	}
-	r.At = b.in.here(0)
-	if err = b.parse(line, r); err == nil {
-		r.NS, err = b.order.take(r.NS)
-	}
-	if err != nil {
-		return b.in.refuse(err)
-	}
-	if start := b.s.StartNs; b.s.learning() && (b.s.Records > 0 || r.Kind == Book) {
+	case err != nil || !b.s.learning():
+	case r.Kind == Book:
 		b.s.count(r.NS)
-		if r.Kind != Book {
-			b.s.StartNs = start // a replay starts from a book
-		}
+	case b.s.Records > 0:
+		b.s.count(r.NS)
+		b.s.StartNs = start // a replay starts from a book
 	}
-	return nil
+	return err
 }
 
 // remedyBitstamp is the remedy of a line that is none of the log.

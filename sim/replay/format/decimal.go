@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"regexp"
+	"slices"
+	"strconv"
 
 	"tickhive/internal/fixed"
 )
@@ -43,90 +46,38 @@ func ParseDecimal(s []byte) (Decimal, error) {
 	return d, nil
 }
 
+// float is a number as a recorded float may be written: whole digits, fraction, exponent.
+var float = regexp.MustCompile(`^[+-]?([0-9]*)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]{1,3}))?$`)
+
 // parseFloat moves the point of the number, so that fixed.Parse can read what it holds.
 func parseFloat(s []byte) (Decimal, error) {
-	s, neg := cutSign(s)
-	text, point, err := splitFloat(s)
-	if err != nil {
-		return Decimal{}, err
+	part := float.FindSubmatch(s)
+	if part == nil || len(part[1])+len(part[2]) == 0 || len(part[1])+len(part[2]) > maxDigits {
+		return Decimal{}, errNumber
 	}
-	for ; point < 0; point++ {
-		text = append([]byte{'0'}, text...)
+	exponent, _ := strconv.Atoi(string(part[3])) // none is 0
+	if exponent < -maxExponent || exponent > maxExponent {
+		return Decimal{}, fmt.Errorf("exponent beyond %d", maxExponent)
 	}
-	for len(text) < point {
-		text = append(text, '0')
-	}
+	zeros := bytes.Repeat([]byte{'0'}, maxExponent) // room to move the point either way
+	text := slices.Concat(zeros, part[1], part[2], zeros)
+	point := len(zeros) + len(part[1]) + exponent
 	whole, fraction := bytes.TrimLeft(text[:point], "0"), bytes.TrimRight(text[point:], "0")
 	d := Decimal{v: tooLarge, digits: len(fraction)}
 	if len(whole) <= maxWhole {
-		plain := fmt.Sprintf("%s.%s", orZero(whole), orZero(fraction[:min(len(fraction), fixed.Scale)]))
-		if d.v, err = fixed.Parse(plain); err != nil {
+		if len(whole) == 0 {
+			whole = zeros[:1]
+		}
+		v, err := fixed.Parse(fmt.Sprintf("%s.%.*s", whole, fixed.Scale, append(fraction, '0')))
+		if err != nil {
 			return Decimal{}, err
 		}
+		d.v = v
 	}
-	if neg {
+	if s[0] == '-' {
 		d.v = d.v.Neg()
 	}
 	return d, nil
-}
-
-func orZero(digits []byte) []byte {
-	if len(digits) == 0 {
-		return []byte{'0'}
-	}
-	return digits
-}
-
-// splitFloat returns the digits of an unsigned number and how many are before its point.
-func splitFloat(s []byte) (digits []byte, point int, err error) {
-	at := bytes.IndexAny(s, "eE")
-	exponent := 0
-	if at >= 0 {
-		if exponent, err = readExponent(s[at+1:]); err != nil {
-			return nil, 0, err
-		}
-		s = s[:at]
-	}
-	whole, fraction, dot := bytes.Cut(s, []byte{'.'})
-	n := len(whole) + len(fraction)
-	if n == 0 || n > maxDigits || dot && len(fraction) == 0 || !areDigits(whole) || !areDigits(fraction) {
-		return nil, 0, errNumber
-	}
-	return append(append([]byte(nil), whole...), fraction...), len(whole) + exponent, nil
-}
-
-func readExponent(s []byte) (int, error) {
-	s, neg := cutSign(s)
-	if len(s) == 0 || len(s) > 3 || !areDigits(s) {
-		return 0, errNumber
-	}
-	e := 0
-	for _, c := range s {
-		e = e*10 + int(c-'0')
-	}
-	switch {
-	case e > maxExponent:
-		return 0, fmt.Errorf("exponent beyond %d", maxExponent)
-	case neg:
-		return -e, nil
-	}
-	return e, nil
-}
-
-func cutSign(s []byte) (rest []byte, neg bool) {
-	if len(s) > 0 && (s[0] == '-' || s[0] == '+') {
-		return s[1:], s[0] == '-'
-	}
-	return s, false
-}
-
-func areDigits(s []byte) bool {
-	for _, c := range s {
-		if c < '0' || c > '9' {
-			return false
-		}
-	}
-	return true
 }
 
 // Units is the number in units of 10^-digits; another digit that is not zero is an error.

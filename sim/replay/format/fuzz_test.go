@@ -36,7 +36,7 @@ func FuzzBitstamp(f *testing.F) {
 	f.Add([]byte(`1430438405885 order_book {"bids": [["236.47", "1.78855669"]], "asks": []}`))
 	f.Fuzz(func(t *testing.T, line []byte) {
 		var r Record
-		if err := (&bitstamp{s: NewSurvey()}).parse(line, &r); err == nil && r.NS < 0 {
+		if err := (&bitstamp{stream{s: NewSurvey()}}).parse(line, &r); err == nil && r.NS < 0 {
 			t.Fatalf("%q gives a time of %d", line, r.NS)
 		}
 	})
@@ -49,7 +49,7 @@ func FuzzBinance(f *testing.F) {
 	f.Add([]byte(`1723161254000000001 {"lastUpdateId":1,"bids":[["1","2"]],"asks":[]}`))
 	f.Fuzz(func(t *testing.T, line []byte) {
 		var r Record
-		if err := (&binance{s: NewSurvey()}).parse(line, &r); err == nil && r.Kind == Update && r.Last < r.First {
+		if err := (&binance{stream: stream{s: NewSurvey()}}).parse(line, &r); err == nil && r.Kind == Update && r.Last < r.First {
 			t.Fatalf("%q: update ids turned round", line)
 		}
 	})
@@ -80,9 +80,9 @@ func FuzzTrades(f *testing.F) {
 		if err != nil {
 			return
 		}
-		r := newTradeRows(in)
+		r := newTradeRows(in, NewSurvey())
 		for {
-			var row tradeRow
+			var row Record
 			err := r.next(&row)
 			if errors.Is(err, io.EOF) {
 				return
@@ -94,7 +94,7 @@ func FuzzTrades(f *testing.F) {
 			if err != nil {
 				return
 			}
-			if row.ns < 0 || !row.bar && (row.price.v.Sign() == 0 || row.amount.v.Sign() == 0) {
+			if row.NS < 0 || row.Kind == Trade && (row.Price == 0 || row.Amount == 0) {
 				t.Fatalf("%q gives %+v", text, row)
 			}
 		}

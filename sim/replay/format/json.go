@@ -78,13 +78,13 @@ func (s *Survey) trade(r *Record, price, amount Decimal) (err error) {
 }
 
 // prices sets the prices and the volume of a bar or a candle.
-func (s *Survey) prices(r *Record, p [4]Decimal, volume Decimal) (err error) {
+func (s *Survey) prices(r *Record, p [4]Decimal, volume Decimal, volumeAt Position) (err error) {
 	for i, into := range []*int64{&r.Bar.Open, &r.Bar.High, &r.Bar.Low, &r.Bar.Close} {
 		if *into, err = s.Price.units(p[i], r.At); err != nil {
 			return err
 		}
 	}
-	r.Bar.Volume, err = s.Amount.units(volume, r.At)
+	r.Bar.Volume, err = s.Amount.units(volume, volumeAt)
 	return err
 }
 

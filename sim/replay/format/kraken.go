@@ -84,7 +84,7 @@ func (k *kraken) Next(r *Record) error {
 	case n < len(k.trades)+len(k.candles):
 		c := &k.candles[n-len(k.trades)]
 		r.Kind, r.At, r.NS, r.Bar.Trades = Candle, c.at, c.startSec*secondNs, c.count
-		return k.s.prices(r, [...]Decimal{c.open, c.high, c.low, c.close}, c.volume)
+		return k.s.prices(r, [...]Decimal{c.open, c.high, c.low, c.close}, c.volume, c.at)
 	case n == len(k.trades)+len(k.candles) && k.ticker != nil:
 		r.Kind = Today
 		k.today(&r.Today)

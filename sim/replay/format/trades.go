@@ -34,7 +34,6 @@ type trades struct {
 	file   *tradeFile
 	in     *lines
 	rows   *tradeRows
-	row    tradeRow
 	set    int    // of the open file; below 0: it is fed
 	symbol string // of the files before, in a survey
 }
@@ -86,9 +85,9 @@ func (t *trades) Next(r *Record) error {
 				return err
 			}
 		}
-		err := t.rows.next(&t.row)
+		err := t.rows.next(r)
 		if err == nil {
-			return t.record(r)
+			return t.took(r)
 		}
 		if errors.Is(err, io.EOF) && t.s.learning() {
 			err = t.file.ended(t.in)
@@ -107,52 +106,37 @@ func (t *trades) openFile() (err error) {
 		return err
 	}
 	t.set = len(t.refs) - len(t.todo) - 1
-	t.rows = newTradeRows(t.in)
+	t.rows = newTradeRows(t.in, t.s)
 	t.rows.symbol = t.symbol
 	return nil
 }
 
-// record makes a record of the row.
-func (t *trades) record(r *Record) (err error) {
-	row := &t.row
+// took counts a row of a survey, and tells the candles to compare with from the bars to feed.
+func (t *trades) took(r *Record) error {
 	if t.s.learning() {
-		if err := t.file.take(row, t.in); err != nil {
-			return err
-		}
+		return t.file.take(r, t.in)
 	}
-	r.NS, r.At = row.ns, t.in.here(row.amountAt)
-	if r.Amount, err = t.s.Amount.units(row.amount, r.At); err != nil {
-		return err
-	}
-	if !row.bar {
-		r.Kind, r.Side, r.Sided, r.At = Trade, row.side, row.hasSide, t.in.here(row.priceAt)
-		r.Price, err = t.s.Price.units(row.price, r.At)
-		return err
-	}
-	if row.amount.v.Sign() != 0 {
-		t.s.Amount.takeShared(row.amount, row.shares, r.At)
-	}
-	r.Kind, r.At, r.Bar.Trades = Bar, t.in.here(row.priceAt), -1
 	if t.set >= 0 {
 		r.Kind, r.Bar.Set = Candle, t.set
 	}
-	return t.s.prices(r, row.prices, row.amount)
+	return nil
 }
 
-// take counts a row of a survey.
-func (f *tradeFile) take(row *tradeRow, in *lines) error {
+// take counts a row.
+func (f *tradeFile) take(r *Record, in *lines) error {
+	bar := r.Kind == Bar
 	if f.rows == 0 {
-		f.first, f.bars = row.ns, row.bar
-	} else if f.bars != row.bar {
+		f.first, f.bars = r.NS, bar
+	} else if f.bars != bar {
 		return in.fail("give them in files of their own", "trades and bars in one file")
 	}
-	f.divisor = gcd(f.divisor, row.ns%dayNs)
+	f.divisor = gcd(f.divisor, r.NS%dayNs)
 	f.rows++
-	f.last = row.ns
+	f.last = r.NS
 	switch {
-	case row.bar && row.amount.v.Sign() == 0:
+	case bar && r.Bar.Volume == 0:
 		f.empty++
-	case !row.bar && !row.hasSide:
+	case !bar && !r.Sided:
 		f.sideless++
 	}
 	return nil

@@ -10,21 +10,9 @@ import (
 // maxColumns bounds one CSV row.
 const maxColumns = 64
 
-// tradeRow is one row of a trades file, still in decimals: a trade, or a bar when bar is
-// set. A bar's amount is its volume.
-type tradeRow struct {
-	ns                int64
-	price, amount     Decimal
-	priceAt, amountAt int // bytes of the line; a bar's price is its open
-	bar               bool
-	prices            [4]Decimal // open, high, low, close
-	shares            int64      // trades that a bar becomes
-	side              engine.Side
-	hasSide           bool
-}
-
 // tradeRows reads CSV or NDJSON rows of trades or bars.
 type tradeRows struct {
+	s      *Survey
 	in     *lines
 	day    int64
 	hasDay bool
@@ -42,27 +30,27 @@ type tradeRows struct {
 	rows   int
 }
 
-func newTradeRows(in *lines) *tradeRows {
-	r := &tradeRows{in: in}
+func newTradeRows(in *lines, s *Survey) *tradeRows {
+	r := &tradeRows{in: in, s: s}
 	r.day, r.hasDay = dayOf(in.file)
 	return r
 }
 
 // next reads the next row; io.EOF after the last.
-func (r *tradeRows) next(row *tradeRow) error {
+func (r *tradeRows) next(rec *Record) error {
 	for {
 		line, err := r.in.next()
 		if err != nil {
 			return err
 		}
-		if ok, err := r.parse(line, row); ok || err != nil {
+		if ok, err := r.parse(line, rec); ok || err != nil {
 			return r.in.refuse(err)
 		}
 	}
 }
 
 // parse reads a line; ok is false for a header.
-func (r *tradeRows) parse(line []byte, row *tradeRow) (ok bool, err error) {
+func (r *tradeRows) parse(line []byte, rec *Record) (ok bool, err error) {
 	if r.json = r.json || line[0] == '{' && !r.known; r.json != (line[0] == '{') {
 		return false, flawAt(0, "give CSV and JSON in files of their own", "CSV and JSON in one file")
 	}
@@ -78,7 +66,7 @@ func (r *tradeRows) parse(line []byte, row *tradeRow) (ok bool, err error) {
 		err = r.split(line)
 	}
 	if err == nil {
-		err = r.row(row)
+		err = r.row(rec)
 	}
 	return true, err
 }
@@ -158,26 +146,24 @@ func (r *tradeRows) split(line []byte) error {
 	return nil
 }
 
-// row makes a row of its values.
-func (r *tradeRows) row(row *tradeRow) (err error) {
+// row makes a record of the row's values.
+func (r *tradeRows) row(rec *Record) (err error) {
 	f := &r.fields.first
-	ns, err := r.time()
-	if err != nil {
+	if rec.NS, err = r.time(); err != nil {
 		return err
 	}
 	if err := r.oneMarket(); err != nil {
 		return err
 	}
-	*row = tradeRow{ns: ns, bar: !f[colPrice].set, amountAt: f[colAmount].at}
-	if row.bar && r.rows > 0 && row.ns == r.last {
-		return flawAt(f[colTime].at, "remove one of them", "the same time as the bar before")
+	switch {
+	case f[colPrice].set:
+		err = r.trade(rec)
+	case r.rows > 0 && rec.NS == r.last:
+		err = flawAt(f[colTime].at, "remove one of them", "the same time as the bar before")
+	default:
+		err = r.bar(rec)
 	}
-	if row.bar {
-		err = row.readBar(f)
-	} else {
-		err = row.readTrade(f)
-	}
-	r.last = row.ns
+	r.last = rec.NS
 	r.rows++
 	return err
 }
@@ -250,24 +236,34 @@ func (r *tradeRows) oneMarket() error {
 	return nil
 }
 
-func (row *tradeRow) readTrade(f *[columnKinds]field) (err error) {
-	row.priceAt = f[colPrice].at
-	if row.price, err = positive("price", f[colPrice].text); err != nil {
-		return locate(row.priceAt, err)
+// trade reads a trade.
+func (r *tradeRows) trade(rec *Record) error {
+	f := &r.fields.first
+	rec.Kind, rec.At = Trade, r.in.here(f[colPrice].at)
+	price, err := positive("price", f[colPrice].text)
+	if err != nil {
+		return locate(f[colPrice].at, err)
 	}
-	if row.amount, err = positive("amount", f[colAmount].text); err != nil {
-		return locate(row.amountAt, err)
+	amount, err := positive("amount", f[colAmount].text)
+	if err != nil {
+		return locate(f[colAmount].at, err)
 	}
-	if row.side, row.hasSide, err = readSide(&f[colSide]); err != nil || !f[colMaker].set {
+	if rec.Price, err = r.s.Price.units(price, rec.At); err != nil {
+		return err
+	}
+	if rec.Amount, err = r.s.Amount.units(amount, r.in.here(f[colAmount].at)); err != nil {
+		return err
+	}
+	if rec.Side, rec.Sided, err = readSide(&f[colSide]); err != nil || !f[colMaker].set {
 		return err
 	}
 	side, ok, err := readMaker(&f[colMaker])
-	if err == nil && ok && row.hasSide && side != row.side {
+	if err == nil && ok && rec.Sided && side != rec.Side {
 		err = flawAt(f[colMaker].at, "remove one of the two, so that the side is the taker's",
 			"%s %s and %s %s contradict each other", f[colSide].name, f[colSide].text, f[colMaker].name, f[colMaker].text)
 	}
-	if ok && !row.hasSide {
-		row.side, row.hasSide = side, true
+	if ok && !rec.Sided {
+		rec.Side, rec.Sided = side, true
 	}
 	return err
 }
@@ -300,35 +296,52 @@ func readMaker(v *field) (side engine.Side, ok bool, err error) {
 	return 0, false, flawAt(v.at, "write true or false, or nothing", "is_buyer_maker %q is not true or false", clip(v.text))
 }
 
-// readBar reads the prices and the volume of a bar.
-func (row *tradeRow) readBar(f *[columnKinds]field) (err error) {
-	row.priceAt = f[colOpen].at
-	digits := 0
+// bar reads the prices and the volume of a bar.
+func (r *tradeRows) bar(rec *Record) error {
+	f := &r.fields.first
+	at := f[colOpen].at
+	rec.Kind, rec.At, rec.Bar.Trades = Bar, r.in.here(at), -1
+	var prices [4]Decimal
+	var err error
 	for i, c := range []column{colOpen, colHigh, colLow, colClose} {
-		if row.prices[i], err = positive(columnNames[c][0], f[c].text); err != nil {
+		if prices[i], err = positive(columnNames[c][0], f[c].text); err != nil {
 			return locate(f[c].at, err)
 		}
-		digits = max(digits, row.prices[i].digits)
 	}
-	volume := &f[colAmount]
-	if len(volume.text) == 0 {
-		return flawAt(volume.at, remedyVolume, "bars without a volume: it is empty here")
+	v := &f[colAmount]
+	if len(v.text) == 0 {
+		return flawAt(v.at, remedyVolume, "bars without a volume: it is empty here")
 	}
-	if row.amount, err = notNegative("volume", volume.text); err != nil {
-		return locate(volume.at, err)
+	volume, err := notNegative("volume", v.text)
+	if err != nil {
+		return locate(v.at, err)
 	}
-	var b Prices
-	for i, into := range []*int64{&b.Open, &b.High, &b.Low, &b.Close} {
-		if *into, err = row.prices[i].Units(min(digits, fixed.Scale)); err != nil {
-			return locate(row.priceAt, err)
+	if err := r.s.prices(rec, prices, volume, r.in.here(v.at)); err != nil {
+		return err
+	}
+	switch open, high, low, last := prices[0].v, prices[1].v, prices[2].v, prices[3].v; {
+	case low.Cmp(open) > 0 || low.Cmp(last) > 0 || high.Cmp(open) < 0 || high.Cmp(last) < 0:
+		return flawAt(at, "check the order of the columns: time,open,high,low,close,volume", "open and close are not between low and high")
+	case volume.v.Sign() == 0 && low != high:
+		return flawAt(v.at, "give the bar's volume, or remove the bar", "a price that moves with a volume 0")
+	}
+	if volume.v.Sign() > 0 {
+		r.s.Amount.takeShared(volume, tradesOf(&prices), r.in.here(v.at))
+	}
+	return nil
+}
+
+// tradesOf returns how many trades Path makes of a bar whose digits are not known yet.
+func tradesOf(p *[4]Decimal) int64 {
+	open, near, far, last := p[0].v, p[1].v, p[2].v, p[3].v
+	if open.Sub(far).Cmp(near.Sub(open)) < 0 {
+		near, far = far, near
+	}
+	n := int64(1)
+	for _, step := range [][2]fixed.I128{{open, near}, {near, far}, {far, last}} {
+		if step[0] != step[1] {
+			n++
 		}
 	}
-	switch {
-	case b.Low > min(b.Open, b.Close) || b.High < max(b.Open, b.Close):
-		return flawAt(row.priceAt, "check the order of the columns: time,open,high,low,close,volume", "open and close are not between low and high")
-	case row.amount.v.Sign() == 0 && b.Low != b.High:
-		return flawAt(volume.at, "give the bar's volume, or remove the bar", "a price that moves with a volume 0")
-	}
-	row.shares = int64(len(b.Path(nil)))
-	return nil
+	return n
 }
