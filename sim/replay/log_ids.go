@@ -47,7 +47,8 @@ type oddLines struct {
 
 func (l *logFeed) notes() []string {
 	notes := noted(nil, l.odd.deletedTwice, "%d deletions of ids that were deleted before: left out")
-	notes = noted(notes, l.odd.createdLate, "%d creations of ids that were deleted before: they do not stay in the book")
+	notes = noted(notes, l.odd.createdLate,
+		"%d creations of ids that were deleted before: they do not stay in the book")
 	notes = noted(notes, l.odd.createdTwice, "%d creations of ids that are open: left out")
 	notes = noted(notes, l.odd.changedLate, "%d changes of ids that were deleted before: left out")
 	notes = noted(notes, l.odd.changedUnknown, "%d changes of ids that the log never created: left out")

@@ -33,14 +33,12 @@ type resting struct {
 type fill struct {
 	maker         engine.OrderID
 	price, amount int64
-	side          engine.Side // the taker's
 }
 
 // outcome is the result of one command.
 type outcome struct {
-	order   engine.OrderID // of a place; 0: refused
-	refused engine.Reason
-	fills   []fill
+	order engine.OrderID // of a place; 0: refused
+	fills []fill
 }
 
 // orderEntry is where the replay's orders are entered and its open orders are known: a fold
@@ -59,11 +57,13 @@ type orderEntry struct {
 	orders  map[engine.OrderID]*resting
 	levels  [2]map[int64]*level
 
+	freeOrders free[resting]
+	freeLevels free[level]
+
 	placed  uint64
 	refused uint64
 	trades  uint64
 	reasons map[engine.Reason]uint64
-	onTrade func(f fill) // nil: trades are not counted
 }
 
 // level is our open orders at one price, in order of entry.
@@ -71,6 +71,21 @@ type level struct {
 	amount int64 // lots
 	orders []*resting
 }
+
+// free keeps what can be used again: a replay of trades makes and ends an order with each.
+type free[T any] []*T
+
+func (f *free[T]) get() *T {
+	n := len(*f)
+	if n == 0 {
+		return new(T)
+	}
+	v := (*f)[n-1]
+	*f = (*f)[:n-1]
+	return v
+}
+
+func (f *free[T]) put(v *T) { *f = append(*f, v) }
 
 func newOrderEntry(ctx context.Context, entry Entry, pair engine.PairID) *orderEntry {
 	e := &orderEntry{
@@ -83,7 +98,8 @@ func newOrderEntry(ctx context.Context, entry Entry, pair engine.PairID) *orderE
 }
 
 // limit adds a limit order to the batch and returns its place in results.
-func (e *orderEntry) limit(account engine.AccountID, side engine.Side, price, amount int64, tif engine.TimeInForce) int {
+func (e *orderEntry) limit(account engine.AccountID, side engine.Side, price, amount int64,
+	tif engine.TimeInForce) int {
 	return e.add(engine.Command{
 		Kind: engine.Place, Side: side, Type: engine.Limit, TIF: tif, Account: account,
 		Price: price, Amount: amount,
@@ -129,7 +145,7 @@ func (e *orderEntry) send() ([]outcome, error) {
 	for i := range e.batch.Commands {
 		e.batch.Commands[i].TimeNs = e.now
 		r := &e.results[i]
-		r.order, r.refused, r.fills = 0, engine.NotRejected, r.fills[:0]
+		r.order, r.fills = 0, r.fills[:0]
 	}
 	err := e.entry.Submit(&e.batch)
 	for errors.Is(err, sequencer.ErrBusy) {
@@ -151,18 +167,14 @@ func (e *orderEntry) collect(i int, cmd *engine.Command, events []engine.Event) 
 		ev := &events[k]
 		switch ev.Kind {
 		case engine.EventRejected:
-			e.reject(r, cmd, ev)
+			e.reject(cmd, ev)
 		case engine.EventAccepted:
 			r.order = ev.Order
 			e.placed++
 			e.rest(ev, cmd.Amount)
 		case engine.EventTrade:
-			f := fill{maker: ev.Maker, price: ev.Price, amount: ev.Amount, side: ev.Side}
-			r.fills = append(r.fills, f)
+			r.fills = append(r.fills, fill{maker: ev.Maker, price: ev.Price, amount: ev.Amount})
 			e.trades++
-			if e.onTrade != nil {
-				e.onTrade(f)
-			}
 			e.setRest(ev.Maker, ev.MakerOpen)
 			e.setRest(ev.Order, ev.OpenAmount)
 		case engine.EventCanceled:
@@ -176,8 +188,7 @@ func (e *orderEntry) collect(i int, cmd *engine.Command, events []engine.Event) 
 	}
 }
 
-func (e *orderEntry) reject(r *outcome, cmd *engine.Command, ev *engine.Event) {
-	r.refused = ev.Reason
+func (e *orderEntry) reject(cmd *engine.Command, ev *engine.Event) {
 	e.refused++
 	e.reasons[ev.Reason]++
 	if cmd.Kind == engine.Cancel || cmd.Kind == engine.Replace {
@@ -186,7 +197,8 @@ func (e *orderEntry) reject(r *outcome, cmd *engine.Command, ev *engine.Event) {
 }
 
 func (e *orderEntry) rest(ev *engine.Event, amount int64) {
-	o := &resting{id: ev.Order, side: ev.Side, price: ev.Price, open: amount, total: amount}
+	o := e.freeOrders.get()
+	*o = resting{id: ev.Order, side: ev.Side, price: ev.Price, open: amount, total: amount}
 	e.orders[o.id] = o
 	e.join(o)
 }
@@ -195,7 +207,7 @@ func (e *orderEntry) rest(ev *engine.Event, amount int64) {
 func (e *orderEntry) join(o *resting) {
 	l := e.levels[o.side][o.price]
 	if l == nil {
-		l = &level{}
+		l = e.freeLevels.get()
 		e.levels[o.side][o.price] = l
 	}
 	l.orders = append(l.orders, o)
@@ -209,6 +221,7 @@ func (e *orderEntry) leave(o *resting) {
 	l.orders = slices.DeleteFunc(l.orders, func(other *resting) bool { return other == o })
 	if len(l.orders) == 0 {
 		delete(e.levels[o.side], o.price)
+		e.freeLevels.put(l)
 	}
 }
 
@@ -225,6 +238,7 @@ func (e *orderEntry) setRest(id engine.OrderID, open int64) {
 	}
 	e.leave(o)
 	delete(e.orders, id)
+	e.freeOrders.put(o)
 }
 
 func (e *orderEntry) replaced(ev *engine.Event) {

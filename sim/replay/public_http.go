@@ -83,10 +83,12 @@ func (h *HTTP) Book(depth int, bids, asks []marketdata.Level) (outBids, outAsks 
 	}
 	var d values
 	for _, r := range doc.Bids {
-		bids = append(bids, marketdata.Level{Price: d.units(r[0], h.DigitsPrice), Amount: d.units(r[1], h.DigitsAmount)})
+		bids = append(bids,
+			marketdata.Level{Price: d.units(r[0], h.DigitsPrice), Amount: d.units(r[1], h.DigitsAmount)})
 	}
 	for _, r := range doc.Asks {
-		asks = append(asks, marketdata.Level{Price: d.units(r[0], h.DigitsPrice), Amount: d.units(r[1], h.DigitsAmount)})
+		asks = append(asks,
+			marketdata.Level{Price: d.units(r[0], h.DigitsPrice), Amount: d.units(r[1], h.DigitsAmount)})
 	}
 	return bids, asks, d.err
 }

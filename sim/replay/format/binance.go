@@ -145,11 +145,14 @@ func (f *binanceFirst) check(symbol string) error {
 			`&limit=5000 that was taken then, as a line: local time in ns, a blank, {"lastUpdateId":...}`,
 			"depth updates and no depth snapshot in the file: the book would stay empty")
 	case f.n[binancePartial] > 0 && f.n[binanceDepth] == 0:
-		return f.at[binancePartial].refuse("record "+stream+"@depth@100ms and a depth snapshot", "a stream of the best levels alone: the book would stay empty")
+		return f.at[binancePartial].refuse("record "+stream+"@depth@100ms and a depth snapshot",
+			"a stream of the best levels alone: the book would stay empty")
 	case f.n[binanceAggregate] > 0 && f.n[binanceTrade] == 0:
-		return f.at[binanceAggregate].refuse("record "+stream+"@trade", "a stream of aggregate trades alone: there would be no trade")
+		return f.at[binanceAggregate].refuse("record "+stream+"@trade",
+			"a stream of aggregate trades alone: there would be no trade")
 	case f.n[binanceTrade]+f.n[binanceSnapshot] == 0:
-		return f.start.refuse("record "+stream+"@trade, "+stream+"@depth@100ms and a depth snapshot", "neither trades nor a depth snapshot: nothing to replay")
+		return f.start.refuse("record "+stream+"@trade, "+stream+"@depth@100ms and a depth snapshot",
+			"neither trades nor a depth snapshot: nothing to replay")
 	}
 	return nil
 }

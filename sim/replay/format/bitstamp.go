@@ -38,7 +38,8 @@ func (b *bitstamp) Next(r *Record) error {
 	err := b.next(r, b.parse)
 	switch start := b.s.StartNs; {
 	case errors.Is(err, io.EOF) && b.s.Records == 0:
-		return b.in.fail("record the order_book channel beside the orders", "no order_book line: the opening book is unknown")
+		return b.in.fail("record the order_book channel beside the orders",
+			"no order_book line: the opening book is unknown")
 	case err != nil || !b.s.learning():
 	case r.Kind == Book:
 		b.s.count(r.NS)

@@ -39,7 +39,9 @@ func TestNumbersAreReadExactly(t *testing.T) {
 			t.Errorf("%s with %d digits: error %v, want one: %v", c.text, c.digits, err, c.err)
 		}
 	}
-	for _, bad := range []string{"", "-", ".", "1.", ".5.", "1e", "1e+", "1e1000", "0x1", "NaN", "Infinity", "1_000", " 1", strings.Repeat("1", 65)} {
+	for _, bad := range []string{
+		"", "-", ".", "1.", ".5.", "1e", "1e+", "1e1000", "0x1", "NaN", "Infinity", "1_000", " 1", strings.Repeat("1", 65),
+	} {
 		if _, err := ParseDecimal([]byte(bad)); err == nil {
 			t.Errorf("%q was taken for a number", bad)
 		}
@@ -77,7 +79,8 @@ func TestUnitsAgreeWithBigRationals(t *testing.T) {
 		if err == nil && (!exact.IsInt() || exact.Num().Cmp(big.NewInt(got)) != 0) {
 			t.Fatalf("%s with %d digits is %d, want %s", text, digits, got, exact)
 		}
-		if err != nil && exact.IsInt() && exact.Num().IsInt64() && len(strings.Trim(text, "-0.")) < 18 && !strings.Contains(text, "e") {
+		short := len(strings.Trim(text, "-0.")) < 18 && !strings.Contains(text, "e")
+		if err != nil && exact.IsInt() && exact.Num().IsInt64() && short {
 			t.Fatalf("%s with %d digits: %v, but it is %s", text, digits, err, exact)
 		}
 	})
@@ -106,7 +109,9 @@ func TestTimesAreToldBySizeAndByTheFilesDay(t *testing.T) {
 	if got, _, err := readTime([]byte("19022000"), day, true); err != nil || got != day+19022000*1e6 {
 		t.Errorf("milliseconds of the file's day: %d (%v)", got, err)
 	}
-	for _, bad := range []string{"", "x", "-1", "99999999999999999999", "1969-12-31", "2026-13-01", "12:00", "20260101", "315532799"} {
+	for _, bad := range []string{
+		"", "x", "-1", "99999999999999999999", "1969-12-31", "2026-13-01", "12:00", "20260101", "315532799",
+	} {
 		if got, _, err := readTime([]byte(bad), 0, false); err == nil {
 			t.Errorf("%q is %d, want an error", bad, got)
 		}

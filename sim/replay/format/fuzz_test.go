@@ -15,7 +15,8 @@ func FuzzLobster(f *testing.F) {
 	f.Add([]byte("34200.017459617,5,0,1,2238200,-1"), []byte("9999999999,0,-9999999999,0"))
 	f.Fuzz(func(t *testing.T, message, row []byte) {
 		var m Record
-		if err := parseLobsterMessage(message, &m); err == nil && m.Kind != Other && (m.Amount <= 0 || m.Price <= 0 || m.NS < 0) {
+		err := parseLobsterMessage(message, &m)
+		if err == nil && m.Kind != Other && (m.Amount <= 0 || m.Price <= 0 || m.NS < 0) {
 			t.Fatalf("message %q gives %+v", message, m)
 		}
 		var r Record
@@ -49,7 +50,8 @@ func FuzzBinance(f *testing.F) {
 	f.Add([]byte(`1723161254000000001 {"lastUpdateId":1,"bids":[["1","2"]],"asks":[]}`))
 	f.Fuzz(func(t *testing.T, line []byte) {
 		var r Record
-		if err := (&binance{stream: stream{s: NewSurvey()}}).parse(line, &r); err == nil && r.Kind == Update && r.Last < r.First {
+		err := (&binance{stream: stream{s: NewSurvey()}}).parse(line, &r)
+		if err == nil && r.Kind == Update && r.Last < r.First {
 			t.Fatalf("%q: update ids turned round", line)
 		}
 	})

@@ -113,7 +113,8 @@ func (k *kraken) takeAll(files []*krakenFile, symbol string) error {
 	}
 	for _, f := range files {
 		if !mine[f.name] {
-			return Position{f.name, 1, 1}.refuse(remedySymbols, "the answer is about %s, the trades are of %s", f.symbol, symbol)
+			return Position{f.name, 1, 1}.refuse(remedySymbols, "the answer is about %s, the trades are of %s",
+				f.symbol, symbol)
 		}
 		if f.symbol != symbol {
 			k.others++
@@ -142,7 +143,8 @@ func (k *kraken) readAll() (all []*krakenFile, symbol string, err error) {
 				continue
 			}
 			if symbol != "" && symbol != f.symbol {
-				return nil, "", Position{name, 1, 1}.refuse(remedySymbols, "trades of more than one pair: %s and %s", symbol, f.symbol)
+				return nil, "", Position{name, 1, 1}.refuse(remedySymbols, "trades of more than one pair: %s and %s",
+					symbol, f.symbol)
 			}
 			symbol = f.symbol
 		}
@@ -159,7 +161,8 @@ func (k *kraken) take(f *krakenFile) error {
 	switch {
 	case len(f.trades) > 0:
 		if n := len(k.trades); n > 0 && f.trades[0].ns < k.trades[n-1].ns {
-			return f.trades[0].at.refuse("give the files in order of time, and none twice", "begins before the trades given before it end")
+			return f.trades[0].at.refuse("give the files in order of time, and none twice",
+				"begins before the trades given before it end")
 		}
 		k.trades = append(k.trades, f.trades...)
 	case len(f.candles) > 0:

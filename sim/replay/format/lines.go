@@ -122,6 +122,9 @@ func (l *lines) here(at int) Position { return Position{l.file, l.n, l.skipped +
 
 // refuse makes a LineError of what a parser found in the line last read; nil stays nil.
 func (l *lines) refuse(err error) error {
+	if err == nil {
+		return nil
+	}
 	var f *flaw
 	if err = locate(0, err); !errors.As(err, &f) {
 		return err

@@ -56,7 +56,9 @@ func TestPairsAreDerivedFromTheFiles(t *testing.T) {
 			t.Errorf("%s is %q, want %q", symbol, got, want)
 		}
 	}
-	for symbol, want := range map[string]string{"XXBTZUSD": "XBT_USD", "XETHXXBT": "ETH_XBT", "XBTUSDT": "XBT_USDT", "ADAEUR": "ADA_EUR"} {
+	for symbol, want := range map[string]string{
+		"XXBTZUSD": "XBT_USD", "XETHXXBT": "ETH_XBT", "XBTUSDT": "XBT_USDT", "ADAEUR": "ADA_EUR",
+	} {
 		if got := krakenCode(symbol); got != want {
 			t.Errorf("Kraken's %s is %q, want %q", symbol, got, want)
 		}
@@ -69,5 +71,23 @@ func TestPairsAreDerivedFromTheFiles(t *testing.T) {
 	}
 	if got := pairInName("trades.csv"); got != "" {
 		t.Errorf("trades.csv: %q", got)
+	}
+}
+
+// A reader is fed millions of rows: the record, the line and its cells are used again.
+func TestARowOfTradesDoesNotAllocate(t *testing.T) {
+	text := "time,price,amount,side\n" + strings.Repeat("1700000000123,61837.63,0.00125,buy\n", 2000)
+	in, err := newLines("a.csv", strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rec Record
+	rows := newTradeRows(in, NewSurvey())
+	if n := testing.AllocsPerRun(1000, func() {
+		if err := rows.next(&rec); err != nil {
+			t.Fatal(err)
+		}
+	}); n != 0 {
+		t.Errorf("%v allocations a row, want none", n)
 	}
 }

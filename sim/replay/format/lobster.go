@@ -134,13 +134,15 @@ const lobsterDummy = 9_999_999_999
 func parseLobsterMessage(line []byte, m *Record) (err error) {
 	var col [6]cell
 	if n := columns(line, col[:]); n != len(col) {
-		return flawAt(0, "give the message file first, then the orderbook file", "%d columns, a message has 6: time, type, order id, size, price, direction", n)
+		return flawAt(0, "give the message file first, then the orderbook file",
+			"%d columns, a message has 6: time, type, order id, size, price, direction", n)
 	}
 	if m.NS, err = readSeconds(col[0].text); err != nil {
 		return locate(col[0].at, err)
 	}
 	if m.NS >= 2*dayNs {
-		return flawAt(col[0].at, "times of this format are seconds after midnight", "time %s is beyond the day", col[0].text)
+		return flawAt(col[0].at, "times of this format are seconds after midnight", "time %s is beyond the day",
+			col[0].text)
 	}
 	kind, err := strconv.Atoi(string(col[1].text))
 	if err != nil || kind < 1 || kind > lobsterTypes {
@@ -193,7 +195,8 @@ func parseLobsterRow(line []byte, r *Record) error {
 		for _, side := range [2]engine.Side{engine.Sell, engine.Buy} {
 			at = len(line) - len(rest)
 			if !more {
-				return flawAt(len(line)-1, remedyValue, "%d levels and a half: want ask price, ask size, bid price, bid size for each", r.Depth)
+				return flawAt(len(line)-1, remedyValue,
+					"%d levels and a half: want ask price, ask size, bid price, bid size for each", r.Depth)
 			}
 			var price, size []byte
 			price, rest, more = bytes.Cut(rest, []byte{','})

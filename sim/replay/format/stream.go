@@ -71,7 +71,8 @@ func (o *lineOrder) take(ns int64) (int64, error) {
 		return ns, nil
 	}
 	if o.last-ns > maxBack {
-		return 0, flawAt(0, "sort the lines by time", "time goes back by %d ms, at most %d may be", (o.last-ns)/1e6, maxBack/1e6)
+		return 0, flawAt(0, "sort the lines by time", "time goes back by %d ms, at most %d may be", (o.last-ns)/1e6,
+			maxBack/1e6)
 	}
 	o.back++
 	return o.last, nil

@@ -72,7 +72,8 @@ func TestVolumesNeedALotForEachTrade(t *testing.T) {
 			d.takeShared(n, c.trades, Position{"f", i + 1, 1})
 		}
 		if d.fits(c.need) != nil || c.need > 0 && d.fits(c.need-1) == nil {
-			t.Errorf("%v shared by %d trades: %v with %d digits, %v with one less", c.volumes, c.trades, d.fits(c.need), c.need, d.fits(c.need-1))
+			t.Errorf("%v shared by %d trades: %v with %d digits, %v with one less", c.volumes, c.trades, d.fits(c.need),
+				c.need, d.fits(c.need-1))
 		}
 	}
 }

@@ -91,14 +91,16 @@ func readTime(s []byte, day int64, hasDay bool) (int64, timeKind, error) {
 		}
 	}
 	if date := undashed(s); date != "" {
-		return 0, timeNone, flawAt(0, "write "+date+", or a Unix time", "time %q: a date without dashes reads as a number", clip(s))
+		return 0, timeNone, flawAt(0, "write "+date+", or a Unix time",
+			"time %q: a date without dashes reads as a number", clip(s))
 	}
 	ns, kind, err := unixNs(n)
 	if err != nil {
 		return 0, timeNone, flawAt(0, remedyTime, "time %q is out of range", clip(s))
 	}
 	if hasDay && ns < minTimeNs {
-		return 0, timeNone, flawAt(0, "write whole milliseconds of the file's day, or a Unix time", "time %q is %s as a Unix time", clip(s), NsText(ns))
+		return 0, timeNone, flawAt(0, "write whole milliseconds of the file's day, or a Unix time",
+			"time %q is %s as a Unix time", clip(s), NsText(ns))
 	}
 	if ns < minTimeNs {
 		return 0, timeNone, flawAt(0, remedyTime, "time %q is %s as a Unix time, before 1980", clip(s), NsText(ns))
@@ -186,7 +188,8 @@ func readUnix(s []byte, unit timeKind) (int64, error) {
 	case !fits:
 		return 0, flawAt(0, "times of this format are "+unit.String(), "time %q is out of range", clip(s))
 	case ns < minTimeNs:
-		return 0, flawAt(0, "times of this format are "+unit.String(), "time %q is %s, before 1980", clip(s), NsText(ns))
+		return 0, flawAt(0, "times of this format are "+unit.String(), "time %q is %s, before 1980", clip(s),
+			NsText(ns))
 	}
 	return ns, nil
 }

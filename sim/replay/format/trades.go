@@ -63,7 +63,8 @@ func (t *trades) Open(s *Survey) error {
 		case s.Pair == "":
 			s.Pair = pair
 		case pair != "" && pair != s.Pair:
-			return Position{name, 1, 1}.refuse(remedySymbols, "the file's name tells %s, the names before %s", pair, s.Pair)
+			return Position{name, 1, 1}.refuse(remedySymbols, "the file's name tells %s, the names before %s", pair,
+				s.Pair)
 		}
 	}
 	return nil
@@ -192,7 +193,8 @@ func (t *trades) choose() error {
 			continue
 		}
 		if n := len(t.fed); n > 0 && f.first < t.fed[n-1].last {
-			return Position{filepath.Base(f.path), 1, 1}.refuse("give the files in order of time, and none twice", "begins before the file given before it ends")
+			return Position{filepath.Base(f.path), 1, 1}.refuse("give the files in order of time, and none twice",
+				"begins before the file given before it ends")
 		}
 		t.fed = append(t.fed, f)
 	}

@@ -29,7 +29,10 @@ const (
 // columnNames are the names that a header may give the columns. Of several names of one
 // column the first counts; the first of all is the documented one.
 var columnNames = [columnKinds][]string{
-	colTime:   {"time", "timestamp", "ts", "t", "datetime", "trade_timestamp", "dealdateutc", "start", "date", "trade_time", "time_of_day", "time_utc", "hour"},
+	colTime: {
+		"time", "timestamp", "ts", "t", "datetime", "trade_timestamp", "dealdateutc", "start", "date", "trade_time",
+		"time_of_day", "time_utc", "hour",
+	},
 	colPrice:  {"price", "p"},
 	colAmount: {"amount", "size", "qty", "quantity", "q", "volume", "base_volume", "volumebase", "vol", "v"},
 	colSide:   {"side", "type", "taker_side", "isbuy"},
@@ -140,7 +143,8 @@ func (f *fields) check() error {
 	price := &f.first[colPrice]
 	switch {
 	case price.set && f.bars():
-		return flawAt(price.nameAt, "keep either the price of trades or bars", "%q beside open, high, low and close", price.name)
+		return flawAt(price.nameAt, "keep either the price of trades or bars", "%q beside open, high, low and close",
+			price.name)
 	case f.bars() && !f.first[colAmount].set:
 		return flawAt(0, remedyVolume, "bars without a volume")
 	case !price.set && !f.bars():
@@ -168,7 +172,8 @@ func (f *fields) splitTime(kind timeKind) error {
 	if kind == timeWrittenDay {
 		day, clock = first, other
 	}
-	return flawAt(clock.at, "join them into one column such as 2026-01-01T10:30:00Z, or remove the one that is no time by itself",
+	return flawAt(clock.at,
+		"join them into one column such as 2026-01-01T10:30:00Z, or remove the one that is no time by itself",
 		"the time is split over the columns %s and %s", day.label(), clock.label())
 }
 

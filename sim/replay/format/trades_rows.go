@@ -131,7 +131,8 @@ func (r *tradeRows) split(line []byte) error {
 	n := columns(line, r.cells[:])
 	for i := r.width; i < min(n, maxColumns); i++ {
 		if len(r.cells[i].text) > 0 {
-			return flawAt(r.cells[i].at, "remove what is too much, or quote nothing and write decimals with a point", "%d columns, the rows before have %d", n, r.width)
+			return flawAt(r.cells[i].at, "remove what is too much, or quote nothing and write decimals with a point",
+				"%d columns, the rows before have %d", n, r.width)
 		}
 	}
 	if n < r.width || n > maxColumns {
@@ -184,9 +185,11 @@ func (r *tradeRows) time() (int64, error) {
 	}
 	switch unit := r.units[v.rank]; {
 	case kind == timeDayMs && unit == timeNone && undashed(v.text) != "":
-		return 0, flawAt(v.at, "write "+undashed(v.text)+", or milliseconds of the file's day", "time %q: a date without dashes reads as a number", clip(v.text))
+		return 0, flawAt(v.at, "write "+undashed(v.text)+", or milliseconds of the file's day",
+			"time %q: a date without dashes reads as a number", clip(v.text))
 	case unit != timeNone && unit != kind.oneUnit():
-		return 0, flawAt(v.at, "write all times of the file in one unit", "time %q is %s, the rows before have %s", clip(v.text), kind, unit)
+		return 0, flawAt(v.at, "write all times of the file in one unit", "time %q is %s, the rows before have %s",
+			clip(v.text), kind, unit)
 	case ns < r.last:
 		return 0, flawAt(v.at, "sort the rows by time", "time goes back: rows must be in order of time")
 	}
@@ -197,7 +200,8 @@ func (r *tradeRows) time() (int64, error) {
 // noTime tells what a value is that is no time, as far as it can be told.
 func (v *field) noTime(err error) error {
 	if c, _ := columnNamed(string(v.text)); c != noColumn {
-		return flawAt(v.at, "remove the line, or give joined files one by one", "time %q: a second header", clip(v.text))
+		return flawAt(v.at, "remove the line, or give joined files one by one", "time %q: a second header",
+			clip(v.text))
 	}
 	if isTimeOfDay(v.text) {
 		return flawAt(v.at, remedyTime, "time %q is a time of day without its date", clip(v.text))
@@ -278,9 +282,11 @@ func readSide(v *field) (side engine.Side, ok bool, err error) {
 	case "sell", "s", "false":
 		return engine.Sell, true, nil
 	case "bid", "ask":
-		return 0, false, flawAt(v.at, "give a file of trades whose side is the taker's, buy or sell", "side %q is a side of an order book", clip(v.text))
+		return 0, false, flawAt(v.at, "give a file of trades whose side is the taker's, buy or sell",
+			"side %q is a side of an order book", clip(v.text))
 	}
-	return 0, false, flawAt(v.at, "write the taker's side, buy or sell, or nothing", "side %q is not buy or sell", clip(v.text))
+	return 0, false, flawAt(v.at, "write the taker's side, buy or sell, or nothing", "side %q is not buy or sell",
+		clip(v.text))
 }
 
 // readMaker reads whether the buyer was the maker.
@@ -293,7 +299,8 @@ func readMaker(v *field) (side engine.Side, ok bool, err error) {
 	case "false", "0":
 		return engine.Buy, true, nil
 	}
-	return 0, false, flawAt(v.at, "write true or false, or nothing", "is_buyer_maker %q is not true or false", clip(v.text))
+	return 0, false, flawAt(v.at, "write true or false, or nothing", "is_buyer_maker %q is not true or false",
+		clip(v.text))
 }
 
 // bar reads the prices and the volume of a bar.
@@ -321,7 +328,8 @@ func (r *tradeRows) bar(rec *Record) error {
 	}
 	switch open, high, low, last := prices[0].v, prices[1].v, prices[2].v, prices[3].v; {
 	case low.Cmp(open) > 0 || low.Cmp(last) > 0 || high.Cmp(open) < 0 || high.Cmp(last) < 0:
-		return flawAt(at, "check the order of the columns: time,open,high,low,close,volume", "open and close are not between low and high")
+		return flawAt(at, "check the order of the columns: time,open,high,low,close,volume",
+			"open and close are not between low and high")
 	case volume.v.Sign() == 0 && low != high:
 		return flawAt(v.at, "give the bar's volume, or remove the bar", "a price that moves with a volume 0")
 	}
