@@ -58,7 +58,7 @@ func (c *checker) touchAfter(r *format.Record) (err error) {
 	return nil
 }
 
-// compareTouch compares with the other of the same id; keeps this one until it comes:  that id, or keeps this one until it comes.
+// compareTouch compares with the other one of that id, or keeps this one until it comes.
 func (c *checker) compareTouch(other, own *recent, id uint64, t touch) {
 	if o, ok := other.by[id]; ok {
 		c.touch.add(o == t)

@@ -51,7 +51,8 @@ func (b *bitstamp) Next(r *Record) error {
 }
 
 // remedyBitstamp is the remedy of a line that is none of the log.
-const remedyBitstamp = "want lines of: time in ms, a blank, order_created, order_changed, order_deleted, trade or order_book, a blank, JSON"
+const remedyBitstamp = "want lines of: time in ms, a blank, " +
+	"order_created, order_changed, order_deleted, trade or order_book, a blank, JSON"
 
 // parse reads `ms kind {json}`.
 func (b *bitstamp) parse(line []byte, r *Record) (err error) {

@@ -40,7 +40,8 @@ func TestNumbersAreReadExactly(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{
-		"", "-", ".", "1.", ".5.", "1e", "1e+", "1e1000", "0x1", "NaN", "Infinity", "1_000", " 1", strings.Repeat("1", 65),
+		"", "-", ".", "1.", ".5.", "1e", "1e+", "1e1000", "0x1", "NaN", "Infinity", "1_000", " 1",
+		strings.Repeat("1", 65),
 	} {
 		if _, err := ParseDecimal([]byte(bad)); err == nil {
 			t.Errorf("%q was taken for a number", bad)

@@ -32,7 +32,8 @@ func FuzzLobster(f *testing.F) {
 }
 
 func FuzzBitstamp(f *testing.F) {
-	f.Add([]byte(`1430438404518 order_created {"price": "236.47", "amount": "2.00000000", "datetime": "1", "id": 65595247, "order_type": 0}`))
+	f.Add([]byte(`1430438404518 order_created {"price": "236.47", "amount": "2.00000000", "datetime": "1",` +
+		` "id": 65595247, "order_type": 0}`))
 	f.Add([]byte(`1430438404645 trade {"price": 236.47, "amount": 0.21144331, "id": 8111041}`))
 	f.Add([]byte(`1430438405885 order_book {"bids": [["236.47", "1.78855669"]], "asks": []}`))
 	f.Fuzz(func(t *testing.T, line []byte) {
@@ -44,9 +45,12 @@ func FuzzBitstamp(f *testing.F) {
 }
 
 func FuzzBinance(f *testing.F) {
-	f.Add([]byte(`1723161254087896568 {"stream":"btcusdt@trade","data":{"e":"trade","E":1,"s":"BTCUSDT","t":3,"p":"61837.63","q":"0.02","T":2,"m":true,"M":true}}`))
-	f.Add([]byte(`1723161254000000001 {"stream":"btcusdt@depth@100ms","data":{"e":"depthUpdate","E":1,"s":"BTCUSDT","U":1,"u":2,"b":[["1","0"]],"a":[]}}`))
-	f.Add([]byte(`1723161254000000001 {"stream":"btcusdt@bookTicker","data":{"u":5,"s":"BTCUSDT","b":"1","B":"2","a":"3","A":"4"}}`))
+	f.Add([]byte(`1723161254087896568 {"stream":"btcusdt@trade","data":{"e":"trade","E":1,"s":"BTCUSDT","t":3,` +
+		`"p":"61837.63","q":"0.02","T":2,"m":true,"M":true}}`))
+	f.Add([]byte(`1723161254000000001 {"stream":"btcusdt@depth@100ms","data":{"e":"depthUpdate","E":1,` +
+		`"s":"BTCUSDT","U":1,"u":2,"b":[["1","0"]],"a":[]}}`))
+	f.Add([]byte(`1723161254000000001 {"stream":"btcusdt@bookTicker","data":{"u":5,"s":"BTCUSDT","b":"1","B":"2",` +
+		`"a":"3","A":"4"}}`))
 	f.Add([]byte(`1723161254000000001 {"lastUpdateId":1,"bids":[["1","2"]],"asks":[]}`))
 	f.Fuzz(func(t *testing.T, line []byte) {
 		var r Record
@@ -60,7 +64,8 @@ func FuzzBinance(f *testing.F) {
 func FuzzKraken(f *testing.F) {
 	f.Add([]byte(`{"error":[],"result":{"XBTUSDT":[["106","0.1",1762795433.97,"b","l","",1]],"last":"1"}}`))
 	f.Add([]byte(`{"error":[],"result":{"XBTUSDT":[[1762777020,"1","1","1","1","0.0","0.0",0]]}}`))
-	f.Add([]byte(`{"error":[],"result":{"X":{"a":["1"],"b":["1"],"c":["1","1"],"v":["1","1"],"p":["1","1"],"t":[35,3276],"l":["1"],"h":["1"],"o":"1"}}}`))
+	f.Add([]byte(`{"error":[],"result":{"X":{"a":["1"],"b":["1"],"c":["1","1"],"v":["1","1"],"p":["1","1"],"t":[35,` +
+		`3276],"l":["1"],"h":["1"],"o":"1"}}}`))
 	f.Add([]byte(`{"error":[],"result":{"X":{"pair_decimals":1,"lot_decimals":8}}}`))
 	f.Fuzz(func(t *testing.T, doc []byte) {
 		if _, err := parseKraken("f", doc); err != nil {

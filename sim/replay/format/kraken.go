@@ -24,7 +24,8 @@ type kraken struct {
 
 func newKraken(files []string) (Reader, error) {
 	if len(files) == 0 {
-		return nil, errors.New("replay: kraken takes the Trades answer, and to check it OHLC, Ticker and AssetPairs answers")
+		return nil, errors.New("replay: kraken takes the Trades answer, " +
+			"and to check it OHLC, Ticker and AssetPairs answers")
 	}
 	return &kraken{paths: files}, nil
 }
@@ -98,7 +99,8 @@ func (k *kraken) today(v *Values) {
 	t := k.ticker
 	vwap := Digits{use: VWAPDigits}
 	*v = Values{
-		High: k.s.Price.exact(t.high), Low: k.s.Price.exact(t.low), Open: k.s.Price.exact(t.open), Last: k.s.Price.exact(t.last),
+		High: k.s.Price.exact(t.high), Low: k.s.Price.exact(t.low),
+		Open: k.s.Price.exact(t.open), Last: k.s.Price.exact(t.last),
 		Volume: k.s.Amount.exact(t.volume), VWAP: vwap.exact(t.vwap), Trades: t.count,
 	}
 }

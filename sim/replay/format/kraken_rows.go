@@ -207,7 +207,8 @@ func (p *krakenParser) row(f *krakenFile, row []json.RawMessage) (ns int64, err 
 		f.trades = append(f.trades, t)
 		return t.ns, err
 	}
-	return 0, errors.New("neither a trade [price, volume, time, b|s, ...] nor a candle [time, open, high, low, close, vwap, volume, count]")
+	return 0, errors.New("neither a trade [price, volume, time, b|s, ...] " +
+		"nor a candle [time, open, high, low, close, vwap, volume, count]")
 }
 
 func parseKrakenTrade(row []json.RawMessage) (t krakenTrade, err error) {

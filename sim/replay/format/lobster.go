@@ -26,7 +26,8 @@ type lobster struct {
 
 func newLobster(files []string) (Reader, error) {
 	if len(files) != 2 {
-		return nil, fmt.Errorf("replay: lobster takes a message file and an orderbook file, in this order; %d files given", len(files))
+		return nil, fmt.Errorf("replay: lobster takes a message file and an orderbook file, in this order; "+
+			"%d files given", len(files))
 	}
 	day, _ := dayOf(filepath.Base(files[0]))
 	return &lobster{messages: files[0], books: files[1], day: day}, nil

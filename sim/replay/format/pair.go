@@ -10,7 +10,8 @@ import (
 // quotes are the currencies that symbols without a separator may end in, longest first,
 // so that BTCUSDT is not read as BTCUSD and a T.
 var quotes = []string{
-	"FDUSD", "USDT", "USDC", "BUSD", "TUSD", "USD", "EUR", "GBP", "JPY", "TRY", "BRL", "AUD", "CAD", "CHF", "BTC", "ETH", "BNB",
+	"FDUSD", "USDT", "USDC", "BUSD", "TUSD", "USD", "EUR", "GBP", "JPY", "TRY", "BRL", "AUD", "CAD", "CHF",
+	"BTC", "ETH", "BNB",
 }
 
 // splitSymbol returns the pair code of a symbol like BTCUSDT, btc-usd or XBT/USDT; "" when
@@ -42,7 +43,8 @@ func pairOf(base, quote string) string {
 	return code
 }
 
-var symbolInName = regexp.MustCompile(`^[A-Za-z]{2,8}[-_]?(?:fdusd|usdt|usdc|usd|eur|gbp|jpy|btc|eth|FDUSD|USDT|USDC|USD|EUR|GBP|JPY|BTC|ETH)(?:[^A-Za-z]|$)`)
+var symbolInName = regexp.MustCompile(`^[A-Za-z]{2,8}[-_]?(?:fdusd|usdt|usdc|usd|eur|gbp|jpy|btc|eth|` +
+	`FDUSD|USDT|USDC|USD|EUR|GBP|JPY|BTC|ETH)(?:[^A-Za-z]|$)`)
 
 // pairInName is the pair that a file name begins with (btcusd_20161007...), "" when none.
 func pairInName(name string) string {

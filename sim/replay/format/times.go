@@ -70,7 +70,8 @@ const (
 
 func (k timeKind) String() string {
 	return [...]string{
-		"nothing", "Unix s", "Unix ms", "Unix us", "Unix ns", "ms of the file's day", "a written date", "a written date",
+		"nothing", "Unix s", "Unix ms", "Unix us", "Unix ns", "ms of the file's day", "a written date",
+		"a written date",
 	}[k]
 }
 

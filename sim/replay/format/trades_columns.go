@@ -42,8 +42,8 @@ var columnNames = [columnKinds][]string{
 	colLow:    {"low", "min", "l"},
 	colClose:  {"close", "c"},
 	colSymbol: {
-		"symbol", "instrument", "instrument_id", "instrument_name", "instid", "pair", "currency_pair", "currencypaircode",
-		"ticker", "ticker_id", "product_id", "market",
+		"symbol", "instrument", "instrument_id", "instrument_name", "instid", "pair", "currency_pair",
+		"currencypaircode", "ticker", "ticker_id", "product_id", "market",
 	},
 	colAction: {"action", "update_action"},
 	colBook:   {"is_snapshot", "issnapshot", "update_type", "first_update_id", "last_update_id", "bids", "asks"},

@@ -264,7 +264,8 @@ func (r *tradeRows) trade(rec *Record) error {
 	side, ok, err := readMaker(&f[colMaker])
 	if err == nil && ok && rec.Sided && side != rec.Side {
 		err = flawAt(f[colMaker].at, "remove one of the two, so that the side is the taker's",
-			"%s %s and %s %s contradict each other", f[colSide].name, f[colSide].text, f[colMaker].name, f[colMaker].text)
+			"%s %s and %s %s contradict each other",
+			f[colSide].name, f[colSide].text, f[colMaker].name, f[colMaker].text)
 	}
 	if ok && !rec.Sided {
 		rec.Side, rec.Sided = side, true
