@@ -146,14 +146,15 @@ func (c *checker) results() []Check {
 			out = append(out, c.values)
 		}
 		return out
-	}
-	out := []Check{c.trades}
-	for _, candles := range c.candles {
-		if candles != nil {
-			out = append(out, candles.counts)
+	default:
+		out := []Check{c.trades}
+		for _, candles := range c.candles {
+			if candles != nil {
+				out = append(out, candles.counts)
+			}
 		}
+		return out
 	}
-	return out
 }
 
 // notes tell what of the recording was not compared.

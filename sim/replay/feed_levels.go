@@ -165,7 +165,7 @@ func (l *levelFeed) level(side engine.Side, price int64, grow bool) error {
 		l.entry.cancel(o.id)
 		delete(l.anonymous[side], price)
 	case o == nil:
-		l.entry.limit(l.entry.maker, side, price, want, engine.GTC)
+		l.entry.place(side, price, want, 0)
 	default:
 		l.entry.setOpen(o, want)
 	}

@@ -258,7 +258,7 @@ func (l *logFeed) prepend(side engine.Side, price, amount int64) error {
 			l.entry.cancel(o.id)
 		}
 	}
-	l.placeAnonymous(side, price, amount)
+	l.entry.place(side, price, amount, engine.FlagPostOnly) // what the log did not tell must not make a trade
 	if err := l.sendAnonymous(); err != nil {
 		return err
 	}
@@ -269,11 +269,4 @@ func (l *logFeed) prepend(side engine.Side, price, amount int64) error {
 		delete(l.names, o.id)
 	}
 	return nil
-}
-
-// placeAnonymous adds an order without a name. It is post-only: what the log did not tell must
-// not make a trade.
-func (l *logFeed) placeAnonymous(side engine.Side, price, amount int64) {
-	i := l.entry.limit(l.entry.maker, side, price, amount, engine.GTC)
-	l.entry.batch.Commands[i].Flags = engine.FlagPostOnly
 }

@@ -67,7 +67,7 @@ func (m *messageFeed) seed(r *format.Record) error {
 					continue
 				}
 			}
-			m.entry.limit(m.entry.maker, engine.Side(side), l.Price, l.Amount, engine.GTC)
+			m.entry.place(engine.Side(side), l.Price, l.Amount, 0)
 		}
 	}
 	if err := m.sendAnonymous(); err != nil {
@@ -139,7 +139,7 @@ func (m *messageFeed) execute(r *format.Record) error {
 	if m.open(r.ID) == nil { // never named, or forgotten while it was out of view
 		want = m.anonymous[r.Side][r.Price]
 	}
-	m.entry.limit(m.entry.taker, r.Side.Opposite(), r.Price, r.Amount, engine.IOC)
+	m.entry.hit(r.Side.Opposite(), r.Price, r.Amount)
 	results, err := m.entry.send()
 	if err != nil {
 		return err
@@ -172,7 +172,7 @@ func (m *messageFeed) window(r *format.Record, side engine.Side) {
 			given = true
 		}
 		m.forget(side, l.Price)
-		m.entry.limit(m.entry.maker, side, l.Price, l.Amount, engine.GTC)
+		m.entry.place(side, l.Price, l.Amount, 0)
 	}
 	m.check.sideChanged(given, known)
 	worst := worstInView(r, side)

@@ -78,8 +78,7 @@ func (f *feeder) notes() []string {
 
 // place enters an order that the recording names.
 func (f *feeder) place(id uint64, side engine.Side, price, amount int64, flags uint8) (engine.OrderID, error) {
-	i := f.entry.limit(f.entry.maker, side, price, amount, engine.GTC)
-	f.entry.batch.Commands[i].Flags = flags
+	i := f.entry.place(side, price, amount, flags)
 	results, err := f.entry.send()
 	if err != nil {
 		return 0, err
@@ -130,12 +129,12 @@ func (f *feeder) print(side engine.Side, price, amount int64) error {
 			e.cancel(o.id)
 		}
 	}
-	m := e.limit(e.maker, side.Opposite(), price, amount, engine.GTC)
-	e.limit(e.taker, side, price, amount, engine.IOC)
+	m := e.place(side.Opposite(), price, amount, 0)
+	e.hit(side, price, amount)
 	back := len(e.batch.Commands)
 	for side, orders := range away {
 		for _, o := range orders {
-			e.limit(e.maker, engine.Side(side), o.price, o.open, engine.GTC)
+			e.place(engine.Side(side), o.price, o.open, 0)
 		}
 	}
 	results, err := e.send()

@@ -117,7 +117,8 @@ type bookPlace struct {
 }
 
 // seed makes the opening book: at each price first one order without a name for what no
-// known order explains, then the known ones in order of their ids.
+// known order explains, then the known ones in order of their ids. All of them are post-only:
+// what the log did not tell must not make a trade.
 func (l *logFeed) seed(r *format.Record) error {
 	explained := map[bookPlace]int64{}
 	ids := slices.Sorted(maps.Keys(l.known))
@@ -130,7 +131,7 @@ func (l *logFeed) seed(r *format.Record) error {
 		for _, level := range levels {
 			l.seen[side][level.Price] = true
 			if rest := level.Amount - explained[bookPlace{side, level.Price}]; rest > 0 {
-				l.placeAnonymous(side, level.Price, rest)
+				l.entry.place(side, level.Price, rest, engine.FlagPostOnly)
 			}
 		}
 	}

@@ -97,17 +97,22 @@ func newOrderEntry(ctx context.Context, entry Entry, pair engine.PairID) *orderE
 	return e
 }
 
-// limit adds a limit order to the batch and returns its place in results.
-func (e *orderEntry) limit(account engine.AccountID, side engine.Side, price, amount int64,
-	tif engine.TimeInForce) int {
+// place adds a limit order of the maker to the batch and returns its place in results.
+func (e *orderEntry) place(side engine.Side, price, amount int64, flags uint8) int {
 	return e.add(engine.Command{
-		Kind: engine.Place, Side: side, Type: engine.Limit, TIF: tif, Account: account,
-		Price: price, Amount: amount,
+		Kind: engine.Place, Side: side, Type: engine.Limit, Account: e.maker, Price: price, Amount: amount, Flags: flags,
 	})
 }
 
-func (e *orderEntry) cancel(id engine.OrderID) int {
-	return e.add(engine.Command{Kind: engine.Cancel, Order: id, Account: e.maker})
+// hit adds an order of the taker that trades at once or ends.
+func (e *orderEntry) hit(side engine.Side, price, amount int64) {
+	e.add(engine.Command{
+		Kind: engine.Place, Side: side, Type: engine.Limit, TIF: engine.IOC, Account: e.taker, Price: price, Amount: amount,
+	})
+}
+
+func (e *orderEntry) cancel(id engine.OrderID) {
+	e.add(engine.Command{Kind: engine.Cancel, Order: id, Account: e.maker})
 }
 
 // setOpen gives o a new open amount at the same price; a lower one keeps its place.
