@@ -11,9 +11,9 @@ import (
 	"tickhive/engine"
 )
 
-// MaxEarly bounds the level updates that wait for the first book: an hour and three quarters
+// maxEarly bounds the level updates that wait for the first book: an hour and three quarters
 // of a stream with one every 100 ms.
-const MaxEarly = 65_536
+const maxEarly = 65_536
 
 // binanceMessage is the kind of message that a line of the stream carries.
 type binanceMessage uint8
@@ -126,9 +126,9 @@ func (f *binanceFirst) take(m binanceMessage, in *lines) error {
 	if m != binanceDepth || f.n[binanceSnapshot] > 0 {
 		return nil
 	}
-	if f.early++; f.early > MaxEarly {
+	if f.early++; f.early > maxEarly {
 		return in.fail("take the depth snapshot when the recording begins, or cut what is before it",
-			"more than %d depth updates before the depth snapshot", MaxEarly)
+			"more than %d depth updates before the depth snapshot", maxEarly)
 	}
 	return nil
 }

@@ -8,13 +8,14 @@ import (
 
 // kraken reads recorded answers of Kraken's public REST API: trades, and the candles and
 // today's values that were recorded beside them. Files may come in any order: their content
-// tells what they are. They are documents, so the survey keeps their values.
+// tells what they are. They are documents, so the survey keeps their values, and in the end those
+// candles alone that the trades hold whole.
 type kraken struct {
 	paths []string
 
 	s       *Survey
 	trades  []krakenTrade
-	candles []krakenCandle // that the trades hold whole
+	candles []krakenCandle
 	ticker  *krakenTicker
 	pair    *krakenPair
 	others  int // answers about other pairs
@@ -43,24 +44,11 @@ func (k *kraken) Open(s *Survey) error {
 	if err := k.takeAll(files, symbol); err != nil {
 		return err
 	}
-	for _, t := range k.trades {
-		s.count(t.ns)
-		s.Price.take(t.price, t.at)
-		s.Amount.take(t.amount, t.at)
-	}
-	for _, c := range k.candles {
-		for _, p := range []Decimal{c.open, c.high, c.low, c.close} {
-			s.Price.take(p, c.at)
-		}
-		s.Amount.take(c.volume, c.at)
-	}
 	if k.pair != nil && k.pair.DigitsPrice != nil && k.pair.DigitsAmount != nil {
 		s.Price.most = max(s.Price.most, *k.pair.DigitsPrice)
 		s.Amount.most = max(s.Amount.most, *k.pair.DigitsAmount)
 	}
-	length := k.length()
-	s.Sets = []Set{{length * secondNs}}
-	k.candles, s.Today = k.covered(length), k.ticker != nil
+	s.Sets, s.Today = []Set{{k.length() * secondNs}}, k.ticker != nil
 	return nil
 }
 
@@ -76,20 +64,23 @@ func (k *kraken) Next(r *Record) error {
 	n := k.at
 	k.at++
 	switch {
-	case k.s.learning():
-		return io.EOF
 	case n < len(k.trades):
 		t := &k.trades[n]
+		if k.s.learning() {
+			k.s.count(t.ns)
+		}
 		r.Kind, r.At, r.NS, r.Side, r.Sided = Trade, t.at, t.ns, t.side, true
 		return k.s.trade(r, t.price, t.amount)
 	case n < len(k.trades)+len(k.candles):
 		c := &k.candles[n-len(k.trades)]
 		r.Kind, r.At, r.NS, r.Bar.Trades = Candle, c.at, c.startSec*secondNs, c.count
-		return k.s.prices(r, [...]Decimal{c.open, c.high, c.low, c.close}, c.volume, c.at)
+		return k.s.prices(r, c.prices, c.volume, c.at)
 	case n == len(k.trades)+len(k.candles) && k.ticker != nil:
 		r.Kind = Today
 		k.today(&r.Today)
 		return nil
+	case k.s.learning():
+		k.candles = k.covered()
 	}
 	return io.EOF
 }
@@ -204,11 +195,11 @@ func (k *kraken) length() int64 {
 // covered are the candles that the trades hold whole: none after the last trade's, not the
 // last trade's own where later candles show that trades are missing, and not the newest, which
 // was not over when it was recorded, unless it knew of as many trades.
-func (k *kraken) covered(length int64) (out []krakenCandle) {
+func (k *kraken) covered() (out []krakenCandle) {
 	if len(k.candles) == 0 {
 		return nil
 	}
-	lastSec := k.trades[len(k.trades)-1].ns / secondNs
+	length, lastSec := k.length(), k.trades[len(k.trades)-1].ns/secondNs
 	newest := k.candles[len(k.candles)-1].startSec
 	more := false
 	for _, c := range k.candles {

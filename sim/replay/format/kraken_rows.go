@@ -23,10 +23,11 @@ type krakenTrade struct {
 
 // krakenCandle is one row of an OHLC answer.
 type krakenCandle struct {
-	startSec                       int64
-	open, high, low, close, volume Decimal
-	count                          int64
-	at                             Position
+	startSec int64
+	prices   [4]Decimal // open, high, low, close
+	volume   Decimal
+	count    int64
+	at       Position
 }
 
 // krakenTicker are today's values (since 00:00 UTC) of a Ticker answer.
@@ -48,9 +49,8 @@ type krakenFile struct {
 
 // krakenPair are the pair's digits of an AssetPairs answer.
 type krakenPair struct {
-	Name         string `json:"wsname"`
-	DigitsPrice  *int   `json:"pair_decimals"`
-	DigitsAmount *int   `json:"lot_decimals"`
+	DigitsPrice  *int `json:"pair_decimals"`
+	DigitsAmount *int `json:"lot_decimals"`
 }
 
 // parseKraken reads a recorded answer of Kraken's public REST API and tells by its
@@ -240,8 +240,8 @@ func parseKrakenCandle(row []json.RawMessage) (c krakenCandle, err error) {
 	if c.startSec = ns / secondNs; ns%secondNs != 0 {
 		return c, fmt.Errorf("time %q is not a whole second", clip(row[0]))
 	}
-	for i, into := range []*Decimal{&c.open, &c.high, &c.low, &c.close} {
-		if *into, err = positive("price", unquote(row[1+i])); err != nil {
+	for i := range c.prices {
+		if c.prices[i], err = positive("price", unquote(row[1+i])); err != nil {
 			return c, err
 		}
 	}
