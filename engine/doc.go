@@ -54,7 +54,7 @@
 // in its index page of 512 numbers retains 2 KiB. The page directory spans the open orders.
 //
 // Reading order: ids, instrument, command, event, reject, options; order, slab, keys,
-// ladder, index, owner, clients, book; core, place, taker, match, selftrade, fillable,
+// ladder, index, owner, open, clients, tape, book; core, place, taker, match, selftrade, fillable,
 // stops, cancel, replace; pairs, control; registers, bookview; state, state_reader,
 // restore, state_control; check.
 //

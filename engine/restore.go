@@ -46,28 +46,27 @@ func readInstrument(r *stateReader) *Instrument {
 }
 
 func (b *book) Read(r *stateReader) {
-	b.seq = Seq(r.uint(1<<63 - 1))
+	b.tape.seq = Seq(r.uint(1<<63 - 1))
 	b.lastN = r.uint(1<<orderIDBits - 1)
 	b.trade = TradeID(r.uint(1<<63 - 1))
 	b.last = r.int()
 	oldest := r.uint(b.lastN)
 	// The whole span of the index at once: orders come by price, not by id.
-	b.ids.base = oldest >> pageBits
+	b.orders.ids.base = oldest >> pageBits
 	if oldest == 0 {
-		b.ids.base = b.lastN >> pageBits
+		b.orders.ids.base = b.lastN >> pageBits
 	}
-	b.ids.pages = make([]*idPage, b.lastN>>pageBits-b.ids.base+1)
+	b.orders.ids.pages = make([]*idPage, b.lastN>>pageBits-b.orders.ids.base+1)
 	for side := range b.sides {
 		b.readSide(r, Side(side))
 	}
-	if bid, ask := b.sides[Buy].best, b.sides[Sell].best; bid != 0 && ask != 0 &&
-		b.sides[Buy].touch >= b.sides[Sell].touch {
+	if b.sides.crossed() {
 		r.fail("the book is crossed")
 	}
-	for side := range b.stops {
+	for side := range b.stops.sides {
 		b.readStops(r, Side(side))
 	}
-	if n, _, _ := b.ids.Next(0); n != oldest {
+	if n, _, _ := b.orders.ids.Next(0); n != oldest {
 		r.fail("the oldest open order is %d, not %d", n, oldest)
 	}
 	if r.err == nil {
@@ -80,7 +79,7 @@ func (b *book) readSide(r *stateReader, side Side) {
 	l := &b.sides[side]
 	for range r.count() {
 		price := r.int()
-		if w := l.worst(); price < 1 || w != 0 && !l.better(b.levels.at(w).price, price) {
+		if w := l.worst(); price < 1 || w != 0 && !l.better(b.orders.levels.at(w).price, price) {
 			r.fail("level %d is out of order", price)
 		}
 		n := r.count()
@@ -117,7 +116,7 @@ func (b *book) readOrder(r *stateReader, side Side, price int64) {
 	if r.err != nil {
 		return
 	}
-	s := b.revive(o, c, account)
+	s := b.orders.revive(o, c, account)
 	b.append(s, b.orders.at(s), price, c.hidden)
 }
 
@@ -128,31 +127,18 @@ func (r *stateReader) rates(o *order) {
 // readN reads the number of an order that must be new.
 func (b *book) readN(r *stateReader) uint64 {
 	n := r.uint(b.lastN)
-	if n == 0 || n>>pageBits < b.ids.base || b.ids.get(n) != 0 {
+	if n == 0 || n>>pageBits < b.orders.ids.base || b.orders.ids.get(n) != 0 {
 		r.fail("order %d is there twice, or out of range", n)
 	}
 	return n
 }
 
-// revive is newOrder for an order that comes in any order of ids: relink makes the lists.
-func (b *book) revive(o order, c coldOrder, account AccountID) int32 {
-	o.owner = b.owners.hold(account)
-	s := b.orders.take()
-	if b.cold.used < b.orders.used {
-		b.cold.grow()
-	}
-	*b.orders.at(s), *b.cold.at(s) = o, c
-	b.ids.put(o.n, s)
-	b.open++
-	return s
-}
-
 // relink hangs every open order into its owner's list, by id.
 func (b *book) relink(r *stateReader) {
-	for n, s, ok := b.ids.Next(0); ok; n, s, ok = b.ids.Next(n + 1) {
+	for n, s, ok := b.orders.ids.Next(0); ok; n, s, ok = b.orders.ids.Next(n + 1) {
 		r.turns.Turn()
 		if o := b.orders.at(s); o.owner != builtinOwner {
-			b.link(s, o)
+			b.orders.link(s, o)
 		}
 	}
 }
@@ -174,7 +160,7 @@ func (b *book) readStops(r *stateReader, side Side) {
 			st.earn = r.u128()
 		}
 		key := stopKey(side, st.stop)
-		if key > first || key == first && o.n < before || b.through(side, st.stop) {
+		if key > first || key == first && o.n < before || through(b.last, side, st.stop) {
 			r.fail("stop %d is out of order or already through", o.n)
 		}
 		first, before = key, o.n
@@ -187,14 +173,14 @@ func (b *book) readStops(r *stateReader, side Side) {
 			return
 		}
 		if limit {
-			b.waiting[side] += o.shown
+			b.stops.lots[side] += o.shown
 			b.slices += st.slices(o.shown)
 		}
-		ps := b.parked.take()
-		*b.parked.at(ps) = st
-		s := b.revive(o, coldOrder{stop: ps}, account)
-		b.owners.slots.at(b.orders.at(s).owner).stops++
-		b.hang(s, b.orders.at(s), st.stop)
+		ps := b.stops.parked.take()
+		*b.stops.parked.at(ps) = st
+		s := b.orders.revive(o, coldOrder{stop: ps}, account)
+		b.orders.owners.slots.at(b.orders.at(s).owner).stops++
+		b.stops.hang(&b.orders, s, b.orders.at(s), st.stop)
 	}
 }
 
@@ -209,23 +195,23 @@ func (b *book) readClients(r *stateReader) {
 		n := r.uint(b.lastN)
 		account, open := AccountID(r.u32()), r.bool()
 		id := ClientID{Hash: r.hash(), Content: r.hash()}
-		slot := b.ids.get(n)
+		slot := b.orders.ids.get(n)
 		if n <= last || b.clients.find(id.Hash) != 0 || open != (slot != 0) || !open && i >= inside ||
-			open && (b.orders.at(slot).marks&markClient == 0 || b.owners.account(b.orders.at(slot).owner) != account ||
-				b.cold.at(slot).client != 0) {
+			open && (b.orders.at(slot).marks&markClient == 0 || b.orders.owners.account(b.orders.at(slot).owner) != account ||
+				b.orders.cold.at(slot).client != 0) {
 			r.fail("client id of order %d does not fit", n)
 		}
 		if r.err != nil {
 			return
 		}
 		last = n
-		s := b.reviveClient(n, account, open, i < inside, &id)
+		s := b.clients.revive(&b.orders.owners, n, account, open, i < inside, &id)
 		if open {
 			named++
-			b.cold.at(slot).client = s
+			b.orders.cold.at(slot).client = s
 		}
 	}
-	for n, s, ok := b.ids.Next(0); ok; n, s, ok = b.ids.Next(n + 1) {
+	for n, s, ok := b.orders.ids.Next(0); ok; n, s, ok = b.orders.ids.Next(n + 1) {
 		r.turns.Turn()
 		if b.orders.at(s).marks&markClient != 0 {
 			named--
@@ -234,21 +220,4 @@ func (b *book) readClients(r *stateReader) {
 	if named != 0 {
 		r.fail("an order lacks its client id")
 	}
-}
-
-func (b *book) reviveClient(n uint64, account AccountID, open, window bool, id *ClientID) int32 {
-	c := &b.clients
-	ws := b.owners.hold(account)
-	s := c.entries.take()
-	*c.entries.at(s) = clientEntry{hash: id.Hash, content: id.Content, order: n << 2, owner: ws}
-	if open {
-		c.entries.at(s).order |= clientOpen
-		c.open++
-	}
-	c.insert(s, id.Hash)
-	if window {
-		b.enterWindow(s, b.owners.slots.at(ws))
-	}
-	b.owners.drop(ws)
-	return s
 }

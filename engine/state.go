@@ -1,10 +1,8 @@
 package engine
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
-	"slices"
 
 	"tickhive/internal/fixed"
 	"tickhive/internal/wire"
@@ -102,16 +100,16 @@ func (c *Core) HashPair(p PairID) (sum [32]byte) {
 func (b *book) write(w *stateWriter) {
 	w.uint(StateFormat)
 	b.inst.write(w)
-	w.uint(uint64(b.seq))
+	w.uint(uint64(b.tape.seq))
 	w.uint(b.lastN)
 	w.uint(uint64(b.trade))
 	w.int(b.last)
-	oldest, _, _ := b.ids.Next(0)
+	oldest, _, _ := b.orders.ids.Next(0)
 	w.uint(oldest)
 	for side := range b.sides {
 		b.writeSide(w, Side(side))
 	}
-	for side := range b.stops {
+	for side := range b.stops.sides {
 		b.writeStops(w, Side(side))
 	}
 	b.writeClients(w)
@@ -149,13 +147,13 @@ func (o *order) bits() uint64 { return uint64(o.stp) | uint64(o.marks)<<3 }
 
 func (b *book) writeOrder(w *stateWriter, s int32, o *order) {
 	w.uint(o.n)
-	w.uint(uint64(b.owners.account(o.owner)))
+	w.uint(uint64(b.orders.account(o)))
 	w.uint(o.bits())
 	w.int(o.total)
 	w.int(o.shown)
 	w.rates(o)
 	if o.marks&markIceberg != 0 {
-		c := b.cold.at(s)
+		c := b.orders.cold.at(s)
 		w.int(c.display)
 		w.int(c.hidden)
 	}
@@ -169,17 +167,17 @@ func (w *stateWriter) rates(o *order) {
 
 func (b *book) writeStops(w *stateWriter, side Side) {
 	n := 0
-	b.stops[side].down(func(ls int32) bool {
-		n += int(b.levels.at(ls).count)
+	b.stops.sides[side].down(func(ls int32) bool {
+		n += int(b.orders.levels.at(ls).count)
 		return true
 	})
 	w.uint(uint64(n))
-	b.stops[side].down(func(ls int32) bool {
-		for s := b.levels.at(ls).head; s != 0; {
+	b.stops.sides[side].down(func(ls int32) bool {
+		for s := b.orders.levels.at(ls).head; s != 0; {
 			o := b.orders.at(s)
-			st := b.parked.at(b.cold.at(s).stop)
+			st := b.stops.parked.at(b.orders.cold.at(s).stop)
 			w.uint(o.n)
-			w.uint(uint64(b.owners.account(o.owner)))
+			w.uint(uint64(b.orders.account(o)))
 			w.uint(o.bits())
 			w.int(st.stop)
 			w.int(st.price)
@@ -208,7 +206,7 @@ func (b *book) writeClients(w *stateWriter) {
 	for s := c.oldest; s != 0; s = c.entries.at(s).newer {
 		inside++
 	}
-	outside := b.clientsOutside()
+	outside := b.clients.outside()
 	w.uint(uint64(inside))
 	w.uint(uint64(len(outside)))
 	for s := c.oldest; s != 0; s = c.entries.at(s).newer {
@@ -223,27 +221,8 @@ func (b *book) writeClients(w *stateWriter) {
 func (b *book) writeClient(w *stateWriter, s int32) {
 	e := b.clients.entries.at(s)
 	w.uint(e.n())
-	w.uint(uint64(b.owners.account(e.owner)))
+	w.uint(uint64(b.orders.owners.account(e.owner)))
 	w.bool(e.order&clientOpen != 0)
 	w.hash(e.hash)
 	w.hash(e.content)
-}
-
-// clientsOutside is the entries that only their open orders keep, by n.
-func (b *book) clientsOutside() (slots []int32) {
-	c := &b.clients
-	if c.shards == nil {
-		return nil
-	}
-	for i := range c.shards {
-		for _, s := range c.shards[i].slots {
-			if s != 0 && c.entries.at(s).order&clientWindow == 0 {
-				slots = append(slots, s)
-			}
-		}
-	}
-	slices.SortFunc(slots, func(x, y int32) int {
-		return cmp.Compare(c.entries.at(x).order, c.entries.at(y).order)
-	})
-	return slots
 }
