@@ -18,7 +18,8 @@ var ErrPadded = errors.New("wire: a number ends with an empty byte")
 const streamPart = 64 << 10
 
 // Coder writes to or reads from a byte slice, field by field. With a large state it lets
-// others run (Turns).
+// others run (Turns). A Coder that writes only reads the fields, so that other goroutines may
+// read them meanwhile.
 type Coder struct {
 	buf     []byte
 	reading bool
@@ -94,29 +95,50 @@ func (c *Coder) U64(p *uint64) {
 	}
 }
 
+// UpTo is an unsigned varint; a read above limit is an error.
+func (c *Coder) UpTo(p *uint64, limit uint64) {
+	c.U64(p)
+	if c.reading && *p > limit {
+		c.Fail("%d is above %d", *p, limit)
+		*p = 0
+	}
+}
+
+// I63 is an unsigned varint for a number that is never negative.
+func (c *Coder) I63(p *int64) {
+	u := uint64(*p)
+	c.UpTo(&u, 1<<63-1)
+	if c.reading {
+		*p = int64(u)
+	}
+}
+
 // I64 is a signed varint.
 func (c *Coder) I64(p *int64) {
 	u := uint64(*p)<<1 ^ uint64(*p>>63)
 	c.U64(&u)
-	*p = int64(u>>1) ^ -int64(u&1)
+	if c.reading {
+		*p = int64(u>>1) ^ -int64(u&1)
+	}
 }
 
 // U32 is an unsigned varint of at most 32 bits.
 func (c *Coder) U32(p *uint32) {
 	u := uint64(*p)
-	c.U64(&u)
-	if u > 1<<32-1 {
-		c.Fail("%d is beyond 32 bits", u)
-		u = 0
+	c.UpTo(&u, 1<<32-1)
+	if c.reading {
+		*p = uint32(u)
 	}
-	*p = uint32(u)
 }
 
 // U8 is one byte; a read above limit is an error.
 func (c *Coder) U8(p *uint8, limit uint8) {
-	b := [1]byte{*p}
-	c.Fixed(b[:])
-	if b[0] > limit {
+	if !c.reading {
+		c.buf = append(c.buf, *p)
+		return
+	}
+	var b [1]byte
+	if c.Fixed(b[:]); b[0] > limit {
 		c.Fail("%d is above %d", b[0], limit)
 		b[0] = 0
 	}
@@ -130,7 +152,9 @@ func (c *Coder) Bool(p *bool) {
 		b = 1
 	}
 	c.U8(&b, 1)
-	*p = b == 1
+	if c.reading {
+		*p = b == 1
+	}
 }
 
 // Fixed is len(p) bytes as they are.
