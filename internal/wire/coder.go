@@ -57,8 +57,16 @@ func (c *Coder) Err() error { return c.err }
 
 // Fail notes an error of the caller's own (a value out of range), unless one is noted.
 func (c *Coder) Fail(format string, args ...any) {
+	c.fail(fmt.Errorf("wire: "+format, args...))
+}
+
+// fail notes the first error. Nothing is left to read after it.
+func (c *Coder) fail(err error) {
 	if c.err == nil {
-		c.err = fmt.Errorf("wire: "+format, args...)
+		c.err = err
+	}
+	if c.reading {
+		c.buf = nil
 	}
 }
 
@@ -76,23 +84,32 @@ func (c *Coder) End() error {
 // U64 is an unsigned varint.
 func (c *Coder) U64(p *uint64) {
 	c.turns.Turn()
-	if !c.reading {
+	switch {
+	case !c.reading:
 		if c.sink != nil && len(c.buf) >= streamPart {
 			c.pass()
 		}
 		c.buf = binary.AppendUvarint(c.buf, *p)
-		return
+	case len(c.buf) > 0 && c.buf[0] < 0x80: // most numbers; after an error there are no bytes
+		*p, c.buf = uint64(c.buf[0]), c.buf[1:]
+	default:
+		*p = c.long()
 	}
+}
+
+// long reads a number of several bytes.
+func (c *Coder) long() uint64 {
 	v, n := binary.Uvarint(c.buf)
 	switch {
-	case c.err != nil || n <= 0:
-		*p = 0
-		c.short()
-	case n > 1 && c.buf[n-1] == 0:
-		*p, c.err = 0, ErrPadded
-	default:
-		*p, c.buf = v, c.buf[n:]
+	case n <= 0:
+		c.fail(ErrShort)
+		return 0
+	case c.buf[n-1] == 0:
+		c.fail(ErrPadded)
+		return 0
 	}
+	c.buf = c.buf[n:]
+	return v
 }
 
 // UpTo is an unsigned varint; a read above limit is an error.
@@ -163,9 +180,9 @@ func (c *Coder) Fixed(p []byte) {
 		c.buf = append(c.buf, p...)
 		return
 	}
-	if c.err != nil || len(c.buf) < len(p) {
+	if len(c.buf) < len(p) {
 		clear(p)
-		c.short()
+		c.fail(ErrShort)
 		return
 	}
 	copy(p, c.buf)
@@ -184,8 +201,8 @@ func (c *Coder) Text(p *string, limit int) {
 	if n > uint64(limit) {
 		c.Fail("text of %d bytes, at most %d", n, limit)
 	}
-	if c.err != nil || n > uint64(len(c.buf)) {
-		c.short()
+	if n > uint64(len(c.buf)) {
+		c.fail(ErrShort)
 		return
 	}
 	*p, c.buf = string(c.buf[:n]), c.buf[n:]
@@ -196,7 +213,7 @@ func (c *Coder) Len(n int) int {
 	u := uint64(n)
 	c.U64(&u)
 	if c.reading && u > uint64(len(c.buf)) {
-		c.short()
+		c.fail(ErrShort)
 		return 0
 	}
 	return int(u)
@@ -208,10 +225,4 @@ func (c *Coder) pass() {
 		c.err = err
 	}
 	c.buf = c.buf[:0]
-}
-
-func (c *Coder) short() {
-	if c.err == nil {
-		c.err = ErrShort
-	}
 }
