@@ -103,10 +103,17 @@ func (st *stopOrder) slices(open int64) int64 {
 
 // forget ends a detached order: its id, its owner's list, its client id, its slot.
 func (b *book) forget(s int32, o *order) {
-	if o.marks&markClient != 0 {
-		b.clients.close(b.orders.cold.at(s).client)
+	q := &b.orders
+	q.ids.del(o.n)
+	if o.owner != builtinOwner {
+		q.unlink(o)
 	}
-	b.orders.remove(s, o)
+	if o.marks&markClient != 0 {
+		b.clients.close(q.cold.at(s).client)
+	}
+	q.owners.drop(o.owner)
+	q.count--
+	q.hot.release(s)
 }
 
 func finalStatus(filled int64) Status {

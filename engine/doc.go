@@ -55,8 +55,8 @@
 //
 // Reading order: ids, instrument, command, event, reject, options; order, slab, keys,
 // ladder, index, owner, open, clients, tape, book; core, place, taker, match, selftrade, fillable,
-// stops, cancel, replace; pairs, control; registers, bookview; state, state_reader,
-// restore, state_control; check.
+// stops, cancel, replace; pairs, control; registers, bookview; state, state_pair,
+// state_control; check.
 //
 // The package does not know funds: an account is a number; the trade event repeats the fee
 // rates that were stamped into the command. It starts no goroutine, reads no clock and does

@@ -62,17 +62,6 @@ func (q *openOrders) revive(o order, c coldOrder, account AccountID) int32 {
 	return s
 }
 
-// remove ends an order that is in no queue: its id, its owner's list, its slot.
-func (q *openOrders) remove(s int32, o *order) {
-	q.ids.del(o.n)
-	if o.owner != builtinOwner {
-		q.unlink(o)
-	}
-	q.owners.drop(o.owner)
-	q.count--
-	q.hot.release(s)
-}
-
 // enqueue puts an order at the end of a level.
 func (q *openOrders) enqueue(s int32, o *order, ls int32, lv *level) {
 	o.level = ls

@@ -46,7 +46,6 @@ var overLimit = map[size]int{
 	{"methods", "accounts.State"}:        92,
 	{"methods", "bench.Run"}:             48,
 	{"methods", "cmd/tickhive.exchange"}: 48,
-	{"methods", "engine.book"}:           97,
 	{"methods", "launchpad.State"}:       42,
 	{"methods", "server.AccountDesk"}:    78,
 	{"methods", "server.Ctx"}:            43,

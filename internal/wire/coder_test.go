@@ -51,8 +51,9 @@ func TestWhatIsWrittenReadsBackEqual(t *testing.T) {
 	if err := c.End(); err != nil {
 		t.Fatal(err)
 	}
-	if got.u64 != want.u64 || got.i64 != want.i64 || got.i63 != want.i63 ||
-		got.u32 != want.u32 || got.u8 != want.u8 || !got.yes || got.fixed != want.fixed || got.text != want.text || len(got.list) != 2 || got.list[1] != "z" {
+	if got.u64 != want.u64 || got.i64 != want.i64 || got.i63 != want.i63 || got.u32 != want.u32 ||
+		got.u8 != want.u8 || !got.yes || got.fixed != want.fixed || got.text != want.text ||
+		len(got.list) != 2 || got.list[1] != "z" {
 		t.Fatalf("got %+v, want %+v", got, want)
 	}
 }
