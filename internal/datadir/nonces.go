@@ -117,7 +117,8 @@ func parseNonceLine(text []byte) (l nonceLine, ok bool) {
 	key, nonce, ok := bytes.Cut(rest, []byte(" "))
 	nonce, ended := bytes.CutSuffix(nonce, []byte("\n"))
 	ms, err := strconv.ParseInt(string(stamp), 10, 64)
-	return nonceLine{timestampMs: ms, key: key, nonce: nonce, text: text}, ok && ended && err == nil && !bytes.Contains(nonce, []byte(" "))
+	ok = ok && ended && err == nil && !bytes.Contains(nonce, []byte(" "))
+	return nonceLine{timestampMs: ms, key: key, nonce: nonce, text: text}, ok
 }
 
 // lines yields the lines of the file. It stops at an error and stores it in failed.

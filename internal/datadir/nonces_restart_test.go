@@ -58,7 +58,8 @@ func keyOfTest(i int) string { return fmt.Sprintf("key%035d", i) }
 func (x *noncesRun) send(nowMs int64, key int, timestampMs int64, nonce string) *refuse.Refusal {
 	ts := strconv.FormatInt(timestampMs, 10)
 	_, reject := x.v.Verify(nowMs*1e6, &accounts.Request{
-		Method: "GET", Target: []byte("/"), PublicKey: []byte(keyOfTest(key)), Timestamp: []byte(ts), Nonce: []byte(nonce),
+		Method: "GET", Target: []byte("/"), PublicKey: []byte(keyOfTest(key)), Timestamp: []byte(ts),
+		Nonce:     []byte(nonce),
 		Signature: []byte(client.Sign(privateOfTest, ts, nonce, "GET", "/", nil)), RecvWindow: []byte("60000"),
 		Remote: netip.MustParseAddr("127.0.0.1"),
 	})
@@ -100,7 +101,8 @@ func TestNoSignedRequestPassesTwiceOverRestarts(t *testing.T) {
 			}
 			q := request{r.IntN(keys), now + (r.Int64N(120_001)-60_000)/(1+r.Int64N(100)), strconv.Itoa(r.IntN(200))}
 			if len(list) > 0 && r.IntN(3) == 0 {
-				if p := list[len(list)-1-r.IntN(min(len(list), 200))]; max(p.timestampMs-now, now-p.timestampMs) <= 60_000 {
+				p := list[len(list)-1-r.IntN(min(len(list), 200))]
+				if max(p.timestampMs-now, now-p.timestampMs) <= 60_000 {
 					q = p
 				}
 			}
@@ -126,7 +128,8 @@ func TestNoSignedRequestPassesTwiceOverRestarts(t *testing.T) {
 		}
 		_ = x.file.close()
 	}
-	t.Logf("%d requests passed, %d were refused, %d restarts, %d passes over the file, %d floors in it", accepted, refused, restarts, passes, floors)
+	t.Logf("%d requests passed, %d were refused, %d restarts, %d passes over the file, %d floors in it", accepted,
+		refused, restarts, passes, floors)
 	if accepted < 5000 || refused < 5000 || passes < 100 || floors < 10 || restarts < 100 {
 		t.Error("the run has not met what it is about")
 	}
@@ -161,7 +164,8 @@ func TestNonceFileIsBoundedByTheTable(t *testing.T) {
 	x = startNonces(t, path, 2, t0, 0, 1, most) // a clock that went back
 	defer func() { _ = x.file.close() }()
 	for i := range requests {
-		if reject := x.send(t0+int64(i), 0, t0+int64(i), strconv.Itoa(i)); reject == nil || reject.Code != refuse.Unauthorized {
+		if reject := x.send(t0+int64(i), 0, t0+int64(i), strconv.Itoa(i)); reject == nil ||
+			reject.Code != refuse.Unauthorized {
 			t.Fatalf("request %d passed again: %v", i, reject)
 		}
 	}
@@ -188,7 +192,8 @@ func TestNonceFileCutShortAtEveryStepOfAPass(t *testing.T) {
 	defer func() { _ = n.close() }()
 	refused := func(used []accounts.UsedNonce, key, i int) bool {
 		for _, u := range used {
-			if u.PublicKey == keyOfTest(key) && (u.Nonce == strconv.Itoa(i) || u.Nonce == "" && t0+int64(i)*300 < u.TimestampMs) {
+			if u.PublicKey == keyOfTest(key) && (u.Nonce == strconv.Itoa(i) || u.Nonce == "" &&
+				t0+int64(i)*300 < u.TimestampMs) {
 				return true
 			}
 		}

@@ -54,7 +54,8 @@ func TestNonceFileDropsWhatItsNewestTimestampRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	n, notBefore, used = usedOf(t, path, 0) // the clock provides no time
-	if notBefore != last-60_000 || len(used) != 6001 || used[0].Nonce != "nonce-339990" || used[0].TimestampMs != 339_990 {
+	if notBefore != last-60_000 || len(used) != 6001 || used[0].Nonce != "nonce-339990" ||
+		used[0].TimestampMs != 339_990 {
 		t.Fatal(notBefore, len(used))
 	}
 	if err := n.close(); err != nil {

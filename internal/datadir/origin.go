@@ -77,8 +77,8 @@ func (d *Dir) agree(o Options, clockNs int64) error {
 			"leave --seed out, or begin another --data-dir", d.path, begun.Seed, o.Seed)
 	}
 	if o.Backfill > 0 {
-		d.note("sim.backfill: the data directory %s has a market already, which goes on; the backfill of %s is left out",
-			d.path, o.Backfill)
+		d.note("sim.backfill: the data directory %s has a market already, which goes on; "+
+			"the backfill of %s is left out", d.path, o.Backfill)
 		d.backfill = 0
 	}
 	switch {
@@ -102,8 +102,9 @@ func (d *Dir) otherClock(o Options) error {
 	if o.Virtual {
 		now, remedy = clockVirtual, "go on without --clock virtual"
 	}
-	return usage("clock.mode: the data directory %s was begun with a %s clock, this start has a %s one, and the times of "+
-		"one market come from one clock: %s, or begin another directory with --data-dir DIR", d.path, d.meta.Clock, now, remedy)
+	return usage("clock.mode: the data directory %s was begun with a %s clock, this start has a %s one, "+
+		"and the times of one market come from one clock: %s, or begin another directory with --data-dir DIR",
+		d.path, d.meta.Clock, now, remedy)
 }
 
 // agreeStart compares the configured start of a virtual clock with its current time. The
@@ -118,10 +119,12 @@ func (d *Dir) agreeStart(o Options, clockNs int64) error {
 		return usage("replay: the files begin at %s, before %s, where the clock of the data directory %s is: "+
 			"begin another --data-dir, or start later in the files with --from", start, now, d.path)
 	case d.meta.ClockStartNs != 0 && o.StartNs != d.meta.ClockStartNs:
-		return usage("clock.start: %s is before %s, where the clock of the data directory %s is, and a clock never goes back: "+
-			"leave --clock-start out to go on from there, or begin another --data-dir", start, now, d.path)
+		return usage("clock.start: %s is before %s, where the clock of the data directory %s is, "+
+			"and a clock never goes back: leave --clock-start out to go on from there, or begin another --data-dir",
+				start, now, d.path)
 	}
-	d.note("clock.start: the clock of the data directory %s goes on from %s; it was started at %s before", d.path, now, start)
+	d.note("clock.start: the clock of the data directory %s goes on from %s; it was started at %s before", d.path,
+		now, start)
 	return nil
 }
 

@@ -62,11 +62,13 @@ func TestAccountsWaitForTheJournalUnderEveryPolicy(t *testing.T) {
 		}
 		pos := command()
 		if _, err := a.store.Do(accounts.Command{Kind: accounts.CreateUser}); err != nil || m.log.DurableSeq() < pos {
-			t.Errorf("policy %d: a user made after command %d, durable up to %d: %v", policy, pos, m.log.DurableSeq(), err)
+			t.Errorf("policy %d: a user made after command %d, durable up to %d: %v", policy, pos, m.log.DurableSeq(),
+				err)
 		}
 		pos = command()
 		if err := a.store.Snapshot(); err != nil || m.log.DurableSeq() < pos {
-			t.Errorf("policy %d: a snapshot after command %d, durable up to %d: %v", policy, pos, m.log.DurableSeq(), err)
+			t.Errorf("policy %d: a snapshot after command %d, durable up to %d: %v", policy, pos, m.log.DurableSeq(),
+				err)
 		}
 		if err := a.close(); err != nil {
 			t.Fatal(err)

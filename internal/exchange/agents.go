@@ -12,7 +12,6 @@ import (
 	"tickhive/internal/clock"
 	"tickhive/internal/wal"
 	"tickhive/launchpad"
-	"tickhive/server"
 	"tickhive/sim/life"
 )
 
@@ -25,7 +24,7 @@ const historySpan = int64(9 * 24 * time.Hour)
 type agentSide struct {
 	process clock.Clock
 	clock   *spanClock
-	desk    *server.LaunchpadDesk
+	front   *front
 
 	fs     *bulkFS // nil: nothing is stored
 	ledger *launchpad.Store
@@ -60,7 +59,7 @@ func (c *spanClock) Virtual() bool { return c.spanNs.Load() != 0 || c.process.Vi
 // openAgents recovers both stores and registers every token with the hive. In a new data directory
 // with a backfill, the ledger begins with its history.
 func (r *restored) openAgents() (*agentSide, error) {
-	a := &agentSide{process: r.clock, clock: r.span, desk: r.front.agents}
+	a := &agentSide{process: r.clock, clock: r.span, front: r.front}
 	log := wal.Options{NoLock: true, Writer: EngineLog("").Options.Writer, SegmentBytes: r.o.Journal.SegmentBytes}
 	ls := launchpad.StoreOptions{
 		Options: r.o.Launchpad, Log: log, Clock: a.clock, Logf: r.logf,
@@ -92,10 +91,12 @@ func (r *restored) openAgents() (*agentSide, error) {
 		err = a.resume()
 	}
 	if err == nil && r.sim != nil {
-		a.life, err = life.New(life.Options{Seed: v.Seed(), BusyNs: busy, LiveNs: live, Residents: life.Residents(v.Seed())})
+		a.life, err = life.New(life.Options{
+			Seed: v.Seed(), BusyNs: busy, LiveNs: live, Residents: life.Residents(v.Seed()),
+		})
 	}
 	if err == nil {
-		err = a.desk.Open(a.ledger, a.swarm)
+		err = a.front.agents.Open(a.ledger, a.swarm)
 	}
 	if err != nil {
 		return nil, errors.Join(err, a.close())
@@ -149,7 +150,7 @@ func (a *agentSide) fill(ctx context.Context, endNs int64) error {
 // begin starts the simulated life on the process clock.
 func (a *agentSide) begin() error {
 	a.clock.spanNs.Store(0)
-	if err := a.desk.Tick(); err != nil {
+	if err := a.front.agents.Tick(); err != nil {
 		return err
 	}
 	a.lastNs = max(a.lastNs, a.process.NowNs())
@@ -190,7 +191,7 @@ func (a *agentSide) advance() error {
 			return err
 		}
 	}
-	return a.desk.Tick()
+	return a.front.agents.Tick()
 }
 
 // liveTo runs every step up to endNs, each at its simulated time, until ctx is canceled.
@@ -222,9 +223,9 @@ func (a *agentSide) slot(ns int64) {
 	for _, s := range a.life.Act(ns, a.ledger.View(), a.swarm.View()) {
 		var err error
 		if s.Ledger != nil {
-			_, err = a.desk.Carry(s.Ledger)
+			_, err = a.front.agents.Carry(s.Ledger)
 		} else {
-			_, err = a.desk.Act(s.Hive)
+			_, err = a.front.agents.Act(s.Hive)
 		}
 		if errors.Is(err, wal.ErrUnavailable) || errors.Is(err, wal.ErrStopped) {
 			return

@@ -29,7 +29,8 @@ func TestADamagedSnapshotIsReportedAndSetAside(t *testing.T) {
 		t.Errorf("%s, was %s", got, hash)
 	}
 	status := next.Do("GET", next.Public+"/api/status", "").Body
-	if !strings.Contains(status, "a damaged snapshot was passed over for the one before: ") || !strings.Contains(status, newest) {
+	if !strings.Contains(status, "a damaged snapshot was passed over for the one before: ") ||
+		!strings.Contains(status, newest) {
 		t.Errorf("the status does not report %s: %s", newest, status)
 	}
 	if _, err := os.Stat(newest + ".damaged"); err != nil {

@@ -54,7 +54,9 @@ func (x *Running) addDemoUsers() error {
 		}
 		for _, asset := range x.o.Assets {
 			if err == nil {
-				err = a.all(accounts.Command{Kind: accounts.Deposit, User: n, Currency: asset.Symbol, Amount: whole(demoFunds)})
+				err = a.all(accounts.Command{
+					Kind: accounts.Deposit, User: n, Currency: asset.Symbol, Amount: whole(demoFunds),
+				})
 			}
 		}
 		if err != nil {
@@ -86,11 +88,15 @@ func (a *accountSide) all(cmds ...accounts.Command) error {
 // demoIncome books staking income, listings and withdrawals for every user but the first.
 func (a *accountSide) demoIncome(currency string) error {
 	for n := uint32(2); n <= demoUsers; n++ {
-		err := a.all(
-			accounts.Command{Kind: accounts.AddProfit, User: n, Profit: accounts.StakeAccrual, Currency: currency, Amount: whole(uint64(n))},
-			accounts.Command{Kind: accounts.AddProfit, User: n, Profit: accounts.CurrencyListing, Currency: currency, Amount: whole(1)},
-			accounts.Command{Kind: accounts.Withdraw, User: n, Currency: currency, Amount: whole(2)},
-		)
+		staked := accounts.Command{
+			Kind: accounts.AddProfit, User: n, Profit: accounts.StakeAccrual, Currency: currency,
+				Amount: whole(uint64(n)),
+		}
+		listed := accounts.Command{
+			Kind: accounts.AddProfit, User: n, Profit: accounts.CurrencyListing, Currency: currency, Amount: whole(1),
+		}
+		drawn := accounts.Command{Kind: accounts.Withdraw, User: n, Currency: currency, Amount: whole(2)}
+		err := a.all(staked, listed, drawn)
 		if err != nil {
 			return err
 		}
@@ -110,9 +116,13 @@ func (x *Running) demoTrades() error {
 		pair, ticks, lots := v.Instrument.ID, p.Reference, demoLots(v.Instrument, p.Reference)
 		for n := engine.AccountID(2); n < demoUsers; n++ {
 			for _, cmd := range []engine.Command{
-				{Kind: engine.Place, Pair: pair, Account: n, Side: engine.Sell, Price: ticks, Amount: lots, STP: engine.CancelTaker},
 				{
-					Kind: engine.Place, Pair: pair, Account: n + 1, Side: engine.Buy, Type: engine.Market, TIF: engine.IOC,
+					Kind: engine.Place, Pair: pair, Account: n, Side: engine.Sell, Price: ticks, Amount: lots,
+					STP: engine.CancelTaker,
+				},
+				{
+					Kind: engine.Place, Pair: pair, Account: n + 1, Side: engine.Buy, Type: engine.Market,
+					TIF:   engine.IOC,
 					Flags: engine.FlagQuote, Quote: fixed.Mul64(uint64(ticks), uint64(lots)), STP: engine.CancelTaker,
 				},
 				{Kind: engine.CancelAll, Pair: pair, Account: n},
@@ -142,9 +152,10 @@ func demoLots(in *engine.Instrument, ticks int64) int64 {
 func (x *Running) demoOrder(cmd engine.Command) error {
 	settle := x.front.hold(&cmd)
 	taken := false
-	b := sequencer.Batch{Commands: []engine.Command{cmd}, Collect: func(_ int, _ *engine.Command, events []engine.Event) {
+	b := sequencer.Batch{Commands: []engine.Command{cmd}}
+	b.Collect = func(_ int, _ *engine.Command, events []engine.Event) {
 		taken = events[0].Kind == engine.EventAccepted
-	}}
+	}
 	err := x.Submit(&b)
 	settle(taken)
 	return err

@@ -32,18 +32,21 @@ func (x *Running) welcome() error {
 		launchpad.Deposit{To: user, Currency: launchpad.NATIVE, Amount: launchpad.AmountOf(demoNative)},
 		launchpad.Deposit{To: user, Currency: launchpad.USBICoin, Amount: launchpad.AmountOf(demoUSBI)},
 	} {
-		if _, err := a.desk.Carry(cmd); err != nil {
+		if _, err := a.front.agents.Carry(cmd); err != nil {
 			return fmt.Errorf("demo user's funds: %w", err)
 		}
 	}
 	active := hive.ProposalActive
-	open := a.swarm.View().Proposals(hive.ProposalQuery{Page: hive.Page{Page: 1, PageSize: demoTokens}, Status: &active})
+	open := a.swarm.View().Proposals(hive.ProposalQuery{
+		Page: hive.Page{Page: 1, PageSize: demoTokens}, Status: &active,
+	})
 	for _, p := range open.Items {
 		token, ok := a.ledger.View().ByNFT(p.TokenID)
 		if !ok || token.Empty() {
 			continue
 		}
-		if _, err := a.desk.Carry(launchpad.Swap{Token: token.No, From: user, AmountIn: launchpad.AmountOf(demoBuy)}); err != nil {
+		buy := launchpad.Swap{Token: token.No, From: user, AmountIn: launchpad.AmountOf(demoBuy)}
+		if _, err := a.front.agents.Carry(buy); err != nil {
 			return fmt.Errorf("demo user's tokens: %w", err)
 		}
 	}

@@ -43,7 +43,8 @@ func (b *base) Filling() bool { return b.data.Filling() }
 
 // Abandon closes what a start that has panicked leaves open.
 func (o *Opened) Abandon() error {
-	return errors.Join(o.front.publicLn.Close(), o.front.internalLn.Close(), o.front.stage.Load().journal.close(nil), o.data.Unlock())
+	return errors.Join(o.front.publicLn.Close(), o.front.internalLn.Close(), o.front.stage.Load().journal.close(nil),
+		o.data.Unlock())
 }
 
 // DemoUsers is the number of users of the demo market.

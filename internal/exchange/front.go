@@ -47,6 +47,12 @@ type stage struct {
 	running  *Running     // nil: no loop runs for clients yet
 }
 
+// Connections of the listeners when nothing else is configured and descriptors are not short.
+const (
+	publicConnections   = server.DefaultConns
+	internalConnections = server.DefaultInternalConns
+)
+
 // newFront builds the handlers. They serve nothing before listen.
 func newFront(b *base, room places) (*front, error) {
 	f := &front{log: b.log, data: b.data, failed: make(chan error, 3)}
@@ -94,7 +100,9 @@ func (f *front) makePublic(b *base, connections int, page server.Resource) (err 
 		TrustedProxies: o.TrustedProxies, ConnectionsPerIP: o.ConnectionsPerIP, Connections: connections,
 		ReadTimeout: o.ReadTimeout, WriteTimeout: o.WriteTimeout, IdleTimeout: o.IdleTimeout,
 		Authenticate: f.users.Authenticate,
-		Resources:    []server.Resource{server.Streams(f.hub), page, server.UDF(), f.users.Resource, f.agents.Routes},
+		Resources: []server.Resource{
+			server.Streams(f.hub), page, server.UDF(), f.users.Resource, f.agents.Routes,
+		},
 	})
 	return err
 }
@@ -116,7 +124,9 @@ func (f *front) makeInternal(b *base, connections int) (err error) {
 				return nil, 0
 			},
 			Routes: func() map[string][]server.RouteStat {
-				return map[string][]server.RouteStat{"public": f.public.RouteStats(), "internal": f.internal.RouteStats()}
+				return map[string][]server.RouteStat{
+					"public": f.public.RouteStats(), "internal": f.internal.RouteStats(),
+				}
 			},
 			Server: func() *server.Server { return f.public }, Accepts: f.accepts,
 		}),
@@ -199,7 +209,8 @@ func (f *front) accepts() []server.AcceptStat {
 // status returns the fields of /api/status that package server does not know.
 func (f *front) status() server.StatusInfo {
 	info := server.StatusInfo{
-		Recovering: !f.ready.Load(), Epoch: f.data.Epoch(), ProgressPPM: f.progress.Load(), Degraded: f.storesFailed() != nil,
+		Recovering: !f.ready.Load(), Epoch: f.data.Epoch(), ProgressPPM: f.progress.Load(),
+		Degraded: f.storesFailed() != nil,
 	}
 	for _, a := range f.accepts() {
 		if in, lasts := a.Incident(); lasts {

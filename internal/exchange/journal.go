@@ -38,8 +38,11 @@ type journal struct {
 	skips   replica.Skips // records that the recovery left out
 }
 
+// sayFunc reports an incident of the recovery.
+type sayFunc func(format string, args ...any)
+
 // openJournal opens the journal of a directory. It cuts a torn tail off and reports it.
-func openJournal(dir replica.LogDir, policy sequencer.SyncPolicy, say func(format string, args ...any)) (*journal, error) {
+func openJournal(dir replica.LogDir, policy sequencer.SyncPolicy, say sayFunc) (*journal, error) {
 	log, err := wal.Open(dir.FS, dir.Dir, dir.Options)
 	if err != nil {
 		return nil, ExplainDamage(err)
@@ -64,7 +67,7 @@ type replay struct {
 
 // load restores the market from the newest snapshot at or before limit, the position that the
 // accounts reflect: the accounts need the market's events after it.
-func (j *journal) load(o replica.Options, limit uint64, say func(format string, args ...any)) (*replay, error) {
+func (j *journal) load(o replica.Options, limit uint64, say sayFunc) (*replay, error) {
 	r := &replay{journal: j, progress: func(int64, int64) {}}
 	j.skips = replica.Skips{}
 	o.Skips = j.skips
@@ -80,7 +83,8 @@ func (j *journal) load(o replica.Options, limit uint64, say func(format string, 
 	pos, last := r.market.Pos, j.log.LastSeq()
 	if pos > last {
 		return nil, ExplainDamage(&wal.CorruptError{
-			File: j.dir.Dir, Seq: last + 1, Reason: fmt.Sprintf("a snapshot holds record %d, the log ends before it", pos),
+			File: j.dir.Dir, Seq: last + 1,
+			Reason: fmt.Sprintf("a snapshot holds record %d, the log ends before it", pos),
 		})
 	}
 	open := func() (*wal.Reader, error) { return j.log.Reader(pos + 1) }
@@ -192,7 +196,9 @@ func (j *journal) lastSnapshot(market *replica.Replica, covered uint64) error {
 	if err := j.writer.Sync(); err != nil {
 		return err
 	}
-	return j.log.WriteSnapshot(wal.SnapshotMeta{Seq: market.Pos}, func(w io.Writer) error { return market.Write(w, nil) })
+	return j.log.WriteSnapshot(wal.SnapshotMeta{Seq: market.Pos}, func(w io.Writer) error {
+		return market.Write(w, nil)
+	})
 }
 
 // ExplainDamage adds the remedy to the error of a damaged log.
@@ -212,6 +218,8 @@ func ExplainPoison(err error, dir string) error {
 	if !errors.As(err, &poison) {
 		return err
 	}
-	return fmt.Errorf("%w\nThis is a defect of the program; the directory was not changed. Keep a copy of it and report the defect. "+
-		"To start without this one command, run `tickhive journal skip %s --at %d`", err, dir, poison.Seq)
+	return fmt.Errorf("%w\nThis is a defect of the program; the directory was not changed. "+
+		"Keep a copy of it and report the defect. "+
+		"To start without this one command, run `tickhive journal skip %s --at %d`",
+		err, dir, poison.Seq)
 }

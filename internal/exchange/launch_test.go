@@ -19,7 +19,8 @@ func simulated(t *testing.T) exchange.Options {
 	o.Assets = []*engine.Asset{{Symbol: "BTC", Name: "Bitcoin"}, {Symbol: "USDT", Name: "Tether"}}
 	o.Pairs = []*engine.Instrument{{Code: "BTC_USDT", Base: "BTC", Quote: "USDT", DigitsPrice: 2, DigitsAmount: 8}}
 	o.Sim = exchange.SimOptions{
-		Enabled: true, Seed: 1, Backfill: 10 * time.Minute, Pairs: []sim.Pair{{Code: "BTC_USDT", Reference: 65_000_00, Weight: 1}},
+		Enabled: true, Seed: 1, Backfill: 10 * time.Minute,
+		Pairs: []sim.Pair{{Code: "BTC_USDT", Reference: 65_000_00, Weight: 1}},
 	}
 	return o
 }
@@ -41,7 +42,8 @@ func TestAStartThatPanicsIsNeverReady(t *testing.T) {
 	t.Cleanup(func() { _ = opened.Abandon() })
 	launch := opened.Launch()
 	x, err := launch.Running()
-	if x != nil || err == nil || !strings.Contains(err.Error(), "nil pointer") || !strings.Contains(err.Error(), "(*Recovered).Start") {
+	if x != nil || err == nil || !strings.Contains(err.Error(), "nil pointer") ||
+		!strings.Contains(err.Error(), "(*Recovered).Start") {
 		t.Errorf("%v: %v", x, err)
 	}
 	launch.Stop(context.Background()) // stops nothing

@@ -1,7 +1,6 @@
 package exchange
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -148,16 +147,3 @@ func (b *base) incident(kind, format string, args ...any) {
 }
 
 func (b *base) logf(format string, args ...any) { b.log.Warn(fmt.Sprintf(format, args...)) }
-
-// Stop closes listeners and directory. ctx limits the wait for requests.
-func (o *Opened) Stop(ctx context.Context) {
-	o.front.shutdown(ctx)
-	if err := o.endData(o.data.WasClean()); err != nil {
-		o.log.Error("the data directory did not end in order", "error", err)
-	}
-}
-
-// endData stores the time of a virtual clock and closes the directory.
-func (b *base) endData(clean bool) error {
-	return errors.Join(b.data.KeepClock(b.clock.NowNs()), b.data.Close(clean))
-}

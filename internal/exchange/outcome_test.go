@@ -26,14 +26,18 @@ func TestAnOrderOfUnknownOutcomeIsThereOnceAfterItsRepeat(t *testing.T) {
 		dir, disk := t.TempDir(), vfs.NewMem()
 		o := exchangetest.Options(dir)
 		o.Journal.Sync, o.Journal.FS = sequencer.SyncAlways, disk
-		o.Assets = []*engine.Asset{{Symbol: "BTC", Name: "Bitcoin", CanDeposit: true}, {Symbol: "USDT", Name: "Tether", CanDeposit: true, CanWithdraw: true}}
+		o.Assets = []*engine.Asset{
+			{Symbol: "BTC", Name: "Bitcoin", CanDeposit: true},
+			{Symbol: "USDT", Name: "Tether", CanDeposit: true, CanWithdraw: true},
+		}
 		o.Pairs = []*engine.Instrument{{Code: "BTC_USDT", Base: "BTC", Quote: "USDT", DigitsPrice: 2, DigitsAmount: 8}}
 		x := exchangetest.Start(t, o)
 		user := x.Call("POST", "/users", `{"nickname":"ada"}`)["id"].(string)
 		x.Call("POST", "/users/"+user+"/deposits", `{"currencyCode":"USDT","amount":231}`)
 		order := func(x *exchangetest.Rig, id string) exchangetest.Answer {
 			return x.Do("POST", x.Internal+"/orders", fmt.Sprintf(
-				`{"accountId":%q,"currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":100,"amount":2,"clientOrderId":%q}`, user, id))
+				`{"accountId":%q,"currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":100,"amount":2,`+
+					`"clientOrderId":%q}`, user, id))
 		}
 
 		disk.Before(func(op vfs.Op) vfs.Fault {
@@ -42,14 +46,16 @@ func TestAnOrderOfUnknownOutcomeIsThereOnceAfterItsRepeat(t *testing.T) {
 			}
 			return vfs.Fault{}
 		})
-		if a := order(x, "ghost"); a.Status != 504 || !strings.Contains(a.Body, `"code":"OUTCOME_UNKNOWN"`) || !strings.Contains(a.Body, "the same clientOrderId") {
+		if a := order(x, "ghost"); a.Status != 504 || !strings.Contains(a.Body, `"code":"OUTCOME_UNKNOWN"`) ||
+			!strings.Contains(a.Body, "the same clientOrderId") {
 			t.Errorf("fsync fails: %d %s", a.Status, a.Body)
 		}
 		disk.Before(nil)
 		if a := order(x, "next"); a.Status != 503 || !strings.Contains(a.Body, "nothing was applied") {
 			t.Errorf("after the log has stopped: %d %s", a.Status, a.Body)
 		}
-		if a := x.Do("POST", x.Internal+"/users/"+user+"/withdrawals", `{"currencyCode":"USDT","amount":231}`); a.Status != 400 {
+		if a := x.Do("POST", x.Internal+"/users/"+user+"/withdrawals",
+			`{"currencyCode":"USDT","amount":231}`); a.Status != 400 {
 			t.Errorf("the money of an order that may be in the journal: %d %s", a.Status, a.Body)
 		}
 		x.Stop()

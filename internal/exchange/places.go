@@ -3,8 +3,6 @@ package exchange
 import (
 	"cmp"
 	"fmt"
-
-	"tickhive/server"
 )
 
 // Shares of the process's file descriptors.
@@ -28,15 +26,16 @@ type places struct {
 // shortage reduces the internal listener first, down to its floor (a quarter at most), then the
 // public one. Neither can then starve the other or the journal. files 0: the limit is unknown.
 func sharePlaces(files uint64, public int) (places, error) {
-	want := places{public: cmp.Or(public, server.DefaultConns), internal: server.DefaultInternalConns}
+	want := places{public: cmp.Or(public, publicConnections), internal: internalConnections}
 	if files == 0 || files >= uint64(want.public+want.internal+reservedFiles) {
 		return want, nil
 	}
 	left := int(files) - reservedFiles
 	if left < leastPlaces {
-		return places{}, fmt.Errorf("the limit of open files is %d; %d are kept for the journal and everything else that is no connection, "+
-			"and at least %d connections are needed: raise it to %d or more (ulimit -n %d, LimitNOFILE=%d in a unit)",
-			files, reservedFiles, leastPlaces, reservedFiles+leastPlaces, want.files(), want.files())
+		return places{}, fmt.Errorf("the limit of open files is %d; %d are kept for the journal and everything else "+
+			"that is no connection, and at least %d connections are needed: raise it to %d or more "+
+			"(ulimit -n %d, LimitNOFILE=%d in a unit)", files, reservedFiles, leastPlaces, reservedFiles+leastPlaces,
+				want.files(), want.files())
 	}
 	internal := min(want.internal, max(left-want.public, min(internalFloor, left/4)))
 	return places{public: min(want.public, left-internal), internal: internal}, nil
@@ -52,10 +51,11 @@ func (b *base) shareConnections() (places, error) {
 	if err != nil {
 		return room, err
 	}
-	if want := cmp.Or(b.o.Public.Connections, server.DefaultConns); room.public < want {
-		need := places{want, server.DefaultInternalConns}.files()
+	if want := cmp.Or(b.o.Public.Connections, publicConnections); room.public < want {
+		need := places{want, internalConnections}.files()
 		b.log.Warn("server.connections is more than the limit of open files leaves room for, so it is lowered",
-			"files", b.o.Files, "configured", want, "public", room.public, "internal", room.internal, "reserved", reservedFiles,
+			"files", b.o.Files, "configured", want, "public", room.public, "internal", room.internal,
+			"reserved", reservedFiles,
 			"remedy", fmt.Sprintf("ulimit -n %d, or LimitNOFILE=%d in a unit", need, need))
 	}
 	return room, nil

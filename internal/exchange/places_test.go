@@ -36,7 +36,8 @@ func TestDescriptorsAreShared(t *testing.T) {
 	for files := uint64(1); files < 40_000; files++ {
 		p, err := sharePlaces(files, 0)
 		if files < 96 {
-			if err == nil || !strings.Contains(err.Error(), "LimitNOFILE=26448") || !strings.Contains(err.Error(), "raise it to 96") {
+			if err == nil || !strings.Contains(err.Error(), "LimitNOFILE=26448") ||
+				!strings.Contains(err.Error(), "raise it to 96") {
 				t.Fatalf("%d files: %+v %v", files, p, err)
 			}
 		} else if err != nil || p.public < 1 || p.internal < 1 || p.files() > int(files) {

@@ -146,7 +146,8 @@ func (r *restored) merge(ctx context.Context, log *accounts.Recovery) error {
 func (r *restored) poisoned(err error) error {
 	var poison *replica.PoisonError
 	if errors.As(err, &poison) {
-		r.log.Error("a record of the journal cannot be carried out", "record", poison.Seq, "stack", string(poison.Stack))
+		r.log.Error("a record of the journal cannot be carried out", "record", poison.Seq,
+			"stack", string(poison.Stack))
 	}
 	return err
 }
@@ -185,10 +186,12 @@ func (r *restored) settleAccounts() error {
 		return err
 	}
 	if behind := a.notBeforeMs - r.clock.NowNs()/int64(time.Millisecond); behind > 0 {
-		r.incident("clock", "the clock is %d ms behind the time before the restart: signed requests are refused until it is there", behind)
+		r.incident("clock", "the clock is %d ms behind the time before the restart: "+
+			"signed requests are refused until it is there", behind)
 	}
 	if n := a.state.Beyond(); n > 0 {
-		r.sayRecovery("%d changes of accounts had seen commands that the journal does not have; they stand at its end", n)
+		r.sayRecovery("%d changes of accounts had seen commands that the journal does not have; "+
+			"they stand at its end", n)
 	}
 	if err := r.front.attach(a, nonces); err != nil {
 		return err

@@ -32,7 +32,8 @@ func TestADirectoryOfOldRulesKeepsItsState(t *testing.T) {
 	w, dir := exchangetest.OldState(t), exchangetest.OldDirectory(t)
 	first := exchangetest.Start(t, exchangetest.Options(dir))
 	isOld(t, first, w)
-	order := first.Do("POST", first.Internal+"/orders", `{"currencyPairCode":"AA_USDT","side":"buy","type":"limit","price":"1","amount":"1"}`)
+	order := first.Do("POST", first.Internal+"/orders",
+		`{"currencyPairCode":"AA_USDT","side":"buy","type":"limit","price":"1","amount":"1"}`)
 	if order.Status != 200 || !strings.Contains(order.Body, `"status":"Created"`) {
 		t.Fatalf("%d %s", order.Status, order.Body)
 	}
@@ -78,7 +79,8 @@ func TestStopsOfAnAccountAreBounded(t *testing.T) {
 	stop := func(x *exchangetest.Rig, account string) string {
 		t.Helper()
 		a := x.Do("POST", x.Internal+"/orders", fmt.Sprintf(
-			`{"currencyPairCode":"AA_USDT","side":"sell","type":"stop_market","amount":"0.01","stopPrice":"0.01","accountId":%q}`, account))
+			`{"currencyPairCode":"AA_USDT","side":"sell","type":"stop_market","amount":"0.01","stopPrice":"0.01",`+
+				`"accountId":%q}`, account))
 		if a.Status != 200 {
 			t.Fatalf("%d %s", a.Status, a.Body)
 		}
@@ -112,7 +114,8 @@ func TestStopsOfAnAccountAreBounded(t *testing.T) {
 	}
 	_, err = opened.Recover(t.Context())
 	opened.Stop(t.Context())
-	if usage := (cmdline.UsageError{}); !errors.As(err, &usage) || !strings.Contains(err.Error(), "engine.account_stops=230") {
+	if usage := (cmdline.UsageError{}); !errors.As(err, &usage) || !strings.Contains(err.Error(),
+		"engine.account_stops=230") {
 		t.Error(err)
 	}
 	if got := exchangetest.Start(t, o).Hash(); got != hash {

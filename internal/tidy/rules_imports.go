@@ -5,9 +5,13 @@ import "strings"
 const module = "tickhive/"
 
 // mayImport is the direction of imports: what a folder may use of this module. internal
-// is always allowed; the longest matching folder counts.
+// is always allowed, except for the assemblies; the longest matching folder counts.
 var mayImport = map[string][]string{
 	"internal":         {},
+	"internal/datadir": {"engine", "marketdata", "accounts"},
+	"internal/exchange": {
+		"engine", "marketdata", "accounts", "launchpad", "hive", "sim", "server",
+	},
 	"engine":           {},
 	"engine/sequencer": {"engine"},
 	"marketdata":       {"engine"},
@@ -25,6 +29,24 @@ var mayImport = map[string][]string{
 		"cmd", "server", "engine", "marketdata", "aggregator", "accounts", "launchpad", "hive", "sim", "client",
 		"bench",
 	},
+}
+
+// assemblies are internal packages that import what others are made of, and the folders that may
+// import them.
+var assemblies = map[string][]string{
+	"internal/datadir":  {"internal/exchange", "cmd"},
+	"internal/exchange": {"cmd"},
+	"internal/entry":    {"internal/exchange", "server"},
+}
+
+// assembled reports whether p is an assembly that a folder must not import.
+func assembled(folder, p string) bool {
+	for dir, users := range assemblies {
+		if under(p, dir) && !under(folder, dir) && !under(folder, users...) {
+			return true
+		}
+	}
+	return false
 }
 
 // pure are folders that must not use what does I/O or reads a clock, although it is internal.
@@ -50,6 +72,8 @@ func Imports(f *File) []string {
 		switch {
 		case ours && !f.Test && under(p, pure[folder]...):
 			out = append(out, f.at(s.Pos())+": "+folder+" is pure and must not import "+p)
+		case ours && !f.Test && assembled(f.Dir, p):
+			out = append(out, f.at(s.Pos())+": "+folder+" must not import "+p)
 		case !ours || under(p, folder) || folder != "client" && under(p, "internal"):
 		case f.Test && !(folder == "bench" && under(p, "server")):
 		case !under(p, allowed...):
