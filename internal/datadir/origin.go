@@ -121,7 +121,7 @@ func (d *Dir) agreeStart(o Options, clockNs int64) error {
 	case d.meta.ClockStartNs != 0 && o.StartNs != d.meta.ClockStartNs:
 		return usage("clock.start: %s is before %s, where the clock of the data directory %s is, "+
 			"and a clock never goes back: leave --clock-start out to go on from there, or begin another --data-dir",
-				start, now, d.path)
+			start, now, d.path)
 	}
 	d.note("clock.start: the clock of the data directory %s goes on from %s; it was started at %s before", d.path,
 		now, start)

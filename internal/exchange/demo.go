@@ -90,7 +90,7 @@ func (a *accountSide) demoIncome(currency string) error {
 	for n := uint32(2); n <= demoUsers; n++ {
 		staked := accounts.Command{
 			Kind: accounts.AddProfit, User: n, Profit: accounts.StakeAccrual, Currency: currency,
-				Amount: whole(uint64(n)),
+			Amount: whole(uint64(n)),
 		}
 		listed := accounts.Command{
 			Kind: accounts.AddProfit, User: n, Profit: accounts.CurrencyListing, Currency: currency, Amount: whole(1),

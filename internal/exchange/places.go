@@ -35,7 +35,7 @@ func sharePlaces(files uint64, public int) (places, error) {
 		return places{}, fmt.Errorf("the limit of open files is %d; %d are kept for the journal and everything else "+
 			"that is no connection, and at least %d connections are needed: raise it to %d or more "+
 			"(ulimit -n %d, LimitNOFILE=%d in a unit)", files, reservedFiles, leastPlaces, reservedFiles+leastPlaces,
-				want.files(), want.files())
+			want.files(), want.files())
 	}
 	internal := min(want.internal, max(left-want.public, min(internalFloor, left/4)))
 	return places{public: min(want.public, left-internal), internal: internal}, nil
