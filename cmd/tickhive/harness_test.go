@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"tickhive/internal/datadir"
 )
 
 // asProgram makes the test binary run the program. go test builds it once, and it runs under
@@ -207,7 +209,7 @@ func (in *instance) endsClean(dir string) {
 	if code := in.wait(); code != 0 {
 		in.t.Errorf("exit code %d: %s", code, in.stderr.String())
 	}
-	if meta, err := readMeta(dir); err != nil || !meta.Clean {
+	if meta, err := datadir.ReadMeta(dir); err != nil || !meta.Clean {
 		in.t.Errorf("%v, clean %t", err, meta.Clean)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"tickhive/internal/datadir"
 )
 
 // startOf returns the arguments of a start in a data directory, on free ports.
@@ -121,7 +123,7 @@ func TestADirectoryKeepsItsKindOfClock(t *testing.T) {
 			if said := runOnce(t, dir, c.own...); strings.Contains(said, "level=WARN") {
 				t.Errorf("%s", said)
 			}
-			if meta, err := readMeta(dir); err != nil || meta.Clock != c.kind || meta.Pairs != pairsBuiltin {
+			if meta, err := datadir.ReadMeta(dir); err != nil || meta.Clock != c.kind || meta.Pairs != pairsBuiltin {
 				t.Errorf("%v, recorded as %q, pairs %q", err, meta.Clock, meta.Pairs)
 			}
 			if raw, _ := os.ReadFile(filepath.Join(dir, "meta.json")); !bytes.Contains(raw, []byte(`"clock": "`+c.kind+`"`)) {
@@ -146,8 +148,8 @@ func TestAStartWithoutAMarketLeavesTheClockOpen(t *testing.T) {
 	in.waitUnderWay()
 	in.endsWithinItsStart()
 	runOnce(t, dir, "--backfill", "10m", "--seed", "5")
-	if meta, err := readMeta(dir); err != nil || meta.Clock != clockReal || meta.Seed != 5 || meta.ClockStartNs != 0 {
-		t.Errorf("%v %+v", err, meta.origin)
+	if meta, err := datadir.ReadMeta(dir); err != nil || meta.Clock != clockReal || meta.Seed != 5 || meta.ClockStartNs != 0 {
+		t.Errorf("%v %+v", err, meta)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "CLOCK")); !os.IsNotExist(err) {
 		t.Errorf("the file of a virtual clock in the directory of a real one: %v", err)
@@ -170,7 +172,7 @@ func TestAUsedDirectorySaysWhatHasNoEffect(t *testing.T) {
 	startRefused(t, startOf(dir, "--seed", "6"), "sim.seed", dir+" was begun with seed 5", "--seed", "--data-dir")
 	startRefused(t, startOf(dir, "--set", "sim.seed=1"), "sim.seed")
 	runOnce(t, dir, "--seed", "5")
-	if meta, err := readMeta(dir); err != nil || meta.Seed != 5 {
+	if meta, err := datadir.ReadMeta(dir); err != nil || meta.Seed != 5 {
 		t.Errorf("%v, seed %d", err, meta.Seed)
 	}
 	if said := runOnce(t, dir, "--pairs", "none"); strings.Count(said, dir+" has the configured pairs already; none takes no pair away") != 1 {
