@@ -2,6 +2,7 @@ package accounts
 
 import (
 	"errors"
+	"io"
 	"math/rand/v2"
 	"testing"
 
@@ -165,6 +166,33 @@ func (r *rig) restart() {
 	s.referral.maxDealAccruals = r.s.referral.maxDealAccruals
 	r.s = s
 	r.check()
+}
+
+// mergeAll applies the records of r, each after the events that it had seen, folds the rest of the
+// events and starts the store.
+func mergeAll(t testing.TB, r *Recovery, foldTo func(s *State, pos uint64) error) *Store {
+	t.Helper()
+	for {
+		rec, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err == nil {
+			err = foldTo(r.State(), rec.EnginePos)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Apply(rec)
+	}
+	if err := foldTo(r.State(), 1<<62); err != nil {
+		t.Fatal(err)
+	}
+	store, err := r.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store
 }
 
 // acceptedEvent returns the event of an accepted order with its reservation.

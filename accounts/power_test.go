@@ -10,6 +10,7 @@ import (
 
 	"tickhive/engine"
 	"tickhive/internal/clock"
+	"tickhive/internal/durable"
 	"tickhive/internal/vfs"
 	"tickhive/internal/wal"
 )
@@ -61,9 +62,12 @@ func (p *plant) open() {
 	}
 	p.read()
 	o := StoreOptions{
-		State: testOptions(), FS: p.fs, Dir: "accounts", Clock: p.clock, SnapshotBytes: 1 << 40,
-		Log:        wal.Options{PreallocBytes: -1, NoLock: true},
-		EngineLast: p.journal.LastSeq, FoldTo: p.foldTo,
+		State: testOptions(),
+		Config: durable.Config{
+			FS: p.fs, Dir: "accounts", Clock: p.clock, SnapshotBytes: 1 << 40,
+			Log: wal.Options{PreallocBytes: -1, NoLock: true},
+		},
+		EngineLast: p.journal.LastSeq(),
 		EngineDurable: func(pos uint64) error {
 			p.asked++
 			if p.lax || p.journal.DurableSeq() >= pos {
@@ -72,12 +76,12 @@ func (p *plant) open() {
 			return p.journal.Sync()
 		},
 	}
-	if p.store, p.s, err = OpenStore(o); err != nil {
+	r, err := Recover(o)
+	if err != nil {
 		p.t.Fatal(err)
 	}
-	if err := p.foldTo(p.s, uint64(len(p.there))); err != nil {
-		p.t.Fatal(err)
-	}
+	p.s = r.State()
+	p.store = mergeAll(p.t, r, p.foldTo)
 	p.s.ReleaseUnknown(func(order uint64) bool {
 		for _, i := range p.there {
 			if (*p.table)[i].order == order {
@@ -343,7 +347,7 @@ func TestGroupOfRecordsSharesOneSyncOfTheJournal(t *testing.T) {
 		const group = 20
 		errs := make(chan error, group)
 		syncs, asked := p.fs.Count(vfs.OpSync), p.asked
-		if err := p.store.Fold(func(*State) {
+		if err := p.store.Fold(func() {
 			for range group {
 				go func() {
 					_, err := p.store.Do(deposit)

@@ -291,7 +291,7 @@ func (m *simulation) restart() {
 		if err != nil {
 			m.t.Fatal(err)
 		}
-		if s.NeedsFold(&rec) {
+		if s.EnginePos() < rec.EnginePos {
 			foldTo(rec.EnginePos)
 		}
 		s.Apply(&rec)

@@ -158,6 +158,9 @@ func (s *State) NextNs() int64 { return 0 }
 // Due returns nil, because no command becomes due by time.
 func (s *State) Due(int64) []Command { return nil }
 
+// Publish does nothing, because a View reads the State itself.
+func (s *State) Publish() {}
+
 // LastNs returns the time of the last applied record.
 func (s *State) LastNs() int64 {
 	s.mu.RLock()

@@ -8,6 +8,7 @@ import (
 
 	"tickhive/engine"
 	"tickhive/internal/clock"
+	"tickhive/internal/durable"
 	"tickhive/internal/refuse"
 	"tickhive/internal/vfs"
 	"tickhive/internal/wal"
@@ -33,10 +34,11 @@ func (x *exchange) open() {
 		}
 		return nil
 	}
-	var err error
-	x.store, x.s, err = OpenStore(StoreOptions{
-		State: testOptions(), FS: x.fs, Dir: "accounts", Clock: x.clock, SnapshotBytes: 4096, FoldTo: foldTo,
-		Log: wal.Options{PreallocBytes: -1},
+	r, err := Recover(StoreOptions{
+		State: testOptions(), EngineLast: uint64(len(x.batches)),
+		Config: durable.Config{
+			FS: x.fs, Dir: "accounts", Clock: x.clock, SnapshotBytes: 4096, Log: wal.Options{PreallocBytes: -1},
+		},
 		EngineDurable: func(pos uint64) error {
 			x.waited = append(x.waited, pos)
 			if x.durable != nil {
@@ -48,9 +50,8 @@ func (x *exchange) open() {
 	if err != nil {
 		x.t.Fatal(err)
 	}
-	if err := foldTo(x.s, 1<<62); err != nil {
-		x.t.Fatal(err)
-	}
+	x.s = r.State()
+	x.store = mergeAll(x.t, r, foldTo)
 }
 
 func (x *exchange) fold(events ...engine.Event) {
@@ -101,7 +102,7 @@ func TestStoreRecoversRecordsAndEventsInTheirOrder(t *testing.T) {
 	}
 	want := x.s.AppendSnapshot(nil)
 	for n, amount := range map[uint32]string{1: "3.001", 2: "6.0"} { // 0.001: 20 % of the withdrawal's 0.005
-		if got := x.store.View().AccrualSummary(n, AccrualFilter{}); text(got[0].Amount) != amount {
+		if got := x.s.View().AccrualSummary(n, AccrualFilter{}); text(got[0].Amount) != amount {
 			t.Fatalf("user %d accrued %s", n, text(got[0].Amount))
 		}
 	}

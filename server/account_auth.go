@@ -10,20 +10,6 @@ import (
 	"tickhive/internal/refuse"
 )
 
-// credentialHeaders are the headers of a signed request. None may occur twice: a proxy may have
-// checked one copy, and the server would read the other.
-var credentialHeaders = [...]string{"API-PublicKey", "API-Timestamp", "API-Nonce", "API-Signature", "API-RecvWindow"}
-
-// repeatedCredential returns the first credential header that occurs more than once, else "".
-func repeatedCredential(h *fasthttp.RequestHeader) string {
-	for _, name := range credentialHeaders {
-		if len(h.PeekAll(name)) > 1 {
-			return name
-		}
-	}
-	return ""
-}
-
 // The names of the same headers in the form to which the request parser normalizes them.
 var (
 	reqTimestamp  = []byte("Api-Timestamp")
@@ -40,7 +26,7 @@ func (d *AccountDesk) Authenticate(c *Ctx) (*Caller, *refuse.Refusal) {
 		Method: string(c.Method()), Target: h.RequestURI(), Body: c.Request.Body(),
 		PublicKey: h.PeekBytes(reqPublicKey), Timestamp: h.PeekBytes(reqTimestamp), Nonce: h.PeekBytes(reqNonce),
 		Signature: h.PeekBytes(reqSignature), RecvWindow: h.PeekBytes(reqRecvWindow),
-		Remote: c.clientAddr(), Cancel: c.route.Cancels,
+		Remote: c.clientAddr(), Cancel: c.Cancels(),
 	}
 	if d.opt.Legacy && r.Timestamp == nil && r.Nonce == nil {
 		r.FullURL = d.fullURL(h)

@@ -163,3 +163,6 @@ func pathEntries(table []*Route) ([]*pathEntry, error) {
 	}
 	return all, nil
 }
+
+// internalPrefix is the prefix of every path except those that other programs expect.
+const internalPrefix = "/internal/v1"

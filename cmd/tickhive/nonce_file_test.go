@@ -137,10 +137,7 @@ func TestClockThatWentBackLetsNoSignedRequestPassAgain(t *testing.T) {
 	run := func(nowNs, marketNs int64) (*accountSide, *dataDir, server.AccountStore) {
 		t.Helper()
 		clk := clock.NewManual(nowNs)
-		a, err := openAccounts(defaultConfig(), filepath.Join(dir, "accounts"), clk, accountHooks{}, t.Logf)
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := openTestAccounts(t, filepath.Join(dir, "accounts"), clk, nil)
 		data := &dataDir{path: dir}
 		s, err := a.signing(clk, marketNs, data)
 		if err != nil {

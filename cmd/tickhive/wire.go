@@ -36,6 +36,7 @@ type exchange struct {
 	epoch    string
 	progress atomic.Int64 // millionths of backfill and recovery; negative: none under way
 
+	prices   *server.Market // its public routes
 	public   *server.Server
 	internal *server.Internal
 	hub      *server.Hub
@@ -108,6 +109,10 @@ func (x *exchange) makeServers() error {
 		return err
 	}
 	x.gate.advanced = x.agents.advance
+	x.prices = server.NewMarket(server.MarketOptions{
+		Board: x.feed.Board(), Clock: x.clock, Version: cmdline.Version, Status: x.status,
+		Commissions: x.cfg.commissions(),
+	})
 	if x.desk, err = x.newAccountDesk(x.agents.desk); err != nil {
 		return err
 	}
@@ -115,13 +120,12 @@ func (x *exchange) makeServers() error {
 		Board: x.feed.Board(), Clock: x.clock, Epoch: x.epoch, StatusRow: server.AppendPairStatus,
 		Private: x.desk.Private(),
 		Status: func(dst []byte) []byte {
-			whole, _ := x.public.StatusView()
+			whole, _ := x.prices.StatusView()
 			return whole(dst)
 		},
 	})
 	x.public, err = server.New(server.Options{
-		Board: x.feed.Board(), Clock: x.clock, Version: cmdline.Version, Status: x.status,
-		Commissions: x.cfg.commissions(), Log: x.log.Logger,
+		Clock: x.clock, Log: x.log.Logger,
 		SplitAggregator: x.cfg.Aggregator.Listen != "", AggregatorHost: x.cfg.Aggregator.Host,
 		Rate: server.RateOptions{
 			PerMinute: x.cfg.Rate.PerMinute, PerSecond: x.cfg.Rate.PerSecond, Clients: x.cfg.Rate.Clients,
@@ -131,14 +135,14 @@ func (x *exchange) makeServers() error {
 		Connections: x.places.public, ReadTimeout: time.Duration(x.cfg.Server.ReadTimeout),
 		WriteTimeout: time.Duration(x.cfg.Server.WriteTimeout), IdleTimeout: time.Duration(x.cfg.Server.IdleTimeout),
 		Authenticate: x.desk.Authenticate,
-		Resources:    []server.Resource{server.Streams(x.hub), page, server.UDF(), x.desk.Resource, x.agents.desk.Routes},
+		Resources:    []server.Resource{x.prices.Resource, server.Streams(x.hub), page, x.prices.UDF, x.desk.Resource, x.agents.desk.Routes},
 	})
 	if err != nil {
 		return fmt.Errorf("config: %w", err)
 	}
 	io := server.InternalOptions{
 		Exchange: &x.gate, Core: x.core, History: x.feed.History(), Board: x.feed.Board(), Clock: x.clock,
-		Accounts:  x.desk,
+		Entry:     x.desk.Entry(),
 		Resources: []server.InternalResource{x.desk.InternalResource, x.agents.desk.Internal},
 		Token:     x.cfg.Internal.Token, Hosts: x.cfg.Internal.Hosts, Connections: x.places.internal, Ready: &x.ready, LogLevel: &x.log.level, Log: x.log.Logger,
 	}

@@ -15,48 +15,44 @@ import (
 	"tickhive/server"
 )
 
-// accountHooks connects the accounts' log to the engine's journal
-// (docs/contract/storage.md#recovery). Its members are nil without a journal.
-type accountHooks struct {
-	// Durable waits until the journal is durable up to a position.
-	Durable func(pos uint64) error
-	// Last returns the last position in the journal. It is called during openAccounts only.
-	Last func() uint64
-	// FoldTo folds the engine's events after the state's EnginePos, up to and including
-	// pos. It is called during openAccounts only.
-	FoldTo func(st *accounts.State, pos uint64) error
-}
-
 // accountSide is the accounts part of a running exchange.
 type accountSide struct {
 	store *accounts.Store
 	state *accounts.State
 	rates accounts.Config // in force
-	// broken means that a fold into state has panicked, so the state must not be written.
-	broken bool
 	// notBeforeMs is the time before which signed requests are refused (begin).
 	notBeforeMs int64
 }
 
-// openAccounts recovers the accounts of a directory; with an empty dir nothing is stored. The
-// caller then folds the records of the engine's journal that are beyond the accounts' last record.
-func openAccounts(cfg *Config, dir string, c clock.Clock, hooks accountHooks, logf func(format string, args ...any)) (*accountSide, error) {
-	o := accounts.StoreOptions{
-		State: cfg.accountOptions(), Dir: dir, Clock: c, Logf: logf, KeepAll: cfg.Journal.Keep == "all",
-		Log:           wal.Options{NoLock: true, Writer: "TickHive " + cmdline.Version},
-		EngineDurable: hooks.Durable, EngineLast: hooks.Last, FoldTo: hooks.FoldTo,
-	}
+// recoverAccounts opens the accounts of a directory; with an empty dir nothing is stored. A market
+// log, if any, is the journal that the accounts fold (docs/contract/storage.md#recovery).
+func recoverAccounts(cfg *Config, dir string, c clock.Clock, market *marketLog, logf func(format string, args ...any)) (*accounts.Recovery, error) {
+	o := accounts.StoreOptions{State: cfg.accountOptions()}
+	o.Dir, o.Clock, o.Logf, o.KeepAll = dir, c, logf, cfg.Journal.Keep == "all"
+	o.Log = wal.Options{NoLock: true, Writer: "TickHive " + cmdline.Version}
 	if dir != "" {
 		o.FS = vfs.OS{}
 	}
-	store, state, err := accounts.OpenStore(o)
+	if market != nil {
+		o.EngineDurable, o.EngineLast = market.durable, market.log.LastSeq()
+	}
+	r, err := accounts.Recover(o)
+	if err != nil {
+		return nil, fmt.Errorf("accounts: %w", err)
+	}
+	return r, nil
+}
+
+// openAccounts starts the recovered accounts.
+func openAccounts(r *accounts.Recovery, logf func(format string, args ...any)) (*accountSide, error) {
+	store, err := r.Begin()
 	if err != nil {
 		return nil, fmt.Errorf("accounts: %w", err)
 	}
 	for _, bad := range store.Recovered().Damaged {
 		logf("accounts: a snapshot was passed over for the one before: %s", bad)
 	}
-	return &accountSide{store: store, state: state}, nil
+	return &accountSide{store: store, state: r.State()}, nil
 }
 
 // begin ends the recovery after the whole journal was folded. It releases holds of orders that
@@ -148,9 +144,6 @@ func (a *accountSide) stranger(nickname string) (engine.AccountID, error) {
 // close takes a last snapshot, which shortens the next replay, and closes the store. The
 // engine's loop must have stopped and its journal must be durable.
 func (a *accountSide) close() error {
-	if a.broken {
-		return nil
-	}
 	err := a.store.Snapshot()
 	if errors.Is(err, wal.ErrClosed) {
 		return nil
@@ -161,8 +154,8 @@ func (a *accountSide) close() error {
 // newAccountDesk builds the account handlers; begin attaches their state.
 func (x *exchange) newAccountDesk(ledger server.Ledger) (*server.AccountDesk, error) {
 	return server.NewAccountDesk(server.AccountOptions{
-		Exchange: &x.gate, Core: x.core, History: x.feed.History(), Board: x.feed.Board(), Clock: x.clock,
-		Legacy: x.cfg.Auth.Legacy, PublicURL: x.cfg.Auth.PublicURL, Ledger: ledger,
+		Exchange:    &x.gate, Core: x.core, History: x.feed.History(), Board: x.feed.Board(), Clock: x.clock,
+		Legacy: x.cfg.Auth.Legacy, PublicURL: x.cfg.Auth.PublicURL, Commissions: x.prices.Commissions, Ledger: ledger,
 	})
 }
 

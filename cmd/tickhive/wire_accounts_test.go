@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+	"io"
 	"testing"
 
 	"tickhive/accounts"
@@ -10,6 +12,26 @@ import (
 	"tickhive/internal/vfs"
 	"tickhive/marketdata/replica"
 )
+
+// openTestAccounts recovers and starts the accounts of a directory.
+func openTestAccounts(t *testing.T, dir string, clk clock.Clock, market *marketLog) *accountSide {
+	t.Helper()
+	r, err := recoverAccounts(defaultConfig(), dir, clk, market, t.Logf)
+	for err == nil {
+		var rec *accounts.Record
+		if rec, err = r.Next(); err == nil {
+			r.Apply(rec)
+		}
+	}
+	if !errors.Is(err, io.EOF) {
+		t.Fatal(err)
+	}
+	a, err := openAccounts(r, t.Logf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
 
 // A change of the accounts is acknowledged, and a snapshot of them is written, only when the
 // commands that they have seen are durable, even if the sync policy leaves syncs to the
@@ -21,11 +43,7 @@ func TestAccountsWaitForTheJournalUnderEveryPolicy(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		hooks := accountHooks{Durable: m.durable, Last: m.log.LastSeq}
-		a, err := openAccounts(defaultConfig(), t.TempDir(), clock.NewManual(1), hooks, t.Logf)
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := openTestAccounts(t, t.TempDir(), clock.NewManual(1), m)
 		if err := m.begin(policy); err != nil {
 			t.Fatal(err)
 		}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"time"
 
@@ -82,7 +83,11 @@ func (x *exchange) engineLog() replica.LogDir {
 // that the record had seen. It returns ctx's error when ctx is canceled.
 func (x *exchange) recover(ctx context.Context) error {
 	if x.data == nil {
-		return x.recoverAccounts("", accountHooks{})
+		r, err := recoverAccounts(x.cfg, "", x.clock, nil, x.logf)
+		if err == nil {
+			x.accounts, err = openAccounts(r, x.logf)
+		}
+		return err
 	}
 	if err := x.data.checkLimits(x.engineOpts); err != nil {
 		return err
@@ -103,31 +108,14 @@ func (x *exchange) recover(ctx context.Context) error {
 		return err
 	}
 	x.opened.Store(x.market)
-	var state *accounts.State
-	o := replica.Options{
-		Engine: x.engineOpts, Market: x.marketOpts, Core: x.core, Feed: x.feed, Extras: x.extras(),
-		Sinks: []func([]engine.Event, uint64){func(events []engine.Event, pos uint64) { state.FoldEvents(events, pos) }},
-	}
-	foldTo := func(st *accounts.State, pos uint64) error {
-		state = st
-		if x.market.market == nil {
-			if err := x.market.load(o, st.EnginePos(), true, say); err != nil {
-				return err
-			}
-		}
-		return x.market.replayTo(ctx, pos)
-	}
-	err = x.recoverAccounts(x.data.sub("accounts"), accountHooks{
-		Durable: x.market.durable, Last: x.market.log.LastSeq, FoldTo: foldTo,
-	})
+	log, err := recoverAccounts(x.cfg, x.data.sub("accounts"), x.clock, x.market, x.logf)
 	if err != nil {
 		return err
 	}
-	if err := foldTo(x.accounts.state, 0); err != nil {
-		poison := (*replica.PoisonError)(nil)
-		if x.accounts.broken = errors.As(err, &poison); x.accounts.broken {
-			x.log.Error("a record of the journal cannot be carried out", "record", poison.Seq, "stack", string(poison.Stack))
-		}
+	if err := x.merge(ctx, log, say); err != nil {
+		return errors.Join(err, log.Close())
+	}
+	if x.accounts, err = openAccounts(log, x.logf); err != nil {
 		return err
 	}
 	x.pos, x.lastNs = x.market.market.Pos, x.market.market.LastNs
@@ -147,7 +135,7 @@ func (x *exchange) recovered() {
 	x.feed.Publish(max(x.clock.NowNs(), x.lastNs))
 	if manual, ok := x.clock.(*clock.Manual); ok {
 		manual.Set(max(x.lastNs, manual.NowNs()))
-		if x.sim != nil && x.sim.DueNs() < manual.NowNs() {
+		if x.sim != nil && x.sim.NextNs() < manual.NowNs() {
 			x.sim.Skip(manual.NowNs()) // its state is older than the journal: the gap is skipped
 		}
 	}
@@ -156,13 +144,44 @@ func (x *exchange) recovered() {
 	}
 }
 
-func (x *exchange) recoverAccounts(dir string, hooks accountHooks) error {
-	var err error
-	x.accounts, err = openAccounts(x.cfg, dir, x.clock, hooks, func(format string, args ...any) {
-		x.log.Warn(fmt.Sprintf(format, args...))
-	})
+// merge loads the market at or before the position that the accounts reflect, and applies the
+// records of both logs in their original order.
+func (x *exchange) merge(ctx context.Context, log *accounts.Recovery, say func(string)) error {
+	state := log.State()
+	err := x.market.load(replica.Options{
+		Engine: x.engineOpts, Market: x.marketOpts, Core: x.core, Feed: x.feed, Extras: x.extras(),
+		Sinks: []func([]engine.Event, uint64){func(events []engine.Event, pos uint64) { state.FoldEvents(events, pos) }},
+	}, state.EnginePos(), true, say)
+	if err != nil {
+		return err
+	}
+	for {
+		rec, err := log.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return fmt.Errorf("accounts: %w", err)
+		}
+		if err := x.replayTo(ctx, rec.EnginePos); err != nil {
+			return err
+		}
+		log.Apply(rec)
+	}
+	return x.replayTo(ctx, x.market.log.LastSeq())
+}
+
+// replayTo replays the market up to pos and logs the stack of a record that cannot be applied.
+func (x *exchange) replayTo(ctx context.Context, pos uint64) error {
+	err := x.market.replayTo(ctx, pos)
+	poison := (*replica.PoisonError)(nil)
+	if errors.As(err, &poison) {
+		x.log.Error("a record of the journal cannot be carried out", "record", poison.Seq, "stack", string(poison.Stack))
+	}
 	return err
 }
+
+func (x *exchange) logf(format string, args ...any) { x.log.Warn(fmt.Sprintf(format, args...)) }
 
 // accountsFailed returns the reason why the accounts accept no more changes, or nil.
 func (x *exchange) accountsFailed() error {
@@ -211,13 +230,15 @@ func (x *exchange) keep(loop *sequencer.Loop) {
 		Market: replica.Options{Engine: x.engineOpts, Market: x.marketOpts, Skips: x.market.skips},
 		Live:   loop, Extras: x.extras(), KeepAll: x.cfg.Journal.Keep == "all",
 		SnapshotBytes: x.cfg.Journal.SnapshotBytes, SnapshotEvery: time.Duration(x.cfg.Journal.SnapshotEvery),
-	}, func() {
-		if err := x.accounts.checkpoint(); err != nil {
-			x.log.Error("snapshot of the accounts failed", "error", err)
-		}
-	}, func(err error) {
-		x.log.Error("snapshot failed", "error", err)
-		x.incident("snapshot", "a snapshot of the market failed: "+err.Error())
+		Taken: func() {
+			if err := x.accounts.checkpoint(); err != nil {
+				x.log.Error("snapshot of the accounts failed", "error", err)
+			}
+		},
+		Failed: func(err error) {
+			x.log.Error("snapshot failed", "error", err)
+			x.incident("snapshot", "a snapshot of the market failed: "+err.Error())
+		},
 	}, x.lookAtStores())
 }
 

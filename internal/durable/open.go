@@ -9,17 +9,49 @@ import (
 	"tickhive/internal/wal"
 )
 
-// LastTimer is a State that knows the time of its last record. A store that starts on a clock
-// that went back continues from that time.
-type LastTimer interface {
-	// LastNs returns the time of the last record applied, Unix nanoseconds.
-	LastNs() int64
+// Recovery is a Store whose log is read and whose goroutine does not run yet. The caller takes
+// each record with Next and carries it out with Apply, until Next returns io.EOF; then Begin
+// starts the store. A caller whose state folds another log replays that log between Next and
+// Apply up to the position that the record reflects. Owner: one goroutine.
+type Recovery[C, R, T any] struct {
+	store  *Store[C, R, T]
+	reader *wal.Reader // nil without FS
+	frame  int         // bytes in the log of the record that Next returned last
 }
 
 // Open recovers the state (newest valid snapshot, else the one before, and the log
-// after it) and starts the store's goroutine. *CorruptError, *VersionError and
-// *vfs.LockedError refuse the start.
-func Open[S State[C, R, T, V], C, R, T, V any](opts Options[S, C, R, T, V]) (*Store[S, C, R, T, V], error) {
+// after it) and starts the store's goroutine. A store without records carries out opts.First.
+// *CorruptError, *VersionError and *vfs.LockedError refuse the start.
+func Open[C, R, T any](opts Options[C, R, T]) (*Store[C, R, T], error) {
+	r, err := Recover(opts)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		rec, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, errors.Join(err, r.Close())
+		}
+		r.Apply(rec)
+	}
+	s, err := r.Begin()
+	if err != nil || s.info.LastSeq > 0 {
+		return s, err
+	}
+	for _, cmd := range opts.First {
+		if _, err := s.Do(cmd); err != nil {
+			return nil, errors.Join(fmt.Errorf("the first record: %w", err), s.Close())
+		}
+	}
+	return s, nil
+}
+
+// Recover opens the log and restores the newest valid snapshot, else the one before. Its
+// errors are those of Open.
+func Recover[C, R, T any](opts Options[C, R, T]) (*Recovery[C, R, T], error) {
 	if opts.Clock == nil {
 		opts.Clock = clock.Real{}
 	}
@@ -29,96 +61,107 @@ func Open[S State[C, R, T, V], C, R, T, V any](opts Options[S, C, R, T, V]) (*St
 	if opts.SnapshotBytes == 0 {
 		opts.SnapshotBytes = DefaultSnapshotBytes
 	}
-	s := &Store[S, C, R, T, V]{opts: opts, done: make(chan struct{})}
-	s.queue = make(chan *request[S, C, T], opts.Queue)
+	s := &Store[C, R, T]{opts: opts, done: make(chan struct{})}
+	s.queue = make(chan *request[C, T], opts.Queue)
 	s.owner.snapDone = make(chan error, 1)
 	s.owner.retainFrom.Store(1)
+	r := &Recovery[C, R, T]{store: s}
 	if opts.FS == nil {
 		s.state = opts.New()
-	} else if err := s.recover(); err != nil {
+		return r, nil
+	}
+	var err error
+	if s.log, err = wal.Open(opts.FS, opts.Dir, opts.Log); err != nil {
 		return nil, err
 	}
-	if lt, ok := any(s.state).(LastTimer); ok {
-		s.owner.lastNs = lt.LastNs()
+	if r.reader, err = s.readSnapshot(); err != nil {
+		return nil, errors.Join(err, s.log.Close())
 	}
-	s.publish()
-	go s.run()
-	return s, nil
+	return r, nil
 }
 
-// recover opens the log and rebuilds the state. On an error the log is closed again.
-func (s *Store[S, C, R, T, V]) recover() error {
-	log, err := wal.Open(s.opts.FS, s.opts.Dir, s.opts.Log)
-	if err != nil {
-		return err
-	}
-	s.log = log
-	if err := s.rebuild(); err != nil {
-		return errors.Join(err, log.Close())
-	}
-	return nil
-}
-
-func (s *Store[S, C, R, T, V]) rebuild() error {
+// readSnapshot restores the snapshot and returns a reader of the records after it.
+func (s *Store[C, R, T]) readSnapshot() (*wal.Reader, error) {
 	s.info = RecoveryInfo{LastSeq: s.log.LastSeq(), TornTail: s.log.Recovered().TornTail}
 	if err := s.loadSnapshot(); err != nil {
-		return err
+		return nil, err
 	}
 	if s.info.SnapshotSeq > s.log.LastSeq() {
-		return &wal.CorruptError{
+		return nil, &wal.CorruptError{
 			File: s.opts.Dir, Seq: s.log.LastSeq() + 1,
 			Reason: fmt.Sprintf("the snapshot reflects record %d, the log ends at %d", s.info.SnapshotSeq,
 				s.log.LastSeq()),
 		}
 	}
 	r, err := s.log.Reader(s.info.SnapshotSeq + 1)
-	if err != nil {
-		if len(s.info.Damaged) > 0 {
-			err = fmt.Errorf("%w; snapshots not usable: %v", err, s.info.Damaged)
-		}
-		return err
+	if err != nil && len(s.info.Damaged) > 0 {
+		err = fmt.Errorf("%w; snapshots not usable: %v", err, s.info.Damaged)
 	}
-	defer r.Close()
-	for {
-		rec, err := r.Next()
-		if errors.Is(err, io.EOF) {
-			s.letGo()
-			return s.found.SetAside(s.opts.FS, s.opts.Dir)
-		}
-		if err != nil {
-			return err
-		}
-		if err := s.replay(rec); err != nil {
-			return err
-		}
-		if s.opts.Progress != nil {
-			s.opts.Progress(r.Progress())
-		}
-	}
+	return r, err
 }
 
-func (s *Store[S, C, R, T, V]) replay(raw wal.Record) error {
-	rec, err := s.opts.DecodeRecord(raw.Payload)
+// State returns the state after the records that were applied.
+func (r *Recovery[C, R, T]) State() State[C, R, T] { return r.store.state }
+
+// Next returns the next record, which Apply carries out; io.EOF at the end of the log.
+func (r *Recovery[C, R, T]) Next() (*R, error) {
+	if r.reader == nil {
+		return nil, io.EOF
+	}
+	raw, err := r.reader.Next()
 	if err != nil {
-		return &wal.CorruptError{
+		return nil, err
+	}
+	rec, err := r.store.opts.DecodeRecord(raw.Payload)
+	if err != nil {
+		return nil, &wal.CorruptError{
 			File: raw.File, Offset: raw.Offset, Seq: raw.Seq,
 			Reason: "record does not decode: " + err.Error(),
 		}
 	}
-	if s.opts.BeforeReplay != nil {
-		if err := s.opts.BeforeReplay(s.state, &rec); err != nil {
-			return fmt.Errorf("wal: replay of record %d: %w", raw.Seq, err)
+	r.frame = wal.FrameBytes(len(raw.Payload))
+	return &rec, nil
+}
+
+// Apply carries out the record that Next returned last.
+func (r *Recovery[C, R, T]) Apply(rec *R) {
+	s := r.store
+	s.state.Apply(rec)
+	s.info.Replayed++
+	s.owner.sinceSnap += int64(r.frame)
+	if s.opts.Progress != nil {
+		s.opts.Progress(r.reader.Progress())
+	}
+}
+
+// Begin ends the recovery and starts the store's goroutine. The Recovery must not be used after
+// it.
+func (r *Recovery[C, R, T]) Begin() (*Store[C, R, T], error) {
+	s := r.store
+	if s.log != nil {
+		s.letGo()
+		err := errors.Join(s.found.SetAside(s.opts.FS, s.opts.Dir), r.reader.Close())
+		if err != nil {
+			return nil, errors.Join(err, s.log.Close())
 		}
 	}
-	s.state.Apply(&rec)
-	s.info.Replayed++
-	s.owner.sinceSnap += int64(wal.FrameBytes(len(raw.Payload)))
-	return nil
+	s.owner.lastNs = s.state.LastNs() // a clock that went back does not set the time back
+	s.publish()
+	go s.run()
+	return s, nil
+}
+
+// Close gives up a recovery that Begin has not ended, and closes the log.
+func (r *Recovery[C, R, T]) Close() error {
+	if r.store.log == nil {
+		return nil
+	}
+	return errors.Join(r.reader.Close(), r.store.log.Close())
 }
 
 // loadSnapshot leaves an empty state when there is no snapshot that can be used; the
 // log then decides whether it reaches back far enough.
-func (s *Store[S, C, R, T, V]) loadSnapshot() error {
+func (s *Store[C, R, T]) loadSnapshot() error {
 	found, err := wal.LoadNewest(s.opts.FS, s.opts.Dir, s.opts.Log, func(_ wal.SnapshotMeta, r io.Reader) error {
 		body, err := io.ReadAll(r)
 		if err != nil {
