@@ -157,9 +157,6 @@ func (d *Dir) beginOver() error {
 // Stored reports whether anything outlives the process.
 func (d *Dir) Stored() bool { return d.path != "" }
 
-// Path returns the path of the directory, empty if nothing is stored.
-func (d *Dir) Path() string { return d.path }
-
 // Sub returns the path of one file or store in the directory.
 func (d *Dir) Sub(name string) string { return filepath.Join(d.path, name) }
 
