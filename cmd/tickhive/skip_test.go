@@ -105,6 +105,7 @@ func tryDir(t *testing.T, dir string) *instance {
 // remedy. Once it is skipped, the directory starts with all other records: live, from
 // snapshots and offline.
 func TestASkippedRecordIsNeverCarriedOut(t *testing.T) {
+	t.Parallel()
 	dir, user, hash := soldDir(t)
 	meta, err := readMeta(dir)
 	if err != nil {
