@@ -35,6 +35,7 @@ func stopsSlowly(t *testing.T, dir, span string) (in *instance, status chan int)
 // The program finishes accepted requests, whatever signals it receives while it stops. Every
 // signal is logged and changes nothing.
 func TestFurtherSignalsDoNotSpoilACleanStop(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	in, status := stopsSlowly(t, dir, "8h")
 	in.signal(syscall.SIGTERM)

@@ -108,6 +108,7 @@ func tryDir(t *testing.T, dir string) *instance {
 // remedy. Once it is skipped, the directory starts with all other records: live, from
 // snapshots and offline.
 func TestASkippedRecordIsNeverCarriedOut(t *testing.T) {
+	t.Parallel()
 	dir, user, hash := soldDir(t)
 	meta, err := datadir.ReadMeta(dir)
 	if err != nil {

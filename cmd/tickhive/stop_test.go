@@ -88,6 +88,7 @@ func TestATermWithinABackfillEndsInOrderAndTheNextStartIsWhole(t *testing.T) {
 }
 
 func TestATermWithinARecoveryEndsInOrderAndLosesNothing(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	clock := []string{"--clock", "virtual", "--clock-start", "2026-01-01T00:00:00Z", "--backfill", "6h", "--data-dir", dir}
 	first := start(t, clock...)

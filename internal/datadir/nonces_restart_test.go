@@ -70,6 +70,7 @@ func (x *noncesRun) send(nowMs int64, key int, timestampMs int64, nonce string) 
 // No request is accepted twice, whatever a process forgets and however its clock moves, during
 // a run and over restarts. A restart may interrupt a pass over the file.
 func TestNoSignedRequestPassesTwiceOverRestarts(t *testing.T) {
+	t.Parallel()
 	const t0 = int64(1_767_225_600_000)
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
