@@ -24,9 +24,10 @@ type Entry interface {
 type resting struct {
 	id    engine.OrderID
 	side  engine.Side
-	price int64 // ticks
-	open  int64 // lots
-	total int64 // lots, what is filled counted in: what Replace wants
+	price int64  // ticks
+	open  int64  // lots
+	total int64  // lots, what is filled counted in: what Replace wants
+	name  uint64 // the recording's id; 0: it names none
 }
 
 // fill is one trade of a command, maker first.
