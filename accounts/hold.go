@@ -1,33 +1,41 @@
 package accounts
 
-import "tickhive/internal/fixed"
-
-// Side is the side of an order; the values are the engine's.
-type Side uint8
-
-// The two sides.
-const (
-	Buy Side = iota
-	Sell
+import (
+	"tickhive/engine"
+	"tickhive/internal/fixed"
 )
 
-// OrderType is the kind of an order; the values are the engine's.
-type OrderType uint8
+func atMarket(t engine.OrderType) bool { return t == engine.Market || t == engine.StopMarket }
 
-// The order types.
-const (
-	Limit OrderType = iota
-	Market
-	StopLimit
-	StopMarket
-)
-
-func (t OrderType) atMarket() bool { return t == Market || t == StopMarket }
-
-func (t OrderType) waits() bool { return t == StopLimit || t == StopMarket }
+func waits(t engine.OrderType) bool { return t == engine.StopLimit || t == engine.StopMarket }
 
 // Rates holds the fee rates and the discount of an order, in 10^-8.
 type Rates struct{ Maker, Taker, Discount uint32 }
+
+// holds keeps the money of open orders, and of orders on their way to the engine, apart from the
+// free balances, and settles trades.
+//
+// Owner: State's mu.
+//
+// Invariant: held of an account is the sum of the holds of its open orders. A reservation is not
+// part of it and never in a snapshot.
+type holds struct {
+	dir      *directory
+	balances *balances
+
+	pairs   map[uint32]*pairTerms
+	orders  map[uint64]*orderHold
+	pending map[reservationKey]*pendingEntry
+	waiting int // reservations in pending
+	counts  Counts
+}
+
+func newHolds(dir *directory, b *balances) *holds {
+	return &holds{
+		dir: dir, balances: b, pairs: map[uint32]*pairTerms{}, orders: map[uint64]*orderHold{},
+		pending: map[reservationKey]*pendingEntry{},
+	}
+}
 
 // pairTerms holds the facts about a pair that settlement needs.
 type pairTerms struct {
@@ -51,8 +59,8 @@ type orderHold struct {
 	id      uint64
 	account uint32
 	pair    uint32
-	side    Side
-	typ     OrderType
+	side    engine.Side
+	typ     engine.OrderType
 	byQuote bool // market buy by quote: quote is what is left to spend
 	capped  bool // funded market buy by amount: quote is what is left of its limit
 	waiting bool // a stop that was not triggered
@@ -62,13 +70,13 @@ type orderHold struct {
 	quote   fixed.U128
 	rates   Rates
 	held    fixed.I128
-	coming  fixed.I128 // the amount that it may yet bring: its part of State.coming
+	coming  fixed.I128 // the amount that it may yet bring: its part of balances.coming
 	limited bool       // the engine limits what it brings to coming
 }
 
 // currency returns the currency that the order holds.
 func (o *orderHold) currency(p *pairTerms) uint32 {
-	if o.side == Buy {
+	if o.side == engine.Buy {
 		return p.quote
 	}
 	return p.base
@@ -76,7 +84,7 @@ func (o *orderHold) currency(p *pairTerms) uint32 {
 
 // brought returns the currency that the order brings.
 func (o *orderHold) brought(p *pairTerms) uint32 {
-	if o.side == Buy {
+	if o.side == engine.Buy {
 		return p.base
 	}
 	return p.quote
@@ -85,7 +93,7 @@ func (o *orderHold) brought(p *pairTerms) uint32 {
 // earnDigits returns the number of digits of the units of an earn limit: product units of a
 // sell, lots of a buy.
 func (o *orderHold) earnDigits(p *pairTerms) int {
-	if o.side == Sell {
+	if o.side == engine.Sell {
 		return p.digitsTotal()
 	}
 	return p.digitsAmount
@@ -96,13 +104,13 @@ func (o *orderHold) earnDigits(p *pairTerms) int {
 // needs all that it holds until it ends. A market buy of an unlimited account holds nothing.
 func (o *orderHold) need(p *pairTerms) (fixed.I128, bool) {
 	switch {
-	case o.side == Sell:
+	case o.side == engine.Sell:
 		return lotsOf(o.open, p.digitsAmount)
 	case o.byQuote:
 		return withFee(o.quote, p, o.rates)
 	case o.capped:
 		return o.held, true
-	case o.typ.atMarket():
+	case atMarket(o.typ):
 		return fixed.I128{}, true
 	}
 	n, ok := p.notional(o.price, o.open)
@@ -119,10 +127,10 @@ func (o *orderHold) needAtMost(p *pairTerms) fixed.I128 { return atMost(o.need(p
 // a buy may still cost.
 func (o *orderHold) principal(p *pairTerms) fixed.I128 {
 	switch {
-	case o.side == Sell:
+	case o.side == engine.Sell:
 	case o.byQuote || o.capped:
 		return atMost(moneyOf(o.quote, p.digitsTotal()))
-	case !o.typ.atMarket():
+	case !atMarket(o.typ):
 		return atMost(p.notional(o.price, o.open))
 	}
 	return fixed.I128{}

@@ -1,6 +1,9 @@
 package accounts
 
-import "tickhive/internal/fixed"
+import (
+	"tickhive/engine"
+	"tickhive/internal/fixed"
+)
 
 // maxRounding is the most by which rounded fees may overdraw one reservation, in 10^-18.
 const maxRounding = 1_000_000
@@ -12,72 +15,69 @@ type leg struct {
 	fee     fixed.I128
 }
 
-// TradeFee returns the fee of one side of a trade: price x amount x rate x (1 - discount),
-// rounded half even to 10^-18 (docs/contract/trading.md#fees). The built-in account pays none;
-// the caller excludes it.
-func TradeFee(price, amount int64, digitsTotal int, rate, discount uint32) fixed.I128 {
-	n := atMost(moneyOf(fixed.Mul64(uint64(price), uint64(amount)), digitsTotal))
-	return feeHalfEven(n, rate, discount)
-}
+// tradeFees holds the fees that both sides of a trade paid, in the quote currency, 10^-18.
+type tradeFees struct{ taker, maker fixed.I128 }
 
-// Trade settles one trade: base goes to the buyer, quote to the seller, the fees of both to
-// the fee account and from there to the uplines. The part of the hold that was for a worse
-// price becomes free. Trade returns the fees, zeros for an event that was folded before.
-func (f Fold) Trade(e Trade) TradeFees {
-	p, fresh := f.fresh(e.Pair, e.Seq)
-	if !fresh || (e.TakerAccount == 0 && e.MakerAccount == 0) {
-		return TradeFees{}
+// trade settles one trade: base goes to the buyer, quote to the seller, the fees of both to
+// the fee account and from there to the uplines. A fee is price x amount x rate x (1 - discount),
+// rounded half even to 10^-18 (docs/contract/trading.md#fees); the built-in account pays none.
+// The part of the hold that was for a worse price becomes free. trade returns the fees, zeros
+// for an event that was folded before.
+func (f fold) trade(e *engine.Event) tradeFees {
+	p, fresh := f.fresh(e)
+	if !fresh || (e.Account == 0 && e.MakerAccount == 0) {
+		return tradeFees{}
 	}
 	s := f.s
 	worth := atMost(p.notional(e.Price, e.Amount))
 	goods := atMost(lotsOf(e.Amount, p.digitsAmount))
-	taker := leg{account: e.TakerAccount, order: s.orders[e.Taker]}
-	maker := leg{account: e.MakerAccount, order: s.orders[e.Maker]}
+	taker := leg{account: uint32(e.Account), order: s.holds.orders[uint64(e.Order)]}
+	maker := leg{account: uint32(e.MakerAccount), order: s.holds.orders[uint64(e.Maker)]}
 	if taker.account != 0 {
-		taker.fee = feeHalfEven(worth, e.TakerRate, e.TakerDiscount)
+		taker.fee = feeHalfEven(worth, e.TakerFee, e.TakerDiscount)
 	}
 	if maker.account != 0 {
-		maker.fee = feeHalfEven(worth, e.MakerRate, e.MakerDiscount)
+		maker.fee = feeHalfEven(worth, e.MakerFee, e.MakerDiscount)
 	}
 	if o := taker.order; o != nil {
-		o.filledBy(e.Price, e.Amount, e.TakerOpen, e.QuoteLeft)
+		o.filledBy(e.Price, e.Amount, e.OpenAmount, e.Quote)
 	}
 	if o := maker.order; o != nil {
 		o.filledBy(e.Price, e.Amount, e.MakerOpen, fixed.U128{})
 	}
 	buyer, seller := &taker, &maker
-	if e.TakerSide == Sell {
+	if e.Side == engine.Sell {
 		buyer, seller = seller, buyer
 	}
-	s.brings(buyer, p, worth, goods)
-	s.brings(seller, p, worth, goods)
-	s.pay(p, buyer, worth)
-	s.deliver(p, seller, goods)
-	s.credit(s.must(buyer.account), p.base, goods.Wide())
-	s.credit(s.must(seller.account), p.quote, worth.Sub(seller.fee).Wide())
-	fees := &s.totals[p.quote].fees
+	s.holds.brings(buyer, p, worth, goods)
+	s.holds.brings(seller, p, worth, goods)
+	s.holds.pay(p, buyer, worth)
+	s.holds.deliver(p, seller, goods)
+	s.balances.credit(s.dir.must(buyer.account), p.base, goods.Wide())
+	s.balances.credit(s.dir.must(seller.account), p.quote, worth.Sub(seller.fee).Wide())
+	fees := &s.balances.totals[p.quote].fees
 	*fees = fees.Plus(buyer.fee).Plus(seller.fee)
 	for _, l := range [2]*leg{buyer, seller} {
-		s.payUplines(s.must(l.account), payment{typ: DealCommission, currency: p.quote, of: l.fee, timeNs: e.TimeNs, rules: e.Rules}, nil)
+		s.referral.payUplines(s.dir.must(l.account), payment{typ: DealCommission, currency: p.quote, of: l.fee, timeNs: e.TimeNs, rules: e.Rules}, nil)
 	}
 	for _, o := range [2]*orderHold{taker.order, maker.order} {
 		if o != nil {
-			s.settleDown(o, p)
+			s.holds.settleDown(o, p)
 		}
 	}
-	return TradeFees{Taker: taker.fee, Maker: maker.fee}
+	return tradeFees{taker: taker.fee, maker: maker.fee}
 }
 
 // pay takes worth and the fee from the buyer: first from the order's hold, except for the amount
 // that the remainder of the order may cost, then from free. A funded account never goes below zero:
 // where the rounding of several fees needs more than the account has, the fee is reduced.
-func (s *State) pay(p *pairTerms, b *leg, worth fixed.I128) {
-	u := s.must(b.account)
+func (h *holds) pay(p *pairTerms, b *leg, worth fixed.I128) {
+	u := h.dir.must(b.account)
 	rest := worth.Wide().Plus(b.fee) // may exceed an I128 for an account that may go below zero
 	if o := b.order; o != nil {
 		held := least(positive(o.held.Sub(o.principal(p))), rest.Clamp())
 		o.held = o.held.Sub(held)
-		s.spendHeld(u, p.quote, held)
+		h.balances.spendHeld(u, p.quote, held)
 		rest = rest.Minus(held)
 	}
 	if rest.Sign() == 0 {
@@ -86,54 +86,54 @@ func (s *State) pay(p *pairTerms, b *leg, worth fixed.I128) {
 	if free := positive(u.row(p.quote).free); !u.profile.Unlimited && free.Cmp(rest) < 0 {
 		cut := least(rest.Sub(free).Clamp(), b.fee)
 		b.fee, rest = b.fee.Sub(cut), rest.Minus(cut)
-		s.counts.Shortfalls++
-		if free.Cmp(rest) < 0 && !s.giveBack(u, p.quote, rest.Sub(free).Clamp()) {
-			s.counts.Overdrafts++
+		h.counts.Shortfalls++
+		if free.Cmp(rest) < 0 && !h.giveBack(u, p.quote, rest.Sub(free).Clamp()) {
+			h.counts.Overdrafts++
 		}
 	}
-	s.credit(u, p.quote, rest.Neg())
+	h.balances.credit(u, p.quote, rest.Neg())
 }
 
 // giveBack pays the amount that a funded account lacks from the fee account: while an order
 // was on its way to the engine, the rounded fees of other orders took it from the order's
 // reservation. Rounding takes half a 10^-18 per trade, so more than maxRounding is a defect,
 // and giveBack returns false.
-func (s *State) giveBack(u *user, currency uint32, missing fixed.I128) bool {
-	t := &s.totals[currency]
+func (h *holds) giveBack(u *user, currency uint32, missing fixed.I128) bool {
+	t := &h.balances.totals[currency]
 	if missing.Cmp(fixed.FromI64(maxRounding)) > 0 || t.fees.CmpTerm(missing) < 0 {
 		return false
 	}
 	t.fees = t.fees.Minus(missing)
-	s.credit(u, currency, missing.Wide())
-	s.counts.Shortfalls++
+	h.balances.credit(u, currency, missing.Wide())
+	h.counts.Shortfalls++
 	return true
 }
 
 // deliver takes the goods from the seller.
-func (s *State) deliver(p *pairTerms, l *leg, goods fixed.I128) {
-	u := s.must(l.account)
+func (h *holds) deliver(p *pairTerms, l *leg, goods fixed.I128) {
+	u := h.dir.must(l.account)
 	if l.order != nil {
 		held := least(l.order.held, goods)
 		l.order.held = l.order.held.Sub(held)
-		s.spendHeld(u, p.base, held)
+		h.balances.spendHeld(u, p.base, held)
 		goods = goods.Sub(held)
 	}
 	if goods.Sign() == 0 {
 		return
 	}
-	if free := positive(u.row(p.base).free.Clamp()); !u.profile.Unlimited && free.Cmp(goods) < 0 && !s.giveBack(u, p.base, goods.Sub(free)) {
-		s.counts.Overdrafts++
+	if free := positive(u.row(p.base).free.Clamp()); !u.profile.Unlimited && free.Cmp(goods) < 0 && !h.giveBack(u, p.base, goods.Sub(free)) {
+		h.counts.Overdrafts++
 	}
-	s.credit(u, p.base, goods.Wide().Neg())
+	h.balances.credit(u, p.base, goods.Wide().Neg())
 }
 
 // settleDown releases the part of the hold that a smaller order no longer needs and ends a
 // filled order. A buy by quote ends with its Canceled event.
-func (s *State) settleDown(o *orderHold, p *pairTerms) {
+func (h *holds) settleDown(o *orderHold, p *pairTerms) {
 	if o.open == 0 && !o.byQuote {
-		s.finish(o, p)
+		h.finish(o, p)
 		return
 	}
-	s.release(o, p, o.needAtMost(p))
-	s.expectRest(o, p)
+	h.release(o, p, o.needAtMost(p))
+	h.expectRest(o, p)
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"tickhive/internal/clock"
+	"tickhive/internal/durable"
 	"tickhive/internal/refuse"
 	"tickhive/internal/vfs"
 	"tickhive/internal/wal"
@@ -65,9 +66,9 @@ func FuzzDecodeRecord(f *testing.F) {
 		if err != nil {
 			return
 		}
-		raw := AppendRecord(nil, &rec)
+		raw := appendRecord(nil, &rec)
 		again, err := DecodeRecord(raw)
-		if err != nil || !bytes.Equal(AppendRecord(nil, &again), raw) {
+		if err != nil || !bytes.Equal(appendRecord(nil, &again), raw) {
 			t.Fatalf("%x decodes, but %x does not come back: %v", b, raw, err)
 		}
 	})
@@ -82,7 +83,7 @@ func FuzzDecodeSnapshot(f *testing.F) {
 			return
 		}
 		again, err := DecodeSnapshot(s.AppendSnapshot(nil), r.s.opt)
-		if err != nil || again.StateHash() != s.StateHash() {
+		if err != nil || hashOf(again) != hashOf(s) {
 			t.Fatalf("a state that decodes does not come back: %v", err)
 		}
 	})
@@ -108,8 +109,8 @@ func TestASnapshotWithAChangedEntryIsRefused(t *testing.T) {
 }
 
 func TestEveryFieldOfStateChangesTheHash(t *testing.T) {
-	want := busy(t).s.StateHash()
-	if busy(t).s.StateHash() != want {
+	want := hashOf(busy(t).s)
+	if hashOf(busy(t).s) != want {
 		t.Fatal("the same commands give two hashes")
 	}
 	worker := func(change func(w *Worker)) func(s *State) {
@@ -155,7 +156,7 @@ func TestEveryFieldOfStateChangesTheHash(t *testing.T) {
 	} {
 		r := busy(t)
 		change(r.s)
-		if r.s.StateHash() == want {
+		if hashOf(r.s) == want {
 			t.Errorf("%s does not show in the hash", name)
 		}
 	}
@@ -165,7 +166,7 @@ func openMem(t *testing.T, fs vfs.FS, clk clock.Clock) *Store {
 	t.Helper()
 	opt := DefaultOptions()
 	opt.GenesisNs, opt.QuorumCents = start, 200
-	st, err := OpenStore(StoreOptions{Options: opt, FS: fs, Dir: "hive", Clock: clk})
+	st, err := OpenStore(StoreOptions{Options: opt, Config: durable.Config{FS: fs, Dir: "hive", Clock: clk}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,7 +217,7 @@ func TestAFactIsFoldedOnAFullDisk(t *testing.T) {
 	fsys, clk := vfs.NewMem(), clock.NewManual(start)
 	opt := DefaultOptions()
 	opt.GenesisNs = start
-	o := StoreOptions{Options: opt, FS: fsys, Dir: "hive", Clock: clk}
+	o := StoreOptions{Options: opt, Config: durable.Config{FS: fsys, Dir: "hive", Clock: clk}}
 	o.Log.PreallocBytes = -1
 	st, err := OpenStore(o)
 	if err != nil {
@@ -290,7 +291,7 @@ func TestTheStoreGivesTheSameHiveAfterARestart(t *testing.T) {
 			t.Fatal(err)
 		}
 		pictures[mode] = picture(st.View(), clk.NowNs())
-		if l := st.View().Log(LogQuery{Page: Page{1, 1}}).Items[0]; l.ReasonCode != "user_vote" || l.Timestamp != startSec+daySec {
+		if l := st.View().Log(LogQuery{Page: Page{1, 1}}).Items[0]; l.Reason != "user_vote" || l.Sec() != startSec+daySec {
 			t.Fatalf("%s: %+v", mode, l)
 		}
 		if err := st.Close(); err != nil {
@@ -320,8 +321,8 @@ func TestFiftyParallelVotesOfOneUser(t *testing.T) {
 				v := st.View()
 				l := v.Log(LogQuery{Page: Page{1, 100}, Type: &cast, TokenID: &token})
 				p, _ := v.Proposal("prop-1")
-				if w := centsText(100 * l.TotalItems); p.Tally.YesWeight != w || int64(v.Entries()) != 1+l.TotalItems {
-					t.Errorf("%d votes logged of %d entries, tally %s", l.TotalItems, v.Entries(), p.Tally.YesWeight)
+				if w := p.Tally.Weights[Yes]; w != 100*l.TotalItems || int64(v.Entries()) != 1+l.TotalItems {
+					t.Errorf("%d votes logged of %d entries, tally %d", l.TotalItems, v.Entries(), w)
 					return
 				}
 				select {
@@ -355,7 +356,7 @@ func TestFiftyParallelVotesOfOneUser(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 	}
-	if p, _ := st.View().Proposal("prop-1"); won != 1 || p.Tally.YesWeight != "151.00" {
-		t.Errorf("%d won, tally %s", won, p.Tally.YesWeight)
+	if p, _ := st.View().Proposal("prop-1"); won != 1 || p.Tally.Weights[Yes] != 151_00 {
+		t.Errorf("%d won, tally %d", won, p.Tally.Weights[Yes])
 	}
 }

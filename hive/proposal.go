@@ -27,8 +27,8 @@ var (
 
 func (t Topic) String() string { return topicNames[t] }
 
-// ParseTopic finds a topic by its wire name.
-func ParseTopic(name string) (Topic, bool) {
+// parseTopic finds a topic by its wire name.
+func parseTopic(name string) (Topic, bool) {
 	for i, n := range topicNames {
 		if n == name {
 			return Topic(i), true
@@ -75,6 +75,9 @@ type Comment struct {
 // ID is prop-N.
 func (p *Proposal) ID() string { return "prop-" + strconv.FormatUint(uint64(p.N), 10) }
 
+// TokenID returns the agentNftId of the proposal's token.
+func (p *Proposal) TokenID() uint64 { return tokenOf(p.Worker) }
+
 // parseProposalID is the number of a well-formed id.
 func parseProposalID(id string) (uint32, bool) {
 	digits, ok := strings.CutPrefix(id, "prop-")
@@ -83,11 +86,11 @@ func parseProposalID(id string) (uint32, bool) {
 }
 
 func topicWrong() *refuse.Refusal {
-	return invalid("topic", "topic is required: slippage_cap, mev_protection or signal_subscriptions.")
+	return refuse.Param("topic", "topic is required: slippage_cap, mev_protection or signal_subscriptions.")
 }
 
 func proposerWrong() *refuse.Refusal {
-	return invalid("proposer", "proposer is required: a string of 1 to %d bytes.", MaxProposer)
+	return refuse.Param("proposer", "proposer is required: a string of 1 to %d bytes.", MaxProposer)
 }
 
 func (p *Propose) checkPayload() *refuse.Refusal {
@@ -102,11 +105,11 @@ func (p *Propose) checkPayload() *refuse.Refusal {
 	want := topicMembers[p.Topic]
 	for name := range members {
 		if name != want {
-			return invalid(field+"."+name, "The payload of %s is %s alone.", p.Topic, want)
+			return refuse.Param(field+"."+name, "The payload of %s is %s alone.", p.Topic, want)
 		}
 	}
 	if _, ok := members[want]; !ok {
-		return invalid(field+"."+want, "The payload of %s is %s.", p.Topic, want)
+		return refuse.Param(field+"."+want, "The payload of %s is %s.", p.Topic, want)
 	}
 	_, rej = parsePatch(members, field)
 	return rej
@@ -133,7 +136,7 @@ func (s *State) planPropose(nowNs int64, cmd Propose) (Record, *refuse.Refusal) 
 		return Record{}, unknownWorker("tokenId")
 	}
 	source := Agent{WorkerTier, w.ID}
-	if _, form := ParseAgent(cmd.Proposer); form {
+	if _, form := parseAgent(cmd.Proposer); form {
 		if source, ok = s.agent(cmd.Proposer); !ok {
 			return Record{}, refuse.New(refuse.NotFound, "proposer", "There is no agent %q.", cmd.Proposer)
 		}
@@ -223,7 +226,7 @@ func (s *State) planCloses(nowNs int64, rec *Record) {
 	})
 }
 
-func (s *State) applyCloses(rec *Record, res *Result) {
+func (s *State) applyCloses(rec *Record) {
 	for _, cl := range rec.Closes {
 		p := s.editProposal(cl.Proposal)
 		p.Status = ProposalRejected
@@ -236,7 +239,6 @@ func (s *State) applyCloses(rec *Record, res *Result) {
 		w.ActiveProposals--
 		w.closedSec = append(w.closedSec, p.ClosesSec)
 		s.put(w)
-		res.Closed = append(res.Closed, p.ID())
 	}
 }
 

@@ -1,6 +1,7 @@
 package hive
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"math/big"
@@ -38,7 +39,7 @@ func newRig(t testing.TB, change ...func(*Options)) *rig {
 	if err := opt.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	r := &rig{t: t, s: New(opt), now: start}
+	r := &rig{t: t, s: newState(opt), now: start}
 	r.must(Begin{})
 	return r
 }
@@ -63,7 +64,7 @@ func (r *rig) toNs(ns int64) {
 }
 
 func (r *rig) apply(rec Record) Result {
-	raw := AppendRecord(nil, &rec)
+	raw := appendRecord(nil, &rec)
 	back, err := DecodeRecord(raw)
 	if err != nil || !reflect.DeepEqual(rec, back) {
 		r.t.Fatalf("record %+v came back as %+v: %v", rec, back, err)
@@ -102,12 +103,12 @@ func (r *rig) must(cmd Command) Result {
 func (r *rig) refused(cmd Command, code refuse.Code, field string) {
 	r.t.Helper()
 	r.due()
-	hash := r.s.StateHash()
+	hash := hashOf(r.s)
 	_, rej := r.do(cmd)
 	if rej == nil || rej.Code != code || rej.Field != field || rej.Message == "" {
 		r.t.Fatalf("%T %+v: got %+v, want %s %q", cmd, cmd, rej, code, field)
 	}
-	if r.s.StateHash() != hash {
+	if hashOf(r.s) != hash {
 		r.t.Fatalf("%T: a refusal changed the state", cmd)
 	}
 }
@@ -132,7 +133,7 @@ func fact(n uint32, sec int64) Fact {
 	return f
 }
 
-func (r *rig) worker(token uint64) WorkerDetail {
+func (r *rig) worker(token uint64) WorkerInfo {
 	r.t.Helper()
 	d, ok := r.s.View().Worker(r.now, token)
 	if !ok {
@@ -145,20 +146,30 @@ func (r *rig) status(token uint64, want string) {
 	r.t.Helper()
 	r.due()
 	d := r.worker(token)
-	if d.Worker.Status != want {
-		r.t.Fatalf("at +%d ns: %s, want %s", r.now-start, d.Worker.Status, want)
+	if d.Status.String() != want {
+		r.t.Fatalf("at +%d ns: %s, want %s", r.now-start, d.Status, want)
 	}
 	for st := range statuses {
 		l := r.s.View().Workers(r.now, WorkerQuery{Page: Page{1, 100}, Status: &st})
 		found := false
 		for _, it := range l.Items {
-			found = found || it.AgentNftID == token
+			found = found || it.TokenID == token
 		}
 		if found != (st.String() == want) {
 			r.t.Fatalf("at +%d ns: in the list of %s: %v", r.now-start, st, found)
 		}
 	}
 }
+
+// open opens a proposal and returns its id.
+func (r *rig) open(cmd Propose) string {
+	r.t.Helper()
+	p := r.must(cmd).Proposal
+	return p.ID()
+}
+
+// hashOf is the SHA-256 of a state's canonical bytes.
+func hashOf(s *State) [32]byte { return sha256.Sum256(s.AppendSnapshot(nil)) }
 
 // check compares with a state from the snapshot, and with one that replays all records
 // before it folds any fact, in the opposite order and twice.
@@ -171,7 +182,7 @@ func (r *rig) check() {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	replay := New(r.s.opt)
+	replay := newState(r.s.opt)
 	for _, raw := range r.records {
 		rec, err := DecodeRecord(raw)
 		if err != nil {
@@ -185,7 +196,7 @@ func (r *rig) check() {
 		}
 	}
 	for name, s := range map[string]*State{"snapshot": again, "replay": replay} {
-		if s.StateHash() != r.s.StateHash() {
+		if hashOf(s) != hashOf(r.s) {
 			r.t.Fatalf("the state from the %s has another hash", name)
 		}
 		if s.NextNs() != r.s.NextNs() {

@@ -1,5 +1,7 @@
 package hive
 
+import "tickhive/internal/refuse"
+
 // Status is a worker's state (docs/contract/api.md).
 type Status uint8
 
@@ -46,8 +48,10 @@ type trail struct {
 	own   idList   // entries whose source it is
 }
 
-// TokenID is the agentNftId of the worker's token.
-func (w *Worker) TokenID() uint64 { return firstAgentNFT - 1 + uint64(w.ID) }
+// TokenID returns the agentNftId of the worker's token.
+func (w *Worker) TokenID() uint64 { return tokenOf(w.ID) }
+
+func tokenOf(worker uint32) uint64 { return firstAgentNFT - 1 + uint64(worker) }
 
 // workerOf is the workerId that belongs to a token id; 0 when none can.
 func workerOf(tokenID uint64) uint32 {
@@ -74,6 +78,10 @@ func (w *Worker) idleAt() int64 { return max(w.LastActiveSec, w.BoostSec) + idle
 
 // lastActive is lastActiveAt at nowSec.
 func (w *Worker) lastActive(nowSec int64) int64 { return max(w.LastActiveSec, min(nowSec, w.BoostSec)) }
+
+func unknownWorker(field string) *refuse.Refusal {
+	return refuse.Missing(field, "No worker has this token id.")
+}
 
 // known is the worker if its fact has been folded.
 func (s *State) known(id uint32) (*Worker, bool) {

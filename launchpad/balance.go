@@ -81,32 +81,38 @@ func (s *State) countHolder(as asset, by int64) {
 	s.put(t)
 }
 
-func amountWrong(field string) *refuse.Refusal { return invalid(field, "%s must be above 0.", field) }
+func amountWrong(field string) *refuse.Refusal {
+	return refuse.Param(field, "%s must be above 0.", field)
+}
+
+func tooLittle(field, currency string) *refuse.Refusal {
+	return refuse.New(refuse.InsufficientFunds, field, "The balance of %s does not cover the amount.", currency)
+}
 
 func (s *State) planDeposit(cmd Deposit) (Record, *refuse.Refusal) {
 	if cmd.Currency >= currencies {
-		return Record{}, invalid("currencyCode", "The ledger holds NATIVE and USBI.")
+		return Record{}, refuse.Param("currencyCode", "The ledger holds NATIVE and USBI.")
 	}
 	if cmd.Amount.IsZero() {
 		return Record{}, amountWrong("amount")
 	}
 	if maxBalance.Less(cmd.Amount) || maxBalance.Less(s.balance(cmd.To, cmd.Currency.asset()).Add(cmd.Amount)) {
-		return Record{}, invalid("amount", "No balance may pass 10^20.")
+		return Record{}, refuse.Param("amount", "No balance may pass 10^20.")
 	}
 	return Record{Kind: RecDeposit, To: cmd.To, Currency: cmd.Currency, In: cmd.Amount}, nil
 }
 
 func (s *State) applyDeposit(rec *Record, res *Result) {
-	s.nextPosition()
+	s.transact()
 	t := &s.totals[rec.Currency]
 	t.Deposited = t.Deposited.Add(rec.In)
 	s.credit(rec.To, rec.Currency.asset(), rec.In)
-	res.Balance = balanceInfo(rec.Currency, s.balance(rec.To, rec.Currency.asset()))
+	res.Balance = s.balance(rec.To, rec.Currency.asset())
 }
 
 func (s *State) planWithdraw(cmd Withdraw) (Record, *refuse.Refusal) {
 	if cmd.Currency >= currencies {
-		return Record{}, invalid("currencyCode", "The ledger holds NATIVE and USBI.")
+		return Record{}, refuse.Param("currencyCode", "The ledger holds NATIVE and USBI.")
 	}
 	if cmd.Amount.IsZero() {
 		return Record{}, amountWrong("amount")
@@ -118,11 +124,11 @@ func (s *State) planWithdraw(cmd Withdraw) (Record, *refuse.Refusal) {
 }
 
 func (s *State) applyWithdraw(rec *Record, res *Result) {
-	s.nextPosition()
+	s.transact()
 	t := &s.totals[rec.Currency]
 	t.Withdrawn = t.Withdrawn.Add(rec.In)
 	s.debit(rec.From, rec.Currency.asset(), rec.In)
-	res.Balance = balanceInfo(rec.Currency, s.balance(rec.From, rec.Currency.asset()))
+	res.Balance = s.balance(rec.From, rec.Currency.asset())
 }
 
 func (s *State) planTransfer(cmd Transfer) (Record, *refuse.Refusal) {
@@ -144,5 +150,5 @@ func (s *State) applyTransfer(rec *Record, res *Result) {
 	// Credit first: an account that sends itself everything stays a holder throughout.
 	s.credit(rec.To, t.asset(), rec.In)
 	s.debit(rec.From, t.asset(), rec.In)
-	res.TxHash = s.txHash(s.nextPosition()).String()
+	res.TxHash = s.transact()
 }

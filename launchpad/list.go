@@ -25,16 +25,16 @@ type ListQuery struct {
 func (q *ListQuery) Check() *refuse.Refusal {
 	switch {
 	case q.Page < 1:
-		return invalid("page", "page is at least 1.")
+		return refuse.Param("page", "page is at least 1.")
 	case q.PageSize < 1 || q.PageSize > MaxPageSize:
-		return invalid("pageSize", "pageSize is 1 to %d.", MaxPageSize)
+		return refuse.Param("pageSize", "pageSize is 1 to %d.", MaxPageSize)
 	case q.AsOf != nil && *q.AsOf < 0:
-		return invalid("asOf", "asOf is a block number, at least 0.")
+		return refuse.Param("asOf", "asOf is a block number, at least 0.")
 	}
 	return nil
 }
 
-// Offset is the number of rows before the page; a page beyond any list saturates.
+// offset is the number of rows before the page; a page beyond any list saturates.
 func (q *ListQuery) offset() int {
 	if q.Page-1 > MaxTokens {
 		return MaxTokens
@@ -47,9 +47,15 @@ func (q *ListQuery) offset() int {
 // cheaper.
 const maxRanked = 512
 
-// Tokens is one page. q must have passed Check; w may be nil.
-func (v *View) Tokens(nowNs int64, q ListQuery, w WorkerLookup) TokenList {
-	out := TokenList{Items: []TokenItem{}, Page: q.Page, PageSize: q.PageSize, AsOf: v.head(v.at(nowNs))}
+// TokenList is a page of tokens, the number of rows on all pages, and the X-As-Of of the list.
+type TokenList struct {
+	Items            []*Token
+	TotalItems, AsOf int64
+}
+
+// Tokens returns one page. q must have passed Check.
+func (v *View) Tokens(nowNs int64, q ListQuery) TokenList {
+	out := TokenList{AsOf: v.head(v.at(nowNs))}
 	c := cellOf(q.Side, q.Boosted)
 	tr := v.index[q.Sort][c]
 	visible := len(v.idents)
@@ -66,7 +72,7 @@ func (v *View) Tokens(nowNs int64, q ListQuery, w WorkerLookup) TokenList {
 	}
 	for _, id := range page {
 		t, _ := v.tokens.Get(id.No)
-		out.Items = append(out.Items, t.item(w))
+		out.Items = append(out.Items, t)
 	}
 	return out
 }
@@ -74,7 +80,7 @@ func (v *View) Tokens(nowNs int64, q ListQuery, w WorkerLookup) TokenList {
 // head is X-As-Of: the largest list block that every later spawn will exceed (the next
 // one gets max(block then, last + 1)).
 func (v *View) head(nowNs int64) int64 {
-	return max(BlockAt(v.genesisNs, nowNs)-1, v.listBlock)
+	return max(blockAt(v.genesisNs, nowNs)-1, v.listBlock)
 }
 
 // AsOf is the X-As-Of of a list that is made at nowNs.

@@ -46,13 +46,13 @@ func (s *State) planSwap(cmd Swap) (Record, *refuse.Refusal) {
 	}
 	out := swapOut(reserveIn, reserveOut, cmd.AmountIn)
 	if out.IsZero() {
-		return Record{}, invalid("amountIn", "amountIn is too small: nothing would come out.")
+		return Record{}, refuse.Param("amountIn", "amountIn is too small: nothing would come out.")
 	}
 	if out.Less(cmd.MinOut) {
 		return Record{}, refuse.New(refuse.Conflict, "minOut", "The swap gives %s, less than minOut.", out)
 	}
 	if s.window.full() {
-		return Record{}, full("The 24 h windows hold %d swaps, their limit.", MaxWindowMarks)
+		return Record{}, refuse.Later(fullSec, "The 24 h windows hold %d swaps, their limit.", MaxWindowMarks)
 	}
 	return Record{
 		Kind: RecSwap, Token: cmd.Token, From: cmd.From, Sell: cmd.Sell, In: cmd.AmountIn, Out: out,
@@ -60,7 +60,7 @@ func (s *State) planSwap(cmd Swap) (Record, *refuse.Refusal) {
 }
 
 func (s *State) applySwap(rec *Record, res *Result) {
-	position := s.nextPosition()
+	res.TxHash = s.transact()
 	id := s.idents[rec.Token-1]
 	coin := id.Side.Currency()
 	payIn, payOut, quote := coin.asset(), id.asset(), rec.In
@@ -85,8 +85,12 @@ func (s *State) applySwap(rec *Record, res *Result) {
 	t.derive(&s.opt)
 	s.put(t)
 
-	res.TxHash = s.txHash(position).String()
-	res.Swap = t.swapAnswer(rec, quote, BlockAt(s.genesisNs, rec.TimeNs), res.TxHash)
+	tokens := rec.Out
+	if rec.Sell {
+		tokens = rec.In
+	}
+	res.Token, res.In, res.Out, res.Price = t, rec.In, rec.Out, quotient(quote, tokens)
+	res.Block = blockAt(s.genesisNs, rec.TimeNs)
 	res.Fact = t.fact(s.seq)
 }
 
@@ -107,7 +111,7 @@ func (s *State) planLiquidity(cmd AddLiquidity) (Record, *refuse.Refusal) {
 	if !t.Empty() {
 		tokens, quote = inRatio(t, tokens, quote)
 		if tokens.IsZero() || quote.IsZero() {
-			return Record{}, invalid("tokenAmount", "The amounts are too small for the pool's ratio.")
+			return Record{}, refuse.Param("tokenAmount", "The amounts are too small for the pool's ratio.")
 		}
 	}
 	if s.balance(cmd.From, t.asset()).Less(tokens) {
@@ -121,7 +125,7 @@ func (s *State) planLiquidity(cmd AddLiquidity) (Record, *refuse.Refusal) {
 }
 
 func (s *State) applyLiquidity(rec *Record, res *Result) {
-	res.TxHash = s.txHash(s.nextPosition()).String()
+	res.TxHash = s.transact()
 	id := s.idents[rec.Token-1]
 	coin := id.Side.Currency()
 	s.debit(rec.From, id.asset(), rec.In)
@@ -131,7 +135,7 @@ func (s *State) applyLiquidity(rec *Record, res *Result) {
 	t.ReserveToken, t.ReserveQuote = t.ReserveToken.Add(rec.In), t.ReserveQuote.Add(rec.Out)
 	t.derive(&s.opt)
 	s.put(t)
-	res.Pool = t.poolDetail()
+	res.Token = t
 }
 
 // inRatio lowers one of the two amounts to the pool's ratio, rounded down.

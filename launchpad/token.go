@@ -1,5 +1,7 @@
 package launchpad
 
+import "tickhive/internal/refuse"
+
 // FirstAgentNFT is the agentNftId of workerId 1.
 const FirstAgentNFT = 10001
 
@@ -24,8 +26,8 @@ type Ident struct {
 // AgentNFT is the token's id in the agent registry, the :tokenId of the routes.
 func (id *Ident) AgentNFT() uint64 { return FirstAgentNFT - 1 + uint64(id.No) }
 
-// NoOfNFT is the workerId that belongs to a registry id; 0 when none can.
-func NoOfNFT(nft uint64) uint32 {
+// noOfNFT is the workerId that belongs to a registry id; 0 when none can.
+func noOfNFT(nft uint64) uint32 {
 	if nft < FirstAgentNFT || nft-FirstAgentNFT >= MaxTokens {
 		return 0
 	}
@@ -46,12 +48,22 @@ type Token struct {
 	BoostTier     Tier
 	Boosted       bool // active at the view's time
 
-	TVL    cents // derived
-	Volume cents // derived
+	TVL    cents // hundredths of a USD; derived
+	Volume cents // of the 24 h window, hundredths of a USD; derived
 }
+
+func unknownToken() *refuse.Refusal { return refuse.Missing("id", "No token has this id.") }
 
 // Empty reports a pool that was never given liquidity.
 func (t *Token) Empty() bool { return t.ReserveToken.IsZero() }
+
+// Price returns the pool's quote per token; ok is false when the pool is empty.
+func (t *Token) Price() (price Amount, ok bool) {
+	if t.Empty() {
+		return Amount{}, false
+	}
+	return quotient(t.ReserveQuote, t.ReserveToken), true
+}
 
 // derive fills in the printed figures after reserves or window have changed.
 func (t *Token) derive(o *Options) {

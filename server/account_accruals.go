@@ -11,20 +11,23 @@ import (
 	"tickhive/internal/refuse"
 )
 
-func (d *AccountDesk) accrualRoutes() []*Route {
+// accruals are the routes of the referral programme's payments.
+type accruals struct{ *AccountDesk }
+
+func (d accruals) routes() []*Route {
 	const get = fasthttp.MethodGet
 	period := []string{"from", "to", "currencyCode", "decimals"}
 	return []*Route{
 		{
-			Method: get, Path: affiliatePath + "/accruals", Handle: d.accruals,
+			Method: get, Path: affiliatePath + "/accruals", Handle: d.list,
 			Query: []string{"pageNumber", "pageSize", "currencyCode", "profitType", "profitTypes", "decimals"},
 		},
-		{Method: get, Path: affiliatePath + "/accruals/summary", Handle: d.accrualSummary, Query: []string{"currencyCode", "profitType", "decimals"}},
-		{Method: get, Path: affiliatePath + "/accruals/filters", Handle: d.accrualFilters},
-		{Method: get, Path: affiliatePath + "/accrual-groups", Handle: d.accrualGroups, Query: []string{"sinceDate", "endDate", "maxLevel", "decimals"}},
+		{Method: get, Path: affiliatePath + "/accruals/summary", Handle: d.summary, Query: []string{"currencyCode", "profitType", "decimals"}},
+		{Method: get, Path: affiliatePath + "/accruals/filters", Handle: d.filters},
+		{Method: get, Path: affiliatePath + "/accrual-groups", Handle: d.groups, Query: []string{"sinceDate", "endDate", "maxLevel", "decimals"}},
 		{Method: get, Path: affiliatePath + "/accruals/breakdown", Handle: d.breakdown, Query: period},
 		{Method: get, Path: affiliatePath + "/accruals/explain", Handle: d.explain, Query: period},
-		{Method: get, Path: affiliatePath + "/total-accruals", Handle: d.totalAccruals, Query: []string{"decimals"}},
+		{Method: get, Path: affiliatePath + "/total-accruals", Handle: d.total, Query: []string{"decimals"}},
 	}
 }
 
@@ -37,7 +40,7 @@ func (c *Ctx) pageInt32(name string) (int64, *refuse.Refusal) {
 	return v, err
 }
 
-func (d *AccountDesk) accruals(c *Ctx) *refuse.Refusal {
+func (d accruals) list(c *Ctx) *refuse.Refusal {
 	page, err := c.pageInt32("pageNumber")
 	if err != nil {
 		return err
@@ -123,7 +126,7 @@ func profitParam(name, text string) (accounts.ProfitType, *refuse.Refusal) {
 	return 0, refuse.Param(name, "The parameter %s must be one of DealCommission (1), WithdrawalCommission (2), CurrencyListing (40), ApiTradeProfitPayment (50), StakeAccrual (100).", name)
 }
 
-func (d *AccountDesk) accrualSummary(c *Ctx) *refuse.Refusal {
+func (d accruals) summary(c *Ctx) *refuse.Refusal {
 	f, err := c.accrualFilter(false)
 	if err != nil {
 		return err
@@ -132,7 +135,7 @@ func (d *AccountDesk) accrualSummary(c *Ctx) *refuse.Refusal {
 	return nil
 }
 
-func (d *AccountDesk) accrualFilters(c *Ctx) *refuse.Refusal {
+func (d accruals) filters(c *Ctx) *refuse.Refusal {
 	v := d.view.AccrualFilters(uint32(c.Caller.Account))
 	b := appendList([]byte(`{"currencies":`), v.Currencies, func(b []byte, s *string) []byte { return appendJSONString(b, *s) })
 	b = appendList(append(b, `,"profitTypes":`...), v.ProfitTypes, func(b []byte, t *accounts.ProfitType) []byte {
@@ -142,7 +145,7 @@ func (d *AccountDesk) accrualFilters(c *Ctx) *refuse.Refusal {
 	return nil
 }
 
-func (d *AccountDesk) accrualGroups(c *Ctx) *refuse.Refusal {
+func (d accruals) groups(c *Ctx) *refuse.Refusal {
 	since, hasSince, err := c.dateTime("sinceDate")
 	if err != nil {
 		return err
@@ -203,7 +206,7 @@ func (c *Ctx) period() (fromNs, toNs int64, currency string, err *refuse.Refusal
 	return bounds[0].floorNs(1), bounds[1].floorNs(1), currency, nil
 }
 
-func (d *AccountDesk) breakdown(c *Ctx) *refuse.Refusal {
+func (d accruals) breakdown(c *Ctx) *refuse.Refusal {
 	from, to, currency, err := c.period()
 	if err != nil {
 		return err
@@ -229,7 +232,7 @@ func (d *AccountDesk) breakdown(c *Ctx) *refuse.Refusal {
 	return nil
 }
 
-func (d *AccountDesk) explain(c *Ctx) *refuse.Refusal {
+func (d accruals) explain(c *Ctx) *refuse.Refusal {
 	from, to, currency, err := c.period()
 	if err != nil {
 		return err
@@ -266,7 +269,7 @@ func appendReason(b []byte, r *accounts.ExplainReason) []byte {
 	return append(appendStamp(b, *r.DateNs), '}')
 }
 
-func (d *AccountDesk) totalAccruals(c *Ctx) *refuse.Refusal {
+func (d accruals) total(c *Ctx) *refuse.Refusal {
 	c.Private(appendList(nil, d.view.TotalAccruals(uint32(c.Caller.Account)), func(b []byte, t *accounts.TotalAccrual) []byte {
 		b = appendJSONString(append(b, `{"fromUserId":`...), t.FromUserID)
 		b = appendJSONString(append(b, `,"fromUsername":`...), t.FromUsername)

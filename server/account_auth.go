@@ -5,24 +5,10 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"tickhive/accounts"
+	"tickhive/accounts/auth"
 	"tickhive/engine"
 	"tickhive/internal/refuse"
 )
-
-// credentialHeaders are the headers of a signed request. None may occur twice: a proxy may have
-// checked one copy, and the server would read the other.
-var credentialHeaders = [...]string{"API-PublicKey", "API-Timestamp", "API-Nonce", "API-Signature", "API-RecvWindow"}
-
-// repeatedCredential returns the first credential header that occurs more than once, else "".
-func repeatedCredential(h *fasthttp.RequestHeader) string {
-	for _, name := range credentialHeaders {
-		if len(h.PeekAll(name)) > 1 {
-			return name
-		}
-	}
-	return ""
-}
 
 // The names of the same headers in the form to which the request parser normalizes them.
 var (
@@ -36,11 +22,11 @@ var (
 // Options.Authenticate. It reads the bytes of the request exactly as the client sent them.
 func (d *AccountDesk) Authenticate(c *Ctx) (*Caller, *refuse.Refusal) {
 	h := &c.Request.Header
-	r := accounts.Request{
+	r := auth.Request{
 		Method: string(c.Method()), Target: h.RequestURI(), Body: c.Request.Body(),
 		PublicKey: h.PeekBytes(reqPublicKey), Timestamp: h.PeekBytes(reqTimestamp), Nonce: h.PeekBytes(reqNonce),
 		Signature: h.PeekBytes(reqSignature), RecvWindow: h.PeekBytes(reqRecvWindow),
-		Remote: c.clientAddr(), Cancel: c.route.Cancels,
+		Remote: c.clientAddr(), Cancel: c.Cancels(),
 	}
 	if d.opt.Legacy && r.Timestamp == nil && r.Nonce == nil {
 		r.FullURL = d.fullURL(h)
@@ -66,7 +52,7 @@ func (d *AccountDesk) fullURL(h *fasthttp.RequestHeader) []byte {
 // verifySocket checks the credentials of a socket's auth operation: they sign a GET of /ws
 // without a body (docs/contract/streams.md#operations). It accepts only the default scheme.
 func (d *AccountDesk) verifySocket(remote netip.Addr, publicKey, timestamp, nonce, signature string) (SocketKey, *refuse.Refusal) {
-	who, reject := d.verifier.Verify(d.opt.Clock.NowNs(), &accounts.Request{
+	who, reject := d.verifier.Verify(d.opt.Clock.NowNs(), &auth.Request{
 		Method: fasthttp.MethodGet, Target: []byte("/ws"), Remote: remote,
 		PublicKey: []byte(publicKey), Timestamp: []byte(timestamp), Nonce: []byte(nonce), Signature: []byte(signature),
 	})

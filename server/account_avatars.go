@@ -11,21 +11,24 @@ import (
 
 const avatarPath = "/api/users/avatars"
 
-func (d *AccountDesk) avatarRoutes(s *Server) []*Route {
+// avatars are the routes of the catalogue of pictures.
+type avatars struct{ *AccountDesk }
+
+func (d avatars) routes() []*Route {
 	return []*Route{
-		{Method: fasthttp.MethodGet, Path: avatarPath, Handle: func(c *Ctx) *refuse.Refusal { return d.avatars(s, c) }, Public: true},
+		{Method: fasthttp.MethodGet, Path: avatarPath, Handle: d.list, Public: true},
 		{Method: fasthttp.MethodGet, Path: avatarPath + "/my", Handle: d.myAvatar},
-		{Method: fasthttp.MethodGet, Path: avatarPath + "/{avatarId}", Handle: func(c *Ctx) *refuse.Refusal { return d.avatar(s, c) }, Public: true},
+		{Method: fasthttp.MethodGet, Path: avatarPath + "/{avatarId}", Handle: d.avatar, Public: true},
 	}
 }
 
-// avatars sends the catalogue of avatars.
-func (d *AccountDesk) avatars(s *Server, c *Ctx) *refuse.Refusal {
-	return s.sendBody(c, appendList(nil, d.view.Avatars(), appendAvatar), noSeq)
+// list sends the catalogue of avatars.
+func (d avatars) list(c *Ctx) *refuse.Refusal {
+	return c.SendBody(appendList(nil, d.view.Avatars(), appendAvatar), noSeq)
 }
 
 // avatar sends one avatar, or its picture if the path ends with .svg.
-func (d *AccountDesk) avatar(s *Server, c *Ctx) *refuse.Refusal {
+func (d avatars) avatar(c *Ctx) *refuse.Refusal {
 	id, picture := strings.CutSuffix(c.PathParam("avatarId"), ".svg")
 	svg, ok := d.view.Catalogue().SVG(id)
 	if !ok {
@@ -37,7 +40,7 @@ func (d *AccountDesk) avatar(s *Server, c *Ctx) *refuse.Refusal {
 	}
 	for _, a := range d.view.Avatars() {
 		if a.ID == id {
-			return s.sendBody(c, appendAvatar(nil, &a), noSeq)
+			return c.SendBody(appendAvatar(nil, &a), noSeq)
 		}
 	}
 	panic("BUG: server: an avatar without a place in the catalogue")
@@ -45,7 +48,7 @@ func (d *AccountDesk) avatar(s *Server, c *Ctx) *refuse.Refusal {
 
 // sendPicture sends an SVG with headers that keep browsers from treating it as anything else.
 func (c *Ctx) sendPicture(svg []byte) {
-	tag := string(appendTag(c.tag[:0], tagHash(svg)))
+	tag := string(appendTag(nil, tagHash(svg)))
 	c.publicHeaders([]byte(tag), noSeq)
 	h := &c.Response.Header
 	h.SetCanonical(hdrNoSniff, valNoSniff)
@@ -61,7 +64,7 @@ func (c *Ctx) sendPicture(svg []byte) {
 	c.Response.SetBodyRaw(svg)
 }
 
-func (d *AccountDesk) myAvatar(c *Ctx) *refuse.Refusal {
+func (d avatars) myAvatar(c *Ctx) *refuse.Refusal {
 	a := d.view.Avatar(uint32(c.Caller.Account))
 	b := appendJSONString([]byte(`{"avatarId":`), a.ID)
 	c.Private(append(appendJSONString(append(b, `,"url":`...), a.URL), '}'))

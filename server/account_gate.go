@@ -2,14 +2,13 @@ package server
 
 import (
 	"errors"
-	"fmt"
 	"iter"
-	"net/netip"
-	"sync"
 
 	"tickhive/accounts"
+	"tickhive/accounts/auth"
 	"tickhive/engine"
 	"tickhive/internal/clock"
+	"tickhive/internal/entry"
 	"tickhive/internal/refuse"
 	"tickhive/internal/wal"
 	"tickhive/marketdata"
@@ -27,6 +26,8 @@ type AccountOptions struct {
 	// PublicURL is the scheme and host that this scheme signs (auth.public_url).
 	Legacy    bool
 	PublicURL string
+	// Commissions returns the default commission records as of root (Market.Commissions).
+	Commissions func(root *marketdata.Root) []Commission
 	// Ledger holds the balances of NATIVE and USBI. Nil: accounts hold them.
 	Ledger Ledger
 }
@@ -40,8 +41,8 @@ type AccountStore struct {
 	// lost. 0: the data directory is new.
 	NotBeforeMs int64
 	// Used yields the nonces of timestamps at or after NotBeforeMs that an earlier process
-	// accepted. KeepNonce records the nonces of this process (accounts.VerifierOptions).
-	Used      iter.Seq[accounts.UsedNonce]
+	// accepted. KeepNonce records the nonces of this process (auth.Options).
+	Used      iter.Seq[auth.UsedNonce]
 	KeepNonce func(nowMs, timestampMs int64, publicKey string, nonce []byte) error
 }
 
@@ -61,29 +62,29 @@ type Ledger interface {
 	Totals() []accounts.TotalView
 }
 
-// AccountDesk is the server's accounts service. It finds the accounts of orders and reserves
-// their money (Accounts), verifies signatures, serves the account and trading routes, and folds
-// engine events into the balances. Any goroutine may use it.
+// AccountDesk is the server's accounts service. It verifies signatures and serves the account and
+// trading routes. Any goroutine may use it.
 type AccountDesk struct {
 	opt     AccountOptions
 	private *privateFeed
-	// stripes are locks that serialize commands with the same client order id and replaces of
-	// the same order: each needs the outcome of the other.
-	stripes [stripeCount]sync.Mutex
+	entry   *entry.Entry
 
 	// Set by Attach, before the server accepts requests.
 	state    *accounts.State
 	change   func(cmd accounts.Command) (accounts.Result, error)
 	view     *accounts.View
-	verifier *accounts.Verifier
+	verifier *auth.Verifier
 }
 
 // NewAccountDesk returns an AccountDesk without state: routes can be built before recovery.
 func NewAccountDesk(o AccountOptions) (*AccountDesk, error) {
-	if o.Exchange == nil || o.Core == nil || o.History == nil || o.Board == nil || o.Clock == nil {
-		return nil, errors.New("server: AccountOptions need an exchange, core, history, board and clock")
+	e, err := entry.New(entry.Options{
+		Exchange: o.Exchange, Core: o.Core, History: o.History, Board: o.Board, Clock: o.Clock,
+	})
+	if err != nil {
+		return nil, err
 	}
-	d := &AccountDesk{opt: o}
+	d := &AccountDesk{opt: o, entry: e}
 	d.private = newPrivateFeed(d)
 	return d, nil
 }
@@ -92,7 +93,8 @@ func NewAccountDesk(o AccountOptions) (*AccountDesk, error) {
 // before the sequencer that folds into the state runs and before the server is ready.
 func (d *AccountDesk) Attach(s AccountStore) {
 	d.state, d.change, d.view = s.State, s.Do, s.State.View()
-	d.verifier = accounts.NewVerifier(s.State, accounts.VerifierOptions{
+	d.entry.Attach(s.State)
+	d.verifier = auth.NewVerifier(s.State.Keys(), auth.Options{
 		Legacy: d.opt.Legacy, NotBeforeMs: s.NotBeforeMs, Used: s.Used, UsedNs: d.opt.Clock.NowNs(), Keep: s.KeepNonce,
 	})
 	s.State.OnBalance(d.private.balanceChanged)
@@ -100,32 +102,17 @@ func (d *AccountDesk) Attach(s AccountStore) {
 }
 
 // NonceFloorMs returns the timestamp before which a key's requests are refused regardless of
-// their nonces (accounts.Verifier).
+// their nonces (auth.Verifier).
 func (d *AccountDesk) NonceFloorMs(publicKey []byte) int64 { return d.verifier.FloorMs(publicKey) }
 
-// Open returns the account of an order.
-func (d *AccountDesk) Open(id [16]byte) (engine.AccountID, *refuse.Refusal) {
-	a, ok := d.Find(id)
-	if !ok {
-		return 0, refuse.Missing("accountId", "There is no account %s.", appendUUID(nil, id))
-	}
-	return a, nil
-}
-
-// Find returns the number of the user with that id.
-func (d *AccountDesk) Find(id [16]byte) (engine.AccountID, bool) {
-	n, ok := d.view.NumberOf(id)
-	return engine.AccountID(n), ok && n != 0
-}
-
-// ID returns the id of the user with that number.
-func (d *AccountDesk) ID(a engine.AccountID) [16]byte { return accounts.UserID(uint32(a)) }
+// Entry returns the entry of the orders of users. Both listeners use it.
+func (d *AccountDesk) Entry() *entry.Entry { return d.entry }
 
 // userOf returns the user that the path names.
 func (d *AccountDesk) userOf(c *Ctx) (accounts.UserView, *refuse.Refusal) {
 	text := c.PathParam("id")
 	if id, ok := parseUUID(text); ok {
-		if n, known := d.Find(id); known {
+		if n, known := d.entry.Find(id); known {
 			if u, ok := d.view.User(uint32(n)); ok {
 				return u, nil
 			}
@@ -150,7 +137,7 @@ func (d *AccountDesk) do(cmd accounts.Command) (accounts.Result, *refuse.Refusal
 		return res, refuse.Later(5, "The server is shutting down; nothing was changed.")
 	}
 	if errors.Is(err, wal.ErrOutcomeUnknown) {
-		return res, outcomeUnknown("The change", "look at "+unknownAt(cmd.Kind)+" before you repeat the request.")
+		return res, refuse.Unknown("The change", "look at "+unknownAt(cmd.Kind)+" before you repeat the request.")
 	}
 	return res, refuse.Later(5, "The accounts take no changes at the moment; nothing was changed.")
 }
@@ -167,23 +154,3 @@ func unknownAt(k accounts.Kind) string {
 	}
 	return "the user"
 }
-
-// clientAddr returns the client's address that the rate limits use.
-func (c *Ctx) clientAddr() netip.Addr {
-	if c.edge.clients == nil {
-		return addrOf(c.RemoteAddr())
-	}
-	return c.edge.clients.of(c.RequestCtx)
-}
-
-// FoldAccounts folds the events of whole commands into the balances; pos is the journal's
-// position after the last of them. Owner: the goroutine that passes events to the sinks.
-func FoldAccounts(s *accounts.State, events []engine.Event, pos uint64) {
-	f := s.BeginFold(pos)
-	defer f.End()
-	for i := range events {
-		foldEvent(f, &events[i])
-	}
-}
-
-func bugKind(e *engine.Event) string { return fmt.Sprintf("BUG: server: event kind %d", e.Kind) }

@@ -3,17 +3,13 @@ package server_test
 import (
 	"bytes"
 	"context"
-	"crypto/hmac"
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
-	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
-	"strconv"
+	"sort"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -21,6 +17,7 @@ import (
 	"time"
 
 	"tickhive/accounts"
+	"tickhive/client"
 	"tickhive/engine"
 	"tickhive/engine/sequencer"
 	"tickhive/internal/clock"
@@ -85,17 +82,22 @@ func newHouseInside(t testing.TB, inside func(*server.InternalOptions), change .
 	}
 	log := slog.New(slog.NewTextHandler(&h.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	inner := newPipeListener()
-	opts := accounts.DefaultOptions(rand.Reader)
+	opts := accounts.Options{Random: rand.Reader}
 	opts.Withdrawal.Percent = accounts.RateOne / 1000
-	store, err := durable.Open(durable.Options[*accounts.State, accounts.Command, accounts.Record, accounts.Result, *accounts.View]{
-		Clock: h.clk, New: func() *accounts.State { return accounts.New(opts) },
+	h.state = accounts.New(opts)
+	store, err := durable.Open(durable.Options[accounts.Command, accounts.Record, accounts.Result]{
+		Config: durable.Config{Clock: h.clk},
+		New:    func() durable.State[accounts.Command, accounts.Record, accounts.Result] { return h.state },
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_ = store.Fold(func(s *accounts.State) { h.state = s })
 	gate := &h.gate
-	ao := server.AccountOptions{Exchange: gate, Core: h.core, History: h.feed.History(), Board: h.feed.Board(), Clock: h.clk}
+	public := server.NewMarket(server.MarketOptions{Board: h.feed.Board(), Clock: h.clk})
+	ao := server.AccountOptions{
+		Exchange: gate, Core: h.core, History: h.feed.History(), Board: h.feed.Board(), Clock: h.clk,
+		Commissions: public.Commissions,
+	}
 	for _, f := range change {
 		f(&ao)
 	}
@@ -112,13 +114,13 @@ func newHouseInside(t testing.TB, inside func(*server.InternalOptions), change .
 		Board: h.feed.Board(), Clock: h.clk, Epoch: "0123456789abcdef", Private: h.desk.Private(),
 		Status: func(dst []byte) []byte { return append(dst, "{}"...) }, StatusRow: server.AppendPairStatus,
 	})
-	h.loop = sequencer.NewLoop(sequencer.LoopOptions{Core: h.core, Clock: h.clk, Sinks: []sequencer.Sink{h.desk.Sink(), h.feed.Sink(), hub}})
+	h.loop = sequencer.NewLoop(sequencer.LoopOptions{Core: h.core, Clock: h.clk, Sinks: []sequencer.Sink{accounts.Sink{State: h.state}, h.feed.Sink(), hub}})
 	gate.Loop = h.loop
 	go h.loop.Run()
 	go hub.Run()
 	h.srv, err = server.New(server.Options{
-		Board: h.feed.Board(), Clock: h.clk, Log: log, Authenticate: h.desk.Authenticate,
-		Resources: []server.Resource{h.desk.Resource, server.Streams(hub)},
+		Clock: h.clk, Log: log, Authenticate: h.desk.Authenticate,
+		Resources: []server.Resource{public.Resource, h.desk.Resource, server.Streams(hub)},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -127,7 +129,7 @@ func newHouseInside(t testing.TB, inside func(*server.InternalOptions), change .
 	ready.Store(true)
 	io := server.InternalOptions{
 		Exchange: gate, Core: h.core, History: h.feed.History(), Board: h.feed.Board(), Clock: h.clk, Ready: &ready, Log: log,
-		Accounts: h.desk, Resources: []server.InternalResource{h.desk.InternalResource},
+		Entry: h.desk.Entry(), Resources: []server.InternalResource{h.desk.InternalResource},
 	}
 	inside(&io)
 	if h.inner, err = server.NewInternal(io); err != nil {
@@ -238,57 +240,6 @@ func (h *house) send(c *http.Client, method, target, body string, header http.He
 	return a
 }
 
-// keys is a user with a key pair.
-type keys struct {
-	h               *house
-	id              string
-	public, private string
-}
-
-// call signs and sends a request and returns the answer.
-func (k *keys) call(method, target, body string, header ...string) answer {
-	k.h.t.Helper()
-	return k.h.send(k.h.public, method, target, body, k.sign(method, target, body, header...))
-}
-
-// sendLarge posts a signed body on its own connection and reads the answer while it sends:
-// net/http may give up a request whose connection the server closes before the body's end.
-func (k *keys) sendLarge(target, body string) answer {
-	k.h.t.Helper()
-	text := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: test\r\nContent-Length: %d\r\n", target, len(body))
-	for name, values := range k.sign("POST", target, body) {
-		text += name + ": " + values[0] + "\r\n"
-	}
-	m := &market{t: k.h.t, ln: k.h.ln}
-	return m.raw("192.0.2.1", text+"\r\n"+body)
-}
-
-// sign is the headers of a signed request; more headers come in pairs.
-func (k *keys) sign(method, target, body string, more ...string) http.Header {
-	ts := strconv.FormatInt(k.h.clk.NowNs()/1_000_000, 10)
-	nonce := "n-" + strconv.FormatInt(k.h.nonce.Add(1), 10)
-	h := http.Header{
-		"API-PublicKey": {k.public}, "API-Timestamp": {ts}, "API-Nonce": {nonce},
-		"API-Signature": {signature(k.private, ts, nonce, method, target, body)},
-	}
-	if body != "" {
-		h["Content-Type"] = []string{"application/json"}
-	}
-	for i := 0; i+1 < len(more); i += 2 {
-		h[more[i]] = []string{more[i+1]}
-	}
-	return h
-}
-
-// signature is a second implementation, so that the tests do not check the program against
-// itself.
-func signature(private, ts, nonce, method, target, body string) string {
-	sum := sha256.Sum256([]byte(body))
-	mac := hmac.New(sha256.New, []byte(private))
-	_, _ = mac.Write([]byte(ts + "\n" + nonce + "\n" + method + "\n" + target + "\n" + hex.EncodeToString(sum[:])))
-	return hex.EncodeToString(mac.Sum(nil))
-}
-
 // in calls the internal API, which must succeed.
 func (h *house) in(method, path, body string) map[string]any {
 	h.t.Helper()
@@ -315,69 +266,6 @@ func parse(t testing.TB, body string, v any) {
 	}
 }
 
-// user creates a user with a key that may trade; body holds the members of POST /users.
-func (h *house) user(body string) *keys {
-	h.t.Helper()
-	u := h.in("POST", "/users", "{"+body+"}")
-	id := u["id"].(string)
-	k := h.in("POST", "/users/"+id+"/apikeys", `{"name":"test"}`)
-	return &keys{h, id, k["publicKey"].(string), k["privateKey"].(string)}
-}
-
-func (h *house) deposit(k *keys, currency, amount string) {
-	h.t.Helper()
-	h.in("POST", "/users/"+k.id+"/deposits", fmt.Sprintf(`{"currencyCode":%q,"amount":%q}`, currency, amount))
-}
-
-// traded returns a test exchange with a pair and two funded users.
-func traded(t testing.TB, change ...func(*server.AccountOptions)) (h *house, a, b *keys) {
-	t.Helper()
-	h = newHouse(t, change...)
-	h.in("POST", "/pairs", `{"code":"BTC_USDT","digitsPrice":2,"digitsAmount":4,"makerFee":"0.001","takerFee":"0.002"}`)
-	a, b = h.user(`"nickname":"alice"`), h.user(`"nickname":"bob"`)
-	h.deposit(a, "USDT", "1000")
-	h.deposit(a, "BTC", "10")
-	h.deposit(b, "USDT", "1000")
-	h.deposit(b, "BTC", "10")
-	return h, a, b
-}
-
-// ok is call for a request that must succeed.
-func (k *keys) ok(method, target, body string) answer {
-	k.h.t.Helper()
-	a := k.call(method, target, body)
-	if a.status != 200 {
-		k.h.t.Fatalf("%s %s %s: %d %s", method, target, body, a.status, a.body)
-	}
-	return a
-}
-
-// place places an order through the trading API and returns its id.
-func (k *keys) place(body string) string {
-	k.h.t.Helper()
-	var id string
-	parse(k.h.t, k.ok("POST", "/api/orders", body).body, &id)
-	return id
-}
-
-// balance returns "free held" of a currency.
-func (k *keys) balance(currency string) string {
-	k.h.t.Helper()
-	var w struct {
-		Balances []struct {
-			CurrencyCode      string
-			Free, Held, Total json.Number
-		}
-	}
-	parse(k.h.t, k.ok("GET", "/api/wallets/balances", "").body, &w)
-	for _, b := range w.Balances {
-		if b.CurrencyCode == currency {
-			return b.Free.String() + " " + b.Held.String()
-		}
-	}
-	return "0.0 0.0"
-}
-
 // wants checks status, code and field of a refusal.
 func (h *house) wants(what string, a answer, status int, code, field string) {
 	h.t.Helper()
@@ -395,4 +283,54 @@ func (h *house) settled() {
 	if err := h.state.View().Check(); err != nil {
 		h.t.Fatal(err)
 	}
+}
+
+// inner calls the internal API for any answer.
+func (h *house) innerCall(method, path, body string) answer {
+	h.t.Helper()
+	return h.send(h.intern, method, "/internal/v1"+path, body, nil)
+}
+
+func (h *house) now() time.Time { return time.Unix(0, h.clk.NowNs()) }
+
+// socket opens a stream of the test exchange over a real connection, as package client does.
+func (h *house) socket() *client.Stream {
+	h.t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	go func() { _ = h.srv.Serve(ln) }()
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	s, err := client.Dial(ctx, client.StreamURL("http://"+ln.Addr().String()))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+// next returns the next message that is no heartbeat.
+func next(t *testing.T, s *client.Stream) map[string]any {
+	t.Helper()
+	for {
+		m, err := s.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.Type != "heartbeat" {
+			return parseObject(t, string(m.Raw))
+		}
+	}
+}
+
+// keysOf returns the names of an object's members, sorted.
+func keysOf(m map[string]any) string {
+	names := make([]string, 0, len(m))
+	for k := range m {
+		names = append(names, k)
+	}
+	sort.Strings(names)
+	return strings.Join(names, " ")
 }

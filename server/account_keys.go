@@ -8,9 +8,10 @@ import (
 )
 
 // Resource returns every public route of accounts: keys, avatars, referral and trading.
-func (d *AccountDesk) Resource(s *Server) []*Route {
+func (d *AccountDesk) Resource(*Server) []*Route {
 	var all []*Route
-	for _, routes := range [][]*Route{d.keyRoutes(), d.avatarRoutes(s), d.commissionRoutes(s), d.referralRoutes(), d.accrualRoutes(), d.tradingRoutes()} {
+	for _, routes := range [][]*Route{d.keyRoutes(), avatars{d}.routes(), d.commissionRoutes(), referral{d}.routes(), accruals{d}.routes(),
+		d.tradingRoutes()} {
 		all = append(all, routes...)
 	}
 	for _, r := range all {

@@ -6,12 +6,16 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"tickhive/accounts"
+	"tickhive/internal/fixed"
 	"tickhive/internal/refuse"
 )
 
 const affiliatePath = "/api/affiliate"
 
-func (d *AccountDesk) referralRoutes() []*Route {
+// referral are the routes of inviters, ambassadors and links.
+type referral struct{ *AccountDesk }
+
+func (d referral) routes() []*Route {
 	const get, post = fasthttp.MethodGet, fasthttp.MethodPost
 	return []*Route{
 		{Method: get, Path: affiliatePath + "/inviters/search", Handle: d.searchInviters, Query: []string{"query"}},
@@ -26,7 +30,7 @@ func (d *AccountDesk) referralRoutes() []*Route {
 	}
 }
 
-func (d *AccountDesk) searchInviters(c *Ctx) *refuse.Refusal {
+func (d referral) searchInviters(c *Ctx) *refuse.Refusal {
 	query, err := c.Required("query")
 	if err != nil {
 		return err
@@ -39,7 +43,7 @@ func (d *AccountDesk) searchInviters(c *Ctx) *refuse.Refusal {
 	return nil
 }
 
-func (d *AccountDesk) myInviter(c *Ctx) *refuse.Refusal {
+func (d referral) myInviter(c *Ctx) *refuse.Refusal {
 	if v := d.view.Inviter(uint32(c.Caller.Account)); v != nil {
 		c.Private(appendInviter(nil, v))
 	} else {
@@ -48,7 +52,7 @@ func (d *AccountDesk) myInviter(c *Ctx) *refuse.Refusal {
 	return nil
 }
 
-func (d *AccountDesk) setInviter(c *Ctx) *refuse.Refusal {
+func (d referral) setInviter(c *Ctx) *refuse.Refusal {
 	var r bodyReader
 	var code []byte
 	r.reset(c.PostBody())
@@ -74,7 +78,7 @@ func (d *AccountDesk) setInviter(c *Ctx) *refuse.Refusal {
 	return err
 }
 
-func (d *AccountDesk) findInviter(c *Ctx) *refuse.Refusal {
+func (d referral) findInviter(c *Ctx) *refuse.Refusal {
 	text := c.PathParam("inviter")
 	v, ok := d.view.FindInviter(text)
 	if !ok {
@@ -87,13 +91,13 @@ func (d *AccountDesk) findInviter(c *Ctx) *refuse.Refusal {
 	return nil
 }
 
-func (d *AccountDesk) inviteCode(c *Ctx) *refuse.Refusal {
+func (d referral) inviteCode(c *Ctx) *refuse.Refusal {
 	b := appendJSONString([]byte(`{"inviteCode":`), d.view.InviteCode(uint32(c.Caller.Account)))
 	c.Private(append(b, '}'))
 	return nil
 }
 
-func (d *AccountDesk) ambassador(c *Ctx) *refuse.Refusal {
+func (d referral) ambassador(c *Ctx) *refuse.Refusal {
 	v := d.view.Ambassador(uint32(c.Caller.Account))
 	b := strconv.AppendBool([]byte(`{"isAmbassador":`), v.IsAmbassador)
 	b = appendMoney(append(b, `,"secondLevelPercent":`...), v.SecondLevelPercent)
@@ -102,7 +106,7 @@ func (d *AccountDesk) ambassador(c *Ctx) *refuse.Refusal {
 	return nil
 }
 
-func (d *AccountDesk) createLink(c *Ctx) *refuse.Refusal {
+func (d referral) createLink(c *Ctx) *refuse.Refusal {
 	var r bodyReader
 	var percent []byte
 	r.reset(c.PostBody())
@@ -122,7 +126,7 @@ func (d *AccountDesk) createLink(c *Ctx) *refuse.Refusal {
 		return badBody(err)
 	}
 	res, err := d.do(accounts.Command{
-		Kind: accounts.CreateLink, User: uint32(c.Caller.Account), DiscountPercent: mustDecimal(percent),
+		Kind: accounts.CreateLink, User: uint32(c.Caller.Account), DiscountPercent: fixed.MustText(percent),
 	})
 	if err == nil {
 		c.Private(appendLink(nil, &res.Link))
@@ -130,7 +134,7 @@ func (d *AccountDesk) createLink(c *Ctx) *refuse.Refusal {
 	return err
 }
 
-func (d *AccountDesk) userInfo(c *Ctx) *refuse.Refusal {
+func (d referral) userInfo(c *Ctx) *refuse.Refusal {
 	id, ok := parseUUID(c.PathParam("id"))
 	if !ok || string(appendUUID(nil, id)) != c.Caller.UserID {
 		return refuse.New(refuse.Forbidden, "", "The user info is shown to its own user only.")

@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/http"
 	"slices"
-	"sort"
 	"strings"
 	"testing"
 
@@ -16,16 +15,6 @@ import (
 func TestAccountRoutesAreTheDescribedOnes(t *testing.T) {
 	h := newHouse(t)
 	sameRoutes(t, h.srv.Routes(), web.PartMarket, web.PartAccounts)
-}
-
-// keysOf returns the names of an object's members, sorted.
-func keysOf(m map[string]any) string {
-	names := make([]string, 0, len(m))
-	for k := range m {
-		names = append(names, k)
-	}
-	sort.Strings(names)
-	return strings.Join(names, " ")
 }
 
 // signedRoutes holds all routes that need credentials, each with a request that succeeds.

@@ -75,3 +75,11 @@ func addrOf(a net.Addr) netip.Addr {
 }
 
 func itoa(n int) string { return strconv.Itoa(n) }
+
+// clientAddr returns the client's address that the rate limits use.
+func (c *Ctx) clientAddr() netip.Addr {
+	if c.edge.clients == nil {
+		return addrOf(c.RemoteAddr())
+	}
+	return c.edge.clients.of(c.RequestCtx)
+}

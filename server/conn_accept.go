@@ -146,3 +146,10 @@ func (s AcceptStat) Incident() (in Incident, lasts bool) {
 		Message: fmt.Sprintf("the %s listener cannot accept connections: %s; it tries again until it can", s.Listener, s.Reason),
 	}, s.Reason != ""
 }
+
+// Incident is one entry of the status page.
+type Incident struct {
+	AtMs    int64
+	Kind    string
+	Message string
+}

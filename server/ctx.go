@@ -40,6 +40,23 @@ func (c *Ctx) RequestID() string { return string(c.id) }
 // MachineNs returns the time of the machine's clock in Unix ns.
 func (c *Ctx) MachineNs() int64 { return c.edge.machineNs() }
 
+// Viewer returns the account of the caller; nil without credentials.
+func (c *Ctx) Viewer() *engine.AccountID {
+	if c.Caller == nil {
+		return nil
+	}
+	return &c.Caller.Account
+}
+
+// Cancels reports whether the route only cancels orders.
+func (c *Ctx) Cancels() bool { return c.route.Cancels }
+
+// PlainDecimals makes the answer ignore decimals=string.
+func (c *Ctx) PlainDecimals() { c.decimalsText = false }
+
+// Unlimited reports whether the allow-list names the caller's address or verified key.
+func (c *Ctx) Unlimited() bool { return c.edge.limiter.lifts(c) }
+
 // PathParam returns a parameter of the route's path, for example {publicKey}.
 func (c *Ctx) PathParam(name string) string {
 	s, _ := c.UserValue(name).(string)

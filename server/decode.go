@@ -3,6 +3,8 @@ package server
 import (
 	"fmt"
 	"strconv"
+
+	"tickhive/internal/refuse"
 )
 
 // Limits of a request body's shape. The listener limits its size in bytes.
@@ -244,4 +246,9 @@ func (r *bodyReader) path() string {
 		}
 	}
 	return string(b)
+}
+
+// badBody converts the error of the strict body reader to a refusal.
+func badBody(e *bodyError) *refuse.Refusal {
+	return &refuse.Refusal{Code: refuse.InvalidParam, Message: e.Message, Field: e.Field}
 }

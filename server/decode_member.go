@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	json "github.com/goccy/go-json"
 )
 
 // string reads a string member of at most most code points. It returns nil for null and the
@@ -186,4 +188,22 @@ func (r *bodyReader) inOrder(members ...string) *bodyError {
 		}
 	}
 	return first
+}
+
+func (r *bodyReader) flag() *bool {
+	if v, given := r.boolean(); given {
+		return &v
+	}
+	return nil
+}
+
+// anything reads a value of any type and returns it as sent.
+func (r *bodyReader) anything() json.RawMessage {
+	r.peek()
+	start := r.pos
+	r.skip()
+	if r.err != nil {
+		return nil
+	}
+	return json.RawMessage(r.data[start:r.pos:r.pos])
 }

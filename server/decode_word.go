@@ -100,17 +100,6 @@ func parseUUID[T []byte | string](s T) (id [16]byte, ok bool) {
 	return id, true
 }
 
-// appendUUID appends the text form, lower case.
-func appendUUID(dst []byte, id [16]byte) []byte {
-	for i, b := range id {
-		if i == 4 || i == 6 || i == 8 || i == 10 {
-			dst = append(dst, '-')
-		}
-		dst = append(dst, hexDigits[b>>4], hexDigits[b&15])
-	}
-	return dst
-}
-
 // pairCode reads a member that is a pair code of the form of
 // docs/contract/market-data.md#pair-codes-and-order-of-lists.
 func (r *bodyReader) pairCode() []byte {

@@ -13,6 +13,9 @@ import (
 	"tickhive/internal/refuse"
 )
 
+// aggregatorPrefix is the documented prefix of the aggregator namespace.
+const aggregatorPrefix = "/api/marketdata/getaggregator"
+
 // The hot paths, found by a switch before the router (docs/internals/performance.md#http).
 const (
 	hotTickers = iota
@@ -79,7 +82,7 @@ func (e *edge) handle(ctx *fasthttp.RequestCtx) {
 // answer runs every check and calls the handler.
 func (e *edge) answer(c *Ctx) *refuse.Refusal {
 	if e.gate != nil {
-		if err := e.gate.check(c.RequestCtx); err != nil {
+		if err := e.gate(c.RequestCtx); err != nil {
 			return err
 		}
 	}

@@ -31,11 +31,12 @@ type edgeOptions struct {
 	limiter   *limiter // nil: no limit on requests
 	clients   *clientIPs
 	auth      func(c *Ctx) (*Caller, *refuse.Refusal)
-	gate      *pageGate // nil: web pages may call
+	gate      func(ctx *fasthttp.RequestCtx) *refuse.Refusal // refuses web pages; nil: they may call
 	ready     *atomic.Bool
 	log       *slog.Logger
 	clock     clock.Clock
 	machineNs func() int64
+	gzip      *gzipMaker // nil: no route sends cached documents
 	// host, when set, is the only Host that reaches routes of the aggregator namespace.
 	aggregatorHost string
 }

@@ -14,7 +14,7 @@ import (
 
 // Paths are strict: each has one spelling.
 func TestPaths(t *testing.T) {
-	m := newTraded(t, func(o *server.Options) {
+	m := newTraded(t, func(o *serverOptions) {
 		o.Resources = []server.Resource{func(*server.Server) []*server.Route {
 			return []*server.Route{{Method: "GET", Path: "/api/keys/{key}", Handle: func(c *server.Ctx) *refuse.Refusal {
 				c.Private([]byte(`"` + c.PathParam("key") + `"`))
@@ -105,7 +105,7 @@ func TestSizes(t *testing.T) {
 
 // A request that does not arrive in time: 408.
 func TestRequestTimeout(t *testing.T) {
-	m := newTraded(t, func(o *server.Options) { o.ReadTimeout = 50 * time.Millisecond })
+	m := newTraded(t, func(o *serverOptions) { o.ReadTimeout = 50 * time.Millisecond })
 	m.refused(m.raw("192.0.2.9", "GET /api/time HTTP/1.1\r\nHost: x\r\n"), 408, "REQUEST_TIMEOUT", "")
 	m.refused(m.raw("192.0.2.9", "POST /api/time HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n123"), 408, "REQUEST_TIMEOUT", "")
 }
@@ -133,7 +133,7 @@ func TestRequestID(t *testing.T) {
 
 // A panic is answered with a 500 without the stack, and the server keeps running.
 func TestPanic(t *testing.T) {
-	m := newTraded(t, func(o *server.Options) {
+	m := newTraded(t, func(o *serverOptions) {
 		o.Resources = []server.Resource{func(*server.Server) []*server.Route {
 			return []*server.Route{{Method: "GET", Path: "/api/boom", Handle: func(*server.Ctx) *refuse.Refusal { panic("secret detail") }}}
 		}}
@@ -153,7 +153,9 @@ func TestPanic(t *testing.T) {
 // Until it is ready every route but healthcheck and status answers 503 with Retry-After.
 func TestNotReady(t *testing.T) {
 	m := newTraded(t)
-	cold, err := server.New(server.Options{Board: m.feed.Board(), Clock: m.clk})
+	cold, err := server.New(serverOptions{
+		Options: server.Options{Clock: m.clk}, market: server.MarketOptions{Board: m.feed.Board(), Clock: m.clk},
+	}.withMarket())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +189,7 @@ func TestNotReady(t *testing.T) {
 // The status has the state, the pairs and the incidents.
 func TestStatus(t *testing.T) {
 	info := server.StatusInfo{Epoch: "00112233445566ff", StartedNs: startNs, ProgressPPM: -1}
-	m := newTraded(t, func(o *server.Options) { o.Status = func() server.StatusInfo { return info } })
+	m := newTraded(t, func(o *serverOptions) { o.market.Status = func() server.StatusInfo { return info } })
 	m.advance(1500 * int64(time.Millisecond))
 	type status struct {
 		Status, Version, Epoch, StartedAt string
@@ -237,7 +239,7 @@ func TestStatus(t *testing.T) {
 // Connections beyond the limit of an address get an error and are closed; other addresses and
 // allow-listed ones are served.
 func TestConnectionsPerIP(t *testing.T) {
-	m := newTraded(t, func(o *server.Options) {
+	m := newTraded(t, func(o *serverOptions) {
 		o.ConnectionsPerIP = 2
 		o.Rate.Allow = []string{"192.0.2.77"}
 	})
@@ -276,7 +278,7 @@ func TestConnectionsPerIP(t *testing.T) {
 
 // With AggregatorHost, the Host header selects the namespace.
 func TestAggregatorHost(t *testing.T) {
-	m := newTraded(t, func(o *server.Options) { o.AggregatorHost = "agg.example" })
+	m := newTraded(t, func(o *serverOptions) { o.AggregatorHost = "agg.example" })
 	for _, c := range []struct {
 		host, path string
 		status     int
@@ -299,7 +301,7 @@ func TestAggregatorHost(t *testing.T) {
 
 // With a separate aggregator listener, each listener serves only its namespace.
 func TestSplitListener(t *testing.T) {
-	m := newTraded(t, func(o *server.Options) { o.SplitAggregator = true })
+	m := newTraded(t, func(o *serverOptions) { o.SplitAggregator = true })
 	if a := m.get(agg + "/pairs"); a.status != 404 {
 		t.Errorf("public listener: %d", a.status)
 	}
@@ -316,7 +318,7 @@ func TestSplitListener(t *testing.T) {
 
 // Every public POST accepts the four media types, and the order of checks holds.
 func TestMediaTypesAndOrder(t *testing.T) {
-	m := newTraded(t, func(o *server.Options) {
+	m := newTraded(t, func(o *serverOptions) {
 		o.Authenticate = func(c *server.Ctx) (*server.Caller, *refuse.Refusal) {
 			if string(c.Request.Header.Peek("API-PublicKey")) != "good" {
 				return nil, refuse.New(refuse.Unauthorized, "", "The key is unknown or the signature is wrong.")

@@ -3,11 +3,11 @@ package server
 import (
 	"bytes"
 	"strconv"
-	"strings"
 
 	"github.com/valyala/fasthttp"
 
 	"tickhive/engine"
+	"tickhive/internal/entry"
 	"tickhive/internal/refuse"
 )
 
@@ -54,12 +54,9 @@ func init() {
 			engine.TotalOutOfRange, engine.BelowMinQuoteAmount, engine.InsufficientFunds:
 			status = fasthttp.StatusBadRequest
 		}
-		statuses[reasonCode(r)] = status
+		statuses[entry.Code(r)] = status
 	}
 }
-
-// reasonCode returns the code of an engine reason: the same word in capitals.
-func reasonCode(r engine.Reason) refuse.Code { return refuse.Code(strings.ToUpper(r.String())) }
 
 // statusOf returns the HTTP status of a code. A code without a row is a bug of the program:
 // 500.
@@ -68,19 +65,6 @@ func statusOf(code refuse.Code) int {
 		return status
 	}
 	return fasthttp.StatusInternalServerError
-}
-
-// outcomeUnknown returns the refusal of a change that was written but that the disk did not
-// confirm: the next start may or may not find it. what is the subject of the message, the
-// change; then describes how the client finds out.
-func outcomeUnknown(what, then string) *refuse.Refusal {
-	return refuse.New(refuse.OutcomeUnknown, "", "%s may have been recorded: the disk did not confirm the write. "+
-		"When the exchange takes changes again, %s", what, then)
-}
-
-// badBody converts the error of the strict body reader to a refusal.
-func badBody(e *bodyError) *refuse.Refusal {
-	return &refuse.Refusal{Code: refuse.InvalidParam, Message: e.Message, Field: e.Field}
 }
 
 var errInternal = &refuse.Refusal{
@@ -118,4 +102,18 @@ func writeError(ctx *fasthttp.RequestCtx, e *refuse.Refusal, requestID []byte) {
 		body = appendUDFError(body, e)
 	}
 	ctx.Response.SetBodyRaw(body)
+}
+
+// udfPrefix is the prefix of the target of every request of the datafeed protocol.
+var udfPrefix = []byte("/udf/")
+
+// appendUDFError adds to body, an error object, the members by which the charting library
+// recognizes an error. The library ignores the status and takes a body without s for a symbol.
+func appendUDFError(body []byte, e *refuse.Refusal) []byte {
+	text := e.Message
+	if e.Field == "symbol" {
+		text = "unknown_symbol" // the library's own word
+	}
+	body = append(body[:len(body)-1], `,"s":"error","errmsg":`...)
+	return append(appendJSONString(body, text), '}')
 }

@@ -43,13 +43,12 @@ type docPlace struct {
 	board  *marketdata.Board
 	pair   engine.PairID
 	kind   marketdata.DocKind
-	shared *sharedDoc
+	shared interface{ Holds(d *marketdata.Doc) bool }
 }
 
 func (p docPlace) holds(d *marketdata.Doc) bool {
 	if p.shared != nil {
-		made := p.shared.cur.Load()
-		return made != nil && made.doc == d
+		return p.shared.Holds(d)
 	}
 	v := p.board.Load().View(p.pair)
 	return v != nil && v.Doc(p.kind) == d

@@ -1,5 +1,7 @@
 package server
 
+import "github.com/valyala/fasthttp"
+
 // Names of answer headers as sent, of request headers as fasthttp normalizes them, and constant
 // header values. They are bytes, so that an answer converts nothing.
 var (
@@ -19,6 +21,8 @@ var (
 	hdrCORSMethods   = []byte("Access-Control-Allow-Methods")
 	hdrCORSHeaders   = []byte("Access-Control-Allow-Headers")
 	hdrCORSMaxAge    = []byte("Access-Control-Max-Age")
+	hdrCSP           = []byte("Content-Security-Policy")
+	hdrNoSniff       = []byte("X-Content-Type-Options")
 
 	reqAcceptEncoding = []byte("Accept-Encoding")
 	reqIfNoneMatch    = []byte("If-None-Match")
@@ -31,7 +35,22 @@ var (
 	valVary      = []byte("Accept-Encoding")
 	valGzip      = []byte("gzip")
 	valStar      = []byte("*")
+	valNoSniff   = []byte("nosniff")
 	valTrue      = []byte("true")
 	valDay       = []byte("86400")
 	valCORSAllow = []byte("Content-Type, If-None-Match, X-Request-Id, API-PublicKey, API-Timestamp, API-Nonce, API-Signature, API-RecvWindow")
 )
+
+// credentialHeaders are the headers of a signed request. None may occur twice: a proxy may have
+// checked one copy, and the server would read the other.
+var credentialHeaders = [...]string{"API-PublicKey", "API-Timestamp", "API-Nonce", "API-Signature", "API-RecvWindow"}
+
+// repeatedCredential returns the first credential header that occurs more than once, else "".
+func repeatedCredential(h *fasthttp.RequestHeader) string {
+	for _, name := range credentialHeaders {
+		if len(h.PeekAll(name)) > 1 {
+			return name
+		}
+	}
+	return ""
+}

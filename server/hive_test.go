@@ -10,28 +10,8 @@ import (
 	"time"
 
 	"tickhive/hive"
-	"tickhive/server"
+	"tickhive/launchpad"
 )
-
-// propose opens a proposal and returns its id.
-func (c *colony) propose(tokenID string, urgent bool) string {
-	c.t.Helper()
-	return at(c.call("/hive/proposals", fmt.Sprintf(
-		`{"tokenId":%s,"topic":"slippage_cap","payload":{"slippageCapBps":150},"proposer":"somebody","urgent":%t}`, tokenID, urgent)), "proposalId")
-}
-
-// give lets user n hold whole tokens, from the owner.
-func (c *colony) give(tokenID string, owner, n int, amount string) {
-	c.t.Helper()
-	c.call("/launchpad/tokens/"+tokenID+"/transfers", fmt.Sprintf(
-		`{"fromUserId":%q,"toUserId":%q,"amount":%s}`, userUUID(owner), userUUID(n), amount))
-}
-
-func (c *colony) act(source, tokenID, kind, payload string) answer {
-	c.t.Helper()
-	return c.inner("POST", "/hive/actions", fmt.Sprintf(
-		`{"sourceAgentId":%q,"targetTokenId":%s,"actionType":%q,"actionPayload":%s,"reasonCode":"test"}`, source, tokenID, kind, payload))
-}
 
 // Checks of a vote in their order (docs/contract/hive.md#votes).
 func TestVoteRefusesInOrder(t *testing.T) {
@@ -192,7 +172,7 @@ func TestVotesPerUserAreLimited(t *testing.T) {
 	for range 30 {
 		free.refused(free.as(1, "/api/agents/workers/"+id+"/vote", body), 404, "PROPOSAL_NOT_FOUND", "proposalId")
 	}
-	byKey := newColony(t, func(o *server.Options) { o.Rate.Allow = []string{"key-1"} })
+	byKey := newColony(t, func(o *serverOptions) { o.Rate.Allow = []string{"key-1"} })
 	id = byKey.token(1, "AAA")
 	for range 30 {
 		byKey.refused(byKey.as(1, "/api/agents/workers/"+id+"/vote", body), 404, "PROPOSAL_NOT_FOUND", "proposalId")
@@ -326,5 +306,50 @@ func TestInternalHiveRefuses(t *testing.T) {
 		if got := at(w, path); got != want {
 			t.Errorf("%s is %s, want %s", path, got, want)
 		}
+	}
+}
+
+// A token whose fact the hive has not received yet has the worker that its spawn made.
+func TestATokenThatIsNewToTheHiveHasANewWorker(t *testing.T) {
+	c := freed(t)
+	owner, _ := launchpad.ParseAddress(userAddress(1))
+	for _, cmd := range []launchpad.Command{
+		launchpad.Deposit{To: owner, Amount: launchpad.AmountOf(100)},
+		launchpad.Spawn{Owner: owner, Name: "N", Symbol: "NEW"},
+	} {
+		if _, err := launchpad.Carry(c.ledger, cmd); err != nil { // the desk does not report it
+			t.Fatal(err)
+		}
+	}
+	born := fmt.Sprint(startNs / secondNs)
+	for _, row := range []struct{ target, path, want string }{
+		{"/api/launchpad/tokens", "items.0.workerStatus", "active"},
+		{"/api/launchpad/tokens/10001", "worker.status", "active"},
+		{"/api/launchpad/tokens/10001", "worker.lastActionAt", "0"},
+		{"/api/launchpad/tokens/10001/worker", "worker.deployedAt", born},
+		{"/api/launchpad/tokens/10001/worker", "stats.lastActiveAt", born},
+		{"/api/launchpad/tokens/10001/worker", "stats.totalActions", "0"},
+		{"/api/launchpad/tokens/10001/worker", "recentActions", "[]"},
+	} {
+		if got := c.see(row.target, row.path); got != row.want {
+			t.Errorf("%s %s is %s, want %s", row.target, row.path, got, row.want)
+		}
+	}
+	c.refused(c.get("/api/agents/workers/10001"), 404, "NOT_FOUND", "tokenId")
+}
+
+func TestCommentsAreShownNewestFirst(t *testing.T) {
+	c := freed(t)
+	id := c.token(1, "AAA")
+	prop := c.propose(id, false)
+	c.give(id, 1, 2, "1")
+	for user, comment := range []string{"", "first", "second"} {
+		if comment != "" {
+			c.must(c.as(user, "/api/agents/workers/"+id+"/vote", fmt.Sprintf(`{"proposalId":%q,"vote":"yes","comment":%q}`, prop, comment)))
+		}
+	}
+	p := c.must(c.get("/api/agents/proposals/" + prop))
+	if a, b := at(p, "comments.0.comment"), at(p, "comments.1.comment"); a != "second" || b != "first" {
+		t.Errorf("comments are %s, then %s", a, b)
 	}
 }

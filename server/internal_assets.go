@@ -37,7 +37,7 @@ func (o *optional) set(v *fixed.I128, has *bool) {
 	}
 	*v, *has = fixed.I128{}, o.text != nil
 	if *has {
-		*v = mustDecimal(o.text)
+		*v = fixed.MustText(o.text)
 	}
 }
 
@@ -96,13 +96,6 @@ func (r *bodyReader) readAssetMember(a *assetRequest, key []byte) {
 	}
 }
 
-func (r *bodyReader) flag() *bool {
-	if v, given := r.boolean(); given {
-		return &v
-	}
-	return nil
-}
-
 func (r *bodyReader) limit() optional {
 	o := optional{true, r.decimal()}
 	if o.text != nil && decimalSign(o.text) < 0 {
@@ -114,7 +107,7 @@ func (r *bodyReader) limit() optional {
 func (r *bodyReader) fee() optional {
 	o := optional{true, r.decimal()}
 	if o.text != nil {
-		if v, negative, res := units(o.text, engine.RateScale); negative || res != unitsExact || v > engine.RateOne {
+		if v, negative, res := fixed.TextUnits(o.text, engine.RateScale); negative || res != fixed.UnitsExact || v > engine.RateOne {
 			r.bad("must be a rate from 0 to 1 with at most 8 fractional digits.")
 		}
 	}

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -19,22 +20,11 @@ import (
 	"tickhive/engine"
 	"tickhive/engine/sequencer"
 	"tickhive/internal/clock"
+	"tickhive/internal/entry"
 	"tickhive/internal/refuse"
-	"tickhive/internal/wal"
 	"tickhive/marketdata"
 	"tickhive/marketdata/replica"
 )
-
-// Exchange is the interface to the engine: it submits orders and runs queries on the goroutine
-// that owns books and history. *sequencer.Loop implements it.
-type Exchange interface {
-	// Submit submits a batch and waits for its outcome.
-	Submit(b *sequencer.Batch) error
-	// Query runs fn between two commands on the goroutine that owns core and history.
-	Query(fn func()) error
-	// AdvanceTo advances a virtual clock to ns and carries out all work that falls due.
-	AdvanceTo(ns int64) error
-}
 
 // InternalOptions configures the internal listener. Exchange, Core, History, Board and Clock
 // are required.
@@ -44,7 +34,7 @@ type InternalOptions struct {
 	History  *marketdata.History // read only inside Exchange.Query
 	Board    *marketdata.Board
 	Clock    clock.Clock
-	Accounts Accounts // nil: only the built-in account
+	Entry    *entry.Entry // nil: only the built-in account can trade
 
 	// Token, if not empty, must be in the header Authorization: Bearer of every request. If it
 	// is empty, the listener refuses requests that a web page may have sent.
@@ -74,7 +64,7 @@ type InternalOptions struct {
 }
 
 // InternalResource returns the internal routes of one resource. NewInternal calls it once.
-type InternalResource func(s *Internal) []*Route
+type InternalResource func() []*Route
 
 // Internal is the internal listener (docs/contract/internal.md). Any goroutine may call its
 // methods.
@@ -83,7 +73,7 @@ type Internal struct {
 	edge  *edge
 	token [sha256.Size]byte // hash of the token: compared in constant time for any length
 
-	batches sync.Pool  // *orderBatch
+	bodies  sync.Pool  // *orderBody
 	setting sync.Mutex // one change of a pair or asset at a time: read, change, submit
 }
 
@@ -98,9 +88,6 @@ const (
 // generators open hundreds.
 const DefaultInternalConns = 10_000
 
-// internalPrefix is the prefix of every path except those that other programs expect.
-const internalPrefix = "/internal/v1"
-
 // NewInternal returns the internal listener without opening a socket.
 func NewInternal(o InternalOptions) (*Internal, error) {
 	if o.Exchange == nil || o.Core == nil || o.History == nil || o.Board == nil || o.Clock == nil || o.Ready == nil {
@@ -112,17 +99,24 @@ func NewInternal(o InternalOptions) (*Internal, error) {
 	if o.MachineNs == nil {
 		o.MachineNs = clock.MachineNs
 	}
-	setDefault(&o.Connections, DefaultInternalConns)
-	if o.Accounts == nil {
-		o.Accounts = noAccounts{}
+	o.Connections = cmp.Or(o.Connections, DefaultInternalConns)
+	if o.Entry == nil {
+		var err error
+		o.Entry, err = entry.New(entry.Options{
+			Exchange: o.Exchange, Core: o.Core, History: o.History, Board: o.Board, Clock: o.Clock,
+		})
+		if err != nil {
+			return nil, err
+		}
 	}
 	s := &Internal{opt: o, token: sha256.Sum256([]byte(o.Token))}
-	s.batches.New = func() any { return newOrderBatch(s) }
+	s.bodies.New = func() any { return new(orderBody) }
 	var table []*Route
-	for _, resource := range append([]InternalResource{
-		internalOrderRoutes, internalMarketRoutes, internalSystemRoutes,
-	}, o.Resources...) {
-		table = append(table, resource(s)...)
+	for _, routes := range []func(s *Internal) []*Route{internalOrderRoutes, internalMarketRoutes, internalSystemRoutes} {
+		table = append(table, routes(s)...)
+	}
+	for _, resource := range o.Resources {
+		table = append(table, resource()...)
 	}
 	for _, r := range table {
 		r.Class = ClassExempt
@@ -132,10 +126,11 @@ func NewInternal(o InternalOptions) (*Internal, error) {
 		}
 		r.Handle = s.guard(r.Handle)
 	}
-	gate, err := newPageGate(o.Hosts)
+	pages, err := newPageGate(o.Hosts)
 	if err != nil {
 		return nil, fmt.Errorf("server: internal.hosts: %w", err)
 	}
+	gate := pages.check
 	if o.Token != "" {
 		gate = nil // no page knows the token
 	}
@@ -201,32 +196,18 @@ func (s *Internal) Accepts() AcceptStat { return s.edge.accepts.stat("internal")
 // RouteStats returns copies of the counters of every route.
 func (s *Internal) RouteStats() []RouteStat { return s.edge.stats() }
 
-// exchangeError returns the refusal for an error of Exchange after which nothing was applied.
-func exchangeError(err error) *refuse.Refusal {
-	switch {
-	case errors.Is(err, sequencer.ErrBusy):
-		return refuse.Later(1, "The order queue is full; nothing was applied.")
-	case errors.Is(err, sequencer.ErrStopping):
-		return refuse.Later(5, "The server is shutting down; nothing was applied.")
-	case errors.Is(err, sequencer.ErrTimeBack):
-		return refuse.Param("at", "The member at must not go back in time.")
+// instrument returns the instrument of a pair code, nil if there is none.
+func (s *Internal) instrument(code []byte) *engine.Instrument {
+	if v := s.opt.Board.Load().Lookup(string(code)); v != nil {
+		return v.Instrument
 	}
-	return refuse.Later(5, "The journal takes no changes; nothing was applied.")
-}
-
-// submitError returns the refusal for a change that the engine did not confirm; for what and
-// then see outcomeUnknown.
-func submitError(err error, what, then string) *refuse.Refusal {
-	if errors.Is(err, sequencer.ErrOutcomeUnknown) || errors.Is(err, wal.ErrOutcomeUnknown) {
-		return outcomeUnknown(what, then)
-	}
-	return exchangeError(err)
+	return nil
 }
 
 // query runs fn on the goroutine that may read core and history.
 func (s *Internal) query(fn func()) *refuse.Refusal {
 	if err := s.opt.Exchange.Query(fn); err != nil {
-		return exchangeError(err)
+		return entry.NotApplied(err)
 	}
 	return nil
 }
@@ -242,7 +223,7 @@ func (s *Internal) control(cmd *engine.Command) (refused engine.Reason, err *ref
 		},
 	}
 	if serr := s.opt.Exchange.Submit(&b); serr != nil {
-		return 0, submitError(serr, "The change", "look at the pair or asset before you repeat the request.")
+		return 0, entry.Unconfirmed(serr, "The change", "look at the pair or asset before you repeat the request.")
 	}
 	return refused, nil
 }

@@ -15,25 +15,29 @@ import (
 
 // InternalResource returns the account routes of the internal API
 // (docs/contract/internal.md#users-and-money).
-func (d *AccountDesk) InternalResource(*Internal) []*Route {
+func (d *AccountDesk) InternalResource() []*Route {
 	const get, post = fasthttp.MethodGet, fasthttp.MethodPost
-	const users = internalPrefix + "/users"
+	const path = internalPrefix + "/users"
+	u := users{d}
 	return []*Route{
-		{Method: post, Path: users, Handle: d.createUser},
-		{Method: get, Path: users + "/{id}", Handle: d.getUser},
-		{Method: fasthttp.MethodPatch, Path: users + "/{id}", Handle: d.patchUser},
-		{Method: post, Path: users + "/{id}/deposits", Handle: d.deposit},
-		{Method: post, Path: users + "/{id}/withdrawals", Handle: d.withdraw},
-		{Method: post, Path: users + "/{id}/profits", Handle: d.addProfit},
-		{Method: post, Path: users + "/{id}/apikeys", Handle: d.createUserKey},
-		{Method: get, Path: internalPrefix + "/totals", Handle: d.totals},
+		{Method: post, Path: path, Handle: u.createUser},
+		{Method: get, Path: path + "/{id}", Handle: u.getUser},
+		{Method: fasthttp.MethodPatch, Path: path + "/{id}", Handle: u.patchUser},
+		{Method: post, Path: path + "/{id}/deposits", Handle: u.deposit},
+		{Method: post, Path: path + "/{id}/withdrawals", Handle: u.withdraw},
+		{Method: post, Path: path + "/{id}/profits", Handle: u.addProfit},
+		{Method: post, Path: path + "/{id}/apikeys", Handle: u.createUserKey},
+		{Method: get, Path: internalPrefix + "/totals", Handle: u.totals},
 	}
 }
+
+// users are the internal routes of users and their money.
+type users struct{ *AccountDesk }
 
 // nativeCurrency is the code of the launchpad's native currency.
 const nativeCurrency = "NATIVE"
 
-func (d *AccountDesk) createUser(c *Ctx) *refuse.Refusal {
+func (d users) createUser(c *Ctx) *refuse.Refusal {
 	var r bodyReader
 	u := userRequest{creates: true}
 	r.reset(c.PostBody())
@@ -68,7 +72,7 @@ func unfunded(u *accounts.UserView, cause *refuse.Refusal) *refuse.Refusal {
 	return &e
 }
 
-func (d *AccountDesk) patchUser(c *Ctx) *refuse.Refusal {
+func (d users) patchUser(c *Ctx) *refuse.Refusal {
 	var r bodyReader
 	var u userRequest
 	r.reset(c.PostBody())
@@ -86,7 +90,7 @@ func (d *AccountDesk) patchUser(c *Ctx) *refuse.Refusal {
 	return err
 }
 
-func (d *AccountDesk) getUser(c *Ctx) *refuse.Refusal {
+func (d users) getUser(c *Ctx) *refuse.Refusal {
 	user, err := d.userOf(c)
 	if err == nil {
 		c.Private(d.appendUser(nil, &user, true))
@@ -95,7 +99,7 @@ func (d *AccountDesk) getUser(c *Ctx) *refuse.Refusal {
 }
 
 // createUserKey serves POST /users/{id}/apikeys: the public route with canTrade=true by default.
-func (d *AccountDesk) createUserKey(c *Ctx) *refuse.Refusal {
+func (d users) createUserKey(c *Ctx) *refuse.Refusal {
 	user, err := d.userOf(c)
 	if err != nil {
 		return err
@@ -104,7 +108,7 @@ func (d *AccountDesk) createUserKey(c *Ctx) *refuse.Refusal {
 }
 
 // totals sends the sums over all accounts, including the ledger's currencies.
-func (d *AccountDesk) totals(c *Ctx) *refuse.Refusal {
+func (d users) totals(c *Ctx) *refuse.Refusal {
 	all := d.view.Totals()
 	if d.opt.Ledger != nil {
 		all = append(all, d.opt.Ledger.Totals()...)
@@ -122,7 +126,7 @@ func (d *AccountDesk) totals(c *Ctx) *refuse.Refusal {
 }
 
 // appendUser appends a User (docs/contract/internal.md#users-and-money); full adds the balances.
-func (d *AccountDesk) appendUser(b []byte, u *accounts.UserView, full bool) []byte {
+func (d users) appendUser(b []byte, u *accounts.UserView, full bool) []byte {
 	b = appendJSONString(append(b, `{"id":`...), u.ID)
 	b = appendJSONString(append(b, `,"nickname":`...), u.Nickname)
 	b = appendJSONPtr(append(b, `,"name":`...), u.Name)
@@ -149,7 +153,7 @@ func (d *AccountDesk) appendUser(b []byte, u *accounts.UserView, full bool) []by
 }
 
 // nativeBalance returns the user's balance of the native currency, free and held.
-func (d *AccountDesk) nativeBalance(u *accounts.UserView) fixed.I192 {
+func (d users) nativeBalance(u *accounts.UserView) fixed.I192 {
 	if l := d.opt.Ledger; l != nil && l.Keeps(nativeCurrency) {
 		for _, b := range l.Balances(u.Address) {
 			if b.CurrencyCode == nativeCurrency {

@@ -72,7 +72,7 @@ func (r *bodyReader) profitType() accounts.ProfitType {
 
 // moneyOf reads the body and finds the user and the currency. asset is nil for the ledger's
 // currencies, which are no assets of the exchange.
-func (d *AccountDesk) moneyOf(c *Ctx, m *moneyRequest) (u accounts.UserView, asset *engine.Asset, err *refuse.Refusal) {
+func (d users) moneyOf(c *Ctx, m *moneyRequest) (u accounts.UserView, asset *engine.Asset, err *refuse.Refusal) {
 	var r bodyReader
 	r.reset(c.PostBody())
 	if err := r.decodeMoney(m); err != nil {
@@ -89,14 +89,14 @@ func (d *AccountDesk) moneyOf(c *Ctx, m *moneyRequest) (u accounts.UserView, ass
 
 // ledgerKeeps reports whether the ledger holds the balances of a currency. Without a ledger,
 // accounts hold its currencies like any other.
-func (d *AccountDesk) ledgerKeeps(code string) bool {
+func (d users) ledgerKeeps(code string) bool {
 	if d.opt.Ledger == nil {
 		return code == nativeCurrency || code == "USBI"
 	}
 	return d.opt.Ledger.Keeps(code)
 }
 
-func (d *AccountDesk) deposit(c *Ctx) *refuse.Refusal {
+func (d users) deposit(c *Ctx) *refuse.Refusal {
 	var m moneyRequest
 	u, asset, err := d.moneyOf(c, &m)
 	if err != nil {
@@ -113,7 +113,7 @@ func (d *AccountDesk) deposit(c *Ctx) *refuse.Refusal {
 }
 
 // credit deposits into the ledger or the account, depending on which holds the currency.
-func (d *AccountDesk) credit(u *accounts.UserView, currency string, amount Money) (accounts.BalanceView, *refuse.Refusal) {
+func (d users) credit(u *accounts.UserView, currency string, amount Money) (accounts.BalanceView, *refuse.Refusal) {
 	if d.opt.Ledger != nil && d.opt.Ledger.Keeps(currency) {
 		return d.opt.Ledger.Deposit(u.Address, currency, amount)
 	}
@@ -121,7 +121,7 @@ func (d *AccountDesk) credit(u *accounts.UserView, currency string, amount Money
 	return res.Balance, err
 }
 
-func (d *AccountDesk) withdraw(c *Ctx) *refuse.Refusal {
+func (d users) withdraw(c *Ctx) *refuse.Refusal {
 	var m moneyRequest
 	u, asset, err := d.moneyOf(c, &m)
 	if err != nil {
@@ -164,7 +164,7 @@ func sendWithdrawal(c *Ctx, b *accounts.BalanceView, commission Money) {
 	c.Private(append(appendMoney(append(body, `,"commission":`...), commission), '}'))
 }
 
-func (d *AccountDesk) addProfit(c *Ctx) *refuse.Refusal {
+func (d users) addProfit(c *Ctx) *refuse.Refusal {
 	m := moneyRequest{profits: true}
 	u, asset, err := d.moneyOf(c, &m)
 	if err != nil {

@@ -13,12 +13,6 @@ import (
 
 const userMembers = "address avatarId dateCreated dealAskDiscountFraction dealBidDiscountFraction id inviteCode inviterId isAmbassador level name nativeBalance nickname noTradeCommissions publicId secondLevelPercent secondName stakingLevel unlimited"
 
-// inner calls the internal API for any answer.
-func (h *house) innerCall(method, path, body string) answer {
-	h.t.Helper()
-	return h.send(h.intern, method, "/internal/v1"+path, body, nil)
-}
-
 func TestUsersHaveDefaultsAndCanBeChanged(t *testing.T) {
 	h := newHouse(t)
 	u := h.in("POST", "/users", "{}")

@@ -35,3 +35,14 @@ func appendJSONNullable(dst []byte, s string) []byte {
 	}
 	return appendJSONString(dst, s)
 }
+
+// appendUUID appends the text form, lower case.
+func appendUUID(dst []byte, id [16]byte) []byte {
+	for i, b := range id {
+		if i == 4 || i == 6 || i == 8 || i == 10 {
+			dst = append(dst, '-')
+		}
+		dst = append(dst, hexDigits[b>>4], hexDigits[b&15])
+	}
+	return dst
+}

@@ -16,6 +16,8 @@ import (
 	"tickhive/engine"
 	"tickhive/engine/sequencer"
 	"tickhive/hive"
+	"tickhive/internal/durable"
+	"tickhive/internal/fixed"
 	"tickhive/internal/refuse"
 	"tickhive/internal/vfs"
 	"tickhive/internal/wal"
@@ -45,11 +47,11 @@ func userAddress(n int) string { return fmt.Sprintf("0x%040x", n+0xabc000) }
 // maxUser is the number of the last existing user.
 const maxUser = 999
 
-func newColony(t testing.TB, change ...func(*server.Options)) *colony {
+func newColony(t testing.TB, change ...func(*serverOptions)) *colony {
 	t.Helper()
 	c := &colony{fs: vfs.NewMem(), levels: map[int]int64{}}
 	var err error
-	c.market = newMarket(t, append([]func(*server.Options){func(o *server.Options) {
+	c.market = newMarket(t, append([]func(*serverOptions){func(o *serverOptions) {
 		c.desk, err = server.NewLaunchpadDesk(server.LaunchpadOptions{Clock: o.Clock, User: c.user, Find: c.find})
 		if err != nil {
 			t.Fatal(err)
@@ -65,7 +67,7 @@ func newColony(t testing.TB, change ...func(*server.Options)) *colony {
 
 // freed returns a test cluster whose clients are on the allow-list.
 func freed(t testing.TB) *colony {
-	return newColony(t, func(o *server.Options) { o.Rate.Allow = []string{"192.0.2.0/24"} })
+	return newColony(t, func(o *serverOptions) { o.Rate.Allow = []string{"192.0.2.0/24"} })
 }
 
 func (c *colony) user(a engine.AccountID) (int64, string, bool) {
@@ -106,14 +108,15 @@ func (c *colony) open() {
 	var err error
 	options := wal.Options{NoLock: true, PreallocBytes: -1}
 	c.ledger, err = launchpad.OpenStore(launchpad.StoreOptions{
-		Options: launchpad.DefaultOptions(), FS: c.fs, Dir: "launchpad", Log: options, Clock: c.clk,
+		Options: launchpad.DefaultOptions(),
+		Config:  durable.Config{FS: c.fs, Dir: "launchpad", Log: options, Clock: c.clk},
 	})
 	if err != nil {
 		c.t.Fatal(err)
 	}
 	o := hive.DefaultOptions()
 	o.GenesisNs = c.ledger.View().GenesisNs()
-	c.swarm, err = hive.OpenStore(hive.StoreOptions{Options: o, FS: c.fs, Dir: "hive", Log: options, Clock: c.clk})
+	c.swarm, err = hive.OpenStore(hive.StoreOptions{Options: o, Config: durable.Config{FS: c.fs, Dir: "hive", Log: options, Clock: c.clk}})
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -312,4 +315,33 @@ func (c *colony) do(method, target, body string, header ...string) answer {
 func (c *colony) get(target string, header ...string) answer {
 	c.t.Helper()
 	return c.do(http.MethodGet, target, "", header...)
+}
+
+func (c *colony) act(source, tokenID, kind, payload string) answer {
+	c.t.Helper()
+	return c.inner("POST", "/hive/actions", fmt.Sprintf(
+		`{"sourceAgentId":%q,"targetTokenId":%s,"actionType":%q,"actionPayload":%s,"reasonCode":"test"}`, source, tokenID, kind, payload))
+}
+
+// give lets user n hold whole tokens, from the owner.
+func (c *colony) give(tokenID string, owner, n int, amount string) {
+	c.t.Helper()
+	c.call("/launchpad/tokens/"+tokenID+"/transfers", fmt.Sprintf(
+		`{"fromUserId":%q,"toUserId":%q,"amount":%s}`, userUUID(owner), userUUID(n), amount))
+}
+
+// propose opens a proposal and returns its id.
+func (c *colony) propose(tokenID string, urgent bool) string {
+	c.t.Helper()
+	return at(c.call("/hive/proposals", fmt.Sprintf(
+		`{"tokenId":%s,"topic":"slippage_cap","payload":{"slippageCapBps":150},"proposer":"somebody","urgent":%t}`, tokenID, urgent)), "proposalId")
+}
+
+func money(t testing.TB, text string) server.Money {
+	t.Helper()
+	v, err := fixed.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
 }

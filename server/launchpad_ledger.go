@@ -16,21 +16,21 @@ func (d *LaunchpadDesk) Keeps(currencyCode string) bool {
 }
 
 // Deposit credits NATIVE or USBI to an address.
-func (d *LaunchpadDesk) Deposit(address, currencyCode string, amount Money) (accounts.BalanceView, *refuse.Refusal) {
+func (d *LaunchpadDesk) Deposit(address, currencyCode string, amount fixed.I128) (accounts.BalanceView, *refuse.Refusal) {
 	return d.move(address, currencyCode, amount, func(a launchpad.Address, c launchpad.Currency, v launchpad.Amount) launchpad.Command {
 		return launchpad.Deposit{To: a, Currency: c, Amount: v}
 	})
 }
 
 // Withdraw debits NATIVE or USBI from an address.
-func (d *LaunchpadDesk) Withdraw(address, currencyCode string, amount Money) (accounts.BalanceView, *refuse.Refusal) {
+func (d *LaunchpadDesk) Withdraw(address, currencyCode string, amount fixed.I128) (accounts.BalanceView, *refuse.Refusal) {
 	return d.move(address, currencyCode, amount, func(a launchpad.Address, c launchpad.Currency, v launchpad.Amount) launchpad.Command {
 		return launchpad.Withdraw{From: a, Currency: c, Amount: v}
 	})
 }
 
 func (d *LaunchpadDesk) move(
-	address, currencyCode string, amount Money,
+	address, currencyCode string, amount fixed.I128,
 	command func(launchpad.Address, launchpad.Currency, launchpad.Amount) launchpad.Command,
 ) (accounts.BalanceView, *refuse.Refusal) {
 	a, okAddress := launchpad.ParseAddress(address)
@@ -46,7 +46,8 @@ func (d *LaunchpadDesk) move(
 	if err != nil {
 		return accounts.BalanceView{}, agentError(err, "the balances")
 	}
-	return balanceText(*res.Balance), nil
+	m := moneyOf(res.Balance).Wide()
+	return accounts.BalanceView{CurrencyCode: currency.String(), Free: m, Total: m}, nil
 }
 
 // Balances returns the non-zero balances of an address in NATIVE and USBI.
@@ -89,7 +90,7 @@ func (d *LaunchpadDesk) Totals() []accounts.TotalView {
 }
 
 // ledgerAmount converts money to the ledger's amount; false when it is not above 0.
-func ledgerAmount(m Money) (launchpad.Amount, bool) {
+func ledgerAmount(m fixed.I128) (launchpad.Amount, bool) {
 	v, err := launchpad.ParseAmount(string(fixed.AppendShortest(nil, m, fixed.Scale)))
 	return v, err == nil && !v.IsZero()
 }
@@ -97,20 +98,11 @@ func ledgerAmount(m Money) (launchpad.Amount, bool) {
 // maxMoney is the largest signed 128-bit value; larger totals are shown as maxMoney.
 var maxMoney = new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 127), big.NewInt(1))
 
-func moneyOf(a launchpad.Amount) Money {
+func moneyOf(a launchpad.Amount) fixed.I128 {
 	v := a.Big()
 	if v.Cmp(maxMoney) > 0 {
 		v = maxMoney
 	}
 	low := new(big.Int).And(v, new(big.Int).SetUint64(1<<64-1)).Uint64()
-	return Money{Hi: new(big.Int).Rsh(v, 64).Int64(), Lo: low}
-}
-
-func balanceText(b launchpad.BalanceInfo) accounts.BalanceView {
-	a, err := launchpad.ParseAmount(string(b.Free))
-	if err != nil {
-		panic("BUG: server: a balance of the ledger is no amount: " + err.Error())
-	}
-	m := moneyOf(a).Wide()
-	return accounts.BalanceView{CurrencyCode: b.CurrencyCode, Free: m, Total: m}
+	return fixed.I128{Hi: new(big.Int).Rsh(v, 64).Int64(), Lo: low}
 }

@@ -7,27 +7,17 @@ import (
 	"sync"
 	"testing"
 
-	"tickhive/internal/fixed"
 	"tickhive/launchpad"
 	"tickhive/server"
 	"tickhive/server/web"
 )
-
-func money(t testing.TB, text string) server.Money {
-	t.Helper()
-	v, err := fixed.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return v
-}
 
 func TestLaunchpadRoutesAreThoseOfTheDescription(t *testing.T) {
 	desk, err := server.NewLaunchpadDesk(server.LaunchpadOptions{Clock: newMarket(t).clk, User: (&colony{}).user, Find: (&colony{}).find})
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := newMarket(t, func(o *server.Options) { o.Resources = append(o.Resources, desk.Routes) })
+	m := newMarket(t, func(o *serverOptions) { o.Resources = append(o.Resources, desk.Routes) })
 	sameRoutes(t, m.srv.Routes(), web.PartMarket, web.PartLaunchpad)
 	c, err := agentContract()
 	if err != nil {

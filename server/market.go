@@ -4,26 +4,25 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"tickhive/aggregator"
+	"tickhive/engine"
 	"tickhive/internal/refuse"
 	"tickhive/marketdata"
 )
 
-const pairName = "currencyPairCode"
-
 // marketRoutes returns the single-pair routes of {base_url} and the summary.
-func marketRoutes(s *Server) []*Route {
-	s.docs.summary.ofRows(func(v *marketdata.View) *marketdata.Doc {
+func marketRoutes(m *Market) []*Route {
+	m.docs.summary.ofRows(func(v *marketdata.View) *marketdata.Doc {
 		return keptRow(v, marketdata.DocSummaryRow, aggregator.AppendSummary)
 	})
 	get := func(path string, h Handler, query ...string) *Route {
 		return &Route{Method: fasthttp.MethodGet, Path: path, Handle: h, Public: true, Query: append(query, "decimals")}
 	}
 	return []*Route{
-		get("/api/tickers", s.ticker, pairName),
-		get("/api/orderbook", s.orderbook, pairName, "aliases"),
-		get("/api/deals", s.deals, pairName, "sinceDate", "endDate", "pageNumber", "pageSize"),
-		get("/api/ohlc", s.ohlc, pairName, "interval", "start", "end", "fill"),
-		get("/api/summary", func(c *Ctx) *refuse.Refusal { return s.sendShared(c, &s.docs.summary) }),
+		get("/api/tickers", m.ticker, pairName),
+		get("/api/orderbook", m.orderbook, pairName, "aliases"),
+		get("/api/deals", m.deals, pairName, "sinceDate", "endDate", "pageNumber", "pageSize"),
+		get("/api/ohlc", m.ohlc, pairName, "interval", "start", "end", "fill"),
+		get("/api/summary", func(c *Ctx) *refuse.Refusal { return m.sendShared(c, &m.docs.summary) }),
 	}
 }
 
@@ -38,12 +37,12 @@ func keptRow(v *marketdata.View, kind marketdata.DocKind,
 	return v.Keep(kind, &marketdata.Doc{Body: body, Seq: tagHash(body)})
 }
 
-func (s *Server) ticker(c *Ctx) *refuse.Refusal {
+func (m *Market) ticker(c *Ctx) *refuse.Refusal {
 	code, err := c.pairParam(pairName)
 	if err != nil {
 		return err
 	}
-	v, err := s.lookup(pairName, code)
+	v, err := m.lookup(pairName, code)
 	if err != nil {
 		return err
 	}
@@ -52,14 +51,14 @@ func (s *Server) ticker(c *Ctx) *refuse.Refusal {
 		body := AppendTicker(make([]byte, 0, 384), v)
 		d = v.Keep(marketdata.DocTicker, newDoc(body, uint64(v.TickerSeq), c.MachineNs()))
 	}
-	return s.sendDoc(c, d, s.at(v.Instrument.ID, marketdata.DocTicker))
+	return c.SendDoc(d, m.at(v.Instrument.ID, marketdata.DocTicker))
 }
 
 // bookLevels is the number of levels of a side that /api/orderbook shows
 // (docs/contract/api.md#limits).
 const bookLevels = 40
 
-func (s *Server) orderbook(c *Ctx) *refuse.Refusal {
+func (m *Market) orderbook(c *Ctx) *refuse.Refusal {
 	code, err := c.pairParam(pairName)
 	if err != nil {
 		return err
@@ -68,16 +67,28 @@ func (s *Server) orderbook(c *Ctx) *refuse.Refusal {
 	if err != nil {
 		return err
 	}
-	v, err := s.lookup(pairName, code)
+	v, err := m.lookup(pairName, code)
 	if err != nil {
 		return err
 	}
 	if !aliases {
-		return s.sendBody(c, appendBookPlain(nil, v), uint64(v.BookSeq))
+		return c.SendBody(appendBookPlain(nil, v), uint64(v.BookSeq))
 	}
 	d := v.Doc(marketdata.DocBook)
 	if d == nil {
 		d = v.Keep(marketdata.DocBook, baseBookDoc(v, c.MachineNs()))
 	}
-	return s.sendDoc(c, d, s.at(v.Instrument.ID, marketdata.DocBook))
+	return c.SendDoc(d, m.at(v.Instrument.ID, marketdata.DocBook))
+}
+
+// lookup returns the view of a pair, or a 404 refusal.
+func (m *Market) lookup(name string, code []byte) (*marketdata.View, *refuse.Refusal) {
+	if v := m.board.Load().Lookup(bytesKey(code)); v != nil {
+		return v, nil
+	}
+	return nil, refuse.Missing(name, "There is no pair %s.", code)
+}
+
+func (m *Market) at(id engine.PairID, kind marketdata.DocKind) docPlace {
+	return docPlace{board: m.board, pair: id, kind: kind}
 }

@@ -10,22 +10,19 @@ import (
 	"tickhive/marketdata"
 )
 
-// The prefixes of the aggregator namespace. Both have the same routes, which answer the same
-// bytes.
-const (
-	aggregatorPrefix = "/api/marketdata/getaggregator"
-	aggregatorAlias  = "/v1/spot/market"
-)
+// aggregatorAlias is the second prefix of the aggregator namespace: the same routes, which answer
+// the same bytes.
+const aggregatorAlias = "/v1/spot/market"
 
 const tickerName = "ticker_id"
 
 // aggregatorRoutes returns the routes of {aggregator_base_url} under both prefixes.
-func aggregatorRoutes(s *Server) []*Route {
-	s.docs.aggTickers.ofRows(func(v *marketdata.View) *marketdata.Doc {
+func aggregatorRoutes(m *Market) []*Route {
+	m.docs.aggTickers.ofRows(func(v *marketdata.View) *marketdata.Doc {
 		return keptRow(v, marketdata.DocAggTicker, aggregator.AppendTicker)
 	})
-	s.docs.aggPairs.ofConfig(aggregator.AppendPairs)
-	s.docs.aggAsset.ofConfig(func(dst []byte, r *marketdata.Root) []byte {
+	m.docs.aggPairs.ofConfig(aggregator.AppendPairs)
+	m.docs.aggAsset.ofConfig(func(dst []byte, r *marketdata.Root) []byte {
 		return aggregator.AppendAssets(dst, r, appendJSONString)
 	})
 	var all []*Route
@@ -38,11 +35,11 @@ func aggregatorRoutes(s *Server) []*Route {
 			all = append(all, r)
 			return r
 		}
-		get("/pairs", func(c *Ctx) *refuse.Refusal { return s.sendShared(c, &s.docs.aggPairs) })
-		get("/tickers", func(c *Ctx) *refuse.Refusal { return s.sendShared(c, &s.docs.aggTickers) }).MaxAge5 = true
-		get("/orderbook", s.aggOrderbook, tickerName, "depth")
-		get("/historical_trades", s.aggTrades, tickerName, "type", "limit", "start_time", "end_time")
-		get("/asset", func(c *Ctx) *refuse.Refusal { return s.sendShared(c, &s.docs.aggAsset) })
+		get("/pairs", func(c *Ctx) *refuse.Refusal { return m.sendShared(c, &m.docs.aggPairs) })
+		get("/tickers", func(c *Ctx) *refuse.Refusal { return m.sendShared(c, &m.docs.aggTickers) }).MaxAge5 = true
+		get("/orderbook", m.aggOrderbook, tickerName, "depth")
+		get("/historical_trades", m.aggTrades, tickerName, "type", "limit", "start_time", "end_time")
+		get("/asset", func(c *Ctx) *refuse.Refusal { return m.sendShared(c, &m.docs.aggAsset) })
 	}
 	return all
 }
@@ -50,7 +47,7 @@ func aggregatorRoutes(s *Server) []*Route {
 // keptDepth is the depth whose document is cached, besides the full book.
 const keptDepth = 100
 
-func (s *Server) aggOrderbook(c *Ctx) *refuse.Refusal {
+func (m *Market) aggOrderbook(c *Ctx) *refuse.Refusal {
 	code, err := c.pairParam(tickerName)
 	if err != nil {
 		return err
@@ -59,7 +56,7 @@ func (s *Server) aggOrderbook(c *Ctx) *refuse.Refusal {
 	if err != nil {
 		return err
 	}
-	v, err := s.lookup(tickerName, code)
+	v, err := m.lookup(tickerName, code)
 	if err != nil {
 		return err
 	}
@@ -70,13 +67,13 @@ func (s *Server) aggOrderbook(c *Ctx) *refuse.Refusal {
 	case keptDepth:
 	default:
 		book := aggregator.Book(v, levels)
-		return s.sendBody(c, book.AppendTo(make([]byte, 0, book.Size)), uint64(v.BookSeq))
+		return c.SendBody(book.AppendTo(make([]byte, 0, book.Size)), uint64(v.BookSeq))
 	}
 	d := v.Doc(kind)
 	if d == nil {
 		d = v.Keep(kind, aggBookDoc(v, levels, c.MachineNs()))
 	}
-	return s.sendDoc(c, d, s.at(v.Instrument.ID, kind))
+	return c.SendDoc(d, m.at(v.Instrument.ID, kind))
 }
 
 // aggBookDoc returns the document that is cached. The first part of its text has the pair's
@@ -95,7 +92,7 @@ const (
 	streamedTrades = 4096
 )
 
-func (s *Server) aggTrades(c *Ctx) *refuse.Refusal {
+func (m *Market) aggTrades(c *Ctx) *refuse.Refusal {
 	code, err := c.pairParam(tickerName)
 	if err != nil {
 		return err
@@ -104,7 +101,7 @@ func (s *Server) aggTrades(c *Ctx) *refuse.Refusal {
 	if err != nil {
 		return err
 	}
-	v, err := s.lookup(tickerName, code)
+	v, err := m.lookup(tickerName, code)
 	if err != nil {
 		return err
 	}
@@ -113,14 +110,14 @@ func (s *Server) aggTrades(c *Ctx) *refuse.Refusal {
 	if f.StartMs > startNs/1_000_000 {
 		startNs = min(f.StartMs, (1<<63-1)/1_000_000) * 1_000_000
 	}
-	s.flagTruncated(c, v, sel.Oldest, startNs)
+	m.flagTruncated(c, v, sel.Oldest, startNs)
 	if plain && f.Limit == keptTrades {
-		return s.keptTrades(c, v, sel)
+		return m.keptTrades(c, v, sel)
 	}
 	if sel.Len() > streamedTrades {
-		return s.streamTrades(c, v, sel)
+		return m.streamTrades(c, v, sel)
 	}
-	return s.sendBody(c, aggregator.AppendTrades(nil, v, sel), uint64(v.TradesSeq))
+	return c.SendBody(aggregator.AppendTrades(nil, v, sel), uint64(v.TradesSeq))
 }
 
 // tradesFilter reads the parameters in the order of docs/contract/api.md; plain reports that
@@ -150,12 +147,12 @@ func (c *Ctx) tradesFilter() (f aggregator.Filter, plain bool, err *refuse.Refus
 	return f, kind < 0 && !hasStart && !hasEnd, nil
 }
 
-func (s *Server) keptTrades(c *Ctx, v *marketdata.View, sel aggregator.Selection) *refuse.Refusal {
+func (m *Market) keptTrades(c *Ctx, v *marketdata.View, sel aggregator.Selection) *refuse.Refusal {
 	d := v.Doc(marketdata.DocAggTrades100)
 	if d == nil {
 		d = aggTradesDoc(v, sel, c.MachineNs())
 	}
-	return s.sendDoc(c, d, s.at(v.Instrument.ID, marketdata.DocAggTrades100))
+	return c.SendDoc(d, m.at(v.Instrument.ID, marketdata.DocAggTrades100))
 }
 
 func aggTradesDoc(v *marketdata.View, sel aggregator.Selection, nowNs int64) *marketdata.Doc {
@@ -175,7 +172,7 @@ func aggTradesDoc(v *marketdata.View, sel aggregator.Selection, nowNs int64) *ma
 
 // streamTrades writes a large answer in pieces from the view. Its tag hashes the inputs of the
 // body (the pair, the form of decimals and the trades) instead of the body.
-func (s *Server) streamTrades(c *Ctx, v *marketdata.View, sel aggregator.Selection) *refuse.Refusal {
+func (m *Market) streamTrades(c *Ctx, v *marketdata.View, sel aggregator.Selection) *refuse.Refusal {
 	var piece func(dst, text []byte) []byte
 	hash := tagHash([]byte(v.Instrument.Code))
 	if c.decimalsText {
@@ -193,24 +190,13 @@ func (s *Server) streamTrades(c *Ctx, v *marketdata.View, sel aggregator.Selecti
 	for _, part := range []uint64{uint64(sel.Low), uint64(sel.High), sides, uint64(newest.TimeNs)} {
 		hash = joinTag(hash, part)
 	}
-	tag := string(appendTag(c.tag[:0], hash))
-	if c.Caller != nil {
-		c.setSeq(uint64(v.TradesSeq))
-		c.Response.Header.SetCanonical(hdrCacheControl, valNoStore)
-	} else {
-		c.publicHeaders(append(c.tag[:0], tag...), uint64(v.TradesSeq))
-		if notModified(c.RequestCtx, tag) {
-			c.notModified()
-			return nil
-		}
+	if !c.Begin(hash, uint64(v.TradesSeq)) {
+		return nil
 	}
-	c.Response.Header.SetContentTypeBytes(valJSON)
 	size := int64(-1)
 	if !c.Request.Header.IsHTTP11() { // HTTP/1.0 has no chunks, so the length must be known
 		size, _ = io.Copy(io.Discard, aggregator.NewTradesReader(v, sel, piece)) // reads memory only
 	}
-	c.Response.SetBodyStream(&patientReader{
-		r: aggregator.NewTradesReader(v, sel, piece), conn: c.Conn(), timeout: s.opt.WriteTimeout,
-	}, int(size))
+	c.SendPieces(aggregator.NewTradesReader(v, sel, piece), int(size))
 	return nil
 }

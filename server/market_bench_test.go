@@ -139,7 +139,9 @@ func runCPU(b *testing.B, l *oneListener, c *feedConn) {
 }
 
 func (m *benchMarket) options() server.Options {
-	return server.Options{Board: m.feed.Board(), Clock: m.clk}
+	return serverOptions{
+		Options: server.Options{Clock: m.clk}, market: server.MarketOptions{Board: m.feed.Board(), Clock: m.clk},
+	}.withMarket()
 }
 
 func serveBench(b testing.TB, s *server.Server, err error) *oneListener {

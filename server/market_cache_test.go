@@ -224,8 +224,8 @@ func TestConfigurationChangesAtOnce(t *testing.T) {
 
 // Deposit and withdrawal records come from the configuration, by adapter.
 func TestCommissions(t *testing.T) {
-	m := newMarket(t, func(o *server.Options) {
-		o.Commissions = []server.AssetCommission{
+	m := newMarket(t, func(o *serverOptions) {
+		o.market.Commissions = []server.AssetCommission{
 			{Type: server.CommissionWithdrawal, Currency: "USDT", Adapter: "trc20", Percent: 100_000},
 			{Type: server.CommissionWithdrawal, Currency: "USDT", Adapter: "erc20", Percent: 50_000_000},
 		}

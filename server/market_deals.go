@@ -1,22 +1,17 @@
 package server
 
 import (
-	"strconv"
-
 	"tickhive/aggregator"
 	"tickhive/engine"
-	"tickhive/internal/fixed"
 	"tickhive/internal/refuse"
 	"tickhive/marketdata"
 )
 
 const (
-	// dealUnitNs is the precision of dealDateUtc; date parameters compare with the printed date.
-	dealUnitNs = 100
-	dayNs      = 86_400_000_000_000
+	dayNs = 86_400_000_000_000
 )
 
-func (s *Server) deals(c *Ctx) *refuse.Refusal {
+func (m *Market) deals(c *Ctx) *refuse.Refusal {
 	code, err := c.pairParam(pairName)
 	if err != nil {
 		return err
@@ -36,13 +31,13 @@ func (s *Server) deals(c *Ctx) *refuse.Refusal {
 	if hasSince && hasEnd && since.after(end) {
 		return refuse.Param("sinceDate", "sinceDate must not be after endDate.")
 	}
-	v, err := s.lookup(pairName, code)
+	v, err := m.lookup(pairName, code)
 	if err != nil {
 		return err
 	}
 	if !hasSince && !hasEnd && page == 1 && size == MaxPageSize && c.Caller == nil {
-		s.flagTruncated(c, v, uint64(v.Trades.Len()) < MaxPageSize, -1<<63)
-		return s.firstDeals(c, v)
+		m.flagTruncated(c, v, uint64(v.Trades.Len()) < MaxPageSize, -1<<63)
+		return m.firstDeals(c, v)
 	}
 	t := &v.Trades
 	low, high, startNs := t.First(), t.Last(), int64(-1<<63)
@@ -54,17 +49,17 @@ func (s *Server) deals(c *Ctx) *refuse.Refusal {
 		high = t.Search(end.floorNs(dealUnitNs)+dealUnitNs) - 1
 	}
 	low, high, oldest := pageOf(low, high, page, size)
-	s.flagTruncated(c, v, oldest, startNs)
-	return s.sendBody(c, appendDeals(nil, v, low, high, c.Caller), uint64(v.TradesSeq))
+	m.flagTruncated(c, v, oldest, startNs)
+	return c.SendBody(appendDeals(nil, v, low, high, c.Viewer()), uint64(v.TradesSeq))
 }
 
 // firstDeals answers with the newest page without date parameters, cached with the view.
-func (s *Server) firstDeals(c *Ctx, v *marketdata.View) *refuse.Refusal {
+func (m *Market) firstDeals(c *Ctx, v *marketdata.View) *refuse.Refusal {
 	d := v.Doc(marketdata.DocDeals)
 	if d == nil {
 		d = firstDealsDoc(v, c.MachineNs())
 	}
-	return s.sendDoc(c, d, s.at(v.Instrument.ID, marketdata.DocDeals))
+	return c.SendDoc(d, m.at(v.Instrument.ID, marketdata.DocDeals))
 }
 
 func firstDealsDoc(v *marketdata.View, nowNs int64) *marketdata.Doc {
@@ -120,46 +115,23 @@ func pageOf(low, high engine.TradeID, page, size int64) (from, to engine.TradeID
 // flagTruncated sets X-Truncated when the answer lacks trades of the last 24 h that
 // retention has dropped (docs/contract/listing.md#historical-trades): the answer reaches back to
 // the oldest retained trade, and dropped trades of its range are less than a day old.
-func (s *Server) flagTruncated(c *Ctx, v *marketdata.View, oldest bool, startNs int64) {
+func (m *Market) flagTruncated(c *Ctx, v *marketdata.View, oldest bool, startNs int64) {
 	dropped := v.Trades.DroppedNs()
-	if oldest && dropped != 0 && dropped >= startNs && dropped > s.opt.Clock.NowNs()-dayNs {
+	if oldest && dropped != 0 && dropped >= startNs && dropped > m.opt.Clock.NowNs()-dayNs {
 		c.Response.Header.SetCanonical(hdrTruncated, valTrue)
 	}
 }
 
 // appendDeals appends the deals with the ids from high down to low.
-func appendDeals(b []byte, v *marketdata.View, low, high engine.TradeID, caller *Caller) []byte {
+func appendDeals(b []byte, v *marketdata.View, low, high engine.TradeID, viewer *engine.AccountID) []byte {
 	if high >= low && b == nil {
 		b = make([]byte, 0, 16+int(high-low+1)*dealSize)
 	}
 	b = append(b, '[')
 	for id := high; id >= low && id > 0; id-- {
 		t := v.Trades.At(id)
-		b = AppendDeal(append(b, '{'), v.Instrument, id, &t, caller)
+		b = AppendDeal(append(b, '{'), v.Instrument, id, &t, viewer)
 		b = append(b, "},"...)
 	}
 	return closeRows(b)
-}
-
-// AppendDeal appends the members of the public deal of docs/contract/api.md without the braces, so
-// that callers can add others. isUserBuyer is null unless caller is the buyer or the seller.
-func AppendDeal(b []byte, in *engine.Instrument, id engine.TradeID, t *marketdata.Trade, caller *Caller) []byte {
-	var name [48]byte // a pair code has at most 25 bytes, an id 20
-	text := strconv.AppendUint(append(append(name[:0], in.Code...), ':'), uint64(id), 10)
-	b = appendDealUUID(append(b, `"id":"`...), text)
-	b = appendISO(append(b, `","dealDateUtc":"`...), t.TimeNs, 7)
-	b = append(append(b, `","currencyPairCode":"`...), in.Code...)
-	b = fixed.AppendI64(append(b, `","volume":`...), t.Amount, in.DigitsAmount)
-	b = fixed.AppendI64(append(b, `,"price":`...), t.Price, in.DigitsPrice)
-	b = strconv.AppendBool(append(b, `,"isBuy":`...), t.TakerSide == engine.Buy)
-	b = append(b, `,"isUserBuyer":`...)
-	switch {
-	case caller == nil:
-		return append(b, "null"...)
-	case caller.Account == t.Buyer:
-		return append(b, "true"...)
-	case caller.Account == t.Seller:
-		return append(b, "false"...)
-	}
-	return append(b, "null"...)
 }

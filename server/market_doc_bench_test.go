@@ -66,7 +66,7 @@ func (m *docMarket) next() *marketdata.Root {
 // that size costs when all its text is at hand: fresh memory, a copy and the hash of its tag.
 func BenchmarkDocument(b *testing.B) {
 	board := marketdata.NewFeed(marketdata.Options{}).Board()
-	s := &Server{board: board}
+	s := &Market{board: board}
 	aggregatorRoutes(s)
 	marketRoutes(s)
 	for _, c := range []struct {

@@ -43,11 +43,11 @@ type market struct {
 	client  *http.Client
 }
 
-func newMarket(t testing.TB, change ...func(*server.Options)) *market {
+func newMarket(t testing.TB, change ...func(*serverOptions)) *market {
 	return newMarketKeeping(t, marketdata.Options{}, change...)
 }
 
-func newMarketKeeping(t testing.TB, keep marketdata.Options, change ...func(*server.Options)) *market {
+func newMarketKeeping(t testing.TB, keep marketdata.Options, change ...func(*serverOptions)) *market {
 	t.Helper()
 	m := &market{
 		t: t, core: engine.NewCore(engine.Options{}), feed: marketdata.NewFeed(keep),
@@ -55,14 +55,16 @@ func newMarketKeeping(t testing.TB, keep marketdata.Options, change ...func(*ser
 		ln: newPipeListener(),
 	}
 	m.machine.Store(startNs)
-	o := server.Options{
-		Board: m.feed.Board(), Clock: m.clk, MachineNs: m.machine.Load,
-		Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+	o := serverOptions{
+		Options: server.Options{
+			Clock: m.clk, MachineNs: m.machine.Load, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		},
+		market: server.MarketOptions{Board: m.feed.Board(), Clock: m.clk},
 	}
 	for _, f := range change {
 		f(&o)
 	}
-	srv, err := server.New(o)
+	srv, err := server.New(o.withMarket())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,8 +86,26 @@ func newMarketKeeping(t testing.TB, keep marketdata.Options, change ...func(*ser
 	return m
 }
 
+// serverOptions are the options of a server that has market data.
+type serverOptions struct {
+	server.Options
+	market server.MarketOptions
+	udf    bool // the server has the routes of the charting library too
+}
+
+// withMarket returns the options of the server, with the routes of its market first.
+func (o serverOptions) withMarket() server.Options {
+	m := server.NewMarket(o.market)
+	resources := []server.Resource{m.Resource}
+	if o.udf {
+		resources = append(resources, m.UDF)
+	}
+	o.Resources = append(resources, o.Resources...)
+	return o.Options
+}
+
 // newTraded returns a market with assets, three pairs, books and trades.
-func newTraded(t testing.TB, change ...func(*server.Options)) *market {
+func newTraded(t testing.TB, change ...func(*serverOptions)) *market {
 	m := newMarket(t, change...)
 	m.furnish()
 	return m
@@ -290,4 +310,13 @@ func deref(s *string) string {
 		return ""
 	}
 	return *s
+}
+
+func (m *market) from(ip, path string, header ...string) answer {
+	m.t.Helper()
+	text := "GET " + path + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+	for i := 0; i+1 < len(header); i += 2 {
+		text += header[i] + ": " + header[i+1] + "\r\n"
+	}
+	return m.raw(ip, text+"\r\n")
 }

@@ -11,20 +11,20 @@ import (
 )
 
 // listRoutes returns the routes that list the configuration.
-func listRoutes(s *Server) []*Route {
-	s.docs.currencies.ofConfig(appendCurrencies)
-	s.docs.pairs.ofConfig(appendPairs)
-	s.docs.commissions.ofConfig(s.appendCommissions)
+func listRoutes(m *Market) []*Route {
+	m.docs.currencies.ofConfig(appendCurrencies)
+	m.docs.pairs.ofConfig(appendPairs)
+	m.docs.commissions.ofConfig(m.appendCommissions)
 	list := func(path string, d *sharedDoc) *Route {
 		return &Route{
 			Method: fasthttp.MethodGet, Path: path, Public: true, Query: []string{"decimals"},
-			Handle: func(c *Ctx) *refuse.Refusal { return s.sendShared(c, d) },
+			Handle: func(c *Ctx) *refuse.Refusal { return m.sendShared(c, d) },
 		}
 	}
 	return []*Route{
-		list("/api/currencies", &s.docs.currencies),
-		list("/api/currencies/pairs", &s.docs.pairs),
-		list("/api/currencies/commissions", &s.docs.commissions),
+		list("/api/currencies", &m.docs.currencies),
+		list("/api/currencies/pairs", &m.docs.pairs),
+		list("/api/currencies/commissions", &m.docs.commissions),
 	}
 }
 

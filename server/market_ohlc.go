@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"tickhive/engine"
-	"tickhive/internal/fixed"
 	"tickhive/internal/refuse"
 	"tickhive/marketdata"
 )
@@ -13,7 +12,7 @@ import (
 // (docs/contract/market-data.md#candles).
 const maxCandles = 1000
 
-func (s *Server) ohlc(c *Ctx) *refuse.Refusal {
+func (m *Market) ohlc(c *Ctx) *refuse.Refusal {
 	code, err := c.pairParam(pairName)
 	if err != nil {
 		return err
@@ -37,7 +36,7 @@ func (s *Server) ohlc(c *Ctx) *refuse.Refusal {
 	if start.after(end) {
 		return refuse.Param("start", "start must not be after end.")
 	}
-	v, err := s.lookup(pairName, code)
+	v, err := m.lookup(pairName, code)
 	if err != nil {
 		return err
 	}
@@ -48,14 +47,14 @@ func (s *Server) ohlc(c *Ctx) *refuse.Refusal {
 	}
 	rows := candleRows{in: v.Instrument, candles: &v.Candles[interval], interval: interval, left: maxCandles}
 	if fill == 1 {
-		rows.filled(low, min(high, interval.Floor(floorDiv(s.opt.Clock.NowNs(), 1_000_000_000))))
+		rows.filled(low, min(high, interval.Floor(floorDiv(m.opt.Clock.NowNs(), 1_000_000_000))))
 	} else {
 		rows.traded(low, high)
 	}
 	if rows.next != nil {
 		c.Response.Header.SetCanonical(hdrNextStart, rows.next)
 	}
-	return s.sendBody(c, rows.close(), uint64(v.TradesSeq))
+	return c.SendBody(rows.close(), uint64(v.TradesSeq))
 }
 
 func (c *Ctx) interval(name string) (marketdata.Interval, *refuse.Refusal) {
@@ -152,16 +151,4 @@ func (r *candleRows) filled(low, high int64) {
 			return
 		}
 	}
-}
-
-// AppendCandle appends the candle object of docs/contract/api.md; streams send it too.
-func AppendCandle(b []byte, in *engine.Instrument, k *marketdata.Candle) []byte {
-	b = appendSecond(append(b, `{"date":"`...), k.Start)
-	b = fixed.AppendI64(append(b, `","open":`...), k.Open, in.DigitsPrice)
-	b = fixed.AppendI64(append(b, `,"max":`...), k.High, in.DigitsPrice)
-	b = fixed.AppendI64(append(b, `,"min":`...), k.Low, in.DigitsPrice)
-	b = fixed.AppendI64(append(b, `,"close":`...), k.Close, in.DigitsPrice)
-	b = fixed.AppendU128(append(b, `,"volume":`...), k.QuoteVolume, in.DigitsTotal())
-	b = fixed.AppendU128(append(b, `,"volumeBase":`...), k.Volume, in.DigitsAmount)
-	return append(b, '}')
 }

@@ -5,8 +5,6 @@ import (
 	"testing"
 )
 
-const agg = "/api/marketdata/getaggregator"
-
 // Every row of the error table of docs/contract/api.md#errors that belongs to market data, and the
 // strict parameters of docs/contract/errors.md#parameters.
 func TestRefusedParameters(t *testing.T) {

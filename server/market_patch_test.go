@@ -68,8 +68,8 @@ func TestPatchedDocumentsOverAllPairsAreThoseJoinedAnew(t *testing.T) {
 		for p := range engine.PairID(pairs) {
 			m.pair(p)
 		}
-		var kept, fresh Server
-		for _, s := range []*Server{&kept, &fresh} {
+		var kept, fresh Market
+		for _, s := range []*Market{&kept, &fresh} {
 			aggregatorRoutes(s)
 			marketRoutes(s)
 		}

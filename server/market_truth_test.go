@@ -2,7 +2,6 @@ package server_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
 	"math/big"
 	"regexp"
@@ -200,29 +199,6 @@ func TestAlias(t *testing.T) {
 
 var numberToken = regexp.MustCompile(`-?[0-9][0-9eE+.-]*`)
 
-// readRoutes returns all public read routes with every form of their parameters.
-func readRoutes() (all []string) {
-	for _, path := range []string{
-		"/api/currencies", "/api/currencies/pairs", "/api/currencies/commissions", "/api/healthcheck", "/api/time", "/api/summary", "/api/status",
-		agg + "/pairs", agg + "/tickers", agg + "/asset",
-	} {
-		all = append(all, path+"?")
-	}
-	for _, code := range []string{"BTC_USDT", "ETH_BTC", "ETH_EUR"} {
-		for _, path := range []string{
-			"/api/tickers?currencyPairCode=%s", "/api/orderbook?currencyPairCode=%s", "/api/orderbook?aliases=false&currencyPairCode=%s",
-			"/api/deals?currencyPairCode=%s", "/api/deals?currencyPairCode=%s&pageSize=3",
-			"/api/ohlc?currencyPairCode=%s&interval=minute&start=2026-01-01&end=2026-01-02",
-			"/api/ohlc?currencyPairCode=%s&interval=year&fill=previous&start=2026-01-01&end=2026-01-02",
-			agg + "/orderbook?ticker_id=%s", agg + "/orderbook?ticker_id=%s&depth=100", agg + "/orderbook?ticker_id=%s&depth=6",
-			agg + "/historical_trades?ticker_id=%s", agg + "/historical_trades?ticker_id=%s&limit=100", agg + "/historical_trades?ticker_id=%s&type=buy",
-		} {
-			all = append(all, fmt.Sprintf(path, code))
-		}
-	}
-	return all
-}
-
 // digitsOf returns the number of fractional digits of a member: -1 for an integer, -2 for the
 // shortest text, -3 for a member that is no number.
 func digitsOf(member, code string, route string) int {
@@ -253,8 +229,8 @@ func digitsOf(member, code string, route string) int {
 // docs/contract/market-data.md#decimals. With decimals=string every decimal is a string of the
 // same text.
 func TestNumbers(t *testing.T) {
-	m := newTraded(t, func(o *server.Options) {
-		o.Status = func() server.StatusInfo { return server.StatusInfo{ProgressPPM: 250_000} }
+	m := newTraded(t, func(o *serverOptions) {
+		o.market.Status = func() server.StatusInfo { return server.StatusInfo{ProgressPPM: 250_000} }
 	})
 	numbers := 0
 	for _, route := range readRoutes() {

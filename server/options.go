@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"net/netip"
@@ -8,7 +9,6 @@ import (
 
 	"tickhive/internal/clock"
 	"tickhive/internal/refuse"
-	"tickhive/marketdata"
 )
 
 // Limits of the listeners (docs/contract/limits.md#http). MaxHeadBytes is the size of the read
@@ -25,24 +25,13 @@ const (
 	DefaultClients   = 100_000 // remembered addresses; at most 1 KiB each
 )
 
-// Options configures a Server. Board and Clock are required; the zero value of any other
-// field means its default.
+// Options configures a Server. Clock is required; the zero value of any other field means its
+// default.
 type Options struct {
-	Board *marketdata.Board
-	Clock clock.Clock // the process clock, whose time the answers carry
+	Clock clock.Clock // the process clock
 	// MachineNs is the machine's clock in Unix ns, for rate limits
 	// (docs/contract/market-data.md#times). Default clock.MachineNs.
 	MachineNs func() int64
-
-	Version string // of the program, "1.0.0.0"
-
-	// Status returns the state that only the program knows, for /api/status. Nil: running, no
-	// incidents, started when the server was made.
-	Status func() StatusInfo
-
-	// Commissions are the deposit and withdrawal records
-	// (docs/contract/market-data.md#currencies-pairs-and-commissions).
-	Commissions []AssetCommission
 
 	// SplitAggregator serves the aggregator namespace only on ServeAggregator's listener.
 	SplitAggregator bool
@@ -63,7 +52,7 @@ type Options struct {
 	// WriteBufferSize in bytes for each connection; default 64 KiB (docs/internals/performance.md).
 	WriteBufferSize int
 
-	// Resources add routes to the table: accounts, trading, launchpad, hive, streams, page.
+	// Resources are the routes of the table: market data, accounts, launchpad, hive, streams, page.
 	Resources []Resource
 
 	// Authenticate verifies a signed request. Nil: no credentials are valid.
@@ -88,8 +77,8 @@ type RateOptions struct {
 
 // withDefaults sets the defaults of unset fields and checks the values.
 func (o Options) withDefaults() (Options, error) {
-	if o.Board == nil || o.Clock == nil {
-		return o, fmt.Errorf("server: Options need a board and a clock")
+	if o.Clock == nil {
+		return o, fmt.Errorf("server: Options need a clock")
 	}
 	if o.MachineNs == nil {
 		o.MachineNs = clock.MachineNs
@@ -97,16 +86,15 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
-	setDefault(&o.Version, "1.0.0.0")
-	setDefault(&o.ConnectionsPerIP, DefaultConnsIP)
-	setDefault(&o.Connections, DefaultConns)
-	setDefault(&o.ReadTimeout, 10*time.Second)
-	setDefault(&o.WriteTimeout, 30*time.Second)
-	setDefault(&o.IdleTimeout, 75*time.Second)
-	setDefault(&o.WriteBufferSize, 64<<10)
-	setDefault(&o.Rate.PerMinute, DefaultPerMinute)
-	setDefault(&o.Rate.PerSecond, DefaultPerSecond)
-	setDefault(&o.Rate.Clients, DefaultClients)
+	o.ConnectionsPerIP = cmp.Or(o.ConnectionsPerIP, DefaultConnsIP)
+	o.Connections = cmp.Or(o.Connections, DefaultConns)
+	o.ReadTimeout = cmp.Or(o.ReadTimeout, 10*time.Second)
+	o.WriteTimeout = cmp.Or(o.WriteTimeout, 30*time.Second)
+	o.IdleTimeout = cmp.Or(o.IdleTimeout, 75*time.Second)
+	o.WriteBufferSize = cmp.Or(o.WriteBufferSize, 64<<10)
+	o.Rate.PerMinute = cmp.Or(o.Rate.PerMinute, DefaultPerMinute)
+	o.Rate.PerSecond = cmp.Or(o.Rate.PerSecond, DefaultPerSecond)
+	o.Rate.Clients = cmp.Or(o.Rate.Clients, DefaultClients)
 	if o.Rate.PerMinute < 1 || o.Rate.PerMinute > maxPerMinute || o.Rate.PerSecond < 1 {
 		return o, fmt.Errorf("server: rate.per_minute must be 1 to %d and rate.per_second at least 1", maxPerMinute)
 	}
@@ -114,13 +102,6 @@ func (o Options) withDefaults() (Options, error) {
 		return o, fmt.Errorf("server: timeouts must be positive")
 	}
 	return o, nil
-}
-
-func setDefault[T comparable](p *T, value T) {
-	var zero T
-	if *p == zero {
-		*p = value
-	}
 }
 
 // prefixes parses IPs and CIDRs; it returns the entries that are neither in rest.

@@ -21,10 +21,7 @@ const (
 )
 
 var (
-	hdrCSP      = []byte("Content-Security-Policy")
-	hdrNoSniff  = []byte("X-Content-Type-Options")
 	hdrReferrer = []byte("Referrer-Policy")
-	valNoSniff  = []byte("nosniff")
 	valReferrer = []byte("no-referrer")
 	valRevisit  = []byte("no-cache")
 )

@@ -1,10 +1,14 @@
 package server
 
 import (
-	"tickhive/engine"
 	"tickhive/internal/refuse"
-	"tickhive/marketdata"
 )
+
+// pairName is the parameter that names a pair in the routes of {base_url}.
+const pairName = "currencyPairCode"
+
+// dealUnitNs is the precision of dealDateUtc; date parameters compare with the printed date.
+const dealUnitNs = 100
 
 // pairParam returns the text of a required pair code of the right form. The caller checks that
 // the pair exists, after every other check
@@ -39,16 +43,4 @@ func validPairCode(code []byte) bool {
 		}
 	}
 	return part == 1 && run >= 2 && run <= 12
-}
-
-// lookup returns the view of a pair, or a 404 refusal.
-func (s *Server) lookup(name string, code []byte) (*marketdata.View, *refuse.Refusal) {
-	if v := s.board.Load().Lookup(bytesKey(code)); v != nil {
-		return v, nil
-	}
-	return nil, refuse.Missing(name, "There is no pair %s.", code)
-}
-
-func (s *Server) at(id engine.PairID, kind marketdata.DocKind) docPlace {
-	return docPlace{board: s.board, pair: id, kind: kind}
 }

@@ -175,3 +175,8 @@ func shardOf(a netip.Addr) int {
 	b := a.As16()
 	return int(b[15]^b[7]) & (limiterShards - 1)
 }
+
+// lifts reports whether the allow-list names the caller's address or verified key.
+func (l *limiter) lifts(c *Ctx) bool {
+	return l != nil && (contains(l.nets, l.clients.of(c.RequestCtx)) || l.allowsKey([]byte(c.Caller.PublicKey)))
+}

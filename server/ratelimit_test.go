@@ -11,8 +11,8 @@ import (
 
 const limited = "/api/agents/overview"
 
-func newLimited(t *testing.T, change ...func(*server.Options)) *market {
-	return newMarket(t, append(change, func(o *server.Options) {
+func newLimited(t *testing.T, change ...func(*serverOptions)) *market {
+	return newMarket(t, append(change, func(o *serverOptions) {
 		o.Resources = []server.Resource{func(*server.Server) []*server.Route {
 			ok := func(c *server.Ctx) *refuse.Refusal {
 				c.Private([]byte("{}"))
@@ -21,15 +21,6 @@ func newLimited(t *testing.T, change ...func(*server.Options)) *market {
 			return []*server.Route{{Method: "GET", Path: limited, Class: server.ClassLimited, Handle: ok}}
 		}}
 	})...)
-}
-
-func (m *market) from(ip, path string, header ...string) answer {
-	m.t.Helper()
-	text := "GET " + path + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
-	for i := 0; i+1 < len(header); i += 2 {
-		text += header[i] + ": " + header[i+1] + "\r\n"
-	}
-	return m.raw(ip, text+"\r\n")
 }
 
 // The limiter accepts at most 60 requests in any 60 s and 10 in any 1 s, refused ones do not
@@ -134,7 +125,7 @@ func containsText(s, part string) bool {
 // Clients are addresses, IPv6 by /64; the allow-list lifts the limit; X-Forwarded-For counts
 // only from trusted proxies; market data and healthcheck are not limited.
 func TestWhoIsLimited(t *testing.T) {
-	m := newLimited(t, func(o *server.Options) {
+	m := newLimited(t, func(o *serverOptions) {
 		o.Rate.PerSecond = 1
 		o.Rate.Allow = []string{"198.51.100.7", "203.0.113.0/24", "2001:db8:5::/48", "goodkey"}
 		o.TrustedProxies = []string{"10.0.0.0/8", "::1"}
@@ -183,7 +174,7 @@ func TestWhoIsLimited(t *testing.T) {
 // A request with X-Forwarded-For as a trailer is refused: a trailer follows every line of the
 // head, so it would decide the client's address.
 func TestTrailersDoNotForward(t *testing.T) {
-	m := newLimited(t, func(o *server.Options) { o.TrustedProxies = []string{"10.0.0.0/8"} })
+	m := newLimited(t, func(o *serverOptions) { o.TrustedProxies = []string{"10.0.0.0/8"} })
 	chunked := func(trailer string) answer {
 		return m.raw("10.1.1.1", "GET "+limited+" HTTP/1.1\r\nHost: x\r\nConnection: close\r\nX-Forwarded-For: 192.0.2.1\r\n"+
 			"Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n"+trailer+"\r\n")
@@ -196,7 +187,7 @@ func TestTrailersDoNotForward(t *testing.T) {
 
 // The configuration can put market data under the limit.
 func TestLimitedMarketData(t *testing.T) {
-	m := newTraded(t, func(o *server.Options) { o.Rate.Market = true })
+	m := newTraded(t, func(o *serverOptions) { o.Rate.Market = true })
 	for i := range 12 {
 		a := m.from("192.0.2.1", "/api/currencies")
 		if want := map[bool]int{true: 200, false: 429}[i < 10]; a.status != want {
@@ -207,7 +198,7 @@ func TestLimitedMarketData(t *testing.T) {
 
 // The table of clients is bounded: a flood of addresses evicts only the oldest clients.
 func TestLimiterIsBounded(t *testing.T) {
-	m := newLimited(t, func(o *server.Options) { o.Rate.Clients = 64; o.Rate.PerSecond = 1 })
+	m := newLimited(t, func(o *serverOptions) { o.Rate.Clients = 64; o.Rate.PerSecond = 1 })
 	m.from("192.0.2.1", limited)
 	for i := range 400 {
 		m.from(fmt.Sprintf("10.%d.%d.1", i/200, i%200), limited)

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"io"
 	"strconv"
 
 	"github.com/valyala/fasthttp"
@@ -17,15 +18,15 @@ func newDoc(body []byte, seq uint64, nowNs int64) *marketdata.Doc {
 	return &marketdata.Doc{Body: body, ETag: string(appendTag(nil, tagHash(body))), Seq: seq, MadeNs: nowNs}
 }
 
-// sendDoc answers with a cached document: 304 when the client has it, gzip when that is ready.
-func (s *Server) sendDoc(c *Ctx, d *marketdata.Doc, at docPlace) *refuse.Refusal {
+// SendDoc answers with a cached document: 304 when the client has it, gzip when that is ready.
+func (c *Ctx) SendDoc(d *marketdata.Doc, at docPlace) *refuse.Refusal {
 	if c.Caller != nil || c.decimalsText {
-		return s.sendBody(c, d.Whole(), d.Seq)
+		return c.SendBody(d.Whole(), d.Seq)
 	}
 	h := &c.Response.Header
 	var body, tag []byte
 	if d.Size() >= gzipMin && wantsGzip(c.RequestCtx) {
-		if z := s.gzip.get(d, at); z != nil {
+		if z := c.edge.gzip.get(d, at); z != nil {
 			body, tag = z, appendGzipTag(c.tag[:0], d.ETag)
 			h.SetContentEncodingBytes(valGzip)
 		}
@@ -50,25 +51,43 @@ func (s *Server) sendDoc(c *Ctx, d *marketdata.Doc, at docPlace) *refuse.Refusal
 	return nil
 }
 
-// sendBody answers with a body that was rendered for this request only. It retains body.
-func (s *Server) sendBody(c *Ctx, body []byte, seq uint64) *refuse.Refusal {
+// SendBody answers with a body that was rendered for this request only. It retains body.
+func (c *Ctx) SendBody(body []byte, seq uint64) *refuse.Refusal {
 	if c.decimalsText {
 		body = appendQuotedDecimals(make([]byte, 0, len(body)+len(body)/4), body)
 	}
+	hash := uint64(0)
+	if c.Caller == nil {
+		hash = tagHash(body)
+	}
+	if c.Begin(hash, seq) {
+		c.Response.SetBodyRaw(body)
+	}
+	return nil
+}
+
+// Begin sets the headers of an answer that was rendered for this request only; hash is the hash
+// of its body. It returns false if the client has the body: the answer is a 304.
+func (c *Ctx) Begin(hash, seq uint64) bool {
 	if c.Caller != nil {
 		c.setSeq(seq)
 		c.Response.Header.SetCanonical(hdrCacheControl, valNoStore)
 	} else {
-		tag := string(appendTag(c.tag[:0], tagHash(body)))
+		tag := string(appendTag(c.tag[:0], hash))
 		c.publicHeaders(append(c.tag[:0], tag...), seq)
 		if notModified(c.RequestCtx, tag) {
 			c.notModified()
-			return nil
+			return false
 		}
 	}
 	c.Response.Header.SetContentTypeBytes(valJSON)
-	c.Response.SetBodyRaw(body)
-	return nil
+	return true
+}
+
+// SendPieces makes r the body of the answer, of size bytes or -1. A client receives it as long
+// as it keeps reading: each piece has the whole write timeout.
+func (c *Ctx) SendPieces(r io.Reader, size int) {
+	c.Response.SetBodyStream(&patientReader{r: r, conn: c.Conn(), timeout: c.edge.write}, size)
 }
 
 // publicHeaders sets the headers of every public market-data answer, including 304.

@@ -6,24 +6,18 @@ import (
 	"sync/atomic"
 
 	"tickhive/internal/refuse"
-	"tickhive/marketdata"
 )
 
 // Server is the public edge: one listener, or two when the aggregator namespace has its
 // own. New makes it, Serve runs it; any goroutine may call every method.
 type Server struct {
-	opt     Options
-	board   *marketdata.Board
-	ready   atomic.Bool
-	started int64 // process clock, Unix ns
+	opt   Options
+	ready atomic.Bool
 
 	public     *edge
 	aggregator *edge // nil unless split
 	clients    *clientIPs
 	conns      *connTable
-
-	docs sharedDocs
-	gzip gzipMaker
 }
 
 // New makes a server that answers 503 until SetReady. It opens nothing.
@@ -32,8 +26,7 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{opt: o, board: o.Board, started: o.Clock.NowNs()}
-	s.gzip.machineNs = o.MachineNs
+	s := &Server{opt: o}
 	proxies, wrong := prefixes(o.TrustedProxies)
 	if len(wrong) > 0 {
 		return nil, refuse.Param("server.trusted_proxies", "%q is neither an IP nor a CIDR.", wrong[0])
@@ -49,6 +42,7 @@ func New(o Options) (*Server, error) {
 		maxBody: MaxBodyBytes, read: o.ReadTimeout, write: o.WriteTimeout, idle: o.IdleTimeout,
 		writeBuf: o.WriteBufferSize, conns: s.conns, limiter: limit, clients: s.clients,
 		auth: o.Authenticate, ready: &s.ready, log: o.Log, clock: o.Clock, machineNs: o.MachineNs,
+		gzip:           &gzipMaker{machineNs: o.MachineNs},
 		aggregatorHost: o.AggregatorHost,
 	}
 	table := s.table()
@@ -70,9 +64,7 @@ func New(o Options) (*Server, error) {
 // table returns every route of the public listener.
 func (s *Server) table() []*Route {
 	var all []*Route
-	for _, resource := range append([]Resource{
-		metaRoutes, marketRoutes, listRoutes, aggregatorRoutes,
-	}, s.opt.Resources...) {
+	for _, resource := range s.opt.Resources {
 		all = append(all, resource(s)...)
 	}
 	return all

@@ -64,6 +64,12 @@ func (d *sharedDoc) get(root *marketdata.Root, machineNs func() int64) *marketda
 	}
 }
 
+// Holds reports whether d is still the newest rendering.
+func (d *sharedDoc) Holds(doc *marketdata.Doc) bool {
+	made := d.cur.Load()
+	return made != nil && made.doc == doc
+}
+
 type sharedDocs struct {
 	aggTickers, aggPairs, aggAsset, summary sharedDoc
 	currencies, pairs, commissions          sharedDoc
@@ -80,8 +86,8 @@ func configVersion(r *marketdata.Root) docVersion {
 }
 
 // sendShared answers with a document over all pairs.
-func (s *Server) sendShared(c *Ctx, d *sharedDoc) *refuse.Refusal {
-	return s.sendDoc(c, d.get(s.board.Load(), s.opt.MachineNs), docPlace{shared: d})
+func (m *Market) sendShared(c *Ctx, d *sharedDoc) *refuse.Refusal {
+	return c.SendDoc(d.get(m.board.Load(), c.MachineNs), docPlace{shared: d})
 }
 
 // ofConfig makes d a document over the configuration, rendered by render.

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"tickhive/engine"
+	"tickhive/internal/clock"
 	"tickhive/internal/refuse"
 	"tickhive/marketdata"
 )
@@ -22,13 +23,6 @@ type StatusInfo struct {
 	Incidents           []Incident // newest first
 }
 
-// Incident is one entry of the status page.
-type Incident struct {
-	AtMs    int64
-	Kind    string
-	Message string
-}
-
 const (
 	statusIncidents = 50
 	// degradedNs is the age of a view above which the status is degraded.
@@ -36,20 +30,40 @@ const (
 )
 
 // status handles GET /api/status, during recovery too.
-func (s *Server) status(c *Ctx) *refuse.Refusal {
-	info := StatusInfo{Recovering: !s.ready.Load(), ProgressPPM: -1}
-	if s.opt.Status != nil {
-		info = s.opt.Status()
-	}
-	c.Private(s.appendStatus(nil, &info, s.board.Load(), c.MachineNs()))
+func (m *Market) status(c *Ctx) *refuse.Refusal {
+	info := m.statusInfo()
+	c.Private(m.appendStatus(nil, &info, m.board.Load(), c.MachineNs()))
 	return nil
 }
 
-func (s *Server) appendStatus(b []byte, info *StatusInfo, root *marketdata.Root, machineNs int64) []byte {
-	now := s.opt.Clock.NowNs()
+func (m *Market) statusInfo() StatusInfo {
+	if m.opt.Status != nil {
+		return m.opt.Status()
+	}
+	return StatusInfo{Recovering: !m.ready(), ProgressPPM: -1}
+}
+
+// StatusView returns two functions for the hub: one renders /api/status, the other returns the
+// age of the oldest unpublished event in ns, 0 if there is none.
+func (m *Market) StatusView() (whole func(dst []byte) []byte, ageNs func() int64) {
+	whole = func(dst []byte) []byte {
+		info := m.statusInfo()
+		return m.appendStatus(dst, &info, m.board.Load(), clock.MachineNs())
+	}
+	ageNs = func() int64 {
+		if at := m.statusInfo().OldestUnpublishedNs; at != 0 {
+			return max(clock.MachineNs()-at, 0)
+		}
+		return 0
+	}
+	return whole, ageNs
+}
+
+func (m *Market) appendStatus(b []byte, info *StatusInfo, root *marketdata.Root, machineNs int64) []byte {
+	now := m.opt.Clock.NowNs()
 	started := info.StartedNs
 	if started == 0 {
-		started = s.started
+		started = m.started
 	}
 	ageNs := int64(0)
 	if info.OldestUnpublishedNs != 0 {
@@ -57,13 +71,13 @@ func (s *Server) appendStatus(b []byte, info *StatusInfo, root *marketdata.Root,
 	}
 	word := "ok"
 	switch {
-	case info.Recovering || !s.ready.Load():
+	case info.Recovering || !m.ready():
 		word = "recovering"
 	case info.Degraded || ageNs > degradedNs:
 		word = "degraded"
 	}
 	b = append(append(append(b, `{"status":"`...), word...), `","version":`...)
-	b = appendJSONString(b, s.opt.Version)
+	b = appendJSONString(b, m.opt.Version)
 	b = appendJSONString(append(b, `,"epoch":`...), info.Epoch)
 	b = appendISO(append(b, `,"startedAt":"`...), started, 3)
 	b = strconv.AppendInt(append(b, `","uptimeSeconds":`...), max(now-started, 0)/1_000_000_000, 10)
@@ -119,9 +133,4 @@ func appendProgress(b []byte, ppm int64) []byte {
 		return append(b, "null"...)
 	}
 	return appendRate(b, ppm, 6)
-}
-
-// appendMs appends a Unix time in ns as whole ms.
-func appendMs(dst []byte, ns int64) []byte {
-	return strconv.AppendInt(dst, floorDiv(ns, 1_000_000), 10)
 }

@@ -41,7 +41,7 @@ func appendFillDeal(b []byte, f *marketdata.Fill, ins *engine.Instrument) []byte
 	if t.Buyer, t.Seller = f.Account, other; f.Side == engine.Sell {
 		t.Buyer, t.Seller = other, f.Account
 	}
-	return AppendDeal(b, ins, f.Trade, &t, &Caller{Account: f.Account})
+	return AppendDeal(b, ins, f.Trade, &t, &f.Account)
 }
 
 // appendFillFee appends the members that a fill adds to the public deal.

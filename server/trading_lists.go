@@ -7,12 +7,16 @@ import (
 
 	"tickhive/accounts"
 	"tickhive/engine"
+	"tickhive/internal/entry"
 	"tickhive/internal/refuse"
 	"tickhive/marketdata"
 )
 
+// lists are the routes of the caller's orders, deals and balances.
+type lists struct{ *AccountDesk }
+
 // listQuery reads the parameters that the lists of orders and deals share.
-func (d *AccountDesk) listQuery(c *Ctx, statuses bool) (q marketdata.Query, err *refuse.Refusal) {
+func (d lists) listQuery(c *Ctx, statuses bool) (q marketdata.Query, err *refuse.Refusal) {
 	code, err := c.raw(pairName)
 	if err != nil {
 		return q, err
@@ -75,14 +79,14 @@ func (c *Ctx) between(q *marketdata.Query) *refuse.Refusal {
 }
 
 // userOrders serves GET /api/user/orders.
-func (d *AccountDesk) userOrders(c *Ctx) *refuse.Refusal {
+func (d lists) userOrders(c *Ctx) *refuse.Refusal {
 	q, err := d.listQuery(c, true)
 	if err != nil {
 		return err
 	}
 	found, qerr := d.opt.History.Orders(q, d.opt.Exchange.Query)
 	if qerr != nil {
-		return exchangeError(qerr)
+		return entry.NotApplied(qerr)
 	}
 	root := d.opt.Board.Load()
 	c.Private(appendList(nil, found, func(b []byte, r *marketdata.OrderRecord) []byte {
@@ -92,14 +96,14 @@ func (d *AccountDesk) userOrders(c *Ctx) *refuse.Refusal {
 }
 
 // userDeals serves GET /api/user/deals.
-func (d *AccountDesk) userDeals(c *Ctx) *refuse.Refusal {
+func (d lists) userDeals(c *Ctx) *refuse.Refusal {
 	q, err := d.listQuery(c, false)
 	if err != nil {
 		return err
 	}
 	found, qerr := d.opt.History.Fills(q, d.opt.Exchange.Query)
 	if qerr != nil {
-		return exchangeError(qerr)
+		return entry.NotApplied(qerr)
 	}
 	root := d.opt.Board.Load()
 	c.Private(appendList(nil, found, func(b []byte, f *marketdata.Fill) []byte {
@@ -109,30 +113,23 @@ func (d *AccountDesk) userDeals(c *Ctx) *refuse.Refusal {
 }
 
 // orderDeals serves GET /api/orders/{orderId}/deals: the order and its deals, newest first.
-func (d *AccountDesk) orderDeals(c *Ctx) *refuse.Refusal {
-	id, v, err := d.orderParam(c)
+func (d lists) orderDeals(c *Ctx) *refuse.Refusal {
+	a, err := d.entry.Order(c.account(), c.PathParam("orderId"))
 	if err != nil {
 		return err
 	}
-	var rec marketdata.OrderRecord
-	found := false
-	if qerr := d.opt.Exchange.Query(func() { rec, found = d.opt.History.Order(id) }); qerr != nil {
-		return exchangeError(qerr)
-	}
-	if !found || rec.Account != c.account() {
-		return noTradingOrder(c.PathParam("orderId"))
-	}
+	rec, ins := &a.Record, a.Instrument
 	slices.Reverse(rec.Fills)
-	b := appendUserOrder([]byte{'{'}, &rec, v.Instrument, c.Caller.UserID)
+	b := appendUserOrder([]byte{'{'}, rec, ins, c.Caller.UserID)
 	b = appendList(append(b, `,"deals":`...), rec.Fills, func(b []byte, f *marketdata.Fill) []byte {
-		return append(appendFillFee(appendFillDeal(append(b, '{'), f, v.Instrument), f, v.Instrument), '}')
+		return append(appendFillFee(appendFillDeal(append(b, '{'), f, ins), f, ins), '}')
 	})
 	c.Private(append(b, '}'))
 	return nil
 }
 
 // balances serves GET /api/wallets/balances.
-func (d *AccountDesk) balances(c *Ctx) *refuse.Refusal {
+func (d lists) balances(c *Ctx) *refuse.Refusal {
 	b := appendList([]byte(`{"balances":`), d.balancesOf(uint32(c.account())), appendBalance)
 	c.Private(append(b, '}'))
 	return nil

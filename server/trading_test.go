@@ -8,8 +8,6 @@ import (
 	"testing"
 )
 
-const orderMembers = "amount clientOrderId currencyPairCode date decrementedAmount id initialAmount isBid isCanceled isMarket price quoteAmount status userId"
-
 func TestOrdersHoldTradeAndCancel(t *testing.T) {
 	h, a, b := traded(t)
 	id := a.place(`{"side":"buy","isMarket":false,"currencyPairCode":"BTC_USDT","amount":"2","price":"100.5","clientOrderId":"c-1"}`)

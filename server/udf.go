@@ -22,63 +22,47 @@ const (
 // udfResolutions holds the library's names of our intervals.
 var udfResolutions = [marketdata.Intervals]string{"1", "3", "5", "15", "30", "60", "240", "1D", "1M", "12M"}
 
-// udfPrefix is the prefix of the target of every request of the datafeed protocol.
-var udfPrefix = []byte("/udf/")
-
-// appendUDFError adds to body, an error object, the members by which the charting library
-// recognizes an error. The library ignores the status and takes a body without s for a symbol.
-func appendUDFError(body []byte, e *refuse.Refusal) []byte {
-	text := e.Message
-	if e.Field == "symbol" {
-		text = "unknown_symbol" // the library's own word
-	}
-	body = append(body[:len(body)-1], `,"s":"error","errmsg":`...)
-	return append(appendJSONString(body, text), '}')
-}
-
-// UDF returns the resource of /udf/*: the datafeed protocol of TradingView's charting library
+// UDF is the resource of /udf/*: the datafeed protocol of TradingView's charting library
 // over the same views as the REST routes. Every error is the object of
 // docs/contract/errors.md#error-object with the members of appendUDFError, whichever part of the
 // server refuses the request.
-func UDF() Resource {
-	return func(s *Server) []*Route {
-		route := func(name string, h func(*Server, *Ctx) *refuse.Refusal, query ...string) *Route {
-			return &Route{
-				Method: fasthttp.MethodGet, Path: "/udf/" + name, Public: true, Auth: AuthNever, Query: query,
-				Handle: func(c *Ctx) *refuse.Refusal { return h(s, c) },
-			}
+func (m *Market) UDF(*Server) []*Route {
+	route := func(name string, h func(*Market, *Ctx) *refuse.Refusal, query ...string) *Route {
+		return &Route{
+			Method: fasthttp.MethodGet, Path: "/udf/" + name, Public: true, Auth: AuthNever, Query: query,
+			Handle: func(c *Ctx) *refuse.Refusal { return h(m, c) },
 		}
-		return []*Route{
-			route("config", udfConfig),
-			route("symbols", udfSymbols, "symbol"),
-			route("search", udfSearch, "query", "type", "exchange", "limit"),
-			route("history", udfHistory, "symbol", "resolution", "from", "to", "countback"),
-			route("time", udfTime),
-		}
+	}
+	return []*Route{
+		route("config", udfConfig),
+		route("symbols", udfSymbols, "symbol"),
+		route("search", udfSearch, "query", "type", "exchange", "limit"),
+		route("history", udfHistory, "symbol", "resolution", "from", "to", "countback"),
+		route("time", udfTime),
 	}
 }
 
-func udfConfig(s *Server, c *Ctx) *refuse.Refusal {
+func udfConfig(m *Market, c *Ctx) *refuse.Refusal {
 	b := appendUDFResolutions([]byte(`{"supported_resolutions":`))
 	b = append(b, `,"supports_search":true,"supports_group_request":false,"supports_marks":false,`+
 		`"supports_timescale_marks":false,"supports_time":true,`+
 		`"exchanges":[{"value":"TickHive","name":"TickHive","desc":"TickHive"}],`+
 		`"symbols_types":[{"name":"Spot","value":"crypto"}]}`...)
-	return s.sendBody(c, b, noSeq)
+	return c.SendBody(b, noSeq)
 }
 
 func appendUDFResolutions(b []byte) []byte {
 	return append(append(append(b, `["`...), strings.Join(udfResolutions[:], `","`)...), `"]`...)
 }
 
-func udfTime(s *Server, c *Ctx) *refuse.Refusal {
-	c.Private(strconv.AppendInt(nil, floorDiv(s.opt.Clock.NowNs(), 1_000_000_000), 10))
+func udfTime(m *Market, c *Ctx) *refuse.Refusal {
+	c.Private(strconv.AppendInt(nil, floorDiv(m.opt.Clock.NowNs(), 1_000_000_000), 10))
 	c.Response.Header.SetContentType("text/plain; charset=utf-8")
 	return nil
 }
 
 // udfView returns the view of the symbol parameter's pair; the exchange's name may precede it.
-func (s *Server) udfView(c *Ctx) (*marketdata.View, *refuse.Refusal) {
+func (m *Market) udfView(c *Ctx) (*marketdata.View, *refuse.Refusal) {
 	text, err := c.Required("symbol")
 	if err != nil {
 		return nil, err
@@ -90,11 +74,11 @@ func (s *Server) udfView(c *Ctx) (*marketdata.View, *refuse.Refusal) {
 	if !validPairCode(code) {
 		return nil, refuse.Param("symbol", "The parameter symbol must be a pair code such as BTC_USDT.")
 	}
-	return s.lookup("symbol", code)
+	return m.lookup("symbol", code)
 }
 
-func udfSymbols(s *Server, c *Ctx) *refuse.Refusal {
-	v, err := s.udfView(c)
+func udfSymbols(m *Market, c *Ctx) *refuse.Refusal {
+	v, err := m.udfView(c)
 	if err != nil {
 		return err
 	}
@@ -112,10 +96,10 @@ func udfSymbols(s *Server, c *Ctx) *refuse.Refusal {
 	b = append(b, `,"has_intraday":true,"has_daily":true,"has_weekly_and_monthly":true,"has_empty_bars":false,"has_no_volume":false,`+
 		`"intraday_multipliers":["1","3","5","15","30","60","240"],"daily_multipliers":["1"],"monthly_multipliers":["1","12"],`+
 		`"data_status":"streaming","supported_resolutions":`...)
-	return s.sendBody(c, append(appendUDFResolutions(b), '}'), noSeq)
+	return c.SendBody(append(appendUDFResolutions(b), '}'), noSeq)
 }
 
-func udfSearch(s *Server, c *Ctx) *refuse.Refusal {
+func udfSearch(m *Market, c *Ctx) *refuse.Refusal {
 	query, err := c.Str("query")
 	if err != nil {
 		return err
@@ -137,14 +121,14 @@ func udfSearch(s *Server, c *Ctx) *refuse.Refusal {
 	}
 	b := []byte{'['}
 	if (kind == "" || kind == "crypto") && (exchange == "" || exchange == "TickHive") {
-		b = s.appendUDFFound(b, strings.ToUpper(strings.ReplaceAll(query, "/", "_")), limit)
+		b = m.appendUDFFound(b, strings.ToUpper(strings.ReplaceAll(query, "/", "_")), limit)
 	}
-	return s.sendBody(c, append(b, ']'), noSeq)
+	return c.SendBody(append(b, ']'), noSeq)
 }
 
 // appendUDFFound appends the pairs whose code, with or without underscore, contains query.
-func (s *Server) appendUDFFound(b []byte, query string, limit int64) []byte {
-	root := s.board.Load()
+func (m *Market) appendUDFFound(b []byte, query string, limit int64) []byte {
+	root := m.board.Load()
 	for _, id := range root.Sorted() {
 		in := root.View(id).Instrument
 		if limit == 0 {
@@ -189,7 +173,7 @@ func udfInterval(c *Ctx) (marketdata.Interval, *refuse.Refusal) {
 // udfHistory answers the bars from `from` to `to`, both included, or the newest `countback`
 // up to `to`; t is strictly increasing. Without bars it answers no_data, with the time of the
 // newest earlier bar in nextTime when there is one.
-func udfHistory(s *Server, c *Ctx) *refuse.Refusal {
+func udfHistory(m *Market, c *Ctx) *refuse.Refusal {
 	interval, err := udfInterval(c)
 	if err != nil {
 		return err
@@ -214,7 +198,7 @@ func udfHistory(s *Server, c *Ctx) *refuse.Refusal {
 	case from > to:
 		return refuse.Param("from", "from must not be after to.")
 	}
-	v, err := s.udfView(c)
+	v, err := m.udfView(c)
 	if err != nil {
 		return err
 	}
@@ -230,9 +214,9 @@ func udfHistory(s *Server, c *Ctx) *refuse.Refusal {
 		if begin > 0 {
 			b = strconv.AppendInt(append(b, `,"nextTime":`...), candles.At(begin-1).Start, 10)
 		}
-		return s.sendBody(c, append(b, '}'), uint64(v.TradesSeq))
+		return c.SendBody(append(b, '}'), uint64(v.TradesSeq))
 	}
-	return s.sendBody(c, appendUDFBars(nil, v, candles, begin, end), uint64(v.TradesSeq))
+	return c.SendBody(appendUDFBars(nil, v, candles, begin, end), uint64(v.TradesSeq))
 }
 
 func appendUDFBars(b []byte, v *marketdata.View, candles *marketdata.Candles, begin, end int) []byte {

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"tickhive/engine"
-	"tickhive/server"
 )
 
 type udfBars struct {
@@ -17,7 +16,7 @@ type udfBars struct {
 }
 
 func newUDF(t *testing.T) *market {
-	m := newMarket(t, func(o *server.Options) { o.Resources = append(o.Resources, server.UDF()) })
+	m := newMarket(t, func(o *serverOptions) { o.udf = true })
 	m.pair("BTC_USDT", 2, 8)
 	m.pair("ETH_BTC", 0, 4)
 	at := int64(0)

@@ -157,7 +157,7 @@ func (h *Hub) appendSnapshot(dst []byte, s *wsStream, reason string) []byte {
 		dst = h.opts.Status(append(dst, `,"status":`...))
 		return append(dst, '}')
 	}
-	return h.appendPrivateSnapshot(dst, s, now)
+	return h.private.appendSnapshot(dst, s, now)
 }
 
 // open creates a stream that starts at the currently published view.

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"strconv"
 	"sync"
 	"time"
@@ -59,7 +60,7 @@ type Hub struct {
 	streams map[wsKey]*wsStream
 	instant map[wsKey]*wsStream // streams that follow each publication
 	diff    [2]sideDiff
-	keys    wsKeys
+	private privateStreams
 	rewind  wsRewind
 	buf     []byte
 	batch   []wsSending // sent, not delivered
@@ -71,16 +72,17 @@ type Hub struct {
 
 // NewHub returns a hub; Run starts it.
 func NewHub(o HubOptions) *Hub {
-	setDefault(&o.PingEvery, wsPingEvery)
-	setDefault(&o.PongWithin, wsPongWithin)
+	o.PingEvery = cmp.Or(o.PingEvery, wsPingEvery)
+	o.PongWithin = cmp.Or(o.PongWithin, wsPongWithin)
 	h := &Hub{
 		opts: o, notify: make(chan struct{}, 1), ops: make(chan func(), wsQueueOps),
 		stop: make(chan struct{}), stopped: make(chan struct{}),
 		pumps: newPumps(), conns: make(map[*wsConn]struct{}), streams: make(map[wsKey]*wsStream),
 		instant: make(map[wsKey]*wsStream),
 	}
+	h.private.hub = h
 	if o.Private != nil {
-		o.Private.OnKeyDeleted(h.keys.keyDeleted)
+		o.Private.OnKeyDeleted(h.private.keyDeleted)
 	}
 	return h
 }
@@ -150,7 +152,7 @@ func (h *Hub) join(c *wsConn, first []wsRequest) {
 		c.hub.pingAt = time.Now().Add(h.opts.PingEvery)
 		h.conns[c] = struct{}{}
 		for _, r := range first {
-			h.handle(c, r)
+			operation{h, c, r}.run()
 		}
 	})
 }
@@ -165,20 +167,20 @@ func (h *Hub) leave(c *wsConn) {
 
 // part removes a connection from its streams.
 func (h *Hub) part(c *wsConn) {
-	h.keys.unbind(c)
-	private := false
+	h.private.unbind(c)
+	left := false
 	for key, sub := range c.hub.subs {
 		sub.stream.remove(sub)
-		private = private || key.private()
+		left = left || key.private()
 	}
 	clear(c.hub.subs)
 	c.hub.pending = nil
-	if private {
-		h.watch()
+	if left {
+		h.private.watch()
 	}
 }
 
-func (h *Hub) request(c *wsConn, r wsRequest) { h.do(func() { h.handle(c, r) }) }
+func (h *Hub) request(c *wsConn, r wsRequest) { h.do(func() { operation{h, c, r}.run() }) }
 
 // fed notifies the hub that the queue of c fell below wsLowBytes and has room for snapshots.
 func (h *Hub) fed(c *wsConn) { h.do(func() { h.feed(c) }) }
@@ -189,7 +191,7 @@ func (h *Hub) follow() {
 	for _, s := range h.instant {
 		h.advance(s, root)
 	}
-	h.private()
+	h.private.follow()
 }
 
 // tick advances the conflated streams, and runs housekeeping once a second.
@@ -205,7 +207,7 @@ func (h *Hub) tick() {
 		}
 		h.advance(s, root)
 	}
-	h.private()
+	h.private.follow()
 	h.heartbeats()
 	if slow {
 		h.housekeeping()

@@ -6,16 +6,8 @@ import (
 	"slices"
 	"sync"
 
-	"tickhive/engine"
 	"tickhive/internal/refuse"
 )
-
-// SocketKey is the API key that signed for a socket.
-type SocketKey struct {
-	Account   engine.AccountID
-	Number    uint64 // the key's number in this process (accounts.Caller)
-	ExpiresNs int64  // 0: never
-}
 
 // wsKeys maps keys to their sockets. When a key ends, the hub finds the key's sockets here, so
 // no message needs a check of its key.
@@ -102,30 +94,30 @@ func (k *wsKeys) takeExpired(nowNs int64) (ended []*wsConn) {
 }
 
 // endKeys ends the private subscriptions of sockets whose key is no longer valid.
-func (h *Hub) endKeys() {
-	for _, c := range h.keys.takeDeleted() {
-		h.endKey(c, "The API key of this socket was deleted; auth with another one.")
+func (p *privateStreams) endKeys() {
+	for _, c := range p.takeDeleted() {
+		p.endKey(c, "The API key of this socket was deleted; auth with another one.")
 	}
-	for _, c := range h.keys.takeExpired(h.opts.Clock.NowNs()) {
-		h.endKey(c, "The API key of this socket has expired; auth with another one.")
+	for _, c := range p.takeExpired(p.hub.opts.Clock.NowNs()) {
+		p.endKey(c, "The API key of this socket has expired; auth with another one.")
 	}
 }
 
 // endKey notifies a client which of its subscriptions ended, or that its key ended.
-func (h *Hub) endKey(c *wsConn, message string) {
-	h.keys.unbind(c)
-	ended := h.endPrivate(c)
+func (p *privateStreams) endKey(c *wsConn, message string) {
+	p.unbind(c)
+	ended := p.endPrivate(c)
 	for _, key := range ended {
-		h.refuse(c, wsRequest{channel: key.name()}, "", refuse.Unauthorized, message)
+		operation{p.hub, c, wsRequest{channel: key.name()}}.refuse("", refuse.Unauthorized, message)
 	}
 	if len(ended) == 0 {
-		h.refuse(c, wsRequest{}, "", refuse.Unauthorized, message)
+		operation{hub: p.hub, conn: c}.refuse("", refuse.Unauthorized, message)
 	}
 }
 
 // endPrivate removes a connection from its private streams, withdraws its queued private
 // messages and returns the keys of the streams.
-func (h *Hub) endPrivate(c *wsConn) (ended []wsKey) {
+func (p *privateStreams) endPrivate(c *wsConn) (ended []wsKey) {
 	for key, sub := range c.hub.subs {
 		if key.private() {
 			sub.stream.remove(sub)
@@ -137,30 +129,30 @@ func (h *Hub) endPrivate(c *wsConn) (ended []wsKey) {
 		return nil
 	}
 	slices.SortFunc(ended, func(a, b wsKey) int { return cmp.Compare(a.channel, b.channel) })
-	h.watch()
+	p.watch()
 	c.out.withdraw()
 	return ended
 }
 
 // authenticate binds a key to the connection. Private subscriptions belong to the key that
 // signed for them: a different key ends them, the same key keeps them.
-func (h *Hub) authenticate(c *wsConn, r wsRequest) {
-	if h.opts.Private == nil {
-		h.refuse(c, r, "", refuse.Unauthorized, "The key is unknown or the signature is wrong.")
+func (o operation) authenticate() {
+	if o.hub.opts.Private == nil {
+		o.refuse("", refuse.Unauthorized, "The key is unknown or the signature is wrong.")
 		return
 	}
-	key, err := h.opts.Private.Verify(c.remote, r.publicKey, r.timestamp, r.nonce, r.signature)
+	key, err := o.hub.opts.Private.Verify(o.conn.remote, o.req.publicKey, o.req.timestamp, o.req.nonce, o.req.signature)
 	if err != nil {
-		h.refuse(c, r, "", err.Code, err.Message)
+		o.refuse("", err.Code, err.Message)
 		return
 	}
-	if !c.hub.authed || c.hub.key.Number != key.Number {
-		h.keys.unbind(c)
-		for _, ended := range h.endPrivate(c) {
-			h.acknowledge(c, wsRequest{}, "unsubscribed", ended, nil)
+	if !o.conn.hub.authed || o.conn.hub.key.Number != key.Number {
+		o.hub.private.unbind(o.conn)
+		for _, ended := range o.hub.private.endPrivate(o.conn) {
+			operation{hub: o.hub, conn: o.conn}.acknowledge("unsubscribed", ended, nil)
 		}
-		h.keys.bind(c, key)
+		o.hub.private.bind(o.conn, key)
 	}
-	dst := appendIDOrNull([]byte(`{"type":"authenticated","id":`), r.id)
-	h.answer(c, newFrame(wsOpText, append(dst, '}')))
+	dst := appendIDOrNull([]byte(`{"type":"authenticated","id":`), o.req.id)
+	o.hub.answer(o.conn, newFrame(wsOpText, append(dst, '}')))
 }

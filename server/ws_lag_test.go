@@ -117,7 +117,7 @@ func TestAnAccountIsNotWatchedOnceItsListenerIsGivenUp(t *testing.T) {
 	w := &watcher{}
 	x.opts.Private = w
 	c := x.connect()
-	x.keys.bind(c, SocketKey{Account: 7})
+	x.private.bind(c, SocketKey{Account: 7})
 	x.ask(c, `{"op":"subscribe","channel":"orders"}`)
 	if !w.watched[7] {
 		t.Fatal("the account is not watched")

@@ -1,49 +1,12 @@
 package server_test
 
 import (
-	"context"
 	"encoding/json"
-	"net"
 	"strings"
 	"testing"
-	"time"
 
 	"tickhive/client"
 )
-
-// socket opens a stream of the test exchange over a real connection, as package client does.
-func (h *house) socket() *client.Stream {
-	h.t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	go func() { _ = h.srv.Serve(ln) }()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
-	s, err := client.Dial(ctx, client.StreamURL("http://"+ln.Addr().String()))
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	h.t.Cleanup(func() { _ = s.Close() })
-	return s
-}
-
-// next returns the next message that is no heartbeat.
-func next(t *testing.T, s *client.Stream) map[string]any {
-	t.Helper()
-	for {
-		m, err := s.Next()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if m.Type != "heartbeat" {
-			return parseObject(t, string(m.Raw))
-		}
-	}
-}
-
-func (h *house) now() time.Time { return time.Unix(0, h.clk.NowNs()) }
 
 func TestPrivateChannelsTellTheirOwnerAlone(t *testing.T) {
 	h, a, b := traded(t)

@@ -79,7 +79,7 @@ func (x *stillHub) ask(c *wsConn, text string) {
 	if bad != nil {
 		x.t.Fatal(bad)
 	}
-	x.handle(c, r)
+	operation{x.Hub, c, r}.run()
 	x.deliver()
 }
 

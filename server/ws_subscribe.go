@@ -16,33 +16,40 @@ const (
 	wsDefaultEvery = 100
 )
 
-// handle carries out one operation on the hub's goroutine.
-func (h *Hub) handle(c *wsConn, r wsRequest) {
-	if c.hub.gone {
+// operation is one operation of a client. It runs on the hub's goroutine.
+type operation struct {
+	hub  *Hub
+	conn *wsConn
+	req  wsRequest
+}
+
+// run carries out the operation.
+func (o operation) run() {
+	if o.conn.hub.gone {
 		return
 	}
-	switch r.op {
+	switch o.req.op {
 	case "subscribe":
-		h.each(c, r, h.subscribe)
+		o.each(operation.subscribe)
 	case "unsubscribe":
-		h.each(c, r, h.unsubscribe)
+		o.each(operation.unsubscribe)
 	case "resync":
-		h.each(c, r, h.resync)
+		o.each(operation.resync)
 	case "list":
-		h.list(c, r)
+		o.list()
 	case "auth":
-		h.authenticate(c, r)
+		o.authenticate()
 	case "ping":
-		dst := appendWSHead(nil, "pong", r.id, "", "")
-		dst = strconv.AppendInt(append(dst, `,"time":`...), h.nowMs(), 10)
-		h.answer(c, newFrame(wsOpText, append(dst, '}')))
+		dst := appendWSHead(nil, "pong", o.req.id, "", "")
+		dst = strconv.AppendInt(append(dst, `,"time":`...), o.hub.nowMs(), 10)
+		o.hub.answer(o.conn, newFrame(wsOpText, append(dst, '}')))
 	default:
-		h.refuse(c, r, "", refuse.InvalidParam, "op must be one of subscribe, unsubscribe, resync, list, auth, ping.")
+		o.refuse("", refuse.InvalidParam, "op must be one of subscribe, unsubscribe, resync, list, auth, ping.")
 	}
 }
 
-func (h *Hub) refuse(c *wsConn, r wsRequest, pair string, code refuse.Code, message string) {
-	h.answer(c, wsErrorFrame(r, pair, code, message))
+func (o operation) refuse(pair string, code refuse.Code, message string) {
+	o.hub.answer(o.conn, wsErrorFrame(o.req, pair, code, message))
 }
 
 // answer queues an answer. It closes the connection of a client that does not read its answers.
@@ -53,71 +60,71 @@ func (h *Hub) answer(c *wsConn, f wsFrame) {
 }
 
 // each calls fn for every pair of the request, or once for channels without pairs.
-func (h *Hub) each(c *wsConn, r wsRequest, fn func(*wsConn, wsRequest, wsKey, *marketdata.View)) {
-	key, ok := parseChannel(r.channel)
+func (o operation) each(fn func(operation, wsKey, *marketdata.View)) {
+	key, ok := parseChannel(o.req.channel)
 	switch {
 	case !ok:
-		h.refuse(c, r, "", refuse.InvalidParam, "channel must be one of ticker, trades, book, candles.{interval}, status, orders, fills, balances.")
+		o.refuse("", refuse.InvalidParam, "channel must be one of ticker, trades, book, candles.{interval}, status, orders, fills, balances.")
 		return
-	case key.private() && h.opts.Private == nil:
-		h.refuse(c, r, "", refuse.NotFound, "This server has no accounts.")
+	case key.private() && o.hub.opts.Private == nil:
+		o.refuse("", refuse.NotFound, "This server has no accounts.")
 		return
-	case key.private() && !h.signed(c):
-		h.refuse(c, r, "", refuse.Unauthorized, "The channel "+r.channel+" needs auth first.")
+	case key.private() && !o.signed():
+		o.refuse("", refuse.Unauthorized, "The channel "+o.req.channel+" needs auth first.")
 		return
 	}
-	key.text = r.text
+	key.text = o.req.text
 	if !key.paired() {
-		if len(r.pairs) > 0 {
-			h.refuse(c, r, r.pairs[0], refuse.InvalidParam, "The channel "+r.channel+" takes no pairs.")
+		if len(o.req.pairs) > 0 {
+			o.refuse(o.req.pairs[0], refuse.InvalidParam, "The channel "+o.req.channel+" takes no pairs.")
 			return
 		}
 		if key.private() {
-			key.account = c.hub.key.Account
+			key.account = o.conn.hub.key.Account
 		}
-		fn(c, r, key, nil)
+		fn(o, key, nil)
 		return
 	}
-	if len(r.pairs) == 0 {
-		h.refuse(c, r, "", refuse.InvalidParam, "The channel "+r.channel+" needs pairs.")
+	if len(o.req.pairs) == 0 {
+		o.refuse("", refuse.InvalidParam, "The channel "+o.req.channel+" needs pairs.")
 		return
 	}
-	root := h.opts.Board.Load()
-	for _, pair := range r.pairs {
-		if c.hub.gone { // closed because of the unread answers for earlier pairs
+	root := o.hub.opts.Board.Load()
+	for _, pair := range o.req.pairs {
+		if o.conn.hub.gone { // closed because of the unread answers for earlier pairs
 			return
 		}
-		h.eachPair(c, r, key, root, pair, fn)
+		o.eachPair(key, root, pair, fn)
 	}
 }
 
 // signed reports whether a connection has a key that is still valid.
-func (h *Hub) signed(c *wsConn) bool {
-	h.endKeys()
-	return c.hub.authed
+func (o operation) signed() bool {
+	o.hub.private.endKeys()
+	return o.conn.hub.authed
 }
 
-func (h *Hub) eachPair(c *wsConn, r wsRequest, key wsKey, root *marketdata.Root, pair string, fn func(*wsConn, wsRequest, wsKey, *marketdata.View)) {
+func (o operation) eachPair(key wsKey, root *marketdata.Root, pair string, fn func(operation, wsKey, *marketdata.View)) {
 	if !engine.ValidPairCode(pair) {
-		h.refuse(c, r, pair, refuse.InvalidParam, "A pair code has the form BASE_QUOTE.")
+		o.refuse(pair, refuse.InvalidParam, "A pair code has the form BASE_QUOTE.")
 		return
 	}
 	v := root.Lookup(pair)
 	if v == nil {
-		h.refuse(c, r, pair, refuse.NotFound, "There is no pair "+pair+".")
+		o.refuse(pair, refuse.NotFound, "There is no pair "+pair+".")
 		return
 	}
 	key.pair = v.Instrument.ID
 	if key.channel == chBook {
 		key.depth, key.every = wsDefaultDepth, wsDefaultEvery
-		if r.hasDepth {
-			key.depth = r.depth
+		if o.req.hasDepth {
+			key.depth = o.req.depth
 		}
-		if r.hasEvery {
-			key.every = r.every
+		if o.req.hasEvery {
+			key.every = o.req.every
 		}
 	}
-	fn(c, r, key, v)
+	fn(o, key, v)
 }
 
 // parseChannel reads a channel's name.
@@ -142,82 +149,82 @@ func (k wsKey) subKey() wsKey {
 	return k
 }
 
-func (h *Hub) subscribe(c *wsConn, r wsRequest, key wsKey, v *marketdata.View) {
-	old := c.hub.subs[key.subKey()]
-	if old == nil && len(c.hub.subs) >= wsMaxSubs {
-		h.refuse(c, r, codeOf(v), refuse.RateLimit, "A connection has at most 1000 subscriptions.")
+func (o operation) subscribe(key wsKey, v *marketdata.View) {
+	old := o.conn.hub.subs[key.subKey()]
+	if old == nil && len(o.conn.hub.subs) >= wsMaxSubs {
+		o.refuse(codeOf(v), refuse.RateLimit, "A connection has at most 1000 subscriptions.")
 		return
 	}
-	s := h.streams[key]
+	s := o.hub.streams[key]
 	if s == nil {
-		s = h.open(key, v, h.opts.Board.Load())
+		s = o.hub.open(key, v, o.hub.opts.Board.Load())
 	} else if len(s.subs) == 0 && !key.private() {
-		s = h.open(key, v, h.opts.Board.Load()) // idle, so not current: start over
+		s = o.hub.open(key, v, o.hub.opts.Board.Load()) // idle, so not current: start over
 	} else if len(s.subs) == 0 {
 		s.lastMs = machineMs() // no subscriber was waiting for a heartbeat
 	}
-	h.acknowledge(c, r, "subscribed", key, v)
-	if c.hub.gone {
+	o.acknowledge("subscribed", key, v)
+	if o.conn.hub.gone {
 		return
 	}
-	if old != nil && old.stream == s && !r.hasFromSeq && !r.hasFromTrade {
+	if old != nil && old.stream == s && !o.req.hasFromSeq && !o.req.hasFromTrade {
 		return // a repeat without a change
 	}
 	if old != nil {
 		old.stream.remove(old)
 	}
-	sub := &wsSub{out: c.out, conn: c, stream: s, reason: "subscribe"}
-	c.hub.subs[key.subKey()] = sub
+	sub := &wsSub{out: o.conn.out, conn: o.conn, stream: s, reason: "subscribe"}
+	o.conn.hub.subs[key.subKey()] = sub
 	s.subs = append(s.subs, sub)
 	if key.private() {
-		h.watch()
-		h.private() // the queued messages are older than the snapshot
-		if c.hub.gone {
+		o.hub.private.watch()
+		o.hub.private.follow() // the queued messages are older than the snapshot
+		if o.conn.hub.gone {
 			return
 		}
 	}
-	if r.hasFromSeq && key.channel == chBook {
-		sub.resume, sub.hasResume = r.fromSeq, true
-		if r.epoch != "" && r.epoch != h.opts.Epoch {
+	if o.req.hasFromSeq && key.channel == chBook {
+		sub.resume, sub.hasResume = o.req.fromSeq, true
+		if o.req.epoch != "" && o.req.epoch != o.hub.opts.Epoch {
 			sub.hasResume, sub.reason = false, "gap"
 		}
 	}
-	if r.hasFromTrade && key.channel == chTrades {
-		sub.from = engine.TradeID(r.fromTrade)
+	if o.req.hasFromTrade && key.channel == chTrades {
+		sub.from = engine.TradeID(o.req.fromTrade)
 	}
-	h.wait(sub, sub.reason)
-	h.feed(c)
+	o.hub.wait(sub, sub.reason)
+	o.hub.feed(o.conn)
 }
 
-func (h *Hub) unsubscribe(c *wsConn, r wsRequest, key wsKey, v *marketdata.View) {
-	if sub := c.hub.subs[key.subKey()]; sub != nil {
+func (o operation) unsubscribe(key wsKey, v *marketdata.View) {
+	if sub := o.conn.hub.subs[key.subKey()]; sub != nil {
 		sub.stream.remove(sub)
-		delete(c.hub.subs, key.subKey())
+		delete(o.conn.hub.subs, key.subKey())
 		if key.private() {
-			h.watch()
+			o.hub.private.watch()
 		}
 	}
-	h.acknowledge(c, r, "unsubscribed", key, v)
+	o.acknowledge("unsubscribed", key, v)
 }
 
-func (h *Hub) resync(c *wsConn, r wsRequest, key wsKey, v *marketdata.View) {
-	sub := c.hub.subs[key.subKey()]
+func (o operation) resync(key wsKey, v *marketdata.View) {
+	sub := o.conn.hub.subs[key.subKey()]
 	if sub == nil {
-		h.refuse(c, r, codeOf(v), refuse.NotFound, "There is no such subscription on this connection.")
+		o.refuse(codeOf(v), refuse.NotFound, "There is no such subscription on this connection.")
 		return
 	}
 	sub.hasResume, sub.from = false, 0
-	h.wait(sub, "resync")
-	h.feed(c)
+	o.hub.wait(sub, "resync")
+	o.hub.feed(o.conn)
 }
 
-func (h *Hub) acknowledge(c *wsConn, r wsRequest, kind string, key wsKey, v *marketdata.View) {
+func (o operation) acknowledge(kind string, key wsKey, v *marketdata.View) {
 	dst := appendWSHead(nil, kind, "", "", "")
-	dst = appendIDOrNull(append(dst, `,"id":`...), r.id)
+	dst = appendIDOrNull(append(dst, `,"id":`...), o.req.id)
 	dst = append(append(append(dst, `,"channel":"`...), key.name()...), '"')
 	dst = appendJSONNullable(append(dst, `,"currencyPairCode":`...), codeOf(v))
-	dst = append(append(append(dst, `,"epoch":"`...), h.opts.Epoch...), `"}`...)
-	h.answer(c, newFrame(wsOpText, dst))
+	dst = append(append(append(dst, `,"epoch":"`...), o.hub.opts.Epoch...), `"}`...)
+	o.hub.answer(o.conn, newFrame(wsOpText, dst))
 }
 
 func codeOf(v *marketdata.View) string {
@@ -228,17 +235,17 @@ func codeOf(v *marketdata.View) string {
 }
 
 // list sends every subscription of the connection with its options.
-func (h *Hub) list(c *wsConn, r wsRequest) {
+func (o operation) list() {
 	dst := appendWSHead(nil, "subscriptions", "", "", "")
-	dst = appendIDOrNull(append(dst, `,"id":`...), r.id)
+	dst = appendIDOrNull(append(dst, `,"id":`...), o.req.id)
 	dst = append(dst, `,"items":[`...)
-	items := make([]string, 0, len(c.hub.subs))
-	for _, sub := range c.hub.subs {
+	items := make([]string, 0, len(o.conn.hub.subs))
+	for _, sub := range o.conn.hub.subs {
 		items = append(items, string(appendSubscription(nil, sub.stream)))
 	}
 	slices.Sort(items)
 	dst = append(dst, strings.Join(items, ",")...)
-	h.answer(c, newFrame(wsOpText, append(dst, `]}`...)))
+	o.hub.answer(o.conn, newFrame(wsOpText, append(dst, `]}`...)))
 }
 
 func appendSubscription(dst []byte, s *wsStream) []byte {

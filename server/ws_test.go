@@ -27,15 +27,16 @@ const testEpoch = "00112233445566aa"
 
 // live is a running exchange with streams on a loopback port.
 type live struct {
-	t     *testing.T
-	loop  *sequencer.Loop
-	feed  *marketdata.Feed
-	hub   *server.Hub
-	srv   *server.Server
-	addr  string
-	base  string
-	pairs []string
-	stop  func()
+	t      *testing.T
+	loop   *sequencer.Loop
+	feed   *marketdata.Feed
+	hub    *server.Hub
+	srv    *server.Server
+	market *server.Market
+	addr   string
+	base   string
+	pairs  []string
+	stop   func()
 }
 
 func newLive(t *testing.T, pairs int) *live {
@@ -51,17 +52,18 @@ func newLiveWith(t *testing.T, pairs int, set func(*server.HubOptions, *server.O
 	hubOptions := server.HubOptions{
 		Board: feed.Board(), Clock: clk, Epoch: testEpoch,
 		Status: func(dst []byte) []byte {
-			whole, _ := x.srv.StatusView()
+			whole, _ := x.market.StatusView()
 			return whole(dst)
 		},
 		StatusRow: server.AppendPairStatus,
 	}
 	options := server.Options{
-		Board: feed.Board(), Clock: clk, Version: "1.0.0.0", Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Clock: clk, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	}
 	set(&hubOptions, &options)
 	x.hub = server.NewHub(hubOptions)
-	options.Resources = append(options.Resources, server.Streams(x.hub))
+	x.market = server.NewMarket(server.MarketOptions{Board: feed.Board(), Clock: clk})
+	options.Resources = []server.Resource{x.market.Resource, server.Streams(x.hub)}
 	srv, err := server.New(options)
 	if err != nil {
 		t.Fatal(err)

@@ -40,7 +40,7 @@ func (f *keyed) put(n int) {
 func newKeyed(t *testing.T) (*stillHub, *keyed) {
 	x, f := newStillHub(t, marketdataDefaults, "AA_BB"), &keyed{}
 	x.opts.Private = f
-	f.OnKeyDeleted(x.keys.keyDeleted)
+	f.OnKeyDeleted(x.private.keyDeleted)
 	return x, f
 }
 
@@ -49,8 +49,8 @@ func newKeyed(t *testing.T) (*stillHub, *keyed) {
 func TestQueuedPrivateMessagesAreWithdrawn(t *testing.T) {
 	x, f := newKeyed(t)
 	c, other := x.connect(), x.connect()
-	x.keys.bind(c, SocketKey{Account: 7, Number: 1})
-	x.keys.bind(other, SocketKey{Account: 7, Number: 2})
+	x.private.bind(c, SocketKey{Account: 7, Number: 1})
+	x.private.bind(other, SocketKey{Account: 7, Number: 2})
 	for _, each := range []*wsConn{c, other} {
 		x.ask(each, `{"op":"subscribe","channel":"book","pairs":["AA_BB"],"interval":0}`)
 		x.ask(each, `{"op":"subscribe","channel":"orders"}`)
@@ -94,8 +94,8 @@ func TestQueuedPrivateMessagesAreWithdrawn(t *testing.T) {
 	}
 	f.deleted(2)
 	x.tick()
-	if len(f.watched) != 0 || len(x.keys.sockets) != 0 {
-		t.Errorf("without listeners: watched %v, keys %v", f.watched, x.keys.sockets)
+	if len(f.watched) != 0 || len(x.private.sockets) != 0 {
+		t.Errorf("without listeners: watched %v, keys %v", f.watched, x.private.sockets)
 	}
 }
 
@@ -107,7 +107,7 @@ func TestNoPrivateSubscriptionAfterTheKeyEnded(t *testing.T) {
 	} {
 		x, f := newKeyed(t)
 		c := x.connect()
-		x.keys.bind(c, SocketKey{Account: 7, Number: 1, ExpiresNs: x.clk.NowNs() + 5})
+		x.private.bind(c, SocketKey{Account: 7, Number: 1, ExpiresNs: x.clk.NowNs() + 5})
 		x.ask(c, `{"op":"subscribe","channel":"fills"}`)
 		x.read(c)
 		end(x, f)
@@ -127,7 +127,7 @@ func TestNoPrivateSubscriptionAfterTheKeyEnded(t *testing.T) {
 func TestAWaitingPrivateSnapshotIsWithdrawn(t *testing.T) {
 	x, f := newKeyed(t)
 	c := x.connect()
-	x.keys.bind(c, SocketKey{Account: 7, Number: 1})
+	x.private.bind(c, SocketKey{Account: 7, Number: 1})
 	c.out.push(newFrame(wsOpText, spaces(wsLowBytes)), wsUpdate) // no room
 	x.ask(c, `{"op":"subscribe","channel":"orders"}`)
 	x.ask(c, `{"op":"subscribe","channel":"book","pairs":["AA_BB"]}`)
@@ -153,12 +153,12 @@ func TestKeysExpireInTheirOrder(t *testing.T) {
 	var conns []*wsConn
 	for i := range int64(5) {
 		c := x.connect()
-		x.keys.bind(c, SocketKey{Account: engine.AccountID(i), Number: uint64(i), ExpiresNs: (now + 10 - i) * min(i, 1)}) // the first never
+		x.private.bind(c, SocketKey{Account: engine.AccountID(i), Number: uint64(i), ExpiresNs: (now + 10 - i) * min(i, 1)}) // the first never
 		conns = append(conns, c)
 	}
 	for ns := now; ns < now+12; ns++ {
 		x.clk.Set(ns)
-		x.endKeys()
+		x.private.endKeys()
 		for i, c := range conns {
 			if want := i == 0 || ns < now+10-int64(i); c.hub.authed != want {
 				t.Fatalf("%d ns on, key %d: signed %v, want %v", ns-now, i, c.hub.authed, want)

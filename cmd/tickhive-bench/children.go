@@ -38,8 +38,10 @@ func (b *constantCmd) Run(p *program) error {
 // comes from one address.
 func serverOptions(feed *marketdata.Feed) server.Options {
 	return server.Options{
-		Board: feed.Board(), Clock: clock.Real{}, Version: cmdline.Version, ConnectionsPerIP: -1,
-		Rate: server.RateOptions{Allow: []string{"127.0.0.0/8"}},
+		Clock: clock.Real{}, ConnectionsPerIP: -1, Rate: server.RateOptions{Allow: []string{"127.0.0.0/8"}},
+		Resources: []server.Resource{server.NewMarket(server.MarketOptions{
+			Board: feed.Board(), Clock: clock.Real{}, Version: cmdline.Version,
+		}).Resource},
 	}
 }
 

@@ -138,19 +138,14 @@ func (c *Config) commissions() []exchange.Commission {
 	return all
 }
 
-// accountOptions returns the commissions. A currency without a configured record is charged
-// nothing, as GET commissions reports.
+// accountOptions returns the commissions of withdrawals. A currency without a configured record is
+// charged nothing, as GET commissions reports.
 func (c *Config) accountOptions() accounts.Options {
-	o := accounts.Options{ByCurrency: map[string]accounts.CurrencyCommissions{}, Random: rand.Reader}
+	o := accounts.Options{ByCurrency: map[string]accounts.CommissionRule{}, Random: rand.Reader}
 	for _, r := range c.commissions() {
-		of := o.ByCurrency[r.Currency]
-		rule := accounts.CommissionRule{Percent: r.Percent, Minimum: r.Minimum}
 		if r.Withdrawal {
-			of.Withdrawal = rule
-		} else {
-			of.Refill = rule
+			o.ByCurrency[r.Currency] = accounts.CommissionRule{Percent: r.Percent, Minimum: r.Minimum}
 		}
-		o.ByCurrency[r.Currency] = of
 	}
 	return o
 }

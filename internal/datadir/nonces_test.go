@@ -5,18 +5,18 @@ import (
 	"path/filepath"
 	"testing"
 
-	"tickhive/accounts"
+	"tickhive/accounts/auth"
 )
 
 // usedOf opens a file and returns the nonces that a later process reads from it, in order. An
 // interrupted pass leaves some lines twice.
-func usedOf(t testing.TB, path string, knownMs int64) (n *Nonces, notBeforeMs int64, used []accounts.UsedNonce) {
+func usedOf(t testing.TB, path string, knownMs int64) (n *Nonces, notBeforeMs int64, used []auth.UsedNonce) {
 	t.Helper()
 	n, notBeforeMs, err := openNonces(path, knownMs)
 	if err != nil {
 		t.Fatal(err)
 	}
-	seen := map[accounts.UsedNonce]bool{}
+	seen := map[auth.UsedNonce]bool{}
 	for u := range n.Used(notBeforeMs) {
 		if !seen[u] {
 			used = append(used, u)

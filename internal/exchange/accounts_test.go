@@ -18,9 +18,8 @@ import (
 // openTestAccounts recovers and starts the accounts of a directory.
 func openTestAccounts(t *testing.T, dir string, clk clock.Clock, market *journal) *accountSide {
 	t.Helper()
-	o := accounts.StoreOptions{
-		State: accounts.DefaultOptions(rand.Reader), FS: vfs.OS{}, Dir: dir, Clock: clk, Log: wal.Options{NoLock: true},
-	}
+	o := accounts.StoreOptions{State: accounts.Options{Random: rand.Reader}}
+	o.FS, o.Dir, o.Clock, o.Log = vfs.OS{}, dir, clk, wal.Options{NoLock: true}
 	if market != nil {
 		o.EngineDurable, o.EngineLast = market.durable, market.log.LastSeq()
 	}
@@ -57,7 +56,7 @@ func TestAccountsWaitForTheJournalUnderEveryPolicy(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			a.state.BeginFold(pos).End()
+			a.state.FoldEvents(nil, pos)
 			return pos
 		}
 		pos := command()

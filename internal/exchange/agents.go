@@ -10,6 +10,7 @@ import (
 
 	"tickhive/hive"
 	"tickhive/internal/clock"
+	"tickhive/internal/durable"
 	"tickhive/internal/wal"
 	"tickhive/launchpad"
 	"tickhive/sim/life"
@@ -60,14 +61,12 @@ func (c *spanClock) Virtual() bool { return c.spanNs.Load() != 0 || c.process.Vi
 // with a backfill, the ledger begins with its history.
 func (r *restored) openAgents() (*agentSide, error) {
 	a := &agentSide{process: r.clock, clock: r.span, front: r.front}
-	log := wal.Options{NoLock: true, Writer: EngineLog("").Options.Writer, SegmentBytes: r.o.Journal.SegmentBytes}
-	ls := launchpad.StoreOptions{
-		Options: r.o.Launchpad, Log: log, Clock: a.clock, Logf: r.logf,
-		KeepAll: r.o.Journal.KeepAll, SnapshotBytes: r.o.Journal.SnapshotBytes,
+	set := durable.Config{
+		Log:   wal.Options{NoLock: true, Writer: EngineLog("").Options.Writer, SegmentBytes: r.o.Journal.SegmentBytes},
+		Clock: a.clock, Logf: r.logf, KeepAll: r.o.Journal.KeepAll, SnapshotBytes: r.o.Journal.SnapshotBytes,
 	}
-	hs := hive.StoreOptions{
-		Options: r.o.Hive, Log: log, Clock: a.clock, Logf: r.logf, KeepAll: ls.KeepAll, SnapshotBytes: ls.SnapshotBytes,
-	}
+	ls := launchpad.StoreOptions{Config: set, Options: r.o.Launchpad}
+	hs := hive.StoreOptions{Config: set, Options: r.o.Hive}
 	ls.Options.Seed = r.data.Seed()
 	if r.data.Stored() {
 		a.fs = newBulkFS()

@@ -5,7 +5,6 @@ import (
 
 	"tickhive/accounts"
 	"tickhive/engine"
-	"tickhive/engine/sequencer"
 	"tickhive/internal/fixed"
 )
 
@@ -127,7 +126,7 @@ func (x *Running) demoTrades() error {
 				},
 				{Kind: engine.CancelAll, Pair: pair, Account: n},
 			} {
-				if err := x.demoOrder(cmd); err != nil {
+				if err := x.front.users.Entry().Do(cmd); err != nil { // the market may refuse it
 					return err
 				}
 			}
@@ -146,19 +145,6 @@ func demoLots(in *engine.Instrument, ticks int64) int64 {
 		return 1
 	}
 	return int64(lots.Lo)*10 + 1
-}
-
-// demoOrder submits one order with its funds held. The market may refuse it without an error.
-func (x *Running) demoOrder(cmd engine.Command) error {
-	settle := x.front.hold(&cmd)
-	taken := false
-	b := sequencer.Batch{Commands: []engine.Command{cmd}}
-	b.Collect = func(_ int, _ *engine.Command, events []engine.Event) {
-		taken = events[0].Kind == engine.EventAccepted
-	}
-	err := x.Submit(&b)
-	settle(taken)
-	return err
 }
 
 // demoKey hands a key of the first user out once: it is in no file and no log.

@@ -9,7 +9,6 @@ import (
 	"net"
 	"sync/atomic"
 
-	"tickhive/accounts"
 	"tickhive/engine"
 	"tickhive/engine/sequencer"
 	"tickhive/internal/cmdline"
@@ -25,6 +24,7 @@ type front struct {
 	log  *slog.Logger
 	data *datadir.Dir
 
+	prices   *server.Market // public routes of the market
 	public   *server.Server
 	internal *server.Internal
 	hub      *server.Hub
@@ -67,9 +67,14 @@ func newFront(b *base, room places) (*front, error) {
 	}); err != nil {
 		return nil, err
 	}
+	f.prices = server.NewMarket(server.MarketOptions{
+		Board: b.feed.Board(), Clock: b.clock, Version: cmdline.Version, Status: f.status,
+		Commissions: commissions(b.o.Commissions),
+	})
 	if f.users, err = server.NewAccountDesk(server.AccountOptions{
 		Exchange: gate{f}, Core: b.core, History: b.feed.History(), Board: b.feed.Board(), Clock: b.clock,
 		Legacy: b.o.Public.Legacy, PublicURL: b.o.Public.PublicURL, Ledger: f.agents,
+		Commissions: f.prices.Commissions,
 	}); err != nil {
 		return nil, err
 	}
@@ -77,7 +82,7 @@ func newFront(b *base, room places) (*front, error) {
 		Board: b.feed.Board(), Clock: b.clock, Epoch: b.data.Epoch(), StatusRow: server.AppendPairStatus,
 		Private: f.users.Private(),
 		Status: func(dst []byte) []byte {
-			whole, _ := f.public.StatusView()
+			whole, _ := f.prices.StatusView()
 			return whole(dst)
 		},
 	})
@@ -90,8 +95,7 @@ func newFront(b *base, room places) (*front, error) {
 func (f *front) makePublic(b *base, connections int, page server.Resource) (err error) {
 	o := &b.o.Public
 	f.public, err = server.New(server.Options{
-		Board: b.feed.Board(), Clock: b.clock, Version: cmdline.Version, Status: f.status,
-		Commissions: commissions(b.o.Commissions), Log: b.log,
+		Clock: b.clock, Log: b.log,
 		SplitAggregator: o.AggregatorListen != "", AggregatorHost: o.AggregatorHost,
 		Rate: server.RateOptions{
 			PerMinute: o.Rate.PerMinute, PerSecond: o.Rate.PerSecond, Clients: o.Rate.Clients,
@@ -101,7 +105,7 @@ func (f *front) makePublic(b *base, connections int, page server.Resource) (err 
 		ReadTimeout: o.ReadTimeout, WriteTimeout: o.WriteTimeout, IdleTimeout: o.IdleTimeout,
 		Authenticate: f.users.Authenticate,
 		Resources: []server.Resource{
-			server.Streams(f.hub), page, server.UDF(), f.users.Resource, f.agents.Routes,
+			f.prices.Resource, server.Streams(f.hub), page, f.prices.UDF, f.users.Resource, f.agents.Routes,
 		},
 	})
 	return err
@@ -110,7 +114,7 @@ func (f *front) makePublic(b *base, connections int, page server.Resource) (err 
 func (f *front) makeInternal(b *base, connections int) (err error) {
 	o := server.InternalOptions{
 		Exchange: keepingGate{gate{f}}, Core: b.core, History: b.feed.History(), Board: b.feed.Board(), Clock: b.clock,
-		Accounts:  f.users,
+		Entry:     f.users.Entry(),
 		Resources: []server.InternalResource{f.users.InternalResource, f.agents.Internal},
 		Token:     b.o.Internal.Token, Hosts: b.o.Internal.Hosts, Connections: connections,
 		Ready: &f.ready, LogLevel: b.o.LogLevel, Log: b.log,
@@ -301,11 +305,6 @@ func (g keepingGate) AdvanceTo(ns int64) error {
 	return g.gate.AdvanceTo(ns)
 }
 
-// foldAccounts folds the events of a replayed record into the accounts.
-func foldAccounts(state *accounts.State) func(events []engine.Event, pos uint64) {
-	return func(events []engine.Event, pos uint64) { server.FoldAccounts(state, events, pos) }
-}
-
 // attach gives the handlers the recovered accounts and the limits of signed requests.
 func (f *front) attach(a *accountSide, nonces *datadir.Nonces) error {
 	s := server.AccountStore{State: a.state, Do: a.store.Do, NotBeforeMs: a.notBeforeMs}
@@ -316,22 +315,6 @@ func (f *front) attach(a *accountSide, nonces *datadir.Nonces) error {
 	s.Used, s.KeepNonce = nonces.Used(a.notBeforeMs), nonces.Keep
 	f.users.Attach(s)
 	return nonces.Follow(f.users.NonceFloorMs)
-}
-
-// sinks returns the folds of a loop in their order: a client that sees a trade also sees the
-// settled balances.
-func (b *base) sinks() []sequencer.Sink {
-	return []sequencer.Sink{b.front.users.Sink(), b.feed.Sink(), b.front.hub}
-}
-
-// hold prepares a command of a demo user; settle ends its hold.
-func (f *front) hold(cmd *engine.Command) (settle func(taken bool)) {
-	held := f.users.Prepare(cmd)
-	return func(taken bool) {
-		if held != nil {
-			f.users.Done(held, taken)
-		}
-	}
 }
 
 // Public returns the public server, for its routes and counters.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tickhive/accounts"
+	"tickhive/accounts/auth"
 	"tickhive/engine"
 	"tickhive/engine/sequencer"
 	"tickhive/hive"
@@ -28,7 +29,7 @@ type Options struct {
 	Progress func(name string) Progress
 	// DemoKey receives the key of the first demo user, once for each directory, with the page that
 	// it opens; nil: the key is not created.
-	DemoKey func(public string, private accounts.Secret, page string) error
+	DemoKey func(public string, private auth.Secret, page string) error
 
 	Public   PublicOptions
 	Internal InternalOptions
@@ -146,7 +147,7 @@ type Commission struct {
 func DefaultOptions() Options {
 	return Options{
 		Public: PublicOptions{Listen: "127.0.0.1:0"}, Internal: InternalOptions{Listen: "127.0.0.1:0"},
-		Accounts: accounts.DefaultOptions(rand.Reader), Referral: accounts.DefaultConfig(),
+		Accounts: accounts.Options{Random: rand.Reader}, Referral: accounts.DefaultConfig(),
 		Launchpad: launchpad.DefaultOptions(), Hive: hive.DefaultOptions(), Sim: SimOptions{Seed: 1},
 	}
 }

@@ -83,10 +83,9 @@ func (r *restored) sayRecovery(format string, args ...any) { r.incident("recover
 // openAccounts opens the accounts' log and restores its newest usable snapshot. The market's
 // journal is the one that the accounts fold (docs/contract/storage.md#recovery).
 func (r *restored) openAccounts() (*accounts.Recovery, error) {
-	o := accounts.StoreOptions{
-		State: r.o.Accounts, Dir: r.data.Sub("accounts"), Clock: r.clock, Logf: r.logf, KeepAll: r.o.Journal.KeepAll,
-		Log: wal.Options{NoLock: true, Writer: EngineLog("").Options.Writer},
-	}
+	o := accounts.StoreOptions{State: r.o.Accounts}
+	o.Dir, o.Clock, o.Logf, o.KeepAll = r.data.Sub("accounts"), r.clock, r.logf, r.o.Journal.KeepAll
+	o.Log = wal.Options{NoLock: true, Writer: EngineLog("").Options.Writer}
 	if r.journal != nil {
 		o.FS, o.EngineDurable, o.EngineLast = vfs.OS{}, r.journal.durable, r.journal.log.LastSeq()
 	}
@@ -105,7 +104,7 @@ func (r *restored) merge(ctx context.Context, log *accounts.Recovery) error {
 	}
 	market, err := r.journal.load(replica.Options{
 		Engine: r.o.Engine, Market: r.o.Market, Core: r.core, Feed: r.feed, Extras: r.extras(),
-		Sinks: []func([]engine.Event, uint64){foldAccounts(log.State())},
+		Sinks: []func([]engine.Event, uint64){log.State().FoldEvents},
 	}, log.State().EnginePos(), r.sayRecovery)
 	if err != nil {
 		return err
@@ -157,7 +156,7 @@ func (r *restored) publish() {
 	r.feed.Publish(max(r.clock.NowNs(), r.lastNs))
 	if manual, ok := r.clock.(*clock.Manual); ok {
 		manual.Set(max(r.lastNs, manual.NowNs()))
-		if r.sim != nil && r.sim.DueNs() < manual.NowNs() {
+		if r.sim != nil && r.sim.NextNs() < manual.NowNs() {
 			r.sim.Skip(manual.NowNs()) // its state is older than the journal: the gap is skipped
 		}
 	}

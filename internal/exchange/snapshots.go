@@ -27,6 +27,15 @@ func (x *Running) keepSnapshots() {
 		Live:   x.loop, Extras: x.extras(), KeepAll: x.o.Journal.KeepAll,
 		Log: x.journal.log, Dir: x.journal.dir, Covered: x.journal.covered,
 		SnapshotBytes: x.o.Journal.SnapshotBytes, SnapshotEvery: x.o.Journal.SnapshotEvery,
+		Taken: func() {
+			if err := x.accounts.checkpoint(); err != nil {
+				x.log.Error("snapshot of the accounts failed", "error", err)
+			}
+		},
+		Failed: func(err error) {
+			x.log.Error("snapshot failed", "error", err)
+			x.incident("snapshot", "a snapshot of the market failed: %v", err)
+		},
 	})
 	x.snapshots = s
 	go func() {
@@ -41,23 +50,10 @@ func (x *Running) keepSnapshots() {
 			case <-ticker.C:
 			}
 			failing = x.lookAtStores(failing)
-			if s.keeper.Due() {
-				x.snapshot(s.keeper)
+			for s.keeper.Step().Worked {
 			}
 		}
 	}()
-}
-
-// snapshot takes a snapshot of the market, then of the accounts.
-func (x *Running) snapshot(k *replica.Keeper) {
-	if err := k.Snapshot(); err != nil {
-		x.log.Error("snapshot failed", "error", err)
-		x.incident("snapshot", "a snapshot of the market failed: %v", err)
-		return
-	}
-	if err := x.accounts.checkpoint(); err != nil {
-		x.log.Error("snapshot of the accounts failed", "error", err)
-	}
 }
 
 // lookAtStores reports an incident when a store has stopped accepting changes, and another one

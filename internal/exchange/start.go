@@ -3,6 +3,7 @@ package exchange
 import (
 	"context"
 
+	"tickhive/accounts"
 	"tickhive/engine/sequencer"
 	"tickhive/internal/clock"
 	"tickhive/marketdata/replica"
@@ -80,7 +81,9 @@ func (x *Running) StateHash() (replica.StateHash, error) { return x.front.stateH
 // newLoop builds a loop over core and feed. Only one loop may run at a time.
 func (r *restored) newLoop(c clock.Clock) *sequencer.Loop {
 	o := sequencer.LoopOptions{
-		Core: r.core, Clock: c, Sinks: r.sinks(), Sources: r.sources(),
+		Core: r.core, Clock: c, Sources: r.sources(),
+		// A client that sees a trade also sees the settled balances.
+		Sinks:   []sequencer.Sink{accounts.Sink{State: r.accounts.state}, r.feed.Sink(), r.front.hub},
 		StartNs: max(r.lastNs, r.feed.Board().Load().NowNs), StartPos: r.pos,
 	}
 	if r.journal != nil {

@@ -4,65 +4,58 @@ import "strings"
 
 const module = "tickhive/"
 
-// mayImport is the direction of imports: what a folder may use of this module. internal
-// is always allowed, except for the assemblies; the longest matching folder counts.
+// mayImport is the direction of imports: what a folder may use of this module. The longest
+// matching folder counts. A folder of internal without a row is always allowed.
 var mayImport = map[string][]string{
 	"internal":         {},
-	"internal/datadir": {"engine", "marketdata", "accounts"},
+	"internal/entry":   {"accounts", "engine", "marketdata"},
+	"internal/datadir": {"accounts", "engine", "marketdata"},
 	"internal/exchange": {
-		"engine", "marketdata", "accounts", "launchpad", "hive", "sim", "server",
+		"server", "engine", "marketdata", "accounts", "launchpad", "hive", "sim", "internal/entry", "internal/datadir",
 	},
 	"engine":           {},
 	"engine/sequencer": {"engine"},
 	"marketdata":       {"engine"},
 	"aggregator":       {"engine", "marketdata"},
-	"accounts":         {},
+	"accounts":         {"engine", "accounts/auth"},
+	"accounts/auth":    {},
 	"launchpad":        {},
 	"hive":             {},
-	"sim":              {"sim", "engine", "marketdata"},
+	"sim":              {"sim", "engine", "marketdata", "client"},
 	"sim/life":         {"launchpad", "hive"},
-	"server":           {"server", "engine", "marketdata", "aggregator", "accounts", "launchpad", "hive"},
-	"client":           {"client"},
-	"bench":            {"bench", "client", "engine", "marketdata", "sim"},
-	"bench/limits":     {"bench", "engine", "marketdata"},
+	"server": {
+		"server", "engine", "marketdata", "aggregator", "accounts", "launchpad", "hive", "internal/entry",
+	},
+	"client":       {"client"},
+	"bench":        {"bench", "client", "engine", "marketdata", "sim"},
+	"bench/limits": {"bench", "engine", "marketdata"},
 	"cmd": {
 		"cmd", "server", "engine", "marketdata", "aggregator", "accounts", "launchpad", "hive", "sim", "client",
-		"bench",
+		"bench", "internal/exchange", "internal/datadir",
 	},
-}
-
-// assemblies are internal packages that import what others are made of, and the folders that may
-// import them.
-var assemblies = map[string][]string{
-	"internal/datadir":  {"internal/exchange", "cmd"},
-	"internal/exchange": {"cmd"},
-	"internal/entry":    {"internal/exchange", "server"},
-}
-
-// assembled reports whether p is an assembly that a folder must not import.
-func assembled(folder, p string) bool {
-	for dir, users := range assemblies {
-		if under(p, dir) && !under(folder, dir) && !under(folder, users...) {
-			return true
-		}
-	}
-	return false
 }
 
 // pure are folders that must not use what does I/O or reads a clock, although it is internal.
 var pure = map[string][]string{
-	"engine": {"internal/wal", "internal/vfs", "internal/clock"},
+	"engine":        {"internal/wal", "internal/vfs", "internal/clock"},
+	"accounts/auth": {"internal/wal", "internal/vfs", "internal/clock"},
+}
+
+// folderOf returns the folder of mayImport that a package belongs to, empty for none.
+func folderOf(dir string) (folder string) {
+	for in := range mayImport {
+		if under(dir, in) && len(in) > len(folder) {
+			folder = in
+		}
+	}
+	return folder
 }
 
 // Imports reports imports against the arrows. Tests may look at more, but a client knows
 // nothing of ours but itself in its own files, and bench never imports server.
 func Imports(f *File) []string {
-	folder, allowed := "", []string(nil)
-	for dir, list := range mayImport {
-		if under(f.Dir, dir) && len(dir) > len(folder) {
-			folder, allowed = dir, list
-		}
-	}
+	folder := folderOf(f.Dir)
+	allowed := mayImport[folder]
 	if folder == "" {
 		return []string{f.at(f.AST.Package) + ": a folder without import arrows; add it to rules_imports.go"}
 	}
@@ -72,9 +65,7 @@ func Imports(f *File) []string {
 		switch {
 		case ours && !f.Test && under(p, pure[folder]...):
 			out = append(out, f.at(s.Pos())+": "+folder+" is pure and must not import "+p)
-		case ours && !f.Test && assembled(f.Dir, p):
-			out = append(out, f.at(s.Pos())+": "+folder+" must not import "+p)
-		case !ours || under(p, folder) || folder != "client" && under(p, "internal"):
+		case !ours || folderOf(p) == folder || folder != "client" && folderOf(p) == "internal":
 		case f.Test && !(folder == "bench" && under(p, "server")):
 		case !under(p, allowed...):
 			out = append(out, f.at(s.Pos())+": "+folder+" must not import "+p)

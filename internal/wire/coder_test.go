@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"errors"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 type sample struct {
 	u64   uint64
 	i64   int64
+	i63   int64
 	u32   uint32
 	u8    uint8
 	yes   bool
@@ -20,6 +22,7 @@ type sample struct {
 func (s *sample) walk(c *Coder) {
 	c.U64(&s.u64)
 	c.I64(&s.i64)
+	c.I63(&s.i63)
 	c.U32(&s.u32)
 	c.U8(&s.u8, 9)
 	c.Bool(&s.yes)
@@ -41,15 +44,16 @@ func encode(s sample) []byte {
 }
 
 func TestWhatIsWrittenReadsBackEqual(t *testing.T) {
-	want := sample{1<<64 - 1, -1 << 63, 1<<32 - 1, 9, true, [4]byte{1, 2, 3, 4}, "abc", []string{"", "z"}}
+	want := sample{1<<64 - 1, -1 << 63, 1<<63 - 1, 1<<32 - 1, 9, true, [4]byte{1, 2, 3, 4}, "abc", []string{"", "z"}}
 	c := Reader(encode(want))
 	var got sample
 	got.walk(c)
 	if err := c.End(); err != nil {
 		t.Fatal(err)
 	}
-	if got.u64 != want.u64 || got.i64 != want.i64 || got.u32 != want.u32 || got.u8 != want.u8 || !got.yes ||
-		got.fixed != want.fixed || got.text != want.text || len(got.list) != 2 || got.list[1] != "z" {
+	if got.u64 != want.u64 || got.i64 != want.i64 || got.i63 != want.i63 || got.u32 != want.u32 ||
+		got.u8 != want.u8 || !got.yes || got.fixed != want.fixed || got.text != want.text ||
+		len(got.list) != 2 || got.list[1] != "z" {
 		t.Fatalf("got %+v, want %+v", got, want)
 	}
 }
@@ -70,12 +74,65 @@ func TestEveryCutAndEveryLeftoverIsAnError(t *testing.T) {
 	}
 }
 
+// A stream passes the same bytes on in parts, and reports a write that fails.
+func TestStreamWritesTheSameBytesInParts(t *testing.T) {
+	parts := &parts{}
+	w, s := Writer(nil), Stream(parts)
+	for i := range 40_000 {
+		u := uint64(i) << (i % 50)
+		for _, c := range []*Coder{w, s} {
+			c.U64(&u)
+			c.Fixed([]byte{1, 2})
+		}
+	}
+	if err := s.End(); err != nil || len(s.Bytes()) != 0 {
+		t.Fatalf("%v, %d bytes are left", err, len(s.Bytes()))
+	}
+	if !bytes.Equal(parts.all, w.Bytes()) || parts.n < 3 {
+		t.Fatalf("%d bytes in %d parts, want %d", len(parts.all), parts.n, len(w.Bytes()))
+	}
+	parts.err = errors.New("full")
+	if s.Fixed([]byte{1}); !errors.Is(s.End(), parts.err) {
+		t.Fatalf("a failed write: %v", s.Err())
+	}
+}
+
+type parts struct {
+	all []byte
+	n   int
+	err error
+}
+
+func (p *parts) Write(b []byte) (int, error) {
+	p.all = append(p.all, b...)
+	p.n++
+	return len(b), p.err
+}
+
+// A number has one encoding, so that equal states have equal bytes.
+func TestPaddedNumbersAreErrors(t *testing.T) {
+	for _, b := range [][]byte{{0x80, 0}, {0x85, 0x80, 0}} {
+		c := Reader(b)
+		v := uint64(7)
+		if c.U64(&v); v != 0 || !errors.Is(c.End(), ErrPadded) {
+			t.Errorf("%x: %d, %v", b, v, c.Err())
+		}
+	}
+	c := Reader([]byte{0, 5})
+	v := uint64(7)
+	if c.U64(&v); v != 0 || c.Err() != nil || c.Left() != 1 {
+		t.Errorf("zero: %d, %v, %d left", v, c.Err(), c.Left())
+	}
+}
+
 func TestValuesOutOfRangeAreErrors(t *testing.T) {
 	for _, tc := range []struct {
 		name string
 		b    []byte
 		read func(c *Coder)
 	}{
+		{"up to", []byte{9}, func(c *Coder) { var v uint64; c.UpTo(&v, 8) }},
+		{"i63", []byte{255, 255, 255, 255, 255, 255, 255, 255, 255, 1}, func(c *Coder) { var v int64; c.I63(&v) }},
 		{"u32", []byte{0xff, 0xff, 0xff, 0xff, 0x7f}, func(c *Coder) { var v uint32; c.U32(&v) }},
 		{"u8", []byte{7}, func(c *Coder) { var v uint8; c.U8(&v, 6) }},
 		{"bool", []byte{2}, func(c *Coder) { var v bool; c.Bool(&v) }},

@@ -1,6 +1,6 @@
 // Package wire is a both-ways binary codec: one function per structure names its fields
 // once, and a Coder either writes or reads them, so that encoder and decoder cannot
-// disagree. Launchpad and hive use it for journal records and snapshots.
+// disagree. Journal records, snapshots and state hashes are made with it.
 //
 // Owner: a Coder belongs to the call that made it.
 //
@@ -9,6 +9,7 @@
 //  1. What was written reads back equal; the first wrong byte sets Err and everything
 //     after it is a zero value.
 //  2. A read never allocates more than the bytes that are left could hold.
+//  3. A number has one encoding: a read refuses a longer one.
 //
 // It does not know versions or checksums: internal/wal has both.
 //

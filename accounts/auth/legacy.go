@@ -1,0 +1,53 @@
+package auth
+
+import (
+	"crypto/subtle"
+
+	"tickhive/internal/refuse"
+)
+
+// verifyLegacy checks the scheme without timestamp and nonce
+// (docs/contract/signing.md#legacy-scheme): the HMAC of public key, full URL and body without
+// separators, with the body either as sent or without the white space outside its strings. A
+// captured request can be replayed for ever, so this is off by default and never valid for DELETE.
+func (v *Verifier) verifyLegacy(nowNs int64, r *Request) (Principal, *refuse.Refusal) {
+	if reject := checkPublicKey(r); reject != nil {
+		return Principal{}, reject
+	}
+	if reject := checkSignature(r); reject != nil {
+		return Principal{}, reject
+	}
+	if r.Method == "DELETE" {
+		return Principal{}, unauthorized("API-Timestamp",
+			"DELETE needs the signing scheme with API-Timestamp and API-Nonce.")
+	}
+	m := v.scratch.Get().(*macScratch)
+	key, known := v.lookup(r.PublicKey)
+	equal := subtle.ConstantTimeCompare(m.mac(key.mac, r.PublicKey, r.FullURL, r.Body), r.Signature)
+	m.msg = appendWithoutSpace(m.msg[:0], r.Body)
+	equal |= subtle.ConstantTimeCompare(m.mac(key.mac, r.PublicKey, r.FullURL, m.msg), r.Signature)
+	v.scratch.Put(m)
+	if equal != 1 || !known {
+		return Principal{}, badSignature()
+	}
+	return key.admit(nowNs, r)
+}
+
+// appendWithoutSpace appends a JSON text without the white space outside its strings.
+func appendWithoutSpace(dst, body []byte) []byte {
+	quoted, escaped := false, false
+	for _, c := range body {
+		switch {
+		case escaped:
+			escaped = false
+		case quoted && c == '\\':
+			escaped = true
+		case c == '"':
+			quoted = !quoted
+		case !quoted && (c == ' ' || c == '\t' || c == '\n' || c == '\r'):
+			continue
+		}
+		dst = append(dst, c)
+	}
+	return dst
+}

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"tickhive/internal/clock"
+	"tickhive/internal/fixed"
+)
+
+var errNegative = errors.New("must not be negative")
+
+// Duration is a time.Duration in Go's text form with the additional units d and w.
+type Duration time.Duration
+
+// UnmarshalText parses the text form.
+func (d *Duration) UnmarshalText(b []byte) error {
+	v, err := clock.ParseDuration(string(b))
+	if err == nil && v < 0 {
+		return errNegative
+	}
+	*d = Duration(v)
+	return err
+}
+
+// MarshalText returns Go's text form.
+func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
+
+// Decimal is an amount or a rate as text, in the form that the API accepts
+// (docs/contract/market-data.md#decimals). It is a string in the file, so that no parser
+// converts it to a float.
+type Decimal string
+
+// UnmarshalText checks the form.
+func (d *Decimal) UnmarshalText(b []byte) error {
+	v, err := fixed.Parse(string(b))
+	if err != nil {
+		return fmt.Errorf("%q is %w", b, err)
+	}
+	if v.Sign() < 0 {
+		return errNegative
+	}
+	*d = Decimal(b)
+	return nil
+}
+
+// MarshalText returns the text as configured.
+func (d Decimal) MarshalText() ([]byte, error) { return []byte(d), nil }
+
+// given reports whether a value was configured.
+func (d Decimal) given() bool { return d != "" }
+
+// value returns the exact value in units of 10^-18; the empty text is 0.
+func (d Decimal) value() fixed.I128 {
+	if d == "" {
+		return fixed.I128{}
+	}
+	v, err := fixed.Parse(string(d))
+	if err != nil {
+		panic("BUG: config: an unchecked decimal: " + string(d))
+	}
+	return v
+}
+
+// rate returns a fee rate in units of 10^-8.
+func (d Decimal) rate() (uint32, error) {
+	v, exact, fits := fixed.Units(d.value(), rateDigits)
+	if !exact || !fits || v > rateOne {
+		return 0, fmt.Errorf("rate %q is not 0 to 1 with at most %d fractional digits", string(d), rateDigits)
+	}
+	return uint32(v), nil
+}
+
+const (
+	rateDigits = 8
+	rateOne    = 100_000_000
+)
