@@ -17,7 +17,7 @@ var mayImport = map[string][]string{
 	"engine/sequencer": {"engine"},
 	"marketdata":       {"engine"},
 	"aggregator":       {"engine", "marketdata"},
-	"accounts":         {"engine"},
+	"accounts":         {"engine", "accounts/auth"},
 	"accounts/auth":    {},
 	"launchpad":        {},
 	"hive":             {},
