@@ -10,9 +10,9 @@ import (
 	"tickhive/engine"
 	"tickhive/engine/sequencer"
 	"tickhive/internal/clock"
+	"tickhive/internal/durable"
 	"tickhive/internal/vfs"
 	"tickhive/internal/wal"
-	"tickhive/internal/durable"
 	"tickhive/marketdata/replica"
 )
 
