@@ -6,7 +6,7 @@ import (
 	"tickhive/internal/fixed"
 )
 
-// gates reports whether Fold must wait from the plan of a record to its Apply: the fold reads
+// gates reports whether FoldEvents must wait from the plan of a record to its Apply: the fold reads
 // what the record changes (inviters, ambassadors, rates), and the record names the engine
 // position after which the change applies.
 func (k Kind) gates() bool { return k == SetInviter || k == PatchUser || k == Configure }

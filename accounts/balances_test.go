@@ -5,8 +5,8 @@ import (
 	"sync"
 	"testing"
 
+	"tickhive/engine"
 	"tickhive/internal/fixed"
-	"tickhive/internal/refuse"
 )
 
 // testRates are the fees of the tests' pair: 0.1 % maker, 0.2 % taker.
@@ -19,25 +19,24 @@ func TestHoldOfEachKindOfOrder(t *testing.T) {
 		name             string
 		p                OrderParams
 		usdtHeld, btc    string
-		code             refuse.Code
-		field            string
+		reason           engine.Reason
 		usdtFree, sample string
 	}{
-		{name: "limit buy: price x amount plus taker fee", p: OrderParams{Side: Buy, Price: 10_000, Amount: 1_000_000}, usdtHeld: "100.2", usdtFree: "899.8", btc: "0.0"},
-		{name: "stop limit buy likewise", p: OrderParams{Side: Buy, Type: StopLimit, Price: 10_000, Amount: 1_000_000}, usdtHeld: "100.2", usdtFree: "899.8", btc: "0.0"},
-		{name: "discount counts", p: OrderParams{Side: Buy, Price: 10_000, Amount: 1_000_000, Rates: Rates{Taker: RateOne / 500, Discount: RateOne / 2}}, usdtHeld: "100.1", usdtFree: "899.9", btc: "0.0"},
-		{name: "no fee", p: OrderParams{Side: Buy, Price: 10_000, Amount: 1_000_000, Rates: Rates{Taker: RateOne / 500, Discount: RateOne}}, usdtHeld: "100.0", usdtFree: "900.0", btc: "0.0"},
-		{name: "buy by quote: that plus taker fee", p: OrderParams{Side: Buy, Type: Market, ByQuote: true, Quote: units(100_0000_0000)}, usdtHeld: "100.2", usdtFree: "899.8", btc: "0.0"},
-		{name: "stop market buy by quote likewise", p: OrderParams{Side: Buy, Type: StopMarket, ByQuote: true, Quote: units(100_0000_0000)}, usdtHeld: "100.2", usdtFree: "899.8", btc: "0.0"},
-		{name: "market buy by amount: all that is free", p: OrderParams{Side: Buy, Type: Market, Amount: 1}, usdtHeld: "999.99999999402", usdtFree: "0.00000000598", btc: "0.0"},
-		{name: "sell: the amount", p: OrderParams{Side: Sell, Price: 10_000, Amount: 1_500_000}, usdtHeld: "0.0", usdtFree: "1000.0", btc: "1.5"},
-		{name: "market sell: the amount", p: OrderParams{Side: Sell, Type: Market, Amount: 2_000_000}, usdtHeld: "0.0", usdtFree: "1000.0", btc: "2.0"},
-		{name: "stop market sell: the amount", p: OrderParams{Side: Sell, Type: StopMarket, Amount: 2_000_000}, usdtHeld: "0.0", usdtFree: "1000.0", btc: "2.0"},
-		{name: "too much to buy", p: OrderParams{Side: Buy, Price: 100_000, Amount: 1_000_000}, code: "INSUFFICIENT_FUNDS"},
-		{name: "too much to sell", p: OrderParams{Side: Sell, Price: 1, Amount: 2_000_001}, code: "INSUFFICIENT_FUNDS"},
-		{name: "stop market buy by amount", p: OrderParams{Side: Buy, Type: StopMarket, Amount: 1}, code: "INVALID_PARAM", field: "quoteAmount"},
-		{name: "beyond 10^20", p: OrderParams{Side: Buy, Price: 1 << 62, Amount: 1 << 62}, code: "TOTAL_OUT_OF_RANGE"},
-		{name: "unknown pair", p: OrderParams{Pair: 9, Side: Buy, Price: 1, Amount: 1}, code: "NOT_FOUND", field: "currencyPairCode"},
+		{name: "limit buy: price x amount plus taker fee", p: OrderParams{Side: engine.Buy, Price: 10_000, Amount: 1_000_000}, usdtHeld: "100.2", usdtFree: "899.8", btc: "0.0"},
+		{name: "stop limit buy likewise", p: OrderParams{Side: engine.Buy, Type: engine.StopLimit, Price: 10_000, Amount: 1_000_000}, usdtHeld: "100.2", usdtFree: "899.8", btc: "0.0"},
+		{name: "discount counts", p: OrderParams{Side: engine.Buy, Price: 10_000, Amount: 1_000_000, Rates: Rates{Taker: RateOne / 500, Discount: RateOne / 2}}, usdtHeld: "100.1", usdtFree: "899.9", btc: "0.0"},
+		{name: "no fee", p: OrderParams{Side: engine.Buy, Price: 10_000, Amount: 1_000_000, Rates: Rates{Taker: RateOne / 500, Discount: RateOne}}, usdtHeld: "100.0", usdtFree: "900.0", btc: "0.0"},
+		{name: "buy by quote: that plus taker fee", p: OrderParams{Side: engine.Buy, Type: engine.Market, ByQuote: true, Quote: units(100_0000_0000)}, usdtHeld: "100.2", usdtFree: "899.8", btc: "0.0"},
+		{name: "stop market buy by quote likewise", p: OrderParams{Side: engine.Buy, Type: engine.StopMarket, ByQuote: true, Quote: units(100_0000_0000)}, usdtHeld: "100.2", usdtFree: "899.8", btc: "0.0"},
+		{name: "market buy by amount: all that is free", p: OrderParams{Side: engine.Buy, Type: engine.Market, Amount: 1}, usdtHeld: "999.99999999402", usdtFree: "0.00000000598", btc: "0.0"},
+		{name: "sell: the amount", p: OrderParams{Side: engine.Sell, Price: 10_000, Amount: 1_500_000}, usdtHeld: "0.0", usdtFree: "1000.0", btc: "1.5"},
+		{name: "market sell: the amount", p: OrderParams{Side: engine.Sell, Type: engine.Market, Amount: 2_000_000}, usdtHeld: "0.0", usdtFree: "1000.0", btc: "2.0"},
+		{name: "stop market sell: the amount", p: OrderParams{Side: engine.Sell, Type: engine.StopMarket, Amount: 2_000_000}, usdtHeld: "0.0", usdtFree: "1000.0", btc: "2.0"},
+		{name: "too much to buy", p: OrderParams{Side: engine.Buy, Price: 100_000, Amount: 1_000_000}, reason: engine.InsufficientFunds},
+		{name: "too much to sell", p: OrderParams{Side: engine.Sell, Price: 1, Amount: 2_000_001}, reason: engine.InsufficientFunds},
+		{name: "stop market buy by amount", p: OrderParams{Side: engine.Buy, Type: engine.StopMarket, Amount: 1}, reason: engine.InsufficientFunds},
+		{name: "beyond 10^20", p: OrderParams{Side: engine.Buy, Price: 1 << 62, Amount: 1 << 62}, reason: engine.TotalOutOfRange},
+		{name: "unknown pair", p: OrderParams{Pair: 9, Side: engine.Buy, Price: 1, Amount: 1}, reason: engine.UnknownPair},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := newRig(t)
@@ -48,16 +47,13 @@ func TestHoldOfEachKindOfOrder(t *testing.T) {
 			if c.p.Account = u; c.p.Rates == (Rates{}) {
 				c.p.Rates = testRates
 			}
-			res, reject := r.s.Reserve(c.p)
-			if c.code != "" {
-				if reject == nil || reject.Code != c.code || reject.Field != c.field {
-					t.Fatalf("%+v", reject)
-				}
+			res, reason := r.s.Reserve(c.p)
+			if reason != c.reason {
+				t.Fatalf("refused for %q, want %q", reason, c.reason)
+			}
+			if c.reason != engine.NotRejected {
 				r.balance(u, "USDT", "1000.0", "0.0")
 				return
-			}
-			if reject != nil {
-				t.Fatal(reject)
 			}
 			want := func() {
 				t.Helper()
@@ -68,24 +64,18 @@ func TestHoldOfEachKindOfOrder(t *testing.T) {
 			want() // reserved
 			r.s.Release(res)
 			r.balance(u, "USDT", "1000.0", "0.0")
-			if res, reject = r.s.Reserve(c.p); reject != nil {
-				t.Fatal(reject)
+			if res, reason = r.s.Reserve(c.p); reason != engine.NotRejected {
+				t.Fatal(reason)
 			}
-			e := OrderAccepted{
-				Pair: 0, Seq: r.next(0), Order: 1, Account: u, Side: c.p.Side, Type: c.p.Type, ByQuote: c.p.ByQuote, Price: c.p.Price,
-				Amount: c.p.Amount, Quote: c.p.Quote, Rates: c.p.Rates, Funded: res.Funded, Earn: res.EarnLimit,
-			}
-			if res.Funded {
-				e.Quote = res.SpendLimit
-			}
-			r.fold(func(f Fold) { f.Accepted(e) })
+			e := acceptedEvent(r.next(0), 1, c.p, res)
+			r.fold(func(f fold) { f.event(&e) })
 			want() // held by the order
 			if len(r.s.pending) != 0 || r.s.Counts().Unreserved != 0 {
 				t.Fatal("the reservation was not taken over")
 			}
 			r.restart()
 			want()
-			r.fold(func(f Fold) { f.Canceled(OrderCanceled{Pair: 0, Seq: r.next(0), Order: 1}) })
+			r.fold(func(f fold) { f.canceled(&engine.Event{Kind: engine.EventCanceled, Pair: 0, Seq: r.next(0), Order: 1}) })
 			r.balance(u, "USDT", "1000.0", "0.0")
 			r.balance(u, "BTC", "2.0", "0.0")
 		})
@@ -108,34 +98,30 @@ func (r *rig) accept(order uint64, p OrderParams) {
 	if p.Rates == (Rates{}) {
 		p.Rates = testRates
 	}
-	res, reject := r.s.Reserve(p)
-	if reject != nil {
-		r.t.Fatal(reject)
+	res, reason := r.s.Reserve(p)
+	if reason != engine.NotRejected {
+		r.t.Fatal(reason)
 	}
-	r.fold(func(f Fold) {
-		f.Accepted(OrderAccepted{
-			Seq: r.next(0), Order: order, Account: p.Account, Side: p.Side, Type: p.Type, ByQuote: p.ByQuote,
-			Price: p.Price, Amount: p.Amount, Quote: p.Quote, Rates: p.Rates, Earn: res.EarnLimit,
-		})
-	})
+	e := acceptedEvent(r.next(0), order, p, res)
+	r.fold(func(f fold) { f.event(&e) })
 }
 
 func TestFillsSettleAndReturnThePriceImprovement(t *testing.T) {
 	r, buyer, seller := traders(t)
-	r.accept(1, OrderParams{Account: seller, Side: Sell, Price: 9_000, Amount: 500_000}) // 0.5 at 90
-	r.accept(2, OrderParams{Account: buyer, Side: Buy, Price: 10_000, Amount: 1_000_000})
+	r.accept(1, OrderParams{Account: seller, Side: engine.Sell, Price: 9_000, Amount: 500_000}) // 0.5 at 90
+	r.accept(2, OrderParams{Account: buyer, Side: engine.Buy, Price: 10_000, Amount: 1_000_000})
 	r.balance(buyer, "USDT", "899.8", "100.2")
-	var fees TradeFees
-	r.fold(func(f Fold) {
-		fees = f.Trade(Trade{
-			Seq: r.next(0), TimeNs: t0, TakerSide: Buy, Taker: 2, Maker: 1, TakerAccount: buyer, MakerAccount: seller,
-			Price: 9_000, Amount: 500_000, TakerOpen: 500_000, MakerOpen: 0,
-			TakerRate: RateOne / 500, MakerRate: RateOne / 1000, MakerDiscount: RateOne / 2,
+	var fees tradeFees
+	r.fold(func(f fold) {
+		fees = f.trade(&engine.Event{
+			Kind: engine.EventTrade, Seq: r.next(0), TimeNs: t0, Side: engine.Buy, Order: 2, Maker: 1, Account: engine.AccountID(buyer), MakerAccount: engine.AccountID(seller),
+			Price: 9_000, Amount: 500_000, OpenAmount: 500_000, MakerOpen: 0,
+			TakerFee: RateOne / 500, MakerFee: RateOne / 1000, MakerDiscount: RateOne / 2,
 		})
 	})
 	// 45 changed hands; fees 0.09 (taker) and 0.0225 (maker, half off).
-	if text(fees.Taker) != "0.09" || text(fees.Maker) != "0.0225" {
-		t.Fatalf("fees %s %s", text(fees.Taker), text(fees.Maker))
+	if text(fees.taker) != "0.09" || text(fees.maker) != "0.0225" {
+		t.Fatalf("fees %s %s", text(fees.taker), text(fees.maker))
 	}
 	r.balance(buyer, "USDT", "904.81", "50.1") // 0.5 at 100 plus 0.1 stay held
 	r.balance(buyer, "BTC", "0.5", "0.0")
@@ -149,44 +135,46 @@ func TestFillsSettleAndReturnThePriceImprovement(t *testing.T) {
 	if len(r.s.orders) != 1 {
 		t.Fatal("the filled order still has a hold")
 	}
-	r.fold(func(f Fold) { // an event that is folded again changes nothing
-		f.Trade(Trade{Seq: 4, TakerSide: Buy, Taker: 2, Maker: 1, TakerAccount: buyer, MakerAccount: seller, Price: 9_000, Amount: 500_000})
-		f.Canceled(OrderCanceled{Seq: 4, Order: 2})
+	r.fold(func(f fold) { // an event that is folded again changes nothing
+		f.trade(&engine.Event{Kind: engine.EventTrade, Seq: 4, Side: engine.Buy, Order: 2, Maker: 1, Account: engine.AccountID(buyer), MakerAccount: engine.AccountID(seller), Price: 9_000, Amount: 500_000})
+		f.canceled(&engine.Event{Kind: engine.EventCanceled, Seq: 4, Order: 2})
 	})
 	r.balance(buyer, "USDT", "904.81", "50.1")
 }
 
 func TestReplaceAdjustsItsHoldFirst(t *testing.T) {
 	r, buyer, _ := traders(t)
-	r.accept(1, OrderParams{Account: buyer, Side: Buy, Price: 10_000, Amount: 1_000_000})
-	up, reject := r.s.ReserveReplace(ReplaceParams{Order: 1, Price: 20_000, HasPrice: true})
-	if reject != nil {
-		t.Fatal(reject)
+	r.accept(1, OrderParams{Account: buyer, Side: engine.Buy, Price: 10_000, Amount: 1_000_000})
+	up, reason := r.s.ReserveReplace(ReplaceParams{Order: 1, Price: 20_000, HasPrice: true})
+	if reason != engine.NotRejected {
+		t.Fatal(reason)
 	}
 	r.balance(buyer, "USDT", "799.6", "200.4")
 	r.s.Release(up) // the engine refused
 	r.balance(buyer, "USDT", "899.8", "100.2")
-	if _, reject = r.s.ReserveReplace(ReplaceParams{Order: 1, Amount: 10_000_000, HasAmount: true}); reject == nil || reject.Code != "INSUFFICIENT_FUNDS" {
-		t.Fatalf("%+v", reject)
+	if _, reason = r.s.ReserveReplace(ReplaceParams{Order: 1, Amount: 10_000_000, HasAmount: true}); reason != engine.InsufficientFunds {
+		t.Fatalf("%+v", reason)
 	}
-	if _, reject = r.s.ReserveReplace(ReplaceParams{Order: 1, Price: 30_000, Amount: 2_000_000, HasPrice: true, HasAmount: true}); reject != nil {
-		t.Fatal(reject)
+	if _, reason = r.s.ReserveReplace(ReplaceParams{Order: 1, Price: 30_000, Amount: 2_000_000, HasPrice: true, HasAmount: true}); reason != engine.NotRejected {
+		t.Fatal(reason)
 	}
-	r.fold(func(f Fold) {
-		f.Replaced(OrderReplaced{Seq: r.next(0), Order: 1, Price: 30_000, Amount: 2_000_000, Open: 2_000_000})
+	r.fold(func(f fold) {
+		f.replaced(&engine.Event{Kind: engine.EventReplaced, Seq: r.next(0), Order: 1, Price: 30_000, Amount: 2_000_000, OpenAmount: 2_000_000})
 	})
 	r.balance(buyer, "USDT", "398.8", "601.2")
-	if _, reject = r.s.ReserveReplace(ReplaceParams{Order: 1, Amount: 500_000, HasAmount: true}); reject != nil {
-		t.Fatal(reject)
+	if _, reason = r.s.ReserveReplace(ReplaceParams{Order: 1, Amount: 500_000, HasAmount: true}); reason != engine.NotRejected {
+		t.Fatal(reason)
 	}
 	r.balance(buyer, "USDT", "398.8", "601.2") // a smaller order releases when it is replaced
-	r.fold(func(f Fold) {
-		f.Replaced(OrderReplaced{Seq: r.next(0), Order: 1, Price: 30_000, Amount: 500_000, Open: 500_000})
+	r.fold(func(f fold) {
+		f.replaced(&engine.Event{Kind: engine.EventReplaced, Seq: r.next(0), Order: 1, Price: 30_000, Amount: 500_000, OpenAmount: 500_000})
 	})
 	r.balance(buyer, "USDT", "849.7", "150.3")
-	r.fold(func(f Fold) { f.Reduced(OrderReduced{Seq: r.next(0), Order: 1, Open: 100_000}) })
+	r.fold(func(f fold) {
+		f.reduced(&engine.Event{Kind: engine.EventReduced, Seq: r.next(0), Order: 1, OpenAmount: 100_000})
+	})
 	r.balance(buyer, "USDT", "969.94", "30.06")
-	if res, reject := r.s.ReserveReplace(ReplaceParams{Order: 99, Price: 1, HasPrice: true}); reject != nil || res.taken {
+	if res, reason := r.s.ReserveReplace(ReplaceParams{Order: 99, Price: 1, HasPrice: true}); reason != engine.NotRejected || res.taken {
 		t.Fatal("an unknown order is for the engine to refuse")
 	}
 }
@@ -225,17 +213,17 @@ func TestEveryChangeOfABalanceIsTold(t *testing.T) {
 		}
 		clear(seen)
 	}
-	p := OrderParams{Account: buyer, Side: Buy, Price: 10_000, Amount: 1_000_000, Rates: testRates}
+	p := OrderParams{Account: buyer, Side: engine.Buy, Price: 10_000, Amount: 1_000_000, Rates: testRates}
 	res, _ := r.s.Reserve(p)
 	told("reserve", "USDT-1")
 	r.s.Release(res)
 	told("release", "USDT-1")
 	r.accept(1, p)
 	told("accept", "USDT-1")
-	r.fold(func(f Fold) {
-		f.Trade(Trade{
-			Seq: r.next(0), TakerSide: Sell, Taker: 9, Maker: 1, TakerAccount: 0, MakerAccount: buyer, Price: 10_000, Amount: 1_000_000,
-			MakerRate: RateOne / 1000,
+	r.fold(func(f fold) {
+		f.trade(&engine.Event{
+			Kind: engine.EventTrade, Seq: r.next(0), Side: engine.Sell, Order: 9, Maker: 1, Account: 0, MakerAccount: engine.AccountID(buyer), Price: 10_000, Amount: 1_000_000,
+			MakerFee: RateOne / 1000,
 		})
 	})
 	told("trade", "USDT-1", "BTC-1", "USDT-0", "BTC-0", "USDT-2", "USDT-3")
@@ -247,9 +235,9 @@ func TestMarketBuyByAmountNeedsFunds(t *testing.T) {
 	r := newRig(t)
 	r.pair()
 	u := r.user(ProfilePatch{})
-	_, reject := r.s.Reserve(OrderParams{Account: u, Side: Buy, Type: Market, Amount: 1, Rates: testRates})
-	if reject == nil || reject.Code != "INSUFFICIENT_FUNDS" {
-		t.Fatalf("%+v", reject)
+	_, reason := r.s.Reserve(OrderParams{Account: u, Side: engine.Buy, Type: engine.Market, Amount: 1, Rates: testRates})
+	if reason != engine.InsufficientFunds {
+		t.Fatalf("%+v", reason)
 	}
 }
 
@@ -257,16 +245,16 @@ func TestUnlimitedAccountsGoBelowZeroAndCount(t *testing.T) {
 	r := newRig(t)
 	r.pair()
 	u := r.user(ProfilePatch{Unlimited: ptr(true)})
-	r.accept(1, OrderParams{Account: u, Side: Buy, Price: 10_000, Amount: 1_000_000})
+	r.accept(1, OrderParams{Account: u, Side: engine.Buy, Price: 10_000, Amount: 1_000_000})
 	r.balance(u, "USDT", "-100.2", "100.2")
-	res, reject := r.s.Reserve(OrderParams{Account: u, Side: Buy, Type: Market, Amount: 1, Rates: testRates})
-	if reject != nil || res.Funded {
-		t.Fatalf("%+v %+v", res, reject)
+	res, reason := r.s.Reserve(OrderParams{Account: u, Side: engine.Buy, Type: engine.Market, Amount: 1, Rates: testRates})
+	if reason != engine.NotRejected || res.Funded {
+		t.Fatalf("%+v %+v", res, reason)
 	}
-	r.fold(func(f Fold) { // against the built-in account, which pays no fee
-		f.Trade(Trade{
-			Seq: r.next(0), TakerSide: Sell, Taker: 2, Maker: 1, TakerAccount: 0, MakerAccount: u, Price: 10_000, Amount: 1_000_000,
-			TakerRate: RateOne / 500, MakerRate: RateOne / 1000,
+	r.fold(func(f fold) { // against the built-in account, which pays no fee
+		f.trade(&engine.Event{
+			Kind: engine.EventTrade, Seq: r.next(0), Side: engine.Sell, Order: 2, Maker: 1, Account: 0, MakerAccount: engine.AccountID(u), Price: 10_000, Amount: 1_000_000,
+			TakerFee: RateOne / 500, MakerFee: RateOne / 1000,
 		})
 	})
 	r.balance(u, "USDT", "-100.1", "0.0")
@@ -283,21 +271,21 @@ func TestUnlimitedAccountsGoBelowZeroAndCount(t *testing.T) {
 // rounded fees exceeds the rounded sum that the order holds.
 func TestFeeGivesWayBeforeAFundedBalanceGoesBelowZero(t *testing.T) {
 	r := newRig(t)
-	r.fold(func(f Fold) {
-		f.Pair(PairAdded{Pair: 0, Seq: r.next(0), Base: "AAA", Quote: "BBB", DigitsPrice: 9, DigitsAmount: 9})
+	r.fold(func(f fold) {
+		f.pair(&engine.Event{Kind: engine.EventPair, Pair: 0, Seq: r.next(0), Instrument: &engine.Instrument{Base: "AAA", Quote: "BBB", DigitsPrice: 9, DigitsAmount: 9}})
 	})
 	buyer, seller := r.user(ProfilePatch{}), r.user(ProfilePatch{})
 	r.deposit(seller, "AAA", "1")
 	rates := Rates{Maker: 60_000_000, Taker: 60_000_000} // 0.6
-	need := OrderParams{Account: buyer, Side: Buy, Price: 1, Amount: 10, Rates: rates}
+	need := OrderParams{Account: buyer, Side: engine.Buy, Price: 1, Amount: 10, Rates: rates}
 	r.do(Command{Kind: Deposit, User: buyer, Currency: "BBB", Amount: fixed.FromI64(16)}) // 10 plus 6: exactly the hold
 	r.accept(1, need)
-	r.accept(2, OrderParams{Account: seller, Side: Sell, Price: 1, Amount: 10, Rates: rates})
+	r.accept(2, OrderParams{Account: seller, Side: engine.Sell, Price: 1, Amount: 10, Rates: rates})
 	for i := range int64(10) { // ten fills of 1, each with a fee of 0.6 -> 1
-		r.fold(func(f Fold) {
-			f.Trade(Trade{
-				Seq: r.next(0), TakerSide: Sell, Taker: 2, Maker: 1, TakerAccount: seller, MakerAccount: buyer, Price: 1, Amount: 1,
-				TakerOpen: 9 - i, MakerOpen: 9 - i, TakerRate: 60_000_000, MakerRate: 60_000_000,
+		r.fold(func(f fold) {
+			f.trade(&engine.Event{
+				Kind: engine.EventTrade, Seq: r.next(0), Side: engine.Sell, Order: 2, Maker: 1, Account: engine.AccountID(seller), MakerAccount: engine.AccountID(buyer), Price: 1, Amount: 1,
+				OpenAmount: 9 - i, MakerOpen: 9 - i, TakerFee: 60_000_000, MakerFee: 60_000_000,
 			})
 		})
 	}
@@ -374,7 +362,7 @@ func TestPlanThatIsNeverAppliedIsTakenBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		if cmd.Kind == Withdraw { // no order may hold money that is being withdrawn
-			if _, reject := r.s.Reserve(OrderParams{Account: buyer, Side: Buy, Price: 10_000, Amount: 1_000_000}); reject == nil {
+			if _, reason := r.s.Reserve(OrderParams{Account: buyer, Side: engine.Buy, Price: 10_000, Amount: 1_000_000}); reason == engine.NotRejected {
 				t.Fatal("an order took what a withdrawal has taken")
 			}
 		}
@@ -402,7 +390,7 @@ func TestRecordsNameTheEnginePositionAndSettlementIsNoRecord(t *testing.T) {
 	if r.s.ReflectsSeq() != r.pos || r.s.PairSeq(0) != 1 || r.s.LastNs() != t0 {
 		t.Fatal("the state does not say what it reflects")
 	}
-	r.fold(func(f Fold) { f.Seen(0, r.next(0)) })
+	r.fold(func(f fold) { f.event(&engine.Event{Kind: engine.EventNothing, Seq: r.next(0)}) })
 	if r.s.ReflectsSeq() != r.pos-1 || r.s.EnginePos() != r.pos || r.s.PairSeq(0) != 2 {
 		t.Fatal("the other log may drop only what a snapshot holds")
 	}
@@ -414,8 +402,8 @@ func TestRecordsNameTheEnginePositionAndSettlementIsNoRecord(t *testing.T) {
 
 func TestHoldsOfOrdersThatTheEngineLostAreReleased(t *testing.T) {
 	r, buyer, _ := traders(t)
-	r.accept(1, OrderParams{Account: buyer, Side: Buy, Price: 10_000, Amount: 1_000_000})
-	r.accept(2, OrderParams{Account: buyer, Side: Buy, Price: 20_000, Amount: 1_000_000})
+	r.accept(1, OrderParams{Account: buyer, Side: engine.Buy, Price: 10_000, Amount: 1_000_000})
+	r.accept(2, OrderParams{Account: buyer, Side: engine.Buy, Price: 20_000, Amount: 1_000_000})
 	if n := r.s.ReleaseUnknown(func(id uint64) bool { return id == 2 }); n != 1 {
 		t.Fatal(n)
 	}
@@ -426,15 +414,15 @@ func TestHoldsOfOrdersThatTheEngineLostAreReleased(t *testing.T) {
 // Many handlers reserve and release while the engine folds, never more than the free balance.
 func TestReservationsFromManyGoroutines(t *testing.T) {
 	r, buyer, _ := traders(t)
-	p := OrderParams{Account: buyer, Side: Buy, Price: 10_000, Amount: 1_000_000, Rates: testRates} // 100.2 each
+	p := OrderParams{Account: buyer, Side: engine.Buy, Price: 10_000, Amount: 1_000_000, Rates: testRates} // 100.2 each
 	var wg sync.WaitGroup
 	accepted := make(chan Reservation, 10_000)
 	for range 8 {
 		wg.Go(func() {
 			for i := range 300 {
-				res, reject := r.s.Reserve(p)
+				res, reason := r.s.Reserve(p)
 				switch {
-				case reject != nil:
+				case reason != engine.NotRejected:
 				case i%3 == 0:
 					accepted <- res
 				default:
@@ -452,17 +440,17 @@ func TestReservationsFromManyGoroutines(t *testing.T) {
 	for range accepted {
 		order++
 		pos++
-		f := r.s.BeginFold(pos)
-		f.Accepted(OrderAccepted{Seq: order + 1, Order: order, Account: buyer, Side: Buy, Price: 10_000, Amount: 1_000_000, Rates: testRates})
-		f.End()
+		f := beginFold(r.s, pos)
+		f.accepted(&engine.Event{Kind: engine.EventAccepted, Seq: engine.Seq(order + 1), Order: engine.OrderID(order), Account: engine.AccountID(buyer), Side: engine.Buy, Price: 10_000, Amount: 1_000_000, MakerFee: testRates.Maker, TakerFee: testRates.Taker, TakerDiscount: testRates.Discount})
+		f.end()
 		if order-open > 5 {
 			pos++
-			f = r.s.BeginFold(pos)
-			f.Canceled(OrderCanceled{Seq: order + 1, Order: open})
-			f.End()
-			f = r.s.BeginFold(pos)
+			f = beginFold(r.s, pos)
+			f.canceled(&engine.Event{Kind: engine.EventCanceled, Seq: engine.Seq(order + 1), Order: engine.OrderID(open)})
+			f.end()
+			f = beginFold(r.s, pos)
 			f.s.finish(f.s.orders[open], f.s.pairs[0])
-			f.End()
+			f.end()
 			open++
 		}
 	}
@@ -481,26 +469,27 @@ func BenchmarkReserveFoldTrade(b *testing.B) {
 	r.s.maxDealAccruals = 100_000
 	r.deposit(buyer, "USDT", "10000000000000000")
 	r.deposit(seller, "BTC", "100000000000000")
-	p := OrderParams{Account: buyer, Side: Buy, Price: 10_000, Amount: 1_000_000, Rates: testRates}
-	q := OrderParams{Account: seller, Side: Sell, Price: 10_000, Amount: 1_000_000, Rates: testRates}
+	p := OrderParams{Account: buyer, Side: engine.Buy, Price: 10_000, Amount: 1_000_000, Rates: testRates}
+	q := OrderParams{Account: seller, Side: engine.Sell, Price: 10_000, Amount: 1_000_000, Rates: testRates}
 	seq, id := uint64(1), uint64(0)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, reject := r.s.Reserve(p); reject != nil {
-			b.Fatal(reject)
+		if _, reason := r.s.Reserve(p); reason != engine.NotRejected {
+			b.Fatal(reason)
 		}
-		sell, reject := r.s.Reserve(q)
-		if reject != nil {
-			b.Fatal(reject)
+		sell, reason := r.s.Reserve(q)
+		if reason != engine.NotRejected {
+			b.Fatal(reason)
 		}
-		f := r.s.BeginFold(seq)
-		f.Accepted(OrderAccepted{Seq: seq + 1, Order: id + 1, Account: buyer, Side: Buy, Price: 10_000, Amount: 1_000_000, Rates: testRates})
-		f.Accepted(OrderAccepted{Seq: seq + 2, Order: id + 2, Account: seller, Side: Sell, Price: 10_000, Amount: 1_000_000, Rates: testRates, Earn: sell.EarnLimit})
-		f.Trade(Trade{
-			Seq: seq + 3, TakerSide: Sell, Taker: id + 2, Maker: id + 1, TakerAccount: seller, MakerAccount: buyer,
-			Price: 10_000, Amount: 1_000_000, TakerRate: RateOne / 500, MakerRate: RateOne / 1000,
+		f := beginFold(r.s, seq)
+		bought, sold := acceptedEvent(engine.Seq(seq+1), id+1, p, Reservation{}), acceptedEvent(engine.Seq(seq+2), id+2, q, sell)
+		f.accepted(&bought)
+		f.accepted(&sold)
+		f.trade(&engine.Event{
+			Kind: engine.EventTrade, Seq: engine.Seq(seq + 3), Side: engine.Sell, Order: engine.OrderID(id + 2), Maker: engine.OrderID(id + 1), Account: engine.AccountID(seller), MakerAccount: engine.AccountID(buyer),
+			Price: 10_000, Amount: 1_000_000, TakerFee: RateOne / 500, MakerFee: RateOne / 1000,
 		})
-		f.End()
+		f.end()
 		seq, id = seq+3, id+2
 	}
 }
@@ -509,18 +498,18 @@ func BenchmarkReserveFoldTrade(b *testing.B) {
 // replace of the price alone, while a decrement makes the order smaller.
 func TestAReplaceTakesItsReservationOverAfterADecrement(t *testing.T) {
 	r, buyer, _ := traders(t)
-	r.accept(1, OrderParams{Account: buyer, Side: Buy, Price: 10_000, Amount: 5_000_000})
+	r.accept(1, OrderParams{Account: buyer, Side: engine.Buy, Price: 10_000, Amount: 5_000_000})
 	r.balance(buyer, "USDT", "499.0", "501.0")
-	res, reject := r.s.ReserveReplace(ReplaceParams{Order: 1, Price: 15_000, HasPrice: true})
-	if reject != nil || res.SpendLimit != units(250_0000_0000) {
-		t.Fatalf("%+v, %+v", res, reject)
+	res, reason := r.s.ReserveReplace(ReplaceParams{Order: 1, Price: 15_000, HasPrice: true})
+	if reason != engine.NotRejected || res.SpendLimit != units(250_0000_0000) {
+		t.Fatalf("%+v, %+v", res, reason)
 	}
-	r.fold(func(f Fold) {
-		f.Reduced(OrderReduced{Seq: r.next(0), Order: 1, Open: 3_000_000})
-		f.Replaced(OrderReplaced{Seq: r.next(0), Order: 1, Price: 15_000, Amount: 3_000_000, Open: 3_000_000})
+	r.fold(func(f fold) {
+		f.reduced(&engine.Event{Kind: engine.EventReduced, Seq: r.next(0), Order: 1, OpenAmount: 3_000_000})
+		f.replaced(&engine.Event{Kind: engine.EventReplaced, Seq: r.next(0), Order: 1, Price: 15_000, Amount: 3_000_000, OpenAmount: 3_000_000})
 	})
 	r.balance(buyer, "USDT", "549.1", "450.9")
-	r.fold(func(f Fold) { f.Canceled(OrderCanceled{Seq: r.next(0), Order: 1}) })
+	r.fold(func(f fold) { f.canceled(&engine.Event{Kind: engine.EventCanceled, Seq: r.next(0), Order: 1}) })
 	r.balance(buyer, "USDT", "1000.0", "0.0")
 	if len(r.s.pending) != 0 || r.s.waiting != 0 || r.s.Counts().Unreserved != 0 {
 		t.Fatal("the reservation stayed")
@@ -531,18 +520,18 @@ func TestAReplaceTakesItsReservationOverAfterADecrement(t *testing.T) {
 // event must not end the reservation of another replace.
 func TestAnOrderHasOneReplaceOnItsWay(t *testing.T) {
 	r, buyer, _ := traders(t)
-	r.accept(1, OrderParams{Account: buyer, Side: Buy, Price: 10_000, Amount: 5_000_000})
-	down, reject := r.s.ReserveReplace(ReplaceParams{Order: 1, Price: 5_000, HasPrice: true})
-	if reject != nil || !down.Replaces || !down.SpendLimit.IsZero() {
-		t.Fatalf("%+v, %+v", down, reject)
+	r.accept(1, OrderParams{Account: buyer, Side: engine.Buy, Price: 10_000, Amount: 5_000_000})
+	down, reason := r.s.ReserveReplace(ReplaceParams{Order: 1, Price: 5_000, HasPrice: true})
+	if reason != engine.NotRejected || !down.Replaces || !down.SpendLimit.IsZero() {
+		t.Fatalf("%+v, %+v", down, reason)
 	}
 	up := ReplaceParams{Order: 1, Price: 15_000, HasPrice: true}
-	if _, reject = r.s.ReserveReplace(up); reject == nil || reject.Code != "INSUFFICIENT_FUNDS" {
-		t.Fatalf("%+v", reject)
+	if _, reason = r.s.ReserveReplace(up); reason != engine.InsufficientFunds {
+		t.Fatalf("%+v", reason)
 	}
 	r.s.Release(down)
-	if _, reject = r.s.ReserveReplace(up); reject != nil {
-		t.Fatal(reject)
+	if _, reason = r.s.ReserveReplace(up); reason != engine.NotRejected {
+		t.Fatal(reason)
 	}
 	r.balance(buyer, "USDT", "248.5", "751.5")
 }
@@ -551,29 +540,29 @@ func TestAnOrderHasOneReplaceOnItsWay(t *testing.T) {
 // rounded fee of another order takes 10^-18 of it, and the fee account gives that back.
 func TestRoundedFeesNeverOverdrawAnotherOrder(t *testing.T) {
 	r := newRig(t)
-	r.fold(func(f Fold) {
-		f.Pair(PairAdded{Pair: 0, Seq: r.next(0), Base: "AAA", Quote: "BBB", DigitsPrice: 9, DigitsAmount: 9})
+	r.fold(func(f fold) {
+		f.pair(&engine.Event{Kind: engine.EventPair, Pair: 0, Seq: r.next(0), Instrument: &engine.Instrument{Base: "AAA", Quote: "BBB", DigitsPrice: 9, DigitsAmount: 9}})
 	})
 	buyer := r.user(ProfilePatch{})
 	rates := Rates{Maker: 60_000_000, Taker: 60_000_000} // 0.6
 	r.do(Command{Kind: Deposit, User: buyer, Currency: "BBB", Amount: fixed.FromI64(13)})
-	r.accept(1, OrderParams{Account: buyer, Side: Buy, Price: 1, Amount: 2, Rates: rates}) // holds 3
-	next := OrderParams{Account: buyer, Side: Buy, Price: 1, Amount: 10}
-	if _, reject := r.s.Reserve(next); reject != nil {
-		t.Fatal(reject)
+	r.accept(1, OrderParams{Account: buyer, Side: engine.Buy, Price: 1, Amount: 2, Rates: rates}) // holds 3
+	next := OrderParams{Account: buyer, Side: engine.Buy, Price: 1, Amount: 10}
+	if _, reason := r.s.Reserve(next); reason != engine.NotRejected {
+		t.Fatal(reason)
 	}
 	buys := func(order uint64, rate uint32, open int64) {
 		t.Helper()
-		r.fold(func(f Fold) {
-			f.Trade(Trade{
-				Seq: r.next(0), TakerSide: Sell, Taker: 99, Maker: order, MakerAccount: buyer, Price: 1, Amount: 1, MakerOpen: open, MakerRate: rate,
+		r.fold(func(f fold) {
+			f.trade(&engine.Event{
+				Kind: engine.EventTrade, Seq: r.next(0), Side: engine.Sell, Order: 99, Maker: engine.OrderID(order), MakerAccount: engine.AccountID(buyer), Price: 1, Amount: 1, MakerOpen: open, MakerFee: rate,
 			})
 		})
 	}
 	buys(1, 60_000_000, 1)
 	buys(1, 60_000_000, 0) // 0.6 -> 1 twice, where 1.2 -> 1 was held
-	r.fold(func(f Fold) {
-		f.Accepted(OrderAccepted{Seq: r.next(0), Order: 2, Account: buyer, Side: Buy, Price: 1, Amount: 10})
+	r.fold(func(f fold) {
+		f.accepted(&engine.Event{Kind: engine.EventAccepted, Seq: r.next(0), Order: 2, Account: engine.AccountID(buyer), Side: engine.Buy, Price: 1, Amount: 10})
 	})
 	for open := int64(9); open >= 0; open-- {
 		buys(2, 0, open)
@@ -582,4 +571,27 @@ func TestRoundedFeesNeverOverdrawAnotherOrder(t *testing.T) {
 		t.Fatalf("%+v", c)
 	}
 	r.balance(buyer, "BBB", "0.0", "0.0")
+}
+
+func TestAFoldOfATradeAllocatesNothing(t *testing.T) {
+	r, buyer, _ := traders(t)
+	const lots = 1_000_000
+	r.accept(1, OrderParams{Account: buyer, Side: engine.Buy, Price: 10_000, Amount: lots})
+	seq, open := r.next(0), int64(lots)
+	events := make([]engine.Event, 3)
+	if n := testing.AllocsPerRun(100, func() {
+		open--
+		events[0] = engine.Event{
+			Kind: engine.EventTrade, Seq: seq, Side: engine.Sell, Order: 2, Maker: 1, MakerAccount: engine.AccountID(buyer),
+			Price: 10_000, Amount: 1, MakerOpen: open, MakerFee: testRates.Maker,
+		}
+		events[1] = engine.Event{Kind: engine.EventLevel, Seq: seq + 1, Price: 10_000, Amount: open}
+		events[2] = engine.Event{Kind: engine.EventReduced, Seq: seq + 2, Order: 1, OpenAmount: open - 1}
+		open--
+		r.s.FoldEvents(events, r.pos+uint64(seq))
+		seq += 3
+	}); n != 0 {
+		t.Errorf("%v allocations, want 0", n)
+	}
+	r.check()
 }

@@ -1,6 +1,14 @@
 package accounts
 
-import "fmt"
+import (
+	"encoding/binary"
+	"fmt"
+	"iter"
+
+	"tickhive/accounts/auth"
+	"tickhive/internal/fixed"
+	"tickhive/internal/wire"
+)
 
 // RecordVersion is the version of the record format. SnapshotVersion is the version of the
 // snapshot's body; older snapshots are still readable.
@@ -18,6 +26,9 @@ const RulesVersion = 1
 // rulesShift is the position of the rules version in the first byte of a record, above the kind.
 const rulesShift = 4
 
+// maxText bounds a decoded text; the longest real one is a name of 64 code points.
+const maxText = 4096
+
 // Format of a record (varints as in encoding/binary; texts and lists preceded by their length;
 // money as 16 bytes, little endian):
 //
@@ -27,130 +38,183 @@ const rulesShift = 4
 
 // AppendRecord appends the encoding of a record. It holds secrets: the log's files are 0600.
 func AppendRecord(dst []byte, rec *Record) []byte {
-	dst = append(dst, byte(rec.Kind)|rec.Rules<<rulesShift)
-	dst = putInt(dst, rec.TimeNs)
-	dst = putUint(dst, rec.EnginePos)
-	dst = putUint(dst, uint64(rec.User))
-	switch rec.Kind {
-	case CreateUser, PatchUser:
-		dst = putProfile(dst, &rec.Profile)
-	case CreateKey:
-		dst = putKey(dst, &rec.Key)
-	case DeleteKey:
-		dst = putText(dst, rec.PublicKey)
-	case Deposit:
-		dst = putMoney(putText(dst, rec.Currency), rec.Amount)
-	case Withdraw:
-		dst = putMoney(putMoney(putText(dst, rec.Currency), rec.Amount), rec.Commission)
-	case AddProfit:
-		dst = append(putMoney(putText(dst, rec.Currency), rec.Amount), byte(rec.Profit))
-	case SetInviter:
-		dst = putUint(putBool(putUint(dst, uint64(rec.Inviter)), rec.HasRate), uint64(rec.Rate))
-	case CreateLink:
-		dst = putUint(putUint(dst, rec.LinkNumber), uint64(rec.Rate))
-	case Configure:
-		dst = putConfig(dst, &rec.Config)
-	}
-	return dst
+	w, copied := walker{wire.Writer(dst)}, *rec
+	w.record(&copied)
+	return w.Bytes()
 }
 
 // DecodeRecord is the inverse of AppendRecord. The record shares nothing with b.
 func DecodeRecord(b []byte) (Record, error) {
-	r := &reader{b: b}
-	first := r.byte()
-	rec := Record{Kind: Kind(first & (1<<rulesShift - 1)), Rules: first >> rulesShift, TimeNs: r.int(), EnginePos: r.uint(), User: r.uint32()}
-	if rec.Rules > RulesVersion {
-		return Record{}, fmt.Errorf("%w: rules version %d, a newer program's; this one has %d", errCorrupt, rec.Rules, RulesVersion)
-	}
-	switch rec.Kind {
-	case CreateUser, PatchUser:
-		rec.Profile = r.profile()
-	case CreateKey:
-		rec.Key = r.key()
-	case DeleteKey:
-		rec.PublicKey = r.text()
-	case Deposit:
-		rec.Currency, rec.Amount = r.text(), r.money()
-	case Withdraw:
-		rec.Currency, rec.Amount, rec.Commission = r.text(), r.money(), r.money()
-	case AddProfit:
-		rec.Currency, rec.Amount, rec.Profit = r.text(), r.money(), ProfitType(r.byte())
-	case SetInviter:
-		rec.Inviter, rec.HasRate, rec.Rate = r.uint32(), r.bool(), r.rate()
-	case CreateLink:
-		rec.LinkNumber, rec.Rate = r.uint(), r.rate()
-	case Configure:
-		rec.Config = r.config()
-	default:
-		r.fail()
-	}
-	if err := r.end(); err != nil {
-		return Record{}, err
+	w, rec := walker{wire.Reader(b)}, Record{}
+	if w.record(&rec); w.End() != nil {
+		return Record{}, fmt.Errorf("accounts: record of kind %d: %w", rec.Kind, w.Err())
 	}
 	return rec, nil
 }
 
-func putProfile(b []byte, p *Profile) []byte {
-	b = putText(b, p.Nickname)
-	b = putOptional(putOptional(b, p.Name), p.SecondName)
-	b = append(b, p.Level, p.Staking)
-	b = putUint(putBool(b, p.IsAmbassador), uint64(p.SecondLevel))
-	b = putText(putBool(b, p.Unlimited), p.AvatarID)
-	b = putBool(b, p.NoFees)
-	return putUint(putUint(b, uint64(p.BidDiscount)), uint64(p.AskDiscount))
-}
+// walker names the members of records and of the state once, for both directions. Writing also
+// stores to the members, their own values, so it is given copies of the members that others read.
+type walker struct{ *wire.Coder }
 
-func (r *reader) profile() Profile {
-	return Profile{
-		Nickname: r.text(), Name: r.optional(), SecondName: r.optional(),
-		Level: r.below(MaxLevel + 1), Staking: r.below(StakingLevels),
-		IsAmbassador: r.bool(), SecondLevel: r.rate(), Unlimited: r.bool(), AvatarID: r.text(),
-		NoFees: r.bool(), BidDiscount: r.rate(), AskDiscount: r.rate(),
+func (w walker) record(rec *Record) {
+	first := uint8(rec.Kind) | rec.Rules<<rulesShift
+	w.U8(&first, 1<<8-1)
+	rec.Kind, rec.Rules = Kind(first&(1<<rulesShift-1)), first>>rulesShift
+	if w.Reading() && rec.Rules > RulesVersion {
+		w.Fail("rules version %d, a newer program's; this one has %d", rec.Rules, RulesVersion)
 	}
-}
-
-func putKey(b []byte, k *KeyRecord) []byte {
-	b = putText(putText(putText(b, k.PublicKey), k.Secret.Reveal()), k.Name)
-	b = putBool(putBool(b, k.CanTrade), k.CanWithdraw)
-	b = putTexts(b, k.IPWhitelist)
-	return putInt(putInt(b, k.CreatedNs), k.ExpiresNs)
-}
-
-func (r *reader) key() KeyRecord {
-	k := KeyRecord{
-		PublicKey: r.text(), Secret: NewSecret(r.text()), Name: r.text(), CanTrade: r.bool(), CanWithdraw: r.bool(),
-		IPWhitelist: r.texts(), CreatedNs: r.int(), ExpiresNs: r.int(),
-	}
-	for _, text := range k.IPWhitelist {
-		if _, ok := parsePrefix(text); !ok {
-			r.fail()
+	w.I64(&rec.TimeNs)
+	w.U64(&rec.EnginePos)
+	w.U32(&rec.User)
+	switch rec.Kind {
+	case CreateUser, PatchUser:
+		w.profile(&rec.Profile)
+	case CreateKey:
+		w.key(&rec.Key)
+	case DeleteKey:
+		w.text(&rec.PublicKey)
+	case Deposit, Withdraw, AddProfit:
+		w.text(&rec.Currency)
+		w.money(&rec.Amount)
+		if rec.Kind == Withdraw {
+			w.money(&rec.Commission)
+		} else if rec.Kind == AddProfit {
+			w.profit(&rec.Profit)
 		}
+	case SetInviter:
+		w.U32(&rec.Inviter)
+		w.Bool(&rec.HasRate)
+		w.rate(&rec.Rate)
+	case CreateLink:
+		w.U64(&rec.LinkNumber)
+		w.rate(&rec.Rate)
+	case Configure:
+		w.config(&rec.Config)
+	default:
+		w.Fail("there is no kind %d", rec.Kind)
 	}
-	return k
 }
 
-func putConfig(b []byte, c *Config) []byte {
-	b = putUint(b, uint64(len(c.Levels)))
-	for _, v := range c.Levels {
-		b = putUint(b, uint64(v))
-	}
-	for _, v := range c.Staking {
-		b = putUint(b, uint64(v))
-	}
-	return putUint(b, uint64(c.BonusShare))
+func (w walker) profile(p *Profile) {
+	w.text(&p.Nickname)
+	w.optional(&p.Name)
+	w.optional(&p.SecondName)
+	w.U8(&p.Level, MaxLevel)
+	w.staking(&p.Staking)
+	w.Bool(&p.IsAmbassador)
+	w.rate(&p.SecondLevel)
+	w.Bool(&p.Unlimited)
+	w.text(&p.AvatarID)
+	w.Bool(&p.NoFees)
+	w.rate(&p.BidDiscount)
+	w.rate(&p.AskDiscount)
 }
 
-func (r *reader) config() (c Config) {
-	n := r.count(1)
-	for i := 0; i < n && !r.bad; i++ {
-		c.Levels = append(c.Levels, r.rate())
+func (w walker) key(k *auth.KeyRecord) {
+	private := k.Secret.Reveal()
+	w.text(&k.PublicKey)
+	w.text(&private)
+	w.text(&k.Name)
+	w.Bool(&k.CanTrade)
+	w.Bool(&k.CanWithdraw)
+	for i := range w.each(len(k.IPWhitelist)) {
+		text := at(w, k.IPWhitelist, i)
+		w.text(&text)
+		if w.Reading() {
+			if _, ok := auth.ParseNetwork(text); !ok {
+				w.Fail("%q is no address or network", text)
+			}
+		}
+		put(w, &k.IPWhitelist, text)
+	}
+	w.I64(&k.CreatedNs)
+	w.I64(&k.ExpiresNs)
+	if w.Reading() {
+		k.Secret = auth.NewSecret(private)
+	}
+}
+
+func (w walker) config(c *Config) {
+	for i := range w.each(len(c.Levels)) {
+		rate := at(w, c.Levels, i)
+		w.rate(&rate)
+		put(w, &c.Levels, rate)
 	}
 	for i := range c.Staking {
-		c.Staking[i] = r.rate()
+		w.rate(&c.Staking[i])
 	}
-	c.BonusShare = r.rate()
-	if c.Validate() != nil {
-		r.fail()
+	w.rate(&c.BonusShare)
+	if err := c.Validate(); w.Reading() && err != nil {
+		w.Fail("%w", err)
 	}
-	return c
+}
+
+func (w walker) text(v *string) { w.Text(v, maxText) }
+
+func (w walker) staking(v *uint8) { w.U8(v, StakingLevels-1) }
+
+func (w walker) profit(v *ProfitType) { w.U8((*uint8)(v), 1<<8-1) }
+
+// rate encodes a rate, at most 1.
+func (w walker) rate(v *uint32) {
+	if w.U32(v); *v > RateOne {
+		w.Fail("a rate of %d", *v)
+		*v = 0
+	}
+}
+
+func (w walker) optional(v **string) {
+	has := *v != nil
+	if w.Bool(&has); !has {
+		return
+	}
+	if !w.Reading() {
+		text := **v
+		w.text(&text)
+		return
+	}
+	text := ""
+	w.text(&text)
+	*v = &text
+}
+
+// word encodes a number as 8 bytes, little endian.
+func (w walker) word(v *uint64) {
+	var b [8]byte
+	binary.LittleEndian.PutUint64(b[:], *v)
+	w.Fixed(b[:])
+	*v = binary.LittleEndian.Uint64(b[:])
+}
+
+func (w walker) money(v *fixed.I128) {
+	hi := uint64(v.Hi)
+	w.word(&hi)
+	w.word(&v.Lo)
+	v.Hi = int64(hi)
+}
+
+// each encodes the length of a list and yields the index of each item until an error.
+func (w walker) each(n int) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for i := range w.Len(n) {
+			if w.Err() != nil || !yield(i) {
+				return
+			}
+		}
+	}
+}
+
+// at returns a copy of the item that is about to be written, a zero value for a read.
+func at[T any](w walker, list []T, i int) (item T) {
+	if !w.Reading() {
+		item = list[i]
+	}
+	return item
+}
+
+// put appends an item that was read.
+func put[T any](w walker, list *[]T, item T) {
+	if w.Reading() && w.Err() == nil {
+		*list = append(*list, item)
+	}
 }

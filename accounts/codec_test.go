@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"testing"
 
+	"tickhive/accounts/auth"
+	"tickhive/engine"
 	"tickhive/internal/fixed"
 )
 
@@ -13,8 +15,8 @@ func sampleRecords() []Record {
 		Nickname: "ann", Name: ptr("Ann"), Level: 30, Staking: 8, IsAmbassador: true, SecondLevel: 5, Unlimited: true,
 		AvatarID: "simple", NoFees: true, BidDiscount: 1, AskDiscount: maxDiscount,
 	}
-	k := KeyRecord{
-		PublicKey: "pub", Secret: NewSecret("private"), Name: "k", CanTrade: true, CanWithdraw: true,
+	k := auth.KeyRecord{
+		PublicKey: "pub", Secret: auth.NewSecret("private"), Name: "k", CanTrade: true, CanWithdraw: true,
 		IPWhitelist: []string{"10.0.0.1", "2001:db8::/32"}, CreatedNs: t0, ExpiresNs: t0 + 1,
 	}
 	return []Record{
@@ -41,7 +43,7 @@ func TestRecordsDecodeToWhatTheyWere(t *testing.T) {
 		if got.Key.Secret.Reveal() != rec.Key.Secret.Reveal() {
 			t.Fatal("the secret is another")
 		}
-		got.Key.Secret, rec.Key.Secret = Secret{}, Secret{}
+		got.Key.Secret, rec.Key.Secret = auth.Secret{}, auth.Secret{}
 		if !reflect.DeepEqual(got, rec) {
 			t.Fatalf("kind %d: %+v, want %+v", rec.Kind, got, rec)
 		}
@@ -80,7 +82,7 @@ func richSnapshot(t testing.TB) []byte {
 	r.do(Command{Kind: CreateKey, User: 1, Key: KeyRequest{Name: "k", IPWhitelist: []string{"10.0.0.1"}}})
 	r.do(Command{Kind: PatchUser, User: 1, Profile: ProfilePatch{IsAmbassador: ptr(true)}})
 	r.do(Command{Kind: CreateLink, User: 1, DiscountPercent: dec("10")})
-	r.accept(7, OrderParams{Account: 1, Side: Sell, Price: 10_000, Amount: 1_000_000})
+	r.accept(7, OrderParams{Account: 1, Side: engine.Sell, Price: 10_000, Amount: 1_000_000})
 	return r.s.AppendSnapshot(nil)
 }
 
@@ -96,6 +98,12 @@ func stake(s *State) *accrual {
 	panic("no accrual from staking")
 }
 
+func otherSecret(s *State, k *auth.Key) *auth.Key {
+	rec := k.Record()
+	rec.Secret = auth.NewSecret("x")
+	return s.keys.New(k.User(), UserID(k.User()), rec)
+}
+
 func TestEachFieldOfTheStateIsInTheSnapshot(t *testing.T) {
 	base := richSnapshot(t)
 	for name, change := range map[string]func(*State){
@@ -107,7 +115,7 @@ func TestEachFieldOfTheStateIsInTheSnapshot(t *testing.T) {
 		"nickname":    func(s *State) { s.users[1].profile.Nickname += "x" },
 		"inviter":     func(s *State) { s.users[12].inviter = 12 },
 		"link":        func(s *State) { s.users[1].links[0].rate++ },
-		"key":         func(s *State) { s.users[1].keys[0].rec.Secret = NewSecret("x") },
+		"key":         func(s *State) { s.users[1].keys[0] = otherSecret(s, s.users[1].keys[0]) },
 		"level":       func(s *State) { s.users[1].levelChanges = append(s.users[1].levelChanges, levelChange{}) },
 		"free":        func(s *State) { s.users[1].rows[0].free = fixed.FromI64(3).Wide() },
 		"hold":        func(s *State) { s.orders[7].held = fixed.FromI64(3) },

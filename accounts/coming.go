@@ -1,6 +1,9 @@
 package accounts
 
-import "tickhive/internal/fixed"
+import (
+	"tickhive/engine"
+	"tickhive/internal/fixed"
+)
 
 // balanceKey names a balance.
 type balanceKey struct{ account, currency uint32 }
@@ -68,7 +71,7 @@ func (s *State) brings(l *leg, p *pairTerms, worth, goods fixed.I128) {
 	case o == nil:
 	case !o.limited:
 		s.expectRest(o, p)
-	case o.side == Sell:
+	case o.side == engine.Sell:
 		s.expectOf(o, p, positive(o.coming.Sub(worth)))
 	default:
 		s.expectOf(o, p, positive(o.coming.Sub(goods)))

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"tickhive/engine"
 	"tickhive/internal/fixed"
 )
 
@@ -82,7 +83,7 @@ func (o *Options) records(currencies []string, pairs []PairRate, t Terms) []Comm
 		out = append(out, currencyCommission(commissionRefill, c, rules.Refill), currencyCommission(commissionWithdrawal, c, rules.Withdrawal))
 	}
 	for _, p := range pairs {
-		out = append(out, pairCommission(commissionBuy, p, t.Discount(Buy)), pairCommission(commissionSell, p, t.Discount(Sell)))
+		out = append(out, pairCommission(commissionBuy, p, t.Discount(engine.Buy)), pairCommission(commissionSell, p, t.Discount(engine.Sell)))
 	}
 	slices.SortFunc(out, func(a, b Commission) int { return strings.Compare(a.HashCode, b.HashCode) })
 	return out

@@ -2,16 +2,16 @@
 // the holds of open orders, and the referral programme, which is paid out of real fees.
 //
 // State is a deterministic state machine. It changes in two ways only: by records of its
-// own log (Plan decides, Apply changes) and by folding the engine's events (Fold).
-// Reservations of orders on their way to the engine are in memory only. Verifier checks
+// own log (Plan decides, Apply changes) and by folding the engine's events (FoldEvents).
+// Reservations of orders on their way to the engine are in memory only. Package auth checks
 // signatures against the keys of a State.
 //
-// Owner: Plan, Apply, AppendSnapshot and DecodeSnapshot belong to the goroutine of the store; Fold
-// to the goroutine that hands the engine's events on; Reserve, Release and every method of View to
-// any goroutine. One RWMutex in State synchronizes them, because one trade moves money of up to
-// twelve accounts and GET /totals must add up at every instant. Sharded locks would break that and
-// gain nothing at the rates of a fold. Verifier takes no lock for keys (an atomic map per shard)
-// and one short lock per shard of its nonce table.
+// Owner: Plan, Apply, AppendSnapshot and DecodeSnapshot belong to the goroutine of the store;
+// FoldEvents to the goroutine that hands the engine's events on; Reserve, Release and every
+// method of View to any goroutine. One RWMutex in State synchronizes them, because one trade
+// moves money of up to twelve accounts and GET /totals must add up at every instant. Sharded
+// locks would break that and gain nothing at the rates of a fold. Only the index of keys
+// (auth.Keys) is read without it.
 //
 // Invariants:
 //
@@ -30,15 +30,14 @@
 //     or added to its day's archive, never lost.
 //  7. The inviter relation is a forest: no user is their own upline.
 //  8. A deleted key verifies nothing from the moment Apply returns.
-//  9. No signed request passes twice: a used nonce is in its key's set, or its timestamp
-//     is before the set's floor.
-//  10. No private key, and nothing derived from one, is in a message, a String or a log value.
+//  9. No private key is in a message, a String or a log value.
 //
 // Reading order: limits, reject, money, config, command, record, state, apply, users,
-// identity, keys, secret, signature, mac, nonce, nonce_set, legacy, balances, hold, reserve,
+// identity, keys, balances, hold, reserve,
 // coming, fold, settle, referral, search, accruals, queries, breakdown, explain, commissions,
-// avatars, view, check, wire, codec, snapshot, restore, store.
+// avatars, view, check, codec, snapshot, restore, store.
 //
-// The package does not know HTTP, JSON, books, whether a currency exists or takes deposits,
-// or the launchpad's ledger (which has NATIVE, USBI and agent tokens). It reads no clock.
+// The package has the engine's words (ids, sides, order types, events, reasons) and folds
+// engine.Event itself. It does not know HTTP, JSON, books, whether a currency exists or takes
+// deposits, or the launchpad's ledger (which has NATIVE, USBI and agent tokens). It reads no clock.
 package accounts

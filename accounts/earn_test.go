@@ -3,15 +3,15 @@ package accounts
 import (
 	"testing"
 
+	"tickhive/engine"
 	"tickhive/internal/fixed"
-	"tickhive/internal/refuse"
 )
 
 // near returns a user whose balance is 10^20 - left.
 func near(t *testing.T, left string) (r *rig, user uint32) {
 	r = newRig(t)
-	r.fold(func(f Fold) {
-		f.Pair(PairAdded{Pair: 0, Seq: r.next(0), Base: "AA", Quote: "USDT", DigitsPrice: 2, DigitsAmount: 2})
+	r.fold(func(f fold) {
+		f.pair(&engine.Event{Kind: engine.EventPair, Pair: 0, Seq: r.next(0), Instrument: &engine.Instrument{Base: "AA", Quote: "USDT", DigitsPrice: 2, DigitsAmount: 2}})
 	})
 	user = r.user(ProfilePatch{})
 	r.deposit(user, "USDT", text(MaxMoney.Sub(dec(left))))
@@ -24,13 +24,13 @@ func near(t *testing.T, left string) (r *rig, user uint32) {
 func TestAPlannedDepositKeepsItsRoom(t *testing.T) {
 	for _, end := range []string{"applied", "abandoned"} {
 		r, u := near(t, "100")
-		sell := OrderParams{Account: u, Side: Sell, Price: 10_00, Amount: 6_00}
+		sell := OrderParams{Account: u, Side: engine.Sell, Price: 10_00, Amount: 6_00}
 		rec, err := r.s.Plan(r.now, Command{Kind: Deposit, User: u, Currency: "USDT", Amount: dec("50")})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, reject := r.s.Reserve(sell); reject == nil || reject.Code != refuse.TotalOutOfRange {
-			t.Errorf("an order took the room of a deposit: %v", reject)
+		if _, reason := r.s.Reserve(sell); reason != engine.TotalOutOfRange {
+			t.Errorf("an order took the room of a deposit: %v", reason)
 		}
 		want := "total_out_of_range"
 		if end == "applied" {
@@ -39,9 +39,9 @@ func TestAPlannedDepositKeepsItsRoom(t *testing.T) {
 			r.s.Abandon()
 			want = ""
 		}
-		res, reject := r.s.Reserve(sell)
-		if (reject != nil) != (want != "") {
-			t.Errorf("%s: %v", end, reject)
+		res, reason := r.s.Reserve(sell)
+		if (reason != engine.NotRejected) != (want != "") {
+			t.Errorf("%s: %v", end, reason)
 		}
 		r.s.Release(res)
 		if len(r.s.coming) != 0 {
@@ -62,33 +62,34 @@ func TestWhatAnOrderMayBringIsExpectedUntilItEnds(t *testing.T) {
 			t.Errorf("%s is expected of open orders, %s of others; want %s", text(got.open), text(got.pending), want)
 		}
 	}
-	r.accept(1, OrderParams{Account: u, Side: Sell, Type: StopMarket, Amount: 1_00, Stop: 200_00})
+	r.accept(1, OrderParams{Account: u, Side: engine.Sell, Type: engine.StopMarket, Amount: 1_00, Stop: 200_00})
 	expected("200.0")
 	r.restart()
 	expected("200.0")
-	r.fold(func(f Fold) {
-		f.Triggered(OrderTriggered{Seq: r.next(0), Order: 1})
-		f.Trade(Trade{Seq: r.next(0), TakerSide: Sell, Taker: 1, TakerAccount: u, Price: 150_00, Amount: 40, TakerOpen: 60})
+	r.fold(func(f fold) {
+		f.triggered(&engine.Event{Kind: engine.EventTriggered, Seq: r.next(0), Order: 1})
+		f.trade(&engine.Event{Kind: engine.EventTrade, Seq: r.next(0), Side: engine.Sell, Order: 1, Account: engine.AccountID(u), Price: 150_00, Amount: 40, OpenAmount: 60})
 	})
 	expected("140.0")
-	r.fold(func(f Fold) { f.Canceled(OrderCanceled{Seq: r.next(0), Order: 1}) })
+	r.fold(func(f fold) { f.canceled(&engine.Event{Kind: engine.EventCanceled, Seq: r.next(0), Order: 1}) })
 	expected("0.0")
-	r.fold(func(f Fold) { // an event of a program before limits
-		f.Accepted(OrderAccepted{Seq: r.next(0), Order: 2, Account: u, Side: Sell, Price: 10_00, Amount: 5_00})
+	r.fold(func(f fold) { // an event of a program before limits
+		f.accepted(&engine.Event{Kind: engine.EventAccepted, Seq: r.next(0), Order: 2, Account: engine.AccountID(u), Side: engine.Sell, Price: 10_00, Amount: 5_00})
 	})
 	expected("50.0")
 	r.restart()
 	expected("50.0")
 	// The earn limit of a replace is what the order may bring beyond its worth.
-	res, reject := r.s.ReserveReplace(ReplaceParams{Order: 2, Price: 20_00, HasPrice: true})
-	if reject != nil || text(atMost(moneyOf(res.EarnLimit, 4))) != "50.0" {
-		t.Fatalf("%+v %v", res, reject)
+	res, reason := r.s.ReserveReplace(ReplaceParams{Order: 2, Price: 20_00, HasPrice: true})
+	if reason != engine.NotRejected || text(atMost(moneyOf(res.EarnLimit, 4))) != "50.0" {
+		t.Fatalf("%+v %v", res, reason)
 	}
-	r.fold(func(f Fold) {
-		f.Replaced(OrderReplaced{Seq: r.next(0), Order: 2, Price: 20_00, Amount: 5_00, Open: 5_00, Earn: fixed.FromU64(100_00_00)})
+	r.fold(func(f fold) {
+		e := withEarn(engine.Event{Kind: engine.EventReplaced, Seq: r.next(0), Order: 2, Price: 20_00, Amount: 5_00, OpenAmount: 5_00}, fixed.FromU64(100_00_00))
+		f.replaced(&e)
 	})
 	expected("100.0")
-	r.fold(func(f Fold) { f.Canceled(OrderCanceled{Seq: r.next(0), Order: 2}) })
+	r.fold(func(f fold) { f.canceled(&engine.Event{Kind: engine.EventCanceled, Seq: r.next(0), Order: 2}) })
 	if len(r.s.coming) != 0 {
 		t.Errorf("%v is still expected", r.s.coming)
 	}
@@ -103,10 +104,10 @@ func TestAnAccrualIsPaidAsFarAsThereIsRoom(t *testing.T) {
 		below := r.user(ProfilePatch{Unlimited: ptr(true)})
 		r.invite(below, u)
 		r.do(Command{Kind: Configure, Config: Config{Levels: []uint32{RateOne / 5}}})
-		r.accept(1, OrderParams{Account: u, Side: Sell, Price: 10_00, Amount: 5_00})
-		r.fold(func(f Fold) {
-			f.Trade(Trade{
-				Seq: r.next(0), TakerSide: Buy, Taker: 9, TakerAccount: below, Price: 100_00, Amount: 1_00, TakerRate: RateOne, Rules: rules,
+		r.accept(1, OrderParams{Account: u, Side: engine.Sell, Price: 10_00, Amount: 5_00})
+		r.fold(func(f fold) {
+			f.trade(&engine.Event{
+				Kind: engine.EventTrade, Seq: r.next(0), Side: engine.Buy, Order: 9, Account: engine.AccountID(below), Price: 100_00, Amount: 1_00, TakerFee: RateOne, Rules: rules,
 			})
 		})
 		got := r.s.View().AccrualSummary(u, AccrualFilter{})

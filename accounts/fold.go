@@ -1,123 +1,94 @@
 package accounts
 
-import "tickhive/internal/fixed"
+import (
+	"fmt"
+	"math"
 
-// Fold books engine events in the balances: one value per batch, between BeginFold and End, in
-// the order of the engine's stream. No event of a known pair and known accounts may panic: the
-// command is already in the journal, so each start would replay it and panic again. Balances
-// and totals are wide (fixed.I192). A single order or trade beyond 10^20, which Reserve and the
-// engine refuse, counts as 10^20 on both sides. Each method ignores an event whose Seq was
-// folded before, so a recovery may offer events again. Owner: the goroutine that hands events
-// on. Each engine event has its method:
-//
-//	EventPair -> Pair, EventAccepted -> Accepted (Rates.Discount = its TakerDiscount),
-//	EventTrade -> Trade (ByQuote = FlagQuote, QuoteLeft = Quote), EventCanceled, Replaced,
-//	Reduced, Triggered -> the method of that name, every other event of a pair -> Seen
-//
-// The accounts of an event must exist in the State: a user's number is the user's engine account.
-type Fold struct{ s *State }
+	"tickhive/engine"
+	"tickhive/internal/fixed"
+)
 
-// BeginFold locks the state for a batch of events that ends at a command boundary; pos
+// FoldEvents books the events of whole commands in the balances, in the order of the engine's
+// stream; pos is the position of the engine's journal after the last of them. It ignores an
+// event whose Seq was folded before, so a recovery may offer events again. The accounts of an
+// event must exist: a user's number is the user's engine account. Owner: the goroutine that
+// hands events on.
+//
+// No event of a known pair and known accounts may panic: the command is already in the journal,
+// so each start would replay it and panic again. Balances and totals are wide (fixed.I192). A
+// single order or trade beyond 10^20, which Reserve and the engine refuse, counts as 10^20 on
+// both sides.
+func (s *State) FoldEvents(events []engine.Event, pos uint64) {
+	f := beginFold(s, pos)
+	defer f.end()
+	for i := range events {
+		f.event(&events[i])
+	}
+}
+
+// Sink passes the events of the sequencer's loop to a State. It runs before the market's sinks,
+// so that a client that sees a trade also sees the settled balances.
+type Sink struct{ State *State }
+
+// Fold folds the events of whole commands.
+func (s Sink) Fold(events []engine.Event, pos uint64) { s.State.FoldEvents(events, pos) }
+
+// Publish does nothing, because balances are read live.
+func (Sink) Publish(int64) {}
+
+// NextNs returns the end of time: time alone changes no balance.
+func (Sink) NextNs() int64 { return math.MaxInt64 }
+
+// fold is a batch of events between beginFold and end. It holds the state's lock.
+type fold struct{ s *State }
+
+// beginFold locks the state for a batch of events that ends at a command boundary; pos
 // is the position of the engine's journal after that command.
-func (s *State) BeginFold(pos uint64) Fold {
+func beginFold(s *State, pos uint64) fold {
 	s.gate.Lock()
 	s.mu.Lock()
 	s.gate.Unlock()
 	s.enginePos = max(s.enginePos, pos)
-	return Fold{s}
+	return fold{s}
 }
 
-// End unlocks the state.
-func (f Fold) End() { f.s.mu.Unlock() }
+// end unlocks the state.
+func (f fold) end() { f.s.mu.Unlock() }
 
-// PairAdded is the first event of a pair.
-type PairAdded struct {
-	Pair                      uint32
-	Seq                       uint64
-	Base, Quote               string
-	DigitsPrice, DigitsAmount int
-}
-
-// OrderAccepted is a new order. For a market buy by quote (ByQuote) and for a funded market buy
-// by amount (Funded), Quote is the most that the order may spend, in product units.
-type OrderAccepted struct {
-	Pair    uint32
-	Seq     uint64
-	Order   uint64
-	Account uint32
-	Side    Side
-	Type    OrderType
-	ByQuote bool
-	Funded  bool
-	Price   int64
-	Amount  int64
-	Quote   fixed.U128
-	Earn    fixed.U128 // the limit of Reservation.EarnLimit, 0 for none
-	Rates   Rates
-}
-
-// Trade is one trade. ByQuote says that the taker buys by quote: QuoteLeft then applies instead
-// of TakerOpen.
-type Trade struct {
-	Pair                       uint32
-	Seq                        uint64
-	TimeNs                     int64
-	TakerSide                  Side
-	Taker, Maker               uint64 // orders
-	TakerAccount, MakerAccount uint32
-	Price, Amount              int64
-	TakerOpen, MakerOpen       int64
-	ByQuote                    bool
-	QuoteLeft                  fixed.U128
-	TakerRate, TakerDiscount   uint32
-	MakerRate, MakerDiscount   uint32
-	Rules                      uint8 // of the command, as Record.Rules
-}
-
-// TradeFees holds the fees that both sides paid, in the quote currency, 10^-18.
-type TradeFees struct{ Taker, Maker fixed.I128 }
-
-// OrderCanceled is the end of an order that was not filled.
-type OrderCanceled struct {
-	Pair  uint32
-	Seq   uint64
-	Order uint64
-}
-
-// OrderReplaced is a resting order with a new price or total.
-type OrderReplaced struct {
-	Pair   uint32
-	Seq    uint64
-	Order  uint64
-	Price  int64
-	Amount int64 // new total
-	Open   int64
-	Earn   fixed.U128 // the most that it may bring from here on, 0 for no limit
-}
-
-// OrderReduced is an order that lost lots without a trade; ByQuote as in Trade.
-type OrderReduced struct {
-	Pair      uint32
-	Seq       uint64
-	Order     uint64
-	Open      int64
-	ByQuote   bool
-	QuoteLeft fixed.U128
-}
-
-// OrderTriggered is a stop that entered the book.
-type OrderTriggered struct {
-	Pair  uint32
-	Seq   uint64
-	Order uint64
+// event folds one event. Of an event that moves no money it only notes the seq.
+func (f fold) event(e *engine.Event) {
+	switch e.Kind {
+	case engine.EventAccepted:
+		f.accepted(e)
+	case engine.EventTrade:
+		f.trade(e)
+	case engine.EventCanceled:
+		f.canceled(e)
+	case engine.EventReplaced:
+		f.replaced(e)
+	case engine.EventReduced:
+		f.reduced(e)
+	case engine.EventTriggered:
+		f.triggered(e)
+	case engine.EventPair:
+		f.pair(e)
+	case engine.EventRejected, engine.EventLevel, engine.EventRefilled, engine.EventNothing:
+		if p := f.s.pairs[uint32(e.Pair)]; p != nil {
+			p.seq = max(p.seq, uint64(e.Seq))
+		}
+	case engine.EventAsset, engine.EventAccountOpened:
+	default:
+		panic(fmt.Sprintf("BUG: accounts: event kind %d", e.Kind))
+	}
 }
 
 // fresh records the seq of an event of a pair and reports whether the event is new.
-func (f Fold) fresh(pair uint32, seq uint64) (*pairTerms, bool) {
-	p := f.s.pairs[pair]
+func (f fold) fresh(e *engine.Event) (*pairTerms, bool) {
+	p := f.s.pairs[uint32(e.Pair)]
 	if p == nil {
 		panic("BUG: accounts: an event of a pair that was never added")
 	}
+	seq := uint64(e.Seq)
 	if seq <= p.seq {
 		return p, false
 	}
@@ -125,53 +96,50 @@ func (f Fold) fresh(pair uint32, seq uint64) (*pairTerms, bool) {
 	return p, true
 }
 
-// Pair adds a pair; a change of a known pair only advances its seq.
-func (f Fold) Pair(e PairAdded) {
-	if p := f.s.pairs[e.Pair]; p != nil {
-		p.seq = max(p.seq, e.Seq)
+// pair adds a pair; a change of a known pair only advances its seq.
+func (f fold) pair(e *engine.Event) {
+	id, seq, in := uint32(e.Pair), uint64(e.Seq), e.Instrument
+	if p := f.s.pairs[id]; p != nil {
+		p.seq = max(p.seq, seq)
 		return
 	}
-	f.s.pairs[e.Pair] = &pairTerms{
-		id: e.Pair, base: f.s.currency(e.Base), quote: f.s.currency(e.Quote),
-		digitsPrice: e.DigitsPrice, digitsAmount: e.DigitsAmount, seq: e.Seq,
+	f.s.pairs[id] = &pairTerms{
+		id: id, base: f.s.currency(in.Base), quote: f.s.currency(in.Quote),
+		digitsPrice: in.DigitsPrice, digitsAmount: in.DigitsAmount, seq: seq,
 	}
 }
 
-// Seen records the seq of an event that changes no balance.
-func (f Fold) Seen(pair uint32, seq uint64) {
-	if p := f.s.pairs[pair]; p != nil {
-		p.seq = max(p.seq, seq)
-	}
-}
-
-// Accepted turns the order's reservation into its hold. Without a reservation (in a recovery)
-// it takes the hold from the free balance.
-func (f Fold) Accepted(e OrderAccepted) {
-	p, fresh := f.fresh(e.Pair, e.Seq)
+// accepted turns the order's reservation into its hold. Without a reservation (in a recovery)
+// it takes the hold from the free balance. For a market buy by quote and for a funded market
+// buy by amount, the event's Quote is the most that the order may spend, in product units.
+func (f fold) accepted(e *engine.Event) {
+	p, fresh := f.fresh(e)
 	if !fresh || e.Account == 0 {
 		return
 	}
+	byQuote := e.Flags&engine.FlagQuote != 0
 	o := &orderHold{
-		id: e.Order, account: e.Account, pair: e.Pair, side: e.Side, typ: e.Type, byQuote: e.ByQuote,
-		waiting: e.Type.waits(), price: e.Price, open: e.Amount, quote: e.Quote, rates: e.Rates,
+		id: uint64(e.Order), account: uint32(e.Account), pair: p.id, side: e.Side, typ: e.Type, byQuote: byQuote,
+		waiting: waits(e.Type), price: e.Price, open: e.Amount, quote: e.Quote,
+		rates: Rates{Maker: e.MakerFee, Taker: e.TakerFee, Discount: e.TakerDiscount},
 	}
-	s := f.s
+	s, earn := f.s, e.EarnLimit()
 	key := o.key()
-	key.earn = e.Earn
+	key.earn = earn
 	reserved := s.takeOver(key)
-	if e.Funded && e.Side == Buy && e.Type.atMarket() && !e.ByQuote {
+	if e.Flags&engine.FlagFunded != 0 && e.Side == engine.Buy && atMarket(e.Type) && !byQuote {
 		o.byQuote = true
 	}
 	need := o.needAtMost(p)
 	if !reserved && need.Sign() > 0 {
 		s.counts.Unreserved++
 	}
-	if o.byQuote && !e.ByQuote {
+	if o.byQuote && !byQuote {
 		o.byQuote, o.capped = false, true
 	}
-	s.orders[e.Order] = o
+	s.orders[o.id] = o
 	s.grow(o, p, need)
-	s.expectNew(o, p, e.Earn)
+	s.expectNew(o, p, earn)
 }
 
 // grow raises a hold to need. A funded account holds at most its free balance: fees that were
@@ -196,10 +164,10 @@ func (s *State) release(o *orderHold, p *pairTerms, need fixed.I128) {
 	}
 }
 
-// Canceled releases the rest of the order's hold.
-func (f Fold) Canceled(e OrderCanceled) {
-	p, fresh := f.fresh(e.Pair, e.Seq)
-	if o := f.s.orders[e.Order]; fresh && o != nil {
+// canceled releases the rest of the order's hold.
+func (f fold) canceled(e *engine.Event) {
+	p, fresh := f.fresh(e)
+	if o := f.s.orders[uint64(e.Order)]; fresh && o != nil {
 		f.s.finish(o, p)
 	}
 }
@@ -210,39 +178,39 @@ func (s *State) finish(o *orderHold, p *pairTerms) {
 	s.expectOf(o, p, fixed.I128{})
 }
 
-// Replaced sets the hold to the need of the changed order.
-func (f Fold) Replaced(e OrderReplaced) {
-	p, fresh := f.fresh(e.Pair, e.Seq)
-	o := f.s.orders[e.Order]
+// replaced sets the hold to the need of the changed order.
+func (f fold) replaced(e *engine.Event) {
+	p, fresh := f.fresh(e)
+	o := f.s.orders[uint64(e.Order)]
 	if !fresh || o == nil {
 		return
 	}
 	reserved := f.s.takeOver(replaceKey(o))
-	o.price, o.open, o.filled = e.Price, e.Open, e.Amount-e.Open
+	o.price, o.open, o.filled = e.Price, e.OpenAmount, e.Amount-e.OpenAmount
 	need := o.needAtMost(p)
 	if !reserved && need.Cmp(o.held) > 0 {
 		f.s.counts.Unreserved++
 	}
 	f.s.grow(o, p, need)
 	f.s.release(o, p, need)
-	f.s.expectNew(o, p, e.Earn)
+	f.s.expectNew(o, p, e.EarnLimit())
 }
 
-// Reduced releases the hold of the lots that are gone.
-func (f Fold) Reduced(e OrderReduced) {
-	p, fresh := f.fresh(e.Pair, e.Seq)
-	if o := f.s.orders[e.Order]; fresh && o != nil {
-		if o.open = e.Open; e.ByQuote {
-			o.quote = e.QuoteLeft // the limit of a funded buy by amount stays
+// reduced releases the hold of the lots that are gone.
+func (f fold) reduced(e *engine.Event) {
+	p, fresh := f.fresh(e)
+	if o := f.s.orders[uint64(e.Order)]; fresh && o != nil {
+		if o.open = e.OpenAmount; e.Flags&engine.FlagQuote != 0 {
+			o.quote = e.Quote // the limit of a funded buy by amount stays
 		}
 		f.s.settleDown(o, p)
 	}
 }
 
-// Triggered marks a stop as no longer waiting.
-func (f Fold) Triggered(e OrderTriggered) {
-	if _, fresh := f.fresh(e.Pair, e.Seq); fresh {
-		if o := f.s.orders[e.Order]; o != nil {
+// triggered marks a stop as no longer waiting.
+func (f fold) triggered(e *engine.Event) {
+	if _, fresh := f.fresh(e); fresh {
+		if o := f.s.orders[uint64(e.Order)]; o != nil {
 			o.waiting = false
 		}
 	}

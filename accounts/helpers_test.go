@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"tickhive/engine"
 	"tickhive/internal/fixed"
 	"tickhive/internal/refuse"
 )
@@ -51,12 +52,12 @@ type rig struct {
 	t   testing.TB
 	s   *State
 	now int64
-	seq map[uint32]uint64
+	seq map[uint32]engine.Seq
 	pos uint64
 }
 
 func newRig(t testing.TB) *rig {
-	return &rig{t: t, s: New(testOptions()), now: t0, seq: map[uint32]uint64{}}
+	return &rig{t: t, s: New(testOptions()), now: t0, seq: map[uint32]engine.Seq{}}
 }
 
 func (r *rig) try(cmd Command) (Result, *refuse.Refusal) {
@@ -115,12 +116,12 @@ func (r *rig) invite(user, by uint32) {
 }
 
 // fold runs f as one batch and checks every invariant after it.
-func (r *rig) fold(f func(Fold)) {
+func (r *rig) fold(f func(fold)) {
 	r.t.Helper()
 	r.pos++
-	fold := r.s.BeginFold(r.pos)
+	fold := beginFold(r.s, r.pos)
 	f(fold)
-	fold.End()
+	fold.end()
 	r.check()
 }
 
@@ -131,15 +132,15 @@ func (r *rig) check() {
 	}
 }
 
-func (r *rig) next(pair uint32) uint64 {
+func (r *rig) next(pair uint32) engine.Seq {
 	r.seq[pair]++
 	return r.seq[pair]
 }
 
 // pair adds BTC_USDT, prices of 2 digits and amounts of 6.
 func (r *rig) pair() {
-	r.fold(func(f Fold) {
-		f.Pair(PairAdded{Pair: 0, Seq: r.next(0), Base: "BTC", Quote: "USDT", DigitsPrice: 2, DigitsAmount: 6})
+	r.fold(func(f fold) {
+		f.pair(&engine.Event{Kind: engine.EventPair, Pair: 0, Seq: r.next(0), Instrument: &engine.Instrument{Base: "BTC", Quote: "USDT", DigitsPrice: 2, DigitsAmount: 6}})
 	})
 }
 
@@ -192,4 +193,27 @@ func mergeAll(t testing.TB, r *Recovery, foldTo func(s *State, pos uint64) error
 		t.Fatal(err)
 	}
 	return store
+}
+
+// acceptedEvent returns the event of an accepted order with its reservation.
+func acceptedEvent(seq engine.Seq, order uint64, p OrderParams, r Reservation) engine.Event {
+	e := withEarn(engine.Event{
+		Kind: engine.EventAccepted, Pair: engine.PairID(p.Pair), Seq: seq, Order: engine.OrderID(order),
+		Account: engine.AccountID(p.Account), Side: p.Side, Type: p.Type, Price: p.Price, Amount: p.Amount, Quote: p.Quote,
+		MakerFee: p.Rates.Maker, TakerFee: p.Rates.Taker, TakerDiscount: p.Rates.Discount,
+	}, r.EarnLimit)
+	if p.ByQuote {
+		e.Flags |= engine.FlagQuote
+	}
+	if r.Funded {
+		e.Flags |= engine.FlagFunded
+		e.Quote = r.SpendLimit
+	}
+	return e
+}
+
+// withEarn returns e with an earn limit.
+func withEarn(e engine.Event, limit fixed.U128) engine.Event {
+	e.Maker, e.Trade = engine.OrderID(limit.Hi), engine.TradeID(limit.Lo)
+	return e
 }

@@ -1,30 +1,13 @@
 package accounts
 
-import "tickhive/internal/fixed"
-
-// Side is the side of an order; the values are the engine's.
-type Side uint8
-
-// The two sides.
-const (
-	Buy Side = iota
-	Sell
+import (
+	"tickhive/engine"
+	"tickhive/internal/fixed"
 )
 
-// OrderType is the kind of an order; the values are the engine's.
-type OrderType uint8
+func atMarket(t engine.OrderType) bool { return t == engine.Market || t == engine.StopMarket }
 
-// The order types.
-const (
-	Limit OrderType = iota
-	Market
-	StopLimit
-	StopMarket
-)
-
-func (t OrderType) atMarket() bool { return t == Market || t == StopMarket }
-
-func (t OrderType) waits() bool { return t == StopLimit || t == StopMarket }
+func waits(t engine.OrderType) bool { return t == engine.StopLimit || t == engine.StopMarket }
 
 // Rates holds the fee rates and the discount of an order, in 10^-8.
 type Rates struct{ Maker, Taker, Discount uint32 }
@@ -51,8 +34,8 @@ type orderHold struct {
 	id      uint64
 	account uint32
 	pair    uint32
-	side    Side
-	typ     OrderType
+	side    engine.Side
+	typ     engine.OrderType
 	byQuote bool // market buy by quote: quote is what is left to spend
 	capped  bool // funded market buy by amount: quote is what is left of its limit
 	waiting bool // a stop that was not triggered
@@ -68,7 +51,7 @@ type orderHold struct {
 
 // currency returns the currency that the order holds.
 func (o *orderHold) currency(p *pairTerms) uint32 {
-	if o.side == Buy {
+	if o.side == engine.Buy {
 		return p.quote
 	}
 	return p.base
@@ -76,7 +59,7 @@ func (o *orderHold) currency(p *pairTerms) uint32 {
 
 // brought returns the currency that the order brings.
 func (o *orderHold) brought(p *pairTerms) uint32 {
-	if o.side == Buy {
+	if o.side == engine.Buy {
 		return p.base
 	}
 	return p.quote
@@ -85,7 +68,7 @@ func (o *orderHold) brought(p *pairTerms) uint32 {
 // earnDigits returns the number of digits of the units of an earn limit: product units of a
 // sell, lots of a buy.
 func (o *orderHold) earnDigits(p *pairTerms) int {
-	if o.side == Sell {
+	if o.side == engine.Sell {
 		return p.digitsTotal()
 	}
 	return p.digitsAmount
@@ -96,13 +79,13 @@ func (o *orderHold) earnDigits(p *pairTerms) int {
 // needs all that it holds until it ends. A market buy of an unlimited account holds nothing.
 func (o *orderHold) need(p *pairTerms) (fixed.I128, bool) {
 	switch {
-	case o.side == Sell:
+	case o.side == engine.Sell:
 		return lotsOf(o.open, p.digitsAmount)
 	case o.byQuote:
 		return withFee(o.quote, p, o.rates)
 	case o.capped:
 		return o.held, true
-	case o.typ.atMarket():
+	case atMarket(o.typ):
 		return fixed.I128{}, true
 	}
 	n, ok := p.notional(o.price, o.open)
@@ -119,10 +102,10 @@ func (o *orderHold) needAtMost(p *pairTerms) fixed.I128 { return atMost(o.need(p
 // a buy may still cost.
 func (o *orderHold) principal(p *pairTerms) fixed.I128 {
 	switch {
-	case o.side == Sell:
+	case o.side == engine.Sell:
 	case o.byQuote || o.capped:
 		return atMost(moneyOf(o.quote, p.digitsTotal()))
-	case !o.typ.atMarket():
+	case !atMarket(o.typ):
 		return atMost(p.notional(o.price, o.open))
 	}
 	return fixed.I128{}

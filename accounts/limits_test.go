@@ -3,13 +3,15 @@ package accounts
 import (
 	"testing"
 
-	"tickhive/internal/refuse"
+	"tickhive/engine"
 )
 
 // wholes returns a buyer and a seller of a pair without fractions, each with 100 FOO.
 func wholes(t *testing.T) (r *rig, a, b uint32) {
 	r = newRig(t)
-	r.fold(func(f Fold) { f.Pair(PairAdded{Seq: r.next(0), Base: "FOO", Quote: "BAR"}) })
+	r.fold(func(f fold) {
+		f.pair(&engine.Event{Kind: engine.EventPair, Seq: r.next(0), Instrument: &engine.Instrument{Base: "FOO", Quote: "BAR"}})
+	})
 	a, b = r.user(ProfilePatch{}), r.user(ProfilePatch{})
 	r.deposit(a, "FOO", "100")
 	r.deposit(b, "FOO", "100")
@@ -19,16 +21,16 @@ func wholes(t *testing.T) (r *rig, a, b uint32) {
 // sell sells 10 FOO to the built-in account at the market; it returns false when refused.
 func (r *rig) sell(order uint64, account uint32, bid int64) bool {
 	r.t.Helper()
-	p := OrderParams{Account: account, Side: Sell, Type: Market, Amount: 10, Touch: bid}
-	if _, reject := r.s.Reserve(p); reject != nil {
-		if reject.Code != "TOTAL_OUT_OF_RANGE" {
-			r.t.Fatalf("%+v", reject)
+	p := OrderParams{Account: account, Side: engine.Sell, Type: engine.Market, Amount: 10, Touch: bid}
+	if _, reason := r.s.Reserve(p); reason != engine.NotRejected {
+		if reason != engine.TotalOutOfRange {
+			r.t.Fatalf("%+v", reason)
 		}
 		return false
 	}
-	r.fold(func(f Fold) {
-		f.Accepted(OrderAccepted{Seq: r.next(0), Order: order, Account: account, Side: Sell, Type: Market, Amount: 10})
-		f.Trade(Trade{Seq: r.next(0), TakerSide: Sell, Taker: order, TakerAccount: account, Price: bid, Amount: 10})
+	r.fold(func(f fold) {
+		f.accepted(&engine.Event{Kind: engine.EventAccepted, Seq: r.next(0), Order: engine.OrderID(order), Account: engine.AccountID(account), Side: engine.Sell, Type: engine.Market, Amount: 10})
+		f.trade(&engine.Event{Kind: engine.EventTrade, Seq: r.next(0), Side: engine.Sell, Order: engine.OrderID(order), Account: engine.AccountID(account), Price: bid, Amount: 10})
 	})
 	r.restart()
 	return true
@@ -42,9 +44,9 @@ func TestProceedsBeyondABalanceAreRefusedBeforeTheTrade(t *testing.T) {
 		t.Error("what is taken in is not what fits")
 	}
 	r.balance(a, "BAR", "100000000000000000000.0", "0.0")
-	limit := OrderParams{Account: a, Side: Sell, Price: 1, Amount: 1, Touch: 9e18}
-	if _, reject := r.s.Reserve(limit); reject == nil || reject.Code != "TOTAL_OUT_OF_RANGE" {
-		t.Errorf("%+v", reject)
+	limit := OrderParams{Account: a, Side: engine.Sell, Price: 1, Amount: 1, Touch: 9e18}
+	if _, reason := r.s.Reserve(limit); reason != engine.TotalOutOfRange {
+		t.Errorf("%+v", reason)
 	}
 }
 
@@ -62,14 +64,14 @@ func TestTheBuiltinAccountStaysWithinABalance(t *testing.T) {
 func TestABuyByQuoteBringsWhatItsMoneyBuys(t *testing.T) {
 	r, a, _ := wholes(t)
 	r.deposit(a, "BAR", "1000")
-	p := OrderParams{Account: a, Side: Buy, Type: Market, ByQuote: true, Quote: units(1000), Touch: 1}
+	p := OrderParams{Account: a, Side: engine.Buy, Type: engine.Market, ByQuote: true, Quote: units(1000), Touch: 1}
 	r.do(Command{Kind: Deposit, User: a, Currency: "FOO", Amount: MaxMoney.Sub(dec("1099"))})
-	if _, reject := r.s.Reserve(p); reject == nil || reject.Code != "TOTAL_OUT_OF_RANGE" {
-		t.Errorf("%+v", reject)
+	if _, reason := r.s.Reserve(p); reason != engine.TotalOutOfRange {
+		t.Errorf("%+v", reason)
 	}
 	p.Touch = 2
-	if _, reject := r.s.Reserve(p); reject != nil {
-		t.Error(reject)
+	if _, reason := r.s.Reserve(p); reason != engine.NotRejected {
+		t.Error(reason)
 	}
 }
 
@@ -77,33 +79,29 @@ func TestABuyByQuoteBringsWhatItsMoneyBuys(t *testing.T) {
 // ask and a deposit. Orders that ended no longer count.
 func TestWhatOpenOrdersMayBringCounts(t *testing.T) {
 	r, a, _ := wholes(t)
-	ask := OrderParams{Account: a, Side: Sell, Price: 9e18, Amount: 10}
+	ask := OrderParams{Account: a, Side: engine.Sell, Price: 9e18, Amount: 10}
 	r.accept(1, ask)
-	wants := func(code refuse.Code) {
+	wants := func(want engine.Reason) {
 		t.Helper()
-		got := refuse.Code("")
-		res, reject := r.s.Reserve(ask)
-		if reject != nil {
-			got = reject.Code
-		}
-		if r.s.Release(res); got != code {
-			t.Fatalf("a second ask: %q, want %q", got, code)
+		res, got := r.s.Reserve(ask)
+		if r.s.Release(res); got != want {
+			t.Fatalf("a second ask: %q, want %q", got, want)
 		}
 	}
 	deposit := Command{Kind: Deposit, User: a, Currency: "BAR", Amount: dec("20000000000000000000")}
-	wants("TOTAL_OUT_OF_RANGE")
+	wants(engine.TotalOutOfRange)
 	r.refused(deposit, "INVALID_PARAM", "amount")
 	r.restart()
-	wants("TOTAL_OUT_OF_RANGE")
-	if _, reject := r.s.ReserveReplace(ReplaceParams{Order: 1, Price: 8e18, HasPrice: true}); reject != nil {
+	wants(engine.TotalOutOfRange)
+	if _, reason := r.s.ReserveReplace(ReplaceParams{Order: 1, Price: 8e18, HasPrice: true}); reason != engine.NotRejected {
 		t.Fatal("its own rest does not count against a replace")
 	}
-	r.fold(func(f Fold) {
-		f.Replaced(OrderReplaced{Seq: r.next(0), Order: 1, Price: 8e18, Amount: 10, Open: 10})
-		f.Reduced(OrderReduced{Seq: r.next(0), Order: 1, Open: 1})
+	r.fold(func(f fold) {
+		f.replaced(&engine.Event{Kind: engine.EventReplaced, Seq: r.next(0), Order: 1, Price: 8e18, Amount: 10, OpenAmount: 10})
+		f.reduced(&engine.Event{Kind: engine.EventReduced, Seq: r.next(0), Order: 1, OpenAmount: 1})
 	})
-	wants("")
-	r.fold(func(f Fold) { f.Canceled(OrderCanceled{Seq: r.next(0), Order: 1}) })
+	wants(engine.NotRejected)
+	r.fold(func(f fold) { f.canceled(&engine.Event{Kind: engine.EventCanceled, Seq: r.next(0), Order: 1}) })
 	if len(r.s.coming) != 0 {
 		t.Errorf("%v is expected of nothing", r.s.coming)
 	}

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"tickhive/engine"
 	"tickhive/internal/fixed"
 )
 
@@ -20,7 +21,7 @@ type market struct {
 	quote string
 	dp    int
 	da    int
-	seq   uint64
+	seq   engine.Seq
 	lastN uint64
 	sides [2][]*resting // best first
 }
@@ -28,21 +29,21 @@ type market struct {
 type resting struct {
 	id      uint64
 	account uint32
-	side    Side
+	side    engine.Side
 	price   int64
 	open    int64
 	total   int64
 	rates   Rates
 }
 
-func (m *market) next() uint64 { m.seq++; return m.seq }
+func (m *market) next() engine.Seq { m.seq++; return m.seq }
 
 // insert adds an order to its side, best price first, behind earlier orders at the same price.
 func (m *market) insert(o *resting) {
 	at := len(m.sides[o.side])
 	for at > 0 {
 		p := m.sides[o.side][at-1].price
-		if (o.side == Buy && p >= o.price) || (o.side == Sell && p <= o.price) {
+		if (o.side == engine.Buy && p >= o.price) || (o.side == engine.Sell && p <= o.price) {
 			break
 		}
 		at--
@@ -104,29 +105,25 @@ func naiveFee(worth *big.Int, rate, discount uint32) *big.Int {
 }
 
 // place runs an order that was reserved (or refuses it, which releases).
-func (m *market) place(f Fold, p OrderParams, res Reservation, ioc bool) (accepted, traded bool) {
+func (m *market) place(f fold, p OrderParams, res Reservation, ioc bool) (accepted, traded bool) {
 	opposite := &m.sides[p.Side^1]
-	if p.Type == Market && len(*opposite) == 0 {
+	if p.Type == engine.Market && len(*opposite) == 0 {
 		return false, false
 	}
 	m.lastN++
 	id := uint64(m.pair)<<36 | m.lastN
-	e := OrderAccepted{
-		Pair: m.pair, Seq: m.next(), Order: id, Account: p.Account, Side: p.Side, Type: p.Type, ByQuote: p.ByQuote,
-		Funded: res.Funded, Price: p.Price, Amount: p.Amount, Quote: p.Quote, Rates: p.Rates, Earn: res.EarnLimit,
-	}
+	e := acceptedEvent(m.next(), id, p, res)
 	var left *big.Int // to spend, product units
 	if p.ByQuote {
 		left = quoteBig(p.Quote)
 	} else if res.Funded {
-		e.Quote = res.SpendLimit
 		left = quoteBig(res.SpendLimit)
 	}
-	m.r.emit(func(f Fold) { f.Accepted(e) }, f)
+	m.r.emit(e, f)
 	open := p.Amount
 	for len(*opposite) > 0 && (p.ByQuote || open > 0) {
 		maker := (*opposite)[0]
-		if p.Type == Limit && ((p.Side == Buy && maker.price > p.Price) || (p.Side == Sell && maker.price < p.Price)) {
+		if p.Type == engine.Limit && ((p.Side == engine.Buy && maker.price > p.Price) || (p.Side == engine.Sell && maker.price < p.Price)) {
 			break
 		}
 		amount := maker.open
@@ -147,15 +144,15 @@ func (m *market) place(f Fold, p OrderParams, res Reservation, ioc bool) (accept
 		if open -= amount; p.ByQuote {
 			open = 0
 		}
-		t := Trade{
-			Pair: m.pair, Seq: m.next(), TimeNs: m.r.now, TakerSide: p.Side, Taker: id, Maker: maker.id, TakerAccount: p.Account,
-			MakerAccount: maker.account, Price: maker.price, Amount: amount, TakerOpen: open, MakerOpen: maker.open, ByQuote: p.ByQuote,
-			TakerRate: p.Rates.Taker, TakerDiscount: p.Rates.Discount, MakerRate: maker.rates.Maker, MakerDiscount: maker.rates.Discount,
+		t := engine.Event{
+			Kind: engine.EventTrade, Pair: engine.PairID(m.pair), Seq: m.next(), TimeNs: m.r.now, Side: p.Side, Order: engine.OrderID(id), Maker: engine.OrderID(maker.id), Account: engine.AccountID(p.Account),
+			MakerAccount: engine.AccountID(maker.account), Price: maker.price, Amount: amount, OpenAmount: open, MakerOpen: maker.open,
+			TakerFee: p.Rates.Taker, TakerDiscount: p.Rates.Discount, MakerFee: maker.rates.Maker, MakerDiscount: maker.rates.Discount,
 		}
 		if left != nil {
 			left.Sub(left, m.total(maker.price, amount))
 			if p.ByQuote {
-				t.QuoteLeft = bigQuote(left)
+				t.Flags, t.Quote = engine.FlagQuote, bigQuote(left)
 			}
 		}
 		m.r.trade(m, t, f)
@@ -164,45 +161,45 @@ func (m *market) place(f Fold, p OrderParams, res Reservation, ioc bool) (accept
 		}
 	}
 	switch {
-	case p.ByQuote || (open > 0 && (ioc || p.Type == Market)):
-		c := OrderCanceled{Pair: m.pair, Seq: m.next(), Order: id}
-		m.r.emit(func(f Fold) { f.Canceled(c) }, f)
+	case p.ByQuote || (open > 0 && (ioc || p.Type == engine.Market)):
+		c := engine.Event{Kind: engine.EventCanceled, Pair: engine.PairID(m.pair), Seq: m.next(), Order: engine.OrderID(id)}
+		m.r.emit(c, f)
 	case open > 0:
 		m.insert(&resting{id: id, account: p.Account, side: p.Side, price: p.Price, open: open, total: p.Amount, rates: p.Rates})
 	}
 	return true, traded
 }
 
-func (m *market) cancel(f Fold, o *resting) {
+func (m *market) cancel(f fold, o *resting) {
 	m.remove(o)
-	c := OrderCanceled{Pair: m.pair, Seq: m.next(), Order: o.id}
-	m.r.emit(func(f Fold) { f.Canceled(c) }, f)
+	c := engine.Event{Kind: engine.EventCanceled, Pair: engine.PairID(m.pair), Seq: m.next(), Order: engine.OrderID(o.id)}
+	m.r.emit(c, f)
 }
 
 // replace moves an order that does not cross to a new price and total.
-func (m *market) replace(f Fold, o *resting, price, total int64, res Reservation) bool {
+func (m *market) replace(f fold, o *resting, price, total int64, res Reservation) bool {
 	filled := o.total - o.open
-	if best := m.sides[o.side^1]; total <= filled || (len(best) > 0 && ((o.side == Buy && best[0].price <= price) || (o.side == Sell && best[0].price >= price))) {
+	if best := m.sides[o.side^1]; total <= filled || (len(best) > 0 && ((o.side == engine.Buy && best[0].price <= price) || (o.side == engine.Sell && best[0].price >= price))) {
 		return false
 	}
 	m.remove(o)
 	var limit fixed.U128
-	if o.side == Sell && res.Replaces {
+	if o.side == engine.Sell && res.Replaces {
 		limit = fixed.Mul64(uint64(o.price), uint64(o.open)).Add(res.EarnLimit)
 	}
 	o.price, o.total, o.open = price, total, total-filled
 	m.insert(o)
-	e := OrderReplaced{Pair: m.pair, Seq: m.next(), Order: o.id, Price: price, Amount: total, Open: o.open, Earn: limit}
-	m.r.emit(func(f Fold) { f.Replaced(e) }, f)
+	e := withEarn(engine.Event{Kind: engine.EventReplaced, Pair: engine.PairID(m.pair), Seq: m.next(), Order: engine.OrderID(o.id), Price: price, Amount: total, OpenAmount: o.open}, limit)
+	m.r.emit(e, f)
 	return true
 }
 
 // reduce removes lots of an order without a trade.
-func (m *market) reduce(f Fold, o *resting, lots int64) {
+func (m *market) reduce(f fold, o *resting, lots int64) {
 	o.open -= lots
 	o.total -= lots
-	e := OrderReduced{Pair: m.pair, Seq: m.next(), Order: o.id, Open: o.open}
-	m.r.emit(func(f Fold) { f.Reduced(e) }, f)
+	e := engine.Event{Kind: engine.EventReduced, Pair: engine.PairID(m.pair), Seq: m.next(), Order: engine.OrderID(o.id), OpenAmount: o.open}
+	m.r.emit(e, f)
 	if o.open == 0 {
 		m.cancel(f, o)
 	}
@@ -250,7 +247,7 @@ func (l *ledger) fee(currency string, account uint32, v *big.Int) {
 
 // everyone returns the resting orders of both sides, by id.
 func (m *market) everyone() []*resting {
-	all := append(slices.Clone(m.sides[Buy]), m.sides[Sell]...)
+	all := append(slices.Clone(m.sides[engine.Buy]), m.sides[engine.Sell]...)
 	slices.SortFunc(all, func(a, b *resting) int { return cmp.Compare(a.id, b.id) })
 	return all
 }

@@ -8,7 +8,9 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"tickhive/engine"
 	"tickhive/internal/clock"
+	"tickhive/internal/durable"
 	"tickhive/internal/vfs"
 	"tickhive/internal/wal"
 )
@@ -31,15 +33,13 @@ type plant struct {
 
 type plantCommand struct {
 	order uint64 // the order that it made, 0: none
-	event func(Fold)
+	event engine.Event
 }
 
 func newPlant(t *testing.T) *plant {
 	p := &plant{t: t, fs: vfs.NewMem(), clock: clock.NewManual(t0), table: new([]plantCommand)}
 	p.open()
-	p.command(0, func(f Fold) {
-		f.Pair(PairAdded{Seq: 1, Base: "BTC", Quote: "USDT", DigitsPrice: 2, DigitsAmount: 6})
-	})
+	p.command(0, engine.Event{Kind: engine.EventPair, Seq: 1, Instrument: &engine.Instrument{Base: "BTC", Quote: "USDT", DigitsPrice: 2, DigitsAmount: 6}})
 	if err := p.journal.Sync(); err != nil {
 		t.Fatal(err)
 	}
@@ -62,8 +62,11 @@ func (p *plant) open() {
 	}
 	p.read()
 	o := StoreOptions{
-		State: testOptions(), FS: p.fs, Dir: "accounts", Clock: p.clock, SnapshotBytes: 1 << 40,
-		Log:        wal.Options{PreallocBytes: -1, NoLock: true},
+		State: testOptions(),
+		Config: durable.Config{
+			FS: p.fs, Dir: "accounts", Clock: p.clock, SnapshotBytes: 1 << 40,
+			Log: wal.Options{PreallocBytes: -1, NoLock: true},
+		},
 		EngineLast: p.journal.LastSeq(),
 		EngineDurable: func(pos uint64) error {
 			p.asked++
@@ -113,9 +116,7 @@ func (p *plant) read() {
 
 func (p *plant) foldTo(s *State, pos uint64) error {
 	for at := s.EnginePos(); at < min(pos, uint64(len(p.there))); at++ {
-		f := s.BeginFold(at + 1)
-		(*p.table)[p.there[at]].event(f)
-		f.End()
+		s.FoldEvents([]engine.Event{(*p.table)[p.there[at]].event}, at+1)
 	}
 	return nil
 }
@@ -124,7 +125,7 @@ func (p *plant) foldTo(s *State, pos uint64) error {
 func (p *plant) next() uint64 { return uint64(len(p.there)) + 1 }
 
 // command writes a command, without a sync, and folds its event.
-func (p *plant) command(order uint64, event func(Fold)) {
+func (p *plant) command(order uint64, event engine.Event) {
 	p.t.Helper()
 	*p.table = append(*p.table, plantCommand{order, event})
 	p.there = append(p.there, len(*p.table)-1)
@@ -138,22 +139,17 @@ func (p *plant) command(order uint64, event func(Fold)) {
 }
 
 func (p *plant) idle() {
-	seq := p.next()
-	p.command(0, func(f Fold) { f.Seen(0, seq) })
+	p.command(0, engine.Event{Kind: engine.EventNothing, Seq: engine.Seq(p.next())})
 }
 
 // buy places an order for 1 BTC at 100 USDT, and fills half of it.
 func (p *plant) buy(user uint32) {
 	p.t.Helper()
 	seq, order := p.next(), uint64(len(*p.table))
-	p.command(order, func(f Fold) {
-		f.Accepted(OrderAccepted{Seq: seq, Order: order, Account: user, Side: Buy, Price: 100_00, Amount: 1_000_000})
-	})
-	p.command(0, func(f Fold) {
-		f.Trade(Trade{
-			Seq: seq + 1, TimeNs: t0, TakerSide: Buy, Taker: order, TakerAccount: user, Price: 100_00, Amount: 500_000,
-			TakerOpen: 500_000, TakerRate: RateOne / 100,
-		})
+	p.command(order, engine.Event{Kind: engine.EventAccepted, Seq: engine.Seq(seq), Order: engine.OrderID(order), Account: engine.AccountID(user), Side: engine.Buy, Price: 100_00, Amount: 1_000_000})
+	p.command(0, engine.Event{
+		Kind: engine.EventTrade, Seq: engine.Seq(seq + 1), TimeNs: t0, Side: engine.Buy, Order: engine.OrderID(order), Account: engine.AccountID(user), Price: 100_00, Amount: 500_000,
+		OpenAmount: 500_000, TakerFee: RateOne / 100,
 	})
 }
 
@@ -351,7 +347,7 @@ func TestGroupOfRecordsSharesOneSyncOfTheJournal(t *testing.T) {
 		const group = 20
 		errs := make(chan error, group)
 		syncs, asked := p.fs.Count(vfs.OpSync), p.asked
-		if err := p.store.Fold(func(*State) {
+		if err := p.store.Fold(func() {
 			for range group {
 				go func() {
 					_, err := p.store.Do(deposit)

@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"os"
 	"testing"
+
+	"tickhive/engine"
 )
 
 // simulation drives a State as the running exchange does: handlers reserve, the market
@@ -22,7 +24,7 @@ type simulation struct {
 
 	records  [][]byte // since the snapshot
 	batches  []batch  // since the snapshot
-	current  []func(Fold)
+	current  []engine.Event
 	snapshot []byte
 
 	commands, accepted, trading, trades, refused, restarts, replaces, reduces int
@@ -30,21 +32,21 @@ type simulation struct {
 
 type batch struct {
 	pos    uint64
-	events []func(Fold)
+	events []engine.Event
 }
 
-func (m *simulation) emit(e func(Fold), f Fold) {
+func (m *simulation) emit(e engine.Event, f fold) {
 	m.current = append(m.current, e)
-	e(f)
+	f.event(&e)
 }
 
 // trade folds a trade and books it in the naive ledger, whose fee must be the State's.
-func (m *simulation) trade(mk *market, t Trade, f Fold) {
-	m.current = append(m.current, func(f Fold) { f.Trade(t) })
+func (m *simulation) trade(mk *market, t engine.Event, f fold) {
+	m.current = append(m.current, t)
 	short := m.s.counts.Shortfalls
-	got := f.Trade(t)
+	got := f.trade(&t)
 	m.trades++
-	buyer, seller := t.TakerAccount, t.MakerAccount
+	buyer, seller := uint32(t.Account), uint32(t.MakerAccount)
 	worth := mk.money(mk.total(t.Price, t.Amount))
 	fee := func(account, rate, discount uint32, got *big.Int, buys bool) *big.Int {
 		want := new(big.Int)
@@ -58,12 +60,12 @@ func (m *simulation) trade(mk *market, t Trade, f Fold) {
 		}
 		return got
 	}
-	takerFee := fee(t.TakerAccount, t.TakerRate, t.TakerDiscount, toBig(got.Taker), t.TakerSide == Buy)
-	makerFee := fee(t.MakerAccount, t.MakerRate, t.MakerDiscount, toBig(got.Maker), t.TakerSide == Sell)
-	if t.TakerAccount == 0 && t.MakerAccount == 0 {
+	takerFee := fee(uint32(t.Account), t.TakerFee, t.TakerDiscount, toBig(got.taker), t.Side == engine.Buy)
+	makerFee := fee(uint32(t.MakerAccount), t.MakerFee, t.MakerDiscount, toBig(got.maker), t.Side == engine.Sell)
+	if buyer == 0 && seller == 0 {
 		return
 	}
-	if t.TakerSide == Sell {
+	if t.Side == engine.Sell {
 		buyer, seller = seller, buyer
 	}
 	goods := new(big.Int).Mul(big.NewInt(t.Amount), pow10(18-mk.da))
@@ -71,20 +73,20 @@ func (m *simulation) trade(mk *market, t Trade, f Fold) {
 	m.naive.add(mk.base, seller, new(big.Int).Neg(goods))
 	m.naive.add(mk.quote, seller, worth)
 	m.naive.add(mk.quote, buyer, new(big.Int).Neg(worth))
-	if t.TakerSide == Buy { // the buyer's fee is booked first
-		m.naive.fee(mk.quote, t.TakerAccount, takerFee)
-		m.naive.fee(mk.quote, t.MakerAccount, makerFee)
+	if t.Side == engine.Buy { // the buyer's fee is booked first
+		m.naive.fee(mk.quote, uint32(t.Account), takerFee)
+		m.naive.fee(mk.quote, uint32(t.MakerAccount), makerFee)
 	} else {
-		m.naive.fee(mk.quote, t.MakerAccount, makerFee)
-		m.naive.fee(mk.quote, t.TakerAccount, takerFee)
+		m.naive.fee(mk.quote, uint32(t.MakerAccount), makerFee)
+		m.naive.fee(mk.quote, uint32(t.Account), takerFee)
 	}
 }
 
-func (m *simulation) fold(run func(Fold)) {
+func (m *simulation) fold(run func(fold)) {
 	m.pos++
-	f := m.s.BeginFold(m.pos)
+	f := beginFold(m.s, m.pos)
 	run(f)
-	f.End()
+	f.end()
 	m.batches = append(m.batches, batch{m.pos, m.current})
 	m.current = nil
 }
@@ -116,8 +118,8 @@ func newSimulation(t *testing.T, seed uint64) *simulation {
 	} {
 		p.r, p.pair = m, uint32(i)
 		m.markets = append(m.markets, &p)
-		e := PairAdded{Pair: p.pair, Seq: m.markets[i].next(), Base: p.base, Quote: p.quote, DigitsPrice: p.dp, DigitsAmount: p.da}
-		m.fold(func(f Fold) { m.emit(func(f Fold) { f.Pair(e) }, f) })
+		e := engine.Event{Kind: engine.EventPair, Pair: engine.PairID(p.pair), Seq: m.markets[i].next(), Instrument: &engine.Instrument{Base: p.base, Quote: p.quote, DigitsPrice: p.dp, DigitsAmount: p.da}}
+		m.fold(func(f fold) { m.emit(e, f) })
 	}
 	m.takeSnapshot()
 	for range 40 {
@@ -140,7 +142,7 @@ func (m *simulation) step() {
 	case n < 76:
 		mk := m.markets[m.rng.IntN(len(m.markets))]
 		if o := mk.pick(m.rng); o != nil {
-			m.fold(func(f Fold) { mk.cancel(f, o) })
+			m.fold(func(f fold) { mk.cancel(f, o) })
 			m.accepted++
 		}
 	case n < 84:
@@ -148,7 +150,7 @@ func (m *simulation) step() {
 	case n < 86:
 		mk := m.markets[m.rng.IntN(len(m.markets))]
 		if o := mk.pick(m.rng); o != nil {
-			m.fold(func(f Fold) { mk.reduce(f, o, m.rng.Int64N(o.open)+1) })
+			m.fold(func(f fold) { mk.reduce(f, o, m.rng.Int64N(o.open)+1) })
 			m.reduces++
 			m.accepted++
 		}
@@ -199,7 +201,7 @@ func (m *simulation) terms(u uint32) {
 // order places one random order: it reserves, then runs the order in the market.
 func (m *simulation) order() {
 	mk := m.markets[m.rng.IntN(len(m.markets))]
-	p := OrderParams{Pair: mk.pair, Side: Side(m.rng.IntN(2))}
+	p := OrderParams{Pair: mk.pair, Side: engine.Side(m.rng.IntN(2))}
 	if m.rng.IntN(10) > 0 {
 		p.Account = m.someone()
 	}
@@ -217,21 +219,21 @@ func (m *simulation) order() {
 	ioc := m.rng.IntN(6) == 0
 	switch m.rng.IntN(6) {
 	case 0:
-		p.Type, p.Price = Market, 0
+		p.Type, p.Price = engine.Market, 0
 	case 1:
-		if p.Side == Buy {
-			p.Type, p.ByQuote, p.Price = Market, true, 0
+		if p.Side == engine.Buy {
+			p.Type, p.ByQuote, p.Price = engine.Market, true, 0
 			p.Quote = bigQuote(mk.total(1_000, p.Amount))
 			p.Amount = 0
 		}
 	}
-	res, reject := m.s.Reserve(p)
-	if reject != nil {
+	res, reason := m.s.Reserve(p)
+	if reason != engine.NotRejected {
 		m.refused++
 		return
 	}
 	var ok, traded bool
-	m.fold(func(f Fold) { ok, traded = mk.place(f, p, res, ioc) })
+	m.fold(func(f fold) { ok, traded = mk.place(f, p, res, ioc) })
 	if !ok {
 		m.s.Release(res)
 		m.refused++
@@ -250,13 +252,13 @@ func (m *simulation) replaceOne() {
 		return
 	}
 	p := ReplaceParams{Order: o.id, Price: o.price + m.rng.Int64N(11) - 5, Amount: o.total + m.rng.Int64N(o.total+1) - o.total/2, HasPrice: true, HasAmount: true}
-	res, reject := m.s.ReserveReplace(p)
-	if reject != nil {
+	res, reason := m.s.ReserveReplace(p)
+	if reason != engine.NotRejected {
 		m.refused++
 		return
 	}
 	done := false
-	m.fold(func(f Fold) { done = mk.replace(f, o, p.Price, p.Amount, res) })
+	m.fold(func(f fold) { done = mk.replace(f, o, p.Price, p.Amount, res) })
 	if !done {
 		m.s.Release(res)
 		m.refused++
@@ -281,11 +283,7 @@ func (m *simulation) restart() {
 	i := 0
 	foldTo := func(pos uint64) {
 		for ; i < len(m.batches) && m.batches[i].pos <= pos; i++ {
-			f := s.BeginFold(m.batches[i].pos)
-			for _, e := range m.batches[i].events {
-				e(f)
-			}
-			f.End()
+			s.FoldEvents(m.batches[i].events, m.batches[i].pos)
 		}
 	}
 	for _, b := range m.records {
@@ -344,7 +342,7 @@ func (m *simulation) compareHolds() {
 				continue
 			}
 			k, hold := key{o.account, mk.base}, new(big.Int).Mul(big.NewInt(o.open), pow10(18-mk.da))
-			if o.side == Buy {
+			if o.side == engine.Buy {
 				worth := mk.money(mk.total(o.price, o.open))
 				k, hold = key{o.account, mk.quote}, worth.Add(worth, naiveFee(worth, o.rates.Taker, o.rates.Discount))
 				if mk.pair == 2 {

@@ -1,6 +1,9 @@
 package accounts
 
-import "tickhive/internal/fixed"
+import (
+	"tickhive/accounts/auth"
+	"tickhive/internal/fixed"
+)
 
 // Record is one accepted command. It holds everything that Apply needs, so that Apply decides
 // nothing again under another configuration. It holds secrets (Key.Secret).
@@ -14,34 +17,22 @@ type Record struct {
 	EnginePos uint64
 	User      uint32
 
-	Profile    Profile    // CreateUser, PatchUser: all of it, after the change
-	Key        KeyRecord  // CreateKey
-	PublicKey  string     // DeleteKey
-	Currency   string     // Deposit, Withdraw, AddProfit
-	Amount     fixed.I128 // Deposit, Withdraw, AddProfit
-	Commission fixed.I128 // Withdraw: on top of Amount
-	Profit     ProfitType // AddProfit
-	Inviter    uint32     // SetInviter
-	HasRate    bool       // SetInviter: by a link, Rate becomes both discounts
-	Rate       uint32     // CreateLink, SetInviter by a link: 10^-8
-	LinkNumber uint64     // CreateLink: dense from 1
-	Config     Config     // Configure
+	Profile    Profile        // CreateUser, PatchUser: all of it, after the change
+	Key        auth.KeyRecord // CreateKey
+	PublicKey  string         // DeleteKey
+	Currency   string         // Deposit, Withdraw, AddProfit
+	Amount     fixed.I128     // Deposit, Withdraw, AddProfit
+	Commission fixed.I128     // Withdraw: on top of Amount
+	Profit     ProfitType     // AddProfit
+	Inviter    uint32         // SetInviter
+	HasRate    bool           // SetInviter: by a link, Rate becomes both discounts
+	Rate       uint32         // CreateLink, SetInviter by a link: 10^-8
+	LinkNumber uint64         // CreateLink: dense from 1
+	Config     Config         // Configure
 
 	// staged: the plan took the money of a withdrawal out of the balance, or reserved room for
 	// a deposit or a profit. Memory only; a record read from a log is not staged.
 	staged bool
-}
-
-// KeyRecord is an API key as stored.
-type KeyRecord struct {
-	PublicKey   string
-	Secret      Secret
-	Name        string
-	CanTrade    bool
-	CanWithdraw bool
-	IPWhitelist []string
-	CreatedNs   int64
-	ExpiresNs   int64 // 0: never
 }
 
 // RestsOnEngine reports whether the record spends money that fills may have brought. Its
@@ -54,7 +45,7 @@ type Result struct {
 	Kind       Kind
 	User       UserView       // CreateUser, PatchUser
 	Key        APIKeyView     // CreateKey
-	Secret     Secret         // CreateKey: shown once
+	Secret     auth.Secret    // CreateKey: shown once
 	Balance    BalanceView    // Deposit, Withdraw
 	Commission fixed.I128     // Withdraw
 	Accruals   []PaidAccrual  // AddProfit

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"testing"
 
+	"tickhive/engine"
 	"tickhive/internal/fixed"
 )
 
@@ -67,7 +68,7 @@ func TestAmbassadorLinksGiveTheirDiscount(t *testing.T) {
 	if text(v.DealBidDiscount) != "0.125" || text(v.DealAskDiscount) != "0.125" || *v.InviterID != UserID(a).String() {
 		t.Fatalf("%+v", v)
 	}
-	if terms := r.s.View().Terms(b); terms.Discount(Buy) != 12_500_000 || terms.Discount(Sell) != 12_500_000 {
+	if terms := r.s.View().Terms(b); terms.Discount(engine.Buy) != 12_500_000 || terms.Discount(engine.Sell) != 12_500_000 {
 		t.Fatalf("%+v", terms)
 	}
 	for i := 1; i < MaxLinksPerUser; i++ {
@@ -98,10 +99,10 @@ func (r *rig) chain(n int) {
 // fill folds a trade of worth quote units (8 digits) between the given taker and the built-in
 // account, with a fee rate of 0.1.
 func (r *rig) fill(taker uint32, worth int64, timeNs int64) {
-	r.fold(func(f Fold) {
-		f.Trade(Trade{
-			Seq: r.next(0), TimeNs: timeNs, TakerSide: Sell, Taker: 1, Maker: 2, TakerAccount: taker, MakerAccount: 0,
-			Price: 1, Amount: worth, TakerRate: RateOne / 10, MakerRate: RateOne,
+	r.fold(func(f fold) {
+		f.trade(&engine.Event{
+			Kind: engine.EventTrade, Seq: r.next(0), TimeNs: timeNs, Side: engine.Sell, Order: 1, Maker: 2, Account: engine.AccountID(taker), MakerAccount: 0,
+			Price: 1, Amount: worth, TakerFee: RateOne / 10, MakerFee: RateOne,
 		})
 	})
 }

@@ -6,10 +6,6 @@ func invalid(field, format string, args ...any) *refuse.Refusal {
 	return refuse.Param(field, format, args...)
 }
 
-func unauthorized(field, format string, args ...any) *refuse.Refusal {
-	return refuse.New(refuse.Unauthorized, field, format, args...)
-}
-
 func forbidden(field, format string, args ...any) *refuse.Refusal {
 	return refuse.New(refuse.Forbidden, field, format, args...)
 }
@@ -24,8 +20,4 @@ func conflict(field, format string, args ...any) *refuse.Refusal {
 
 func insufficient(currency string) *refuse.Refusal {
 	return refuse.New(refuse.InsufficientFunds, "", "The free balance of %s does not cover it.", currency)
-}
-
-func totalOutOfRange() *refuse.Refusal {
-	return refuse.New(refuse.TotalOutOfRange, "", "No balance, hold or order may pass 10^20.")
 }

@@ -1,9 +1,8 @@
 package accounts
 
 import (
+	"tickhive/engine"
 	"tickhive/internal/fixed"
-
-	"tickhive/internal/refuse"
 )
 
 // OrderParams is a new order on its way to the engine, in the pair's ticks and lots.
@@ -11,8 +10,8 @@ import (
 type OrderParams struct {
 	Account uint32 // 0: the built-in account, which holds nothing
 	Pair    uint32
-	Side    Side
-	Type    OrderType
+	Side    engine.Side
+	Type    engine.OrderType
 	Price   int64      // ticks; 0 for market orders
 	Amount  int64      // lots; 0 for a buy by quote
 	ByQuote bool       // market buy by quote amount
@@ -24,10 +23,10 @@ type OrderParams struct {
 
 // normalize clears the values that the engine's Accepted event does not carry.
 func (p *OrderParams) normalize() {
-	if p.Type.atMarket() {
+	if atMarket(p.Type) {
 		p.Price = 0
 	}
-	if p.ByQuote = p.ByQuote && p.Type.atMarket() && p.Side == Buy; p.ByQuote {
+	if p.ByQuote = p.ByQuote && atMarket(p.Type) && p.Side == engine.Buy; p.ByQuote {
 		p.Amount = 0
 	} else {
 		p.Quote = fixed.U128{}
@@ -78,8 +77,8 @@ type reservationKey struct {
 	order   uint64 // replaces; 0: a new order
 	account uint32
 	pair    uint32
-	side    Side
-	typ     OrderType
+	side    engine.Side
+	typ     engine.OrderType
 	byQuote bool
 	price   int64
 	amount  int64
@@ -95,27 +94,28 @@ type pendingEntry struct {
 }
 
 // Reserve reserves the amount that an order must hold, before the engine sees the order.
-// Refusals are insufficient_funds, total_out_of_range and, for a stop_market buy of a funded
-// account without quoteAmount, INVALID_PARAM. An order that the engine refuses for its shape
+// Refusals are InsufficientFunds, TotalOutOfRange, UnknownPair and TooManyOrders. A stop_market
+// buy of a funded account must give a quote amount: without one it is refused for lack of funds,
+// because its cost is unknown until it triggers. An order that the engine refuses for its shape
 // (no price, no amount) reserves nothing. Any goroutine.
-func (s *State) Reserve(p OrderParams) (Reservation, *refuse.Refusal) {
+func (s *State) Reserve(p OrderParams) (Reservation, engine.Reason) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	pair := s.pairs[p.Pair]
 	if pair == nil {
-		return Reservation{}, notFound("currencyPairCode", "There is no such pair.")
+		return Reservation{}, engine.UnknownPair
 	}
-	if p.Price < 0 || p.Amount < 0 || (p.Amount == 0 && !p.ByQuote) || (p.Price == 0 && !p.Type.atMarket()) {
-		return Reservation{}, nil
+	if p.Price < 0 || p.Amount < 0 || (p.Amount == 0 && !p.ByQuote) || (p.Price == 0 && !atMarket(p.Type)) {
+		return Reservation{}, engine.NotRejected
 	}
 	p.normalize()
 	u := s.must(p.Account)
 	if p.Account == 0 {
 		_, ok := pair.notional(p.Price, p.Amount)
 		if !ok {
-			return Reservation{}, totalOutOfRange()
+			return Reservation{}, engine.TotalOutOfRange
 		}
-		return Reservation{}, nil
+		return Reservation{}, engine.NotRejected
 	}
 	o := orderHold{
 		account: p.Account, pair: p.Pair, side: p.Side, typ: p.Type, byQuote: p.ByQuote,
@@ -123,28 +123,28 @@ func (s *State) Reserve(p OrderParams) (Reservation, *refuse.Refusal) {
 	}
 	r := Reservation{key: o.key(), in: o.brought(pair)}
 	touch := o.bestPrice(p.Touch, p.Stop)
-	if p.Type.atMarket() && p.Side == Buy && !p.ByQuote && !u.profile.Unlimited {
-		if p.Type == StopMarket {
-			return Reservation{}, invalid("quoteAmount", "A stop_market buy must give quoteAmount.")
+	if atMarket(p.Type) && p.Side == engine.Buy && !p.ByQuote && !u.profile.Unlimited {
+		if p.Type == engine.StopMarket {
+			return Reservation{}, engine.InsufficientFunds // its cost is unknown until it triggers
 		}
 		available := positive(u.row(pair.quote).available())
 		r.Funded, r.SpendLimit = true, spendLimit(available, pair, p.Rates)
 		if r.SpendLimit.IsZero() {
-			return Reservation{}, insufficient(s.currencies[pair.quote])
+			return Reservation{}, engine.InsufficientFunds
 		}
 		r.key.quote = r.SpendLimit
 		o.byQuote, o.quote = true, r.SpendLimit
 	}
 	need, ok := o.need(pair)
 	if !ok || !s.fits(u, pair, &o, touch) {
-		return Reservation{}, totalOutOfRange()
+		return Reservation{}, engine.TotalOutOfRange
 	}
 	r.coming, _, _ = o.moves(pair, touch)
-	if p.Side == Sell || p.ByQuote {
+	if p.Side == engine.Sell || p.ByQuote {
 		digits := o.earnDigits(pair)
 		r.EarnLimit = unitsOf(allowance(s.headroom(u, r.in), r.coming), digits)
 		if r.EarnLimit.IsZero() {
-			return Reservation{}, totalOutOfRange()
+			return Reservation{}, engine.TotalOutOfRange
 		}
 		r.key.earn = r.EarnLimit
 		r.coming, _ = moneyOf(r.EarnLimit, digits)
@@ -158,7 +158,7 @@ func (o *orderHold) bestPrice(touch, stop int64) int64 {
 	switch {
 	case stop == 0:
 		return touch
-	case o.side == Sell:
+	case o.side == engine.Sell:
 		return max(touch, stop)
 	case touch == 0:
 		return stop
@@ -177,7 +177,7 @@ func (s *State) fits(u *user, p *pairTerms, o *orderHold, touch int64) bool {
 		return false
 	}
 	in, out := p.base, p.quote
-	if o.side == Sell {
+	if o.side == engine.Sell {
 		in, out = out, in
 	}
 	has := s.coming[balanceKey{u.n, in}].sum().Minus(o.coming)
@@ -200,7 +200,7 @@ func (s *State) fits(u *user, p *pairTerms, o *orderHold, touch int64) bool {
 
 // moves returns the most that the order may bring and give, without fees; ok is false beyond 10^20.
 func (o *orderHold) moves(p *pairTerms, touch int64) (brings, gives fixed.I128, ok bool) {
-	if o.side == Sell {
+	if o.side == engine.Sell {
 		gives, _ = lotsOf(o.open, p.digitsAmount) // int64 lots are always below 10^20
 		brings, ok = p.notional(max(o.price, touch), o.open)
 		return brings, gives, ok
@@ -208,7 +208,7 @@ func (o *orderHold) moves(p *pairTerms, touch int64) (brings, gives fixed.I128, 
 	if !o.byQuote {
 		brings, _ = lotsOf(o.open, p.digitsAmount)
 		price := o.price
-		if o.typ.atMarket() {
+		if atMarket(o.typ) {
 			price = touch
 		}
 		gives, ok = p.notional(price, o.open)
@@ -225,18 +225,18 @@ func (o *orderHold) moves(p *pairTerms, touch int64) (brings, gives fixed.I128, 
 	return brings, gives, ok
 }
 
-func (s *State) reserve(u *user, currency uint32, r Reservation, need fixed.I128) (Reservation, *refuse.Refusal) {
+func (s *State) reserve(u *user, currency uint32, r Reservation, need fixed.I128) (Reservation, engine.Reason) {
 	if s.waiting >= MaxReservations {
-		return Reservation{}, &refuse.Refusal{Code: refuse.TooManyOrders, Message: "Too many orders wait for the engine."}
+		return Reservation{}, engine.TooManyOrders
 	}
 	row, t := u.row(currency), &s.totals[currency]
 	left := row.available()
 	if u.profile.Unlimited {
 		if left.Cmp(need.Sub(MaxMoney)) < 0 {
-			return Reservation{}, totalOutOfRange()
+			return Reservation{}, engine.TotalOutOfRange
 		}
 	} else if need.Sign() > 0 && left.Cmp(need) < 0 {
-		return Reservation{}, insufficient(s.currencies[currency])
+		return Reservation{}, engine.InsufficientFunds
 	}
 	r.amount, r.taken = need, true
 	row.pending = row.pending.Plus(need)
@@ -250,24 +250,24 @@ func (s *State) reserve(u *user, currency uint32, r Reservation, need fixed.I128
 	s.expect(u.n, r.in, fixed.I128{}, r.coming)
 	s.waiting++
 	s.changed(u, currency)
-	return r, nil
+	return r, engine.NotRejected
 }
 
 // ReserveReplace reserves the amount that a replace needs beyond the order's hold. For an order
 // without a hold (closed, unknown, of the built-in account) it reserves nothing, and Replaces is
 // false. The engine must then refuse the replace if the order belongs to a user after all, because
 // no money is reserved for it. While one replace of an order is on its way, another is refused.
-func (s *State) ReserveReplace(p ReplaceParams) (Reservation, *refuse.Refusal) {
+func (s *State) ReserveReplace(p ReplaceParams) (Reservation, engine.Reason) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	o := s.orders[p.Order]
-	if o == nil || o.waiting || o.typ.atMarket() {
-		return Reservation{}, nil
+	if o == nil || o.waiting || atMarket(o.typ) {
+		return Reservation{}, engine.NotRejected
 	}
 	pair, u := s.pairs[o.pair], s.must(o.account)
 	r := Reservation{key: replaceKey(o), Replaces: true}
 	if s.pending[r.key] != nil {
-		return Reservation{}, insufficient(s.currencies[o.currency(pair)])
+		return Reservation{}, engine.InsufficientFunds
 	}
 	next := *o
 	total := o.filled + o.open
@@ -282,15 +282,15 @@ func (s *State) ReserveReplace(p ReplaceParams) (Reservation, *refuse.Refusal) {
 	}
 	need, ok := next.need(pair)
 	touch := p.Ask
-	if o.side == Sell {
+	if o.side == engine.Sell {
 		touch = p.Bid
 	}
 	if !ok || !s.fits(u, pair, &next, touch) {
-		return Reservation{}, totalOutOfRange()
+		return Reservation{}, engine.TotalOutOfRange
 	}
 	r.in = o.brought(pair)
 	r.coming, _, _ = next.moves(pair, touch)
-	if o.side == Sell {
+	if o.side == engine.Sell {
 		r.EarnLimit, r.coming = s.earnMore(u, pair, o, r.coming)
 	}
 	r.coming = positive(r.coming.Sub(o.coming))
@@ -306,7 +306,7 @@ func (o *orderHold) worth() fixed.U128 { return fixed.Mul64(uint64(o.price), uin
 // cost returns the amount that the remainder of a limit order takes at its price: product
 // units of a buy, lots of a sell.
 func (o *orderHold) cost() fixed.U128 {
-	if o.side == Sell {
+	if o.side == engine.Sell {
 		return fixed.FromU64(uint64(o.open))
 	}
 	return o.worth()

@@ -1,6 +1,9 @@
 package accounts
 
-import "tickhive/internal/fixed"
+import (
+	"tickhive/engine"
+	"tickhive/internal/fixed"
+)
 
 // maxRounding is the most by which rounded fees may overdraw one reservation, in 10^-18.
 const maxRounding = 1_000_000
@@ -12,41 +15,38 @@ type leg struct {
 	fee     fixed.I128
 }
 
-// TradeFee returns the fee of one side of a trade: price x amount x rate x (1 - discount),
-// rounded half even to 10^-18 (docs/contract/trading.md#fees). The built-in account pays none;
-// the caller excludes it.
-func TradeFee(price, amount int64, digitsTotal int, rate, discount uint32) fixed.I128 {
-	n := atMost(moneyOf(fixed.Mul64(uint64(price), uint64(amount)), digitsTotal))
-	return feeHalfEven(n, rate, discount)
-}
+// tradeFees holds the fees that both sides of a trade paid, in the quote currency, 10^-18.
+type tradeFees struct{ taker, maker fixed.I128 }
 
-// Trade settles one trade: base goes to the buyer, quote to the seller, the fees of both to
-// the fee account and from there to the uplines. The part of the hold that was for a worse
-// price becomes free. Trade returns the fees, zeros for an event that was folded before.
-func (f Fold) Trade(e Trade) TradeFees {
-	p, fresh := f.fresh(e.Pair, e.Seq)
-	if !fresh || (e.TakerAccount == 0 && e.MakerAccount == 0) {
-		return TradeFees{}
+// trade settles one trade: base goes to the buyer, quote to the seller, the fees of both to
+// the fee account and from there to the uplines. A fee is price x amount x rate x (1 - discount),
+// rounded half even to 10^-18 (docs/contract/trading.md#fees); the built-in account pays none.
+// The part of the hold that was for a worse price becomes free. trade returns the fees, zeros
+// for an event that was folded before.
+func (f fold) trade(e *engine.Event) tradeFees {
+	p, fresh := f.fresh(e)
+	if !fresh || (e.Account == 0 && e.MakerAccount == 0) {
+		return tradeFees{}
 	}
 	s := f.s
 	worth := atMost(p.notional(e.Price, e.Amount))
 	goods := atMost(lotsOf(e.Amount, p.digitsAmount))
-	taker := leg{account: e.TakerAccount, order: s.orders[e.Taker]}
-	maker := leg{account: e.MakerAccount, order: s.orders[e.Maker]}
+	taker := leg{account: uint32(e.Account), order: s.orders[uint64(e.Order)]}
+	maker := leg{account: uint32(e.MakerAccount), order: s.orders[uint64(e.Maker)]}
 	if taker.account != 0 {
-		taker.fee = feeHalfEven(worth, e.TakerRate, e.TakerDiscount)
+		taker.fee = feeHalfEven(worth, e.TakerFee, e.TakerDiscount)
 	}
 	if maker.account != 0 {
-		maker.fee = feeHalfEven(worth, e.MakerRate, e.MakerDiscount)
+		maker.fee = feeHalfEven(worth, e.MakerFee, e.MakerDiscount)
 	}
 	if o := taker.order; o != nil {
-		o.filledBy(e.Price, e.Amount, e.TakerOpen, e.QuoteLeft)
+		o.filledBy(e.Price, e.Amount, e.OpenAmount, e.Quote)
 	}
 	if o := maker.order; o != nil {
 		o.filledBy(e.Price, e.Amount, e.MakerOpen, fixed.U128{})
 	}
 	buyer, seller := &taker, &maker
-	if e.TakerSide == Sell {
+	if e.Side == engine.Sell {
 		buyer, seller = seller, buyer
 	}
 	s.brings(buyer, p, worth, goods)
@@ -65,7 +65,7 @@ func (f Fold) Trade(e Trade) TradeFees {
 			s.settleDown(o, p)
 		}
 	}
-	return TradeFees{Taker: taker.fee, Maker: maker.fee}
+	return tradeFees{taker: taker.fee, maker: maker.fee}
 }
 
 // pay takes worth and the fee from the buyer: first from the order's hold, except for the amount

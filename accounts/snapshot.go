@@ -6,7 +6,10 @@ import (
 	"maps"
 	"slices"
 
+	"tickhive/accounts/auth"
+	"tickhive/engine"
 	"tickhive/internal/fixed"
+	"tickhive/internal/wire"
 )
 
 // Format of a snapshot: the sections below, in this order, each list preceded by its length.
@@ -20,55 +23,19 @@ import (
 // Since version 2 sums (balances, totals, archive) have 24 bytes, the least significant
 // word first, and an open hold ends with its earn limit; version 1 wrote sums as money, in
 // 16 bytes, and had no limits.
+type snapshot struct {
+	walker
+	s       *State
+	version uint8
+	users   int // in the snapshot
 
-// AppendSnapshot appends the whole state, secrets included. Store's goroutine. Folds wait while
-// it writes the users and copies the holds. It writes the holds and the accruals, which never
-// change, after that.
-func (s *State) AppendSnapshot(dst []byte) []byte {
-	s.Abandon()
-	s.mu.Lock()
-	s.snapshotPos = s.enginePos
-	s.mu.Unlock()
-	dst = append(dst, SnapshotVersion)
-	dst, w := s.appendFigures(dst)
-	slices.SortFunc(w.orders, func(a, b orderHold) int { return cmp.Compare(a.id, b.id) })
-	dst = putUint(dst, uint64(len(w.orders)))
-	for i := range w.orders {
-		dst = w.order(dst, &w.orders[i])
-	}
-	dst = putUint(dst, uint64(len(w.received)))
-	for i := range w.received {
-		r := &w.received[i]
-		dst = putUint(dst, uint64(r.to))
-		dst = w.archive(w.accruals(w.accruals(dst, r.deals), r.others), r.archive)
-	}
-	return dst
-}
+	// A snapshot has the rank of a currency by its code. A read numbers the currencies by rank.
+	byNo []uint32 // currency number of each rank
+	rank []uint32 // rank of each currency number
 
-// appendFigures appends the sections that need the lock, and copies the data of the others.
-func (s *State) appendFigures(dst []byte) ([]byte, *snapshotWriter) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	w := s.writer()
-	dst = putUint(putInt(dst, s.lastNs), s.enginePos)
-	dst = putConfig(dst, &s.config)
-	dst = w.pairs(w.currencies(dst))
-	dst = putUint(dst, uint64(len(s.users)))
-	for _, u := range s.users {
-		dst = w.user(dst, u)
-		if len(u.deals)+len(u.others)+len(u.archive) > 0 {
-			w.received = append(w.received, receivedBy{u.n, u.deals, u.others, maps.Clone(u.archive)})
-		}
-	}
-	dst = putUint(dst, uint64(len(s.dealQueue)))
-	for _, n := range s.dealQueue {
-		dst = putUint(dst, uint64(n))
-	}
-	w.orders = make([]orderHold, 0, len(s.orders))
-	for _, o := range s.orders {
-		w.orders = append(w.orders, *o)
-	}
-	return dst, w
+	written  []row // of the account that is being written
+	orders   []orderHold
+	received []receivedBy
 }
 
 // receivedBy holds the accruals that one user received.
@@ -78,145 +45,327 @@ type receivedBy struct {
 	archive       map[archiveKey]fixed.I192
 }
 
-// snapshotWriter writes the sections and replaces currency numbers by their rank by code.
-type snapshotWriter struct {
-	s    *State
-	byNo []uint32 // currency number of each rank
-	rank []uint32 // rank of each currency number
-
-	orders   []orderHold
-	received []receivedBy
-}
-
-func (s *State) writer() *snapshotWriter {
-	w := &snapshotWriter{s: s, rank: make([]uint32, len(s.currencies))}
-	for i := range s.currencies {
-		w.byNo = append(w.byNo, uint32(i))
-	}
-	slices.SortFunc(w.byNo, func(a, b uint32) int { return cmp.Compare(s.currencies[a], s.currencies[b]) })
-	for rank, no := range w.byNo {
-		w.rank[no] = uint32(rank)
-	}
-	return w
-}
-
-func (w *snapshotWriter) currencies(b []byte) []byte {
-	b = putUint(b, uint64(len(w.byNo)))
-	for _, no := range w.byNo {
-		t := &w.s.totals[no]
-		b = putText(b, w.s.currencies[no])
-		b = putSum(putSum(putSum(b, t.fees), t.deposited), t.withdrawn)
-	}
-	return b
-}
-
-func (w *snapshotWriter) pairs(b []byte) []byte {
-	b = putUint(b, uint64(len(w.s.pairs)))
-	for _, id := range slices.Sorted(maps.Keys(w.s.pairs)) {
-		p := w.s.pairs[id]
-		b = putUint(putUint(putUint(b, uint64(id)), uint64(w.rank[p.base])), uint64(w.rank[p.quote]))
-		b = append(b, byte(p.digitsPrice), byte(p.digitsAmount))
-		b = putUint(b, p.seq)
-	}
-	return b
-}
-
-func (w *snapshotWriter) user(b []byte, u *user) []byte {
-	b = putProfile(b, &u.profile)
-	b = putUint(putInt(b, u.createdNs), uint64(u.inviter))
-	b = putUint(b, uint64(len(u.links)))
-	for _, l := range u.links {
-		b = putInt(putUint(putUint(b, l.number), uint64(l.rate)), l.createdNs)
-	}
-	b = putUint(b, uint64(len(u.keys)))
-	for _, k := range u.keys {
-		b = putKey(b, &k.rec)
-	}
-	b = putUint(b, uint64(len(u.levelChanges)))
-	for _, c := range u.levelChanges {
-		b = append(putInt(b, c.atNs), c.old, c.new)
-	}
-	rows := slices.Clone(u.rows)
-	rows = slices.DeleteFunc(rows, func(r row) bool { return r.free.Sign() == 0 && r.held.Sign() == 0 })
-	slices.SortFunc(rows, func(x, y row) int { return cmp.Compare(w.rank[x.currency], w.rank[y.currency]) })
-	b = putUint(b, uint64(len(rows)))
-	for i := range rows {
-		b = putSum(putSum(putUint(b, uint64(w.rank[rows[i].currency])), rows[i].free), rows[i].held)
-	}
-	return b
-}
-
-func (w *snapshotWriter) accruals(b []byte, list []accrual) []byte {
-	b = putUint(b, uint64(len(list)))
-	for i := range list {
-		a := &list[i]
-		b = putMoney(putInt(b, a.timeNs), a.amount)
-		b = putUint(putUint(putUint(b, uint64(a.from)), uint64(w.rank[a.currency])), uint64(a.level))
-		if b = append(b, byte(a.typ)); a.typ == StakeAccrual {
-			b = putMoney(putUint(b, uint64(a.applied)), a.source)
-			b = putBool(append(b, a.received), a.bonus)
-		}
-	}
-	return b
-}
-
-func (w *snapshotWriter) archive(b []byte, archive map[archiveKey]fixed.I192) []byte {
-	keys := make([]archiveKey, 0, len(archive))
-	for k := range archive {
-		keys = append(keys, k)
-	}
-	slices.SortFunc(keys, func(x, y archiveKey) int {
-		return cmp.Or(
-			cmp.Compare(x.day, y.day), cmp.Compare(x.from, y.from), cmp.Compare(w.rank[x.currency], w.rank[y.currency]),
-			cmp.Compare(x.level, y.level), cmp.Compare(x.typ, y.typ),
-		)
-	})
-	b = putUint(b, uint64(len(keys)))
-	for _, k := range keys {
-		b = putUint(putInt(b, k.day), uint64(k.from))
-		b = append(putUint(putUint(b, uint64(w.rank[k.currency])), uint64(k.level)), byte(k.typ))
-		b = putSum(b, archive[k])
-	}
-	return b
-}
-
-func (w *snapshotWriter) order(b []byte, o *orderHold) []byte {
-	b = putUint(putUint(putUint(b, o.id), uint64(o.account)), uint64(o.pair))
-	b = append(b, byte(o.side), byte(o.typ))
-	b = putBool(putBool(putBool(b, o.byQuote), o.capped), o.waiting)
-	b = putInt(putInt(putInt(b, o.price), o.open), o.filled)
-	b = putMoney(b, fixed.I128{Hi: int64(o.quote.Hi), Lo: o.quote.Lo})
-	b = putUint(putUint(putUint(b, uint64(o.rates.Maker)), uint64(o.rates.Taker)), uint64(o.rates.Discount))
-	b = putBool(putMoney(b, o.held), o.limited)
-	if o.limited {
-		b = putMoney(b, o.coming)
-	}
-	return b
+// AppendSnapshot appends the whole state, secrets included. Store's goroutine. Folds wait while
+// it writes the users and copies the holds. It writes the holds and the accruals, which never
+// change, after that.
+func (s *State) AppendSnapshot(dst []byte) []byte {
+	s.Abandon()
+	s.mu.Lock()
+	s.snapshotPos = s.enginePos
+	s.mu.Unlock()
+	w := snapshot{walker: walker{wire.Writer(dst)}, s: s, version: SnapshotVersion}
+	w.U8(&w.version, SnapshotVersion)
+	s.mu.RLock()
+	w.figures()
+	w.copyRest()
+	s.mu.RUnlock()
+	slices.SortFunc(w.orders, func(a, b orderHold) int { return cmp.Compare(a.id, b.id) })
+	w.rest()
+	return w.Bytes()
 }
 
 // DecodeSnapshot is the inverse of AppendSnapshot. The state shares nothing with b.
 func DecodeSnapshot(b []byte, opts Options) (*State, error) {
 	s := New(opts)
-	r := &snapshotReader{reader: reader{b: b}, s: s}
-	if r.version = r.byte(); r.version < 1 || r.version > SnapshotVersion {
-		return nil, fmt.Errorf("%w: snapshot version %d, this program reads up to %d", errCorrupt, r.version, SnapshotVersion)
+	w := snapshot{walker: walker{wire.Reader(b)}, s: s}
+	if w.U8(&w.version, 1<<8-1); w.version < 1 || w.version > SnapshotVersion {
+		return nil, fmt.Errorf("accounts: snapshot version %d, this program reads up to %d", w.version, SnapshotVersion)
 	}
-	s.lastNs, s.enginePos = r.int(), r.uint()
+	w.figures()
+	w.rest()
+	err := w.End()
+	if err == nil {
+		err = s.complete()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("accounts: snapshot: %w", err)
+	}
 	s.snapshotPos = s.enginePos
-	s.config = r.config()
-	r.currencies()
-	r.pairs()
-	r.users()
-	for n := r.count(1); n > 0 && !r.bad; n-- {
-		s.dealQueue = append(s.dealQueue, r.userNo())
-	}
-	r.orders()
-	r.received()
-	if err := r.end(); err != nil {
-		return nil, err
-	}
-	if err := s.complete(); err != nil {
-		return nil, fmt.Errorf("%w: %w", errCorrupt, err)
-	}
 	return s, nil
+}
+
+// figures encodes the sections that need the lock. Caller: holds mu.
+func (w *snapshot) figures() {
+	lastNs, enginePos, config := w.s.lastNs, w.s.enginePos, w.s.config
+	if w.Reading() {
+		config = Config{}
+	}
+	w.I64(&lastNs)
+	w.U64(&enginePos)
+	w.config(&config)
+	if w.Reading() {
+		w.s.lastNs, w.s.enginePos, w.s.config = lastNs, enginePos, config
+	}
+	w.currencies()
+	w.pairs()
+	w.accounts()
+	for i := range w.each(len(w.s.dealQueue)) {
+		to := at(w.walker, w.s.dealQueue, i)
+		w.user(&to)
+		put(w.walker, &w.s.dealQueue, to)
+	}
+}
+
+// copyRest copies the data of the other sections. Caller: holds mu.
+func (w *snapshot) copyRest() {
+	for _, u := range w.s.users {
+		if len(u.deals)+len(u.others)+len(u.archive) > 0 {
+			w.received = append(w.received, receivedBy{u.n, u.deals, u.others, maps.Clone(u.archive)})
+		}
+	}
+	w.orders = make([]orderHold, 0, len(w.s.orders))
+	for _, o := range w.s.orders {
+		w.orders = append(w.orders, *o)
+	}
+}
+
+func (w *snapshot) rest() {
+	for i := range w.each(len(w.orders)) {
+		o := at(w.walker, w.orders, i)
+		if w.order(&o); w.Reading() {
+			w.addOrder(&o)
+		}
+	}
+	for i := range w.each(len(w.received)) {
+		r := at(w.walker, w.received, i)
+		w.user(&r.to)
+		w.accruals(&r.deals)
+		w.accruals(&r.others)
+		if w.archive(&r.archive); w.Reading() {
+			w.addReceived(&r)
+		}
+	}
+}
+
+// sum encodes a sum; version 1 wrote sums as money.
+func (w *snapshot) sum(v *fixed.I192) {
+	if w.version >= 2 {
+		w.word(&v.W0)
+		w.word(&v.W1)
+		w.word(&v.W2)
+		return
+	}
+	var m fixed.I128
+	w.money(&m)
+	*v = m.Wide()
+}
+
+// currency encodes a currency number as its rank.
+func (w *snapshot) currency(no *uint32) {
+	if !w.Reading() {
+		rank := w.rank[*no]
+		w.U32(&rank)
+		return
+	}
+	if w.U32(no); int(*no) >= len(w.s.currencies) {
+		w.Fail("currency %d of %d", *no, len(w.s.currencies))
+		*no = 0
+	}
+}
+
+// user encodes the number of a user who is in the snapshot.
+func (w *snapshot) user(no *uint32) {
+	if w.U32(no); int(*no) >= w.users {
+		w.Fail("user %d of %d", *no, w.users)
+		*no = 0
+	}
+}
+
+func (w *snapshot) currencies() {
+	s := w.s
+	w.rank = make([]uint32, len(s.currencies))
+	for no := range s.currencies {
+		w.byNo = append(w.byNo, uint32(no))
+	}
+	slices.SortFunc(w.byNo, func(a, b uint32) int { return cmp.Compare(s.currencies[a], s.currencies[b]) })
+	for i := range w.each(len(w.byNo)) {
+		var code string
+		var t totals
+		if !w.Reading() {
+			w.rank[w.byNo[i]] = uint32(i)
+			code, t = s.currencies[w.byNo[i]], s.totals[w.byNo[i]]
+		}
+		w.text(&code)
+		w.sum(&t.fees)
+		w.sum(&t.deposited)
+		w.sum(&t.withdrawn)
+		if !w.Reading() {
+			continue
+		}
+		if _, twice := s.currencyNo[code]; twice {
+			w.Fail("currency %q twice", code)
+			return
+		}
+		s.totals[s.currency(code)] = t
+	}
+}
+
+func (w *snapshot) pairs() {
+	ids := slices.Sorted(maps.Keys(w.s.pairs))
+	for i := range w.each(len(ids)) {
+		var p pairTerms
+		if !w.Reading() {
+			p = *w.s.pairs[ids[i]]
+		}
+		price, amount := uint8(p.digitsPrice), uint8(p.digitsAmount)
+		w.U32(&p.id)
+		w.currency(&p.base)
+		w.currency(&p.quote)
+		w.U8(&price, fixed.Scale)
+		w.U8(&amount, fixed.Scale)
+		w.U64(&p.seq)
+		if !w.Reading() {
+			continue
+		}
+		p.digitsPrice, p.digitsAmount = int(price), int(amount)
+		if p.digitsTotal() > fixed.Scale {
+			w.Fail("pair %d has %d digits", p.id, p.digitsTotal())
+			return
+		}
+		w.s.pairs[p.id] = &p
+	}
+}
+
+func (w *snapshot) accounts() {
+	if w.users = w.Len(len(w.s.users)); w.users < 1 || w.users > MaxUsers+1 {
+		w.Fail("%d users", w.users)
+		return
+	}
+	var written user
+	for n := range w.users {
+		u := &written
+		if w.Reading() {
+			u = &user{n: uint32(n)}
+		} else {
+			written = *w.s.users[n]
+		}
+		w.account(u)
+		if w.Err() != nil {
+			return
+		}
+		if w.Reading() {
+			w.addAccount(u)
+		}
+	}
+}
+
+func (w *snapshot) account(u *user) {
+	w.profile(&u.profile)
+	w.I64(&u.createdNs)
+	w.user(&u.inviter)
+	for i := range w.each(len(u.links)) {
+		l := at(w.walker, u.links, i)
+		w.U64(&l.number)
+		w.rate(&l.rate)
+		w.I64(&l.createdNs)
+		put(w.walker, &u.links, l)
+	}
+	for i := range w.each(len(u.keys)) {
+		var rec auth.KeyRecord
+		if !w.Reading() {
+			rec = u.keys[i].Record()
+		}
+		if w.key(&rec); w.Reading() && w.Err() == nil {
+			u.keys = append(u.keys, w.s.keys.New(u.n, UserID(u.n), rec))
+		}
+	}
+	for i := range w.each(len(u.levelChanges)) {
+		c := at(w.walker, u.levelChanges, i)
+		w.I64(&c.atNs)
+		w.staking(&c.old)
+		w.staking(&c.new)
+		put(w.walker, &u.levelChanges, c)
+	}
+	w.rows(u)
+}
+
+// rows encodes the balances that are not zero.
+func (w *snapshot) rows(u *user) {
+	if !w.Reading() {
+		w.written = slices.DeleteFunc(append(w.written[:0], u.rows...), func(r row) bool { return r.free.Sign() == 0 && r.held.Sign() == 0 })
+		slices.SortFunc(w.written, func(x, y row) int { return cmp.Compare(w.rank[x.currency], w.rank[y.currency]) })
+	}
+	for i := range w.each(len(w.written)) {
+		r := at(w.walker, w.written, i)
+		w.currency(&r.currency)
+		w.sum(&r.free)
+		w.sum(&r.held)
+		if !w.Reading() {
+			continue
+		}
+		if u.find(r.currency) != nil {
+			w.Fail("account %d has two balances of a currency", u.n)
+			return
+		}
+		*u.row(r.currency) = r
+	}
+}
+
+func (w *snapshot) order(o *orderHold) {
+	w.U64(&o.id)
+	w.user(&o.account)
+	w.U32(&o.pair)
+	w.U8((*uint8)(&o.side), uint8(engine.Sell))
+	w.U8((*uint8)(&o.typ), uint8(engine.StopMarket))
+	w.Bool(&o.byQuote)
+	w.Bool(&o.capped)
+	w.Bool(&o.waiting)
+	w.I64(&o.price)
+	w.I64(&o.open)
+	w.I64(&o.filled)
+	w.word(&o.quote.Hi)
+	w.word(&o.quote.Lo)
+	w.rate(&o.rates.Maker)
+	w.rate(&o.rates.Taker)
+	w.rate(&o.rates.Discount)
+	w.money(&o.held)
+	if w.version < 2 {
+		return
+	}
+	if w.Bool(&o.limited); o.limited {
+		w.money(&o.coming)
+	}
+}
+
+func (w *snapshot) accruals(list *[]accrual) {
+	for i := range w.each(len(*list)) {
+		a := at(w.walker, *list, i)
+		w.I64(&a.timeNs)
+		w.money(&a.amount)
+		w.user(&a.from)
+		w.currency(&a.currency)
+		w.U32(&a.level)
+		if w.profit(&a.typ); a.typ == StakeAccrual {
+			w.rate(&a.applied)
+			w.money(&a.source)
+			w.staking(&a.received)
+			w.Bool(&a.bonus)
+		}
+		put(w.walker, list, a)
+	}
+}
+
+func (w *snapshot) archive(archive *map[archiveKey]fixed.I192) {
+	keys := slices.SortedFunc(maps.Keys(*archive), func(x, y archiveKey) int {
+		return cmp.Or(
+			cmp.Compare(x.day, y.day), cmp.Compare(x.from, y.from), cmp.Compare(w.rank[x.currency], w.rank[y.currency]),
+			cmp.Compare(x.level, y.level), cmp.Compare(x.typ, y.typ),
+		)
+	})
+	for i := range w.each(len(keys)) {
+		k := at(w.walker, keys, i)
+		amount := (*archive)[k]
+		w.I64(&k.day)
+		w.user(&k.from)
+		w.currency(&k.currency)
+		w.U32(&k.level)
+		w.profit(&k.typ)
+		w.sum(&amount)
+		if w.Reading() {
+			if *archive == nil {
+				*archive = map[archiveKey]fixed.I192{}
+			}
+			(*archive)[k] = amount
+		}
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"tickhive/accounts/auth"
 	"tickhive/internal/fixed"
 	"tickhive/internal/refuse"
 )
@@ -26,7 +27,7 @@ type State struct {
 	byName    map[string]uint32
 	byAddress map[[20]byte]uint32
 	linkOwner []linkRef // by link number - 1
-	keys      *KeyIndex
+	keys      *auth.Keys
 
 	currencies []string
 	currencyNo map[string]uint32
@@ -85,7 +86,7 @@ func New(opts Options) *State {
 	s := &State{
 		opts: opts, config: DefaultConfig(),
 		byID: map[[16]byte]uint32{}, byName: map[string]uint32{}, byAddress: map[[20]byte]uint32{},
-		keys: newKeyIndex(), currencyNo: map[string]uint32{},
+		keys: auth.NewKeys(), currencyNo: map[string]uint32{},
 		pairs: map[uint32]*pairTerms{}, orders: map[uint64]*orderHold{},
 		pending: map[reservationKey]*pendingEntry{}, coming: map[balanceKey]coming{}, maxDealAccruals: MaxDealAccruals,
 	}
@@ -123,7 +124,7 @@ func (s *State) currency(code string) uint32 {
 }
 
 // Plan validates a command and makes its record; a refusal is a *refuse.Refusal. Store's
-// goroutine. Apply or Abandon must follow. Until then Fold waits if the record changes
+// goroutine. Apply or Abandon must follow. Until then FoldEvents waits if the record changes
 // something that the fold reads, and withdrawn money has already left the balance. The next
 // Plan abandons a record that was neither applied nor abandoned.
 func (s *State) Plan(nowNs int64, cmd Command) (Record, error) {
@@ -207,7 +208,7 @@ func (s *State) OnBalance(f func(account uint32, currencyCode string)) {
 	s.onBalance = f
 }
 
-// OnKeyDeleted registers f, which is called with the number (Caller.Key) of every deleted key
+// OnKeyDeleted registers f, which is called with the number (auth.Principal.Key) of every deleted key
 // once the key no longer verifies. f runs under the state's lock, in the store's goroutine:
 // it records the number and returns. Call OnKeyDeleted once, before anything else runs.
 func (s *State) OnKeyDeleted(f func(key uint64)) {
@@ -222,12 +223,15 @@ func (s *State) changed(u *user, currency uint32) {
 	}
 }
 
-// NextNs returns 0: nothing in accounts happens by time alone (Verifier checks the expiry of
+// NextNs returns 0: nothing in accounts happens by time alone (auth.Verifier checks the expiry of
 // a key at each request).
 func (s *State) NextNs() int64 { return 0 }
 
 // Due returns nil, because no command becomes due by time.
 func (s *State) Due(int64) []Command { return nil }
+
+// Publish does nothing, because a View reads the State itself.
+func (s *State) Publish() {}
 
 // LastNs returns the time of the last applied record.
 func (s *State) LastNs() int64 {

@@ -3,39 +3,30 @@ package accounts
 import (
 	"fmt"
 
-	"tickhive/internal/clock"
 	"tickhive/internal/durable"
-	"tickhive/internal/vfs"
 	"tickhive/internal/wal"
 )
 
 // The parts of a running exchange use a State in this way:
 //
-//	handler ── Reserve ──> engine queue ── events ──> Fold ── balances ──> View
+//	handler ── Reserve ──> engine queue ── events ──> FoldEvents ── balances ──> View
 //	handler <── refusal ── Release
 //	handler ── Store.Do ──> Plan ── record durable ── Apply ──> answer
 //
 // After a Recovery ReleaseUnknown ends holds that the engine does not know, and Reconfigure (through
 // Store.Do) sets the configured referral rates. Then the engine's goroutine folds each batch of
-// events, by BeginFold and not by Store.Fold: a sync of this log never delays the engine.
+// events, by FoldEvents and not by Store.Fold: a sync of this log never delays the engine.
 
 // Store is the durable shell around a State.
-type Store = durable.Store[*State, Command, Record, Result, *View]
+type Store = durable.Store[Command, Record, Result]
+
+// machine is State as the store sees it.
+type machine = durable.State[Command, Record, Result]
 
 // StoreOptions opens a Store.
 type StoreOptions struct {
+	durable.Config
 	State Options
-	// FS and Dir hold the log and its snapshots; FS nil: nothing is stored.
-	FS    vfs.FS
-	Dir   string
-	Log   wal.Options
-	Clock clock.Clock
-	// SnapshotBytes, KeepAll, Queue, Progress and Logf as in durable.Options.
-	SnapshotBytes int64
-	KeepAll       bool
-	Queue         int
-	Progress      func(done, total int64)
-	Logf          func(format string, args ...any)
 	// EngineDurable waits until the engine's journal is durable up to pos. A record and a snapshot
 	// name positions of that journal, so neither may survive a power cut that those positions do
 	// not survive. Otherwise other commands would take the positions, and the next recovery would
@@ -54,9 +45,9 @@ type StoreOptions struct {
 //	}
 //
 // At io.EOF the caller folds the rest of the journal and calls Begin, later Anchor. From Begin on
-// the store owns the State: the caller may use Reserve, Release, BeginFold and View.
+// the store owns the State: the caller may use Reserve, Release, FoldEvents and View.
 type Recovery struct {
-	*durable.Recovery[*State, Command, Record, Result, *View]
+	*durable.Recovery[Command, Record, Result]
 	engineLast uint64
 }
 
@@ -66,15 +57,15 @@ func Recover(o StoreOptions) (*Recovery, error) {
 		return nil, err
 	}
 	o.Log.RecordVersion = RecordVersion
-	opts := durable.Options[*State, Command, Record, Result, *View]{
-		FS: o.FS, Dir: o.Dir, Log: o.Log, Clock: o.Clock, SnapshotBytes: o.SnapshotBytes, KeepAll: o.KeepAll,
-		Queue: o.Queue, Progress: o.Progress, Logf: o.Logf,
-		New:          func() *State { return New(o.State) },
+	r := &Recovery{engineLast: o.EngineLast}
+	opts := durable.Options[Command, Record, Result]{
+		Config:       o.Config,
+		New:          func() machine { return New(o.State) },
 		AppendRecord: AppendRecord, DecodeRecord: DecodeRecord,
-		DecodeSnapshot: o.decodeSnapshot,
+		DecodeSnapshot: func(b []byte) (machine, error) { return o.decodeSnapshot(b) },
 	}
 	if o.EngineDurable != nil {
-		opts.BeforeRecord = func(_ *State, rec *Record) error {
+		opts.BeforeRecord = func(rec *Record) error {
 			if rec.RestsOnEngine() {
 				return o.EngineDurable(rec.EnginePos)
 			}
@@ -82,15 +73,18 @@ func Recover(o StoreOptions) (*Recovery, error) {
 		}
 		// Not in BeforeRecord: a group of deposits shares one sync of the journal, and the
 		// gate is not locked here, so the loop, whose fold needs it, never waits for a disk.
-		opts.BeforeSync = func(s *State) error { return o.EngineDurable(s.EnginePos()) }
+		opts.BeforeSync = func() error { return o.EngineDurable(r.State().EnginePos()) }
 		opts.BeforeSnapshot = o.EngineDurable
 	}
-	r, err := durable.Recover(opts)
-	if err != nil {
+	var err error
+	if r.Recovery, err = durable.Recover(opts); err != nil {
 		return nil, err
 	}
-	return &Recovery{r, o.EngineLast}, nil
+	return r, nil
 }
+
+// State returns the state after the records that were applied.
+func (r *Recovery) State() *State { return r.Recovery.State().(*State) }
 
 // decodeSnapshot refuses a snapshot that reflects positions beyond the end of the journal: the
 // previous snapshot and the records after it give the balances of the existing commands. This

@@ -6,7 +6,9 @@ import (
 	"slices"
 	"testing"
 
+	"tickhive/engine"
 	"tickhive/internal/clock"
+	"tickhive/internal/durable"
 	"tickhive/internal/refuse"
 	"tickhive/internal/vfs"
 	"tickhive/internal/wal"
@@ -19,7 +21,7 @@ type exchange struct {
 	clock   *clock.Manual
 	store   *Store
 	s       *State
-	batches [][]func(Fold)
+	batches [][]engine.Event
 	durable func(pos uint64) error
 	waited  []uint64
 }
@@ -28,17 +30,15 @@ func (x *exchange) open() {
 	x.t.Helper()
 	foldTo := func(s *State, pos uint64) error {
 		for at := s.EnginePos(); at < pos && at < uint64(len(x.batches)); at++ {
-			f := s.BeginFold(at + 1)
-			for _, e := range x.batches[at] {
-				e(f)
-			}
-			f.End()
+			s.FoldEvents(x.batches[at], at+1)
 		}
 		return nil
 	}
 	r, err := Recover(StoreOptions{
-		State: testOptions(), FS: x.fs, Dir: "accounts", Clock: x.clock, SnapshotBytes: 4096,
-		Log: wal.Options{PreallocBytes: -1}, EngineLast: uint64(len(x.batches)),
+		State: testOptions(), EngineLast: uint64(len(x.batches)),
+		Config: durable.Config{
+			FS: x.fs, Dir: "accounts", Clock: x.clock, SnapshotBytes: 4096, Log: wal.Options{PreallocBytes: -1},
+		},
 		EngineDurable: func(pos uint64) error {
 			x.waited = append(x.waited, pos)
 			if x.durable != nil {
@@ -54,13 +54,9 @@ func (x *exchange) open() {
 	x.store = mergeAll(x.t, r, foldTo)
 }
 
-func (x *exchange) fold(events ...func(Fold)) {
+func (x *exchange) fold(events ...engine.Event) {
 	x.batches = append(x.batches, events)
-	f := x.s.BeginFold(uint64(len(x.batches)))
-	for _, e := range events {
-		e(f)
-	}
-	f.End()
+	x.s.FoldEvents(events, uint64(len(x.batches)))
 }
 
 func (x *exchange) do(cmd Command) Result {
@@ -75,8 +71,7 @@ func (x *exchange) do(cmd Command) Result {
 
 // trade records a trade of the taker against the built-in account; the fee is 10.
 func (x *exchange) trade(seq uint64, taker uint32) {
-	e := Trade{Seq: seq, TimeNs: x.clock.NowNs(), TakerSide: Sell, TakerAccount: taker, Price: 1, Amount: 100_0000_0000, TakerRate: RateOne / 10}
-	x.fold(func(f Fold) { f.Trade(e) })
+	x.fold(engine.Event{Kind: engine.EventTrade, Seq: engine.Seq(seq), TimeNs: x.clock.NowNs(), Side: engine.Sell, Account: engine.AccountID(taker), Price: 1, Amount: 100_0000_0000, TakerFee: RateOne / 10})
 }
 
 // Accruals depend on the inviters at the time of the fee, so after a kill recovery applies the
@@ -84,9 +79,7 @@ func (x *exchange) trade(seq uint64, taker uint32) {
 func TestStoreRecoversRecordsAndEventsInTheirOrder(t *testing.T) {
 	x := &exchange{t: t, fs: vfs.NewMem(), clock: clock.NewManual(t0)}
 	x.open()
-	x.fold(func(f Fold) {
-		f.Pair(PairAdded{Seq: 1, Base: "BTC", Quote: "USDT", DigitsPrice: 2, DigitsAmount: 6})
-	})
+	x.fold(engine.Event{Kind: engine.EventPair, Seq: 1, Instrument: &engine.Instrument{Base: "BTC", Quote: "USDT", DigitsPrice: 2, DigitsAmount: 6}})
 	for range 3 {
 		x.do(Command{Kind: CreateUser})
 	}
@@ -109,7 +102,7 @@ func TestStoreRecoversRecordsAndEventsInTheirOrder(t *testing.T) {
 	}
 	want := x.s.AppendSnapshot(nil)
 	for n, amount := range map[uint32]string{1: "3.001", 2: "6.0"} { // 0.001: 20 % of the withdrawal's 0.005
-		if got := x.store.View().AccrualSummary(n, AccrualFilter{}); text(got[0].Amount) != amount {
+		if got := x.s.View().AccrualSummary(n, AccrualFilter{}); text(got[0].Amount) != amount {
 			t.Fatalf("user %d accrued %s", n, text(got[0].Amount))
 		}
 	}
@@ -160,9 +153,7 @@ func TestWithdrawalIsRefusedWhileTheEnginesJournalIsNotDurable(t *testing.T) {
 func TestFullDiskLeavesTheGateOpen(t *testing.T) {
 	x := &exchange{t: t, fs: vfs.NewMem(), clock: clock.NewManual(t0)}
 	x.open()
-	x.fold(func(f Fold) {
-		f.Pair(PairAdded{Seq: 1, Base: "BTC", Quote: "USDT", DigitsPrice: 2, DigitsAmount: 6})
-	})
+	x.fold(engine.Event{Kind: engine.EventPair, Seq: 1, Instrument: &engine.Instrument{Base: "BTC", Quote: "USDT", DigitsPrice: 2, DigitsAmount: 6}})
 	x.do(Command{Kind: CreateUser})
 	x.do(Command{Kind: CreateUser})
 	x.do(Command{Kind: Deposit, User: 2, Currency: "BTC", Amount: dec("10000000")})

@@ -4,6 +4,7 @@ import (
 	"math/big"
 	"testing"
 
+	"tickhive/engine"
 	"tickhive/internal/fixed"
 )
 
@@ -11,8 +12,8 @@ import (
 // may go below zero.
 func huge(t *testing.T, users int) *rig {
 	r := newRig(t)
-	r.fold(func(f Fold) {
-		f.Pair(PairAdded{Pair: 0, Seq: r.next(0), Base: "AA", Quote: "USDT", DigitsPrice: 2, DigitsAmount: 2})
+	r.fold(func(f fold) {
+		f.pair(&engine.Event{Kind: engine.EventPair, Pair: 0, Seq: r.next(0), Instrument: &engine.Instrument{Base: "AA", Quote: "USDT", DigitsPrice: 2, DigitsAmount: 2}})
 	})
 	for range users {
 		r.do(Command{Kind: CreateUser, Profile: ProfilePatch{Unlimited: ptr(true)}})
@@ -55,12 +56,12 @@ func TestFeesOfAnySumAreTaken(t *testing.T) {
 	r := huge(t, users)
 	want := new(big.Int)
 	for u := uint32(1); u <= users; u++ {
-		r.fold(func(f Fold) {
-			fees := f.Trade(Trade{
-				Pair: 0, Seq: r.next(0), TakerSide: Side(u % 2), Taker: uint64(2 * u), Maker: uint64(2*u + 1),
-				TakerAccount: u, Price: price, Amount: lots, TakerRate: RateOne,
+		r.fold(func(f fold) {
+			fees := f.trade(&engine.Event{
+				Kind: engine.EventTrade, Pair: 0, Seq: r.next(0), Side: engine.Side(u % 2), Order: engine.OrderID(uint64(2 * u)), Maker: engine.OrderID(uint64(2*u + 1)),
+				Account: engine.AccountID(u), Price: price, Amount: lots, TakerFee: RateOne,
 			})
-			want.Add(want, toBig(fees.Taker))
+			want.Add(want, toBig(fees.taker))
 		})
 		r.adds()
 	}
@@ -81,8 +82,8 @@ func TestWithdrawalsOfAnySumAreTaken(t *testing.T) {
 		t.Fatalf("%s withdrawn", text(got))
 	}
 	for u := uint32(1); u <= users; u++ {
-		r.fold(func(f Fold) {
-			f.Trade(Trade{Pair: 0, Seq: r.next(0), TakerSide: Buy, TakerAccount: u, Price: 45_000_000_000_000_000, Amount: 10_000_000})
+		r.fold(func(f fold) {
+			f.trade(&engine.Event{Kind: engine.EventTrade, Pair: 0, Seq: r.next(0), Side: engine.Buy, Account: engine.AccountID(u), Price: 45_000_000_000_000_000, Amount: 10_000_000})
 		})
 	}
 	r.adds()
@@ -100,10 +101,10 @@ func TestAccrualsOfAnySumAreKept(t *testing.T) {
 	r.s.maxDealAccruals = 2
 	r.do(Command{Kind: Configure, Config: Config{Levels: []uint32{RateOne}}})
 	for i := range uint64(rounds) {
-		r.fold(func(f Fold) {
-			f.Trade(Trade{
-				Pair: 0, Seq: r.next(0), TimeNs: t0, TakerSide: Side(i % 2), TakerAccount: 2,
-				Price: 45_000_000_000_000_000, Amount: 10_000_000, TakerRate: RateOne,
+		r.fold(func(f fold) {
+			f.trade(&engine.Event{
+				Kind: engine.EventTrade, Pair: 0, Seq: r.next(0), TimeNs: t0, Side: engine.Side(i % 2), Account: 2,
+				Price: 45_000_000_000_000_000, Amount: 10_000_000, TakerFee: RateOne,
 			})
 		})
 		r.do(Command{Kind: Withdraw, User: 1, Currency: "USDT", Amount: dec("40000000000000000000")})
@@ -131,24 +132,28 @@ func TestAFoldNeverPanicsOnAmounts(t *testing.T) {
 	const most = 1<<63 - 1
 	r := huge(t, 2)
 	r.do(Command{Kind: PatchUser, User: 2, Profile: ProfilePatch{NoTradeCommissions: ptr(true)}})
-	for i, typ := range []OrderType{Limit, Market, StopLimit, StopMarket} {
-		for side := Buy; side <= Sell; side++ {
+	for i, typ := range []engine.OrderType{engine.Limit, engine.Market, engine.StopLimit, engine.StopMarket} {
+		for side := engine.Buy; side <= engine.Sell; side++ {
 			id, price := uint64(10*i)+uint64(side)+1, int64(most)
-			if typ.atMarket() {
+			flags := uint8(0)
+			if atMarket(typ) {
 				price = 0
 			}
-			r.fold(func(f Fold) {
-				f.Accepted(OrderAccepted{
-					Pair: 0, Seq: r.next(0), Order: id, Account: 1, Side: side, Type: typ, Price: price, Amount: most,
-					Funded: typ.atMarket() && side == Buy, Quote: fixed.U128{Hi: 1 << 62},
-					Rates: Rates{Maker: RateOne, Taker: RateOne},
+			if atMarket(typ) && side == engine.Buy {
+				flags = engine.FlagFunded
+			}
+			r.fold(func(f fold) {
+				f.accepted(&engine.Event{
+					Kind: engine.EventAccepted, Pair: 0, Seq: r.next(0), Order: engine.OrderID(id), Account: 1, Side: side, Type: typ, Price: price, Amount: most,
+					Flags: flags, Quote: fixed.U128{Hi: 1 << 62},
+					MakerFee: RateOne, TakerFee: RateOne,
 				})
-				f.Trade(Trade{
-					Pair: 0, Seq: r.next(0), TakerSide: side, Taker: id, TakerAccount: 1, MakerAccount: 2,
-					Price: most, Amount: most / 2, TakerOpen: most - most/2, TakerRate: RateOne, MakerRate: RateOne,
+				f.trade(&engine.Event{
+					Kind: engine.EventTrade, Pair: 0, Seq: r.next(0), Side: side, Order: engine.OrderID(id), Account: 1, MakerAccount: 2,
+					Price: most, Amount: most / 2, OpenAmount: most - most/2, TakerFee: RateOne, MakerFee: RateOne,
 				})
-				f.Replaced(OrderReplaced{Pair: 0, Seq: r.next(0), Order: id, Price: most, Amount: most, Open: most})
-				f.Canceled(OrderCanceled{Pair: 0, Seq: r.next(0), Order: id})
+				f.replaced(&engine.Event{Kind: engine.EventReplaced, Pair: 0, Seq: r.next(0), Order: engine.OrderID(id), Price: most, Amount: most, OpenAmount: most})
+				f.canceled(&engine.Event{Kind: engine.EventCanceled, Pair: 0, Seq: r.next(0), Order: engine.OrderID(id)})
 			})
 			r.adds()
 		}

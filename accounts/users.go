@@ -5,6 +5,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"tickhive/accounts/auth"
 	"tickhive/internal/fixed"
 	"tickhive/internal/refuse"
 )
@@ -24,7 +25,7 @@ type user struct {
 	inviter     uint32                    // 0: none
 	descendants [MaxReferralLevels]uint32 // users below, by level - 1
 	links       []link
-	keys        []*apiKey
+	keys        []*auth.Key
 
 	rows         []row // sorted by currency number
 	deals        []accrual

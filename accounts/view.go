@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"tickhive/engine"
 	"tickhive/internal/fixed"
 )
 
@@ -111,11 +112,11 @@ type Terms struct {
 
 // Discount returns the discount to stamp into an order of a side: the whole fee with
 // noTradeCommissions.
-func (t Terms) Discount(side Side) uint32 {
+func (t Terms) Discount(side engine.Side) uint32 {
 	switch {
 	case t.NoFees:
 		return RateOne
-	case side == Buy:
+	case side == engine.Buy:
 		return t.BidDiscount
 	}
 	return t.AskDiscount

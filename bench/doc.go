@@ -5,6 +5,9 @@
 // scale) and the run around them. The load generator is in load, processes in proc, the
 // report and its comparison in report, the floor of the engine in limits/floor.
 //
+// A scenario is a function of a Run, its steps are functions too. Methods of Run are what
+// steps share: progress, lengths, folders, children, the table of routes.
+//
 // Owner: one goroutine runs one scenario after the other; what a scenario starts has
 // ended when it returns.
 //

@@ -123,36 +123,29 @@ func coreTargets(name string) (core, folded float64) {
 func runEngine(r *Run) error {
 	for _, name := range floor.Names {
 		r.say("%s: floor, core, core and feed", name)
-		if err := r.engineWorkload(name); err != nil {
+		if err := engineWorkload(r, name); err != nil {
 			return err
 		}
 	}
 	r.say("E3, E4")
-	r.coreMemory()
-	if err := r.worstCommands(); err != nil {
+	coreMemory(r)
+	if err := worstCommands(r); err != nil {
 		return err
 	}
-	return r.engineLoop()
+	return engineLoop(r)
 }
 
-func (r *Run) engineWorkload(name string) error {
+func engineWorkload(r *Run, name string) error {
 	w := floor.Generate(name)
 	n := float64(len(w.Ops))
 	e1, e5 := coreTargets(name)
 	with := fmt.Sprintf("%d operations, %d preloaded", len(w.Ops), len(w.Preload))
-	core := r.S.Add(&report.Measure{Name: name + " core", Unit: "ns/op", RefName: "floor", With: with}).Aim("E1", e1)
-	alloc := r.S.Add(&report.Measure{
-		Name: name + " allocations, growth included", Unit: "mallocs/op",
-		With: with,
-	}).Aim("E2", 0.001)
-	fold := r.S.Add(&report.Measure{
-		Name: name + " core + books, trades, candles, windows", Unit: "ns/op",
-		RefName: "floor", With: with + ", published every 64 commands",
-	}).Aim("E5", e5)
-	orders := r.S.Add(&report.Measure{
-		Name: name + " the same and the order history", Unit: "ns/op", RefName: "floor",
-		With: with + ", published every 64 commands",
-	})
+	core := r.S.Cost(name+" core", "ns/op", with).Against("floor").Aim("E1", e1)
+	alloc := r.S.Cost(name+" allocations, growth included", "mallocs/op", with).Aim("E2", 0.001)
+	fold := r.S.Cost(name+" core + books, trades, candles, windows", "ns/op",
+		with+", published every 64 commands").Against("floor").Aim("E5", e5)
+	orders := r.S.Cost(name+" the same and the order history", "ns/op",
+		with+", published every 64 commands").Against("floor")
 	for range r.cpuRounds() {
 		book := floor.NewBook(name, w)
 		floor.Run(book, w.Preload)
@@ -162,11 +155,11 @@ func (r *Run) engineWorkload(name string) error {
 		c.run(w.Preload)
 		before := mallocs()
 		cost := cpuNs(func() { c.run(w.Ops) }) / n
-		alloc.Product = append(alloc.Product, float64(mallocs()-before)/n)
+		alloc.Round(float64(mallocs()-before) / n)
 		if err := checked(name, c.stats, book.St); err != nil {
 			return err
 		}
-		core.Product, core.Reference = append(core.Product, cost), append(core.Reference, base)
+		core.Round(cost, base)
 
 		for _, m := range []*report.Measure{fold, orders} {
 			f := newFolded(m == fold)
@@ -175,7 +168,7 @@ func (r *Run) engineWorkload(name string) error {
 			if err := checked(name, f.stats, book.St); err != nil {
 				return err
 			}
-			m.Product, m.Reference = append(m.Product, cost), append(m.Reference, base)
+			m.Round(cost, base)
 		}
 	}
 	floorNs, coreNs := slices.Min(fold.Reference), slices.Min(core.Product)
@@ -187,22 +180,19 @@ func (r *Run) engineWorkload(name string) error {
 
 // coreMemory measures docs/internals/performance.md#e3: the resting orders of w2, everything
 // counted.
-func (r *Run) coreMemory() {
+func coreMemory(r *Run) {
 	w := floor.Generate("w2")
 	for _, named := range []bool{false, true} {
 		name, target := "w2 memory of a resting order", 120.
 		if named {
 			name, target = "w2 memory of a resting order with a client id", 180
 		}
-		m := r.S.Add(&report.Measure{
-			Name: name, Unit: "bytes",
-			With: fmt.Sprintf("%d resting", len(w.Preload)),
-		}).Aim("E3", target)
+		m := r.S.Cost(name, "bytes", fmt.Sprintf("%d resting", len(w.Preload))).Aim("E3", target)
 		before := heap()
 		c := newCoreRun(nil)
 		c.named = named
 		c.run(w.Preload)
-		m.Product = append(m.Product, float64(heap()-before)/float64(c.core.OpenOrders(0)))
+		m.Round(float64(heap()-before) / float64(c.core.OpenOrders(0)))
 		runtime.KeepAlive(c)
 	}
 	r.S.Note("E3: one order that survives alone in its index page of 512 numbers keeps 2 KiB; without client id an " +

@@ -5,7 +5,6 @@ import (
 	"runtime"
 
 	"tickhive/bench/proc"
-	"tickhive/bench/report"
 	"tickhive/engine"
 	"tickhive/marketdata"
 )
@@ -39,7 +38,7 @@ type worst struct {
 }
 
 // worstCommands measures docs/internals/performance.md#e4.
-func (r *Run) worstCommands() error {
+func worstCommands(r *Run) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	spread := func(i int64) int64 { return 1 + i*7919%400 }
@@ -48,10 +47,9 @@ func (r *Run) worstCommands() error {
 		{"mass cancel of 10,000, built-in account", 0, 10_000, spread, cancelOne, massCancel},
 		{"mass cancel of 10,000, one account of two", 3, 10_000, spread, cancelOne, massCancel},
 	} {
-		m := r.S.Add(&report.Measure{
-			Name: x.name, Unit: "us", RefName: "one by one",
-			With: fmt.Sprintf("a mass cancel comes in parts of %d", engine.CancelAllPart),
-		}).Aim("E4", 1.1)
+		m := r.S.Cost(x.name, "us",
+			fmt.Sprintf("a mass cancel comes in parts of %d", engine.CancelAllPart),
+		).Against("one by one").Aim("E4", 1.1)
 		for range 3 * r.Rounds {
 			single, whole := x.build(), x.build()
 			runtime.GC()
@@ -61,8 +59,7 @@ func (r *Run) worstCommands() error {
 			}
 			middle := proc.ThreadCPU()
 			x.all(whole, x.account)
-			m.Reference = append(m.Reference, float64(middle-start)/1e3)
-			m.Product = append(m.Product, float64(proc.ThreadCPU()-middle)/1e3)
+			m.Round(float64(proc.ThreadCPU()-middle)/1e3, float64(middle-start)/1e3)
 			if whole.core.OpenOrders(0) != single.core.OpenOrders(0) || whole.stats != single.stats {
 				return fmt.Errorf("%s: the work is not the same", x.name)
 			}

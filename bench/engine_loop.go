@@ -228,62 +228,46 @@ func bareSync(dir string, bytes int, d time.Duration) (float64, error) {
 }
 
 // engineLoop measures docs/internals/performance.md#e6.
-func (r *Run) engineLoop() error {
+func engineLoop(r *Run) error {
 	const pairs = 4
 	all := "feed with everything on"
 	disk := all + "; median of rounds"
-	a := r.S.Add(&report.Measure{
-		Name: "loop, 4 x 64 outstanding, interval", Unit: "commands/s", Higher: true,
-		With: all,
-	}).Aim("E6", 2e6)
-	b := r.S.Add(&report.Measure{
-		Name: "loop, 256 waiting, interval", Unit: "commands/s", Higher: true,
-		With: all,
-	}).Aim("E6", 1e6)
-	c := r.S.Add(&report.Measure{
-		Name: "loop, 256 waiting, always", Unit: "commands/s", Higher: true, Median: true,
-		RefName: "256 x S of bare fdatasync", With: disk,
-	}).Aim("E6", 0.25)
-	p := r.S.Add(&report.Measure{
-		Name: "p50, 256 waiting, always", Unit: "us", Median: true,
-		RefName: "one bare fdatasync", With: disk,
-	}).Aim("E6", 3)
-	d := r.S.Add(&report.Measure{Name: "loop, 4 waiting, interval", Unit: "commands/s", Higher: true, With: all})
-	e := r.S.Add(&report.Measure{
-		Name: "loop, 4 waiting, always", Unit: "commands/s", Higher: true, Median: true,
-		RefName: "4 x S of bare fdatasync", With: disk,
-	})
-	cost := r.S.Add(&report.Measure{
-		Name: "loop, 4 x 64 outstanding, CPU", Unit: "ns/command",
-		With: all + ", submitters included",
-	})
-	single := r.S.Add(&report.Measure{
-		Name: "loop, 256 waiting, CPU", Unit: "ns/command",
-		With: all + ", submitters included",
-	})
+	a := r.S.Rate("loop, 4 x 64 outstanding, interval", "commands/s", all).Aim("E6", 2e6)
+	b := r.S.Rate("loop, 256 waiting, interval", "commands/s", all).Aim("E6", 1e6)
+	c := r.S.Rate("loop, 256 waiting, always", "commands/s",
+		disk).Against("256 x S of bare fdatasync").ByMedian().Aim("E6", 0.25)
+	p := r.S.Cost("p50, 256 waiting, always", "us", disk).Against("one bare fdatasync").ByMedian().Aim("E6", 3)
+	d := r.S.Rate("loop, 4 waiting, interval", "commands/s", all)
+	e := r.S.Rate("loop, 4 waiting, always", "commands/s", disk).Against("4 x S of bare fdatasync").ByMedian()
+	cost := r.S.Cost("loop, 4 x 64 outstanding, CPU", "ns/command", all+", submitters included")
+	single := r.S.Cost("loop, 256 waiting, CPU", "ns/command", all+", submitters included")
 	for range r.Rounds {
 		for _, x := range []struct {
 			m             *report.Measure
 			p             *report.Measure
 			policy        sequencer.SyncPolicy
 			waiting, size int
-		}{{a, nil, sequencer.SyncInterval, 4, 64}, {b, nil, sequencer.SyncInterval, 256, 1}, {c, p, sequencer.SyncAlways, 256, 1}, {d, nil, sequencer.SyncInterval, 4, 1}, {e, nil, sequencer.SyncAlways, 4, 1}} {
-			s, bare, err := r.loopRound(x.policy, x.waiting, x.size, pairs)
+		}{
+			{a, nil, sequencer.SyncInterval, 4, 64}, {b, nil, sequencer.SyncInterval, 256, 1},
+			{c, p, sequencer.SyncAlways, 256, 1}, {d, nil, sequencer.SyncInterval, 4, 1},
+			{e, nil, sequencer.SyncAlways, 4, 1},
+		} {
+			s, bare, err := loopRound(r, x.policy, x.waiting, x.size, pairs)
 			if err != nil {
 				return err
 			}
-			x.m.Product = append(x.m.Product, s.rate)
+			x.m.Round(s.rate)
 			switch x.m {
 			case a:
-				cost.Product = append(cost.Product, s.cpu)
+				cost.Round(s.cpu)
 			case b:
-				single.Product = append(single.Product, s.cpu)
+				single.Round(s.cpu)
 			}
 			if x.policy == sequencer.SyncAlways {
 				x.m.Reference = append(x.m.Reference, float64(x.waiting)*bare)
 			}
 			if x.p != nil {
-				x.p.Product, x.p.Reference = append(x.p.Product, s.p50), append(x.p.Reference, 1e6/bare)
+				x.p.Round(s.p50, 1e6/bare)
 			}
 		}
 	}
@@ -292,7 +276,7 @@ func (r *Run) engineLoop() error {
 	return nil
 }
 
-func (r *Run) loopRound(policy sequencer.SyncPolicy, waiting, size, pairs int) (s submitted, bare float64, err error) {
+func loopRound(r *Run, policy sequencer.SyncPolicy, waiting, size, pairs int) (s submitted, bare float64, err error) {
 	dir, err := r.temp("loop")
 	if err != nil {
 		return s, 0, err

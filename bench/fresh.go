@@ -9,7 +9,6 @@ import (
 
 	"tickhive/bench/load"
 	"tickhive/bench/proc"
-	"tickhive/bench/report"
 )
 
 // market is the real server over a market that its own process changes (Writer).
@@ -47,6 +46,52 @@ func (m *market) rate(perSecond int, on bool) error {
 	return err
 }
 
+// Requests of a market: the book of its first pair, and the tickers of all.
+var (
+	book       = load.Get("", "/api/orderbook?currencyPairCode="+pairName(0))
+	allTickers = load.Get("", aggregator+"/tickers")
+)
+
+// spell is what a market did while it was polled, and the CPU of one answer in us: the
+// server's without the writer's.
+type spell struct {
+	figures
+	res  *load.Result
+	took time.Duration
+	us   float64
+}
+
+// answers polls the market for a time at a rhythm of the writer (rate).
+func (m *market) answers(req *load.Request, conns, perSecond int, on bool, length time.Duration) (s spell, err error) {
+	if err := m.rate(perSecond, on); err != nil {
+		return s, err
+	}
+	before, err := m.figures()
+	if err != nil {
+		return s, err
+	}
+	start := time.Now()
+	s.res, err = load.Closed{
+		Addr: m.addr, Requests: []*load.Request{req}, Conns: conns, For: length, CPU: m.CPU,
+	}.Run()
+	if err != nil {
+		return s, err
+	}
+	s.took = time.Since(start)
+	after, err := m.figures()
+	if err != nil {
+		return s, err
+	}
+	if s.res.Errors > 0 {
+		return s, fmt.Errorf("market: %s: %w", s.res.Statuses(), s.res.Err)
+	}
+	s.figures = figures{
+		after.changes - before.changes, after.writerNs - before.writerNs, after.gcNs - before.gcNs, after.behind,
+	}
+	s.us = (float64(s.res.Server) - float64(s.writerNs)) / 1e3 / float64(max(s.res.Answers, 1))
+	return s, nil
+}
+
 // freshTarget is the bound of docs/internals/performance.md#h5 on CPU per answer at a rate of
 // changes, 0: none.
 func freshTarget(rate int) float64 {
@@ -71,12 +116,12 @@ func runFresh(r *Run) error {
 	defer m.Stop()
 	for _, rate := range []int{1000, 10_000, 100_000} {
 		r.say("%d changes a second", rate)
-		if err := r.freshCPU(m, rate); err != nil {
+		if err := freshCPU(r, m, rate); err != nil {
 			return err
 		}
 	}
 	r.say("bursts of 64 polls after idle times")
-	if err := r.freshBursts(m); err != nil {
+	if err := freshBursts(r, m); err != nil {
 		return err
 	}
 	many, err := r.startMarket(1000, 2)
@@ -84,74 +129,46 @@ func runFresh(r *Run) error {
 		return err
 	}
 	defer many.Stop()
-	return r.freshTickers(many)
+	return freshTickers(r, many)
 }
 
 // freshCPU measures docs/internals/performance.md#h5 at one rate: CPU for an answer of the book
 // that changes, against the same writer that keeps its rhythm and changes nothing. The writer's own
 // CPU is taken off.
-func (r *Run) freshCPU(m *market, rate int) error {
+func freshCPU(r *Run, m *market, rate int) error {
 	with := fmt.Sprintf("book 40x40, %d connections, each change published by itself, evenly spaced; CPU of the "+
 		"writer's thread taken off", httpConns)
-	cpu := &report.Measure{
-		Name: fmt.Sprintf("CPU an answer, %d changes/s against none", rate), Unit: "us",
-		RefName: "no changes", With: with,
-	}
+	cpu := r.S.Cost(fmt.Sprintf("CPU an answer, %d changes/s against none", rate), "us", with).Against("no changes")
 	if t := freshTarget(rate); t > 0 {
 		cpu.Aim("H5", t)
 	}
-	r.S.Add(cpu)
-	gc := r.S.Add(&report.Measure{Name: fmt.Sprintf("collector, %d changes/s", rate), Unit: "% of a core", With: with})
+	gc := r.S.Cost(fmt.Sprintf("collector, %d changes/s", rate), "% of a core", with)
 	if rate >= 10_000 {
 		gc.Aim("H5", 2)
 	}
-	kept := r.S.Add(&report.Measure{
-		Name: fmt.Sprintf("changes made of %d/s", rate), Unit: "changes/s", Higher: true,
-		With: with,
-	})
+	kept := r.S.Rate(fmt.Sprintf("changes made of %d/s", rate), "changes/s", with)
 	stale := &staleness{}
 	var rates []float64
 	for range r.cpuRounds() {
-		var us [2]float64
-		for i, on := range []bool{true, false} {
-			if err := m.rate(rate, on); err != nil {
-				return err
-			}
-			before, err := m.figures()
-			if err != nil {
-				return err
-			}
-			start := time.Now()
-			res, err := load.Closed{
-				Addr: m.addr, Requests: []*load.Request{load.Get("", "/api/orderbook?currencyPairCode="+pairName(0))},
-				Conns: httpConns, For: r.length(freshRound), CPU: m.CPU,
-			}.Run()
-			if err != nil {
-				return err
-			}
-			after, err := m.figures()
-			if err != nil {
-				return err
-			}
-			if res.Errors > 0 {
-				return fmt.Errorf("fresh: %s: %w", res.Statuses(), res.Err)
-			}
-			us[i] = (float64(res.Server) - float64(after.writerNs-before.writerNs)) / 1e3 / float64(res.Answers)
-			if on {
-				elapsed := time.Since(start)
-				gc.Product = append(gc.Product, 100*float64(after.gcNs-before.gcNs)/float64(elapsed))
-				kept.Product = append(kept.Product, float64(after.changes-before.changes)/elapsed.Seconds())
-				rates = append(rates, res.Rate())
-				r.route(fmt.Sprintf("book, %d changes/s", rate), "product", res)
-			}
+		changing, err := m.answers(book, httpConns, rate, true, r.length(freshRound))
+		if err != nil {
+			return err
 		}
-		cpu.Product, cpu.Reference = append(cpu.Product, us[0]), append(cpu.Reference, us[1])
+		still, err := m.answers(book, httpConns, rate, false, r.length(freshRound))
+		if err != nil {
+			return err
+		}
+		cpu.Round(changing.us, still.us)
+		gc.Round(100 * float64(changing.gcNs) / float64(changing.took))
+		kept.Round(float64(changing.changes) / changing.took.Seconds())
+		rates = append(rates, changing.res.Rate())
+		r.route(fmt.Sprintf("book, %d changes/s", rate), "product", changing.res)
 	}
 	cpu.Reason = fmt.Sprintf("%.1f us an answer, %.1f without changes, %.0f answers a second: beside %d changes a "+
 		"second most answers are the first of their document: each fetches a view, a directory and a page from the "+
 		"writer's core and patches a page's text",
 		slices.Min(cpu.Product), slices.Min(cpu.Reference), rates[len(rates)/2], rate)
-	if err := r.sampleStaleness(m, rate, stale); err != nil {
+	if err := sampleStaleness(r, m, rate, stale); err != nil {
 		return err
 	}
 	return m.rate(0, false)
@@ -183,13 +200,13 @@ func (s *staleness) verdict(m *market) (stale int, worstUs int64, err error) {
 }
 
 // sampleStaleness asks at an even rate while the market changes.
-func (r *Run) sampleStaleness(m *market, rate int, s *staleness) error {
+func sampleStaleness(r *Run, m *market, rate int, s *staleness) error {
 	if err := m.rate(rate, true); err != nil {
 		return err
 	}
 	res, err := load.Open{
 		Addr: m.addr, Schedule: load.Even{PerSecond: 2000, For: r.length(time.Second)}, Workers: 8, Grace: time.Second,
-		Requests: []*load.Request{load.Get("", "/api/orderbook?currencyPairCode="+pairName(0))},
+		Requests: []*load.Request{book},
 		Each:     func(_ int, sent time.Time, a *load.Answer) { s.add(sent, a.Seq) },
 	}.Run()
 	if err != nil {
@@ -201,11 +218,8 @@ func (r *Run) sampleStaleness(m *market, rate int, s *staleness) error {
 		return err
 	}
 	r.S.Latencies = append(r.S.Latencies, res.Latency(fmt.Sprintf("book, %d changes/s", rate)))
-	r.S.Add(&report.Measure{
-		Name: fmt.Sprintf("stale answers, book, %d changes/s", rate), Unit: "answers",
-		Product: []float64{float64(stale)},
-		With:    fmt.Sprintf("%d answers; worst %d us; floor 0", n, worst),
-	}).Aim("H6", 0)
+	r.S.Cost(fmt.Sprintf("stale answers, book, %d changes/s", rate), "answers",
+		fmt.Sprintf("%d answers; worst %d us; floor 0", n, worst)).Round(float64(stale)).Aim("H6", 0)
 	return nil
 }
 
@@ -214,7 +228,7 @@ const burstPolls = 64
 
 // freshBursts is the first half of docs/internals/performance.md#h6: the market changes while
 // no client polls, then 64 poll at once; none may get a state older than the last change.
-func (r *Run) freshBursts(m *market) error {
+func freshBursts(r *Run, m *market) error {
 	polls := 10_000
 	if r.Quick {
 		polls = 2000
@@ -246,16 +260,15 @@ func (r *Run) freshBursts(m *market) error {
 		}
 		stale, worst = stale+n, max(worst, us)
 	}
-	r.S.Add(&report.Measure{
-		Name: "stale answers, 64 polls at once after idle", Unit: "answers", Product: []float64{float64(stale)},
-		With: fmt.Sprintf("%d answers, %d bursts; worst %d us", s.n, s.n/burstPolls, worst),
-	}).Aim("H6", 0)
+	r.S.Cost("stale answers, 64 polls at once after idle", "answers",
+		fmt.Sprintf("%d answers, %d bursts; worst %d us", s.n, s.n/burstPolls, worst),
+	).Round(float64(stale)).Aim("H6", 0)
 	return nil
 }
 
 // burst asks on every connection at once.
 func burst(conns []*load.Conn, s *staleness) error {
-	req := load.Get("", "/api/orderbook?currencyPairCode="+pairName(0)).Bytes(nil, nil)
+	req := book.Bytes(nil, nil)
 	errs := make(chan error, len(conns))
 	for _, c := range conns {
 		go func() {
@@ -285,37 +298,21 @@ func burst(conns []*load.Conn, s *staleness) error {
 }
 
 // freshTickers is the document over all pairs: 1,000 tickers while one pair changes.
-func (r *Run) freshTickers(m *market) error {
+func freshTickers(r *Run, m *market) error {
 	const rate = 10_000
 	r.say("1,000 tickers, %d changes a second", rate)
-	cpu := r.S.Add(&report.Measure{
-		Name: "CPU an answer, 1,000 tickers, 10000 changes/s against none", Unit: "us", RefName: "no changes",
-		With: "floor 5 ms; CPU of the writer's thread taken off",
-	}).Aim("H5", 1.10)
+	cpu := r.S.Cost("CPU an answer, 1,000 tickers, 10000 changes/s against none", "us",
+		"floor 5 ms; CPU of the writer's thread taken off").Against("no changes").Aim("H5", 1.10)
 	for range r.cpuRounds() {
-		var us [2]float64
-		for i, on := range []bool{true, false} {
-			if err := m.rate(rate, on); err != nil {
-				return err
-			}
-			before, err := m.figures()
-			if err != nil {
-				return err
-			}
-			res, err := load.Closed{
-				Addr: m.addr, Requests: []*load.Request{load.Get("", aggregator+"/tickers")}, Conns: httpConns,
-				For: r.length(freshRound), CPU: m.CPU,
-			}.Run()
-			if err != nil {
-				return err
-			}
-			after, err := m.figures()
-			if err != nil {
-				return err
-			}
-			us[i] = (float64(res.Server) - float64(after.writerNs-before.writerNs)) / 1e3 / float64(res.Answers)
+		changing, err := m.answers(allTickers, httpConns, rate, true, r.length(freshRound))
+		if err != nil {
+			return err
 		}
-		cpu.Product, cpu.Reference = append(cpu.Product, us[0]), append(cpu.Reference, us[1])
+		still, err := m.answers(allTickers, httpConns, rate, false, r.length(freshRound))
+		if err != nil {
+			return err
+		}
+		cpu.Round(changing.us, still.us)
 	}
 	return m.rate(0, false)
 }

@@ -189,7 +189,7 @@ func (c *memConn) SetReadDeadline(time.Time) error  { return nil }
 func (c *memConn) SetWriteDeadline(time.Time) error { return nil }
 
 // handlers measures H2 and H4 (docs/internals/performance.md#http).
-func (r *Run) handlers() error {
+func handlers(r *Run) error {
 	r.say("H2, H4: handlers in memory")
 	for _, x := range []struct {
 		pairs  int
@@ -200,7 +200,7 @@ func (r *Run) handlers() error {
 		if err != nil {
 			return err
 		}
-		err = r.handlerRounds(c, x.pairs, x.name, x.target)
+		err = handlerRounds(r, c, x.pairs, x.name, x.target)
 		c.Stop()
 		if err != nil {
 			return err
@@ -209,19 +209,16 @@ func (r *Run) handlers() error {
 	return nil
 }
 
-func (r *Run) handlerRounds(c *proc.Child, pairs int, name string, target float64) error {
-	doc := r.S.Add(&report.Measure{
-		Name: "document after one change, " + name, Unit: "us",
-		With: "in memory, allocation included; the change and the request for an unchanged document taken off",
-	}).Aim("H4", target)
+func handlerRounds(r *Run, c *proc.Child, pairs int, name string, target float64) error {
+	doc := r.S.Cost("document after one change, "+name, "us",
+		"in memory, allocation included; the change and the request for an unchanged document taken off",
+	).Aim("H4", target)
 	var over, alloc *report.Measure
 	if pairs == 1000 {
 		with := fmt.Sprintf("in memory, %d distinct requests in turn, one pair changing every 1,000 requests", pairs)
-		over = r.S.Add(&report.Measure{Name: "handler over constant bytes", Unit: "us", With: with}).Aim("H2", 1.05)
-		alloc = r.S.Add(&report.Measure{
-			Name: "allocations of a request", Unit: "mallocs",
-			With: fmt.Sprintf("in memory, %d requests, %d distinct", handlerRequests, pairs),
-		}).Aim("H2", 0.001)
+		over = r.S.Cost("handler over constant bytes", "us", with).Aim("H2", 1.05)
+		alloc = r.S.Cost("allocations of a request", "mallocs",
+			fmt.Sprintf("in memory, %d requests, %d distinct", handlerRequests, pairs)).Aim("H2", 0.001)
 	}
 	for range r.Rounds {
 		line, err := c.Ask("document")
@@ -232,7 +229,7 @@ func (r *Run) handlerRounds(c *proc.Child, pairs int, name string, target float6
 		if _, err := fmt.Sscan(line, &a, &b, &d); err != nil {
 			return fmt.Errorf("bench: answer %q: %w", line, err)
 		}
-		doc.Product = append(doc.Product, max(b-a-d, 1)/1e3)
+		doc.Round(max(b-a-d, 1) / 1e3)
 		if over == nil {
 			continue
 		}
@@ -242,7 +239,8 @@ func (r *Run) handlerRounds(c *proc.Child, pairs int, name string, target float6
 		if _, err := fmt.Sscan(line, &a, &b, &d); err != nil {
 			return fmt.Errorf("bench: answer %q: %w", line, err)
 		}
-		over.Product, alloc.Product = append(over.Product, (b-a)/1e3), append(alloc.Product, d)
+		over.Round((b - a) / 1e3)
+		alloc.Round(d)
 	}
 	return nil
 }

@@ -41,7 +41,7 @@ const (
 // runHTTP measures H1 to H4, H7, H8 and H11 (docs/internals/performance.md#http).
 func runHTTP(r *Run) error {
 	if len(r.Targets) > 0 {
-		return r.httpTargets()
+		return httpTargets(r)
 	}
 	markets := map[int]*product{}
 	for _, n := range []int{130, 1300} {
@@ -64,14 +64,14 @@ func runHTTP(r *Run) error {
 	}
 	for _, h := range hotRoutes() {
 		r.say("%s: product, constant bytes, net/http", h.size)
-		if err := r.hotRoute(markets[h.pairs], h); err != nil {
+		if err := hotRoute(r, markets[h.pairs], h); err != nil {
 			return err
 		}
 	}
-	if err := r.fullBook(markets[130]); err != nil {
+	if err := fullBook(r, markets[130]); err != nil {
 		return err
 	}
-	return r.handlers()
+	return handlers(r)
 }
 
 // side is one server of a comparison.
@@ -125,7 +125,7 @@ func (r *Run) constantCPU(route string) float64 {
 
 // hotRoute measures one document against constant bytes and net/http, and its 304 and gzip
 // against itself.
-func (r *Run) hotRoute(p *product, h hot) error {
+func hotRoute(r *Run, p *product, h hot) error {
 	body, err := p.body(h.target)
 	if err != nil {
 		return err
@@ -145,15 +145,9 @@ func (r *Run) hotRoute(p *product, h hot) error {
 	net := side{"net/http", plain.Fields["public"], plain.CPU}
 	with := fmt.Sprintf("%d bytes, %d connections, keep-alive", len(body), httpConns)
 	m := &hotMeasures{
-		cpu: r.S.Add(&report.Measure{Name: h.size + " CPU", Unit: "us", RefName: "constant", With: with}),
-		rate: r.S.Add(&report.Measure{
-			Name: h.size + " rate", Unit: "answers/s", Higher: true, RefName: "constant",
-			With: with,
-		}),
-		netCPU: r.S.Add(&report.Measure{
-			Name: h.size + " CPU against net/http", Unit: "us", RefName: "net/http",
-			With: with,
-		}),
+		cpu:    r.S.Cost(h.size+" CPU", "us", with).Against("constant"),
+		rate:   r.S.Rate(h.size+" rate", "answers/s", with).Against("constant"),
+		netCPU: r.S.Cost(h.size+" CPU against net/http", "us", with).Against("net/http"),
 	}
 	if h.h1 > 0 {
 		m.cpu.Aim("H1", h.h1)
@@ -165,12 +159,12 @@ func (r *Run) hotRoute(p *product, h hot) error {
 		}
 	}
 	if h.size == "0.3 KB" {
-		if err := r.pipelined(h, req, product, ref, net); err != nil {
+		if err := pipelined(r, h, req, product, ref, net); err != nil {
 			return err
 		}
 	}
 	if h.h7 > 0 {
-		return r.variants(h, product)
+		return variants(r, h, product)
 	}
 	return nil
 }
@@ -191,34 +185,23 @@ func (m *hotMeasures) round(r *Run, route string, req *load.Request, product, re
 	if err != nil {
 		return err
 	}
-	m.cpu.Product, m.cpu.Reference = append(m.cpu.Product, a.ServerUs()), append(m.cpu.Reference, b.ServerUs())
-	m.rate.Product, m.rate.Reference = append(m.rate.Product, a.Rate()), append(m.rate.Reference, b.Rate())
-	m.netCPU.Product, m.netCPU.Reference = append(m.netCPU.Product, a.ServerUs()),
-		append(m.netCPU.Reference, c.ServerUs())
+	m.cpu.Round(a.ServerUs(), b.ServerUs())
+	m.rate.Round(a.Rate(), b.Rate())
+	m.netCPU.Round(a.ServerUs(), c.ServerUs())
 	return nil
 }
 
 // pipelined measures docs/internals/performance.md#h3. Rates of two processes on a busy machine say
 // less than CPU, so answers for a second of server CPU stand beside them.
-func (r *Run) pipelined(h hot, req *load.Request, product, ref, net side) error {
+func pipelined(r *Run, h hot, req *load.Request, product, ref, net side) error {
 	const depth = 16
 	with := fmt.Sprintf("pipelining %d, %d connections", depth, httpConns)
-	own := r.S.Add(&report.Measure{
-		Name: h.size + " pipelined, answers for a second of server CPU", Unit: "answers",
-		Higher: true, RefName: "constant", With: with,
-	}).Aim("H3", 0.6)
-	std := r.S.Add(&report.Measure{
-		Name: h.size + " pipelined, the same against net/http", Unit: "answers",
-		Higher: true, RefName: "net/http", With: with,
-	}).Aim("H3", 5)
-	rate := r.S.Add(&report.Measure{
-		Name: h.size + " pipelined, rate", Unit: "answers/s", Higher: true,
-		RefName: "constant", With: with,
-	})
-	stdRate := r.S.Add(&report.Measure{
-		Name: h.size + " pipelined, rate against net/http", Unit: "answers/s",
-		Higher: true, RefName: "net/http", With: with,
-	})
+	own := r.S.Rate(h.size+" pipelined, answers for a second of server CPU", "answers",
+		with).Against("constant").Aim("H3", 0.6)
+	std := r.S.Rate(h.size+" pipelined, the same against net/http", "answers",
+		with).Against("net/http").Aim("H3", 5)
+	rate := r.S.Rate(h.size+" pipelined, rate", "answers/s", with).Against("constant")
+	stdRate := r.S.Rate(h.size+" pipelined, rate against net/http", "answers/s", with).Against("net/http")
 	for range r.Rounds {
 		var perCPU, rates [3]float64
 		for i, s := range []side{product, ref, net} {
@@ -228,35 +211,26 @@ func (r *Run) pipelined(h hot, req *load.Request, product, ref, net side) error 
 			}
 			perCPU[i], rates[i] = 1e6/max(res.ServerUs(), 1e-3), res.Rate()
 		}
-		own.Product, own.Reference = append(own.Product, perCPU[0]), append(own.Reference, perCPU[1])
-		std.Product, std.Reference = append(std.Product, perCPU[0]), append(std.Reference, perCPU[2])
-		rate.Product, rate.Reference = append(rate.Product, rates[0]), append(rate.Reference, rates[1])
-		stdRate.Product, stdRate.Reference = append(stdRate.Product, rates[0]), append(stdRate.Reference, rates[2])
+		own.Round(perCPU[0], perCPU[1])
+		std.Round(perCPU[0], perCPU[2])
+		rate.Round(rates[0], rates[1])
+		stdRate.Round(rates[0], rates[2])
 	}
 	return nil
 }
 
 // variants measures H7 and H8 (docs/internals/performance.md#http): the product's 304 and its
 // prepared gzip against its 200.
-func (r *Run) variants(h hot, product side) error {
+func variants(r *Run, h hot, product side) error {
 	same := load.Get(h.size, h.target)
 	same.Conditional = true
 	zipped := load.Get(h.size, h.target, "Accept-Encoding: gzip")
 	full := load.Get(h.size, h.target)
 	with := fmt.Sprintf("%d connections", httpConns)
-	not := r.S.Add(&report.Measure{
-		Name: h.size + " 304 against 200", Unit: "answers/s", Higher: true, RefName: "200",
-		With: with,
-	}).Aim("H7", h.h7)
-	gz := r.S.Add(&report.Measure{
-		Name: h.size + " gzip against identity", Unit: "answers/s", Higher: true,
-		RefName: "identity", With: with,
-	}).Aim("H8", h.h8)
-	notCPU := r.S.Add(&report.Measure{Name: h.size + " 304 CPU against 200", Unit: "us", RefName: "200", With: with})
-	gzCPU := r.S.Add(&report.Measure{
-		Name: h.size + " gzip CPU against identity", Unit: "us", RefName: "identity",
-		With: with,
-	})
+	not := r.S.Rate(h.size+" 304 against 200", "answers/s", with).Against("200").Aim("H7", h.h7)
+	gz := r.S.Rate(h.size+" gzip against identity", "answers/s", with).Against("identity").Aim("H8", h.h8)
+	notCPU := r.S.Cost(h.size+" 304 CPU against 200", "us", with).Against("200")
+	gzCPU := r.S.Cost(h.size+" gzip CPU against identity", "us", with).Against("identity")
 	for range r.Rounds {
 		var res [3]*load.Result
 		for i, x := range []struct {
@@ -271,12 +245,10 @@ func (r *Run) variants(h hot, product side) error {
 		if n := res[1].Status[0]; n < res[1].Answers*9/10 {
 			return fmt.Errorf("%s: only %d of %d conditional answers are 304", h.size, n, res[1].Answers)
 		}
-		not.Product, not.Reference = append(not.Product, res[1].Rate()), append(not.Reference, res[0].Rate())
-		gz.Product, gz.Reference = append(gz.Product, res[2].Rate()), append(gz.Reference, res[0].Rate())
-		notCPU.Product, notCPU.Reference = append(notCPU.Product, res[1].ServerUs()),
-			append(notCPU.Reference, res[0].ServerUs())
-		gzCPU.Product, gzCPU.Reference = append(gzCPU.Product, res[2].ServerUs()),
-			append(gzCPU.Reference, res[0].ServerUs())
+		not.Round(res[1].Rate(), res[0].Rate())
+		gz.Round(res[2].Rate(), res[0].Rate())
+		notCPU.Round(res[1].ServerUs(), res[0].ServerUs())
+		gzCPU.Round(res[2].ServerUs(), res[0].ServerUs())
 	}
 	if full, empty := r.constantCPU(h.size), r.constantCPU("0.3 KB"); empty > 0 {
 		not.Reason = fmt.Sprintf("constant bytes cost %.1f us at %s and %.1f us at 0.3 KB here: even they gain %.2fx",

@@ -12,7 +12,7 @@ const fullLevels = 100_000
 
 // fullBook measures docs/internals/performance.md#h11: the whole book, one level changing between
 // two polls. The CPU of the change itself is measured in rounds of their own, and taken off.
-func (r *Run) fullBook(p *product) error {
+func fullBook(r *Run, p *product) error {
 	r.say("H11: a book of %d levels", fullLevels)
 	const pair = 5000
 	if err := p.addPairs(pair, 1); err != nil {
@@ -37,10 +37,9 @@ func (r *Run) fullBook(p *product) error {
 		order := placeJSON(nil, pairName(pair), "buy", mid-step*7%(fullLevels/2), 1000+step)
 		return p.ask(load.Post("", internalV1+"/orders/batch", fmt.Appendf(nil, `{"commands":[%s]}`, order)))
 	}
-	m := r.S.Add(&report.Measure{
-		Name: "full book of 100 k levels, one level changing between polls, CPU", Unit: "us", RefName: "constant",
-		With: fmt.Sprintf("%d bytes, 1 connection; the change's own CPU taken off", len(body)),
-	}).Aim("H11", 2.5)
+	m := r.S.Cost("full book of 100 k levels, one level changing between polls, CPU", "us",
+		fmt.Sprintf("%d bytes, 1 connection; the change's own CPU taken off", len(body)),
+	).Against("constant").Aim("H11", 2.5)
 	for range r.Rounds {
 		polled, err := load.Closed{
 			Addr: p.public, Requests: []*load.Request{load.Get("", target)}, Warm: httpWarm,
@@ -65,8 +64,7 @@ func (r *Run) fullBook(p *product) error {
 		}
 		r.route("full book", "product, changing", polled)
 		r.route("full book", "constant", ref)
-		m.Product = append(m.Product, polled.ServerUs()-alone)
-		m.Reference = append(m.Reference, ref.ServerUs())
+		m.Round(polled.ServerUs()-alone, ref.ServerUs())
 	}
 	return nil
 }
@@ -83,7 +81,7 @@ func cpuOf(p *product, n int, call func(int) error) (float64, error) {
 }
 
 // httpTargets loads servers that run already, side by side: the first is the reference.
-func (r *Run) httpTargets() error {
+func httpTargets(r *Run) error {
 	routes := []string{
 		"/api/currencies/pairs", aggregator + "/pairs", aggregator + "/tickers", aggregator + "/asset",
 	}

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"tickhive/bench/load"
-	"tickhive/bench/report"
 )
 
 // Order entry of docs/internals/performance.md#h10.
@@ -19,7 +18,7 @@ const (
 // runOrders measures docs/internals/performance.md#h10, under each sync policy.
 func runOrders(r *Run) error {
 	for _, policy := range []string{"interval", "always", "off"} {
-		if err := r.ordersUnder(policy); err != nil {
+		if err := ordersUnder(r, policy); err != nil {
 			return err
 		}
 	}
@@ -37,7 +36,7 @@ func orderBody(i int) []byte {
 		pairName(0), side, 10_000+i/2)
 }
 
-func (r *Run) ordersUnder(policy string) error {
+func ordersUnder(r *Run, policy string) error {
 	r.say("sync=%s", policy)
 	p, err := r.startProduct("journal.sync=" + policy)
 	if err != nil {
@@ -64,22 +63,12 @@ func (r *Run) ordersUnder(policy string) error {
 		single = append(single, load.Post("POST /orders", internalV1+"/orders", orderBody(i)))
 	}
 	with := fmt.Sprintf("%d connections, sync=%s, half of the orders trade", ordersConns, policy)
-	rate := r.S.Add(&report.Measure{
-		Name: "single order, sync=" + policy, Unit: "orders/s", Higher: true,
-		RefName: "constant", With: with,
-	})
-	cpu := r.S.Add(&report.Measure{
-		Name: "single order, orders for a second of server CPU, sync=" + policy,
-		Unit: "orders", Higher: true, RefName: "constant", With: with,
-	})
-	many := r.S.Add(&report.Measure{
-		Name: "batches of 1,000, sync=" + policy, Unit: "orders/s", Higher: true,
-		With: fmt.Sprintf("%d connections, sync=%s", batchConns, policy),
-	})
-	manyCPU := r.S.Add(&report.Measure{
-		Name: "batches of 1,000, CPU, sync=" + policy, Unit: "us/order",
-		With: many.With,
-	})
+	rate := r.S.Rate("single order, sync="+policy, "orders/s", with).Against("constant")
+	cpu := r.S.Rate("single order, orders for a second of server CPU, sync="+policy, "orders",
+		with).Against("constant")
+	many := r.S.Rate("batches of 1,000, sync="+policy, "orders/s",
+		fmt.Sprintf("%d connections, sync=%s", batchConns, policy))
+	manyCPU := r.S.Cost("batches of 1,000, CPU, sync="+policy, "us/order", many.With)
 	if policy == "interval" {
 		rate.Aim("H10", 0.5)
 		many.Aim("H10", 300_000)
@@ -99,10 +88,10 @@ func (r *Run) ordersUnder(policy string) error {
 		if err != nil {
 			return err
 		}
-		rate.Product, rate.Reference = append(rate.Product, own.Rate()), append(rate.Reference, ref.Rate())
-		cpu.Product, cpu.Reference = append(cpu.Product, 1e6/own.ServerUs()), append(cpu.Reference, 1e6/ref.ServerUs())
-		many.Product = append(many.Product, batchSize*big.Rate())
-		manyCPU.Product = append(manyCPU.Product, big.ServerUs()/batchSize)
+		rate.Round(own.Rate(), ref.Rate())
+		cpu.Round(1e6/own.ServerUs(), 1e6/ref.ServerUs())
+		many.Round(batchSize * big.Rate())
+		manyCPU.Round(big.ServerUs() / batchSize)
 	}
 	return nil
 }

@@ -27,7 +27,7 @@ const (
 // snapshotPause measures docs/internals/performance.md#e8: the longest time for which the loop did
 // not answer, while a follower writes a snapshot of a million resting orders, and in the same run
 // without one. A submitter asks every 2 ms; a time is that from asking to the answer.
-func (r *Run) snapshotPause(dir replica.LogDir) error {
+func snapshotPause(r *Run, dir replica.LogDir) error {
 	r.say("longest pause during a snapshot")
 	rep, err := recoverDir(dir)
 	if err != nil {
@@ -47,20 +47,12 @@ func (r *Run) snapshotPause(dir replica.LogDir) error {
 	keeper := replica.NewKeeper(replica.KeeperOptions{Log: log, Dir: dir, Live: loop, KeepAll: true})
 
 	with := fmt.Sprintf("%d commands every %s, 1 M resting orders, sync=interval", pauseSize, pauseEvery)
-	pause := r.S.Add(&report.Measure{
-		Name: "longest pause during a snapshot", Unit: "ms", Worst: true,
-		With: with + "; worst round",
-	}).Aim("E8", 5)
-	above := r.S.Add(&report.Measure{
-		Name: "the same, above the worst without one", Unit: "ms",
-		With: with + "; worst rounds",
-	}).Aim("E8", 2)
-	quiet := r.S.Add(&report.Measure{Name: "longest pause without a snapshot", Unit: "ms", Worst: true, With: with})
-	machine := r.S.Add(&report.Measure{
-		Name: "longest time that the machine took from a busy thread", Unit: "ms", Worst: true,
-		With: "a thread on each core that only reads the clock, for as long as the snapshot took",
-	})
-	took := r.S.Add(&report.Measure{Name: "time of a snapshot beside the load", Unit: "s", With: with})
+	pause := r.S.Cost("longest pause during a snapshot", "ms", with+"; worst round").ByWorst().Aim("E8", 5)
+	above := r.S.Cost("the same, above the worst without one", "ms", with+"; worst rounds").Aim("E8", 2)
+	quiet := r.S.Cost("longest pause without a snapshot", "ms", with).ByWorst()
+	machine := r.S.Cost("longest time that the machine took from a busy thread", "ms",
+		"a thread on each core that only reads the clock, for as long as the snapshot took").ByWorst()
+	took := r.S.Cost("time of a snapshot beside the load", "s", with)
 	before, _ := proc.Memory(os.Getpid())
 	if _, err := pauseDuring(loop, keeper.Snapshot); err != nil { // the first one fills caches
 		return err
@@ -73,16 +65,16 @@ func (r *Run) snapshotPause(dir replica.LogDir) error {
 			return err
 		}
 		span := time.Since(start)
-		took.Product = append(took.Product, span.Seconds())
+		took.Round(span.Seconds())
 		calm, err := pauseDuring(loop, func() error { time.Sleep(span); return nil })
 		if err != nil {
 			return err
 		}
-		pause.Product = append(pause.Product, ms(loud))
-		quiet.Product = append(quiet.Product, ms(calm))
-		machine.Product = append(machine.Product, ms(longestGap(span)))
+		pause.Round(ms(loud))
+		quiet.Round(ms(calm))
+		machine.Round(ms(longestGap(span)))
 	}
-	above.Product = []float64{max(pause.Best()-quiet.Best(), 0)}
+	above.Round(max(pause.Best()-quiet.Best(), 0))
 	for _, m := range []*report.Measure{pause, above} {
 		m.Reason = fmt.Sprintf("the worst of %d rounds, median %.2f ms; in the same minute a thread that only "+
 			"reads the clock, both cores busy, waited up to %.2f ms for the machine",

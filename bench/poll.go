@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"tickhive/bench/load"
-	"tickhive/bench/report"
 )
 
 // The profile of docs/internals/performance.md#h9: each of 100 pollers asks once a minute for
@@ -64,7 +63,7 @@ func (r *Run) pollMarket() (*product, []string, error) {
 // runPoll is the profile of docs/internals/performance.md#h9 without the engine under load.
 func runPoll(r *Run) error {
 	if len(r.Targets) > 0 {
-		return r.pollTargets()
+		return pollTargets(r)
 	}
 	p, codes, err := r.pollMarket()
 	if err != nil {
@@ -141,23 +140,12 @@ func runMixed(r *Run) error {
 	}
 	l, probe := res.Latency(""), flows[1].res.Latency("")
 	with := fmt.Sprintf("%d pollers, gzip, conditional, %.0f orders/s taken", pollers, taken)
-	r.S.Add(&report.Measure{
-		Name: "p99 from the intended send time", Unit: "ms", Product: []float64{l.Ms(99)},
-		With: with,
-	}).Aim("H9", 5)
-	r.S.Add(&report.Measure{
-		Name: "errors and requests never sent", Unit: "requests",
-		Product: []float64{float64(res.Errors + res.Missed)}, With: with,
-	}).Aim("H9", 0)
-	r.S.Add(&report.Measure{
-		Name: "orders taken beside the poll", Unit: "orders/s", Higher: true,
-		Product: []float64{taken}, With: with,
-	})
-	r.S.Add(&report.Measure{
-		Name: "event to publication, p99, bound", Unit: "ms", Product: []float64{probe.Ms(99)},
-		With: fmt.Sprintf("%d single orders a second: an answer comes behind the publication; socket, decoding and "+
-			"queue counted in", probeRate),
-	}).Aim("H6", 5)
+	r.S.Cost("p99 from the intended send time", "ms", with).Round(l.Ms(99)).Aim("H9", 5)
+	r.S.Cost("errors and requests never sent", "requests", with).Round(float64(res.Errors+res.Missed)).Aim("H9", 0)
+	r.S.Rate("orders taken beside the poll", "orders/s", with).Round(taken)
+	r.S.Cost("event to publication, p99, bound", "ms",
+		fmt.Sprintf("%d single orders a second: an answer comes behind the publication; socket, decoding and "+
+			"queue counted in", probeRate)).Round(probe.Ms(99)).Aim("H6", 5)
 	return nil
 }
 
@@ -222,7 +210,7 @@ func probeOrders(codes []string) (requests []*load.Request) {
 
 // pollTargets loads running servers one after the other with the same profile, over the
 // pairs that the first one lists.
-func (r *Run) pollTargets() error {
+func pollTargets(r *Run) error {
 	for _, base := range r.Targets {
 		addr, prefix, err := load.Target(base)
 		if err != nil {
@@ -237,7 +225,7 @@ func (r *Run) pollTargets() error {
 			return err
 		}
 		l := res.Latency("")
-		r.S.Add(&report.Measure{Name: "p99 " + base, Unit: "ms", Product: []float64{l.Ms(99)}})
+		r.S.Cost("p99 "+base, "ms", "").Round(l.Ms(99))
 	}
 	return nil
 }

@@ -11,7 +11,6 @@ import (
 	"tickhive/bench/limits/floor"
 	"tickhive/bench/limits/floor/wl"
 	"tickhive/bench/proc"
-	"tickhive/bench/report"
 	"tickhive/engine"
 	"tickhive/engine/sequencer"
 	"tickhive/internal/vfs"
@@ -86,16 +85,16 @@ func runRecovery(r *Run) error {
 		name   string
 		target float64
 	}{{"w1", 2e6}, {"w2", 1e6}} {
-		if err := r.replayLog(x.name, x.target); err != nil {
+		if err := replayLog(r, x.name, x.target); err != nil {
 			return err
 		}
 	}
-	return r.largeMarket()
+	return largeMarket(r)
 }
 
 // replayLog measures recovery from the journal alone: core and feed with everything on,
 // nothing published.
-func (r *Run) replayLog(name string, target float64) error {
+func replayLog(r *Run, name string, target float64) error {
 	r.say("%s: journal alone", name)
 	dir, err := r.temp("replay")
 	if err != nil {
@@ -118,11 +117,8 @@ func (r *Run) replayLog(name string, target float64) error {
 		return err
 	}
 	with := fmt.Sprintf("%d commands", commands)
-	rate := r.S.Add(&report.Measure{
-		Name: name + " from the journal alone", Unit: "commands/s", Higher: true,
-		With: with,
-	}).Aim("E7", target)
-	cpu := r.S.Add(&report.Measure{Name: name + " CPU of recovery", Unit: "ns/command", RefName: "floor", With: with})
+	rate := r.S.Rate(name+" from the journal alone", "commands/s", with).Aim("E7", target)
+	cpu := r.S.Cost(name+" CPU of recovery", "ns/command", with).Against("floor")
 	for range r.Rounds {
 		book := floor.NewBook(name, w)
 		base := cpuNs(func() { floor.Run(book, w.Preload); floor.Run(book, w.Ops) }) / float64(commands)
@@ -133,9 +129,8 @@ func (r *Run) replayLog(name string, target float64) error {
 			return err
 		}
 		took := time.Since(start)
-		cpu.Product = append(cpu.Product, float64(proc.SelfCPU()-before)/float64(commands))
-		cpu.Reference = append(cpu.Reference, base)
-		rate.Product = append(rate.Product, float64(commands)/took.Seconds())
+		cpu.Round(float64(proc.SelfCPU()-before)/float64(commands), base)
+		rate.Round(float64(commands) / took.Seconds())
 		if got, want := rep.Core.HashPair(0), l.core.HashPair(0); rep.Pos != commands || got != want {
 			return fmt.Errorf("%s: the recovered book at %d is not the one at %d", name, rep.Pos, commands)
 		}
@@ -200,7 +195,7 @@ func (l *logWriter) trades(n int) error {
 	return nil
 }
 
-func (r *Run) largeMarket() error {
+func largeMarket(r *Run) error {
 	r.say("snapshot and tail, 1 M resting orders and 1 M trades")
 	dir, err := r.temp("large")
 	if err != nil {
@@ -220,14 +215,12 @@ func (r *Run) largeMarket() error {
 	if err := snapshotOf(l.dir); err != nil {
 		return err
 	}
-	if err := r.appendTail(l.dir); err != nil {
+	if err := appendTail(r, l.dir); err != nil {
 		return err
 	}
-	m := r.S.Add(&report.Measure{
-		Name: "snapshot + tail, 1 M orders and 1 M trades", Unit: "s",
-		With: fmt.Sprintf("tail of %d commands; nothing published", 2*tailOps),
-	}).Aim("E7", 2)
-	cpu := r.S.Add(&report.Measure{Name: "snapshot + tail, CPU", Unit: "s"})
+	m := r.S.Cost("snapshot + tail, 1 M orders and 1 M trades", "s",
+		fmt.Sprintf("tail of %d commands; nothing published", 2*tailOps)).Aim("E7", 2)
+	cpu := r.S.Cost("snapshot + tail, CPU", "s", "")
 	for range r.Rounds {
 		runtime.GC()
 		before, start := proc.SelfCPU(), time.Now()
@@ -235,8 +228,8 @@ func (r *Run) largeMarket() error {
 		if err != nil {
 			return err
 		}
-		m.Product = append(m.Product, time.Since(start).Seconds())
-		cpu.Product = append(cpu.Product, (proc.SelfCPU() - before).Seconds())
+		m.Round(time.Since(start).Seconds())
+		cpu.Round((proc.SelfCPU() - before).Seconds())
 		if n := rep.Core.OpenOrders(0); n != largeOrders {
 			return fmt.Errorf("recovery found %d resting orders", n)
 		}
@@ -244,7 +237,7 @@ func (r *Run) largeMarket() error {
 			return fmt.Errorf("recovery found %d trades", n)
 		}
 	}
-	return r.snapshotPause(l.dir)
+	return snapshotPause(r, l.dir)
 }
 
 // snapshotOf writes a snapshot of what the log says.
@@ -259,7 +252,7 @@ func snapshotOf(dir replica.LogDir) error {
 }
 
 // appendTail goes on from the snapshot with trades.
-func (r *Run) appendTail(dir replica.LogDir) error {
+func appendTail(r *Run, dir replica.LogDir) error {
 	rep, err := recoverDir(dir)
 	if err != nil {
 		return err

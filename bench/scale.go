@@ -16,11 +16,11 @@ import (
 
 // runScale shows how cost grows. Quick leaves the largest size of each out.
 func runScale(r *Run) error {
-	for _, f := range []func() error{
-		r.scalePairs, r.scaleOrders, r.scaleTrades, r.scaleCandles, r.scaleConnections,
-		r.scalePollers,
+	for _, f := range []func(*Run) error{
+		scalePairs, scaleOrders, scaleTrades, scaleCandles, scaleConnections,
+		scalePollers,
 	} {
-		if err := f(); err != nil {
+		if err := f(r); err != nil {
 			return err
 		}
 	}
@@ -44,11 +44,11 @@ func (r *Run) curve(name, x, y, note string, xs, ys []float64) {
 }
 
 func (r *Run) perUnit(name string, bytes float64, with string) {
-	r.S.Add(&report.Measure{Name: name, Unit: "bytes", Product: []float64{bytes}, With: with})
+	r.S.Cost(name, "bytes", with).Round(bytes)
 }
 
 // scalePairs: memory, publication and the documents over all pairs.
-func (r *Run) scalePairs() error {
+func scalePairs(r *Run) error {
 	var xs, memory, publish, cpu, render []float64
 	for _, n := range r.sizes(1, 10, 100, 1000, 10_000) {
 		r.say("%d pairs", n)
@@ -63,7 +63,7 @@ func (r *Run) scalePairs() error {
 		})
 		publish = append(publish, took/changes)
 		runtime.KeepAlive(w)
-		still, changing, err := r.tickersCPU(n)
+		still, changing, err := tickersCPU(r, n)
 		if err != nil {
 			return err
 		}
@@ -81,53 +81,31 @@ func (r *Run) scalePairs() error {
 }
 
 // tickersCPU is the server's CPU for an answer of all tickers, with and without changes.
-func (r *Run) tickersCPU(pairs int) (still, changing float64, err error) {
+func tickersCPU(r *Run, pairs int) (still, changing float64, err error) {
 	m, err := r.startMarket(pairs, 2)
 	if err != nil {
 		return 0, 0, err
 	}
 	defer m.Stop()
-	for _, on := range []bool{false, true} {
-		if err := m.rate(1000, on); err != nil {
-			return 0, 0, err
-		}
-		best := 0.
-		for range r.Rounds {
-			before, err := m.figures()
+	for _, x := range []struct {
+		on   bool
+		best *float64
+	}{{false, &still}, {true, &changing}} {
+		for round := range r.Rounds {
+			a, err := m.answers(allTickers, 4, 1000, x.on, httpRound)
 			if err != nil {
 				return 0, 0, err
 			}
-			res, err := load.Closed{
-				Addr: m.addr, Requests: []*load.Request{load.Get("", aggregator+"/tickers")},
-				Conns: 4, For: httpRound, CPU: m.CPU,
-			}.Run()
-			if err != nil {
-				return 0, 0, err
+			if round == 0 || a.us < *x.best {
+				*x.best = a.us
 			}
-			after, err := m.figures()
-			if err != nil {
-				return 0, 0, err
-			}
-			server := float64(res.Server)
-			if on {
-				server -= float64(after.writerNs - before.writerNs)
-			}
-			us := server / 1e3 / float64(max(res.Answers, 1))
-			if best == 0 || us < best {
-				best = us
-			}
-		}
-		if on {
-			changing = best
-		} else {
-			still = best
 		}
 	}
 	return still, changing, nil
 }
 
 // scaleOrders: memory of resting orders, and what a place and a cancel cost among them.
-func (r *Run) scaleOrders() error {
+func scaleOrders(r *Run) error {
 	var xs, memory, cost []float64
 	for _, n := range r.sizes(1000, 10_000, 100_000, 1_000_000, 5_000_000) {
 		r.say("%d resting orders", n)
@@ -161,7 +139,7 @@ func (r *Run) scaleOrders() error {
 }
 
 // scaleTrades: memory of kept trades and the cost of one more.
-func (r *Run) scaleTrades() error {
+func scaleTrades(r *Run) error {
 	var xs, memory, cost []float64
 	for _, n := range r.sizes(10_000, 100_000, 1_000_000, 10_000_000) {
 		r.say("%d kept trades", n)
@@ -199,7 +177,7 @@ func (r *Run) scaleTrades() error {
 }
 
 // scaleCandles is the memory of a closed candle: a trade in each of many minutes.
-func (r *Run) scaleCandles() error {
+func scaleCandles(r *Run) error {
 	const minutes = 20_000
 	r.say("%d minutes of candles", minutes)
 	feed := marketdata.NewFeed(marketdata.Options{NoOrders: true})
@@ -228,7 +206,7 @@ const keepFiles = 256
 
 // scaleConnections: open connections up to the descriptor limit, each of which has asked
 // once, while one goes on asking.
-func (r *Run) scaleConnections() error {
+func scaleConnections(r *Run) error {
 	most := min(10_000, int(cmdline.FileLimit())-keepFiles)
 	if most < 10_000 {
 		r.S.Note("connections: the descriptor limit allows %d", most)
@@ -245,7 +223,6 @@ func (r *Run) scaleConnections() error {
 	if err != nil {
 		return err
 	}
-	req := load.Get("", "/api/orderbook?currencyPairCode="+pairName(0))
 	var open []*load.Conn
 	defer func() {
 		for _, c := range open {
@@ -256,14 +233,14 @@ func (r *Run) scaleConnections() error {
 	for _, n := range r.sizes(1, 10, 100, 1000, most) {
 		r.say("%d connections", n)
 		for len(open) < n {
-			c, err := askOn(p.public, req)
+			c, err := askOn(p.public, book)
 			if err != nil {
 				return err
 			}
 			open = append(open, c)
 		}
 		res, err := load.Closed{
-			Addr: p.public, Requests: []*load.Request{req}, Conns: 1, Warm: httpWarm,
+			Addr: p.public, Requests: []*load.Request{book}, Conns: 1, Warm: httpWarm,
 			For: httpRound, CPU: p.CPU,
 		}.Run()
 		if err != nil {
@@ -306,7 +283,7 @@ func askOn(addr string, req *load.Request) (*load.Conn, error) {
 }
 
 // scalePollers: the same rate of requests from more and more pollers.
-func (r *Run) scalePollers() error {
+func scalePollers(r *Run) error {
 	p, err := r.startProduct()
 	if err != nil {
 		return err

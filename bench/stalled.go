@@ -11,7 +11,6 @@ import (
 
 	"tickhive/bench/load"
 	"tickhive/bench/proc"
-	"tickhive/bench/report"
 )
 
 // Sizes of the stalled part of streams.
@@ -25,7 +24,7 @@ const (
 
 // streamStalled measures what readers that stop do to the others: the latency of trades on
 // a thousand sockets without and with them, and the memory that each of them holds.
-func (r *Run) streamStalled(p *product) error {
+func streamStalled(r *Run, p *product) error {
 	k := streamKind{"readers beside stopped ones", 0, 1, streamTrades, 0}
 	big := 1 + streamJoined
 	if err := p.addPairs(big, 1); err != nil {
@@ -39,13 +38,11 @@ func (r *Run) streamStalled(p *product) error {
 		return err
 	}
 	defer quick.Stop()
-	p99 := r.S.Add(&report.Measure{
-		Name: "p99 of readers beside those that stopped", Unit: "us", Median: true, RefName: "p99 without them",
-		With: fmt.Sprintf("%d readers, %d of a book of %d levels whose sockets are full", quickReaders, stalledReaders,
-			2*stalledLevels),
-	}).Aim("S1", 1.25)
+	p99 := r.S.Cost("p99 of readers beside those that stopped", "us",
+		fmt.Sprintf("%d readers, %d of a book of %d levels whose sockets are full",
+			quickReaders, stalledReaders, 2*stalledLevels)).Against("p99 without them").ByMedian().Aim("S1", 1.25)
 	for range r.Rounds {
-		v, _, err := r.quickRound(p, quick, k)
+		v, _, err := quickRound(r, p, quick, k)
 		if err != nil {
 			return err
 		}
@@ -65,29 +62,27 @@ func (r *Run) streamStalled(p *product) error {
 	time.Sleep(settleTime)
 	all := newHist()
 	for range r.Rounds {
-		v, h, err := r.quickRound(p, quick, k)
+		v, h, err := quickRound(r, p, quick, k)
 		if err != nil {
 			return err
 		}
-		p99.Product = append(p99.Product, v)
+		p99.Round(v)
 		all.Merge(h)
 	}
 	after, err := proc.Memory(p.PID())
 	if err != nil {
 		return err
 	}
-	r.S.Add(&report.Measure{
-		Name: "memory of a reader that stopped", Unit: "bytes",
-		Product: []float64{max(float64(after-before)/stalledReaders, 1)},
-		With:    "resident memory of the server; a queue holds 1 MiB and one snapshot at most",
-	})
+	r.S.Cost("memory of a reader that stopped", "bytes",
+		"resident memory of the server; a queue holds 1 MiB and one snapshot at most",
+	).Round(max(float64(after-before)/stalledReaders, 1))
 	r.S.Latencies = append(r.S.Latencies, (&load.Result{Hist: all}).Latency("order meant to be sent to trade on "+
 		"the socket, beside readers that stopped"))
 	return nil
 }
 
 // quickRound makes trades and gives the p99 of their latencies, us.
-func (r *Run) quickRound(p *product, quick *proc.Child, k streamKind) (float64, *hdrhistogram.Histogram, error) {
+func quickRound(r *Run, p *product, quick *proc.Child, k streamKind) (float64, *hdrhistogram.Histogram, error) {
 	schedule := load.Even{PerSecond: k.perSecond, For: r.length(streamRound)}
 	_, h, err := p.tradeTo(quick, k, quickReaders, schedule)
 	if err != nil {

@@ -70,7 +70,7 @@ func runStreams(r *Run) error {
 		}
 	}
 	r.say("readers that stop")
-	return r.streamStalled(p)
+	return streamStalled(r, p)
 }
 
 // listen starts the process that reads from n connections.
@@ -146,19 +146,12 @@ func (r *Run) streamKind(p *product, frames, ready *proc.Child, k streamKind, co
 func (x *streamRun) measures(s *report.Scenario, memory float64) {
 	with := fmt.Sprintf("%d connections in a process of their own, %.0f x %d trades/s each to all of them; CPU of "+
 		"the orders themselves taken off", x.conns, x.perSecond, x.n)
-	x.cpu = s.Add(&report.Measure{
-		Name: "messages for a second of server CPU, " + x.name, Unit: "messages",
-		Higher: true, RefName: "ready frames, one write each", With: with,
-	}).Aim("S1", x.target)
-	x.rate = s.Add(&report.Measure{Name: "messages, " + x.name, Unit: "messages/s", Higher: true, With: with})
-	x.joined = s.Add(&report.Measure{
-		Name: "messages a read, " + x.name, Unit: "messages", Higher: true,
-		With: "as the listening side sees it",
-	})
-	s.Add(&report.Measure{
-		Name: "memory of a connection, " + x.name, Unit: "bytes", Product: []float64{memory},
-		With: fmt.Sprintf("%d connections, %d streams each, resident memory of the server", x.conns, x.n),
-	})
+	x.cpu = s.Rate("messages for a second of server CPU, "+x.name, "messages",
+		with).Against("ready frames, one write each").Aim("S1", x.target)
+	x.rate = s.Rate("messages, "+x.name, "messages/s", with)
+	x.joined = s.Rate("messages a read, "+x.name, "messages", "as the listening side sees it")
+	s.Cost("memory of a connection, "+x.name, "bytes",
+		fmt.Sprintf("%d connections, %d streams each, resident memory of the server", x.conns, x.n)).Round(memory)
 	x.bound = &report.Measure{
 		Name: "ready frames joined by ten, one write of them", Unit: "messages", Higher: true,
 		RefName: "ready frames, one write each",
@@ -177,9 +170,9 @@ func (x *streamRun) round(schedule load.Even) error {
 		return err
 	}
 	spent := x.p.CPU() - before - x.idle
-	x.rate.Product = append(x.rate.Product, float64(got.Messages)/time.Since(start).Seconds())
-	x.joined.Product = append(x.joined.Product, float64(got.Messages)/float64(max(got.Reads, 1)))
-	x.cpu.Product = append(x.cpu.Product, float64(got.Messages)/spent.Seconds())
+	x.rate.Round(float64(got.Messages) / time.Since(start).Seconds())
+	x.joined.Round(float64(got.Messages) / float64(max(got.Reads, 1)))
+	x.cpu.Round(float64(got.Messages) / spent.Seconds())
 	x.hist.Merge(h)
 
 	one, err := readyFrames(x.frames, x.ready, x.conns, int(streamTrades*schedule.For.Seconds()), streamTrades, 1)
@@ -194,7 +187,7 @@ func (x *streamRun) round(schedule load.Even) error {
 	if err != nil {
 		return err
 	}
-	x.bound.Product, x.bound.Reference = append(x.bound.Product, ten), append(x.bound.Reference, one)
+	x.bound.Round(ten, one)
 	return nil
 }
 

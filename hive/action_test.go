@@ -92,11 +92,11 @@ func TestActionChecksInOrder(t *testing.T) {
 func TestConfigChangesAndTheirBounds(t *testing.T) {
 	r := newRig(t)
 	token := r.spawn(1)
-	config := func(want ConfigDetail) {
+	config := func(want Config) {
 		t.Helper()
 		got := r.worker(token).Config
-		if got.SlippageCapBps != want.SlippageCapBps || got.MEVProtection != want.MEVProtection ||
-			!slices.Equal(got.SignalSubscriptions, want.SignalSubscriptions) {
+		if got.SlippageCapBps != want.SlippageCapBps || got.MEV != want.MEV ||
+			!slices.Equal(got.Signals, want.Signals) {
 			t.Fatalf("%+v, want %+v", got, want)
 		}
 	}
@@ -104,18 +104,18 @@ func TestConfigChangesAndTheirBounds(t *testing.T) {
 	for _, tc := range []struct {
 		source, payload string
 		typ             ActionType
-		want            ConfigDetail
+		want            Config
 	}{
-		{"worker-1", `{"slippageCapBps":50}`, ConfigUpdate, ConfigDetail{50, "standard", subs}},
-		{"worker-1", `{"slippageCapBps":200,"note":"x"}`, ParamUpdate, ConfigDetail{200, "standard", subs}},
-		{"scout-1", `{"mevProtection":"strict"}`, Override, ConfigDetail{200, "strict", subs}},
+		{"worker-1", `{"slippageCapBps":50}`, ConfigUpdate, Config{50, MEVStandard, subs}},
+		{"worker-1", `{"slippageCapBps":200,"note":"x"}`, ParamUpdate, Config{200, MEVStandard, subs}},
+		{"scout-1", `{"mevProtection":"strict"}`, Override, Config{200, MEVStrict, subs}},
 		{
 			"queen-1", `{"mevProtection":"off","signalSubscriptions":["a"]}`, Override,
-			ConfigDetail{200, "off", []string{"a"}},
+			Config{200, MEVOff, []string{"a"}},
 		},
-		{"queen-1", `{"signalSubscriptions":[]}`, ConfigUpdate, ConfigDetail{200, "off", nil}},
-		{"queen-1", `{"slippageCapBps":77}`, Directive, ConfigDetail{200, "off", nil}}, // not a config action
-		{"queen-1", `{}`, Override, ConfigDetail{200, "off", nil}},
+		{"queen-1", `{"signalSubscriptions":[]}`, ConfigUpdate, Config{200, MEVOff, nil}},
+		{"queen-1", `{"slippageCapBps":77}`, Directive, Config{200, MEVOff, nil}}, // not a config action
+		{"queen-1", `{}`, Override, Config{200, MEVOff, nil}},
 	} {
 		r.must(act(tc.source, token, tc.typ, tc.payload))
 		config(tc.want)
@@ -147,8 +147,8 @@ func TestStatsShowTheLastOverride(t *testing.T) {
 	r.to(startSec + 9)
 	r.must(act("scout-2", token, Override, `{}`))
 	r.must(act("queen-1", token, Flag, `{}`))
-	st := r.worker(token).Stats
-	if *st.LastOverrideAt != startSec+9 || *st.OverridingTier != "scout" || st.TotalActions != 0 {
+	st := r.worker(token)
+	if st.LastOverrideAt != startSec+9 || st.OverridingTier != Scout || st.TotalActions != 0 {
 		t.Fatalf("%+v", st)
 	}
 }
@@ -162,21 +162,20 @@ func TestRecentActionsAreTheNewestTwentyAimedAtTheToken(t *testing.T) {
 		r.must(act("worker-1", other, Observation, `{}`))
 	}
 	d := r.worker(token)
-	if len(d.RecentActions) != 20 || d.Stats.TotalActions != 25 {
-		t.Fatalf("%d actions, total %d", len(d.RecentActions), d.Stats.TotalActions)
+	recent := r.s.View().Recent(token)
+	if len(recent) != 20 || d.TotalActions != 25 {
+		t.Fatalf("%d actions, total %d", len(recent), d.TotalActions)
 	}
-	a := d.RecentActions[0]
-	if a.ActionType != "risk_score" || string(a.Params) != `{"n": 1}` || a.ReasonCode != "test" ||
-		a.BlockTimestamp != startSec+24 || a.BlockNumber != 13 || len(a.TxHash) != 66 {
+	a := recent[0]
+	if a.Type != RiskScore || a.Payload != `{"n": 1}` || a.Reason != "test" ||
+		a.Sec() != startSec+24 || a.BlockNumber != 13 || a.TxHash == (Hash{}) {
 		t.Fatalf("%+v", a)
 	}
-	if d.RecentActions[19].BlockTimestamp != startSec+5 {
-		t.Fatalf("%+v", d.RecentActions[19])
+	if recent[19].Sec() != startSec+5 {
+		t.Fatalf("%+v", recent[19])
 	}
-	st, ok := r.s.View().WorkerState(r.now, 1)
-	if !ok || st.TotalActions != 25 || st.LastActionAt != startSec+24 || st.LastActiveAt != startSec+24 ||
-		st.Status != "active" {
-		t.Fatalf("%+v", st)
+	if d.LastActionAt != startSec+24 || d.LastActiveAt != startSec+24 || d.Status != Active {
+		t.Fatalf("%+v", d)
 	}
 }
 

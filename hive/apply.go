@@ -65,8 +65,7 @@ func (s *State) Apply(rec *Record) Result {
 	}
 	s.fallIdle(s.nowNs / secondNs)
 	if rec.Kind == RecAct {
-		e := &rec.Entries[0]
-		res.Entry = &InternalEntry{EntryInfo: e.info(s.seed, s.genesisNs), PrevHash: e.Prev.String()}
+		res.Entry = rec.Entries[0].info(s.seed, s.genesisNs)
 	}
 	return res
 }

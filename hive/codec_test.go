@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"tickhive/internal/clock"
+	"tickhive/internal/durable"
 	"tickhive/internal/refuse"
 	"tickhive/internal/vfs"
 	"tickhive/internal/wal"
@@ -165,7 +166,7 @@ func openMem(t *testing.T, fs vfs.FS, clk clock.Clock) *Store {
 	t.Helper()
 	opt := DefaultOptions()
 	opt.GenesisNs, opt.QuorumCents = start, 200
-	st, err := OpenStore(StoreOptions{Options: opt, FS: fs, Dir: "hive", Clock: clk})
+	st, err := OpenStore(StoreOptions{Options: opt, Config: durable.Config{FS: fs, Dir: "hive", Clock: clk}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,7 +217,7 @@ func TestAFactIsFoldedOnAFullDisk(t *testing.T) {
 	fsys, clk := vfs.NewMem(), clock.NewManual(start)
 	opt := DefaultOptions()
 	opt.GenesisNs = start
-	o := StoreOptions{Options: opt, FS: fsys, Dir: "hive", Clock: clk}
+	o := StoreOptions{Options: opt, Config: durable.Config{FS: fsys, Dir: "hive", Clock: clk}}
 	o.Log.PreallocBytes = -1
 	st, err := OpenStore(o)
 	if err != nil {
@@ -290,7 +291,7 @@ func TestTheStoreGivesTheSameHiveAfterARestart(t *testing.T) {
 			t.Fatal(err)
 		}
 		pictures[mode] = picture(st.View(), clk.NowNs())
-		if l := st.View().Log(LogQuery{Page: Page{1, 1}}).Items[0]; l.ReasonCode != "user_vote" || l.Timestamp != startSec+daySec {
+		if l := st.View().Log(LogQuery{Page: Page{1, 1}}).Items[0]; l.Reason != "user_vote" || l.Sec() != startSec+daySec {
 			t.Fatalf("%s: %+v", mode, l)
 		}
 		if err := st.Close(); err != nil {
@@ -320,8 +321,8 @@ func TestFiftyParallelVotesOfOneUser(t *testing.T) {
 				v := st.View()
 				l := v.Log(LogQuery{Page: Page{1, 100}, Type: &cast, TokenID: &token})
 				p, _ := v.Proposal("prop-1")
-				if w := centsText(100 * l.TotalItems); p.Tally.YesWeight != w || int64(v.Entries()) != 1+l.TotalItems {
-					t.Errorf("%d votes logged of %d entries, tally %s", l.TotalItems, v.Entries(), p.Tally.YesWeight)
+				if w := p.Tally.Weights[Yes]; w != 100*l.TotalItems || int64(v.Entries()) != 1+l.TotalItems {
+					t.Errorf("%d votes logged of %d entries, tally %d", l.TotalItems, v.Entries(), w)
 					return
 				}
 				select {
@@ -355,7 +356,7 @@ func TestFiftyParallelVotesOfOneUser(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 	}
-	if p, _ := st.View().Proposal("prop-1"); won != 1 || p.Tally.YesWeight != "151.00" {
-		t.Errorf("%d won, tally %s", won, p.Tally.YesWeight)
+	if p, _ := st.View().Proposal("prop-1"); won != 1 || p.Tally.Weights[Yes] != 151_00 {
+		t.Errorf("%d won, tally %d", won, p.Tally.Weights[Yes])
 	}
 }

@@ -97,10 +97,10 @@ type closing struct {
 
 // Result holds the complete outcome of a command for its caller.
 type Result struct {
-	Entry    *InternalEntry // act
-	Proposal *ProposalInfo  // propose
-	Vote     *VoteAnswer    // vote
-	Closed   []string       // tick: ids of the proposals that closed
+	Entry    EntryInfo    // act
+	Proposal ProposalInfo // propose
+	Vote     VoteInfo     // vote
+	Closed   []string     // tick: ids of the proposals that closed
 }
 
 // code names every member of every kind once, for both directions.

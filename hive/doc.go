@@ -33,7 +33,7 @@
 //
 // Reading order: agent, config, options, entry, log, posting, chain, command, reject,
 // form, action, worker, fact, proposal, tally, weight, vote, state, apply, view, query,
-// worker_query, log_query, proposal_query, overview, answer, codec, snapshot, store,
+// worker_query, log_query, proposal_query, overview, info, codec, snapshot, store,
 // check.
 //
 // It does not know users' levels and holdings (the vote command carries them), the

@@ -29,6 +29,14 @@ type Entry struct {
 // Sec is the entry's time as printed, Unix seconds.
 func (e *Entry) Sec() int64 { return e.TimeNs / secondNs }
 
+// TargetTokenID returns the agentNftId of the target, 0 for no token.
+func (e *Entry) TargetTokenID() uint64 {
+	if e.Target == 0 {
+		return 0
+	}
+	return tokenOf(e.Target)
+}
+
 // Hash is the entry's link of the chain: SHA-256 over Prev and every other member.
 func (e *Entry) Hash() Hash {
 	var buf [256]byte

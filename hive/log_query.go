@@ -53,22 +53,20 @@ func (v *View) find(q *LogQuery) (list ids, lo, hi int) {
 }
 
 // Log is one page, newest first. q must have passed Check.
-func (v *View) Log(q LogQuery) LogList {
+func (v *View) Log(q LogQuery) List[EntryInfo] {
 	list, lo, hi := v.find(&q)
-	out := LogList{Items: []EntryInfo{}, Page: q.Page.Page, PageSize: q.PageSize, TotalItems: int64(hi - lo)}
+	out := List[EntryInfo]{TotalItems: int64(hi - lo)}
 	from, to := q.span(hi - lo)
 	for i := from; i < to; i++ {
-		e := v.log.entry(list.at(hi - 1 - i))
-		out.Items = append(out.Items, e.info(v.seed, v.genesisNs))
+		out.Items = append(out.Items, v.log.entry(list.at(hi-1-i)).info(v.seed, v.genesisNs))
 	}
 	return out
 }
 
 // Entry is one entry with the hash that it carries; ok is false for an unknown id.
-func (v *View) Entry(id uint64) (InternalEntry, bool) {
+func (v *View) Entry(id uint64) (EntryInfo, bool) {
 	if id == 0 || id > v.log.n {
-		return InternalEntry{}, false
+		return EntryInfo{}, false
 	}
-	e := v.log.entry(id)
-	return InternalEntry{EntryInfo: e.info(v.seed, v.genesisNs), PrevHash: e.Prev.String()}, true
+	return v.log.entry(id).info(v.seed, v.genesisNs), true
 }

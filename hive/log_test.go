@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"runtime"
-	"strings"
 	"testing"
 	"time"
 
@@ -45,8 +44,8 @@ func optional[T any](rng *rand.Rand, values ...T) *T {
 func naiveLog(all []EntryInfo, q LogQuery) []EntryInfo {
 	var out []EntryInfo
 	for _, e := range all {
-		if (q.TokenID == nil || e.TargetTokenID == *q.TokenID) && (q.Type == nil || e.ActionType == q.Type.String()) &&
-			(q.Tier == nil || e.SourceTier == q.Tier.String()) && (q.Since == nil || e.Timestamp >= *q.Since) && (q.Until == nil || e.Timestamp <= *q.Until) {
+		if (q.TokenID == nil || e.TargetTokenID() == *q.TokenID) && (q.Type == nil || e.Type == *q.Type) &&
+			(q.Tier == nil || e.Source.Tier == *q.Tier) && (q.Since == nil || e.Sec() >= *q.Since) && (q.Until == nil || e.Sec() <= *q.Until) {
 			out = append(out, e)
 		}
 	}
@@ -57,7 +56,7 @@ func everything(v *View) []EntryInfo {
 	var all []EntryInfo
 	for id := v.Entries(); id > 0; id-- {
 		e, _ := v.Entry(id)
-		all = append(all, e.EntryInfo)
+		all = append(all, e)
 	}
 	return all
 }
@@ -78,7 +77,7 @@ func TestEveryFilterOfTheLogEqualsAFilterOfAllEntries(t *testing.T) {
 	}
 	for name, v := range map[string]*View{"old": old, "new": r.s.View()} {
 		all := everything(v)
-		last := all[0].Timestamp
+		last := all[0].Sec()
 		for range 400 {
 			q := LogQuery{
 				Page:    Page{1, 1 + rng.Int64N(100)},
@@ -147,18 +146,18 @@ func TestEntriesHaveTheShapeOfTheTable(t *testing.T) {
 	r.toNs(start + 5*secondNs)
 	a := act("scout-2", token, RiskScore, `{"score":7}`)
 	e := r.must(a).Entry
-	if e.EntryID != 1 || e.SourceAgentID != "scout-2" || e.SourceTier != "scout" || e.TargetTokenID != token || e.ActionType != "risk_score" ||
-		string(e.ActionPayload) != `{"score":7}` || e.ReasonCode != "test" || e.BlockNumber != 3 || e.Timestamp != startSec+5 ||
-		len(e.TxHash) != 66 || e.PrevHash != "0x"+strings.Repeat("0", 64) {
+	if e.ID != 1 || e.Source.String() != "scout-2" || e.TargetTokenID() != token || e.Type != RiskScore ||
+		e.Payload != `{"score":7}` || e.Reason != "test" || e.BlockNumber != 3 || e.Sec() != startSec+5 ||
+		e.TxHash == (Hash{}) || e.Prev != (Hash{}) {
 		t.Fatalf("%+v", e)
 	}
 	a.TokenID = 0
 	second := r.must(a).Entry
 	first := r.s.log.entry(1)
-	if second.EntryID != 2 || second.TargetTokenID != 0 || second.PrevHash != first.Hash().String() || second.TxHash == e.TxHash {
+	if second.ID != 2 || second.TargetTokenID() != 0 || second.Prev != first.Hash() || second.TxHash == e.TxHash {
 		t.Fatalf("%+v", second)
 	}
-	if got, ok := r.s.View().Entry(2); !ok || fmt.Sprint(got) != fmt.Sprint(*second) {
+	if got, ok := r.s.View().Entry(2); !ok || fmt.Sprint(got) != fmt.Sprint(second) {
 		t.Fatalf("%+v", got)
 	}
 	for _, id := range []uint64{0, 3, math.MaxUint64} {

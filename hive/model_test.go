@@ -55,7 +55,7 @@ func (m *model) propose(r *rig, rng *rand.Rand, token uint64) {
 	if cmd.Urgent {
 		p.closes = r.now/secondNs + daySec
 	}
-	p.id = r.must(cmd).Proposal.ProposalID
+	p.id = r.open(cmd)
 	m.all = append(m.all, p)
 }
 
@@ -96,8 +96,8 @@ func (m *model) vote(r *rig, rng *rand.Rand, token uint64) {
 		w := weightCents(v.Level, v.Owned, v.Holdings)
 		p.votes[who] = w
 		p.by[v.Vote] += w
-		if res.Vote.Weight != centsText(w) {
-			r.t.Fatalf("weight %s, want %d", res.Vote.Weight, w)
+		if res.Vote.WeightCents != w {
+			r.t.Fatalf("weight %d, want %d", res.Vote.WeightCents, w)
 		}
 	}
 }
@@ -172,7 +172,7 @@ func compareProposals(t *testing.T, r *rig, all []*modelProposal, slippage map[u
 			for _, it := range l.Items {
 				p := want[n]
 				tally := Tally{p.by[Yes], p.by[No], p.by[Abstain]}
-				if it.ProposalID != p.id || it.Status != p.status || it.ClosesAt != p.closes || it.Tally != tally.info(1500) {
+				if it.ID() != p.id || it.Status.String() != p.status || it.ClosesSec != p.closes || it.Tally != tally.info(1500) {
 					t.Fatalf("%+v, the model says %+v", it, p)
 				}
 				n++

@@ -1,23 +1,18 @@
 package hive
 
 // Overview counts the hive; docs/contract/market-data.md#ticker defines its windows.
-func (v *View) Overview(nowNs int64) (o Overview) {
+func (v *View) Overview(nowNs int64) Overview {
 	nowSec := v.atSec(nowNs)
-	tokens := int64(v.byToken.Len())
-	o.Hive = HiveCounts{TotalTokens: tokens, TotalWorkers: tokens, TotalQueens: int64(v.opt.Queens), TotalScouts: int64(v.opt.Scouts)}
-	o.Swarm = SwarmCounts{
+	override := Override
+	return Overview{
+		Tokens: int64(v.byToken.Len()), Queens: int64(v.opt.Queens), Scouts: int64(v.opt.Scouts),
 		ActiveWorkers:  int64(lowerBound(v.byStatus, pair(uint32(Active)+1, 0))),
 		LastActivityAt: max(v.maxActiveSec, min(nowSec, v.maxBoostSec)),
+		Spawned24h:     v.spawnedSince(nowSec - daySec),
+		Spawned7d:      v.spawnedSince(nowSec - 7*daySec),
+		Actions24h:     v.entriesOf(v.all.list(nil, nil)).since(nowSec - daySec),
+		Overrides24h:   v.entriesOf(v.all.list(&override, nil)).since(nowSec - daySec),
 	}
-	override := Override
-	o.Ecosystem = EcosystemCounts{
-		TotalAgentTokensSpawned: tokens,
-		TokensSpawnedLast24h:    v.spawnedSince(nowSec - daySec),
-		TokensSpawnedLast7d:     v.spawnedSince(nowSec - 7*daySec),
-		TotalActions24h:         v.entriesOf(v.all.list(nil, nil)).since(nowSec - daySec),
-		TotalOverrides24h:       v.entriesOf(v.all.list(&override, nil)).since(nowSec - daySec),
-	}
-	return o
 }
 
 // spawnedSince counts tokens spawned later than sec; workers are in that order.

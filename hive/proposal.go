@@ -75,6 +75,9 @@ type Comment struct {
 // ID is prop-N.
 func (p *Proposal) ID() string { return "prop-" + strconv.FormatUint(uint64(p.N), 10) }
 
+// TokenID returns the agentNftId of the proposal's token.
+func (p *Proposal) TokenID() uint64 { return tokenOf(p.Worker) }
+
 // parseProposalID is the number of a well-formed id.
 func parseProposalID(id string) (uint32, bool) {
 	digits, ok := strings.CutPrefix(id, "prop-")

@@ -10,8 +10,7 @@ type ProposalQuery struct {
 }
 
 // Proposals is one page, newest first. q must have passed Check.
-func (v *View) Proposals(q ProposalQuery) ProposalList {
-	out := ProposalList{Items: []ProposalInfo{}, Page: q.Page.Page, PageSize: q.PageSize}
+func (v *View) Proposals(q ProposalQuery) (out List[ProposalInfo]) {
 	tr, hiWord, ok := v.proposalIndex(q)
 	if !ok {
 		return out
@@ -29,7 +28,7 @@ func (v *View) Proposals(q ProposalQuery) ProposalList {
 			n = uint32(key)
 		}
 		p, _ := v.proposals.Get(n)
-		out.Items = append(out.Items, *p.info(v.opt.QuorumCents))
+		out.Items = append(out.Items, p.info(v.opt.QuorumCents))
 	}
 	return out
 }
@@ -52,17 +51,12 @@ func (v *View) proposalIndex(q ProposalQuery) (tr *btree.Map[uint64, struct{}], 
 	return v.byWorkerState, w.ID<<2 | uint32(*q.Status), true
 }
 
-// Proposal is one proposal with its comments, newest first; ok is false for an unknown
-// id.
-func (v *View) Proposal(id string) (d ProposalDetail, ok bool) {
+// Proposal returns one proposal; ok is false for an unknown id.
+func (v *View) Proposal(id string) (d ProposalInfo, ok bool) {
 	n, ok := parseProposalID(id)
 	p, found := v.proposals.Get(n)
 	if !ok || !found {
 		return d, false
 	}
-	d = ProposalDetail{ProposalInfo: *p.info(v.opt.QuorumCents), Comments: make([]CommentInfo, 0, len(p.Comments))}
-	for i := len(p.Comments) - 1; i >= 0; i-- {
-		d.Comments = append(d.Comments, CommentInfo{p.Comments[i].Text, p.Comments[i].Sec})
-	}
-	return d, true
+	return p.info(v.opt.QuorumCents), true
 }

@@ -61,29 +61,30 @@ func TestProposalShapeAndLogEntry(t *testing.T) {
 	r.toNs(start + 10*secondNs + 5)
 	p := r.must(propose(token, false)).Proposal
 	want := ProposalInfo{
-		ProposalID: "prop-1", TokenID: token, Topic: "slippage_cap", Payload: json.RawMessage(`{"slippageCapBps":150}`),
-		Proposer: "scout-1",
-		Status:   "active", CreatedAt: startSec + 10, ClosesAt: startSec + 10 + weekSec,
-		Tally: TallyInfo{"0.00", "0.00", "0.00", "100.0", false, "0.6", false},
+		Proposal: Proposal{
+			N: 1, Worker: 1, Topic: SlippageCap, Payload: `{"slippageCapBps":150}`, Proposer: "scout-1",
+			Status: ProposalActive, CreatedSec: startSec + 10, ClosesSec: startSec + 10 + weekSec,
+		},
+		Tally: TallyInfo{QuorumCents: 100_00},
 	}
-	if fmt.Sprint(*p) != fmt.Sprint(want) {
+	if fmt.Sprint(p) != fmt.Sprint(want) || p.ID() != "prop-1" || p.TokenID() != token {
 		t.Fatalf("%+v", p)
 	}
-	if u := r.must(propose(token, true)).Proposal; u.ProposalID != "prop-2" || u.ClosesAt != startSec+10+daySec {
+	if u := r.must(propose(token, true)).Proposal; u.ID() != "prop-2" || u.ClosesSec != startSec+10+daySec {
 		t.Fatalf("%+v", u)
 	}
 	free := propose(token, false)
 	free.Proposer = "a user of the page"
 	r.must(free)
 	log := r.s.View().Log(LogQuery{Page: Page{1, 10}}).Items
-	if len(log) != 3 || log[2].ActionType != "proposal_created" || log[2].SourceAgentID != "scout-1" ||
-		log[2].TargetTokenID != token ||
-		string(log[2].ActionPayload) != `{"proposalId":"prop-1","topic":"slippage_cap"}` ||
-		log[0].SourceAgentID != "worker-1" {
+	if len(log) != 3 || log[2].Type != ProposalCreated || log[2].Source.String() != "scout-1" ||
+		log[2].TargetTokenID() != token ||
+		log[2].Payload != `{"proposalId":"prop-1","topic":"slippage_cap"}` ||
+		log[0].Source.String() != "worker-1" {
 		t.Fatalf("%+v", log)
 	}
-	if d := r.worker(token); d.Votes.ActiveProposals != 3 {
-		t.Fatalf("%+v", d.Votes)
+	if d := r.worker(token); d.ActiveProposals != 3 {
+		t.Fatalf("%+v", d)
 	}
 	r.check()
 }
@@ -116,7 +117,7 @@ func TestVoteWeights(t *testing.T) {
 func TestVoteChecksInOrder(t *testing.T) {
 	r := newRig(t)
 	token, other := r.spawn(1), r.spawn(2)
-	id := r.must(propose(token, true)).Proposal.ProposalID
+	id := r.open(propose(token, true))
 	r.must(vote(token, id, 1, Yes))
 	r.to(startSec + daySec) // closed, user 1 has voted
 	bad := CastVote{TokenID: 99, ProposalID: "prop-9", Vote: votes, User: [16]byte{1}, Level: 19}
@@ -140,7 +141,7 @@ func TestVoteChecksInOrder(t *testing.T) {
 	r.refused(bad, refuse.NoHoldings, "")
 	bad.Holdings = tokens(1)
 	r.refused(bad, refuse.ProposalClosed, "proposalId")
-	open := r.must(propose(token, true)).Proposal.ProposalID
+	open := r.open(propose(token, true))
 	r.must(vote(token, open, 1, No))
 	r.refused(vote(token, open, 1, Yes), refuse.AlreadyVoted, "proposalId")
 	v := vote(token, open, 2, Yes)
@@ -154,23 +155,23 @@ func TestVoteChecksInOrder(t *testing.T) {
 func TestVoteAnswerAndLogEntryWithoutTheVoter(t *testing.T) {
 	r := newRig(t)
 	token := r.spawn(1)
-	id := r.must(propose(token, false)).Proposal.ProposalID
+	id := r.open(propose(token, false))
 	v := vote(token, id, 7, Yes)
 	v.Level, v.Owned, v.Comment = 22, 1, "go"
 	a := r.must(v).Vote
-	want := VoteAnswer{
-		"vote-1", id, "yes", "3.80", a.TxHash, startSec,
-		TallyInfo{"3.80", "0.00", "0.00", "100.0", false, "0.6", false},
+	want := VoteInfo{
+		"vote-1", id, Yes, 380, a.TxHash, startSec,
+		TallyInfo{Weights: Tally{Yes: 380}, QuorumCents: 100_00},
 	}
-	if *a != want || len(a.TxHash) != 66 {
+	if a != want || a.TxHash == (Hash{}) {
 		t.Fatalf("%+v", a)
 	}
 	e := r.s.View().Log(LogQuery{Page: Page{1, 1}}).Items[0]
-	if e.ActionType != "vote" || e.SourceAgentID != "worker-1" || e.TxHash != a.TxHash ||
-		string(e.ActionPayload) != `{"proposalId":"prop-1","vote":"yes"}` {
+	if e.Type != VoteCast || e.Source.String() != "worker-1" || e.TxHash != a.TxHash ||
+		e.Payload != `{"proposalId":"prop-1","vote":"yes"}` {
 		t.Fatalf("%+v", e)
 	}
-	if b := r.must(vote(token, id, 8, Abstain)).Vote; b.VoteID != "vote-2" || b.CurrentTally.AbstainWeight != "1.00" {
+	if b := r.must(vote(token, id, 8, Abstain)).Vote; b.VoteID != "vote-2" || b.Tally.Weights[Abstain] != 100 {
 		t.Fatalf("%+v", b)
 	}
 }
@@ -198,18 +199,18 @@ func TestQuorumAndPassing(t *testing.T) {
 func TestAPassedProposalChangesTheConfigAtTheExactSecond(t *testing.T) {
 	r := newRig(t, func(o *Options) { o.QuorumCents = 300 })
 	token := r.spawn(1)
-	pass := r.must(propose(token, false)).Proposal.ProposalID
-	fail := r.must(Propose{
+	pass := r.open(propose(token, false))
+	fail := r.open(Propose{
 		TokenID: token, Topic: MEVProtection, Payload: `{"mevProtection":"off"}`,
 		Proposer: "queen-1",
-	}).Proposal.ProposalID
+	})
 	for who := range byte(3) {
 		r.must(vote(token, pass, who, Yes))
 		r.must(vote(token, fail, who, No))
 	}
 	end := int64(startSec + weekSec)
 	r.toNs(end*secondNs - 1)
-	if d, _ := r.s.View().Proposal(pass); d.Status != "active" || !d.Tally.CurrentlyPassing {
+	if d, _ := r.s.View().Proposal(pass); d.Status != ProposalActive || !d.Tally.CurrentlyPassing {
 		t.Fatalf("%+v", d)
 	}
 	r.must(vote(token, pass, 9, Abstain))
@@ -225,33 +226,33 @@ func TestAPassedProposalChangesTheConfigAtTheExactSecond(t *testing.T) {
 	d, _ := r.s.View().Proposal(pass)
 	f, _ := r.s.View().Proposal(fail)
 	w := r.worker(token)
-	if d.Status != "passed" || f.Status != "rejected" || w.Config.SlippageCapBps != 150 ||
-		w.Config.MEVProtection != "standard" {
+	if d.Status != ProposalPassed || f.Status != ProposalRejected || w.Config.SlippageCapBps != 150 ||
+		w.Config.MEV != MEVStandard {
 		t.Fatalf("%s %s %+v", d.Status, f.Status, w.Config)
 	}
 	e := r.s.View().Log(LogQuery{Page: Page{1, 1}}).Items[0]
-	if e.ActionType != "config_update" || e.ReasonCode != "user_vote" || e.SourceAgentID != "worker-1" ||
-		e.Timestamp != end || string(e.ActionPayload) != `{"slippageCapBps":150}` {
+	if e.Type != ConfigUpdate || e.Reason != "user_vote" || e.Source.String() != "worker-1" ||
+		e.Sec() != end || e.Payload != `{"slippageCapBps":150}` {
 		t.Fatalf("%+v", e)
 	}
-	if w.Votes != (VoteCounts{0, 2}) {
-		t.Fatalf("%+v", w.Votes)
+	if w.ActiveProposals != 0 || w.RecentlyClosed != 2 {
+		t.Fatalf("%+v", w)
 	}
 	r.toNs((end+weekSec)*secondNs - 1)
-	if got := r.worker(token).Votes.RecentlyClosed; got != 2 {
+	if got := r.worker(token).RecentlyClosed; got != 2 {
 		t.Fatalf("%d recently closed", got)
 	}
 	r.to(end + weekSec)
-	if got := r.worker(token).Votes.RecentlyClosed; got != 0 {
+	if got := r.worker(token).RecentlyClosed; got != 0 {
 		t.Fatalf("%d recently closed", got)
 	}
 	r.check()
 }
 
-func TestTheNewestFiftyCommentsAreShownNewestFirst(t *testing.T) {
+func TestTheNewestFiftyCommentsAreKept(t *testing.T) {
 	r := newRig(t)
 	token := r.spawn(1)
-	id := r.must(propose(token, false)).Proposal.ProposalID
+	id := r.open(propose(token, false))
 	for i := range byte(60) {
 		r.toNs(start + int64(i)*secondNs)
 		v := vote(token, id, i, Yes)
@@ -260,9 +261,9 @@ func TestTheNewestFiftyCommentsAreShownNewestFirst(t *testing.T) {
 	}
 	r.must(vote(token, id, 99, No)) // without a comment
 	d, ok := r.s.View().Proposal(id)
-	if !ok || len(d.Comments) != 50 || d.Comments[0] != (CommentInfo{"c59", startSec + 59}) ||
-		d.Comments[49].Comment != "c10" {
-		t.Fatalf("%d comments: %+v", len(d.Comments), d.Comments[0])
+	if !ok || len(d.Comments) != 50 || d.Comments[49] != (Comment{"c59", startSec + 59}) ||
+		d.Comments[0].Text != "c10" {
+		t.Fatalf("%d comments: %+v", len(d.Comments), d.Comments)
 	}
 	r.check()
 }

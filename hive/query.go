@@ -51,8 +51,7 @@ func (q *WorkerQuery) newest() uint32 {
 }
 
 // Workers is one page by workerId ascending. q must have passed Check.
-func (v *View) Workers(nowNs int64, q WorkerQuery) WorkerList {
-	out := WorkerList{Items: []WorkerItem{}, Page: q.Page.Page, PageSize: q.PageSize}
+func (v *View) Workers(nowNs int64, q WorkerQuery) (out List[WorkerInfo]) {
 	nowSec := v.atSec(nowNs)
 	if q.Token != nil {
 		id, ok := v.byToken.Get(string(q.Token[:]))
@@ -60,7 +59,7 @@ func (v *View) Workers(nowNs int64, q WorkerQuery) WorkerList {
 		if ok && id <= q.newest() && (q.Status == nil || *q.Status == w.Status()) {
 			out.TotalItems = 1
 			if q.offset() == 0 {
-				out.Items = append(out.Items, v.workerItem(w, nowSec))
+				out.Items = append(out.Items, v.info(w, nowSec))
 			}
 		}
 		return out
@@ -73,7 +72,7 @@ func (v *View) Workers(nowNs int64, q WorkerQuery) WorkerList {
 		for i := from; i < to; i++ {
 			key, _, _ := v.byStatus.GetAt(lo + i)
 			w, _ := v.workers.Get(uint32(key))
-			out.Items = append(out.Items, v.workerItem(w, nowSec))
+			out.Items = append(out.Items, v.info(w, nowSec))
 		}
 		return out
 	}
@@ -82,7 +81,7 @@ func (v *View) Workers(nowNs int64, q WorkerQuery) WorkerList {
 	from, to := q.span(total)
 	for i := from; i < to; i++ {
 		_, w, _ := v.workers.GetAt(i)
-		out.Items = append(out.Items, v.workerItem(w, nowSec))
+		out.Items = append(out.Items, v.info(w, nowSec))
 	}
 	return out
 }

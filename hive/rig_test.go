@@ -132,7 +132,7 @@ func fact(n uint32, sec int64) Fact {
 	return f
 }
 
-func (r *rig) worker(token uint64) WorkerDetail {
+func (r *rig) worker(token uint64) WorkerInfo {
 	r.t.Helper()
 	d, ok := r.s.View().Worker(r.now, token)
 	if !ok {
@@ -145,19 +145,26 @@ func (r *rig) status(token uint64, want string) {
 	r.t.Helper()
 	r.due()
 	d := r.worker(token)
-	if d.Worker.Status != want {
-		r.t.Fatalf("at +%d ns: %s, want %s", r.now-start, d.Worker.Status, want)
+	if d.Status.String() != want {
+		r.t.Fatalf("at +%d ns: %s, want %s", r.now-start, d.Status, want)
 	}
 	for st := range statuses {
 		l := r.s.View().Workers(r.now, WorkerQuery{Page: Page{1, 100}, Status: &st})
 		found := false
 		for _, it := range l.Items {
-			found = found || it.AgentNftID == token
+			found = found || it.TokenID == token
 		}
 		if found != (st.String() == want) {
 			r.t.Fatalf("at +%d ns: in the list of %s: %v", r.now-start, st, found)
 		}
 	}
+}
+
+// open opens a proposal and returns its id.
+func (r *rig) open(cmd Propose) string {
+	r.t.Helper()
+	p := r.must(cmd).Proposal
+	return p.ID()
 }
 
 // check compares with a state from the snapshot, and with one that replays all records

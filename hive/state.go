@@ -1,6 +1,10 @@
 package hive
 
-import "github.com/tidwall/btree"
+import (
+	"sync/atomic"
+
+	"github.com/tidwall/btree"
+)
 
 // State is the hive as a function of the records applied and the facts folded. Owner:
 // the store's goroutine. Trees marked shared are copy-on-write, and the objects in them
@@ -33,6 +37,8 @@ type State struct {
 	byWorkerState *btree.Map[uint64, struct{}]     // worker and status, number; shared
 	closeQueue    *btree.Map[uint64, struct{}]     // closeKey of active ones
 	voters        map[uint32]map[[16]byte]struct{} // of active ones
+
+	published atomic.Pointer[View]
 }
 
 // degree keeps a node of the shared trees small, because each change after a publish

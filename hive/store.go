@@ -1,31 +1,25 @@
 package hive
 
 import (
-	"errors"
 	"fmt"
 
-	"tickhive/internal/clock"
 	"tickhive/internal/durable"
-	"tickhive/internal/vfs"
-	"tickhive/internal/wal"
 )
 
-// Store is the hive behind its log: Do carries out a Command durably, View is the
-// published picture, Tick moves a virtual clock.
-type Store = durable.Store[*State, Command, Record, Result, *View]
+// Store is the hive behind its log: Do carries out a Command durably, Tick moves a virtual
+// clock.
+type Store struct {
+	*durable.Store[Command, Record, Result]
+	state *State
+}
 
-// StoreOptions opens a Store.
+// machine is State as the store sees it.
+type machine = durable.State[Command, Record, Result]
+
+// StoreOptions opens a Store. RecordVersion of its Log is set by OpenStore.
 type StoreOptions struct {
 	Options
-	FS      vfs.FS // nil: nothing is kept
-	Dir     string // of log and snapshots
-	Log     wal.Options
-	Clock   clock.Clock // real when nil
-	KeepAll bool        // journal.keep = all
-	// SnapshotBytes of log after which a snapshot is taken; 0: the log's default.
-	SnapshotBytes int64
-	Progress      func(done, total int64)
-	Logf          func(format string, args ...any)
+	durable.Config
 }
 
 // OpenStore recovers the hive and, in a new data directory, sets the seed and the
@@ -36,20 +30,21 @@ func OpenStore(o StoreOptions) (*Store, error) {
 		return nil, fmt.Errorf("hive: %w", err)
 	}
 	o.Log.RecordVersion = RecordVersion
-	st, err := durable.Open(durable.Options[*State, Command, Record, Result, *View]{
-		FS: o.FS, Dir: o.Dir, Log: o.Log, Clock: o.Clock, KeepAll: o.KeepAll, SnapshotBytes: o.SnapshotBytes, Progress: o.Progress, Logf: o.Logf,
-		New:            func() *State { return New(o.Options) },
+	st, err := durable.Open(durable.Options[Command, Record, Result]{
+		Config: o.Config, First: []Command{Begin{}},
+		New:            func() machine { return New(o.Options) },
 		AppendRecord:   AppendRecord,
 		DecodeRecord:   DecodeRecord,
-		DecodeSnapshot: func(b []byte) (*State, error) { return DecodeSnapshot(b, o.Options) },
+		DecodeSnapshot: func(b []byte) (machine, error) { return DecodeSnapshot(b, o.Options) },
 	})
 	if err != nil {
 		return nil, fmt.Errorf("hive: %w", err)
 	}
-	if !st.View().Begun() {
-		if _, err := st.Do(Begin{}); err != nil {
-			return nil, errors.Join(fmt.Errorf("hive: begin: %w", err), st.Close())
-		}
-	}
-	return st, nil
+	return &Store{st, st.State().(*State)}, nil
 }
+
+// View returns the last published state: durable, one atomic load, never nil.
+func (s *Store) View() *View { return s.state.published.Load() }
+
+// Fold runs f on the state in the store's goroutine, without a record (durable.Store.Fold).
+func (s *Store) Fold(f func(*State)) error { return s.Store.Fold(func() { f(s.state) }) }

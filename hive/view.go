@@ -11,7 +11,6 @@ import (
 // that arrives later (the timer is about to fire) is answered as of the last instant before.
 type View struct {
 	opt          Options
-	begun        bool
 	seed         uint64
 	genesisNs    int64
 	nowNs        int64
@@ -33,20 +32,20 @@ type View struct {
 	byWorkerState *btree.Map[uint64, struct{}]
 }
 
-// View publishes the state. The copies are O(1): nodes are shared until the state
+// Publish stores the current View for readers.
+func (s *State) Publish() { s.published.Store(s.View()) }
+
+// View returns the state as readers see it. The copies are O(1): nodes are shared until the state
 // changes them, and the log is append-only.
 func (s *State) View() *View {
 	return &View{
-		opt: s.opt, begun: s.begun, seed: s.seed, genesisNs: s.genesisNs, nowNs: s.nowNs, nextNs: s.NextNs(),
+		opt: s.opt, seed: s.seed, genesisNs: s.genesisNs, nowNs: s.nowNs, nextNs: s.NextNs(),
 		seq: s.seq, launchpadSeq: s.launchpadSeq, maxActiveSec: s.maxActiveSec, maxBoostSec: s.maxBoostSec,
 		log: s.log.logView, all: s.all, untargeted: s.untargeted,
 		workers: s.workers.Copy(), byToken: s.byToken.Copy(), byStatus: s.byStatus.Copy(),
 		proposals: s.proposals.Copy(), byState: s.byState.Copy(), byWorker: s.byWorker.Copy(), byWorkerState: s.byWorkerState.Copy(),
 	}
 }
-
-// Begun reports whether the hive has its first record.
-func (v *View) Begun() bool { return v.begun }
 
 // Seq is the number of records that the view reflects.
 func (v *View) Seq() uint64 { return v.seq }

@@ -83,10 +83,9 @@ func (s *State) applyVote(rec *Record, res *Result) {
 		}
 	}
 	s.putProposal(p)
-	res.Vote = &VoteAnswer{
-		VoteID: fmt.Sprintf("vote-%d", s.votes), ProposalID: p.ID(), Vote: rec.Vote.String(),
-		Weight: centsText(rec.Weight),
-		TxHash: txHash(s.seed, rec.Entries[0].ID).String(), VotedAt: rec.TimeNs / secondNs,
-		CurrentTally: p.Tally.info(s.opt.QuorumCents),
+	res.Vote = VoteInfo{
+		VoteID: fmt.Sprintf("vote-%d", s.votes), ProposalID: p.ID(), Vote: rec.Vote, WeightCents: rec.Weight,
+		TxHash: txHash(s.seed, rec.Entries[0].ID), VotedAt: rec.TimeNs / secondNs,
+		Tally: p.Tally.info(s.opt.QuorumCents),
 	}
 }

@@ -46,8 +46,10 @@ type trail struct {
 	own   idList   // entries whose source it is
 }
 
-// TokenID is the agentNftId of the worker's token.
-func (w *Worker) TokenID() uint64 { return firstAgentNFT - 1 + uint64(w.ID) }
+// TokenID returns the agentNftId of the worker's token.
+func (w *Worker) TokenID() uint64 { return tokenOf(w.ID) }
+
+func tokenOf(worker uint32) uint64 { return firstAgentNFT - 1 + uint64(worker) }
 
 // workerOf is the workerId that belongs to a token id; 0 when none can.
 func workerOf(tokenID uint64) uint32 {

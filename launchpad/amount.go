@@ -17,7 +17,7 @@ var One = AmountOf(1)
 
 // AmountOf is whole units of a currency.
 func AmountOf(whole uint64) Amount {
-	a, _ := AmountFromBig(new(big.Int).Mul(new(big.Int).SetUint64(whole), pow10(scale)))
+	a, _ := AmountFromBig(new(big.Int).Mul(new(big.Int).SetUint64(whole), pow10(Decimals)))
 	return a
 }
 

@@ -97,11 +97,11 @@ func (s *State) planDeposit(cmd Deposit) (Record, *refuse.Refusal) {
 }
 
 func (s *State) applyDeposit(rec *Record, res *Result) {
-	s.nextPosition()
+	s.transact()
 	t := &s.totals[rec.Currency]
 	t.Deposited = t.Deposited.Add(rec.In)
 	s.credit(rec.To, rec.Currency.asset(), rec.In)
-	res.Balance = balanceInfo(rec.Currency, s.balance(rec.To, rec.Currency.asset()))
+	res.Balance = s.balance(rec.To, rec.Currency.asset())
 }
 
 func (s *State) planWithdraw(cmd Withdraw) (Record, *refuse.Refusal) {
@@ -118,11 +118,11 @@ func (s *State) planWithdraw(cmd Withdraw) (Record, *refuse.Refusal) {
 }
 
 func (s *State) applyWithdraw(rec *Record, res *Result) {
-	s.nextPosition()
+	s.transact()
 	t := &s.totals[rec.Currency]
 	t.Withdrawn = t.Withdrawn.Add(rec.In)
 	s.debit(rec.From, rec.Currency.asset(), rec.In)
-	res.Balance = balanceInfo(rec.Currency, s.balance(rec.From, rec.Currency.asset()))
+	res.Balance = s.balance(rec.From, rec.Currency.asset())
 }
 
 func (s *State) planTransfer(cmd Transfer) (Record, *refuse.Refusal) {
@@ -144,5 +144,5 @@ func (s *State) applyTransfer(rec *Record, res *Result) {
 	// Credit first: an account that sends itself everything stays a holder throughout.
 	s.credit(rec.To, t.asset(), rec.In)
 	s.debit(rec.From, t.asset(), rec.In)
-	res.TxHash = s.txHash(s.nextPosition()).String()
+	res.TxHash = s.transact()
 }

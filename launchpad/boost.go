@@ -63,7 +63,7 @@ func (s *State) applyBoost(rec *Record, res *Result) {
 	t.BoostTier, t.Boosted = rec.Tier, true
 	s.boostEnds.Set(boostKey(t), struct{}{})
 	s.put(t)
-	res.Boost = t.boostInfo()
+	res.Token = t
 	res.Fact = t.fact(s.seq)
 }
 

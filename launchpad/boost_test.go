@@ -6,15 +6,15 @@ import (
 	"tickhive/internal/refuse"
 )
 
-func (r *rig) boost() BoostInfo {
+func (r *rig) boosted() bool {
 	r.t.Helper()
 	r.due()
-	d, _ := r.s.View().Token("10001", nil)
-	items := r.s.View().Tokens(r.now, ListQuery{Page: 1, PageSize: 10, Boosted: true}, nil)
-	if d.Boost.Active != (items.TotalItems == 1) || d.Boost.Active && !items.Items[0].Boosted {
-		r.t.Fatalf("boost %+v, boosted list %+v", d.Boost, items)
+	t, _ := r.s.View().Find("10001")
+	items := r.s.View().Tokens(r.now, ListQuery{Page: 1, PageSize: 10, Boosted: true})
+	if t.Boosted != (items.TotalItems == 1) || t.Boosted && items.Items[0] != t {
+		r.t.Fatalf("boosted %v, boosted list %+v", t.Boosted, items)
 	}
-	return d.Boost
+	return t.Boosted
 }
 
 func TestBoostsStackAndExpireAtTheExactSecond(t *testing.T) {
@@ -23,17 +23,17 @@ func TestBoostsStackAndExpireAtTheExactSecond(t *testing.T) {
 	r.refused(BuyBoost{Token: 9, Tier: Short}, refuse.NotFound, "id")
 	r.refused(BuyBoost{Token: tok.No}, refuse.InvalidParam, "tier")
 	r.now += 300_000_000
-	if b := r.must(BuyBoost{Token: tok.No, Tier: Standard}).Boost; !b.Active || *b.Tier != "standard" || *b.ExpiresAt != start/secondNs+86400 {
+	if b := r.must(BuyBoost{Token: tok.No, Tier: Standard}).Token; !b.Boosted || b.BoostTier != Standard || b.BoostUntilSec != start/secondNs+86400 {
 		t.Fatalf("%+v", b)
 	}
 	r.advance(100)
-	b := r.must(BuyBoost{Token: tok.No, Tier: Short}).Boost
+	b := r.must(BuyBoost{Token: tok.No, Tier: Short}).Token
 	end := int64(start/secondNs + 86400 + 3600)
-	if *b.Tier != "short" || *b.ExpiresAt != end {
-		t.Fatalf("stacked: %s until %d, want %d", *b.Tier, *b.ExpiresAt, end)
+	if b.BoostTier != Short || b.BoostUntilSec != end {
+		t.Fatalf("stacked: %s until %d, want %d", b.BoostTier, b.BoostUntilSec, end)
 	}
 	r.now = end*secondNs - 1
-	if !r.boost().Active {
+	if !r.boosted() {
 		t.Fatal("expired early")
 	}
 	// A restart that sleeps through the end.
@@ -42,22 +42,22 @@ func TestBoostsStackAndExpireAtTheExactSecond(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.s = again
-	if !r.boost().Active {
+	if !r.boosted() {
 		t.Fatal("the restart ended the boost")
 	}
 	// A view of before is not asked about a time it cannot know.
 	old := r.s.View()
 	r.now++
-	if b := r.boost(); b.Active || b.Tier != nil || b.ExpiresAt != nil {
-		t.Fatalf("%+v at its end", b)
+	if r.boosted() {
+		t.Fatal("boosted at its end")
 	}
-	if l := old.Tokens(r.now, ListQuery{Page: 1, PageSize: 1, Boosted: true}, nil); l.TotalItems != 1 || !l.Items[0].Boosted {
+	if l := old.Tokens(r.now, ListQuery{Page: 1, PageSize: 1, Boosted: true}); l.TotalItems != 1 || !l.Items[0].Boosted {
 		t.Fatalf("the old view changed: %+v", l)
 	}
 	// A purchase after the end starts a new boost.
 	r.advance(50)
-	if b := r.must(BuyBoost{Token: tok.No, Tier: Extended}).Boost; *b.ExpiresAt != end+50+7*86400 {
-		t.Fatalf("%d", *b.ExpiresAt)
+	if b := r.must(BuyBoost{Token: tok.No, Tier: Extended}).Token; b.BoostUntilSec != end+50+7*86400 {
+		t.Fatalf("%d", b.BoostUntilSec)
 	}
 	r.check()
 }

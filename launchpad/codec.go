@@ -77,7 +77,7 @@ func (s *Spawn) code(c *wire.Coder) {
 	c.Text(&s.Symbol, maxText)
 	c.Text(&s.TotalSupply, maxText)
 	decimals := uint8(s.Decimals)
-	c.U8(&decimals, scale)
+	c.U8(&decimals, Decimals)
 	s.Decimals = int(decimals)
 	c.U8((*uint8)(&s.PoolSide), sides-1)
 	c.Text(&s.Metadata, maxText)

@@ -181,12 +181,12 @@ type Record struct {
 // afterwards may show a later state.
 type Result struct {
 	Refused *refuse.Refusal // RecFault: the outcome is a refusal that was recorded
-	Spawn   *SpawnAnswer
-	Swap    *SwapAnswer
-	Pool    *PoolDetail
-	Boost   *BoostInfo
-	Balance *BalanceInfo
-	TxHash  string
+	Token   *Token          // spawn, liquidity, swap, boost: after the command
+	In, Out Amount          // swap: paid and received
+	Price   Amount          // swap: quote per token
+	Block   int64           // swap
+	Balance Amount          // deposit, withdraw: of the account, after the command
+	TxHash  Hash            // spawn, transfer, liquidity, swap
 	// Fact is the change for the hive to fold; nil when no token changed.
 	Fact *Fact
 }

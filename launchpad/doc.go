@@ -37,9 +37,9 @@
 // token once, even when tokens are spawned meanwhile within the same second.
 //
 // Reading order: amount, text, usd, ledger, options, command, reject, token, form, spawn,
-// balance, pool, window, boost, state, apply, index, view, list, answer, codec, snapshot,
+// balance, pool, window, boost, state, apply, index, view, list, codec, snapshot,
 // store, check.
 //
 // It does not know users (an account is an address), a worker's status and actions (the
-// hive owns them; callers pass them into the queries), signatures, rate limits, or a clock.
+// hive owns them), signatures, rate limits, or a clock.
 package launchpad

@@ -40,7 +40,7 @@ func (f SpawnForm) Parse() (Spawn, *refuse.Refusal) {
 	if rej := checkSupply(s.TotalSupply); rej != nil {
 		return s, rej
 	}
-	if !absent(f.Decimals) && string(f.Decimals) != strconv.Itoa(scale) {
+	if !absent(f.Decimals) && string(f.Decimals) != strconv.Itoa(Decimals) {
 		return s, decimalsWrong()
 	}
 	if !absent(f.PoolSide) {
@@ -70,7 +70,7 @@ func (s *Spawn) check() *refuse.Refusal {
 			return rej
 		}
 	}
-	if s.Decimals != 0 && s.Decimals != scale {
+	if s.Decimals != 0 && s.Decimals != Decimals {
 		return decimalsWrong()
 	}
 	if s.PoolSide >= sides {

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"testing"
 
+	"tickhive/internal/fixed"
 	"tickhive/internal/refuse"
 )
 
@@ -166,9 +167,21 @@ func (r *rig) check() {
 	}
 }
 
-func listing(v *View) []TokenItem {
-	return v.Tokens(v.nowNs, ListQuery{Page: 1, PageSize: 100, Sort: Volume}, nil).Items
+// listing returns the rows of the token list without their places in memory.
+func listing(v *View) (rows []string) {
+	for _, t := range v.Tokens(v.nowNs, ListQuery{Page: 1, PageSize: 100, Sort: Volume}).Items {
+		rows = append(rows, rowText(t))
+	}
+	return rows
 }
+
+// rowText is all that a token's row prints.
+func rowText(t *Token) string {
+	return fmt.Sprint(t.Address, t.Symbol, t.Name, t.SpawnedSec, usdText(t.TVL), usdText(t.Volume), t.Holders, t.Boosted)
+}
+
+// usdText prints hundredths with two digits.
+func usdText(c cents) string { return string(fixed.AppendU128(nil, c, 2)) }
 
 func TestAmountsReadAndPrintExactly(t *testing.T) {
 	for _, tc := range []struct{ in, out string }{

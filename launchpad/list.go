@@ -34,7 +34,7 @@ func (q *ListQuery) Check() *refuse.Refusal {
 	return nil
 }
 
-// Offset is the number of rows before the page; a page beyond any list saturates.
+// offset is the number of rows before the page; a page beyond any list saturates.
 func (q *ListQuery) offset() int {
 	if q.Page-1 > MaxTokens {
 		return MaxTokens
@@ -47,9 +47,15 @@ func (q *ListQuery) offset() int {
 // cheaper.
 const maxRanked = 512
 
-// Tokens is one page. q must have passed Check; w may be nil.
-func (v *View) Tokens(nowNs int64, q ListQuery, w WorkerLookup) TokenList {
-	out := TokenList{Items: []TokenItem{}, Page: q.Page, PageSize: q.PageSize, AsOf: v.head(v.at(nowNs))}
+// TokenList is a page of tokens, the number of rows on all pages, and the X-As-Of of the list.
+type TokenList struct {
+	Items            []*Token
+	TotalItems, AsOf int64
+}
+
+// Tokens returns one page. q must have passed Check.
+func (v *View) Tokens(nowNs int64, q ListQuery) TokenList {
+	out := TokenList{AsOf: v.head(v.at(nowNs))}
 	c := cellOf(q.Side, q.Boosted)
 	tr := v.index[q.Sort][c]
 	visible := len(v.idents)
@@ -66,7 +72,7 @@ func (v *View) Tokens(nowNs int64, q ListQuery, w WorkerLookup) TokenList {
 	}
 	for _, id := range page {
 		t, _ := v.tokens.Get(id.No)
-		out.Items = append(out.Items, t.item(w))
+		out.Items = append(out.Items, t)
 	}
 	return out
 }

@@ -60,7 +60,7 @@ func (s *State) planSwap(cmd Swap) (Record, *refuse.Refusal) {
 }
 
 func (s *State) applySwap(rec *Record, res *Result) {
-	position := s.nextPosition()
+	res.TxHash = s.transact()
 	id := s.idents[rec.Token-1]
 	coin := id.Side.Currency()
 	payIn, payOut, quote := coin.asset(), id.asset(), rec.In
@@ -85,8 +85,12 @@ func (s *State) applySwap(rec *Record, res *Result) {
 	t.derive(&s.opt)
 	s.put(t)
 
-	res.TxHash = s.txHash(position).String()
-	res.Swap = t.swapAnswer(rec, quote, BlockAt(s.genesisNs, rec.TimeNs), res.TxHash)
+	tokens := rec.Out
+	if rec.Sell {
+		tokens = rec.In
+	}
+	res.Token, res.In, res.Out, res.Price = t, rec.In, rec.Out, quotient(quote, tokens)
+	res.Block = BlockAt(s.genesisNs, rec.TimeNs)
 	res.Fact = t.fact(s.seq)
 }
 
@@ -121,7 +125,7 @@ func (s *State) planLiquidity(cmd AddLiquidity) (Record, *refuse.Refusal) {
 }
 
 func (s *State) applyLiquidity(rec *Record, res *Result) {
-	res.TxHash = s.txHash(s.nextPosition()).String()
+	res.TxHash = s.transact()
 	id := s.idents[rec.Token-1]
 	coin := id.Side.Currency()
 	s.debit(rec.From, id.asset(), rec.In)
@@ -131,7 +135,7 @@ func (s *State) applyLiquidity(rec *Record, res *Result) {
 	t.ReserveToken, t.ReserveQuote = t.ReserveToken.Add(rec.In), t.ReserveQuote.Add(rec.Out)
 	t.derive(&s.opt)
 	s.put(t)
-	res.Pool = t.poolDetail()
+	res.Token = t
 }
 
 // inRatio lowers one of the two amounts to the pool's ratio, rounded down.

@@ -31,7 +31,7 @@ func (s *State) planSpawn(nowNs int64, cmd Spawn) (Record, *refuse.Refusal) {
 	if cmd.TotalSupply == "" {
 		cmd.TotalSupply = DefaultSupply
 	}
-	cmd.Decimals = scale
+	cmd.Decimals = Decimals
 	return Record{Kind: RecSpawn, Spawn: &cmd, Fee: s.opt.Fee}, nil
 }
 
@@ -44,7 +44,7 @@ func (s *State) applyFault(res *Result) {
 
 func (s *State) applySpawn(rec *Record, res *Result) {
 	cmd := rec.Spawn
-	position := s.nextPosition()
+	res.TxHash = s.transact()
 	s.debit(cmd.Owner, nativeAsset, rec.Fee)
 	s.totals[NATIVE].Fees = s.totals[NATIVE].Fees.Add(rec.Fee)
 
@@ -55,7 +55,7 @@ func (s *State) applySpawn(rec *Record, res *Result) {
 	s.lastListBlock = max(BlockAt(s.genesisNs, rec.TimeNs), s.lastListBlock+1)
 	id := &Ident{
 		No: uint32(len(s.idents)) + 1, ListBlock: s.lastListBlock, SpawnedSec: floorSec(rec.TimeNs),
-		Address: deriveAddress("token", s.seed, position), Pool: deriveAddress("pool", s.seed, position),
+		Address: deriveAddress("token", s.seed, s.position), Pool: deriveAddress("pool", s.seed, s.position),
 		Owner: cmd.Owner, Side: cmd.PoolSide, Supply: supply,
 		Name: cmd.Name, Symbol: cmd.Symbol, Metadata: cmd.Metadata,
 	}
@@ -64,8 +64,7 @@ func (s *State) applySpawn(rec *Record, res *Result) {
 	t := s.addToken(id)
 	s.credit(cmd.Owner, id.asset(), supply)
 	t, _ = s.tokens.Get(t.No)
-	res.TxHash = s.txHash(position).String()
-	res.Spawn = t.spawnAnswer(res.TxHash)
+	res.Token = t
 	res.Fact = t.fact(s.seq)
 }
 

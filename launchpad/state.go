@@ -1,6 +1,10 @@
 package launchpad
 
-import "github.com/tidwall/btree"
+import (
+	"sync/atomic"
+
+	"github.com/tidwall/btree"
+)
 
 // State is the ledger: every token, pool and balance as a function of the records
 // applied. Owner: the store's goroutine. Trees marked shared are copy-on-write, and the
@@ -27,6 +31,8 @@ type State struct {
 	symbols   map[string]uint32
 	window    window
 	boostEnds *btree.Map[uint64, struct{}] // boostKey of running boosts
+
+	published atomic.Pointer[View]
 }
 
 // degree keeps a node of the shared trees small, because each change after a publish
@@ -54,18 +60,11 @@ func New(opt Options) *State {
 // LastNs is the time of the last record, Unix nanoseconds.
 func (s *State) LastNs() int64 { return s.nowNs }
 
-// Seq is the number of records applied.
-func (s *State) Seq() uint64 { return s.seq }
-
-// Begun reports whether the ledger has its genesis.
-func (s *State) Begun() bool { return s.begun }
-
-func (s *State) nextPosition() uint64 {
+// transact counts a ledger transaction and returns its hash.
+func (s *State) transact() Hash {
 	s.position++
-	return s.position
+	return derive("tx", s.seed, s.position)
 }
-
-func (s *State) txHash(position uint64) Hash { return Hash(derive("tx", s.seed, position)) }
 
 // edit is a copy of a token for a change; put publishes it among the tokens and in the
 // indexes. The one before stays as views know it.

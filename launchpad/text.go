@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// scale is the number of fractional digits of every amount.
-const scale = 18
+// Decimals is the number of fractional digits of every amount.
+const Decimals = 18
 
 // maxWholeDigits: the largest supply, 10^30, has 31 digits.
 const maxWholeDigits = 31
@@ -19,11 +19,11 @@ var ErrAmount = errors.New("not a decimal of the form [0-9]{1,31}(.[0-9]{1,18})?
 // the 20 of other inputs, because token amounts reach 10^30.
 func ParseAmount(s string) (Amount, error) {
 	whole, frac, dotted := strings.Cut(s, ".")
-	if len(whole) == 0 || len(whole) > maxWholeDigits || len(frac) > scale || dotted && frac == "" ||
+	if len(whole) == 0 || len(whole) > maxWholeDigits || len(frac) > Decimals || dotted && frac == "" ||
 		!isDigits(whole) || !isDigits(frac) {
 		return Amount{}, ErrAmount
 	}
-	v, _ := new(big.Int).SetString(whole+frac+strings.Repeat("0", scale-len(frac)), 10)
+	v, _ := new(big.Int).SetString(whole+frac+strings.Repeat("0", Decimals-len(frac)), 10)
 	a, _ := AmountFromBig(v) // 49 digits: below 2^163
 	return a, nil
 }
@@ -39,25 +39,20 @@ func isDigits(s string) bool {
 
 // String is the shortest fixed-point text with at least one fractional digit: 0.001,
 // 10.0, 0.0 (docs/contract/market-data.md#decimals).
-func (a Amount) String() string { return fixedText(a.Big(), scale, 1) }
-
-// wholeText is the number of whole units, without a fraction.
-func (a Amount) wholeText() string { return new(big.Int).Quo(a.Big(), pow10(scale)).String() }
-
-// fixedText prints v units of 10^-digits, dropping zeros at the end down to atLeast
-// fractional digits.
-func fixedText(v *big.Int, digits, atLeast int) string {
-	s := v.String()
-	if pad := digits + 1 - len(s); pad > 0 {
+func (a Amount) String() string {
+	s := a.Big().String()
+	if pad := Decimals + 1 - len(s); pad > 0 {
 		s = strings.Repeat("0", pad) + s
 	}
-	dot := len(s) - digits
-	end := len(s)
-	for end > dot+atLeast && s[end-1] == '0' {
+	dot, end := len(s)-Decimals, len(s)
+	for end > dot+1 && s[end-1] == '0' {
 		end--
 	}
 	return s[:dot] + "." + s[dot:end]
 }
+
+// Whole returns the number of whole units, without a fraction.
+func (a Amount) Whole() *big.Int { return new(big.Int).Quo(a.Big(), pow10(Decimals)) }
 
 // quoHalfEven is a / b rounded half to even; a >= 0, b > 0. a is overwritten.
 func quoHalfEven(a, b *big.Int) *big.Int {
@@ -71,8 +66,12 @@ func quoHalfEven(a, b *big.Int) *big.Int {
 
 func pow10(n int64) *big.Int { return new(big.Int).Exp(big.NewInt(10), big.NewInt(n), nil) }
 
-// quotientText is a / b with up to 18 digits, half even, shortest text.
-func quotientText(a, b Amount) string {
-	v := new(big.Int).Mul(a.Big(), pow10(scale))
-	return fixedText(quoHalfEven(v, b.Big()), scale, 1)
+// quotient is a / b with 18 digits, half even. b == 0 panics. A quote amount is below 10^50
+// units, so the quotient fits.
+func quotient(a, b Amount) Amount {
+	q, ok := AmountFromBig(quoHalfEven(new(big.Int).Mul(a.Big(), pow10(Decimals)), b.Big()))
+	if !ok {
+		panic("BUG: launchpad: quotient overflows")
+	}
+	return q
 }

@@ -46,12 +46,20 @@ type Token struct {
 	BoostTier     Tier
 	Boosted       bool // active at the view's time
 
-	TVL    cents // derived
-	Volume cents // derived
+	TVL    cents // hundredths of a USD; derived
+	Volume cents // of the 24 h window, hundredths of a USD; derived
 }
 
 // Empty reports a pool that was never given liquidity.
 func (t *Token) Empty() bool { return t.ReserveToken.IsZero() }
+
+// Price returns the pool's quote per token; ok is false when the pool is empty.
+func (t *Token) Price() (price Amount, ok bool) {
+	if t.Empty() {
+		return Amount{}, false
+	}
+	return quotient(t.ReserveQuote, t.ReserveToken), true
+}
 
 // derive fills in the printed figures after reserves or window have changed.
 func (t *Token) derive(o *Options) {

@@ -20,10 +20,10 @@ func (o *Options) usdCents(quote Amount, side Side, times int64) cents {
 	}
 	v := quote.Big()
 	v.Mul(v, big.NewInt(times))
-	unit := pow10(scale - 2)
+	unit := pow10(Decimals - 2)
 	if side == WNative {
 		v.Mul(v, o.NativeUSD.Big())
-		unit.Mul(unit, pow10(scale))
+		unit.Mul(unit, pow10(Decimals))
 	}
 	v = quoHalfEven(v, unit)
 	if v.BitLen() > 128 {
@@ -31,10 +31,4 @@ func (o *Options) usdCents(quote Amount, side Side, times int64) cents {
 	}
 	lo := new(big.Int).And(v, new(big.Int).SetUint64(1<<64-1)).Uint64()
 	return cents{Hi: v.Rsh(v, 64).Uint64(), Lo: lo}
-}
-
-// usdText prints hundredths with two digits.
-func usdText(c cents) string {
-	var buf [48]byte
-	return string(fixed.AppendU128(buf[:0], c, 2))
 }

@@ -11,7 +11,6 @@ import (
 // arrives later (the timer is about to fire) is answered as of the last instant before NextNs.
 type View struct {
 	opt       Options
-	begun     bool
 	seed      uint64
 	genesisNs int64
 	nowNs     int64
@@ -28,19 +27,19 @@ type View struct {
 	index     index
 }
 
-// View publishes the state. The copies are O(1): nodes are shared until one side of a
+// Publish stores the current View for readers.
+func (s *State) Publish() { s.published.Store(s.View()) }
+
+// View returns the state as readers see it. The copies are O(1): nodes are shared until one side of a
 // copy changes them, and only the state ever does.
 func (s *State) View() *View {
 	return &View{
-		opt: s.opt, begun: s.begun, seed: s.seed, genesisNs: s.genesisNs, nowNs: s.nowNs, nextNs: s.NextNs(),
+		opt: s.opt, seed: s.seed, genesisNs: s.genesisNs, nowNs: s.nowNs, nextNs: s.NextNs(),
 		seq: s.seq, listBlock: s.lastListBlock, totals: s.totals,
 		idents: s.idents, tokens: s.tokens.Copy(), byAddress: s.byAddress.Copy(),
 		balances: s.balances.Copy(), spawners: s.spawners.Copy(), index: s.index.copy(),
 	}
 }
-
-// Begun reports whether the ledger has its genesis.
-func (v *View) Begun() bool { return v.begun }
 
 // Seed is the ledger's seed, fixed by its first record.
 func (v *View) Seed() uint64 { return v.seed }

@@ -5,7 +5,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"tickhive/accounts"
+	"tickhive/accounts/auth"
 	"tickhive/engine"
 	"tickhive/internal/refuse"
 )
@@ -22,7 +22,7 @@ var (
 // Options.Authenticate. It reads the bytes of the request exactly as the client sent them.
 func (d *AccountDesk) Authenticate(c *Ctx) (*Caller, *refuse.Refusal) {
 	h := &c.Request.Header
-	r := accounts.Request{
+	r := auth.Request{
 		Method: string(c.Method()), Target: h.RequestURI(), Body: c.Request.Body(),
 		PublicKey: h.PeekBytes(reqPublicKey), Timestamp: h.PeekBytes(reqTimestamp), Nonce: h.PeekBytes(reqNonce),
 		Signature: h.PeekBytes(reqSignature), RecvWindow: h.PeekBytes(reqRecvWindow),
@@ -52,7 +52,7 @@ func (d *AccountDesk) fullURL(h *fasthttp.RequestHeader) []byte {
 // verifySocket checks the credentials of a socket's auth operation: they sign a GET of /ws
 // without a body (docs/contract/streams.md#operations). It accepts only the default scheme.
 func (d *AccountDesk) verifySocket(remote netip.Addr, publicKey, timestamp, nonce, signature string) (SocketKey, *refuse.Refusal) {
-	who, reject := d.verifier.Verify(d.opt.Clock.NowNs(), &accounts.Request{
+	who, reject := d.verifier.Verify(d.opt.Clock.NowNs(), &auth.Request{
 		Method: fasthttp.MethodGet, Target: []byte("/ws"), Remote: remote,
 		PublicKey: []byte(publicKey), Timestamp: []byte(timestamp), Nonce: []byte(nonce), Signature: []byte(signature),
 	})

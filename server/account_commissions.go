@@ -5,7 +5,6 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"tickhive/accounts"
 	"tickhive/engine"
 	"tickhive/internal/refuse"
 )
@@ -29,9 +28,9 @@ func (d *AccountDesk) userCommissions(c *Ctx) *refuse.Refusal {
 		discount := uint32(0)
 		switch one.Type {
 		case commissionBuy:
-			discount = terms.Discount(accounts.Buy)
+			discount = terms.Discount(engine.Buy)
 		case commissionSell:
-			discount = terms.Discount(accounts.Sell)
+			discount = terms.Discount(engine.Sell)
 		}
 		b = appendCommission(b, &one, discount)
 	}

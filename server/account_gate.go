@@ -2,11 +2,11 @@ package server
 
 import (
 	"errors"
-	"fmt"
 	"iter"
 	"sync"
 
 	"tickhive/accounts"
+	"tickhive/accounts/auth"
 	"tickhive/engine"
 	"tickhive/internal/clock"
 	"tickhive/internal/refuse"
@@ -41,8 +41,8 @@ type AccountStore struct {
 	// lost. 0: the data directory is new.
 	NotBeforeMs int64
 	// Used yields the nonces of timestamps at or after NotBeforeMs that an earlier process
-	// accepted. KeepNonce records the nonces of this process (accounts.VerifierOptions).
-	Used      iter.Seq[accounts.UsedNonce]
+	// accepted. KeepNonce records the nonces of this process (auth.Options).
+	Used      iter.Seq[auth.UsedNonce]
 	KeepNonce func(nowMs, timestampMs int64, publicKey string, nonce []byte) error
 }
 
@@ -76,7 +76,7 @@ type AccountDesk struct {
 	state    *accounts.State
 	change   func(cmd accounts.Command) (accounts.Result, error)
 	view     *accounts.View
-	verifier *accounts.Verifier
+	verifier *auth.Verifier
 }
 
 // NewAccountDesk returns an AccountDesk without state: routes can be built before recovery.
@@ -93,7 +93,7 @@ func NewAccountDesk(o AccountOptions) (*AccountDesk, error) {
 // before the sequencer that folds into the state runs and before the server is ready.
 func (d *AccountDesk) Attach(s AccountStore) {
 	d.state, d.change, d.view = s.State, s.Do, s.State.View()
-	d.verifier = accounts.NewVerifier(s.State, accounts.VerifierOptions{
+	d.verifier = auth.NewVerifier(s.State.Keys(), auth.Options{
 		Legacy: d.opt.Legacy, NotBeforeMs: s.NotBeforeMs, Used: s.Used, UsedNs: d.opt.Clock.NowNs(), Keep: s.KeepNonce,
 	})
 	s.State.OnBalance(d.private.balanceChanged)
@@ -101,7 +101,7 @@ func (d *AccountDesk) Attach(s AccountStore) {
 }
 
 // NonceFloorMs returns the timestamp before which a key's requests are refused regardless of
-// their nonces (accounts.Verifier).
+// their nonces (auth.Verifier).
 func (d *AccountDesk) NonceFloorMs(publicKey []byte) int64 { return d.verifier.FloorMs(publicKey) }
 
 // Open returns the account of an order.
@@ -168,15 +168,3 @@ func unknownAt(k accounts.Kind) string {
 	}
 	return "the user"
 }
-
-// FoldAccounts folds the events of whole commands into the balances; pos is the journal's
-// position after the last of them. Owner: the goroutine that passes events to the sinks.
-func FoldAccounts(s *accounts.State, events []engine.Event, pos uint64) {
-	f := s.BeginFold(pos)
-	defer f.End()
-	for i := range events {
-		foldEvent(f, &events[i])
-	}
-}
-
-func bugKind(e *engine.Event) string { return fmt.Sprintf("BUG: server: event kind %d", e.Kind) }

@@ -84,13 +84,14 @@ func newHouseInside(t testing.TB, inside func(*server.InternalOptions), change .
 	inner := newPipeListener()
 	opts := accounts.DefaultOptions(rand.Reader)
 	opts.Withdrawal.Percent = accounts.RateOne / 1000
-	store, err := durable.Open(durable.Options[*accounts.State, accounts.Command, accounts.Record, accounts.Result, *accounts.View]{
-		Clock: h.clk, New: func() *accounts.State { return accounts.New(opts) },
+	h.state = accounts.New(opts)
+	store, err := durable.Open(durable.Options[accounts.Command, accounts.Record, accounts.Result]{
+		Config: durable.Config{Clock: h.clk},
+		New:    func() durable.State[accounts.Command, accounts.Record, accounts.Result] { return h.state },
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_ = store.Fold(func(s *accounts.State) { h.state = s })
 	gate := &h.gate
 	public := server.NewMarket(server.MarketOptions{Board: h.feed.Board(), Clock: h.clk})
 	ao := server.AccountOptions{
@@ -113,7 +114,7 @@ func newHouseInside(t testing.TB, inside func(*server.InternalOptions), change .
 		Board: h.feed.Board(), Clock: h.clk, Epoch: "0123456789abcdef", Private: h.desk.Private(),
 		Status: func(dst []byte) []byte { return append(dst, "{}"...) }, StatusRow: server.AppendPairStatus,
 	})
-	h.loop = sequencer.NewLoop(sequencer.LoopOptions{Core: h.core, Clock: h.clk, Sinks: []sequencer.Sink{h.desk.Sink(), h.feed.Sink(), hub}})
+	h.loop = sequencer.NewLoop(sequencer.LoopOptions{Core: h.core, Clock: h.clk, Sinks: []sequencer.Sink{accounts.Sink{State: h.state}, h.feed.Sink(), hub}})
 	gate.Loop = h.loop
 	go h.loop.Run()
 	go hub.Run()

@@ -79,19 +79,19 @@ func (d *AccountDesk) Prepare(cmd *engine.Command) Reservation {
 		return nil
 	}
 	cmd.MakerFee, cmd.TakerFee = in.MakerFee, in.TakerFee
-	cmd.Discount = d.view.Terms(uint32(cmd.Account)).Discount(accounts.Side(cmd.Side))
+	cmd.Discount = d.view.Terms(uint32(cmd.Account)).Discount(cmd.Side)
 	if cmd.Refuse != engine.NotRejected {
 		return nil
 	}
-	r, reject := d.state.Reserve(accounts.OrderParams{
+	r, reason := d.state.Reserve(accounts.OrderParams{
 		Account: uint32(cmd.Account), Pair: uint32(cmd.Pair),
-		Side: accounts.Side(cmd.Side), Type: accounts.OrderType(cmd.Type),
+		Side: cmd.Side, Type: cmd.Type,
 		Price: cmd.Price, Amount: cmd.Amount, ByQuote: cmd.Flags&engine.FlagQuote != 0, Quote: cmd.Quote,
 		Rates: accounts.Rates{Maker: cmd.MakerFee, Taker: cmd.TakerFee, Discount: cmd.Discount},
 		Touch: touch(v, cmd.Side), Stop: cmd.Stop,
 	})
-	if reject != nil {
-		cmd.Refuse = refusalOf(reject)
+	if reason != engine.NotRejected {
+		cmd.Refuse = reason
 		if earlier := sizeRefusal(cmd, in); earlier != engine.NotRejected {
 			cmd.Refuse = earlier
 		}
@@ -143,14 +143,14 @@ func (d *AccountDesk) prepareReplace(cmd *engine.Command) Reservation {
 		cmd.Flags |= engine.FlagUnheld
 		return nil
 	}
-	r, reject := d.state.ReserveReplace(accounts.ReplaceParams{
+	r, reason := d.state.ReserveReplace(accounts.ReplaceParams{
 		Order: uint64(cmd.Order), Price: cmd.Price, Amount: cmd.Amount,
 		HasPrice: cmd.Flags&engine.FlagHasPrice != 0, HasAmount: cmd.Flags&engine.FlagHasAmount != 0,
 		Bid: touch(v, engine.Sell), Ask: touch(v, engine.Buy),
 	})
 	switch {
-	case reject != nil:
-		cmd.Refuse = refusalOf(reject)
+	case reason != engine.NotRejected:
+		cmd.Refuse = reason
 		return nil
 	case !r.Replaces: // the order ended in the meantime
 		cmd.Flags |= engine.FlagUnheld
@@ -166,17 +166,6 @@ func (d *AccountDesk) Done(r Reservation, taken bool) {
 	if held, ok := r.(accounts.Reservation); ok && !taken {
 		d.state.Release(held)
 	}
-}
-
-// refusalOf returns the engine's reason for a refusal by accounts.
-func refusalOf(r *refuse.Refusal) engine.Reason {
-	switch r.Code {
-	case refuse.TotalOutOfRange:
-		return engine.TotalOutOfRange
-	case refuse.TooManyOrders:
-		return engine.TooManyOrders
-	}
-	return engine.InsufficientFunds
 }
 
 // sizeRefusal returns the engine's refusal of the order's size, if any. It precedes a refusal

@@ -8,7 +8,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"tickhive/accounts"
+	"tickhive/accounts/auth"
 )
 
 // spend sends signed requests that change nothing, on several connections.
@@ -44,7 +44,7 @@ func TestAKeyAtItsLimitCanStillCancel(t *testing.T) {
 	a.place(order)
 	second := h.in("POST", "/users/"+a.id+"/apikeys", `{"name":"second"}`)
 	own := &keys{h, a.id, second["publicKey"].(string), second["privateKey"].(string)}
-	a.spend(accounts.MaxNoncesPerKey - accounts.CancelNonces - 2)
+	a.spend(auth.MaxNoncesPerKey - auth.CancelNonces - 2)
 	for _, c := range []struct{ method, target, body string }{
 		{"GET", "/api/wallets/balances", ""},
 		{"POST", "/api/orders", order},

@@ -6,6 +6,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"tickhive/accounts"
+	"tickhive/internal/fixed"
 	"tickhive/internal/refuse"
 )
 
@@ -125,7 +126,7 @@ func (d referral) createLink(c *Ctx) *refuse.Refusal {
 		return badBody(err)
 	}
 	res, err := d.do(accounts.Command{
-		Kind: accounts.CreateLink, User: uint32(c.Caller.Account), DiscountPercent: mustDecimal(percent),
+		Kind: accounts.CreateLink, User: uint32(c.Caller.Account), DiscountPercent: fixed.MustText(percent),
 	})
 	if err == nil {
 		c.Private(appendLink(nil, &res.Link))

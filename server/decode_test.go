@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"tickhive/engine"
+	"tickhive/internal/fixed"
 )
 
 const goodOrder = `{"currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":65000.5,"amount":"0.125"}`
@@ -185,36 +186,6 @@ func TestABatchNamesTheNestedMember(t *testing.T) {
 	}
 }
 
-func TestUnitsAreExact(t *testing.T) {
-	for _, c := range []struct {
-		text     string
-		digits   int
-		want     int64
-		negative bool
-		res      unitsResult
-	}{
-		{"65000.5", 2, 6500050, false, unitsExact},
-		{"65000.500", 2, 6500050, false, unitsExact},
-		{"65000.505", 2, 0, false, unitsOff},
-		{"-65000.505", 2, 0, true, unitsOff},
-		{"-1", 2, -100, true, unitsExact},
-		{"-0.0", 2, 0, false, unitsExact},
-		{"0", 18, 0, false, unitsExact},
-		{"92233720368547758.07", 2, 1<<63 - 1, false, unitsExact},
-		{"92233720368547758.08", 2, 0, false, unitsTooMany},
-		{"99999999999999999999.999999999999999999", 0, 0, false, unitsOff},
-		{"99999999999999999999.000000000000000000", 0, 0, false, unitsTooMany},
-		{"9.3", 18, 0, false, unitsTooMany},
-		{"00000000000000000001.10", 1, 11, false, unitsExact},
-		{"1.000000000000000001", 18, 1000000000000000001, false, unitsExact},
-	} {
-		v, neg, res := units([]byte(c.text), c.digits)
-		if v != c.want || neg != c.negative || res != c.res {
-			t.Errorf("units(%s, %d) = %d %v %d, want %d %v %d", c.text, c.digits, v, neg, res, c.want, c.negative, c.res)
-		}
-	}
-}
-
 func TestFreeFormObjectsAreKeptAsSent(t *testing.T) {
 	read := func(body string) (string, *bodyError) {
 		var r bodyReader
@@ -274,7 +245,7 @@ func FuzzDecodeBatch(f *testing.F) {
 			o := &cmds[i].place
 			for _, d := range [][]byte{o.price, o.amount, o.quote, o.stop, o.display} {
 				if d != nil {
-					units(d, 8)
+					fixed.TextUnits(d, 8)
 				}
 			}
 		}
@@ -342,8 +313,8 @@ func BenchmarkDecodeBatch1000(b *testing.B) {
 		r.reset(body)
 		cmds, _ = r.decodeBatch(cmds)
 		for i := range cmds {
-			units(cmds[i].place.price, 2)
-			units(cmds[i].place.amount, 8)
+			fixed.TextUnits(cmds[i].place.price, 2)
+			fixed.TextUnits(cmds[i].place.amount, 8)
 		}
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/MaxBatch, "ns/order")

@@ -27,8 +27,7 @@
 // dates, errors, client_ip, ratelimit, etag, respond, gzip, quote, then one file per
 // resource (market_*, aggregator, meta, commissions) with its encode_* file;
 // then accounts: account_gate (AccountDesk), account_auth, account_hold, account_submit,
-// account_fold, one file per resource (account_*, trading_*, internal_users*) and
-// ws_private_feed.
+// one file per resource (account_*, trading_*, internal_users*) and ws_private_feed.
 //
 // It does not know how views are made (marketdata), how orders are matched (engine) or
 // how a signature is verified and money is held (accounts).

@@ -49,7 +49,7 @@ func (d *LaunchpadDesk) actionLogs(c *Ctx) *refuse.Refusal {
 	v := d.views()
 	c.setAsOf(v.ledger.AsOf(v.nowNs))
 	list := v.hive.Log(q)
-	return sendFree(c, &list)
+	return sendFree(c, answerPage(list.Items, list.TotalItems, q.Page.Page, q.PageSize, newLogRow))
 }
 
 // readLogQuery reads the parameters in the order of the table in

@@ -2,7 +2,6 @@ package server
 
 import (
 	"tickhive/hive"
-
 	"tickhive/internal/refuse"
 )
 
@@ -28,7 +27,7 @@ func (d *LaunchpadDesk) proposals(c *Ctx) *refuse.Refusal {
 	v := d.views()
 	c.setAsOf(v.ledger.AsOf(v.nowNs))
 	list := v.hive.Proposals(q)
-	return sendDecimals(c, &list)
+	return sendDecimals(c, answerPage(list.Items, list.TotalItems, q.Page.Page, q.PageSize, newProposalRow))
 }
 
 // proposal serves GET /api/agents/proposals/{proposalId}. The payload holds only integers and
@@ -39,5 +38,5 @@ func (d *LaunchpadDesk) proposal(c *Ctx) *refuse.Refusal {
 	if !ok {
 		return &refuse.Refusal{Code: refuse.ProposalNotFound, Field: "proposalId", Message: "There is no proposal with this id."}
 	}
-	return sendDecimals(c, &p)
+	return sendDecimals(c, newProposalAnswer(&p))
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tickhive/hive"
+	"tickhive/launchpad"
 )
 
 // Checks of a vote in their order (docs/contract/hive.md#votes).
@@ -305,5 +306,50 @@ func TestInternalHiveRefuses(t *testing.T) {
 		if got := at(w, path); got != want {
 			t.Errorf("%s is %s, want %s", path, got, want)
 		}
+	}
+}
+
+// A token whose fact the hive has not received yet has the worker that its spawn made.
+func TestATokenThatIsNewToTheHiveHasANewWorker(t *testing.T) {
+	c := freed(t)
+	owner, _ := launchpad.ParseAddress(userAddress(1))
+	for _, cmd := range []launchpad.Command{
+		launchpad.Deposit{To: owner, Amount: launchpad.AmountOf(100)},
+		launchpad.Spawn{Owner: owner, Name: "N", Symbol: "NEW"},
+	} {
+		if _, err := launchpad.Carry(c.ledger, cmd); err != nil { // the desk does not report it
+			t.Fatal(err)
+		}
+	}
+	born := fmt.Sprint(startNs / secondNs)
+	for _, row := range []struct{ target, path, want string }{
+		{"/api/launchpad/tokens", "items.0.workerStatus", "active"},
+		{"/api/launchpad/tokens/10001", "worker.status", "active"},
+		{"/api/launchpad/tokens/10001", "worker.lastActionAt", "0"},
+		{"/api/launchpad/tokens/10001/worker", "worker.deployedAt", born},
+		{"/api/launchpad/tokens/10001/worker", "stats.lastActiveAt", born},
+		{"/api/launchpad/tokens/10001/worker", "stats.totalActions", "0"},
+		{"/api/launchpad/tokens/10001/worker", "recentActions", "[]"},
+	} {
+		if got := c.see(row.target, row.path); got != row.want {
+			t.Errorf("%s %s is %s, want %s", row.target, row.path, got, row.want)
+		}
+	}
+	c.refused(c.get("/api/agents/workers/10001"), 404, "NOT_FOUND", "tokenId")
+}
+
+func TestCommentsAreShownNewestFirst(t *testing.T) {
+	c := freed(t)
+	id := c.token(1, "AAA")
+	prop := c.propose(id, false)
+	c.give(id, 1, 2, "1")
+	for user, comment := range []string{"", "first", "second"} {
+		if comment != "" {
+			c.must(c.as(user, "/api/agents/workers/"+id+"/vote", fmt.Sprintf(`{"proposalId":%q,"vote":"yes","comment":%q}`, prop, comment)))
+		}
+	}
+	p := c.must(c.get("/api/agents/proposals/" + prop))
+	if a, b := at(p, "comments.0.comment"), at(p, "comments.1.comment"); a != "second" || b != "first" {
+		t.Errorf("comments are %s, then %s", a, b)
 	}
 }

@@ -44,7 +44,7 @@ func (d *LaunchpadDesk) vote(c *Ctx) *refuse.Refusal {
 	if verr != nil {
 		return agentError(verr, "the votes of the proposal")
 	}
-	return sendDecimals(c, res.Vote)
+	return sendDecimals(c, newVoteAnswer(&res.Vote))
 }
 
 // maxVoters bounds the users whose votes of the last minute are stored; the least recently

@@ -10,7 +10,7 @@ import (
 func (d *LaunchpadDesk) overview(c *Ctx) *refuse.Refusal {
 	v := d.views()
 	o := v.hive.Overview(v.nowNs)
-	return sendFree(c, &o)
+	return sendFree(c, newOverviewAnswer(&o))
 }
 
 // hivePage reads page and pageSize of the hive's lists.
@@ -58,7 +58,7 @@ func (d *LaunchpadDesk) workers(c *Ctx) *refuse.Refusal {
 		c.setAsOf(v.ledger.AsOfNewest(v.nowNs, v.hive.Newest()))
 	}
 	list := v.hive.Workers(v.nowNs, q)
-	return sendFree(c, &list)
+	return sendFree(c, answerPage(list.Items, list.TotalItems, q.Page.Page, q.PageSize, newWorkerRow))
 }
 
 func noWorker() *refuse.Refusal {
@@ -76,5 +76,5 @@ func (d *LaunchpadDesk) worker(c *Ctx) *refuse.Refusal {
 	if !ok {
 		return noWorker()
 	}
-	return sendFree(c, &w)
+	return sendFree(c, newWorkerAnswer(&w, v.hive.Recent(id)))
 }

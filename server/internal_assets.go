@@ -37,7 +37,7 @@ func (o *optional) set(v *fixed.I128, has *bool) {
 	}
 	*v, *has = fixed.I128{}, o.text != nil
 	if *has {
-		*v = mustDecimal(o.text)
+		*v = fixed.MustText(o.text)
 	}
 }
 
@@ -107,7 +107,7 @@ func (r *bodyReader) limit() optional {
 func (r *bodyReader) fee() optional {
 	o := optional{true, r.decimal()}
 	if o.text != nil {
-		if v, negative, res := units(o.text, engine.RateScale); negative || res != unitsExact || v > engine.RateOne {
+		if v, negative, res := fixed.TextUnits(o.text, engine.RateScale); negative || res != fixed.UnitsExact || v > engine.RateOne {
 			r.bad("must be a rate from 0 to 1 with at most 8 fractional digits.")
 		}
 	}

@@ -56,26 +56,26 @@ func buildReplace(cmd *engine.Command, id engine.OrderID, p *replaceRequest, ins
 }
 
 func readPrice(cmd *engine.Command, text []byte, digits int) int64 {
-	v, negative, res := units(text, digits)
+	v, negative, res := fixed.TextUnits(text, digits)
 	switch {
-	case negative || v == 0 && res == unitsExact:
+	case negative || v == 0 && res == fixed.UnitsExact:
 		setReason(cmd, engine.PriceNotPositive)
-	case res == unitsOff:
+	case res == fixed.UnitsOff:
 		setReason(cmd, engine.PriceOffTick)
-	case res == unitsTooMany:
+	case res == fixed.UnitsTooMany:
 		setReason(cmd, engine.PriceOutOfRange)
 	}
 	return v
 }
 
 func readAmount(cmd *engine.Command, text []byte, digits int) int64 {
-	v, negative, res := units(text, digits)
+	v, negative, res := fixed.TextUnits(text, digits)
 	switch {
-	case negative || v == 0 && res == unitsExact:
+	case negative || v == 0 && res == fixed.UnitsExact:
 		setReason(cmd, engine.AmountNotPositive)
-	case res == unitsOff:
+	case res == fixed.UnitsOff:
 		setReason(cmd, engine.AmountOffLot)
-	case res == unitsTooMany:
+	case res == fixed.UnitsTooMany:
 		setReason(cmd, engine.AmountOutOfRange)
 	}
 	return v
@@ -83,7 +83,7 @@ func readAmount(cmd *engine.Command, text []byte, digits int) int64 {
 
 // readQuote returns a quote amount in product units (price units times amount units).
 func readQuote(cmd *engine.Command, text []byte, digitsTotal int) fixed.U128 {
-	d := mustDecimal(text)
+	d := fixed.MustText(text)
 	if d.Sign() <= 0 {
 		setReason(cmd, engine.AmountNotPositive)
 		return fixed.U128{}

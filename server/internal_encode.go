@@ -111,7 +111,7 @@ func appendEcho(b, text []byte, digits int) []byte {
 	if text == nil {
 		return append(b, "null"...)
 	}
-	d := mustDecimal(text)
+	d := fixed.MustText(text)
 	if digits >= 0 {
 		q, rest := d.Abs().DivMod64(fixed.Pow10[fixed.Scale-digits])
 		if rest == 0 {

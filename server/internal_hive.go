@@ -2,7 +2,6 @@ package server
 
 import (
 	"tickhive/hive"
-
 	"tickhive/internal/refuse"
 )
 
@@ -20,7 +19,8 @@ func (d *LaunchpadDesk) internalPropose(c *Ctx) *refuse.Refusal {
 	if cerr != nil {
 		return agentError(cerr, "the proposals of the worker")
 	}
-	return sendDecimals(c, res.Proposal)
+	row := newProposalRow(&res.Proposal)
+	return sendDecimals(c, &row)
 }
 
 // internalAct serves POST /hive/actions.
@@ -39,5 +39,5 @@ func (d *LaunchpadDesk) internalAct(c *Ctx) *refuse.Refusal {
 	if cerr != nil {
 		return agentError(cerr, "the action log")
 	}
-	return sendFree(c, res.Entry)
+	return sendFree(c, &logEntry{newLogRow(&res.Entry), res.Entry.Prev.String()})
 }

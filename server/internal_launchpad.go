@@ -146,7 +146,7 @@ func (d *LaunchpadDesk) internalLiquidity(c *Ctx) *refuse.Refusal {
 	if cerr != nil {
 		return agentError(cerr, "the token's pool")
 	}
-	return sendDecimals(c, res.Pool)
+	return sendDecimals(c, newPoolAnswer(res.Token))
 }
 
 // internalSwap serves POST /launchpad/tokens/{id}/swaps.
@@ -165,7 +165,7 @@ func (d *LaunchpadDesk) internalSwap(c *Ctx) *refuse.Refusal {
 	if cerr != nil {
 		return agentError(cerr, "the token's pool and the balances")
 	}
-	return sendDecimals(c, res.Swap)
+	return sendDecimals(c, newSwapAnswer(&res))
 }
 
 func readSwap(body []byte) (cmd launchpad.Swap, id [16]byte, err *refuse.Refusal) {
@@ -221,7 +221,7 @@ func (d *LaunchpadDesk) internalTransfer(c *Ctx) *refuse.Refusal {
 	if cerr != nil {
 		return agentError(cerr, "the token's holders")
 	}
-	c.Private(append(appendJSONString([]byte(`{"txHash":`), res.TxHash), '}'))
+	c.Private(append(appendJSONString([]byte(`{"txHash":`), res.TxHash.String()), '}'))
 	return nil
 }
 
@@ -243,7 +243,8 @@ func (d *LaunchpadDesk) internalBoost(c *Ctx) *refuse.Refusal {
 	if cerr != nil {
 		return agentError(cerr, "the token's boosts")
 	}
-	return sendFree(c, res.Boost)
+	boost := newBoostAnswer(res.Token)
+	return sendFree(c, &boost)
 }
 
 // internalFault serves POST /launchpad/faults.

@@ -76,8 +76,8 @@ func (r *bodyReader) rate() (v uint32, given bool) {
 	if text == nil {
 		return 0, false
 	}
-	u, negative, res := units(text, engine.RateScale)
-	if negative || res != unitsExact || u > engine.RateOne {
+	u, negative, res := fixed.TextUnits(text, engine.RateScale)
+	if negative || res != fixed.UnitsExact || u > engine.RateOne {
 		r.bad("must be a rate from 0 to 1 with at most 8 fractional digits.")
 		return 0, false
 	}
@@ -98,7 +98,7 @@ func (p *pairRequest) apply(ins *engine.Instrument) *refuse.Refusal {
 	if p.minGiven {
 		ins.MinQuote, ins.HasMinQuote = fixed.U128{}, p.minQuote != nil
 		if ins.HasMinQuote {
-			q, rest := mustDecimal(p.minQuote).Abs().DivMod64(fixed.Pow10[fixed.Scale-ins.DigitsTotal()])
+			q, rest := fixed.MustText(p.minQuote).Abs().DivMod64(fixed.Pow10[fixed.Scale-ins.DigitsTotal()])
 			if rest != 0 {
 				return refuse.Param("minQuoteAmount", "The member minQuoteAmount must have at most %d fractional digits.", ins.DigitsTotal())
 			}

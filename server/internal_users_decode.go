@@ -96,7 +96,7 @@ func (r *bodyReader) textOf(most int) *string {
 // money reads a decimal in 10^-18; nil if it is missing.
 func (r *bodyReader) money() *fixed.I128 {
 	if text := r.decimal(); text != nil {
-		v := mustDecimal(text)
+		v := fixed.MustText(text)
 		return &v
 	}
 	return nil

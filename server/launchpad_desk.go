@@ -152,10 +152,14 @@ func (d *LaunchpadDesk) Views() (*launchpad.View, *hive.View) {
 	return st.ledger.View(), st.hive.View()
 }
 
-// worker adapts the hive's state of a worker for launchpad answers.
-func (v *agentViews) worker(id uint32) (launchpad.WorkerState, bool) {
-	w, ok := v.hive.WorkerState(v.nowNs, id)
-	return launchpad.WorkerState(w), ok
+// worker returns the worker of a token. One that the hive has not received yet is as it was
+// created.
+func (v *agentViews) worker(t *launchpad.Token) *hive.WorkerInfo {
+	w, ok := v.hive.Worker(v.nowNs, t.AgentNFT())
+	if !ok {
+		w = hive.WorkerInfo{Status: hive.Active, LastActiveAt: t.SpawnedSec}
+	}
+	return &w
 }
 
 // Health returns nil, or the reason why one of the stores accepts no changes.

@@ -16,6 +16,7 @@ import (
 	"tickhive/engine"
 	"tickhive/engine/sequencer"
 	"tickhive/hive"
+	"tickhive/internal/durable"
 	"tickhive/internal/fixed"
 	"tickhive/internal/refuse"
 	"tickhive/internal/vfs"
@@ -107,14 +108,15 @@ func (c *colony) open() {
 	var err error
 	options := wal.Options{NoLock: true, PreallocBytes: -1}
 	c.ledger, err = launchpad.OpenStore(launchpad.StoreOptions{
-		Options: launchpad.DefaultOptions(), FS: c.fs, Dir: "launchpad", Log: options, Clock: c.clk,
+		Options: launchpad.DefaultOptions(),
+		Config:  durable.Config{FS: c.fs, Dir: "launchpad", Log: options, Clock: c.clk},
 	})
 	if err != nil {
 		c.t.Fatal(err)
 	}
 	o := hive.DefaultOptions()
 	o.GenesisNs = c.ledger.View().GenesisNs()
-	c.swarm, err = hive.OpenStore(hive.StoreOptions{Options: o, FS: c.fs, Dir: "hive", Log: options, Clock: c.clk})
+	c.swarm, err = hive.OpenStore(hive.StoreOptions{Options: o, Config: durable.Config{FS: c.fs, Dir: "hive", Log: options, Clock: c.clk}})
 	if err != nil {
 		c.t.Fatal(err)
 	}

@@ -46,7 +46,8 @@ func (d *LaunchpadDesk) move(
 	if err != nil {
 		return accounts.BalanceView{}, agentError(err, "the balances")
 	}
-	return balanceText(*res.Balance), nil
+	m := moneyOf(res.Balance).Wide()
+	return accounts.BalanceView{CurrencyCode: currency.String(), Free: m, Total: m}, nil
 }
 
 // Balances returns the non-zero balances of an address in NATIVE and USBI.
@@ -104,13 +105,4 @@ func moneyOf(a launchpad.Amount) fixed.I128 {
 	}
 	low := new(big.Int).And(v, new(big.Int).SetUint64(1<<64-1)).Uint64()
 	return fixed.I128{Hi: new(big.Int).Rsh(v, 64).Int64(), Lo: low}
-}
-
-func balanceText(b launchpad.BalanceInfo) accounts.BalanceView {
-	a, err := launchpad.ParseAmount(string(b.Free))
-	if err != nil {
-		panic("BUG: server: a balance of the ledger is no amount: " + err.Error())
-	}
-	m := moneyOf(a).Wide()
-	return accounts.BalanceView{CurrencyCode: b.CurrencyCode, Free: m, Total: m}
 }

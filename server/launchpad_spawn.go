@@ -39,7 +39,7 @@ func (d *LaunchpadDesk) carrySpawn(c *Ctx, cmd launchpad.Spawn, owner launchpad.
 	if err != nil {
 		return agentError(err, "the tokens")
 	}
-	return sendFree(c, res.Spawn)
+	return sendFree(c, newSpawnAnswer(&res))
 }
 
 // agentUser holds the data of a user that ledger and hive need.

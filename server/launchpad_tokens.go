@@ -56,9 +56,11 @@ func (d *LaunchpadDesk) tokens(c *Ctx) *refuse.Refusal {
 		return rej
 	}
 	v := d.views()
-	list := v.ledger.Tokens(v.nowNs, q, v.worker)
+	list := v.ledger.Tokens(v.nowNs, q)
 	c.setAsOf(list.AsOf)
-	return sendFree(c, &list)
+	return sendFree(c, answerPage(list.Items, list.TotalItems, q.Page, q.PageSize, func(t **launchpad.Token) tokenRow {
+		return newTokenRow(*t, v.worker(*t))
+	}))
 }
 
 func noToken() *refuse.Refusal {
@@ -68,16 +70,18 @@ func noToken() *refuse.Refusal {
 // token serves GET /api/launchpad/tokens/:id.
 func (d *LaunchpadDesk) token(c *Ctx) *refuse.Refusal {
 	v := d.views()
-	t, ok := v.ledger.Token(c.PathParam("id"), v.worker)
+	t, ok := v.ledger.Find(c.PathParam("id"))
 	if !ok {
 		return noToken()
 	}
-	sent := t.Metadata
-	t.Metadata = emptyObject
 	c.PlainDecimals()
-	// The encoder would remove the white space of metadata, which must stay as sent. The
-	// replaced text occurs only once, because quotes within strings are escaped.
-	c.Private(bytes.Replace(agentJSON(&t), []byte(`"metadata":{}`), append([]byte(`"metadata":`), sent...), 1))
+	body := agentJSON(newTokenAnswer(t, v.worker(t)))
+	if t.Metadata != "" {
+		// The encoder would remove the white space of metadata, which must stay as sent. The
+		// replaced text occurs only once, because quotes within strings are escaped.
+		body = bytes.Replace(body, []byte(`"metadata":{}`), []byte(`"metadata":`+t.Metadata), 1)
+	}
+	c.Private(body)
 	return nil
 }
 
@@ -86,33 +90,19 @@ var emptyObject = []byte("{}")
 // pool serves GET /api/launchpad/tokens/:id/pool.
 func (d *LaunchpadDesk) pool(c *Ctx) *refuse.Refusal {
 	v := d.views()
-	p, ok := v.ledger.Pool(c.PathParam("id"))
+	t, ok := v.ledger.Find(c.PathParam("id"))
 	if !ok {
 		return noToken()
 	}
-	return sendFree(c, &p)
+	return sendFree(c, newPoolAnswer(t))
 }
 
 // tokenWorker serves GET /api/launchpad/tokens/:id/worker.
 func (d *LaunchpadDesk) tokenWorker(c *Ctx) *refuse.Refusal {
 	v := d.views()
-	w, ok := v.ledger.Worker(c.PathParam("id"), v.worker, v.recent)
+	t, ok := v.ledger.Find(c.PathParam("id"))
 	if !ok {
 		return noToken()
 	}
-	return sendFree(c, &w)
-}
-
-// recent returns the newest action-log entries that target a worker's token, without the
-// members that the launchpad's answers leave out.
-func (v *agentViews) recent(id uint32) []launchpad.Action {
-	entries := v.hive.Recent(id)
-	out := make([]launchpad.Action, len(entries))
-	for i, e := range entries {
-		out[i] = launchpad.Action{
-			TxHash: e.TxHash, ActionType: e.ActionType, Params: e.Params,
-			BlockNumber: e.BlockNumber, BlockTimestamp: e.BlockTimestamp,
-		}
-	}
-	return out
+	return sendFree(c, newTokenWorkerAnswer(t, v.worker(t), v.hive.Recent(t.AgentNFT())))
 }

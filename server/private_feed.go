@@ -46,7 +46,7 @@ type PrivateMessage struct {
 // SocketKey is the API key that signed for a socket.
 type SocketKey struct {
 	Account   engine.AccountID
-	Number    uint64 // the key's number in this process (accounts.Caller)
+	Number    uint64 // the key's number in this process (auth.Principal)
 	ExpiresNs int64  // 0: never
 }
 

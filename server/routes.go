@@ -70,7 +70,7 @@ type Route struct {
 	// Trade requires a key with canTrade (every POST and DELETE of accounts, 6.4).
 	Trade bool
 	// Cancels marks a route that only cancels orders: a key that has used up its limit may
-	// still call it (accounts.CancelNonces).
+	// still call it (auth.CancelNonces).
 	Cancels bool
 	// Public marks market data, which any origin may read (CORS *).
 	Public bool

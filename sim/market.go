@@ -66,9 +66,9 @@ const (
 	maxReference = 1 << 40
 )
 
-// Market is the simulated market: an engine.Source whose agents place and cancel orders by the
-// clock, and an engine.Sink (and Observer) that receives the resulting events. The loop's
-// goroutine owns it.
+// Market is the simulated market: a sequencer.Source whose agents place and cancel orders by the
+// clock, and a sequencer.Observer that receives the resulting events. The loop's goroutine owns
+// it.
 type Market struct {
 	core  *engine.Core
 	world world
@@ -111,8 +111,8 @@ func (m *Market) choose() {
 	}
 }
 
-// DueNs returns the time of the next turn, Unix ns.
-func (m *Market) DueNs() int64 {
+// NextNs returns the time of the next turn, Unix ns.
+func (m *Market) NextNs() int64 {
 	if m.next == nil {
 		return math.MaxInt64
 	}

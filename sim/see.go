@@ -1,12 +1,10 @@
 package sim
 
 import (
-	"math"
-
 	"tickhive/engine"
 )
 
-// See folds the events of a command right after it was applied, as an engine.Observer: a loop
+// See folds the events of a command right after it was applied, as a sequencer.Observer: a loop
 // that answers only durable commands folds later, and the agents' decisions must not depend on
 // the speed of a disk.
 func (m *Market) See(events []engine.Event) {
@@ -48,12 +46,6 @@ func (m *Market) adopt(ev *engine.Event) {
 // Fold runs See for the events of a journal that is being recovered; it skips events that the
 // market has seen before.
 func (m *Market) Fold(events []engine.Event, _ uint64) { m.See(events) }
-
-// Publish does nothing: the market publishes no view.
-func (m *Market) Publish(int64) {}
-
-// NextNs returns math.MaxInt64: time alone changes nothing here.
-func (m *Market) NextNs() int64 { return math.MaxInt64 }
 
 func (a *agents) see(ev *engine.Event) {
 	switch ev.Kind {

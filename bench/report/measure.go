@@ -90,6 +90,30 @@ func (m *Measure) Met() bool {
 	return m.Best() <= m.Target
 }
 
+// Against names the reference.
+func (m *Measure) Against(reference string) *Measure {
+	m.RefName = reference
+	return m
+}
+
+// ByMedian judges the measure by the median of its rounds.
+func (m *Measure) ByMedian() *Measure {
+	m.Median = true
+	return m
+}
+
+// ByWorst judges the measure by its worst round.
+func (m *Measure) ByWorst() *Measure {
+	m.Worst = true
+	return m
+}
+
+// Round appends the figures of one round; a measure without a reference has the first alone.
+func (m *Measure) Round(product float64, reference ...float64) *Measure {
+	m.Product, m.Reference = append(m.Product, product), append(m.Reference, reference...)
+	return m
+}
+
 // Aim sets the goal and its target.
 func (m *Measure) Aim(goal string, target float64) *Measure {
 	m.Goal, m.Target, m.HasTarget = goal, target, true

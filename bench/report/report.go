@@ -107,6 +107,16 @@ func (s *Scenario) Add(m *Measure) *Measure {
 	return m
 }
 
+// Cost appends a measure of which less is better.
+func (s *Scenario) Cost(name, unit, with string) *Measure {
+	return s.Add(&Measure{Name: name, Unit: unit, With: with})
+}
+
+// Rate appends a measure of which more is better.
+func (s *Scenario) Rate(name, unit, with string) *Measure {
+	return s.Add(&Measure{Name: name, Unit: unit, With: with, Higher: true})
+}
+
 // Note appends a sentence.
 func (s *Scenario) Note(format string, a ...any) {
 	s.Notes = append(s.Notes, fmt.Sprintf(format, a...))

@@ -30,6 +30,9 @@ func (c *configCheckCmd) Run(p *program) error {
 		return err
 	}
 	fmt.Fprintf(p.out, "configuration ok: %d keys, %d assets, %d pairs\n", len(cfg.keys()), len(cfg.Assets), len(cfg.Pairs))
+	if cfg.Engine.Loops > 1 {
+		fmt.Fprintf(p.out, "engine.loops: %d has no effect, one loop runs\n", cfg.Engine.Loops)
+	}
 	return nil
 }
 
@@ -58,10 +61,10 @@ func (c *Config) print(w io.Writer) error {
 		if err != nil {
 			return fmt.Errorf("config: print %s: %w", k.name, err)
 		}
-		if k.secret && !k.value.IsZero() {
+		if k.tag.Get("secret") != "" && !k.value.IsZero() {
 			text = `"` + hidden + `"`
 		}
-		fmt.Fprintf(w, "%s = %s # %s\n", name, text, k.help)
+		fmt.Fprintf(w, "%s = %s # %s\n", name, text, k.tag.Get("help"))
 	}
 	tables := struct {
 		Assets []AssetConfig `toml:"assets"`

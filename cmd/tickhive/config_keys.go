@@ -8,12 +8,11 @@ import (
 	"strings"
 )
 
-// key describes one configurable scalar or list, named section.name.
+// key is one configurable scalar or list: section.name, or a member of an asset or a pair.
 type key struct {
-	name   string // rate.per_minute
-	help   string
-	secret bool
-	value  reflect.Value
+	name  string // rate.per_minute
+	tag   reflect.StructTag
+	value reflect.Value
 }
 
 // envPrefix is the prefix of every environment variable that configures the program.
@@ -25,21 +24,20 @@ func (k *key) env() string {
 }
 
 // keys returns every key of c except the tables of assets and pairs, in the order of Config.
-func (c *Config) keys() []key {
-	var out []key
-	sections := reflect.ValueOf(c).Elem()
-	for i := range sections.NumField() {
-		section := sections.Field(i)
-		if section.Kind() != reflect.Struct {
-			continue
+func (c *Config) keys() (out []key) {
+	for _, section := range members("", reflect.ValueOf(c).Elem()) {
+		if section.value.Kind() == reflect.Struct {
+			out = append(out, members(section.name+".", section.value)...)
 		}
-		prefix := sections.Type().Field(i).Tag.Get("toml") + "."
-		for j := range section.NumField() {
-			f := section.Type().Field(j)
-			out = append(out, key{
-				name: prefix + f.Tag.Get("toml"), help: f.Tag.Get("help"),
-				secret: f.Tag.Get("secret") != "", value: section.Field(j),
-			})
+	}
+	return out
+}
+
+// members returns the members of a struct that a file may set, with prefix before their names.
+func members(prefix string, v reflect.Value) (out []key) {
+	for i := range v.NumField() {
+		if f := v.Type().Field(i); f.IsExported() {
+			out = append(out, key{prefix + f.Tag.Get("toml"), f.Tag, v.Field(i)})
 		}
 	}
 	return out
@@ -48,17 +46,18 @@ func (c *Config) keys() []key {
 // set parses text (from the environment, --set or a flag) into a key. Commas separate list
 // items; the empty text is the empty list.
 func (c *Config) set(name, text string) error {
-	keys := c.keys()
-	for i := range keys {
-		if keys[i].name == name {
-			if err := setValue(keys[i].value, text); err != nil {
+	var names []string
+	for _, k := range c.keys() {
+		if k.name == name {
+			if err := setValue(k.value, text); err != nil {
 				return fmt.Errorf("%s: %w", name, err)
 			}
 			c.given[name] = true
 			return nil
 		}
+		names = append(names, k.name)
 	}
-	return fmt.Errorf("unknown key %s%s", name, didYouMean(name, keys))
+	return unknownKey(name, names)
 }
 
 func setValue(v reflect.Value, text string) error {
@@ -126,16 +125,9 @@ func parseSwitch(text string) (bool, error) {
 	return false, fmt.Errorf("%q is not true or false (on or off)", text)
 }
 
-// didYouMean suggests the known key nearest to a misspelled one.
-func didYouMean(name string, keys []key) string {
-	names := make([]string, 0, len(keys))
-	for i := range keys {
-		names = append(names, keys[i].name)
-	}
-	if best := nearest(name, names); best != "" {
-		return "; the nearest known key is " + best
-	}
-	return ""
+// unknownKey returns the error for a key that is none of names, with the nearest of them.
+func unknownKey(name string, names []string) error {
+	return fmt.Errorf("unknown key %s; the nearest known key is %s", name, nearest(name, names))
 }
 
 // nearest returns the candidate with the smallest edit distance to name; of equal ones the first.

@@ -28,20 +28,7 @@ func loadConfig(file string, environ, settings []string) (*Config, error) {
 			return nil, err
 		}
 	}
-	env := make(map[string]string, len(environ))
-	for _, e := range environ {
-		name, value, _ := strings.Cut(e, "=")
-		env[name] = value
-	}
-	for _, k := range c.keys() {
-		if text, ok := env[k.env()]; ok {
-			if err := c.set(k.name, text); err != nil {
-				return nil, fmt.Errorf("config: environment %s: %w", k.env(), err)
-			}
-			delete(env, k.env())
-		}
-	}
-	if err := c.unknownEnv(env); err != nil {
+	if err := c.readEnv(environ); err != nil {
 		return nil, err
 	}
 	for _, s := range settings {
@@ -62,17 +49,29 @@ func loadConfig(file string, environ, settings []string) (*Config, error) {
 // serviceLink matches the variables that Kubernetes sets for a service named tickhive.
 var serviceLink = regexp.MustCompile(`^TICKHIVE_(.+_)?(SERVICE_HOST|SERVICE_PORT(_.+)?|PORT(_[0-9]+_(TCP|UDP|SCTP)(_.+)?)?)$`)
 
-// unknownEnv reports the first variable that has the program's prefix but belongs to no key.
-func (c *Config) unknownEnv(env map[string]string) error {
+// readEnv sets the keys that have a variable. It reports the first variable, by name, that has
+// the program's prefix but belongs to no key.
+func (c *Config) readEnv(environ []string) error {
+	env := make(map[string]string, len(environ))
+	for _, e := range environ {
+		name, value, _ := strings.Cut(e, "=")
+		env[name] = value
+	}
+	var names []string
+	for _, k := range c.keys() {
+		names = append(names, k.env())
+		if text, ok := env[k.env()]; ok {
+			if err := c.set(k.name, text); err != nil {
+				return fmt.Errorf("config: environment %s: %w", k.env(), err)
+			}
+			delete(env, k.env())
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(env)) {
-		if !strings.HasPrefix(name, envPrefix) || serviceLink.MatchString(name) {
-			continue
+		if strings.HasPrefix(name, envPrefix) && !serviceLink.MatchString(name) {
+			return fmt.Errorf("config: environment %s: no key has this variable; the nearest that one has is %s",
+				name, nearest(name, names))
 		}
-		var names []string
-		for _, k := range c.keys() {
-			names = append(names, k.env())
-		}
-		return fmt.Errorf("config: environment %s: no key has this variable; the nearest that one has is %s", name, nearest(name, names))
 	}
 	return nil
 }
@@ -89,11 +88,6 @@ func (c *Config) read(file string, data []byte) error {
 	if c.Assets == nil && c.Pairs == nil {
 		c.Assets, c.Pairs = assets, pairs
 	}
-	return c.noteGiven(file, data)
-}
-
-// noteGiven records the keys that a file sets.
-func (c *Config) noteGiven(file string, data []byte) error {
 	var sections map[string]any
 	if err := toml.Unmarshal(data, &sections); err != nil {
 		return fileError(file, err)
@@ -113,15 +107,12 @@ func fileError(file string, err error) error {
 	var strict *toml.StrictMissingError
 	if errors.As(err, &strict) {
 		var all []error
+		names := slices.Sorted(maps.Keys(fileKeys()))
 		for i := range strict.Errors {
 			e := &strict.Errors[i]
 			line, _ := e.Position()
 			name := strings.Join(e.Key(), ".")
-			hint := ""
-			if best := nearest(name, slices.Sorted(maps.Keys(fileKeys()))); best != "" {
-				hint = "; the nearest known key is " + best
-			}
-			all = append(all, fmt.Errorf("config: %s:%d: unknown key %s%s", file, line, name, hint))
+			all = append(all, fmt.Errorf("config: %s:%d: %w", file, line, unknownKey(name, names)))
 		}
 		return errors.Join(all...)
 	}
@@ -163,17 +154,10 @@ func expected(name string) string {
 
 // fileKeys returns every name that a file may use, including those in tables, with its type.
 func fileKeys() map[string]reflect.Type {
-	c := &Config{}
-	types := map[string]reflect.Type{}
-	for _, k := range c.keys() {
+	c, types := &Config{}, map[string]reflect.Type{}
+	for _, k := range slices.Concat(c.keys(),
+		members("assets.", reflect.ValueOf(AssetConfig{})), members("pairs.", reflect.ValueOf(PairConfig{}))) {
 		types[k.name] = k.value.Type()
-	}
-	for prefix, t := range map[string]reflect.Type{
-		"assets.": reflect.TypeFor[AssetConfig](), "pairs.": reflect.TypeFor[PairConfig](),
-	} {
-		for i := range t.NumField() {
-			types[prefix+t.Field(i).Tag.Get("toml")] = t.Field(i).Type
-		}
 	}
 	return types
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // AssetConfig is one configured currency. Amounts are in units of the asset. A missing amount
-// means "not configured" (null in the API).
+// means "not configured" (null in the API). A rate is a fraction.
 type AssetConfig struct {
 	Symbol       string  `toml:"symbol"`
 	Name         string  `toml:"name"`
@@ -20,13 +20,13 @@ type AssetConfig struct {
 	DepositOff   bool    `toml:"deposit_off"`
 	MinWithdraw  Decimal `toml:"min_withdraw"`
 	MaxWithdraw  Decimal `toml:"max_withdraw"`
-	MakerFee     Decimal `toml:"maker_fee"`
-	TakerFee     Decimal `toml:"taker_fee"`
-	Adapter      string  `toml:"adapter"`       // blockchain or fiat adapter code, lower case
-	RefillRate   Decimal `toml:"refill_rate"`   // commission of deposits, a fraction
-	RefillMin    Decimal `toml:"refill_min"`    // in units of the asset
-	WithdrawRate Decimal `toml:"withdraw_rate"` // commission of withdrawals, a fraction
-	WithdrawMin  Decimal `toml:"withdraw_min"`  // in units of the asset
+	MakerFee     Decimal `toml:"maker_fee" unit:"rate"`
+	TakerFee     Decimal `toml:"taker_fee" unit:"rate"`
+	Adapter      string  `toml:"adapter"`                   // blockchain or fiat adapter code, lower case
+	RefillRate   Decimal `toml:"refill_rate" unit:"rate"`   // commission of deposits
+	RefillMin    Decimal `toml:"refill_min"`                // in units of the asset
+	WithdrawRate Decimal `toml:"withdraw_rate" unit:"rate"` // commission of withdrawals
+	WithdrawMin  Decimal `toml:"withdraw_min"`              // in units of the asset
 }
 
 // PairConfig is one configured pair.

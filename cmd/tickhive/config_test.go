@@ -249,6 +249,16 @@ func TestSecretsAreNotPrinted(t *testing.T) {
 	}
 }
 
+func TestConfigCheckReportsTheLoopsThatDoNotRun(t *testing.T) {
+	for value, want := range map[string]bool{"1": false, "2": true} {
+		var out, errs bytes.Buffer
+		code := run([]string{"config", "check", "--set", "engine.loops=" + value}, &program{out: &out, err: &errs})
+		if got := strings.Contains(out.String(), "engine.loops: 2 has no effect"); code != 0 || got != want {
+			t.Errorf("%s: %d %s%s", value, code, out.String(), errs.String())
+		}
+	}
+}
+
 func TestConfigCheckExitsByTheResult(t *testing.T) {
 	var out, errs bytes.Buffer
 	p := &program{out: &out, err: &errs}

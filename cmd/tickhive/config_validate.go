@@ -6,19 +6,17 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
 
-	"tickhive/accounts"
+	"tickhive/accounts/auth"
 	"tickhive/engine"
 	"tickhive/internal/clock"
 	"tickhive/marketdata"
 	"tickhive/server"
 )
-
-// maxConnections limits the public listener: each connection may use a 64 KiB write buffer.
-const maxConnections = 1 << 20
 
 // minSnapshotEvery rejects a number without a unit, which would mean nanoseconds.
 const minSnapshotEvery = time.Second
@@ -26,41 +24,16 @@ const minSnapshotEvery = time.Second
 // validate reports every invalid value with its key.
 func (c *Config) validate() error {
 	// The checks below convert decimals, so their form is checked first.
-	if err := c.checkDecimals(); err != nil {
+	if err := c.check(checkDecimals); err != nil {
 		return err
 	}
-	var errs []error
+	errs := []error{c.check(checkLimits)}
 	bad := func(name, format string, args ...any) {
 		errs = append(errs, fmt.Errorf("%s: %s", name, fmt.Sprintf(format, args...)))
 	}
-	oneOf := func(name, value string, words ...string) {
-		if !slices.Contains(words, value) {
-			bad(name, "%q is not one of %s", value, strings.Join(words, ", "))
-		}
-	}
-	between := func(name string, v, low, high int) {
-		if v < low || v > high {
-			bad(name, "%d is not from %d to %d", v, low, high)
-		}
-	}
-	oneOf("market.pairs", c.Market.Pairs, pairsBuiltin, pairsNone)
-	oneOf("journal.sync", c.Journal.Sync, "always", "interval", "off")
-	oneOf("journal.keep", c.Journal.Keep, "covered", "all")
-	between("journal.segment_bytes", int(c.Journal.SegmentBytes), 4<<10, 4<<30)
-	between("journal.snapshot_bytes", int(c.Journal.SnapshotBytes), 4<<10, 1<<40)
 	if d := time.Duration(c.Journal.SnapshotEvery); d > 0 && d < minSnapshotEvery {
 		bad("journal.snapshot_every", "%v is shorter than %v; 0 leaves snapshots to journal.snapshot_bytes", d, minSnapshotEvery)
 	}
-	oneOf("clock.mode", c.Clock.Mode, clockReal, clockVirtual)
-	between("rate.per_minute", c.Rate.PerMinute, 1, 10_000)
-	between("rate.per_second", c.Rate.PerSecond, 1, 10_000)
-	between("rate.votes_per_minute", c.Rate.VotesPerMinute, 1, 10_000)
-	between("rate.clients", c.Rate.Clients, 1, 10_000_000)
-	between("engine.loops", c.Engine.Loops, 1, 256)
-	between("orders.closed_kept", c.Orders.ClosedKept, 1, 100_000_000)
-	between("orders.fills_kept", c.Orders.FillsKept, 2, 100_000_000)
-	between("server.connections", c.Server.Connections, 0, maxConnections) // 0: the default
-	between("server.connections_per_ip", c.Server.ConnectionsPerIP, -1, maxConnections)
 	for _, entry := range c.Rate.Allow {
 		if !isNet(entry) && !isPublicKey(entry) {
 			bad("rate.allow", "%q is no IP, no CIDR and no public key", entry)
@@ -83,13 +56,67 @@ func (c *Config) validate() error {
 	if _, err := parseLevel(c.Log.Level); err != nil {
 		bad("log.level", "%v", err)
 	}
-	for _, k := range c.keys() {
-		if d, ok := k.value.Interface().(Duration); ok && d < 0 {
-			bad(k.name, "%v", errNegative) // set as a plain number in the file
-		}
-	}
+	errs = append(errs, c.check(checkSign))
 	_, startErr := c.clockStart()
 	return errors.Join(append(errs, startErr, c.validateEffect(), c.validateListeners(), c.validateComponents(), c.validateMarket())...)
+}
+
+// check returns what one check finds in all keys and in the rows of assets and pairs.
+func (c *Config) check(one func(key) error) error {
+	keys := c.keys()
+	for i := range c.Assets {
+		keys = append(keys, members("assets: "+c.Assets[i].Symbol+": ", reflect.ValueOf(c.Assets[i]))...)
+	}
+	for i := range c.Pairs {
+		keys = append(keys, members("pairs: "+c.Pairs[i].Code+": ", reflect.ValueOf(c.Pairs[i]))...)
+	}
+	var errs []error
+	for _, k := range keys {
+		if err := one(k); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// checkDecimals checks the form of decimals: the TOML decoder does not call UnmarshalText of texts.
+func checkDecimals(k key) error {
+	decimals, _ := k.value.Interface().([]Decimal)
+	if d, ok := k.value.Interface().(Decimal); ok {
+		decimals = []Decimal{d}
+	}
+	var errs []error
+	for _, d := range decimals {
+		if err := d.UnmarshalText([]byte(d)); err != nil && d.given() {
+			errs = append(errs, fmt.Errorf("%s: %w", k.name, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// checkLimits checks the tags range and oneof.
+func checkLimits(k key) error {
+	if words, ok := k.tag.Lookup("oneof"); ok && !slices.Contains(strings.Split(words, ", "), k.value.String()) {
+		return fmt.Errorf("%s: %q is not one of %s", k.name, k.value, words)
+	}
+	if text, ok := k.tag.Lookup("range"); ok {
+		var low, high int64
+		if _, err := fmt.Sscan(text, &low, &high); err != nil {
+			panic("BUG: config: the range of " + k.name + ": " + err.Error())
+		}
+		if v := k.value.Int(); v < low || v > high {
+			return fmt.Errorf("%s: %d is not from %d to %d", k.name, v, low, high)
+		}
+	}
+	return nil
+}
+
+// checkSign refuses a negative duration, which a file can set as a plain number.
+func checkSign(k key) error {
+	if d, ok := k.value.Interface().(Duration); ok && d < 0 {
+		return fmt.Errorf("%s: %w", k.name, errNegative)
+	}
+	return nil
 }
 
 // validateEffect refuses settings that another setting makes ineffective.
@@ -137,7 +164,7 @@ func isNet(text string) bool {
 // isPublicKey reports whether text has the form of an API key.
 func isPublicKey(text string) bool {
 	const alphanumeric = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-	return len(text) == accounts.PublicKeyLength && strings.Trim(text, alphanumeric) == ""
+	return len(text) == auth.PublicKeyLength && strings.Trim(text, alphanumeric) == ""
 }
 
 // validateListeners refuses addresses that no process can listen on.

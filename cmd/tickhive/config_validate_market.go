@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"unicode/utf8"
 
 	"tickhive/engine"
@@ -73,17 +74,12 @@ func (a *AssetConfig) validate() (errs []error) {
 	if a.UnifiedID < 0 || a.UnifiedID > maxUnifiedID {
 		errs = append(errs, fmt.Errorf("unified_cryptoasset_id: %d is not from 0 to %d", a.UnifiedID, maxUnifiedID))
 	}
-	for _, r := range []struct {
-		name string
-		rate Decimal
-	}{
-		{"maker_fee", a.MakerFee},
-		{"taker_fee", a.TakerFee},
-		{"refill_rate", a.RefillRate},
-		{"withdraw_rate", a.WithdrawRate},
-	} {
-		if _, err := r.rate.rate(); err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", r.name, err))
+	for _, k := range members("", reflect.ValueOf(*a)) {
+		if k.tag.Get("unit") != "rate" {
+			continue
+		}
+		if _, err := k.value.Interface().(Decimal).rate(); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", k.name, err))
 		}
 	}
 	if a.MinWithdraw.given() && a.MaxWithdraw.given() && a.MinWithdraw.value().Cmp(a.MaxWithdraw.value()) > 0 {

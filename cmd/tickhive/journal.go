@@ -197,9 +197,9 @@ func explainDamage(err error) error {
 	return err
 }
 
-// keep starts taking snapshots of the running loop, by log size and by time. It calls taken
-// after each snapshot, failed after a failure, and look every snapshotLook.
-func (m *marketLog) keep(o replica.KeeperOptions, taken func(), failed func(error), look func()) {
+// keep starts taking snapshots of the running loop, by log size and by time. It calls look every
+// snapshotLook.
+func (m *marketLog) keep(o replica.KeeperOptions, look func()) {
 	o.Log, o.Dir, o.Covered = m.log, m.dir, m.found.Meta.Seq
 	m.keeper = replica.NewKeeper(o)
 	m.stop, m.done = make(chan struct{}), make(chan struct{})
@@ -214,12 +214,7 @@ func (m *marketLog) keep(o replica.KeeperOptions, taken func(), failed func(erro
 			case <-ticker.C:
 			}
 			look()
-			if m.keeper.Due() {
-				if err := m.keeper.Snapshot(); err != nil {
-					failed(err)
-				} else {
-					taken()
-				}
+			for m.keeper.Step().Worked {
 			}
 		}
 	}()

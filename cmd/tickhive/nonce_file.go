@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"sync"
 
-	"tickhive/accounts"
+	"tickhive/accounts/auth"
 )
 
 // nonceFile holds the nonces that a later process must still refuse. A line is `timestamp
@@ -25,7 +25,7 @@ import (
 // newest timestamp minus 60 s. A request older than this is refused by its timestamp
 // (notBefore). A newer one has a line or is below its key's floor.
 //
-// The file retains the nonces that the table of accounts.Verifier holds, 16 Mi at most. Other
+// The file retains the nonces that the table of auth.Verifier holds, 16 Mi at most. Other
 // lines are dropped while new ones are added, so that the file has at most 2.2 lines per
 // retained nonce: 4.4 GB with the longest nonces.
 type nonceFile struct {
@@ -74,10 +74,10 @@ func openNonceFile(path string, knownMs int64) (n *nonceFile, notBeforeMs int64,
 
 // used yields the nonces with timestamps at or after notBeforeMs, and the floors, in the order
 // of their use.
-func (n *nonceFile) used(notBeforeMs int64) iter.Seq[accounts.UsedNonce] {
-	return func(yield func(accounts.UsedNonce) bool) {
+func (n *nonceFile) used(notBeforeMs int64) iter.Seq[auth.UsedNonce] {
+	return func(yield func(auth.UsedNonce) bool) {
 		for l := range n.lines {
-			u := accounts.UsedNonce{PublicKey: string(l.key), Nonce: string(l.nonce), TimestampMs: l.timestampMs}
+			u := auth.UsedNonce{PublicKey: string(l.key), Nonce: string(l.nonce), TimestampMs: l.timestampMs}
 			if u.Nonce == floorMark {
 				u.Nonce = ""
 			}
@@ -102,7 +102,7 @@ func (n *nonceFile) follow(floor func(publicKey []byte) int64) error {
 
 // notBefore returns a time in ms that the clock has reached. Caller: holds mu, or has
 // exclusive access.
-func (n *nonceFile) notBefore() int64 { return n.newest - accounts.MaxWindowMs }
+func (n *nonceFile) notBefore() int64 { return n.newest - auth.MaxWindowMs }
 
 // nonceLine is one line. Its slices are valid until the next line is read.
 type nonceLine struct {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"tickhive/accounts"
+	"tickhive/accounts/auth"
 	"tickhive/internal/clock"
 	"tickhive/server"
 )
@@ -41,13 +42,13 @@ func TestAUsedNonceIsRefusedAfterARestart(t *testing.T) {
 
 // usedOf opens a file and returns the nonces that a later process reads from it, in order. An
 // interrupted pass leaves some lines twice.
-func usedOf(t testing.TB, path string, knownMs int64) (n *nonceFile, notBeforeMs int64, used []accounts.UsedNonce) {
+func usedOf(t testing.TB, path string, knownMs int64) (n *nonceFile, notBeforeMs int64, used []auth.UsedNonce) {
 	t.Helper()
 	n, notBeforeMs, err := openNonceFile(path, knownMs)
 	if err != nil {
 		t.Fatal(err)
 	}
-	seen := map[accounts.UsedNonce]bool{}
+	seen := map[auth.UsedNonce]bool{}
 	for u := range n.used(notBeforeMs) {
 		if !seen[u] {
 			used = append(used, u)

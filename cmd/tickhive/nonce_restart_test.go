@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"tickhive/accounts"
+	"tickhive/accounts/auth"
 	"tickhive/client"
 	"tickhive/internal/refuse"
 )
@@ -19,7 +20,7 @@ const privateOfTest = "012345678901234567890123456789012345678901234567890123456
 // noncesRun is one process: keys, their nonces, and the file that survives it.
 type noncesRun struct {
 	state *accounts.State
-	v     *accounts.Verifier
+	v     *auth.Verifier
 	file  *nonceFile
 }
 
@@ -34,8 +35,8 @@ func startNonces(t testing.TB, path string, keys int, nowMs, knownMs, least int6
 	}
 	x.state.Apply(&rec)
 	for i := range keys {
-		x.state.Apply(&accounts.Record{Kind: accounts.CreateKey, User: 1, Key: accounts.KeyRecord{
-			PublicKey: keyOfTest(i), Secret: accounts.NewSecret(privateOfTest), Name: "k", CanTrade: true,
+		x.state.Apply(&accounts.Record{Kind: accounts.CreateKey, User: 1, Key: auth.KeyRecord{
+			PublicKey: keyOfTest(i), Secret: auth.NewSecret(privateOfTest), Name: "k", CanTrade: true,
 		}})
 	}
 	n, notBefore, err := openNonceFile(path, knownMs)
@@ -44,7 +45,7 @@ func startNonces(t testing.TB, path string, keys int, nowMs, knownMs, least int6
 	}
 	x.file = n
 	n.least, n.limit = least, least
-	x.v = accounts.NewVerifier(x.state, accounts.VerifierOptions{
+	x.v = auth.NewVerifier(x.state.Keys(), auth.Options{
 		NotBeforeMs: notBefore, Used: n.used(notBefore), UsedNs: nowMs * 1e6, Keep: n.keep, MaxNonces: most,
 	})
 	if err := n.follow(x.v.FloorMs); err != nil {
@@ -57,7 +58,7 @@ func keyOfTest(i int) string { return fmt.Sprintf("key%035d", i) }
 
 func (x *noncesRun) send(nowMs int64, key int, timestampMs int64, nonce string) *refuse.Refusal {
 	ts := strconv.FormatInt(timestampMs, 10)
-	_, reject := x.v.Verify(nowMs*1e6, &accounts.Request{
+	_, reject := x.v.Verify(nowMs*1e6, &auth.Request{
 		Method: "GET", Target: []byte("/"), PublicKey: []byte(keyOfTest(key)), Timestamp: []byte(ts), Nonce: []byte(nonce),
 		Signature: []byte(client.Sign(privateOfTest, ts, nonce, "GET", "/", nil)), RecvWindow: []byte("60000"),
 		Remote: netip.MustParseAddr("127.0.0.1"),
@@ -186,7 +187,7 @@ func TestNonceFileCutShortAtEveryStepOfAPass(t *testing.T) {
 	}
 	n := x.file
 	defer func() { _ = n.close() }()
-	refused := func(used []accounts.UsedNonce, key, i int) bool {
+	refused := func(used []auth.UsedNonce, key, i int) bool {
 		for _, u := range used {
 			if u.PublicKey == keyOfTest(key) && (u.Nonce == strconv.Itoa(i) || u.Nonce == "" && t0+int64(i)*300 < u.TimestampMs) {
 				return true
@@ -205,7 +206,7 @@ func TestNonceFileCutShortAtEveryStepOfAPass(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		var used []accounts.UsedNonce
+		var used []auth.UsedNonce
 		for u := range n.used(n.notBefore()) {
 			used = append(used, u)
 		}
@@ -251,7 +252,7 @@ func TestNonceFileKeepsTheNewestLineOfADeletedKey(t *testing.T) {
 	_ = x.file.close()
 	n, notBefore, used := usedOf(t, path, 0)
 	defer func() { _ = n.close() }()
-	if want := t0 + 99*500 - accounts.MaxWindowMs; notBefore != want || len(used) != 51 {
+	if want := t0 + 99*500 - auth.MaxWindowMs; notBefore != want || len(used) != 51 {
 		t.Errorf("not before %d, want %d; %d nonces, want 51", notBefore-t0, want-t0, len(used))
 	}
 }

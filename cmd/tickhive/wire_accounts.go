@@ -10,6 +10,7 @@ import (
 	"tickhive/engine"
 	"tickhive/internal/clock"
 	"tickhive/internal/cmdline"
+	"tickhive/internal/durable"
 	"tickhive/internal/vfs"
 	"tickhive/internal/wal"
 	"tickhive/server"
@@ -28,8 +29,11 @@ type accountSide struct {
 // log, if any, is the journal that the accounts fold (docs/contract/storage.md#recovery).
 func recoverAccounts(cfg *Config, dir string, c clock.Clock, market *marketLog, logf func(format string, args ...any)) (*accounts.Recovery, error) {
 	o := accounts.StoreOptions{
-		State: cfg.accountOptions(), Dir: dir, Clock: c, Logf: logf, KeepAll: cfg.Journal.Keep == "all",
-		Log: wal.Options{NoLock: true, Writer: "TickHive " + cmdline.Version},
+		State: cfg.accountOptions(),
+		Config: durable.Config{
+			Dir: dir, Clock: c, Logf: logf, KeepAll: cfg.Journal.Keep == "all",
+			Log: wal.Options{NoLock: true, Writer: "TickHive " + cmdline.Version},
+		},
 	}
 	if dir != "" {
 		o.FS = vfs.OS{}

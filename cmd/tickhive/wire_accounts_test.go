@@ -52,7 +52,7 @@ func TestAccountsWaitForTheJournalUnderEveryPolicy(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			a.state.BeginFold(pos).End()
+			a.state.FoldEvents(nil, pos)
 			return pos
 		}
 		pos := command()

@@ -15,6 +15,7 @@ import (
 	"tickhive/hive"
 	"tickhive/internal/clock"
 	"tickhive/internal/cmdline"
+	"tickhive/internal/durable"
 	"tickhive/internal/fixed"
 	"tickhive/internal/wal"
 	"tickhive/launchpad"
@@ -114,7 +115,11 @@ func (a *agentSide) open(data *dataDir, lives bool) error {
 	if ho.QuorumCents, err = a.cfg.quorum(); err != nil {
 		return err
 	}
-	ls, hs := launchpad.StoreOptions{}, hive.StoreOptions{}
+	set := durable.Config{
+		Log:   wal.Options{NoLock: true, Writer: "TickHive " + cmdline.Version, SegmentBytes: a.cfg.Journal.SegmentBytes},
+		Clock: &a.clock, Logf: a.logf, KeepAll: a.cfg.Journal.Keep == "all", SnapshotBytes: a.cfg.Journal.SnapshotBytes,
+	}
+	ls, hs := launchpad.StoreOptions{Config: set}, hive.StoreOptions{Config: set}
 	if data != nil {
 		seed = data.meta.Seed
 		a.fs = newBulkFS()
@@ -122,12 +127,7 @@ func (a *agentSide) open(data *dataDir, lives bool) error {
 		hs.FS, hs.Dir = a.fs, data.sub("hive")
 	}
 	lo.Seed = seed
-	logOptions := wal.Options{NoLock: true, Writer: "TickHive " + cmdline.Version, SegmentBytes: a.cfg.Journal.SegmentBytes}
-	ls.Options, ls.Log, ls.Clock, ls.Logf = lo, logOptions, &a.clock, a.logf
-	hs.Log, hs.Clock, hs.Logf = logOptions, &a.clock, a.logf
-	ls.KeepAll = a.cfg.Journal.Keep == "all"
-	ls.SnapshotBytes = a.cfg.Journal.SnapshotBytes
-	hs.KeepAll, hs.SnapshotBytes = ls.KeepAll, ls.SnapshotBytes
+	ls.Options = lo
 	busy, live := a.paces(lives)
 	if a.ledger, err = launchpad.OpenStore(ls); err != nil {
 		return err

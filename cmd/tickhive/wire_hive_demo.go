@@ -37,8 +37,8 @@ func (a *agentSide) welcome() error {
 	}
 	active := hive.ProposalActive
 	open := a.swarm.View().Proposals(hive.ProposalQuery{Page: hive.Page{Page: 1, PageSize: demoTokens}, Status: &active})
-	for _, p := range open.Items {
-		token, ok := a.ledger.View().ByNFT(p.TokenID)
+	for i := range open.Items {
+		token, ok := a.ledger.View().ByNFT(open.Items[i].TokenID())
 		if !ok || token.Empty() {
 			continue
 		}

@@ -135,7 +135,7 @@ func (x *exchange) recovered() {
 	x.feed.Publish(max(x.clock.NowNs(), x.lastNs))
 	if manual, ok := x.clock.(*clock.Manual); ok {
 		manual.Set(max(x.lastNs, manual.NowNs()))
-		if x.sim != nil && x.sim.DueNs() < manual.NowNs() {
+		if x.sim != nil && x.sim.NextNs() < manual.NowNs() {
 			x.sim.Skip(manual.NowNs()) // its state is older than the journal: the gap is skipped
 		}
 	}
@@ -150,7 +150,7 @@ func (x *exchange) merge(ctx context.Context, log *accounts.Recovery, say func(s
 	state := log.State()
 	err := x.market.load(replica.Options{
 		Engine: x.engineOpts, Market: x.marketOpts, Core: x.core, Feed: x.feed, Extras: x.extras(),
-		Sinks: []func([]engine.Event, uint64){func(events []engine.Event, pos uint64) { server.FoldAccounts(state, events, pos) }},
+		Sinks: []func([]engine.Event, uint64){func(events []engine.Event, pos uint64) { state.FoldEvents(events, pos) }},
 	}, state.EnginePos(), true, say)
 	if err != nil {
 		return err
@@ -212,7 +212,7 @@ func (x *exchange) beginAccounts() error {
 // newLoop builds a loop over core and feed. Only one loop may run at a time.
 func (x *exchange) newLoop(c clock.Clock) *sequencer.Loop {
 	o := sequencer.LoopOptions{
-		Core: x.core, Clock: c, Sinks: []sequencer.Sink{x.desk.Sink(), x.feed.Sink(), x.hub}, Sources: x.sources(),
+		Core: x.core, Clock: c, Sinks: []sequencer.Sink{accounts.Sink{State: x.accounts.state}, x.feed.Sink(), x.hub}, Sources: x.sources(),
 		StartNs: max(x.lastNs, x.feed.Board().Load().NowNs), StartPos: x.pos,
 	}
 	if x.market != nil {
@@ -230,13 +230,15 @@ func (x *exchange) keep(loop *sequencer.Loop) {
 		Market: replica.Options{Engine: x.engineOpts, Market: x.marketOpts, Skips: x.market.skips},
 		Live:   loop, Extras: x.extras(), KeepAll: x.cfg.Journal.Keep == "all",
 		SnapshotBytes: x.cfg.Journal.SnapshotBytes, SnapshotEvery: time.Duration(x.cfg.Journal.SnapshotEvery),
-	}, func() {
-		if err := x.accounts.checkpoint(); err != nil {
-			x.log.Error("snapshot of the accounts failed", "error", err)
-		}
-	}, func(err error) {
-		x.log.Error("snapshot failed", "error", err)
-		x.incident("snapshot", "a snapshot of the market failed: "+err.Error())
+		Taken: func() {
+			if err := x.accounts.checkpoint(); err != nil {
+				x.log.Error("snapshot of the accounts failed", "error", err)
+			}
+		},
+		Failed: func(err error) {
+			x.log.Error("snapshot failed", "error", err)
+			x.incident("snapshot", "a snapshot of the market failed: "+err.Error())
+		},
 	}, x.lookAtStores())
 }
 

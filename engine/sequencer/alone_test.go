@@ -32,7 +32,7 @@ func TestLoopDoesNotWaitForCompanyOfALoneSubmitter(t *testing.T) {
 // hasty acts 50,000 times a second, as far as the loop gets to it.
 type hasty struct{ due int64 }
 
-func (h *hasty) DueNs() int64 { return h.due }
+func (h *hasty) NextNs() int64 { return h.due }
 
 func (h *hasty) Act(_ int64, dst []engine.Command) []engine.Command {
 	h.due = time.Now().UnixNano() + 20_000

@@ -26,7 +26,7 @@ var (
 )
 
 // Batch holds the commands of one request. The loop applies them in order and contiguously. A
-// batch belongs to the loop from Submit until Submit returns.
+// batch belongs to the loop from Submit until Submit returns, or from Offer until its Outcome.
 type Batch struct {
 	Commands []engine.Command
 	// Stamped: each command carries its own TimeNs (virtual clock only); the clock is
@@ -41,6 +41,18 @@ type Batch struct {
 	done chan struct{} // nil: no submitter waits
 	ends []int         // event offset after each command, in the loop's buffer
 	next *Batch        // the next in the intake; later the next to be woken, see answer
+}
+
+// Outcome returns the outcome of a batch that was offered, once: answered is false before the
+// loop has answered it, and after Outcome has returned the answer.
+func (b *Batch) Outcome() (answered bool, err error) {
+	select {
+	case <-b.done:
+		b.wakeFollowers()
+		return true, b.err
+	default:
+		return false, nil
+	}
 }
 
 // submitters counts the batches for which a submitter waits; sources made the others.

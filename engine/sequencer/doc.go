@@ -2,32 +2,23 @@
 // bounded queue, stamps them with time and rules, journals them, applies them, hands the
 // events to the folds, publishes and answers.
 //
-// One cycle of Loop.Run:
+// Loop.Run repeats two steps, which a scheduler may call itself instead: Loop.Step takes one
+// group of commands through the cycle that loop.go outlines, and Committer.Step makes groups
+// durable under sync always. WALJournal.Step is the third stepper, under sync interval.
 //
-//	runDue      due sources act; sinks that time alone changes publish
-//	take        the waiting batches become groups
-//	  stamp     every command gets its time; a batch whose times go back is refused
-//	  append    one write to the journal for the whole group
-//	  apply     Core.Apply for each command, in order
-//	  fold      every sink receives the events, then the batch's Collect
-//	  publish   readers see the state, at most every BatchCommands commands
-//	  answer    the submitters wake up
-//
-// Under sync always, apply runs at once; fold, publish and answer wait until the journal is
-// durable (durable.go).
-//
-// Owner: the goroutine that runs Loop.Run owns core, journal, sinks and sources. Any
-// goroutine may call Submit, Query, AdvanceTo and Stop.
+// Owner: the goroutine that calls Run, or the steps, owns core, sinks and sources, and writes to
+// the journal. Any goroutine may call Submit, Offer, Query, AdvanceTo and Stop.
 //
 // Invariants:
 //
 //  1. Time is read once for each group and never goes back.
 //  2. A command is journaled before it is applied. A batch that the journal refuses changes
 //     nothing.
-//  3. Every accepted batch is answered before Run returns.
+//  3. Every accepted batch is answered before Run returns or Step returns Stopped.
 //  4. Sinks receive events in sequence, each once, with the journal position of their command.
 //
-// Reading order: batch, intake, journal, loop, durable, time, wal_journal, stats.
+// Reading order: batch, intake, journal, loop, gather, process, fold, durable, time,
+// wal_journal, stats.
 //
 // It does not match orders (engine), decide what is published (marketdata) or know money
 // (accounts).

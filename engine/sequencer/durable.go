@@ -4,9 +4,10 @@ import (
 	"fmt"
 
 	"tickhive/engine"
+	"tickhive/internal/step"
 )
 
-// The loop holds events back until their commands are durable (sync always).
+// The committer holds events back until their commands are durable (sync always).
 
 const (
 	// pendingCommands bounds the commands that are applied but not yet durable under sync always.
@@ -23,73 +24,94 @@ type group struct {
 	batches []*Batch
 }
 
+// Committer holds the groups that are applied and wait for the disk, oldest first. The loop's
+// goroutine owns it. Without sync always it is always empty.
+type Committer struct {
+	loop     *Loop
+	wait     []group
+	commands int     // in wait
+	spare    []group // answered groups, for reuse of their buffers
+}
+
+// Step makes the journal sync the waiting groups, then folds, publishes and answers the durable
+// ones. With a WALJournal it does one sync for all waiting groups. Any other Journal may sync
+// elsewhere: Step does not wait for it, and the loop is notified by Journal.Wake.
+func (c *Committer) Step() step.Progress {
+	if c.empty() {
+		return step.Idle()
+	}
+	c.loop.journal.Flush()
+	if c.settle() {
+		return step.Worked()
+	}
+	return step.Idle()
+}
+
+func (c *Committer) empty() bool { return len(c.wait) == 0 }
+
+// full reports whether no group may join: too much waits for the disk.
+func (c *Committer) full() bool { return c.commands > pendingCommands }
+
 // durableFirst reports whether events and answers wait for the disk.
 func (l *Loop) durableFirst() bool { return l.journal != nil && l.journal.DurableFirst() }
 
-// processLater applies the group but holds its events back until the group is durable.
-func (l *Loop) processLater(batches []*Batch) {
-	g := l.spareGroup()
+// add applies the batches of a new group, and holds its events back until it is durable.
+func (c *Committer) add(batches []*Batch) {
+	l := c.loop
+	g := c.spareGroup()
 	g.pos, g.batches = l.pos, append(g.batches, batches...)
 	for _, b := range batches {
 		b.ends = b.ends[:0]
 		for i := range b.Commands {
 			before := len(g.events)
 			g.events = l.core.Apply(&b.Commands[i], g.events)
-			l.observe(g.events[before:])
+			l.readers.observe(g.events[before:])
 			b.ends = append(b.ends, len(g.events))
 		}
-		l.waiting += len(b.Commands)
+		c.commands += len(b.Commands)
 	}
-	l.count(g.events)
-	l.tell()
-	l.wait = append(l.wait, g)
-	for l.waiting > pendingCommands {
-		l.awaitDisk()
-	}
+	l.readers.count(g.events)
+	l.readers.notifyStats()
+	c.wait = append(c.wait, g)
 }
 
 // spareGroup returns an empty group. It reuses the buffers of an answered group if there is
 // one: a group of 128 commands has 30 KB of events.
-func (l *Loop) spareGroup() (g group) {
-	if n := len(l.spare); n > 0 {
-		g, l.spare = l.spare[n-1], l.spare[:n-1]
+func (c *Committer) spareGroup() (g group) {
+	if n := len(c.spare); n > 0 {
+		g, c.spare = c.spare[n-1], c.spare[:n-1]
 	}
 	return g
 }
 
-func (l *Loop) keepGroup(g group) {
-	if len(l.spare) == spareGroups || cap(g.events) > spareEvents {
+func (c *Committer) keepGroup(g group) {
+	if len(c.spare) == spareGroups || cap(g.events) > spareEvents {
 		return
 	}
 	clear(g.batches)
-	l.spare = append(l.spare, group{events: g.events[:0], batches: g.batches[:0]})
+	c.spare = append(c.spare, group{events: g.events[:0], batches: g.batches[:0]})
 }
 
-// flush makes the journal sync the waiting groups.
-func (l *Loop) flush() {
-	if len(l.wait) > 0 {
-		l.journal.Flush()
+// await returns when at most most commands wait, or the journal has failed. It waits for the
+// disk: only a virtual clock, which must not pass the time of a command that is not shown,
+// needs it.
+func (c *Committer) await(most int) {
+	for c.commands > most {
+		c.loop.journal.Flush()
+		<-c.loop.journal.Wake()
+		c.settle()
 	}
-}
-
-// awaitDisk waits until another waiting group is durable, or the journal has failed, and
-// settles it. At least one group must wait.
-func (l *Loop) awaitDisk() {
-	l.flush()
-	<-l.journal.Wake()
-	l.settle()
 }
 
 // settle folds, publishes and answers the durable groups one by one: the submitters of the
-// first group run while the loop folds the next.
-func (l *Loop) settle() {
-	if len(l.wait) == 0 {
-		return
-	}
+// first group run while the loop folds the next. It reports whether there were any. Once the
+// journal has failed it answers every group.
+func (c *Committer) settle() bool {
+	l := c.loop
 	err := l.journal.Err()
 	durable := l.journal.Durable()
 	done, known := 0, 0
-	for _, g := range l.wait {
+	for _, g := range c.wait {
 		if g.pos > durable && err == nil {
 			break
 		}
@@ -97,36 +119,38 @@ func (l *Loop) settle() {
 		known += submitters(g.batches)
 	}
 	if done == 0 {
-		return
+		return false
 	}
-	l.meet(known)
-	for _, g := range l.wait[:done] {
-		l.waiting -= l.commands(g.batches) // before they are answered: then they are not ours
+	l.contention.beginSync()
+	l.contention.note(known, l.QueueLen())
+	for _, g := range c.wait[:done] {
+		c.commands -= commands(g.batches) // before they are answered: then they are not ours
 		if g.pos > durable {
 			// The journal has stopped for good, so this group will never be durable. The core
 			// has applied it, but no reader has seen it or will before the next start, which
 			// may find it on the disk.
 			l.refuse(g.batches, fmt.Errorf("%w: %w", ErrOutcomeUnknown, err))
 		} else {
-			l.foldGroup(&g)
+			c.foldGroup(&g)
 			l.publish()
 			answer(g.batches, nil)
 		}
-		l.keepGroup(g)
+		c.keepGroup(g)
 	}
-	rest := copy(l.wait, l.wait[done:])
-	clear(l.wait[rest:])
-	l.wait = l.wait[:rest]
+	rest := copy(c.wait, c.wait[done:])
+	clear(c.wait[rest:])
+	c.wait = c.wait[:rest]
+	return true
 }
 
-func (l *Loop) foldGroup(g *group) {
+func (c *Committer) foldGroup(g *group) {
+	r := &c.loop.readers
 	start := 0
-	l.folded = g.pos - uint64(l.commands(g.batches))
+	r.folded = g.pos - uint64(commands(g.batches))
 	for _, b := range g.batches {
 		for i, end := range b.ends {
 			events := g.events[start:end]
-			l.folded++
-			l.fold(events)
+			r.fold(events)
 			if b.Collect != nil {
 				b.Collect(i, &b.Commands[i], events)
 			}

@@ -2,6 +2,9 @@ package sequencer
 
 import "sync/atomic"
 
+// QueueBatches bounds the waiting batches; beyond it Submit returns ErrBusy.
+const QueueBatches = 4096
+
 // intake is the bounded queue in front of the loop: any goroutine puts a batch, the loop takes
 // all waiting batches at once. It is a linked list with an atomic pointer to the newest batch:
 // put is one compare-and-swap, taking everything is one swap. Rejected: a channel. It locks for

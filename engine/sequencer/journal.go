@@ -39,9 +39,9 @@ type Sink interface {
 // Source makes commands by the clock: the simulated market. All calls come from the
 // loop's goroutine, so what a source decides never depends on how goroutines run.
 type Source interface {
-	// DueNs returns the time at which the source next acts; math.MaxInt64: never.
-	DueNs() int64
-	// Act appends the commands for nowNs = DueNs() and moves DueNs beyond it.
+	// NextNs returns the time at which the source next acts; math.MaxInt64: never.
+	NextNs() int64
+	// Act appends the commands for nowNs = NextNs() and moves NextNs beyond it.
 	Act(nowNs int64, dst []engine.Command) []engine.Command
 	// Skip makes the source continue from nowNs, because the time until then passed without it
 	// (a stopped process).

@@ -2,40 +2,40 @@ package sequencer
 
 import (
 	"errors"
-	"fmt"
-	"runtime"
 	"sync/atomic"
 	"time"
 
 	"tickhive/engine"
 	"tickhive/internal/clock"
+	"tickhive/internal/step"
 )
 
-// Batching limits of docs/internals/performance.md#publication-6.
-const (
-	// BatchCommands limits the commands that are applied between two publications.
-	BatchCommands = 256
-	// gatherYields is the number of consecutive yields without a new batch after which the loop
-	// processes its group: under a microsecond when no other goroutine is runnable.
-	gatherYields = 4
-	// companyGroups is the number of lone groups for which the loop still yields after contention.
-	companyGroups = 64
-	// gatherEnough is the group size at which the loop stops yielding for more commands. 256
-	// waiting submitters reach 900 k commands/s with 256, 1.0 M with 64, 1.15 M with 32 and 16.
-	gatherEnough = 32
-	// gatherEnoughSync is gatherEnough for groups that share a sync. 256 waiting submitters see a
-	// p50 of 390 us with 32, 375 with 48 and 64, 415 with 96, 430 in one group.
-	gatherEnoughSync = 64
-	// gatherYieldsSync is gatherYields under sync always, where groups share a sync of 150 us.
-	// 256 waiting made 0.26 of 256 a sync with 4 yields, p50 3.8 syncs; 0.27, 3.1 to 3.6 with 16.
-	gatherYieldsSync = 16
-	// keptEvents bounds the event buffer that the loop reuses for the next command: 12 MB.
-	keptEvents = 1 << 16
-	// QueueBatches bounds the waiting batches; beyond it Submit returns ErrBusy.
-	QueueBatches = 4096
-	// sourceLate is the delay of a source beyond which the loop makes it skip.
-	sourceLate = int64(5 * time.Second)
-)
+// The cycle. Run repeats it; a scheduler calls the two steps in any order.
+//
+//	Run:
+//	    repeat
+//	        p = Step                                     loop.go
+//	        if p.Stopped: return
+//	        if another group shares the sync: continue   gather.go
+//	        q = Committer.Step                           durable.go
+//	        if neither has worked: sleep until a batch, a query, the disk, Stop or p.NextNs
+//
+//	Step:
+//	    runDue       sources that are due act; sinks publish what time alone changes   time.go
+//	    runQuery     at most one waiting Query runs
+//	    gather       the waiting batches become one group                              gather.go
+//	    process:                                                                       process.go
+//	      stamp      each command gets its time; a batch whose times go back is refused
+//	      append     one write to the journal for the whole group
+//	      apply      Core.Apply for each command, in order
+//	      -- under sync always the group now waits in the committer --
+//	      fold       each sink receives the events, then the batch's Collect           fold.go
+//	      publish    readers see the state
+//	      answer     the submitters wake up                                            batch.go
+//
+//	Committer.Step:
+//	    flush        the journal syncs the waiting groups
+//	    settle       fold, publish and answer each durable group
 
 // LoopOptions wires a Loop. Core and Clock are required.
 type LoopOptions struct {
@@ -50,44 +50,38 @@ type LoopOptions struct {
 	StartPos uint64
 }
 
-// Loop is the goroutine around Core: it takes batches from a bounded queue, stamps and
-// journals them, applies them, folds the events, publishes and answers. One goroutine
-// runs Run and owns everything below; any number may call Submit and Query.
+// Loop is the shell around Core: it takes batches from a bounded queue, stamps and journals
+// them, applies them, folds the events, publishes and answers. One goroutine calls Run, or
+// Step and Committer.Step, and owns everything below; any number may call Submit and Query.
 type Loop struct {
 	core    *engine.Core
 	clk     clock.Clock
 	manual  *clock.Manual // nil with a real clock
 	journal Journal
-	sinks   []Sink
 	sources []Source
-	// observers are the sources that want to see events at once.
-	observers []Observer
 
-	intake  intake
-	queries chan *query
-	stop    chan struct{}
-	stopped chan struct{}
+	intake     intake
+	contention contention
+	readers    readers
+	committer  Committer
+	queries    chan *query
+	stop       chan struct{}
+	stopped    chan struct{}
 
-	lastNs  int64
-	pos     uint64
-	events  []engine.Event
-	refs    []*engine.Command
-	group   []*Batch
-	known   int              // submitters answered last, and those that waited then
-	company int              // groups left in which the loop yields; contention resets it
-	one     []engine.Command // scratch of the sources
-	single  Batch            // scratch of the sources
-	wait    []group          // applied, not yet durable (sync always only)
-	waiting int              // commands in wait
-	spare   []group          // answered groups, for reuse of their buffers
-	dirty   bool             // folded since the last publication
-	quiet   bool             // no reader: publish only at the end of the advance
-	lost    error            // first refusal of a source's commands since actUntil began
-	folded  uint64           // position of the last folded command
+	lastNs int64
+	pos    uint64
+	events []engine.Event
+	refs   []*engine.Command
+	group  []*Batch
+	one    []engine.Command // scratch of the sources
+	single Batch            // scratch of the sources
+	lost   error            // first refusal of a source's commands since actUntil began
 
-	closing atomic.Bool
-	tally   tally
-	stats   LoopStats
+	closing  atomic.Bool
+	draining bool // a step has seen closing
+	closed   bool // the intake is closed and empty
+	ended    bool // every accepted batch is answered
+	stats    LoopStats
 }
 
 type query struct {
@@ -95,20 +89,22 @@ type query struct {
 	done chan struct{}
 }
 
-// NewLoop returns a loop; Run starts it.
+// NewLoop returns a loop; Run or Step runs it.
 func NewLoop(o LoopOptions) *Loop {
 	l := &Loop{
-		core: o.Core, clk: o.Clock, journal: o.Journal, sinks: o.Sinks, sources: o.Sources,
+		core: o.Core, clk: o.Clock, journal: o.Journal, sources: o.Sources,
 		intake: intake{bell: make(chan struct{}, 1)}, queries: make(chan *query),
 		stop: make(chan struct{}), stopped: make(chan struct{}),
-		lastNs: o.StartNs, pos: o.StartPos, folded: o.StartPos,
+		lastNs: o.StartNs, pos: o.StartPos,
 	}
 	l.manual, _ = o.Clock.(*clock.Manual)
+	l.readers = readers{sinks: o.Sinks, folded: o.StartPos, stats: &l.stats}
 	for _, s := range o.Sources {
 		if ob, ok := s.(Observer); ok {
-			l.observers = append(l.observers, ob)
+			l.readers.observers = append(l.readers.observers, ob)
 		}
 	}
+	l.committer.loop = l
 	return l
 }
 
@@ -118,10 +114,28 @@ func (l *Loop) Stats() *LoopStats { return &l.stats }
 // QueueLen returns the number of waiting batches.
 func (l *Loop) QueueLen() int { return int(l.intake.waiting.Load()) }
 
+// Committer returns the second stepper of the loop: a scheduler that calls Step calls its Step
+// as well.
+func (l *Loop) Committer() *Committer { return &l.committer }
+
+// Position returns the position of the last command. Call it inside Query or after Run returned.
+func (l *Loop) Position() uint64 { return l.pos }
+
 // Submit hands b to the loop and waits for its outcome. The error is one of this
 // package's Err values (ErrRecord: the record of a command could not be decoded again; the
 // loop sequenced nothing); refusals of single commands are events, not errors.
 func (l *Loop) Submit(b *Batch) error {
+	if err := l.Offer(b); err != nil {
+		return err
+	}
+	<-b.done // never blocks for ever: the loop answers every accepted batch before it stops
+	b.wakeFollowers()
+	return b.err
+}
+
+// Offer hands b to the loop and returns at once. The error is Submit's for a batch that did not
+// get into the queue. Batch.Outcome returns the outcome of any other.
+func (l *Loop) Offer(b *Batch) error {
 	if l.closing.Load() {
 		return ErrStopping
 	}
@@ -134,19 +148,16 @@ func (l *Loop) Submit(b *Batch) error {
 	if b.done == nil {
 		b.done = make(chan struct{}, 1)
 	}
-	if err := l.intake.put(b); err != nil {
-		if errors.Is(err, ErrBusy) {
-			l.stats.Busy.Add(1)
-		}
-		return err
+	err := l.intake.put(b)
+	if errors.Is(err, ErrBusy) {
+		l.stats.Busy.Add(1)
 	}
-	<-b.done // never blocks for ever: Run answers every accepted batch before it returns
-	b.wakeFollowers()
-	return b.err
+	return err
 }
 
 // Query runs fn on the loop's goroutine between two commands and waits for it. fn may read
-// the state that this goroutine owns. fn must be quick.
+// the state that this goroutine owns. fn must be quick. The goroutine that calls Step reads
+// this state between two steps and needs no Query.
 func (l *Loop) Query(fn func()) error {
 	q := &query{fn, make(chan struct{})}
 	select {
@@ -158,315 +169,114 @@ func (l *Loop) Query(fn func()) error {
 	}
 }
 
-// Stop processes the accepted batches, ends Run and returns after Run has returned.
-func (l *Loop) Stop() {
-	if l.closing.CompareAndSwap(false, true) {
-		close(l.stop)
-	}
-	<-l.stopped
-}
-
-// Run runs the loop until Stop.
-func (l *Loop) Run() {
-	defer close(l.stopped)
-	timer := time.NewTimer(time.Hour)
-	defer timer.Stop()
-	for {
-		l.runDue()
-		l.flush()
-		l.settle()
-		if !l.intake.sleep() {
-			select { // the others have their turn between two groups
-			case q := <-l.queries:
-				q.run()
-			case <-l.stop:
-				l.drain()
-				return
-			default:
-			}
-			l.take()
-			continue
-		}
-		timer.Reset(l.untilNext())
-		select {
-		case <-l.intake.bell:
-		case q := <-l.queries:
-			q.run()
-		case <-timer.C:
-		case <-l.wake():
-		case <-l.stop:
-			l.drain()
-			return
-		}
-		l.intake.wake()
-	}
-}
-
 func (q *query) run() {
 	q.fn()
 	close(q.done)
 }
 
-// take sequences the waiting batches, up to the batch limits. Under sync always it goes on
-// until all known submitters are back, because they share a sync.
-func (l *Loop) take() {
-	for commands, batches := 0, 0; commands < BatchCommands; {
-		l.gather(BatchCommands-commands, l.known-batches)
-		if len(l.group) == 0 {
+// Stop processes the accepted batches, ends Run and returns after that.
+func (l *Loop) Stop() {
+	l.BeginStop()
+	<-l.stopped
+}
+
+// BeginStop makes the loop refuse further batches. The steps answer the accepted ones and then
+// return Stopped.
+func (l *Loop) BeginStop() {
+	if l.closing.CompareAndSwap(false, true) {
+		close(l.stop)
+	}
+}
+
+// Run runs the loop until Stop.
+func (l *Loop) Run() {
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	for {
+		p := l.Step()
+		if p.Stopped {
 			return
 		}
-		commands += l.commands(l.group)
-		batches += len(l.group)
-		l.process(l.group)
-		clear(l.group)
-		if !l.durableFirst() || batches >= l.known {
-			return
+		if l.sharesSync() {
+			continue
+		}
+		if q := l.committer.Step(); !p.Worked && !q.Worked {
+			l.sleep(timer, p)
 		}
 	}
 }
 
-// gather makes a group of the waiting batches: at most limit commands and one batch more.
-// The submitters of the last group were just woken. gather yields to them while this brings
-// more batches, so that one write and one publication serve them all (256 waiting submitters:
-// 2 commands a group without yielding, see the benchmark of the loop). It does not yield for a
-// lone submitter: the processor would go to a goroutine that computes, for milliseconds when
-// it makes a snapshot. Nor does it yield beyond gatherEnough: the loop can serve that group
-// while another processor runs the submitters of the group before. Under sync always it yields
-// until all known submitters are back: a late one would wait for one more sync.
-func (l *Loop) gather(limit, known int) {
-	l.group = l.group[:0]
-	yields, enough := gatherYields, gatherEnough
+// Step takes one group of the waiting batches through the cycle, after the due sources and at
+// most one Query. It never waits for another goroutine or for time to pass; it writes to the
+// journal. Only a stamped batch on a virtual clock with sources makes it sync as well: the
+// sources act until the time of the batch, and at most pendingCommands may wait for the disk.
+//
+// The result is Stopped once the loop was told to stop and every accepted batch is answered.
+// Otherwise NextNs is the time at which a source or a sink is due.
+func (l *Loop) Step() step.Progress {
+	if l.ended {
+		return step.Progress{Stopped: true}
+	}
+	worked := false
+	if l.draining = l.draining || l.closing.Load(); !l.draining {
+		worked = l.runDue()
+		worked = l.runQuery() || worked
+	}
+	worked = l.take() || worked
 	switch {
-	case l.company == 0:
-		yields = 0
-	case l.durableFirst():
-		yields, enough = gatherYieldsSync, gatherEnoughSync
+	case worked:
+		return step.Worked()
+	case l.draining && l.end():
+		return step.Progress{Stopped: true}
+	}
+	return step.Progress{NextNs: l.nextNs()}
+}
+
+// runQuery runs one waiting query and reports whether there was one.
+func (l *Loop) runQuery() bool {
+	select {
+	case q := <-l.queries:
+		q.run()
+		return true
 	default:
-		known = BatchCommands
-	}
-	for n, idle := 0, 0; n < limit; {
-		b := l.intake.take()
-		if b == nil {
-			if idle == yields || n >= enough || len(l.group) >= known {
-				break
-			}
-			idle++
-			runtime.Gosched()
-			continue
-		}
-		idle = 0
-		l.group = append(l.group, b)
-		n += len(b.Commands)
+		return false
 	}
 }
 
-// process runs one group through journal, core, sinks, publication and answers.
-func (l *Loop) process(batches []*Batch) {
-	batches = l.stamp(batches)
-	if l.manual != nil && len(l.sources) > 0 {
-		l.processStamped(batches)
-		return
+// end closes the empty intake and reports whether every accepted batch is answered.
+func (l *Loop) end() bool {
+	l.closed = l.closed || l.intake.close()
+	if !l.closed || !l.committer.empty() {
+		return false
 	}
-	if len(batches) > 0 {
-		l.run(batches)
-	}
-}
-
-// processStamped lets the sources of a virtual market act before each command that
-// moves the clock.
-func (l *Loop) processStamped(batches []*Batch) {
-	for _, b := range batches {
-		if b.Stamped {
-			l.actUntil(b.Commands[0].TimeNs)
-			if l.lost != nil { // the time it is stamped with was not reached
-				b.answer(l.lost)
-				continue
-			}
-		}
-		l.run([]*Batch{b})
-	}
-}
-
-// run journals, applies, folds, publishes and answers stamped batches.
-func (l *Loop) run(batches []*Batch) {
-	if err := l.append(batches); err != nil {
-		l.refuse(batches, err)
-		return
-	}
-	l.reach(batches)
-	if l.stats.OldestNs.Load() == 0 {
-		l.stats.OldestNs.Store(clock.MachineNs())
-	}
-	if l.durableFirst() {
-		l.processLater(batches)
-		return
-	}
-	l.folded = l.pos - uint64(l.commands(batches))
-	for _, b := range batches {
-		l.applyNow(b)
-	}
-	l.publish()
-	l.tell()
-	l.meet(submitters(batches))
-	answer(batches, nil)
-}
-
-// refuse answers batches with err. It records a source's error in lost for the caller that
-// moves the clock.
-func (l *Loop) refuse(batches []*Batch, err error) {
-	if submitters(batches) < len(batches) && l.lost == nil {
-		l.lost = err
-	}
-	answer(batches, err)
-}
-
-// meet records contention before the loop answers n submitters, to size the next group. A
-// source is not a submitter: a group of sources alone says nothing about contention.
-func (l *Loop) meet(n int) {
-	if n == 0 {
-		return
-	}
-	l.known = n + l.QueueLen()
-	if l.known > 1 {
-		l.company = companyGroups
-	} else {
-		l.company = max(l.company-1, 0)
-	}
-}
-
-// applyNow applies and folds a batch, publishing every BatchCommands commands of it.
-func (l *Loop) applyNow(b *Batch) {
-	for i := range b.Commands {
-		cmd := &b.Commands[i]
-		l.events = l.core.Apply(cmd, l.events[:0])
-		l.observe(l.events)
-		l.count(l.events)
-		l.folded++
-		l.fold(l.events)
-		if b.Collect != nil {
-			b.Collect(i, cmd, l.events)
-		}
-		if (i+1)%BatchCommands == 0 {
-			l.publish()
-		}
-	}
-	if cap(l.events) > keptEvents { // of a command that swept a book
-		l.events = nil
-	}
-}
-
-func (l *Loop) commands(batches []*Batch) (n int) {
-	for _, b := range batches {
-		n += len(b.Commands)
-	}
-	return n
-}
-
-func (l *Loop) fold(events []engine.Event) {
-	for _, s := range l.sinks {
-		s.Fold(events, l.folded)
-	}
-	l.dirty = true
-}
-
-func (l *Loop) publish() {
-	if !l.dirty || l.quiet {
-		return
-	}
-	l.dirty = false
-	now := l.clk.NowNs()
-	for _, s := range l.sinks {
-		s.Publish(max(now, l.lastNs))
-	}
-	l.stats.Batches.Add(1)
-	l.stats.PublishNs.Store(clock.MachineNs())
-	l.stats.OldestNs.Store(0)
-}
-
-func (l *Loop) observe(events []engine.Event) {
-	for _, o := range l.observers {
-		o.See(events)
-	}
-}
-
-// stamp gives every command its time. A stamped batch whose times go back is refused
-// whole; the others go on.
-func (l *Loop) stamp(batches []*Batch) []*Batch {
-	kept := batches[:0]
-	last, now := l.lastNs, l.clk.NowNs() // one reading for the group: it costs 40 ns
-	for _, b := range batches {
-		if len(b.Commands) == 0 {
-			b.answer(nil)
-			continue
-		}
-		if b.Stamped {
-			if !l.acceptStamps(b, last) {
-				b.answer(ErrTimeBack)
-				continue
-			}
-			last = b.Commands[len(b.Commands)-1].TimeNs
-		} else {
-			last = max(last, now)
-			for i := range b.Commands {
-				b.Commands[i].TimeNs = last
-			}
-		}
-		kept = append(kept, b)
-	}
-	return kept
-}
-
-func (l *Loop) acceptStamps(b *Batch, last int64) bool {
-	if l.manual != nil {
-		last = max(last, l.manual.NowNs())
-	}
-	for i := range b.Commands {
-		if b.Commands[i].TimeNs < last {
-			return false
-		}
-		last = b.Commands[i].TimeNs
-	}
+	l.ended = true
+	close(l.stopped)
 	return true
 }
 
-// reach sets lastNs to the time of the group's last command, so that time never goes back.
-func (l *Loop) reach(batches []*Batch) {
-	cmds := batches[len(batches)-1].Commands
-	l.lastNs = max(l.lastNs, cmds[len(cmds)-1].TimeNs)
-	if l.manual != nil && l.lastNs > l.manual.NowNs() {
-		l.manual.Set(l.lastNs)
+// sleep returns when there may be work: something has arrived, or the time of p has come.
+func (l *Loop) sleep(timer *time.Timer, p step.Progress) {
+	stop, queries := l.stop, l.queries
+	if l.draining {
+		stop, queries = nil, nil
 	}
-}
-
-// append journals the group in one write.
-func (l *Loop) append(batches []*Batch) error {
-	l.refs = l.refs[:0]
-	for _, b := range batches {
-		for i := range b.Commands {
-			c := &b.Commands[i]
-			c.Rules = engine.RulesVersion
-			l.refs = append(l.refs, c)
-		}
+	if l.takes() && !l.intake.sleep() {
+		return
 	}
-	n := uint64(len(l.refs))
-	if l.journal == nil {
-		l.pos += n
-	} else {
-		if err := l.journal.Err(); err != nil {
-			return fmt.Errorf("%w: %w", ErrUnavailable, err)
-		}
-		pos, err := l.journal.Append(l.refs)
-		if err != nil {
-			if errors.Is(err, ErrOutcomeUnknown) {
-				return err
-			}
-			return fmt.Errorf("%w: %w", ErrUnavailable, err)
-		}
-		l.pos = pos
+	wait := time.Hour
+	if p.NextNs != step.Never { // reading the clock costs 40 ns
+		wait = p.Wait(l.clk.NowNs())
 	}
-	l.stats.Commands.Add(n)
-	clear(l.refs)
-	return nil
+	timer.Reset(wait)
+	select {
+	case <-l.intake.bell:
+	case q := <-queries:
+		q.run()
+	case <-timer.C:
+	case <-l.wake():
+	case <-stop:
+	}
+	l.intake.wake()
 }
 
 func (l *Loop) wake() <-chan struct{} {
@@ -475,16 +285,3 @@ func (l *Loop) wake() <-chan struct{} {
 	}
 	return l.journal.Wake()
 }
-
-// drain processes every batch that was accepted before Stop.
-func (l *Loop) drain() {
-	for !l.intake.close() {
-		l.take()
-	}
-	for len(l.wait) > 0 {
-		l.awaitDisk()
-	}
-}
-
-// Position returns the position of the last command. Call it inside Query or after Run returned.
-func (l *Loop) Position() uint64 { return l.pos }

@@ -2,9 +2,10 @@ package sequencer
 
 import (
 	"errors"
-	"math"
 	"slices"
 	"time"
+
+	"tickhive/internal/step"
 )
 
 // How the loop moves with time: sources that fall due, windows that slide, a virtual
@@ -16,30 +17,27 @@ import (
 // the clock stays at the time of that source's action. When a later sync fails, it returns
 // ErrOutcomeUnknown and the clock may be further.
 func (l *Loop) AdvanceTo(ns int64) error {
-	if l.manual == nil {
-		return errors.New("engine: the clock is the machine's and cannot be set")
-	}
 	return l.moveTo(ns, false)
 }
 
 // AdvanceQuietly does the same as AdvanceTo for a backfill without readers: it publishes once,
 // at the end. The state is the same.
 func (l *Loop) AdvanceQuietly(ns int64) error {
-	if l.manual == nil {
-		return errors.New("engine: the clock is the machine's and cannot be set")
-	}
 	return l.moveTo(ns, true)
 }
 
 func (l *Loop) moveTo(ns int64, quiet bool) error {
+	if l.manual == nil {
+		return errors.New("engine: the clock is the machine's and cannot be set")
+	}
 	var err error
 	move := func() {
-		l.quiet = quiet
+		l.readers.quiet = quiet
 		err = l.advance(ns)
-		l.quiet = false
+		l.readers.quiet = false
 		if quiet {
 			l.publish()
-			l.slide(l.manual.NowNs())
+			l.readers.slide(l.manual.NowNs())
 		}
 	}
 	if qerr := l.Query(move); qerr != nil {
@@ -48,39 +46,55 @@ func (l *Loop) moveTo(ns int64, quiet bool) error {
 	return err
 }
 
-// runDue runs the due sources and publishes the changes that time alone makes.
-func (l *Loop) runDue() {
+// sourceLate is the delay of a source beyond which the loop makes it skip.
+const sourceLate = int64(5 * time.Second)
+
+// runDue runs the due sources and publishes the changes that time alone makes. It reports
+// whether there were any.
+func (l *Loop) runDue() bool {
 	if l.manual != nil {
-		return // a virtual clock moves only in advance
+		return false // a virtual clock moves only in advance
 	}
 	now := l.clk.NowNs()
 	for _, s := range l.sources {
-		if due := s.DueNs(); due < now-sourceLate {
+		if s.NextNs() < now-sourceLate {
 			s.Skip(now)
 		}
 	}
-	l.actUntil(now)
-	l.slide(now)
+	acted := l.actUntil(now)
+	return l.readers.slide(now) || acted
 }
 
 // actUntil runs every source action that is due at or before ns, in order of time, each
-// at its due time. On a virtual clock it ends with the first refusal, held in l.lost.
-func (l *Loop) actUntil(ns int64) {
-	for l.lost = nil; l.lost == nil || l.manual == nil; {
-		due, src := int64(math.MaxInt64), Source(nil)
+// at its due time. On a virtual clock it ends with the first refusal, held in l.lost. On a real
+// one it ends when too much waits for the disk. It reports whether a source acted.
+func (l *Loop) actUntil(ns int64) (acted bool) {
+	l.lost = nil
+	for {
+		due, src := step.Never, Source(nil)
 		for _, s := range l.sources {
-			if d := s.DueNs(); d < due {
+			if d := s.NextNs(); d < due {
 				due, src = d, s
 			}
 		}
 		if src == nil || due > ns {
-			return
+			return acted
 		}
-		if l.manual != nil && due > l.manual.NowNs() {
-			l.slide(due)
+		if l.manual == nil {
+			if l.committer.full() {
+				return acted
+			}
+		} else if due > l.manual.NowNs() {
+			l.readers.slide(due)
 			l.manual.Set(due)
 		}
 		l.act(src, due)
+		acted = true
+		if l.manual != nil {
+			if l.committer.await(pendingCommands); l.lost != nil {
+				return acted
+			}
+		}
 	}
 }
 
@@ -102,57 +116,30 @@ func (l *Loop) act(src Source, due int64) {
 	l.run([]*Batch{b})
 }
 
-// slide publishes the changes that time alone made up to ns, second by second: a view shows
-// the figures of the second in which it is read.
-func (l *Loop) slide(ns int64) {
-	if l.quiet {
-		return
-	}
-	changed := false
-	for _, s := range l.sinks {
-		if s.NextNs() <= ns {
-			changed = true
-		}
-	}
-	if !changed {
-		return
-	}
-	for _, s := range l.sinks {
-		s.Publish(ns)
-	}
-}
-
 // advance moves the virtual clock; on the loop's goroutine.
 func (l *Loop) advance(ns int64) error {
 	if ns < l.manual.NowNs() {
 		return ErrTimeBack
 	}
 	l.actUntil(ns)
-	for len(l.wait) > 0 { // fold everything before ns before the new time is published
-		l.awaitDisk()
-	}
+	l.committer.await(0) // fold everything before ns before the new time is published
 	if l.lost != nil {
 		return l.lost
 	}
-	l.slide(ns)
+	l.readers.slide(ns)
 	l.manual.Set(ns)
 	return nil
 }
 
-// untilNext returns how long the loop may sleep when no batch arrives.
-func (l *Loop) untilNext() time.Duration {
-	if l.manual != nil {
-		return time.Hour
+// nextNs returns the time at which a source or a sink is due. While too much waits for the
+// disk, it is the disk alone that gives work.
+func (l *Loop) nextNs() int64 {
+	next := step.Never
+	if l.manual != nil || l.draining || l.committer.full() {
+		return next
 	}
-	next := int64(math.MaxInt64)
 	for _, s := range l.sources {
-		next = min(next, s.DueNs())
-	}
-	for _, s := range l.sinks {
 		next = min(next, s.NextNs())
 	}
-	if next == math.MaxInt64 {
-		return time.Hour
-	}
-	return max(0, min(time.Hour, time.Duration(next-l.clk.NowNs())))
+	return min(next, l.readers.nextNs())
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"tickhive/engine"
+	"tickhive/internal/clock"
+	"tickhive/internal/step"
 	"tickhive/internal/wal"
 )
 
@@ -40,8 +42,8 @@ func ParseSyncPolicy(s string) (SyncPolicy, error) {
 }
 
 // WALJournal is the Journal over a write-ahead log: one record per command, so that a
-// position is a sequence of the log. Append belongs to the loop's goroutine; under
-// SyncInterval one more goroutine syncs.
+// position is a sequence of the log. Append belongs to the loop's goroutine. Under SyncInterval
+// one more goroutine syncs, or a scheduler calls Step.
 type WALJournal struct {
 	log    *wal.Log
 	policy SyncPolicy
@@ -51,7 +53,9 @@ type WALJournal struct {
 	bulk    bool   // see BeginBulk
 	pending uint64 // records encoded but not written, in bulk only
 
+	clk    clock.Clock
 	dirty  chan struct{} // something was written since the last sync began
+	dueNs  int64         // time of the next sync, 0: none is due; of the goroutine that syncs
 	wake   chan struct{}
 	failed atomic.Pointer[error]
 	// refused holds the error of the last write; nil after a write that succeeded.
@@ -63,15 +67,22 @@ type WALJournal struct {
 // NewWALJournal returns a journal on a log whose records have been replayed. Under SyncInterval
 // it starts the syncing goroutine.
 func NewWALJournal(log *wal.Log, policy SyncPolicy) *WALJournal {
-	j := &WALJournal{
-		log: log, policy: policy,
-		dirty: make(chan struct{}, 1), wake: make(chan struct{}, 1), stop: make(chan struct{}),
-	}
-	j.encode = func(dst []byte) []byte { return engine.AppendCommand(dst, j.cmd) }
+	j := NewSteppedWALJournal(log, policy, clock.Real{})
 	if policy == SyncInterval {
 		j.done.Add(1)
 		go j.syncer()
 	}
+	return j
+}
+
+// NewSteppedWALJournal returns a journal without a goroutine: under SyncInterval the caller calls
+// Step, and clk measures the interval.
+func NewSteppedWALJournal(log *wal.Log, policy SyncPolicy, clk clock.Clock) *WALJournal {
+	j := &WALJournal{
+		log: log, policy: policy, clk: clk,
+		dirty: make(chan struct{}, 1), wake: make(chan struct{}, 1), stop: make(chan struct{}),
+	}
+	j.encode = func(dst []byte) []byte { return engine.AppendCommand(dst, j.cmd) }
 	return j
 }
 
@@ -215,20 +226,55 @@ func (j *WALJournal) Close() error {
 	return j.log.Close()
 }
 
-func (j *WALJournal) syncer() {
-	defer j.done.Done()
-	for {
+// Step syncs what was written since the last sync, when it is due (SyncInterval only). It is
+// Stopped once a sync has failed.
+func (j *WALJournal) Step() step.Progress {
+	if j.policy != SyncInterval {
+		return step.Idle()
+	}
+	if j.Err() != nil {
+		return step.Progress{Stopped: true}
+	}
+	if j.dueNs == 0 {
 		select {
 		case <-j.dirty:
-		case <-j.stop:
+			j.beginInterval()
+		default:
+			return step.Idle()
+		}
+	}
+	// A clock that was set back makes the sync due at once.
+	if now := j.clk.NowNs(); now < j.dueNs && j.dueNs-now <= int64(SyncEvery) {
+		return step.Progress{NextNs: j.dueNs}
+	}
+	j.dueNs = 0
+	_ = j.Sync() // Err returns the error
+	return step.Worked()
+}
+
+// beginInterval makes a sync due. The sync itself takes its part of SyncEvery.
+func (j *WALJournal) beginInterval() { j.dueNs = j.clk.NowNs() + int64(SyncEvery)/2 }
+
+// syncer repeats Step until Close.
+func (j *WALJournal) syncer() {
+	defer j.done.Done()
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	for {
+		p := j.Step()
+		if p.Stopped {
 			return
+		}
+		timer.Reset(p.Wait(j.clk.NowNs()))
+		dirty := j.dirty
+		if j.dueNs != 0 {
+			dirty = nil // of the next interval
 		}
 		select {
-		case <-time.After(SyncEvery / 2): // the sync itself takes its part of the 5 ms
+		case <-dirty:
+			j.beginInterval()
+		case <-timer.C:
 		case <-j.stop:
-			return
-		}
-		if j.Sync() != nil {
 			return
 		}
 	}

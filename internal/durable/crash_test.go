@@ -94,7 +94,7 @@ func (s *toyScript) step(rnd *rand.Rand) error {
 }
 
 func (s *toyScript) open() (err error) {
-	s.store, err = Open(s.opts())
+	s.store, err = openToy(s.opts())
 	return err
 }
 
@@ -119,7 +119,7 @@ func (s *toyScript) run(seed uint64, steps int) error {
 func verifyToy(fsys *vfs.Mem, clk *clock.Manual, states []string, acked int) error {
 	opts := toyOpts(fsys)
 	opts.Clock = clk
-	s, err := Open(opts)
+	s, err := openToy(opts)
 	if err != nil {
 		return err
 	}

@@ -4,30 +4,35 @@
 // It holds Store, a goroutine that owns a State and its log.
 //
 // Owner: a Store owns its state and its log with one goroutine. Any goroutine may call Do,
-// View, Fold, Tick and Close.
+// Fold, Tick and Close.
 //
 // Invariants:
 //
 //  1. A Store's state is the result of exactly the records in its log: the store writes a
 //     record before it applies it.
-//  2. Its view and its answers show only durable records.
+//  2. What it publishes and answers shows only durable records.
 //  3. A snapshot never reflects records that are not durable (internal/wal, invariant 5).
 //
 // How a store is used. Write the pure part (type State) with the methods of State
 // and a codec, then:
 //
-//	store, err := durable.Open(durable.Options[*State, Command, Record, Result, *View]{
-//		FS: vfs.OS{}, Dir: "data/hive",          // FS nil: nothing is stored
-//		Log: wal.Options{Writer: version, NoLock: true}, // one lock for the data directory
+//	store, err := durable.Open(durable.Options[Command, Record, Result]{
+//		Config: durable.Config{
+//			FS: vfs.OS{}, Dir: "data/hive",          // FS nil: nothing is stored
+//			Log: wal.Options{Writer: version, NoLock: true}, // one lock for the data directory
+//			Clock: clk,
+//		},
 //		New: NewState, AppendRecord: AppendRecord, DecodeRecord: DecodeRecord,
-//		DecodeSnapshot: DecodeSnapshot, Clock: clk,
+//		DecodeSnapshot: DecodeSnapshot,
 //	})
 //	res, err := store.Do(cmd)    // durable and published; err: a refusal of the state,
 //	                             // or ErrUnavailable, ErrStopped, ErrBusy, ErrClosed
-//	view := store.View()         // one atomic load
 //	store.Tick(nowNs)            // virtual clock; on a real one it wakes by itself
-//	store.Fold(func(s *State) { ... }) // input from elsewhere, without a record
+//	store.Fold(func() { ... })   // input from elsewhere, without a record
 //	store.Close()                // snapshot, close
+//
+// A package wraps its Store in a type of its own with two methods: View returns what
+// State.Publish stored last (one atomic load), and Fold passes the state to its argument.
 //
 // Open reads the whole log at once. A state that folds another log as well is recovered record by
 // record (type Recovery):
@@ -42,7 +47,7 @@
 // Why the record is written (page cache) before it is applied, one write per command and
 // one sync per group: a full disk then refuses the command and leaves log and state
 // unchanged, so there is nothing to undo or to read again. A failed sync leaves the state
-// ahead of the records known to be durable; the store then stops with its view unchanged.
+// ahead of the records known to be durable; the store then stops and publishes nothing more.
 //
 // Reading order: store, run, open, snapshot.
 //

@@ -9,27 +9,20 @@ import (
 	"tickhive/internal/wal"
 )
 
-// LastTimer is a State that knows the time of its last record. A store that starts on a clock
-// that went back continues from that time.
-type LastTimer interface {
-	// LastNs returns the time of the last record applied, Unix nanoseconds.
-	LastNs() int64
-}
-
 // Recovery is a Store whose log is read and whose goroutine does not run yet. The caller takes
 // each record with Next and carries it out with Apply, until Next returns io.EOF; then Begin
 // starts the store. A caller whose state folds another log replays that log between Next and
 // Apply up to the position that the record reflects. Owner: one goroutine.
-type Recovery[S State[C, R, T, V], C, R, T, V any] struct {
-	store  *Store[S, C, R, T, V]
+type Recovery[C, R, T any] struct {
+	store  *Store[C, R, T]
 	reader *wal.Reader // nil without FS
 	frame  int         // bytes in the log of the record that Next returned last
 }
 
 // Open recovers the state (newest valid snapshot, else the one before, and the log
-// after it) and starts the store's goroutine. *CorruptError, *VersionError and
-// *vfs.LockedError refuse the start.
-func Open[S State[C, R, T, V], C, R, T, V any](opts Options[S, C, R, T, V]) (*Store[S, C, R, T, V], error) {
+// after it) and starts the store's goroutine. A store without records carries out opts.First.
+// *CorruptError, *VersionError and *vfs.LockedError refuse the start.
+func Open[C, R, T any](opts Options[C, R, T]) (*Store[C, R, T], error) {
 	r, err := Recover(opts)
 	if err != nil {
 		return nil, err
@@ -37,18 +30,28 @@ func Open[S State[C, R, T, V], C, R, T, V any](opts Options[S, C, R, T, V]) (*St
 	for {
 		rec, err := r.Next()
 		if errors.Is(err, io.EOF) {
-			return r.Begin()
+			break
 		}
 		if err != nil {
 			return nil, errors.Join(err, r.Close())
 		}
 		r.Apply(rec)
 	}
+	s, err := r.Begin()
+	if err != nil || s.info.LastSeq > 0 {
+		return s, err
+	}
+	for _, cmd := range opts.First {
+		if _, err := s.Do(cmd); err != nil {
+			return nil, errors.Join(fmt.Errorf("the first record: %w", err), s.Close())
+		}
+	}
+	return s, nil
 }
 
 // Recover opens the log and restores the newest valid snapshot, else the one before. Its
 // errors are those of Open.
-func Recover[S State[C, R, T, V], C, R, T, V any](opts Options[S, C, R, T, V]) (*Recovery[S, C, R, T, V], error) {
+func Recover[C, R, T any](opts Options[C, R, T]) (*Recovery[C, R, T], error) {
 	if opts.Clock == nil {
 		opts.Clock = clock.Real{}
 	}
@@ -58,11 +61,11 @@ func Recover[S State[C, R, T, V], C, R, T, V any](opts Options[S, C, R, T, V]) (
 	if opts.SnapshotBytes == 0 {
 		opts.SnapshotBytes = DefaultSnapshotBytes
 	}
-	s := &Store[S, C, R, T, V]{opts: opts, done: make(chan struct{})}
-	s.queue = make(chan *request[S, C, T], opts.Queue)
+	s := &Store[C, R, T]{opts: opts, done: make(chan struct{})}
+	s.queue = make(chan *request[C, T], opts.Queue)
 	s.owner.snapDone = make(chan error, 1)
 	s.owner.retainFrom.Store(1)
-	r := &Recovery[S, C, R, T, V]{store: s}
+	r := &Recovery[C, R, T]{store: s}
 	if opts.FS == nil {
 		s.state = opts.New()
 		return r, nil
@@ -78,7 +81,7 @@ func Recover[S State[C, R, T, V], C, R, T, V any](opts Options[S, C, R, T, V]) (
 }
 
 // readSnapshot restores the snapshot and returns a reader of the records after it.
-func (s *Store[S, C, R, T, V]) readSnapshot() (*wal.Reader, error) {
+func (s *Store[C, R, T]) readSnapshot() (*wal.Reader, error) {
 	s.info = RecoveryInfo{LastSeq: s.log.LastSeq(), TornTail: s.log.Recovered().TornTail}
 	if err := s.loadSnapshot(); err != nil {
 		return nil, err
@@ -98,10 +101,10 @@ func (s *Store[S, C, R, T, V]) readSnapshot() (*wal.Reader, error) {
 }
 
 // State returns the state after the records that were applied.
-func (r *Recovery[S, C, R, T, V]) State() S { return r.store.state }
+func (r *Recovery[C, R, T]) State() State[C, R, T] { return r.store.state }
 
 // Next returns the next record, which Apply carries out; io.EOF at the end of the log.
-func (r *Recovery[S, C, R, T, V]) Next() (*R, error) {
+func (r *Recovery[C, R, T]) Next() (*R, error) {
 	if r.reader == nil {
 		return nil, io.EOF
 	}
@@ -121,7 +124,7 @@ func (r *Recovery[S, C, R, T, V]) Next() (*R, error) {
 }
 
 // Apply carries out the record that Next returned last.
-func (r *Recovery[S, C, R, T, V]) Apply(rec *R) {
+func (r *Recovery[C, R, T]) Apply(rec *R) {
 	s := r.store
 	s.state.Apply(rec)
 	s.info.Replayed++
@@ -133,7 +136,7 @@ func (r *Recovery[S, C, R, T, V]) Apply(rec *R) {
 
 // Begin ends the recovery and starts the store's goroutine. The Recovery must not be used after
 // it.
-func (r *Recovery[S, C, R, T, V]) Begin() (*Store[S, C, R, T, V], error) {
+func (r *Recovery[C, R, T]) Begin() (*Store[C, R, T], error) {
 	s := r.store
 	if s.log != nil {
 		s.letGo()
@@ -142,16 +145,14 @@ func (r *Recovery[S, C, R, T, V]) Begin() (*Store[S, C, R, T, V], error) {
 			return nil, errors.Join(err, s.log.Close())
 		}
 	}
-	if lt, ok := any(s.state).(LastTimer); ok {
-		s.owner.lastNs = lt.LastNs()
-	}
+	s.owner.lastNs = s.state.LastNs() // a clock that went back does not set the time back
 	s.publish()
 	go s.run()
 	return s, nil
 }
 
 // Close gives up a recovery that Begin has not ended, and closes the log.
-func (r *Recovery[S, C, R, T, V]) Close() error {
+func (r *Recovery[C, R, T]) Close() error {
 	if r.store.log == nil {
 		return nil
 	}
@@ -160,7 +161,7 @@ func (r *Recovery[S, C, R, T, V]) Close() error {
 
 // loadSnapshot leaves an empty state when there is no snapshot that can be used; the
 // log then decides whether it reaches back far enough.
-func (s *Store[S, C, R, T, V]) loadSnapshot() error {
+func (s *Store[C, R, T]) loadSnapshot() error {
 	found, err := wal.LoadNewest(s.opts.FS, s.opts.Dir, s.opts.Log, func(_ wal.SnapshotMeta, r io.Reader) error {
 		body, err := io.ReadAll(r)
 		if err != nil {

@@ -10,13 +10,13 @@ import (
 )
 
 // storeOwner holds the fields that only the store's goroutine uses, except retainFrom.
-type storeOwner[S, C, T any] struct {
+type storeOwner[C, T any] struct {
 	lastNs    int64 // time of the last command: time never goes back
 	changed   bool  // the state is ahead of the view
 	folded    bool  // something was folded since the last snapshot
 	wanted    bool  // a snapshot was asked for
 	unsynced  bool  // records are ahead of the sync
-	group     []*request[S, C, T]
+	group     []*request[C, T]
 	lastGroup int
 	sinceSnap int64      // bytes of log since the last snapshot was taken
 	snapDone  chan error // one snapshot at most is being written
@@ -31,7 +31,7 @@ type storeOwner[S, C, T any] struct {
 type snapshotMark struct{ seq, reflects uint64 }
 
 // run runs the store's goroutine, which makes every decision in order.
-func (s *Store[S, C, R, T, V]) run() {
+func (s *Store[C, R, T]) run() {
 	defer close(s.done)
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
@@ -57,7 +57,7 @@ func (s *Store[S, C, R, T, V]) run() {
 }
 
 // arm sets the timer to the next change by time alone.
-func (s *Store[S, C, R, T, V]) arm(timer *time.Timer) {
+func (s *Store[C, R, T]) arm(timer *time.Timer) {
 	next := s.state.NextNs()
 	if next == 0 || s.opts.Clock.Virtual() || errors.Is(s.Health(), wal.ErrStopped) {
 		timer.Reset(time.Hour)
@@ -71,7 +71,7 @@ func (s *Store[S, C, R, T, V]) arm(timer *time.Timer) {
 }
 
 // serve handles a group of waiting calls with one sync; first is nil for the timer.
-func (s *Store[S, C, R, T, V]) serve(first *request[S, C, T]) {
+func (s *Store[C, R, T]) serve(first *request[C, T]) {
 	group := s.owner.group[:0]
 	if first != nil {
 		group = append(group, first)
@@ -108,7 +108,7 @@ func (s *Store[S, C, R, T, V]) serve(first *request[S, C, T]) {
 }
 
 // handle plans, records and applies one call. It answers no caller yet.
-func (s *Store[S, C, R, T, V]) handle(req *request[S, C, T]) {
+func (s *Store[C, R, T]) handle(req *request[C, T]) {
 	if err := s.Health(); errors.Is(err, wal.ErrStopped) {
 		req.err = err
 		return
@@ -128,7 +128,7 @@ func (s *Store[S, C, R, T, V]) handle(req *request[S, C, T]) {
 	case doRequest:
 		req.res, req.err = s.carryOut(now, req.cmd)
 	case foldRequest:
-		req.fold(s.state)
+		req.fold()
 		s.owner.changed, s.owner.folded = true, true
 	case snapshotRequest:
 		req.err = s.snapshotNow()
@@ -139,7 +139,7 @@ func (s *Store[S, C, R, T, V]) handle(req *request[S, C, T]) {
 }
 
 // due carries out the commands that are due until nowNs, each at its due time.
-func (s *Store[S, C, R, T, V]) due(nowNs int64) error {
+func (s *Store[C, R, T]) due(nowNs int64) error {
 	for {
 		next := s.state.NextNs()
 		if next == 0 || next > nowNs {
@@ -164,13 +164,13 @@ func (s *Store[S, C, R, T, V]) due(nowNs int64) error {
 // carryOut plans, encodes, appends and applies. The record is in the system's page cache
 // before the state changes, so a failed write leaves log and state unchanged: nothing needs
 // to be undone or read again.
-func (s *Store[S, C, R, T, V]) carryOut(nowNs int64, cmd C) (res T, err error) {
+func (s *Store[C, R, T]) carryOut(nowNs int64, cmd C) (res T, err error) {
 	rec, err := s.state.Plan(nowNs, cmd)
 	if err != nil {
 		return res, err
 	}
 	if s.opts.BeforeRecord != nil {
-		if err := s.opts.BeforeRecord(s.state, &rec); err != nil {
+		if err := s.opts.BeforeRecord(&rec); err != nil {
 			s.abandon()
 			return res, wal.Unavailable("what the record rests on", err)
 		}
@@ -192,15 +192,15 @@ func (s *Store[S, C, R, T, V]) carryOut(nowNs int64, cmd C) (res T, err error) {
 	return s.state.Apply(&rec), nil
 }
 
-func (s *Store[S, C, R, T, V]) abandon() {
-	if a, ok := any(s.state).(Abandoner); ok {
+func (s *Store[C, R, T]) abandon() {
+	if a, ok := s.state.(Abandoner); ok {
 		a.Abandon()
 	}
 }
 
 // commit makes the group durable, then visible. After a failed sync neither the view
 // nor any answer shows the group, and the store stops.
-func (s *Store[S, C, R, T, V]) commit() error {
+func (s *Store[C, R, T]) commit() error {
 	if s.owner.unsynced {
 		if err := s.sync(); err != nil {
 			s.sick(err)
@@ -215,30 +215,29 @@ func (s *Store[S, C, R, T, V]) commit() error {
 }
 
 // sync makes the other log durable before the store's log.
-func (s *Store[S, C, R, T, V]) sync() error {
+func (s *Store[C, R, T]) sync() error {
 	if s.opts.BeforeSync != nil {
-		if err := s.opts.BeforeSync(s.state); err != nil {
+		if err := s.opts.BeforeSync(); err != nil {
 			return s.log.Fail(fmt.Errorf("what the records rest on: %w", err))
 		}
 	}
 	return s.log.Sync()
 }
 
-func (s *Store[S, C, R, T, V]) publish() {
-	v := s.state.View()
-	s.view.Store(&v)
+func (s *Store[C, R, T]) publish() {
+	s.state.Publish()
 	s.owner.changed = false
 }
 
 // now returns the clock's time, never earlier than the last command's.
-func (s *Store[S, C, R, T, V]) now() int64 {
+func (s *Store[C, R, T]) now() int64 {
 	s.owner.lastNs = max(s.owner.lastNs, s.opts.Clock.NowNs())
 	return s.owner.lastNs
 }
 
 // sick records the log's error for Health; a stopped store stays stopped. It does not record
 // the outcome of the one command that met the error.
-func (s *Store[S, C, R, T, V]) sick(err error) {
+func (s *Store[C, R, T]) sick(err error) {
 	if stopped := s.log.Stopped(); stopped != nil {
 		err = stopped
 	}
@@ -250,7 +249,7 @@ func (s *Store[S, C, R, T, V]) sick(err error) {
 }
 
 // finish ends the goroutine: everything queued has been answered.
-func (s *Store[S, C, R, T, V]) finish() error {
+func (s *Store[C, R, T]) finish() error {
 	if s.owner.writing {
 		s.snapshotWritten(<-s.owner.snapDone)
 	}
@@ -264,7 +263,7 @@ func (s *Store[S, C, R, T, V]) finish() error {
 	return errors.Join(err, s.log.Close())
 }
 
-func (s *Store[S, C, R, T, V]) logf(format string, args ...any) {
+func (s *Store[C, R, T]) logf(format string, args ...any) {
 	if s.opts.Logf != nil {
 		s.opts.Logf(format, args...)
 	}

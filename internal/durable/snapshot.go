@@ -10,14 +10,14 @@ import (
 
 // startSnapshot encodes the state and starts a goroutine that writes it: the store waits only
 // for the encoding. The log is synced up to here, so a snapshot is never ahead of its log.
-func (s *Store[S, C, R, T, V]) startSnapshot() {
+func (s *Store[C, R, T]) startSnapshot() {
 	body := s.state.AppendSnapshot(nil)
 	mark := s.begin()
 	go func() { s.owner.snapDone <- s.writeSnapshot(mark, body) }()
 }
 
 // snapshotNow takes a snapshot and waits for it.
-func (s *Store[S, C, R, T, V]) snapshotNow() error {
+func (s *Store[C, R, T]) snapshotNow() error {
 	if s.log == nil {
 		return nil
 	}
@@ -34,9 +34,9 @@ func (s *Store[S, C, R, T, V]) snapshotNow() error {
 }
 
 // begin records the sequences that a snapshot of the current state covers.
-func (s *Store[S, C, R, T, V]) begin() snapshotMark {
+func (s *Store[C, R, T]) begin() snapshotMark {
 	m := snapshotMark{seq: s.log.LastSeq()}
-	if r, ok := any(s.state).(Reflector); ok {
+	if r, ok := s.state.(Reflector); ok {
 		m.reflects = r.ReflectsSeq()
 	}
 	o := &s.owner
@@ -44,7 +44,7 @@ func (s *Store[S, C, R, T, V]) begin() snapshotMark {
 	return m
 }
 
-func (s *Store[S, C, R, T, V]) writeSnapshot(mark snapshotMark, body []byte) error {
+func (s *Store[C, R, T]) writeSnapshot(mark snapshotMark, body []byte) error {
 	if s.opts.BeforeSnapshot != nil {
 		if err := s.opts.BeforeSnapshot(mark.reflects); err != nil {
 			return fmt.Errorf("wal: what the snapshot reflects is not durable: %w", err)
@@ -59,7 +59,7 @@ func (s *Store[S, C, R, T, V]) writeSnapshot(mark snapshotMark, body []byte) err
 
 // snapshotWritten releases the records that the retained snapshots cover. A failed snapshot
 // only makes a recovery longer; the store tries the next after a quarter of the usual log.
-func (s *Store[S, C, R, T, V]) snapshotWritten(err error) {
+func (s *Store[C, R, T]) snapshotWritten(err error) {
 	o := &s.owner
 	o.writing = false
 	if errors.Is(err, wal.ErrStopped) {
@@ -81,7 +81,7 @@ func (s *Store[S, C, R, T, V]) snapshotWritten(err error) {
 // letGo publishes the bound up to which the other log may drop records, and drops the records
 // of the store's log: up to the oldest retained snapshot, because recovery falls back to it
 // when the newest one is damaged.
-func (s *Store[S, C, R, T, V]) letGo() {
+func (s *Store[C, R, T]) letGo() {
 	oldest := len(s.owner.seqs) - 1
 	s.owner.retainFrom.Store(max(s.owner.reflects[oldest], 1))
 	if s.opts.KeepAll || s.owner.reflects[oldest] == 0 {

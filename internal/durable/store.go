@@ -14,9 +14,8 @@ import (
 
 // State is the state of a Store: pure, owned by the store's goroutine, a function of the
 // records applied to it. C is a decoded command, R the record of one accepted command
-// (including its time stamp), T the result for the caller, V the immutable published view
-// (usually a pointer). S is a pointer to the state.
-type State[C, R, T, V any] interface {
+// (including its time stamp), T the result for the caller.
+type State[C, R, T any] interface {
 	// Plan validates cmd at nowNs and returns the record that would carry it out,
 	// without changing anything. A refusal is an error value that the state defines; it
 	// leaves no record.
@@ -24,10 +23,13 @@ type State[C, R, T, V any] interface {
 	// Apply carries out a record. It cannot fail: Plan or the recovery vouches for the
 	// record. The result shares nothing with the state that changes later.
 	Apply(rec *R) T
-	// View returns the immutable state for readers.
-	View() V
+	// Publish makes the state as it is visible to its readers. The store calls it when all
+	// records applied so far are durable.
+	Publish()
 	// AppendSnapshot appends the whole state.
 	AppendSnapshot(dst []byte) []byte
+	// LastNs returns the time of the last record applied, Unix nanoseconds.
+	LastNs() int64
 	// NextNs returns the time of the next change by time alone, 0 when nothing waits.
 	NextNs() int64
 	// Due returns the commands that time itself causes at nowNs; the store plans and records
@@ -48,21 +50,13 @@ type Reflector interface {
 // will not apply it.
 type Abandoner interface{ Abandon() }
 
-// Options opens a Store. Codec functions are pure.
-type Options[S State[C, R, T, V], C, R, T, V any] struct {
+// Config holds the options that do not depend on the State.
+type Config struct {
 	// FS and Dir hold log and snapshots. FS nil: nothing is stored (tests, --data-dir none).
 	FS  vfs.FS
 	Dir string
 	// Log is passed on to Open. Its RecordVersion is checked for snapshots too.
 	Log wal.Options
-	// New returns the empty state.
-	New func() S
-	// AppendRecord and DecodeRecord are the record's codec; a decoded record may not
-	// share memory with the argument.
-	AppendRecord func(dst []byte, rec *R) []byte
-	DecodeRecord func(b []byte) (R, error)
-	// DecodeSnapshot is the inverse of AppendSnapshot.
-	DecodeSnapshot func(b []byte) (S, error)
 	// Clock stamps commands; real when nil.
 	Clock clock.Clock
 	// SnapshotBytes of log after which a snapshot is taken; 0 means
@@ -72,22 +66,37 @@ type Options[S State[C, R, T, V], C, R, T, V any] struct {
 	KeepAll bool
 	// Queue limits the waiting calls; 0 means DefaultQueue. Further calls get ErrBusy.
 	Queue int
-	// BeforeRecord runs before a record is written, in the store's goroutine: a store
-	// whose state reflects another log waits here until that one is durable
-	// (docs/contract/storage.md#recovery). An error refuses the command with ErrUnavailable.
-	BeforeRecord func(st S, rec *R) error
-	// BeforeSync runs before a group of records is synced, in the store's goroutine. It makes
-	// the other log that the state reflects durable up to there first, so that no acknowledged
-	// record outlives the records it refers to. One call a group, not a record. An error stops
-	// the store: the records are written, but they may not be durable.
-	BeforeSync func(st S) error
-	// BeforeSnapshot runs before a snapshot that reflects the other log up to a sequence
-	// is written, in the goroutine that writes it. An error: there is no snapshot.
-	BeforeSnapshot func(reflects uint64) error
 	// Progress, when set, receives the number of the log's bytes read during recovery.
 	Progress func(done, total int64)
 	// Logf, when set, logs events that need no operator decision (a snapshot that failed).
 	Logf func(format string, args ...any)
+}
+
+// Options opens a Store. Codec functions are pure.
+type Options[C, R, T any] struct {
+	Config
+	// New returns the empty state.
+	New func() State[C, R, T]
+	// First holds the commands that Open carries out in a store without records.
+	First []C
+	// AppendRecord and DecodeRecord are the record's codec; a decoded record may not
+	// share memory with the argument.
+	AppendRecord func(dst []byte, rec *R) []byte
+	DecodeRecord func(b []byte) (R, error)
+	// DecodeSnapshot is the inverse of AppendSnapshot.
+	DecodeSnapshot func(b []byte) (State[C, R, T], error)
+	// BeforeRecord runs before a record is written, in the store's goroutine: a store
+	// whose state reflects another log waits here until that one is durable
+	// (docs/contract/storage.md#recovery). An error refuses the command with ErrUnavailable.
+	BeforeRecord func(rec *R) error
+	// BeforeSync runs before a group of records is synced, in the store's goroutine. It makes
+	// the other log that the state reflects durable up to there first, so that no acknowledged
+	// record outlives the records it refers to. One call a group, not a record. An error stops
+	// the store: the records are written, but they may not be durable.
+	BeforeSync func() error
+	// BeforeSnapshot runs before a snapshot that reflects the other log up to a sequence
+	// is written, in the goroutine that writes it. An error: there is no snapshot.
+	BeforeSnapshot func(reflects uint64) error
 }
 
 // The store's limits.
@@ -104,23 +113,22 @@ const (
 
 // Store is the durable shell around a pure State: encode, append, sync, apply, publish,
 // reply. One goroutine owns state and log; any goroutine may call every method.
-type Store[S State[C, R, T, V], C, R, T, V any] struct {
-	opts  Options[S, C, R, T, V]
-	state S
+type Store[C, R, T any] struct {
+	opts  Options[C, R, T]
+	state State[C, R, T]
 	log   *wal.Log // nil without FS
 	info  RecoveryInfo
 	found wal.Loaded
 
-	view   atomic.Pointer[V]
 	health atomic.Pointer[error]
 
 	sendMu sync.RWMutex // guards closed against sends on queue
 	closed bool
-	queue  chan *request[S, C, T]
+	queue  chan *request[C, T]
 	done   chan struct{} // closed when the goroutine has ended
 	endErr error         // result of Close, set before done is closed
 
-	owner storeOwner[S, C, T]
+	owner storeOwner[C, T]
 }
 
 // RecoveryInfo describes the recovery of a start.
@@ -143,10 +151,10 @@ const (
 	snapshotSoonRequest
 )
 
-type request[S any, C any, T any] struct {
+type request[C, T any] struct {
 	kind   requestKind
 	cmd    C
-	fold   func(S)
+	fold   func()
 	tickNs int64
 	res    T
 	err    error
@@ -158,8 +166,8 @@ type request[S any, C any, T any] struct {
 // ErrClosed, after all of which nothing is changed, or ErrOutcomeUnknown: the record was
 // written and could not be made durable. Do returns a refusal, too, only when every record
 // that it depends on is durable.
-func (s *Store[S, C, R, T, V]) Do(cmd C) (T, error) {
-	req := &request[S, C, T]{kind: doRequest, cmd: cmd, done: make(chan struct{})}
+func (s *Store[C, R, T]) Do(cmd C) (T, error) {
+	req := &request[C, T]{kind: doRequest, cmd: cmd, done: make(chan struct{})}
 	if err := s.send(req, false); err != nil {
 		return req.res, err
 	}
@@ -167,12 +175,12 @@ func (s *Store[S, C, R, T, V]) Do(cmd C) (T, error) {
 	return req.res, req.err
 }
 
-// Fold runs f on the state in the store's goroutine, without a record: what f changes
-// must come back from elsewhere after a restart (engine events, holds). The store publishes
+// Fold runs f, which may change the state, in the store's goroutine, without a record: what
+// f changes must come back from elsewhere after a restart (engine events, holds). The store publishes
 // the view before Fold returns. It carries out due commands before f, unless it cannot write
 // them at the moment: f must therefore lead to the same state before a record as after it.
-func (s *Store[S, C, R, T, V]) Fold(f func(st S)) error {
-	req := &request[S, C, T]{kind: foldRequest, fold: f, done: make(chan struct{})}
+func (s *Store[C, R, T]) Fold(f func()) error {
+	req := &request[C, T]{kind: foldRequest, fold: f, done: make(chan struct{})}
 	if err := s.send(req, true); err != nil {
 		return err
 	}
@@ -182,8 +190,8 @@ func (s *Store[S, C, R, T, V]) Fold(f func(st S)) error {
 
 // Tick carries out everything that is due at nowNs and returns after it is published. On a
 // virtual clock only Tick does this; on a real clock the store also wakes by itself.
-func (s *Store[S, C, R, T, V]) Tick(nowNs int64) error {
-	req := &request[S, C, T]{kind: tickRequest, tickNs: nowNs, done: make(chan struct{})}
+func (s *Store[C, R, T]) Tick(nowNs int64) error {
+	req := &request[C, T]{kind: tickRequest, tickNs: nowNs, done: make(chan struct{})}
 	if err := s.send(req, true); err != nil {
 		return err
 	}
@@ -192,8 +200,8 @@ func (s *Store[S, C, R, T, V]) Tick(nowNs int64) error {
 }
 
 // Snapshot takes a snapshot and returns when it is durable.
-func (s *Store[S, C, R, T, V]) Snapshot() error {
-	req := &request[S, C, T]{kind: snapshotRequest, done: make(chan struct{})}
+func (s *Store[C, R, T]) Snapshot() error {
+	req := &request[C, T]{kind: snapshotRequest, done: make(chan struct{})}
 	if err := s.send(req, true); err != nil {
 		return err
 	}
@@ -203,12 +211,12 @@ func (s *Store[S, C, R, T, V]) Snapshot() error {
 
 // SnapshotSoon asks for a snapshot in the background and does not wait for it: a store
 // that folds another log takes one when that log is about to drop segments.
-func (s *Store[S, C, R, T, V]) SnapshotSoon() error {
-	return s.send(&request[S, C, T]{kind: snapshotSoonRequest, done: make(chan struct{})}, true)
+func (s *Store[C, R, T]) SnapshotSoon() error {
+	return s.send(&request[C, T]{kind: snapshotSoonRequest, done: make(chan struct{})}, true)
 }
 
 // send queues a request; wait selects whether a full queue blocks or refuses.
-func (s *Store[S, C, R, T, V]) send(req *request[S, C, T], wait bool) error {
+func (s *Store[C, R, T]) send(req *request[C, T], wait bool) error {
 	s.sendMu.RLock()
 	defer s.sendMu.RUnlock()
 	if s.closed {
@@ -226,13 +234,10 @@ func (s *Store[S, C, R, T, V]) send(req *request[S, C, T], wait bool) error {
 	}
 }
 
-// View returns the last published state: durable, one atomic load, never nil after Open.
-func (s *Store[S, C, R, T, V]) View() V { return *s.view.Load() }
-
 // Health returns nil, or the reason why the store accepts no commands at the moment:
 // ErrUnavailable (the store recovers by itself, even before the next command tries) or
 // ErrStopped (the store does not recover).
-func (s *Store[S, C, R, T, V]) Health() error {
+func (s *Store[C, R, T]) Health() error {
 	p := s.health.Load()
 	if p == nil {
 		return nil
@@ -244,21 +249,24 @@ func (s *Store[S, C, R, T, V]) Health() error {
 	return *p
 }
 
+// State returns the state. It belongs to the store's goroutine: see Fold.
+func (s *Store[C, R, T]) State() State[C, R, T] { return s.state }
+
 // Recovered describes the recovery of the start.
-func (s *Store[S, C, R, T, V]) Recovered() RecoveryInfo { return s.info }
+func (s *Store[C, R, T]) Recovered() RecoveryInfo { return s.info }
 
 // RetainFrom returns the first sequence of the other log (see Reflector) that a recovery from
 // any retained snapshot may need: pass it to that log's Retain. It returns 1 until every
 // retained snapshot reflects something.
-func (s *Store[S, C, R, T, V]) RetainFrom() uint64 { return s.owner.retainFrom.Load() }
+func (s *Store[C, R, T]) RetainFrom() uint64 { return s.owner.retainFrom.Load() }
 
 // Log returns the store's log, nil without FS. Call only those of its methods that permit any
 // goroutine.
-func (s *Store[S, C, R, T, V]) Log() *wal.Log { return s.log }
+func (s *Store[C, R, T]) Log() *wal.Log { return s.log }
 
 // Close finishes what was queued, takes a snapshot, closes the log and returns the
 // first error of these. Later calls get ErrClosed.
-func (s *Store[S, C, R, T, V]) Close() error {
+func (s *Store[C, R, T]) Close() error {
 	s.sendMu.Lock()
 	if !s.closed {
 		s.closed = true

@@ -440,13 +440,15 @@ func TestSnapshotsRetainWhatBothOfThemNeed(t *testing.T) {
 func TestRecordWaitsForWhatItRestsOn(t *testing.T) {
 	fsys := vfs.NewMem()
 	opts := toyOpts(fsys)
-	opts.BeforeRecord = func(st *toyState, rec *toyRecord) error {
+	var st *toyState
+	opts.BeforeRecord = func(rec *toyRecord) error {
 		if rec.add < 0 && st.reflects > 7 {
 			return errors.New("the other log is durable up to 7 only")
 		}
 		return nil
 	}
 	s := mustStore(t, opts)
+	st = s.state
 	must(t, s.Fold(func(st *toyState) { st.reflects = 8 }))
 	_, err := s.Do(toyCommand{key: "a", add: 9})
 	must(t, err)
@@ -476,7 +478,7 @@ func TestStoreRefusesALogThatDoesNotReachBackToItsSnapshot(t *testing.T) {
 	for _, seq := range []uint64{80, 120} {
 		must(t, noSnapshots.Remove(testDir+"/"+wal.SnapshotName(seq)))
 	}
-	if _, err := Open(toyOpts(noSnapshots)); !errors.Is(err, wal.ErrTruncated) {
+	if _, err := openToy(toyOpts(noSnapshots)); !errors.Is(err, wal.ErrTruncated) {
 		t.Fatalf("without snapshots: %v", err)
 	}
 	noLog := fsys.Kill()
@@ -487,7 +489,7 @@ func TestStoreRefusesALogThatDoesNotReachBackToItsSnapshot(t *testing.T) {
 		}
 	}
 	var corrupt *wal.CorruptError
-	if _, err := Open(toyOpts(noLog)); !errors.As(err, &corrupt) {
+	if _, err := openToy(toyOpts(noLog)); !errors.As(err, &corrupt) {
 		t.Fatalf("without log: %v", err)
 	}
 }
@@ -499,7 +501,8 @@ func TestStoreWaitsForTheOtherLogBeforeASyncAndASnapshot(t *testing.T) {
 	opts := toyOpts(fsys)
 	var refuse error
 	asked, snapshots := 0, []uint64{}
-	opts.BeforeSync = func(st *toyState) error {
+	var st *toyState
+	opts.BeforeSync = func() error {
 		if asked++; st.records == 0 {
 			t.Error("asked before the records of the group are there")
 		}
@@ -510,6 +513,7 @@ func TestStoreWaitsForTheOtherLogBeforeASyncAndASnapshot(t *testing.T) {
 		return refuse
 	}
 	s := mustStore(t, opts)
+	st = s.state
 	_, err := s.Do(toyCommand{key: "a", add: 1})
 	must(t, err)
 	must(t, s.Fold(func(st *toyState) { st.reflects = 7 }))

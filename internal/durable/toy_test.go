@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"sync/atomic"
 	"testing"
 
 	"tickhive/internal/clock"
@@ -21,6 +22,8 @@ type toyState struct {
 	lastNs   int64    // time of the last record
 	reflects uint64   // of another log
 	folded   []string // not in the records
+
+	published *atomic.Pointer[toyView]
 }
 
 type toyCommand struct {
@@ -44,7 +47,9 @@ type toyView struct {
 
 var errToyShort = errors.New("not enough")
 
-func newToy() *toyState { return &toyState{amounts: map[string]int64{}} }
+func newToy() *toyState {
+	return &toyState{amounts: map[string]int64{}, published: new(atomic.Pointer[toyView])}
+}
 
 func (s *toyState) Plan(nowNs int64, cmd toyCommand) (toyRecord, error) {
 	if s.amounts[cmd.key]+cmd.add < 0 {
@@ -68,8 +73,8 @@ func (s *toyState) Apply(rec *toyRecord) int64 {
 	return s.amounts[rec.key]
 }
 
-func (s *toyState) View() *toyView {
-	return &toyView{maps.Clone(s.amounts), s.records, len(s.rung), len(s.folded)}
+func (s *toyState) Publish() {
+	s.published.Store(&toyView{maps.Clone(s.amounts), s.records, len(s.rung), len(s.folded)})
 }
 
 func (s *toyState) NextNs() int64 {
@@ -187,21 +192,42 @@ func sortedNames(m map[string]int64) []string {
 	return names
 }
 
-type toyStore = Store[*toyState, toyCommand, toyRecord, int64, *toyView]
+type toyOptions = Options[toyCommand, toyRecord, int64]
 
-type toyOptions = Options[*toyState, toyCommand, toyRecord, int64, *toyView]
+type toyMachine = State[toyCommand, toyRecord, int64]
+
+// toyStore is the wrapper that a package makes of its Store.
+type toyStore struct {
+	*Store[toyCommand, toyRecord, int64]
+	state *toyState
+}
+
+func (s *toyStore) View() *toyView { return s.state.published.Load() }
+
+func (s *toyStore) Fold(f func(*toyState)) error { return s.Store.Fold(func() { f(s.state) }) }
 
 func toyOpts(fsys vfs.FS) toyOptions {
 	return toyOptions{
-		FS: fsys, Dir: testDir, Log: small(), New: newToy,
-		AppendRecord: appendToyRecord, DecodeRecord: decodeToyRecord, DecodeSnapshot: decodeToySnapshot,
-		Clock: clock.NewManual(1000), SnapshotBytes: 1 << 40,
+		Config: Config{
+			FS: fsys, Dir: testDir, Log: small(), Clock: clock.NewManual(1000), SnapshotBytes: 1 << 40,
+		},
+		New:          func() toyMachine { return newToy() },
+		AppendRecord: appendToyRecord, DecodeRecord: decodeToyRecord,
+		DecodeSnapshot: func(b []byte) (toyMachine, error) { return decodeToySnapshot(b) },
 	}
+}
+
+func openToy(opts toyOptions) (*toyStore, error) {
+	s, err := Open(opts)
+	if err != nil {
+		return nil, err
+	}
+	return &toyStore{s, s.State().(*toyState)}, nil
 }
 
 func mustStore(t testing.TB, opts toyOptions) *toyStore {
 	t.Helper()
-	s, err := Open(opts)
+	s, err := openToy(opts)
 	must(t, err)
 	return s
 }

@@ -8,5 +8,5 @@
 // rounds unless the function's name says how.
 //
 // Reading order: u128.go, i128.go, text.go (append), parse.go (strict input),
-// ratio.go (quotients and percentages through apd).
+// units.go (text to ticks and lots), ratio.go (quotients and percentages through apd).
 package fixed

@@ -16,12 +16,6 @@ var httpStatuses = []string{
 	"500", "501", "502", "503", "504", "505",
 }
 
-// openDomains are the files that still name JSON members. A row goes with the
-// last finding; no row is added.
-var openDomains = map[string][]string{
-	"json": {"hive/answer.go", "launchpad/answer.go"},
-}
-
 // Statuses reports HTTP in a domain: an import, or an integer that is a status. Named
 // constants are limits of the domain.
 func Statuses(f *File) []string {
@@ -61,31 +55,5 @@ func JSONTags(f *File) []string {
 		}
 		return true
 	})
-	return f.shrink("json", out)
-}
-
-// shrink drops the findings of a file in the list of a rule, and reports one in the list
-// that has none.
-func (f *File) shrink(rule string, findings []string) []string {
-	switch listed := slices.Contains(openDomains[rule], f.Path); {
-	case !listed:
-		return findings
-	case len(findings) == 0:
-		return []string{f.Path + ":1: it is clean: remove its row from openDomains in rules_domain.go"}
-	default:
-		return nil
-	}
-}
-
-// GoneDomains reports rows of files that are not there any more.
-func GoneDomains(files []*File) (out []string) {
-	for rule, names := range openDomains {
-		for _, name := range names {
-			if !slices.ContainsFunc(files, func(f *File) bool { return f.Path == name }) {
-				out = append(out, name+":1: there is no such file: remove its row ("+rule+
-					") from openDomains in rules_domain.go")
-			}
-		}
-	}
 	return out
 }

@@ -12,7 +12,8 @@ var mayImport = map[string][]string{
 	"engine/sequencer": {"engine"},
 	"marketdata":       {"engine"},
 	"aggregator":       {"engine", "marketdata"},
-	"accounts":         {},
+	"accounts":         {"engine"},
+	"accounts/auth":    {},
 	"launchpad":        {},
 	"hive":             {},
 	"sim":              {"sim", "engine", "marketdata"},
@@ -29,7 +30,8 @@ var mayImport = map[string][]string{
 
 // pure are folders that must not use what does I/O or reads a clock, although it is internal.
 var pure = map[string][]string{
-	"engine": {"internal/wal", "internal/vfs", "internal/clock"},
+	"engine":        {"internal/wal", "internal/vfs", "internal/clock"},
+	"accounts/auth": {"internal/wal", "internal/vfs", "internal/clock"},
 }
 
 // Imports reports imports against the arrows. Tests may look at more, but a client knows

@@ -1,13 +1,13 @@
 package replica
 
 import (
-	"fmt"
 	"io"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"tickhive/internal/clock"
+	"tickhive/internal/step"
 	"tickhive/internal/vfs"
 	"tickhive/internal/wal"
 )
@@ -20,6 +20,8 @@ const (
 	// TimedCommands is the number of commands from which a snapshot by time pays: a tenth of a
 	// second of replay. A snapshot costs half a second for a market of 35 MB.
 	TimedCommands = 100_000
+	// retryNs is the pause after a snapshot that failed.
+	retryNs = int64(200 * time.Millisecond)
 )
 
 // LogDir names the directory of a market's log and snapshots.
@@ -56,6 +58,9 @@ type KeeperOptions struct {
 	Clock clock.Clock
 	// Covered is the position of the newest snapshot at the start, 0 for none.
 	Covered uint64
+	// Taken and Failed receive the outcome of each snapshot that Step takes; nil: no receiver.
+	Taken  func()
+	Failed func(error)
 }
 
 // Keeper takes snapshots and state hashes of a running market with a follower of its journal.
@@ -63,6 +68,7 @@ type KeeperOptions struct {
 type Keeper struct {
 	o       KeeperOptions
 	mu      sync.Mutex // one follower at a time
+	making  *making    // the snapshot that Step has begun, under mu
 	covered atomic.Uint64
 	older   uint64       // position of the retained snapshot before the newest, under mu
 	bytes   atomic.Int64 // of log, written when the newest was taken
@@ -107,53 +113,138 @@ func (k *Keeper) Due() bool {
 	return k.o.SnapshotEvery > 0 && commands >= TimedCommands && now-taken >= int64(k.o.SnapshotEvery)
 }
 
-// Snapshot writes a snapshot of the current state and drops the segments that both retained
-// snapshots cover. It does nothing when no command was journaled since the last snapshot. An
-// ErrStopped has ended the log.
-func (k *Keeper) Snapshot() error {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	// Read before the instant: what is written in between counts twice rather than never.
-	now, bytes := k.o.Clock.NowNs(), k.o.Log.BytesWritten()
-	pos, extras, err := k.instant()
-	if err != nil || pos == k.covered.Load() {
-		return err
-	}
-	if err := k.o.Log.Sync(); err != nil { // a snapshot is never ahead of the durable log
-		return err
-	}
-	follower, err := k.follow(pos)
-	if err != nil {
-		return err
-	}
-	err = k.o.Log.WriteSnapshot(wal.SnapshotMeta{Seq: pos}, func(w io.Writer) error {
-		return follower.Write(yieldingWriter{w}, extras)
-	})
-	if err != nil {
-		return err
-	}
-	k.older = k.covered.Swap(pos)
-	k.bytes.Store(bytes)
-	k.takenNs.Store(now)
-	if k.o.KeepAll {
-		return nil
-	}
-	return k.o.Log.DropBefore(k.older + 1)
+// making is a snapshot under way.
+type making struct {
+	follower
+	extras map[string][]byte // states of the live extras at the position
+	ns     int64             // time at which it began
+	bytes  int64             // of log at that time
 }
 
-// Hash returns the state hash at the current position.
-func (k *Keeper) Hash() (StateHash, error) {
+// Step begins a snapshot when one is due, and goes on with it: it replays at most followRecords
+// records, or writes the snapshot. It reports the outcome to Taken or Failed. Any goroutine may
+// call it. Reading the snapshot before and writing the new one take a step each, whatever their
+// size.
+func (k *Keeper) Step() step.Progress {
+	p, taken, err := k.step()
+	switch {
+	case err != nil && k.o.Failed != nil:
+		k.o.Failed(err)
+	case taken && k.o.Taken != nil:
+		k.o.Taken()
+	}
+	return p
+}
+
+func (k *Keeper) step() (p step.Progress, taken bool, err error) {
 	k.mu.Lock()
+	defer k.mu.Unlock()
+	switch {
+	case k.making != nil:
+		taken, err = k.goOn(k.making)
+	case k.Due():
+		if k.making, err = k.begin(); k.making == nil && err == nil {
+			return step.Idle(), false, nil
+		}
+	default:
+		return step.Progress{NextNs: k.nextNs()}, false, nil
+	}
+	if err != nil {
+		return step.Progress{NextNs: k.o.Clock.NowNs() + retryNs}, false, err
+	}
+	return step.Worked(), taken, nil
+}
+
+// lock locks mu once no snapshot of Step is under way: it calls Step until then.
+func (k *Keeper) lock() {
+	for k.mu.Lock(); k.making != nil; k.mu.Lock() {
+		k.mu.Unlock()
+		k.Step()
+	}
+}
+
+// nextNs returns the time at which a snapshot may become due by time alone.
+func (k *Keeper) nextNs() int64 {
+	if at := k.takenNs.Load() + int64(k.o.SnapshotEvery); k.o.SnapshotEvery > 0 && at > k.o.Clock.NowNs() {
+		return at
+	}
+	return step.Never
+}
+
+// Snapshot writes a snapshot of the current state and drops the segments that both retained
+// snapshots cover. It does nothing when no command was journaled since the last snapshot. An
+// ErrStopped has ended the log. It first ends a snapshot that Step has begun.
+func (k *Keeper) Snapshot() error {
+	k.lock()
+	defer k.mu.Unlock()
+	m, err := k.begin()
+	for taken := false; m != nil && err == nil && !taken; {
+		taken, err = k.goOn(m)
+	}
+	return err
+}
+
+// begin starts a snapshot of the current position; nil: no command was journaled since the last.
+func (k *Keeper) begin() (*making, error) {
+	// Read before the instant: what is written in between counts twice rather than never.
+	m := &making{ns: k.o.Clock.NowNs(), bytes: k.o.Log.BytesWritten()}
+	pos, extras, err := k.instant()
+	if err != nil || pos == k.covered.Load() {
+		return nil, err
+	}
+	if err := k.o.Log.Sync(); err != nil { // a snapshot is never ahead of the durable log
+		return nil, err
+	}
+	m.extras = extras
+	if m.follower, err = k.follow(pos); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// goOn replays the next records, or writes the snapshot when there are none left. After taken and
+// after an error, Step begins the next one.
+func (k *Keeper) goOn(m *making) (taken bool, err error) {
+	arrived, err := m.advance()
+	if err == nil && !arrived {
+		return false, nil
+	}
+	k.making = nil
+	if err != nil {
+		return false, err
+	}
+	err = k.o.Log.WriteSnapshot(wal.SnapshotMeta{Seq: m.to}, func(w io.Writer) error {
+		return m.market.Write(yieldingWriter{w}, m.extras)
+	})
+	if err != nil {
+		return false, err
+	}
+	k.older = k.covered.Swap(m.to)
+	k.bytes.Store(m.bytes)
+	k.takenNs.Store(m.ns)
+	if k.o.KeepAll {
+		return true, nil
+	}
+	return true, k.o.Log.DropBefore(k.older + 1)
+}
+
+// Hash returns the state hash at the current position. It first ends a snapshot that Step has
+// begun.
+func (k *Keeper) Hash() (StateHash, error) {
+	k.lock()
 	defer k.mu.Unlock()
 	pos, _, err := k.instant()
 	if err != nil {
 		return StateHash{}, err
 	}
-	follower, err := k.follow(pos)
+	f, err := k.follow(pos)
+	for arrived := false; err == nil && !arrived; {
+		arrived, err = f.advance()
+	}
 	if err != nil {
 		return StateHash{}, err
 	}
-	return follower.Hash(), nil
+	return f.market.Hash(), nil
 }
 
 // instant returns the current position and the states of the live extras at it.
@@ -166,27 +257,4 @@ func (k *Keeper) instant() (pos uint64, extras map[string][]byte, err error) {
 		}
 	})
 	return pos, extras, err
-}
-
-// follow returns a market at pos, made of the newest snapshot and the log.
-func (k *Keeper) follow(pos uint64) (*Replica, error) {
-	r, _, err := Load(k.o.Market, k.o.Dir, pos)
-	if err != nil {
-		return nil, err
-	}
-	if r.Pos == pos {
-		return r, nil
-	}
-	rd, err := k.o.Log.Reader(r.Pos + 1)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rd.Close() }()
-	if err := r.Replay(rd, pos, nil); err != nil {
-		return nil, err
-	}
-	if r.Pos != pos {
-		return nil, fmt.Errorf("replica: the log ends at record %d, the loop is at %d", r.Pos, pos)
-	}
-	return r, nil
 }

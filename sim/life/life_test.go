@@ -9,6 +9,7 @@ import (
 
 	"tickhive/hive"
 	"tickhive/internal/clock"
+	"tickhive/internal/durable"
 	"tickhive/internal/refuse"
 	"tickhive/launchpad"
 	"tickhive/sim/life"
@@ -35,12 +36,13 @@ func newPlace(t testing.TB, seed uint64, busyNs int64) *place {
 	lo := launchpad.DefaultOptions()
 	lo.Seed = seed
 	var err error
-	if p.ledger, err = launchpad.OpenStore(launchpad.StoreOptions{Options: lo, Clock: p.clk}); err != nil {
+	store := durable.Config{Clock: p.clk}
+	if p.ledger, err = launchpad.OpenStore(launchpad.StoreOptions{Options: lo, Config: store}); err != nil {
 		t.Fatal(err)
 	}
 	ho := hive.DefaultOptions()
 	ho.Seed, ho.GenesisNs = seed, genesisNs
-	if p.swarm, err = hive.OpenStore(hive.StoreOptions{Options: ho, Clock: p.clk}); err != nil {
+	if p.swarm, err = hive.OpenStore(hive.StoreOptions{Options: ho, Config: store}); err != nil {
 		t.Fatal(err)
 	}
 	if p.life, err = life.New(life.Options{
@@ -122,11 +124,11 @@ func TestADemoThatBeginsHasEverythingToLookAt(t *testing.T) {
 	v, h := p.ledger.View(), p.swarm.View()
 	withPool, traded, boosted, holders := 0, 0, 0, int64(0)
 	for page := int64(1); page <= 3; page++ {
-		for _, it := range v.Tokens(end, launchpad.ListQuery{Page: page, PageSize: 100}, nil).Items {
-			if it.TVL != "0.00" {
+		for _, it := range v.Tokens(end, launchpad.ListQuery{Page: page, PageSize: 100}).Items {
+			if !it.TVL.IsZero() {
 				withPool++
 			}
-			if it.Volume24h != "0.00" {
+			if !it.Volume.IsZero() {
 				traded++
 			}
 			if it.Boosted {
@@ -158,10 +160,10 @@ func TestADemoThatBeginsHasEverythingToLookAt(t *testing.T) {
 		"rejected proposals":         rejected >= 1,
 		"idle workers":               workers(hive.Idle) >= 1,
 		"active workers":             workers(hive.Active) >= 15,
-		"actions today":              o.Ecosystem.TotalActions24h >= 100,
-		"tokens of today":            o.Ecosystem.TokensSpawnedLast24h >= 1,
+		"actions today":              o.Actions24h >= 100,
+		"tokens of today":            o.Spawned24h >= 1,
 		"few refusals":               p.refused*4 < p.steps,
-		"seven days know more":       o.Ecosystem.TokensSpawnedLast7d > o.Ecosystem.TokensSpawnedLast24h,
+		"seven days know more":       o.Spawned7d > o.Spawned24h,
 		"fewer steps than a backlog": p.steps < 10_000,
 	} {
 		if !ok {

@@ -86,7 +86,7 @@ func (t *turn) suspended() uint64 {
 	if len(list.Items) == 0 {
 		return 0
 	}
-	return list.Items[0].AgentNftID
+	return list.Items[0].TokenID
 }
 
 func (t *turn) slippage() string {

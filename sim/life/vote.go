@@ -39,15 +39,15 @@ func (t *turn) votes(sinceNs int64) {
 	list := t.hive.Proposals(hive.ProposalQuery{Page: hive.Page{Page: 1, PageSize: 100}, Status: &active})
 	for i := range list.Items {
 		p := &list.Items[i]
-		token, ok := t.ledger.ByNFT(p.TokenID)
+		token, ok := t.ledger.ByNFT(p.TokenID())
 		if !ok {
 			continue
 		}
 		// Each proposal has its own popularity: most find support, some do not.
-		mood := newRNG(t.opt.Seed, uint64(p.CreatedAt)<<24^p.TokenID)
+		mood := newRNG(t.opt.Seed, uint64(p.CreatedSec)<<24^p.TokenID())
 		yes := pick(&mood, []int64{90, 80, 75, 40})
 		for j := range t.opt.Residents {
-			moment := p.CreatedAt*secondNs + 1 + mood.below((p.ClosesAt-p.CreatedAt)*secondNs*votingPart/100)
+			moment := p.CreatedSec*secondNs + 1 + mood.below((p.ClosesSec-p.CreatedSec)*secondNs*votingPart/100)
 			if sinceNs < moment && moment <= t.nowNs {
 				t.vote(&t.opt.Residents[j], p, token, yes)
 			}
@@ -62,7 +62,7 @@ func (t *turn) vote(who *Resident, p *hive.ProposalInfo, token *launchpad.Token,
 		return
 	}
 	v := hive.CastVote{
-		TokenID: p.TokenID, ProposalID: p.ProposalID, User: who.User, Level: who.Level,
+		TokenID: p.TokenID(), ProposalID: p.ID(), User: who.User, Level: who.Level,
 		Holdings: held.Big(), Owned: t.ledger.Owned(who.Address), Vote: hive.No,
 	}
 	switch n := t.below(100); {

@@ -1,4 +1,4 @@
-package accounts
+package auth
 
 import (
 	"crypto/sha256"
@@ -27,7 +27,7 @@ func newMACStates(private string) *macStates {
 		h.Write(block[:])
 		b, err := h.(encoding.BinaryMarshaler).MarshalBinary()
 		if err != nil {
-			panic("BUG: accounts: SHA-256 state: " + err.Error())
+			panic("BUG: accounts/auth: SHA-256 state: " + err.Error())
 		}
 		return b
 	}
@@ -57,7 +57,7 @@ func (m *macScratch) mac(k *macStates, a, b, c []byte) []byte {
 
 func (m *macScratch) load(state []byte) {
 	if err := m.digest.(encoding.BinaryUnmarshaler).UnmarshalBinary(state); err != nil {
-		panic("BUG: accounts: SHA-256 state: " + err.Error())
+		panic("BUG: accounts/auth: SHA-256 state: " + err.Error())
 	}
 }
 

@@ -3,12 +3,29 @@ package main
 import (
 	"errors"
 	"fmt"
-	"reflect"
+	"time"
 
+	"tickhive/internal/clock"
 	"tickhive/internal/fixed"
 )
 
 var errNegative = errors.New("must not be negative")
+
+// Duration is a time.Duration in Go's text form with the additional units d and w.
+type Duration time.Duration
+
+// UnmarshalText parses the text form.
+func (d *Duration) UnmarshalText(b []byte) error {
+	v, err := clock.ParseDuration(string(b))
+	if err == nil && v < 0 {
+		return errNegative
+	}
+	*d = Duration(v)
+	return err
+}
+
+// MarshalText returns Go's text form.
+func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
 
 // Decimal is an amount or a rate as text, in the form that the API accepts
 // (docs/contract/market-data.md#decimals). It is a string in the file, so that no parser
@@ -53,45 +70,6 @@ func (d Decimal) rate() (uint32, error) {
 		return 0, fmt.Errorf("rate %q is not 0 to 1 with at most %d fractional digits", string(d), rateDigits)
 	}
 	return uint32(v), nil
-}
-
-// checkDecimals checks every Decimal: the TOML decoder does not call UnmarshalText.
-func (c *Config) checkDecimals() error {
-	var errs []error
-	check := func(name string, v reflect.Value) {
-		for v.Kind() == reflect.Slice && v.Len() > 0 && v.Type().Elem() == reflect.TypeFor[Decimal]() {
-			errs = append(errs, checkDecimal(name, v.Index(0)))
-			v = v.Slice(1, v.Len())
-		}
-		errs = append(errs, checkDecimal(name, v))
-	}
-	for _, k := range c.keys() {
-		check(k.name, k.value)
-	}
-	for i := range c.Assets {
-		v := reflect.ValueOf(c.Assets[i])
-		for j := range v.NumField() {
-			check("assets: "+c.Assets[i].Symbol+": "+v.Type().Field(j).Tag.Get("toml"), v.Field(j))
-		}
-	}
-	for i := range c.Pairs {
-		v := reflect.ValueOf(c.Pairs[i])
-		for j := range v.NumField() {
-			check("pairs: "+c.Pairs[i].Code+": "+v.Type().Field(j).Tag.Get("toml"), v.Field(j))
-		}
-	}
-	return errors.Join(errs...)
-}
-
-func checkDecimal(name string, v reflect.Value) error {
-	d, ok := v.Interface().(Decimal)
-	if !ok || d == "" {
-		return nil
-	}
-	if err := d.UnmarshalText([]byte(d)); err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	return nil
 }
 
 const (

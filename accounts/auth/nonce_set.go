@@ -1,4 +1,4 @@
-package accounts
+package auth
 
 // usedNonce is one used nonce in the ring of its key.
 type usedNonce struct {
@@ -9,7 +9,8 @@ type usedNonce struct {
 }
 
 func newUsedNonce(hash uint64, timestampMs, usedMs int64, cancel bool) usedNonce {
-	e := usedNonce{hash: hash, word: timestampMs << 1, skew: int32(min(max(usedMs-timestampMs, -MaxWindowMs), MaxWindowMs))}
+	skew := min(max(usedMs-timestampMs, -MaxWindowMs), MaxWindowMs)
+	e := usedNonce{hash: hash, word: timestampMs << 1, skew: int32(skew)}
 	if cancel {
 		e.word |= 1
 	}

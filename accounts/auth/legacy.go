@@ -1,4 +1,4 @@
-package accounts
+package auth
 
 import (
 	"crypto/subtle"
@@ -10,15 +10,16 @@ import (
 // (docs/contract/signing.md#legacy-scheme): the HMAC of public key, full URL and body without
 // separators, with the body either as sent or without the white space outside its strings. A
 // captured request can be replayed for ever, so this is off by default and never valid for DELETE.
-func (v *Verifier) verifyLegacy(nowNs int64, r *Request) (Caller, *refuse.Refusal) {
+func (v *Verifier) verifyLegacy(nowNs int64, r *Request) (Principal, *refuse.Refusal) {
 	if reject := checkPublicKey(r); reject != nil {
-		return Caller{}, reject
+		return Principal{}, reject
 	}
 	if reject := checkSignature(r); reject != nil {
-		return Caller{}, reject
+		return Principal{}, reject
 	}
 	if r.Method == "DELETE" {
-		return Caller{}, unauthorized("API-Timestamp", "DELETE needs the signing scheme with API-Timestamp and API-Nonce.")
+		return Principal{}, unauthorized("API-Timestamp",
+			"DELETE needs the signing scheme with API-Timestamp and API-Nonce.")
 	}
 	m := v.scratch.Get().(*macScratch)
 	key, known := v.lookup(r.PublicKey)
@@ -27,7 +28,7 @@ func (v *Verifier) verifyLegacy(nowNs int64, r *Request) (Caller, *refuse.Refusa
 	equal |= subtle.ConstantTimeCompare(m.mac(key.mac, r.PublicKey, r.FullURL, m.msg), r.Signature)
 	v.scratch.Put(m)
 	if equal != 1 || !known {
-		return Caller{}, badSignature()
+		return Principal{}, badSignature()
 	}
 	return key.admit(nowNs, r)
 }

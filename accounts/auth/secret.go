@@ -1,4 +1,4 @@
-package accounts
+package auth
 
 import (
 	"fmt"
@@ -44,6 +44,15 @@ func (s Secret) LogValue() slog.Value { return slog.StringValue(redacted) }
 
 const alphanumerics = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
+// Generate draws a new key pair.
+func Generate(random io.Reader) (public string, private Secret, err error) {
+	if public, err = randomText(random, PublicKeyLength); err != nil {
+		return "", Secret{}, err
+	}
+	text, err := randomText(random, PrivateKeyLength)
+	return public, NewSecret(text), err
+}
+
 // randomText draws n alphanumerics, each equally likely: bytes beyond the largest
 // multiple of 62 are discarded.
 func randomText(random io.Reader, n int) (string, error) {
@@ -52,7 +61,7 @@ func randomText(random io.Reader, n int) (string, error) {
 	var buf [96]byte
 	for len(out) < n {
 		if _, err := io.ReadFull(random, buf[:]); err != nil {
-			return "", fmt.Errorf("accounts: random bytes: %w", err)
+			return "", fmt.Errorf("accounts/auth: random bytes: %w", err)
 		}
 		for _, b := range buf {
 			if int(b) < limit && len(out) < n {

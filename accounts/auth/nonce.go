@@ -1,4 +1,4 @@
-package accounts
+package auth
 
 import (
 	"container/heap"
@@ -56,11 +56,11 @@ func newNonceTable(most int) *nonceTable {
 // clients from searching for a collision.
 func (t *nonceTable) hash(nonce []byte) uint64 { return maphash.Bytes(t.seed, nonce) }
 
-func (t *nonceTable) shard(key *apiKey) *nonceShard { return &t.shards[key.no%nonceShards] }
+func (t *nonceTable) shard(key *Key) *nonceShard { return &t.shards[key.number%nonceShards] }
 
 // use records a nonce of a key, or refuses it: 401 when it was used within NonceKeepNs or its
 // timestamp is before the key's floor, 429 when the key has used up its limit.
-func (t *nonceTable) use(nowMs int64, key *apiKey, timestampMs int64, nonce []byte, cancel bool) *refuse.Refusal {
+func (t *nonceTable) use(nowMs int64, key *Key, timestampMs int64, nonce []byte, cancel bool) *refuse.Refusal {
 	e := newUsedNonce(t.hash(nonce), timestampMs, nowMs, cancel)
 	n, s := key.nonces, t.shard(key)
 	s.mu.Lock()
@@ -85,7 +85,8 @@ func (n *nonceSet) refuses(nowMs int64, e *usedNonce) *refuse.Refusal {
 	switch {
 	case e.timestampMs() < n.floorMs:
 		return unauthorized("API-Timestamp",
-			"API-Timestamp is before %d, and the older nonces of this key are no longer kept: send the request again with the present time, %d.", n.floorMs, nowMs)
+			"API-Timestamp is before %d, and the older nonces of this key are no longer kept: "+
+				"send the request again with the present time, %d.", n.floorMs, nowMs)
 	case n.find(e.hash) != nil:
 		return unauthorized("API-Nonce", "API-Nonce was used before.")
 	case n.count >= MaxNoncesPerKey:
@@ -96,7 +97,8 @@ func (n *nonceSet) refuses(nowMs int64, e *usedNonce) *refuse.Refusal {
 	case !e.cancel() && n.count-n.cancels >= MaxNoncesPerKey-CancelNonces:
 		return &refuse.Refusal{
 			Code: refuse.RateLimit, RetryAfter: 1,
-			Message: "Rate limit exceeded. A key may make 100000 signed requests in 121 seconds; the last 20000 of them must be cancels (DELETE /api/orders).",
+			Message: "Rate limit exceeded. A key may make 100000 signed requests in 121 seconds; " +
+				"the last 20000 of them must be cancels (DELETE /api/orders).",
 		}
 	}
 	return nil
@@ -104,7 +106,7 @@ func (n *nonceSet) refuses(nowMs int64, e *usedNonce) *refuse.Refusal {
 
 // recall adds a use that an earlier process recorded. It refuses nothing: nonces beyond the
 // limits are dropped and raise the floor. An entry without a nonce is a floor.
-func (t *nonceTable) recall(nowMs int64, key *apiKey, u *UsedNonce) {
+func (t *nonceTable) recall(nowMs int64, key *Key, u *UsedNonce) {
 	n, s := key.nonces, t.shard(key)
 	s.mu.Lock()
 	before := int64(n.count)
@@ -134,7 +136,7 @@ func (n *nonceSet) recall(e usedNonce) {
 }
 
 // floorMs returns the timestamp before which a key's requests are refused.
-func (t *nonceTable) floorMs(key *apiKey) int64 {
+func (t *nonceTable) floorMs(key *Key) int64 {
 	s := t.shard(key)
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,0 +1,66 @@
+package auth
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/netip"
+	"strconv"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"tickhive/internal/refuse"
+)
+
+// t0 is 2026-01-01T00:00:00Z.
+const (
+	t0   = int64(1_767_225_600_000_000_000)
+	t0Ms = t0 / msNs
+)
+
+var userID = uuid.NewSHA1(uuid.NameSpaceURL, []byte("user 1"))
+
+// signer is a Verifier of keys with known private keys.
+type signer struct {
+	keys *Keys
+	v    *Verifier
+}
+
+func newSigner(opts Options) *signer {
+	keys := NewKeys()
+	s := &signer{keys: keys, v: NewVerifier(keys, opts)}
+	s.key("pubKEY123", "privKEY456", func(*KeyRecord) {})
+	return s
+}
+
+func (s *signer) key(public, private string, change func(*KeyRecord)) {
+	rec := KeyRecord{PublicKey: public, Secret: NewSecret(private), Name: "k", CanTrade: true, CreatedNs: t0}
+	change(&rec)
+	s.keys.Add(s.keys.New(1, userID, rec))
+}
+
+// sign implements the contract's signature with the standard library's HMAC.
+func sign(private string, r *Request) {
+	body := sha256.Sum256(r.Body)
+	m := hmac.New(sha256.New, []byte(private))
+	fmt.Fprintf(m, "%s\n%s\n%s\n%s\n%x", r.Timestamp, r.Nonce, r.Method, r.Target, body)
+	r.Signature = []byte(hex.EncodeToString(m.Sum(nil)))
+}
+
+func request(method, target, body, nonce string) *Request {
+	r := &Request{
+		Method: method, Target: []byte(target), Body: []byte(body), PublicKey: []byte("pubKEY123"),
+		Timestamp: strconv.AppendInt(nil, t0Ms, 10), Nonce: []byte(nonce), Remote: netip.MustParseAddr("127.0.0.1"),
+	}
+	sign("privKEY456", r)
+	return r
+}
+
+func wantReject(t testing.TB, got *refuse.Refusal, code refuse.Code, field string) {
+	t.Helper()
+	if got == nil || got.Code != code || got.Field != field {
+		t.Fatalf("got %+v, want %s on %q", got, code, field)
+	}
+}

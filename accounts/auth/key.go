@@ -1,0 +1,91 @@
+package auth
+
+import (
+	"net/netip"
+	"strings"
+	"sync/atomic"
+
+	"github.com/google/uuid"
+)
+
+// The lengths of a key pair, in alphanumerics (docs/contract/accounts.md#api-keys).
+const (
+	PublicKeyLength  = 38
+	PrivateKeyLength = 64
+)
+
+// KeyRecord is an API key as a log and a snapshot store it.
+type KeyRecord struct {
+	PublicKey   string
+	Secret      Secret
+	Name        string
+	CanTrade    bool
+	CanWithdraw bool
+	IPWhitelist []string
+	CreatedNs   int64
+	ExpiresNs   int64 // 0: never
+}
+
+// Key is one API key that is not deleted. It is immutable except for lastUsed and nonces.
+type Key struct {
+	rec      KeyRecord
+	user     uint32
+	id       uuid.UUID // the user's
+	number   uint64    // in this process: chooses the shard of the nonce table
+	nonces   *nonceSet // a pointer, so that the table retains no private key of a deleted key
+	allowed  []netip.Prefix
+	mac      *macStates
+	lastUsed atomic.Int64 // Unix ns, 0: not since the start; memory only
+}
+
+// String never shows the private key.
+func (k *Key) String() string { return "key " + k.rec.PublicKey }
+
+// Record returns the stored form; the caller must not change its list.
+func (k *Key) Record() KeyRecord { return k.rec }
+
+// User returns the number of the user whose requests the key signs.
+func (k *Key) User() uint32 { return k.user }
+
+// Number returns the number of the key in this process.
+func (k *Key) Number() uint64 { return k.number }
+
+// LastUsedNs returns the time of the last admitted request, 0 where there was none since the start.
+func (k *Key) LastUsedNs() int64 { return k.lastUsed.Load() }
+
+// Active reports whether the key has not expired.
+func (k *Key) Active(nowNs int64) bool { return k.rec.ExpiresNs == 0 || nowNs < k.rec.ExpiresNs }
+
+// ParseNetwork parses an entry of a whitelist: an IP address or a CIDR.
+func ParseNetwork(text string) (netip.Prefix, bool) {
+	if strings.Contains(text, "/") {
+		p, err := netip.ParsePrefix(text)
+		if err != nil {
+			return netip.Prefix{}, false
+		}
+		if a := p.Addr(); a.Is4In6() && p.Bits() >= 96 {
+			p = netip.PrefixFrom(a.Unmap(), p.Bits()-96)
+		}
+		return p.Masked(), true
+	}
+	a, err := netip.ParseAddr(text)
+	if err != nil || a.Zone() != "" {
+		return netip.Prefix{}, false
+	}
+	a = a.Unmap()
+	return netip.PrefixFrom(a, a.BitLen()), true
+}
+
+// allows reports whether the key may be used from an address.
+func (k *Key) allows(remote netip.Addr) bool {
+	if len(k.allowed) == 0 {
+		return true
+	}
+	remote = remote.Unmap().WithZone("")
+	for _, p := range k.allowed {
+		if p.Contains(remote) {
+			return true
+		}
+	}
+	return false
+}

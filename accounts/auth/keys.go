@@ -1,0 +1,98 @@
+package auth
+
+import (
+	"iter"
+	"sync/atomic"
+
+	"github.com/google/uuid"
+)
+
+// Keys finds keys by their public key without a lock: each shard is an immutable map that
+// Add and Remove replace. Any goroutine may read it.
+//
+// Owner: New, Add, AddAll and Remove belong to the goroutine of the accounts' store.
+type Keys struct {
+	shards [keyShards]atomic.Pointer[map[string]*Key]
+	next   uint64
+}
+
+const keyShards = 4096 // one change copies a 4096th of the keys
+
+// NewKeys returns an index without keys.
+func NewKeys() *Keys {
+	x := &Keys{}
+	empty := map[string]*Key{}
+	for i := range x.shards {
+		x.shards[i].Store(&empty)
+	}
+	return x
+}
+
+func shardOf[T string | []byte](publicKey T) int {
+	h := uint32(2166136261)
+	for i := range len(publicKey) {
+		h = (h ^ uint32(publicKey[i])) * 16777619
+	}
+	return int((h ^ h>>15) % keyShards)
+}
+
+func (x *Keys) find(publicKey []byte) *Key {
+	return (*x.shards[shardOf(publicKey)].Load())[string(publicKey)]
+}
+
+// Find returns the key with a public key, nil for an unknown one.
+func (x *Keys) Find(publicKey string) *Key {
+	return (*x.shards[shardOf(publicKey)].Load())[publicKey]
+}
+
+// Add makes a key verify.
+func (x *Keys) Add(k *Key) { x.change(k.rec.PublicKey, k) }
+
+// Remove makes a public key verify nothing from the moment that it returns.
+func (x *Keys) Remove(publicKey string) { x.change(publicKey, nil) }
+
+func (x *Keys) change(publicKey string, k *Key) {
+	shard := &x.shards[shardOf(publicKey)]
+	old := *shard.Load()
+	next := make(map[string]*Key, len(old)+1)
+	for name, key := range old {
+		next[name] = key
+	}
+	if k == nil {
+		delete(next, publicKey)
+	} else {
+		next[publicKey] = k
+	}
+	shard.Store(&next)
+}
+
+// AddAll adds the keys of a new index in bulk. Adding one key at a time copies a shard for each, O(n^2).
+func (x *Keys) AddAll(keys iter.Seq[*Key]) {
+	shards := map[int]map[string]*Key{}
+	for k := range keys {
+		i := shardOf(k.rec.PublicKey)
+		if shards[i] == nil {
+			shards[i] = map[string]*Key{}
+		}
+		shards[i][k.rec.PublicKey] = k
+	}
+	for i, shard := range shards {
+		x.shards[i].Store(&shard)
+	}
+}
+
+// New makes a key of a user from its record; it verifies nothing before Add or AddAll.
+func (x *Keys) New(user uint32, id uuid.UUID, rec KeyRecord) *Key {
+	x.next++
+	k := &Key{
+		rec: rec, user: user, id: id, number: x.next, nonces: &nonceSet{}, mac: newMACStates(rec.Secret.Reveal()),
+	}
+	for _, text := range rec.IPWhitelist {
+		p, ok := ParseNetwork(text)
+		if !ok {
+			panic("BUG: accounts/auth: whitelist entry of a stored key does not parse")
+		}
+		k.allowed = append(k.allowed, p)
+	}
+	return k
+}

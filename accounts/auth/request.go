@@ -1,0 +1,130 @@
+package auth
+
+import (
+	"net/netip"
+
+	"tickhive/internal/refuse"
+)
+
+// The limits of the default scheme (docs/contract/signing.md#signature).
+const (
+	DefaultWindowMs = 5_000
+	MaxWindowMs     = 60_000
+	MaxNonceLength  = 64
+	maxPublicKey    = 64
+	timestampDigits = 13
+)
+
+// Request holds the parts of an HTTP request that are signed or checked. Verify retains none of
+// its slices. A header that was not sent is nil.
+type Request struct {
+	Method string // in capitals
+	Target []byte // the request target as sent, undecoded
+	Body   []byte
+
+	PublicKey  []byte // API-PublicKey
+	Timestamp  []byte // API-Timestamp
+	Nonce      []byte // API-Nonce
+	Signature  []byte // API-Signature
+	RecvWindow []byte // API-RecvWindow
+
+	// Cancel: the request only cancels orders, so it may use CancelNonces.
+	Cancel bool
+
+	Remote  netip.Addr // the client
+	FullURL []byte     // legacy scheme only: auth.public_url, else http:// + Host, + Target
+}
+
+func badSignature() *refuse.Refusal {
+	return unauthorized("API-Signature", "The API key is unknown or the signature does not match.")
+}
+
+func checkHeaders(r *Request) *refuse.Refusal {
+	if reject := checkPublicKey(r); reject != nil {
+		return reject
+	}
+	if len(r.Timestamp) != timestampDigits || !digits(r.Timestamp) {
+		return unauthorized("API-Timestamp", "API-Timestamp must be the Unix time in milliseconds, 13 digits.")
+	}
+	if !nonceText(r.Nonce) {
+		return unauthorized("API-Nonce", "API-Nonce must be 1 to %d of A-Z a-z 0-9 _ -.", MaxNonceLength)
+	}
+	if reject := checkSignature(r); reject != nil {
+		return reject
+	}
+	if _, ok := windowOf(r.RecvWindow); !ok {
+		return unauthorized("API-RecvWindow", "API-RecvWindow must be 1 to %d milliseconds.", MaxWindowMs)
+	}
+	return nil
+}
+
+func checkPublicKey(r *Request) *refuse.Refusal {
+	if len(r.PublicKey) == 0 || len(r.PublicKey) > maxPublicKey || !alphanumeric(r.PublicKey) {
+		return unauthorized("API-PublicKey", "API-PublicKey must name an API key.")
+	}
+	return nil
+}
+
+func checkSignature(r *Request) *refuse.Refusal {
+	if len(r.Signature) != 64 || !lowerHex(r.Signature) {
+		return unauthorized("API-Signature", "API-Signature must be 64 lower-case hex digits.")
+	}
+	return nil
+}
+
+func windowOf(header []byte) (int64, bool) {
+	if header == nil {
+		return DefaultWindowMs, true
+	}
+	if len(header) == 0 || len(header) > 5 || !digits(header) {
+		return 0, false
+	}
+	w := parseDigits(header)
+	return w, w >= 1 && w <= MaxWindowMs
+}
+
+func parseDigits(b []byte) (v int64) {
+	for _, c := range b {
+		v = v*10 + int64(c-'0')
+	}
+	return v
+}
+
+func digits(b []byte) bool {
+	for _, c := range b {
+		if c < '0' || c > '9' {
+			return false
+		}
+	}
+	return true
+}
+
+func lowerHex(b []byte) bool {
+	for _, c := range b {
+		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return false
+		}
+	}
+	return true
+}
+
+func alphanumeric(b []byte) bool {
+	for _, c := range b {
+		if (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') {
+			return false
+		}
+	}
+	return true
+}
+
+func nonceText(b []byte) bool {
+	if len(b) == 0 || len(b) > MaxNonceLength {
+		return false
+	}
+	for _, c := range b {
+		if c != '_' && c != '-' && (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') {
+			return false
+		}
+	}
+	return true
+}

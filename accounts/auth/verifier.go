@@ -1,0 +1,185 @@
+package auth
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"crypto/subtle"
+	"fmt"
+	"iter"
+	"math"
+	"sync"
+
+	"github.com/google/uuid"
+
+	"tickhive/internal/refuse"
+)
+
+const msNs = 1_000_000
+
+// Principal is the authenticated principal of a request: the user and the key.
+type Principal struct {
+	User        uint32
+	ID          uuid.UUID
+	Key         uint64 // the key's number in this process (Key.Number)
+	PublicKey   string
+	ExpiresNs   int64 // of the key; 0: never
+	CanTrade    bool
+	CanWithdraw bool
+}
+
+// Options configure signature checking.
+type Options struct {
+	// Legacy also accepts the scheme without timestamp and nonce (auth.legacy).
+	Legacy bool
+	// NotBeforeMs refuses older timestamps. It is the start of the process where the data
+	// directory was used before, because earlier nonces are lost, or a later time that the
+	// clock had reached before it went back. 0: no limit.
+	NotBeforeMs int64
+	// Used yields the nonces that an earlier process accepted with timestamps that NotBeforeMs
+	// does not refuse, in the order of their use. UsedNs is the current time.
+	Used   iter.Seq[UsedNonce]
+	UsedNs int64
+	// MaxNonces limits the retained nonces of all keys together. 0: the constant MaxNonces.
+	MaxNonces int
+	// Keep stores a nonce before its request is admitted, so that a later process can refuse it. A
+	// write whose nonce cannot be stored is refused with 503. Nil: nonces end with the process.
+	Keep func(nowMs, timestampMs int64, publicKey string, nonce []byte) error
+}
+
+// UsedNonce is a nonce that a key has used with a timestamp. Without a Nonce, it says that
+// the key's requests of older timestamps are refused.
+type UsedNonce struct {
+	PublicKey, Nonce string
+	TimestampMs      int64
+}
+
+// Verifier checks signed requests. Any goroutine.
+type Verifier struct {
+	keys    *Keys
+	opts    Options
+	nonces  *nonceTable
+	unknown *Key // used for a key that does not exist, so that both cases cost the same
+	scratch sync.Pool
+}
+
+// NewVerifier returns a Verifier that checks against the current keys at each call.
+func NewVerifier(keys *Keys, opts Options) *Verifier {
+	v := &Verifier{
+		keys: keys, opts: opts, nonces: newNonceTable(cmp.Or(opts.MaxNonces, MaxNonces)),
+		unknown: &Key{mac: newMACStates(alphanumerics)},
+		scratch: sync.Pool{New: func() any { return &macScratch{digest: sha256.New()} }},
+	}
+	if opts.Used == nil {
+		return v
+	}
+	for u := range opts.Used {
+		if key := v.keys.Find(u.PublicKey); key != nil {
+			v.nonces.recall(opts.UsedNs/msNs, key, &u)
+		}
+	}
+	return v
+}
+
+// FloorMs returns the timestamp before which the requests of a key are refused whatever their
+// nonces, so older nonces need not be stored. It returns math.MaxInt64 for an unknown key.
+func (v *Verifier) FloorMs(publicKey []byte) int64 {
+	if key := v.keys.find(publicKey); key != nil {
+		return v.nonces.floorMs(key)
+	}
+	return math.MaxInt64
+}
+
+// Verify checks one request at nowNs, in the order of docs/contract/signing.md#checks: headers,
+// time, signature, nonce, expiry (401), address, permission (403). A key that has used up its
+// nonces is 429. An unknown key and a bad signature are indistinguishable, both by the answer
+// and by its duration.
+func (v *Verifier) Verify(nowNs int64, r *Request) (Principal, *refuse.Refusal) {
+	if v.opts.Legacy && r.Timestamp == nil && r.Nonce == nil {
+		return v.verifyLegacy(nowNs, r)
+	}
+	if reject := checkHeaders(r); reject != nil {
+		return Principal{}, reject
+	}
+	if reject := v.checkTime(nowNs/msNs, r); reject != nil {
+		return Principal{}, reject
+	}
+	m := v.scratch.Get().(*macScratch)
+	key, known := v.lookup(r.PublicKey)
+	mac := m.mac(key.mac, m.canonical(r), nil, nil)
+	equal := subtle.ConstantTimeCompare(mac, r.Signature) == 1
+	v.scratch.Put(m)
+	if !equal || !known {
+		return Principal{}, badSignature()
+	}
+	if reject := v.nonces.use(nowNs/msNs, key, parseDigits(r.Timestamp), r.Nonce, r.Cancel); reject != nil {
+		return Principal{}, reject
+	}
+	if reject := v.keep(nowNs/msNs, key, r); reject != nil {
+		return Principal{}, reject
+	}
+	return key.admit(nowNs, r)
+}
+
+// keep stores a nonce for a later process. A read whose nonce cannot be stored is still
+// answered, because replaying it changes nothing.
+func (v *Verifier) keep(nowMs int64, key *Key, r *Request) *refuse.Refusal {
+	if v.opts.Keep == nil {
+		return nil
+	}
+	err := v.opts.Keep(nowMs, parseDigits(r.Timestamp), key.rec.PublicKey, r.Nonce)
+	if err == nil || r.Method == "GET" || r.Method == "HEAD" {
+		return nil
+	}
+	return refuse.New(refuse.Unavailable, "", "The nonce cannot be kept at the moment; nothing was changed.")
+}
+
+func (v *Verifier) lookup(publicKey []byte) (key *Key, known bool) {
+	if key = v.keys.find(publicKey); key == nil {
+		return v.unknown, false
+	}
+	return key, true
+}
+
+// admit runs the checks after the signature: expiry, address and permission.
+func (k *Key) admit(nowNs int64, r *Request) (Principal, *refuse.Refusal) {
+	if !k.Active(nowNs) {
+		return Principal{}, unauthorized("API-PublicKey", "The API key has expired.")
+	}
+	if !k.allows(r.Remote) {
+		return Principal{}, forbidden("The API key may not be used from this address.")
+	}
+	if !k.rec.CanTrade && r.Method != "GET" && r.Method != "HEAD" {
+		return Principal{}, forbidden("An API key without canTrade may only GET.")
+	}
+	k.lastUsed.Store(nowNs)
+	return Principal{
+		User: k.user, ID: k.id, Key: k.number, PublicKey: k.rec.PublicKey, ExpiresNs: k.rec.ExpiresNs,
+		CanTrade: k.rec.CanTrade, CanWithdraw: k.rec.CanWithdraw,
+	}, nil
+}
+
+// checkTime refuses a timestamp outside the window (bounds included) or before NotBeforeMs.
+func (v *Verifier) checkTime(nowMs int64, r *Request) *refuse.Refusal {
+	sent := parseDigits(r.Timestamp)
+	window, _ := windowOf(r.RecvWindow)
+	if diff := sent - nowMs; diff > window || diff < -window || sent < v.opts.NotBeforeMs {
+		what := fmt.Sprintf("more than %d ms from the server's time", window)
+		if diff <= window && diff >= -window {
+			what = "from before the server's start"
+		}
+		if sent < v.opts.NotBeforeMs && nowMs < v.opts.NotBeforeMs {
+			what = fmt.Sprintf("from before %d, which the server's clock had reached before it went back to",
+				v.opts.NotBeforeMs)
+		}
+		return unauthorized("API-Timestamp", "API-Timestamp is %s %d: it differs by %d ms.", what, nowMs, diff)
+	}
+	return nil
+}
+
+func unauthorized(field, format string, args ...any) *refuse.Refusal {
+	return refuse.New(refuse.Unauthorized, field, format, args...)
+}
+
+func forbidden(message string) *refuse.Refusal {
+	return refuse.New(refuse.Forbidden, "", "%s", message)
+}

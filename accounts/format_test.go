@@ -1,0 +1,40 @@
+package accounts
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+)
+
+var updateFormat = flag.Bool("update", false, "write testdata/format.golden")
+
+// The bytes of records and snapshots are on the disks of running exchanges: another encoder must
+// write the same ones.
+func TestRecordsAndSnapshotsHaveTheBytesOfTheFormat(t *testing.T) {
+	var b strings.Builder
+	for _, rec := range sampleRecords() {
+		for _, rec.Rules = range []uint8{0, RulesVersion} {
+			fmt.Fprintf(&b, "record %d rules %d: %s\n", rec.Kind, rec.Rules, hex.EncodeToString(AppendRecord(nil, &rec)))
+		}
+	}
+	fmt.Fprintf(&b, "empty snapshot: %s\n", hex.EncodeToString(New(testOptions()).AppendSnapshot(nil)))
+	rich := richSnapshot(t)
+	fmt.Fprintf(&b, "rich snapshot: %d bytes, SHA-256 %x\n", len(rich), sha256.Sum256(rich))
+	const file = "testdata/format.golden"
+	if *updateFormat {
+		if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b.String() != string(want) {
+		t.Fatalf("got\n%s\nwant\n%s", b.String(), want)
+	}
+}

@@ -1,0 +1,143 @@
+package sequencer_test
+
+import (
+	"errors"
+	"reflect"
+	"testing"
+	"time"
+
+	"tickhive/engine"
+	"tickhive/engine/enginetest"
+	"tickhive/engine/sequencer"
+	"tickhive/internal/clock"
+)
+
+// Stamped commands move a virtual clock; a time that goes back refuses the whole batch.
+func TestStampedBatches(t *testing.T) {
+	rec := &recorder{}
+	clk := clock.NewManual(enginetest.DayNs)
+	l := startLoop(t, sequencer.LoopOptions{Clock: clk, Sinks: []sequencer.Sink{rec}})
+	stamped := func(times ...int64) *sequencer.Batch {
+		b := &sequencer.Batch{Stamped: true}
+		for _, at := range times {
+			c := limitOrder(engine.Buy, 100, 1)
+			c.TimeNs = enginetest.DayNs + at
+			b.Commands = append(b.Commands, c)
+		}
+		return b
+	}
+	if err := l.Submit(stamped(5, 5, 9)); err != nil {
+		t.Fatal(err)
+	}
+	if clk.NowNs() != enginetest.DayNs+9 {
+		t.Errorf("clock at %d, want 9", clk.NowNs()-enginetest.DayNs)
+	}
+	before := rec.seen()
+	for _, times := range [][]int64{{8}, {10, 9}} {
+		if err := l.Submit(stamped(times...)); !errors.Is(err, sequencer.ErrTimeBack) {
+			t.Errorf("times %v: %v, want ErrTimeBack", times, err)
+		}
+	}
+	if err := l.AdvanceTo(enginetest.DayNs + 20); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Submit(stamped(19)); !errors.Is(err, sequencer.ErrTimeBack) {
+		t.Errorf("before the clock: %v, want ErrTimeBack", err)
+	}
+	if rec.seen() != before {
+		t.Error("a refused batch left events")
+	}
+	if err := l.AdvanceTo(enginetest.DayNs + 19); !errors.Is(err, sequencer.ErrTimeBack) {
+		t.Errorf("clock back: %v, want ErrTimeBack", err)
+	}
+}
+
+// metronome is a source that places one order a second.
+type metronome struct {
+	due     int64
+	acted   []int64
+	skipped int
+}
+
+func (m *metronome) NextNs() int64 { return m.due }
+
+func (m *metronome) Act(nowNs int64, dst []engine.Command) []engine.Command {
+	m.acted = append(m.acted, nowNs)
+	m.due += int64(time.Second)
+	return append(dst, limitOrder(engine.Buy, 100, 1))
+}
+
+func (m *metronome) Skip(nowNs int64) { m.due = nowNs; m.skipped++ }
+
+// A source acts at its own instants inside an advanced span, in one step or in many, and
+// before a stamped command of a later time.
+func TestSourcesActInsideAnAdvancedSpan(t *testing.T) {
+	run := func(steps int) []engine.Event {
+		rec, m := &recorder{}, &metronome{due: enginetest.DayNs + 500}
+		l := startLoop(t, sequencer.LoopOptions{Sinks: []sequencer.Sink{rec}, Sources: []sequencer.Source{m}})
+		const span = 100 * int64(time.Second)
+		for i := 1; i <= steps; i++ {
+			if err := l.AdvanceTo(enginetest.DayNs + span*int64(i)/int64(steps)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if len(m.acted) != 100 {
+			t.Fatalf("acted %d times in 100 s", len(m.acted))
+		}
+		c := limitOrder(engine.Sell, 200, 1)
+		c.TimeNs = enginetest.DayNs + span + 3*int64(time.Second)
+		if err := l.Submit(&sequencer.Batch{Commands: []engine.Command{c}, Stamped: true}); err != nil {
+			t.Fatal(err)
+		}
+		if len(m.acted) != 103 || rec.events[len(rec.events)-1].TimeNs != c.TimeNs {
+			t.Fatalf("acted %d times before a command three seconds later", len(m.acted))
+		}
+		return rec.events
+	}
+	if !reflect.DeepEqual(run(1), run(77)) {
+		t.Error("the steps of the clock change what happens")
+	}
+}
+
+// Whoever moves the clock is told when a source's commands were refused or will never be
+// durable, and the time then stays where it was reached.
+func TestAdvanceTellsOfASourceThatWasRefused(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		fail func(j *syncedJournal)
+		// reached is how often the source acts before the clock stops.
+		reached int
+		want    error
+	}{
+		{"full disk", func(j *syncedJournal) { j.refuse = errors.New("disk full") }, 1, sequencer.ErrUnavailable},
+		{"failed sync", func(j *syncedJournal) { j.syncErr = errors.New("fsync") }, 10, sequencer.ErrOutcomeUnknown},
+	} {
+		j := &syncedJournal{stuckJournal: stuckJournal{wake: make(chan struct{}, 1)}}
+		rec, m := &recorder{}, &metronome{due: enginetest.DayNs + 500}
+		clk := clock.NewManual(enginetest.DayNs)
+		l := startLoop(t, sequencer.LoopOptions{
+			Clock: clk, Journal: j, Sinks: []sequencer.Sink{rec},
+			Sources: []sequencer.Source{m},
+		})
+		if err := l.AdvanceTo(enginetest.DayNs + 10*int64(time.Second)); err != nil || len(m.acted) != 10 {
+			t.Fatalf("%s: %v, acted %d times, want 10", c.name, err, len(m.acted))
+		}
+		seen := rec.seen()
+		j.mu.Lock()
+		c.fail(j)
+		j.mu.Unlock()
+		err := l.AdvanceTo(enginetest.DayNs + 20*int64(time.Second))
+		if !errors.Is(err, c.want) || rec.seen() != seen {
+			t.Errorf("%s: %v, %d events shown", c.name, err, rec.seen()-seen)
+		}
+		if n := len(m.acted) - 10; n != c.reached || clk.NowNs() != m.acted[len(m.acted)-1] {
+			t.Errorf("%s: acted %d times more, want %d; the clock stands at %d", c.name, n, c.reached,
+				clk.NowNs()-enginetest.DayNs)
+		}
+		stamped := sequencer.Batch{Commands: []engine.Command{limitOrder(engine.Buy, 100, 1)}, Stamped: true}
+		stamped.Commands[0].TimeNs = enginetest.DayNs + 30*int64(time.Second)
+		if err := l.Submit(&stamped); !errors.Is(err, sequencer.ErrUnavailable) {
+			t.Errorf("%s: a command of a time that was not reached: %v", c.name, err)
+		}
+	}
+}
