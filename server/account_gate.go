@@ -3,12 +3,12 @@ package server
 import (
 	"errors"
 	"iter"
-	"sync"
 
 	"tickhive/accounts"
 	"tickhive/accounts/auth"
 	"tickhive/engine"
 	"tickhive/internal/clock"
+	"tickhive/internal/entry"
 	"tickhive/internal/refuse"
 	"tickhive/internal/wal"
 	"tickhive/marketdata"
@@ -62,15 +62,12 @@ type Ledger interface {
 	Totals() []accounts.TotalView
 }
 
-// AccountDesk is the server's accounts service. It finds the accounts of orders and reserves
-// their money (Accounts), verifies signatures, serves the account and trading routes, and folds
-// engine events into the balances. Any goroutine may use it.
+// AccountDesk is the server's accounts service. It verifies signatures and serves the account and
+// trading routes. Any goroutine may use it.
 type AccountDesk struct {
 	opt     AccountOptions
 	private *privateFeed
-	// stripes are locks that serialize commands with the same client order id and replaces of
-	// the same order: each needs the outcome of the other.
-	stripes [stripeCount]sync.Mutex
+	entry   *entry.Entry
 
 	// Set by Attach, before the server accepts requests.
 	state    *accounts.State
@@ -81,10 +78,13 @@ type AccountDesk struct {
 
 // NewAccountDesk returns an AccountDesk without state: routes can be built before recovery.
 func NewAccountDesk(o AccountOptions) (*AccountDesk, error) {
-	if o.Exchange == nil || o.Core == nil || o.History == nil || o.Board == nil || o.Clock == nil {
-		return nil, errors.New("server: AccountOptions need an exchange, core, history, board and clock")
+	e, err := entry.New(entry.Options{
+		Exchange: o.Exchange, Core: o.Core, History: o.History, Board: o.Board, Clock: o.Clock,
+	})
+	if err != nil {
+		return nil, err
 	}
-	d := &AccountDesk{opt: o}
+	d := &AccountDesk{opt: o, entry: e}
 	d.private = newPrivateFeed(d)
 	return d, nil
 }
@@ -93,6 +93,7 @@ func NewAccountDesk(o AccountOptions) (*AccountDesk, error) {
 // before the sequencer that folds into the state runs and before the server is ready.
 func (d *AccountDesk) Attach(s AccountStore) {
 	d.state, d.change, d.view = s.State, s.Do, s.State.View()
+	d.entry.Attach(s.State)
 	d.verifier = auth.NewVerifier(s.State.Keys(), auth.Options{
 		Legacy: d.opt.Legacy, NotBeforeMs: s.NotBeforeMs, Used: s.Used, UsedNs: d.opt.Clock.NowNs(), Keep: s.KeepNonce,
 	})
@@ -104,29 +105,14 @@ func (d *AccountDesk) Attach(s AccountStore) {
 // their nonces (auth.Verifier).
 func (d *AccountDesk) NonceFloorMs(publicKey []byte) int64 { return d.verifier.FloorMs(publicKey) }
 
-// Open returns the account of an order.
-func (d *AccountDesk) Open(id [16]byte) (engine.AccountID, *refuse.Refusal) {
-	a, ok := d.Find(id)
-	if !ok {
-		return 0, refuse.Missing("accountId", "There is no account %s.", appendUUID(nil, id))
-	}
-	return a, nil
-}
-
-// Find returns the number of the user with that id.
-func (d *AccountDesk) Find(id [16]byte) (engine.AccountID, bool) {
-	n, ok := d.view.NumberOf(id)
-	return engine.AccountID(n), ok && n != 0
-}
-
-// ID returns the id of the user with that number.
-func (d *AccountDesk) ID(a engine.AccountID) [16]byte { return accounts.UserID(uint32(a)) }
+// Entry returns the entry of the orders of users. Both listeners use it.
+func (d *AccountDesk) Entry() *entry.Entry { return d.entry }
 
 // userOf returns the user that the path names.
 func (d *AccountDesk) userOf(c *Ctx) (accounts.UserView, *refuse.Refusal) {
 	text := c.PathParam("id")
 	if id, ok := parseUUID(text); ok {
-		if n, known := d.Find(id); known {
+		if n, known := d.entry.Find(id); known {
 			if u, ok := d.view.User(uint32(n)); ok {
 				return u, nil
 			}
@@ -151,7 +137,7 @@ func (d *AccountDesk) do(cmd accounts.Command) (accounts.Result, *refuse.Refusal
 		return res, refuse.Later(5, "The server is shutting down; nothing was changed.")
 	}
 	if errors.Is(err, wal.ErrOutcomeUnknown) {
-		return res, outcomeUnknown("The change", "look at "+unknownAt(cmd.Kind)+" before you repeat the request.")
+		return res, refuse.Unknown("The change", "look at "+unknownAt(cmd.Kind)+" before you repeat the request.")
 	}
 	return res, refuse.Later(5, "The accounts take no changes at the moment; nothing was changed.")
 }

@@ -129,7 +129,7 @@ func newHouseInside(t testing.TB, inside func(*server.InternalOptions), change .
 	ready.Store(true)
 	io := server.InternalOptions{
 		Exchange: gate, Core: h.core, History: h.feed.History(), Board: h.feed.Board(), Clock: h.clk, Ready: &ready, Log: log,
-		Accounts: h.desk, Resources: []server.InternalResource{h.desk.InternalResource},
+		Entry: h.desk.Entry(), Resources: []server.InternalResource{h.desk.InternalResource},
 	}
 	inside(&io)
 	if h.inner, err = server.NewInternal(io); err != nil {

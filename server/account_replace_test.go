@@ -9,22 +9,9 @@ import (
 	"testing"
 
 	"tickhive/engine"
-	"tickhive/engine/sequencer"
 )
 
 const onBTC = `"currencyPairCode":"BTC_USDT"`
-
-// submit submits one command to the sequencer and returns the reason of its refusal.
-func (h *house) submit(cmd engine.Command) (r engine.Reason) {
-	h.t.Helper()
-	b := sequencer.Batch{Commands: []engine.Command{cmd}, Collect: func(_ int, _ *engine.Command, e []engine.Event) {
-		r = e[0].Reason
-	}}
-	if err := h.loop.Submit(&b); err != nil {
-		h.t.Fatal(err)
-	}
-	return r
-}
 
 // A replace of an order of the same batch uses the money of the order's owner, or is refused.
 func TestAReplaceOfAnOrderOfItsOwnBatchIsFunded(t *testing.T) {
@@ -46,47 +33,6 @@ func TestAReplaceOfAnOrderOfItsOwnBatchIsFunded(t *testing.T) {
 	a.ok("DELETE", "/api/orders?"+"currencyPairCode=BTC_USDT", "")
 	if got := a.balance("USDT"); got != "1000.0 0.0" {
 		t.Errorf("held without an order: %s", got)
-	}
-}
-
-// A replace that arrives before its order is known finds no order, in whichever sequence the
-// engine applies the two.
-func TestAReplaceBeforeItsOrderIsKnownFindsNoOrder(t *testing.T) {
-	h, a, _ := traded(t)
-	cmd := engine.Command{
-		Kind: engine.Replace, Order: 1, Price: 10_000, Amount: 10_000_000,
-		Flags: engine.FlagAllAccount | engine.FlagHasPrice | engine.FlagHasAmount,
-	}
-	if held := h.desk.Prepare(&cmd); held != nil {
-		t.Fatalf("kept %+v for an order that is not there", held)
-	}
-	id := a.place(`{"side":"buy",` + onBTC + `,"amount":1,"price":1}`)
-	if r := h.submit(cmd); id != "1" || r != engine.UnknownOrder {
-		t.Errorf("the replace of order %s: %q", id, r)
-	}
-	if got := a.balance("USDT"); got != "998.998 1.002" {
-		t.Errorf("balance %s", got)
-	}
-}
-
-// A replace is refused if its order trades in the meantime, so that it would need more money
-// than was reserved. The reserved money is free again.
-func TestAReplaceOfAnOrderThatTradedOnTheWayIsFunded(t *testing.T) {
-	h, a, b := traded(t)
-	a.place(`{"side":"buy",` + onBTC + `,"amount":9,"price":100}`)
-	cmd := engine.Command{
-		Kind: engine.Replace, Order: 1, Price: 50_00, Amount: 18_0000,
-		Flags: engine.FlagAllAccount | engine.FlagHasPrice | engine.FlagHasAmount,
-	}
-	held := h.desk.Prepare(&cmd)
-	b.place(`{"side":"sell",` + onBTC + `,"amount":8,"price":100}`)
-	if r := h.submit(cmd); r != engine.InsufficientFunds {
-		t.Errorf("refused as %q", r)
-	}
-	h.desk.Done(held, false)
-	// 1000 - 8 x 100 and the maker's fee of it; 1 x 100 and the taker's fee are held.
-	if got := a.balance("USDT"); got != "99.0 100.2" {
-		t.Errorf("balance %s", got)
 	}
 }
 
@@ -163,7 +109,7 @@ func (h *house) account(k *keys) engine.AccountID {
 	if _, err := hex.Decode(id[:], []byte(strings.ReplaceAll(k.id, "-", ""))); err != nil {
 		h.t.Fatal(err)
 	}
-	n, ok := h.desk.Find(id)
+	n, ok := h.desk.Entry().Find(id)
 	if !ok {
 		h.t.Fatalf("no account %s", k.id)
 	}

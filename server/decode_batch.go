@@ -4,13 +4,14 @@ import (
 	"fmt"
 
 	"tickhive/engine"
+	"tickhive/internal/entry"
 )
 
 // maxOrderID keeps order ids exact in a JSON number.
 const maxOrderID = 1<<53 - 1
 
 // decodeBatch reads the body of POST /orders/batch into dst, whose memory it reuses.
-func (r *bodyReader) decodeBatch(dst []batchCommand) ([]batchCommand, *bodyError) {
+func (r *bodyReader) decodeBatch(dst []entry.Command) ([]entry.Command, *bodyError) {
 	dst = dst[:0]
 	given := false
 	if r.object() {
@@ -36,7 +37,7 @@ func (r *bodyReader) decodeBatch(dst []batchCommand) ([]batchCommand, *bodyError
 	return dst, nil
 }
 
-func (r *bodyReader) readCommands(dst []batchCommand) []batchCommand {
+func (r *bodyReader) readCommands(dst []entry.Command) []entry.Command {
 	if !r.array() {
 		return dst
 	}
@@ -48,15 +49,15 @@ func (r *bodyReader) readCommands(dst []batchCommand) []batchCommand {
 		if len(dst) < cap(dst) {
 			dst = dst[:len(dst)+1]
 		} else {
-			dst = append(dst, batchCommand{})
+			dst = append(dst, entry.Command{})
 		}
 		r.readCommand(&dst[len(dst)-1])
 	}
 	return dst
 }
 
-func (r *bodyReader) readCommand(c *batchCommand) {
-	*c = batchCommand{}
+func (r *bodyReader) readCommand(c *entry.Command) {
+	*c = entry.Command{}
 	wrong := len(r.wrong)
 	if !r.object() {
 		return
@@ -64,42 +65,42 @@ func (r *bodyReader) readCommand(c *batchCommand) {
 	for key, ok := r.member(); ok; key, ok = r.member() {
 		switch string(key) {
 		case "place":
-			if r.pick(c, batchPlace) {
-				r.readOrder(&c.place)
+			if r.pick(c, entry.PlaceOrder) {
+				r.readOrder(&c.Place)
 			}
 		case "cancel":
-			if r.pick(c, batchCancel) {
+			if r.pick(c, entry.CancelOrder) {
 				r.readCancel(c)
 			}
 		case "replace":
-			if r.pick(c, batchReplace) {
+			if r.pick(c, entry.ReplaceOrder) {
 				r.readReplace(c)
 			}
 		case "at":
-			c.at, c.hasAt = r.integer(0, 1<<63-1)
+			c.AtNs, c.HasAt = r.integer(0, 1<<63-1)
 		default:
 			r.unknown()
 		}
 	}
-	if r.err == nil && c.kind == batchNone && len(r.wrong) == wrong {
+	if r.err == nil && c.Kind == entry.None && len(r.wrong) == wrong {
 		r.bad("must have one of place, cancel and replace.")
 	}
 }
 
 // pick sets the kind of the command. null counts as missing; a second kind is refused.
-func (r *bodyReader) pick(c *batchCommand, kind batchKind) bool {
+func (r *bodyReader) pick(c *entry.Command, kind entry.Kind) bool {
 	if r.null() || r.err != nil {
 		return false
 	}
-	if c.kind != batchNone {
+	if c.Kind != entry.None {
 		r.fail("stands beside another: a command has one of place, cancel and replace.")
 		return false
 	}
-	c.kind = kind
+	c.Kind = kind
 	return true
 }
 
-func (r *bodyReader) readCancel(c *batchCommand) {
+func (r *bodyReader) readCancel(c *entry.Command) {
 	given := false
 	if !r.object() {
 		return
@@ -109,12 +110,12 @@ func (r *bodyReader) readCancel(c *batchCommand) {
 			r.unknown()
 			continue
 		}
-		c.order, given = r.orderID()
+		c.Order, given = r.orderID()
 	}
 	r.require("orderId", given)
 }
 
-func (r *bodyReader) readReplace(c *batchCommand) {
+func (r *bodyReader) readReplace(c *entry.Command) {
 	given := false
 	if !r.object() {
 		return
@@ -122,11 +123,11 @@ func (r *bodyReader) readReplace(c *batchCommand) {
 	for key, ok := r.member(); ok; key, ok = r.member() {
 		switch string(key) {
 		case "orderId":
-			c.order, given = r.orderID()
+			c.Order, given = r.orderID()
 		case "price":
-			c.replace.price = r.decimal()
+			c.Replace.Price = r.decimal()
 		case "amount":
-			c.replace.amount = r.decimal()
+			c.Replace.Amount = r.decimal()
 		default:
 			r.unknown()
 		}

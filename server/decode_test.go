@@ -8,14 +8,15 @@ import (
 	"testing"
 
 	"tickhive/engine"
+	"tickhive/internal/entry"
 	"tickhive/internal/fixed"
 )
 
 const goodOrder = `{"currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":65000.5,"amount":"0.125"}`
 
-func decodeOrderText(body string) (orderRequest, *bodyError) {
+func decodeOrderText(body string) (entry.Place, *bodyError) {
 	var r bodyReader
-	var o orderRequest
+	var o entry.Place
 	r.reset([]byte(body))
 	err := r.decodeOrder(&o)
 	return o, err
@@ -50,9 +51,9 @@ func TestAnOrderIsReadAsSent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if string(o.price) != "65000.50" || string(o.amount) != "0002.50" || string(o.client) != "a-b" ||
-		o.side != engine.Sell || o.typ != engine.StopLimit || !o.postOnly || o.stp != engine.Decrement ||
-		string(appendUUID(nil, o.account)) != "6ba7b810-9dad-11d1-80b4-00c04fd430c8" {
+	if string(o.Price) != "65000.50" || string(o.Amount) != "0002.50" || string(o.Client) != "a-b" ||
+		o.Side != engine.Sell || o.Type != engine.StopLimit || !o.PostOnly || o.STP != engine.Decrement ||
+		string(appendUUID(nil, o.Account)) != "6ba7b810-9dad-11d1-80b4-00c04fd430c8" {
 		t.Fatalf("%+v", o)
 	}
 }
@@ -147,7 +148,7 @@ func TestMarketOrdersGiveAmountOrQuote(t *testing.T) {
 	}
 }
 
-func decodeBatchText(body string) ([]batchCommand, *bodyError) {
+func decodeBatchText(body string) ([]entry.Command, *bodyError) {
 	var r bodyReader
 	r.reset([]byte(body))
 	return r.decodeBatch(nil)
@@ -181,7 +182,7 @@ func TestABatchNamesTheNestedMember(t *testing.T) {
 		}
 	}
 	got, err := decodeBatchText(`{"commands":[{"place":` + goodOrder + `,"at":5},` + ok + `,{"replace":{"orderId":9,"amount":1},"at":7}]}`)
-	if err != nil || len(got) != 3 || got[0].at != 5 || got[1].hasAt || got[2].order != 9 || got[2].at != 7 {
+	if err != nil || len(got) != 3 || got[0].AtNs != 5 || got[1].HasAt || got[2].Order != 9 || got[2].AtNs != 7 {
 		t.Fatalf("%+v %v", got, err)
 	}
 }
@@ -242,8 +243,8 @@ func FuzzDecodeBatch(f *testing.F) {
 			t.Fatalf("taken: %q (%v)", body, jerr)
 		}
 		for i := range cmds {
-			o := &cmds[i].place
-			for _, d := range [][]byte{o.price, o.amount, o.quote, o.stop, o.display} {
+			o := &cmds[i].Place
+			for _, d := range [][]byte{o.Price, o.Amount, o.Quote, o.Stop, o.Display} {
 				if d != nil {
 					fixed.TextUnits(d, 8)
 				}
@@ -290,7 +291,7 @@ func batchBody(n int) []byte {
 func TestABatchIsReadWithoutAllocation(t *testing.T) {
 	body := batchBody(MaxBatch)
 	var r bodyReader
-	var cmds []batchCommand
+	var cmds []entry.Command
 	read := func() {
 		var err *bodyError
 		r.reset(body)
@@ -307,14 +308,14 @@ func TestABatchIsReadWithoutAllocation(t *testing.T) {
 func BenchmarkDecodeBatch1000(b *testing.B) {
 	body := batchBody(MaxBatch)
 	var r bodyReader
-	var cmds []batchCommand
+	var cmds []entry.Command
 	b.SetBytes(int64(len(body)))
 	for b.Loop() {
 		r.reset(body)
 		cmds, _ = r.decodeBatch(cmds)
 		for i := range cmds {
-			fixed.TextUnits(cmds[i].place.price, 2)
-			fixed.TextUnits(cmds[i].place.amount, 8)
+			fixed.TextUnits(cmds[i].Place.Price, 2)
+			fixed.TextUnits(cmds[i].Place.Amount, 8)
 		}
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/MaxBatch, "ns/order")

@@ -3,11 +3,11 @@ package server
 import (
 	"bytes"
 	"strconv"
-	"strings"
 
 	"github.com/valyala/fasthttp"
 
 	"tickhive/engine"
+	"tickhive/internal/entry"
 	"tickhive/internal/refuse"
 )
 
@@ -54,12 +54,9 @@ func init() {
 			engine.TotalOutOfRange, engine.BelowMinQuoteAmount, engine.InsufficientFunds:
 			status = fasthttp.StatusBadRequest
 		}
-		statuses[reasonCode(r)] = status
+		statuses[entry.Code(r)] = status
 	}
 }
-
-// reasonCode returns the code of an engine reason: the same word in capitals.
-func reasonCode(r engine.Reason) refuse.Code { return refuse.Code(strings.ToUpper(r.String())) }
 
 // statusOf returns the HTTP status of a code. A code without a row is a bug of the program:
 // 500.
@@ -68,14 +65,6 @@ func statusOf(code refuse.Code) int {
 		return status
 	}
 	return fasthttp.StatusInternalServerError
-}
-
-// outcomeUnknown returns the refusal of a change that was written but that the disk did not
-// confirm: the next start may or may not find it. what is the subject of the message, the
-// change; then describes how the client finds out.
-func outcomeUnknown(what, then string) *refuse.Refusal {
-	return refuse.New(refuse.OutcomeUnknown, "", "%s may have been recorded: the disk did not confirm the write. "+
-		"When the exchange takes changes again, %s", what, then)
 }
 
 var errInternal = &refuse.Refusal{

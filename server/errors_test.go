@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"tickhive/engine"
+	"tickhive/internal/entry"
 	"tickhive/internal/refuse"
 )
 
@@ -26,7 +27,7 @@ func TestEveryCodeHasAStatus(t *testing.T) {
 		}
 	}
 	for r := engine.PriceNotPositive; r <= engine.InvalidPair; r++ {
-		if status := statuses[reasonCode(r)]; status != 400 && status != 409 {
+		if status := statuses[entry.Code(r)]; status != 400 && status != 409 {
 			t.Errorf("%s: status %d", r, status)
 		}
 	}

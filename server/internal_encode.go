@@ -3,21 +3,23 @@ package server
 import (
 	"strconv"
 
+	"tickhive/accounts"
 	"tickhive/engine"
+	"tickhive/internal/entry"
 	"tickhive/internal/fixed"
 	"tickhive/marketdata"
 )
 
 // appendOrder appends the Order object of an answer: every member, null where it does not
 // apply (docs/contract/internal.md#orders).
-func (a *orderAnswer) appendOrder(b []byte) []byte {
-	if !a.found {
-		return a.appendRefused(b)
+func appendOrder(b []byte, a *entry.Answer) []byte {
+	if !a.Found {
+		return appendRefused(b, a)
 	}
-	r, ins := &a.rec, a.ins
+	r, ins := &a.Record, a.Instrument
 	b = strconv.AppendUint(append(b, `{"orderId":`...), uint64(r.ID), 10)
 	b = appendJSONNullable(append(b, `,"clientOrderId":`...), r.Client)
-	b = appendUUID(append(b, `,"accountId":"`...), a.uuid)
+	b = appendUUID(append(b, `,"accountId":"`...), accounts.UserID(uint32(r.Account)))
 	b = append(append(append(b, `","currencyPairCode":"`...), ins.Code...), '"')
 	b = appendWords(b, r.Side, r.Type, r.TIF)
 	market := r.Type == engine.Market || r.Type == engine.StopMarket
@@ -51,43 +53,39 @@ func (a *orderAnswer) appendOrder(b []byte) []byte {
 // appendRefused appends the Order object of a refused order: the members of the request, as far
 // as they were understood. It echoes numbers that are no multiples of the pair's units as their
 // shortest text.
-func (a *orderAnswer) appendRefused(b []byte) []byte {
-	o := a.request
+func appendRefused(b []byte, a *entry.Answer) []byte {
+	o := a.Place
 	priceDigits, amountDigits, totalDigits := -1, -1, -1
-	if a.ins != nil {
-		priceDigits, amountDigits, totalDigits = a.ins.DigitsPrice, a.ins.DigitsAmount, a.ins.DigitsTotal()
+	if a.Instrument != nil {
+		priceDigits, amountDigits, totalDigits = a.Instrument.DigitsPrice, a.Instrument.DigitsAmount, a.Instrument.DigitsTotal()
 	}
-	stp := o.stp
-	if !o.stpGiven && o.account != [16]byte{} {
-		stp = engine.CancelTaker
-	}
-	b = appendJSONNullable(append(b, `{"orderId":null,"clientOrderId":`...), string(o.client))
-	b = appendUUID(append(b, `,"accountId":"`...), o.account)
-	b = append(append(append(b, `","currencyPairCode":"`...), o.pair...), '"')
-	b = appendWords(b, o.side, o.typ, o.tif)
-	b = appendEcho(append(b, `,"price":`...), o.price, priceDigits)
-	b = appendEcho(append(b, `,"amount":`...), o.amount, amountDigits)
-	b = appendEcho(append(b, `,"quoteAmount":`...), o.quote, totalDigits)
-	b = appendEcho(append(b, `,"stopPrice":`...), o.stop, priceDigits)
-	b = appendEcho(append(b, `,"displayAmount":`...), o.display, amountDigits)
-	b = appendFlags(b, o.postOnly, stp, engine.Rejected)
+	b = appendJSONNullable(append(b, `{"orderId":null,"clientOrderId":`...), string(o.Client))
+	b = appendUUID(append(b, `,"accountId":"`...), o.Account)
+	b = append(append(append(b, `","currencyPairCode":"`...), o.Pair...), '"')
+	b = appendWords(b, o.Side, o.Type, o.TIF)
+	b = appendEcho(append(b, `,"price":`...), o.Price, priceDigits)
+	b = appendEcho(append(b, `,"amount":`...), o.Amount, amountDigits)
+	b = appendEcho(append(b, `,"quoteAmount":`...), o.Quote, totalDigits)
+	b = appendEcho(append(b, `,"stopPrice":`...), o.Stop, priceDigits)
+	b = appendEcho(append(b, `,"displayAmount":`...), o.Display, amountDigits)
+	b = appendFlags(b, o.PostOnly, o.SelfTrade(o.Account != [16]byte{}), engine.Rejected)
 	b = appendUnits(append(b, `,"filledAmount":`...), 0, max(amountDigits, 0), true)
-	b = appendEcho(append(b, `,"remainingAmount":`...), o.amount, amountDigits)
-	b = appendUnits(append(b, `,"decrementedAmount":`...), 0, max(amountDigits, 0), o.quote == nil)
+	b = appendEcho(append(b, `,"remainingAmount":`...), o.Amount, amountDigits)
+	b = appendUnits(append(b, `,"decrementedAmount":`...), 0, max(amountDigits, 0), o.Quote == nil)
 	b = appendUnits(append(b, `,"filledQuoteAmount":`...), 0, max(totalDigits, 0), true)
-	b = strconv.AppendInt(append(b, `,"averagePrice":null,"createdAtNs":`...), a.timeNs, 10)
-	b = strconv.AppendUint(append(b, `,"seq":`...), uint64(a.seq), 10)
-	b = append(append(b, `,"fills":[],"rejectReason":"`...), a.reason.String()...)
+	b = strconv.AppendInt(append(b, `,"averagePrice":null,"createdAtNs":`...), a.TimeNs, 10)
+	b = strconv.AppendUint(append(b, `,"seq":`...), uint64(a.Seq), 10)
+	b = append(append(b, `,"fills":[],"rejectReason":"`...), a.Reason.String()...)
 	return append(b, `"}`...)
 }
 
 // appendResult appends this command's result in a batch.
-func (a *orderAnswer) appendResult(b []byte) []byte {
-	if a.found || a.request != nil {
-		return a.appendOrder(b)
+func appendResult(b []byte, a *entry.Answer) []byte {
+	if a.Found || a.Place != nil {
+		return appendOrder(b, a)
 	}
-	b = strconv.AppendUint(append(b, `{"orderId":`...), uint64(a.order), 10)
-	b = append(append(b, `,"status":"Rejected","rejectReason":"`...), a.reason.String()...)
+	b = strconv.AppendUint(append(b, `{"orderId":`...), uint64(a.Order), 10)
+	b = append(append(b, `,"status":"Rejected","rejectReason":"`...), a.Reason.String()...)
 	return append(b, `"}`...)
 }
 

@@ -6,7 +6,9 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"tickhive/accounts"
 	"tickhive/engine"
+	"tickhive/internal/entry"
 	"tickhive/internal/fixed"
 	"tickhive/internal/refuse"
 )
@@ -66,7 +68,7 @@ func (s *Internal) getBook(c *Ctx) *refuse.Refusal {
 			for i := range book.sides[side] {
 				account := book.sides[side][i].Account
 				if _, ok := book.uuids[account]; !ok {
-					book.uuids[account] = s.opt.Accounts.ID(account)
+					book.uuids[account] = accounts.UserID(uint32(account))
 				}
 			}
 		}
@@ -77,7 +79,7 @@ func (s *Internal) getBook(c *Ctx) *refuse.Refusal {
 	}
 	if s.opt.Settle != nil {
 		if err := s.opt.Settle(); err != nil {
-			return exchangeError(err)
+			return entry.NotApplied(err)
 		}
 	}
 	c.Private(book.append(nil))

@@ -1,12 +1,12 @@
 package server
 
 import (
-	"fmt"
-	"strings"
+	"strconv"
 
 	"github.com/valyala/fasthttp"
 
 	"tickhive/engine"
+	"tickhive/internal/entry"
 	"tickhive/internal/refuse"
 )
 
@@ -23,149 +23,168 @@ func internalOrderRoutes(s *Internal) []*Route {
 	}
 }
 
-// instrument returns the instrument of a pair code, nil if there is none.
-func (s *Internal) instrument(code []byte) *engine.Instrument {
-	if v := s.opt.Board.Load().Lookup(string(code)); v != nil {
-		return v.Instrument
-	}
-	return nil
+// orderBody is the reused memory of a request that carries orders, and the request. It is
+// pooled. Owner: one request at a time.
+type orderBody struct {
+	*entry.Request
+	reader   bodyReader
+	rendered []byte
 }
 
-// account returns the number of a request's account.
-func (s *Internal) account(id [16]byte) (engine.AccountID, *refuse.Refusal) {
-	if id == [16]byte{} {
-		return 0, nil
+// maxRendered is the largest answer whose memory is kept for the next request.
+const maxRendered = 2 << 20
+
+func (s *Internal) take(c *Ctx) *orderBody {
+	b := s.bodies.Get().(*orderBody)
+	b.Request = s.opt.Entry.Take(0)
+	b.reader.reset(c.PostBody())
+	return b
+}
+
+func (s *Internal) give(b *orderBody) {
+	s.opt.Entry.Give(b.Request)
+	b.Request = nil
+	b.reader.reset(nil)
+	if cap(b.rendered) > maxRendered {
+		b.rendered = nil
 	}
-	return s.opt.Accounts.Open(id)
+	s.bodies.Put(b)
 }
 
 // placeOrder serves POST /orders.
 func (s *Internal) placeOrder(c *Ctx) *refuse.Refusal {
-	b := s.take()
+	b := s.take(c)
 	defer s.give(b)
-	b.decoded = append(b.decoded[:0], batchCommand{kind: batchPlace})
-	o := &b.decoded[0].place
-	b.reader.reset(c.PostBody())
-	if err := b.reader.decodeOrder(o); err != nil {
+	cmd := b.One()
+	cmd.Kind = entry.PlaceOrder
+	if err := b.reader.decodeOrder(&cmd.Place); err != nil {
 		return badBody(err)
 	}
-	ins := s.instrument(o.pair)
-	if ins == nil {
-		return refuse.Missing("currencyPairCode", "There is no pair %s.", o.pair)
-	}
-	account, err := s.account(o.account)
-	if err != nil {
-		return err
-	}
-	b.resize(1)
-	buildPlace(&b.batch.Commands[0], o, ins, account)
-	b.answers[0].request, b.answers[0].ins = o, ins
-	if err := b.submit(); err != nil {
-		return err
-	}
-	return s.sendOrder(c, b)
+	return s.submitOne(c, b)
 }
 
-func (s *Internal) sendOrder(c *Ctx, b *orderBatch) *refuse.Refusal {
-	c.Private(b.answers[0].appendOrder(make([]byte, 0, 1024)))
+// submitOne submits the request's only command and sends the order.
+func (s *Internal) submitOne(c *Ctx, b *orderBody) *refuse.Refusal {
+	if err := b.SubmitOne(); err != nil {
+		return err
+	}
+	c.Private(appendOrder(make([]byte, 0, 1024), &b.Answers[0]))
 	return nil
 }
 
-// orderOf returns the order id of the path and the instrument of its pair.
-func (s *Internal) orderOf(c *Ctx) (engine.OrderID, *engine.Instrument, *refuse.Refusal) {
-	text := c.PathParam("id")
-	n, ok := parseInteger([]byte(text))
-	if !ok {
-		return 0, nil, refuse.Param("id", "The order id must be an integer.")
+// placeBatch serves POST /orders/batch. It checks the shape of every command before the engine
+// applies the first one.
+func (s *Internal) placeBatch(c *Ctx) *refuse.Refusal {
+	b := s.take(c)
+	defer s.give(b)
+	var berr *bodyError
+	if b.Commands, berr = b.reader.decodeBatch(b.Commands); berr != nil {
+		return badBody(berr)
 	}
-	id := engine.OrderID(n)
-	if n >= 0 && n <= maxOrderID && id.Pair() < engine.MaxPairs {
-		if v := s.opt.Board.Load().View(id.Pair()); v != nil {
-			return id, v.Instrument, nil
+	if err := b.Submit(); err != nil {
+		return err
+	}
+	out := append(b.rendered[:0], `{"results":[`...)
+	for i := range b.Answers {
+		if i > 0 {
+			out = append(out, ',')
 		}
+		out = appendResult(out, &b.Answers[i])
 	}
-	return 0, nil, noOrder(text)
+	b.rendered = append(out, "]}"...)
+	c.sendOwned(b.rendered)
+	return nil
 }
 
-func noOrder(id string) *refuse.Refusal { return refuse.Missing("id", "There is no order %s.", id) }
+// sendOwned sends a copy of body, because the caller reuses the memory of body.
+func (c *Ctx) sendOwned(body []byte) {
+	c.Response.Header.SetCanonical(hdrCacheControl, valNoStore)
+	c.Response.Header.SetContentTypeBytes(valJSON)
+	c.Response.SetBody(body)
+}
 
 // getOrder serves GET /orders/{id}.
 func (s *Internal) getOrder(c *Ctx) *refuse.Refusal {
-	id, ins, err := s.orderOf(c)
+	a, err := s.opt.Entry.Order(0, c.PathParam("id"))
 	if err != nil {
 		return err
 	}
-	a := orderAnswer{ins: ins}
-	err = s.query(func() {
-		if a.rec, a.found = s.opt.History.Order(id); a.found {
-			a.uuid = s.opt.Accounts.ID(a.rec.Account)
-		}
-	})
-	if err != nil {
-		return err
-	}
-	if !a.found {
-		return noOrder(c.PathParam("id"))
-	}
-	c.Private(a.appendOrder(nil))
+	c.Private(appendOrder(nil, &a))
 	return nil
 }
 
 // cancelOrder serves DELETE /orders/{id}.
 func (s *Internal) cancelOrder(c *Ctx) *refuse.Refusal {
-	id, ins, err := s.orderOf(c)
+	id, _, err := s.opt.Entry.ParseOrder(0, c.PathParam("id"))
 	if err != nil {
 		return err
 	}
-	b := s.take()
+	b := s.take(c)
 	defer s.give(b)
-	b.resize(1)
-	b.batch.Commands[0] = engine.Command{Kind: engine.Cancel, Pair: ins.ID, Order: id, Flags: engine.FlagAllAccount}
-	return s.change(c, b, ins)
+	*b.One() = entry.Command{Kind: entry.CancelOrder, Order: id}
+	return s.submitOne(c, b)
 }
 
 // replaceOrder serves PATCH /orders/{id}.
 func (s *Internal) replaceOrder(c *Ctx) *refuse.Refusal {
-	b := s.take()
+	b := s.take(c)
 	defer s.give(b)
-	var p replaceRequest
-	b.reader.reset(c.PostBody())
-	if err := b.reader.decodeReplace(&p); err != nil {
+	cmd := b.One()
+	cmd.Kind = entry.ReplaceOrder
+	if err := b.reader.decodeReplace(&cmd.Replace); err != nil {
 		return badBody(err)
 	}
-	id, ins, err := s.orderOf(c)
+	var err *refuse.Refusal
+	if cmd.Order, _, err = s.opt.Entry.ParseOrder(0, c.PathParam("id")); err != nil {
+		return err
+	}
+	return s.submitOne(c, b)
+}
+
+// cancelAll serves DELETE /orders?accountId=&currencyPairCode=.
+func (s *Internal) cancelAll(c *Ctx) *refuse.Refusal {
+	m := entry.MassCancel{Everyone: true, Pair: engine.ControlPair}
+	accountText, err := c.Str("accountId")
 	if err != nil {
 		return err
 	}
-	b.resize(1)
-	buildReplace(&b.batch.Commands[0], id, &p, ins)
-	return s.change(c, b, ins)
-}
-
-// change submits a cancel or replace of one order and sends the order.
-func (s *Internal) change(c *Ctx, b *orderBatch, ins *engine.Instrument) *refuse.Refusal {
-	b.answers[0].ins = ins
-	if err := b.submit(); err != nil {
+	code, err := c.Str("currencyPairCode")
+	if err != nil {
 		return err
 	}
-	if r := b.answers[0].reason; r != engine.NotRejected {
-		return replaceRefusal(r, b.batch.Commands[0].Order)
+	uuid, ok := parseUUID(accountText)
+	switch {
+	case accountText == "" && code == "":
+		return refuse.Param("accountId", "At least one of accountId and currencyPairCode is required.")
+	case accountText != "" && !ok:
+		return refuse.Param("accountId", "The parameter accountId must be a UUID.")
+	case code != "" && !isPairCode(code):
+		return refuse.Param("currencyPairCode", "The parameter currencyPairCode must be a pair code of the form BASE_QUOTE.")
 	}
-	return s.sendOrder(c, b)
+	if accountText != "" {
+		m.Everyone = false
+		if uuid != ([16]byte{}) {
+			if m.Account, ok = s.opt.Entry.Find(uuid); !ok {
+				return refuse.Missing("accountId", "There is no account %s.", accountText)
+			}
+		}
+	}
+	if code != "" {
+		ins := s.instrument([]byte(code))
+		if ins == nil {
+			return refuse.Missing("currencyPairCode", "There is no pair %s.", code)
+		}
+		m.Pair = ins.ID
+	}
+	canceled, err := s.opt.Entry.CancelAll(m)
+	if err != nil {
+		return err
+	}
+	c.Private(appendCanceled(canceled))
+	return nil
 }
 
-// replaceRefusal returns the refusal of a replace of the order id.
-func replaceRefusal(r engine.Reason, id engine.OrderID) *refuse.Refusal {
-	field := refusalFields[r]
-	switch r {
-	case engine.UnknownOrder, engine.UnknownPair:
-		return noOrder(fmt.Sprint(uint64(id)))
-	case engine.OrderClosed:
-		return refuse.New(reasonCode(r), "", "The order %d is closed, or a stop that waits.", id)
-	case engine.TotalOutOfRange, engine.InsufficientFunds:
-		field = "amount"
-	case engine.DuplicateClientOrderID: // a replace has no client order id
-		field = ""
-	}
-	return refuse.New(reasonCode(r), field, "The order %d stays as it is: %s.", id, strings.ReplaceAll(r.String(), "_", " "))
+// appendCanceled returns the body of a mass cancel.
+func appendCanceled(n int) []byte {
+	return append(strconv.AppendInt([]byte(`{"canceled":`), int64(n), 10), '}')
 }

@@ -20,10 +20,19 @@ import (
 	"tickhive/engine"
 	"tickhive/engine/sequencer"
 	"tickhive/internal/clock"
+	"tickhive/internal/entry"
 	"tickhive/internal/refuse"
 	"tickhive/marketdata"
 	"tickhive/marketdata/replica"
 )
+
+// Exchange is the interface to the engine: it submits commands and runs queries on the goroutine
+// that owns books and history. *sequencer.Loop implements it.
+type Exchange interface {
+	entry.Exchange
+	// AdvanceTo advances a virtual clock to ns and carries out all work that falls due.
+	AdvanceTo(ns int64) error
+}
 
 // InternalOptions configures the internal listener. Exchange, Core, History, Board and Clock
 // are required.
@@ -33,7 +42,7 @@ type InternalOptions struct {
 	History  *marketdata.History // read only inside Exchange.Query
 	Board    *marketdata.Board
 	Clock    clock.Clock
-	Accounts Accounts // nil: only the built-in account
+	Entry    *entry.Entry // nil: only the built-in account can trade
 
 	// Token, if not empty, must be in the header Authorization: Bearer of every request. If it
 	// is empty, the listener refuses requests that a web page may have sent.
@@ -72,7 +81,7 @@ type Internal struct {
 	edge  *edge
 	token [sha256.Size]byte // hash of the token: compared in constant time for any length
 
-	batches sync.Pool  // *orderBatch
+	bodies  sync.Pool  // *orderBody
 	setting sync.Mutex // one change of a pair or asset at a time: read, change, submit
 }
 
@@ -99,11 +108,17 @@ func NewInternal(o InternalOptions) (*Internal, error) {
 		o.MachineNs = clock.MachineNs
 	}
 	o.Connections = cmp.Or(o.Connections, DefaultInternalConns)
-	if o.Accounts == nil {
-		o.Accounts = noAccounts{}
+	if o.Entry == nil {
+		var err error
+		o.Entry, err = entry.New(entry.Options{
+			Exchange: o.Exchange, Core: o.Core, History: o.History, Board: o.Board, Clock: o.Clock,
+		})
+		if err != nil {
+			return nil, err
+		}
 	}
 	s := &Internal{opt: o, token: sha256.Sum256([]byte(o.Token))}
-	s.batches.New = func() any { return newOrderBatch(s) }
+	s.bodies.New = func() any { return new(orderBody) }
 	var table []*Route
 	for _, routes := range []func(s *Internal) []*Route{internalOrderRoutes, internalMarketRoutes, internalSystemRoutes} {
 		table = append(table, routes(s)...)
@@ -189,10 +204,18 @@ func (s *Internal) Accepts() AcceptStat { return s.edge.accepts.stat("internal")
 // RouteStats returns copies of the counters of every route.
 func (s *Internal) RouteStats() []RouteStat { return s.edge.stats() }
 
+// instrument returns the instrument of a pair code, nil if there is none.
+func (s *Internal) instrument(code []byte) *engine.Instrument {
+	if v := s.opt.Board.Load().Lookup(string(code)); v != nil {
+		return v.Instrument
+	}
+	return nil
+}
+
 // query runs fn on the goroutine that may read core and history.
 func (s *Internal) query(fn func()) *refuse.Refusal {
 	if err := s.opt.Exchange.Query(fn); err != nil {
-		return exchangeError(err)
+		return entry.NotApplied(err)
 	}
 	return nil
 }
@@ -208,7 +231,7 @@ func (s *Internal) control(cmd *engine.Command) (refused engine.Reason, err *ref
 		},
 	}
 	if serr := s.opt.Exchange.Submit(&b); serr != nil {
-		return 0, submitError(serr, "The change", "look at the pair or asset before you repeat the request.")
+		return 0, entry.Unconfirmed(serr, "The change", "look at the pair or asset before you repeat the request.")
 	}
 	return refused, nil
 }

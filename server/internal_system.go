@@ -11,6 +11,7 @@ import (
 	"github.com/valyala/fasthttp/fasthttpadaptor"
 
 	"tickhive/internal/clock"
+	"tickhive/internal/entry"
 	"tickhive/internal/refuse"
 )
 
@@ -116,11 +117,11 @@ func (s *Internal) setClock(c *Ctx) *refuse.Refusal {
 		return refuse.Param(field, "The member %s must not move the clock back.", field)
 	}
 	target = max(target, now)
-	if target-now > int64(maxAdvance) || target > maxStampNs {
+	if target-now > int64(maxAdvance) || target > entry.MaxStampNs {
 		return refuse.Param(field, "The member %s must move the clock by at most 366d, and not beyond the year 2200.", field)
 	}
 	if err := s.opt.Exchange.AdvanceTo(target); err != nil {
-		e := submitError(err, "The move of the clock, or what fell due on the way,", "look at the clock.")
+		e := entry.Unconfirmed(err, "The move of the clock, or what fell due on the way,", "look at the clock.")
 		if e.Field == "at" {
 			e = refuse.Param(field, "The member %s must not move the clock back.", field)
 		}

@@ -25,7 +25,7 @@ func agentError(err error, look string) *refuse.Refusal {
 	case errors.Is(err, wal.ErrBusy):
 		return refuse.Later(1, "Too many changes wait; nothing was changed.")
 	case errors.Is(err, wal.ErrOutcomeUnknown):
-		return outcomeUnknown("The change", "look at "+look+" before you repeat the request.")
+		return refuse.Unknown("The change", "look at "+look+" before you repeat the request.")
 	case errors.Is(err, wal.ErrClosed):
 		return refuse.Later(5, "The server is shutting down; nothing was changed.")
 	}

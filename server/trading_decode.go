@@ -1,6 +1,9 @@
 package server
 
-import "tickhive/engine"
+import (
+	"tickhive/engine"
+	"tickhive/internal/entry"
+)
 
 // tradingMembers is the order of reported members (docs/contract/trading.md#place-an-order).
 var tradingMembers = []string{
@@ -9,8 +12,9 @@ var tradingMembers = []string{
 }
 
 // decodeTradingOrder reads the body of POST /api/orders.
-func (r *bodyReader) decodeTradingOrder(o *orderRequest) *bodyError {
-	*o = orderRequest{}
+func (r *bodyReader) decodeTradingOrder(p *entry.Place) *bodyError {
+	*p = entry.Place{}
+	o := orderReader{Place: p}
 	market := false
 	if r.object() {
 		for key, ok := r.member(); ok; key, ok = r.member() {
@@ -20,34 +24,34 @@ func (r *bodyReader) decodeTradingOrder(o *orderRequest) *bodyError {
 			case "type", "accountId":
 				r.unknown() // members of the internal API only
 			default:
-				r.readOrderMember(o, key)
+				r.readOrderMember(&o, key)
 			}
 		}
 		if r.err == nil && len(r.wrong) == 0 {
-			r.checkTradingOrder(o, market)
+			r.checkTradingOrder(&o, market)
 		}
 	}
 	return r.inOrder(tradingMembers...)
 }
 
 // checkTradingOrder sets the order type and checks the rules between members.
-func (r *bodyReader) checkTradingOrder(o *orderRequest, market bool) {
+func (r *bodyReader) checkTradingOrder(o *orderReader, market bool) {
 	o.typeGiven = true
 	switch {
-	case market && o.stop != nil:
-		o.typ = engine.StopMarket
+	case market && o.Stop != nil:
+		o.Type = engine.StopMarket
 	case market:
-		o.typ = engine.Market
-	case o.stop != nil:
-		o.typ = engine.StopLimit
+		o.Type = engine.Market
+	case o.Stop != nil:
+		o.Type = engine.StopLimit
 	default:
-		o.typ = engine.Limit
+		o.Type = engine.Limit
 	}
-	if market && o.price != nil && decimalSign(o.price) == 0 {
-		o.price = nil // some clients always send a price, and send 0 here
+	if market && o.Price != nil && decimalSign(o.Price) == 0 {
+		o.Price = nil // some clients always send a price, and send 0 here
 	}
 	r.require("side", o.sideGiven)
-	r.require("currencyPairCode", o.pair != nil)
+	r.require("currencyPairCode", o.Pair != nil)
 	if len(r.wrong) == 0 {
 		r.checkOrder(o)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"tickhive/accounts"
 	"tickhive/engine"
+	"tickhive/internal/entry"
 	"tickhive/internal/refuse"
 	"tickhive/marketdata"
 )
@@ -85,7 +86,7 @@ func (d lists) userOrders(c *Ctx) *refuse.Refusal {
 	}
 	found, qerr := d.opt.History.Orders(q, d.opt.Exchange.Query)
 	if qerr != nil {
-		return exchangeError(qerr)
+		return entry.NotApplied(qerr)
 	}
 	root := d.opt.Board.Load()
 	c.Private(appendList(nil, found, func(b []byte, r *marketdata.OrderRecord) []byte {
@@ -102,7 +103,7 @@ func (d lists) userDeals(c *Ctx) *refuse.Refusal {
 	}
 	found, qerr := d.opt.History.Fills(q, d.opt.Exchange.Query)
 	if qerr != nil {
-		return exchangeError(qerr)
+		return entry.NotApplied(qerr)
 	}
 	root := d.opt.Board.Load()
 	c.Private(appendList(nil, found, func(b []byte, f *marketdata.Fill) []byte {
@@ -113,22 +114,15 @@ func (d lists) userDeals(c *Ctx) *refuse.Refusal {
 
 // orderDeals serves GET /api/orders/{orderId}/deals: the order and its deals, newest first.
 func (d lists) orderDeals(c *Ctx) *refuse.Refusal {
-	id, v, err := d.orderParam(c)
+	a, err := d.entry.Order(c.account(), c.PathParam("orderId"))
 	if err != nil {
 		return err
 	}
-	var rec marketdata.OrderRecord
-	found := false
-	if qerr := d.opt.Exchange.Query(func() { rec, found = d.opt.History.Order(id) }); qerr != nil {
-		return exchangeError(qerr)
-	}
-	if !found || rec.Account != c.account() {
-		return noTradingOrder(c.PathParam("orderId"))
-	}
+	rec, ins := &a.Record, a.Instrument
 	slices.Reverse(rec.Fills)
-	b := appendUserOrder([]byte{'{'}, &rec, v.Instrument, c.Caller.UserID)
+	b := appendUserOrder([]byte{'{'}, rec, ins, c.Caller.UserID)
 	b = appendList(append(b, `,"deals":`...), rec.Fills, func(b []byte, f *marketdata.Fill) []byte {
-		return append(appendFillFee(appendFillDeal(append(b, '{'), f, v.Instrument), f, v.Instrument), '}')
+		return append(appendFillFee(appendFillDeal(append(b, '{'), f, ins), f, ins), '}')
 	})
 	c.Private(append(b, '}'))
 	return nil

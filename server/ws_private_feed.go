@@ -132,7 +132,7 @@ func appendFill(b []byte, f *marketdata.Fill, ins *engine.Instrument) []byte {
 }
 
 func (d *AccountDesk) appendOrderOf(b []byte, r *marketdata.OrderRecord, ins *engine.Instrument) []byte {
-	return appendUserOrder(b, r, ins, string(appendUUID(nil, d.ID(r.Account))))
+	return appendUserOrder(b, r, ins, string(appendUUID(nil, accounts.UserID(uint32(r.Account)))))
 }
 
 // balanceChanged records a changed balance. The accounts state calls it under its lock.

@@ -8,7 +8,6 @@ import (
 
 	"tickhive/accounts"
 	"tickhive/engine"
-	"tickhive/engine/sequencer"
 	"tickhive/internal/fixed"
 	"tickhive/server"
 )
@@ -126,7 +125,7 @@ func (x *exchange) demoTrades(desk *server.AccountDesk) error {
 			}
 			rest := engine.Command{Kind: engine.CancelAll, Pair: v.Instrument.ID, Account: n}
 			for _, cmd := range []engine.Command{sell, buy, rest} {
-				if err := x.demoOrder(desk, cmd); err != nil {
+				if err := desk.Entry().Do(cmd); err != nil { // the market may refuse it
 					return err
 				}
 			}
@@ -145,20 +144,6 @@ func demoLots(in *engine.Instrument, ticks int64) int64 {
 		return 1
 	}
 	return int64(lots.Lo)*10 + 1
-}
-
-// demoOrder submits one order with its funds held. The market may refuse it without an error.
-func (x *exchange) demoOrder(desk *server.AccountDesk, cmd engine.Command) error {
-	held := desk.Prepare(&cmd)
-	taken := false
-	b := sequencer.Batch{Commands: []engine.Command{cmd}, Collect: func(_ int, _ *engine.Command, events []engine.Event) {
-		taken = events[0].Kind == engine.EventAccepted
-	}}
-	err := x.gate.Submit(&b)
-	if held != nil {
-		desk.Done(held, taken)
-	}
-	return err
 }
 
 // demoKey prints a key pair once and on a terminal only: it is in no file and no log.

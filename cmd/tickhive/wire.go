@@ -142,7 +142,7 @@ func (x *exchange) makeServers() error {
 	}
 	io := server.InternalOptions{
 		Exchange: &x.gate, Core: x.core, History: x.feed.History(), Board: x.feed.Board(), Clock: x.clock,
-		Accounts:  x.desk,
+		Entry:     x.desk.Entry(),
 		Resources: []server.InternalResource{x.desk.InternalResource, x.agents.desk.Internal},
 		Token:     x.cfg.Internal.Token, Hosts: x.cfg.Internal.Hosts, Connections: x.places.internal, Ready: &x.ready, LogLevel: &x.log.level, Log: x.log.Logger,
 	}

@@ -4,10 +4,11 @@ import "strings"
 
 const module = "tickhive/"
 
-// mayImport is the direction of imports: what a folder may use of this module. internal
-// is always allowed; the longest matching folder counts.
+// mayImport is the direction of imports: what a folder may use of this module. The longest
+// matching folder counts. A folder of internal without a row is always allowed.
 var mayImport = map[string][]string{
 	"internal":         {},
+	"internal/entry":   {"accounts", "engine", "marketdata"},
 	"engine":           {},
 	"engine/sequencer": {"engine"},
 	"marketdata":       {"engine"},
@@ -18,7 +19,7 @@ var mayImport = map[string][]string{
 	"hive":             {},
 	"sim":              {"sim", "engine", "marketdata"},
 	"sim/life":         {"launchpad", "hive"},
-	"server":           {"server", "engine", "marketdata", "aggregator", "accounts", "launchpad", "hive"},
+	"server":           {"server", "engine", "marketdata", "aggregator", "accounts", "launchpad", "hive", "internal/entry"},
 	"client":           {"client"},
 	"bench":            {"bench", "client", "engine", "marketdata", "sim"},
 	"bench/limits":     {"bench", "engine", "marketdata"},
@@ -34,15 +35,21 @@ var pure = map[string][]string{
 	"accounts/auth": {"internal/wal", "internal/vfs", "internal/clock"},
 }
 
+// folderOf returns the folder of mayImport that a package belongs to, empty for none.
+func folderOf(dir string) (folder string) {
+	for in := range mayImport {
+		if under(dir, in) && len(in) > len(folder) {
+			folder = in
+		}
+	}
+	return folder
+}
+
 // Imports reports imports against the arrows. Tests may look at more, but a client knows
 // nothing of ours but itself in its own files, and bench never imports server.
 func Imports(f *File) []string {
-	folder, allowed := "", []string(nil)
-	for dir, list := range mayImport {
-		if under(f.Dir, dir) && len(dir) > len(folder) {
-			folder, allowed = dir, list
-		}
-	}
+	folder := folderOf(f.Dir)
+	allowed := mayImport[folder]
 	if folder == "" {
 		return []string{f.at(f.AST.Package) + ": a folder without import arrows; add it to rules_imports.go"}
 	}
@@ -52,7 +59,7 @@ func Imports(f *File) []string {
 		switch {
 		case ours && !f.Test && under(p, pure[folder]...):
 			out = append(out, f.at(s.Pos())+": "+folder+" is pure and must not import "+p)
-		case !ours || under(p, folder) || folder != "client" && under(p, "internal"):
+		case !ours || under(p, folder) || folder != "client" && folderOf(p) == "internal":
 		case f.Test && !(folder == "bench" && under(p, "server")):
 		case !under(p, allowed...):
 			out = append(out, f.at(s.Pos())+": "+folder+" must not import "+p)

@@ -1,0 +1,68 @@
+package entry
+
+import (
+	"tickhive/engine"
+	"tickhive/marketdata"
+)
+
+// Answer is the outcome of one command. The goroutine that owns the history fills it right
+// after the command's fold, before any later command; the request's goroutine reads it.
+type Answer struct {
+	Record     marketdata.OrderRecord
+	Found      bool          // Record holds the order
+	Reason     engine.Reason // why the command was refused
+	Order      engine.OrderID
+	Seq        engine.Seq // of a refusal
+	TimeNs     int64
+	Place      *Place             // the order of a PlaceOrder
+	Instrument *engine.Instrument // nil: unknown pair
+}
+
+// collect fills a from the events of its command.
+func (a *Answer) collect(h *marketdata.History, caller engine.AccountID, cmd *engine.Command, events []engine.Event) {
+	first := &events[0]
+	a.Order, a.TimeNs, a.Seq = cmd.Order, first.TimeNs, events[len(events)-1].Seq
+	a.Found, a.Reason = false, engine.NotRejected
+	if first.Kind == engine.EventRejected {
+		a.Reason = first.Reason
+	}
+	if caller != 0 {
+		a.collectOwn(h, cmd, first)
+		return
+	}
+	switch {
+	case a.Reason == engine.UnknownPair && cmd.Kind != engine.Place:
+		a.Reason = engine.UnknownOrder // its id names a pair that does not exist
+		return
+	case a.Reason != engine.NotRejected:
+		return
+	case first.Kind == engine.EventRejected:
+		// A repeated client order id: return the first answer, as far as it is retained.
+		a.Order = first.Order
+		if a.Record, a.Found = h.FirstAnswer(a.Order); !a.Found {
+			a.Record, a.Found = h.Order(a.Order)
+		}
+		if !a.Found {
+			a.Reason = engine.DuplicateClientOrderID
+		}
+		return
+	case cmd.Kind == engine.Place:
+		a.Order = first.Order
+	}
+	if a.Record, a.Found = h.Order(a.Order); !a.Found {
+		panic("BUG: entry: the history lacks an order that was just answered")
+	}
+}
+
+// collectOwn fills the answer of a signed request, which shows the record of a changed order
+// and only the id of a new one.
+func (a *Answer) collectOwn(h *marketdata.History, cmd *engine.Command, first *engine.Event) {
+	if cmd.Kind == engine.Place {
+		a.Order = first.Order
+		return
+	}
+	a.Record, a.Found = h.Order(cmd.Order)
+	if !a.Found || a.Record.Account != cmd.Account {
+		a.Reason = engine.UnknownOrder // report unknown_order to non-owners, whatever its state
+	}
+}

@@ -1,0 +1,87 @@
+package entry
+
+import (
+	"tickhive/engine"
+	"tickhive/engine/sequencer"
+	"tickhive/internal/refuse"
+)
+
+// MassCancel selects the orders that CancelAll cancels.
+type MassCancel struct {
+	Caller   engine.AccountID // of a signed request, whose orders are meant; 0: an operator
+	Account  engine.AccountID // of an operator: whose orders
+	Everyone bool             // of an operator: the orders of every account
+	Pair     engine.PairID    // ControlPair: every pair
+}
+
+// CancelAll cancels the selected orders that are open when it is sequenced, and returns their
+// number. It reads the newest order ids at one instant, then cancels in parts, so that the
+// sequencer serves other requests in between. It does not cancel newer orders.
+func (e *Entry) CancelAll(m MassCancel) (canceled int, refusal *refuse.Refusal) {
+	var bounds []engine.OrderID
+	err := e.opt.Exchange.Query(func() {
+		core, pairs := e.opt.Core, []engine.PairID{m.Pair}
+		if m.Pair == engine.ControlPair {
+			pairs = core.PairsByCode()
+		}
+		for _, p := range pairs {
+			// A caller is answered by the engine, also when no order of the pair is open.
+			if last := core.LastOrderID(p); last.N() > 0 && (m.Caller != 0 || core.OpenOrders(p) > 0) {
+				bounds = append(bounds, last)
+			}
+		}
+	})
+	if err != nil {
+		return 0, NotApplied(err)
+	}
+	for _, bound := range bounds {
+		n, refusal := e.cancelPair(&m, bound)
+		if canceled += n; refusal != nil {
+			return canceled, refusal
+		}
+	}
+	return canceled, nil
+}
+
+// cancelPair cancels the orders of one pair up to the bound, part by part. A halted pair is a
+// refusal if the request named it; otherwise cancelPair skips it.
+func (e *Entry) cancelPair(m *MassCancel, bound engine.OrderID) (canceled int, refusal *refuse.Refusal) {
+	for {
+		part, reason := 0, engine.NotRejected
+		cmd := engine.Command{Kind: engine.CancelAll, Pair: bound.Pair(), Account: m.Account, Order: bound}
+		if m.Caller != 0 {
+			cmd.Account = m.Caller
+		} else if m.Everyone {
+			cmd.Flags = engine.FlagAllAccount
+		}
+		b := sequencer.Batch{
+			Commands: []engine.Command{cmd},
+			Collect: func(_ int, _ *engine.Command, events []engine.Event) {
+				for i := range events {
+					switch events[i].Kind {
+					case engine.EventCanceled:
+						part++
+					case engine.EventRejected:
+						reason = events[i].Reason
+					}
+				}
+			},
+		}
+		if err := e.opt.Exchange.Submit(&b); err != nil {
+			whose := "the"
+			if m.Caller != 0 {
+				whose = "your"
+			}
+			return canceled, Unconfirmed(err, "The cancels", "look at "+whose+" open orders, or repeat the request.")
+		}
+		if reason != engine.NotRejected {
+			if m.Pair == engine.ControlPair {
+				return canceled, nil
+			}
+			return canceled, refusalOf(reason, &cmd, m.Caller)
+		}
+		if canceled += part; part < engine.CancelAllPart {
+			return canceled, nil
+		}
+	}
+}

@@ -1,0 +1,123 @@
+package entry
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/google/uuid"
+
+	"tickhive/accounts"
+	"tickhive/engine"
+	"tickhive/engine/sequencer"
+	"tickhive/internal/clock"
+	"tickhive/internal/refuse"
+	"tickhive/marketdata"
+)
+
+// Exchange is the way to the engine. *sequencer.Loop implements it.
+type Exchange interface {
+	// Submit submits a batch and waits for its outcome.
+	Submit(b *sequencer.Batch) error
+	// Query runs fn between two commands on the goroutine that owns core and history.
+	Query(fn func()) error
+}
+
+// Options configures an Entry. All members are required.
+type Options struct {
+	Exchange Exchange
+	Core     *engine.Core        // read only inside Exchange.Query
+	History  *marketdata.History // read only inside Exchange.Query and Batch.Collect
+	Board    *marketdata.Board
+	Clock    clock.Clock
+}
+
+// Entry takes the orders of both listeners. Any goroutine may call its methods.
+type Entry struct {
+	opt      Options
+	requests sync.Pool // *Request
+	// stripes are locks that serialize commands with the same client order id and replaces of
+	// the same order: each needs the outcome of the other.
+	stripes [stripeCount]sync.Mutex
+
+	// Set by Attach, before the first request. Nil: only the built-in account exists.
+	state *accounts.State
+	view  *accounts.View
+}
+
+// New returns an Entry without users: the built-in account alone can trade.
+func New(o Options) (*Entry, error) {
+	if o.Exchange == nil || o.Core == nil || o.History == nil || o.Board == nil || o.Clock == nil {
+		return nil, errors.New("entry: Options need an exchange, core, history, board and clock")
+	}
+	e := &Entry{opt: o}
+	e.requests.New = func() any { return newRequest(e) }
+	return e, nil
+}
+
+// Attach sets the recovered accounts. The caller calls it once, before the first request.
+func (e *Entry) Attach(s *accounts.State) { e.state, e.view = s, s.View() }
+
+// Find returns the number of the user with that id. The built-in account is no user.
+func (e *Entry) Find(id [16]byte) (engine.AccountID, bool) {
+	if e.view == nil {
+		return 0, false
+	}
+	n, ok := e.view.NumberOf(id)
+	return engine.AccountID(n), ok && n != 0
+}
+
+// account returns the number of the account that an order names; the zero id is the built-in
+// account.
+func (e *Entry) account(id [16]byte) (engine.AccountID, *refuse.Refusal) {
+	if id == [16]byte{} {
+		return 0, nil
+	}
+	n, ok := e.Find(id)
+	if !ok {
+		return 0, refuse.Missing("accountId", "There is no account %s.", uuid.UUID(id))
+	}
+	return n, nil
+}
+
+// instrument returns the instrument of a pair code, nil if there is none.
+func (e *Entry) instrument(code []byte) *engine.Instrument {
+	if v := e.opt.Board.Load().Lookup(string(code)); v != nil {
+		return v.Instrument
+	}
+	return nil
+}
+
+// ParseOrder returns the order id that a path names and the instrument of its pair. caller is
+// the account of a signed request, 0 for an operator.
+func (e *Entry) ParseOrder(caller engine.AccountID, text string) (engine.OrderID, *engine.Instrument, *refuse.Refusal) {
+	digits := strings.TrimPrefix(text, "-")
+	if digits == "" || len(digits) > 19 || strings.Trim(digits, "0123456789") != "" {
+		return 0, nil, refuse.Param(orderParam(caller), "The order id must be an integer.")
+	}
+	n, _ := strconv.ParseInt(text, 10, 64) // it clamps
+	if id := engine.OrderID(n); n >= 0 && id.Pair() < engine.MaxPairs {
+		if v := e.opt.Board.Load().View(id.Pair()); v != nil {
+			return id, v.Instrument, nil
+		}
+	}
+	return 0, nil, noOrder(caller, text)
+}
+
+// Order returns the retained order that a path names. A signed request finds only the caller's
+// own orders.
+func (e *Entry) Order(caller engine.AccountID, text string) (Answer, *refuse.Refusal) {
+	id, ins, refusal := e.ParseOrder(caller, text)
+	if refusal != nil {
+		return Answer{}, refusal
+	}
+	a := Answer{Order: id, Instrument: ins}
+	if err := e.opt.Exchange.Query(func() { a.Record, a.Found = e.opt.History.Order(id) }); err != nil {
+		return Answer{}, NotApplied(err)
+	}
+	if !a.Found || caller != 0 && a.Record.Account != caller {
+		return Answer{}, noOrder(caller, text)
+	}
+	return a, nil
+}

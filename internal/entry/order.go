@@ -1,0 +1,180 @@
+package entry
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+
+	"tickhive/engine"
+	"tickhive/internal/fixed"
+)
+
+// Place is a new order, as sent: decimals are text of checked form until the pair's digits are
+// known. The slices may alias the body of the request.
+type Place struct {
+	Account  [16]byte // zero: the built-in account; a signed request is for its caller
+	Pair     []byte   // the pair's code
+	Side     engine.Side
+	Type     engine.OrderType
+	TIF      engine.TimeInForce
+	STP      engine.SelfTrade
+	STPGiven bool // false: the default of the account
+	PostOnly bool
+	Price    []byte // nil: not given, like all decimals here
+	Amount   []byte
+	Quote    []byte
+	Stop     []byte
+	Display  []byte
+	Client   []byte // the client order id; nil: none
+}
+
+// SelfTrade returns the order's self-trade prevention: by default a user's order does not
+// trade with the user's other orders.
+func (p *Place) SelfTrade(user bool) engine.SelfTrade {
+	if !p.STPGiven && user {
+		return engine.CancelTaker
+	}
+	return p.STP
+}
+
+// Replace holds the members of an order that change.
+type Replace struct {
+	Price, Amount []byte // nil: not given
+}
+
+// Kind selects what a Command does.
+type Kind uint8
+
+// The kinds. None is the zero value.
+const (
+	None Kind = iota
+	PlaceOrder
+	CancelOrder
+	ReplaceOrder
+)
+
+// Command is one command of a request, independent of how it was sent.
+type Command struct {
+	Kind    Kind
+	Place   Place
+	Order   engine.OrderID // CancelOrder, ReplaceOrder
+	Replace Replace
+	AtNs    int64 // the time of the command on a virtual clock
+	HasAt   bool
+}
+
+// buildPlace fills cmd from an order of the pair. Faults that only the text shows (off tick,
+// beyond int64) set cmd.Refuse, so that the engine sequences the refusal.
+func buildPlace(cmd *engine.Command, p *Place, ins *engine.Instrument, account engine.AccountID) {
+	*cmd = engine.Command{
+		Kind: engine.Place, Pair: ins.ID, Account: account,
+		Side: p.Side, Type: p.Type, TIF: p.TIF, STP: p.SelfTrade(account != 0),
+	}
+	if p.PostOnly {
+		cmd.Flags |= engine.FlagPostOnly
+	}
+	if p.Price != nil {
+		cmd.Price = readPrice(cmd, p.Price, ins.DigitsPrice)
+	}
+	if p.Stop != nil {
+		cmd.Stop = readPrice(cmd, p.Stop, ins.DigitsPrice)
+	}
+	if p.Amount != nil {
+		cmd.Amount = readAmount(cmd, p.Amount, ins.DigitsAmount)
+	}
+	if p.Quote != nil {
+		cmd.Flags |= engine.FlagQuote
+		cmd.Quote = readQuote(cmd, p.Quote, ins.DigitsTotal())
+	}
+	if p.Display != nil {
+		cmd.Display = readAmount(cmd, p.Display, ins.DigitsAmount)
+	}
+	if p.Client != nil {
+		cmd.Client = newClientID(cmd, string(p.Client))
+	}
+}
+
+// buildReplace fills cmd from a replace of an order of the pair.
+func buildReplace(cmd *engine.Command, p *Replace, ins *engine.Instrument) {
+	cmd.Kind = engine.Replace
+	if p.Price != nil {
+		cmd.Flags |= engine.FlagHasPrice
+		cmd.Price = readPrice(cmd, p.Price, ins.DigitsPrice)
+	}
+	if p.Amount != nil {
+		cmd.Flags |= engine.FlagHasAmount
+		cmd.Amount = readAmount(cmd, p.Amount, ins.DigitsAmount)
+	}
+}
+
+func readPrice(cmd *engine.Command, text []byte, digits int) int64 {
+	v, negative, res := fixed.TextUnits(text, digits)
+	switch {
+	case negative || v == 0 && res == fixed.UnitsExact:
+		setReason(cmd, engine.PriceNotPositive)
+	case res == fixed.UnitsOff:
+		setReason(cmd, engine.PriceOffTick)
+	case res == fixed.UnitsTooMany:
+		setReason(cmd, engine.PriceOutOfRange)
+	}
+	return v
+}
+
+func readAmount(cmd *engine.Command, text []byte, digits int) int64 {
+	v, negative, res := fixed.TextUnits(text, digits)
+	switch {
+	case negative || v == 0 && res == fixed.UnitsExact:
+		setReason(cmd, engine.AmountNotPositive)
+	case res == fixed.UnitsOff:
+		setReason(cmd, engine.AmountOffLot)
+	case res == fixed.UnitsTooMany:
+		setReason(cmd, engine.AmountOutOfRange)
+	}
+	return v
+}
+
+// readQuote returns a quote amount in product units (price units times amount units).
+func readQuote(cmd *engine.Command, text []byte, digitsTotal int) fixed.U128 {
+	d := fixed.MustText(text)
+	if d.Sign() <= 0 {
+		setReason(cmd, engine.AmountNotPositive)
+		return fixed.U128{}
+	}
+	q, rest := d.Abs().DivMod64(fixed.Pow10[fixed.Scale-digitsTotal])
+	if rest != 0 {
+		setReason(cmd, engine.AmountOffLot)
+	}
+	return q
+}
+
+// setReason sets the reason unless cmd has one: members are read in the order of
+// docs/contract/errors.md#order-refusals, so the first reason wins.
+func setReason(cmd *engine.Command, r engine.Reason) {
+	if cmd.Refuse == engine.NotRejected {
+		cmd.Refuse = r
+	}
+}
+
+// newClientID returns the client order id of a complete Place command: the text, the hash that
+// makes it unique and the hash of the content (docs/contract/matching.md#client-order-ids).
+// Stamped values (rates, limits) are no content: a repeat stays equal when they change.
+func newClientID(cmd *engine.Command, text string) *engine.ClientID {
+	var buf [128]byte
+	b := binary.BigEndian.AppendUint32(buf[:0], uint32(cmd.Account))
+	b = binary.BigEndian.AppendUint32(b, uint32(cmd.Pair))
+	id := &engine.ClientID{Text: text, Hash: hash128(append(b, text...))}
+
+	const content = engine.FlagPostOnly | engine.FlagQuote
+	b = append(buf[:0], byte(cmd.Side), byte(cmd.Type), byte(cmd.TIF), byte(cmd.STP), cmd.Flags&content, byte(cmd.Refuse))
+	for _, v := range [...]uint64{
+		uint64(cmd.Price), uint64(cmd.Amount), uint64(cmd.Stop), uint64(cmd.Display), cmd.Quote.Hi, cmd.Quote.Lo,
+	} {
+		b = binary.BigEndian.AppendUint64(b, v)
+	}
+	id.Content = hash128(b)
+	return id
+}
+
+func hash128(b []byte) [2]uint64 {
+	sum := sha256.Sum256(b)
+	return [2]uint64{binary.BigEndian.Uint64(sum[:8]), binary.BigEndian.Uint64(sum[8:16])}
+}

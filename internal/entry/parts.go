@@ -1,0 +1,174 @@
+package entry
+
+import (
+	"errors"
+	"fmt"
+
+	"tickhive/accounts"
+	"tickhive/engine"
+	"tickhive/engine/sequencer"
+	"tickhive/internal/refuse"
+)
+
+// parts reserves money for commands and submits them to the engine. A reservation sees only
+// commands that are already applied. Where a command depends on an earlier one of the same
+// request (its money, or the order that it replaces), parts submits the batch in parts:
+//
+//	part  := the longest run of commands that can be reserved now
+//	         ends before a command that lacks money, because an earlier one may bring it,
+//	         before one that spends all that is free, and before a replace of an order that
+//	         the part may place
+//	loop     reserve the part, submit it, release what no event took over
+//
+// Owner: the request; the slices are reused.
+type parts struct {
+	all    []engine.Command
+	batch  sequencer.Batch // Commands is the current part of all
+	offset int             // of the current part in all
+	held   []reservation   // of the current part
+	taken  []bool          // by index in all: the events took over the reservation
+
+	// keptBack is the refusal of a single order that lacks money and was not submitted.
+	keptBack engine.Reason
+}
+
+// reservation is the money that is reserved for a command.
+type reservation struct {
+	index int // in all
+	accounts.Reservation
+}
+
+// takenOver reports whether the events took over the command's reservation.
+func takenOver(cmd *engine.Command, events []engine.Event) bool {
+	if cmd.Kind == engine.Place {
+		return events[0].Kind == engine.EventAccepted
+	}
+	for i := range events {
+		if events[i].Kind == engine.EventReplaced && events[i].Order == cmd.Order {
+			return true
+		}
+	}
+	return false
+}
+
+// resize makes room for n commands, all zero.
+func (p *parts) resize(n int) {
+	if cap(p.all) < n {
+		p.all, p.taken = make([]engine.Command, n), make([]bool, n)
+	}
+	p.all, p.taken = p.all[:n], p.taken[:n]
+	p.batch.Stamped = false
+}
+
+// forget drops the references of the batch.
+func (p *parts) forget() {
+	clear(p.all)
+	clear(p.taken)
+	p.batch.Commands, p.offset, p.keptBack = nil, 0, engine.NotRejected
+}
+
+// submit submits all commands and ends their reservations. After an error, offset is the number
+// of commands that were applied before, and the batch is the part that was not confirmed. With
+// keepBack, an order that lacks money does not reach the engine (keptBack).
+func (p *parts) submit(e *Entry, keepBack bool) error {
+	locks := e.lock(p.all)
+	defer e.unlock(locks)
+	for p.offset = 0; p.offset < len(p.all); {
+		end := p.prepare(e, p.offset)
+		// An order with a client order id must reach the engine: it may repeat an accepted one.
+		if cmd := &p.all[0]; keepBack && cmd.Client == nil && cmd.Refuse == engine.InsufficientFunds {
+			p.keptBack = cmd.Refuse
+			return nil
+		}
+		p.batch.Commands = p.all[p.offset:end]
+		err := e.opt.Exchange.Submit(&p.batch)
+		p.settle(e, err)
+		if err != nil {
+			return err
+		}
+		p.offset = end
+	}
+	return nil
+}
+
+// settle releases the reservations of the current part that no event took over. Where the
+// outcome is unknown it releases none: the next start may find events that take them over.
+func (p *parts) settle(e *Entry, err error) {
+	for i := range p.held {
+		h := &p.held[i]
+		if !errors.Is(err, sequencer.ErrOutcomeUnknown) && (err != nil || !p.taken[h.index]) {
+			e.state.Release(h.Reservation)
+		}
+	}
+	p.held = p.held[:0]
+}
+
+// prepare reserves money for the commands from start on and returns the end of the part.
+func (p *parts) prepare(e *Entry, start int) (end int) {
+	for i := start; i < len(p.all); i++ {
+		cmd := &p.all[i]
+		if cmd.Kind != engine.Place && cmd.Kind != engine.Replace {
+			continue
+		}
+		if i > start && spendsAll(cmd) {
+			return i
+		}
+		before := cmd.Refuse
+		if r, held := e.prepare(cmd); held {
+			p.held = append(p.held, reservation{i, r})
+		}
+		if i > start && before == engine.NotRejected && cmd.Refuse == engine.InsufficientFunds {
+			cmd.Refuse = before
+			return i // an earlier command may bring the money, or replaces the same order
+		}
+		if cmd.Flags&engine.FlagUnheld != 0 && cmd.Kind == engine.Replace && placedIn(p.all[start:i], cmd.Pair) {
+			return i // an earlier command may place the order: its event creates the hold
+		}
+	}
+	return len(p.all)
+}
+
+// spendsAll reports whether cmd reserves the whole free balance at preparation.
+func spendsAll(cmd *engine.Command) bool {
+	return cmd.Kind == engine.Place && cmd.Account != 0 && cmd.Type == engine.Market &&
+		cmd.Side == engine.Buy && cmd.Flags&engine.FlagQuote == 0
+}
+
+// placedIn reports whether one of the commands places an account's order of the pair.
+func placedIn(cmds []engine.Command, pair engine.PairID) bool {
+	for i := range cmds {
+		if cmds[i].Kind == engine.Place && cmds[i].Account != 0 && cmds[i].Pair == pair {
+			return true
+		}
+	}
+	return false
+}
+
+// refused returns the refusal for a current part that the engine did not confirm.
+func (p *parts) refused(err error) *refuse.Refusal {
+	what, then := p.unknown()
+	r := Unconfirmed(err, what, then)
+	switch {
+	case p.offset == 0:
+	case r.Code == refuse.OutcomeUnknown:
+		r.Message = fmt.Sprintf("The first %d commands were applied. %s", p.offset, r.Message)
+	default:
+		r.Message = fmt.Sprintf("The first %d commands were applied, the others were not: %s", p.offset, r.Message)
+	}
+	return r
+}
+
+// unknown returns the texts for a current part whose outcome is unknown: what may have been
+// recorded, and what the client should do then.
+func (p *parts) unknown() (what, then string) {
+	const same = "repeat the request with the same clientOrderId"
+	switch cmd := &p.batch.Commands[0]; {
+	case len(p.batch.Commands) > 1 || p.offset > 0:
+		return "The commands, or some of them,", same + " in each order that has one, which is never placed twice; look at the others before you repeat them."
+	case cmd.Kind != engine.Place:
+		return "The change", "look at the order before you repeat the request."
+	case cmd.Client != nil:
+		return "The order", same + ": an order that was recorded is answered and not placed again."
+	}
+	return "The order", "look for it among the orders and deals before you place it again; an order with a clientOrderId can be repeated safely."
+}

@@ -1,0 +1,229 @@
+package entry
+
+import (
+	"fmt"
+
+	"tickhive/engine"
+	"tickhive/internal/refuse"
+)
+
+// MaxStampNs bounds the times of commands: the year 2200, far below the end of int64 nanoseconds.
+const MaxStampNs = 7_258_118_400 * int64(1e9)
+
+// Request is the commands of one request and their outcomes. It is pooled: Take, fill Commands,
+// submit, read Answers, Give.
+//
+// Owner: one request at a time; the slices are reused.
+type Request struct {
+	Commands []Command
+	Answers  []Answer // one for each command, after Submit or SubmitOne
+
+	e      *Entry
+	caller engine.AccountID // 0: an operator
+	parts  parts
+}
+
+func newRequest(e *Entry) *Request {
+	r := &Request{e: e}
+	r.parts.batch.Collect = func(i int, cmd *engine.Command, events []engine.Event) {
+		i += r.parts.offset
+		r.parts.taken[i] = takenOver(cmd, events)
+		if i < len(r.Answers) { // Do needs none
+			r.Answers[i].collect(e.opt.History, r.caller, cmd, events)
+		}
+	}
+	return r
+}
+
+// Take returns an empty request. caller is the account of a signed request, which reaches its
+// own orders only; 0 is an operator, who names the account of each new order and may change
+// every order.
+func (e *Entry) Take(caller engine.AccountID) *Request {
+	r := e.requests.Get().(*Request)
+	r.caller = caller
+	return r
+}
+
+// Give drops the references of the request and returns it to the pool. Its answers are invalid
+// from then on.
+func (e *Entry) Give(r *Request) {
+	clear(r.Commands)
+	clear(r.Answers)
+	r.Commands, r.Answers = r.Commands[:0], r.Answers[:0]
+	r.parts.forget()
+	e.requests.Put(r)
+}
+
+// One returns the only command of a request, for the caller to fill.
+func (r *Request) One() *Command {
+	r.Commands = append(r.Commands[:0], Command{})
+	return &r.Commands[0]
+}
+
+// resize makes room for n commands and their answers, all zero.
+func (r *Request) resize(n int) {
+	r.parts.resize(n)
+	if cap(r.Answers) < n {
+		r.Answers = make([]Answer, n)
+	}
+	r.Answers = r.Answers[:n]
+}
+
+// SubmitOne carries out the request's only command. It refuses an unknown pair, and every
+// command that the engine refuses but one: the new order of an operator, whose answer has the
+// reason.
+func (r *Request) SubmitOne() *refuse.Refusal {
+	if c := &r.Commands[0]; c.Kind == PlaceOrder && r.e.instrument(c.Place.Pair) == nil {
+		return refuse.Missing("currencyPairCode", "There is no pair %s.", c.Place.Pair)
+	}
+	r.resize(1)
+	if refusal := r.build(); refusal != nil {
+		refusal.Field = "accountId"
+		return refusal
+	}
+	if refusal := r.run(); refusal != nil {
+		return refusal
+	}
+	a, cmd := &r.Answers[0], &r.parts.all[0]
+	if r.parts.keptBack != engine.NotRejected {
+		a.Reason = r.parts.keptBack
+	}
+	if a.Reason == engine.NotRejected || r.caller == 0 && cmd.Kind == engine.Place {
+		return nil
+	}
+	return refusalOf(a.Reason, cmd, r.caller)
+}
+
+// Submit carries out all commands, in order. An unknown pair or order, and an order that the
+// engine refuses, refuses only its own command, whose answer has the reason.
+func (r *Request) Submit() *refuse.Refusal {
+	r.resize(len(r.Commands))
+	if refusal := r.build(); refusal != nil {
+		return refusal
+	}
+	if refusal := r.stamp(); refusal != nil {
+		return refusal
+	}
+	refusal := r.run()
+	if refusal != nil && refusal.Field == "at" {
+		refusal.Field = r.firstAt()
+		refusal.Message = "The member " + refusal.Field + " must not be before the clock."
+	}
+	return refusal
+}
+
+// Do carries out one engine command with its money reserved. It returns an error if the engine
+// did not get the command, and none if the engine refused it.
+func (e *Entry) Do(cmd engine.Command) error {
+	r := e.Take(0)
+	defer e.Give(r)
+	r.parts.resize(1)
+	r.parts.all[0] = cmd
+	return r.parts.submit(e, false)
+}
+
+// run checks and submits the built commands.
+func (r *Request) run() *refuse.Refusal {
+	all := r.parts.all
+	for i := range all {
+		if refusal := r.e.check(&all[i]); refusal != nil {
+			if len(all) > 1 {
+				refusal.Field = fmt.Sprintf("commands[%d].place.%s", i, refusal.Field)
+			}
+			return refusal
+		}
+	}
+	// An order that lacks money need not be sequenced, unless an operator wants its outcome.
+	if err := r.parts.submit(r.e, r.caller != 0 && len(all) == 1); err != nil {
+		return r.parts.refused(err)
+	}
+	return nil
+}
+
+// build builds the engine's commands.
+func (r *Request) build() *refuse.Refusal {
+	root := r.e.opt.Board.Load()
+	var lastCode string
+	var last *engine.Instrument
+	for i := range r.Commands {
+		c, cmd, a := &r.Commands[i], &r.parts.all[i], &r.Answers[i]
+		if c.Kind != PlaceOrder {
+			*cmd = engine.Command{Kind: engine.Cancel, Pair: engine.ControlPair, Order: c.Order, Account: r.caller}
+			if v := root.View(c.Order.Pair()); v != nil {
+				a.Instrument = v.Instrument
+				r.buildChange(cmd, c, v.Instrument)
+			}
+			continue
+		}
+		if string(c.Place.Pair) != lastCode {
+			lastCode, last = string(c.Place.Pair), r.e.instrument(c.Place.Pair)
+		}
+		a.Instrument, a.Place = last, &c.Place
+		account, refusal := r.caller, (*refuse.Refusal)(nil)
+		if account == 0 {
+			if account, refusal = r.e.account(c.Place.Account); refusal != nil {
+				refusal.Field = fmt.Sprintf("commands[%d].place.accountId", i)
+				return refusal
+			}
+		}
+		if last == nil {
+			*cmd = engine.Command{Kind: engine.Place, Pair: engine.ControlPair, Account: account}
+			continue
+		}
+		buildPlace(cmd, &c.Place, last, account)
+	}
+	return nil
+}
+
+// buildChange fills cmd from a cancel or replace of an order of the pair.
+func (r *Request) buildChange(cmd *engine.Command, c *Command, ins *engine.Instrument) {
+	cmd.Pair = ins.ID
+	if r.caller == 0 {
+		cmd.Flags = engine.FlagAllAccount
+	}
+	if c.Kind == ReplaceOrder {
+		buildReplace(cmd, &c.Replace, ins)
+	}
+}
+
+// stamp sets the times of the commands if the request has any. A command without a time gets
+// the time of the command before it; the first one gets the clock's time.
+func (r *Request) stamp() *refuse.Refusal {
+	stamped := false
+	for i := range r.Commands {
+		if r.Commands[i].HasAt {
+			if !r.e.opt.Clock.Virtual() {
+				field := fmt.Sprintf("commands[%d].at", i)
+				return refuse.Param(field, "The member %s needs a virtual clock; this one is real.", field)
+			}
+			stamped = true
+			break
+		}
+	}
+	if !stamped {
+		return nil
+	}
+	r.parts.batch.Stamped = true
+	last := r.e.opt.Clock.NowNs()
+	for i := range r.Commands {
+		c := &r.Commands[i]
+		if c.HasAt {
+			if c.AtNs < last || c.AtNs > MaxStampNs {
+				field := fmt.Sprintf("commands[%d].at", i)
+				return refuse.Param(field, "The member %s must not go back in time nor beyond the year 2200.", field)
+			}
+			last = c.AtNs
+		}
+		r.parts.all[i].TimeNs = last
+	}
+	return nil
+}
+
+func (r *Request) firstAt() string {
+	for i := range r.Commands {
+		if r.Commands[i].HasAt {
+			return fmt.Sprintf("commands[%d].at", i)
+		}
+	}
+	return "commands"
+}
