@@ -16,7 +16,7 @@ import (
 
 // AccountOptions configures an AccountDesk. Exchange, Core, History, Board and Clock are required.
 type AccountOptions struct {
-	Exchange Exchange
+	Exchange entry.Exchange
 	Core     *engine.Core        // read only inside Exchange.Query
 	History  *marketdata.History // read only inside Exchange.Query and Collect
 	Board    *marketdata.Board

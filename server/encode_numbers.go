@@ -1,6 +1,10 @@
 package server
 
-import "tickhive/internal/fixed"
+import (
+	"strconv"
+
+	"tickhive/internal/fixed"
+)
 
 // appendRate appends v units of 10^-digits as the shortest decimal: rates, limits, percents.
 func appendRate(dst []byte, v int64, digits int) []byte {
@@ -13,4 +17,9 @@ func appendUnits(b []byte, v int64, digits int, applies bool) []byte {
 		return append(b, "null"...)
 	}
 	return fixed.AppendI64(b, v, digits)
+}
+
+// appendCanceled returns the body of a mass cancel.
+func appendCanceled(n int) []byte {
+	return append(strconv.AppendInt([]byte(`{"canceled":`), int64(n), 10), '}')
 }

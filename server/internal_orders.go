@@ -1,8 +1,6 @@
 package server
 
 import (
-	"strconv"
-
 	"github.com/valyala/fasthttp"
 
 	"tickhive/engine"
@@ -182,9 +180,4 @@ func (s *Internal) cancelAll(c *Ctx) *refuse.Refusal {
 	}
 	c.Private(appendCanceled(canceled))
 	return nil
-}
-
-// appendCanceled returns the body of a mass cancel.
-func appendCanceled(n int) []byte {
-	return append(strconv.AppendInt([]byte(`{"canceled":`), int64(n), 10), '}')
 }

@@ -6,13 +6,14 @@ import (
 	"testing"
 
 	"tickhive/engine"
+	"tickhive/internal/entry"
 	"tickhive/server"
 )
 
 // queries is an exchange that counts its queries and places an order after each, which
 // ends at once.
 type queries struct {
-	server.Exchange
+	entry.Exchange
 	n     int
 	after func()
 }
