@@ -7,15 +7,15 @@ import (
 )
 
 func sourceWrong() *refuse.Refusal {
-	return invalid("sourceAgentId", "sourceAgentId is required: queen-N, scout-N or worker-N.")
+	return refuse.Param("sourceAgentId", "sourceAgentId is required: queen-N, scout-N or worker-N.")
 }
 
 func typeWrong() *refuse.Refusal {
-	return invalid("actionType", "actionType is not one of the known types.")
+	return refuse.Param("actionType", "actionType is not one of the known types.")
 }
 
 func reasonWrong() *refuse.Refusal {
-	return invalid("reasonCode", "reasonCode is required: 1 to %d printable ASCII characters.", MaxReason)
+	return refuse.Param("reasonCode", "reasonCode is required: 1 to %d printable ASCII characters.", MaxReason)
 }
 
 // check is the rules of one action that need no state.
@@ -27,7 +27,7 @@ func (a *Act) check() *refuse.Refusal {
 		return typeWrong()
 	}
 	if a.Type == Suspension && a.TokenID == 0 {
-		return invalid("targetTokenId", "A suspension names a token.")
+		return refuse.Param("targetTokenId", "A suspension names a token.")
 	}
 	if rej := a.checkPayload(); rej != nil {
 		return rej
@@ -57,7 +57,7 @@ func (a *Act) checkPayload() *refuse.Refusal {
 		return rej
 	}
 	if word := string(members["suspended"]); a.Type == Suspension && word != "true" && word != "false" {
-		return invalid(field+".suspended", "A suspension says suspended: true or false.")
+		return refuse.Param(field+".suspended", "A suspension says suspended: true or false.")
 	}
 	return nil
 }
@@ -94,14 +94,14 @@ func (s *State) planAct(nowNs int64, cmd Act) (Record, *refuse.Refusal) {
 
 func (s *State) logFull(more uint64) *refuse.Refusal {
 	if s.log.n+more > MaxEntries {
-		return full("The action log holds %d entries, its limit.", MaxEntries)
+		return refuse.Later(fullSec, "The action log holds %d entries, its limit.", MaxEntries)
 	}
 	return nil
 }
 
 // agent resolves an id to an agent that exists.
 func (s *State) agent(id string) (Agent, bool) {
-	a, ok := ParseAgent(id)
+	a, ok := parseAgent(id)
 	if !ok {
 		return a, false
 	}

@@ -21,8 +21,8 @@ var tierNames = [...]string{"", "queen", "scout", "worker"}
 
 func (t Tier) String() string { return tierNames[t] }
 
-// ParseTier finds a tier by its wire name.
-func ParseTier(name string) (Tier, bool) {
+// parseTier finds a tier by its wire name.
+func parseTier(name string) (Tier, bool) {
 	for t := Queen; t <= WorkerTier; t++ {
 		if tierNames[t] == name {
 			return t, true
@@ -40,11 +40,11 @@ type Agent struct {
 // String is the agent's id on the wire.
 func (a Agent) String() string { return a.Tier.String() + "-" + strconv.FormatUint(uint64(a.N), 10) }
 
-// ParseAgent reads an id of the form tier-number; whether the agent exists is another
+// parseAgent reads an id of the form tier-number; whether the agent exists is another
 // question.
-func ParseAgent(id string) (a Agent, ok bool) {
+func parseAgent(id string) (a Agent, ok bool) {
 	name, number, _ := strings.Cut(id, "-")
-	if a.Tier, ok = ParseTier(name); !ok {
+	if a.Tier, ok = parseTier(name); !ok {
 		return Agent{}, false
 	}
 	n, err := strconv.ParseUint(number, 10, 32)
@@ -82,8 +82,8 @@ var actionNames = [actionTypes]string{
 
 func (t ActionType) String() string { return actionNames[t] }
 
-// ParseActionType finds an action type by its wire name.
-func ParseActionType(name string) (ActionType, bool) {
+// parseActionType finds an action type by its wire name.
+func parseActionType(name string) (ActionType, bool) {
 	for i, n := range actionNames {
 		if n == name {
 			return ActionType(i), true

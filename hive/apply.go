@@ -55,7 +55,7 @@ func (s *State) Apply(rec *Record) Result {
 	case RecVote:
 		s.applyVote(rec, &res)
 	case RecTick:
-		s.applyCloses(rec, &res)
+		s.applyCloses(rec)
 	case RecAct:
 	default:
 		panic("BUG: hive: unknown record")

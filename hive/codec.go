@@ -9,19 +9,12 @@ import (
 // RecordVersion is the version of records and snapshots.
 const RecordVersion = 1
 
-// AppendRecord appends the journal form of rec.
-func AppendRecord(dst []byte, rec *Record) []byte {
-	c := wire.Writer(dst)
-	rec.code(c)
-	return c.Bytes()
-}
+// appendRecord appends the journal form of rec.
+func appendRecord(dst []byte, rec *Record) []byte { return wire.Append(dst, rec.code) }
 
-// DecodeRecord is the inverse of AppendRecord; it refuses anything else.
-func DecodeRecord(b []byte) (Record, error) {
-	var rec Record
-	c := wire.Reader(b)
-	rec.code(c)
-	if err := c.End(); err != nil {
+// DecodeRecord is the inverse of appendRecord; it refuses anything else.
+func DecodeRecord(b []byte) (rec Record, err error) {
+	if err := wire.Decode(b, rec.code); err != nil {
 		return Record{}, fmt.Errorf("hive: record: %w", err)
 	}
 	return rec, nil

@@ -66,9 +66,9 @@ func FuzzDecodeRecord(f *testing.F) {
 		if err != nil {
 			return
 		}
-		raw := AppendRecord(nil, &rec)
+		raw := appendRecord(nil, &rec)
 		again, err := DecodeRecord(raw)
-		if err != nil || !bytes.Equal(AppendRecord(nil, &again), raw) {
+		if err != nil || !bytes.Equal(appendRecord(nil, &again), raw) {
 			t.Fatalf("%x decodes, but %x does not come back: %v", b, raw, err)
 		}
 	})
@@ -83,7 +83,7 @@ func FuzzDecodeSnapshot(f *testing.F) {
 			return
 		}
 		again, err := DecodeSnapshot(s.AppendSnapshot(nil), r.s.opt)
-		if err != nil || again.StateHash() != s.StateHash() {
+		if err != nil || hashOf(again) != hashOf(s) {
 			t.Fatalf("a state that decodes does not come back: %v", err)
 		}
 	})
@@ -109,8 +109,8 @@ func TestASnapshotWithAChangedEntryIsRefused(t *testing.T) {
 }
 
 func TestEveryFieldOfStateChangesTheHash(t *testing.T) {
-	want := busy(t).s.StateHash()
-	if busy(t).s.StateHash() != want {
+	want := hashOf(busy(t).s)
+	if hashOf(busy(t).s) != want {
 		t.Fatal("the same commands give two hashes")
 	}
 	worker := func(change func(w *Worker)) func(s *State) {
@@ -156,7 +156,7 @@ func TestEveryFieldOfStateChangesTheHash(t *testing.T) {
 	} {
 		r := busy(t)
 		change(r.s)
-		if r.s.StateHash() == want {
+		if hashOf(r.s) == want {
 			t.Errorf("%s does not show in the hash", name)
 		}
 	}

@@ -100,7 +100,6 @@ type Result struct {
 	Entry    EntryInfo    // act
 	Proposal ProposalInfo // propose
 	Vote     VoteInfo     // vote
-	Closed   []string     // tick: ids of the proposals that closed
 }
 
 // code names every member of every kind once, for both directions.

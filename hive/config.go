@@ -79,11 +79,11 @@ func (p *patch) on(cfg *Config) *Config {
 // parseObject reads a payload: a JSON object of at most MaxPayload bytes.
 func parseObject(payload, field string) (map[string]json.RawMessage, *refuse.Refusal) {
 	if len(payload) > MaxPayload {
-		return nil, invalid(field, "%s is at most %d bytes.", field, MaxPayload)
+		return nil, refuse.Param(field, "%s is at most %d bytes.", field, MaxPayload)
 	}
 	var members map[string]json.RawMessage
 	if payload == "" || payload[0] != '{' || json.Unmarshal([]byte(payload), &members) != nil {
-		return nil, invalid(field, "%s is an object.", field)
+		return nil, refuse.Param(field, "%s is an object.", field)
 	}
 	return members, nil
 }
@@ -93,7 +93,7 @@ func parsePatch(members map[string]json.RawMessage, field string) (p patch, rej 
 	if raw, ok := members[memberSlippage]; ok {
 		n, err := strconv.ParseInt(string(raw), 10, 64)
 		if err != nil || n < MinSlippageBps || n > MaxSlippageBps {
-			return p, invalid(field+"."+memberSlippage, "%s is an integer from %d to %d.", memberSlippage, MinSlippageBps, MaxSlippageBps)
+			return p, refuse.Param(field+"."+memberSlippage, "%s is an integer from %d to %d.", memberSlippage, MinSlippageBps, MaxSlippageBps)
 		}
 		p.slippage = &n
 	}
@@ -104,14 +104,14 @@ func parsePatch(members map[string]json.RawMessage, field string) (p patch, rej 
 			i = slices.Index(mevNames[:], name)
 		}
 		if i < 0 {
-			return p, invalid(field+"."+memberMEV, "%s is off, standard or strict.", memberMEV)
+			return p, refuse.Param(field+"."+memberMEV, "%s is off, standard or strict.", memberMEV)
 		}
 		m := MEV(i)
 		p.mev = &m
 	}
 	if raw, ok := members[memberSignals]; ok {
 		if !parseSignals(raw, &p.signals) {
-			return p, invalid(field+"."+memberSignals, "%s is an array of at most %d names of 1 to %d bytes.", memberSignals, MaxSignals, MaxSignalBytes)
+			return p, refuse.Param(field+"."+memberSignals, "%s is an array of at most %d names of 1 to %d bytes.", memberSignals, MaxSignals, MaxSignalBytes)
 		}
 	}
 	return p, nil

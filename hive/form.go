@@ -17,15 +17,15 @@ type VoteForm struct{ ProposalID, Vote, Comment json.RawMessage }
 func (f VoteForm) Parse() (CastVote, *refuse.Refusal) {
 	var v CastVote
 	if !readString(f.ProposalID, &v.ProposalID) || v.ProposalID == "" {
-		return v, invalid("proposalId", "proposalId is required: a string.")
+		return v, refuse.Param("proposalId", "proposalId is required: a string.")
 	}
 	var word string
 	ok := readString(f.Vote, &word)
 	if ok {
-		v.Vote, ok = ParseVote(word)
+		v.Vote, ok = parseVote(word)
 	}
 	if !ok {
-		return v, invalid("vote", "vote is required: yes, no or abstain.")
+		return v, refuse.Param("vote", "vote is required: yes, no or abstain.")
 	}
 	if !absent(f.Comment) && !readString(f.Comment, &v.Comment) {
 		return v, commentWrong()
@@ -43,12 +43,12 @@ func (f ActionForm) Parse() (Act, *refuse.Refusal) {
 		return a, sourceWrong()
 	}
 	if !readID(f.TargetTokenID, &a.TokenID) {
-		return a, invalid("targetTokenId", "targetTokenId is required: an integer, 0 for no token.")
+		return a, refuse.Param("targetTokenId", "targetTokenId is required: an integer, 0 for no token.")
 	}
 	var word string
 	ok := readString(f.ActionType, &word)
 	if ok {
-		a.Type, ok = ParseActionType(word)
+		a.Type, ok = parseActionType(word)
 	}
 	if !ok {
 		return a, typeWrong()
@@ -72,12 +72,12 @@ type ProposalForm struct{ TokenID, Topic, Payload, Proposer, Urgent json.RawMess
 func (f ProposalForm) Parse() (Propose, *refuse.Refusal) {
 	var p Propose
 	if !readID(f.TokenID, &p.TokenID) {
-		return p, invalid("tokenId", "tokenId is required: an integer.")
+		return p, refuse.Param("tokenId", "tokenId is required: an integer.")
 	}
 	var word string
 	ok := readString(f.Topic, &word)
 	if ok {
-		p.Topic, ok = ParseTopic(word)
+		p.Topic, ok = parseTopic(word)
 	}
 	if !ok {
 		return p, topicWrong()
@@ -97,7 +97,7 @@ func (f ProposalForm) Parse() (Propose, *refuse.Refusal) {
 		p.Urgent = true
 	case "", "null", "false":
 	default:
-		return p, invalid("urgent", "urgent is true or false.")
+		return p, refuse.Param("urgent", "urgent is true or false.")
 	}
 	return p, nil
 }

@@ -22,7 +22,7 @@ func (q *LogQuery) Check() *refuse.Refusal {
 		return rej
 	}
 	if q.Since != nil && q.Until != nil && *q.Since > *q.Until {
-		return invalid("since", "since is not after until.")
+		return refuse.Param("since", "since is not after until.")
 	}
 	return nil
 }
@@ -61,12 +61,4 @@ func (v *View) Log(q LogQuery) List[EntryInfo] {
 		out.Items = append(out.Items, v.log.entry(list.at(hi-1-i)).info(v.seed, v.genesisNs))
 	}
 	return out
-}
-
-// Entry is one entry with the hash that it carries; ok is false for an unknown id.
-func (v *View) Entry(id uint64) (EntryInfo, bool) {
-	if id == 0 || id > v.log.n {
-		return EntryInfo{}, false
-	}
-	return v.log.entry(id).info(v.seed, v.genesisNs), true
 }

@@ -26,6 +26,9 @@ const (
 	KeptComments = 50
 	// RecentActions is the number of entries that a worker's views show.
 	RecentActions = 20
+	// fullSec is the Retry-After of a refusal because a limit is reached: only time or an
+	// operator helps.
+	fullSec = 60
 	// MaxPageSize of every list, and the defaults (docs/contract/launchpad.md#tokens,
 	// docs/contract/hive.md#action-log).
 	MaxPageSize            = 100

@@ -27,8 +27,8 @@ var (
 
 func (t Topic) String() string { return topicNames[t] }
 
-// ParseTopic finds a topic by its wire name.
-func ParseTopic(name string) (Topic, bool) {
+// parseTopic finds a topic by its wire name.
+func parseTopic(name string) (Topic, bool) {
 	for i, n := range topicNames {
 		if n == name {
 			return Topic(i), true
@@ -86,11 +86,11 @@ func parseProposalID(id string) (uint32, bool) {
 }
 
 func topicWrong() *refuse.Refusal {
-	return invalid("topic", "topic is required: slippage_cap, mev_protection or signal_subscriptions.")
+	return refuse.Param("topic", "topic is required: slippage_cap, mev_protection or signal_subscriptions.")
 }
 
 func proposerWrong() *refuse.Refusal {
-	return invalid("proposer", "proposer is required: a string of 1 to %d bytes.", MaxProposer)
+	return refuse.Param("proposer", "proposer is required: a string of 1 to %d bytes.", MaxProposer)
 }
 
 func (p *Propose) checkPayload() *refuse.Refusal {
@@ -105,11 +105,11 @@ func (p *Propose) checkPayload() *refuse.Refusal {
 	want := topicMembers[p.Topic]
 	for name := range members {
 		if name != want {
-			return invalid(field+"."+name, "The payload of %s is %s alone.", p.Topic, want)
+			return refuse.Param(field+"."+name, "The payload of %s is %s alone.", p.Topic, want)
 		}
 	}
 	if _, ok := members[want]; !ok {
-		return invalid(field+"."+want, "The payload of %s is %s.", p.Topic, want)
+		return refuse.Param(field+"."+want, "The payload of %s is %s.", p.Topic, want)
 	}
 	_, rej = parsePatch(members, field)
 	return rej
@@ -136,7 +136,7 @@ func (s *State) planPropose(nowNs int64, cmd Propose) (Record, *refuse.Refusal) 
 		return Record{}, unknownWorker("tokenId")
 	}
 	source := Agent{WorkerTier, w.ID}
-	if _, form := ParseAgent(cmd.Proposer); form {
+	if _, form := parseAgent(cmd.Proposer); form {
 		if source, ok = s.agent(cmd.Proposer); !ok {
 			return Record{}, refuse.New(refuse.NotFound, "proposer", "There is no agent %q.", cmd.Proposer)
 		}
@@ -226,7 +226,7 @@ func (s *State) planCloses(nowNs int64, rec *Record) {
 	})
 }
 
-func (s *State) applyCloses(rec *Record, res *Result) {
+func (s *State) applyCloses(rec *Record) {
 	for _, cl := range rec.Closes {
 		p := s.editProposal(cl.Proposal)
 		p.Status = ProposalRejected
@@ -239,7 +239,6 @@ func (s *State) applyCloses(rec *Record, res *Result) {
 		w.ActiveProposals--
 		w.closedSec = append(w.closedSec, p.ClosesSec)
 		s.put(w)
-		res.Closed = append(res.Closed, p.ID())
 	}
 }
 

@@ -13,9 +13,9 @@ type Page struct{ Page, PageSize int64 }
 func (p Page) Check() *refuse.Refusal {
 	switch {
 	case p.Page < 1:
-		return invalid("page", "page is at least 1.")
+		return refuse.Param("page", "page is at least 1.")
 	case p.PageSize < 1 || p.PageSize > MaxPageSize:
-		return invalid("pageSize", "pageSize is 1 to %d.", MaxPageSize)
+		return refuse.Param("pageSize", "pageSize is 1 to %d.", MaxPageSize)
 	}
 	return nil
 }

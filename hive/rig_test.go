@@ -1,6 +1,7 @@
 package hive
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"math/big"
@@ -38,7 +39,7 @@ func newRig(t testing.TB, change ...func(*Options)) *rig {
 	if err := opt.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	r := &rig{t: t, s: New(opt), now: start}
+	r := &rig{t: t, s: newState(opt), now: start}
 	r.must(Begin{})
 	return r
 }
@@ -63,7 +64,7 @@ func (r *rig) toNs(ns int64) {
 }
 
 func (r *rig) apply(rec Record) Result {
-	raw := AppendRecord(nil, &rec)
+	raw := appendRecord(nil, &rec)
 	back, err := DecodeRecord(raw)
 	if err != nil || !reflect.DeepEqual(rec, back) {
 		r.t.Fatalf("record %+v came back as %+v: %v", rec, back, err)
@@ -102,12 +103,12 @@ func (r *rig) must(cmd Command) Result {
 func (r *rig) refused(cmd Command, code refuse.Code, field string) {
 	r.t.Helper()
 	r.due()
-	hash := r.s.StateHash()
+	hash := hashOf(r.s)
 	_, rej := r.do(cmd)
 	if rej == nil || rej.Code != code || rej.Field != field || rej.Message == "" {
 		r.t.Fatalf("%T %+v: got %+v, want %s %q", cmd, cmd, rej, code, field)
 	}
-	if r.s.StateHash() != hash {
+	if hashOf(r.s) != hash {
 		r.t.Fatalf("%T: a refusal changed the state", cmd)
 	}
 }
@@ -167,6 +168,9 @@ func (r *rig) open(cmd Propose) string {
 	return p.ID()
 }
 
+// hashOf is the SHA-256 of a state's canonical bytes.
+func hashOf(s *State) [32]byte { return sha256.Sum256(s.AppendSnapshot(nil)) }
+
 // check compares with a state from the snapshot, and with one that replays all records
 // before it folds any fact, in the opposite order and twice.
 func (r *rig) check() {
@@ -178,7 +182,7 @@ func (r *rig) check() {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	replay := New(r.s.opt)
+	replay := newState(r.s.opt)
 	for _, raw := range r.records {
 		rec, err := DecodeRecord(raw)
 		if err != nil {
@@ -192,7 +196,7 @@ func (r *rig) check() {
 		}
 	}
 	for name, s := range map[string]*State{"snapshot": again, "replay": replay} {
-		if s.StateHash() != r.s.StateHash() {
+		if hashOf(s) != hashOf(r.s) {
 			r.t.Fatalf("the state from the %s has another hash", name)
 		}
 		if s.NextNs() != r.s.NextNs() {

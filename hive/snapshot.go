@@ -1,7 +1,6 @@
 package hive
 
 import (
-	"crypto/sha256"
 	"fmt"
 	"slices"
 
@@ -39,13 +38,10 @@ func (s *State) AppendSnapshot(dst []byte) []byte {
 	return c.Bytes()
 }
 
-// StateHash is the SHA-256 of the canonical bytes.
-func (s *State) StateHash() [32]byte { return sha256.Sum256(s.AppendSnapshot(nil)) }
-
 // DecodeSnapshot rebuilds a state from AppendSnapshot's bytes and refuses anything that
 // does not add up: the hash chain is recomputed and must end at the head.
 func DecodeSnapshot(b []byte, opt Options) (*State, error) {
-	s := New(opt)
+	s := newState(opt)
 	c := wire.Reader(b)
 	s.codeHead(c)
 	entries := c.Len(0)

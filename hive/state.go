@@ -45,8 +45,8 @@ type State struct {
 // copies the nodes on its path.
 const degree = 16
 
-// New is an empty hive. opt must be valid.
-func New(opt Options) *State {
+// newState returns an empty hive. opt must be valid.
+func newState(opt Options) *State {
 	set := func() *btree.Map[uint64, struct{}] { return btree.NewMap[uint64, struct{}](degree) }
 	return &State{
 		opt: opt, seed: opt.Seed, genesisNs: opt.GenesisNs,
@@ -75,10 +75,5 @@ func (s *State) NextNs() int64 {
 	return next * secondNs
 }
 
-// Due is a Tick when something is due at nowNs.
-func (s *State) Due(nowNs int64) []Command {
-	if next := s.NextNs(); next == 0 || next > nowNs {
-		return nil
-	}
-	return []Command{Tick{}}
-}
+// Due returns the Tick that carries out everything due.
+func (s *State) Due(int64) []Command { return []Command{Tick{}} }

@@ -15,8 +15,8 @@ var voteNames = [votes]string{"yes", "no", "abstain"}
 
 func (v VoteKind) String() string { return voteNames[v] }
 
-// ParseVote finds a vote by its wire name.
-func ParseVote(name string) (VoteKind, bool) {
+// parseVote finds a vote by its wire name.
+func parseVote(name string) (VoteKind, bool) {
 	for i, n := range voteNames {
 		if n == name {
 			return VoteKind(i), true

@@ -16,7 +16,6 @@ type View struct {
 	nowNs        int64
 	nextNs       int64
 	seq          uint64
-	launchpadSeq uint64
 	maxActiveSec int64
 	maxBoostSec  int64
 
@@ -40,7 +39,7 @@ func (s *State) Publish() { s.published.Store(s.View()) }
 func (s *State) View() *View {
 	return &View{
 		opt: s.opt, seed: s.seed, genesisNs: s.genesisNs, nowNs: s.nowNs, nextNs: s.NextNs(),
-		seq: s.seq, launchpadSeq: s.launchpadSeq, maxActiveSec: s.maxActiveSec, maxBoostSec: s.maxBoostSec,
+		seq: s.seq, maxActiveSec: s.maxActiveSec, maxBoostSec: s.maxBoostSec,
 		log: s.log.logView, all: s.all, untargeted: s.untargeted,
 		workers: s.workers.Copy(), byToken: s.byToken.Copy(), byStatus: s.byStatus.Copy(),
 		proposals: s.proposals.Copy(), byState: s.byState.Copy(), byWorker: s.byWorker.Copy(), byWorkerState: s.byWorkerState.Copy(),
@@ -49,9 +48,6 @@ func (s *State) View() *View {
 
 // Seq is the number of records that the view reflects.
 func (v *View) Seq() uint64 { return v.seq }
-
-// LaunchpadSeq is the newest launchpad record whose fact the view reflects.
-func (v *View) LaunchpadSeq() uint64 { return v.launchpadSeq }
 
 // Newest returns the newest workerId, 0 when there is none. It is not the number of
 // workers: facts arrive in any order.
@@ -65,15 +61,6 @@ func (v *View) Entries() uint64 { return v.log.n }
 
 // Head is the hash of the last entry.
 func (v *View) Head() Hash { return v.log.head }
-
-// EachEntry calls yield for every entry, oldest first.
-func (v *View) EachEntry(yield func(Entry) bool) {
-	for id := uint64(1); id <= v.log.n; id++ {
-		if !yield(v.log.entry(id)) {
-			return
-		}
-	}
-}
 
 // atSec returns the second as of which the view answers a query of nowNs.
 func (v *View) atSec(nowNs int64) int64 {

@@ -9,15 +9,15 @@ import (
 )
 
 func commentWrong() *refuse.Refusal {
-	return invalid("comment", "comment is a string of at most %d characters.", MaxComment)
+	return refuse.Param("comment", "comment is a string of at most %d characters.", MaxComment)
 }
 
 func (v *CastVote) check() *refuse.Refusal {
 	if v.ProposalID == "" {
-		return invalid("proposalId", "proposalId is required: a string.")
+		return refuse.Param("proposalId", "proposalId is required: a string.")
 	}
 	if v.Vote >= votes {
-		return invalid("vote", "vote is required: yes, no or abstain.")
+		return refuse.Param("vote", "vote is required: yes, no or abstain.")
 	}
 	if utf8.RuneCountInString(v.Comment) > MaxComment || !utf8.ValidString(v.Comment) {
 		return commentWrong()
@@ -54,7 +54,7 @@ func (s *State) planVote(nowNs int64, cmd CastVote) (Record, *refuse.Refusal) {
 		return Record{}, refuse.New(refuse.AlreadyVoted, "proposalId", "The user has already voted on %s.", p.ID())
 	}
 	if len(s.voters[p.N]) >= MaxVoters {
-		return Record{}, full("%s has %d votes, the limit.", p.ID(), MaxVoters)
+		return Record{}, refuse.Later(fullSec, "%s has %d votes, the limit.", p.ID(), MaxVoters)
 	}
 	if rej := s.logFull(1 + uint64(s.closeQueue.Len())); rej != nil {
 		return Record{}, rej

@@ -1,5 +1,7 @@
 package hive
 
+import "tickhive/internal/refuse"
+
 // Status is a worker's state (docs/contract/api.md).
 type Status uint8
 
@@ -76,6 +78,10 @@ func (w *Worker) idleAt() int64 { return max(w.LastActiveSec, w.BoostSec) + idle
 
 // lastActive is lastActiveAt at nowSec.
 func (w *Worker) lastActive(nowSec int64) int64 { return max(w.LastActiveSec, min(nowSec, w.BoostSec)) }
+
+func unknownWorker(field string) *refuse.Refusal {
+	return refuse.Missing(field, "No worker has this token id.")
+}
 
 // known is the worker if its fact has been folded.
 func (s *State) known(id uint32) (*Worker, bool) {

@@ -37,7 +37,7 @@ func (s *State) decide(nowNs int64, cmd Command) (Record, *refuse.Refusal) {
 		return s.planBoost(nowNs, cmd)
 	case InjectFault:
 		if cmd.Count == 0 || cmd.Count > MaxFaults || s.faults+cmd.Count > MaxFaults {
-			return Record{}, invalid("count", "count is 1 to %d, those still to fail included.", MaxFaults)
+			return Record{}, refuse.Param("count", "count is 1 to %d, those still to fail included.", MaxFaults)
 		}
 		return Record{Kind: RecInject, Count: cmd.Count}, nil
 	case Tick:

@@ -81,17 +81,23 @@ func (s *State) countHolder(as asset, by int64) {
 	s.put(t)
 }
 
-func amountWrong(field string) *refuse.Refusal { return invalid(field, "%s must be above 0.", field) }
+func amountWrong(field string) *refuse.Refusal {
+	return refuse.Param(field, "%s must be above 0.", field)
+}
+
+func tooLittle(field, currency string) *refuse.Refusal {
+	return refuse.New(refuse.InsufficientFunds, field, "The balance of %s does not cover the amount.", currency)
+}
 
 func (s *State) planDeposit(cmd Deposit) (Record, *refuse.Refusal) {
 	if cmd.Currency >= currencies {
-		return Record{}, invalid("currencyCode", "The ledger holds NATIVE and USBI.")
+		return Record{}, refuse.Param("currencyCode", "The ledger holds NATIVE and USBI.")
 	}
 	if cmd.Amount.IsZero() {
 		return Record{}, amountWrong("amount")
 	}
 	if maxBalance.Less(cmd.Amount) || maxBalance.Less(s.balance(cmd.To, cmd.Currency.asset()).Add(cmd.Amount)) {
-		return Record{}, invalid("amount", "No balance may pass 10^20.")
+		return Record{}, refuse.Param("amount", "No balance may pass 10^20.")
 	}
 	return Record{Kind: RecDeposit, To: cmd.To, Currency: cmd.Currency, In: cmd.Amount}, nil
 }
@@ -106,7 +112,7 @@ func (s *State) applyDeposit(rec *Record, res *Result) {
 
 func (s *State) planWithdraw(cmd Withdraw) (Record, *refuse.Refusal) {
 	if cmd.Currency >= currencies {
-		return Record{}, invalid("currencyCode", "The ledger holds NATIVE and USBI.")
+		return Record{}, refuse.Param("currencyCode", "The ledger holds NATIVE and USBI.")
 	}
 	if cmd.Amount.IsZero() {
 		return Record{}, amountWrong("amount")

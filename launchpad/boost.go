@@ -36,7 +36,7 @@ func ParseTier(name string) (Tier, bool) {
 
 func (s *State) planBoost(nowNs int64, cmd BuyBoost) (Record, *refuse.Refusal) {
 	if cmd.Tier == NoTier || cmd.Tier >= tiers {
-		return Record{}, invalid("tier", "tier is one of short, standard, extended, premium.")
+		return Record{}, refuse.Param("tier", "tier is one of short, standard, extended, premium.")
 	}
 	t, ok := s.tokens.Get(cmd.Token)
 	if !ok {

@@ -37,7 +37,7 @@ func TestBoostsStackAndExpireAtTheExactSecond(t *testing.T) {
 		t.Fatal("expired early")
 	}
 	// A restart that sleeps through the end.
-	again, err := DecodeSnapshot(r.s.AppendSnapshot(nil), r.s.opt)
+	again, err := decodeSnapshot(r.s.AppendSnapshot(nil), r.s.opt)
 	if err != nil {
 		t.Fatal(err)
 	}

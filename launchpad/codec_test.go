@@ -38,9 +38,9 @@ func samples() []Record {
 
 func TestEveryCutOfARecordIsRefused(t *testing.T) {
 	for _, rec := range samples() {
-		raw := AppendRecord(nil, &rec)
+		raw := appendRecord(nil, &rec)
 		for n := range raw {
-			if _, err := DecodeRecord(raw[:n]); err == nil {
+			if _, err := decodeRecord(raw[:n]); err == nil {
 				t.Errorf("kind %d: %d of %d bytes decode", rec.Kind, n, len(raw))
 			}
 		}
@@ -49,16 +49,16 @@ func TestEveryCutOfARecordIsRefused(t *testing.T) {
 
 func FuzzDecodeRecord(f *testing.F) {
 	for _, rec := range samples() {
-		f.Add(AppendRecord(nil, &rec))
+		f.Add(appendRecord(nil, &rec))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		rec, err := DecodeRecord(b)
+		rec, err := decodeRecord(b)
 		if err != nil {
 			return
 		}
-		raw := AppendRecord(nil, &rec)
-		again, err := DecodeRecord(raw)
-		if err != nil || !bytes.Equal(AppendRecord(nil, &again), raw) {
+		raw := appendRecord(nil, &rec)
+		again, err := decodeRecord(raw)
+		if err != nil || !bytes.Equal(appendRecord(nil, &again), raw) {
 			t.Fatalf("%x decodes, but %x does not come back: %v", b, raw, err)
 		}
 	})
@@ -69,12 +69,12 @@ func FuzzDecodeSnapshot(f *testing.F) {
 	market(r, rand.New(rand.NewPCG(3, 3)), 6, nil)
 	f.Add(r.s.AppendSnapshot(nil))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		s, err := DecodeSnapshot(b, DefaultOptions())
+		s, err := decodeSnapshot(b, DefaultOptions())
 		if err != nil {
 			return
 		}
-		again, err := DecodeSnapshot(s.AppendSnapshot(nil), DefaultOptions())
-		if err != nil || again.StateHash() != s.StateHash() {
+		again, err := decodeSnapshot(s.AppendSnapshot(nil), DefaultOptions())
+		if err != nil || hashOf(again) != hashOf(s) {
 			t.Fatalf("a state that decodes does not come back: %v", err)
 		}
 	})
@@ -88,7 +88,7 @@ func TestASnapshotThatDoesNotAddUpIsRefused(t *testing.T) {
 	for i := range good {
 		bad := bytes.Clone(good)
 		bad[i] ^= 1
-		if s, err := DecodeSnapshot(bad, r.s.opt); err == nil {
+		if s, err := decodeSnapshot(bad, r.s.opt); err == nil {
 			accepted++ // names, times and the like; never an amount
 			if s.Check() != nil {
 				t.Fatalf("byte %d: accepted, but does not add up", i)
@@ -105,8 +105,8 @@ func TestEveryFieldOfStateChangesTheHash(t *testing.T) {
 		r.must(InjectFault{Count: 1})
 		return r.s
 	}
-	want := base().StateHash()
-	if base().StateHash() != want {
+	want := hashOf(base())
+	if hashOf(base()) != want {
 		t.Fatal("the same commands give two hashes")
 	}
 	for name, change := range map[string]func(s *State){
@@ -131,7 +131,7 @@ func TestEveryFieldOfStateChangesTheHash(t *testing.T) {
 	} {
 		s := base()
 		change(s)
-		if s.StateHash() == want {
+		if hashOf(s) == want {
 			t.Errorf("%s does not show in the hash", name)
 		}
 	}

@@ -105,8 +105,8 @@ func (s Side) Currency() Currency {
 	return USBICoin
 }
 
-// ParseSide finds a side by its wire name.
-func ParseSide(name string) (Side, bool) {
+// parseSide finds a side by its wire name.
+func parseSide(name string) (Side, bool) {
 	for s := range Side(sides) {
 		if s.String() == name {
 			return s, true

@@ -36,7 +36,7 @@
 // X-As-Of is the largest list block that no later spawn can get. A walk with it sees every
 // token once, even when tokens are spawned meanwhile within the same second.
 //
-// Reading order: amount, text, usd, ledger, options, command, reject, token, form, spawn,
+// Reading order: amount, text, usd, ledger, options, command, token, form, spawn,
 // balance, pool, window, boost, state, apply, index, view, list, codec, snapshot,
 // store, check.
 //

@@ -29,7 +29,7 @@ func (f SpawnForm) Parse() (Spawn, *refuse.Refusal) {
 		return s, rej
 	}
 	if !readString(f.Symbol, &s.Symbol) {
-		return s, invalid("symbol", "symbol is required: a string of 3 to 5 capital letters.")
+		return s, refuse.Param("symbol", "symbol is required: a string of 3 to 5 capital letters.")
 	}
 	if rej := checkSymbol(s.Symbol); rej != nil {
 		return s, rej
@@ -47,7 +47,7 @@ func (f SpawnForm) Parse() (Spawn, *refuse.Refusal) {
 		var name string
 		side, ok := USBI, false
 		if readString(f.PoolSide, &name) {
-			side, ok = ParseSide(name)
+			side, ok = parseSide(name)
 		}
 		if !ok {
 			return s, sideWrong()
@@ -87,7 +87,7 @@ func readString(raw json.RawMessage, p *string) bool {
 }
 
 func nameWrong() *refuse.Refusal {
-	return invalid("name", "name is required: a string of 1 to 50 characters without control characters.")
+	return refuse.Param("name", "name is required: a string of 1 to 50 characters without control characters.")
 }
 
 func checkName(name string) *refuse.Refusal {
@@ -112,7 +112,7 @@ func checkSymbol(symbol string) *refuse.Refusal {
 }
 
 func supplyWrong() *refuse.Refusal {
-	return invalid("totalSupply", "totalSupply is a string of the form [1-9][0-9]*, at most 10^30.")
+	return refuse.Param("totalSupply", "totalSupply is a string of the form [1-9][0-9]*, at most 10^30.")
 }
 
 // DefaultSupply of a spawn, in whole tokens.
@@ -130,9 +130,9 @@ func checkSupply(supply string) *refuse.Refusal {
 	return nil
 }
 
-func decimalsWrong() *refuse.Refusal { return invalid("decimals", "decimals is fixed: 18.") }
+func decimalsWrong() *refuse.Refusal { return refuse.Param("decimals", "decimals is fixed: 18.") }
 
-func sideWrong() *refuse.Refusal { return invalid("poolSide", "poolSide is USBI or wNATIVE.") }
+func sideWrong() *refuse.Refusal { return refuse.Param("poolSide", "poolSide is USBI or wNATIVE.") }
 
 // checkMetadata: an object of at most 4 KiB, free-form but for its three known members.
 func checkMetadata(raw string) *refuse.Refusal {
@@ -140,11 +140,11 @@ func checkMetadata(raw string) *refuse.Refusal {
 		return nil
 	}
 	if len(raw) > MaxMetadata {
-		return invalid("metadata", "metadata is at most %d bytes.", MaxMetadata)
+		return refuse.Param("metadata", "metadata is at most %d bytes.", MaxMetadata)
 	}
 	var members map[string]json.RawMessage
 	if raw[0] != '{' || json.Unmarshal([]byte(raw), &members) != nil {
-		return invalid("metadata", "metadata is an object.")
+		return refuse.Param("metadata", "metadata is an object.")
 	}
 	for _, name := range []string{"description", "logoUri", "website"} {
 		member := bytes.TrimSpace(members[name])
@@ -153,10 +153,10 @@ func checkMetadata(raw string) *refuse.Refusal {
 		}
 		var text string
 		if !readString(member, &text) {
-			return invalid("metadata."+name, "metadata.%s is a string.", name)
+			return refuse.Param("metadata."+name, "metadata.%s is a string.", name)
 		}
 		if name != "description" && text != "" && !isPublicURI(text) {
-			return invalid("metadata."+name, "metadata.%s is an http, https or ipfs URI.", name)
+			return refuse.Param("metadata."+name, "metadata.%s is an http, https or ipfs URI.", name)
 		}
 	}
 	return nil

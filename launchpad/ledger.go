@@ -51,8 +51,8 @@ func deriveAddress(purpose string, seed, position uint64) (a Address) {
 	return a
 }
 
-// BlockAt is the number of the block that contains nowNs, from 1.
-func BlockAt(genesisNs, nowNs int64) int64 {
+// blockAt is the number of the block that contains nowNs, from 1.
+func blockAt(genesisNs, nowNs int64) int64 {
 	return max(nowNs-genesisNs, 0)/BlockNs + 1
 }
 

@@ -1,6 +1,7 @@
 package launchpad
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"math/big"
@@ -30,7 +31,7 @@ func newRig(t testing.TB, change ...func(*Options)) *rig {
 	if err := opt.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	r := &rig{t: t, s: New(opt), now: start}
+	r := &rig{t: t, s: newState(opt), now: start}
 	r.must(Begin{})
 	return r
 }
@@ -54,8 +55,8 @@ func (r *rig) due() {
 }
 
 func (r *rig) apply(rec Record) Result {
-	raw := AppendRecord(nil, &rec)
-	back, err := DecodeRecord(raw)
+	raw := appendRecord(nil, &rec)
+	back, err := decodeRecord(raw)
 	if err != nil || !reflect.DeepEqual(rec, back) {
 		r.t.Fatalf("record %+v came back as %+v: %v", rec, back, err)
 	}
@@ -88,12 +89,12 @@ func (r *rig) must(cmd Command) Result {
 // refused expects a code and a field.
 func (r *rig) refused(cmd Command, code refuse.Code, field string) {
 	r.t.Helper()
-	hash := r.s.StateHash()
+	hash := hashOf(r.s)
 	_, rej := r.do(cmd)
 	if rej == nil || rej.Code != code || rej.Field != field {
 		r.t.Fatalf("%T %+v: got %+v, want %s %q", cmd, cmd, rej, code, field)
 	}
-	if code != refuse.SpawnerFailed && r.s.StateHash() != hash {
+	if code != refuse.SpawnerFailed && hashOf(r.s) != hash {
 		r.t.Fatalf("%T: a refusal changed the state", cmd)
 	}
 }
@@ -147,16 +148,19 @@ func symbolOf(n int) string {
 	return string(b[:])
 }
 
+// hashOf is the SHA-256 of a state's canonical bytes.
+func hashOf(s *State) [32]byte { return sha256.Sum256(s.AppendSnapshot(nil)) }
+
 func (r *rig) check() {
 	r.t.Helper()
 	if err := r.s.Check(); err != nil {
 		r.t.Fatal(err)
 	}
-	again, err := DecodeSnapshot(r.s.AppendSnapshot(nil), r.s.opt)
+	again, err := decodeSnapshot(r.s.AppendSnapshot(nil), r.s.opt)
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	if again.StateHash() != r.s.StateHash() {
+	if hashOf(again) != hashOf(r.s) {
 		r.t.Fatal("the state from the snapshot has another hash")
 	}
 	if a, b := fmt.Sprint(listing(r.s.View())), fmt.Sprint(listing(again.View())); a != b {
@@ -243,7 +247,7 @@ func TestAddressesAndHashesAreFunctionsOfSeedAndPosition(t *testing.T) {
 
 func TestBlocksAreTwoSecondsFromGenesis(t *testing.T) {
 	for _, tc := range []struct{ after, want int64 }{{0, 1}, {1_999_999_999, 1}, {2_000_000_000, 2}, {86400 * secondNs, 43201}, {-1, 1}} {
-		if got := BlockAt(start, start+tc.after); got != tc.want {
+		if got := blockAt(start, start+tc.after); got != tc.want {
 			t.Errorf("%d ns after genesis: block %d, want %d", tc.after, got, tc.want)
 		}
 	}

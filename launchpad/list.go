@@ -25,11 +25,11 @@ type ListQuery struct {
 func (q *ListQuery) Check() *refuse.Refusal {
 	switch {
 	case q.Page < 1:
-		return invalid("page", "page is at least 1.")
+		return refuse.Param("page", "page is at least 1.")
 	case q.PageSize < 1 || q.PageSize > MaxPageSize:
-		return invalid("pageSize", "pageSize is 1 to %d.", MaxPageSize)
+		return refuse.Param("pageSize", "pageSize is 1 to %d.", MaxPageSize)
 	case q.AsOf != nil && *q.AsOf < 0:
-		return invalid("asOf", "asOf is a block number, at least 0.")
+		return refuse.Param("asOf", "asOf is a block number, at least 0.")
 	}
 	return nil
 }
@@ -80,7 +80,7 @@ func (v *View) Tokens(nowNs int64, q ListQuery) TokenList {
 // head is X-As-Of: the largest list block that every later spawn will exceed (the next
 // one gets max(block then, last + 1)).
 func (v *View) head(nowNs int64) int64 {
-	return max(BlockAt(v.genesisNs, nowNs)-1, v.listBlock)
+	return max(blockAt(v.genesisNs, nowNs)-1, v.listBlock)
 }
 
 // AsOf is the X-As-Of of a list that is made at nowNs.

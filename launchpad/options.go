@@ -17,6 +17,9 @@ const (
 	MaxFaults = 1_000_000
 	// MaxPageSize is the largest page of the token list.
 	MaxPageSize = 100
+	// fullSec is the Retry-After of a refusal because a limit is reached: only time or an
+	// operator helps.
+	fullSec = 60
 	// DefaultPageSize of the token list (docs/contract/launchpad.md#tokens).
 	DefaultPageSize = 20
 )

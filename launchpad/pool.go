@@ -46,13 +46,13 @@ func (s *State) planSwap(cmd Swap) (Record, *refuse.Refusal) {
 	}
 	out := swapOut(reserveIn, reserveOut, cmd.AmountIn)
 	if out.IsZero() {
-		return Record{}, invalid("amountIn", "amountIn is too small: nothing would come out.")
+		return Record{}, refuse.Param("amountIn", "amountIn is too small: nothing would come out.")
 	}
 	if out.Less(cmd.MinOut) {
 		return Record{}, refuse.New(refuse.Conflict, "minOut", "The swap gives %s, less than minOut.", out)
 	}
 	if s.window.full() {
-		return Record{}, full("The 24 h windows hold %d swaps, their limit.", MaxWindowMarks)
+		return Record{}, refuse.Later(fullSec, "The 24 h windows hold %d swaps, their limit.", MaxWindowMarks)
 	}
 	return Record{
 		Kind: RecSwap, Token: cmd.Token, From: cmd.From, Sell: cmd.Sell, In: cmd.AmountIn, Out: out,
@@ -90,7 +90,7 @@ func (s *State) applySwap(rec *Record, res *Result) {
 		tokens = rec.In
 	}
 	res.Token, res.In, res.Out, res.Price = t, rec.In, rec.Out, quotient(quote, tokens)
-	res.Block = BlockAt(s.genesisNs, rec.TimeNs)
+	res.Block = blockAt(s.genesisNs, rec.TimeNs)
 	res.Fact = t.fact(s.seq)
 }
 
@@ -111,7 +111,7 @@ func (s *State) planLiquidity(cmd AddLiquidity) (Record, *refuse.Refusal) {
 	if !t.Empty() {
 		tokens, quote = inRatio(t, tokens, quote)
 		if tokens.IsZero() || quote.IsZero() {
-			return Record{}, invalid("tokenAmount", "The amounts are too small for the pool's ratio.")
+			return Record{}, refuse.Param("tokenAmount", "The amounts are too small for the pool's ratio.")
 		}
 	}
 	if s.balance(cmd.From, t.asset()).Less(tokens) {

@@ -1,7 +1,6 @@
 package launchpad
 
 import (
-	"crypto/sha256"
 	"fmt"
 
 	"tickhive/internal/wire"
@@ -36,13 +35,10 @@ func (s *State) AppendSnapshot(dst []byte) []byte {
 	return c.Bytes()
 }
 
-// StateHash is the SHA-256 of the canonical bytes.
-func (s *State) StateHash() [32]byte { return sha256.Sum256(s.AppendSnapshot(nil)) }
-
-// DecodeSnapshot rebuilds a state from AppendSnapshot's bytes and refuses anything that
+// decodeSnapshot rebuilds a state from AppendSnapshot's bytes and refuses anything that
 // does not add up (Check). opt holds the options, which are not durable.
-func DecodeSnapshot(b []byte, opt Options) (*State, error) {
-	s := New(opt)
+func decodeSnapshot(b []byte, opt Options) (*State, error) {
+	s := newState(opt)
 	c := wire.Reader(b)
 	s.codeHead(c)
 	for range c.Len(0) {

@@ -23,7 +23,7 @@ func (s *State) planSpawn(nowNs int64, cmd Spawn) (Record, *refuse.Refusal) {
 			"The spawn fee is %s NATIVE; the balance does not cover it.", s.opt.Fee)
 	}
 	if len(s.idents) >= MaxTokens {
-		return Record{}, full("The launchpad holds %d tokens, its limit.", MaxTokens)
+		return Record{}, refuse.Later(fullSec, "The launchpad holds %d tokens, its limit.", MaxTokens)
 	}
 	if s.faults > 0 {
 		return Record{Kind: RecFault}, nil
@@ -52,7 +52,7 @@ func (s *State) applySpawn(rec *Record, res *Result) {
 	if err != nil {
 		panic("BUG: launchpad: supply of a spawn record: " + cmd.TotalSupply)
 	}
-	s.lastListBlock = max(BlockAt(s.genesisNs, rec.TimeNs), s.lastListBlock+1)
+	s.lastListBlock = max(blockAt(s.genesisNs, rec.TimeNs), s.lastListBlock+1)
 	id := &Ident{
 		No: uint32(len(s.idents)) + 1, ListBlock: s.lastListBlock, SpawnedSec: floorSec(rec.TimeNs),
 		Address: deriveAddress("token", s.seed, s.position), Pool: deriveAddress("pool", s.seed, s.position),

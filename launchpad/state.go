@@ -39,8 +39,8 @@ type State struct {
 // copies the nodes on its path.
 const degree = 16
 
-// New is an empty ledger. opt must be valid.
-func New(opt Options) *State {
+// newState returns an empty ledger. opt must be valid.
+func newState(opt Options) *State {
 	s := &State{
 		opt: opt, seed: opt.Seed,
 		tokens:    btree.NewMap[uint32, *Token](degree),
@@ -93,10 +93,5 @@ func (s *State) NextNs() int64 {
 	return next * secondNs
 }
 
-// Due is a Tick when something is due at nowNs.
-func (s *State) Due(nowNs int64) []Command {
-	if next := s.NextNs(); next == 0 || next > nowNs {
-		return nil
-	}
-	return []Command{Tick{}}
-}
+// Due returns the Tick that carries out everything due.
+func (s *State) Due(int64) []Command { return []Command{Tick{}} }

@@ -12,8 +12,8 @@ const Decimals = 18
 // maxWholeDigits: the largest supply, 10^30, has 31 digits.
 const maxWholeDigits = 31
 
-// ErrAmount is a text that is not `[0-9]{1,31}(\.[0-9]{1,18})?`.
-var ErrAmount = errors.New("not a decimal of the form [0-9]{1,31}(.[0-9]{1,18})?")
+// errAmount is a text that is not `[0-9]{1,31}(\.[0-9]{1,18})?`.
+var errAmount = errors.New("not a decimal of the form [0-9]{1,31}(.[0-9]{1,18})?")
 
 // ParseAmount reads a decimal exactly. The whole part may have 31 digits and not only
 // the 20 of other inputs, because token amounts reach 10^30.
@@ -21,7 +21,7 @@ func ParseAmount(s string) (Amount, error) {
 	whole, frac, dotted := strings.Cut(s, ".")
 	if len(whole) == 0 || len(whole) > maxWholeDigits || len(frac) > Decimals || dotted && frac == "" ||
 		!isDigits(whole) || !isDigits(frac) {
-		return Amount{}, ErrAmount
+		return Amount{}, errAmount
 	}
 	v, _ := new(big.Int).SetString(whole+frac+strings.Repeat("0", Decimals-len(frac)), 10)
 	a, _ := AmountFromBig(v) // 49 digits: below 2^163

@@ -1,5 +1,7 @@
 package launchpad
 
+import "tickhive/internal/refuse"
+
 // FirstAgentNFT is the agentNftId of workerId 1.
 const FirstAgentNFT = 10001
 
@@ -24,8 +26,8 @@ type Ident struct {
 // AgentNFT is the token's id in the agent registry, the :tokenId of the routes.
 func (id *Ident) AgentNFT() uint64 { return FirstAgentNFT - 1 + uint64(id.No) }
 
-// NoOfNFT is the workerId that belongs to a registry id; 0 when none can.
-func NoOfNFT(nft uint64) uint32 {
+// noOfNFT is the workerId that belongs to a registry id; 0 when none can.
+func noOfNFT(nft uint64) uint32 {
 	if nft < FirstAgentNFT || nft-FirstAgentNFT >= MaxTokens {
 		return 0
 	}
@@ -49,6 +51,8 @@ type Token struct {
 	TVL    cents // hundredths of a USD; derived
 	Volume cents // of the 24 h window, hundredths of a USD; derived
 }
+
+func unknownToken() *refuse.Refusal { return refuse.Missing("id", "No token has this id.") }
 
 // Empty reports a pool that was never given liquidity.
 func (t *Token) Empty() bool { return t.ReserveToken.IsZero() }

@@ -50,9 +50,6 @@ func (v *View) GenesisNs() int64 { return v.genesisNs }
 // Seq is the number of records that the view reflects.
 func (v *View) Seq() uint64 { return v.seq }
 
-// Block is the number of the block at nowNs.
-func (v *View) Block(nowNs int64) int64 { return BlockAt(v.genesisNs, nowNs) }
-
 // Len is the number of tokens.
 func (v *View) Len() int { return len(v.idents) }
 
@@ -83,11 +80,11 @@ func (v *View) Find(id string) (*Token, bool) {
 	if err != nil {
 		return nil, false
 	}
-	return v.tokens.Get(NoOfNFT(nft))
+	return v.tokens.Get(noOfNFT(nft))
 }
 
 // ByNFT is the token of an agentNftId.
-func (v *View) ByNFT(nft uint64) (*Token, bool) { return v.tokens.Get(NoOfNFT(nft)) }
+func (v *View) ByNFT(nft uint64) (*Token, bool) { return v.tokens.Get(noOfNFT(nft)) }
 
 // Balance is an account's NATIVE or USBI.
 func (v *View) Balance(a Address, c Currency) Amount {

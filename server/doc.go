@@ -20,15 +20,16 @@
 //  6. An internal listener without a token answers no request that a web page may have
 //     sent (internal_gate.go). The only exception is /internal/v1/ready, which answers every
 //     client.
-//  7. This package makes no decision about money or matching. It prints a number exactly or
-//     not at all.
+//  7. This package makes no decision about money or matching: internal/entry reserves the money
+//     of orders. It prints a number exactly or not at all.
 //
 // Reading order: options, server, edge, conn, conn_accept, routes, dispatch, ctx, query, params,
 // dates, errors, client_ip, ratelimit, etag, respond, gzip, quote, then one file per
 // resource (market_*, aggregator, meta, commissions) with its encode_* file;
-// then accounts: account_gate (AccountDesk), account_auth, account_hold, account_submit,
-// one file per resource (account_*, trading_*, internal_users*) and ws_private_feed.
+// then accounts: account_gate (AccountDesk), account_auth, one file per resource (account_*,
+// trading_*, internal_users*) and ws_private_feed.
 //
-// It does not know how views are made (marketdata), how orders are matched (engine) or
-// how a signature is verified and money is held (accounts).
+// It does not know how views are made (marketdata), how orders are matched (engine), how they
+// are built and submitted (internal/entry) or how a signature is verified and money is held
+// (accounts).
 package server

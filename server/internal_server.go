@@ -26,14 +26,6 @@ import (
 	"tickhive/marketdata/replica"
 )
 
-// Exchange is the interface to the engine: it submits commands and runs queries on the goroutine
-// that owns books and history. *sequencer.Loop implements it.
-type Exchange interface {
-	entry.Exchange
-	// AdvanceTo advances a virtual clock to ns and carries out all work that falls due.
-	AdvanceTo(ns int64) error
-}
-
 // InternalOptions configures the internal listener. Exchange, Core, History, Board and Clock
 // are required.
 type InternalOptions struct {

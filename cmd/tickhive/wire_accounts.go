@@ -10,7 +10,6 @@ import (
 	"tickhive/engine"
 	"tickhive/internal/clock"
 	"tickhive/internal/cmdline"
-	"tickhive/internal/durable"
 	"tickhive/internal/vfs"
 	"tickhive/internal/wal"
 	"tickhive/server"
@@ -28,13 +27,9 @@ type accountSide struct {
 // recoverAccounts opens the accounts of a directory; with an empty dir nothing is stored. A market
 // log, if any, is the journal that the accounts fold (docs/contract/storage.md#recovery).
 func recoverAccounts(cfg *Config, dir string, c clock.Clock, market *marketLog, logf func(format string, args ...any)) (*accounts.Recovery, error) {
-	o := accounts.StoreOptions{
-		State: cfg.accountOptions(),
-		Config: durable.Config{
-			Dir: dir, Clock: c, Logf: logf, KeepAll: cfg.Journal.Keep == "all",
-			Log: wal.Options{NoLock: true, Writer: "TickHive " + cmdline.Version},
-		},
-	}
+	o := accounts.StoreOptions{State: cfg.accountOptions()}
+	o.Dir, o.Clock, o.Logf, o.KeepAll = dir, c, logf, cfg.Journal.Keep == "all"
+	o.Log = wal.Options{NoLock: true, Writer: "TickHive " + cmdline.Version}
 	if dir != "" {
 		o.FS = vfs.OS{}
 	}

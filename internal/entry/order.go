@@ -164,7 +164,8 @@ func newClientID(cmd *engine.Command, text string) *engine.ClientID {
 	id := &engine.ClientID{Text: text, Hash: hash128(append(b, text...))}
 
 	const content = engine.FlagPostOnly | engine.FlagQuote
-	b = append(buf[:0], byte(cmd.Side), byte(cmd.Type), byte(cmd.TIF), byte(cmd.STP), cmd.Flags&content, byte(cmd.Refuse))
+	b = append(buf[:0], byte(cmd.Side), byte(cmd.Type), byte(cmd.TIF), byte(cmd.STP))
+	b = append(b, cmd.Flags&content, byte(cmd.Refuse))
 	for _, v := range [...]uint64{
 		uint64(cmd.Price), uint64(cmd.Amount), uint64(cmd.Stop), uint64(cmd.Display), cmd.Quote.Hi, cmd.Quote.Lo,
 	} {

@@ -164,11 +164,13 @@ func (p *parts) unknown() (what, then string) {
 	const same = "repeat the request with the same clientOrderId"
 	switch cmd := &p.batch.Commands[0]; {
 	case len(p.batch.Commands) > 1 || p.offset > 0:
-		return "The commands, or some of them,", same + " in each order that has one, which is never placed twice; look at the others before you repeat them."
+		return "The commands, or some of them,", same + " in each order that has one, " +
+			"which is never placed twice; look at the others before you repeat them."
 	case cmd.Kind != engine.Place:
 		return "The change", "look at the order before you repeat the request."
 	case cmd.Client != nil:
 		return "The order", same + ": an order that was recorded is answered and not placed again."
 	}
-	return "The order", "look for it among the orders and deals before you place it again; an order with a clientOrderId can be repeated safely."
+	return "The order", "look for it among the orders and deals before you place it again; " +
+		"an order with a clientOrderId can be repeated safely."
 }

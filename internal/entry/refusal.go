@@ -78,7 +78,8 @@ func refusalOf(r engine.Reason, cmd *engine.Command, caller engine.AccountID) *r
 	case engine.DuplicateClientOrderID: // a replace has no client order id
 		field = ""
 	}
-	return refuse.New(Code(r), field, "The order %d stays as it is: %s.", cmd.Order, strings.ReplaceAll(r.String(), "_", " "))
+	why := strings.ReplaceAll(r.String(), "_", " ")
+	return refuse.New(Code(r), field, "The order %d stays as it is: %s.", cmd.Order, why)
 }
 
 // reasonFields maps a reason to the request member that caused it, if one did.

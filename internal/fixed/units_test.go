@@ -27,7 +27,8 @@ func TestUnitsAreExact(t *testing.T) {
 	} {
 		v, neg, res := TextUnits([]byte(c.text), c.digits)
 		if v != c.want || neg != c.negative || res != c.res {
-			t.Errorf("TextUnits(%s, %d) = %d %v %d, want %d %v %d", c.text, c.digits, v, neg, res, c.want, c.negative, c.res)
+			t.Errorf("TextUnits(%s, %d) = %d %v %d, want %d %v %d",
+				c.text, c.digits, v, neg, res, c.want, c.negative, c.res)
 		}
 	}
 }

@@ -19,10 +19,12 @@ var mayImport = map[string][]string{
 	"hive":             {},
 	"sim":              {"sim", "engine", "marketdata"},
 	"sim/life":         {"launchpad", "hive"},
-	"server":           {"server", "engine", "marketdata", "aggregator", "accounts", "launchpad", "hive", "internal/entry"},
-	"client":           {"client"},
-	"bench":            {"bench", "client", "engine", "marketdata", "sim"},
-	"bench/limits":     {"bench", "engine", "marketdata"},
+	"server": {
+		"server", "engine", "marketdata", "aggregator", "accounts", "launchpad", "hive", "internal/entry",
+	},
+	"client":       {"client"},
+	"bench":        {"bench", "client", "engine", "marketdata", "sim"},
+	"bench/limits": {"bench", "engine", "marketdata"},
 	"cmd": {
 		"cmd", "server", "engine", "marketdata", "aggregator", "accounts", "launchpad", "hive", "sim", "client",
 		"bench",

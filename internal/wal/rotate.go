@@ -150,13 +150,6 @@ func (l *Log) Segments() []SegmentInfo {
 	return infos
 }
 
-// FirstSeq returns the oldest retained sequence. Any goroutine.
-func (l *Log) FirstSeq() uint64 {
-	l.listMu.Lock()
-	defer l.listMu.Unlock()
-	return l.segments[0].first
-}
-
 // BytesSince returns an upper bound of the bytes of log that hold the records after seq: it
 // counts the segment in which seq lies as a whole. Any goroutine.
 func (l *Log) BytesSince(seq uint64) (n int64) {

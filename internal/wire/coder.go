@@ -37,6 +37,20 @@ func Stream(w io.Writer) *Coder { return &Coder{buf: make([]byte, 0, 2*streamPar
 // Reader makes a Coder that reads b. What it returns shares no memory with b.
 func Reader(b []byte) *Coder { return &Coder{buf: b, reading: true} }
 
+// Append appends what code writes to dst.
+func Append(dst []byte, code func(*Coder)) []byte {
+	c := Writer(dst)
+	code(c)
+	return c.Bytes()
+}
+
+// Decode reads the whole of b with code.
+func Decode(b []byte, code func(*Coder)) error {
+	c := Reader(b)
+	code(c)
+	return c.End()
+}
+
 // Reading tells the direction.
 func (c *Coder) Reading() bool { return c.reading }
 

@@ -176,7 +176,7 @@ func TestCase36SnapshotAndTailGiveTheUninterruptedState(t *testing.T) {
 			t.Fatalf("seed %d round %d: %d trades counted, %d before the restart", seed, round, x.trader.trades, trades)
 		}
 	}
-	if first := x.log.FirstSeq(); first == 1 {
+	if first := x.log.Segments()[0].FirstSeq; first == 1 {
 		t.Error("no segment was let go although two snapshots cover it")
 	}
 	x.stop()

@@ -1,0 +1,50 @@
+// Package entry takes orders: it turns the commands of a request into commands of the engine,
+// reserves the money that they may spend, submits them, and gives back what the engine did not
+// use. Signed users and the internal API use it alike.
+//
+// Owner: any goroutine may call an Entry. A Request belongs to one goroutine from Take to Give;
+// the goroutine of the sequencer writes its answers while Submit or SubmitOne waits.
+//
+// Invariants:
+//
+//  1. Fee rates are stamped and money is reserved before the engine sees a user's order.
+//  2. Each reservation ends exactly once: the order's event takes it over, or settle releases it
+//     after the engine refused the order or did not get it. After an unknown outcome neither
+//     happens: the next start may find the event, and forgets reservations anyhow.
+//  3. A reservation sees applied commands only. A command that depends on an earlier one of its
+//     request is therefore in a later part (parts.go).
+//  4. Two commands that need each other's outcome are never in flight together (stripes.go).
+//  5. A decimal that is no number of ticks or lots is refused by the engine, in sequence, and so
+//     is an order that lacks money. The one exception is a single signed order without a client
+//     order id: it is refused here and not sequenced.
+//  6. A signed request finds and changes orders of its caller only. The order of another account
+//     does not exist for it.
+//  7. An answer is read right after its command's fold, before any later command.
+//
+// How an Entry is used. At the start:
+//
+//	e, err := entry.New(entry.Options{Exchange: loop, Core: core, History: feed.History(),
+//		Board: feed.Board(), Clock: clk})
+//	e.Attach(state) // the recovered accounts, before the first request
+//
+// For each request:
+//
+//	r := e.Take(caller)         // 0: an operator
+//	defer e.Give(r)
+//	c := r.One()                // or fill r.Commands and call r.Submit
+//	c.Kind = entry.PlaceOrder
+//	decode(body, &c.Place)      // decimals stay text of checked form
+//	if refusal := r.SubmitOne(); refusal != nil {
+//		return refusal          // the caller maps its code to a status
+//	}
+//	encode(&r.Answers[0])       // before Give
+//
+//	n, refusal := e.CancelAll(entry.MassCancel{Caller: caller, Pair: pair})
+//	a, refusal := e.Order(caller, text) // one retained order
+//
+// Reading order: entry, order (text to ticks and lots), request, parts, stripes, hold, answer,
+// cancel, refusal.
+//
+// The package does not read JSON, know HTTP statuses or verify signatures. It does not match
+// (engine), hold balances (accounts) or change pairs and assets.
+package entry

@@ -1,0 +1,154 @@
+package entry_test
+
+import (
+	"testing"
+
+	"tickhive/accounts"
+	"tickhive/engine"
+	"tickhive/internal/entry"
+)
+
+// An order of the built-in account, which holds nothing, is limited to the money of a balance.
+func TestOrdersOfTheBuiltinAccountFitABalance(t *testing.T) {
+	r := newRig(t)
+	r.pair("FOO", "BAR", 0, 0)
+	order := entry.Place{Pair: []byte("FOO_BAR"), Price: []byte("1000000000000"), Amount: []byte("100000001")}
+	if a, refusal := r.one(0, place(order)); refusal != "" || a.Reason != engine.TotalOutOfRange {
+		t.Errorf("beyond 10^20: %s %q", refusal, a.Reason)
+	}
+	order.Amount = []byte("100000000")
+	r.placed(0, order)
+}
+
+// The engine's refusal of an order's size precedes the refusal for lack of money.
+func TestTheSizeIsRefusedBeforeTheMoney(t *testing.T) {
+	r := newRig(t)
+	ins, _ := r.core.Pair(0)
+	next := *ins
+	next.HasMinQuote, next.MinQuote.Lo = true, 5_000_000 // 5 USDT
+	r.command(engine.Command{Kind: engine.SetPair, Pair: 0, Instrument: &next})
+	u := r.user("", "")
+	quote := entry.Place{Pair: []byte("BTC_USDT"), Type: engine.Market, TIF: engine.IOC, Quote: []byte("4.99")}
+	amount := entry.Place{Pair: []byte("BTC_USDT"), Type: engine.Market, TIF: engine.IOC, Amount: []byte("0.01")}
+	for _, c := range []struct {
+		order entry.Place
+		want  string
+	}{
+		{limit(engine.Buy, "4.99", "1"), "BELOW_MIN_QUOTE_AMOUNT amount"},
+		{limit(engine.Buy, "5", "1"), "INSUFFICIENT_FUNDS "},
+		{limit(engine.Buy, "92233720368547758.07", "922337203685477.5807"), "TOTAL_OUT_OF_RANGE "},
+		{quote, "BELOW_MIN_QUOTE_AMOUNT quoteAmount"},
+		{amount, "INSUFFICIENT_FUNDS "},
+	} {
+		if _, refusal := r.one(u, place(c.order)); refusal != c.want {
+			t.Errorf("%s x %s: %s, want %s", c.order.Price, c.order.Amount, refusal, c.want)
+		}
+	}
+}
+
+// A funded stop_market buy needs a quote amount, because its cost is unknown until it triggers.
+func TestAStopThatBuysNeedsAQuoteAmount(t *testing.T) {
+	r := newRig(t)
+	u := r.user("100", "")
+	order := entry.Place{
+		Pair: []byte("BTC_USDT"), Type: engine.StopMarket, TIF: engine.IOC, Stop: []byte("300"), Amount: []byte("1"),
+	}
+	if _, refusal := r.one(u, place(order)); refusal != "INVALID_PARAM quoteAmount" {
+		t.Errorf("by amount: %s", refusal)
+	}
+	order.Amount, order.Quote = nil, []byte("10")
+	r.placed(u, order)
+	if got := r.balance(u, "USDT"); got != "89.98 10.02" {
+		t.Errorf("balance %s", got)
+	}
+}
+
+func TestAReplaceHoldsTheDifference(t *testing.T) {
+	stop := limit(engine.Buy, "10", "1")
+	stop.Type, stop.Stop = engine.StopLimit, []byte("300")
+	for _, c := range []struct {
+		name          string
+		order         entry.Place
+		price, amount string
+		want, balance string
+	}{
+		{"up", limit(engine.Buy, "10", "1"), "20", "", "", "79.96 20.04"},
+		{"down", limit(engine.Buy, "10", "1"), "", "0.5", "", "94.99 5.01"},
+		{"up in both", limit(engine.Buy, "10", "1"), "20", "4", "", "19.84 80.16"},
+		{"beyond the balance", limit(engine.Buy, "10", "1"), "", "10", "INSUFFICIENT_FUNDS amount", "89.98 10.02"},
+		{"off tick", limit(engine.Buy, "10", "1"), "10.001", "", "PRICE_OFF_TICK price", "89.98 10.02"},
+		{"of a stop that waits", stop, "20", "", "ORDER_CLOSED ", "89.98 10.02"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := newRig(t)
+			u := r.user("100", "")
+			id := r.placed(u, c.order)
+			if _, refusal := r.one(0, replace(id, c.price, c.amount)); refusal != c.want {
+				t.Errorf("refused as %q, want %q", refusal, c.want)
+			}
+			if got := r.balance(u, "USDT"); got != c.balance {
+				t.Errorf("balance %s, want %s", got, c.balance)
+			}
+		})
+	}
+}
+
+// A replace that arrives before its order is known finds no order, in whichever sequence the
+// engine applies the two.
+func TestAReplaceBeforeItsOrderIsKnownFindsNoOrder(t *testing.T) {
+	r := newRig(t)
+	u := r.user("1000", "")
+	var id engine.OrderID
+	r.before = func() { id = r.placed(u, limit(engine.Buy, "1", "1")) }
+	first := engine.MakeOrderID(0, 1)
+	if _, refusal := r.one(0, replace(first, "100", "10")); refusal != "NOT_FOUND id" || id != first {
+		t.Errorf("the replace of order %d: %s", id, refusal)
+	}
+	if got := r.balance(u, "USDT"); got != "998.998 1.002" {
+		t.Errorf("balance %s", got)
+	}
+}
+
+// A replace is refused if its order trades in the meantime, so that it would need more money
+// than was reserved. The reserved money is free again.
+func TestAReplaceOfAnOrderThatTradedOnTheWayIsFunded(t *testing.T) {
+	r := newRig(t)
+	a, b := r.user("1000", ""), r.user("", "10")
+	id := r.placed(a, limit(engine.Buy, "100", "9"))
+	r.before = func() { r.placed(b, limit(engine.Sell, "100", "8")) }
+	if _, refusal := r.one(0, replace(id, "50", "18")); refusal != "INSUFFICIENT_FUNDS amount" {
+		t.Errorf("refused as %s", refusal)
+	}
+	// 1000 - 8 x 100 and the maker's fee of it; 1 x 100 and the taker's fee are held.
+	if got := r.balance(a, "USDT"); got != "99.0 100.2" {
+		t.Errorf("balance %s", got)
+	}
+}
+
+// A built command, as the demo accounts send it, holds its money too.
+func TestABuiltCommandHoldsItsMoney(t *testing.T) {
+	r := newRig(t)
+	u := r.user("100", "")
+	cmd := engine.Command{Kind: engine.Place, Account: u, Price: 10_00, Amount: 1_0000}
+	for range 2 {
+		if err := r.e.Do(cmd); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd.Amount = 100_0000 // the engine refuses it
+	if err := r.e.Do(cmd); err != nil {
+		t.Fatal(err)
+	}
+	if got := r.balance(u, "USDT"); got != "79.96 20.04" {
+		t.Errorf("balance %s", got)
+	}
+	if id := accounts.UserID(uint32(u)); !r.finds(id, u) {
+		t.Error("the user is not found by id")
+	}
+}
+
+func (r *rig) finds(id [16]byte, want engine.AccountID) bool {
+	n, ok := r.e.Find(id)
+	_, builtin := r.e.Find([16]byte{})
+	return ok && n == want && !builtin
+}

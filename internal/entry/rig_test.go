@@ -1,0 +1,172 @@
+package entry_test
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"tickhive/accounts"
+	"tickhive/engine"
+	"tickhive/engine/sequencer"
+	"tickhive/internal/clock"
+	"tickhive/internal/entry"
+	"tickhive/internal/fixed"
+	"tickhive/marketdata"
+)
+
+// startNs is 2026-01-01T00:00:00Z.
+const startNs = int64(1_767_225_600_000_000_000)
+
+// rig is an Entry with a sequencer, market data and accounts. It is the entry's Exchange.
+type rig struct {
+	t     testing.TB
+	core  *engine.Core
+	loop  *sequencer.Loop
+	feed  *marketdata.Feed
+	state *accounts.State
+	e     *entry.Entry
+
+	before func() // runs once, ahead of the next batch
+	fail   error  // returned instead of submitting
+	parts  []int  // the sizes of the submitted batches
+}
+
+func (r *rig) Submit(b *sequencer.Batch) error {
+	if f := r.before; f != nil {
+		r.before = nil
+		f()
+	}
+	if r.fail != nil {
+		return r.fail
+	}
+	r.parts = append(r.parts, len(b.Commands))
+	return r.loop.Submit(b)
+}
+
+func (r *rig) Query(fn func()) error { return r.loop.Query(fn) }
+
+// newRig returns a rig with BTC_USDT: prices of 2 digits, amounts of 4, fees of 0.1 and 0.2 %.
+func newRig(t testing.TB) *rig {
+	t.Helper()
+	clk := clock.NewManual(startNs)
+	r := &rig{
+		t: t, core: engine.NewCore(engine.Options{}), feed: marketdata.NewFeed(marketdata.Options{}),
+		state: accounts.New(accounts.DefaultOptions(rand.NewChaCha8([32]byte{1}))),
+	}
+	var err error
+	r.e, err = entry.New(entry.Options{
+		Exchange: r, Core: r.core, History: r.feed.History(), Board: r.feed.Board(), Clock: clk,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.e.Attach(r.state)
+	r.loop = sequencer.NewLoop(sequencer.LoopOptions{
+		Core: r.core, Clock: clk, Sinks: []sequencer.Sink{accounts.Sink{State: r.state}, r.feed.Sink()},
+	})
+	go r.loop.Run()
+	t.Cleanup(func() {
+		r.loop.Stop()
+		if err := r.state.View().Check(); err != nil {
+			t.Errorf("the accounts do not add up: %v", err)
+		}
+	})
+	r.pair("BTC", "USDT", 2, 4)
+	return r
+}
+
+// pair adds a pair.
+func (r *rig) pair(base, quote string, digitsPrice, digitsAmount int) {
+	r.t.Helper()
+	r.command(engine.Command{Kind: engine.AddPair, Pair: engine.ControlPair, Instrument: &engine.Instrument{
+		Code: base + "_" + quote, Base: base, Quote: quote, DigitsPrice: digitsPrice, DigitsAmount: digitsAmount,
+		MakerFee: 100_000, TakerFee: 200_000,
+	}})
+}
+
+// command submits one command past the entry and returns the reason of its refusal.
+func (r *rig) command(cmd engine.Command) (reason engine.Reason) {
+	r.t.Helper()
+	b := sequencer.Batch{Commands: []engine.Command{cmd}, Collect: func(_ int, _ *engine.Command, e []engine.Event) {
+		reason = e[0].Reason
+	}}
+	if err := r.loop.Submit(&b); err != nil {
+		r.t.Fatal(err)
+	}
+	return reason
+}
+
+func (r *rig) do(cmd accounts.Command) accounts.Result {
+	r.t.Helper()
+	rec, err := r.state.Plan(startNs, cmd)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return r.state.Apply(&rec)
+}
+
+// user returns the account of a new user with these balances.
+func (r *rig) user(usdt, btc string) engine.AccountID {
+	r.t.Helper()
+	n := r.do(accounts.Command{Kind: accounts.CreateUser}).User.Number
+	for currency, amount := range map[string]string{"USDT": usdt, "BTC": btc} {
+		if amount != "" {
+			r.deposit(engine.AccountID(n), currency, amount)
+		}
+	}
+	return engine.AccountID(n)
+}
+
+func (r *rig) deposit(account engine.AccountID, currency, amount string) {
+	r.t.Helper()
+	v, err := fixed.Parse(amount)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.do(accounts.Command{Kind: accounts.Deposit, User: uint32(account), Currency: currency, Amount: v})
+}
+
+// balance returns "free held" of an account.
+func (r *rig) balance(account engine.AccountID, currency string) string {
+	b := r.state.View().Balance(uint32(account), currency)
+	text := fixed.AppendShortest192(nil, b.Free.Wide(), fixed.Scale)
+	return string(fixed.AppendShortest192(append(text, ' '), b.Held.Wide(), fixed.Scale))
+}
+
+// limit returns a gtc limit order on BTC_USDT.
+func limit(side engine.Side, price, amount string) entry.Place {
+	return entry.Place{Pair: []byte("BTC_USDT"), Side: side, Price: []byte(price), Amount: []byte(amount)}
+}
+
+func place(p entry.Place) entry.Command { return entry.Command{Kind: entry.PlaceOrder, Place: p} }
+
+func replace(order engine.OrderID, price, amount string) entry.Command {
+	c := entry.Command{Kind: entry.ReplaceOrder, Order: order}
+	if price != "" {
+		c.Replace.Price = []byte(price)
+	}
+	if amount != "" {
+		c.Replace.Amount = []byte(amount)
+	}
+	return c
+}
+
+// one submits one command of a caller and returns its answer, and the refusal as "CODE field".
+func (r *rig) one(caller engine.AccountID, c entry.Command) (entry.Answer, string) {
+	req := r.e.Take(caller)
+	defer r.e.Give(req)
+	*req.One() = c
+	if refusal := req.SubmitOne(); refusal != nil {
+		return entry.Answer{}, string(refusal.Code) + " " + refusal.Field
+	}
+	return req.Answers[0], ""
+}
+
+// placed submits an order that must be accepted.
+func (r *rig) placed(caller engine.AccountID, p entry.Place) engine.OrderID {
+	r.t.Helper()
+	a, refusal := r.one(caller, place(p))
+	if refusal != "" || a.Reason != engine.NotRejected {
+		r.t.Fatalf("refused: %s %q", refusal, a.Reason)
+	}
+	return a.Order
+}
