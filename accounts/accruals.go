@@ -9,6 +9,24 @@ import (
 	"tickhive/internal/refuse"
 )
 
+// referral pays the shares of fees and incomes to the users above a user.
+//
+// Owner: State's mu.
+type referral struct {
+	dir      *directory
+	balances *balances
+
+	config          Config
+	dealQueue       []uint32 // receivers of the retained deal accruals, oldest first
+	maxDealAccruals int
+	commandAccruals int
+	archived        uint64 // accruals added to the archive of their day, since the start
+}
+
+func newReferral(dir *directory, b *balances) *referral {
+	return &referral{dir: dir, balances: b, config: DefaultConfig(), maxDealAccruals: MaxDealAccruals}
+}
+
 // accrual is one payment to a receiver for a fee or an income of a user below the receiver.
 type accrual struct {
 	timeNs   int64
@@ -59,20 +77,20 @@ type payment struct {
 }
 
 // payUplines pays the shares of a fee by level (docs/contract/accounts.md#accruals), rounded down.
-func (s *State) payUplines(u *user, pay payment, paid *[]PaidAccrual) {
+func (r *referral) payUplines(u *user, pay payment, paid *[]PaidAccrual) {
 	if pay.of.Sign() <= 0 {
 		return
 	}
 	up := u
-	for i, rate := range s.config.Levels {
+	for i, rate := range r.config.Levels {
 		if up.inviter == 0 {
 			return
 		}
-		up = s.users[up.inviter]
+		up = r.dir.users[up.inviter]
 		if i == 1 && up.profile.IsAmbassador {
 			rate = up.profile.SecondLevel
 		}
-		s.accrue(up, accrual{
+		r.accrue(up, accrual{
 			timeNs: pay.timeNs, amount: shareFloor(pay.of, rate), from: u.n, currency: pay.currency, level: uint32(i) + 1, typ: pay.typ,
 		}, pay, paid)
 	}
@@ -80,12 +98,12 @@ func (s *State) payUplines(u *user, pay payment, paid *[]PaidAccrual) {
 
 // payStaking walks up from the earner: each upline gets their share minus the highest share
 // that was paid below them.
-func (s *State) payStaking(u *user, pay payment, paid *[]PaidAccrual) {
-	given, most := uint32(0), s.config.Staking[StakingLevels-1]
+func (r *referral) payStaking(u *user, pay payment, paid *[]PaidAccrual) {
+	given, most := uint32(0), r.config.Staking[StakingLevels-1]
 	up := u
 	for level := uint32(1); up.inviter != 0 && given < most; level++ {
-		up = s.users[up.inviter]
-		share := s.config.Staking[up.profile.Staking]
+		up = r.dir.users[up.inviter]
+		share := r.config.Staking[up.profile.Staking]
 		if share <= given {
 			continue
 		}
@@ -95,13 +113,13 @@ func (s *State) payStaking(u *user, pay payment, paid *[]PaidAccrual) {
 		}
 		given = share
 		all := shareFloor(pay.of, a.applied)
-		part := shareFloor(all, s.config.BonusShare)
+		part := shareFloor(all, r.config.BonusShare)
 		if a.amount = all.Sub(part); a.amount.Sign() > 0 {
-			s.accrue(up, a, pay, paid)
+			r.accrue(up, a, pay, paid)
 			a.source = fixed.I128{} // the income counts once
 		}
 		a.amount, a.bonus = part, true
-		s.accrue(up, a, pay, paid)
+		r.accrue(up, a, pay, paid)
 	}
 }
 
@@ -110,46 +128,46 @@ func (s *State) payStaking(u *user, pay payment, paid *[]PaidAccrual) {
 // not created. Reservations do not count, because a recovery does not know them. An accrual
 // that is paid while an order of a receiver near 10^20 is on its way may therefore take the
 // receiver beyond 10^20 by the amount of the accrual.
-func (s *State) accrue(to *user, a accrual, pay payment, paid *[]PaidAccrual) {
+func (r *referral) accrue(to *user, a accrual, pay payment, paid *[]PaidAccrual) {
 	if pay.rules >= 1 {
-		has := s.coming[balanceKey{to.n, a.currency}].open.Add(to.row(a.currency).total())
+		has := r.balances.coming[balanceKey{to.n, a.currency}].open.Add(to.row(a.currency).total())
 		a.amount = least(a.amount, positive(MaxMoney.Wide().Sub(has)).Clamp())
 	}
 	if a.amount.Sign() <= 0 {
 		return
 	}
 	if pay.from == newMoney {
-		s.deposit(to, a.currency, a.amount)
+		r.balances.deposit(to, a.currency, a.amount)
 	} else {
-		t := &s.totals[a.currency]
+		t := &r.balances.totals[a.currency]
 		t.fees = t.fees.Minus(a.amount)
-		s.credit(to, a.currency, a.amount.Wide())
+		r.balances.credit(to, a.currency, a.amount.Wide())
 	}
 	if paid != nil {
 		*paid = append(*paid, PaidAccrual{
-			UserID: UserID(to.n).String(), Level: int(a.level), Amount: a.amount, CurrencyCode: s.currencies[a.currency],
+			UserID: UserID(to.n).String(), Level: int(a.level), Amount: a.amount, CurrencyCode: r.balances.currencies[a.currency],
 		})
 	}
 	if a.typ != DealCommission {
 		to.others = append(to.others, a)
-		s.commandAccruals++
+		r.commandAccruals++
 		return
 	}
 	if n := len(to.deals); n > 0 && to.deals[n-1].timeNs > a.timeNs {
 		to.dealsMixed = true
 	}
 	to.deals = append(to.deals, a)
-	s.dealQueue = append(s.dealQueue, to.n)
-	for len(s.dealQueue) > s.maxDealAccruals {
-		s.archiveOldest()
+	r.dealQueue = append(r.dealQueue, to.n)
+	for len(r.dealQueue) > r.maxDealAccruals {
+		r.archiveOldest()
 	}
 }
 
 // archiveOldest moves the oldest deal accrual to the archive of its day. Readers that took the
 // slice before still see the accrual: nothing is overwritten.
-func (s *State) archiveOldest() {
-	to := s.users[s.dealQueue[0]]
-	s.dealQueue = s.dealQueue[1:]
+func (r *referral) archiveOldest() {
+	to := r.dir.users[r.dealQueue[0]]
+	r.dealQueue = r.dealQueue[1:]
 	a := &to.deals[0]
 	to.deals = to.deals[1:]
 	if to.archive == nil {
@@ -157,7 +175,7 @@ func (s *State) archiveOldest() {
 	}
 	k := archiveKey{day: a.timeNs / dayNs, from: a.from, currency: a.currency, level: a.level, typ: a.typ}
 	to.archive[k] = to.archive[k].Plus(a.amount)
-	s.counts.Archived++
+	r.archived++
 }
 
 func (s *State) planProfit(cmd *Command, rec *Record) *refuse.Refusal {
@@ -168,10 +186,10 @@ func (s *State) planProfit(cmd *Command, rec *Record) *refuse.Refusal {
 		return reject
 	}
 	// The income, and at most the same amount again for the uplines.
-	if cmd.Amount.Cmp(MaxMoney.Sub(cmd.Amount)) > 0 || !s.room(s.must(cmd.User), cmd.Currency, cmd.Amount.Add(cmd.Amount)) {
+	if cmd.Amount.Cmp(MaxMoney.Sub(cmd.Amount)) > 0 || !s.balances.room(s.dir.must(cmd.User), cmd.Currency, cmd.Amount.Add(cmd.Amount)) {
 		return invalid("amount", "No balance and no sum of deposits may pass 10^20.")
 	}
-	if s.commandAccruals >= MaxCommandAccruals {
+	if s.referral.commandAccruals >= MaxCommandAccruals {
 		return conflict("", "There are %d accruals of this kind, the most there can be.", MaxCommandAccruals)
 	}
 	rec.Profit = cmd.Profit
@@ -180,14 +198,14 @@ func (s *State) planProfit(cmd *Command, rec *Record) *refuse.Refusal {
 
 // applyProfit credits the income, which is new money like the bonuses, and pays the uplines.
 func (s *State) applyProfit(rec *Record) []PaidAccrual {
-	u, n := s.must(rec.User), s.currency(rec.Currency)
+	u, n := s.dir.must(rec.User), s.balances.currency(rec.Currency)
 	paid := []PaidAccrual{}
-	s.deposit(u, n, rec.Amount)
+	s.balances.deposit(u, n, rec.Amount)
 	pay := payment{typ: rec.Profit, currency: n, of: rec.Amount, timeNs: rec.TimeNs, from: newMoney, rules: rec.Rules}
 	if rec.Profit == StakeAccrual {
-		s.payStaking(u, pay, &paid)
+		s.referral.payStaking(u, pay, &paid)
 	} else {
-		s.payUplines(u, pay, &paid)
+		s.referral.payUplines(u, pay, &paid)
 	}
 	return paid
 }
@@ -203,8 +221,8 @@ type accrualSet struct {
 func (v *View) accruals(n uint32) accrualSet {
 	v.s.mu.RLock()
 	defer v.s.mu.RUnlock()
-	set := accrualSet{currencies: v.s.currencies}
-	u := v.s.user(n)
+	set := accrualSet{currencies: v.s.balances.currencies}
+	u := v.s.dir.user(n)
 	if u == nil {
 		return set
 	}

@@ -73,7 +73,7 @@ func TestFiguresAgreeWithEachOther(t *testing.T) {
 	for seed := range uint64(30) {
 		for _, keep := range []int{MaxDealAccruals, 5} {
 			r := history(t, seed, 200)
-			r.s.maxDealAccruals = keep
+			r.s.referral.maxDealAccruals = keep
 			if r.fill(4, 1000, r.now); keep == 5 && r.s.Counts().Archived == 0 {
 				t.Fatal("nothing was archived")
 			}
@@ -127,7 +127,7 @@ func agree(t *testing.T, where string, v *View, n uint32) {
 	for _, g := range groups {
 		addTo(byDay, g.CurrencyCode, g.Amount)
 	}
-	for _, typ := range ProfitTypes {
+	for _, typ := range profitTypes {
 		for _, c := range v.AccrualSummary(n, AccrualFilter{Profit: typ}) {
 			addTo(byType, c.CurrencyCode, c.Amount)
 		}
@@ -309,7 +309,7 @@ func TestAccrualPagesAndFilters(t *testing.T) {
 	if _, _, reject := v.AccrualGroups(1, 2, 1, 1); reject == nil || reject.Field != "sinceDate" {
 		t.Fatalf("%+v", reject)
 	}
-	for i, typ := range ProfitTypes {
+	for i, typ := range profitTypes {
 		for _, name := range []string{typ.String(), []string{"1", "2", "40", "50", "100"}[i]} {
 			if got, ok := ParseProfitType(name); !ok || got != typ {
 				t.Fatal(name)
@@ -318,35 +318,5 @@ func TestAccrualPagesAndFilters(t *testing.T) {
 	}
 	if _, ok := ParseProfitType("3"); ok {
 		t.Fatal("3 is a type")
-	}
-}
-
-func TestCommissionsCarryTheCallersDiscount(t *testing.T) {
-	r := newRig(t)
-	u := r.user(ProfilePatch{})
-	r.do(Command{Kind: PatchUser, User: u, Profile: ProfilePatch{DealBidDiscount: decp("0.1"), DealAskDiscount: decp("0.5")}})
-	pairs := []PairRate{{Code: "BTC_USDT", Quote: "USDT", TakerFee: RateOne / 1000}}
-	got := r.s.View().Commissions(u, []string{"USDT", "BTC"}, pairs)
-	percent := map[string]string{}
-	for _, c := range got.Commissions {
-		percent[c.HashCode] = text(c.Percent) + " " + c.CommissionType.ValueKey + " " + *c.CommissionCurrencyCode
-		if (c.CurrencyCode == nil) == (c.CurrencyPairCode == nil) || c.CurrencyAdapterCode != nil || c.CommissionType.Code != c.CommissionTypeCode {
-			t.Fatalf("%+v", c)
-		}
-	}
-	want := map[string]string{
-		"1_BTC_": "0.0 Refill BTC", "1_USDT_": "0.0 Refill USDT", "2_BTC_": "0.001 Withdrawal BTC", "2_USDT_": "0.001 Withdrawal USDT",
-		"3_BTC_USDT_": "0.0009 Trade USDT", "4_BTC_USDT_": "0.0005 Trade USDT",
-	}
-	if !reflect.DeepEqual(percent, want) || text(got.DealBidDiscountFraction) != "0.1" || got.UserNoTradeCommissions {
-		t.Fatalf("%v", percent)
-	}
-	r.do(Command{Kind: PatchUser, User: u, Profile: ProfilePatch{NoTradeCommissions: ptr(true)}})
-	got = r.s.View().Commissions(u, nil, pairs)
-	if !got.UserNoTradeCommissions || got.Commissions[0].Percent.Sign() != 0 {
-		t.Fatalf("%+v", got)
-	}
-	if def := r.s.View().DefaultCommissions(nil, pairs); text(def[1].Percent) != "0.001" || def[1].CommissionID == def[0].CommissionID {
-		t.Fatalf("%+v", def)
 	}
 }

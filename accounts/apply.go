@@ -17,8 +17,8 @@ func (k Kind) gates() bool { return k == SetInviter || k == PatchUser || k == Co
 func (s *State) takeStage(rec *Record) {
 	if rec.Kind == Withdraw {
 		s.withdraw(rec)
-	} else if n, known := s.currencyNo[rec.Currency]; known {
-		s.expect(rec.User, n, fixed.I128{}, rec.Amount)
+	} else if n, known := s.balances.currencyNo[rec.Currency]; known {
+		s.balances.expect(rec.User, n, fixed.I128{}, rec.Amount)
 	} else {
 		return // a currency without a number is in no pair, so no order brings it
 	}
@@ -39,7 +39,7 @@ func (s *State) Abandon() {
 	default:
 		s.stage = nil
 		s.move(b.User, b.Currency, b.Amount.Add(b.Commission))
-		t := &s.totals[s.currency(b.Currency)]
+		t := &s.balances.totals[s.balances.currency(b.Currency)]
 		t.withdrawn = t.withdrawn.Minus(b.Amount)
 		t.fees = t.fees.Minus(b.Commission)
 	}
@@ -49,7 +49,7 @@ func (s *State) Abandon() {
 
 // giveRoom releases the room that takeStage reserved for a deposit or a profit.
 func (s *State) giveRoom(rec *Record) {
-	s.expect(rec.User, s.currency(rec.Currency), fixed.I128{}, rec.Amount.Neg())
+	s.balances.expect(rec.User, s.balances.currency(rec.Currency), fixed.I128{}, rec.Amount.Neg())
 }
 
 func (s *State) openGate() {
@@ -62,7 +62,7 @@ func (s *State) openGate() {
 // withdraw moves amount and commission out of the account.
 func (s *State) withdraw(rec *Record) {
 	s.move(rec.User, rec.Currency, rec.Amount.Add(rec.Commission).Neg())
-	t := &s.totals[s.currency(rec.Currency)]
+	t := &s.balances.totals[s.balances.currency(rec.Currency)]
 	t.withdrawn = t.withdrawn.Plus(rec.Amount)
 	t.fees = t.fees.Plus(rec.Commission)
 }
@@ -100,14 +100,18 @@ func (s *State) Apply(rec *Record) Result {
 		}
 		res.Accruals = s.applyProfit(rec)
 	case SetInviter:
-		s.attach(rec.User, rec.Inviter)
+		s.dir.attach(rec.User, rec.Inviter)
 		res.Inviter = s.applySetInviter(rec)
 	case CreateLink:
 		res.Link = s.applyCreateLink(rec)
 	case Configure:
-		s.config = rec.Config
+		s.referral.config = rec.Config
 	default:
 		panic(fmt.Sprintf("BUG: accounts: record kind %d", rec.Kind))
 	}
 	return res
+}
+
+func (s *State) move(user uint32, currency string, amount fixed.I128) {
+	s.balances.credit(s.dir.must(user), s.balances.currency(currency), amount.Wide())
 }

@@ -24,8 +24,8 @@ type Catalogue struct {
 	pictures map[string][]byte
 }
 
-// BuiltinAvatars returns the catalogue that is embedded in the program.
-func BuiltinAvatars() *Catalogue {
+// builtinAvatars returns the catalogue that is embedded in the program.
+func builtinAvatars() *Catalogue {
 	c := &Catalogue{pictures: map[string][]byte{}}
 	names, err := fs.Glob(catalogueFiles, "catalogue/*.svg")
 	if err != nil {

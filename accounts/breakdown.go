@@ -90,11 +90,11 @@ func (v *View) Breakdown(n uint32, fromNs, toNs int64, currencyCode string) (Bre
 	}
 	out := Breakdown{FromNs: fromNs, ToNs: toNs, Items: []BreakdownItem{}, TotalsByCurrency: total.list(set.currencies), CurrentLevel: stakingName(0)}
 	v.s.mu.RLock()
-	if u := v.s.user(n); u != nil {
+	if u := v.s.dir.user(n); u != nil {
 		out.CurrentLevel = stakingName(u.profile.Staking)
 	}
 	for k, item := range items {
-		item.FromUserID, item.FromUserNickname = UserID(k.from).String(), v.s.must(k.from).profile.Nickname
+		item.FromUserID, item.FromUserNickname = UserID(k.from).String(), v.s.dir.must(k.from).profile.Nickname
 		out.Items = append(out.Items, *item)
 	}
 	v.s.mu.RUnlock()

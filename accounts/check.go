@@ -10,37 +10,37 @@ import (
 func (s *State) check() error {
 	type holdKey struct{ account, currency uint32 }
 	holds := map[holdKey]fixed.I192{}
-	for id, o := range s.orders {
+	for id, o := range s.holds.orders {
 		if o.held.Sign() < 0 {
 			return fmt.Errorf("order %d holds less than nothing", id)
 		}
-		k := holdKey{o.account, o.currency(s.pairs[o.pair])}
+		k := holdKey{o.account, o.currency(s.holds.pairs[o.pair])}
 		holds[k] = holds[k].Plus(o.held)
 	}
-	audit := make([]totals, len(s.totals))
-	for _, u := range s.users {
+	audit := make([]totals, len(s.balances.totals))
+	for _, u := range s.dir.users {
 		for i := range u.rows {
 			r := &u.rows[i]
 			if r.held != holds[holdKey{u.n, r.currency}] {
-				return fmt.Errorf("account %d: held of %s is not the sum of its orders' holds", u.n, s.currencies[r.currency])
+				return fmt.Errorf("account %d: held of %s is not the sum of its orders' holds", u.n, s.balances.currencies[r.currency])
 			}
 			if !u.profile.Unlimited && (r.free.Sign() < 0 || r.held.Sign() < 0) {
-				return fmt.Errorf("account %d: %s is below zero", u.n, s.currencies[r.currency])
+				return fmt.Errorf("account %d: %s is below zero", u.n, s.balances.currencies[r.currency])
 			}
 			a := &audit[r.currency]
 			a.free, a.held, a.pending = a.free.Add(r.free), a.held.Add(r.held), a.pending.Add(r.pending)
 		}
 	}
-	for i, t := range s.totals {
+	for i, t := range s.balances.totals {
 		a := &audit[i]
 		if a.free != t.free || a.held != t.held || a.pending != t.pending {
-			return fmt.Errorf("the balances of %s do not add up to their totals", s.currencies[i])
+			return fmt.Errorf("the balances of %s do not add up to their totals", s.balances.currencies[i])
 		}
 		if t.fees.Sign() < 0 {
-			return fmt.Errorf("the fee account of %s is below zero", s.currencies[i])
+			return fmt.Errorf("the fee account of %s is below zero", s.balances.currencies[i])
 		}
 		if t.free.Add(t.held).Add(t.fees) != t.deposited.Sub(t.withdrawn) {
-			return fmt.Errorf("%s: free + held + fees is not deposited - withdrawn", s.currencies[i])
+			return fmt.Errorf("%s: free + held + fees is not deposited - withdrawn", s.balances.currencies[i])
 		}
 	}
 	return nil

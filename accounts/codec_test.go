@@ -77,7 +77,7 @@ func FuzzDecodeRecord(f *testing.F) {
 // richSnapshot returns the snapshot of a state with entries in every section.
 func richSnapshot(t testing.TB) []byte {
 	r := history(t, 77, 200)
-	r.s.maxDealAccruals = 4
+	r.s.referral.maxDealAccruals = 4
 	r.fill(4, 1000, r.now)
 	r.do(Command{Kind: CreateKey, User: 1, Key: KeyRequest{Name: "k", IPWhitelist: []string{"10.0.0.1"}}})
 	r.do(Command{Kind: PatchUser, User: 1, Profile: ProfilePatch{IsAmbassador: ptr(true)}})
@@ -88,7 +88,7 @@ func richSnapshot(t testing.TB) []byte {
 
 // stake returns the first accrual from staking.
 func stake(s *State) *accrual {
-	for _, u := range s.users {
+	for _, u := range s.dir.users {
 		for i := range u.others {
 			if u.others[i].typ == StakeAccrual {
 				return &u.others[i]
@@ -109,23 +109,23 @@ func TestEachFieldOfTheStateIsInTheSnapshot(t *testing.T) {
 	for name, change := range map[string]func(*State){
 		"position":    func(s *State) { s.enginePos++ },
 		"time":        func(s *State) { s.lastNs++ },
-		"rates":       func(s *State) { s.config.Levels[0]-- },
-		"totals":      func(s *State) { s.totals[0].withdrawn = s.totals[0].withdrawn.Plus(fixed.FromI64(1)) },
-		"pair seq":    func(s *State) { s.pairs[0].seq++ },
-		"nickname":    func(s *State) { s.users[1].profile.Nickname += "x" },
-		"inviter":     func(s *State) { s.users[12].inviter = 12 },
-		"link":        func(s *State) { s.users[1].links[0].rate++ },
-		"key":         func(s *State) { s.users[1].keys[0] = otherSecret(s, s.users[1].keys[0]) },
-		"level":       func(s *State) { s.users[1].levelChanges = append(s.users[1].levelChanges, levelChange{}) },
-		"free":        func(s *State) { s.users[1].rows[0].free = fixed.FromI64(3).Wide() },
-		"hold":        func(s *State) { s.orders[7].held = fixed.FromI64(3) },
-		"open amount": func(s *State) { s.orders[7].open++ },
+		"rates":       func(s *State) { s.referral.config.Levels[0]-- },
+		"totals":      func(s *State) { s.balances.totals[0].withdrawn = s.balances.totals[0].withdrawn.Plus(fixed.FromI64(1)) },
+		"pair seq":    func(s *State) { s.holds.pairs[0].seq++ },
+		"nickname":    func(s *State) { s.dir.users[1].profile.Nickname += "x" },
+		"inviter":     func(s *State) { s.dir.users[12].inviter = 12 },
+		"link":        func(s *State) { s.dir.users[1].links[0].rate++ },
+		"key":         func(s *State) { s.dir.users[1].keys[0] = otherSecret(s, s.dir.users[1].keys[0]) },
+		"level":       func(s *State) { s.dir.users[1].levelChanges = append(s.dir.users[1].levelChanges, levelChange{}) },
+		"free":        func(s *State) { s.dir.users[1].rows[0].free = fixed.FromI64(3).Wide() },
+		"hold":        func(s *State) { s.holds.orders[7].held = fixed.FromI64(3) },
+		"open amount": func(s *State) { s.holds.orders[7].open++ },
 		"source":      func(s *State) { stake(s).source = fixed.FromI64(123) },
 		"percentage":  func(s *State) { stake(s).applied++ },
 		"bonus":       func(s *State) { stake(s).bonus = true },
-		"accrual at":  func(s *State) { s.users[1].others[0].timeNs++ },
-		"archive":     func(s *State) { s.users[1].archive[archiveKey{day: 1}] = fixed.FromI64(1).Wide() },
-		"queue":       func(s *State) { s.dealQueue = s.dealQueue[1:] },
+		"accrual at":  func(s *State) { s.dir.users[1].others[0].timeNs++ },
+		"archive":     func(s *State) { s.dir.users[1].archive[archiveKey{day: 1}] = fixed.FromI64(1).Wide() },
+		"queue":       func(s *State) { s.referral.dealQueue = s.referral.dealQueue[1:] },
 	} {
 		s, err := DecodeSnapshot(base, testOptions())
 		if err != nil {

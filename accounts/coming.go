@@ -5,86 +5,49 @@ import (
 	"tickhive/internal/fixed"
 )
 
-// balanceKey names a balance.
-type balanceKey struct{ account, currency uint32 }
-
-// coming holds the amounts that a balance may yet receive. Invariant: a balance plus its
-// coming stays within 10^20. An order is admitted only with room for the most that it may
-// bring. The order reserves that room until it ends, and the engine lets it bring no more. No
-// fill can therefore take a balance beyond the limit, whatever prices do, not even the fill of
-// a stop that triggers long after it was placed.
-type coming struct {
-	open    fixed.I192 // by open orders: depends on records and events alone
-	pending fixed.I192 // by orders on their way to the engine, and by a planned deposit
-}
-
-// sum returns open + pending.
-func (c coming) sum() fixed.I192 { return c.open.Add(c.pending) }
-
-// expect adds to the coming amounts of a balance.
-func (s *State) expect(account, currency uint32, open, pending fixed.I128) {
-	k := balanceKey{account, currency}
-	c := s.coming[k]
-	c.open, c.pending = c.open.Plus(open), c.pending.Plus(pending)
-	if c == (coming{}) {
-		delete(s.coming, k)
-	} else {
-		s.coming[k] = c
-	}
-}
-
 // expectOf sets the amount that an open order may yet bring to n.
-func (s *State) expectOf(o *orderHold, p *pairTerms, n fixed.I128) {
+func (h *holds) expectOf(o *orderHold, p *pairTerms, n fixed.I128) {
 	if n != o.coming {
-		s.expect(o.account, o.brought(p), n.Sub(o.coming), fixed.I128{})
+		h.balances.expect(o.account, o.brought(p), n.Sub(o.coming), fixed.I128{})
 		o.coming = n
 	}
 }
 
 // expectNew sets the amount that an accepted or replaced order may yet bring: the earn limit
 // that the engine enforces or, without one, the worth of the order's remainder.
-func (s *State) expectNew(o *orderHold, p *pairTerms, limit fixed.U128) {
+func (h *holds) expectNew(o *orderHold, p *pairTerms, limit fixed.U128) {
 	if o.limited = !limit.IsZero(); o.limited {
-		s.expectOf(o, p, atMost(moneyOf(limit, o.earnDigits(p))))
+		h.expectOf(o, p, atMost(moneyOf(limit, o.earnDigits(p))))
 	} else {
-		s.expectRest(o, p)
+		h.expectRest(o, p)
 	}
 }
 
 // expectRest sets the amount that an open order without an earn limit may yet bring: what the
 // order's remainder brings at its own price.
-func (s *State) expectRest(o *orderHold, p *pairTerms) {
+func (h *holds) expectRest(o *orderHold, p *pairTerms) {
 	switch {
 	case o.limited:
 	case o.byQuote:
-		s.expectOf(o, p, fixed.I128{})
+		h.expectOf(o, p, fixed.I128{})
 	default:
 		brings, _, ok := o.moves(p, 0)
-		s.expectOf(o, p, atMost(brings, ok))
+		h.expectOf(o, p, atMost(brings, ok))
 	}
 }
 
 // brings subtracts the amount that a fill brought from the amount that the order may yet bring.
-func (s *State) brings(l *leg, p *pairTerms, worth, goods fixed.I128) {
+func (h *holds) brings(l *leg, p *pairTerms, worth, goods fixed.I128) {
 	o := l.order
 	switch {
 	case o == nil:
 	case !o.limited:
-		s.expectRest(o, p)
+		h.expectRest(o, p)
 	case o.side == engine.Sell:
-		s.expectOf(o, p, positive(o.coming.Sub(worth)))
+		h.expectOf(o, p, positive(o.coming.Sub(worth)))
 	default:
-		s.expectOf(o, p, positive(o.coming.Sub(goods)))
+		h.expectOf(o, p, positive(o.coming.Sub(goods)))
 	}
-}
-
-// headroom returns the amount that a balance may still receive, beyond its coming amounts.
-func (s *State) headroom(u *user, currency uint32) fixed.I128 {
-	has := s.coming[balanceKey{u.n, currency}].sum()
-	if r := u.find(currency); r != nil {
-		has = has.Add(r.total())
-	}
-	return positive(MaxMoney.Wide().Sub(has)).Clamp()
 }
 
 // roomShare is the divisor of the headroom for the part that an order gets even if it needs
@@ -111,8 +74,8 @@ func unitsOf(n fixed.I128, digits int) fixed.U128 {
 // earnMore returns, for a sell that is replaced, the product units that it may bring beyond
 // the worth of its open part, and the whole amount that it may bring then. The new order
 // brings n at current prices.
-func (s *State) earnMore(u *user, p *pairTerms, o *orderHold, n fixed.I128) (spare fixed.U128, all fixed.I128) {
-	room := least(s.headroom(u, p.quote).Wide().Plus(o.coming), MaxMoney.Wide()).Clamp()
+func (h *holds) earnMore(u *user, p *pairTerms, o *orderHold, n fixed.I128) (spare fixed.U128, all fixed.I128) {
+	room := least(h.balances.headroom(u, p.quote).Wide().Plus(o.coming), MaxMoney.Wide()).Clamp()
 	own, most := o.worth(), unitsOf(allowance(room, n), p.digitsTotal())
 	spare = most.SubFloor(own)
 	return spare, atMost(moneyOf(own.Add(spare), p.digitsTotal()))

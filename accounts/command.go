@@ -80,8 +80,8 @@ const (
 	StakeAccrual          ProfitType = 100
 )
 
-// ProfitTypes holds every type, ascending.
-var ProfitTypes = [...]ProfitType{
+// profitTypes holds every type, ascending.
+var profitTypes = [...]ProfitType{
 	DealCommission, WithdrawalCommission, CurrencyListing, APITradeProfitPayment, StakeAccrual,
 }
 
@@ -104,7 +104,7 @@ func (t ProfitType) String() string {
 
 // ParseProfitType parses a name or a number, because queries may use either.
 func ParseProfitType(s string) (ProfitType, bool) {
-	for _, t := range ProfitTypes {
+	for _, t := range profitTypes {
 		if s == t.String() || s == t.number() {
 			return t, true
 		}

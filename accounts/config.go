@@ -3,6 +3,7 @@ package accounts
 import (
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 
 	"tickhive/internal/fixed"
@@ -56,7 +57,7 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// CommissionRule is the commission of a deposit or withdrawal: a fraction, and the minimum
+// CommissionRule is the commission of a withdrawal: a fraction, and the minimum
 // commission in units of the currency (10^-18).
 type CommissionRule struct {
 	Percent uint32     // 10^-8
@@ -75,31 +76,22 @@ func (r CommissionRule) of(amount fixed.I128) fixed.I128 {
 // Options configure a new State. The referral rates are not among them: they change by a
 // Configure command (State.Reconfigure reports whether one is needed).
 type Options struct {
-	// Refill and Withdrawal are the commissions of types "1" and "2"; ByCurrency
-	// overrides them. The commission of a deposit is shown but not charged.
-	Refill, Withdrawal CommissionRule
-	ByCurrency         map[string]CurrencyCommissions
+	// Withdrawal is the commission of a withdrawal; ByCurrency overrides it. A deposit is not
+	// charged.
+	Withdrawal CommissionRule
+	ByCurrency map[string]CommissionRule
 	// Random supplies the bytes of new keys: crypto/rand.Reader.
 	Random io.Reader
 	// Avatars is the catalogue; nil means the built-in one.
 	Avatars *Catalogue
 }
 
-// CurrencyCommissions holds the commissions of one currency.
-type CurrencyCommissions struct{ Refill, Withdrawal CommissionRule }
-
-// DefaultOptions returns options that charge nothing for deposits and withdrawals.
-func DefaultOptions(random io.Reader) Options { return Options{Random: random} }
-
 // Validate reports a missing source of random bytes or a commission that is out of range.
 func (o *Options) Validate() error {
 	if o.Random == nil {
 		return fmt.Errorf("accounts: no source of random bytes for keys")
 	}
-	rules := []CommissionRule{o.Refill, o.Withdrawal}
-	for _, c := range o.ByCurrency {
-		rules = append(rules, c.Refill, c.Withdrawal)
-	}
+	rules := slices.AppendSeq([]CommissionRule{o.Withdrawal}, maps.Values(o.ByCurrency))
 	for _, r := range rules {
 		if r.Percent > RateOne || r.Minimum.Sign() < 0 || r.Minimum.Cmp(MaxMoney) > 0 {
 			return fmt.Errorf("accounts: a commission is negative or above 1")
@@ -108,9 +100,10 @@ func (o *Options) Validate() error {
 	return nil
 }
 
-func (o *Options) commissions(currency string) CurrencyCommissions {
-	if c, ok := o.ByCurrency[currency]; ok {
-		return c
+// withdrawal returns the commission of a withdrawal of a currency.
+func (o *Options) withdrawal(currency string) CommissionRule {
+	if rule, ok := o.ByCurrency[currency]; ok {
+		return rule
 	}
-	return CurrencyCommissions{Refill: o.Refill, Withdrawal: o.Withdrawal}
+	return o.Withdrawal
 }

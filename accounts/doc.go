@@ -32,10 +32,15 @@
 //  8. A deleted key verifies nothing from the moment Apply returns.
 //  9. No private key is in a message, a String or a log value.
 //
-// Reading order: limits, reject, money, config, command, record, state, apply, users,
-// identity, keys, balances, hold, reserve,
-// coming, fold, settle, referral, search, accruals, queries, breakdown, explain, commissions,
-// avatars, view, check, codec, snapshot, restore, store.
+// State is made of parts, none of which is usable alone: directory (users and who invited them),
+// balances (money and its sums), holds (open orders, reservations, settlement) and referral
+// (shares of fees and incomes). Its mu guards them all.
+//
+// Reading order: limits, reject, money, config, command, record, state, apply, users, directory,
+// identity, keys, balances, balance_view, deposit, hold, reserve, coming, fold, settle, referral,
+// search, accruals, queries, breakdown, explain, avatars, view, check, codec,
+// snapshot, restore, store. The scripts of testdata/*.txt (script_test.go) show what holds, fees,
+// referral and limits do to balances.
 //
 // The package has the engine's words (ids, sides, order types, events, reasons) and folds
 // engine.Event itself. It does not know HTTP, JSON, books, whether a currency exists or takes

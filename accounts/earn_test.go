@@ -44,8 +44,8 @@ func TestAPlannedDepositKeepsItsRoom(t *testing.T) {
 			t.Errorf("%s: %v", end, reason)
 		}
 		r.s.Release(res)
-		if len(r.s.coming) != 0 {
-			t.Errorf("%s: %v is still expected", end, r.s.coming)
+		if len(r.s.balances.coming) != 0 {
+			t.Errorf("%s: %v is still expected", end, r.s.balances.coming)
 		}
 		r.check()
 	}
@@ -55,10 +55,10 @@ func TestAPlannedDepositKeepsItsRoom(t *testing.T) {
 // snapshot restores it. For an order without a limit, the worth of its remainder counts.
 func TestWhatAnOrderMayBringIsExpectedUntilItEnds(t *testing.T) {
 	r, u := near(t, "1000")
-	k := balanceKey{u, r.s.currencyNo["USDT"]}
+	k := balanceKey{u, r.s.balances.currencyNo["USDT"]}
 	expected := func(want string) {
 		t.Helper()
-		if got := r.s.coming[k]; text(got.open) != want || got.pending.Sign() != 0 {
+		if got := r.s.balances.coming[k]; text(got.open) != want || got.pending.Sign() != 0 {
 			t.Errorf("%s is expected of open orders, %s of others; want %s", text(got.open), text(got.pending), want)
 		}
 	}
@@ -90,8 +90,8 @@ func TestWhatAnOrderMayBringIsExpectedUntilItEnds(t *testing.T) {
 	})
 	expected("100.0")
 	r.fold(func(f fold) { f.canceled(&engine.Event{Kind: engine.EventCanceled, Seq: r.next(0), Order: 2}) })
-	if len(r.s.coming) != 0 {
-		t.Errorf("%v is still expected", r.s.coming)
+	if len(r.s.balances.coming) != 0 {
+		t.Errorf("%v is still expected", r.s.balances.coming)
 	}
 	r.check()
 }
@@ -130,4 +130,48 @@ func TestRecordsNameTheirRules(t *testing.T) {
 	if _, err := DecodeRecord(AppendRecord(nil, &Record{Kind: Deposit, Rules: RulesVersion + 1, Currency: "AA"})); err == nil {
 		t.Error("rules of a later program are taken")
 	}
+}
+
+// wholes returns a user with 100 FOO, and a pair without fractions.
+func wholes(t *testing.T) (r *rig, a uint32) {
+	r = newRig(t)
+	r.fold(func(f fold) {
+		f.pair(&engine.Event{Kind: engine.EventPair, Seq: r.next(0), Instrument: &engine.Instrument{Base: "FOO", Quote: "BAR"}})
+	})
+	a = r.user(ProfilePatch{})
+	r.deposit(a, "FOO", "100")
+	return r, a
+}
+
+// Resting orders count together: each of two asks fits the balance alone, but not both, nor an
+// ask and a deposit. Orders that ended no longer count.
+func TestWhatOpenOrdersMayBringCounts(t *testing.T) {
+	r, a := wholes(t)
+	ask := OrderParams{Account: a, Side: engine.Sell, Price: 9e18, Amount: 10}
+	r.accept(1, ask)
+	wants := func(want engine.Reason) {
+		t.Helper()
+		res, got := r.s.Reserve(ask)
+		if r.s.Release(res); got != want {
+			t.Fatalf("a second ask: %q, want %q", got, want)
+		}
+	}
+	deposit := Command{Kind: Deposit, User: a, Currency: "BAR", Amount: dec("20000000000000000000")}
+	wants(engine.TotalOutOfRange)
+	r.refused(deposit, "INVALID_PARAM", "amount")
+	r.restart()
+	wants(engine.TotalOutOfRange)
+	if _, reason := r.s.ReserveReplace(ReplaceParams{Order: 1, Price: 8e18, HasPrice: true}); reason != engine.NotRejected {
+		t.Fatal("its own rest does not count against a replace")
+	}
+	r.fold(func(f fold) {
+		f.replaced(&engine.Event{Kind: engine.EventReplaced, Seq: r.next(0), Order: 1, Price: 8e18, Amount: 10, OpenAmount: 10})
+		f.reduced(&engine.Event{Kind: engine.EventReduced, Seq: r.next(0), Order: 1, OpenAmount: 1})
+	})
+	wants(engine.NotRejected)
+	r.fold(func(f fold) { f.canceled(&engine.Event{Kind: engine.EventCanceled, Seq: r.next(0), Order: 1}) })
+	if len(r.s.balances.coming) != 0 {
+		t.Errorf("%v is expected of nothing", r.s.balances.coming)
+	}
+	r.do(deposit)
 }

@@ -73,7 +73,7 @@ func (f fold) event(e *engine.Event) {
 	case engine.EventPair:
 		f.pair(e)
 	case engine.EventRejected, engine.EventLevel, engine.EventRefilled, engine.EventNothing:
-		if p := f.s.pairs[uint32(e.Pair)]; p != nil {
+		if p := f.s.holds.pairs[uint32(e.Pair)]; p != nil {
 			p.seq = max(p.seq, uint64(e.Seq))
 		}
 	case engine.EventAsset, engine.EventAccountOpened:
@@ -84,7 +84,7 @@ func (f fold) event(e *engine.Event) {
 
 // fresh records the seq of an event of a pair and reports whether the event is new.
 func (f fold) fresh(e *engine.Event) (*pairTerms, bool) {
-	p := f.s.pairs[uint32(e.Pair)]
+	p := f.s.holds.pairs[uint32(e.Pair)]
 	if p == nil {
 		panic("BUG: accounts: an event of a pair that was never added")
 	}
@@ -99,12 +99,12 @@ func (f fold) fresh(e *engine.Event) (*pairTerms, bool) {
 // pair adds a pair; a change of a known pair only advances its seq.
 func (f fold) pair(e *engine.Event) {
 	id, seq, in := uint32(e.Pair), uint64(e.Seq), e.Instrument
-	if p := f.s.pairs[id]; p != nil {
+	if p := f.s.holds.pairs[id]; p != nil {
 		p.seq = max(p.seq, seq)
 		return
 	}
-	f.s.pairs[id] = &pairTerms{
-		id: id, base: f.s.currency(in.Base), quote: f.s.currency(in.Quote),
+	f.s.holds.pairs[id] = &pairTerms{
+		id: id, base: f.s.balances.currency(in.Base), quote: f.s.balances.currency(in.Quote),
 		digitsPrice: in.DigitsPrice, digitsAmount: in.DigitsAmount, seq: seq,
 	}
 }
@@ -126,40 +126,40 @@ func (f fold) accepted(e *engine.Event) {
 	s, earn := f.s, e.EarnLimit()
 	key := o.key()
 	key.earn = earn
-	reserved := s.takeOver(key)
+	reserved := s.holds.takeOver(key)
 	if e.Flags&engine.FlagFunded != 0 && e.Side == engine.Buy && atMarket(e.Type) && !byQuote {
 		o.byQuote = true
 	}
 	need := o.needAtMost(p)
 	if !reserved && need.Sign() > 0 {
-		s.counts.Unreserved++
+		s.holds.counts.Unreserved++
 	}
 	if o.byQuote && !byQuote {
 		o.byQuote, o.capped = false, true
 	}
-	s.orders[o.id] = o
-	s.grow(o, p, need)
-	s.expectNew(o, p, earn)
+	s.holds.orders[o.id] = o
+	s.holds.grow(o, p, need)
+	s.holds.expectNew(o, p, earn)
 }
 
 // grow raises a hold to need. A funded account holds at most its free balance: fees that were
 // rounded up may have taken some 10^-18 of it since the reservation.
-func (s *State) grow(o *orderHold, p *pairTerms, need fixed.I128) {
-	u := s.must(o.account)
+func (h *holds) grow(o *orderHold, p *pairTerms, need fixed.I128) {
+	u := h.dir.must(o.account)
 	add := positive(need.Sub(o.held))
 	if !u.profile.Unlimited {
 		add = least(add, positive(u.row(o.currency(p)).free.Clamp()))
 	}
 	if add.Sign() > 0 {
-		s.hold(u, o.currency(p), add)
+		h.balances.hold(u, o.currency(p), add)
 		o.held = o.held.Add(add)
 	}
 }
 
 // release moves the part of the hold beyond need back to the free balance.
-func (s *State) release(o *orderHold, p *pairTerms, need fixed.I128) {
+func (h *holds) release(o *orderHold, p *pairTerms, need fixed.I128) {
 	if spare := o.held.Sub(need); spare.Sign() > 0 {
-		s.hold(s.must(o.account), o.currency(p), spare.Neg())
+		h.balances.hold(h.dir.must(o.account), o.currency(p), spare.Neg())
 		o.held = need
 	}
 }
@@ -167,50 +167,50 @@ func (s *State) release(o *orderHold, p *pairTerms, need fixed.I128) {
 // canceled releases the rest of the order's hold.
 func (f fold) canceled(e *engine.Event) {
 	p, fresh := f.fresh(e)
-	if o := f.s.orders[uint64(e.Order)]; fresh && o != nil {
-		f.s.finish(o, p)
+	if o := f.s.holds.orders[uint64(e.Order)]; fresh && o != nil {
+		f.s.holds.finish(o, p)
 	}
 }
 
-func (s *State) finish(o *orderHold, p *pairTerms) {
-	s.release(o, p, fixed.I128{})
-	delete(s.orders, o.id)
-	s.expectOf(o, p, fixed.I128{})
+func (h *holds) finish(o *orderHold, p *pairTerms) {
+	h.release(o, p, fixed.I128{})
+	delete(h.orders, o.id)
+	h.expectOf(o, p, fixed.I128{})
 }
 
 // replaced sets the hold to the need of the changed order.
 func (f fold) replaced(e *engine.Event) {
 	p, fresh := f.fresh(e)
-	o := f.s.orders[uint64(e.Order)]
+	o := f.s.holds.orders[uint64(e.Order)]
 	if !fresh || o == nil {
 		return
 	}
-	reserved := f.s.takeOver(replaceKey(o))
+	reserved := f.s.holds.takeOver(replaceKey(o))
 	o.price, o.open, o.filled = e.Price, e.OpenAmount, e.Amount-e.OpenAmount
 	need := o.needAtMost(p)
 	if !reserved && need.Cmp(o.held) > 0 {
-		f.s.counts.Unreserved++
+		f.s.holds.counts.Unreserved++
 	}
-	f.s.grow(o, p, need)
-	f.s.release(o, p, need)
-	f.s.expectNew(o, p, e.EarnLimit())
+	f.s.holds.grow(o, p, need)
+	f.s.holds.release(o, p, need)
+	f.s.holds.expectNew(o, p, e.EarnLimit())
 }
 
 // reduced releases the hold of the lots that are gone.
 func (f fold) reduced(e *engine.Event) {
 	p, fresh := f.fresh(e)
-	if o := f.s.orders[uint64(e.Order)]; fresh && o != nil {
+	if o := f.s.holds.orders[uint64(e.Order)]; fresh && o != nil {
 		if o.open = e.OpenAmount; e.Flags&engine.FlagQuote != 0 {
 			o.quote = e.Quote // the limit of a funded buy by amount stays
 		}
-		f.s.settleDown(o, p)
+		f.s.holds.settleDown(o, p)
 	}
 }
 
 // triggered marks a stop as no longer waiting.
 func (f fold) triggered(e *engine.Event) {
 	if _, fresh := f.fresh(e); fresh {
-		if o := f.s.orders[uint64(e.Order)]; o != nil {
+		if o := f.s.holds.orders[uint64(e.Order)]; o != nil {
 			o.waiting = false
 		}
 	}
@@ -223,23 +223,13 @@ func (s *State) ReleaseUnknown(open func(order uint64) bool) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var gone []*orderHold
-	for id, o := range s.orders {
+	for id, o := range s.holds.orders {
 		if !open(id) {
 			gone = append(gone, o)
 		}
 	}
 	for _, o := range gone {
-		s.finish(o, s.pairs[o.pair])
+		s.holds.finish(o, s.holds.pairs[o.pair])
 	}
 	return len(gone)
-}
-
-// PairSeq returns the seq of the last event of a pair that the state reflects.
-func (s *State) PairSeq(pair uint32) uint64 {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if p := s.pairs[pair]; p != nil {
-		return p.seq
-	}
-	return 0
 }

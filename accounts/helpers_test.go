@@ -23,7 +23,7 @@ func testRandom() seededBytes { return seededBytes{rand.NewChaCha8([32]byte{7})}
 
 // testOptions returns options that charge 0.1 % for withdrawals.
 func testOptions() Options {
-	o := DefaultOptions(testRandom())
+	o := Options{Random: testRandom()}
 	o.Withdrawal.Percent = RateOne / 1000
 	return o
 }
@@ -163,7 +163,7 @@ func (r *rig) restart() {
 	if string(s.AppendSnapshot(nil)) != string(b) {
 		r.t.Fatal("a decoded snapshot gives other bytes")
 	}
-	s.maxDealAccruals = r.s.maxDealAccruals
+	s.referral.maxDealAccruals = r.s.referral.maxDealAccruals
 	r.s = s
 	r.check()
 }

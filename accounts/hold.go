@@ -12,6 +12,31 @@ func waits(t engine.OrderType) bool { return t == engine.StopLimit || t == engin
 // Rates holds the fee rates and the discount of an order, in 10^-8.
 type Rates struct{ Maker, Taker, Discount uint32 }
 
+// holds keeps the money of open orders, and of orders on their way to the engine, apart from the
+// free balances, and settles trades.
+//
+// Owner: State's mu.
+//
+// Invariant: held of an account is the sum of the holds of its open orders. A reservation is not
+// part of it and never in a snapshot.
+type holds struct {
+	dir      *directory
+	balances *balances
+
+	pairs   map[uint32]*pairTerms
+	orders  map[uint64]*orderHold
+	pending map[reservationKey]*pendingEntry
+	waiting int // reservations in pending
+	counts  Counts
+}
+
+func newHolds(dir *directory, b *balances) *holds {
+	return &holds{
+		dir: dir, balances: b, pairs: map[uint32]*pairTerms{}, orders: map[uint64]*orderHold{},
+		pending: map[reservationKey]*pendingEntry{},
+	}
+}
+
 // pairTerms holds the facts about a pair that settlement needs.
 type pairTerms struct {
 	id           uint32
@@ -45,7 +70,7 @@ type orderHold struct {
 	quote   fixed.U128
 	rates   Rates
 	held    fixed.I128
-	coming  fixed.I128 // the amount that it may yet bring: its part of State.coming
+	coming  fixed.I128 // the amount that it may yet bring: its part of balances.coming
 	limited bool       // the engine limits what it brings to coming
 }
 

@@ -16,7 +16,6 @@ import (
 var (
 	userSpace = uuid.NewSHA1(uuid.NameSpaceURL, []byte("tickhive:user"))
 	linkSpace = uuid.NewSHA1(uuid.NameSpaceURL, []byte("tickhive:link"))
-	dealSpace = uuid.NewSHA1(uuid.NameSpaceURL, []byte("tickhive:deal"))
 )
 
 // UserID returns the id of user number n (docs/contract/internal.md#users-and-money). The built-in
@@ -45,14 +44,6 @@ func address(n uint32) (a [20]byte) {
 func addressText(n uint32) string {
 	a := address(n)
 	return "0x" + hex.EncodeToString(a[:])
-}
-
-func parseAddress(s string) (a [20]byte, ok bool) {
-	if len(s) != 42 || s[:2] != "0x" {
-		return a, false
-	}
-	_, err := hex.Decode(a[:], []byte(strings.ToLower(s[2:])))
-	return a, err == nil
 }
 
 // codeAlphabet leaves out I, O, 0 and 1, which readers confuse.

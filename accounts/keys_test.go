@@ -81,7 +81,7 @@ func TestSecretNeverShowsItself(t *testing.T) {
 	var log bytes.Buffer
 	slog.New(slog.NewJSONHandler(&log, nil)).Info("x", "s", rec.Key.Secret, "r", rec, "k", key, "res", res)
 	slog.New(slog.NewTextHandler(&log, nil)).Info("x", "s", rec.Key.Secret, "r", rec, "k", key, "res", res)
-	for _, v := range []any{rec, &rec, res, rec.Key.Secret, &rec.Key.Secret, key, *r.s.users[u], r.s} {
+	for _, v := range []any{rec, &rec, res, rec.Key.Secret, &rec.Key.Secret, key, *r.s.dir.users[u], r.s} {
 		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
 			fmt.Fprintf(&log, verb, v)
 		}

@@ -43,7 +43,7 @@ func (m *simulation) emit(e engine.Event, f fold) {
 // trade folds a trade and books it in the naive ledger, whose fee must be the State's.
 func (m *simulation) trade(mk *market, t engine.Event, f fold) {
 	m.current = append(m.current, t)
-	short := m.s.counts.Shortfalls
+	short := m.s.holds.counts.Shortfalls
 	got := f.trade(&t)
 	m.trades++
 	buyer, seller := uint32(t.Account), uint32(t.MakerAccount)
@@ -54,7 +54,7 @@ func (m *simulation) trade(mk *market, t engine.Event, f fold) {
 			want = naiveFee(worth, rate, discount)
 		}
 		if want.Cmp(got) != 0 {
-			if less := new(big.Int).Sub(want, got); !buys || m.s.counts.Shortfalls == short || less.Sign() < 0 || less.Cmp(big.NewInt(1000)) > 0 {
+			if less := new(big.Int).Sub(want, got); !buys || m.s.holds.counts.Shortfalls == short || less.Sign() < 0 || less.Cmp(big.NewInt(1000)) > 0 {
 				m.t.Fatalf("fee %s, want %s", got, want)
 			}
 		}
@@ -310,8 +310,8 @@ func (m *simulation) compare() {
 	if err := m.s.View().Check(); err != nil {
 		m.t.Fatalf("after %d commands: %v", m.commands, err)
 	}
-	if c := m.s.Counts(); c.Overdrafts != 0 || len(m.s.pending) != 0 {
-		m.t.Fatalf("after %d commands: %+v, %d reservations", m.commands, c, len(m.s.pending))
+	if c := m.s.Counts(); c.Overdrafts != 0 || len(m.s.holds.pending) != 0 {
+		m.t.Fatalf("after %d commands: %+v, %d reservations", m.commands, c, len(m.s.holds.pending))
 	}
 	for currency, owners := range m.naive.owns {
 		for account, want := range owners {
@@ -392,7 +392,7 @@ func TestRandomCommandsAgreeWithANaiveLedger(t *testing.T) {
 	m.compare()
 	t.Logf("seed %d: %d commands, %d %% accepted, %d %% of them traded, %d trades, %d replaces, %d reductions, %d refused, %d restarts, %d accruals, %+v",
 		seed, m.commands, 100*m.accepted/m.commands, 100*m.trading/m.accepted, m.trades, m.replaces, m.reduces, m.refused, m.restarts,
-		len(m.s.dealQueue), m.s.Counts())
+		len(m.s.referral.dealQueue), m.s.Counts())
 	if m.accepted*100 < m.commands*60 || m.trading*100 < m.accepted*15 || m.restarts < 10 || m.replaces < 1000 || m.reduces < 1000 {
 		t.Fatal("the mix shows too little")
 	}

@@ -16,57 +16,21 @@ type link struct {
 	createdNs int64
 }
 
-// attach makes inviter the parent of user n and so of the tree below n.
-func (s *State) attach(n, inviter uint32) {
-	s.must(n).inviter = inviter
-	s.countBelow(n)
-}
-
-// countBelow adds n and the users below it to the counts of the users above it.
-func (s *State) countBelow(n uint32) {
-	u := s.must(n)
-	up := u
-	for level := 0; level < MaxReferralLevels && up.inviter != 0; level++ {
-		up = s.must(up.inviter)
-		up.descendants[level]++
-		for below := 0; level+1+below < MaxReferralLevels; below++ {
-			up.descendants[level+1+below] += u.descendants[below]
-		}
-	}
-}
-
-// resolveCode returns the owner of a code and, for the code of a link, the link's discount.
-func (s *State) resolveCode(code string) (owner uint32, rate uint32, byLink, ok bool) {
-	v, ok := numberOf(code)
-	if !ok {
-		return 0, 0, false, false
-	}
-	if v&codeLink == 0 {
-		return uint32(v), 0, false, v > 0 && v < uint64(len(s.users))
-	}
-	m := v &^ codeLink
-	if m < 1 || m > uint64(len(s.linkOwner)) {
-		return 0, 0, false, false
-	}
-	ref := s.linkOwner[m-1]
-	return ref.owner, s.must(ref.owner).links[ref.index].rate, true, true
-}
-
 func (s *State) planSetInviter(cmd *Command, rec *Record) *refuse.Refusal {
 	if c := utf8.RuneCountInString(cmd.Code); c < 1 || c > MaxSearchQuery {
 		return invalid("inviteCode", "inviteCode must be 1 to %d characters.", MaxSearchQuery)
 	}
-	if s.must(cmd.User).inviter != 0 {
+	if s.dir.must(cmd.User).inviter != 0 {
 		return conflict("", "An inviter is set already; it cannot be changed.")
 	}
-	owner, rate, byLink, ok := s.resolveCode(cmd.Code)
+	owner, rate, byLink, ok := s.dir.resolveCode(cmd.Code)
 	if !ok {
 		return notFound("inviteCode", "There is no such invite code.")
 	}
 	if owner == cmd.User {
 		return invalid("inviteCode", "Nobody can be his own inviter.")
 	}
-	for up := owner; up != 0; up = s.must(up).inviter {
+	for up := owner; up != 0; up = s.dir.must(up).inviter {
 		if up == cmd.User {
 			return invalid("inviteCode", "The inviter is among those whom the user invited.")
 		}
@@ -78,10 +42,10 @@ func (s *State) planSetInviter(cmd *Command, rec *Record) *refuse.Refusal {
 // applySetInviter gives the newcomer the link's discount.
 func (s *State) applySetInviter(rec *Record) InviterView {
 	if rec.HasRate {
-		p := &s.must(rec.User).profile
+		p := &s.dir.must(rec.User).profile
 		p.BidDiscount, p.AskDiscount = rec.Rate, rec.Rate
 	}
-	return s.must(rec.Inviter).inviterView()
+	return s.dir.must(rec.Inviter).inviterView()
 }
 
 func (s *State) planCreateLink(cmd *Command, rec *Record) *refuse.Refusal {
@@ -89,23 +53,23 @@ func (s *State) planCreateLink(cmd *Command, rec *Record) *refuse.Refusal {
 	if !ok || rate < RateOne/100 {
 		return invalid("discountPercent", "discountPercent must be 1 to 50 with at most 6 fractional digits.")
 	}
-	u := s.must(cmd.User)
+	u := s.dir.must(cmd.User)
 	if !u.profile.IsAmbassador {
 		return forbidden("", "Only ambassadors make referral links.")
 	}
 	if len(u.links) >= MaxLinksPerUser {
 		return conflict("", "An ambassador may have at most %d links.", MaxLinksPerUser)
 	}
-	rec.Rate, rec.LinkNumber = rate, uint64(len(s.linkOwner))+1
+	rec.Rate, rec.LinkNumber = rate, uint64(len(s.dir.linkOwner))+1
 	return nil
 }
 
 func (s *State) applyCreateLink(rec *Record) AmbassadorLink {
-	if rec.LinkNumber != uint64(len(s.linkOwner))+1 {
+	if rec.LinkNumber != uint64(len(s.dir.linkOwner))+1 {
 		panic("BUG: accounts: link numbers are not dense")
 	}
-	u := s.must(rec.User)
-	s.linkOwner = append(s.linkOwner, linkRef{owner: rec.User, index: len(u.links)})
+	u := s.dir.must(rec.User)
+	s.dir.linkOwner = append(s.dir.linkOwner, linkRef{owner: rec.User, index: len(u.links)})
 	l := link{number: rec.LinkNumber, rate: rec.Rate, createdNs: rec.TimeNs}
 	u.links = append(u.links, l)
 	return l.view(rec.User)
@@ -157,7 +121,7 @@ func (v *View) Ambassador(n uint32) AmbassadorView {
 	v.s.mu.RLock()
 	defer v.s.mu.RUnlock()
 	out := AmbassadorView{Links: []AmbassadorLink{}}
-	if u := v.s.user(n); u != nil {
+	if u := v.s.dir.user(n); u != nil {
 		out.IsAmbassador, out.SecondLevelPercent = u.profile.IsAmbassador, percentOf(u.profile.SecondLevel)
 		for _, l := range u.links {
 			out.Links = append(out.Links, l.view(n))
@@ -170,11 +134,11 @@ func (v *View) Ambassador(n uint32) AmbassadorView {
 func (v *View) Inviter(n uint32) *InviterView {
 	v.s.mu.RLock()
 	defer v.s.mu.RUnlock()
-	u := v.s.user(n)
+	u := v.s.dir.user(n)
 	if u == nil || u.inviter == 0 {
 		return nil
 	}
-	view := v.s.must(u.inviter).inviterView()
+	view := v.s.dir.must(u.inviter).inviterView()
 	return &view
 }
 
@@ -185,12 +149,12 @@ func (v *View) FindInviter(idOrCode string) (InviterView, bool) {
 	defer v.s.mu.RUnlock()
 	var n uint32
 	if id, err := uuid.Parse(idOrCode); err == nil && len(idOrCode) == 36 {
-		n = v.s.byID[id]
-	} else if owner, _, _, ok := v.s.resolveCode(idOrCode); ok {
+		n = v.s.dir.byID[id]
+	} else if owner, _, _, ok := v.s.dir.resolveCode(idOrCode); ok {
 		n = owner
 	}
 	if n == 0 {
 		return InviterView{}, false
 	}
-	return v.s.must(n).inviterView(), true
+	return v.s.dir.must(n).inviterView(), true
 }

@@ -186,13 +186,13 @@ func TestTreeCountsFollowSubtreesThatJoin(t *testing.T) {
 	}
 	naive := map[uint32]map[int]int64{}
 	for u := uint32(1); u <= n; u++ {
-		up := r.s.users[u].inviter
+		up := r.s.dir.users[u].inviter
 		for level := 1; up != 0 && level <= 5; level++ {
 			if naive[up] == nil {
 				naive[up] = map[int]int64{}
 			}
 			naive[up][level]++
-			up = r.s.users[up].inviter
+			up = r.s.dir.users[up].inviter
 		}
 	}
 	check := func() {

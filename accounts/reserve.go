@@ -101,7 +101,7 @@ type pendingEntry struct {
 func (s *State) Reserve(p OrderParams) (Reservation, engine.Reason) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	pair := s.pairs[p.Pair]
+	pair := s.holds.pairs[p.Pair]
 	if pair == nil {
 		return Reservation{}, engine.UnknownPair
 	}
@@ -109,7 +109,7 @@ func (s *State) Reserve(p OrderParams) (Reservation, engine.Reason) {
 		return Reservation{}, engine.NotRejected
 	}
 	p.normalize()
-	u := s.must(p.Account)
+	u := s.dir.must(p.Account)
 	if p.Account == 0 {
 		_, ok := pair.notional(p.Price, p.Amount)
 		if !ok {
@@ -136,20 +136,20 @@ func (s *State) Reserve(p OrderParams) (Reservation, engine.Reason) {
 		o.byQuote, o.quote = true, r.SpendLimit
 	}
 	need, ok := o.need(pair)
-	if !ok || !s.fits(u, pair, &o, touch) {
+	if !ok || !s.holds.fits(u, pair, &o, touch) {
 		return Reservation{}, engine.TotalOutOfRange
 	}
 	r.coming, _, _ = o.moves(pair, touch)
 	if p.Side == engine.Sell || p.ByQuote {
 		digits := o.earnDigits(pair)
-		r.EarnLimit = unitsOf(allowance(s.headroom(u, r.in), r.coming), digits)
+		r.EarnLimit = unitsOf(allowance(s.balances.headroom(u, r.in), r.coming), digits)
 		if r.EarnLimit.IsZero() {
 			return Reservation{}, engine.TotalOutOfRange
 		}
 		r.key.earn = r.EarnLimit
 		r.coming, _ = moneyOf(r.EarnLimit, digits)
 	}
-	return s.reserve(u, o.currency(pair), r, need)
+	return s.holds.reserve(u, o.currency(pair), r, need)
 }
 
 // bestPrice returns the best price at which an order is likely to trade, 0 for none: the touch,
@@ -171,7 +171,7 @@ func (o *orderHold) bestPrice(touch, stop int64) int64 {
 // balance of an unlimited account that it takes from, and both balances of the built-in account.
 // The built-in account holds nothing and is never refused a trade, so its balance is limited here
 // too. The order trades at its own price or a better one, at best at touch.
-func (s *State) fits(u *user, p *pairTerms, o *orderHold, touch int64) bool {
+func (h *holds) fits(u *user, p *pairTerms, o *orderHold, touch int64) bool {
 	brings, gives, ok := o.moves(p, touch)
 	if !ok {
 		return false
@@ -180,7 +180,7 @@ func (s *State) fits(u *user, p *pairTerms, o *orderHold, touch int64) bool {
 	if o.side == engine.Sell {
 		in, out = out, in
 	}
-	has := s.coming[balanceKey{u.n, in}].sum().Minus(o.coming)
+	has := h.balances.coming[balanceKey{u.n, in}].sum().Minus(o.coming)
 	if r := u.find(in); r != nil {
 		has = has.Add(r.total())
 	}
@@ -190,7 +190,7 @@ func (s *State) fits(u *user, p *pairTerms, o *orderHold, touch int64) bool {
 	if r := u.find(out); u.profile.Unlimited && r != nil && r.available().Cmp(gives.Sub(MaxMoney)) < 0 {
 		return false
 	}
-	builtin := s.must(0)
+	builtin := h.dir.must(0)
 	if r := builtin.find(in); r != nil && r.free.CmpTerm(brings.Sub(MaxMoney)) < 0 {
 		return false
 	}
@@ -225,11 +225,11 @@ func (o *orderHold) moves(p *pairTerms, touch int64) (brings, gives fixed.I128, 
 	return brings, gives, ok
 }
 
-func (s *State) reserve(u *user, currency uint32, r Reservation, need fixed.I128) (Reservation, engine.Reason) {
-	if s.waiting >= MaxReservations {
+func (h *holds) reserve(u *user, currency uint32, r Reservation, need fixed.I128) (Reservation, engine.Reason) {
+	if h.waiting >= MaxReservations {
 		return Reservation{}, engine.TooManyOrders
 	}
-	row, t := u.row(currency), &s.totals[currency]
+	row, t := u.row(currency), &h.balances.totals[currency]
 	left := row.available()
 	if u.profile.Unlimited {
 		if left.Cmp(need.Sub(MaxMoney)) < 0 {
@@ -241,15 +241,15 @@ func (s *State) reserve(u *user, currency uint32, r Reservation, need fixed.I128
 	r.amount, r.taken = need, true
 	row.pending = row.pending.Plus(need)
 	t.pending = t.pending.Plus(need)
-	e := s.pending[r.key]
+	e := h.pending[r.key]
 	if e == nil {
 		e = &pendingEntry{currency: currency, in: r.in}
-		s.pending[r.key] = e
+		h.pending[r.key] = e
 	}
 	e.amounts, e.coming = append(e.amounts, need), append(e.coming, r.coming)
-	s.expect(u.n, r.in, fixed.I128{}, r.coming)
-	s.waiting++
-	s.changed(u, currency)
+	h.balances.expect(u.n, r.in, fixed.I128{}, r.coming)
+	h.waiting++
+	h.balances.changed(u, currency)
 	return r, engine.NotRejected
 }
 
@@ -260,13 +260,13 @@ func (s *State) reserve(u *user, currency uint32, r Reservation, need fixed.I128
 func (s *State) ReserveReplace(p ReplaceParams) (Reservation, engine.Reason) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	o := s.orders[p.Order]
+	o := s.holds.orders[p.Order]
 	if o == nil || o.waiting || atMarket(o.typ) {
 		return Reservation{}, engine.NotRejected
 	}
-	pair, u := s.pairs[o.pair], s.must(o.account)
+	pair, u := s.holds.pairs[o.pair], s.dir.must(o.account)
 	r := Reservation{key: replaceKey(o), Replaces: true}
-	if s.pending[r.key] != nil {
+	if s.holds.pending[r.key] != nil {
 		return Reservation{}, engine.InsufficientFunds
 	}
 	next := *o
@@ -278,26 +278,26 @@ func (s *State) ReserveReplace(p ReplaceParams) (Reservation, engine.Reason) {
 		total = p.Amount
 	}
 	if next.open = total - o.filled; next.open <= 0 || next.price <= 0 {
-		return s.reserve(u, o.currency(pair), r, fixed.I128{})
+		return s.holds.reserve(u, o.currency(pair), r, fixed.I128{})
 	}
 	need, ok := next.need(pair)
 	touch := p.Ask
 	if o.side == engine.Sell {
 		touch = p.Bid
 	}
-	if !ok || !s.fits(u, pair, &next, touch) {
+	if !ok || !s.holds.fits(u, pair, &next, touch) {
 		return Reservation{}, engine.TotalOutOfRange
 	}
 	r.in = o.brought(pair)
 	r.coming, _, _ = next.moves(pair, touch)
 	if o.side == engine.Sell {
-		r.EarnLimit, r.coming = s.earnMore(u, pair, o, r.coming)
+		r.EarnLimit, r.coming = s.holds.earnMore(u, pair, o, r.coming)
 	}
 	r.coming = positive(r.coming.Sub(o.coming))
 	if was, now := o.cost(), next.cost(); was.Less(now) {
 		r.SpendLimit = now.Sub(was)
 	}
-	return s.reserve(u, o.currency(pair), r, positive(need.Sub(o.held)))
+	return s.holds.reserve(u, o.currency(pair), r, positive(need.Sub(o.held)))
 }
 
 // worth returns the remainder of a limit order at its price, in product units.
@@ -317,7 +317,7 @@ func (o *orderHold) cost() fixed.U128 {
 func (s *State) Holding(order uint64) (holds, waits bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	o := s.orders[order]
+	o := s.holds.orders[order]
 	return o != nil, o != nil && o.waiting
 }
 
@@ -329,28 +329,28 @@ func (s *State) Release(r Reservation) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.takeOver(r.key)
+	s.holds.takeOver(r.key)
 }
 
 // takeOver ends one reservation of a key and reports whether there was one.
-func (s *State) takeOver(key reservationKey) bool {
-	e := s.pending[key]
+func (h *holds) takeOver(key reservationKey) bool {
+	e := h.pending[key]
 	if e == nil {
 		return false
 	}
 	last := len(e.amounts) - 1
 	amount := e.amounts[last]
-	s.expect(key.account, e.in, fixed.I128{}, e.coming[last].Neg())
+	h.balances.expect(key.account, e.in, fixed.I128{}, e.coming[last].Neg())
 	e.coming = e.coming[:last]
 	if e.amounts = e.amounts[:last]; last == 0 {
-		delete(s.pending, key)
+		delete(h.pending, key)
 	}
-	s.waiting--
-	u := s.must(key.account)
+	h.waiting--
+	u := h.dir.must(key.account)
 	r := u.row(e.currency)
 	r.pending = r.pending.Minus(amount)
-	s.changed(u, e.currency)
-	t := &s.totals[e.currency]
+	h.balances.changed(u, e.currency)
+	t := &h.balances.totals[e.currency]
 	t.pending = t.pending.Minus(amount)
 	return true
 }

@@ -9,19 +9,19 @@ import (
 
 // addAccount adds an account that was read.
 func (w *snapshot) addAccount(u *user) {
-	switch _, twice := w.s.byName[u.profile.Nickname]; {
+	switch _, twice := w.s.dir.byName[u.profile.Nickname]; {
 	case u.n == 0:
-		w.s.users[0] = u
+		w.s.dir.users[0] = u
 	case twice:
 		w.Fail("the nickname %q twice", u.profile.Nickname)
 	default:
-		w.s.enroll(u)
+		w.s.dir.enroll(u)
 	}
 }
 
 // addOrder adds an open order that was read. The room of an order with an earn limit is the limit.
 func (w *snapshot) addOrder(o *orderHold) {
-	p := w.s.pairs[o.pair]
+	p := w.s.holds.pairs[o.pair]
 	if w.Err() != nil || p == nil || o.held.Cmp(MaxMoney) > 0 || o.coming.Sign() < 0 || o.coming.Cmp(MaxMoney) > 0 ||
 		o.price < 0 || o.open < 0 || o.filled < 0 {
 		w.Fail("order %d is out of range", o.id)
@@ -29,19 +29,19 @@ func (w *snapshot) addOrder(o *orderHold) {
 	}
 	limit := o.coming
 	o.coming = fixed.I128{}
-	w.s.orders[o.id] = o
-	w.s.expectOf(o, p, limit)
+	w.s.holds.orders[o.id] = o
+	w.s.holds.expectOf(o, p, limit)
 }
 
 // addReceived adds the accruals of a receiver that were read.
 func (w *snapshot) addReceived(r *receivedBy) {
-	u := w.s.users[r.to]
+	u := w.s.dir.users[r.to]
 	if len(u.deals)+len(u.others)+len(u.archive) > 0 {
 		w.Fail("the accruals of user %d twice", r.to)
 		return
 	}
 	u.deals, u.others, u.archive = r.deals, r.others, r.archive
-	w.s.commandAccruals += len(u.others)
+	w.s.referral.commandAccruals += len(u.others)
 	for i := 1; i < len(u.deals); i++ {
 		u.dealsMixed = u.dealsMixed || u.deals[i-1].timeNs > u.deals[i].timeNs
 	}
@@ -50,36 +50,36 @@ func (w *snapshot) addReceived(r *receivedBy) {
 // complete derives the state that is not stored: sums, tree counts, link owners, the key index.
 func (s *State) complete() error {
 	links := 0
-	for _, u := range s.users {
+	for _, u := range s.dir.users {
 		links += len(u.links)
 	}
-	s.linkOwner = make([]linkRef, links)
-	for _, u := range s.users {
+	s.dir.linkOwner = make([]linkRef, links)
+	for _, u := range s.dir.users {
 		for i, l := range u.links {
-			if l.number < 1 || l.number > uint64(links) || s.linkOwner[l.number-1].owner != 0 || u.n == 0 {
+			if l.number < 1 || l.number > uint64(links) || s.dir.linkOwner[l.number-1].owner != 0 || u.n == 0 {
 				return errors.New("link numbers are not dense")
 			}
-			s.linkOwner[l.number-1] = linkRef{owner: u.n, index: i}
+			s.dir.linkOwner[l.number-1] = linkRef{owner: u.n, index: i}
 		}
 	}
-	s.sumUp()
-	for _, o := range s.orders {
-		s.expectRest(o, s.pairs[o.pair])
+	s.balances.sumUp(s.dir.users)
+	for _, o := range s.holds.orders {
+		s.holds.expectRest(o, s.holds.pairs[o.pair])
 	}
-	if err := s.countTree(); err != nil {
+	if err := s.dir.countTree(); err != nil {
 		return err
 	}
-	kept := make([]int, len(s.users))
-	for _, n := range s.dealQueue {
+	kept := make([]int, len(s.dir.users))
+	for _, n := range s.referral.dealQueue {
 		kept[n]++
 	}
-	for _, u := range s.users {
+	for _, u := range s.dir.users {
 		if kept[u.n] != len(u.deals) {
 			return errors.New("the queue of deal accruals does not match them")
 		}
 	}
 	s.keys.AddAll(func(yield func(*auth.Key) bool) {
-		for _, u := range s.users {
+		for _, u := range s.dir.users {
 			for _, k := range u.keys {
 				if !yield(k) {
 					return
@@ -88,40 +88,4 @@ func (s *State) complete() error {
 		}
 	})
 	return s.check()
-}
-
-// sumUp fills the totals from the balances.
-func (s *State) sumUp() {
-	for _, u := range s.users {
-		for i := range u.rows {
-			r := &u.rows[i]
-			t := &s.totals[r.currency]
-			t.free, t.held = t.free.Add(r.free), t.held.Add(r.held)
-		}
-	}
-}
-
-// countTree counts the users below each user and refuses a cycle.
-func (s *State) countTree() error {
-	seen := make([]uint32, len(s.users)) // the walk in which a user was passed
-	done := make([]bool, len(s.users))   // leads to a root
-	for n := range s.users {
-		for up := uint32(n); up != 0 && !done[up]; up = s.users[up].inviter {
-			if seen[up] == uint32(n)+1 {
-				return errors.New("the inviter relation has a cycle")
-			}
-			seen[up] = uint32(n) + 1
-		}
-		for up := uint32(n); up != 0 && !done[up]; up = s.users[up].inviter {
-			done[up] = true
-		}
-	}
-	for n := range s.users {
-		up := s.users[n]
-		for level := 0; level < MaxReferralLevels && up.inviter != 0; level++ {
-			up = s.users[up.inviter]
-			up.descendants[level]++
-		}
-	}
-	return nil
 }

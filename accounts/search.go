@@ -43,9 +43,9 @@ func (q prefix) matches(u *user) bool {
 func (v *View) searchStep(out []InviterView, from int, q prefix) ([]InviterView, bool) {
 	v.s.mu.RLock()
 	defer v.s.mu.RUnlock()
-	to := min(from+searchStep, len(v.s.users))
+	to := min(from+searchStep, len(v.s.dir.users))
 	for n := from; n < to; n++ {
-		u := v.s.users[n]
+		u := v.s.dir.users[n]
 		name := u.profile.Nickname
 		if len(out) == MaxSearchResults && name >= out[len(out)-1].Nickname {
 			continue
@@ -57,5 +57,5 @@ func (v *View) searchStep(out []InviterView, from int, q prefix) ([]InviterView,
 		out = slices.Insert(out, at, u.inviterView())
 		out = out[:min(len(out), MaxSearchResults)]
 	}
-	return out, to < len(v.s.users)
+	return out, to < len(v.s.dir.users)
 }

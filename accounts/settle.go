@@ -31,8 +31,8 @@ func (f fold) trade(e *engine.Event) tradeFees {
 	s := f.s
 	worth := atMost(p.notional(e.Price, e.Amount))
 	goods := atMost(lotsOf(e.Amount, p.digitsAmount))
-	taker := leg{account: uint32(e.Account), order: s.orders[uint64(e.Order)]}
-	maker := leg{account: uint32(e.MakerAccount), order: s.orders[uint64(e.Maker)]}
+	taker := leg{account: uint32(e.Account), order: s.holds.orders[uint64(e.Order)]}
+	maker := leg{account: uint32(e.MakerAccount), order: s.holds.orders[uint64(e.Maker)]}
 	if taker.account != 0 {
 		taker.fee = feeHalfEven(worth, e.TakerFee, e.TakerDiscount)
 	}
@@ -49,20 +49,20 @@ func (f fold) trade(e *engine.Event) tradeFees {
 	if e.Side == engine.Sell {
 		buyer, seller = seller, buyer
 	}
-	s.brings(buyer, p, worth, goods)
-	s.brings(seller, p, worth, goods)
-	s.pay(p, buyer, worth)
-	s.deliver(p, seller, goods)
-	s.credit(s.must(buyer.account), p.base, goods.Wide())
-	s.credit(s.must(seller.account), p.quote, worth.Sub(seller.fee).Wide())
-	fees := &s.totals[p.quote].fees
+	s.holds.brings(buyer, p, worth, goods)
+	s.holds.brings(seller, p, worth, goods)
+	s.holds.pay(p, buyer, worth)
+	s.holds.deliver(p, seller, goods)
+	s.balances.credit(s.dir.must(buyer.account), p.base, goods.Wide())
+	s.balances.credit(s.dir.must(seller.account), p.quote, worth.Sub(seller.fee).Wide())
+	fees := &s.balances.totals[p.quote].fees
 	*fees = fees.Plus(buyer.fee).Plus(seller.fee)
 	for _, l := range [2]*leg{buyer, seller} {
-		s.payUplines(s.must(l.account), payment{typ: DealCommission, currency: p.quote, of: l.fee, timeNs: e.TimeNs, rules: e.Rules}, nil)
+		s.referral.payUplines(s.dir.must(l.account), payment{typ: DealCommission, currency: p.quote, of: l.fee, timeNs: e.TimeNs, rules: e.Rules}, nil)
 	}
 	for _, o := range [2]*orderHold{taker.order, maker.order} {
 		if o != nil {
-			s.settleDown(o, p)
+			s.holds.settleDown(o, p)
 		}
 	}
 	return tradeFees{taker: taker.fee, maker: maker.fee}
@@ -71,13 +71,13 @@ func (f fold) trade(e *engine.Event) tradeFees {
 // pay takes worth and the fee from the buyer: first from the order's hold, except for the amount
 // that the remainder of the order may cost, then from free. A funded account never goes below zero:
 // where the rounding of several fees needs more than the account has, the fee is reduced.
-func (s *State) pay(p *pairTerms, b *leg, worth fixed.I128) {
-	u := s.must(b.account)
+func (h *holds) pay(p *pairTerms, b *leg, worth fixed.I128) {
+	u := h.dir.must(b.account)
 	rest := worth.Wide().Plus(b.fee) // may exceed an I128 for an account that may go below zero
 	if o := b.order; o != nil {
 		held := least(positive(o.held.Sub(o.principal(p))), rest.Clamp())
 		o.held = o.held.Sub(held)
-		s.spendHeld(u, p.quote, held)
+		h.balances.spendHeld(u, p.quote, held)
 		rest = rest.Minus(held)
 	}
 	if rest.Sign() == 0 {
@@ -86,54 +86,54 @@ func (s *State) pay(p *pairTerms, b *leg, worth fixed.I128) {
 	if free := positive(u.row(p.quote).free); !u.profile.Unlimited && free.Cmp(rest) < 0 {
 		cut := least(rest.Sub(free).Clamp(), b.fee)
 		b.fee, rest = b.fee.Sub(cut), rest.Minus(cut)
-		s.counts.Shortfalls++
-		if free.Cmp(rest) < 0 && !s.giveBack(u, p.quote, rest.Sub(free).Clamp()) {
-			s.counts.Overdrafts++
+		h.counts.Shortfalls++
+		if free.Cmp(rest) < 0 && !h.giveBack(u, p.quote, rest.Sub(free).Clamp()) {
+			h.counts.Overdrafts++
 		}
 	}
-	s.credit(u, p.quote, rest.Neg())
+	h.balances.credit(u, p.quote, rest.Neg())
 }
 
 // giveBack pays the amount that a funded account lacks from the fee account: while an order
 // was on its way to the engine, the rounded fees of other orders took it from the order's
 // reservation. Rounding takes half a 10^-18 per trade, so more than maxRounding is a defect,
 // and giveBack returns false.
-func (s *State) giveBack(u *user, currency uint32, missing fixed.I128) bool {
-	t := &s.totals[currency]
+func (h *holds) giveBack(u *user, currency uint32, missing fixed.I128) bool {
+	t := &h.balances.totals[currency]
 	if missing.Cmp(fixed.FromI64(maxRounding)) > 0 || t.fees.CmpTerm(missing) < 0 {
 		return false
 	}
 	t.fees = t.fees.Minus(missing)
-	s.credit(u, currency, missing.Wide())
-	s.counts.Shortfalls++
+	h.balances.credit(u, currency, missing.Wide())
+	h.counts.Shortfalls++
 	return true
 }
 
 // deliver takes the goods from the seller.
-func (s *State) deliver(p *pairTerms, l *leg, goods fixed.I128) {
-	u := s.must(l.account)
+func (h *holds) deliver(p *pairTerms, l *leg, goods fixed.I128) {
+	u := h.dir.must(l.account)
 	if l.order != nil {
 		held := least(l.order.held, goods)
 		l.order.held = l.order.held.Sub(held)
-		s.spendHeld(u, p.base, held)
+		h.balances.spendHeld(u, p.base, held)
 		goods = goods.Sub(held)
 	}
 	if goods.Sign() == 0 {
 		return
 	}
-	if free := positive(u.row(p.base).free.Clamp()); !u.profile.Unlimited && free.Cmp(goods) < 0 && !s.giveBack(u, p.base, goods.Sub(free)) {
-		s.counts.Overdrafts++
+	if free := positive(u.row(p.base).free.Clamp()); !u.profile.Unlimited && free.Cmp(goods) < 0 && !h.giveBack(u, p.base, goods.Sub(free)) {
+		h.counts.Overdrafts++
 	}
-	s.credit(u, p.base, goods.Wide().Neg())
+	h.balances.credit(u, p.base, goods.Wide().Neg())
 }
 
 // settleDown releases the part of the hold that a smaller order no longer needs and ends a
 // filled order. A buy by quote ends with its Canceled event.
-func (s *State) settleDown(o *orderHold, p *pairTerms) {
+func (h *holds) settleDown(o *orderHold, p *pairTerms) {
 	if o.open == 0 && !o.byQuote {
-		s.finish(o, p)
+		h.finish(o, p)
 		return
 	}
-	s.release(o, p, o.needAtMost(p))
-	s.expectRest(o, p)
+	h.release(o, p, o.needAtMost(p))
+	h.expectRest(o, p)
 }

@@ -86,7 +86,7 @@ func DecodeSnapshot(b []byte, opts Options) (*State, error) {
 
 // figures encodes the sections that need the lock. Caller: holds mu.
 func (w *snapshot) figures() {
-	lastNs, enginePos, config := w.s.lastNs, w.s.enginePos, w.s.config
+	lastNs, enginePos, config := w.s.lastNs, w.s.enginePos, w.s.referral.config
 	if w.Reading() {
 		config = Config{}
 	}
@@ -94,27 +94,27 @@ func (w *snapshot) figures() {
 	w.U64(&enginePos)
 	w.config(&config)
 	if w.Reading() {
-		w.s.lastNs, w.s.enginePos, w.s.config = lastNs, enginePos, config
+		w.s.lastNs, w.s.enginePos, w.s.referral.config = lastNs, enginePos, config
 	}
 	w.currencies()
 	w.pairs()
 	w.accounts()
-	for i := range w.each(len(w.s.dealQueue)) {
-		to := at(w.walker, w.s.dealQueue, i)
+	for i := range w.each(len(w.s.referral.dealQueue)) {
+		to := at(w.walker, w.s.referral.dealQueue, i)
 		w.user(&to)
-		put(w.walker, &w.s.dealQueue, to)
+		put(w.walker, &w.s.referral.dealQueue, to)
 	}
 }
 
 // copyRest copies the data of the other sections. Caller: holds mu.
 func (w *snapshot) copyRest() {
-	for _, u := range w.s.users {
+	for _, u := range w.s.dir.users {
 		if len(u.deals)+len(u.others)+len(u.archive) > 0 {
 			w.received = append(w.received, receivedBy{u.n, u.deals, u.others, maps.Clone(u.archive)})
 		}
 	}
-	w.orders = make([]orderHold, 0, len(w.s.orders))
-	for _, o := range w.s.orders {
+	w.orders = make([]orderHold, 0, len(w.s.holds.orders))
+	for _, o := range w.s.holds.orders {
 		w.orders = append(w.orders, *o)
 	}
 }
@@ -157,8 +157,8 @@ func (w *snapshot) currency(no *uint32) {
 		w.U32(&rank)
 		return
 	}
-	if w.U32(no); int(*no) >= len(w.s.currencies) {
-		w.Fail("currency %d of %d", *no, len(w.s.currencies))
+	if w.U32(no); int(*no) >= len(w.s.balances.currencies) {
+		w.Fail("currency %d of %d", *no, len(w.s.balances.currencies))
 		*no = 0
 	}
 }
@@ -173,17 +173,17 @@ func (w *snapshot) user(no *uint32) {
 
 func (w *snapshot) currencies() {
 	s := w.s
-	w.rank = make([]uint32, len(s.currencies))
-	for no := range s.currencies {
+	w.rank = make([]uint32, len(s.balances.currencies))
+	for no := range s.balances.currencies {
 		w.byNo = append(w.byNo, uint32(no))
 	}
-	slices.SortFunc(w.byNo, func(a, b uint32) int { return cmp.Compare(s.currencies[a], s.currencies[b]) })
+	slices.SortFunc(w.byNo, func(a, b uint32) int { return cmp.Compare(s.balances.currencies[a], s.balances.currencies[b]) })
 	for i := range w.each(len(w.byNo)) {
 		var code string
 		var t totals
 		if !w.Reading() {
 			w.rank[w.byNo[i]] = uint32(i)
-			code, t = s.currencies[w.byNo[i]], s.totals[w.byNo[i]]
+			code, t = s.balances.currencies[w.byNo[i]], s.balances.totals[w.byNo[i]]
 		}
 		w.text(&code)
 		w.sum(&t.fees)
@@ -192,20 +192,20 @@ func (w *snapshot) currencies() {
 		if !w.Reading() {
 			continue
 		}
-		if _, twice := s.currencyNo[code]; twice {
+		if _, twice := s.balances.currencyNo[code]; twice {
 			w.Fail("currency %q twice", code)
 			return
 		}
-		s.totals[s.currency(code)] = t
+		s.balances.totals[s.balances.currency(code)] = t
 	}
 }
 
 func (w *snapshot) pairs() {
-	ids := slices.Sorted(maps.Keys(w.s.pairs))
+	ids := slices.Sorted(maps.Keys(w.s.holds.pairs))
 	for i := range w.each(len(ids)) {
 		var p pairTerms
 		if !w.Reading() {
-			p = *w.s.pairs[ids[i]]
+			p = *w.s.holds.pairs[ids[i]]
 		}
 		price, amount := uint8(p.digitsPrice), uint8(p.digitsAmount)
 		w.U32(&p.id)
@@ -222,12 +222,12 @@ func (w *snapshot) pairs() {
 			w.Fail("pair %d has %d digits", p.id, p.digitsTotal())
 			return
 		}
-		w.s.pairs[p.id] = &p
+		w.s.holds.pairs[p.id] = &p
 	}
 }
 
 func (w *snapshot) accounts() {
-	if w.users = w.Len(len(w.s.users)); w.users < 1 || w.users > MaxUsers+1 {
+	if w.users = w.Len(len(w.s.dir.users)); w.users < 1 || w.users > MaxUsers+1 {
 		w.Fail("%d users", w.users)
 		return
 	}
@@ -237,7 +237,7 @@ func (w *snapshot) accounts() {
 		if w.Reading() {
 			u = &user{n: uint32(n)}
 		} else {
-			written = *w.s.users[n]
+			written = *w.s.dir.users[n]
 		}
 		w.account(u)
 		if w.Err() != nil {

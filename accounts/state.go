@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	"tickhive/accounts/auth"
-	"tickhive/internal/fixed"
 	"tickhive/internal/refuse"
 )
 
@@ -21,39 +20,19 @@ type State struct {
 	gated bool
 	mu    sync.RWMutex
 
-	config    Config
-	users     []*user // by number; 0 is the built-in unlimited account
-	byID      map[[16]byte]uint32
-	byName    map[string]uint32
-	byAddress map[[20]byte]uint32
-	linkOwner []linkRef // by link number - 1
+	dir       *directory
+	balances  *balances
+	referral  *referral
+	holds     *holds
 	keys      *auth.Keys
-
-	currencies []string
-	currencyNo map[string]uint32
-	totals     []totals // by currency number
-
-	pairs   map[uint32]*pairTerms
-	orders  map[uint64]*orderHold
-	pending map[reservationKey]*pendingEntry
-	waiting int // reservations in pending
-	// coming holds the amounts that open orders and reservations may yet bring, by account
-	// and currency.
-	coming    map[balanceKey]coming
 	enginePos uint64
 
-	dealQueue       []uint32 // receivers of the retained deal accruals, oldest first
-	maxDealAccruals int
-	commandAccruals int
-
-	onBalance    func(account uint32, currencyCode string) // nil: no listener
-	onKeyDeleted func(key uint64)                          // nil: no listener
+	onKeyDeleted func(key uint64) // nil: no listener
 
 	lastNs      int64   // time of the last record
 	snapshotPos uint64  // enginePos in the last snapshot taken or read
 	beyond      int     // see Beyond; used by recovery only
 	stage       *Record // the planned Withdraw, Deposit or AddProfit that is not applied yet
-	counts      Counts
 }
 
 // Counts holds counters for metrics, since the start of the process.
@@ -64,63 +43,19 @@ type Counts struct {
 	Overdrafts uint64 // settlements that a funded account could not cover: a defect
 }
 
-type linkRef struct {
-	owner uint32
-	index int // in the owner's links
-}
-
-// totals holds the sums of one currency over all accounts. Fees and withdrawals have no
-// limit: accounts that may go below zero pay and withdraw for as long as other accounts trade
-// with them. Each event and record adds a few terms of at most 10^20 (2^127 in 10^-18) to
-// each sum, and fixed.I192 has room for 2^64 terms.
-type totals struct{ free, held, pending, fees, deposited, withdrawn fixed.I192 }
-
 // New returns a state with the built-in account only and the default referral rates.
 func New(opts Options) *State {
 	if err := opts.Validate(); err != nil {
 		panic("BUG: " + err.Error())
 	}
 	if opts.Avatars == nil {
-		opts.Avatars = BuiltinAvatars()
+		opts.Avatars = builtinAvatars()
 	}
-	s := &State{
-		opts: opts, config: DefaultConfig(),
-		byID: map[[16]byte]uint32{}, byName: map[string]uint32{}, byAddress: map[[20]byte]uint32{},
-		keys: auth.NewKeys(), currencyNo: map[string]uint32{},
-		pairs: map[uint32]*pairTerms{}, orders: map[uint64]*orderHold{},
-		pending: map[reservationKey]*pendingEntry{}, coming: map[balanceKey]coming{}, maxDealAccruals: MaxDealAccruals,
+	dir, money := newDirectory(), newBalances()
+	return &State{
+		opts: opts, dir: dir, balances: money, keys: auth.NewKeys(),
+		referral: newReferral(dir, money), holds: newHolds(dir, money),
 	}
-	s.users = append(s.users, &user{profile: Profile{Nickname: "exchange", Unlimited: true, AvatarID: DefaultAvatar}})
-	return s
-}
-
-// user returns the account of a number, nil for an unknown one.
-func (s *State) user(n uint32) *user {
-	if int(n) >= len(s.users) {
-		return nil
-	}
-	return s.users[n]
-}
-
-// must returns the account of a number that was checked before. It panics for an unknown one.
-func (s *State) must(n uint32) *user {
-	u := s.user(n)
-	if u == nil {
-		panic(fmt.Sprintf("BUG: accounts: no account %d of %d", n, len(s.users)))
-	}
-	return u
-}
-
-// currency returns the number of a code and assigns one at the first use.
-func (s *State) currency(code string) uint32 {
-	if n, ok := s.currencyNo[code]; ok {
-		return n
-	}
-	n := uint32(len(s.currencies))
-	s.currencies = append(s.currencies, code)
-	s.currencyNo[code] = n
-	s.totals = append(s.totals, totals{})
-	return n
 }
 
 // Plan validates a command and makes its record; a refusal is a *refuse.Refusal. Store's
@@ -157,7 +92,7 @@ func (s *State) planLocked(nowNs int64, cmd *Command) (Record, *refuse.Refusal) 
 
 func (s *State) plan(nowNs int64, cmd *Command, rec *Record) *refuse.Refusal {
 	if cmd.Kind != CreateUser && cmd.Kind != Configure {
-		if cmd.User == 0 || s.user(cmd.User) == nil {
+		if cmd.User == 0 || s.dir.user(cmd.User) == nil {
 			return notFound("id", "There is no such user.")
 		}
 	}
@@ -196,7 +131,7 @@ func (s *State) plan(nowNs int64, cmd *Command, rec *Record) *refuse.Refusal {
 func (s *State) Reconfigure(want Config) (Command, bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return Command{Kind: Configure, Config: want}, !s.config.Equal(want)
+	return Command{Kind: Configure, Config: want}, !s.referral.config.Equal(want)
 }
 
 // OnBalance registers f, which is called for every change of a balance, holds and reservations
@@ -205,7 +140,7 @@ func (s *State) Reconfigure(want Config) (Command, bool) {
 func (s *State) OnBalance(f func(account uint32, currencyCode string)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.onBalance = f
+	s.balances.onBalance = f
 }
 
 // OnKeyDeleted registers f, which is called with the number (auth.Principal.Key) of every deleted key
@@ -215,12 +150,6 @@ func (s *State) OnKeyDeleted(f func(key uint64)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.onKeyDeleted = f
-}
-
-func (s *State) changed(u *user, currency uint32) {
-	if s.onBalance != nil {
-		s.onBalance(u.n, s.currencies[currency])
-	}
 }
 
 // NextNs returns 0: nothing in accounts happens by time alone (auth.Verifier checks the expiry of
@@ -259,5 +188,7 @@ func (s *State) EnginePos() uint64 {
 func (s *State) Counts() Counts {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return s.counts
+	counts := s.holds.counts
+	counts.Archived = s.referral.archived
+	return counts
 }

@@ -119,7 +119,7 @@ func (s *State) Beyond() int { return s.beyond }
 func Anchor(store *Store, s *State) error {
 	for n := 0; s.beyond > 0 && n < wal.SnapshotsKept; n++ {
 		s.mu.RLock()
-		same := Command{Kind: Configure, Config: s.config}
+		same := Command{Kind: Configure, Config: s.referral.config}
 		s.mu.RUnlock()
 		if _, err := store.Do(same); err != nil {
 			return err

@@ -98,7 +98,7 @@ func TestAccrualsOfAnySumAreKept(t *testing.T) {
 	const users, rounds = 3, 60
 	r := huge(t, users)
 	r.do(Command{Kind: SetInviter, User: 2, Code: inviteCode(1)})
-	r.s.maxDealAccruals = 2
+	r.s.referral.maxDealAccruals = 2
 	r.do(Command{Kind: Configure, Config: Config{Levels: []uint32{RateOne}}})
 	for i := range uint64(rounds) {
 		r.fold(func(f fold) {

@@ -67,12 +67,12 @@ func parseStaking(s string) (uint8, bool) {
 }
 
 func (s *State) planCreateUser(cmd *Command, rec *Record) *refuse.Refusal {
-	if len(s.users) > MaxUsers {
+	if len(s.dir.users) > MaxUsers {
 		return conflict("", "There are %d users, the most there can be.", MaxUsers)
 	}
-	n := uint32(len(s.users))
+	n := uint32(len(s.dir.users))
 	rec.User = n
-	rec.Profile = Profile{Nickname: s.freeNickname(n), AvatarID: DefaultAvatar}
+	rec.Profile = Profile{Nickname: s.dir.freeNickname(n), AvatarID: DefaultAvatar}
 	patch := cmd.Profile
 	patch.AvatarID, patch.NoTradeCommissions, patch.DealBidDiscount, patch.DealAskDiscount = nil, nil, nil, nil
 	if reject := s.patchProfile(&rec.Profile, &patch); reject != nil {
@@ -81,31 +81,19 @@ func (s *State) planCreateUser(cmd *Command, rec *Record) *refuse.Refusal {
 	if patch.Unlimited != nil {
 		rec.Profile.Unlimited = *patch.Unlimited
 	}
-	if _, taken := s.byName[rec.Profile.Nickname]; taken {
+	if _, taken := s.dir.byName[rec.Profile.Nickname]; taken {
 		return conflict("nickname", "The nickname is taken.")
 	}
 	return nil
 }
 
-// freeNickname returns user-{n}, or user-{n}-2, user-{n}-3 and so on where it is taken.
-func (s *State) freeNickname(n uint32) string {
-	base := "user-" + strconv.FormatUint(uint64(n), 10)
-	name := base
-	for i := 2; ; i++ {
-		if _, taken := s.byName[name]; !taken {
-			return name
-		}
-		name = base + "-" + strconv.Itoa(i)
-	}
-}
-
 func (s *State) planPatchUser(cmd *Command, rec *Record) *refuse.Refusal {
-	u := s.must(cmd.User)
+	u := s.dir.must(cmd.User)
 	rec.Profile = u.profile
 	if reject := s.patchProfile(&rec.Profile, &cmd.Profile); reject != nil {
 		return reject
 	}
-	if owner, taken := s.byName[rec.Profile.Nickname]; taken && owner != u.n {
+	if owner, taken := s.dir.byName[rec.Profile.Nickname]; taken && owner != u.n {
 		return conflict("nickname", "The nickname is taken.")
 	}
 	if rec.Profile.Staking != u.profile.Staking && len(u.levelChanges) >= MaxLevelChanges {
@@ -211,27 +199,19 @@ func plainText(s string, least, most int) bool {
 }
 
 func (s *State) applyCreateUser(rec *Record) UserView {
-	if int(rec.User) != len(s.users) {
+	if int(rec.User) != len(s.dir.users) {
 		panic("BUG: accounts: user numbers are not dense")
 	}
 	u := &user{n: rec.User, profile: rec.Profile, createdNs: rec.TimeNs}
-	s.enroll(u)
+	s.dir.enroll(u)
 	return s.userView(u)
 }
 
-// enroll adds a user to the directory; the user's number must be the next one.
-func (s *State) enroll(u *user) {
-	s.users = append(s.users, u)
-	s.byID[UserID(u.n)] = u.n
-	s.byAddress[address(u.n)] = u.n
-	s.byName[u.profile.Nickname] = u.n
-}
-
 func (s *State) applyPatchUser(rec *Record) UserView {
-	u := s.must(rec.User)
+	u := s.dir.must(rec.User)
 	if u.profile.Nickname != rec.Profile.Nickname {
-		delete(s.byName, u.profile.Nickname)
-		s.byName[rec.Profile.Nickname] = u.n
+		delete(s.dir.byName, u.profile.Nickname)
+		s.dir.byName[rec.Profile.Nickname] = u.n
 	}
 	if u.profile.Staking != rec.Profile.Staking {
 		u.levelChanges = append(u.levelChanges, levelChange{rec.TimeNs, u.profile.Staking, rec.Profile.Staking})

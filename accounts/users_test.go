@@ -27,12 +27,6 @@ func TestUserDefaultsAndIdentity(t *testing.T) {
 	if n, ok := r.s.View().NumberOf(id); !ok || n != 1 {
 		t.Fatal("the id does not find its user")
 	}
-	if n, ok := r.s.View().NumberOfAddress(strings.ToUpper(b.Address[2:])); ok || n != 0 {
-		t.Fatal("an address without 0x was found")
-	}
-	if n, ok := r.s.View().NumberOfAddress("0x" + strings.ToUpper(b.Address[2:])); !ok || n != 2 {
-		t.Fatal("an address in capitals was not found")
-	}
 	if _, ok := r.s.View().User(0); ok {
 		t.Fatal("the built-in account is shown as a user")
 	}
@@ -181,7 +175,7 @@ func TestSearchFindsByPrefixInOrderOfNicknames(t *testing.T) {
 		}
 	}
 	last := uint32(3*searchStep/2 - 3)
-	for _, q := range []string{publicID(last), inviteCode(last), inviteCode(last)[:6], r.s.users[last].profile.Nickname} {
+	for _, q := range []string{publicID(last), inviteCode(last), inviteCode(last)[:6], r.s.dir.users[last].profile.Nickname} {
 		found, _ := r.s.View().SearchInviters(q)
 		if len(found) == 0 || found[0].PublicID != publicID(last) && len(found) == 1 {
 			t.Fatalf("%s: %+v", q, found)

@@ -65,14 +65,14 @@ func userIDOrNil(n uint32) *string {
 func (v *View) Users() int {
 	v.s.mu.RLock()
 	defer v.s.mu.RUnlock()
-	return len(v.s.users) - 1
+	return len(v.s.dir.users) - 1
 }
 
 // User returns user number n; ok is false for 0 and unknown numbers.
 func (v *View) User(n uint32) (UserView, bool) {
 	v.s.mu.RLock()
 	defer v.s.mu.RUnlock()
-	u := v.s.user(n)
+	u := v.s.dir.user(n)
 	if u == nil || n == 0 {
 		return UserView{}, false
 	}
@@ -83,20 +83,7 @@ func (v *View) User(n uint32) (UserView, bool) {
 func (v *View) NumberOf(id uuid.UUID) (uint32, bool) {
 	v.s.mu.RLock()
 	defer v.s.mu.RUnlock()
-	n, ok := v.s.byID[id]
-	return n, ok
-}
-
-// NumberOfAddress returns the number of the user with a ledger address (0x and 40 hex digits in
-// upper or lower case).
-func (v *View) NumberOfAddress(address string) (uint32, bool) {
-	a, ok := parseAddress(address)
-	if !ok {
-		return 0, false
-	}
-	v.s.mu.RLock()
-	defer v.s.mu.RUnlock()
-	n, ok := v.s.byAddress[a]
+	n, ok := v.s.dir.byID[id]
 	return n, ok
 }
 
@@ -126,7 +113,7 @@ func (t Terms) Discount(side engine.Side) uint32 {
 func (v *View) Terms(n uint32) Terms {
 	v.s.mu.RLock()
 	defer v.s.mu.RUnlock()
-	u := v.s.user(n)
+	u := v.s.dir.user(n)
 	if u == nil || n == 0 {
 		return Terms{NoFees: n == 0, Unlimited: n == 0}
 	}
@@ -138,7 +125,7 @@ func (v *View) Terms(n uint32) Terms {
 func (v *View) Level(n uint32) (level int, address string) {
 	v.s.mu.RLock()
 	defer v.s.mu.RUnlock()
-	if u := v.s.user(n); u != nil {
+	if u := v.s.dir.user(n); u != nil {
 		return int(u.profile.Level), addressText(n)
 	}
 	return 0, ""
@@ -175,7 +162,7 @@ func (v *View) UserInfo(n uint32) UserInfo {
 	}
 	v.s.mu.RLock()
 	defer v.s.mu.RUnlock()
-	u := v.s.user(n)
+	u := v.s.dir.user(n)
 	if u == nil {
 		return UserInfo{ReferralsLevelInfos: []ReferralLevelInfo{}}
 	}
@@ -184,7 +171,7 @@ func (v *View) UserInfo(n uint32) UserInfo {
 		AmbassadorSecondLevelPercent: decimalOf(u.profile.SecondLevel), CommissionDiscountPercent: decimalOf(u.profile.BidDiscount),
 		TotalProfitAmount: total,
 	}
-	for i := range v.s.config.Levels {
+	for i := range v.s.referral.config.Levels {
 		out.ReferralsLevelInfos = append(out.ReferralsLevelInfos, ReferralLevelInfo{
 			Level: i + 1, ProfitAmount: byLevel[uint32(i)+1], ReferralsTotalCount: int64(u.descendants[i]),
 		})
@@ -208,7 +195,7 @@ func (v *View) Avatar(n uint32) AvatarView {
 	v.s.mu.RLock()
 	defer v.s.mu.RUnlock()
 	id := DefaultAvatar
-	if u := v.s.user(n); u != nil {
+	if u := v.s.dir.user(n); u != nil {
 		id = u.profile.AvatarID
 	}
 	return AvatarView{ID: id, URL: avatarURL(id)}

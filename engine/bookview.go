@@ -49,27 +49,27 @@ func (c *Core) Order(id OrderID) (OrderState, bool) {
 	if b == nil {
 		return OrderState{}, false
 	}
-	s := b.ids.get(id.N())
+	s := b.orders.ids.get(id.N())
 	if s == 0 {
 		return OrderState{}, false
 	}
 	o := b.orders.at(s)
 	v := OrderState{
-		ID: id, Account: b.owners.account(o.owner), Side: o.side,
-		Total: o.total, Hidden: b.hidden(s, o), Client: o.marks&markClient != 0,
+		ID: id, Account: b.orders.account(o), Side: o.side,
+		Total: o.total, Hidden: b.orders.hidden(s, o), Client: o.marks&markClient != 0,
 	}
 	v.Open = o.shown + v.Hidden
 	if o.marks&markStop != 0 {
-		st := b.parked.at(b.cold.at(s).stop)
+		st := b.stops.parked.at(b.orders.cold.at(s).stop)
 		v.Waiting, v.Type, v.Price, v.Stop, v.Display = true, st.typ, st.price, st.stop, st.display
 		if st.flags&FlagQuote != 0 {
 			v.Quote = st.quote
 		}
 		return v, true
 	}
-	v.Price = b.levels.at(o.level).price
+	v.Price = b.orders.levels.at(o.level).price
 	if o.marks&markIceberg != 0 {
-		v.Display = b.cold.at(s).display
+		v.Display = b.orders.cold.at(s).display
 	}
 	return v, true
 }
@@ -85,7 +85,7 @@ func (c *Core) AppendBook(dst []BookOrder, p PairID, side Side, depth int) []Boo
 		for s := lv.head; s != 0; {
 			o := b.orders.at(s)
 			dst = append(dst, BookOrder{
-				MakeOrderID(p, o.n), b.owners.account(o.owner), lv.price, o.shown, b.hidden(s, o),
+				MakeOrderID(p, o.n), b.orders.account(o), lv.price, o.shown, b.orders.hidden(s, o),
 			})
 			s = o.next
 		}
@@ -112,9 +112,9 @@ func (c *Core) AppendStops(dst []StopState, p PairID) []StopState {
 	if b == nil {
 		return dst
 	}
-	for side := range b.stops {
-		b.stops[side].down(func(ls int32) bool {
-			lv := b.levels.at(ls)
+	for side := range b.stops.sides {
+		b.stops.sides[side].down(func(ls int32) bool {
+			lv := b.orders.levels.at(ls)
 			for s := lv.head; s != 0; {
 				o := b.orders.at(s)
 				dst = append(dst, StopState{MakeOrderID(p, o.n), Side(side), lv.price})
@@ -134,7 +134,7 @@ func (b *book) walk(side Side, depth int, visit func(*level)) {
 			return false
 		}
 		n++
-		visit(b.levels.at(ls))
+		visit(b.orders.levels.at(ls))
 		return true
 	})
 }

@@ -7,11 +7,11 @@ func (b *book) lookup(cmd *Command) (s int32, o *order, r Reason) {
 	if cmd.Order.Pair() != b.id || n == 0 || n > b.lastN {
 		return 0, nil, UnknownOrder
 	}
-	if s = b.ids.get(n); s == 0 {
+	if s = b.orders.ids.get(n); s == 0 {
 		return 0, nil, OrderClosed
 	}
 	o = b.orders.at(s)
-	if cmd.Flags&FlagAllAccount == 0 && b.owners.account(o.owner) != cmd.Account {
+	if cmd.Flags&FlagAllAccount == 0 && b.orders.account(o) != cmd.Account {
 		return 0, nil, UnknownOrder
 	}
 	return s, o, NotRejected
@@ -23,7 +23,7 @@ func (b *book) cancel(cmd *Command) {
 		r = PairHalted
 	}
 	if r != NotRejected {
-		b.refuse(cmd, r)
+		b.tape.refuse(cmd, r)
 		return
 	}
 	b.cancelOpen(s, o, CauseRequest)
@@ -35,18 +35,18 @@ func (b *book) cancelOpen(s int32, o *order, cause CancelCause) {
 		b.cancelStop(s, o, cause)
 		return
 	}
-	lv := b.levels.at(o.level)
-	b.emitCanceled(o, lv.price, o.shown+b.hidden(s, o), cause)
+	lv := b.orders.levels.at(o.level)
+	b.tape.canceled(o, b.orders.account(o), lv.price, o.shown+b.orders.hidden(s, o), cause)
 	b.detach(s, o, false)
 	b.forget(s, o)
 }
 
 func (b *book) cancelStop(s int32, o *order, cause CancelCause) {
-	b.unhang(o)
+	b.stops.unhang(&b.orders, o)
 	st := b.unpark(s, o)
-	b.emitCanceled(o, st.price, o.shown, cause)
+	e := b.tape.canceled(o, b.orders.account(o), st.price, o.shown, cause)
 	if st.flags&FlagQuote != 0 {
-		b.out[len(b.out)-1].Quote = st.quote
+		e.Quote = st.quote
 	}
 	b.forget(s, o)
 }
@@ -57,7 +57,7 @@ func (b *book) cancelStop(s int32, o *order, cause CancelCause) {
 // walk has emptied it, so that a mass cancel passes each order once in all its parts.
 func (b *book) cancelAll(cmd *Command) {
 	if b.inst.State == Halted {
-		b.refuse(cmd, PairHalted)
+		b.tape.refuse(cmd, PairHalted)
 		return
 	}
 	bound := b.lastN
@@ -69,7 +69,7 @@ func (b *book) cancelAll(cmd *Command) {
 			bound = min(bound, cmd.Order.N())
 		}
 	}
-	before := b.open
+	before := b.orders.count
 	switch {
 	case cmd.Flags&FlagAllAccount != 0:
 		b.cancelEvery(bound)
@@ -78,15 +78,15 @@ func (b *book) cancelAll(cmd *Command) {
 	default:
 		b.cancelOwned(cmd.Account, bound)
 	}
-	if b.open == before {
-		b.emit(EventNothing).Account = cmd.Account
+	if b.orders.count == before {
+		b.tape.emit(EventNothing).Account = cmd.Account
 	}
 }
 
 func (b *book) cancelEvery(bound uint64) {
 	n := uint64(0)
 	for range CancelAllPart {
-		at, s, ok := b.ids.Next(n)
+		at, s, ok := b.orders.ids.Next(n)
 		if !ok || at > bound {
 			return
 		}
@@ -97,7 +97,7 @@ func (b *book) cancelEvery(bound uint64) {
 
 func (b *book) cancelBuiltin(bound uint64) {
 	for left := CancelAllPart; left > 0; {
-		at, s, ok := b.ids.Next(b.builtinFrom)
+		at, s, ok := b.orders.ids.Next(b.builtinFrom)
 		if !ok || at > bound {
 			return
 		}
@@ -110,12 +110,12 @@ func (b *book) cancelBuiltin(bound uint64) {
 }
 
 func (b *book) cancelOwned(account AccountID, bound uint64) {
-	ws := b.owners.find(account)
+	ws := b.orders.owners.find(account)
 	if ws == 0 {
 		return
 	}
 	for range CancelAllPart {
-		s := b.owners.slots.at(ws).head
+		s := b.orders.owners.slots.at(ws).head
 		if s == 0 {
 			return
 		}

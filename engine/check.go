@@ -13,7 +13,7 @@ func (c *Core) Check() error {
 			continue
 		}
 		if err := b.check(); err != nil {
-			return fmt.Errorf("engine: pair %s at seq %d: %w", b.inst.Code, b.seq, err)
+			return fmt.Errorf("engine: pair %s at seq %d: %w", b.inst.Code, b.tape.seq, err)
 		}
 	}
 	return nil
@@ -29,14 +29,13 @@ func (b *book) check() error {
 			return fmt.Errorf("%s stops: %w", Side(side), err)
 		}
 	}
-	if bid, ask := b.sides[Buy].best, b.sides[Sell].best; bid != 0 && ask != 0 &&
-		b.sides[Buy].touch >= b.sides[Sell].touch {
+	if b.sides.crossed() {
 		return fmt.Errorf("crossed: bid %d, ask %d", b.sides[Buy].touch, b.sides[Sell].touch)
 	}
-	if w.orders != b.open || w.orders != b.orders.live() || w.levels != b.levels.live() ||
-		w.parked != b.parked.live() {
+	if w.orders != b.orders.count || w.orders != b.orders.hot.live() || w.levels != b.orders.levels.live() ||
+		w.parked != b.stops.parked.live() {
 		return fmt.Errorf("%d orders on %d levels, %d stops; counted %d and held %d on %d, %d",
-			w.orders, w.levels, w.parked, b.open, b.orders.live(), b.levels.live(), b.parked.live())
+			w.orders, w.levels, w.parked, b.orders.count, b.orders.hot.live(), b.orders.levels.live(), b.stops.parked.live())
 	}
 	if w.slices != b.slices {
 		return fmt.Errorf("%d slices in reserve, counted %d", w.slices, b.slices)
@@ -61,7 +60,7 @@ func (w *walk) ladder(l *ladder) (err error) {
 	var open int64
 	before := int64(math.MaxInt64)
 	l.down(func(ls int32) bool {
-		lv := b.levels.at(ls)
+		lv := b.orders.levels.at(ls)
 		switch {
 		case l.key(lv.price) >= before:
 			err = fmt.Errorf("level %d is out of order", lv.price)
@@ -69,7 +68,7 @@ func (w *walk) ladder(l *ladder) (err error) {
 			err = fmt.Errorf("level %d has another key", lv.price)
 		case before == math.MaxInt64 && (ls != l.best || lv.price != l.touch):
 			err = fmt.Errorf("level %d is the best and not at hand", lv.price)
-		case l.find(&b.levels, lv.price) != ls:
+		case l.find(&b.orders.levels, lv.price) != ls:
 			err = fmt.Errorf("level %d is not found by its price", lv.price)
 		case lv.count == 0:
 			err = fmt.Errorf("level %d is empty", lv.price)
@@ -93,10 +92,10 @@ func (w *walk) ladder(l *ladder) (err error) {
 func (w *walk) stops(side Side) (err error) {
 	b := w.b
 	lots := int64(0)
-	b.stops[side].down(func(ls int32) bool {
-		lv := b.levels.at(ls)
+	b.stops.sides[side].down(func(ls int32) bool {
+		lv := b.orders.levels.at(ls)
 		w.levels++
-		if b.stops[side].get(stopKey(side, lv.price)) != ls || lv.count == 0 || b.through(side, lv.price) {
+		if b.stops.sides[side].get(stopKey(side, lv.price)) != ls || lv.count == 0 || through(b.last, side, lv.price) {
 			err = fmt.Errorf("level %d waits with last trade %d", lv.price, b.last)
 			return false
 		}
@@ -104,15 +103,15 @@ func (w *walk) stops(side Side) (err error) {
 		for s := lv.head; s != 0 && err == nil; s = b.orders.at(s).next {
 			w.parked++
 			w.waits[b.orders.at(s).owner]++
-			if b.parked.at(b.cold.at(s).stop).typ == StopLimit {
+			if b.stops.parked.at(b.orders.cold.at(s).stop).typ == StopLimit {
 				lots += b.orders.at(s).shown
-				w.slices += b.parked.at(b.cold.at(s).stop).slices(b.orders.at(s).shown)
+				w.slices += b.stops.parked.at(b.orders.cold.at(s).stop).slices(b.orders.at(s).shown)
 			}
 		}
 		return err == nil
 	})
-	if err == nil && lots != b.waiting[side] {
-		err = fmt.Errorf("%d lots wait, counted %d", lots, b.waiting[side])
+	if err == nil && lots != b.stops.lots[side] {
+		err = fmt.Errorf("%d lots wait, counted %d", lots, b.stops.lots[side])
 	}
 	return err
 }
@@ -131,7 +130,7 @@ func (w *walk) queue(ls int32, lv *level, stops bool) error {
 			return fmt.Errorf("order %d: %w", o.n, err)
 		}
 		shown += o.shown
-		hidden += b.hidden(s, o)
+		hidden += b.orders.hidden(s, o)
 		count++
 		prev, s = s, o.next
 	}
@@ -149,22 +148,22 @@ func (w *walk) order(s int32, o *order) error {
 	b := w.b
 	w.orders++
 	w.owned[o.owner]++
-	hidden := b.hidden(s, o)
+	hidden := b.orders.hidden(s, o)
 	switch {
-	case b.ids.get(o.n) != s:
-		return fmt.Errorf("the index has slot %d, not %d", b.ids.get(o.n), s)
+	case b.orders.ids.get(o.n) != s:
+		return fmt.Errorf("the index has slot %d, not %d", b.orders.ids.get(o.n), s)
 	case o.marks&markStop == 0 && o.shown <= 0 || hidden < 0 || o.total < o.shown+hidden:
 		return fmt.Errorf("%d shown, %d hidden of %d", o.shown, hidden, o.total)
 	}
 	if o.marks&markIceberg != 0 {
-		if d := b.cold.at(s).display; o.shown > d || hidden > 0 && o.shown == 0 {
+		if d := b.orders.cold.at(s).display; o.shown > d || hidden > 0 && o.shown == 0 {
 			return fmt.Errorf("an iceberg of slice %d shows %d, hides %d", d, o.shown, hidden)
 		}
-		w.slices += b.slicesOf(s, o)
+		w.slices += b.orders.slicesOf(s, o)
 	}
 	if o.marks&markClient != 0 {
 		w.named++
-		if e := b.clients.entries.at(b.cold.at(s).client); e.n() != o.n || e.order&clientOpen == 0 {
+		if e := b.clients.entries.at(b.orders.cold.at(s).client); e.n() != o.n || e.order&clientOpen == 0 {
 			return fmt.Errorf("its client id belongs to order %d", e.n())
 		}
 	}
@@ -173,17 +172,17 @@ func (w *walk) order(s int32, o *order) error {
 
 func (w *walk) owners() error {
 	b := w.b
-	for id, s := range b.owners.byID {
-		o := b.owners.slots.at(s)
+	for id, s := range b.orders.owners.byID {
+		o := b.orders.owners.slots.at(s)
 		if o.id != id || o.open == 0 && o.window == 0 {
 			return fmt.Errorf("account %d: nothing is left of it, or it is %d", id, o.id)
 		}
 	}
-	if n := b.owners.slots.live(); n != len(b.owners.byID)+1 {
-		return fmt.Errorf("%d owners, %d known", n, len(b.owners.byID))
+	if n := b.orders.owners.slots.live(); n != len(b.orders.owners.byID)+1 {
+		return fmt.Errorf("%d owners, %d known", n, len(b.orders.owners.byID))
 	}
 	for s, open := range w.owned {
-		o := b.owners.slots.at(s)
+		o := b.orders.owners.slots.at(s)
 		if o.stops != w.waits[s] {
 			return fmt.Errorf("account %d has %d waiting stops, counted %d", o.id, w.waits[s], o.stops)
 		}

@@ -8,10 +8,10 @@ import (
 // Check is believed by every other test, so it must notice: each of these breaks one
 // thing that holds.
 func TestCheckNotices(t *testing.T) {
-	head := func(b *book, s Side) *order { return b.orders.at(b.levels.at(b.sides[s].best).head) }
-	best := func(b *book, s Side) *level { return b.levels.at(b.sides[s].best) }
-	iceberg := func(b *book) *coldOrder { return b.cold.at(best(b, Sell).head) }
-	stopLevel := func(b *book, s Side) *level { _, ls := b.stops[s].max(); return b.levels.at(ls) }
+	head := func(b *book, s Side) *order { return b.orders.at(b.orders.levels.at(b.sides[s].best).head) }
+	best := func(b *book, s Side) *level { return b.orders.levels.at(b.sides[s].best) }
+	iceberg := func(b *book) *coldOrder { return b.orders.cold.at(best(b, Sell).head) }
+	stopLevel := func(b *book, s Side) *level { _, ls := b.stops.sides[s].max(); return b.orders.levels.at(ls) }
 	for name, x := range map[string]struct {
 		breaks func(b *book)
 		says   string
@@ -26,24 +26,24 @@ func TestCheckNotices(t *testing.T) {
 		"best":               {func(b *book) { b.sides[Buy].best = b.sides[Sell].best }, "not at hand"},
 		"best of nothing":    {func(b *book) { b.sides[Buy].n = 0 }, "nothing is at hand"},
 		"side sum":           {func(b *book) { b.sides[Sell].open++ }, "lots rest"},
-		"waiting sum":        {func(b *book) { b.waiting[Sell]++ }, "lots wait"},
+		"waiting sum":        {func(b *book) { b.stops.lots[Sell]++ }, "lots wait"},
 		"back link":          {func(b *book) { head(b, Buy).prev = 1 }, "linked wrongly"},
 		"order side":         {func(b *book) { head(b, Buy).side = Sell }, "linked wrongly"},
 		"order in the index": {func(b *book) { head(b, Buy).n = 99 }, "the index"},
 		"order total":        {func(b *book) { head(b, Buy).total = 1 }, "shown"},
 		"slice":              {func(b *book) { iceberg(b).display = 0 }, "iceberg"},
-		"client id":          {func(b *book) { b.cold.at(best(b, Buy).head).client = b.clients.newest }, "belongs to"},
+		"client id":          {func(b *book) { b.orders.cold.at(best(b, Buy).head).client = b.clients.newest }, "belongs to"},
 		"client id open":     {func(b *book) { b.clients.open++ }, "counted"},
 		"client id hash":     {func(b *book) { b.clients.entries.at(b.clients.oldest).hash[1] += clientShards / 2 }, "not found"},
 		"client id order":    {func(b *book) { b.clients.entries.at(b.clients.oldest).order += 100 << 2 }, ""},
 		"client id window":   {func(b *book) { b.clients.entries.at(b.clients.newest).order &^= clientWindow }, "out of order"},
 		"client id lost":     {func(b *book) { b.clients.perPair = 1 }, "in tables"},
-		"open orders":        {func(b *book) { b.open-- }, "counted"},
-		"owner open":         {func(b *book) { b.owners.slots.at(head(b, Buy).owner).open++ }, "open orders"},
-		"owner id":           {func(b *book) { b.owners.slots.at(head(b, Buy).owner).id = 7 }, "nothing is left"},
-		"owner list":         {func(b *book) { b.owners.slots.at(head(b, Buy).owner).head = 0 }, "lacks"},
+		"open orders":        {func(b *book) { b.orders.count-- }, "counted"},
+		"owner open":         {func(b *book) { b.orders.owners.slots.at(head(b, Buy).owner).open++ }, "open orders"},
+		"owner id":           {func(b *book) { b.orders.owners.slots.at(head(b, Buy).owner).id = 7 }, "nothing is left"},
+		"owner list":         {func(b *book) { b.orders.owners.slots.at(head(b, Buy).owner).head = 0 }, "lacks"},
 		"owner list order":   {func(b *book) { head(b, Buy).ownPrev = 3 }, "out of order"},
-		"owner unknown":      {func(b *book) { b.owners.slots.take() }, "owners"},
+		"owner unknown":      {func(b *book) { b.orders.owners.slots.take() }, "owners"},
 		"stop through":       {func(b *book) { b.last = 1 }, "waits"},
 		"stop empty":         {func(b *book) { stopLevel(b, Sell).count = 0 }, "waits"},
 		"crossed": {func(b *book) {

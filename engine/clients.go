@@ -1,5 +1,10 @@
 package engine
 
+import (
+	"cmp"
+	"slices"
+)
+
 // Client order ids of one pair (docs/contract/matching.md#client-order-ids). A pair remembers
 // the ids of open orders and, in a window by order of placement, the newest AccountClientIDs of
 // each account: at most ClientIDs in total. When room is needed, the oldest leave the window
@@ -117,29 +122,44 @@ func (c *clients) remove(s int32) {
 // the window and can be evicted.
 func (c *clients) hasRoom() bool { return c.open < c.perPair }
 
-// remember stores the id of a new order of owner w (slot ws). hasRoom must be true.
-func (b *book) remember(id *ClientID, n uint64, ws int32) int32 {
-	c := &b.clients
-	w := b.owners.slots.at(ws)
+// remember stores the id of a new order of owner ws. hasRoom must be true.
+func (c *clients) remember(o *owners, id *ClientID, n uint64, ws int32) int32 {
+	w := o.slots.at(ws)
 	for c.entries.live() >= c.perPair {
 		if c.oldest == 0 {
 			panic("BUG: engine: no room for a client id that was let in")
 		}
-		b.leaveWindow(c.oldest)
+		c.leaveWindow(o, c.oldest)
 	}
 	s := c.entries.take()
 	*c.entries.at(s) = clientEntry{hash: id.Hash, content: id.Content, order: n<<2 | clientOpen, owner: ws}
 	c.insert(s, id.Hash)
 	c.open++
-	b.enterWindow(s, w)
+	c.enterWindow(s, w)
 	if w.window > c.perOwner {
-		b.leaveWindow(w.clientHead)
+		c.leaveWindow(o, w.clientHead)
 	}
 	return s
 }
 
-func (b *book) enterWindow(s int32, w *owner) {
-	c := &b.clients
+// revive stores an id of a restored state, whose entries come by n.
+func (c *clients) revive(o *owners, n uint64, account AccountID, open, window bool, id *ClientID) int32 {
+	ws := o.hold(account)
+	s := c.entries.take()
+	*c.entries.at(s) = clientEntry{hash: id.Hash, content: id.Content, order: n << 2, owner: ws}
+	if open {
+		c.entries.at(s).order |= clientOpen
+		c.open++
+	}
+	c.insert(s, id.Hash)
+	if window {
+		c.enterWindow(s, o.slots.at(ws))
+	}
+	o.drop(ws)
+	return s
+}
+
+func (c *clients) enterWindow(s int32, w *owner) {
 	e := c.entries.at(s)
 	e.order |= clientWindow
 	e.older, e.newer, e.next = c.newest, 0, 0
@@ -160,11 +180,10 @@ func (b *book) enterWindow(s int32, w *owner) {
 
 // leaveWindow removes an owner's oldest id from the window. The pair's oldest id always is
 // its owner's oldest.
-func (b *book) leaveWindow(s int32) {
-	c := &b.clients
+func (c *clients) leaveWindow(o *owners, s int32) {
 	e := c.entries.at(s)
 	ws := e.owner
-	w := b.owners.slots.at(ws)
+	w := o.slots.at(ws)
 	if w.clientHead != s {
 		panic("BUG: engine: a client id leaves the window before an older one")
 	}
@@ -186,16 +205,34 @@ func (b *book) leaveWindow(s int32) {
 	if e.order&clientOpen == 0 {
 		c.remove(s)
 	}
-	b.owners.settle(ws, w)
+	o.settle(ws, w)
 }
 
-// closeClient records that the order of a remembered id has ended. The caller runs it before
+// close records that the order of a remembered id has ended. The caller runs it before
 // it drops the owner.
-func (b *book) closeClient(s int32) {
-	e := b.clients.entries.at(s)
+func (c *clients) close(s int32) {
+	e := c.entries.at(s)
 	e.order &^= clientOpen
-	b.clients.open--
+	c.open--
 	if e.order&clientWindow == 0 {
-		b.clients.remove(s)
+		c.remove(s)
 	}
+}
+
+// outside returns the entries that only their open orders keep, by n.
+func (c *clients) outside() (slots []int32) {
+	if c.shards == nil {
+		return nil
+	}
+	for i := range c.shards {
+		for _, s := range c.shards[i].slots {
+			if s != 0 && c.entries.at(s).order&clientWindow == 0 {
+				slots = append(slots, s)
+			}
+		}
+	}
+	slices.SortFunc(slots, func(x, y int32) int {
+		return cmp.Compare(c.entries.at(x).order, c.entries.at(y).order)
+	})
+	return slots
 }

@@ -32,7 +32,7 @@ func (c *Core) Apply(cmd *Command, dst []Event) []Event {
 		return c.control.refuse(cmd, UnknownPair, dst)
 	}
 	b := c.books[cmd.Pair]
-	b.out, b.nowNs, b.rules = dst, cmd.TimeNs, cmd.Rules
+	b.tape.begin(cmd, dst)
 	switch cmd.Kind {
 	case Place:
 		b.place(cmd)
@@ -43,8 +43,7 @@ func (c *Core) Apply(cmd *Command, dst []Event) []Event {
 	case CancelAll:
 		b.cancelAll(cmd)
 	}
-	dst, b.out = b.out, nil
-	return dst
+	return b.tape.end()
 }
 
 func (c *Core) applyControl(cmd *Command, dst []Event) []Event {

@@ -54,9 +54,9 @@
 // in its index page of 512 numbers retains 2 KiB. The page directory spans the open orders.
 //
 // Reading order: ids, instrument, command, event, reject, options; order, slab, keys,
-// ladder, index, owner, clients, book; core, place, taker, match, selftrade, fillable,
-// stops, cancel, replace; pairs, control; registers, bookview; state, state_reader,
-// restore, state_control; check.
+// ladder, index, owner, open, clients, tape, book; core, place, taker, match, selftrade, fillable,
+// stops, cancel, replace; pairs, control; registers, bookview; state, state_pair,
+// state_control; check.
 //
 // The package does not know funds: an account is a number; the trade event repeats the fee
 // rates that were stamped into the command. It starts no goroutine, reads no clock and does

@@ -10,7 +10,7 @@ func (b *book) fillable(t *taker) bool {
 	own := t.stp != SelfTradeNone && b.ownsOther(t)
 	ok := false
 	opp.down(func(ls int32) bool {
-		lv := b.levels.at(ls)
+		lv := b.orders.levels.at(ls)
 		if !t.reaches(lv.price) {
 			return false
 		}
@@ -35,7 +35,7 @@ func (b *book) fillable(t *taker) bool {
 }
 
 // ownsOther reports whether the taker's account may have orders besides the taker.
-func (b *book) ownsOther(t *taker) bool { return b.owners.slots.at(t.owner).open > 1 }
+func (b *book) ownsOther(t *taker) bool { return b.orders.owners.slots.at(t.owner).open > 1 }
 
 // othersAt returns the number of lots of other accounts that a taker gets at a level. Unless
 // its mode cancels the maker, an order of the same account ends the taker there (blocked):
@@ -47,7 +47,7 @@ func (b *book) othersAt(t *taker, lv *level) (lots int64, blocked bool) {
 		switch {
 		case o.owner != t.owner:
 			shown += o.shown
-			whole += o.shown + b.hidden(s, o)
+			whole += o.shown + b.orders.hidden(s, o)
 		case t.stp != CancelMaker:
 			return shown, true
 		}

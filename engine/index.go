@@ -24,6 +24,16 @@ type index struct {
 	made  int // pages ever allocated
 }
 
+// span makes the directory of an empty index for the numbers from oldest (0: none) to newest at
+// once: those of a restored book come by price.
+func (x *index) span(oldest, newest uint64) {
+	x.base = oldest >> pageBits
+	if oldest == 0 {
+		x.base = newest >> pageBits
+	}
+	x.pages = make([]*idPage, newest>>pageBits-x.base+1)
+}
+
 // get returns the slot of n, 0: not open.
 func (x *index) get(n uint64) int32 {
 	p := n>>pageBits - x.base

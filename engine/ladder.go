@@ -190,3 +190,23 @@ func (l *ladder) worst() int32 {
 	}
 	return 0
 }
+
+// ladders are the two sides of a book.
+type ladders [2]ladder
+
+// crosses reports whether an order at price would take from the other side.
+func (l *ladders) crosses(side Side, price int64) bool {
+	opp := &l[side.Opposite()]
+	if opp.best == 0 {
+		return false
+	}
+	if side == Buy {
+		return price >= opp.touch
+	}
+	return price <= opp.touch
+}
+
+// crossed reports whether the best bid is at or above the best ask.
+func (l *ladders) crossed() bool {
+	return l[Buy].best != 0 && l[Sell].best != 0 && l[Buy].touch >= l[Sell].touch
+}

@@ -9,14 +9,14 @@ func (b *book) match(t *taker) {
 			return
 		}
 		ls := opp.best
-		lv := b.levels.at(ls)
+		lv := b.orders.levels.at(ls)
 		shown := lv.shown
 		b.sweep(t, opp, lv)
 		if lv.shown != shown { // refills may have made up for what was taken
-			b.emitLevel(lv)
+			b.tape.level(lv)
 		}
 		if lv.count == 0 {
-			opp.remove(&b.levels, ls)
+			opp.remove(&b.orders.levels, ls)
 		}
 	}
 }
@@ -67,7 +67,7 @@ func (t *taker) fill(price, q int64) {
 func (b *book) emitTrade(t *taker, s int32, o *order, price, q int64) {
 	b.trade++
 	b.last = price
-	e := b.emit(EventTrade)
+	e := b.tape.emit(EventTrade)
 	e.Side = t.side
 	e.Flags = t.flags
 	e.Account = t.account
@@ -76,8 +76,8 @@ func (b *book) emitTrade(t *taker, s int32, o *order, price, q int64) {
 	e.Trade = b.trade
 	e.Price = price
 	e.Amount = q
-	e.MakerOpen = o.shown + b.hidden(s, o)
-	e.MakerAccount = b.owners.account(o.owner)
+	e.MakerOpen = o.shown + b.orders.hidden(s, o)
+	e.MakerAccount = b.orders.account(o)
 	e.TakerFee = t.takerFee
 	e.TakerDiscount = t.discount
 	e.MakerFee = o.makerFee
@@ -94,18 +94,18 @@ func (b *book) emitTrade(t *taker, s int32, o *order, price, q int64) {
 // back, anything else has ended.
 func (b *book) consumed(s int32, o *order, lv *level) {
 	ls := o.level
-	b.dequeue(o, lv)
+	b.orders.dequeue(o, lv)
 	if o.marks&markIceberg != 0 {
-		if c := b.cold.at(s); c.hidden > 0 {
+		if c := b.orders.cold.at(s); c.hidden > 0 {
 			o.shown = min(c.display, c.hidden)
 			c.hidden -= o.shown
 			lv.hidden -= o.shown
 			b.slices--
 			lv.shown += o.shown
-			b.enqueue(s, o, ls, lv)
-			e := b.emit(EventRefilled)
+			b.orders.enqueue(s, o, ls, lv)
+			e := b.tape.emit(EventRefilled)
 			e.Order = MakeOrderID(b.id, o.n)
-			e.Account = b.owners.account(o.owner)
+			e.Account = b.orders.account(o)
 			e.Side = o.side
 			e.Price = lv.price
 			e.Amount = o.shown
@@ -138,7 +138,7 @@ func (b *book) rest(t *taker) {
 	s := t.slot
 	var o *order
 	if s == 0 {
-		s, o = b.newOrder(t.n, t.owner, t.side)
+		s, o = b.orders.add(t.n, t.owner, t.side)
 		o.stp = t.stp
 		o.makerFee, o.takerFee, o.discount = t.makerFee, t.takerFee, t.discount
 	} else {
@@ -146,7 +146,7 @@ func (b *book) rest(t *taker) {
 	}
 	o.total = t.filled + t.left
 	if lv := b.stand(s, o, t.limit, t.left, t.display, t.client, t.flags); lv.shown != t.was {
-		b.emitLevel(lv)
+		b.tape.level(lv)
 	}
 }
 
@@ -158,13 +158,13 @@ func (b *book) stand(s int32, o *order, price, open, display int64, client int32
 	}
 	if client != 0 {
 		o.marks |= markClient
-		b.cold.at(s).client = client
+		b.orders.cold.at(s).client = client
 	}
 	o.shown = open
 	if display > 0 {
 		o.shown = min(display, open)
 		o.marks |= markIceberg
-		c := b.cold.at(s)
+		c := b.orders.cold.at(s)
 		c.display = display
 		c.hidden = open - o.shown
 	}
@@ -173,7 +173,7 @@ func (b *book) stand(s int32, o *order, price, open, display int64, client int32
 
 // cancelTaker cancels the taker's remainder.
 func (b *book) cancelTaker(t *taker) {
-	e := b.emit(EventCanceled)
+	e := b.tape.emit(EventCanceled)
 	e.Order = t.id
 	e.Account = t.account
 	e.Side = t.side
@@ -210,7 +210,7 @@ func (b *book) end(t *taker) {
 		return
 	}
 	if t.client != 0 {
-		b.closeClient(t.client)
+		b.clients.close(t.client)
 	}
-	b.owners.drop(t.owner)
+	b.orders.owners.drop(t.owner)
 }

@@ -97,30 +97,3 @@ func (o *owners) settle(s int32, w *owner) {
 	}
 	o.slots.release(s)
 }
-
-// link appends an order, whose id is the owner's highest, to the owner's list. The built-in
-// account has no list.
-func (b *book) link(s int32, o *order) {
-	w := b.owners.slots.at(o.owner)
-	o.ownPrev, o.ownNext = w.tail, 0
-	if w.tail != 0 {
-		b.orders.at(w.tail).ownNext = s
-	} else {
-		w.head = s
-	}
-	w.tail = s
-}
-
-func (b *book) unlink(o *order) {
-	w := b.owners.slots.at(o.owner)
-	if o.ownPrev != 0 {
-		b.orders.at(o.ownPrev).ownNext = o.ownNext
-	} else {
-		w.head = o.ownNext
-	}
-	if o.ownNext != 0 {
-		b.orders.at(o.ownNext).ownPrev = o.ownPrev
-	} else {
-		w.tail = o.ownPrev
-	}
-}

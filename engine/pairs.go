@@ -46,8 +46,7 @@ func (c *Core) setPair(cmd *Command, dst []Event) []Event {
 }
 
 func (b *book) emitPair(cmd *Command, dst []Event) []Event {
-	b.out, b.nowNs, b.rules = dst, cmd.TimeNs, cmd.Rules
-	b.emit(EventPair).Instrument = b.inst
-	dst, b.out = b.out, nil
-	return dst
+	b.tape.begin(cmd, dst)
+	b.tape.emit(EventPair).Instrument = b.inst
+	return b.tape.end()
 }

@@ -7,63 +7,47 @@ func (b *book) place(cmd *Command) {
 	if cmd.Client != nil {
 		if known = b.clients.find(cmd.Client.Hash); known != 0 {
 			if e := b.clients.entries.at(known); e.content == cmd.Client.Content {
-				b.refuse(cmd, NotRejected).Order = MakeOrderID(b.id, e.n())
+				b.tape.refuse(cmd, NotRejected).Order = MakeOrderID(b.id, e.n())
 				return
 			}
 		}
 	}
 	if r := b.checkMembers(cmd); r != NotRejected {
-		b.refuse(cmd, r)
+		b.tape.refuse(cmd, r)
 		return
 	}
 	if known != 0 {
-		b.refuse(cmd, DuplicateClientOrderID)
+		b.tape.refuse(cmd, DuplicateClientOrderID)
 		return
 	}
 	if r := b.checkState(cmd); r != NotRejected {
-		b.refuse(cmd, r)
+		b.tape.refuse(cmd, r)
 		return
 	}
-	if cmd.Type == Limit && cmd.TIF == GTC && !b.crosses(cmd.Side, cmd.Price) {
+	if cmd.Type == Limit && cmd.TIF == GTC && !b.sides.crosses(cmd.Side, cmd.Price) {
 		b.placeQuiet(cmd)
 		return
 	}
 	var t taker
 	b.makeTaker(&t, cmd)
 	if r := b.checkBook(cmd, &t); r != NotRejected {
-		b.owners.drop(t.owner)
-		b.refuse(cmd, r)
+		b.orders.owners.drop(t.owner)
+		b.tape.refuse(cmd, r)
 		return
 	}
 	t.n, t.client = b.accept(cmd, t.owner, t.tif)
 	t.id = MakeOrderID(b.id, t.n)
 	if cmd.Type >= StopLimit {
-		if !b.through(cmd.Side, cmd.Stop) {
+		if !through(b.last, cmd.Side, cmd.Stop) {
 			b.park(&t, cmd)
 			return
 		}
-		b.emitTriggered(&t, cmd.Type, cmd.Stop, cmd.Price)
+		b.tape.triggered(&t, cmd.Type, cmd.Stop, cmd.Price)
 		b.enterTriggered(&t)
 	} else {
 		b.enter(&t)
 	}
 	b.cascade()
-}
-
-// refuse emits the refusal of a command and changes nothing.
-func (b *book) refuse(cmd *Command, r Reason) *Event {
-	e := b.emit(EventRejected)
-	e.Reason = r
-	e.Side = cmd.Side
-	e.Account = cmd.Account
-	e.Client = cmd.Client
-	if cmd.Kind == Cancel || cmd.Kind == Replace {
-		e.Order = cmd.Order
-	}
-	if r != NotRejected {
-		e.Status = Rejected
-	}
-	return e
 }
 
 func (t OrderType) market() bool { return t == Market || t == StopMarket }
@@ -77,7 +61,7 @@ func (b *book) checkMembers(cmd *Command) Reason {
 		return PriceNotPositive
 	}
 	if cmd.Type.market() {
-		return b.checkMarket(cmd)
+		return b.inst.checkMarket(cmd)
 	}
 	if cmd.Price <= 0 {
 		return PriceNotPositive
@@ -88,7 +72,7 @@ func (b *book) checkMembers(cmd *Command) Reason {
 	if d := cmd.Display; d > cmd.Amount || d > 0 && cmd.Amount/d > b.opts.IcebergSlices {
 		return AmountOutOfRange
 	}
-	if r := b.checkTotal(cmd.Price, cmd.Amount); r != NotRejected {
+	if r := b.inst.checkTotal(cmd.Price, cmd.Amount); r != NotRejected {
 		return r
 	}
 	if !cmd.EarnLimit.IsZero() && cmd.Side == Sell && cmd.EarnLimit.Less(total(cmd.Price, cmd.Amount)) {
@@ -100,7 +84,8 @@ func (b *book) checkMembers(cmd *Command) Reason {
 	return NotRejected
 }
 
-func (b *book) checkMarket(cmd *Command) Reason {
+// checkMarket checks the amount of a market order.
+func (i *Instrument) checkMarket(cmd *Command) Reason {
 	if cmd.Flags&FlagQuote == 0 {
 		if cmd.Amount <= 0 {
 			return AmountNotPositive
@@ -113,19 +98,19 @@ func (b *book) checkMarket(cmd *Command) Reason {
 	if MaxTotal.Less(cmd.Quote) {
 		return TotalOutOfRange
 	}
-	if b.inst.HasMinQuote && cmd.Quote.Less(b.inst.MinQuote) {
+	if i.HasMinQuote && cmd.Quote.Less(i.MinQuote) {
 		return BelowMinQuoteAmount
 	}
 	return NotRejected
 }
 
 // checkTotal checks the bounds of price x amount of a new or replaced order.
-func (b *book) checkTotal(price, amount int64) Reason {
+func (i *Instrument) checkTotal(price, amount int64) Reason {
 	sum := total(price, amount)
 	if MaxTotal.Less(sum) {
 		return TotalOutOfRange
 	}
-	if b.inst.HasMinQuote && sum.Less(b.inst.MinQuote) {
+	if i.HasMinQuote && sum.Less(i.MinQuote) {
 		return BelowMinQuoteAmount
 	}
 	return NotRejected
@@ -148,10 +133,10 @@ func (b *book) checkState(cmd *Command) Reason {
 		return TooManyOrders
 	}
 	if cmd.Type >= StopLimit || cmd.Type == Limit && cmd.TIF == GTC {
-		if b.open >= b.opts.OpenOrders {
+		if b.orders.count >= b.opts.OpenOrders {
 			return TooManyOrders
 		}
-		if cmd.Account != 0 && b.openOf(cmd.Account) >= b.opts.AccountOrders {
+		if cmd.Account != 0 && b.orders.openOf(cmd.Account) >= b.opts.AccountOrders {
 			return TooManyOrders
 		}
 		if cmd.Type >= StopLimit && cmd.Rules >= 1 && !b.stopFits(cmd.Account) {
@@ -164,21 +149,13 @@ func (b *book) checkState(cmd *Command) Reason {
 	return NotRejected
 }
 
-// openOf returns the number of open orders of an account.
-func (b *book) openOf(id AccountID) int {
-	if s := b.owners.find(id); s != 0 {
-		return int(b.owners.slots.at(s).open)
-	}
-	return 0
-}
-
 // stopFits reports whether one more stop of an account may wait.
 func (b *book) stopFits(id AccountID) bool {
-	if b.parked.live() >= b.opts.PairStops {
+	if b.stops.parked.live() >= b.opts.PairStops {
 		return false
 	}
-	s := b.owners.find(id)
-	return id == 0 || s == 0 || int(b.owners.slots.at(s).stops) < b.opts.AccountStops
+	s := b.orders.owners.find(id)
+	return id == 0 || s == 0 || int(b.orders.owners.slots.at(s).stops) < b.opts.AccountStops
 }
 
 // checkBook checks the order's conditions (its type, time in force, post-only) against the
@@ -198,7 +175,7 @@ func (b *book) mayEnter(t *taker) Reason {
 			return NoLiquidity
 		}
 	case t.flags&FlagPostOnly != 0:
-		if b.crosses(t.side, t.limit) {
+		if b.sides.crosses(t.side, t.limit) {
 			return WouldCross
 		}
 	case t.tif == FOK:
@@ -213,7 +190,7 @@ func (b *book) mayEnter(t *taker) Reason {
 func (b *book) makeTaker(t *taker, cmd *Command) {
 	t.cause = CauseRemainder
 	t.account = cmd.Account
-	t.owner = b.owners.hold(cmd.Account)
+	t.owner = b.orders.owners.hold(cmd.Account)
 	t.side = cmd.Side
 	t.tif = cmd.TIF
 	t.stp = cmd.STP
@@ -245,14 +222,14 @@ func (t *taker) setMoney(flags uint8, cmd *Command) {
 // placeQuiet rests an order that matches nothing. Half of all orders are of this kind, so it
 // skips the taker.
 func (b *book) placeQuiet(cmd *Command) {
-	owner := b.owners.hold(cmd.Account)
+	owner := b.orders.owners.hold(cmd.Account)
 	n, client := b.accept(cmd, owner, GTC)
-	s, o := b.newOrder(n, owner, cmd.Side)
+	s, o := b.orders.add(n, owner, cmd.Side)
 	o.total = cmd.Amount
 	o.stp = cmd.STP
 	o.makerFee, o.takerFee, o.discount = cmd.MakerFee, cmd.TakerFee, cmd.Discount
 	lv := b.stand(s, o, cmd.Price, cmd.Amount, cmd.Display, client, cmd.Flags)
-	b.emitLevel(lv)
+	b.tape.level(lv)
 }
 
 // accept assigns the order its id and remembers its client id.
@@ -260,9 +237,9 @@ func (b *book) accept(cmd *Command, owner int32, tif TimeInForce) (n uint64, cli
 	b.lastN++
 	n = b.lastN
 	if cmd.Client != nil {
-		client = b.remember(cmd.Client, n, owner)
+		client = b.clients.remember(&b.orders.owners, cmd.Client, n, owner)
 	}
-	e := b.emit(EventAccepted)
+	e := b.tape.emit(EventAccepted)
 	e.Order = MakeOrderID(b.id, n)
 	e.Account = cmd.Account
 	e.Side = cmd.Side

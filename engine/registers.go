@@ -75,7 +75,7 @@ func (c *Core) LastSeq(p PairID) Seq {
 		return c.control.seq
 	}
 	if b := c.book(p); b != nil {
-		return b.seq
+		return b.tape.seq
 	}
 	return 0
 }
@@ -100,7 +100,7 @@ func (c *Core) LastTrade(p PairID) (TradeID, int64) {
 // OpenOrders returns the number of open orders of a pair, waiting stops included.
 func (c *Core) OpenOrders(p PairID) int {
 	if b := c.book(p); b != nil {
-		return b.open
+		return b.orders.count
 	}
 	return 0
 }

@@ -8,10 +8,10 @@ import "tickhive/internal/fixed"
 func (b *book) replace(cmd *Command) {
 	s, o, r := b.checkReplace(cmd)
 	if r != NotRejected {
-		b.refuse(cmd, r)
+		b.tape.refuse(cmd, r)
 		return
 	}
-	lv := b.levels.at(o.level)
+	lv := b.orders.levels.at(o.level)
 	price, amount := lv.price, o.total
 	if cmd.Flags&FlagHasPrice != 0 {
 		price = cmd.Price
@@ -19,14 +19,14 @@ func (b *book) replace(cmd *Command) {
 	if cmd.Flags&FlagHasAmount != 0 {
 		amount = cmd.Amount
 	}
-	open := o.shown + b.hidden(s, o)
+	open := o.shown + b.orders.hidden(s, o)
 	filled := o.total - open
 	if amount <= filled {
 		b.cancelOpen(s, o, CauseReplace)
 		return
 	}
 	if r := b.checkReplaced(cmd, s, o, price, amount, open, amount-filled); r != NotRejected {
-		b.refuse(cmd, r)
+		b.tape.refuse(cmd, r)
 		return
 	}
 	limit := b.earnLimit(cmd, o, open)
@@ -52,7 +52,7 @@ func (b *book) checkReplace(cmd *Command) (s int32, o *order, r Reason) {
 		return 0, nil, r
 	}
 	switch {
-	case cmd.Flags&FlagUnheld != 0 && b.owners.account(o.owner) != 0:
+	case cmd.Flags&FlagUnheld != 0 && b.orders.account(o) != 0:
 		r = UnknownOrder // it was unknown when the accounts checked its funds
 	case o.marks&markStop != 0:
 		r = OrderClosed // a waiting stop is in no book
@@ -66,7 +66,7 @@ func (b *book) checkReplace(cmd *Command) (s int32, o *order, r Reason) {
 
 // checkReplaced checks whether the order may change to (price, amount) with open lots.
 func (b *book) checkReplaced(cmd *Command, s int32, o *order, price, amount, was, open int64) Reason {
-	if r := b.checkTotal(price, amount); r != NotRejected {
+	if r := b.inst.checkTotal(price, amount); r != NotRejected {
 		return r
 	}
 	if cmd.Flags&FlagUnheld != 0 && b.inst.MaxSettled().Less(total(price, amount)) {
@@ -82,15 +82,15 @@ func (b *book) checkReplaced(cmd *Command, s int32, o *order, price, amount, was
 		return AmountOutOfRange
 	}
 	if o.marks&markIceberg != 0 {
-		d := b.cold.at(s).display
+		d := b.orders.cold.at(s).display
 		if amount/d > b.opts.IcebergSlices {
 			return AmountOutOfRange
 		}
-		if pieces(open-d, d) > b.opts.PairSlices-b.slices+b.slicesOf(s, o) {
+		if pieces(open-d, d) > b.opts.PairSlices-b.slices+b.orders.slicesOf(s, o) {
 			return TooManyOrders
 		}
 	}
-	if !b.crosses(o.side, price) {
+	if !b.sides.crosses(o.side, price) {
 		return NotRejected
 	}
 	if b.inst.State == PostOnlyState {
@@ -110,7 +110,7 @@ func (b *book) covered(spare fixed.U128, o *order, price, was, open int64) bool 
 	if o.side == Sell {
 		return !fixed.FromU64(uint64(was)).Add(spare).Less(fixed.FromU64(uint64(open)))
 	}
-	return !total(b.levels.at(o.level).price, was).Add(spare).Less(total(price, open))
+	return !total(b.orders.levels.at(o.level).price, was).Add(spare).Less(total(price, open))
 }
 
 // earnLimit returns the most that an account's sell with was open lots may bring after the
@@ -120,13 +120,13 @@ func (b *book) earnLimit(cmd *Command, o *order, was int64) fixed.U128 {
 	if cmd.Rules < 1 || cmd.Flags&FlagFunded == 0 || o.side == Buy {
 		return fixed.U128{}
 	}
-	return total(b.levels.at(o.level).price, was).AddSat(cmd.EarnLimit)
+	return total(b.orders.levels.at(o.level).price, was).AddSat(cmd.EarnLimit)
 }
 
 func (b *book) emitReplaced(o *order, price, amount, open int64, limit fixed.U128) {
-	e := b.emit(EventReplaced)
+	e := b.tape.emit(EventReplaced)
 	e.Order = MakeOrderID(b.id, o.n)
-	e.Account = b.owners.account(o.owner)
+	e.Account = b.orders.account(o)
 	e.Side = o.side
 	e.Price = price
 	e.Amount = amount
@@ -140,7 +140,7 @@ func (b *book) replaceInPlace(s int32, o *order, lv *level, amount, open int64, 
 	b.shrink(s, o, lv, &b.sides[o.side], open)
 	o.total = amount
 	if lv.shown != shown {
-		b.emitLevel(lv)
+		b.tape.level(lv)
 	}
 }
 
@@ -149,7 +149,7 @@ func (b *book) reenter(s int32, o *order, price, amount, filled int64, limit fix
 	b.emitReplaced(o, price, amount, amount-filled, limit)
 	t := taker{
 		n: o.n, id: MakeOrderID(b.id, o.n), slot: s, owner: o.owner,
-		client: b.clientOf(s, o), account: b.owners.account(o.owner),
+		client: b.orders.clientOf(s, o), account: b.orders.account(o),
 		side: o.side, tif: GTC, cause: CauseRemainder, stp: o.stp, limit: price, left: amount - filled, filled: filled,
 		makerFee: o.makerFee, takerFee: o.takerFee, discount: o.discount,
 	}
@@ -157,10 +157,10 @@ func (b *book) reenter(s int32, o *order, price, amount, filled int64, limit fix
 		t.flags = FlagPostOnly
 	}
 	if o.marks&markIceberg != 0 {
-		t.display = b.cold.at(s).display
+		t.display = b.orders.cold.at(s).display
 	}
 	t.setEarn(limit)
-	lv := b.levels.at(o.level)
+	lv := b.orders.levels.at(o.level)
 	same := price == lv.price
 	if same {
 		t.was = lv.shown

@@ -1,10 +1,10 @@
 package engine
 
 import (
-	"cmp"
-	"crypto/sha256"
 	"encoding/binary"
-	"slices"
+	"fmt"
+	"math"
+	"strings"
 
 	"tickhive/internal/fixed"
 	"tickhive/internal/wire"
@@ -14,8 +14,12 @@ import (
 // snapshot of another format is refused.
 const StateFormat = 1
 
+// maxStateText bounds the texts of a state.
+const maxStateText = 1 << 16
+
 // The encoding is canonical: equal states give equal bytes, whatever slots and pages a
-// core has used to get there. So one encoding serves snapshots and state hashes.
+// core has used to get there. So one encoding serves snapshots and state hashes. One walk names
+// the fields of each structure for both directions.
 //
 //	pair     format, instrument, seq, newest n, newest trade, last price, oldest open n,
 //	         bids, asks, buy stops, sell stops, client ids
@@ -27,223 +31,122 @@ const StateFormat = 1
 //
 // Numbers are unsigned varints, 128-bit ones two of them, texts have their length before
 // them, hashes are 8 little-endian bytes a word.
-type stateWriter struct {
-	buf   []byte
-	sink  func([]byte) // nil: keep everything
-	turns wire.Turns
-}
+type walker struct{ *wire.Coder }
 
-// stateChunk is how much is gathered before the sink gets it.
-const stateChunk = 64 << 10
-
-func (w *stateWriter) uint(v uint64) {
-	w.turns.Turn()
-	w.buf = binary.AppendUvarint(w.buf, v)
-}
-
-func (w *stateWriter) int(v int64) { w.uint(uint64(v)) }
-
-func (w *stateWriter) u128(v fixed.U128) {
-	w.uint(v.Hi)
-	w.uint(v.Lo)
-}
-
-func (w *stateWriter) bool(v bool) {
-	if v {
-		w.buf = append(w.buf, 1)
-		return
+// format writes the format, or reports another one than this version's.
+func (w walker) format(what string) error {
+	v := uint64(StateFormat)
+	if w.U64(&v); v != StateFormat && w.Err() == nil {
+		return fmt.Errorf("engine: %s of state format %d cannot be read by this version, which has %d", what, v,
+			StateFormat)
 	}
-	w.buf = append(w.buf, 0)
+	return nil
 }
 
-func (w *stateWriter) text(s string) {
-	w.uint(uint64(len(s)))
-	w.buf = append(w.buf, s...)
-}
-
-func (w *stateWriter) hash(h [2]uint64) {
-	w.buf = binary.LittleEndian.AppendUint64(w.buf, h[0])
-	w.buf = binary.LittleEndian.AppendUint64(w.buf, h[1])
-}
-
-// pass hands on what was gathered when it is enough.
-func (w *stateWriter) pass(least int) {
-	if w.sink != nil && len(w.buf) >= least {
-		w.sink(w.buf)
-		w.buf = w.buf[:0]
+// bits64 is any 64 bits as an unsigned number (times before 1970 among them).
+func (w walker) bits64(p *int64) {
+	u := uint64(*p)
+	if w.U64(&u); w.Reading() {
+		*p = int64(u)
 	}
 }
 
-// EncodePair appends everything that a pair is: DecodePair makes the same pair of it, and
-// equal pairs have equal bytes. Nothing for an unknown pair. For the owner goroutine.
-func (c *Core) EncodePair(dst []byte, p PairID) []byte {
-	w := stateWriter{buf: dst}
-	if b := c.book(p); b != nil {
-		b.write(&w)
-	}
-	return w.buf
+func (w walker) u128(v *fixed.U128) {
+	w.U64(&v.Hi)
+	w.U64(&v.Lo)
 }
 
-// HashPair is the SHA-256 of EncodePair, made without holding all of it; zero for an
-// unknown pair.
-func (c *Core) HashPair(p PairID) (sum [32]byte) {
-	b := c.book(p)
-	if b == nil {
-		return sum
-	}
-	h := sha256.New()
-	w := stateWriter{buf: make([]byte, 0, 2*stateChunk), sink: func(part []byte) { h.Write(part) }}
-	b.write(&w)
-	w.pass(0)
-	h.Sum(sum[:0])
-	return sum
+func (w walker) i128(v *fixed.I128) {
+	w.bits64(&v.Hi)
+	w.U64(&v.Lo)
 }
 
-func (b *book) write(w *stateWriter) {
-	w.uint(StateFormat)
-	b.inst.write(w)
-	w.uint(uint64(b.seq))
-	w.uint(b.lastN)
-	w.uint(uint64(b.trade))
-	w.int(b.last)
-	oldest, _, _ := b.ids.Next(0)
-	w.uint(oldest)
-	for side := range b.sides {
-		b.writeSide(w, Side(side))
+func (w walker) hash(h *[2]uint64) {
+	var b [16]byte
+	binary.LittleEndian.PutUint64(b[:], h[0])
+	binary.LittleEndian.PutUint64(b[8:], h[1])
+	if w.Fixed(b[:]); w.Reading() {
+		h[0], h[1] = binary.LittleEndian.Uint64(b[:]), binary.LittleEndian.Uint64(b[8:])
 	}
-	for side := range b.stops {
-		b.writeStops(w, Side(side))
-	}
-	b.writeClients(w)
 }
 
-func (i *Instrument) write(w *stateWriter) {
-	w.uint(uint64(i.ID))
-	w.text(i.Code)
-	w.uint(uint64(i.DigitsPrice))
-	w.uint(uint64(i.DigitsAmount))
-	w.bool(i.HasMinQuote)
-	w.u128(i.MinQuote)
-	w.uint(uint64(i.State))
-	w.uint(uint64(i.MakerFee))
-	w.uint(uint64(i.TakerFee))
-	w.int(i.CreatedNs)
+func (w walker) digits(p *int) {
+	u := uint8(*p)
+	if w.U8(&u, fixed.Scale); w.Reading() {
+		*p = int(u)
+	}
 }
 
-func (b *book) writeSide(w *stateWriter, side Side) {
-	w.uint(uint64(b.sides[side].count()))
-	b.walk(side, 0, func(lv *level) {
-		w.int(lv.price)
-		w.uint(uint64(lv.count))
-		for s := lv.head; s != 0; {
-			o := b.orders.at(s)
-			b.writeOrder(w, s, o)
-			s = o.next
-			w.pass(stateChunk)
-		}
-	})
+func (w walker) instrument(i *Instrument) {
+	id := uint64(i.ID)
+	w.UpTo(&id, MaxPairs-1)
+	w.Text(&i.Code, maxStateText)
+	if w.Reading() {
+		i.ID = PairID(id)
+		i.Base, i.Quote, _ = strings.Cut(i.Code, "_")
+	}
+	w.digits(&i.DigitsPrice)
+	w.digits(&i.DigitsAmount)
+	w.Bool(&i.HasMinQuote)
+	w.u128(&i.MinQuote)
+	w.U8((*uint8)(&i.State), uint8(Halted))
+	w.U32(&i.MakerFee)
+	w.U32(&i.TakerFee)
+	w.bits64(&i.CreatedNs)
 }
 
 // bits of an order: its self-trade mode and marks.
-func (o *order) bits() uint64 { return uint64(o.stp) | uint64(o.marks)<<3 }
+func (w walker) bits(o *order) {
+	u := uint64(o.stp) | uint64(o.marks)<<3
+	if w.UpTo(&u, math.MaxUint8); w.Reading() {
+		o.stp, o.marks = SelfTrade(u&7), marks(u>>3)
+	}
+}
 
-func (b *book) writeOrder(w *stateWriter, s int32, o *order) {
-	w.uint(o.n)
-	w.uint(uint64(b.owners.account(o.owner)))
-	w.uint(o.bits())
-	w.int(o.total)
-	w.int(o.shown)
+func (w walker) rates(o *order) {
+	w.U32(&o.makerFee)
+	w.U32(&o.takerFee)
+	w.U32(&o.discount)
+}
+
+// order is an order of a level, behind its number.
+func (w walker) order(o *order, c *coldOrder, account *AccountID) {
+	w.U32((*uint32)(account))
+	w.bits(o)
+	w.I63(&o.total)
+	w.I63(&o.shown)
 	w.rates(o)
 	if o.marks&markIceberg != 0 {
-		c := b.cold.at(s)
-		w.int(c.display)
-		w.int(c.hidden)
+		w.I63(&c.display)
+		w.I63(&c.hidden)
 	}
 }
 
-func (w *stateWriter) rates(o *order) {
-	w.uint(uint64(o.makerFee))
-	w.uint(uint64(o.takerFee))
-	w.uint(uint64(o.discount))
-}
-
-func (b *book) writeStops(w *stateWriter, side Side) {
-	n := 0
-	b.stops[side].down(func(ls int32) bool {
-		n += int(b.levels.at(ls).count)
-		return true
-	})
-	w.uint(uint64(n))
-	b.stops[side].down(func(ls int32) bool {
-		for s := b.levels.at(ls).head; s != 0; {
-			o := b.orders.at(s)
-			st := b.parked.at(b.cold.at(s).stop)
-			w.uint(o.n)
-			w.uint(uint64(b.owners.account(o.owner)))
-			w.uint(o.bits())
-			w.int(st.stop)
-			w.int(st.price)
-			w.int(o.shown)
-			w.int(st.display)
-			w.u128(st.quote)
-			w.uint(uint64(st.typ))
-			w.uint(uint64(st.tif))
-			w.uint(uint64(st.flags))
-			w.rates(o)
-			if o.marks&markEarn != 0 {
-				w.u128(st.earn)
-			}
-			s = o.next
-		}
-		w.pass(stateChunk)
-		return true
-	})
-}
-
-// writeClients writes the window from the oldest on, then the ids of open orders that
-// have left it.
-func (b *book) writeClients(w *stateWriter) {
-	c := &b.clients
-	inside := 0
-	for s := c.oldest; s != 0; s = c.entries.at(s).newer {
-		inside++
+// stop is a waiting stop, behind its number.
+func (w walker) stop(o *order, st *stopOrder, account *AccountID) {
+	w.U32((*uint32)(account))
+	w.bits(o)
+	w.I63(&st.stop)
+	w.I63(&st.price)
+	w.I63(&o.shown)
+	w.I63(&st.display)
+	w.u128(&st.quote)
+	w.U8((*uint8)(&st.typ), uint8(StopMarket))
+	w.U8((*uint8)(&st.tif), uint8(FOK))
+	flags := uint64(st.flags)
+	if w.UpTo(&flags, math.MaxUint8); w.Reading() {
+		st.flags = uint8(flags)
 	}
-	outside := b.clientsOutside()
-	w.uint(uint64(inside))
-	w.uint(uint64(len(outside)))
-	for s := c.oldest; s != 0; s = c.entries.at(s).newer {
-		b.writeClient(w, s)
-		w.pass(stateChunk)
-	}
-	for _, s := range outside {
-		b.writeClient(w, s)
+	w.rates(o)
+	if o.marks&markEarn != 0 {
+		w.u128(&st.earn)
 	}
 }
 
-func (b *book) writeClient(w *stateWriter, s int32) {
-	e := b.clients.entries.at(s)
-	w.uint(e.n())
-	w.uint(uint64(b.owners.account(e.owner)))
-	w.bool(e.order&clientOpen != 0)
-	w.hash(e.hash)
-	w.hash(e.content)
-}
-
-// clientsOutside is the entries that only their open orders keep, by n.
-func (b *book) clientsOutside() (slots []int32) {
-	c := &b.clients
-	if c.shards == nil {
-		return nil
-	}
-	for i := range c.shards {
-		for _, s := range c.shards[i].slots {
-			if s != 0 && c.entries.at(s).order&clientWindow == 0 {
-				slots = append(slots, s)
-			}
-		}
-	}
-	slices.SortFunc(slots, func(x, y int32) int {
-		return cmp.Compare(c.entries.at(x).order, c.entries.at(y).order)
-	})
-	return slots
+// client is a remembered client id, behind its number.
+func (w walker) client(id *ClientID, account *AccountID, open *bool) {
+	w.U32((*uint32)(account))
+	w.Bool(open)
+	w.hash(&id.Hash)
+	w.hash(&id.Content)
 }

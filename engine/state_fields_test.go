@@ -100,17 +100,17 @@ func TestStateHashSeesEveryField(t *testing.T) {
 	c, b := fieldsCore(t)
 	hash := func() [32]byte { return c.HashPair(0) }
 	links := []string{"prev", "next", "level", "owner", "ownPrev", "ownNext", "side"}
-	bid := b.levels.at(b.sides[Buy].best).head
-	ask := b.levels.at(b.sides[Sell].best).head
+	bid := b.orders.levels.at(b.sides[Buy].best).head
+	ask := b.orders.levels.at(b.sides[Sell].best).head
 	eachField(t, "order", b.orders.at(bid), hash, links...)
-	eachField(t, "cold", b.cold.at(ask), hash, "client", "stop") // slots
-	_, ls := b.stops[Sell].max()
-	stop := b.levels.at(ls).head
-	eachField(t, "stop", b.parked.at(b.cold.at(stop).stop), hash)
+	eachField(t, "cold", b.orders.cold.at(ask), hash, "client", "stop") // slots
+	_, ls := b.stops.sides[Sell].max()
+	stop := b.orders.levels.at(ls).head
+	eachField(t, "stop", b.stops.parked.at(b.orders.cold.at(stop).stop), hash)
 	eachField(t, "waiting order", b.orders.at(stop), hash, append(links, "total")...)
-	eachField(t, "level", b.levels.at(b.sides[Buy].best), hash,
+	eachField(t, "level", b.orders.levels.at(b.sides[Buy].best), hash,
 		"shown", "hidden", "count", "tail", "side", "head") // sums and links; head: the swap below
-	eachField(t, "owner", b.owners.slots.at(b.orders.at(bid).owner), hash,
+	eachField(t, "owner", b.orders.owners.slots.at(b.orders.at(bid).owner), hash,
 		"open", "stops", "head", "tail", "window", "clientHead", "clientTail")
 	eachField(t, "client id in the window", b.clients.entries.at(b.clients.oldest), hash,
 		"owner", "next", "older", "newer")
@@ -118,7 +118,7 @@ func TestStateHashSeesEveryField(t *testing.T) {
 	b.inst = &inst
 	eachField(t, "instrument", b.inst, hash, "Base", "Quote") // parts of the code
 	for name, change := range map[string]func(){
-		"seq":                func() { b.seq++ },
+		"seq":                func() { b.tape.seq++ },
 		"newest order":       func() { b.lastN++ },
 		"newest trade":       func() { b.trade++ },
 		"last price":         func() { b.last++ },
@@ -138,12 +138,12 @@ func TestStateHashSeesEveryField(t *testing.T) {
 
 // swapHead exchanges the first two orders of the best bid.
 func swapHead(b *book) {
-	lv := b.levels.at(b.sides[Buy].best)
+	lv := b.orders.levels.at(b.sides[Buy].best)
 	first := lv.head
 	o := b.orders.at(first)
 	ls := o.level
-	b.dequeue(o, lv)
-	b.enqueue(first, o, ls, lv)
+	b.orders.dequeue(o, lv)
+	b.orders.enqueue(first, o, ls, lv)
 }
 
 // The registers' hash changes with each field of an asset and each account.
@@ -164,7 +164,7 @@ func TestControlHashSeesEveryField(t *testing.T) {
 // A client id that has left the window while its order is open is part of the state.
 func TestStateHashSeesClientIDsOutsideTheWindow(t *testing.T) {
 	c, b := fieldsCore(t)
-	outside := b.clientsOutside()
+	outside := b.clients.outside()
 	if len(outside) != 1 {
 		t.Fatalf("%d client ids are outside, not 1", len(outside))
 	}

@@ -82,7 +82,7 @@ func newHouseInside(t testing.TB, inside func(*server.InternalOptions), change .
 	}
 	log := slog.New(slog.NewTextHandler(&h.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	inner := newPipeListener()
-	opts := accounts.DefaultOptions(rand.Reader)
+	opts := accounts.Options{Random: rand.Reader}
 	opts.Withdrawal.Percent = accounts.RateOne / 1000
 	h.state = accounts.New(opts)
 	store, err := durable.Open(durable.Options[accounts.Command, accounts.Record, accounts.Result]{

@@ -1,69 +1,127 @@
 package sim
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 
 	"tickhive/engine"
+	"tickhive/internal/wire"
 )
 
 // stateVersion is the first byte of an encoded state.
 const stateVersion = 1
 
-// AppendState appends all state that the agents' decisions depend on: a market restored from it
-// continues as if it had never stopped. The caller calls it on the loop's goroutine, between
-// commands. Layout, all varints:
+// walker names the fields of the state for both directions. Layout, all signed varints:
 //
 //	version
 //	world: ns, shared, rng, number of assets {symbol, level, vol, rng}
 //	number of pairs {code, due ns, rng, found [id, seq, stock, slow, offset, last,
 //	  bids, asks: number of quotes {id, price, open}, worst first]}
-func (m *Market) AppendState(dst []byte) []byte {
-	dst = append(dst, stateVersion)
-	w := &m.world
-	dst = appendInts(dst, w.ns, w.shared, int64(w.rng), int64(len(w.assets)))
-	for i := range w.assets {
-		a := &w.assets[i]
-		dst = appendText(dst, a.symbol)
-		dst = appendInts(dst, a.level, a.vol, int64(a.rng))
+type walker struct{ *wire.Coder }
+
+// unsigned is a number that is encoded as a signed one.
+func (w walker) unsigned(p *uint64) {
+	v := int64(*p)
+	if w.I64(&v); w.Reading() {
+		*p = uint64(v)
 	}
-	dst = appendInts(dst, int64(len(m.pairs)))
-	for _, a := range m.pairs {
-		dst = appendText(dst, a.Code)
-		dst = appendInts(dst, a.dueNs, int64(a.rng), flag(a.found))
-		if !a.found {
-			continue
-		}
-		dst = appendInts(dst, int64(a.id), int64(a.seq), a.stock, a.slow, a.offset, a.last)
-		for side := range a.ladders {
-			l := &a.ladders[side]
-			dst = appendInts(dst, int64(l.n))
-			for i := range l.n {
-				q := l.at(i)
-				dst = appendInts(dst, int64(q.id), q.price, q.open)
+}
+
+func (w walker) ints(values ...*int64) {
+	for _, p := range values {
+		w.I64(p)
+	}
+}
+
+func (w walker) flag(p *bool) {
+	v := int64(0)
+	if *p {
+		v = 1
+	}
+	if w.I64(&v); w.Reading() {
+		*p = v != 0
+	}
+}
+
+// count is the number of following entries, each of which takes at least one byte.
+func (w walker) count(n int) int {
+	v := int64(n)
+	if w.I64(&v); w.Reading() && (v < 0 || v > int64(w.Left())) {
+		w.Fail("%d entries do not fit into %d bytes", v, w.Left())
+		return 0
+	}
+	return int(v)
+}
+
+func (w walker) text(p *string) {
+	b := make([]byte, w.count(len(*p)))
+	copy(b, *p)
+	if w.Fixed(b); w.Reading() {
+		*p = string(b)
+	}
+}
+
+func (w walker) asset(a *asset) {
+	w.ints(&a.level, &a.vol)
+	w.unsigned((*uint64)(&a.rng))
+}
+
+// turn is when the agents of a pair act next, and whether they know it.
+func (w walker) turn(a *agents) {
+	w.I64(&a.dueNs)
+	w.unsigned((*uint64)(&a.rng))
+	w.flag(&a.found)
+}
+
+// pair is what the agents know of their pair.
+func (w walker) pair(id *int64, a *agents) {
+	w.I64(id)
+	w.unsigned((*uint64)(&a.seq))
+	w.ints(&a.stock, &a.slow, &a.offset, &a.last)
+	for side := range a.ladders {
+		l := &a.ladders[side]
+		n := w.count(l.n)
+		if w.Reading() {
+			if n > ladderRoom {
+				w.Fail("a ladder of %d quotes", n)
+				return
 			}
+			*l = ladder{n: n}
+		}
+		for i := range n {
+			q := l.at(i)
+			w.unsigned((*uint64)(&q.id))
+			w.ints(&q.price, &q.open)
 		}
 	}
-	return dst
 }
 
-func appendInts(dst []byte, values ...int64) []byte {
-	for _, v := range values {
-		dst = binary.AppendVarint(dst, v)
+// AppendState appends all state that the agents' decisions depend on: a market restored from it
+// continues as if it had never stopped. The caller calls it on the loop's goroutine, between
+// commands.
+func (m *Market) AppendState(dst []byte) []byte {
+	w := walker{wire.Writer(append(dst, stateVersion))}
+	w.world(&m.world)
+	w.count(len(m.world.assets))
+	for i := range m.world.assets {
+		a := &m.world.assets[i]
+		w.text(&a.symbol)
+		w.asset(a)
 	}
-	return dst
-}
-
-func appendText(dst []byte, s string) []byte {
-	return append(binary.AppendVarint(dst, int64(len(s))), s...)
-}
-
-func flag(b bool) int64 {
-	if b {
-		return 1
+	w.count(len(m.pairs))
+	for _, a := range m.pairs {
+		w.text(&a.Code)
+		if w.turn(a); a.found {
+			id := int64(a.id)
+			w.pair(&id, a)
+		}
 	}
-	return 0
+	return w.Bytes()
+}
+
+func (w walker) world(v *world) {
+	w.ints(&v.ns, &v.shared)
+	w.unsigned((*uint64)(&v.rng))
 }
 
 var errState = errors.New("sim: the encoded state is damaged")
@@ -75,37 +133,42 @@ func (m *Market) DecodeState(data []byte) error {
 	if len(data) == 0 || data[0] != stateVersion {
 		return errors.New("sim: the encoded state is of another version")
 	}
-	r := reader{data: data[1:]}
-	w := &m.world
-	w.ns, w.shared, w.rng = r.int(), r.int(), rng(r.int())
-	for range r.count() {
-		symbol := r.text()
-		level, vol, seed := r.int(), r.int(), rng(r.int())
-		if i := w.find(symbol); i >= 0 {
-			w.assets[i].level, w.assets[i].vol, w.assets[i].rng = clamp(level, priceBound), vol, seed
+	w := walker{wire.Reader(data[1:])}
+	w.world(&m.world)
+	for range w.count(0) {
+		var read asset
+		w.text(&read.symbol)
+		w.asset(&read)
+		if i := m.world.find(read.symbol); i >= 0 {
+			a := &m.world.assets[i]
+			a.level, a.vol, a.rng = clamp(read.level, priceBound), read.vol, read.rng
 		}
 	}
-	for range r.count() {
-		if err := m.decodePair(&r); err != nil {
+	for range w.count(0) {
+		if err := m.decodePair(w); err != nil {
 			return err
 		}
 	}
-	if r.bad || len(r.data) != 0 {
-		return errState
+	if err := w.End(); err != nil {
+		return fmt.Errorf("%w: %w", errState, err)
 	}
 	m.choose()
 	return nil
 }
 
-func (m *Market) decodePair(r *reader) error {
-	code := r.text()
+func (m *Market) decodePair(w walker) error {
+	var code string
+	w.text(&code)
 	a := m.pair(code)
 	if a == nil {
 		a = &agents{Pair: Pair{Code: code}} // decoded and discarded
 	}
 	configured := a.Reference != 0
-	a.dueNs, a.rng = r.int(), rng(r.int())
-	if r.int() == 0 || r.bad {
+	known := a.found
+	w.turn(a)
+	found := a.found
+	a.found = known
+	if !found || w.Err() != nil {
 		return nil
 	}
 	if configured {
@@ -114,21 +177,10 @@ func (m *Market) decodePair(r *reader) error {
 			return fmt.Errorf("sim: the state knows pair %s, the engine does not", code)
 		}
 	}
-	id := engine.PairID(r.int())
-	if configured && id != a.id {
+	var id int64
+	w.pair(&id, a)
+	if configured && w.Err() == nil && engine.PairID(id) != a.id {
 		return fmt.Errorf("sim: pair %s has another number in the state than in the engine", code)
-	}
-	a.seq = engine.Seq(r.int())
-	a.stock, a.slow, a.offset, a.last = r.int(), r.int(), r.int(), r.int()
-	for side := range a.ladders {
-		n := r.count()
-		if n > ladderRoom {
-			return errState
-		}
-		a.ladders[side] = ladder{n: n}
-		for i := range n {
-			*a.ladders[side].at(i) = quote{engine.OrderID(r.int()), r.int(), r.int()}
-		}
 	}
 	return nil
 }
@@ -141,40 +193,4 @@ func (m *Market) pair(code string) *agents {
 		}
 	}
 	return nil
-}
-
-// reader reads varints; after an error it returns zeros and bad is set.
-type reader struct {
-	data []byte
-	bad  bool
-}
-
-func (r *reader) int() int64 {
-	v, n := binary.Varint(r.data)
-	if n <= 0 {
-		r.bad, r.data = true, nil
-		return 0
-	}
-	r.data = r.data[n:]
-	return v
-}
-
-// count reads the number of following entries, each of which takes at least one byte.
-func (r *reader) count() int {
-	n := r.int()
-	if n < 0 || n > int64(len(r.data)) {
-		r.bad, r.data = true, nil
-		return 0
-	}
-	return int(n)
-}
-
-func (r *reader) text() string {
-	n := r.count()
-	if r.bad {
-		return ""
-	}
-	s := string(r.data[:n])
-	r.data = r.data[n:]
-	return s
 }

@@ -28,7 +28,7 @@ type noncesRun struct {
 // rewritten, most the limit of the table.
 func startNonces(t testing.TB, path string, keys int, nowMs, knownMs, least int64, most int) *noncesRun {
 	t.Helper()
-	x := &noncesRun{state: accounts.New(accounts.DefaultOptions(rand.NewChaCha8([32]byte{})))}
+	x := &noncesRun{state: accounts.New(accounts.Options{Random: rand.NewChaCha8([32]byte{})})}
 	rec, err := x.state.Plan(nowMs*1e6, accounts.Command{Kind: accounts.CreateUser})
 	if err != nil {
 		t.Fatal(err)

@@ -159,19 +159,14 @@ func (x *exchange) newAccountDesk(ledger server.Ledger) (*server.AccountDesk, er
 	})
 }
 
-// accountOptions returns the commissions. A currency without a configured record is charged
+// accountOptions returns the commissions of withdrawals. A currency without a configured record is charged
 // nothing, as GET commissions reports.
 func (c *Config) accountOptions() accounts.Options {
-	o := accounts.Options{ByCurrency: map[string]accounts.CurrencyCommissions{}, Random: rand.Reader}
+	o := accounts.Options{ByCurrency: map[string]accounts.CommissionRule{}, Random: rand.Reader}
 	for _, r := range c.commissions() {
-		of := o.ByCurrency[r.Currency]
-		rule := accounts.CommissionRule{Percent: r.Percent, Minimum: r.Minimum}
-		if r.Type == server.CommissionRefill {
-			of.Refill = rule
-		} else {
-			of.Withdrawal = rule
+		if r.Type == server.CommissionWithdrawal {
+			o.ByCurrency[r.Currency] = accounts.CommissionRule{Percent: r.Percent, Minimum: r.Minimum}
 		}
-		o.ByCurrency[r.Currency] = of
 	}
 	return o
 }

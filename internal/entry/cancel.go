@@ -58,10 +58,9 @@ func (e *Entry) cancelPair(m *MassCancel, bound engine.OrderID) (canceled int, r
 			Commands: []engine.Command{cmd},
 			Collect: func(_ int, _ *engine.Command, events []engine.Event) {
 				for i := range events {
-					switch events[i].Kind {
-					case engine.EventCanceled:
+					if events[i].Kind == engine.EventCanceled {
 						part++
-					case engine.EventRejected:
+					} else if events[i].Kind == engine.EventRejected {
 						reason = events[i].Reason
 					}
 				}

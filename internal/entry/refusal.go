@@ -72,11 +72,8 @@ func refusalOf(r engine.Reason, cmd *engine.Command, caller engine.AccountID) *r
 		return refuse.New(Code(r), "", "The order %d is closed, or a stop that waits.", cmd.Order)
 	}
 	field := reasonFields[r]
-	switch r {
-	case engine.TotalOutOfRange, engine.InsufficientFunds:
+	if r == engine.TotalOutOfRange || r == engine.InsufficientFunds {
 		field = "amount"
-	case engine.DuplicateClientOrderID: // a replace has no client order id
-		field = ""
 	}
 	why := strings.ReplaceAll(r.String(), "_", " ")
 	return refuse.New(Code(r), field, "The order %d stays as it is: %s.", cmd.Order, why)

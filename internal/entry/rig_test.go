@@ -50,7 +50,7 @@ func newRig(t testing.TB) *rig {
 	clk := clock.NewManual(startNs)
 	r := &rig{
 		t: t, core: engine.NewCore(engine.Options{}), feed: marketdata.NewFeed(marketdata.Options{}),
-		state: accounts.New(accounts.DefaultOptions(rand.NewChaCha8([32]byte{1}))),
+		state: accounts.New(accounts.Options{Random: rand.NewChaCha8([32]byte{1})}),
 	}
 	var err error
 	r.e, err = entry.New(entry.Options{

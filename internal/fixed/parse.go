@@ -16,49 +16,38 @@ func Parse(s string) (I128, error) {
 	if neg {
 		s = s[1:]
 	}
-	var u U128
-	whole, frac := 0, 0
-	i := 0
-	for ; i < len(s) && s[i] >= '0' && s[i] <= '9'; i++ {
-		whole++
-		if whole > 20 {
-			return I128{}, ErrSyntax
-		}
-		u = u.times10(s[i])
+	whole, n := digits(s)
+	u := U128{Lo: whole}
+	if n == 19 && len(s) > n && s[n] >= '0' && s[n] <= '9' { // the 20th
+		u = Mul64(whole, 10).Add(U128{Lo: uint64(s[n] - '0')})
+		n++
 	}
-	if whole == 0 {
+	if n == 0 {
 		return I128{}, ErrSyntax
 	}
-	if i < len(s) {
-		if s[i] != '.' {
+	frac := uint64(0)
+	if s = s[n:]; s != "" {
+		frac, n = digits(s[1:])
+		if s[0] != '.' || n == 0 || n > Scale || n != len(s)-1 {
 			return I128{}, ErrSyntax
 		}
-		for i++; i < len(s); i++ {
-			if s[i] < '0' || s[i] > '9' {
-				return I128{}, ErrSyntax
-			}
-			if frac++; frac > Scale {
-				return I128{}, ErrSyntax
-			}
-			u = u.times10(s[i])
-		}
-		if frac == 0 {
-			return I128{}, ErrSyntax
-		}
+		frac *= Pow10[Scale-n]
 	}
-	for ; frac < Scale; frac++ {
-		u = u.times10('0')
-	}
-	v := u.ToI128()
+	m, _ := u.MulCheck(Pow10[Scale]) // at most 38 digits: below 2^127
+	v := m.Add(U128{Lo: frac}).ToI128()
 	if neg {
 		v = v.Neg()
 	}
 	return v, nil
 }
 
-func (a U128) times10(digit byte) U128 {
-	m, _ := a.MulCheck(10) // at most 38 digits: below 2^127
-	return m.Add(U128{Lo: uint64(digit - '0')})
+// digits reads the first digits of s, at most 19 of them: all that fit into a uint64.
+func digits(s string) (v uint64, n int) {
+	for n < len(s) && n < 19 && s[n] >= '0' && s[n] <= '9' {
+		v = v*10 + uint64(s[n]-'0')
+		n++
+	}
+	return v, n
 }
 
 // Units converts a value of 10^-18 to whole units of 10^-digits. exact is false when

@@ -17,7 +17,7 @@ var mayImport = map[string][]string{
 	"accounts/auth":    {},
 	"launchpad":        {},
 	"hive":             {},
-	"sim":              {"sim", "engine", "marketdata"},
+	"sim":              {"sim", "engine", "marketdata", "client"},
 	"sim/life":         {"launchpad", "hive"},
 	"server": {
 		"server", "engine", "marketdata", "aggregator", "accounts", "launchpad", "hive", "internal/entry",

@@ -18,7 +18,8 @@ var ErrPadded = errors.New("wire: a number ends with an empty byte")
 const streamPart = 64 << 10
 
 // Coder writes to or reads from a byte slice, field by field. With a large state it lets
-// others run (Turns).
+// others run (Turns). A Coder that writes only reads the fields, so that other goroutines may
+// read them meanwhile.
 type Coder struct {
 	buf     []byte
 	reading bool
@@ -70,8 +71,16 @@ func (c *Coder) Err() error { return c.err }
 
 // Fail notes an error of the caller's own (a value out of range), unless one is noted.
 func (c *Coder) Fail(format string, args ...any) {
+	c.fail(fmt.Errorf("wire: "+format, args...))
+}
+
+// fail notes the first error. Nothing is left to read after it.
+func (c *Coder) fail(err error) {
 	if c.err == nil {
-		c.err = fmt.Errorf("wire: "+format, args...)
+		c.err = err
+	}
+	if c.reading {
+		c.buf = nil
 	}
 }
 
@@ -89,22 +98,49 @@ func (c *Coder) End() error {
 // U64 is an unsigned varint.
 func (c *Coder) U64(p *uint64) {
 	c.turns.Turn()
-	if !c.reading {
+	switch {
+	case !c.reading:
 		if c.sink != nil && len(c.buf) >= streamPart {
 			c.pass()
 		}
 		c.buf = binary.AppendUvarint(c.buf, *p)
-		return
+	case len(c.buf) > 0 && c.buf[0] < 0x80: // most numbers; after an error there are no bytes
+		*p, c.buf = uint64(c.buf[0]), c.buf[1:]
+	default:
+		*p = c.long()
 	}
+}
+
+// long reads a number of several bytes.
+func (c *Coder) long() uint64 {
 	v, n := binary.Uvarint(c.buf)
 	switch {
-	case c.err != nil || n <= 0:
+	case n <= 0:
+		c.fail(ErrShort)
+		return 0
+	case c.buf[n-1] == 0:
+		c.fail(ErrPadded)
+		return 0
+	}
+	c.buf = c.buf[n:]
+	return v
+}
+
+// UpTo is an unsigned varint; a read above limit is an error.
+func (c *Coder) UpTo(p *uint64, limit uint64) {
+	c.U64(p)
+	if c.reading && *p > limit {
+		c.Fail("%d is above %d", *p, limit)
 		*p = 0
-		c.short()
-	case n > 1 && c.buf[n-1] == 0:
-		*p, c.err = 0, ErrPadded
-	default:
-		*p, c.buf = v, c.buf[n:]
+	}
+}
+
+// I63 is an unsigned varint for a number that is never negative.
+func (c *Coder) I63(p *int64) {
+	u := uint64(*p)
+	c.UpTo(&u, 1<<63-1)
+	if c.reading {
+		*p = int64(u)
 	}
 }
 
@@ -112,25 +148,28 @@ func (c *Coder) U64(p *uint64) {
 func (c *Coder) I64(p *int64) {
 	u := uint64(*p)<<1 ^ uint64(*p>>63)
 	c.U64(&u)
-	*p = int64(u>>1) ^ -int64(u&1)
+	if c.reading {
+		*p = int64(u>>1) ^ -int64(u&1)
+	}
 }
 
 // U32 is an unsigned varint of at most 32 bits.
 func (c *Coder) U32(p *uint32) {
 	u := uint64(*p)
-	c.U64(&u)
-	if u > 1<<32-1 {
-		c.Fail("%d is beyond 32 bits", u)
-		u = 0
+	c.UpTo(&u, 1<<32-1)
+	if c.reading {
+		*p = uint32(u)
 	}
-	*p = uint32(u)
 }
 
 // U8 is one byte; a read above limit is an error.
 func (c *Coder) U8(p *uint8, limit uint8) {
-	b := [1]byte{*p}
-	c.Fixed(b[:])
-	if b[0] > limit {
+	if !c.reading {
+		c.buf = append(c.buf, *p)
+		return
+	}
+	var b [1]byte
+	if c.Fixed(b[:]); b[0] > limit {
 		c.Fail("%d is above %d", b[0], limit)
 		b[0] = 0
 	}
@@ -144,7 +183,9 @@ func (c *Coder) Bool(p *bool) {
 		b = 1
 	}
 	c.U8(&b, 1)
-	*p = b == 1
+	if c.reading {
+		*p = b == 1
+	}
 }
 
 // Fixed is len(p) bytes as they are.
@@ -153,9 +194,9 @@ func (c *Coder) Fixed(p []byte) {
 		c.buf = append(c.buf, p...)
 		return
 	}
-	if c.err != nil || len(c.buf) < len(p) {
+	if len(c.buf) < len(p) {
 		clear(p)
-		c.short()
+		c.fail(ErrShort)
 		return
 	}
 	copy(p, c.buf)
@@ -174,8 +215,8 @@ func (c *Coder) Text(p *string, limit int) {
 	if n > uint64(limit) {
 		c.Fail("text of %d bytes, at most %d", n, limit)
 	}
-	if c.err != nil || n > uint64(len(c.buf)) {
-		c.short()
+	if n > uint64(len(c.buf)) {
+		c.fail(ErrShort)
 		return
 	}
 	*p, c.buf = string(c.buf[:n]), c.buf[n:]
@@ -186,7 +227,7 @@ func (c *Coder) Len(n int) int {
 	u := uint64(n)
 	c.U64(&u)
 	if c.reading && u > uint64(len(c.buf)) {
-		c.short()
+		c.fail(ErrShort)
 		return 0
 	}
 	return int(u)
@@ -198,10 +239,4 @@ func (c *Coder) pass() {
 		c.err = err
 	}
 	c.buf = c.buf[:0]
-}
-
-func (c *Coder) short() {
-	if c.err == nil {
-		c.err = ErrShort
-	}
 }

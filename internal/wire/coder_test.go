@@ -10,6 +10,7 @@ import (
 type sample struct {
 	u64   uint64
 	i64   int64
+	i63   int64
 	u32   uint32
 	u8    uint8
 	yes   bool
@@ -21,6 +22,7 @@ type sample struct {
 func (s *sample) walk(c *Coder) {
 	c.U64(&s.u64)
 	c.I64(&s.i64)
+	c.I63(&s.i63)
 	c.U32(&s.u32)
 	c.U8(&s.u8, 9)
 	c.Bool(&s.yes)
@@ -42,15 +44,16 @@ func encode(s sample) []byte {
 }
 
 func TestWhatIsWrittenReadsBackEqual(t *testing.T) {
-	want := sample{1<<64 - 1, -1 << 63, 1<<32 - 1, 9, true, [4]byte{1, 2, 3, 4}, "abc", []string{"", "z"}}
+	want := sample{1<<64 - 1, -1 << 63, 1<<63 - 1, 1<<32 - 1, 9, true, [4]byte{1, 2, 3, 4}, "abc", []string{"", "z"}}
 	c := Reader(encode(want))
 	var got sample
 	got.walk(c)
 	if err := c.End(); err != nil {
 		t.Fatal(err)
 	}
-	if got.u64 != want.u64 || got.i64 != want.i64 || got.u32 != want.u32 || got.u8 != want.u8 || !got.yes ||
-		got.fixed != want.fixed || got.text != want.text || len(got.list) != 2 || got.list[1] != "z" {
+	if got.u64 != want.u64 || got.i64 != want.i64 || got.i63 != want.i63 || got.u32 != want.u32 ||
+		got.u8 != want.u8 || !got.yes || got.fixed != want.fixed || got.text != want.text ||
+		len(got.list) != 2 || got.list[1] != "z" {
 		t.Fatalf("got %+v, want %+v", got, want)
 	}
 }
@@ -128,6 +131,8 @@ func TestValuesOutOfRangeAreErrors(t *testing.T) {
 		b    []byte
 		read func(c *Coder)
 	}{
+		{"up to", []byte{9}, func(c *Coder) { var v uint64; c.UpTo(&v, 8) }},
+		{"i63", []byte{255, 255, 255, 255, 255, 255, 255, 255, 255, 1}, func(c *Coder) { var v int64; c.I63(&v) }},
 		{"u32", []byte{0xff, 0xff, 0xff, 0xff, 0x7f}, func(c *Coder) { var v uint32; c.U32(&v) }},
 		{"u8", []byte{7}, func(c *Coder) { var v uint8; c.U8(&v, 6) }},
 		{"bool", []byte{2}, func(c *Coder) { var v bool; c.Bool(&v) }},

@@ -79,16 +79,16 @@ func TestAForgottenDeletionIsCounted(t *testing.T) {
 	}
 	o := Options{Format: "bitstamp", Files: []string{file(t, "x.log", log)}}
 	for most, want := range map[int][]string{
-		2:            {"book 8 @ 99 |", "1 deletions of ids that were deleted before", "2 deleted ids forgotten"},
-		bitstampGone: {"book 9 @ 99 |", "2 deletions of ids that were deleted before"},
+		2:       {"book 8 @ 99 |", "1 deletions of ids that were deleted before", "2 deleted ids forgotten"},
+		maxGone: {"book 9 @ 99 |", "2 deletions of ids that were deleted before"},
 	} {
-		got := playWith(t, o, func(r *Replay) { r.feed.(*bitstamp).most = most })
+		got := playWith(t, o, func(r *Replay) { r.goneIDs = most })
 		for _, part := range want {
 			if !strings.Contains(got, part) {
 				t.Errorf("with %d ids: no %q in\n%s", most, part, got)
 			}
 		}
-		if most == bitstampGone && strings.Contains(got, "forgotten") {
+		if most == maxGone && strings.Contains(got, "forgotten") {
 			t.Errorf("ids were forgotten below the bound:\n%s", got)
 		}
 	}

@@ -18,7 +18,7 @@ type testMarket struct {
 	feed  *marketdata.Feed
 	core  *engine.Core
 	pair  engine.PairID
-	board Board
+	board publicBoard
 	clock *clock.Manual
 }
 
@@ -43,6 +43,7 @@ func newTestMarket(t testing.TB, r *Replay) *testMarket {
 		m.loop.Stop()
 		<-done
 	})
+	r.UseTaker(m.openAccount(t, r.StartNs()))
 	spec := r.PairSpec()
 	b := sequencer.Batch{Stamped: true, Commands: []engine.Command{{
 		Kind: engine.AddPair, Pair: engine.ControlPair, TimeNs: r.StartNs(), Instrument: &spec,
@@ -51,8 +52,21 @@ func newTestMarket(t testing.TB, r *Replay) *testMarket {
 	if err := m.loop.Submit(&b); err != nil {
 		t.Fatal(err)
 	}
-	m.board = Board{Board: m.feed.Board(), Pair: spec.Code}
+	m.board = publicBoard{Board: m.feed.Board(), Pair: spec.Code}
 	return m
+}
+
+// openAccount opens an account for the takers.
+func (m *testMarket) openAccount(t testing.TB, ns int64) (id engine.AccountID) {
+	t.Helper()
+	b := sequencer.Batch{Stamped: true, Commands: []engine.Command{{
+		Kind: engine.OpenAccount, Pair: engine.ControlPair, TimeNs: ns, UUID: &[16]byte{1},
+	}}}
+	b.Collect = func(_ int, _ *engine.Command, events []engine.Event) { id = events[0].Account }
+	if err := m.loop.Submit(&b); err != nil {
+		t.Fatal(err)
+	}
+	return id
 }
 
 // run makes a replay, feeds it and prints its checks.

@@ -9,41 +9,31 @@ import (
 
 	"tickhive/engine"
 	"tickhive/internal/fixed"
+	"tickhive/sim/replay/format"
 )
-
-// formats are the recorded formats by name (docs/contract/configuration.md#replay).
-var formats = map[string]func(files []string) (feed, error){
-	"lobster": newLobster, "bitstamp": newBitstamp, "kraken": newKraken, "binance": newBinance, "trades": newTrades,
-}
-
-// Formats are the names that Options.Format takes, sorted.
-func Formats() []string { return sortedKeys(formats) }
 
 // Progress is the state of a running replay that Options.Progress receives.
 type Progress struct {
-	Done, Total int   // records of this pass; Total is exact
-	TimeNs      int64 // the market's time, Unix ns
-	Pass        int   // from 1; above it only with Loop
-	Rate        int64 // records a second of machine time, since the start of the pass
-	LeftNs      int64 // machine time left in this pass, ns; -1: not known yet
+	Done, Total int // records of this pass; Total is exact
+	Pass        int // from 1; above it only with Loop
 }
 
 // Options holds the files of a replay and how to replay them.
 type Options struct {
-	Format string   // one of Formats()
+	Format string   // one of format.Names()
 	Files  []string // plain or gzip; lobster: message file, orderbook file
 	Pair   string   // pair code; "": derived from the files
 	Digits string   // "P,A": digits of price and amount; "": derived from the files
 	Speed  string   // how many times faster than recorded, at most three decimals; "max" or "": as fast as it goes
-	From   string   // where to start: see ParseFrom; "": at the first record
+	From   string   // where to start: see format.ParseFrom; "": at the first record
 	Loop   bool     // start over at the end, with times moved on, until the context ends
 	Check  bool     // compare with what the files recorded (first pass only)
 
 	// Progress is called about every 100 ms of machine time from the goroutine of Run;
 	// nil: not at all.
 	Progress func(Progress)
-	// Maker and Taker are the accounts of the replay's orders. When they are equal Run
-	// opens a separate account for the taker, so that no account trades with itself.
+	// Maker and Taker are the accounts of the replay's orders. They differ, so that no account
+	// trades with itself.
 	Maker, Taker engine.AccountID
 }
 
@@ -58,10 +48,10 @@ func (o *Options) speed() (int64, error) {
 	if o.Speed == "" || o.Speed == "max" {
 		return 0, nil
 	}
-	n, err := parseNumber([]byte(o.Speed))
+	n, err := format.ParseDecimal([]byte(o.Speed))
 	if err == nil {
 		var v int64
-		if v, err = n.units(3); err == nil && (v <= 0 || v > maxSpeed*speedUnit) {
+		if v, err = n.Units(3); err == nil && (v <= 0 || v > maxSpeed*speedUnit) {
 			err = fmt.Errorf("outside 0.001 to %d", maxSpeed)
 		}
 		if err == nil {
@@ -87,8 +77,8 @@ func (o *Options) digits() (price, amount int, ok bool, err error) {
 
 // Validate reports the first member that is wrong. The files are not looked at.
 func (o *Options) Validate() error {
-	if _, ok := formats[o.Format]; !ok {
-		return fmt.Errorf("replay: format %q: want one of %s", o.Format, strings.Join(Formats(), ", "))
+	if !slices.Contains(format.Names(), o.Format) {
+		return fmt.Errorf("replay: format %q: want one of %s", o.Format, strings.Join(format.Names(), ", "))
 	}
 	if len(o.Files) == 0 || slices.Contains(o.Files, "") {
 		return errors.New("replay: no file given")

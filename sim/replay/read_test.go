@@ -1,13 +1,13 @@
 package replay
 
 import (
-	"bytes"
-	"compress/gzip"
 	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"tickhive/sim/replay/format"
 )
 
 // file writes a file of the test's own.
@@ -86,77 +86,13 @@ func TestABadLineNamesFileLineAndReason(t *testing.T) {
 			files = append(files, file(t, "second", c.second))
 		}
 		_, err := New(Options{Format: c.format, Files: files})
-		var bad *LineError
+		var bad *format.LineError
 		switch {
 		case !errors.As(err, &bad):
 			t.Errorf("%s %q: %v, want a LineError", c.format, c.text, err)
 		case bad.Line != c.line || !strings.Contains(bad.Reason, c.reason) || bad.File != "first" && bad.File != "second":
 			t.Errorf("%s %q: %v, want line %d and %q", c.format, c.text, err, c.line, c.reason)
 		}
-	}
-}
-
-func TestLinesAreBoundedAndGzipIsToldByContent(t *testing.T) {
-	long := strings.Repeat("9", MaxLine+1)
-	l, err := newLines("long", strings.NewReader("1\n"+long+"\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := l.next(); err != nil {
-		t.Fatal(err)
-	}
-	var bad *LineError
-	if _, err := l.next(); !errors.As(err, &bad) || bad.Line != 2 {
-		t.Errorf("a line of %d bytes: %v", len(long), err)
-	}
-	var packed bytes.Buffer
-	z := gzip.NewWriter(&packed)
-	if _, err := z.Write([]byte("a\r\n\nb")); err != nil {
-		t.Fatal(err)
-	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
-	l, err = newLines("packed", bytes.NewReader(packed.Bytes()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	first, _ := l.next()
-	text := string(first)
-	second, _ := l.next()
-	if text != "a" || string(second) != "b" || l.n != 3 {
-		t.Errorf("read %q and %q, line %d", text, second, l.n)
-	}
-	l, err = newLines("torn", bytes.NewReader(packed.Bytes()[:packed.Len()-6]))
-	for err == nil {
-		_, err = l.next()
-	}
-	if !errors.As(err, &bad) {
-		t.Errorf("torn gzip: %v, want a LineError", err)
-	}
-}
-
-func TestPairsAreDerivedFromTheFiles(t *testing.T) {
-	for symbol, want := range map[string]string{
-		"BTCUSDT": "BTC_USDT", "btc-usd": "BTC_USD", "XBT/USDT": "XBT_USDT", "ETHBTC": "ETH_BTC", "USDT": "", "FOO": "",
-	} {
-		if got := splitSymbol(symbol); got != want {
-			t.Errorf("%s is %q, want %q", symbol, got, want)
-		}
-	}
-	for symbol, want := range map[string]string{"XXBTZUSD": "XBT_USD", "XETHXXBT": "ETH_XBT", "XBTUSDT": "XBT_USDT", "ADAEUR": "ADA_EUR"} {
-		if got := krakenCode(symbol); got != want {
-			t.Errorf("Kraken's %s is %q, want %q", symbol, got, want)
-		}
-	}
-	if got := pairOf("f", "usd"); got != "FF_USD" {
-		t.Errorf("ticker F is %q", got)
-	}
-	if got := pairInName("btcusd_20161007_second_trade.csv.gz"); got != "BTC_USD" {
-		t.Errorf("file name: %q", got)
-	}
-	if got := pairInName("trades.csv"); got != "" {
-		t.Errorf("trades.csv: %q", got)
 	}
 }
 

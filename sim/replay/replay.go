@@ -5,15 +5,22 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"tickhive/engine"
 	"tickhive/internal/clock"
 	"tickhive/internal/fixed"
+	"tickhive/sim/replay/format"
 )
 
 // fallbackPair is the pair of files that do not tell theirs.
 const fallbackPair = "BASE_QUOTE"
+
+const (
+	secondNs = int64(time.Second)
+	dayNs    = 24 * int64(time.Hour)
+)
 
 // loopGapNs is the market time between the passes of a looped replay.
 const loopGapNs = secondNs
@@ -29,13 +36,14 @@ const stepNs = int64(50 * time.Millisecond)
 // goroutine.
 type Replay struct {
 	opts       Options
-	feed       feed
-	survey     survey
+	reader     format.Reader
+	survey     *format.Survey
 	instrument engine.Instrument
 	fromNs     int64
 	speed      int64
+	goneIDs    int // deleted ids of a log that are remembered
 
-	desk    *desk
+	entry   *orderEntry
 	report  Report
 	startNs int64 // machine time at which the pass began
 	baseNs  int64 // market time at which the pass began
@@ -52,7 +60,6 @@ type Report struct {
 	Reasons map[engine.Reason]uint64
 	Checks  []Check  // of the first pass; nil without Options.Check
 	Left    []string // what of the files was tolerated or left out, and how often
-	EndNs   int64    // market time of the last record, Unix ns
 }
 
 // Lines are the lines that --check prints on stdout, one per kind of comparison:
@@ -81,41 +88,40 @@ func (r *Report) Notes() []string {
 }
 
 // New reads the files once. What of them cannot be replayed, or would be read wrongly, is a
-// *LineError with file, line, column, finding and remedy; nothing was started or written.
+// *format.LineError with file, line, column, finding and remedy; nothing was started or written.
 func New(o Options) (*Replay, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	f, err := formats[o.Format](o.Files)
+	reader, err := format.New(o.Format, o.Files)
 	if err != nil {
 		return nil, err
 	}
-	r := &Replay{opts: o, feed: f}
+	r := &Replay{opts: o, reader: reader, goneIDs: maxGone}
 	if r.speed, err = o.speed(); err != nil {
 		return nil, err
 	}
-	if r.survey, err = f.survey(); err != nil {
+	if r.survey, err = format.Learn(reader); err != nil {
 		return nil, err
 	}
-	if r.survey.records == 0 {
+	if r.survey.Records == 0 {
 		return nil, fmt.Errorf("replay: %s: no records", o.Files[0])
 	}
 	if o.From != "" {
-		if r.fromNs, err = ParseFrom(o.From, r.survey.firstNs); err != nil {
+		if r.fromNs, err = format.ParseFrom(o.From, r.survey.FirstNs); err != nil {
 			return nil, err
 		}
-		if r.fromNs > r.survey.startNs {
-			return nil, fmt.Errorf("replay: from %s is after the last record that a replay can start from, %s", nsText(r.fromNs), nsText(r.survey.startNs))
+		if r.fromNs > r.survey.StartNs {
+			return nil, fmt.Errorf("replay: from %s is after the last record that a replay can start from, %s",
+				format.NsText(r.fromNs), format.NsText(r.survey.StartNs))
 		}
 	}
 	return r, r.describe()
 }
 
-func nsText(ns int64) string { return time.Unix(0, ns).UTC().Format("2006-01-02T15:04:05.000Z") }
-
 // describe makes the pair from options and files.
 func (r *Replay) describe() error {
-	code := r.survey.pair
+	code := r.survey.Pair
 	if r.opts.Pair != "" {
 		code = r.opts.Pair
 	}
@@ -126,27 +132,15 @@ func (r *Replay) describe() error {
 	if err != nil {
 		return err
 	}
-	if price, amount, err = r.survey.choose(price, amount, given); err != nil {
+	if price, amount, err = r.survey.Choose(price, amount, given); err != nil {
 		return err
 	}
-	base, quote := cut(code)
+	base, quote, _ := strings.Cut(code, "_")
 	r.instrument = engine.Instrument{Code: code, Base: base, Quote: quote, DigitsPrice: price, DigitsAmount: amount}
 	if err := r.instrument.Validate(); err != nil {
 		return fmt.Errorf("replay: %w", err)
 	}
-	if price+amount > fixed.Scale {
-		panic("BUG: replay: digits beyond what Validate takes")
-	}
 	return nil
-}
-
-func cut(code string) (base, quote string) {
-	for i := range code {
-		if code[i] == '_' {
-			return code[:i], code[i+1:]
-		}
-	}
-	return code, ""
 }
 
 // PairSpec is the pair that Run trades: code, currencies and digits, without id, fees and
@@ -156,109 +150,127 @@ func (r *Replay) PairSpec() engine.Instrument { return r.instrument }
 // StartNs returns the market time to which the virtual clock should be set before Run: the
 // time of the first record that is fed, cut to its second. Unix ns.
 func (r *Replay) StartNs() int64 {
-	ns := max(r.survey.firstNs, r.fromNs)
+	ns := max(r.survey.FirstNs, r.fromNs)
 	return ns - ns%secondNs
 }
-
-// Records returns the number of records of one pass.
-func (r *Replay) Records() int { return r.survey.records }
 
 // Run feeds the records into entry, whose clock must be virtual, until they or ctx end; the
 // pair must have been added as id. pub answers the checks; it may be nil without
 // Options.Check. The report is valid also beside an error.
 func (r *Replay) Run(ctx context.Context, entry Entry, id engine.PairID, pub Public) (Report, error) {
 	r.report = Report{Reasons: map[engine.Reason]uint64{}}
-	r.desk = newDesk(ctx, entry, id)
-	r.desk.reasons = r.report.Reasons
-	defer r.feed.close()
-	err := r.openAccounts()
+	r.entry = newOrderEntry(ctx, entry, id)
+	r.entry.reasons = r.report.Reasons
+	defer r.reader.Close()
+	r.entry.maker, r.entry.taker = r.opts.Maker, r.opts.Taker
 	shift := int64(0)
+	var err error
 	for err == nil {
 		r.report.Passes++
 		check := r.opts.Check && r.report.Passes == 1
 		if err = r.pass(shift, check, pub); err != nil || !r.opts.Loop {
 			break
 		}
-		if err = r.desk.clear(); err != nil {
+		if err = r.entry.clear(); err != nil {
 			break
 		}
-		shift += r.survey.lastNs - max(r.survey.firstNs, r.fromNs) + loopGapNs
+		shift += r.survey.LastNs - max(r.survey.FirstNs, r.fromNs) + loopGapNs
 		shift += secondNs - 1
 		shift -= shift % secondNs
 	}
-	r.report.Placed, r.report.Trades, r.report.Refused = r.desk.placed, r.desk.trades, r.desk.refused
-	r.report.EndNs, r.report.Left = r.desk.now, r.feed.notes()
+	r.report.Placed, r.report.Trades, r.report.Refused = r.entry.placed, r.entry.trades, r.entry.refused
 	return r.report, err
-}
-
-// openAccounts opens a separate account for the taker. Its UUID is fixed, so that a
-// replay on the same data directory finds it again.
-func (r *Replay) openAccounts() error {
-	r.desk.maker, r.desk.taker = r.opts.Maker, r.opts.Taker
-	if r.opts.Maker != r.opts.Taker {
-		return nil
-	}
-	r.desk.now = r.StartNs()
-	id, err := r.desk.openAccount(&takerUUID)
-	if err != nil {
-		return err
-	}
-	r.desk.taker = id
-	return nil
 }
 
 // pass feeds the files once, with their times moved on by shift.
 func (r *Replay) pass(shift int64, check bool, pub Public) error {
-	if err := r.feed.open(r.fromNs, r.instrument.DigitsPrice, r.instrument.DigitsAmount); err != nil {
+	var start logStart
+	if r.survey.Shape == format.Log {
+		var err error
+		if start, err = readStart(r.reader, r.survey, r.fromNs, r.goneIDs); err != nil {
+			return err
+		}
+	}
+	if err := r.reader.Open(r.survey); err != nil {
 		return err
 	}
+	if !check {
+		pub = nil
+	}
+	c := newChecker(r.survey, pub, r.fromNs)
+	f := newFeeder(r.entry, c, r.survey, r.fromNs, start)
+	err := r.feed(f, c, shift)
+	if check && err == nil {
+		r.report.Checks = c.results()
+	}
+	r.report.Left = append(append(r.reader.Notes(), f.notes()...), c.notes()...)
+	return err
+}
+
+// feed takes the records one after the other; those that follow the last fed one are compared.
+func (r *Replay) feed(f *feeder, c *checker, shift int64) error {
 	r.startNs, r.baseNs, r.toldNs = clock.MachineNs(), 0, 0
-	d := r.desk
+	var rec format.Record
 	for done := 0; ; {
-		ns, err := r.feed.next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
+		err := r.reader.Next(&rec)
+		switch {
+		case errors.Is(err, io.EOF) || err == nil && rec.Kind >= format.Candle:
+			r.tell(r.survey.Records, true)
+			return r.compare(c, &rec, err)
+		case err != nil:
 			return err
+		case f.shape.skip(&rec):
+			continue
 		}
-		if err := d.ctx.Err(); err != nil {
-			return fmt.Errorf("replay: %w", err)
-		}
-		if ns += shift; r.baseNs == 0 {
-			r.baseNs = ns
-		}
-		if err := r.pace(ns); err != nil {
+		if err := r.step(f, c, &rec, rec.NS+shift); err != nil {
 			return err
-		}
-		d.now = max(d.now, ns)
-		if err := r.feed.apply(d); err != nil {
-			return err
-		}
-		if check {
-			if err := r.feed.check(d, pub); err != nil {
-				return err
-			}
 		}
 		done++
 		r.report.Records++
 		r.tell(done, false)
 	}
-	r.tell(r.survey.records, true)
-	return r.close(check, pub)
 }
 
-// close ends a pass: the clock comes to its last record and the rest is compared.
-func (r *Replay) close(check bool, pub Public) error {
-	if err := r.desk.entry.AdvanceTo(r.desk.now); err != nil {
+// step feeds one record at its market time.
+func (r *Replay) step(f *feeder, c *checker, rec *format.Record, ns int64) error {
+	e := r.entry
+	if err := e.ctx.Err(); err != nil {
 		return fmt.Errorf("replay: %w", err)
 	}
-	if !check {
+	if r.baseNs == 0 {
+		r.baseNs = ns
+	}
+	if err := r.pace(ns); err != nil {
+		return err
+	}
+	e.now = max(e.now, ns)
+	if err := f.apply(rec); err != nil {
+		return err
+	}
+	return c.after(rec, e)
+}
+
+// compare brings the clock to the last record that was fed and compares what still waits, then
+// rec and the records behind it. err is what Next returned with rec.
+func (r *Replay) compare(c *checker, rec *format.Record, err error) error {
+	if err := r.entry.entry.AdvanceTo(r.entry.now); err != nil {
+		return fmt.Errorf("replay: %w", err)
+	}
+	if c.pub == nil {
 		return nil
 	}
-	err := r.feed.finish(r.desk, pub)
-	r.report.Checks = r.feed.results()
-	return err
+	if err := failed(c.compareTrades(1)); err != nil {
+		return err
+	}
+	for ; err == nil; err = r.reader.Next(rec) {
+		if err := c.expect(rec, r.entry.now); err != nil {
+			return failed(err)
+		}
+	}
+	if !errors.Is(err, io.EOF) {
+		return err
+	}
+	return failed(c.flushCandles())
 }
 
 // pace waits until the machine's clock has come as far as the record, at the chosen
@@ -273,13 +285,13 @@ func (r *Replay) pace(ns int64) error {
 		if passed >= due {
 			return nil
 		}
-		if at := r.baseNs + scale(passed, r.speed, speedUnit); at > r.desk.now && at < ns {
-			if err := r.desk.entry.AdvanceTo(at); err != nil {
+		if at := r.baseNs + scale(passed, r.speed, speedUnit); at > r.entry.now && at < ns {
+			if err := r.entry.entry.AdvanceTo(at); err != nil {
 				return fmt.Errorf("replay: %w", err)
 			}
-			r.desk.now = at
+			r.entry.now = at
 		}
-		if err := wait(r.desk.ctx, time.Duration(min(due-passed, stepNs))); err != nil {
+		if err := wait(r.entry.ctx, time.Duration(min(due-passed, stepNs))); err != nil {
 			return err
 		}
 	}
@@ -304,10 +316,5 @@ func (r *Replay) tell(done int, last bool) {
 		return
 	}
 	r.toldNs = now
-	p := Progress{Done: done, Total: r.survey.records, TimeNs: r.desk.now, Pass: r.report.Passes, LeftNs: -1}
-	if passed := now - r.startNs; passed > 0 && done > 0 {
-		p.Rate = scale(int64(done), secondNs, passed)
-		p.LeftNs = scale(passed, int64(p.Total-done), int64(done))
-	}
-	r.opts.Progress(p)
+	r.opts.Progress(Progress{Done: done, Total: r.survey.Records, Pass: r.report.Passes})
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"tickhive/sim/replay/format"
 )
 
 const (
@@ -102,7 +104,7 @@ func TestDigitsThatDoNotFitAreRefused(t *testing.T) {
 			}
 			paths, place := marked(t, files)
 			_, err := New(Options{Format: c.format, Files: paths, Digits: c.digits})
-			var bad *LineError
+			var bad *format.LineError
 			if !errors.As(err, &bad) || !strings.HasPrefix(err.Error(), place+": ") || !strings.Contains(err.Error(), c.found) || !strings.Contains(bad.Remedy, c.todo) {
 				t.Errorf("got %v, want %s, %q and %q", err, place, c.found, c.todo)
 			}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"tickhive/sim/replay/format"
 )
 
 // mark precedes the byte in a fixture that the refusal must name.
@@ -40,7 +42,7 @@ func mustRefuse(t *testing.T, cases []refusal) {
 		t.Run(c.name, func(t *testing.T) {
 			paths, place := marked(t, c.files)
 			_, err := New(Options{Format: c.format, Files: paths})
-			var bad *LineError
+			var bad *format.LineError
 			if !errors.As(err, &bad) {
 				t.Fatalf("got %v, want a LineError at %s", err, place)
 			}
@@ -74,7 +76,7 @@ func mustAccept(t *testing.T, cases []acceptance) {
 			var got []string
 			for i := range trades {
 				x := &trades[i]
-				got = append(got, fmt.Sprintf("%s %s %s %s", nsText(x.TimeNs), decimal(x.Price, v.Instrument.DigitsPrice),
+				got = append(got, fmt.Sprintf("%s %s %s %s", format.NsText(x.TimeNs), decimal(x.Price, v.Instrument.DigitsPrice),
 					decimal(x.Amount, v.Instrument.DigitsAmount), x.TakerSide))
 			}
 			if text := strings.Join(got, "\n"); text != strings.TrimSpace(c.trades) {

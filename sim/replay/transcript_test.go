@@ -9,6 +9,7 @@ import (
 	"tickhive/engine"
 	"tickhive/engine/sequencer"
 	"tickhive/marketdata"
+	"tickhive/sim/replay/format"
 )
 
 // transcript is order entry that writes down every command and what became of it, for a
@@ -57,12 +58,10 @@ func (s *transcript) command(c *engine.Command, events []engine.Event) {
 		if c.Flags&engine.FlagHasPrice != 0 {
 			what += " @ " + s.price(c.Price)
 		}
-	case engine.OpenAccount:
-		return
 	default:
 		what = fmt.Sprintf("command %d", c.Kind)
 	}
-	fmt.Fprintf(&s.text, "%s %s", nsText(c.TimeNs)[11:23], what)
+	fmt.Fprintf(&s.text, "%s %s", format.NsText(c.TimeNs)[11:23], what)
 	for k := range events {
 		switch e := &events[k]; e.Kind {
 		case engine.EventAccepted:
@@ -95,17 +94,8 @@ func playWith(t *testing.T, o Options, change func(*Replay)) string {
 	change(r)
 	m := newTestMarket(t, r)
 	spec := r.PairSpec()
-	taker := engine.AccountID(0)
-	if r.opts.Maker == r.opts.Taker {
-		if err := m.loop.Submit(&sequencer.Batch{Stamped: true, Commands: []engine.Command{{
-			Kind: engine.OpenAccount, Pair: engine.ControlPair, TimeNs: r.StartNs(), UUID: &takerUUID,
-		}}, Collect: func(_ int, _ *engine.Command, events []engine.Event) { taker = events[0].Account }}); err != nil {
-			t.Fatal(err)
-		}
-		r.UseTaker(taker)
-	}
-	s := &transcript{Entry: m.loop, digits: [2]int{spec.DigitsPrice, spec.DigitsAmount}, taker: taker, orders: map[engine.OrderID]int{}}
-	fmt.Fprintf(&s.text, "pair %s %d,%d from %s\n", spec.Code, spec.DigitsPrice, spec.DigitsAmount, nsText(r.StartNs()))
+	s := &transcript{Entry: m.loop, digits: [2]int{spec.DigitsPrice, spec.DigitsAmount}, taker: r.opts.Taker, orders: map[engine.OrderID]int{}}
+	fmt.Fprintf(&s.text, "pair %s %d,%d from %s\n", spec.Code, spec.DigitsPrice, spec.DigitsAmount, format.NsText(r.StartNs()))
 	report, err := r.Run(context.Background(), s, m.pair, &m.board)
 	if err != nil {
 		t.Fatal(err)

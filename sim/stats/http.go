@@ -1,16 +1,15 @@
 package stats
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
-	"strconv"
-	"strings"
 	"time"
+
+	"tickhive/client"
 )
 
 // Options selects the exchange and the pairs to fetch.
@@ -29,7 +28,6 @@ const (
 	defaultSamples = 20
 	maxSamples     = 10_000
 	defaultEvery   = 250 * time.Millisecond
-	maxAnswer      = 64 << 20 // bytes
 	dateSecond     = "2006-01-02T15:04:05"
 )
 
@@ -56,19 +54,10 @@ func Fetch(ctx context.Context, o Options) ([]Figures, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	if o.Hours == 0 {
-		o.Hours = defaultHours
-	}
-	if o.Samples == 0 {
-		o.Samples = defaultSamples
-	}
-	if o.Every == 0 {
-		o.Every = defaultEvery
-	}
-	if o.Client == nil {
-		o.Client = &http.Client{Timeout: 30 * time.Second}
-	}
-	f := fetcher{ctx: ctx, o: o}
+	o.Hours, o.Samples = cmp.Or(o.Hours, defaultHours), cmp.Or(o.Samples, defaultSamples)
+	o.Every = cmp.Or(o.Every, defaultEvery)
+	o.Client = cmp.Or(o.Client, &http.Client{Timeout: 30 * time.Second})
+	f := fetcher{ctx: ctx, o: o, client: client.Client{Base: o.BaseURL, HTTP: o.Client}}
 	series, err := f.series()
 	if err != nil {
 		return nil, err
@@ -84,44 +73,28 @@ func Fetch(ctx context.Context, o Options) ([]Figures, error) {
 }
 
 type fetcher struct {
-	ctx context.Context
-	o   Options
+	ctx    context.Context
+	o      Options
+	client client.Client
 }
 
 func (f *fetcher) get(path string, query url.Values, v any) (http.Header, error) {
-	target := strings.TrimSuffix(f.o.BaseURL, "/") + path
+	target := path
 	if len(query) > 0 {
 		target += "?" + query.Encode()
 	}
-	req, err := http.NewRequestWithContext(f.ctx, http.MethodGet, target, nil)
+	header, err := f.client.Do(f.ctx, http.MethodGet, target, nil, v)
 	if err != nil {
 		return nil, fmt.Errorf("stats: GET %s: %w", path, err)
 	}
-	res, err := f.o.Client.Do(req)
-	if err != nil {
-		return nil, fmt.Errorf("stats: GET %s: %w", path, err)
-	}
-	defer func() { _ = res.Body.Close() }() // the body was read: no error matters
-	body, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
-	if err != nil {
-		return nil, fmt.Errorf("stats: GET %s: %w", path, err)
-	}
-	if res.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("stats: GET %s: status %d: %.200s", path, res.StatusCode, body)
-	}
-	if err := json.Unmarshal(body, v); err != nil {
-		return nil, fmt.Errorf("stats: GET %s: %w", path, err)
-	}
-	return res.Header, nil
+	return header, nil
 }
 
 // series returns the candles of all pairs; the exchange's own clock sets the current time.
 func (f *fetcher) series() ([]Series, error) {
-	var now struct {
-		Ms int64 `json:"serverTime"`
-	}
-	if _, err := f.get("/api/time", nil, &now); err != nil {
-		return nil, err
+	nowMs, err := f.client.Time(f.ctx)
+	if err != nil {
+		return nil, fmt.Errorf("stats: %w", err)
 	}
 	codes := f.o.Pairs
 	if len(codes) == 0 {
@@ -133,7 +106,7 @@ func (f *fetcher) series() ([]Series, error) {
 			codes = append(codes, p.Code)
 		}
 	}
-	end := time.UnixMilli(now.Ms).UTC().Truncate(time.Minute).Add(-time.Minute)
+	end := time.UnixMilli(nowMs).UTC().Truncate(time.Minute).Add(-time.Minute)
 	start := end.Add(-time.Duration(f.o.Hours)*time.Hour + time.Minute)
 	var out []Series
 	for _, code := range codes {
@@ -151,8 +124,7 @@ func (f *fetcher) candles(code string, start, end time.Time) (Series, error) {
 	s := Series{Code: code}
 	for from := start.Format(dateSecond); from != ""; {
 		var rows []struct {
-			Close  json.Number
-			Volume json.Number
+			Close, Volume client.Decimal
 		}
 		header, err := f.get("/api/ohlc", url.Values{
 			"currencyPairCode": {code}, "interval": {"minute"}, "fill": {"previous"},
@@ -162,8 +134,8 @@ func (f *fetcher) candles(code string, start, end time.Time) (Series, error) {
 			return s, err
 		}
 		for _, r := range rows {
-			price, err1 := strconv.ParseFloat(string(r.Close), 64)
-			volume, err2 := strconv.ParseFloat(string(r.Volume), 64)
+			price, err1 := r.Close.Float64()
+			volume, err2 := r.Volume.Float64()
 			if err := errors.Join(err1, err2); err != nil {
 				return s, fmt.Errorf("stats: candle of %s: %w", code, err)
 			}

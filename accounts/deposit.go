@@ -1,0 +1,78 @@
+package accounts
+
+import (
+	"tickhive/internal/fixed"
+	"tickhive/internal/refuse"
+)
+
+func checkCurrency(code string) *refuse.Refusal {
+	ok := len(code) >= 2 && len(code) <= MaxCurrencyCode
+	for _, c := range []byte(code) {
+		ok = ok && (c >= 'A' && c <= 'Z' || c >= '0' && c <= '9')
+	}
+	if !ok {
+		return invalid("currencyCode", "currencyCode must be 2 to %d of A-Z 0-9.", MaxCurrencyCode)
+	}
+	return nil
+}
+
+func checkAmount(cmd *Command, rec *Record) *refuse.Refusal {
+	if reject := checkCurrency(cmd.Currency); reject != nil {
+		return reject
+	}
+	if cmd.Amount.Sign() <= 0 || cmd.Amount.Cmp(MaxMoney) > 0 {
+		return invalid("amount", "amount must be above 0 and at most 10^20.")
+	}
+	rec.Currency, rec.Amount = cmd.Currency, cmd.Amount
+	return nil
+}
+
+func (s *State) planDeposit(cmd *Command, rec *Record) *refuse.Refusal {
+	if reject := checkAmount(cmd, rec); reject != nil {
+		return reject
+	}
+	if !s.balances.room(s.dir.must(cmd.User), cmd.Currency, cmd.Amount) {
+		return invalid("amount", "No balance and no sum of deposits may pass 10^20.")
+	}
+	return nil
+}
+
+func (s *State) applyDeposit(rec *Record) BalanceView {
+	n := s.balances.currency(rec.Currency)
+	s.balances.deposit(s.dir.must(rec.User), n, rec.Amount)
+	return s.balances.view(s.dir.must(rec.User), n)
+}
+
+func (s *State) planWithdraw(cmd *Command, rec *Record) *refuse.Refusal {
+	if reject := checkAmount(cmd, rec); reject != nil {
+		return reject
+	}
+	rec.Commission = s.opts.withdrawal(cmd.Currency).of(cmd.Amount)
+	u := s.dir.must(cmd.User)
+	if rec.Commission.Cmp(MaxMoney.Sub(cmd.Amount)) > 0 {
+		return insufficient(cmd.Currency)
+	}
+	least := cmd.Amount.Add(rec.Commission)
+	if u.profile.Unlimited {
+		least = least.Sub(MaxMoney) // may go below zero, not below -10^20
+	}
+	var available fixed.I128
+	if n, known := s.balances.currencyNo[cmd.Currency]; known {
+		if r := u.find(n); r != nil {
+			available = r.available()
+		}
+	}
+	if available.Cmp(least) < 0 {
+		return insufficient(cmd.Currency)
+	}
+	return nil
+}
+
+// applyWithdraw pays the referral share of the commission. The money itself has already left
+// the balance.
+func (s *State) applyWithdraw(rec *Record) BalanceView {
+	n := s.balances.currency(rec.Currency)
+	u := s.dir.must(rec.User)
+	s.referral.payUplines(u, payment{typ: WithdrawalCommission, currency: n, of: rec.Commission, timeNs: rec.TimeNs, rules: rec.Rules}, nil)
+	return s.balances.view(u, n)
+}

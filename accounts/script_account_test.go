@@ -1,0 +1,187 @@
+package accounts_test
+
+import (
+	"errors"
+	"strings"
+
+	"tickhive/accounts"
+	"tickhive/engine"
+	"tickhive/internal/fixed"
+	"tickhive/internal/refuse"
+)
+
+// account carries out a command of the accounts or of the exchange's settings; false: none of them.
+func (x *exchange) account(f []string) bool {
+	x.t.Helper()
+	switch f[0] {
+	case "commission":
+		rule := accounts.CommissionRule{Percent: x.rate(f[2])}
+		if least, ok := options(f[3:])["min"]; ok {
+			rule.Minimum = x.dec(least)
+		}
+		x.opts.ByCurrency[f[1]] = rule
+		x.attach(accounts.New(x.opts)) // before any user
+	case "levels", "staking", "bonus":
+		x.setRates(f)
+	case "pair":
+		x.pair(f)
+	case "user":
+		x.names = append(x.names, f[1])
+		p := accounts.ProfilePatch{Nickname: &f[1]}
+		if _, ok := options(f[2:])["unlimited"]; ok {
+			p.Unlimited = new(bool)
+			*p.Unlimited = true
+		}
+		x.do(accounts.Command{Kind: accounts.CreateUser, Profile: p})
+	case "set":
+		x.do(accounts.Command{Kind: accounts.PatchUser, User: x.number(f[1]), Profile: x.patch(f[2:])})
+	case "link":
+		x.do(accounts.Command{Kind: accounts.CreateLink, User: x.number(f[1]), DiscountPercent: x.dec(f[2])})
+	case "invite":
+		code := x.s.View().InviteCode(x.number(f[3]))
+		if n, ok := options(f[4:])["link"]; ok {
+			code = x.s.View().Ambassador(x.number(f[3])).Links[x.id(n)-1].Code
+		}
+		x.do(accounts.Command{Kind: accounts.SetInviter, User: x.number(f[1]), Code: code})
+	case "deposit", "withdraw", "profit":
+		x.money(f)
+	default:
+		return false
+	}
+	return true
+}
+
+func (x *exchange) setRates(f []string) {
+	var rates []uint32
+	for _, text := range f[1:] {
+		rates = append(rates, x.rate(text))
+	}
+	switch f[0] {
+	case "levels":
+		x.rates.Levels = rates
+	case "staking":
+		copy(x.rates.Staking[:], rates)
+	case "bonus":
+		x.rates.BonusShare = rates[0]
+	}
+	x.do(accounts.Command{Kind: accounts.Configure, Config: x.rates})
+}
+
+func (x *exchange) pair(f []string) {
+	in := &engine.Instrument{Code: f[1]}
+	in.Base, in.Quote, _ = strings.Cut(f[1], "_")
+	for key, value := range options(f[2:]) {
+		switch key {
+		case "price":
+			in.DigitsPrice = int(x.id(value))
+		case "amount":
+			in.DigitsAmount = int(x.id(value))
+		case "maker":
+			in.MakerFee = x.rate(value)
+		case "taker":
+			in.TakerFee = x.rate(value)
+		}
+	}
+	x.apply(&engine.Command{Kind: engine.AddPair, Pair: engine.ControlPair, Instrument: in})
+}
+
+func (x *exchange) patch(words []string) (p accounts.ProfilePatch) {
+	x.t.Helper()
+	yes := true
+	for key, value := range options(words) {
+		amount := fixed.I128{}
+		if key != "staking" && value != "" {
+			amount = x.dec(value)
+		}
+		switch key {
+		case "staking":
+			p.StakingLevel = &value
+		case "ambassador":
+			p.IsAmbassador = &yes
+		case "second-level":
+			p.SecondLevelPercent = &amount
+		case "no-fees":
+			p.NoTradeCommissions = &yes
+		case "bid-discount":
+			p.DealBidDiscount = &amount
+		case "ask-discount":
+			p.DealAskDiscount = &amount
+		default:
+			x.t.Fatalf("no such property: %q", key)
+		}
+	}
+	return p
+}
+
+func (x *exchange) money(f []string) {
+	cmd := accounts.Command{User: x.number(f[1]), Amount: x.dec(f[2]), Currency: f[3]}
+	switch f[0] {
+	case "deposit":
+		cmd.Kind = accounts.Deposit
+	case "withdraw":
+		cmd.Kind = accounts.Withdraw
+	case "profit":
+		cmd.Kind, cmd.Profit = accounts.AddProfit, accounts.CurrencyListing
+		if len(f) > 4 && f[4] == "stake" {
+			cmd.Profit = accounts.StakeAccrual
+		}
+	}
+	x.do(cmd)
+}
+
+// do plans, encodes, decodes and applies a command, and prints its refusal or its accruals.
+func (x *exchange) do(cmd accounts.Command) {
+	x.t.Helper()
+	rec, err := x.s.Plan(x.now, cmd)
+	if err != nil {
+		var reject *refuse.Refusal
+		if !errors.As(err, &reject) {
+			x.t.Fatal(err)
+		}
+		x.printf("refused: %s", strings.TrimSpace(reject.Field+" "+reject.Error()))
+		return
+	}
+	// The planned record itself is applied: its money is set aside already.
+	if _, err = accounts.DecodeRecord(accounts.AppendRecord(nil, &rec)); err != nil {
+		x.t.Fatal(err)
+	}
+	res := x.s.Apply(&rec)
+	if res.Commission.Sign() != 0 {
+		x.printf("commission %s", sum(res.Commission.Wide()))
+	}
+	for _, a := range res.Accruals {
+		x.printf("level %d gets %s %s", a.Level, sum(a.Amount.Wide()), a.CurrencyCode)
+	}
+}
+
+// look prints a part of the state.
+func (x *exchange) look(f []string) {
+	x.t.Helper()
+	v := x.s.View()
+	switch f[0] {
+	case "balance":
+		x.printf("%s", show(v.Balance(x.number(f[1]), f[2])))
+	case "total":
+		for _, t := range v.Totals() {
+			if t.CurrencyCode == f[1] {
+				x.printf("free %s held %s fees %s of %s deposited, %s withdrawn",
+					sum(t.Free), sum(t.Held), sum(t.Fees), sum(t.Deposited), sum(t.Withdrawn))
+			}
+		}
+	case "accruals":
+		page, reject := v.Accruals(x.number(f[1]), accounts.AccrualFilter{}, 1, accounts.MaxPageSize)
+		if reject != nil {
+			x.t.Fatal(reject)
+		}
+		for _, a := range page.Items {
+			x.printf("%s %s %s", a.ProfitType, sum(a.Amount.Wide()), a.CurrencyCode)
+		}
+	case "counts":
+		c := x.s.Counts()
+		x.printf("%d fees reduced, %d orders without reservation, %d overdrafts", c.Shortfalls, c.Unreserved, c.Overdrafts)
+	case "restart":
+		x.restart()
+	default:
+		x.t.Fatalf("no such command: %q", f)
+	}
+}

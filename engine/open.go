@@ -1,0 +1,144 @@
+package engine
+
+// openOrders holds the open orders of a pair, waiting stops included, and the levels in which
+// they queue. It finds an order by its number and the orders of an owner. Order and level
+// pointers stay valid while the slot is held; slots are what is stored.
+type openOrders struct {
+	hot    slab[order]
+	cold   slab[coldOrder] // same slots as hot
+	levels slab[level]
+	ids    index
+	owners owners
+	count  int
+}
+
+// at returns the order of a slot.
+func (q *openOrders) at(s int32) *order { return q.hot.at(s) }
+
+// account returns the account of an order.
+func (q *openOrders) account(o *order) AccountID { return q.owners.account(o.owner) }
+
+// openOf returns the number of open orders of an account.
+func (q *openOrders) openOf(id AccountID) int {
+	if s := q.owners.find(id); s != 0 {
+		return int(q.owners.slots.at(s).open)
+	}
+	return 0
+}
+
+// take gives out a slot for an order.
+func (q *openOrders) take() int32 {
+	s := q.hot.take()
+	if q.cold.used < q.hot.used {
+		q.cold.grow()
+	}
+	return s
+}
+
+// add gives out a slot for order n of a held owner and enters it in index and
+// owner's list. The caller sets total, shown, marks, self-trade mode and rates: written
+// where it lies, an order is never copied.
+func (q *openOrders) add(n uint64, owner int32, side Side) (int32, *order) {
+	s := q.take()
+	o := q.hot.at(s)
+	o.n = n
+	o.owner = owner
+	o.side = side
+	q.ids.put(n, s)
+	if owner != builtinOwner {
+		q.link(s, o)
+	}
+	q.count++
+	return s, o
+}
+
+// revive is add for an order that comes in any order of ids: relink makes the lists.
+func (q *openOrders) revive(o order, c coldOrder, account AccountID) int32 {
+	o.owner = q.owners.hold(account)
+	s := q.take()
+	*q.hot.at(s), *q.cold.at(s) = o, c
+	q.ids.put(o.n, s)
+	q.count++
+	return s
+}
+
+// enqueue puts an order at the end of a level.
+func (q *openOrders) enqueue(s int32, o *order, ls int32, lv *level) {
+	o.level = ls
+	o.prev, o.next = lv.tail, 0
+	if lv.tail != 0 {
+		q.hot.at(lv.tail).next = s
+	} else {
+		lv.head = s
+	}
+	lv.tail = s
+	lv.count++
+}
+
+// dequeue takes an order out of its level.
+func (q *openOrders) dequeue(o *order, lv *level) {
+	if o.prev != 0 {
+		q.hot.at(o.prev).next = o.next
+	} else {
+		lv.head = o.next
+	}
+	if o.next != 0 {
+		q.hot.at(o.next).prev = o.prev
+	} else {
+		lv.tail = o.prev
+	}
+	o.level = 0
+	lv.count--
+}
+
+// link appends an order, whose id is the owner's highest, to the owner's list. The built-in
+// account has no list.
+func (q *openOrders) link(s int32, o *order) {
+	w := q.owners.slots.at(o.owner)
+	o.ownPrev, o.ownNext = w.tail, 0
+	if w.tail != 0 {
+		q.hot.at(w.tail).ownNext = s
+	} else {
+		w.head = s
+	}
+	w.tail = s
+}
+
+func (q *openOrders) unlink(o *order) {
+	w := q.owners.slots.at(o.owner)
+	if o.ownPrev != 0 {
+		q.hot.at(o.ownPrev).ownNext = o.ownNext
+	} else {
+		w.head = o.ownNext
+	}
+	if o.ownNext != 0 {
+		q.hot.at(o.ownNext).ownPrev = o.ownPrev
+	} else {
+		w.tail = o.ownPrev
+	}
+}
+
+// hidden returns the reserve of an order, 0 for anything but icebergs.
+func (q *openOrders) hidden(s int32, o *order) int64 {
+	if o.marks&markIceberg == 0 {
+		return 0
+	}
+	return q.cold.at(s).hidden
+}
+
+// slicesOf returns the number of slices in a resting order's reserve.
+func (q *openOrders) slicesOf(s int32, o *order) int64 {
+	if o.marks&markIceberg == 0 {
+		return 0
+	}
+	c := q.cold.at(s)
+	return pieces(c.hidden, c.display)
+}
+
+// clientOf returns the entry of an order's client id, 0: it has none.
+func (q *openOrders) clientOf(s int32, o *order) int32 {
+	if o.marks&markClient == 0 {
+		return 0
+	}
+	return q.cold.at(s).client
+}

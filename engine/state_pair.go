@@ -1,0 +1,318 @@
+package engine
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"math"
+
+	"tickhive/internal/wire"
+)
+
+// pairState walks the state of a pair, which it writes, or fills when it reads.
+type pairState struct {
+	walker
+	b *book
+}
+
+// EncodePair appends everything that a pair is: DecodePair makes the same pair of it, and
+// equal pairs have equal bytes. Nothing for an unknown pair. For the owner goroutine.
+func (c *Core) EncodePair(dst []byte, p PairID) []byte {
+	b := c.book(p)
+	if b == nil {
+		return dst
+	}
+	s := pairState{walker{wire.Writer(dst)}, b}
+	s.write()
+	return s.Bytes()
+}
+
+// HashPair is the SHA-256 of EncodePair, made without holding all of it; zero for an
+// unknown pair.
+func (c *Core) HashPair(p PairID) (sum [32]byte) {
+	b := c.book(p)
+	if b == nil {
+		return sum
+	}
+	h := sha256.New()
+	s := pairState{walker{wire.Stream(h)}, b}
+	s.write()
+	_ = s.End() // a hash takes every write
+	h.Sum(sum[:0])
+	return sum
+}
+
+func (s pairState) write() {
+	_ = s.format("a pair") // fails in reading alone
+	s.instrument(s.b.inst)
+	s.walk()
+}
+
+// DecodePair adds the pair that EncodePair wrote. The core must not have it. An error
+// says why the bytes are no pair, and leaves the core as it was; a limit of the options
+// that the state exceeds is no error, it only keeps more from coming.
+func (c *Core) DecodePair(data []byte) (PairID, error) {
+	w := walker{wire.Reader(data)}
+	if err := w.format("a pair"); err != nil {
+		return 0, err
+	}
+	inst := &Instrument{}
+	w.instrument(inst)
+	b := newBook(inst, &c.opts)
+	if w.Err() == nil {
+		if err := inst.Validate(); err != nil {
+			w.Fail("%w", err)
+		} else {
+			pairState{w, b}.walk()
+		}
+	}
+	if _, ok := c.byCode[inst.Code]; ok || c.book(b.id) != nil {
+		w.Fail("the core has this pair, or this number, already")
+	}
+	if err := w.End(); err != nil {
+		return 0, fmt.Errorf("engine: state of pair %q: %w", inst.Code, err)
+	}
+	c.enroll(b)
+	return b.id, nil
+}
+
+// walk is everything behind the instrument.
+func (s pairState) walk() {
+	b := s.b
+	s.UpTo((*uint64)(&b.tape.seq), math.MaxInt64)
+	s.UpTo(&b.lastN, 1<<orderIDBits-1)
+	s.UpTo((*uint64)(&b.trade), math.MaxInt64)
+	s.I63(&b.last)
+	oldest, _, _ := b.orders.ids.Next(0)
+	s.UpTo(&oldest, b.lastN)
+	if s.Reading() {
+		b.orders.ids.span(oldest, b.lastN)
+	}
+	for side := range b.sides {
+		s.side(Side(side))
+	}
+	if s.Reading() && b.sides.crossed() {
+		s.Fail("the book is crossed")
+	}
+	for side := range b.stops.sides {
+		if s.Reading() {
+			s.readStops(Side(side))
+		} else {
+			s.writeStops(Side(side))
+		}
+	}
+	if s.Reading() {
+		s.relink(oldest)
+	}
+	if s.Err() != nil {
+		return
+	}
+	if s.Reading() {
+		s.readClients()
+	} else {
+		s.writeClients()
+	}
+}
+
+func (s pairState) side(side Side) {
+	b := s.b
+	l := &b.sides[side]
+	levels := s.Len(l.count())
+	if !s.Reading() {
+		b.walk(side, 0, func(lv *level) {
+			s.I63(&lv.price)
+			s.Len(int(lv.count))
+			for i := lv.head; i != 0; {
+				o := b.orders.at(i)
+				account := b.orders.account(o)
+				s.U64(&o.n)
+				s.order(o, b.orders.cold.at(i), &account)
+				i = o.next
+			}
+		})
+		return
+	}
+	for range levels {
+		var price int64
+		s.I63(&price)
+		if w := l.worst(); price < 1 || w != 0 && !l.better(b.orders.levels.at(w).price, price) {
+			s.Fail("level %d is out of order", price)
+		}
+		n := s.Len(0)
+		if n == 0 {
+			s.Fail("level %d is empty", price)
+		}
+		for range n {
+			s.readOrder(side, price)
+		}
+		if s.Err() != nil {
+			return
+		}
+	}
+}
+
+func (s pairState) readOrder(side Side, price int64) {
+	b := s.b
+	o, c, account := order{side: side, n: s.readN()}, coldOrder{}, AccountID(0)
+	s.order(&o, &c, &account)
+	if o.marks&markIceberg != 0 && o.shown > c.display {
+		s.Fail("order %d shows more than a slice", o.n)
+	}
+	if o.stp > Decrement || o.marks&(markStop|markEarn) != 0 || o.shown < 1 || c.hidden > o.total-o.shown ||
+		!b.roomFor(side, o.shown) || !b.roomFor(side, c.hidden+o.shown) {
+		s.Fail("order %d does not add up", o.n)
+	}
+	if s.Err() != nil {
+		return
+	}
+	i := b.orders.revive(o, c, account)
+	b.append(i, b.orders.at(i), price, c.hidden)
+}
+
+// readN reads the number of an order that must be new.
+func (s pairState) readN() (n uint64) {
+	ids := &s.b.orders.ids
+	s.UpTo(&n, s.b.lastN)
+	if n == 0 || n>>pageBits < ids.base || ids.get(n) != 0 {
+		s.Fail("order %d is there twice, or out of range", n)
+	}
+	return n
+}
+
+// relink hangs every open order into its owner's list, by id.
+func (s pairState) relink(oldest uint64) {
+	q := &s.b.orders
+	if n, _, _ := q.ids.Next(0); n != oldest {
+		s.Fail("the oldest open order is %d, not %d", n, oldest)
+	}
+	if s.Err() != nil {
+		return
+	}
+	var turns wire.Turns
+	for n, i, ok := q.ids.Next(0); ok; n, i, ok = q.ids.Next(n + 1) {
+		turns.Turn()
+		if o := q.at(i); o.owner != builtinOwner {
+			q.link(i, o)
+		}
+	}
+}
+
+func (s pairState) writeStops(side Side) {
+	q, keys := &s.b.orders, s.b.stops.sides[side]
+	n := 0
+	keys.down(func(ls int32) bool {
+		n += int(q.levels.at(ls).count)
+		return true
+	})
+	s.Len(n)
+	keys.down(func(ls int32) bool {
+		for i := q.levels.at(ls).head; i != 0; {
+			o := q.at(i)
+			account := q.account(o)
+			s.U64(&o.n)
+			s.stop(o, s.b.stops.parked.at(q.cold.at(i).stop), &account)
+			i = o.next
+		}
+		return true
+	})
+}
+
+func (s pairState) readStops(side Side) {
+	b := s.b
+	first, before := int64(math.MaxInt64), uint64(0)
+	for range s.Len(0) {
+		o, st, account := order{side: side, n: s.readN()}, stopOrder{}, AccountID(0)
+		s.stop(&o, &st, &account)
+		o.total = o.shown
+		key := stopKey(side, st.stop)
+		if key > first || key == first && o.n < before || through(b.last, side, st.stop) {
+			s.Fail("stop %d is out of order or already through", o.n)
+		}
+		first, before = key, o.n
+		limit := st.typ == StopLimit
+		if o.stp > Decrement || o.marks&^(markClient|markEarn) != markStop ||
+			o.marks&markEarn != 0 && st.earn.IsZero() || st.typ < StopLimit || st.stop < 1 ||
+			limit && (st.price < 1 || o.shown < 1 || st.display < 0 || st.display > o.shown || !b.roomFor(side, o.shown)) {
+			s.Fail("stop %d does not add up", o.n)
+		}
+		if s.Err() != nil {
+			return
+		}
+		if limit {
+			b.stops.lots[side] += o.shown
+			b.slices += st.slices(o.shown)
+		}
+		ps := b.stops.parked.take()
+		*b.stops.parked.at(ps) = st
+		i := b.orders.revive(o, coldOrder{stop: ps}, account)
+		b.orders.owners.slots.at(b.orders.at(i).owner).stops++
+		b.stops.hang(&b.orders, i, b.orders.at(i), st.stop)
+	}
+}
+
+// writeClients writes the window from the oldest on, then the ids of open orders that
+// have left it.
+func (s pairState) writeClients() {
+	c := &s.b.clients
+	inside := 0
+	for i := c.oldest; i != 0; i = c.entries.at(i).newer {
+		inside++
+	}
+	outside := c.outside()
+	s.Len(inside)
+	s.Len(len(outside))
+	for i := c.oldest; i != 0; i = c.entries.at(i).newer {
+		s.writeClient(c.entries.at(i))
+	}
+	for _, i := range outside {
+		s.writeClient(c.entries.at(i))
+	}
+}
+
+func (s pairState) writeClient(e *clientEntry) {
+	n, account, open := e.n(), s.b.orders.owners.account(e.owner), e.order&clientOpen != 0
+	s.U64(&n)
+	s.client(&ClientID{Hash: e.hash, Content: e.content}, &account, &open)
+}
+
+func (s pairState) readClients() {
+	b, q := s.b, &s.b.orders
+	named := 0
+	inside, outside := s.Len(0), s.Len(0)
+	last := uint64(0)
+	for i := range inside + outside {
+		if i == inside {
+			last = 0
+		}
+		var n uint64
+		var account AccountID
+		var open bool
+		var id ClientID
+		s.UpTo(&n, b.lastN)
+		s.client(&id, &account, &open)
+		slot := q.ids.get(n)
+		if n <= last || b.clients.find(id.Hash) != 0 || open != (slot != 0) || !open && i >= inside ||
+			open && (q.at(slot).marks&markClient == 0 || q.account(q.at(slot)) != account ||
+				q.cold.at(slot).client != 0) {
+			s.Fail("client id of order %d does not fit", n)
+		}
+		if s.Err() != nil {
+			return
+		}
+		last = n
+		entry := b.clients.revive(&q.owners, n, account, open, i < inside, &id)
+		if open {
+			named++
+			q.cold.at(slot).client = entry
+		}
+	}
+	var turns wire.Turns
+	for n, i, ok := q.ids.Next(0); ok; n, i, ok = q.ids.Next(n + 1) {
+		turns.Turn()
+		if q.at(i).marks&markClient != 0 {
+			named--
+		}
+	}
+	if named != 0 {
+		s.Fail("an order lacks its client id")
+	}
+}

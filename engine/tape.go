@@ -1,0 +1,105 @@
+package engine
+
+import "slices"
+
+// tape is the event stream of one pair: it numbers the events and appends them to the slice of
+// the command under way.
+type tape struct {
+	pair  PairID
+	out   []Event // the caller's slice during Apply
+	nowNs int64
+	rules uint8 // of the command under way
+	seq   Seq
+}
+
+// begin makes the events of cmd go to dst.
+func (t *tape) begin(cmd *Command, dst []Event) {
+	t.out, t.nowNs, t.rules = dst, cmd.TimeNs, cmd.Rules
+}
+
+// end returns the slice with the events since begin.
+func (t *tape) end() (dst []Event) {
+	dst, t.out = t.out, nil
+	return dst
+}
+
+// emit appends the next event of the pair, its common members set and the rest zero. The
+// pointer is valid until the next emit.
+func (t *tape) emit(kind EventKind) *Event {
+	n := len(t.out)
+	if n == cap(t.out) {
+		t.out = slices.Grow(t.out, 1)
+	}
+	t.out = t.out[:n+1]
+	e := &t.out[n]
+	*e = Event{}
+	t.seq++
+	e.Seq = t.seq
+	e.TimeNs = t.nowNs
+	e.Pair = t.pair
+	e.Kind = kind
+	e.Rules = t.rules
+	return e
+}
+
+// level emits the amount that a level shows now.
+func (t *tape) level(lv *level) {
+	e := t.emit(EventLevel)
+	e.Side = lv.side
+	e.Price = lv.price
+	e.Amount = lv.shown
+}
+
+// refuse emits the refusal of a command, which changes nothing.
+func (t *tape) refuse(cmd *Command, r Reason) *Event {
+	e := t.emit(EventRejected)
+	e.Reason = r
+	e.Side = cmd.Side
+	e.Account = cmd.Account
+	e.Client = cmd.Client
+	if cmd.Kind == Cancel || cmd.Kind == Replace {
+		e.Order = cmd.Order
+	}
+	if r != NotRejected {
+		e.Status = Rejected
+	}
+	return e
+}
+
+// canceled emits the end of an order with open lots left.
+func (t *tape) canceled(o *order, account AccountID, price, open int64, cause CancelCause) *Event {
+	e := t.emit(EventCanceled)
+	e.Order = MakeOrderID(t.pair, o.n)
+	e.Account = account
+	e.Side = o.side
+	e.Price = price
+	e.Amount = open
+	e.Cause = cause
+	e.Status = finalStatus(o.total - open)
+	return e
+}
+
+// reduced emits a remainder that self-trade prevention made d lots smaller.
+func (t *tape) reduced(id OrderID, account AccountID, side Side, price, d int64) *Event {
+	e := t.emit(EventReduced)
+	e.Order = id
+	e.Account = account
+	e.Side = side
+	e.Price = price
+	e.Amount = d
+	return e
+}
+
+// triggered emits that a stop becomes the taker by.
+func (t *tape) triggered(by *taker, typ OrderType, stop, price int64) {
+	e := t.emit(EventTriggered)
+	e.Order = by.id
+	e.Account = by.account
+	e.Side = by.side
+	e.Type = typ
+	e.MakerOpen = stop
+	e.OpenAmount = by.open()
+	if typ == StopLimit {
+		e.Price = price
+	}
+}

@@ -1,0 +1,126 @@
+package replay
+
+import (
+	"slices"
+
+	"tickhive/marketdata"
+	"tickhive/sim/replay/format"
+)
+
+// rowAfter compares the levels after a message with the published book. The first row is the
+// opening state and proves nothing.
+func (c *checker) rowAfter(r *format.Record) (err error) {
+	if c.fed == 1 {
+		return nil
+	}
+	if c.bids, c.asks, err = c.pub.Book(r.Depth, c.bids[:0], c.asks[:0]); err != nil {
+		return err
+	}
+	c.books.add(sameLevels(r.Levels[0], c.bids) && sameLevels(r.Levels[1], c.asks))
+	return nil
+}
+
+func sameLevels(want []format.Level, got []marketdata.Level) bool {
+	return slices.EqualFunc(want, got, func(w format.Level, g marketdata.Level) bool {
+		return w.Price == g.Price && w.Amount == g.Amount
+	})
+}
+
+// logAfter compares the public trades with the recorded ones, and recorded books with the
+// public book at any event within logLate.
+func (c *checker) logAfter(r *format.Record, e *orderEntry) error {
+	if r.Kind == format.Report {
+		c.trades.All++
+		c.match(format.Level{Price: r.Price, Amount: r.Amount}, 1)
+	}
+	if n := e.trades - c.seen; n > 0 {
+		c.seen = e.trades
+		got, err := c.pub.Trades(int(n))
+		if err != nil {
+			return err
+		}
+		c.ours += len(got)
+		for _, t := range got {
+			c.match(format.Level{Price: t.Price, Amount: t.Amount}, -1)
+		}
+	}
+	var err error
+	if c.bids, c.asks, err = c.pub.Book(c.s.Depth, c.bids[:0], c.asks[:0]); err != nil {
+		return err
+	}
+	if r.Kind == format.Book && c.fed > 1 {
+		c.books.All++
+		c.books1s.waiting = append(c.books1s.waiting, bookState{e.now, hashLevels(r.Levels)})
+	}
+	c.books.Good += c.books1s.take(bookState{e.now, hashLevels([2][]marketdata.Level{c.bids, c.asks})})
+	return nil
+}
+
+// match counts the trades that ours and the log have in common, each once.
+func (c *checker) match(t format.Level, sign int) {
+	if c.tally[t]*sign < 0 {
+		c.trades.Good++
+	}
+	if c.tally[t] += sign; c.tally[t] == 0 {
+		delete(c.tally, t)
+	}
+}
+
+// bookState is a book at a time, as a hash.
+type bookState struct {
+	ns   int64
+	hash uint64
+}
+
+// lateBooks compares recorded books with our states up to logLate before and after them.
+type lateBooks struct{ states, waiting []bookState }
+
+// take adds the newest state and returns how many recorded books it, or an older one, agrees
+// with. Books for which it is too late are dropped.
+func (l *lateBooks) take(now bookState) (good int) {
+	for len(l.states) > 1 && l.states[1].ns < now.ns-2*logLate {
+		l.states = l.states[1:]
+	}
+	l.states = append(l.states, now)
+	l.waiting = slices.DeleteFunc(l.waiting, func(w bookState) bool {
+		agrees := l.agrees(w)
+		if agrees {
+			good++
+		}
+		return agrees || w.ns < now.ns-logLate
+	})
+	return good
+}
+
+// agrees reports whether our book was the recorded one at some moment within logLate: each
+// state is valid until the next.
+func (l *lateBooks) agrees(w bookState) bool {
+	for i, s := range l.states {
+		ended := i+1 < len(l.states) && l.states[i+1].ns < w.ns-logLate
+		if s.hash == w.hash && !ended && s.ns <= w.ns+logLate {
+			return true
+		}
+	}
+	return false
+}
+
+// hashLevels is FNV-1a over 64-bit words: enough to tell books apart, the same on every
+// machine.
+func hashLevels[L format.Level | marketdata.Level](book [2][]L) uint64 {
+	h := uint64(14695981039346656037)
+	add := func(v int64) {
+		for range 8 {
+			h = (h ^ uint64(v&0xff)) * 1099511628211
+			v >>= 8
+		}
+	}
+	for _, side := range book {
+		for i := range side {
+			l := format.Level(side[i])
+			add(l.Price)
+			add(l.Amount)
+		}
+		add(-1)
+	}
+	return h
+}

@@ -1,0 +1,185 @@
+package replay
+
+import (
+	"tickhive/internal/fixed"
+	"tickhive/marketdata"
+	"tickhive/sim/replay/format"
+)
+
+// intervalSeconds are the lengths of the intervals that have one.
+var intervalSeconds = [marketdata.Day + 1]int64{60, 180, 300, 900, 1800, 3600, 14400, 86400}
+
+// intervalOf finds the candle interval of a length in ns.
+func intervalOf(ns int64) (marketdata.Interval, bool) {
+	for i := range marketdata.Day + 1 {
+		if intervalSeconds[i]*secondNs == ns {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+// candlesPerQuery is the number of recorded candles that one query compares.
+const candlesPerQuery = 500
+
+// candleCheck compares recorded candles of one interval once all was fed.
+type candleCheck struct {
+	interval marketdata.Interval
+	counts   Check
+	pending  []candle
+	last     int64 // close of the last public candle before the pending ones, 0: none
+}
+
+// candle is a recorded candle that waits for its comparison.
+type candle struct {
+	startSec int64
+	format.Prices
+}
+
+// openCandles prepares the comparisons of the recording's sets. An answer with candles of
+// another length is compared as minutes.
+func (c *checker) openCandles() {
+	for _, set := range c.s.Sets {
+		i, ok := intervalOf(set.LengthNs)
+		if !ok && c.s.Shape != format.Answers {
+			c.candles = append(c.candles, nil)
+			continue
+		}
+		c.candles = append(c.candles, &candleCheck{interval: i, counts: Check{Kind: i.String() + " candles"}})
+		c.empty.Kind = "empty " + i.String() + "s"
+	}
+}
+
+// expect takes a record of what the market must show at the end.
+func (c *checker) expect(r *format.Record, nowNs int64) error {
+	if r.Kind == format.Today {
+		return c.compareToday(&r.Today, nowNs)
+	}
+	set := c.candles[r.Bar.Set]
+	if set == nil || !c.covers(set.interval, r, nowNs) {
+		return nil
+	}
+	if set.pending = append(set.pending, candle{r.NS / secondNs, r.Bar}); len(set.pending) < candlesPerQuery {
+		return nil
+	}
+	return c.compareCandles(set)
+}
+
+// covers reports whether what was fed holds the whole candle. Of trades the first interval may
+// lack what was before the file; bars are whole.
+func (c *checker) covers(i marketdata.Interval, r *format.Record, nowNs int64) bool {
+	start, first := r.NS/secondNs, c.firstNs/secondNs
+	switch {
+	case r.Bar.Trades < 0 && start > nowNs/secondNs:
+		return false
+	case c.firstIsBar && c.whole:
+		return start+intervalSeconds[i] > first
+	}
+	return start > first
+}
+
+// flushCandles compares the candles that still wait.
+func (c *checker) flushCandles() error {
+	for _, set := range c.candles {
+		if set == nil {
+			continue
+		}
+		if err := c.compareCandles(set); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// compareCandles compares the pending candles with the public ones. Where the recording counts
+// trades, a candle without any must be missing here, and be flat at the close before it there.
+func (c *checker) compareCandles(set *candleCheck) error {
+	if len(set.pending) == 0 {
+		return nil
+	}
+	got, err := c.pub.Candles(set.interval, set.pending[0].startSec, set.pending[len(set.pending)-1].startSec)
+	if err != nil {
+		return err
+	}
+	for i := range set.pending {
+		want := &set.pending[i]
+		for len(got) > 0 && got[0].Start < want.startSec {
+			set.last, got = got[0].Close, got[1:]
+		}
+		has := len(got) > 0 && got[0].Start == want.startSec
+		if want.Trades != 0 {
+			set.counts.add(has && want.equals(&got[0]))
+		} else {
+			c.empty.add(!has && (set.last == 0 || want.flatAt(set.last)))
+		}
+	}
+	if len(got) > 0 {
+		set.last = got[len(got)-1].Close
+	}
+	set.pending = set.pending[:0]
+	return nil
+}
+
+func (w *candle) equals(c *marketdata.Candle) bool {
+	return c.Open == w.Open && c.High == w.High && c.Low == w.Low && c.Close == w.Close &&
+		c.Volume == fixed.FromU64(uint64(w.Volume))
+}
+
+// flatAt reports a candle without a volume whose prices are all that one.
+func (w *candle) flatAt(price int64) bool {
+	return w.Volume == 0 && w.Open == price && w.High == price && w.Low == price && w.Close == price
+}
+
+// compareToday compares the seven values of the day: volume, vwap, number of trades, high, low,
+// open and last. Trades that do not reach back to 00:00 UTC prove nothing.
+func (c *checker) compareToday(want *format.Values, nowNs int64) error {
+	day := nowNs / secondNs
+	day -= day % 86_400
+	if c.firstNs > day*secondNs {
+		return nil
+	}
+	candles, err := c.pub.Candles(marketdata.Day, day, day)
+	if err != nil {
+		return err
+	}
+	last, err := c.pub.Last()
+	if err != nil {
+		return err
+	}
+	trades, err := c.pub.Trades(c.fed)
+	if err != nil {
+		return err
+	}
+	if len(candles) != 1 {
+		c.values.All += 7
+		return nil
+	}
+	count := int64(0)
+	for i := range trades {
+		if trades[i].TimeNs/secondNs >= day {
+			count++
+		}
+	}
+	got := &candles[0]
+	for _, v := range [][2]int64{
+		{want.High, got.High}, {want.Low, got.Low}, {want.Open, got.Open}, {want.Last, last}, {want.Trades, count},
+	} {
+		c.values.add(v[0] == v[1])
+	}
+	c.values.add(fixed.FromI64(want.Volume) == got.Volume.ToI128())
+	c.values.add(fixed.FromI64(want.VWAP) == c.vwap(got).ToI128())
+	return nil
+}
+
+// vwap is sum(price x volume) / sum(volume), cut to format.VWAPDigits decimals.
+func (c *checker) vwap(candle *marketdata.Candle) fixed.U128 {
+	sum, digits := candle.QuoteVolume, c.s.Price.Chosen()
+	for i := digits; i < format.VWAPDigits; i++ {
+		sum, _ = sum.MulCheck(10)
+	}
+	q, _ := sum.DivMod(candle.Volume)
+	for i := digits; i > format.VWAPDigits; i-- {
+		q, _ = q.DivMod64(10)
+	}
+	return q
+}

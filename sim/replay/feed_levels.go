@@ -1,0 +1,176 @@
+package replay
+
+import (
+	"slices"
+
+	"tickhive/engine"
+	"tickhive/engine/sequencer"
+	"tickhive/sim/replay/format"
+)
+
+// levelFeed feeds a stream of level updates and trades. The book is the updates' book: one
+// order per level, with the level's amount. A trade leaves the book as the updates have it.
+type levelFeed struct {
+	*feeder
+	update uint64 // last applied id
+	synced bool   // a book was applied
+	live   bool   // the model is entered
+	gaps   int    // since the last book
+	lost   int    // gaps in all
+	early  []earlyUpdate
+	model  [2]map[int64]int64 // amounts by price, lots
+	prices [2][]int64         // that the record changed
+}
+
+// earlyUpdate is an update that waits for the first book.
+type earlyUpdate struct {
+	first, last uint64
+	levels      [2][]format.Level
+}
+
+func newLevelFeed(f *feeder) *levelFeed {
+	return &levelFeed{feeder: f, model: [2]map[int64]int64{{}, {}}}
+}
+
+func (l *levelFeed) notes() []string {
+	return noted(nil, l.lost, "%d gaps in the update ids: the book is unsure from there to the next snapshot")
+}
+
+// skip follows the updates in the model alone.
+func (l *levelFeed) skip(r *format.Record) bool {
+	if !l.feeder.skip(r) {
+		return false
+	}
+	l.follow(r)
+	return true
+}
+
+func (l *levelFeed) feed(r *format.Record) error {
+	switch r.Kind {
+	case format.Trade:
+		return l.print(r.Side, r.Price, r.Amount)
+	case format.Update, format.Book:
+		l.follow(r)
+		return l.enter()
+	default:
+		return nil
+	}
+}
+
+// follow brings the model to the record's state and notes the changed prices.
+func (l *levelFeed) follow(r *format.Record) {
+	l.prices[0], l.prices[1] = l.prices[0][:0], l.prices[1][:0]
+	l.check.changed = false
+	switch {
+	case r.Kind == format.Book && (!l.synced || l.gaps > 0):
+		l.book(r)
+	case r.Kind != format.Update: // of a complete stream a second book tells nothing
+	case l.synced:
+		l.apply(r.First, r.Last, &r.Levels)
+	default:
+		l.early = append(l.early, earlyUpdate{
+			r.First, r.Last, [2][]format.Level{slices.Clone(r.Levels[0]), slices.Clone(r.Levels[1])},
+		})
+	}
+}
+
+// book replaces the model and applies the updates that came before it and are newer.
+func (l *levelFeed) book(r *format.Record) {
+	for side := range l.model {
+		for price := range l.model[side] {
+			l.prices[side] = append(l.prices[side], price)
+		}
+		clear(l.model[side])
+	}
+	l.synced, l.update, l.gaps = true, r.Last, 0
+	l.set(r.Last, &r.Levels)
+	for i := range l.early {
+		u := &l.early[i]
+		l.apply(u.first, u.last, &u.levels)
+	}
+	l.early = nil
+}
+
+// apply applies an update that the book does not have yet.
+func (l *levelFeed) apply(first, last uint64, levels *[2][]format.Level) {
+	if last <= l.update {
+		return
+	}
+	if first > l.update+1 {
+		l.gaps++
+		l.lost++
+	}
+	l.set(last, levels)
+}
+
+// set gives levels their new amounts.
+func (l *levelFeed) set(last uint64, levels *[2][]format.Level) {
+	l.update = last
+	l.check.bookIs(last)
+	for side := range levels {
+		for _, level := range levels[side] {
+			l.prices[side] = append(l.prices[side], level.Price)
+			if level.Amount == 0 {
+				delete(l.model[side], level.Price)
+			} else {
+				l.model[side][level.Price] = level.Amount
+			}
+		}
+	}
+}
+
+// enter makes our orders equal the model at the prices that changed: first what goes or
+// shrinks, then what comes or grows, so that the book never crosses on the way.
+func (l *levelFeed) enter() error {
+	if !l.live { // the first time all of it is new
+		l.live = true
+		for side := range l.model {
+			l.prices[side] = l.prices[side][:0]
+			for price := range l.model[side] {
+				l.prices[side] = append(l.prices[side], price)
+			}
+		}
+	}
+	for side := range l.prices {
+		slices.Sort(l.prices[side])
+		l.prices[side] = slices.Compact(l.prices[side])
+	}
+	for _, grow := range []bool{false, true} {
+		for side, prices := range l.prices {
+			for _, price := range prices {
+				if err := l.level(engine.Side(side), price, grow); err != nil {
+					return err
+				}
+			}
+		}
+		if err := l.sendAnonymous(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// level sets one level to the model's amount when that is in the asked direction.
+func (l *levelFeed) level(side engine.Side, price int64, grow bool) error {
+	want, have := l.model[side][price], int64(0)
+	o := l.unnamed(side, price)
+	if o != nil {
+		have = o.open
+	}
+	if want == have || (want > have) != grow {
+		return nil
+	}
+	switch {
+	case want == 0:
+		l.entry.cancel(o.id)
+		delete(l.anonymous[side], price)
+	case o == nil:
+		l.entry.place(side, price, want, 0)
+	default:
+		l.entry.setOpen(o, want)
+	}
+	if len(l.entry.batch.Commands) >= sequencer.BatchCommands {
+		return l.sendAnonymous()
+	}
+	return nil
+}

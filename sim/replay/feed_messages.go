@@ -1,0 +1,213 @@
+package replay
+
+import (
+	"math"
+	"slices"
+
+	"tickhive/engine"
+	"tickhive/sim/replay/format"
+)
+
+// messageFeed feeds order messages, each with the best levels of the book after it. Executions
+// enter as immediate-or-cancel orders on the other side, so that the engine and not the file
+// chooses who is filled.
+type messageFeed struct {
+	*feeder
+	started bool
+	prev    [2][]format.Level // the levels after the record before
+	hidden  [2]map[int64]bool // prices of ours that slid out of view
+	missing int               // messages that name nothing we have
+}
+
+func newMessageFeed(f *feeder) *messageFeed {
+	return &messageFeed{feeder: f, hidden: [2]map[int64]bool{{}, {}}}
+}
+
+func (m *messageFeed) notes() []string {
+	return noted(nil, m.missing, "%d messages name an order at a price without one: left out")
+}
+
+func (m *messageFeed) feed(r *format.Record) error {
+	defer m.keep(r)
+	if !m.started {
+		m.started = true
+		return m.seed(r)
+	}
+	if r.Kind == format.Place && m.hidden[r.Side][r.Price] {
+		// A new order out of view is not in the file: this price comes into view empty.
+		m.forget(r.Side, r.Price)
+		delete(m.hidden[r.Side], r.Price)
+		if _, err := m.entry.send(); err != nil {
+			return err
+		}
+	}
+	if err := m.enter(r); err != nil {
+		return err
+	}
+	for side := range r.Levels {
+		m.window(r, engine.Side(side))
+	}
+	return m.sendAnonymous()
+}
+
+// keep remembers the levels for the next record.
+func (m *messageFeed) keep(r *format.Record) {
+	for side := range r.Levels {
+		m.prev[side] = append(m.prev[side][:0], r.Levels[side]...)
+	}
+}
+
+// seed makes the opening book: one order without a name per level, and behind it the order of
+// the first message when that one is new.
+func (m *messageFeed) seed(r *format.Record) error {
+	for side, levels := range r.Levels {
+		for _, l := range levels {
+			if isNew(r, engine.Side(side), l.Price) {
+				if l.Amount -= r.Amount; l.Amount <= 0 {
+					continue
+				}
+			}
+			m.entry.place(engine.Side(side), l.Price, l.Amount, 0)
+		}
+	}
+	if err := m.sendAnonymous(); err != nil {
+		return err
+	}
+	if r.Kind != format.Place {
+		return nil
+	}
+	return m.enter(r)
+}
+
+// isNew reports whether the message is a new order at that price of the book.
+func isNew(r *format.Record, side engine.Side, price int64) bool {
+	return r.Kind == format.Place && r.Side == side && r.Price == price
+}
+
+// findLevel is the amount at a price, 0 when it is not there.
+func findLevel(levels []format.Level, price int64) int64 {
+	for _, l := range levels {
+		if l.Price == price {
+			return l.Amount
+		}
+	}
+	return 0
+}
+
+// enter feeds the message.
+func (m *messageFeed) enter(r *format.Record) error {
+	switch r.Kind {
+	case format.Place:
+		_, err := m.place(r.ID, r.Side, r.Price, r.Amount, 0)
+		m.prune(r.ID)
+		return err
+	case format.Execute:
+		return m.execute(r)
+	case format.Reduce, format.Cancel:
+	default:
+		return nil
+	}
+	o := m.open(r.ID)
+	whole := o != nil && r.Kind == format.Cancel
+	if o == nil {
+		o = m.unnamed(r.Side, r.Price)
+	}
+	switch {
+	case o == nil:
+		m.missing++
+		return nil
+	case whole:
+		m.entry.cancel(o.id)
+	default:
+		m.entry.lower(o, o.open-r.Amount)
+	}
+	_, err := m.entry.send()
+	m.prune(r.ID)
+	return err
+}
+
+// prune forgets an id whose order is not open.
+func (m *messageFeed) prune(id uint64) {
+	if m.open(id) == nil {
+		delete(m.orders, id)
+	}
+}
+
+// execute sends the aggressor of an execution and looks whom the engine filled.
+func (m *messageFeed) execute(r *format.Record) error {
+	want := m.orders[r.ID]
+	if m.open(r.ID) == nil { // never named, or forgotten while it was out of view
+		want = m.anonymous[r.Side][r.Price]
+	}
+	m.entry.hit(r.Side.Opposite(), r.Price, r.Amount)
+	results, err := m.entry.send()
+	if err != nil {
+		return err
+	}
+	f := results[0].fills
+	one := len(f) == 1 && f[0].price == r.Price && f[0].amount == r.Amount
+	m.check.executed(one, one && f[0].maker == want)
+	m.prune(r.ID)
+	return nil
+}
+
+// window follows what the file shows of a deeper book. A level that slides out of view is
+// kept, but who joins and leaves it there is invisible: when its price comes into view
+// again it becomes one order without a name, as any other price that slides into view. The
+// file has given that level only when its size is not the one we had.
+func (m *messageFeed) window(r *format.Record, side engine.Side) {
+	row, prev := r.Levels[side], m.prev[side]
+	if slices.Equal(row, prev) {
+		return
+	}
+	given, known := false, false
+	for _, l := range row {
+		delete(m.hidden[side], l.Price)
+		if findLevel(prev, l.Price) != 0 || isNew(r, side, l.Price) {
+			continue
+		}
+		if at := m.entry.at(side, l.Price); at != nil && at.amount == l.Amount {
+			known = true
+		} else {
+			given = true
+		}
+		m.forget(side, l.Price)
+		m.entry.place(side, l.Price, l.Amount, 0)
+	}
+	m.check.sideChanged(given, known)
+	worst := worstInView(r, side)
+	for _, price := range sortedKeys(m.hidden[side]) {
+		if !format.Worse(side, price, worst) { // in view again, and not there
+			m.forget(side, price)
+			delete(m.hidden[side], price)
+		}
+	}
+	for _, l := range prev {
+		if findLevel(row, l.Price) == 0 && format.Worse(side, l.Price, worst) && m.entry.at(side, l.Price) != nil {
+			m.hidden[side][l.Price] = true
+		}
+	}
+}
+
+// worstInView is the worst price of a side that has all its levels filled; a side with room
+// for more hides nothing.
+func worstInView(r *format.Record, side engine.Side) int64 {
+	levels := r.Levels[side]
+	switch {
+	case len(levels) == r.Depth:
+		return levels[len(levels)-1].Price
+	case side == engine.Buy:
+		return math.MinInt64
+	}
+	return math.MaxInt64
+}
+
+// forget cancels every order of ours at a price.
+func (m *messageFeed) forget(side engine.Side, price int64) {
+	if l := m.entry.at(side, price); l != nil {
+		for _, o := range l.orders {
+			m.entry.cancel(o.id)
+		}
+	}
+	delete(m.anonymous[side], price)
+}

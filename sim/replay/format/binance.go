@@ -1,0 +1,312 @@
+package format
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"tickhive/engine"
+)
+
+// maxEarly bounds the level updates that wait for the first book: an hour and three quarters
+// of a stream with one every 100 ms.
+const maxEarly = 65_536
+
+// binanceMessage is the kind of message that a line of the stream carries.
+type binanceMessage uint8
+
+const (
+	binanceTrade binanceMessage = iota
+	binanceDepth
+	binanceTouch
+	binanceSnapshot
+	binancePartial   // the best levels alone: not used
+	binanceAggregate // trades of one order in one: not used
+	binanceOther     // says nothing about book or trades
+	binanceMessages
+)
+
+// binanceStream tells a stream by what follows the symbol: depth@100ms.
+func binanceStream(name string) binanceMessage {
+	_, stream, _ := strings.Cut(name, "@")
+	kind, _, _ := strings.Cut(stream, "@")
+	switch kind {
+	case "trade":
+		return binanceTrade
+	case "aggTrade":
+		return binanceAggregate
+	case "bookTicker":
+		return binanceTouch
+	case "depth":
+		return binanceDepth
+	case "depth5", "depth10", "depth20":
+		return binancePartial
+	}
+	return binanceOther
+}
+
+// binance reads a raw stream: local time and one message a line.
+type binance struct {
+	stream
+	symbol  string
+	message binanceMessage // of the line last read
+	first   binanceFirst   // of a survey
+}
+
+func newBinance(files []string) (Reader, error) {
+	t, err := newStream("binance", files)
+	return &binance{stream: t}, err
+}
+
+func (b *binance) Open(s *Survey) error {
+	b.symbol, b.first = "", binanceFirst{}
+	if s.learning() {
+		s.Shape, s.Ignored = Levels, "%d messages of streams that are not used"
+	}
+	return b.open(s)
+}
+
+func (b *binance) Next(r *Record) error {
+	err := b.next(r, b.parse)
+	switch {
+	case !b.s.learning():
+		return err
+	case errors.Is(err, io.EOF):
+		return b.ended()
+	case err != nil:
+		return err
+	}
+	b.s.count(r.NS)
+	return b.first.take(b.message, b.in)
+}
+
+// oneSymbol refuses a message of another symbol than the ones before.
+func (b *binance) oneSymbol(data []byte, symbol string) error {
+	switch {
+	case symbol == "" || symbol == b.symbol:
+	case b.symbol == "":
+		b.symbol = symbol
+	default:
+		return flawAt(memberAt(data, symbol), remedySymbols, "symbol %q, the lines before are of %q", symbol, b.symbol)
+	}
+	return nil
+}
+
+// ended reports the end of a survey, or what the stream lacks.
+func (b *binance) ended() error {
+	if b.s.Records == 0 {
+		return b.in.fail("give a file with lines", "no records")
+	}
+	b.s.Pair = splitSymbol(b.symbol)
+	if err := b.first.check(b.symbol); err != nil {
+		return err
+	}
+	return io.EOF
+}
+
+// binanceFirst holds the places at which a stream first has each kind of message, and how
+// many there are.
+type binanceFirst struct {
+	at    [binanceMessages]Position
+	n     [binanceMessages]int
+	start Position
+	early int // depth diffs before the first snapshot
+}
+
+func (f *binanceFirst) take(m binanceMessage, in *lines) error {
+	if f.start.Line == 0 {
+		f.start = in.here(0)
+	}
+	if f.n[m]++; f.n[m] == 1 {
+		f.at[m] = in.here(0)
+	}
+	if m != binanceDepth || f.n[binanceSnapshot] > 0 {
+		return nil
+	}
+	if f.early++; f.early > maxEarly {
+		return in.fail("take the depth snapshot when the recording begins, or cut what is before it",
+			"more than %d depth updates before the depth snapshot", maxEarly)
+	}
+	return nil
+}
+
+// check reports a stream that lacks what makes its book or its trades.
+func (f *binanceFirst) check(symbol string) error {
+	if symbol == "" {
+		symbol = "SYMBOL"
+	}
+	stream := strings.ToLower(symbol)
+	switch {
+	case f.n[binanceDepth] > 0 && f.n[binanceSnapshot] == 0:
+		return f.at[binanceDepth].refuse("after this line add the answer of GET /api/v3/depth?symbol="+symbol+
+			`&limit=5000 that was taken then, as a line: local time in ns, a blank, {"lastUpdateId":...}`,
+			"depth updates and no depth snapshot in the file: the book would stay empty")
+	case f.n[binancePartial] > 0 && f.n[binanceDepth] == 0:
+		return f.at[binancePartial].refuse("record "+stream+"@depth@100ms and a depth snapshot",
+			"a stream of the best levels alone: the book would stay empty")
+	case f.n[binanceAggregate] > 0 && f.n[binanceTrade] == 0:
+		return f.at[binanceAggregate].refuse("record "+stream+"@trade",
+			"a stream of aggregate trades alone: there would be no trade")
+	case f.n[binanceTrade]+f.n[binanceSnapshot] == 0:
+		return f.start.refuse("record "+stream+"@trade, "+stream+"@depth@100ms and a depth snapshot",
+			"neither trades nor a depth snapshot: nothing to replay")
+	}
+	return nil
+}
+
+// binanceLine is a combined stream message or a depth snapshot of REST.
+type binanceLine struct {
+	Stream     string          `json:"stream"`
+	Data       json.RawMessage `json:"data"`
+	LastUpdate *uint64         `json:"lastUpdateId"`
+	Bids       []level         `json:"bids"`
+	Asks       []level         `json:"asks"`
+}
+
+// binanceData is the data of the three streams that are used; absent members stay nil.
+type binanceData struct {
+	Symbol string          `json:"s"`
+	First  *uint64         `json:"U"`
+	Last   *uint64         `json:"u"`
+	B      json.RawMessage `json:"b"` // depth: levels; touch: price
+	A      json.RawMessage `json:"a"`
+	BidQty text            `json:"B"`
+	AskQty text            `json:"A"`
+	Price  text            `json:"p"`
+	Qty    text            `json:"q"`
+	Maker  *bool           `json:"m"`
+	// encoding/json falls back to a member of another case: M stands here so that it
+	// does not land in m.
+	Ignore json.RawMessage `json:"M"`
+}
+
+// remedyBinance is the remedy of a line that is none of a recorded stream.
+const remedyBinance = `want lines of: local time in ns, a blank, and {"stream":...,"data":...} or a depth snapshot`
+
+// parse reads `ns {json}`: a combined stream message, or a depth snapshot of REST.
+func (b *binance) parse(line []byte, r *Record) (err error) {
+	ns, doc, ok := bytes.Cut(line, []byte{' '})
+	if !ok {
+		return flawAt(0, remedyBinance, "a line without a blank")
+	}
+	if r.NS, err = readUnix(ns, timeNs); err != nil {
+		return err
+	}
+	return locate(len(line)-len(doc), b.parseDocument(doc, r))
+}
+
+func (b *binance) parseDocument(doc []byte, r *Record) error {
+	var m binanceLine
+	if err := json.Unmarshal(doc, &m); err != nil {
+		return locateJSON(err, remedyBinance)
+	}
+	if m.LastUpdate != nil {
+		b.message, r.Kind, r.Last = binanceSnapshot, Book, *m.LastUpdate
+		if len(m.Bids)+len(m.Asks) == 0 {
+			return flawAt(0, "take the snapshot again", "a depth snapshot without levels")
+		}
+		return b.s.book(r, m.Bids, m.Asks)
+	}
+	if m.Data == nil {
+		return flawAt(0, remedyBinance, "neither a stream message nor a depth snapshot")
+	}
+	if err := b.parseData(m.Stream, m.Data, r); err != nil {
+		return locate(max(bytes.Index(doc, m.Data), 0), err)
+	}
+	return nil
+}
+
+func (b *binance) parseData(stream string, data []byte, r *Record) error {
+	b.message = binanceStream(stream)
+	if b.message > binanceTouch {
+		return nil
+	}
+	var m binanceData
+	if err := json.Unmarshal(data, &m); err != nil {
+		return locateJSON(err, remedyBinance)
+	}
+	if err := b.oneSymbol(data, m.Symbol); err != nil {
+		return err
+	}
+	switch b.message {
+	case binanceDepth:
+		return b.readDepth(&m, r)
+	case binanceTrade:
+		return b.readTrade(&m, r)
+	default:
+		return b.readTouch(&m, r)
+	}
+}
+
+func (b *binance) readTrade(m *binanceData, r *Record) error {
+	r.Kind, r.Sided = Trade, true
+	price, err := positive("price", m.Price)
+	if err != nil {
+		return err
+	}
+	amount, err := positive("quantity", m.Qty)
+	if err != nil {
+		return err
+	}
+	if m.Maker == nil {
+		return errors.New("m (buyer is the maker) is missing")
+	}
+	if *m.Maker {
+		r.Side = engine.Sell
+	}
+	return b.s.trade(r, price, amount)
+}
+
+func (b *binance) readDepth(m *binanceData, r *Record) error {
+	if r.Kind = Update; m.First == nil || m.Last == nil || *m.Last < *m.First {
+		return errors.New("update ids U and u are missing or turned round")
+	}
+	r.First, r.Last = *m.First, *m.Last
+	var bids, asks []level
+	if err := json.Unmarshal(m.B, &bids); err != nil {
+		return fmt.Errorf("bids: %w", err)
+	}
+	if err := json.Unmarshal(m.A, &asks); err != nil {
+		return fmt.Errorf("asks: %w", err)
+	}
+	return b.s.book(r, bids, asks)
+}
+
+func (b *binance) readTouch(m *binanceData, r *Record) error {
+	if r.Kind = Touch; m.Last == nil {
+		return errors.New("update id u is missing")
+	}
+	r.Last = *m.Last
+	bids, err := touchOf(m.B, m.BidQty, "bid")
+	if err != nil {
+		return err
+	}
+	asks, err := touchOf(m.A, m.AskQty, "ask")
+	if err != nil {
+		return err
+	}
+	return b.s.book(r, bids, asks)
+}
+
+// touchOf is a side's best level; none where the price is 0 (an empty side).
+func touchOf(price json.RawMessage, qty text, what string) ([]level, error) {
+	var p text
+	if err := json.Unmarshal(price, &p); err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	var l level
+	var err error
+	if l.price, err = notNegative(what, p); err != nil {
+		return nil, err
+	}
+	if l.amount, err = notNegative(what+" quantity", qty); err != nil {
+		return nil, err
+	}
+	if l.price.v.Sign() == 0 {
+		return nil, nil
+	}
+	return []level{l}, nil
+}

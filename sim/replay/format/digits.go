@@ -1,0 +1,148 @@
+package format
+
+import (
+	"fmt"
+
+	"tickhive/internal/fixed"
+)
+
+// learn is the use of Digits during a survey.
+const learn = -1
+
+// Digits turns prices, or amounts, into ticks or lots. How many digits these have is only
+// known when all of the files were read, so a survey keeps the extremes.
+type Digits struct {
+	what string
+	use  int // learn, or the pair's digits
+
+	most   int // the most fractional digits of a value
+	mostAt Position
+
+	less   int // how many digits below the most of all the largest value needs to fit
+	lessAt Position
+
+	need   int // the fewest digits in which every bar has a lot for each of its trades
+	needAt Position
+	needOf Decimal // the volume that needs them
+	shares int64   // the trades that share it
+}
+
+// NewSurvey returns the survey of the first pass.
+func NewSurvey() *Survey {
+	return &Survey{Price: Digits{what: "price", use: learn}, Amount: Digits{what: "amount", use: learn}}
+}
+
+// units returns a value as ticks or lots; a survey learns from it and returns its sign.
+func (d *Digits) units(v Decimal, at Position) (int64, error) {
+	if d.use == learn {
+		d.take(v, at)
+		return int64(v.v.Sign()), nil
+	}
+	n, err := v.Units(d.use)
+	if err != nil {
+		return 0, at.refuse(remedyValue, "%s: %v", d.what, err)
+	}
+	return n, nil
+}
+
+// rounded is units of a value whose digits say nothing: a decimal that was recorded as a
+// binary float.
+func (d *Digits) rounded(v Decimal, at Position) (int64, error) {
+	if d.use == learn {
+		d.takeSize(v, at)
+		return int64(v.v.Sign()), nil
+	}
+	n, err := v.rounded(d.use)
+	if err != nil {
+		return 0, at.refuse(remedyValue, "%s: %v", d.what, err)
+	}
+	return n, nil
+}
+
+// exact is a value that is only compared: -1 where it has no such units.
+func (d *Digits) exact(v Decimal) int64 {
+	n, err := v.Units(max(d.use, 0))
+	if err != nil {
+		return -1
+	}
+	return n
+}
+
+// take follows a value.
+func (d *Digits) take(v Decimal, at Position) {
+	if v.digits > d.most {
+		d.most, d.mostAt = v.digits, at
+	}
+	d.takeSize(v, at)
+}
+
+func (d *Digits) takeSize(v Decimal, at Position) {
+	for d.less <= fixed.Scale {
+		if _, err := v.floor(fixed.Scale - d.less); err == nil {
+			return
+		}
+		d.less++
+		d.lessAt = at
+	}
+}
+
+// takeShared follows a volume that so many trades will share.
+func (d *Digits) takeShared(v Decimal, trades int64, at Position) {
+	for d.use == learn && d.need <= fixed.Scale {
+		lots, err := v.floor(d.need)
+		if err != nil || lots >= trades {
+			return
+		}
+		d.need++
+		d.needAt, d.needOf, d.shares = at, v, trades
+	}
+}
+
+// fits reports the place of a value that cannot be told in so many digits.
+func (d *Digits) fits(digits int) error {
+	switch {
+	case d.most > digits:
+		return d.mostAt.refuse("give --digits P,A with that many, or leave it out",
+			"a %s with %d fractional digits, where the pair has %d", d.what, d.most, digits)
+	case fixed.Scale-d.less < digits:
+		return d.lessAt.refuse("correct the value, or give --digits P,A with fewer",
+			"a %s that is too large for %d fractional digits", d.what, digits)
+	case d.need > digits:
+		lots, _ := d.needOf.floor(digits) // it was divided by more before
+		return d.needAt.refuse(fmt.Sprintf("give --digits P,A with A of %d or more", d.need),
+			"a volume of %d lots cannot be %d trades", lots, d.shares)
+	}
+	return nil
+}
+
+// Choose ends the survey with the digits of the pair: the ones asked for, or the files' own.
+// It refuses digits in which a value cannot be told.
+func (s *Survey) Choose(price, amount int, given bool) (p, a int, err error) {
+	if given && s.FixedDigits && (price != s.Price.most || amount != s.Amount.most) {
+		return 0, 0, fmt.Errorf("replay: digits %d,%d: files of this format have %d,%d; leave --digits out",
+			price, amount, s.Price.most, s.Amount.most)
+	}
+	if !given {
+		price, amount = s.Price.most, s.Amount.most
+		if price+amount > fixed.Scale {
+			most := &s.Price
+			if amount > price {
+				most = &s.Amount
+			}
+			return 0, 0, most.mostAt.refuse("round the values to their decimals",
+				"the files need %d digits of price and %d of amount, together at most %d; this %s has %d",
+				price, amount, fixed.Scale, most.what, most.most)
+		}
+	}
+	if err := s.Price.fits(price); err != nil {
+		return 0, 0, err
+	}
+	if err := s.Amount.fits(amount); err != nil {
+		return 0, 0, err
+	}
+	s.Price.use, s.Amount.use = price, amount
+	return price, amount, nil
+}
+
+// Chosen returns the digits of the pair, once they are chosen.
+func (d *Digits) Chosen() int { return d.use }

@@ -1,0 +1,162 @@
+package format
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+const (
+	// MaxLine bounds one line of a recorded file, in bytes. The longest known line is a
+	// depth snapshot of 5,000 levels a side, about 0.6 MB.
+	MaxLine = 4 << 20
+	// MaxDocument bounds a file that is one JSON document, in bytes after unpacking.
+	MaxDocument = 64 << 20
+)
+
+// remedyRead is the remedy of a file that ends or breaks within itself.
+const remedyRead = "fetch or unpack the file again"
+
+// trim drops the blanks around a text and tells how many were before it.
+func trim(s []byte) (text []byte, skipped int) {
+	end := len(s)
+	for skipped < end && isBlank(s[skipped]) {
+		skipped++
+	}
+	for end > skipped && isBlank(s[end-1]) {
+		end--
+	}
+	return s[skipped:end], skipped
+}
+
+func isBlank(c byte) bool { return c == ' ' || c >= '\t' && c <= '\r' }
+
+// lines reads a plain or gzip text line by line. It belongs to one goroutine.
+type lines struct {
+	file   string
+	r      *bufio.Reader
+	closer io.Closer
+	n      int // number of the line last read, from 1
+	buf    []byte
+
+	skipped int // blanks before the text that next returned
+}
+
+// openLines opens path; the first two bytes, not the name, identify gzip.
+func openLines(path string) (*lines, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("replay: %w", err)
+	}
+	l, err := newLines(filepath.Base(path), f)
+	if err != nil {
+		_ = f.Close() // opened for reading: nothing can be lost
+		return nil, err
+	}
+	l.closer = f
+	return l, nil
+}
+
+func newLines(name string, in io.Reader) (*lines, error) {
+	r := bufio.NewReaderSize(in, 64<<10)
+	if head, _ := r.Peek(2); bytes.Equal(head, []byte{0x1f, 0x8b}) {
+		gz, err := gzip.NewReader(r)
+		if err != nil {
+			return nil, Position{name, 1, 1}.refuse("unpack the file, or fetch it again", "gzip: %v", err)
+		}
+		r = bufio.NewReaderSize(gz, 64<<10)
+	}
+	return &lines{file: name, r: r}, nil
+}
+
+// next is the next line without its end, valid until the following call; io.EOF after the
+// last one. Empty lines are skipped.
+func (l *lines) next() ([]byte, error) {
+	for {
+		line, err := l.read()
+		if err != nil {
+			return nil, err
+		}
+		text, skipped := trim(line)
+		if l.skipped = skipped; len(text) > 0 {
+			return text, nil
+		}
+	}
+}
+
+func (l *lines) read() ([]byte, error) {
+	l.n++
+	l.buf, l.skipped = l.buf[:0], 0
+	for {
+		part, err := l.r.ReadSlice('\n')
+		if len(l.buf) == 0 && err == nil {
+			return part, nil
+		}
+		if len(l.buf)+len(part) > MaxLine {
+			return nil, l.fail("split the line, or give the right --format", "longer than %d bytes", MaxLine)
+		}
+		l.buf = append(l.buf, part...)
+		switch {
+		case err == nil:
+			return l.buf, nil
+		case errors.Is(err, bufio.ErrBufferFull):
+		case errors.Is(err, io.EOF):
+			if len(l.buf) == 0 {
+				l.n--
+				return nil, io.EOF
+			}
+			return l.buf, nil
+		default:
+			return nil, l.fail(remedyRead, "%v", err)
+		}
+	}
+}
+
+// here is a place of the line last read.
+func (l *lines) here(at int) Position { return Position{l.file, l.n, l.skipped + at + 1} }
+
+// refuse makes a LineError of what a parser found in the line last read; nil stays nil.
+func (l *lines) refuse(err error) error {
+	if err == nil {
+		return nil
+	}
+	var f *flaw
+	if err = locate(0, err); !errors.As(err, &f) {
+		return err
+	}
+	return l.here(f.at).refuse(f.remedy, "%v", err)
+}
+
+// fail is a LineError for the line last read as a whole.
+func (l *lines) fail(remedy, format string, args ...any) error {
+	return l.here(0).refuse(remedy, format, args...)
+}
+
+// close closes the file; nil is none.
+func (l *lines) close() {
+	if l != nil && l.closer != nil {
+		_ = l.closer.Close() // opened for reading: nothing can be lost
+	}
+}
+
+// readDocument reads a whole file that is one JSON document.
+func readDocument(path string) (name string, doc []byte, err error) {
+	l, err := openLines(path)
+	if err != nil {
+		return "", nil, err
+	}
+	defer l.close()
+	doc, err = io.ReadAll(io.LimitReader(l.r, MaxDocument+1))
+	if err != nil {
+		return "", nil, Position{l.file, 1 + bytes.Count(doc, []byte{'\n'}), 1}.refuse(remedyRead, "%v", err)
+	}
+	if len(doc) > MaxDocument {
+		return "", nil, Position{l.file, 1, 1}.refuse("split the answer", "longer than %d bytes", MaxDocument)
+	}
+	return l.file, doc, nil
+}

@@ -1,0 +1,93 @@
+package format
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"strings"
+	"testing"
+)
+
+func TestLinesAreBoundedAndGzipIsToldByContent(t *testing.T) {
+	long := strings.Repeat("9", MaxLine+1)
+	l, err := newLines("long", strings.NewReader("1\n"+long+"\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.next(); err != nil {
+		t.Fatal(err)
+	}
+	var bad *LineError
+	if _, err := l.next(); !errors.As(err, &bad) || bad.Line != 2 {
+		t.Errorf("a line of %d bytes: %v", len(long), err)
+	}
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	if _, err := z.Write([]byte("a\r\n\nb")); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	l, err = newLines("packed", bytes.NewReader(packed.Bytes()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, _ := l.next()
+	text := string(first)
+	second, _ := l.next()
+	if text != "a" || string(second) != "b" || l.n != 3 {
+		t.Errorf("read %q and %q, line %d", text, second, l.n)
+	}
+	l, err = newLines("torn", bytes.NewReader(packed.Bytes()[:packed.Len()-6]))
+	for err == nil {
+		_, err = l.next()
+	}
+	if !errors.As(err, &bad) {
+		t.Errorf("torn gzip: %v, want a LineError", err)
+	}
+}
+
+func TestPairsAreDerivedFromTheFiles(t *testing.T) {
+	for symbol, want := range map[string]string{
+		"BTCUSDT": "BTC_USDT", "btc-usd": "BTC_USD", "XBT/USDT": "XBT_USDT", "ETHBTC": "ETH_BTC", "USDT": "", "FOO": "",
+	} {
+		if got := splitSymbol(symbol); got != want {
+			t.Errorf("%s is %q, want %q", symbol, got, want)
+		}
+	}
+	for symbol, want := range map[string]string{
+		"XXBTZUSD": "XBT_USD", "XETHXXBT": "ETH_XBT", "XBTUSDT": "XBT_USDT", "ADAEUR": "ADA_EUR",
+	} {
+		if got := krakenCode(symbol); got != want {
+			t.Errorf("Kraken's %s is %q, want %q", symbol, got, want)
+		}
+	}
+	if got := pairOf("f", "usd"); got != "FF_USD" {
+		t.Errorf("ticker F is %q", got)
+	}
+	if got := pairInName("btcusd_20161007_second_trade.csv.gz"); got != "BTC_USD" {
+		t.Errorf("file name: %q", got)
+	}
+	if got := pairInName("trades.csv"); got != "" {
+		t.Errorf("trades.csv: %q", got)
+	}
+}
+
+// A reader is fed millions of rows: the record, the line and its cells are used again.
+func TestARowOfTradesDoesNotAllocate(t *testing.T) {
+	text := "time,price,amount,side\n" + strings.Repeat("1700000000123,61837.63,0.00125,buy\n", 2000)
+	in, err := newLines("a.csv", strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rec Record
+	rows := newTradeRows(in, NewSurvey())
+	if n := testing.AllocsPerRun(1000, func() {
+		if err := rows.next(&rec); err != nil {
+			t.Fatal(err)
+		}
+	}); n != 0 {
+		t.Errorf("%v allocations a row, want none", n)
+	}
+}

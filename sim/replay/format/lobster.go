@@ -1,0 +1,248 @@
+package format
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"regexp"
+	"strconv"
+
+	"tickhive/engine"
+)
+
+// lobster reads a NASDAQ day: message row k and orderbook row k belong together, the book row
+// being the state after the message. Its prices have four digits and its amounts none.
+type lobster struct {
+	messages, books string // paths
+	day             int64
+
+	s         *Survey
+	msg, book *lines
+	last      int64            // ns of the message before
+	open      map[uint64]int64 // shares by order, of a survey
+}
+
+func newLobster(files []string) (Reader, error) {
+	if len(files) != 2 {
+		return nil, fmt.Errorf("replay: lobster takes a message file and an orderbook file, in this order; "+
+			"%d files given", len(files))
+	}
+	day, _ := dayOf(filepath.Base(files[0]))
+	return &lobster{messages: files[0], books: files[1], day: day}, nil
+}
+
+var tickerInName = regexp.MustCompile(`^([A-Za-z]{1,8})_`)
+
+func (l *lobster) Open(s *Survey) (err error) {
+	l.Close()
+	l.s, l.last = s, 0
+	if s.learning() {
+		s.Shape, s.Price.most, s.FixedDigits, l.open = Messages, 4, true, map[uint64]int64{}
+		s.Ignored = "%d hidden executions, crosses and halts: not fed"
+		if m := tickerInName.FindStringSubmatch(filepath.Base(l.messages)); m != nil {
+			s.Pair = pairOf(m[1], "USD")
+		}
+	}
+	if l.msg, err = openLines(l.messages); err != nil {
+		return err
+	}
+	l.book, err = openLines(l.books)
+	return err
+}
+
+func (l *lobster) Close() {
+	l.msg.close()
+	l.book.close()
+	l.msg, l.book = nil, nil
+}
+
+func (l *lobster) Notes() []string { return nil }
+
+func (l *lobster) Next(r *Record) error {
+	r.reset()
+	line, err := l.msg.next()
+	if errors.Is(err, io.EOF) {
+		if _, err := l.book.next(); !errors.Is(err, io.EOF) {
+			return l.book.fail("give the two files of one recording", "the message file has ended at row %d", l.msg.n)
+		}
+		return io.EOF
+	}
+	if err != nil {
+		return err
+	}
+	r.At = l.msg.here(0)
+	if err := parseLobsterMessage(line, r); err != nil {
+		return l.msg.refuse(err)
+	}
+	if r.NS < l.last {
+		return l.msg.fail("sort the rows of both files by time", "time goes back")
+	}
+	l.last = r.NS
+	r.NS += l.day
+	line, err = l.book.next()
+	if errors.Is(err, io.EOF) {
+		return l.book.fail("give the two files of one recording", "the file has ended before message row %d", l.msg.n)
+	}
+	if err != nil {
+		return err
+	}
+	if err := parseLobsterRow(line, r); err != nil {
+		return l.book.refuse(err)
+	}
+	if !l.s.learning() {
+		return nil
+	}
+	l.s.count(r.NS)
+	l.s.Depth = max(l.s.Depth, r.Depth)
+	return l.follow(r)
+}
+
+// follow keeps the open orders of the survey: an id that is added while it is open would
+// leave its first order in the book to the end.
+func (l *lobster) follow(r *Record) error {
+	switch r.Kind {
+	case Place:
+		if _, ok := l.open[r.ID]; ok {
+			return l.msg.fail("remove the line", "order %d is added a second time while it is open", r.ID)
+		}
+		l.open[r.ID] = r.Amount
+	case Cancel:
+		delete(l.open, r.ID)
+	case Reduce, Execute:
+		if l.open[r.ID] -= r.Amount; l.open[r.ID] <= 0 {
+			delete(l.open, r.ID)
+		}
+	default:
+	}
+	return nil
+}
+
+// lobsterKinds are the message types that change the displayed book, from 1 on. 5 (hidden
+// execution), 6 (cross) and 7 (halt) do not.
+var lobsterKinds = [lobsterTypes + 1]Kind{1: Place, 2: Reduce, 3: Cancel, 4: Execute}
+
+const lobsterTypes = 7
+
+// maxLobsterLevels bounds the levels of one orderbook row.
+const maxLobsterLevels = 1000
+
+// lobsterDummy is the price of an unused level, ask positive and bid negative.
+const lobsterDummy = 9_999_999_999
+
+// parseLobsterMessage reads a message; the time is since midnight.
+func parseLobsterMessage(line []byte, m *Record) (err error) {
+	var col [6]cell
+	if n := columns(line, col[:]); n != len(col) {
+		return flawAt(0, "give the message file first, then the orderbook file",
+			"%d columns, a message has 6: time, type, order id, size, price, direction", n)
+	}
+	if m.NS, err = readSeconds(col[0].text); err != nil {
+		return locate(col[0].at, err)
+	}
+	if m.NS >= 2*dayNs {
+		return flawAt(col[0].at, "times of this format are seconds after midnight", "time %s is beyond the day",
+			col[0].text)
+	}
+	kind, err := strconv.Atoi(string(col[1].text))
+	if err != nil || kind < 1 || kind > lobsterTypes {
+		return flawAt(col[1].at, remedyValue, "type %q is not 1 to 7", clip(col[1].text))
+	}
+	if m.Kind = lobsterKinds[kind]; m.Kind == Other {
+		return nil // nothing of it is used, and halts carry other numbers
+	}
+	if m.ID, err = strconv.ParseUint(string(col[2].text), 10, 64); err != nil {
+		return flawAt(col[2].at, remedyValue, "order id %q is not a number", clip(col[2].text))
+	}
+	if m.Amount, err = positiveUnits("size", col[3].text, 0); err != nil {
+		return locate(col[3].at, err)
+	}
+	if m.Price, err = positiveUnits("price", col[4].text, 0); err != nil {
+		return locate(col[4].at, err)
+	}
+	switch string(col[5].text) {
+	case "1":
+		m.Side = engine.Buy
+	case "-1":
+		m.Side = engine.Sell
+	default:
+		return flawAt(col[5].at, remedyValue, "direction %q is not 1 or -1", clip(col[5].text))
+	}
+	return nil
+}
+
+// positiveUnits reads a number above zero in units of 10^-digits.
+func positiveUnits(what string, s []byte, digits int) (int64, error) {
+	d, err := ParseDecimal(s)
+	v := int64(0)
+	if err == nil {
+		v, err = d.Units(digits)
+	}
+	if err == nil && v <= 0 {
+		err = errors.New("must be above zero")
+	}
+	return v, quoted(what, s, err)
+}
+
+// parseLobsterRow reads the used levels of a row, best first.
+func parseLobsterRow(line []byte, r *Record) error {
+	open := [2]bool{true, true}
+	rest, at := line, 0
+	for more := true; more; r.Depth++ {
+		if r.Depth == maxLobsterLevels {
+			return flawAt(len(line)-len(rest), remedyValue, "more than %d levels", maxLobsterLevels)
+		}
+		for _, side := range [2]engine.Side{engine.Sell, engine.Buy} {
+			at = len(line) - len(rest)
+			if !more {
+				return flawAt(len(line)-1, remedyValue,
+					"%d levels and a half: want ask price, ask size, bid price, bid size for each", r.Depth)
+			}
+			var price, size []byte
+			price, rest, more = bytes.Cut(rest, []byte{','})
+			if !more {
+				return flawAt(at, remedyValue, "level %d: a price without a size", r.Depth+1)
+			}
+			size, rest, more = bytes.Cut(rest, []byte{','})
+			l, err := parseLobsterLevel(price, size)
+			if err == nil && l.Amount != 0 {
+				err = addLobsterLevel(r, side, l, open[side])
+			}
+			if err != nil {
+				return locate(at, fmt.Errorf("level %d: %w", r.Depth+1, err))
+			}
+			open[side] = open[side] && l.Amount != 0
+		}
+	}
+	return nil
+}
+
+// addLobsterLevel appends a used level.
+func addLobsterLevel(r *Record, side engine.Side, l Level, open bool) error {
+	levels := r.Levels[side]
+	if !open {
+		return errors.New("a level below an unused one")
+	}
+	if n := len(levels); n > 0 && !Worse(side, l.Price, levels[n-1].Price) {
+		return fmt.Errorf("price %d is not worse than the level before", l.Price)
+	}
+	r.Levels[side] = append(levels, l)
+	return nil
+}
+
+func parseLobsterLevel(price, size []byte) (l Level, err error) {
+	if l.Price, err = strconv.ParseInt(string(bytes.TrimSpace(price)), 10, 64); err != nil {
+		return l, fmt.Errorf("price %q is not a whole number", clip(price))
+	}
+	if l.Amount, err = strconv.ParseInt(string(bytes.TrimSpace(size)), 10, 64); err != nil || l.Amount < 0 {
+		return l, fmt.Errorf("size %q is not a whole number", clip(size))
+	}
+	if l.Price >= lobsterDummy || l.Price <= -lobsterDummy {
+		l.Amount = 0
+	}
+	if l.Amount != 0 && l.Price <= 0 {
+		return l, fmt.Errorf("price %d must be above zero", l.Price)
+	}
+	return l, nil
+}

@@ -1,0 +1,62 @@
+package format
+
+import (
+	"regexp"
+	"strings"
+
+	"tickhive/engine"
+)
+
+// quotes are the currencies that symbols without a separator may end in, longest first,
+// so that BTCUSDT is not read as BTCUSD and a T.
+var quotes = []string{
+	"FDUSD", "USDT", "USDC", "BUSD", "TUSD", "USD", "EUR", "GBP", "JPY", "TRY", "BRL", "AUD", "CAD", "CHF",
+	"BTC", "ETH", "BNB",
+}
+
+// splitSymbol returns the pair code of a symbol like BTCUSDT, btc-usd or XBT/USDT; "" when
+// it cannot split the symbol.
+func splitSymbol(symbol string) string {
+	s := strings.ToUpper(symbol)
+	if base, quote, ok := strings.Cut(strings.NewReplacer("/", "_", "-", "_").Replace(s), "_"); ok {
+		return pairOf(base, quote)
+	}
+	for _, q := range quotes {
+		if base, ok := strings.CutSuffix(s, q); ok && base != "" {
+			return pairOf(base, q)
+		}
+	}
+	return ""
+}
+
+// pairOf is the code BASE_QUOTE, "" when it is not a valid one. A base of one letter
+// (NASDAQ has such tickers) is written twice, because codes have at least two.
+func pairOf(base, quote string) string {
+	base, quote = strings.ToUpper(base), strings.ToUpper(quote)
+	if len(base) == 1 {
+		base += base
+	}
+	code := base + "_" + quote
+	if base == quote || !engine.ValidPairCode(code) {
+		return ""
+	}
+	return code
+}
+
+var symbolInName = regexp.MustCompile(`^[A-Za-z]{2,8}[-_]?(?:fdusd|usdt|usdc|usd|eur|gbp|jpy|btc|eth|` +
+	`FDUSD|USDT|USDC|USD|EUR|GBP|JPY|BTC|ETH)(?:[^A-Za-z]|$)`)
+
+// pairInName is the pair that a file name begins with (btcusd_20161007...), "" when none.
+func pairInName(name string) string {
+	m := symbolInName.FindString(name)
+	return splitSymbol(strings.TrimRight(m, "_-. 0123456789"))
+}
+
+// krakenCode is the pair code of Kraken's name: XBTUSDT, XBT/USDT or, with the old
+// prefixes of currencies and fiat, XXBTZUSD.
+func krakenCode(symbol string) string {
+	if len(symbol) == 8 && symbol[0] == 'X' && (symbol[4] == 'Z' || symbol[4] == 'X') {
+		return pairOf(symbol[1:4], symbol[5:])
+	}
+	return splitSymbol(strings.TrimSpace(symbol))
+}

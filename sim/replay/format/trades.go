@@ -1,0 +1,243 @@
+package format
+
+import (
+	"errors"
+	"io"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// tradeFile is one file of a trades recording, as the survey found it.
+type tradeFile struct {
+	path   string
+	bars   bool
+	length int64 // of a bar, ns
+	first  int64
+	last   int64
+	rows   int
+
+	divisor  int64 // that all its times have in common, ns
+	empty    int   // bars without a trade
+	sideless int   // trades without a side
+}
+
+// trades reads plain files of trades, or of bars where there are none. Coarser bars that were
+// given as well become the candles to compare with.
+type trades struct {
+	files []tradeFile
+	fed   []tradeFile
+	refs  []tradeFile
+
+	s      *Survey
+	todo   []tradeFile // the files after the one that is open
+	file   *tradeFile
+	in     *lines
+	rows   *tradeRows
+	set    int    // of the open file; below 0: it is fed
+	symbol string // of the files before, in a survey
+}
+
+func newTrades(files []string) (Reader, error) {
+	if len(files) == 0 {
+		return nil, errors.New("replay: trades takes at least one file")
+	}
+	t := &trades{}
+	for _, f := range files {
+		t.files = append(t.files, tradeFile{path: f, divisor: dayNs})
+	}
+	return t, nil
+}
+
+func (t *trades) Open(s *Survey) error {
+	t.Close()
+	t.s, t.symbol = s, ""
+	if !s.learning() {
+		t.todo = append(append([]tradeFile(nil), t.fed...), t.refs...)
+		return nil
+	}
+	t.todo = t.files
+	for _, f := range t.files {
+		name := filepath.Base(f.path)
+		switch pair := pairInName(name); {
+		case s.Pair == "":
+			s.Pair = pair
+		case pair != "" && pair != s.Pair:
+			return Position{name, 1, 1}.refuse(remedySymbols, "the file's name tells %s, the names before %s", pair,
+				s.Pair)
+		}
+	}
+	return nil
+}
+
+func (t *trades) Close() {
+	t.in.close()
+	t.in, t.rows = nil, nil
+}
+
+func (t *trades) Next(r *Record) error {
+	r.reset()
+	for {
+		if t.rows == nil {
+			if len(t.todo) == 0 {
+				return t.ended()
+			}
+			if err := t.openFile(); err != nil {
+				return err
+			}
+		}
+		err := t.rows.next(r)
+		if err == nil {
+			return t.took(r)
+		}
+		if errors.Is(err, io.EOF) && t.s.learning() {
+			err = t.file.ended(t.in)
+			t.symbol = t.rows.symbol
+		}
+		if err != nil && !errors.Is(err, io.EOF) {
+			return err
+		}
+		t.Close()
+	}
+}
+
+func (t *trades) openFile() (err error) {
+	t.file, t.todo = &t.todo[0], t.todo[1:]
+	if t.in, err = openLines(t.file.path); err != nil {
+		return err
+	}
+	t.set = len(t.refs) - len(t.todo) - 1
+	t.rows = newTradeRows(t.in, t.s)
+	t.rows.symbol = t.symbol
+	return nil
+}
+
+// took counts a row of a survey, and tells the candles to compare with from the bars to feed.
+func (t *trades) took(r *Record) error {
+	if t.s.learning() {
+		return t.file.take(r, t.in)
+	}
+	if t.set >= 0 {
+		r.Kind, r.Bar.Set = Candle, t.set
+	}
+	return nil
+}
+
+// take counts a row.
+func (f *tradeFile) take(r *Record, in *lines) error {
+	bar := r.Kind == Bar
+	if f.rows == 0 {
+		f.first, f.bars = r.NS, bar
+	} else if f.bars != bar {
+		return in.fail("give them in files of their own", "trades and bars in one file")
+	}
+	f.divisor = gcd(f.divisor, r.NS%dayNs)
+	f.rows++
+	f.last = r.NS
+	switch {
+	case bar && r.Bar.Volume == 0:
+		f.empty++
+	case !bar && !r.Sided:
+		f.sideless++
+	}
+	return nil
+}
+
+// ended ends the survey of the file.
+func (f *tradeFile) ended(in *lines) error {
+	if f.rows == 0 {
+		return in.fail("give a file with rows, or leave it out", "no rows")
+	}
+	if f.bars && f.empty == f.rows {
+		return in.fail(remedyVolume, "no bar has a volume")
+	}
+	f.length = barLength(f.path, f.divisor)
+	return nil
+}
+
+// ended ends the survey of all files.
+func (t *trades) ended() error {
+	if !t.s.learning() {
+		return io.EOF
+	}
+	if err := t.choose(); err != nil {
+		return err
+	}
+	t.s.FirstNs = t.fed[0].first
+	for _, f := range t.fed {
+		t.s.Records += f.rows
+		t.s.LastNs, t.s.StartNs = f.last, f.last
+	}
+	for _, f := range t.refs {
+		t.s.Sets = append(t.s.Sets, Set{f.length})
+	}
+	return io.EOF
+}
+
+// choose splits the files into what is fed and what is compared with: trades are fed, or
+// without any the finest bars.
+func (t *trades) choose() error {
+	finest := int64(0)
+	for _, f := range t.files {
+		if f.bars && (finest == 0 || f.length < finest) {
+			finest = f.length
+		}
+		if !f.bars {
+			finest = -1
+			break
+		}
+	}
+	for _, f := range t.files {
+		if f.bars && f.length != finest {
+			t.refs = append(t.refs, f)
+			continue
+		}
+		if n := len(t.fed); n > 0 && f.first < t.fed[n-1].last {
+			return Position{filepath.Base(f.path), 1, 1}.refuse("give the files in order of time, and none twice",
+				"begins before the file given before it ends")
+		}
+		t.fed = append(t.fed, f)
+	}
+	return nil
+}
+
+func (t *trades) Notes() []string {
+	sideless, empty := 0, 0
+	for _, f := range t.fed {
+		sideless += f.sideless
+		empty += f.empty
+	}
+	notes := noted(nil, sideless, "%d trades without a side: the tick rule decided")
+	return noted(notes, empty, "%d bars without a volume at an unchanged price: nothing was traded")
+}
+
+// lengthByName are words in file names that tell the length of its bars, ns.
+var lengthByName = []struct {
+	word string
+	ns   int64
+}{
+	{"second", secondNs},
+	{"minute", int64(time.Minute)},
+	{"hour", int64(time.Hour)},
+	{"daily", dayNs},
+	{"day", dayNs},
+}
+
+// barLength tells how long the bars of a file are: by its name, else by the largest
+// length that divides all their starts.
+func barLength(file string, divisor int64) int64 {
+	name := strings.ToLower(filepath.Base(file))
+	for _, l := range lengthByName {
+		if strings.Contains(name, l.word) {
+			return l.ns
+		}
+	}
+	return divisor
+}
+
+func gcd(a, b int64) int64 {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}

@@ -1,0 +1,185 @@
+package format
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+)
+
+// column is the meaning of a column of a trades file, or of a member of NDJSON.
+type column int
+
+const (
+	colTime column = iota
+	colPrice
+	colAmount
+	colSide
+	colMaker
+	colOpen
+	colHigh
+	colLow
+	colClose
+	colSymbol
+	colAction
+	colBook
+	columnKinds
+	noColumn column = -1
+)
+
+// columnNames are the names that a header may give the columns. Of several names of one
+// column the first counts; the first of all is the documented one.
+var columnNames = [columnKinds][]string{
+	colTime: {
+		"time", "timestamp", "ts", "t", "datetime", "trade_timestamp", "dealdateutc", "start", "date", "trade_time",
+		"time_of_day", "time_utc", "hour",
+	},
+	colPrice:  {"price", "p"},
+	colAmount: {"amount", "size", "qty", "quantity", "q", "volume", "base_volume", "volumebase", "vol", "v"},
+	colSide:   {"side", "type", "taker_side", "isbuy"},
+	colMaker:  {"is_buyer_maker", "isbuyermaker", "m"},
+	colOpen:   {"open", "o"},
+	colHigh:   {"high", "max", "h"},
+	colLow:    {"low", "min", "l"},
+	colClose:  {"close", "c"},
+	colSymbol: {
+		"symbol", "instrument", "instrument_id", "instrument_name", "instid", "pair", "currency_pair",
+		"currencypaircode", "ticker", "ticker_id", "product_id", "market",
+	},
+	colAction: {"action", "update_action"},
+	colBook:   {"is_snapshot", "issnapshot", "update_type", "first_update_id", "last_update_id", "bids", "asks"},
+}
+
+// maxRanks bounds the names of one column.
+const maxRanks = 16
+
+const (
+	remedyBook    = "give a file of trades: these rows belong to an order book"
+	remedySymbols = "replay one symbol at a time: split the file by its symbols"
+	remedyVolume  = `add a column "volume" with the base amount that each bar traded`
+	remedyLayout  = "the columns, or members, are time,price,amount[,side] or time,open,high,low,close,volume"
+)
+
+// columnNamed returns what a name means, and its rank among the names of that column.
+func columnNamed(name string) (c column, rank int) {
+	name = strings.ToLower(name)
+	for c, names := range columnNames {
+		for rank, n := range names {
+			if n == name {
+				return column(c), rank
+			}
+		}
+	}
+	return noColumn, 0
+}
+
+// field is one named value of a row.
+type field struct {
+	set    bool
+	name   string // as the file writes it; "" without a header
+	rank   int
+	index  int // of the CSV column
+	nameAt int // byte of the line at which the name begins
+	text   []byte
+	at     int // byte of the line at which the text begins
+}
+
+// fields are the values of a row by their meaning. second holds another one of the same
+// meaning, and clock a time of day under a name that means nothing.
+type fields struct {
+	first, second [columnKinds]field
+	ranks         [columnKinds]uint // a bit for each rank that was there
+	clock         field
+}
+
+// add takes a value; of several with one meaning the lowest rank becomes the first. Of two
+// with the same name (the case aside) the file does not say which is meant.
+func (f *fields) add(c column, v field) error {
+	bit := uint(1) << v.rank
+	if f.ranks[c]&bit != 0 {
+		return flawAt(v.nameAt, "keep one of the two", "a second member %q", v.name)
+	}
+	f.ranks[c] |= bit
+	v.set = true
+	switch have := &f.first[c]; {
+	case !have.set:
+		*have = v
+	case v.rank < have.rank:
+		f.second[c], *have = *have, v
+	default:
+		f.second[c] = v
+	}
+	return nil
+}
+
+// used returns the fields that are there.
+func (f *fields) used() (out []*field) {
+	for c := range f.first {
+		for _, v := range []*field{&f.first[c], &f.second[c]} {
+			if v.set {
+				out = append(out, v)
+			}
+		}
+	}
+	return out
+}
+
+// bars reports whether a row has the four prices of a bar.
+func (f *fields) bars() bool {
+	return f.first[colOpen].set && f.first[colHigh].set && f.first[colLow].set && f.first[colClose].set
+}
+
+// check reports names that would be read wrongly.
+func (f *fields) check() error {
+	if book := &f.first[colBook]; book.set {
+		return flawAt(book.nameAt, remedyBook, "%q is part of the updates of an order book", book.name)
+	}
+	if a, b := f.first[colAmount], f.second[colAmount]; b.set {
+		if b.nameAt < a.nameAt {
+			a, b = b, a
+		}
+		return flawAt(b.nameAt, "keep the one with the base amount, and remove or rename the other",
+			"%q and %q: which one is the base amount cannot be told", a.name, b.name)
+	}
+	price := &f.first[colPrice]
+	switch {
+	case price.set && f.bars():
+		return flawAt(price.nameAt, "keep either the price of trades or bars", "%q beside open, high, low and close",
+			price.name)
+	case f.bars() && !f.first[colAmount].set:
+		return flawAt(0, remedyVolume, "bars without a volume")
+	case !price.set && !f.bars():
+		return flawAt(0, remedyLayout, "no price, and not all of open, high, low and close: neither a row nor a header")
+	case !f.first[colAmount].set:
+		return flawAt(0, remedyLayout, "no amount: neither a row nor a header")
+	case !f.first[colTime].set:
+		return flawAt(0, remedyLayout, "no time: neither a row nor a header")
+	}
+	return nil
+}
+
+// splitTime reports a time that two values share: a date and a time of day. kind is how
+// the first one was read, timeNone when it could not be.
+func (f *fields) splitTime(kind timeKind) error {
+	first, other := &f.first[colTime], &f.second[colTime]
+	if !other.set {
+		other = &f.clock
+	}
+	whole := kind != timeNone && kind != timeDayMs && kind != timeWrittenDay
+	if whole || !other.set || bytes.Equal(first.text, other.text) {
+		return nil
+	}
+	day, clock := other, first
+	if kind == timeWrittenDay {
+		day, clock = first, other
+	}
+	return flawAt(clock.at,
+		"join them into one column such as 2026-01-01T10:30:00Z, or remove the one that is no time by itself",
+		"the time is split over the columns %s and %s", day.label(), clock.label())
+}
+
+func (v *field) label() string {
+	if v.name != "" {
+		return `"` + v.name + `"`
+	}
+	return strconv.Itoa(v.index + 1)
+}

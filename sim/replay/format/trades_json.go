@@ -1,0 +1,74 @@
+package format
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+)
+
+// remedyJSON is the remedy of a line that is no JSON object.
+const remedyJSON = "write one whole JSON object a line"
+
+// members takes the members of an NDJSON row. Those that are null say nothing.
+func (r *tradeRows) members(line []byte) error {
+	r.fields = fields{}
+	dec := json.NewDecoder(bytes.NewReader(line))
+	if _, err := dec.Token(); err != nil { // the brace
+		return flawJSON(dec, err)
+	}
+	for dec.More() {
+		token, err := dec.Token()
+		if err != nil {
+			return flawJSON(dec, err)
+		}
+		name := token.(string) // a decoder takes nothing else before a colon
+		nameAt := bytes.LastIndexByte(line[:dec.InputOffset()-1], '"')
+		var value json.RawMessage
+		if err := dec.Decode(&value); err != nil {
+			return flawJSON(dec, err)
+		}
+		v := field{name: name, nameAt: nameAt, text: unquote(value), at: int(dec.InputOffset()) - len(value)}
+		if err := r.member(v, value[0]); err != nil {
+			return err
+		}
+	}
+	if _, err := dec.Token(); err != nil {
+		return flawJSON(dec, err)
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return flawAt(int(dec.InputOffset())-1, remedyJSON, "JSON: something follows the object")
+	}
+	return r.fields.check()
+}
+
+// member takes one member; start is the first byte of its value.
+func (r *tradeRows) member(v field, start byte) error {
+	c, rank := columnNamed(v.name)
+	v.rank = rank
+	switch {
+	case v.name == "s": // S is a side where s is a symbol
+		c = colSymbol
+	case c == colBook:
+	case start == '{' || start == '[' || string(v.text) == "null":
+		return nil
+	}
+	switch {
+	case c != noColumn:
+		return r.fields.add(c, v)
+	case isTimeOfDay(v.text):
+		v.set = true
+		r.fields.clock = v
+	}
+	return nil
+}
+
+// flawJSON tells where a decoder stopped.
+func flawJSON(dec *json.Decoder, err error) error {
+	at := int(dec.InputOffset())
+	var syntax *json.SyntaxError
+	if errors.As(err, &syntax) {
+		at = max(int(syntax.Offset)-1, 0)
+	}
+	return flawAt(at, remedyJSON, "JSON: %v", err)
+}

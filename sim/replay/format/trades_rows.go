@@ -1,0 +1,356 @@
+package format
+
+import (
+	"strings"
+
+	"tickhive/engine"
+	"tickhive/internal/fixed"
+)
+
+// maxColumns bounds one CSV row.
+const maxColumns = 64
+
+// tradeRows reads CSV or NDJSON rows of trades or bars.
+type tradeRows struct {
+	s      *Survey
+	in     *lines
+	day    int64
+	hasDay bool
+
+	known  bool // the columns of a CSV file are
+	json   bool // the file is NDJSON
+	width  int  // columns that every CSV row has
+	cells  [maxColumns]cell
+	fields fields
+	used   []*field // the fields of a CSV file
+
+	units  [maxRanks]timeKind // of the time, by the rank of its name
+	symbol string             // of the rows before
+	last   int64
+	rows   int
+}
+
+func newTradeRows(in *lines, s *Survey) *tradeRows {
+	r := &tradeRows{in: in, s: s}
+	r.day, r.hasDay = dayOf(in.file)
+	return r
+}
+
+// next reads the next row; io.EOF after the last.
+func (r *tradeRows) next(rec *Record) error {
+	for {
+		line, err := r.in.next()
+		if err != nil {
+			return err
+		}
+		if ok, err := r.parse(line, rec); ok || err != nil {
+			return r.in.refuse(err)
+		}
+	}
+}
+
+// parse reads a line; ok is false for a header.
+func (r *tradeRows) parse(line []byte, rec *Record) (ok bool, err error) {
+	if r.json = r.json || line[0] == '{' && !r.known; r.json != (line[0] == '{') {
+		return false, flawAt(0, "give CSV and JSON in files of their own", "CSV and JSON in one file")
+	}
+	switch {
+	case r.json:
+		err = r.members(line)
+	case !r.known:
+		var header bool
+		if header, err = r.header(line); header {
+			return false, err
+		}
+	default:
+		err = r.split(line)
+	}
+	if err == nil {
+		err = r.row(rec)
+	}
+	return true, err
+}
+
+// header learns the columns from the first line: from their names, or from how many
+// there are.
+func (r *tradeRows) header(line []byte) (bool, error) {
+	r.width = columns(line, r.cells[:])
+	if r.width > maxColumns {
+		return true, flawAt(0, remedyLayout, "%d columns, at most %d", r.width, maxColumns)
+	}
+	r.known = true
+	if looksLikeTime(unquote(r.cells[0].text)) {
+		return false, r.plain(line)
+	}
+	for i := range r.cells[:r.width] {
+		v := field{name: string(unquote(r.cells[i].text)), index: i, nameAt: r.cells[i].at}
+		c, rank := columnNamed(v.name)
+		if c == noColumn {
+			continue
+		}
+		v.rank = rank
+		if err := r.fields.add(c, v); err != nil {
+			return true, err
+		}
+	}
+	return true, r.fields.check()
+}
+
+// looksLikeTime distinguishes the first cell of a row from a header's first cell.
+func looksLikeTime(s []byte) bool {
+	if _, err := ParseDecimal(s); err == nil || isTimeOfDay(s) {
+		return true
+	}
+	_, _, err := readDate(s)
+	return err == nil
+}
+
+// plain takes the documented columns of a file without a header.
+func (r *tradeRows) plain(line []byte) error {
+	order := []column{colTime, colPrice, colAmount, colSide}
+	_, err := ParseDecimal(r.cells[min(3, maxColumns-1)].text)
+	switch {
+	case r.width == 6:
+		order = []column{colTime, colOpen, colHigh, colLow, colClose, colAmount}
+	case r.width < 3:
+		return flawAt(0, remedyLayout, "%d columns", r.width)
+	case r.width == 5 && err == nil:
+		return flawAt(0, remedyVolume, "5 columns of numbers: bars without a volume")
+	case r.width > 6 && err == nil:
+		return flawAt(0, remedyLayout, "%d columns without a header", r.width)
+	}
+	for i, c := range order[:min(len(order), r.width)] {
+		r.fields.first[c] = field{set: true, index: i}
+	}
+	return r.split(line)
+}
+
+// split takes the cells of a CSV row. A row with more or fewer columns than the others is
+// cut short, or has a comma too many: its values would be taken for others.
+func (r *tradeRows) split(line []byte) error {
+	n := columns(line, r.cells[:])
+	for i := r.width; i < min(n, maxColumns); i++ {
+		if len(r.cells[i].text) > 0 {
+			return flawAt(r.cells[i].at, "remove what is too much, or quote nothing and write decimals with a point",
+				"%d columns, the rows before have %d", n, r.width)
+		}
+	}
+	if n < r.width || n > maxColumns {
+		return flawAt(len(line)-1, "complete the row or remove it", "%d columns, the rows before have %d", n, r.width)
+	}
+	if r.used == nil {
+		r.used = r.fields.used()
+	}
+	for _, v := range r.used {
+		v.text, v.at = unquote(r.cells[v.index].text), r.cells[v.index].at
+	}
+	return nil
+}
+
+// row makes a record of the row's values.
+func (r *tradeRows) row(rec *Record) (err error) {
+	f := &r.fields.first
+	if rec.NS, err = r.time(); err != nil {
+		return err
+	}
+	if err := r.oneMarket(); err != nil {
+		return err
+	}
+	switch {
+	case f[colPrice].set:
+		err = r.trade(rec)
+	case r.rows > 0 && rec.NS == r.last:
+		err = flawAt(f[colTime].at, "remove one of them", "the same time as the bar before")
+	default:
+		err = r.bar(rec)
+	}
+	r.last = rec.NS
+	r.rows++
+	return err
+}
+
+// time reads the row's time, which must be whole, in the unit of the rows before and not
+// before theirs.
+func (r *tradeRows) time() (int64, error) {
+	v := &r.fields.first[colTime]
+	ns, kind, err := readTime(v.text, r.day, r.hasDay)
+	if kind == timeWrittenDay && r.known {
+		r.findClock(v.index)
+	}
+	if split := r.fields.splitTime(kind); split != nil {
+		return 0, split
+	}
+	if err != nil {
+		return 0, v.noTime(err)
+	}
+	switch unit := r.units[v.rank]; {
+	case kind == timeDayMs && unit == timeNone && undashed(v.text) != "":
+		return 0, flawAt(v.at, "write "+undashed(v.text)+", or milliseconds of the file's day",
+			"time %q: a date without dashes reads as a number", clip(v.text))
+	case unit != timeNone && unit != kind.oneUnit():
+		return 0, flawAt(v.at, "write all times of the file in one unit", "time %q is %s, the rows before have %s",
+			clip(v.text), kind, unit)
+	case ns < r.last:
+		return 0, flawAt(v.at, "sort the rows by time", "time goes back: rows must be in order of time")
+	}
+	r.units[v.rank] = kind.oneUnit()
+	return ns, nil
+}
+
+// noTime tells what a value is that is no time, as far as it can be told.
+func (v *field) noTime(err error) error {
+	if c, _ := columnNamed(string(v.text)); c != noColumn {
+		return flawAt(v.at, "remove the line, or give joined files one by one", "time %q: a second header",
+			clip(v.text))
+	}
+	if isTimeOfDay(v.text) {
+		return flawAt(v.at, remedyTime, "time %q is a time of day without its date", clip(v.text))
+	}
+	return locate(v.at, err)
+}
+
+// findClock looks for a time of day in the other columns of a CSV row.
+func (r *tradeRows) findClock(day int) {
+	r.fields.clock = field{}
+	for i := range r.cells[:r.width] {
+		if i != day && isTimeOfDay(unquote(r.cells[i].text)) {
+			r.fields.clock = field{set: true, index: i, text: r.cells[i].text, at: r.cells[i].at}
+			return
+		}
+	}
+}
+
+// oneMarket refuses rows of another symbol, and rows that are no trades.
+func (r *tradeRows) oneMarket() error {
+	if v := &r.fields.first[colAction]; v.set {
+		switch strings.ToLower(string(v.text)) {
+		case "", "t", "f", "trade", "fill", "match":
+		default:
+			return flawAt(v.at, remedyBook, "%s %q is no trade", v.name, clip(v.text))
+		}
+	}
+	v := &r.fields.first[colSymbol]
+	switch {
+	case !v.set || len(v.text) == 0 || strings.EqualFold(r.symbol, string(v.text)):
+	case r.symbol == "":
+		r.symbol = string(v.text)
+	default:
+		return flawAt(v.at, remedySymbols, "symbol %q, the rows before are of %q", clip(v.text), clip([]byte(r.symbol)))
+	}
+	return nil
+}
+
+// trade reads a trade.
+func (r *tradeRows) trade(rec *Record) error {
+	f := &r.fields.first
+	rec.Kind, rec.At = Trade, r.in.here(f[colPrice].at)
+	price, err := positive("price", f[colPrice].text)
+	if err != nil {
+		return locate(f[colPrice].at, err)
+	}
+	amount, err := positive("amount", f[colAmount].text)
+	if err != nil {
+		return locate(f[colAmount].at, err)
+	}
+	if rec.Price, err = r.s.Price.units(price, rec.At); err != nil {
+		return err
+	}
+	if rec.Amount, err = r.s.Amount.units(amount, r.in.here(f[colAmount].at)); err != nil {
+		return err
+	}
+	if rec.Side, rec.Sided, err = readSide(&f[colSide]); err != nil || !f[colMaker].set {
+		return err
+	}
+	side, ok, err := readMaker(&f[colMaker])
+	if err == nil && ok && rec.Sided && side != rec.Side {
+		err = flawAt(f[colMaker].at, "remove one of the two, so that the side is the taker's",
+			"%s %s and %s %s contradict each other",
+			f[colSide].name, f[colSide].text, f[colMaker].name, f[colMaker].text)
+	}
+	if ok && !rec.Sided {
+		rec.Side, rec.Sided = side, true
+	}
+	return err
+}
+
+// readSide reads the taker's side.
+func readSide(v *field) (side engine.Side, ok bool, err error) {
+	switch strings.ToLower(string(v.text)) {
+	case "":
+		return 0, false, nil
+	case "buy", "b", "true":
+		return engine.Buy, true, nil
+	case "sell", "s", "false":
+		return engine.Sell, true, nil
+	case "bid", "ask":
+		return 0, false, flawAt(v.at, "give a file of trades whose side is the taker's, buy or sell",
+			"side %q is a side of an order book", clip(v.text))
+	}
+	return 0, false, flawAt(v.at, "write the taker's side, buy or sell, or nothing", "side %q is not buy or sell",
+		clip(v.text))
+}
+
+// readMaker reads whether the buyer was the maker.
+func readMaker(v *field) (side engine.Side, ok bool, err error) {
+	switch strings.ToLower(string(v.text)) {
+	case "":
+		return 0, false, nil
+	case "true", "1":
+		return engine.Sell, true, nil
+	case "false", "0":
+		return engine.Buy, true, nil
+	}
+	return 0, false, flawAt(v.at, "write true or false, or nothing", "is_buyer_maker %q is not true or false",
+		clip(v.text))
+}
+
+// bar reads the prices and the volume of a bar.
+func (r *tradeRows) bar(rec *Record) error {
+	f := &r.fields.first
+	at := f[colOpen].at
+	rec.Kind, rec.At, rec.Bar.Trades = Bar, r.in.here(at), -1
+	var prices [4]Decimal
+	var err error
+	for i, c := range []column{colOpen, colHigh, colLow, colClose} {
+		if prices[i], err = positive(columnNames[c][0], f[c].text); err != nil {
+			return locate(f[c].at, err)
+		}
+	}
+	v := &f[colAmount]
+	if len(v.text) == 0 {
+		return flawAt(v.at, remedyVolume, "bars without a volume: it is empty here")
+	}
+	volume, err := notNegative("volume", v.text)
+	if err != nil {
+		return locate(v.at, err)
+	}
+	if err := r.s.prices(rec, prices, volume, r.in.here(v.at)); err != nil {
+		return err
+	}
+	switch open, high, low, last := prices[0].v, prices[1].v, prices[2].v, prices[3].v; {
+	case low.Cmp(open) > 0 || low.Cmp(last) > 0 || high.Cmp(open) < 0 || high.Cmp(last) < 0:
+		return flawAt(at, "check the order of the columns: time,open,high,low,close,volume",
+			"open and close are not between low and high")
+	case volume.v.Sign() == 0 && low != high:
+		return flawAt(v.at, "give the bar's volume, or remove the bar", "a price that moves with a volume 0")
+	}
+	if volume.v.Sign() > 0 {
+		r.s.Amount.takeShared(volume, tradesOf(&prices), r.in.here(v.at))
+	}
+	return nil
+}
+
+// tradesOf returns how many trades Path makes of a bar whose digits are not known yet.
+func tradesOf(p *[4]Decimal) int64 {
+	open, near, far, last := p[0].v, p[1].v, p[2].v, p[3].v
+	if open.Sub(far).Cmp(near.Sub(open)) < 0 {
+		near, far = far, near
+	}
+	n := int64(1)
+	for _, step := range [][2]fixed.I128{{open, near}, {near, far}, {far, last}} {
+		if step[0] != step[1] {
+			n++
+		}
+	}
+	return n
+}
