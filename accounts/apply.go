@@ -11,6 +11,9 @@ import (
 // position after which the change applies.
 func (k Kind) gates() bool { return k == SetInviter || k == PatchUser || k == Configure }
 
+// moves reports whether a record moves money into or out of the exchange.
+func (k Kind) moves() bool { return k == Withdraw || k == Deposit || k == AddProfit }
+
 // takeStage takes the money of a withdrawal out of the balance at once, so that no order can
 // hold it while the record waits for the engine's journal and its own log. For a deposit or a
 // profit it reserves room, so that no order takes the room meanwhile.

@@ -122,6 +122,8 @@ func (t ProfitType) number() string {
 		return "40"
 	case APITradeProfitPayment:
 		return "50"
+	case StakeAccrual:
+		return "100"
 	}
-	return "100"
+	return ""
 }

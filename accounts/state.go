@@ -83,8 +83,7 @@ func (s *State) planLocked(nowNs int64, cmd *Command) (Record, *refuse.Refusal) 
 		return Record{}, reject
 	}
 	rec.Rules = RulesVersion
-	switch rec.Kind {
-	case Withdraw, Deposit, AddProfit:
+	if rec.Kind.moves() {
 		s.takeStage(&rec)
 	}
 	return rec, nil

@@ -38,6 +38,7 @@ func (k *keys) spend(n int) {
 // A key that has reached its limit can only cancel orders, singly and all at once. Other keys,
 // also those of the same user, are not affected.
 func TestAKeyAtItsLimitCanStillCancel(t *testing.T) {
+	t.Parallel()
 	h, a, b := traded(t)
 	const order = `{"side":"buy","currencyPairCode":"BTC_USDT","amount":1,"price":10}`
 	first := a.place(order)

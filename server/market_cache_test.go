@@ -84,6 +84,7 @@ func TestHead(t *testing.T) {
 // The ETag changes exactly when the body does: in a run with changes of every kind, equal
 // bodies have equal tags and different bodies have different tags. X-Seq never decreases.
 func TestTagsFollowBodies(t *testing.T) {
+	t.Parallel()
 	m := newTraded(t)
 	tags, bodies := map[string]string{}, map[string]string{}
 	seqs := map[string]string{}

@@ -138,6 +138,7 @@ func (a aggTrades) ids() (ids []int64) {
 // The answer has the newest `limit` trades of the filtered set, then splits them by side. Large
 // answers are written in pieces and have the same text.
 func TestHistoricalTrades(t *testing.T) {
+	t.Parallel()
 	m := newMarket(t)
 	m.pair("BTC_USDT", 2, 8)
 	const n = 6000

@@ -13,6 +13,7 @@ import (
 // A page of trades that is patched from an earlier view's page has the same bytes as a freshly
 // rendered page, however many views were read, and while retention drops trades too.
 func TestPatchedPagesOfTradesAreThoseMadeAnew(t *testing.T) {
+	t.Parallel()
 	for _, keep := range []int{1, 50, 100, 150, 10_000} {
 		seed := rand.Uint64()
 		rng := rand.New(rand.NewPCG(seed, 1))
@@ -57,6 +58,7 @@ func TestPatchedPagesOfTradesAreThoseMadeAnew(t *testing.T) {
 // A document over all pairs that is patched from the previous one has the same bytes and tag
 // as a freshly joined one, while rows appear, disappear and change their length.
 func TestPatchedDocumentsOverAllPairsAreThoseJoinedAnew(t *testing.T) {
+	t.Parallel()
 	const pairs = 40
 	for round := range 6 {
 		seed := rand.Uint64()

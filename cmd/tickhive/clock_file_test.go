@@ -7,6 +7,7 @@ import (
 
 // The journal has no record of a move of the virtual clock, but the response has confirmed it.
 func TestAVirtualClockDoesNotGoBackWithTheProcess(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	first := startEmpty(t, "--data-dir", dir)
 	first.pair("BTC_USDT")

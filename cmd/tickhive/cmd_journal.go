@@ -11,6 +11,8 @@ import (
 	"slices"
 
 	"tickhive/engine"
+	"tickhive/internal/datadir"
+	"tickhive/internal/exchange"
 	"tickhive/internal/wal"
 	"tickhive/marketdata/replica"
 )
@@ -40,6 +42,9 @@ func engineDir(dir string) (string, error) {
 	return "", fmt.Errorf("%s is not a directory", dir)
 }
 
+// verifyLook is the number of records between two reports of progress.
+const verifyLook = 4096
+
 // errPassed ends a verification whose seq lies inside a command.
 var errPassed = errors.New("no command ends at that seq")
 
@@ -55,27 +60,26 @@ func (c *journalVerifyCmd) Run(p *program) error {
 	if err != nil {
 		return err
 	}
-	log := engineLog(dir)
-	meta, err := readMeta(filepath.Dir(dir))
+	log := exchange.EngineLog(dir)
+	meta, err := datadir.ReadMeta(filepath.Dir(dir))
 	if err != nil {
 		return err
 	}
 	skips := replica.Skips{}
 	r, first, err := c.begin(log, replica.Options{Engine: meta.Engine, Market: meta.Market, Skips: skips})
 	if err != nil {
-		return explainDamage(err)
+		return exchange.ExplainDamage(err)
 	}
 	open := func() (*wal.Reader, error) { return wal.OpenReader(log.FS, log.Dir, log.Options, r.Pos+1) }
-	if err := collectSkips(skips, open); err != nil {
-		return explainDamage(err)
+	if err := exchange.CollectSkips(skips, open); err != nil {
+		return exchange.ExplainDamage(err)
 	}
 	rd, err := open()
 	if err != nil {
-		return explainDamage(err)
+		return exchange.ExplainDamage(err)
 	}
 	defer func() { _ = rd.Close() }()
-	_, total := rd.Progress()
-	bar := newProgress(p.err, "verify", total, c.Quiet)
+	bar := newProgress(p.err, "verify", c.Quiet)
 	sum := seqSum(r.Core)
 	if c.At != 0 && sum > c.At {
 		return fmt.Errorf("seq %d is before the oldest state that is kept, which is at seq %d (journal.keep = all keeps everything)", c.At, sum)
@@ -84,9 +88,8 @@ func (c *journalVerifyCmd) Run(p *program) error {
 	err = nil
 	if c.At == 0 || sum < c.At {
 		err = r.Replay(rd, 0, func() error {
-			if n++; n%recoverLook == 0 {
-				done, _ := rd.Progress()
-				bar.set(done)
+			if n++; n%verifyLook == 0 {
+				bar.Set(rd.Progress())
 			}
 			if c.At == 0 {
 				return nil
@@ -100,12 +103,12 @@ func (c *journalVerifyCmd) Run(p *program) error {
 			return nil
 		})
 	}
-	bar.end()
+	bar.Done()
 	if errors.Is(err, errPassed) {
 		return fmt.Errorf("seq %d lies inside the command of record %d, which ends at seq %d", c.At, r.Pos, sum)
 	}
 	if err != nil {
-		return explainPoison(explainDamage(err), filepath.Dir(dir))
+		return exchange.ExplainPoison(exchange.ExplainDamage(err), filepath.Dir(dir))
 	}
 	if c.At != 0 && seqSum(r.Core) != c.At {
 		return fmt.Errorf("seq %d is beyond the end of the journal, which is at seq %d", c.At, seqSum(r.Core))
@@ -177,10 +180,10 @@ func (c *journalDumpCmd) Run(p *program) error {
 	if err != nil {
 		return err
 	}
-	log := engineLog(dir)
+	log := exchange.EngineLog(dir)
 	rd, err := wal.OpenReader(log.FS, log.Dir, log.Options, c.From)
 	if err != nil {
-		return explainDamage(err)
+		return exchange.ExplainDamage(err)
 	}
 	defer func() { _ = rd.Close() }()
 	enc := json.NewEncoder(p.out)
@@ -190,7 +193,7 @@ func (c *journalDumpCmd) Run(p *program) error {
 			return nil
 		}
 		if err != nil {
-			return explainDamage(err)
+			return exchange.ExplainDamage(err)
 		}
 		var cmd engine.Command
 		line := map[string]any{"record": rec.Seq, "file": filepath.Base(rec.File), "offset": rec.Offset, "bytes": len(rec.Payload)}

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"tickhive/hive"
+	"tickhive/internal/exchange"
 	"tickhive/internal/vfs"
 	"tickhive/internal/wal"
 )
@@ -27,7 +28,7 @@ func verifyHive(out io.Writer, dir string) error {
 		}
 	}
 	if err != nil {
-		return explainDamage(err)
+		return exchange.ExplainDamage(err)
 	}
 	defer func() { _ = rd.Close() }()
 	first := chain.Len() + 1
@@ -37,7 +38,7 @@ func verifyHive(out io.Writer, dir string) error {
 			break
 		}
 		if err != nil {
-			return explainDamage(err)
+			return exchange.ExplainDamage(err)
 		}
 		rec, err := hive.DecodeRecord(raw.Payload)
 		if err != nil {

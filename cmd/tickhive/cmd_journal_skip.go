@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 
 	"tickhive/accounts"
 	"tickhive/engine"
-	"tickhive/internal/vfs"
+	"tickhive/internal/datadir"
+	"tickhive/internal/exchange"
 	"tickhive/internal/wal"
 	"tickhive/marketdata/replica"
 )
@@ -23,15 +23,12 @@ type journalSkipCmd struct {
 
 // Run holds the directory's lock, so that no process can use the directory meanwhile.
 func (c *journalSkipCmd) Run(p *program) error {
-	if _, err := os.Stat(filepath.Join(c.Dir, "meta.json")); err != nil {
-		return fmt.Errorf("journal skip: %s is not a data directory: %w", c.Dir, err)
-	}
-	lock, err := vfs.OS{}.Lock(filepath.Join(c.Dir, "LOCK"), vfs.Self())
+	d, err := datadir.Repair(c.Dir)
 	if err != nil {
-		return fmt.Errorf("journal skip: the directory is in use, stop its program first: %w", err)
+		return fmt.Errorf("journal skip: %w", err)
 	}
-	behind, err := c.skip()
-	if err = errors.Join(err, lock.Close()); err != nil {
+	behind, err := c.skip(d)
+	if err = errors.Join(err, d.Unlock()); err != nil {
 		return fmt.Errorf("journal skip: %w", err)
 	}
 	fmt.Fprintf(p.out, "record %d is left out from the next start on; the %d records behind it are carried out as if it had never been sent\n", c.At, behind)
@@ -39,32 +36,27 @@ func (c *journalSkipCmd) Run(p *program) error {
 }
 
 // skip checks the position and appends the skip. It returns the number of records after c.At.
-func (c *journalSkipCmd) skip() (behind uint64, err error) {
-	d := dataDir{path: c.Dir}
-	if err := d.load(); err != nil {
-		return 0, err
-	}
-	if d.meta.Filling {
+func (c *journalSkipCmd) skip(d *datadir.Dir) (behind uint64, err error) {
+	if d.Filling() {
 		return 0, errors.New("the directory was never filled to its end, and the next start begins it over")
 	}
-	dir := engineLog(d.sub("engine"))
-	if err := c.covered(dir, d.sub("accounts")); err != nil {
-		return 0, explainDamage(err)
+	dir := exchange.EngineLog(d.Sub("engine"))
+	if err := c.covered(dir, d.Sub("accounts")); err != nil {
+		return 0, exchange.ExplainDamage(err)
 	}
 	log, err := wal.Open(dir.FS, dir.Dir, dir.Options)
 	if err != nil {
-		return 0, explainDamage(err)
+		return 0, exchange.ExplainDamage(err)
 	}
 	defer func() { err = errors.Join(err, log.Close()) }()
 	last := log.LastSeq()
 	record, err := c.record(log)
 	if err != nil {
-		return 0, explainDamage(err)
+		return 0, exchange.ExplainDamage(err)
 	}
 	// Streams may have shown events of the record. Without it the seqs belong to another
 	// history, so the next start makes a new epoch.
-	d.meta.Epoch = ""
-	if err := d.save(); err != nil {
+	if err := d.ForgetEpoch(); err != nil {
 		return 0, err
 	}
 	if _, err := log.Append([][]byte{record}); err != nil {

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"tickhive/accounts"
+	"tickhive/internal/exchange"
 	"tickhive/internal/vfs"
 	"tickhive/internal/wal"
 )
@@ -23,7 +24,7 @@ func isStoreDir(dir string) bool {
 func verifyStore(out io.Writer, dir string) error {
 	rd, err := wal.OpenReader(vfs.OS{}, dir, wal.Options{NoLock: true, RecordVersion: accounts.RecordVersion}, 0)
 	if err != nil {
-		return explainDamage(err)
+		return exchange.ExplainDamage(err)
 	}
 	defer func() { _ = rd.Close() }()
 	first, last := uint64(0), uint64(0)
@@ -33,7 +34,7 @@ func verifyStore(out io.Writer, dir string) error {
 			break
 		}
 		if err != nil {
-			return explainDamage(err)
+			return exchange.ExplainDamage(err)
 		}
 		if first == 0 {
 			first = rec.Seq

@@ -6,9 +6,10 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
-	"tickhive/engine"
 	"tickhive/engine/sequencer"
+	"tickhive/internal/exchange"
 	"tickhive/sim/replay"
 )
 
@@ -29,14 +30,11 @@ type replayCmd struct {
 // Run feeds the files once the server is ready and prints the results of the comparisons on
 // standard output. Without a configured data directory it uses a temporary one.
 func (c *replayCmd) Run(p *program) error {
-	g := newProgress(p.err, "replay", 1, c.Quiet)
+	g := newProgress(p.err, "replay", c.Quiet)
 	r, err := replay.New(replay.Options{
 		Format: c.Format, Files: c.Files, Pair: c.Pair, Digits: c.Digits, Speed: c.Speed, From: c.From,
 		Loop: c.Loop, Check: c.Check,
-		Progress: func(q replay.Progress) {
-			g.total = int64(max(q.Total, 1))
-			g.set(int64(q.Done))
-		},
+		Progress: func(q replay.Progress) { g.Set(int64(q.Done), int64(q.Total)) },
 	})
 	if err != nil {
 		return err
@@ -55,18 +53,20 @@ func (c *replayCmd) Run(p *program) error {
 
 // drive starts the exchange, feeds the files and stops the exchange.
 func (c *replayCmd) drive(p *program, cfg *Config, r *replay.Replay, g *progress, signals processSignals) error {
-	x, err := newExchange(p, cfg, c.Quiet)
+	o, err := cfg.exchangeOptions(p, c.Quiet)
 	if err != nil {
 		return err
 	}
-	defer x.follow(signals)()
-	if up, err := x.startBefore(signals.stop); !up {
+	reload := reloads{log: o.Log}
+	defer reload.follow(signals)()
+	s, x, err := p.start(o, signals.stop)
+	if x == nil {
 		return err
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	finished := make(chan error, 1)
-	go func() { finished <- c.feed(ctx, x, r, g) }()
+	go func() { finished <- c.feed(ctx, p, o, x, r, g) }()
 	var sig os.Signal // nil: all files were fed
 	select {
 	case err = <-finished:
@@ -77,7 +77,7 @@ func (c *replayCmd) drive(p *program, cfg *Config, r *replay.Replay, g *progress
 		cancel()
 		err = <-finished
 	}
-	return errors.Join(err, x.stopBefore(sig, signals.stop))
+	return errors.Join(err, s.stop(sig))
 }
 
 // replayKeys lists the keys whose values a replay sets itself.
@@ -104,7 +104,7 @@ func (c *replayCmd) replayConfig(p *program, startNs int64) (*Config, error) {
 	for _, k := range replayKeys {
 		c.Set = append(c.Set, k.key+"="+k.value)
 	}
-	c.Set = append(c.Set, "clock.start="+timeText(startNs))
+	c.Set = append(c.Set, "clock.start="+time.Unix(0, startNs).UTC().Format(time.RFC3339Nano))
 	cfg, err := c.config(p)
 	if err != nil {
 		return nil, err
@@ -128,67 +128,34 @@ func (c *replayCmd) temporary(p *program, cfg *Config) (leave func() error, err 
 }
 
 // feed adds the pair, runs the files and prints the report.
-func (c *replayCmd) feed(ctx context.Context, x *exchange, r *replay.Replay, g *progress) error {
+func (c *replayCmd) feed(ctx context.Context, p *program, o exchange.Options, x *exchange.Running, r *replay.Replay, g *progress) error {
 	spec := r.PairSpec()
-	id, err := x.addReplayPair(&spec)
+	id, err := x.AddPair(&spec)
 	if err != nil {
-		return err
+		return fmt.Errorf("replay: %w", err)
 	}
-	taker, err := x.accounts.stranger("replay")
+	taker, err := x.Stranger("replay")
 	if err != nil {
 		return err
 	}
 	r.UseTaker(taker)
-	report, err := r.Run(ctx, &x.gate, id, &replay.HTTP{
-		Context: ctx, BaseURL: "http://" + x.publicLn.Addr().String(), Pair: spec.Code,
+	report, err := r.Run(ctx, x, id, &replay.HTTP{
+		Context: ctx, BaseURL: "http://" + x.PublicAddr(), Pair: spec.Code,
 		DigitsPrice: spec.DigitsPrice, DigitsAmount: spec.DigitsAmount,
 	})
-	g.end()
+	g.Done()
 	for _, line := range report.Lines() {
-		fmt.Fprintln(x.p.out, line)
+		fmt.Fprintln(p.out, line)
 	}
 	for _, note := range report.Notes() {
-		x.log.Info("replay", "note", note)
+		o.Log.Info("replay", "note", note)
 	}
-	x.log.Info("replay", "records", report.Records, "orders", report.Placed, "trades", report.Trades, "refused", report.Refused)
+	o.Log.Info("replay", "records", report.Records, "orders", report.Placed, "trades", report.Trades, "refused", report.Refused)
 	switch {
 	case errors.Is(err, context.Canceled):
 		return nil
 	case errors.Is(err, sequencer.ErrTimeBack):
-		return fmt.Errorf("%w: the files begin before the last record of the data directory %s: begin another --data-dir", err, x.cfg.Data.Dir)
+		return fmt.Errorf("%w: the files begin before the last record of the data directory %s: begin another --data-dir", err, o.Dir)
 	}
 	return err
-}
-
-// addReplayPair adds the recorded pair and its currencies, or uses those that the data
-// directory already has.
-func (x *exchange) addReplayPair(spec *engine.Instrument) (engine.PairID, error) {
-	if v := x.feed.Board().Load().Lookup(spec.Code); v != nil {
-		return v.Instrument.ID, nil
-	}
-	var b sequencer.Batch
-	for _, symbol := range []string{spec.Base, spec.Quote} {
-		if x.feed.Board().Load().Asset(symbol) == nil {
-			a := AssetConfig{Symbol: symbol}
-			b.Commands = append(b.Commands, engine.Command{Kind: engine.SetAsset, Pair: engine.ControlPair, Asset: a.asset()})
-		}
-	}
-	b.Commands = append(b.Commands, engine.Command{Kind: engine.AddPair, Pair: engine.ControlPair, Instrument: spec})
-	var id engine.PairID
-	refused := engine.NotRejected
-	b.Collect = func(_ int, _ *engine.Command, events []engine.Event) {
-		switch e := &events[0]; e.Kind {
-		case engine.EventPair:
-			id = e.Pair
-		case engine.EventRejected:
-			refused = e.Reason
-		}
-	}
-	if err := x.gate.Submit(&b); err != nil {
-		return 0, fmt.Errorf("replay: pair %s: %w", spec.Code, err)
-	}
-	if refused != engine.NotRejected {
-		return 0, fmt.Errorf("replay: pair %s: %s", spec.Code, refused)
-	}
-	return id, nil
 }

@@ -276,12 +276,16 @@ type crashFound struct{ kills, tornTail, snapshot, rotation, recovery, orders, t
 // sync policy, kill -9 at any moment loses nothing that was acknowledged, ids continue without
 // gap or reuse, and the state equals an independent replay of the log.
 func TestKillNineLosesNothingAcknowledged(t *testing.T) {
+	t.Parallel()
 	kills := map[string]int{"always": 7, "interval": 3}
 	if os.Getenv("TICKHIVE_SOAK") == "1" {
 		kills = map[string]int{"always": 200, "interval": 50}
 	}
 	for policy, n := range kills {
-		t.Run(policy, func(t *testing.T) { killLoop(t, policy, n) })
+		t.Run(policy, func(t *testing.T) {
+			t.Parallel()
+			killLoop(t, policy, n)
+		})
 	}
 }
 

@@ -28,6 +28,7 @@ type example struct{ where, kind, text string }
 // Every example of the documentation page and of the README's first look works against the
 // program with its default settings.
 func TestExamplesRun(t *testing.T) {
+	t.Parallel()
 	in := start(t, "--backfill", "3h", "--set", "rate.allow=127.0.0.1")
 	user := in.call(200, "POST", "/users", `{"nickname":"reader"}`)["id"].(string)
 	for _, c := range []string{"USDT", "BTC"} {
@@ -125,6 +126,7 @@ func TestTourNamesEveryRoute(t *testing.T) {
 
 // The JavaScript class runs each of its methods once against the program.
 func TestJavaScriptClient(t *testing.T) {
+	t.Parallel()
 	in := start(t, "--backfill", "3h")
 	user := in.call(200, "POST", "/users", `{"nickname":"js"}`)["id"].(string)
 	in.call(200, "POST", "/users/"+user+"/deposits", `{"currencyCode":"USDT","amount":1000}`)

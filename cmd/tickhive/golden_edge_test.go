@@ -87,7 +87,7 @@ func (g *golden) edge(w people) {
 func (g *golden) pages() {
 	g.area = "pages"
 	skip := regexp.MustCompile(`^/(api|udf|v1|ws)(/|$)`)
-	for _, r := range g.x.public.Routes() {
+	for _, r := range g.opened.Public().Routes() {
 		if skip.MatchString(r.Path) {
 			continue
 		}

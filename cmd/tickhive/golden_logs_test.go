@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -21,6 +20,8 @@ import (
 	"testing"
 
 	"tickhive/engine"
+	"tickhive/internal/datadir"
+	"tickhive/internal/exchange"
 	"tickhive/internal/vfs"
 	"tickhive/internal/wal"
 	"tickhive/marketdata/replica"
@@ -185,12 +186,12 @@ func (g *golden) snapshots() {
 	for _, dir := range []string{"accounts", "launchpad", "hive"} {
 		g.snapshot(dir)
 	}
-	meta, err := readMeta(g.dir)
+	meta, err := datadir.ReadMeta(g.dir)
 	if err != nil {
 		g.t.Fatal(err)
 	}
 	r := replica.New(replica.Options{Engine: meta.Engine, Market: meta.Market})
-	log := engineLog(filepath.Join(g.dir, "engine"))
+	log := exchange.EngineLog(filepath.Join(g.dir, "engine"))
 	rd, err := wal.OpenReader(log.FS, log.Dir, log.Options, 1)
 	if err != nil {
 		g.t.Fatal(err)
@@ -260,7 +261,7 @@ func TestGoldenDemoMarket(t *testing.T) {
 	g.in("GET", "/state-hash", "")
 	g.get("/api/agents/overview")
 	g.get("/api/launchpad/tokens?pageSize=2&sort=volume")
-	g.x.stop(context.Background())
+	g.stop()
 	for _, dir := range []string{"engine", "accounts", "launchpad", "hive"} {
 		g.snapshot(dir)
 	}

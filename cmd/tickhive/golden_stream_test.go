@@ -177,7 +177,7 @@ func (g *golden) heartbeats() {
 	}
 	c.show(m)
 	g.note("the end")
-	go g.x.hub.Shutdown() // as the program does when it stops
+	go g.opened.Hub().Shutdown() // as the program does when it stops
 	for {
 		m, err := c.s.Next()
 		if err != nil {

@@ -21,6 +21,7 @@ import (
 	diff "github.com/google/go-cmp/cmp"
 
 	"tickhive/client"
+	"tickhive/internal/exchange"
 	"tickhive/server"
 )
 
@@ -41,7 +42,8 @@ const goldenStartMs = 1_767_225_600_000
 // free ports, and each request sent after the response to the previous one.
 type golden struct {
 	t        testing.TB
-	x        *exchange
+	opened   *exchange.Opened
+	launch   *exchange.Launch
 	dir      string // data directory
 	public   string // http://127.0.0.1:PORT
 	internal string
@@ -65,30 +67,31 @@ func newGolden(t *testing.T, flags serveFlags) *golden {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if g.x, err = newExchange(p, cfg, true); err != nil {
+	o, err := cfg.exchangeOptions(p, true)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if err := g.x.listen(); err != nil {
+	if g.opened, err = exchange.Open(o); err != nil {
 		t.Fatal(err)
 	}
-	g.public = "http://" + g.x.publicLn.Addr().String()
-	g.internal = "http://" + g.x.internalLn.Addr().String()
+	g.public = "http://" + g.opened.PublicAddr()
+	g.internal = "http://" + g.opened.InternalAddr()
 	return g
 }
 
 // ready starts the market and admits clients.
 func (g *golden) ready() {
 	g.t.Helper()
-	g.x.begin()
-	<-g.x.startup.done
-	if err := g.x.startup.err; err != nil {
+	g.launch = g.opened.Launch()
+	x, err := g.launch.Running()
+	if err != nil {
 		g.t.Fatal(err)
 	}
-	g.x.setReady()
+	x.Admit()
 }
 
 // stop ends the program in order. Its data directory is complete afterwards.
-func (g *golden) stop() { g.x.stop(context.Background()) }
+func (g *golden) stop() { g.launch.Stop(context.Background()) }
 
 // text returns the buffer of the current area's file.
 func (g *golden) text() *bytes.Buffer {
@@ -280,10 +283,10 @@ func (g *golden) compare() {
 func (g *golden) routesAnswered() {
 	g.t.Helper()
 	table := map[string]bool{}
-	for _, r := range g.x.public.Routes() {
+	for _, r := range g.opened.Public().Routes() {
 		table[r.Method+" "+r.Path] = false
 	}
-	for listener, stats := range map[string][]server.RouteStat{"public": g.x.public.RouteStats(), "internal": g.x.internal.RouteStats()} {
+	for listener, stats := range map[string][]server.RouteStat{"public": g.opened.Public().RouteStats(), "internal": g.opened.Internal().RouteStats()} {
 		for i := range stats {
 			if r := &stats[i]; r.Path != "" {
 				table[r.Method+" "+r.Path] = table[r.Method+" "+r.Path] || r.Status[2] > 0 || r.Status[1] > 0

@@ -5,17 +5,21 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"os/exec"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"tickhive/internal/datadir"
 )
 
 // asProgram makes the test binary run the program. go test builds it once, and it runs under
@@ -32,7 +36,19 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(process())
 	}
+	waitTogether()
 	os.Exit(m.Run())
+}
+
+// waitTogether lets more tests run at a time than there are cores, because most of their time they
+// wait: for a started program, for heartbeats, for a stop. -parallel overrides it.
+func waitTogether() {
+	flag.Parse()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if !given {
+		_ = flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0)))
+	}
 }
 
 // startTime limits the wait for a line of a started program.
@@ -207,7 +223,7 @@ func (in *instance) endsClean(dir string) {
 	if code := in.wait(); code != 0 {
 		in.t.Errorf("exit code %d: %s", code, in.stderr.String())
 	}
-	if meta, err := readMeta(dir); err != nil || !meta.Clean {
+	if meta, err := datadir.ReadMeta(dir); err != nil || !meta.Clean {
 		in.t.Errorf("%v, clean %t", err, meta.Clean)
 	}
 }

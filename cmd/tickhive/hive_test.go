@@ -166,6 +166,7 @@ func demoPicture(in *instance) string {
 }
 
 func TestADemoHasALaunchpadAndAHiveFromTheStart(t *testing.T) {
+	t.Parallel()
 	args := []string{"--clock", "virtual", "--clock-start", "2026-01-10T00:00:00Z", "--backfill", "2h", "--set", "rate.allow=127.0.0.1"}
 	in, again := start(t, args...), start(t, args...)
 	total := func(target string) json.Number {
@@ -274,6 +275,7 @@ func (l *hiveLoad) run(in *instance, token string, props []string, n int) {
 
 // kill -9 at any moment neither loses nor repeats an acknowledged swap, vote or entry.
 func TestKillNineLosesNothingOfLaunchpadAndHive(t *testing.T) {
+	t.Parallel()
 	kills := 3
 	if os.Getenv("TICKHIVE_SOAK") == "1" {
 		kills = 60

@@ -36,6 +36,7 @@ func TestUntilReadyOnlyTheEarlyRoutesAnswer(t *testing.T) {
 }
 
 func TestAMassCancelLetsOthersInAndSparesWhatComesLater(t *testing.T) {
+	t.Parallel()
 	in := start(t, "--pairs", "none", "--sim", "off")
 	in.pair("BTC_USDT")
 	var b strings.Builder
@@ -78,6 +79,7 @@ func TestAMassCancelLetsOthersInAndSparesWhatComesLater(t *testing.T) {
 var tourLine = regexp.MustCompile(`^curl -s (?:--retry 9 --retry-connrefused )?(?:-X ([A-Z]+) )?'?([^' ]+)'?(?: -d '([^']+)')?$`)
 
 func TestTheTourOfTheReadmeWorks(t *testing.T) {
+	t.Parallel()
 	raw, err := os.ReadFile("../../README.md")
 	if err != nil {
 		t.Fatal(err)

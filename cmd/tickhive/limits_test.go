@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"strings"
 	"syscall"
 	"testing"
@@ -28,60 +27,5 @@ func TestADirectoryIsReplayedByItsOwnLimits(t *testing.T) {
 	again := startEmpty(t, "--data-dir", dir, "--set", "engine.account_orders=1048576", "--set", "engine.account_stops=0")
 	if got := again.do("GET", again.internal+"/state-hash", "").body; got != hash {
 		t.Errorf("state %s, was %s", got, hash)
-	}
-}
-
-// New commands are limited in the stops of one account in one pair. A directory of a program
-// without this limit starts with all its stops, adopts the limit of the first start that has
-// one, and keeps it.
-func TestStopsOfAnAccountAreBounded(t *testing.T) {
-	w, dir := wantOld(t), unpackOld(t)
-	first := startEmpty(t, "--data-dir", dir, "--set", "engine.account_stops=230")
-	first.isOld(w)
-	var many, few string // the account with 210 waiting stops, and another one
-	for id, body := range w.Users {
-		if strings.Contains(body, `"nickname":"user0"`) {
-			many = id
-		} else if strings.Contains(body, `"nickname":"user1"`) {
-			few = id
-		}
-	}
-	stop := func(in *instance, account string) string {
-		t.Helper()
-		a := in.do("POST", in.internal+"/orders", fmt.Sprintf(
-			`{"currencyPairCode":"AA_USDT","side":"sell","type":"stop_market","amount":"0.01","stopPrice":"0.01","accountId":%q}`, account))
-		if a.status != 200 {
-			t.Fatalf("%d %s", a.status, a.body)
-		}
-		for _, word := range []string{`"status":"Created"`, `"rejectReason":"too_many_orders"`} {
-			if strings.Contains(a.body, word) {
-				return word
-			}
-		}
-		t.Fatal(a.body)
-		return ""
-	}
-	taken := 0
-	for stop(first, many) == `"status":"Created"` {
-		if taken++; taken > 230 {
-			t.Fatal("no bound")
-		}
-	}
-	if taken == 0 || taken > 20 { // 230 less 210 and the stops of the random orders
-		t.Errorf("%d more stops were taken", taken)
-	}
-	if got := stop(first, few); got != `"status":"Created"` {
-		t.Errorf("another account's stop: %s", got)
-	}
-	hash := first.do("GET", first.internal+"/state-hash", "").body
-	first.signal(syscall.SIGKILL)
-	<-first.exited
-	other := tryDir(t, dir)
-	if said := other.failsToStart(2); !strings.Contains(said, "engine.account_stops=230") {
-		t.Error(said)
-	}
-	again := startEmpty(t, "--data-dir", dir, "--set", "engine.account_stops=230")
-	if got := again.do("GET", again.internal+"/state-hash", "").body; got != hash {
-		t.Errorf("%s, was %s", got, hash)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"tickhive/internal/datadir"
 )
 
 // startOf returns the arguments of a start in a data directory, on free ports.
@@ -93,6 +95,7 @@ var virtual2026 = []string{"--clock", "virtual", "--clock-start", "2026-01-01T00
 // A directory keeps its kind of clock. A start with the other kind is refused with a remedy
 // and changes nothing.
 func TestADirectoryKeepsItsKindOfClock(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		kind, remedy string
 		own, other   []string
@@ -121,7 +124,7 @@ func TestADirectoryKeepsItsKindOfClock(t *testing.T) {
 			if said := runOnce(t, dir, c.own...); strings.Contains(said, "level=WARN") {
 				t.Errorf("%s", said)
 			}
-			if meta, err := readMeta(dir); err != nil || meta.Clock != c.kind || meta.Pairs != pairsBuiltin {
+			if meta, err := datadir.ReadMeta(dir); err != nil || meta.Clock != c.kind || meta.Pairs != pairsBuiltin {
 				t.Errorf("%v, recorded as %q, pairs %q", err, meta.Clock, meta.Pairs)
 			}
 			if raw, _ := os.ReadFile(filepath.Join(dir, "meta.json")); !bytes.Contains(raw, []byte(`"clock": "`+c.kind+`"`)) {
@@ -134,6 +137,7 @@ func TestADirectoryKeepsItsKindOfClock(t *testing.T) {
 // A start without a market fixes nothing in the directory: one whose port is in use, and one
 // that is stopped during its backfill.
 func TestAStartWithoutAMarketLeavesTheClockOpen(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	taken := strings.TrimPrefix(startEmpty(t).public, "http://")
 	for range 2 {
@@ -146,8 +150,8 @@ func TestAStartWithoutAMarketLeavesTheClockOpen(t *testing.T) {
 	in.waitUnderWay()
 	in.endsWithinItsStart()
 	runOnce(t, dir, "--backfill", "10m", "--seed", "5")
-	if meta, err := readMeta(dir); err != nil || meta.Clock != clockReal || meta.Seed != 5 || meta.ClockStartNs != 0 {
-		t.Errorf("%v %+v", err, meta.origin)
+	if meta, err := datadir.ReadMeta(dir); err != nil || meta.Clock != clockReal || meta.Seed != 5 || meta.ClockStartNs != 0 {
+		t.Errorf("%v %+v", err, meta)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "CLOCK")); !os.IsNotExist(err) {
 		t.Errorf("the file of a virtual clock in the directory of a real one: %v", err)
@@ -158,6 +162,7 @@ func TestAStartWithoutAMarketLeavesTheClockOpen(t *testing.T) {
 // A setting that a used directory cannot apply is refused where it would mislead, and reported
 // in one line where it is harmless.
 func TestAUsedDirectorySaysWhatHasNoEffect(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	if said := runOnce(t, dir, "--backfill", "10m", "--seed", "5"); strings.Contains(said, "is left out") {
 		t.Errorf("the first start: %s", said)
@@ -170,7 +175,7 @@ func TestAUsedDirectorySaysWhatHasNoEffect(t *testing.T) {
 	startRefused(t, startOf(dir, "--seed", "6"), "sim.seed", dir+" was begun with seed 5", "--seed", "--data-dir")
 	startRefused(t, startOf(dir, "--set", "sim.seed=1"), "sim.seed")
 	runOnce(t, dir, "--seed", "5")
-	if meta, err := readMeta(dir); err != nil || meta.Seed != 5 {
+	if meta, err := datadir.ReadMeta(dir); err != nil || meta.Seed != 5 {
 		t.Errorf("%v, seed %d", err, meta.Seed)
 	}
 	if said := runOnce(t, dir, "--pairs", "none"); strings.Count(said, dir+" has the configured pairs already; none takes no pair away") != 1 {
@@ -188,6 +193,7 @@ func TestAUsedDirectorySaysWhatHasNoEffect(t *testing.T) {
 // A virtual clock continues from its last time. Its original start may remain on the command
 // line. Another earlier start is refused; a later start moves the clock.
 func TestTheStartOfAUsedVirtualClock(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	in := start(t, append([]string{"--data-dir", dir, "--backfill", "10m"}, virtual2026...)...)
 	expect(t, in.call(200, "GET", "/clock", ""), map[string]string{"now": "1767225600000"})

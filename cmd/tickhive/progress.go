@@ -3,16 +3,17 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
+	"golang.org/x/term"
 )
 
 // progress reports long work: a bar with rate and remaining time on a terminal, plain lines
 // when piped, nothing when quiet. Only one goroutine may use it.
 type progress struct {
 	name    string
-	total   int64
 	out     io.Writer
 	bar     *progressbar.ProgressBar
 	started time.Time
@@ -22,8 +23,8 @@ type progress struct {
 // plainEvery is the time between two plain lines.
 const plainEvery = 2 * time.Second
 
-func newProgress(out io.Writer, name string, total int64, quiet bool) *progress {
-	g := &progress{name: name, total: max(total, 1), started: time.Now(), said: time.Now()}
+func newProgress(out io.Writer, name string, quiet bool) *progress {
+	g := &progress{name: name, started: time.Now(), said: time.Now()}
 	if quiet {
 		return g
 	}
@@ -37,31 +38,38 @@ func newProgress(out io.Writer, name string, total int64, quiet bool) *progress 
 	return g
 }
 
-// set updates the display.
-func (g *progress) set(done int64) {
+// Set updates the display.
+func (g *progress) Set(done, total int64) {
+	total = max(total, 1)
 	switch {
 	case g.out == nil:
 	case g.bar != nil:
-		_ = g.bar.Set64(min(done, g.total) / max(g.total/1000, 1))
+		_ = g.bar.Set64(min(done, total) / max(total/1000, 1))
 	case time.Since(g.said) >= plainEvery && done > 0:
 		g.said = time.Now()
 		spent := time.Since(g.started)
-		left := time.Duration(float64(spent) * float64(g.total-done) / float64(done))
-		fmt.Fprintf(g.out, "%s %d%%, %s left\n", g.name, done*100/g.total, left.Round(time.Second))
+		left := time.Duration(float64(spent) * float64(total-done) / float64(done))
+		fmt.Fprintf(g.out, "%s %d%%, %s left\n", g.name, done*100/total, left.Round(time.Second))
 	}
 }
 
-// leave removes the bar, whether the work is complete or not.
-func (g *progress) leave() {
+// Leave removes the bar, whether the work is complete or not.
+func (g *progress) Leave() {
 	if g.bar != nil {
 		_ = g.bar.Finish()
 	}
 }
 
-// end removes the bar of completed work and prints the duration.
-func (g *progress) end() {
-	g.leave()
+// Done removes the bar of completed work and prints the duration.
+func (g *progress) Done() {
+	g.Leave()
 	if g.out != nil {
 		fmt.Fprintf(g.out, "%s done in %s\n", g.name, time.Since(g.started).Round(time.Millisecond))
 	}
+}
+
+// isTerminal reports whether w, a writer or a reader, is a terminal.
+func isTerminal(w any) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
 }

@@ -19,6 +19,7 @@ var span = regexp.MustCompile(`--backfill \S+`)
 // The recipes of the README work one after the other in one folder, between two runs of `make
 // run` there, and a second time.
 func TestTheRecipesWorkInOneFolder(t *testing.T) {
+	t.Parallel()
 	readme, err := os.ReadFile(sourceTree + "/README.md")
 	if err != nil {
 		t.Fatal(err)

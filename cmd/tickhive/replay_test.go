@@ -72,6 +72,7 @@ func replayOf(file string, args ...string) []string {
 
 // A replay without a data directory uses a temporary one and removes it, however it ends.
 func TestAReplayRemovesItsTemporaryDirectory(t *testing.T) {
+	t.Parallel()
 	file, work, temp := recorded(t), t.TempDir(), t.TempDir()
 	taken := strings.TrimPrefix(startEmpty(t).public, "http://")
 	for _, c := range []struct {

@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
-	"runtime/debug"
 	"time"
+
+	"tickhive/accounts/auth"
+	"tickhive/internal/exchange"
 )
 
 // serveCmd runs the exchange until a signal stops it.
@@ -24,97 +27,70 @@ func (s *serveCmd) Run(p *program) error {
 	if err != nil {
 		return err
 	}
-	return serve(p, cfg, s.Quiet, signals)
-}
-
-// serve builds, starts, runs and stops the exchange.
-func serve(p *program, cfg *Config, quiet bool, signals processSignals) error {
-	x, err := newExchange(p, cfg, quiet)
+	o, err := cfg.exchangeOptions(p, s.Quiet)
 	if err != nil {
 		return err
 	}
-	defer x.follow(signals)()
-	if up, err := x.startBefore(signals.stop); !up {
+	return serve(p, o, signals)
+}
+
+// serve opens, starts, runs and stops the exchange.
+func serve(p *program, o exchange.Options, signals processSignals) error {
+	r := reloads{log: o.Log}
+	defer r.follow(signals)()
+	s, x, err := p.start(o, signals.stop)
+	if x == nil {
 		return err
 	}
 	select {
-	case err := <-x.failed:
-		x.stop(context.Background())
+	case err := <-x.Failed():
+		x.Stop(context.Background())
 		return err
 	case sig := <-signals.stop:
-		return x.stopBefore(sig, signals.stop)
+		return s.stop(sig)
 	}
 }
 
-// startup is the start of the market on a separate goroutine. That goroutine owns everything
-// that it builds until done is closed.
-type startup struct {
-	cancel context.CancelFunc
-	done   chan struct{}
-	err    error // result of start; valid once done is closed
+// served is an exchange that is being started or runs.
+type served struct {
+	p       *program
+	log     *slog.Logger
+	launch  *exchange.Launch
+	signals <-chan os.Signal // of a stop
 }
 
-// end cancels a start under way and returns when its goroutine has ended.
-func (s *startup) end() {
-	s.cancel()
-	<-s.done
-}
-
-// begin starts the market in the background; x.startup holds the result.
-func (x *exchange) begin() {
-	ctx, cancel := context.WithCancel(context.Background())
-	s := &startup{cancel: cancel, done: make(chan struct{})}
-	x.startup = s
-	go func() {
-		defer close(s.done)
-		defer func() {
-			if p := recover(); p != nil {
-				s.err = &startPanic{value: p, stack: debug.Stack()}
-			}
-		}()
-		s.err = x.start(ctx)
-	}()
-}
-
-// startPanic is a panic during the start. The structures under construction may be half changed
-// and their locks held, so none of them is stopped in order, put into a snapshot or written again.
-type startPanic struct {
-	value any
-	stack []byte
-}
-
-// Error returns the panic's value and stack.
-func (e *startPanic) Error() string {
-	return fmt.Sprintf("the start failed on a defect of the program: %v\n%s", e.value, e.stack)
-}
-
-// startBefore listens, starts the market and admits clients. If a signal or a failed listener
-// comes first, it stops the parts that have started and returns up false and the error that
-// the program ends with.
-func (x *exchange) startBefore(signals <-chan os.Signal) (up bool, err error) {
-	if err := x.listen(); err != nil {
-		return false, errors.Join(err, x.closeMarket(nil))
+// start opens the exchange, starts the market and admits clients. If a signal or a failed listener
+// comes first, it stops the phase that was reached and returns no exchange and the error that the
+// program ends with.
+func (p *program) start(o exchange.Options, signals <-chan os.Signal) (*served, *exchange.Running, error) {
+	opened, err := exchange.Open(o)
+	if err != nil {
+		return nil, nil, err
 	}
-	x.begin()
+	addresses := fmt.Sprintf("public=%s internal=%s", opened.PublicAddr(), opened.InternalAddr())
+	fmt.Fprintf(p.out, "listening %s\n", addresses)
+	s := &served{p: p, log: o.Log, launch: opened.Launch(), signals: signals}
 	select {
-	case <-x.startup.done:
-		if err := x.startup.err; err != nil {
-			x.stop(context.Background())
-			return false, err
+	case <-s.launch.Done():
+		x, err := s.launch.Running()
+		if err != nil {
+			s.launch.Stop(context.Background())
+			return nil, nil, err
 		}
-		x.setReady()
-		return true, nil
-	case err := <-x.failed:
-		x.stop(context.Background())
-		return false, err
+		x.Admit()
+		fmt.Fprintf(p.out, "ready %s\n", addresses)
+		return s, x, nil
+	case err := <-opened.Failed():
+		s.launch.Stop(context.Background())
+		return nil, nil, err
 	case sig := <-signals:
-		if err := x.stopBefore(sig, signals); err != nil {
-			return false, err
+		if err := s.stop(sig); err != nil {
+			return nil, nil, err
 		}
-		if err := x.startup.err; !errors.Is(err, context.Canceled) {
-			return false, err // the start failed before it was canceled
+		if _, err := s.launch.Running(); !errors.Is(err, context.Canceled) {
+			return nil, nil, err // the start failed before it was canceled
 		}
-		return false, nil
+		return nil, nil, nil
 	}
 }
 
@@ -123,18 +99,18 @@ func (x *exchange) startBefore(signals <-chan os.Signal) (up bool, err error) {
 // presses Ctrl-C again.
 const interruptsToExit = 3
 
-// stopBefore stops in order. Further signals are logged and change nothing, because a
-// supervisor that does not want to wait can send SIGKILL. Interrupts come from a person:
-// interruptsToExit of them end the process at once. first is nil if no signal caused the stop.
-func (x *exchange) stopBefore(first os.Signal, signals <-chan os.Signal) error {
+// stop stops in order. Further signals are logged and change nothing, because a supervisor that
+// does not want to wait can send SIGKILL. Interrupts come from a person: interruptsToExit of them
+// end the process at once. first is nil if no signal caused the stop.
+func (s *served) stop(first os.Signal) error {
 	if first != nil {
-		x.log.Info("stopping", "signal", first.String())
+		s.log.Info("stopping", "signal", first.String())
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), shutdownTime)
 	defer cancel()
 	done := make(chan struct{})
 	go func() {
-		x.stop(ctx)
+		s.launch.Stop(ctx)
 		close(done)
 	}()
 	interrupts := 0
@@ -143,16 +119,23 @@ func (x *exchange) stopBefore(first os.Signal, signals <-chan os.Signal) error {
 			interrupts++
 		}
 		if interrupts >= interruptsToExit {
-			fmt.Fprintf(x.p.err, "tickhive: interrupted %d times: exiting at once\n", interrupts)
+			fmt.Fprintf(s.p.err, "tickhive: interrupted %d times: exiting at once\n", interrupts)
 			return exitError(1)
 		}
 		select {
 		case <-done:
-			x.log.Info("stopped")
+			s.log.Info("stopped")
 			return nil
-		case sig = <-signals:
-			x.log.Warn("already stopping: the signal changes nothing", "signal", sig.String(),
+		case sig = <-s.signals:
+			s.log.Warn("already stopping: the signal changes nothing", "signal", sig.String(),
 				"interrupts_to_exit_at_once", interruptsToExit)
 		}
 	}
+}
+
+// showDemoKey prints the demo key on the terminal.
+func (p *program) showDemoKey(public string, private auth.Secret, page string) error {
+	_, err := fmt.Fprintf(p.out, "\ndemo key of user demo-1, shown once\n  public   %s\n  private  %s\n  page     %s#key=%s:%s\n\n",
+		public, private.Reveal(), page, public, private.Reveal())
+	return err
 }

@@ -195,6 +195,7 @@ func TestMetricsAndProfilesAnswer(t *testing.T) {
 }
 
 func TestConnectionsWithoutARequestDoNotHoldUpTheEnd(t *testing.T) {
+	t.Parallel()
 	in := startEmpty(t)
 	for _, base := range []string{in.public, in.root} {
 		for _, begun := range []string{"", "GET /api/healthcheck HTTP/1.1\r\nHo", "POST /internal/v1/orders HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{"} {

@@ -1,13 +1,14 @@
 package main
 
 import (
+	"log/slog"
 	"os"
 	"os/signal"
 	"syscall"
 )
 
 // processSignals holds the signals of a serving process. Of the signals that can be caught,
-// only the interrupt that a person repeats ends it uncleanly (stopBefore).
+// only the interrupt that a person repeats ends it uncleanly (served.stop).
 type processSignals struct {
 	stop   <-chan os.Signal // clean stop: SIGTERM, SIGINT, and SIGHUP of a closed terminal
 	reload <-chan os.Signal // SIGHUP without a terminal
@@ -40,9 +41,14 @@ type reloader struct {
 	reload func() error
 }
 
-// follow reloads at every reload signal, on a goroutine that end stops. newExchange adds each
-// reloadable part of the program to x.reloaders.
-func (x *exchange) follow(signals processSignals) (end func()) {
+// reloads are the files that a running process reloads at SIGHUP.
+type reloads struct {
+	log  *slog.Logger
+	list []reloader
+}
+
+// follow reloads at every reload signal, on a goroutine that end stops.
+func (r *reloads) follow(signals processSignals) (end func()) {
 	over, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
@@ -51,7 +57,7 @@ func (x *exchange) follow(signals processSignals) (end func()) {
 			case <-over:
 				return
 			case sig := <-signals.reload:
-				x.reload(sig)
+				r.reload(sig)
 			}
 		}
 	}()
@@ -61,15 +67,15 @@ func (x *exchange) follow(signals processSignals) (end func()) {
 	}
 }
 
-func (x *exchange) reload(sig os.Signal) {
-	if len(x.reloaders) == 0 {
-		x.log.Info("there is nothing to reload", "signal", sig.String())
+func (r *reloads) reload(sig os.Signal) {
+	if len(r.list) == 0 {
+		r.log.Info("there is nothing to reload", "signal", sig.String())
 	}
-	for _, r := range x.reloaders {
-		if err := r.reload(); err != nil {
-			x.log.Error("not reloaded, the old one stays", "signal", sig.String(), "what", r.name, "error", err)
+	for _, f := range r.list {
+		if err := f.reload(); err != nil {
+			r.log.Error("not reloaded, the old one stays", "signal", sig.String(), "what", f.name, "error", err)
 		} else {
-			x.log.Info("reloaded", "signal", sig.String(), "what", r.name)
+			r.log.Info("reloaded", "signal", sig.String(), "what", f.name)
 		}
 	}
 }

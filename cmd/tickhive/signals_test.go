@@ -2,13 +2,15 @@ package main
 
 import (
 	"errors"
-	"io"
+	"log/slog"
 	"net/http"
 	"os"
 	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
+
+	"tickhive/internal/datadir"
 )
 
 // stopsSlowly starts the program in dir and advances its clock by a span whose simulation
@@ -33,6 +35,7 @@ func stopsSlowly(t *testing.T, dir, span string) (in *instance, status chan int)
 // The program finishes accepted requests, whatever signals it receives while it stops. Every
 // signal is logged and changes nothing.
 func TestFurtherSignalsDoNotSpoilACleanStop(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	in, status := stopsSlowly(t, dir, "8h")
 	in.signal(syscall.SIGTERM)
@@ -79,7 +82,7 @@ func TestTheThirdInterruptExitsAtOnce(t *testing.T) {
 	if code := in.wait(); code != 1 || !strings.Contains(in.stderr.String(), "interrupted 3 times: exiting at once") {
 		t.Errorf("exit code %d: %s", code, in.stderr.String())
 	}
-	if meta, err := readMeta(dir); err != nil || meta.Clean {
+	if meta, err := datadir.ReadMeta(dir); err != nil || meta.Clean {
 		t.Errorf("%v, clean %t", err, meta.Clean)
 	}
 }
@@ -102,23 +105,14 @@ func TestAHangupWithoutATerminalEndsNothing(t *testing.T) {
 // unchanged.
 func TestAHangupReloads(t *testing.T) {
 	log := &lockedBuffer{}
-	p := &program{out: io.Discard, err: log}
-	f := serveFlags{Listen: "127.0.0.1:0", InternalListen: "127.0.0.1:0", Set: []string{"data.dir="}, Quiet: true}
-	cfg, err := f.config(p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	x, err := newExchange(p, cfg, true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := reloads{log: slog.New(slog.NewTextHandler(log, nil))}
 	calls := 0
-	x.reloaders = []reloader{
+	r.list = []reloader{
 		{"certificates", func() error { calls++; return nil }},
 		{"key", func() error { return errors.New("no such file") }},
 	}
 	signals := make(chan os.Signal)
-	end := x.follow(processSignals{reload: signals})
+	end := r.follow(processSignals{reload: signals})
 	signals <- syscall.SIGHUP
 	signals <- syscall.SIGHUP
 	end()

@@ -11,6 +11,9 @@ import (
 	"testing"
 
 	"tickhive/engine"
+	"tickhive/internal/datadir"
+	"tickhive/internal/exchange"
+	"tickhive/internal/exchange/exchangetest"
 	"tickhive/internal/wal"
 )
 
@@ -25,7 +28,7 @@ func journalSays(t *testing.T, args ...string) (code int, said string) {
 // poison appends an order of an account that does not exist: no start can fold it.
 func poison(t *testing.T, dir string) (pos uint64) {
 	t.Helper()
-	at := engineLog(filepath.Join(dir, "engine"))
+	at := exchange.EngineLog(filepath.Join(dir, "engine"))
 	log, err := wal.Open(at.FS, at.Dir, at.Options)
 	if err != nil {
 		t.Fatal(err)
@@ -105,8 +108,9 @@ func tryDir(t *testing.T, dir string) *instance {
 // remedy. Once it is skipped, the directory starts with all other records: live, from
 // snapshots and offline.
 func TestASkippedRecordIsNeverCarriedOut(t *testing.T) {
+	t.Parallel()
 	dir, user, hash := soldDir(t)
-	meta, err := readMeta(dir)
+	meta, err := datadir.ReadMeta(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +143,7 @@ func TestASkippedRecordIsNeverCarriedOut(t *testing.T) {
 	if !strings.Contains(status, fmt.Sprintf("record %d of the journal is left out", pos)) {
 		t.Errorf("status: %s", status)
 	}
-	if now, err := readMeta(dir); err != nil || now.Epoch == meta.Epoch {
+	if now, err := datadir.ReadMeta(dir); err != nil || now.Epoch == meta.Epoch {
 		t.Errorf("the epoch %s is the same: %v", now.Epoch, err)
 	}
 	// Money, orders and snapshots continue after it.
@@ -209,7 +213,7 @@ func TestWhatCannotBeSkippedIsRefused(t *testing.T) {
 	if code, said := journalSays(t, "skip", t.TempDir(), "--at", "1"); code != 1 || !strings.Contains(said, "not a data directory") {
 		t.Errorf("%d %s", code, said)
 	}
-	old := unpackOld(t)
+	old := exchangetest.OldDirectory(t)
 	if code, said := journalSays(t, "skip", old, "--at", "3"); code != 1 || !strings.Contains(said, "is in the snapshot of record") {
 		t.Errorf("%d %s", code, said)
 	}

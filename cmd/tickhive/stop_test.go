@@ -2,13 +2,13 @@ package main
 
 import (
 	"bytes"
-	"context"
-	"io"
 	"os"
 	"runtime"
 	"strings"
 	"syscall"
 	"testing"
+
+	"tickhive/internal/datadir"
 )
 
 // waitUnderWay returns when /api/status shows progress of the start.
@@ -63,7 +63,7 @@ func TestATermWithinABackfillEndsInOrderAndTheNextStartIsWhole(t *testing.T) {
 		in := launchAt(t, dir, "--backfill", "60d")
 		in.waitUnderWay()
 		in.endsWithinItsStart()
-		if meta, err := readMeta(dir); err != nil || !meta.Clean || !meta.Filling {
+		if meta, err := datadir.ReadMeta(dir); err != nil || !meta.Clean || !meta.Filling {
 			t.Errorf("%v, clean %t, filling %t", err, meta.Clean, meta.Filling)
 		}
 	}
@@ -71,7 +71,7 @@ func TestATermWithinABackfillEndsInOrderAndTheNextStartIsWhole(t *testing.T) {
 	if a := in.do("GET", in.public+"/api/status", ""); !strings.Contains(a.body, `"status":"ok"`) || !strings.Contains(a.body, `"incidents":[]`) {
 		t.Errorf("%.300s", a.body)
 	}
-	if meta, err := readMeta(dir); err != nil || meta.Filling {
+	if meta, err := datadir.ReadMeta(dir); err != nil || meta.Filling {
 		t.Errorf("%v, filling %t", err, meta.Filling)
 	}
 	if a := in.do("GET", in.public+"/api/summary", ""); strings.Count(a.body, `"trading_pairs"`) < 10 {
@@ -88,6 +88,7 @@ func TestATermWithinABackfillEndsInOrderAndTheNextStartIsWhole(t *testing.T) {
 }
 
 func TestATermWithinARecoveryEndsInOrderAndLosesNothing(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	clock := []string{"--clock", "virtual", "--clock-start", "2026-01-01T00:00:00Z", "--backfill", "6h", "--data-dir", dir}
 	first := start(t, clock...)
@@ -100,7 +101,7 @@ func TestATermWithinARecoveryEndsInOrderAndLosesNothing(t *testing.T) {
 		in.waitUnderWay()
 		in.endsWithinItsStart()
 	}
-	if meta, err := readMeta(dir); err != nil || meta.Clean {
+	if meta, err := datadir.ReadMeta(dir); err != nil || meta.Clean {
 		t.Errorf("%v, clean %t: the kill must still be told", err, meta.Clean)
 	}
 	in := start(t, clock...)
@@ -158,9 +159,13 @@ func TestNoLoopIsLeftWhenABackfillIsStopped(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	o, err := cfg.exchangeOptions(p, true)
+	if err != nil {
+		t.Fatal(err)
+	}
 	before := loops()
 	ended := make(chan error, 1)
-	go func() { ended <- serve(p, cfg, true, processSignals{stop: signals}) }()
+	go func() { ended <- serve(p, o, processSignals{stop: signals}) }()
 	in := &instance{t: t}
 	in.takeAddresses(<-lines)
 	in.waitUnderWay()
@@ -173,51 +178,5 @@ func TestNoLoopIsLeftWhenABackfillIsStopped(t *testing.T) {
 	}
 	if n := loops(); n != before {
 		t.Errorf("%d loops run, %d before", n, before)
-	}
-}
-
-// A directory is complete only with the demo users, which follow the backfill. After a kill
-// before that, the next start begins over; no client was admitted before.
-func TestADirectoryIsWholeWithItsDemoUsers(t *testing.T) {
-	p := &program{out: io.Discard, err: io.Discard}
-	f := serveFlags{Listen: "127.0.0.1:0", InternalListen: "127.0.0.1:0", DataDir: t.TempDir(), Backfill: "10m", Quiet: true}
-	cfg, err := f.config(p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	open := func() *exchange {
-		x, err := newExchange(p, cfg, true)
-		if err == nil {
-			err = x.listen()
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		return x
-	}
-	killed := open()
-	killed.startup = &startup{cancel: func() {}, done: make(chan struct{})}
-	close(killed.startup.done)
-	ctx := context.Background()
-	for _, step := range []func() error{
-		func() error { return killed.recover(ctx) },
-		killed.beginAccounts,
-		func() error { return killed.agents.open(killed.data, true) },
-		func() error { return killed.backfill(ctx) },
-	} {
-		if err := step(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if !killed.data.meta.Filling || killed.accounts.state.View().Users() != 0 {
-		t.Error("whole without its users")
-	}
-	killed.stop(ctx)
-	next := open()
-	defer next.stop(ctx)
-	next.begin()
-	<-next.startup.done
-	if n := next.accounts.state.View().Users(); next.startup.err != nil || next.data.meta.Filling || n != demoUsers {
-		t.Errorf("%v, filling %t, %d users", next.startup.err, next.data.meta.Filling, n)
 	}
 }

@@ -31,6 +31,7 @@ const (
 // 20,000 orders per second, no chain breaks, every message's checksum is right (the follower
 // recomputes it), and the rebuilt book equals the REST order book at the same seq.
 func TestManyBooksOnOneSocketStayRight(t *testing.T) {
+	t.Parallel()
 	run := manyRun{length: 5 * time.Second, samples: 10}
 	if os.Getenv("TICKHIVE_SOAK") == "1" {
 		run = manyRun{length: 10 * time.Minute, samples: 1000}

@@ -55,6 +55,7 @@ func sameAsREST(t *testing.T, in *instance, f *client.Follower, pair string) {
 // After a kill or a stop of the server, a client resumes from its seq without a gap or a
 // repeat, even if it missed the last messages. With another epoch it must start over.
 func TestStreamsGoOnAfterARestart(t *testing.T) {
+	t.Parallel()
 	for _, s := range []syscall.Signal{syscall.SIGKILL, syscall.SIGTERM} {
 		t.Run(s.String(), func(t *testing.T) { streamsGoOn(t, s) })
 	}

@@ -87,7 +87,7 @@ func calls(f *File, pkg, what string, names ...string) []string {
 
 // shell reports that a file is the thin goroutine around something pure.
 func shell(f *File) bool {
-	if under(f.Dir, "engine/sequencer", "internal/durable") {
+	if under(f.Dir, "engine/sequencer", "internal/durable", "internal/exchange") {
 		return true // packages that are shells
 	}
 	if under(f.Dir, "engine") {

@@ -9,6 +9,10 @@ const module = "tickhive/"
 var mayImport = map[string][]string{
 	"internal":         {},
 	"internal/entry":   {"accounts", "engine", "marketdata"},
+	"internal/datadir": {"engine", "marketdata", "accounts"},
+	"internal/exchange": {
+		"engine", "marketdata", "accounts", "launchpad", "hive", "sim", "server", "internal/entry", "internal/datadir",
+	},
 	"engine":           {},
 	"engine/sequencer": {"engine"},
 	"marketdata":       {"engine"},
@@ -27,7 +31,7 @@ var mayImport = map[string][]string{
 	"bench/limits": {"bench", "engine", "marketdata"},
 	"cmd": {
 		"cmd", "server", "engine", "marketdata", "aggregator", "accounts", "launchpad", "hive", "sim", "client",
-		"bench",
+		"bench", "internal/exchange", "internal/datadir",
 	},
 }
 

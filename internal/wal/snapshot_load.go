@@ -19,9 +19,12 @@ type Loaded struct {
 	OK      bool           // one was
 	Meta    SnapshotMeta   // what it stands for
 	Kept    []SnapshotMeta // it and the next older one with a valid header, newest first
-	Damaged []string       // newer ones that could not be used, with the reason
+	Damaged []string       // newer ones that could not be used, with the reason; ErrUnwanted is none
 	bad     []string       // their paths
 }
+
+// ErrUnwanted is the error of a load function that does not take a snapshot although it is intact.
+var ErrUnwanted = errors.New("wal: an intact snapshot that is not wanted")
 
 // LoadNewest finds the newest snapshot in dir whose every byte verifies and which load
 // takes. load gets only verified bytes, and may have seen part of a damaged snapshot
@@ -48,6 +51,7 @@ func LoadNewest(fsys vfs.FS, dir string, opts Options, load func(meta SnapshotMe
 			found.Kept = append(found.Kept, meta)
 		case errors.As(err, &version):
 			return found, err
+		case errors.Is(err, ErrUnwanted):
 		case err != nil && !found.OK:
 			found.Damaged = append(found.Damaged, err.Error())
 			found.bad = append(found.bad, name)

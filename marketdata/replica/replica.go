@@ -135,15 +135,15 @@ func (r *Replica) Replay(rd *wal.Reader, limit uint64, after func() error) error
 }
 
 // Load returns the newest market that a snapshot in the directory holds, at or before limit (0:
-// any); an empty one when there is none. found names the snapshot. Load skips a damaged snapshot
-// for the one before; an intact one that cannot be decoded is an error, because its bytes are as
+// any); an empty one when there is none. found names the snapshot, and the newer ones that are
+// damaged. Load skips a damaged snapshot for the one before; an intact one that cannot be decoded is an error, because its bytes are as
 // they were written.
 func Load(o Options, log LogDir, limit uint64) (r *Replica, found wal.Loaded, err error) {
 	found, err = wal.LoadNewest(log.FS, log.Dir, log.Options, func(meta wal.SnapshotMeta, body io.Reader) error {
-		if limit != 0 && meta.Seq > limit {
-			return errOther
-		}
 		_, err := io.Copy(io.Discard, yieldingReader{body}) // verifies every byte before decoding
+		if err == nil && limit != 0 && meta.Seq > limit {
+			return wal.ErrUnwanted
+		}
 		return err
 	})
 	if err != nil {
@@ -156,7 +156,7 @@ func Load(o Options, log LogDir, limit uint64) (r *Replica, found wal.Loaded, er
 	var failed error
 	_, err = wal.LoadNewest(log.FS, log.Dir, log.Options, func(meta wal.SnapshotMeta, body io.Reader) error {
 		if meta.Seq != found.Meta.Seq {
-			return errOther
+			return wal.ErrUnwanted
 		}
 		if failed = r.Read(yieldingReader{body}); failed == nil && r.Pos != meta.Seq {
 			failed = fmt.Errorf("replica: a snapshot of record %d holds the state after %d", meta.Seq, r.Pos)
@@ -168,5 +168,3 @@ func Load(o Options, log LogDir, limit uint64) (r *Replica, found wal.Loaded, er
 	}
 	return r, found, nil
 }
-
-var errOther = errors.New("replica: not the snapshot that is wanted")

@@ -1,9 +1,14 @@
 package replay
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
+
+	"tickhive/engine"
 )
 
 // log lines of Bitstamp: milliseconds after 1430438400000, id, side, price and amount.
@@ -91,5 +96,41 @@ func TestAForgottenDeletionIsCounted(t *testing.T) {
 		if most == maxGone && strings.Contains(got, "forgotten") {
 			t.Errorf("ids were forgotten below the bound:\n%s", got)
 		}
+	}
+}
+
+// A pass of a looped log feeds what the first pass fed: what the log told late is enforced a
+// second after it in each of them.
+func TestALoopedLogRepeatsItself(t *testing.T) {
+	t.Parallel()
+	path := file(t, "btcusd.log", `1430438400000 order_book {"bids": [["99", "5"]], "asks": [["101", "5"]]}
+1430438400100 order_created {"price": "98", "amount": "2", "id": 11, "order_type": 0}
+1430438400200 order_deleted {"price": "98", "amount": "0", "id": 11, "order_type": 0}
+1430438400300 order_created {"price": "97", "amount": "2", "id": 12, "order_type": 0}
+1430438401200 order_created {"price": "97", "amount": "3", "id": 13, "order_type": 0}
+`)
+	ctx, cancel := context.WithCancel(context.Background())
+	r, err := New(Options{Format: "bitstamp", Files: []string{path}, Loop: true, Progress: func(p Progress) {
+		if p.Pass == 2 && p.Done == p.Total {
+			cancel()
+		}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := newTestMarket(t, r)
+	s := &transcript{Entry: m.loop, taker: r.opts.Taker, orders: map[engine.OrderID]int{}}
+	if _, err := r.Run(ctx, s, m.pair, nil); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(regexp.MustCompile(`#\d+`).ReplaceAllString(s.text.String(), "#")), "\n")
+	n := len(lines) / 2
+	for i := range n {
+		if first, second := lines[i][8:], lines[n+i][8:]; first != second {
+			t.Errorf("line %d: %s, in the second pass %s", i, first, second)
+		}
+	}
+	if n != 10 || len(lines) != 2*n || lines[4] != "00:00:01.200 cancel #" {
+		t.Errorf("%d lines:\n%s", len(lines), strings.Join(lines, "\n"))
 	}
 }

@@ -33,8 +33,8 @@ func (c *checker) logAfter(r *format.Record, e *orderEntry) error {
 		c.trades.All++
 		c.match(format.Level{Price: r.Price, Amount: r.Amount}, 1)
 	}
-	if n := e.trades - c.seen; n > 0 {
-		c.seen = e.trades
+	if n := e.report.Trades - c.seen; n > 0 {
+		c.seen = e.report.Trades
 		got, err := c.pub.Trades(int(n))
 		if err != nil {
 			return err

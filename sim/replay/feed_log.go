@@ -23,8 +23,7 @@ type logFeed struct {
 
 	gone   goneIDs
 	odd    oddLines
-	names  map[engine.OrderID]uint64 // the log's id of an order
-	seen   [2]map[int64]bool         // prices that were in a recorded book
+	seen   [2]map[int64]bool // prices that were in a recorded book
 	due    []dueAmount
 	newest map[uint64]int64 // ns of an order's newest entry in due
 }
@@ -39,7 +38,7 @@ type dueAmount struct {
 
 func newLogFeed(f *feeder, start logStart) *logFeed {
 	return &logFeed{
-		feeder: f, logStart: start, gone: newGoneIDs(start.most), names: map[engine.OrderID]uint64{},
+		feeder: f, logStart: start, gone: newGoneIDs(start.most),
 		seen: [2]map[int64]bool{{}, {}}, newest: map[uint64]int64{},
 	}
 }
@@ -76,15 +75,6 @@ func (l *logFeed) feed(r *format.Record) error {
 	}
 }
 
-// enter places an order that the log names.
-func (l *logFeed) enter(id uint64, side engine.Side, price, amount int64, flags uint8) error {
-	o, err := l.place(id, side, price, amount, flags)
-	if o != 0 {
-		l.names[o] = id
-	}
-	return err
-}
-
 // create enters an order. One whose deletion the log told before must not stay: when it was
 // cancelled it never enters, and when it was filled it trades and ends as after any fill.
 func (l *logFeed) create(r *format.Record) error {
@@ -103,7 +93,7 @@ func (l *logFeed) create(r *format.Record) error {
 	if late && (!filled || open) {
 		return nil
 	}
-	if err := l.enter(r.ID, r.Side, r.Price, r.Amount, 0); err != nil || !late {
+	if err := l.place(r.ID, r.Side, r.Price, r.Amount, 0); err != nil || !late {
 		return err
 	}
 	l.later(r.ID, 0)
@@ -157,7 +147,6 @@ func (l *logFeed) end(r *format.Record) error {
 		return nil
 	case known:
 		delete(l.orders, r.ID)
-		delete(l.names, id)
 		if o != nil {
 			l.entry.cancel(id)
 		}
@@ -263,10 +252,9 @@ func (l *logFeed) prepend(side engine.Side, price, amount int64) error {
 		return err
 	}
 	for _, o := range behind {
-		if err := l.enter(l.names[o.id], side, price, o.open, engine.FlagPostOnly); err != nil {
+		if err := l.place(o.name, side, price, o.open, engine.FlagPostOnly); err != nil {
 			return err
 		}
-		delete(l.names, o.id)
 	}
 	return nil
 }

@@ -98,7 +98,7 @@ func findLevel(levels []format.Level, price int64) int64 {
 func (m *messageFeed) enter(r *format.Record) error {
 	switch r.Kind {
 	case format.Place:
-		_, err := m.place(r.ID, r.Side, r.Price, r.Amount, 0)
+		err := m.place(r.ID, r.Side, r.Price, r.Amount, 0)
 		m.prune(r.ID)
 		return err
 	case format.Execute:

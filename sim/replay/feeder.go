@@ -77,17 +77,17 @@ func (f *feeder) notes() []string {
 }
 
 // place enters an order that the recording names.
-func (f *feeder) place(id uint64, side engine.Side, price, amount int64, flags uint8) (engine.OrderID, error) {
+func (f *feeder) place(id uint64, side engine.Side, price, amount int64, flags uint8) error {
 	i := f.entry.place(side, price, amount, flags)
 	results, err := f.entry.send()
-	if err != nil {
-		return 0, err
+	if err != nil || results[i].order == 0 {
+		return err
 	}
-	o := results[i].order
-	if o != 0 {
-		f.orders[id] = o
+	f.orders[id] = results[i].order
+	if o := f.open(id); o != nil {
+		o.name = id
 	}
-	return o, nil
+	return nil
 }
 
 // open is the order of the recording's id, nil when it is not open.

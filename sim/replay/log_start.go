@@ -140,7 +140,7 @@ func (l *logFeed) seed(r *format.Record) error {
 	}
 	for _, id := range ids {
 		o := l.known[id]
-		if err := l.enter(id, o.side, o.price, o.amount, engine.FlagPostOnly); err != nil {
+		if err := l.place(id, o.side, o.price, o.amount, engine.FlagPostOnly); err != nil {
 			return err
 		}
 	}

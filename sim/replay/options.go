@@ -43,54 +43,55 @@ const speedUnit = 1000
 // maxSpeed bounds Speed, so that its products stay inside int64.
 const maxSpeed = 1_000_000
 
+// parse reads the options and reports the first that is wrong. The files are not looked at.
+func (r *Replay) parse() (price, amount int, err error) {
+	o := &r.opts
+	if !slices.Contains(format.Names(), o.Format) {
+		return 0, 0, fmt.Errorf("replay: format %q: want one of %s", o.Format, strings.Join(format.Names(), ", "))
+	}
+	if len(o.Files) == 0 || slices.Contains(o.Files, "") {
+		return 0, 0, errors.New("replay: no file given")
+	}
+	if o.Pair != "" && !engine.ValidPairCode(o.Pair) {
+		return 0, 0, fmt.Errorf("replay: pair %q is not of the form BASE_QUOTE", o.Pair)
+	}
+	if price, amount, err = o.digits(); err == nil {
+		r.speed, err = o.speed()
+	}
+	return price, amount, err
+}
+
 // speed is Options.Speed in thousandths, 0 for max.
 func (o *Options) speed() (int64, error) {
 	if o.Speed == "" || o.Speed == "max" {
 		return 0, nil
 	}
 	n, err := format.ParseDecimal([]byte(o.Speed))
+	v := int64(0)
 	if err == nil {
-		var v int64
-		if v, err = n.Units(3); err == nil && (v <= 0 || v > maxSpeed*speedUnit) {
-			err = fmt.Errorf("outside 0.001 to %d", maxSpeed)
-		}
-		if err == nil {
-			return v, nil
-		}
+		v, err = n.Units(3)
 	}
-	return 0, fmt.Errorf("replay: speed %q: %w", o.Speed, err)
+	if err == nil && (v <= 0 || v > maxSpeed*speedUnit) {
+		err = fmt.Errorf("outside 0.001 to %d", maxSpeed)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("replay: speed %q: %w", o.Speed, err)
+	}
+	return v, nil
 }
 
-// digits is Options.Digits; ok is false when it is empty.
-func (o *Options) digits() (price, amount int, ok bool, err error) {
+// digits is Options.Digits, 0 and 0 when it is empty.
+func (o *Options) digits() (price, amount int, err error) {
 	if o.Digits == "" {
-		return 0, 0, false, nil
+		return 0, 0, nil
 	}
 	p, a, found := strings.Cut(o.Digits, ",")
 	price, err1 := strconv.Atoi(strings.TrimSpace(p))
 	amount, err2 := strconv.Atoi(strings.TrimSpace(a))
 	if !found || err1 != nil || err2 != nil || price < 0 || amount < 0 || price+amount > fixed.Scale {
-		return 0, 0, false, fmt.Errorf("replay: digits %q: want P,A with P + A at most %d", o.Digits, fixed.Scale)
+		return 0, 0, fmt.Errorf("replay: digits %q: want P,A with P + A at most %d", o.Digits, fixed.Scale)
 	}
-	return price, amount, true, nil
-}
-
-// Validate reports the first member that is wrong. The files are not looked at.
-func (o *Options) Validate() error {
-	if !slices.Contains(format.Names(), o.Format) {
-		return fmt.Errorf("replay: format %q: want one of %s", o.Format, strings.Join(format.Names(), ", "))
-	}
-	if len(o.Files) == 0 || slices.Contains(o.Files, "") {
-		return errors.New("replay: no file given")
-	}
-	if o.Pair != "" && !engine.ValidPairCode(o.Pair) {
-		return fmt.Errorf("replay: pair %q is not of the form BASE_QUOTE", o.Pair)
-	}
-	if _, _, _, err := o.digits(); err != nil {
-		return err
-	}
-	_, err := o.speed()
-	return err
+	return price, amount, nil
 }
 
 // UseTaker sets the account of the takers, for a program that knows its accounts only

@@ -24,9 +24,10 @@ type Entry interface {
 type resting struct {
 	id    engine.OrderID
 	side  engine.Side
-	price int64 // ticks
-	open  int64 // lots
-	total int64 // lots, what is filled counted in: what Replace wants
+	price int64  // ticks
+	open  int64  // lots
+	total int64  // lots, what is filled counted in: what Replace wants
+	name  uint64 // the recording's id; 0: it names none
 }
 
 // fill is one trade of a command, maker first.
@@ -60,10 +61,7 @@ type orderEntry struct {
 	freeOrders free[resting]
 	freeLevels free[level]
 
-	placed  uint64
-	refused uint64
-	trades  uint64
-	reasons map[engine.Reason]uint64
+	report *Report // counts orders, trades and refusals
 }
 
 // level is our open orders at one price, in order of entry.
@@ -87,10 +85,10 @@ func (f *free[T]) get() *T {
 
 func (f *free[T]) put(v *T) { *f = append(*f, v) }
 
-func newOrderEntry(ctx context.Context, entry Entry, pair engine.PairID) *orderEntry {
+func newOrderEntry(ctx context.Context, entry Entry, pair engine.PairID, report *Report) *orderEntry {
 	e := &orderEntry{
 		entry: entry, ctx: ctx, pair: pair, orders: map[engine.OrderID]*resting{},
-		reasons: map[engine.Reason]uint64{},
+		report: report,
 	}
 	e.levels[engine.Buy], e.levels[engine.Sell] = map[int64]*level{}, map[int64]*level{}
 	e.batch = sequencer.Batch{Stamped: true, Collect: e.collect}
@@ -175,11 +173,11 @@ func (e *orderEntry) collect(i int, cmd *engine.Command, events []engine.Event) 
 			e.reject(cmd, ev)
 		case engine.EventAccepted:
 			r.order = ev.Order
-			e.placed++
+			e.report.Placed++
 			e.rest(ev, cmd.Amount)
 		case engine.EventTrade:
 			r.fills = append(r.fills, fill{maker: ev.Maker, price: ev.Price, amount: ev.Amount})
-			e.trades++
+			e.report.Trades++
 			e.setRest(ev.Maker, ev.MakerOpen)
 			e.setRest(ev.Order, ev.OpenAmount)
 		case engine.EventCanceled:
@@ -194,8 +192,8 @@ func (e *orderEntry) collect(i int, cmd *engine.Command, events []engine.Event) 
 }
 
 func (e *orderEntry) reject(cmd *engine.Command, ev *engine.Event) {
-	e.refused++
-	e.reasons[ev.Reason]++
+	e.report.Refused++
+	e.report.Reasons[ev.Reason]++
 	if cmd.Kind == engine.Cancel || cmd.Kind == engine.Replace {
 		e.setRest(cmd.Order, 0) // gone without us: another's order met it
 	}

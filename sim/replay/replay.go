@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,10 +18,7 @@ import (
 // fallbackPair is the pair of files that do not tell theirs.
 const fallbackPair = "BASE_QUOTE"
 
-const (
-	secondNs = int64(time.Second)
-	dayNs    = 24 * int64(time.Hour)
-)
+const secondNs = int64(time.Second)
 
 // loopGapNs is the market time between the passes of a looped replay.
 const loopGapNs = secondNs
@@ -90,18 +88,15 @@ func (r *Report) Notes() []string {
 // New reads the files once. What of them cannot be replayed, or would be read wrongly, is a
 // *format.LineError with file, line, column, finding and remedy; nothing was started or written.
 func New(o Options) (*Replay, error) {
-	if err := o.Validate(); err != nil {
-		return nil, err
-	}
-	reader, err := format.New(o.Format, o.Files)
+	r := &Replay{opts: o, goneIDs: maxGone}
+	price, amount, err := r.parse()
 	if err != nil {
 		return nil, err
 	}
-	r := &Replay{opts: o, reader: reader, goneIDs: maxGone}
-	if r.speed, err = o.speed(); err != nil {
+	if r.reader, err = format.New(o.Format, o.Files); err != nil {
 		return nil, err
 	}
-	if r.survey, err = format.Learn(reader); err != nil {
+	if r.survey, err = format.Learn(r.reader); err != nil {
 		return nil, err
 	}
 	if r.survey.Records == 0 {
@@ -116,25 +111,16 @@ func New(o Options) (*Replay, error) {
 				format.NsText(r.fromNs), format.NsText(r.survey.StartNs))
 		}
 	}
-	return r, r.describe()
+	return r, r.describe(price, amount)
 }
 
 // describe makes the pair from options and files.
-func (r *Replay) describe() error {
-	code := r.survey.Pair
-	if r.opts.Pair != "" {
-		code = r.opts.Pair
-	}
-	if code == "" {
-		code = fallbackPair
-	}
-	price, amount, given, err := r.opts.digits()
+func (r *Replay) describe(price, amount int) error {
+	price, amount, err := r.survey.Choose(price, amount, r.opts.Digits != "")
 	if err != nil {
 		return err
 	}
-	if price, amount, err = r.survey.Choose(price, amount, given); err != nil {
-		return err
-	}
+	code := cmp.Or(r.opts.Pair, r.survey.Pair, fallbackPair)
 	base, quote, _ := strings.Cut(code, "_")
 	r.instrument = engine.Instrument{Code: code, Base: base, Quote: quote, DigitsPrice: price, DigitsAmount: amount}
 	if err := r.instrument.Validate(); err != nil {
@@ -159,10 +145,9 @@ func (r *Replay) StartNs() int64 {
 // Options.Check. The report is valid also beside an error.
 func (r *Replay) Run(ctx context.Context, entry Entry, id engine.PairID, pub Public) (Report, error) {
 	r.report = Report{Reasons: map[engine.Reason]uint64{}}
-	r.entry = newOrderEntry(ctx, entry, id)
-	r.entry.reasons = r.report.Reasons
-	defer r.reader.Close()
+	r.entry = newOrderEntry(ctx, entry, id, &r.report)
 	r.entry.maker, r.entry.taker = r.opts.Maker, r.opts.Taker
+	defer r.reader.Close()
 	shift := int64(0)
 	var err error
 	for err == nil {
@@ -178,7 +163,6 @@ func (r *Replay) Run(ctx context.Context, entry Entry, id engine.PairID, pub Pub
 		shift += secondNs - 1
 		shift -= shift % secondNs
 	}
-	r.report.Placed, r.report.Trades, r.report.Refused = r.entry.placed, r.entry.trades, r.entry.refused
 	return r.report, err
 }
 

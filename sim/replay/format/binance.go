@@ -228,17 +228,18 @@ func (b *binance) parseData(stream string, data []byte, r *Record) error {
 	if err := json.Unmarshal(data, &m); err != nil {
 		return locateJSON(err, remedyBinance)
 	}
-	if err := b.oneSymbol(data, m.Symbol); err != nil {
-		return err
-	}
+	read := b.readTouch
 	switch b.message {
 	case binanceDepth:
-		return b.readDepth(&m, r)
+		read = b.readDepth
 	case binanceTrade:
-		return b.readTrade(&m, r)
+		read = b.readTrade
 	default:
-		return b.readTouch(&m, r)
 	}
+	if err := read(&m, r); err != nil {
+		return err
+	}
+	return b.oneSymbol(data, m.Symbol)
 }
 
 func (b *binance) readTrade(m *binanceData, r *Record) error {

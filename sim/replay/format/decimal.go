@@ -128,7 +128,7 @@ func notNegative(what string, s []byte) (Decimal, error) {
 	switch {
 	case err != nil:
 		return d, quoted(what, s, err)
-	case d.v.Sign() < 0:
+	case s[0] == '-':
 		return d, fmt.Errorf("%s %q is below zero", what, clip(s))
 	}
 	return d, nil

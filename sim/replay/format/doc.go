@@ -21,7 +21,7 @@
 // Invariants:
 //
 //  1. The times of records never go back. A stream that several receivers wrote may cross by a
-//     second (order.go); its later line counts for the time before it.
+//     second (stream.go); its later line counts for the time before it.
 //  2. Lines are bounded (MaxLine), and a file that is one JSON document is bounded
 //     (MaxDocument). Both may be gzip.
 //  3. Numbers are decimals of package fixed. No float64 reads a price or an amount.
@@ -30,7 +30,7 @@
 //
 // To add a format write one file with a Reader, and add its line to the table of formats.go,
 // its name and its refusals to docs/contract/configuration.md#replay, and a golden recording
-// to sim/replay/golden_X_test.go. Use lines (bounded text), columns (CSV), level and text
+// to sim/replay/golden_X_test.go. Use lines or stream (bounded text), columns (CSV), level and text
 // (JSON), Survey.trade and Survey.book (ticks and lots), readTime and readUnix, and flawAt for
 // refusals. Survey.Shape says how the records are fed and compared; a new shape also needs a
 // feed in package replay.
@@ -51,7 +51,7 @@
 // LOBSTER's seconds after midnight count from midnight UTC of the date in the file name
 // (2000-01-01 without one). A depth stream of Binance needs a depth snapshot in the same file.
 //
-// Reading order: record, formats, lines, errors, decimal, digits, times, order, pair, json,
+// Reading order: record, formats, lines, errors, decimal, digits, times, stream, pair, json,
 // cells, then one format after the other: lobster, bitstamp, binance, kraken, kraken_rows,
 // trades, trades_rows, trades_columns, trades_json.
 //

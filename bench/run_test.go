@@ -1,0 +1,166 @@
+package bench
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"tickhive/bench/load"
+	"tickhive/bench/report"
+)
+
+func quietRun(o Options) *Run {
+	o.Say = func(string) {}
+	return &Run{Options: o, S: &report.Scenario{}}
+}
+
+// A quick run has half the length and leaves the largest size of a curve out.
+func TestQuickRunsAreShorter(t *testing.T) {
+	whole, quick := quietRun(Options{Rounds: 5}), quietRun(Options{Rounds: 3, Quick: true})
+	if whole.length(time.Second) != time.Second || quick.length(time.Second) != time.Second/2 {
+		t.Errorf("%s and %s", whole.length(time.Second), quick.length(time.Second))
+	}
+	if !slices.Equal(whole.sizes(1, 2, 3), []int{1, 2, 3}) || !slices.Equal(quick.sizes(1, 2, 3), []int{1, 2}) {
+		t.Errorf("%v and %v", whole.sizes(1, 2, 3), quick.sizes(1, 2, 3))
+	}
+	if whole.cpuRounds() != 10 || quick.cpuRounds() != 6 {
+		t.Errorf("%d and %d rounds", whole.cpuRounds(), quick.cpuRounds())
+	}
+}
+
+// Rounds is five, three when quick, unless it is given; a scenario that is not named does not run.
+func TestMeasureRunsWhatIsNamed(t *testing.T) {
+	for _, c := range []struct {
+		o    Options
+		want int
+	}{{Options{}, 5}, {Options{Quick: true}, 3}, {Options{Quick: true, Rounds: 7}, 7}} {
+		c.o.Dir = t.TempDir()
+		rep, err := Measure(c.o, "nothing of this name")
+		if err != nil || rep.Rounds != c.want || len(rep.Scenarios) != 0 {
+			t.Errorf("%d rounds, %d scenarios, %v", rep.Rounds, len(rep.Scenarios), err)
+		}
+	}
+	if names := Names(); len(names) != 9 || names[0] != "engine" || names[8] != "scale" {
+		t.Errorf("%v", names)
+	}
+}
+
+// The table of routes holds the best round of each server at each route.
+func TestRoutesHoldTheBestRound(t *testing.T) {
+	r := quietRun(Options{})
+	for _, x := range []struct {
+		server  string
+		answers int64
+		cpuUs   int64
+	}{{"product", 100, 5}, {"constant", 90, 4}, {"product", 120, 7}, {"product", 110, 3}} {
+		r.route("book", x.server, &load.Result{
+			Answers: x.answers, Elapsed: time.Second, Server: time.Duration(x.answers*x.cpuUs) * time.Microsecond,
+		})
+	}
+	if len(r.S.Routes) != 2 {
+		t.Fatalf("%d rows", len(r.S.Routes))
+	}
+	if best := r.S.Routes[0]; best.Server != "product" || best.Rate != 120 || best.CPU != 3 {
+		t.Errorf("%+v", best)
+	}
+	if got := r.constantCPU("book"); got != 4 {
+		t.Errorf("constant bytes cost %v us", got)
+	}
+	if got := r.constantCPU("another"); got != 0 {
+		t.Errorf("an unknown route costs %v us", got)
+	}
+}
+
+// A goal that is missed gets a reason: its rounds, or what others took of the machine.
+func TestMissedGoalsGetAReason(t *testing.T) {
+	r := quietRun(Options{})
+	r.S.Others = 50
+	missed := r.S.Cost("missed", "us", "").Against("floor").Aim("E1", 1).Round(30, 10).Round(20, 10)
+	met := r.S.Cost("met", "us", "").Against("floor").Aim("E1", 3).Round(20, 10)
+	alone := r.S.Rate("alone", "orders/s", "").Aim("H10", 100).Round(50)
+	own := r.S.Cost("own", "us", "").Against("floor").Aim("E1", 1).Round(30, 10)
+	own.Reason = "known"
+	r.explain()
+	if !strings.HasPrefix(missed.Reason, "best rounds 20 us and 10 of the reference") {
+		t.Error(missed.Reason)
+	}
+	if met.Reason != "" || own.Reason != "known" {
+		t.Errorf("%q, %q", met.Reason, own.Reason)
+	}
+	if !strings.Contains(alone.Reason, "other processes took 50 %") {
+		t.Error(alone.Reason)
+	}
+}
+
+// Bodies of orders are JSON that trades: each second order meets the one before.
+func TestOrdersOfTheLoadTradeInPairs(t *testing.T) {
+	type place struct {
+		Pair, Side, Price, Amount string
+	}
+	parse := func(body []byte) (p place) {
+		var m struct {
+			Pair   string `json:"currencyPairCode"`
+			Side   string `json:"side"`
+			Price  string `json:"price"`
+			Amount string `json:"amount"`
+		}
+		if err := json.Unmarshal(body, &m); err != nil {
+			t.Fatalf("%v: %s", err, body)
+		}
+		return place(m)
+	}
+	for i := 0; i < 100; i += 2 {
+		buy, sell := parse(orderBody(i)), parse(orderBody(i+1))
+		if buy.Side != "buy" || sell.Side != "sell" || buy.Price != sell.Price || buy.Amount != sell.Amount ||
+			buy.Pair != sell.Pair {
+			t.Fatalf("%+v, %+v", buy, sell)
+		}
+	}
+	codes := []string{"AA_BB", "CC_DD", "EE_FF"}
+	for name, requests := range map[string][]*load.Request{
+		"batches": batchRequests(), "mixed": mixedBatches(codes), "probes": probeOrders(codes),
+	} {
+		for _, r := range requests {
+			_, body, _ := bytes.Cut(r.Bytes(nil, nil), []byte("\r\n\r\n"))
+			if !json.Valid(body) {
+				t.Fatalf("%s: %.200s", name, body)
+			}
+			if b, s := bytes.Count(body, []byte(`"buy"`)), bytes.Count(body, []byte(`"sell"`)); name != "probes" && b != s {
+				t.Errorf("%s: %d buy and %d sell", name, b, s)
+			}
+		}
+	}
+}
+
+// A poller asks for three documents over all pairs, and for two of each pair.
+func TestPollersAskForEveryPair(t *testing.T) {
+	requests := pollRequests("/base", []string{"AA_BB", "CC_DD"})
+	if len(requests) != 3+2*2 {
+		t.Fatalf("%d requests", len(requests))
+	}
+	for _, r := range requests {
+		text := string(r.Bytes(nil, []byte(`"tag"`)))
+		if !strings.HasPrefix(text, "GET /base/") || !strings.Contains(text, "Accept-Encoding: gzip\r\n") ||
+			!strings.Contains(text, "If-None-Match: \"tag\"\r\n") {
+			t.Errorf("%s", text)
+		}
+	}
+}
+
+// What readers that listen report survives the line that it is sent in.
+func TestWhatWasHeardIsParsed(t *testing.T) {
+	var h Heard
+	if err := h.parse("nonsense"); err == nil {
+		t.Error("a line without figures was taken")
+	}
+	line, err := json.Marshal(Heard{Messages: 3, Trades: 2, Reads: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := h.parse(string(line)); err != nil || h.Messages != 3 || h.Trades != 2 || h.Reads != 1 {
+		t.Errorf("%+v %v", h, err)
+	}
+}

@@ -1,0 +1,266 @@
+package datadir
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"tickhive/engine"
+	"tickhive/internal/vfs"
+	"tickhive/marketdata"
+)
+
+// Options are the settings of a start that a directory keeps or has to agree with.
+type Options struct {
+	Path string // empty: nothing is stored
+
+	Virtual bool // kind of the process clock
+	// StartNs is the start of a virtual clock, Unix nanoseconds, or the current time; StartGiven
+	// reports that the start was configured.
+	StartNs    int64
+	StartGiven bool
+	// Recorded reports that recorded files drive the clock (replay).
+	Recorded bool
+
+	Seed      uint64 // of the simulated market and the ledger
+	SeedGiven bool
+	Backfill  time.Duration // 0: none
+	// ConfiguredPairs reports that the configured pairs and assets are added.
+	ConfiguredPairs bool
+	// Synced reports that clients are shown only durable events.
+	Synced bool
+}
+
+// Dir is an open, locked data directory, or, without a path, its values in memory. Its methods
+// may be called by any goroutine.
+type Dir struct {
+	path string
+	lock io.Closer
+
+	mu   sync.Mutex // guards meta
+	meta Meta
+
+	fresh    bool // created by this process
+	empty    bool // holds no market: fresh, never used, or begun over
+	clean    bool // the last process ended in order, or there was none
+	backfill time.Duration
+	clock    *clockFile // nil with a real clock
+	nonces   *Nonces    // set by OpenNonces
+	notes    []string   // settings that the directory makes ineffective
+}
+
+// Open creates or opens the directory and takes its lock. A new directory stores the origin that
+// o describes. A used directory must agree with o, and overrides Seed and Backfill.
+func Open(o Options) (*Dir, error) {
+	d := &Dir{path: o.Path, backfill: o.Backfill}
+	if !d.Stored() {
+		d.fresh, d.empty, d.clean, d.meta.origin = true, true, true, newOrigin(o)
+		var err error
+		d.meta.Epoch, err = newEpoch()
+		return d, err
+	}
+	if err := os.MkdirAll(d.path, 0o700); err != nil {
+		return nil, fmt.Errorf("data directory: %w", err)
+	}
+	if err := d.takeLock(); err != nil {
+		return nil, fmt.Errorf("data directory: %w", err)
+	}
+	err := d.load()
+	if err == nil {
+		err = d.begin(o)
+	}
+	if err == nil {
+		err = d.mark(o)
+	}
+	if err != nil {
+		return nil, errors.Join(err, d.lock.Close())
+	}
+	return d, nil
+}
+
+// Repair opens and locks an existing directory that no process serves. It changes nothing.
+func Repair(path string) (*Dir, error) {
+	d := &Dir{path: path}
+	if _, err := os.Stat(d.Sub("meta.json")); err != nil {
+		return nil, fmt.Errorf("%s is not a data directory: %w", path, err)
+	}
+	if err := d.takeLock(); err != nil {
+		return nil, fmt.Errorf("the directory is in use, stop its program first: %w", err)
+	}
+	if err := d.load(); err != nil {
+		return nil, errors.Join(err, d.lock.Close())
+	}
+	return d, nil
+}
+
+func (d *Dir) takeLock() (err error) {
+	d.lock, err = vfs.OS{}.Lock(d.Sub("LOCK"), vfs.Self())
+	return err
+}
+
+// Unlock ends a repair.
+func (d *Dir) Unlock() error { return d.lock.Close() }
+
+// begin gives an empty directory its origin, and makes o agree with the origin of a used one.
+func (d *Dir) begin(o Options) error {
+	if d.meta.Filling {
+		// The last start ended during its backfill, so no client has seen any of it.
+		if err := d.beginOver(); err != nil {
+			return err
+		}
+	}
+	if d.empty = d.fresh || !d.used(); d.empty {
+		d.meta.origin, d.meta.Filling = newOrigin(o), o.Backfill > 0
+	}
+	var err error
+	if d.meta.Clock == clockVirtual {
+		d.clock, err = openClockFile(d.Sub("CLOCK"), d.meta.CreatedNs)
+	}
+	if err != nil || d.empty {
+		return err
+	}
+	if err = d.agree(o, d.clock.at()); err != nil && d.clock != nil {
+		err = errors.Join(err, d.clock.close())
+	}
+	return err
+}
+
+// mark marks the directory as in use by this process.
+func (d *Dir) mark(o Options) (err error) {
+	boot := bootID()
+	if d.meta.Epoch == "" || !d.fresh && !d.meta.Clean && d.meta.Boot != boot && !d.meta.Synced {
+		if d.meta.Epoch, err = newEpoch(); err != nil {
+			return err
+		}
+	}
+	d.clean = d.fresh || d.meta.Clean
+	d.meta.Clean, d.meta.Boot, d.meta.Synced = false, boot, o.Synced
+	return d.save()
+}
+
+// beginOver removes everything that an interrupted start has written.
+func (d *Dir) beginOver() error {
+	for _, name := range append([]string{"CLOCK", "NONCES"}, storeDirs...) {
+		if err := os.RemoveAll(d.Sub(name)); err != nil {
+			return fmt.Errorf("data directory: %w", err)
+		}
+	}
+	return nil
+}
+
+// Stored reports whether anything outlives the process.
+func (d *Dir) Stored() bool { return d.path != "" }
+
+// Sub returns the path of one file or store in the directory.
+func (d *Dir) Sub(name string) string { return filepath.Join(d.path, name) }
+
+// Notes returns a line for each setting that the directory makes ineffective.
+func (d *Dir) Notes() []string { return d.notes }
+
+// Empty reports whether the directory held no market when it was opened.
+func (d *Dir) Empty() bool { return d.empty }
+
+// WasClean reports whether the last process ended in order, or there was none.
+func (d *Dir) WasClean() bool { return d.clean }
+
+// Epoch returns the identity of the history of seqs: 16 hex digits.
+func (d *Dir) Epoch() string { return d.meta.Epoch }
+
+// Seed returns the seed in force.
+func (d *Dir) Seed() uint64 { return d.meta.Seed }
+
+// Backfill returns the span of the backfill in force; a used directory has none.
+func (d *Dir) Backfill() time.Duration { return d.backfill }
+
+// ClockNs returns the time that a virtual clock had reached, 0 with a real clock.
+func (d *Dir) ClockNs() int64 { return d.clock.at() }
+
+// KeepClock stores the time of a virtual clock. It does nothing with a real clock.
+func (d *Dir) KeepClock(ns int64) error {
+	if d.clock == nil {
+		return nil
+	}
+	return d.clock.keep(ns)
+}
+
+// OpenNonces opens the used nonces; nil if nothing is stored. See openNonces for knownMs and
+// notBeforeMs.
+func (d *Dir) OpenNonces(knownMs int64) (n *Nonces, notBeforeMs int64, err error) {
+	if !d.Stored() {
+		return nil, knownMs, nil
+	}
+	d.nonces, notBeforeMs, err = openNonces(d.Sub("NONCES"), knownMs)
+	return d.nonces, notBeforeMs, err
+}
+
+// SetLimits stores the limits of this process. It refuses limits other than those the journal was
+// written with. Otherwise a replay would refuse commands that were accepted and acknowledged, or
+// accept refused ones.
+func (d *Dir) SetLimits(now engine.Options, market marketdata.Options) error {
+	was := d.meta.Engine
+	// A directory of an older program has no limit of stops, and its commands know none.
+	// It adopts the limit of the first start that has one.
+	was.AccountStops = cmp.Or(was.AccountStops, now.AccountStops)
+	if !d.empty && !was.Same(now) {
+		return usage("data directory: %s was written with engine.open_orders=%d, engine.account_orders=%d and "+
+			"engine.account_stops=%d, and its orders are replayed by them; the configuration has %d, %d and %d: "+
+			"set those, or begin another --data-dir", d.path, was.OpenOrders, was.AccountOrders, was.AccountStops,
+			now.OpenOrders, now.AccountOrders, now.AccountStops)
+	}
+	return d.change(func(m *Meta) { m.Engine, m.Market = now, market })
+}
+
+// Filling reports whether the initial data are incomplete.
+func (d *Dir) Filling() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.meta.Filling
+}
+
+// SetFilling records whether the initial data are incomplete. A start that finds them incomplete
+// begins the directory over; no client was admitted before.
+func (d *Dir) SetFilling(filling bool) error {
+	if d.Filling() == filling {
+		return nil
+	}
+	return d.change(func(m *Meta) { m.Filling = filling })
+}
+
+// ForgetEpoch makes the next start begin a new epoch.
+func (d *Dir) ForgetEpoch() error { return d.change(func(m *Meta) { m.Epoch = "" }) }
+
+// AddIncident stores an incident. Without a directory it remembers it.
+func (d *Dir) AddIncident(in Incident) error {
+	return d.change(func(m *Meta) {
+		list := append([]Incident{in}, m.Incidents...)
+		m.Incidents = list[:min(len(list), maxIncidents)]
+	})
+}
+
+// Incidents returns the incidents, newest first.
+func (d *Dir) Incidents() []Incident {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.meta.Incidents)
+}
+
+// Close records whether the end is clean and releases the lock.
+func (d *Dir) Close(clean bool) error {
+	if !d.Stored() {
+		return nil
+	}
+	var err error
+	if d.clock != nil {
+		err = d.clock.close()
+	}
+	if d.nonces != nil {
+		err = errors.Join(err, d.nonces.close())
+	}
+	return errors.Join(err, d.change(func(m *Meta) { m.Clean = clean }), d.lock.Close())
+}

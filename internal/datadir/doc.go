@@ -1,0 +1,23 @@
+// Package datadir holds the data directory of an exchange, apart from the stores in it:
+//
+//	LOCK        lock; names the process that holds it
+//	meta.json   Meta as JSON
+//	CLOCK       last time set on a virtual clock (clock.go)
+//	NONCES      used nonces that timestamps alone would not refuse (nonces.go)
+//	engine/     journal and snapshots of the market
+//	accounts/ launchpad/ hive/   log and snapshots of each store
+//
+// Owner: the exchange opens and closes a Dir. In between any goroutine may call its methods.
+//
+// Invariants:
+//
+//  1. One process holds a directory. A format that this program does not know is refused.
+//  2. The origin (seed, kind of clock, start) never changes. A start whose settings contradict it
+//     is refused before anything is changed (cmdline.UsageError).
+//  3. A directory whose initial data are incomplete is begun over, so no client ever sees it.
+//  4. meta.json is replaced whole, with fsync and rename.
+//
+// Reading order: datadir.go, meta.go, origin.go, clock.go, nonces.go, nonces_shrink.go.
+//
+// It does not read or write the stores.
+package datadir

@@ -1,0 +1,98 @@
+package datadir
+
+import (
+	"fmt"
+	"path/filepath"
+	"testing"
+
+	"tickhive/accounts/auth"
+)
+
+// usedOf opens a file and returns the nonces that a later process reads from it, in order. An
+// interrupted pass leaves some lines twice.
+func usedOf(t testing.TB, path string, knownMs int64) (n *Nonces, notBeforeMs int64, used []auth.UsedNonce) {
+	t.Helper()
+	n, notBeforeMs, err := openNonces(path, knownMs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[auth.UsedNonce]bool{}
+	for u := range n.Used(notBeforeMs) {
+		if !seen[u] {
+			used = append(used, u)
+		}
+		seen[u] = true
+	}
+	if n.failed != nil {
+		t.Fatal(n.failed)
+	}
+	return n, notBeforeMs, used
+}
+
+// A timestamp that a later process refuses anyway needs no nonce.
+func TestNonceFileDropsWhatItsNewestTimestampRefuses(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "NONCES")
+	n, notBefore, used := usedOf(t, path, 0)
+	if len(used) != 0 || notBefore != 0 {
+		t.Fatal(notBefore, used)
+	}
+	const last = 399_990
+	most := int64(0)
+	for ms := int64(0); ms <= last; ms += 10 { // 40,000 lines of 50 bytes: more than the limit
+		if err := n.Keep(ms, ms, "key-of-this-size-or-so-to-fill", fmt.Appendf(nil, "nonce-%06d", ms)); err != nil {
+			t.Fatal(err)
+		}
+		most = max(most, n.size)
+	}
+	if err := n.Keep(last, last-60_001, "key", []byte("past")); err != nil {
+		t.Fatal(err)
+	}
+	if bound := int64(nonceFileLimit * 6 / 5); most > bound {
+		t.Fatalf("the file had %d bytes, at most %d", most, bound)
+	}
+	if err := n.close(); err != nil {
+		t.Fatal(err)
+	}
+	n, notBefore, used = usedOf(t, path, 0) // the clock provides no time
+	if notBefore != last-60_000 || len(used) != 6001 || used[0].Nonce != "nonce-339990" ||
+		used[0].TimestampMs != 339_990 {
+		t.Fatal(notBefore, len(used))
+	}
+	if err := n.close(); err != nil {
+		t.Fatal(err)
+	}
+	n, notBefore, used = usedOf(t, path, last-10)
+	if notBefore != last-10 || len(used) != 2 || used[1].Nonce != "nonce-399990" {
+		t.Fatal(notBefore, len(used))
+	}
+	if err := n.close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A line that a killed process left half written corrupts neither the previous nor the next
+// line.
+func TestNonceFileSurvivesALineCutShort(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "NONCES")
+	n, _, _ := usedOf(t, path, 0)
+	if err := n.Keep(0, 1_767_225_600_000, "key", []byte("first")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := n.f.WriteAt([]byte("1767225600001 key sec"), n.size); err != nil {
+		t.Fatal(err)
+	}
+	_ = n.close()
+	n, _, used := usedOf(t, path, 0)
+	if len(used) != 1 || used[0].Nonce != "first" {
+		t.Fatal(used)
+	}
+	if err := n.Keep(0, 1_767_225_600_002, "key", []byte("third")); err != nil {
+		t.Fatal(err)
+	}
+	_ = n.close()
+	n, _, used = usedOf(t, path, 0)
+	if len(used) != 2 || used[1].Nonce != "third" {
+		t.Fatal(used)
+	}
+	_ = n.close()
+}

@@ -1,0 +1,108 @@
+package exchange
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"tickhive/accounts"
+	"tickhive/engine"
+	"tickhive/internal/datadir"
+	"tickhive/internal/wal"
+)
+
+// accountSide is the accounts part of an exchange. A nil accountSide has not been recovered.
+type accountSide struct {
+	store *accounts.Store
+	state *accounts.State
+	view  *accounts.View
+	rates accounts.Config // in force
+	// notBeforeMs is the time before which signed requests are refused.
+	notBeforeMs int64
+}
+
+// beginAccounts starts the store of recovered accounts.
+func beginAccounts(log *accounts.Recovery) (*accountSide, error) {
+	store, err := log.Begin()
+	if err != nil {
+		return nil, fmt.Errorf("accounts: %w", err)
+	}
+	return &accountSide{store: store, state: log.State(), view: log.State().View()}, nil
+}
+
+// refuseEarlier sets notBeforeMs and opens the nonces that survive the process. After a restart the
+// clock may be behind marketNs, the time of the last command, and behind the accounts' last record.
+// Requests signed until then must not be accepted again.
+func (a *accountSide) refuseEarlier(data *datadir.Dir, nowNs, marketNs int64) (n *datadir.Nonces, err error) {
+	if a.store.Recovered().LastSeq > 0 {
+		a.notBeforeMs = max(nowNs, marketNs, a.state.LastNs()) / int64(time.Millisecond)
+	}
+	n, a.notBeforeMs, err = data.OpenNonces(a.notBeforeMs)
+	return n, err
+}
+
+// setRates puts the configured referral rates in force.
+func (a *accountSide) setRates(want accounts.Config) error {
+	a.rates = want
+	if cmd, due := a.state.Reconfigure(want); due {
+		if _, err := a.store.Do(cmd); err != nil {
+			return fmt.Errorf("accounts: referral rates: %w", err)
+		}
+	}
+	return nil
+}
+
+// failed returns the reason why the accounts accept no more changes, or nil.
+func (a *accountSide) failed() error {
+	if a == nil {
+		return nil
+	}
+	return a.store.Health()
+}
+
+// checkpoint takes a snapshot of the accounts, because a segment of the market is removed only
+// when the accounts have passed it too. It first writes a record, without which no new
+// snapshot would be due if no account has changed. The record repeats the referral rates in force.
+func (a *accountSide) checkpoint() error {
+	_, err := a.store.Do(accounts.Command{Kind: accounts.Configure, Config: a.rates})
+	return errors.Join(err, a.store.SnapshotSoon())
+}
+
+// Stranger returns the unlimited account with this nickname that pays no fee, and creates it
+// if it does not exist. Recorded takers trade through it against the built-in account.
+func (x *Running) Stranger(nickname string) (engine.AccountID, error) {
+	a := x.accounts
+	for n := range uint32(a.view.Users()) {
+		if u, ok := a.view.User(n + 1); ok && u.Nickname == nickname {
+			return engine.AccountID(n + 1), nil
+		}
+	}
+	unlimited := true
+	res, err := a.store.Do(accounts.Command{
+		Kind: accounts.CreateUser, Profile: accounts.ProfilePatch{Nickname: &nickname, Unlimited: &unlimited},
+	})
+	if err != nil {
+		return 0, fmt.Errorf("accounts: %w", err)
+	}
+	free := true
+	_, err = a.store.Do(accounts.Command{
+		Kind: accounts.PatchUser, User: res.User.Number, Profile: accounts.ProfilePatch{NoTradeCommissions: &free},
+	})
+	if err != nil {
+		return 0, fmt.Errorf("accounts: %w", err)
+	}
+	return engine.AccountID(res.User.Number), nil
+}
+
+// close takes a last snapshot, which shortens the next replay, and closes the store. The
+// engine's loop must have stopped and its journal must be durable.
+func (a *accountSide) close() error {
+	if a == nil {
+		return nil
+	}
+	err := a.store.Snapshot()
+	if errors.Is(err, wal.ErrClosed) {
+		return nil
+	}
+	return errors.Join(err, a.store.Close())
+}

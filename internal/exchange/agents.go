@@ -1,0 +1,251 @@
+package exchange
+
+import (
+	"context"
+	"errors"
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"tickhive/hive"
+	"tickhive/internal/clock"
+	"tickhive/internal/durable"
+	"tickhive/internal/wal"
+	"tickhive/launchpad"
+	"tickhive/sim/life"
+)
+
+// historySpan is how long before the current time the launchpad's history begins if there is a
+// backfill. Workers become idle and proposals close after seven days, so a demo has some of each.
+const historySpan = int64(9 * 24 * time.Hour)
+
+// agentSide is launchpad, hive and their simulated life. Order of calls: openAgents, fill (within
+// the backfill), begin (when the market runs), close. A nil agentSide has not been opened.
+type agentSide struct {
+	process clock.Clock
+	clock   *spanClock
+	front   *front
+
+	fs     *bulkFS // nil: nothing is stored
+	ledger *launchpad.Store
+	swarm  *hive.Store
+	life   *life.Life // nil: no simulated life
+	fresh  bool       // this process created the ledger
+
+	living sync.Mutex // held while one span is simulated
+	lastNs int64      // end of the simulated time
+	ending chan struct{}
+	ended  chan struct{}
+}
+
+// spanClock is the process clock, except while a span is simulated: then it shows the
+// simulated time. Any goroutine may read it.
+type spanClock struct {
+	process clock.Clock
+	spanNs  atomic.Int64 // 0: the process clock
+}
+
+// NowNs implements clock.Clock.
+func (c *spanClock) NowNs() int64 {
+	if ns := c.spanNs.Load(); ns != 0 {
+		return ns
+	}
+	return c.process.NowNs()
+}
+
+// Virtual implements clock.Clock. A simulated span counts as virtual: nothing happens by itself.
+func (c *spanClock) Virtual() bool { return c.spanNs.Load() != 0 || c.process.Virtual() }
+
+// openAgents recovers both stores and registers every token with the hive. In a new data directory
+// with a backfill, the ledger begins with its history.
+func (r *restored) openAgents() (*agentSide, error) {
+	a := &agentSide{process: r.clock, clock: r.span, front: r.front}
+	common := durable.Config{
+		Clock: a.clock, Logf: r.logf, KeepAll: r.o.Journal.KeepAll, SnapshotBytes: r.o.Journal.SnapshotBytes,
+		Log: wal.Options{NoLock: true, Writer: EngineLog("").Options.Writer, SegmentBytes: r.o.Journal.SegmentBytes},
+	}
+	ls := launchpad.StoreOptions{Config: common, Options: r.o.Launchpad}
+	hs := hive.StoreOptions{Config: common, Options: r.o.Hive}
+	ls.Options.Seed = r.data.Seed()
+	if r.data.Stored() {
+		a.fs = newBulkFS()
+		ls.FS, ls.Dir = a.fs, r.data.Sub("launchpad")
+		hs.FS, hs.Dir = a.fs, r.data.Sub("hive")
+	}
+	busy, live := a.paces(r.sim != nil, int64(r.data.Backfill()))
+	var err error
+	if a.ledger, err = launchpad.OpenStore(ls); err != nil {
+		return nil, err
+	}
+	v := a.ledger.View()
+	hs.Options.Seed, hs.Options.GenesisNs = v.Seed(), v.GenesisNs()
+	if a.swarm, err = hive.OpenStore(hs); err != nil {
+		return nil, errors.Join(err, a.ledger.Close())
+	}
+	a.lastNs, a.fresh = v.GenesisNs(), v.Seq() == 1
+	if !a.fresh {
+		a.clock.spanNs.Store(0) // the history exists already
+		busy = 0
+		err = a.resume()
+	}
+	if err == nil && r.sim != nil {
+		a.life, err = life.New(life.Options{
+			Seed: v.Seed(), BusyNs: busy, LiveNs: live, Residents: life.Residents(v.Seed()),
+		})
+	}
+	if err == nil {
+		err = a.front.agents.Open(a.ledger, a.swarm)
+	}
+	if err != nil {
+		return nil, errors.Join(err, a.close())
+	}
+	return a, nil
+}
+
+// paces returns the times from which the simulated life is busy and live (life.Options). It
+// also sets the clock of new stores to the start of their history.
+func (a *agentSide) paces(lives bool, backfill int64) (busyNs, liveNs int64) {
+	if a.process.Virtual() {
+		liveNs = math.MaxInt64 // no client watches while a virtual clock is moved
+	}
+	if !lives || backfill == 0 {
+		return 0, liveNs
+	}
+	end := a.process.NowNs()
+	if a.process.Virtual() {
+		end += backfill // openData set it back by this span
+	}
+	a.clock.spanNs.Store(end - max(backfill, historySpan))
+	return end - backfill, max(end, liveNs)
+}
+
+// resume sets lastNs to the last record's time or the current time, whichever is later. A
+// virtual clock that is behind the logs is moved forward.
+func (a *agentSide) resume() error {
+	var last int64
+	err := errors.Join(
+		a.ledger.Fold(func(s *launchpad.State) { last = max(last, s.LastNs()) }),
+		a.swarm.Fold(func(s *hive.State) { last = max(last, s.LastNs()) }))
+	if manual, ok := a.process.(*clock.Manual); ok && last > manual.NowNs() {
+		manual.Set(last)
+	}
+	a.lastNs = max(last, a.process.NowNs())
+	return err
+}
+
+// fill simulates the history of a new data directory. No part of it is durable before all of
+// it is complete. Without a history to simulate fill does nothing. It returns ctx's error when
+// ctx is canceled.
+func (a *agentSide) fill(ctx context.Context, endNs int64) error {
+	if a.life == nil || a.clock.spanNs.Load() == 0 {
+		return nil
+	}
+	a.fs.begin()
+	err := a.liveTo(ctx, endNs)
+	return errors.Join(err, a.fs.end())
+}
+
+// begin starts the simulated life on the process clock.
+func (a *agentSide) begin() error {
+	a.clock.spanNs.Store(0)
+	if err := a.front.agents.Tick(); err != nil {
+		return err
+	}
+	a.lastNs = max(a.lastNs, a.process.NowNs())
+	if a.life != nil && !a.process.Virtual() {
+		a.ending, a.ended = make(chan struct{}), make(chan struct{})
+		go a.keepLiving()
+	}
+	return nil
+}
+
+// keepLiving runs one step after the other. It skips the steps that a sleeping machine missed.
+func (a *agentSide) keepLiving() {
+	defer close(a.ended)
+	for {
+		next := a.life.NextNs(a.ledger.View().GenesisNs(), a.lastNs)
+		wait := time.NewTimer(time.Duration(next - a.process.NowNs()))
+		select {
+		case <-a.ending:
+			wait.Stop()
+			return
+		case <-wait.C:
+		}
+		a.lastNs = next
+		if late := a.process.NowNs() - next; late < int64(time.Minute) {
+			a.slot(next)
+		} else {
+			a.lastNs += late
+		}
+	}
+}
+
+// advance simulates up to a virtual clock's time and applies everything that falls due in
+// between. POST /clock calls it after the market has moved.
+func (a *agentSide) advance() error {
+	end := a.process.NowNs()
+	if a.life != nil {
+		if err := a.liveTo(context.Background(), end); err != nil {
+			return err
+		}
+	}
+	return a.front.agents.Tick()
+}
+
+// liveTo runs every step up to endNs, each at its simulated time, until ctx is canceled.
+func (a *agentSide) liveTo(ctx context.Context, endNs int64) error {
+	a.living.Lock()
+	defer a.living.Unlock()
+	defer a.clock.spanNs.Store(0)
+	genesis := a.ledger.View().GenesisNs()
+	for {
+		next := a.life.NextNs(genesis, a.lastNs)
+		if next > endNs {
+			a.lastNs = endNs
+			return nil
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		a.lastNs = next
+		a.clock.spanNs.Store(next)
+		if err := errors.Join(a.ledger.Tick(next), a.swarm.Tick(next)); err != nil {
+			return err
+		}
+		a.slot(next)
+	}
+}
+
+// slot applies the actions of one step. Refusals are expected and ignored.
+func (a *agentSide) slot(ns int64) {
+	for _, s := range a.life.Act(ns, a.ledger.View(), a.swarm.View()) {
+		var err error
+		if s.Ledger != nil {
+			_, err = a.front.agents.Carry(s.Ledger)
+		} else {
+			_, err = a.front.agents.Act(s.Hive)
+		}
+		if errors.Is(err, wal.ErrUnavailable) || errors.Is(err, wal.ErrStopped) {
+			return
+		}
+	}
+}
+
+// stop ends the simulated life; the stores still serve requests.
+func (a *agentSide) stop() {
+	if a.ending != nil {
+		close(a.ending)
+		<-a.ended
+		a.ending = nil
+	}
+}
+
+// close takes a last snapshot of each store and closes it.
+func (a *agentSide) close() error {
+	if a == nil {
+		return nil
+	}
+	a.stop()
+	return errors.Join(a.swarm.Close(), a.ledger.Close())
+}

@@ -1,0 +1,106 @@
+package exchange
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"tickhive/engine/sequencer"
+	"tickhive/internal/clock"
+)
+
+// backfillStep is the simulated time between two updates of the progress.
+const backfillStep = int64(10 * time.Minute)
+
+// backfillNear is how close to the current time a backfill must end; the machine's clock moves
+// on while it runs.
+const backfillNear = int64(50 * time.Millisecond)
+
+// backfill simulates the configured time before the current time, on a separate loop with a
+// separate clock. It does nothing without a simulation. A market that already has a history
+// has no backfill (datadir.Dir.Backfill). When ctx is canceled, backfill returns its error,
+// and the next start begins the backfill over.
+func (r *restored) backfill(ctx context.Context) error {
+	span := int64(r.data.Backfill())
+	if span == 0 || r.sim == nil {
+		return nil
+	}
+	startNs := r.clock.NowNs()
+	manual, virtual := r.clock.(*clock.Manual)
+	if !virtual {
+		startNs -= span // openData set a virtual clock back by this span
+		manual = clock.NewManual(startNs)
+	}
+	end := startNs + span
+	bar := r.o.Progress("backfill")
+	if err := r.beginFilling(); err != nil {
+		return err
+	}
+	loop := r.newLoop(manual)
+	go loop.Run()
+	defer loop.Stop()
+	if err := r.configure(loop); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	lived := make(chan error, 1)
+	go func() { lived <- r.agents.fill(ctx, end) }()
+	err := r.advanceTo(ctx, loop, startNs, end, bar)
+	if err != nil {
+		cancel()
+	}
+	loop.Stop()
+	filled := <-lived // in any case: a stop closes the stores next
+	if err == nil {
+		err = filled
+	}
+	if err != nil {
+		bar.Leave()
+		return fmt.Errorf("backfill: %w", err)
+	}
+	bar.Done()
+	return r.endBackfill(loop)
+}
+
+// advanceTo moves the loop of a backfill from startNs to end. If the machine's clock has moved
+// on meanwhile, it continues to the current time.
+func (r *restored) advanceTo(ctx context.Context, loop *sequencer.Loop, startNs, end int64, bar Progress) error {
+	for at := startNs; at < end; {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		at = min(at+backfillStep, end)
+		if err := loop.AdvanceQuietly(at); err != nil {
+			return err
+		}
+		if now := r.clock.NowNs(); !r.clock.Virtual() && now-end > backfillNear {
+			end = now
+		}
+		done := at - startNs
+		r.front.progress.Store(min(1_000_000, done/max((end-startNs)/1_000_000, 1)))
+		bar.Set(done, end-startNs)
+	}
+	return nil
+}
+
+// beginFilling records that the backfill and the demo data are incomplete. It lets the journal
+// write the backfill in large pieces, because no part of it is acknowledged before its end.
+func (r *restored) beginFilling() error {
+	if r.journal != nil {
+		r.journal.writer.BeginBulk()
+	}
+	return r.data.SetFilling(true)
+}
+
+// endBackfill makes the backfill durable and sets the start of the next loop.
+func (r *restored) endBackfill(loop *sequencer.Loop) error {
+	r.pos, r.lastNs = loop.Position(), r.feed.Board().Load().NowNs
+	if r.journal == nil {
+		return nil
+	}
+	if err := r.journal.writer.EndBulk(); err != nil {
+		return fmt.Errorf("backfill: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,93 @@
+package exchange
+
+import (
+	"errors"
+	"sync"
+	"sync/atomic"
+
+	"tickhive/internal/vfs"
+)
+
+// bulkFS is the file system of stores that simulate a history before clients are admitted.
+// Between begin and end it defers every sync to end, because nothing of the history is
+// acknowledged and a start that is cut short begins over. Any goroutine may use it. Calls of
+// begin and end on a nil bulkFS do nothing.
+type bulkFS struct {
+	vfs.FS
+	bulk atomic.Bool
+	mu   sync.Mutex
+	open map[*bulkFile]struct{}
+}
+
+func newBulkFS() *bulkFS { return &bulkFS{FS: vfs.OS{}, open: map[*bulkFile]struct{}{}} }
+
+// begin defers syncs from now on.
+func (b *bulkFS) begin() {
+	if b != nil {
+		b.bulk.Store(true)
+	}
+}
+
+// end runs the deferred syncs; later syncs run at once.
+func (b *bulkFS) end() error {
+	if b == nil {
+		return nil
+	}
+	b.bulk.Store(false)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var errs []error
+	for f := range b.open {
+		errs = append(errs, f.settle())
+	}
+	return errors.Join(errs...)
+}
+
+// Create implements vfs.FS.
+func (b *bulkFS) Create(name string) (vfs.File, error) { return b.hold(b.FS.Create(name)) }
+
+// OpenRW implements vfs.FS.
+func (b *bulkFS) OpenRW(name string) (vfs.File, error) { return b.hold(b.FS.OpenRW(name)) }
+
+func (b *bulkFS) hold(f vfs.File, err error) (vfs.File, error) {
+	if err != nil {
+		return nil, err
+	}
+	held := &bulkFile{File: f, fs: b}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.open[held] = struct{}{}
+	return held, nil
+}
+
+// bulkFile is a file whose sync may be deferred.
+type bulkFile struct {
+	vfs.File
+	fs    *bulkFS
+	waits atomic.Bool
+}
+
+// Sync implements vfs.File.
+func (f *bulkFile) Sync() error {
+	if f.fs.bulk.Load() {
+		f.waits.Store(true)
+		return nil
+	}
+	return f.File.Sync()
+}
+
+// settle runs a deferred sync.
+func (f *bulkFile) settle() error {
+	if f.waits.Swap(false) {
+		return f.File.Sync()
+	}
+	return nil
+}
+
+// Close implements vfs.File. It runs a deferred sync first.
+func (f *bulkFile) Close() error {
+	f.fs.mu.Lock()
+	delete(f.fs.open, f)
+	f.fs.mu.Unlock()
+	return errors.Join(f.settle(), f.File.Close())
+}

@@ -1,0 +1,91 @@
+package exchange
+
+import (
+	"fmt"
+	"strings"
+
+	"tickhive/engine"
+	"tickhive/engine/sequencer"
+)
+
+// configure adds the configured assets and pairs that do not exist yet. Existing ones keep
+// their settings.
+func (r *restored) configure(loop *sequencer.Loop) error {
+	root := r.feed.Board().Load()
+	var b sequencer.Batch
+	var differ []string
+	for _, a := range r.o.Assets {
+		if had := root.Asset(a.Symbol); had != nil && *had != *a {
+			differ = append(differ, a.Symbol)
+		} else if had == nil {
+			b.Commands = append(b.Commands, engine.Command{Kind: engine.SetAsset, Pair: engine.ControlPair, Asset: a})
+		}
+	}
+	for _, ins := range r.o.Pairs {
+		if v := root.Lookup(ins.Code); v != nil && !sameTerms(*v.Instrument, *ins) {
+			differ = append(differ, ins.Code)
+		} else if v == nil {
+			b.Commands = append(b.Commands, engine.Command{Kind: engine.AddPair, Pair: engine.ControlPair,
+				Instrument: ins})
+		}
+	}
+	if len(differ) > 0 {
+		r.log.Info("the data directory keeps its own settings of pairs and assets "+
+			"that the configuration sets otherwise: "+
+			"PATCH /internal/v1/pairs/CODE and /internal/v1/assets/CODE change them",
+			"of", strings.Join(differ, " "))
+	}
+	refused := engine.NotRejected
+	b.Collect = func(_ int, _ *engine.Command, events []engine.Event) {
+		if events[0].Kind == engine.EventRejected {
+			refused = events[0].Reason
+		}
+	}
+	if err := loop.Submit(&b); err != nil {
+		return fmt.Errorf("configured pairs: %w", err)
+	}
+	if refused != engine.NotRejected {
+		return fmt.Errorf("configured pairs: the engine refuses one: %s", refused)
+	}
+	return nil
+}
+
+// sameTerms reports whether a pair has the configured terms: every field except its state,
+// which changes in operation, and the fields that the core assigns.
+func sameTerms(had, want engine.Instrument) bool {
+	want.ID, want.CreatedNs, want.State = had.ID, had.CreatedNs, had.State
+	return had == want
+}
+
+// AddPair adds a pair and its currencies, or returns the pair that the data directory already has.
+func (x *Running) AddPair(ins *engine.Instrument) (engine.PairID, error) {
+	root := x.feed.Board().Load()
+	if v := root.Lookup(ins.Code); v != nil {
+		return v.Instrument.ID, nil
+	}
+	var b sequencer.Batch
+	for _, symbol := range []string{ins.Base, ins.Quote} {
+		if root.Asset(symbol) == nil {
+			a := &engine.Asset{Symbol: symbol, Name: symbol, CanWithdraw: true, CanDeposit: true}
+			b.Commands = append(b.Commands, engine.Command{Kind: engine.SetAsset, Pair: engine.ControlPair, Asset: a})
+		}
+	}
+	b.Commands = append(b.Commands, engine.Command{Kind: engine.AddPair, Pair: engine.ControlPair, Instrument: ins})
+	var id engine.PairID
+	refused := engine.NotRejected
+	b.Collect = func(_ int, _ *engine.Command, events []engine.Event) {
+		switch e := &events[0]; e.Kind {
+		case engine.EventPair:
+			id = e.Pair
+		case engine.EventRejected:
+			refused = e.Reason
+		}
+	}
+	if err := x.Submit(&b); err != nil {
+		return 0, fmt.Errorf("pair %s: %w", ins.Code, err)
+	}
+	if refused != engine.NotRejected {
+		return 0, fmt.Errorf("pair %s: %s", ins.Code, refused)
+	}
+	return id, nil
+}

@@ -1,0 +1,52 @@
+package exchange_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"tickhive/internal/exchange/exchangetest"
+)
+
+// A start that passes a damaged snapshot of the market over says so and sets it aside, so that it is
+// not counted as one of the two retained ones. The state is the same.
+func TestADamagedSnapshotIsReportedAndSetAside(t *testing.T) {
+	o := exchangetest.Options(t.TempDir())
+	o.Journal.SnapshotBytes, o.Journal.KeepAll = 4096, true
+	first := exchangetest.Start(t, o)
+	first.Pair("BTC_USDT")
+	for len(exchangetest.Files(t, o.Dir, "engine/*.snap")) < 2 || !first.AccountsReflect(first.Covered()) {
+		first.Limit("BTC_USDT", "buy", "1", "1")
+	}
+	hash := first.Hash()
+	o.Dir = first.Kill()
+	snapshots := exchangetest.Files(t, o.Dir, "engine/*.snap")
+	newest := snapshots[len(snapshots)-1]
+	flip(t, newest)
+
+	next := exchangetest.Start(t, o)
+	if got := next.Hash(); got != hash {
+		t.Errorf("%s, was %s", got, hash)
+	}
+	status := next.Do("GET", next.Public+"/api/status", "").Body
+	if !strings.Contains(status, "a damaged snapshot was passed over for the one before: ") ||
+		!strings.Contains(status, newest) {
+		t.Errorf("the status does not report %s: %s", newest, status)
+	}
+	if _, err := os.Stat(newest + ".damaged"); err != nil {
+		t.Error(err)
+	}
+}
+
+// flip changes a bit in the middle of a file.
+func flip(t *testing.T, name string) {
+	t.Helper()
+	b, err := os.ReadFile(name)
+	if err == nil {
+		b[len(b)/2] ^= 1
+		err = os.WriteFile(name, b, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}

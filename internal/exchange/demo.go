@@ -1,0 +1,167 @@
+package exchange
+
+import (
+	"fmt"
+
+	"tickhive/accounts"
+	"tickhive/engine"
+	"tickhive/internal/fixed"
+)
+
+// demoUsers is the number of users of the demo market. The key of the first user is printed.
+// All others are invited below the first, so that its referral statistics are not empty.
+const demoUsers = 10
+
+// demoInviter[i] is the inviter of demo user i+1; 0 means none. The tree has five levels.
+var demoInviter = [demoUsers]int{0, 1, 1, 2, 2, 4, 6, 7, 3, 3}
+
+// demoStaking holds the staking level of each demo user.
+var demoStaking = [demoUsers]string{"R5", "R3", "R2", "R1", "R1", "R1", "R0", "R0", "R0", "R0"}
+
+// demoKeyName is the name of the printed key.
+const demoKeyName = "demo"
+
+// demo fills an empty demo market with users, funds, inviters and a first history, and creates
+// the key that a person tries the API with. It runs before clients are admitted. The result depends
+// on the options only.
+func (x *Running) demo() error {
+	if x.sim == nil {
+		return nil
+	}
+	if x.accounts.view.Users() == 0 {
+		if err := x.addDemoUsers(); err != nil {
+			return fmt.Errorf("demo users: %w", err)
+		}
+	}
+	return x.demoKey()
+}
+
+func (x *Running) addDemoUsers() error {
+	a := x.accounts
+	for i := range demoUsers {
+		name, level := fmt.Sprintf("demo-%d", i+1), int64(20+i)
+		ambassador := i == 0
+		err := a.all(accounts.Command{Kind: accounts.CreateUser, Profile: accounts.ProfilePatch{
+			Nickname: &name, Level: &level, StakingLevel: &demoStaking[i], IsAmbassador: &ambassador,
+		}})
+		if err != nil {
+			return err
+		}
+		n := uint32(i + 1)
+		if up := demoInviter[i]; up != 0 {
+			err = a.all(accounts.Command{Kind: accounts.SetInviter, User: n, Code: a.view.InviteCode(uint32(up))})
+		}
+		for _, asset := range x.o.Assets {
+			if err == nil {
+				err = a.all(accounts.Command{
+					Kind: accounts.Deposit, User: n, Currency: asset.Symbol, Amount: whole(demoFunds),
+				})
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err := a.demoIncome(x.o.Assets[0].Symbol); err != nil {
+		return err
+	}
+	return x.demoTrades()
+}
+
+// whole returns n units of a currency.
+func whole(n uint64) fixed.I128 { return fixed.Mul64(n, fixed.Pow10[18]).ToI128() }
+
+// demoFunds is the balance of a demo user in each currency, in whole units.
+const demoFunds = 10_000
+
+// all applies commands one after the other.
+func (a *accountSide) all(cmds ...accounts.Command) error {
+	for _, cmd := range cmds {
+		if _, err := a.store.Do(cmd); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// demoIncome books staking income, listings and withdrawals for every user but the first.
+func (a *accountSide) demoIncome(currency string) error {
+	for n := uint32(2); n <= demoUsers; n++ {
+		staked := accounts.Command{
+			Kind: accounts.AddProfit, User: n, Profit: accounts.StakeAccrual, Currency: currency,
+			Amount: whole(uint64(n)),
+		}
+		listed := accounts.Command{
+			Kind: accounts.AddProfit, User: n, Profit: accounts.CurrencyListing, Currency: currency, Amount: whole(1),
+		}
+		drawn := accounts.Command{Kind: accounts.Withdraw, User: n, Currency: currency, Amount: whole(2)}
+		err := a.all(staked, listed, drawn)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// demoTrades makes each user from the third on buy a little of each simulated pair, from the user
+// before or from a maker with a better price.
+func (x *Running) demoTrades() error {
+	root := x.feed.Board().Load()
+	for _, p := range x.o.Sim.Pairs {
+		v := root.Lookup(p.Code)
+		if v == nil || p.Reference < 1 {
+			continue
+		}
+		pair, ticks, lots := v.Instrument.ID, p.Reference, demoLots(v.Instrument, p.Reference)
+		for n := engine.AccountID(2); n < demoUsers; n++ {
+			for _, cmd := range []engine.Command{
+				{
+					Kind: engine.Place, Pair: pair, Account: n, Side: engine.Sell, Price: ticks, Amount: lots,
+					STP: engine.CancelTaker,
+				},
+				{
+					Kind: engine.Place, Pair: pair, Account: n + 1, Side: engine.Buy, Type: engine.Market,
+					TIF:   engine.IOC,
+					Flags: engine.FlagQuote, Quote: fixed.Mul64(uint64(ticks), uint64(lots)), STP: engine.CancelTaker,
+				},
+				{Kind: engine.CancelAll, Pair: pair, Account: n},
+			} {
+				if err := x.front.users.Entry().Do(cmd); err != nil { // the market may refuse it
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// demoLots returns an amount worth about ten smallest orders.
+func demoLots(in *engine.Instrument, ticks int64) int64 {
+	if !in.HasMinQuote {
+		return 1
+	}
+	lots, _ := in.MinQuote.DivMod64(uint64(ticks))
+	if lots.Hi != 0 || lots.Lo > 1<<40 {
+		return 1
+	}
+	return int64(lots.Lo)*10 + 1
+}
+
+// demoKey hands a key of the first user out once: it is in no file and no log.
+func (x *Running) demoKey() error {
+	if x.o.DemoKey == nil {
+		return nil
+	}
+	for _, k := range x.accounts.view.Keys(1, 0) {
+		if k.Name == demoKeyName {
+			return nil
+		}
+	}
+	res, err := x.accounts.store.Do(accounts.Command{
+		Kind: accounts.CreateKey, User: 1, Key: accounts.KeyRequest{Name: demoKeyName, CanTrade: true},
+	})
+	if err != nil {
+		return fmt.Errorf("demo key: %w", err)
+	}
+	return x.o.DemoKey(res.Key.PublicKey, res.Secret, "http://"+x.PublicAddr()+"/")
+}

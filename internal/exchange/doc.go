@@ -1,0 +1,43 @@
+// Package exchange assembles a whole exchange: clock, core, feed, loop, journal, stores, sources,
+// handlers and listeners. It decides nothing about the market.
+//
+// Its phases are types, so that a half-built exchange cannot be named:
+//
+//	Open(Options) --> Opened --Recover--> Recovered --Start--> Running --Admit--> serves clients
+//	                    |                     |                   |
+//	                    +--------- Stop ------+------- Stop ------+--> directory closed
+//
+//	Opened      directory locked, handlers built, listeners open; the market is empty
+//	Recovered   every log read to its end: market, accounts, launchpad, hive; no loop runs
+//	Running     the loop runs; configured pairs and demo data are there
+//
+// From Open to Admit every route but the early ones answers 503. Launch runs Recover and Start on a
+// goroutine of its own, which a signal can cancel.
+//
+// Owner: one goroutine calls the phases in their order. Handlers run on goroutines of the servers:
+// they read the published views, and of the phase only the stage, an immutable value that a phase
+// replaces whole. What else they read is atomic: whether clients are admitted, and the progress.
+//
+// Invariants:
+//
+//  1. A field belongs to the type of the first phase that has it, and is not changed by handlers.
+//  2. Recover merges the market's journal and the accounts' log by position (recover.go:merge). After
+//     an error it leaves nothing open; the caller stops the Opened.
+//  3. Stop of a phase ends from the outside in: sockets, listeners, snapshots, loop, launchpad and
+//     hive, accounts, journal, directory.
+//  4. A start that panics stops and writes nothing, because what it built may be half changed.
+//  5. Only front.go knows package server.
+//
+// How it is used:
+//
+//	opened, err := exchange.Open(options)
+//	launch := opened.Launch()
+//	running, err := launch.Running() // waits
+//	running.Admit()
+//	launch.Stop(ctx)                 // whatever phase it is in
+//
+// Reading order: options, open, front, places, recover, journal, accounts, agents, start, backfill,
+// configure, demo, demo_agents, snapshots, stop, launch, bulk.
+//
+// It reads no flag, no environment and no configuration file, and prints nothing: cmd/tickhive does.
+package exchange

@@ -1,0 +1,54 @@
+package exchange
+
+import (
+	"context"
+	"errors"
+
+	"tickhive/accounts"
+	"tickhive/marketdata/replica"
+)
+
+// Stopping is closed when a stop waits for the snapshot under way.
+func (x *Running) Stopping() <-chan struct{} { return x.snapshots.stop }
+
+// Covered returns the position of the market's newest snapshot.
+func (x *Running) Covered() uint64 { return x.snapshots.keeper.Covered() }
+
+// AccountsReflect reports whether every retained snapshot of the accounts reflects the position pos.
+func (x *Running) AccountsReflect(pos uint64) bool { return x.accounts.store.RetainFrom() > pos }
+
+// Accounts returns the accounts for readers.
+func (x *Running) Accounts() *accounts.View { return x.accounts.view }
+
+// Incidents returns the number of incidents on the status page.
+func (x *Running) Incidents() int { return len(x.data.Incidents()) }
+
+// Users returns the number of users.
+func (r *Recovered) Users() int { return r.accounts.view.Users() }
+
+// MarketHash returns the hash of the market. The loop's goroutine calls it, or no loop acts.
+func (x *Running) MarketHash() replica.StateHash { return replica.Hash(x.core, x.feed) }
+
+// Query runs fn on the loop's goroutine.
+func (x *Running) Query(fn func()) error { return x.loop.Query(fn) }
+
+// Ready reports whether clients are admitted.
+func (b *base) Ready() bool { return b.front.ready.Load() }
+
+// Canceled is closed when a stop has canceled the start.
+func (l *Launch) Canceled() <-chan struct{} { return l.ctx.Done() }
+
+// Filling reports whether the initial data are incomplete.
+func (b *base) Filling() bool { return b.data.Filling() }
+
+// Abandon closes what a start that has panicked leaves open.
+func (o *Opened) Abandon() error {
+	return errors.Join(o.front.publicLn.Close(), o.front.internalLn.Close(), o.front.stage.Load().journal.close(nil),
+		o.data.Unlock())
+}
+
+// DemoUsers is the number of users of the demo market.
+const DemoUsers = demoUsers
+
+// Backfill carries out the part of Start that fills the market.
+func (r *Recovered) Backfill(ctx context.Context) error { return r.backfill(ctx) }

@@ -1,0 +1,326 @@
+package exchange
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"net"
+	"sync/atomic"
+
+	"tickhive/engine"
+	"tickhive/engine/sequencer"
+	"tickhive/internal/cmdline"
+	"tickhive/internal/datadir"
+	"tickhive/marketdata/replica"
+	"tickhive/server"
+	"tickhive/server/web"
+)
+
+// front is the listeners and the handlers behind them. It exists from Open on. Handlers that need
+// more than the published views read the stage.
+type front struct {
+	log  *slog.Logger
+	data *datadir.Dir
+
+	prices   *server.Market // its public routes
+	public   *server.Server
+	internal *server.Internal
+	hub      *server.Hub
+	users    *server.AccountDesk
+	agents   *server.LaunchpadDesk
+
+	publicLn, internalLn, aggregatorLn net.Listener
+	failed                             chan error // error of a listener that ended unexpectedly
+
+	stage    atomic.Pointer[stage]
+	ready    atomic.Bool  // clients are admitted; the internal listener reads it
+	progress atomic.Int64 // millionths of backfill and recovery; negative: none under way
+}
+
+// stage describes the phase to the handlers. It is immutable: a phase that has more to show
+// replaces it whole (enter).
+type stage struct {
+	journal  *journal     // nil: nothing is stored, or the journal is not open yet
+	accounts *accountSide // nil: not recovered yet
+	running  *Running     // nil: no loop runs for clients yet
+}
+
+// Connections of the listeners when nothing else is configured and descriptors are not short.
+const (
+	publicConnections   = server.DefaultConns
+	internalConnections = server.DefaultInternalConns
+)
+
+// newFront builds the handlers. They serve nothing before listen.
+func newFront(b *base, room places) (*front, error) {
+	f := &front{log: b.log, data: b.data, failed: make(chan error, 3)}
+	f.stage.Store(&stage{})
+	f.progress.Store(-1)
+	page, err := server.Page(web.PartMarket, web.PartAccounts, web.PartLaunchpad)
+	if err != nil {
+		return nil, err
+	}
+	if f.agents, err = server.NewLaunchpadDesk(server.LaunchpadOptions{
+		Clock: b.span, User: f.user, Find: f.find, VotesPerMinute: b.o.Public.Rate.VotesPerMinute,
+	}); err != nil {
+		return nil, err
+	}
+	f.prices = server.NewMarket(server.MarketOptions{
+		Board: b.feed.Board(), Clock: b.clock, Version: cmdline.Version, Status: f.status,
+		Commissions: commissions(b.o.Commissions),
+	})
+	if f.users, err = server.NewAccountDesk(server.AccountOptions{
+		Exchange: gate{f}, Core: b.core, History: b.feed.History(), Board: b.feed.Board(), Clock: b.clock,
+		Legacy: b.o.Public.Legacy, PublicURL: b.o.Public.PublicURL, Commissions: f.prices.Commissions, Ledger: f.agents,
+	}); err != nil {
+		return nil, err
+	}
+	f.hub = server.NewHub(server.HubOptions{
+		Board: b.feed.Board(), Clock: b.clock, Epoch: b.data.Epoch(), StatusRow: server.AppendPairStatus,
+		Private: f.users.Private(),
+		Status: func(dst []byte) []byte {
+			whole, _ := f.prices.StatusView()
+			return whole(dst)
+		},
+	})
+	if err := f.makePublic(b, room.public, page); err != nil {
+		return nil, fmt.Errorf("config: %w", err)
+	}
+	return f, f.makeInternal(b, room.internal)
+}
+
+func (f *front) makePublic(b *base, connections int, page server.Resource) (err error) {
+	o := &b.o.Public
+	f.public, err = server.New(server.Options{
+		Clock: b.clock, Log: b.log,
+		SplitAggregator: o.AggregatorListen != "", AggregatorHost: o.AggregatorHost,
+		Rate: server.RateOptions{
+			PerMinute: o.Rate.PerMinute, PerSecond: o.Rate.PerSecond, Clients: o.Rate.Clients,
+			Allow: o.Rate.Allow, Market: o.Rate.Market, Account: o.Rate.Account,
+		},
+		TrustedProxies: o.TrustedProxies, ConnectionsPerIP: o.ConnectionsPerIP, Connections: connections,
+		ReadTimeout: o.ReadTimeout, WriteTimeout: o.WriteTimeout, IdleTimeout: o.IdleTimeout,
+		Authenticate: f.users.Authenticate,
+		Resources: []server.Resource{
+			f.prices.Resource, server.Streams(f.hub), page, f.prices.UDF, f.users.Resource, f.agents.Routes,
+		},
+	})
+	return err
+}
+
+func (f *front) makeInternal(b *base, connections int) (err error) {
+	o := server.InternalOptions{
+		Exchange: keepingGate{gate{f}}, Core: b.core, History: b.feed.History(), Board: b.feed.Board(), Clock: b.clock,
+		Entry:     f.users.Entry(),
+		Resources: []server.InternalResource{f.users.InternalResource, f.agents.Internal},
+		Token:     b.o.Internal.Token, Hosts: b.o.Internal.Hosts, Connections: connections,
+		Ready: &f.ready, LogLevel: b.o.LogLevel, Log: b.log,
+		StateHash: func() (replica.StateHash, error) { return f.stateHash(b) },
+		Metrics: server.NewMetrics(server.MetricsSource{
+			Board: b.feed.Board(), Clock: b.clock,
+			Loop: func() (*sequencer.LoopStats, int) {
+				if x := f.stage.Load().running; x != nil {
+					return x.loop.Stats(), x.loop.QueueLen()
+				}
+				return nil, 0
+			},
+			Routes: func() map[string][]server.RouteStat {
+				return map[string][]server.RouteStat{
+					"public": f.public.RouteStats(), "internal": f.internal.RouteStats(),
+				}
+			},
+			Server: func() *server.Server { return f.public }, Accepts: f.accepts,
+		}),
+	}
+	if b.o.Journal.Sync == sequencer.SyncAlways {
+		o.Settle = func() error { return f.stage.Load().journal.settle() }
+	}
+	f.internal, err = server.NewInternal(o)
+	return err
+}
+
+func commissions(list []Commission) (out []server.AssetCommission) {
+	for _, c := range list {
+		kind := server.CommissionRefill
+		if c.Withdrawal {
+			kind = server.CommissionWithdrawal
+		}
+		out = append(out, server.AssetCommission{
+			Type: kind, Currency: c.Currency, Adapter: c.Adapter, Percent: c.Percent, Minimum: c.Minimum,
+		})
+	}
+	return out
+}
+
+// listen opens the listeners and serves them.
+func (f *front) listen(o *Options) error {
+	var err error
+	if f.publicLn, err = net.Listen("tcp", o.Public.Listen); err != nil {
+		return fmt.Errorf("server.listen: %w", err)
+	}
+	if f.internalLn, err = net.Listen("tcp", o.Internal.Listen); err != nil {
+		return errors.Join(fmt.Errorf("internal.listen: %w", err), f.publicLn.Close())
+	}
+	if err := server.CheckInternalAddress(f.internalLn.Addr(), o.Internal.Token); err != nil {
+		return errors.Join(err, f.publicLn.Close(), f.internalLn.Close())
+	}
+	if at := o.Public.AggregatorListen; at != "" {
+		if f.aggregatorLn, err = net.Listen("tcp", at); err != nil {
+			return errors.Join(fmt.Errorf("aggregator.listen: %w", err), f.publicLn.Close(), f.internalLn.Close())
+		}
+		go f.watch(f.public.ServeAggregator, f.aggregatorLn)
+	}
+	go f.watch(f.public.Serve, f.publicLn)
+	go f.watch(f.internal.Serve, f.internalLn)
+	return nil
+}
+
+// watch serves a listener and passes on its error.
+func (f *front) watch(serve func(net.Listener) error, ln net.Listener) {
+	if err := serve(ln); err != nil {
+		f.failed <- err
+	}
+}
+
+// shutdown closes the listeners and waits for accepted requests until ctx ends.
+func (f *front) shutdown(ctx context.Context) {
+	for name, shutdown := range map[string]func(context.Context) error{
+		"public": f.public.Shutdown, "internal": f.internal.Shutdown,
+	} {
+		if err := shutdown(ctx); err != nil {
+			f.log.Warn("listener did not end in time", "listener", name, "error", err)
+		}
+	}
+}
+
+// enter shows another phase to the handlers.
+func (f *front) enter(s stage) { f.stage.Store(&s) }
+
+// admit lets clients in.
+func (f *front) admit() {
+	f.ready.Store(true)
+	f.public.SetReady()
+}
+
+// accepts returns the accept statistics of every listener.
+func (f *front) accepts() []server.AcceptStat {
+	return append(f.public.Accepts(), f.internal.Accepts())
+}
+
+// status returns the fields of /api/status that package server does not know.
+func (f *front) status() server.StatusInfo {
+	info := server.StatusInfo{
+		Recovering: !f.ready.Load(), Epoch: f.data.Epoch(), ProgressPPM: f.progress.Load(),
+		Degraded: f.storesFailed() != nil,
+	}
+	for _, a := range f.accepts() {
+		if in, lasts := a.Incident(); lasts {
+			info.Incidents = append([]server.Incident{in}, info.Incidents...)
+		}
+	}
+	for _, in := range f.data.Incidents() {
+		info.Incidents = append(info.Incidents, server.Incident(in))
+	}
+	if x := f.stage.Load().running; x != nil {
+		info.OldestUnpublishedNs = x.loop.Stats().OldestNs.Load()
+	}
+	return info
+}
+
+// storesFailed returns the reason why a store accepts no changes at present, nil while all do.
+func (f *front) storesFailed() error {
+	s := f.stage.Load()
+	return errors.Join(s.journal.failed(), s.accounts.failed(), f.agents.Health())
+}
+
+// stateHash returns the hash of the current state. With a journal a follower computes it, so
+// that the loop does not stop; otherwise the loop computes it between two commands.
+func (f *front) stateHash(b *base) (h replica.StateHash, err error) {
+	if x := f.stage.Load().running; x != nil && x.snapshots != nil {
+		return x.snapshots.keeper.Hash()
+	}
+	err = gate{f}.Query(func() { h = replica.Hash(b.core, b.feed) })
+	return h, err
+}
+
+// user returns the level and the ledger address of an account.
+func (f *front) user(n engine.AccountID) (level int64, address string, ok bool) {
+	a := f.stage.Load().accounts
+	if a == nil || n <= 0 || int64(n) > math.MaxUint32 {
+		return 0, "", false
+	}
+	l, address := a.view.Level(uint32(n))
+	return int64(l), address, address != ""
+}
+
+// find returns the account of a user's id.
+func (f *front) find(id [16]byte) (engine.AccountID, bool) {
+	a := f.stage.Load().accounts
+	if a == nil {
+		return 0, false
+	}
+	n, ok := a.view.NumberOf(id)
+	return engine.AccountID(n), ok && n != 0
+}
+
+// gate is the handlers' way to the loop, which exists only in Running.
+type gate struct{ f *front }
+
+// Submit submits a batch to the loop.
+func (g gate) Submit(b *sequencer.Batch) error {
+	if x := g.f.stage.Load().running; x != nil {
+		return x.Submit(b)
+	}
+	return sequencer.ErrUnavailable
+}
+
+// Query runs fn on the loop's goroutine.
+func (g gate) Query(fn func()) error {
+	if x := g.f.stage.Load().running; x != nil {
+		return x.loop.Query(fn)
+	}
+	return sequencer.ErrUnavailable
+}
+
+// AdvanceTo moves the virtual clock.
+func (g gate) AdvanceTo(ns int64) error {
+	if x := g.f.stage.Load().running; x != nil {
+		return x.AdvanceTo(ns)
+	}
+	return sequencer.ErrUnavailable
+}
+
+// keepingGate is the gate of the internal API. Acknowledged clock moves survive the process.
+type keepingGate struct{ gate }
+
+// AdvanceTo writes the time to the directory before it moves the clock, so that no acknowledged
+// move is lost. A time that was written but not acknowledged does no harm.
+func (g keepingGate) AdvanceTo(ns int64) error {
+	if err := g.f.data.KeepClock(ns); err != nil {
+		return fmt.Errorf("%w: %w", sequencer.ErrUnavailable, err)
+	}
+	return g.gate.AdvanceTo(ns)
+}
+
+// attach gives the handlers the recovered accounts and the limits of signed requests.
+func (f *front) attach(a *accountSide, nonces *datadir.Nonces) error {
+	s := server.AccountStore{State: a.state, Do: a.store.Do, NotBeforeMs: a.notBeforeMs}
+	if nonces == nil {
+		f.users.Attach(s)
+		return nil
+	}
+	s.Used, s.KeepNonce = nonces.Used(a.notBeforeMs), nonces.Keep
+	f.users.Attach(s)
+	return nonces.Follow(f.users.NonceFloorMs)
+}
+
+// Public returns the public server, for its routes and counters.
+func (b *base) Public() *server.Server { return b.front.public }
+
+// Internal returns the internal listener's server, for its routes and counters.
+func (b *base) Internal() *server.Internal { return b.front.internal }
+
+// Hub returns the hub of the streams.
+func (b *base) Hub() *server.Hub { return b.front.hub }

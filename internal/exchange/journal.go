@@ -1,0 +1,225 @@
+package exchange
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"path/filepath"
+	"slices"
+
+	"tickhive/engine"
+	"tickhive/engine/sequencer"
+	"tickhive/internal/cmdline"
+	"tickhive/internal/vfs"
+	"tickhive/internal/wal"
+	"tickhive/marketdata/replica"
+)
+
+// recoverLook is the number of records between two checks of progress and cancellation.
+const recoverLook = 4096
+
+// EngineLog returns the log of a data directory's market. The directory's lock protects it.
+func EngineLog(path string) replica.LogDir {
+	return replica.LogDir{FS: vfs.OS{}, Dir: path, Options: wal.Options{
+		NoLock: true, RecordVersion: engine.CommandVersion, Writer: "TickHive " + cmdline.Version,
+	}}
+}
+
+// journal is the durable side of the market: its log, and the writer that the loop appends with.
+// A nil journal stores nothing. Any goroutine may call failed, durable and settle.
+type journal struct {
+	dir    replica.LogDir
+	log    *wal.Log
+	writer *sequencer.WALJournal
+
+	covered uint64        // position of the snapshot that the recovery used, 0 for none
+	skips   replica.Skips // records that the recovery left out
+}
+
+// sayFunc reports an incident of the recovery.
+type sayFunc func(format string, args ...any)
+
+// openJournal opens the journal of a directory. It cuts a torn tail off and reports it.
+func openJournal(dir replica.LogDir, policy sequencer.SyncPolicy, say sayFunc) (*journal, error) {
+	log, err := wal.Open(dir.FS, dir.Dir, dir.Options)
+	if err != nil {
+		return nil, ExplainDamage(err)
+	}
+	if info := log.Recovered(); info.TornTail > 0 {
+		say("the last write was torn: %d bytes cut off %s at offset %d; nothing acknowledged was in them",
+			info.TornTail, info.TornFile, info.TornAt)
+	}
+	return &journal{dir: dir, log: log, writer: sequencer.NewWALJournal(log, policy)}, nil
+}
+
+// replay is a journal that is being read: the market after the record at market.Pos, and a reader
+// of the records behind it. Owner: one goroutine.
+type replay struct {
+	*journal
+	market   *replica.Replica
+	found    wal.Loaded // the snapshot that the market began with
+	reader   *wal.Reader
+	read     int // records
+	progress func(done, total int64)
+}
+
+// load restores the market from the newest snapshot at or before limit, the position that the
+// accounts reflect: the accounts need the market's events after it.
+func (j *journal) load(o replica.Options, limit uint64, say sayFunc) (*replay, error) {
+	r := &replay{journal: j, progress: func(int64, int64) {}}
+	j.skips = replica.Skips{}
+	o.Skips = j.skips
+	var err error
+	if limit == 0 {
+		r.market = replica.New(o)
+	} else if r.market, r.found, err = replica.Load(o, j.dir, limit); err != nil {
+		return nil, ExplainDamage(err)
+	}
+	for _, bad := range r.found.Damaged {
+		say("a damaged snapshot was passed over for the one before: %s", bad)
+	}
+	pos, last := r.market.Pos, j.log.LastSeq()
+	if pos > last {
+		return nil, ExplainDamage(&wal.CorruptError{
+			File: j.dir.Dir, Seq: last + 1,
+			Reason: fmt.Sprintf("a snapshot holds record %d, the log ends before it", pos),
+		})
+	}
+	open := func() (*wal.Reader, error) { return j.log.Reader(pos + 1) }
+	err = CollectSkips(j.skips, open)
+	if err == nil {
+		r.reader, err = open()
+	}
+	if errors.Is(err, wal.ErrTruncated) {
+		return nil, fmt.Errorf("no usable snapshot reaches the oldest record that is kept: %w", err)
+	}
+	for _, left := range slices.Sorted(maps.Keys(j.skips)) {
+		if left > pos {
+			say("record %d of the journal is left out, as `journal skip` was told", left)
+		}
+	}
+	return r, ExplainDamage(err)
+}
+
+// CollectSkips adds the records that the log of a reader leaves out.
+func CollectSkips(skips replica.Skips, open func() (*wal.Reader, error)) error {
+	rd, err := open()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rd.Close() }()
+	return skips.Collect(rd)
+}
+
+// replayTo applies the records up to pos. A journal that ends before pos is no error: see
+// accounts.State.Beyond. It returns ctx's error when ctx is canceled.
+func (r *replay) replayTo(ctx context.Context, pos uint64) error {
+	if pos <= r.market.Pos {
+		return nil
+	}
+	err := r.market.Replay(r.reader, pos, func() error {
+		if r.read++; r.read%recoverLook != 0 {
+			return nil
+		}
+		r.progress(r.reader.Progress())
+		return ctx.Err()
+	})
+	return ExplainPoison(ExplainDamage(err), filepath.Dir(r.dir.Dir))
+}
+
+// end sets damaged snapshots aside, so that they are not counted as retained ones.
+func (r *replay) end() error {
+	r.covered = r.found.Meta.Seq
+	return r.found.SetAside(r.dir.FS, r.dir.Dir)
+}
+
+func (r *replay) close() { _ = r.reader.Close() }
+
+// failed returns the reason why the journal accepts no more records, nil while it does.
+func (j *journal) failed() error {
+	if j == nil {
+		return nil
+	}
+	if err := j.log.Stopped(); err != nil {
+		return err
+	}
+	return j.writer.Refused()
+}
+
+// durable waits until the journal is durable up to pos. If the sync policy leaves syncs to the
+// system, durable requests one. It waits for the disk and never for the loop, so the loop may wait
+// for its callers. During a bulk pos may not be written yet: EndBulk syncs it, and a directory
+// whose bulk does not end is begun over.
+func (j *journal) durable(pos uint64) error {
+	if j.writer.Durable() >= pos {
+		return nil
+	}
+	return j.writer.Sync()
+}
+
+// settle makes everything that was journaled durable.
+func (j *journal) settle() error {
+	if j == nil {
+		return nil
+	}
+	if err := j.writer.Sync(); err != nil {
+		return fmt.Errorf("%w: %w", sequencer.ErrUnavailable, err)
+	}
+	return nil
+}
+
+// close runs last, unless it is nil or the journal has failed, and closes the journal.
+func (j *journal) close(last func() error) error {
+	if j == nil {
+		return nil
+	}
+	err := j.writer.Err()
+	if err == nil && last != nil {
+		err = last()
+	}
+	return errors.Join(err, j.writer.Close())
+}
+
+// shortTail is the largest journal tail in bytes that a start replays without a final
+// snapshot: about ten thousand commands, 0.1 s. After a replay the streams know the book
+// changes again; after a snapshot they do not.
+const shortTail = 1 << 20
+
+// lastSnapshot takes a snapshot directly from a stopped market, which no goroutine changes any
+// more. It leaves a tail of at most shortTail bytes behind covered to the replay.
+func (j *journal) lastSnapshot(market *replica.Replica, covered uint64) error {
+	if market.Pos == covered || j.log.BytesSince(covered) <= shortTail {
+		return nil
+	}
+	if err := j.writer.Sync(); err != nil {
+		return err
+	}
+	return j.log.WriteSnapshot(wal.SnapshotMeta{Seq: market.Pos}, func(w io.Writer) error {
+		return market.Write(w, nil)
+	})
+}
+
+// ExplainDamage adds the remedy to the error of a damaged log.
+func ExplainDamage(err error) error {
+	var damaged *wal.CorruptError
+	if errors.As(err, &damaged) {
+		return fmt.Errorf("%w\nthe log is damaged where no power cut can have damaged it, so the start stops here. "+
+			"Look at it with `tickhive journal verify DIR` and `tickhive journal dump DIR`; "+
+			"restore the directory from a copy, or start with another --data-dir", err)
+	}
+	return err
+}
+
+// ExplainPoison adds the remedy to the error of a record that cannot be applied.
+func ExplainPoison(err error, dir string) error {
+	var poison *replica.PoisonError
+	if !errors.As(err, &poison) {
+		return err
+	}
+	return fmt.Errorf("%w\nThis is a defect of the program; the directory was not changed. "+
+		"Keep a copy of it and report the defect. "+
+		"To start without this one command, run `tickhive journal skip %s --at %d`",
+		err, dir, poison.Seq)
+}

@@ -1,0 +1,81 @@
+package exchange
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+)
+
+// Launch brings an Opened exchange to Running on a goroutine of its own, which owns everything
+// that it builds until Done is closed.
+type Launch struct {
+	ctx     context.Context // canceled by Stop
+	cancel  context.CancelFunc
+	done    chan struct{}
+	reached interface{ Stop(ctx context.Context) } // the last phase; valid once done is closed
+	running *Running                               // nil if err is not
+	err     error
+}
+
+// Launch begins Recover and Start in the background.
+func (o *Opened) Launch() *Launch {
+	l := &Launch{done: make(chan struct{}), reached: o}
+	l.ctx, l.cancel = context.WithCancel(context.Background())
+	go func() {
+		defer close(l.done)
+		defer func() {
+			if p := recover(); p != nil {
+				l.err = &launchPanic{value: p, stack: debug.Stack()}
+				l.reached = nil
+			}
+		}()
+		l.err = l.run(o)
+	}()
+	return l
+}
+
+func (l *Launch) run(o *Opened) error {
+	r, err := o.Recover(l.ctx)
+	if err != nil {
+		return err
+	}
+	l.reached = r
+	x, err := r.Start(l.ctx)
+	if err != nil {
+		return err
+	}
+	l.reached, l.running = x, x
+	return nil
+}
+
+// Done is closed when the exchange runs or its start has failed.
+func (l *Launch) Done() <-chan struct{} { return l.done }
+
+// Running waits for Done. It returns the running exchange, or the error of the start:
+// context.Canceled after Stop.
+func (l *Launch) Running() (*Running, error) {
+	<-l.done
+	return l.running, l.err
+}
+
+// Stop cancels a start under way, waits for its end and stops the phase that was reached. ctx
+// limits the wait for requests. After a panic it stops nothing (launchPanic).
+func (l *Launch) Stop(ctx context.Context) {
+	l.cancel()
+	<-l.done
+	if l.reached != nil {
+		l.reached.Stop(ctx)
+	}
+}
+
+// launchPanic is a panic during the start. The structures under construction may be half changed
+// and their locks held, so none of them is stopped in order, put into a snapshot or written again.
+type launchPanic struct {
+	value any
+	stack []byte
+}
+
+// Error returns the panic's value and stack.
+func (e *launchPanic) Error() string {
+	return fmt.Sprintf("the start failed on a defect of the program: %v\n%s", e.value, e.stack)
+}

@@ -1,0 +1,118 @@
+package exchange_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"tickhive/engine"
+	"tickhive/internal/exchange"
+	"tickhive/internal/exchange/exchangetest"
+	"tickhive/sim"
+)
+
+// simulated returns an exchange with a simulated pair and a backfill.
+func simulated(t *testing.T) exchange.Options {
+	o := exchangetest.Options(t.TempDir())
+	o.Assets = []*engine.Asset{{Symbol: "BTC", Name: "Bitcoin"}, {Symbol: "USDT", Name: "Tether"}}
+	o.Pairs = []*engine.Instrument{{Code: "BTC_USDT", Base: "BTC", Quote: "USDT", DigitsPrice: 2, DigitsAmount: 8}}
+	o.Sim = exchange.SimOptions{
+		Enabled: true, Seed: 1, Backfill: 10 * time.Minute,
+		Pairs: []sim.Pair{{Code: "BTC_USDT", Reference: 65_000_00, Weight: 1}},
+	}
+	return o
+}
+
+// A start that panics is a failed start. It admits no client, never runs, and reports the panic.
+func TestAStartThatPanicsIsNeverReady(t *testing.T) {
+	o := simulated(t)
+	o.Progress = func(name string) exchange.Progress {
+		if name == "backfill" { // halfway
+			var none *struct{ exchange.Progress }
+			return none.Progress
+		}
+		return quiet{}
+	}
+	opened, err := exchange.Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = opened.Abandon() })
+	launch := opened.Launch()
+	x, err := launch.Running()
+	if x != nil || err == nil || !strings.Contains(err.Error(), "nil pointer") ||
+		!strings.Contains(err.Error(), "(*Recovered).Start") {
+		t.Errorf("%v: %v", x, err)
+	}
+	launch.Stop(context.Background()) // stops nothing
+	if opened.Ready() || opened.Filling() != true {
+		t.Error("clients are admitted, or the directory counts as whole")
+	}
+}
+
+type quiet struct{}
+
+func (quiet) Set(int64, int64) {}
+func (quiet) Leave()           {}
+func (quiet) Done()            {}
+
+// A start that is canceled stops the phase that it has reached. The next start begins over.
+func TestACanceledStartLeavesNoPhaseBehind(t *testing.T) {
+	o := simulated(t)
+	begun, release := make(chan struct{}), make(chan struct{})
+	o.Progress = func(name string) exchange.Progress {
+		if name == "backfill" {
+			close(begun)
+			<-release
+		}
+		return quiet{}
+	}
+	opened, err := exchange.Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	launch := opened.Launch()
+	<-begun
+	ended := make(chan struct{})
+	go func() {
+		launch.Stop(context.Background())
+		close(ended)
+	}()
+	<-launch.Canceled()
+	close(release)
+	<-ended
+	if x, err := launch.Running(); x != nil || !errors.Is(err, context.Canceled) {
+		t.Errorf("%v: %v", x, err)
+	}
+	o.Progress = nil
+	if n := exchangetest.Start(t, o).Accounts().Users(); n != exchange.DemoUsers {
+		t.Errorf("%d users", n)
+	}
+}
+
+// A directory is complete only with the demo users, which follow the backfill. After a kill
+// before that, the next start begins over; no client was admitted before.
+func TestADirectoryIsWholeWithItsDemoUsers(t *testing.T) {
+	o, ctx := simulated(t), context.Background()
+	opened, err := exchange.Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	killed, err := opened.Recover(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := killed.Backfill(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if !killed.Filling() || killed.Users() != 0 {
+		t.Error("whole without its users")
+	}
+	killed.Stop(ctx)
+	next := exchangetest.Start(t, o)
+	if n := next.Accounts().Users(); next.Filling() || n != exchange.DemoUsers {
+		t.Errorf("filling %t, %d users", next.Filling(), n)
+	}
+}

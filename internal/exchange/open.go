@@ -1,0 +1,149 @@
+package exchange
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"tickhive/engine"
+	"tickhive/engine/sequencer"
+	"tickhive/internal/clock"
+	"tickhive/internal/datadir"
+	"tickhive/marketdata"
+	"tickhive/marketdata/replica"
+	"tickhive/sim"
+)
+
+// base holds the parts that exist in every phase. The goroutine that runs the phases owns it;
+// the front's handlers read what other goroutines may read.
+type base struct {
+	o     Options
+	log   *slog.Logger
+	data  *datadir.Dir
+	clock clock.Clock
+	span  *spanClock // the clock of launchpad and hive
+
+	core *engine.Core
+	feed *marketdata.Feed
+	sim  *sim.Market // nil: no simulated market
+
+	front *front
+}
+
+// Opened is an exchange with a locked data directory, an empty market and open listeners, which
+// answer 503 to everything but the early routes. Recover leads on; Stop ends it.
+type Opened struct{ *base }
+
+// Open locks the data directory, builds the handlers and opens the listeners.
+func Open(o Options) (*Opened, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	b := &base{o: o, log: o.Log}
+	room, err := b.shareConnections()
+	if err != nil {
+		return nil, err
+	}
+	if err := b.openData(); err != nil {
+		return nil, err
+	}
+	b.core, b.feed = engine.NewCore(o.Engine), marketdata.NewFeed(o.Market)
+	b.makeSim()
+	if b.front, err = newFront(b, room); err == nil {
+		err = b.front.listen(&o)
+	}
+	if err != nil {
+		return nil, errors.Join(err, b.data.Close(b.data.WasClean()))
+	}
+	return &Opened{b}, nil
+}
+
+// openData opens the data directory and creates the process clock. A virtual clock begins at the
+// start of the backfill, or continues from the time that the last process had reached.
+func (b *base) openData() error {
+	startNs := b.o.Clock.StartNs
+	if !b.o.Clock.StartGiven {
+		startNs = clock.Real{}.NowNs()
+	}
+	var err error
+	b.data, err = datadir.Open(datadir.Options{
+		Path: b.o.Dir, Virtual: b.o.Clock.Virtual, StartNs: startNs, StartGiven: b.o.Clock.StartGiven,
+		Recorded: b.o.Clock.Recorded, Seed: b.o.Sim.Seed, SeedGiven: b.o.Sim.SeedGiven, Backfill: b.o.Sim.Backfill,
+		ConfiguredPairs: len(b.o.Pairs) > 0, Synced: b.o.Journal.Sync == sequencer.SyncAlways,
+	})
+	if err != nil {
+		return err
+	}
+	for _, note := range b.data.Notes() {
+		b.log.Info(note)
+	}
+	switch {
+	case !b.o.Clock.Virtual:
+		b.clock = clock.Real{}
+	case b.data.Empty():
+		b.clock = clock.NewManual(startNs - int64(b.data.Backfill()))
+	case !b.o.Clock.StartGiven:
+		b.clock = clock.NewManual(b.data.ClockNs())
+	default:
+		b.clock = clock.NewManual(max(startNs, b.data.ClockNs()))
+	}
+	b.span = &spanClock{process: b.clock}
+	return nil
+}
+
+// makeSim builds the simulated market, which opens at the start of the backfill.
+func (b *base) makeSim() {
+	if !b.o.Sim.Enabled {
+		return
+	}
+	startNs := b.clock.NowNs()
+	if !b.clock.Virtual() {
+		startNs -= int64(b.data.Backfill()) // openData set a virtual clock back by this span
+	}
+	b.sim = sim.New(sim.Options{Core: b.core, Seed: b.data.Seed(), StartNs: startNs, Pairs: b.o.Sim.Pairs})
+}
+
+// sources returns the sources of orders that a loop runs.
+func (b *base) sources() []sequencer.Source {
+	if b.sim == nil {
+		return nil
+	}
+	return []sequencer.Source{b.sim}
+}
+
+// simState stores the simulated market as a part of the market's snapshots.
+type simState struct{ *sim.Market }
+
+// Name returns the part's name.
+func (simState) Name() string { return "sim" }
+
+// extras returns the states that snapshots of the market contain besides core and feed.
+func (b *base) extras() []replica.Extra {
+	if b.sim == nil {
+		return nil
+	}
+	return []replica.Extra{simState{b.sim}}
+}
+
+// PublicAddr returns the address of the public listener.
+func (b *base) PublicAddr() string { return b.front.publicLn.Addr().String() }
+
+// InternalAddr returns the address of the internal listener.
+func (b *base) InternalAddr() string { return b.front.internalLn.Addr().String() }
+
+// Failed receives the error of a listener that ended unexpectedly.
+func (b *base) Failed() <-chan error { return b.front.failed }
+
+// incident logs an incident and stores it for the status page.
+func (b *base) incident(kind, format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	b.log.Warn(text, "incident", kind)
+	in := datadir.Incident{AtMs: b.clock.NowNs() / int64(time.Millisecond), Kind: kind, Message: text}
+	if err := b.data.AddIncident(in); err != nil {
+		b.log.Error("incident not kept", "error", err)
+	}
+}
+
+func (b *base) logf(format string, args ...any) { b.log.Warn(fmt.Sprintf(format, args...)) }

@@ -1,0 +1,205 @@
+package exchange
+
+import (
+	"cmp"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"tickhive/accounts"
+	"tickhive/accounts/auth"
+	"tickhive/engine"
+	"tickhive/engine/sequencer"
+	"tickhive/hive"
+	"tickhive/internal/fixed"
+	"tickhive/internal/vfs"
+	"tickhive/launchpad"
+	"tickhive/marketdata"
+	"tickhive/sim"
+)
+
+// Options configures an exchange. DefaultOptions returns usable values; a zero value means what
+// its comment says.
+type Options struct {
+	Log      *slog.Logger   // nil: slog.Default
+	LogLevel *slog.LevelVar // level of Log, which an internal route reads and sets; nil: no route
+	// Progress starts to report long work, "recovery" or "backfill"; nil: no reports.
+	Progress func(name string) Progress
+	// DemoKey receives the key of the first demo user, once for each directory, with the page that
+	// it opens; nil: the key is not created.
+	DemoKey func(public string, private auth.Secret, page string) error
+
+	Public   PublicOptions
+	Internal InternalOptions
+	Files    uint64 // file descriptors that the process may have; 0: unknown
+
+	// Dir is the data directory; empty: nothing outlives the process.
+	Dir     string
+	Journal JournalOptions
+	Clock   ClockOptions
+
+	Engine engine.Options     // limits of the core
+	Market marketdata.Options // retained history
+	// Assets and Pairs are added to a market that does not have them. Existing ones keep their
+	// settings.
+	Assets []*engine.Asset
+	Pairs  []*engine.Instrument
+	// Commissions are the deposit and withdrawal records of /api/currencies/commissions; Accounts
+	// charges them.
+	Commissions []Commission
+	Accounts    accounts.Options
+	Referral    accounts.Config // rates; they replace the stored ones
+	Sim         SimOptions
+	Launchpad   launchpad.Options // without Seed
+	Hive        hive.Options      // without Seed and GenesisNs
+}
+
+// Progress reports one long piece of work to a person. One goroutine calls it.
+type Progress interface {
+	Set(done, total int64)
+	// Leave ends the report of work that was cut short, Done of complete work.
+	Leave()
+	Done()
+}
+
+// PublicOptions configures the public listener and its routes.
+type PublicOptions struct {
+	Listen string // HOST:PORT; port 0: chosen
+	// AggregatorListen serves the aggregator namespace on an address of its own; empty: the public
+	// listener serves it, to requests with Host AggregatorHost if that is not empty.
+	AggregatorListen, AggregatorHost string
+
+	TrustedProxies   []string // IPs and CIDRs whose X-Forwarded-For counts
+	ConnectionsPerIP int      // 0: 1,000; -1: unlimited
+	Connections      int      // 0: 16,384; lowered to what Files leaves room for
+
+	ReadTimeout  time.Duration // whole request; 0: 10 s
+	WriteTimeout time.Duration // whole answer; 0: 30 s
+	IdleTimeout  time.Duration // between two requests; 0: 75 s
+
+	Rate RateOptions
+
+	Legacy    bool   // accept the legacy signature, which has no replay protection
+	PublicURL string // scheme and host that legacy signatures are made over
+}
+
+// RateOptions limits the requests of one client.
+type RateOptions struct {
+	PerMinute       int      // in any 60 s; 0: 60
+	PerSecond       int      // in any 1 s; 0: 10
+	VotesPerMinute  int      // votes of one user in any 60 s; 0: 10
+	Clients         int      // remembered clients; 0: 100,000
+	Allow           []string // IPs, CIDRs and public keys without limits
+	Market, Account bool     // limit these classes of routes too
+}
+
+// InternalOptions configures the internal listener.
+type InternalOptions struct {
+	Listen string   // HOST:PORT; port 0: chosen
+	Token  string   // bearer token; needed on an address that is not loopback
+	Hosts  []string // names and IPs, besides loopback ones, that requests without a token may name
+}
+
+// JournalOptions configures the logs in the data directory.
+type JournalOptions struct {
+	Sync          sequencer.SyncPolicy
+	KeepAll       bool          // keep segments that snapshots cover
+	SegmentBytes  int64         // size of a segment file; 0: 64 MiB
+	SnapshotBytes int64         // log after which a snapshot is taken; 0: 48 MiB
+	SnapshotEvery time.Duration // time after which 100,000 commands are; 0: SnapshotBytes alone decides
+	// FS is the file system of the market's log; nil: the machine's.
+	FS vfs.FS
+}
+
+// ClockOptions configures the process clock.
+type ClockOptions struct {
+	Virtual bool
+	// StartNs is the start of a virtual clock, Unix nanoseconds, if StartGiven; otherwise it starts
+	// now, in a used directory at the time that it had reached.
+	StartNs    int64
+	StartGiven bool
+	// Recorded reports that recorded files drive the clock (replay).
+	Recorded bool
+}
+
+// SimOptions configures the simulated market and the demo data that come with it.
+type SimOptions struct {
+	Enabled   bool
+	Pairs     []sim.Pair
+	Seed      uint64
+	SeedGiven bool          // the seed was configured: a directory with another seed is refused
+	Backfill  time.Duration // simulated time before the start; fills an empty directory only
+}
+
+// Commission is one record of a currency: of deposits, or of withdrawals.
+type Commission struct {
+	Withdrawal bool
+	Currency   string
+	Adapter    string     // lower-case blockchain or fiat adapter; empty: none
+	Percent    uint32     // 10^-8
+	Minimum    fixed.I128 // 10^-18 of the currency
+}
+
+// DefaultOptions returns an exchange in memory without pairs, on chosen ports of the loopback
+// address.
+func DefaultOptions() Options {
+	return Options{
+		Public: PublicOptions{Listen: "127.0.0.1:0"}, Internal: InternalOptions{Listen: "127.0.0.1:0"},
+		Accounts: accounts.Options{Random: rand.Reader}, Referral: accounts.DefaultConfig(),
+		Launchpad: launchpad.DefaultOptions(), Hive: hive.DefaultOptions(), Sim: SimOptions{Seed: 1},
+	}
+}
+
+// Validate asks each component about its options and reports every invalid one.
+func (o *Options) Validate() error {
+	var errs []error
+	ask := func(name string, err error) {
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", name, err))
+		}
+	}
+	ask("engine", o.Engine.Validate())
+	ask("market", o.Market.Validate())
+	ask("accounts", o.Accounts.Validate())
+	ask("referral", o.Referral.Validate())
+	ask("launchpad", o.Launchpad.Validate())
+	ask("hive", o.Hive.Validate())
+	for _, p := range o.Pairs {
+		ask(p.Code, p.Validate())
+	}
+	if o.Sim.Enabled {
+		so := sim.Options{Core: new(engine.Core), Pairs: o.Sim.Pairs}
+		ask("sim", so.Validate())
+	} else if o.Sim.Backfill != 0 {
+		ask("sim", errors.New("a backfill is the simulated market's, and there is none"))
+	}
+	if o.Sim.Backfill < 0 || o.Journal.SnapshotEvery < 0 {
+		ask("sim, journal", errors.New("a time span is negative"))
+	}
+	return errors.Join(errs...)
+}
+
+// withDefaults returns o with its defaults set, or what Validate reports.
+func (o Options) withDefaults() (Options, error) {
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	if o.Progress == nil {
+		o.Progress = func(string) Progress { return silent{} }
+	}
+	if o.Journal.FS == nil {
+		o.Journal.FS = vfs.OS{}
+	}
+	// Set explicitly: in a data directory, 0 means a program that had no such limit.
+	o.Engine.AccountStops = cmp.Or(o.Engine.AccountStops, engine.DefaultAccountStops)
+	return o, o.Validate()
+}
+
+// silent is a Progress that reports nothing.
+type silent struct{}
+
+func (silent) Set(int64, int64) {}
+func (silent) Leave()           {}
+func (silent) Done()            {}

@@ -1,0 +1,85 @@
+package exchange_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"tickhive/engine"
+	"tickhive/engine/sequencer"
+	"tickhive/internal/exchange/exchangetest"
+	"tickhive/internal/vfs"
+)
+
+// An order whose record could not be made durable gets status 504, and its funds stay held.
+// Repeated after the restart it exists once, whether its record was written (the process
+// ended) or not (the power failed).
+func TestAnOrderOfUnknownOutcomeIsThereOnceAfterItsRepeat(t *testing.T) {
+	for _, end := range []struct {
+		what  string
+		after func(*vfs.Mem) *vfs.Mem
+		found bool // by the next start
+	}{
+		{"the process ended", (*vfs.Mem).Kill, true},
+		{"the power failed", func(disk *vfs.Mem) *vfs.Mem { return disk.Crash(1) }, false},
+	} {
+		dir, disk := t.TempDir(), vfs.NewMem()
+		o := exchangetest.Options(dir)
+		o.Journal.Sync, o.Journal.FS = sequencer.SyncAlways, disk
+		o.Assets = []*engine.Asset{
+			{Symbol: "BTC", Name: "Bitcoin", CanDeposit: true},
+			{Symbol: "USDT", Name: "Tether", CanDeposit: true, CanWithdraw: true},
+		}
+		o.Pairs = []*engine.Instrument{{Code: "BTC_USDT", Base: "BTC", Quote: "USDT", DigitsPrice: 2, DigitsAmount: 8}}
+		x := exchangetest.Start(t, o)
+		user := x.Call("POST", "/users", `{"nickname":"ada"}`)["id"].(string)
+		x.Call("POST", "/users/"+user+"/deposits", `{"currencyCode":"USDT","amount":231}`)
+		order := func(x *exchangetest.Rig, id string) exchangetest.Answer {
+			return x.Do("POST", x.Internal+"/orders", fmt.Sprintf(
+				`{"accountId":%q,"currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":100,"amount":2,`+
+					`"clientOrderId":%q}`, user, id))
+		}
+
+		disk.Before(func(op vfs.Op) vfs.Fault {
+			if op.Kind == vfs.OpSync {
+				return vfs.Fault{Err: vfs.ErrInjected}
+			}
+			return vfs.Fault{}
+		})
+		if a := order(x, "ghost"); a.Status != 504 || !strings.Contains(a.Body, `"code":"OUTCOME_UNKNOWN"`) ||
+			!strings.Contains(a.Body, "the same clientOrderId") {
+			t.Errorf("fsync fails: %d %s", a.Status, a.Body)
+		}
+		disk.Before(nil)
+		if a := order(x, "next"); a.Status != 503 || !strings.Contains(a.Body, "nothing was applied") {
+			t.Errorf("after the log has stopped: %d %s", a.Status, a.Body)
+		}
+		if a := x.Do("POST", x.Internal+"/users/"+user+"/withdrawals",
+			`{"currencyCode":"USDT","amount":231}`); a.Status != 400 {
+			t.Errorf("the money of an order that may be in the journal: %d %s", a.Status, a.Body)
+		}
+		x.Stop()
+
+		o.Journal.FS = end.after(disk)
+		x = exchangetest.Start(t, o)
+		book := func() string {
+			b := x.Call("GET", "/book/BTC_USDT", "")
+			return fmt.Sprint(b["bids"])
+		}
+		if before := book(); strings.Contains(before, "orderId") != end.found {
+			t.Errorf("%s: the bids are %s", end.what, before)
+		}
+		for range 2 {
+			if a := order(x, "ghost"); a.Status != 200 || !strings.Contains(a.Body, `"status":"Created"`) {
+				t.Errorf("%s, repeat: %d %s", end.what, a.Status, a.Body)
+			}
+			if now := book(); strings.Count(now, "orderId") != 1 {
+				t.Errorf("%s: after the repeat the bids are %s", end.what, now)
+			}
+		}
+		if err := x.Accounts().Check(); err != nil {
+			t.Error(err)
+		}
+		x.Stop()
+	}
+}

@@ -1,0 +1,210 @@
+package exchange
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"tickhive/accounts"
+	"tickhive/engine"
+	"tickhive/internal/clock"
+	"tickhive/internal/durable"
+	"tickhive/internal/vfs"
+	"tickhive/internal/wal"
+	"tickhive/marketdata/replica"
+)
+
+// restored holds the parts that exist once every log was read.
+type restored struct {
+	*base
+	journal  *journal // nil: nothing is stored
+	accounts *accountSide
+	agents   *agentSide
+
+	pos    uint64 // journal position at which the next loop begins
+	lastNs int64  // time of the command at pos
+}
+
+// Recovered is an exchange whose stores and market are those that the last process left. No loop
+// runs. Start leads on; Stop ends it.
+type Recovered struct{ *restored }
+
+// Recover reads every log to its end. When ctx is canceled, it returns ctx's error. After an error
+// everything that it opened is closed, and Stop of o is left to the caller.
+func (o *Opened) Recover(ctx context.Context) (*Recovered, error) {
+	r := &restored{base: o.base}
+	if err := r.recover(ctx); err != nil {
+		r.front.enter(stage{})
+		return nil, errors.Join(err, r.closeStores(), r.journal.close(nil))
+	}
+	return &Recovered{r}, nil
+}
+
+func (r *restored) recover(ctx context.Context) error {
+	if err := r.data.SetLimits(r.o.Engine, r.o.Market); err != nil {
+		return err
+	}
+	if r.data.Stored() {
+		if err := r.openJournal(); err != nil {
+			return err
+		}
+	}
+	log, err := r.openAccounts()
+	if err != nil {
+		return err
+	}
+	if err := r.merge(ctx, log); err != nil {
+		return errors.Join(err, log.Close())
+	}
+	if r.accounts, err = beginAccounts(log); err != nil {
+		return err
+	}
+	if err := r.settleAccounts(); err != nil {
+		return err
+	}
+	r.front.enter(stage{journal: r.journal, accounts: r.accounts})
+	r.agents, err = r.openAgents()
+	return err
+}
+
+func (r *restored) openJournal() (err error) {
+	dir := EngineLog(r.data.Sub("engine"))
+	dir.FS, dir.Options.SegmentBytes = r.o.Journal.FS, r.o.Journal.SegmentBytes
+	r.journal, err = openJournal(dir, r.o.Journal.Sync, r.sayRecovery)
+	if err == nil {
+		r.front.enter(stage{journal: r.journal})
+	}
+	return err
+}
+
+func (r *restored) sayRecovery(format string, args ...any) { r.incident("recovery", format, args...) }
+
+// openAccounts opens the accounts' log and restores its newest usable snapshot. The market's
+// journal is the one that the accounts fold (docs/contract/storage.md#recovery).
+func (r *restored) openAccounts() (*accounts.Recovery, error) {
+	o := accounts.StoreOptions{State: r.o.Accounts, Config: durable.Config{
+		Dir: r.data.Sub("accounts"), Clock: r.clock, Logf: r.logf, KeepAll: r.o.Journal.KeepAll,
+		Log: wal.Options{NoLock: true, Writer: EngineLog("").Options.Writer},
+	}}
+	if r.journal != nil {
+		o.FS, o.EngineDurable, o.EngineLast = vfs.OS{}, r.journal.durable, r.journal.log.LastSeq()
+	}
+	log, err := accounts.Recover(o)
+	if err != nil {
+		return nil, fmt.Errorf("accounts: %w", err)
+	}
+	return log, nil
+}
+
+// merge applies the records of the market's journal and of the accounts' log in the order in which
+// they were written: each record of the accounts names the position of the journal that it had seen.
+func (r *restored) merge(ctx context.Context, log *accounts.Recovery) error {
+	if r.journal == nil {
+		return nil
+	}
+	market, err := r.journal.load(replica.Options{
+		Engine: r.o.Engine, Market: r.o.Market, Core: r.core, Feed: r.feed, Extras: r.extras(),
+		Sinks: []func([]engine.Event, uint64){log.State().FoldEvents},
+	}, log.State().EnginePos(), r.sayRecovery)
+	if err != nil {
+		return err
+	}
+	defer market.close()
+	bar := r.o.Progress("recovery")
+	market.progress = func(done, total int64) {
+		bar.Set(done, total)
+		r.front.progress.Store(done * 1_000_000 / max(total, 1))
+	}
+	for {
+		rec, err := log.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return fmt.Errorf("accounts: %w", err)
+		}
+		if err := market.replayTo(ctx, rec.EnginePos); err != nil {
+			return r.poisoned(err)
+		}
+		log.Apply(rec)
+	}
+	if err := market.replayTo(ctx, r.journal.log.LastSeq()); err != nil {
+		return r.poisoned(err)
+	}
+	if err := market.end(); err != nil {
+		return err
+	}
+	if r.pos, r.lastNs = market.market.Pos, market.market.LastNs; r.pos > 0 {
+		bar.Done()
+		r.publish()
+	}
+	return nil
+}
+
+// poisoned logs the stack of a record that cannot be applied.
+func (r *restored) poisoned(err error) error {
+	var poison *replica.PoisonError
+	if errors.As(err, &poison) {
+		r.log.Error("a record of the journal cannot be carried out", "record", poison.Seq,
+			"stack", string(poison.Stack))
+	}
+	return err
+}
+
+// publish shows the recovered market.
+func (r *restored) publish() {
+	r.feed.Publish(max(r.clock.NowNs(), r.lastNs))
+	if manual, ok := r.clock.(*clock.Manual); ok {
+		manual.Set(max(r.lastNs, manual.NowNs()))
+		if r.sim != nil && r.sim.NextNs() < manual.NowNs() {
+			r.sim.Skip(manual.NowNs()) // its state is older than the journal: the gap is skipped
+		}
+	}
+	if !r.data.WasClean() {
+		r.incident("restart", "the process had not ended in order; %d commands are there", r.pos)
+	}
+}
+
+// settleAccounts ends the accounts' recovery once the whole journal was folded: it gives back holds
+// of orders that the engine does not have, attaches the accounts to their handlers, and puts the
+// configured rates in force.
+func (r *restored) settleAccounts() error {
+	a := r.accounts
+	for _, bad := range a.store.Recovered().Damaged {
+		r.logf("accounts: a snapshot was passed over for the one before: %s", bad)
+	}
+	released := a.state.ReleaseUnknown(func(order uint64) bool {
+		_, open := r.core.Order(engine.OrderID(order))
+		return open
+	})
+	if released > 0 {
+		r.sayRecovery("%d holds of orders that the journal does not have were given back", released)
+	}
+	nonces, err := a.refuseEarlier(r.data, r.clock.NowNs(), r.lastNs)
+	if err != nil {
+		return err
+	}
+	if behind := a.notBeforeMs - r.clock.NowNs()/int64(time.Millisecond); behind > 0 {
+		r.incident("clock", "the clock is %d ms behind the time before the restart: "+
+			"signed requests are refused until it is there", behind)
+	}
+	if n := a.state.Beyond(); n > 0 {
+		r.sayRecovery("%d changes of accounts had seen commands that the journal does not have; "+
+			"they stand at its end", n)
+	}
+	if err := r.front.attach(a, nonces); err != nil {
+		return err
+	}
+	if err := a.setRates(r.o.Referral); err != nil {
+		return err
+	}
+	if err := accounts.Anchor(a.store, a.state); err != nil {
+		return fmt.Errorf("accounts: a snapshot after the recovery: %w", err)
+	}
+	if r.journal != nil {
+		r.journal.log.Retain(a.store.RetainFrom)
+	}
+	return nil
+}

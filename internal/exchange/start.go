@@ -1,0 +1,93 @@
+package exchange
+
+import (
+	"context"
+
+	"tickhive/accounts"
+	"tickhive/engine/sequencer"
+	"tickhive/internal/clock"
+	"tickhive/marketdata/replica"
+)
+
+// Running is an exchange whose loop runs. Admit lets clients in; Stop ends it.
+type Running struct {
+	*restored
+	loop      *sequencer.Loop
+	snapshots *snapshots // nil: nothing is stored
+}
+
+// Start simulates the backfill, starts the loop on the process clock, and adds the configured
+// pairs and the demo data. When ctx is canceled, the backfill returns its error; the steps after
+// it are short and complete. After an error no loop runs, and Stop of r is left to the caller.
+func (r *Recovered) Start(ctx context.Context) (*Running, error) {
+	if err := r.backfill(ctx); err != nil {
+		return nil, err
+	}
+	x := &Running{restored: r.restored, loop: r.newLoop(r.clock)}
+	go x.loop.Run()
+	x.keepSnapshots()
+	go x.front.hub.Run()
+	x.front.enter(stage{journal: x.journal, accounts: x.accounts, running: x})
+	if err := x.fill(); err != nil {
+		x.front.hub.Shutdown()
+		x.halt()
+		x.front.enter(stage{journal: x.journal, accounts: x.accounts})
+		return nil, err
+	}
+	x.front.progress.Store(-1)
+	return x, nil
+}
+
+// fill adds the configured pairs, the demo users and the simulated life.
+func (x *Running) fill() error {
+	if err := x.configure(x.loop); err != nil {
+		return err
+	}
+	if err := x.agents.begin(); err != nil {
+		return err
+	}
+	if err := x.demo(); err != nil {
+		return err
+	}
+	if err := x.welcome(); err != nil {
+		return err
+	}
+	if err := x.data.KeepClock(x.clock.NowNs()); err != nil {
+		return err
+	}
+	return x.data.SetFilling(false)
+}
+
+// Admit lets clients in.
+func (x *Running) Admit() {
+	x.front.admit()
+	x.log.Info("ready", "public", x.PublicAddr(), "internal", x.InternalAddr(), "pairs", x.feed.Board().Load().Len())
+}
+
+// Submit submits a batch to the loop.
+func (x *Running) Submit(b *sequencer.Batch) error { return x.loop.Submit(b) }
+
+// AdvanceTo moves the virtual clock: the market first, then launchpad and hive.
+func (x *Running) AdvanceTo(ns int64) error {
+	if err := x.loop.AdvanceTo(ns); err != nil {
+		return err
+	}
+	return x.agents.advance()
+}
+
+// StateHash returns the hash of the market's current state.
+func (x *Running) StateHash() (replica.StateHash, error) { return x.front.stateHash(x.base) }
+
+// newLoop builds a loop over core and feed. Only one loop may run at a time.
+func (r *restored) newLoop(c clock.Clock) *sequencer.Loop {
+	o := sequencer.LoopOptions{
+		// The accounts come first: a client that sees a trade also sees the settled balances.
+		Sinks: []sequencer.Sink{accounts.Sink{State: r.accounts.state}, r.feed.Sink(), r.front.hub},
+		Core:  r.core, Clock: c, Sources: r.sources(),
+		StartNs: max(r.lastNs, r.feed.Board().Load().NowNs), StartPos: r.pos,
+	}
+	if r.journal != nil {
+		o.Journal = r.journal.writer
+	}
+	return sequencer.NewLoop(o)
+}

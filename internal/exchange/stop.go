@@ -1,0 +1,73 @@
+package exchange
+
+import (
+	"context"
+	"errors"
+
+	"tickhive/marketdata/replica"
+)
+
+// A phase stops its own parts and those of the phases before it, from the outside in: no new
+// connections, accepted requests are finished, the loop stops, the stores and the journal are
+// closed, and the directory records a clean end last.
+
+// halt ends the snapshots, which need the loop, then the loop.
+func (x *Running) halt() {
+	x.snapshots.end()
+	x.loop.Stop()
+}
+
+// Stop ends everything from the outside in and returns when every goroutine has ended. ctx limits
+// the wait for requests.
+func (x *Running) Stop(ctx context.Context) {
+	x.front.hub.Shutdown() // sockets first: they would outlive the listeners
+	x.front.shutdown(ctx)
+	x.halt()
+	x.end(x.lastSnapshot)
+}
+
+// lastSnapshot takes a snapshot of the stopped loop's market if the tail of the journal is long.
+func (x *Running) lastSnapshot() error {
+	market := replica.New(replica.Options{Core: x.core, Feed: x.feed, Extras: x.extras()})
+	market.Pos, market.LastNs = x.loop.Position(), x.feed.Board().Load().NowNs
+	return x.journal.lastSnapshot(market, x.snapshots.keeper.Covered())
+}
+
+// Stop closes listeners, stores and directory. ctx limits the wait for requests.
+func (r *Recovered) Stop(ctx context.Context) {
+	r.front.shutdown(ctx)
+	r.end(nil)
+}
+
+// end closes the stores, runs last unless it is nil, and closes journal and directory.
+func (r *restored) end(last func() error) {
+	if err := r.closeStores(); err != nil {
+		r.log.Error("the stores did not end in order", "error", err)
+	}
+	err := r.journal.close(last)
+	if err = errors.Join(err, r.endData(err == nil)); err != nil {
+		r.log.Error("the journal did not end in order", "error", err)
+	}
+}
+
+// closeStores closes launchpad, hive and accounts.
+func (r *restored) closeStores() error {
+	err := r.agents.close()
+	if r.accounts == nil {
+		return err
+	}
+	return errors.Join(err, r.journal.settle(), r.accounts.close())
+}
+
+// Stop closes listeners and directory. ctx limits the wait for requests.
+func (o *Opened) Stop(ctx context.Context) {
+	o.front.shutdown(ctx)
+	if err := o.endData(o.data.WasClean()); err != nil {
+		o.log.Error("the data directory did not end in order", "error", err)
+	}
+}
+
+// endData stores the time of a virtual clock and closes the directory.
+func (b *base) endData(clean bool) error {
+	return errors.Join(b.data.KeepClock(b.clock.NowNs()), b.data.Close(clean))
+}
