@@ -92,7 +92,7 @@ const DefaultConns = 10_000
 // New returns the internal listener without opening a socket.
 func New(o Options) (*Server, error) {
 	if o.Exchange == nil || o.Core == nil || o.History == nil || o.Board == nil || o.Clock == nil || o.Ready == nil {
-		return nil, errors.New("server: InternalOptions need an exchange, core, history, board, clock and ready")
+		return nil, errors.New("server: Options of the internal listener need an exchange, core, history, board, clock and ready")
 	}
 	if o.Log == nil {
 		o.Log = slog.Default()
