@@ -4,6 +4,8 @@ import (
 	"errors"
 	"math/big"
 	"strings"
+
+	"tickhive/internal/fixed"
 )
 
 // Decimals is the number of fractional digits of every amount.
@@ -12,21 +14,37 @@ const Decimals = 18
 // maxWholeDigits: the largest supply, 10^30, has 31 digits.
 const maxWholeDigits = 31
 
+// parseDigits is the most digits before the point that fixed.Parse reads.
+const parseDigits = 20
+
 // errAmount is a text that is not `[0-9]{1,31}(\.[0-9]{1,18})?`.
 var errAmount = errors.New("not a decimal of the form [0-9]{1,31}(.[0-9]{1,18})?")
 
 // ParseAmount reads a decimal exactly. The whole part may have 31 digits and not only
 // the 20 of other inputs, because token amounts reach 10^30.
 func ParseAmount(s string) (Amount, error) {
-	whole, frac, dotted := strings.Cut(s, ".")
-	if len(whole) == 0 || len(whole) > maxWholeDigits || len(frac) > Decimals || dotted && frac == "" ||
-		!isDigits(whole) || !isDigits(frac) {
+	whole, _, _ := strings.Cut(s, ".")
+	if len(whole) > maxWholeDigits || strings.Contains(s, "-") {
 		return Amount{}, errAmount
 	}
-	v, _ := new(big.Int).SetString(whole+frac+strings.Repeat("0", Decimals-len(frac)), 10)
-	a, _ := AmountFromBig(v) // 49 digits: below 2^163
-	return a, nil
+	high := Amount{}
+	if n := len(whole) - parseDigits; n > 0 {
+		v, err := fixed.Parse(s[:n])
+		if err != nil {
+			return Amount{}, errAmount
+		}
+		high, _ = AmountFromBig(new(big.Int).Mul(amountOf(v).Big(), pow10(parseDigits))) // 49 digits: below 2^163
+		s = s[n:]
+	}
+	v, err := fixed.Parse(s)
+	if err != nil {
+		return Amount{}, errAmount
+	}
+	return high.Add(amountOf(v)), nil
 }
+
+// amountOf is a value of fixed.Parse, which is not negative.
+func amountOf(v fixed.I128) Amount { return Amount{[4]uint64{v.Lo, uint64(v.Hi)}} }
 
 func isDigits(s string) bool {
 	for i := range len(s) {

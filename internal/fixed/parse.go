@@ -9,45 +9,109 @@ var ErrSyntax = errors.New("not a decimal of the form -?[0-9]{1,20}(.[0-9]{1,18}
 // Scale is the unit of balances, fees, accruals and every Dec: 10^-18.
 const Scale = 18
 
+// Bounds of the form.
+const (
+	maxWhole = 20
+	maxText  = maxWhole + 1 + Scale // without the sign
+	// safeDigits is the number of digits that always fit uint64.
+	safeDigits = 19
+)
+
 // Parse reads a decimal exactly as units of 10^-18. Every text of the form fits
 // (at most 10^38 < 2^127).
 func Parse(s string) (I128, error) {
-	neg := len(s) > 0 && s[0] == '-'
-	if neg {
-		s = s[1:]
+	m, err := scan(s)
+	if err != nil {
+		return I128{}, err
 	}
-	whole, n := digits(s)
-	u := U128{Lo: whole}
-	if n == 19 && len(s) > n && s[n] >= '0' && s[n] <= '9' { // the 20th
-		u = Mul64(whole, 10).Add(U128{Lo: uint64(s[n] - '0')})
-		n++
-	}
-	if n == 0 {
-		return I128{}, ErrSyntax
-	}
-	frac := uint64(0)
-	if s = s[n:]; s != "" {
-		frac, n = digits(s[1:])
-		if s[0] != '.' || n == 0 || n > Scale || n != len(s)-1 {
-			return I128{}, ErrSyntax
-		}
-		frac *= Pow10[Scale-n]
-	}
-	m, _ := u.MulCheck(Pow10[Scale]) // at most 38 digits: below 2^127
-	v := m.Add(U128{Lo: frac}).ToI128()
-	if neg {
-		v = v.Neg()
-	}
-	return v, nil
+	return m.value(), nil
 }
 
-// digits reads the first digits of s, at most 19 of them: all that fit into a uint64.
-func digits(s string) (v uint64, n int) {
-	for n < len(s) && n < 19 && s[n] >= '0' && s[n] <= '9' {
-		v = v*10 + uint64(s[n]-'0')
+// ParseUnits reads a decimal as whole units of 10^-digits: Parse and Units at once, without the
+// division that Units needs.
+func ParseUnits(s string, digits int) (units int64, exact, fits bool, err error) {
+	m, err := scan(s)
+	if err != nil {
+		return 0, false, false, err
+	}
+	if m.digits.Hi != 0 {
+		units, exact, fits = Units(m.value(), digits)
+		return units, exact, fits, nil
+	}
+	u := m.digits.Lo
+	for ; m.fraction > digits; m.fraction-- {
+		if u%10 != 0 {
+			return 0, false, true, nil
+		}
+		u /= 10
+	}
+	product := Mul64(u, Pow10[digits-m.fraction])
+	if product.Hi != 0 || product.Lo > 1<<63-1 {
+		return 0, true, false, nil
+	}
+	units = int64(product.Lo)
+	if m.negative {
+		units = -units
+	}
+	return units, true, true, nil
+}
+
+// mantissa is a decimal as it is written: its digits as one number, the last fraction of them
+// behind the point.
+type mantissa struct {
+	digits   U128
+	fraction int
+	negative bool // has a sign; the value may be zero
+}
+
+// scan reads the form.
+func scan(s string) (m mantissa, err error) {
+	if m.negative = len(s) > 0 && s[0] == '-'; m.negative {
+		s = s[1:]
+	}
+	if len(s) > maxText {
+		return m, ErrSyntax
+	}
+	whole, n, low := len(s), 0, uint64(0)
+	for i := range len(s) {
+		digit := s[i] - '0'
+		switch {
+		case s[i] == '.' && whole == len(s):
+			whole = i
+			continue
+		case digit > 9:
+			return m, ErrSyntax
+		case n < safeDigits:
+			low = low*10 + uint64(digit)
+		case n == safeDigits:
+			m.digits = U128{Lo: low}.times10(digit)
+		default:
+			m.digits = m.digits.times10(digit)
+		}
 		n++
 	}
-	return v, n
+	if n <= safeDigits {
+		m.digits.Lo = low
+	}
+	m.fraction = n - whole
+	if whole == 0 || whole > maxWhole || m.fraction > Scale || whole == len(s)-1 {
+		return m, ErrSyntax
+	}
+	return m, nil
+}
+
+// value returns the units of 10^-18.
+func (m *mantissa) value() I128 {
+	u, _ := m.digits.MulCheck(Pow10[Scale-m.fraction]) // at most 38 digits: below 2^127
+	if m.negative {
+		return u.ToI128().Neg()
+	}
+	return u.ToI128()
+}
+
+func (a U128) times10(digit byte) U128 {
+	m, _ := a.MulCheck(10)
+	return m.Add(U128{Lo: uint64(digit)})
 }
 
 // Units converts a value of 10^-18 to whole units of 10^-digits. exact is false when

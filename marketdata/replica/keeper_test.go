@@ -1,0 +1,71 @@
+package replica_test
+
+import (
+	"errors"
+	"testing"
+
+	"tickhive/internal/clock"
+	"tickhive/internal/vfs"
+	"tickhive/marketdata/replica"
+)
+
+// A snapshot of many steps is of the position at which it began. A hash in the middle ends it
+// first, so that there is one follower at a time. A failure is reported and tried again.
+func TestKeeperTakesSnapshotsByStep(t *testing.T) {
+	x := open(t, vfs.NewMem(), 21)
+	defer x.stop()
+	taken, failed := 0, 0
+	clk := clock.NewManual(1_767_225_600_000_000_000)
+	k := replica.NewKeeper(replica.KeeperOptions{
+		Log: x.log, Dir: x.dir, Live: x.loop, Extras: []replica.Extra{x.trader}, SnapshotBytes: 20_000, Clock: clk,
+		Taken: func() { taken++ }, Failed: func(error) { failed++ },
+	})
+	x.trade(10)
+	if p := k.Step(); p.Worked {
+		t.Fatalf("nothing is due: %+v", p)
+	}
+	x.trade(3000)
+	began := x.log.LastSeq()
+	steps := 0
+	for ; taken == 0 && steps < 100; steps++ {
+		if p := k.Step(); !p.Worked {
+			t.Fatalf("step %d of a snapshot: %+v", steps, p)
+		}
+		x.trade(1)
+	}
+	if k.Covered() != began || steps < 4 {
+		t.Errorf("a snapshot of %d in %d steps, it began at %d", k.Covered(), steps, began)
+	}
+
+	x.trade(3000)
+	began = x.log.LastSeq()
+	k.Step() // begins
+	h, err := k.Hash()
+	if want := x.direct(); err != nil || h.Hash != want.Hash || taken != 2 || k.Covered() != began {
+		t.Errorf("a hash in the middle: %v, %s, want %s; %d taken, the last of %d", err, h.Hash, want.Hash, taken,
+			k.Covered())
+	}
+
+	x.trade(3000)
+	x.fs.Before(func(op vfs.Op) vfs.Fault {
+		if op.Kind == vfs.OpCreate {
+			return vfs.Fault{Err: errors.New("broken")}
+		}
+		return vfs.Fault{}
+	})
+	for range 100 {
+		if p := k.Step(); !p.Worked {
+			if failed != 1 || p.NextNs <= clk.NowNs() {
+				t.Errorf("%d failures, then %+v", failed, p)
+			}
+			break
+		}
+	}
+	x.fs.Before(nil)
+	for range 100 {
+		k.Step()
+	}
+	if failed != 1 || taken != 3 || k.Covered() != x.log.LastSeq() {
+		t.Errorf("%d failed, %d taken, the last of %d", failed, taken, k.Covered())
+	}
+}
