@@ -11,7 +11,8 @@ import (
 	"tickhive/internal/clock"
 	"tickhive/internal/cmdline"
 	"tickhive/marketdata"
-	"tickhive/server"
+	"tickhive/server/edge"
+	"tickhive/server/public"
 )
 
 // constantCmd is the reference server of the HTTP goals: the product's server constructor,
@@ -27,7 +28,7 @@ func (b *constantCmd) Run(p *program) error {
 		return err
 	}
 	feed := marketdata.NewFeed(marketdata.Options{})
-	s, err := server.NewConstant(serverOptions(feed), body)
+	s, err := edge.NewConstant(serverOptions(feed), body)
 	if err != nil {
 		return err
 	}
@@ -36,10 +37,10 @@ func (b *constantCmd) Run(p *program) error {
 
 // serverOptions returns the options of serve without limits per address, because all load
 // comes from one address.
-func serverOptions(feed *marketdata.Feed) server.Options {
-	return server.Options{
-		Clock: clock.Real{}, ConnectionsPerIP: -1, Rate: server.RateOptions{Allow: []string{"127.0.0.0/8"}},
-		Resources: []server.Resource{server.NewMarket(server.MarketOptions{
+func serverOptions(feed *marketdata.Feed) edge.Options {
+	return edge.Options{
+		Clock: clock.Real{}, ConnectionsPerIP: -1, Rate: edge.RateOptions{Allow: []string{"127.0.0.0/8"}},
+		Resources: []edge.Resource{public.New(public.Options{
 			Board: feed.Board(), Clock: clock.Real{}, Version: cmdline.Version,
 		}).Resource},
 	}
@@ -86,7 +87,7 @@ type marketCmd struct {
 // Run serves and executes the lines of standard input (bench.Writer).
 func (b *marketCmd) Run(p *program) error {
 	w := bench.NewWriter(b.Pairs, b.Levels)
-	s, err := server.New(serverOptions(w.Feed))
+	s, err := edge.New(serverOptions(w.Feed))
 	if err != nil {
 		return err
 	}
@@ -119,12 +120,12 @@ func (b *handlerCmd) Run(p *program) error {
 	// Requests are 10 ms apart, so that a cache interval never hides a change.
 	var machine atomic.Int64
 	o.MachineNs = func() int64 { return machine.Add(10_000_000) }
-	product, err := server.New(o)
+	product, err := edge.New(o)
 	if err != nil {
 		return err
 	}
 	product.SetReady()
-	constant, err := server.NewConstant(o, make([]byte, constantBytes))
+	constant, err := edge.NewConstant(o, make([]byte, constantBytes))
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 	"tickhive/engine"
 	"tickhive/internal/clock"
 	"tickhive/marketdata"
-	"tickhive/server"
+	"tickhive/server/admin"
 )
 
 // minSnapshotEvery rejects a number without a unit, which would mean nanoseconds.
@@ -190,7 +190,7 @@ func (c *Config) validateListeners() error {
 // validateInternal refuses an internal listener that other hosts could reach without a token.
 func (c *Config) validateInternal() error {
 	for _, entry := range c.Internal.Hosts {
-		if err := server.CheckInternalHost(entry); err != nil {
+		if err := admin.CheckHost(entry); err != nil {
 			return fmt.Errorf("internal.hosts: %w", err)
 		}
 	}

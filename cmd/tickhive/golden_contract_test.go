@@ -10,7 +10,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"tickhive/engine"
-	"tickhive/server"
+	"tickhive/server/edge"
 )
 
 // contract returns the text of the pages of docs/contract, by file name.
@@ -101,7 +101,7 @@ func TestTheContractNamesWhatTheProgramHas(t *testing.T) {
 	}
 }
 
-func routesOf(stats []server.RouteStat) (paths []string) {
+func routesOf(stats []edge.RouteStat) (paths []string) {
 	for i := range stats {
 		if stats[i].Path != "" {
 			paths = append(paths, stats[i].Path)

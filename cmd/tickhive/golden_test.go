@@ -22,7 +22,7 @@ import (
 
 	"tickhive/client"
 	"tickhive/internal/exchange"
-	"tickhive/server"
+	"tickhive/server/edge"
 )
 
 // update makes the golden tests write their files instead of comparing with them:
@@ -286,7 +286,7 @@ func (g *golden) routesAnswered() {
 	for _, r := range g.opened.Public().Routes() {
 		table[r.Method+" "+r.Path] = false
 	}
-	for listener, stats := range map[string][]server.RouteStat{"public": g.opened.Public().RouteStats(), "internal": g.opened.Internal().RouteStats()} {
+	for listener, stats := range map[string][]edge.RouteStat{"public": g.opened.Public().RouteStats(), "internal": g.opened.Internal().RouteStats()} {
 		for i := range stats {
 			if r := &stats[i]; r.Path != "" {
 				table[r.Method+" "+r.Path] = table[r.Method+" "+r.Path] || r.Status[2] > 0 || r.Status[1] > 0

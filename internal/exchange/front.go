@@ -14,7 +14,13 @@ import (
 	"tickhive/internal/cmdline"
 	"tickhive/internal/datadir"
 	"tickhive/marketdata/replica"
-	"tickhive/server"
+	"tickhive/server/account"
+	"tickhive/server/admin"
+	"tickhive/server/agents"
+	"tickhive/server/edge"
+	"tickhive/server/encode"
+	"tickhive/server/public"
+	"tickhive/server/stream"
 	"tickhive/server/web"
 )
 
@@ -24,12 +30,12 @@ type front struct {
 	log  *slog.Logger
 	data *datadir.Dir
 
-	prices   *server.Market // its public routes
-	public   *server.Server
-	internal *server.Internal
-	hub      *server.Hub
-	users    *server.AccountDesk
-	agents   *server.LaunchpadDesk
+	prices   *public.Market // its public routes
+	public   *edge.Server
+	internal *admin.Server
+	hub      *stream.Hub
+	users    *account.Service
+	agents   *agents.Service
 
 	publicLn, internalLn, aggregatorLn net.Listener
 	failed                             chan error // error of a listener that ended unexpectedly
@@ -49,8 +55,8 @@ type stage struct {
 
 // Connections of the listeners when nothing else is configured and descriptors are not short.
 const (
-	publicConnections   = server.DefaultConns
-	internalConnections = server.DefaultInternalConns
+	publicConnections   = edge.DefaultConns
+	internalConnections = admin.DefaultConns
 )
 
 // newFront builds the handlers. They serve nothing before listen.
@@ -58,27 +64,27 @@ func newFront(b *base, room places) (*front, error) {
 	f := &front{log: b.log, data: b.data, failed: make(chan error, 3)}
 	f.stage.Store(&stage{})
 	f.progress.Store(-1)
-	page, err := server.Page(web.PartMarket, web.PartAccounts, web.PartLaunchpad)
+	page, err := web.Page(web.PartMarket, web.PartAccounts, web.PartLaunchpad)
 	if err != nil {
 		return nil, err
 	}
-	if f.agents, err = server.NewLaunchpadDesk(server.LaunchpadOptions{
+	if f.agents, err = agents.New(agents.Options{
 		Clock: b.span, User: f.user, Find: f.find, VotesPerMinute: b.o.Public.Rate.VotesPerMinute,
 	}); err != nil {
 		return nil, err
 	}
-	f.prices = server.NewMarket(server.MarketOptions{
+	f.prices = public.New(public.Options{
 		Board: b.feed.Board(), Clock: b.clock, Version: cmdline.Version, Status: f.status,
 		Commissions: commissions(b.o.Commissions),
 	})
-	if f.users, err = server.NewAccountDesk(server.AccountOptions{
+	if f.users, err = account.New(account.Options{
 		Exchange: gate{f}, Core: b.core, History: b.feed.History(), Board: b.feed.Board(), Clock: b.clock,
 		Legacy: b.o.Public.Legacy, PublicURL: b.o.Public.PublicURL, Commissions: f.prices.Commissions, Ledger: f.agents,
 	}); err != nil {
 		return nil, err
 	}
-	f.hub = server.NewHub(server.HubOptions{
-		Board: b.feed.Board(), Clock: b.clock, Epoch: b.data.Epoch(), StatusRow: server.AppendPairStatus,
+	f.hub = stream.NewHub(stream.Options{
+		Board: b.feed.Board(), Clock: b.clock, Epoch: b.data.Epoch(), StatusRow: public.AppendPairStatus,
 		Private: f.users.Private(),
 		Status: func(dst []byte) []byte {
 			whole, _ := f.prices.StatusView()
@@ -91,34 +97,34 @@ func newFront(b *base, room places) (*front, error) {
 	return f, f.makeInternal(b, room.internal)
 }
 
-func (f *front) makePublic(b *base, connections int, page server.Resource) (err error) {
+func (f *front) makePublic(b *base, connections int, page edge.Resource) (err error) {
 	o := &b.o.Public
-	f.public, err = server.New(server.Options{
+	f.public, err = edge.New(edge.Options{
 		Clock: b.clock, Log: b.log,
 		SplitAggregator: o.AggregatorListen != "", AggregatorHost: o.AggregatorHost,
-		Rate: server.RateOptions{
+		Rate: edge.RateOptions{
 			PerMinute: o.Rate.PerMinute, PerSecond: o.Rate.PerSecond, Clients: o.Rate.Clients,
 			Allow: o.Rate.Allow, Market: o.Rate.Market, Account: o.Rate.Account,
 		},
 		TrustedProxies: o.TrustedProxies, ConnectionsPerIP: o.ConnectionsPerIP, Connections: connections,
 		ReadTimeout: o.ReadTimeout, WriteTimeout: o.WriteTimeout, IdleTimeout: o.IdleTimeout,
 		Authenticate: f.users.Authenticate,
-		Resources: []server.Resource{
-			f.prices.Resource, server.Streams(f.hub), page, f.prices.UDF, f.users.Resource, f.agents.Routes,
+		Resources: []edge.Resource{
+			f.prices.Resource, stream.Routes(f.hub), page, f.prices.UDF, f.users.Resource, f.agents.Routes,
 		},
 	})
 	return err
 }
 
 func (f *front) makeInternal(b *base, connections int) (err error) {
-	o := server.InternalOptions{
+	o := admin.Options{
 		Exchange: keepingGate{gate{f}}, Core: b.core, History: b.feed.History(), Board: b.feed.Board(), Clock: b.clock,
 		Entry:     f.users.Entry(),
-		Resources: []server.InternalResource{f.users.InternalResource, f.agents.Internal},
+		Resources: []admin.Resource{f.users.InternalResource, f.agents.Internal},
 		Token:     b.o.Internal.Token, Hosts: b.o.Internal.Hosts, Connections: connections,
 		Ready: &f.ready, LogLevel: b.o.LogLevel, Log: b.log,
 		StateHash: func() (replica.StateHash, error) { return f.stateHash(b) },
-		Metrics: server.NewMetrics(server.MetricsSource{
+		Metrics: admin.NewMetrics(admin.MetricsSource{
 			Board: b.feed.Board(), Clock: b.clock,
 			Loop: func() (*sequencer.LoopStats, int) {
 				if x := f.stage.Load().running; x != nil {
@@ -126,28 +132,28 @@ func (f *front) makeInternal(b *base, connections int) (err error) {
 				}
 				return nil, 0
 			},
-			Routes: func() map[string][]server.RouteStat {
-				return map[string][]server.RouteStat{
+			Routes: func() map[string][]edge.RouteStat {
+				return map[string][]edge.RouteStat{
 					"public": f.public.RouteStats(), "internal": f.internal.RouteStats(),
 				}
 			},
-			Server: func() *server.Server { return f.public }, Accepts: f.accepts,
+			Server: func() *edge.Server { return f.public }, Accepts: f.accepts,
 		}),
 	}
 	if b.o.Journal.Sync == sequencer.SyncAlways {
 		o.Settle = func() error { return f.stage.Load().journal.settle() }
 	}
-	f.internal, err = server.NewInternal(o)
+	f.internal, err = admin.New(o)
 	return err
 }
 
-func commissions(list []Commission) (out []server.AssetCommission) {
+func commissions(list []Commission) (out []public.AssetCommission) {
 	for _, c := range list {
-		kind := server.CommissionRefill
+		kind := encode.CommissionRefill
 		if c.Withdrawal {
-			kind = server.CommissionWithdrawal
+			kind = encode.CommissionWithdrawal
 		}
-		out = append(out, server.AssetCommission{
+		out = append(out, public.AssetCommission{
 			Type: kind, Currency: c.Currency, Adapter: c.Adapter, Percent: c.Percent, Minimum: c.Minimum,
 		})
 	}
@@ -163,7 +169,7 @@ func (f *front) listen(o *Options) error {
 	if f.internalLn, err = net.Listen("tcp", o.Internal.Listen); err != nil {
 		return errors.Join(fmt.Errorf("internal.listen: %w", err), f.publicLn.Close())
 	}
-	if err := server.CheckInternalAddress(f.internalLn.Addr(), o.Internal.Token); err != nil {
+	if err := admin.CheckAddress(f.internalLn.Addr(), o.Internal.Token); err != nil {
 		return errors.Join(err, f.publicLn.Close(), f.internalLn.Close())
 	}
 	if at := o.Public.AggregatorListen; at != "" {
@@ -205,23 +211,23 @@ func (f *front) admit() {
 }
 
 // accepts returns the accept statistics of every listener.
-func (f *front) accepts() []server.AcceptStat {
+func (f *front) accepts() []edge.AcceptStat {
 	return append(f.public.Accepts(), f.internal.Accepts())
 }
 
 // status returns the fields of /api/status that package server does not know.
-func (f *front) status() server.StatusInfo {
-	info := server.StatusInfo{
+func (f *front) status() public.StatusInfo {
+	info := public.StatusInfo{
 		Recovering: !f.ready.Load(), Epoch: f.data.Epoch(), ProgressPPM: f.progress.Load(),
 		Degraded: f.storesFailed() != nil,
 	}
 	for _, a := range f.accepts() {
 		if in, lasts := a.Incident(); lasts {
-			info.Incidents = append([]server.Incident{in}, info.Incidents...)
+			info.Incidents = append([]edge.Incident{in}, info.Incidents...)
 		}
 	}
 	for _, in := range f.data.Incidents() {
-		info.Incidents = append(info.Incidents, server.Incident(in))
+		info.Incidents = append(info.Incidents, edge.Incident(in))
 	}
 	if x := f.stage.Load().running; x != nil {
 		info.OldestUnpublishedNs = x.loop.Stats().OldestNs.Load()
@@ -306,7 +312,7 @@ func (g keepingGate) AdvanceTo(ns int64) error {
 
 // attach gives the handlers the recovered accounts and the limits of signed requests.
 func (f *front) attach(a *accountSide, nonces *datadir.Nonces) error {
-	s := server.AccountStore{State: a.state, Do: a.store.Do, NotBeforeMs: a.notBeforeMs}
+	s := account.Store{State: a.state, Do: a.store.Do, NotBeforeMs: a.notBeforeMs}
 	if nonces == nil {
 		f.users.Attach(s)
 		return nil
@@ -317,10 +323,10 @@ func (f *front) attach(a *accountSide, nonces *datadir.Nonces) error {
 }
 
 // Public returns the public server, for its routes and counters.
-func (b *base) Public() *server.Server { return b.front.public }
+func (b *base) Public() *edge.Server { return b.front.public }
 
 // Internal returns the internal listener's server, for its routes and counters.
-func (b *base) Internal() *server.Internal { return b.front.internal }
+func (b *base) Internal() *admin.Server { return b.front.internal }
 
 // Hub returns the hub of the streams.
-func (b *base) Hub() *server.Hub { return b.front.hub }
+func (b *base) Hub() *stream.Hub { return b.front.hub }

@@ -9,7 +9,8 @@ import (
 
 // exactFolders hold values that must be exact: no floats.
 var exactFolders = []string{
-	"engine", "marketdata", "aggregator", "accounts", "internal/fixed", "launchpad", "hive",
+	"engine", "marketdata", "aggregator", "accounts", "internal/fixed", "launchpad", "hive", "server/public",
+	"server/encode",
 	"sim",
 }
 
@@ -45,7 +46,7 @@ func wholeLiteral(s string) bool {
 // server and client, and tests.
 func Clocks(f *File) []string {
 	if f.Test || under(f.Dir, "internal/clock", "cmd", "bench", "client", "internal/tidy") ||
-		f.Dir == "server" && shell(f) {
+		under(f.Dir, "server") && shell(f) {
 		return nil
 	}
 	return calls(f, "time", "reads the machine's clock", "Now", "Since", "Until")
@@ -87,7 +88,7 @@ func calls(f *File, pkg, what string, names ...string) []string {
 
 // shell reports that a file is the thin goroutine around something pure.
 func shell(f *File) bool {
-	if under(f.Dir, "engine/sequencer", "internal/durable", "internal/exchange") {
+	if under(f.Dir, "engine/sequencer", "internal/durable", "server/stream", "server/servertest", "internal/exchange") {
 		return true // packages that are shells
 	}
 	if under(f.Dir, "engine") {
@@ -95,8 +96,7 @@ func shell(f *File) bool {
 	}
 	base := strings.TrimSuffix(path.Base(f.Path), ".go")
 	for _, prefix := range []string{
-		"loop", "store", "log", "server", "edge", "conn", "writer", "ws_", "gzip",
-		"internal_server", "committer",
+		"loop", "store", "log", "server", "edge", "conn", "writer", "gzip", "committer",
 	} {
 		if strings.HasPrefix(base, prefix) {
 			return true
@@ -120,20 +120,16 @@ func Goroutines(f *File) []string {
 	return out
 }
 
-// lockFree are the files that readers go through: views and public GET handlers.
+// lockFree are the files that readers go through: views, the public routes and what the edge
+// does for each of them.
 func lockFree(f *File) bool {
-	if f.Test {
-		return false
-	}
-	if f.Dir == "marketdata" || f.Dir == "aggregator" {
-		return true
-	}
-	base := path.Base(f.Path)
-	for _, prefix := range []string{
-		"market_", "aggregator", "encode_", "respond", "etag", "meta", "quote",
-		"shared_doc", "summary", "status", "dispatch",
-	} {
-		if f.Dir == "server" && strings.HasPrefix(base, prefix) {
+	switch f.Dir {
+	case "marketdata", "aggregator", "server/public", "server/encode":
+		return !f.Test
+	case "server/edge":
+		switch path.Base(f.Path) {
+		case "dispatch.go", "ctx.go", "query.go", "params.go", "dates.go", "pair.go", "respond.go", "etag.go",
+			"quote.go":
 			return true
 		}
 	}

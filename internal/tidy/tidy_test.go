@@ -85,11 +85,11 @@ func TestEachRuleFindsAPlantedViolation(t *testing.T) {
 		{"floats", "engine/x.go", `var x float64`},
 		{"floats", "hive/x.go", `const x = 0.5`},
 		{"clocks", "engine/x.go", `import "time"; var now = time.Now`},
-		{"clocks", "server/market_x.go", `import t "time"; var now = t.Now()`},
+		{"clocks", "server/public/x.go", `import t "time"; var now = t.Now()`},
 		{"sleeps", "engine/x_test.go", `import "time"; func f() { time.Sleep(1) }`},
 		{"goroutines", "marketdata/x.go", `func f() { go f() }`},
 		{"locks", "marketdata/x.go", `import "sync"; type x struct { mu sync.Mutex }`},
-		{"locks", "server/market_x.go", `func f() chan int { return nil }`},
+		{"locks", "server/public/x.go", `func f() chan int { return nil }`},
 		{"locks", "aggregator/x.go", `func f() { select {} }`},
 		{"sizes", "engine/x.go", "func f() {" + strings.Repeat("\n", maxFuncLines) + "}"},
 		{"globals", "engine/x.go", `import "sync"; var mu sync.Mutex`},
@@ -117,12 +117,12 @@ func TestEachRuleFindsAPlantedViolation(t *testing.T) {
 
 func TestRulesLeaveWhatIsAllowed(t *testing.T) {
 	for _, c := range []struct{ file, code string }{
-		{"server/users.go", `import "tickhive/accounts"`},
+		{"server/account/x.go", `import "tickhive/accounts"`},
 		{"cmd/tickhive/x.go", `import "time"; func f() { go f(); _ = time.Now() }`},
 		{"engine/x_test.go", `import "tickhive/marketdata"; var x float64`},
 		{"engine/sequencer/loop_x.go", `func f() { go f() }`},
 		{"client/x.go", "\t// " + strings.Repeat("é", maxColumns-7)},
-		{"server/x.go", "// " + strings.Repeat("x", maxColumns)},
+		{"server/edge/x.go", "// " + strings.Repeat("x", maxColumns)},
 		{"hive/x.go", "// MaxComment bounds a comment.\nconst MaxComment = 500"},
 		{"server/x.go", "var status, tag = 503, struct{ N int `json:\"n\"` }{}"},
 		{"sim/stats/x.go", "// X is.\nvar X float64"},

@@ -6,7 +6,7 @@
 //
 // Invariants:
 //
-//  1. openapi/*.json together describe every public route; a test of package server compares
+//  1. openapi/*.json together describe every public route; a test of package edge compares
 //     them with the router.
 //  2. No file refers to another host.
 //  3. The market page is as high as the viewport (560 px at least) and never wider: its
@@ -19,7 +19,7 @@
 // the chart's buttons, data-tab on the tabs of a phone, and tickhive.candles() on the
 // console, which returns the candles that are drawn.
 //
-// Reading order: openapi.go, then app/ (the page) and swagger/ (vendored, see its LICENSE).
+// Reading order: openapi.go, page.go, then app/ (the page) and swagger/ (vendored, see its LICENSE).
 //
-// This package serves nothing; package server does.
+// It renders nothing: the page reads the public routes.
 package web

@@ -1,0 +1,288 @@
+package account
+
+import (
+	"math"
+	"strconv"
+
+	"github.com/valyala/fasthttp"
+
+	"tickhive/accounts"
+	"tickhive/engine"
+	"tickhive/internal/refuse"
+	"tickhive/server/body"
+	"tickhive/server/edge"
+	"tickhive/server/encode"
+)
+
+// accruals are the routes of the referral programme's payments.
+type accruals struct{ *Service }
+
+func (d accruals) routes() []*edge.Route {
+	const get = fasthttp.MethodGet
+	period := []string{"from", "to", "currencyCode", "decimals"}
+	return []*edge.Route{
+		{
+			Method: get, Path: affiliatePath + "/accruals", Handle: d.list,
+			Query: []string{"pageNumber", "pageSize", "currencyCode", "profitType", "profitTypes", "decimals"},
+		},
+		{Method: get, Path: affiliatePath + "/accruals/summary", Handle: d.summary, Query: []string{"currencyCode", "profitType", "decimals"}},
+		{Method: get, Path: affiliatePath + "/accruals/filters", Handle: d.filters},
+		{Method: get, Path: affiliatePath + "/accrual-groups", Handle: d.groups, Query: []string{"sinceDate", "endDate", "maxLevel", "decimals"}},
+		{Method: get, Path: affiliatePath + "/accruals/breakdown", Handle: d.breakdown, Query: period},
+		{Method: get, Path: affiliatePath + "/accruals/explain", Handle: d.explain, Query: period},
+		{Method: get, Path: affiliatePath + "/total-accruals", Handle: d.total, Query: []string{"decimals"}},
+	}
+}
+
+// defaultAccruals is the page size of accruals (docs/contract/api.md#limits).
+const defaultAccruals = 20
+
+// pageInt32 reads pageNumber of a route that declares it as int32.
+func pageInt32(c *edge.Ctx, name string) (int64, *refuse.Refusal) {
+	v, _, err := c.Int(name, 1, 1, math.MaxInt32)
+	return v, err
+}
+
+func (d accruals) list(c *edge.Ctx) *refuse.Refusal {
+	page, err := pageInt32(c, "pageNumber")
+	if err != nil {
+		return err
+	}
+	size, _, err := c.Int("pageSize", defaultAccruals, 1, edge.MaxPageSize)
+	if err != nil {
+		return err
+	}
+	f, err := accrualFilter(c, true)
+	if err != nil {
+		return err
+	}
+	v, reject := d.view.Accruals(uint32(c.Caller.Account), f, page, size)
+	if reject != nil {
+		return reject
+	}
+	markTruncated(c, v.Truncated)
+	b := appendList([]byte(`{"items":`), v.Items, func(b []byte, a *accounts.AccrualItem) []byte {
+		b = appendAccrual(appendStamp(append(b, `{"date":`...), a.DateNs), a.ProfitType, a.Amount, a.CurrencyCode)
+		return append(appendBool(b, `,"isToUserBonuses":`, a.IsToUserBonuses), '}')
+	})
+	b = strconv.AppendInt(append(b, `,"currentPage":`...), v.CurrentPage, 10)
+	b = strconv.AppendInt(append(b, `,"pageSize":`...), v.PageSize, 10)
+	b = strconv.AppendInt(append(b, `,"totalCount":`...), v.TotalCount, 10)
+	b = strconv.AppendInt(append(b, `,"totalPages":`...), v.TotalPages, 10)
+	b = appendBool(b, `,"hasPreviousPage":`, v.HasPreviousPage)
+	c.Private(append(appendBool(b, `,"hasNextPage":`, v.HasNextPage), '}'))
+	return nil
+}
+
+func markTruncated(c *edge.Ctx, yes bool) {
+	if yes {
+		c.Response.Header.SetCanonical(edge.HdrTruncated, edge.ValTrue)
+	}
+}
+
+func appendAccrual[M anyMoney](b []byte, t accounts.ProfitType, amount M, code string) []byte {
+	b = strconv.AppendUint(append(b, `,"profitType":`...), uint64(t), 10)
+	b = appendMoney(append(b, `,"amount":`...), amount)
+	return encode.AppendString(append(b, `,"currencyCode":`...), code)
+}
+
+// currencyParam reads the optional parameter currencyCode.
+func currencyParam(c *edge.Ctx) (string, *refuse.Refusal) {
+	code, err := c.Str("currencyCode")
+	if err == nil && code != "" && !isCurrencyCode(code) {
+		err = refuse.Param("currencyCode", "The parameter currencyCode must be 2 to 12 of A-Z and 0-9.")
+	}
+	return code, err
+}
+
+func isCurrencyCode(code string) bool { return body.IsPairCode(code + "_AA") }
+
+func accrualFilter(c *edge.Ctx, several bool) (f accounts.AccrualFilter, err *refuse.Refusal) {
+	if f.CurrencyCode, err = currencyParam(c); err != nil {
+		return f, err
+	}
+	one, err := c.Str("profitType")
+	if err != nil {
+		return f, err
+	}
+	if one != "" {
+		if f.Profit, err = profitParam("profitType", one); err != nil {
+			return f, err
+		}
+	}
+	if several {
+		for _, text := range c.All("profitTypes") {
+			t, err := profitParam("profitTypes", text)
+			if err != nil {
+				return f, err
+			}
+			f.Profits = append(f.Profits, t)
+		}
+	}
+	return f, nil
+}
+
+func profitParam(name, text string) (accounts.ProfitType, *refuse.Refusal) {
+	if t, ok := accounts.ParseProfitType(text); ok {
+		return t, nil
+	}
+	return 0, refuse.Param(name, "The parameter %s must be one of DealCommission (1), WithdrawalCommission (2), CurrencyListing (40), ApiTradeProfitPayment (50), StakeAccrual (100).", name)
+}
+
+func (d accruals) summary(c *edge.Ctx) *refuse.Refusal {
+	f, err := accrualFilter(c, false)
+	if err != nil {
+		return err
+	}
+	c.Private(appendSums(nil, d.view.AccrualSummary(uint32(c.Caller.Account), f)))
+	return nil
+}
+
+func (d accruals) filters(c *edge.Ctx) *refuse.Refusal {
+	v := d.view.AccrualFilters(uint32(c.Caller.Account))
+	b := appendList([]byte(`{"currencies":`), v.Currencies, func(b []byte, s *string) []byte { return encode.AppendString(b, *s) })
+	b = appendList(append(b, `,"profitTypes":`...), v.ProfitTypes, func(b []byte, t *accounts.ProfitType) []byte {
+		return encode.AppendString(b, t.String())
+	})
+	c.Private(append(b, '}'))
+	return nil
+}
+
+func (d accruals) groups(c *edge.Ctx) *refuse.Refusal {
+	since, hasSince, err := c.DateTime("sinceDate")
+	if err != nil {
+		return err
+	}
+	end, hasEnd, err := c.DateTime("endDate")
+	if err != nil {
+		return err
+	}
+	level, _, err := c.Int("maxLevel", 1, 1, accounts.MaxReferralLevels)
+	if err != nil {
+		return err
+	}
+	if hasSince && hasEnd && since.After(end) {
+		return refuse.Param("sinceDate", "sinceDate must not be after endDate.")
+	}
+	from, to := int64(math.MinInt64), int64(math.MaxInt64)
+	if hasSince {
+		from = since.CeilNs(msNs)
+	}
+	if hasEnd {
+		to = end.FloorNs(msNs)
+	}
+	if from > to { // both within one millisecond
+		from = to
+	}
+	groups, truncated, reject := d.view.AccrualGroups(uint32(c.Caller.Account), from, to, level)
+	if reject != nil {
+		return reject
+	}
+	markTruncated(c, truncated)
+	c.Private(appendList(nil, groups, func(b []byte, g *accounts.AccrualGroup) []byte {
+		return append(appendAccrual(appendStamp(append(b, `{"date":`...), g.DateNs), g.ProfitType, g.Amount, g.CurrencyCode), '}')
+	}))
+	return nil
+}
+
+// periodParams reads the required parameters from and to; to is exclusive.
+func periodParams(c *edge.Ctx) (fromNs, toNs int64, currency string, err *refuse.Refusal) {
+	var bounds [2]edge.Moment
+	for i, name := range [...]string{"from", "to"} {
+		given := false
+		if bounds[i], given, err = c.DateTime(name); err != nil {
+			return 0, 0, "", err
+		}
+		if !given {
+			return 0, 0, "", edge.MissingParam(name)
+		}
+	}
+	if currency, err = currencyParam(c); err != nil {
+		return 0, 0, "", err
+	}
+	if !bounds[1].After(bounds[0]) {
+		return 0, 0, "", refuse.Param("from", "from must be before to.")
+	}
+	if bounds[0].Sec < edge.MinSec/2 || bounds[1].Sec > edge.MaxSec/2 {
+		return 0, 0, "", refuse.Param("from", "from and to must lie between the years 1824 and 2116.")
+	}
+	return bounds[0].FloorNs(1), bounds[1].FloorNs(1), currency, nil
+}
+
+func (d accruals) breakdown(c *edge.Ctx) *refuse.Refusal {
+	from, to, currency, err := periodParams(c)
+	if err != nil {
+		return err
+	}
+	v, reject := d.view.Breakdown(uint32(c.Caller.Account), from, to, currency)
+	if reject != nil {
+		return reject
+	}
+	b := appendStamp([]byte(`{"from":`), v.FromNs)
+	b = appendStamp(append(b, `,"to":`...), v.ToNs)
+	b = encode.AppendString(append(b, `,"currentLevel":`...), v.CurrentLevel)
+	b = appendList(append(b, `,"items":`...), v.Items, func(b []byte, i *accounts.BreakdownItem) []byte {
+		b = encode.AppendString(append(b, `{"fromUserId":`...), i.FromUserID)
+		b = encode.AppendString(append(b, `,"fromUserNickname":`...), i.FromUserNickname)
+		b = encode.AppendString(append(b, `,"currencyCode":`...), i.CurrencyCode)
+		b = appendMoney(append(b, `,"amount":`...), i.Amount)
+		b = appendMoney(append(b, `,"amountToMainAccount":`...), i.AmountToMainAccount)
+		b = appendMoney(append(b, `,"sourceStakeProfitAmount":`...), i.SourceStakeProfitAmount)
+		b = encode.AppendString(append(b, `,"receiverLevel":`...), i.ReceiverLevel)
+		return append(appendMoney(append(b, `,"appliedPercentage":`...), i.AppliedPercentage), '}')
+	})
+	c.Private(append(appendSums(append(b, `,"totalsByCurrency":`...), v.TotalsByCurrency), '}'))
+	return nil
+}
+
+func (d accruals) explain(c *edge.Ctx) *refuse.Refusal {
+	from, to, currency, err := periodParams(c)
+	if err != nil {
+		return err
+	}
+	v, reject := d.view.Explain(uint32(c.Caller.Account), from, to, currency)
+	if reject != nil {
+		return reject
+	}
+	b := appendStamp([]byte(`{"currentFrom":`), v.CurrentFromNs)
+	b = appendStamp(append(b, `,"currentTo":`...), v.CurrentToNs)
+	b = appendStamp(append(b, `,"previousFrom":`...), v.PreviousFromNs)
+	b = appendStamp(append(b, `,"previousTo":`...), v.PreviousToNs)
+	b = appendSums(append(b, `,"currentTotalsByCurrency":`...), v.CurrentTotalsByCurrency)
+	b = appendSums(append(b, `,"previousTotalsByCurrency":`...), v.PreviousTotalsByCurrency)
+	b = appendSums(append(b, `,"deltaByCurrency":`...), v.DeltaByCurrency)
+	b = appendList(append(b, `,"reasons":`...), v.Reasons, appendReason)
+	c.Private(append(b, '}'))
+	return nil
+}
+
+func appendReason(b []byte, r *accounts.ExplainReason) []byte {
+	b = strconv.AppendUint(append(b, `{"type":`...), uint64(r.Type), 10)
+	b = appendJSONPtr(append(b, `,"fromUserId":`...), r.FromUserID)
+	b = appendJSONPtr(append(b, `,"fromUserNickname":`...), r.FromUserNickname)
+	b = appendJSONPtr(append(b, `,"currencyCode":`...), r.CurrencyCode)
+	b = appendMoney(append(b, `,"amountDelta":`...), r.AmountDelta)
+	b = appendJSONPtr(append(b, `,"oldLevel":`...), r.OldLevel)
+	b = appendJSONPtr(append(b, `,"newLevel":`...), r.NewLevel)
+	b = appendJSONPtr(append(b, `,"triggeredByUserId":`...), r.TriggeredByUserID)
+	b = append(b, `,"date":`...)
+	if r.DateNs == nil {
+		return append(b, "null}"...)
+	}
+	return append(appendStamp(b, *r.DateNs), '}')
+}
+
+func (d accruals) total(c *edge.Ctx) *refuse.Refusal {
+	c.Private(appendList(nil, d.view.TotalAccruals(uint32(c.Caller.Account)), func(b []byte, t *accounts.TotalAccrual) []byte {
+		b = encode.AppendString(append(b, `{"fromUserId":`...), t.FromUserID)
+		b = encode.AppendString(append(b, `,"fromUsername":`...), t.FromUsername)
+		b = appendJSONPtr(append(b, `,"name":`...), t.Name)
+		b = appendJSONPtr(append(b, `,"secondName":`...), t.SecondName)
+		b = strconv.AppendInt(append(b, `,"level":`...), int64(t.Level), 10)
+		return append(appendSums(append(b, `,"totalAmountsByCurrency":`...), t.TotalAmountsByCurrency), '}')
+	}))
+	return nil
+}
+
+// callerAccount returns the engine's number of the caller's account.
+func callerAccount(c *edge.Ctx) engine.AccountID { return c.Caller.Account }

@@ -1,0 +1,65 @@
+package account
+
+import (
+	"net/netip"
+
+	"github.com/valyala/fasthttp"
+
+	"tickhive/accounts/auth"
+	"tickhive/engine"
+	"tickhive/internal/refuse"
+	"tickhive/server/edge"
+	"tickhive/server/private"
+)
+
+// The names of the same headers in the form to which the request parser normalizes them.
+var (
+	reqTimestamp  = []byte("Api-Timestamp")
+	reqNonce      = []byte("Api-Nonce")
+	reqSignature  = []byte("Api-Signature")
+	reqRecvWindow = []byte("Api-Recvwindow")
+)
+
+// Authenticate verifies a signed request (docs/contract/signing.md#signature). It implements
+// Options.Authenticate. It reads the bytes of the request exactly as the client sent them.
+func (d *Service) Authenticate(c *edge.Ctx) (*edge.Caller, *refuse.Refusal) {
+	h := &c.Request.Header
+	r := auth.Request{
+		Method: string(c.Method()), Target: h.RequestURI(), Body: c.Request.Body(),
+		PublicKey: h.PeekBytes(edge.ReqPublicKey), Timestamp: h.PeekBytes(reqTimestamp), Nonce: h.PeekBytes(reqNonce),
+		Signature: h.PeekBytes(reqSignature), RecvWindow: h.PeekBytes(reqRecvWindow),
+		Remote: c.ClientAddr(), Cancel: c.Cancels(),
+	}
+	if d.opt.Legacy && r.Timestamp == nil && r.Nonce == nil {
+		r.FullURL = d.fullURL(h)
+	}
+	who, reject := d.verifier.Verify(d.opt.Clock.NowNs(), &r)
+	if reject != nil {
+		return nil, reject
+	}
+	return &edge.Caller{
+		Account: engine.AccountID(who.User), UserID: who.ID.String(), PublicKey: who.PublicKey, CanTrade: who.CanTrade,
+	}, nil
+}
+
+// fullURL returns the URL that the legacy scheme signs (docs/contract/signing.md#legacy-scheme).
+func (d *Service) fullURL(h *fasthttp.RequestHeader) []byte {
+	url := []byte(d.opt.PublicURL)
+	if len(url) == 0 {
+		url = append(append(url, "http://"...), h.Host()...)
+	}
+	return append(url, h.RequestURI()...)
+}
+
+// verifySocket checks the credentials of a socket's auth operation: they sign a GET of /ws
+// without a body (docs/contract/streams.md#operations). It accepts only the default scheme.
+func (d *Service) verifySocket(remote netip.Addr, publicKey, timestamp, nonce, signature string) (private.Key, *refuse.Refusal) {
+	who, reject := d.verifier.Verify(d.opt.Clock.NowNs(), &auth.Request{
+		Method: fasthttp.MethodGet, Target: []byte("/ws"), Remote: remote,
+		PublicKey: []byte(publicKey), Timestamp: []byte(timestamp), Nonce: []byte(nonce), Signature: []byte(signature),
+	})
+	if reject != nil {
+		return private.Key{}, reject
+	}
+	return private.Key{Account: engine.AccountID(who.User), Number: who.Key, ExpiresNs: who.ExpiresNs}, nil
+}

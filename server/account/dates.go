@@ -1,0 +1,32 @@
+package account
+
+import (
+	"time"
+
+	"tickhive/server/edge"
+	"tickhive/server/encode"
+)
+
+// appendStamp appends a time in the project's own format: ISO with milliseconds and Z.
+func appendStamp(dst []byte, ns int64) []byte {
+	return append(encode.AppendISO(append(dst, '"'), ns, 3), '"')
+}
+
+// appendStampOrNull is appendStamp, null for 0.
+func appendStampOrNull(dst []byte, ns int64) []byte {
+	if ns == 0 {
+		return append(dst, "null"...)
+	}
+	return appendStamp(dst, ns)
+}
+
+// dateTimeNs reads a date-time member of a body; ok is false for a text that is none.
+func dateTimeNs(text []byte) (ns int64, ok bool) {
+	m, ok := edge.ParseDateTime(text)
+	if !ok {
+		return 0, false
+	}
+	return m.FloorNs(1), true
+}
+
+const msNs = int64(time.Millisecond)

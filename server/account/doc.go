@@ -1,0 +1,19 @@
+// Package account serves users: signed requests, API keys, referral, trading, the private
+// channels, and the internal routes of users and their money.
+//
+// Owner: handlers run on the goroutine of their connection. The sequencer's goroutine records the
+// events of the private channels, the hub's goroutine renders balances.
+//
+// Invariants:
+//
+//  1. A signature is verified over the bytes of the request as the client sent them.
+//  2. A change is answered after its record is durable.
+//  3. The private feed renders only accounts that have subscribers.
+//
+// Reading order: service, auth, keys, trading_orders, trading_lists, trading_decode,
+// trading_encode, referral, accruals, avatars, commissions, dates, encode, private_feed,
+// private_ledger, internal_users, internal_users_decode, internal_users_money.
+//
+// It holds no balance and verifies no signature itself (accounts), and it submits no order
+// itself (internal/entry).
+package account

@@ -1,0 +1,169 @@
+package account
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/valyala/fasthttp"
+
+	"tickhive/accounts"
+	"tickhive/internal/fixed"
+	"tickhive/internal/refuse"
+	"tickhive/server/body"
+	"tickhive/server/edge"
+	"tickhive/server/encode"
+)
+
+// InternalResource returns the account routes of the internal API
+// (docs/contract/internal.md#users-and-money).
+func (d *Service) InternalResource() []*edge.Route {
+	const get, post = fasthttp.MethodGet, fasthttp.MethodPost
+	const path = edge.InternalPrefix + "/users"
+	u := users{d}
+	return []*edge.Route{
+		{Method: post, Path: path, Handle: u.createUser},
+		{Method: get, Path: path + "/{id}", Handle: u.getUser},
+		{Method: fasthttp.MethodPatch, Path: path + "/{id}", Handle: u.patchUser},
+		{Method: post, Path: path + "/{id}/deposits", Handle: u.deposit},
+		{Method: post, Path: path + "/{id}/withdrawals", Handle: u.withdraw},
+		{Method: post, Path: path + "/{id}/profits", Handle: u.addProfit},
+		{Method: post, Path: path + "/{id}/apikeys", Handle: u.createUserKey},
+		{Method: get, Path: edge.InternalPrefix + "/totals", Handle: u.totals},
+	}
+}
+
+// users are the internal routes of users and their money.
+type users struct{ *Service }
+
+// nativeCurrency is the code of the launchpad's native currency.
+const nativeCurrency = "NATIVE"
+
+func (d users) createUser(c *edge.Ctx) *refuse.Refusal {
+	var r body.Reader
+	u := userRequest{creates: true}
+	r.Reset(c.PostBody())
+	if err := decodeUser(&r, &u); err != nil {
+		return body.Refusal(err)
+	}
+	res, err := d.do(accounts.Command{Kind: accounts.CreateUser, Profile: u.patch})
+	if err != nil {
+		return err
+	}
+	if u.native.Sign() > 0 {
+		if _, err := d.credit(&res.User, nativeCurrency, u.native); err != nil {
+			return unfunded(&res.User, err)
+		}
+	}
+	c.Private(d.appendUser(nil, &res.User, false))
+	return nil
+}
+
+// unfunded returns the error for a user that was created without the native balance: the two
+// changes are in different logs. A repeat of the request would create another user, or find the
+// nickname taken, so the error names the user and the remaining step.
+func unfunded(u *accounts.UserView, cause *refuse.Refusal) *refuse.Refusal {
+	e := *cause
+	e.Field = "nativeBalance"
+	if e.Code == refuse.OutcomeUnknown {
+		e.Message = fmt.Sprintf("The user was made and has the id %s; do not make the user again. The nativeBalance: %s", u.ID, cause.Message)
+		return &e
+	}
+	e.Message = fmt.Sprintf("The user was made and has the id %s; only the nativeBalance is missing: deposit it with POST %s/users/%s/deposits, and do not make the user again. The deposit was refused: %s",
+		u.ID, edge.InternalPrefix, u.ID, cause.Message)
+	return &e
+}
+
+func (d users) patchUser(c *edge.Ctx) *refuse.Refusal {
+	var r body.Reader
+	var u userRequest
+	r.Reset(c.PostBody())
+	if err := decodeUser(&r, &u); err != nil {
+		return body.Refusal(err)
+	}
+	user, err := d.userOf(c)
+	if err != nil {
+		return err
+	}
+	res, err := d.do(accounts.Command{Kind: accounts.PatchUser, User: user.Number, Profile: u.patch})
+	if err == nil {
+		c.Private(d.appendUser(nil, &res.User, false))
+	}
+	return err
+}
+
+func (d users) getUser(c *edge.Ctx) *refuse.Refusal {
+	user, err := d.userOf(c)
+	if err == nil {
+		c.Private(d.appendUser(nil, &user, true))
+	}
+	return err
+}
+
+// createUserKey serves POST /users/{id}/apikeys: the public route with canTrade=true by default.
+func (d users) createUserKey(c *edge.Ctx) *refuse.Refusal {
+	user, err := d.userOf(c)
+	if err != nil {
+		return err
+	}
+	return d.createKey(c, user.Number, true)
+}
+
+// totals sends the sums over all accounts, including the ledger's currencies.
+func (d users) totals(c *edge.Ctx) *refuse.Refusal {
+	all := d.view.Totals()
+	if d.opt.Ledger != nil {
+		all = append(all, d.opt.Ledger.Totals()...)
+		slices.SortFunc(all, func(a, b accounts.TotalView) int { return strings.Compare(a.CurrencyCode, b.CurrencyCode) })
+	}
+	c.Private(appendList(nil, all, func(b []byte, t *accounts.TotalView) []byte {
+		b = encode.AppendString(append(b, `{"currencyCode":`...), t.CurrencyCode)
+		b = appendMoney(append(b, `,"free":`...), t.Free)
+		b = appendMoney(append(b, `,"held":`...), t.Held)
+		b = appendMoney(append(b, `,"fees":`...), t.Fees)
+		b = appendMoney(append(b, `,"deposited":`...), t.Deposited)
+		return append(appendMoney(append(b, `,"withdrawn":`...), t.Withdrawn), '}')
+	}))
+	return nil
+}
+
+// appendUser appends a User (docs/contract/internal.md#users-and-money); full adds the balances.
+func (d users) appendUser(b []byte, u *accounts.UserView, full bool) []byte {
+	b = encode.AppendString(append(b, `{"id":`...), u.ID)
+	b = encode.AppendString(append(b, `,"nickname":`...), u.Nickname)
+	b = appendJSONPtr(append(b, `,"name":`...), u.Name)
+	b = appendJSONPtr(append(b, `,"secondName":`...), u.SecondName)
+	b = strconv.AppendInt(append(b, `,"level":`...), int64(u.Level), 10)
+	b = encode.AppendString(append(b, `,"stakingLevel":`...), u.StakingLevel)
+	b = appendBool(b, `,"isAmbassador":`, u.IsAmbassador)
+	b = appendMoney(append(b, `,"secondLevelPercent":`...), u.SecondLevelPercent)
+	b = appendBool(b, `,"unlimited":`, u.Unlimited)
+	b = appendMoney(append(b, `,"nativeBalance":`...), d.nativeBalance(u))
+	b = encode.AppendString(append(b, `,"publicId":`...), u.PublicID)
+	b = encode.AppendString(append(b, `,"address":`...), u.Address)
+	b = encode.AppendString(append(b, `,"inviteCode":`...), u.InviteCode)
+	b = appendJSONPtr(append(b, `,"inviterId":`...), u.InviterID)
+	b = encode.AppendString(append(b, `,"avatarId":`...), u.AvatarID)
+	b = appendBool(b, `,"noTradeCommissions":`, u.NoTradeCommissions)
+	b = appendMoney(append(b, `,"dealBidDiscountFraction":`...), u.DealBidDiscount)
+	b = appendMoney(append(b, `,"dealAskDiscountFraction":`...), u.DealAskDiscount)
+	b = appendStamp(append(b, `,"dateCreated":`...), u.CreatedNs)
+	if full {
+		b = appendList(append(b, `,"balances":`...), d.balancesOf(u.Number), appendBalance)
+	}
+	return append(b, '}')
+}
+
+// nativeBalance returns the user's balance of the native currency, free and held.
+func (d users) nativeBalance(u *accounts.UserView) fixed.I192 {
+	if l := d.opt.Ledger; l != nil && l.Keeps(nativeCurrency) {
+		for _, b := range l.Balances(u.Address) {
+			if b.CurrencyCode == nativeCurrency {
+				return b.Total
+			}
+		}
+		return fixed.I192{}
+	}
+	return d.view.Balance(u.Number, nativeCurrency).Total
+}

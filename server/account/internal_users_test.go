@@ -1,0 +1,257 @@
+package account_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"tickhive/accounts"
+	"tickhive/internal/refuse"
+	"tickhive/server/account"
+	"tickhive/server/servertest"
+)
+
+const userMembers = "address avatarId dateCreated dealAskDiscountFraction dealBidDiscountFraction id inviteCode inviterId isAmbassador level name nativeBalance nickname noTradeCommissions publicId secondLevelPercent secondName stakingLevel unlimited"
+
+func TestUsersHaveDefaultsAndCanBeChanged(t *testing.T) {
+	h := servertest.NewHouse(t)
+	u := h.In("POST", "/users", "{}")
+	if got := servertest.KeysOf(u); got != userMembers {
+		t.Errorf("members %s", got)
+	}
+	for k, want := range map[string]string{
+		"nickname": "user-1", "name": "<nil>", "secondName": "<nil>", "level": "0", "stakingLevel": "R0", "isAmbassador": "false",
+		"secondLevelPercent": "0.0", "unlimited": "false", "nativeBalance": "0.0", "inviterId": "<nil>", "avatarId": "simple",
+		"noTradeCommissions": "false", "dealBidDiscountFraction": "0.0", "dealAskDiscountFraction": "0.0", "dateCreated": "2026-01-01T00:00:00.000Z",
+	} {
+		if got := fmt.Sprint(u[k]); got != want {
+			t.Errorf("%s is %s, want %s", k, got, want)
+		}
+	}
+	again := servertest.NewHouse(t).In("POST", "/users", "{}")
+	if again["id"] != u["id"] || again["inviteCode"] != u["inviteCode"] || again["address"] != u["address"] {
+		t.Error("the first user is not the same in two runs")
+	}
+	full := h.In("POST", "/users", `{"nickname":"Ада","name":"Ada","secondName":"L","level":30,"stakingLevel":"R8","isAmbassador":true,"secondLevelPercent":20,"unlimited":true,"nativeBalance":"12.5"}`)
+	for k, want := range map[string]string{
+		"nickname": "Ада", "name": "Ada", "secondName": "L", "level": "30", "stakingLevel": "R8", "isAmbassador": "true",
+		"secondLevelPercent": "20.0", "unlimited": "true", "nativeBalance": "12.5",
+	} {
+		if got := fmt.Sprint(full[k]); got != want {
+			t.Errorf("%s is %s, want %s", k, got, want)
+		}
+	}
+	id := u["id"].(string)
+	p := h.In("PATCH", "/users/"+id, `{"nickname":"eve","name":"E","level":20,"stakingLevel":"R2","noTradeCommissions":true,"dealBidDiscountFraction":0.5,"avatarId":"simple"}`)
+	if p["nickname"] != "eve" || p["name"] != "E" || p["noTradeCommissions"] != true || p["balances"] != nil {
+		t.Errorf("%v", p)
+	}
+	if p = h.In("PATCH", "/users/"+id, `{"name":null}`); p["name"] != nil || p["nickname"] != "eve" {
+		t.Errorf("%v", p)
+	}
+	g := h.In("GET", "/users/"+id, "")
+	if got := servertest.KeysOf(g); got != strings.Replace(userMembers, "avatarId ", "avatarId balances ", 1) {
+		t.Errorf("members %s", got)
+	}
+}
+
+func TestUserRequestsThatAreRefused(t *testing.T) {
+	h := servertest.NewHouse(t)
+	id := h.In("POST", "/users", `{"nickname":"taken"}`)["id"].(string)
+	h.In("POST", "/users", "{}")
+	for body, field := range map[string]string{
+		`{"nickname":"x"}`: "nickname", `{"nickname":"` + strings.Repeat("x", 33) + `"}`: "nickname", `{"level":31}`: "level", `{"level":-1}`: "level",
+		`{"level":1.5}`: "level", `{"stakingLevel":"R9"}`: "stakingLevel", `{"isAmbassador":1}`: "isAmbassador",
+		`{"secondLevelPercent":21}`: "secondLevelPercent", `{"secondLevelPercent":"x"}`: "secondLevelPercent", `{"x":1}`: "x",
+	} {
+		h.Wants("POST "+body, h.InnerCall("POST", "/users", body), 400, "INVALID_PARAM", field)
+		h.Wants("PATCH "+body, h.InnerCall("PATCH", "/users/"+id, body), 400, "INVALID_PARAM", field)
+	}
+	for body, field := range map[string]string{
+		`{"nativeBalance":-1}`: "nativeBalance", `{"avatarId":"simple"}`: "avatarId", `{"noTradeCommissions":true}`: "noTradeCommissions",
+	} {
+		h.Wants("POST "+body, h.InnerCall("POST", "/users", body), 400, "INVALID_PARAM", field)
+	}
+	for body, field := range map[string]string{
+		`{"unlimited":true}`: "unlimited", `{"nativeBalance":1}`: "nativeBalance", `{"avatarId":"nope"}`: "avatarId",
+		`{"dealBidDiscountFraction":0.51}`: "dealBidDiscountFraction", `{"dealAskDiscountFraction":-0.1}`: "dealAskDiscountFraction",
+	} {
+		h.Wants("PATCH "+body, h.InnerCall("PATCH", "/users/"+id, body), 400, "INVALID_PARAM", field)
+	}
+	h.Wants("a nickname twice", h.InnerCall("POST", "/users", `{"nickname":"taken"}`), 409, "CONFLICT", "nickname")
+	for _, id := range []string{"nope", "00000000-0000-0000-0000-000000000000", "11111111-1111-1111-1111-111111111111"} {
+		h.Wants(id, h.InnerCall("GET", "/users/"+id, ""), 404, "NOT_FOUND", "id")
+		h.Wants(id, h.InnerCall("PATCH", "/users/"+id, "{}"), 404, "NOT_FOUND", "id")
+		h.Wants(id, h.InnerCall("POST", "/users/"+id+"/deposits", `{"currencyCode":"USDT","amount":1}`), 404, "NOT_FOUND", "id")
+		h.Wants(id, h.InnerCall("POST", "/users/"+id+"/apikeys", `{"name":"x"}`), 404, "NOT_FOUND", "id")
+	}
+	h.Wants("an order of nobody", h.InnerCall("POST", "/orders", `{"accountId":"11111111-1111-1111-1111-111111111111","currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":1,"amount":1}`),
+		404, "NOT_FOUND", "currencyPairCode")
+	h.In("POST", "/pairs", `{"code":"BTC_USDT","digitsPrice":2,"digitsAmount":4}`)
+	h.Wants("an order of nobody", h.InnerCall("POST", "/orders", `{"accountId":"11111111-1111-1111-1111-111111111111","currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":1,"amount":1}`),
+		404, "NOT_FOUND", "accountId")
+}
+
+// closedLedger holds NATIVE and refuses deposits of it.
+type closedLedger struct{ account.Ledger }
+
+func (closedLedger) Keeps(code string) bool                 { return code == "NATIVE" }
+func (closedLedger) Balances(string) []accounts.BalanceView { return nil }
+func (closedLedger) Seq() uint64                            { return 0 }
+
+func (closedLedger) Deposit(string, string, account.Money) (accounts.BalanceView, *refuse.Refusal) {
+	return accounts.BalanceView{}, refuse.Later(5, "The ledger is closed; nothing was changed.")
+}
+
+// A user whose native balance is refused exists nevertheless. The answer reports this, names the
+// user and explains how to deposit the balance.
+func TestRefusalOfTheNativeBalanceNamesTheUserThatWasMade(t *testing.T) {
+	h := servertest.NewHouse(t, func(o *account.Options) { o.Ledger = closedLedger{} })
+	a := h.InnerCall("POST", "/users", `{"nickname":"ada","nativeBalance":5}`)
+	h.Wants("a closed ledger", a, 503, "UNAVAILABLE", "nativeBalance")
+	made, ok := h.State.View().User(1)
+	if !ok || made.Nickname != "ada" {
+		t.Fatal("the user does not exist")
+	}
+	for _, part := range []string{made.ID, "POST /internal/v1/users/" + made.ID + "/deposits", "The ledger is closed"} {
+		if !strings.Contains(a.Body, part) {
+			t.Errorf("%q is not in %s", part, a.Body)
+		}
+	}
+	if a = h.InnerCall("POST", "/users/"+made.ID+"/deposits", `{"currencyCode":"NATIVE","amount":5}`); strings.Contains(a.Body, "was made") {
+		t.Errorf("a deposit: %s", a.Body)
+	}
+	h.In("GET", "/users/"+made.ID, "")
+}
+
+func TestDepositsWithdrawalsAndTotals(t *testing.T) {
+	h, a, b := servertest.Traded(t)
+	got := h.In("POST", "/users/"+a.ID+"/deposits", `{"currencyCode":"USDT","amount":"0.000000000000000001"}`)
+	if servertest.KeysOf(got) != "currencyCode free held total" || fmt.Sprint(got["free"]) != "1000.000000000000000001" {
+		t.Errorf("%v", got)
+	}
+	got = h.In("POST", "/users/"+a.ID+"/withdrawals", `{"currencyCode":"USDT","amount":100}`)
+	if servertest.KeysOf(got) != "commission currencyCode free held total" || fmt.Sprint(got["commission"], " ", got["free"]) != "0.1 899.900000000000000001" {
+		t.Errorf("%v", got)
+	}
+	a.Place(`{"side":"buy","currencyPairCode":"BTC_USDT","amount":1,"price":800}`)
+	h.Wants("held money", h.InnerCall("POST", "/users/"+a.ID+"/withdrawals", `{"currencyCode":"USDT","amount":100}`), 400, "INSUFFICIENT_FUNDS", "")
+	b.Place(`{"side":"sell","currencyPairCode":"BTC_USDT","amount":1,"price":800}`)
+	for _, verb := range []string{"deposits", "withdrawals"} {
+		for body, field := range map[string]string{
+			`{}`: "currencyCode", `{"currencyCode":"usdt","amount":1}`: "currencyCode", `{"currencyCode":"USDT"}`: "amount",
+			`{"currencyCode":"USDT","amount":0}`: "amount", `{"currencyCode":"USDT","amount":-1}`: "amount",
+			`{"currencyCode":"USDT","amount":"1e5"}`: "amount", `{"currencyCode":"USDT","amount":1,"x":2}`: "x",
+			`{"currencyCode":"USDT","amount":"0.0000000000000000001"}`: "amount",
+		} {
+			h.Wants(verb+body, h.InnerCall("POST", "/users/"+a.ID+"/"+verb, body), 400, "INVALID_PARAM", field)
+		}
+		h.Wants(verb, h.InnerCall("POST", "/users/"+a.ID+"/"+verb, `{"currencyCode":"NONE","amount":1}`), 404, "NOT_FOUND", "currencyCode")
+	}
+	h.In("PATCH", "/assets/USDT", `{"canDeposit":false,"canWithdraw":false}`)
+	h.Wants("closed", h.InnerCall("POST", "/users/"+a.ID+"/deposits", `{"currencyCode":"USDT","amount":1}`), 409, "CONFLICT", "")
+	h.Wants("closed", h.InnerCall("POST", "/users/"+a.ID+"/withdrawals", `{"currencyCode":"USDT","amount":1}`), 409, "CONFLICT", "")
+	for _, code := range []string{"NATIVE", "USBI"} {
+		h.Deposit(a, code, "7")
+		if got := a.Balance(code); got != "7.0 0.0" {
+			t.Errorf("%s: %s", code, got)
+		}
+	}
+	var totals []map[string]any
+	servertest.Parse(t, h.InnerCall("GET", "/totals", "").Body, &totals)
+	if len(totals) != 4 || totals[3]["currencyCode"] != "USDT" {
+		t.Fatalf("%v", totals)
+	}
+	// 800 traded: the taker paid 1.6, the maker 0.8, the withdrawal 0.1.
+	if got := fmt.Sprint(totals[3]["fees"], " ", totals[3]["deposited"], " ", totals[3]["withdrawn"], " ", totals[3]["held"]); got != "2.5 2000.000000000000000001 100.0 0.0" {
+		t.Errorf("%s", got)
+	}
+}
+
+func TestProfitsAreSharedUpwards(t *testing.T) {
+	h, a, b := servertest.Traded(t)
+	code := servertest.ParseObject(t, a.OK("GET", "/api/affiliate/invite-code", "").Body)["inviteCode"].(string)
+	b.OK("POST", "/api/affiliate/inviters/my", fmt.Sprintf(`{"inviteCode":%q}`, code))
+	h.In("PATCH", "/users/"+a.ID, `{"stakingLevel":"R8"}`)
+	for body, want := range map[string]string{
+		`{"profitType":100,"currencyCode":"USDT","amount":10}`:               "2.0",
+		`{"profitType":"CurrencyListing","currencyCode":"USDT","amount":10}`: "2.0",
+		`{"profitType":50,"currencyCode":"USDT","amount":10}`:                "2.0",
+		`{"profitType":2,"currencyCode":"USDT","amount":10}`:                 "2.0",
+	} {
+		got := h.In("POST", "/users/"+b.ID+"/profits", body)["accruals"].([]any)
+		if len(got) != 1 {
+			t.Fatalf("%s: %v", body, got)
+		}
+		one := got[0].(map[string]any)
+		if servertest.KeysOf(one) != "amount currencyCode level userId" || one["userId"] != a.ID || fmt.Sprint(one["amount"]) != want || fmt.Sprint(one["level"]) != "1" {
+			t.Errorf("%s: %v", body, one)
+		}
+	}
+	for body, field := range map[string]string{
+		`{"currencyCode":"USDT","amount":1}`: "profitType", `{"profitType":3,"currencyCode":"USDT","amount":1}`: "profitType",
+		`{"profitType":1,"currencyCode":"USDT","amount":1}`: "profitType", `{"profitType":"x","currencyCode":"USDT","amount":1}`: "profitType",
+		`{"profitType":100,"amount":1}`: "currencyCode", `{"profitType":100,"currencyCode":"USDT","amount":0}`: "amount",
+	} {
+		h.Wants(body, h.InnerCall("POST", "/users/"+b.ID+"/profits", body), 400, "INVALID_PARAM", field)
+	}
+}
+
+// A batch is applied in order: a later command may use money that an earlier one frees, and
+// commands of one account may depend on each other.
+func TestABatchSpendsWhatItFrees(t *testing.T) {
+	h, a, _ := servertest.Traded(t)
+	first := a.Place(`{"side":"buy","currencyPairCode":"BTC_USDT","amount":9,"price":100}`)
+	batch := fmt.Sprintf(`{"commands":[{"cancel":{"orderId":%s}},
+		{"place":{"accountId":%q,"currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":100,"amount":9}},
+		{"replace":{"orderId":2,"amount":5}},{"replace":{"orderId":2,"price":110}},
+		{"place":{"accountId":%q,"currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":100,"amount":4}},
+		{"place":{"accountId":%q,"currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":100,"amount":4}}]}`, first, a.ID, a.ID, a.ID)
+	results := h.In("POST", "/orders/batch", batch)["results"].([]any)
+	var got []string
+	for _, r := range results {
+		m := r.(map[string]any)
+		got = append(got, fmt.Sprint(m["status"], " ", m["rejectReason"]))
+	}
+	want := "[Canceled <nil> Created <nil> Created <nil> Created <nil> Created <nil> Rejected insufficient_funds]"
+	if fmt.Sprint(got) != want {
+		t.Errorf("%v, want %s", got, want)
+	}
+	// 5 x 110 and 4 x 100, with 0.002 on top.
+	if got := a.Balance("USDT"); got != "48.1 951.9" {
+		t.Error(got)
+	}
+	h.Wants("a shape that does not fit the account", h.InnerCall("POST", "/orders/batch", fmt.Sprintf(
+		`{"commands":[{"cancel":{"orderId":2}},{"place":{"accountId":%q,"currencyPairCode":"BTC_USDT","side":"buy","type":"stop_market","stopPrice":1,"amount":1}}]}`, a.ID)),
+		400, "INVALID_PARAM", "commands[1].place.quoteAmount")
+	h.Wants("a replace beyond the money", h.InnerCall("PATCH", "/orders/2", `{"amount":50}`), 400, "INSUFFICIENT_FUNDS", "amount")
+	if got := a.Balance("USDT"); got != "48.1 951.9" {
+		t.Error(got)
+	}
+	h.Settled()
+}
+
+func TestAccountAnswersKeepSecretsToThemselves(t *testing.T) {
+	h, a, b := servertest.Traded(t)
+	a.OK("GET", "/api/apikeys", "")
+	b.Call("POST", "/api/orders", `{"nonsense":`)
+	h.Send(h.Public, "GET", "/api/apikeys", "", http.Header{"API-PublicKey": {a.Public}, "API-Signature": {a.Private}})
+	headers := a.Sign("GET", "/api/apikeys", "")
+	h.Send(h.Public, "GET", "/api/apikeys?x", "", headers)
+	sent := ""
+	for name, v := range headers {
+		if strings.HasSuffix(name, "Signature") {
+			sent = v[0]
+		}
+	}
+	if !strings.Contains(h.Log.String(), "path=/api/apikeys status=200") {
+		t.Fatalf("no access lines to look through: %s", h.Log.String())
+	}
+	text := h.Log.String() + a.OK("GET", "/api/apikeys", "").Body + h.InnerCall("GET", "/users/"+a.ID, "").Body
+	for _, secret := range []string{a.Private, b.Private, sent} {
+		if len(secret) != 64 || strings.Contains(text, secret) {
+			t.Fatal("a secret is in a log or an answer")
+		}
+	}
+}

@@ -1,0 +1,223 @@
+package account
+
+import (
+	"net/netip"
+	"sync"
+	"sync/atomic"
+
+	"tickhive/accounts"
+	"tickhive/engine"
+	"tickhive/internal/refuse"
+	"tickhive/marketdata"
+	"tickhive/server/encode"
+	"tickhive/server/private"
+)
+
+// maxSnapshotOrders bounds the open orders of one snapshot, because the sequencer's goroutine
+// builds it. GET /api/user/orders returns the older ones.
+const maxSnapshotOrders = 10_000
+
+// privateFeed produces the private messages of accounts that have subscribers. The
+// sequencer's goroutine, which owns the order history, records and renders orders and fills.
+// The goroutine that changes a balance records it; the hub renders it.
+type privateFeed struct {
+	private.Queue
+	desk *Service
+
+	// Since the last publication. Owner: the sequencer's goroutine.
+	orders []engine.OrderID
+	noted  map[engine.OrderID]bool
+	fills  []marketdata.Fill
+	seqs   []engine.Seq // the seq of each fill
+
+	mu      sync.Mutex
+	changed map[balanceName]bool
+
+	ledger privateLedger
+
+	onKeyDeleted atomic.Pointer[func(number uint64)]
+}
+
+type balanceName struct {
+	account  engine.AccountID
+	currency string
+}
+
+func newPrivateFeed(d *Service) *privateFeed {
+	return &privateFeed{desk: d, noted: map[engine.OrderID]bool{}, changed: map[balanceName]bool{}}
+}
+
+// Private returns the feed of the private channels.
+func (d *Service) Private() private.Feed { return d.private }
+
+// Fold records the orders and fills of watched accounts.
+func (f *privateFeed) Fold(events []engine.Event) {
+	if f.Idle() {
+		return
+	}
+	for i := range events {
+		e := &events[i]
+		switch e.Kind {
+		case engine.EventAccepted, engine.EventCanceled, engine.EventReplaced, engine.EventReduced, engine.EventTriggered:
+			f.note(e.Account, e.Order)
+		case engine.EventTrade:
+			f.note(e.Account, e.Order)
+			f.note(e.MakerAccount, e.Maker)
+			f.fill(e, false)
+			f.fill(e, true)
+		}
+	}
+}
+
+func (f *privateFeed) note(account engine.AccountID, order engine.OrderID) {
+	if !f.Watched(account) || f.noted[order] {
+		return
+	}
+	f.noted[order] = true
+	f.orders = append(f.orders, order)
+}
+
+func (f *privateFeed) fill(e *engine.Event, maker bool) {
+	fill := marketdata.Fill{
+		Pair: e.Pair, Order: e.Order, Account: e.Account, Trade: e.Trade, TimeNs: e.TimeNs,
+		Price: e.Price, Amount: e.Amount, Side: e.Side, TakerSide: e.Side, IsMaker: maker,
+	}
+	rate, discount := e.TakerFee, e.TakerDiscount
+	if maker {
+		fill.Order, fill.Account, fill.Side = e.Maker, e.MakerAccount, e.Side.Opposite()
+		rate, discount = e.MakerFee, e.MakerDiscount
+	}
+	if !f.Watched(fill.Account) {
+		return
+	}
+	if v := f.desk.opt.Board.Load().View(e.Pair); v != nil {
+		fill.Fee = marketdata.Fee(e.Price, e.Amount, v.Instrument.DigitsTotal(), rate, discount)
+	}
+	f.fills, f.seqs = append(f.fills, fill), append(f.seqs, e.Seq)
+}
+
+// Publish renders the recorded changes: each order once, in its current state.
+func (f *privateFeed) Publish() {
+	if len(f.orders) == 0 && len(f.fills) == 0 {
+		return
+	}
+	root := f.desk.opt.Board.Load()
+	for i := range f.fills {
+		if v := root.View(f.fills[i].Pair); v != nil {
+			f.Put(private.Message{
+				Account: f.fills[i].Account, Channel: "fills", Seq: uint64(f.seqs[i]),
+				Members: append(appendFill([]byte(`"fill":{`), &f.fills[i], v.Instrument), '}'),
+			})
+		}
+	}
+	for _, id := range f.orders {
+		r, ok := f.desk.opt.History.Order(id)
+		v := root.View(id.Pair())
+		if !ok || v == nil {
+			continue
+		}
+		f.Put(private.Message{
+			Account: r.Account, Channel: "orders", Seq: uint64(r.Seq),
+			Members: append(f.desk.appendOrderOf([]byte(`"order":{`), &r, v.Instrument), '}'),
+		})
+	}
+	clear(f.noted)
+	f.orders, f.fills, f.seqs = f.orders[:0], f.fills[:0], f.seqs[:0]
+}
+
+// appendFill appends the members of a fill: the public deal and the members for its owner.
+func appendFill(b []byte, f *marketdata.Fill, ins *engine.Instrument) []byte {
+	b = appendFillDeal(b, f, ins)
+	b = appendID(append(b, `,"orderId":"`...), uint64(f.Order))
+	b = appendID(append(b, `","tradeId":`...), uint64(f.Trade))
+	return appendFillFee(b, f, ins)
+}
+
+func (d *Service) appendOrderOf(b []byte, r *marketdata.OrderRecord, ins *engine.Instrument) []byte {
+	return appendUserOrder(b, r, ins, string(encode.AppendUUID(nil, accounts.UserID(uint32(r.Account)))))
+}
+
+// balanceChanged records a changed balance. The accounts state calls it under its lock.
+func (f *privateFeed) balanceChanged(account uint32, currency string) {
+	if !f.Watched(engine.AccountID(account)) {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.changed[balanceName{engine.AccountID(account), currency}] = true
+}
+
+// Take returns the queued messages, and the current values of the balances that changed.
+func (f *privateFeed) Take() ([]private.Message, bool) {
+	messages, all := f.Queue.Take()
+	changed := f.takeChanged()
+	rows := map[engine.AccountID][]accounts.BalanceView{}
+	for name := range changed {
+		rows[name.account] = append(rows[name.account], f.desk.view.Balance(uint32(name.account), name.currency))
+	}
+	f.ledger.changes(f, rows)
+	for account, list := range rows {
+		sortBalances(list)
+		messages = append(messages, private.Message{
+			Account: account, Channel: "balances", Seq: f.desk.state.EnginePos(),
+			Members: appendList([]byte(`"balances":`), list, appendBalance),
+		})
+	}
+	return messages, all
+}
+
+// takeChanged returns the names of the balances that changed; nil if there are none.
+func (f *privateFeed) takeChanged() map[balanceName]bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.changed) == 0 {
+		return nil
+	}
+	changed := f.changed
+	f.changed = map[balanceName]bool{}
+	return changed
+}
+
+// Snapshot appends the initial state of a channel: the open orders, no fills, all balances.
+func (f *privateFeed) Snapshot(dst []byte, channel string, account engine.AccountID) []byte {
+	switch channel {
+	case "orders":
+		return f.openOrders(append(dst, `"orders":`...), account)
+	case "balances":
+		f.ledger.begin(f, account)
+		return appendList(append(dst, `"balances":`...), f.desk.balancesOf(uint32(account)), appendBalance)
+	}
+	return append(dst, `"fills":[]`...)
+}
+
+func (f *privateFeed) openOrders(dst []byte, account engine.AccountID) []byte {
+	var open []marketdata.OrderRecord
+	err := f.desk.opt.Exchange.Query(func() {
+		f.desk.opt.History.OpenOrders(account, func(r marketdata.OrderRecord) bool {
+			open = append(open, r)
+			return len(open) < maxSnapshotOrders
+		})
+	})
+	if err != nil {
+		open = nil // the sequencer has stopped: the socket ends too
+	}
+	root := f.desk.opt.Board.Load()
+	return appendList(dst, open, func(b []byte, r *marketdata.OrderRecord) []byte {
+		return append(f.desk.appendOrderOf(append(b, '{'), r, root.View(r.ID.Pair()).Instrument), '}')
+	})
+}
+
+// Verify checks the credentials of a socket.
+func (f *privateFeed) Verify(remote netip.Addr, publicKey, timestamp, nonce, signature string) (private.Key, *refuse.Refusal) {
+	return f.desk.verifySocket(remote, publicKey, timestamp, nonce, signature)
+}
+
+// OnKeyDeleted implements private.Feed.
+func (f *privateFeed) OnKeyDeleted(tell func(number uint64)) { f.onKeyDeleted.Store(&tell) }
+
+// keyDeleted notifies the hub of a deleted key. The accounts state calls it under its lock.
+func (f *privateFeed) keyDeleted(number uint64) {
+	if tell := f.onKeyDeleted.Load(); tell != nil {
+		(*tell)(number)
+	}
+}

@@ -1,0 +1,66 @@
+package account
+
+import (
+	"slices"
+
+	"tickhive/accounts"
+	"tickhive/engine"
+)
+
+// privateLedger holds the ledger balances that the channel balances last sent. The ledger does
+// not report which accounts changed, so the hub compares those with subscribers after each
+// change of the ledger. Owner: the hub's goroutine.
+type privateLedger struct {
+	seq  uint64
+	told map[engine.AccountID][]accounts.BalanceView
+}
+
+// begin records the balances of an account's first snapshot. It keeps existing records,
+// because the account's other subscribers must still receive the difference.
+func (p *privateLedger) begin(f *privateFeed, account engine.AccountID) {
+	if f.desk.opt.Ledger == nil || p.told[account] != nil {
+		return
+	}
+	if p.told == nil {
+		p.told = map[engine.AccountID][]accounts.BalanceView{}
+	}
+	p.told[account] = f.ledgerBalances(account)
+}
+
+// changes adds to rows the balances that differ from the last ones sent.
+func (p *privateLedger) changes(f *privateFeed, rows map[engine.AccountID][]accounts.BalanceView) {
+	ledger := f.desk.opt.Ledger
+	if ledger == nil || len(p.told) == 0 {
+		return
+	}
+	seq := ledger.Seq() // before reading the balances: the next call sees a later change
+	if seq == p.seq {
+		return
+	}
+	p.seq = seq
+	for account, before := range p.told {
+		if !f.Watched(account) {
+			delete(p.told, account)
+			continue
+		}
+		now := f.ledgerBalances(account)
+		p.told[account] = now
+		for _, row := range now {
+			if !slices.Contains(before, row) {
+				rows[account] = append(rows[account], row)
+			}
+		}
+		for _, row := range before {
+			gone := func(r accounts.BalanceView) bool { return r.CurrencyCode == row.CurrencyCode }
+			if !slices.ContainsFunc(now, gone) {
+				rows[account] = append(rows[account], accounts.BalanceView{CurrencyCode: row.CurrencyCode})
+			}
+		}
+	}
+}
+
+// ledgerBalances returns the account's ledger balances; never nil.
+func (f *privateFeed) ledgerBalances(account engine.AccountID) []accounts.BalanceView {
+	_, address := f.desk.view.Level(uint32(account))
+	return append([]accounts.BalanceView{}, f.desk.opt.Ledger.Balances(address)...)
+}

@@ -1,0 +1,177 @@
+package account
+
+import (
+	"strconv"
+
+	"github.com/valyala/fasthttp"
+
+	"tickhive/accounts"
+	"tickhive/internal/fixed"
+	"tickhive/internal/refuse"
+	"tickhive/server/body"
+	"tickhive/server/edge"
+	"tickhive/server/encode"
+)
+
+const affiliatePath = "/api/affiliate"
+
+// referral are the routes of inviters, ambassadors and links.
+type referral struct{ *Service }
+
+func (d referral) routes() []*edge.Route {
+	const get, post = fasthttp.MethodGet, fasthttp.MethodPost
+	return []*edge.Route{
+		{Method: get, Path: affiliatePath + "/inviters/search", Handle: d.searchInviters, Query: []string{"query"}},
+		{Method: get, Path: affiliatePath + "/inviters/my", Handle: d.myInviter},
+		{Method: post, Path: affiliatePath + "/inviters/my", Handle: d.setInviter},
+		// {inviter} is {inviteCode} or {id} of docs/contract/api.md: one node of the router.
+		{Method: get, Path: affiliatePath + "/inviters/{inviter}", Handle: d.findInviter},
+		{Method: get, Path: affiliatePath + "/invite-code", Handle: d.inviteCode},
+		{Method: get, Path: affiliatePath + "/ambassadors/info", Handle: d.ambassador, Query: []string{"decimals"}},
+		{Method: post, Path: affiliatePath + "/ambassadors/links", Handle: d.createLink},
+		{Method: get, Path: affiliatePath + "/{id}/user-info", Handle: d.userInfo, Query: []string{"decimals"}},
+	}
+}
+
+func (d referral) searchInviters(c *edge.Ctx) *refuse.Refusal {
+	query, err := c.Required("query")
+	if err != nil {
+		return err
+	}
+	found, reject := d.view.SearchInviters(query)
+	if reject != nil {
+		return reject
+	}
+	c.Private(appendList(nil, found, appendInviter))
+	return nil
+}
+
+func (d referral) myInviter(c *edge.Ctx) *refuse.Refusal {
+	if v := d.view.Inviter(uint32(c.Caller.Account)); v != nil {
+		c.Private(appendInviter(nil, v))
+	} else {
+		c.Private([]byte("null"))
+	}
+	return nil
+}
+
+func (d referral) setInviter(c *edge.Ctx) *refuse.Refusal {
+	var r body.Reader
+	var code []byte
+	r.Reset(c.PostBody())
+	if r.Object() {
+		for key, ok := r.Member(); ok; key, ok = r.Member() {
+			if string(key) == "inviteCode" {
+				code = r.Text(accounts.MaxSearchQuery)
+			} else {
+				r.Unknown()
+			}
+		}
+		if r.Err == nil {
+			r.Require("inviteCode", code != nil)
+		}
+	}
+	if err := r.Finish(); err != nil {
+		return body.Refusal(err)
+	}
+	res, err := d.do(accounts.Command{Kind: accounts.SetInviter, User: uint32(c.Caller.Account), Code: string(code)})
+	if err == nil {
+		c.Private(appendInviter(nil, &res.Inviter))
+	}
+	return err
+}
+
+func (d referral) findInviter(c *edge.Ctx) *refuse.Refusal {
+	text := c.PathParam("inviter")
+	v, ok := d.view.FindInviter(text)
+	if !ok {
+		if _, isID := body.ParseUUID(text); isID {
+			return refuse.Missing("id", "No user has this id.")
+		}
+		return refuse.Missing("inviteCode", "No user has this invite code.")
+	}
+	c.Private(appendInviter(nil, &v))
+	return nil
+}
+
+func (d referral) inviteCode(c *edge.Ctx) *refuse.Refusal {
+	b := encode.AppendString([]byte(`{"inviteCode":`), d.view.InviteCode(uint32(c.Caller.Account)))
+	c.Private(append(b, '}'))
+	return nil
+}
+
+func (d referral) ambassador(c *edge.Ctx) *refuse.Refusal {
+	v := d.view.Ambassador(uint32(c.Caller.Account))
+	b := strconv.AppendBool([]byte(`{"isAmbassador":`), v.IsAmbassador)
+	b = appendMoney(append(b, `,"secondLevelPercent":`...), v.SecondLevelPercent)
+	b = appendList(append(b, `,"links":`...), v.Links, appendLink)
+	c.Private(append(b, '}'))
+	return nil
+}
+
+func (d referral) createLink(c *edge.Ctx) *refuse.Refusal {
+	var r body.Reader
+	var percent []byte
+	r.Reset(c.PostBody())
+	if r.Object() {
+		for key, ok := r.Member(); ok; key, ok = r.Member() {
+			if string(key) == "discountPercent" {
+				percent = r.Decimal()
+			} else {
+				r.Unknown()
+			}
+		}
+		if r.Err == nil {
+			r.Require("discountPercent", percent != nil)
+		}
+	}
+	if err := r.Finish(); err != nil {
+		return body.Refusal(err)
+	}
+	res, err := d.do(accounts.Command{
+		Kind: accounts.CreateLink, User: uint32(c.Caller.Account), DiscountPercent: fixed.MustText(percent),
+	})
+	if err == nil {
+		c.Private(appendLink(nil, &res.Link))
+	}
+	return err
+}
+
+func (d referral) userInfo(c *edge.Ctx) *refuse.Refusal {
+	id, ok := body.ParseUUID(c.PathParam("id"))
+	if !ok || string(encode.AppendUUID(nil, id)) != c.Caller.UserID {
+		return refuse.New(refuse.Forbidden, "", "The user info is shown to its own user only.")
+	}
+	v := d.view.UserInfo(uint32(c.Caller.Account))
+	b := encode.AppendString([]byte(`{"inviteCode":`), v.InviteCode)
+	b = appendJSONPtr(append(b, `,"parentUserId":`...), v.ParentUserID)
+	b = appendList(append(b, `,"referralsLevelInfos":`...), v.ReferralsLevelInfos, func(b []byte, l *accounts.ReferralLevelInfo) []byte {
+		b = strconv.AppendInt(append(b, `{"level":`...), int64(l.Level), 10)
+		b = appendMoney(append(b, `,"profitAmount":`...), l.ProfitAmount)
+		return append(strconv.AppendInt(append(b, `,"referralsTotalCount":`...), l.ReferralsTotalCount, 10), '}')
+	})
+	b = appendBool(b, `,"isAmbassador":`, v.IsAmbassador)
+	b = appendMoney(append(b, `,"ambassadorSecondLevelPercent":`...), v.AmbassadorSecondLevelPercent)
+	b = appendMoney(append(b, `,"commissionDiscountPercent":`...), v.CommissionDiscountPercent)
+	b = appendMoney(append(b, `,"totalProfitAmount":`...), v.TotalProfitAmount)
+	c.Private(append(b, '}'))
+	return nil
+}
+
+func appendInviter(b []byte, v *accounts.InviterView) []byte {
+	b = encode.AppendString(append(b, `{"userId":`...), v.UserID)
+	b = encode.AppendString(append(b, `,"publicId":`...), v.PublicID)
+	b = encode.AppendString(append(b, `,"nickname":`...), v.Nickname)
+	b = encode.AppendString(append(b, `,"avatarId":`...), v.AvatarID)
+	b = encode.AppendString(append(b, `,"inviteCode":`...), v.InviteCode)
+	return append(appendBool(b, `,"isAmbassador":`, v.IsAmbassador), '}')
+}
+
+func appendLink(b []byte, l *accounts.AmbassadorLink) []byte {
+	b = encode.AppendString(append(b, `{"id":`...), l.ID)
+	b = encode.AppendString(append(b, `,"ownerUserId":`...), l.OwnerUserID)
+	b = encode.AppendString(append(b, `,"code":`...), l.Code)
+	b = appendMoney(append(b, `,"discountPercent":`...), l.DiscountPercent)
+	b = appendStamp(append(b, `,"dateCreated":`...), l.CreatedNs)
+	return append(appendBool(b, `,"isActive":`, l.IsActive), '}')
+}

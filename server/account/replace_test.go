@@ -1,0 +1,163 @@
+package account_test
+
+import (
+	"encoding/hex"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+
+	"tickhive/engine"
+	"tickhive/server/servertest"
+)
+
+const onBTC = `"currencyPairCode":"BTC_USDT"`
+
+// A replace of an order of the same batch uses the money of the order's owner, or is refused.
+func TestAReplaceOfAnOrderOfItsOwnBatchIsFunded(t *testing.T) {
+	h, a, _ := servertest.Traded(t)
+	batch := func(id int, price string) servertest.Answer {
+		return h.InnerCall("POST", "/orders/batch", fmt.Sprintf(`{"commands":[{"place":{"accountId":%q,%s,"side":"buy","type":"limit","price":1,"amount":1}},`+
+			`{"replace":{"orderId":%d,"price":%s,"amount":5}}]}`, a.ID, onBTC, id, price))
+	}
+	r := batch(1, "100")
+	if r.Status != 200 || a.Balance("USDT") != "499.0 501.0" {
+		t.Fatalf("a replace that can be paid for: %d %s; %s", r.Status, r.Body, a.Balance("USDT"))
+	}
+	r = batch(2, "1000")
+	var w struct{ Results []struct{ RejectReason any } }
+	servertest.Parse(t, r.Body, &w)
+	if len(w.Results) != 2 || w.Results[1].RejectReason != "insufficient_funds" || a.Balance("USDT") != "497.998 502.002" {
+		t.Fatalf("one that cannot: %d %s; %s", r.Status, r.Body, a.Balance("USDT"))
+	}
+	a.OK("DELETE", "/api/orders?"+"currencyPairCode=BTC_USDT", "")
+	if got := a.Balance("USDT"); got != "1000.0 0.0" {
+		t.Errorf("held without an order: %s", got)
+	}
+}
+
+// No interleaving of places, replaces of known and guessed orders, fills and decrements
+// takes a funded account below zero or leaves a hold without an order.
+func TestRacingReplacesNeverOverdraw(t *testing.T) {
+	h, a, b := servertest.Traded(t)
+	h.In("POST", "/orders", `{`+onBTC+`,"side":"buy","type":"limit","price":1,"amount":1}`)
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	var workers sync.WaitGroup
+	for w := range 6 {
+		workers.Add(1)
+		go func() {
+			defer workers.Done()
+			rng := rand.New(rand.NewPCG(seed, uint64(w)))
+			for range 250 {
+				race(h, rng, []*servertest.Keys{a, b}[rng.IntN(2)])
+			}
+		}()
+	}
+	workers.Wait()
+	for _, k := range []*servertest.Keys{a, b} {
+		k.OK("DELETE", "/api/orders?currencyPairCode=BTC_USDT", "")
+		for _, currency := range []string{"USDT", "BTC"} {
+			row := h.State.View().Balance(uint32(accountOf(h, k)), currency)
+			if row.Held.Sign() != 0 || row.Free.Sign() < 0 {
+				t.Errorf("%s: free %v, held %v without an order", currency, row.Free, row.Held)
+			}
+		}
+	}
+	if c := h.State.Counts(); c.Overdrafts != 0 || c.Unreserved != 0 {
+		t.Errorf("%+v", c)
+	}
+}
+
+// race sends one request of a random kind.
+func race(h *servertest.House, rng *rand.Rand, k *servertest.Keys) {
+	var last engine.OrderID
+	_ = h.Loop.Query(func() { last = h.Core.LastOrderID(0) })
+	side, prevention := "buy", "decrement"
+	if rng.IntN(2) == 0 {
+		side = "sell"
+	}
+	if rng.IntN(2) == 0 {
+		prevention = "none"
+	}
+	place := fmt.Sprintf(`{"accountId":%q,%s,"side":%q,"type":"limit","price":%d,"amount":%d,"selfTradePrevention":%q}`,
+		k.ID, onBTC, side, 60+rng.IntN(80), 1+rng.IntN(9), prevention)
+	change := fmt.Sprintf(`"amount":%d`, 1+rng.IntN(15))
+	if rng.IntN(2) == 0 {
+		change = fmt.Sprintf(`"price":%d`, 60+rng.IntN(80))
+	} else if rng.IntN(2) == 0 {
+		change += fmt.Sprintf(`,"price":%d`, 60+rng.IntN(80))
+	}
+	id := int(last) + 2 - rng.IntN(8)
+	switch n := rng.IntN(10); {
+	case n < 3:
+		h.InnerCall("POST", "/orders", place)
+	case n < 6:
+		h.InnerCall("PATCH", fmt.Sprintf("/orders/%d", id), "{"+change+"}")
+	case n < 7:
+		h.InnerCall("DELETE", fmt.Sprintf("/orders/%d", id), "")
+	default:
+		h.InnerCall("POST", "/orders/batch", fmt.Sprintf(`{"commands":[{"place":%s},{"replace":{"orderId":%d,%s}},{"replace":{"orderId":%d,"price":%d}},{"place":%s}]}`,
+			place, last+1, change, id, 60+rng.IntN(80), place))
+	}
+}
+
+// accountOf returns the engine's number of a user.
+func accountOf(h *servertest.House, k *servertest.Keys) engine.AccountID {
+	h.T.Helper()
+	var id [16]byte
+	if _, err := hex.Decode(id[:], []byte(strings.ReplaceAll(k.ID, "-", ""))); err != nil {
+		h.T.Fatal(err)
+	}
+	n, ok := h.Desk.Entry().Find(id)
+	if !ok {
+		h.T.Fatalf("no account %s", k.ID)
+	}
+	return n
+}
+
+// An order of the built-in account is limited to 10^20 whole units, new or replaced, like the
+// orders of all accounts: the money of its trades must fit a balance.
+func TestBuiltinOrdersStayWithinABalance(t *testing.T) {
+	h := servertest.NewHouse(t)
+	h.In("POST", "/pairs", `{"code":"FOO_BAR","digitsPrice":0,"digitsAmount":0,"makerFee":0,"takerFee":0}`)
+	const bid = `{"currencyPairCode":"FOO_BAR","side":"buy","type":"limit","price":%d,"amount":%d}`
+	w := h.In("POST", "/orders", fmt.Sprintf(bid, int64(1e12), int64(1e8)+1))
+	if w["status"] != "Rejected" || w["rejectReason"] != "total_out_of_range" {
+		t.Fatalf("a bid beyond 10^20: %v", w)
+	}
+	h.In("POST", "/orders", fmt.Sprintf(bid, int64(1e12), int64(1e8)))
+	for _, change := range []string{`{"price":1000000000001}`, `{"amount":100000001}`} {
+		a := h.InnerCall("PATCH", "/orders/1", change)
+		h.Wants("a replace beyond 10^20", a, 400, "TOTAL_OUT_OF_RANGE", "amount")
+	}
+	u := h.User(`"nickname":"uma"`)
+	h.Deposit(u, "FOO", "100000000")
+	u.Place(`{"side":"sell","currencyPairCode":"FOO_BAR","isMarket":true,"amount":100000000}`)
+	if got := u.Balance("BAR"); got != "100000000000000000000.0 0.0" {
+		t.Errorf("the proceeds of the largest trade: %s", got)
+	}
+}
+
+// A sale is refused if, at the price of the book, it would bring more than a balance can hold. A
+// sale that fits is accepted.
+func TestSalesBeyondABalanceAreRefused(t *testing.T) {
+	h := servertest.NewHouse(t)
+	h.In("POST", "/pairs", `{"code":"FOO_BAR","digitsPrice":0,"digitsAmount":0,"makerFee":0,"takerFee":0}`)
+	u, v := h.User(`"nickname":"uma"`), h.User(`"nickname":"vic"`)
+	h.Deposit(u, "FOO", "100")
+	h.Deposit(v, "FOO", "100")
+	for i, k := range []*servertest.Keys{u, u, v} {
+		h.In("POST", "/orders", `{"currencyPairCode":"FOO_BAR","side":"buy","type":"limit","price":9000000000000000000,"amount":10}`)
+		a := k.Call("POST", "/api/orders", `{"side":"sell","currencyPairCode":"FOO_BAR","isMarket":true,"amount":10}`)
+		if i > 0 {
+			h.Wants("a sale into a second bid of 9 x 10^19", a, 400, "TOTAL_OUT_OF_RANGE", "")
+		} else if a.Status != 200 {
+			t.Fatalf("the first sale: %d %s", a.Status, a.Body)
+		}
+	}
+	if got := u.Balance("BAR"); got != "90000000000000000000.0 0.0" {
+		t.Errorf("proceeds %s", got)
+	}
+}

@@ -1,0 +1,159 @@
+package account
+
+import (
+	"errors"
+	"iter"
+
+	"tickhive/accounts"
+	"tickhive/accounts/auth"
+	"tickhive/engine"
+	"tickhive/internal/clock"
+	"tickhive/internal/entry"
+	"tickhive/internal/refuse"
+	"tickhive/internal/wal"
+	"tickhive/marketdata"
+	"tickhive/server/body"
+	"tickhive/server/edge"
+	"tickhive/server/encode"
+)
+
+// Options configures a Service. Exchange, Core, History, Board and Clock are required.
+type Options struct {
+	Exchange entry.Exchange
+	Core     *engine.Core        // read only inside Exchange.Query
+	History  *marketdata.History // read only inside Exchange.Query and Collect
+	Board    *marketdata.Board
+	Clock    clock.Clock // the process clock, against which signatures are checked
+
+	// Legacy enables the signing scheme without replay protection (auth.legacy).
+	// PublicURL is the scheme and host that this scheme signs (auth.public_url).
+	Legacy    bool
+	PublicURL string
+	// Commissions returns the default commission records as of root (Market.Commissions).
+	Commissions func(root *marketdata.Root) []encode.Commission
+	// Ledger holds the balances of NATIVE and USBI. Nil: accounts hold them.
+	Ledger Ledger
+}
+
+// Store is the recovered store behind a Service.
+type Store struct {
+	State *accounts.State
+	// Do submits a command to the store and waits until it is durable.
+	Do func(cmd accounts.Command) (accounts.Result, error)
+	// NotBeforeMs is the oldest accepted timestamp: the nonces of an earlier process are
+	// lost. 0: the data directory is new.
+	NotBeforeMs int64
+	// Used yields the nonces of timestamps at or after NotBeforeMs that an earlier process
+	// accepted. KeepNonce records the nonces of this process (auth.Options).
+	Used      iter.Seq[auth.UsedNonce]
+	KeepNonce func(nowMs, timestampMs int64, publicKey string, nonce []byte) error
+}
+
+// Ledger is the part of the launchpad's ledger that the account routes need. An address is an
+// account's address (accounts.UserView.Address). Any goroutine may call it.
+type Ledger interface {
+	// Keeps reports whether the ledger holds the balances of a currency.
+	Keeps(currencyCode string) bool
+	// Deposit and Withdraw move money (10^-18) from and to the outside world.
+	Deposit(address, currencyCode string, amount Money) (accounts.BalanceView, *refuse.Refusal)
+	Withdraw(address, currencyCode string, amount Money) (accounts.BalanceView, *refuse.Refusal)
+	// Balances returns the non-zero balances of one address, ordered by currency code.
+	Balances(address string) []accounts.BalanceView
+	// Seq returns a number that rises with every change of the ledger.
+	Seq() uint64
+	// Totals returns the ledger's rows of GET /totals, ordered by currency code.
+	Totals() []accounts.TotalView
+}
+
+// Service is the server's accounts service. It verifies signatures and serves the account and
+// trading routes. Any goroutine may use it.
+type Service struct {
+	opt     Options
+	private *privateFeed
+	entry   *entry.Entry
+
+	// Set by Attach, before the server accepts requests.
+	state    *accounts.State
+	change   func(cmd accounts.Command) (accounts.Result, error)
+	view     *accounts.View
+	verifier *auth.Verifier
+}
+
+// New returns a Service without state: routes can be built before recovery.
+func New(o Options) (*Service, error) {
+	e, err := entry.New(entry.Options{
+		Exchange: o.Exchange, Core: o.Core, History: o.History, Board: o.Board, Clock: o.Clock,
+	})
+	if err != nil {
+		return nil, err
+	}
+	d := &Service{opt: o, entry: e}
+	d.private = newPrivateFeed(d)
+	return d, nil
+}
+
+// Attach sets the recovered state and subscribes to its balances. The caller calls it once,
+// before the sequencer that folds into the state runs and before the server is ready.
+func (d *Service) Attach(s Store) {
+	d.state, d.change, d.view = s.State, s.Do, s.State.View()
+	d.entry.Attach(s.State)
+	d.verifier = auth.NewVerifier(s.State.Keys(), auth.Options{
+		Legacy: d.opt.Legacy, NotBeforeMs: s.NotBeforeMs, Used: s.Used, UsedNs: d.opt.Clock.NowNs(), Keep: s.KeepNonce,
+	})
+	s.State.OnBalance(d.private.balanceChanged)
+	s.State.OnKeyDeleted(d.private.keyDeleted)
+}
+
+// NonceFloorMs returns the timestamp before which a key's requests are refused regardless of
+// their nonces (auth.Verifier).
+func (d *Service) NonceFloorMs(publicKey []byte) int64 { return d.verifier.FloorMs(publicKey) }
+
+// Entry returns the entry of the orders of users. Both listeners use it.
+func (d *Service) Entry() *entry.Entry { return d.entry }
+
+// userOf returns the user that the path names.
+func (d *Service) userOf(c *edge.Ctx) (accounts.UserView, *refuse.Refusal) {
+	text := c.PathParam("id")
+	if id, ok := body.ParseUUID(text); ok {
+		if n, known := d.entry.Find(id); known {
+			if u, ok := d.view.User(uint32(n)); ok {
+				return u, nil
+			}
+		}
+	}
+	return accounts.UserView{}, refuse.Missing("id", "There is no user %s.", text)
+}
+
+// do submits a command to the store and returns the store's refusals unchanged.
+func (d *Service) do(cmd accounts.Command) (accounts.Result, *refuse.Refusal) {
+	res, err := d.change(cmd)
+	if err == nil {
+		return res, nil
+	}
+	var reject *refuse.Refusal
+	switch {
+	case errors.As(err, &reject):
+		return res, reject
+	case errors.Is(err, wal.ErrBusy):
+		return res, refuse.Later(1, "Too many changes of accounts wait; nothing was changed.")
+	case errors.Is(err, wal.ErrClosed):
+		return res, refuse.Later(5, "The server is shutting down; nothing was changed.")
+	}
+	if errors.Is(err, wal.ErrOutcomeUnknown) {
+		return res, refuse.Unknown("The change", "look at "+unknownAt(cmd.Kind)+" before you repeat the request.")
+	}
+	return res, refuse.Later(5, "The accounts take no changes at the moment; nothing was changed.")
+}
+
+// unknownAt returns the route on which a user can check whether a command was carried out.
+func unknownAt(k accounts.Kind) string {
+	switch k {
+	case accounts.Deposit, accounts.Withdraw, accounts.AddProfit:
+		return "the balances"
+	case accounts.CreateKey, accounts.DeleteKey:
+		return "the API keys (the secret of a key is shown once: delete the key and make another)"
+	case accounts.CreateLink:
+		return "the links"
+	}
+	return "the user"
+}

@@ -1,0 +1,208 @@
+package admin
+
+import (
+	"math"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"tickhive/engine/sequencer"
+	"tickhive/internal/clock"
+	"tickhive/marketdata"
+	"tickhive/server/edge"
+)
+
+// MetricsSource holds the sources that a scrape reads: atomics, frozen views and copies of
+// counters. The program counts nothing only for metrics, so without a scraper they cost nothing.
+type MetricsSource struct {
+	Board *marketdata.Board
+	Clock clock.Clock
+	// Loop returns the sequencer's counters (nil: none runs yet) and the number of queued batches.
+	Loop func() (stats *sequencer.LoopStats, queued int)
+	// Routes returns the route counters by listener: public, internal.
+	Routes func() map[string][]edge.RouteStat
+	// Server returns the public server, for its panics and connections.
+	Server func() *edge.Server
+	// Accepts returns the accept counters of each listener.
+	Accepts func() []edge.AcceptStat
+	// MachineNs returns the machine's time in Unix ns; default clock.MachineNs.
+	MachineNs func() int64
+}
+
+// NewMetrics returns a handler that serves scrapes in Prometheus's text format.
+func NewMetrics(src MetricsSource) http.Handler {
+	if src.MachineNs == nil {
+		src.MachineNs = clock.MachineNs
+	}
+	reg := prometheus.NewRegistry()
+	reg.MustRegister(
+		&metrics{src},
+		collectors.NewGoCollector(collectors.WithGoCollectorRuntimeMetrics(
+			collectors.MetricsGC, collectors.MetricsMemory, collectors.MetricsScheduler)),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+	)
+	return promhttp.HandlerFor(reg, promhttp.HandlerOpts{DisableCompression: true})
+}
+
+// metrics is a collector that reads its source at each scrape. It holds no state.
+type metrics struct{ src MetricsSource }
+
+func metric(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc("tickhive_"+name, help, labels, nil)
+}
+
+// The metrics besides those of the Go and process collectors.
+var (
+	descRequests    = metric("requests_total", "Requests by listener, route and class of status.", "listener", "method", "route", "status")
+	descLatency     = metric("request_seconds", "Time in handlers, of one request in 64.", "listener", "method", "route")
+	descConnections = metric("connections", "Open connections of the public listeners.")
+	descAccepts     = metric("accept_failures_total", "Connections that a listener could not take for want of descriptors or memory.", "listener")
+	descPanics      = metric("panics_total", "Handlers that panicked and were answered with 500.")
+
+	descCommands  = metric("commands_total", "Commands sequenced: orders placed, canceled, replaced and all others.")
+	descRejects   = metric("rejects_total", "Commands that the engine refused.")
+	descTrades    = metric("trades_total", "Trades made.")
+	descEvents    = metric("events_total", "Events made.")
+	descPublishes = metric("publishes_total", "Publications of views; commands / publishes is the mean batch.")
+	descBusy      = metric("busy_total", "Batches refused because the queue was full.")
+	descQueue     = metric("queue_batches", "Batches that wait for the engine.")
+	descQueueMax  = metric("queue_limit_batches", "Batches that may wait at most.")
+	descInterval  = metric("publish_age_seconds", "Time since the last publication.")
+	descViewAge   = metric("view_age_seconds", "How long the oldest event that is not visible yet has waited.")
+
+	descPairs   = metric("pairs", "Pairs.")
+	descSeq     = metric("pair_seq", "Seq of the last published event.", "pair")
+	descRing    = metric("ring_trades", "Trades kept.", "pair")
+	descWindow  = metric("window_trades", "Trades of the last 24 h among those kept.", "pair")
+	descLevels  = metric("book_levels", "Price levels of a side.", "pair", "side")
+	descCandles = metric("candles", "Closed and open candles kept, all intervals.", "pair")
+	descDropped = metric("trades_dropped_young_total", "Trades dropped for room while younger than 24 h.")
+	descMemory  = metric("memory_bytes", "Memory of kept market data by kind, counted from its sizes.", "kind")
+	descClock   = metric("clock_seconds", "Process clock, Unix time.")
+)
+
+// Describe sends the description of every metric.
+func (m *metrics) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{
+		descRequests, descLatency, descConnections, descAccepts, descPanics, descCommands, descRejects, descTrades,
+		descEvents, descPublishes, descBusy, descQueue, descQueueMax, descInterval, descViewAge, descPairs,
+		descSeq, descRing, descWindow, descLevels, descCandles, descDropped, descMemory, descClock,
+	} {
+		ch <- d
+	}
+}
+
+// Collect reads every source once and sends the metrics.
+func (m *metrics) Collect(ch chan<- prometheus.Metric) {
+	m.collectRoutes(ch)
+	m.collectLoop(ch)
+	m.collectMarket(ch)
+}
+
+func gauge(ch chan<- prometheus.Metric, d *prometheus.Desc, v float64, labels ...string) {
+	ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+}
+
+func counter(ch chan<- prometheus.Metric, d *prometheus.Desc, v uint64, labels ...string) {
+	ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(v), labels...)
+}
+
+var statusClasses = [...]string{1: "1xx", 2: "2xx", 3: "3xx", 4: "4xx", 5: "5xx"}
+
+func (m *metrics) collectRoutes(ch chan<- prometheus.Metric) {
+	for listener, routes := range m.src.Routes() {
+		for i := range routes {
+			r := &routes[i]
+			path := r.Path
+			if path == "" {
+				path = "none"
+			}
+			for class := 1; class < len(r.Status); class++ {
+				if r.Status[class] > 0 {
+					counter(ch, descRequests, r.Status[class], listener, r.Method, path, statusClasses[class])
+				}
+			}
+			buckets, count := make(map[float64]uint64, edge.LatencyBuckets), uint64(0)
+			for b, n := range r.Latency {
+				count += n
+				if b < edge.LatencyBuckets-1 {
+					buckets[math.Ldexp(1e-6, b)] = count
+				}
+			}
+			if count > 0 {
+				ch <- prometheus.MustNewConstHistogram(descLatency, count, float64(r.LatencySumNs)/1e9, buckets, listener, r.Method, path)
+			}
+		}
+	}
+	srv := m.src.Server()
+	gauge(ch, descConnections, float64(srv.Connections()))
+	counter(ch, descPanics, srv.Panics())
+	for _, a := range m.src.Accepts() {
+		counter(ch, descAccepts, a.Failures, a.Listener)
+	}
+}
+
+func (m *metrics) collectLoop(ch chan<- prometheus.Metric) {
+	gauge(ch, descQueueMax, sequencer.QueueBatches)
+	stats, queued := m.src.Loop()
+	if stats == nil {
+		return
+	}
+	gauge(ch, descQueue, float64(queued))
+	counter(ch, descCommands, stats.Commands.Load())
+	counter(ch, descRejects, stats.Rejected.Load())
+	counter(ch, descTrades, stats.Trades.Load())
+	counter(ch, descEvents, stats.Events.Load())
+	counter(ch, descPublishes, stats.Batches.Load())
+	counter(ch, descBusy, stats.Busy.Load())
+	now := m.src.MachineNs()
+	if at := stats.PublishNs.Load(); at != 0 {
+		gauge(ch, descInterval, max(0, time.Duration(now-at).Seconds()))
+	}
+	age := time.Duration(0)
+	if oldest := stats.OldestNs.Load(); oldest != 0 {
+		age = max(0, time.Duration(now-oldest))
+	}
+	gauge(ch, descViewAge, age.Seconds())
+}
+
+// Bytes of one retained record, for memory by kind (marketdata documents them at the types).
+const (
+	bytesTrade  = 40
+	bytesCandle = 80
+	bytesLevel  = 16
+)
+
+func (m *metrics) collectMarket(ch chan<- prometheus.Metric) {
+	now := m.src.Clock.NowNs()
+	gauge(ch, descClock, float64(now)/1e9)
+	root := m.src.Board.Load()
+	gauge(ch, descPairs, float64(root.Len()))
+	counter(ch, descDropped, root.DroppedYoung)
+	var trades, candles, levels int
+	for _, id := range root.Sorted() {
+		v := root.View(id)
+		pair := v.Instrument.Code
+		gauge(ch, descSeq, float64(v.Seq), pair)
+		kept, window := v.Trades.Len(), 0
+		if kept > 0 {
+			window = int(v.Trades.Last() + 1 - v.Trades.Search(now-24*int64(time.Hour)))
+		}
+		gauge(ch, descRing, float64(kept), pair)
+		gauge(ch, descWindow, float64(window), pair)
+		gauge(ch, descLevels, float64(v.Bids.Len()), pair, "bid")
+		gauge(ch, descLevels, float64(v.Asks.Len()), pair, "ask")
+		n := 0
+		for i := range v.Candles {
+			n += v.Candles[i].Len()
+		}
+		gauge(ch, descCandles, float64(n), pair)
+		trades, candles, levels = trades+kept, candles+n, levels+v.Bids.Len()+v.Asks.Len()
+	}
+	gauge(ch, descMemory, float64(trades*bytesTrade), "trades")
+	gauge(ch, descMemory, float64(candles*bytesCandle), "candles")
+	gauge(ch, descMemory, float64(levels*bytesLevel), "published levels")
+}

@@ -1,0 +1,216 @@
+package admin_test
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"tickhive/engine/sequencer"
+	"tickhive/internal/vfs"
+	"tickhive/internal/wal"
+	"tickhive/server/servertest"
+	"tickhive/server/web"
+)
+
+// unknown checks a 504: its message names the change that may be recorded and what to do then.
+func unknown(h *servertest.House, what string, a servertest.Answer, then string) {
+	h.T.Helper()
+	h.Wants(what, a, 504, "OUTCOME_UNKNOWN", "")
+	if !strings.Contains(a.Body, "may have been recorded") || !strings.Contains(a.Body, then) || strings.Contains(a.Body, "nothing was") {
+		h.T.Errorf("%s: %s, want %q", what, a.Body, then)
+	}
+}
+
+// unconfirmed lists the changes of orders, pairs and accounts, each with the advice of its
+// answer when the outcome is unknown.
+func unconfirmed(h *servertest.House, a *servertest.Keys, resting string) []struct {
+	what string
+	send func() servertest.Answer
+	then string
+} {
+	const same = "the same clientOrderId"
+	order := func(more string) string {
+		return `{"accountId":"` + a.ID + `","currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":10,"amount":1` + more + `}`
+	}
+	own := func(more string) string {
+		return `{"currencyPairCode":"BTC_USDT","side":"buy","price":10,"amount":1` + more + `}`
+	}
+	in := func(method, path, body string) func() servertest.Answer {
+		return func() servertest.Answer { return h.InnerCall(method, path, body) }
+	}
+	signed := func(method, path, body string) func() servertest.Answer {
+		return func() servertest.Answer { return a.Call(method, path, body) }
+	}
+	return []struct {
+		what string
+		send func() servertest.Answer
+		then string
+	}{
+		{"order", in("POST", "/orders", order("")), "look for it"},
+		{"order with an id", in("POST", "/orders", order(`,"clientOrderId":"x"`)), same},
+		{"batch", in("POST", "/orders/batch", `{"commands":[{"place":`+order(`,"clientOrderId":"y"`)+`},{"cancel":{"orderId":`+resting+`}}]}`), same},
+		{"replace", in("PATCH", "/orders/"+resting, `{"amount":2}`), "look at the order"},
+		{"cancel", in("DELETE", "/orders/"+resting, ""), "look at the order"},
+		{"mass cancel", in("DELETE", "/orders?currencyPairCode=BTC_USDT", ""), "open orders"},
+		{"pair", in("POST", "/pairs", `{"code":"ETH_USDT","digitsPrice":2,"digitsAmount":4}`), "look at the pair"},
+		{"change of a pair", in("PATCH", "/pairs/BTC_USDT", `{"makerFee":"0.003"}`), "look at the pair"},
+		{"clock", in("POST", "/clock", `{"advance":"1s"}`), "look at the clock"},
+		{"signed order", signed("POST", "/api/orders", own("")), "look for it"},
+		{"signed order with an id", signed("POST", "/api/orders", own(`,"clientOrderId":"z"`)), same},
+		{"signed cancel", signed("DELETE", "/api/orders/"+resting, ""), "look at the order"},
+		{"signed mass cancel", signed("DELETE", "/api/orders?currencyPairCode=BTC_USDT", ""), "open orders"},
+		{"deposit", in("POST", "/users/"+a.ID+"/deposits", `{"currencyCode":"USDT","amount":1}`), "look at the balances"},
+		{"withdrawal", in("POST", "/users/"+a.ID+"/withdrawals", `{"currencyCode":"USDT","amount":1}`), "look at the balances"},
+		{"user", in("POST", "/users", `{"nickname":"carol"}`), "look at the user"},
+		{"key", signed("POST", "/api/apikeys", `{"name":"other"}`), "look at the API keys"},
+	}
+}
+
+// Every route that changes state answers an unknown outcome with 504 and what to do next; a
+// change that was not written is still 503.
+func TestAnUnknownOutcomeIsNoRefusal(t *testing.T) {
+	h, a, _ := servertest.Traded(t)
+	resting := a.Place(`{"currencyPairCode":"BTC_USDT","side":"buy","price":5,"amount":1}`)
+	for _, c := range unconfirmed(h, a, resting) {
+		h.Gate.Fail = fmt.Errorf("%w: %w", sequencer.ErrUnavailable, wal.ErrStopped)
+		before := a.Balance("USDT")
+		refused := c.send()
+		h.Wants(c.what+", refused", refused, 503, "UNAVAILABLE", "")
+		if refused.Header.Get("Retry-After") == "" || !strings.Contains(refused.Body, "nothing was") {
+			t.Errorf("%s: %v %s", c.what, refused.Header, refused.Body)
+		}
+		if now := a.Balance("USDT"); now != before {
+			t.Errorf("%s: refused, and the balance went from %s to %s", c.what, before, now)
+		}
+		h.Gate.Fail = fmt.Errorf("%w: %w: %w", sequencer.ErrOutcomeUnknown, wal.ErrOutcomeUnknown, wal.ErrStopped)
+		unknown(h, c.what, c.send(), c.then)
+		h.Gate.Fail = nil
+	}
+	// An order of 5 rests. Five orders of 10 and another 5 for it may be in the journal: the
+	// money, and the fee of 0.002 on it, must stay reserved until the outcome is known.
+	if got := a.Balance("USDT"); got != "939.88 60.12" {
+		t.Errorf("free and held are %s", got)
+	}
+}
+
+// The answer to a request in parts distinguishes the answered part from the other one.
+func TestAnUnknownOutcomeAfterAPartThatWasApplied(t *testing.T) {
+	h, a, _ := servertest.Traded(t)
+	place := func(price, id string) string {
+		return `{"place":{"accountId":"` + a.ID + `","currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":` + price + `,"amount":1,"clientOrderId":"` + id + `"}}`
+	}
+	parts := 0
+	h.Gate.Before = func() {
+		if parts++; parts == 2 {
+			h.Gate.Fail = sequencer.ErrOutcomeUnknown
+		}
+	}
+	// The second order needs the money of the first, so it waits for the first one's outcome.
+	a1 := h.InnerCall("POST", "/orders/batch", `{"commands":[`+place("900", "p")+`,`+place("900", "q")+`]}`)
+	h.Gate.Before, h.Gate.Fail = nil, nil
+	unknown(h, "the second part", a1, "The first 1 commands were applied. The commands, or some of them, may have been recorded")
+}
+
+// The ledger and the hive answer the same; they refuse requests after their log has stopped.
+func TestAnUnknownOutcomeOfLedgerAndHive(t *testing.T) {
+	vote := func(c *servertest.Colony, id, proposal string) servertest.Answer {
+		return c.As(5, "/api/agents/workers/"+id+"/vote", fmt.Sprintf(`{"proposalId":%q,"vote":"yes"}`, proposal))
+	}
+	for _, row := range []struct {
+		what, dir string
+		send      func(c *servertest.Colony, id, proposal string) servertest.Answer
+		then      string
+	}{
+		{"spawn", "launchpad/", func(c *servertest.Colony, _, _ string) servertest.Answer {
+			return c.Spawn(2, `{"name":"New","symbol":"NEW"}`)
+		}, "look at the tokens"},
+		{"swap", "launchpad/", func(c *servertest.Colony, id, _ string) servertest.Answer {
+			return c.Inner("POST", "/launchpad/tokens/"+id+"/transfers", fmt.Sprintf(`{"fromUserId":%q,"toUserId":%q,"amount":1}`, servertest.UserUUID(1), servertest.UserUUID(7)))
+		}, "look at the token's holders"},
+		{"vote", "hive/", vote, "look at the votes"},
+		{"action", "hive/", func(c *servertest.Colony, id, _ string) servertest.Answer { return c.Act("queen-1", id, "flag", `{}`) }, "look at the action log"},
+		{"spawn that the hive cannot be told of", "hive/", func(c *servertest.Colony, id, proposal string) servertest.Answer {
+			vote(c, id, proposal) // the hive's log has stopped
+			return c.Spawn(2, `{"name":"New","symbol":"NEW"}`)
+		}, "look at the tokens"},
+	} {
+		c := servertest.Freed(t)
+		id := c.Token(1, "AAA")
+		proposal := c.Propose(id, true)
+		c.Give(id, 1, 5, "10")
+		c.Fund(2, 1000, 0)
+		c.FS.Before(func(op vfs.Op) vfs.Fault {
+			if op.Kind == vfs.OpSync && strings.HasPrefix(op.Path, row.dir) {
+				return vfs.Fault{Err: vfs.ErrInjected}
+			}
+			return vfs.Fault{}
+		})
+		a := row.send(c, id, proposal)
+		c.Refused(a, 504, "OUTCOME_UNKNOWN", "")
+		if !strings.Contains(a.Body, "may have been recorded") || !strings.Contains(a.Body, row.then) {
+			t.Errorf("%s: %s", row.what, a.Body)
+		}
+		if !strings.HasPrefix(row.what, "spawn that") {
+			c.Refused(row.send(c, id, proposal), 503, "UNAVAILABLE", "")
+		}
+		c.FS.Before(nil)
+	}
+}
+
+// Every route that changes something describes the 504, and the page of the documentation
+// lists each status that the description has.
+func TestUnknownOutcomesAreDescribed(t *testing.T) {
+	c, err := servertest.LoadContract(web.PartMarket, web.PartAccounts, web.PartLaunchpad)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var statuses []string
+	changes := 0
+	for path, item := range c.Doc.Paths.Map() {
+		for method, op := range item.Operations() {
+			for status := range op.Responses.Map() {
+				statuses = append(statuses, status)
+			}
+			has, changing := op.Responses.Status(504) != nil, method != http.MethodGet && method != http.MethodHead
+			if has != changing {
+				t.Errorf("%s %s: 504 described: %t", method, path, has)
+			}
+			if changing {
+				changes++
+				if !strings.Contains(describes(op.Responses.Status(504)), "OUTCOME_UNKNOWN") {
+					t.Errorf("%s %s: 504 does not name its code", method, path)
+				}
+			}
+		}
+	}
+	if changes < 9 {
+		t.Errorf("%d routes that change something", changes)
+	}
+	page, err := os.ReadFile("../web/app/docs.html")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(page), `<h2 id="errors">`)
+	table, _, _ = strings.Cut(table, "<h2")
+	slices.Sort(statuses)
+	for _, status := range slices.Compact(statuses) {
+		if status >= "400" && !strings.Contains(table, status) {
+			t.Errorf("the documentation does not list %s", status)
+		}
+	}
+	if !strings.Contains(table, "OUTCOME_UNKNOWN") {
+		t.Error("the documentation does not list OUTCOME_UNKNOWN")
+	}
+}
+
+func describes(r *openapi3.ResponseRef) string {
+	if r == nil || r.Value == nil || r.Value.Description == nil {
+		return ""
+	}
+	return *r.Value.Description
+}

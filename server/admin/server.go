@@ -1,0 +1,230 @@
+package admin
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"tickhive/engine"
+	"tickhive/engine/sequencer"
+	"tickhive/internal/clock"
+	"tickhive/internal/entry"
+	"tickhive/internal/refuse"
+	"tickhive/marketdata"
+	"tickhive/marketdata/replica"
+	"tickhive/server/edge"
+)
+
+// Options configures the internal listener. Exchange, Core, History, Board and Clock
+// are required.
+type Options struct {
+	Exchange Exchange
+	Core     *engine.Core        // read only inside Exchange.Query
+	History  *marketdata.History // read only inside Exchange.Query
+	Board    *marketdata.Board
+	Clock    clock.Clock
+	Entry    *entry.Entry // nil: only the built-in account can trade
+
+	// Token, if not empty, must be in the header Authorization: Bearer of every request. If it
+	// is empty, the listener refuses requests that a web page may have sent.
+	Token string
+	// Hosts lists the names and addresses that the header Host of a request may have without a
+	// token, besides the loopback names and addresses.
+	Hosts []string
+	// Connections limits the open connections. Default 10,000.
+	Connections int
+	// Ready is true once recovery and backfill are done; until then only early routes are served.
+	Ready *atomic.Bool
+	// Settle returns when every command that the core has applied is durable. The server calls
+	// it before it sends an answer that it read from the core itself. Nil: these answers do not
+	// wait for durability.
+	Settle func() error
+	// StateHash returns the hash of the market's current state. Nil disables the route.
+	StateHash func() (replica.StateHash, error)
+	// Metrics serves GET /metrics. Nil disables the route.
+	Metrics http.Handler
+	// LogLevel is the level of the log. The route /log reads and sets it. Nil disables the route.
+	LogLevel *slog.LevelVar
+	// Resources add routes: users, launchpad, hive.
+	Resources []Resource
+
+	Log       *slog.Logger // default slog.Default()
+	MachineNs func() int64 // default clock.MachineNs
+}
+
+// Resource returns the internal routes of one resource. New calls it once.
+type Resource func() []*edge.Route
+
+// Server is the internal listener (docs/contract/internal.md). Any goroutine may call its
+// methods.
+type Server struct {
+	opt   Options
+	edge  *edge.Listener
+	token [sha256.Size]byte // hash of the token: compared in constant time for any length
+
+	bodies  sync.Pool  // *orderBody
+	setting sync.Mutex // one change of a pair or asset at a time: read, change, submit
+}
+
+// Timeouts of the internal listener: batches and profiles take longer than public calls.
+const (
+	internalRead  = 30 * time.Second
+	internalWrite = 5 * time.Minute
+	internalIdle  = 5 * time.Minute
+)
+
+// DefaultConns is the default limit of connections to the internal listener; load
+// generators open hundreds.
+const DefaultConns = 10_000
+
+// New returns the internal listener without opening a socket.
+func New(o Options) (*Server, error) {
+	if o.Exchange == nil || o.Core == nil || o.History == nil || o.Board == nil || o.Clock == nil || o.Ready == nil {
+		return nil, errors.New("server: Options of the internal listener need an exchange, core, history, board, clock and ready")
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	if o.MachineNs == nil {
+		o.MachineNs = clock.MachineNs
+	}
+	o.Connections = cmp.Or(o.Connections, DefaultConns)
+	if o.Entry == nil {
+		var err error
+		o.Entry, err = entry.New(entry.Options{
+			Exchange: o.Exchange, Core: o.Core, History: o.History, Board: o.Board, Clock: o.Clock,
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	s := &Server{opt: o, token: sha256.Sum256([]byte(o.Token))}
+	s.bodies.New = func() any { return new(orderBody) }
+	var table []*edge.Route
+	for _, routes := range []func(s *Server) []*edge.Route{internalOrderRoutes, internalMarketRoutes, internalSystemRoutes} {
+		table = append(table, routes(s)...)
+	}
+	for _, resource := range o.Resources {
+		table = append(table, resource()...)
+	}
+	for _, r := range table {
+		r.Class = edge.ClassExempt
+		r.Auth = edge.AuthNever
+		if r.Method != fasthttp.MethodGet && r.Method != fasthttp.MethodDelete {
+			r.Body = edge.BodyAny
+		}
+		r.Handle = s.guard(r.Handle)
+	}
+	pages, err := newPageGate(o.Hosts)
+	if err != nil {
+		return nil, fmt.Errorf("server: internal.hosts: %w", err)
+	}
+	gate := pages.check
+	if o.Token != "" {
+		gate = nil // no page knows the token
+	}
+	s.edge, err = edge.NewListener(edge.ListenerOptions{
+		Table: table, MaxBody: edge.MaxInternalBody, Read: internalRead, Write: internalWrite, Idle: internalIdle,
+		WriteBuf: 64 << 10, Gate: gate, Ready: o.Ready, Log: o.Log, Clock: o.Clock, MachineNs: o.MachineNs,
+		Conns: edge.NewConnTable(o.Connections, -1, nil),
+	})
+	if err != nil {
+		return nil, err
+	}
+	inner := s.edge.HTTP.Handler
+	s.edge.HTTP.Handler = func(ctx *fasthttp.RequestCtx) {
+		trimProfilePath(ctx)
+		inner(ctx)
+	}
+	return s, nil
+}
+
+// guard checks the token before any other part of the request.
+func (s *Server) guard(next edge.Handler) edge.Handler {
+	if s.opt.Token == "" {
+		return next
+	}
+	return func(c *edge.Ctx) *refuse.Refusal {
+		sent, ok := strings.CutPrefix(string(c.Request.Header.Peek(fasthttp.HeaderAuthorization)), "Bearer ")
+		hash := sha256.Sum256([]byte(sent))
+		if subtle.ConstantTimeCompare(hash[:], s.token[:]) != 1 || !ok {
+			return refuse.New(refuse.Unauthorized, "Authorization", "The internal API needs its token as Authorization: Bearer.")
+		}
+		return next(c)
+	}
+}
+
+// CheckAddress returns an error for an address that other machines can reach when token
+// is empty (docs/contract/internal.md).
+func CheckAddress(addr net.Addr, token string) error {
+	tcp, ok := addr.(*net.TCPAddr)
+	if token == "" && (!ok || !tcp.IP.IsLoopback()) {
+		return fmt.Errorf("server: the internal listener on %s is not on a loopback address, so it needs a token", addr)
+	}
+	return nil
+}
+
+// Serve serves the connections of ln until Shutdown. Without a token it refuses an address that
+// other machines can reach.
+func (s *Server) Serve(ln net.Listener) error {
+	if err := CheckAddress(ln.Addr(), s.opt.Token); err != nil {
+		return err
+	}
+	return s.edge.Serve(ln)
+}
+
+// Shutdown stops accepting connections, finishes accepted requests and closes the rest.
+func (s *Server) Shutdown(ctx context.Context) error { return s.edge.Shutdown(ctx) }
+
+// Routes returns the route table; callers must not change it.
+func (s *Server) Routes() []*edge.Route { return s.edge.Table }
+
+// Accepts returns the accept counters of the listener.
+func (s *Server) Accepts() edge.AcceptStat { return s.edge.Accepts.Stat("internal") }
+
+// RouteStats returns copies of the counters of every route.
+func (s *Server) RouteStats() []edge.RouteStat { return s.edge.Stats() }
+
+// instrument returns the instrument of a pair code, nil if there is none.
+func (s *Server) instrument(code []byte) *engine.Instrument {
+	if v := s.opt.Board.Load().Lookup(string(code)); v != nil {
+		return v.Instrument
+	}
+	return nil
+}
+
+// query runs fn on the goroutine that may read core and history.
+func (s *Server) query(fn func()) *refuse.Refusal {
+	if err := s.opt.Exchange.Query(fn); err != nil {
+		return entry.NotApplied(err)
+	}
+	return nil
+}
+
+// control submits one command that is no order and returns the refusal in its last event.
+func (s *Server) control(cmd *engine.Command) (refused engine.Reason, err *refuse.Refusal) {
+	b := sequencer.Batch{
+		Commands: []engine.Command{*cmd},
+		Collect: func(_ int, _ *engine.Command, events []engine.Event) {
+			if e := &events[len(events)-1]; e.Kind == engine.EventRejected {
+				refused = e.Reason
+			}
+		},
+	}
+	if serr := s.opt.Exchange.Submit(&b); serr != nil {
+		return 0, entry.Unconfirmed(serr, "The change", "look at the pair or asset before you repeat the request.")
+	}
+	return refused, nil
+}

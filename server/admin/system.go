@@ -1,0 +1,200 @@
+package admin
+
+import (
+	"log/slog"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/fasthttpadaptor"
+
+	"tickhive/internal/clock"
+	"tickhive/internal/entry"
+	"tickhive/internal/refuse"
+	"tickhive/server/body"
+	"tickhive/server/edge"
+	"tickhive/server/encode"
+)
+
+// internalSystemRoutes returns the routes of clock, state hash, readiness, metrics, profiles, log.
+func internalSystemRoutes(s *Server) []*edge.Route {
+	routes := []*edge.Route{
+		{Method: fasthttp.MethodGet, Path: edge.InternalPrefix + "/clock", Handle: s.getClock},
+		{Method: fasthttp.MethodPost, Path: edge.InternalPrefix + "/clock", Handle: s.setClock},
+		{Method: fasthttp.MethodGet, Path: edge.InternalPrefix + "/ready", Handle: s.getReady, Early: true},
+	}
+	if s.opt.StateHash != nil {
+		routes = append(routes, &edge.Route{Method: fasthttp.MethodGet, Path: edge.InternalPrefix + "/state-hash", Handle: s.stateHash})
+	}
+	if s.opt.LogLevel != nil {
+		routes = append(routes,
+			&edge.Route{Method: fasthttp.MethodGet, Path: edge.InternalPrefix + "/log", Handle: s.getLog},
+			&edge.Route{Method: fasthttp.MethodPatch, Path: edge.InternalPrefix + "/log", Handle: s.setLog})
+	}
+	if s.opt.Metrics != nil {
+		scrape := fasthttpadaptor.NewFastHTTPHandler(s.opt.Metrics)
+		routes = append(routes, &edge.Route{
+			Method: fasthttp.MethodGet, Path: "/metrics", Early: true,
+			Handle: func(c *edge.Ctx) *refuse.Refusal {
+				c.Request.Header.DelBytes(edge.ReqAcceptEncoding) // never compressed: it costs more than it saves here
+				scrape(c.RequestCtx)
+				return nil
+			},
+		})
+	}
+	return append(routes, profileRoutes()...)
+}
+
+// maxAdvance limits one advance of the virtual clock (docs/contract/limits.md#clock-and-times).
+const maxAdvance = 366 * 24 * time.Hour
+
+// getClock serves GET /clock.
+func (s *Server) getClock(c *edge.Ctx) *refuse.Refusal {
+	s.sendClock(c)
+	return nil
+}
+
+func (s *Server) sendClock(c *edge.Ctx) {
+	ns := s.opt.Clock.NowNs()
+	b := encode.AppendMs([]byte(`{"now":`), ns)
+	b = strconv.AppendInt(append(b, `,"nowNs":`...), ns, 10)
+	b = strconv.AppendUint(append(b, `,"seq":`...), s.opt.Board.Load().SeqSum, 10)
+	c.Private(append(b, '}'))
+}
+
+// clockRequest is the body of POST /clock.
+type clockRequest struct {
+	advance    time.Duration
+	to         int64 // Unix ms
+	hasAdvance bool
+	hasTo      bool
+}
+
+func decodeClock(r *body.Reader, q *clockRequest) *body.Error {
+	if r.Object() {
+		for key, ok := r.Member(); ok; key, ok = r.Member() {
+			switch string(key) {
+			case "advance":
+				if text := r.Text(64); text != nil {
+					d, err := clock.ParseDuration(string(text))
+					if err != nil {
+						r.Bad("must be a duration such as 90s, 36h or 7d.")
+					}
+					q.advance, q.hasAdvance = d, true
+				}
+			case "to":
+				q.to, q.hasTo = r.Integer(0, math.MaxInt64/1_000_000)
+			default:
+				r.Unknown()
+			}
+		}
+		if q.hasAdvance && q.hasTo {
+			r.Rule("to", "stands beside advance: give one of the two.")
+		}
+		if !q.hasAdvance && !q.hasTo && len(r.Wrong) == 0 {
+			r.Rule("advance", "is required, or to instead.")
+		}
+	}
+	return r.InOrder("advance", "to")
+}
+
+// setClock serves POST /clock. It answers after all work that fell due is published.
+func (s *Server) setClock(c *edge.Ctx) *refuse.Refusal {
+	var r body.Reader
+	var q clockRequest
+	r.Reset(c.PostBody())
+	if err := decodeClock(&r, &q); err != nil {
+		return body.Refusal(err)
+	}
+	if !s.opt.Clock.Virtual() {
+		return refuse.New(refuse.Conflict, "", "The clock is the machine's and cannot be set: start with --clock virtual.")
+	}
+	now, field := s.opt.Clock.NowNs(), "advance"
+	target := now + int64(q.advance)
+	if q.hasTo {
+		target, field = q.to*1_000_000, "to"
+	}
+	if target < now && (!q.hasTo || q.to < encode.FloorDiv(now, 1_000_000)) {
+		return refuse.Param(field, "The member %s must not move the clock back.", field)
+	}
+	target = max(target, now)
+	if target-now > int64(maxAdvance) || target > entry.MaxStampNs {
+		return refuse.Param(field, "The member %s must move the clock by at most 366d, and not beyond the year 2200.", field)
+	}
+	if err := s.opt.Exchange.AdvanceTo(target); err != nil {
+		e := entry.Unconfirmed(err, "The move of the clock, or what fell due on the way,", "look at the clock.")
+		if e.Field == "at" {
+			e = refuse.Param(field, "The member %s must not move the clock back.", field)
+		}
+		return e
+	}
+	s.sendClock(c)
+	return nil
+}
+
+// stateHash serves GET /state-hash: the hash of each pair's canonical state, and a hash over
+// these hashes.
+func (s *Server) stateHash(c *edge.Ctx) *refuse.Refusal {
+	h, err := s.opt.StateHash()
+	if err != nil {
+		s.opt.Log.Error("state hash", "requestId", c.RequestID(), "error", err)
+		return refuse.Later(1, "The state cannot be read now: %s.", err)
+	}
+	b := strconv.AppendUint([]byte(`{"seq":`), h.Seq, 10)
+	b = append(append(append(b, `,"hash":"`...), h.Hash...), `","pairs":[`...)
+	for i, p := range h.Pairs {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(append(append(b, `{"currencyPairCode":"`...), p.Code...), `","seq":`...)
+		b = strconv.AppendUint(b, p.Seq, 10)
+		b = append(append(append(b, `,"hash":"`...), p.Hash...), `"}`...)
+	}
+	c.Private(append(b, "]}"...))
+	return nil
+}
+
+// getReady serves GET /ready.
+func (s *Server) getReady(c *edge.Ctx) *refuse.Refusal {
+	if !s.opt.Ready.Load() {
+		return refuse.Later(1, "The server is recovering; /api/status tells how far it is.")
+	}
+	c.Private([]byte(`{"ready":true}`))
+	return nil
+}
+
+// getLog serves GET /log.
+func (s *Server) getLog(c *edge.Ctx) *refuse.Refusal {
+	level := strings.ToLower(s.opt.LogLevel.Level().String())
+	c.Private(append(encode.AppendString([]byte(`{"level":`), level), '}'))
+	return nil
+}
+
+var logLevels = []body.Word[slog.Level]{
+	{Text: "debug", Value: slog.LevelDebug}, {Text: "info", Value: slog.LevelInfo}, {Text: "warn", Value: slog.LevelWarn}, {Text: "error", Value: slog.LevelError},
+}
+
+// setLog serves PATCH /log, which sets the level of the log.
+func (s *Server) setLog(c *edge.Ctx) *refuse.Refusal {
+	var r body.Reader
+	var level slog.Level
+	given := false
+	r.Reset(c.PostBody())
+	if r.Object() {
+		for key, ok := r.Member(); ok; key, ok = r.Member() {
+			if string(key) == "level" {
+				level, given = body.ReadWord(&r, logLevels)
+			} else {
+				r.Unknown()
+			}
+		}
+		r.Require("level", given)
+	}
+	if err := r.Finish(); err != nil {
+		return body.Refusal(err)
+	}
+	s.opt.LogLevel.Set(level)
+	return s.getLog(c)
+}

@@ -1,0 +1,172 @@
+package agents
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"tickhive/engine"
+	"tickhive/hive"
+	"tickhive/internal/clock"
+	"tickhive/internal/wal"
+	"tickhive/launchpad"
+)
+
+// Options configures a Service. Clock, User and Find are required.
+type Options struct {
+	// Clock is the clock of both stores: answers show the state at its time.
+	Clock clock.Clock
+	// User returns the level and the ledger address (0x and 40 hex digits) of an account; ok
+	// is false when the account does not exist.
+	User func(account engine.AccountID) (level int64, address string, ok bool)
+	// Find returns the account of a user's id.
+	Find func(id [16]byte) (engine.AccountID, bool)
+	// VotesPerMinute limits one user's votes in any 60 s; default 10 (rate.votes_per_minute).
+	VotesPerMinute int
+}
+
+// DefaultVotes is the default of VotesPerMinute (docs/contract/limits.md#rate-limits).
+const DefaultVotes = 10
+
+// Service serves the public and internal routes of launchpad and hive, and implements
+// Ledger for the account routes. Any goroutine may use it.
+type Service struct {
+	opt    Options
+	stores atomic.Pointer[agentStores]
+	votes  *voteLimiter
+
+	// ticked is the virtual time up to which the stores have carried out their due work.
+	ticked  atomic.Int64
+	ticking sync.Mutex
+}
+
+// agentStores holds the two stores, which are only set together.
+type agentStores struct {
+	ledger *launchpad.Store
+	hive   *hive.Store
+}
+
+// New returns a Service without stores: routes can be built before recovery.
+func New(o Options) (*Service, error) {
+	if o.Clock == nil || o.User == nil || o.Find == nil {
+		return nil, errors.New("server: LaunchpadOptions need a clock, User and Find")
+	}
+	o.VotesPerMinute = cmp.Or(o.VotesPerMinute, DefaultVotes)
+	votes, err := newVoteLimiter(o.VotesPerMinute)
+	if err != nil {
+		return nil, err
+	}
+	return &Service{opt: o, votes: votes}, nil
+}
+
+// Open sets the recovered stores and reports every token to the hive. The caller calls it
+// before the server is ready.
+func (d *Service) Open(ledger *launchpad.Store, swarm *hive.Store) error {
+	err := swarm.Fold(func(s *hive.State) {
+		ledger.View().Facts(func(f launchpad.Fact) bool {
+			s.Fold(hive.Fact(f))
+			return true
+		})
+	})
+	if err == nil {
+		d.stores.Store(&agentStores{ledger, swarm})
+	}
+	return err
+}
+
+// Carry carries out a command of the ledger and reports it to the hive before it returns, so
+// a client that has the answer also finds the worker.
+func (d *Service) Carry(cmd launchpad.Command) (launchpad.Result, error) {
+	st := d.stores.Load()
+	if st == nil {
+		return launchpad.Result{}, wal.ErrUnavailable
+	}
+	res, err := launchpad.Carry(st.ledger, cmd)
+	if err == nil && res.Fact != nil {
+		if ferr := st.hive.Fold(func(s *hive.State) { s.Fold(hive.Fact(*res.Fact)) }); ferr != nil {
+			// The change is durable in the ledger; the hive receives it at the next start.
+			err = fmt.Errorf("%w: the hive: %w", wal.ErrOutcomeUnknown, ferr)
+		}
+	}
+	return res, err
+}
+
+// Act carries out a command of the hive.
+func (d *Service) Act(cmd hive.Command) (hive.Result, error) {
+	st := d.stores.Load()
+	if st == nil {
+		return hive.Result{}, wal.ErrUnavailable
+	}
+	return st.hive.Do(cmd)
+}
+
+// Tick carries out the work that is due at the clock's time in both stores. With a virtual
+// clock, every read does this too; the owner of the clock calls Tick so that its own answer
+// follows the work.
+func (d *Service) Tick() error {
+	st := d.stores.Load()
+	if st == nil {
+		return nil
+	}
+	d.ticking.Lock()
+	defer d.ticking.Unlock()
+	now := d.opt.Clock.NowNs()
+	if err := errors.Join(st.ledger.Tick(now), st.hive.Tick(now)); err != nil {
+		return err
+	}
+	d.ticked.Store(now)
+	return nil
+}
+
+// agentViews holds the views of both stores and the time of the read.
+type agentViews struct {
+	ledger *launchpad.View
+	hive   *hive.View
+	nowNs  int64
+}
+
+// views loads the current views. It loads the hive's view first, so that every worker in it
+// has its token in the ledger's view.
+func (d *Service) views() agentViews {
+	st := d.stores.Load()
+	if st == nil {
+		panic("BUG: server: a launchpad route before its stores are open")
+	}
+	now := d.opt.Clock.NowNs()
+	if d.opt.Clock.Virtual() && now > d.ticked.Load() {
+		// If the tick fails, a store that accepts no changes shows the state at its last
+		// known instant.
+		_ = d.Tick()
+	}
+	return agentViews{hive: st.hive.View(), ledger: st.ledger.View(), nowNs: now}
+}
+
+// Views returns the published views, nil before Open.
+func (d *Service) Views() (*launchpad.View, *hive.View) {
+	st := d.stores.Load()
+	if st == nil {
+		return nil, nil
+	}
+	return st.ledger.View(), st.hive.View()
+}
+
+// worker returns the worker of a token. One that the hive has not received yet is as it was
+// created.
+func (v *agentViews) worker(t *launchpad.Token) *hive.WorkerInfo {
+	w, ok := v.hive.Worker(v.nowNs, t.AgentNFT())
+	if !ok {
+		w = hive.WorkerInfo{Status: hive.Active, LastActiveAt: t.SpawnedSec}
+	}
+	return &w
+}
+
+// Health returns nil, or the reason why one of the stores accepts no changes.
+func (d *Service) Health() error {
+	st := d.stores.Load()
+	if st == nil {
+		return nil
+	}
+	return errors.Join(st.ledger.Health(), st.hive.Health())
+}

@@ -1,0 +1,43 @@
+package agents
+
+import (
+	"tickhive/hive"
+	"tickhive/internal/refuse"
+	"tickhive/server/edge"
+)
+
+// proposals serves GET /api/agents/proposals.
+func (d *Service) proposals(c *edge.Ctx) *refuse.Refusal {
+	var q hive.ProposalQuery
+	var err *refuse.Refusal
+	if q.TokenID, err = filterID(c, "tokenId"); err != nil {
+		return err
+	}
+	status, err := c.Enum("status",
+		hive.ProposalActive.String(), hive.ProposalPassed.String(), hive.ProposalRejected.String())
+	if err != nil {
+		return err
+	}
+	if status >= 0 {
+		s := hive.ProposalStatus(status)
+		q.Status = &s
+	}
+	if q.Page, err = hivePage(c, hive.DefaultPageSize); err != nil {
+		return err
+	}
+	v := d.views()
+	setAsOf(c, v.ledger.AsOf(v.nowNs))
+	list := v.hive.Proposals(q)
+	return sendDecimals(c, answerPage(list.Items, list.TotalItems, q.Page.Page, q.PageSize, newProposalRow))
+}
+
+// proposal serves GET /api/agents/proposals/{proposalId}. The payload holds only integers and
+// names, so no member is mistaken for a decimal.
+func (d *Service) proposal(c *edge.Ctx) *refuse.Refusal {
+	v := d.views()
+	p, ok := v.hive.Proposal(c.PathParam("proposalId"))
+	if !ok {
+		return &refuse.Refusal{Code: refuse.ProposalNotFound, Field: "proposalId", Message: "There is no proposal with this id."}
+	}
+	return sendDecimals(c, newProposalAnswer(&p))
+}

@@ -1,0 +1,92 @@
+package agents
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+
+	"tickhive/engine"
+	"tickhive/hive"
+	"tickhive/internal/refuse"
+	"tickhive/server/body"
+	"tickhive/server/edge"
+)
+
+// vote serves POST /api/agents/workers/:tokenId/vote. The hive makes all checks beyond the
+// shape of the body (docs/contract/hive.md#votes).
+func (d *Service) vote(c *edge.Ctx) *refuse.Refusal {
+	if err := d.votes.check(c); err != nil {
+		return err
+	}
+	form, err := readForm(c.PostBody(), "proposalId", "vote", "comment")
+	if err != nil {
+		return err
+	}
+	cast, rej := hive.VoteForm{ProposalID: form[0], Vote: form[1], Comment: form[2]}.Parse()
+	if rej != nil {
+		return rej
+	}
+	id, ok := hive.ParseTokenID(c.PathParam("tokenId"))
+	v := d.views()
+	t, known := v.ledger.ByNFT(id)
+	if !ok || !known {
+		return noWorker()
+	}
+	u, err := d.user(c.Caller.Account)
+	if err != nil {
+		return err
+	}
+	if cast.User, ok = body.ParseUUID(c.Caller.UserID); !ok {
+		panic("BUG: server: a caller without a user id")
+	}
+	cast.TokenID, cast.Level = id, u.level
+	cast.Holdings, cast.Owned = v.ledger.Holding(u.address, t).Big(), v.ledger.Owned(u.address)
+	res, verr := d.Act(cast)
+	if verr != nil {
+		return agentError(verr, "the votes of the proposal")
+	}
+	return sendDecimals(c, newVoteAnswer(&res.Vote))
+}
+
+// maxVoters bounds the users whose votes of the last minute are stored; the least recently
+// seen users are evicted first.
+const maxVoters = 100_000
+
+// voteLimiter limits the votes per user (docs/contract/limits.md#rate-limits) with the same
+// sliding log as the limit per address. Any goroutine may use it.
+type voteLimiter struct {
+	perMinute int
+	mu        sync.Mutex
+	users     *simplelru.LRU[engine.AccountID, *edge.SlidingLog]
+}
+
+func newVoteLimiter(perMinute int) (*voteLimiter, error) {
+	if perMinute < 1 || perMinute > edge.MaxPerMinute {
+		return nil, fmt.Errorf("server: rate.votes_per_minute must be 1 to %d", edge.MaxPerMinute)
+	}
+	users, err := simplelru.NewLRU[engine.AccountID, *edge.SlidingLog](maxVoters, nil)
+	if err != nil {
+		return nil, fmt.Errorf("server: vote table: %w", err)
+	}
+	return &voteLimiter{perMinute: perMinute, users: users}, nil
+}
+
+// check counts the caller's request, or refuses it. The allow-list lifts the limit.
+func (l *voteLimiter) check(c *edge.Ctx) *refuse.Refusal {
+	if c.Unlimited() {
+		return nil
+	}
+	l.mu.Lock()
+	log, ok := l.users.Get(c.Caller.Account)
+	if !ok {
+		log = &edge.SlidingLog{}
+		l.users.Add(c.Caller.Account, log)
+	}
+	waitNs := log.Take(c.MachineNs(), l.perMinute, l.perMinute)
+	l.mu.Unlock()
+	if waitNs == 0 {
+		return nil
+	}
+	return edge.TooMany(waitNs)
+}

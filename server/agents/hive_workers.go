@@ -1,0 +1,81 @@
+package agents
+
+import (
+	"tickhive/hive"
+	"tickhive/internal/refuse"
+	"tickhive/launchpad"
+	"tickhive/server/edge"
+)
+
+// overview serves GET /api/agents/overview.
+func (d *Service) overview(c *edge.Ctx) *refuse.Refusal {
+	v := d.views()
+	o := v.hive.Overview(v.nowNs)
+	return sendFree(c, newOverviewAnswer(&o))
+}
+
+// hivePage reads page and pageSize of the hive's lists.
+func hivePage(c *edge.Ctx, defSize int64) (p hive.Page, err *refuse.Refusal) {
+	p.Page, p.PageSize, err = c.Page("page", defSize)
+	return p, err
+}
+
+// workers serves GET /api/agents/workers.
+func (d *Service) workers(c *edge.Ctx) *refuse.Refusal {
+	var q hive.WorkerQuery
+	var err *refuse.Refusal
+	if q.Page, err = hivePage(c, hive.DefaultPageSize); err != nil {
+		return err
+	}
+	status, err := c.Enum("status", hive.Active.String(), hive.Idle.String(), hive.Suspended.String())
+	if err != nil {
+		return err
+	}
+	if status >= 0 {
+		s := hive.Status(status)
+		q.Status = &s
+	}
+	address, err := c.Str("tokenAddress")
+	if err != nil {
+		return err
+	}
+	if address != "" {
+		a, ok := launchpad.ParseAddress(address)
+		if !ok {
+			return refuse.Param("tokenAddress", "The parameter tokenAddress must be 0x and 40 hexadecimal digits.")
+		}
+		q.Token = (*[20]byte)(&a)
+	}
+	asOf, err := asOf(c)
+	if err != nil {
+		return err
+	}
+	v := d.views()
+	if asOf != nil {
+		newest := v.ledger.NewestAsOf(*asOf)
+		q.Newest = &newest
+		setAsOf(c, *asOf)
+	} else {
+		setAsOf(c, v.ledger.AsOfNewest(v.nowNs, v.hive.Newest()))
+	}
+	list := v.hive.Workers(v.nowNs, q)
+	return sendFree(c, answerPage(list.Items, list.TotalItems, q.Page.Page, q.PageSize, newWorkerRow))
+}
+
+func noWorker() *refuse.Refusal {
+	return refuse.Missing("tokenId", "No worker has this token id.")
+}
+
+// worker serves GET /api/agents/workers/:tokenId.
+func (d *Service) worker(c *edge.Ctx) *refuse.Refusal {
+	id, ok := hive.ParseTokenID(c.PathParam("tokenId"))
+	if !ok {
+		return noWorker()
+	}
+	v := d.views()
+	w, ok := v.hive.Worker(v.nowNs, id)
+	if !ok {
+		return noWorker()
+	}
+	return sendFree(c, newWorkerAnswer(&w, v.hive.Recent(id)))
+}

@@ -1,0 +1,109 @@
+package agents
+
+import (
+	"bytes"
+	"math"
+	"strconv"
+
+	"tickhive/internal/refuse"
+	"tickhive/launchpad"
+	"tickhive/server/edge"
+)
+
+var hdrAsOf = []byte("X-As-Of")
+
+// setAsOf sets the header with the block that a client passes as asOf to read the next pages
+// (docs/contract/launchpad.md#tokens).
+func setAsOf(c *edge.Ctx, block int64) {
+	c.Response.Header.SetCanonical(hdrAsOf, strconv.AppendInt(nil, block, 10))
+}
+
+// asOf returns the parameter asOf, nil if it is missing.
+func asOf(c *edge.Ctx) (*int64, *refuse.Refusal) {
+	block, given, err := c.Int("asOf", 0, 0, math.MaxInt64)
+	if err != nil || !given {
+		return nil, err
+	}
+	return &block, nil
+}
+
+// tokens serves GET /api/launchpad/tokens.
+func (d *Service) tokens(c *edge.Ctx) *refuse.Refusal {
+	var q launchpad.ListQuery
+	var err *refuse.Refusal
+	if q.Page, q.PageSize, err = c.Page("page", launchpad.DefaultPageSize); err != nil {
+		return err
+	}
+	sort, err := c.Enum("sort", launchpad.Recent.String(), launchpad.Volume.String(), launchpad.TVL.String(), launchpad.Holders.String())
+	if err != nil {
+		return err
+	}
+	q.Sort = launchpad.Sort(max(sort, 0))
+	if q.Boosted, err = c.Bool("boosted", false); err != nil {
+		return err
+	}
+	side, err := c.Enum("poolSide", launchpad.USBI.String(), launchpad.WNative.String())
+	if err != nil {
+		return err
+	}
+	if side >= 0 {
+		s := launchpad.Side(side)
+		q.Side = &s
+	}
+	if q.AsOf, err = asOf(c); err != nil {
+		return err
+	}
+	if rej := q.Check(); rej != nil {
+		return rej
+	}
+	v := d.views()
+	list := v.ledger.Tokens(v.nowNs, q)
+	setAsOf(c, list.AsOf)
+	return sendFree(c, answerPage(list.Items, list.TotalItems, q.Page, q.PageSize, func(t **launchpad.Token) tokenRow {
+		return newTokenRow(*t, v.worker(*t))
+	}))
+}
+
+func noToken() *refuse.Refusal {
+	return refuse.Missing("id", "No token has this address or registry id.")
+}
+
+// token serves GET /api/launchpad/tokens/:id.
+func (d *Service) token(c *edge.Ctx) *refuse.Refusal {
+	v := d.views()
+	t, ok := v.ledger.Find(c.PathParam("id"))
+	if !ok {
+		return noToken()
+	}
+	c.PlainDecimals()
+	body := agentJSON(newTokenAnswer(t, v.worker(t)))
+	if t.Metadata != "" {
+		// The encoder would remove the white space of metadata, which must stay as sent. The
+		// replaced text occurs only once, because quotes within strings are escaped.
+		body = bytes.Replace(body, []byte(`"metadata":{}`), []byte(`"metadata":`+t.Metadata), 1)
+	}
+	c.Private(body)
+	return nil
+}
+
+var emptyObject = []byte("{}")
+
+// pool serves GET /api/launchpad/tokens/:id/pool.
+func (d *Service) pool(c *edge.Ctx) *refuse.Refusal {
+	v := d.views()
+	t, ok := v.ledger.Find(c.PathParam("id"))
+	if !ok {
+		return noToken()
+	}
+	return sendFree(c, newPoolAnswer(t))
+}
+
+// tokenWorker serves GET /api/launchpad/tokens/:id/worker.
+func (d *Service) tokenWorker(c *edge.Ctx) *refuse.Refusal {
+	v := d.views()
+	t, ok := v.ledger.Find(c.PathParam("id"))
+	if !ok {
+		return noToken()
+	}
+	return sendFree(c, newTokenWorkerAnswer(t, v.worker(t), v.hive.Recent(t.AgentNFT())))
+}

@@ -1,0 +1,141 @@
+package body
+
+import (
+	"fmt"
+
+	"tickhive/engine"
+	"tickhive/internal/entry"
+)
+
+// MaxOrderID keeps order ids exact in a JSON number.
+const MaxOrderID = 1<<53 - 1
+
+// DecodeBatch reads the body of POST /orders/batch into dst, whose memory it reuses.
+func DecodeBatch(r *Reader, dst []entry.Command) ([]entry.Command, *Error) {
+	dst = dst[:0]
+	given := false
+	if r.Object() {
+		for key, ok := r.Member(); ok; key, ok = r.Member() {
+			if string(key) != "commands" {
+				r.Unknown()
+				continue
+			}
+			if r.Null() {
+				continue
+			}
+			given = true
+			dst = readCommands(r, dst)
+		}
+	}
+	r.Require("commands", given)
+	if err := r.Finish(); err != nil {
+		return dst, err
+	}
+	if len(dst) == 0 {
+		return dst, &Error{"commands", fmt.Sprintf("The member commands must have 1 to %d elements.", MaxBatch)}
+	}
+	return dst, nil
+}
+
+func readCommands(r *Reader, dst []entry.Command) []entry.Command {
+	if !r.Array() {
+		return dst
+	}
+	for r.Element() {
+		if len(dst) == MaxBatch {
+			r.Err = &Error{"commands", fmt.Sprintf("The member commands must have 1 to %d elements.", MaxBatch)}
+			return dst
+		}
+		if len(dst) < cap(dst) {
+			dst = dst[:len(dst)+1]
+		} else {
+			dst = append(dst, entry.Command{})
+		}
+		readCommand(r, &dst[len(dst)-1])
+	}
+	return dst
+}
+
+func readCommand(r *Reader, c *entry.Command) {
+	*c = entry.Command{}
+	wrong := len(r.Wrong)
+	if !r.Object() {
+		return
+	}
+	for key, ok := r.Member(); ok; key, ok = r.Member() {
+		switch string(key) {
+		case "place":
+			if pick(r, c, entry.PlaceOrder) {
+				readOrder(r, &c.Place)
+			}
+		case "cancel":
+			if pick(r, c, entry.CancelOrder) {
+				readCancel(r, c)
+			}
+		case "replace":
+			if pick(r, c, entry.ReplaceOrder) {
+				readReplace(r, c)
+			}
+		case "at":
+			c.AtNs, c.HasAt = r.Integer(0, 1<<63-1)
+		default:
+			r.Unknown()
+		}
+	}
+	if r.Err == nil && c.Kind == entry.None && len(r.Wrong) == wrong {
+		r.Bad("must have one of place, cancel and replace.")
+	}
+}
+
+// pick sets the kind of the command. null counts as missing; a second kind is refused.
+func pick(r *Reader, c *entry.Command, kind entry.Kind) bool {
+	if r.Null() || r.Err != nil {
+		return false
+	}
+	if c.Kind != entry.None {
+		r.Fail("stands beside another: a command has one of place, cancel and replace.")
+		return false
+	}
+	c.Kind = kind
+	return true
+}
+
+func readCancel(r *Reader, c *entry.Command) {
+	given := false
+	if !r.Object() {
+		return
+	}
+	for key, ok := r.Member(); ok; key, ok = r.Member() {
+		if string(key) != "orderId" {
+			r.Unknown()
+			continue
+		}
+		c.Order, given = orderID(r)
+	}
+	r.Require("orderId", given)
+}
+
+func readReplace(r *Reader, c *entry.Command) {
+	given := false
+	if !r.Object() {
+		return
+	}
+	for key, ok := r.Member(); ok; key, ok = r.Member() {
+		switch string(key) {
+		case "orderId":
+			c.Order, given = orderID(r)
+		case "price":
+			c.Replace.Price = r.Decimal()
+		case "amount":
+			c.Replace.Amount = r.Decimal()
+		default:
+			r.Unknown()
+		}
+	}
+	r.Require("orderId", given)
+}
+
+func orderID(r *Reader) (engine.OrderID, bool) {
+	v, given := r.Integer(0, MaxOrderID)
+	return engine.OrderID(v), given
+}

@@ -1,0 +1,140 @@
+package body
+
+import (
+	"tickhive/engine"
+	"tickhive/internal/entry"
+)
+
+// MaxBatch is the largest number of commands in one batch (docs/contract/internal.md#orders).
+const MaxBatch = 1000
+
+// OrderReader reads the members of an order, and notes the required ones that it has read.
+type OrderReader struct {
+	*entry.Place
+	SideGiven, TypeGiven, tifGiven bool
+}
+
+// DecodeOrder reads the body of POST /orders.
+func DecodeOrder(r *Reader, o *entry.Place) *Error {
+	readOrder(r, o)
+	return r.InOrder(orderMembers...)
+}
+
+// orderMembers is the order of the contract's table, in which wrong members are reported.
+var orderMembers = []string{
+	"accountId", "currencyPairCode", "side", "type", "timeInForce", "price", "amount",
+	"quoteAmount", "stopPrice", "displayAmount", "postOnly", "selfTradePrevention", "clientOrderId",
+}
+
+// readOrder reads an order object.
+func readOrder(r *Reader, p *entry.Place) {
+	*p = entry.Place{}
+	o := OrderReader{Place: p}
+	wrong := len(r.Wrong)
+	if !r.Object() {
+		return
+	}
+	for key, ok := r.Member(); ok; key, ok = r.Member() {
+		ReadOrderMember(r, &o, key)
+	}
+	if r.Err == nil && len(r.Wrong) == wrong {
+		CheckOrder(r, &o)
+	}
+}
+
+// ReadOrderMember reads the member key of an order.
+func ReadOrderMember(r *Reader, o *OrderReader, key []byte) {
+	switch string(key) {
+	case "accountId":
+		o.Account, _ = r.uuid()
+	case "currencyPairCode":
+		o.Pair = r.PairCode()
+	case "side":
+		o.Side, o.SideGiven = ReadWord(r, sides)
+	case "type":
+		o.Type, o.TypeGiven = ReadWord(r, orderTypes)
+	case "timeInForce":
+		o.TIF, o.tifGiven = ReadWord(r, timesInForce)
+	case "price":
+		o.Price = r.Decimal()
+	case "amount":
+		o.Amount = r.Decimal()
+	case "quoteAmount":
+		o.Quote = r.Decimal()
+	case "stopPrice":
+		o.Stop = r.Decimal()
+	case "displayAmount":
+		o.Display = r.Decimal()
+	case "postOnly":
+		o.PostOnly, _ = r.Boolean()
+	case "selfTradePrevention":
+		o.STP, o.STPGiven = ReadWord(r, selfTrades)
+	case "clientOrderId":
+		o.Client = r.clientOrderID()
+	default:
+		r.Unknown()
+	}
+}
+
+// CheckOrder checks the rules between members, in the order of the table, and sets the
+// default of timeInForce.
+func CheckOrder(r *Reader, o *OrderReader) {
+	market := o.Type == engine.Market || o.Type == engine.StopMarket
+	stop := o.Type == engine.StopLimit || o.Type == engine.StopMarket
+	if !o.tifGiven && market {
+		o.TIF = engine.IOC
+	}
+	byQuote := market && o.Side == engine.Buy && o.Quote != nil
+	switch {
+	case o.Pair == nil:
+		r.Rule("currencyPairCode", "is required.")
+	case !o.SideGiven:
+		r.Rule("side", "is required.")
+	case !o.TypeGiven:
+		r.Rule("type", "is required.")
+	case market && o.TIF != engine.IOC:
+		r.Rule("timeInForce", "must be ioc for an order at the market's price.")
+	case !market && o.Price == nil:
+		r.Rule("price", "is required for this type.")
+	case market && o.Price != nil:
+		r.Rule("price", "does not apply to an order at the market's price.")
+	case o.Amount == nil && !byQuote && market && o.Side == engine.Buy:
+		r.Rule("amount", "is required, or quoteAmount instead.")
+	case o.Amount == nil && !byQuote:
+		r.Rule("amount", "is required.")
+	case o.Quote != nil && !byQuote:
+		r.Rule("quoteAmount", "applies to buy orders at the market's price only.")
+	case o.Quote != nil && o.Amount != nil:
+		r.Rule("quoteAmount", "stands instead of amount: give one of the two.")
+	case stop && o.Stop == nil:
+		r.Rule("stopPrice", "is required for this type.")
+	case !stop && o.Stop != nil:
+		r.Rule("stopPrice", "applies to stop orders only.")
+	case o.Display != nil && market:
+		r.Rule("displayAmount", "does not apply to an order at the market's price.")
+	case o.Display != nil && DecimalSign(o.Display) <= 0:
+		r.Rule("displayAmount", "must be above zero.")
+	case o.Display != nil && DecimalSign(o.Amount) > 0 && compareDecimals(o.Display, o.Amount) > 0:
+		r.Rule("displayAmount", "must be at most amount.")
+	case o.PostOnly && (market || o.TIF != engine.GTC):
+		r.Rule("postOnly", "needs a gtc order with a limit price.")
+	}
+}
+
+// DecodeReplace reads the body of PATCH /orders/{id}.
+func DecodeReplace(r *Reader, p *entry.Replace) *Error {
+	*p = entry.Replace{}
+	if r.Object() {
+		for key, ok := r.Member(); ok; key, ok = r.Member() {
+			switch string(key) {
+			case "price":
+				p.Price = r.Decimal()
+			case "amount":
+				p.Amount = r.Decimal()
+			default:
+				r.Unknown()
+			}
+		}
+	}
+	return r.InOrder("price", "amount")
+}

@@ -1,0 +1,255 @@
+package body
+
+import (
+	"fmt"
+	"strconv"
+
+	"tickhive/internal/refuse"
+)
+
+// Limits of a request body's shape. The listener limits its size in bytes.
+const (
+	// maxBodyDepth bounds the reader's stack. Requests of the contract nest at most 5 deep,
+	// including free-form objects.
+	maxBodyDepth = 32
+	// maxFreeMembers limits one free-form object, because duplicates are searched pairwise.
+	maxFreeMembers = 256
+	// maxWrong limits the recorded wrong members of one body.
+	maxWrong = 64
+)
+
+// Error is a broken body: the answer is 400 INVALID_PARAM.
+type Error struct {
+	Field   string // as in commands[3].place.price; empty: the body as a whole
+	Message string // a sentence
+}
+
+func (e *Error) Error() string {
+	if e.Field == "" {
+		return e.Message
+	}
+	return e.Field + ": " + e.Message
+}
+
+// Reader reads one JSON body strictly, in one pass, without building a tree: the
+// caller opens objects and arrays and names the members that it knows. The reader refuses
+// unknown and duplicate members, trailing data, invalid UTF-8, wrong types and too deep
+// nesting. It returns decimals as text; they never pass through a float.
+//
+// Owner: one request. The byte slices that it returns alias the body.
+//
+// After a structural error (err) every read returns zero and every loop ends, so that
+// callers check once, in finish. A member of the wrong type is recorded (wrong) and reading
+// continues, so that the caller can report the first wrong member in the order of its table.
+type Reader struct {
+	data   []byte
+	pos    int
+	Err    *Error
+	Wrong  []Error
+	frames []frame
+	seen   [][]byte // keys of the open objects, one run per frame
+}
+
+// frame is an open object or array.
+type frame struct {
+	key   []byte // current member
+	index int    // current element
+	seen  int    // where this object's keys start in Reader.seen
+	array bool
+	begun bool // a member or element was read
+}
+
+// Reset makes r read data from its beginning.
+func (r *Reader) Reset(data []byte) {
+	r.data, r.pos, r.Err = data, 0, nil
+	r.Wrong, r.frames, r.seen = r.Wrong[:0], r.frames[:0], r.seen[:0]
+}
+
+// Finish checks that no data follows and returns the first error.
+func (r *Reader) Finish() *Error {
+	if r.Err == nil {
+		if r.space(); r.pos < len(r.data) {
+			r.syntax("something follows the JSON value")
+		}
+	}
+	if r.Err != nil {
+		return r.Err
+	}
+	if len(r.Wrong) > 0 {
+		return &r.Wrong[0]
+	}
+	return nil
+}
+
+// Object opens an object. When the value is not an object, it skips the value and returns
+// false.
+func (r *Reader) Object() bool {
+	if r.Peek() != '{' {
+		r.mistyped("must be an object.")
+		return false
+	}
+	return r.open(false)
+}
+
+// Array opens an array, like object.
+func (r *Reader) Array() bool {
+	if r.Peek() != '[' {
+		r.mistyped("must be an array.")
+		return false
+	}
+	return r.open(true)
+}
+
+func (r *Reader) open(array bool) bool {
+	if len(r.frames) == maxBodyDepth {
+		r.Fail(fmt.Sprintf("must not nest deeper than %d.", maxBodyDepth))
+		return false
+	}
+	r.pos++
+	r.frames = append(r.frames, frame{seen: len(r.seen), array: array, index: -1})
+	return true
+}
+
+func (r *Reader) close() {
+	r.pos++
+	last := len(r.frames) - 1
+	r.seen = r.seen[:r.frames[last].seen]
+	r.frames = r.frames[:last]
+}
+
+// Member moves to the next member of the innermost object; key is its name. When it returns
+// false, the object is closed or err is set.
+func (r *Reader) Member() (key []byte, ok bool) {
+	c := r.Peek()
+	if r.Err != nil {
+		return nil, false
+	}
+	f := &r.frames[len(r.frames)-1]
+	switch {
+	case c == '}':
+		r.close()
+		return nil, false
+	case !f.begun:
+		f.begun = true
+	case c == ',':
+		r.pos++
+		c = r.Peek()
+	default:
+		r.syntax("a comma or the end of the object is missing")
+		return nil, false
+	}
+	if c != '"' {
+		r.syntax("a member name is missing")
+		return nil, false
+	}
+	if key, ok = r.quoted(); !ok {
+		return nil, false
+	}
+	f.key = key
+	if r.Peek() != ':' {
+		r.syntax("a colon is missing")
+		return nil, false
+	}
+	r.pos++
+	for _, k := range r.seen[f.seen:] {
+		if string(k) == string(key) {
+			r.Fail("is given twice.")
+			return nil, false
+		}
+	}
+	r.seen = append(r.seen, key)
+	return key, true
+}
+
+// Element moves to the next element of the innermost array. When it returns false, the array
+// is closed or err is set.
+func (r *Reader) Element() bool {
+	c := r.Peek()
+	if r.Err != nil {
+		return false
+	}
+	f := &r.frames[len(r.frames)-1]
+	switch {
+	case c == ']' && !f.begun:
+		r.close()
+		return false
+	case !f.begun:
+		f.begun = true
+	case c == ']':
+		r.close()
+		return false
+	case c == ',':
+		r.pos++
+		if r.Peek() == ']' {
+			r.syntax("an element is missing")
+			return false
+		}
+	default:
+		r.syntax("a comma or the end of the array is missing")
+		return false
+	}
+	f.index++
+	return true
+}
+
+// Unknown refuses the current member.
+func (r *Reader) Unknown() { r.Fail("is not a member of this request.") }
+
+// Fail records a structural error at the current member.
+func (r *Reader) Fail(rule string) {
+	if r.Err == nil {
+		r.Err = &Error{Field: r.path(), Message: "The member " + r.path() + " " + rule}
+		if r.Err.Field == "" {
+			r.Err.Message = "The body " + rule
+		}
+	}
+}
+
+// syntax records a JSON syntax error at the current byte.
+func (r *Reader) syntax(what string) {
+	if r.Err == nil {
+		r.Err = &Error{Message: fmt.Sprintf("The body is not valid JSON: %s at byte %d.", what, r.pos)}
+	}
+}
+
+// Bad records that the current member breaks a rule; reading continues.
+func (r *Reader) Bad(rule string) {
+	if r.Err == nil && len(r.Wrong) < maxWrong {
+		e := Error{Field: r.path(), Message: "The member " + r.path() + " " + rule}
+		if e.Field == "" {
+			e.Message = "The body " + rule
+		}
+		r.Wrong = append(r.Wrong, e)
+	}
+}
+
+// mistyped records a wrong type as bad does, and skips the value.
+func (r *Reader) mistyped(rule string) {
+	if r.Err == nil {
+		r.Bad(rule)
+		r.skip()
+	}
+}
+
+// path returns the path of the current member, for example commands[3].place.price.
+func (r *Reader) path() string {
+	var b []byte
+	for i := range r.frames {
+		f := &r.frames[i]
+		switch {
+		case f.array && f.index >= 0:
+			b = append(strconv.AppendInt(append(b, '['), int64(f.index), 10), ']')
+		case !f.array && f.key != nil:
+			if len(b) > 0 {
+				b = append(b, '.')
+			}
+			b = append(b, f.key[:min(len(f.key), 128)]...)
+		}
+	}
+	return string(b)
+}
+
+// Refusal converts the error of the strict body reader to a refusal.
+func Refusal(e *Error) *refuse.Refusal {
+	return &refuse.Refusal{Code: refuse.InvalidParam, Message: e.Message, Field: e.Field}
+}

@@ -1,0 +1,323 @@
+package body
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+
+	"tickhive/engine"
+	"tickhive/internal/entry"
+	"tickhive/internal/fixed"
+	"tickhive/server/encode"
+)
+
+const goodOrder = `{"currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":65000.5,"amount":"0.125"}`
+
+func decodeOrderText(body string) (entry.Place, *Error) {
+	var r Reader
+	var o entry.Place
+	r.Reset([]byte(body))
+	err := DecodeOrder(&r, &o)
+	return o, err
+}
+
+// change replaces a member of goodOrder or adds one.
+func change(member, value string) string {
+	var m map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(goodOrder), &m); err != nil {
+		panic(err)
+	}
+	if value == "" {
+		delete(m, member)
+	} else {
+		m[member] = json.RawMessage(value)
+	}
+	out, err := json.Marshal(m)
+	if err != nil {
+		panic(err)
+	}
+	return string(out)
+}
+
+func TestAnOrderIsReadAsSent(t *testing.T) {
+	o, err := decodeOrderText(` { "side" : "sell", "type":"stop_limit", "price": 1.5e0, "amount":"2"} `)
+	if err == nil || err.Field != "currencyPairCode" && err.Field != "price" {
+		t.Fatalf("an exponent was taken: %+v %v", o, err)
+	}
+	o, err = decodeOrderText(`{"accountId":"6BA7B810-9dad-11d1-80b4-00c04fd430c8","currencyPairCode":"BTC_USDT",
+		"side":"sell","type":"stop_limit","timeInForce":"gtc","price":65000.50,"amount":"0002.50","stopPrice":1,
+		"displayAmount":0.5,"postOnly":true,"selfTradePrevention":"decrement","clientOrderId":"a\u002db"}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(o.Price) != "65000.50" || string(o.Amount) != "0002.50" || string(o.Client) != "a-b" ||
+		o.Side != engine.Sell || o.Type != engine.StopLimit || !o.PostOnly || o.STP != engine.Decrement ||
+		string(encode.AppendUUID(nil, o.Account)) != "6ba7b810-9dad-11d1-80b4-00c04fd430c8" {
+		t.Fatalf("%+v", o)
+	}
+}
+
+func TestBrokenOrdersNameTheMember(t *testing.T) {
+	long := strings.Repeat("9", 21)
+	for _, c := range []struct{ name, body, field string }{
+		{"nothing", ``, ""},
+		{"array", `[]`, ""},
+		{"cut", `{"side":"buy"`, ""},
+		{"trailing", goodOrder + `{}`, ""},
+		{"trailing comma", `{"side":"buy",}`, ""},
+		{"unknown", change("colour", `"red"`), "colour"},
+		{"case", change("Price", `1`), "Price"},
+		{"twice", `{"side":"buy","side":"buy"}`, "side"},
+		{"twice escaped", `{"side":"buy","s\u0069de":"buy"}`, "side"},
+		{"no pair", change("currencyPairCode", ``), "currencyPairCode"},
+		{"empty pair", change("currencyPairCode", `""`), "currencyPairCode"},
+		{"null pair", change("currencyPairCode", `null`), "currencyPairCode"},
+		{"bad pair", change("currencyPairCode", `"btc_usdt"`), "currencyPairCode"},
+		{"pair number", change("currencyPairCode", `5`), "currencyPairCode"},
+		{"no side", change("side", ``), "side"},
+		{"bad side", change("side", `"BUY"`), "side"},
+		{"no type", change("type", ``), "type"},
+		{"bad type", change("type", `"stop"`), "type"},
+		{"bad tif", change("timeInForce", `"day"`), "timeInForce"},
+		{"no price", change("price", ``), "price"},
+		{"price true", change("price", `true`), "price"},
+		{"price exponent", change("price", `1e3`), "price"},
+		{"price too long", change("price", long), "price"},
+		{"price 19 digits", change("price", `0.1234567890123456789`), "price"},
+		{"price text", change("price", `"1,5"`), "price"},
+		{"price plus", change("price", `"+1"`), "price"},
+		{"no amount", change("amount", ``), "amount"},
+		{"quote of limit", change("quoteAmount", `5`), "quoteAmount"},
+		{"stop of limit", change("stopPrice", `5`), "stopPrice"},
+		{"display zero", change("displayAmount", `0`), "displayAmount"},
+		{"display above amount", change("displayAmount", `0.1250000000000001`), "displayAmount"},
+		{"post only ioc", strings.Replace(change("postOnly", `true`), `{`, `{"timeInForce":"ioc",`, 1), "postOnly"},
+		{"post only text", change("postOnly", `"true"`), "postOnly"},
+		{"self trade", change("selfTradePrevention", `"no"`), "selfTradePrevention"},
+		{"client id", change("clientOrderId", `"a b"`), "clientOrderId"},
+		{"client id long", change("clientOrderId", `"`+strings.Repeat("a", 65)+`"`), "clientOrderId"},
+		{"account", change("accountId", `"x"`), "accountId"},
+		{"market with price", change("type", `"market"`), "price"},
+		{"several: the table's first", `{"clientOrderId":"?","amount":true,"side":1,"type":"limit"}`, "side"},
+		{"bare nan", change("price", `1`)[:20] + `NaN`, ""},
+		{"leading zero", strings.Replace(goodOrder, "65000.5", "065000.5", 1), ""},
+		{"control character", `{"side":"b` + "\n" + `uy"}`, ""},
+		{"half surrogate", `{"side":"\ud800"}`, ""},
+		{"not utf8", "{\"side\":\"\xff\"}", ""},
+		{"deep", `{"side":` + strings.Repeat("[", 40) + strings.Repeat("]", 40) + `}`, "side" + strings.Repeat("[0]", 31)},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := decodeOrderText(c.body)
+			if err == nil {
+				t.Fatalf("taken: %s", c.body)
+			}
+			if err.Field != c.field || !strings.HasSuffix(err.Message, ".") {
+				t.Fatalf("field %q, want %q (%s)", err.Field, c.field, err.Message)
+			}
+		})
+	}
+}
+
+func TestMarketOrdersGiveAmountOrQuote(t *testing.T) {
+	market := func(side, rest string) string {
+		return fmt.Sprintf(`{"currencyPairCode":"BTC_USDT","side":%q,"type":"market"%s}`, side, rest)
+	}
+	for body, field := range map[string]string{
+		market("buy", `,"amount":1`):                                    "",
+		market("buy", `,"quoteAmount":1`):                               "",
+		market("sell", `,"amount":1`):                                   "",
+		market("buy", ``):                                               "amount",
+		market("buy", `,"amount":1,"quoteAmount":1`):                    "quoteAmount",
+		market("sell", `,"quoteAmount":1`):                              "amount",
+		market("buy", `,"amount":1,"timeInForce":"gtc"`):                "timeInForce",
+		market("buy", `,"amount":1,"timeInForce":"ioc"`):                "",
+		market("buy", `,"amount":1,"postOnly":true`):                    "postOnly",
+		market("buy", `,"amount":1,"displayAmount":1`):                  "displayAmount",
+		strings.Replace(market("buy", `,"amount":1`), "m", "stop_m", 1): "currencyPairCode",
+		`{"currencyPairCode":"A1_B1","side":"buy","type":"stop_market","stopPrice":2,"quoteAmount":1}`: "",
+	} {
+		_, err := decodeOrderText(body)
+		switch {
+		case strings.Contains(body, `stop_market"`) && field == "currencyPairCode":
+		case err == nil && field != "":
+			t.Errorf("taken: %s", body)
+		case err != nil && err.Field != field:
+			t.Errorf("%s: field %q, want %q", body, err.Field, field)
+		}
+	}
+}
+
+func decodeBatchText(body string) ([]entry.Command, *Error) {
+	var r Reader
+	r.Reset([]byte(body))
+	return DecodeBatch(&r, nil)
+}
+
+func TestABatchNamesTheNestedMember(t *testing.T) {
+	ok := `{"cancel":{"orderId":1}}`
+	for _, c := range []struct{ body, field string }{
+		{`{"commands":[` + ok + `,` + ok + `,` + ok + `,{"place":` + change("price", `true`) + `}]}`, "commands[3].place.price"},
+		{`{"commands":[{"place":` + change("x", `1`) + `}]}`, "commands[0].place.x"},
+		{`{"commands":[{"place":` + change("price", ``) + `}]}`, "commands[0].place.price"},
+		{`{"commands":[{"cancel":{}}]}`, "commands[0].cancel.orderId"},
+		{`{"commands":[{"cancel":{"orderId":"1"}}]}`, "commands[0].cancel.orderId"},
+		{`{"commands":[{"cancel":{"orderId":1.0}}]}`, "commands[0].cancel.orderId"},
+		{`{"commands":[{"replace":{"orderId":1,"price":"x"}}]}`, "commands[0].replace.price"},
+		{`{"commands":[{"cancel":{"orderId":1},"replace":{"orderId":1}}]}`, "commands[0].replace"},
+		{`{"commands":[{}]}`, "commands[0]"},
+		{`{"commands":[7]}`, "commands[0]"},
+		{`{"commands":[{"cancel":{"orderId":1},"at":"5"}]}`, "commands[0].at"},
+		{`{"commands":[]}`, "commands"},
+		{`{"commands":null}`, "commands"},
+		{`{}`, "commands"},
+		{`{"commands":{}}`, "commands"},
+		{`{"commands":[` + strings.Repeat(ok+",", 1000) + ok + `]}`, "commands"},
+		{`{"commands":[` + ok + `,]}`, ""},
+		{`{"commands":[,]}`, ""},
+	} {
+		_, err := decodeBatchText(c.body)
+		if err == nil || err.Field != c.field {
+			t.Errorf("%.120s: %v, want field %q", c.body, err, c.field)
+		}
+	}
+	got, err := decodeBatchText(`{"commands":[{"place":` + goodOrder + `,"at":5},` + ok + `,{"replace":{"orderId":9,"amount":1},"at":7}]}`)
+	if err != nil || len(got) != 3 || got[0].AtNs != 5 || got[1].HasAt || got[2].Order != 9 || got[2].AtNs != 7 {
+		t.Fatalf("%+v %v", got, err)
+	}
+}
+
+func TestFreeFormObjectsAreKeptAsSent(t *testing.T) {
+	read := func(body string) (string, *Error) {
+		var r Reader
+		var raw []byte
+		r.Reset([]byte(body))
+		if r.Object() {
+			for key, ok := r.Member(); ok; key, ok = r.Member() {
+				if string(key) == "metadata" {
+					raw = r.raw(64)
+				} else {
+					r.Unknown()
+				}
+			}
+		}
+		return string(raw), r.Finish()
+	}
+	free := `{"a" : [1.50, {"b":null}], "ünï":"\u0041"}`
+	if got, err := read(`{"metadata":` + free + `}`); err != nil || got != free {
+		t.Errorf("%q %v", got, err)
+	}
+	for body, field := range map[string]string{
+		`{"metadata":{"website":1,"website":2}}`:               "metadata.website",
+		`{"metadata":{"a":[{"b":1,"b":2}]}}`:                   "metadata.a[0].b",
+		`{"metadata":{"a":"` + strings.Repeat("x", 64) + `"}}`: "metadata",
+		`{"metadata":"x"}`:                                     "metadata",
+		`{"metadata":{"a":tru}}`:                               "",
+		`{"metadata":{"a":01}}`:                                "",
+	} {
+		if _, err := read(body); err == nil || err.Field != field {
+			t.Errorf("%s: %v, want field %q", body, err, field)
+		}
+	}
+}
+
+// FuzzDecodeBatch checks that every accepted input is valid JSON for the standard library too,
+// and that no input panics.
+func FuzzDecodeBatch(f *testing.F) {
+	f.Add([]byte(`{"commands":[{"place":` + goodOrder + `,"at":5},{"cancel":{"orderId":1}},{"replace":{"orderId":9,"amount":1}}]}`))
+	f.Add([]byte(`{"commands":[{"place":{"currencyPairCode":"A1_B1","s\u0069de":"buy","type":"stop_market","stopPrice":2,"quoteAmount":1}}]}`))
+	f.Add([]byte(`{"commands":[{"cancel":{"orderId":1e1}}]} x`))
+	f.Add([]byte(`{"commands":[{"place":{"metadata":{"a":[[[[1]]]]}}}]}`))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		var r Reader
+		r.Reset(body)
+		cmds, err := DecodeBatch(&r, nil)
+		if err != nil {
+			if err.Message == "" {
+				t.Fatal("an error without a message")
+			}
+			return
+		}
+		var doc struct{ Commands []json.RawMessage }
+		if jerr := json.Unmarshal(body, &doc); jerr != nil || len(doc.Commands) != len(cmds) {
+			t.Fatalf("taken: %q (%v)", body, jerr)
+		}
+		for i := range cmds {
+			o := &cmds[i].Place
+			for _, d := range [][]byte{o.Price, o.Amount, o.Quote, o.Stop, o.Display} {
+				if d != nil {
+					fixed.TextUnits(d, 8)
+				}
+			}
+		}
+	})
+}
+
+// FuzzSkip checks that the reader skips a free-form value exactly when it is valid JSON, except
+// for what only this reader refuses: depth, duplicates, half surrogates, invalid UTF-8.
+func FuzzSkip(f *testing.F) {
+	f.Add([]byte(`{"a":[1,-0.5e+3,"\ud83d\ude00",true,false,null,{}]}`))
+	f.Add([]byte(`[[],{},"`))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		var r Reader
+		r.Reset(body)
+		r.skip()
+		if err := r.Finish(); err == nil && !json.Valid(body) {
+			t.Fatalf("taken: %q", body)
+		} else if err != nil && json.Valid(body) && err.Field == "" && !strings.Contains(err.Message, "escape") &&
+			!strings.Contains(err.Message, "UTF-8") && !strings.Contains(err.Message, "deeper") &&
+			!strings.Contains(err.Message, "twice") {
+			t.Fatalf("refused: %q: %v", body, err)
+		}
+	})
+}
+
+func batchBody(n int) []byte {
+	var b []byte
+	b = append(b, `{"commands":[`...)
+	for i := range n {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, `{"place":{"currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":`...)
+		b = strconv.AppendInt(b, 64000+int64(i), 10)
+		b = append(b, `.50,"amount":0.12500000,"clientOrderId":"c-`...)
+		b = strconv.AppendInt(b, int64(i), 10)
+		b = append(b, `"}}`...)
+	}
+	return append(b, `]}`...)
+}
+
+func TestABatchIsReadWithoutAllocation(t *testing.T) {
+	body := batchBody(MaxBatch)
+	var r Reader
+	var cmds []entry.Command
+	read := func() {
+		var err *Error
+		r.Reset(body)
+		if cmds, err = DecodeBatch(&r, cmds); err != nil || len(cmds) != MaxBatch {
+			t.Fatal(err, len(cmds))
+		}
+	}
+	read()
+	if n := testing.AllocsPerRun(20, read); n > 0 {
+		t.Errorf("%.0f allocations for %d orders", n, MaxBatch)
+	}
+}
+
+func BenchmarkDecodeBatch1000(b *testing.B) {
+	body := batchBody(MaxBatch)
+	var r Reader
+	var cmds []entry.Command
+	b.SetBytes(int64(len(body)))
+	for b.Loop() {
+		r.Reset(body)
+		cmds, _ = DecodeBatch(&r, cmds)
+		for i := range cmds {
+			fixed.TextUnits(cmds[i].Place.Price, 2)
+			fixed.TextUnits(cmds[i].Place.Amount, 8)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/MaxBatch, "ns/order")
+}

@@ -1,0 +1,166 @@
+package edge
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"tickhive/internal/refuse"
+)
+
+// Limits of the lingering close of a connection whose request was refused before it was
+// read. Closing with unread data sends a reset, and the client's kernel then drops our answer.
+const (
+	lingerBytes = 8 << 20 // twice the body limit of the internal listener
+	lingerTime  = 500 * time.Millisecond
+	// partingTime bounds a shutdown's wait for the rest of a request that has begun to
+	// arrive, and for the first byte of a connection that has sent none.
+	partingTime = time.Second
+)
+
+// ConnTable counts the open connections, in total and per address (IPv6 by /64).
+type ConnTable struct {
+	mu     sync.Mutex
+	perIP  map[netip.Addr]int
+	conns  map[*CountedConn]struct{}
+	open   int
+	limit  int // in total
+	each   int // per address; below 0: unlimited
+	exempt []netip.Prefix
+}
+
+// NewConnTable returns a table of at most limit connections, each of them per address outside exempt.
+func NewConnTable(limit, each int, exempt []netip.Prefix) *ConnTable {
+	return &ConnTable{
+		perIP: make(map[netip.Addr]int), conns: make(map[*CountedConn]struct{}), limit: limit, each: each, exempt: exempt,
+	}
+}
+
+// enter counts a connection, or returns the answer that refuses it.
+func (t *ConnTable) enter(ip netip.Addr) (refusal []byte) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.open >= t.limit {
+		return refuseFull
+	}
+	key := clientKey(ip)
+	if t.each >= 0 && t.perIP[key] >= t.each && !contains(t.exempt, ip) {
+		return refusePerIP
+	}
+	t.open++
+	t.perIP[key]++
+	return nil
+}
+
+// forget removes a connection from those that part touches; it counts until leave.
+func (t *ConnTable) forget(c *CountedConn) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.conns, c)
+}
+
+// leave stops counting a connection; call it once the descriptor is free.
+func (t *ConnTable) leave(ip netip.Addr) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	key := clientKey(ip)
+	t.open--
+	if t.perIP[key]--; t.perIP[key] == 0 {
+		delete(t.perIP, key)
+	}
+}
+
+// serve wraps a connection that enter has counted.
+func (t *ConnTable) serve(conn net.Conn, ip netip.Addr) *CountedConn {
+	c := &CountedConn{Conn: conn, table: t, ip: ip}
+	t.mu.Lock()
+	t.conns[c] = struct{}{}
+	t.mu.Unlock()
+	return c
+}
+
+// part refuses requests that do not arrive within partingTime, by a read deadline.
+func (t *ConnTable) part() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	until := time.Now().Add(partingTime)
+	for c := range t.conns {
+		_ = c.SetReadDeadline(until) // a closed connection has no reader, so its error does not matter
+	}
+}
+
+// Open returns the number of open connections.
+func (t *ConnTable) Open() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.open
+}
+
+var (
+	refuseFull = refusal("503 Service Unavailable", refuse.Unavailable,
+		"The server has as many open connections as it takes.")
+	refusePerIP = refusal("429 Too Many Requests", refuse.RateLimit,
+		"This address has as many open connections as it may have.")
+)
+
+// refusal returns the whole answer to a connection that is refused.
+func refusal(status string, code refuse.Code, message string) []byte {
+	body := string(appendError(nil, &refuse.Refusal{Code: code, Message: message}, []byte("connection")))
+	return []byte("HTTP/1.1 " + status + "\r\nContent-Type: application/json; charset=utf-8\r\n" +
+		"X-Request-Id: connection\r\nRetry-After: 1\r\nConnection: close\r\nContent-Length: " +
+		itoa(len(body)) + "\r\n\r\n" + body)
+}
+
+// CountedConn is a connection that leaves the table once it is closed. Its close lingers when
+// the request was refused unread.
+type CountedConn struct {
+	net.Conn
+	table  *ConnTable
+	ip     netip.Addr
+	linger atomic.Bool
+	closed atomic.Bool
+}
+
+// lingerOnClose makes the close of c first read what the client still sends.
+func lingerOnClose(c net.Conn) {
+	if cc, ok := c.(*CountedConn); ok {
+		cc.linger.Store(true)
+	}
+}
+
+// Close lingers, closes and then leaves the table, in this order: lingering connections count
+// towards the limits, so a client cannot use them to hold more descriptors than the limits allow.
+func (c *CountedConn) Close() error {
+	if !c.closed.CompareAndSwap(false, true) {
+		return nil
+	}
+	defer c.table.leave(c.ip)
+	c.table.forget(c)
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok && c.linger.Load() {
+		if half.CloseWrite() == nil {
+			_ = c.SetReadDeadline(time.Now().Add(lingerTime))
+			_, _ = io.CopyN(io.Discard, c.Conn, lingerBytes)
+		}
+	}
+	return c.Conn.Close()
+}
+
+// patientReader extends the write deadline for each piece of a streamed body, so that a slow
+// client receives a large answer as long as it keeps reading.
+type patientReader struct {
+	r       io.Reader
+	conn    net.Conn
+	timeout time.Duration
+}
+
+// Read implements io.Reader.
+func (p *patientReader) Read(b []byte) (int, error) {
+	if err := p.conn.SetWriteDeadline(time.Now().Add(p.timeout)); err != nil {
+		return 0, fmt.Errorf("server: write deadline: %w", err)
+	}
+	return p.r.Read(b)
+}

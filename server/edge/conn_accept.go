@@ -1,0 +1,156 @@
+package edge
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync"
+	"syscall"
+	"time"
+
+	"tickhive/internal/clock"
+	"tickhive/server/encode"
+)
+
+// Pauses of a listener after a failed accept, and how long after the last failure it still
+// counts as failing: connections that end let single accepts succeed in between.
+const (
+	acceptPauseMin = 5 * time.Millisecond
+	acceptPauseMax = time.Second
+	acceptCalm     = 5 * time.Second
+)
+
+// shortages are the transient errors of accept: the process or the machine has no descriptor
+// or no memory left at the moment, or the client is already gone. The listener keeps working
+// after them; fasthttp would end Serve on each of them, and with it the program.
+var shortages = []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.ECONNABORTED}
+
+func isShortage(err error) bool {
+	for _, e := range shortages {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}
+
+// limitedListener refuses connections beyond the table's limits, counts the others, and
+// retries after shortages. One goroutine calls Accept; any goroutine may call Close.
+type limitedListener struct {
+	net.Listener
+	table *ConnTable
+	stats *acceptStats
+	pause time.Duration // before the next accept; 0 after a connection
+	once  sync.Once
+	ended chan struct{} // closed by Close
+}
+
+func newLimitedListener(ln net.Listener, table *ConnTable, stats *acceptStats) *limitedListener {
+	return &limitedListener{Listener: ln, table: table, stats: stats, ended: make(chan struct{})}
+}
+
+// Accept returns the next connection within the limits.
+func (l *limitedListener) Accept() (net.Conn, error) {
+	for {
+		c, err := l.Listener.Accept()
+		if err != nil {
+			if !isShortage(err) {
+				return nil, err
+			}
+			l.stats.failed(l.Addr(), err)
+			l.wait()
+			continue
+		}
+		l.pause = 0
+		ip := addrOf(c.RemoteAddr())
+		why := l.table.enter(ip)
+		if why == nil {
+			return l.table.serve(c, ip), nil
+		}
+		// The write goes into the empty buffer of a new socket: it never blocks for long.
+		_ = c.SetWriteDeadline(time.Now().Add(lingerTime))
+		_, _ = c.Write(why)
+		_ = c.Close()
+	}
+}
+
+// wait pauses before the next accept, twice as long as the last time, or until Close.
+func (l *limitedListener) wait() {
+	l.pause = min(max(2*l.pause, acceptPauseMin), acceptPauseMax)
+	timer := time.NewTimer(l.pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-l.ended:
+	}
+}
+
+// Close closes the listener and ends a wait in progress.
+func (l *limitedListener) Close() error {
+	l.once.Do(func() { close(l.ended) })
+	return l.Listener.Close()
+}
+
+// AcceptStat is the state of a listener's accepts.
+type AcceptStat struct {
+	Listener string // public, aggregator or internal
+	Failures uint64 // since the start
+	// Reason is the error that accept fails with at the moment; empty while it succeeds.
+	Reason  string
+	SinceNs int64 // process clock; the first of the failures in a row
+}
+
+// acceptStats counts the failed accepts of a listener. Any goroutine may use it.
+type acceptStats struct {
+	clock clock.Clock
+	log   *slog.Logger
+
+	mu       sync.Mutex
+	failures uint64
+	reason   string
+	sinceNs  int64     // process clock, of the first failure in a row
+	last     time.Time // of the last failure; monotonic, so a clock step does not end the failure
+}
+
+// failed records a failure. It logs only the first one after acceptCalm without failures.
+func (a *acceptStats) failed(at net.Addr, err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.lasts() {
+		a.sinceNs = a.clock.NowNs()
+		a.log.Warn("a listener cannot accept connections; it tries again until it can", "listener", at.String(), "error", err,
+			"remedy", "raise the limit of open files: ulimit -n, LimitNOFILE= of the unit, fs.file-max of the machine")
+	}
+	a.failures++
+	a.reason, a.last = err.Error(), time.Now()
+}
+
+// lasts reports whether the listener still counts as failing. The caller holds mu.
+func (a *acceptStats) lasts() bool { return a.failures > 0 && time.Since(a.last) < acceptCalm }
+
+// Stat returns a copy, labelled with the listener's name.
+func (a *acceptStats) Stat(name string) AcceptStat {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	s := AcceptStat{Listener: name, Failures: a.failures}
+	if a.lasts() {
+		s.Reason, s.SinceNs = a.reason, a.sinceNs
+	}
+	return s
+}
+
+// Incident returns the entry of the status page; lasts reports whether accepts fail now.
+func (s AcceptStat) Incident() (in Incident, lasts bool) {
+	return Incident{
+		AtMs: encode.FloorDiv(s.SinceNs, 1_000_000), Kind: "listener",
+		Message: fmt.Sprintf("the %s listener cannot accept connections: %s; it tries again until it can", s.Listener, s.Reason),
+	}, s.Reason != ""
+}
+
+// Incident is one entry of the status page.
+type Incident struct {
+	AtMs    int64
+	Kind    string
+	Message string
+}

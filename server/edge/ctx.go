@@ -1,0 +1,98 @@
+package edge
+
+import (
+	"github.com/valyala/fasthttp"
+
+	"tickhive/engine"
+)
+
+// Caller is the authenticated principal of a request: the result of Options.Authenticate.
+type Caller struct {
+	Account   engine.AccountID
+	UserID    string // UUID
+	PublicKey string
+	CanTrade  bool
+}
+
+// Ctx is one request and its answer. The handler owns it until it returns. Slices that Ctx
+// returns alias the request buffer; copy them to retain them.
+type Ctx struct {
+	*fasthttp.RequestCtx
+	// Caller is nil for a call without credentials.
+	Caller *Caller
+
+	edge  *Listener
+	route *Route
+	id    []byte // request id, in idBuf
+	idBuf [maxRequestID]byte
+
+	params       []param
+	DecimalsText bool // ?decimals=string
+
+	scratch []byte // the handler's buffer for rendering and header values
+	number  [24]byte
+	tag     [32]byte
+}
+
+// RequestID returns the id that is echoed in X-Request-Id and in errors.
+func (c *Ctx) RequestID() string { return string(c.id) }
+
+// MachineNs returns the time of the machine's clock in Unix ns.
+func (c *Ctx) MachineNs() int64 { return c.edge.MachineNs() }
+
+// Viewer returns the account of the caller; nil without credentials.
+func (c *Ctx) Viewer() *engine.AccountID {
+	if c.Caller == nil {
+		return nil
+	}
+	return &c.Caller.Account
+}
+
+// Cancels reports whether the route only cancels orders.
+func (c *Ctx) Cancels() bool { return c.route.Cancels }
+
+// PlainDecimals makes the answer ignore decimals=string.
+func (c *Ctx) PlainDecimals() { c.DecimalsText = false }
+
+// Unlimited reports whether the allow-list names the caller's address or verified key.
+func (c *Ctx) Unlimited() bool { return c.edge.limiter.lifts(c) }
+
+// PathParam returns a parameter of the route's path, for example {publicKey}.
+func (c *Ctx) PathParam(name string) string {
+	s, _ := c.UserValue(name).(string)
+	return s
+}
+
+func (e *Listener) acquire(ctx *fasthttp.RequestCtx) *Ctx {
+	c := e.ctxPool.Get().(*Ctx)
+	c.RequestCtx = ctx
+	return c
+}
+
+// keepScratch is the largest rendering buffer that a pooled Ctx retains.
+const keepScratch = 256 << 10
+
+func (e *Listener) release(c *Ctx) {
+	c.RequestCtx, c.Caller, c.route, c.id = nil, nil, nil, nil
+	c.params, c.DecimalsText = c.params[:0], false
+	if cap(c.scratch) > keepScratch {
+		c.scratch = nil
+	}
+	e.ctxPool.Put(c)
+}
+
+// Private answers 200 with a body for this client only: no-store, no ETag. The body must
+// not change until the answer is written.
+func (c *Ctx) Private(body []byte) {
+	c.Response.Header.SetCanonical(HdrCacheControl, ValNoStore)
+	c.writeJSON(body)
+}
+
+// writeJSON sets body as the answer, with decimals as strings if the request asked for them.
+func (c *Ctx) writeJSON(body []byte) {
+	c.Response.Header.SetContentTypeBytes(ValJSON)
+	if c.DecimalsText {
+		body = AppendQuotedDecimals(make([]byte, 0, len(body)+len(body)/4), body)
+	}
+	c.Response.SetBodyRaw(body)
+}

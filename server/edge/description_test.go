@@ -1,0 +1,78 @@
+package edge_test
+
+import (
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"tickhive/server/servertest"
+	"tickhive/server/web"
+)
+
+// The description and the router have the same public market-data routes.
+func TestDescriptionEqualsRouter(t *testing.T) {
+	m := servertest.NewMarket(t)
+	servertest.SameRoutes(t, m.Server.Routes(), web.PartMarket)
+}
+
+// Every response schema lists its required members and allows no others, except objects that
+// are free-form by contract (metadata, payloads, params, maps).
+func TestResponseSchemasAreClosed(t *testing.T) {
+	c, err := servertest.LoadContract(web.PartMarket, web.PartAccounts, web.PartLaunchpad)
+	if err != nil {
+		t.Fatal(err)
+	}
+	free := regexp.MustCompile(`(?i)(metadata|payload|params)$`)
+	var walk func(name string, s *openapi3.Schema)
+	walk = func(name string, s *openapi3.Schema) {
+		if s == nil {
+			return
+		}
+		if s.Type.Is("object") && len(s.AllOf) == 0 && !free.MatchString(name) && s.AdditionalProperties.Schema == nil {
+			if s.AdditionalProperties.Has == nil || *s.AdditionalProperties.Has {
+				t.Errorf("%s lets unknown members in", name)
+			}
+			if s.Required == nil && len(s.Properties) > 0 {
+				t.Errorf("%s requires nothing", name)
+			}
+		}
+		for n, p := range s.Properties {
+			walk(name+"."+n, p.Value)
+		}
+		if s.Items != nil {
+			walk(name+"[]", s.Items.Value)
+		}
+	}
+	for name, s := range c.Doc.Components.Schemas {
+		walk(name, s.Value)
+	}
+}
+
+// The check finds a planted extra, missing or wrongly typed member (this tests the check).
+func TestPlantedFaultsAreFound(t *testing.T) {
+	c, err := servertest.TheContract()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const good = `{"timestamp":1,"currencyPairCode":"BTC_USDT","price":1.0,"price24hAgo":1.0,"priceChangePercentage24h":0.0,"volume24h":1.0,"bidPrice":1.0,"askPrice":1.0}`
+	h := http.Header{"Content-Type": {"application/json; charset=utf-8"}}
+	if err := c.Check("GET", "/api/tickers?currencyPairCode=BTC_USDT", 200, h, good); err != nil {
+		t.Fatal(err)
+	}
+	for name, bad := range map[string]string{
+		"extra":   strings.Replace(good, `{`, `{"more":1,`, 1),
+		"missing": strings.Replace(good, `"bidPrice":1.0,`, ``, 1),
+		"type":    strings.Replace(good, `"timestamp":1`, `"timestamp":"1"`, 1),
+		"decimal": strings.Replace(good, `"price":1.0`, `"price":"one"`, 1),
+	} {
+		if c.Check("GET", "/api/tickers", 200, h, bad) == nil {
+			t.Errorf("%s member passes", name)
+		}
+	}
+	if c.Check("GET", "/api/tickers", 418, h, good) == nil {
+		t.Error("a status that is not described passes")
+	}
+}

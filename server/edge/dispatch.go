@@ -1,0 +1,302 @@
+package edge
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"strconv"
+
+	"github.com/valyala/fasthttp"
+
+	"tickhive/internal/refuse"
+)
+
+// AggregatorPrefix is the documented prefix of the aggregator namespace.
+const AggregatorPrefix = "/api/marketdata/getaggregator"
+
+// The hot paths, found by a switch before the router (docs/internals/performance.md#http).
+const (
+	hotTickers = iota
+	hotOrderbook
+	hotDeals
+	hotOHLC
+	hotAggTickers
+	hotAggOrderbook
+	hotAggTrades
+	hotAggPairs
+	hotAggAsset
+	hotPaths
+)
+
+func hotIndex(path []byte) int {
+	switch string(path) {
+	case "/api/tickers":
+		return hotTickers
+	case "/api/orderbook":
+		return hotOrderbook
+	case "/api/deals":
+		return hotDeals
+	case "/api/ohlc":
+		return hotOHLC
+	case AggregatorPrefix + "/tickers":
+		return hotAggTickers
+	case AggregatorPrefix + "/orderbook":
+		return hotAggOrderbook
+	case AggregatorPrefix + "/historical_trades":
+		return hotAggTrades
+	case AggregatorPrefix + "/pairs":
+		return hotAggPairs
+	case AggregatorPrefix + "/asset":
+		return hotAggAsset
+	}
+	return -1
+}
+
+// maxRequestID is the length of the longest client request id that answers echo
+// (docs/contract/market-data.md#http-behaviour).
+const maxRequestID = 64
+
+var userEntry = []byte("tickhive.entry")
+
+// handle answers one request: it runs the checks in the order of
+// docs/contract/errors.md#order-of-checks, then the route's handler.
+func (e *Listener) handle(ctx *fasthttp.RequestCtx) {
+	c := e.acquire(ctx)
+	c.id = e.appendRequestID(c.idBuf[:0], ctx)
+	var startNs int64
+	sampled := c.id[len(c.id)-1]&1 == 0 && e.idNext.Load()%latencySample == 0
+	if sampled {
+		startNs = e.MachineNs()
+	}
+	defer e.finish(c, sampled, startNs)
+
+	if err := e.answer(c); err != nil {
+		writeError(ctx, err, c.id)
+		return
+	}
+	ctx.Response.Header.SetCanonical(hdrRequestID, c.id)
+}
+
+// answer runs every check and calls the handler.
+func (e *Listener) answer(c *Ctx) *refuse.Refusal {
+	if e.Gate != nil {
+		if err := e.Gate(c.RequestCtx); err != nil {
+			return err
+		}
+	}
+	entry, err := e.find(c.RequestCtx)
+	if err != nil {
+		return err
+	}
+	return e.run(c, entry)
+}
+
+// finish turns a panic into a 500, counts the answer and returns c to the pool.
+func (e *Listener) finish(c *Ctx, sampled bool, startNs int64) {
+	if p := recover(); p != nil {
+		e.panics.Add(1)
+		e.Log.Error("panic in a handler", "requestId", string(c.id), "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+		c.RequestCtx.Response.Reset()
+		writeError(c.RequestCtx, errInternal, c.id)
+	}
+	stats := &e.other
+	if c.route != nil {
+		stats = c.route.stats
+	}
+	stats.count(c.RequestCtx.Response.StatusCode())
+	if sampled {
+		stats.observe(e.MachineNs() - startNs)
+	}
+	if e.Log.Enabled(context.Background(), slog.LevelDebug) {
+		e.logRequest(c)
+	}
+	e.release(c)
+}
+
+// logRequest logs one request at the debug level. The line has no headers and no query, so
+// that no signature gets into a log.
+func (e *Listener) logRequest(c *Ctx) {
+	ctx := c.RequestCtx
+	e.Log.Debug("request", "requestId", string(c.id), "method", string(ctx.Method()), "path", string(ctx.URI().PathOriginal()),
+		"status", ctx.Response.StatusCode(), "from", ctx.RemoteIP().String())
+}
+
+// find checks the target and looks up the path. Paths are strict: only the exact bytes of
+// a route's path reach it (docs/contract/market-data.md#http-behaviour).
+func (e *Listener) find(ctx *fasthttp.RequestCtx) (*pathEntry, *refuse.Refusal) {
+	target := ctx.Request.Header.RequestURI()
+	if len(target) > MaxTargetBytes {
+		return nil, &refuse.Refusal{
+			Code:    refuse.URITooLong,
+			Message: fmt.Sprintf("The request target must not be longer than %d bytes.", MaxTargetBytes),
+		}
+	}
+	path := ctx.URI().PathOriginal()
+	if len(target) < len(path) || (target[0] == '/' && string(target[:len(path)]) != string(path)) {
+		return nil, noPath()
+	}
+	if i := hotIndex(path); i >= 0 && e.hot[i] != nil {
+		return e.hot[i], e.hostCheck(ctx, e.hot[i])
+	}
+	if !plainPath(path) {
+		return nil, noPath()
+	}
+	e.router.Handler(ctx)
+	entry, _ := ctx.UserValueBytes(userEntry).(*pathEntry)
+	if entry == nil {
+		return nil, noPath()
+	}
+	return entry, e.hostCheck(ctx, entry)
+}
+
+// hostCheck hides the aggregator namespace from other hosts, and all else from its host
+// (docs/contract/listing.md#addresses).
+func (e *Listener) hostCheck(ctx *fasthttp.RequestCtx, p *pathEntry) *refuse.Refusal {
+	if e.aggregatorHost == "" {
+		return nil
+	}
+	space := NamespaceBase
+	for _, r := range []*Route{p.get, p.post, p.patch, p.delete, p.put} {
+		if r != nil {
+			space = r.Namespace
+		}
+	}
+	isHost := string(ctx.Host()) == e.aggregatorHost
+	if space != NamespaceBoth && isHost != (space == NamespaceAggregator) {
+		return noPath()
+	}
+	return nil
+}
+
+// plainPath reports whether the path is in the only accepted spelling: no empty, dot or
+// encoded segment and no trailing slash.
+func plainPath(path []byte) bool {
+	if len(path) == 0 || path[0] != '/' || len(path) > 1 && path[len(path)-1] == '/' {
+		return false
+	}
+	return bytes.IndexByte(path, '%') < 0 && !bytes.Contains(path, []byte("//")) &&
+		!bytes.Contains(path, []byte("/.")) && bytes.IndexByte(path, '\\') < 0
+}
+
+func noPath() *refuse.Refusal {
+	return &refuse.Refusal{Code: refuse.NotFound, Message: "There is no such path; paths are case-sensitive and have one spelling."}
+}
+
+// run runs every check after the path and calls the handler.
+func (e *Listener) run(c *Ctx, entry *pathEntry) *refuse.Refusal {
+	h := &c.Response.Header
+	if entry.public {
+		h.SetCanonical(hdrCORSOrigin, valStar)
+	}
+	route := entry.route(c.Method())
+	if route == nil {
+		return e.noRoute(c, entry)
+	}
+	c.route = route
+	if !e.Ready.Load() && !route.Early {
+		return refuse.Later(1, "The server is recovering; /api/status tells how far it is.")
+	}
+	if e.limiter != nil && e.limiter.covers(route.Class) || c.Request.Header.PeekCanonical(ReqPublicKey) != nil || route.Auth == AuthRequired {
+		if err := e.admit(c); err != nil {
+			return err
+		}
+	} else if err := c.mediaType(); err != nil {
+		return err
+	}
+	c.parseQuery()
+	if route.Method == fasthttp.MethodGet {
+		if err := c.readDecimals(); err != nil {
+			return err
+		}
+	}
+	return route.Handle(c)
+}
+
+// noRoute answers OPTIONS, and refuses the methods that the path does not have.
+func (e *Listener) noRoute(c *Ctx, entry *pathEntry) *refuse.Refusal {
+	h := &c.Response.Header
+	h.SetCanonical(hdrAllow, entry.allow)
+	e.limiter.show(c, entry)
+	if !c.IsOptions() {
+		return &refuse.Refusal{
+			Code:    refuse.MethodNotAllowed,
+			Message: "This path takes " + string(entry.allow) + " only.",
+		}
+	}
+	if entry.public {
+		h.SetCanonical(hdrCORSMethods, entry.allow)
+		h.SetCanonical(hdrCORSHeaders, valCORSAllow)
+		h.SetCanonical(hdrCORSMaxAge, valDay)
+	}
+	c.SetStatusCode(fasthttp.StatusNoContent)
+	return nil
+}
+
+// admit checks the IP limit, the media type and the credentials, in this order. An
+// allow-listed key lifts the IP limit only when its signature verifies.
+func (e *Listener) admit(c *Ctx) *refuse.Refusal {
+	key := c.Request.Header.PeekCanonical(ReqPublicKey)
+	limited := e.limiter != nil && e.limiter.covers(c.route.Class)
+	lifted := limited && e.limiter.allowsKey(key)
+	if limited && !lifted {
+		if err := e.limiter.check(c); err != nil {
+			return err
+		}
+	}
+	if err := c.mediaType(); err != nil {
+		return err
+	}
+	if c.route.Auth == AuthNever || c.route.Auth == AuthOptional && len(key) == 0 && len(c.Request.Header.PeekAll(credentialHeaders[0])) < 2 {
+		return nil
+	}
+	caller, err := e.authenticate(c)
+	if lifted && (err != nil || caller == nil) {
+		if limit := e.limiter.check(c); limit != nil {
+			return limit
+		}
+	} else if lifted {
+		e.limiter.unlimited(c)
+	}
+	c.Caller = caller
+	if err == nil && c.route.Trade && !caller.CanTrade {
+		err = refuse.New(refuse.Forbidden, "", "This key may only read: it was made without canTrade.")
+	}
+	return err
+}
+
+func (e *Listener) authenticate(c *Ctx) (*Caller, *refuse.Refusal) {
+	if name := repeatedCredential(&c.Request.Header); name != "" {
+		return nil, refuse.New(refuse.Unauthorized, name, "The header %s occurs more than once; send it once.", name)
+	}
+	if len(c.Request.Header.PeekCanonical(ReqPublicKey)) == 0 {
+		return nil, refuse.New(refuse.Unauthorized, "API-PublicKey", "This route needs a signed request; the header API-PublicKey is missing.")
+	}
+	if e.auth == nil {
+		return nil, refuse.New(refuse.Unauthorized, "", "The key is unknown or the signature is wrong.")
+	}
+	return e.auth(c)
+}
+
+// appendRequestID appends the client's request id when it is well-formed, otherwise a new one.
+func (e *Listener) appendRequestID(dst []byte, ctx *fasthttp.RequestCtx) []byte {
+	n := e.idNext.Add(1)
+	if sent := ctx.Request.Header.PeekCanonical(hdrRequestID); validRequestID(sent) {
+		return append(dst, sent...)
+	}
+	return strconv.AppendUint(append(dst, e.idBoot[:9]...), n, 16)
+}
+
+// validRequestID reports whether id has the form [A-Za-z0-9_-]{1,64}.
+func validRequestID(id []byte) bool {
+	if len(id) == 0 || len(id) > maxRequestID {
+		return false
+	}
+	for _, b := range id {
+		if b-'0' > 9 && b|0x20-'a' > 25 && b != '_' && b != '-' {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,25 @@
+// Package edge is the HTTP edge of the exchange: listeners, the route table, and the checks and
+// limits that every request passes before its handler runs.
+//
+// Owner: fasthttp runs one goroutine per connection. A handler owns only its Ctx, until it
+// returns; everything else that it reads is atomic, or immutable once published.
+//
+// Invariants:
+//
+//  1. Every answer that is not 2xx or 304 is the error object of
+//     docs/contract/errors.md#error-object, including the errors that fasthttp finds before
+//     a route is known. One table (errors.go) maps a reason to its status.
+//  2. The checks of a request run in the order of docs/contract/errors.md#order-of-checks: size,
+//     path, method, IP limit, media type, credentials, permission, user limit, parameters, unknown
+//     thing, state.
+//  3. One table (routes.go) lists every route; it drives the router, Allow, metrics and the
+//     check of the OpenAPI document.
+//  4. No request compresses: gzip.go does, once for each cached document.
+//
+// Reading order: options, server, edge (Listener), conn, conn_accept, routes, dispatch, ctx, query,
+// params, pair, dates, media, headers, errors, client_ip, ratelimit, ratelimit_show, etag, respond,
+// gather, gzip, quote, metrics, constant (the reference server of benchmarks), unsafe.
+//
+// It has no route of its own and verifies no signature: resources add routes, Options.Authenticate
+// verifies.
+package edge

@@ -1,0 +1,166 @@
+package edge
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/fasthttp/router"
+	"github.com/valyala/fasthttp"
+
+	"tickhive/internal/clock"
+	"tickhive/internal/refuse"
+)
+
+// ListenerOptions holds the settings that differ between the listeners.
+type ListenerOptions struct {
+	Table     []*Route
+	MaxBody   int
+	Read      time.Duration
+	Write     time.Duration
+	Idle      time.Duration
+	WriteBuf  int
+	Conns     *ConnTable
+	limiter   *limiter // nil: no limit on requests
+	clients   *clientIPs
+	auth      func(c *Ctx) (*Caller, *refuse.Refusal)
+	Gate      func(ctx *fasthttp.RequestCtx) *refuse.Refusal // refuses web pages; nil: they may call
+	Ready     *atomic.Bool
+	Log       *slog.Logger
+	Clock     clock.Clock
+	MachineNs func() int64
+	gzip      *gzipMaker // nil: no route sends cached documents
+	// host, when set, is the only Host that reaches routes of the aggregator namespace.
+	aggregatorHost string
+}
+
+// Listener serves HTTP on one listener: fasthttp, the route table and the checks that every
+// request passes. Only its counters change after NewListener.
+type Listener struct {
+	ListenerOptions
+	HTTP    *fasthttp.Server
+	router  *router.Router
+	hot     [hotPaths]*pathEntry
+	idBoot  [10]byte // "xxxxxxxx-": the random prefix of the request ids that this edge generates
+	idNext  atomic.Uint64
+	ctxPool sync.Pool
+	other   routeStats // requests that reached no route
+	panics  atomic.Uint64
+	Accepts acceptStats
+}
+
+// NewListener builds the router and the HTTP server of one listener from its route table.
+func NewListener(o ListenerOptions) (*Listener, error) {
+	e := &Listener{ListenerOptions: o, router: router.New(), Accepts: acceptStats{clock: o.Clock, log: o.Log}}
+	e.ctxPool.New = func() any { return &Ctx{edge: e} }
+	var boot [4]byte
+	if _, err := rand.Read(boot[:]); err != nil {
+		return nil, fmt.Errorf("server: random request id: %w", err)
+	}
+	hex.Encode(e.idBoot[:8], boot[:])
+	e.idBoot[8] = '-'
+
+	entries, err := pathEntries(o.Table)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range o.Table {
+		r.stats = &routeStats{}
+	}
+	e.router.RedirectTrailingSlash = false
+	e.router.RedirectFixedPath = false
+	e.router.HandleMethodNotAllowed = false
+	e.router.HandleOPTIONS = false
+	e.router.NotFound = func(ctx *fasthttp.RequestCtx) { ctx.SetUserValueBytes(userEntry, (*pathEntry)(nil)) }
+	for _, p := range entries {
+		e.router.ANY(p.path, func(ctx *fasthttp.RequestCtx) { ctx.SetUserValueBytes(userEntry, p) })
+		if i := hotIndex([]byte(p.path)); i >= 0 {
+			e.hot[i] = p
+		}
+	}
+	e.HTTP = &fasthttp.Server{
+		Handler:            e.handle,
+		ErrorHandler:       e.parseError,
+		Logger:             quietLogger{o.Log},
+		Concurrency:        1 << 20, // ConnTable limits connections, with a JSON answer
+		ReadBufferSize:     MaxHeadBytes,
+		WriteBufferSize:    o.WriteBuf,
+		ReadTimeout:        o.Read,
+		WriteTimeout:       o.Write,
+		IdleTimeout:        o.Idle,
+		MaxRequestBodySize: o.MaxBody,
+		// A body is JSON or refused, so multipart is never parsed.
+		DisablePreParseMultipartForm: true,
+		NoDefaultServerHeader:        true,
+		NoDefaultContentType:         true,
+		SecureErrorLogMessage:        true,
+		CloseOnShutdown:              true,
+	}
+	return e, nil
+}
+
+// Serve answers requests on the connections of ln until shutdown.
+func (e *Listener) Serve(ln net.Listener) error {
+	if err := e.HTTP.Serve(newLimitedListener(ln, e.Conns, &e.Accepts)); err != nil {
+		return fmt.Errorf("server: listener %s: %w", ln.Addr(), err)
+	}
+	return nil
+}
+
+// Shutdown stops accepting, finishes the requests in progress and closes idle connections.
+func (e *Listener) Shutdown(ctx context.Context) error {
+	e.Conns.part()
+	late := time.AfterFunc(partingTime/2, e.Conns.part) // accepted while the listener was closing
+	defer late.Stop()
+	if err := e.HTTP.ShutdownWithContext(ctx); err != nil {
+		return fmt.Errorf("server: shutdown: %w", err)
+	}
+	return nil
+}
+
+// parseError answers unreadable requests (docs/contract/errors.md#error-object).
+func (e *Listener) parseError(ctx *fasthttp.RequestCtx, err error) {
+	lingerOnClose(ctx.Conn())
+	var small *fasthttp.ErrSmallBuffer
+	var late interface{ Timeout() bool }
+	answer := &refuse.Refusal{
+		Code:    refuse.InvalidParam,
+		Message: "The request is not well-formed HTTP/1.1.",
+	}
+	switch {
+	case errors.As(err, &small):
+		answer = &refuse.Refusal{
+			Code:    refuse.HeadersTooLarge,
+			Message: fmt.Sprintf("The request line and headers must not be larger than %d bytes.", MaxHeadBytes),
+		}
+	case errors.Is(err, fasthttp.ErrBodyTooLarge):
+		answer = &refuse.Refusal{
+			Code:    refuse.PayloadTooLarge,
+			Message: fmt.Sprintf("The body must not be larger than %d bytes.", e.MaxBody),
+		}
+	case errors.Is(err, fasthttp.ErrTimeout), errors.As(err, &late) && late.Timeout():
+		answer = &refuse.Refusal{
+			Code:    refuse.RequestTimeout,
+			Message: fmt.Sprintf("The request was not complete within %s.", e.Read),
+		}
+	}
+	var id [maxRequestID]byte
+	ctx.Response.Reset()
+	writeError(ctx, answer, e.appendRequestID(id[:0], ctx))
+	e.other.count(statusOf(answer.Code))
+}
+
+// quietLogger moves fasthttp's own log lines to the debug level.
+type quietLogger struct{ log *slog.Logger }
+
+// Printf logs at debug level: most lines are about clients that hung up.
+func (l quietLogger) Printf(format string, args ...any) {
+	l.log.Debug("http", "detail", fmt.Sprintf(format, args...))
+}

@@ -1,0 +1,104 @@
+package edge
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math/bits"
+
+	"github.com/valyala/fasthttp"
+
+	"tickhive/server/encode"
+)
+
+// Multipliers of TagHash: odd, with well-spread bits, taken from wyhash.
+const (
+	TagSeed0 = 0xa0761d6478bd642f
+	tagSeed1 = 0xe7037ed1a0b428db
+	tagSeed2 = 0x8ebc6af09c88c6e3
+	tagSeed3 = 0x589965cc75374cc3
+)
+
+// TagHash returns the 64-bit hash of a body from which its ETag is made. The ETag therefore
+// changes exactly when the body does (a book that changes only below the shown levels keeps
+// its tag, and an earlier body gets its earlier tag back) and survives a restart.
+//
+// Cost: 20 ns for a ticker, once per rendering, never per request for a cached document.
+func TagHash(body []byte) uint64 {
+	a, b := uint64(TagSeed0), uint64(tagSeed1)^uint64(len(body))
+	c, d := uint64(tagSeed2), uint64(tagSeed3)
+	for len(body) >= 64 { // four lanes keep the multiplier busy
+		a = fold(binary.LittleEndian.Uint64(body)^tagSeed1, binary.LittleEndian.Uint64(body[8:])^a)
+		b = fold(binary.LittleEndian.Uint64(body[16:])^tagSeed2, binary.LittleEndian.Uint64(body[24:])^b)
+		c = fold(binary.LittleEndian.Uint64(body[32:])^tagSeed3, binary.LittleEndian.Uint64(body[40:])^c)
+		d = fold(binary.LittleEndian.Uint64(body[48:])^TagSeed0, binary.LittleEndian.Uint64(body[56:])^d)
+		body = body[64:]
+	}
+	a, b = a^bits.RotateLeft64(c, 23), b^bits.RotateLeft64(d, 41)
+	for len(body) >= 8 {
+		a = fold(binary.LittleEndian.Uint64(body)^tagSeed2, a^tagSeed3)
+		body = body[8:]
+	}
+	var last [8]byte
+	copy(last[:], body)
+	return fold(fold(binary.LittleEndian.Uint64(last[:])^tagSeed3, a), b^tagSeed1)
+}
+
+func fold(a, b uint64) uint64 {
+	hi, lo := bits.Mul64(a, b)
+	return hi ^ lo
+}
+
+// JoinTag returns the tag of a document joined from parts, after one more part.
+func JoinTag(tag, part uint64) uint64 { return fold(tag^tagSeed2, part^tagSeed3) + 1 }
+
+// tagLen is the length of an identity tag: 16 hex digits in quotes.
+const tagLen = 18
+
+// AppendTag appends the tag of the identity encoding.
+func AppendTag(dst []byte, hash uint64) []byte {
+	dst = append(dst, '"')
+	for shift := 60; shift >= 0; shift -= 4 {
+		dst = append(dst, encode.HexDigits[hash>>shift&15])
+	}
+	return append(dst, '"')
+}
+
+// appendGzipTag appends the tag of the gzip encoding of the body with this identity tag.
+func appendGzipTag(dst []byte, tag string) []byte {
+	return append(append(dst, tag[:tagLen-1]...), `-g"`...)
+}
+
+// NotModified reports whether If-None-Match names any encoding of the body with this tag.
+// `*`, lists, weak tags and the suffix of another encoding all match
+// (docs/contract/market-data.md#http-behaviour).
+func NotModified(ctx *fasthttp.RequestCtx, tag string) bool {
+	sent := ctx.Request.Header.PeekCanonical(reqIfNoneMatch)
+	if len(sent) == 0 {
+		return false
+	}
+	if string(sent) == tag {
+		return true
+	}
+	for len(sent) > 0 {
+		var one []byte
+		if i := bytes.IndexByte(sent, ','); i >= 0 {
+			one, sent = sent[:i], sent[i+1:]
+		} else {
+			one, sent = sent, nil
+		}
+		one = bytes.TrimPrefix(bytes.TrimSpace(one), []byte("W/"))
+		if string(one) == "*" || matchesTag(one, tag) {
+			return true
+		}
+	}
+	return false
+}
+
+// matchesTag reports whether one is the tag or its gzip variant.
+func matchesTag(one []byte, tag string) bool {
+	n := tagLen - 1
+	if len(one) < tagLen || string(one[:n]) != tag[:n] {
+		return false
+	}
+	return string(one[n:]) == `"` || string(one[n:]) == `-g"`
+}

@@ -1,0 +1,51 @@
+package edge
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+
+	"tickhive/marketdata"
+)
+
+// gatherFrom is the size from which one call hands a text in parts to the kernel, past the
+// write buffer. A full book of 2.5 MB costs 750 us of CPU this way and 1,360 us through the
+// buffer, 64 KB at a time.
+const gatherFrom = 64 << 10
+
+// textStream returns the reader through which fasthttp writes a text in parts to conn.
+func textStream(conn net.Conn, t *marketdata.Text) io.Reader {
+	if t.Size >= gatherFrom {
+		if counted, ok := conn.(*CountedConn); ok {
+			if tcp, ok := counted.Conn.(*net.TCPConn); ok {
+				return &gatheredText{t, tcp}
+			}
+		}
+	}
+	return t
+}
+
+// gatheredText writes a text directly to its connection, after the buffered bytes.
+type gatheredText struct {
+	*marketdata.Text
+	tcp *net.TCPConn
+}
+
+// WriteTo implements io.WriterTo. When w is not the connection's buffer, it writes the parts to w.
+func (g *gatheredText) WriteTo(w io.Writer) (int64, error) {
+	buffer, ok := w.(*bufio.Writer)
+	if !ok {
+		return g.Text.WriteTo(w)
+	}
+	if err := buffer.Flush(); err != nil {
+		return 0, err
+	}
+	parts := net.Buffers(slices.Clone(g.Parts)) // WriteTo consumes the slice, and the text is shared
+	n, err := parts.WriteTo(g.tcp)
+	if err != nil {
+		return n, fmt.Errorf("server: text in parts: %w", err)
+	}
+	return n, nil
+}

@@ -1,0 +1,118 @@
+package edge
+
+import (
+	"io"
+	"strconv"
+
+	"github.com/valyala/fasthttp"
+
+	"tickhive/internal/refuse"
+	"tickhive/marketdata"
+)
+
+// NoSeq marks documents without X-Seq.
+const NoSeq = 1<<64 - 1
+
+// NewDoc returns a document to cache; its tag is the hash of the body.
+func NewDoc(body []byte, seq uint64, nowNs int64) *marketdata.Doc {
+	return &marketdata.Doc{Body: body, ETag: string(AppendTag(nil, TagHash(body))), Seq: seq, MadeNs: nowNs}
+}
+
+// SendDoc answers with a cached document: 304 when the client has it, gzip when that is ready.
+func (c *Ctx) SendDoc(d *marketdata.Doc, at Place) *refuse.Refusal {
+	if c.Caller != nil || c.DecimalsText {
+		return c.SendBody(d.Whole(), d.Seq)
+	}
+	h := &c.Response.Header
+	var body, tag []byte
+	if d.Size() >= gzipMin && wantsGzip(c.RequestCtx) {
+		if z := c.edge.gzip.get(d, at); z != nil {
+			body, tag = z, appendGzipTag(c.tag[:0], d.ETag)
+			h.SetContentEncodingBytes(valGzip)
+		}
+	}
+	if tag == nil {
+		tag = append(c.tag[:0], d.ETag...)
+	}
+	c.PublicHeaders(tag, d.Seq)
+	if NotModified(c.RequestCtx, d.ETag) {
+		c.NotModified()
+		return nil
+	}
+	h.SetContentTypeBytes(ValJSON)
+	if body == nil {
+		body = d.InOne()
+	}
+	if body == nil {
+		c.Response.SetBodyStream(textStream(c.Conn(), d.Text), d.Text.Size)
+	} else {
+		c.Response.SetBodyRaw(body)
+	}
+	return nil
+}
+
+// SendBody answers with a body that was rendered for this request only. It retains body.
+func (c *Ctx) SendBody(body []byte, seq uint64) *refuse.Refusal {
+	if c.DecimalsText {
+		body = AppendQuotedDecimals(make([]byte, 0, len(body)+len(body)/4), body)
+	}
+	hash := uint64(0)
+	if c.Caller == nil {
+		hash = TagHash(body)
+	}
+	if c.Begin(hash, seq) {
+		c.Response.SetBodyRaw(body)
+	}
+	return nil
+}
+
+// Begin sets the headers of an answer that was rendered for this request only; hash is the hash
+// of its body. It returns false if the client has the body: the answer is a 304.
+func (c *Ctx) Begin(hash, seq uint64) bool {
+	if c.Caller != nil {
+		c.setSeq(seq)
+		c.Response.Header.SetCanonical(HdrCacheControl, ValNoStore)
+	} else {
+		tag := string(AppendTag(c.tag[:0], hash))
+		c.PublicHeaders(append(c.tag[:0], tag...), seq)
+		if NotModified(c.RequestCtx, tag) {
+			c.NotModified()
+			return false
+		}
+	}
+	c.Response.Header.SetContentTypeBytes(ValJSON)
+	return true
+}
+
+// SendPieces makes r the body of the answer, of size bytes or -1. A client receives it as long
+// as it keeps reading: each piece has the whole write timeout.
+func (c *Ctx) SendPieces(r io.Reader, size int) {
+	c.Response.SetBodyStream(&patientReader{r: r, conn: c.Conn(), timeout: c.edge.Write}, size)
+}
+
+// PublicHeaders sets the headers of every public market-data answer, including 304.
+func (c *Ctx) PublicHeaders(tag []byte, seq uint64) {
+	h := &c.Response.Header
+	h.SetCanonical(HdrETag, tag)
+	if c.route.MaxAge5 {
+		h.SetCanonical(HdrCacheControl, valMaxAge5)
+	} else {
+		h.SetCanonical(HdrCacheControl, valMaxAge1)
+	}
+	h.SetCanonical(hdrVary, valVary)
+	c.setSeq(seq)
+}
+
+func (c *Ctx) setSeq(seq uint64) {
+	if seq != NoSeq {
+		c.Response.Header.SetCanonical(hdrSeq, strconv.AppendUint(c.number[:0], seq, 10))
+	}
+}
+
+// NotModified makes the answer a 304 without a body.
+func (c *Ctx) NotModified() {
+	c.Response.Header.SetContentEncodingBytes(nil)
+	c.Response.SetStatusCode(fasthttp.StatusNotModified)
+	c.Response.ResetBody()
+	c.Response.SkipBody = true
+}

@@ -1,0 +1,168 @@
+package edge
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/valyala/fasthttp"
+
+	"tickhive/internal/refuse"
+)
+
+// Handler answers one request. The edge calls it after every check of
+// docs/contract/errors.md#order-of-checks up to the user limit, and answers with the refusal
+// that it returns. It owns c until it returns.
+type Handler func(c *Ctx) *refuse.Refusal
+
+// LimitClass selects the requests-per-IP limit of a route (docs/contract/limits.md#rate-limits).
+type LimitClass uint8
+
+// The limit classes of routes.
+const (
+	ClassMarket  LimitClass = iota // public market data: unlimited unless configured
+	ClassAccount                   // account routes: unlimited unless configured
+	ClassLimited                   // launchpad and hive: 60 in 60 s and 10 in 1 s
+	ClassExempt                    // never limited: healthcheck
+)
+
+// AuthMode selects whether a route accepts or requires credentials.
+type AuthMode uint8
+
+// The modes. A request to an AuthOptional route with an API-PublicKey header is an
+// authenticated request: its signature must verify, and its answer is private
+// (docs/contract/market-data.md#http-behaviour).
+const (
+	AuthOptional AuthMode = iota
+	AuthRequired
+	AuthNever // credentials are ignored (internal listener, the socket)
+)
+
+// BodyKind selects the body that a route reads.
+type BodyKind uint8
+
+// The kinds of request bodies.
+const (
+	BodyNone BodyKind = iota // any body is ignored
+	BodyJSON                 // one of the media types of docs/contract/api.md, else 415
+	BodyAny                  // JSON, whatever its media type (internal listener)
+)
+
+// Namespace is the part of the service that a route belongs to; a split listener serves one.
+type Namespace uint8
+
+// The namespaces of routes.
+const (
+	NamespaceBase       Namespace = iota
+	NamespaceAggregator           // /api/marketdata/getaggregator and its alias
+	NamespaceBoth                 // served on either listener (healthcheck)
+)
+
+// Route is one row of the route table.
+type Route struct {
+	Method string // GET (which includes HEAD), POST, PATCH or DELETE
+	Path   string // in the router's form: /api/apikeys/{publicKey}
+	Handle Handler
+
+	Class LimitClass
+	Auth  AuthMode
+	// Trade requires a key with canTrade (every POST and DELETE of accounts, 6.4).
+	Trade bool
+	// Cancels marks a route that only cancels orders: a key that has used up its limit may
+	// still call it (auth.CancelNonces).
+	Cancels bool
+	// Public marks market data, which any origin may read (CORS *).
+	Public bool
+	Body   BodyKind
+	// Early makes the route answer during recovery too (docs/contract/configuration.md#start).
+	Early     bool
+	Namespace Namespace
+	// MaxAge5 sets max-age=5 instead of max-age=1; only the aggregator's tickers use it.
+	MaxAge5 bool
+	// Query lists the query parameters, for the check of the OpenAPI document.
+	Query []string
+
+	stats *routeStats
+}
+
+// pathEntry holds all routes of one path.
+type pathEntry struct {
+	path   string
+	get    *Route
+	post   *Route
+	patch  *Route
+	delete *Route
+	put    *Route
+	allow  []byte
+	public bool
+}
+
+func (p *pathEntry) route(method []byte) *Route {
+	switch string(method) {
+	case fasthttp.MethodGet, fasthttp.MethodHead:
+		return p.get
+	case fasthttp.MethodPost:
+		return p.post
+	case fasthttp.MethodPatch:
+		return p.patch
+	case fasthttp.MethodDelete:
+		return p.delete
+	case fasthttp.MethodPut:
+		return p.put
+	}
+	return nil
+}
+
+func (p *pathEntry) add(r *Route) error {
+	slot := map[string]**Route{
+		fasthttp.MethodGet: &p.get, fasthttp.MethodPost: &p.post, fasthttp.MethodPatch: &p.patch,
+		fasthttp.MethodDelete: &p.delete, fasthttp.MethodPut: &p.put,
+	}[r.Method]
+	if slot == nil || *slot != nil {
+		return fmt.Errorf("server: route %s %s stands twice or has an unknown method", r.Method, r.Path)
+	}
+	*slot = r
+	p.public = p.public || r.Public
+	return nil
+}
+
+// seal computes the entry's answer to OPTIONS and its Allow header.
+func (p *pathEntry) seal() {
+	var methods []string
+	for _, r := range []*Route{p.delete, p.get, p.patch, p.post, p.put} {
+		if r == nil {
+			continue
+		}
+		methods = append(methods, r.Method)
+		if r == p.get {
+			methods = append(methods, fasthttp.MethodHead)
+		}
+	}
+	p.allow = []byte(strings.Join(append(methods, fasthttp.MethodOptions), ", "))
+}
+
+// pathEntries groups a table by path; it returns the entries sorted by path.
+func pathEntries(table []*Route) ([]*pathEntry, error) {
+	byPath := make(map[string]*pathEntry)
+	var all []*pathEntry
+	for _, r := range table {
+		p := byPath[r.Path]
+		if p == nil {
+			p = &pathEntry{path: r.Path}
+			byPath[r.Path] = p
+			all = append(all, p)
+		}
+		if err := p.add(r); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortFunc(all, func(a, b *pathEntry) int { return cmp.Compare(a.path, b.path) })
+	for _, p := range all {
+		p.seal()
+	}
+	return all, nil
+}
+
+// InternalPrefix is the prefix of every path except those that other programs expect.
+const InternalPrefix = "/internal/v1"

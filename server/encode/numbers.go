@@ -1,0 +1,25 @@
+package encode
+
+import (
+	"strconv"
+
+	"tickhive/internal/fixed"
+)
+
+// AppendRate appends v units of 10^-digits as the shortest decimal: rates, limits, percents.
+func AppendRate(dst []byte, v int64, digits int) []byte {
+	return fixed.AppendShortest(dst, fixed.FromI64(v), digits)
+}
+
+// AppendUnits appends v units of 10^-digits, null if applies is false.
+func AppendUnits(b []byte, v int64, digits int, applies bool) []byte {
+	if !applies {
+		return append(b, "null"...)
+	}
+	return fixed.AppendI64(b, v, digits)
+}
+
+// AppendCanceled returns the body of a mass cancel.
+func AppendCanceled(n int) []byte {
+	return append(strconv.AppendInt([]byte(`{"canceled":`), int64(n), 10), '}')
+}

@@ -1,0 +1,95 @@
+package private
+
+import (
+	"net/netip"
+	"sync"
+	"sync/atomic"
+
+	"tickhive/engine"
+	"tickhive/internal/refuse"
+)
+
+// maxWaiting bounds the private messages that wait for the hub. Beyond it, every private
+// stream starts over with a snapshot, so that no message is lost silently.
+const maxWaiting = 100_000
+
+// Feed is the part of accounts and order history that the hub needs. The hub's goroutine
+// calls Watch, Take, Snapshot and Verify; the sequencer's goroutine calls Fold and Publish.
+type Feed interface {
+	// Fold records the events of watched accounts.
+	Fold(events []engine.Event)
+	// Publish turns the recorded events into messages.
+	Publish()
+	// Watch sets the accounts that have subscribers. The caller must not change the map afterwards.
+	Watch(accounts map[engine.AccountID]bool)
+	// Take returns the messages since the last call; all reports that some were dropped, so
+	// every private stream must start over.
+	Take() (messages []Message, all bool)
+	// Snapshot appends the members of a channel's snapshot after its head.
+	Snapshot(dst []byte, channel string, account engine.AccountID) []byte
+	// Verify checks signed credentials of a socket from an address.
+	Verify(remote netip.Addr, publicKey, timestamp, nonce, signature string) (Key, *refuse.Refusal)
+	// OnKeyDeleted registers f, which is called with the number of every deleted key, on any
+	// goroutine. f must not wait.
+	OnKeyDeleted(f func(number uint64))
+}
+
+// Message is one update of a private channel. Members holds the JSON members behind
+// the head, for example `"order":{...}`.
+type Message struct {
+	Account engine.AccountID
+	Channel string // orders, fills, balances
+	Seq     uint64
+	Members []byte
+}
+
+// Key is the API key that signed for a socket.
+type Key struct {
+	Account   engine.AccountID
+	Number    uint64 // the key's number in this process (auth.Principal)
+	ExpiresNs int64  // 0: never
+}
+
+// Queue is the bounded queue between the sequencer and the hub.
+type Queue struct {
+	watched atomic.Pointer[map[engine.AccountID]bool]
+	mu      sync.Mutex
+	waiting []Message
+	dropped bool
+}
+
+// Watch sets the accounts that have subscribers.
+func (q *Queue) Watch(accounts map[engine.AccountID]bool) { q.watched.Store(&accounts) }
+
+// Watched reports whether an account has subscribers. Any goroutine may call it.
+func (q *Queue) Watched(a engine.AccountID) bool {
+	m := q.watched.Load()
+	return m != nil && (*m)[a]
+}
+
+// Idle reports whether no account has subscribers.
+func (q *Queue) Idle() bool {
+	m := q.watched.Load()
+	return m == nil || len(*m) == 0
+}
+
+// Put queues a message.
+func (q *Queue) Put(m Message) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.waiting) >= maxWaiting {
+		q.waiting, q.dropped = nil, true
+	}
+	if !q.dropped {
+		q.waiting = append(q.waiting, m)
+	}
+}
+
+// Take returns the queued messages.
+func (q *Queue) Take() ([]Message, bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	out, all := q.waiting, q.dropped
+	q.waiting, q.dropped = nil, false
+	return out, all
+}

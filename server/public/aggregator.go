@@ -1,0 +1,204 @@
+package public
+
+import (
+	"io"
+
+	"github.com/valyala/fasthttp"
+
+	"tickhive/aggregator"
+	"tickhive/internal/refuse"
+	"tickhive/marketdata"
+	"tickhive/server/edge"
+	"tickhive/server/encode"
+)
+
+// aggregatorAlias is the second prefix of the aggregator namespace: the same routes, which answer
+// the same bytes.
+const aggregatorAlias = "/v1/spot/market"
+
+const tickerName = "ticker_id"
+
+// aggregatorRoutes returns the routes of {aggregator_base_url} under both prefixes.
+func aggregatorRoutes(m *Market) []*edge.Route {
+	m.docs.aggTickers.ofRows(func(v *marketdata.View) *marketdata.Doc {
+		return keptRow(v, marketdata.DocAggTicker, aggregator.AppendTicker)
+	})
+	m.docs.aggPairs.ofConfig(aggregator.AppendPairs)
+	m.docs.aggAsset.ofConfig(func(dst []byte, r *marketdata.Root) []byte {
+		return aggregator.AppendAssets(dst, r, encode.AppendString)
+	})
+	var all []*edge.Route
+	for _, prefix := range []string{edge.AggregatorPrefix, aggregatorAlias} {
+		get := func(path string, h edge.Handler, query ...string) *edge.Route {
+			r := &edge.Route{
+				Method: fasthttp.MethodGet, Path: prefix + path, Handle: h, Public: true,
+				Namespace: edge.NamespaceAggregator, Query: append(query, "decimals"),
+			}
+			all = append(all, r)
+			return r
+		}
+		get("/pairs", func(c *edge.Ctx) *refuse.Refusal { return m.sendShared(c, &m.docs.aggPairs) })
+		get("/tickers", func(c *edge.Ctx) *refuse.Refusal { return m.sendShared(c, &m.docs.aggTickers) }).MaxAge5 = true
+		get("/orderbook", m.aggOrderbook, tickerName, "depth")
+		get("/historical_trades", m.aggTrades, tickerName, "type", "limit", "start_time", "end_time")
+		get("/asset", func(c *edge.Ctx) *refuse.Refusal { return m.sendShared(c, &m.docs.aggAsset) })
+	}
+	return all
+}
+
+// keptDepth is the depth whose document is cached, besides the full book.
+const keptDepth = 100
+
+func (m *Market) aggOrderbook(c *edge.Ctx) *refuse.Refusal {
+	code, err := c.PairParam(tickerName)
+	if err != nil {
+		return err
+	}
+	depth, err := c.Saturating("depth")
+	if err != nil {
+		return err
+	}
+	v, err := m.lookup(tickerName, code)
+	if err != nil {
+		return err
+	}
+	levels, kind := depth/2, marketdata.DocAggBook100
+	switch depth {
+	case 0:
+		levels, kind = -1, marketdata.DocAggBookFull
+	case keptDepth:
+	default:
+		book := aggregator.Book(v, levels)
+		return c.SendBody(book.AppendTo(make([]byte, 0, book.Size)), uint64(v.BookSeq))
+	}
+	d := v.Doc(kind)
+	if d == nil {
+		d = v.Keep(kind, aggBookDoc(v, levels, c.MachineNs()))
+	}
+	return c.SendDoc(d, m.at(v.Instrument.ID, kind))
+}
+
+// aggBookDoc returns the document that is cached. The first part of its text has the pair's
+// code and the book's time.
+func aggBookDoc(v *marketdata.View, levels, nowNs int64) *marketdata.Doc {
+	text := aggregator.Book(v, levels)
+	return bookDoc(v, text, edge.TagHash(text.Parts[0]), nowNs)
+}
+
+const (
+	// keptTrades is the limit whose document is cached.
+	keptTrades = 100
+	// streamedTrades is the number of trades above which an answer is written in pieces, to
+	// bound the memory of a request
+	// (docs/contract/listing.md#historical-trades).
+	streamedTrades = 4096
+)
+
+func (m *Market) aggTrades(c *edge.Ctx) *refuse.Refusal {
+	code, err := c.PairParam(tickerName)
+	if err != nil {
+		return err
+	}
+	f, plain, err := tradesFilter(c)
+	if err != nil {
+		return err
+	}
+	v, err := m.lookup(tickerName, code)
+	if err != nil {
+		return err
+	}
+	sel := aggregator.Select(&v.Trades, f)
+	startNs := int64(-1 << 63)
+	if f.StartMs > startNs/1_000_000 {
+		startNs = min(f.StartMs, (1<<63-1)/1_000_000) * 1_000_000
+	}
+	m.flagTruncated(c, v, sel.Oldest, startNs)
+	if plain && f.Limit == keptTrades {
+		return m.keptTrades(c, v, sel)
+	}
+	if sel.Len() > streamedTrades {
+		return m.streamTrades(c, v, sel)
+	}
+	return c.SendBody(aggregator.AppendTrades(nil, v, sel), uint64(v.TradesSeq))
+}
+
+// tradesFilter reads the parameters in the order of docs/contract/api.md; plain reports that
+// the request has no filter but a limit.
+func tradesFilter(c *edge.Ctx) (f aggregator.Filter, plain bool, err *refuse.Refusal) {
+	f = aggregator.Filter{StartMs: -1 << 63, EndMs: 1<<63 - 1, Buy: true, Sell: true}
+	kind, err := c.Enum("type", "buy", "sell")
+	if err != nil {
+		return f, false, err
+	}
+	f.Buy, f.Sell = kind != 1, kind != 0
+	if f.Limit, err = c.Saturating("limit"); err != nil {
+		return f, false, err
+	}
+	start, hasStart, err := c.Int("start_time", f.StartMs, -1<<63, 1<<63-1)
+	if err != nil {
+		return f, false, err
+	}
+	end, hasEnd, err := c.Int("end_time", f.EndMs, -1<<63, 1<<63-1)
+	if err != nil {
+		return f, false, err
+	}
+	f.StartMs, f.EndMs = start, end
+	if start > end {
+		return f, false, refuse.Param("start_time", "start_time must not be after end_time.")
+	}
+	return f, kind < 0 && !hasStart && !hasEnd, nil
+}
+
+func (m *Market) keptTrades(c *edge.Ctx, v *marketdata.View, sel aggregator.Selection) *refuse.Refusal {
+	d := v.Doc(marketdata.DocAggTrades100)
+	if d == nil {
+		d = aggTradesDoc(v, sel, c.MachineNs())
+	}
+	return c.SendDoc(d, m.at(v.Instrument.ID, marketdata.DocAggTrades100))
+}
+
+func aggTradesDoc(v *marketdata.View, sel aggregator.Selection, nowNs int64) *marketdata.Doc {
+	before := v.Before(marketdata.DocAggTrades100)
+	var body []byte
+	if before != nil && before.LowTrade >= v.Trades.First() && aggregator.Patchable(before, sel.Low, sel.High) {
+		body = aggregator.PatchTrades(v, sel, before)
+	} else {
+		body = aggregator.AppendTrades(make([]byte, 0, 64+sel.Len()*160), v, sel)
+	}
+	d := edge.NewDoc(body, uint64(v.TradesSeq), nowNs)
+	if sel.Len() > 0 {
+		d.LowTrade, d.HighTrade = sel.Low, sel.High
+	}
+	return v.Keep(marketdata.DocAggTrades100, d)
+}
+
+// streamTrades writes a large answer in pieces from the view. Its tag hashes the inputs of the
+// body (the pair, the form of decimals and the trades) instead of the body.
+func (m *Market) streamTrades(c *edge.Ctx, v *marketdata.View, sel aggregator.Selection) *refuse.Refusal {
+	var piece func(dst, text []byte) []byte
+	hash := edge.TagHash([]byte(v.Instrument.Code))
+	if c.DecimalsText {
+		piece = edge.AppendQuotedDecimals
+		hash = edge.JoinTag(hash, 1)
+	}
+	sides := uint64(0)
+	if sel.Buy {
+		sides |= 1
+	}
+	if sel.Sell {
+		sides |= 2
+	}
+	newest := v.Trades.At(sel.High)
+	for _, part := range []uint64{uint64(sel.Low), uint64(sel.High), sides, uint64(newest.TimeNs)} {
+		hash = edge.JoinTag(hash, part)
+	}
+	if !c.Begin(hash, uint64(v.TradesSeq)) {
+		return nil
+	}
+	size := int64(-1)
+	if !c.Request.Header.IsHTTP11() { // HTTP/1.0 has no chunks, so the length must be known
+		size, _ = io.Copy(io.Discard, aggregator.NewTradesReader(v, sel, piece)) // reads memory only
+	}
+	c.SendPieces(aggregator.NewTradesReader(v, sel, piece), int(size))
+	return nil
+}

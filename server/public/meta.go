@@ -1,0 +1,39 @@
+package public
+
+import (
+	"strconv"
+
+	"github.com/valyala/fasthttp"
+
+	"tickhive/internal/refuse"
+	"tickhive/server/edge"
+	"tickhive/server/encode"
+)
+
+// metaRoutes returns the routes about the service itself: no ETag, no-store.
+func metaRoutes(m *Market) []*edge.Route {
+	return []*edge.Route{
+		{
+			Method: fasthttp.MethodGet, Path: "/api/healthcheck", Handle: m.healthcheck,
+			Class: edge.ClassExempt, Auth: edge.AuthNever, Public: true, Early: true, Namespace: edge.NamespaceBoth,
+		},
+		{Method: fasthttp.MethodGet, Path: "/api/time", Handle: m.time, Public: true, Query: []string{"decimals"}},
+		{Method: fasthttp.MethodGet, Path: "/api/status", Handle: m.status, Public: true, Early: true, Query: []string{"decimals"}},
+	}
+}
+
+// healthcheck answers the liveness string, as long as the process can answer at all.
+func (m *Market) healthcheck(c *edge.Ctx) *refuse.Refusal {
+	c.Private(append(append([]byte(`"TickHive v`), m.opt.Version...), '"'))
+	return nil
+}
+
+// time answers the process clock, against which signatures are checked.
+func (m *Market) time(c *edge.Ctx) *refuse.Refusal {
+	ns := m.opt.Clock.NowNs()
+	b := strconv.AppendInt([]byte(`{"serverTime":`), encode.FloorDiv(ns, 1_000_000), 10)
+	b = append(b, `,"iso":"`...)
+	b = encode.AppendISO(b, ns, 3)
+	c.Private(append(b, `"}`...))
+	return nil
+}

@@ -1,0 +1,121 @@
+package public
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"testing"
+
+	"tickhive/aggregator"
+	"tickhive/engine"
+	"tickhive/marketdata"
+	"tickhive/server/edge"
+)
+
+// A page of trades that is patched from an earlier view's page has the same bytes as a freshly
+// rendered page, however many views were read, and while retention drops trades too.
+func TestPatchedPagesOfTradesAreThoseMadeAnew(t *testing.T) {
+	t.Parallel()
+	for _, keep := range []int{1, 50, 100, 150, 10_000} {
+		seed := rand.Uint64()
+		rng := rand.New(rand.NewPCG(seed, 1))
+		m := &docMarket{core: engine.NewCore(engine.Options{}), nowNs: 1_767_225_600_000_000_000}
+		m.feed = marketdata.NewFeed(marketdata.Options{TradesMin: keep, TradesMax: max(keep, 1000)})
+		m.pair(0)
+		patched := 0
+		for range 600 {
+			for range 1 + rng.IntN(4)*rng.IntN(20) {
+				side, price := engine.Side(rng.IntN(2)), 90+rng.Int64N(20)
+				if rng.IntN(100) == 0 {
+					m.nowNs += 3_600_000_000_000
+				}
+				m.apply(engine.Command{Kind: engine.Place, Side: side, Price: price, Amount: 1 + rng.Int64N(9)})
+			}
+			m.feed.Publish(m.nowNs)
+			if rng.IntN(3) == 0 {
+				continue
+			}
+			v := m.feed.Board().Load().View(0)
+			if v.Before(marketdata.DocDeals) != nil {
+				patched++
+			}
+			low, high, _ := pageOf(v.Trades.First(), v.Trades.Last(), 1, edge.MaxPageSize)
+			if got, want := string(firstDealsDoc(v, 0).Body), string(appendDeals(nil, v, low, high, nil)); got != want {
+				t.Fatalf("seed %d, keep %d: deals\n%s\nwant\n%s", seed, keep, got, want)
+			}
+			sel := aggregator.Select(&v.Trades, aggregator.Filter{StartMs: -1 << 63, EndMs: 1<<63 - 1, Buy: true, Sell: true, Limit: keptTrades})
+			if got, want := string(aggTradesDoc(v, sel, 0).Body), string(aggregator.AppendTrades(nil, v, sel)); got != want {
+				t.Fatalf("seed %d, keep %d: trades\n%s\nwant\n%s", seed, keep, got, want)
+			}
+			if firstDealsDoc(v, 0) != v.Doc(marketdata.DocDeals) || v.Before(marketdata.DocDeals) != nil {
+				t.Fatalf("seed %d: the page is not kept", seed)
+			}
+		}
+		if patched < 100 {
+			t.Fatalf("seed %d: %d pages had one before them", seed, patched)
+		}
+	}
+}
+
+// A document over all pairs that is patched from the previous one has the same bytes and tag
+// as a freshly joined one, while rows appear, disappear and change their length.
+func TestPatchedDocumentsOverAllPairsAreThoseJoinedAnew(t *testing.T) {
+	t.Parallel()
+	const pairs = 40
+	for round := range 6 {
+		seed := rand.Uint64()
+		rng := rand.New(rand.NewPCG(seed, 2))
+		m := &docMarket{
+			core: engine.NewCore(engine.Options{}), feed: marketdata.NewFeed(marketdata.Options{}),
+			nowNs: 1_767_225_600_000_000_000,
+		}
+		for p := range engine.PairID(pairs) {
+			m.pair(p)
+		}
+		var kept, fresh Market
+		for _, s := range []*Market{&kept, &fresh} {
+			aggregatorRoutes(s)
+			marketRoutes(s)
+		}
+		now, patched := int64(0), 0
+		for range 600 {
+			p := engine.PairID(rng.IntN(pairs))
+			if round%2 == 0 { // the first and the last, and few of them: rows of every kind at the edges
+				p = []engine.PairID{0, 1, pairs / 2, pairs - 2, pairs - 1}[rng.IntN(5)]
+			}
+			side, price := engine.Side(rng.IntN(2)), 90+rng.Int64N(20)
+			switch {
+			case rng.IntN(40) == 0:
+				m.nowNs += 40_000_000_000_000
+			case rng.IntN(3) == 0: // empties a side, so that the row may disappear
+				m.apply(engine.Command{Kind: engine.Place, Pair: p, Type: engine.Market, Side: side, Amount: 1 << 40})
+			default:
+				m.apply(engine.Command{Kind: engine.Place, Pair: p, Side: side, Price: price, Amount: 1 + rng.Int64N(1<<uint(rng.IntN(30)))})
+			}
+			if rng.IntN(3) == 0 {
+				continue
+			}
+			m.feed.Publish(m.nowNs)
+			root := m.feed.Board().Load()
+			now += sharedFloorNs
+			clock := func() int64 { return now }
+			for _, d := range [][2]*sharedDoc{
+				{&kept.docs.aggTickers, &fresh.docs.aggTickers}, {&kept.docs.summary, &fresh.docs.summary},
+			} {
+				if _, ok := movedRows(root, d[0].cur.Load()); ok {
+					patched++
+				}
+				d[1].cur.Store(nil)
+				got, want := d[0].get(root, clock), d[1].get(root, clock)
+				if string(got.Body) != string(want.Body) || got.ETag != want.ETag || got.Seq != want.Seq {
+					t.Fatalf("seed %d:\n%s %s %d\nwant\n%s %s %d", seed, got.Body, got.ETag, got.Seq, want.Body, want.ETag, want.Seq)
+				}
+				if !json.Valid(got.Body) {
+					t.Fatalf("seed %d: %s", seed, got.Body)
+				}
+			}
+		}
+		if patched < 200 {
+			t.Fatalf("seed %d: %d documents had one before them", seed, patched)
+		}
+	}
+}

@@ -1,0 +1,100 @@
+package public
+
+import (
+	"sync/atomic"
+
+	"tickhive/internal/refuse"
+	"tickhive/marketdata"
+	"tickhive/server/edge"
+)
+
+// The floor of documents over all pairs (docs/internals/performance.md#publication-10): above
+// sharedFloorPairs pairs, a document is served up to sharedFloorNs after it was rendered,
+// although the market has changed. Smaller documents have no floor.
+const (
+	sharedFloorPairs = 100
+	sharedFloorNs    = 5_000_000
+)
+
+// docVersion identifies the inputs of a document over all pairs: equal versions, equal bodies.
+type docVersion [3]uint64
+
+// sharedDoc is a document over all pairs. The first reader that finds it outdated renders it
+// and swaps it in, unless a newer one is there. No reader waits; two may render at once.
+type sharedDoc struct {
+	cur     atomic.Pointer[madeDoc]
+	version func(r *marketdata.Root) docVersion
+	// render returns the document; before is the rendering that it replaces, nil at first.
+	render func(r *marketdata.Root, nowNs int64, before *madeDoc) *madeDoc
+	// floors limits large documents to one rendering every 5 ms.
+	floors bool
+}
+
+// madeDoc is a rendering, with its root and its time (machine ns). Immutable.
+type madeDoc struct {
+	root    *marketdata.Root
+	version docVersion
+	atNs    int64
+	doc     *marketdata.Doc
+	rows    joinedRows // only of a document that is joined from rows
+}
+
+// get returns the document as of root or a newer one, or one rendered less than the floor ago.
+func (d *sharedDoc) get(root *marketdata.Root, machineNs func() int64) *marketdata.Doc {
+	made := d.cur.Load()
+	if made != nil && (made.root == root || made.version == d.version(root)) {
+		return made.doc
+	}
+	now := machineNs()
+	if made != nil && d.floors && root.Len() > sharedFloorPairs && now-made.atNs < sharedFloorNs && now >= made.atNs {
+		return made.doc
+	}
+	fresh := d.render(root, now, made)
+	fresh.root, fresh.version, fresh.atNs = root, d.version(root), now
+	for {
+		made = d.cur.Load()
+		if made != nil && made.root.Gen > root.Gen {
+			return made.doc
+		}
+		if made != nil && made.version == fresh.version {
+			return made.doc
+		}
+		if d.cur.CompareAndSwap(made, fresh) {
+			return fresh.doc
+		}
+	}
+}
+
+// Holds reports whether d is still the newest rendering.
+func (d *sharedDoc) Holds(doc *marketdata.Doc) bool {
+	made := d.cur.Load()
+	return made != nil && made.doc == doc
+}
+
+type sharedDocs struct {
+	aggTickers, aggPairs, aggAsset, summary sharedDoc
+	currencies, pairs, commissions          sharedDoc
+}
+
+// tickersVersion returns the version of documents over every pair's ticker.
+func tickersVersion(r *marketdata.Root) docVersion {
+	return docVersion{r.TickersVersion, r.TickersSeqSum, r.PairsVersion}
+}
+
+// configVersion returns the version of documents over the configuration.
+func configVersion(r *marketdata.Root) docVersion {
+	return docVersion{r.PairsVersion, uint64(r.ControlSeq)}
+}
+
+// sendShared answers with a document over all pairs.
+func (m *Market) sendShared(c *edge.Ctx, d *sharedDoc) *refuse.Refusal {
+	return c.SendDoc(d.get(m.board.Load(), c.MachineNs), edge.Place{Shared: d})
+}
+
+// ofConfig makes d a document over the configuration, rendered by render.
+func (d *sharedDoc) ofConfig(render func(dst []byte, r *marketdata.Root) []byte) {
+	d.version = configVersion
+	d.render = func(r *marketdata.Root, nowNs int64, _ *madeDoc) *madeDoc {
+		return &madeDoc{doc: edge.NewDoc(render(nil, r), edge.NoSeq, nowNs)}
+	}
+}

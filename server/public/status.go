@@ -1,0 +1,138 @@
+package public
+
+import (
+	"strconv"
+
+	"tickhive/engine"
+	"tickhive/internal/clock"
+	"tickhive/internal/refuse"
+	"tickhive/marketdata"
+	"tickhive/server/edge"
+	"tickhive/server/encode"
+)
+
+// StatusInfo holds the part of the status that only the program knows
+// (docs/contract/market-data.md#time-summary-status).
+type StatusInfo struct {
+	Recovering bool
+	Degraded   bool   // a store no longer accepts commands
+	Epoch      string // 16 hex digits made with the data directory
+	StartedNs  int64  // process clock; 0: the time at which the server was made
+	// ProgressPPM is the progress of recovery in millionths; below 0: no recovery is running.
+	ProgressPPM int64
+	// OldestUnpublishedNs is the machine time of the oldest event that no view shows yet; 0: none.
+	OldestUnpublishedNs int64
+	Incidents           []edge.Incident // newest first
+}
+
+const (
+	statusIncidents = 50
+	// degradedNs is the age of a view above which the status is degraded.
+	degradedNs = 1_000_000_000
+)
+
+// status handles GET /api/status, during recovery too.
+func (m *Market) status(c *edge.Ctx) *refuse.Refusal {
+	info := m.statusInfo()
+	c.Private(m.appendStatus(nil, &info, m.board.Load(), c.MachineNs()))
+	return nil
+}
+
+func (m *Market) statusInfo() StatusInfo {
+	if m.opt.Status != nil {
+		return m.opt.Status()
+	}
+	return StatusInfo{Recovering: !m.ready(), ProgressPPM: -1}
+}
+
+// StatusView returns two functions for the hub: one renders /api/status, the other returns the
+// age of the oldest unpublished event in ns, 0 if there is none.
+func (m *Market) StatusView() (whole func(dst []byte) []byte, ageNs func() int64) {
+	whole = func(dst []byte) []byte {
+		info := m.statusInfo()
+		return m.appendStatus(dst, &info, m.board.Load(), clock.MachineNs())
+	}
+	ageNs = func() int64 {
+		if at := m.statusInfo().OldestUnpublishedNs; at != 0 {
+			return max(clock.MachineNs()-at, 0)
+		}
+		return 0
+	}
+	return whole, ageNs
+}
+
+func (m *Market) appendStatus(b []byte, info *StatusInfo, root *marketdata.Root, machineNs int64) []byte {
+	now := m.opt.Clock.NowNs()
+	started := info.StartedNs
+	if started == 0 {
+		started = m.started
+	}
+	ageNs := int64(0)
+	if info.OldestUnpublishedNs != 0 {
+		ageNs = max(machineNs-info.OldestUnpublishedNs, 0)
+	}
+	word := "ok"
+	switch {
+	case info.Recovering || !m.ready():
+		word = "recovering"
+	case info.Degraded || ageNs > degradedNs:
+		word = "degraded"
+	}
+	b = append(append(append(b, `{"status":"`...), word...), `","version":`...)
+	b = encode.AppendString(b, m.opt.Version)
+	b = encode.AppendString(append(b, `,"epoch":`...), info.Epoch)
+	b = encode.AppendISO(append(b, `,"startedAt":"`...), started, 3)
+	b = strconv.AppendInt(append(b, `","uptimeSeconds":`...), max(now-started, 0)/1_000_000_000, 10)
+	b = strconv.AppendInt(append(b, `,"time":`...), encode.FloorDiv(now, 1_000_000), 10)
+	b = strconv.AppendUint(append(b, `,"seq":`...), root.SeqSum, 10)
+	b = appendProgress(append(b, `,"progress":`...), info.ProgressPPM)
+	b = append(b, `,"pairs":[`...)
+	for i, id := range root.Sorted() {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = AppendPairStatus(b, root.View(id), ageNs)
+	}
+	b = append(b, `],"incidents":[`...)
+	for i, in := range info.Incidents[:min(len(info.Incidents), statusIncidents)] {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = strconv.AppendInt(append(b, `{"at":`...), in.AtMs, 10)
+		b = encode.AppendString(append(b, `,"kind":`...), in.Kind)
+		b = encode.AppendString(append(b, `,"message":`...), in.Message)
+		b = append(b, '}')
+	}
+	return append(b, "]}"...)
+}
+
+// AppendPairStatus appends the status row of one pair; streams send it too.
+func AppendPairStatus(b []byte, v *marketdata.View, ageNs int64) []byte {
+	b = encode.AppendString(append(b, `{"currencyPairCode":`...), v.Instrument.Code)
+	b = encode.AppendString(append(b, `,"state":`...), v.Instrument.State.String())
+	b = strconv.AppendUint(append(b, `,"seq":`...), uint64(v.Seq), 10)
+	last := v.Trades.Last()
+	b = strconv.AppendUint(append(b, `,"lastTradeId":`...), uint64(last), 10)
+	b = append(b, `,"lastTradeAt":`...)
+	if last == 0 {
+		b = append(b, "null"...)
+	} else {
+		b = encode.AppendMs(b, v.Trades.At(last).TimeNs)
+	}
+	b = append(b, `,"lastChangeAt":`...)
+	if v.Seq == engine.Seq(0) {
+		b = append(b, "null"...)
+	} else {
+		b = encode.AppendMs(b, v.TimeNs)
+	}
+	b = strconv.AppendInt(append(b, `,"viewAgeMs":`...), ageNs/1_000_000, 10)
+	return append(b, '}')
+}
+
+// appendProgress appends millionths as a decimal fraction, or null below 0.
+func appendProgress(b []byte, ppm int64) []byte {
+	if ppm < 0 {
+		return append(b, "null"...)
+	}
+	return encode.AppendRate(b, ppm, 6)
+}

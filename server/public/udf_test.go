@@ -1,0 +1,176 @@
+package public_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"tickhive/engine"
+	"tickhive/server/servertest"
+)
+
+type udfBars struct {
+	S             string
+	T             []int64
+	O, H, L, C, V []json.Number
+	NextTime      *int64
+}
+
+func newUDF(t *testing.T) *servertest.Market {
+	m := servertest.NewMarket(t, func(o *servertest.Options) { o.UDF = true })
+	m.Pair("BTC_USDT", 2, 8)
+	m.Pair("ETH_BTC", 0, 4)
+	at := int64(0)
+	for i, minute := range []int64{0, 1, 5, 125} {
+		m.Advance((minute - at) * 60 * servertest.SecondNs)
+		at = minute
+		trade(m, "BTC_USDT", engine.Buy, int64(200+i), 3)
+		trade(m, "BTC_USDT", engine.Sell, int64(100+i), 4)
+	}
+	m.Advance(10 * 60 * servertest.SecondNs)
+	return m
+}
+
+// The history has the same figures as the candles, t is strictly increasing, both bounds are
+// included, and countback counts back from `to` whatever `from` is.
+func TestUDFHistory(t *testing.T) {
+	m := newUDF(t)
+	const first = int64(1767225600)
+	for query, want := range map[string][]int64{
+		"1&from=1767225600&to=1767240000":               {0, 60, 300, 7500},
+		"1&from=1767225660&to=1767225900":               {60, 300},
+		"1&from=1767225661&to=1767225899":               nil,
+		"1&from=0&to=1767240000&countback=2":            {300, 7500},
+		"1&from=1767239000&to=1767240000&countback=300": {0, 60, 300, 7500},
+		"60&from=1767225600&to=1767240000":              {0, 7200},
+		"1D&from=1767225600&to=1767240000":              {0},
+		"D&from=-5000&to=1767240000":                    {0},
+		"12M&from=0&to=1767240000":                      {0},
+	} {
+		var b udfBars
+		m.OK("/udf/history?symbol=BTC_USDT&resolution="+query, &b)
+		if len(want) == 0 {
+			if b.S != "no_data" || b.NextTime == nil || *b.NextTime != first+60 {
+				t.Errorf("%s: %+v", query, b)
+			}
+			continue
+		}
+		if b.S != "ok" || len(b.T) != len(want) || len(b.O) != len(want) || len(b.V) != len(want) {
+			t.Errorf("%s: %+v, want %v", query, b, want)
+			continue
+		}
+		for i := range want {
+			if b.T[i] != first+want[i] || i > 0 && b.T[i] <= b.T[i-1] {
+				t.Errorf("%s: t %v", query, b.T)
+			}
+		}
+	}
+	var b udfBars
+	m.OK("/udf/history?symbol=TickHive:BTC_USDT&resolution=5&from=1767225600&to=1767225899", &b)
+	if b.O[0] != "2.00" || b.H[0] != "2.01" || b.L[0] != "1.00" || b.C[0] != "1.01" || b.V[0] != "0.00000014" {
+		t.Errorf("figures %+v", b)
+	}
+	var none udfBars
+	m.OK("/udf/history?symbol=ETH_BTC&resolution=1&from=0&to=1767240000", &none)
+	if none.S != "no_data" || none.NextTime != nil {
+		t.Errorf("a pair without trades: %+v", none)
+	}
+}
+
+// The library's first requests: configuration, symbol, search and time.
+func TestUDFConfiguration(t *testing.T) {
+	m := newUDF(t)
+	var config struct {
+		Supported []string `json:"supported_resolutions"`
+		Search    bool     `json:"supports_search"`
+		Time      bool     `json:"supports_time"`
+	}
+	m.OK("/udf/config", &config)
+	if len(config.Supported) != 10 || !config.Search || !config.Time {
+		t.Errorf("config %+v", config)
+	}
+	var symbol struct {
+		Name, Ticker, Session, Timezone string
+		Pricescale, Minmov              int
+		VolumePrecision                 int  `json:"volume_precision"`
+		Intraday                        bool `json:"has_intraday"`
+	}
+	m.OK("/udf/symbols?symbol=BTC_USDT", &symbol)
+	if symbol.Name != "BTC_USDT" || symbol.Pricescale != 100 || symbol.Minmov != 1 || symbol.VolumePrecision != 8 || symbol.Session != "24x7" || !symbol.Intraday {
+		t.Errorf("symbol %+v", symbol)
+	}
+	m.OK("/udf/symbols?symbol=ETH_BTC", &symbol)
+	if symbol.Pricescale != 1 || symbol.VolumePrecision != 4 {
+		t.Errorf("a pair without digits: %+v", symbol)
+	}
+	for query, n := range map[string]int{
+		"query=btc": 2, "query=": 2, "query=btc/us": 1, "query=btcusdt": 1, "query=ethb": 1, "query=btcust": 0, "query=doge": 0, "query=btc&limit=1": 1,
+		"query=&type=stock": 0, "query=&exchange=TickHive": 2, "query=&exchange=NYSE": 0,
+	} {
+		var found []struct {
+			Symbol, Ticker, Type, Description, Exchange string
+			FullName                                    string `json:"full_name"`
+		}
+		m.OK("/udf/search?"+query, &found)
+		if len(found) != n {
+			t.Errorf("search %s: %+v, want %d", query, found, n)
+		}
+	}
+	if a := m.Get("/udf/time"); a.Status != 200 || string(a.Body) != "1767233700" || !strings.HasPrefix(a.Header.Get("Content-Type"), "text/plain") {
+		t.Errorf("time: %d %s %s", a.Status, a.Header.Get("Content-Type"), a.Body)
+	}
+}
+
+// An error has the members of every error object, and the members by which the charting library
+// recognizes an error: it reads only the body, and takes a body without s for a symbol.
+func TestUDFErrors(t *testing.T) {
+	m := newUDF(t)
+	for path, want := range map[string]struct {
+		status      int
+		code, field string
+		errmsg      string // "" is the message
+	}{
+		"symbols":                                           {400, "INVALID_PARAM", "symbol", "unknown_symbol"},
+		"symbols?symbol=nope":                               {400, "INVALID_PARAM", "symbol", "unknown_symbol"},
+		"symbols?symbol=btc_usdt":                           {400, "INVALID_PARAM", "symbol", "unknown_symbol"},
+		"symbols?symbol=NOPE_USDT":                          {404, "NOT_FOUND", "symbol", "unknown_symbol"},
+		"symbols?symbol=TickHive:NOPE_USDT":                 {404, "NOT_FOUND", "symbol", "unknown_symbol"},
+		"history?symbol=BTC_USDT&from=1&to=2":               {400, "INVALID_PARAM", "resolution", ""},
+		"history?symbol=BTC_USDT&resolution=7&from=1&to=2":  {400, "INVALID_PARAM", "resolution", ""},
+		"history?symbol=BTC_USDT&resolution=1W&from=1&to=2": {400, "INVALID_PARAM", "resolution", ""},
+		"history?symbol=BTC_USDT&resolution=1&to=2":         {400, "INVALID_PARAM", "from", ""},
+		"history?symbol=BTC_USDT&resolution=1&from=2":       {400, "INVALID_PARAM", "to", ""},
+		"history?symbol=BTC_USDT&resolution=1&from=2&to=1":  {400, "INVALID_PARAM", "from", ""},
+		"history?symbol=AA_BB&resolution=1&from=1&to=2":     {404, "NOT_FOUND", "symbol", "unknown_symbol"},
+		"search?query=a&limit=x":                            {400, "INVALID_PARAM", "limit", ""},
+		"quotes?symbols=BTC_USDT":                           {404, "NOT_FOUND", "", ""},
+		"symbols?symbol=BTC_USDT&symbol=BTC_USDT":           {400, "INVALID_PARAM", "symbol", "unknown_symbol"},
+	} {
+		a := m.Get("/udf/" + path)
+		var e map[string]any
+		if err := json.Unmarshal([]byte(a.Body), &e); err != nil {
+			t.Fatal(err)
+		}
+		if want.errmsg == "" {
+			want.errmsg, _ = e["message"].(string)
+		}
+		if e["s"] != "error" || want.errmsg == "" || e["errmsg"] != want.errmsg || e["message"] == "unknown_symbol" {
+			t.Errorf("%s: %s, want errmsg %q", path, a.Body, want.errmsg)
+		}
+		delete(e, "s")
+		delete(e, "errmsg")
+		rest, err := json.Marshal(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.Body = string(rest)
+		m.Refused(a, want.status, want.code, want.field)
+	}
+	if a := m.Get("/api/tickers?currencyPairCode=NOPE_USDT"); a.Status != 404 || strings.Contains(a.Body, "errmsg") {
+		t.Errorf("an error of another route: %d %s", a.Status, a.Body)
+	}
+	m.OK("/udf/symbols?symbol=TickHive:BTC_USDT", &struct{ S *string }{})
+	if a := m.Get("/udf/symbols?symbol=BTC_USDT"); strings.Contains(a.Body, `"s":`) {
+		t.Errorf("a symbol with a status: %s", a.Body)
+	}
+}

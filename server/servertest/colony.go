@@ -1,0 +1,360 @@
+package servertest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"tickhive/engine"
+	"tickhive/engine/sequencer"
+	"tickhive/hive"
+	"tickhive/internal/durable"
+	"tickhive/internal/fixed"
+	"tickhive/internal/refuse"
+	"tickhive/internal/vfs"
+	"tickhive/internal/wal"
+	"tickhive/launchpad"
+	"tickhive/server/account"
+	"tickhive/server/admin"
+	"tickhive/server/agents"
+	"tickhive/server/edge"
+	"tickhive/server/web"
+)
+
+// Colony is a launchpad and a hive behind both listeners, on a virtual clock and in a
+// file system in memory. User n signs as key-n, or as ro-n with a key that only reads.
+type Colony struct {
+	*Market
+	Desk     *agents.Service
+	FS       *vfs.Mem
+	Ledger   *launchpad.Store
+	swarm    *hive.Store
+	internal *http.Client
+
+	mu     sync.Mutex
+	Levels map[int]int64
+}
+
+// UserUUID returns the id of user n.
+func UserUUID(n int) string { return fmt.Sprintf("00000000-0000-4000-8000-%012d", n) }
+
+// UserAddress returns the address of user n.
+func UserAddress(n int) string { return fmt.Sprintf("0x%040x", n+0xabc000) }
+
+// MaxUser is the number of the last existing user.
+const MaxUser = 999
+
+// NewColony returns launchpad and hive behind both listeners.
+func NewColony(t testing.TB, change ...func(*Options)) *Colony {
+	t.Helper()
+	c := &Colony{FS: vfs.NewMem(), Levels: map[int]int64{}}
+	var err error
+	c.Market = NewMarket(t, append([]func(*Options){func(o *Options) {
+		c.Desk, err = agents.New(agents.Options{Clock: o.Clock, User: c.User, Find: c.Find})
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.Resources = append(o.Resources, c.Desk.Routes)
+		o.Authenticate = authenticateByName
+	}}, change...)...)
+	c.open()
+	t.Cleanup(c.close)
+	c.serveInternal()
+	return c
+}
+
+// Freed returns a test cluster whose clients are on the allow-list.
+func Freed(t testing.TB) *Colony {
+	return NewColony(t, func(o *Options) { o.Rate.Allow = []string{"192.0.2.0/24"} })
+}
+
+// User returns level and address of an account.
+func (c *Colony) User(a engine.AccountID) (int64, string, bool) {
+	if a < 1 || a > MaxUser {
+		return 0, "", false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	level, set := c.Levels[int(a)]
+	if !set {
+		level = 25
+	}
+	return level, UserAddress(int(a)), true
+}
+
+// Find returns the account of a user.
+func (c *Colony) Find(id [16]byte) (engine.AccountID, bool) {
+	for n := range MaxUser {
+		if strings.ReplaceAll(UserUUID(n+1), "-", "") == fmt.Sprintf("%x", id) {
+			return engine.AccountID(n + 1), true
+		}
+	}
+	return 0, false
+}
+
+func authenticateByName(c *edge.Ctx) (*edge.Caller, *refuse.Refusal) {
+	key := string(c.Request.Header.Peek("API-PublicKey"))
+	name, number, _ := strings.Cut(key, "-")
+	n, err := strconv.Atoi(number)
+	if err != nil || name != "key" && name != "ro" {
+		return nil, refuse.New(refuse.Unauthorized, "API-Signature", "The key is unknown or the signature is wrong.")
+	}
+	return &edge.Caller{Account: engine.AccountID(n), UserID: UserUUID(n), PublicKey: key, CanTrade: name == "key"}, nil
+}
+
+// open recovers both stores from the file system.
+func (c *Colony) open() {
+	c.T.Helper()
+	var err error
+	options := wal.Options{NoLock: true, PreallocBytes: -1}
+	c.Ledger, err = launchpad.OpenStore(launchpad.StoreOptions{
+		Options: launchpad.DefaultOptions(),
+		Config:  durable.Config{FS: c.FS, Dir: "launchpad", Log: options, Clock: c.Clock},
+	})
+	if err != nil {
+		c.T.Fatal(err)
+	}
+	o := hive.DefaultOptions()
+	o.GenesisNs = c.Ledger.View().GenesisNs()
+	c.swarm, err = hive.OpenStore(hive.StoreOptions{Options: o, Config: durable.Config{FS: c.FS, Dir: "hive", Log: options, Clock: c.Clock}})
+	if err != nil {
+		c.T.Fatal(err)
+	}
+	if err := c.Desk.Open(c.Ledger, c.swarm); err != nil {
+		c.T.Fatal(err)
+	}
+}
+
+func (c *Colony) close() {
+	c.T.Helper()
+	if err := c.swarm.Close(); err != nil {
+		c.T.Error(err)
+	}
+	if err := c.Ledger.Close(); err != nil {
+		c.T.Error(err)
+	}
+}
+
+// Restart closes both stores and recovers them after it has advanced the clock by the downtime.
+func (c *Colony) Restart(sleptNs int64) {
+	c.T.Helper()
+	c.close()
+	c.Clock.Set(c.Clock.NowNs() + sleptNs)
+	c.open()
+}
+
+// clockExchange is an engine that only has a clock.
+type clockExchange struct{ m *Market }
+
+func (x clockExchange) Submit(*sequencer.Batch) error { return sequencer.ErrUnavailable }
+func (x clockExchange) Query(fn func()) error         { fn(); return nil }
+func (x clockExchange) AdvanceTo(ns int64) error      { x.m.Clock.Set(ns); return nil }
+
+func (c *Colony) serveInternal() {
+	c.T.Helper()
+	var ready atomic.Bool
+	ready.Store(true)
+	in, err := admin.New(admin.Options{
+		Exchange: clockExchange{c.Market}, Core: c.Core, History: c.Feed.History(), Board: c.Feed.Board(), Clock: c.Clock,
+		Ready: &ready, Resources: []admin.Resource{c.Desk.Internal},
+	})
+	if err != nil {
+		c.T.Fatal(err)
+	}
+	ln := newPipeListener()
+	done := make(chan struct{})
+	loopback := loopbackListener{ln}
+	go func() { _ = in.Serve(loopback); close(done) }()
+	c.internal = &http.Client{Transport: &http.Transport{
+		DialContext: func(context.Context, string, string) (net.Conn, error) { return ln.Dial() }, MaxIdleConnsPerHost: 64,
+	}}
+	c.T.Cleanup(func() {
+		c.internal.CloseIdleConnections()
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		_ = in.Shutdown(ctx)
+		<-done
+	})
+}
+
+// loopbackListener reports a loopback address.
+type loopbackListener struct{ net.Listener }
+
+func (loopbackListener) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8081} }
+
+// Inner sends a request to the internal API.
+func (c *Colony) Inner(method, path, body string) Answer {
+	c.T.Helper()
+	req, err := http.NewRequest(method, "http://localhost/internal/v1"+path, strings.NewReader(body))
+	if err != nil {
+		c.T.Fatal(err)
+	}
+	res, err := c.internal.Do(req)
+	if err != nil {
+		c.T.Fatalf("%s %s: %v", method, path, err)
+	}
+	return c.Read(res, "internal") // not described
+}
+
+// Must decodes an answer whose status must be 200.
+func (c *Colony) Must(a Answer) map[string]any {
+	c.T.Helper()
+	if a.Status != 200 {
+		c.T.Fatalf("status %d: %s", a.Status, a.Body)
+	}
+	d := json.NewDecoder(strings.NewReader(a.Body))
+	d.UseNumber()
+	var m map[string]any
+	if err := d.Decode(&m); err != nil {
+		c.T.Fatalf("%v in %s", err, a.Body)
+	}
+	return m
+}
+
+// See is a GET that must succeed; path picks a member: token.symbol, items.0.address.
+func (c *Colony) See(target, path string) string {
+	c.T.Helper()
+	return At(c.Must(c.Get(target)), path)
+}
+
+// At picks a member of a decoded answer and prints it.
+func At(v any, path string) string {
+	for _, name := range strings.Split(path, ".") {
+		switch x := v.(type) {
+		case map[string]any:
+			member, ok := x[name]
+			if !ok {
+				return "(missing)"
+			}
+			v = member
+		case []any:
+			i, err := strconv.Atoi(name)
+			if err != nil || i >= len(x) {
+				return "(missing)"
+			}
+			v = x[i]
+		}
+	}
+	if v == nil {
+		return "null"
+	}
+	switch v.(type) {
+	case map[string]any, []any:
+		b, err := json.Marshal(v)
+		if err != nil {
+			return err.Error()
+		}
+		return string(b)
+	}
+	return fmt.Sprint(v)
+}
+
+// As signs a POST for user n.
+func (c *Colony) As(n int, target, body string) Answer {
+	c.T.Helper()
+	return c.Do("POST", target, body, "API-PublicKey", fmt.Sprintf("key-%d", n), "Content-Type", "application/json")
+}
+
+// Spawn spawns a token as user n.
+func (c *Colony) Spawn(n int, body string) Answer {
+	c.T.Helper()
+	return c.As(n, "/api/launchpad/spawn", body)
+}
+
+// Fund deposits whole NATIVE and USBI for user n.
+func (c *Colony) Fund(n int, native, usbi uint64) {
+	c.T.Helper()
+	for code, whole := range map[string]uint64{"NATIVE": native, "USBI": usbi} {
+		if whole == 0 {
+			continue
+		}
+		amount := Money(c.T, strconv.FormatUint(whole, 10))
+		if _, err := c.Desk.Deposit(UserAddress(n), code, amount); err != nil {
+			c.T.Fatal(err)
+		}
+	}
+}
+
+// Token spawns a funded token of user n and answers its registry id.
+func (c *Colony) Token(n int, symbol string) string {
+	c.T.Helper()
+	c.Fund(n, 100, 0)
+	return At(c.Must(c.Spawn(n, fmt.Sprintf(`{"name":"Token %s","symbol":%q}`, symbol, symbol))), "worker.agentNftId")
+}
+
+// Call is inner that must succeed.
+func (c *Colony) Call(path, body string) map[string]any {
+	c.T.Helper()
+	return c.Must(c.Inner("POST", path, body))
+}
+
+// Native returns the NATIVE balance of user n.
+func (c *Colony) Native(n int) string {
+	a, _ := launchpad.ParseAddress(UserAddress(n))
+	return c.Ledger.View().Balance(a, launchpad.NATIVE).String()
+}
+
+// AgentContract is the description of launchpad and hive.
+var AgentContract = sync.OnceValues(func() (*contract, error) { return LoadContract(web.PartMarket, web.PartLaunchpad) })
+
+// Do sends a request to the public listener and validates the answer against the description.
+func (c *Colony) Do(method, target, body string, header ...string) Answer {
+	c.T.Helper()
+	a := c.Market.Do(method, target, body, header...)
+	described, err := AgentContract()
+	if err != nil {
+		c.T.Fatal(err)
+	}
+	if a.Status == http.StatusNoContent {
+		return a
+	}
+	if err := described.Check(method, target, a.Status, a.Header, a.Body); err != nil {
+		c.T.Errorf("the answer is not what the description says: %v\n%.600s", err, a.Body)
+	}
+	return a
+}
+
+// Get reads a route that must succeed.
+func (c *Colony) Get(target string, header ...string) Answer {
+	c.T.Helper()
+	return c.Do(http.MethodGet, target, "", header...)
+}
+
+// Act adds an action to the log of the hive.
+func (c *Colony) Act(source, tokenID, kind, payload string) Answer {
+	c.T.Helper()
+	return c.Inner("POST", "/hive/actions", fmt.Sprintf(
+		`{"sourceAgentId":%q,"targetTokenId":%s,"actionType":%q,"actionPayload":%s,"reasonCode":"test"}`, source, tokenID, kind, payload))
+}
+
+// Give lets user n hold whole tokens, from the owner.
+func (c *Colony) Give(tokenID string, owner, n int, amount string) {
+	c.T.Helper()
+	c.Call("/launchpad/tokens/"+tokenID+"/transfers", fmt.Sprintf(
+		`{"fromUserId":%q,"toUserId":%q,"amount":%s}`, UserUUID(owner), UserUUID(n), amount))
+}
+
+// Propose opens a proposal and returns its id.
+func (c *Colony) Propose(tokenID string, urgent bool) string {
+	c.T.Helper()
+	return At(c.Call("/hive/proposals", fmt.Sprintf(
+		`{"tokenId":%s,"topic":"slippage_cap","payload":{"slippageCapBps":150},"proposer":"somebody","urgent":%t}`, tokenID, urgent)), "proposalId")
+}
+
+// Money parses units of 10^-18.
+func Money(t testing.TB, text string) account.Money {
+	t.Helper()
+	v, err := fixed.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}

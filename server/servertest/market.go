@@ -1,0 +1,333 @@
+package servertest
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"tickhive/engine"
+	"tickhive/internal/clock"
+	"tickhive/internal/fixed"
+	"tickhive/marketdata"
+	"tickhive/server/edge"
+	"tickhive/server/public"
+)
+
+// StartNs is 2026-01-01T00:00:00Z, the initial time of every test market's clock.
+const StartNs = int64(1_767_225_600_000_000_000)
+
+const (
+	// SecondNs is a second in ns.
+	SecondNs = int64(time.Second)
+	// DayNs is a day in ns.
+	DayNs = 24 * int64(time.Hour)
+)
+
+// Market is a real core and a real feed behind a real server on an in-memory listener.
+type Market struct {
+	T        testing.TB
+	Core     *engine.Core
+	Feed     *marketdata.Feed
+	Clock    *clock.Manual
+	Machine  atomic.Int64 // the server's machine clock
+	Server   *edge.Server
+	Listener *pipeListener
+	Events   []engine.Event
+	Pairs    map[string]engine.PairID
+	Client   *http.Client
+}
+
+// NewMarket returns a market without pairs.
+func NewMarket(t testing.TB, change ...func(*Options)) *Market {
+	return NewMarketKeeping(t, marketdata.Options{}, change...)
+}
+
+// NewMarketKeeping returns a market without pairs that retains what keep says.
+func NewMarketKeeping(t testing.TB, keep marketdata.Options, change ...func(*Options)) *Market {
+	t.Helper()
+	m := &Market{
+		T: t, Core: engine.NewCore(engine.Options{}), Feed: marketdata.NewFeed(keep),
+		Clock: clock.NewManual(StartNs), Pairs: map[string]engine.PairID{},
+		Listener: newPipeListener(),
+	}
+	m.Machine.Store(StartNs)
+	o := Options{
+		Options: edge.Options{
+			Clock: m.Clock, MachineNs: m.Machine.Load, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		},
+		Market: public.Options{Board: m.Feed.Board(), Clock: m.Clock},
+	}
+	for _, f := range change {
+		f(&o)
+	}
+	srv, err := edge.New(o.WithMarket())
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Server = srv
+	srv.SetReady()
+	done := make(chan struct{})
+	go func() { _ = srv.Serve(m.Listener); close(done) }()
+	m.Client = &http.Client{Transport: &http.Transport{
+		DialContext:        func(context.Context, string, string) (net.Conn, error) { return m.Dial("192.0.2.1") },
+		DisableCompression: true, MaxIdleConnsPerHost: 64,
+	}}
+	t.Cleanup(func() {
+		m.Client.CloseIdleConnections()
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		_ = srv.Shutdown(ctx)
+		<-done
+	})
+	return m
+}
+
+// Options are the options of a server that has market data.
+type Options struct {
+	edge.Options
+	Market public.Options
+	UDF    bool // the server has the routes of the charting library too
+}
+
+// WithMarket returns the options of the server, with the routes of its market first.
+func (o Options) WithMarket() edge.Options {
+	m := public.New(o.Market)
+	resources := []edge.Resource{m.Resource}
+	if o.UDF {
+		resources = append(resources, m.UDF)
+	}
+	o.Resources = append(resources, o.Resources...)
+	return o.Options
+}
+
+// NewTraded returns a market with assets, three pairs, books and trades.
+func NewTraded(t testing.TB, change ...func(*Options)) *Market {
+	m := NewMarket(t, change...)
+	m.furnish()
+	return m
+}
+
+func (m *Market) furnish() {
+	m.Asset("BTC", false)
+	m.Asset("ETH", false)
+	m.Asset("EUR", true)
+	m.Asset("USDT", false)
+	m.Pair("BTC_USDT", 2, 8)
+	m.Pair("ETH_BTC", 6, 4)
+	m.Pair("ETH_EUR", 0, 0)
+	for i := int64(1); i <= 60; i++ {
+		m.Limit("BTC_USDT", engine.Buy, 6_500_000-i*7, i*12_345)
+		m.Limit("BTC_USDT", engine.Sell, 6_500_000+i*11, i*54_321)
+	}
+	for range 5 {
+		m.Advance(7 * SecondNs)
+		m.Limit("BTC_USDT", engine.Buy, 6_500_011, 10_000)
+		m.Advance(61 * SecondNs)
+		m.Limit("BTC_USDT", engine.Sell, 6_499_993, 2_500)
+	}
+	m.Limit("ETH_BTC", engine.Sell, 50_000, 10_000)
+	m.Limit("ETH_BTC", engine.Buy, 50_000, 1)
+}
+
+// Asset adds a currency.
+func (m *Market) Asset(symbol string, fiat bool) {
+	a := &engine.Asset{Symbol: symbol, Name: symbol + ` "coin"`, Fiat: fiat, CanDeposit: true, CanWithdraw: true}
+	if symbol == "BTC" {
+		a.MinWithdraw, _ = fixed.Parse("0.001")
+		a.TakerFee, _ = fixed.Parse("0.001")
+		a.HasMinWithdraw, a.HasTakerFee, a.UnifiedCryptoassetID, a.HasUnifiedID = true, true, 1, true
+	}
+	m.Apply(engine.Command{Kind: engine.SetAsset, Pair: engine.ControlPair, Asset: a})
+}
+
+// Pair adds a pair.
+func (m *Market) Pair(code string, digitsPrice, digitsAmount int) {
+	base, quote, _ := strings.Cut(code, "_")
+	m.Pairs[code] = engine.PairID(len(m.Pairs))
+	m.Apply(engine.Command{Kind: engine.AddPair, Pair: m.Pairs[code], Instrument: &engine.Instrument{
+		Code: code, Base: base, Quote: quote, DigitsPrice: digitsPrice, DigitsAmount: digitsAmount,
+		MakerFee: 100_000, TakerFee: 200_000,
+	}})
+}
+
+// Apply sequences one command at the clock's time and publishes.
+func (m *Market) Apply(cmd engine.Command) []engine.Event {
+	m.T.Helper()
+	cmd.TimeNs = m.Clock.NowNs()
+	m.Events = m.Core.Apply(&cmd, m.Events[:0])
+	for i := range m.Events {
+		if e := &m.Events[i]; e.Kind == engine.EventRejected && e.Reason != engine.NotRejected {
+			m.T.Fatalf("command %+v was refused: %s", cmd, e.Reason)
+		}
+	}
+	m.Feed.Fold(m.Events)
+	m.Feed.Publish(cmd.TimeNs)
+	return m.Events
+}
+
+// Limit places an order of the built-in account, in ticks and lots, and returns its id.
+func (m *Market) Limit(code string, side engine.Side, price, amount int64) engine.OrderID {
+	m.T.Helper()
+	return m.Apply(engine.Command{Kind: engine.Place, Pair: m.Pairs[code], Side: side, Price: price, Amount: amount})[0].Order
+}
+
+// Cancel cancels an order.
+func (m *Market) Cancel(id engine.OrderID) {
+	m.T.Helper()
+	m.Apply(engine.Command{Kind: engine.Cancel, Pair: id.Pair(), Order: id})
+}
+
+// Advance moves the clock and the windows.
+func (m *Market) Advance(ns int64) {
+	m.Clock.Set(m.Clock.NowNs() + ns)
+	m.Feed.Publish(m.Clock.NowNs())
+}
+
+// Dial connects to the listener from an address.
+func (m *Market) Dial(ip string) (net.Conn, error) {
+	return m.Listener.DialWithLocalAddr(&net.TCPAddr{IP: net.ParseIP(ip), Port: 40_000})
+}
+
+// Answer is one whole HTTP answer.
+type Answer struct {
+	Status int
+	Header http.Header
+	Body   string
+}
+
+// Do sends a request through the client; header holds pairs of name and value.
+func (m *Market) Do(method, target, body string, header ...string) Answer {
+	m.T.Helper()
+	req, err := http.NewRequest(method, "http://test"+target, strings.NewReader(body))
+	if err != nil {
+		m.T.Fatalf("%s %s: %v", method, target, err)
+	}
+	for i := 0; i+1 < len(header); i += 2 {
+		req.Header.Add(header[i], header[i+1])
+	}
+	res, err := m.Client.Do(req)
+	if err != nil {
+		m.T.Fatalf("%s %s: %v", method, target, err)
+	}
+	return m.Read(res, method+" "+target)
+}
+
+// Read reads an answer and checks it against its description.
+func (m *Market) Read(res *http.Response, what string) Answer {
+	m.T.Helper()
+	defer res.Body.Close()
+	b, err := io.ReadAll(res.Body)
+	if err != nil {
+		m.T.Fatalf("%s: %v", what, err)
+	}
+	if method, target, _ := strings.Cut(what, " "); strings.HasPrefix(target, "/") {
+		target, _, _ = strings.Cut(target, " ")
+		described(m.T, method, target, res.StatusCode, res.Header, string(b))
+	}
+	return Answer{res.StatusCode, res.Header, string(b)}
+}
+
+// Get sends a GET.
+func (m *Market) Get(target string, header ...string) Answer {
+	m.T.Helper()
+	return m.Do(http.MethodGet, target, "", header...)
+}
+
+// OK sends a GET that must succeed and decodes its JSON into v.
+func (m *Market) OK(target string, v any) Answer {
+	m.T.Helper()
+	a := m.Get(target)
+	if a.Status != http.StatusOK {
+		m.T.Fatalf("GET %s: %d %s", target, a.Status, a.Body)
+	}
+	if v != nil {
+		d := json.NewDecoder(strings.NewReader(a.Body))
+		d.UseNumber()
+		if err := d.Decode(v); err != nil {
+			m.T.Fatalf("GET %s: %v in %s", target, err, a.Body)
+		}
+	}
+	return a
+}
+
+// Raw sends bytes on a new connection from ip and reads one answer.
+func (m *Market) Raw(ip, request string) Answer {
+	m.T.Helper()
+	conn, err := m.Dial(ip)
+	if err != nil {
+		m.T.Fatal(err)
+	}
+	defer conn.Close()
+	written := make(chan struct{})
+	go func() { defer close(written); _, _ = io.Copy(conn, strings.NewReader(request)) }()
+	method, _, _ := strings.Cut(request, " ")
+	res, err := http.ReadResponse(bufio.NewReader(conn), &http.Request{Method: method})
+	if err != nil {
+		m.T.Fatalf("%.60q: %v", request, err)
+	}
+	a := m.Read(res, request[:min(len(request), 60)])
+	_ = conn.Close()
+	<-written
+	return a
+}
+
+// Refused checks the whole error object of docs/contract/errors.md#error-object.
+func (m *Market) Refused(a Answer, status int, code, field string) {
+	m.T.Helper()
+	if a.Status != status {
+		m.T.Errorf("status %d, want %d: %s", a.Status, status, a.Body)
+		return
+	}
+	if got := a.Header.Get("Content-Type"); got != "application/json; charset=utf-8" {
+		m.T.Errorf("%d: Content-Type %q", status, got)
+	}
+	var e struct {
+		Code, Message, RequestID *string
+		Field                    *string
+	}
+	d := json.NewDecoder(strings.NewReader(a.Body))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&e); err != nil || e.Code == nil || e.Message == nil || e.RequestID == nil ||
+		!bytes.Contains([]byte(a.Body), []byte(`"field":`)) {
+		m.T.Errorf("%d: not the error object: %v %s", status, err, a.Body)
+		return
+	}
+	if *e.Code != code {
+		m.T.Errorf("code %s, want %s: %s", *e.Code, code, a.Body)
+	}
+	if got := deref(e.Field); got != field {
+		m.T.Errorf("field %q, want %q: %s", got, field, a.Body)
+	}
+	if *e.RequestID == "" || *e.RequestID != a.Header.Get("X-Request-Id") {
+		m.T.Errorf("requestId %q, header %q", *e.RequestID, a.Header.Get("X-Request-Id"))
+	}
+	if !strings.HasSuffix(*e.Message, ".") {
+		m.T.Errorf("message %q is no sentence", *e.Message)
+	}
+}
+
+func deref(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+// From sends a GET from an address.
+func (m *Market) From(ip, path string, header ...string) Answer {
+	m.T.Helper()
+	text := "GET " + path + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+	for i := 0; i+1 < len(header); i += 2 {
+		text += header[i] + ": " + header[i+1] + "\r\n"
+	}
+	return m.Raw(ip, text+"\r\n")
+}

@@ -1,0 +1,197 @@
+package servertest
+
+import (
+	"encoding/json"
+	"fmt"
+	"mime"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"tickhive/server/edge"
+	"tickhive/server/web"
+)
+
+// contract is the OpenAPI description that the handler tests check every answer against.
+type contract struct {
+	Doc   *openapi3.T
+	paths []contractPath // paths without parameters first
+}
+
+type contractPath struct {
+	path    string
+	pattern *regexp.Regexp
+	item    *openapi3.PathItem
+}
+
+// TheContract describes the market-data routes; tests of other resources load their parts.
+var TheContract = sync.OnceValues(func() (*contract, error) { return LoadContract(web.PartMarket) })
+
+// LoadContract loads the description of some parts.
+func LoadContract(parts ...web.Part) (*contract, error) {
+	raw, err := web.OpenAPI(parts...)
+	if err != nil {
+		return nil, err
+	}
+	loader := openapi3.NewLoader()
+	doc, err := loader.LoadFromData(raw)
+	if err != nil {
+		return nil, err
+	}
+	if err := doc.Validate(loader.Context); err != nil {
+		return nil, err
+	}
+	c := &contract{Doc: doc}
+	parameter := regexp.MustCompile(`\\\{[a-zA-Z]+\\\}`)
+	for path, item := range doc.Paths.Map() {
+		pattern := parameter.ReplaceAllString(regexp.QuoteMeta(path), "[^/]+")
+		c.paths = append(c.paths, contractPath{path, regexp.MustCompile("^" + pattern + "$"), item})
+	}
+	slices.SortFunc(c.paths, func(a, b contractPath) int {
+		if n := strings.Count(a.path, "{") - strings.Count(b.path, "{"); n != 0 {
+			return n
+		}
+		return strings.Compare(a.path, b.path)
+	})
+	return c, nil
+}
+
+// Check compares one answer with the description. An answer that is not described (the path
+// does not exist) must be the error object.
+func (c *contract) Check(method, target string, status int, header http.Header, body string) error {
+	path, _, _ := strings.Cut(target, "?")
+	failure := c.Doc.Components.Schemas["Error"].Value
+	if strings.HasPrefix(path, "/udf/") {
+		failure = c.Doc.Components.Schemas["UDFError"].Value
+	}
+	schema := failure
+	if method == http.MethodHead {
+		method = http.MethodGet
+	}
+	for _, p := range c.paths {
+		if !p.pattern.MatchString(path) {
+			continue
+		}
+		op := p.item.GetOperation(method)
+		if op == nil || status == http.StatusMethodNotAllowed {
+			break
+		}
+		resp := op.Responses.Status(status)
+		if resp == nil {
+			return fmt.Errorf("%s %s: status %d is not described", method, p.path, status)
+		}
+		if body == "" {
+			return nil
+		}
+		kind, _, _ := mime.ParseMediaType(header.Get("Content-Type"))
+		media := resp.Value.Content.Get(kind)
+		if media == nil {
+			return fmt.Errorf("%s %s: %d with media type %q is not described", method, p.path, status, kind)
+		}
+		if kind != "application/json" {
+			return nil
+		}
+		schema = media.Schema.Value
+		break
+	}
+	if body == "" || status < http.StatusBadRequest && schema == failure {
+		return nil
+	}
+	var value any
+	if err := json.Unmarshal([]byte(body), &value); err != nil {
+		return fmt.Errorf("%s %s: %w", method, target, err)
+	}
+	if err := schema.VisitJSON(value); err != nil {
+		return fmt.Errorf("%s %s: %d: %w", method, target, status, err)
+	}
+	return nil
+}
+
+// described fails the test when an answer does not match the description.
+func described(t testing.TB, method, target string, status int, header http.Header, body string) {
+	t.Helper()
+	c, err := TheContract()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if status == http.StatusNoContent || header.Get("Content-Encoding") != "" {
+		return
+	}
+	if err := c.Check(method, target, status, header, body); err != nil {
+		t.Errorf("the answer is not what the description says: %v\n%.600s", err, body)
+	}
+}
+
+// undescribed lists the paths that the description omits on purpose: files that only a browser
+// requests, and the socket (the documentation page describes its protocol).
+func undescribed(path string) bool {
+	return path == "/" || path == "/ws" || slices.Contains([]string{"/launchpad", "/hive", "/status", "/docs", "/swagger"}, path) ||
+		strings.HasPrefix(path, "/app/") || strings.HasPrefix(path, "/swagger/") || strings.HasPrefix(path, "/udf/")
+}
+
+var routeParameter = regexp.MustCompile(`\{[^}]*\}`)
+
+// SameRoutes checks that a route table and the description of its parts have the same routes.
+func SameRoutes(t *testing.T, table []*edge.Route, parts ...web.Part) {
+	t.Helper()
+	c, err := LoadContract(parts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := func(method, path string) string {
+		return method + " " + routeParameter.ReplaceAllString(path, "{}")
+	}
+	routes := map[string]bool{}
+	for _, r := range table {
+		if !undescribed(r.Path) {
+			routes[key(r.Method, r.Path)] = true
+		}
+	}
+	documented := map[string]bool{}
+	for path, item := range c.Doc.Paths.Map() {
+		for method := range item.Operations() {
+			documented[key(method, path)] = true
+		}
+	}
+	for k := range routes {
+		if !documented[k] {
+			t.Errorf("%s is served and not described", k)
+		}
+	}
+	for k := range documented {
+		if !routes[k] {
+			t.Errorf("%s is described and not served", k)
+		}
+	}
+}
+
+// ReadRoutes returns all public read routes with every form of their parameters.
+func ReadRoutes() (all []string) {
+	for _, path := range []string{
+		"/api/currencies", "/api/currencies/pairs", "/api/currencies/commissions", "/api/healthcheck", "/api/time", "/api/summary", "/api/status",
+		Agg + "/pairs", Agg + "/tickers", Agg + "/asset",
+	} {
+		all = append(all, path+"?")
+	}
+	for _, code := range []string{"BTC_USDT", "ETH_BTC", "ETH_EUR"} {
+		for _, path := range []string{
+			"/api/tickers?currencyPairCode=%s", "/api/orderbook?currencyPairCode=%s", "/api/orderbook?aliases=false&currencyPairCode=%s",
+			"/api/deals?currencyPairCode=%s", "/api/deals?currencyPairCode=%s&pageSize=3",
+			"/api/ohlc?currencyPairCode=%s&interval=minute&start=2026-01-01&end=2026-01-02",
+			"/api/ohlc?currencyPairCode=%s&interval=year&fill=previous&start=2026-01-01&end=2026-01-02",
+			Agg + "/orderbook?ticker_id=%s", Agg + "/orderbook?ticker_id=%s&depth=100", Agg + "/orderbook?ticker_id=%s&depth=6",
+			Agg + "/historical_trades?ticker_id=%s", Agg + "/historical_trades?ticker_id=%s&limit=100", Agg + "/historical_trades?ticker_id=%s&type=buy",
+		} {
+			all = append(all, fmt.Sprintf(path, code))
+		}
+	}
+	return all
+}
+
+// Agg is the prefix of the aggregator routes.
+const Agg = "/api/marketdata/getaggregator"

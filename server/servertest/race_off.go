@@ -1,0 +1,6 @@
+//go:build !race
+
+package servertest
+
+// RaceOn reports whether the race detector is on.
+const RaceOn = false

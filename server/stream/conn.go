@@ -1,0 +1,193 @@
+package stream
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"slices"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/fasthttp/websocket"
+
+	"tickhive/internal/refuse"
+	"tickhive/server/private"
+)
+
+// Limits of one connection's inbound side (docs/contract/limits.md#streams).
+const (
+	wsMessageBytes   = 64 << 10
+	wsMessagesSecond = 20
+	wsViolations     = 100              // the 100th message over the limit closes the connection
+	wsPingEvery      = 20 * time.Second // default of Options.PingEvery
+	wsPongWithin     = 60 * time.Second // default of Options.PongWithin
+	wsGoodbye        = 2 * time.Second  // wait for the peer's close frame
+)
+
+// wsConn is the connection of one client. The reader goroutine (inside the upgrade callback)
+// parses operations and passes them to the hub; a pump writes the messages in out. The hub's
+// goroutine owns the fields of the group hub.
+type wsConn struct {
+	ws     *websocket.Conn
+	raw    syscall.RawConn // the socket; nil when the connection has no descriptor
+	out    *wsOut
+	pongNs atomic.Int64
+	remote netip.Addr // the client's address, for keys with an IP allow-list
+
+	hub struct {
+		subs     map[wsKey]*wsSub
+		pending  []*wsSub    // subscriptions that wait for a snapshot
+		key      private.Key // the key that signed for the socket; valid while authed
+		authed   bool
+		lastFull time.Time
+		fullIn   uint64 // the last delivery that found the queue full
+		behind   bool   // some stream has not started over since lastFull
+		pingAt   time.Time
+		gone     bool
+	}
+}
+
+// wsInbound limits the messages of one connection. Owner: the connection's reader.
+type wsInbound struct {
+	second     int64
+	count      int
+	violations int
+}
+
+// allow reports whether a message at nowNs is within the limit, and whether the connection
+// must be closed because it exceeded the limit too often.
+func (l *wsInbound) allow(nowNs int64) (ok, closing bool) {
+	if sec := nowNs / int64(time.Second); sec != l.second {
+		l.second, l.count = sec, 0
+	}
+	l.count++
+	if l.count <= wsMessagesSecond {
+		return true, false
+	}
+	l.violations++
+	return false, l.violations >= wsViolations
+}
+
+// serve runs the connection until it ends. The upgrade callback calls it; serve owns the socket.
+func (c *wsConn) serve(h *Hub, first []wsRequest) {
+	c.pongNs.Store(machineNs())
+	c.ws.SetPongHandler(func(string) error {
+		c.pongNs.Store(machineNs())
+		return nil
+	})
+	// The library's own handlers would write replies into the middle of a frame that is still
+	// being written to a slow peer.
+	c.ws.SetPingHandler(func(data string) error {
+		c.out.answerPing([]byte(data))
+		c.out.pump.flush()
+		return nil
+	})
+	c.ws.SetCloseHandler(func(int, string) error {
+		c.out.close(closeFrame(wsCloseNormal, ""), true)
+		c.out.pump.flush()
+		return nil
+	})
+	_ = c.ws.SetWriteDeadline(time.Time{})
+	c.out.pump.enter()
+	defer c.out.pump.leave()
+	h.join(c, first)
+	c.read(h)
+	h.leave(c)
+	c.out.end()
+	<-c.out.done // a closing connection first writes its close frame
+	_ = c.ws.Close()
+}
+
+func newWSConn(h *Hub, ws *websocket.Conn, remote netip.Addr) *wsConn {
+	c := &wsConn{ws: ws, raw: rawConn(ws.NetConn()), remote: remote}
+	c.out = &wsOut{done: make(chan struct{}), pump: h.pumps.assign(), conn: c}
+	return c
+}
+
+// answer queues a frame from the reader's goroutine. It returns false when the connection is
+// being closed because the client does not read its answers.
+func (c *wsConn) answer(f wsFrame) bool {
+	ok := c.out.push(f, wsAnswer)
+	c.out.pump.flush()
+	return ok
+}
+
+// read parses operations until the socket closes.
+func (c *wsConn) read(h *Hub) {
+	var limit wsInbound
+	buf := make([]byte, 0, 512)
+	for {
+		kind, r, err := c.ws.NextReader()
+		if err != nil {
+			return
+		}
+		if buf, err = readAtMost(r, buf[:0], wsMessageBytes); err != nil {
+			return
+		}
+		ok, closing := limit.allow(machineNs())
+		switch {
+		case len(buf) > wsMessageBytes:
+			c.refuse(closeFrame(wsCloseTooBig, "at most 64 KiB a message"))
+			return
+		case closing:
+			c.refuse(closeFrame(wsClosePolicy, string(refuse.RateLimit)))
+			return
+		case !ok:
+			ok = c.answer(wsErrorFrame(wsRequest{}, "", refuse.RateLimit, "At most 20 messages a second are taken."))
+		case kind != websocket.TextMessage:
+			ok = c.answer(wsErrorFrame(wsRequest{}, "", refuse.InvalidParam, "Messages are JSON text."))
+		default:
+			ok = c.operate(h, buf)
+		}
+		if !ok {
+			c.discard()
+			return
+		}
+	}
+}
+
+// operate passes one message to the hub. It returns false like answer.
+func (c *wsConn) operate(h *Hub, message []byte) bool {
+	req, bad := parseWSRequest(message)
+	if bad != nil {
+		return c.answer(wsErrorFrame(req, "", refuse.InvalidParam, bad.Message))
+	}
+	h.request(c, req)
+	return true
+}
+
+// readAtMost appends a message to buf and stops one byte beyond limit.
+func readAtMost(r io.Reader, buf []byte, limit int) ([]byte, error) {
+	for {
+		if len(buf) == cap(buf) {
+			buf = slices.Grow(buf, min(len(buf)+512, limit+1-len(buf)))
+		}
+		n, err := r.Read(buf[len(buf):min(cap(buf), limit+1)])
+		buf = buf[:len(buf)+n]
+		switch {
+		case len(buf) > limit || errors.Is(err, io.EOF):
+			return buf, nil
+		case err != nil:
+			return buf, fmt.Errorf("server: read message: %w", err)
+		}
+	}
+}
+
+// refuse closes the connection because of a protocol violation by the peer.
+func (c *wsConn) refuse(f wsFrame) {
+	c.out.close(f, false)
+	c.out.pump.flush()
+	c.discard()
+}
+
+// discard reads until the peer closes: closing a socket with unread bytes would reset the
+// connection and lose the close frame.
+func (c *wsConn) discard() {
+	for {
+		if _, _, err := c.ws.NextReader(); err != nil {
+			return
+		}
+	}
+}

@@ -1,0 +1,19 @@
+// Package stream serves /ws: the hub turns published views into streams, and a few writers send
+// them to the connections (docs/internals/streams.md).
+//
+// Owner: the hub's goroutine (Hub.Run) owns streams and subscriptions. The reader of a connection
+// parses its operations, and a writer owns its socket while it writes.
+//
+// Invariants:
+//
+//  1. A stream never makes the publisher wait.
+//  2. A message is the difference between two views, so a delay joins changes and loses none.
+//  3. A message is encoded once for all subscribers of a stream.
+//  4. The queue of a connection is bounded; a client that does not read starts over or is closed.
+//  5. A private stream ends with the key that opened it.
+//
+// Reading order: routes, hub, conn, request, subscribe, stream, book, diff, messages, lag, resume,
+// private, keys, queue, out, frame, pump, write_unix and write_other.
+//
+// It knows no account: it asks the private.Feed of its options.
+package stream

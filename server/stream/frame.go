@@ -1,0 +1,42 @@
+package stream
+
+import "encoding/binary"
+
+// WebSocket opcodes and close codes (RFC 6455) that the streams use.
+const (
+	wsOpText  = 0x1
+	wsOpClose = 0x8
+	wsOpPing  = 0x9
+	wsOpPong  = 0xA
+
+	wsCloseNormal   = 1000
+	wsCloseGoing    = 1001
+	wsClosePolicy   = 1008
+	wsCloseTooBig   = 1009
+	wsCloseTryLater = 1013
+)
+
+// wsFrame is one whole server frame, header and payload. Immutable: every connection that
+// receives the message shares the frame.
+type wsFrame []byte
+
+// newFrame returns payload behind the unmasked header of a server frame.
+func newFrame(op byte, payload []byte) wsFrame {
+	f := make([]byte, 0, len(payload)+10)
+	f = append(f, 0x80|op)
+	switch n := len(payload); {
+	case n < 126:
+		f = append(f, byte(n))
+	case n <= 0xffff:
+		f = binary.BigEndian.AppendUint16(append(f, 126), uint16(n))
+	default:
+		f = binary.BigEndian.AppendUint64(append(f, 127), uint64(n))
+	}
+	return append(f, payload...)
+}
+
+// closeFrame returns a close frame with a code and a short reason.
+func closeFrame(code int, reason string) wsFrame {
+	p := binary.BigEndian.AppendUint16(make([]byte, 0, 2+len(reason)), uint16(code))
+	return newFrame(wsOpClose, append(p, reason...))
+}

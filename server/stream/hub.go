@@ -1,0 +1,361 @@
+package stream
+
+import (
+	"cmp"
+	"strconv"
+	"sync"
+	"time"
+
+	"tickhive/engine"
+	"tickhive/internal/clock"
+	"tickhive/marketdata"
+	"tickhive/server/edge"
+	"tickhive/server/private"
+)
+
+// Intervals and limits of the hub.
+const (
+	wsTick       = 100 * time.Millisecond // conflated books, tickers (10 a second), candles
+	wsSlowTicks  = 10                     // in wsTick: books of 1000 ms, status, housekeeping
+	wsHeartbeat  = time.Second
+	wsIdleStream = 2 * time.Minute // after this time a stream without subscribers is removed
+	wsQueueOps   = 4096            // queued operations of all connections
+	wsFullAgain  = 10 * time.Second
+)
+
+// machineNs returns the machine's time in ns; pings, heartbeats and limits use it.
+func machineNs() int64 { return clock.MachineNs() }
+
+func machineMs() int64 { return machineNs() / int64(time.Millisecond) }
+
+// Options configures a Hub. Board, Clock and Epoch are required.
+type Options struct {
+	Board *marketdata.Board
+	Clock clock.Clock
+	Epoch string // 16 hex digits of the data directory (docs/contract/streams.md#resume)
+	// Status renders /api/status and the rows of it that changed since the versions kept
+	// in seen; rows is nil when none did.
+	Status func(dst []byte) []byte
+	// StatusRow renders one pair's row.
+	StatusRow func(dst []byte, v *marketdata.View, ageNs int64) []byte
+	// Private feeds the channels that need credentials; nil disables them.
+	Private private.Feed
+	// PingEvery is the interval between pings to a client (default 20 s). PongWithin is how
+	// long a client may stay silent before the hub closes its connection (default 60 s). Both
+	// are machine time, checked once a second.
+	PingEvery, PongWithin time.Duration
+}
+
+// Hub turns published views into streams. It compares the views that it loads, so it costs
+// the publisher nothing and never loses a change: it only joins several, and a delay in the
+// hub leads to one larger update. One goroutine runs Run and owns every field below ops.
+type Hub struct {
+	opts    Options
+	notify  chan struct{} // something was published
+	ops     chan func()
+	stop    chan struct{}
+	stopped chan struct{}
+	once    sync.Once
+
+	pumps   *wsPumps
+	conns   map[*wsConn]struct{}
+	streams map[wsKey]*wsStream
+	instant map[wsKey]*wsStream // streams that follow each publication
+	diff    [2]sideDiff
+	private privateStreams
+	rewind  wsRewind
+	buf     []byte
+	batch   []wsSending // sent, not delivered
+	full    []*wsConn   // scratch of deliver
+	ticks   int
+	// delivery counts deliveries; a connection counts as full at most once in each.
+	delivery uint64
+}
+
+// NewHub returns a hub; Run starts it.
+func NewHub(o Options) *Hub {
+	o.PingEvery = cmp.Or(o.PingEvery, wsPingEvery)
+	o.PongWithin = cmp.Or(o.PongWithin, wsPongWithin)
+	h := &Hub{
+		opts: o, notify: make(chan struct{}, 1), ops: make(chan func(), wsQueueOps),
+		stop: make(chan struct{}), stopped: make(chan struct{}),
+		pumps: newPumps(), conns: make(map[*wsConn]struct{}), streams: make(map[wsKey]*wsStream),
+		instant: make(map[wsKey]*wsStream),
+	}
+	h.private.hub = h
+	if o.Private != nil {
+		o.Private.OnKeyDeleted(h.private.keyDeleted)
+	}
+	return h
+}
+
+// Fold implements sequencer.Sink: only private streams use events, public streams use views.
+func (h *Hub) Fold(events []engine.Event, _ uint64) {
+	if h.opts.Private != nil {
+		h.opts.Private.Fold(events)
+	}
+}
+
+// Publish implements sequencer.Sink: it wakes the hub and never waits.
+func (h *Hub) Publish(int64) {
+	if h.opts.Private != nil {
+		h.opts.Private.Publish()
+	}
+	select {
+	case h.notify <- struct{}{}:
+	default:
+	}
+}
+
+// NextNs implements sequencer.Sink: the hub needs no call at a market time.
+func (h *Hub) NextNs() int64 { return 1<<63 - 1 }
+
+// Run runs the hub on the caller's goroutine and returns after Shutdown.
+func (h *Hub) Run() {
+	defer close(h.stopped)
+	h.pumps.start(h)
+	defer h.pumps.stop()
+	tick := time.NewTicker(wsTick)
+	defer tick.Stop()
+	for {
+		select {
+		case <-h.notify:
+			h.follow()
+		case <-tick.C:
+			h.tick()
+		case op := <-h.ops:
+			op()
+		case <-h.stop:
+			h.goodbye()
+			h.pumps.flush()
+			return
+		}
+		h.deliver()
+		h.pumps.flush() // only once all messages are queued, so that one write joins them
+	}
+}
+
+// Shutdown notifies every client, closes the sockets with 1001 and ends Run.
+func (h *Hub) Shutdown() {
+	h.once.Do(func() { close(h.stop) })
+	<-h.stopped
+}
+
+func (h *Hub) do(op func()) {
+	select {
+	case h.ops <- op:
+	case <-h.stopped:
+	}
+}
+
+func (h *Hub) join(c *wsConn, first []wsRequest) {
+	h.do(func() {
+		c.hub.subs = make(map[wsKey]*wsSub)
+		c.hub.pingAt = time.Now().Add(h.opts.PingEvery)
+		h.conns[c] = struct{}{}
+		for _, r := range first {
+			operation{h, c, r}.run()
+		}
+	})
+}
+
+func (h *Hub) leave(c *wsConn) {
+	h.do(func() {
+		c.hub.gone = true
+		delete(h.conns, c)
+		h.part(c)
+	})
+}
+
+// part removes a connection from its streams.
+func (h *Hub) part(c *wsConn) {
+	h.private.unbind(c)
+	left := false
+	for key, sub := range c.hub.subs {
+		sub.stream.remove(sub)
+		left = left || key.private()
+	}
+	clear(c.hub.subs)
+	c.hub.pending = nil
+	if left {
+		h.private.watch()
+	}
+}
+
+func (h *Hub) request(c *wsConn, r wsRequest) { h.do(func() { operation{h, c, r}.run() }) }
+
+// fed notifies the hub that the queue of c fell below wsLowBytes and has room for snapshots.
+func (h *Hub) fed(c *wsConn) { h.do(func() { h.feed(c) }) }
+
+// follow sends the changes of each publication: books without conflation and trades.
+func (h *Hub) follow() {
+	root := h.opts.Board.Load()
+	for _, s := range h.instant {
+		h.advance(s, root)
+	}
+	h.private.follow()
+}
+
+// tick advances the conflated streams, and runs housekeeping once a second.
+func (h *Hub) tick() {
+	h.ticks++
+	slow := h.ticks%wsSlowTicks == 0
+	root := h.opts.Board.Load()
+	for key, s := range h.streams {
+		if key.every == 1000 || key.channel == chStatus {
+			if !slow {
+				continue
+			}
+		}
+		h.advance(s, root)
+	}
+	h.private.follow()
+	h.heartbeats()
+	if slow {
+		h.housekeeping()
+	}
+}
+
+// advance brings a stream from its last message to the currently published view.
+func (h *Hub) advance(s *wsStream, root *marketdata.Root) {
+	if len(s.subs) == 0 {
+		return
+	}
+	if !s.key.paired() {
+		if s.key.channel == chStatus {
+			h.advanceStatus(s, root)
+		}
+		return
+	}
+	v := root.View(s.key.pair)
+	if v == nil || v == s.view && s.key.channel != chCandles {
+		return
+	}
+	switch s.key.channel {
+	case chBook:
+		h.advanceBook(s, v)
+	case chTrades:
+		h.advanceTrades(s, v)
+	case chTicker:
+		if v.TickerVersion != s.view.TickerVersion {
+			h.setView(s, v, uint64(v.TickerSeq))
+			h.send(s, appendWSTicker(h.buf[:0], "update", v, h.nowMs()))
+		}
+	case chCandles:
+		h.advanceCandles(s, v)
+	}
+}
+
+func (h *Hub) nowMs() int64 { return h.opts.Clock.NowNs() / int64(time.Millisecond) }
+
+// setView sets the stream's state and drops the cached snapshot, which shows the old one.
+func (h *Hub) setView(s *wsStream, v *marketdata.View, seq uint64) {
+	s.view, s.seq, s.snapshot, s.resumes = v, seq, nil, nil
+}
+
+// send encodes payload once; deliver queues it for every live subscriber.
+func (h *Hub) send(s *wsStream, payload []byte) {
+	h.buf = payload[:0]
+	h.batch = append(h.batch, wsSending{s, &wsQueued{frame: h.frame(s, payload), private: s.key.private()}})
+	s.lastMs = machineMs()
+}
+
+// wsSending is a message that is not queued yet.
+type wsSending struct {
+	stream *wsStream
+	what   *wsQueued
+}
+
+// wsDeliverPart is the number of connections that receive the whole batch before the next
+// ones do: a client of ten pairs is in ten streams, and deliver queues all its ten messages
+// while the client's queue is in the core's cache.
+const wsDeliverPart = 256
+
+// deliver queues the messages sent since the last delivery.
+func (h *Hub) deliver() {
+	if len(h.batch) == 0 {
+		return
+	}
+	batch := h.batch
+	h.full = h.full[:0]
+	for from, left := 0, true; left; from += wsDeliverPart {
+		left = false
+		for _, b := range batch {
+			subs := b.stream.subs[min(from, len(b.stream.subs)):]
+			left = left || len(subs) > wsDeliverPart
+			for _, sub := range subs[:min(len(subs), wsDeliverPart)] {
+				if sub.live && !sub.out.share(b.what) {
+					h.full = append(h.full, sub.conn)
+				}
+			}
+		}
+		h.pumps.flush()
+	}
+	clear(batch)
+	h.batch = batch[:0]
+	h.delivery++
+	for _, c := range h.full { // only now: lag may remove subscribers from a stream
+		if c.hub.fullIn != h.delivery { // several messages that did not fit count as one full queue
+			c.hub.fullIn = h.delivery
+			h.lag(c)
+		}
+	}
+}
+
+// frame returns payload as a frame, with decimals as text when the stream's options ask for it.
+func (h *Hub) frame(s *wsStream, payload []byte) wsFrame {
+	if s.key.text {
+		return newFrame(wsOpText, edge.AppendQuotedDecimals(nil, payload))
+	}
+	return newFrame(wsOpText, payload)
+}
+
+// heartbeats sends a heartbeat on each stream that was silent for a second.
+func (h *Hub) heartbeats() {
+	now := machineMs()
+	for _, s := range h.streams {
+		if len(s.subs) == 0 || now-s.lastMs < wsHeartbeat.Milliseconds() {
+			continue
+		}
+		pair := ""
+		if s.key.paired() {
+			pair = s.view.Instrument.Code
+		}
+		h.send(s, appendHeartbeat(h.buf[:0], s, pair, h.nowMs()))
+	}
+}
+
+// housekeeping pings clients, closes silent connections and removes idle streams.
+func (h *Hub) housekeeping() {
+	now := time.Now()
+	for c := range h.conns {
+		switch {
+		case now.UnixNano()-c.pongNs.Load() > int64(h.opts.PongWithin):
+			c.out.close(closeFrame(wsClosePolicy, "no pong in time"), true)
+		case c.hub.behind && now.Sub(c.hub.lastFull) > wsFullAgain: // not caught up since
+			h.tooSlow(c)
+		case now.After(c.hub.pingAt):
+			c.hub.pingAt = now.Add(h.opts.PingEvery)
+			h.answer(c, newFrame(wsOpPing, nil))
+		}
+	}
+	for key, s := range h.streams {
+		if len(s.subs) == 0 && now.UnixMilli()-s.idleMs > wsIdleStream.Milliseconds() {
+			delete(h.streams, key)
+			delete(h.instant, key)
+		}
+	}
+}
+
+// goodbye sends every client its last message and the close frame.
+func (h *Hub) goodbye() {
+	dst := appendWSHead(h.buf[:0], "shutdown", "", "", "")
+	dst = append(dst, `,"time":`...)
+	dst = strconv.AppendInt(dst, h.nowMs(), 10)
+	dst = append(dst, `,"message":"The server is shutting down; reconnect in a few seconds."}`...)
+	f := newFrame(wsOpText, dst)
+	for c := range h.conns {
+		c.out.push(f, wsAnswer)
+		c.out.close(closeFrame(wsCloseGoing, "shutting down"), false)
+	}
+}

@@ -1,0 +1,440 @@
+package stream_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fasthttp/websocket"
+
+	"tickhive/client"
+	"tickhive/engine"
+	"tickhive/engine/sequencer"
+	"tickhive/internal/clock"
+	"tickhive/marketdata"
+	"tickhive/server/edge"
+	"tickhive/server/public"
+	"tickhive/server/stream"
+)
+
+const testEpoch = "00112233445566aa"
+
+// live is a running exchange with streams on a loopback port.
+type live struct {
+	t      *testing.T
+	loop   *sequencer.Loop
+	feed   *marketdata.Feed
+	hub    *stream.Hub
+	srv    *edge.Server
+	market *public.Market
+	addr   string
+	base   string
+	pairs  []string
+	stop   func()
+}
+
+func newLive(t *testing.T, pairs int) *live {
+	t.Helper()
+	return newLiveWith(t, pairs, func(*stream.Options, *edge.Options) {})
+}
+
+func newLiveWith(t *testing.T, pairs int, set func(*stream.Options, *edge.Options)) *live {
+	t.Helper()
+	feed := marketdata.NewFeed(marketdata.Options{})
+	clk := clock.Real{}
+	x := &live{t: t, feed: feed}
+	hubOptions := stream.Options{
+		Board: feed.Board(), Clock: clk, Epoch: testEpoch,
+		Status: func(dst []byte) []byte {
+			whole, _ := x.market.StatusView()
+			return whole(dst)
+		},
+		StatusRow: public.AppendPairStatus,
+	}
+	options := edge.Options{
+		Clock: clk, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+	}
+	set(&hubOptions, &options)
+	x.hub = stream.NewHub(hubOptions)
+	x.market = public.New(public.Options{Board: feed.Board(), Clock: clk})
+	options.Resources = []edge.Resource{x.market.Resource, stream.Routes(x.hub)}
+	srv, err := edge.New(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x.srv = srv
+	x.loop = sequencer.NewLoop(sequencer.LoopOptions{
+		Core: engine.NewCore(engine.Options{}), Clock: clk, Sinks: []sequencer.Sink{feed.Sink(), x.hub},
+	})
+	go x.loop.Run()
+	go x.hub.Run()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	x.addr = ln.Addr().String()
+	x.base = "http://" + x.addr
+	served := make(chan struct{})
+	go func() { _ = srv.Serve(ln); close(served) }()
+	for i := range pairs {
+		code := fmt.Sprintf("C%02d_USDT", i)
+		base, quote, _ := strings.Cut(code, "_")
+		x.submit(engine.Command{Kind: engine.AddPair, Pair: engine.ControlPair, Instrument: &engine.Instrument{
+			Code: code, Base: base, Quote: quote, DigitsPrice: 2, DigitsAmount: 4,
+		}})
+		x.pairs = append(x.pairs, code)
+	}
+	srv.SetReady()
+	stopped := false
+	x.stop = func() {
+		if stopped {
+			return
+		}
+		stopped = true
+		x.hub.Shutdown()
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		_ = srv.Shutdown(ctx)
+		<-served
+		x.loop.Stop()
+	}
+	t.Cleanup(x.stop)
+	return x
+}
+
+func (x *live) submit(cmds ...engine.Command) {
+	if err := x.loop.Submit(&sequencer.Batch{Commands: cmds}); err != nil {
+		x.t.Error(err)
+	}
+}
+
+// order places a limit order on the i-th pair.
+func (x *live) order(i int, side engine.Side, price, amount int64) {
+	x.submit(engine.Command{Kind: engine.Place, Pair: engine.PairID(i), Side: side, Price: price, Amount: amount})
+}
+
+// churnAt trades at random on every pair until done is closed: 20 commands for each receive
+// of turn.
+func (x *live) churnAt(seed uint64, done <-chan struct{}, turn <-chan time.Time) {
+	r := rand.New(rand.NewPCG(seed, 5))
+	mid := int64(10_000)
+	for {
+		select {
+		case <-done:
+			return
+		case <-turn:
+		}
+		mid += r.Int64N(3) - 1
+		var cmds []engine.Command
+		for range 20 {
+			side := engine.Side(r.IntN(2))
+			off := 1 + r.Int64N(60)
+			if r.IntN(6) == 0 {
+				off = -2
+			}
+			price := mid - off
+			if side == engine.Sell {
+				price = mid + off
+			}
+			cmds = append(cmds, engine.Command{
+				Kind: engine.Place, Pair: engine.PairID(r.IntN(len(x.pairs))), Side: side, Price: price, Amount: 1 + r.Int64N(1000),
+			})
+		}
+		if r.IntN(8) == 0 { // else a book would be empty whenever it is published
+			cmds = append(cmds, engine.Command{
+				Kind: engine.CancelAll, Pair: engine.PairID(r.IntN(len(x.pairs))), Flags: engine.FlagAllAccount,
+				Order: engine.MakeOrderID(0, 1<<30),
+			})
+		}
+		x.submit(cmds...)
+	}
+}
+
+func (x *live) dial(query string) *client.Stream {
+	x.t.Helper()
+	s, err := client.Dial(context.Background(), "ws://"+x.addr+"/ws"+query)
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	x.t.Cleanup(func() { _ = s.Close() })
+	_ = s.SetReadDeadline(time.Now().Add(20 * time.Second))
+	return s
+}
+
+// until reads messages until one satisfies ok.
+func until(t *testing.T, s *client.Stream, what string, ok func(*client.Message) bool) *client.Message {
+	t.Helper()
+	for {
+		m, err := s.Next()
+		if err != nil {
+			t.Fatalf("waiting for %s: %v", what, err)
+		}
+		if ok(m) {
+			return m
+		}
+	}
+}
+
+func kind(want string) func(*client.Message) bool {
+	return func(m *client.Message) bool { return m.Type == want }
+}
+
+// Every update chains, every checksum is right, and the rebuilt book is the one that REST
+// shows at the same seq, for each depth and interval (docs/contract/streams.md#chain,
+// docs/contract/streams.md#checksum).
+func TestBooksChainAndEqualREST(t *testing.T) {
+	t.Parallel()
+	x := newLive(t, 3)
+	done := make(chan struct{})
+	stopped := make(chan struct{})
+	pace := time.NewTicker(time.Millisecond) // the other tests run beside this one
+	defer pace.Stop()
+	go func() { x.churnAt(1, done, pace.C); close(stopped) }()
+	defer func() { close(done); <-stopped }()
+	rest := &client.Client{Base: x.base}
+	for _, depth := range []int{0, 10, 25, 100, 1000} {
+		for _, interval := range []int{0, 100} {
+			f, err := client.NewFollower(context.Background(), "ws://"+x.addr+"/ws", x.pairs, depth, interval)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f.Patience = 20 * time.Second
+			updates, equal := 0, 0
+			for updates < 150-interval || depth == 0 && equal < 3 {
+				m, err := f.Step()
+				if err != nil {
+					t.Fatal(err)
+				}
+				if m.Type != "update" {
+					continue
+				}
+				updates++
+				if depth == 0 && (interval > 0 || updates%20 == 0) && sameAsREST(t, rest, f, m.Pair) {
+					equal++
+				}
+			}
+			if f.Resyncs != 0 {
+				t.Errorf("depth %d interval %d: %d resyncs, the last for %v", depth, interval, f.Resyncs, f.Last)
+			}
+			if err := f.Stream.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// sameAsREST follows the stream to the seq of a REST answer and compares; false when the
+// stream skips that seq.
+func sameAsREST(t *testing.T, rest *client.Client, f *client.Follower, pair string) bool {
+	t.Helper()
+	want, err := rest.OrderBook(context.Background(), pair, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := f.Books[pair]
+	for b.Seq < want.Seq {
+		if _, err := f.Step(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if b.Seq != want.Seq {
+		return false
+	}
+	for _, side := range []struct {
+		have []client.BookLevel
+		want [][2]client.Decimal
+	}{{b.Bids, want.Bids}, {b.Asks, want.Asks}} {
+		if len(side.have) != len(side.want) {
+			t.Fatalf("%s at seq %d: %d levels, REST has %d", pair, b.Seq, len(side.have), len(side.want))
+		}
+		for i, l := range side.have {
+			if l.Price != string(side.want[i][0]) || l.Amount != string(side.want[i][1]) {
+				t.Fatalf("%s at seq %d: level %d is %v, REST has %v", pair, b.Seq, i, l, side.want[i])
+			}
+		}
+	}
+	return true
+}
+
+// Trades come oldest first without a gap, and a client resumes by id.
+func TestTradesAreGaplessAndResume(t *testing.T) {
+	t.Parallel()
+	x := newLive(t, 1)
+	for i := range int64(2500) {
+		x.order(0, engine.Sell, 100+i%7, 5)
+		x.order(0, engine.Buy, 100+i%7, 5)
+	}
+	s := x.dial("")
+	from := uint64(37)
+	if err := s.Send(client.Request{Op: "subscribe", ID: 1, Channel: "trades", Pairs: x.pairs, FromTradeID: &from}); err != nil {
+		t.Fatal(err)
+	}
+	next, first := from, true
+	for next <= 2500 {
+		m := until(t, s, "trades", func(m *client.Message) bool { return len(m.Trades) > 0 })
+		if first != (m.Type == "snapshot") {
+			t.Fatalf("message type %s, first %v", m.Type, first)
+		}
+		first = false
+		for _, tr := range m.Trades {
+			if tr.TradeID != next {
+				t.Fatalf("trade %d, want %d", tr.TradeID, next)
+			}
+			next++
+		}
+	}
+	x.order(0, engine.Sell, 100, 5)
+	x.order(0, engine.Buy, 100, 5)
+	m := until(t, s, "the next trade", func(m *client.Message) bool { return len(m.Trades) > 0 })
+	if m.Type != "update" || m.Trades[0].TradeID != 2501 {
+		t.Fatalf("after catching up: %s with trade %d", m.Type, m.Trades[0].TradeID)
+	}
+}
+
+// Every (channel, pair) gets one acknowledgement or one error, with the id echoed; bad
+// operations are answered and the socket lives (docs/contract/streams.md#operations,
+// docs/contract/streams.md#server-messages).
+func TestOperationsAreAnswered(t *testing.T) {
+	t.Parallel()
+	x := newLive(t, 2)
+	c, _, err := websocket.DefaultDialer.Dial("ws://"+x.addr+"/ws", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	_ = c.SetReadDeadline(time.Now().Add(10 * time.Second))
+	for _, step := range []struct{ send, want string }{
+		{`{"op":"ping","id":"a"}`, `{"type":"pong","id":"a"`},
+		{`{"op":"unsubscribe","id":7,"channel":"book","pairs":["C00_USDT"]}`, `{"type":"unsubscribed","id":7,"channel":"book","currencyPairCode":"C00_USDT","epoch":"` + testEpoch + `"}`},
+		{`{"op":"subscribe","id":1,"channel":"nope","pairs":["C00_USDT"]}`, `{"type":"error","id":1,"channel":"nope","currencyPairCode":null,"code":"INVALID_PARAM"`},
+		{`{"op":"subscribe","id":2,"channel":"ticker","pairs":["AA_BB"]}`, `{"type":"error","id":2,"channel":"ticker","currencyPairCode":"AA_BB","code":"NOT_FOUND"`},
+		{`{"op":"subscribe","id":3,"channel":"ticker","pairs":["bad"]}`, `{"type":"error","id":3,"channel":"ticker","currencyPairCode":"bad","code":"INVALID_PARAM"`},
+		{`{"op":"subscribe","id":4,"channel":"orders"}`, `{"type":"error","id":4,"channel":"orders","currencyPairCode":null,"code":"NOT_FOUND"`},
+		{`{"op":"subscribe","id":5,"channel":"book","pairs":["C00_USDT"],"depth":7}`, `{"type":"error","id":5`},
+		{`{"op":"subscribe","channel":"book","pairs":["C00_USDT"],"dpeth":10}`, `{"type":"error","id":null`},
+		{`{"op":"subscribe","op":"list"}`, `{"type":"error"`},
+		{`{`, `{"type":"error"`},
+		{`{"op":"dance"}`, `{"type":"error"`},
+		{`{"op":"list","id":"x"}`, `{"type":"subscriptions","id":"x","items":[]}`},
+	} {
+		if err := c.WriteMessage(websocket.TextMessage, []byte(step.send)); err != nil {
+			t.Fatal(err)
+		}
+		_, got, err := c.ReadMessage()
+		if err != nil {
+			t.Fatalf("%s: %v", step.send, err)
+		}
+		if !strings.HasPrefix(string(got), step.want) || !json.Valid(got) {
+			t.Errorf("%s\n got %s\nwant %s", step.send, got, step.want)
+		}
+	}
+}
+
+// The URL alone subscribes, with defaults; a bad URL gets a plain 400.
+func TestStreamsInTheAddress(t *testing.T) {
+	t.Parallel()
+	x := newLive(t, 1)
+	x.order(0, engine.Buy, 100, 1)
+	s := x.dial("?streams=book:C00_USDT,ticker:C00_USDT,candles.minute:C00_USDT,trades:C00_USDT,status")
+	seen := map[string]bool{}
+	for len(seen) < 5 {
+		m := until(t, s, "snapshots", kind("snapshot"))
+		seen[m.Channel] = true
+	}
+	for query, want := range map[string]int{"?streams=nope:C00_USDT": 400, "?streams=orders": 400, "?streams=book": 400, "": 400} {
+		resp, err := http.Get(x.base + "/ws" + query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != want {
+			t.Errorf("GET /ws%s: %d, want %d", query, resp.StatusCode, want)
+		}
+	}
+}
+
+// A subscription that was silent for a second receives a heartbeat with its seq.
+func TestHeartbeats(t *testing.T) {
+	t.Parallel()
+	x := newLive(t, 1)
+	x.order(0, engine.Buy, 100, 1)
+	s := x.dial("?streams=book:C00_USDT")
+	snap := until(t, s, "snapshot", kind("snapshot"))
+	beat := until(t, s, "heartbeat", kind("heartbeat"))
+	if beat.Channel != "book" || beat.Pair != "C00_USDT" || beat.Seq != snap.Seq {
+		t.Errorf("heartbeat %s after snapshot seq %d", beat.Raw, snap.Seq)
+	}
+}
+
+// resync sends a new snapshot on the same connection.
+func TestResync(t *testing.T) {
+	t.Parallel()
+	x := newLive(t, 1)
+	x.order(0, engine.Buy, 100, 1)
+	s := x.dial("?streams=book:C00_USDT")
+	until(t, s, "snapshot", kind("snapshot"))
+	if err := s.Send(client.Request{Op: "resync", Channel: "book", Pairs: x.pairs}); err != nil {
+		t.Fatal(err)
+	}
+	if m := until(t, s, "snapshot", kind("snapshot")); m.Reason != "resync" {
+		t.Errorf("reason %q", m.Reason)
+	}
+}
+
+// A stopping server notifies its clients and closes with 1001.
+func TestShutdownMessage(t *testing.T) {
+	t.Parallel()
+	x := newLive(t, 1)
+	s := x.dial("?streams=status")
+	until(t, s, "snapshot", kind("snapshot"))
+	go x.stop()
+	until(t, s, "shutdown", kind("shutdown"))
+	for {
+		_, err := s.Next()
+		if err == nil {
+			continue
+		}
+		if client.CloseCode(err) != 1001 {
+			t.Errorf("closed with %v, want 1001", err)
+		}
+		return
+	}
+}
+
+// More than 20 messages a second are refused, and too many of those close with 1008.
+func TestInboundLimit(t *testing.T) {
+	t.Parallel()
+	x := newLive(t, 1)
+	s := x.dial("")
+	go func() {
+		for range 200 {
+			if s.Send(client.Request{Op: "ping"}) != nil {
+				return
+			}
+		}
+	}()
+	limited := 0
+	for {
+		m, err := s.Next()
+		if err != nil {
+			if client.CloseCode(err) != 1008 {
+				t.Errorf("closed with %v, want 1008", err)
+			}
+			break
+		}
+		if m.Type == "error" && m.Code == "RATE_LIMIT" {
+			limited++
+		}
+	}
+	if limited != 99 {
+		t.Errorf("%d refusals before the close, want 99", limited)
+	}
+}

@@ -1,0 +1,159 @@
+package stream
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"sync"
+
+	"tickhive/internal/refuse"
+	"tickhive/server/private"
+)
+
+// wsKeys maps keys to their sockets. When a key ends, the hub finds the key's sockets here, so
+// no message needs a check of its key.
+type wsKeys struct {
+	mu      sync.Mutex
+	sockets map[uint64]map[*wsConn]struct{} // by key; only the hub's goroutine changes it
+	deleted []uint64                        // deleted keys whose sockets the hub must end
+
+	nextNs int64 // no key expires before this time; owner: the hub's goroutine
+}
+
+// keyDeleted records a deleted key for the hub. It runs on the deleting goroutine, never waits.
+func (k *wsKeys) keyDeleted(number uint64) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.sockets[number] != nil {
+		k.deleted = append(k.deleted, number)
+	}
+}
+
+// bind records that a key signed for a socket.
+func (k *wsKeys) bind(c *wsConn, key private.Key) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.sockets == nil {
+		k.sockets, k.nextNs = make(map[uint64]map[*wsConn]struct{}), math.MaxInt64
+	}
+	if k.sockets[key.Number] == nil {
+		k.sockets[key.Number] = make(map[*wsConn]struct{})
+	}
+	k.sockets[key.Number][c] = struct{}{}
+	if key.ExpiresNs != 0 {
+		k.nextNs = min(k.nextNs, key.ExpiresNs)
+	}
+	c.hub.key, c.hub.authed = key, true
+}
+
+// unbind removes the key of a socket.
+func (k *wsKeys) unbind(c *wsConn) {
+	if !c.hub.authed {
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	number := c.hub.key.Number
+	c.hub.key, c.hub.authed = private.Key{}, false
+	delete(k.sockets[number], c)
+	if len(k.sockets[number]) == 0 {
+		delete(k.sockets, number)
+	}
+}
+
+// takeDeleted returns the sockets of the keys deleted since the last call.
+func (k *wsKeys) takeDeleted() (ended []*wsConn) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, number := range k.deleted {
+		for c := range k.sockets[number] {
+			ended = append(ended, c)
+		}
+	}
+	k.deleted = k.deleted[:0]
+	return ended
+}
+
+// takeExpired returns the sockets of expired keys. It scans the keys only when one has expired.
+func (k *wsKeys) takeExpired(nowNs int64) (ended []*wsConn) {
+	if len(k.sockets) == 0 || nowNs < k.nextNs {
+		return nil
+	}
+	k.nextNs = math.MaxInt64
+	for _, sockets := range k.sockets {
+		for c := range sockets {
+			switch at := c.hub.key.ExpiresNs; {
+			case at == 0:
+			case at <= nowNs:
+				ended = append(ended, c)
+			default:
+				k.nextNs = min(k.nextNs, at)
+			}
+		}
+	}
+	return ended
+}
+
+// endKeys ends the private subscriptions of sockets whose key is no longer valid.
+func (p *privateStreams) endKeys() {
+	for _, c := range p.takeDeleted() {
+		p.endKey(c, "The API key of this socket was deleted; auth with another one.")
+	}
+	for _, c := range p.takeExpired(p.hub.opts.Clock.NowNs()) {
+		p.endKey(c, "The API key of this socket has expired; auth with another one.")
+	}
+}
+
+// endKey notifies a client which of its subscriptions ended, or that its key ended.
+func (p *privateStreams) endKey(c *wsConn, message string) {
+	p.unbind(c)
+	ended := p.endPrivate(c)
+	for _, key := range ended {
+		operation{p.hub, c, wsRequest{channel: key.name()}}.refuse("", refuse.Unauthorized, message)
+	}
+	if len(ended) == 0 {
+		operation{hub: p.hub, conn: c}.refuse("", refuse.Unauthorized, message)
+	}
+}
+
+// endPrivate removes a connection from its private streams, withdraws its queued private
+// messages and returns the keys of the streams.
+func (p *privateStreams) endPrivate(c *wsConn) (ended []wsKey) {
+	for key, sub := range c.hub.subs {
+		if key.private() {
+			sub.stream.remove(sub)
+			delete(c.hub.subs, key)
+			ended = append(ended, key)
+		}
+	}
+	if len(ended) == 0 {
+		return nil
+	}
+	slices.SortFunc(ended, func(a, b wsKey) int { return cmp.Compare(a.channel, b.channel) })
+	p.watch()
+	c.out.withdraw()
+	return ended
+}
+
+// authenticate binds a key to the connection. Private subscriptions belong to the key that
+// signed for them: a different key ends them, the same key keeps them.
+func (o operation) authenticate() {
+	if o.hub.opts.Private == nil {
+		o.refuse("", refuse.Unauthorized, "The key is unknown or the signature is wrong.")
+		return
+	}
+	key, err := o.hub.opts.Private.Verify(o.conn.remote, o.req.publicKey, o.req.timestamp, o.req.nonce, o.req.signature)
+	if err != nil {
+		o.refuse("", err.Code, err.Message)
+		return
+	}
+	if !o.conn.hub.authed || o.conn.hub.key.Number != key.Number {
+		o.hub.private.unbind(o.conn)
+		for _, ended := range o.hub.private.endPrivate(o.conn) {
+			operation{hub: o.hub, conn: o.conn}.acknowledge("unsubscribed", ended, nil)
+		}
+		o.hub.private.bind(o.conn, key)
+	}
+	dst := appendIDOrNull([]byte(`{"type":"authenticated","id":`), o.req.id)
+	o.hub.answer(o.conn, newFrame(wsOpText, append(dst, '}')))
+}

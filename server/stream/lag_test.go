@@ -1,0 +1,180 @@
+package stream
+
+import (
+	"testing"
+	"time"
+
+	"tickhive/engine"
+	"tickhive/marketdata"
+	"tickhive/server/private"
+)
+
+// fill fills c's queue, like a peer that does not read, so that it has no room for an update.
+func (x *stillHub) fill(c *wsConn) {
+	x.t.Helper()
+	c.out.mu.Lock()
+	left := wsQueueBytes - c.out.waiting[wsUpdate]
+	c.out.mu.Unlock()
+	if !c.out.push(newFrame(wsOpText, []byte(`{"type":"filler"}`+string(spaces(left-60)))), wsUpdate) {
+		x.t.Fatal("the filler does not fit")
+	}
+}
+
+func spaces(n int) []byte {
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = ' '
+	}
+	return b
+}
+
+// catchUp lets the hub feed c and the peer read until the queue is empty. It returns the messages.
+func (x *stillHub) catchUp(c *wsConn) (all []stillMessage) {
+	for range 50 {
+		x.feed(c)
+		messages, _ := x.read(c)
+		all = append(all, messages...)
+		if len(c.hub.pending) == 0 {
+			return all
+		}
+	}
+	x.t.Fatal("snapshots still wait after 50 rounds")
+	return nil
+}
+
+// docs/contract/streams.md#slow-clients: a queue that is full once costs one snapshot per stream,
+// reason slow, also when several messages of one publication do not fit.
+func TestQueueFullOnceForTwoStreamsStartsThemOver(t *testing.T) {
+	x := newStillHub(t, marketdata.Options{}, "AA_BB", "CC_DD")
+	c := x.connect()
+	x.ask(c, `{"op":"subscribe","channel":"book","pairs":["AA_BB","CC_DD"],"interval":0}`)
+	x.read(c)
+	x.fill(c)
+	for p := range engine.PairID(2) {
+		x.bid(p, 50)
+	}
+	x.see()
+	messages := x.catchUp(c)
+	if c.hub.gone || len(messages) != 2 {
+		t.Fatalf("closed %v, %d messages; want one snapshot per stream", c.hub.gone, len(messages))
+	}
+	for _, m := range messages {
+		if m.Type != "snapshot" || m.Reason != "slow" {
+			t.Errorf("%s with reason %q", m.Type, m.Reason)
+		}
+	}
+	x.fill(c)
+	x.bid(0, 51)
+	x.see()
+	if _, code := x.read(c); code != wsCloseTryLater {
+		t.Errorf("full again within 10 s: closed with %d, want 1013", code)
+	}
+}
+
+// docs/contract/streams.md#slow-clients: the hub closes with 1013 when a queue is full again
+// within 10 s. It does not close a client that has caught up since and whose snapshot waits for
+// room; it closes a client that never caught up.
+func TestOnlyAClientThatNeverCaughtUpIsClosed(t *testing.T) {
+	for _, caughtUp := range []bool{true, false} {
+		x := newStillHub(t, marketdata.Options{}, "AA_BB")
+		c := x.connect()
+		x.ask(c, `{"op":"subscribe","channel":"book","pairs":["AA_BB"],"interval":0}`)
+		x.read(c)
+		x.lag(c)
+		if caughtUp {
+			x.catchUp(c)
+		}
+		c.hub.lastFull = c.hub.lastFull.Add(-time.Hour)
+		c.out.push(newFrame(wsOpText, spaces(wsLowBytes)), wsUpdate) // no room for the snapshot
+		x.ask(c, `{"op":"resync","channel":"book","pairs":["AA_BB"]}`)
+		x.housekeeping()
+		if len(c.hub.pending) == 0 && !c.hub.gone {
+			t.Fatal("the snapshot did not wait")
+		}
+		if c.hub.gone == caughtUp {
+			t.Errorf("caught up %v: closed %v", caughtUp, c.hub.gone)
+		}
+	}
+}
+
+// watcher is a private feed that records the watched accounts.
+type watcher struct {
+	private.Feed
+	watched map[engine.AccountID]bool
+}
+
+func (w *watcher) Watch(accounts map[engine.AccountID]bool) { w.watched = accounts }
+
+func (w *watcher) Take() ([]private.Message, bool) { return nil, false }
+
+func (w *watcher) Snapshot(dst []byte, _ string, _ engine.AccountID) []byte {
+	return append(dst, `"orders":[]`...)
+}
+
+// The sequencer's goroutine records only the orders of accounts that have subscribers: a closed
+// slow client (docs/contract/streams.md#slow-clients) is no longer one.
+func TestAnAccountIsNotWatchedOnceItsListenerIsGivenUp(t *testing.T) {
+	x := newStillHub(t, marketdata.Options{}, "AA_BB")
+	w := &watcher{}
+	x.opts.Private = w
+	c := x.connect()
+	x.private.bind(c, private.Key{Account: 7})
+	x.ask(c, `{"op":"subscribe","channel":"orders"}`)
+	if !w.watched[7] {
+		t.Fatal("the account is not watched")
+	}
+	x.tooSlow(c)
+	if len(w.watched) != 0 {
+		t.Errorf("still watched: %v", w.watched)
+	}
+	x.hangUp(c)
+}
+
+// docs/contract/streams.md#channels: trades come oldest first, ids without gap;
+// docs/contract/streams.md#slow-clients: a full queue starts a stream over with one snapshot. A
+// resume whose parts were dropped with the backlog must not go on as updates behind them.
+func TestQueueFullDuringATradesResumeStartsItOver(t *testing.T) {
+	x := newStillHub(t, marketdata.Options{}, "AA_BB", "CC_DD")
+	x.trade(8000)
+	c := x.connect()
+	x.ask(c, `{"op":"subscribe","channel":"book","pairs":["CC_DD"],"interval":0}`)
+	x.ask(c, `{"op":"subscribe","channel":"trades","pairs":["AA_BB"],"fromTradeId":1}`)
+	if len(c.hub.pending) == 0 {
+		t.Fatal("the client was not held back")
+	}
+	x.fill(c)
+	x.bid(1, 50)
+	x.see() // the queue is found full by another stream
+	next, starts := uint64(0), 0
+	for _, m := range x.catchUp(c) {
+		if m.Channel != "trades" || len(m.Trades) == 0 {
+			continue
+		}
+		if m.Type == "snapshot" {
+			starts, next = starts+1, m.Trades[0].TradeID
+		}
+		if m.Trades[0].TradeID != next {
+			t.Fatalf("a message of kind %s begins with trade %d, want %d or a snapshot", m.Type, m.Trades[0].TradeID, next)
+		}
+		next = m.Trades[len(m.Trades)-1].TradeID + 1
+	}
+	if starts != 1 || next != 8001 {
+		t.Errorf("%d snapshots, the next trade is %d", starts, next)
+	}
+}
+
+// A resume of trades that has queued nothing yet loses nothing when the queue is full: it still
+// begins at fromTradeId.
+func TestQueueFullBeforeATradesResumeKeepsIt(t *testing.T) {
+	x := newStillHub(t, marketdata.Options{}, "AA_BB")
+	x.trade(500)
+	c := x.connect()
+	c.out.push(newFrame(wsOpText, spaces(wsLowBytes)), wsUpdate) // no room
+	x.ask(c, `{"op":"subscribe","channel":"trades","pairs":["AA_BB"],"fromTradeId":7}`)
+	x.lag(c)
+	for _, m := range x.catchUp(c) {
+		if m.Type == "snapshot" && m.Trades[0].TradeID != 7 {
+			t.Errorf("the resume from 7 begins with trade %d", m.Trades[0].TradeID)
+		}
+	}
+}

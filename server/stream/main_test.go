@@ -1,0 +1,10 @@
+package stream_test
+
+import (
+	"os"
+	"testing"
+
+	"tickhive/server/servertest"
+)
+
+func TestMain(m *testing.M) { os.Exit(servertest.Main(m)) }

@@ -1,0 +1,82 @@
+package stream
+
+import (
+	"slices"
+
+	"tickhive/engine"
+	"tickhive/server/private"
+)
+
+// privateStreams are the streams that need credentials, and the keys that opened them. Owner: the
+// hub's goroutine, except where wsKeys says otherwise.
+type privateStreams struct {
+	wsKeys
+	hub *Hub
+}
+
+// follow sends the messages of the private feed.
+func (p *privateStreams) follow() {
+	if p.hub.opts.Private == nil {
+		return
+	}
+	// The order matters: events after a key's end must not reach the key's sockets.
+	messages, all := p.hub.opts.Private.Take()
+	p.endKeys()
+	if all {
+		for _, s := range p.hub.streams {
+			if s.key.private() {
+				p.startOver(s)
+			}
+		}
+	}
+	for _, m := range messages {
+		key, _ := parseChannel(m.Channel)
+		key.account = m.Account
+		for _, text := range [...]bool{false, true} {
+			key.text = text
+			if s := p.hub.streams[key]; s != nil && len(s.subs) > 0 {
+				p.send(s, m)
+			}
+		}
+	}
+}
+
+func (p *privateStreams) startOver(s *wsStream) {
+	for _, sub := range slices.Clone(s.subs) { // feed delivers, which may shrink s.subs
+		p.hub.wait(sub, "slow")
+		p.hub.feed(sub.conn)
+	}
+}
+
+func (p *privateStreams) send(s *wsStream, m private.Message) {
+	s.seq = m.Seq
+	dst := appendWSHead(p.hub.buf[:0], "update", "", m.Channel, "")
+	dst = appendSeqTime(dst, m.Seq, p.hub.nowMs())
+	p.hub.send(s, append(append(append(dst, ','), m.Members...), '}'))
+}
+
+// appendSnapshot appends the snapshot of a private channel. Each subscriber gets its own.
+func (p *privateStreams) appendSnapshot(dst []byte, s *wsStream, nowMs int64) []byte {
+	dst = appendWSHead(dst, "snapshot", "", s.key.name(), "")
+	dst = appendSeqTime(dst, s.seq, nowMs)
+	dst = p.hub.opts.Private.Snapshot(append(dst, ','), s.key.name(), s.key.account)
+	return append(dst, '}')
+}
+
+// watch notifies the feed which accounts have subscribers.
+func (p *privateStreams) watch() {
+	accounts := make(map[engine.AccountID]bool)
+	for key, s := range p.hub.streams {
+		if key.private() && len(s.subs) > 0 {
+			accounts[key.account] = true
+		}
+	}
+	p.hub.opts.Private.Watch(accounts)
+}
+
+func appendIDOrNull(dst []byte, id string) []byte {
+	if id == "" {
+		return append(dst, "null"...)
+	}
+	return append(dst, id...)
+}

@@ -1,0 +1,145 @@
+package stream
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"tickhive/engine"
+	"tickhive/internal/clock"
+	"tickhive/marketdata"
+)
+
+// stillHub is a hub over a real core and feed whose goroutine and pumps do not run: the
+// test publishes, lets the hub follow and reads when it wants to, so queues stand still.
+type stillHub struct {
+	*Hub
+	t      *testing.T
+	core   *engine.Core
+	market *marketdata.Feed
+	clk    *clock.Manual
+	events []engine.Event
+}
+
+func newStillHub(t *testing.T, kept marketdata.Options, pairs ...string) *stillHub {
+	t.Helper()
+	x := &stillHub{t: t, core: engine.NewCore(engine.Options{}), market: marketdata.NewFeed(kept), clk: clock.NewManual(1_767_225_600_000_000_000)}
+	for i, p := range pairs {
+		base, quote, _ := strings.Cut(p, "_")
+		x.apply(engine.Command{Kind: engine.AddPair, Pair: engine.PairID(i), Instrument: &engine.Instrument{
+			Code: p, Base: base, Quote: quote, DigitsPrice: 2, DigitsAmount: 4,
+		}})
+	}
+	x.market.Publish(x.clk.NowNs())
+	x.Hub = NewHub(Options{Board: x.market.Board(), Clock: x.clk, Epoch: "00112233445566aa"})
+	return x
+}
+
+func (x *stillHub) apply(c engine.Command) {
+	c.TimeNs = x.clk.NowNs()
+	x.events = x.core.Apply(&c, x.events[:0])
+	x.market.Fold(x.events)
+}
+
+// bid changes a book and publishes it without running the hub.
+func (x *stillHub) bid(pair engine.PairID, price int64) {
+	x.apply(engine.Command{Kind: engine.Place, Pair: pair, Side: engine.Buy, Price: price, Amount: 1})
+	x.market.Publish(x.clk.NowNs())
+}
+
+// trade executes n trades on the first pair and publishes them.
+func (x *stillHub) trade(n int) {
+	for range n {
+		x.apply(engine.Command{Kind: engine.Place, Side: engine.Sell, Price: 100, Amount: 1})
+		x.apply(engine.Command{Kind: engine.Place, Side: engine.Buy, Price: 100, Amount: 1})
+	}
+	x.market.Publish(x.clk.NowNs())
+}
+
+// see runs the hub's work after a publication.
+func (x *stillHub) see() {
+	x.follow()
+	x.deliver()
+}
+
+func (x *stillHub) connect() *wsConn {
+	c := &wsConn{}
+	c.out = &wsOut{done: make(chan struct{}), pump: x.pumps.assign(), conn: c}
+	c.hub.subs = make(map[wsKey]*wsSub)
+	c.hub.pingAt = time.Now().Add(time.Hour)
+	c.pongNs.Store(machineNs())
+	x.conns[c] = struct{}{}
+	return c
+}
+
+func (x *stillHub) ask(c *wsConn, text string) {
+	x.t.Helper()
+	r, bad := parseWSRequest([]byte(text))
+	if bad != nil {
+		x.t.Fatal(bad)
+	}
+	operation{x.Hub, c, r}.run()
+	x.deliver()
+}
+
+type stillMessage struct {
+	Type, Channel, Reason string
+	PrevSeq, Seq          uint64
+	Trades                []struct{ TradeID uint64 }
+	Status                struct{ Time int64 }
+}
+
+// frames removes from the queue the frames that a peer would read at once.
+func (x *stillHub) frames(c *wsConn) []byte {
+	var all []byte
+	var buf wsScratch
+	for {
+		t := c.out.take(&buf, false)
+		if len(t.bytes) == 0 {
+			return all
+		}
+		all = append(all, t.bytes...)
+	}
+}
+
+// read returns the text messages queued for c and the code of the close frame, 0: none.
+func (x *stillHub) read(c *wsConn) (out []stillMessage, closed int) {
+	x.t.Helper()
+	for all := x.frames(c); len(all) > 0; {
+		op, head, n := all[0]&0xF, 2, int(all[1])
+		switch n {
+		case 126:
+			head, n = 4, int(all[2])<<8|int(all[3])
+		case 127:
+			head, n = 10, int(all[6])<<24|int(all[7])<<16|int(all[8])<<8|int(all[9])
+		}
+		payload := all[head : head+n]
+		all = all[head+n:]
+		switch op {
+		case wsOpText:
+			var m stillMessage
+			if err := json.Unmarshal(payload, &m); err != nil {
+				x.t.Fatalf("%v: %s", err, payload)
+			}
+			out = append(out, m)
+		case wsOpClose:
+			closed = int(payload[0])<<8 | int(payload[1])
+		}
+	}
+	return out, closed
+}
+
+// marketdataDefaults retains more records than these tests create.
+var marketdataDefaults = marketdata.Options{}
+
+// bookKey is the key of a book subscription without options.
+func bookKey(pair engine.PairID) wsKey {
+	return wsKey{channel: chBook, pair: pair, depth: wsDefaultDepth, every: wsDefaultEvery}
+}
+
+// hangUp is leave without a goroutine to carry it out.
+func (x *stillHub) hangUp(c *wsConn) {
+	x.leave(c)
+	(<-x.ops)()
+}

@@ -1,0 +1,238 @@
+package stream
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"tickhive/engine"
+	"tickhive/server/private"
+)
+
+// keyed is a private feed of one account; the test controls its messages and keys.
+type keyed struct {
+	watcher
+	waiting []private.Message
+	deleted func(number uint64)
+}
+
+func (f *keyed) Take() ([]private.Message, bool) {
+	out := f.waiting
+	f.waiting = nil
+	return out, false
+}
+
+func (f *keyed) OnKeyDeleted(tell func(number uint64)) { f.deleted = tell }
+
+func (f *keyed) put(n int) {
+	for i := range n {
+		f.waiting = append(f.waiting, private.Message{
+			Account: 7, Channel: "orders", Seq: uint64(i), Members: fmt.Appendf(nil, `"order":{"id":"%d"}`, i),
+		})
+	}
+}
+
+func newKeyed(t *testing.T) (*stillHub, *keyed) {
+	x, f := newStillHub(t, marketdataDefaults, "AA_BB"), &keyed{}
+	x.opts.Private = f
+	f.OnKeyDeleted(x.private.keyDeleted)
+	return x, f
+}
+
+// After the tick that follows a key's deletion (within 0.1 s), no private message of the key is
+// sent or queued, even if the key's socket is slow to read.
+func TestQueuedPrivateMessagesAreWithdrawn(t *testing.T) {
+	x, f := newKeyed(t)
+	c, other := x.connect(), x.connect()
+	x.private.bind(c, private.Key{Account: 7, Number: 1})
+	x.private.bind(other, private.Key{Account: 7, Number: 2})
+	for _, each := range []*wsConn{c, other} {
+		x.ask(each, `{"op":"subscribe","channel":"book","pairs":["AA_BB"],"interval":0}`)
+		x.ask(each, `{"op":"subscribe","channel":"orders"}`)
+	}
+	x.read(c)
+	f.put(50)
+	x.see()
+	x.bid(0, 50)
+	x.see()
+	f.put(50)
+	x.see()
+	if n := c.out.waitingBytes(); n < 100*50 {
+		t.Fatalf("only %d bytes wait", n)
+	}
+	f.deleted(1)
+	f.deleted(99) // a key without sockets
+	f.put(50)     // after the deletion
+	x.bid(0, 60)
+	x.tick()
+	x.deliver()
+	if got := c.out.waitingBytes(); got != c.out.waiting.total() {
+		t.Errorf("%d bytes wait, %d are noted", got, c.out.waiting.total())
+	}
+	var types []string
+	messages, closed := x.read(c)
+	for _, m := range messages {
+		types = append(types, m.Type+" "+m.Channel)
+	}
+	if got := strings.Join(types, ", "); got != "update book, update book, error orders" && got != "update book, error orders, update book" || closed != 0 {
+		t.Errorf("after the deletion the socket gets %s (closed %d)", got, closed)
+	}
+	orders := 0
+	messages, _ = x.read(other)
+	for _, m := range messages {
+		if m.Type == "update" && m.Channel == "orders" {
+			orders++
+		}
+	}
+	if orders != 150 || !f.watched[7] {
+		t.Errorf("the other key's socket got %d of 150 messages; watched: %v", orders, f.watched)
+	}
+	f.deleted(2)
+	x.tick()
+	if len(f.watched) != 0 || len(x.private.sockets) != 0 {
+		t.Errorf("without listeners: watched %v, keys %v", f.watched, x.private.sockets)
+	}
+}
+
+// The hub accepts no private subscription between the end of a key and the tick that reports it.
+func TestNoPrivateSubscriptionAfterTheKeyEnded(t *testing.T) {
+	for what, end := range map[string]func(x *stillHub, f *keyed){
+		"deleted": func(_ *stillHub, f *keyed) { f.deleted(1) },
+		"expired": func(x *stillHub, _ *keyed) { x.clk.Set(x.clk.NowNs() + 5) },
+	} {
+		x, f := newKeyed(t)
+		c := x.connect()
+		x.private.bind(c, private.Key{Account: 7, Number: 1, ExpiresNs: x.clk.NowNs() + 5})
+		x.ask(c, `{"op":"subscribe","channel":"fills"}`)
+		x.read(c)
+		end(x, f)
+		x.ask(c, `{"op":"subscribe","channel":"orders"}`)
+		var types []string
+		messages, _ := x.read(c)
+		for _, m := range messages {
+			types = append(types, m.Type+" "+m.Channel)
+		}
+		if got := strings.Join(types, ", "); got != "error fills, error orders" {
+			t.Errorf("%s: %s", what, got)
+		}
+	}
+}
+
+// A subscription that waits for its snapshot, because the client is slow, ends too.
+func TestAWaitingPrivateSnapshotIsWithdrawn(t *testing.T) {
+	x, f := newKeyed(t)
+	c := x.connect()
+	x.private.bind(c, private.Key{Account: 7, Number: 1})
+	c.out.push(newFrame(wsOpText, spaces(wsLowBytes)), wsUpdate) // no room
+	x.ask(c, `{"op":"subscribe","channel":"orders"}`)
+	x.ask(c, `{"op":"subscribe","channel":"book","pairs":["AA_BB"]}`)
+	f.deleted(1)
+	x.tick()
+	c.out.drop()
+	x.feed(c)
+	kinds := map[string]int{}
+	messages, _ := x.read(c)
+	for _, m := range messages {
+		kinds[m.Type+" "+m.Channel]++
+	}
+	if kinds["snapshot orders"] != 0 || kinds["error orders"] != 1 || kinds["snapshot book"] != 1 {
+		t.Errorf("%v", kinds)
+	}
+}
+
+// The hub scans the keys when one of them is due, not at each message: it stores the next expiry
+// among the remaining keys.
+func TestKeysExpireInTheirOrder(t *testing.T) {
+	x, _ := newKeyed(t)
+	now := x.clk.NowNs()
+	var conns []*wsConn
+	for i := range int64(5) {
+		c := x.connect()
+		x.private.bind(c, private.Key{Account: engine.AccountID(i), Number: uint64(i), ExpiresNs: (now + 10 - i) * min(i, 1)}) // the first never
+		conns = append(conns, c)
+	}
+	for ns := now; ns < now+12; ns++ {
+		x.clk.Set(ns)
+		x.private.endKeys()
+		for i, c := range conns {
+			if want := i == 0 || ns < now+10-int64(i); c.hub.authed != want {
+				t.Fatalf("%d ns on, key %d: signed %v, want %v", ns-now, i, c.hub.authed, want)
+			}
+		}
+	}
+}
+
+// Messages that a writer has taken and not begun to write are withdrawn too. A message that is
+// partly written is completed, because otherwise the client could not parse the rest.
+func TestAWriterWithholdsPrivateMessages(t *testing.T) {
+	frame := func(b byte) wsFrame { return newFrame(wsOpText, bytes.Repeat([]byte{b}, 100)) }
+	for _, c := range []struct {
+		what  string
+		queue string // capitals are private
+		pump  int    // bytes that the peer takes at once
+		read  int    // bytes that it takes later, before the key ends
+		want  string
+	}{
+		{"nothing begun", "AbCd", 0, 0, "bd"},
+		{"within a public message", "aBcDe", 0, 5, "ace"},
+		{"within a private message", "aBcDe", 0, 110, "aBce"},
+		{"at the end of one", "aBcDe", 0, 204, "aBce"},
+		{"a message alone", "A", 0, 0, ""},
+		{"a message alone, begun", "A", 0, 1, "A"},
+		{"nothing private", "abc", 0, 50, "abc"},
+		{"begun by the pump, a public one", "aBcDe", 50, 0, "ace"},
+		{"begun by the pump, a private one", "aBcDe", 110, 0, "aBce"},
+		{"behind one of the pump's", "aBcDe", 204, 150, "aBcDe"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			out := &wsOut{done: make(chan struct{}), pump: newPumps().assign()}
+			shared := map[rune]wsFrame{}
+			for _, b := range c.queue {
+				shared[b] = frame(byte(b))
+				out.share(&wsQueued{frame: shared[b], private: b < 'a'})
+			}
+			var scratch wsScratch
+			taken := out.take(&scratch, false)
+			got := slices.Clone(taken.bytes[:c.pump])
+			taken.written(c.pump)
+			near, far := net.Pipe()
+			failed := make(chan error, 1)
+			go func() {
+				failed <- out.write(near, &taken)
+				_ = near.Close()
+			}()
+			more := make([]byte, c.read)
+			if _, err := io.ReadFull(far, more); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			out.withdraw()
+			<-time.After(wsWriteStep + 1) // by the clock of the bubble: the writer has looked by then
+			rest, err := io.ReadAll(far)
+			if err != nil || <-failed != nil {
+				t.Fatal(err)
+			}
+			var want []byte
+			for _, b := range c.want {
+				want = append(want, frame(byte(b))...)
+			}
+			if got = append(append(got, more...), rest...); !bytes.Equal(got, want) {
+				t.Errorf("%s: the peer reads %q, want %q", c.what, got, want)
+			}
+			for b, f := range shared {
+				if !bytes.Equal(f, frame(byte(b))) {
+					t.Errorf("%s: a message that others share was changed", c.what)
+				}
+			}
+		})
+	}
+	if wsWriteStep+wsTick >= time.Second {
+		t.Errorf("a writer may look %v after the key ended, at most a second", wsWriteStep+wsTick)
+	}
+}
