@@ -156,8 +156,9 @@ func (h *Hub) appendSnapshot(dst []byte, s *wsStream, reason string) []byte {
 		dst = appendSeqTime(dst, s.seq, now)
 		dst = h.opts.Status(append(dst, `,"status":`...))
 		return append(dst, '}')
+	default:
+		return h.private.appendSnapshot(dst, s, now)
 	}
-	return h.private.appendSnapshot(dst, s, now)
 }
 
 // open creates a stream that starts at the currently published view.
@@ -183,6 +184,7 @@ func (h *Hub) open(key wsKey, v *marketdata.View, root *marketdata.Root) *wsStre
 		for _, id := range root.Sorted() {
 			s.rows[id] = root.View(id).Seq
 		}
+	default: // a private stream begins with its first message
 	}
 	h.streams[key] = s
 	if key.channel == chTrades || key.channel == chBook && key.every == 0 {

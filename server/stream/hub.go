@@ -243,6 +243,7 @@ func (h *Hub) advance(s *wsStream, root *marketdata.Root) {
 		}
 	case chCandles:
 		h.advanceCandles(s, v)
+	default: // no channel of one pair
 	}
 }
 

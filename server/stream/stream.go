@@ -51,8 +51,9 @@ func (k wsKey) name() string {
 		return "orders"
 	case chFills:
 		return "fills"
+	default:
+		return "balances"
 	}
-	return "balances"
 }
 
 // paired reports whether the channel belongs to one pair.
