@@ -30,8 +30,8 @@ type ListenerOptions struct {
 	Conns     *ConnTable
 	limiter   *limiter // nil: no limit on requests
 	clients   *clientIPs
-	auth      func(c *Ctx) (*Caller, *refuse.Refusal)
-	Gate      func(ctx *fasthttp.RequestCtx) *refuse.Refusal // refuses web pages; nil: they may call
+	auth      func(c *Ctx) (*Principal, *refuse.Refusal)
+	RefusePages      func(ctx *fasthttp.RequestCtx) *refuse.Refusal // refuses web pages; nil: they may call
 	Ready     *atomic.Bool
 	Log       *slog.Logger
 	Clock     clock.Clock
