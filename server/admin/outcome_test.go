@@ -133,7 +133,9 @@ func TestAnUnknownOutcomeOfLedgerAndHive(t *testing.T) {
 			return c.CallInternal("POST", "/launchpad/tokens/"+id+"/transfers", fmt.Sprintf(`{"fromUserId":%q,"toUserId":%q,"amount":1}`, servertest.UserUUID(1), servertest.UserUUID(7)))
 		}, "look at the token's holders"},
 		{"vote", "hive/", vote, "look at the votes"},
-		{"action", "hive/", func(c *servertest.Agents, id, _ string) servertest.Answer { return c.AddAction("queen-1", id, "flag", `{}`) }, "look at the action log"},
+		{"action", "hive/", func(c *servertest.Agents, id, _ string) servertest.Answer {
+			return c.AddAction("queen-1", id, "flag", `{}`)
+		}, "look at the action log"},
 		{"spawn that the hive cannot be told of", "hive/", func(c *servertest.Agents, id, proposal string) servertest.Answer {
 			vote(c, id, proposal) // the hive's log has stopped
 			return c.Spawn(2, `{"name":"New","symbol":"NEW"}`)

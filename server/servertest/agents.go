@@ -33,10 +33,10 @@ import (
 // file system in memory. User n signs as key-n, or as ro-n with a key that only reads.
 type Agents struct {
 	*Market
-	Service     *agents.Service
+	Service  *agents.Service
 	FS       *vfs.Mem
 	Ledger   *launchpad.Store
-	hive    *hive.Store
+	hive     *hive.Store
 	internal *http.Client
 
 	mu     sync.Mutex

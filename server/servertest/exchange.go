@@ -55,21 +55,21 @@ func (l *lockedText) String() string {
 // Exchange is a whole test exchange with accounts on two in-memory listeners: sequencer, market
 // data, balances, both servers, streams.
 type Exchange struct {
-	T        testing.TB
-	Clock    *clock.Manual
-	Core     *engine.Core
-	feed     *marketdata.Feed
-	Loop     *sequencer.Loop
-	Sequencer     failingLoop
-	State    *accounts.State
-	Accounts     *account.Service
-	Server   *edge.Server
-	Admin    *admin.Server
-	Public   *http.Client
-	Internal *http.Client
-	ln       *pipeListener
-	Log      lockedText
-	nonce    atomic.Int64
+	T         testing.TB
+	Clock     *clock.Manual
+	Core      *engine.Core
+	feed      *marketdata.Feed
+	Loop      *sequencer.Loop
+	Sequencer failingLoop
+	State     *accounts.State
+	Accounts  *account.Service
+	Server    *edge.Server
+	Admin     *admin.Server
+	Public    *http.Client
+	Internal  *http.Client
+	ln        *pipeListener
+	Log       lockedText
+	nonce     atomic.Int64
 }
 
 // NewExchange returns a test exchange with accounts.

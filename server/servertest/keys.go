@@ -15,7 +15,7 @@ import (
 
 // Keys is a user with a key pair.
 type Keys struct {
-	Exchange           *Exchange
+	Exchange        *Exchange
 	ID              string
 	Public, Private string
 }

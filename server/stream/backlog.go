@@ -25,25 +25,27 @@ const (
 // writes the whole queue in one call. A slow peer, which does not accept all bytes at once,
 // gets its own goroutine until it has caught up.
 type backlog struct {
-	mu        sync.Mutex
-	queue     []*message
-	queued   queuedBytes // queued bytes by kind
-	pong      frame   // answer to the newest ping, written ahead of queue; nil: none
-	scheduled       bool      // is in the pump's list, or is slow
-	blocked      bool      // the connection's own goroutine writes
-	closing   bool      // no more pushes; the last frame is the close frame
-	readerEnded     bool      // the connection is gone
-	finished      bool      // done is closed
-	awaitsRoom    bool      // the hub waits for room in the queue
-	withdrawals uint32    // counts withdrawals of private messages
-	done      chan struct{}
+	mu          sync.Mutex
+	queue       []*message
+	queued      queuedBytes // queued bytes by kind
+	pong        frame       // answer to the newest ping, written ahead of queue; nil: none
+	scheduled   bool        // is in the pump's list, or is slow
+	blocked     bool        // the connection's own goroutine writes
+	closing     bool        // no more pushes; the last frame is the close frame
+	readerEnded bool        // the connection is gone
+	finished    bool        // done is closed
+	awaitsRoom  bool        // the hub waits for room in the queue
+	withdrawals uint32      // counts withdrawals of private messages
+	done        chan struct{}
 	writer      *writer
-	conn      *conn
+	conn        *conn
 }
 
 // push queues a frame. It returns false, and queues nothing, when the limit of the frame's
 // kind is reached. The pump writes due connections at its next flush.
-func (o *backlog) push(f frame, kind messageKind) bool { return o.pushShared(&message{frame: f, kind: kind}) }
+func (o *backlog) push(f frame, kind messageKind) bool {
+	return o.pushShared(&message{frame: f, kind: kind})
+}
 
 // pushShared is push for a message that other connections receive too. It closes the connection
 // itself when too many answers wait, because the reader queues answers without the hub.
@@ -167,14 +169,14 @@ func (o *backlog) schedule() {
 
 // chunk is the next run of bytes for the socket.
 type chunk struct {
-	bytes  []byte // one shared frame, or several frames joined in the writer's buffer
-	more   bool   // the queue holds more
-	last   bool   // bytes end with the close frame
-	drained bool   // the hub waits for room, and there is room now
-	readerEnded  bool   // the reader has ended
+	bytes       []byte // one shared frame, or several frames joined in the writer's buffer
+	more        bool   // the queue holds more
+	last        bool   // bytes end with the close frame
+	drained     bool   // the hub waits for room, and there is room now
+	readerEnded bool   // the reader has ended
 
-	private   []span // positions of private messages in bytes
-	withdrawals uint32   // backlog.withdrawn when the bytes were taken
+	private     []span // positions of private messages in bytes
+	withdrawals uint32 // backlog.withdrawn when the bytes were taken
 }
 
 // span is the half-open range of a message within bytes.

@@ -18,28 +18,28 @@ import (
 
 // Limits of one connection's inbound side (docs/contract/limits.md#streams).
 const (
-	maxMessageBytes   = 64 << 10
+	maxMessageBytes      = 64 << 10
 	maxMessagesPerSecond = 20
-	maxViolations     = 100              // the 100th message over the limit closes the connection
-	defaultPingEvery      = 20 * time.Second // default of Options.PingEvery
-	defaultPongWithin     = 60 * time.Second // default of Options.PongWithin
-	closeHandshakeWait        = 2 * time.Second  // wait for the peer's close frame
+	maxViolations        = 100              // the 100th message over the limit closes the connection
+	defaultPingEvery     = 20 * time.Second // default of Options.PingEvery
+	defaultPongWithin    = 60 * time.Second // default of Options.PongWithin
+	closeHandshakeWait   = 2 * time.Second  // wait for the peer's close frame
 )
 
 // conn is the connection of one client. The reader goroutine (inside the upgrade callback)
 // parses operations and passes them to the hub; a pump writes the messages in out. The hub's
 // goroutine owns the fields of the group hub.
 type conn struct {
-	ws     *websocket.Conn
-	raw    syscall.RawConn // the socket; nil when the connection has no descriptor
-	backlog    *backlog
-	pongNs atomic.Int64
-	remote netip.Addr // the client's address, for keys with an IP allow-list
+	ws      *websocket.Conn
+	raw     syscall.RawConn // the socket; nil when the connection has no descriptor
+	backlog *backlog
+	pongNs  atomic.Int64
+	remote  netip.Addr // the client's address, for keys with an IP allow-list
 
 	hub struct {
 		subs     map[streamKey]*subscription
-		pending  []*subscription    // subscriptions that wait for a snapshot
-		key      private.Key // the key that signed for the socket; valid while authed
+		pending  []*subscription // subscriptions that wait for a snapshot
+		key      private.Key     // the key that signed for the socket; valid while authed
 		authed   bool
 		lastFull time.Time
 		fullIn   uint64 // the last delivery that found the queue full

@@ -9,11 +9,11 @@ const (
 	opPing  = 0x9
 	opPong  = 0xA
 
-	closeNormal   = 1000
-	closeGoingAway    = 1001
-	closePolicy   = 1008
-	closeTooBig   = 1009
-	closeTryLater = 1013
+	closeNormal    = 1000
+	closeGoingAway = 1001
+	closePolicy    = 1008
+	closeTooBig    = 1009
+	closeTryLater  = 1013
 )
 
 // frame is one whole server frame, header and payload. Immutable: every connection that

@@ -15,12 +15,12 @@ import (
 
 // Intervals and limits of the hub.
 const (
-	tickEvery       = 100 * time.Millisecond // conflated books, tickers (10 a second), candles
-	ticksPerSecond  = 10                     // in tickEvery: books of 1000 ms, status, housekeeping
-	heartbeatEvery  = time.Second
-	idleStreamAge = 2 * time.Minute // after this time a stream without subscribers is removed
-	maxQueuedOps   = 4096            // queued operations of all connections
-	secondFullWithin  = 10 * time.Second
+	tickEvery        = 100 * time.Millisecond // conflated books, tickers (10 a second), candles
+	ticksPerSecond   = 10                     // in tickEvery: books of 1000 ms, status, housekeeping
+	heartbeatEvery   = time.Second
+	idleStreamAge    = 2 * time.Minute // after this time a stream without subscribers is removed
+	maxQueuedOps     = 4096            // queued operations of all connections
+	secondFullWithin = 10 * time.Second
 )
 
 // machineNs returns the machine's time in ns; pings, heartbeats and limits use it.
@@ -57,17 +57,17 @@ type Hub struct {
 	stopped chan struct{}
 	once    sync.Once
 
-	writers   *writers
-	conns   map[*conn]struct{}
-	streams map[streamKey]*stream
+	writers     *writers
+	conns       map[*conn]struct{}
+	streams     map[streamKey]*stream
 	unconflated map[streamKey]*stream // streams that follow each publication
-	diff    [2]sideDiff
-	private privateStreams
-	resumes  resumeDiff
-	buf     []byte
-	undelivered   []delivery // sent, not delivered
-	slow    []*conn   // scratch of deliver
-	ticks   int
+	diff        [2]sideDiff
+	private     privateStreams
+	resumes     resumeDiff
+	buf         []byte
+	undelivered []delivery // sent, not delivered
+	slow        []*conn    // scratch of deliver
+	ticks       int
 	// deliveries counts deliveries; a connection counts as full at most once in each.
 	deliveries uint64
 }
@@ -262,8 +262,8 @@ func (h *Hub) send(s *stream, payload []byte) {
 
 // delivery is a message that is not queued yet.
 type delivery struct {
-	stream *stream
-	message   *message
+	stream  *stream
+	message *message
 }
 
 // subscribersPerPass is the number of connections that receive the whole batch before the next

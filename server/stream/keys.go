@@ -15,7 +15,7 @@ import (
 type keySockets struct {
 	mu      sync.Mutex
 	sockets map[uint64]map[*conn]struct{} // by key; only the hub's goroutine changes it
-	deleted []uint64                        // deleted keys whose sockets the hub must end
+	deleted []uint64                      // deleted keys whose sockets the hub must end
 
 	nextExpiryNs int64 // no key expires before this time; owner: the hub's goroutine
 }

@@ -9,10 +9,10 @@ import (
 
 // Limits of one operation.
 const (
-	maxSubscriptions     = 1000 // subscriptions of one connection (docs/contract/limits.md#streams)
-	maxPairs    = 8192 // pairs of one operation: no more fit into a message
-	maxWordBytes  = 32
-	maxTextBytes = 128
+	maxSubscriptions = 1000 // subscriptions of one connection (docs/contract/limits.md#streams)
+	maxPairs         = 8192 // pairs of one operation: no more fit into a message
+	maxWordBytes     = 32
+	maxTextBytes     = 128
 )
 
 // request is one operation of a client, decoded (docs/contract/streams.md#operations).

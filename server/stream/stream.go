@@ -82,14 +82,14 @@ type stream struct {
 
 // subscription is one subscription of one connection. Owner: the hub.
 type subscription struct {
-	backlog    *backlog // conn.out: saves one cache miss for each message (bench streams)
-	conn   *conn
-	stream *stream
-	live   bool   // receives the stream's messages; else it waits for its snapshot
+	backlog *backlog // conn.out: saves one cache miss for each message (bench streams)
+	conn    *conn
+	stream  *stream
+	live    bool   // receives the stream's messages; else it waits for its snapshot
 	pending bool   // is in the connection's pending list
-	reason string // reason of the snapshot that it waits for
+	reason  string // reason of the snapshot that it waits for
 	// nextTrade is the next trade that a resuming subscriber of trades needs, 0: none.
-	nextTrade    engine.TradeID
+	nextTrade     engine.TradeID
 	tradesStarted bool // the first of these trades was queued
 	// fromSeq asks for the difference from this seq instead of a snapshot.
 	fromSeq    uint64

@@ -61,8 +61,8 @@ type writer struct {
 	stop  chan struct{}
 	conns atomic.Int64
 
-	buf chunkBuffer // owner: run
-	once nonBlockingWrite     // owner: run
+	buf  chunkBuffer      // owner: run
+	once nonBlockingWrite // owner: run
 }
 
 func (p *writer) add(c *conn) {
