@@ -15,12 +15,12 @@ import (
 
 // Intervals and limits of the hub.
 const (
-	wsTick       = 100 * time.Millisecond // conflated books, tickers (10 a second), candles
-	wsSlowTicks  = 10                     // in wsTick: books of 1000 ms, status, housekeeping
-	wsHeartbeat  = time.Second
-	wsIdleStream = 2 * time.Minute // after this time a stream without subscribers is removed
-	wsQueueOps   = 4096            // queued operations of all connections
-	wsFullAgain  = 10 * time.Second
+	tickEvery        = 100 * time.Millisecond // conflated books, tickers (10 a second), candles
+	ticksPerSecond   = 10                     // in tickEvery: books of 1000 ms, status, housekeeping
+	heartbeatEvery   = time.Second
+	idleStreamAge    = 2 * time.Minute // after this time a stream without subscribers is removed
+	maxQueuedOps     = 4096            // queued operations of all connections
+	secondFullWithin = 10 * time.Second
 )
 
 // machineNs returns the machine's time in ns; pings, heartbeats and limits use it.
@@ -57,30 +57,30 @@ type Hub struct {
 	stopped chan struct{}
 	once    sync.Once
 
-	pumps   *wsPumps
-	conns   map[*wsConn]struct{}
-	streams map[wsKey]*wsStream
-	instant map[wsKey]*wsStream // streams that follow each publication
-	diff    [2]sideDiff
-	private privateStreams
-	rewind  wsRewind
-	buf     []byte
-	batch   []wsSending // sent, not delivered
-	full    []*wsConn   // scratch of deliver
-	ticks   int
-	// delivery counts deliveries; a connection counts as full at most once in each.
-	delivery uint64
+	writers     *writers
+	conns       map[*conn]struct{}
+	streams     map[streamKey]*stream
+	unconflated map[streamKey]*stream // streams that follow each publication
+	diff        [2]sideDiff
+	private     privateStreams
+	resumes     resumeDiff
+	buf         []byte
+	undelivered []delivery // sent, not delivered
+	slow        []*conn    // scratch of deliver
+	ticks       int
+	// deliveries counts deliveries; a connection counts as full at most once in each.
+	deliveries uint64
 }
 
 // NewHub returns a hub; Run starts it.
 func NewHub(o Options) *Hub {
-	o.PingEvery = cmp.Or(o.PingEvery, wsPingEvery)
-	o.PongWithin = cmp.Or(o.PongWithin, wsPongWithin)
+	o.PingEvery = cmp.Or(o.PingEvery, defaultPingEvery)
+	o.PongWithin = cmp.Or(o.PongWithin, defaultPongWithin)
 	h := &Hub{
-		opts: o, notify: make(chan struct{}, 1), ops: make(chan func(), wsQueueOps),
+		opts: o, notify: make(chan struct{}, 1), ops: make(chan func(), maxQueuedOps),
 		stop: make(chan struct{}), stopped: make(chan struct{}),
-		pumps: newPumps(), conns: make(map[*wsConn]struct{}), streams: make(map[wsKey]*wsStream),
-		instant: make(map[wsKey]*wsStream),
+		writers: newWriters(), conns: make(map[*conn]struct{}), streams: make(map[streamKey]*stream),
+		unconflated: make(map[streamKey]*stream),
 	}
 	h.private.hub = h
 	if o.Private != nil {
@@ -113,25 +113,25 @@ func (h *Hub) NextNs() int64 { return 1<<63 - 1 }
 // Run runs the hub on the caller's goroutine and returns after Shutdown.
 func (h *Hub) Run() {
 	defer close(h.stopped)
-	h.pumps.start(h)
-	defer h.pumps.stop()
-	tick := time.NewTicker(wsTick)
+	h.writers.start(h)
+	defer h.writers.stop()
+	tick := time.NewTicker(tickEvery)
 	defer tick.Stop()
 	for {
 		select {
 		case <-h.notify:
-			h.follow()
+			h.advanceUnconflated()
 		case <-tick.C:
 			h.tick()
 		case op := <-h.ops:
 			op()
 		case <-h.stop:
-			h.goodbye()
-			h.pumps.flush()
+			h.announceShutdown()
+			h.writers.flush()
 			return
 		}
 		h.deliver()
-		h.pumps.flush() // only once all messages are queued, so that one write joins them
+		h.writers.flush() // only once all messages are queued, so that one write joins them
 	}
 }
 
@@ -148,9 +148,9 @@ func (h *Hub) do(op func()) {
 	}
 }
 
-func (h *Hub) join(c *wsConn, first []wsRequest) {
+func (h *Hub) join(c *conn, first []request) {
 	h.do(func() {
-		c.hub.subs = make(map[wsKey]*wsSub)
+		c.hub.subs = make(map[streamKey]*subscription)
 		c.hub.pingAt = time.Now().Add(h.opts.PingEvery)
 		h.conns[c] = struct{}{}
 		for _, r := range first {
@@ -159,16 +159,16 @@ func (h *Hub) join(c *wsConn, first []wsRequest) {
 	})
 }
 
-func (h *Hub) leave(c *wsConn) {
+func (h *Hub) leave(c *conn) {
 	h.do(func() {
 		c.hub.gone = true
 		delete(h.conns, c)
-		h.part(c)
+		h.unsubscribeAll(c)
 	})
 }
 
-// part removes a connection from its streams.
-func (h *Hub) part(c *wsConn) {
+// unsubscribeAll removes a connection from its streams.
+func (h *Hub) unsubscribeAll(c *conn) {
 	h.private.unbind(c)
 	left := false
 	for key, sub := range c.hub.subs {
@@ -182,24 +182,24 @@ func (h *Hub) part(c *wsConn) {
 	}
 }
 
-func (h *Hub) request(c *wsConn, r wsRequest) { h.do(func() { operation{h, c, r}.run() }) }
+func (h *Hub) request(c *conn, r request) { h.do(func() { operation{h, c, r}.run() }) }
 
-// fed notifies the hub that the queue of c fell below wsLowBytes and has room for snapshots.
-func (h *Hub) fed(c *wsConn) { h.do(func() { h.feed(c) }) }
+// drained notifies the hub that the queue of c fell below lowMarkBytes and has room for snapshots.
+func (h *Hub) drained(c *conn) { h.do(func() { h.startPending(c) }) }
 
-// follow sends the changes of each publication: books without conflation and trades.
-func (h *Hub) follow() {
+// sendMessages sends the changes of each publication: books without conflation and trades.
+func (h *Hub) advanceUnconflated() {
 	root := h.opts.Board.Load()
-	for _, s := range h.instant {
+	for _, s := range h.unconflated {
 		h.advance(s, root)
 	}
-	h.private.follow()
+	h.private.sendMessages()
 }
 
 // tick advances the conflated streams, and runs housekeeping once a second.
 func (h *Hub) tick() {
 	h.ticks++
-	slow := h.ticks%wsSlowTicks == 0
+	slow := h.ticks%ticksPerSecond == 0
 	root := h.opts.Board.Load()
 	for key, s := range h.streams {
 		if key.every == 1000 || key.channel == chStatus {
@@ -209,7 +209,7 @@ func (h *Hub) tick() {
 		}
 		h.advance(s, root)
 	}
-	h.private.follow()
+	h.private.sendMessages()
 	h.heartbeats()
 	if slow {
 		h.housekeeping()
@@ -217,7 +217,7 @@ func (h *Hub) tick() {
 }
 
 // advance brings a stream from its last message to the currently published view.
-func (h *Hub) advance(s *wsStream, root *marketdata.Root) {
+func (h *Hub) advance(s *stream, root *marketdata.Root) {
 	if len(s.subs) == 0 {
 		return
 	}
@@ -239,7 +239,7 @@ func (h *Hub) advance(s *wsStream, root *marketdata.Root) {
 	case chTicker:
 		if v.TickerVersion != s.view.TickerVersion {
 			h.setView(s, v, uint64(v.TickerSeq))
-			h.send(s, appendWSTicker(h.buf[:0], "update", v, h.nowMs()))
+			h.send(s, appendTicker(h.buf[:0], "update", v, h.nowMs()))
 		}
 	case chCandles:
 		h.advanceCandles(s, v)
@@ -250,72 +250,72 @@ func (h *Hub) advance(s *wsStream, root *marketdata.Root) {
 func (h *Hub) nowMs() int64 { return h.opts.Clock.NowNs() / int64(time.Millisecond) }
 
 // setView sets the stream's state and drops the cached snapshot, which shows the old one.
-func (h *Hub) setView(s *wsStream, v *marketdata.View, seq uint64) {
+func (h *Hub) setView(s *stream, v *marketdata.View, seq uint64) {
 	s.view, s.seq, s.snapshot, s.resumes = v, seq, nil, nil
 }
 
 // send encodes payload once; deliver queues it for every live subscriber.
-func (h *Hub) send(s *wsStream, payload []byte) {
+func (h *Hub) send(s *stream, payload []byte) {
 	h.buf = payload[:0]
-	h.batch = append(h.batch, wsSending{s, &wsQueued{frame: h.frame(s, payload), private: s.key.private()}})
+	h.undelivered = append(h.undelivered, delivery{s, &message{frame: h.frame(s, payload), private: s.key.private()}})
 	s.lastMs = machineMs()
 }
 
-// wsSending is a message that is not queued yet.
-type wsSending struct {
-	stream *wsStream
-	what   *wsQueued
+// delivery is a message that is not queued yet.
+type delivery struct {
+	stream  *stream
+	message *message
 }
 
-// wsDeliverPart is the number of connections that receive the whole batch before the next
+// subscribersPerPass is the number of connections that receive the whole batch before the next
 // ones do: a client of ten pairs is in ten streams, and deliver queues all its ten messages
 // while the client's queue is in the core's cache.
-const wsDeliverPart = 256
+const subscribersPerPass = 256
 
 // deliver queues the messages sent since the last delivery.
 func (h *Hub) deliver() {
-	if len(h.batch) == 0 {
+	if len(h.undelivered) == 0 {
 		return
 	}
-	batch := h.batch
-	h.full = h.full[:0]
-	for from, left := 0, true; left; from += wsDeliverPart {
+	batch := h.undelivered
+	h.slow = h.slow[:0]
+	for from, left := 0, true; left; from += subscribersPerPass {
 		left = false
 		for _, b := range batch {
 			subs := b.stream.subs[min(from, len(b.stream.subs)):]
-			left = left || len(subs) > wsDeliverPart
-			for _, sub := range subs[:min(len(subs), wsDeliverPart)] {
-				if sub.live && !sub.out.share(b.what) {
-					h.full = append(h.full, sub.conn)
+			left = left || len(subs) > subscribersPerPass
+			for _, sub := range subs[:min(len(subs), subscribersPerPass)] {
+				if sub.live && !sub.backlog.pushShared(b.message) {
+					h.slow = append(h.slow, sub.conn)
 				}
 			}
 		}
-		h.pumps.flush()
+		h.writers.flush()
 	}
 	clear(batch)
-	h.batch = batch[:0]
-	h.delivery++
-	for _, c := range h.full { // only now: lag may remove subscribers from a stream
-		if c.hub.fullIn != h.delivery { // several messages that did not fit count as one full queue
-			c.hub.fullIn = h.delivery
-			h.lag(c)
+	h.undelivered = batch[:0]
+	h.deliveries++
+	for _, c := range h.slow { // only now: lag may remove subscribers from a stream
+		if c.hub.fullIn != h.deliveries { // several messages that did not fit count as one full queue
+			c.hub.fullIn = h.deliveries
+			h.resyncSlow(c)
 		}
 	}
 }
 
 // frame returns payload as a frame, with decimals as text when the stream's options ask for it.
-func (h *Hub) frame(s *wsStream, payload []byte) wsFrame {
+func (h *Hub) frame(s *stream, payload []byte) frame {
 	if s.key.text {
-		return newFrame(wsOpText, edge.AppendQuotedDecimals(nil, payload))
+		return newFrame(opText, edge.AppendQuotedDecimals(nil, payload))
 	}
-	return newFrame(wsOpText, payload)
+	return newFrame(opText, payload)
 }
 
 // heartbeats sends a heartbeat on each stream that was silent for a second.
 func (h *Hub) heartbeats() {
 	now := machineMs()
 	for _, s := range h.streams {
-		if len(s.subs) == 0 || now-s.lastMs < wsHeartbeat.Milliseconds() {
+		if len(s.subs) == 0 || now-s.lastMs < heartbeatEvery.Milliseconds() {
 			continue
 		}
 		pair := ""
@@ -332,31 +332,31 @@ func (h *Hub) housekeeping() {
 	for c := range h.conns {
 		switch {
 		case now.UnixNano()-c.pongNs.Load() > int64(h.opts.PongWithin):
-			c.out.close(closeFrame(wsClosePolicy, "no pong in time"), true)
-		case c.hub.behind && now.Sub(c.hub.lastFull) > wsFullAgain: // not caught up since
-			h.tooSlow(c)
+			c.backlog.closeWith(closeFrame(closePolicy, "no pong in time"), true)
+		case c.hub.behind && now.Sub(c.hub.lastFull) > secondFullWithin: // not caught up since
+			h.closeSlow(c)
 		case now.After(c.hub.pingAt):
 			c.hub.pingAt = now.Add(h.opts.PingEvery)
-			h.answer(c, newFrame(wsOpPing, nil))
+			h.answer(c, newFrame(opPing, nil))
 		}
 	}
 	for key, s := range h.streams {
-		if len(s.subs) == 0 && now.UnixMilli()-s.idleMs > wsIdleStream.Milliseconds() {
+		if len(s.subs) == 0 && now.UnixMilli()-s.idleMs > idleStreamAge.Milliseconds() {
 			delete(h.streams, key)
-			delete(h.instant, key)
+			delete(h.unconflated, key)
 		}
 	}
 }
 
-// goodbye sends every client its last message and the close frame.
-func (h *Hub) goodbye() {
-	dst := appendWSHead(h.buf[:0], "shutdown", "", "", "")
+// announceShutdown sends every client its last message and the close frame.
+func (h *Hub) announceShutdown() {
+	dst := appendHead(h.buf[:0], "shutdown", "", "", "")
 	dst = append(dst, `,"time":`...)
 	dst = strconv.AppendInt(dst, h.nowMs(), 10)
 	dst = append(dst, `,"message":"The server is shutting down; reconnect in a few seconds."}`...)
-	f := newFrame(wsOpText, dst)
+	f := newFrame(opText, dst)
 	for c := range h.conns {
-		c.out.push(f, wsAnswer)
-		c.out.close(closeFrame(wsCloseGoing, "shutting down"), false)
+		c.backlog.push(f, kindAnswer)
+		c.backlog.closeWith(closeFrame(closeGoingAway, "shutting down"), false)
 	}
 }
