@@ -32,6 +32,7 @@ type State struct {
 	lastNs      int64   // time of the last record
 	snapshotPos uint64  // enginePos in the last snapshot taken or read
 	beyond      int     // see Beyond; used by recovery only
+	lastBeyond  uint64  // last record that was Beyond now or at an earlier start, 0: none; see Anchor
 	stage       *Record // the planned Withdraw, Deposit or AddProfit that is not applied yet
 }
 
