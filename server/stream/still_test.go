@@ -15,14 +15,14 @@ import (
 // test publishes, lets the hub follow and reads when it wants to, so queues stand still.
 type stillHub struct {
 	*Hub
-	t      *testing.T
+	t      testing.TB
 	core   *engine.Core
 	market *marketdata.Feed
 	clk    *clock.Manual
 	events []engine.Event
 }
 
-func newStillHub(t *testing.T, kept marketdata.Options, pairs ...string) *stillHub {
+func newStillHub(t testing.TB, kept marketdata.Options, pairs ...string) *stillHub {
 	t.Helper()
 	x := &stillHub{t: t, core: engine.NewCore(engine.Options{}), market: marketdata.NewFeed(kept), clk: clock.NewManual(1_767_225_600_000_000_000)}
 	for i, p := range pairs {
