@@ -162,7 +162,7 @@ func (h *Hub) appendSnapshot(dst []byte, s *wsStream, reason string) []byte {
 
 // open creates a stream that starts at the currently published view.
 func (h *Hub) open(key wsKey, v *marketdata.View, root *marketdata.Root) *wsStream {
-	now := machineMs()
+	now := h.machineMs()
 	s := &wsStream{key: key, view: v, lastMs: now, idleMs: now}
 	switch key.channel {
 	case chBook:

@@ -23,11 +23,6 @@ const (
 	wsFullAgain  = 10 * time.Second
 )
 
-// machineNs returns the machine's time in ns; pings, heartbeats and limits use it.
-func machineNs() int64 { return clock.MachineNs() }
-
-func machineMs() int64 { return machineNs() / int64(time.Millisecond) }
-
 // Options configures a Hub. Board, Clock and Epoch are required.
 type Options struct {
 	Board *marketdata.Board
@@ -44,11 +39,21 @@ type Options struct {
 	// long a client may stay silent before the hub closes its connection (default 60 s). Both
 	// are machine time, checked once a second.
 	PingEvery, PongWithin time.Duration
+	// MachineNs returns the machine's time, Unix ns; nil: machineTime. Ticks, pings, heartbeats and
+	// limits use it.
+	MachineNs func() int64
+}
+
+// machineTime returns the machine's time, Unix ns, without later changes of the machine's clock.
+func machineTime() func() int64 {
+	start := time.Now()
+	return func() int64 { return start.UnixNano() + int64(time.Since(start)) }
 }
 
 // Hub turns published views into streams. It compares the views that it loads, so it costs
 // the publisher nothing and never loses a change: it only joins several, and a delay in the
-// hub leads to one larger update. One goroutine runs Run and owns every field below ops.
+// hub leads to one larger update. One goroutine calls Run, or Step, and owns every field below
+// stopped.
 type Hub struct {
 	opts    Options
 	notify  chan struct{} // something was published
@@ -56,6 +61,11 @@ type Hub struct {
 	stop    chan struct{}
 	stopped chan struct{}
 	once    sync.Once
+
+	published bool   // Run has received from notify for the next Step
+	op        func() // Run has received it from ops for the next Step
+	tickNs    int64  // machine time of the next tick
+	ended     bool
 
 	pumps   *wsPumps
 	conns   map[*wsConn]struct{}
@@ -74,6 +84,9 @@ type Hub struct {
 
 // NewHub returns a hub; Run starts it.
 func NewHub(o Options) *Hub {
+	if o.MachineNs == nil {
+		o.MachineNs = machineTime()
+	}
 	o.PingEvery = cmp.Or(o.PingEvery, wsPingEvery)
 	o.PongWithin = cmp.Or(o.PongWithin, wsPongWithin)
 	h := &Hub{
@@ -82,7 +95,7 @@ func NewHub(o Options) *Hub {
 		pumps: newPumps(), conns: make(map[*wsConn]struct{}), streams: make(map[wsKey]*wsStream),
 		instant: make(map[wsKey]*wsStream),
 	}
-	h.private.hub = h
+	h.private.hub, h.tickNs = h, o.MachineNs()+int64(wsTick)
 	if o.Private != nil {
 		o.Private.OnKeyDeleted(h.private.keyDeleted)
 	}
@@ -110,37 +123,6 @@ func (h *Hub) Publish(int64) {
 // NextNs implements sequencer.Sink: the hub needs no call at a market time.
 func (h *Hub) NextNs() int64 { return 1<<63 - 1 }
 
-// Run runs the hub on the caller's goroutine and returns after Shutdown.
-func (h *Hub) Run() {
-	defer close(h.stopped)
-	h.pumps.start(h)
-	defer h.pumps.stop()
-	tick := time.NewTicker(wsTick)
-	defer tick.Stop()
-	for {
-		select {
-		case <-h.notify:
-			h.follow()
-		case <-tick.C:
-			h.tick()
-		case op := <-h.ops:
-			op()
-		case <-h.stop:
-			h.goodbye()
-			h.pumps.flush()
-			return
-		}
-		h.deliver()
-		h.pumps.flush() // only once all messages are queued, so that one write joins them
-	}
-}
-
-// Shutdown notifies every client, closes the sockets with 1001 and ends Run.
-func (h *Hub) Shutdown() {
-	h.once.Do(func() { close(h.stop) })
-	<-h.stopped
-}
-
 func (h *Hub) do(op func()) {
 	select {
 	case h.ops <- op:
@@ -151,7 +133,7 @@ func (h *Hub) do(op func()) {
 func (h *Hub) join(c *wsConn, first []wsRequest) {
 	h.do(func() {
 		c.hub.subs = make(map[wsKey]*wsSub)
-		c.hub.pingAt = time.Now().Add(h.opts.PingEvery)
+		c.hub.pingNs = h.opts.MachineNs() + int64(h.opts.PingEvery)
 		h.conns[c] = struct{}{}
 		for _, r := range first {
 			operation{h, c, r}.run()
@@ -172,7 +154,7 @@ func (h *Hub) part(c *wsConn) {
 	h.private.unbind(c)
 	left := false
 	for key, sub := range c.hub.subs {
-		sub.stream.remove(sub)
+		h.remove(sub)
 		left = left || key.private()
 	}
 	clear(c.hub.subs)
@@ -248,6 +230,9 @@ func (h *Hub) advance(s *wsStream, root *marketdata.Root) {
 
 func (h *Hub) nowMs() int64 { return h.opts.Clock.NowNs() / int64(time.Millisecond) }
 
+// machineMs returns the machine's time in ms.
+func (h *Hub) machineMs() int64 { return h.opts.MachineNs() / int64(time.Millisecond) }
+
 // setView sets the stream's state and drops the cached snapshot, which shows the old one.
 func (h *Hub) setView(s *wsStream, v *marketdata.View, seq uint64) {
 	s.view, s.seq, s.snapshot, s.resumes = v, seq, nil, nil
@@ -257,7 +242,7 @@ func (h *Hub) setView(s *wsStream, v *marketdata.View, seq uint64) {
 func (h *Hub) send(s *wsStream, payload []byte) {
 	h.buf = payload[:0]
 	h.batch = append(h.batch, wsSending{s, &wsQueued{frame: h.frame(s, payload), private: s.key.private()}})
-	s.lastMs = machineMs()
+	s.lastMs = h.machineMs()
 }
 
 // wsSending is a message that is not queued yet.
@@ -312,7 +297,7 @@ func (h *Hub) frame(s *wsStream, payload []byte) wsFrame {
 
 // heartbeats sends a heartbeat on each stream that was silent for a second.
 func (h *Hub) heartbeats() {
-	now := machineMs()
+	now := h.machineMs()
 	for _, s := range h.streams {
 		if len(s.subs) == 0 || now-s.lastMs < wsHeartbeat.Milliseconds() {
 			continue
@@ -327,20 +312,20 @@ func (h *Hub) heartbeats() {
 
 // housekeeping pings clients, closes silent connections and removes idle streams.
 func (h *Hub) housekeeping() {
-	now := time.Now()
+	now := h.opts.MachineNs()
 	for c := range h.conns {
 		switch {
-		case now.UnixNano()-c.pongNs.Load() > int64(h.opts.PongWithin):
+		case now-c.pongNs.Load() > int64(h.opts.PongWithin):
 			c.out.close(closeFrame(wsClosePolicy, "no pong in time"), true)
-		case c.hub.behind && now.Sub(c.hub.lastFull) > wsFullAgain: // not caught up since
+		case c.hub.behind && now-c.hub.fullNs > int64(wsFullAgain): // not caught up since
 			h.tooSlow(c)
-		case now.After(c.hub.pingAt):
-			c.hub.pingAt = now.Add(h.opts.PingEvery)
+		case now > c.hub.pingNs:
+			c.hub.pingNs = now + int64(h.opts.PingEvery)
 			h.answer(c, newFrame(wsOpPing, nil))
 		}
 	}
 	for key, s := range h.streams {
-		if len(s.subs) == 0 && now.UnixMilli()-s.idleMs > wsIdleStream.Milliseconds() {
+		if len(s.subs) == 0 && now/int64(time.Millisecond)-s.idleMs > wsIdleStream.Milliseconds() {
 			delete(h.streams, key)
 			delete(h.instant, key)
 		}

@@ -1,19 +1,17 @@
 package stream
 
-import "time"
-
 // lag handles a full queue: it drops the backlog, and each stream starts over with a snapshot
 // once there is room. A second full queue within wsFullAgain closes the connection.
 func (h *Hub) lag(c *wsConn) {
 	if c.hub.gone {
 		return
 	}
-	now := time.Now()
-	if now.Sub(c.hub.lastFull) < wsFullAgain {
+	now := h.opts.MachineNs()
+	if now-c.hub.fullNs < int64(wsFullAgain) {
 		h.tooSlow(c)
 		return
 	}
-	c.hub.lastFull, c.hub.behind = now, true
+	c.hub.fullNs, c.hub.behind = now, true
 	c.out.drop()
 	for _, sub := range c.hub.subs {
 		if sub.started { // parts of its resume may have been dropped with the backlog

@@ -67,8 +67,8 @@ func (x *stillHub) connect() *wsConn {
 	c := &wsConn{}
 	c.out = &wsOut{done: make(chan struct{}), pump: x.pumps.assign(), conn: c}
 	c.hub.subs = make(map[wsKey]*wsSub)
-	c.hub.pingAt = time.Now().Add(time.Hour)
-	c.pongNs.Store(machineNs())
+	c.hub.pingNs = x.opts.MachineNs() + int64(time.Hour)
+	c.pongNs.Store(x.opts.MachineNs())
 	x.conns[c] = struct{}{}
 	return c
 }
@@ -106,6 +106,20 @@ func (x *stillHub) frames(c *wsConn) []byte {
 // read returns the text messages queued for c and the code of the close frame, 0: none.
 func (x *stillHub) read(c *wsConn) (out []stillMessage, closed int) {
 	x.t.Helper()
+	texts, closed := x.texts(c)
+	for _, text := range texts {
+		var m stillMessage
+		if err := json.Unmarshal(text, &m); err != nil {
+			x.t.Fatalf("%v: %s", err, text)
+		}
+		out = append(out, m)
+	}
+	return out, closed
+}
+
+// texts returns the payloads of the text messages queued for c and the code of the close frame, 0:
+// none.
+func (x *stillHub) texts(c *wsConn) (texts [][]byte, closed int) {
 	for all := x.frames(c); len(all) > 0; {
 		op, head, n := all[0]&0xF, 2, int(all[1])
 		switch n {
@@ -118,16 +132,12 @@ func (x *stillHub) read(c *wsConn) (out []stillMessage, closed int) {
 		all = all[head+n:]
 		switch op {
 		case wsOpText:
-			var m stillMessage
-			if err := json.Unmarshal(payload, &m); err != nil {
-				x.t.Fatalf("%v: %s", err, payload)
-			}
-			out = append(out, m)
+			texts = append(texts, payload)
 		case wsOpClose:
 			closed = int(payload[0])<<8 | int(payload[1])
 		}
 	}
-	return out, closed
+	return texts, closed
 }
 
 // marketdataDefaults retains more records than these tests create.

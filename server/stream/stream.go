@@ -96,14 +96,16 @@ type wsSub struct {
 	hasResume bool
 }
 
-func (s *wsStream) remove(sub *wsSub) {
+// remove takes a subscription out of its stream.
+func (h *Hub) remove(sub *wsSub) {
+	s := sub.stream
 	if i := slices.Index(s.subs, sub); i >= 0 {
 		last := len(s.subs) - 1
 		s.subs[i] = s.subs[last]
 		s.subs[last] = nil
 		s.subs = s.subs[:last]
 		if last == 0 {
-			s.idleMs = machineMs()
+			s.idleMs = h.machineMs()
 		}
 	}
 }
