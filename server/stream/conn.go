@@ -37,15 +37,15 @@ type conn struct {
 	remote  netip.Addr // the client's address, for keys with an IP allow-list
 
 	hub struct {
-		subs     map[streamKey]*subscription
-		pending  []*subscription // subscriptions that wait for a snapshot
-		key      private.Key     // the key that signed for the socket; valid while authed
-		authed   bool
-		lastFull time.Time
-		fullIn   uint64 // the last delivery that found the queue full
-		behind   bool   // some stream has not started over since lastFull
-		pingAt   time.Time
-		gone     bool
+		subs    map[streamKey]*subscription
+		pending []*subscription // subscriptions that wait for a snapshot
+		key     private.Key     // the key that signed for the socket; valid while authed
+		authed  bool
+		fullNs  int64  // machine time when the queue was last full
+		fullIn  uint64 // the last delivery that found the queue full
+		behind  bool   // some stream has not started over since fullNs
+		pingNs  int64  // machine time of the next ping
+		gone    bool
 	}
 }
 
@@ -72,9 +72,9 @@ func (l *inboundLimit) allow(nowNs int64) (ok, closing bool) {
 
 // serve runs the connection until it ends. The upgrade callback calls it; serve owns the socket.
 func (c *conn) serve(h *Hub, first []request) {
-	c.pongNs.Store(machineNs())
+	c.pongNs.Store(h.opts.MachineNs())
 	c.ws.SetPongHandler(func(string) error {
-		c.pongNs.Store(machineNs())
+		c.pongNs.Store(h.opts.MachineNs())
 		return nil
 	})
 	// The library's own handlers would write replies into the middle of a frame that is still
@@ -126,7 +126,7 @@ func (c *conn) read(h *Hub) {
 		if buf, err = readAtMost(r, buf[:0], maxMessageBytes); err != nil {
 			return
 		}
-		ok, closing := limit.allow(machineNs())
+		ok, closing := limit.allow(h.opts.MachineNs())
 		switch {
 		case len(buf) > maxMessageBytes:
 			c.refuse(closeFrame(closeTooBig, "at most 64 KiB a message"))

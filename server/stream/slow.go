@@ -1,19 +1,17 @@
 package stream
 
-import "time"
-
 // block handles a full queue: it drops the backlog, and each stream starts over with a snapshot
 // once there is room. A second full queue within secondFullWithin closes the connection.
 func (h *Hub) resyncSlow(c *conn) {
 	if c.hub.gone {
 		return
 	}
-	now := time.Now()
-	if now.Sub(c.hub.lastFull) < secondFullWithin {
+	now := h.opts.MachineNs()
+	if now-c.hub.fullNs < int64(secondFullWithin) {
 		h.closeSlow(c)
 		return
 	}
-	c.hub.lastFull, c.hub.behind = now, true
+	c.hub.fullNs, c.hub.behind = now, true
 	c.backlog.drop()
 	for _, sub := range c.hub.subs {
 		if sub.tradesStarted { // parts of its resume may have been dropped with the backlog

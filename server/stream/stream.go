@@ -97,14 +97,16 @@ type subscription struct {
 	hasFromSeq bool
 }
 
-func (s *stream) remove(sub *subscription) {
+// remove takes a subscription out of its stream.
+func (h *Hub) remove(sub *subscription) {
+	s := sub.stream
 	if i := slices.Index(s.subs, sub); i >= 0 {
 		last := len(s.subs) - 1
 		s.subs[i] = s.subs[last]
 		s.subs[last] = nil
 		s.subs = s.subs[:last]
 		if last == 0 {
-			s.idleMs = machineMs()
+			s.idleMs = h.machineMs()
 		}
 	}
 }
