@@ -29,10 +29,10 @@ type State struct {
 
 	onKeyDeleted func(key uint64) // nil: no listener
 
-	lastNs      int64   // time of the last record
-	snapshotPos uint64  // enginePos in the last snapshot taken or read
-	beyond      int     // see Beyond; used by recovery only
-	stage       *Record // the planned Withdraw, Deposit or AddProfit that is not applied yet
+	lastNs         int64   // time of the last record
+	snapshotPos    uint64  // enginePos in the last snapshot taken or read
+	aheadOfJournal int     // see AheadOfJournal; used by recovery only
+	stage          *Record // the planned Withdraw, Deposit or AddProfit that is not applied yet
 }
 
 // Counts holds counters for metrics, since the start of the process.

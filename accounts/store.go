@@ -44,7 +44,7 @@ type StoreOptions struct {
 //		r.Apply(rec)
 //	}
 //
-// At io.EOF the caller folds the rest of the journal and calls Begin, later Anchor. From Begin on
+// At io.EOF the caller folds the rest of the journal and calls Begin, later Recheckpoint. From Begin on
 // the store owns the State: the caller may use Reserve, Release, FoldEvents and View.
 type Recovery struct {
 	*durable.Recovery[Command, Record, Result]
@@ -100,24 +100,24 @@ func (o *StoreOptions) decodeSnapshot(b []byte) (*State, error) {
 // Apply carries out the record that Next returned last.
 func (r *Recovery) Apply(rec *Record) {
 	if rec.EnginePos > r.engineLast {
-		r.State().beyond++
+		r.State().aheadOfJournal++
 	}
 	r.Recovery.Apply(rec)
 }
 
-// Beyond returns the number of records whose engine position is beyond the end of the engine's
-// journal, found by recovery. Their commands were never answered, because answers wait for that
-// journal. But the system may write unsynced bytes, and after a power cut one log may have them
+// AheadOfJournal returns the number of records, found by recovery, whose engine position is beyond
+// the end of the engine's journal. Their commands were never answered, because answers wait for
+// that journal. But the system may write unsynced bytes, and after a power cut one log may have them
 // and the other not. Recovery applied these records at the end of the journal.
-func (s *State) Beyond() int { return s.beyond }
+func (s *State) AheadOfJournal() int { return s.aheadOfJournal }
 
-// Anchor fixes the place of the records Beyond the journal where this recovery applied them,
-// before new commands take the positions that these records name. It takes two snapshots, with
+// Recheckpoint fixes the place of the records ahead of the journal where this recovery applied
+// them, before new commands take the positions that these records name. It takes two snapshots, with
 // a record between them: recovery falls back from a damaged newest snapshot to the previous
-// one, which must be past these records too. Call Anchor once, after ReleaseUnknown and before
+// one, which must be past these records too. Call Recheckpoint once, after ReleaseUnknown and before
 // the server admits requests.
-func Anchor(store *Store, s *State) error {
-	for n := 0; s.beyond > 0 && n < wal.SnapshotsKept; n++ {
+func Recheckpoint(store *Store, s *State) error {
+	for n := 0; s.aheadOfJournal > 0 && n < wal.SnapshotsKept; n++ {
 		s.mu.RLock()
 		same := Command{Kind: Configure, Config: s.referral.config}
 		s.mu.RUnlock()

@@ -16,9 +16,9 @@ func (d *Doc) Size() int {
 	return len(d.Body)
 }
 
-// InOne returns the document in one piece; nil when writing its parts is better: the document is
+// CachedBytes returns the document in one piece; nil when writing its parts is better: the document is
 // small, or a reader requests it for the first time.
-func (d *Doc) InOne() []byte {
+func (d *Doc) CachedBytes() []byte {
 	if d.Text == nil {
 		return d.Body
 	}
@@ -30,9 +30,9 @@ func (d *Doc) InOne() []byte {
 		if d.whole.CompareAndSwap(nil, askedOnce) {
 			return nil
 		}
-		return d.Whole()
+		return d.Bytes()
 	case askedOnce:
-		joined := d.Whole()
+		joined := d.Bytes()
 		d.whole.CompareAndSwap(askedOnce, &joined)
 		return joined
 	default:
@@ -40,8 +40,8 @@ func (d *Doc) InOne() []byte {
 	}
 }
 
-// Whole returns the document in one piece; it joins a document in parts for this caller.
-func (d *Doc) Whole() []byte {
+// Bytes returns the document in one piece; it joins a document in parts for this caller.
+func (d *Doc) Bytes() []byte {
 	if d.Text == nil {
 		return d.Body
 	}

@@ -15,20 +15,20 @@ func TestDocumentInPartsIsJoinedForTheSecondReader(t *testing.T) {
 		text.Add([]byte("]"))
 		d := &Doc{Text: text}
 		want := "[" + strings.Repeat("x", size) + "]"
-		if d.Size() != len(want) || string(d.Whole()) != want {
+		if d.Size() != len(want) || string(d.Bytes()) != want {
 			t.Fatalf("%d bytes: not the parts", size)
 		}
-		if d.InOne() != nil {
+		if d.CachedBytes() != nil {
 			t.Fatalf("%d bytes: joined for the first reader", size)
 		}
-		second, third := d.InOne(), d.InOne()
+		second, third := d.CachedBytes(), d.CachedBytes()
 		if len(want) < wholeFrom {
 			if second != nil || third != nil {
 				t.Fatalf("%d bytes: joined", size)
 			}
 			continue
 		}
-		if string(second) != want || &second[0] != &third[0] || &d.Whole()[0] != &third[0] {
+		if string(second) != want || &second[0] != &third[0] || &d.Bytes()[0] != &third[0] {
 			t.Fatalf("%d bytes: not joined once", size)
 		}
 		var out strings.Builder

@@ -30,7 +30,7 @@ func (r *readers) fold(events []engine.Event) {
 // observe hands the events of the command that was just applied to every observer.
 func (r *readers) observe(events []engine.Event) {
 	for _, o := range r.observers {
-		o.See(events)
+		o.Observe(events)
 	}
 }
 

@@ -2,7 +2,7 @@
 // reserves the money that they may spend, submits them, and gives back what the engine did not
 // use. Signed users and the internal API use it alike.
 //
-// Owner: any goroutine may call an Entry. A Request belongs to one goroutine from Take to Give;
+// Owner: any goroutine may call an Entry. A Request belongs to one goroutine from Acquire to Release;
 // the goroutine of the sequencer writes its answers while Submit or SubmitOne waits.
 //
 // Invariants:
@@ -29,15 +29,15 @@
 //
 // For each request:
 //
-//	r := e.Take(caller)         // 0: an operator
-//	defer e.Give(r)
+//	r := e.Acquire(caller)      // 0: an operator
+//	defer e.Release(r)
 //	c := r.One()                // or fill r.Commands and call r.Submit
 //	c.Kind = entry.PlaceOrder
 //	decode(body, &c.Place)      // decimals stay text of checked form
 //	if refusal := r.SubmitOne(); refusal != nil {
 //		return refusal          // the caller maps its code to a status
 //	}
-//	encode(&r.Answers[0])       // before Give
+//	encode(&r.Answers[0])       // before Release
 //
 //	n, refusal := e.CancelAll(entry.MassCancel{Caller: caller, Pair: pair})
 //	a, refusal := e.Order(caller, text) // one retained order

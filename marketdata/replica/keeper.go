@@ -31,8 +31,8 @@ type LogDir struct {
 	Options wal.Options
 }
 
-// Live is the running loop, a *sequencer.Loop.
-type Live interface {
+// Loop is the running loop, a *sequencer.Loop.
+type Loop interface {
 	Query(fn func()) error
 	// Position returns the position of the last journaled command. The loop's goroutine calls
 	// it.
@@ -44,7 +44,7 @@ type KeeperOptions struct {
 	Market Options
 	Log    *wal.Log
 	Dir    LogDir
-	Live   Live
+	Loop   Loop
 	Extras []Extra // the live ones; read on the loop's goroutine
 	// KeepAll retains every segment (journal.keep = all).
 	KeepAll bool
@@ -83,7 +83,7 @@ func NewKeeper(o KeeperOptions) *Keeper {
 	if o.Clock == nil {
 		o.Clock = clock.Real{}
 	}
-	o.Market.Beside = true
+	o.Market.Yields = true
 	k := &Keeper{o: o}
 	k.covered.Store(o.Covered)
 	k.bytes.Store(o.Log.BytesWritten() - o.Log.BytesSince(o.Covered))
@@ -250,8 +250,8 @@ func (k *Keeper) Hash() (StateHash, error) {
 // instant returns the current position and the states of the live extras at it.
 func (k *Keeper) instant() (pos uint64, extras map[string][]byte, err error) {
 	extras = make(map[string][]byte, len(k.o.Extras))
-	err = k.o.Live.Query(func() {
-		pos = k.o.Live.Position()
+	err = k.o.Loop.Query(func() {
+		pos = k.o.Loop.Position()
 		for _, x := range k.o.Extras {
 			extras[x.Name()] = x.AppendState(nil)
 		}
