@@ -6,10 +6,10 @@ import (
 	"tickhive/internal/fixed"
 )
 
-// gates reports whether FoldEvents must wait from the plan of a record to its Apply: the fold reads
+// locksFold reports whether FoldEvents must wait from the plan of a record to its Apply: the fold reads
 // what the record changes (inviters, ambassadors, rates), and the record names the engine
 // position after which the change applies.
-func (k Kind) gates() bool { return k == SetInviter || k == PatchUser || k == Configure }
+func (k Kind) locksFold() bool { return k == SetInviter || k == PatchUser || k == Configure }
 
 // moves reports whether a record moves money into or out of the exchange.
 func (k Kind) moves() bool { return k == Withdraw || k == Deposit || k == AddProfit }
@@ -38,7 +38,7 @@ func (s *State) Abandon() {
 	case b == nil:
 	case b.Kind != Withdraw:
 		s.stage = nil
-		s.giveRoom(b)
+		s.releaseRoom(b)
 	default:
 		s.stage = nil
 		s.move(b.User, b.Currency, b.Amount.Add(b.Commission))
@@ -47,18 +47,18 @@ func (s *State) Abandon() {
 		t.fees = t.fees.Minus(b.Commission)
 	}
 	s.mu.Unlock()
-	s.openGate()
+	s.unlockFold()
 }
 
-// giveRoom releases the room that takeStage reserved for a deposit or a profit.
-func (s *State) giveRoom(rec *Record) {
+// releaseRoom releases the room that takeStage reserved for a deposit or a profit.
+func (s *State) releaseRoom(rec *Record) {
 	s.balances.expect(rec.User, s.balances.currency(rec.Currency), fixed.I128{}, rec.Amount.Neg())
 }
 
-func (s *State) openGate() {
-	if s.gated {
-		s.gated = false
-		s.gate.Unlock()
+func (s *State) unlockFold() {
+	if s.foldLocked {
+		s.foldLocked = false
+		s.foldLock.Unlock()
 	}
 }
 
@@ -72,7 +72,7 @@ func (s *State) withdraw(rec *Record) {
 
 // Apply carries out a record; it cannot fail. Store's goroutine.
 func (s *State) Apply(rec *Record) Result {
-	defer s.openGate()
+	defer s.unlockFold()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.stage = nil
@@ -89,7 +89,7 @@ func (s *State) Apply(rec *Record) Result {
 		s.applyDeleteKey(rec)
 	case Deposit:
 		if rec.staged {
-			s.giveRoom(rec)
+			s.releaseRoom(rec)
 		}
 		res.Balance = s.applyDeposit(rec)
 	case Withdraw:
@@ -99,7 +99,7 @@ func (s *State) Apply(rec *Record) Result {
 		res.Balance, res.Commission = s.applyWithdraw(rec), rec.Commission
 	case AddProfit:
 		if rec.staged {
-			s.giveRoom(rec)
+			s.releaseRoom(rec)
 		}
 		res.Accruals = s.applyProfit(rec)
 	case SetInviter:
@@ -116,5 +116,5 @@ func (s *State) Apply(rec *Record) Result {
 }
 
 func (s *State) move(user uint32, currency string, amount fixed.I128) {
-	s.balances.credit(s.dir.must(user), s.balances.currency(currency), amount.Wide())
+	s.balances.credit(s.dir.mustFind(user), s.balances.currency(currency), amount.Wide())
 }

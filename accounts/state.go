@@ -10,15 +10,15 @@ import (
 )
 
 // State holds all accounts. The package comment lists which goroutine may call which method.
-// mu guards every member except opts, keys (a lock-free index), and stage and gated (owned by
+// mu guards every member except opts, keys (a lock-free index), and stage and foldLocked (owned by
 // the store's goroutine).
 type State struct {
 	opts Options
-	// gate is held from the plan to the Apply of a record that changes something the fold
+	// foldLock is held from the plan to the Apply of a record that changes something the fold
 	// reads. A fold acquires and releases it before it locks mu.
-	gate  sync.Mutex
-	gated bool
-	mu    sync.RWMutex
+	foldLock   sync.Mutex
+	foldLocked bool
+	mu         sync.RWMutex
 
 	dir       *directory
 	balances  *balances
@@ -64,13 +64,13 @@ func New(opts Options) *State {
 // Plan abandons a record that was neither applied nor abandoned.
 func (s *State) Plan(nowNs int64, cmd Command) (Record, error) {
 	s.Abandon()
-	if cmd.Kind.gates() {
-		s.gate.Lock()
-		s.gated = true
+	if cmd.Kind.locksFold() {
+		s.foldLock.Lock()
+		s.foldLocked = true
 	}
 	rec, reject := s.planLocked(nowNs, &cmd)
 	if reject != nil {
-		s.openGate()
+		s.unlockFold()
 	}
 	return rec, refuse.AsError(reject)
 }

@@ -72,7 +72,7 @@ func Recover(o StoreOptions) (*Recovery, error) {
 			return nil
 		}
 		// Not in BeforeRecord: a group of deposits shares one sync of the journal, and the
-		// gate is not locked here, so the loop, whose fold needs it, never waits for a disk.
+		// foldLock is not held here, so the loop, whose fold needs it, never waits for a disk.
 		opts.BeforeSync = func() error { return o.EngineDurable(r.State().EnginePos()) }
 		opts.BeforeSnapshot = o.EngineDurable
 	}

@@ -1,12 +1,12 @@
 package marketdata
 
-// wholeFrom is the size in bytes from which a document in parts is joined when it is requested
+// joinFrom is the size in bytes from which a document in parts is joined when it is requested
 // again. A larger document does not fit into a connection's write buffer (64 KB), and in one
 // piece it bypasses the buffer. Smaller documents are copied into the buffer in either form.
-const wholeFrom = 64 << 10
+const joinFrom = 64 << 10
 
-// askedOnce marks a Doc that one reader has received in parts.
-var askedOnce = new([]byte)
+// readOnce marks a Doc that one reader has received in parts.
+var readOnce = new([]byte)
 
 // Size returns the length of the document in bytes.
 func (d *Doc) Size() int {
@@ -22,18 +22,18 @@ func (d *Doc) CachedBytes() []byte {
 	if d.Text == nil {
 		return d.Body
 	}
-	if d.Text.Size < wholeFrom {
+	if d.Text.Size < joinFrom {
 		return nil
 	}
-	switch whole := d.whole.Load(); whole {
+	switch whole := d.joined.Load(); whole {
 	case nil:
-		if d.whole.CompareAndSwap(nil, askedOnce) {
+		if d.joined.CompareAndSwap(nil, readOnce) {
 			return nil
 		}
 		return d.Bytes()
-	case askedOnce:
+	case readOnce:
 		joined := d.Bytes()
-		d.whole.CompareAndSwap(askedOnce, &joined)
+		d.joined.CompareAndSwap(readOnce, &joined)
 		return joined
 	default:
 		return *whole
@@ -45,7 +45,7 @@ func (d *Doc) Bytes() []byte {
 	if d.Text == nil {
 		return d.Body
 	}
-	if whole := d.whole.Load(); whole != nil && whole != askedOnce {
+	if whole := d.joined.Load(); whole != nil && whole != readOnce {
 		return *whole
 	}
 	return d.Text.AppendTo(make([]byte, 0, d.Text.Size))

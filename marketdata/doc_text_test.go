@@ -8,7 +8,7 @@ import (
 // A large document in parts is joined for the second reader and every later one, a small
 // document never; the bytes are the same.
 func TestDocumentInPartsIsJoinedForTheSecondReader(t *testing.T) {
-	for _, size := range []int{10, wholeFrom - 2, wholeFrom} {
+	for _, size := range []int{10, joinFrom - 2, joinFrom} {
 		text := &Text{}
 		text.Add([]byte("["))
 		text.Add([]byte(strings.Repeat("x", size)))
@@ -22,7 +22,7 @@ func TestDocumentInPartsIsJoinedForTheSecondReader(t *testing.T) {
 			t.Fatalf("%d bytes: joined for the first reader", size)
 		}
 		second, third := d.CachedBytes(), d.CachedBytes()
-		if len(want) < wholeFrom {
+		if len(want) < joinFrom {
 			if second != nil || third != nil {
 				t.Fatalf("%d bytes: joined", size)
 			}

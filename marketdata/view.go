@@ -64,11 +64,11 @@ const (
 // Doc holds the rendered text of a document. Frozen, except for the write-once gzip and joined
 // text.
 type Doc struct {
-	Body  []byte // nil when the document is in parts
-	Text  *Text  // of a book, nil for other documents
-	whole atomic.Pointer[[]byte]
-	ETag  string
-	Seq   uint64 // X-Seq
+	Body   []byte // nil when the document is in parts
+	Text   *Text  // of a book, nil for other documents
+	joined atomic.Pointer[[]byte]
+	ETag   string
+	Seq    uint64 // X-Seq
 	// RenderedNs is the machine's monotonic time of the rendering (for gzip's floor).
 	RenderedNs int64
 	Gzip       atomic.Pointer[[]byte]

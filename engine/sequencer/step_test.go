@@ -21,7 +21,7 @@ import (
 	"tickhive/marketdata/replica"
 )
 
-// steppedClock moves when the test says so. The loop takes it for a real clock: it acts when
+// steppedClock moves when the test sets it. The loop treats it as a real clock: it acts when
 // something is due, as in production.
 type steppedClock struct{ ns atomic.Int64 }
 

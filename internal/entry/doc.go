@@ -8,7 +8,7 @@
 // Invariants:
 //
 //  1. Fee rates are stamped and money is reserved before the engine sees a user's order.
-//  2. Each reservation ends exactly once: the order's event takes it over, or settle releases it
+//  2. Each reservation ends exactly once: the order's event takes it over, or releaseUnused releases it
 //     after the engine refused the order or did not get it. After an unknown outcome neither
 //     happens: the next start may find the event, and forgets reservations anyhow.
 //  3. A reservation sees applied commands only. A command that depends on an earlier one of its

@@ -50,7 +50,7 @@ func (e *Entry) Release(r *Request) {
 	clear(r.Commands)
 	clear(r.Answers)
 	r.Commands, r.Answers = r.Commands[:0], r.Answers[:0]
-	r.parts.forget()
+	r.parts.reset()
 	e.requests.Put(r)
 }
 
@@ -85,8 +85,8 @@ func (r *Request) SubmitOne() *refuse.Refusal {
 		return refusal
 	}
 	a, cmd := &r.Answers[0], &r.parts.all[0]
-	if r.parts.keptBack != engine.NotRejected {
-		a.Reason = r.parts.keptBack
+	if r.parts.withheld != engine.NotRejected {
+		a.Reason = r.parts.withheld
 	}
 	if a.Reason == engine.NotRejected || r.caller == 0 && cmd.Kind == engine.Place {
 		return nil

@@ -81,7 +81,7 @@ func (r *Replica) Apply(rec wal.Record) (err error) {
 		return fmt.Errorf("replica: record %d comes after %d", rec.Seq, r.Pos)
 	}
 	if engine.IsSkip(rec.Payload) || r.opts.Skips[rec.Seq] {
-		r.pass(rec)
+		r.skip(rec)
 		return nil
 	}
 	if err := engine.DecodeCommand(rec.Payload, &r.cmd); err != nil {
