@@ -70,7 +70,7 @@ func TestWriterObeys(t *testing.T) {
 	in, lines := io.Pipe()
 	out := &answers{c: make(chan string, 10)}
 	ended := make(chan error, 1)
-	go func() { ended <- w.Obey(in, out) }()
+	go func() { ended <- w.ServeLines(in, out) }()
 	say := func(line string) string {
 		if _, err := io.WriteString(lines, line+"\n"); err != nil {
 			t.Fatal(err)

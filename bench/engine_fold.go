@@ -28,7 +28,7 @@ func newFolded(market bool) *coreRun {
 }
 
 // worst is a single large command against its work done one by one.
-type worst struct {
+type worstCase struct {
 	name    string
 	account engine.AccountID
 	n       int
@@ -42,7 +42,7 @@ func worstCommands(r *Run) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	spread := func(i int64) int64 { return 1 + i*7919%400 }
-	for _, x := range []worst{
+	for _, x := range []worstCase{
 		{"sweep of 5,000 orders", 0, 5000, func(int64) int64 { return 1000 }, sweepOne, sweepAll},
 		{"mass cancel of 10,000, built-in account", 0, 10_000, spread, cancelOne, massCancel},
 		{"mass cancel of 10,000, one account of two", 3, 10_000, spread, cancelOne, massCancel},
@@ -70,7 +70,7 @@ func worstCommands(r *Run) error {
 
 // build is a book of n orders; those of a mass cancel lie between as many of another
 // account.
-func (x *worst) build() *coreRun {
+func (x *worstCase) build() *coreRun {
 	c := newCoreRun(nil)
 	c.events = make([]engine.Event, 0, 32<<10)
 	for i := range int64(x.n) {

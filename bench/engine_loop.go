@@ -121,7 +121,7 @@ func (t *trader) fill() {
 }
 
 // submitted is what a run through the loop gave.
-type submitted struct {
+type loopResult struct {
 	rate  float64 // commands a second
 	p50   float64 // us
 	bytes float64 // of journal for a command
@@ -130,10 +130,10 @@ type submitted struct {
 
 // timedOf is of how many submissions one is timed: two readings of the clock and a
 // histogram in memory cost 150 ns, a tenth of a command that is submitted alone.
-const timedOf = 8
+const timedEvery = 8
 
 // submit runs waiting submitters with size commands each outstanding.
-func (g *rig) submit(waiting, size, pairs int, d time.Duration) (submitted, error) {
+func (g *rig) submit(waiting, size, pairs int, d time.Duration) (loopResult, error) {
 	var stop atomic.Bool
 	var wg sync.WaitGroup
 	hists := make([]*hdrhistogram.Histogram, waiting)
@@ -151,7 +151,7 @@ func (g *rig) submit(waiting, size, pairs int, d time.Duration) (submitted, erro
 			t := newTrader(i, pairs, size)
 			for k := i; !stop.Load(); k++ {
 				t.fill()
-				timed := k%timedOf == 0
+				timed := k%timedEvery == 0
 				var at time.Time
 				if timed {
 					at = time.Now()
@@ -174,7 +174,7 @@ func (g *rig) submit(waiting, size, pairs int, d time.Duration) (submitted, erro
 	var total int64
 	for i := range waiting {
 		if errs[i] != nil {
-			return submitted{}, errs[i]
+			return loopResult{}, errs[i]
 		}
 		total += counts[i]
 		if i > 0 {
@@ -182,7 +182,7 @@ func (g *rig) submit(waiting, size, pairs int, d time.Duration) (submitted, erro
 		}
 	}
 	n := g.log.LastSeq() - first
-	return submitted{
+	return loopResult{
 		rate: float64(total) / elapsed, p50: float64(hists[0].ValueAtQuantile(50)),
 		cpu:   float64(cpu) / float64(max(total, 1)),
 		bytes: float64(g.log.BytesSince(first)) / float64(max(n, 1)),
@@ -276,7 +276,7 @@ func engineLoop(r *Run) error {
 	return nil
 }
 
-func loopRound(r *Run, policy sequencer.SyncPolicy, waiting, size, pairs int) (s submitted, bare float64, err error) {
+func loopRound(r *Run, policy sequencer.SyncPolicy, waiting, size, pairs int) (s loopResult, bare float64, err error) {
 	dir, err := r.temp("loop")
 	if err != nil {
 		return s, 0, err

@@ -54,7 +54,7 @@ var (
 
 // spell is what a market did while it was polled, and the CPU of one answer in us: the
 // server's without the writer's.
-type spell struct {
+type pollResult struct {
 	figures
 	res  *load.Result
 	took time.Duration
@@ -62,7 +62,7 @@ type spell struct {
 }
 
 // answers polls the market for a time at a rhythm of the writer (rate).
-func (m *market) answers(req *load.Request, conns, perSecond int, on bool, length time.Duration) (s spell, err error) {
+func (m *market) answers(req *load.Request, conns, perSecond int, on bool, length time.Duration) (s pollResult, err error) {
 	if err := m.rate(perSecond, on); err != nil {
 		return s, err
 	}

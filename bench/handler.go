@@ -34,7 +34,7 @@ const (
 //	          every thousand requests
 //	document  ns of a request for a document that does not change, ns of a change and a
 //	          request, ns of a change alone
-func (h *Handlers) Obey(in io.Reader, out io.Writer) error {
+func (h *Handlers) ServeLines(in io.Reader, out io.Writer) error {
 	product, constant := newMemory(h.Product), newMemory(h.Constant)
 	defer product.end()
 	defer constant.end()

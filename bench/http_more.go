@@ -99,7 +99,7 @@ func httpTargets(r *Run) error {
 				if err != nil {
 					return err
 				}
-				res, err := side{name: base, addr: addr}.turn(r, route, load.Get(route, prefix+route), 1)
+				res, err := side{name: base, addr: addr}.measure(r, route, load.Get(route, prefix+route), 1)
 				if err != nil {
 					return err
 				}

@@ -36,14 +36,14 @@ type Listener struct {
 }
 
 // Heard is what a listener answers to `wait`.
-type Heard struct {
+type Received struct {
 	Messages, Reads int
 	Trades          int    // a ready frame of the reference counts as one
 	Histogram       string // us, as HdrHistogram encodes it
 	Error           string
 }
 
-func (h *Heard) parse(line string) error {
+func (h *Received) parse(line string) error {
 	if err := json.Unmarshal([]byte(line), h); err != nil {
 		return fmt.Errorf("streams: listener said %.200q: %w", line, err)
 	}
@@ -218,7 +218,7 @@ func frame(br *bufio.Reader) (payload []byte, err error) {
 
 // Obey answers lines: `begin START_NS PER_SECOND` starts a round and is answered by ok;
 // `wait N` waits for the round's N trades and is answered by what was Heard, as JSON.
-func (l *Listener) Obey(in io.Reader, out io.Writer) error {
+func (l *Listener) ServeLines(in io.Reader, out io.Writer) error {
 	lines := bufio.NewScanner(in)
 	for lines.Scan() {
 		var n int64
@@ -253,7 +253,7 @@ func (l *Listener) begin(startNs int64, perSecond float64) {
 	l.reads.Store(0)
 }
 
-func (l *Listener) wait(n int64) Heard {
+func (l *Listener) wait(n int64) Received {
 	l.waiting.Store(n)
 	var late error
 	if l.trades.Load() < n {
@@ -270,7 +270,7 @@ func (l *Listener) wait(n int64) Heard {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	h := Heard{Messages: int(l.messages.Load()), Reads: int(l.reads.Load()), Trades: int(l.trades.Load())}
+	h := Received{Messages: int(l.messages.Load()), Reads: int(l.reads.Load()), Trades: int(l.trades.Load())}
 	if err := errors.Join(l.first, late); err != nil {
 		h.Error = err.Error()
 	}

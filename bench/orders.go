@@ -75,16 +75,16 @@ func ordersUnder(r *Run, policy string) error {
 	}
 	batches := batchRequests()
 	for range r.Rounds {
-		own, err := side{"product " + policy, p.internal, p.CPU}.turnAll(r, "POST /orders", single, ordersConns)
+		own, err := side{"product " + policy, p.internal, p.CPU}.measureAll(r, "POST /orders", single, ordersConns)
 		if err != nil {
 			return err
 		}
-		ref, err := side{"constant", constant.Fields["public"], constant.CPU}.turnAll(r, "POST /orders", single,
+		ref, err := side{"constant", constant.Fields["public"], constant.CPU}.measureAll(r, "POST /orders", single,
 			ordersConns)
 		if err != nil {
 			return err
 		}
-		big, err := side{"product " + policy, p.internal, p.CPU}.turnAll(r, "POST /orders/batch", batches, batchConns)
+		big, err := side{"product " + policy, p.internal, p.CPU}.measureAll(r, "POST /orders/batch", batches, batchConns)
 		if err != nil {
 			return err
 		}
@@ -118,7 +118,7 @@ func batchRequests() (out []*load.Request) {
 }
 
 // turnAll is one round over several requests.
-func (s side) turnAll(r *Run, route string, requests []*load.Request, conns int) (*load.Result, error) {
+func (s side) measureAll(r *Run, route string, requests []*load.Request, conns int) (*load.Result, error) {
 	res, err := load.Closed{
 		Addr: s.addr, Requests: requests, Conns: conns, Warm: httpWarm, For: r.length(ordersRound), CPU: s.cpu,
 	}.Run()

@@ -102,7 +102,7 @@ func Measure(o Options, names ...string) (*report.Report, error) {
 		o.Say(s.name)
 		r := &Run{Options: o, S: &report.Scenario{Name: s.name}}
 		rep.Scenarios = append(rep.Scenarios, r.S)
-		start, before := time.Now(), presence()
+		start, before := time.Now(), readMachineUse()
 		err := s.run(r)
 		took := time.Since(start)
 		r.S.Seconds = took.Seconds()
@@ -140,17 +140,17 @@ func (r *Run) explain() {
 }
 
 // seen is what the machine had done at one moment.
-type seen struct{ used, stolen, own time.Duration }
+type machineUse struct{ used, stolen, own time.Duration }
 
-func presence() seen {
+func readMachineUse() machineUse {
 	used, stolen := proc.Busy()
-	return seen{used, stolen, proc.OwnCPU()}
+	return machineUse{used, stolen, proc.OwnCPU()}
 }
 
 // others is the share of the machine, in percent, that processes which are not of this run
 // took since then, and the hypervisor with them: what disturbed the figures.
-func (s seen) others(d time.Duration) float64 {
-	now := presence()
+func (s machineUse) others(d time.Duration) float64 {
+	now := readMachineUse()
 	cores := float64(runtime.NumCPU())
 	free := float64((now.used-s.used)+(now.stolen-s.stolen)-(now.own-s.own)) / (float64(d) * cores)
 	return max(100*free, 0)

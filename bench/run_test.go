@@ -152,11 +152,11 @@ func TestPollersAskForEveryPair(t *testing.T) {
 
 // What readers that listen report survives the line that it is sent in.
 func TestWhatWasHeardIsParsed(t *testing.T) {
-	var h Heard
+	var h Received
 	if err := h.parse("nonsense"); err == nil {
 		t.Error("a line without figures was taken")
 	}
-	line, err := json.Marshal(Heard{Messages: 3, Trades: 2, Reads: 1})
+	line, err := json.Marshal(Received{Messages: 3, Trades: 2, Reads: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -53,7 +53,7 @@ func streamStalled(r *Run, p *product) error {
 		return err
 	}
 	for range stalledReaders {
-		c, err := stopReading(p.public, pairName(big))
+		c, err := openStalled(p.public, pairName(big))
 		if err != nil {
 			return err
 		}
@@ -93,7 +93,7 @@ func quickRound(r *Run, p *product, quick *proc.Child, k streamKind) (float64, *
 
 // stopReading opens a connection that asks for a large book again and again and reads none
 // of it.
-func stopReading(addr, pair string) (net.Conn, error) {
+func openStalled(addr, pair string) (net.Conn, error) {
 	c, err := net.Dial("tcp", addr)
 	if err != nil {
 		return nil, fmt.Errorf("streams: %w", err)

@@ -205,24 +205,24 @@ func readyFrames(frames, ready *proc.Child, conns, n int, perSecond float64, joi
 	if line != strconv.Itoa(n*conns*joined) {
 		return 0, fmt.Errorf("streams: the reference wrote %s frames of %d", line, n*conns*joined)
 	}
-	if _, err := heard(ready, n*conns*joined); err != nil {
+	if _, err := received(ready, n*conns*joined); err != nil {
 		return 0, err
 	}
 	return float64(n*conns*joined) / (frames.CPU() - before).Seconds(), nil
 }
 
 // tradeTo makes a round of trades and waits until the listener's connections have them all.
-func (p *product) tradeTo(listener *proc.Child, k streamKind, conns int, schedule load.Even) (Heard,
+func (p *product) tradeTo(listener *proc.Child, k streamKind, conns int, schedule load.Even) (Received,
 	*hdrhistogram.Histogram, error,
 ) {
 	start := time.Now()
 	if _, err := listener.Ask(fmt.Sprintf("begin %d %g", start.UnixNano(), k.perSecond)); err != nil {
-		return Heard{}, nil, err
+		return Received{}, nil, err
 	}
 	if _, err := p.trade(k, schedule, start); err != nil {
-		return Heard{}, nil, err
+		return Received{}, nil, err
 	}
-	got, err := heard(listener, conns*k.n*schedule.Count())
+	got, err := received(listener, conns*k.n*schedule.Count())
 	if err != nil {
 		return got, nil, err
 	}
@@ -234,8 +234,8 @@ func (p *product) tradeTo(listener *proc.Child, k streamKind, conns int, schedul
 }
 
 // heard waits until a listener has all trades of a round.
-func heard(listener *proc.Child, want int) (Heard, error) {
-	var h Heard
+func received(listener *proc.Child, want int) (Received, error) {
+	var h Received
 	line, err := listener.Ask(fmt.Sprintf("wait %d", want))
 	if err != nil {
 		return h, err

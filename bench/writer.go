@@ -135,7 +135,7 @@ func (w *Writer) run() {
 //	figures                  changes, writer CPU ns, GC CPU ns, behind         four numbers
 //	stale SENT_NS SEQ ...    how long before SENT the first change that an
 //	                         answer with SEQ lacks had been published          us, the largest
-func (w *Writer) Obey(in io.Reader, out io.Writer) error {
+func (w *Writer) ServeLines(in io.Reader, out io.Writer) error {
 	go w.run()
 	lines := bufio.NewScanner(in)
 	lines.Buffer(make([]byte, 1<<20), 64<<20)

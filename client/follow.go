@@ -26,7 +26,7 @@ type Follower struct {
 
 	url             string
 	depth, interval int
-	mend            mender
+	resyncs         resyncer
 }
 
 // ErrSilent says that the server was not heard for longer than the follower's patience;
@@ -41,7 +41,7 @@ func NewFollower(ctx context.Context, url string, pairs []string, depth, interva
 	}
 	f := &Follower{
 		Stream: s, Books: make(map[string]*Book, len(pairs)), url: url, depth: depth, interval: interval,
-		mend: newMender(pairs),
+		resyncs: newResyncer(pairs),
 	}
 	for _, p := range pairs {
 		f.Books[p] = &Book{}
@@ -59,7 +59,7 @@ func (f *Follower) Step() (*Message, error) {
 	if err != nil {
 		return nil, err
 	}
-	return m, f.send(f.take(m, time.Now()))
+	return m, f.send(f.receive(m, time.Now()))
 }
 
 func (f *Follower) send(requests []Request) error {
@@ -99,6 +99,6 @@ func (f *Follower) Reconnect(ctx context.Context, url string) error {
 		return err
 	}
 	f.Stream = s
-	f.mend = newMender(slices.Sorted(maps.Keys(f.Books)))
+	f.resyncs = newResyncer(slices.Sorted(maps.Keys(f.Books)))
 	return f.send(f.due(time.Now()))
 }

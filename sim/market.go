@@ -13,12 +13,12 @@ import (
 // The agents of the busiest pairs have a turn every turnBusy on average, the agents of the
 // quietest every turnQuiet; each interval varies by up to half of it either way.
 const (
-	turnBusy  = int64(1 * time.Second)
-	turnQuiet = int64(5 * time.Second)
+	stepBusy  = int64(1 * time.Second)
+	stepQuiet = int64(5 * time.Second)
 	// turnFirst separates the pairs' first turns: none of them waits for all others.
-	turnFirst = int64(20 * time.Millisecond)
+	stepFirst = int64(20 * time.Millisecond)
 	// turnRetry is the pause after a turn that finds its pair missing or halted.
-	turnRetry = int64(time.Second)
+	stepRetry = int64(time.Second)
 	// fullWeight is the weight from which a pair has the shortest interval.
 	fullWeight = 100
 	// maxWeight and maxPairs limit Options.
@@ -94,7 +94,7 @@ func New(o Options) *Market {
 			}
 		}
 		a := newAgents(o.Seed, p, &m.world)
-		a.dueNs = o.StartNs + int64(len(m.pairs))*turnFirst
+		a.dueNs = o.StartNs + int64(len(m.pairs))*stepFirst
 		m.pairs = append(m.pairs, a)
 	}
 	m.choose()
@@ -127,22 +127,22 @@ func (m *Market) Act(nowNs int64, dst []engine.Command) []engine.Command {
 	}
 	m.world.advance(a.dueNs)
 	if !a.found {
-		m.meet(a)
+		m.setUp(a)
 	}
 	ins, ok := m.core.Pair(a.id)
 	if !a.found || !ok || ins.State != engine.Online {
-		a.dueNs += turnRetry
+		a.dueNs += stepRetry
 		m.choose()
 		return dst
 	}
 	a.dueNs += a.pause()
-	dst = m.turn(a, dst)
+	dst = m.step(a, dst)
 	m.choose()
 	return dst
 }
 
 // meet sets up the agents once the pair has been added.
-func (m *Market) meet(a *agents) {
+func (m *Market) setUp(a *agents) {
 	id, ok := m.core.PairByCode(a.Code)
 	if !ok {
 		return
@@ -164,7 +164,7 @@ func (m *Market) meet(a *agents) {
 // so that a simulated day takes a second, and the busiest pairs move all the time.
 func (a *agents) pause() int64 {
 	busy := int64(min(a.Weight, fullWeight))
-	mean := turnQuiet - (turnQuiet-turnBusy)*busy*busy/(fullWeight*fullWeight)
+	mean := stepQuiet - (stepQuiet-stepBusy)*busy*busy/(fullWeight*fullWeight)
 	return mean/2 + a.rng.below(mean+1)
 }
 
@@ -182,7 +182,7 @@ func (m *Market) touch(id engine.PairID, side engine.Side) engine.DepthLevel {
 func (m *Market) Skip(nowNs int64) {
 	m.world.ns = nowNs
 	for i, a := range m.pairs {
-		a.dueNs = nowNs + int64(i)*turnFirst
+		a.dueNs = nowNs + int64(i)*stepFirst
 		if a.last == 0 {
 			continue
 		}

@@ -172,7 +172,7 @@ func (m *Market) decodePair(w walker) error {
 		return nil
 	}
 	if configured {
-		m.meet(a)
+		m.setUp(a)
 		if !a.found {
 			return fmt.Errorf("sim: the state knows pair %s, the engine does not", code)
 		}

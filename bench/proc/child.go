@@ -78,7 +78,7 @@ func (c *Child) CPU() time.Duration {
 
 // Ask sends a line and gives the answer's.
 func (c *Child) Ask(line string) (string, error) {
-	if err := c.Say(line); err != nil {
+	if err := c.Send(line); err != nil {
 		return "", err
 	}
 	answer, err := c.out.ReadString('\n')
@@ -89,7 +89,7 @@ func (c *Child) Ask(line string) (string, error) {
 }
 
 // Say sends a line that has no answer.
-func (c *Child) Say(line string) error {
+func (c *Child) Send(line string) error {
 	if _, err := io.WriteString(c.in, line+"\n"); err != nil {
 		return fmt.Errorf("proc: %w: %s", err, c.tail.text())
 	}

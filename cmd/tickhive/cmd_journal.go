@@ -21,15 +21,15 @@ import (
 type journalCmd struct {
 	Verify journalVerifyCmd `cmd:"" help:"Check every record and print the state hash."`
 	Dump   journalDumpCmd   `cmd:"" help:"Print the records as JSON lines."`
-	Skip   journalSkipCmd   `cmd:"" help:"Leave one record out from the next start on: for one that a start cannot carry out."`
+	Skip   journalSkipCmd   `cmd:"" help:"Skip a record that a start cannot apply."`
 }
 
 type journalVerifyCmd struct {
-	Dir          string `arg:"" help:"Data directory, or one of the directories in it."`
-	At           uint64 `help:"Stop where the sum of the pairs' seqs is this (the seq of /internal/v1/state-hash)."`
-	FromSnapshot bool   `help:"Begin at the newest snapshot instead of the oldest record."`
+	Dir          string `arg:"" help:"Data directory, or one of its subdirectories."`
+	At           uint64 `help:"Stop when the sum of the pairs' seqs reaches this value (seq in /internal/v1/state-hash)."`
+	FromSnapshot bool   `help:"Start from the newest snapshot instead of the oldest record."`
 	JSON         bool   `name:"json" help:"Print one JSON object."`
-	Quiet        bool   `help:"No progress."`
+	Quiet        bool   `help:"Suppress progress output."`
 }
 
 // engineDir returns the engine's directory within a data directory, or dir itself.
@@ -39,14 +39,14 @@ func engineDir(dir string) (string, error) {
 			return d, nil
 		}
 	}
-	return "", fmt.Errorf("%s is not a directory", dir)
+	return "", fmt.Errorf("%s: no such directory; name a data directory or its engine directory", dir)
 }
 
-// verifyLook is the number of records between two reports of progress.
-const verifyLook = 4096
+// verifyCheckEvery is the number of records between two reports of progress.
+const verifyCheckEvery = 4096
 
-// errPassed ends a verification whose seq lies inside a command.
-var errPassed = errors.New("no command ends at that seq")
+// errInsideCommand ends a verification whose seq lies inside a command.
+var errInsideCommand = errors.New("no command ends at that seq")
 
 // Run replays the log: from its oldest record if no segment was removed, else from a snapshot.
 func (c *journalVerifyCmd) Run(p *program) error {
@@ -82,13 +82,14 @@ func (c *journalVerifyCmd) Run(p *program) error {
 	bar := newProgress(p.err, "verify", c.Quiet)
 	sum := seqSum(r.Core)
 	if c.At != 0 && sum > c.At {
-		return fmt.Errorf("seq %d is before the oldest state that is kept, which is at seq %d (journal.keep = all keeps everything)", c.At, sum)
+		return fmt.Errorf("--at: seq %d is before the oldest retained state, which is at seq %d "+
+			"(set journal.keep to all to retain every segment)", c.At, sum)
 	}
 	n := 0
 	err = nil
 	if c.At == 0 || sum < c.At {
 		err = r.Replay(rd, 0, func() error {
-			if n++; n%verifyLook == 0 {
+			if n++; n%verifyCheckEvery == 0 {
 				bar.Set(rd.Progress())
 			}
 			if c.At == 0 {
@@ -98,20 +99,20 @@ func (c *journalVerifyCmd) Run(p *program) error {
 			case sum == c.At:
 				return replica.ErrStop
 			case sum > c.At:
-				return errPassed
+				return errInsideCommand
 			}
 			return nil
 		})
 	}
 	bar.Done()
-	if errors.Is(err, errPassed) {
-		return fmt.Errorf("seq %d lies inside the command of record %d, which ends at seq %d", c.At, r.Pos, sum)
+	if errors.Is(err, errInsideCommand) {
+		return fmt.Errorf("--at: seq %d lies inside the command of record %d, which ends at seq %d: name a seq at the end of a command", c.At, r.Pos, sum)
 	}
 	if err != nil {
 		return exchange.ExplainPoison(exchange.ExplainDamage(err), filepath.Dir(dir))
 	}
 	if c.At != 0 && seqSum(r.Core) != c.At {
-		return fmt.Errorf("seq %d is beyond the end of the journal, which is at seq %d", c.At, seqSum(r.Core))
+		return fmt.Errorf("--at: seq %d is beyond the end of the journal, which is at seq %d", c.At, seqSum(r.Core))
 	}
 	return c.print(p.out, r, first, rd, skips)
 }
@@ -152,7 +153,7 @@ func (c *journalVerifyCmd) print(out io.Writer, r *replica.Replica, first uint64
 		fmt.Fprintf(out, "%-24s seq %-12d %s\n", p.Code, p.Seq, p.Hash)
 	}
 	for _, pos := range left {
-		fmt.Fprintf(out, "record %d is left out (journal skip)\n", pos)
+		fmt.Fprintf(out, "record %d is skipped (journal skip)\n", pos)
 	}
 	if t := rd.TornTail(); t > 0 {
 		fmt.Fprintf(out, "torn tail of %d bytes: the next start cuts it off\n", t)
@@ -169,9 +170,9 @@ func seqSum(c *engine.Core) (sum uint64) {
 }
 
 type journalDumpCmd struct {
-	Dir  string `arg:"" help:"Data directory, or the engine directory in it."`
+	Dir  string `arg:"" help:"Data directory, or its engine directory."`
 	From uint64 `help:"First record." default:"0"`
-	To   uint64 `help:"Last record, 0: the end." default:"0"`
+	To   uint64 `help:"Last record; 0 means the end." default:"0"`
 }
 
 // Run prints one JSON object per record. A damaged record ends it with place and reason.

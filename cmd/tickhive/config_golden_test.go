@@ -67,7 +67,9 @@ func TestGoldenConfiguration(t *testing.T) {
 	}
 	goldenFile(t, "config_help.txt", func(out *bytes.Buffer) {
 		for _, args := range []string{
-			"serve --help", "replay --help", "config --help", "config check --help", "config print --help",
+			"--help", "serve --help", "replay --help", "config --help", "config check --help", "config print --help",
+			"journal --help", "journal verify --help", "journal dump --help", "journal skip --help",
+			"stats --help", "version --help",
 		} {
 			fmt.Fprintf(out, "$ tickhive %s\n", args)
 			cmd := exec.Command(os.Args[0], strings.Fields(args)...) // kong exits the process after --help

@@ -78,7 +78,7 @@ func (p *PairConfig) instrument() (*engine.Instrument, error) {
 	case engine.Halted.String():
 		ins.State = engine.Halted
 	default:
-		return nil, fmt.Errorf("state %q is not one of online, post_only, cancel_only, halted", p.State)
+		return nil, fmt.Errorf("state %q must be one of online, post_only, cancel_only, halted", p.State)
 	}
 	return ins, nil
 }

@@ -63,8 +63,10 @@ func (g *golden) edge(w people) {
 	g.as(w.alice, "POST", "/api/launchpad/spawn", strings.Repeat(" ", 64<<10+1))
 	g.note("long targets and headers")
 	status, _, text := g.send(g.public, "GET", "/api/tickers?x="+strings.Repeat("y", 9<<10), "")
+	g.keepMessages("GET /api/tickers", text)
 	fmt.Fprintf(g.text(), "%d %s\n", status, normalise(text))
 	status, _, text = g.send(g.public, "GET", "/api/tickers", "", "X-Long", strings.Repeat("y", 17<<10))
+	g.keepMessages("GET /api/tickers", text)
 	fmt.Fprintf(g.text(), "%d %s\n", status, normalise(text))
 	g.note("limits: ten in one second")
 	var h http.Header

@@ -42,10 +42,12 @@ func TestGoldenRun(t *testing.T) {
 	g.pages()
 	g.routesAnswered()
 	g.routesDocumented()
+	g.metricTexts()
 	g.stop()
 	g.logs()
 	g.snapshots()
 	g.commands()
+	g.messageTexts()
 	g.compare()
 }
 

@@ -68,6 +68,7 @@ func (c *socket) next(n int) {
 }
 
 func (c *socket) show(m *client.Message) {
+	c.g.keepMessages("/ws", string(m.Raw))
 	fmt.Fprintf(c.g.text(), "< %s\n", readable(normalise(string(m.Raw))))
 }
 

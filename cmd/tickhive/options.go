@@ -195,7 +195,7 @@ func (c *Config) quorum() (int64, error) {
 	o := hive.DefaultOptions()
 	o.QuorumCents = cents
 	if err := o.Validate(); err != nil || !exact || !fits {
-		return 0, fmt.Errorf("hive.quorum: %s is not 0 to 10^9 with at most two fractional digits", c.Hive.Quorum)
+		return 0, fmt.Errorf("hive.quorum: %s must be from 0 to 10^9 with at most two fractional digits", c.Hive.Quorum)
 	}
 	return cents, nil
 }

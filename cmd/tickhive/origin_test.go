@@ -182,10 +182,10 @@ func TestAUsedDirectorySaysWhatHasNoEffect(t *testing.T) {
 		t.Errorf("%s", said)
 	}
 	file := writeConfig(t, "[[assets]]\nsymbol = \"BTC\"\n[[assets]]\nsymbol = \"USDT\"\nname = \"Tether\"\n[[pairs]]\ncode = \"BTC_USDT\"\ndigits_price = 4\ndigits_amount = 4\nreference = \"65000\"\n")
-	if said := runOnce(t, dir, "--config", file); strings.Count(said, "keeps its own settings") != 1 || !strings.Contains(said, "BTC_USDT") || strings.Contains(said, "ETH_USDT") {
+	if said := runOnce(t, dir, "--config", file); strings.Count(said, "take precedence") != 1 || !strings.Contains(said, "BTC_USDT") || strings.Contains(said, "ETH_USDT") {
 		t.Errorf("%s", said)
 	}
-	if said := runOnce(t, dir); strings.Contains(said, "keeps its own settings") || strings.Contains(said, "left out") {
+	if said := runOnce(t, dir); strings.Contains(said, "take precedence") || strings.Contains(said, "left out") {
 		t.Errorf("a start that asks for nothing else: %s", said)
 	}
 }
@@ -233,7 +233,7 @@ func TestSettingsWithoutEffectAreRefused(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"--clock-start", "2026-01-01T00:00:00Z"}, "clock.start: a real clock shows the machine's time: add --clock virtual"},
+		{[]string{"--clock-start", "2026-01-01T00:00:00Z"}, "clock.start: a real clock shows the machine's time; add --clock virtual"},
 		{[]string{"--clock", "real", "--set", "clock.start=2026-01-01T00:00:00Z"}, "clock.start"},
 		{[]string{"--sim", "off", "--backfill", "1h"}, "sim.backfill"},
 		{[]string{"--pairs", "none", "--backfill", "1h"}, "sim.backfill"},

@@ -129,7 +129,7 @@ func TestAReplayKeepsANamedDirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 	in := launch(t, nil, replayOf(file, "--data-dir", dir)...)
-	if code := in.wait(); code != 1 || !strings.Contains(in.stderr.String(), "the files begin before the last record of the data directory "+dir+": begin another --data-dir") {
+	if code := in.wait(); code != 1 || !strings.Contains(in.stderr.String(), "the recording starts before the last record of the data directory "+dir+"; use an empty --data-dir") {
 		t.Errorf("exit code %d: %s", code, in.stderr.String())
 	}
 	real := t.TempDir()

@@ -130,7 +130,7 @@ func TestWrongFlagsAndConfigurationEndTheProgram(t *testing.T) {
 		args []string
 		want string
 	}{
-		{nil, []string{"serve", "--config", file}, ":2: unknown key server.lissen; the nearest known key is server.listen"},
+		{nil, []string{"serve", "--config", file}, ":2: unknown key server.lissen; did you mean server.listen?"},
 		{[]string{"TICKHIVE_JOURNAL_SYNC=never"}, []string{"serve"}, "journal.sync"},
 		{nil, []string{"serve", "--backfill", "soon"}, "sim.backfill"},
 		{nil, []string{"serve", "--colour", "red"}, "--colour"},

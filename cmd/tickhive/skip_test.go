@@ -118,7 +118,7 @@ func TestASkippedRecordIsNeverCarriedOut(t *testing.T) {
 	for range 2 {
 		said := tryDir(t, dir).failsToStart(1)
 		for _, want := range []string{
-			fmt.Sprintf("record %d at offset", pos), "cannot be carried out", "no account 77",
+			fmt.Sprintf("record %d at offset", pos), "cannot be applied", "no account 77",
 			fmt.Sprintf("tickhive journal skip %s --at %d", dir, pos),
 		} {
 			if !strings.Contains(said, want) {
@@ -131,7 +131,7 @@ func TestASkippedRecordIsNeverCarriedOut(t *testing.T) {
 		t.Errorf("verify: %d %s", code, said)
 	}
 	code, said := journalSays(t, "skip", dir, "--at", fmt.Sprint(pos))
-	if code != 0 || !strings.Contains(said, "left out") {
+	if code != 0 || !strings.Contains(said, "is skipped from") {
 		t.Fatalf("%d %s", code, said)
 	}
 
@@ -140,7 +140,7 @@ func TestASkippedRecordIsNeverCarriedOut(t *testing.T) {
 		t.Errorf("%s, was %s", got, hash)
 	}
 	status := in.do("GET", in.public+"/api/status", "").body
-	if !strings.Contains(status, fmt.Sprintf("record %d of the journal is left out", pos)) {
+	if !strings.Contains(status, fmt.Sprintf("record %d of the journal is skipped", pos)) {
 		t.Errorf("status: %s", status)
 	}
 	if now, err := datadir.ReadMeta(dir); err != nil || now.Epoch == meta.Epoch {
@@ -157,7 +157,7 @@ func TestASkippedRecordIsNeverCarriedOut(t *testing.T) {
 	<-in.exited
 
 	code, said = journalSays(t, "verify", dir, "--quiet")
-	if code != 0 || !strings.Contains(said, fmt.Sprintf("record %d is left out", pos)) || !strings.Contains(hash, strings.TrimSpace(said[strings.LastIndex(said, "hash ")+5:])) {
+	if code != 0 || !strings.Contains(said, fmt.Sprintf("record %d is skipped", pos)) || !strings.Contains(hash, strings.TrimSpace(said[strings.LastIndex(said, "hash ")+5:])) {
 		t.Errorf("verify: %d %s; want %s", code, said, hash)
 	}
 	code, said = journalSays(t, "dump", dir)
@@ -214,7 +214,7 @@ func TestWhatCannotBeSkippedIsRefused(t *testing.T) {
 		t.Errorf("%d %s", code, said)
 	}
 	old := exchangetest.OldDirectory(t)
-	if code, said := journalSays(t, "skip", old, "--at", "3"); code != 1 || !strings.Contains(said, "is in the snapshot of record") {
+	if code, said := journalSays(t, "skip", old, "--at", "3"); code != 1 || !strings.Contains(said, "is covered by the snapshot at record") {
 		t.Errorf("%d %s", code, said)
 	}
 }

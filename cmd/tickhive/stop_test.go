@@ -40,7 +40,7 @@ func launchAt(t testing.TB, dir string, args ...string) *instance {
 func (in *instance) endsWithinItsStart() {
 	in.t.Helper()
 	in.signal(syscall.SIGHUP)
-	in.waitLog("there is nothing to reload", 1)
+	in.waitLog("nothing to reload", 1)
 	in.signal(syscall.SIGTERM)
 	in.signal(syscall.SIGTERM)
 	code, said := in.wait(), in.stderr.String()
@@ -108,7 +108,7 @@ func TestATermWithinARecoveryEndsInOrderAndLosesNothing(t *testing.T) {
 	if again := in.do("GET", in.internal+"/state-hash", "").body; again != hash {
 		t.Errorf("the hash is %.300s, before %.300s", again, hash)
 	}
-	if a := in.do("GET", in.public+"/api/status", ""); !strings.Contains(a.body, "had not ended in order") {
+	if a := in.do("GET", in.public+"/api/status", ""); !strings.Contains(a.body, "was not shut down cleanly") {
 		t.Errorf("%.300s", a.body)
 	}
 }

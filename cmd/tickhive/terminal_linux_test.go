@@ -80,7 +80,7 @@ func TestNohupOutlivesItsTerminal(t *testing.T) {
 	in, master := onTerminal(t, true, dir)
 	in.waitLine("ready ")
 	_ = master.Close()
-	in.waitLog("there is nothing to reload", 1)
+	in.waitLog("nothing to reload", 1)
 	if a := in.do("GET", in.public+"/api/healthcheck", ""); a.status != 200 {
 		t.Errorf("%d %s", a.status, a.body)
 	}

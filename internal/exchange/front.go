@@ -24,7 +24,7 @@ import (
 	"tickhive/server/web"
 )
 
-// front is the listeners and the handlers behind them. It exists from Open on. Handlers that need
+// front holds the listeners and the handlers behind them. It exists from Open on. Handlers that need
 // more than the published views read the stage.
 type front struct {
 	log  *slog.Logger
@@ -60,7 +60,7 @@ const (
 )
 
 // newFront builds the handlers. They serve nothing before listen.
-func newFront(b *base, room places) (*front, error) {
+func newFront(b *base, room connLimits) (*front, error) {
 	f := &front{log: b.log, data: b.data, failed: make(chan error, 3)}
 	f.stage.Store(&stage{})
 	f.progress.Store(-1)
@@ -78,7 +78,7 @@ func newFront(b *base, room places) (*front, error) {
 		Commissions: commissions(b.o.Commissions),
 	})
 	if f.users, err = account.New(account.Options{
-		Exchange: gate{f}, Core: b.core, History: b.feed.History(), Board: b.feed.Board(), Clock: b.clock,
+		Exchange: loopRoute{f}, Core: b.core, History: b.feed.History(), Board: b.feed.Board(), Clock: b.clock,
 		Legacy: b.o.Public.Legacy, PublicURL: b.o.Public.PublicURL, Commissions: f.prices.Commissions, Ledger: f.agents,
 	}); err != nil {
 		return nil, err
@@ -118,7 +118,7 @@ func (f *front) makePublic(b *base, connections int, page edge.Resource) (err er
 
 func (f *front) makeInternal(b *base, connections int) (err error) {
 	o := admin.Options{
-		Exchange: keepingGate{gate{f}}, Core: b.core, History: b.feed.History(), Board: b.feed.Board(), Clock: b.clock,
+		Exchange: durableClockRoute{loopRoute{f}}, Core: b.core, History: b.feed.History(), Board: b.feed.Board(), Clock: b.clock,
 		Entry:     f.users.Entry(),
 		Resources: []admin.Resource{f.users.InternalResource, f.agents.Internal},
 		Token:     b.o.Internal.Token, Hosts: b.o.Internal.Hosts, Connections: connections,
@@ -141,7 +141,7 @@ func (f *front) makeInternal(b *base, connections int) (err error) {
 		}),
 	}
 	if b.o.Journal.Sync == sequencer.SyncAlways {
-		o.Settle = func() error { return f.stage.Load().journal.settle() }
+		o.Settle = func() error { return f.stage.Load().journal.makeDurable() }
 	}
 	f.internal, err = admin.New(o)
 	return err
@@ -247,7 +247,7 @@ func (f *front) stateHash(b *base) (h replica.StateHash, err error) {
 	if x := f.stage.Load().running; x != nil && x.snapshots != nil {
 		return x.snapshots.keeper.Hash()
 	}
-	err = gate{f}.Query(func() { h = replica.Hash(b.core, b.feed) })
+	err = loopRoute{f}.Query(func() { h = replica.Hash(b.core, b.feed) })
 	return h, err
 }
 
@@ -271,11 +271,11 @@ func (f *front) find(id [16]byte) (engine.AccountID, bool) {
 	return engine.AccountID(n), ok && n != 0
 }
 
-// gate is the handlers' way to the loop, which exists only in Running.
-type gate struct{ f *front }
+// loopRoute passes the handlers' calls to the loop, which exists only in Running.
+type loopRoute struct{ f *front }
 
 // Submit submits a batch to the loop.
-func (g gate) Submit(b *sequencer.Batch) error {
+func (g loopRoute) Submit(b *sequencer.Batch) error {
 	if x := g.f.stage.Load().running; x != nil {
 		return x.Submit(b)
 	}
@@ -283,7 +283,7 @@ func (g gate) Submit(b *sequencer.Batch) error {
 }
 
 // Query runs fn on the loop's goroutine.
-func (g gate) Query(fn func()) error {
+func (g loopRoute) Query(fn func()) error {
 	if x := g.f.stage.Load().running; x != nil {
 		return x.loop.Query(fn)
 	}
@@ -291,23 +291,23 @@ func (g gate) Query(fn func()) error {
 }
 
 // AdvanceTo moves the virtual clock.
-func (g gate) AdvanceTo(ns int64) error {
+func (g loopRoute) AdvanceTo(ns int64) error {
 	if x := g.f.stage.Load().running; x != nil {
 		return x.AdvanceTo(ns)
 	}
 	return sequencer.ErrUnavailable
 }
 
-// keepingGate is the gate of the internal API. Acknowledged clock moves survive the process.
-type keepingGate struct{ gate }
+// durableClockRoute is the loopRoute of the internal API. Acknowledged clock moves survive the process.
+type durableClockRoute struct{ loopRoute }
 
 // AdvanceTo writes the time to the directory before it moves the clock, so that no acknowledged
 // move is lost. A time that was written but not acknowledged does no harm.
-func (g keepingGate) AdvanceTo(ns int64) error {
+func (g durableClockRoute) AdvanceTo(ns int64) error {
 	if err := g.f.data.KeepClock(ns); err != nil {
 		return fmt.Errorf("%w: %w", sequencer.ErrUnavailable, err)
 	}
-	return g.gate.AdvanceTo(ns)
+	return g.loopRoute.AdvanceTo(ns)
 }
 
 // attach gives the handlers the recovered accounts and the limits of signed requests.

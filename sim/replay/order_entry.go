@@ -286,7 +286,7 @@ func (e *orderEntry) lower(o *resting, open int64) {
 
 // takeBack cancels what is left of an order: where a stranger's order stood in the way, the
 // taker met that one first, as in any market.
-func (e *orderEntry) takeBack(id engine.OrderID) error {
+func (e *orderEntry) cancelRemainder(id engine.OrderID) error {
 	if e.orders[id] == nil {
 		return nil
 	}

@@ -27,7 +27,7 @@ func newSlowServer(pairs int) *slowServer {
 	for i := range pairs {
 		codes = append(codes, fmt.Sprintf("C%02d_USDT", i))
 	}
-	f := &Follower{Books: map[string]*Book{}, depth: 10, interval: 100, mend: newMender(codes)}
+	f := &Follower{Books: map[string]*Book{}, depth: 10, interval: 100, resyncs: newResyncer(codes)}
 	for _, c := range codes {
 		f.Books[c] = &Book{}
 	}
@@ -38,7 +38,7 @@ func newSlowServer(pairs int) *slowServer {
 
 func (s *slowServer) say(m Message) {
 	m.Channel = "book"
-	s.handle(s.f.take(&m, s.now))
+	s.handle(s.f.receive(&m, s.now))
 }
 
 func (s *slowServer) handle(requests []Request) {
@@ -60,7 +60,7 @@ func (s *slowServer) handle(requests []Request) {
 // refuse is the answer over the limit: it names nothing.
 func (s *slowServer) refuse() {
 	s.refused++
-	s.handle(s.f.take(&Message{Type: "error", Code: "RATE_LIMIT"}, s.now))
+	s.handle(s.f.receive(&Message{Type: "error", Code: "RATE_LIMIT"}, s.now))
 }
 
 func (s *slowServer) answer(r Request, pair string) {
@@ -168,7 +168,7 @@ func TestABookThatCannotBeRightIsAskedForOnceASecond(t *testing.T) {
 func TestAReconnectSubscribesToEveryPair(t *testing.T) {
 	for _, used := range []int{0, 18} {
 		s := newSlowServer(60)
-		s.subs, s.f.mend = map[string]bool{}, newMender(s.pairs())
+		s.subs, s.f.resyncs = map[string]bool{}, newResyncer(s.pairs())
 		s.count, s.second = used, s.now.Unix()
 		s.handle(s.f.due(s.now))
 		if used == 0 && s.refused > 0 || used > 0 && s.refused == 0 {
@@ -197,7 +197,7 @@ func TestAnswersThatNameAPair(t *testing.T) {
 	for _, b := range s.f.Books {
 		*b = Book{}
 	}
-	s.asked, s.f.mend = nil, newMender(s.pairs())
+	s.asked, s.f.resyncs = nil, newResyncer(s.pairs())
 	s.handle(s.f.due(s.now))
 	s.pass(5)
 	if len(s.asked) != 1 || len(s.wrong()) != 1 {
