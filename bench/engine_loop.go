@@ -23,8 +23,8 @@ import (
 	"tickhive/marketdata/replica"
 )
 
-// rig is the durable market of serve in this process: loop, journal on a real file, feed
-// with everything on.
+// rig holds the durable market of serve in this process: loop, journal on a real file, and a feed
+// with every option enabled.
 type rig struct {
 	dir     replica.LogDir
 	log     *wal.Log
@@ -68,8 +68,8 @@ func (g *rig) close() error {
 	return g.journal.Close()
 }
 
-// trader is one submitter: limit orders around a mid, nine in twenty canceled again, one
-// in ten trading. It remembers the ids that it was given.
+// trader is one submitter: it places limit orders around a mid, cancels nine in twenty and trades
+// with one in ten. It remembers the ids of its orders.
 type trader struct {
 	pair  engine.PairID
 	rnd   uint64
@@ -96,7 +96,7 @@ func (t *trader) next(n uint64) uint64 {
 	return t.rnd % n
 }
 
-// fill makes the commands of the next batch.
+// fill sets the commands of the next batch.
 func (t *trader) fill() {
 	for i := range t.batch.Commands {
 		side := engine.Side(t.next(2))
@@ -120,7 +120,7 @@ func (t *trader) fill() {
 	}
 }
 
-// submitted is what a run through the loop gave.
+// loopResult holds the results of a run through the loop.
 type loopResult struct {
 	rate  float64 // commands a second
 	p50   float64 // us
@@ -128,7 +128,7 @@ type loopResult struct {
 	cpu   float64 // ns of this process for a command, submitters included
 }
 
-// timedOf is of how many submissions one is timed: two readings of the clock and a
+// timedEvery is the number of submissions of which one is timed: two readings of the clock and a
 // histogram in memory cost 150 ns, a tenth of a command that is submitted alone.
 const timedEvery = 8
 
@@ -189,8 +189,8 @@ func (g *rig) submit(waiting, size, pairs int, d time.Duration) (loopResult, err
 	}, nil
 }
 
-// bareSync is how many write and fdatasync pairs a second a bare loop does: the same bytes
-// into a preallocated file of the same directory.
+// bareSync returns the number of write and fdatasync pairs a second of a bare loop that writes the
+// same bytes into a preallocated file of the same directory.
 func bareSync(dir string, bytes int, d time.Duration) (float64, error) {
 	f, err := vfs.OS{}.Create(filepath.Join(dir, "bare"))
 	if err != nil {

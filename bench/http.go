@@ -9,13 +9,13 @@ import (
 	"tickhive/bench/report"
 )
 
-// hot is one document of docs/internals/performance.md#h1 with the size that it stands for.
+// hotDocument is one document of docs/internals/performance.md#h1 at one size.
 type hotDocument struct {
 	size   string
-	pairs  int // of the market that it is read from
+	pairs  int // number of pairs in the market
 	target string
 	h1     float64 // target of docs/internals/performance.md#h1
-	h7, h8 float64 // of 304 and gzip, 0: none
+	h7, h8 float64 // targets of 304 and gzip; 0: none
 }
 
 func hotRoutes() []hotDocument {
@@ -81,7 +81,7 @@ type side struct {
 	cpu  func() time.Duration
 }
 
-// turn measures one round of one server and counts it in the table of routes.
+// measure runs one round of one server and enters it in the table of routes.
 func (s side) measure(r *Run, route string, req *load.Request, pipeline int) (*load.Result, error) {
 	res, err := load.Closed{
 		Addr: s.addr, Requests: []*load.Request{req}, Conns: httpConns, Pipeline: pipeline,
@@ -97,7 +97,7 @@ func (s side) measure(r *Run, route string, req *load.Request, pipeline int) (*l
 	return res, nil
 }
 
-// route keeps the best round of a server at a route in the table.
+// route stores a server's best round at a route in the table.
 func (r *Run) route(name, server string, res *load.Result) {
 	row := report.Route{
 		Name: name, Server: server, Bytes: res.Bytes / max(res.Answers, 1), Rate: res.Rate(),
@@ -113,7 +113,7 @@ func (r *Run) route(name, server string, res *load.Result) {
 	r.S.Routes = append(r.S.Routes, row)
 }
 
-// constantCPU is the best round of constant bytes at a route, in microseconds.
+// constantCPU returns the best round of constant bytes at a route, in microseconds.
 func (r *Run) constantCPU(route string) float64 {
 	for _, x := range r.S.Routes {
 		if x.Name == route && x.Server == "constant" {
@@ -169,7 +169,7 @@ func hotRoute(r *Run, p *product, h hotDocument) error {
 	return nil
 }
 
-// hotMeasures are those of one document.
+// hotMeasures holds the measures of one document.
 type hotMeasures struct{ cpu, rate, netCPU *report.Measure }
 
 func (m *hotMeasures) round(r *Run, route string, req *load.Request, product, ref, net side) error {
@@ -192,7 +192,7 @@ func (m *hotMeasures) round(r *Run, route string, req *load.Request, product, re
 }
 
 // pipelined measures docs/internals/performance.md#h3. Rates of two processes on a busy machine say
-// less than CPU, so answers for a second of server CPU stand beside them.
+// less than CPU, so the report also shows responses for a second of server CPU.
 func pipelined(r *Run, h hotDocument, req *load.Request, product, ref, net side) error {
 	const depth = 16
 	with := fmt.Sprintf("pipelining %d, %d connections", depth, httpConns)

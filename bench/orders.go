@@ -25,8 +25,8 @@ func runOrders(r *Run) error {
 	return nil
 }
 
-// orderBody is one order of the single route; sides alternate at one price, so that every
-// second one trades and the book stays small.
+// orderBody returns one order of the single route. Sides alternate at one price, so every second
+// order trades and the book stays small.
 func orderBody(i int) []byte {
 	side := "buy"
 	if i%2 == 1 {
@@ -96,7 +96,7 @@ func ordersUnder(r *Run, policy string) error {
 	return nil
 }
 
-// batchRequests are batches of a thousand; every second order trades.
+// batchRequests returns batches of a thousand orders; every second order trades.
 func batchRequests() (out []*load.Request) {
 	for b := range 4 {
 		var body bytes.Buffer
@@ -117,7 +117,7 @@ func batchRequests() (out []*load.Request) {
 	return out
 }
 
-// turnAll is one round over several requests.
+// measureAll runs one round over several requests.
 func (s side) measureAll(r *Run, route string, requests []*load.Request, conns int) (*load.Result, error) {
 	res, err := load.Closed{
 		Addr: s.addr, Requests: requests, Conns: conns, Warm: httpWarm, For: r.length(ordersRound), CPU: s.cpu,

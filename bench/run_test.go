@@ -74,7 +74,7 @@ func TestRoutesHoldTheBestRound(t *testing.T) {
 	}
 }
 
-// A goal that is missed gets a reason: its rounds, or what others took of the machine.
+// A missed goal gets a reason: its rounds, or the load of other processes.
 func TestMissedGoalsGetAReason(t *testing.T) {
 	r := quietRun(Options{})
 	r.S.Others = 50
@@ -95,7 +95,7 @@ func TestMissedGoalsGetAReason(t *testing.T) {
 	}
 }
 
-// Bodies of orders are JSON that trades: each second order meets the one before.
+// Bodies of orders are JSON, and each second order trades with the one before.
 func TestOrdersOfTheLoadTradeInPairs(t *testing.T) {
 	type place struct {
 		Pair, Side, Price, Amount string
@@ -150,8 +150,8 @@ func TestPollersAskForEveryPair(t *testing.T) {
 	}
 }
 
-// What readers that listen report survives the line that it is sent in.
-func TestWhatWasHeardIsParsed(t *testing.T) {
+// A listener's report survives its encoding as a line.
+func TestReceivedIsParsed(t *testing.T) {
 	var h Received
 	if err := h.parse("nonsense"); err == nil {
 		t.Error("a line without figures was taken")

@@ -151,7 +151,7 @@ func TestWarmingUpIsNotCounted(t *testing.T) {
 	for path, n := range asked {
 		total += n
 		if !strings.Contains("/0 /1 /2 /5 /6 /7", path) {
-			t.Errorf("%s is in nobody's span", path)
+			t.Errorf("%s is in no span", path)
 		}
 	}
 	if total != 80 {

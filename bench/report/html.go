@@ -114,5 +114,5 @@ svg{max-width:100%;height:auto}code{background:#f1f4f8;padding:.1rem .3rem;borde
 {{end}}</body></html>
 `
 
-// Ms is a percentile in milliseconds.
+// Ms returns a percentile in milliseconds.
 func (l Latency) Ms(percent float64) float64 { return l.At(percent) / 1e3 }

@@ -201,8 +201,8 @@ func TestWhatCannotBeSkippedIsRefused(t *testing.T) {
 	if code, said := journalSays(t, "skip", dir, "--at", fmt.Sprint(pos)); code != 0 {
 		t.Fatalf("%d %s", code, said)
 	}
-	refuse(pos, "skipped already")
-	refuse(pos+1, "is a skip itself")
+	refuse(pos, "already skipped")
+	refuse(pos+1, "is itself the skip")
 	running := startEmpty(t, "--data-dir", dir)
 	refuse(pos-1, "in use")
 	running.signal(syscall.SIGTERM)

@@ -102,7 +102,7 @@ func TestATermWithinARecoveryEndsInOrderAndLosesNothing(t *testing.T) {
 		in.endsWithinItsStart()
 	}
 	if meta, err := datadir.ReadMeta(dir); err != nil || meta.Clean {
-		t.Errorf("%v, clean %t: the kill must still be told", err, meta.Clean)
+		t.Errorf("%v, clean %t: the kill must still be reported", err, meta.Clean)
 	}
 	in := start(t, clock...)
 	if again := in.do("GET", in.internal+"/state-hash", "").body; again != hash {
