@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// Follower keeps the books of several pairs right over one stream: it subscribes, checks
-// every message and asks for new snapshots of the pairs that failed, until it has them,
-// without reconnecting.
+// Follower keeps the books of several pairs correct over one stream: it subscribes, checks every
+// message and requests new snapshots of the pairs that failed, until it has them, without
+// reconnecting.
 type Follower struct {
 	Stream  *Stream
 	Books   map[string]*Book
@@ -29,8 +29,8 @@ type Follower struct {
 	resyncs         resyncer
 }
 
-// ErrSilent says that the server was not heard for longer than the follower's patience;
-// Reconnect goes on from there.
+// ErrSilent means that the server sent no message for longer than the follower's patience; Reconnect
+// continues from there.
 var ErrSilent = errors.New("client: the server is silent")
 
 // NewFollower subscribes to the books of pairs.
@@ -52,8 +52,8 @@ func NewFollower(ctx context.Context, url string, pairs []string, depth, interva
 	return f, nil
 }
 
-// Step reads one message and applies it. A failed check asks for a new snapshot and is
-// no error of Step; it is counted in Resyncs.
+// Step reads one message and applies it. A failed check requests a new snapshot. It is no error of
+// Step; Resyncs counts it.
 func (f *Follower) Step() (*Message, error) {
 	m, err := f.next()
 	if err != nil {
@@ -87,8 +87,8 @@ func (f *Follower) next() (*Message, error) {
 // Reconnect reopens a broken stream and resumes from the seqs of the books: each book gets
 // the updates that it missed, or a snapshot with reason gap when the server no longer has
 // them. The following Steps send the subscriptions of many pairs, within the server's limit
-// of messages: reading in between keeps the server's queue short.
-// url is the server's present address; empty: unchanged.
+// of messages: reading in between keeps the server's queue short. url is the server's present
+// address; empty: unchanged.
 func (f *Follower) Reconnect(ctx context.Context, url string) error {
 	if url != "" {
 		f.url = url

@@ -5,30 +5,30 @@ import (
 	"time"
 )
 
-// What a follower sends by itself stays within the server's 20 messages a second, whatever
-// fails at once: a message over the limit is refused, and with it all that it asked for.
+// A follower's own messages stay within the server's 20 messages a second, even when every book fails
+// at once: the server refuses a message over the limit and every request in it.
 const (
 	sendWindow  = 1100 * time.Millisecond // more than the second that the server counts by
-	sendAtMost  = 15                      // in a window; the rest is the caller's
-	resyncEvery = 100 * time.Millisecond  // what fails in between shares the next resync
-	retryAfter  = time.Second             // a pair is asked for at most this often
+	sendAtMost  = 15                      // in a window; the rest is reserved for the caller
+	resyncEvery = 100 * time.Millisecond  // books that fail in between share the next resync
+	retryAfter  = time.Second             // shortest time between two requests for a pair
 )
 
-// line holds a follower's state of one pair's subscription.
+// subscription holds a follower's state of one pair's subscription.
 type subscription struct {
 	acked bool
 	asked time.Time // when a subscribe or a resync went out for it; zero: ask at once
 }
 
-// mender decides what to ask the server for. It reads no clock and sends nothing.
+// resyncer decides which requests to send to the server. It reads no clock and sends nothing.
 //
 //	wanted --subscribe--> asked --subscribed--> acked --failed--> broken --resync--> acked
 //
-// Invariant: a pair that the server did not refuse for good is acked with a book that is
-// ready, or it is asked for again.
+// Invariant: a pair that the server did not refuse permanently is acked with a book that is ready,
+// or it is requested again.
 type resyncer struct {
 	subscriptions map[string]*subscription
-	wanted        []string            // to be subscribed to, in this order
+	wanted        []string            // pairs to subscribe to, in this order
 	broken        map[string]struct{} // acked, but the book is not ready
 	sent          []time.Time         // of the last sendWindow
 	synced        time.Time           // of the last resync
@@ -42,7 +42,7 @@ func newResyncer(pairs []string) resyncer {
 	return m
 }
 
-// take applies one message at now and returns the requests to send.
+// receive applies one message at now and returns the requests to send.
 func (f *Follower) receive(m *Message, now time.Time) []Request {
 	b, l := f.Books[m.Pair], f.resyncs.subscriptions[m.Pair]
 	switch {
@@ -81,8 +81,8 @@ func (f *Follower) check(b *Book, l *subscription, m *Message) {
 	}
 }
 
-// refused takes the answer to something that the server did not do. The limit of messages
-// names no pair: whatever is not acknowledged by then is asked for again.
+// handleError handles an error of the server. An error about the message limit names no pair: every
+// pair that is not acknowledged by then is requested again.
 func (m *resyncer) handleError(e *Message) {
 	l := m.subscriptions[e.Pair]
 	switch {
@@ -99,7 +99,7 @@ func (m *resyncer) handleError(e *Message) {
 		delete(m.broken, e.Pair)
 		m.wanted = append(m.wanted, e.Pair)
 	default:
-		delete(m.broken, e.Pair) // a repeat would be answered alike
+		delete(m.broken, e.Pair) // a repeat would get the same answer
 	}
 }
 
@@ -149,7 +149,7 @@ func (f *Follower) subscribe(id string, pairs []string) Request {
 	return Request{Op: "subscribe", ID: id, Channel: "book", Pairs: pairs, Depth: &f.depth, Interval: &f.interval}
 }
 
-// failed is the broken pairs that are to be asked for at now.
+// failed returns the broken pairs to request at now.
 func (m *resyncer) failed(now time.Time) (pairs []string) {
 	if len(m.broken) == 0 || now.Sub(m.synced) < resyncEvery {
 		return nil
@@ -163,7 +163,7 @@ func (m *resyncer) failed(now time.Time) (pairs []string) {
 	return pairs
 }
 
-// spend takes one message from the window, if one is left.
+// spendMessage uses one message of the window and reports whether one was left.
 func (m *resyncer) spendMessage(now time.Time) bool {
 	if len(m.sent) >= sendAtMost {
 		return false

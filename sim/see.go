@@ -29,7 +29,7 @@ func (m *Market) agents(id engine.PairID) *agents {
 	return m.byID[id]
 }
 
-// adopt sets up a pair from its events: after a restart they arrive before the first turn.
+// adopt sets up a pair from its events: after a restart they arrive before the first step.
 func (m *Market) adopt(ev *engine.Event) {
 	for _, a := range m.pairs {
 		if a.found {
@@ -87,7 +87,7 @@ func signed(side engine.Side, lots int64) int64 {
 	return lots
 }
 
-// settle sets the open amount of a quote; 0 removes it from the ladder. It reports whether the
+// setOpen sets the open amount of a quote; 0 removes it from the ladder. It reports whether the
 // order was a quote.
 func (a *agents) setOpen(side engine.Side, id engine.OrderID, open int64) bool {
 	l := &a.ladders[side]

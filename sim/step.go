@@ -7,7 +7,7 @@ import "tickhive/engine"
 // ignores it.
 const FlagAgent uint8 = 1 << 7
 
-// turn returns the commands of the agents of one pair at one instant. The agents see the touch,
+// step returns the commands of the agents of one pair at one instant. The agents see the touch,
 // their own quotes and fills, and the world's fair price; the engine applies the commands in
 // this order, before any other command.
 func (m *Market) step(a *agents, dst []engine.Command) []engine.Command {
@@ -20,7 +20,7 @@ func (m *Market) step(a *agents, dst []engine.Command) []engine.Command {
 	if a.rng.below(4) == 0 {
 		t.resize()
 	}
-	// A market without trades looks dead: every turn has a trade.
+	// A market without trades looks dead: every step has a trade.
 	if t.cleared[engine.Buy]+t.cleared[engine.Sell] == 0 || a.rng.below(100) < 45 {
 		t.take()
 	}
@@ -35,7 +35,7 @@ func (a *agents) half(fair, mood int64) int64 {
 	return fair * halfRate / priceUnits * (640 + 3*mood) / (640 + 3*256)
 }
 
-// turn holds one turn in progress.
+// step holds one step in progress.
 type step struct {
 	m    *Market
 	a    *agents
@@ -43,7 +43,7 @@ type step struct {
 	fair int64 // 2^-8 ticks
 	half int64 // 2^-8 ticks
 	mood int64 // 2^-8
-	// The touch when the turn began, ticks and shown lots; price 0: empty side.
+	// The touch when the step began, ticks and shown lots; price 0: empty side.
 	bid, ask engine.DepthLevel
 	// cleared counts, for the takers of each side, the best quotes of the opposite side that
 	// they are about to fill.

@@ -71,7 +71,7 @@ func TestDeletedIDsAreBounded(t *testing.T) {
 	}
 }
 
-// At the bound the oldest id is forgotten: its second deletion is one of an order that nobody
+// At the bound the oldest id is forgotten: its second deletion is of an order that the log never
 // knows, which takes its amount off the level's order without a name.
 func TestAForgottenDeletionIsCounted(t *testing.T) {
 	t.Parallel()

@@ -76,7 +76,7 @@ func TestTradesAreFoundInOrderAmongOthers(t *testing.T) {
 		n         int
 	}{
 		{"all", []marketdata.Trade{a, b, c}, []marketdata.Trade{a, b, c}, 3},
-		{"a stranger's between", []marketdata.Trade{a, c}, []marketdata.Trade{a, b, c}, 2},
+		{"another account's between", []marketdata.Trade{a, c}, []marketdata.Trade{a, b, c}, 2},
 		{"one is missing", []marketdata.Trade{a, b, c}, []marketdata.Trade{a, c}, 2},
 		{"turned round", []marketdata.Trade{a, b}, []marketdata.Trade{b, a}, 1},
 		{"each counts once", []marketdata.Trade{a, a}, []marketdata.Trade{a}, 1},

@@ -42,7 +42,7 @@ type outcome struct {
 	fills []fill
 }
 
-// orderEntry is where the replay's orders are entered and its open orders are known: a fold
+// orderEntry enters the replay's orders and knows its open orders: a fold
 // over the events of its own commands alone. It belongs to the goroutine of Run; Collect
 // runs on the loop's while that one waits, never at the same time.
 type orderEntry struct {
@@ -284,7 +284,7 @@ func (e *orderEntry) lower(o *resting, open int64) {
 	e.setOpen(o, open)
 }
 
-// takeBack cancels what is left of an order: where a stranger's order stood in the way, the
+// cancelRemainder cancels the remainder of an order: where another account's order was in the way, the
 // taker met that one first, as in any market.
 func (e *orderEntry) cancelRemainder(id engine.OrderID) error {
 	if e.orders[id] == nil {

@@ -146,7 +146,7 @@ func TestSpeedFollowsTheMachinesClock(t *testing.T) {
 	})
 }
 
-func TestAStrangersOrderInTheWayIsMetFirst(t *testing.T) {
+func TestAnOrderOfAnotherAccountInTheWayIsFilledFirst(t *testing.T) {
 	t.Parallel()
 	path := file(t, "x.csv", "1700000000,10,1,buy\n1700000010,10,1,buy\n")
 	r, err := New(Options{Format: "trades", Files: []string{path}, Digits: "0,1"})
@@ -154,10 +154,10 @@ func TestAStrangersOrderInTheWayIsMetFirst(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := newTestMarket(t, r)
-	stranger := sequencer.Batch{Commands: []engine.Command{{
+	other := sequencer.Batch{Commands: []engine.Command{{
 		Kind: engine.Place, Pair: m.pair, Side: engine.Sell, Type: engine.Limit, Price: 9, Amount: 4,
 	}}}
-	if err := m.loop.Submit(&stranger); err != nil {
+	if err := m.loop.Submit(&other); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := r.Run(context.Background(), m.loop, m.pair, nil); err != nil {
