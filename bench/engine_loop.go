@@ -34,7 +34,8 @@ type rig struct {
 	loop    *sequencer.Loop
 }
 
-func newRig(dir string, policy sequencer.SyncPolicy, pairs int, wrap func(sequencer.Sink) sequencer.Sink) (*rig, error) {
+func newRig(dir string, policy sequencer.SyncPolicy, pairs int, wrap func(sequencer.Sink) sequencer.Sink) (*rig,
+	error) {
 	g := &rig{
 		dir: replica.LogDir{FS: vfs.OS{}, Dir: dir, Options: wal.Options{
 			NoLock:        true,
@@ -51,7 +52,8 @@ func newRig(dir string, policy sequencer.SyncPolicy, pairs int, wrap func(sequen
 	if wrap != nil {
 		sink = wrap(sink)
 	}
-	g.loop = sequencer.NewLoop(sequencer.LoopOptions{Core: g.core, Clock: clock.Real{}, Journal: g.journal, Sinks: []sequencer.Sink{sink}})
+	g.loop = sequencer.NewLoop(sequencer.LoopOptions{Core: g.core, Clock: clock.Real{}, Journal: g.journal,
+		Sinks: []sequencer.Sink{sink}})
 	go g.loop.Run()
 	var b sequencer.Batch
 	for i := range pairs {
@@ -272,7 +274,8 @@ func engineLoop(r *Run) error {
 		}
 	}
 	sync, whole := 1e6*256/slices.Max(c.Reference), slices.Min(p.Product)
-	p.Reason = fmt.Sprintf("of the best p50 of %.0f us %.0f are one sync; the rest is what 256 submitters and the loop do between two syncs on %d cores, %.0f ns a command", whole, sync, runtime.NumCPU(), (whole-sync)*1e3/256)
+	p.Reason = fmt.Sprintf("of the best p50 of %.0f us %.0f are one sync; the rest is what 256 submitters and the "+
+		"loop do between two syncs on %d cores, %.0f ns a command", whole, sync, runtime.NumCPU(), (whole-sync)*1e3/256)
 	return nil
 }
 

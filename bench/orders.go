@@ -84,7 +84,8 @@ func ordersUnder(r *Run, policy string) error {
 		if err != nil {
 			return err
 		}
-		big, err := side{"product " + policy, p.internal, p.CPU}.measureAll(r, "POST /orders/batch", batches, batchConns)
+		big, err := side{"product " + policy, p.internal, p.CPU}.measureAll(r, "POST /orders/batch", batches,
+			batchConns)
 		if err != nil {
 			return err
 		}

@@ -128,7 +128,8 @@ func (r *Run) explain() {
 		switch {
 		case !m.HasTarget || m.Met() || m.Reason != "":
 		case len(m.Reference) > 0 && !m.Median:
-			m.Reason = fmt.Sprintf("best rounds %.3g %s and %.3g of the reference; the median of the rounds' own ratios is %.2fx, medians of the rounds %.3g and %.3g",
+			m.Reason = fmt.Sprintf("best rounds %.3g %s and %.3g of the reference; the median of the rounds' own "+
+				"ratios is %.2fx, medians of the rounds %.3g and %.3g",
 				m.Of(m.Product), m.Unit, m.Of(m.Reference), m.Spread().Median, report.SpreadOf(m.Product).Median,
 				report.SpreadOf(m.Reference).Median)
 		case len(m.Reference) == 0 && r.S.Others > crowded &&
@@ -162,9 +163,11 @@ func settings() []report.Setting {
 		{Name: "commands between two publications", Value: fmt.Sprintf("at most %d; at once when the queue is empty",
 			sequencer.BatchCommands)},
 		{Name: "queue", Value: fmt.Sprintf("%d batches", sequencer.QueueBatches)},
-		{Name: "journal", Value: fmt.Sprintf("one write a group; sync=interval: fdatasync within %s; always: before the answer",
-			sequencer.SyncEvery)},
-		{Name: "server", Value: "write buffer 64 KiB, read/write/idle timeouts 10/30/75 s, GOMAXPROCS and GOGC default"},
+		{Name: "journal",
+			Value: fmt.Sprintf("one write a group; sync=interval: fdatasync within %s; always: before the answer",
+				sequencer.SyncEvery)},
+		{Name: "server",
+			Value: "write buffer 64 KiB, read/write/idle timeouts 10/30/75 s, GOMAXPROCS and GOGC default"},
 	}
 }
 

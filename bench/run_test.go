@@ -128,7 +128,8 @@ func TestOrdersOfTheLoadTradeInPairs(t *testing.T) {
 			if !json.Valid(body) {
 				t.Fatalf("%s: %.200s", name, body)
 			}
-			if b, s := bytes.Count(body, []byte(`"buy"`)), bytes.Count(body, []byte(`"sell"`)); name != "probes" && b != s {
+			if b, s := bytes.Count(body, []byte(`"buy"`)), bytes.Count(body, []byte(`"sell"`)); name != "probes" &&
+				b != s {
 				t.Errorf("%s: %d buy and %d sell", name, b, s)
 			}
 		}

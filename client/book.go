@@ -38,7 +38,8 @@ func (b *Book) Clone() *Book {
 	return &c
 }
 
-// Apply applies a snapshot or an update. It ignores a repeat (an update at or before Seq). ErrGap and ErrChecksum leave the book not ready until the next snapshot.
+// Apply applies a snapshot or an update. It ignores a repeat (an update at or before Seq). After
+// ErrGap and ErrChecksum the book is not ready until the next snapshot.
 func (b *Book) Apply(m *Message) error {
 	switch m.Type {
 	case "snapshot":

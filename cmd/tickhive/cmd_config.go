@@ -29,7 +29,8 @@ func (c *configCheckCmd) Run(p *program) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(p.out, "configuration ok: %d keys, %d assets, %d pairs\n", len(cfg.keys()), len(cfg.Assets), len(cfg.Pairs))
+	fmt.Fprintf(p.out, "configuration ok: %d keys, %d assets, %d pairs\n", len(cfg.keys()), len(cfg.Assets),
+		len(cfg.Pairs))
 	if cfg.Engine.Loops > 1 {
 		fmt.Fprintf(p.out, "engine.loops: %d has no effect: one matching loop runs; set it to 1\n", cfg.Engine.Loops)
 	}

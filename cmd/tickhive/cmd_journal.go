@@ -106,7 +106,8 @@ func (c *journalVerifyCmd) Run(p *program) error {
 	}
 	bar.Done()
 	if errors.Is(err, errInsideCommand) {
-		return fmt.Errorf("--at: seq %d lies inside the command of record %d, which ends at seq %d: name a seq at the end of a command", c.At, r.Pos, sum)
+		return fmt.Errorf("--at: seq %d lies inside the command of record %d, which ends at seq %d: name a seq at "+
+			"the end of a command", c.At, r.Pos, sum)
 	}
 	if err != nil {
 		return exchange.ExplainPoison(exchange.ExplainDamage(err), filepath.Dir(dir))
@@ -141,12 +142,14 @@ func (c *journalVerifyCmd) begin(log replica.LogDir, o replica.Options) (r *repl
 	return r, r.Pos + 1, nil
 }
 
-func (c *journalVerifyCmd) print(out io.Writer, r *replica.Replica, first uint64, rd *wal.Reader, skips replica.Skips) error {
+func (c *journalVerifyCmd) print(out io.Writer, r *replica.Replica, first uint64, rd *wal.Reader,
+	skips replica.Skips) error {
 	left := slices.Sorted(maps.Keys(skips))
 	h := r.Hash()
 	if c.JSON {
 		return json.NewEncoder(out).Encode(map[string]any{
-			"seq": h.Seq, "hash": h.Hash, "pairs": h.Pairs, "firstRecord": first, "lastRecord": r.Pos, "tornTail": rd.TornTail(), "skipped": left,
+			"seq": h.Seq, "hash": h.Hash, "pairs": h.Pairs, "firstRecord": first, "lastRecord": r.Pos,
+			"tornTail": rd.TornTail(), "skipped": left,
 		})
 	}
 	for _, p := range h.Pairs {
@@ -197,7 +200,8 @@ func (c *journalDumpCmd) Run(p *program) error {
 			return exchange.ExplainDamage(err)
 		}
 		var cmd engine.Command
-		line := map[string]any{"record": rec.Seq, "file": filepath.Base(rec.File), "offset": rec.Offset, "bytes": len(rec.Payload)}
+		line := map[string]any{"record": rec.Seq, "file": filepath.Base(rec.File), "offset": rec.Offset,
+			"bytes": len(rec.Payload)}
 		if err := engine.DecodeCommand(rec.Payload, &cmd); err != nil {
 			line["error"] = err.Error()
 		} else {
@@ -211,8 +215,9 @@ func (c *journalDumpCmd) Run(p *program) error {
 
 var commandNames = map[engine.CommandKind]string{
 	engine.Place: "place", engine.Cancel: "cancel", engine.Replace: "replace", engine.CancelAll: "cancel_all",
-	engine.AddPair: "add_pair", engine.SetPair: "set_pair", engine.SetAsset: "set_asset", engine.OpenAccount: "open_account",
-	engine.Skip: "skip",
+	engine.AddPair: "add_pair", engine.SetPair: "set_pair", engine.SetAsset: "set_asset",
+	engine.OpenAccount: "open_account",
+	engine.Skip:        "skip",
 }
 
 // dumpCommand returns the members of a command that help a reader, in integer ticks and lots.
@@ -227,8 +232,9 @@ func dumpCommand(c *engine.Command) map[string]any {
 	}
 	switch c.Kind {
 	case engine.Place:
-		m["account"], m["side"], m["type"], m["timeInForce"] = c.Account, c.Side.String(), c.Type.String(), c.TIF.String()
-		m["selfTradePrevention"], m["flags"], m["priceTicks"], m["amountLots"] = c.STP.String(), c.Flags, c.Price, c.Amount
+		m["account"], m["side"], m["type"] = c.Account, c.Side.String(), c.Type.String()
+		m["timeInForce"], m["selfTradePrevention"], m["flags"] = c.TIF.String(), c.STP.String(), c.Flags
+		m["priceTicks"], m["amountLots"] = c.Price, c.Amount
 		m["stopTicks"], m["displayLots"] = c.Stop, c.Display
 		if c.Client != nil {
 			m["clientOrderId"] = c.Client.Text

@@ -39,7 +39,8 @@ func (c *journalSkipCmd) Run(p *program) error {
 // skip checks the position and appends the skip. It returns the number of records after c.At.
 func (c *journalSkipCmd) skip(d *datadir.Dir) (behind uint64, err error) {
 	if d.Filling() {
-		return 0, errors.New("the directory's backfill did not complete, so the next start discards it: there is nothing to skip")
+		return 0, errors.New("the directory's backfill did not complete, so the next start discards it: there is " +
+			"nothing to skip")
 	}
 	dir := exchange.EngineLog(d.Sub("engine"))
 	if err := c.covered(dir, d.Sub("accounts")); err != nil {
@@ -83,7 +84,8 @@ func (c *journalSkipCmd) covered(dir replica.LogDir, accountsDir string) error {
 	if _, err := os.Stat(accountsDir); errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
-	users, err := wal.LoadNewest(dir.FS, accountsDir, wal.Options{NoLock: true, RecordVersion: accounts.RecordVersion}, whole)
+	users, err := wal.LoadNewest(dir.FS, accountsDir, wal.Options{NoLock: true, RecordVersion: accounts.RecordVersion},
+		whole)
 	if err == nil && users.OK && c.At <= users.Meta.Reflects {
 		err = fmt.Errorf("--at: the accounts' snapshot includes the fills of record %d: "+
 			"without the record, balances and market would contradict each other", c.At)
@@ -102,7 +104,8 @@ func (c *journalSkipCmd) record(log *wal.Log) ([]byte, error) {
 		return nil, err
 	}
 	defer func() { _ = rd.Close() }()
-	skip := engine.Command{Kind: engine.Skip, Rules: engine.RulesVersion, Pair: engine.ControlPair, Order: engine.OrderID(c.At)}
+	skip := engine.Command{Kind: engine.Skip, Rules: engine.RulesVersion, Pair: engine.ControlPair,
+		Order: engine.OrderID(c.At)}
 	for {
 		rec, err := rd.Next()
 		if errors.Is(err, io.EOF) {

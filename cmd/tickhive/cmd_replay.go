@@ -123,12 +123,15 @@ func (c *replayCmd) temporary(p *program, cfg *Config) (leave func() error, err 
 		return nil, fmt.Errorf("replay: temporary data directory: %w", err)
 	}
 	cfg.Data.Dir = dir
-	fmt.Fprintf(p.err, "tickhive: replay: the temporary data directory %s is removed at the end; use --data-dir DIR to keep one\n", dir)
+	fmt.Fprintf(p.err,
+		"tickhive: replay: the temporary data directory %s is removed at the end; use --data-dir DIR to keep one\n",
+		dir)
 	return func() error { return os.RemoveAll(dir) }, nil
 }
 
 // feed adds the pair, runs the files and prints the report.
-func (c *replayCmd) feed(ctx context.Context, p *program, o exchange.Options, x *exchange.Running, r *replay.Replay, g *progress) error {
+func (c *replayCmd) feed(ctx context.Context, p *program, o exchange.Options, x *exchange.Running, r *replay.Replay,
+	g *progress) error {
 	spec := r.PairSpec()
 	id, err := x.AddPair(&spec)
 	if err != nil {
@@ -150,7 +153,8 @@ func (c *replayCmd) feed(ctx context.Context, p *program, o exchange.Options, x 
 	for _, note := range report.Notes() {
 		o.Log.Info("replay", "note", note)
 	}
-	o.Log.Info("replay", "records", report.Records, "orders", report.Placed, "trades", report.Trades, "refused", report.Refused)
+	o.Log.Info("replay", "records", report.Records, "orders", report.Placed, "trades", report.Trades, "refused",
+		report.Refused)
 	switch {
 	case errors.Is(err, context.Canceled):
 		return nil

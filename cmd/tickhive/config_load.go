@@ -47,7 +47,8 @@ func loadConfig(file string, environ, settings []string) (*Config, error) {
 }
 
 // serviceLink matches the variables that Kubernetes sets for a service named tickhive.
-var serviceLink = regexp.MustCompile(`^TICKHIVE_(.+_)?(SERVICE_HOST|SERVICE_PORT(_.+)?|PORT(_[0-9]+_(TCP|UDP|SCTP)(_.+)?)?)$`)
+var serviceLink = regexp.MustCompile(`^TICKHIVE_(.+_)?(SERVICE_HOST|SERVICE_PORT(_.+)?|PORT(_[0-9]+_(TCP|UDP|` +
+	`SCTP)(_.+)?)?)$`)
 
 // readEnv sets the keys that have a variable. It reports the first variable, by name, that has
 // the program's prefix but belongs to no key.

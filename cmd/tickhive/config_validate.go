@@ -32,7 +32,8 @@ func (c *Config) validate() error {
 		errs = append(errs, fmt.Errorf("%s: %s", name, fmt.Sprintf(format, args...)))
 	}
 	if d := time.Duration(c.Journal.SnapshotEvery); d > 0 && d < minSnapshotEvery {
-		bad("journal.snapshot_every", "%v must be at least %v, or 0: then journal.snapshot_bytes alone decides", d, minSnapshotEvery)
+		bad("journal.snapshot_every", "%v must be at least %v, or 0: then journal.snapshot_bytes alone decides", d,
+			minSnapshotEvery)
 	}
 	for _, entry := range c.Rate.Allow {
 		if !isNet(entry) && !isPublicKey(entry) {
@@ -58,7 +59,8 @@ func (c *Config) validate() error {
 	}
 	errs = append(errs, c.check(checkSign))
 	_, startErr := c.clockStart()
-	return errors.Join(append(errs, startErr, c.validateEffect(), c.validateListeners(), c.validateComponents(), c.validateMarket())...)
+	return errors.Join(append(errs, startErr, c.validateEffect(), c.validateListeners(), c.validateComponents(),
+		c.validateMarket())...)
 }
 
 // check returns what one check finds in all keys and in the rows of assets and pairs.
@@ -123,15 +125,18 @@ func checkSign(k key) error {
 func (c *Config) validateEffect() error {
 	var errs []error
 	if c.Clock.Start != "" && c.Clock.Mode == clockReal {
-		errs = append(errs, errors.New("clock.start: a real clock shows the machine's time; add --clock virtual or remove --clock-start"))
+		errs = append(errs,
+			errors.New("clock.start: a real clock shows the machine's time; add --clock virtual or remove "+
+				"--clock-start"))
 	}
 	if c.Sim.Backfill > 0 && !c.simulated() {
 		errs = append(errs, errors.New("sim.backfill: a backfill needs the simulated market; "+
 			"remove --backfill, or remove --sim off and --pairs none"))
 	}
 	if c.given["sim.enabled"] && c.Sim.Enabled && c.Market.Pairs == pairsNone {
-		errs = append(errs, errors.New("sim.enabled: the simulated market needs the configured pairs, but market.pairs is none; "+
-			"remove --pairs none or set --sim off"))
+		errs = append(errs,
+			errors.New("sim.enabled: the simulated market needs the configured pairs, but market.pairs is none; "+
+				"remove --pairs none or set --sim off"))
 	}
 	return errors.Join(errs...)
 }
@@ -148,7 +153,8 @@ func (c *Config) validateComponents() error {
 	ask("engine.open_orders", engine.Options{OpenOrders: e.OpenOrders}.Validate())
 	ask("engine.account_orders", engine.Options{AccountOrders: e.AccountOrders}.Validate())
 	ask("engine.account_stops", engine.Options{AccountStops: e.AccountStops}.Validate())
-	ask("market.trades_min, market.trades_max", marketdata.Options{TradesMin: m.TradesMin, TradesMax: m.TradesMax}.Validate())
+	ask("market.trades_min, market.trades_max",
+		marketdata.Options{TradesMin: m.TradesMin, TradesMax: m.TradesMax}.Validate())
 	ask("market.candles_kept", marketdata.Options{Candles: m.Candles}.Validate())
 	_, launchpadErr := c.launchpadOptions() // these errors name their keys
 	_, quorumErr := c.quorum()
@@ -202,7 +208,8 @@ func (c *Config) validateInternal() error {
 	}
 	ip := net.ParseIP(host)
 	if c.Internal.Token == "" && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return fmt.Errorf("internal.listen: %s is not a loopback address, so it requires --internal-token", c.Internal.Listen)
+		return fmt.Errorf("internal.listen: %s is not a loopback address, so it requires --internal-token",
+			c.Internal.Listen)
 	}
 	return nil
 }

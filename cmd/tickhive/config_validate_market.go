@@ -47,7 +47,8 @@ func (c *Config) validateMarket() error {
 		}
 	}
 	if len(c.Assets) > engine.DefaultAssets || len(c.Pairs) > engine.DefaultPairs {
-		errs = append(errs, fmt.Errorf("assets, pairs: %d assets and %d pairs exceed the limits of %d and %d", len(c.Assets), len(c.Pairs), engine.DefaultAssets, engine.DefaultPairs))
+		errs = append(errs, fmt.Errorf("assets, pairs: %d assets and %d pairs exceed the limits of %d and %d",
+			len(c.Assets), len(c.Pairs), engine.DefaultAssets, engine.DefaultPairs))
 	}
 	if len(errs) > 0 {
 		return errors.Join(errs...) // the code below converts all of them
@@ -83,7 +84,8 @@ func (a *AssetConfig) validate() (errs []error) {
 		}
 	}
 	if a.MinWithdraw.given() && a.MaxWithdraw.given() && a.MinWithdraw.value().Cmp(a.MaxWithdraw.value()) > 0 {
-		errs = append(errs, fmt.Errorf("min_withdraw: %s must not exceed max_withdraw %s", a.MinWithdraw, a.MaxWithdraw))
+		errs = append(errs, fmt.Errorf("min_withdraw: %s must not exceed max_withdraw %s", a.MinWithdraw,
+			a.MaxWithdraw))
 	}
 	return errs
 }

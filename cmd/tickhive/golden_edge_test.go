@@ -48,7 +48,8 @@ func metricNames(text string) string {
 func (g *golden) edge(w people) {
 	g.area = "edge"
 	g.note("paths and methods")
-	for _, path := range []string{"/api/nope", "/api/tickers/", "//api/tickers", "/API/tickers", "/api/%74ickers", "/internal/v1/ready"} {
+	for _, path := range []string{"/api/nope", "/api/tickers/", "//api/tickers", "/API/tickers", "/api/%74ickers",
+		"/internal/v1/ready"} {
 		g.get(path)
 	}
 	g.request(g.public, "POST", "/api/tickers?currencyPairCode=BTC_USDT", "{}")
@@ -71,7 +72,8 @@ func (g *golden) edge(w people) {
 	g.note("limits: ten in one second")
 	var h http.Header
 	for i := range 11 {
-		if status, h, text = g.send(g.public, "GET", "/api/agents/overview", "", "X-Forwarded-For", "10.9.9.9"); i == 0 || i == 10 {
+		if status, h, text = g.send(g.public, "GET", "/api/agents/overview", "", "X-Forwarded-For",
+			"10.9.9.9"); i == 0 || i == 10 {
 			h.Del("Retry-After")
 			g.write("GET", "/api/agents/overview", "", status, h, text)
 		}

@@ -135,7 +135,8 @@ func (s *served) stop(first os.Signal) error {
 
 // showDemoKey prints the demo key on the terminal.
 func (p *program) showDemoKey(public string, private auth.Secret, page string) error {
-	_, err := fmt.Fprintf(p.out, "\ndemo key of user demo-1 (shown only once)\n  public   %s\n  private  %s\n  page     %s#key=%s:%s\n\n",
+	_, err := fmt.Fprintf(p.out,
+		"\ndemo key of user demo-1 (shown only once)\n  public   %s\n  private  %s\n  page     %s#key=%s:%s\n\n",
 		public, private.Reveal(), page, public, private.Reveal())
 	return err
 }

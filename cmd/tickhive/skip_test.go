@@ -50,7 +50,8 @@ func poison(t *testing.T, dir string) (pos uint64) {
 			t.Fatal(err)
 		}
 	}
-	cmd := engine.Command{Kind: engine.Place, Rules: engine.RulesVersion, TimeNs: last.TimeNs, Account: 77, Price: 100, Amount: 100}
+	cmd := engine.Command{Kind: engine.Place, Rules: engine.RulesVersion, TimeNs: last.TimeNs, Account: 77, Price: 100,
+		Amount: 100}
 	pos, err = log.Append([][]byte{engine.AppendCommand(nil, &cmd)})
 	if err == nil {
 		err = log.Sync()
@@ -77,7 +78,9 @@ func soldDir(t *testing.T, more ...string) (dir, user, hash string) {
 	user = in.call(200, "POST", "/users", `{"nickname":"alice"}`)["id"].(string)
 	in.call(200, "POST", "/users/"+user+"/deposits", `{"currencyCode":"USDT","amount":"1000"}`)
 	in.limit("BTC_USDT", "sell", "100", "2")
-	in.call(200, "POST", "/orders", fmt.Sprintf(`{"currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":"100","amount":"1","accountId":%q}`, user))
+	in.call(200, "POST", "/orders",
+		fmt.Sprintf(`{"currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":"100","amount":"1",`+
+			`"accountId":%q}`, user))
 	hash = in.do("GET", in.internal+"/state-hash", "").body
 	in.signal(syscall.SIGKILL)
 	<-in.exited
@@ -157,11 +160,13 @@ func TestASkippedRecordIsNeverCarriedOut(t *testing.T) {
 	<-in.exited
 
 	code, said = journalSays(t, "verify", dir, "--quiet")
-	if code != 0 || !strings.Contains(said, fmt.Sprintf("record %d is skipped", pos)) || !strings.Contains(hash, strings.TrimSpace(said[strings.LastIndex(said, "hash ")+5:])) {
+	if code != 0 || !strings.Contains(said, fmt.Sprintf("record %d is skipped", pos)) ||
+		!strings.Contains(hash, strings.TrimSpace(said[strings.LastIndex(said, "hash ")+5:])) {
 		t.Errorf("verify: %d %s; want %s", code, said, hash)
 	}
 	code, said = journalSays(t, "dump", dir)
-	if code != 0 || !strings.Contains(said, `"kind":"skip"`) || !strings.Contains(said, fmt.Sprintf(`"record":%d,`, pos)) {
+	if code != 0 || !strings.Contains(said, `"kind":"skip"`) ||
+		!strings.Contains(said, fmt.Sprintf(`"record":%d,`, pos)) {
 		t.Errorf("dump: %d %s", code, said)
 	}
 	again := startEmpty(t, "--data-dir", dir)
@@ -210,11 +215,13 @@ func TestWhatCannotBeSkippedIsRefused(t *testing.T) {
 		t.Fatalf("exit code %d", code)
 	}
 	refuse(pos-1, "accounts") // the last snapshot of the accounts has folded it
-	if code, said := journalSays(t, "skip", t.TempDir(), "--at", "1"); code != 1 || !strings.Contains(said, "not a data directory") {
+	if code, said := journalSays(t, "skip", t.TempDir(), "--at", "1"); code != 1 ||
+		!strings.Contains(said, "not a data directory") {
 		t.Errorf("%d %s", code, said)
 	}
 	old := exchangetest.OldDirectory(t)
-	if code, said := journalSays(t, "skip", old, "--at", "3"); code != 1 || !strings.Contains(said, "is covered by the snapshot at record") {
+	if code, said := journalSays(t, "skip", old, "--at", "3"); code != 1 ||
+		!strings.Contains(said, "is covered by the snapshot at record") {
 		t.Errorf("%d %s", code, said)
 	}
 }

@@ -29,7 +29,8 @@ func (in *instance) waitUnderWay() {
 func launchAt(t testing.TB, dir string, args ...string) *instance {
 	t.Helper()
 	in := launch(t, nil, append([]string{
-		"serve", "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0", "--data-dir", dir, "--set", "rate.allow=127.0.0.1",
+		"serve", "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0", "--data-dir", dir, "--set",
+		"rate.allow=127.0.0.1",
 	}, args...)...)
 	in.takeAddresses(in.waitLine("listening "))
 	return in
@@ -68,7 +69,8 @@ func TestATermWithinABackfillEndsInOrderAndTheNextStartIsWhole(t *testing.T) {
 		}
 	}
 	in := start(t, "--data-dir", dir, "--backfill", "10m")
-	if a := in.do("GET", in.public+"/api/status", ""); !strings.Contains(a.body, `"status":"ok"`) || !strings.Contains(a.body, `"incidents":[]`) {
+	if a := in.do("GET", in.public+"/api/status", ""); !strings.Contains(a.body, `"status":"ok"`) ||
+		!strings.Contains(a.body, `"incidents":[]`) {
 		t.Errorf("%.300s", a.body)
 	}
 	if meta, err := datadir.ReadMeta(dir); err != nil || meta.Filling {
@@ -82,7 +84,8 @@ func TestATermWithinABackfillEndsInOrderAndTheNextStartIsWhole(t *testing.T) {
 		t.Errorf("exit code %d", code)
 	}
 	var said bytes.Buffer
-	if code := run([]string{"journal", "verify", dir}, &program{out: &said, err: &said, environ: os.Environ()}); code != 0 {
+	if code := run([]string{"journal", "verify", dir},
+		&program{out: &said, err: &said, environ: os.Environ()}); code != 0 {
 		t.Errorf("journal verify: %d: %s", code, said.String())
 	}
 }
@@ -90,7 +93,8 @@ func TestATermWithinABackfillEndsInOrderAndTheNextStartIsWhole(t *testing.T) {
 func TestATermWithinARecoveryEndsInOrderAndLosesNothing(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	clock := []string{"--clock", "virtual", "--clock-start", "2026-01-01T00:00:00Z", "--backfill", "6h", "--data-dir", dir}
+	clock := []string{"--clock", "virtual", "--clock-start", "2026-01-01T00:00:00Z", "--backfill", "6h", "--data-dir",
+		dir}
 	first := start(t, clock...)
 	hash := first.do("GET", first.internal+"/state-hash", "").body
 	first.signal(syscall.SIGKILL)
@@ -123,7 +127,8 @@ func TestAStartThatCannotListenLeavesTheDirectoryClean(t *testing.T) {
 		t.Errorf("exit code %d", code)
 	}
 	used := strings.TrimPrefix(startEmpty(t).public, "http://")
-	second := launch(t, nil, "serve", "--listen", used, "--internal-listen", "127.0.0.1:0", "--data-dir", dir, "--clock", "virtual")
+	second := launch(t, nil, "serve", "--listen", used, "--internal-listen", "127.0.0.1:0", "--data-dir", dir,
+		"--clock", "virtual")
 	if code := second.wait(); code != 1 || !strings.Contains(second.stderr.String(), "server.listen") {
 		t.Errorf("exit code %d: %s", code, second.stderr.String())
 	}

@@ -103,7 +103,8 @@ func (r *restored) openAgents() (*agentSide, error) {
 	return a, nil
 }
 
-// historyTimes returns BusyNs and FullNs of residents.Options. It also sets the clock of new stores to the start of their history.
+// historyTimes returns BusyNs and FullNs of residents.Options. It also sets the clock of new stores
+// to the start of their history.
 func (a *agentSide) historyTimes(lives bool, backfill int64) (busyNs, liveNs int64) {
 	if a.process.Virtual() {
 		liveNs = math.MaxInt64 // no client watches while a virtual clock is moved

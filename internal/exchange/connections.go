@@ -32,9 +32,11 @@ func shareDescriptors(files uint64, public int) (connLimits, error) {
 	}
 	left := int(files) - reservedFiles
 	if left < minConnections {
-		return connLimits{}, fmt.Errorf("the open-files limit is %d; %d descriptors are reserved for the journal and other files, "+
+		return connLimits{}, fmt.Errorf("the open-files limit is %d; %d descriptors are reserved for the journal and "+
+			"other files, "+
 			"and at least %d connections are needed: raise the limit to %d or more "+
-			"(ulimit -n %d, LimitNOFILE=%d in a unit)", files, reservedFiles, minConnections, reservedFiles+minConnections,
+			"(ulimit -n %d, LimitNOFILE=%d in a unit)", files, reservedFiles, minConnections,
+			reservedFiles+minConnections,
 			want.files(), want.files())
 	}
 	internal := min(want.internal, max(left-want.public, min(internalFloor, left/4)))

@@ -118,7 +118,8 @@ func (f *front) makePublic(b *base, connections int, page edge.Resource) (err er
 
 func (f *front) makeInternal(b *base, connections int) (err error) {
 	o := admin.Options{
-		Exchange: durableClockRoute{loopRoute{f}}, Core: b.core, History: b.feed.History(), Board: b.feed.Board(), Clock: b.clock,
+		Exchange: durableClockRoute{loopRoute{f}}, Core: b.core, History: b.feed.History(), Board: b.feed.Board(),
+		Clock:     b.clock,
 		Entry:     f.users.Entry(),
 		Resources: []admin.Resource{f.users.InternalResource, f.agents.Internal},
 		Token:     b.o.Internal.Token, Hosts: b.o.Internal.Hosts, Connections: connections,

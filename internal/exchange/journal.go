@@ -94,7 +94,8 @@ func (j *journal) load(o replica.Options, limit uint64, say reportFunc) (*replay
 		r.reader, err = open()
 	}
 	if errors.Is(err, wal.ErrTruncated) {
-		return nil, fmt.Errorf("no usable snapshot reaches the oldest retained record; restore the directory from a copy: %w", err)
+		return nil, fmt.Errorf("no usable snapshot reaches the oldest retained record; restore the directory from a "+
+			"copy: %w", err)
 	}
 	for _, left := range slices.Sorted(maps.Keys(j.skips)) {
 		if left > pos {

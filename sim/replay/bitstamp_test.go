@@ -78,9 +78,11 @@ func TestAForgottenDeletionIsCounted(t *testing.T) {
 	log := "1430438400000 order_book {\"bids\": [[\"99\", \"9\"]], \"asks\": []}\n"
 	for i, id := range []int{11, 12, 13, 11, 13} {
 		if i < 3 {
-			log += fmt.Sprintf("1430438400001 order_created {\"price\": \"98\", \"amount\": \"1\", \"id\": %d, \"order_type\": 0}\n", id)
+			log += fmt.Sprintf("1430438400001 order_created {\"price\": \"98\", \"amount\": \"1\", \"id\": %d, "+
+				"\"order_type\": 0}\n", id)
 		}
-		log += fmt.Sprintf("1430438400001 order_deleted {\"price\": \"99\", \"amount\": \"1\", \"id\": %d, \"order_type\": 0}\n", id)
+		log += fmt.Sprintf("1430438400001 order_deleted {\"price\": \"99\", \"amount\": \"1\", \"id\": %d, "+
+			"\"order_type\": 0}\n", id)
 	}
 	o := Options{Format: "bitstamp", Files: []string{file(t, "x.log", log)}}
 	for most, want := range map[int][]string{

@@ -98,14 +98,16 @@ func newOrderEntry(ctx context.Context, entry Entry, pair engine.PairID, report 
 // place adds a limit order of the maker to the batch and returns its place in results.
 func (e *orderEntry) place(side engine.Side, price, amount int64, flags uint8) int {
 	return e.add(engine.Command{
-		Kind: engine.Place, Side: side, Type: engine.Limit, Account: e.maker, Price: price, Amount: amount, Flags: flags,
+		Kind: engine.Place, Side: side, Type: engine.Limit, Account: e.maker, Price: price, Amount: amount,
+		Flags: flags,
 	})
 }
 
 // hit adds an order of the taker that trades at once or ends.
 func (e *orderEntry) hit(side engine.Side, price, amount int64) {
 	e.add(engine.Command{
-		Kind: engine.Place, Side: side, Type: engine.Limit, TIF: engine.IOC, Account: e.taker, Price: price, Amount: amount,
+		Kind: engine.Place, Side: side, Type: engine.Limit, TIF: engine.IOC, Account: e.taker, Price: price,
+		Amount: amount,
 	})
 }
 
