@@ -15,7 +15,7 @@ import (
 	"tickhive/engine/sequencer"
 )
 
-// The core does the floor's work, and other work is noticed.
+// checked accepts the core's run, which did the floor's work, and rejects any other.
 func TestEqualWorkIsChecked(t *testing.T) {
 	const name = "w3"
 	w := floor.Generate(name)
@@ -64,13 +64,13 @@ func TestStaleAnswersAreFound(t *testing.T) {
 	}
 }
 
-// The writer answers its lines and keeps its rhythm.
-func TestWriterObeys(t *testing.T) {
+// The writer answers its lines and changes the market at the requested rate.
+func TestWriterAnswersLines(t *testing.T) {
 	w := NewWriter(1, 5)
 	in, lines := io.Pipe()
 	out := &answers{c: make(chan string, 10)}
 	ended := make(chan error, 1)
-	go func() { ended <- w.Obey(in, out) }()
+	go func() { ended <- w.ServeLines(in, out) }()
 	say := func(line string) string {
 		if _, err := io.WriteString(lines, line+"\n"); err != nil {
 			t.Fatal(err)
@@ -91,7 +91,7 @@ func TestWriterObeys(t *testing.T) {
 		t.Errorf("%d changes", changes)
 	}
 	if seq := w.Feed.Board().Load().View(0).BookSeq; seq < 200 {
-		t.Errorf("the book stands at %d", seq)
+		t.Errorf("the book is at seq %d", seq)
 	}
 	say("rate 0 off")
 	if _, err := io.WriteString(lines, "nonsense\n"); err != nil {
@@ -162,7 +162,7 @@ func TestLoopRig(t *testing.T) {
 	}
 }
 
-// Frames are told apart whatever their length; text is given as far as the reader holds it.
+// frame parses frames of every length and returns as much text as the reader's buffer holds.
 func TestFrames(t *testing.T) {
 	text := append([]byte{0x81, 3}, "abc"...)
 	long := append([]byte{0x81, 127, 0, 0, 0, 0, 0, 1, 0, 0}, bytes.Repeat([]byte("x"), 65_536)...)

@@ -13,11 +13,11 @@ import (
 	"time"
 )
 
-// UntilClosed returns when the reader ends: a child's parent is gone or wants it gone.
+// UntilClosed returns when the reader ends, which means that the child's parent has ended or stops it.
 func UntilClosed(r io.Reader) { _, _ = io.Copy(io.Discard, r) }
 
-// PlainServer is net/http doing what a hot route does: a prepared document with its
-// headers, a 304 for its tag, a prepared gzip for those who take it.
+// PlainServer returns a net/http server that does the work of a hot route: it serves a prepared
+// document with its headers, a 304 for its tag, and a prepared gzip to clients that accept it.
 func PlainServer(body []byte) *http.Server {
 	const tag, zipTag = `"0123456789abcdef-1"`, `"0123456789abcdef-1-g"`
 	var zipped bytes.Buffer
@@ -52,15 +52,15 @@ func PlainServer(body []byte) *http.Server {
 // frameSize is the payload of a ready frame: about an update of one trade.
 const frameSize = 300
 
-// readyFrame is a WebSocket text frame as a server sends it.
+// readyFrame returns a WebSocket text frame as a server sends it.
 func readyFrame() []byte {
 	f := []byte{0x81, 126, frameSize >> 8, frameSize & 0xff}
 	return append(f, bytes.Repeat([]byte("x"), frameSize)...)
 }
 
-// ServeFrames takes connections, and to each line `send N PER_SECOND JOINED` makes N writes of
-// JOINED ready frames to every one of them by the product's schedule: the least that a
-// fan-out can cost. It answers the number of frames. Without the schedule frames would pile
+// ServeFrames accepts connections. For each line `send N PER_SECOND JOINED` it makes N writes of
+// JOINED ready frames to every connection by the product's schedule, which is the least that a
+// fan-out can cost, and answers the number of frames. Without the schedule frames would pile
 // up before their readers woke, and most writes would find a socket that is readable
 // already, which costs the kernel less.
 func ServeFrames(ln net.Listener, in io.Reader, answers io.Writer) error {

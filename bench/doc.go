@@ -8,14 +8,13 @@
 // A scenario is a function of a Run, its steps are functions too. Methods of Run are what
 // steps share: progress, lengths, folders, children, the table of routes.
 //
-// Owner: one goroutine runs one scenario after the other; what a scenario starts has
-// ended when it returns.
+// Owner: one goroutine runs one scenario after the other. A scenario ends everything that it
+// started before it returns.
 //
 // Invariants:
 //
 //  1. Product and reference take turns: A B A B, at least five rounds (three when quick).
-//  2. What a reference does is checked to be the same work: equal fills and hashes, equal
-//     bytes.
+//  2. Every reference is checked to do the same work: equal fills and hashes, equal bytes.
 //  3. The product runs with the settings of serve, in a separate process where HTTP is
 //     measured, so that the CPU times of client and server are separate.
 //  4. The bench connects to loopback only and writes only below Options.Dir.
@@ -23,6 +22,6 @@
 // Reading order: run.go, engine_core.go, engine_fold.go, engine_loop.go, recovery.go,
 // product.go, http.go, fresh.go, orders.go, poll.go, streams.go, scale.go.
 //
-// It never imports server: what needs the server's constructor is a child process of the
-// bench's binary, started through hidden subcommands (Options.Program).
+// It never imports server: a measurement that needs the server's constructor runs in a child
+// process of the bench's binary, started through hidden subcommands (Options.Program).
 package bench

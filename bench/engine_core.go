@@ -25,12 +25,12 @@ func benchInstrument(code string) *engine.Instrument {
 	return &engine.Instrument{Code: base + "_" + quote, Base: base, Quote: quote, DigitsPrice: 2, DigitsAmount: 0}
 }
 
-// coreRun drives a core with a workload and, when it has one, what follows the core.
+// coreRun drives a core with a workload and passes the events to follow unless it is nil.
 type coreRun struct {
 	core   *engine.Core
 	events []engine.Event
 	stats  wl.Stats
-	sum    uint64 // of what is read of every event
+	sum    uint64 // checksum over the read fields of every event
 	now    int64
 	client engine.ClientID
 	named  bool // orders carry client ids
@@ -90,7 +90,7 @@ func (r *coreRun) apply(cmd *engine.Command) {
 	}
 }
 
-// checked fails when a run did not do what the floor did.
+// checked returns an error when a run did other work than the floor.
 func checked(name string, got, want wl.Stats) error {
 	if got != want {
 		return fmt.Errorf("%s: the fills differ: %+v, the floor has %+v", name, got, want)
@@ -101,7 +101,7 @@ func checked(name string, got, want wl.Stats) error {
 	return nil
 }
 
-// cpuNs is the CPU time that fn takes, collected garbage of before left out.
+// cpuNs returns the CPU time of fn after a garbage collection.
 func cpuNs(fn func()) float64 {
 	runtime.GC()
 	before := proc.SelfCPU()
@@ -109,7 +109,7 @@ func cpuNs(fn func()) float64 {
 	return float64(proc.SelfCPU() - before)
 }
 
-// targets of E1 and E5 (docs/internals/performance.md#engine) by workload.
+// coreTargets returns the targets of E1 and E5 (docs/internals/performance.md#engine) by workload.
 func coreTargets(name string) (core, folded float64) {
 	switch name {
 	case "w1":
@@ -178,8 +178,8 @@ func engineWorkload(r *Run, name string) error {
 	return nil
 }
 
-// coreMemory measures docs/internals/performance.md#e3: the resting orders of w2, everything
-// counted.
+// coreMemory measures docs/internals/performance.md#e3: the memory of the resting orders of w2 with
+// every index.
 func coreMemory(r *Run) {
 	w := floor.Generate("w2")
 	for _, named := range []bool{false, true} {

@@ -9,11 +9,11 @@ import (
 	"tickhive/marketdata"
 )
 
-// publishEvery is the rule of docs/internals/performance.md#e5: views are published every so many
-// commands.
+// publishEvery is the number of commands between two publications of views
+// (docs/internals/performance.md#e5).
 const publishEvery = 64
 
-// newFolded is a core run whose events go into a feed; market: without order history.
+// newFolded returns a core run whose events go into a feed; market leaves the order history out.
 func newFolded(market bool) *coreRun {
 	feed := marketdata.NewFeed(marketdata.Options{NoOrders: market})
 	var r *coreRun
@@ -27,8 +27,8 @@ func newFolded(market bool) *coreRun {
 	return r
 }
 
-// worst is a single large command against its work done one by one.
-type worst struct {
+// worstCase compares a single large command with the same work as single commands.
+type worstCase struct {
 	name    string
 	account engine.AccountID
 	n       int
@@ -42,7 +42,7 @@ func worstCommands(r *Run) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	spread := func(i int64) int64 { return 1 + i*7919%400 }
-	for _, x := range []worst{
+	for _, x := range []worstCase{
 		{"sweep of 5,000 orders", 0, 5000, func(int64) int64 { return 1000 }, sweepOne, sweepAll},
 		{"mass cancel of 10,000, built-in account", 0, 10_000, spread, cancelOne, massCancel},
 		{"mass cancel of 10,000, one account of two", 3, 10_000, spread, cancelOne, massCancel},
@@ -68,9 +68,9 @@ func worstCommands(r *Run) error {
 	return nil
 }
 
-// build is a book of n orders; those of a mass cancel lie between as many of another
-// account.
-func (x *worst) build() *coreRun {
+// build returns a book of n orders. The orders of a mass cancel lie between as many orders of
+// another account.
+func (x *worstCase) build() *coreRun {
 	c := newCoreRun(nil)
 	c.events = make([]engine.Event, 0, 32<<10)
 	for i := range int64(x.n) {

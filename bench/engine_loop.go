@@ -23,8 +23,8 @@ import (
 	"tickhive/marketdata/replica"
 )
 
-// rig is the durable market of serve in this process: loop, journal on a real file, feed
-// with everything on.
+// rig holds the durable market of serve in this process: loop, journal on a real file, and a feed
+// with every option enabled.
 type rig struct {
 	dir     replica.LogDir
 	log     *wal.Log
@@ -34,7 +34,8 @@ type rig struct {
 	loop    *sequencer.Loop
 }
 
-func newRig(dir string, policy sequencer.SyncPolicy, pairs int, wrap func(sequencer.Sink) sequencer.Sink) (*rig, error) {
+func newRig(dir string, policy sequencer.SyncPolicy, pairs int, wrap func(sequencer.Sink) sequencer.Sink) (*rig,
+	error) {
 	g := &rig{
 		dir: replica.LogDir{FS: vfs.OS{}, Dir: dir, Options: wal.Options{
 			NoLock:        true,
@@ -51,7 +52,8 @@ func newRig(dir string, policy sequencer.SyncPolicy, pairs int, wrap func(sequen
 	if wrap != nil {
 		sink = wrap(sink)
 	}
-	g.loop = sequencer.NewLoop(sequencer.LoopOptions{Core: g.core, Clock: clock.Real{}, Journal: g.journal, Sinks: []sequencer.Sink{sink}})
+	g.loop = sequencer.NewLoop(sequencer.LoopOptions{Core: g.core, Clock: clock.Real{}, Journal: g.journal,
+		Sinks: []sequencer.Sink{sink}})
 	go g.loop.Run()
 	var b sequencer.Batch
 	for i := range pairs {
@@ -68,8 +70,8 @@ func (g *rig) close() error {
 	return g.journal.Close()
 }
 
-// trader is one submitter: limit orders around a mid, nine in twenty canceled again, one
-// in ten trading. It remembers the ids that it was given.
+// trader is one submitter: it places limit orders around a mid, cancels nine in twenty and trades
+// with one in ten. It remembers the ids of its orders.
 type trader struct {
 	pair  engine.PairID
 	rnd   uint64
@@ -96,7 +98,7 @@ func (t *trader) next(n uint64) uint64 {
 	return t.rnd % n
 }
 
-// fill makes the commands of the next batch.
+// fill sets the commands of the next batch.
 func (t *trader) fill() {
 	for i := range t.batch.Commands {
 		side := engine.Side(t.next(2))
@@ -120,20 +122,20 @@ func (t *trader) fill() {
 	}
 }
 
-// submitted is what a run through the loop gave.
-type submitted struct {
+// loopResult holds the results of a run through the loop.
+type loopResult struct {
 	rate  float64 // commands a second
 	p50   float64 // us
 	bytes float64 // of journal for a command
 	cpu   float64 // ns of this process for a command, submitters included
 }
 
-// timedOf is of how many submissions one is timed: two readings of the clock and a
+// timedEvery is the number of submissions of which one is timed: two readings of the clock and a
 // histogram in memory cost 150 ns, a tenth of a command that is submitted alone.
-const timedOf = 8
+const timedEvery = 8
 
 // submit runs waiting submitters with size commands each outstanding.
-func (g *rig) submit(waiting, size, pairs int, d time.Duration) (submitted, error) {
+func (g *rig) submit(waiting, size, pairs int, d time.Duration) (loopResult, error) {
 	var stop atomic.Bool
 	var wg sync.WaitGroup
 	hists := make([]*hdrhistogram.Histogram, waiting)
@@ -151,7 +153,7 @@ func (g *rig) submit(waiting, size, pairs int, d time.Duration) (submitted, erro
 			t := newTrader(i, pairs, size)
 			for k := i; !stop.Load(); k++ {
 				t.fill()
-				timed := k%timedOf == 0
+				timed := k%timedEvery == 0
 				var at time.Time
 				if timed {
 					at = time.Now()
@@ -174,7 +176,7 @@ func (g *rig) submit(waiting, size, pairs int, d time.Duration) (submitted, erro
 	var total int64
 	for i := range waiting {
 		if errs[i] != nil {
-			return submitted{}, errs[i]
+			return loopResult{}, errs[i]
 		}
 		total += counts[i]
 		if i > 0 {
@@ -182,15 +184,15 @@ func (g *rig) submit(waiting, size, pairs int, d time.Duration) (submitted, erro
 		}
 	}
 	n := g.log.LastSeq() - first
-	return submitted{
+	return loopResult{
 		rate: float64(total) / elapsed, p50: float64(hists[0].ValueAtQuantile(50)),
 		cpu:   float64(cpu) / float64(max(total, 1)),
 		bytes: float64(g.log.BytesSince(first)) / float64(max(n, 1)),
 	}, nil
 }
 
-// bareSync is how many write and fdatasync pairs a second a bare loop does: the same bytes
-// into a preallocated file of the same directory.
+// bareSync returns the number of write and fdatasync pairs a second of a bare loop that writes the
+// same bytes into a preallocated file of the same directory.
 func bareSync(dir string, bytes int, d time.Duration) (float64, error) {
 	f, err := vfs.OS{}.Create(filepath.Join(dir, "bare"))
 	if err != nil {
@@ -272,11 +274,12 @@ func engineLoop(r *Run) error {
 		}
 	}
 	sync, whole := 1e6*256/slices.Max(c.Reference), slices.Min(p.Product)
-	p.Reason = fmt.Sprintf("of the best p50 of %.0f us %.0f are one sync; the rest is what 256 submitters and the loop do between two syncs on %d cores, %.0f ns a command", whole, sync, runtime.NumCPU(), (whole-sync)*1e3/256)
+	p.Reason = fmt.Sprintf("of the best p50 of %.0f us %.0f are one sync; the rest is what 256 submitters and the "+
+		"loop do between two syncs on %d cores, %.0f ns a command", whole, sync, runtime.NumCPU(), (whole-sync)*1e3/256)
 	return nil
 }
 
-func loopRound(r *Run, policy sequencer.SyncPolicy, waiting, size, pairs int) (s submitted, bare float64, err error) {
+func loopRound(r *Run, policy sequencer.SyncPolicy, waiting, size, pairs int) (s loopResult, bare float64, err error) {
 	dir, err := r.temp("loop")
 	if err != nil {
 		return s, 0, err

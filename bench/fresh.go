@@ -11,7 +11,7 @@ import (
 	"tickhive/bench/proc"
 )
 
-// market is the real server over a market that its own process changes (Writer).
+// market is the real server over a market that a Writer in the server's process changes.
 type market struct {
 	*proc.Child
 	addr string
@@ -25,7 +25,7 @@ func (r *Run) startMarket(pairs, levels int) (*market, error) {
 	return &market{c, c.Fields["public"]}, nil
 }
 
-// figures are the writer's.
+// figures holds the counters of the writer.
 type figures struct{ changes, writerNs, gcNs, behind int64 }
 
 func (m *market) figures() (f figures, err error) {
@@ -36,7 +36,7 @@ func (m *market) figures() (f figures, err error) {
 	return f, err
 }
 
-// rate sets the writer's rhythm; on: it changes the market in it.
+// rate sets the writer's rate; unless on, it keeps the rhythm and changes nothing.
 func (m *market) rate(perSecond int, on bool) error {
 	word := "off"
 	if on {
@@ -52,17 +52,18 @@ var (
 	allTickers = load.Get("", aggregator+"/tickers")
 )
 
-// spell is what a market did while it was polled, and the CPU of one answer in us: the
-// server's without the writer's.
-type spell struct {
+// pollResult holds the changes of a market while it was polled, and the server's CPU for one
+// response in us, without the writer's CPU.
+type pollResult struct {
 	figures
 	res  *load.Result
 	took time.Duration
 	us   float64
 }
 
-// answers polls the market for a time at a rhythm of the writer (rate).
-func (m *market) answers(req *load.Request, conns, perSecond int, on bool, length time.Duration) (s spell, err error) {
+// answers polls the market for a time at a rate of the writer.
+func (m *market) answers(req *load.Request, conns, perSecond int, on bool, length time.Duration) (s pollResult,
+	err error) {
 	if err := m.rate(perSecond, on); err != nil {
 		return s, err
 	}
@@ -92,8 +93,8 @@ func (m *market) answers(req *load.Request, conns, perSecond int, on bool, lengt
 	return s, nil
 }
 
-// freshTarget is the bound of docs/internals/performance.md#h5 on CPU per answer at a rate of
-// changes, 0: none.
+// freshTarget returns the limit of docs/internals/performance.md#h5 on CPU per response at a rate of
+// changes; 0: none.
 func freshTarget(rate int) float64 {
 	switch rate {
 	case 10_000:
@@ -132,9 +133,9 @@ func runFresh(r *Run) error {
 	return freshTickers(r, many)
 }
 
-// freshCPU measures docs/internals/performance.md#h5 at one rate: CPU for an answer of the book
-// that changes, against the same writer that keeps its rhythm and changes nothing. The writer's own
-// CPU is taken off.
+// freshCPU measures docs/internals/performance.md#h5 at one rate: CPU for a response with the book
+// that changes, compared with a writer that keeps the rhythm and changes nothing. The writer's CPU
+// is subtracted.
 func freshCPU(r *Run, m *market, rate int) error {
 	with := fmt.Sprintf("book 40x40, %d connections, each change published by itself, evenly spaced; CPU of the "+
 		"writer's thread taken off", httpConns)
@@ -174,7 +175,7 @@ func freshCPU(r *Run, m *market, rate int) error {
 	return m.rate(0, false)
 }
 
-// staleness gathers answers with the time at which they were asked for.
+// staleness collects responses with the times of their requests.
 type staleness struct {
 	mu   sync.Mutex
 	line strings.Builder
@@ -188,8 +189,8 @@ func (s *staleness) add(sent time.Time, seq uint64) {
 	s.n++
 }
 
-// verdict asks the writer which of them lacked what had been published before they were
-// asked for.
+// verdict returns the number of responses that lacked a change published before their request, and
+// the longest time since the publication.
 func (s *staleness) verdict(m *market) (stale int, worstUs int64, err error) {
 	line, err := m.Ask("stale" + s.line.String())
 	if err == nil {
@@ -199,7 +200,7 @@ func (s *staleness) verdict(m *market) (stale int, worstUs int64, err error) {
 	return stale, worstUs, err
 }
 
-// sampleStaleness asks at an even rate while the market changes.
+// sampleStaleness sends requests at an even rate while the market changes.
 func sampleStaleness(r *Run, m *market, rate int, s *staleness) error {
 	if err := m.rate(rate, true); err != nil {
 		return err
@@ -227,7 +228,7 @@ func sampleStaleness(r *Run, m *market, rate int, s *staleness) error {
 const burstPolls = 64
 
 // freshBursts is the first half of docs/internals/performance.md#h6: the market changes while
-// no client polls, then 64 poll at once; none may get a state older than the last change.
+// no client polls, then 64 poll at once. None may receive a state older than the last change.
 func freshBursts(r *Run, m *market) error {
 	polls := 10_000
 	if r.Quick {
@@ -266,7 +267,7 @@ func freshBursts(r *Run, m *market) error {
 	return nil
 }
 
-// burst asks on every connection at once.
+// burst sends a request on every connection at once.
 func burst(conns []*load.Conn, s *staleness) error {
 	req := book.Bytes(nil, nil)
 	errs := make(chan error, len(conns))
@@ -297,7 +298,7 @@ func burst(conns []*load.Conn, s *staleness) error {
 	return first
 }
 
-// freshTickers is the document over all pairs: 1,000 tickers while one pair changes.
+// freshTickers measures the document over all pairs: 1,000 tickers while one pair changes.
 func freshTickers(r *Run, m *market) error {
 	const rate = 10_000
 	r.say("1,000 tickers, %d changes a second", rate)

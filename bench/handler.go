@@ -12,8 +12,8 @@ import (
 	"tickhive/bench/report"
 )
 
-// Handlers are servers that are asked in memory, without sockets: what a request costs
-// beside the kernel. It is the inside of `bench handler`.
+// Handlers holds servers that receive requests in memory, without sockets: it measures the cost of a
+// request without the kernel. The hidden subcommand `handler` runs it.
 type Handlers struct {
 	Writer *Writer
 	// Product and Constant serve a listener until it is closed.
@@ -27,14 +27,14 @@ const (
 	handlerChanges  = 2_000 // of docs/internals/performance.md#h4, each followed by a request
 )
 
-// Obey answers each line of in with one of figures:
+// ServeLines answers each line of in with a line of figures:
 //
 //	handler   ns of constant bytes, ns of the product, allocations of the product, for a
 //	          request out of as many distinct ones as there are pairs, one pair changing
 //	          every thousand requests
 //	document  ns of a request for a document that does not change, ns of a change and a
 //	          request, ns of a change alone
-func (h *Handlers) Obey(in io.Reader, out io.Writer) error {
+func (h *Handlers) ServeLines(in io.Reader, out io.Writer) error {
 	product, constant := newMemory(h.Product), newMemory(h.Constant)
 	defer product.end()
 	defer constant.end()
@@ -63,7 +63,7 @@ func (h *Handlers) handler(out io.Writer, product, constant *memory) {
 	ref := constant.ask(requests, handlerRequests, nil)
 	middle := mallocs()
 	product.ask(requests, handlerRequests, nil)
-	// A connection costs some in both: what the product has more is the handler's.
+	// Both include the cost of a connection; the difference is the cost of the handler.
 	allocations := max(float64(mallocs()-middle)-float64(middle-before), 0) / handlerRequests
 	n := int64(0)
 	own := product.ask(requests, handlerRequests, func(i int) {
@@ -101,7 +101,7 @@ func (w *Writer) touch(i int64) {
 	w.Feed.Publish(w.now)
 }
 
-// memory is a server behind a connection that is not there.
+// memory is a server that reads its requests from memory instead of a socket.
 type memory struct {
 	ln   *memListener
 	done chan struct{}
@@ -118,8 +118,8 @@ func newMemory(serve func(net.Listener) error) *memory {
 
 func (m *memory) end() { _ = m.ln.Close() }
 
-// ask gives n requests to the server, one by one, and the CPU ns of each; before is called
-// in front of each, its CPU included.
+// ask sends n requests to the server, one by one, and returns the CPU ns of each. It calls before
+// ahead of each request; the CPU includes that call.
 func (m *memory) ask(requests [][]byte, n int, before func(i int)) float64 {
 	c := &memConn{requests: requests, left: n, before: before, ended: make(chan struct{})}
 	return cpuNs(func() {
@@ -128,7 +128,7 @@ func (m *memory) ask(requests [][]byte, n int, before func(i int)) float64 {
 	}) / float64(n)
 }
 
-// memListener hands out connections that it is given.
+// memListener accepts the connections that the test passes to it.
 type memListener struct {
 	conns  chan net.Conn
 	once   sync.Once
@@ -151,7 +151,7 @@ func (l *memListener) Close() error {
 
 func (l *memListener) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1} }
 
-// memConn gives one request to each Read and throws away what is written.
+// memConn returns one request from each Read and discards the responses.
 type memConn struct {
 	requests [][]byte
 	next     int

@@ -9,17 +9,17 @@ import (
 	"tickhive/bench/report"
 )
 
-// hot is one document of docs/internals/performance.md#h1 with the size that it stands for.
-type hot struct {
+// hotDocument is one document of docs/internals/performance.md#h1 at one size.
+type hotDocument struct {
 	size   string
-	pairs  int // of the market that it is read from
+	pairs  int // number of pairs in the market
 	target string
 	h1     float64 // target of docs/internals/performance.md#h1
-	h7, h8 float64 // of 304 and gzip, 0: none
+	h7, h8 float64 // targets of 304 and gzip; 0: none
 }
 
-func hotRoutes() []hot {
-	return []hot{
+func hotRoutes() []hotDocument {
+	return []hotDocument{
 		{"0.3 KB", 130, "/api/tickers?currencyPairCode=P0000_USDT", 1.18, 0, 0},
 		{"4 KB", 130, "/api/orderbook?currencyPairCode=P0001_USDT", 1.15, 0, 0},
 		{
@@ -81,8 +81,8 @@ type side struct {
 	cpu  func() time.Duration
 }
 
-// turn measures one round of one server and counts it in the table of routes.
-func (s side) turn(r *Run, route string, req *load.Request, pipeline int) (*load.Result, error) {
+// measure runs one round of one server and enters it in the table of routes.
+func (s side) measure(r *Run, route string, req *load.Request, pipeline int) (*load.Result, error) {
 	res, err := load.Closed{
 		Addr: s.addr, Requests: []*load.Request{req}, Conns: httpConns, Pipeline: pipeline,
 		Warm: httpWarm, For: r.length(httpRound), CPU: s.cpu,
@@ -97,7 +97,7 @@ func (s side) turn(r *Run, route string, req *load.Request, pipeline int) (*load
 	return res, nil
 }
 
-// route keeps the best round of a server at a route in the table.
+// route stores a server's best round at a route in the table.
 func (r *Run) route(name, server string, res *load.Result) {
 	row := report.Route{
 		Name: name, Server: server, Bytes: res.Bytes / max(res.Answers, 1), Rate: res.Rate(),
@@ -113,7 +113,7 @@ func (r *Run) route(name, server string, res *load.Result) {
 	r.S.Routes = append(r.S.Routes, row)
 }
 
-// constantCPU is the best round of constant bytes at a route, in microseconds.
+// constantCPU returns the best round of constant bytes at a route, in microseconds.
 func (r *Run) constantCPU(route string) float64 {
 	for _, x := range r.S.Routes {
 		if x.Name == route && x.Server == "constant" {
@@ -125,7 +125,7 @@ func (r *Run) constantCPU(route string) float64 {
 
 // hotRoute measures one document against constant bytes and net/http, and its 304 and gzip
 // against itself.
-func hotRoute(r *Run, p *product, h hot) error {
+func hotRoute(r *Run, p *product, h hotDocument) error {
 	body, err := p.body(h.target)
 	if err != nil {
 		return err
@@ -169,19 +169,19 @@ func hotRoute(r *Run, p *product, h hot) error {
 	return nil
 }
 
-// hotMeasures are those of one document.
+// hotMeasures holds the measures of one document.
 type hotMeasures struct{ cpu, rate, netCPU *report.Measure }
 
 func (m *hotMeasures) round(r *Run, route string, req *load.Request, product, ref, net side) error {
-	a, err := product.turn(r, route, req, 1)
+	a, err := product.measure(r, route, req, 1)
 	if err != nil {
 		return err
 	}
-	b, err := ref.turn(r, route, req, 1)
+	b, err := ref.measure(r, route, req, 1)
 	if err != nil {
 		return err
 	}
-	c, err := net.turn(r, route, req, 1)
+	c, err := net.measure(r, route, req, 1)
 	if err != nil {
 		return err
 	}
@@ -192,8 +192,8 @@ func (m *hotMeasures) round(r *Run, route string, req *load.Request, product, re
 }
 
 // pipelined measures docs/internals/performance.md#h3. Rates of two processes on a busy machine say
-// less than CPU, so answers for a second of server CPU stand beside them.
-func pipelined(r *Run, h hot, req *load.Request, product, ref, net side) error {
+// less than CPU, so the report also shows responses for a second of server CPU.
+func pipelined(r *Run, h hotDocument, req *load.Request, product, ref, net side) error {
 	const depth = 16
 	with := fmt.Sprintf("pipelining %d, %d connections", depth, httpConns)
 	own := r.S.Rate(h.size+" pipelined, answers for a second of server CPU", "answers",
@@ -205,7 +205,7 @@ func pipelined(r *Run, h hot, req *load.Request, product, ref, net side) error {
 	for range r.Rounds {
 		var perCPU, rates [3]float64
 		for i, s := range []side{product, ref, net} {
-			res, err := s.turn(r, h.size+" x 16", req, depth)
+			res, err := s.measure(r, h.size+" x 16", req, depth)
 			if err != nil {
 				return err
 			}
@@ -221,7 +221,7 @@ func pipelined(r *Run, h hot, req *load.Request, product, ref, net side) error {
 
 // variants measures H7 and H8 (docs/internals/performance.md#http): the product's 304 and its
 // prepared gzip against its 200.
-func variants(r *Run, h hot, product side) error {
+func variants(r *Run, h hotDocument, product side) error {
 	same := load.Get(h.size, h.target)
 	same.Conditional = true
 	zipped := load.Get(h.size, h.target, "Accept-Encoding: gzip")
@@ -238,7 +238,7 @@ func variants(r *Run, h hot, product side) error {
 			req   *load.Request
 		}{{h.size, full}, {h.size + " 304", same}, {h.size + " gzip", zipped}} {
 			var err error
-			if res[i], err = product.turn(r, x.route, x.req, 1); err != nil {
+			if res[i], err = product.measure(r, x.route, x.req, 1); err != nil {
 				return err
 			}
 		}

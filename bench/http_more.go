@@ -7,11 +7,11 @@ import (
 	"tickhive/bench/report"
 )
 
-// fullLevels are the levels of the book of docs/internals/performance.md#h11, both sides together.
+// fullLevels is the number of levels of the book of docs/internals/performance.md#h11 on both sides.
 const fullLevels = 100_000
 
-// fullBook measures docs/internals/performance.md#h11: the whole book, one level changing between
-// two polls. The CPU of the change itself is measured in rounds of their own, and taken off.
+// fullBook measures docs/internals/performance.md#h11: the whole book, with one level changing
+// between two polls. Separate rounds measure the CPU of the change, which is subtracted.
 func fullBook(r *Run, p *product) error {
 	r.say("H11: a book of %d levels", fullLevels)
 	const pair = 5000
@@ -69,7 +69,7 @@ func fullBook(r *Run, p *product) error {
 	return nil
 }
 
-// cpuOf is the product's CPU for one of n calls, in microseconds.
+// cpuOf returns the product's CPU for one of n calls, in microseconds.
 func cpuOf(p *product, n int, call func(int) error) (float64, error) {
 	before := p.CPU()
 	for i := range n {
@@ -80,7 +80,7 @@ func cpuOf(p *product, n int, call func(int) error) (float64, error) {
 	return float64((p.CPU() - before).Nanoseconds()) / 1e3 / float64(n), nil
 }
 
-// httpTargets loads servers that run already, side by side: the first is the reference.
+// httpTargets loads running servers in alternating rounds; the first one is the reference.
 func httpTargets(r *Run) error {
 	routes := []string{
 		"/api/currencies/pairs", aggregator + "/pairs", aggregator + "/tickers", aggregator + "/asset",
@@ -99,7 +99,7 @@ func httpTargets(r *Run) error {
 				if err != nil {
 					return err
 				}
-				res, err := side{name: base, addr: addr}.turn(r, route, load.Get(route, prefix+route), 1)
+				res, err := side{name: base, addr: addr}.measure(r, route, load.Get(route, prefix+route), 1)
 				if err != nil {
 					return err
 				}

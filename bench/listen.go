@@ -17,48 +17,48 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// Listener reads frames from many connections: the client side of the streams scenario, a
-// process of its own.
+// Listener reads frames from many connections: the client side of the streams scenario, in a
+// separate process.
 type Listener struct {
 	conns    []net.Conn
 	messages atomic.Int64
 	trades   atomic.Int64
 	reads    atomic.Int64
-	ready    atomic.Int64  // streams that have begun
+	ready    atomic.Int64  // streams that have started
 	startNs  atomic.Int64  // of the round, Unix; 0: no latencies
 	everyNs  atomic.Int64  // between two trades of the round
-	arrived  chan struct{} // the last of them came
-	waiting  atomic.Int64  // trades that are waited for
+	arrived  chan struct{} // the last awaited trade has arrived
+	waiting  atomic.Int64  // trades still awaited
 
 	mu    sync.Mutex
 	hist  *hdrhistogram.Histogram // of the round, us; under mu
 	first error                   // under mu
 }
 
-// Heard is what a listener answers to `wait`.
-type Heard struct {
+// Received is a listener's answer to `wait`.
+type Received struct {
 	Messages, Reads int
 	Trades          int    // a ready frame of the reference counts as one
 	Histogram       string // us, as HdrHistogram encodes it
 	Error           string
 }
 
-func (h *Heard) parse(line string) error {
+func (h *Received) parse(line string) error {
 	if err := json.Unmarshal([]byte(line), h); err != nil {
 		return fmt.Errorf("streams: listener said %.200q: %w", line, err)
 	}
 	return nil
 }
 
-// sampleEvery is which connections' messages are timed: reading each would cost the cores
-// that the server needs.
+// sampleEvery is the number of connections of which one has its messages timed: parsing all of them
+// would use the cores that the server needs.
 const sampleEvery = 16
 
-// waitTime bounds how long a round's messages may take.
+// waitTime limits the wait for a round's messages.
 const waitTime = 30 * time.Second
 
-// NewListener opens n connections and waits until all their streams have begun; with a
-// target each asks for an upgrade first.
+// NewListener opens n connections and waits until all their streams have started. With a target each
+// connection requests an upgrade first.
 func NewListener(addr, target string, n int) (*Listener, error) {
 	l := &Listener{arrived: make(chan struct{}, 1), hist: newHist()}
 	for i := range n {
@@ -153,8 +153,8 @@ func (l *Listener) read(br *bufio.Reader, timed bool) {
 	}
 }
 
-// trades is how many trades an update carries: two publications that the server joins come
-// as one message. A frame of the reference is one, acks, snapshots and heartbeats none.
+// trades returns the number of trades in an update: the server may join two publications in one
+// message. A frame of the reference counts as one; acks, snapshots and heartbeats count as none.
 func trades(payload []byte) int64 {
 	if bytes.HasPrefix(payload, []byte(`{"type":"update"`)) {
 		return int64(bytes.Count(payload, []byte(`"tradeId":`)))
@@ -165,7 +165,7 @@ func trades(payload []byte) int64 {
 	return 0
 }
 
-// time records how long after its order was meant to be sent a trade arrived.
+// time records the delay of a trade from the intended send time of its order.
 func (l *Listener) time(payload []byte) {
 	const member = `"volume":`
 	start, every := l.startNs.Load(), l.everyNs.Load()
@@ -181,7 +181,7 @@ func (l *Listener) time(payload []byte) {
 	l.mu.Unlock()
 }
 
-// number8 reads a decimal with eight digits behind the point as an integer.
+// number8 parses a decimal with eight fractional digits as an integer.
 func number8(s []byte) (n int64) {
 	for _, c := range s {
 		if c >= '0' && c <= '9' {
@@ -191,8 +191,8 @@ func number8(s []byte) (n int64) {
 	return n
 }
 
-// frame reads one unmasked frame; the payload of a text is given as far as it fits the
-// reader's buffer, valid until the next read.
+// frame reads one unmasked frame. It returns as much of a text payload as fits the reader's buffer,
+// valid until the next read.
 func frame(br *bufio.Reader) (payload []byte, err error) {
 	var head [10]byte
 	if _, err := io.ReadFull(br, head[:2]); err != nil {
@@ -216,9 +216,9 @@ func frame(br *bufio.Reader) (payload []byte, err error) {
 	return payload, err
 }
 
-// Obey answers lines: `begin START_NS PER_SECOND` starts a round and is answered by ok;
-// `wait N` waits for the round's N trades and is answered by what was Heard, as JSON.
-func (l *Listener) Obey(in io.Reader, out io.Writer) error {
+// ServeLines answers lines: `begin START_NS PER_SECOND` starts a round and answers ok; `wait N` waits
+// for the round's N trades and answers Received as JSON.
+func (l *Listener) ServeLines(in io.Reader, out io.Writer) error {
 	lines := bufio.NewScanner(in)
 	for lines.Scan() {
 		var n int64
@@ -253,7 +253,7 @@ func (l *Listener) begin(startNs int64, perSecond float64) {
 	l.reads.Store(0)
 }
 
-func (l *Listener) wait(n int64) Heard {
+func (l *Listener) wait(n int64) Received {
 	l.waiting.Store(n)
 	var late error
 	if l.trades.Load() < n {
@@ -270,7 +270,7 @@ func (l *Listener) wait(n int64) Heard {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	h := Heard{Messages: int(l.messages.Load()), Reads: int(l.reads.Load()), Trades: int(l.trades.Load())}
+	h := Received{Messages: int(l.messages.Load()), Reads: int(l.reads.Load()), Trades: int(l.trades.Load())}
 	if err := errors.Join(l.first, late); err != nil {
 		h.Error = err.Error()
 	}

@@ -25,8 +25,8 @@ func runOrders(r *Run) error {
 	return nil
 }
 
-// orderBody is one order of the single route; sides alternate at one price, so that every
-// second one trades and the book stays small.
+// orderBody returns one order of the single route. Sides alternate at one price, so every second
+// order trades and the book stays small.
 func orderBody(i int) []byte {
 	side := "buy"
 	if i%2 == 1 {
@@ -75,16 +75,17 @@ func ordersUnder(r *Run, policy string) error {
 	}
 	batches := batchRequests()
 	for range r.Rounds {
-		own, err := side{"product " + policy, p.internal, p.CPU}.turnAll(r, "POST /orders", single, ordersConns)
+		own, err := side{"product " + policy, p.internal, p.CPU}.measureAll(r, "POST /orders", single, ordersConns)
 		if err != nil {
 			return err
 		}
-		ref, err := side{"constant", constant.Fields["public"], constant.CPU}.turnAll(r, "POST /orders", single,
+		ref, err := side{"constant", constant.Fields["public"], constant.CPU}.measureAll(r, "POST /orders", single,
 			ordersConns)
 		if err != nil {
 			return err
 		}
-		big, err := side{"product " + policy, p.internal, p.CPU}.turnAll(r, "POST /orders/batch", batches, batchConns)
+		big, err := side{"product " + policy, p.internal, p.CPU}.measureAll(r, "POST /orders/batch", batches,
+			batchConns)
 		if err != nil {
 			return err
 		}
@@ -96,7 +97,7 @@ func ordersUnder(r *Run, policy string) error {
 	return nil
 }
 
-// batchRequests are batches of a thousand; every second order trades.
+// batchRequests returns batches of a thousand orders; every second order trades.
 func batchRequests() (out []*load.Request) {
 	for b := range 4 {
 		var body bytes.Buffer
@@ -117,8 +118,8 @@ func batchRequests() (out []*load.Request) {
 	return out
 }
 
-// turnAll is one round over several requests.
-func (s side) turnAll(r *Run, route string, requests []*load.Request, conns int) (*load.Result, error) {
+// measureAll runs one round over several requests.
+func (s side) measureAll(r *Run, route string, requests []*load.Request, conns int) (*load.Result, error) {
 	res, err := load.Closed{
 		Addr: s.addr, Requests: requests, Conns: conns, Warm: httpWarm, For: r.length(ordersRound), CPU: s.cpu,
 	}.Run()

@@ -24,9 +24,9 @@ const (
 	pauseSize  = 10
 )
 
-// snapshotPause measures docs/internals/performance.md#e8: the longest time for which the loop did
-// not answer, while a follower writes a snapshot of a million resting orders, and in the same run
-// without one. A submitter asks every 2 ms; a time is that from asking to the answer.
+// snapshotPause measures docs/internals/performance.md#e8: the loop's longest response time while a
+// follower writes a snapshot of a million resting orders, and in the same run without one. A
+// submitter sends a batch every 2 ms; a response time is the time until its answer.
 func snapshotPause(r *Run, dir replica.LogDir) error {
 	r.say("longest pause during a snapshot")
 	rep, err := recoverDir(dir)
@@ -85,9 +85,9 @@ func snapshotPause(r *Run, dir replica.LogDir) error {
 	return nil
 }
 
-// longestGap is the longest time between two readings of the clock in threads that do
-// nothing else, one on each core: what a snapshot and a loop beside it lose to whatever
-// else the machine does, which nothing in this process can shorten.
+// longestGap returns the longest time between two readings of the clock in threads that do nothing
+// else, one on each core: the time that a snapshot and a loop lose to the machine's other work,
+// which this process cannot shorten.
 func longestGap(span time.Duration) time.Duration {
 	var wg sync.WaitGroup
 	gaps := make([]time.Duration, runtime.NumCPU())
@@ -109,7 +109,7 @@ func longestGap(span time.Duration) time.Duration {
 
 func ms(d time.Duration) float64 { return float64(d) / 1e6 }
 
-// pauseDuring loads the loop while work runs and gives the longest time to an answer.
+// pauseDuring loads the loop while work runs and returns the longest response time.
 func pauseDuring(loop *sequencer.Loop, work func() error) (time.Duration, error) {
 	var stop atomic.Bool
 	done := make(chan error, 1)

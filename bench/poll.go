@@ -20,8 +20,8 @@ const (
 	mixedBatch  = 250
 )
 
-// pollRequests are one poller's minute over some pairs: gzip where it is offered, and
-// conditional, as polite pollers ask.
+// pollRequests returns the requests of one poller's minute over some pairs: with gzip where it is
+// offered, and conditional, as well-behaved pollers send them.
 func pollRequests(prefix string, codes []string) []*load.Request {
 	get := func(name, target string) *load.Request {
 		q := load.Get(name, prefix+target, "Accept-Encoding: gzip", "User-Agent: poller")
@@ -39,7 +39,7 @@ func pollRequests(prefix string, codes []string) []*load.Request {
 	return out
 }
 
-// pollMarket is a product with a thousand pairs of 60 levels a side and 100 trades.
+// pollMarket starts a product with a thousand pairs of 60 levels a side and 100 trades.
 func (r *Run) pollMarket() (*product, []string, error) {
 	r.say("a market of %d pairs", pollPairs)
 	p, err := r.startProduct()
@@ -60,7 +60,7 @@ func (r *Run) pollMarket() (*product, []string, error) {
 	return p, codes, nil
 }
 
-// runPoll is the profile of docs/internals/performance.md#h9 without the engine under load.
+// runPoll measures the profile of docs/internals/performance.md#h9 without the engine under load.
 func runPoll(r *Run) error {
 	if len(r.Targets) > 0 {
 		return pollTargets(r)
@@ -75,8 +75,8 @@ func runPoll(r *Run) error {
 }
 
 // poll runs the profile in minutes of 12 s: the rates of a whole minute, each poller going
-// round in a fifth of the requests, so that it comes back to each in the next minute. The
-// first minute fills caches and is not counted.
+// round a fifth of the requests, so that it repeats each in the next minute. The first minute fills
+// caches and is not counted.
 func (r *Run) poll(name, addr, prefix string, codes []string, cpu func() time.Duration) (*load.Result, error) {
 	r.say("%s", name)
 	requests := pollRequests(prefix, codes)
@@ -104,8 +104,8 @@ func (r *Run) poll(name, addr, prefix string, codes []string, cpu func() time.Du
 }
 
 // runMixed measures docs/internals/performance.md#h9: the profile while the engine takes 50,000
-// commands a second through the internal API, in batches, and single orders that show how long a
-// change takes to be seen.
+// commands a second through the internal API, in batches, and single orders that measure the time
+// until a change is visible.
 func runMixed(r *Run) error {
 	p, codes, err := r.pollMarket()
 	if err != nil {
@@ -149,7 +149,7 @@ func runMixed(r *Run) error {
 	return nil
 }
 
-// probeRate is how many single orders a second measure publication.
+// probeRate is the number of single orders a second that measure publication.
 const probeRate = 200
 
 // orderFlow is a stream of orders beside the pollers.
@@ -173,8 +173,8 @@ func (f *orderFlow) run(p *product, length, skip time.Duration) {
 	}
 }
 
-// mixedBatches are limit orders at the touch of every pair, each second one trading, so
-// that books keep their size.
+// mixedBatches returns limit orders at the touch of every pair. Every second one trades, so books
+// keep their size.
 func mixedBatches(codes []string) (requests []*load.Request) {
 	for b := range 40 {
 		body := []byte(`{"commands":[`)
@@ -194,7 +194,7 @@ func mixedBatches(codes []string) (requests []*load.Request) {
 	return requests
 }
 
-// probeOrders are single orders that come and trade in turn.
+// probeOrders returns single orders that alternately rest and trade.
 func probeOrders(codes []string) (requests []*load.Request) {
 	for i := range 200 {
 		side := "buy"
@@ -230,7 +230,7 @@ func pollTargets(r *Run) error {
 	return nil
 }
 
-// pairsOf asks a server for its pair codes.
+// pairsOf returns the pair codes of a server.
 func pairsOf(base string) ([]string, error) {
 	addr, prefix, err := load.Target(base)
 	if err != nil {

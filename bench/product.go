@@ -20,8 +20,8 @@ const (
 	internalV1 = "/internal/v1"
 )
 
-// product is a running `tickhive serve` with a data directory of its own: all settings are
-// the defaults but for the limits by address, because all load comes from one.
+// product is a running `tickhive serve` with a separate data directory. All settings are the defaults
+// except the limits by address, because all load comes from one address.
 type product struct {
 	*proc.Child
 	public, internal string // addresses
@@ -29,7 +29,7 @@ type product struct {
 	admin            *load.Conn // to the internal listener
 }
 
-// startProduct runs serve without a simulated market. set are further KEY=VALUE settings.
+// startProduct runs serve without a simulated market. set holds further KEY=VALUE settings.
 func (r *Run) startProduct(set ...string) (*product, error) {
 	dir, err := r.temp("serve")
 	if err != nil {
@@ -56,7 +56,7 @@ func (r *Run) startProduct(set ...string) (*product, error) {
 	return p, nil
 }
 
-// end stops the product and removes what it wrote.
+// end stops the product and removes its files.
 func (p *product) end() {
 	if p.admin != nil {
 		p.admin.Close()
@@ -65,7 +65,7 @@ func (p *product) end() {
 	_ = os.RemoveAll(p.dir)
 }
 
-// ask sends a request to the internal API; an answer other than 200 is an error.
+// ask sends a request to the internal API; a status other than 200 is an error.
 func (p *product) ask(req *load.Request) error {
 	if err := p.admin.Send(req.Bytes(nil, nil)); err != nil {
 		return err
@@ -80,10 +80,10 @@ func (p *product) ask(req *load.Request) error {
 	return nil
 }
 
-// pairName is the code of the i-th made pair.
+// pairName returns the code of the i-th generated pair.
 func pairName(i int) string { return fmt.Sprintf("P%04d_USDT", i) }
 
-// addPairs makes n pairs with two digits of price and eight of amount.
+// addPairs adds n pairs with two digits of price and eight of amount.
 func (p *product) addPairs(from, n int) error {
 	for i := from; i < from+n; i++ {
 		body := fmt.Appendf(nil, `{"code":%q,"digitsPrice":2,"digitsAmount":8}`, pairName(i))
@@ -94,14 +94,14 @@ func (p *product) addPairs(from, n int) error {
 	return nil
 }
 
-// orderBatch gathers commands for the internal API and sends them a thousand at a time.
+// orderBatch collects commands for the internal API and sends them a thousand at a time.
 type orderBatch struct {
 	p   *product
 	buf bytes.Buffer
 	n   int
 }
 
-// batchSize is the most that one request takes.
+// batchSize is the largest number of commands in one request.
 const batchSize = 1000
 
 func (b *orderBatch) place(pair, side string, price, amount int64) error {
@@ -115,7 +115,7 @@ func (b *orderBatch) place(pair, side string, price, amount int64) error {
 	return nil
 }
 
-// placeJSON is one command of a batch; price in hundredths, amount in 10^-8.
+// placeJSON appends one command of a batch; price in hundredths, amount in 10^-8.
 func placeJSON(dst []byte, pair, side string, price, amount int64) []byte {
 	return fmt.Appendf(dst, `{"place":{"currencyPairCode":%q,"side":%q,"type":"limit","price":"%d.%02d",`+
 		`"amount":"%d.%08d"}}`,
@@ -132,10 +132,10 @@ func (b *orderBatch) flush() error {
 	return b.p.ask(load.Post("", internalV1+"/orders/batch", body))
 }
 
-// mid is the middle of every made market, in hundredths.
+// mid is the mid price of every generated market, in hundredths.
 const mid = 6_500_000
 
-// fill gives pairs levels on both sides and trades.
+// fill places levels on both sides of the pairs and makes trades.
 func (p *product) fill(from, n, levels, trades int) error {
 	b := &orderBatch{p: p}
 	for i := from; i < from+n; i++ {
@@ -159,7 +159,7 @@ func (p *product) fill(from, n, levels, trades int) error {
 	return b.flush()
 }
 
-// body fetches a public document once more until it is 200, and checks that it is JSON.
+// body fetches a public document, repeating until the status is 200, and checks that it is JSON.
 func (p *product) body(target string) ([]byte, error) {
 	a, err := load.Once(p.public, load.Get("", target))
 	if err != nil {
@@ -171,8 +171,8 @@ func (p *product) body(target string) ([]byte, error) {
 	return a.Body, nil
 }
 
-// reference starts one of the hidden servers (constant, plain) over a body and checks that
-// it answers these bytes.
+// reference starts one of the hidden servers (constant, plain) with a body and checks that it serves
+// these bytes.
 func (r *Run) reference(kind string, body []byte) (*proc.Child, error) {
 	file := filepath.Join(r.Dir, kind+"-"+strconv.FormatInt(time.Now().UnixNano(), 36)+".body")
 	if err := os.WriteFile(file, body, 0o600); err != nil {

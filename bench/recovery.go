@@ -18,8 +18,8 @@ import (
 	"tickhive/marketdata/replica"
 )
 
-// logWriter is a core run whose commands go into a log: how a market's journal is made
-// without a loop.
+// logWriter is a core run that writes its commands to a log: it makes a market's journal without a
+// loop.
 type logWriter struct {
 	*coreRun
 	dir     replica.LogDir
@@ -92,8 +92,8 @@ func runRecovery(r *Run) error {
 	return largeMarket(r)
 }
 
-// replayLog measures recovery from the journal alone: core and feed with everything on,
-// nothing published.
+// replayLog measures recovery from the journal alone: core and feed with every option enabled and
+// no publication.
 func replayLog(r *Run, name string, target float64) error {
 	r.say("%s: journal alone", name)
 	dir, err := r.temp("replay")
@@ -138,7 +138,7 @@ func replayLog(r *Run, name string, target float64) error {
 	return nil
 }
 
-// recoverDir brings a market back from its directory, as serve does.
+// recoverDir recovers a market from its directory as serve does.
 func recoverDir(dir replica.LogDir) (*replica.Replica, error) {
 	log, err := wal.Open(dir.FS, dir.Dir, dir.Options)
 	if err != nil {
@@ -164,8 +164,7 @@ const (
 	tailOps     = 100_000
 )
 
-// fillLarge makes a market of a million resting orders over 20,000 levels and a million
-// trades.
+// fillLarge writes a market of a million resting orders over 20,000 levels and a million trades.
 func (l *logWriter) fillLarge() error {
 	for i := range int64(largeOrders) {
 		side, away := engine.Side(i&1), 100+i*7919%10_000
@@ -240,7 +239,7 @@ func largeMarket(r *Run) error {
 	return snapshotPause(r, l.dir)
 }
 
-// snapshotOf writes a snapshot of what the log says.
+// snapshotOf writes a snapshot of the market in the log.
 func snapshotOf(dir replica.LogDir) error {
 	rep, err := recoverDir(dir)
 	if err != nil {
@@ -251,7 +250,7 @@ func snapshotOf(dir replica.LogDir) error {
 	})
 }
 
-// appendTail goes on from the snapshot with trades.
+// appendTail appends trades after the snapshot.
 func appendTail(r *Run, dir replica.LogDir) error {
 	rep, err := recoverDir(dir)
 	if err != nil {

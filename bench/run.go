@@ -32,7 +32,7 @@ type Options struct {
 	Quick bool
 	// Rounds of product and reference in turn; 0: five, three when quick.
 	Rounds int
-	// Targets are base URLs that http and poll load instead of a product of their own.
+	// Targets holds base URLs of running servers; http and poll load them instead of a new product.
 	Targets []string
 	// Say receives progress lines without a newline; nil disables them.
 	Say func(line string)
@@ -46,13 +46,13 @@ type Run struct {
 	S *report.Scenario
 }
 
-// scenario is a name and what it does.
+// scenario is a name and its function.
 type scenario struct {
 	name string
 	run  func(*Run) error
 }
 
-// scenarios in the order of a whole run. scale is for itself.
+// scenarios returns the scenarios in the order of a whole run. scale runs only by name.
 func scenarios() []scenario {
 	return []scenario{
 		{"engine", runEngine},
@@ -75,8 +75,8 @@ func Names() (names []string) {
 	return names
 }
 
-// Measure runs scenarios by name and reports. A scenario that fails ends the run; what was
-// measured before is in the report.
+// Measure runs scenarios by name and returns their report. A scenario that fails ends the run; the
+// report contains the measurements made before.
 func Measure(o Options, names ...string) (*report.Report, error) {
 	if o.Rounds == 0 {
 		o.Rounds = defaultRounds
@@ -102,7 +102,7 @@ func Measure(o Options, names ...string) (*report.Report, error) {
 		o.Say(s.name)
 		r := &Run{Options: o, S: &report.Scenario{Name: s.name}}
 		rep.Scenarios = append(rep.Scenarios, r.S)
-		start, before := time.Now(), presence()
+		start, before := time.Now(), readMachineUse()
 		err := s.run(r)
 		took := time.Since(start)
 		r.S.Seconds = took.Seconds()
@@ -118,17 +118,18 @@ func Measure(o Options, names ...string) (*report.Report, error) {
 }
 
 // crowded is the share of the machine, in percent, above which a time or a rate that has
-// no reference in the same run says as much about others as about the product.
+// no reference in the same run says as much about other processes as about the product.
 const crowded = 10
 
-// explain gives the goals that are not met and have no reason of their own one: what the
-// rounds were, and whether others kept the machine busy.
+// explain adds a reason to each missed goal that has none: its rounds, and the load of other
+// processes on the machine.
 func (r *Run) explain() {
 	for _, m := range r.S.Measures {
 		switch {
 		case !m.HasTarget || m.Met() || m.Reason != "":
 		case len(m.Reference) > 0 && !m.Median:
-			m.Reason = fmt.Sprintf("best rounds %.3g %s and %.3g of the reference; the median of the rounds' own ratios is %.2fx, medians of the rounds %.3g and %.3g",
+			m.Reason = fmt.Sprintf("best rounds %.3g %s and %.3g of the reference; the median of the rounds' own "+
+				"ratios is %.2fx, medians of the rounds %.3g and %.3g",
 				m.Of(m.Product), m.Unit, m.Of(m.Reference), m.Spread().Median, report.SpreadOf(m.Product).Median,
 				report.SpreadOf(m.Reference).Median)
 		case len(m.Reference) == 0 && r.S.Others > crowded &&
@@ -139,39 +140,41 @@ func (r *Run) explain() {
 	}
 }
 
-// seen is what the machine had done at one moment.
-type seen struct{ used, stolen, own time.Duration }
+// machineUse holds the machine's CPU times at one moment.
+type machineUse struct{ used, stolen, own time.Duration }
 
-func presence() seen {
+func readMachineUse() machineUse {
 	used, stolen := proc.Busy()
-	return seen{used, stolen, proc.OwnCPU()}
+	return machineUse{used, stolen, proc.OwnCPU()}
 }
 
-// others is the share of the machine, in percent, that processes which are not of this run
-// took since then, and the hypervisor with them: what disturbed the figures.
-func (s seen) others(d time.Duration) float64 {
-	now := presence()
+// others returns the share of the machine in percent that the hypervisor and the processes outside
+// this run have used since then: it disturbed the figures.
+func (s machineUse) others(d time.Duration) float64 {
+	now := readMachineUse()
 	cores := float64(runtime.NumCPU())
 	free := float64((now.used-s.used)+(now.stolen-s.stolen)-(now.own-s.own)) / (float64(d) * cores)
 	return max(100*free, 0)
 }
 
-// settings are what serve runs with and what stands beside every ratio.
+// settings returns the settings of serve that the report shows beside every ratio.
 func settings() []report.Setting {
 	return []report.Setting{
 		{Name: "commands between two publications", Value: fmt.Sprintf("at most %d; at once when the queue is empty",
 			sequencer.BatchCommands)},
 		{Name: "queue", Value: fmt.Sprintf("%d batches", sequencer.QueueBatches)},
-		{Name: "journal", Value: fmt.Sprintf("one write a group; sync=interval: fdatasync within %s; always: before the answer",
-			sequencer.SyncEvery)},
-		{Name: "server", Value: "write buffer 64 KiB, read/write/idle timeouts 10/30/75 s, GOMAXPROCS and GOGC default"},
+		{Name: "journal",
+			Value: fmt.Sprintf("one write a group; sync=interval: fdatasync within %s; always: before the answer",
+				sequencer.SyncEvery)},
+		{Name: "server",
+			Value: "write buffer 64 KiB, read/write/idle timeouts 10/30/75 s, GOMAXPROCS and GOGC default"},
 	}
 }
 
-// say tells what happens within a scenario.
+// say prints a progress line of a scenario.
 func (r *Run) say(format string, a ...any) { r.Say("  " + fmt.Sprintf(format, a...)) }
 
-// length shortens times of quick runs.
+// length returns d, shortened in quick runs.
 func (r *Run) length(d time.Duration) time.Duration {
 	if r.Quick {
 		return d / 2
@@ -179,11 +182,11 @@ func (r *Run) length(d time.Duration) time.Duration {
 	return d
 }
 
-// cpuRounds are those of CPU ratios that lie near their bounds: the best of ten rounds
-// scatters half as much as the best of five, from one run to the next.
+// cpuRounds returns the number of rounds of CPU ratios that lie near their targets: the best of ten
+// rounds scatters half as much as the best of five, from one run to the next.
 func (r *Run) cpuRounds() int { return 2 * r.Rounds }
 
-// temp makes a directory below Dir; the caller removes it.
+// temp creates a directory below Dir; the caller removes it.
 func (r *Run) temp(name string) (string, error) {
 	dir, err := os.MkdirTemp(r.Dir, strings.ReplaceAll(name, "/", "-")+"-")
 	if err != nil {

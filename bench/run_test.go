@@ -74,7 +74,7 @@ func TestRoutesHoldTheBestRound(t *testing.T) {
 	}
 }
 
-// A goal that is missed gets a reason: its rounds, or what others took of the machine.
+// A missed goal gets a reason: its rounds, or the load of other processes.
 func TestMissedGoalsGetAReason(t *testing.T) {
 	r := quietRun(Options{})
 	r.S.Others = 50
@@ -95,7 +95,7 @@ func TestMissedGoalsGetAReason(t *testing.T) {
 	}
 }
 
-// Bodies of orders are JSON that trades: each second order meets the one before.
+// Bodies of orders are JSON, and each second order trades with the one before.
 func TestOrdersOfTheLoadTradeInPairs(t *testing.T) {
 	type place struct {
 		Pair, Side, Price, Amount string
@@ -128,7 +128,8 @@ func TestOrdersOfTheLoadTradeInPairs(t *testing.T) {
 			if !json.Valid(body) {
 				t.Fatalf("%s: %.200s", name, body)
 			}
-			if b, s := bytes.Count(body, []byte(`"buy"`)), bytes.Count(body, []byte(`"sell"`)); name != "probes" && b != s {
+			if b, s := bytes.Count(body, []byte(`"buy"`)), bytes.Count(body, []byte(`"sell"`)); name != "probes" &&
+				b != s {
 				t.Errorf("%s: %d buy and %d sell", name, b, s)
 			}
 		}
@@ -150,13 +151,13 @@ func TestPollersAskForEveryPair(t *testing.T) {
 	}
 }
 
-// What readers that listen report survives the line that it is sent in.
-func TestWhatWasHeardIsParsed(t *testing.T) {
-	var h Heard
+// A listener's report survives its encoding as a line.
+func TestReceivedIsParsed(t *testing.T) {
+	var h Received
 	if err := h.parse("nonsense"); err == nil {
 		t.Error("a line without figures was taken")
 	}
-	line, err := json.Marshal(Heard{Messages: 3, Trades: 2, Reads: 1})
+	line, err := json.Marshal(Received{Messages: 3, Trades: 2, Reads: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,7 +35,7 @@ func (r *Run) sizes(all ...int) []int {
 	return all
 }
 
-// curve adds a cost over sizes; what grows faster than its size is said so.
+// curve adds a cost over sizes and notes a cost that grows faster than its size.
 func (r *Run) curve(name, x, y, note string, xs, ys []float64) {
 	r.S.Curves = append(r.S.Curves, report.Curve{
 		Name: name, XLabel: x, YLabel: y, X: xs, Y: ys,
@@ -47,7 +47,7 @@ func (r *Run) perUnit(name string, bytes float64, with string) {
 	r.S.Cost(name, "bytes", with).Round(bytes)
 }
 
-// scalePairs: memory, publication and the documents over all pairs.
+// scalePairs measures memory, publication and the documents over all pairs.
 func scalePairs(r *Run) error {
 	var xs, memory, publish, cpu, render []float64
 	for _, n := range r.sizes(1, 10, 100, 1000, 10_000) {
@@ -80,7 +80,7 @@ func scalePairs(r *Run) error {
 	return nil
 }
 
-// tickersCPU is the server's CPU for an answer of all tickers, with and without changes.
+// tickersCPU returns the server's CPU for a response with all tickers, with and without changes.
 func tickersCPU(r *Run, pairs int) (still, changing float64, err error) {
 	m, err := r.startMarket(pairs, 2)
 	if err != nil {
@@ -104,7 +104,7 @@ func tickersCPU(r *Run, pairs int) (still, changing float64, err error) {
 	return still, changing, nil
 }
 
-// scaleOrders: memory of resting orders, and what a place and a cancel cost among them.
+// scaleOrders measures the memory of resting orders and the cost of a place and a cancel among them.
 func scaleOrders(r *Run) error {
 	var xs, memory, cost []float64
 	for _, n := range r.sizes(1000, 10_000, 100_000, 1_000_000, 5_000_000) {
@@ -138,7 +138,7 @@ func scaleOrders(r *Run) error {
 	return nil
 }
 
-// scaleTrades: memory of kept trades and the cost of one more.
+// scaleTrades measures the memory of retained trades and the cost of one more.
 func scaleTrades(r *Run) error {
 	var xs, memory, cost []float64
 	for _, n := range r.sizes(10_000, 100_000, 1_000_000, 10_000_000) {
@@ -176,7 +176,7 @@ func scaleTrades(r *Run) error {
 	return nil
 }
 
-// scaleCandles is the memory of a closed candle: a trade in each of many minutes.
+// scaleCandles measures the memory of a closed candle with a trade in each of many minutes.
 func scaleCandles(r *Run) error {
 	const minutes = 20_000
 	r.say("%d minutes of candles", minutes)
@@ -201,11 +201,11 @@ func scaleCandles(r *Run) error {
 	return nil
 }
 
-// keepFiles are descriptors that client and server need beside their connections.
+// keepFiles is the number of descriptors that client and server need besides their connections.
 const keepFiles = 256
 
-// scaleConnections: open connections up to the descriptor limit, each of which has asked
-// once, while one goes on asking.
+// scaleConnections measures open connections up to the descriptor limit. Each has sent one request;
+// one connection continues to send.
 func scaleConnections(r *Run) error {
 	most := min(10_000, int(cmdline.FileLimit())-keepFiles)
 	if most < 10_000 {
@@ -262,7 +262,7 @@ func scaleConnections(r *Run) error {
 	return nil
 }
 
-// askOn opens a connection, asks once and leaves it open.
+// askOn opens a connection, sends one request and leaves it open.
 func askOn(addr string, req *load.Request) (*load.Conn, error) {
 	c, err := load.Dial(addr)
 	if err != nil {
@@ -282,7 +282,7 @@ func askOn(addr string, req *load.Request) (*load.Conn, error) {
 	return c, nil
 }
 
-// scalePollers: the same rate of requests from more and more pollers.
+// scalePollers measures the same rate of requests from more and more pollers.
 func scalePollers(r *Run) error {
 	p, err := r.startProduct()
 	if err != nil {

@@ -22,8 +22,8 @@ const (
 	settleTime     = time.Second // until their sockets are full
 )
 
-// streamStalled measures what readers that stop do to the others: the latency of trades on
-// a thousand sockets without and with them, and the memory that each of them holds.
+// streamStalled measures the effect of stalled readers on the others: the latency of trades on a
+// thousand sockets without and with them, and the memory for each stalled reader.
 func streamStalled(r *Run, p *product) error {
 	k := streamKind{"readers beside stopped ones", 0, 1, streamTrades, 0}
 	big := 1 + streamJoined
@@ -53,7 +53,7 @@ func streamStalled(r *Run, p *product) error {
 		return err
 	}
 	for range stalledReaders {
-		c, err := stopReading(p.public, pairName(big))
+		c, err := openStalled(p.public, pairName(big))
 		if err != nil {
 			return err
 		}
@@ -81,7 +81,7 @@ func streamStalled(r *Run, p *product) error {
 	return nil
 }
 
-// quickRound makes trades and gives the p99 of their latencies, us.
+// quickRound makes trades and returns the p99 of their latencies, us.
 func quickRound(r *Run, p *product, quick *proc.Child, k streamKind) (float64, *hdrhistogram.Histogram, error) {
 	schedule := load.Even{PerSecond: k.perSecond, For: r.length(streamRound)}
 	_, h, err := p.tradeTo(quick, k, quickReaders, schedule)
@@ -91,9 +91,8 @@ func quickRound(r *Run, p *product, quick *proc.Child, k streamKind) (float64, *
 	return float64(h.ValueAtQuantile(99)), h, nil
 }
 
-// stopReading opens a connection that asks for a large book again and again and reads none
-// of it.
-func stopReading(addr, pair string) (net.Conn, error) {
+// openStalled opens a connection that requests a large book repeatedly and reads none of it.
+func openStalled(addr, pair string) (net.Conn, error) {
 	c, err := net.Dial("tcp", addr)
 	if err != nil {
 		return nil, fmt.Errorf("streams: %w", err)
@@ -115,7 +114,7 @@ func stopReading(addr, pair string) (net.Conn, error) {
 	return c, nil
 }
 
-// maskedFrame is a text frame of a client; a mask of zeros leaves the payload as it is.
+// maskedFrame returns a text frame of a client; a mask of zeros leaves the payload unchanged.
 func maskedFrame(text string) []byte {
 	f := binary.BigEndian.AppendUint16([]byte{0x81, 0x80 | 126}, uint16(len(text)))
 	return append(append(f, 0, 0, 0, 0), text...)

@@ -25,7 +25,7 @@ const (
 	streamJoined  = 10 // pairs that each of those connections follows
 )
 
-// streamKind is one way of listening.
+// streamKind is one kind of subscription.
 type streamKind struct {
 	name      string
 	first, n  int // pairs that every connection follows
@@ -33,9 +33,9 @@ type streamKind struct {
 	target    float64
 }
 
-// runStreams sends trades to thousands of connections, whose reading ends are a process of
-// their own, and compares the messages for a second of the server's CPU with those of a
-// loop that writes one ready frame after the other to as many connections.
+// runStreams sends trades to thousands of connections, whose reading ends are in a separate process.
+// It compares the messages for a second of the server's CPU with the messages of a loop that writes
+// one ready frame after the other to as many connections.
 func runStreams(r *Run) error {
 	conns := min(streamConns, int(cmdline.FileLimit())-keepFiles)
 	if conns < streamConns {
@@ -81,19 +81,19 @@ func (r *Run) listen(addr, target string, n int) (*proc.Child, error) {
 	return proc.Start(nil, r.Program, "listen", addr, strconv.Itoa(n), target)
 }
 
-// streamRun is one way of listening under measurement.
+// streamRun holds the measurement of one streamKind.
 type streamRun struct {
 	streamKind
 	p                        *product
 	frames, ready, listeners *proc.Child
 	conns                    int
-	idle                     time.Duration // CPU of a round's orders when nobody listens
+	idle                     time.Duration // CPU of a round's orders without listeners
 
 	cpu, rate, joined, bound *report.Measure
 	hist                     *hdrhistogram.Histogram
 }
 
-// streamKind measures one way of listening, round by round with the reference.
+// streamKind measures one kind of subscription, in rounds that alternate with the reference.
 func (r *Run) streamKind(p *product, frames, ready *proc.Child, k streamKind, conns int) error {
 	x := &streamRun{
 		streamKind: k, p: p, frames: frames, ready: ready, conns: conns, idle: math.MaxInt64,
@@ -142,7 +142,7 @@ func (r *Run) streamKind(p *product, frames, ready *proc.Child, k streamKind, co
 	return nil
 }
 
-// measures adds what the rounds fill.
+// measures adds the measures that the rounds fill.
 func (x *streamRun) measures(s *report.Scenario, memory float64) {
 	with := fmt.Sprintf("%d connections in a process of their own, %.0f x %d trades/s each to all of them; CPU of "+
 		"the orders themselves taken off", x.conns, x.perSecond, x.n)
@@ -162,7 +162,7 @@ func (x *streamRun) measures(s *report.Scenario, memory float64) {
 	}
 }
 
-// round is one of the product and one of the reference.
+// round runs one round of the product and one of the reference.
 func (x *streamRun) round(schedule load.Even) error {
 	start, before := time.Now(), x.p.CPU()
 	got, h, err := x.p.tradeTo(x.listeners, x.streamKind, x.conns, schedule)
@@ -191,8 +191,8 @@ func (x *streamRun) round(schedule load.Even) error {
 	return nil
 }
 
-// readyFrames has the reference make n writes to each connection, and gives its frames for
-// a second of CPU.
+// readyFrames makes the reference write n times to each connection and returns its frames for a
+// second of CPU.
 func readyFrames(frames, ready *proc.Child, conns, n int, perSecond float64, joined int) (float64, error) {
 	if _, err := ready.Ask("begin 0 0"); err != nil {
 		return 0, err
@@ -205,24 +205,24 @@ func readyFrames(frames, ready *proc.Child, conns, n int, perSecond float64, joi
 	if line != strconv.Itoa(n*conns*joined) {
 		return 0, fmt.Errorf("streams: the reference wrote %s frames of %d", line, n*conns*joined)
 	}
-	if _, err := heard(ready, n*conns*joined); err != nil {
+	if _, err := received(ready, n*conns*joined); err != nil {
 		return 0, err
 	}
 	return float64(n*conns*joined) / (frames.CPU() - before).Seconds(), nil
 }
 
-// tradeTo makes a round of trades and waits until the listener's connections have them all.
-func (p *product) tradeTo(listener *proc.Child, k streamKind, conns int, schedule load.Even) (Heard,
+// tradeTo makes a round of trades and waits until the listener's connections have received them all.
+func (p *product) tradeTo(listener *proc.Child, k streamKind, conns int, schedule load.Even) (Received,
 	*hdrhistogram.Histogram, error,
 ) {
 	start := time.Now()
 	if _, err := listener.Ask(fmt.Sprintf("begin %d %g", start.UnixNano(), k.perSecond)); err != nil {
-		return Heard{}, nil, err
+		return Received{}, nil, err
 	}
 	if _, err := p.trade(k, schedule, start); err != nil {
-		return Heard{}, nil, err
+		return Received{}, nil, err
 	}
-	got, err := heard(listener, conns*k.n*schedule.Count())
+	got, err := received(listener, conns*k.n*schedule.Count())
 	if err != nil {
 		return got, nil, err
 	}
@@ -233,9 +233,9 @@ func (p *product) tradeTo(listener *proc.Child, k streamKind, conns int, schedul
 	return got, h, nil
 }
 
-// heard waits until a listener has all trades of a round.
-func heard(listener *proc.Child, want int) (Heard, error) {
-	var h Heard
+// received waits until a listener has received all trades of a round.
+func received(listener *proc.Child, want int) (Received, error) {
+	var h Received
 	line, err := listener.Ask(fmt.Sprintf("wait %d", want))
 	if err != nil {
 		return h, err
@@ -249,8 +249,8 @@ func heard(listener *proc.Child, want int) (Heard, error) {
 	return h, nil
 }
 
-// trade makes one trade in each pair of a kind by a schedule that began at start, and gives
-// the product's CPU.
+// trade makes one trade in each pair of a kind by a schedule that began at start, and returns the
+// product's CPU.
 func (p *product) trade(k streamKind, schedule load.Even, start time.Time) (time.Duration, error) {
 	before := p.CPU()
 	var body []byte
@@ -273,5 +273,5 @@ func (p *product) trade(k streamKind, schedule load.Even, start time.Time) (time
 }
 
 // streamAmount is the size of the first trade of a round, in 10^-8: in a book that is
-// empty otherwise each batch makes one trade, and its size tells which order it came from.
+// empty otherwise each batch makes one trade, and its size identifies its order.
 const streamAmount = 50_000_000

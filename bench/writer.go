@@ -17,9 +17,9 @@ import (
 	"tickhive/marketdata"
 )
 
-// Writer changes a market evenly: every change is a command, applied, folded and published
-// at its time. It runs in a thread of its own, so that its CPU time can be told from that
-// of the server around it. It is the inside of `bench market`.
+// Writer changes a market evenly: every change is a command that is applied, folded and published at
+// its time. It runs in a separate thread, so that its CPU time can be subtracted from the CPU time
+// of the server around it. The hidden subcommand `market` runs it.
 type Writer struct {
 	Feed *marketdata.Feed
 
@@ -27,26 +27,26 @@ type Writer struct {
 	events []engine.Event
 	now    int64
 
-	mu    sync.Mutex // guards shown: the writer appends, Obey asks
+	mu    sync.Mutex // guards shown: the writer appends, ServeLines reads
 	shown []shownSeq
 
 	every   atomic.Int64 // ns between two changes, 0: none
 	apply   atomic.Bool  // false: the writer keeps its rhythm and changes nothing
 	changes atomic.Int64
 	cpu     atomic.Int64
-	behind  atomic.Int64 // changes whose time was over by more than a millisecond
+	behind  atomic.Int64 // changes that were more than a millisecond late
 }
 
-// shownSeq is when the book of the first pair was published with a seq.
+// shownSeq is the time at which the book of the first pair was published with a seq.
 type shownSeq struct {
 	seq engine.Seq
-	at  int64 // machine ns, behind the publication
+	at  int64 // machine ns, after the publication
 }
 
-// shownKept bounds what is remembered of publications.
+// shownKept limits the number of remembered publications.
 const shownKept = 4 << 20
 
-// NewWriter makes a market of pairs, each traded and with levels a side.
+// NewWriter returns a writer of a market of pairs, each with trades and levels on both sides.
 func NewWriter(pairs, levels int) *Writer {
 	w := &Writer{Feed: marketdata.NewFeed(marketdata.Options{}), core: engine.NewCore(engine.Options{})}
 	for i := range pairs {
@@ -74,8 +74,8 @@ func (w *Writer) do(cmd engine.Command) {
 	w.Feed.Fold(w.events)
 }
 
-// change alters one level near the touch of the first pair: an order comes, the next time
-// it goes again.
+// change alters one level near the touch of the first pair: it places an order and cancels it the
+// next time.
 func (w *Writer) change(i int64) {
 	if i%2 == 0 {
 		w.limit(0, engine.Buy, 6_499_990-i/2%8, 1000+i%1000)
@@ -111,7 +111,7 @@ func (w *Writer) run() {
 		if wait := time.Until(due); wait > spin {
 			time.Sleep(wait - spin)
 		} else if wait < -100*time.Millisecond {
-			due = time.Now() // no burst: what cannot be kept up is told by the count
+			due = time.Now() // no burst: the count shows the changes that were not made
 		}
 		for time.Now().Before(due) {
 		}
@@ -129,13 +129,13 @@ func (w *Writer) run() {
 	}
 }
 
-// Obey carries out lines until the reader ends, and answers each:
+// ServeLines executes lines until the reader ends, and answers each:
 //
 //	rate PER_SECOND on|off   changes from now on; off: the rhythm alone        ok
 //	figures                  changes, writer CPU ns, GC CPU ns, behind         four numbers
 //	stale SENT_NS SEQ ...    how long before SENT the first change that an
 //	                         answer with SEQ lacks had been published          us, the largest
-func (w *Writer) Obey(in io.Reader, out io.Writer) error {
+func (w *Writer) ServeLines(in io.Reader, out io.Writer) error {
 	go w.run()
 	lines := bufio.NewScanner(in)
 	lines.Buffer(make([]byte, 1<<20), 64<<20)
@@ -180,7 +180,7 @@ func (w *Writer) stale(fields []string) (count int, worst time.Duration) {
 		k, _ := slices.BinarySearchFunc(w.shown, seq+1, func(s shownSeq, want engine.Seq) int {
 			return int(int64(s.seq) - int64(want))
 		})
-		if k == 0 || k == len(w.shown) { // before what is remembered, or nothing newer
+		if k == 0 || k == len(w.shown) { // before the remembered publications, or nothing newer
 			continue
 		}
 		if d := time.Duration(sent - w.shown[k].at); d > 0 {
@@ -191,7 +191,7 @@ func (w *Writer) stale(fields []string) (count int, worst time.Duration) {
 	return count, worst
 }
 
-// gcCPU is the CPU time of this process's collector so far, in ns.
+// gcCPU returns the CPU time of this process's collector so far, in ns.
 func gcCPU() int64 {
 	s := []metrics.Sample{{Name: "/cpu/classes/gc/total:cpu-seconds"}, {Name: "/cpu/classes/gc/mark/idle:cpu-seconds"}}
 	metrics.Read(s)

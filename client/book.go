@@ -11,7 +11,7 @@ import (
 // checksumLevels is the number of levels of each side that the checksum covers.
 const checksumLevels = 10
 
-// The ways in which a book can be found wrong; each calls for a new snapshot.
+// Errors of a book; each requires a new snapshot.
 var (
 	ErrGap      = errors.New("client: an update does not follow the one before it")
 	ErrChecksum = errors.New("client: the checksum of the book does not match")
@@ -31,15 +31,15 @@ type Book struct {
 // Ready reports whether a snapshot has been taken and nothing has failed since.
 func (b *Book) Ready() bool { return b.ready }
 
-// Clone is a copy that shares nothing with b.
+// Clone returns a copy that shares nothing with b.
 func (b *Book) Clone() *Book {
 	c := *b
 	c.Bids, c.Asks = slices.Clone(b.Bids), slices.Clone(b.Asks)
 	return &c
 }
 
-// Apply takes a snapshot or an update. A repeat (an update at or before Seq) is passed
-// over; ErrGap and ErrChecksum leave the book not ready until the next snapshot.
+// Apply applies a snapshot or an update. It ignores a repeat (an update at or before Seq). After
+// ErrGap and ErrChecksum the book is not ready until the next snapshot.
 func (b *Book) Apply(m *Message) error {
 	switch m.Type {
 	case "snapshot":
@@ -80,7 +80,7 @@ func (b *Book) Heartbeat(m *Message) error {
 	return nil
 }
 
-// Checksum is the CRC-32 (IEEE) of the top 10 bids, `|`, the top 10 asks, each
+// Checksum returns the CRC-32 (IEEE) of the top 10 bids, `|`, the top 10 asks, each
 // price:amount as printed, joined by commas.
 func (b *Book) Checksum() uint32 {
 	var s strings.Builder

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// maxAnswer limits the bytes read of one answer; a full book of 100,000 levels is 5 MB.
+// maxAnswer limits the bytes read of one response; a full book of 100,000 levels is 5 MB.
 const maxAnswer = 256 << 20
 
 // Client is one exchange as one caller sees it. Base is required; the keys are needed for
@@ -25,7 +25,7 @@ type Client struct {
 	Now        func() time.Time // nil: the machine's clock; a virtual exchange has its own (/api/time)
 }
 
-// APIError is an answer that is not 2xx.
+// APIError is a response with a status other than 2xx.
 type APIError struct {
 	Status    int    `json:"-"`
 	Code      string `json:"code"`
@@ -44,8 +44,8 @@ func IsCode(err error, code string) bool {
 	return errors.As(err, &api) && api.Code == code
 }
 
-// Do sends one request and decodes a 2xx answer into out (nil: thrown away). body, when
-// not nil, is sent as JSON. With keys set the request is signed.
+// Do sends one request and decodes a 2xx response into out (nil: discarded). It sends body, unless
+// nil, as JSON, and signs the request when the keys are set.
 func (c *Client) Do(ctx context.Context, method, target string, body, out any) (http.Header, error) {
 	var raw []byte
 	if body != nil {

@@ -16,7 +16,7 @@ import (
 	"tickhive/client"
 )
 
-// serve starts an exchange that gives a recorded answer to every request.
+// serve starts an exchange that sends a recorded response to every request.
 func serve(answer func(w http.ResponseWriter, r *http.Request)) (base string, end func()) {
 	s := httptest.NewServer(http.HandlerFunc(answer))
 	return s.URL, s.Close
@@ -34,7 +34,7 @@ func ExampleClient_Ticker() {
 	// Output: BTC_USDT 65000.50 65000.00 65001.00 <nil>
 }
 
-// An answer that is not 2xx is an APIError: the program decides by its code.
+// A response with a status other than 2xx is an APIError: the program decides by its code.
 func ExampleIsCode() {
 	base, end := serve(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusNotFound)
@@ -50,7 +50,7 @@ func ExampleIsCode() {
 	// true
 }
 
-// The signature of docs/contract/signing.md#signature is made over five lines.
+// The signature of docs/contract/signing.md#signature covers five lines.
 func ExampleSign() {
 	const private, timestamp, nonce = "privKEY456", "1767225600000", "n-2"
 	method, target := "POST", "/api/launchpad/spawn"
@@ -70,8 +70,8 @@ func ExampleSign() {
 	// 1063a1ede675edbe514081291c52fb5572d123ed807dcff377e4a224cc7ffb5e
 }
 
-// A client with keys signs every request. The exchange makes the same signature from what it
-// has received.
+// A client with keys signs every request. The exchange computes the same signature from the request
+// that it has received.
 func ExampleClient_PlaceOrder() {
 	base, end := serve(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -96,7 +96,7 @@ func ExampleClient_PlaceOrder() {
 	// 0198a7a1-7a00-7000-8000-000000000001 <nil>
 }
 
-// recordedStream is a book stream that loses the update from 5 to 6. After a resync it goes on.
+// recordedStream is a book stream that loses the update from 5 to 6. After a resync it continues.
 var recordedStream = map[string][]string{
 	"subscribe": {
 		`{"type":"subscribed","channel":"book","currencyPairCode":"BTC_USDT"}`,
@@ -113,8 +113,8 @@ var recordedStream = map[string][]string{
 }
 
 // A follower checks the chain and the checksum of every message. It asks for a new snapshot
-// when an update is missing; Step then still succeeds, and the book is not ready until it is
-// there.
+// when an update is missing. Step still succeeds, and the book is not ready until the snapshot
+// arrives.
 func ExampleFollower() {
 	asked := make(chan string, 8)
 	base, end := serve(func(w http.ResponseWriter, r *http.Request) {

@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// Follower keeps the books of several pairs right over one stream: it subscribes, checks
-// every message and asks for new snapshots of the pairs that failed, until it has them,
-// without reconnecting.
+// Follower keeps the books of several pairs correct over one stream: it subscribes, checks every
+// message and requests new snapshots of the pairs that failed, until it has them, without
+// reconnecting.
 type Follower struct {
 	Stream  *Stream
 	Books   map[string]*Book
@@ -26,11 +26,11 @@ type Follower struct {
 
 	url             string
 	depth, interval int
-	mend            mender
+	resyncs         resyncer
 }
 
-// ErrSilent says that the server was not heard for longer than the follower's patience;
-// Reconnect goes on from there.
+// ErrSilent means that the server sent no message for longer than the follower's patience; Reconnect
+// continues from there.
 var ErrSilent = errors.New("client: the server is silent")
 
 // NewFollower subscribes to the books of pairs.
@@ -41,7 +41,7 @@ func NewFollower(ctx context.Context, url string, pairs []string, depth, interva
 	}
 	f := &Follower{
 		Stream: s, Books: make(map[string]*Book, len(pairs)), url: url, depth: depth, interval: interval,
-		mend: newMender(pairs),
+		resyncs: newResyncer(pairs),
 	}
 	for _, p := range pairs {
 		f.Books[p] = &Book{}
@@ -52,14 +52,14 @@ func NewFollower(ctx context.Context, url string, pairs []string, depth, interva
 	return f, nil
 }
 
-// Step reads one message and applies it. A failed check asks for a new snapshot and is
-// no error of Step; it is counted in Resyncs.
+// Step reads one message and applies it. A failed check requests a new snapshot. It is no error of
+// Step; Resyncs counts it.
 func (f *Follower) Step() (*Message, error) {
 	m, err := f.next()
 	if err != nil {
 		return nil, err
 	}
-	return m, f.send(f.take(m, time.Now()))
+	return m, f.send(f.receive(m, time.Now()))
 }
 
 func (f *Follower) send(requests []Request) error {
@@ -87,8 +87,8 @@ func (f *Follower) next() (*Message, error) {
 // Reconnect reopens a broken stream and resumes from the seqs of the books: each book gets
 // the updates that it missed, or a snapshot with reason gap when the server no longer has
 // them. The following Steps send the subscriptions of many pairs, within the server's limit
-// of messages: reading in between keeps the server's queue short.
-// url is the server's present address; empty: unchanged.
+// of messages: reading in between keeps the server's queue short. url is the server's present
+// address; empty: unchanged.
 func (f *Follower) Reconnect(ctx context.Context, url string) error {
 	if url != "" {
 		f.url = url
@@ -99,6 +99,6 @@ func (f *Follower) Reconnect(ctx context.Context, url string) error {
 		return err
 	}
 	f.Stream = s
-	f.mend = newMender(slices.Sorted(maps.Keys(f.Books)))
+	f.resyncs = newResyncer(slices.Sorted(maps.Keys(f.Books)))
 	return f.send(f.due(time.Now()))
 }

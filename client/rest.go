@@ -11,7 +11,7 @@ import (
 // Decimal is a number exactly as the server wrote it.
 type Decimal = json.Number
 
-// Ticker is the answer of GET /api/tickers.
+// Ticker is the response of GET /api/tickers.
 type Ticker struct {
 	Timestamp  int64   `json:"timestamp"`
 	Pair       string  `json:"currencyPairCode"`
@@ -23,7 +23,7 @@ type Ticker struct {
 	Ask        Decimal `json:"askPrice"`
 }
 
-// OrderBook is the answer of the aggregator's order book: [price, quantity], best first.
+// OrderBook is the response of the aggregator's order book: [price, quantity], best first.
 type OrderBook struct {
 	Pair      string       `json:"ticker_id"`
 	Timestamp int64        `json:"timestamp"`
@@ -58,7 +58,7 @@ type Order struct {
 	Price         *Decimal `json:"price"`
 	InitialAmount *Decimal `json:"initialAmount"`
 	Amount        *Decimal `json:"amount"`
-	// DecrementedAmount is the amount that self-trade prevention "decrement" took off; nil with
+	// DecrementedAmount is the amount that self-trade prevention "decrement" removed; nil with
 	// InitialAmount.
 	DecrementedAmount *Decimal `json:"decrementedAmount"`
 
@@ -77,7 +77,7 @@ type Balance struct {
 	Total    Decimal `json:"total"`
 }
 
-// Time is the exchange's clock in Unix ms.
+// Time returns the exchange's clock in Unix ms.
 func (c *Client) Time(ctx context.Context) (int64, error) {
 	var out struct {
 		ServerTime int64 `json:"serverTime"`
@@ -93,7 +93,7 @@ func (c *Client) Ticker(ctx context.Context, pair string) (Ticker, error) {
 	return out, err
 }
 
-// OrderBook reads depth/2 levels a side, 0: the full book.
+// OrderBook reads depth/2 levels a side; depth 0 reads the full book.
 func (c *Client) OrderBook(ctx context.Context, pair string, depth int) (OrderBook, error) {
 	var out OrderBook
 	h, err := c.Do(ctx, http.MethodGet, "/api/marketdata/getaggregator/orderbook?ticker_id="+
@@ -118,7 +118,7 @@ func (c *Client) CancelOrder(ctx context.Context, id string) (Order, error) {
 	return out, err
 }
 
-// CancelAll cancels the caller's open orders on a pair and returns how many.
+// CancelAll cancels the caller's open orders on a pair and returns their number.
 func (c *Client) CancelAll(ctx context.Context, pair string) (int, error) {
 	var out struct {
 		Canceled int `json:"canceled"`

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Sign is the signature of one request: lower-case hex HMAC-SHA256, keyed with the private
+// Sign returns the signature of one request: lower-case hex HMAC-SHA256, keyed with the private
 // key's bytes, over timestamp, nonce, METHOD, target (path and query as sent) and the
 // hex SHA-256 of the body, joined by line feeds.
 func Sign(privateKey, timestamp, nonce, method, target string, body []byte) string {

@@ -14,7 +14,7 @@ import (
 	"github.com/fasthttp/websocket"
 )
 
-// maxMessage bounds one inbound message; a snapshot of a full book fits.
+// maxMessage limits one inbound message; a snapshot of a full book fits.
 const maxMessage = 64 << 20
 
 // Message is any message of the server; only the members of its type are set.
@@ -68,7 +68,7 @@ type Request struct {
 	Signature string `json:"signature,omitempty"`
 }
 
-// Stream is one WebSocket. One goroutine reads; Send may be called by any.
+// Stream is one WebSocket. One goroutine reads; any goroutine may call Send.
 type Stream struct {
 	conn *websocket.Conn
 	mu   sync.Mutex // guards writes
@@ -87,7 +87,7 @@ func Dial(ctx context.Context, url string) (*Stream, error) {
 	return &Stream{conn: conn}, nil
 }
 
-// StreamURL is the WebSocket address of the exchange's base address.
+// StreamURL returns the WebSocket address of the exchange's base address.
 func StreamURL(base string) string {
 	return strings.TrimRight(strings.Replace(base, "http", "ws", 1), "/") + "/ws"
 }
@@ -102,7 +102,7 @@ func (s *Stream) Send(r Request) error {
 	return nil
 }
 
-// Authenticate signs the stream with a key pair.
+// Authenticate authenticates the stream with a key pair.
 func (s *Stream) Authenticate(publicKey, privateKey string, now time.Time) error {
 	cr := credentials(publicKey, privateKey, now, http.MethodGet, "/ws", nil)
 	return s.Send(Request{
@@ -125,7 +125,7 @@ func (s *Stream) Next() (*Message, error) {
 	return m, nil
 }
 
-// CloseCode is the close code in err, 0 when there is none.
+// CloseCode returns the close code in err, 0 when there is none.
 func CloseCode(err error) int {
 	var ce *websocket.CloseError
 	if errors.As(err, &ce) {
@@ -134,7 +134,7 @@ func CloseCode(err error) int {
 	return 0
 }
 
-// SetReadDeadline bounds the next reads.
+// SetReadDeadline limits the time of the next reads.
 func (s *Stream) SetReadDeadline(t time.Time) error { return s.conn.SetReadDeadline(t) }
 
 // Close ends the stream without a handshake.

@@ -13,7 +13,7 @@ type Fact struct {
 	BoostSec    int64 // end of the last boost, Unix seconds, 0: never
 }
 
-// Fold joins a fact into the state. It belongs into Store.Fold: after each launchpad
+// Fold joins a fact into the state. It belongs in Store.Fold: after each launchpad
 // command that has one, and for all present facts at a start.
 func (s *State) Fold(f Fact) {
 	s.launchpadSeq = max(s.launchpadSeq, f.Seq)

@@ -34,7 +34,7 @@ func TestTakersMeetAClientsOrder(t *testing.T) {
 	})[0].Order
 	b.advance(t, 2*time.Minute)
 	if o, open := b.core.Order(client); open && o.Open == o.Total {
-		t.Error("a minute at the best bid, and nobody sold to the client")
+		t.Error("a minute at the best bid, and no agent sold to the client")
 	}
 }
 

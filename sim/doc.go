@@ -14,29 +14,29 @@
 // serves one loop at a time and may move to the next (a backfill on a virtual clock, then the
 // process clock). m.AppendState(nil) belongs in the snapshot; the caller calls it on the loop's
 // goroutine (loop.Query). A backfill calls loop.AdvanceQuietly in steps: one publication per
-// step instead of one per turn.
+// step instead of one per agents' step.
 //
 // The package simulates a world in which each currency's value moves every second, driven by a
 // factor that all currencies share and by volatility that clusters. Each pair has makers, which
 // keep 64 to 88 quotes a side around the fair price, lean against their stock and refill filled
 // quotes; arbitrageurs, which take all orders beyond the fair price; and momentum and noise
-// traders. Every pair has a turn, and in it a trade, every 1.5 to 7.5 seconds.
+// traders. Every pair has a step, and in it a trade, every 1.5 to 7.5 seconds.
 //
 // Owner: everything belongs to the loop's goroutine.
 //
 // Invariants:
 //
-//  1. The seed, the clock's ticks, the events, and the core's touch at a turn determine every
+//  1. The seed, the clock's ticks, the events, and the core's touch at a step determine every
 //     decision: the result is the same on any machine, with any GOMAXPROCS and number of loops.
 //     There is no floating point.
 //  2. The quotes of the makers are known from events alone (FlagAgent), so they survive
 //     a restart that lost the agents' own state.
-//  3. A pair has at most levelsMax quotes a side at the end of a turn, and after its first
-//     turn at least 50.
+//  3. A pair has at most levelsMax quotes a side at the end of a step, and after its first
+//     step at least 50.
 //  4. Time that passed without the market (Skip) leaves no trade; the fair price continues
 //     from the last trade.
 //
-// Reading order: rng, exp2, world, ladder, pair, market, turn, see, state.
+// Reading order: rng, exp2, world, ladder, pair, market, step, see, state.
 //
 // The package does not know funds (the agents trade for the built-in account), HTTP or files.
 package sim

@@ -10,15 +10,15 @@ import (
 	"tickhive/engine"
 )
 
-// The agents of the busiest pairs have a turn every turnBusy on average, the agents of the
-// quietest every turnQuiet; each interval varies by up to half of it either way.
+// The agents of the busiest pairs have a step every stepBusy on average, the agents of the
+// quietest every stepQuiet; each interval varies by up to half of it either way.
 const (
-	turnBusy  = int64(1 * time.Second)
-	turnQuiet = int64(5 * time.Second)
-	// turnFirst separates the pairs' first turns: none of them waits for all others.
-	turnFirst = int64(20 * time.Millisecond)
-	// turnRetry is the pause after a turn that finds its pair missing or halted.
-	turnRetry = int64(time.Second)
+	stepBusy  = int64(1 * time.Second)
+	stepQuiet = int64(5 * time.Second)
+	// stepFirst separates the pairs' first steps: none of them waits for all others.
+	stepFirst = int64(20 * time.Millisecond)
+	// stepRetry is the pause after a step that finds its pair missing or halted.
+	stepRetry = int64(time.Second)
 	// fullWeight is the weight from which a pair has the shortest interval.
 	fullWeight = 100
 	// maxWeight and maxPairs limit Options.
@@ -74,7 +74,7 @@ type Market struct {
 	world world
 	pairs []*agents
 	byID  []*agents // by PairID; nil: a pair without agents
-	next  *agents   // the agents with the next turn
+	next  *agents   // the agents with the next step
 	depth []engine.DepthLevel
 }
 
@@ -94,14 +94,14 @@ func New(o Options) *Market {
 			}
 		}
 		a := newAgents(o.Seed, p, &m.world)
-		a.dueNs = o.StartNs + int64(len(m.pairs))*turnFirst
+		a.dueNs = o.StartNs + int64(len(m.pairs))*stepFirst
 		m.pairs = append(m.pairs, a)
 	}
 	m.choose()
 	return m
 }
 
-// choose sets next to the agents with the earliest turn; at equal times the first pair given.
+// choose sets next to the agents with the earliest step; at equal times the first pair given.
 func (m *Market) choose() {
 	m.next = nil
 	for _, a := range m.pairs {
@@ -111,7 +111,7 @@ func (m *Market) choose() {
 	}
 }
 
-// NextNs returns the time of the next turn, Unix ns.
+// NextNs returns the time of the next step, Unix ns.
 func (m *Market) NextNs() int64 {
 	if m.next == nil {
 		return math.MaxInt64
@@ -119,7 +119,7 @@ func (m *Market) NextNs() int64 {
 	return m.next.dueNs
 }
 
-// Act appends the commands of one turn of one pair.
+// Act appends the commands of one step of one pair.
 func (m *Market) Act(nowNs int64, dst []engine.Command) []engine.Command {
 	a := m.next
 	if a == nil || a.dueNs > nowNs {
@@ -127,22 +127,22 @@ func (m *Market) Act(nowNs int64, dst []engine.Command) []engine.Command {
 	}
 	m.world.advance(a.dueNs)
 	if !a.found {
-		m.meet(a)
+		m.setUp(a)
 	}
 	ins, ok := m.core.Pair(a.id)
 	if !a.found || !ok || ins.State != engine.Online {
-		a.dueNs += turnRetry
+		a.dueNs += stepRetry
 		m.choose()
 		return dst
 	}
 	a.dueNs += a.pause()
-	dst = m.turn(a, dst)
+	dst = m.step(a, dst)
 	m.choose()
 	return dst
 }
 
-// meet sets up the agents once the pair has been added.
-func (m *Market) meet(a *agents) {
+// setUp sets up the agents once the pair has been added.
+func (m *Market) setUp(a *agents) {
 	id, ok := m.core.PairByCode(a.Code)
 	if !ok {
 		return
@@ -160,11 +160,11 @@ func (m *Market) meet(a *agents) {
 	a.slow = a.fair(&m.world)
 }
 
-// pause returns the time to the pair's next turn. The square makes the many quiet pairs cheap,
+// pause returns the time to the pair's next step. The square makes the many quiet pairs cheap,
 // so that a simulated day takes a second, and the busiest pairs move all the time.
 func (a *agents) pause() int64 {
 	busy := int64(min(a.Weight, fullWeight))
-	mean := turnQuiet - (turnQuiet-turnBusy)*busy*busy/(fullWeight*fullWeight)
+	mean := stepQuiet - (stepQuiet-stepBusy)*busy*busy/(fullWeight*fullWeight)
 	return mean/2 + a.rng.below(mean+1)
 }
 
@@ -182,7 +182,7 @@ func (m *Market) touch(id engine.PairID, side engine.Side) engine.DepthLevel {
 func (m *Market) Skip(nowNs int64) {
 	m.world.ns = nowNs
 	for i, a := range m.pairs {
-		a.dueNs = nowNs + int64(i)*turnFirst
+		a.dueNs = nowNs + int64(i)*stepFirst
 		if a.last == 0 {
 			continue
 		}

@@ -21,8 +21,8 @@ const (
 	priceUnits   = 100_000
 	levelsMin    = 64 // quotes a side; the contract requires 50 at any time
 	levelsMax    = 88
-	refillMost   = 48 // quotes a side that one turn places near the touch
-	farMost      = 72 // quotes a side that one turn places or cancels far from the touch
+	refillMost   = 48 // quotes a side that one step places near the touch
+	farMost      = 72 // quotes a side that one step places or cancels far from the touch
 	typicalTimes = 3  // a typical trade of weight 10, in smallest orders of the pair
 )
 

@@ -29,14 +29,14 @@ func (m *Market) agents(id engine.PairID) *agents {
 	return m.byID[id]
 }
 
-// adopt sets up a pair from its events: after a restart they arrive before the first turn.
+// adopt sets up a pair from its events: after a restart they arrive before the first step.
 func (m *Market) adopt(ev *engine.Event) {
 	for _, a := range m.pairs {
 		if a.found {
 			continue
 		}
 		if ins, ok := m.core.Pair(ev.Pair); ok && ins.Code == a.Code {
-			m.meet(a)
+			m.setUp(a)
 			a.seq = ev.Seq
 			a.see(ev)
 		}
@@ -56,14 +56,14 @@ func (a *agents) see(ev *engine.Event) {
 	case engine.EventTrade:
 		a.trade(ev)
 	case engine.EventCanceled:
-		a.settle(ev.Side, ev.Order, 0)
+		a.setOpen(ev.Side, ev.Order, 0)
 	case engine.EventReduced:
-		a.settle(engine.Buy, ev.Order, ev.OpenAmount)
-		a.settle(engine.Sell, ev.Order, ev.OpenAmount)
+		a.setOpen(engine.Buy, ev.Order, ev.OpenAmount)
+		a.setOpen(engine.Sell, ev.Order, ev.OpenAmount)
 	case engine.EventReplaced:
 		// Agents do not replace orders: another authorized client did. Quotes are identified by
 		// their price, so the ladder drops this one and leaves the order alone.
-		a.settle(ev.Side, ev.Order, 0)
+		a.setOpen(ev.Side, ev.Order, 0)
 	default: // levels, refusals and the pair's own changes do not affect quotes
 	}
 }
@@ -71,11 +71,11 @@ func (a *agents) see(ev *engine.Event) {
 // trade books the makers' fills.
 func (a *agents) trade(ev *engine.Event) {
 	a.last = ev.Price
-	if a.settle(ev.Side.Opposite(), ev.Maker, ev.MakerOpen) {
+	if a.setOpen(ev.Side.Opposite(), ev.Maker, ev.MakerOpen) {
 		a.stock += signed(ev.Side.Opposite(), ev.Amount)
 	}
 	// A quote that matched on arrival was a taker.
-	if a.settle(ev.Side, ev.Order, ev.OpenAmount) {
+	if a.setOpen(ev.Side, ev.Order, ev.OpenAmount) {
 		a.stock += signed(ev.Side, ev.Amount)
 	}
 }
@@ -87,9 +87,9 @@ func signed(side engine.Side, lots int64) int64 {
 	return lots
 }
 
-// settle sets the open amount of a quote; 0 removes it from the ladder. It reports whether the
+// setOpen sets the open amount of a quote; 0 removes it from the ladder. It reports whether the
 // order was a quote.
-func (a *agents) settle(side engine.Side, id engine.OrderID, open int64) bool {
+func (a *agents) setOpen(side engine.Side, id engine.OrderID, open int64) bool {
 	l := &a.ladders[side]
 	i := l.find(id)
 	if i < 0 {

@@ -66,14 +66,14 @@ func (w walker) asset(a *asset) {
 	w.unsigned((*uint64)(&a.rng))
 }
 
-// turn is when the agents of a pair act next, and whether they know it.
+// turn codes the time of the next step of a pair's agents, and whether they know the pair.
 func (w walker) turn(a *agents) {
 	w.I64(&a.dueNs)
 	w.unsigned((*uint64)(&a.rng))
 	w.flag(&a.found)
 }
 
-// pair is what the agents know of their pair.
+// pair codes the agents' knowledge of their pair.
 func (w walker) pair(id *int64, a *agents) {
 	w.I64(id)
 	w.unsigned((*uint64)(&a.seq))
@@ -172,7 +172,7 @@ func (m *Market) decodePair(w walker) error {
 		return nil
 	}
 	if configured {
-		m.meet(a)
+		m.setUp(a)
 		if !a.found {
 			return fmt.Errorf("sim: the state knows pair %s, the engine does not", code)
 		}

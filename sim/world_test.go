@@ -91,7 +91,7 @@ func TestPricesStaySaneForMonths(t *testing.T) {
 		t.Logf("%s between %.2f and %.2f of its reference in %d days", w.assets[i].symbol,
 			math.Exp2(float64(least[i])/float64(octave)), math.Exp2(float64(most[i])/float64(octave)), days)
 		if most[i]-least[i] == 0 || most[i] >= priceBound || least[i] <= -priceBound {
-			t.Errorf("%s stands still or at its bound", w.assets[i].symbol)
+			t.Errorf("%s does not move or is at its bound", w.assets[i].symbol)
 		}
 	}
 	if usdt := most[2] - least[2]; usdt > octave/50 {

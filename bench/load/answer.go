@@ -64,7 +64,7 @@ func (c *Conn) Read(a *Answer) error {
 	return nil
 }
 
-// parse reads the status line and the headers that count; head ends with one CRLF.
+// parse reads the status line and the headers that the bench needs; head ends with one CRLF.
 func (a *Answer) parse(head []byte) error {
 	*a = Answer{length: -1}
 	if len(head) < 12 || string(head[:9]) != "HTTP/1.1 " {
@@ -92,7 +92,7 @@ func (a *Answer) parse(head []byte) error {
 	return nil
 }
 
-// header takes what counts of one line. The length of a name tells most of them apart.
+// header parses one header line. The length of a name distinguishes most of them.
 func (a *Answer) header(line []byte) {
 	colon := bytes.IndexByte(line, ':')
 	if colon < 0 {
@@ -133,7 +133,7 @@ func number(b []byte) (n uint64) {
 	return n
 }
 
-// readChunks joins a chunked body: other servers send them.
+// readChunks joins a chunked body, which other servers send.
 func (c *Conn) readChunks(a *Answer) error {
 	a.ETag = bytes.Clone(a.ETag)
 	c.body = c.body[:0]

@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// gate is a server of net/http that everybody has to pass through one after the other, so
-// that it can be made to stand still.
-type gate struct {
+// stallServer is a net/http server that serves one request after the other, so
+// that a test can stall it.
+type stallServer struct {
 	mu     sync.Mutex
 	stall  sync.Once
 	from   time.Time
@@ -22,7 +22,7 @@ type gate struct {
 	length time.Duration
 }
 
-func (g *gate) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
+func (g *stallServer) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	g.mu.Lock()
 	if time.Since(g.from) > g.after && g.length > 0 {
 		g.stall.Do(func() { <-time.After(g.length) })
@@ -58,7 +58,7 @@ func TestOneSecondStallShowsInP999(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%+v", schedule), func(t *testing.T) {
 			t.Parallel()
-			addr := serve(t, &gate{from: time.Now(), after: 500 * time.Millisecond, length: stall})
+			addr := serve(t, &stallServer{from: time.Now(), after: 500 * time.Millisecond, length: stall})
 			res, err := Open{
 				Addr: addr, Schedule: schedule, Requests: []*Request{Get("", "/")}, Workers: 20,
 				Grace: 5 * time.Second,
@@ -82,7 +82,7 @@ func TestOneSecondStallShowsInP999(t *testing.T) {
 // A server that never answers in time leaves requests that were never sent: they are
 // counted, and they are in the histogram.
 func TestMissedSendsAreCounted(t *testing.T) {
-	addr := serve(t, &gate{from: time.Now(), length: 600 * time.Millisecond})
+	addr := serve(t, &stallServer{from: time.Now(), length: 600 * time.Millisecond})
 	schedule := Even{PerSecond: 1000, For: 200 * time.Millisecond}
 	res, err := Open{Addr: addr, Schedule: schedule, Requests: []*Request{Get("", "/")}, Workers: 2}.Run()
 	if err != nil {
@@ -151,7 +151,7 @@ func TestWarmingUpIsNotCounted(t *testing.T) {
 	for path, n := range asked {
 		total += n
 		if !strings.Contains("/0 /1 /2 /5 /6 /7", path) {
-			t.Errorf("%s is in nobody's span", path)
+			t.Errorf("%s is in no span", path)
 		}
 	}
 	if total != 80 {

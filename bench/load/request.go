@@ -8,7 +8,7 @@ import (
 
 // Request is prebuilt: the head without its last CRLF, and the body.
 type Request struct {
-	Name string // of its kind: what the table of routes counts together
+	Name string // of its kind: the table of routes counts equal names together
 	head []byte
 	body []byte
 	// Conditional sends the tag of the last answer to the same request on the same
@@ -16,12 +16,12 @@ type Request struct {
 	Conditional bool
 }
 
-// Get is a GET request; headers are whole lines without CRLF.
+// Get returns a GET request; headers are whole lines without CRLF.
 func Get(name, target string, headers ...string) *Request {
 	return build(name, "GET", target, nil, headers)
 }
 
-// Post is a POST request with a JSON body.
+// Post returns a POST request with a JSON body.
 func Post(name, target string, body []byte) *Request {
 	return build(name, "POST", target, body, []string{
 		"Content-Type: application/json",

@@ -22,11 +22,11 @@ func newHistogram() *hdrhistogram.Histogram {
 	return hdrhistogram.New(1, maxLatency.Microseconds(), digits)
 }
 
-// Result holds the measurements of a run. Of CPU only what was measured by functions of the run.
+// Result holds the measurements of a run. Server and Client are 0 unless the run measures CPU.
 type Result struct {
 	Answers int64
 	Bytes   int64 // of bodies
-	Errors  int64 // no answer, or a status of neither 2xx nor 304
+	Errors  int64 // no response, or a status other than 2xx and 304
 	Late    int64 // sent more than a millisecond after their time (open loop)
 	Missed  int64 // never sent before the end (open loop)
 	Elapsed time.Duration
@@ -38,7 +38,7 @@ type Result struct {
 	Err     error   // the first one
 }
 
-// Rate is answers a second.
+// Rate returns the responses a second.
 func (r *Result) Rate() float64 {
 	if r.Elapsed <= 0 {
 		return 0
@@ -46,10 +46,10 @@ func (r *Result) Rate() float64 {
 	return float64(r.Answers) / r.Elapsed.Seconds()
 }
 
-// ServerUs and ClientUs are CPU microseconds an answer.
+// ServerUs returns the server's CPU for a response, in microseconds.
 func (r *Result) ServerUs() float64 { return perAnswer(r.Server, r.Answers) }
 
-// ClientUs is the CPU of this process for an answer, in microseconds.
+// ClientUs returns the CPU of this process for a response, in microseconds.
 func (r *Result) ClientUs() float64 { return perAnswer(r.Client, r.Answers) }
 
 func perAnswer(d time.Duration, n int64) float64 {
@@ -77,7 +77,7 @@ func (r *Result) Statuses() string {
 	return strings.Join(parts, ", ")
 }
 
-// Latency is the distribution for a report.
+// Latency returns the distribution for a report.
 func (r *Result) Latency(name string) report.Latency {
 	l := report.Latency{
 		Name: name, Count: r.Hist.TotalCount(), Late: r.Late, Missed: r.Missed, Errors: r.Errors,
@@ -113,7 +113,7 @@ func (r *Result) merge(w *Result) {
 	}
 }
 
-// count takes an answer that came at the given time of the run.
+// count adds a response that arrived at the given time of the run.
 func (r *Result) count(a *Answer, at time.Duration) {
 	r.Answers++
 	r.Bytes += int64(len(a.Body))
@@ -135,7 +135,7 @@ func (r *Result) count(a *Answer, at time.Duration) {
 	r.Seconds[sec]++
 }
 
-// fail takes an error of a connection.
+// fail adds an error of a connection.
 func (r *Result) fail(err error) {
 	r.Errors++
 	if r.Err == nil {

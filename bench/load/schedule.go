@@ -2,8 +2,8 @@ package load
 
 import "time"
 
-// Schedule says when each request of a run is meant to be sent: a pure function of its
-// number, so that nothing that happens can move it.
+// Schedule returns the intended send time of each request of a run: a pure function of its number,
+// so that no event of the run can move it.
 type Schedule interface {
 	// Count returns the number of requests of the run.
 	Count() int
@@ -19,20 +19,19 @@ type Even struct {
 	For       time.Duration
 }
 
-// Count is rate x length.
+// Count returns rate x length.
 func (e Even) Count() int { return int(e.PerSecond * e.For.Seconds()) }
 
-// Due is evenly spaced.
+// Due spaces the requests evenly.
 func (e Even) Due(i int) time.Duration {
 	return time.Duration(float64(i) / e.PerSecond * float64(time.Second))
 }
 
-// Length is that of the run.
+// Length returns the duration of the run.
 func (e Even) Length() time.Duration { return e.For }
 
-// TopOfMinute is how pollers behave: a third of a minute's requests falls into its first
-// twelfth (5 s), the rest is even. Minutes may be shorter than those of a clock; PerSecond
-// is the mean.
+// TopOfMinute sends as pollers behave: a third of a minute's requests falls into its first
+// twelfth (5 s), the rest is even. Minutes may be shorter than 60 s; PerSecond is the mean.
 type TopOfMinute struct {
 	PerSecond float64
 	Minute    time.Duration
@@ -41,10 +40,10 @@ type TopOfMinute struct {
 
 func (s TopOfMinute) perMinute() int { return int(s.PerSecond * s.Minute.Seconds()) }
 
-// Count is rate x length.
+// Count returns rate x length.
 func (s TopOfMinute) Count() int { return s.Minutes * s.perMinute() }
 
-// Due is linear in two parts of each minute.
+// Due spaces the requests evenly within each of the two parts of a minute.
 func (s TopOfMinute) Due(i int) time.Duration {
 	n := s.perMinute()
 	share := float64(i%n) / float64(n)
@@ -56,5 +55,5 @@ func (s TopOfMinute) Due(i int) time.Duration {
 	return time.Duration(i/n)*s.Minute + time.Duration(at*float64(s.Minute))
 }
 
-// Length is that of the run.
+// Length returns the duration of the run.
 func (s TopOfMinute) Length() time.Duration { return time.Duration(s.Minutes) * s.Minute }

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// Child is a process of the same binary that says `ready key=value ...` when it can be
-// used, and answers one line to each line of its standard input.
+// Child is a process of the same binary. It prints `ready key=value ...` when it can be used, and
+// answers one line to each line of its standard input.
 type Child struct {
 	Fields map[string]string // of the ready line
 
@@ -24,7 +24,7 @@ type Child struct {
 	tail *tail
 }
 
-// endTime bounds how long a child may take to end after SIGTERM.
+// endTime limits the time that a child may take to end after SIGTERM.
 const endTime = 15 * time.Second
 
 // Start runs program and waits for its ready line. environ is added to this process's own.
@@ -64,10 +64,10 @@ func Start(environ []string, program string, args ...string) (*Child, error) {
 	}
 }
 
-// PID is the process number.
+// PID returns the process number.
 func (c *Child) PID() int { return c.cmd.Process.Pid }
 
-// CPU is the child's CPU time so far.
+// CPU returns the child's CPU time so far.
 func (c *Child) CPU() time.Duration {
 	d, err := CPU(c.PID())
 	if err != nil {
@@ -76,9 +76,9 @@ func (c *Child) CPU() time.Duration {
 	return d
 }
 
-// Ask sends a line and gives the answer's.
+// Ask sends a line and returns the line of the answer.
 func (c *Child) Ask(line string) (string, error) {
-	if err := c.Say(line); err != nil {
+	if err := c.Send(line); err != nil {
 		return "", err
 	}
 	answer, err := c.out.ReadString('\n')
@@ -88,15 +88,15 @@ func (c *Child) Ask(line string) (string, error) {
 	return strings.TrimSpace(answer), nil
 }
 
-// Say sends a line that has no answer.
-func (c *Child) Say(line string) error {
+// Send sends a line that has no answer.
+func (c *Child) Send(line string) error {
 	if _, err := io.WriteString(c.in, line+"\n"); err != nil {
 		return fmt.Errorf("proc: %w: %s", err, c.tail.text())
 	}
 	return nil
 }
 
-// Stop ends the child in order, or by force when it takes too long.
+// Stop ends the child with SIGTERM, and with SIGKILL when it takes too long.
 func (c *Child) Stop() {
 	_ = c.in.Close()
 	_ = c.cmd.Process.Signal(syscall.SIGTERM)
@@ -109,7 +109,7 @@ func (c *Child) Stop() {
 	}
 }
 
-// tail keeps the end of what a child says on standard error.
+// tail keeps the end of a child's standard error.
 type tail struct {
 	mu  sync.Mutex // the copying goroutine writes, the owner reads
 	buf []byte

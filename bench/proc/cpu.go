@@ -12,8 +12,8 @@ import (
 	"unsafe"
 )
 
-// The clocks of clock_gettime that count CPU time to the nanosecond. getrusage is no
-// substitute: of a thread it tells what stood at the last tick.
+// The clocks of clock_gettime that count CPU time to the nanosecond. getrusage is no substitute: for
+// a thread it returns the value at the last tick.
 const (
 	clockProcess = 2 // CLOCK_PROCESS_CPUTIME_ID
 	clockThread  = 3 // CLOCK_THREAD_CPUTIME_ID
@@ -33,8 +33,8 @@ func cpuClock(which uintptr) time.Duration {
 	return time.Duration(t.Nano())
 }
 
-// CPU is the CPU time of another process: the sum over its threads of what the scheduler
-// counted, in nanoseconds (/proc/PID/stat has ticks of 10 ms only). Go ends no threads
+// CPU returns the CPU time of another process: the sum over its threads of the scheduler's count,
+// in nanoseconds (/proc/PID/stat has ticks of 10 ms only). Go ends no threads
 // while a server runs, so nothing is lost between two readings.
 func CPU(pid int) (time.Duration, error) {
 	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
@@ -57,7 +57,7 @@ func CPU(pid int) (time.Duration, error) {
 	return sum, nil
 }
 
-// Memory is the resident memory of a process in bytes.
+// Memory returns the resident memory of a process in bytes.
 func Memory(pid int) (int64, error) {
 	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

@@ -1,12 +1,12 @@
-// Package proc is the machine as a benchmark sees it: CPU time and memory of processes,
-// child processes that speak in lines, and what the machine is.
+// Package proc shows the machine to a benchmark: CPU time and memory of processes, child processes
+// that communicate in lines, and a description of the machine.
 //
 // Owner: the benchmark's goroutine; a Child is used by one goroutine at a time.
 //
 // Invariants:
 //
 //  1. CPU time is the scheduler's, in nanoseconds, of every thread of the process.
-//  2. A child that was started is ended by its own process number, whatever happens.
+//  2. A started child is always ended, by its process number.
 //
 // Reading order: cpu.go, child.go, machine.go.
 //

@@ -12,7 +12,7 @@ import (
 	"tickhive/internal/cmdline"
 )
 
-// ThisMachine describes where this process runs.
+// ThisMachine describes the machine on which this process runs.
 func ThisMachine() report.Machine {
 	m := report.Machine{Cores: runtime.NumCPU(), Go: runtime.Version(), Files: cmdline.FileLimit()}
 	m.CPU = after("/proc/cpuinfo", "model name")
@@ -26,7 +26,7 @@ func ThisMachine() report.Machine {
 	return m
 }
 
-// Busy is the CPU time that all processes of the machine have used, and the time that the
+// Busy returns the CPU time that all processes of the machine have used, and the time that the
 // hypervisor took away, both to 10 ms.
 func Busy() (used, stolen time.Duration) {
 	const tick = 10 * time.Millisecond // USER_HZ
@@ -46,7 +46,7 @@ func Busy() (used, stolen time.Duration) {
 	return used, stolen
 }
 
-// OwnCPU is the CPU time of this process and of its children that have ended.
+// OwnCPU returns the CPU time of this process and of its children that have ended.
 func OwnCPU() time.Duration {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_CHILDREN, &u) != nil {
@@ -63,7 +63,7 @@ func read(name string) string {
 	return string(raw)
 }
 
-// after is the value of the first line `key : value` of a file.
+// after returns the value of the first line `key : value` of a file.
 func after(name, key string) string {
 	for line := range strings.SplitSeq(read(name), "\n") {
 		if k, v, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(k) == key {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// What another process would read of this one is what it knows itself.
+// CPU of this process's number equals SelfCPU.
 func TestCPUOfAProcess(t *testing.T) {
 	for range 3 {
 		x := 0
@@ -33,8 +33,8 @@ func TestCPUOfAProcess(t *testing.T) {
 	}
 }
 
-// A child is told from its ready line, asked in lines, and ended; one that never becomes
-// ready is an error that says why.
+// A child is started, asked in lines and ended; a child that never becomes ready is an error with
+// the reason.
 func TestChild(t *testing.T) {
 	c, err := Start([]string{"GREETING=hello"}, "sh", "-c",
 		`echo starting; echo "ready public=127.0.0.1:1 word=$GREETING"; while read l; do echo "got $l"; done`)

@@ -6,23 +6,23 @@ import (
 	"text/tabwriter"
 )
 
-// NoiseFloor is the smallest change that is ever called one: where code and data
-// happen to lie, and who else uses the core, moves a ratio by this much.
+// NoiseFloor is the smallest change that is reported: the placement of code and data, and other
+// users of the core, move a ratio by this much.
 const NoiseFloor = 0.08
 
 // Change is one measure in two reports.
 type Change struct {
 	Scenario, Name string
 	Before, After  float64 // best rounds
-	// Worse is by how much the later one is worse, as a fraction; negative: better.
+	// Worse is the fraction by which the later report is worse; negative: better.
 	Worse float64
-	// Noise is what both files measured together, at least NoiseFloor.
+	// Noise is the noise that both files measured together, at least NoiseFloor.
 	Noise      float64
 	Regression bool
 }
 
-// Compare looks at every measure that both reports have; missing names those of a that b
-// lacks.
+// Compare returns the change of every measure that both reports have; missing names the measures of
+// a that b lacks.
 func Compare(a, b *Report) (changes []Change, missing []string) {
 	later := map[string]*Measure{}
 	for _, s := range b.Scenarios {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Measure is one figure of the product, round by round, beside its reference in the same
-// rounds. Without a reference the product's own figure is what counts.
+// Measure is one figure of the product, round by round, beside its reference in the same rounds.
+// Without a reference the product's own figure counts.
 type Measure struct {
 	Goal string `json:"goal,omitempty"` // E1 ... H11; empty: for information
 	Name string `json:"name"`
@@ -18,8 +18,8 @@ type Measure struct {
 	Higher bool `json:"higher,omitempty"`
 	// Worst: judged by the worst round instead of the best: pauses, stale answers.
 	Worst bool `json:"worst,omitempty"`
-	// Median: judged by the median of the rounds' ratios: what hangs on a disk, whose best
-	// moments come to product and reference at different times.
+	// Median: judged by the median of the rounds' ratios: for disk-bound figures, because product and
+	// reference meet a disk's best moments at different times.
 	Median    bool      `json:"median,omitempty"`
 	Product   []float64 `json:"product"`
 	Reference []float64 `json:"reference,omitempty"`
@@ -32,7 +32,7 @@ type Measure struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// Ratios are product to reference, round by round; the product's figures without one.
+// Ratios returns product to reference, round by round; without a reference the product's figures.
 func (m *Measure) Ratios() []float64 {
 	if len(m.Reference) == 0 {
 		return m.Product
@@ -68,7 +68,7 @@ func (m *Measure) Best() float64 {
 	return m.Of(m.Product) / ref
 }
 
-// Of is the round of v, the product's or the reference's, that counts in Best.
+// Of returns the round of v, the product's or the reference's, that counts in Best.
 func (m *Measure) Of(v []float64) float64 {
 	if m.Higher != m.Worst {
 		return slices.Max(v)
@@ -82,7 +82,7 @@ func (m *Measure) Met() bool {
 		return false
 	}
 	if len(m.Reference) > 0 && m.Best() == 0 {
-		return false // nothing costs nothing: the clock was too coarse
+		return false // a cost of 0 means that the clock was too coarse
 	}
 	if m.Higher {
 		return m.Best() >= m.Target
@@ -120,9 +120,9 @@ func (m *Measure) Aim(goal string, target float64) *Measure {
 	return m
 }
 
-// Noise is what the same program would show again, as a fraction: how far the second best
-// round lies from the best, for product and reference, and how much the single ratios
-// scatter, less the more rounds there are.
+// Noise returns the expected difference of a repeated run of the same program, as a fraction: the
+// distance of the second best round from the best, for product and reference, and the scatter of the
+// single ratios, which shrinks with the number of rounds.
 func (m *Measure) Noise() float64 {
 	gap := func(v []float64) float64 {
 		if len(v) < 2 {

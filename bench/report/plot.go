@@ -19,7 +19,7 @@ const (
 	plotHeight = 8 * vg.Centimeter
 )
 
-// palette are colors that can be told apart, also in gray.
+// palette returns colors that remain distinct in gray.
 func palette(i int) color.Color {
 	colors := []color.RGBA{
 		{0x1b, 0x6c, 0xa8, 0xff},
@@ -66,7 +66,7 @@ func addLines(p *plot.Plot, lines []line) error {
 	return nil
 }
 
-// svg is the plot as an element of a page.
+// svg returns the plot as an element of a page.
 func svg(p *plot.Plot) (string, error) {
 	c := vgsvg.New(plotWidth, plotHeight)
 	p.Draw(draw.New(c))
@@ -106,7 +106,7 @@ func latencyPlot(all []Latency) (string, error) {
 	return svg(p)
 }
 
-// nines spreads the tail: 90 is 1, 99 is 2; the largest stands behind 99.99.
+// nines spreads the tail: 90 is 1, 99 is 2; the largest follows 99.99.
 func nines(percent float64) float64 {
 	if percent >= 100 {
 		return 4.5

@@ -24,14 +24,14 @@ type Report struct {
 	Scenarios []*Scenario `json:"scenarios"`
 }
 
-// Machine is where it ran.
+// Machine describes the machine of the run.
 type Machine struct {
 	CPU       string `json:"cpu"`
 	Cores     int    `json:"cores"`
 	MemoryMiB int64  `json:"memoryMiB"`
 	Kernel    string `json:"kernel"`
 	Go        string `json:"go"`
-	Load      string `json:"load"` // averages at the start: who else was there
+	Load      string `json:"load"` // load averages at the start: other processes on the machine
 	Files     uint64 `json:"files"`
 }
 
@@ -66,7 +66,7 @@ type Latency struct {
 	PerSecond []int64 `json:"perSecond,omitempty"`
 }
 
-// Quantiles are those of Latency.P, in percent.
+// Quantiles returns the percentiles of Latency.P, in percent.
 func Quantiles() []float64 { return []float64{50, 75, 90, 95, 99, 99.5, 99.9, 99.99, 100} }
 
 // At is a percentile in microseconds, NaN-free: 0 when it is not one of Quantiles.

@@ -97,7 +97,10 @@ func (r *Report) WriteGoals(w io.Writer) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "%d of %d met; measured = best round of the product to best round of the reference, or the worst (pauses, stale answers) or the median (a disk) where the goal is judged so; beside it the rounds' own ratios\n", met, len(goals))
+	_, err := fmt.Fprintf(w,
+		"%d of %d met; measured = best round of the product to best round of the reference, or the worst (pauses, "+
+			"stale answers) or the median (a disk) where the goal is judged so; beside it the rounds' own ratios\n",
+		met, len(goals))
 	return err
 }
 

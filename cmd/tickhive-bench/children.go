@@ -98,7 +98,7 @@ func (b *marketCmd) Run(p *program) error {
 	}
 	go func() { _ = s.Serve(ln) }()
 	fmt.Fprintf(p.out, "ready public=%s\n", ln.Addr())
-	return w.Obey(os.Stdin, p.out)
+	return w.ServeLines(os.Stdin, p.out)
 }
 
 // handlerCmd calls the real server and the constant one in memory.
@@ -131,7 +131,7 @@ func (b *handlerCmd) Run(p *program) error {
 	}
 	fmt.Fprintln(p.out, "ready")
 	h := &bench.Handlers{Writer: w, Product: product.Serve, Constant: constant.Serve, Pairs: b.Pairs}
-	return h.Obey(os.Stdin, p.out)
+	return h.ServeLines(os.Stdin, p.out)
 }
 
 // framesCmd writes prepared frames to every connection: the reference of streams.
@@ -161,5 +161,5 @@ func (b *listenCmd) Run(p *program) error {
 		return err
 	}
 	fmt.Fprintln(p.out, "ready")
-	return l.Obey(os.Stdin, p.out)
+	return l.ServeLines(os.Stdin, p.out)
 }

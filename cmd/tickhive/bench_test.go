@@ -46,7 +46,8 @@ func BenchmarkOrderBatches(b *testing.B) {
 	b.ResetTimer()
 	b.RunParallel(func(pb *testing.PB) {
 		for i := 0; pb.Next(); i++ {
-			resp, err := httpClient.Post(in.internal+"/orders/batch", "application/json", bytes.NewReader(bodies[i%len(bodies)]))
+			resp, err := httpClient.Post(in.internal+"/orders/batch", "application/json",
+				bytes.NewReader(bodies[i%len(bodies)]))
 			if err != nil {
 				b.Error(err)
 				return
@@ -70,13 +71,16 @@ func BenchmarkOrderSingle(b *testing.B) {
 	in := startEmpty(b)
 	in.pair("BTC_USDT")
 	post := func(path, body string) []byte {
-		return []byte("POST " + path + " HTTP/1.1\r\nHost: x\r\nContent-Length: " + strconv.Itoa(len(body)) + "\r\n\r\n" + body)
+		return []byte("POST " + path + " HTTP/1.1\r\nHost: x\r\nContent-Length: " + strconv.Itoa(len(body)) +
+			"\r\n\r\n" + body)
 	}
 	orders := make([][]byte, 200)
 	for i := range orders {
 		side := [2]string{"buy", "sell"}[i%2]
-		orders[i] = post("/internal/v1/orders", `{"currencyPairCode":"BTC_USDT","side":"`+side+`","type":"limit","price":`+
-			strconv.Itoa(64_900+i*7919%200)+`.50,"amount":0.125,"timeInForce":"`+[2]string{"gtc", "ioc"}[i/2%2]+`"}`)
+		orders[i] = post("/internal/v1/orders",
+			`{"currencyPairCode":"BTC_USDT","side":"`+side+`","type":"limit","price":`+
+				strconv.Itoa(64_900+i*7919%200)+`.50,"amount":0.125,"timeInForce":"`+[2]string{"gtc",
+				"ioc"}[i/2%2]+`"}`)
 	}
 	constant := []byte("GET /internal/v1/ready HTTP/1.1\r\nHost: x\r\n\r\n")
 	b.Run("order", func(b *testing.B) { benchRequests(b, in, func(i int) []byte { return orders[i%len(orders)] }) })

@@ -16,12 +16,15 @@ import (
 // fetch, a beacon and a form in a frame. It also tries to read responses. %[1]s is the
 // internal API.
 const attackPage = `<!doctype html><title>another origin</title><body><iframe name=frame></iframe>
-<form id=framed method=POST enctype=text/plain target=frame action="%[1]s/users"><input name='{"nickname":"page-form","name":"' value='"}'></form><script>
+<form id=framed method=POST enctype=text/plain target=frame action="%[1]s/users">
+<input name='{"nickname":"page-form","name":"' value='"}'></form><script>
 window.said = {};
 (async () => {
-	const send = (name, url, o) => fetch(url, o).then((r) => r.text()).then((t) => said[name] = t.slice(0, 40) || 'opaque', (e) => said[name] = String(e));
+	const send = (name, url, o) => fetch(url, o).then((r) => r.text()).then((t) => said[name] = t.slice(0, 40) ||
+		 'opaque', (e) => said[name] = String(e));
 	await send('fetch', '%[1]s/users', {method: 'POST', mode: 'no-cors', body: '{"nickname":"page-fetch"}'});
-	await send('order', '%[1]s/orders', {method: 'POST', mode: 'no-cors', body: '{"currencyPairCode":"AA_BB","side":"buy","type":"limit","price":1,"amount":1}'});
+	await send('order', '%[1]s/orders', {method: 'POST', mode: 'no-cors',
+		body: '{"currencyPairCode":"AA_BB","side":"buy","type":"limit","price":1,"amount":1}'});
 	await send('read', '%[1]s/totals', {});
 	await send('patch', '%[1]s/log', {method: 'PATCH', body: '{"level":"debug"}'});
 	said.beacon = navigator.sendBeacon('%[1]s/users', '{"nickname":"page-beacon"}');
@@ -33,15 +36,18 @@ window.said = {};
 // formPage navigates to the internal API by a form: the only request that a page of a public
 // address may send to a loopback address.
 const formPage = `<!doctype html><body><form id=top method=POST enctype=text/plain action="%s/users">
-<input name='{"nickname":"page-top","name":"' value='"}'></form><script>document.getElementById('top').submit()</script>`
+<input name='{"nickname":"page-top","name":"' value='"}'></form>
+<script>document.getElementById('top').submit()</script>`
 
 // reboundScript is the script of a page whose host name now resolves to the internal listener.
 // It has the same origin, so it may send any request and read the responses.
 const reboundScript = `(async () => {
-	const ask = async (method, path, body) => { const r = await fetch(path, {method, body}); return r.status + ' ' + await r.text(); };
+	const ask = async (method, path, body) => { const r = await fetch(path, {method, body});
+		return r.status + ' ' + await r.text(); };
 	window.said = [
 		await ask('GET', '/internal/v1/totals'), await ask('POST', '/internal/v1/users', '{"nickname":"page-rebound"}'),
-		await ask('PATCH', '/internal/v1/log', '{"level":"debug"}'), await ask('GET', '/metrics'), await ask('GET', '/debug/pprof/cmdline'),
+		await ask('PATCH', '/internal/v1/log', '{"level":"debug"}'), await ask('GET', '/metrics'),
+			await ask('GET', '/debug/pprof/cmdline'),
 	];
 })(), ''`
 
@@ -67,7 +73,8 @@ func TestBrowserPagesDoNotReachTheInternalAPI(t *testing.T) {
 	}))
 	defer site.Close()
 	evil := strings.Replace(site.URL, "127.0.0.1", "evil.test", 1)
-	b := newBrowser(t, in, 800, 600, chromedp.Flag("host-resolver-rules", "MAP evil.test 127.0.0.1, MAP rebound.test 127.0.0.1"))
+	b := newBrowser(t, in, 800, 600, chromedp.Flag("host-resolver-rules",
+		"MAP evil.test 127.0.0.1, MAP rebound.test 127.0.0.1"))
 
 	b.run(chromedp.Navigate(evil + "/"))
 	b.wait(10*time.Second, "the page has sent everything", "window.said && said.done")
@@ -106,7 +113,8 @@ func TestBrowserPagesDoNotReachTheInternalAPI(t *testing.T) {
 	// The same bytes from a program are accepted, so it was the host check that refused
 	// the page's. A free name shows that no page has created the user.
 	for _, name := range []string{"page-fetch", "page-beacon", "page-form", "page-top", "page-rebound"} {
-		a := in.do("POST", in.internal+"/users", fmt.Sprintf(`{"nickname":%q}`, name), "Content-Type", "text/plain;charset=UTF-8")
+		a := in.do("POST", in.internal+"/users", fmt.Sprintf(`{"nickname":%q}`, name), "Content-Type",
+			"text/plain;charset=UTF-8")
 		if a.status != 200 {
 			t.Errorf("the user %s cannot be made: %d %s", name, a.status, a.body)
 		}

@@ -27,21 +27,27 @@ func manyPairs(t *testing.T) (in *instance, fragment string) {
 // overlapping, tiny, or with text cut off at a side. The intervals of the chart may scroll
 // sideways.
 const panels = `(() => {
-	const all = [...document.querySelectorAll('[data-panel]')].map((e) => [e.dataset.panel, e.getBoundingClientRect()]).filter(([, r]) => r.width && r.height);
+	const all = [...document.querySelectorAll('[data-panel]')].map((e) => [e.dataset.panel,
+		e.getBoundingClientRect()]).filter(([, r]) => r.width && r.height);
 	const wrong = [];
 	for (const [name, r] of all) {
-		if (r.left < -0.5 || r.top < -0.5 || r.right > innerWidth + 0.5 || r.bottom > innerHeight + 0.5) wrong.push(name + ' is outside: ' + [r.left, r.top, r.right, r.bottom]);
+		if (r.left < -0.5 || r.top < -0.5 || r.right > innerWidth + 0.5 ||
+			r.bottom > innerHeight + 0.5) wrong.push(name + ' is outside: ' + [r.left, r.top, r.right, r.bottom]);
 		if (r.width < 150 || r.height < 90) wrong.push(name + ' is small: ' + [r.width, r.height]);
-		for (const [other, q] of all) if (name < other && r.left < q.right - 1 && q.left < r.right - 1 && r.top < q.bottom - 1 && q.top < r.bottom - 1) wrong.push(name + ' is upon ' + other);
+		for (const [other, q] of all) if (name < other && r.left < q.right - 1 && q.left < r.right - 1 &&
+			r.top < q.bottom - 1 && q.top < r.bottom - 1) wrong.push(name + ' is upon ' + other);
 	}
 	for (const e of document.querySelectorAll('[data-panel] :is(td, th, button, .row span, label, input)')) {
 		const r = e.getBoundingClientRect(), p = e.closest('[data-panel]').getBoundingClientRect();
-		if (r.width && !e.closest('.tools') && (r.left < p.left - 0.5 || r.right > p.right + 0.5)) { wrong.push((e.textContent || e.outerHTML) + ' is cut off: ' + [r.left, r.right] + ' of ' + [p.left, p.right]); break; }
+		if (r.width && !e.closest('.tools') &&
+			(r.left < p.left - 0.5 || r.right > p.right + 0.5)) { wrong.push((e.textContent ||
+			e.outerHTML) + ' is cut off: ' + [r.left, r.right] + ' of ' + [p.left, p.right]); break; }
 	}
 	return all.map(([name]) => name).sort().join(' ') + (wrong.length ? '; ' + wrong.join('; ') : ''); })()`
 
 // beyond returns by how much the document is wider and higher than the viewport.
-const beyond = `[document.documentElement.scrollWidth - innerWidth, document.documentElement.scrollHeight - innerHeight].map((d) => Math.max(d, 0)).join(' ')`
+const beyond = `[document.documentElement.scrollWidth - innerWidth, document.documentElement.scrollHeight - ` +
+	`innerHeight].map((d) => Math.max(d, 0)).join(' ')`
 
 // fits checks that these panels are visible and that everything is within the screen.
 func (b *browser) fits(what, want string) {
@@ -58,14 +64,18 @@ func (b *browser) fits(what, want string) {
 func (b *browser) showsTheMarket(what string) {
 	b.t.Helper()
 	b.wait(10*time.Second, what+": chart and five whole levels a side", `(() => {
-		const box = (e) => e.getBoundingClientRect(), c = box(document.querySelector('.canvas canvas')), book = box(document.querySelector('[data-panel=book]'));
-		const whole = (side) => [...document.querySelectorAll(side + ' .row')].filter((e) => box(e).top >= book.top && box(e).bottom <= book.bottom).length;
+		const box = (e) => e.getBoundingClientRect(), c = box(document.querySelector('.canvas canvas')),
+			book = box(document.querySelector('[data-panel=book]'));
+		const whole = (side) => [...document.querySelectorAll(side + ' .row')].
+			filter((e) => box(e).top >= book.top && box(e).bottom <= book.bottom).length;
 		const all = (side) => document.querySelectorAll(side + ' .row').length;
-		return c.height > 0 && box(document.querySelector('.canvas')).height >= 160 && whole('.ask') >= 5 && whole('.bid') >= 5
+		return c.height > 0 && box(document.querySelector('.canvas')).height >= 160 && whole('.ask') >= 5 &&
+			whole('.bid') >= 5
 			&& whole('.ask') === all('.ask') && whole('.bid') === all('.bid'); })()`)
 }
 
-const shownPairs = `[...document.querySelectorAll('[data-pair]')].filter((e) => e.getBoundingClientRect().height).map((e) => e.dataset.pair)`
+const shownPairs = `[...document.querySelectorAll('[data-pair]')].filter((e) => ` +
+	`e.getBoundingClientRect().height).map((e) => e.dataset.pair)`
 
 // search types into the empty search field.
 func (b *browser) search(query string) {
@@ -79,10 +89,12 @@ func (b *browser) search(query string) {
 func (b *browser) listsPairs(what string) {
 	b.t.Helper()
 	b.js(`(document.querySelector('.pairlist').scrollTop = 1e6, '')`)
-	if got := b.js(`[document.querySelector('.pairlist').scrollTop > 1000, scrollY, ` + shownPairs + `.length].join(' ')`); got != "true 0 122" {
+	if got := b.js(`[document.querySelector('.pairlist').scrollTop > 1000, scrollY, ` + shownPairs +
+		`.length].join(' ')`); got != "true 0 122" {
 		b.t.Errorf("%s: list scrolled, document scrolled, pairs: %s; want true 0 122", what, got)
 	}
-	for query, want := range map[string]string{"p07": "10", "p007": "1", "eth/us": "1", "ethusdt": "1", "ETH_USDT": "1", "zzz": "0", "usdt": "118"} {
+	for query, want := range map[string]string{"p07": "10", "p007": "1", "eth/us": "1", "ethusdt": "1", "ETH_USDT": "1",
+		"zzz": "0", "usdt": "118"} {
 		b.search(query)
 		if got := b.js(shownPairs + ".length"); got != want {
 			b.t.Errorf("%s: search %q: %s pairs, want %s: %s", what, query, got, want, b.js(shownPairs))
@@ -91,14 +103,18 @@ func (b *browser) listsPairs(what string) {
 	b.search("zz")
 	b.wait(time.Second, "no pair is said", `/No pair/.test(document.querySelector('.pairs').innerText)`)
 	b.run(chromedp.SendKeys(`.pairs input`, kb.Escape))
-	b.wait(time.Second, "all pairs after Escape", shownPairs+`.length === 122 && !/No pair/.test(document.querySelector('.pairs').innerText)`)
+	b.wait(time.Second, "all pairs after Escape",
+		shownPairs+`.length === 122 && !/No pair/.test(document.querySelector('.pairs').innerText)`)
 }
 
 // wholeTicket checks that every field of the ticket is within its panel.
 func (b *browser) wholeTicket(what string) {
 	b.t.Helper()
-	if got := b.js(`(() => { const t = document.querySelector('[data-panel=ticket]'), r = t.getBoundingClientRect(), all = [...t.querySelectorAll('input, select, button')].map((e) => e.getBoundingClientRect());
-		return all.filter((e) => e.bottom > r.bottom || e.top < r.top).length + ' of ' + (all.length >= 3); })()`); got != "0 of true" {
+	if got := b.js(`(() => { const t = document.querySelector('[data-panel=ticket]'),
+		r = t.getBoundingClientRect(), all = 
+			all = [...t.querySelectorAll('input, select, button')].map((e) => e.getBoundingClientRect());
+		return all.filter((e) => e.bottom > r.bottom || e.top < r.top).length + ' of ' + (all.length >= 3);
+			})()`); got != "0 of true" {
 		b.t.Errorf("%s: %s fields of the ticket are cut off", what, got)
 	}
 }
@@ -124,7 +140,8 @@ func TestBrowserManyPairsOnADesktop(t *testing.T) {
 		b.fits(what, "book chart orders pairs tape ticket")
 		b.wholeTicket(what)
 		if wide := b.js(`document.querySelector('.canvas').getBoundingClientRect().width >= 420`); wide != "true" {
-			t.Errorf("%s: the chart is %s px wide", what, b.js(`document.querySelector('.canvas').getBoundingClientRect().width`))
+			t.Errorf("%s: the chart is %s px wide", what,
+				b.js(`document.querySelector('.canvas').getBoundingClientRect().width`))
 		}
 	}
 	b.listsPairs("desktop")
@@ -151,12 +168,40 @@ func TestBrowserManyPairsOnAPhone(t *testing.T) {
 	b.listsPairs("phone")
 	b.search("ethusdt")
 	b.run(chromedp.Click(`[data-pair=ETH_USDT]`))
-	b.wait(10*time.Second, "the picked pair", `document.querySelector('.head h1').textContent === 'ETH/USDT' && document.querySelectorAll('.bid .row').length > 0`)
+	b.wait(10*time.Second, "the picked pair",
+		`document.querySelector('.head h1').textContent === 'ETH/USDT' && document.querySelectorAll('.bid `+
+			`.row').length > 0`)
 	b.fits("phone, picked", "book chart")
-	price := b.js(`(() => { const row = document.querySelector('.bid .row'); row.click(); return row.querySelector('.p').textContent; })()`)
+	price := b.js(`(() => { const row = document.querySelector('.bid .row'); row.click(); return ` +
+		`row.querySelector('.p').textContent; })()`)
 	b.fits("phone, price", "ticket")
 	if got := b.js(`document.querySelector('.ticket [name=price]').value`); got != price {
 		t.Errorf("the ticket has the price %q, want %q", got, price)
+	}
+	b.clean()
+}
+
+// On a phone no page is wider than the screen.
+func TestBrowserOnAPhone(t *testing.T) {
+	t.Parallel()
+	in := theDemo(t)
+	b := newBrowser(t, in, 400, 800)
+	b.run(chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile, chromedp.EmulateScale(2)))
+	for _, page := range []string{"/", "/status", "/launchpad", "/hive", "/docs"} {
+		b.open(page)
+		if page == "/" {
+			b.on("BTC_USDT")
+			b.wait(5*time.Second, "chart", `document.querySelectorAll('.canvas canvas').length > 0`)
+			b.js(`scrollTo(0, 0)`)
+			b.shot("phone")
+		} else {
+			b.wait(10*time.Second, page, `document.querySelector('main').innerText.length > 40`)
+		}
+		if wide := b.js(`document.documentElement.scrollWidth - document.documentElement.clientWidth`); wide != "0" {
+			t.Errorf("%s is %s px wider than the screen: %s", page, wide, b.js(
+				`[...document.querySelectorAll('body *')].filter((e) => e.getBoundingClientRect().right > innerWidth `+
+					`+ 1).slice(0, 4).map((e) => e.tagName + '.' + e.className).join(' ')`))
+		}
 	}
 	b.clean()
 }

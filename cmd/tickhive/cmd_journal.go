@@ -21,15 +21,15 @@ import (
 type journalCmd struct {
 	Verify journalVerifyCmd `cmd:"" help:"Check every record and print the state hash."`
 	Dump   journalDumpCmd   `cmd:"" help:"Print the records as JSON lines."`
-	Skip   journalSkipCmd   `cmd:"" help:"Leave one record out from the next start on: for one that a start cannot carry out."`
+	Skip   journalSkipCmd   `cmd:"" help:"Skip a record that a start cannot apply."`
 }
 
 type journalVerifyCmd struct {
-	Dir          string `arg:"" help:"Data directory, or one of the directories in it."`
-	At           uint64 `help:"Stop where the sum of the pairs' seqs is this (the seq of /internal/v1/state-hash)."`
-	FromSnapshot bool   `help:"Begin at the newest snapshot instead of the oldest record."`
+	Dir          string `arg:"" help:"Data directory, or one of its subdirectories."`
+	At           uint64 `help:"Stop when the sum of the pairs' seqs reaches this value (seq in /internal/v1/state-hash)."`
+	FromSnapshot bool   `help:"Start from the newest snapshot instead of the oldest record."`
 	JSON         bool   `name:"json" help:"Print one JSON object."`
-	Quiet        bool   `help:"No progress."`
+	Quiet        bool   `help:"Suppress progress output."`
 }
 
 // engineDir returns the engine's directory within a data directory, or dir itself.
@@ -39,14 +39,14 @@ func engineDir(dir string) (string, error) {
 			return d, nil
 		}
 	}
-	return "", fmt.Errorf("%s is not a directory", dir)
+	return "", fmt.Errorf("%s: no such directory; name a data directory or its engine directory", dir)
 }
 
-// verifyLook is the number of records between two reports of progress.
-const verifyLook = 4096
+// verifyCheckEvery is the number of records between two reports of progress.
+const verifyCheckEvery = 4096
 
-// errPassed ends a verification whose seq lies inside a command.
-var errPassed = errors.New("no command ends at that seq")
+// errInsideCommand ends a verification whose seq lies inside a command.
+var errInsideCommand = errors.New("no command ends at that seq")
 
 // Run replays the log: from its oldest record if no segment was removed, else from a snapshot.
 func (c *journalVerifyCmd) Run(p *program) error {
@@ -82,13 +82,14 @@ func (c *journalVerifyCmd) Run(p *program) error {
 	bar := newProgress(p.err, "verify", c.Quiet)
 	sum := seqSum(r.Core)
 	if c.At != 0 && sum > c.At {
-		return fmt.Errorf("seq %d is before the oldest state that is kept, which is at seq %d (journal.keep = all keeps everything)", c.At, sum)
+		return fmt.Errorf("--at: seq %d is before the oldest retained state, which is at seq %d "+
+			"(set journal.keep to all to retain every segment)", c.At, sum)
 	}
 	n := 0
 	err = nil
 	if c.At == 0 || sum < c.At {
 		err = r.Replay(rd, 0, func() error {
-			if n++; n%verifyLook == 0 {
+			if n++; n%verifyCheckEvery == 0 {
 				bar.Set(rd.Progress())
 			}
 			if c.At == 0 {
@@ -98,20 +99,21 @@ func (c *journalVerifyCmd) Run(p *program) error {
 			case sum == c.At:
 				return replica.ErrStop
 			case sum > c.At:
-				return errPassed
+				return errInsideCommand
 			}
 			return nil
 		})
 	}
 	bar.Done()
-	if errors.Is(err, errPassed) {
-		return fmt.Errorf("seq %d lies inside the command of record %d, which ends at seq %d", c.At, r.Pos, sum)
+	if errors.Is(err, errInsideCommand) {
+		return fmt.Errorf("--at: seq %d lies inside the command of record %d, which ends at seq %d: name a seq at "+
+			"the end of a command", c.At, r.Pos, sum)
 	}
 	if err != nil {
 		return exchange.ExplainPoison(exchange.ExplainDamage(err), filepath.Dir(dir))
 	}
 	if c.At != 0 && seqSum(r.Core) != c.At {
-		return fmt.Errorf("seq %d is beyond the end of the journal, which is at seq %d", c.At, seqSum(r.Core))
+		return fmt.Errorf("--at: seq %d is beyond the end of the journal, which is at seq %d", c.At, seqSum(r.Core))
 	}
 	return c.print(p.out, r, first, rd, skips)
 }
@@ -140,19 +142,21 @@ func (c *journalVerifyCmd) begin(log replica.LogDir, o replica.Options) (r *repl
 	return r, r.Pos + 1, nil
 }
 
-func (c *journalVerifyCmd) print(out io.Writer, r *replica.Replica, first uint64, rd *wal.Reader, skips replica.Skips) error {
+func (c *journalVerifyCmd) print(out io.Writer, r *replica.Replica, first uint64, rd *wal.Reader,
+	skips replica.Skips) error {
 	left := slices.Sorted(maps.Keys(skips))
 	h := r.Hash()
 	if c.JSON {
 		return json.NewEncoder(out).Encode(map[string]any{
-			"seq": h.Seq, "hash": h.Hash, "pairs": h.Pairs, "firstRecord": first, "lastRecord": r.Pos, "tornTail": rd.TornTail(), "skipped": left,
+			"seq": h.Seq, "hash": h.Hash, "pairs": h.Pairs, "firstRecord": first, "lastRecord": r.Pos,
+			"tornTail": rd.TornTail(), "skipped": left,
 		})
 	}
 	for _, p := range h.Pairs {
 		fmt.Fprintf(out, "%-24s seq %-12d %s\n", p.Code, p.Seq, p.Hash)
 	}
 	for _, pos := range left {
-		fmt.Fprintf(out, "record %d is left out (journal skip)\n", pos)
+		fmt.Fprintf(out, "record %d is skipped (journal skip)\n", pos)
 	}
 	if t := rd.TornTail(); t > 0 {
 		fmt.Fprintf(out, "torn tail of %d bytes: the next start cuts it off\n", t)
@@ -169,9 +173,9 @@ func seqSum(c *engine.Core) (sum uint64) {
 }
 
 type journalDumpCmd struct {
-	Dir  string `arg:"" help:"Data directory, or the engine directory in it."`
+	Dir  string `arg:"" help:"Data directory, or its engine directory."`
 	From uint64 `help:"First record." default:"0"`
-	To   uint64 `help:"Last record, 0: the end." default:"0"`
+	To   uint64 `help:"Last record; 0 means the end." default:"0"`
 }
 
 // Run prints one JSON object per record. A damaged record ends it with place and reason.
@@ -196,7 +200,8 @@ func (c *journalDumpCmd) Run(p *program) error {
 			return exchange.ExplainDamage(err)
 		}
 		var cmd engine.Command
-		line := map[string]any{"record": rec.Seq, "file": filepath.Base(rec.File), "offset": rec.Offset, "bytes": len(rec.Payload)}
+		line := map[string]any{"record": rec.Seq, "file": filepath.Base(rec.File), "offset": rec.Offset,
+			"bytes": len(rec.Payload)}
 		if err := engine.DecodeCommand(rec.Payload, &cmd); err != nil {
 			line["error"] = err.Error()
 		} else {
@@ -210,8 +215,9 @@ func (c *journalDumpCmd) Run(p *program) error {
 
 var commandNames = map[engine.CommandKind]string{
 	engine.Place: "place", engine.Cancel: "cancel", engine.Replace: "replace", engine.CancelAll: "cancel_all",
-	engine.AddPair: "add_pair", engine.SetPair: "set_pair", engine.SetAsset: "set_asset", engine.OpenAccount: "open_account",
-	engine.Skip: "skip",
+	engine.AddPair: "add_pair", engine.SetPair: "set_pair", engine.SetAsset: "set_asset",
+	engine.OpenAccount: "open_account",
+	engine.Skip:        "skip",
 }
 
 // dumpCommand returns the members of a command that help a reader, in integer ticks and lots.
@@ -226,8 +232,9 @@ func dumpCommand(c *engine.Command) map[string]any {
 	}
 	switch c.Kind {
 	case engine.Place:
-		m["account"], m["side"], m["type"], m["timeInForce"] = c.Account, c.Side.String(), c.Type.String(), c.TIF.String()
-		m["selfTradePrevention"], m["flags"], m["priceTicks"], m["amountLots"] = c.STP.String(), c.Flags, c.Price, c.Amount
+		m["account"], m["side"], m["type"] = c.Account, c.Side.String(), c.Type.String()
+		m["timeInForce"], m["selfTradePrevention"], m["flags"] = c.TIF.String(), c.STP.String(), c.Flags
+		m["priceTicks"], m["amountLots"] = c.Price, c.Amount
 		m["stopTicks"], m["displayLots"] = c.Stop, c.Display
 		if c.Client != nil {
 			m["clientOrderId"] = c.Client.Text

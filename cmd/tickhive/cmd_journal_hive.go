@@ -70,7 +70,8 @@ func hiveSnapshot(dir string, options wal.Options) (chain *hive.Chain, next uint
 		return nil
 	})
 	if err == nil && !found.OK {
-		err = fmt.Errorf("%s: the beginning of the log is gone, and no snapshot covers it", dir)
+		err = fmt.Errorf("%s: the log's first records were removed and no usable snapshot covers them; "+
+			"restore the directory from a copy", dir)
 	}
 	return chain, next, err
 }

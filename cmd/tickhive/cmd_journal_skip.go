@@ -18,7 +18,7 @@ import (
 // the remedy when a start stops at a record that the program cannot apply.
 type journalSkipCmd struct {
 	Dir string `arg:"" help:"Data directory."`
-	At  uint64 `required:"" help:"The record, as the start that failed names it."`
+	At  uint64 `required:"" help:"Number of the record, as the failed start printed it."`
 }
 
 // Run holds the directory's lock, so that no process can use the directory meanwhile.
@@ -31,14 +31,16 @@ func (c *journalSkipCmd) Run(p *program) error {
 	if err = errors.Join(err, d.Unlock()); err != nil {
 		return fmt.Errorf("journal skip: %w", err)
 	}
-	fmt.Fprintf(p.out, "record %d is left out from the next start on; the %d records behind it are carried out as if it had never been sent\n", c.At, behind)
+	fmt.Fprintf(p.out, "record %d is skipped from the next start on; "+
+		"the %d records after it are applied as if it had never been sent\n", c.At, behind)
 	return nil
 }
 
 // skip checks the position and appends the skip. It returns the number of records after c.At.
 func (c *journalSkipCmd) skip(d *datadir.Dir) (behind uint64, err error) {
 	if d.Filling() {
-		return 0, errors.New("the directory was never filled to its end, and the next start begins it over")
+		return 0, errors.New("the directory's backfill did not complete, so the next start discards it: there is " +
+			"nothing to skip")
 	}
 	dir := exchange.EngineLog(d.Sub("engine"))
 	if err := c.covered(dir, d.Sub("accounts")); err != nil {
@@ -76,14 +78,17 @@ func (c *journalSkipCmd) covered(dir replica.LogDir, accountsDir string) error {
 		return err
 	}
 	if market.OK && c.At <= market.Meta.Seq {
-		return fmt.Errorf("record %d is in the snapshot of record %d: no start carries it out, and skipping it would change nothing", c.At, market.Meta.Seq)
+		return fmt.Errorf("--at: record %d is covered by the snapshot at record %d: no start applies it, "+
+			"so skipping it would change nothing", c.At, market.Meta.Seq)
 	}
 	if _, err := os.Stat(accountsDir); errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
-	users, err := wal.LoadNewest(dir.FS, accountsDir, wal.Options{NoLock: true, RecordVersion: accounts.RecordVersion}, whole)
+	users, err := wal.LoadNewest(dir.FS, accountsDir, wal.Options{NoLock: true, RecordVersion: accounts.RecordVersion},
+		whole)
 	if err == nil && users.OK && c.At <= users.Meta.Reflects {
-		err = fmt.Errorf("the snapshot of the accounts has folded record %d: without it they would not fit the market", c.At)
+		err = fmt.Errorf("--at: the accounts' snapshot includes the fills of record %d: "+
+			"without the record, balances and market would contradict each other", c.At)
 	}
 	return err
 }
@@ -92,14 +97,15 @@ func (c *journalSkipCmd) covered(dir replica.LogDir, accountsDir string) error {
 // record that is already skipped.
 func (c *journalSkipCmd) record(log *wal.Log) ([]byte, error) {
 	if first := log.Recovered().FirstSeq; c.At < first || c.At > log.LastSeq() {
-		return nil, fmt.Errorf("the journal has records %d to %d, not %d", first, log.LastSeq(), c.At)
+		return nil, fmt.Errorf("--at: the journal has records %d to %d, not %d", first, log.LastSeq(), c.At)
 	}
 	rd, err := log.Reader(c.At)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = rd.Close() }()
-	skip := engine.Command{Kind: engine.Skip, Rules: engine.RulesVersion, Pair: engine.ControlPair, Order: engine.OrderID(c.At)}
+	skip := engine.Command{Kind: engine.Skip, Rules: engine.RulesVersion, Pair: engine.ControlPair,
+		Order: engine.OrderID(c.At)}
 	for {
 		rec, err := rd.Next()
 		if errors.Is(err, io.EOF) {
@@ -116,9 +122,9 @@ func (c *journalSkipCmd) record(log *wal.Log) ([]byte, error) {
 		switch {
 		case cmd.Kind != engine.Skip:
 		case rec.Seq == c.At:
-			return nil, fmt.Errorf("record %d is a skip itself, of record %d", c.At, cmd.Order)
+			return nil, fmt.Errorf("--at: record %d is itself the skip of record %d", c.At, cmd.Order)
 		case uint64(cmd.Order) == c.At:
-			return nil, fmt.Errorf("record %d is skipped already, by record %d", c.At, rec.Seq)
+			return nil, fmt.Errorf("--at: record %d is already skipped by record %d", c.At, rec.Seq)
 		}
 	}
 }

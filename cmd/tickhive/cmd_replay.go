@@ -17,14 +17,14 @@ import (
 type replayCmd struct {
 	serveFlags
 	Format string   `required:"" placeholder:"NAME" help:"lobster, bitstamp, kraken, binance or trades."`
-	Pair   string   `placeholder:"CODE" help:"Pair code; derived from the files when they tell it."`
-	Digits string   `placeholder:"P,A" sep:"none" help:"Digits of price and amount; derived from the files. lobster has 4,0."`
-	Speed  string   `default:"max" placeholder:"N|max" help:"How many times faster than recorded."`
-	From   string   `placeholder:"TIME" help:"Where to start."`
-	Loop   bool     `help:"Start over at the end."`
-	Check  bool     `help:"Compare with what the files recorded."`
-	Hold   bool     `help:"Stay up at the end."`
-	Files  []string `arg:"" name:"file" type:"existingfile" help:"Plain or gzip, of one symbol; lobster: message file, orderbook file; binance: with a depth snapshot. What would be read wrongly is refused before the start."`
+	Pair   string   `placeholder:"CODE" help:"Pair code; taken from the files when they name it."`
+	Digits string   `placeholder:"P,A" sep:"none" help:"Fractional digits of price and amount; derived from the files (lobster: 4,0)."`
+	Speed  string   `default:"max" placeholder:"N|max" help:"Speed relative to the recording; max runs as fast as possible."`
+	From   string   `placeholder:"TIME" help:"Start at this time of the recording."`
+	Loop   bool     `help:"Start again at the end."`
+	Check  bool     `help:"Compare the results with the recording."`
+	Hold   bool     `help:"Keep serving after the end."`
+	Files  []string `arg:"" name:"file" type:"existingfile" help:"Files of one symbol, plain or gzip; lobster: message file, orderbook file; binance: include a depth snapshot. Unreadable lines are reported before the replay starts."`
 }
 
 // Run feeds the files once the server is ready and prints the results of the comparisons on
@@ -82,11 +82,11 @@ func (c *replayCmd) drive(p *program, cfg *Config, r *replay.Replay, g *progress
 
 // replayKeys lists the keys whose values a replay sets itself.
 var replayKeys = []struct{ key, value, why string }{
-	{"sim.enabled", "off", "the files are the market"},
-	{"sim.backfill", "0s", "the files are the market"},
-	{"market.pairs", pairsNone, "the pair is that of the files"},
-	{"clock.mode", clockVirtual, "the times of the files drive the clock"},
-	{"clock.start", "", "the clock starts where the files do: --from starts later"},
+	{"sim.enabled", "off", "the recording is the market"},
+	{"sim.backfill", "0s", "the recording is the market"},
+	{"market.pairs", pairsNone, "the pair comes from the files"},
+	{"clock.mode", clockVirtual, "the recorded times drive the clock"},
+	{"clock.start", "", "the clock starts with the recording; use --from to start later"},
 }
 
 // replayConfig returns the configuration with the keys that a replay sets. It refuses a
@@ -97,7 +97,7 @@ func (c *replayCmd) replayConfig(p *program, startNs int64) (*Config, error) {
 		name, value, _ := strings.Cut(s, "=")
 		for _, k := range replayKeys {
 			if strings.TrimSpace(name) == k.key && value != k.value {
-				return nil, usage("replay: %s=%s: %s; leave it out", k.key, value, k.why)
+				return nil, usage("replay: %s=%s: %s; remove the setting", k.key, value, k.why)
 			}
 		}
 	}
@@ -123,18 +123,21 @@ func (c *replayCmd) temporary(p *program, cfg *Config) (leave func() error, err 
 		return nil, fmt.Errorf("replay: temporary data directory: %w", err)
 	}
 	cfg.Data.Dir = dir
-	fmt.Fprintf(p.err, "tickhive: replay: the data directory is %s and is removed at the end; --data-dir DIR keeps one\n", dir)
+	fmt.Fprintf(p.err,
+		"tickhive: replay: the temporary data directory %s is removed at the end; use --data-dir DIR to keep one\n",
+		dir)
 	return func() error { return os.RemoveAll(dir) }, nil
 }
 
 // feed adds the pair, runs the files and prints the report.
-func (c *replayCmd) feed(ctx context.Context, p *program, o exchange.Options, x *exchange.Running, r *replay.Replay, g *progress) error {
+func (c *replayCmd) feed(ctx context.Context, p *program, o exchange.Options, x *exchange.Running, r *replay.Replay,
+	g *progress) error {
 	spec := r.PairSpec()
 	id, err := x.AddPair(&spec)
 	if err != nil {
 		return fmt.Errorf("replay: %w", err)
 	}
-	taker, err := x.Stranger("replay")
+	taker, err := x.UnlimitedAccount("replay")
 	if err != nil {
 		return err
 	}
@@ -150,12 +153,14 @@ func (c *replayCmd) feed(ctx context.Context, p *program, o exchange.Options, x 
 	for _, note := range report.Notes() {
 		o.Log.Info("replay", "note", note)
 	}
-	o.Log.Info("replay", "records", report.Records, "orders", report.Placed, "trades", report.Trades, "refused", report.Refused)
+	o.Log.Info("replay", "records", report.Records, "orders", report.Placed, "trades", report.Trades, "refused",
+		report.Refused)
 	switch {
 	case errors.Is(err, context.Canceled):
 		return nil
 	case errors.Is(err, sequencer.ErrTimeBack):
-		return fmt.Errorf("%w: the files begin before the last record of the data directory %s: begin another --data-dir", err, o.Dir)
+		return fmt.Errorf("replay: the recording starts before the last record of the data directory %s; "+
+			"use an empty --data-dir (%w)", o.Dir, err)
 	}
 	return err
 }

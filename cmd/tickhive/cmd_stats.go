@@ -9,11 +9,11 @@ import (
 
 // statsCmd prints statistics of a running exchange: TickHive or another with the same API.
 type statsCmd struct {
-	Target  string        `default:"http://127.0.0.1:8080" placeholder:"URL" help:"Public listener (${default})."`
-	Pairs   []string      `placeholder:"CODE" help:"These pairs; all by default."`
-	Hours   int           `default:"24" help:"How far back, 1 to 168 (${default})."`
-	Samples int           `default:"20" help:"Samples of the spread (${default})."`
-	Every   time.Duration `default:"250ms" help:"Time between two samples (${default})."`
+	Target  string        `default:"http://127.0.0.1:8080" placeholder:"URL" help:"URL of the public listener (${default})."`
+	Pairs   []string      `placeholder:"CODE" help:"Show only these pairs (default: all)."`
+	Hours   int           `default:"24" help:"Hours to look back, 1 to 168 (${default})."`
+	Samples int           `default:"20" help:"Number of spread samples (${default})."`
+	Every   time.Duration `default:"250ms" help:"Time between samples (${default})."`
 }
 
 // Run queries the public API and prints one line per pair.

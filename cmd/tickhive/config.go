@@ -11,58 +11,58 @@ package main
 //   - oneof: the permitted words.
 //   - secret: the value is not printed.
 //
-// validate checks what concerns several keys, or what the components know.
+// validate checks the rules that involve several keys or that a component knows.
 type Config struct {
 	Server struct {
-		Listen           string   `toml:"listen" default:"127.0.0.1:8080" help:"address of the public listener; port 0: chosen"`
-		TrustedProxies   []string `toml:"trusted_proxies" help:"IPs and CIDRs whose X-Forwarded-For counts"`
-		ConnectionsPerIP int      `toml:"connections_per_ip" default:"1000" range:"-1 1048576" help:"open connections of one address; -1: unlimited"`
-		Connections      int      `toml:"connections" default:"16384" range:"0 1048576" help:"open connections in all; lowered to what the limit of open files leaves room for"`
-		ReadTimeout      Duration `toml:"read_timeout" default:"10s" help:"longest time for a whole request"`
-		WriteTimeout     Duration `toml:"write_timeout" default:"30s" help:"longest time for a whole answer"`
-		IdleTimeout      Duration `toml:"idle_timeout" default:"75s" help:"longest time between two requests of a connection"`
+		Listen           string   `toml:"listen" default:"127.0.0.1:8080" help:"address of the public listener; port 0 picks a free port"`
+		TrustedProxies   []string `toml:"trusted_proxies" help:"IPs and CIDRs whose X-Forwarded-For is trusted"`
+		ConnectionsPerIP int      `toml:"connections_per_ip" default:"1000" range:"-1 1048576" help:"maximum open connections per address; -1: unlimited"`
+		Connections      int      `toml:"connections" default:"16384" range:"0 1048576" help:"maximum open connections; lowered if the open-files limit is too small"`
+		ReadTimeout      Duration `toml:"read_timeout" default:"10s" help:"request read timeout"`
+		WriteTimeout     Duration `toml:"write_timeout" default:"30s" help:"response write timeout"`
+		IdleTimeout      Duration `toml:"idle_timeout" default:"75s" help:"idle timeout between two requests of a connection"`
 	} `toml:"server"`
 	Aggregator struct {
-		Host   string `toml:"host" help:"leaves the aggregator namespace to requests with this Host"`
-		Listen string `toml:"listen" help:"serves the aggregator namespace on an address of its own"`
+		Host   string `toml:"host" help:"serve the aggregator namespace only to requests with this Host"`
+		Listen string `toml:"listen" help:"serve the aggregator namespace on a separate address"`
 	} `toml:"aggregator"`
 	Internal struct {
-		Listen string   `toml:"listen" default:"127.0.0.1:8081" help:"address of the internal listener; port 0: chosen"`
-		Token  string   `toml:"token" secret:"true" help:"bearer token of the internal API; needed on an address that is not loopback"`
-		Hosts  []string `toml:"hosts" help:"host names and IPs, besides loopback ones, that requests without a token may name"`
+		Listen string   `toml:"listen" default:"127.0.0.1:8081" help:"address of the internal listener; port 0 picks a free port"`
+		Token  string   `toml:"token" secret:"true" help:"bearer token of the internal API; required unless the address is loopback"`
+		Hosts  []string `toml:"hosts" help:"additional host names and IPs (besides loopback) that requests without a token may address"`
 	} `toml:"internal"`
 	Rate struct {
 		PerMinute      int      `toml:"per_minute" default:"60" range:"1 10000" help:"requests of one client in any 60 s, launchpad and hive routes"`
 		PerSecond      int      `toml:"per_second" default:"10" range:"1 10000" help:"requests of one client in any 1 s, launchpad and hive routes"`
 		VotesPerMinute int      `toml:"votes_per_minute" default:"10" range:"1 10000" help:"votes of one user in any 60 s"`
-		Clients        int      `toml:"clients" default:"100000" range:"1 10000000" help:"remembered clients; the least recently seen go"`
-		Allow          []string `toml:"allow" help:"IPs, CIDRs and public keys without limits"`
-		Market         bool     `toml:"market" help:"market-data routes are limited too"`
-		Account        bool     `toml:"account" help:"account routes are limited too"`
+		Clients        int      `toml:"clients" default:"100000" range:"1 10000000" help:"maximum tracked clients; the least recently seen are dropped"`
+		Allow          []string `toml:"allow" help:"IPs, CIDRs and public keys exempt from rate limits"`
+		Market         bool     `toml:"market" help:"also limit market-data routes"`
+		Account        bool     `toml:"account" help:"also limit account routes"`
 	} `toml:"rate"`
 	Engine struct {
-		Loops         int `toml:"loops" default:"1" range:"1 256" help:"goroutines that match"`
-		OpenOrders    int `toml:"open_orders" default:"8388608" help:"open orders of one pair at most"`
-		AccountOrders int `toml:"account_orders" default:"1048576" help:"open orders of one account in one pair at most"`
-		AccountStops  int `toml:"account_stops" default:"200" help:"waiting stops of one account in one pair at most"`
+		Loops         int `toml:"loops" default:"1" range:"1 256" help:"matching loops; accepted, but one loop runs"`
+		OpenOrders    int `toml:"open_orders" default:"8388608" help:"maximum open orders per pair"`
+		AccountOrders int `toml:"account_orders" default:"1048576" help:"maximum open orders per account and pair"`
+		AccountStops  int `toml:"account_stops" default:"200" help:"maximum untriggered stops per account and pair"`
 	} `toml:"engine"`
 	Market struct {
-		Pairs       string `toml:"pairs" default:"builtin" oneof:"builtin, none" help:"builtin: the configured pairs and assets; none: start without"`
-		TradesMin   int    `toml:"trades_min" default:"10000" help:"trades kept per pair however old"`
-		TradesMax   int    `toml:"trades_max" default:"2000000" help:"trades kept per pair at most"`
-		CandlesKept []int  `toml:"candles_kept" default:"20160,10080,8640,8640,8640,8760,6570,7300,1200,1000" help:"closed candles kept per pair, for each of the ten intervals"`
+		Pairs       string `toml:"pairs" default:"builtin" oneof:"builtin, none" help:"builtin: start with the configured pairs and assets; none: start without them"`
+		TradesMin   int    `toml:"trades_min" default:"10000" help:"trades retained per pair regardless of age"`
+		TradesMax   int    `toml:"trades_max" default:"2000000" help:"maximum trades retained per pair"`
+		CandlesKept []int  `toml:"candles_kept" default:"20160,10080,8640,8640,8640,8760,6570,7300,1200,1000" help:"closed candles retained per pair, for each of the ten intervals"`
 	} `toml:"market"`
 	Orders struct {
-		ClosedKept int `toml:"closed_kept" default:"100000" range:"1 100000000" help:"closed orders that can still be looked up"`
-		FillsKept  int `toml:"fills_kept" default:"1000000" range:"2 100000000" help:"fills of all orders that can still be looked up"`
+		ClosedKept int `toml:"closed_kept" default:"100000" range:"1 100000000" help:"closed orders retained for lookup"`
+		FillsKept  int `toml:"fills_kept" default:"1000000" range:"2 100000000" help:"fills of all orders retained for lookup"`
 	} `toml:"orders"`
 	Journal struct {
-		Sync string `toml:"sync" default:"interval" oneof:"always, interval, off" help:"always, interval or off"`
-		Keep string `toml:"keep" default:"covered" oneof:"covered, all" help:"covered: segments go once snapshots cover them; all"`
+		Sync string `toml:"sync" default:"interval" oneof:"always, interval, off" help:"when the journal is synced to disk: always, interval or off"`
+		Keep string `toml:"keep" default:"covered" oneof:"covered, all" help:"covered: remove segments that snapshots cover; all: keep every segment"`
 		// SegmentBytes and SnapshotBytes count bytes of the log.
 		SegmentBytes  int64    `toml:"segment_bytes" default:"67108864" range:"4096 4294967296" help:"size of a segment file"`
-		SnapshotBytes int64    `toml:"snapshot_bytes" default:"50331648" range:"4096 1099511627776" help:"log after which a snapshot is taken"`
-		SnapshotEvery Duration `toml:"snapshot_every" default:"5m" help:"time after which a snapshot of 100,000 commands or more is taken; 0: by snapshot_bytes alone"`
+		SnapshotBytes int64    `toml:"snapshot_bytes" default:"50331648" range:"4096 1099511627776" help:"bytes of log after which a snapshot is taken"`
+		SnapshotEvery Duration `toml:"snapshot_every" default:"5m" help:"time after which a snapshot of 100,000 commands or more is taken; 0: snapshot_bytes alone decides"`
 	} `toml:"journal"`
 	Data struct {
 		Dir string `toml:"dir" default:"./data" help:"data directory"`
@@ -72,9 +72,9 @@ type Config struct {
 		Start string `toml:"start" help:"RFC 3339 time at which a virtual clock starts; empty: now"`
 	} `toml:"clock"`
 	Sim struct {
-		Enabled  bool     `toml:"enabled" default:"true" help:"the simulated market trades"`
+		Enabled  bool     `toml:"enabled" default:"true" help:"run the simulated market"`
 		Seed     int64    `toml:"seed" default:"1" help:"seed of the simulated market"`
-		Backfill Duration `toml:"backfill" help:"simulated time before the start; fills an empty data directory only"`
+		Backfill Duration `toml:"backfill" help:"simulated history before the start; for an empty data directory only"`
 	} `toml:"sim"`
 	Launchpad struct {
 		Fee       Decimal  `toml:"fee" default:"100" help:"spawn fee in the native currency"`
@@ -87,11 +87,11 @@ type Config struct {
 	Referral struct {
 		Levels     []Decimal `toml:"levels" default:"0.20,0.10,0.05,0.03,0.02" help:"share of the fee for referral levels 1 to 5"`
 		Staking    []Decimal `toml:"staking" default:"0,0.05,0.08,0.10,0.12,0.14,0.16,0.18,0.20" help:"share of staking income for levels R0 to R8"`
-		BonusShare Decimal   `toml:"bonus_share" default:"0" help:"part of a bonus that is recorded on its own"`
+		BonusShare Decimal   `toml:"bonus_share" default:"0" help:"part of a bonus that is recorded separately"`
 	} `toml:"referral"`
 	Auth struct {
-		Legacy    bool   `toml:"legacy" help:"take the legacy signature, which has no replay protection"`
-		PublicURL string `toml:"public_url" help:"scheme and host that legacy signatures are made over"`
+		Legacy    bool   `toml:"legacy" help:"accept the legacy signature, which has no replay protection"`
+		PublicURL string `toml:"public_url" help:"scheme and host that legacy signatures cover"`
 	} `toml:"auth"`
 	Log struct {
 		Level string `toml:"level" default:"info" help:"debug, info, warn or error"`

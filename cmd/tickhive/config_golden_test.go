@@ -23,8 +23,10 @@ var wrongConfigurations = []string{
 	"[sim]\nbackfill = \"-1h\"", "[sim]\nbackfill = -5",
 	"[server]\nread_timeout = -5\n[journal]\nsnapshot_every = 5",
 	"[launchpad]\nfee = \"1e3\"\n[referral]\nlevels = [\"x\", \"-1\"]\n[hive]\nquorum = \"-1\"",
-	"[[assets]]\nsymbol = \"a\"\nmaker_fee = \"x\"\n[[assets]]\nsymbol = \"B\"\n[[pairs]]\ncode = \"AA_BB\"\nreference = \"-1\"",
-	"[[assets]]\nsymbol = \"a\"\nname = \"\"\nunified_cryptoasset_id = -1\nmaker_fee = \"2\"\ntaker_fee = \"1.1\"\nrefill_rate = \"1.5\"\n" +
+	"[[assets]]\nsymbol = \"a\"\nmaker_fee = \"x\"\n[[assets]]\nsymbol = \"B\"\n[[pairs]]\ncode = " +
+		"\"AA_BB\"\nreference = \"-1\"",
+	"[[assets]]\nsymbol = \"a\"\nname = \"\"\nunified_cryptoasset_id = -1\nmaker_fee = \"2\"\ntaker_fee = " +
+		"\"1.1\"\nrefill_rate = \"1.5\"\n" +
 		"withdraw_rate = \"0.123456789\"\nmin_withdraw = \"2\"\nmax_withdraw = \"1\"\n[[assets]]\nsymbol = \"a\"",
 	"[[pairs]]\ncode = \"AA_BB\"\n[[pairs]]\ncode = \"AA_BB\"\nmaker_fee = \"1.5\"\n[[pairs]]\ncode = \"aa_bb\"",
 	"[[pairs]]\ncode = \"AA_BB\"\nstate = \"closed\"\n[[pairs]]\ncode = \"AA_CC\"\nmin_quote = \"0.1\"",
@@ -67,7 +69,9 @@ func TestGoldenConfiguration(t *testing.T) {
 	}
 	goldenFile(t, "config_help.txt", func(out *bytes.Buffer) {
 		for _, args := range []string{
-			"serve --help", "replay --help", "config --help", "config check --help", "config print --help",
+			"--help", "serve --help", "replay --help", "config --help", "config check --help", "config print --help",
+			"journal --help", "journal verify --help", "journal dump --help", "journal skip --help",
+			"stats --help", "version --help",
 		} {
 			fmt.Fprintf(out, "$ tickhive %s\n", args)
 			cmd := exec.Command(os.Args[0], strings.Fields(args)...) // kong exits the process after --help
@@ -82,8 +86,10 @@ func TestGoldenConfiguration(t *testing.T) {
 	goldenFile(t, "config_print.txt", func(out *bytes.Buffer) {
 		show(out, nil, "config", "print")
 		show(out, nil, "config", "check")
-		show(out, []string{"TICKHIVE_INTERNAL_TOKEN=secret", "TICKHIVE_RATE_ALLOW=::1", "TICKHIVE_SIM_SEED=2"}, "config", "print",
-			"--seed=3", "--set=journal.segment_bytes=4294967296", "--set=referral.levels=[]", "--set=referral.levels=0.1,0,0,0,0")
+		show(out, []string{"TICKHIVE_INTERNAL_TOKEN=secret", "TICKHIVE_RATE_ALLOW=::1", "TICKHIVE_SIM_SEED=2"},
+			"config", "print",
+			"--seed=3", "--set=journal.segment_bytes=4294967296", "--set=referral.levels=[]",
+			"--set=referral.levels=0.1,0,0,0,0")
 	})
 	goldenFile(t, "config_errors.txt", func(out *bytes.Buffer) {
 		for _, source := range wrongConfigurations {

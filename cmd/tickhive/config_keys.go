@@ -76,7 +76,7 @@ func setValue(v reflect.Value, text string) error {
 	case reflect.Int, reflect.Int64:
 		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {
-			return fmt.Errorf("%q is not an integer", text)
+			return fmt.Errorf("%q must be an integer", text)
 		}
 		v.SetInt(n)
 	case reflect.Slice:
@@ -122,12 +122,12 @@ func parseSwitch(text string) (bool, error) {
 	case "false", "off", "0":
 		return false, nil
 	}
-	return false, fmt.Errorf("%q is not true or false (on or off)", text)
+	return false, fmt.Errorf("%q must be true or false (on or off)", text)
 }
 
 // unknownKey returns the error for a key that is none of names, with the nearest of them.
 func unknownKey(name string, names []string) error {
-	return fmt.Errorf("unknown key %s; the nearest known key is %s", name, nearest(name, names))
+	return fmt.Errorf("unknown key %s; did you mean %s?", name, nearest(name, names))
 }
 
 // nearest returns the candidate with the smallest edit distance to name; of equal ones the first.

@@ -34,7 +34,7 @@ func loadConfig(file string, environ, settings []string) (*Config, error) {
 	for _, s := range settings {
 		name, value, ok := strings.Cut(s, "=")
 		if !ok {
-			return nil, fmt.Errorf("config: --set %s: not of the form KEY=VALUE", s)
+			return nil, fmt.Errorf("config: --set %s: must have the form KEY=VALUE", s)
 		}
 		if err := c.set(strings.TrimSpace(name), value); err != nil {
 			return nil, fmt.Errorf("config: %w", err)
@@ -47,7 +47,8 @@ func loadConfig(file string, environ, settings []string) (*Config, error) {
 }
 
 // serviceLink matches the variables that Kubernetes sets for a service named tickhive.
-var serviceLink = regexp.MustCompile(`^TICKHIVE_(.+_)?(SERVICE_HOST|SERVICE_PORT(_.+)?|PORT(_[0-9]+_(TCP|UDP|SCTP)(_.+)?)?)$`)
+var serviceLink = regexp.MustCompile(`^TICKHIVE_(.+_)?(SERVICE_HOST|SERVICE_PORT(_.+)?|PORT(_[0-9]+_(TCP|UDP|` +
+	`SCTP)(_.+)?)?)$`)
 
 // readEnv sets the keys that have a variable. It reports the first variable, by name, that has
 // the program's prefix but belongs to no key.
@@ -69,7 +70,7 @@ func (c *Config) readEnv(environ []string) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		if strings.HasPrefix(name, envPrefix) && !serviceLink.MatchString(name) {
-			return fmt.Errorf("config: environment %s: no key has this variable; the nearest that one has is %s",
+			return fmt.Errorf("config: environment %s: no key has this variable; did you mean %s?",
 				name, nearest(name, names))
 		}
 	}
@@ -121,7 +122,7 @@ func fileError(file string, err error) error {
 		line, _ := decode.Position()
 		what, name := strings.TrimPrefix(decode.Error(), "toml: "), strings.Join(decode.Key(), ".")
 		if m := wrongType.FindStringSubmatch(what); m != nil {
-			what = fmt.Sprintf("a TOML %s where %s is expected", m[1], expected(name))
+			what = fmt.Sprintf("must be %[2]s, not a TOML %[1]s", m[1], expected(name))
 		}
 		if name != "" {
 			what = name + ": " + what
@@ -140,9 +141,9 @@ func expected(name string) string {
 	t := fileKeys()[name]
 	switch {
 	case t == nil:
-		return "something else"
+		return "another type"
 	case reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()) || t.Kind() == reflect.String:
-		return "a text in quotes"
+		return "text in quotes"
 	case t.Kind() == reflect.Slice:
 		return "a list"
 	case t.Kind() == reflect.Bool:

@@ -78,7 +78,7 @@ func (p *PairConfig) instrument() (*engine.Instrument, error) {
 	case engine.Halted.String():
 		ins.State = engine.Halted
 	default:
-		return nil, fmt.Errorf("state %q is not one of online, post_only, cancel_only, halted", p.State)
+		return nil, fmt.Errorf("state %q must be one of online, post_only, cancel_only, halted", p.State)
 	}
 	return ins, nil
 }
@@ -98,7 +98,8 @@ func (a *AssetConfig) asset() *engine.Asset {
 
 // builtinAssets returns nine cryptocurrencies and two fiat currencies.
 func builtinAssets() []AssetConfig {
-	a := func(symbol, name string, id int64, adapter string, minWithdraw, maxWithdraw, withdrawMin Decimal) AssetConfig {
+	a := func(symbol, name string, id int64, adapter string, minWithdraw, maxWithdraw,
+		withdrawMin Decimal) AssetConfig {
 		return AssetConfig{
 			Symbol: symbol, Name: name, UnifiedID: id, Adapter: adapter,
 			MinWithdraw: minWithdraw, MaxWithdraw: maxWithdraw, MakerFee: defaultFee, TakerFee: defaultFee,

@@ -50,9 +50,12 @@ func TestEveryKeyHasADefaultAndTheBuiltInMarketIsLargeEnough(t *testing.T) {
 }
 
 func TestTheLaterSourceWins(t *testing.T) {
-	file := writeConfig(t, "[rate]\nper_minute = 70\nper_second = 7\nallow = [\"10.0.0.1\"]\n[launchpad]\nfee = \"5\"\n")
-	env := []string{"TICKHIVE_RATE_PER_SECOND=8", "TICKHIVE_RATE_ALLOW=192.0.2.1, 2001:db8::/32", "TICKHIVE_SIM_ENABLED=off"}
-	f := serveFlags{ConfigFile: file, Set: []string{"rate.votes_per_minute=3", "sim.enabled=off"}, Sim: "on", Backfill: "7d"}
+	file := writeConfig(t,
+		"[rate]\nper_minute = 70\nper_second = 7\nallow = [\"10.0.0.1\"]\n[launchpad]\nfee = \"5\"\n")
+	env := []string{"TICKHIVE_RATE_PER_SECOND=8", "TICKHIVE_RATE_ALLOW=192.0.2.1, 2001:db8::/32",
+		"TICKHIVE_SIM_ENABLED=off"}
+	f := serveFlags{ConfigFile: file, Set: []string{"rate.votes_per_minute=3", "sim.enabled=off"}, Sim: "on",
+		Backfill: "7d"}
 	c, err := f.config(&program{environ: env})
 	if err != nil {
 		t.Fatal(err)
@@ -66,32 +69,35 @@ func TestTheLaterSourceWins(t *testing.T) {
 
 func TestAListOnTheCommandLineMayHaveTheFormOfTheFile(t *testing.T) {
 	want := []string{"127.0.0.1", "10.0.0.0/8"}
-	for _, text := range []string{`127.0.0.1,10.0.0.0/8`, `["127.0.0.1", "10.0.0.0/8"]`, ` [ '127.0.0.1','10.0.0.0/8' ] `} {
+	for _, text := range []string{`127.0.0.1,10.0.0.0/8`, `["127.0.0.1", "10.0.0.0/8"]`,
+		` [ '127.0.0.1','10.0.0.0/8' ] `} {
 		c, err := loadConfig("", []string{"TICKHIVE_RATE_ALLOW=" + text}, []string{"server.trusted_proxies=" + text})
 		if err != nil || !slices.Equal(c.Rate.Allow, want) || !slices.Equal(c.Server.TrustedProxies, want) {
 			t.Errorf("%s: %v %v", text, c, err)
 		}
 	}
-	if c, err := loadConfig("", nil, []string{"rate.allow=[]", "referral.levels=[0.1, \"0.2\", 0, 0, 0]"}); err != nil || len(c.Rate.Allow) != 0 {
+	if c, err := loadConfig("", nil, []string{"rate.allow=[]",
+		"referral.levels=[0.1, \"0.2\", 0, 0, 0]"}); err != nil || len(c.Rate.Allow) != 0 {
 		t.Errorf("%v", err)
 	}
 }
 
 func TestWrongConfigurationNamesThePlace(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
-		{"[rate]\nper_minute = 60\nper_secnd = 5\n", ":3: unknown key rate.per_secnd; the nearest known key is rate.per_second"},
-		{"[jurnal]\nsync = \"off\"\n", "unknown key jurnal; the nearest known key is"},
-		{"[[pairs]]\ncode = \"AA_BB\"\ndigits_prise = 3\n", ":3: unknown key pairs.digits_prise; the nearest known key is pairs.digits_price"},
-		{"[rate]\nper_minute = \"x\"\n", ":2: rate.per_minute: a TOML string where an integer is expected"},
-		{"[server]\nlisten = 5\n", ":2: server.listen: a TOML integer where a text in quotes is expected"},
-		{"[rate]\nallow = \"10.0.0.1\"\n", ":2: rate.allow: a TOML string where a list is expected"},
-		{"[sim]\nenabled = \"on\"\n", ":2: sim.enabled: a TOML string where true or false is expected"},
-		{"[[pairs]]\ncode = 7\n", ":2: pairs.code: a TOML integer where a text in quotes is expected"},
+		{"[rate]\nper_minute = 60\nper_secnd = 5\n", ":3: unknown key rate.per_secnd; did you mean rate.per_second?"},
+		{"[jurnal]\nsync = \"off\"\n", "unknown key jurnal; did you mean"},
+		{"[[pairs]]\ncode = \"AA_BB\"\ndigits_prise = 3\n",
+			":3: unknown key pairs.digits_prise; did you mean pairs.digits_price?"},
+		{"[rate]\nper_minute = \"x\"\n", ":2: rate.per_minute: must be an integer, not a TOML string"},
+		{"[server]\nlisten = 5\n", ":2: server.listen: must be text in quotes, not a TOML integer"},
+		{"[rate]\nallow = \"10.0.0.1\"\n", ":2: rate.allow: must be a list, not a TOML string"},
+		{"[sim]\nenabled = \"on\"\n", ":2: sim.enabled: must be true or false, not a TOML string"},
+		{"[[pairs]]\ncode = 7\n", ":2: pairs.code: must be text in quotes, not a TOML integer"},
 		{"[rate\n", ":1:"},
 		{"[referral]\nlevels = [\"0.1\", \"x\", \"0\", \"0\", \"0\"]\n", "referral.levels"},
 		{"[launchpad]\nfee = \"1e3\"\n", "launchpad.fee"},
-		{"[journal]\nsync = \"sometimes\"\n", "journal.sync: \"sometimes\" is not one of always, interval, off"},
-		{"[internal]\nlisten = \"0.0.0.0:8081\"\n", "needs --internal-token"},
+		{"[journal]\nsync = \"sometimes\"\n", "journal.sync: \"sometimes\" must be one of always, interval, off"},
+		{"[internal]\nlisten = \"0.0.0.0:8081\"\n", "requires --internal-token"},
 		{"[[pairs]]\ncode = \"AA_BB\"\ndigits_price = 10\ndigits_amount = 10\n", "would overflow"},
 		{"[[pairs]]\ncode = \"aa_bb\"\n", "is not of the form"},
 		{"[[pairs]]\ncode = \"AA_BB\"\nmaker_fee = \"1.5\"\n", "rate"},
@@ -102,13 +108,14 @@ func TestWrongConfigurationNamesThePlace(t *testing.T) {
 			t.Errorf("%q: %v, want %q", c.text, err, c.want)
 		}
 	}
-	for _, s := range []string{"rate.allw=1", "rate.per_minute=x", "rate.per_minute", "sim.enabled=maybe", "rate.allow=a b", "rate.allow={}"} {
+	for _, s := range []string{"rate.allw=1", "rate.per_minute=x", "rate.per_minute", "sim.enabled=maybe",
+		"rate.allow=a b", "rate.allow={}"} {
 		if _, err := loadConfig("", nil, []string{s}); err == nil {
 			t.Errorf("--set %s was taken", s)
 		}
 	}
 	_, err := loadConfig("", nil, []string{"rate.allw=1"})
-	if err == nil || !strings.Contains(err.Error(), "the nearest known key is rate.allow") {
+	if err == nil || !strings.Contains(err.Error(), "did you mean rate.allow?") {
 		t.Errorf("%v", err)
 	}
 }
@@ -117,16 +124,20 @@ func TestWrongConfigurationNamesThePlace(t *testing.T) {
 // Kubernetes derives from a service's name, and those of other programs, are not.
 func TestAnUnknownVariableIsRefused(t *testing.T) {
 	for name, nearest := range map[string]string{
-		"TICKHIVE_RATE_PER_MINUT": "TICKHIVE_RATE_PER_MINUTE", "TICKHIVE_JURNAL_SYNC": "TICKHIVE_JOURNAL_SYNC", "TICKHIVE_LISTEN": "TICKHIVE_",
+		"TICKHIVE_RATE_PER_MINUT": "TICKHIVE_RATE_PER_MINUTE", "TICKHIVE_JURNAL_SYNC": "TICKHIVE_JOURNAL_SYNC",
+		"TICKHIVE_LISTEN": "TICKHIVE_",
 	} {
 		_, err := loadConfig("", []string{"PATH=/bin", name + "=5"}, nil)
-		if err == nil || !strings.Contains(err.Error(), "environment "+name+": no key") || !strings.Contains(err.Error(), nearest) {
+		if err == nil || !strings.Contains(err.Error(), "environment "+name+": no key") ||
+			!strings.Contains(err.Error(), nearest) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	others := []string{
-		"TICKHIVE_SERVICE_HOST=10.0.0.1", "TICKHIVE_SERVICE_PORT=8080", "TICKHIVE_SERVICE_PORT_HTTP=8080", "TICKHIVE_PORT=tcp://10.0.0.1:8080",
-		"TICKHIVE_PORT_8080_TCP_ADDR=10.0.0.1", "TICKHIVE_INTERNAL_PORT_8081_TCP=tcp://10.0.0.1:8081", "TICKHIVES=1", "tickhive_rate=1",
+		"TICKHIVE_SERVICE_HOST=10.0.0.1", "TICKHIVE_SERVICE_PORT=8080", "TICKHIVE_SERVICE_PORT_HTTP=8080",
+		"TICKHIVE_PORT=tcp://10.0.0.1:8080",
+		"TICKHIVE_PORT_8080_TCP_ADDR=10.0.0.1", "TICKHIVE_INTERNAL_PORT_8081_TCP=tcp://10.0.0.1:8081", "TICKHIVES=1",
+		"tickhive_rate=1",
 	}
 	if _, err := loadConfig("", others, nil); err != nil {
 		t.Error(err)
@@ -136,16 +147,20 @@ func TestAnUnknownVariableIsRefused(t *testing.T) {
 // A value that serve cannot run with is refused with its key when the configuration is read.
 func TestACheckedConfigurationCanBeServed(t *testing.T) {
 	for _, s := range []string{
-		"engine.open_orders=-1", "engine.account_orders=-1", "engine.account_stops=-1", "market.trades_min=-1", "market.trades_max=-1",
+		"engine.open_orders=-1", "engine.account_orders=-1", "engine.account_stops=-1", "market.trades_min=-1",
+		"market.trades_max=-1",
 		"market.candles_kept=-1,1,1,1,1,1,1,1,1,1", "orders.closed_kept=-1", "orders.fills_kept=-1",
 		"launchpad.cooldown=1000d", "launchpad.fee=", "launchpad.native_usd=10000000000",
 		"hive.quorum=0.001", "hive.quorum=10000000000", "referral.levels=1,1,1,1,1", "referral.levels=2,0,0,0,0",
 		"referral.staking=2,0,0,0,0,0,0,0,0", "referral.staking=0.2,0.1,0,0,0,0,0,0,0",
-		"referral.bonus_share=2", "referral.bonus_share=0.123456789", "server.trusted_proxies=foo", "server.trusted_proxies=10.0.0.0/33",
+		"referral.bonus_share=2", "referral.bonus_share=0.123456789", "server.trusted_proxies=foo",
+		"server.trusted_proxies=10.0.0.0/33",
 		"server.connections=-5", "server.connections_per_ip=-2", "rate.allow=1.2.3.4.5", "rate.allow=abc",
-		"journal.snapshot_every=1ms", "journal.snapshot_every=-5m", "journal.snapshot_every=5", "journal.snapshot_bytes=4095",
+		"journal.snapshot_every=1ms", "journal.snapshot_every=-5m", "journal.snapshot_every=5",
+		"journal.snapshot_bytes=4095",
 		"server.listen=foo", "server.listen=:99999", "aggregator.listen=localhost:nothing", "internal.listen=foo",
-		"internal.hosts=*", "internal.hosts=ops.example:8081", "internal.hosts=ops.example,http://x", "internal.hosts=10.0.0.0/8", "internal.hosts=fe80::1%eth0",
+		"internal.hosts=*", "internal.hosts=ops.example:8081", "internal.hosts=ops.example,http://x",
+		"internal.hosts=10.0.0.0/8", "internal.hosts=fe80::1%eth0",
 	} {
 		name, _, _ := strings.Cut(s, "=")
 		if _, err := loadConfig("", nil, []string{s}); err == nil || !strings.Contains(err.Error(), name) {
@@ -153,17 +168,21 @@ func TestACheckedConfigurationCanBeServed(t *testing.T) {
 		}
 	}
 	for _, s := range []string{
-		"engine.open_orders=0", "market.candles_kept=0,1,1,1,1,1,1,1,1,1", "server.connections=1", "server.connections_per_ip=-1",
+		"engine.open_orders=0", "market.candles_kept=0,1,1,1,1,1,1,1,1,1", "server.connections=1",
+		"server.connections_per_ip=-1",
 		"rate.allow=fe80::1%eth0,::1/128," + strings.Repeat("aZ", 19), "server.trusted_proxies=10.0.0.1,10.0.0.0/8",
-		"server.listen=:8080", "server.listen=[::1]:0", "aggregator.listen=localhost:http", "hive.quorum=0", "launchpad.cooldown=366d",
-		"internal.hosts=", "internal.hosts=ops.example", `internal.hosts=["ops.example", "10.0.0.5"]`, "internal.hosts=fd00::5,box_2.",
+		"server.listen=:8080", "server.listen=[::1]:0", "aggregator.listen=localhost:http", "hive.quorum=0",
+		"launchpad.cooldown=366d",
+		"internal.hosts=", "internal.hosts=ops.example", `internal.hosts=["ops.example", "10.0.0.5"]`,
+		"internal.hosts=fd00::5,box_2.",
 		"journal.snapshot_every=0", "journal.snapshot_every=1s", "journal.snapshot_every=1d",
 	} {
 		if _, err := loadConfig("", nil, []string{s}); err != nil {
 			t.Errorf("--set %s: %v", s, err)
 		}
 	}
-	const market = "[[assets]]\nsymbol = \"AA\"\n%s\n[[assets]]\nsymbol = \"BB\"\n[[pairs]]\ncode = \"AA_BB\"\ndigits_price = 2\ndigits_amount = 2\n%s\n"
+	const market = "[[assets]]\nsymbol = \"AA\"\n%s\n[[assets]]\nsymbol = \"BB\"\n[[pairs]]\ncode = " +
+		"\"AA_BB\"\ndigits_price = 2\ndigits_amount = 2\n%s\n"
 	for _, c := range []struct{ asset, pair, want string }{
 		{`refill_rate = "1.5"`, "", "assets: AA: refill_rate"},
 		{`withdraw_rate = "0.123456789"`, "", "assets: AA: withdraw_rate"},
@@ -181,7 +200,8 @@ func TestACheckedConfigurationCanBeServed(t *testing.T) {
 			t.Errorf("%s %s: %v, want %q", c.asset, c.pair, err, c.want)
 		}
 	}
-	if _, err := loadConfig(writeConfig(t, "[server]\nread_timeout = -5\n"), nil, nil); err == nil || !strings.Contains(err.Error(), "server.read_timeout") {
+	if _, err := loadConfig(writeConfig(t, "[server]\nread_timeout = -5\n"), nil, nil); err == nil ||
+		!strings.Contains(err.Error(), "server.read_timeout") {
 		t.Errorf("a number below zero: %v", err)
 	}
 }
@@ -189,7 +209,8 @@ func TestACheckedConfigurationCanBeServed(t *testing.T) {
 // Every text of the configuration that is journaled can be decoded from its record.
 func TestTextsOfTheConfigurationFitIntoARecord(t *testing.T) {
 	longest, symbol := strings.Repeat("\U0001f41d", maxAssetName), strings.Repeat("A", 12)
-	text := fmt.Sprintf("[[assets]]\nsymbol = %q\nname = \"%s\"\n[[assets]]\nsymbol = \"BBBBBBBBBBBB\"\n[[pairs]]\ncode = \"%s_BBBBBBBBBBBB\"\n", symbol, longest, symbol)
+	text := fmt.Sprintf("[[assets]]\nsymbol = %q\nname = \"%s\"\n[[assets]]\nsymbol = "+
+		"\"BBBBBBBBBBBB\"\n[[pairs]]\ncode = \"%s_BBBBBBBBBBBB\"\n", symbol, longest, symbol)
 	c, err := loadConfig(writeConfig(t, text), nil, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -212,7 +233,8 @@ func TestTextsOfTheConfigurationFitIntoARecord(t *testing.T) {
 		strings.Replace(text, longest, strings.Repeat("x", 300), 1),
 		strings.ReplaceAll(text, symbol, symbol+"A"),
 	} {
-		if _, err := loadConfig(writeConfig(t, wrong), nil, nil); err == nil || !strings.Contains(err.Error(), "assets: A") {
+		if _, err := loadConfig(writeConfig(t, wrong), nil, nil); err == nil ||
+			!strings.Contains(err.Error(), "assets: A") {
 			t.Errorf("%.80s: %v", wrong, err)
 		}
 	}
@@ -265,7 +287,8 @@ func TestConfigCheckExitsByTheResult(t *testing.T) {
 	if code := run([]string{"config", "check"}, p); code != 0 || !strings.Contains(out.String(), "configuration ok") {
 		t.Errorf("%d %s%s", code, out.String(), errs.String())
 	}
-	if code := run([]string{"config", "check", "--journal-sync", "never"}, p); code != 2 || !strings.Contains(errs.String(), "journal.sync") {
+	if code := run([]string{"config", "check", "--journal-sync", "never"}, p); code != 2 ||
+		!strings.Contains(errs.String(), "journal.sync") {
 		t.Errorf("%d %s", code, errs.String())
 	}
 }

@@ -67,7 +67,7 @@ func (d Decimal) value() fixed.I128 {
 func (d Decimal) rate() (uint32, error) {
 	v, exact, fits := fixed.Units(d.value(), rateDigits)
 	if !exact || !fits || v > rateOne {
-		return 0, fmt.Errorf("rate %q is not 0 to 1 with at most %d fractional digits", string(d), rateDigits)
+		return 0, fmt.Errorf("rate %q must be from 0 to 1 with at most %d fractional digits", string(d), rateDigits)
 	}
 	return uint32(v), nil
 }

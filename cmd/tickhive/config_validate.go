@@ -32,33 +32,35 @@ func (c *Config) validate() error {
 		errs = append(errs, fmt.Errorf("%s: %s", name, fmt.Sprintf(format, args...)))
 	}
 	if d := time.Duration(c.Journal.SnapshotEvery); d > 0 && d < minSnapshotEvery {
-		bad("journal.snapshot_every", "%v is shorter than %v; 0 leaves snapshots to journal.snapshot_bytes", d, minSnapshotEvery)
+		bad("journal.snapshot_every", "%v must be at least %v, or 0: then journal.snapshot_bytes alone decides", d,
+			minSnapshotEvery)
 	}
 	for _, entry := range c.Rate.Allow {
 		if !isNet(entry) && !isPublicKey(entry) {
-			bad("rate.allow", "%q is no IP, no CIDR and no public key", entry)
+			bad("rate.allow", "%q must be an IP, a CIDR or a public key", entry)
 		}
 	}
 	for _, entry := range c.Server.TrustedProxies {
 		if !isNet(entry) {
-			bad("server.trusted_proxies", "%q is neither an IP nor a CIDR", entry)
+			bad("server.trusted_proxies", "%q must be an IP or a CIDR", entry)
 		}
 	}
 	if n := len(c.Market.CandlesKept); n != 10 {
-		bad("market.candles_kept", "has %d numbers, not one for each of the ten intervals", n)
+		bad("market.candles_kept", "has %d numbers but needs 10, one for each interval", n)
 	}
 	if n := len(c.Referral.Levels); n != 5 {
-		bad("referral.levels", "has %d shares, not one for each of the levels 1 to 5", n)
+		bad("referral.levels", "has %d shares but needs 5, one for each of the levels 1 to 5", n)
 	}
 	if n := len(c.Referral.Staking); n != 9 {
-		bad("referral.staking", "has %d shares, not one for each of R0 to R8", n)
+		bad("referral.staking", "has %d shares but needs 9, one for each of R0 to R8", n)
 	}
 	if _, err := parseLevel(c.Log.Level); err != nil {
 		bad("log.level", "%v", err)
 	}
 	errs = append(errs, c.check(checkSign))
 	_, startErr := c.clockStart()
-	return errors.Join(append(errs, startErr, c.validateEffect(), c.validateListeners(), c.validateComponents(), c.validateMarket())...)
+	return errors.Join(append(errs, startErr, c.validateEffect(), c.validateListeners(), c.validateComponents(),
+		c.validateMarket())...)
 }
 
 // check returns what one check finds in all keys and in the rows of assets and pairs.
@@ -97,7 +99,7 @@ func checkDecimals(k key) error {
 // checkLimits checks the tags range and oneof.
 func checkLimits(k key) error {
 	if words, ok := k.tag.Lookup("oneof"); ok && !slices.Contains(strings.Split(words, ", "), k.value.String()) {
-		return fmt.Errorf("%s: %q is not one of %s", k.name, k.value, words)
+		return fmt.Errorf("%s: %q must be one of %s", k.name, k.value, words)
 	}
 	if text, ok := k.tag.Lookup("range"); ok {
 		var low, high int64
@@ -105,7 +107,7 @@ func checkLimits(k key) error {
 			panic("BUG: config: the range of " + k.name + ": " + err.Error())
 		}
 		if v := k.value.Int(); v < low || v > high {
-			return fmt.Errorf("%s: %d is not from %d to %d", k.name, v, low, high)
+			return fmt.Errorf("%s: %d must be from %d to %d", k.name, v, low, high)
 		}
 	}
 	return nil
@@ -123,13 +125,18 @@ func checkSign(k key) error {
 func (c *Config) validateEffect() error {
 	var errs []error
 	if c.Clock.Start != "" && c.Clock.Mode == clockReal {
-		errs = append(errs, errors.New("clock.start: a real clock shows the machine's time: add --clock virtual, or leave --clock-start out"))
+		errs = append(errs,
+			errors.New("clock.start: a real clock shows the machine's time; add --clock virtual or remove "+
+				"--clock-start"))
 	}
 	if c.Sim.Backfill > 0 && !c.simulated() {
-		errs = append(errs, errors.New("sim.backfill: a backfill is the simulated market's, and there is none: leave --backfill out, or --sim off and --pairs none"))
+		errs = append(errs, errors.New("sim.backfill: a backfill needs the simulated market; "+
+			"remove --backfill, or remove --sim off and --pairs none"))
 	}
 	if c.given["sim.enabled"] && c.Sim.Enabled && c.Market.Pairs == pairsNone {
-		errs = append(errs, errors.New("sim.enabled: the simulated market trades the configured pairs, and market.pairs is none: leave --pairs none out, or set --sim off"))
+		errs = append(errs,
+			errors.New("sim.enabled: the simulated market needs the configured pairs, but market.pairs is none; "+
+				"remove --pairs none or set --sim off"))
 	}
 	return errors.Join(errs...)
 }
@@ -146,7 +153,8 @@ func (c *Config) validateComponents() error {
 	ask("engine.open_orders", engine.Options{OpenOrders: e.OpenOrders}.Validate())
 	ask("engine.account_orders", engine.Options{AccountOrders: e.AccountOrders}.Validate())
 	ask("engine.account_stops", engine.Options{AccountStops: e.AccountStops}.Validate())
-	ask("market.trades_min, market.trades_max", marketdata.Options{TradesMin: m.TradesMin, TradesMax: m.TradesMax}.Validate())
+	ask("market.trades_min, market.trades_max",
+		marketdata.Options{TradesMin: m.TradesMin, TradesMax: m.TradesMax}.Validate())
 	ask("market.candles_kept", marketdata.Options{Candles: m.Candles}.Validate())
 	_, launchpadErr := c.launchpadOptions() // these errors name their keys
 	_, quorumErr := c.quorum()
@@ -179,9 +187,9 @@ func (c *Config) validateListeners() error {
 			continue // no separate listener
 		}
 		if _, port, err := net.SplitHostPort(l.at); err != nil {
-			errs = append(errs, fmt.Errorf("%s: %q is not of the form HOST:PORT", l.name, l.at))
+			errs = append(errs, fmt.Errorf("%s: %q must have the form HOST:PORT", l.name, l.at))
 		} else if _, err := net.LookupPort("tcp", port); err != nil {
-			errs = append(errs, fmt.Errorf("%s: %q is no port", l.name, port))
+			errs = append(errs, fmt.Errorf("%s: %q is not a valid port", l.name, port))
 		}
 	}
 	return errors.Join(append(errs, c.validateInternal())...)
@@ -200,7 +208,8 @@ func (c *Config) validateInternal() error {
 	}
 	ip := net.ParseIP(host)
 	if c.Internal.Token == "" && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return fmt.Errorf("internal.listen: %s is not a loopback address, so it needs --internal-token", c.Internal.Listen)
+		return fmt.Errorf("internal.listen: %s is not a loopback address, so it requires --internal-token",
+			c.Internal.Listen)
 	}
 	return nil
 }
@@ -212,10 +221,10 @@ func (c *Config) clockStart() (int64, error) {
 	}
 	t, err := time.Parse(time.RFC3339Nano, c.Clock.Start)
 	if err != nil {
-		return 0, fmt.Errorf("clock.start: %q is not an RFC 3339 time such as 2026-01-01T00:00:00Z", c.Clock.Start)
+		return 0, fmt.Errorf("clock.start: %q must be an RFC 3339 time such as 2026-01-01T00:00:00Z", c.Clock.Start)
 	}
 	if t.Year() < 1970 || t.Year() > 2200 {
-		return 0, fmt.Errorf("clock.start: %s is not between 1970 and 2200", c.Clock.Start)
+		return 0, fmt.Errorf("clock.start: the year of %s must be from 1970 to 2200", c.Clock.Start)
 	}
 	return t.UnixNano(), nil
 }
@@ -226,7 +235,7 @@ func parseLevel(s string) (slog.Level, error) {
 	}
 	l, ok := levels[s]
 	if !ok {
-		return 0, fmt.Errorf("%q is not one of debug, info, warn, error", s)
+		return 0, fmt.Errorf("%q must be one of debug, info, warn, error", s)
 	}
 	return l, nil
 }

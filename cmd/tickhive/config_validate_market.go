@@ -24,7 +24,7 @@ func (c *Config) validateMarket() error {
 	for i := range c.Assets {
 		a := &c.Assets[i]
 		if symbols[a.Symbol] {
-			errs = append(errs, fmt.Errorf("assets: %s stands twice", a.Symbol))
+			errs = append(errs, fmt.Errorf("assets: %s is listed twice", a.Symbol))
 		}
 		symbols[a.Symbol] = true
 		for _, err := range a.validate() {
@@ -35,7 +35,7 @@ func (c *Config) validateMarket() error {
 	for i := range c.Pairs {
 		p := &c.Pairs[i]
 		if codes[p.Code] {
-			errs = append(errs, fmt.Errorf("pairs: %s stands twice", p.Code))
+			errs = append(errs, fmt.Errorf("pairs: %s is listed twice", p.Code))
 		}
 		codes[p.Code] = true
 		ins, err := p.instrument()
@@ -47,7 +47,8 @@ func (c *Config) validateMarket() error {
 		}
 	}
 	if len(c.Assets) > engine.DefaultAssets || len(c.Pairs) > engine.DefaultPairs {
-		errs = append(errs, fmt.Errorf("%d assets and %d pairs, at most %d and %d", len(c.Assets), len(c.Pairs), engine.DefaultAssets, engine.DefaultPairs))
+		errs = append(errs, fmt.Errorf("assets, pairs: %d assets and %d pairs exceed the limits of %d and %d",
+			len(c.Assets), len(c.Pairs), engine.DefaultAssets, engine.DefaultPairs))
 	}
 	if len(errs) > 0 {
 		return errors.Join(errs...) // the code below converts all of them
@@ -66,13 +67,13 @@ func (c *Config) validateMarket() error {
 // validate checks a currency against the limits of the API and of a journal record.
 func (a *AssetConfig) validate() (errs []error) {
 	if !engine.ValidPairCode(a.Symbol + "_XX") {
-		errs = append(errs, fmt.Errorf("symbol %q is not 2 to 12 of A-Z and 0-9", a.Symbol))
+		errs = append(errs, fmt.Errorf("symbol %q must have 2 to 12 characters of A-Z and 0-9", a.Symbol))
 	}
 	if utf8.RuneCountInString(a.Name) > maxAssetName {
-		errs = append(errs, fmt.Errorf("name: has more than %d characters", maxAssetName))
+		errs = append(errs, fmt.Errorf("name: must have at most %d characters", maxAssetName))
 	}
 	if a.UnifiedID < 0 || a.UnifiedID > maxUnifiedID {
-		errs = append(errs, fmt.Errorf("unified_cryptoasset_id: %d is not from 0 to %d", a.UnifiedID, maxUnifiedID))
+		errs = append(errs, fmt.Errorf("unified_cryptoasset_id: %d must be from 0 to %d", a.UnifiedID, maxUnifiedID))
 	}
 	for _, k := range members("", reflect.ValueOf(*a)) {
 		if k.tag.Get("unit") != "rate" {
@@ -83,7 +84,8 @@ func (a *AssetConfig) validate() (errs []error) {
 		}
 	}
 	if a.MinWithdraw.given() && a.MaxWithdraw.given() && a.MinWithdraw.value().Cmp(a.MaxWithdraw.value()) > 0 {
-		errs = append(errs, fmt.Errorf("min_withdraw: %s is above max_withdraw %s", a.MinWithdraw, a.MaxWithdraw))
+		errs = append(errs, fmt.Errorf("min_withdraw: %s must not exceed max_withdraw %s", a.MinWithdraw,
+			a.MaxWithdraw))
 	}
 	return errs
 }

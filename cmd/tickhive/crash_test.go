@@ -168,7 +168,8 @@ func (a *acked) other(in *instance, client *http.Client, r *rand.Rand) bool {
 	case 0:
 		path, body = "/users", `{"nativeBalance":1000}`
 	case 1, 2:
-		path, body = "/users/"+a.someone(r)+"/deposits", fmt.Sprintf(`{"currencyCode":%q,"amount":%d}`, currency, amount)
+		path, body = "/users/"+a.someone(r)+"/deposits", fmt.Sprintf(`{"currencyCode":%q,"amount":%d}`, currency,
+			amount)
 	case 3:
 		symbol := make([]byte, 5)
 		for i := range symbol {
@@ -176,7 +177,8 @@ func (a *acked) other(in *instance, client *http.Client, r *rand.Rand) bool {
 		}
 		path, body = "/launchpad/tokens", fmt.Sprintf(`{"userId":%q,"name":"Crash","symbol":%q}`, a.someone(r), symbol)
 	default:
-		path, body = "/hive/actions", `{"sourceAgentId":"queen-1","targetTokenId":0,"actionType":"observation","reasonCode":"crash"}`
+		path, body = "/hive/actions", `{"sourceAgentId":"queen-1","targetTokenId":0,"actionType":"observation",`+
+			`"reasonCode":"crash"}`
 	}
 	a.inFlight.Add(1)
 	resp, err := client.Post(in.internal+path, "application/json", strings.NewReader(body))
@@ -242,7 +244,8 @@ func (a *acked) verifyStores(t *testing.T, in *instance) {
 		least, ok := a.deposited[row.CurrencyCode]
 		most := least + a.unknown[row.CurrencyCode]
 		if ok && (deposited.Cmp(big.NewRat(least, 1)) < 0 || deposited.Cmp(big.NewRat(most, 1)) > 0) {
-			t.Fatalf("%s: %s deposited, acknowledged %d, at most %d were sent", row.CurrencyCode, row.Deposited, least, most)
+			t.Fatalf("%s: %s deposited, acknowledged %d, at most %d were sent", row.CurrencyCode, row.Deposited, least,
+				most)
 		}
 	}
 	for _, address := range a.tokens {
@@ -299,7 +302,8 @@ func killLoop(t *testing.T, policy string, kills int) {
 		"--set", "journal.keep=all", "--set", "journal.segment_bytes=16384", "--set", "journal.snapshot_bytes=30000",
 		"--set", "rate.allow=127.0.0.1", "--set", "orders.closed_kept=5000000", "--set", "orders.fills_kept=10000000",
 	}
-	a := &acked{orders: map[int64]ackedOrder{}, trades: map[string]int64{}, canceled: map[int64]bool{}, pairs: []string{"AA_USDT", "BB_USDT"}, deposited: map[string]int64{}, unknown: map[string]int64{}}
+	a := &acked{orders: map[int64]ackedOrder{}, trades: map[string]int64{}, canceled: map[int64]bool{},
+		pairs: []string{"AA_USDT", "BB_USDT"}, deposited: map[string]int64{}, unknown: map[string]int64{}}
 	var found crashFound
 	in := start(t, args...)
 	for _, p := range a.pairs {
@@ -325,7 +329,8 @@ func killLoop(t *testing.T, policy string, kills int) {
 		found.kills++
 		found.look(t, dir)
 		if r.IntN(4) == 0 { // again, during the recovery
-			half := launch(t, nil, append([]string{"serve", "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0"}, args...)...)
+			half := launch(t, nil, append([]string{"serve", "--listen", "127.0.0.1:0", "--internal-listen",
+				"127.0.0.1:0"}, args...)...)
 			half.waitLine("listening ")
 			half.signal(syscall.SIGKILL)
 			half.wait()
@@ -340,7 +345,8 @@ func killLoop(t *testing.T, policy string, kills int) {
 		}
 	}
 	found.orders, found.trades = len(a.orders), len(a.trades)
-	t.Logf("%s: %d kills: %d met a torn write, %d a snapshot, %d a rotation, %d more a recovery; %d acknowledged orders, %d trades, %d users, %d tokens and %d log entries are all there",
+	t.Logf("%s: %d kills: %d met a torn write, %d a snapshot, %d a rotation, %d more a recovery; %d acknowledged "+
+		"orders, %d trades, %d users, %d tokens and %d log entries are all there",
 		policy, found.kills, found.tornTail, found.snapshot, found.rotation, found.recovery, found.orders, found.trades,
 		len(a.users), len(a.tokens), a.entries)
 	in.signal(syscall.SIGTERM)
@@ -401,7 +407,8 @@ func (a *acked) verify(t *testing.T, in *instance, dir string, all bool) {
 		if err := json.Unmarshal([]byte(resp.body), &o); resp.status != 200 || err != nil {
 			t.Fatalf("acknowledged order %d is lost: %d %s", id, resp.status, resp.body)
 		}
-		if string(o.Amount) != want.amount || len(o.Filled) < len(want.filled) || len(o.Filled) == len(want.filled) && string(o.Filled) < want.filled {
+		if string(o.Amount) != want.amount || len(o.Filled) < len(want.filled) || len(o.Filled) == len(want.filled) &&
+			string(o.Filled) < want.filled {
 			t.Fatalf("order %d was acknowledged with %+v and is %s", id, want, resp.body)
 		}
 		if a.canceled[id] && !strings.HasSuffix(o.Status, "Canceled") {
@@ -412,7 +419,8 @@ func (a *acked) verify(t *testing.T, in *instance, dir string, all bool) {
 	a.verifyStores(t, in)
 	live := object(t, in.do(http.MethodGet, in.internal+"/state-hash", "").body)
 	var out, errs bytes.Buffer
-	if code := run([]string{"journal", "verify", dir, "--quiet", "--json", "--at", live["seq"].(json.Number).String()}, &program{out: &out, err: &errs}); code != 0 {
+	if code := run([]string{"journal", "verify", dir, "--quiet", "--json", "--at", live["seq"].(json.Number).String()},
+		&program{out: &out, err: &errs}); code != 0 {
 		t.Fatalf("journal verify: %s", errs.String())
 	}
 	if got := object(t, out.String()); got["hash"] != live["hash"] || got["firstRecord"].(json.Number) != "1" {
@@ -420,7 +428,8 @@ func (a *acked) verify(t *testing.T, in *instance, dir string, all bool) {
 	}
 	for _, store := range []string{"accounts", "launchpad", "hive"} {
 		out.Reset()
-		if code := run([]string{"journal", "verify", filepath.Join(dir, store)}, &program{out: &out, err: &errs}); code != 0 {
+		if code := run([]string{"journal", "verify", filepath.Join(dir, store)},
+			&program{out: &out, err: &errs}); code != 0 {
 			t.Fatalf("journal verify %s: %s", store, errs.String())
 		}
 	}
@@ -447,7 +456,8 @@ func (a *acked) verifyTrades(t *testing.T, in *instance) {
 				BaseVolume json.Number `json:"base_volume"`
 			}
 		}
-		raw := in.do(http.MethodGet, in.public+"/api/marketdata/getaggregator/historical_trades?limit=0&ticker_id="+p, "").body
+		raw := in.do(http.MethodGet, in.public+"/api/marketdata/getaggregator/historical_trades?limit=0&ticker_id="+p,
+			"").body
 		if err := json.Unmarshal([]byte(raw), &h); err != nil {
 			t.Fatal(err)
 		}
@@ -472,7 +482,8 @@ func (a *acked) verifyTrades(t *testing.T, in *instance) {
 			t.Fatalf("%s: volume24h is %d tenths, the trades sum to %d", p, got, tenths)
 		}
 		var candles []map[string]any
-		dec := json.NewDecoder(strings.NewReader(in.do(http.MethodGet, in.public+"/api/ohlc?interval=minute&start=2020-01-01&end=2100-01-01&currencyPairCode="+p, "").body))
+		dec := json.NewDecoder(strings.NewReader(in.do(http.MethodGet,
+			in.public+"/api/ohlc?interval=minute&start=2020-01-01&end=2100-01-01&currencyPairCode="+p, "").body))
 		dec.UseNumber()
 		if err := dec.Decode(&candles); err != nil {
 			t.Fatal(err)
@@ -506,7 +517,8 @@ func TestSecondProcessIsToldWhoHoldsTheDirectory(t *testing.T) {
 	if code := second.wait(); code == 0 {
 		t.Error("the second process did not fail")
 	}
-	if want := fmt.Sprintf("held by process %d", first.cmd.Process.Pid); !strings.Contains(second.stderr.String(), want) {
+	if want := fmt.Sprintf("held by process %d", first.cmd.Process.Pid); !strings.Contains(second.stderr.String(),
+		want) {
 		t.Errorf("it says %q, want %q in it", second.stderr.String(), want)
 	}
 }
@@ -532,7 +544,8 @@ func TestDamagedDirectoriesAreRefusedWithAReason(t *testing.T) {
 	if err := os.WriteFile(segment, damaged, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	args := []string{"serve", "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0", "--data-dir", dir, "--sim", "off", "--clock", "virtual"}
+	args := []string{"serve", "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0", "--data-dir", dir, "--sim",
+		"off", "--clock", "virtual"}
 	refused := launch(t, nil, args...)
 	if code := refused.wait(); code == 0 {
 		t.Error("a damaged log was taken")
@@ -551,7 +564,8 @@ func TestDamagedDirectoriesAreRefusedWithAReason(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(meta, bytes.Replace(text, []byte(`"format": 1`), []byte(`"format": 9`), 1), 0o600); err != nil {
+	if err := os.WriteFile(meta, bytes.Replace(text, []byte(`"format": 1`), []byte(`"format": 9`), 1),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	old := launch(t, nil, args...)

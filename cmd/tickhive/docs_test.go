@@ -35,7 +35,8 @@ func TestExamplesRun(t *testing.T) {
 		in.call(200, "POST", "/users/"+user+"/deposits", fmt.Sprintf(`{"currencyCode":%q,"amount":1000}`, c))
 	}
 	key := in.call(200, "POST", "/users/"+user+"/apikeys", `{"name":"reader"}`)
-	env := append(os.Environ(), "BASE="+in.public, fmt.Sprintf("PUBLIC=%s", key["publicKey"]), fmt.Sprintf("PRIVATE=%s", key["privateKey"]))
+	env := append(os.Environ(), "BASE="+in.public, fmt.Sprintf("PUBLIC=%s", key["publicKey"]),
+		fmt.Sprintf("PRIVATE=%s", key["privateKey"]))
 	examples := documented(t, in)
 	if len(examples) < 15 {
 		t.Fatalf("only %d examples were found", len(examples))
@@ -61,7 +62,8 @@ func documented(t *testing.T, in *instance) (all []example) {
 	}
 	for _, m := range readmeExample.FindAllStringSubmatch(string(readme), -1) {
 		if strings.HasPrefix(m[1], "curl ") {
-			all = append(all, example{"README.md", "sh", strings.ReplaceAll(m[1], "curl -s ", "curl -sS --fail-with-body ")})
+			all = append(all, example{"README.md", "sh",
+				strings.ReplaceAll(m[1], "curl -s ", "curl -sS --fail-with-body ")})
 		}
 	}
 	return all
@@ -69,7 +71,8 @@ func documented(t *testing.T, in *instance) (all []example) {
 
 // try runs an example. Every line of a shell example must succeed.
 func (e example) try(t *testing.T, in *instance, env []string) {
-	text := strings.NewReplacer("http://127.0.0.1:8080", in.public, "127.0.0.1:8080", strings.TrimPrefix(in.public, "http://"),
+	text := strings.NewReplacer("http://127.0.0.1:8080", in.public, "127.0.0.1:8080",
+		strings.TrimPrefix(in.public, "http://"),
 		"http://127.0.0.1:8081", in.root, "127.0.0.1:8081", strings.TrimPrefix(in.root, "http://")).Replace(e.text)
 	name, args := "bash", []string{"-euo", "pipefail", "-c", text}
 	if e.kind == "node" {

@@ -22,7 +22,8 @@ func launchWithFiles(t *testing.T, files int, args ...string) *instance {
 		t.Fatal(err)
 	}
 	script := fmt.Sprintf(`ulimit -n %d && exec "$0" "$@"`, files)
-	args = append([]string{"-c", script, exe, "serve", "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0"}, args...)
+	args = append([]string{"-c", script, exe, "serve", "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0"},
+		args...)
 	return launchCommand(t, nil, exec.Command("/bin/sh", args...))
 }
 
@@ -92,7 +93,8 @@ func (in *instance) serves(base, path string) {
 	defer look.Stop()
 	for end := time.Now().Add(10 * time.Second); ; <-look.C {
 		c := in.dial(base)
-		if _, err := fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", path); err != nil {
+		if _, err := fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
+			path); err != nil {
 			in.t.Fatal(err)
 		}
 		status := in.readStatus(c)
@@ -134,11 +136,13 @@ type room struct{ files, public, internal int }
 
 func leaveRoom(t *testing.T, files int, want room) {
 	dir := t.TempDir()
-	in := launchWithFiles(t, files, "--data-dir", dir, "--pairs", "none", "--sim", "off", "--clock", "virtual", "--clock-start", "2026-01-01T00:00:00Z",
+	in := launchWithFiles(t, files, "--data-dir", dir, "--pairs", "none", "--sim", "off", "--clock", "virtual",
+		"--clock-start", "2026-01-01T00:00:00Z",
 		"--set", "journal.segment_bytes=4096", "--set", "journal.snapshot_bytes=4096", "--set", "journal.keep=all",
 		"--set", "server.read_timeout=60s")
 	in.takeAddresses(in.waitLine("ready "))
-	for _, word := range []string{"level=WARN", fmt.Sprintf("files=%d ", files), "configured=16384", fmt.Sprintf("public=%d ", want.public), "LimitNOFILE=26448"} {
+	for _, word := range []string{"level=WARN", fmt.Sprintf("files=%d ", files), "configured=16384",
+		fmt.Sprintf("public=%d ", want.public), "LimitNOFILE=26448"} {
 		if !strings.Contains(in.stderr.String(), word) {
 			t.Errorf("no %s in the log", word)
 		}
@@ -168,7 +172,8 @@ func leaveRoom(t *testing.T, files int, want room) {
 		t.Errorf("%d segments, %d before", n, segments)
 	}
 	metrics := in.do("GET", in.root+"/metrics", "").body
-	for _, line := range []string{`tickhive_accept_failures_total{listener="public"} 0`, `tickhive_accept_failures_total{listener="internal"} 0`} {
+	for _, line := range []string{`tickhive_accept_failures_total{listener="public"} 0`,
+		`tickhive_accept_failures_total{listener="internal"} 0`} {
 		if !strings.Contains(metrics, line) {
 			t.Errorf("no %s in the metrics", line)
 		}
@@ -207,7 +212,8 @@ func TestListenersOutlastTheLackOfDescriptors(t *testing.T) {
 	waiting := map[string]net.Conn{}
 	for base, path := range map[string]string{in.public: "/api/healthcheck", in.root: "/internal/v1/clock"} {
 		c := in.dial(base)
-		if _, err := fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", path); err != nil {
+		if _, err := fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
+			path); err != nil {
 			t.Fatal(err)
 		}
 		waiting[base] = c
@@ -227,12 +233,14 @@ func TestListenersOutlastTheLackOfDescriptors(t *testing.T) {
 	}
 	until("incidents of both listeners", func() bool {
 		s := status()
-		return strings.Contains(s, "the public listener cannot accept connections: ") && strings.Contains(s, "the internal listener cannot accept connections: ") &&
+		return strings.Contains(s, "the public listener cannot accept connections: ") &&
+			strings.Contains(s, "the internal listener cannot accept connections: ") &&
 			strings.Count(s, "too many open files") == 2 && strings.Count(s, `"kind":"listener"`) == 2
 	})
 	until("failures counted", func() bool {
 		m := metrics()
-		return strings.Contains(m, `tickhive_accept_failures_total{listener="public"} `) && !strings.Contains(m, `tickhive_accept_failures_total{listener="public"} 0`) &&
+		return strings.Contains(m, `tickhive_accept_failures_total{listener="public"} `) &&
+			!strings.Contains(m, `tickhive_accept_failures_total{listener="public"} 0`) &&
 			!strings.Contains(m, `tickhive_accept_failures_total{listener="internal"} 0`)
 	})
 	in.limitResource(syscall.RLIMIT_NOFILE, 4096)
@@ -254,7 +262,8 @@ func TestTooFewDescriptorsAreRefused(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	in := launchWithFiles(t, 64, "--data-dir", dir)
-	if code := in.wait(); code != 1 || !strings.Contains(in.stderr.String(), "the limit of open files is 64; ") || !strings.Contains(in.stderr.String(), "LimitNOFILE=") {
+	if code := in.wait(); code != 1 || !strings.Contains(in.stderr.String(), "the limit of open files is 64; ") ||
+		!strings.Contains(in.stderr.String(), "LimitNOFILE=") {
 		t.Errorf("exit code %d: %s", code, in.stderr.String())
 	}
 	if _, err := os.Stat(dir); !os.IsNotExist(err) {

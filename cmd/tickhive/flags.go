@@ -5,22 +5,22 @@ import "reflect"
 // serveFlags are the flags of serve, which replay accepts too. A flag sets the key of its tag and
 // overrides file, environment and --set; the empty text means "not given".
 type serveFlags struct {
-	ConfigFile     string   `name:"config" placeholder:"FILE" help:"TOML file."`
-	Set            []string `name:"set" sep:"none" placeholder:"KEY=VALUE" help:"Set any key; may be repeated."`
-	Listen         string   `key:"server.listen" placeholder:"ADDR" help:"Public listener (127.0.0.1:8080); port 0: chosen."`
-	InternalListen string   `key:"internal.listen" placeholder:"ADDR" help:"Internal listener (127.0.0.1:8081); port 0: chosen."`
+	ConfigFile     string   `name:"config" placeholder:"FILE" help:"Configuration file (TOML)."`
+	Set            []string `name:"set" sep:"none" placeholder:"KEY=VALUE" help:"Set a configuration key; may be repeated."`
+	Listen         string   `key:"server.listen" placeholder:"ADDR" help:"Address of the public listener (127.0.0.1:8080); port 0 picks a free port."`
+	InternalListen string   `key:"internal.listen" placeholder:"ADDR" help:"Address of the internal listener (127.0.0.1:8081); port 0 picks a free port."`
 	InternalToken  string   `key:"internal.token" placeholder:"TOKEN" help:"Bearer token of the internal API."`
-	InternalHosts  string   `key:"internal.hosts" placeholder:"HOST,..." help:"Host names and IPs, besides loopback ones, that requests to the internal API may name when there is no token."`
-	DataDir        string   `key:"data.dir" placeholder:"DIR" help:"Data directory (./data; of a replay: a temporary one)."`
-	Sim            string   `key:"sim.enabled" placeholder:"on|off" help:"Simulated market (on)."`
+	InternalHosts  string   `key:"internal.hosts" placeholder:"HOST,..." help:"Additional host names and IPs (besides loopback) that requests to the internal API may address when no token is set."`
+	DataDir        string   `key:"data.dir" placeholder:"DIR" help:"Data directory (./data; replay: a temporary directory)."`
+	Sim            string   `key:"sim.enabled" placeholder:"on|off" help:"Run the simulated market (on)."`
 	Seed           string   `key:"sim.seed" placeholder:"N" help:"Seed of the simulated market (1). A data directory keeps its seed."`
-	Backfill       string   `key:"sim.backfill" placeholder:"DURATION" help:"Simulated time before the start (0); 7d works. Fills an empty data directory only."`
-	Clock          string   `key:"clock.mode" placeholder:"real|virtual" help:"Process clock (real). A data directory keeps the kind that it was begun with."`
-	ClockStart     string   `key:"clock.start" placeholder:"RFC3339" help:"Start of a virtual clock (now; in a used data directory: where it was)."`
-	JournalSync    string   `key:"journal.sync" placeholder:"MODE" help:"always, interval or off (interval)."`
-	Pairs          string   `key:"market.pairs" placeholder:"builtin|none" help:"none: without the configured pairs and assets."`
-	LogLevel       string   `key:"log.level" placeholder:"LEVEL" help:"debug, info, warn or error (info)."`
-	Quiet          bool     `help:"No progress."`
+	Backfill       string   `key:"sim.backfill" placeholder:"DURATION" help:"Simulate this much history before the start, e.g. 7d (0); for an empty data directory only."`
+	Clock          string   `key:"clock.mode" placeholder:"real|virtual" help:"Process clock (real). A data directory keeps the clock it was created with."`
+	ClockStart     string   `key:"clock.start" placeholder:"RFC3339" help:"Start time of a virtual clock (now; in an existing data directory: its last time)."`
+	JournalSync    string   `key:"journal.sync" placeholder:"MODE" help:"Journal sync policy: always, interval or off (interval)."`
+	Pairs          string   `key:"market.pairs" placeholder:"builtin|none" help:"none starts without the built-in pairs and assets (builtin)."`
+	LogLevel       string   `key:"log.level" placeholder:"LEVEL" help:"Log level: debug, info, warn or error (info)."`
+	Quiet          bool     `help:"Suppress progress output."`
 }
 
 // config loads the configuration with the flags applied.

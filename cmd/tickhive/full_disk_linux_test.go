@@ -21,10 +21,12 @@ func (in *instance) limitFiles(size uint64) {
 func (in *instance) limitResource(resource uintptr, value uint64) {
 	in.t.Helper()
 	var limit syscall.Rlimit
-	_, _, code := syscall.RawSyscall6(syscall.SYS_PRLIMIT64, uintptr(in.cmd.Process.Pid), resource, 0, uintptr(unsafe.Pointer(&limit)), 0, 0)
+	_, _, code := syscall.RawSyscall6(syscall.SYS_PRLIMIT64, uintptr(in.cmd.Process.Pid), resource, 0,
+		uintptr(unsafe.Pointer(&limit)), 0, 0)
 	if code == 0 {
 		limit.Cur = value
-		_, _, code = syscall.RawSyscall6(syscall.SYS_PRLIMIT64, uintptr(in.cmd.Process.Pid), resource, uintptr(unsafe.Pointer(&limit)), 0, 0, 0)
+		_, _, code = syscall.RawSyscall6(syscall.SYS_PRLIMIT64, uintptr(in.cmd.Process.Pid), resource,
+			uintptr(unsafe.Pointer(&limit)), 0, 0, 0)
 	}
 	if code != 0 {
 		in.t.Fatalf("prlimit: %v", code)

@@ -19,12 +19,15 @@ func legacySignature(u *voter, url string) string {
 func (g *golden) launchpad(w people) string {
 	g.area = "launchpad"
 	const spawn = "/api/launchpad/spawn"
-	body := `{"name":"Alpha","symbol":"ALPHA","totalSupply":"1000000","metadata":{"description":"first","website":"https://a.example","x":[1,2]}}`
+	body := `{"name":"Alpha","symbol":"ALPHA","totalSupply":"1000000","metadata":{"description":"first",` +
+		`"website":"https://a.example","x":[1,2]}}`
 	spawned := object(g.t, g.as(w.alice, "POST", spawn, body))
 	token, address := within(spawned, "worker.agentNftId"), within(spawned, "token.address")
 	for _, wrong := range []string{
-		`{"symbol":"ALPHA"}`, `{"name":"B","symbol":"alpha"}`, `{"name":"B","symbol":""}`, `{"name":"B"}`, `{"name":"B","symbol":"ALPHA"}`,
-		`{"name":"B","symbol":"BETA"}`, `{"name":"B","symbol":"BETA","decimals":6}`, `{"name":"B","symbol":"BETA","metadata":{"website":"ftp://x"}}`,
+		`{"symbol":"ALPHA"}`, `{"name":"B","symbol":"alpha"}`, `{"name":"B","symbol":""}`, `{"name":"B"}`,
+		`{"name":"B","symbol":"ALPHA"}`,
+		`{"name":"B","symbol":"BETA"}`, `{"name":"B","symbol":"BETA","decimals":6}`, `{"name":"B","symbol":"BETA",` +
+			`"metadata":{"website":"ftp://x"}}`,
 	} {
 		g.as(w.alice, "POST", spawn, wrong)
 	}
@@ -51,8 +54,10 @@ func (g *golden) launchpad(w people) string {
 	g.in("POST", at+"/boosts", `{"tier":"long"}`)
 	g.in("POST", "/launchpad/tokens/99/boosts", `{"tier":"short"}`)
 	for _, target := range []string{
-		"/tokens", "/tokens?sort=tvl&page=1&pageSize=1", "/tokens?boosted=true&poolSide=USBI", "/tokens?page=9", "/tokens?pageSize=101", "/tokens?sort=price",
-		"/tokens?asOf=1", "/tokens/" + token, "/tokens/" + address, "/tokens/0x00", "/tokens/" + token + "/pool", "/tokens/" + token + "/worker",
+		"/tokens", "/tokens?sort=tvl&page=1&pageSize=1", "/tokens?boosted=true&poolSide=USBI", "/tokens?page=9",
+		"/tokens?pageSize=101", "/tokens?sort=price",
+		"/tokens?asOf=1", "/tokens/" + token, "/tokens/" + address, "/tokens/0x00", "/tokens/" + token +
+			"/pool", "/tokens/" + token + "/worker",
 		"/tokens/10002/pool",
 	} {
 		g.get("/api/launchpad" + target)
@@ -64,15 +69,17 @@ func (g *golden) launchpad(w people) string {
 func (g *golden) hive(w people, token string) {
 	g.area = "hive"
 	propose := func(topic, payload string, more string) string {
-		m := g.in("POST", "/hive/proposals", fmt.Sprintf(`{"tokenId":%s,"topic":%q,"payload":%s,"proposer":"queen-1"%s}`, token, topic, payload, more))
+		m := g.in("POST", "/hive/proposals",
+			fmt.Sprintf(`{"tokenId":%s,"topic":%q,"payload":%s,"proposer":"queen-1"%s}`, token, topic, payload, more))
 		return fmt.Sprint(m["proposalId"])
 	}
 	first := propose("slippage_cap", `{"slippageCapBps":150}`, `,"urgent":true`)
 	propose("mev_protection", `{"mevProtection":"strict"}`, "")
 	propose("slippage_cap", `{"slippageCapBps":10}`, "")
 	act := func(source, kind, payload, reason string) {
-		g.in("POST", "/hive/actions", fmt.Sprintf(`{"sourceAgentId":%q,"targetTokenId":%s,"actionType":%q,"actionPayload":%s,"reasonCode":%q}`,
-			source, token, kind, payload, reason))
+		g.in("POST", "/hive/actions",
+			fmt.Sprintf(`{"sourceAgentId":%q,"targetTokenId":%s,"actionType":%q,"actionPayload":%s,"reasonCode":%q}`,
+				source, token, kind, payload, reason))
 	}
 	act("scout-1", "signal", `{"score":1.5}`, "golden")
 	act("queen-1", "suspension", `{"suspended":true}`, "golden")
@@ -95,8 +102,10 @@ func (g *golden) hive(w people, token string) {
 	g.in("PATCH", "/users/"+w.bob.id, `{"level":30}`)
 	g.as(w.bob, "POST", vote, fmt.Sprintf(`{"proposalId":%q,"vote":"no"}`, first))
 	for _, target := range []string{
-		"/overview", "/workers", "/workers?status=suspended", "/workers?tokenAddress=0x12", "/workers?status=dead", "/workers/" + token, "/workers/1",
-		"/action-logs", "/action-logs?sourceTier=queen&pageSize=1", "/action-logs?actionType=vote", "/action-logs?since=2&until=1", "/action-logs?actionType=x",
+		"/overview", "/workers", "/workers?status=suspended", "/workers?tokenAddress=0x12", "/workers?status=dead",
+		"/workers/" + token, "/workers/1",
+		"/action-logs", "/action-logs?sourceTier=queen&pageSize=1", "/action-logs?actionType=vote",
+		"/action-logs?since=2&until=1", "/action-logs?actionType=x",
 		"/proposals", "/proposals?status=passed", "/proposals/" + first, "/proposals/prop-99",
 	} {
 		g.get("/api/agents" + target)

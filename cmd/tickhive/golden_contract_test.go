@@ -41,7 +41,8 @@ func (g *golden) routesDocumented() {
 	}
 	file := regexp.MustCompile(`^/(app|swagger)/`)
 	parameter := regexp.MustCompile(`\\\{[^}]*\\\}`)
-	for _, routes := range [][]string{routesOf(g.opened.Public().RouteStats()), routesOf(g.opened.Internal().RouteStats())} {
+	for _, routes := range [][]string{routesOf(g.opened.Public().RouteStats()),
+		routesOf(g.opened.Internal().RouteStats())} {
 		for _, path := range routes {
 			switch {
 			case file.MatchString(path) && path != "/swagger/v1/swagger.json":
@@ -83,7 +84,8 @@ func TestTheContractNamesWhatTheProgramHas(t *testing.T) {
 	}
 	flags := 0
 	for _, cmd := range parser.Model.Children {
-		if !strings.Contains(pages["configuration.md"], "`tickhive "+cmd.Name) && !strings.Contains(pages["configuration.md"], "`"+cmd.Name+" ") {
+		if !strings.Contains(pages["configuration.md"], "`tickhive "+cmd.Name) &&
+			!strings.Contains(pages["configuration.md"], "`"+cmd.Name+" ") {
 			t.Errorf("docs/contract/configuration.md does not name the command %s", cmd.Name)
 		}
 		if cmd.Name != "serve" && cmd.Name != "replay" {

@@ -48,7 +48,8 @@ func metricNames(text string) string {
 func (g *golden) edge(w people) {
 	g.area = "edge"
 	g.note("paths and methods")
-	for _, path := range []string{"/api/nope", "/api/tickers/", "//api/tickers", "/API/tickers", "/api/%74ickers", "/internal/v1/ready"} {
+	for _, path := range []string{"/api/nope", "/api/tickers/", "//api/tickers", "/API/tickers", "/api/%74ickers",
+		"/internal/v1/ready"} {
 		g.get(path)
 	}
 	g.request(g.public, "POST", "/api/tickers?currencyPairCode=BTC_USDT", "{}")
@@ -63,13 +64,16 @@ func (g *golden) edge(w people) {
 	g.as(w.alice, "POST", "/api/launchpad/spawn", strings.Repeat(" ", 64<<10+1))
 	g.note("long targets and headers")
 	status, _, text := g.send(g.public, "GET", "/api/tickers?x="+strings.Repeat("y", 9<<10), "")
+	g.keepMessages("GET /api/tickers", text)
 	fmt.Fprintf(g.text(), "%d %s\n", status, normalise(text))
 	status, _, text = g.send(g.public, "GET", "/api/tickers", "", "X-Long", strings.Repeat("y", 17<<10))
+	g.keepMessages("GET /api/tickers", text)
 	fmt.Fprintf(g.text(), "%d %s\n", status, normalise(text))
 	g.note("limits: ten in one second")
 	var h http.Header
 	for i := range 11 {
-		if status, h, text = g.send(g.public, "GET", "/api/agents/overview", "", "X-Forwarded-For", "10.9.9.9"); i == 0 || i == 10 {
+		if status, h, text = g.send(g.public, "GET", "/api/agents/overview", "", "X-Forwarded-For",
+			"10.9.9.9"); i == 0 || i == 10 {
 			h.Del("Retry-After")
 			g.write("GET", "/api/agents/overview", "", status, h, text)
 		}

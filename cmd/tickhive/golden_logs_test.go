@@ -48,7 +48,8 @@ func (g *golden) logs() {
 			g.t.Fatalf("%s: only %d constants of type %s were found", log.source, len(kinds), log.kind)
 		}
 		g.header(filepath.Join(g.dir, log.dir, "000001.wal"))
-		rd, err := wal.OpenReader(vfs.OS{}, filepath.Join(g.dir, log.dir), wal.Options{NoLock: true, RecordVersion: 1}, 0)
+		rd, err := wal.OpenReader(vfs.OS{}, filepath.Join(g.dir, log.dir), wal.Options{NoLock: true, RecordVersion: 1},
+			0)
 		if err != nil {
 			g.t.Fatal(err)
 		}
@@ -68,15 +69,18 @@ func (g *golden) logs() {
 			if !ok {
 				g.t.Errorf("%s: record %d is of kind %d, which %s does not declare", log.dir, rec.Seq, kind, log.kind)
 			}
-			fmt.Fprintf(g.text(), "%d %s rules %d, %d bytes\n%s", rec.Seq, name, rules, len(rec.Payload), hexLines(rec.Payload, 256))
+			fmt.Fprintf(g.text(), "%d %s rules %d, %d bytes\n%s", rec.Seq, name, rules, len(rec.Payload),
+				hexLines(rec.Payload, 256))
 		}
 		if err := rd.Close(); err != nil {
 			g.t.Error(err)
 		}
 		if log.dir == "engine" { // only replay writes OpenAccount, and only journal skip writes Skip
-			raw := engine.AppendCommand(nil, &engine.Command{Kind: engine.OpenAccount, Pair: engine.ControlPair, UUID: &[16]byte{1, 2, 3}})
+			raw := engine.AppendCommand(nil,
+				&engine.Command{Kind: engine.OpenAccount, Pair: engine.ControlPair, UUID: &[16]byte{1, 2, 3}})
 			fmt.Fprintf(g.text(), "- OpenAccount %d bytes\n%s", len(raw), hexLines(raw, 256))
-			raw = engine.AppendCommand(nil, &engine.Command{Kind: engine.Skip, Rules: engine.RulesVersion, Pair: engine.ControlPair, Order: 300})
+			raw = engine.AppendCommand(nil, &engine.Command{Kind: engine.Skip, Rules: engine.RulesVersion,
+				Pair: engine.ControlPair, Order: 300})
 			fmt.Fprintf(g.text(), "- Skip %d bytes\n%s", len(raw), hexLines(raw, 256))
 		}
 		for _, name := range slices.Sorted(maps.Values(kinds)) {
@@ -201,7 +205,8 @@ func (g *golden) snapshots() {
 	if err = errors.Join(err, r.Write(&body, nil)); err != nil {
 		g.t.Fatal(err)
 	}
-	fmt.Fprintf(g.text(), "market, record %d, %d bytes, state hash %s\n%s", r.Pos, body.Len(), r.Hash().Hash, hexLines(body.Bytes(), 1024))
+	fmt.Fprintf(g.text(), "market, record %d, %d bytes, state hash %s\n%s", r.Pos, body.Len(), r.Hash().Hash,
+		hexLines(body.Bytes(), 1024))
 }
 
 // snapshot writes the newest snapshot file of one directory.
@@ -209,15 +214,17 @@ func (g *golden) snapshot(dir string) {
 	g.t.Helper()
 	path := filepath.Join(g.dir, dir)
 	var body []byte
-	found, err := wal.LoadNewest(vfs.OS{}, path, wal.Options{NoLock: true, RecordVersion: 1}, func(_ wal.SnapshotMeta, r io.Reader) (err error) {
-		body, err = io.ReadAll(r)
-		return err
-	})
+	found, err := wal.LoadNewest(vfs.OS{}, path, wal.Options{NoLock: true, RecordVersion: 1},
+		func(_ wal.SnapshotMeta, r io.Reader) (err error) {
+			body, err = io.ReadAll(r)
+			return err
+		})
 	if err != nil || !found.OK {
 		g.t.Fatalf("%s: no snapshot: %v", dir, err)
 	}
 	g.header(filepath.Join(path, fmt.Sprintf("%020d.snap", found.Meta.Seq)))
-	fmt.Fprintf(g.text(), "%s, record %d, reflects %d, %d bytes\n%s", dir, found.Meta.Seq, found.Meta.Reflects, len(body), hexLines(body, 1024))
+	fmt.Fprintf(g.text(), "%s, record %d, reflects %d, %d bytes\n%s", dir, found.Meta.Seq, found.Meta.Reflects,
+		len(body), hexLines(body, 1024))
 }
 
 // commands writes the command output that scripts read: keys with their defaults, and the
@@ -245,7 +252,8 @@ func (g *golden) commands() {
 			text += "\n"
 		}
 		text = regexp.MustCompile(`(?m) # .*$`).ReplaceAllString(text, "") // help texts of config print
-		fmt.Fprintf(g.text(), "\n> tickhive %s\n%sexit %d\n", strings.ReplaceAll(strings.Join(args, " "), g.dir, "DIR"), text, code)
+		fmt.Fprintf(g.text(), "\n> tickhive %s\n%sexit %d\n", strings.ReplaceAll(strings.Join(args, " "), g.dir, "DIR"),
+			text, code)
 		if (code == 0) != (failed.Len() == 0) {
 			g.t.Errorf("%v: exit code %d with %q on standard error", args, code, failed.String())
 		}

@@ -42,10 +42,12 @@ func TestGoldenRun(t *testing.T) {
 	g.pages()
 	g.routesAnswered()
 	g.routesDocumented()
+	g.metricTexts()
 	g.stop()
 	g.logs()
 	g.snapshots()
 	g.commands()
+	g.messageTexts()
 	g.compare()
 }
 
@@ -66,7 +68,9 @@ func (g *golden) setUp() {
 	g.in("GET", "/ready", "")
 	g.in("GET", "/clock", "")
 	g.in("POST", "/pairs", `{"code":"BTC_USDT","digitsPrice":2,"digitsAmount":8}`)
-	g.in("POST", "/pairs", `{"code":"ETH_USDT","digitsPrice":2,"digitsAmount":4,"minQuoteAmount":"10","makerFee":"0.0005","takerFee":0.002}`)
+	g.in("POST", "/pairs",
+		`{"code":"ETH_USDT","digitsPrice":2,"digitsAmount":4,"minQuoteAmount":"10","makerFee":"0.0005",`+
+			`"takerFee":0.002}`)
 	g.in("POST", "/pairs", `{"code":"DOGE_BTC","digitsPrice":10,"digitsAmount":0,"state":"post_only"}`)
 	g.in("POST", "/pairs", `{"code":"BTC_USDT","digitsPrice":2,"digitsAmount":8}`)
 	g.in("POST", "/pairs", `{"code":"btc","digitsPrice":19,"digitsAmount":"x","nope":1}`)
@@ -74,7 +78,9 @@ func (g *golden) setUp() {
 	g.in("GET", "/pairs/NO_PAIR", "")
 	g.in("PATCH", "/pairs/DOGE_BTC", `{"state":"online","minQuoteAmount":null}`)
 	g.in("PATCH", "/pairs/DOGE_BTC", `{"state":"open"}`)
-	g.in("PATCH", "/assets/BTC", `{"name":"Bitcoin","unifiedCryptoassetId":1,"minWithdraw":"0.001","maxWithdraw":100,"makerFee":"0.001","takerFee":null}`)
+	g.in("PATCH", "/assets/BTC",
+		`{"name":"Bitcoin","unifiedCryptoassetId":1,"minWithdraw":"0.001","maxWithdraw":100,"makerFee":"0.001",`+
+			`"takerFee":null}`)
 	g.in("PATCH", "/assets/USDT", `{"name":"Tether","type":"cryptocurrency","canWithdraw":true}`)
 	g.in("GET", "/assets/USDT", "")
 	g.in("GET", "/assets/XYZ", "")
@@ -87,7 +93,8 @@ func (g *golden) setUp() {
 func (g *golden) users() people {
 	g.area = "internal"
 	w := people{
-		alice: g.member(`{"nickname":"alice","level":25,"isAmbassador":true,"secondLevelPercent":12.5,"stakingLevel":"R3"}`),
+		alice: g.member(`{"nickname":"alice","level":25,"isAmbassador":true,"secondLevelPercent":12.5,` +
+			`"stakingLevel":"R3"}`),
 		bob:   g.member(`{"name":"Bob","secondName":null,"stakingLevel":"R1"}`),
 		carol: g.member(`{"nickname":"carol","level":19}`),
 	}
@@ -163,7 +170,8 @@ func (g *golden) orders(w people) {
 	g.in("POST", "/orders/batch", fmt.Sprintf(`{"commands":[
 {"place":{"currencyPairCode":"ETH_USDT","side":"sell","type":"limit","price":3000,"amount":5},"at":%d},
 {"place":{"currencyPairCode":"ETH_USDT","side":"buy","type":"limit","price":3000,"amount":1.5},"at":%d},
-{"replace":{"orderId":2,"price":65005,"amount":"0.9"},"at":%d},{"cancel":{"orderId":77},"at":%d},{"cancel":{"orderId":5},"at":%d}]}`,
+{"replace":{"orderId":2,"price":65005,"amount":"0.9"},"at":%d},{"cancel":{"orderId":77},"at":%d},`+
+		`{"cancel":{"orderId":5},"at":%d}]}`,
 		at, at, at+1, at+2, at+3))
 	g.in("POST", "/orders/batch", `{"commands":[{"cancel":{"orderId":1}},{"cancel":{}}]}`)
 	g.nowMs += 1500
@@ -198,14 +206,17 @@ func (g *golden) market() {
 	const btc = "currencyPairCode=BTC_USDT"
 	for _, target := range []string{
 		"/api/tickers?" + btc, "/api/tickers?currencyPairCode=DOGE_BTC", "/api/tickers?" + btc + "&decimals=string",
-		"/api/tickers", "/api/tickers?currencyPairCode=btc", "/api/tickers?currencyPairCode=NO_PAIR", "/api/tickers?" + btc + "&decimals=x",
+		"/api/tickers", "/api/tickers?currencyPairCode=btc", "/api/tickers?currencyPairCode=NO_PAIR", "/api/tickers?" +
+			btc + "&decimals=x",
 		"/api/orderbook?" + btc, "/api/orderbook?" + btc + "&aliases=false", "/api/orderbook?currencyPairCode=DOGE_BTC",
 		"/api/deals?" + btc, "/api/deals?" + btc + "&pageNumber=2&pageSize=2",
 		"/api/deals?" + btc + "&sinceDate=2026-01-01T00:00:00&endDate=2026-01-01T00:00:00.0000000Z",
-		"/api/deals?" + btc + "&sinceDate=2026-01-02&endDate=2026-01-01", "/api/deals?" + btc + "&pageSize=101", "/api/deals?" + btc + "&sinceDate=yesterday",
+		"/api/deals?" + btc + "&sinceDate=2026-01-02&endDate=2026-01-01", "/api/deals?" + btc +
+			"&pageSize=101", "/api/deals?" + btc + "&sinceDate=yesterday",
 		"/api/ohlc?" + btc + "&interval=minute&start=2026-01-01&end=2026-01-02",
 		"/api/ohlc?currencyPairCode=ETH_USDT&interval=year&start=2026-01-01&end=2026-01-02&fill=previous",
-		"/api/ohlc?" + btc + "&interval=week&start=2026-01-01&end=2026-01-02", "/api/ohlc?" + btc + "&interval=day&start=2026-01-02&end=2026-01-01",
+		"/api/ohlc?" + btc + "&interval=week&start=2026-01-01&end=2026-01-02", "/api/ohlc?" + btc +
+			"&interval=day&start=2026-01-02&end=2026-01-01",
 		"/api/ohlc?" + btc + "&interval=day&start=2026-01-02",
 		"/api/currencies", "/api/currencies/pairs", "/api/currencies/commissions", "/api/summary",
 	} {
@@ -248,11 +259,13 @@ func (g *golden) aggregator() {
 	const btc = "?ticker_id=BTC_USDT"
 	for _, path := range []string{
 		"/pairs", "/tickers", "/asset", "/tickers?decimals=string",
-		"/orderbook" + btc, "/orderbook" + btc + "&depth=3", "/orderbook" + btc + "&depth=1", "/orderbook", "/orderbook?ticker_id=btc",
+		"/orderbook" + btc, "/orderbook" + btc + "&depth=3", "/orderbook" + btc +
+			"&depth=1", "/orderbook", "/orderbook?ticker_id=btc",
 		"/orderbook?ticker_id=NO_PAIR", "/orderbook" + btc + "&depth=-1",
 		"/historical_trades" + btc, "/historical_trades" + btc + "&type=sell&limit=1",
 		"/historical_trades" + btc + "&start_time=1767225600000&end_time=1767225600000", "/historical_trades",
-		"/historical_trades" + btc + "&type=both", "/historical_trades" + btc + "&start_time=2&end_time=1", "/historical_trades?ticker_id=NO_PAIR",
+		"/historical_trades" + btc + "&type=both", "/historical_trades" + btc +
+			"&start_time=2&end_time=1", "/historical_trades?ticker_id=NO_PAIR",
 		"/historical_trades" + btc + "&type=",
 	} {
 		text := g.get("/api/marketdata/getaggregator" + path)
@@ -267,8 +280,10 @@ func (g *golden) udf() {
 	for _, target := range []string{
 		"config", "time", "symbols?symbol=BTC_USDT", "symbols?symbol=TickHive:BTC/USDT", "symbols?symbol=NO_PAIR",
 		"search?query=usdt&type=&exchange=&limit=1", "search?query=x&limit=0",
-		"history?symbol=BTC_USDT&resolution=1&from=1767225600&to=1767312100", "history?symbol=BTC_USDT&resolution=D&to=1767312100&countback=1",
-		"history?symbol=BTC_USDT&resolution=1D&from=1&to=2", "history?symbol=BTC_USDT&resolution=7&from=1&to=2", "history?symbol=BTC_USDT&resolution=1D&from=3&to=2",
+		"history?symbol=BTC_USDT&resolution=1&from=1767225600&to=1767312100",
+		"history?symbol=BTC_USDT&resolution=D&to=1767312100&countback=1",
+		"history?symbol=BTC_USDT&resolution=1D&from=1&to=2", "history?symbol=BTC_USDT&resolution=7&from=1&to=2",
+		"history?symbol=BTC_USDT&resolution=1D&from=3&to=2",
 		"history?symbol=BTC_USDT&resolution=1&from=1767399999&to=1767400000",
 	} {
 		g.get("/udf/" + target)
@@ -279,7 +294,8 @@ func (g *golden) trading(w people) {
 	g.area = "trading"
 	const order = `"currencyPairCode":"BTC_USDT","side":`
 	g.as(w.alice, "POST", "/api/orders", `{`+order+`"buy","amount":0.1,"price":64000}`)
-	g.as(w.alice, "POST", "/api/orders", `{`+order+`"buy","amount":"0.05","price":"65005.00","clientOrderId":"a-1","timeInForce":"ioc"}`)
+	g.as(w.alice, "POST", "/api/orders",
+		`{`+order+`"buy","amount":"0.05","price":"65005.00","clientOrderId":"a-1","timeInForce":"ioc"}`)
 	g.as(w.alice, "POST", "/api/orders", `{`+order+`"sell","isMarket":true,"amount":0.02,"price":0}`)
 	g.as(w.alice, "POST", "/api/orders", `{`+order+`"sell","amount":0.02,"price":60000,"stopPrice":61000}`)
 	g.note("refusals: 400, 404 and 409 with the reason as code")
@@ -290,9 +306,12 @@ func (g *golden) trading(w people) {
 	g.as(w.alice, "POST", "/api/orders", `{"side":"buy","currencyPairCode":"NO_PAIR","amount":1,"price":1}`)
 	id := regexp.MustCompile(`"id":"([0-9]+)"`).FindStringSubmatch(g.as(w.alice, "GET", "/api/user/orders", ""))[1]
 	for _, target := range []string{
-		"/api/user/orders?currencyPairCode=BTC_USDT&status=active", "/api/user/orders?status=canceled&pageSize=1", "/api/user/orders?status=open",
-		"/api/user/deals", "/api/user/deals?currencyPairCode=ETH_USDT", "/api/orders/" + id + "/deals", "/api/orders/1/deals",
-		"/api/wallets/balances", "/api/wallets/balances?decimals=string", "/api/deals?currencyPairCode=BTC_USDT&pageSize=3",
+		"/api/user/orders?currencyPairCode=BTC_USDT&status=active", "/api/user/orders?status=canceled&pageSize=1",
+		"/api/user/orders?status=open",
+		"/api/user/deals", "/api/user/deals?currencyPairCode=ETH_USDT", "/api/orders/" + id +
+			"/deals", "/api/orders/1/deals",
+		"/api/wallets/balances", "/api/wallets/balances?decimals=string",
+		"/api/deals?currencyPairCode=BTC_USDT&pageSize=3",
 	} {
 		g.as(w.alice, "GET", target, "")
 	}
@@ -307,7 +326,8 @@ func (g *golden) trading(w people) {
 
 func (g *golden) accounts(w people) {
 	g.area = "accounts"
-	key := object(g.t, g.as(w.alice, "POST", "/api/apikeys", `{"name":"read","canWithdraw":true,"ipWhitelist":["10.0.0.0/8"],"expiresAt":"2026-02-01T00:00:00Z"}`))
+	key := object(g.t, g.as(w.alice, "POST", "/api/apikeys",
+		`{"name":"read","canWithdraw":true,"ipWhitelist":["10.0.0.0/8"],"expiresAt":"2026-02-01T00:00:00Z"}`))
 	reader := &voter{public: g.id(key, "publicKey"), private: g.id(key, "privateKey")}
 	g.as(w.alice, "POST", "/api/apikeys", `{"name":"a","ipWhitelist":["foo"]}`)
 	g.as(w.alice, "POST", "/api/apikeys", `{"name":"","canTrade":"yes"}`)
@@ -321,12 +341,17 @@ func (g *golden) accounts(w people) {
 	const whole = "from=2026-01-01&to=2026-02-01"
 	for _, target := range []string{
 		"/api/currencies/user/commissions", "/api/affiliate/inviters/search?query=a", "/api/affiliate/inviters/search",
-		"/api/affiliate/inviters/my", "/api/affiliate/inviters/" + w.bob.id, "/api/affiliate/inviters/NOPE", "/api/affiliate/invite-code",
-		"/api/affiliate/ambassadors/info", "/api/affiliate/" + w.alice.id + "/user-info", "/api/affiliate/" + w.bob.id + "/user-info",
-		"/api/affiliate/accruals", "/api/affiliate/accruals?pageSize=1&pageNumber=2&profitTypes=1&profitTypes=StakeAccrual&currencyCode=USDT",
+		"/api/affiliate/inviters/my", "/api/affiliate/inviters/" +
+			w.bob.id, "/api/affiliate/inviters/NOPE", "/api/affiliate/invite-code",
+		"/api/affiliate/ambassadors/info", "/api/affiliate/" + w.alice.id + "/user-info", "/api/affiliate/" + w.bob.id +
+			"/user-info",
+		"/api/affiliate/accruals",
+		"/api/affiliate/accruals?pageSize=1&pageNumber=2&profitTypes=1&profitTypes=StakeAccrual&currencyCode=USDT",
 		"/api/affiliate/accruals?profitType=7", "/api/affiliate/accruals/summary", "/api/affiliate/accruals/filters",
-		"/api/affiliate/accrual-groups?maxLevel=3", "/api/affiliate/accrual-groups?maxLevel=11", "/api/affiliate/accruals/breakdown?" + whole,
-		"/api/affiliate/accruals/explain?" + whole, "/api/affiliate/accruals/explain?from=2026-01-02&to=2026-01-01", "/api/affiliate/total-accruals",
+		"/api/affiliate/accrual-groups?maxLevel=3", "/api/affiliate/accrual-groups?maxLevel=11",
+		"/api/affiliate/accruals/breakdown?" + whole,
+		"/api/affiliate/accruals/explain?" +
+			whole, "/api/affiliate/accruals/explain?from=2026-01-02&to=2026-01-01", "/api/affiliate/total-accruals",
 		"/api/users/avatars/my",
 	} {
 		g.as(w.alice, "GET", target, "")
@@ -336,14 +361,16 @@ func (g *golden) accounts(w people) {
 	g.as(w.bob, "POST", "/api/affiliate/ambassadors/links", `{"discountPercent":10}`)
 	g.as(w.alice, "POST", "/api/affiliate/ambassadors/links", `{"discountPercent":51}`)
 	g.note("public avatars")
-	for _, target := range []string{"/api/users/avatars", "/api/users/avatars/simple", "/api/users/avatars/simple.svg", "/api/users/avatars/none"} {
+	for _, target := range []string{"/api/users/avatars", "/api/users/avatars/simple", "/api/users/avatars/simple.svg",
+		"/api/users/avatars/none"} {
 		g.get(target)
 	}
 	g.note("credentials that are refused")
 	g.get("/api/apikeys")
 	g.get("/api/apikeys", "API-PublicKey", w.alice.public)
 	bad := func(public, timestamp, nonce, signature string) {
-		g.get("/api/apikeys", "API-PublicKey", public, "API-Timestamp", timestamp, "API-Nonce", nonce, "API-Signature", signature)
+		g.get("/api/apikeys", "API-PublicKey", public, "API-Timestamp", timestamp, "API-Nonce", nonce, "API-Signature",
+			signature)
 	}
 	now := fmt.Sprint(g.nowMs)
 	bad(w.alice.public, "1", "x", strings.Repeat("0", 64))

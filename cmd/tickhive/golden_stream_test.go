@@ -16,7 +16,8 @@ import (
 
 // streamKinds lists the kinds of messages that a server sends over /ws.
 var streamKinds = []string{
-	"authenticated", "error", "heartbeat", "pong", "shutdown", "snapshot", "subscribed", "subscriptions", "unsubscribed", "update",
+	"authenticated", "error", "heartbeat", "pong", "shutdown", "snapshot", "subscribed", "subscriptions",
+	"unsubscribed", "update",
 }
 
 // socket is one connection of a golden run.
@@ -68,6 +69,7 @@ func (c *socket) next(n int) {
 }
 
 func (c *socket) show(m *client.Message) {
+	c.g.keepMessages("/ws", string(m.Raw))
 	fmt.Fprintf(c.g.text(), "< %s\n", readable(normalise(string(m.Raw))))
 }
 
@@ -77,7 +79,8 @@ func (c *socket) close() { _ = c.s.Close() }
 // order places an order of the built-in account without writing it to the files.
 func (g *golden) order(body string) {
 	g.t.Helper()
-	if status, _, text := g.send(g.internal, "POST", "/internal/v1/orders", body); status != 200 || strings.Contains(text, "rejectReason\":\"") {
+	if status, _, text := g.send(g.internal, "POST", "/internal/v1/orders", body); status != 200 ||
+		strings.Contains(text, "rejectReason\":\"") {
 		g.t.Fatalf("%d %s", status, text)
 	}
 }
@@ -108,9 +111,11 @@ func (g *golden) streams(w people) {
 	c.next(1)
 	g.order(trade)
 	c.next(1)
-	c.send(client.Request{Op: "subscribe", Channel: "book", Pairs: btc, Depth: &ten, Interval: &zero, Decimals: "string"}, 2)
+	c.send(client.Request{Op: "subscribe", Channel: "book", Pairs: btc, Depth: &ten, Interval: &zero,
+		Decimals: "string"}, 2)
 	seq := uint64(1)
-	c.send(client.Request{Op: "subscribe", Channel: "book", Pairs: btc, Interval: &zero, FromSeq: &seq, Epoch: "0000000000000000"}, 2)
+	c.send(client.Request{Op: "subscribe", Channel: "book", Pairs: btc, Interval: &zero, FromSeq: &seq,
+		Epoch: "0000000000000000"}, 2)
 	c.close()
 	g.note("trades, ticker and candles")
 	from := uint64(2)
@@ -160,7 +165,8 @@ func (g *golden) private(w people) {
 		c.send(auth, 1)
 		c.send(auth, 1)
 		c.send(client.Request{Op: "subscribe", Channel: channel}, 2)
-		g.order(fmt.Sprintf(`{"accountId":%q,"currencyPairCode":"BTC_USDT","side":"sell","type":"limit","price":64100,"amount":0.01,"timeInForce":"ioc"}`, w.alice.id))
+		g.order(fmt.Sprintf(`{"accountId":%q,"currencyPairCode":"BTC_USDT","side":"sell","type":"limit",`+
+			`"price":64100,"amount":0.01,"timeInForce":"ioc"}`, w.alice.id))
 		c.next(1)
 		c.close()
 	}
@@ -211,7 +217,8 @@ func (g *golden) everyKind() {
 	for _, kind := range typesInSource(g) {
 		found++
 		if !known[kind] && kind != "crypto" { // crypto: a type of /udf
-			g.t.Errorf("the server's source names a message of type %s: add it to streamKinds and to the golden run", kind)
+			g.t.Errorf("the server's source names a message of type %s: add it to streamKinds and to the golden run",
+				kind)
 		}
 	}
 	if found < len(streamKinds) {

@@ -28,11 +28,13 @@ import (
 // update makes the golden tests write their files instead of comparing with them:
 //
 //	go test -pgo=off ./cmd/tickhive -run TestGolden -update
+//
+// One command writes all of them, the frozen texts included.
 var update = flag.Bool("update", false, "write the golden files")
 
 // goldenDir holds one file per area: requests with their responses, stream messages, log
 // records, snapshots. The bytes are the contract (docs/contract); a change of them needs a
-// line in CHANGELOG.md.
+// line in CHANGELOG.md. The files of golden_texts_test.go hold wording, which is no contract.
 const goldenDir = "testdata/golden"
 
 // goldenStartMs is the start time of a golden run's virtual clock: 2026-01-01.
@@ -51,6 +53,7 @@ type golden struct {
 	requests int
 	area     string // current output file
 	texts    map[string]*bytes.Buffer
+	messages map[string]string // see keepMessages
 }
 
 // newGolden assembles the program, without pairs or simulation unless the flags enable them,
@@ -58,7 +61,10 @@ type golden struct {
 func newGolden(t *testing.T, flags serveFlags) *golden {
 	t.Helper()
 	cryptotest.SetGlobalRandom(t, 1)
-	g := &golden{t: t, dir: t.TempDir(), nowMs: goldenStartMs, texts: map[string]*bytes.Buffer{}}
+	g := &golden{
+		t: t, dir: t.TempDir(), nowMs: goldenStartMs,
+		texts: map[string]*bytes.Buffer{}, messages: map[string]string{},
+	}
 	p := &program{out: io.Discard, err: io.Discard}
 	flags.Listen, flags.InternalListen, flags.DataDir = "127.0.0.1:0", "127.0.0.1:0", g.dir
 	flags.Clock, flags.ClockStart = "virtual", "2026-01-01T00:00:00Z"
@@ -188,6 +194,7 @@ func (g *golden) send(base, method, target, body string, header ...string) (int,
 }
 
 func (g *golden) write(method, target, body string, status int, h http.Header, text string) {
+	g.keepMessages(method+" "+target, text)
 	b := g.text()
 	fmt.Fprintf(b, "\n> %s %s\n", method, target)
 	if body != "" {
@@ -286,12 +293,14 @@ func (g *golden) routesAnswered() {
 	for _, r := range g.opened.Public().Routes() {
 		table[r.Method+" "+r.Path] = false
 	}
-	for listener, stats := range map[string][]edge.RouteStat{"public": g.opened.Public().RouteStats(), "internal": g.opened.Internal().RouteStats()} {
+	for listener, stats := range map[string][]edge.RouteStat{"public": g.opened.Public().RouteStats(),
+		"internal": g.opened.Internal().RouteStats()} {
 		for i := range stats {
 			if r := &stats[i]; r.Path != "" {
 				table[r.Method+" "+r.Path] = table[r.Method+" "+r.Path] || r.Status[2] > 0 || r.Status[1] > 0
 				if !table[r.Method+" "+r.Path] {
-					g.t.Errorf("the golden run never succeeds on %s %s of the %s listener: add a step", r.Method, r.Path, listener)
+					g.t.Errorf("the golden run never succeeds on %s %s of the %s listener: add a step", r.Method,
+						r.Path, listener)
 				}
 			}
 		}

@@ -27,7 +27,8 @@ import (
 const asProgram = "TEST_AS_TICKHIVE"
 
 // testSwitches are variables of the tests. They are no keys, so the program would refuse them.
-var testSwitches = []string{"TICKHIVE_SOAK", "TICKHIVE_STRICT", "TICKHIVE_SHOTS", "TICKHIVE_BENCH", "TICKHIVE_BENCH_DIR"}
+var testSwitches = []string{"TICKHIVE_SOAK", "TICKHIVE_STRICT", "TICKHIVE_SHOTS", "TICKHIVE_BENCH",
+	"TICKHIVE_BENCH_DIR"}
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
@@ -144,7 +145,8 @@ func launchCommand(t testing.TB, env []string, cmd *exec.Cmd) *instance {
 // start is launch on free ports. It waits until the program is ready.
 func start(t testing.TB, args ...string) *instance {
 	t.Helper()
-	in := launch(t, nil, append([]string{"serve", "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0"}, args...)...)
+	in := launch(t, nil, append([]string{"serve", "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0"},
+		args...)...)
 	in.takeAddresses(in.waitLine("ready "))
 	return in
 }
@@ -245,7 +247,8 @@ type answer struct {
 	body   string
 }
 
-var httpClient = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64, DisableCompression: true}, Timeout: time.Minute}
+var httpClient = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64, DisableCompression: true},
+	Timeout: time.Minute}
 
 // do sends a request; header is pairs of names and values.
 func (in *instance) do(method, url, body string, header ...string) answer {

@@ -85,7 +85,8 @@ func within(m map[string]any, path string) string {
 // changes happen at their second, although the process is killed in between.
 func TestLaunchpadAndHiveSurviveTheirProcess(t *testing.T) {
 	dir := t.TempDir()
-	args := []string{"--data-dir", dir, "--set", "rate.allow=127.0.0.1", "--set", "hive.quorum=10", "--set", "launchpad.fee=7.5"}
+	args := []string{"--data-dir", dir, "--set", "rate.allow=127.0.0.1", "--set", "hive.quorum=10", "--set",
+		"launchpad.fee=7.5"}
 	in := startEmpty(t, args...)
 	u, poor := in.voter(25, "10", "1000"), in.voter(19, "7", "1")
 	const body = `{"name":"Alpha","symbol":"ALPHA","totalSupply":"1000000"}`
@@ -98,16 +99,22 @@ func TestLaunchpadAndHiveSurviveTheirProcess(t *testing.T) {
 	}
 	spawned := object(t, a.body)
 	token := within(spawned, "worker.agentNftId")
-	if b := in.do("GET", in.internal+"/users/"+u.id, ""); !strings.Contains(b.body, `"currencyCode":"NATIVE","free":2.5,`) {
+	if b := in.do("GET", in.internal+"/users/"+u.id, ""); !strings.Contains(b.body,
+		`"currencyCode":"NATIVE","free":2.5,`) {
 		t.Errorf("the fee: %s", b.body)
 	}
-	in.call(200, "POST", "/launchpad/tokens/"+token+"/liquidity", fmt.Sprintf(`{"userId":%q,"tokenAmount":1000,"quoteAmount":100}`, u.id))
-	in.call(200, "POST", "/launchpad/tokens/"+token+"/swaps", fmt.Sprintf(`{"userId":%q,"side":"buy","amountIn":10}`, u.id))
+	in.call(200, "POST", "/launchpad/tokens/"+token+"/liquidity",
+		fmt.Sprintf(`{"userId":%q,"tokenAmount":1000,"quoteAmount":100}`, u.id))
+	in.call(200, "POST", "/launchpad/tokens/"+token+"/swaps",
+		fmt.Sprintf(`{"userId":%q,"side":"buy","amountIn":10}`, u.id))
 	in.call(200, "POST", "/launchpad/tokens/"+token+"/boosts", `{"tier":"short"}`)
-	prop := in.call(200, "POST", "/hive/proposals", `{"tokenId":`+token+`,"topic":"mev_protection","payload":{"mevProtection":"strict"},"proposer":"me","urgent":true}`)
+	prop := in.call(200, "POST", "/hive/proposals",
+		`{"tokenId":`+token+`,"topic":"mev_protection","payload":{"mevProtection":"strict"},"proposer":"me",`+
+			`"urgent":true}`)
 	id := fmt.Sprint(prop["proposalId"])
 	vote := fmt.Sprintf(`{"proposalId":%q,"vote":"yes"}`, id)
-	if a := in.as(poor, "/api/agents/workers/"+token+"/vote", vote); a.status != 403 || !strings.Contains(a.body, "LEVEL_TOO_LOW") {
+	if a := in.as(poor, "/api/agents/workers/"+token+"/vote", vote); a.status != 403 ||
+		!strings.Contains(a.body, "LEVEL_TOO_LOW") {
 		t.Errorf("level 19: %d %s", a.status, a.body)
 	}
 	if a := in.as(u, "/api/agents/workers/"+token+"/vote", vote); a.status != 200 {
@@ -122,15 +129,18 @@ func TestLaunchpadAndHiveSurviveTheirProcess(t *testing.T) {
 	if got := in.see("/api/agents/action-logs"); fmt.Sprint(got) != fmt.Sprint(entries) {
 		t.Errorf("the log after a kill: %v, before %v", got, entries)
 	}
-	in.call(200, "POST", "/clock", fmt.Sprintf(`{"to":%d}`, time.Date(2026, 1, 1, 0, 59, 59, 999e6, time.UTC).UnixMilli()))
-	if d := in.see("/api/launchpad/tokens/" + token); within(d, "boost.active") != "true" || within(d, "pool.volume24h") != "10.00" {
+	in.call(200, "POST", "/clock", fmt.Sprintf(`{"to":%d}`,
+		time.Date(2026, 1, 1, 0, 59, 59, 999e6, time.UTC).UnixMilli()))
+	if d := in.see("/api/launchpad/tokens/" + token); within(d, "boost.active") != "true" ||
+		within(d, "pool.volume24h") != "10.00" {
 		t.Errorf("an instant before the boost ends: %v", d)
 	}
 	in.call(200, "POST", "/clock", `{"advance":"1ms"}`)
 	if d := in.see("/api/launchpad/tokens/" + token); within(d, "boost.active") != "false" {
 		t.Errorf("at the end of the boost: %v", d)
 	}
-	if a := in.as(u, "/api/agents/workers/"+token+"/vote", vote); a.status != 409 || !strings.Contains(a.body, "ALREADY_VOTED") {
+	if a := in.as(u, "/api/agents/workers/"+token+"/vote", vote); a.status != 409 ||
+		!strings.Contains(a.body, "ALREADY_VOTED") {
 		t.Errorf("a vote remembered: %d %s", a.status, a.body)
 	}
 	in.call(200, "POST", "/clock", `{"advance":"23h"}`)
@@ -145,10 +155,12 @@ func TestLaunchpadAndHiveSurviveTheirProcess(t *testing.T) {
 		t.Errorf("exit code %d", code)
 	}
 	var proof strings.Builder
-	if err := verifyHive(&proof, filepath.Join(dir, "hive")); err != nil || !strings.HasPrefix(proof.String(), "hive entries 1 to 3 head 0x") {
+	if err := verifyHive(&proof, filepath.Join(dir, "hive")); err != nil ||
+		!strings.HasPrefix(proof.String(), "hive entries 1 to 3 head 0x") {
 		t.Errorf("the chain, offline: %q %v", proof.String(), err)
 	}
-	if in = startEmpty(t, args...); within(in.see("/api/launchpad/tokens/"+token), "token.address") != within(spawned, "token.address") {
+	if in = startEmpty(t, args...); within(in.see("/api/launchpad/tokens/"+token), "token.address") != within(spawned,
+		"token.address") {
 		t.Error("another token after a snapshot")
 	}
 }
@@ -167,7 +179,8 @@ func demoPicture(in *instance) string {
 
 func TestADemoHasALaunchpadAndAHiveFromTheStart(t *testing.T) {
 	t.Parallel()
-	args := []string{"--clock", "virtual", "--clock-start", "2026-01-10T00:00:00Z", "--backfill", "2h", "--set", "rate.allow=127.0.0.1"}
+	args := []string{"--clock", "virtual", "--clock-start", "2026-01-10T00:00:00Z", "--backfill", "2h", "--set",
+		"rate.allow=127.0.0.1"}
 	in, again := start(t, args...), start(t, args...)
 	total := func(target string) json.Number {
 		n, _ := in.see(target)["totalItems"].(json.Number)
@@ -179,7 +192,8 @@ func TestADemoHasALaunchpadAndAHiveFromTheStart(t *testing.T) {
 	}
 	for _, target := range []string{
 		"/api/launchpad/tokens?boosted=true", "/api/agents/workers?status=idle", "/api/agents/workers?status=active",
-		"/api/agents/proposals?status=active", "/api/agents/proposals?status=passed", "/api/agents/proposals?status=rejected",
+		"/api/agents/proposals?status=active", "/api/agents/proposals?status=passed",
+		"/api/agents/proposals?status=rejected",
 	} {
 		if total(target) == "0" {
 			t.Errorf("%s: nothing there", target)
@@ -246,7 +260,8 @@ func (l *hiveLoad) run(in *instance, token string, props []string, n int) {
 	}
 	for i := 0; ; i++ {
 		l.pending++
-		status, _ := post(in.internal+"/launchpad/tokens/"+token+"/swaps", fmt.Sprintf(`{"userId":%q,"side":"buy","amountIn":1}`, l.user.id))
+		status, _ := post(in.internal+"/launchpad/tokens/"+token+"/swaps",
+			fmt.Sprintf(`{"userId":%q,"side":"buy","amountIn":1}`, l.user.id))
 		if status != 200 {
 			return
 		}
@@ -264,7 +279,8 @@ func (l *hiveLoad) run(in *instance, token string, props []string, n int) {
 		}
 		body := fmt.Sprintf(`{"proposalId":%q,"vote":"yes"}`, props[i])
 		target := "/api/agents/workers/" + token + "/vote"
-		status, _ = post(in.public+target, body, l.user.signed(fmt.Sprint(time.Now().UnixMilli()), "POST", target, body)...)
+		status, _ = post(in.public+target, body,
+			l.user.signed(fmt.Sprint(time.Now().UnixMilli()), "POST", target, body)...)
 		if status == 200 || status == 409 {
 			l.voted[props[i]] = true
 		} else if status == 0 {
@@ -287,16 +303,20 @@ func TestKillNineLosesNothingOfLaunchpadAndHive(t *testing.T) {
 	in := start(t, args...)
 	loads := make([]*hiveLoad, 8)
 	for i := range loads {
-		loads[i] = &hiveLoad{user: in.voter(25, "100", "100000"), voted: map[string]bool{}, entries: map[string]string{}}
+		loads[i] = &hiveLoad{user: in.voter(25, "100", "100000"), voted: map[string]bool{},
+			entries: map[string]string{}}
 	}
 	owner := loads[0].user.id
-	token := within(in.call(200, "POST", "/launchpad/tokens", fmt.Sprintf(`{"userId":%q,"name":"A","symbol":"AAA"}`, owner)), "worker.agentNftId")
-	in.call(200, "POST", "/launchpad/tokens/"+token+"/liquidity", fmt.Sprintf(`{"userId":%q,"tokenAmount":1000000,"quoteAmount":1000}`, owner))
+	token := within(in.call(200, "POST", "/launchpad/tokens",
+		fmt.Sprintf(`{"userId":%q,"name":"A","symbol":"AAA"}`, owner)), "worker.agentNftId")
+	in.call(200, "POST", "/launchpad/tokens/"+token+"/liquidity",
+		fmt.Sprintf(`{"userId":%q,"tokenAmount":1000000,"quoteAmount":1000}`, owner))
 	loads[0].spent = 1000
 	for k := range kills {
 		var props []string
 		for range 5 {
-			p := in.call(200, "POST", "/hive/proposals", `{"tokenId":`+token+`,"topic":"slippage_cap","payload":{"slippageCapBps":60},"proposer":"x"}`)
+			p := in.call(200, "POST", "/hive/proposals",
+				`{"tokenId":`+token+`,"topic":"slippage_cap","payload":{"slippageCapBps":60},"proposer":"x"}`)
 			props = append(props, fmt.Sprint(p["proposalId"]))
 		}
 		var wg sync.WaitGroup
@@ -337,13 +357,15 @@ func (l *hiveLoad) check(t *testing.T, in *instance, n int) {
 	}
 	l.spent, l.pending = l.spent+found, 0
 	for p := range l.voted {
-		if a := in.as(l.user, "/api/agents/workers/10001/vote", fmt.Sprintf(`{"proposalId":%q,"vote":"no"}`, p)); !strings.Contains(a.body, "ALREADY_VOTED") {
+		if a := in.as(l.user, "/api/agents/workers/10001/vote",
+			fmt.Sprintf(`{"proposalId":%q,"vote":"no"}`, p)); !strings.Contains(a.body, "ALREADY_VOTED") {
 			t.Errorf("user %d: the vote on %s is gone: %s", n, p, a.body)
 		}
 	}
 	log := map[string]string{}
 	for page := 1; ; page++ {
-		items, _ := in.see(fmt.Sprintf("/api/agents/action-logs?actionType=signal&pageSize=100&page=%d", page))["items"].([]any)
+		items, _ := in.see(fmt.Sprintf("/api/agents/action-logs?actionType=signal&pageSize=100&page=%d",
+			page))["items"].([]any)
 		for _, it := range items {
 			e, _ := it.(map[string]any)
 			log[fmt.Sprint(e["entryId"])] = fmt.Sprint(e["reasonCode"])

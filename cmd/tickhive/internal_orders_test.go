@@ -38,7 +38,8 @@ func expect(t testing.TB, m map[string]any, want map[string]string) {
 func TestAnOrderAnswersEveryMember(t *testing.T) {
 	in := startEmpty(t)
 	in.pair("BTC_USDT")
-	m := in.call(200, "POST", "/orders", `{"currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":"65000.5","amount":0.125}`)
+	m := in.call(200, "POST", "/orders",
+		`{"currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":"65000.5","amount":0.125}`)
 	if len(m) != len(orderKeys) {
 		t.Errorf("%d members, want %d: %v", len(m), len(orderKeys), m)
 	}
@@ -56,7 +57,8 @@ func TestAnOrderAnswersEveryMember(t *testing.T) {
 		"createdAtNs": "1767225600000000000", "seq": "3", "fills": "[]", "rejectReason": "null",
 	})
 	id := in.unlimited()
-	taker := in.call(200, "POST", "/orders", `{"accountId":"`+strings.ToUpper(id)+`","currencyPairCode":"BTC_USDT","side":"sell",
+	taker := in.call(200, "POST", "/orders", `{"accountId":"`+strings.ToUpper(id)+`","currencyPairCode":"BTC_USDT",`+
+		`"side":"sell",
 		"type":"market","amount":"0.2","clientOrderId":"t-1"}`)
 	expect(t, taker, map[string]string{
 		"orderId": "2", "clientOrderId": "t-1", "accountId": id, "type": "market",
@@ -85,20 +87,25 @@ func TestOrdersOfEachType(t *testing.T) {
 	in.pair("BTC_USDT")
 	in.limit("BTC_USDT", "sell", "100", "1")
 	in.limit("BTC_USDT", "sell", "101", "1")
-	m := in.call(200, "POST", "/orders", `{"currencyPairCode":"BTC_USDT","side":"buy","type":"market","quoteAmount":"150.5"}`)
+	m := in.call(200, "POST", "/orders",
+		`{"currencyPairCode":"BTC_USDT","side":"buy","type":"market","quoteAmount":"150.5"}`)
 	expect(t, m, map[string]string{
 		"amount": "null", "remainingAmount": "null", "quoteAmount": "150.5000000000", "status": "Completed",
 		"filledAmount": "1.50000000", "filledQuoteAmount": "150.5000000000", "averagePrice": "100.33333333",
 	})
-	m = in.call(200, "POST", "/orders", `{"currencyPairCode":"BTC_USDT","side":"sell","type":"stop_limit","price":99,"stopPrice":99.5,"amount":1}`)
+	m = in.call(200, "POST", "/orders",
+		`{"currencyPairCode":"BTC_USDT","side":"sell","type":"stop_limit","price":99,"stopPrice":99.5,"amount":1}`)
 	expect(t, m, map[string]string{"status": "Created", "stopPrice": "99.50", "price": "99.00", "type": "stop_limit"})
-	m = in.call(200, "POST", "/orders", `{"currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":90,"amount":10,"displayAmount":1}`)
+	m = in.call(200, "POST", "/orders",
+		`{"currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":90,"amount":10,"displayAmount":1}`)
 	expect(t, m, map[string]string{"displayAmount": "1.00000000", "remainingAmount": "10.00000000"})
 	book := in.do("GET", in.internal+"/book/BTC_USDT", "").body
 	for _, want := range []string{
-		`"state":"online"`, `"bids":[{"price":90.00,"amount":1.00000000,"orders":[{"orderId":5,"accountId":"` + builtinUUID +
+		`"state":"online"`, `"bids":[{"price":90.00,"amount":1.00000000,"orders":[{"orderId":5,"accountId":"` +
+			builtinUUID +
 			`","amount":1.00000000,"hiddenAmount":9.00000000}]}]`,
-		`"asks":[{"price":101.00,"amount":0.50000000,`, `"stops":[{"orderId":4,"side":"sell","stopPrice":99.50}]`, `"timeNs":1767225600000000000`,
+		`"asks":[{"price":101.00,"amount":0.50000000,`, `"stops":[{"orderId":4,"side":"sell","stopPrice":99.50}]`,
+		`"timeNs":1767225600000000000`,
 	} {
 		if !strings.Contains(book, want) {
 			t.Errorf("no %s in %s", want, book)
@@ -133,7 +140,8 @@ func TestRefusalsAre200WithAReason(t *testing.T) {
 		{`"type":"limit","price":99.5,"amount":1,"displayAmount":0.00001`, "amount_off_lot"},
 	} {
 		m := in.call(200, "POST", "/orders", order(c.body))
-		expect(t, m, map[string]string{"orderId": "null", "status": "Rejected", "rejectReason": c.reason, "filledAmount": "0.0000", "fills": "[]"})
+		expect(t, m, map[string]string{"orderId": "null", "status": "Rejected", "rejectReason": c.reason,
+			"filledAmount": "0.0000", "fills": "[]"})
 		if len(m) != len(orderKeys) {
 			t.Errorf("%d members: %v", len(m), m)
 		}
@@ -145,9 +153,11 @@ func TestRefusalsAre200WithAReason(t *testing.T) {
 	}
 	m := in.call(200, "POST", "/orders", `{"currencyPairCode":"BTC_USDT","side":"sell","type":"market","amount":1}`)
 	expect(t, m, map[string]string{"rejectReason": "no_liquidity"})
-	for state, reason := range map[string]string{"halted": "pair_halted", "cancel_only": "pair_cancel_only", "post_only": "pair_post_only"} {
+	for state, reason := range map[string]string{"halted": "pair_halted", "cancel_only": "pair_cancel_only",
+		"post_only": "pair_post_only"} {
 		in.call(200, "PATCH", "/pairs/BTC_USDT", fmt.Sprintf(`{"state":%q}`, state))
-		expect(t, in.call(200, "POST", "/orders", order(`"type":"limit","price":99,"amount":1`)), map[string]string{"rejectReason": reason})
+		expect(t, in.call(200, "POST", "/orders", order(`"type":"limit","price":99,"amount":1`)),
+			map[string]string{"rejectReason": reason})
 	}
 	if got := in.call(200, "GET", "/orders/1", ""); got["status"] != "Created" {
 		t.Errorf("%v", got)
@@ -157,18 +167,23 @@ func TestRefusalsAre200WithAReason(t *testing.T) {
 func TestARepeatedClientOrderIDGivesTheFirstAnswer(t *testing.T) {
 	in := startEmpty(t)
 	in.pair("BTC_USDT")
-	const body = `{"currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":100,"amount":1,"clientOrderId":"a.b:c_d-1"}`
+	const body = `{"currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":100,"amount":1,` +
+		`"clientOrderId":"a.b:c_d-1"}`
 	first := in.do("POST", in.internal+"/orders", body)
 	in.limit("BTC_USDT", "sell", "100", "0.4")
-	again := in.do("POST", in.internal+"/orders", strings.Replace(body, `"price":100`, `"price":"100.00","timeInForce":"gtc","postOnly":false`, 1))
+	again := in.do("POST", in.internal+"/orders",
+		strings.Replace(body, `"price":100`, `"price":"100.00","timeInForce":"gtc","postOnly":false`, 1))
 	if first.status != 200 || first.body != again.body {
 		t.Errorf("%s\n%s", first.body, again.body)
 	}
-	expect(t, in.call(200, "GET", "/orders/1", ""), map[string]string{"status": "PartiallyCompleted", "clientOrderId": "a.b:c_d-1"})
+	expect(t, in.call(200, "GET", "/orders/1", ""),
+		map[string]string{"status": "PartiallyCompleted", "clientOrderId": "a.b:c_d-1"})
 	other := in.call(200, "POST", "/orders", strings.Replace(body, `"amount":1`, `"amount":2`, 1))
-	expect(t, other, map[string]string{"status": "Rejected", "rejectReason": "duplicate_client_order_id", "orderId": "null"})
+	expect(t, other, map[string]string{"status": "Rejected", "rejectReason": "duplicate_client_order_id",
+		"orderId": "null"})
 	in.pair("ETH_USDT")
-	expect(t, in.call(200, "POST", "/orders", strings.Replace(body, "BTC", "ETH", 1)), map[string]string{"status": "Created"})
+	expect(t, in.call(200, "POST", "/orders", strings.Replace(body, "BTC", "ETH", 1)),
+		map[string]string{"status": "Created"})
 	expect(t, in.call(200, "POST", "/orders", strings.Replace(body, `{`, `{"accountId":"`+in.unlimited()+`",`, 1)),
 		map[string]string{"status": "Created"})
 }
@@ -184,13 +199,17 @@ func TestBrokenOrdersAre400AndChangeNothing(t *testing.T) {
 		{`{"currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":1,"amount":1,"amount":1}`, "amount"},
 		{`{"currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":1,"amount":1} x`, ""},
 		{`{"currencyPairCode":"BTC_USDT","side":"buy","type":"market","price":1,"amount":1}`, "price"},
-		{`{"currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":1,"amount":1,"displayAmount":2}`, "displayAmount"},
+		{`{"currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":1,"amount":1,"displayAmount":2}`,
+			"displayAmount"},
 	} {
 		in.refuse(400, "INVALID_PARAM", c.field, "POST", "/orders", c.body)
 	}
-	in.refuse(404, "NOT_FOUND", "currencyPairCode", "POST", "/orders", `{"currencyPairCode":"XX_YY","side":"buy","type":"limit","price":1,"amount":1}`)
+	in.refuse(404, "NOT_FOUND", "currencyPairCode", "POST", "/orders",
+		`{"currencyPairCode":"XX_YY","side":"buy","type":"limit","price":1,"amount":1}`)
 	in.refuse(413, "PAYLOAD_TOO_LARGE", "", "POST", "/orders", strings.Repeat(" ", 4<<20+1))
-	a := in.do("POST", in.internal+"/orders", `{"currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":1,"amount":1}`, "Content-Type", "text/plain")
+	a := in.do("POST", in.internal+"/orders",
+		`{"currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":1,"amount":1}`, "Content-Type",
+		"text/plain")
 	if a.status != 200 {
 		t.Errorf("JSON whatever the media type: %d %s", a.status, a.body)
 	}
@@ -198,7 +217,8 @@ func TestBrokenOrdersAre400AndChangeNothing(t *testing.T) {
 	if a := in.do("PUT", in.internal+"/orders", ""); a.status != 405 || a.header.Get("Allow") == "" {
 		t.Errorf("%d %v", a.status, a.header)
 	}
-	if a := in.do("GET", in.internal+"/orders/1", "", "X-Request-Id", "my-id_1"); a.header.Get("X-Request-Id") != "my-id_1" {
+	if a := in.do("GET", in.internal+"/orders/1", "", "X-Request-Id",
+		"my-id_1"); a.header.Get("X-Request-Id") != "my-id_1" {
 		t.Errorf("%v", a.header)
 	}
 }
@@ -209,9 +229,11 @@ func TestCancelAndReplaceOneOrder(t *testing.T) {
 	in.limit("BTC_USDT", "buy", "100", "2")
 	in.limit("BTC_USDT", "sell", "100", "0.5")
 	expect(t, in.call(200, "PATCH", "/orders/1", `{"amount":1.5}`), map[string]string{
-		"orderId": "1", "amount": "1.50000000", "filledAmount": "0.50000000", "remainingAmount": "1.00000000", "status": "PartiallyCompleted",
+		"orderId": "1", "amount": "1.50000000", "filledAmount": "0.50000000", "remainingAmount": "1.00000000",
+		"status": "PartiallyCompleted",
 	})
-	expect(t, in.call(200, "PATCH", "/orders/1", `{"price":"99.5"}`), map[string]string{"price": "99.50", "orderId": "1"})
+	expect(t, in.call(200, "PATCH", "/orders/1", `{"price":"99.5"}`),
+		map[string]string{"price": "99.50", "orderId": "1"})
 	expect(t, in.call(200, "PATCH", "/orders/1", `{}`), map[string]string{"price": "99.50"})
 	in.refuse(400, "PRICE_OFF_TICK", "price", "PATCH", "/orders/1", `{"price":99.999}`)
 	in.refuse(400, "INVALID_PARAM", "side", "PATCH", "/orders/1", `{"side":"buy"}`)
@@ -226,9 +248,11 @@ func TestCancelAndReplaceOneOrder(t *testing.T) {
 		in.refuse(400, "INVALID_PARAM", "id", method, "/orders/x", `{}`)
 	}
 	in.refuse(404, "NOT_FOUND", "id", "GET", "/orders/77", "")
-	stop := in.call(200, "POST", "/orders", `{"currencyPairCode":"BTC_USDT","side":"sell","type":"stop_market","stopPrice":90,"amount":1}`)
+	stop := in.call(200, "POST", "/orders",
+		`{"currencyPairCode":"BTC_USDT","side":"sell","type":"stop_market","stopPrice":90,"amount":1}`)
 	in.refuse(409, "ORDER_CLOSED", "", "PATCH", fmt.Sprintf("/orders/%s", stop["orderId"]), `{"amount":2}`)
-	expect(t, in.call(200, "DELETE", fmt.Sprintf("/orders/%s", stop["orderId"]), ""), map[string]string{"status": "Canceled"})
+	expect(t, in.call(200, "DELETE", fmt.Sprintf("/orders/%s", stop["orderId"]), ""),
+		map[string]string{"status": "Canceled"})
 }
 
 func TestMassCancelTakesTheOrdersThatWereOpen(t *testing.T) {
@@ -245,17 +269,21 @@ func TestMassCancelTakesTheOrdersThatWereOpen(t *testing.T) {
 		if i%2 == 0 {
 			who = `"accountId":"` + account + `",`
 		}
-		fmt.Fprintf(&b, `,{"place":{%s"currencyPairCode":%q,"side":"buy","type":"limit","price":%d,"amount":1}}`, who, pair, 100+i)
+		fmt.Fprintf(&b, `,{"place":{%s"currencyPairCode":%q,"side":"buy","type":"limit","price":%d,"amount":1}}`, who,
+			pair, 100+i)
 	}
 	in.call(200, "POST", "/orders/batch", `{"commands":[`+b.String()[1:]+`]}`)
 	in.refuse(400, "INVALID_PARAM", "accountId", "DELETE", "/orders", "")
 	in.refuse(400, "INVALID_PARAM", "accountId", "DELETE", "/orders?accountId=7", "")
 	in.refuse(400, "INVALID_PARAM", "currencyPairCode", "DELETE", "/orders?currencyPairCode=btc", "")
-	in.refuse(400, "INVALID_PARAM", "currencyPairCode", "DELETE", "/orders?currencyPairCode=BTC_USDT&currencyPairCode=BTC_USDT", "")
+	in.refuse(400, "INVALID_PARAM", "currencyPairCode", "DELETE",
+		"/orders?currencyPairCode=BTC_USDT&currencyPairCode=BTC_USDT", "")
 	in.refuse(404, "NOT_FOUND", "currencyPairCode", "DELETE", "/orders?currencyPairCode=XX_YY", "")
 	in.refuse(404, "NOT_FOUND", "accountId", "DELETE", "/orders?accountId=6ba7b810-9dad-11d1-80b4-00c04fd430c9", "")
-	expect(t, in.call(200, "DELETE", "/orders?currencyPairCode=ETH_USDT&accountId="+builtinUUID, ""), map[string]string{"canceled": "0"})
-	expect(t, in.call(200, "DELETE", "/orders?currencyPairCode=ETH_USDT&accountId="+account, ""), map[string]string{"canceled": "250"})
+	expect(t, in.call(200, "DELETE", "/orders?currencyPairCode=ETH_USDT&accountId="+builtinUUID, ""),
+		map[string]string{"canceled": "0"})
+	expect(t, in.call(200, "DELETE", "/orders?currencyPairCode=ETH_USDT&accountId="+account, ""),
+		map[string]string{"canceled": "250"})
 	expect(t, in.call(200, "DELETE", "/orders?accountId="+account, ""), map[string]string{"canceled": "250"})
 	expect(t, in.call(200, "DELETE", "/orders?currencyPairCode=BTC_USDT", ""), map[string]string{"canceled": "500"})
 	expect(t, in.call(200, "DELETE", "/orders?currencyPairCode=BTC_USDT", ""), map[string]string{"canceled": "0"})
@@ -270,10 +298,12 @@ func TestAnOrderIsAnsweredHoweverFewClosedOnesAreKept(t *testing.T) {
 	for range 5 {
 		in.limit("BTC_USDT", "sell", "100", "1")
 	}
-	expect(t, in.limit("BTC_USDT", "buy", "100", "5"), map[string]string{"orderId": "6", "status": "Completed", "filledAmount": "5.00000000"})
+	expect(t, in.limit("BTC_USDT", "buy", "100", "5"),
+		map[string]string{"orderId": "6", "status": "Completed", "filledAmount": "5.00000000"})
 	in.refuse(404, "NOT_FOUND", "id", "GET", "/orders/5", "")
 	in.limit("BTC_USDT", "sell", "101", "1")
 	in.limit("BTC_USDT", "sell", "102", "1")
 	in.limit("BTC_USDT", "buy", "99", "2")
-	expect(t, in.call(200, "PATCH", "/orders/9", `{"price":102}`), map[string]string{"status": "Completed", "filledAmount": "2.00000000"})
+	expect(t, in.call(200, "PATCH", "/orders/9", `{"price":102}`),
+		map[string]string{"status": "Completed", "filledAmount": "2.00000000"})
 }

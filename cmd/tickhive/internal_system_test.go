@@ -12,7 +12,8 @@ func TestABatchIsAppliedInOrder(t *testing.T) {
 	in.pair("ETH_USDT")
 	m := in.call(200, "POST", "/orders/batch", `{"commands":[
 		{"place":{"currencyPairCode":"BTC_USDT","side":"sell","type":"limit","price":100,"amount":1}},
-		{"place":{"currencyPairCode":"ETH_USDT","side":"sell","type":"limit","price":10,"amount":1,"clientOrderId":"e"}},
+		{"place":{"currencyPairCode":"ETH_USDT","side":"sell","type":"limit","price":10,"amount":1,`+
+		`"clientOrderId":"e"}},
 		{"place":{"currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":100,"amount":0.25}},
 		{"replace":{"orderId":1,"amount":0.5}},
 		{"cancel":{"orderId":1}},
@@ -52,9 +53,12 @@ func TestABrokenBatchChangesNothing(t *testing.T) {
 	in.pair("BTC_USDT")
 	good := `{"place":{"currencyPairCode":"BTC_USDT","side":"sell","type":"limit","price":100,"amount":1}}`
 	for _, c := range []struct{ body, field string }{
-		{`{"commands":[` + good + `,{"place":{"currencyPairCode":"BTC_USDT","side":"sell","type":"limit","price":true,"amount":1}}]}`, "commands[1].place.price"},
+		{`{"commands":[` + good +
+			`,{"place":{"currencyPairCode":"BTC_USDT","side":"sell","type":"limit","price":true,"amount":1}}]}`,
+			"commands[1].place.price"},
 		{`{"commands":[` + good + `,{"cancel":{"orderId":1},"at":1}]}`, "commands[1].at"},
-		{`{"commands":[{"cancel":{"orderId":1},"at":1767225601000000000},{"cancel":{"orderId":1},"at":1767225600999999999}]}`, "commands[1].at"},
+		{`{"commands":[{"cancel":{"orderId":1},"at":1767225601000000000},{"cancel":{"orderId":1},` +
+			`"at":1767225600999999999}]}`, "commands[1].at"},
 		{`{"commands":[` + strings.Repeat(good+",", 1000) + good + `]}`, "commands"},
 		{`{"commands":[]}`, "commands"},
 	} {
@@ -70,13 +74,16 @@ func TestABatchMovesTheVirtualClock(t *testing.T) {
 	in.pair("BTC_USDT")
 	m := in.call(200, "POST", "/orders/batch", `{"commands":[
 		{"place":{"currencyPairCode":"BTC_USDT","side":"sell","type":"limit","price":100,"amount":1}},
-		{"place":{"currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":100,"amount":1},"at":1767225601000000007},
+		{"place":{"currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":100,"amount":1},`+
+		`"at":1767225601000000007},
 		{"place":{"currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":99,"amount":1}}]}`)
 	for i, want := range []string{"1767225600000000000", "1767225601000000007", "1767225601000000007"} {
 		expect(t, m["results"].([]any)[i].(map[string]any), map[string]string{"createdAtNs": want})
 	}
-	expect(t, in.call(200, "GET", "/clock", ""), map[string]string{"nowNs": "1767225601000000007", "now": "1767225601000"})
-	if a := in.do("GET", in.public+"/api/deals?currencyPairCode=BTC_USDT", ""); !strings.Contains(a.body, `"dealDateUtc":"2026-01-01T00:00:01.0000000Z"`) {
+	expect(t, in.call(200, "GET", "/clock", ""),
+		map[string]string{"nowNs": "1767225601000000007", "now": "1767225601000"})
+	if a := in.do("GET", in.public+"/api/deals?currencyPairCode=BTC_USDT", ""); !strings.Contains(a.body,
+		`"dealDateUtc":"2026-01-01T00:00:01.0000000Z"`) {
 		t.Errorf("%s", a.body)
 	}
 }
@@ -84,16 +91,19 @@ func TestABatchMovesTheVirtualClock(t *testing.T) {
 func TestAtNeedsAVirtualClock(t *testing.T) {
 	in := start(t, "--pairs", "none", "--sim", "off")
 	in.pair("BTC_USDT")
-	in.refuse(400, "INVALID_PARAM", "commands[0].at", "POST", "/orders/batch", `{"commands":[{"cancel":{"orderId":1},"at":1}]}`)
+	in.refuse(400, "INVALID_PARAM", "commands[0].at", "POST", "/orders/batch",
+		`{"commands":[{"cancel":{"orderId":1},"at":1}]}`)
 	in.refuse(409, "CONFLICT", "", "POST", "/clock", `{"advance":"1h"}`)
 	in.refuse(400, "INVALID_PARAM", "advance", "POST", "/clock", `{"advance":"soon"}`)
 }
 
 func TestTheVirtualClock(t *testing.T) {
 	in := startEmpty(t)
-	expect(t, in.call(200, "GET", "/clock", ""), map[string]string{"now": "1767225600000", "nowNs": "1767225600000000000", "seq": "0"})
+	expect(t, in.call(200, "GET", "/clock", ""),
+		map[string]string{"now": "1767225600000", "nowNs": "1767225600000000000", "seq": "0"})
 	in.pair("BTC_USDT")
-	expect(t, in.call(200, "POST", "/clock", `{"advance":"1d2h"}`), map[string]string{"now": "1767319200000", "seq": "1"})
+	expect(t, in.call(200, "POST", "/clock", `{"advance":"1d2h"}`),
+		map[string]string{"now": "1767319200000", "seq": "1"})
 	expect(t, in.call(200, "POST", "/clock", `{"to":1767319200500}`), map[string]string{"now": "1767319200500"})
 	expect(t, in.call(200, "POST", "/clock", `{"advance":"0s"}`), map[string]string{"now": "1767319200500"})
 	for _, c := range []struct{ body, field string }{
@@ -118,15 +128,19 @@ func TestPairs(t *testing.T) {
 	in := startEmpty(t)
 	m := in.call(200, "POST", "/pairs", `{"code":"AB_CD","digitsPrice":3,"digitsAmount":0}`)
 	expect(t, m, map[string]string{
-		"code": "AB_CD", "digitsPrice": "3", "digitsAmount": "0", "minQuoteAmount": "null", "state": "online", "makerFee": "0.001", "takerFee": "0.001",
+		"code": "AB_CD", "digitsPrice": "3", "digitsAmount": "0", "minQuoteAmount": "null", "state": "online",
+		"makerFee": "0.001", "takerFee": "0.001",
 	})
 	if len(m) != 7 {
 		t.Errorf("%v", m)
 	}
-	expect(t, in.call(200, "PATCH", "/pairs/AB_CD", `{"minQuoteAmount":"10.50","state":"post_only","makerFee":0,"takerFee":0.00000001}`),
+	expect(t, in.call(200, "PATCH", "/pairs/AB_CD",
+		`{"minQuoteAmount":"10.50","state":"post_only","makerFee":0,"takerFee":0.00000001}`),
 		map[string]string{"minQuoteAmount": "10.5", "state": "post_only", "makerFee": "0.0", "takerFee": "0.00000001"})
-	expect(t, in.call(200, "PATCH", "/pairs/AB_CD", `{"minQuoteAmount":null}`), map[string]string{"minQuoteAmount": "null", "state": "post_only"})
-	expect(t, in.call(200, "GET", "/pairs/AB_CD", ""), map[string]string{"takerFee": "0.00000001", "state": "post_only"})
+	expect(t, in.call(200, "PATCH", "/pairs/AB_CD", `{"minQuoteAmount":null}`),
+		map[string]string{"minQuoteAmount": "null", "state": "post_only"})
+	expect(t, in.call(200, "GET", "/pairs/AB_CD", ""),
+		map[string]string{"takerFee": "0.00000001", "state": "post_only"})
 	in.refuse(409, "CONFLICT", "", "POST", "/pairs", `{"code":"AB_CD","digitsPrice":3,"digitsAmount":0}`)
 	for _, c := range []struct{ method, path, body, field string }{
 		{"POST", "/pairs", `{"digitsPrice":3,"digitsAmount":0}`, "code"},
@@ -135,7 +149,8 @@ func TestPairs(t *testing.T) {
 		{"POST", "/pairs", `{"code":"AB_EF","digitsAmount":0}`, "digitsPrice"},
 		{"POST", "/pairs", `{"code":"AB_EF","digitsPrice":19,"digitsAmount":0}`, "digitsPrice"},
 		{"POST", "/pairs", `{"code":"AB_EF","digitsPrice":10,"digitsAmount":9}`, "digitsAmount"},
-		{"POST", "/pairs", `{"code":"AB_EF","digitsPrice":1,"digitsAmount":1,"minQuoteAmount":0.001}`, "minQuoteAmount"},
+		{"POST", "/pairs", `{"code":"AB_EF","digitsPrice":1,"digitsAmount":1,"minQuoteAmount":0.001}`,
+			"minQuoteAmount"},
 		{"POST", "/pairs", `{"code":"AB_EF","digitsPrice":1,"digitsAmount":1,"minQuoteAmount":-1}`, "minQuoteAmount"},
 		{"POST", "/pairs", `{"code":"AB_EF","digitsPrice":1,"digitsAmount":1,"state":"open"}`, "state"},
 		{"POST", "/pairs", `{"code":"AB_EF","digitsPrice":1,"digitsAmount":1,"makerFee":1.1}`, "makerFee"},
@@ -165,13 +180,16 @@ func TestNewCurrenciesBecomeAssetsAndChange(t *testing.T) {
 	if len(m) != 10 {
 		t.Errorf("%v", m)
 	}
-	m = in.call(200, "PATCH", "/assets/AB", `{"name":"Ab \"coin\"","type":"fiat","unifiedCryptoassetId":7,"canWithdraw":false,
+	m = in.call(200, "PATCH", "/assets/AB", `{"name":"Ab \"coin\"","type":"fiat","unifiedCryptoassetId":7,`+
+		`"canWithdraw":false,
 		"minWithdraw":"0.000000000000000001","maxWithdraw":99999999999999999999,"makerFee":null,"takerFee":0.5}`)
 	expect(t, m, map[string]string{
 		"name": `Ab "coin"`, "type": "fiat", "unifiedCryptoassetId": "7", "canWithdraw": "false", "canDeposit": "true",
-		"minWithdraw": "0.000000000000000001", "maxWithdraw": "99999999999999999999.0", "makerFee": "null", "takerFee": "0.5",
+		"minWithdraw": "0.000000000000000001", "maxWithdraw": "99999999999999999999.0", "makerFee": "null",
+		"takerFee": "0.5",
 	})
-	expect(t, in.call(200, "PATCH", "/assets/AB", `{"unifiedCryptoassetId":null}`), map[string]string{"unifiedCryptoassetId": "null", "type": "fiat"})
+	expect(t, in.call(200, "PATCH", "/assets/AB", `{"unifiedCryptoassetId":null}`),
+		map[string]string{"unifiedCryptoassetId": "null", "type": "fiat"})
 	for _, c := range []struct{ body, field string }{
 		{`{"symbol":"AB"}`, "symbol"},
 		{`{"type":"coin"}`, "type"},

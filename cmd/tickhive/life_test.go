@@ -41,7 +41,8 @@ func TestAMassCancelLetsOthersInAndSparesWhatComesLater(t *testing.T) {
 	in.pair("BTC_USDT")
 	var b strings.Builder
 	for i := range 1000 {
-		fmt.Fprintf(&b, `,{"place":{"currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":%d,"amount":1}}`, 100+i)
+		fmt.Fprintf(&b, `,{"place":{"currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":%d,"amount":1}}`,
+			100+i)
 	}
 	for range 5 {
 		in.call(200, "POST", "/orders/batch", `{"commands":[`+b.String()[1:]+`]}`)
@@ -76,7 +77,8 @@ func TestAMassCancelLetsOthersInAndSparesWhatComesLater(t *testing.T) {
 	}
 }
 
-var tourLine = regexp.MustCompile(`^curl -s (?:--retry 9 --retry-connrefused )?(?:-X ([A-Z]+) )?'?([^' ]+)'?(?: -d '([^']+)')?$`)
+var tourLine = regexp.MustCompile(`^curl -s (?:--retry 9 --retry-connrefused )?(?:-X ([A-Z]+) )?'?([^' ]+)'?(?: -d ` +
+	`'([^']+)')?$`)
 
 func TestTheTourOfTheReadmeWorks(t *testing.T) {
 	t.Parallel()

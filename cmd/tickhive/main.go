@@ -12,10 +12,10 @@ import (
 // cli is the command line: one member per subcommand, each in its own file.
 type cli struct {
 	Serve   serveCmd   `cmd:"" default:"withargs" help:"Run the exchange."`
-	Replay  replayCmd  `cmd:"" help:"Run an exchange that recorded files drive."`
-	Journal journalCmd `cmd:"" help:"Verify or dump the journal of a data directory, or leave a record out."`
-	Stats   statsCmd   `cmd:"" help:"Figures of a running exchange, per pair."`
-	Config  configCmd  `cmd:"" help:"Check or print the configuration."`
+	Replay  replayCmd  `cmd:"" help:"Replay recorded market data through a fresh exchange."`
+	Journal journalCmd `cmd:"" help:"Verify or dump the journal of a data directory, or skip a record."`
+	Stats   statsCmd   `cmd:"" help:"Show per-pair statistics of a running exchange."`
+	Config  configCmd  `cmd:"" help:"Validate or print the configuration."`
 	Version versionCmd `cmd:"" help:"Print the version."`
 
 	Bench movedBenchCmd `cmd:"" hidden:"" passthrough:""`
@@ -32,7 +32,7 @@ type program struct {
 // exitError ends the program with an exit code after the reason was printed.
 type exitError = cmdline.ExitError
 
-// usageError means that a command line, a configuration and a data directory contradict each
+// usageError reports that a command line, a configuration and a data directory contradict each
 // other. Nothing was changed; the exit code is 2. Any other failure exits 1.
 type usageError = cmdline.UsageError
 
@@ -56,7 +56,7 @@ func process() int {
 // run parses args, runs the selected subcommand and returns the exit code.
 func run(args []string, p *program) int {
 	return cmdline.Run(cmdline.Line{
-		Name: "tickhive", About: "A whole simulated spot exchange in one program.",
+		Name: "tickhive", About: "A simulated spot exchange in one program.",
 		Commands: &cli{}, Bound: p, Out: p.out, Err: p.err,
 	}, args)
 }

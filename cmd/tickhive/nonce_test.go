@@ -26,7 +26,8 @@ func TestAUsedNonceIsRefusedAfterARestart(t *testing.T) {
 		if r := p.do("GET", target, "", sent...); r.status != 401 {
 			t.Errorf("again after a restart, %d ms ahead: %d %s", aheadMs, r.status, r.body)
 		}
-		if r := p.do("GET", target, "", u.signed(fmt.Sprint(now+aheadMs), "GET", "/api/affiliate/invite-code", "")...); r.status != 200 {
+		if r := p.do("GET", target, "", u.signed(fmt.Sprint(now+aheadMs), "GET", "/api/affiliate/invite-code",
+			"")...); r.status != 200 {
 			t.Errorf("another nonce: %d %s", r.status, r.body)
 		}
 	}

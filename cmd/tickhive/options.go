@@ -27,8 +27,9 @@ func (c *Config) exchangeOptions(p *program, quiet bool) (exchange.Options, erro
 		Progress: func(name string) exchange.Progress { return newProgress(p.err, name, quiet) },
 		Public:   c.publicOptions(),
 		Internal: exchange.InternalOptions{Listen: c.Internal.Listen, Token: c.Internal.Token, Hosts: c.Internal.Hosts},
-		Engine:   c.engineOptions(), Market: c.marketOptions(), Commissions: c.commissions(), Accounts: c.accountOptions(),
-		Hive: hive.DefaultOptions(),
+		Engine:   c.engineOptions(), Market: c.marketOptions(), Commissions: c.commissions(),
+		Accounts: c.accountOptions(),
+		Hive:     hive.DefaultOptions(),
 	}
 	if isTerminal(p.out) {
 		o.DemoKey = p.showDemoKey
@@ -47,7 +48,8 @@ func (c *Config) exchangeOptions(p *program, quiet bool) (exchange.Options, erro
 func (c *Config) publicOptions() exchange.PublicOptions {
 	return exchange.PublicOptions{
 		Listen: c.Server.Listen, AggregatorListen: c.Aggregator.Listen, AggregatorHost: c.Aggregator.Host,
-		TrustedProxies: c.Server.TrustedProxies, ConnectionsPerIP: c.Server.ConnectionsPerIP, Connections: c.Server.Connections,
+		TrustedProxies: c.Server.TrustedProxies, ConnectionsPerIP: c.Server.ConnectionsPerIP,
+		Connections: c.Server.Connections,
 		ReadTimeout: time.Duration(c.Server.ReadTimeout), WriteTimeout: time.Duration(c.Server.WriteTimeout),
 		IdleTimeout: time.Duration(c.Server.IdleTimeout),
 		Rate: exchange.RateOptions{
@@ -83,7 +85,8 @@ func (c *Config) clockOptions() (exchange.ClockOptions, error) {
 // simulation returns the simulated market's options; without one the seed is still the ledger's.
 func (c *Config) simulation() (exchange.SimOptions, error) {
 	o := exchange.SimOptions{
-		Enabled: c.simulated(), Seed: uint64(c.Sim.Seed), SeedGiven: c.given["sim.seed"], Backfill: time.Duration(c.Sim.Backfill),
+		Enabled: c.simulated(), Seed: uint64(c.Sim.Seed), SeedGiven: c.given["sim.seed"],
+		Backfill: time.Duration(c.Sim.Backfill),
 	}
 	if !o.Enabled {
 		return o, nil
@@ -131,7 +134,8 @@ func (c *Config) commissions() []exchange.Commission {
 				panic("BUG: config: an unchecked rate: " + err.Error()) // AssetConfig.validate checks it
 			}
 			all = append(all, exchange.Commission{
-				Withdrawal: r.withdrawal, Currency: a.Symbol, Adapter: a.Adapter, Percent: percent, Minimum: r.minimum.value(),
+				Withdrawal: r.withdrawal, Currency: a.Symbol, Adapter: a.Adapter, Percent: percent,
+				Minimum: r.minimum.value(),
 			})
 		}
 	}
@@ -195,7 +199,7 @@ func (c *Config) quorum() (int64, error) {
 	o := hive.DefaultOptions()
 	o.QuorumCents = cents
 	if err := o.Validate(); err != nil || !exact || !fits {
-		return 0, fmt.Errorf("hive.quorum: %s is not 0 to 10^9 with at most two fractional digits", c.Hive.Quorum)
+		return 0, fmt.Errorf("hive.quorum: %s must be from 0 to 10^9 with at most two fractional digits", c.Hive.Quorum)
 	}
 	return cents, nil
 }

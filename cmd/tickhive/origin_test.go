@@ -14,7 +14,8 @@ import (
 
 // startOf returns the arguments of a start in a data directory, on free ports.
 func startOf(dir string, args ...string) []string {
-	return append([]string{"serve", "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0", "--data-dir", dir}, args...)
+	return append([]string{"serve", "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0", "--data-dir", dir},
+		args...)
 }
 
 // runOnce starts the program in dir, stops it when it is ready and returns its log.
@@ -110,8 +111,10 @@ func TestADirectoryKeepsItsKindOfClock(t *testing.T) {
 				forget(t, dir, "clock", "pairs")
 			}
 			before := files(t, dir)
-			startRefused(t, startOf(dir, c.other...), "clock.mode", "the data directory "+dir+" was begun with a "+c.kind+" clock", c.remedy, "--data-dir")
-			startRefused(t, startOf(dir, append([]string{"--backfill", "1h", "--seed", "9"}, c.other...)...), "clock.mode")
+			startRefused(t, startOf(dir, c.other...), "clock.mode",
+				"the data directory "+dir+" was begun with a "+c.kind+" clock", c.remedy, "--data-dir")
+			startRefused(t, startOf(dir, append([]string{"--backfill", "1h", "--seed", "9"}, c.other...)...),
+				"clock.mode")
 			after := files(t, dir)
 			for name := range after {
 				if after[name] != before[name] {
@@ -127,7 +130,8 @@ func TestADirectoryKeepsItsKindOfClock(t *testing.T) {
 			if meta, err := datadir.ReadMeta(dir); err != nil || meta.Clock != c.kind || meta.Pairs != pairsBuiltin {
 				t.Errorf("%v, recorded as %q, pairs %q", err, meta.Clock, meta.Pairs)
 			}
-			if raw, _ := os.ReadFile(filepath.Join(dir, "meta.json")); !bytes.Contains(raw, []byte(`"clock": "`+c.kind+`"`)) {
+			if raw, _ := os.ReadFile(filepath.Join(dir, "meta.json")); !bytes.Contains(raw,
+				[]byte(`"clock": "`+c.kind+`"`)) {
 				t.Errorf("%s", raw)
 			}
 		}
@@ -150,7 +154,8 @@ func TestAStartWithoutAMarketLeavesTheClockOpen(t *testing.T) {
 	in.waitUnderWay()
 	in.endsWithinItsStart()
 	runOnce(t, dir, "--backfill", "10m", "--seed", "5")
-	if meta, err := datadir.ReadMeta(dir); err != nil || meta.Clock != clockReal || meta.Seed != 5 || meta.ClockStartNs != 0 {
+	if meta, err := datadir.ReadMeta(dir); err != nil || meta.Clock != clockReal || meta.Seed != 5 ||
+		meta.ClockStartNs != 0 {
 		t.Errorf("%v %+v", err, meta)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "CLOCK")); !os.IsNotExist(err) {
@@ -178,14 +183,18 @@ func TestAUsedDirectorySaysWhatHasNoEffect(t *testing.T) {
 	if meta, err := datadir.ReadMeta(dir); err != nil || meta.Seed != 5 {
 		t.Errorf("%v, seed %d", err, meta.Seed)
 	}
-	if said := runOnce(t, dir, "--pairs", "none"); strings.Count(said, dir+" has the configured pairs already; none takes no pair away") != 1 {
+	if said := runOnce(t, dir, "--pairs", "none"); strings.Count(said,
+		dir+" has the configured pairs already; none takes no pair away") != 1 {
 		t.Errorf("%s", said)
 	}
-	file := writeConfig(t, "[[assets]]\nsymbol = \"BTC\"\n[[assets]]\nsymbol = \"USDT\"\nname = \"Tether\"\n[[pairs]]\ncode = \"BTC_USDT\"\ndigits_price = 4\ndigits_amount = 4\nreference = \"65000\"\n")
-	if said := runOnce(t, dir, "--config", file); strings.Count(said, "keeps its own settings") != 1 || !strings.Contains(said, "BTC_USDT") || strings.Contains(said, "ETH_USDT") {
+	file := writeConfig(t,
+		"[[assets]]\nsymbol = \"BTC\"\n[[assets]]\nsymbol = \"USDT\"\nname = \"Tether\"\n[[pairs]]\ncode = "+
+			"\"BTC_USDT\"\ndigits_price = 4\ndigits_amount = 4\nreference = \"65000\"\n")
+	if said := runOnce(t, dir, "--config", file); strings.Count(said, "take precedence") != 1 ||
+		!strings.Contains(said, "BTC_USDT") || strings.Contains(said, "ETH_USDT") {
 		t.Errorf("%s", said)
 	}
-	if said := runOnce(t, dir); strings.Contains(said, "keeps its own settings") || strings.Contains(said, "left out") {
+	if said := runOnce(t, dir); strings.Contains(said, "take precedence") || strings.Contains(said, "left out") {
 		t.Errorf("a start that asks for nothing else: %s", said)
 	}
 }
@@ -211,7 +220,8 @@ func TestTheStartOfAUsedVirtualClock(t *testing.T) {
 		}
 		in.signal(syscall.SIGTERM)
 		in.endsClean(dir)
-		if n := strings.Count(in.stderr.String(), "goes on from 2026-01-01T02:00:00Z; it was started at 2026-01-01T00:00:00Z"); n != min(len(args), 1) {
+		if n := strings.Count(in.stderr.String(),
+			"goes on from 2026-01-01T02:00:00Z; it was started at 2026-01-01T00:00:00Z"); n != min(len(args), 1) {
 			t.Errorf("%v: said %d times: %s", args, n, in.stderr.String())
 		}
 	}
@@ -222,7 +232,8 @@ func TestTheStartOfAUsedVirtualClock(t *testing.T) {
 	// The simulated market did not run in between: it continues from the new time.
 	in.call(200, "POST", "/clock", `{"advance":"10s"}`)
 	list := in.do("GET", in.public+"/api/deals?currencyPairCode=BTC_USDT&pageSize=100", "").body
-	if strings.Contains(list, `"dealDateUtc":"2026-01-02`) || strings.Count(list, "2026-01-03T00:00:0") < 2 || strings.Count(list, "2026-01-03T00:00:00.0000000Z") > 2 {
+	if strings.Contains(list, `"dealDateUtc":"2026-01-02`) || strings.Count(list, "2026-01-03T00:00:0") < 2 ||
+		strings.Count(list, "2026-01-03T00:00:00.0000000Z") > 2 {
 		t.Errorf("%.2000s", list)
 	}
 }
@@ -233,7 +244,8 @@ func TestSettingsWithoutEffectAreRefused(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"--clock-start", "2026-01-01T00:00:00Z"}, "clock.start: a real clock shows the machine's time: add --clock virtual"},
+		{[]string{"--clock-start", "2026-01-01T00:00:00Z"},
+			"clock.start: a real clock shows the machine's time; add --clock virtual"},
 		{[]string{"--clock", "real", "--set", "clock.start=2026-01-01T00:00:00Z"}, "clock.start"},
 		{[]string{"--sim", "off", "--backfill", "1h"}, "sim.backfill"},
 		{[]string{"--pairs", "none", "--backfill", "1h"}, "sim.backfill"},

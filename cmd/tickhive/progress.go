@@ -17,14 +17,14 @@ type progress struct {
 	out     io.Writer
 	bar     *progressbar.ProgressBar
 	started time.Time
-	said    time.Time
+	printed time.Time
 }
 
 // plainEvery is the time between two plain lines.
 const plainEvery = 2 * time.Second
 
 func newProgress(out io.Writer, name string, quiet bool) *progress {
-	g := &progress{name: name, started: time.Now(), said: time.Now()}
+	g := &progress{name: name, started: time.Now(), printed: time.Now()}
 	if quiet {
 		return g
 	}
@@ -45,8 +45,8 @@ func (g *progress) Set(done, total int64) {
 	case g.out == nil:
 	case g.bar != nil:
 		_ = g.bar.Set64(min(done, total) / max(total/1000, 1))
-	case time.Since(g.said) >= plainEvery && done > 0:
-		g.said = time.Now()
+	case time.Since(g.printed) >= plainEvery && done > 0:
+		g.printed = time.Now()
 		spent := time.Since(g.started)
 		left := time.Duration(float64(spent) * float64(total-done) / float64(done))
 		fmt.Fprintf(g.out, "%s %d%%, %s left\n", g.name, done*100/total, left.Round(time.Second))

@@ -45,7 +45,8 @@ func TestTheRecipesWorkInOneFolder(t *testing.T) {
 			if !replays {
 				in.signal(syscall.SIGTERM)
 			}
-			if code, said := in.wait(), in.stderr.String(); code != 0 || strings.Contains(said, "level=WARN") || strings.Contains(said, "level=ERROR") {
+			if code, said := in.wait(), in.stderr.String(); code != 0 || strings.Contains(said, "level=WARN") ||
+				strings.Contains(said, "level=ERROR") {
 				t.Errorf("%s: exit code %d: %s", text, code, said)
 			}
 		}

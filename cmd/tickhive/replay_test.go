@@ -66,7 +66,8 @@ func TestABadLineOfAReplayIsNamed(t *testing.T) {
 // replayOf returns the arguments of a replay on free ports.
 func replayOf(file string, args ...string) []string {
 	return append([]string{
-		"replay", "--format", "trades", "--pair", "BTC_USDT", "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0", file,
+		"replay", "--format", "trades", "--pair", "BTC_USDT", "--listen", "127.0.0.1:0", "--internal-listen",
+		"127.0.0.1:0", file,
 	}, args...)
 }
 
@@ -88,11 +89,14 @@ func TestAReplayRemovesItsTemporaryDirectory(t *testing.T) {
 		{[]string{"--listen", taken}, 0, 1},
 		{[]string{"--set", "engine.open_orders=-1"}, 0, 2},
 	} {
-		in := launchWith(t, func(cmd *exec.Cmd) { cmd.Dir = work }, []string{"TMPDIR=" + temp}, replayOf(file, c.args...)...)
+		in := launchWith(t, func(cmd *exec.Cmd) { cmd.Dir = work }, []string{"TMPDIR=" + temp},
+			replayOf(file, c.args...)...)
 		if c.signal != 0 {
 			in.waitLine("ready ")
 			made, err := os.ReadDir(temp)
-			if err != nil || len(made) != 1 || !strings.Contains(in.stderr.String(), "the data directory is "+filepath.Join(temp, made[0].Name())+" and is removed") {
+			if err != nil || len(made) != 1 ||
+				!strings.Contains(in.stderr.String(),
+					"the data directory is "+filepath.Join(temp, made[0].Name())+" and is removed") {
 				t.Errorf("%v: %v %v: %s", c.args, err, made, in.stderr.String())
 			}
 			in.signal(c.signal)
@@ -119,7 +123,9 @@ func TestAReplayKeepsANamedDirectory(t *testing.T) {
 			}
 			continue
 		}
-		if code := in.wait(); code != 2 || !strings.Contains(in.stderr.String(), "the files begin at 2026-01-01T00:00:01Z, before 2026-01-01T00:01:30Z, where the clock of the data directory "+dir+" is: begin another --data-dir") {
+		if code := in.wait(); code != 2 || !strings.Contains(in.stderr.String(),
+			"the files begin at 2026-01-01T00:00:01Z, before 2026-01-01T00:01:30Z, where the clock of the data "+
+				"directory "+dir+" is: begin another --data-dir") {
 			t.Errorf("exit code %d: %s", code, in.stderr.String())
 		}
 	}
@@ -129,7 +135,8 @@ func TestAReplayKeepsANamedDirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 	in := launch(t, nil, replayOf(file, "--data-dir", dir)...)
-	if code := in.wait(); code != 1 || !strings.Contains(in.stderr.String(), "the files begin before the last record of the data directory "+dir+": begin another --data-dir") {
+	if code := in.wait(); code != 1 || !strings.Contains(in.stderr.String(),
+		"the recording starts before the last record of the data directory "+dir+"; use an empty --data-dir") {
 		t.Errorf("exit code %d: %s", code, in.stderr.String())
 	}
 	real := t.TempDir()
@@ -144,7 +151,8 @@ func TestAReplayRefusesFlagsThatItDecides(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"--clock-start", "2026-01-01T00:00:00Z"}, "replay: clock.start=2026-01-01T00:00:00Z: the clock starts where the files do"},
+		{[]string{"--clock-start", "2026-01-01T00:00:00Z"},
+			"replay: clock.start=2026-01-01T00:00:00Z: the clock starts where the files do"},
 		{[]string{"--clock", "real"}, "replay: clock.mode=real"},
 		{[]string{"--sim", "on"}, "replay: sim.enabled=on"},
 		{[]string{"--backfill", "1h"}, "replay: sim.backfill=1h"},
@@ -152,7 +160,8 @@ func TestAReplayRefusesFlagsThatItDecides(t *testing.T) {
 	} {
 		startRefused(t, replayOf(file, c.args...), c.want, "leave it out")
 	}
-	env := []string{"TICKHIVE_SIM_BACKFILL=1h", "TICKHIVE_CLOCK_MODE=real", "TICKHIVE_SIM_ENABLED=on"} // settings of serve
+	// settings of serve
+	env := []string{"TICKHIVE_SIM_BACKFILL=1h", "TICKHIVE_CLOCK_MODE=real", "TICKHIVE_SIM_ENABLED=on"}
 	in := launch(t, env, replayOf(file, "--sim", "off", "--pairs", "none", "--clock", "virtual")...)
 	if code := in.wait(); code != 0 {
 		t.Errorf("exit code %d: %s", code, in.stderr.String())
@@ -162,13 +171,20 @@ func TestAReplayRefusesFlagsThatItDecides(t *testing.T) {
 // A replay refuses input that it would misread, before it listens or writes anything.
 func TestARefusedReplayStartsAndWritesNothing(t *testing.T) {
 	for _, c := range []struct{ format, text, place, found, todo string }{
-		{"trades", "date,time,price,amount\n2024-01-02,10:30:00,100.5,1\n", "x.csv:2:12: ", "split over the columns", "join them"},
-		{"trades", "symbol,time,price,amount\nA,1700000000,1,1\nB,1700000000,1,1\n", "x.csv:3:1: ", "symbol \"B\"", "one symbol at a time"},
-		{"trades", "timestamp,is_snapshot,side,price,amount\n1700000000,true,bid,1,1\n", "x.csv:1:11: ", "is_snapshot", "file of trades"},
-		{"trades", "time,price,volume,amount\n1700000000,1,1,1\n", "x.csv:1:19: ", "\"volume\" and \"amount\"", "base amount"},
+		{"trades", "date,time,price,amount\n2024-01-02,10:30:00,100.5,1\n", "x.csv:2:12: ", "split over the columns",
+			"join them"},
+		{"trades", "symbol,time,price,amount\nA,1700000000,1,1\nB,1700000000,1,1\n", "x.csv:3:1: ", "symbol \"B\"",
+			"one symbol at a time"},
+		{"trades", "timestamp,is_snapshot,side,price,amount\n1700000000,true,bid,1,1\n", "x.csv:1:11: ", "is_snapshot",
+			"file of trades"},
+		{"trades", "time,price,volume,amount\n1700000000,1,1,1\n", "x.csv:1:19: ", "\"volume\" and \"amount\"",
+			"base amount"},
 		{"trades", "20240102,1,1,buy\n", "x.csv:1:1: ", "20240102", "write 2024-01-02"},
 		{"trades", "time,open,high,low,close\n1700000000,1,2,1,2\n", "x.csv:1:1: ", "without a volume", "add a column"},
-		{"binance", `1723161254000000000 {"stream":"btcusdt@depth","data":{"s":"BTCUSDT","U":1,"u":2,"b":[["99","1"]],"a":[]}}` + "\n", "x.csv:1:1: ", "no depth snapshot", "/api/v3/depth"},
+		{"binance",
+			`1723161254000000000 ` +
+				`{"stream":"btcusdt@depth","data":{"s":"BTCUSDT","U":1,"u":2,"b":[["99","1"]],"a":[]}}` + "\n",
+			"x.csv:1:1: ", "no depth snapshot", "/api/v3/depth"},
 		{"trades", "1700000000,1.25,1,buy\n", "", "", ""}, // for comparison: this one starts
 	} {
 		file, dir := filepath.Join(t.TempDir(), "x.csv"), filepath.Join(t.TempDir(), "data")
@@ -188,11 +204,13 @@ func TestARefusedReplayStartsAndWritesNothing(t *testing.T) {
 			}
 			continue
 		}
-		if code == 0 || !strings.Contains(said, c.place) || !strings.Contains(said, c.found) || !strings.Contains(said, c.todo) {
+		if code == 0 || !strings.Contains(said, c.place) || !strings.Contains(said, c.found) ||
+			!strings.Contains(said, c.todo) {
 			t.Errorf("%q: exit code %d: %s", c.text, code, said)
 		}
 		if left, _ := os.ReadDir(in.cmd.Dir); lines != 0 || !os.IsNotExist(err) || len(left) != 0 {
-			t.Errorf("%q: %d lines on standard output, data directory %v, %d files written", c.text, lines, err, len(left))
+			t.Errorf("%q: %d lines on standard output, data directory %v, %d files written", c.text, lines, err,
+				len(left))
 		}
 	}
 }

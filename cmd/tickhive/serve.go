@@ -119,7 +119,7 @@ func (s *served) stop(first os.Signal) error {
 			interrupts++
 		}
 		if interrupts >= interruptsToExit {
-			fmt.Fprintf(s.p.err, "tickhive: interrupted %d times: exiting at once\n", interrupts)
+			fmt.Fprintf(s.p.err, "tickhive: interrupted %d times: exiting immediately\n", interrupts)
 			return exitError(1)
 		}
 		select {
@@ -127,15 +127,16 @@ func (s *served) stop(first os.Signal) error {
 			s.log.Info("stopped")
 			return nil
 		case sig = <-s.signals:
-			s.log.Warn("already stopping: the signal changes nothing", "signal", sig.String(),
-				"interrupts_to_exit_at_once", interruptsToExit)
+			s.log.Warn("already stopping; signal ignored", "signal", sig.String(),
+				"interrupts_to_exit_immediately", interruptsToExit)
 		}
 	}
 }
 
 // showDemoKey prints the demo key on the terminal.
 func (p *program) showDemoKey(public string, private auth.Secret, page string) error {
-	_, err := fmt.Fprintf(p.out, "\ndemo key of user demo-1, shown once\n  public   %s\n  private  %s\n  page     %s#key=%s:%s\n\n",
+	_, err := fmt.Fprintf(p.out,
+		"\ndemo key of user demo-1 (shown only once)\n  public   %s\n  private  %s\n  page     %s#key=%s:%s\n\n",
 		public, private.Reveal(), page, public, private.Reveal())
 	return err
 }

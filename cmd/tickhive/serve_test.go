@@ -14,11 +14,13 @@ func TestServeListensThenIsReadyThenEndsInOrder(t *testing.T) {
 	in := launch(t, nil, "serve", "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0")
 	listening := in.waitLine("listening ")
 	ready := in.waitLine("ready ")
-	if strings.TrimPrefix(listening, "listening ") != strings.TrimPrefix(ready, "ready ") || strings.Contains(ready, ":0 ") {
+	if strings.TrimPrefix(listening, "listening ") != strings.TrimPrefix(ready, "ready ") ||
+		strings.Contains(ready, ":0 ") {
 		t.Errorf("%q, then %q", listening, ready)
 	}
 	in.takeAddresses(ready)
-	for _, url := range []string{in.public + "/api/healthcheck", in.public + "/api/status", in.internal + "/ready", in.root + "/metrics"} {
+	for _, url := range []string{in.public + "/api/healthcheck", in.public + "/api/status", in.internal + "/ready",
+		in.root + "/metrics"} {
 		if a := in.do("GET", url, ""); a.status != 200 {
 			t.Errorf("%s: %d %s", url, a.status, a.body)
 		}
@@ -39,7 +41,8 @@ func TestTheBuiltInMarketMoves(t *testing.T) {
 	if a.status != 200 || strings.Count(a.body, `"trading_pairs"`) < 10 {
 		t.Fatalf("%d %s", a.status, a.body)
 	}
-	if a := in.do("GET", in.public+"/api/tickers?currencyPairCode=BTC_USDT", ""); strings.Contains(a.body, `"price":0.00`) || strings.Contains(a.body, `"bidPrice":0.00`) {
+	if a := in.do("GET", in.public+"/api/tickers?currencyPairCode=BTC_USDT", ""); strings.Contains(a.body,
+		`"price":0.00`) || strings.Contains(a.body, `"bidPrice":0.00`) {
 		t.Errorf("%s", a.body)
 	}
 }
@@ -69,9 +72,12 @@ func TestTheInternalListenerNeedsATokenOnAnOpenAddress(t *testing.T) {
 
 func TestAConfiguredTokenIsAskedForEverywhere(t *testing.T) {
 	in := startEmpty(t, "--internal-token", "open sesame")
-	for _, path := range []string{"/internal/v1/ready", "/internal/v1/clock", "/metrics", "/debug/pprof/", "/internal/v1/orders/1"} {
-		for _, header := range [][]string{nil, {"Authorization", "Bearer wrong"}, {"Authorization", "open sesame"}, {"Authorization", "Bearer "}} {
-			if a := in.do("GET", in.root+path, "", header...); a.status != 401 || !strings.Contains(a.body, `"code":"UNAUTHORIZED"`) {
+	for _, path := range []string{"/internal/v1/ready", "/internal/v1/clock", "/metrics", "/debug/pprof/",
+		"/internal/v1/orders/1"} {
+		for _, header := range [][]string{nil, {"Authorization", "Bearer wrong"}, {"Authorization", "open sesame"},
+			{"Authorization", "Bearer "}} {
+			if a := in.do("GET", in.root+path, "", header...); a.status != 401 ||
+				!strings.Contains(a.body, `"code":"UNAUTHORIZED"`) {
 				t.Errorf("%s with %v: %d %.200s", path, header, a.status, a.body)
 			}
 		}
@@ -90,10 +96,12 @@ func TestAConfiguredTokenIsAskedForEverywhere(t *testing.T) {
 // A scraper that uses a configured name of the internal listener is served. One that uses
 // another name is refused.
 func TestTheInternalListenerTakesItsConfiguredHosts(t *testing.T) {
-	in := launch(t, []string{"TICKHIVE_INTERNAL_HOSTS=ops.example, 10.0.0.5"}, "serve", "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0", "--sim", "off")
+	in := launch(t, []string{"TICKHIVE_INTERNAL_HOSTS=ops.example, 10.0.0.5"}, "serve", "--listen", "127.0.0.1:0",
+		"--internal-listen", "127.0.0.1:0", "--sim", "off")
 	in.takeAddresses(in.waitLine("ready "))
 	for host, want := range map[string]int{
-		"ops.example": 200, "OPS.example:8081": 200, "10.0.0.5:8081": 200, "localhost": 200, "127.0.0.1:1": 200, "evil.example": 403, "10.0.0.6": 403,
+		"ops.example": 200, "OPS.example:8081": 200, "10.0.0.5:8081": 200, "localhost": 200, "127.0.0.1:1": 200,
+		"evil.example": 403, "10.0.0.6": 403,
 	} {
 		req, err := http.NewRequestWithContext(t.Context(), "GET", in.root+"/metrics", nil)
 		if err != nil {
@@ -117,7 +125,8 @@ func TestTheInternalListenerTakesItsConfiguredHosts(t *testing.T) {
 
 func TestAPortInUseIsAnError(t *testing.T) {
 	in := startEmpty(t)
-	second := launch(t, nil, "serve", "--listen", strings.TrimPrefix(in.public, "http://"), "--internal-listen", "127.0.0.1:0")
+	second := launch(t, nil, "serve", "--listen", strings.TrimPrefix(in.public, "http://"), "--internal-listen",
+		"127.0.0.1:0")
 	if code := second.wait(); code == 0 || !strings.Contains(second.stderr.String(), "server.listen") {
 		t.Errorf("exit code %d: %s", code, second.stderr.String())
 	}
@@ -130,7 +139,7 @@ func TestWrongFlagsAndConfigurationEndTheProgram(t *testing.T) {
 		args []string
 		want string
 	}{
-		{nil, []string{"serve", "--config", file}, ":2: unknown key server.lissen; the nearest known key is server.listen"},
+		{nil, []string{"serve", "--config", file}, ":2: unknown key server.lissen; did you mean server.listen?"},
 		{[]string{"TICKHIVE_JOURNAL_SYNC=never"}, []string{"serve"}, "journal.sync"},
 		{nil, []string{"serve", "--backfill", "soon"}, "sim.backfill"},
 		{nil, []string{"serve", "--colour", "red"}, "--colour"},
@@ -162,7 +171,8 @@ func TestMetricsAndProfilesAnswer(t *testing.T) {
 	in.limit("BTC_USDT", "sell", "100", "0.5")
 	a := in.do("GET", in.root+"/metrics", "", "Accept-Encoding", "gzip")
 	for _, want := range []string{
-		"tickhive_trades_total 1\n", `tickhive_ring_trades{pair="BTC_USDT"} 1`, `tickhive_window_trades{pair="BTC_USDT"} 1`,
+		"tickhive_trades_total 1\n", `tickhive_ring_trades{pair="BTC_USDT"} 1`,
+		`tickhive_window_trades{pair="BTC_USDT"} 1`,
 		`tickhive_book_levels{pair="BTC_USDT",side="bid"} 1`, "tickhive_queue_batches 0", "go_goroutines",
 		`tickhive_requests_total{listener="internal",method="POST",route="/internal/v1/orders",status="2xx"} 2`,
 	} {
@@ -174,19 +184,23 @@ func TestMetricsAndProfilesAnswer(t *testing.T) {
 		t.Errorf("%d %v", a.status, a.header)
 	}
 	for path, want := range map[string]string{
-		"/debug/pprof/": "goroutine", "/debug/pprof/goroutine?debug=1": "goroutine profile", "/debug/pprof/cmdline": "serve",
+		"/debug/pprof/": "goroutine", "/debug/pprof/goroutine?debug=1": "goroutine profile",
+		"/debug/pprof/cmdline": "serve",
 	} {
 		if a := in.do("GET", in.root+path, ""); a.status != 200 || !strings.Contains(a.body, want) {
 			t.Errorf("%s: %d %.200s", path, a.status, a.body)
 		}
 	}
-	for _, path := range []string{"/internal/v1/ready/", "/internal/v1//ready", "/internal/v1/READY", "/debug/pprofx", "/debug/pprof/nope"} {
+	for _, path := range []string{"/internal/v1/ready/", "/internal/v1//ready", "/internal/v1/READY", "/debug/pprofx",
+		"/debug/pprof/nope"} {
 		a := in.do("GET", in.root+path, "")
-		if a.status != 404 || a.header.Get("Content-Type") != "application/json; charset=utf-8" || object(t, a.body)["code"] != "NOT_FOUND" {
+		if a.status != 404 || a.header.Get("Content-Type") != "application/json; charset=utf-8" ||
+			object(t, a.body)["code"] != "NOT_FOUND" {
 			t.Errorf("%s: %d %s", path, a.status, a.body)
 		}
 	}
-	if a := in.do("GET", in.root+"/debug/pprof/heap?seconds=x", ""); a.status != 400 || object(t, a.body)["code"] != "INVALID_PARAM" {
+	if a := in.do("GET", in.root+"/debug/pprof/heap?seconds=x", ""); a.status != 400 ||
+		object(t, a.body)["code"] != "INVALID_PARAM" {
 		t.Errorf("%d %s", a.status, a.body)
 	}
 	if a := in.do("GET", in.public+"/internal/v1/ready", ""); a.status != 404 {
@@ -198,7 +212,8 @@ func TestConnectionsWithoutARequestDoNotHoldUpTheEnd(t *testing.T) {
 	t.Parallel()
 	in := startEmpty(t)
 	for _, base := range []string{in.public, in.root} {
-		for _, begun := range []string{"", "GET /api/healthcheck HTTP/1.1\r\nHo", "POST /internal/v1/orders HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{"} {
+		for _, begun := range []string{"", "GET /api/healthcheck HTTP/1.1\r\nHo",
+			"POST /internal/v1/orders HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{"} {
 			conn, err := net.Dial("tcp", strings.TrimPrefix(base, "http://"))
 			if err != nil {
 				t.Fatal(err)

@@ -69,11 +69,11 @@ func (r *reloads) follow(signals processSignals) (end func()) {
 
 func (r *reloads) reload(sig os.Signal) {
 	if len(r.list) == 0 {
-		r.log.Info("there is nothing to reload", "signal", sig.String())
+		r.log.Info("nothing to reload", "signal", sig.String())
 	}
 	for _, f := range r.list {
 		if err := f.reload(); err != nil {
-			r.log.Error("not reloaded, the old one stays", "signal", sig.String(), "what", f.name, "error", err)
+			r.log.Error("reload failed; keeping the old content", "signal", sig.String(), "what", f.name, "error", err)
 		} else {
 			r.log.Info("reloaded", "signal", sig.String(), "what", f.name)
 		}

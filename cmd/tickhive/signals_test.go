@@ -40,12 +40,13 @@ func TestFurtherSignalsDoNotSpoilACleanStop(t *testing.T) {
 	in, status := stopsSlowly(t, dir, "8h")
 	in.signal(syscall.SIGTERM)
 	in.waitLog("msg=stopping", 1)
-	for i, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGTERM, syscall.SIGINT, syscall.SIGTERM} {
+	for i, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGTERM, syscall.SIGINT,
+		syscall.SIGTERM} {
 		in.signal(s)
 		in.waitLog("already stopping", i+1)
 	}
 	in.signal(syscall.SIGHUP)
-	in.waitLog("there is nothing to reload", 1)
+	in.waitLog("nothing to reload", 1)
 	if got := <-status; got != 200 {
 		t.Errorf("the request that was accepted before the signal: status %d", got)
 	}
@@ -79,7 +80,8 @@ func TestTheThirdInterruptExitsAtOnce(t *testing.T) {
 		t.Error("the second interrupt ended it")
 	}
 	in.signal(syscall.SIGINT)
-	if code := in.wait(); code != 1 || !strings.Contains(in.stderr.String(), "interrupted 3 times: exiting at once") {
+	if code := in.wait(); code != 1 || !strings.Contains(in.stderr.String(),
+		"interrupted 3 times: exiting immediately") {
 		t.Errorf("exit code %d: %s", code, in.stderr.String())
 	}
 	if meta, err := datadir.ReadMeta(dir); err != nil || meta.Clean {
@@ -92,7 +94,7 @@ func TestAHangupWithoutATerminalEndsNothing(t *testing.T) {
 	in := startEmpty(t, "--data-dir", dir)
 	for i := range 3 {
 		in.signal(syscall.SIGHUP)
-		in.waitLog("there is nothing to reload", i+1)
+		in.waitLog("nothing to reload", i+1)
 	}
 	if a := in.do("GET", in.public+"/api/healthcheck", ""); a.status != 200 {
 		t.Errorf("%d %s", a.status, a.body)
@@ -119,7 +121,8 @@ func TestAHangupReloads(t *testing.T) {
 	if calls != 2 {
 		t.Errorf("reloaded %d times", calls)
 	}
-	for _, want := range []string{"msg=reloaded signal=hangup what=certificates", `msg="not reloaded, the old one stays" signal=hangup what=key error="no such file"`} {
+	for _, want := range []string{"msg=reloaded signal=hangup what=certificates",
+		`msg="not reloaded, the old one stays" signal=hangup what=key error="no such file"`} {
 		if strings.Count(log.String(), want) != 2 {
 			t.Errorf("%q is not there twice: %s", want, log.String())
 		}

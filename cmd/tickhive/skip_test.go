@@ -50,7 +50,8 @@ func poison(t *testing.T, dir string) (pos uint64) {
 			t.Fatal(err)
 		}
 	}
-	cmd := engine.Command{Kind: engine.Place, Rules: engine.RulesVersion, TimeNs: last.TimeNs, Account: 77, Price: 100, Amount: 100}
+	cmd := engine.Command{Kind: engine.Place, Rules: engine.RulesVersion, TimeNs: last.TimeNs, Account: 77, Price: 100,
+		Amount: 100}
 	pos, err = log.Append([][]byte{engine.AppendCommand(nil, &cmd)})
 	if err == nil {
 		err = log.Sync()
@@ -77,7 +78,9 @@ func soldDir(t *testing.T, more ...string) (dir, user, hash string) {
 	user = in.call(200, "POST", "/users", `{"nickname":"alice"}`)["id"].(string)
 	in.call(200, "POST", "/users/"+user+"/deposits", `{"currencyCode":"USDT","amount":"1000"}`)
 	in.limit("BTC_USDT", "sell", "100", "2")
-	in.call(200, "POST", "/orders", fmt.Sprintf(`{"currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":"100","amount":"1","accountId":%q}`, user))
+	in.call(200, "POST", "/orders",
+		fmt.Sprintf(`{"currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":"100","amount":"1",`+
+			`"accountId":%q}`, user))
 	hash = in.do("GET", in.internal+"/state-hash", "").body
 	in.signal(syscall.SIGKILL)
 	<-in.exited
@@ -118,7 +121,7 @@ func TestASkippedRecordIsNeverCarriedOut(t *testing.T) {
 	for range 2 {
 		said := tryDir(t, dir).failsToStart(1)
 		for _, want := range []string{
-			fmt.Sprintf("record %d at offset", pos), "cannot be carried out", "no account 77",
+			fmt.Sprintf("record %d at offset", pos), "cannot be applied", "no account 77",
 			fmt.Sprintf("tickhive journal skip %s --at %d", dir, pos),
 		} {
 			if !strings.Contains(said, want) {
@@ -131,7 +134,7 @@ func TestASkippedRecordIsNeverCarriedOut(t *testing.T) {
 		t.Errorf("verify: %d %s", code, said)
 	}
 	code, said := journalSays(t, "skip", dir, "--at", fmt.Sprint(pos))
-	if code != 0 || !strings.Contains(said, "left out") {
+	if code != 0 || !strings.Contains(said, "is skipped from") {
 		t.Fatalf("%d %s", code, said)
 	}
 
@@ -140,7 +143,7 @@ func TestASkippedRecordIsNeverCarriedOut(t *testing.T) {
 		t.Errorf("%s, was %s", got, hash)
 	}
 	status := in.do("GET", in.public+"/api/status", "").body
-	if !strings.Contains(status, fmt.Sprintf("record %d of the journal is left out", pos)) {
+	if !strings.Contains(status, fmt.Sprintf("record %d of the journal is skipped", pos)) {
 		t.Errorf("status: %s", status)
 	}
 	if now, err := datadir.ReadMeta(dir); err != nil || now.Epoch == meta.Epoch {
@@ -157,11 +160,13 @@ func TestASkippedRecordIsNeverCarriedOut(t *testing.T) {
 	<-in.exited
 
 	code, said = journalSays(t, "verify", dir, "--quiet")
-	if code != 0 || !strings.Contains(said, fmt.Sprintf("record %d is left out", pos)) || !strings.Contains(hash, strings.TrimSpace(said[strings.LastIndex(said, "hash ")+5:])) {
+	if code != 0 || !strings.Contains(said, fmt.Sprintf("record %d is skipped", pos)) ||
+		!strings.Contains(hash, strings.TrimSpace(said[strings.LastIndex(said, "hash ")+5:])) {
 		t.Errorf("verify: %d %s; want %s", code, said, hash)
 	}
 	code, said = journalSays(t, "dump", dir)
-	if code != 0 || !strings.Contains(said, `"kind":"skip"`) || !strings.Contains(said, fmt.Sprintf(`"record":%d,`, pos)) {
+	if code != 0 || !strings.Contains(said, `"kind":"skip"`) ||
+		!strings.Contains(said, fmt.Sprintf(`"record":%d,`, pos)) {
 		t.Errorf("dump: %d %s", code, said)
 	}
 	again := startEmpty(t, "--data-dir", dir)
@@ -201,8 +206,8 @@ func TestWhatCannotBeSkippedIsRefused(t *testing.T) {
 	if code, said := journalSays(t, "skip", dir, "--at", fmt.Sprint(pos)); code != 0 {
 		t.Fatalf("%d %s", code, said)
 	}
-	refuse(pos, "skipped already")
-	refuse(pos+1, "is a skip itself")
+	refuse(pos, "already skipped")
+	refuse(pos+1, "is itself the skip")
 	running := startEmpty(t, "--data-dir", dir)
 	refuse(pos-1, "in use")
 	running.signal(syscall.SIGTERM)
@@ -210,11 +215,13 @@ func TestWhatCannotBeSkippedIsRefused(t *testing.T) {
 		t.Fatalf("exit code %d", code)
 	}
 	refuse(pos-1, "accounts") // the last snapshot of the accounts has folded it
-	if code, said := journalSays(t, "skip", t.TempDir(), "--at", "1"); code != 1 || !strings.Contains(said, "not a data directory") {
+	if code, said := journalSays(t, "skip", t.TempDir(), "--at", "1"); code != 1 ||
+		!strings.Contains(said, "not a data directory") {
 		t.Errorf("%d %s", code, said)
 	}
 	old := exchangetest.OldDirectory(t)
-	if code, said := journalSays(t, "skip", old, "--at", "3"); code != 1 || !strings.Contains(said, "is in the snapshot of record") {
+	if code, said := journalSays(t, "skip", old, "--at", "3"); code != 1 ||
+		!strings.Contains(said, "is covered by the snapshot at record") {
 		t.Errorf("%d %s", code, said)
 	}
 }

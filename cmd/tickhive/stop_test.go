@@ -29,7 +29,8 @@ func (in *instance) waitUnderWay() {
 func launchAt(t testing.TB, dir string, args ...string) *instance {
 	t.Helper()
 	in := launch(t, nil, append([]string{
-		"serve", "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0", "--data-dir", dir, "--set", "rate.allow=127.0.0.1",
+		"serve", "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0", "--data-dir", dir, "--set",
+		"rate.allow=127.0.0.1",
 	}, args...)...)
 	in.takeAddresses(in.waitLine("listening "))
 	return in
@@ -40,7 +41,7 @@ func launchAt(t testing.TB, dir string, args ...string) *instance {
 func (in *instance) endsWithinItsStart() {
 	in.t.Helper()
 	in.signal(syscall.SIGHUP)
-	in.waitLog("there is nothing to reload", 1)
+	in.waitLog("nothing to reload", 1)
 	in.signal(syscall.SIGTERM)
 	in.signal(syscall.SIGTERM)
 	code, said := in.wait(), in.stderr.String()
@@ -68,7 +69,8 @@ func TestATermWithinABackfillEndsInOrderAndTheNextStartIsWhole(t *testing.T) {
 		}
 	}
 	in := start(t, "--data-dir", dir, "--backfill", "10m")
-	if a := in.do("GET", in.public+"/api/status", ""); !strings.Contains(a.body, `"status":"ok"`) || !strings.Contains(a.body, `"incidents":[]`) {
+	if a := in.do("GET", in.public+"/api/status", ""); !strings.Contains(a.body, `"status":"ok"`) ||
+		!strings.Contains(a.body, `"incidents":[]`) {
 		t.Errorf("%.300s", a.body)
 	}
 	if meta, err := datadir.ReadMeta(dir); err != nil || meta.Filling {
@@ -82,7 +84,8 @@ func TestATermWithinABackfillEndsInOrderAndTheNextStartIsWhole(t *testing.T) {
 		t.Errorf("exit code %d", code)
 	}
 	var said bytes.Buffer
-	if code := run([]string{"journal", "verify", dir}, &program{out: &said, err: &said, environ: os.Environ()}); code != 0 {
+	if code := run([]string{"journal", "verify", dir},
+		&program{out: &said, err: &said, environ: os.Environ()}); code != 0 {
 		t.Errorf("journal verify: %d: %s", code, said.String())
 	}
 }
@@ -90,7 +93,8 @@ func TestATermWithinABackfillEndsInOrderAndTheNextStartIsWhole(t *testing.T) {
 func TestATermWithinARecoveryEndsInOrderAndLosesNothing(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	clock := []string{"--clock", "virtual", "--clock-start", "2026-01-01T00:00:00Z", "--backfill", "6h", "--data-dir", dir}
+	clock := []string{"--clock", "virtual", "--clock-start", "2026-01-01T00:00:00Z", "--backfill", "6h", "--data-dir",
+		dir}
 	first := start(t, clock...)
 	hash := first.do("GET", first.internal+"/state-hash", "").body
 	first.signal(syscall.SIGKILL)
@@ -102,13 +106,13 @@ func TestATermWithinARecoveryEndsInOrderAndLosesNothing(t *testing.T) {
 		in.endsWithinItsStart()
 	}
 	if meta, err := datadir.ReadMeta(dir); err != nil || meta.Clean {
-		t.Errorf("%v, clean %t: the kill must still be told", err, meta.Clean)
+		t.Errorf("%v, clean %t: the kill must still be reported", err, meta.Clean)
 	}
 	in := start(t, clock...)
 	if again := in.do("GET", in.internal+"/state-hash", "").body; again != hash {
 		t.Errorf("the hash is %.300s, before %.300s", again, hash)
 	}
-	if a := in.do("GET", in.public+"/api/status", ""); !strings.Contains(a.body, "had not ended in order") {
+	if a := in.do("GET", in.public+"/api/status", ""); !strings.Contains(a.body, "was not shut down cleanly") {
 		t.Errorf("%.300s", a.body)
 	}
 }
@@ -123,7 +127,8 @@ func TestAStartThatCannotListenLeavesTheDirectoryClean(t *testing.T) {
 		t.Errorf("exit code %d", code)
 	}
 	used := strings.TrimPrefix(startEmpty(t).public, "http://")
-	second := launch(t, nil, "serve", "--listen", used, "--internal-listen", "127.0.0.1:0", "--data-dir", dir, "--clock", "virtual")
+	second := launch(t, nil, "serve", "--listen", used, "--internal-listen", "127.0.0.1:0", "--data-dir", dir,
+		"--clock", "virtual")
 	if code := second.wait(); code != 1 || !strings.Contains(second.stderr.String(), "server.listen") {
 		t.Errorf("exit code %d: %s", code, second.stderr.String())
 	}

@@ -97,7 +97,9 @@ func (run manyRun) load(in *instance, stop <-chan struct{}) error {
 				if r.IntN(7) == 0 { // to the far end of the other side
 					price, amount, tif = 2000-price, 40, "ioc"
 				}
-				fmt.Fprintf(&body, `{"place":{"currencyPairCode":%q,"side":%q,"type":"limit","timeInForce":%q,"price":"%d.%02d","amount":"%d.5"}}`,
+				fmt.Fprintf(&body,
+					`{"place":{"currencyPairCode":%q,"side":%q,"type":"limit","timeInForce":%q,"price":"%d.%02d",`+
+						`"amount":"%d.5"}}`,
 					run.pairs[r.IntN(len(run.pairs))], side, tif, price/100, price%100, amount)
 			}
 			body.WriteString(`]}`)
@@ -186,7 +188,8 @@ func (run manyRun) follow(t *testing.T, in *instance, f *client.Follower) error 
 	if f.Repeats > 0 {
 		t.Errorf("%d updates repeated what was known", f.Repeats)
 	}
-	t.Logf("%d messages, %d updates (%.0f a second), each with its checksum; %d books equal to REST's, %d asked at a seq that an update joined with the next",
+	t.Logf("%d messages, %d updates (%.0f a second), each with its checksum; %d books equal to REST's, %d asked at a "+
+		"seq that an update joined with the next",
 		messages, updates, float64(updates)/time.Since(began).Seconds(), compared, passed)
 	return nil
 }

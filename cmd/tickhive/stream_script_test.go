@@ -102,7 +102,8 @@ func (s *streamScript) line(out *bytes.Buffer, line string, f []string) {
 	case "pair":
 		s.do("POST", "/pairs", `{"code":"`+code+`","digitsPrice":2,"digitsAmount":4}`)
 	case "buy", "sell":
-		s.do("POST", "/orders", fmt.Sprintf(`{"currencyPairCode":%q,"side":%q,"type":"limit","price":%s,"amount":%s}`, code, f[0], f[3], f[1]))
+		s.do("POST", "/orders", fmt.Sprintf(`{"currencyPairCode":%q,"side":%q,"type":"limit","price":%s,"amount":%s}`,
+			code, f[0], f[3], f[1]))
 	case "cancel":
 		s.do("DELETE", "/orders?currencyPairCode="+code, "")
 	case "state":
@@ -137,7 +138,8 @@ func (s *streamScript) do(method, path, body string) {
 // flood makes trades at one price, 500 of them in each request.
 func (s *streamScript) flood(batches int, code string) {
 	order := func(side string) string {
-		return fmt.Sprintf(`{"place":{"currencyPairCode":%q,"side":%q,"type":"limit","price":100,"amount":1}}`, code, side)
+		return fmt.Sprintf(`{"place":{"currencyPairCode":%q,"side":%q,"type":"limit","price":100,"amount":1}}`, code,
+			side)
 	}
 	pair := order("sell") + "," + order("buy")
 	body := `{"commands":[` + pair + strings.Repeat(","+pair, 499) + `]}`
@@ -156,7 +158,10 @@ func (s *streamScript) open(narrow bool) *client.Stream {
 	standard := websocket.DefaultDialer
 	defer func() { websocket.DefaultDialer = standard }()
 	d := net.Dialer{Control: func(_, _ string, c syscall.RawConn) error {
-		return c.Control(func(fd uintptr) { _ = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF, 4096) })
+		return c.Control(func(fd uintptr) {
+			_ = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF,
+				4096)
+		})
 	}}
 	websocket.DefaultDialer = &websocket.Dialer{NetDialContext: d.DialContext, HandshakeTimeout: startTime}
 	return s.dial("").s
@@ -305,9 +310,11 @@ func describeMessage(m *client.Message) string {
 	case m.Type == "subscriptions":
 		return head + " " + member(m, "items")
 	case m.Channel == "book" && m.Type == "snapshot":
-		return fmt.Sprintf("%s seq %d %s bids %v asks %v checksum %d", head, m.Seq, m.Reason, m.Bids, m.Asks, m.Checksum)
+		return fmt.Sprintf("%s seq %d %s bids %v asks %v checksum %d", head, m.Seq, m.Reason, m.Bids, m.Asks,
+			m.Checksum)
 	case m.Channel == "book" && m.Type == "update":
-		return fmt.Sprintf("%s %d to %d bids %v asks %v checksum %d", head, m.PrevSeq, m.Seq, m.Bids, m.Asks, m.Checksum)
+		return fmt.Sprintf("%s %d to %d bids %v asks %v checksum %d", head, m.PrevSeq, m.Seq, m.Bids, m.Asks,
+			m.Checksum)
 	case m.Channel == "trades" && m.Trades != nil:
 		rows := make([]string, len(m.Trades))
 		for i, t := range m.Trades {

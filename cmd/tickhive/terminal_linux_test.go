@@ -19,7 +19,8 @@ func terminal(t *testing.T) (master, slave *os.File) {
 	}
 	t.Cleanup(func() { _ = master.Close() })
 	ioctl := func(request uintptr, value *int32) {
-		if _, _, no := syscall.Syscall(syscall.SYS_IOCTL, master.Fd(), request, uintptr(unsafe.Pointer(value))); no != 0 {
+		if _, _, no := syscall.Syscall(syscall.SYS_IOCTL, master.Fd(), request,
+			uintptr(unsafe.Pointer(value))); no != 0 {
 			t.Fatal(no)
 		}
 	}
@@ -47,7 +48,8 @@ func onTerminal(t *testing.T, nohup bool, dir string, args ...string) (in *insta
 		c.Stdin = slave
 		c.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 0}
 	}, nil, append([]string{
-		"serve", "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0", "--data-dir", dir, "--set", "rate.allow=127.0.0.1",
+		"serve", "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0", "--data-dir", dir, "--set",
+		"rate.allow=127.0.0.1",
 	}, args...)...)
 	_ = slave.Close()
 	in.takeAddresses(in.waitLine("listening "))
@@ -80,7 +82,7 @@ func TestNohupOutlivesItsTerminal(t *testing.T) {
 	in, master := onTerminal(t, true, dir)
 	in.waitLine("ready ")
 	_ = master.Close()
-	in.waitLog("there is nothing to reload", 1)
+	in.waitLog("nothing to reload", 1)
 	if a := in.do("GET", in.public+"/api/healthcheck", ""); a.status != 200 {
 		t.Errorf("%d %s", a.status, a.body)
 	}

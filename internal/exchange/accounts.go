@@ -16,8 +16,8 @@ type accountSide struct {
 	store *accounts.Store
 	state *accounts.State
 	view  *accounts.View
-	rates accounts.Config // in force
-	// notBeforeMs is the time before which signed requests are refused.
+	rates accounts.Config // effective
+	// notBeforeMs is the earliest timestamp that a signed request may carry, Unix ms.
 	notBeforeMs int64
 }
 
@@ -30,10 +30,10 @@ func beginAccounts(log *accounts.Recovery) (*accountSide, error) {
 	return &accountSide{store: store, state: log.State(), view: log.State().View()}, nil
 }
 
-// refuseEarlier sets notBeforeMs and opens the nonces that survive the process. After a restart the
+// openNonces sets notBeforeMs and opens the nonces that survive the process. After a restart the
 // clock may be behind marketNs, the time of the last command, and behind the accounts' last record.
 // Requests signed until then must not be accepted again.
-func (a *accountSide) refuseEarlier(data *datadir.Dir, nowNs, marketNs int64) (n *datadir.Nonces, err error) {
+func (a *accountSide) openNonces(data *datadir.Dir, nowNs, marketNs int64) (n *datadir.Nonces, err error) {
 	if a.store.Recovered().LastSeq > 0 {
 		a.notBeforeMs = max(nowNs, marketNs, a.state.LastNs()) / int64(time.Millisecond)
 	}
@@ -41,7 +41,7 @@ func (a *accountSide) refuseEarlier(data *datadir.Dir, nowNs, marketNs int64) (n
 	return n, err
 }
 
-// setRates puts the configured referral rates in force.
+// setRates makes the configured referral rates effective.
 func (a *accountSide) setRates(want accounts.Config) error {
 	a.rates = want
 	if cmd, due := a.state.Reconfigure(want); due {
@@ -62,15 +62,15 @@ func (a *accountSide) failed() error {
 
 // checkpoint takes a snapshot of the accounts, because a segment of the market is removed only
 // when the accounts have passed it too. It first writes a record, without which no new
-// snapshot would be due if no account has changed. The record repeats the referral rates in force.
+// snapshot would be due if no account has changed. The record repeats the effective referral rates.
 func (a *accountSide) checkpoint() error {
 	_, err := a.store.Do(accounts.Command{Kind: accounts.Configure, Config: a.rates})
 	return errors.Join(err, a.store.SnapshotSoon())
 }
 
-// Stranger returns the unlimited account with this nickname that pays no fee, and creates it
-// if it does not exist. Recorded takers trade through it against the built-in account.
-func (x *Running) Stranger(nickname string) (engine.AccountID, error) {
+// UnlimitedAccount returns the unlimited account with this nickname that pays no fee, and creates
+// it if it does not exist. Recorded takers trade through it against the built-in account.
+func (x *Running) UnlimitedAccount(nickname string) (engine.AccountID, error) {
 	a := x.accounts
 	for n := range uint32(a.view.Users()) {
 		if u, ok := a.view.User(n + 1); ok && u.Nickname == nickname {

@@ -13,30 +13,30 @@ import (
 	"tickhive/internal/durable"
 	"tickhive/internal/wal"
 	"tickhive/launchpad"
-	"tickhive/sim/life"
+	"tickhive/sim/residents"
 )
 
 // historySpan is how long before the current time the launchpad's history begins if there is a
 // backfill. Workers become idle and proposals close after seven days, so a demo has some of each.
 const historySpan = int64(9 * 24 * time.Hour)
 
-// agentSide is launchpad, hive and their simulated life. Order of calls: openAgents, fill (within
-// the backfill), begin (when the market runs), close. A nil agentSide has not been opened.
+// agentSide holds launchpad, hive and their simulated residents. Order of calls: openAgents,
+// simulateHistory (within the backfill), begin (when the market runs), close. A nil agentSide has not been opened.
 type agentSide struct {
 	process clock.Clock
 	clock   *spanClock
 	front   *front
 
-	fs     *bulkFS // nil: nothing is stored
-	ledger *launchpad.Store
-	swarm  *hive.Store
-	life   *life.Life // nil: no simulated life
-	fresh  bool       // this process created the ledger
+	fs        *bulkFS // nil: nothing is stored
+	ledger    *launchpad.Store
+	hive      *hive.Store
+	residents *residents.Simulation // nil: nothing is simulated
+	fresh     bool                  // this process created the ledger
 
-	living sync.Mutex // held while one span is simulated
-	lastNs int64      // end of the simulated time
-	ending chan struct{}
-	ended  chan struct{}
+	stepping sync.Mutex // held while one span is simulated
+	lastNs   int64      // end of the simulated time
+	ending   chan struct{}
+	ended    chan struct{}
 }
 
 // spanClock is the process clock, except while a span is simulated: then it shows the
@@ -73,14 +73,14 @@ func (r *restored) openAgents() (*agentSide, error) {
 		ls.FS, ls.Dir = a.fs, r.data.Sub("launchpad")
 		hs.FS, hs.Dir = a.fs, r.data.Sub("hive")
 	}
-	busy, live := a.paces(r.sim != nil, int64(r.data.Backfill()))
+	busy, live := a.historyTimes(r.sim != nil, int64(r.data.Backfill()))
 	var err error
 	if a.ledger, err = launchpad.OpenStore(ls); err != nil {
 		return nil, err
 	}
 	v := a.ledger.View()
 	hs.Options.Seed, hs.Options.GenesisNs = v.Seed(), v.GenesisNs()
-	if a.swarm, err = hive.OpenStore(hs); err != nil {
+	if a.hive, err = hive.OpenStore(hs); err != nil {
 		return nil, errors.Join(err, a.ledger.Close())
 	}
 	a.lastNs, a.fresh = v.GenesisNs(), v.Seq() == 1
@@ -90,12 +90,12 @@ func (r *restored) openAgents() (*agentSide, error) {
 		err = a.resume()
 	}
 	if err == nil && r.sim != nil {
-		a.life, err = life.New(life.Options{
-			Seed: v.Seed(), BusyNs: busy, LiveNs: live, Residents: life.Residents(v.Seed()),
+		a.residents, err = residents.New(residents.Options{
+			Seed: v.Seed(), BusyNs: busy, FullNs: live, Residents: residents.Builtin(v.Seed()),
 		})
 	}
 	if err == nil {
-		err = a.front.agents.Open(a.ledger, a.swarm)
+		err = a.front.agents.Open(a.ledger, a.hive)
 	}
 	if err != nil {
 		return nil, errors.Join(err, a.close())
@@ -103,9 +103,9 @@ func (r *restored) openAgents() (*agentSide, error) {
 	return a, nil
 }
 
-// paces returns the times from which the simulated life is busy and live (life.Options). It
-// also sets the clock of new stores to the start of their history.
-func (a *agentSide) paces(lives bool, backfill int64) (busyNs, liveNs int64) {
+// historyTimes returns BusyNs and FullNs of residents.Options. It also sets the clock of new stores
+// to the start of their history.
+func (a *agentSide) historyTimes(lives bool, backfill int64) (busyNs, liveNs int64) {
 	if a.process.Virtual() {
 		liveNs = math.MaxInt64 // no client watches while a virtual clock is moved
 	}
@@ -126,7 +126,7 @@ func (a *agentSide) resume() error {
 	var last int64
 	err := errors.Join(
 		a.ledger.Fold(func(s *launchpad.State) { last = max(last, s.LastNs()) }),
-		a.swarm.Fold(func(s *hive.State) { last = max(last, s.LastNs()) }))
+		a.hive.Fold(func(s *hive.State) { last = max(last, s.LastNs()) }))
 	if manual, ok := a.process.(*clock.Manual); ok && last > manual.NowNs() {
 		manual.Set(last)
 	}
@@ -134,37 +134,37 @@ func (a *agentSide) resume() error {
 	return err
 }
 
-// fill simulates the history of a new data directory. No part of it is durable before all of
-// it is complete. Without a history to simulate fill does nothing. It returns ctx's error when
-// ctx is canceled.
-func (a *agentSide) fill(ctx context.Context, endNs int64) error {
-	if a.life == nil || a.clock.spanNs.Load() == 0 {
+// simulateHistory simulates the history of a new data directory. No part of it is durable before
+// all of it is complete. Without a history to simulate it does nothing. It returns ctx's error
+// when ctx is canceled.
+func (a *agentSide) simulateHistory(ctx context.Context, endNs int64) error {
+	if a.residents == nil || a.clock.spanNs.Load() == 0 {
 		return nil
 	}
 	a.fs.begin()
-	err := a.liveTo(ctx, endNs)
+	err := a.simulateTo(ctx, endNs)
 	return errors.Join(err, a.fs.end())
 }
 
-// begin starts the simulated life on the process clock.
+// begin starts the simulated residents on the process clock.
 func (a *agentSide) begin() error {
 	a.clock.spanNs.Store(0)
 	if err := a.front.agents.Tick(); err != nil {
 		return err
 	}
 	a.lastNs = max(a.lastNs, a.process.NowNs())
-	if a.life != nil && !a.process.Virtual() {
+	if a.residents != nil && !a.process.Virtual() {
 		a.ending, a.ended = make(chan struct{}), make(chan struct{})
-		go a.keepLiving()
+		go a.runSteps()
 	}
 	return nil
 }
 
-// keepLiving runs one step after the other. It skips the steps that a sleeping machine missed.
-func (a *agentSide) keepLiving() {
+// runSteps runs one step after the other. It skips the steps that a sleeping machine missed.
+func (a *agentSide) runSteps() {
 	defer close(a.ended)
 	for {
-		next := a.life.NextNs(a.ledger.View().GenesisNs(), a.lastNs)
+		next := a.residents.NextNs(a.ledger.View().GenesisNs(), a.lastNs)
 		wait := time.NewTimer(time.Duration(next - a.process.NowNs()))
 		select {
 		case <-a.ending:
@@ -174,7 +174,7 @@ func (a *agentSide) keepLiving() {
 		}
 		a.lastNs = next
 		if late := a.process.NowNs() - next; late < int64(time.Minute) {
-			a.slot(next)
+			a.step(next)
 		} else {
 			a.lastNs += late
 		}
@@ -185,22 +185,22 @@ func (a *agentSide) keepLiving() {
 // between. POST /clock calls it after the market has moved.
 func (a *agentSide) advance() error {
 	end := a.process.NowNs()
-	if a.life != nil {
-		if err := a.liveTo(context.Background(), end); err != nil {
+	if a.residents != nil {
+		if err := a.simulateTo(context.Background(), end); err != nil {
 			return err
 		}
 	}
 	return a.front.agents.Tick()
 }
 
-// liveTo runs every step up to endNs, each at its simulated time, until ctx is canceled.
-func (a *agentSide) liveTo(ctx context.Context, endNs int64) error {
-	a.living.Lock()
-	defer a.living.Unlock()
+// simulateTo runs every step up to endNs, each at its simulated time, until ctx is canceled.
+func (a *agentSide) simulateTo(ctx context.Context, endNs int64) error {
+	a.stepping.Lock()
+	defer a.stepping.Unlock()
 	defer a.clock.spanNs.Store(0)
 	genesis := a.ledger.View().GenesisNs()
 	for {
-		next := a.life.NextNs(genesis, a.lastNs)
+		next := a.residents.NextNs(genesis, a.lastNs)
 		if next > endNs {
 			a.lastNs = endNs
 			return nil
@@ -210,16 +210,16 @@ func (a *agentSide) liveTo(ctx context.Context, endNs int64) error {
 		}
 		a.lastNs = next
 		a.clock.spanNs.Store(next)
-		if err := errors.Join(a.ledger.Tick(next), a.swarm.Tick(next)); err != nil {
+		if err := errors.Join(a.ledger.Tick(next), a.hive.Tick(next)); err != nil {
 			return err
 		}
-		a.slot(next)
+		a.step(next)
 	}
 }
 
-// slot applies the actions of one step. Refusals are expected and ignored.
-func (a *agentSide) slot(ns int64) {
-	for _, s := range a.life.Act(ns, a.ledger.View(), a.swarm.View()) {
+// step applies the actions of one step. Refusals are expected and ignored.
+func (a *agentSide) step(ns int64) {
+	for _, s := range a.residents.Act(ns, a.ledger.View(), a.hive.View()) {
 		var err error
 		if s.Ledger != nil {
 			_, err = a.front.agents.Carry(s.Ledger)
@@ -232,7 +232,7 @@ func (a *agentSide) slot(ns int64) {
 	}
 }
 
-// stop ends the simulated life; the stores still serve requests.
+// stop ends the simulated residents; the stores still serve requests.
 func (a *agentSide) stop() {
 	if a.ending != nil {
 		close(a.ending)
@@ -247,5 +247,5 @@ func (a *agentSide) close() error {
 		return nil
 	}
 	a.stop()
-	return errors.Join(a.swarm.Close(), a.ledger.Close())
+	return errors.Join(a.hive.Close(), a.ledger.Close())
 }

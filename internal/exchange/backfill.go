@@ -33,7 +33,7 @@ func (r *restored) backfill(ctx context.Context) error {
 	}
 	end := startNs + span
 	bar := r.o.Progress("backfill")
-	if err := r.beginFilling(); err != nil {
+	if err := r.beginBackfill(); err != nil {
 		return err
 	}
 	loop := r.newLoop(manual)
@@ -45,7 +45,7 @@ func (r *restored) backfill(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	lived := make(chan error, 1)
-	go func() { lived <- r.agents.fill(ctx, end) }()
+	go func() { lived <- r.agents.simulateHistory(ctx, end) }()
 	err := r.advanceTo(ctx, loop, startNs, end, bar)
 	if err != nil {
 		cancel()
@@ -84,9 +84,9 @@ func (r *restored) advanceTo(ctx context.Context, loop *sequencer.Loop, startNs,
 	return nil
 }
 
-// beginFilling records that the backfill and the demo data are incomplete. It lets the journal
+// beginBackfill records that the backfill and the demo data are incomplete. It lets the journal
 // write the backfill in large pieces, because no part of it is acknowledged before its end.
-func (r *restored) beginFilling() error {
+func (r *restored) beginBackfill() error {
 	if r.journal != nil {
 		r.journal.writer.BeginBulk()
 	}

@@ -38,18 +38,18 @@ func (b *bulkFS) end() error {
 	defer b.mu.Unlock()
 	var errs []error
 	for f := range b.open {
-		errs = append(errs, f.settle())
+		errs = append(errs, f.syncDeferred())
 	}
 	return errors.Join(errs...)
 }
 
 // Create implements vfs.FS.
-func (b *bulkFS) Create(name string) (vfs.File, error) { return b.hold(b.FS.Create(name)) }
+func (b *bulkFS) Create(name string) (vfs.File, error) { return b.track(b.FS.Create(name)) }
 
 // OpenRW implements vfs.FS.
-func (b *bulkFS) OpenRW(name string) (vfs.File, error) { return b.hold(b.FS.OpenRW(name)) }
+func (b *bulkFS) OpenRW(name string) (vfs.File, error) { return b.track(b.FS.OpenRW(name)) }
 
-func (b *bulkFS) hold(f vfs.File, err error) (vfs.File, error) {
+func (b *bulkFS) track(f vfs.File, err error) (vfs.File, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -63,22 +63,22 @@ func (b *bulkFS) hold(f vfs.File, err error) (vfs.File, error) {
 // bulkFile is a file whose sync may be deferred.
 type bulkFile struct {
 	vfs.File
-	fs    *bulkFS
-	waits atomic.Bool
+	fs       *bulkFS
+	deferred atomic.Bool
 }
 
 // Sync implements vfs.File.
 func (f *bulkFile) Sync() error {
 	if f.fs.bulk.Load() {
-		f.waits.Store(true)
+		f.deferred.Store(true)
 		return nil
 	}
 	return f.File.Sync()
 }
 
-// settle runs a deferred sync.
-func (f *bulkFile) settle() error {
-	if f.waits.Swap(false) {
+// syncDeferred runs a deferred sync.
+func (f *bulkFile) syncDeferred() error {
+	if f.deferred.Swap(false) {
 		return f.File.Sync()
 	}
 	return nil
@@ -89,5 +89,5 @@ func (f *bulkFile) Close() error {
 	f.fs.mu.Lock()
 	delete(f.fs.open, f)
 	f.fs.mu.Unlock()
-	return errors.Join(f.settle(), f.File.Close())
+	return errors.Join(f.syncDeferred(), f.File.Close())
 }

@@ -28,7 +28,7 @@ func TestClockThatWentBackLetsNoSignedRequestPassAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		a := openTestAccounts(t, data.Sub("accounts"), clock.NewManual(nowNs), nil)
-		nonces, err := a.refuseEarlier(data, nowNs, marketNs)
+		nonces, err := a.openNonces(data, nowNs, marketNs)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -30,9 +30,9 @@ func (r *restored) configure(loop *sequencer.Loop) error {
 		}
 	}
 	if len(differ) > 0 {
-		r.log.Info("the data directory keeps its own settings of pairs and assets "+
-			"that the configuration sets otherwise: "+
-			"PATCH /internal/v1/pairs/CODE and /internal/v1/assets/CODE change them",
+		r.log.Info("the data directory's settings of these pairs and assets differ from the configuration and take "+
+			"precedence; "+
+			"change them with PATCH /internal/v1/pairs/CODE and /internal/v1/assets/CODE",
 			"of", strings.Join(differ, " "))
 	}
 	refused := engine.NotRejected
@@ -45,7 +45,7 @@ func (r *restored) configure(loop *sequencer.Loop) error {
 		return fmt.Errorf("configured pairs: %w", err)
 	}
 	if refused != engine.NotRejected {
-		return fmt.Errorf("configured pairs: the engine refuses one: %s", refused)
+		return fmt.Errorf("configured pairs: the engine refused one: %s", refused)
 	}
 	return nil
 }

@@ -29,7 +29,7 @@ func TestADamagedSnapshotIsReportedAndSetAside(t *testing.T) {
 		t.Errorf("%s, was %s", got, hash)
 	}
 	status := next.Do("GET", next.Public+"/api/status", "").Body
-	if !strings.Contains(status, "a damaged snapshot was passed over for the one before: ") ||
+	if !strings.Contains(status, "damaged snapshot ignored; using the previous one: ") ||
 		!strings.Contains(status, newest) {
 		t.Errorf("the status does not report %s: %s", newest, status)
 	}

@@ -41,7 +41,7 @@ func (x *Running) addDemoUsers() error {
 	for i := range demoUsers {
 		name, level := fmt.Sprintf("demo-%d", i+1), int64(20+i)
 		ambassador := i == 0
-		err := a.all(accounts.Command{Kind: accounts.CreateUser, Profile: accounts.ProfilePatch{
+		err := a.doAll(accounts.Command{Kind: accounts.CreateUser, Profile: accounts.ProfilePatch{
 			Nickname: &name, Level: &level, StakingLevel: &demoStaking[i], IsAmbassador: &ambassador,
 		}})
 		if err != nil {
@@ -49,12 +49,12 @@ func (x *Running) addDemoUsers() error {
 		}
 		n := uint32(i + 1)
 		if up := demoInviter[i]; up != 0 {
-			err = a.all(accounts.Command{Kind: accounts.SetInviter, User: n, Code: a.view.InviteCode(uint32(up))})
+			err = a.doAll(accounts.Command{Kind: accounts.SetInviter, User: n, Code: a.view.InviteCode(uint32(up))})
 		}
 		for _, asset := range x.o.Assets {
 			if err == nil {
-				err = a.all(accounts.Command{
-					Kind: accounts.Deposit, User: n, Currency: asset.Symbol, Amount: whole(demoFunds),
+				err = a.doAll(accounts.Command{
+					Kind: accounts.Deposit, User: n, Currency: asset.Symbol, Amount: units(demoFunds),
 				})
 			}
 		}
@@ -68,14 +68,14 @@ func (x *Running) addDemoUsers() error {
 	return x.demoTrades()
 }
 
-// whole returns n units of a currency.
-func whole(n uint64) fixed.I128 { return fixed.Mul64(n, fixed.Pow10[18]).ToI128() }
+// units returns n units of a currency.
+func units(n uint64) fixed.I128 { return fixed.Mul64(n, fixed.Pow10[18]).ToI128() }
 
 // demoFunds is the balance of a demo user in each currency, in whole units.
 const demoFunds = 10_000
 
-// all applies commands one after the other.
-func (a *accountSide) all(cmds ...accounts.Command) error {
+// doAll applies commands one after the other.
+func (a *accountSide) doAll(cmds ...accounts.Command) error {
 	for _, cmd := range cmds {
 		if _, err := a.store.Do(cmd); err != nil {
 			return err
@@ -89,13 +89,13 @@ func (a *accountSide) demoIncome(currency string) error {
 	for n := uint32(2); n <= demoUsers; n++ {
 		staked := accounts.Command{
 			Kind: accounts.AddProfit, User: n, Profit: accounts.StakeAccrual, Currency: currency,
-			Amount: whole(uint64(n)),
+			Amount: units(uint64(n)),
 		}
 		listed := accounts.Command{
-			Kind: accounts.AddProfit, User: n, Profit: accounts.CurrencyListing, Currency: currency, Amount: whole(1),
+			Kind: accounts.AddProfit, User: n, Profit: accounts.CurrencyListing, Currency: currency, Amount: units(1),
 		}
-		drawn := accounts.Command{Kind: accounts.Withdraw, User: n, Currency: currency, Amount: whole(2)}
-		err := a.all(staked, listed, drawn)
+		drawn := accounts.Command{Kind: accounts.Withdraw, User: n, Currency: currency, Amount: units(2)}
+		err := a.doAll(staked, listed, drawn)
 		if err != nil {
 			return err
 		}

@@ -16,11 +16,11 @@ const (
 	demoBuy    = 50 // of the pool's quote currency, each
 )
 
-// welcome gives the first demo user its holdings in a new launchpad. It runs after the
+// fundDemoUser gives the first demo user its holdings in a new launchpad. It runs after the
 // accounts have created the users and before clients are admitted.
-func (x *Running) welcome() error {
+func (x *Running) fundDemoUser() error {
 	a := x.agents
-	if a.life == nil || !a.fresh {
+	if a.residents == nil || !a.fresh {
 		return nil
 	}
 	_, text := x.accounts.view.Level(1)
@@ -37,7 +37,7 @@ func (x *Running) welcome() error {
 		}
 	}
 	active := hive.ProposalActive
-	open := a.swarm.View().Proposals(hive.ProposalQuery{
+	open := a.hive.View().Proposals(hive.ProposalQuery{
 		Page: hive.Page{Page: 1, PageSize: demoTokens}, Status: &active,
 	})
 	for i := range open.Items {

@@ -16,7 +16,7 @@
 //
 // Owner: one goroutine calls the phases in their order. Handlers run on goroutines of the servers:
 // they read the published views, and of the phase only the stage, an immutable value that a phase
-// replaces whole. What else they read is atomic: whether clients are admitted, and the progress.
+// replaces whole. Everything else that they read is atomic: the admission of clients and the progress.
 //
 // Invariants:
 //
@@ -34,9 +34,9 @@
 //	launch := opened.Launch()
 //	running, err := launch.Running() // waits
 //	running.Admit()
-//	launch.Stop(ctx)                 // whatever phase it is in
+//	launch.Stop(ctx)                 // in any phase
 //
-// Reading order: options, open, front, places, recover, journal, accounts, agents, start, backfill,
+// Reading order: options, open, front, connections, recover, journal, accounts, agents, start, backfill,
 // configure, demo, demo_agents, snapshots, stop, launch, bulk.
 //
 // It reads no flag, no environment and no configuration file, and prints nothing: cmd/tickhive does.

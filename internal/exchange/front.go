@@ -24,7 +24,7 @@ import (
 	"tickhive/server/web"
 )
 
-// front is the listeners and the handlers behind them. It exists from Open on. Handlers that need
+// front holds the listeners and the handlers behind them. It exists from Open on. Handlers that need
 // more than the published views read the stage.
 type front struct {
 	log  *slog.Logger
@@ -61,7 +61,7 @@ const (
 )
 
 // newFront builds the handlers. They serve nothing before listen.
-func newFront(b *base, room places) (*front, error) {
+func newFront(b *base, room connLimits) (*front, error) {
 	f := &front{log: b.log, data: b.data, failed: make(chan error, 3)}
 	f.stage.Store(&stage{})
 	f.progress.Store(-1)
@@ -142,7 +142,7 @@ func (f *front) makeInternal(b *base, connections int) (err error) {
 		}),
 	}
 	if b.o.Journal.Sync == sequencer.SyncAlways {
-		o.Settle = func() error { return f.stage.Load().journal.settle() }
+		o.Settle = func() error { return f.stage.Load().journal.makeDurable() }
 	}
 	f.internal, err = admin.New(o)
 	return err

@@ -28,7 +28,7 @@ func EngineLog(path string) replica.LogDir {
 }
 
 // journal is the durable side of the market: its log, and the writer that the loop appends with.
-// A nil journal stores nothing. Any goroutine may call failed, durable and settle.
+// A nil journal stores nothing. Any goroutine may call failed, durable and makeDurable.
 type journal struct {
 	dir    replica.LogDir
 	log    *wal.Log
@@ -38,17 +38,18 @@ type journal struct {
 	skips   replica.Skips // records that the recovery left out
 }
 
-// sayFunc reports an incident of the recovery.
-type sayFunc func(format string, args ...any)
+// reportFunc reports an incident of the recovery.
+type reportFunc func(format string, args ...any)
 
 // openJournal opens the journal of a directory. It cuts a torn tail off and reports it.
-func openJournal(dir replica.LogDir, policy sequencer.SyncPolicy, say sayFunc) (*journal, error) {
+func openJournal(dir replica.LogDir, policy sequencer.SyncPolicy, say reportFunc) (*journal, error) {
 	log, err := wal.Open(dir.FS, dir.Dir, dir.Options)
 	if err != nil {
 		return nil, ExplainDamage(err)
 	}
 	if info := log.Recovered(); info.TornTail > 0 {
-		say("the last write was torn: %d bytes cut off %s at offset %d; nothing acknowledged was in them",
+		say("torn tail: removed the %d bytes of an incomplete last write from %s at offset %d; "+
+			"no acknowledged data was lost",
 			info.TornTail, info.TornFile, info.TornAt)
 	}
 	return &journal{dir: dir, log: log, writer: sequencer.NewWALJournal(log, policy)}, nil
@@ -66,7 +67,7 @@ type replay struct {
 
 // load restores the market from the newest snapshot at or before limit, the position that the
 // accounts reflect: the accounts need the market's events after it.
-func (j *journal) load(o replica.Options, limit uint64, say sayFunc) (*replay, error) {
+func (j *journal) load(o replica.Options, limit uint64, say reportFunc) (*replay, error) {
 	r := &replay{journal: j, progress: func(int64, int64) {}}
 	j.skips = replica.Skips{}
 	o.Skips = j.skips
@@ -77,13 +78,13 @@ func (j *journal) load(o replica.Options, limit uint64, say sayFunc) (*replay, e
 		return nil, ExplainDamage(err)
 	}
 	for _, bad := range r.found.Damaged {
-		say("a damaged snapshot was passed over for the one before: %s", bad)
+		say("damaged snapshot ignored; using the previous one: %s", bad)
 	}
 	pos, last := r.market.Pos, j.log.LastSeq()
 	if pos > last {
 		return nil, ExplainDamage(&wal.CorruptError{
 			File: j.dir.Dir, Seq: last + 1,
-			Reason: fmt.Sprintf("a snapshot holds record %d, the log ends before it", pos),
+			Reason: fmt.Sprintf("a snapshot covers record %d, but the log ends before it", pos),
 		})
 	}
 	open := func() (*wal.Reader, error) { return j.log.Reader(pos + 1) }
@@ -92,17 +93,18 @@ func (j *journal) load(o replica.Options, limit uint64, say sayFunc) (*replay, e
 		r.reader, err = open()
 	}
 	if errors.Is(err, wal.ErrTruncated) {
-		return nil, fmt.Errorf("no usable snapshot reaches the oldest record that is kept: %w", err)
+		return nil, fmt.Errorf("no usable snapshot reaches the oldest retained record; restore the directory from a "+
+			"copy: %w", err)
 	}
 	for _, left := range slices.Sorted(maps.Keys(j.skips)) {
 		if left > pos {
-			say("record %d of the journal is left out, as `journal skip` was told", left)
+			say("record %d of the journal is skipped (`journal skip`)", left)
 		}
 	}
 	return r, ExplainDamage(err)
 }
 
-// CollectSkips adds the records that the log of a reader leaves out.
+// CollectSkips adds the records that the skips in a reader's log name.
 func CollectSkips(skips replica.Skips, open func() (*wal.Reader, error)) error {
 	rd, err := open()
 	if err != nil {
@@ -165,8 +167,8 @@ func (j *journal) durable(pos uint64) error {
 	return j.writer.Sync()
 }
 
-// settle makes everything that was journaled durable.
-func (j *journal) settle() error {
+// makeDurable waits until everything that was journaled is durable.
+func (j *journal) makeDurable() error {
 	if j == nil {
 		return nil
 	}
@@ -211,9 +213,9 @@ func (j *journal) lastSnapshot(market *replica.Replica, covered uint64) error {
 func ExplainDamage(err error) error {
 	var damaged *wal.CorruptError
 	if errors.As(err, &damaged) {
-		return fmt.Errorf("%w\nthe log is damaged where no power cut can have damaged it, so the start stops here. "+
-			"Look at it with `tickhive journal verify DIR` and `tickhive journal dump DIR`; "+
-			"restore the directory from a copy, or start with another --data-dir", err)
+		return fmt.Errorf("%w\nThe log is corrupt before its end (not a torn tail), so nothing was started. "+
+			"Inspect it with `tickhive journal verify DIR` and `tickhive journal dump DIR`; "+
+			"restore the directory from a copy, or use another --data-dir", err)
 	}
 	return err
 }
@@ -224,8 +226,8 @@ func ExplainPoison(err error, dir string) error {
 	if !errors.As(err, &poison) {
 		return err
 	}
-	return fmt.Errorf("%w\nThis is a defect of the program; the directory was not changed. "+
-		"Keep a copy of it and report the defect. "+
-		"To start without this one command, run `tickhive journal skip %s --at %d`",
+	return fmt.Errorf("%w\nThis is a bug in the program; the directory was not changed. "+
+		"Keep a copy of the directory and report the bug. "+
+		"To start without this command, run `tickhive journal skip %s --at %d`",
 		err, dir, poison.Seq)
 }

@@ -77,5 +77,5 @@ type launchPanic struct {
 
 // Error returns the panic's value and stack.
 func (e *launchPanic) Error() string {
-	return fmt.Sprintf("the start failed on a defect of the program: %v\n%s", e.value, e.stack)
+	return fmt.Sprintf("the start failed because of a bug in the program: %v\n%s", e.value, e.stack)
 }

@@ -142,7 +142,7 @@ func (b *base) incident(kind, format string, args ...any) {
 	b.log.Warn(text, "incident", kind)
 	in := datadir.Incident{AtMs: b.clock.NowNs() / int64(time.Millisecond), Kind: kind, Message: text}
 	if err := b.data.AddIncident(in); err != nil {
-		b.log.Error("incident not kept", "error", err)
+		b.log.Error("incident not stored", "error", err)
 	}
 }
 

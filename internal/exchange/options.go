@@ -66,23 +66,23 @@ type Progress interface {
 
 // PublicOptions configures the public listener and its routes.
 type PublicOptions struct {
-	Listen string // HOST:PORT; port 0: chosen
-	// AggregatorListen serves the aggregator namespace on an address of its own; empty: the public
+	Listen string // HOST:PORT; port 0 picks a free port
+	// AggregatorListen serves the aggregator namespace on a separate address; empty: the public
 	// listener serves it, to requests with Host AggregatorHost if that is not empty.
 	AggregatorListen, AggregatorHost string
 
-	TrustedProxies   []string // IPs and CIDRs whose X-Forwarded-For counts
+	TrustedProxies   []string // IPs and CIDRs whose X-Forwarded-For is trusted
 	ConnectionsPerIP int      // 0: 1,000; -1: unlimited
-	Connections      int      // 0: 16,384; lowered to what Files leaves room for
+	Connections      int      // 0: 16,384; lowered if Files is too small
 
 	ReadTimeout  time.Duration // whole request; 0: 10 s
-	WriteTimeout time.Duration // whole answer; 0: 30 s
+	WriteTimeout time.Duration // whole response; 0: 30 s
 	IdleTimeout  time.Duration // between two requests; 0: 75 s
 
 	Rate RateOptions
 
 	Legacy    bool   // accept the legacy signature, which has no replay protection
-	PublicURL string // scheme and host that legacy signatures are made over
+	PublicURL string // scheme and host that legacy signatures cover
 }
 
 // RateOptions limits the requests of one client.
@@ -90,16 +90,16 @@ type RateOptions struct {
 	PerMinute       int      // in any 60 s; 0: 60
 	PerSecond       int      // in any 1 s; 0: 10
 	VotesPerMinute  int      // votes of one user in any 60 s; 0: 10
-	Clients         int      // remembered clients; 0: 100,000
+	Clients         int      // tracked clients; 0: 100,000
 	Allow           []string // IPs, CIDRs and public keys without limits
 	Market, Account bool     // limit these classes of routes too
 }
 
 // InternalOptions configures the internal listener.
 type InternalOptions struct {
-	Listen string   // HOST:PORT; port 0: chosen
+	Listen string   // HOST:PORT; port 0 picks a free port
 	Token  string   // bearer token; needed on an address that is not loopback
-	Hosts  []string // names and IPs, besides loopback ones, that requests without a token may name
+	Hosts  []string // additional names and IPs that requests without a token may address
 }
 
 // JournalOptions configures the logs in the data directory.
@@ -108,7 +108,7 @@ type JournalOptions struct {
 	KeepAll       bool          // keep segments that snapshots cover
 	SegmentBytes  int64         // size of a segment file; 0: 64 MiB
 	SnapshotBytes int64         // log after which a snapshot is taken; 0: 48 MiB
-	SnapshotEvery time.Duration // time after which 100,000 commands are; 0: SnapshotBytes alone decides
+	SnapshotEvery time.Duration // time after which a snapshot of 100,000 commands or more is taken; 0: never by time
 	// FS is the file system of the market's log; nil: the machine's.
 	FS vfs.FS
 }
@@ -124,7 +124,7 @@ type ClockOptions struct {
 	Recorded bool
 }
 
-// SimOptions configures the simulated market and the demo data that come with it.
+// SimOptions configures the simulated market and its demo data.
 type SimOptions struct {
 	Enabled   bool
 	Pairs     []sim.Pair
@@ -173,10 +173,10 @@ func (o *Options) Validate() error {
 		so := sim.Options{Core: new(engine.Core), Pairs: o.Sim.Pairs}
 		ask("sim", so.Validate())
 	} else if o.Sim.Backfill != 0 {
-		ask("sim", errors.New("a backfill is the simulated market's, and there is none"))
+		ask("sim", errors.New("a backfill needs the simulated market, which is disabled"))
 	}
 	if o.Sim.Backfill < 0 || o.Journal.SnapshotEvery < 0 {
-		ask("sim, journal", errors.New("a time span is negative"))
+		ask("sim, journal", errors.New("a time span must not be negative"))
 	}
 	return errors.Join(errs...)
 }

@@ -16,7 +16,7 @@ import (
 	"tickhive/marketdata/replica"
 )
 
-// restored holds the parts that exist once every log was read.
+// restored holds the parts that exist once every log has been read.
 type restored struct {
 	*base
 	journal  *journal // nil: nothing is stored
@@ -27,8 +27,8 @@ type restored struct {
 	lastNs int64  // time of the command at pos
 }
 
-// Recovered is an exchange whose stores and market are those that the last process left. No loop
-// runs. Start leads on; Stop ends it.
+// Recovered is an exchange whose stores and market have the state that the last process left. No
+// loop runs. Start is the next phase; Stop ends it.
 type Recovered struct{ *restored }
 
 // Recover reads every log to its end. When ctx is canceled, it returns ctx's error. After an error
@@ -61,7 +61,7 @@ func (r *restored) recover(ctx context.Context) error {
 	if r.accounts, err = beginAccounts(log); err != nil {
 		return err
 	}
-	if err := r.settleAccounts(); err != nil {
+	if err := r.attachAccounts(); err != nil {
 		return err
 	}
 	r.front.enter(stage{journal: r.journal, accounts: r.accounts})
@@ -72,14 +72,16 @@ func (r *restored) recover(ctx context.Context) error {
 func (r *restored) openJournal() (err error) {
 	dir := EngineLog(r.data.Sub("engine"))
 	dir.FS, dir.Options.SegmentBytes = r.o.Journal.FS, r.o.Journal.SegmentBytes
-	r.journal, err = openJournal(dir, r.o.Journal.Sync, r.sayRecovery)
+	r.journal, err = openJournal(dir, r.o.Journal.Sync, r.reportRecovery)
 	if err == nil {
 		r.front.enter(stage{journal: r.journal})
 	}
 	return err
 }
 
-func (r *restored) sayRecovery(format string, args ...any) { r.incident("recovery", format, args...) }
+func (r *restored) reportRecovery(format string, args ...any) {
+	r.incident("recovery", format, args...)
+}
 
 // openAccounts opens the accounts' log and restores its newest usable snapshot. The market's
 // journal is the one that the accounts fold (docs/contract/storage.md#recovery).
@@ -107,7 +109,7 @@ func (r *restored) merge(ctx context.Context, log *accounts.Recovery) error {
 	market, err := r.journal.load(replica.Options{
 		Engine: r.o.Engine, Market: r.o.Market, Core: r.core, Feed: r.feed, Extras: r.extras(),
 		Sinks: []func([]engine.Event, uint64){log.State().FoldEvents},
-	}, log.State().EnginePos(), r.sayRecovery)
+	}, log.State().EnginePos(), r.reportRecovery)
 	if err != nil {
 		return err
 	}
@@ -126,12 +128,12 @@ func (r *restored) merge(ctx context.Context, log *accounts.Recovery) error {
 			return fmt.Errorf("accounts: %w", err)
 		}
 		if err := market.replayTo(ctx, rec.EnginePos); err != nil {
-			return r.poisoned(err)
+			return r.logPoison(err)
 		}
 		log.Apply(rec)
 	}
 	if err := market.replayTo(ctx, r.journal.log.LastSeq()); err != nil {
-		return r.poisoned(err)
+		return r.logPoison(err)
 	}
 	if err := market.end(); err != nil {
 		return err
@@ -143,11 +145,11 @@ func (r *restored) merge(ctx context.Context, log *accounts.Recovery) error {
 	return nil
 }
 
-// poisoned logs the stack of a record that cannot be applied.
-func (r *restored) poisoned(err error) error {
+// logPoison logs the stack of a record that cannot be applied.
+func (r *restored) logPoison(err error) error {
 	var poison *replica.PoisonError
 	if errors.As(err, &poison) {
-		r.log.Error("a record of the journal cannot be carried out", "record", poison.Seq,
+		r.log.Error("a record of the journal cannot be applied", "record", poison.Seq,
 			"stack", string(poison.Stack))
 	}
 	return err
@@ -163,36 +165,36 @@ func (r *restored) publish() {
 		}
 	}
 	if !r.data.WasClean() {
-		r.incident("restart", "the process had not ended in order; %d commands are there", r.pos)
+		r.incident("restart", "the previous run was not shut down cleanly; recovered %d commands", r.pos)
 	}
 }
 
-// settleAccounts ends the accounts' recovery once the whole journal was folded: it gives back holds
-// of orders that the engine does not have, attaches the accounts to their handlers, and puts the
-// configured rates in force.
-func (r *restored) settleAccounts() error {
+// attachAccounts ends the accounts' recovery once the whole journal was folded: it gives back holds
+// of orders that the engine does not have, attaches the accounts to their handlers, and makes the
+// configured rates effective.
+func (r *restored) attachAccounts() error {
 	a := r.accounts
 	for _, bad := range a.store.Recovered().Damaged {
-		r.logf("accounts: a snapshot was passed over for the one before: %s", bad)
+		r.logf("accounts: damaged snapshot ignored; using the previous one: %s", bad)
 	}
 	released := a.state.ReleaseUnknown(func(order uint64) bool {
 		_, open := r.core.Order(engine.OrderID(order))
 		return open
 	})
 	if released > 0 {
-		r.sayRecovery("%d holds of orders that the journal does not have were given back", released)
+		r.reportRecovery("released %d holds of orders that the journal does not contain", released)
 	}
-	nonces, err := a.refuseEarlier(r.data, r.clock.NowNs(), r.lastNs)
+	nonces, err := a.openNonces(r.data, r.clock.NowNs(), r.lastNs)
 	if err != nil {
 		return err
 	}
 	if behind := a.notBeforeMs - r.clock.NowNs()/int64(time.Millisecond); behind > 0 {
-		r.incident("clock", "the clock is %d ms behind the time before the restart: "+
-			"signed requests are refused until it is there", behind)
+		r.incident("clock", "the clock is %s behind the last recorded time: "+
+			"signed requests are rejected until it catches up", time.Duration(behind)*time.Millisecond)
 	}
 	if n := a.state.AheadOfJournal(); n > 0 {
-		r.sayRecovery("%d changes of accounts had seen commands that the journal does not have; "+
-			"they stand at its end", n)
+		r.reportRecovery("%d account changes refer to commands that the journal does not contain; "+
+			"they are placed at its end", n)
 	}
 	if err := r.front.attach(a, nonces); err != nil {
 		return err

@@ -6,8 +6,8 @@ import (
 	"tickhive/marketdata/replica"
 )
 
-// snapshotLook is the time between two checks whether a snapshot is due.
-const snapshotLook = 200 * time.Millisecond
+// snapshotCheckEvery is the time between two checks for a snapshot that is due.
+const snapshotCheckEvery = 200 * time.Millisecond
 
 // snapshots is the goroutine that takes snapshots of the market by log size and by time.
 type snapshots struct {
@@ -40,7 +40,7 @@ func (x *Running) keepSnapshots() {
 	x.snapshots = s
 	go func() {
 		defer close(s.done)
-		ticker := time.NewTicker(snapshotLook)
+		ticker := time.NewTicker(snapshotCheckEvery)
 		defer ticker.Stop()
 		failing := false
 		for {
@@ -49,23 +49,23 @@ func (x *Running) keepSnapshots() {
 				return
 			case <-ticker.C:
 			}
-			failing = x.lookAtStores(failing)
+			failing = x.checkStores(failing)
 			for s.keeper.Step().Worked {
 			}
 		}
 	}()
 }
 
-// lookAtStores reports an incident when a store has stopped accepting changes, and another one
-// when all accept them again. It returns whether one does not.
-func (x *Running) lookAtStores(failing bool) bool {
+// checkStores reports an incident when a store stops accepting changes, and another one when all
+// accept them again. It reports whether a store accepts none.
+func (x *Running) checkStores(failing bool) bool {
 	err := x.front.storesFailed()
 	switch {
 	case err != nil && !failing:
-		x.log.Error("a store takes no changes", "error", err)
-		x.incident("store", "a store takes no changes; the log says why")
+		x.log.Error("a store accepts no changes", "error", err)
+		x.incident("store", "a store accepts no changes; see the log for the reason")
 	case err == nil && failing:
-		x.incident("store", "every store takes changes again")
+		x.incident("store", "every store accepts changes again")
 	}
 	return err != nil
 }

@@ -28,7 +28,7 @@ func (r *Recovered) Start(ctx context.Context) (*Running, error) {
 	x.keepSnapshots()
 	go x.front.hub.Run()
 	x.front.enter(stage{journal: x.journal, accounts: x.accounts, running: x})
-	if err := x.fill(); err != nil {
+	if err := x.populate(); err != nil {
 		x.front.hub.Shutdown()
 		x.halt()
 		x.front.enter(stage{journal: x.journal, accounts: x.accounts})
@@ -38,8 +38,8 @@ func (r *Recovered) Start(ctx context.Context) (*Running, error) {
 	return x, nil
 }
 
-// fill adds the configured pairs, the demo users and the simulated life.
-func (x *Running) fill() error {
+// populate adds the configured pairs, the demo users and the simulated residents.
+func (x *Running) populate() error {
 	if err := x.configure(x.loop); err != nil {
 		return err
 	}
@@ -49,7 +49,7 @@ func (x *Running) fill() error {
 	if err := x.demo(); err != nil {
 		return err
 	}
-	if err := x.welcome(); err != nil {
+	if err := x.fundDemoUser(); err != nil {
 		return err
 	}
 	if err := x.data.KeepClock(x.clock.NowNs()); err != nil {

@@ -42,11 +42,11 @@ func (r *Recovered) Stop(ctx context.Context) {
 // end closes the stores, runs last unless it is nil, and closes journal and directory.
 func (r *restored) end(last func() error) {
 	if err := r.closeStores(); err != nil {
-		r.log.Error("the stores did not end in order", "error", err)
+		r.log.Error("stores not closed cleanly", "error", err)
 	}
 	err := r.journal.close(last)
 	if err = errors.Join(err, r.endData(err == nil)); err != nil {
-		r.log.Error("the journal did not end in order", "error", err)
+		r.log.Error("journal not closed cleanly", "error", err)
 	}
 }
 
@@ -56,14 +56,14 @@ func (r *restored) closeStores() error {
 	if r.accounts == nil {
 		return err
 	}
-	return errors.Join(err, r.journal.settle(), r.accounts.close())
+	return errors.Join(err, r.journal.makeDurable(), r.accounts.close())
 }
 
 // Stop closes listeners and directory. ctx limits the wait for requests.
 func (o *Opened) Stop(ctx context.Context) {
 	o.front.shutdown(ctx)
 	if err := o.endData(o.data.WasClean()); err != nil {
-		o.log.Error("the data directory did not end in order", "error", err)
+		o.log.Error("data directory not closed cleanly", "error", err)
 	}
 }
 

@@ -22,7 +22,7 @@ var mayImport = map[string][]string{
 	"launchpad":        {},
 	"hive":             {},
 	"sim":              {"sim", "engine", "marketdata", "client"},
-	"sim/life":         {"launchpad", "hive"},
+	"sim/residents":    {"launchpad", "hive"},
 	"server":           {},
 	"server/encode":    {"engine", "marketdata"},
 	"server/private":   {"engine"},

@@ -71,16 +71,18 @@ func TestDeletedIDsAreBounded(t *testing.T) {
 	}
 }
 
-// At the bound the oldest id is forgotten: its second deletion is one of an order that nobody
+// At the bound the oldest id is forgotten: its second deletion is of an order that the log never
 // knows, which takes its amount off the level's order without a name.
 func TestAForgottenDeletionIsCounted(t *testing.T) {
 	t.Parallel()
 	log := "1430438400000 order_book {\"bids\": [[\"99\", \"9\"]], \"asks\": []}\n"
 	for i, id := range []int{11, 12, 13, 11, 13} {
 		if i < 3 {
-			log += fmt.Sprintf("1430438400001 order_created {\"price\": \"98\", \"amount\": \"1\", \"id\": %d, \"order_type\": 0}\n", id)
+			log += fmt.Sprintf("1430438400001 order_created {\"price\": \"98\", \"amount\": \"1\", \"id\": %d, "+
+				"\"order_type\": 0}\n", id)
 		}
-		log += fmt.Sprintf("1430438400001 order_deleted {\"price\": \"99\", \"amount\": \"1\", \"id\": %d, \"order_type\": 0}\n", id)
+		log += fmt.Sprintf("1430438400001 order_deleted {\"price\": \"99\", \"amount\": \"1\", \"id\": %d, "+
+			"\"order_type\": 0}\n", id)
 	}
 	o := Options{Format: "bitstamp", Files: []string{file(t, "x.log", log)}}
 	for most, want := range map[int][]string{

@@ -19,7 +19,8 @@ func TestABookAgreesUpToASecondLateOrEarly(t *testing.T) {
 		good   int
 	}{
 		{"at once", []bookState{{0, 1}, {100 * ms, 2}}, bookState{100 * ms, 2}, 1},
-		{"ours was there before and has gone", []bookState{{0, 2}, {100 * ms, 1}, {900 * ms, 3}}, bookState{900 * ms, 2}, 1},
+		{"ours was there before and has gone", []bookState{{0, 2}, {100 * ms, 1}, {900 * ms, 3}},
+			bookState{900 * ms, 2}, 1},
 		{"ours comes later", []bookState{{0, 1}, {100 * ms, 3}, {1100 * ms, 2}}, bookState{100 * ms, 2}, 1},
 		{"ours comes too late", []bookState{{0, 1}, {100 * ms, 3}, {1101 * ms, 2}}, bookState{100 * ms, 2}, 0},
 		{"ours ended too early", []bookState{{0, 2}, {100 * ms, 1}, {1101 * ms, 3}}, bookState{1101 * ms, 2}, 0},
@@ -76,7 +77,7 @@ func TestTradesAreFoundInOrderAmongOthers(t *testing.T) {
 		n         int
 	}{
 		{"all", []marketdata.Trade{a, b, c}, []marketdata.Trade{a, b, c}, 3},
-		{"a stranger's between", []marketdata.Trade{a, c}, []marketdata.Trade{a, b, c}, 2},
+		{"another account's between", []marketdata.Trade{a, c}, []marketdata.Trade{a, b, c}, 2},
 		{"one is missing", []marketdata.Trade{a, b, c}, []marketdata.Trade{a, c}, 2},
 		{"turned round", []marketdata.Trade{a, b}, []marketdata.Trade{b, a}, 1},
 		{"each counts once", []marketdata.Trade{a, a}, []marketdata.Trade{a}, 1},
@@ -114,7 +115,8 @@ func (p *candlesOf) Candles(_ marketdata.Interval, from, to int64) (out []market
 	p.queries++
 	for _, start := range p.starts {
 		if start >= from && start <= to {
-			out = append(out, marketdata.Candle{Start: start, Open: 5, High: 5, Low: 5, Close: 5, Volume: fixed.FromU64(1)})
+			out = append(out, marketdata.Candle{Start: start, Open: 5, High: 5, Low: 5, Close: 5,
+				Volume: fixed.FromU64(1)})
 		}
 	}
 	return out, nil

@@ -79,7 +79,7 @@ func (l *logFeed) feed(r *format.Record) error {
 // cancelled it never enters, and when it was filled it trades and ends as after any fill.
 func (l *logFeed) create(r *format.Record) error {
 	if r.Amount == 0 {
-		return nil // it was filled before it was told of
+		return nil // it was filled before the log named it
 	}
 	filled, late := l.gone.filled[r.ID]
 	if late {

@@ -143,7 +143,7 @@ func (f *feeder) print(side engine.Side, price, amount int64) error {
 	}
 	f.nameless(results[back:])
 	f.check.printed(marketdata.Trade{TimeNs: e.now, Price: price, Amount: amount, TakerSide: side})
-	return e.takeBack(results[m].order)
+	return e.cancelRemainder(results[m].order)
 }
 
 // inWay are our orders of a side at the price or better, best first.

@@ -9,8 +9,10 @@ func TestGoldenBinance(t *testing.T) {
 		{name: "a snapshot and its updates", format: "binance", text: `
 -- x --
 1723161254000000000 {"lastUpdateId":5,"bids":[["99","1"],["98","2"]],"asks":[["101","1"],["102","2"]]}
-1723161254100000000 {"stream":"btcusdt@depth@100ms","data":{"s":"BTCUSDT","U":6,"u":8,"b":[["99","0.5"],["98","0"],["97","3"]],"a":[["100","1"]]}}
-1723161254200000000 {"stream":"btcusdt@depth@100ms","data":{"s":"BTCUSDT","U":9,"u":9,"b":[["99","4"]],"a":[["101","0"],["100","0"]]}}
+1723161254100000000 {"stream":"btcusdt@depth@100ms","data":{"s":"BTCUSDT","U":6,"u":8,"b":[["99","0.5"],["98","0"],` +
+			`["97","3"]],"a":[["100","1"]]}}
+1723161254200000000 {"stream":"btcusdt@depth@100ms","data":{"s":"BTCUSDT","U":9,"u":9,"b":[["99","4"]],"a":[["101",` +
+			`"0"],["100","0"]]}}
 -- then --
 pair BTC_USDT 0,1 from 2024-08-08T23:54:14.000Z
 23:54:14.000 maker buy 2.0 @ 98 gtc = #1
@@ -191,7 +193,8 @@ check best bid and ask 0 of 0
 check trades 1 of 1
 3 messages of streams that are not used
 `},
-		{name: "a start within the stream finds the book of its time", format: "binance", from: "2024-08-08T23:54:14.150Z", text: `
+		{name: "a start within the stream finds the book of its time", format: "binance",
+			from: "2024-08-08T23:54:14.150Z", text: `
 -- x --
 1723161254000000000 {"lastUpdateId":5,"bids":[["99","1"]],"asks":[["101","1"]]}
 1723161254050000000 {"stream":"btcusdt@trade","data":{"s":"BTCUSDT","t":1,"p":"101","q":"0.5","T":1,"m":false}}
@@ -229,7 +232,8 @@ check trades 3 of 3
 		{name: "one price many times in one update", format: "binance", text: `
 -- x --
 1723161254000000000 {"lastUpdateId":5,"bids":[["99","1"]],"asks":[["101","1"]]}
-1723161254100000000 {"stream":"btcusdt@depth","data":{"s":"BTCUSDT","U":6,"u":6,"b":[["99","2"],["99","3"],["98","1"],["98","0"]],"a":[]}}
+1723161254100000000 {"stream":"btcusdt@depth","data":{"s":"BTCUSDT","U":6,"u":6,"b":[["99","2"],["99","3"],["98",` +
+			`"1"],["98","0"]],"a":[]}}
 -- then --
 pair BTC_USDT 0,0 from 2024-08-08T23:54:14.000Z
 23:54:14.000 maker buy 1 @ 99 gtc = #1

@@ -2,7 +2,7 @@ package replay
 
 import "testing"
 
-// The commands, books, checks and notes of small Bitstamp logs: milliseconds, kind and JSON. Amounts are what is
+// The commands, books, checks and notes of small Bitstamp logs: milliseconds, kind and JSON. Amounts are open
 // open after the event.
 func TestGoldenBitstamp(t *testing.T) {
 	t.Parallel()
@@ -341,7 +341,7 @@ check sizes given by the file 0 of 0
 trades: 0 made
 1 deletions of ids that were deleted before: left out
 `},
-		{name: "changes after the deletion, and of nobody", format: "bitstamp", text: `
+		{name: "changes after the deletion, and of an unknown order", format: "bitstamp", text: `
 -- btcusd.log --
 1430438400000 order_book {"bids":[],"asks":[]}
 1430438400100 order_created {"price":"98","amount":"2","id":10,"order_type":0}

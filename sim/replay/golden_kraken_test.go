@@ -57,7 +57,8 @@ check empty minutes 2 of 2
 `},
 		{name: "candles of another market", format: "kraken", text: `
 -- trades.json --
-{"error":[],"result":{"XBTUSDT":[["100","1",1700000030,"b"],["101","1",1700000040,"b"],["103","1",1700000220,"b"],["103","1",1700000280,"b"]]}}
+{"error":[],"result":{"XBTUSDT":[["100","1",1700000030,"b"],["101","1",1700000040,"b"],["103","1",1700000220,"b"],` +
+			`["103","1",1700000280,"b"]]}}
 -- ohlc.json --
 {"error":[],"result":{"XBTUSDT":[
 [1700000040,"101","102","101","101","101","1",1],
@@ -105,7 +106,8 @@ check empty minutes 0 of 0
 ["101","2",1700006500,"b"],
 ["99","1",1700006600,"s"]]}}
 -- ticker.json --
-{"error":[],"result":{"XBTUSDT":{"a":["1"],"b":["1"],"c":["99","1"],"v":["4","9"],"p":["100.25000","95"],"t":[3,9],"l":["99","90"],"h":["101","101"],"o":"100"}}}
+{"error":[],"result":{"XBTUSDT":{"a":["1"],"b":["1"],"c":["99","1"],"v":["4","9"],"p":["100.25000","95"],"t":[3,9],` +
+			`"l":["99","90"],"h":["101","101"],"o":"100"}}}
 -- then --
 pair XBT_USDT 0,0 from 2023-11-14T23:59:50.000Z
 23:59:50.000 maker buy 1 @ 90 gtc = #1
@@ -125,7 +127,8 @@ check ticker values 7 of 7
 -- trades.json --
 {"error":[],"result":{"XBTUSDT":[["90","1",1700006390,"s"],["100","1",1700006400,"b"],["101","2",1700006500,"b"]]}}
 -- ticker.json --
-{"error":[],"result":{"XBTUSDT":{"a":["1"],"b":["1"],"c":["99","1"],"v":["4","9"],"p":["100.25000","95"],"t":[3,9],"l":["99","90"],"h":["101","101"],"o":"100"}}}
+{"error":[],"result":{"XBTUSDT":{"a":["1"],"b":["1"],"c":["99","1"],"v":["4","9"],"p":["100.25000","95"],"t":[3,9],` +
+			`"l":["99","90"],"h":["101","101"],"o":"100"}}}
 -- then --
 pair XBT_USDT 0,0 from 2023-11-14T23:59:50.000Z
 23:59:50.000 maker buy 1 @ 90 gtc = #1
@@ -143,7 +146,8 @@ check ticker values 2 of 7
 -- trades.json --
 {"error":[],"result":{"XBTUSDT":[["100","1",1700006401,"b"],["101","2",1700006500,"b"]]}}
 -- ticker.json --
-{"error":[],"result":{"XBTUSDT":{"a":["1"],"b":["1"],"c":["101","1"],"v":["3","9"],"p":["100.66666","95"],"t":[2,9],"l":["100","90"],"h":["101","101"],"o":"100"}}}
+{"error":[],"result":{"XBTUSDT":{"a":["1"],"b":["1"],"c":["101","1"],"v":["3","9"],"p":["100.66666","95"],"t":[2,` +
+			`9],"l":["100","90"],"h":["101","101"],"o":"100"}}}
 -- then --
 pair XBT_USDT 0,0 from 2023-11-15T00:00:01.000Z
 00:00:01.000 maker sell 1 @ 100 gtc = #1
@@ -157,7 +161,8 @@ check ticker values 0 of 0
 `},
 		{name: "the rules of pairs, and a book", format: "kraken", text: `
 -- pairs.json --
-{"error":[],"result":{"ETHUSDT":{"wsname":"ETH/USDT","pair_decimals":2,"lot_decimals":7},"XBTUSDT":{"wsname":"XBT/USDT","pair_decimals":1,"lot_decimals":8}}}
+{"error":[],"result":{"ETHUSDT":{"wsname":"ETH/USDT","pair_decimals":2,"lot_decimals":7},` +
+			`"XBTUSDT":{"wsname":"XBT/USDT","pair_decimals":1,"lot_decimals":8}}}
 -- book.json --
 {"error":[],"result":{"XBTUSDT":{"asks":[["101","1",1]],"bids":[["99","1",1]]}}}
 -- trades.json --
@@ -191,7 +196,8 @@ check empty minutes 0 of 0
 `},
 		{name: "a start within the trades", format: "kraken", from: "2023-11-15T00:01:40Z", text: `
 -- trades.json --
-{"error":[],"result":{"ADAEUR":[["0.351","10",1700006400,"b"],["0.352","20.5",1700006500,"b"],["0.35","1",1700006600,"s"]]}}
+{"error":[],"result":{"ADAEUR":[["0.351","10",1700006400,"b"],["0.352","20.5",1700006500,"b"],["0.35","1",` +
+			`1700006600,"s"]]}}
 -- then --
 pair ADA_EUR 3,1 from 2023-11-15T00:01:40.000Z
 00:01:40.000 maker sell 20.5 @ 0.352 gtc = #1

@@ -141,7 +141,7 @@ check executions 1 of 1
 check named orders 1 of 1
 check sides given by the file 0 of 4
 `},
-		{name: "an execution of an order that nobody named", format: "lobster", text: `
+		{name: "an execution of an order that was never named", format: "lobster", text: `
 -- m --
 34200.1,1,1,10,1000000,1
 34200.2,4,77,5,1000500,-1

@@ -11,7 +11,7 @@ import (
 	"tickhive/sim/replay/format"
 )
 
-// logStart is what the replay knows of a log before it feeds its first record.
+// logStart holds the knowledge of a log that the replay needs before it feeds the first record.
 type logStart struct {
 	first int // number of the record that is fed first: a book
 	known map[uint64]knownOrder

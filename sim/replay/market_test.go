@@ -87,7 +87,8 @@ func run(t testing.TB, o Options) (Report, *testMarket) {
 	for _, note := range report.Notes() {
 		t.Log(note)
 	}
-	t.Logf("%d records, %d orders, %d trades, %d refused %v", report.Records, report.Placed, report.Trades, report.Refused, report.Reasons)
+	t.Logf("%d records, %d orders, %d trades, %d refused %v", report.Records, report.Placed, report.Trades,
+		report.Refused, report.Reasons)
 	return report, m
 }
 

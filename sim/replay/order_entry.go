@@ -42,7 +42,7 @@ type outcome struct {
 	fills []fill
 }
 
-// orderEntry is where the replay's orders are entered and its open orders are known: a fold
+// orderEntry enters the replay's orders and knows its open orders: a fold
 // over the events of its own commands alone. It belongs to the goroutine of Run; Collect
 // runs on the loop's while that one waits, never at the same time.
 type orderEntry struct {
@@ -98,14 +98,16 @@ func newOrderEntry(ctx context.Context, entry Entry, pair engine.PairID, report 
 // place adds a limit order of the maker to the batch and returns its place in results.
 func (e *orderEntry) place(side engine.Side, price, amount int64, flags uint8) int {
 	return e.add(engine.Command{
-		Kind: engine.Place, Side: side, Type: engine.Limit, Account: e.maker, Price: price, Amount: amount, Flags: flags,
+		Kind: engine.Place, Side: side, Type: engine.Limit, Account: e.maker, Price: price, Amount: amount,
+		Flags: flags,
 	})
 }
 
 // hit adds an order of the taker that trades at once or ends.
 func (e *orderEntry) hit(side engine.Side, price, amount int64) {
 	e.add(engine.Command{
-		Kind: engine.Place, Side: side, Type: engine.Limit, TIF: engine.IOC, Account: e.taker, Price: price, Amount: amount,
+		Kind: engine.Place, Side: side, Type: engine.Limit, TIF: engine.IOC, Account: e.taker, Price: price,
+		Amount: amount,
 	})
 }
 
@@ -284,9 +286,9 @@ func (e *orderEntry) lower(o *resting, open int64) {
 	e.setOpen(o, open)
 }
 
-// takeBack cancels what is left of an order: where a stranger's order stood in the way, the
+// cancelRemainder cancels the remainder of an order: where another account's order was in the way, the
 // taker met that one first, as in any market.
-func (e *orderEntry) takeBack(id engine.OrderID) error {
+func (e *orderEntry) cancelRemainder(id engine.OrderID) error {
 	if e.orders[id] == nil {
 		return nil
 	}

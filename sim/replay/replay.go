@@ -48,7 +48,7 @@ type Replay struct {
 	toldNs  int64 // machine time of the last Progress
 }
 
-// Report is what a replay did.
+// Report holds the results of a replay.
 type Report struct {
 	Records uint64 // fed, over all passes
 	Passes  int

@@ -38,7 +38,8 @@ func TestATradeIsAMakerAndATakerAndLeavesNothing(t *testing.T) {
 	t.Parallel()
 	path := file(t, "a1b1.csv", "1700000000.5,10.25,0.125,sell\n1700000001,10.5,3,buy\n")
 	trades, report, m := fed(t, Options{Format: "trades", Files: []string{path}, Check: true})
-	if len(trades) != 2 || trades[0].Price != 1025 || trades[0].Amount != 125 || trades[0].TimeNs != 1700000000_500000000 ||
+	if len(trades) != 2 || trades[0].Price != 1025 || trades[0].Amount != 125 ||
+		trades[0].TimeNs != 1700000000_500000000 ||
 		trades[0].TakerSide != engine.Sell || trades[1].Price != 1050 || trades[1].TakerSide != engine.Buy {
 		t.Errorf("trades %+v", trades)
 	}
@@ -54,15 +55,20 @@ func TestATradeIsAMakerAndATakerAndLeavesNothing(t *testing.T) {
 func TestColumnsMayBeNamedAndSidesFollowTheTickRule(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
-		"named.csv":  "size,price,ts\n1,10,1700000000\n1,11,1700000001\n1,11,1700000002\n1,9,1700000003\n1,9,1700000003\n",
-		"rows.jsonl": "{\"time\":1700000000,\"price\":10,\"amount\":\"1\"}\n{\"t\":1700000001,\"p\":\"11\",\"q\":1}\n{\"time\":1700000002,\"price\":11,\"amount\":1,\"side\":null}\n{\"time\":1700000003,\"price\":9,\"amount\":1}\n{\"time\":1700000003,\"price\":9,\"amount\":1}\n",
+		"named.csv": "size,price,ts\n1,10,1700000000\n1,11,1700000001\n1,11,1700000002\n1,9,1700000003\n" +
+			"1,9,1700000003\n",
+		"rows.jsonl": "{\"time\":1700000000,\"price\":10,\"amount\":\"1\"}\n{\"t\":1700000001,\"p\":\"11\",\"q\":1}\n" +
+			"{\"time\":1700000002,\"price\":11,\"amount\":1,\"side\":null}\n" +
+			"{\"time\":1700000003,\"price\":9,\"amount\":1}\n{\"time\":1700000003,\"price\":9,\"amount\":1}\n",
 	} {
 		trades, _, _ := fed(t, Options{Format: "trades", Files: []string{file(t, name, text)}, Pair: "AA_BB"})
 		if got := sides(trades); got != "bbbss" {
 			t.Errorf("%s: sides %s, want bbbss", name, got)
 		}
 	}
-	text := "{\"time\":1700000000,\"price\":10,\"amount\":1,\"m\":true}\n{\"trade_timestamp\":1700000000001,\"price\":10,\"base_volume\":1,\"type\":\"buy\"}\n{\"dealDateUtc\":\"2023-11-14T22:13:21.0000000Z\",\"price\":10,\"volume\":1,\"isBuy\":false}\n"
+	text := "{\"time\":1700000000,\"price\":10,\"amount\":1,\"m\":true}\n" +
+		"{\"trade_timestamp\":1700000000001,\"price\":10,\"base_volume\":1,\"type\":\"buy\"}\n" +
+		"{\"dealDateUtc\":\"2023-11-14T22:13:21.0000000Z\",\"price\":10,\"volume\":1,\"isBuy\":false}\n"
 	trades, _, _ := fed(t, Options{Format: "trades", Files: []string{file(t, "m.jsonl", text)}})
 	if got := sides(trades); got != "sbs" {
 		t.Errorf("sides %s, want sbs", got)
@@ -81,7 +87,8 @@ func TestABarIsMadeOfItsFourPricesAndItsVolume(t *testing.T) {
 		t.Errorf("prices %v, want %v", prices, want)
 	}
 	c, err := m.board.Candles(marketdata.Minute, 1700000040, 1700000040)
-	if err != nil || len(c) != 1 || c[0].Open != 10 || c[0].High != 12 || c[0].Low != 9 || c[0].Close != 11 || c[0].Volume.Lo != 15 {
+	if err != nil || len(c) != 1 || c[0].Open != 10 || c[0].High != 12 || c[0].Low != 9 || c[0].Close != 11 ||
+		c[0].Volume.Lo != 15 {
 		t.Errorf("candle %+v, %v", c, err)
 	}
 }
@@ -146,7 +153,7 @@ func TestSpeedFollowsTheMachinesClock(t *testing.T) {
 	})
 }
 
-func TestAStrangersOrderInTheWayIsMetFirst(t *testing.T) {
+func TestAnOrderOfAnotherAccountInTheWayIsFilledFirst(t *testing.T) {
 	t.Parallel()
 	path := file(t, "x.csv", "1700000000,10,1,buy\n1700000010,10,1,buy\n")
 	r, err := New(Options{Format: "trades", Files: []string{path}, Digits: "0,1"})
@@ -154,10 +161,10 @@ func TestAStrangersOrderInTheWayIsMetFirst(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := newTestMarket(t, r)
-	stranger := sequencer.Batch{Commands: []engine.Command{{
+	other := sequencer.Batch{Commands: []engine.Command{{
 		Kind: engine.Place, Pair: m.pair, Side: engine.Sell, Type: engine.Limit, Price: 9, Amount: 4,
 	}}}
-	if err := m.loop.Submit(&stranger); err != nil {
+	if err := m.loop.Submit(&other); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := r.Run(context.Background(), m.loop, m.pair, nil); err != nil {
@@ -178,14 +185,17 @@ func TestAStrangersOrderInTheWayIsMetFirst(t *testing.T) {
 
 func TestATradeOfAStreamLeavesTheBookAsTheDepthStreamHasIt(t *testing.T) {
 	t.Parallel()
-	path := file(t, "x", `1700000000000000000 {"lastUpdateId":5,"bids":[["99","1"],["98","2"]],"asks":[["101","1"],["102","2"]]}
+	path := file(t, "x", `1700000000000000000 {"lastUpdateId":5,"bids":[["99","1"],["98","2"]],"asks":[["101","1"],`+
+		`["102","2"]]}
 1700000001000000000 {"stream":"aabtc@trade","data":{"s":"AABTC","p":"102","q":"3","m":false}}
 1700000002000000000 {"stream":"aabtc@trade","data":{"s":"AABTC","p":"98","q":"0.5","m":true}}
 1700000003000000000 {"stream":"aabtc@bookTicker","data":{"s":"AABTC","u":7,"b":"100","B":"4","a":"101","A":"1"}}
-1700000004000000000 {"stream":"aabtc@depth","data":{"s":"AABTC","U":6,"u":7,"b":[["100","4"],["98","0"]],"a":[["102","1"]]}}
+1700000004000000000 {"stream":"aabtc@depth","data":{"s":"AABTC","U":6,"u":7,"b":[["100","4"],["98","0"]],`+
+		`"a":[["102","1"]]}}
 `)
 	trades, report, m := fed(t, Options{Format: "binance", Files: []string{path}, Check: true})
-	if len(trades) != 2 || trades[0].Price != 102 || trades[0].Amount != 30 || trades[1].Price != 98 || trades[1].TakerSide != engine.Sell {
+	if len(trades) != 2 || trades[0].Price != 102 || trades[0].Amount != 30 || trades[1].Price != 98 ||
+		trades[1].TakerSide != engine.Sell {
 		t.Errorf("trades %+v", trades)
 	}
 	bids, asks, err := m.board.Book(5, nil, nil)
@@ -203,7 +213,8 @@ func TestChecksFailWhenTheMarketIsAnother(t *testing.T) {
 	t.Parallel()
 	message := "34200.1,1,1,10,1000000,1\n34200.2,1,2,10,1000100,1\n34200.3,4,1,5,1000000,1\n"
 	row := "1000500,7,1000000,10\n1000500,7,1000100,10\n1000500,8,1000100,10\n"
-	report, _ := run(t, Options{Format: "lobster", Check: true, Files: []string{file(t, "m", message), file(t, "b", row)}})
+	report, _ := run(t, Options{Format: "lobster", Check: true,
+		Files: []string{file(t, "m", message), file(t, "b", row)}})
 	atLeast(t, report, "book rows", 1, 2)
 	for _, c := range report.Checks {
 		if c.Kind == "executions" && c.Good != 0 || c.Kind == "book rows" && c.Good != 1 {
@@ -226,12 +237,16 @@ func TestTheSameChecksOverHTTP(t *testing.T) {
 			fmt.Fprint(w, body)
 		})
 	}
-	answer("/api/marketdata/getaggregator/orderbook", "depth=4&ticker_id=AA_BB", `{"bids":[[9.50,1.0],[9.25,2.0]],"asks":[[10.00,0.5]]}`, "")
+	answer("/api/marketdata/getaggregator/orderbook", "depth=4&ticker_id=AA_BB",
+		`{"bids":[[9.50,1.0],[9.25,2.0]],"asks":[[10.00,0.5]]}`, "")
 	answer("/api/marketdata/getaggregator/historical_trades", "limit=3&ticker_id=AA_BB",
-		`{"buy":[{"trade_id":9,"price":10.00,"base_volume":1.0,"trade_timestamp":3000},{"trade_id":7,"price":9.00,"base_volume":1.0,"trade_timestamp":1000}],
+		`{"buy":[{"trade_id":9,"price":10.00,"base_volume":1.0,"trade_timestamp":3000},{"trade_id":7,"price":9.00,`+
+			`"base_volume":1.0,"trade_timestamp":1000}],
 		"sell":[{"trade_id":8,"price":8.00,"base_volume":2.0,"trade_timestamp":2000}]}`, "")
 	answer("/api/tickers", "currencyPairCode=AA_BB", `{"price":10.25}`, "")
-	answer("/api/ohlc", "", `[{"date":"2026-01-01T00:00:00","open":1.00,"max":4.00,"min":0.50,"close":2.00,"volume":6.500,"volumeBase":3.0}]`, "2026-01-01T00:01:00")
+	answer("/api/ohlc", "",
+		`[{"date":"2026-01-01T00:00:00","open":1.00,"max":4.00,"min":0.50,"close":2.00,"volume":6.500,`+
+			`"volumeBase":3.0}]`, "2026-01-01T00:01:00")
 	s := httptest.NewServer(mux)
 	defer s.Close()
 	h := &HTTP{BaseURL: s.URL + "/", Pair: "AA_BB", DigitsPrice: 2, DigitsAmount: 1}
@@ -247,7 +262,8 @@ func TestTheSameChecksOverHTTP(t *testing.T) {
 		t.Errorf("last %d %v", last, err)
 	}
 	c, err := h.Candles(marketdata.Minute, 1767225600, 1767225660)
-	if err != nil || len(c) != 2 || c[0].Start != 1767225600 || c[0].High != 400 || c[0].Volume.Lo != 30 || c[0].QuoteVolume.Lo != 6500 {
+	if err != nil || len(c) != 2 || c[0].Start != 1767225600 || c[0].High != 400 || c[0].Volume.Lo != 30 ||
+		c[0].QuoteVolume.Lo != 6500 {
 		t.Errorf("candles %+v %v", c, err)
 	}
 	if _, _, err := (&HTTP{BaseURL: s.URL + "/none"}).Book(1, nil, nil); err == nil {

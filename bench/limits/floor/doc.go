@@ -1,11 +1,11 @@
-// Package floor is the reference that the matching core is measured against: the flat
-// array book of package limit, which validates nothing, looks nothing up and tells nobody,
-// and the three order streams of package wl, made in memory from fixed seeds.
+// Package floor is the reference for the matching core: the flat array book of package limit, which
+// validates nothing, looks nothing up and emits nothing, and the three order streams of package wl,
+// generated in memory from fixed seeds.
 //
 // What it is: measuring equipment of this project, copied unchanged (limit.go, wl.go and
 // the generator in gen.go) so that a ratio measured here is a ratio to the anchor.
 //
-// Owner: whoever calls it; nothing is shared.
+// Owner: the caller; nothing is shared.
 //
 // Invariants:
 //

@@ -10,7 +10,7 @@ export async function show(main) {
   let picked = null;
   const [first] = await burst(['/api/launchpad/tokens', { sort, pageSize: 50 }]);
   const list = el('div', { class: 'wide' });
-  const detail = el('section', { class: 'panel wide', 'aria-label': 'Token' }, el('p', { class: 'dim' }, 'Pick a token.'));
+  const detail = el('section', { class: 'panel wide', 'aria-label': 'Token' }, el('p', { class: 'dim' }, 'Select a token.'));
   const tools = el('div', { class: 'tools', role: 'group', 'aria-label': 'Sort by' });
 
   const drawTools = () => fill(tools, 'Sort by', sorts.map((s) => el('button', {

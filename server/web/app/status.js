@@ -11,8 +11,8 @@ export async function show(main, stream) {
   let rate = 0;
   const roundTrip = { ms: 0 };
   const draw = () => fill(main,
-    el('div', { class: 'cards' }, card('Status', state.status), card('Version', state.version), card('Up', duration(state.uptimeSeconds)),
-      card('Events', String(state.seq)), card('Events a second', rate.toFixed(0)), card('Answer time', `${roundTrip.ms.toFixed(1)} ms`),
+    el('div', { class: 'cards' }, card('Status', state.status), card('Version', state.version), card('Uptime', duration(state.uptimeSeconds)),
+      card('Events', String(state.seq)), card('Events/s', rate.toFixed(0)), card('Latency', `${roundTrip.ms.toFixed(1)} ms`),
       card('Started', state.startedAt.replace('T', ' ').slice(0, 19))),
     el('div', { class: 'split' },
       el('section', { class: 'panel wide' }, el('h2', {}, 'Pairs'), table('Pairs', ['Pair', 'State', { name: 'Seq', num: true }, { name: 'Last trade', num: true }, 'Last change', { name: 'View age', num: true }],

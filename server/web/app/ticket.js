@@ -62,7 +62,7 @@ export class Ticket {
     const kind = el('select', { name: 'type' }, el('option', { value: 'limit' }, 'Limit'), el('option', { value: 'market' }, 'Market'));
     this.priceInput = el('input', { name: 'price', inputmode: 'decimal', autocomplete: 'off' });
     const amount = el('input', { name: 'amount', inputmode: 'decimal', autocomplete: 'off', required: true });
-    const tif = el('select', { name: 'tif' }, ['gtc', 'ioc', 'fok'].map((t) => el('option', { value: t }, t)));
+    const tif = el('select', { name: 'tif' }, ['gtc', 'ioc', 'fok'].map((t) => el('option', { value: t }, t.toUpperCase())));
     const post = el('input', { type: 'checkbox', name: 'postOnly' });
     const market = () => kind.value === 'market';
     kind.addEventListener('change', () => { this.priceInput.disabled = market(); tif.disabled = market(); post.disabled = market(); });
@@ -94,7 +94,7 @@ export class Ticket {
 
   drawOrders() {
     const open = [...this.orders.values()].filter((o) => o.currencyPairCode === this.pair).reverse();
-    if (!open.length) { fill(this.list, el('p', { class: 'dim' }, hasKeys() ? 'None on this pair.' : 'Give a key pair to see yours.')); return; }
+    if (!open.length) { fill(this.list, el('p', { class: 'dim' }, hasKeys() ? `No open orders in ${(this.pair ?? '').replace('_', '/')}.` : 'Enter an API key to see your orders.')); return; }
     fill(this.list, table('Open orders', ['Side', { name: 'Price', num: true }, { name: 'Open', num: true }, 'Status', ''],
       open.map((o) => el('tr', { 'data-order': o.id }, cell(o.isBid ? 'buy' : 'sell', o.isBid ? 'up' : 'down'), cell(o.price ?? '–', 'num'),
         cell(brief(o.amount ?? '–'), 'num'), cell(o.status), el('td', {}, el('button', {

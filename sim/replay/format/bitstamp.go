@@ -17,7 +17,7 @@ var bitstampKinds = map[string]Kind{
 	"trade": Report, "order_book": Book,
 }
 
-// bitstamp reads an order log: local time, kind and JSON. Amounts are what is open after the
+// bitstamp reads an order log: local time, kind and JSON. Amounts are open amounts after the
 // event.
 type bitstamp struct{ stream }
 

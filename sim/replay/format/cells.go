@@ -8,7 +8,7 @@ type cell struct {
 	at   int // byte of the row at which the text begins
 }
 
-// columns splits a comma separated row into at most len(dst) parts; n is how many it has.
+// columns splits a comma separated row into at most len(dst) parts; n counts its parts.
 func columns(line []byte, dst []cell) (n int) {
 	for at := 0; ; {
 		end := bytes.IndexByte(line[at:], ',')

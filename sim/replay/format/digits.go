@@ -98,7 +98,7 @@ func (d *Digits) takeShared(v Decimal, trades int64, at Position) {
 	}
 }
 
-// fits reports the place of a value that cannot be told in so many digits.
+// fits reports the place of a value that needs more digits.
 func (d *Digits) fits(digits int) error {
 	switch {
 	case d.most > digits:
@@ -116,7 +116,7 @@ func (d *Digits) fits(digits int) error {
 }
 
 // Choose ends the survey with the digits of the pair: the ones asked for, or the files' own.
-// It refuses digits in which a value cannot be told.
+// It refuses digits that are too few for a value.
 func (s *Survey) Choose(price, amount int, given bool) (p, a int, err error) {
 	if given && s.FixedDigits && (price != s.Price.most || amount != s.Amount.most) {
 		return 0, 0, fmt.Errorf("replay: digits %d,%d: files of this format have %d,%d; leave --digits out",

@@ -127,7 +127,7 @@ func (p *krakenParser) parse() ([]*krakenFile, error) {
 		}
 		f := &krakenFile{name: p.name, symbol: key}
 		value := answer.Result[key]
-		// Where the value stands in the document, for the lines of errors: a value is a
+		// Position of the value in the document, for the lines of errors: a value is a
 		// copy of the document's own bytes.
 		p.at = int64(bytes.Index(p.doc, value))
 		if err := p.value(f, value); err != nil {

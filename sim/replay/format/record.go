@@ -99,7 +99,7 @@ func (r *Record) reset() {
 	*r = Record{Levels: [2][]Level{bids, asks}}
 }
 
-// Shape is what the records of a recording are, taken together: it decides how they are fed
+// Shape describes the records of a recording as a whole: it decides how they are fed
 // and what is compared.
 type Shape uint8
 

@@ -138,7 +138,7 @@ func (f *fields) check() error {
 			a, b = b, a
 		}
 		return flawAt(b.nameAt, "keep the one with the base amount, and remove or rename the other",
-			"%q and %q: which one is the base amount cannot be told", a.name, b.name)
+			"%q and %q: cannot decide which column is the base amount", a.name, b.name)
 	}
 	price := &f.first[colPrice]
 	switch {

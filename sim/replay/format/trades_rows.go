@@ -197,7 +197,7 @@ func (r *tradeRows) time() (int64, error) {
 	return ns, nil
 }
 
-// noTime tells what a value is that is no time, as far as it can be told.
+// noTime describes a value that is no time.
 func (v *field) noTime(err error) error {
 	if c, _ := columnNamed(string(v.text)); c != noColumn {
 		return flawAt(v.at, "remove the line, or give joined files one by one", "time %q: a second header",

@@ -19,7 +19,7 @@ type slowServer struct {
 	asked   []Request
 	subs    map[string]bool
 	unknown string // a pair that does not exist
-	bad     bool   // snapshots carry a checksum that cannot be right
+	bad     bool   // snapshots have a wrong checksum
 }
 
 func newSlowServer(pairs int) *slowServer {
@@ -27,7 +27,7 @@ func newSlowServer(pairs int) *slowServer {
 	for i := range pairs {
 		codes = append(codes, fmt.Sprintf("C%02d_USDT", i))
 	}
-	f := &Follower{Books: map[string]*Book{}, depth: 10, interval: 100, mend: newMender(codes)}
+	f := &Follower{Books: map[string]*Book{}, depth: 10, interval: 100, resyncs: newResyncer(codes)}
 	for _, c := range codes {
 		f.Books[c] = &Book{}
 	}
@@ -38,7 +38,7 @@ func newSlowServer(pairs int) *slowServer {
 
 func (s *slowServer) say(m Message) {
 	m.Channel = "book"
-	s.handle(s.f.take(&m, s.now))
+	s.handle(s.f.receive(&m, s.now))
 }
 
 func (s *slowServer) handle(requests []Request) {
@@ -57,10 +57,10 @@ func (s *slowServer) handle(requests []Request) {
 	}
 }
 
-// refuse is the answer over the limit: it names nothing.
+// refuse answers a message over the limit; the error names no pair.
 func (s *slowServer) refuse() {
 	s.refused++
-	s.handle(s.f.take(&Message{Type: "error", Code: "RATE_LIMIT"}, s.now))
+	s.handle(s.f.receive(&Message{Type: "error", Code: "RATE_LIMIT"}, s.now))
 }
 
 func (s *slowServer) answer(r Request, pair string) {
@@ -83,7 +83,7 @@ func (s *slowServer) answer(r Request, pair string) {
 	s.say(m)
 }
 
-// pass lets time go by, with a heartbeat of every subscription each second.
+// pass advances the clock, with a heartbeat of every subscription each second.
 func (s *slowServer) pass(seconds int) {
 	for range seconds {
 		s.now = s.now.Add(time.Second)
@@ -113,8 +113,8 @@ func (s *slowServer) wrong() (codes []string) {
 	return codes
 }
 
-// All books that fail at once are right again, and the server refuses nothing.
-func TestBooksThatFailTogetherAreMendedTogether(t *testing.T) {
+// Books that fail at once are all repaired, and the server refuses nothing.
+func TestBooksThatFailTogetherAreRepairedTogether(t *testing.T) {
 	s := newSlowServer(60)
 	for _, b := range s.f.Books {
 		b.Seq += 5 // a line that lost an update of each
@@ -133,7 +133,7 @@ func TestBooksThatFailTogetherAreMendedTogether(t *testing.T) {
 func TestARefusedResyncIsRepeated(t *testing.T) {
 	s := newSlowServer(30)
 	s.pass(2)
-	s.count, s.second = 20, s.now.Unix() // the caller used the second up
+	s.count, s.second = 20, s.now.Unix() // the caller has sent the messages of this second
 	for _, p := range s.pairs() {
 		s.say(Message{Type: "update", Pair: p, PrevSeq: 10, Seq: 11})
 	}
@@ -146,8 +146,8 @@ func TestARefusedResyncIsRepeated(t *testing.T) {
 	}
 }
 
-// A book whose snapshots cannot be right is asked for once a second, not without end.
-func TestABookThatCannotBeRightIsAskedForOnceASecond(t *testing.T) {
+// A book whose snapshots are always wrong is requested once a second.
+func TestABookThatIsAlwaysWrongIsRequestedOnceASecond(t *testing.T) {
 	s := newSlowServer(1)
 	s.bad = true
 	s.f.Books["C00_USDT"].Seq = 1
@@ -163,12 +163,12 @@ func TestABookThatCannotBeRightIsAskedForOnceASecond(t *testing.T) {
 	}
 }
 
-// Whatever the number of pairs, a reconnect subscribes to all of them within the limit,
-// also when the caller has used up a part of it.
+// A reconnect subscribes to any number of pairs within the limit, even when the caller has used a
+// part of it.
 func TestAReconnectSubscribesToEveryPair(t *testing.T) {
 	for _, used := range []int{0, 18} {
 		s := newSlowServer(60)
-		s.subs, s.f.mend = map[string]bool{}, newMender(s.pairs())
+		s.subs, s.f.resyncs = map[string]bool{}, newResyncer(s.pairs())
 		s.count, s.second = used, s.now.Unix()
 		s.handle(s.f.due(s.now))
 		if used == 0 && s.refused > 0 || used > 0 && s.refused == 0 {
@@ -181,8 +181,8 @@ func TestAReconnectSubscribesToEveryPair(t *testing.T) {
 	}
 }
 
-// A subscription that the server lost is made again; a pair that does not exist is not
-// asked for again.
+// A subscription that the server lost is repeated; a pair that does not exist is not requested
+// again.
 func TestAnswersThatNameAPair(t *testing.T) {
 	s := newSlowServer(3)
 	delete(s.subs, "C01_USDT")
@@ -197,7 +197,7 @@ func TestAnswersThatNameAPair(t *testing.T) {
 	for _, b := range s.f.Books {
 		*b = Book{}
 	}
-	s.asked, s.f.mend = nil, newMender(s.pairs())
+	s.asked, s.f.resyncs = nil, newResyncer(s.pairs())
 	s.handle(s.f.due(s.now))
 	s.pass(5)
 	if len(s.asked) != 1 || len(s.wrong()) != 1 {

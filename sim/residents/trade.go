@@ -1,4 +1,4 @@
-package life
+package residents
 
 import (
 	"math/big"
@@ -12,13 +12,13 @@ func share(a launchpad.Amount, perCent int64) launchpad.Amount {
 	v.Mul(v, big.NewInt(perCent)).Quo(v, big.NewInt(100))
 	part, ok := launchpad.AmountFromBig(v)
 	if !ok {
-		panic("BUG: life: a share above the whole")
+		panic("BUG: residents: a share above the whole")
 	}
 	return part
 }
 
 // trade swaps in some pool: any resident buys, a holder sells.
-func (t *turn) trade() {
+func (t *decisions) trade() {
 	token := t.remembered()
 	if token == nil || token.Empty() {
 		return
@@ -27,7 +27,7 @@ func (t *turn) trade() {
 	held := t.ledger.Holding(who.Address, token)
 	if !held.IsZero() && t.below(100) < 42 {
 		if amount := share(held, t.between(3, 40)); !amount.IsZero() {
-			t.pay(launchpad.Swap{Token: token.No, From: who.Address, Sell: true, AmountIn: amount})
+			t.addLedger(launchpad.Swap{Token: token.No, From: who.Address, Sell: true, AmountIn: amount})
 		}
 		return
 	}
@@ -38,22 +38,22 @@ func (t *turn) trade() {
 		return
 	}
 	t.need(who, token.Side.Currency(), amount)
-	t.pay(launchpad.Swap{Token: token.No, From: who.Address, AmountIn: amount})
+	t.addLedger(launchpad.Swap{Token: token.No, From: who.Address, AmountIn: amount})
 }
 
 // boost boosts a token.
-func (t *turn) boost() {
+func (t *decisions) boost() {
 	if token := t.remembered(); token != nil {
 		tiers := []launchpad.Tier{
 			launchpad.Short, launchpad.Short, launchpad.Standard, launchpad.Standard,
 			launchpad.Extended,
 		}
-		t.pay(launchpad.BuyBoost{Token: token.No, Tier: pick(&t.rng, tiers)})
+		t.addLedger(launchpad.BuyBoost{Token: token.No, Tier: pick(&t.rng, tiers)})
 	}
 }
 
 // transfer transfers a part of a token, or adds liquidity to its pool.
-func (t *turn) transfer() {
+func (t *decisions) transfer() {
 	token := t.remembered()
 	if token == nil {
 		return
@@ -62,7 +62,7 @@ func (t *turn) transfer() {
 	held := t.ledger.Holding(from.Address, token)
 	if part := share(held, t.between(1, 10)); !part.IsZero() {
 		if token.Empty() || t.oneIn(2) {
-			t.pay(launchpad.Transfer{Token: token.No, From: from.Address, To: t.resident().Address, Amount: part})
+			t.addLedger(launchpad.Transfer{Token: token.No, From: from.Address, To: t.resident().Address, Amount: part})
 			return
 		}
 		quote := share(token.ReserveQuote, t.between(1, 8))
@@ -70,6 +70,6 @@ func (t *turn) transfer() {
 			return
 		}
 		t.need(from, token.Side.Currency(), quote)
-		t.pay(launchpad.AddLiquidity{Token: token.No, From: from.Address, TokenAmount: part, QuoteAmount: quote})
+		t.addLedger(launchpad.AddLiquidity{Token: token.No, From: from.Address, TokenAmount: part, QuoteAmount: quote})
 	}
 }

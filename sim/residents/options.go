@@ -1,4 +1,4 @@
-package life
+package residents
 
 import (
 	"encoding/binary"
@@ -14,12 +14,12 @@ type Resident struct {
 	Level   int64 // at least 20 to vote
 }
 
-// Options configures a Life.
+// Options configures a Simulation.
 type Options struct {
 	Seed uint64
-	// BusyNs and LiveNs, Unix ns, are the times from which more slots count: a history that
-	// begins days before stays short, and the visible part is lively. BusyNs <= LiveNs.
-	BusyNs, LiveNs int64
+	// BusyNs and FullNs, Unix ns, are the times from which more steps count: a history that
+	// begins days before stays short, and the visible part is lively. BusyNs <= FullNs.
+	BusyNs, FullNs int64
 	// Residents holds the residents; see the function Residents.
 	Residents []Resident
 }
@@ -33,7 +33,7 @@ const (
 // Validate reports the first invalid member.
 func (o *Options) Validate() error {
 	if len(o.Residents) < minResidents || len(o.Residents) > maxResidents {
-		return errors.New("life: 2 to 10,000 residents live here")
+		return errors.New("residents: at least 2 and at most 10,000 are needed")
 	}
 	return nil
 }
@@ -42,7 +42,7 @@ func (o *Options) Validate() error {
 const residentsBuiltIn = 40
 
 // Residents returns the built-in residents of a seed. All may vote except every seventh.
-func Residents(seed uint64) []Resident {
+func Builtin(seed uint64) []Resident {
 	all := make([]Resident, residentsBuiltIn)
 	for i := range all {
 		r := newRNG(seed, uint64(i)|1<<63)

@@ -7,11 +7,11 @@ import "tickhive/engine"
 // ignores it.
 const FlagAgent uint8 = 1 << 7
 
-// turn returns the commands of the agents of one pair at one instant. The agents see the touch,
+// step returns the commands of the agents of one pair at one instant. The agents see the touch,
 // their own quotes and fills, and the world's fair price; the engine applies the commands in
 // this order, before any other command.
-func (m *Market) turn(a *agents, dst []engine.Command) []engine.Command {
-	t := turn{m: m, a: a, dst: dst, fair: a.fair(&m.world), mood: a.mood(&m.world)}
+func (m *Market) step(a *agents, dst []engine.Command) []engine.Command {
+	t := step{m: m, a: a, dst: dst, fair: a.fair(&m.world), mood: a.mood(&m.world)}
 	t.half = max(1<<7, a.half(t.fair, t.mood))
 	t.bid, t.ask = m.touch(a.id, engine.Buy), m.touch(a.id, engine.Sell)
 	t.cleared[engine.Buy] = t.arbitrage(engine.Buy)
@@ -20,7 +20,7 @@ func (m *Market) turn(a *agents, dst []engine.Command) []engine.Command {
 	if a.rng.below(4) == 0 {
 		t.resize()
 	}
-	// A market without trades looks dead: every turn has a trade.
+	// A market without trades looks dead: every step has a trade.
 	if t.cleared[engine.Buy]+t.cleared[engine.Sell] == 0 || a.rng.below(100) < 45 {
 		t.take()
 	}
@@ -35,22 +35,22 @@ func (a *agents) half(fair, mood int64) int64 {
 	return fair * halfRate / priceUnits * (640 + 3*mood) / (640 + 3*256)
 }
 
-// turn holds one turn in progress.
-type turn struct {
+// step holds one step in progress.
+type step struct {
 	m    *Market
 	a    *agents
 	dst  []engine.Command
 	fair int64 // 2^-8 ticks
 	half int64 // 2^-8 ticks
 	mood int64 // 2^-8
-	// The touch when the turn began, ticks and shown lots; price 0: empty side.
+	// The touch when the step began, ticks and shown lots; price 0: empty side.
 	bid, ask engine.DepthLevel
 	// cleared counts, for the takers of each side, the best quotes of the opposite side that
 	// they are about to fill.
 	cleared [2]int
 }
 
-func (t *turn) place(side engine.Side, tif engine.TimeInForce, price, lots int64) {
+func (t *step) place(side engine.Side, tif engine.TimeInForce, price, lots int64) {
 	a := t.a
 	t.dst = append(t.dst, engine.Command{
 		Kind: engine.Place, Pair: a.id, Side: side, Type: engine.Limit, TIF: tif, Flags: FlagAgent,
@@ -60,7 +60,7 @@ func (t *turn) place(side engine.Side, tif engine.TimeInForce, price, lots int64
 
 // arbitrage takes the orders beyond the fair price, the makers' stale quotes and any others. It
 // returns the number of makers' quotes that it fills.
-func (t *turn) arbitrage(side engine.Side) int {
+func (t *step) arbitrage(side engine.Side) int {
 	a := t.a
 	limit := (t.fair - t.half/4) >> 8
 	other := &a.ladders[side.Opposite()]
@@ -90,7 +90,7 @@ func (t *turn) arbitrage(side engine.Side) int {
 
 // quotes moves both sides to the makers' target: up to the touch that the fair price, their
 // stock and the volatility allow, and as deep as levelsMin.
-func (t *turn) quotes() {
+func (t *step) quotes() {
 	a := t.a
 	// A stock of 40 typical trades would shift the quotes by half a spread against it. The
 	// quotes stay on their side of the makers' own stale quotes, which the takers do not fill.
@@ -110,7 +110,7 @@ func (t *turn) quotes() {
 
 // side refills one side. near is the number of the best quote wanted, away the step to the next
 // worse quote.
-func (t *turn) side(side engine.Side, near, away int64) {
+func (t *step) side(side engine.Side, near, away int64) {
 	a := t.a
 	l := &a.ladders[side]
 	n := l.n - t.cleared[side.Opposite()]
@@ -145,7 +145,7 @@ func (a *agents) gridNumber(price int64) int64 { return price / a.grid }
 
 // quote places the quote with number i, at position depth from the touch: deeper quotes are
 // larger.
-func (t *turn) quote(side engine.Side, i, depth int64) {
+func (t *step) quote(side engine.Side, i, depth int64) {
 	price := t.a.gridPrice(i)
 	if price <= 0 {
 		return
@@ -153,14 +153,14 @@ func (t *turn) quote(side engine.Side, i, depth int64) {
 	t.place(side, engine.GTC, price, t.size(depth))
 }
 
-func (t *turn) size(depth int64) int64 {
+func (t *step) size(depth int64) int64 {
 	a := t.a
 	unit := a.typical * (4 + min(max(depth, 0), 60)/4)
 	return unit/2 + a.rng.below(unit)
 }
 
 // resize changes the amount of a quote near the touch.
-func (t *turn) resize() {
+func (t *step) resize() {
 	a := t.a
 	side := engine.Side(a.rng.below(2))
 	depth := a.rng.below(16)
@@ -174,7 +174,7 @@ func (t *turn) resize() {
 }
 
 // take places one trade at the touch, of a momentum trader or a noise trader.
-func (t *turn) take() {
+func (t *step) take() {
 	a := t.a
 	side := engine.Side(a.rng.below(2))
 	if a.rng.below(5) == 0 { // a momentum trader, if there is a trend

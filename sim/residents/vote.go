@@ -1,4 +1,4 @@
-package life
+package residents
 
 import (
 	"fmt"
@@ -8,7 +8,7 @@ import (
 )
 
 // propose opens a proposal about a token's worker, now and then an urgent one.
-func (t *turn) propose() {
+func (t *decisions) propose() {
 	token := t.remembered()
 	if token == nil || token.Empty() {
 		return
@@ -26,15 +26,15 @@ func (t *turn) propose() {
 	if t.oneIn(3) {
 		p.Proposer = hive.Agent{Tier: hive.Scout, N: uint32(t.between(1, scouts))}.String()
 	}
-	t.say(p)
+	t.addHive(p)
 }
 
 // A resident votes within the first votingPart per cent of a proposal's time.
 const votingPart = 85
 
-// votes casts the votes of this slot. Each resident who may vote has one moment for each
+// votes casts the votes of this step. Each resident who may vote has one moment for each
 // proposal, a function of both alone: no resident votes twice.
-func (t *turn) votes(sinceNs int64) {
+func (t *decisions) votes(sinceNs int64) {
 	active := hive.ProposalActive
 	list := t.hive.Proposals(hive.ProposalQuery{Page: hive.Page{Page: 1, PageSize: 100}, Status: &active})
 	for i := range list.Items {
@@ -56,7 +56,7 @@ func (t *turn) votes(sinceNs int64) {
 }
 
 // vote casts the vote of one resident, if they may vote.
-func (t *turn) vote(who *Resident, p *hive.ProposalInfo, token *launchpad.Token, yes int64) {
+func (t *decisions) vote(who *Resident, p *hive.ProposalInfo, token *launchpad.Token, yes int64) {
 	held := t.ledger.Holding(who.Address, token)
 	if who.Level < hive.MinLevel || held.Less(launchpad.One) {
 		return
@@ -74,5 +74,5 @@ func (t *turn) vote(who *Resident, p *hive.ProposalInfo, token *launchpad.Token,
 	if t.oneIn(3) {
 		v.Comment = pick(&t.rng, comments[v.Vote])
 	}
-	t.say(v)
+	t.addHive(v)
 }

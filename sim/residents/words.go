@@ -1,4 +1,4 @@
-package life
+package residents
 
 // The hive's queens and scouts (docs/contract/hive.md#workers).
 const (

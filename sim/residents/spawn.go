@@ -1,4 +1,4 @@
-package life
+package residents
 
 import (
 	"fmt"
@@ -6,22 +6,22 @@ import (
 	"tickhive/launchpad"
 )
 
-// Growth of the launchpad: firstTokens at once, then about one every spawnSlots slots (five
+// Growth of the launchpad: firstTokens at once, then about one every spawnEvery steps (five
 // hours) up to maxTokens.
 const (
 	firstTokens = 14
-	spawnSlots  = 600
+	spawnEvery  = 600
 	maxTokens   = 240
 )
 
 // grow spawns a token, or adds the first liquidity of the newest one.
-func (t *turn) grow() {
+func (t *decisions) grow() {
 	if t.ledger.Len() > 0 {
 		if newest, _ := t.ledger.ByNFT(uint64(launchpad.FirstAgentNFT + t.ledger.Len() - 1)); newest.Empty() {
 			t.fill(newest)
 		}
 	}
-	if n := t.ledger.Len(); n >= maxTokens || n >= firstTokens && !t.oneIn(spawnSlots/t.step(t.nowNs)) {
+	if n := t.ledger.Len(); n >= maxTokens || n >= firstTokens && !t.oneIn(spawnEvery/t.stride(t.nowNs)) {
 		return
 	}
 	t.spawn()
@@ -29,7 +29,7 @@ func (t *turn) grow() {
 
 // spawn spawns a token of a resident who can spawn now: the others would wait for their
 // cooldown.
-func (t *turn) spawn() {
+func (t *decisions) spawn() {
 	owner := t.resident()
 	for range 8 {
 		if t.ledger.Owned(owner.Address) == 0 {
@@ -55,25 +55,25 @@ func (t *turn) spawn() {
 		cmd.PoolSide = launchpad.WNative
 	}
 	cmd.TotalSupply = pick(&t.rng, supplies)
-	t.pay(cmd)
+	t.addLedger(cmd)
 }
 
 // fill adds the first liquidity, by the owner.
-func (t *turn) fill(token *launchpad.Token) {
+func (t *decisions) fill(token *launchpad.Token) {
 	owner := t.at(token.Owner)
 	if owner == nil {
 		return // not a token of a resident
 	}
 	quote := launchpad.AmountOf(uint64(t.heavy(20_000)))
 	t.need(owner, token.Side.Currency(), quote)
-	t.pay(launchpad.AddLiquidity{
+	t.addLedger(launchpad.AddLiquidity{
 		Token: token.No, From: owner.Address,
 		TokenAmount: share(t.ledger.Holding(owner.Address, token), t.between(20, 60)), QuoteAmount: quote,
 	})
 }
 
 // at returns the resident with an address, nil when there is none.
-func (t *turn) at(a launchpad.Address) *Resident {
+func (t *decisions) at(a launchpad.Address) *Resident {
 	for i := range t.opt.Residents {
 		if t.opt.Residents[i].Address == a {
 			return &t.opt.Residents[i]

@@ -5,49 +5,50 @@ import (
 	"time"
 )
 
-// What a follower sends by itself stays within the server's 20 messages a second, whatever
-// fails at once: a message over the limit is refused, and with it all that it asked for.
+// A follower's own messages stay within the server's 20 messages a second, even when every book fails
+// at once: the server refuses a message over the limit and every request in it.
 const (
 	sendWindow  = 1100 * time.Millisecond // more than the second that the server counts by
-	sendAtMost  = 15                      // in a window; the rest is the caller's
-	resyncEvery = 100 * time.Millisecond  // what fails in between shares the next resync
-	askAgain    = time.Second             // a pair is asked for at most this often
+	sendAtMost  = 15                      // in a window; the rest is reserved for the caller
+	resyncEvery = 100 * time.Millisecond  // books that fail in between share the next resync
+	retryAfter  = time.Second             // shortest time between two requests for a pair
 )
 
-// line holds a follower's state of one pair's subscription.
-type line struct {
+// subscription holds a follower's state of one pair's subscription.
+type subscription struct {
 	acked bool
 	asked time.Time // when a subscribe or a resync went out for it; zero: ask at once
 }
 
-// mender decides what to ask the server for. It reads no clock and sends nothing.
+// resyncer decides which requests to send to the server. It reads no clock and sends nothing.
 //
 //	wanted --subscribe--> asked --subscribed--> acked --failed--> broken --resync--> acked
 //
-// Invariant: a pair that the server did not refuse for good is acked with a book that is
-// ready, or it is asked for again.
-type mender struct {
-	lines  map[string]*line
-	wanted []string            // to be subscribed to, in this order
-	broken map[string]struct{} // acked, but the book is not ready
-	sent   []time.Time         // of the last sendWindow
-	synced time.Time           // of the last resync
+// Invariant: a pair that the server did not refuse permanently is acked with a book that is ready,
+// or it is requested again.
+type resyncer struct {
+	subscriptions map[string]*subscription
+	wanted        []string            // pairs to subscribe to, in this order
+	broken        map[string]struct{} // acked, but the book is not ready
+	sent          []time.Time         // of the last sendWindow
+	synced        time.Time           // of the last resync
 }
 
-func newMender(pairs []string) mender {
-	m := mender{lines: make(map[string]*line, len(pairs)), wanted: slices.Clone(pairs), broken: map[string]struct{}{}}
+func newResyncer(pairs []string) resyncer {
+	m := resyncer{subscriptions: make(map[string]*subscription, len(pairs)), wanted: slices.Clone(pairs),
+		broken: map[string]struct{}{}}
 	for _, p := range pairs {
-		m.lines[p] = &line{}
+		m.subscriptions[p] = &subscription{}
 	}
 	return m
 }
 
-// take applies one message at now and returns the requests to send.
-func (f *Follower) take(m *Message, now time.Time) []Request {
-	b, l := f.Books[m.Pair], f.mend.lines[m.Pair]
+// receive applies one message at now and returns the requests to send.
+func (f *Follower) receive(m *Message, now time.Time) []Request {
+	b, l := f.Books[m.Pair], f.resyncs.subscriptions[m.Pair]
 	switch {
 	case m.Type == "error":
-		f.mend.refused(m)
+		f.resyncs.handleError(m)
 	case b == nil || l == nil || m.Channel != "book":
 	case m.Type == "subscribed":
 		l.acked = true
@@ -58,7 +59,7 @@ func (f *Follower) take(m *Message, now time.Time) []Request {
 }
 
 // check applies a message to its book.
-func (f *Follower) check(b *Book, l *line, m *Message) {
+func (f *Follower) check(b *Book, l *subscription, m *Message) {
 	was := b.Ready()
 	if m.Type == "update" && was && m.Seq <= b.Seq {
 		f.Repeats++
@@ -72,22 +73,22 @@ func (f *Follower) check(b *Book, l *line, m *Message) {
 		f.Last = err
 	}
 	if b.Ready() {
-		delete(f.mend.broken, m.Pair)
+		delete(f.resyncs.broken, m.Pair)
 		return
 	}
-	f.mend.broken[m.Pair] = struct{}{}
+	f.resyncs.broken[m.Pair] = struct{}{}
 	if was {
 		l.asked = time.Time{}
 	}
 }
 
-// refused takes the answer to something that the server did not do. The limit of messages
-// names no pair: whatever is not acknowledged by then is asked for again.
-func (m *mender) refused(e *Message) {
-	l := m.lines[e.Pair]
+// handleError handles an error of the server. An error about the message limit names no pair: every
+// pair that is not acknowledged by then is requested again.
+func (m *resyncer) handleError(e *Message) {
+	l := m.subscriptions[e.Pair]
 	switch {
 	case e.Pair == "" && e.Code == "RATE_LIMIT":
-		for pair, l := range m.lines {
+		for pair, l := range m.subscriptions {
 			if !l.acked && !slices.Contains(m.wanted, pair) {
 				m.wanted = append(m.wanted, pair)
 			}
@@ -99,17 +100,17 @@ func (m *mender) refused(e *Message) {
 		delete(m.broken, e.Pair)
 		m.wanted = append(m.wanted, e.Pair)
 	default:
-		delete(m.broken, e.Pair) // a repeat would be answered alike
+		delete(m.broken, e.Pair) // a repeat would get the same answer
 	}
 }
 
 // due returns the requests that may be sent at now: one resync for all books that failed,
 // one subscribe for all pairs without a book, and one for each pair that resumes from its seq.
 func (f *Follower) due(now time.Time) (out []Request) {
-	m := &f.mend
+	m := &f.resyncs
 	m.sent = slices.DeleteFunc(m.sent, func(t time.Time) bool { return now.Sub(t) >= sendWindow })
-	if pairs := m.failed(now); len(pairs) > 0 && m.spend(now) {
-		m.ask(pairs, now)
+	if pairs := m.failed(now); len(pairs) > 0 && m.spendMessage(now) {
+		m.markAsked(pairs, now)
 		m.synced = now
 		out = append(out, Request{Op: "resync", ID: "resync", Channel: "book", Pairs: pairs})
 	}
@@ -118,9 +119,9 @@ func (f *Follower) due(now time.Time) (out []Request) {
 	}
 	var bare, resumed, later []string
 	for _, p := range m.wanted {
-		switch l := m.lines[p]; {
+		switch l := m.subscriptions[p]; {
 		case l.acked:
-		case now.Sub(l.asked) < askAgain:
+		case now.Sub(l.asked) < retryAfter:
 			later = append(later, p)
 		case f.Books[p].Ready():
 			resumed = append(resumed, p)
@@ -128,14 +129,14 @@ func (f *Follower) due(now time.Time) (out []Request) {
 			bare = append(bare, p)
 		}
 	}
-	if len(bare) > 0 && m.spend(now) {
-		m.ask(bare, now)
+	if len(bare) > 0 && m.spendMessage(now) {
+		m.markAsked(bare, now)
 		out = append(out, f.subscribe("books", bare))
 		bare = nil
 	}
-	for len(resumed) > 0 && m.spend(now) {
+	for len(resumed) > 0 && m.spendMessage(now) {
 		p := resumed[:1]
-		m.ask(p, now)
+		m.markAsked(p, now)
 		r := f.subscribe(p[0], p)
 		from := f.Books[p[0]].Seq
 		r.FromSeq, r.Epoch = &from, f.Books[p[0]].Epoch
@@ -149,13 +150,13 @@ func (f *Follower) subscribe(id string, pairs []string) Request {
 	return Request{Op: "subscribe", ID: id, Channel: "book", Pairs: pairs, Depth: &f.depth, Interval: &f.interval}
 }
 
-// failed is the broken pairs that are to be asked for at now.
-func (m *mender) failed(now time.Time) (pairs []string) {
+// failed returns the broken pairs to request at now.
+func (m *resyncer) failed(now time.Time) (pairs []string) {
 	if len(m.broken) == 0 || now.Sub(m.synced) < resyncEvery {
 		return nil
 	}
 	for p := range m.broken {
-		if l := m.lines[p]; l.acked && now.Sub(l.asked) >= askAgain {
+		if l := m.subscriptions[p]; l.acked && now.Sub(l.asked) >= retryAfter {
 			pairs = append(pairs, p)
 		}
 	}
@@ -163,8 +164,8 @@ func (m *mender) failed(now time.Time) (pairs []string) {
 	return pairs
 }
 
-// spend takes one message from the window, if one is left.
-func (m *mender) spend(now time.Time) bool {
+// spendMessage uses one message of the window and reports whether one was left.
+func (m *resyncer) spendMessage(now time.Time) bool {
 	if len(m.sent) >= sendAtMost {
 		return false
 	}
@@ -172,8 +173,8 @@ func (m *mender) spend(now time.Time) bool {
 	return true
 }
 
-func (m *mender) ask(pairs []string, now time.Time) {
+func (m *resyncer) markAsked(pairs []string, now time.Time) {
 	for _, p := range pairs {
-		m.lines[p].asked = now
+		m.subscriptions[p].asked = now
 	}
 }

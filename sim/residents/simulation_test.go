@@ -1,4 +1,4 @@
-package life_test
+package residents_test
 
 import (
 	"errors"
@@ -12,22 +12,22 @@ import (
 	"tickhive/internal/durable"
 	"tickhive/internal/refuse"
 	"tickhive/launchpad"
-	"tickhive/sim/life"
+	"tickhive/sim/residents"
 )
 
 const genesisNs = int64(1_767_225_600_000_000_000)
 
-// place holds a launchpad and a hive in memory for a Life.
+// place holds a launchpad and a hive in memory for a Simulation.
 type place struct {
 	t      testing.TB
 	clk    *clock.Manual
 	ledger *launchpad.Store
 	swarm  *hive.Store
-	life   *life.Life
+	sim    *residents.Simulation
 	lastNs int64
 
-	steps, refused int
-	reasons        map[refuse.Code]int
+	actions, refused int
+	reasons          map[refuse.Code]int
 }
 
 func newPlace(t testing.TB, seed uint64, busyNs int64) *place {
@@ -45,9 +45,9 @@ func newPlace(t testing.TB, seed uint64, busyNs int64) *place {
 	if p.swarm, err = hive.OpenStore(hive.StoreOptions{Options: ho, Config: store}); err != nil {
 		t.Fatal(err)
 	}
-	if p.life, err = life.New(life.Options{
-		Seed: seed, BusyNs: busyNs, LiveNs: math.MaxInt64,
-		Residents: life.Residents(seed),
+	if p.sim, err = residents.New(residents.Options{
+		Seed: seed, BusyNs: busyNs, FullNs: math.MaxInt64,
+		Residents: residents.Builtin(seed),
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -58,20 +58,20 @@ func newPlace(t testing.TB, seed uint64, busyNs int64) *place {
 	return p
 }
 
-// until runs the slots up to ns; with anew, it makes a new Life before every slot, as restarts
+// until runs the steps up to ns; with restart, it makes a new Simulation before every step, as restarts
 // do.
-func (p *place) until(ns int64, anew func() *life.Life) {
+func (p *place) until(ns int64, restart func() *residents.Simulation) {
 	p.t.Helper()
-	for next := p.life.NextNs(genesisNs, p.lastNs); next <= ns; next = p.life.NextNs(genesisNs, p.lastNs) {
+	for next := p.sim.NextNs(genesisNs, p.lastNs); next <= ns; next = p.sim.NextNs(genesisNs, p.lastNs) {
 		if next <= p.lastNs {
-			p.t.Fatalf("slot %d is not after %d", next, p.lastNs)
+			p.t.Fatalf("step %d is not after %d", next, p.lastNs)
 		}
 		p.lastNs = next
 		p.clk.Set(next)
-		if anew != nil {
-			p.life = anew()
+		if restart != nil {
+			p.sim = restart()
 		}
-		for _, s := range p.life.Act(next, p.ledger.View(), p.swarm.View()) {
+		for _, s := range p.sim.Act(next, p.ledger.View(), p.swarm.View()) {
 			p.carry(s)
 		}
 	}
@@ -81,9 +81,9 @@ func (p *place) until(ns int64, anew func() *life.Life) {
 	}
 }
 
-func (p *place) carry(s life.Step) {
+func (p *place) carry(s residents.Action) {
 	p.t.Helper()
-	p.steps++
+	p.actions++
 	var err error
 	if s.Ledger != nil {
 		var res launchpad.Result
@@ -103,7 +103,7 @@ func (p *place) carry(s life.Step) {
 	}
 	p.reasons[refused.Code]++
 	if refused.Code == refuse.InvalidParam || refused.Code == refuse.InvalidSymbol {
-		p.t.Fatalf("a step that nobody could take: %+v %+v: %v", s.Ledger, s.Hive, err)
+		p.t.Fatalf("an action that no client could take: %+v %+v: %v", s.Ledger, s.Hive, err)
 	}
 }
 
@@ -144,27 +144,27 @@ func TestADemoThatBeginsHasEverythingToLookAt(t *testing.T) {
 		return h.Workers(end, hive.WorkerQuery{Page: hive.Page{Page: 1, PageSize: 1}, Status: &s}).TotalItems
 	}
 	active, passed, rejected := count(hive.ProposalActive), count(hive.ProposalPassed), count(hive.ProposalRejected)
-	t.Logf("%v: %d steps, %d refused %v; %d tokens, %d with a pool, %d traded, %d boosted, %d holders; "+
+	t.Logf("%v: %d actions, %d refused %v; %d tokens, %d with a pool, %d traded, %d boosted, %d holders; "+
 		"%d entries; proposals %d active, %d passed, %d rejected; workers %d active, %d idle, %d suspended",
-		took, p.steps, p.refused, p.reasons, v.Len(), withPool, traded, boosted, holders, h.Entries(), active, passed,
+		took, p.actions, p.refused, p.reasons, v.Len(), withPool, traded, boosted, holders, h.Entries(), active, passed,
 		rejected,
 		workers(hive.Active), workers(hive.Idle), workers(hive.Suspended))
 	o := h.Overview(end)
 	for what, ok := range map[string]bool{
-		"20 tokens with liquidity":   withPool >= 20,
-		"12 traded in a day":         traded >= 12,
-		"running boosts":             boosted >= 2,
-		"4 holders a token":          holders >= int64(4*v.Len()),
-		"active proposals":           active >= 2,
-		"passed proposals":           passed >= 3,
-		"rejected proposals":         rejected >= 1,
-		"idle workers":               workers(hive.Idle) >= 1,
-		"active workers":             workers(hive.Active) >= 15,
-		"actions today":              o.Actions24h >= 100,
-		"tokens of today":            o.Spawned24h >= 1,
-		"few refusals":               p.refused*4 < p.steps,
-		"seven days know more":       o.Spawned7d > o.Spawned24h,
-		"fewer steps than a backlog": p.steps < 10_000,
+		"20 tokens with liquidity":     withPool >= 20,
+		"12 traded in a day":           traded >= 12,
+		"running boosts":               boosted >= 2,
+		"4 holders a token":            holders >= int64(4*v.Len()),
+		"active proposals":             active >= 2,
+		"passed proposals":             passed >= 3,
+		"rejected proposals":           rejected >= 1,
+		"idle workers":                 workers(hive.Idle) >= 1,
+		"active workers":               workers(hive.Active) >= 15,
+		"actions today":                o.Actions24h >= 100,
+		"tokens of today":              o.Spawned24h >= 1,
+		"few refusals":                 p.refused*4 < p.actions,
+		"seven days know more":         o.Spawned7d > o.Spawned24h,
+		"fewer actions than a backlog": p.actions < 10_000,
 	} {
 		if !ok {
 			t.Errorf("missing: %s", what)
@@ -172,27 +172,27 @@ func TestADemoThatBeginsHasEverythingToLookAt(t *testing.T) {
 	}
 }
 
-func TestTheSameSeedLivesTheSameLifeAndARestartChangesNothing(t *testing.T) {
+func TestTheSameSeedTakesTheSameStepsAndARestartChangesNothing(t *testing.T) {
 	end := genesisNs + 2*day
 	a, b, c := newPlace(t, 7, 0), newPlace(t, 7, 0), newPlace(t, 8, 0)
 	a.until(end, nil)
-	anew := func() *life.Life {
-		l, err := life.New(life.Options{Seed: 7, LiveNs: math.MaxInt64, Residents: life.Residents(7)})
+	restart := func() *residents.Simulation {
+		l, err := residents.New(residents.Options{Seed: 7, FullNs: math.MaxInt64, Residents: residents.Builtin(7)})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return l
 	}
 	for at := genesisNs; at < end; at += 7_777 * int64(time.Second) {
-		b.until(at, anew)
+		b.until(at, restart)
 	}
-	b.until(end, anew)
+	b.until(end, restart)
 	c.until(end, nil)
 	if a.text() != b.text() {
-		t.Errorf("one life, and one with a restart before every slot:\n%s\n%s", a.text(), b.text())
+		t.Errorf("one run, and one with a restart before every step:\n%s\n%s", a.text(), b.text())
 	}
 	if a.text() == c.text() {
-		t.Errorf("two seeds, one life: %s", a.text())
+		t.Errorf("two seeds, one run: %s", a.text())
 	}
 	for _, p := range []*place{a, b, c} {
 		var err error
@@ -209,13 +209,13 @@ func TestTheSameSeedLivesTheSameLifeAndARestartChangesNothing(t *testing.T) {
 func TestTheLivePaceIsLively(t *testing.T) {
 	p := newPlace(t, 5, 0)
 	p.until(genesisNs+day, nil)
-	calm, calmSteps := p.swarm.View().Proposals(hive.ProposalQuery{Page: hive.Page{Page: 1, PageSize: 1}}).TotalItems,
-		p.steps
-	l, err := life.New(life.Options{Seed: 5, Residents: life.Residents(5)})
+	calm, calmActions := p.swarm.View().Proposals(hive.ProposalQuery{Page: hive.Page{Page: 1, PageSize: 1}}).TotalItems,
+		p.actions
+	l, err := residents.New(residents.Options{Seed: 5, Residents: residents.Builtin(5)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.life, p.steps = l, 0
+	p.sim, p.actions = l, 0
 	longest := int64(0)
 	for last := p.lastNs; last < genesisNs+day+day/24; {
 		next := l.NextNs(genesisNs, last)
@@ -226,30 +226,30 @@ func TestTheLivePaceIsLively(t *testing.T) {
 	}
 	p.until(genesisNs+2*day, nil)
 	lively := p.swarm.View().Proposals(hive.ProposalQuery{Page: hive.Page{Page: 1, PageSize: 1}}).TotalItems - calm
-	t.Logf("a day: %d steps and %d proposals; a lively one: %d and %d", calmSteps, calm, p.steps, lively)
-	if p.steps < 2*calmSteps || lively > 3*calm+10 {
-		t.Errorf("%d steps and %d proposals in a lively day", p.steps, lively)
+	t.Logf("a day: %d actions and %d proposals; a lively one: %d and %d", calmActions, calm, p.actions, lively)
+	if p.actions < 2*calmActions || lively > 3*calm+10 {
+		t.Errorf("%d actions and %d proposals in a lively day", p.actions, lively)
 	}
 }
 
 func TestALaunchpadOfOthersLeavesNothingToDoWrong(t *testing.T) {
 	p := newPlace(t, 3, 0)
-	var stranger launchpad.Address
-	stranger[0] = 1
+	var outsider launchpad.Address
+	outsider[0] = 1
 	for _, cmd := range []launchpad.Command{
-		launchpad.Deposit{To: stranger, Currency: launchpad.NATIVE, Amount: launchpad.AmountOf(1000)},
-		launchpad.Spawn{Owner: stranger, Name: "Stranger", Symbol: "HONEY", TotalSupply: "1"},
+		launchpad.Deposit{To: outsider, Currency: launchpad.NATIVE, Amount: launchpad.AmountOf(1000)},
+		launchpad.Spawn{Owner: outsider, Name: "Outsider", Symbol: "HONEY", TotalSupply: "1"},
 	} {
-		p.carry(life.Step{Ledger: cmd})
+		p.carry(residents.Action{Ledger: cmd})
 	}
 	p.until(genesisNs+day/2, nil)
 	if p.ledger.View().Len() < 10 {
-		t.Errorf("%d tokens after half a day beside a stranger's", p.ledger.View().Len())
+		t.Errorf("%d tokens after half a day beside an outsider's", p.ledger.View().Len())
 	}
 }
 
 func TestFewResidentsAreRefused(t *testing.T) {
-	if _, err := life.New(life.Options{}); err == nil {
-		t.Error("a life without residents")
+	if _, err := residents.New(residents.Options{}); err == nil {
+		t.Error("a simulation without residents")
 	}
 }

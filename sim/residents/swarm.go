@@ -1,4 +1,4 @@
-package life
+package residents
 
 import (
 	"fmt"
@@ -8,7 +8,7 @@ import (
 )
 
 // act makes an agent act on a token: mostly workers, sometimes scouts, rarely queens.
-func (t *turn) act() {
+func (t *decisions) act() {
 	token := t.remembered()
 	if token == nil {
 		return
@@ -22,10 +22,10 @@ func (t *turn) act() {
 	default:
 		t.rule(&a)
 	}
-	t.say(a)
+	t.addHive(a)
 }
 
-func (t *turn) work(a *hive.Act, token *launchpad.Token) {
+func (t *decisions) work(a *hive.Act, token *launchpad.Token) {
 	a.Source = hive.Agent{Tier: hive.WorkerTier, N: token.No}.String()
 	switch n := t.below(10); {
 	case n < 6:
@@ -40,7 +40,7 @@ func (t *turn) work(a *hive.Act, token *launchpad.Token) {
 	}
 }
 
-func (t *turn) scout(a *hive.Act) {
+func (t *decisions) scout(a *hive.Act) {
 	a.Source = hive.Agent{Tier: hive.Scout, N: uint32(t.between(1, scouts))}.String()
 	switch n := t.below(20); {
 	case n < 10:
@@ -57,7 +57,7 @@ func (t *turn) scout(a *hive.Act) {
 	}
 }
 
-func (t *turn) rule(a *hive.Act) {
+func (t *decisions) rule(a *hive.Act) {
 	a.Source = hive.Agent{Tier: hive.Queen, N: uint32(t.between(1, queens))}.String()
 	if lifted := t.suspended(); lifted != 0 && t.oneIn(2) {
 		a.TokenID, a.Type, a.Reason, a.Payload = lifted, hive.Suspension, "review_passed", `{"suspended":false}`
@@ -80,7 +80,7 @@ func (t *turn) rule(a *hive.Act) {
 }
 
 // suspended returns the token of a suspended worker, 0 when there is none.
-func (t *turn) suspended() uint64 {
+func (t *decisions) suspended() uint64 {
 	status := hive.Suspended
 	list := t.hive.Workers(t.nowNs, hive.WorkerQuery{Page: hive.Page{Page: 1, PageSize: 1}, Status: &status})
 	if len(list.Items) == 0 {
@@ -89,6 +89,6 @@ func (t *turn) suspended() uint64 {
 	return list.Items[0].TokenID
 }
 
-func (t *turn) slippage() string {
+func (t *decisions) slippage() string {
 	return fmt.Sprintf(`{"slippageCapBps":%d}`, 5*t.between(hive.MinSlippageBps/5, hive.MaxSlippageBps/5))
 }

@@ -1,10 +1,10 @@
-package life
+package residents
 
-// rng is SplitMix64, the same on every machine. Each slot has its own.
+// rng is SplitMix64, the same on every machine. Each step has its own.
 type rng uint64
 
-func newRNG(seed, slot uint64) rng {
-	r := rng(seed*0x9E3779B97F4A7C15 ^ (slot+1)*0xD1B54A32D192ED03)
+func newRNG(seed, step uint64) rng {
+	r := rng(seed*0x9E3779B97F4A7C15 ^ (step+1)*0xD1B54A32D192ED03)
 	r.next()
 	return r
 }

@@ -1,0 +1,64 @@
+package exchange
+
+import (
+	"cmp"
+	"fmt"
+)
+
+// Shares of the process's file descriptors.
+const (
+	// reservedFiles descriptors are reserved for everything except connections: standard
+	// streams, the poller, listeners, and four logs with the next segment, snapshots and
+	// readers of each. A program under load uses 18 to 30 of them.
+	reservedFiles = 64
+	// internalFloor connections of the internal listener have priority over the public listener's.
+	internalFloor = 1000
+	// minConnections is the smallest number of connections that justifies a start.
+	minConnections = 32
+)
+
+// connLimits holds the largest number of open connections of each listener.
+type connLimits struct {
+	public, internal int
+}
+
+// shareDescriptors divides files descriptors: the reserve first, then the wanted connections. A
+// shortage reduces the internal listener first, down to its floor (a quarter at most), then the
+// public one. Neither can then starve the other or the journal. files 0: the limit is unknown.
+func shareDescriptors(files uint64, public int) (connLimits, error) {
+	want := connLimits{public: cmp.Or(public, publicConnections), internal: internalConnections}
+	if files == 0 || files >= uint64(want.public+want.internal+reservedFiles) {
+		return want, nil
+	}
+	left := int(files) - reservedFiles
+	if left < minConnections {
+		return connLimits{}, fmt.Errorf("the open-files limit is %d; %d descriptors are reserved for the journal and "+
+			"other files, "+
+			"and at least %d connections are needed: raise the limit to %d or more "+
+			"(ulimit -n %d, LimitNOFILE=%d in a unit)", files, reservedFiles, minConnections,
+			reservedFiles+minConnections,
+			want.files(), want.files())
+	}
+	internal := min(want.internal, max(left-want.public, min(internalFloor, left/4)))
+	return connLimits{public: min(want.public, left-internal), internal: internal}, nil
+}
+
+// files returns the descriptor limit that these connections need.
+func (p connLimits) files() int { return p.public + p.internal + reservedFiles }
+
+// shareConnections applies shareDescriptors and logs a warning if the configuration wants more
+// connections than the descriptors allow.
+func (b *base) shareConnections() (connLimits, error) {
+	room, err := shareDescriptors(b.o.Files, b.o.Public.Connections)
+	if err != nil {
+		return room, err
+	}
+	if want := cmp.Or(b.o.Public.Connections, publicConnections); room.public < want {
+		need := connLimits{want, internalConnections}.files()
+		b.log.Warn("server.connections lowered: the open-files limit is too small for it",
+			"files", b.o.Files, "configured", want, "public", room.public, "internal", room.internal,
+			"reserved", reservedFiles,
+			"remedy", fmt.Sprintf("ulimit -n %d, or LimitNOFILE=%d in a unit", need, need))
+	}
+	return room, nil
+}

@@ -1,0 +1,150 @@
+package residents
+
+import (
+	"time"
+
+	"tickhive/hive"
+	"tickhive/launchpad"
+)
+
+// Times of the steps: they are stepNs apart, each up to jitterNs late. All steps count while
+// people may be looking, fewer in a history.
+const (
+	secondNs  = int64(time.Second)
+	stepNs    = int64(30 * time.Second)
+	jitterNs  = int64(20 * time.Second)
+	busyEvery = 3  // before Options.FullNs one step in busyEvery counts
+	calmEvery = 18 // before Options.BusyNs one step in calmEvery counts
+	// maxActions is the largest number of actions in one step.
+	maxActions = 6
+)
+
+// forgetSec is the time in seconds from the spawn of a token until residents may forget it.
+const forgetSec = 12 * 3600
+
+// Action is one command, of the ledger or of the hive; the other one is nil.
+type Action struct {
+	Ledger launchpad.Command
+	Hive   hive.Command
+}
+
+// Simulation decides the actions of each step. Immutable.
+type Simulation struct{ opt Options }
+
+// New returns a Simulation, or an error for options that Validate refuses.
+func New(o Options) (*Simulation, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	return &Simulation{opt: o}, nil
+}
+
+// atNs returns the time of a step; steps are counted from the genesis.
+func (l *Simulation) atNs(genesisNs, step int64) int64 {
+	r := newRNG(^l.opt.Seed, uint64(step))
+	return genesisNs + step*stepNs + r.below(jitterNs)
+}
+
+func (l *Simulation) counts(atNs, step int64) bool { return step%l.stride(atNs) == 0 }
+
+// stride returns the distance in steps between two steps that count.
+func (l *Simulation) stride(atNs int64) int64 {
+	switch {
+	case atNs < l.opt.BusyNs:
+		return calmEvery
+	case atNs < l.opt.FullNs:
+		return busyEvery
+	}
+	return 1
+}
+
+// NextNs returns the time of the first step after afterNs that counts, Unix ns.
+func (l *Simulation) NextNs(genesisNs, afterNs int64) int64 {
+	for step := max(afterNs-genesisNs-jitterNs, 0) / stepNs; ; step++ {
+		if at := l.atNs(genesisNs, step); at > afterNs && l.counts(at, step) {
+			return at
+		}
+	}
+}
+
+// before returns the time of the previous step that counts.
+func (l *Simulation) before(genesisNs, step int64) int64 {
+	for step--; step > 0 && !l.counts(l.atNs(genesisNs, step), step); step-- {
+	}
+	return l.atNs(genesisNs, step)
+}
+
+// decisions collects the actions of one step.
+type decisions struct {
+	*Simulation
+	rng
+	nowNs   int64
+	ledger  *launchpad.View
+	hive    *hive.View
+	actions []Action
+}
+
+// Act returns the actions of the step at nowNs, which NextNs returned, given the views published
+// by then.
+func (l *Simulation) Act(nowNs int64, ledger *launchpad.View, swarm *hive.View) []Action {
+	step := (nowNs - ledger.GenesisNs()) / stepNs
+	t := decisions{Simulation: l, rng: newRNG(l.opt.Seed, uint64(step)), nowNs: nowNs, ledger: ledger, hive: swarm}
+	t.grow()
+	if ledger.Len() > 0 {
+		switch n := t.below(1000); {
+		case n < 440:
+			t.trade()
+		case n < 460:
+			t.seldom(t.boost)
+		case n < 500:
+			t.transfer()
+		case n < 515:
+			t.seldom(t.propose)
+		case n < 815:
+			t.act()
+		}
+		t.votes(l.before(ledger.GenesisNs(), step))
+	}
+	return t.actions[:min(len(t.actions), maxActions)]
+}
+
+// seldom calls f as often in a day whether every step counts or every third.
+func (t *decisions) seldom(f func()) {
+	if t.stride(t.nowNs) > 1 || t.oneIn(busyEvery) {
+		f()
+	}
+}
+
+func (t *decisions) addLedger(c launchpad.Command) { t.actions = append(t.actions, Action{Ledger: c}) }
+
+func (t *decisions) addHive(c hive.Command) { t.actions = append(t.actions, Action{Hive: c}) }
+
+func (t *decisions) resident() *Resident {
+	return &t.opt.Residents[t.below(int64(len(t.opt.Residents)))]
+}
+
+// remembered returns a random token that is not forgotten, nil when it draws none.
+func (t *decisions) remembered() *launchpad.Token {
+	for range 8 {
+		token, ok := t.ledger.ByNFT(uint64(launchpad.FirstAgentNFT + t.below(int64(t.ledger.Len()))))
+		if ok && !t.forgotten(token) {
+			return token
+		}
+	}
+	return nil
+}
+
+func (t *decisions) forgotten(token *launchpad.Token) bool {
+	return token.No%5 == 3 && t.nowNs/secondNs > token.SpawnedSec+forgetSec
+}
+
+// need makes sure that a resident has an amount of a currency: it adds the missing amount from
+// outside, with some to spare.
+func (t *decisions) need(r *Resident, c launchpad.Currency, amount launchpad.Amount) {
+	if have := t.ledger.Balance(r.Address, c); have.Less(amount) {
+		t.addLedger(launchpad.Deposit{
+			To: r.Address, Currency: c,
+			Amount: amount.Add(launchpad.AmountOf(uint64(t.between(1_000, 20_000)))),
+		})
+	}
+}
