@@ -14,7 +14,7 @@ import (
 	"tickhive/server/encode"
 )
 
-// accruals are the routes of the referral programme's payments.
+// accruals serves the routes of the referral programme's payments.
 type accruals struct{ *Service }
 
 func (d accruals) routes() []*edge.Route {
@@ -284,5 +284,5 @@ func (d accruals) total(c *edge.Ctx) *refuse.Refusal {
 	return nil
 }
 
-// callerAccount returns the engine's number of the caller's account.
-func callerAccount(c *edge.Ctx) engine.AccountID { return c.Principal.Account }
+// accountOf returns the engine's number of the caller's account.
+func accountOf(c *edge.Ctx) engine.AccountID { return c.Principal.Account }

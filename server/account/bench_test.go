@@ -50,7 +50,7 @@ func BenchmarkSignedGet(b *testing.B) {
 	})
 }
 
-// BenchmarkUnsignedGet is the same answer without credentials.
+// BenchmarkUnsignedGet measures the same answer without credentials.
 func BenchmarkUnsignedGet(b *testing.B) {
 	h, _, _ := servertest.NewTradedExchange(b)
 	ask(h, b, func(_ int, r *fasthttp.Request) { r.SetRequestURI("http://test/api/users/avatars/simple") })

@@ -16,9 +16,9 @@ import (
 	"tickhive/server/encode"
 )
 
-// InternalResource returns the account routes of the internal API
+// InternalRoutes returns the account routes of the internal API
 // (docs/contract/internal.md#users-and-money).
-func (d *Service) InternalResource() []*edge.Route {
+func (d *Service) InternalRoutes() []*edge.Route {
 	const get, post = fasthttp.MethodGet, fasthttp.MethodPost
 	const path = edge.InternalPrefix + "/users"
 	u := users{d}
@@ -34,7 +34,7 @@ func (d *Service) InternalResource() []*edge.Route {
 	}
 }
 
-// users are the internal routes of users and their money.
+// users serves the internal routes of users and their money.
 type users struct{ *Service }
 
 // nativeCurrency is the code of the launchpad's native currency.
@@ -157,7 +157,7 @@ func (d users) appendUser(b []byte, u *accounts.UserView, full bool) []byte {
 
 // nativeBalance returns the user's balance of the native currency, free and held.
 func (d users) nativeBalance(u *accounts.UserView) fixed.I192 {
-	if l := d.opt.Ledger; l != nil && l.Keeps(nativeCurrency) {
+	if l := d.opt.Ledger; l != nil && l.HasCurrency(nativeCurrency) {
 		for _, b := range l.Balances(u.Address) {
 			if b.CurrencyCode == nativeCurrency {
 				return b.Total

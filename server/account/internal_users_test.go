@@ -86,10 +86,10 @@ func TestUserRequestsThatAreRefused(t *testing.T) {
 		h.CheckRefusal(id, h.CallInternal("POST", "/users/"+id+"/deposits", `{"currencyCode":"USDT","amount":1}`), 404, "NOT_FOUND", "id")
 		h.CheckRefusal(id, h.CallInternal("POST", "/users/"+id+"/apikeys", `{"name":"x"}`), 404, "NOT_FOUND", "id")
 	}
-	h.CheckRefusal("an order of nobody", h.CallInternal("POST", "/orders", `{"accountId":"11111111-1111-1111-1111-111111111111","currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":1,"amount":1}`),
+	h.CheckRefusal("an order of an unknown account", h.CallInternal("POST", "/orders", `{"accountId":"11111111-1111-1111-1111-111111111111","currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":1,"amount":1}`),
 		404, "NOT_FOUND", "currencyPairCode")
 	h.MustInternal("POST", "/pairs", `{"code":"BTC_USDT","digitsPrice":2,"digitsAmount":4}`)
-	h.CheckRefusal("an order of nobody", h.CallInternal("POST", "/orders", `{"accountId":"11111111-1111-1111-1111-111111111111","currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":1,"amount":1}`),
+	h.CheckRefusal("an order of an unknown account", h.CallInternal("POST", "/orders", `{"accountId":"11111111-1111-1111-1111-111111111111","currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":1,"amount":1}`),
 		404, "NOT_FOUND", "accountId")
 }
 

@@ -10,8 +10,8 @@ import (
 	"tickhive/server/encode"
 )
 
-// Resource returns every public route of accounts: keys, avatars, referral and trading.
-func (d *Service) Resource(*edge.Server) []*edge.Route {
+// Routes returns every public route of accounts: keys, avatars, referral and trading.
+func (d *Service) Routes(*edge.Server) []*edge.Route {
 	var all []*edge.Route
 	for _, routes := range [][]*edge.Route{d.keyRoutes(), avatars{d}.routes(), d.commissionRoutes(), referral{d}.routes(), accruals{d}.routes(),
 		d.tradingRoutes()} {

@@ -15,7 +15,7 @@ import (
 
 const affiliatePath = "/api/affiliate"
 
-// referral are the routes of inviters, ambassadors and links.
+// referral serves the routes of inviters, ambassadors and links.
 type referral struct{ *Service }
 
 func (d referral) routes() []*edge.Route {

@@ -30,7 +30,7 @@ func (d *Service) tradingRoutes() []*edge.Route {
 
 // placeOrder serves POST /api/orders and sends the order's id.
 func (d *Service) placeOrder(c *edge.Ctx) *refuse.Refusal {
-	req := d.entry.Take(callerAccount(c))
+	req := d.entry.Take(accountOf(c))
 	defer d.entry.Give(req)
 	cmd := req.One()
 	cmd.Kind = entry.PlaceOrder
@@ -48,11 +48,11 @@ func (d *Service) placeOrder(c *edge.Ctx) *refuse.Refusal {
 
 // cancelOrder serves DELETE /api/orders/{orderId} and sends the view of the order.
 func (d *Service) cancelOrder(c *edge.Ctx) *refuse.Refusal {
-	id, ins, err := d.entry.ParseOrder(callerAccount(c), c.PathParam("orderId"))
+	id, ins, err := d.entry.ParseOrder(accountOf(c), c.PathParam("orderId"))
 	if err != nil {
 		return err
 	}
-	req := d.entry.Take(callerAccount(c))
+	req := d.entry.Take(accountOf(c))
 	defer d.entry.Give(req)
 	*req.One() = entry.Command{Kind: entry.CancelOrder, Order: id}
 	if err := req.SubmitOne(); err != nil {
@@ -73,7 +73,7 @@ func (d *Service) cancelOwn(c *edge.Ctx) *refuse.Refusal {
 	if v == nil {
 		return refuse.Missing(edge.PairName, "There is no pair %s.", code)
 	}
-	canceled, err := d.entry.CancelAll(entry.MassCancel{Caller: callerAccount(c), Pair: v.Instrument.ID})
+	canceled, err := d.entry.CancelAll(entry.MassCancel{Caller: accountOf(c), Pair: v.Instrument.ID})
 	if err != nil {
 		return err
 	}

@@ -47,7 +47,7 @@ func NewMetrics(src MetricsSource) http.Handler {
 	return promhttp.HandlerFor(reg, promhttp.HandlerOpts{DisableCompression: true})
 }
 
-// metrics is a collector that reads its source at each scrape. It holds no state.
+// metrics implements prometheus.Collector; it reads its source at each scrape. It holds no state.
 type metrics struct{ src MetricsSource }
 
 func metric(name, help string, labels ...string) *prometheus.Desc {

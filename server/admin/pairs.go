@@ -137,8 +137,8 @@ func (s *Server) addPair(c *edge.Ctx) *refuse.Refusal {
 	if err := p.apply(ins); err != nil {
 		return err
 	}
-	s.setting.Lock()
-	defer s.setting.Unlock()
+	s.configMu.Lock()
+	defer s.configMu.Unlock()
 	if s.instrument(p.code) != nil {
 		return pairExists(code)
 	}
@@ -147,7 +147,7 @@ func (s *Server) addPair(c *edge.Ctx) *refuse.Refusal {
 			return err
 		}
 	}
-	refused, err := s.control(&engine.Command{Kind: engine.AddPair, Pair: engine.ControlPair, Instrument: ins})
+	refused, err := s.submitControl(&engine.Command{Kind: engine.AddPair, Pair: engine.ControlPair, Instrument: ins})
 	switch {
 	case err != nil:
 		return err
@@ -201,8 +201,8 @@ func (s *Server) setPair(c *edge.Ctx) *refuse.Refusal {
 	if err := decodePair(&r, &p); err != nil {
 		return body.Refusal(err)
 	}
-	s.setting.Lock()
-	defer s.setting.Unlock()
+	s.configMu.Lock()
+	defer s.configMu.Unlock()
 	old, err := s.pathPair(c, "code")
 	if err != nil {
 		return err
@@ -211,7 +211,7 @@ func (s *Server) setPair(c *edge.Ctx) *refuse.Refusal {
 	if err := p.apply(&ins); err != nil {
 		return err
 	}
-	refused, err := s.control(&engine.Command{Kind: engine.SetPair, Pair: ins.ID, Instrument: &ins})
+	refused, err := s.submitControl(&engine.Command{Kind: engine.SetPair, Pair: ins.ID, Instrument: &ins})
 	if err != nil {
 		return err
 	}

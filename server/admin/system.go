@@ -18,8 +18,8 @@ import (
 	"tickhive/server/encode"
 )
 
-// internalSystemRoutes returns the routes of clock, state hash, readiness, metrics, profiles, log.
-func internalSystemRoutes(s *Server) []*edge.Route {
+// systemRoutes returns the routes of clock, state hash, readiness, metrics, profiles, log.
+func systemRoutes(s *Server) []*edge.Route {
 	routes := []*edge.Route{
 		{Method: fasthttp.MethodGet, Path: edge.InternalPrefix + "/clock", Handle: s.getClock},
 		{Method: fasthttp.MethodPost, Path: edge.InternalPrefix + "/clock", Handle: s.setClock},

@@ -156,7 +156,7 @@ func TestVotesPerUserAreLimited(t *testing.T) {
 		c.CheckRefusal(c.PostAs(1, target, body), 404, "PROPOSAL_NOT_FOUND", "proposalId")
 	}
 	c.Machine.Add(20 * servertest.SecondNs)
-	c.CheckRefusal(c.Do("POST", target, body), 401, "UNAUTHORIZED", "API-PublicKey") // counts for nobody
+	c.CheckRefusal(c.Do("POST", target, body), 401, "UNAUTHORIZED", "API-PublicKey") // counts for no user
 	a := c.PostAs(1, target, `{`)
 	c.CheckRefusal(a, 429, "RATE_LIMIT", "")
 	if a.Header.Get("Retry-After") != "20" || !strings.Contains(a.Body, "Retry after 20 seconds.") {
@@ -318,7 +318,7 @@ func TestATokenThatIsNewToTheHiveHasANewWorker(t *testing.T) {
 		launchpad.Deposit{To: owner, Amount: launchpad.AmountOf(100)},
 		launchpad.Spawn{Owner: owner, Name: "N", Symbol: "NEW"},
 	} {
-		if _, err := launchpad.Carry(c.Ledger, cmd); err != nil { // the desk does not report it
+		if _, err := launchpad.Carry(c.Ledger, cmd); err != nil { // not through the service: the hive does not receive it
 			t.Fatal(err)
 		}
 	}

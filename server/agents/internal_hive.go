@@ -16,9 +16,9 @@ func (d *Service) internalPropose(c *edge.Ctx) *refuse.Refusal {
 	if rej != nil {
 		return rej
 	}
-	res, cerr := d.Act(cmd)
+	res, cerr := d.DoHive(cmd)
 	if cerr != nil {
-		return agentError(cerr, "the proposals of the worker")
+		return refusalOf(cerr, "the proposals of the worker")
 	}
 	row := newProposalRow(&res.Proposal)
 	return sendDecimals(c, &row)
@@ -36,9 +36,9 @@ func (d *Service) internalAct(c *edge.Ctx) *refuse.Refusal {
 	if rej != nil {
 		return rej
 	}
-	res, cerr := d.Act(cmd)
+	res, cerr := d.DoHive(cmd)
 	if cerr != nil {
-		return agentError(cerr, "the action log")
+		return refusalOf(cerr, "the action log")
 	}
 	return sendFree(c, &logEntry{newLogRow(&res.Entry), res.Entry.Prev.String()})
 }

@@ -13,7 +13,7 @@ func TestInternalLaunchpadRefuses(t *testing.T) {
 	c.Token(2, "BBB")
 	c.Fund(1, 0, 100)
 	c.MustInternal("/launchpad/tokens/10002/liquidity", fmt.Sprintf(`{"userId":%q,"tokenAmount":1,"quoteAmount":1}`, rich(c, 2)))
-	one, nobody := servertest.UserUUID(1), servertest.UserUUID(servertest.MaxUser+1)
+	one, unknown := servertest.UserUUID(1), servertest.UserUUID(servertest.MaxUser+1)
 	body := func(format string, args ...any) string { return fmt.Sprintf(format, args...) }
 	for _, row := range []struct {
 		path, body  string
@@ -22,8 +22,8 @@ func TestInternalLaunchpadRefuses(t *testing.T) {
 	}{
 		{"tokens", `{"name":"A","symbol":"CCC"}`, 400, "INVALID_PARAM", "userId"},
 		{"tokens", `{"userId":"7","name":"A","symbol":"CCC"}`, 400, "INVALID_PARAM", "userId"},
-		{"tokens", body(`{"userId":%q,"symbol":"CCC"}`, nobody), 400, "INVALID_PARAM", "name"},
-		{"tokens", body(`{"userId":%q,"name":"A","symbol":"CCC"}`, nobody), 404, "NOT_FOUND", "userId"},
+		{"tokens", body(`{"userId":%q,"symbol":"CCC"}`, unknown), 400, "INVALID_PARAM", "name"},
+		{"tokens", body(`{"userId":%q,"name":"A","symbol":"CCC"}`, unknown), 404, "NOT_FOUND", "userId"},
 		{"tokens", body(`{"userId":"00000000-0000-0000-0000-000000000000","name":"A","symbol":"CCC"}`), 404, "NOT_FOUND", "userId"},
 		{"tokens", body(`{"userId":%q,"name":"A","symbol":"AAA"}`, one), 400, "SYMBOL_TAKEN", "symbol"},
 		{"tokens", body(`{"userId":%q,"name":"A","symbol":"CCC"}`, one), 400, "COOLDOWN_ACTIVE", ""},
@@ -34,7 +34,7 @@ func TestInternalLaunchpadRefuses(t *testing.T) {
 		{"tokens/10001/liquidity", body(`{"userId":%q,"tokenAmount":"1.0000000000000000001","quoteAmount":1}`, one), 400, "INVALID_PARAM", "tokenAmount"},
 		{"tokens/10001/liquidity", body(`{"userId":%q,"tokenAmount":1,"quoteAmount":-1}`, one), 400, "INVALID_PARAM", "quoteAmount"},
 		{"tokens/10009/liquidity", body(`{"userId":%q,"tokenAmount":1,"quoteAmount":1}`, one), 404, "NOT_FOUND", "id"},
-		{"tokens/10001/liquidity", body(`{"userId":%q,"tokenAmount":1,"quoteAmount":1}`, nobody), 404, "NOT_FOUND", "userId"},
+		{"tokens/10001/liquidity", body(`{"userId":%q,"tokenAmount":1,"quoteAmount":1}`, unknown), 404, "NOT_FOUND", "userId"},
 		{"tokens/10001/liquidity", body(`{"userId":%q,"tokenAmount":1,"quoteAmount":101}`, one), 400, "INSUFFICIENT_FUNDS", "quoteAmount"},
 		{"tokens/10001/liquidity", body(`{"userId":%q,"tokenAmount":1000000001,"quoteAmount":1}`, one), 400, "INSUFFICIENT_FUNDS", "tokenAmount"},
 		{"tokens/10001/swaps", body(`{"userId":%q,"side":"hold","amountIn":1}`, one), 400, "INVALID_PARAM", "side"},
@@ -46,7 +46,7 @@ func TestInternalLaunchpadRefuses(t *testing.T) {
 		{"tokens/10002/swaps", body(`{"userId":%q,"side":"buy","amountIn":1,"minOut":"1"}`, one), 409, "CONFLICT", "minOut"},
 		{"tokens/10001/transfers", body(`{"fromUserId":%q,"amount":1}`, one), 400, "INVALID_PARAM", "toUserId"},
 		{"tokens/10001/transfers", body(`{"fromUserId":%q,"toUserId":%q}`, one, one), 400, "INVALID_PARAM", "amount"},
-		{"tokens/10001/transfers", body(`{"fromUserId":%q,"toUserId":%q,"amount":1}`, one, nobody), 404, "NOT_FOUND", "toUserId"},
+		{"tokens/10001/transfers", body(`{"fromUserId":%q,"toUserId":%q,"amount":1}`, one, unknown), 404, "NOT_FOUND", "toUserId"},
 		{"tokens/10001/transfers", body(`{"fromUserId":%q,"toUserId":%q,"amount":"1000000000.1"}`, one, servertest.UserUUID(2)), 400, "INSUFFICIENT_FUNDS", "amount"},
 		{"tokens/10009/boosts", `{"tier":"long"}`, 400, "INVALID_PARAM", "tier"},
 		{"tokens/10009/boosts", `{"tier":"short"}`, 404, "NOT_FOUND", "id"},
@@ -102,7 +102,7 @@ func TestASwapIsThePoolsFormula(t *testing.T) {
 
 func TestTheLedgerAsTheAccountRoutesSeeIt(t *testing.T) {
 	c := servertest.NewUnlimitedAgents(t)
-	if !c.Service.Keeps("NATIVE") || !c.Service.Keeps("USBI") || c.Service.Keeps("BTC") {
+	if !c.Service.HasCurrency("NATIVE") || !c.Service.HasCurrency("USBI") || c.Service.HasCurrency("BTC") {
 		t.Error("what the ledger keeps")
 	}
 	b, err := c.Service.Deposit(servertest.UserAddress(1), "USBI", servertest.Money(t, "10.5"))

@@ -14,17 +14,17 @@ import (
 )
 
 func TestLaunchpadRoutesAreThoseOfTheDescription(t *testing.T) {
-	desk, err := agents.New(agents.Options{Clock: servertest.NewMarket(t).Clock, User: (&servertest.Agents{}).User, Find: (&servertest.Agents{}).Find})
+	service, err := agents.New(agents.Options{Clock: servertest.NewMarket(t).Clock, User: (&servertest.Agents{}).User, Find: (&servertest.Agents{}).Find})
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := servertest.NewMarket(t, func(o *servertest.Options) { o.Resources = append(o.Resources, desk.Routes) })
+	m := servertest.NewMarket(t, func(o *servertest.Options) { o.Resources = append(o.Resources, service.Routes) })
 	servertest.SameRoutes(t, m.Server.Routes(), web.PartMarket, web.PartLaunchpad)
 	c, err := servertest.AgentContract()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, r := range desk.Routes(nil) {
+	for _, r := range service.Routes(nil) {
 		var described []string
 		item := c.Doc.Paths.Value(r.Path)
 		if item == nil {

@@ -9,8 +9,8 @@ import (
 	"tickhive/launchpad"
 )
 
-// Keeps reports whether the ledger holds the balances of a currency: NATIVE and USBI.
-func (d *Service) Keeps(currencyCode string) bool {
+// HasCurrency reports whether the ledger holds the balances of a currency: NATIVE and USBI.
+func (d *Service) HasCurrency(currencyCode string) bool {
 	_, ok := launchpad.ParseCurrency(currencyCode)
 	return ok
 }
@@ -42,9 +42,9 @@ func (d *Service) move(
 	if !ok {
 		return accounts.BalanceView{}, refuse.Param("amount", "The member amount must be above 0.")
 	}
-	res, err := d.Carry(command(a, currency, v))
+	res, err := d.DoLaunchpad(command(a, currency, v))
 	if err != nil {
-		return accounts.BalanceView{}, agentError(err, "the balances")
+		return accounts.BalanceView{}, refusalOf(err, "the balances")
 	}
 	m := moneyOf(res.Balance).Wide()
 	return accounts.BalanceView{CurrencyCode: currency.String(), Free: m, Total: m}, nil

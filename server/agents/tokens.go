@@ -76,7 +76,7 @@ func (d *Service) token(c *edge.Ctx) *refuse.Refusal {
 		return noToken()
 	}
 	c.PlainDecimals()
-	body := agentJSON(newTokenAnswer(t, v.worker(t)))
+	body := encodeJSON(newTokenAnswer(t, v.worker(t)))
 	if t.Metadata != "" {
 		// The encoder would remove the white space of metadata, which must stay as sent. The
 		// replaced text occurs only once, because quotes within strings are escaped.

@@ -120,7 +120,7 @@ func TestAcceptTroubleLastsUntilItIsCalm(t *testing.T) {
 		if s := stats.Stat(""); s.Reason == "" || s.SinceNs != began.UnixNano() {
 			t.Errorf("after a failure: %+v", s)
 		}
-		<-time.After(acceptCalm - 6*time.Millisecond)
+		<-time.After(acceptFailingFor - 6*time.Millisecond)
 		if s := stats.Stat(""); s.Reason == "" {
 			t.Errorf("within the calm time: %+v", s)
 		}
@@ -181,8 +181,8 @@ func TestALingeringConnectionCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		table := NewConnTable(10, -1, nil)
 		near, far := net.Pipe()
-		c := table.serve(halfConn{near}, addrOf(nil))
-		if why := table.enter(c.ip); why != nil {
+		c := table.track(halfConn{near}, addrOf(nil))
+		if why := table.count(c.ip); why != nil {
 			t.Fatalf("%s", why)
 		}
 		lingerOnClose(c)

@@ -136,7 +136,7 @@ func (c *Ctx) DateTime(name string) (m Moment, given bool, err *refuse.Refusal) 
 	return m, true, nil
 }
 
-// ParseDateTime is parseDate that also accepts an offset at the end, for example +02:00.
+// ParseDateTime parses a date like parseDate and also accepts an offset at the end: +02:00.
 func ParseDateTime(s []byte) (Moment, bool) {
 	const offsetBytes = len("+00:00")
 	at := len(s) - offsetBytes

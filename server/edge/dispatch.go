@@ -285,7 +285,7 @@ func (e *Listener) appendRequestID(dst []byte, ctx *fasthttp.RequestCtx) []byte 
 	if sent := ctx.Request.Header.PeekCanonical(hdrRequestID); validRequestID(sent) {
 		return append(dst, sent...)
 	}
-	return strconv.AppendUint(append(dst, e.idBoot[:9]...), n, 16)
+	return strconv.AppendUint(append(dst, e.idPrefix[:9]...), n, 16)
 }
 
 // validRequestID reports whether id has the form [A-Za-z0-9_-]{1,64}.

@@ -194,7 +194,7 @@ func TestNoStore(t *testing.T) {
 		t.Error(got)
 	}
 	m.Advance(1_234_567_891)
-	// furnish has moved the clock by 340 s.
+	// fill has moved the clock by 340 s.
 	if got := m.OK("/api/time", nil).Body; got != `{"serverTime":1767225941234,"iso":"2026-01-01T00:05:41.234Z"}` {
 		t.Error(got)
 	}

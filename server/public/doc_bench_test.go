@@ -63,7 +63,7 @@ func (m *docMarket) next() *marketdata.Root {
 }
 
 // BenchmarkDocument measures docs/internals/performance.md#h4 by itself: a document made after one
-// change, allocation included: doc-ns/op, the change left out. The copies are what a document of
+// change, allocation included: doc-ns/op, without the change. The copies cost as much as a document of
 // that size costs when all its text is at hand: fresh memory, a copy and the hash of its tag.
 func BenchmarkDocument(b *testing.B) {
 	board := marketdata.NewFeed(marketdata.Options{}).Board()
@@ -80,7 +80,7 @@ func BenchmarkDocument(b *testing.B) {
 		{"deals100", 1, func(r *marketdata.Root) *marketdata.Doc { return firstDealsDoc(r.View(0), 0) }},
 		{"aggTrades100", 1, func(r *marketdata.Root) *marketdata.Doc {
 			v := r.View(0)
-			f := aggregator.Filter{StartMs: -1 << 63, EndMs: 1<<63 - 1, Buy: true, Sell: true, Limit: keptTrades}
+			f := aggregator.Filter{StartMs: -1 << 63, EndMs: 1<<63 - 1, Buy: true, Sell: true, Limit: cachedTrades}
 			return aggTradesDoc(v, aggregator.Select(&v.Trades, f), 0)
 		}},
 		{"tickers100", 100, func(r *marketdata.Root) *marketdata.Doc {

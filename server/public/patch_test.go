@@ -38,11 +38,11 @@ func TestPatchedPagesOfTradesAreThoseMadeAnew(t *testing.T) {
 			if v.Before(marketdata.DocDeals) != nil {
 				patched++
 			}
-			low, high, _ := pageOf(v.Trades.First(), v.Trades.Last(), 1, edge.MaxPageSize)
+			low, high, _ := pageRange(v.Trades.First(), v.Trades.Last(), 1, edge.MaxPageSize)
 			if got, want := string(firstDealsDoc(v, 0).Body), string(appendDeals(nil, v, low, high, nil)); got != want {
 				t.Fatalf("seed %d, keep %d: deals\n%s\nwant\n%s", seed, keep, got, want)
 			}
-			sel := aggregator.Select(&v.Trades, aggregator.Filter{StartMs: -1 << 63, EndMs: 1<<63 - 1, Buy: true, Sell: true, Limit: keptTrades})
+			sel := aggregator.Select(&v.Trades, aggregator.Filter{StartMs: -1 << 63, EndMs: 1<<63 - 1, Buy: true, Sell: true, Limit: cachedTrades})
 			if got, want := string(aggTradesDoc(v, sel, 0).Body), string(aggregator.AppendTrades(nil, v, sel)); got != want {
 				t.Fatalf("seed %d, keep %d: trades\n%s\nwant\n%s", seed, keep, got, want)
 			}
@@ -101,7 +101,7 @@ func TestPatchedDocumentsOverAllPairsAreThoseJoinedAnew(t *testing.T) {
 			for _, d := range [][2]*sharedDoc{
 				{&kept.docs.aggTickers, &fresh.docs.aggTickers}, {&kept.docs.summary, &fresh.docs.summary},
 			} {
-				if _, ok := movedRows(root, d[0].cur.Load()); ok {
+				if _, ok := changedRows(root, d[0].cur.Load()); ok {
 					patched++
 				}
 				d[1].cur.Store(nil)

@@ -13,7 +13,7 @@ import (
 	"tickhive/server/encode"
 )
 
-// Limits of the UDF routes.
+// Limits of the UDFRoutes routes.
 const (
 	udfMaxBars   = 5000 // per answer, the newest ones
 	udfMaxSearch = 100
@@ -24,11 +24,11 @@ const (
 // udfResolutions holds the library's names of our intervals.
 var udfResolutions = [marketdata.Intervals]string{"1", "3", "5", "15", "30", "60", "240", "1D", "1M", "12M"}
 
-// UDF is the resource of /udf/*: the datafeed protocol of TradingView's charting library
+// UDFRoutes returns the routes of /udf/*: the datafeed protocol of TradingView's charting library
 // over the same views as the REST routes. Every error is the object of
 // docs/contract/errors.md#error-object with the members of edge.appendUDFError, whichever part of the
 // server refuses the request.
-func (m *Market) UDF(*edge.Server) []*edge.Route {
+func (m *Market) UDFRoutes(*edge.Server) []*edge.Route {
 	route := func(name string, h func(*Market, *edge.Ctx) *refuse.Refusal, query ...string) *edge.Route {
 		return &edge.Route{
 			Method: fasthttp.MethodGet, Path: "/udf/" + name, Public: true, Auth: edge.AuthNever, Query: query,

@@ -123,7 +123,7 @@ func described(t testing.TB, method, target string, status int, header http.Head
 		return
 	}
 	if err := c.Check(method, target, status, header, body); err != nil {
-		t.Errorf("the answer is not what the description says: %v\n%.600s", err, body)
+		t.Errorf("the answer does not match the description: %v\n%.600s", err, body)
 	}
 }
 

@@ -109,7 +109,7 @@ func TestResumeAheadOfAConflatedStreamFollows(t *testing.T) {
 	first := x.connect()
 	x.ask(first, head+`}`)
 	x.read(first)
-	for i, c := range []struct{ ahead, want int }{{0, 0}, {1000, 1}} { // the seq of now; the future: a gap
+	for i, c := range []struct{ ahead, want int }{{0, 0}, {1000, 1}} { // the current seq; a future seq: a gap
 		x.bid(0, 50+int64(i))
 		now := uint64(x.market.Board().Load().View(0).BookSeq)
 		second := x.connect()
@@ -124,7 +124,7 @@ func TestResumeAheadOfAConflatedStreamFollows(t *testing.T) {
 			}
 		}
 		if messages, _ = x.read(first); len(messages) != 1 || messages[0].Seq != now {
-			t.Errorf("who had the stream was told %+v", messages)
+			t.Errorf("the live subscriber received %+v", messages)
 		}
 		x.bid(0, 60+int64(i))
 		x.advance(x.streams[streamKey{channel: chBook, depth: defaultDepth, every: 1000}], x.market.Board().Load())

@@ -66,7 +66,7 @@ func getJSON(t *testing.T, url string, out any) {
 }
 
 // A heartbeat carries the stream's seq; a heartbeat of trades carries the last trade's id.
-func TestHeartbeatOfTradesTellsTheTrade(t *testing.T) {
+func TestHeartbeatOfTradesHasTheLastTrade(t *testing.T) {
 	t.Parallel()
 	x := newLive(t, 1)
 	for range 3 {
@@ -82,7 +82,7 @@ func TestHeartbeatOfTradesTellsTheTrade(t *testing.T) {
 }
 
 // Tickers and candles of a stream equal those of the REST routes, byte for byte.
-func TestStreamObjectsAreThoseOfREST(t *testing.T) {
+func TestStreamObjectsEqualREST(t *testing.T) {
 	t.Parallel()
 	x := newLive(t, 1)
 	for range 3 {

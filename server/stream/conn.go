@@ -27,8 +27,8 @@ const (
 )
 
 // conn is the connection of one client. The reader goroutine (inside the upgrade callback)
-// parses operations and passes them to the hub; a pump writes the messages in out. The hub's
-// goroutine owns the fields of the group hub.
+// parses operations and passes them to the hub; a writer sends the messages in backlog. The hub's
+// goroutine owns the fields of the group hub. doc.go draws its states.
 type conn struct {
 	ws      *websocket.Conn
 	raw     syscall.RawConn // the socket; nil when the connection has no descriptor
@@ -37,15 +37,15 @@ type conn struct {
 	remote  netip.Addr // the client's address, for keys with an IP allow-list
 
 	hub struct {
-		subs     map[streamKey]*subscription
-		pending  []*subscription // subscriptions that wait for a snapshot
-		key      private.Key     // the key that signed for the socket; valid while authed
-		authed   bool
-		lastFull time.Time
-		fullIn   uint64 // the last delivery that found the queue full
-		behind   bool   // some stream has not started over since lastFull
-		pingAt   time.Time
-		gone     bool
+		subs             map[streamKey]*subscription // by subKey
+		pending          []*subscription             // subscriptions that wait for a snapshot
+		key              private.Key                 // the key that signed for the socket; valid while authed
+		authed           bool
+		lastFull         time.Time // of the last time the backlog had no room for an update
+		lastFullDelivery uint64    // the last delivery with an update that did not fit
+		resyncing        bool      // some subscription is not live again since lastFull
+		pingAt           time.Time
+		detached         bool // has no subscriptions any more; operations are ignored
 	}
 }
 

@@ -268,7 +268,7 @@ func TestSecondAuthOfASocket(t *testing.T) {
 		}
 		slices.Sort(ended)
 		if want := []string{"balances orders", "balances"}[i]; strings.Join(ended, " ") != want {
-			t.Errorf("the client was told that %v ended, want %s", ended, want)
+			t.Errorf("the client received the end of %v, want %s", ended, want)
 		}
 		if got := s.listed(); got != "trades" {
 			t.Errorf("list shows %q", got)

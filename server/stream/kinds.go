@@ -48,7 +48,7 @@ type queuedBytes [messageKinds]int
 func (w *queuedBytes) total() int { return w[kindUpdate] + w[kindSnapshot] + w[kindAnswer] }
 
 // message is a queued message, shared by all connections that receive it. A queue is a list
-// of pointers, because the hub writes it on one core and a pump reads it on another.
+// of pointers, because the hub writes it on one core and a writer reads it on another.
 type message struct {
 	frame   frame
 	kind    messageKind

@@ -61,7 +61,7 @@ func newLiveWith(t *testing.T, pairs int, set func(*stream.Options, *edge.Option
 	set(&hubOptions, &options)
 	x.hub = stream.NewHub(hubOptions)
 	x.market = public.New(public.Options{Board: feed.Board(), Clock: clk})
-	options.Resources = []edge.Resource{x.market.Resource, stream.Routes(x.hub)}
+	options.Resources = []edge.Resource{x.market.Routes, stream.Routes(x.hub)}
 	srv, err := edge.New(options)
 	if err != nil {
 		t.Fatal(err)

@@ -17,7 +17,7 @@ const (
 	defaultEvery = 100
 )
 
-// operation is one operation of a client. It runs on the hub's goroutine.
+// operation is one request of a client on its connection. It runs on the hub's goroutine.
 type operation struct {
 	hub  *Hub
 	conn *conn
@@ -26,7 +26,7 @@ type operation struct {
 
 // run carries out the operation.
 func (o operation) run() {
-	if o.conn.hub.gone {
+	if o.conn.hub.detached {
 		return
 	}
 	switch o.req.op {
@@ -92,7 +92,7 @@ func (o operation) each(fn func(operation, streamKey, *marketdata.View)) {
 	}
 	root := o.hub.opts.Board.Load()
 	for _, pair := range o.req.pairs {
-		if o.conn.hub.gone { // closed because of the unread answers for earlier pairs
+		if o.conn.hub.detached { // closed because of the unread answers for earlier pairs
 			return
 		}
 		o.eachPair(key, root, pair, fn)
@@ -165,7 +165,7 @@ func (o operation) subscribe(key streamKey, v *marketdata.View) {
 		s.lastMs = machineMs() // no subscriber was waiting for a heartbeat
 	}
 	o.acknowledge("subscribed", key, v)
-	if o.conn.hub.gone {
+	if o.conn.hub.detached {
 		return
 	}
 	if old != nil && old.stream == s && !o.req.hasFromSeq && !o.req.hasFromTrade {
@@ -180,7 +180,7 @@ func (o operation) subscribe(key streamKey, v *marketdata.View) {
 	if key.private() {
 		o.hub.private.watch()
 		o.hub.private.sendMessages() // the queued messages are older than the snapshot
-		if o.conn.hub.gone {
+		if o.conn.hub.detached {
 			return
 		}
 	}
@@ -280,7 +280,7 @@ func parseStreams(text string) ([]request, *refuse.Refusal) {
 		case !ok:
 			return nil, refuse.Param("streams", "%q is not a channel.", channel)
 		case key.private():
-			return nil, refuse.Param("streams", "The channel %s needs auth and cannot stand in the address.", channel)
+			return nil, refuse.Param("streams", "The channel %s needs auth and cannot be in the address; subscribe to it after the operation auth.", channel)
 		case paired != key.paired():
 			return nil, refuse.Param("streams", "%q must have the form channel:PAIR, or status alone.", item)
 		case len(out) == maxSubscriptions:

@@ -129,7 +129,7 @@ func TestResumeAtTheEdges(t *testing.T) {
 	for _, c := range []struct {
 		name, extra, want string
 	}{
-		{"the seq of now", fmt.Sprintf(`"fromSeq":%d,"epoch":%q`, snap.Seq, testEpoch), "pong"},
+		{"the current seq", fmt.Sprintf(`"fromSeq":%d,"epoch":%q`, snap.Seq, testEpoch), "pong"},
 		{"without an epoch", fmt.Sprintf(`"fromSeq":%d`, snap.Seq), "pong"},
 		{"the beginning", `"fromSeq":0`, "update"},
 		{"the future", fmt.Sprintf(`"fromSeq":%d`, snap.Seq+1), "gap"},

@@ -15,7 +15,7 @@ import (
 	"tickhive/server/private"
 )
 
-// keyed is a private feed of one account; the test controls its messages and keys.
+// keyed implements private.Feed for one account; the test controls its messages and keys.
 type keyed struct {
 	watcher
 	waiting []private.Message
@@ -175,7 +175,7 @@ func TestAWriterWithholdsPrivateMessages(t *testing.T) {
 	for _, c := range []struct {
 		what  string
 		queue string // capitals are private
-		pump  int    // bytes that the peer takes at once
+		taken int    // bytes that the peer takes at once
 		read  int    // bytes that it takes later, before the key ends
 		want  string
 	}{
@@ -186,9 +186,9 @@ func TestAWriterWithholdsPrivateMessages(t *testing.T) {
 		{"a message alone", "A", 0, 0, ""},
 		{"a message alone, begun", "A", 0, 1, "A"},
 		{"nothing private", "abc", 0, 50, "abc"},
-		{"begun by the pump, a public one", "aBcDe", 50, 0, "ace"},
-		{"begun by the pump, a private one", "aBcDe", 110, 0, "aBce"},
-		{"behind one of the pump's", "aBcDe", 204, 150, "aBcDe"},
+		{"begun by the writer, a public one", "aBcDe", 50, 0, "ace"},
+		{"begun by the writer, a private one", "aBcDe", 110, 0, "aBce"},
+		{"behind one of the writer", "aBcDe", 204, 150, "aBcDe"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			out := &backlog{done: make(chan struct{}), writer: newWriters().assign()}
@@ -199,8 +199,8 @@ func TestAWriterWithholdsPrivateMessages(t *testing.T) {
 			}
 			var scratch chunkBuffer
 			taken := out.takeChunk(&scratch, false)
-			got := slices.Clone(taken.bytes[:c.pump])
-			taken.advance(c.pump)
+			got := slices.Clone(taken.bytes[:c.taken])
+			taken.advance(c.taken)
 			near, far := net.Pipe()
 			failed := make(chan error, 1)
 			go func() {
