@@ -14,8 +14,7 @@ const maxColumns = 120
 // no row is added.
 var openLines = []string{
 	"accounts", "bench", "bench/report", "cmd/tickhive", "engine", "hive", "internal/wal", "launchpad",
-	"marketdata", "marketdata/replica", "server/account", "server/admin", "server/agents", "server/body",
-	"server/edge", "server/encode", "server/public", "server/servertest", "server/stream", "server/web", "sim/replay",
+	"marketdata", "marketdata/replica", "server/admin", "server/body", "sim/replay",
 }
 
 // LongLines reports lines beyond maxColumns.

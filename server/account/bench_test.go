@@ -65,6 +65,7 @@ func BenchmarkSignedOrder(b *testing.B) {
 			h.Clock.Set(h.Clock.NowNs() + 122*servertest.SecondNs)
 		}
 		signInto(a, r, "POST", "/api/orders", fmt.Sprintf(
-			`{"side":"buy","currencyPairCode":"BTC_USDT","amount":"0.001","price":"%d.%02d","timeInForce":"gtc"}`, 10+i%50, i%100))
+			`{"side":"buy","currencyPairCode":"BTC_USDT","amount":"0.001","price":"%d.%02d",`+
+				`"timeInForce":"gtc"}`, 10+i%50, i%100))
 	})
 }

@@ -67,10 +67,12 @@ func unfunded(u *accounts.UserView, cause *refuse.Refusal) *refuse.Refusal {
 	e := *cause
 	e.Field = "nativeBalance"
 	if e.Code == refuse.OutcomeUnknown {
-		e.Message = fmt.Sprintf("The user was made and has the id %s; do not make the user again. The nativeBalance: %s", u.ID, cause.Message)
+		e.Message = fmt.Sprintf("The user was created with the id %s; do not create it again. The "+
+			"nativeBalance: %s", u.ID, cause.Message)
 		return &e
 	}
-	e.Message = fmt.Sprintf("The user was made and has the id %s; only the nativeBalance is missing: deposit it with POST %s/users/%s/deposits, and do not make the user again. The deposit was refused: %s",
+	e.Message = fmt.Sprintf("The user was created with the id %s; only the nativeBalance is missing: deposit it with "+
+		"POST %s/users/%s/deposits, and do not create the user again. The deposit was refused: %s",
 		u.ID, edge.InternalPrefix, u.ID, cause.Message)
 	return &e
 }
@@ -115,7 +117,10 @@ func (d users) totals(c *edge.Ctx) *refuse.Refusal {
 	all := d.view.Totals()
 	if d.opt.Ledger != nil {
 		all = append(all, d.opt.Ledger.Totals()...)
-		slices.SortFunc(all, func(a, b accounts.TotalView) int { return strings.Compare(a.CurrencyCode, b.CurrencyCode) })
+		slices.SortFunc(all, func(a,
+			b accounts.TotalView) int {
+			return strings.Compare(a.CurrencyCode, b.CurrencyCode)
+		})
 	}
 	c.Private(appendList(nil, all, func(b []byte, t *accounts.TotalView) []byte {
 		b = encode.AppendString(append(b, `{"currencyCode":`...), t.CurrencyCode)

@@ -153,9 +153,11 @@ func withdrawable(a *engine.Asset, m *moneyRequest) *refuse.Refusal {
 	case a == nil:
 		return nil
 	case a.HasMinWithdraw && m.amount.Cmp(a.MinWithdraw) < 0:
-		return refuse.Param("amount", "A withdrawal of %s must be at least %s.", m.currency, appendMoney(nil, a.MinWithdraw))
+		return refuse.Param("amount", "A withdrawal of %s must be at least %s.", m.currency,
+			appendMoney(nil, a.MinWithdraw))
 	case a.HasMaxWithdraw && m.amount.Cmp(a.MaxWithdraw) > 0:
-		return refuse.Param("amount", "A withdrawal of %s must be at most %s.", m.currency, appendMoney(nil, a.MaxWithdraw))
+		return refuse.Param("amount", "A withdrawal of %s must be at most %s.", m.currency,
+			appendMoney(nil, a.MaxWithdraw))
 	case !a.CanWithdraw:
 		return refuse.New(refuse.Conflict, "", "Withdrawals of %s are closed.", m.currency)
 	}

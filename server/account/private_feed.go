@@ -58,7 +58,8 @@ func (f *privateFeed) Fold(events []engine.Event) {
 	for i := range events {
 		e := &events[i]
 		switch e.Kind {
-		case engine.EventAccepted, engine.EventCanceled, engine.EventReplaced, engine.EventReduced, engine.EventTriggered:
+		case engine.EventAccepted, engine.EventCanceled, engine.EventReplaced,
+			engine.EventReduced, engine.EventTriggered:
 			f.recordOrder(e.Account, e.Order)
 		case engine.EventTrade:
 			f.recordOrder(e.Account, e.Order)
@@ -208,7 +209,8 @@ func (f *privateFeed) openOrders(dst []byte, account engine.AccountID) []byte {
 }
 
 // Verify checks the credentials of a socket.
-func (f *privateFeed) Verify(remote netip.Addr, publicKey, timestamp, nonce, signature string) (private.Key, *refuse.Refusal) {
+func (f *privateFeed) Verify(remote netip.Addr, publicKey, timestamp, nonce,
+	signature string) (private.Key, *refuse.Refusal) {
 	return f.service.verifySocket(remote, publicKey, timestamp, nonce, signature)
 }
 

@@ -141,7 +141,7 @@ func (d *Service) do(cmd accounts.Command) (accounts.Result, *refuse.Refusal) {
 	if errors.Is(err, wal.ErrOutcomeUnknown) {
 		return res, refuse.Unknown("The change", "look at "+whereToLook(cmd.Kind)+" before you repeat the request.")
 	}
-	return res, refuse.Later(5, "The accounts take no changes at the moment; nothing was changed.")
+	return res, refuse.Later(5, "The accounts accept no changes at the moment; nothing was changed.")
 }
 
 // whereToLook returns the route on which a user can check whether a command was carried out.

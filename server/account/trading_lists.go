@@ -25,7 +25,8 @@ func (d lists) listQuery(c *edge.Ctx, statuses bool) (q marketdata.Query, err *r
 	if len(code) > 0 && !edge.ValidPairCode(code) {
 		return q, refuse.Param(edge.PairName, "The parameter %s must be a pair code such as BTC_USDT.", edge.PairName)
 	}
-	q = marketdata.Query{Account: accountOf(c), Pair: engine.ControlPair, SinceNs: math.MinInt64, UntilNs: math.MaxInt64}
+	q = marketdata.Query{Account: accountOf(c), Pair: engine.ControlPair,
+		SinceNs: math.MinInt64, UntilNs: math.MaxInt64}
 	if statuses {
 		i, err := c.Enum("status", "all", "active", "canceled")
 		if err != nil {
@@ -68,7 +69,7 @@ func between(c *edge.Ctx, q *marketdata.Query) *refuse.Refusal {
 		return err
 	}
 	if hasSince && hasEnd && since.After(end) {
-		return refuse.Param("sinceDate", "sinceDate must not be after endDate.")
+		return refuse.Param("sinceDate", "The parameter sinceDate must not be after endDate.")
 	}
 	if hasSince {
 		q.SinceNs = since.CeilNs(edge.DealUnitNs)
@@ -150,5 +151,8 @@ func (d *Service) balancesOf(n uint32) []accounts.BalanceView {
 }
 
 func sortBalances(rows []accounts.BalanceView) {
-	slices.SortFunc(rows, func(a, b accounts.BalanceView) int { return strings.Compare(a.CurrencyCode, b.CurrencyCode) })
+	slices.SortFunc(rows, func(a, b accounts.BalanceView) int {
+		return strings.Compare(a.CurrencyCode,
+			b.CurrencyCode)
+	})
 }

@@ -22,8 +22,10 @@ func (d *Service) tradingRoutes() []*edge.Route {
 		{Method: del, Path: orders, Cancels: true, Handle: d.cancelOwn, Query: []string{"currencyPairCode"}},
 		{Method: del, Path: orders + "/{orderId}", Cancels: true, Handle: d.cancelOrder, Query: []string{"decimals"}},
 		{Method: get, Path: orders + "/{orderId}/deals", Handle: l.orderDeals, Query: []string{"decimals"}},
-		{Method: get, Path: "/api/user/orders", Handle: l.userOrders, Query: append([]string{"currencyPairCode", "status"}, page...)},
-		{Method: get, Path: "/api/user/deals", Handle: l.userDeals, Query: append([]string{"currencyPairCode"}, page...)},
+		{Method: get, Path: "/api/user/orders", Handle: l.userOrders,
+			Query: append([]string{"currencyPairCode", "status"}, page...)},
+		{Method: get, Path: "/api/user/deals", Handle: l.userDeals,
+			Query: append([]string{"currencyPairCode"}, page...)},
 		{Method: get, Path: "/api/wallets/balances", Handle: l.balances, Query: []string{"decimals"}},
 	}
 }

@@ -194,7 +194,8 @@ func (s *Server) setAsset(c *edge.Ctx) *refuse.Refusal {
 	if err := req.apply(&a); err != nil {
 		return err
 	}
-	if _, err := s.submitControl(&engine.Command{Kind: engine.SetAsset, Pair: engine.ControlPair, Asset: &a}); err != nil {
+	cmd := engine.Command{Kind: engine.SetAsset, Pair: engine.ControlPair, Asset: &a}
+	if _, err := s.submitControl(&cmd); err != nil {
 		return err
 	}
 	c.Private(appendAsset(nil, &a))

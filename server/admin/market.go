@@ -19,7 +19,8 @@ import (
 // marketRoutes returns the routes of books, pairs and assets.
 func marketRoutes(s *Server) []*edge.Route {
 	return []*edge.Route{
-		{Method: fasthttp.MethodGet, Path: edge.InternalPrefix + "/book/{pair}", Handle: s.getBook, Query: []string{"depth"}},
+		{Method: fasthttp.MethodGet, Path: edge.InternalPrefix + "/book/{pair}", Handle: s.getBook,
+			Query: []string{"depth"}},
 		{Method: fasthttp.MethodPost, Path: edge.InternalPrefix + "/pairs", Handle: s.addPair},
 		{Method: fasthttp.MethodGet, Path: edge.InternalPrefix + "/pairs/{code}", Handle: s.getPair},
 		{Method: fasthttp.MethodPatch, Path: edge.InternalPrefix + "/pairs/{code}", Handle: s.setPair},

@@ -17,7 +17,8 @@ func orderRoutes(s *Server) []*edge.Route {
 	return []*edge.Route{
 		{Method: fasthttp.MethodPost, Path: orders, Handle: s.placeOrder},
 		{Method: fasthttp.MethodPost, Path: orders + "/batch", Handle: s.placeBatch},
-		{Method: fasthttp.MethodDelete, Path: orders, Handle: s.cancelAll, Query: []string{"accountId", "currencyPairCode"}},
+		{Method: fasthttp.MethodDelete, Path: orders, Handle: s.cancelAll,
+			Query: []string{"accountId", "currencyPairCode"}},
 		{Method: fasthttp.MethodGet, Path: orders + "/{id}", Handle: s.getOrder},
 		{Method: fasthttp.MethodPatch, Path: orders + "/{id}", Handle: s.replaceOrder},
 		{Method: fasthttp.MethodDelete, Path: orders + "/{id}", Handle: s.cancelOrder},
@@ -160,7 +161,8 @@ func (s *Server) cancelAll(c *edge.Ctx) *refuse.Refusal {
 	case accountText != "" && !ok:
 		return refuse.Param("accountId", "The parameter accountId must be a UUID.")
 	case code != "" && !body.IsPairCode(code):
-		return refuse.Param("currencyPairCode", "The parameter currencyPairCode must be a pair code of the form BASE_QUOTE.")
+		return refuse.Param("currencyPairCode",
+			"The parameter currencyPairCode must be a pair code of the form BASE_QUOTE.")
 	}
 	if accountText != "" {
 		m.Everyone = false

@@ -126,7 +126,8 @@ func (s *Server) addPair(c *edge.Ctx) *refuse.Refusal {
 	base, quote, _ := strings.Cut(code, "_")
 	ins := &engine.Instrument{
 		Code: code, Base: base, Quote: quote,
-		DigitsPrice: int(p.digitsPrice), DigitsAmount: int(p.digitsAmount), MakerFee: defaultRate, TakerFee: defaultRate,
+		DigitsPrice: int(p.digitsPrice), DigitsAmount: int(p.digitsAmount),
+		MakerFee: defaultRate, TakerFee: defaultRate,
 	}
 	if base == quote {
 		return refuse.Param("code", "The member code must name two different currencies.")
@@ -154,7 +155,8 @@ func (s *Server) addPair(c *edge.Ctx) *refuse.Refusal {
 	case refused == engine.PairExists:
 		return pairExists(code)
 	case refused != engine.NotRejected:
-		return refuse.New(refuse.Conflict, "", "The pair %s cannot be added: there are as many pairs as the engine takes.", code)
+		return refuse.New(refuse.Conflict, "",
+			"The pair %s cannot be added: there are as many pairs as the engine takes.", code)
 	}
 	return s.sendPair(c, ins)
 }

@@ -92,7 +92,8 @@ const DefaultConns = 10_000
 // New returns the internal listener without opening a socket.
 func New(o Options) (*Server, error) {
 	if o.Exchange == nil || o.Core == nil || o.History == nil || o.Board == nil || o.Clock == nil || o.Ready == nil {
-		return nil, errors.New("server: Options of the internal listener need an exchange, core, history, board, clock and ready")
+		return nil, errors.New("server: Options of the internal listener need an exchange, core, history, board, " +
+			"clock and ready")
 	}
 	if o.Log == nil {
 		o.Log = slog.Default()
@@ -131,13 +132,14 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("server: internal.hosts: %w", err)
 	}
-	gate := pages.check
+	refusePages := pages.check
 	if o.Token != "" {
-		gate = nil // no page knows the token
+		refusePages = nil // no page knows the token
 	}
 	s.edge, err = edge.NewListener(edge.ListenerOptions{
 		Table: table, MaxBody: edge.MaxInternalBody, Read: readTimeout, Write: writeTimeout, Idle: idleTimeout,
-		WriteBuf: 64 << 10, RefusePages: gate, Ready: o.Ready, Log: o.Log, Clock: o.Clock, MachineNs: o.MachineNs,
+		WriteBuf: 64 << 10, RefusePages: refusePages, Ready: o.Ready,
+		Log: o.Log, Clock: o.Clock, MachineNs: o.MachineNs,
 		Conns: edge.NewConnTable(o.Connections, -1, nil),
 	})
 	if err != nil {
@@ -160,7 +162,8 @@ func (s *Server) requireToken(next edge.Handler) edge.Handler {
 		sent, ok := strings.CutPrefix(string(c.Request.Header.Peek(fasthttp.HeaderAuthorization)), "Bearer ")
 		hash := sha256.Sum256([]byte(sent))
 		if subtle.ConstantTimeCompare(hash[:], s.token[:]) != 1 || !ok {
-			return refuse.New(refuse.Unauthorized, "Authorization", "The internal API needs its token as Authorization: Bearer.")
+			return refuse.New(refuse.Unauthorized, "Authorization",
+				"The internal API needs its token as Authorization: Bearer.")
 		}
 		return next(c)
 	}

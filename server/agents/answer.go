@@ -31,7 +31,7 @@ func refusalOf(err error, look string) *refuse.Refusal {
 	case errors.Is(err, wal.ErrClosed):
 		return refuse.Later(5, "The server is shutting down; nothing was changed.")
 	}
-	return refuse.Later(5, "The launchpad takes no changes at the moment; nothing was changed.")
+	return refuse.Later(5, "The launchpad accepts no changes at the moment; nothing was changed.")
 }
 
 // sendDecimals sends v, whose decimals follow ?decimals.

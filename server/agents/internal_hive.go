@@ -12,7 +12,8 @@ func (d *Service) internalPropose(c *edge.Ctx) *refuse.Refusal {
 	if err != nil {
 		return err
 	}
-	cmd, rej := hive.ProposalForm{TokenID: form[0], Topic: form[1], Payload: form[2], Proposer: form[3], Urgent: form[4]}.Parse()
+	cmd, rej := hive.ProposalForm{TokenID: form[0], Topic: form[1], Payload: form[2],
+		Proposer: form[3], Urgent: form[4]}.Parse()
 	if rej != nil {
 		return rej
 	}
@@ -31,7 +32,8 @@ func (d *Service) internalAct(c *edge.Ctx) *refuse.Refusal {
 		return err
 	}
 	cmd, rej := hive.ActionForm{
-		SourceAgentID: form[0], TargetTokenID: form[1], ActionType: form[2], ActionPayload: form[3], ReasonCode: form[4],
+		SourceAgentID: form[0], TargetTokenID: form[1], ActionType: form[2],
+		ActionPayload: form[3], ReasonCode: form[4],
 	}.Parse()
 	if rej != nil {
 		return rej

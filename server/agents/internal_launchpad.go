@@ -14,7 +14,7 @@ import (
 )
 
 // InternalRoutes returns the internal routes of launchpad and hive (docs/contract/internal.md). It is
-// an InternalResource.
+// an admin.Resource.
 func (d *Service) InternalRoutes() []*edge.Route {
 	post := func(path string, h edge.Handler) *edge.Route {
 		return &edge.Route{Method: fasthttp.MethodPost, Path: edge.InternalPrefix + path, Handle: h}
@@ -74,7 +74,8 @@ func formAnyAmount(raw json.RawMessage, field string) (launchpad.Amount, *refuse
 	}
 	a, err := launchpad.ParseAmount(text)
 	if err != nil {
-		return a, refuse.Param(field, "The member %s must be a decimal, at least 0, of at most 31 digits before and 18 after the point.", field)
+		return a, refuse.Param(field, "The member %s must be a decimal, at least 0, of at most 31 digits before and "+
+			"18 after the point.", field)
 	}
 	return a, nil
 }

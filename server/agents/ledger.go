@@ -17,14 +17,16 @@ func (d *Service) HasCurrency(currencyCode string) bool {
 
 // Deposit credits NATIVE or USBI to an address.
 func (d *Service) Deposit(address, currencyCode string, amount fixed.I128) (accounts.BalanceView, *refuse.Refusal) {
-	return d.move(address, currencyCode, amount, func(a launchpad.Address, c launchpad.Currency, v launchpad.Amount) launchpad.Command {
+	return d.move(address, currencyCode, amount, func(a launchpad.Address, c launchpad.Currency,
+		v launchpad.Amount) launchpad.Command {
 		return launchpad.Deposit{To: a, Currency: c, Amount: v}
 	})
 }
 
 // Withdraw debits NATIVE or USBI from an address.
 func (d *Service) Withdraw(address, currencyCode string, amount fixed.I128) (accounts.BalanceView, *refuse.Refusal) {
-	return d.move(address, currencyCode, amount, func(a launchpad.Address, c launchpad.Currency, v launchpad.Amount) launchpad.Command {
+	return d.move(address, currencyCode, amount, func(a launchpad.Address, c launchpad.Currency,
+		v launchpad.Amount) launchpad.Command {
 		return launchpad.Withdraw{From: a, Currency: c, Amount: v}
 	})
 }
@@ -82,7 +84,8 @@ func (d *Service) Totals() []accounts.TotalView {
 	var rows []accounts.TotalView
 	for _, t := range v.ledger.Totals() {
 		rows = append(rows, accounts.TotalView{
-			CurrencyCode: t.Currency.String(), Free: moneyOf(t.Held).Wide(), Held: moneyOf(t.Pooled).Wide(), Fees: moneyOf(t.Fees).Wide(),
+			CurrencyCode: t.Currency.String(), Free: moneyOf(t.Held).Wide(), Held: moneyOf(t.Pooled).Wide(),
+			Fees:      moneyOf(t.Fees).Wide(),
 			Deposited: moneyOf(t.Deposited).Wide(), Withdrawn: moneyOf(t.Withdrawn).Wide(),
 		})
 	}

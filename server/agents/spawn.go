@@ -13,7 +13,8 @@ import (
 var spawnMembers = []string{"name", "symbol", "totalSupply", "decimals", "poolSide", "metadata"}
 
 func spawnForm(m []json.RawMessage) launchpad.SpawnForm {
-	return launchpad.SpawnForm{Name: m[0], Symbol: m[1], TotalSupply: m[2], Decimals: m[3], PoolSide: m[4], Metadata: m[5]}
+	return launchpad.SpawnForm{Name: m[0], Symbol: m[1], TotalSupply: m[2], Decimals: m[3],
+		PoolSide: m[4], Metadata: m[5]}
 }
 
 // spawn serves POST /api/launchpad/spawn. The ledger makes all checks beyond the shape of the

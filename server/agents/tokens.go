@@ -34,7 +34,8 @@ func (d *Service) tokens(c *edge.Ctx) *refuse.Refusal {
 	if q.Page, q.PageSize, err = c.Page("page", launchpad.DefaultPageSize); err != nil {
 		return err
 	}
-	sort, err := c.Enum("sort", launchpad.Recent.String(), launchpad.Volume.String(), launchpad.TVL.String(), launchpad.Holders.String())
+	sort, err := c.Enum("sort", launchpad.Recent.String(), launchpad.Volume.String(), launchpad.TVL.String(),
+		launchpad.Holders.String())
 	if err != nil {
 		return err
 	}

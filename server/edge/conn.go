@@ -36,7 +36,8 @@ type ConnTable struct {
 // NewConnTable returns a table of at most limit connections, each of them per address outside exempt.
 func NewConnTable(limit, each int, exempt []netip.Prefix) *ConnTable {
 	return &ConnTable{
-		perIP: make(map[netip.Addr]int), conns: make(map[*CountedConn]struct{}), limit: limit, each: each, exempt: exempt,
+		perIP: make(map[netip.Addr]int), conns: make(map[*CountedConn]struct{}), limit: limit,
+		each: each, exempt: exempt,
 	}
 }
 
@@ -102,9 +103,9 @@ func (t *ConnTable) Open() int {
 
 var (
 	answerFull = refusal("503 Service Unavailable", refuse.Unavailable,
-		"The server has as many open connections as it takes.")
+		"The server has reached its limit of open connections; try again in a second.")
 	answerPerIP = refusal("429 Too Many Requests", refuse.RateLimit,
-		"This address has as many open connections as it may have.")
+		"This address has reached its limit of open connections; close one first.")
 )
 
 // refusal returns the whole answer to a connection that is refused.

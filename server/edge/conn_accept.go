@@ -119,7 +119,8 @@ func (a *acceptStats) failed(at net.Addr, err error) {
 	defer a.mu.Unlock()
 	if !a.failing() {
 		a.sinceNs = a.clock.NowNs()
-		a.log.Warn("a listener cannot accept connections; it tries again until it can", "listener", at.String(), "error", err,
+		a.log.Warn("a listener cannot accept connections; it tries again until it can", "listener",
+			at.String(), "error", err,
 			"remedy", "raise the limit of open files: ulimit -n, LimitNOFILE= of the unit, fs.file-max of the machine")
 	}
 	a.failures++
@@ -144,7 +145,8 @@ func (a *acceptStats) Stat(name string) AcceptStat {
 func (s AcceptStat) Incident() (in Incident, lasts bool) {
 	return Incident{
 		AtMs: encode.FloorDiv(s.SinceNs, 1_000_000), Kind: "listener",
-		Message: fmt.Sprintf("the %s listener cannot accept connections: %s; it tries again until it can", s.Listener, s.Reason),
+		Message: fmt.Sprintf("the %s listener cannot accept connections: %s; it tries again until it can", s.Listener,
+			s.Reason),
 	}, s.Reason != ""
 }
 

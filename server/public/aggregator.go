@@ -144,7 +144,7 @@ func tradesFilter(c *edge.Ctx) (f aggregator.Filter, plain bool, err *refuse.Ref
 	}
 	f.StartMs, f.EndMs = start, end
 	if start > end {
-		return f, false, refuse.Param("start_time", "start_time must not be after end_time.")
+		return f, false, refuse.Param("start_time", "The parameter start_time must not be after end_time.")
 	}
 	return f, kind < 0 && !hasStart && !hasEnd, nil
 }

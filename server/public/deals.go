@@ -31,7 +31,7 @@ func (m *Market) deals(c *edge.Ctx) *refuse.Refusal {
 		return err
 	}
 	if hasSince && hasEnd && since.After(end) {
-		return refuse.Param("sinceDate", "sinceDate must not be after endDate.")
+		return refuse.Param("sinceDate", "The parameter sinceDate must not be after endDate.")
 	}
 	v, err := m.lookup(edge.PairName, code)
 	if err != nil {

@@ -17,7 +17,8 @@ func marketRoutes(m *Market) []*edge.Route {
 		return cachedRow(v, marketdata.DocSummaryRow, aggregator.AppendSummary)
 	})
 	get := func(path string, h edge.Handler, query ...string) *edge.Route {
-		return &edge.Route{Method: fasthttp.MethodGet, Path: path, Handle: h, Public: true, Query: append(query, "decimals")}
+		return &edge.Route{Method: fasthttp.MethodGet, Path: path, Handle: h, Public: true,
+			Query: append(query, "decimals")}
 	}
 	return []*edge.Route{
 		get("/api/tickers", m.ticker, edge.PairName),

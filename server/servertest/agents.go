@@ -107,7 +107,8 @@ func authenticateByName(c *edge.Ctx) (*edge.Principal, *refuse.Refusal) {
 	if err != nil || name != "key" && name != "ro" {
 		return nil, refuse.New(refuse.Unauthorized, "API-Signature", "The key is unknown or the signature is wrong.")
 	}
-	return &edge.Principal{Account: engine.AccountID(n), UserID: UserUUID(n), PublicKey: key, CanTrade: name == "key"}, nil
+	return &edge.Principal{Account: engine.AccountID(n), UserID: UserUUID(n), PublicKey: key,
+		CanTrade: name == "key"}, nil
 }
 
 // open recovers both stores from the file system.
@@ -124,7 +125,8 @@ func (c *Agents) open() {
 	}
 	o := hive.DefaultOptions()
 	o.GenesisNs = c.Ledger.View().GenesisNs()
-	c.hive, err = hive.OpenStore(hive.StoreOptions{Options: o, Config: durable.Config{FS: c.FS, Dir: "hive", Log: options, Clock: c.Clock}})
+	c.hive, err = hive.OpenStore(hive.StoreOptions{Options: o, Config: durable.Config{FS: c.FS, Dir: "hive",
+		Log: options, Clock: c.Clock}})
 	if err != nil {
 		c.T.Fatal(err)
 	}
@@ -163,7 +165,8 @@ func (c *Agents) serveInternal() {
 	var ready atomic.Bool
 	ready.Store(true)
 	in, err := admin.New(admin.Options{
-		Exchange: clockExchange{c.Market}, Core: c.Core, History: c.Feed.History(), Board: c.Feed.Board(), Clock: c.Clock,
+		Exchange: clockExchange{c.Market}, Core: c.Core, History: c.Feed.History(),
+		Board: c.Feed.Board(), Clock: c.Clock,
 		Ready: &ready, Resources: []admin.Resource{c.Service.InternalRoutes},
 	})
 	if err != nil {
@@ -174,7 +177,10 @@ func (c *Agents) serveInternal() {
 	loopback := loopbackListener{ln}
 	go func() { _ = in.Serve(loopback); close(done) }()
 	c.internal = &http.Client{Transport: &http.Transport{
-		DialContext: func(context.Context, string, string) (net.Conn, error) { return ln.Dial() }, MaxIdleConnsPerHost: 64,
+		DialContext: func(context.Context, string, string) (net.Conn,
+			error) {
+			return ln.Dial()
+		}, MaxIdleConnsPerHost: 64,
 	}}
 	c.T.Cleanup(func() {
 		c.internal.CloseIdleConnections()
@@ -304,7 +310,10 @@ func (c *Agents) Native(n int) string {
 }
 
 // AgentContract loads the description of market data, launchpad and hive.
-var AgentContract = sync.OnceValues(func() (*contract, error) { return LoadContract(web.PartMarket, web.PartLaunchpad) })
+var AgentContract = sync.OnceValues(func() (*contract,
+	error) {
+	return LoadContract(web.PartMarket, web.PartLaunchpad)
+})
 
 // Do sends a request to the public listener and validates the answer against the description.
 func (c *Agents) Do(method, target, body string, header ...string) Answer {
@@ -333,7 +342,8 @@ func (c *Agents) Get(target string, header ...string) Answer {
 func (c *Agents) AddAction(source, tokenID, kind, payload string) Answer {
 	c.T.Helper()
 	return c.CallInternal("POST", "/hive/actions", fmt.Sprintf(
-		`{"sourceAgentId":%q,"targetTokenId":%s,"actionType":%q,"actionPayload":%s,"reasonCode":"test"}`, source, tokenID, kind, payload))
+		`{"sourceAgentId":%q,"targetTokenId":%s,"actionType":%q,"actionPayload":%s,`+
+			`"reasonCode":"test"}`, source, tokenID, kind, payload))
 }
 
 // Transfer moves whole tokens from the owner to user n.
@@ -347,7 +357,8 @@ func (c *Agents) Transfer(tokenID string, owner, n int, amount string) {
 func (c *Agents) Propose(tokenID string, urgent bool) string {
 	c.T.Helper()
 	return At(c.MustInternal("/hive/proposals", fmt.Sprintf(
-		`{"tokenId":%s,"topic":"slippage_cap","payload":{"slippageCapBps":150},"proposer":"somebody","urgent":%t}`, tokenID, urgent)), "proposalId")
+		`{"tokenId":%s,"topic":"slippage_cap","payload":{"slippageCapBps":150},"proposer":"somebody",`+
+			`"urgent":%t}`, tokenID, urgent)), "proposalId")
 }
 
 // Money parses units of 10^-18.

@@ -33,7 +33,10 @@ import (
 
 // accountContract describes market data and accounts. Every public answer of these tests is
 // validated against it.
-var accountContract = sync.OnceValues(func() (*contract, error) { return LoadContract(web.PartMarket, web.PartAccounts) })
+var accountContract = sync.OnceValues(func() (*contract,
+	error) {
+	return LoadContract(web.PartMarket, web.PartAccounts)
+})
 
 type lockedText struct {
 	mu sync.Mutex
@@ -83,8 +86,9 @@ func NewExchange(t testing.TB, change ...func(*account.Options)) *Exchange {
 func NewExchangeWith(t testing.TB, inside func(*admin.Options), change ...func(*account.Options)) *Exchange {
 	t.Helper()
 	h := &Exchange{
-		T: t, Clock: clock.NewManual(StartNs), Core: engine.NewCore(engine.Options{}), feed: marketdata.NewFeed(marketdata.Options{}),
-		ln: newPipeListener(),
+		T: t, Clock: clock.NewManual(StartNs), Core: engine.NewCore(engine.Options{}),
+		feed: marketdata.NewFeed(marketdata.Options{}),
+		ln:   newPipeListener(),
 	}
 	log := slog.New(slog.NewTextHandler(&h.Log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	inner := newPipeListener()
@@ -120,7 +124,8 @@ func NewExchangeWith(t testing.TB, inside func(*admin.Options), change ...func(*
 		Board: h.feed.Board(), Clock: h.Clock, Epoch: "0123456789abcdef", Private: h.Accounts.Private(),
 		Status: func(dst []byte) []byte { return append(dst, "{}"...) }, StatusRow: public.AppendPairStatus,
 	})
-	h.Loop = sequencer.NewLoop(sequencer.LoopOptions{Core: h.Core, Clock: h.Clock, Sinks: []sequencer.Sink{accounts.Sink{State: h.State}, h.feed.Sink(), hub}})
+	h.Loop = sequencer.NewLoop(sequencer.LoopOptions{Core: h.Core, Clock: h.Clock,
+		Sinks: []sequencer.Sink{accounts.Sink{State: h.State}, h.feed.Sink(), hub}})
 	gate.Loop = h.Loop
 	go h.Loop.Run()
 	go hub.Run()
@@ -134,7 +139,8 @@ func NewExchangeWith(t testing.TB, inside func(*admin.Options), change ...func(*
 	var ready atomic.Bool
 	ready.Store(true)
 	io := admin.Options{
-		Exchange: gate, Core: h.Core, History: h.feed.History(), Board: h.feed.Board(), Clock: h.Clock, Ready: &ready, Log: log,
+		Exchange: gate, Core: h.Core, History: h.feed.History(), Board: h.feed.Board(),
+		Clock: h.Clock, Ready: &ready, Log: log,
 		Entry: h.Accounts.Entry(), Resources: []admin.Resource{h.Accounts.InternalRoutes},
 	}
 	inside(&io)

@@ -119,7 +119,8 @@ func (h *Exchange) Deposit(k *Keys, currency, amount string) {
 func NewTradedExchange(t testing.TB, change ...func(*account.Options)) (h *Exchange, a, b *Keys) {
 	t.Helper()
 	h = NewExchange(t, change...)
-	h.MustInternal("POST", "/pairs", `{"code":"BTC_USDT","digitsPrice":2,"digitsAmount":4,"makerFee":"0.001","takerFee":"0.002"}`)
+	h.MustInternal("POST", "/pairs", `{"code":"BTC_USDT","digitsPrice":2,"digitsAmount":4,"makerFee":"0.001",`+
+		`"takerFee":"0.002"}`)
 	a, b = h.User(`"nickname":"alice"`), h.User(`"nickname":"bob"`)
 	h.Deposit(a, "USDT", "1000")
 	h.Deposit(a, "BTC", "10")
@@ -129,4 +130,5 @@ func NewTradedExchange(t testing.TB, change ...func(*account.Options)) (h *Excha
 }
 
 // OrderMembers are the members of an order of the trading API, sorted.
-const OrderMembers = "amount clientOrderId currencyPairCode date decrementedAmount id initialAmount isBid isCanceled isMarket price quoteAmount status userId"
+const OrderMembers = "amount clientOrderId currencyPairCode date decrementedAmount id initialAmount isBid isCanceled " +
+	"isMarket price quoteAmount status userId"

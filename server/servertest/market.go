@@ -177,7 +177,8 @@ func (m *Market) Apply(cmd engine.Command) []engine.Event {
 // Limit places an order of the built-in account, in ticks and lots, and returns its id.
 func (m *Market) Limit(code string, side engine.Side, price, amount int64) engine.OrderID {
 	m.T.Helper()
-	return m.Apply(engine.Command{Kind: engine.Place, Pair: m.Pairs[code], Side: side, Price: price, Amount: amount})[0].Order
+	return m.Apply(engine.Command{Kind: engine.Place, Pair: m.Pairs[code], Side: side,
+		Price: price, Amount: amount})[0].Order
 }
 
 // Cancel cancels an order.

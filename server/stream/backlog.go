@@ -101,7 +101,7 @@ func (o *backlog) drop() {
 }
 
 // withdrawPrivate discards the queued private messages because their key has ended. A writer that
-// has taken some of them and not begun to write them leaves them out (withhold).
+// has taken some of them and not begun to write them leaves them out (withholdPrivate).
 func (o *backlog) withdrawPrivate() {
 	o.mu.Lock()
 	defer o.mu.Unlock()

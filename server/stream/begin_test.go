@@ -91,7 +91,8 @@ func TestSnapshotsWaitForRoom(t *testing.T) {
 	x.ask(c, `{"op":"subscribe","channel":"book","pairs":["AA_BB","CC_DD"],"depth":0}`)
 	messages, _ := x.read(c)
 	if n := len(messages); n != 3 || len(c.hub.pending) != 1 {
-		t.Fatalf("%d messages, %d snapshots wait; want two acknowledgements and one snapshot, one waits", n, len(c.hub.pending))
+		t.Fatalf("%d messages, %d snapshots wait; want two acknowledgements and one snapshot, one waits", n,
+			len(c.hub.pending))
 	}
 	x.startPending(c)
 	if messages, _ = x.read(c); len(messages) != 1 || messages[0].Type != "snapshot" {
@@ -116,7 +117,8 @@ func TestResumeAheadOfAConflatedStreamFollows(t *testing.T) {
 		x.ask(second, fmt.Sprintf(`%s,"fromSeq":%d}`, head, now+uint64(c.ahead)))
 		messages, _ := x.read(second)
 		if len(messages) != 1+c.want {
-			t.Errorf("resumed from %d at %d: %d messages behind the acknowledgement, want %d: %+v", now+uint64(c.ahead), now, len(messages)-1, c.want, messages)
+			t.Errorf("resumed from %d at %d: %d messages behind the acknowledgement, want %d: %+v", now+uint64(c.ahead),
+				now, len(messages)-1, c.want, messages)
 		}
 		for _, m := range messages[1:] {
 			if m.Type != "snapshot" || m.Reason != "gap" || m.Seq != now {

@@ -135,9 +135,10 @@ func (c *conn) read(h *Hub) {
 			c.refuse(closeFrame(closePolicy, string(refuse.RateLimit)))
 			return
 		case !ok:
-			ok = c.answer(errorFrame(request{}, "", refuse.RateLimit, "At most 20 messages a second are taken."))
+			ok = c.answer(errorFrame(request{}, "", refuse.RateLimit,
+				"A connection may send at most 20 messages a second; send this one again later."))
 		case kind != websocket.TextMessage:
-			ok = c.answer(errorFrame(request{}, "", refuse.InvalidParam, "Messages are JSON text."))
+			ok = c.answer(errorFrame(request{}, "", refuse.InvalidParam, "A message must be JSON text, not binary."))
 		default:
 			ok = c.operate(h, buf)
 		}

@@ -16,7 +16,8 @@ import (
 func another(k *servertest.Keys, body string) *servertest.Keys {
 	k.Exchange.T.Helper()
 	made := k.Exchange.MustInternal("POST", "/users/"+k.ID+"/apikeys", `{"name":"another"`+body+`}`)
-	return &servertest.Keys{Exchange: k.Exchange, ID: k.ID, Public: made["publicKey"].(string), Private: made["privateKey"].(string)}
+	return &servertest.Keys{Exchange: k.Exchange, ID: k.ID, Public: made["publicKey"].(string),
+		Private: made["privateKey"].(string)}
 }
 
 // signedSocket is a socket that a key signed for, with every message that it received.
@@ -127,7 +128,8 @@ func (s *signedSocket) silent() {
 		s.t.Fatalf("%v", m)
 	}
 	for _, channel := range []string{"orders", "fills", "balances"} {
-		if m := ask(client.Request{Op: "subscribe", Channel: channel}); m["type"] != "error" || m["code"] != "UNAUTHORIZED" {
+		if m := ask(client.Request{Op: "subscribe", Channel: channel}); m["type"] != "error" ||
+			m["code"] != "UNAUTHORIZED" {
 			s.t.Errorf("a new subscription of %s: %v", channel, m)
 		}
 	}

@@ -141,7 +141,8 @@ func (x *live) churnAt(seed uint64, done <-chan struct{}, turn <-chan time.Time)
 				price = mid + off
 			}
 			cmds = append(cmds, engine.Command{
-				Kind: engine.Place, Pair: engine.PairID(r.IntN(len(x.pairs))), Side: side, Price: price, Amount: 1 + r.Int64N(1000),
+				Kind: engine.Place, Pair: engine.PairID(r.IntN(len(x.pairs))), Side: side, Price: price, Amount: 1 +
+					r.Int64N(1000),
 			})
 		}
 		if r.IntN(8) == 0 { // else a book would be empty whenever it is published

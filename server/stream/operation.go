@@ -65,7 +65,8 @@ func (o operation) each(fn func(operation, streamKey, *marketdata.View)) {
 	key, ok := parseChannel(o.req.channel)
 	switch {
 	case !ok:
-		o.refuse("", refuse.InvalidParam, "channel must be one of ticker, trades, book, candles.{interval}, status, orders, fills, balances.")
+		o.refuse("", refuse.InvalidParam, "channel must be one of ticker, trades, book, candles.{interval}, status, "+
+			"orders, fills, balances.")
 		return
 	case key.private() && o.hub.opts.Private == nil:
 		o.refuse("", refuse.NotFound, "This server has no accounts.")
@@ -105,7 +106,8 @@ func (o operation) signed() bool {
 	return o.conn.hub.authed
 }
 
-func (o operation) eachPair(key streamKey, root *marketdata.Root, pair string, fn func(operation, streamKey, *marketdata.View)) {
+func (o operation) eachPair(key streamKey, root *marketdata.Root, pair string,
+	fn func(operation, streamKey, *marketdata.View)) {
 	if !engine.ValidPairCode(pair) {
 		o.refuse(pair, refuse.InvalidParam, "A pair code has the form BASE_QUOTE.")
 		return
@@ -278,13 +280,14 @@ func parseStreams(text string) ([]request, *refuse.Refusal) {
 		key, ok := parseChannel(channel)
 		switch {
 		case !ok:
-			return nil, refuse.Param("streams", "%q is not a channel.", channel)
+			return nil, refuse.Param("streams", "%q is not a channel such as book or status.", channel)
 		case key.private():
-			return nil, refuse.Param("streams", "The channel %s needs auth and cannot be in the address; subscribe to it after the operation auth.", channel)
+			return nil, refuse.Param("streams", "The channel %s needs auth and cannot be in the address; "+
+				"subscribe to it after the operation auth.", channel)
 		case paired != key.paired():
 			return nil, refuse.Param("streams", "%q must have the form channel:PAIR, or status alone.", item)
 		case len(out) == maxSubscriptions:
-			return nil, refuse.Param("streams", "At most %d streams are taken.", maxSubscriptions)
+			return nil, refuse.Param("streams", "The parameter streams must name at most %d streams.", maxSubscriptions)
 		}
 		r := request{op: "subscribe", channel: channel}
 		if paired {

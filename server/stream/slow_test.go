@@ -154,7 +154,8 @@ func TestQueueFullDuringATradesResumeStartsItOver(t *testing.T) {
 			starts, next = starts+1, m.Trades[0].TradeID
 		}
 		if m.Trades[0].TradeID != next {
-			t.Fatalf("a message of kind %s begins with trade %d, want %d or a snapshot", m.Type, m.Trades[0].TradeID, next)
+			t.Fatalf("a message of kind %s begins with trade %d, want %d or a snapshot", m.Type,
+				m.Trades[0].TradeID, next)
 		}
 		next = m.Trades[len(m.Trades)-1].TradeID + 1
 	}

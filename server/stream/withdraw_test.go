@@ -80,7 +80,8 @@ func TestQueuedPrivateMessagesAreWithdrawn(t *testing.T) {
 	for _, m := range messages {
 		types = append(types, m.Type+" "+m.Channel)
 	}
-	if got := strings.Join(types, ", "); got != "update book, update book, error orders" && got != "update book, error orders, update book" || closed != 0 {
+	if got := strings.Join(types, ", "); got != "update book, update book, error orders" &&
+		got != "update book, error orders, update book" || closed != 0 {
 		t.Errorf("after the deletion the socket gets %s (closed %d)", got, closed)
 	}
 	orders := 0
@@ -154,7 +155,9 @@ func TestKeysExpireInTheirOrder(t *testing.T) {
 	var conns []*conn
 	for i := range int64(5) {
 		c := x.connect()
-		x.private.bind(c, private.Key{Account: engine.AccountID(i), Number: uint64(i), ExpiresNs: (now + 10 - i) * min(i, 1)}) // the first never
+		// the first never
+		x.private.bind(c, private.Key{Account: engine.AccountID(i), Number: uint64(i),
+			ExpiresNs: (now + 10 - i) * min(i, 1)})
 		conns = append(conns, c)
 	}
 	for ns := now; ns < now+12; ns++ {
