@@ -66,6 +66,7 @@ func (f *privateFeed) Fold(events []engine.Event) {
 			f.recordOrder(e.MakerAccount, e.Maker)
 			f.recordFill(e, false)
 			f.recordFill(e, true)
+		default: // no order of an account has changed
 		}
 	}
 }

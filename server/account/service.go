@@ -153,6 +153,7 @@ func whereToLook(k accounts.Kind) string {
 		return "the API keys (the secret of a key is shown once: delete the key and make another)"
 	case accounts.CreateLink:
 		return "the links"
+	default:
+		return "the user"
 	}
-	return "the user"
 }

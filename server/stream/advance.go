@@ -156,13 +156,14 @@ func (h *Hub) appendSnapshot(dst []byte, s *stream, reason string) []byte {
 		dst = appendSeqTime(dst, s.seq, now)
 		dst = h.opts.Status(append(dst, `,"status":`...))
 		return append(dst, '}')
+	default:
+		return h.private.appendSnapshot(dst, s, now)
 	}
-	return h.private.appendSnapshot(dst, s, now)
 }
 
 // openStream creates a stream that starts at the currently published view.
 func (h *Hub) openStream(key streamKey, v *marketdata.View, root *marketdata.Root) *stream {
-	now := machineMs()
+	now := h.machineMs()
 	s := &stream{key: key, view: v, lastMs: now, idleMs: now}
 	switch key.channel {
 	case chBook:
@@ -183,6 +184,7 @@ func (h *Hub) openStream(key streamKey, v *marketdata.View, root *marketdata.Roo
 		for _, id := range root.Sorted() {
 			s.rows[id] = root.View(id).Seq
 		}
+	default: // a private stream begins with its first message
 	}
 	h.streams[key] = s
 	if key.channel == chTrades || key.channel == chBook && key.every == 0 {

@@ -41,11 +41,11 @@ type conn struct {
 		pending          []*subscription             // subscriptions that wait for a snapshot
 		key              private.Key                 // the key that signed for the socket; valid while authed
 		authed           bool
-		lastFull         time.Time // of the last time the backlog had no room for an update
-		lastFullDelivery uint64    // the last delivery with an update that did not fit
-		resyncing        bool      // some subscription is not live again since lastFull
-		pingAt           time.Time
-		detached         bool // has no subscriptions any more; operations are ignored
+		fullNs           int64  // machine time of the last update that did not fit
+		lastFullDelivery uint64 // the last delivery with an update that did not fit
+		resyncing        bool   // some subscription is not live again since fullNs
+		pingNs           int64  // machine time of the next ping
+		detached         bool   // has no subscriptions any more; operations are ignored
 	}
 }
 
@@ -72,9 +72,9 @@ func (l *inboundLimit) allow(nowNs int64) (ok, closing bool) {
 
 // serve runs the connection until it ends. The upgrade callback calls it; serve owns the socket.
 func (c *conn) serve(h *Hub, first []request) {
-	c.pongNs.Store(machineNs())
+	c.pongNs.Store(h.opts.MachineNs())
 	c.ws.SetPongHandler(func(string) error {
-		c.pongNs.Store(machineNs())
+		c.pongNs.Store(h.opts.MachineNs())
 		return nil
 	})
 	// The library's own handlers would write replies into the middle of a frame that is still
@@ -126,7 +126,7 @@ func (c *conn) read(h *Hub) {
 		if buf, err = readAtMost(r, buf[:0], maxMessageBytes); err != nil {
 			return
 		}
-		ok, closing := limit.allow(machineNs())
+		ok, closing := limit.allow(h.opts.MachineNs())
 		switch {
 		case len(buf) > maxMessageBytes:
 			c.refuse(closeFrame(closeTooBig, "at most 64 KiB a message"))

@@ -1,8 +1,9 @@
 // Package stream serves /ws: the hub turns published views into streams, and a few writers send
 // them to the connections (docs/internals/streams.md).
 //
-// Owner: the hub's goroutine (Hub.Run) owns streams and subscriptions. The reader of a connection
-// parses its operations, and a writer owns its socket while it writes.
+// Owner: the hub's goroutine (Hub.Run, or the scheduler that calls Hub.Step) owns streams and
+// subscriptions. The reader of a connection parses its operations, and a writer owns its socket while
+// it writes.
 //
 // Invariants:
 //
@@ -31,7 +32,7 @@
 //	    |                                     live after 10 s: close with 1013 --+
 //	    +-- reader ends, or too many answers queued ----------------------------+--> detached
 //
-//	resyncing  conn.hub.resyncing; resyncSlow dropped the backlog at conn.hub.lastFull.
+//	resyncing  conn.hub.resyncing; resyncSlow dropped the backlog at conn.hub.fullNs.
 //	detached   conn.hub.detached: it has no subscriptions, and its operations are ignored.
 //
 // A writer sees the backlog of a connection in one of these states (fields under backlog.mu):
@@ -48,7 +49,7 @@
 //	readerEnded the reader ended without a close frame: the writer discards the backlog.
 //	finished    nothing more is written, and done is closed.
 //
-// Reading order: routes, hub, conn, request, operation, stream, advance, diff, messages, slow,
+// Reading order: routes, hub, run, conn, request, operation, stream, advance, diff, messages, slow,
 // resume, private, keys, kinds, backlog, frame, writer, write_unix and write_other.
 //
 // It knows no account: it asks the private.Feed of its options.

@@ -23,11 +23,6 @@ const (
 	secondFullWithin = 10 * time.Second
 )
 
-// machineNs returns the machine's time in ns; pings, heartbeats and limits use it.
-func machineNs() int64 { return clock.MachineNs() }
-
-func machineMs() int64 { return machineNs() / int64(time.Millisecond) }
-
 // Options configures a Hub. Board, Clock and Epoch are required.
 type Options struct {
 	Board *marketdata.Board
@@ -43,11 +38,21 @@ type Options struct {
 	// long a client may stay silent before the hub closes its connection (default 60 s). Both
 	// are machine time, checked once a second.
 	PingEvery, PongWithin time.Duration
+	// MachineNs returns the machine's time, Unix ns; nil: machineTime. Ticks, pings, heartbeats and
+	// limits use it.
+	MachineNs func() int64
+}
+
+// machineTime returns the machine's time, Unix ns, without later changes of the machine's clock.
+func machineTime() func() int64 {
+	start := time.Now()
+	return func() int64 { return start.UnixNano() + int64(time.Since(start)) }
 }
 
 // Hub turns published views into streams. It compares the views that it loads, so it costs
 // the publisher nothing and never loses a change: it only joins several, and a delay in the
-// hub leads to one larger update. One goroutine runs Run and owns every field below ops.
+// hub leads to one larger update. One goroutine calls Run, or Step, and owns every field below
+// stopped.
 type Hub struct {
 	opts    Options
 	notify  chan struct{} // something was published
@@ -55,6 +60,11 @@ type Hub struct {
 	stop    chan struct{}
 	stopped chan struct{}
 	once    sync.Once
+
+	published bool   // Run has received from notify for the next Step
+	op        func() // Run has received it from ops for the next Step
+	tickNs    int64  // machine time of the next tick
+	ended     bool
 
 	writers     *writers
 	conns       map[*conn]struct{}
@@ -73,6 +83,9 @@ type Hub struct {
 
 // NewHub returns a hub; Run starts it.
 func NewHub(o Options) *Hub {
+	if o.MachineNs == nil {
+		o.MachineNs = machineTime()
+	}
 	o.PingEvery = cmp.Or(o.PingEvery, defaultPingEvery)
 	o.PongWithin = cmp.Or(o.PongWithin, defaultPongWithin)
 	h := &Hub{
@@ -81,7 +94,7 @@ func NewHub(o Options) *Hub {
 		writers: newWriters(), conns: make(map[*conn]struct{}), streams: make(map[streamKey]*stream),
 		unconflated: make(map[streamKey]*stream),
 	}
-	h.private.hub = h
+	h.private.hub, h.tickNs = h, o.MachineNs()+int64(tickEvery)
 	if o.Private != nil {
 		o.Private.OnKeyDeleted(h.private.keyDeleted)
 	}
@@ -109,37 +122,6 @@ func (h *Hub) Publish(int64) {
 // NextNs implements sequencer.Sink: the hub needs no call at a market time.
 func (h *Hub) NextNs() int64 { return 1<<63 - 1 }
 
-// Run runs the hub on the caller's goroutine and returns after Shutdown.
-func (h *Hub) Run() {
-	defer close(h.stopped)
-	h.writers.start(h)
-	defer h.writers.stop()
-	tick := time.NewTicker(tickEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-h.notify:
-			h.advanceUnconflated()
-		case <-tick.C:
-			h.tick()
-		case op := <-h.ops:
-			op()
-		case <-h.stop:
-			h.announceShutdown()
-			h.writers.flush()
-			return
-		}
-		h.deliver()
-		h.writers.flush() // only once all messages are queued, so that one write joins them
-	}
-}
-
-// Shutdown notifies every client, closes the sockets with 1001 and ends Run.
-func (h *Hub) Shutdown() {
-	h.once.Do(func() { close(h.stop) })
-	<-h.stopped
-}
-
 func (h *Hub) do(op func()) {
 	select {
 	case h.ops <- op:
@@ -150,7 +132,7 @@ func (h *Hub) do(op func()) {
 func (h *Hub) join(c *conn, first []request) {
 	h.do(func() {
 		c.hub.subs = make(map[streamKey]*subscription)
-		c.hub.pingAt = time.Now().Add(h.opts.PingEvery)
+		c.hub.pingNs = h.opts.MachineNs() + int64(h.opts.PingEvery)
 		h.conns[c] = struct{}{}
 		for _, r := range first {
 			operation{h, c, r}.run()
@@ -171,7 +153,7 @@ func (h *Hub) unsubscribeAll(c *conn) {
 	h.private.unbind(c)
 	left := false
 	for key, sub := range c.hub.subs {
-		sub.stream.remove(sub)
+		h.remove(sub)
 		left = left || key.private()
 	}
 	clear(c.hub.subs)
@@ -242,10 +224,14 @@ func (h *Hub) advance(s *stream, root *marketdata.Root) {
 		}
 	case chCandles:
 		h.advanceCandles(s, v)
+	default: // no channel of one pair
 	}
 }
 
 func (h *Hub) nowMs() int64 { return h.opts.Clock.NowNs() / int64(time.Millisecond) }
+
+// machineMs returns the machine's time in ms.
+func (h *Hub) machineMs() int64 { return h.opts.MachineNs() / int64(time.Millisecond) }
 
 // setView sets the stream's state and drops the cached snapshot, which shows the old one.
 func (h *Hub) setView(s *stream, v *marketdata.View, seq uint64) {
@@ -256,7 +242,7 @@ func (h *Hub) setView(s *stream, v *marketdata.View, seq uint64) {
 func (h *Hub) send(s *stream, payload []byte) {
 	h.buf = payload[:0]
 	h.undelivered = append(h.undelivered, delivery{s, &message{frame: h.frame(s, payload), private: s.key.private()}})
-	s.lastMs = machineMs()
+	s.lastMs = h.machineMs()
 }
 
 // delivery is a message that is not queued yet.
@@ -311,7 +297,7 @@ func (h *Hub) frame(s *stream, payload []byte) frame {
 
 // heartbeats sends a heartbeat on each stream that was silent for a second.
 func (h *Hub) heartbeats() {
-	now := machineMs()
+	now := h.machineMs()
 	for _, s := range h.streams {
 		if len(s.subs) == 0 || now-s.lastMs < heartbeatEvery.Milliseconds() {
 			continue
@@ -326,20 +312,20 @@ func (h *Hub) heartbeats() {
 
 // housekeeping pings clients, closes silent connections and removes idle streams.
 func (h *Hub) housekeeping() {
-	now := time.Now()
+	now := h.opts.MachineNs()
 	for c := range h.conns {
 		switch {
-		case now.UnixNano()-c.pongNs.Load() > int64(h.opts.PongWithin):
+		case now-c.pongNs.Load() > int64(h.opts.PongWithin):
 			c.backlog.closeWith(closeFrame(closePolicy, "no pong in time"), true)
-		case c.hub.resyncing && now.Sub(c.hub.lastFull) > secondFullWithin: // not caught up since
+		case c.hub.resyncing && now-c.hub.fullNs > int64(secondFullWithin): // not caught up since
 			h.closeSlow(c)
-		case now.After(c.hub.pingAt):
-			c.hub.pingAt = now.Add(h.opts.PingEvery)
+		case now > c.hub.pingNs:
+			c.hub.pingNs = now + int64(h.opts.PingEvery)
 			h.answer(c, newFrame(opPing, nil))
 		}
 	}
 	for key, s := range h.streams {
-		if len(s.subs) == 0 && now.UnixMilli()-s.idleMs > idleStreamAge.Milliseconds() {
+		if len(s.subs) == 0 && now/int64(time.Millisecond)-s.idleMs > idleStreamAge.Milliseconds() {
 			delete(h.streams, key)
 			delete(h.unconflated, key)
 		}

@@ -15,14 +15,14 @@ import (
 // publishes, runs the hub's work and reads the backlogs, each when it wants to.
 type manualHub struct {
 	*Hub
-	t      *testing.T
+	t      testing.TB
 	core   *engine.Core
 	market *marketdata.Feed
 	clk    *clock.Manual
 	events []engine.Event
 }
 
-func newManualHub(t *testing.T, kept marketdata.Options, pairs ...string) *manualHub {
+func newManualHub(t testing.TB, kept marketdata.Options, pairs ...string) *manualHub {
 	t.Helper()
 	x := &manualHub{t: t, core: engine.NewCore(engine.Options{}), market: marketdata.NewFeed(kept),
 		clk: clock.NewManual(1_767_225_600_000_000_000)}
@@ -68,8 +68,8 @@ func (x *manualHub) connect() *conn {
 	c := &conn{}
 	c.backlog = &backlog{done: make(chan struct{}), writer: x.writers.assign(), conn: c}
 	c.hub.subs = make(map[streamKey]*subscription)
-	c.hub.pingAt = time.Now().Add(time.Hour)
-	c.pongNs.Store(machineNs())
+	c.hub.pingNs = x.opts.MachineNs() + int64(time.Hour)
+	c.pongNs.Store(x.opts.MachineNs())
 	x.conns[c] = struct{}{}
 	return c
 }
@@ -107,6 +107,20 @@ func (x *manualHub) frames(c *conn) []byte {
 // read returns the text messages queued for c and the code of the close frame, 0: none.
 func (x *manualHub) read(c *conn) (out []readMessage, closed int) {
 	x.t.Helper()
+	texts, closed := x.texts(c)
+	for _, text := range texts {
+		var m readMessage
+		if err := json.Unmarshal(text, &m); err != nil {
+			x.t.Fatalf("%v: %s", err, text)
+		}
+		out = append(out, m)
+	}
+	return out, closed
+}
+
+// texts returns the payloads of the text messages queued for c and the code of the close frame, 0:
+// none.
+func (x *manualHub) texts(c *conn) (texts [][]byte, closed int) {
 	for all := x.frames(c); len(all) > 0; {
 		op, head, n := all[0]&0xF, 2, int(all[1])
 		switch n {
@@ -119,16 +133,12 @@ func (x *manualHub) read(c *conn) (out []readMessage, closed int) {
 		all = all[head+n:]
 		switch op {
 		case opText:
-			var m readMessage
-			if err := json.Unmarshal(payload, &m); err != nil {
-				x.t.Fatalf("%v: %s", err, payload)
-			}
-			out = append(out, m)
+			texts = append(texts, payload)
 		case opClose:
 			closed = int(payload[0])<<8 | int(payload[1])
 		}
 	}
-	return out, closed
+	return texts, closed
 }
 
 // marketdataDefaults retains more records than these tests create.

@@ -1,20 +1,18 @@
 package stream
 
-import "time"
-
 // resyncSlow handles an update that did not fit: it drops the backlog, and each stream starts
-// over with a snapshot once there is room. A second update that does not fit within secondFullWithin closes
-// the connection.
+// over with a snapshot once there is room. A second update that does not fit within
+// secondFullWithin closes the connection.
 func (h *Hub) resyncSlow(c *conn) {
 	if c.hub.detached {
 		return
 	}
-	now := time.Now()
-	if now.Sub(c.hub.lastFull) < secondFullWithin {
+	now := h.opts.MachineNs()
+	if now-c.hub.fullNs < int64(secondFullWithin) {
 		h.closeSlow(c)
 		return
 	}
-	c.hub.lastFull, c.hub.resyncing = now, true
+	c.hub.fullNs, c.hub.resyncing = now, true
 	c.backlog.drop()
 	for _, sub := range c.hub.subs {
 		if sub.tradesStarted { // parts of its resume may have been dropped with the backlog

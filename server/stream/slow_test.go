@@ -84,7 +84,7 @@ func TestOnlyAClientThatNeverCaughtUpIsClosed(t *testing.T) {
 		if caughtUp {
 			x.catchUp(c)
 		}
-		c.hub.lastFull = c.hub.lastFull.Add(-time.Hour)
+		c.hub.fullNs -= int64(time.Hour)
 		c.backlog.push(newFrame(opText, spaces(lowMarkBytes)), kindUpdate) // no room for the snapshot
 		x.ask(c, `{"op":"resync","channel":"book","pairs":["AA_BB"]}`)
 		x.housekeeping()

@@ -51,8 +51,9 @@ func (k streamKey) name() string {
 		return "orders"
 	case chFills:
 		return "fills"
+	default:
+		return "balances"
 	}
-	return "balances"
 }
 
 // paired reports whether the channel belongs to one pair.
@@ -97,14 +98,16 @@ type subscription struct {
 	hasFromSeq bool
 }
 
-func (s *stream) remove(sub *subscription) {
+// remove takes a subscription out of its stream.
+func (h *Hub) remove(sub *subscription) {
+	s := sub.stream
 	if i := slices.Index(s.subs, sub); i >= 0 {
 		last := len(s.subs) - 1
 		s.subs[i] = s.subs[last]
 		s.subs[last] = nil
 		s.subs = s.subs[:last]
 		if last == 0 {
-			s.idleMs = machineMs()
+			s.idleMs = h.machineMs()
 		}
 	}
 }
