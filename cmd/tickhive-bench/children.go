@@ -42,7 +42,7 @@ func serverOptions(feed *marketdata.Feed) edge.Options {
 		Clock: clock.Real{}, ConnectionsPerIP: -1, Rate: edge.RateOptions{Allow: []string{"127.0.0.0/8"}},
 		Resources: []edge.Resource{public.New(public.Options{
 			Board: feed.Board(), Clock: clock.Real{}, Version: cmdline.Version,
-		}).Resource},
+		}).Routes},
 	}
 }
 

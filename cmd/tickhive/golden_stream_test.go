@@ -227,7 +227,7 @@ func (g *golden) everyKind() {
 }
 
 // typesInSource returns the message types in the server's string literals: {"type":"x", or the
-// argument after the buffer of appendWSHead.
+// argument after the buffer of appendHead.
 func typesInSource(g *golden) (kinds []string) {
 	g.t.Helper()
 	inText := regexp.MustCompile(`\{"type":"([a-z]+)"`)
@@ -246,7 +246,7 @@ func typesInSource(g *golden) (kinds []string) {
 					kinds = append(kinds, m[1])
 				}
 			case *ast.CallExpr:
-				if f, ok := n.Fun.(*ast.Ident); ok && f.Name == "appendWSHead" && len(n.Args) > 1 {
+				if f, ok := n.Fun.(*ast.Ident); ok && f.Name == "appendHead" && len(n.Args) > 1 {
 					if lit, ok := n.Args[1].(*ast.BasicLit); ok {
 						kinds = append(kinds, strings.Trim(lit.Value, `"`))
 					}

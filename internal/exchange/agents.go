@@ -222,9 +222,9 @@ func (a *agentSide) step(ns int64) {
 	for _, s := range a.residents.Act(ns, a.ledger.View(), a.hive.View()) {
 		var err error
 		if s.Ledger != nil {
-			_, err = a.front.agents.Carry(s.Ledger)
+			_, err = a.front.agents.DoLaunchpad(s.Ledger)
 		} else {
-			_, err = a.front.agents.Act(s.Hive)
+			_, err = a.front.agents.DoHive(s.Hive)
 		}
 		if errors.Is(err, wal.ErrUnavailable) || errors.Is(err, wal.ErrStopped) {
 			return

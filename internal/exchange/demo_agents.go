@@ -32,7 +32,7 @@ func (x *Running) fundDemoUser() error {
 		launchpad.Deposit{To: user, Currency: launchpad.NATIVE, Amount: launchpad.AmountOf(demoNative)},
 		launchpad.Deposit{To: user, Currency: launchpad.USBICoin, Amount: launchpad.AmountOf(demoUSBI)},
 	} {
-		if _, err := a.front.agents.Carry(cmd); err != nil {
+		if _, err := a.front.agents.DoLaunchpad(cmd); err != nil {
 			return fmt.Errorf("demo user's funds: %w", err)
 		}
 	}
@@ -46,7 +46,7 @@ func (x *Running) fundDemoUser() error {
 			continue
 		}
 		buy := launchpad.Swap{Token: token.No, From: user, AmountIn: launchpad.AmountOf(demoBuy)}
-		if _, err := a.front.agents.Carry(buy); err != nil {
+		if _, err := a.front.agents.DoLaunchpad(buy); err != nil {
 			return fmt.Errorf("demo user's tokens: %w", err)
 		}
 	}

@@ -111,7 +111,7 @@ func (f *front) makePublic(b *base, connections int, page edge.Resource) (err er
 		ReadTimeout: o.ReadTimeout, WriteTimeout: o.WriteTimeout, IdleTimeout: o.IdleTimeout,
 		Authenticate: f.users.Authenticate,
 		Resources: []edge.Resource{
-			f.prices.Resource, stream.Routes(f.hub), page, f.prices.UDF, f.users.Resource, f.agents.Routes,
+			f.prices.Routes, stream.Routes(f.hub), page, f.prices.UDFRoutes, f.users.Routes, f.agents.Routes,
 		},
 	})
 	return err
@@ -121,7 +121,7 @@ func (f *front) makeInternal(b *base, connections int) (err error) {
 	o := admin.Options{
 		Exchange: clockGate{&f.gate, f}, Core: b.core, History: b.feed.History(), Board: b.feed.Board(), Clock: b.clock,
 		Entry:     f.users.Entry(),
-		Resources: []admin.Resource{f.users.InternalResource, f.agents.Internal},
+		Resources: []admin.Resource{f.users.InternalRoutes, f.agents.InternalRoutes},
 		Token:     b.o.Internal.Token, Hosts: b.o.Internal.Hosts, Connections: connections,
 		Ready: &f.ready, LogLevel: b.o.LogLevel, Log: b.log,
 		StateHash: func() (replica.StateHash, error) { return f.stateHash(b) },

@@ -14,7 +14,7 @@ import (
 	"tickhive/server/encode"
 )
 
-// accruals are the routes of the referral programme's payments.
+// accruals serves the routes of the referral programme's payments.
 type accruals struct{ *Service }
 
 func (d accruals) routes() []*edge.Route {
@@ -25,9 +25,11 @@ func (d accruals) routes() []*edge.Route {
 			Method: get, Path: affiliatePath + "/accruals", Handle: d.list,
 			Query: []string{"pageNumber", "pageSize", "currencyCode", "profitType", "profitTypes", "decimals"},
 		},
-		{Method: get, Path: affiliatePath + "/accruals/summary", Handle: d.summary, Query: []string{"currencyCode", "profitType", "decimals"}},
+		{Method: get, Path: affiliatePath + "/accruals/summary", Handle: d.summary,
+			Query: []string{"currencyCode", "profitType", "decimals"}},
 		{Method: get, Path: affiliatePath + "/accruals/filters", Handle: d.filters},
-		{Method: get, Path: affiliatePath + "/accrual-groups", Handle: d.groups, Query: []string{"sinceDate", "endDate", "maxLevel", "decimals"}},
+		{Method: get, Path: affiliatePath + "/accrual-groups", Handle: d.groups,
+			Query: []string{"sinceDate", "endDate", "maxLevel", "decimals"}},
 		{Method: get, Path: affiliatePath + "/accruals/breakdown", Handle: d.breakdown, Query: period},
 		{Method: get, Path: affiliatePath + "/accruals/explain", Handle: d.explain, Query: period},
 		{Method: get, Path: affiliatePath + "/total-accruals", Handle: d.total, Query: []string{"decimals"}},
@@ -126,7 +128,8 @@ func profitParam(name, text string) (accounts.ProfitType, *refuse.Refusal) {
 	if t, ok := accounts.ParseProfitType(text); ok {
 		return t, nil
 	}
-	return 0, refuse.Param(name, "The parameter %s must be one of DealCommission (1), WithdrawalCommission (2), CurrencyListing (40), ApiTradeProfitPayment (50), StakeAccrual (100).", name)
+	return 0, refuse.Param(name, "The parameter %s must be one of DealCommission (1), WithdrawalCommission (2), "+
+		"CurrencyListing (40), ApiTradeProfitPayment (50), StakeAccrual (100).", name)
 }
 
 func (d accruals) summary(c *edge.Ctx) *refuse.Refusal {
@@ -140,7 +143,8 @@ func (d accruals) summary(c *edge.Ctx) *refuse.Refusal {
 
 func (d accruals) filters(c *edge.Ctx) *refuse.Refusal {
 	v := d.view.AccrualFilters(uint32(c.Principal.Account))
-	b := appendList([]byte(`{"currencies":`), v.Currencies, func(b []byte, s *string) []byte { return encode.AppendString(b, *s) })
+	b := appendList([]byte(`{"currencies":`), v.Currencies,
+		func(b []byte, s *string) []byte { return encode.AppendString(b, *s) })
 	b = appendList(append(b, `,"profitTypes":`...), v.ProfitTypes, func(b []byte, t *accounts.ProfitType) []byte {
 		return encode.AppendString(b, t.String())
 	})
@@ -162,7 +166,7 @@ func (d accruals) groups(c *edge.Ctx) *refuse.Refusal {
 		return err
 	}
 	if hasSince && hasEnd && since.After(end) {
-		return refuse.Param("sinceDate", "sinceDate must not be after endDate.")
+		return refuse.Param("sinceDate", "The parameter sinceDate must not be after endDate.")
 	}
 	from, to := int64(math.MinInt64), int64(math.MaxInt64)
 	if hasSince {
@@ -180,7 +184,8 @@ func (d accruals) groups(c *edge.Ctx) *refuse.Refusal {
 	}
 	markTruncated(c, truncated)
 	c.Private(appendList(nil, groups, func(b []byte, g *accounts.AccrualGroup) []byte {
-		return append(appendAccrual(appendStamp(append(b, `{"date":`...), g.DateNs), g.ProfitType, g.Amount, g.CurrencyCode), '}')
+		return append(appendAccrual(appendStamp(append(b, `{"date":`...), g.DateNs), g.ProfitType,
+			g.Amount, g.CurrencyCode), '}')
 	}))
 	return nil
 }
@@ -201,10 +206,10 @@ func periodParams(c *edge.Ctx) (fromNs, toNs int64, currency string, err *refuse
 		return 0, 0, "", err
 	}
 	if !bounds[1].After(bounds[0]) {
-		return 0, 0, "", refuse.Param("from", "from must be before to.")
+		return 0, 0, "", refuse.Param("from", "The parameter from must be before to.")
 	}
 	if bounds[0].Sec < edge.MinSec/2 || bounds[1].Sec > edge.MaxSec/2 {
-		return 0, 0, "", refuse.Param("from", "from and to must lie between the years 1824 and 2116.")
+		return 0, 0, "", refuse.Param("from", "The parameters from and to must lie between the years 1824 and 2116.")
 	}
 	return bounds[0].FloorNs(1), bounds[1].FloorNs(1), currency, nil
 }
@@ -273,16 +278,17 @@ func appendReason(b []byte, r *accounts.ExplainReason) []byte {
 }
 
 func (d accruals) total(c *edge.Ctx) *refuse.Refusal {
-	c.Private(appendList(nil, d.view.TotalAccruals(uint32(c.Principal.Account)), func(b []byte, t *accounts.TotalAccrual) []byte {
-		b = encode.AppendString(append(b, `{"fromUserId":`...), t.FromUserID)
-		b = encode.AppendString(append(b, `,"fromUsername":`...), t.FromUsername)
-		b = appendJSONPtr(append(b, `,"name":`...), t.Name)
-		b = appendJSONPtr(append(b, `,"secondName":`...), t.SecondName)
-		b = strconv.AppendInt(append(b, `,"level":`...), int64(t.Level), 10)
-		return append(appendSums(append(b, `,"totalAmountsByCurrency":`...), t.TotalAmountsByCurrency), '}')
-	}))
+	c.Private(appendList(nil, d.view.TotalAccruals(uint32(c.Principal.Account)),
+		func(b []byte, t *accounts.TotalAccrual) []byte {
+			b = encode.AppendString(append(b, `{"fromUserId":`...), t.FromUserID)
+			b = encode.AppendString(append(b, `,"fromUsername":`...), t.FromUsername)
+			b = appendJSONPtr(append(b, `,"name":`...), t.Name)
+			b = appendJSONPtr(append(b, `,"secondName":`...), t.SecondName)
+			b = strconv.AppendInt(append(b, `,"level":`...), int64(t.Level), 10)
+			return append(appendSums(append(b, `,"totalAmountsByCurrency":`...), t.TotalAmountsByCurrency), '}')
+		}))
 	return nil
 }
 
-// callerAccount returns the engine's number of the caller's account.
-func callerAccount(c *edge.Ctx) engine.AccountID { return c.Principal.Account }
+// accountOf returns the engine's number of the caller's account.
+func accountOf(c *edge.Ctx) engine.AccountID { return c.Principal.Account }

@@ -13,7 +13,7 @@ import (
 
 const avatarPath = "/api/users/avatars"
 
-// avatars are the routes of the catalogue of pictures.
+// avatars serves the routes of the catalogue of avatars.
 type avatars struct{ *Service }
 
 func (d avatars) routes() []*edge.Route {

@@ -50,7 +50,7 @@ func BenchmarkSignedGet(b *testing.B) {
 	})
 }
 
-// BenchmarkUnsignedGet is the same answer without credentials.
+// BenchmarkUnsignedGet measures the same answer without credentials.
 func BenchmarkUnsignedGet(b *testing.B) {
 	h, _, _ := servertest.NewTradedExchange(b)
 	ask(h, b, func(_ int, r *fasthttp.Request) { r.SetRequestURI("http://test/api/users/avatars/simple") })
@@ -65,6 +65,7 @@ func BenchmarkSignedOrder(b *testing.B) {
 			h.Clock.Set(h.Clock.NowNs() + 122*servertest.SecondNs)
 		}
 		signInto(a, r, "POST", "/api/orders", fmt.Sprintf(
-			`{"side":"buy","currencyPairCode":"BTC_USDT","amount":"0.001","price":"%d.%02d","timeInForce":"gtc"}`, 10+i%50, i%100))
+			`{"side":"buy","currencyPairCode":"BTC_USDT","amount":"0.001","price":"%d.%02d",`+
+				`"timeInForce":"gtc"}`, 10+i%50, i%100))
 	})
 }

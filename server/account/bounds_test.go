@@ -54,7 +54,8 @@ func limitOrder(side, price, amount, account string) string {
 	if account != "" {
 		account = fmt.Sprintf(`,"accountId":%q`, account)
 	}
-	return fmt.Sprintf(`{"currencyPairCode":"AA_USDT","side":%q,"type":"limit","price":%q,"amount":%q%s}`, side, price, amount, account)
+	return fmt.Sprintf(`{"currencyPairCode":"AA_USDT","side":%q,"type":"limit","price":%q,"amount":%q%s}`,
+		side, price, amount, account)
 }
 
 type orderResults struct {
@@ -68,12 +69,14 @@ func TestASellBringsNoMoreThanItWasLetInFor(t *testing.T) {
 	u := h.User("")
 	h.Deposit(u, "USDT", "99000000000000000000")
 	h.Deposit(u, "AA", "1000")
-	a := h.CallInternal("POST", "/orders/batch", `{"commands":[{"place":`+limitOrder("buy", "90000000000000000", "1000", "")+`},{"place":`+
+	a := h.CallInternal("POST", "/orders/batch", `{"commands":[{"place":`+limitOrder("buy", "90000000000000000",
+		"1000", "")+`},{"place":`+
 		limitOrder("sell", "500000000000000", "1000", u.ID)+`}]}`)
 	var w orderResults
 	servertest.Parse(t, a.Body, &w)
 	// The reserved room is 5e17, which is 5.55 at 9e16; the remainder would exceed it.
-	if a.Status != 200 || len(w.Results) != 2 || w.Results[1].Status != "PartiallyExecutedAndCanceled" || fmt.Sprint(w.Results[1].FilledAmount) != "5.55" {
+	if a.Status != 200 || len(w.Results) != 2 || w.Results[1].Status != "PartiallyExecutedAndCanceled" ||
+		fmt.Sprint(w.Results[1].FilledAmount) != "5.55" {
 		t.Fatalf("%d %s", a.Status, a.Body)
 	}
 	within(h, u)
@@ -86,7 +89,8 @@ func TestASellBringsNoMoreThanItWasLetInFor(t *testing.T) {
 	}
 	deposit := func(n *big.Int) int {
 		text := fmt.Sprintf("%s.%018d", new(big.Int).Quo(n, big.NewInt(1e18)), new(big.Int).Rem(n, big.NewInt(1e18)))
-		return h.CallInternal("POST", "/users/"+u.ID+"/deposits", fmt.Sprintf(`{"currencyCode":"USDT","amount":%q}`, text)).Status
+		return h.CallInternal("POST", "/users/"+u.ID+"/deposits",
+			fmt.Sprintf(`{"currencyCode":"USDT","amount":%q}`, text)).Status
 	}
 	if more := new(big.Int).Add(room, big.NewInt(1)); deposit(more) != 400 {
 		t.Error("a deposit beyond the room is taken")
@@ -101,8 +105,10 @@ func TestAWaitingStopKeepsItsRoom(t *testing.T) {
 	h.Deposit(u, "USDT", "40000000000000000000")
 	h.Deposit(u, "AA", "2000")
 	stop := func(price, amount string) servertest.Answer {
-		return h.CallInternal("POST", "/orders", fmt.Sprintf(`{"currencyPairCode":"AA_USDT","side":"sell","type":"stop_market","amount":%q,"stopPrice":%q,"accountId":%q}`,
-			amount, price, u.ID))
+		return h.CallInternal("POST", "/orders",
+			fmt.Sprintf(`{"currencyPairCode":"AA_USDT","side":"sell","type":"stop_market","amount":%q,"stopPrice":%q,`+
+				`"accountId":%q}`,
+				amount, price, u.ID))
 	}
 	if a := stop("91000000000000000", "1000"); a.Status != 200 || !strings.Contains(a.Body, "total_out_of_range") {
 		t.Fatalf("a stop of 9.1e19 beside 4e19: %d %s", a.Status, a.Body)
@@ -110,19 +116,24 @@ func TestAWaitingStopKeepsItsRoom(t *testing.T) {
 	if a := stop("50000000000000000", "1000"); !strings.Contains(a.Body, `"status":"Created"`) {
 		t.Fatalf("%d %s", a.Status, a.Body)
 	}
-	if a := h.CallInternal("POST", "/users/"+u.ID+"/deposits", `{"currencyCode":"USDT","amount":"20000000000000000000"}`); a.Status != 400 {
+	if a := h.CallInternal("POST", "/users/"+u.ID+"/deposits",
+		`{"currencyCode":"USDT","amount":"20000000000000000000"}`); a.Status != 400 {
 		t.Errorf("a deposit into the stop's room: %d %s", a.Status, a.Body)
 	}
-	if a := h.CallInternal("POST", "/orders", limitOrder("sell", "20000000000000000", "1000", u.ID)); !strings.Contains(a.Body, "total_out_of_range") {
+	if a := h.CallInternal("POST", "/orders", limitOrder("sell", "20000000000000000", "1000",
+		u.ID)); !strings.Contains(a.Body, "total_out_of_range") {
 		t.Errorf("an order into the stop's room: %d %s", a.Status, a.Body)
 	}
 	h.MustInternal("POST", "/orders", limitOrder("buy", "50000000000000000", "1000.01", ""))
 	h.MustInternal("POST", "/orders", limitOrder("sell", "50000000000000000", "0.01", ""))
 	within(h, u)
-	if b := h.State.View().Balance(uint32(accountOf(h, u)), "USDT"); b.Total != servertest.Money(t, "89950000000000000000").Wide() { // 0.1 % is the fee
+	// 0.1 % is the fee
+	if b := h.State.View().Balance(uint32(accountOf(h, u)), "USDT"); b.Total != servertest.Money(t,
+		"89950000000000000000").Wide() {
 		t.Errorf("the stop brought it to %s", bigMoney(b.Total))
 	}
-	if a := h.CallInternal("POST", "/users/"+u.ID+"/deposits", `{"currencyCode":"USDT","amount":"5000000000000000000"}`); a.Status != 200 {
+	if a := h.CallInternal("POST", "/users/"+u.ID+"/deposits",
+		`{"currencyCode":"USDT","amount":"5000000000000000000"}`); a.Status != 200 {
 		t.Errorf("a deposit when the stop has ended: %d %s", a.Status, a.Body)
 	}
 }
@@ -141,8 +152,9 @@ func TestRandomBatchesNearTheBounds(t *testing.T) {
 	}
 	pairs := []market{{"AA_USDT", 2, 2}, {"BB_USDT", 0, 0}, {"CC_USDT", 18, 0}, {"DD_USDT", 0, 18}, {"AA_BB", 4, 4}}
 	for i, p := range pairs {
-		h.MustInternal("POST", "/pairs", fmt.Sprintf(`{"code":%q,"digitsPrice":%d,"digitsAmount":%d,"takerFee":%q,"makerFee":%q}`,
-			p.code, p.digits, p.amount, []string{"0.001", "1"}[i%2], []string{"0", "1", "0.001"}[i%3]))
+		h.MustInternal("POST", "/pairs",
+			fmt.Sprintf(`{"code":%q,"digitsPrice":%d,"digitsAmount":%d,"takerFee":%q,"makerFee":%q}`,
+				p.code, p.digits, p.amount, []string{"0.001", "1"}[i%2], []string{"0", "1", "0.001"}[i%3]))
 	}
 	var users []*servertest.Keys
 	for i := range 6 {
@@ -195,7 +207,8 @@ func TestRandomBatchesNearTheBounds(t *testing.T) {
 		for range 1 + rng.IntN(12) {
 			switch id := rng.IntN(400) + rng.IntN(len(pairs))<<36; rng.IntN(8) {
 			case 0:
-				cmds = append(cmds, fmt.Sprintf(`{"replace":{"orderId":%d,"price":%q,"amount":%q}}`, id, number(0), number(0)))
+				cmds = append(cmds, fmt.Sprintf(`{"replace":{"orderId":%d,"price":%q,"amount":%q}}`,
+					id, number(0), number(0)))
 			case 1:
 				cmds = append(cmds, fmt.Sprintf(`{"cancel":{"orderId":%d}}`, id))
 			default:
@@ -217,14 +230,17 @@ func TestRandomBatchesNearTheBounds(t *testing.T) {
 			t.Fatalf("%d %s", a.Status, a.Body)
 		}
 		u := users[rng.IntN(len(users))]
-		way, currency := []string{"deposits", "withdrawals"}[rng.IntN(2)], []string{"USDT", "AA", "BB", "CC", "DD"}[rng.IntN(5)]
+		way, currency := []string{"deposits", "withdrawals"}[rng.IntN(2)], []string{"USDT", "AA",
+			"BB", "CC", "DD"}[rng.IntN(5)]
 		if rng.IntN(3) == 0 {
-			h.CallInternal("POST", "/users/"+u.ID+"/"+way, fmt.Sprintf(`{"currencyCode":%q,"amount":%q}`, currency, number(2)))
+			h.CallInternal("POST", "/users/"+u.ID+"/"+way,
+				fmt.Sprintf(`{"currencyCode":%q,"amount":%q}`, currency, number(2)))
 		}
 		within(h, users...)
 	}
 	t.Logf("seed %d: %v", seed, seen)
-	for _, want := range []string{"Created", "Completed", "Canceled", "PartiallyExecutedAndCanceled", "total_out_of_range", "insufficient_funds"} {
+	for _, want := range []string{"Created", "Completed", "Canceled", "PartiallyExecutedAndCanceled",
+		"total_out_of_range", "insufficient_funds"} {
 		if seen[want] < 50 {
 			t.Errorf("%d orders were %s", seen[want], want)
 		}
@@ -244,12 +260,15 @@ func TestRequestsAtOnceStayWithinTheBound(t *testing.T) {
 			rng := rand.New(rand.NewPCG(n, 9))
 			for range 60 {
 				price := fmt.Sprint(1+rng.IntN(9), "0000000000000")
-				own, other := limitOrder("sell", price, fmt.Sprint(1+rng.IntN(9000)), u.ID), limitOrder("buy", price, fmt.Sprint(1+rng.IntN(9000)), "")
+				own, other := limitOrder("sell", price, fmt.Sprint(1+rng.IntN(9000)), u.ID), limitOrder("buy", price,
+					fmt.Sprint(1+rng.IntN(9000)), "")
 				switch rng.IntN(5) {
 				case 0:
-					h.CallInternal("POST", "/users/"+u.ID+"/deposits", `{"currencyCode":"USDT","amount":"300000000000000000"}`)
+					h.CallInternal("POST", "/users/"+u.ID+"/deposits",
+						`{"currencyCode":"USDT","amount":"300000000000000000"}`)
 				case 1:
-					h.CallInternal("POST", "/users/"+u.ID+"/withdrawals", `{"currencyCode":"USDT","amount":"20000000000000000"}`)
+					h.CallInternal("POST", "/users/"+u.ID+"/withdrawals",
+						`{"currencyCode":"USDT","amount":"20000000000000000"}`)
 				case 2:
 					own = strings.Replace(own, `"limit"`, `"stop_limit","stopPrice":`+price, 1)
 					h.CallInternal("POST", "/orders", own)
@@ -266,7 +285,8 @@ func TestRequestsAtOnceStayWithinTheBound(t *testing.T) {
 	}
 	wg.Wait()
 	within(h, u)
-	if b := h.State.View().Balance(uint32(accountOf(h, u)), "USDT"); bigMoney(b.Total).Cmp(bigMoney(servertest.Money(t, "98000000000000000000").Wide())) < 0 {
+	if b := h.State.View().Balance(uint32(accountOf(h, u)),
+		"USDT"); bigMoney(b.Total).Cmp(bigMoney(servertest.Money(t, "98000000000000000000").Wide())) < 0 {
 		t.Errorf("%s is not near the bound", bigMoney(b.Total))
 	}
 }

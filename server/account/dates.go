@@ -12,7 +12,7 @@ func appendStamp(dst []byte, ns int64) []byte {
 	return append(encode.AppendISO(append(dst, '"'), ns, 3), '"')
 }
 
-// appendStampOrNull is appendStamp, null for 0.
+// appendStampOrNull appends a time like appendStamp, or null for 0.
 func appendStampOrNull(dst []byte, ns int64) []byte {
 	if ns == 0 {
 		return append(dst, "null"...)

@@ -21,7 +21,8 @@ func TestOrdersShowWhatADecrementTookOff(t *testing.T) {
 	}
 	streamed := map[string]map[string]any{}
 	place := func(k *servertest.Keys, side, amount string) string {
-		return k.Place(fmt.Sprintf(`{%s,"side":%q,"amount":%q,"price":10,"selfTradePrevention":"decrement"}`, onBTC, side, amount))
+		return k.Place(fmt.Sprintf(`{%s,"side":%q,"amount":%q,"price":10,"selfTradePrevention":"decrement"}`, onBTC,
+			side, amount))
 	}
 	// expect waits for the update of this state: status and open amount differ from step to step.
 	expect := func(what, id, status, initial, open, filled, remaining, lost string) {
@@ -35,7 +36,8 @@ func TestOrdersShowWhatADecrementTookOff(t *testing.T) {
 		views := []map[string]any{signed, inner, streamed[id]}
 		members := []map[string]string{
 			{"status": status, "initialAmount": initial, "amount": open, "decrementedAmount": lost},
-			{"status": status, "amount": initial, "filledAmount": filled, "remainingAmount": remaining, "decrementedAmount": lost},
+			{"status": status, "amount": initial, "filledAmount": filled, "remainingAmount": remaining,
+				"decrementedAmount": lost},
 			{"status": status, "initialAmount": initial, "amount": open, "decrementedAmount": lost},
 		}
 		for i, view := range views {
@@ -59,13 +61,15 @@ func TestOrdersShowWhatADecrementTookOff(t *testing.T) {
 	id = place(a, "sell", "5")
 	place(b, "buy", "1")
 	place(a, "buy", "4")
-	expect("a part filled, the rest lost", id, "PartiallyExecutedAndCanceled", "5.0000", "0.0000", "1.0000", "0.0000", "4.0000")
+	expect("a part filled, the rest lost", id, "PartiallyExecutedAndCanceled", "5.0000", "0.0000",
+		"1.0000", "0.0000", "4.0000")
 
 	id = place(a, "sell", "5")
 	place(a, "buy", "1")
 	place(b, "buy", "1")
 	a.OK("DELETE", "/api/orders/"+id, "")
-	expect("a part lost, a part filled, a part canceled", id, "PartiallyExecutedAndCanceled", "5.0000", "0.0000", "1.0000", "3.0000", "1.0000")
+	expect("a part lost, a part filled, a part canceled", id, "PartiallyExecutedAndCanceled", "5.0000", "0.0000",
+		"1.0000", "3.0000", "1.0000")
 
 	id = place(a, "sell", "5")
 	place(a, "buy", "1")
@@ -91,10 +95,12 @@ func TestDecrementedAmountOfOrdersWithoutOne(t *testing.T) {
 	a.Place(`{"side":"sell",` + onBTC + `,"amount":1,"price":10}`)
 	b.Place(`{"side":"sell",` + onBTC + `,"amount":5,"price":10}`)
 	id := a.Place(`{"side":"buy","isMarket":true,` + onBTC + `,"quoteAmount":"30","selfTradePrevention":"decrement"}`)
-	if v := servertest.ParseObject(t, a.OK("GET", "/api/orders/"+id+"/deals", "").Body); v["decrementedAmount"] != nil || v["status"] != "Completed" {
+	if v := servertest.ParseObject(t,
+		a.OK("GET", "/api/orders/"+id+"/deals", "").Body); v["decrementedAmount"] != nil || v["status"] != "Completed" {
 		t.Errorf("%v", v)
 	}
-	if v := h.MustInternal("GET", "/orders/"+id, ""); v["decrementedAmount"] != nil || v["filledAmount"] != json.Number("2.0000") {
+	if v := h.MustInternal("GET", "/orders/"+id, ""); v["decrementedAmount"] != nil ||
+		v["filledAmount"] != json.Number("2.0000") {
 		t.Errorf("%v", v)
 	}
 	for request, want := range map[string]any{

@@ -16,9 +16,9 @@ import (
 	"tickhive/server/encode"
 )
 
-// InternalResource returns the account routes of the internal API
+// InternalRoutes returns the account routes of the internal API
 // (docs/contract/internal.md#users-and-money).
-func (d *Service) InternalResource() []*edge.Route {
+func (d *Service) InternalRoutes() []*edge.Route {
 	const get, post = fasthttp.MethodGet, fasthttp.MethodPost
 	const path = edge.InternalPrefix + "/users"
 	u := users{d}
@@ -34,7 +34,7 @@ func (d *Service) InternalResource() []*edge.Route {
 	}
 }
 
-// users are the internal routes of users and their money.
+// users serves the internal routes of users and their money.
 type users struct{ *Service }
 
 // nativeCurrency is the code of the launchpad's native currency.
@@ -67,10 +67,12 @@ func unfunded(u *accounts.UserView, cause *refuse.Refusal) *refuse.Refusal {
 	e := *cause
 	e.Field = "nativeBalance"
 	if e.Code == refuse.OutcomeUnknown {
-		e.Message = fmt.Sprintf("The user was made and has the id %s; do not make the user again. The nativeBalance: %s", u.ID, cause.Message)
+		e.Message = fmt.Sprintf("The user was created with the id %s; do not create it again. The "+
+			"nativeBalance: %s", u.ID, cause.Message)
 		return &e
 	}
-	e.Message = fmt.Sprintf("The user was made and has the id %s; only the nativeBalance is missing: deposit it with POST %s/users/%s/deposits, and do not make the user again. The deposit was refused: %s",
+	e.Message = fmt.Sprintf("The user was created with the id %s; only the nativeBalance is missing: deposit it with "+
+		"POST %s/users/%s/deposits, and do not create the user again. The deposit was refused: %s",
 		u.ID, edge.InternalPrefix, u.ID, cause.Message)
 	return &e
 }
@@ -115,7 +117,10 @@ func (d users) totals(c *edge.Ctx) *refuse.Refusal {
 	all := d.view.Totals()
 	if d.opt.Ledger != nil {
 		all = append(all, d.opt.Ledger.Totals()...)
-		slices.SortFunc(all, func(a, b accounts.TotalView) int { return strings.Compare(a.CurrencyCode, b.CurrencyCode) })
+		slices.SortFunc(all, func(a,
+			b accounts.TotalView) int {
+			return strings.Compare(a.CurrencyCode, b.CurrencyCode)
+		})
 	}
 	c.Private(appendList(nil, all, func(b []byte, t *accounts.TotalView) []byte {
 		b = encode.AppendString(append(b, `{"currencyCode":`...), t.CurrencyCode)
@@ -157,7 +162,7 @@ func (d users) appendUser(b []byte, u *accounts.UserView, full bool) []byte {
 
 // nativeBalance returns the user's balance of the native currency, free and held.
 func (d users) nativeBalance(u *accounts.UserView) fixed.I192 {
-	if l := d.opt.Ledger; l != nil && l.Keeps(nativeCurrency) {
+	if l := d.opt.Ledger; l != nil && l.HasCurrency(nativeCurrency) {
 		for _, b := range l.Balances(u.Address) {
 			if b.CurrencyCode == nativeCurrency {
 				return b.Total

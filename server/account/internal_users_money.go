@@ -84,19 +84,19 @@ func (d users) moneyOf(c *edge.Ctx, m *moneyRequest) (u accounts.UserView, asset
 	if u, err = d.userOf(c); err != nil {
 		return u, nil, err
 	}
-	if asset = d.opt.Board.Load().Asset(m.currency); asset == nil && !d.ledgerKeeps(m.currency) {
+	if asset = d.opt.Board.Load().Asset(m.currency); asset == nil && !d.ledgerHas(m.currency) {
 		return u, nil, refuse.Missing("currencyCode", "There is no currency %s.", m.currency)
 	}
 	return u, asset, nil
 }
 
-// ledgerKeeps reports whether the ledger holds the balances of a currency. Without a ledger,
+// ledgerHas reports whether the ledger holds the balances of a currency. Without a ledger,
 // accounts hold its currencies like any other.
-func (d users) ledgerKeeps(code string) bool {
+func (d users) ledgerHas(code string) bool {
 	if d.opt.Ledger == nil {
 		return code == nativeCurrency || code == "USBI"
 	}
-	return d.opt.Ledger.Keeps(code)
+	return d.opt.Ledger.HasCurrency(code)
 }
 
 func (d users) deposit(c *edge.Ctx) *refuse.Refusal {
@@ -117,7 +117,7 @@ func (d users) deposit(c *edge.Ctx) *refuse.Refusal {
 
 // credit deposits into the ledger or the account, depending on which holds the currency.
 func (d users) credit(u *accounts.UserView, currency string, amount Money) (accounts.BalanceView, *refuse.Refusal) {
-	if d.opt.Ledger != nil && d.opt.Ledger.Keeps(currency) {
+	if d.opt.Ledger != nil && d.opt.Ledger.HasCurrency(currency) {
 		return d.opt.Ledger.Deposit(u.Address, currency, amount)
 	}
 	res, err := d.do(accounts.Command{Kind: accounts.Deposit, User: u.Number, Currency: currency, Amount: amount})
@@ -133,7 +133,7 @@ func (d users) withdraw(c *edge.Ctx) *refuse.Refusal {
 	if err := withdrawable(asset, &m); err != nil {
 		return err
 	}
-	if d.opt.Ledger != nil && d.opt.Ledger.Keeps(m.currency) {
+	if d.opt.Ledger != nil && d.opt.Ledger.HasCurrency(m.currency) {
 		b, err := d.opt.Ledger.Withdraw(u.Address, m.currency, m.amount)
 		if err == nil {
 			sendWithdrawal(c, &b, Money{})
@@ -153,9 +153,11 @@ func withdrawable(a *engine.Asset, m *moneyRequest) *refuse.Refusal {
 	case a == nil:
 		return nil
 	case a.HasMinWithdraw && m.amount.Cmp(a.MinWithdraw) < 0:
-		return refuse.Param("amount", "A withdrawal of %s must be at least %s.", m.currency, appendMoney(nil, a.MinWithdraw))
+		return refuse.Param("amount", "A withdrawal of %s must be at least %s.", m.currency,
+			appendMoney(nil, a.MinWithdraw))
 	case a.HasMaxWithdraw && m.amount.Cmp(a.MaxWithdraw) > 0:
-		return refuse.Param("amount", "A withdrawal of %s must be at most %s.", m.currency, appendMoney(nil, a.MaxWithdraw))
+		return refuse.Param("amount", "A withdrawal of %s must be at most %s.", m.currency,
+			appendMoney(nil, a.MaxWithdraw))
 	case !a.CanWithdraw:
 		return refuse.New(refuse.Conflict, "", "Withdrawals of %s are closed.", m.currency)
 	}

@@ -12,7 +12,9 @@ import (
 	"tickhive/server/servertest"
 )
 
-const userMembers = "address avatarId dateCreated dealAskDiscountFraction dealBidDiscountFraction id inviteCode inviterId isAmbassador level name nativeBalance nickname noTradeCommissions publicId secondLevelPercent secondName stakingLevel unlimited"
+const userMembers = "address avatarId dateCreated dealAskDiscountFraction dealBidDiscountFraction id inviteCode " +
+	"inviterId isAmbassador level name nativeBalance nickname noTradeCommissions publicId secondLevelPercent " +
+	"secondName stakingLevel unlimited"
 
 func TestUsersHaveDefaultsAndCanBeChanged(t *testing.T) {
 	h := servertest.NewExchange(t)
@@ -21,9 +23,12 @@ func TestUsersHaveDefaultsAndCanBeChanged(t *testing.T) {
 		t.Errorf("members %s", got)
 	}
 	for k, want := range map[string]string{
-		"nickname": "user-1", "name": "<nil>", "secondName": "<nil>", "level": "0", "stakingLevel": "R0", "isAmbassador": "false",
-		"secondLevelPercent": "0.0", "unlimited": "false", "nativeBalance": "0.0", "inviterId": "<nil>", "avatarId": "simple",
-		"noTradeCommissions": "false", "dealBidDiscountFraction": "0.0", "dealAskDiscountFraction": "0.0", "dateCreated": "2026-01-01T00:00:00.000Z",
+		"nickname": "user-1", "name": "<nil>", "secondName": "<nil>", "level": "0",
+		"stakingLevel": "R0", "isAmbassador": "false",
+		"secondLevelPercent": "0.0", "unlimited": "false", "nativeBalance": "0.0",
+		"inviterId": "<nil>", "avatarId": "simple",
+		"noTradeCommissions": "false", "dealBidDiscountFraction": "0.0", "dealAskDiscountFraction": "0.0",
+		"dateCreated": "2026-01-01T00:00:00.000Z",
 	} {
 		if got := fmt.Sprint(u[k]); got != want {
 			t.Errorf("%s is %s, want %s", k, got, want)
@@ -33,9 +38,12 @@ func TestUsersHaveDefaultsAndCanBeChanged(t *testing.T) {
 	if again["id"] != u["id"] || again["inviteCode"] != u["inviteCode"] || again["address"] != u["address"] {
 		t.Error("the first user is not the same in two runs")
 	}
-	full := h.MustInternal("POST", "/users", `{"nickname":"Ада","name":"Ada","secondName":"L","level":30,"stakingLevel":"R8","isAmbassador":true,"secondLevelPercent":20,"unlimited":true,"nativeBalance":"12.5"}`)
+	full := h.MustInternal("POST", "/users",
+		`{"nickname":"Ада","name":"Ada","secondName":"L","level":30,"stakingLevel":"R8","isAmbassador":true,`+
+			`"secondLevelPercent":20,"unlimited":true,"nativeBalance":"12.5"}`)
 	for k, want := range map[string]string{
-		"nickname": "Ада", "name": "Ada", "secondName": "L", "level": "30", "stakingLevel": "R8", "isAmbassador": "true",
+		"nickname": "Ада", "name": "Ada", "secondName": "L", "level": "30",
+		"stakingLevel": "R8", "isAmbassador": "true",
 		"secondLevelPercent": "20.0", "unlimited": "true", "nativeBalance": "12.5",
 	} {
 		if got := fmt.Sprint(full[k]); got != want {
@@ -43,7 +51,9 @@ func TestUsersHaveDefaultsAndCanBeChanged(t *testing.T) {
 		}
 	}
 	id := u["id"].(string)
-	p := h.MustInternal("PATCH", "/users/"+id, `{"nickname":"eve","name":"E","level":20,"stakingLevel":"R2","noTradeCommissions":true,"dealBidDiscountFraction":0.5,"avatarId":"simple"}`)
+	p := h.MustInternal("PATCH", "/users/"+id,
+		`{"nickname":"eve","name":"E","level":20,"stakingLevel":"R2","noTradeCommissions":true,`+
+			`"dealBidDiscountFraction":0.5,"avatarId":"simple"}`)
 	if p["nickname"] != "eve" || p["name"] != "E" || p["noTradeCommissions"] != true || p["balances"] != nil {
 		t.Errorf("%v", p)
 	}
@@ -61,42 +71,55 @@ func TestUserRequestsThatAreRefused(t *testing.T) {
 	id := h.MustInternal("POST", "/users", `{"nickname":"taken"}`)["id"].(string)
 	h.MustInternal("POST", "/users", "{}")
 	for body, field := range map[string]string{
-		`{"nickname":"x"}`: "nickname", `{"nickname":"` + strings.Repeat("x", 33) + `"}`: "nickname", `{"level":31}`: "level", `{"level":-1}`: "level",
+		`{"nickname":"x"}`: "nickname", `{"nickname":"` + strings.Repeat("x", 33) +
+			`"}`: "nickname", `{"level":31}`: "level", `{"level":-1}`: "level",
 		`{"level":1.5}`: "level", `{"stakingLevel":"R9"}`: "stakingLevel", `{"isAmbassador":1}`: "isAmbassador",
-		`{"secondLevelPercent":21}`: "secondLevelPercent", `{"secondLevelPercent":"x"}`: "secondLevelPercent", `{"x":1}`: "x",
+		`{"secondLevelPercent":21}`:  "secondLevelPercent",
+		`{"secondLevelPercent":"x"}`: "secondLevelPercent", `{"x":1}`: "x",
 	} {
 		h.CheckRefusal("POST "+body, h.CallInternal("POST", "/users", body), 400, "INVALID_PARAM", field)
 		h.CheckRefusal("PATCH "+body, h.CallInternal("PATCH", "/users/"+id, body), 400, "INVALID_PARAM", field)
 	}
 	for body, field := range map[string]string{
-		`{"nativeBalance":-1}`: "nativeBalance", `{"avatarId":"simple"}`: "avatarId", `{"noTradeCommissions":true}`: "noTradeCommissions",
+		`{"nativeBalance":-1}`: "nativeBalance", `{"avatarId":"simple"}`: "avatarId",
+		`{"noTradeCommissions":true}`: "noTradeCommissions",
 	} {
 		h.CheckRefusal("POST "+body, h.CallInternal("POST", "/users", body), 400, "INVALID_PARAM", field)
 	}
 	for body, field := range map[string]string{
 		`{"unlimited":true}`: "unlimited", `{"nativeBalance":1}`: "nativeBalance", `{"avatarId":"nope"}`: "avatarId",
-		`{"dealBidDiscountFraction":0.51}`: "dealBidDiscountFraction", `{"dealAskDiscountFraction":-0.1}`: "dealAskDiscountFraction",
+		`{"dealBidDiscountFraction":0.51}`: "dealBidDiscountFraction",
+		`{"dealAskDiscountFraction":-0.1}`: "dealAskDiscountFraction",
 	} {
 		h.CheckRefusal("PATCH "+body, h.CallInternal("PATCH", "/users/"+id, body), 400, "INVALID_PARAM", field)
 	}
-	h.CheckRefusal("a nickname twice", h.CallInternal("POST", "/users", `{"nickname":"taken"}`), 409, "CONFLICT", "nickname")
-	for _, id := range []string{"nope", "00000000-0000-0000-0000-000000000000", "11111111-1111-1111-1111-111111111111"} {
+	h.CheckRefusal("a nickname twice", h.CallInternal("POST", "/users", `{"nickname":"taken"}`),
+		409, "CONFLICT", "nickname")
+	for _, id := range []string{"nope", "00000000-0000-0000-0000-000000000000",
+		"11111111-1111-1111-1111-111111111111"} {
 		h.CheckRefusal(id, h.CallInternal("GET", "/users/"+id, ""), 404, "NOT_FOUND", "id")
 		h.CheckRefusal(id, h.CallInternal("PATCH", "/users/"+id, "{}"), 404, "NOT_FOUND", "id")
-		h.CheckRefusal(id, h.CallInternal("POST", "/users/"+id+"/deposits", `{"currencyCode":"USDT","amount":1}`), 404, "NOT_FOUND", "id")
+		h.CheckRefusal(id, h.CallInternal("POST", "/users/"+id+"/deposits", `{"currencyCode":"USDT","amount":1}`), 404,
+			"NOT_FOUND", "id")
 		h.CheckRefusal(id, h.CallInternal("POST", "/users/"+id+"/apikeys", `{"name":"x"}`), 404, "NOT_FOUND", "id")
 	}
-	h.CheckRefusal("an order of nobody", h.CallInternal("POST", "/orders", `{"accountId":"11111111-1111-1111-1111-111111111111","currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":1,"amount":1}`),
+	h.CheckRefusal("an order of an unknown account",
+		h.CallInternal("POST", "/orders",
+			`{"accountId":"11111111-1111-1111-1111-111111111111","currencyPairCode":"BTC_USDT","side":"buy",`+
+				`"type":"limit","price":1,"amount":1}`),
 		404, "NOT_FOUND", "currencyPairCode")
 	h.MustInternal("POST", "/pairs", `{"code":"BTC_USDT","digitsPrice":2,"digitsAmount":4}`)
-	h.CheckRefusal("an order of nobody", h.CallInternal("POST", "/orders", `{"accountId":"11111111-1111-1111-1111-111111111111","currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":1,"amount":1}`),
+	h.CheckRefusal("an order of an unknown account",
+		h.CallInternal("POST", "/orders",
+			`{"accountId":"11111111-1111-1111-1111-111111111111","currencyPairCode":"BTC_USDT","side":"buy",`+
+				`"type":"limit","price":1,"amount":1}`),
 		404, "NOT_FOUND", "accountId")
 }
 
 // closedLedger holds NATIVE and refuses deposits of it.
 type closedLedger struct{ account.Ledger }
 
-func (closedLedger) Keeps(code string) bool                 { return code == "NATIVE" }
+func (closedLedger) HasCurrency(code string) bool           { return code == "NATIVE" }
 func (closedLedger) Balances(string) []accounts.BalanceView { return nil }
 func (closedLedger) Seq() uint64                            { return 0 }
 
@@ -119,7 +142,8 @@ func TestRefusalOfTheNativeBalanceNamesTheUserThatWasMade(t *testing.T) {
 			t.Errorf("%q is not in %s", part, a.Body)
 		}
 	}
-	if a = h.CallInternal("POST", "/users/"+made.ID+"/deposits", `{"currencyCode":"NATIVE","amount":5}`); strings.Contains(a.Body, "was made") {
+	if a = h.CallInternal("POST", "/users/"+made.ID+"/deposits",
+		`{"currencyCode":"NATIVE","amount":5}`); strings.Contains(a.Body, "was made") {
 		t.Errorf("a deposit: %s", a.Body)
 	}
 	h.MustInternal("GET", "/users/"+made.ID, "")
@@ -128,30 +152,38 @@ func TestRefusalOfTheNativeBalanceNamesTheUserThatWasMade(t *testing.T) {
 func TestDepositsWithdrawalsAndTotals(t *testing.T) {
 	h, a, b := servertest.NewTradedExchange(t)
 	got := h.MustInternal("POST", "/users/"+a.ID+"/deposits", `{"currencyCode":"USDT","amount":"0.000000000000000001"}`)
-	if servertest.KeysOf(got) != "currencyCode free held total" || fmt.Sprint(got["free"]) != "1000.000000000000000001" {
+	if servertest.KeysOf(got) != "currencyCode free held total" ||
+		fmt.Sprint(got["free"]) != "1000.000000000000000001" {
 		t.Errorf("%v", got)
 	}
 	got = h.MustInternal("POST", "/users/"+a.ID+"/withdrawals", `{"currencyCode":"USDT","amount":100}`)
-	if servertest.KeysOf(got) != "commission currencyCode free held total" || fmt.Sprint(got["commission"], " ", got["free"]) != "0.1 899.900000000000000001" {
+	if servertest.KeysOf(got) != "commission currencyCode free held total" ||
+		fmt.Sprint(got["commission"], " ", got["free"]) != "0.1 899.900000000000000001" {
 		t.Errorf("%v", got)
 	}
 	a.Place(`{"side":"buy","currencyPairCode":"BTC_USDT","amount":1,"price":800}`)
-	h.CheckRefusal("held money", h.CallInternal("POST", "/users/"+a.ID+"/withdrawals", `{"currencyCode":"USDT","amount":100}`), 400, "INSUFFICIENT_FUNDS", "")
+	h.CheckRefusal("held money", h.CallInternal("POST", "/users/"+a.ID+"/withdrawals",
+		`{"currencyCode":"USDT","amount":100}`), 400, "INSUFFICIENT_FUNDS", "")
 	b.Place(`{"side":"sell","currencyPairCode":"BTC_USDT","amount":1,"price":800}`)
 	for _, verb := range []string{"deposits", "withdrawals"} {
 		for body, field := range map[string]string{
-			`{}`: "currencyCode", `{"currencyCode":"usdt","amount":1}`: "currencyCode", `{"currencyCode":"USDT"}`: "amount",
+			`{}`: "currencyCode", `{"currencyCode":"usdt",` +
+				`"amount":1}`: "currencyCode", `{"currencyCode":"USDT"}`: "amount",
 			`{"currencyCode":"USDT","amount":0}`: "amount", `{"currencyCode":"USDT","amount":-1}`: "amount",
 			`{"currencyCode":"USDT","amount":"1e5"}`: "amount", `{"currencyCode":"USDT","amount":1,"x":2}`: "x",
 			`{"currencyCode":"USDT","amount":"0.0000000000000000001"}`: "amount",
 		} {
-			h.CheckRefusal(verb+body, h.CallInternal("POST", "/users/"+a.ID+"/"+verb, body), 400, "INVALID_PARAM", field)
+			h.CheckRefusal(verb+body, h.CallInternal("POST", "/users/"+a.ID+"/"+verb, body),
+				400, "INVALID_PARAM", field)
 		}
-		h.CheckRefusal(verb, h.CallInternal("POST", "/users/"+a.ID+"/"+verb, `{"currencyCode":"NONE","amount":1}`), 404, "NOT_FOUND", "currencyCode")
+		h.CheckRefusal(verb, h.CallInternal("POST", "/users/"+a.ID+"/"+verb, `{"currencyCode":"NONE","amount":1}`), 404,
+			"NOT_FOUND", "currencyCode")
 	}
 	h.MustInternal("PATCH", "/assets/USDT", `{"canDeposit":false,"canWithdraw":false}`)
-	h.CheckRefusal("closed", h.CallInternal("POST", "/users/"+a.ID+"/deposits", `{"currencyCode":"USDT","amount":1}`), 409, "CONFLICT", "")
-	h.CheckRefusal("closed", h.CallInternal("POST", "/users/"+a.ID+"/withdrawals", `{"currencyCode":"USDT","amount":1}`), 409, "CONFLICT", "")
+	h.CheckRefusal("closed", h.CallInternal("POST", "/users/"+a.ID+"/deposits", `{"currencyCode":"USDT","amount":1}`),
+		409, "CONFLICT", "")
+	h.CheckRefusal("closed", h.CallInternal("POST", "/users/"+a.ID+"/withdrawals",
+		`{"currencyCode":"USDT","amount":1}`), 409, "CONFLICT", "")
 	for _, code := range []string{"NATIVE", "USBI"} {
 		h.Deposit(a, code, "7")
 		if got := a.Balance(code); got != "7.0 0.0" {
@@ -164,7 +196,8 @@ func TestDepositsWithdrawalsAndTotals(t *testing.T) {
 		t.Fatalf("%v", totals)
 	}
 	// 800 traded: the taker paid 1.6, the maker 0.8, the withdrawal 0.1.
-	if got := fmt.Sprint(totals[3]["fees"], " ", totals[3]["deposited"], " ", totals[3]["withdrawn"], " ", totals[3]["held"]); got != "2.5 2000.000000000000000001 100.0 0.0" {
+	if got := fmt.Sprint(totals[3]["fees"], " ", totals[3]["deposited"], " ", totals[3]["withdrawn"], " ",
+		totals[3]["held"]); got != "2.5 2000.000000000000000001 100.0 0.0" {
 		t.Errorf("%s", got)
 	}
 }
@@ -185,14 +218,18 @@ func TestProfitsAreSharedUpwards(t *testing.T) {
 			t.Fatalf("%s: %v", body, got)
 		}
 		one := got[0].(map[string]any)
-		if servertest.KeysOf(one) != "amount currencyCode level userId" || one["userId"] != a.ID || fmt.Sprint(one["amount"]) != want || fmt.Sprint(one["level"]) != "1" {
+		if servertest.KeysOf(one) != "amount currencyCode level userId" || one["userId"] != a.ID ||
+			fmt.Sprint(one["amount"]) != want || fmt.Sprint(one["level"]) != "1" {
 			t.Errorf("%s: %v", body, one)
 		}
 	}
 	for body, field := range map[string]string{
-		`{"currencyCode":"USDT","amount":1}`: "profitType", `{"profitType":3,"currencyCode":"USDT","amount":1}`: "profitType",
-		`{"profitType":1,"currencyCode":"USDT","amount":1}`: "profitType", `{"profitType":"x","currencyCode":"USDT","amount":1}`: "profitType",
-		`{"profitType":100,"amount":1}`: "currencyCode", `{"profitType":100,"currencyCode":"USDT","amount":0}`: "amount",
+		`{"currencyCode":"USDT","amount":1}`: "profitType", `{"profitType":3,"currencyCode":"USDT",` +
+			`"amount":1}`: "profitType",
+		`{"profitType":1,"currencyCode":"USDT","amount":1}`: "profitType", `{"profitType":"x","currencyCode":"USDT",` +
+			`"amount":1}`: "profitType",
+		`{"profitType":100,"amount":1}`: "currencyCode", `{"profitType":100,"currencyCode":"USDT",` +
+			`"amount":0}`: "amount",
 	} {
 		h.CheckRefusal(body, h.CallInternal("POST", "/users/"+b.ID+"/profits", body), 400, "INVALID_PARAM", field)
 	}
@@ -207,7 +244,8 @@ func TestABatchSpendsWhatItFrees(t *testing.T) {
 		{"place":{"accountId":%q,"currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":100,"amount":9}},
 		{"replace":{"orderId":2,"amount":5}},{"replace":{"orderId":2,"price":110}},
 		{"place":{"accountId":%q,"currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":100,"amount":4}},
-		{"place":{"accountId":%q,"currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":100,"amount":4}}]}`, first, a.ID, a.ID, a.ID)
+		{"place":{"accountId":%q,"currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":100,"amount":4}}]}`,
+		first, a.ID, a.ID, a.ID)
 	results := h.MustInternal("POST", "/orders/batch", batch)["results"].([]any)
 	var got []string
 	for _, r := range results {
@@ -223,9 +261,11 @@ func TestABatchSpendsWhatItFrees(t *testing.T) {
 		t.Error(got)
 	}
 	h.CheckRefusal("a shape that does not fit the account", h.CallInternal("POST", "/orders/batch", fmt.Sprintf(
-		`{"commands":[{"cancel":{"orderId":2}},{"place":{"accountId":%q,"currencyPairCode":"BTC_USDT","side":"buy","type":"stop_market","stopPrice":1,"amount":1}}]}`, a.ID)),
+		`{"commands":[{"cancel":{"orderId":2}},{"place":{"accountId":%q,"currencyPairCode":"BTC_USDT","side":"buy",`+
+			`"type":"stop_market","stopPrice":1,"amount":1}}]}`, a.ID)),
 		400, "INVALID_PARAM", "commands[1].place.quoteAmount")
-	h.CheckRefusal("a replace beyond the money", h.CallInternal("PATCH", "/orders/2", `{"amount":50}`), 400, "INSUFFICIENT_FUNDS", "amount")
+	h.CheckRefusal("a replace beyond the money", h.CallInternal("PATCH", "/orders/2", `{"amount":50}`), 400,
+		"INSUFFICIENT_FUNDS", "amount")
 	if got := a.Balance("USDT"); got != "48.1 951.9" {
 		t.Error(got)
 	}

@@ -10,11 +10,13 @@ import (
 	"tickhive/server/encode"
 )
 
-// Resource returns every public route of accounts: keys, avatars, referral and trading.
-func (d *Service) Resource(*edge.Server) []*edge.Route {
+// Routes returns every public route of accounts: keys, avatars, referral and trading.
+func (d *Service) Routes(*edge.Server) []*edge.Route {
 	var all []*edge.Route
-	for _, routes := range [][]*edge.Route{d.keyRoutes(), avatars{d}.routes(), d.commissionRoutes(), referral{d}.routes(), accruals{d}.routes(),
-		d.tradingRoutes()} {
+	for _, routes := range [][]*edge.Route{
+		d.keyRoutes(), avatars{d}.routes(), d.commissionRoutes(), referral{d}.routes(), accruals{d}.routes(),
+		d.tradingRoutes(),
+	} {
 		all = append(all, routes...)
 	}
 	for _, r := range all {
@@ -128,7 +130,9 @@ func (d *Service) createKey(c *edge.Ctx, user uint32, canTrade bool) *refuse.Ref
 }
 
 func (d *Service) deleteKey(c *edge.Ctx) *refuse.Refusal {
-	_, err := d.do(accounts.Command{Kind: accounts.DeleteKey, User: uint32(c.Principal.Account), PublicKey: c.PathParam("publicKey")})
+	_, err := d.do(accounts.Command{
+		Kind: accounts.DeleteKey, User: uint32(c.Principal.Account), PublicKey: c.PathParam("publicKey"),
+	})
 	if err == nil {
 		c.Private([]byte("{}"))
 	}
@@ -140,7 +144,9 @@ func appendKeyMembers(b []byte, k *accounts.APIKeyView) []byte {
 	b = encode.AppendString(append(b, `,"name":`...), k.Name)
 	b = appendBool(b, `,"canTrade":`, k.CanTrade)
 	b = appendBool(b, `,"canWithdraw":`, k.CanWithdraw)
-	b = appendList(append(b, `,"ipWhitelist":`...), k.IPWhitelist, func(b []byte, s *string) []byte { return encode.AppendString(b, *s) })
+	b = appendList(append(b, `,"ipWhitelist":`...), k.IPWhitelist, func(b []byte, s *string) []byte {
+		return encode.AppendString(b, *s)
+	})
 	b = appendStamp(append(b, `,"dateCreated":`...), k.CreatedNs)
 	b = appendStampOrNull(append(b, `,"expiresAt":`...), k.ExpiresNs)
 	b = appendStampOrNull(append(b, `,"lastUsedAt":`...), k.LastUsedNs)

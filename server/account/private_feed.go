@@ -22,29 +22,29 @@ const maxSnapshotOrders = 10_000
 // The goroutine that changes a balance records it; the hub renders it.
 type privateFeed struct {
 	private.Queue
-	desk *Service
+	service *Service
 
 	// Since the last publication. Owner: the sequencer's goroutine.
-	orders []engine.OrderID
-	noted  map[engine.OrderID]bool
-	fills  []marketdata.Fill
-	seqs   []engine.Seq // the seq of each fill
+	orders   []engine.OrderID
+	recorded map[engine.OrderID]bool
+	fills    []marketdata.Fill
+	seqs     []engine.Seq // the seq of each fill
 
 	mu      sync.Mutex
-	changed map[balanceName]bool
+	changed map[balanceKey]bool
 
 	ledger privateLedger
 
 	onKeyDeleted atomic.Pointer[func(number uint64)]
 }
 
-type balanceName struct {
+type balanceKey struct {
 	account  engine.AccountID
 	currency string
 }
 
 func newPrivateFeed(d *Service) *privateFeed {
-	return &privateFeed{desk: d, noted: map[engine.OrderID]bool{}, changed: map[balanceName]bool{}}
+	return &privateFeed{service: d, recorded: map[engine.OrderID]bool{}, changed: map[balanceKey]bool{}}
 }
 
 // Private returns the feed of the private channels.
@@ -58,27 +58,28 @@ func (f *privateFeed) Fold(events []engine.Event) {
 	for i := range events {
 		e := &events[i]
 		switch e.Kind {
-		case engine.EventAccepted, engine.EventCanceled, engine.EventReplaced, engine.EventReduced, engine.EventTriggered:
-			f.note(e.Account, e.Order)
+		case engine.EventAccepted, engine.EventCanceled, engine.EventReplaced,
+			engine.EventReduced, engine.EventTriggered:
+			f.recordOrder(e.Account, e.Order)
 		case engine.EventTrade:
-			f.note(e.Account, e.Order)
-			f.note(e.MakerAccount, e.Maker)
-			f.fill(e, false)
-			f.fill(e, true)
+			f.recordOrder(e.Account, e.Order)
+			f.recordOrder(e.MakerAccount, e.Maker)
+			f.recordFill(e, false)
+			f.recordFill(e, true)
 		default: // no order of an account has changed
 		}
 	}
 }
 
-func (f *privateFeed) note(account engine.AccountID, order engine.OrderID) {
-	if !f.Watched(account) || f.noted[order] {
+func (f *privateFeed) recordOrder(account engine.AccountID, order engine.OrderID) {
+	if !f.Watched(account) || f.recorded[order] {
 		return
 	}
-	f.noted[order] = true
+	f.recorded[order] = true
 	f.orders = append(f.orders, order)
 }
 
-func (f *privateFeed) fill(e *engine.Event, maker bool) {
+func (f *privateFeed) recordFill(e *engine.Event, maker bool) {
 	fill := marketdata.Fill{
 		Pair: e.Pair, Order: e.Order, Account: e.Account, Trade: e.Trade, TimeNs: e.TimeNs,
 		Price: e.Price, Amount: e.Amount, Side: e.Side, TakerSide: e.Side, IsMaker: maker,
@@ -91,7 +92,7 @@ func (f *privateFeed) fill(e *engine.Event, maker bool) {
 	if !f.Watched(fill.Account) {
 		return
 	}
-	if v := f.desk.opt.Board.Load().View(e.Pair); v != nil {
+	if v := f.service.opt.Board.Load().View(e.Pair); v != nil {
 		fill.Fee = marketdata.Fee(e.Price, e.Amount, v.Instrument.DigitsTotal(), rate, discount)
 	}
 	f.fills, f.seqs = append(f.fills, fill), append(f.seqs, e.Seq)
@@ -102,7 +103,7 @@ func (f *privateFeed) Publish() {
 	if len(f.orders) == 0 && len(f.fills) == 0 {
 		return
 	}
-	root := f.desk.opt.Board.Load()
+	root := f.service.opt.Board.Load()
 	for i := range f.fills {
 		if v := root.View(f.fills[i].Pair); v != nil {
 			f.Put(private.Message{
@@ -112,17 +113,17 @@ func (f *privateFeed) Publish() {
 		}
 	}
 	for _, id := range f.orders {
-		r, ok := f.desk.opt.History.Order(id)
+		r, ok := f.service.opt.History.Order(id)
 		v := root.View(id.Pair())
 		if !ok || v == nil {
 			continue
 		}
 		f.Put(private.Message{
 			Account: r.Account, Channel: "orders", Seq: uint64(r.Seq),
-			Members: append(f.desk.appendOrderOf([]byte(`"order":{`), &r, v.Instrument), '}'),
+			Members: append(f.service.appendOrderOf([]byte(`"order":{`), &r, v.Instrument), '}'),
 		})
 	}
-	clear(f.noted)
+	clear(f.recorded)
 	f.orders, f.fills, f.seqs = f.orders[:0], f.fills[:0], f.seqs[:0]
 }
 
@@ -145,7 +146,7 @@ func (f *privateFeed) balanceChanged(account uint32, currency string) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.changed[balanceName{engine.AccountID(account), currency}] = true
+	f.changed[balanceKey{engine.AccountID(account), currency}] = true
 }
 
 // Take returns the queued messages, and the current values of the balances that changed.
@@ -154,13 +155,13 @@ func (f *privateFeed) Take() ([]private.Message, bool) {
 	changed := f.takeChanged()
 	rows := map[engine.AccountID][]accounts.BalanceView{}
 	for name := range changed {
-		rows[name.account] = append(rows[name.account], f.desk.view.Balance(uint32(name.account), name.currency))
+		rows[name.account] = append(rows[name.account], f.service.view.Balance(uint32(name.account), name.currency))
 	}
-	f.ledger.changes(f, rows)
+	f.ledger.addChanges(f, rows)
 	for account, list := range rows {
 		sortBalances(list)
 		messages = append(messages, private.Message{
-			Account: account, Channel: "balances", Seq: f.desk.state.EnginePos(),
+			Account: account, Channel: "balances", Seq: f.service.state.EnginePos(),
 			Members: appendList([]byte(`"balances":`), list, appendBalance),
 		})
 	}
@@ -168,14 +169,14 @@ func (f *privateFeed) Take() ([]private.Message, bool) {
 }
 
 // takeChanged returns the names of the balances that changed; nil if there are none.
-func (f *privateFeed) takeChanged() map[balanceName]bool {
+func (f *privateFeed) takeChanged() map[balanceKey]bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if len(f.changed) == 0 {
 		return nil
 	}
 	changed := f.changed
-	f.changed = map[balanceName]bool{}
+	f.changed = map[balanceKey]bool{}
 	return changed
 }
 
@@ -185,16 +186,16 @@ func (f *privateFeed) Snapshot(dst []byte, channel string, account engine.Accoun
 	case "orders":
 		return f.openOrders(append(dst, `"orders":`...), account)
 	case "balances":
-		f.ledger.begin(f, account)
-		return appendList(append(dst, `"balances":`...), f.desk.balancesOf(uint32(account)), appendBalance)
+		f.ledger.recordSnapshot(f, account)
+		return appendList(append(dst, `"balances":`...), f.service.balancesOf(uint32(account)), appendBalance)
 	}
 	return append(dst, `"fills":[]`...)
 }
 
 func (f *privateFeed) openOrders(dst []byte, account engine.AccountID) []byte {
 	var open []marketdata.OrderRecord
-	err := f.desk.opt.Exchange.Query(func() {
-		f.desk.opt.History.OpenOrders(account, func(r marketdata.OrderRecord) bool {
+	err := f.service.opt.Exchange.Query(func() {
+		f.service.opt.History.OpenOrders(account, func(r marketdata.OrderRecord) bool {
 			open = append(open, r)
 			return len(open) < maxSnapshotOrders
 		})
@@ -202,15 +203,16 @@ func (f *privateFeed) openOrders(dst []byte, account engine.AccountID) []byte {
 	if err != nil {
 		open = nil // the sequencer has stopped: the socket ends too
 	}
-	root := f.desk.opt.Board.Load()
+	root := f.service.opt.Board.Load()
 	return appendList(dst, open, func(b []byte, r *marketdata.OrderRecord) []byte {
-		return append(f.desk.appendOrderOf(append(b, '{'), r, root.View(r.ID.Pair()).Instrument), '}')
+		return append(f.service.appendOrderOf(append(b, '{'), r, root.View(r.ID.Pair()).Instrument), '}')
 	})
 }
 
 // Verify checks the credentials of a socket.
-func (f *privateFeed) Verify(remote netip.Addr, publicKey, timestamp, nonce, signature string) (private.Key, *refuse.Refusal) {
-	return f.desk.verifySocket(remote, publicKey, timestamp, nonce, signature)
+func (f *privateFeed) Verify(remote netip.Addr, publicKey, timestamp, nonce,
+	signature string) (private.Key, *refuse.Refusal) {
+	return f.service.verifySocket(remote, publicKey, timestamp, nonce, signature)
 }
 
 // OnKeyDeleted implements private.Feed.

@@ -12,25 +12,25 @@ import (
 // change of the ledger. Owner: the hub's goroutine.
 type privateLedger struct {
 	seq  uint64
-	told map[engine.AccountID][]accounts.BalanceView
+	sent map[engine.AccountID][]accounts.BalanceView
 }
 
-// begin records the balances of an account's first snapshot. It keeps existing records,
+// recordSnapshot records the balances of an account's first snapshot. It keeps existing records,
 // because the account's other subscribers must still receive the difference.
-func (p *privateLedger) begin(f *privateFeed, account engine.AccountID) {
-	if f.desk.opt.Ledger == nil || p.told[account] != nil {
+func (p *privateLedger) recordSnapshot(f *privateFeed, account engine.AccountID) {
+	if f.service.opt.Ledger == nil || p.sent[account] != nil {
 		return
 	}
-	if p.told == nil {
-		p.told = map[engine.AccountID][]accounts.BalanceView{}
+	if p.sent == nil {
+		p.sent = map[engine.AccountID][]accounts.BalanceView{}
 	}
-	p.told[account] = f.ledgerBalances(account)
+	p.sent[account] = f.ledgerBalances(account)
 }
 
-// changes adds to rows the balances that differ from the last ones sent.
-func (p *privateLedger) changes(f *privateFeed, rows map[engine.AccountID][]accounts.BalanceView) {
-	ledger := f.desk.opt.Ledger
-	if ledger == nil || len(p.told) == 0 {
+// addChanges adds to rows the balances that differ from the last ones sent.
+func (p *privateLedger) addChanges(f *privateFeed, rows map[engine.AccountID][]accounts.BalanceView) {
+	ledger := f.service.opt.Ledger
+	if ledger == nil || len(p.sent) == 0 {
 		return
 	}
 	seq := ledger.Seq() // before reading the balances: the next call sees a later change
@@ -38,13 +38,13 @@ func (p *privateLedger) changes(f *privateFeed, rows map[engine.AccountID][]acco
 		return
 	}
 	p.seq = seq
-	for account, before := range p.told {
+	for account, before := range p.sent {
 		if !f.Watched(account) {
-			delete(p.told, account)
+			delete(p.sent, account)
 			continue
 		}
 		now := f.ledgerBalances(account)
-		p.told[account] = now
+		p.sent[account] = now
 		for _, row := range now {
 			if !slices.Contains(before, row) {
 				rows[account] = append(rows[account], row)
@@ -61,6 +61,6 @@ func (p *privateLedger) changes(f *privateFeed, rows map[engine.AccountID][]acco
 
 // ledgerBalances returns the account's ledger balances; never nil.
 func (f *privateFeed) ledgerBalances(account engine.AccountID) []accounts.BalanceView {
-	_, address := f.desk.view.Level(uint32(account))
-	return append([]accounts.BalanceView{}, f.desk.opt.Ledger.Balances(address)...)
+	_, address := f.service.view.Level(uint32(account))
+	return append([]accounts.BalanceView{}, f.service.opt.Ledger.Balances(address)...)
 }

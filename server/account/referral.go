@@ -15,7 +15,7 @@ import (
 
 const affiliatePath = "/api/affiliate"
 
-// referral are the routes of inviters, ambassadors and links.
+// referral serves the routes of inviters, ambassadors and links.
 type referral struct{ *Service }
 
 func (d referral) routes() []*edge.Route {
@@ -140,16 +140,17 @@ func (d referral) createLink(c *edge.Ctx) *refuse.Refusal {
 func (d referral) userInfo(c *edge.Ctx) *refuse.Refusal {
 	id, ok := body.ParseUUID(c.PathParam("id"))
 	if !ok || string(encode.AppendUUID(nil, id)) != c.Principal.UserID {
-		return refuse.New(refuse.Forbidden, "", "The user info is shown to its own user only.")
+		return refuse.New(refuse.Forbidden, "", "The user info may be read only by the user that it describes.")
 	}
 	v := d.view.UserInfo(uint32(c.Principal.Account))
 	b := encode.AppendString([]byte(`{"inviteCode":`), v.InviteCode)
 	b = appendJSONPtr(append(b, `,"parentUserId":`...), v.ParentUserID)
-	b = appendList(append(b, `,"referralsLevelInfos":`...), v.ReferralsLevelInfos, func(b []byte, l *accounts.ReferralLevelInfo) []byte {
-		b = strconv.AppendInt(append(b, `{"level":`...), int64(l.Level), 10)
-		b = appendMoney(append(b, `,"profitAmount":`...), l.ProfitAmount)
-		return append(strconv.AppendInt(append(b, `,"referralsTotalCount":`...), l.ReferralsTotalCount, 10), '}')
-	})
+	b = appendList(append(b, `,"referralsLevelInfos":`...), v.ReferralsLevelInfos,
+		func(b []byte, l *accounts.ReferralLevelInfo) []byte {
+			b = strconv.AppendInt(append(b, `{"level":`...), int64(l.Level), 10)
+			b = appendMoney(append(b, `,"profitAmount":`...), l.ProfitAmount)
+			return append(strconv.AppendInt(append(b, `,"referralsTotalCount":`...), l.ReferralsTotalCount, 10), '}')
+		})
 	b = appendBool(b, `,"isAmbassador":`, v.IsAmbassador)
 	b = appendMoney(append(b, `,"ambassadorSecondLevelPercent":`...), v.AmbassadorSecondLevelPercent)
 	b = appendMoney(append(b, `,"commissionDiscountPercent":`...), v.CommissionDiscountPercent)

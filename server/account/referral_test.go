@@ -16,7 +16,8 @@ import (
 
 func inviteCode(k *servertest.Keys) string {
 	k.Exchange.T.Helper()
-	return servertest.ParseObject(k.Exchange.T, k.OK("GET", "/api/affiliate/invite-code", "").Body)["inviteCode"].(string)
+	return servertest.ParseObject(k.Exchange.T,
+		k.OK("GET", "/api/affiliate/invite-code", "").Body)["inviteCode"].(string)
 }
 
 func join(k *servertest.Keys, code string) servertest.Answer {
@@ -37,7 +38,8 @@ func TestInvitersAreSetOnceAndNeverInACircle(t *testing.T) {
 		t.Errorf("code %s", code)
 	}
 	for body, field := range map[string]string{
-		`{}`: "inviteCode", `{"inviteCode":""}`: "inviteCode", `{"inviteCode":7}`: "inviteCode", `{"inviteCode":"x","y":1}`: "y",
+		`{}`: "inviteCode", `{"inviteCode":""}`: "inviteCode", `{"inviteCode":7}`: "inviteCode",
+		`{"inviteCode":"x","y":1}`: "y",
 	} {
 		h.CheckRefusal(body, b.Call("POST", "/api/affiliate/inviters/my", body), 400, "INVALID_PARAM", field)
 	}
@@ -54,17 +56,20 @@ func TestInvitersAreSetOnceAndNeverInACircle(t *testing.T) {
 		t.Errorf("%v", mine)
 	}
 	for _, x := range []string{code, a.ID, strings.ToUpper(a.ID)} {
-		if v := servertest.ParseObject(t, c.OK("GET", "/api/affiliate/inviters/"+x, "").Body); v["userId"] != a.ID || servertest.KeysOf(v) != inviterMembers {
+		if v := servertest.ParseObject(t, c.OK("GET", "/api/affiliate/inviters/"+x, "").Body); v["userId"] != a.ID ||
+			servertest.KeysOf(v) != inviterMembers {
 			t.Errorf("%s: %v", x, v)
 		}
 	}
 	for x, field := range map[string]string{
-		"nope": "inviteCode", "11111111-1111-1111-1111-11111111111": "inviteCode", "11111111-1111-1111-1111-11111111111x": "inviteCode",
+		"nope": "inviteCode", "11111111-1111-1111-1111-11111111111": "inviteCode",
+		"11111111-1111-1111-1111-11111111111x": "inviteCode",
 		"11111111-1111-1111-1111-111111111111": "id", "00000000-0000-0000-0000-000000000000": "id",
 	} {
 		h.CheckRefusal(x, c.Call("GET", "/api/affiliate/inviters/"+x, ""), 404, "NOT_FOUND", field)
 	}
-	for query, want := range map[string]string{"al": "alice", "c": "carol", "zz": "", url.QueryEscape(code[:5]): "alice"} {
+	for query, want := range map[string]string{"al": "alice", "c": "carol", "zz": "",
+		url.QueryEscape(code[:5]): "alice"} {
 		var found []struct{ Nickname string }
 		servertest.Parse(t, c.OK("GET", "/api/affiliate/inviters/search?query="+query, "").Body, &found)
 		if want == "" && len(found) != 0 || want != "" && (len(found) != 1 || found[0].Nickname != want) {
@@ -72,32 +77,39 @@ func TestInvitersAreSetOnceAndNeverInACircle(t *testing.T) {
 		}
 	}
 	for _, query := range []string{"", "?query=", "?query=" + strings.Repeat("x", 65), "?query=a&query=b"} {
-		h.CheckRefusal("search"+query, c.Call("GET", "/api/affiliate/inviters/search"+query, ""), 400, "INVALID_PARAM", "query")
+		h.CheckRefusal("search"+query, c.Call("GET", "/api/affiliate/inviters/search"+query, ""),
+			400, "INVALID_PARAM", "query")
 	}
 }
 
 func TestAmbassadorsMakeLinksThatDiscount(t *testing.T) {
 	h, a, b := servertest.NewTradedExchange(t)
-	h.CheckRefusal("no ambassador", a.Call("POST", "/api/affiliate/ambassadors/links", `{"discountPercent":10}`), 403, "FORBIDDEN", "")
+	h.CheckRefusal("no ambassador", a.Call("POST", "/api/affiliate/ambassadors/links", `{"discountPercent":10}`), 403,
+		"FORBIDDEN", "")
 	h.MustInternal("PATCH", "/users/"+a.ID, `{"isAmbassador":true,"secondLevelPercent":15}`)
 	for body, field := range map[string]string{
-		`{}`: "discountPercent", `{"discountPercent":0}`: "discountPercent", `{"discountPercent":0.99}`: "discountPercent",
-		`{"discountPercent":51}`: "discountPercent", `{"discountPercent":"x"}`: "discountPercent", `{"discountPercent":5,"x":1}`: "x",
+		`{}`: "discountPercent", `{"discountPercent":0}`: "discountPercent",
+		`{"discountPercent":0.99}`: "discountPercent",
+		`{"discountPercent":51}`:   "discountPercent", `{"discountPercent":"x"}`: "discountPercent",
+		`{"discountPercent":5,"x":1}`: "x",
 	} {
 		h.CheckRefusal(body, a.Call("POST", "/api/affiliate/ambassadors/links", body), 400, "INVALID_PARAM", field)
 	}
 	link := servertest.ParseObject(t, a.OK("POST", "/api/affiliate/ambassadors/links", `{"discountPercent":12.5}`).Body)
-	if servertest.KeysOf(link) != "code dateCreated discountPercent id isActive ownerUserId" || link["ownerUserId"] != a.ID ||
+	if servertest.KeysOf(link) != "code dateCreated discountPercent id isActive ownerUserId" ||
+		link["ownerUserId"] != a.ID ||
 		fmt.Sprint(link["discountPercent"]) != "12.5" || link["isActive"] != true {
 		t.Errorf("%v", link)
 	}
 	info := servertest.ParseObject(t, a.OK("GET", "/api/affiliate/ambassadors/info", "").Body)
-	if servertest.KeysOf(info) != "isAmbassador links secondLevelPercent" || fmt.Sprint(info["secondLevelPercent"]) != "15.0" || len(info["links"].([]any)) != 1 {
+	if servertest.KeysOf(info) != "isAmbassador links secondLevelPercent" ||
+		fmt.Sprint(info["secondLevelPercent"]) != "15.0" || len(info["links"].([]any)) != 1 {
 		t.Errorf("%v", info)
 	}
 	join(b, link["code"].(string))
 	u := h.MustInternal("GET", "/users/"+b.ID, "")
-	if u["inviterId"] != a.ID || fmt.Sprint(u["dealBidDiscountFraction"], " ", u["dealAskDiscountFraction"]) != "0.125 0.125" {
+	if u["inviterId"] != a.ID || fmt.Sprint(u["dealBidDiscountFraction"], " ",
+		u["dealAskDiscountFraction"]) != "0.125 0.125" {
 		t.Errorf("%v", u)
 	}
 	// The discount is in the fee: 100 x 0.002 x (1 - 0.125).
@@ -107,7 +119,8 @@ func TestAmbassadorsMakeLinksThatDiscount(t *testing.T) {
 		t.Error(got)
 	}
 	me := servertest.ParseObject(t, b.OK("GET", "/api/affiliate/"+b.ID+"/user-info", "").Body)
-	if servertest.KeysOf(me) != "ambassadorSecondLevelPercent commissionDiscountPercent inviteCode isAmbassador parentUserId referralsLevelInfos totalProfitAmount" ||
+	if servertest.KeysOf(me) != "ambassadorSecondLevelPercent commissionDiscountPercent inviteCode isAmbassador "+
+		"parentUserId referralsLevelInfos totalProfitAmount" ||
 		me["parentUserId"] != a.ID || fmt.Sprint(me["commissionDiscountPercent"]) != "0.125" {
 		t.Errorf("%v", me)
 	}
@@ -117,7 +130,8 @@ func TestAmbassadorsMakeLinksThatDiscount(t *testing.T) {
 // values are computed by hand.
 func TestAccrualsOfATreeAreTheHandComputedOnes(t *testing.T) {
 	h, seller, _ := servertest.NewTradedExchange(t)
-	chain := []*servertest.Keys{h.User(""), h.User(`"isAmbassador":true,"secondLevelPercent":15`), h.User(""), h.User(`"isAmbassador":true,"secondLevelPercent":15`), h.User(""), h.User("")}
+	chain := []*servertest.Keys{h.User(""), h.User(`"isAmbassador":true,"secondLevelPercent":15`), h.User(""),
+		h.User(`"isAmbassador":true,"secondLevelPercent":15`), h.User(""), h.User("")}
 	for i := 1; i < len(chain); i++ {
 		if got := join(chain[i], inviteCode(chain[i-1])); got.Status != 200 {
 			t.Fatal(got.Body)
@@ -138,16 +152,19 @@ func TestAccrualsOfATreeAreTheHandComputedOnes(t *testing.T) {
 		}
 		page := servertest.ParseObject(t, k.OK("GET", "/api/affiliate/accruals?pageSize=2", "").Body)
 		if servertest.KeysOf(page) != "currentPage hasNextPage hasPreviousPage items pageSize totalCount totalPages" ||
-			page["totalCount"] != json.Number("3") || page["totalPages"] != json.Number("2") || page["hasNextPage"] != true || len(page["items"].([]any)) != 2 {
+			page["totalCount"] != json.Number("3") || page["totalPages"] != json.Number("2") ||
+			page["hasNextPage"] != true || len(page["items"].([]any)) != 2 {
 			t.Errorf("%v", page)
 		}
 		first := page["items"].([]any)[0].(map[string]any)
-		if first["date"] != "2026-01-03T00:00:00.000Z" || fmt.Sprint(first["profitType"]) != "1" || first["isToUserBonuses"] != false {
+		if first["date"] != "2026-01-03T00:00:00.000Z" || fmt.Sprint(first["profitType"]) != "1" ||
+			first["isToUserBonuses"] != false {
 			t.Errorf("%v", first)
 		}
 		var total []map[string]any
 		servertest.Parse(t, k.OK("GET", "/api/affiliate/total-accruals", "").Body, &total)
-		if len(total) != 1 || total[0]["fromUserId"] != last.ID || total[0]["level"] != json.Number(fmt.Sprint(5-i)) || total[0]["name"] != nil ||
+		if len(total) != 1 || total[0]["fromUserId"] != last.ID || total[0]["level"] != json.Number(fmt.Sprint(5-i)) ||
+			total[0]["name"] != nil ||
 			fmt.Sprint(total[0]["totalAmountsByCurrency"]) != "map[USDT:"+want+"]" {
 			t.Errorf("%v", total)
 		}
@@ -168,24 +185,37 @@ func TestAccrualsOfATreeAreTheHandComputedOnes(t *testing.T) {
 	if len(groups) != 0 {
 		t.Errorf("level 5 within level 1: %v", groups)
 	}
-	servertest.Parse(t, chain[0].OK("GET", "/api/affiliate/accrual-groups?maxLevel=10&sinceDate=2026-01-02T02:00:00%2B02:00&endDate=2026-01-03", "").Body, &groups)
-	if len(groups) != 2 || groups[0]["date"] != "2026-01-02T00:00:00.000Z" || fmt.Sprint(groups[1]["amount"]) != "0.004" || servertest.KeysOf(groups[0]) != "amount currencyCode date profitType" {
+	servertest.Parse(t, chain[0].OK("GET",
+		"/api/affiliate/accrual-groups?maxLevel=10&sinceDate=2026-01-02T02:00:00%2B02:00"+
+			"&endDate=2026-01-03", "").Body, &groups)
+	if len(groups) != 2 || groups[0]["date"] != "2026-01-02T00:00:00.000Z" ||
+		fmt.Sprint(groups[1]["amount"]) != "0.004" ||
+		servertest.KeysOf(groups[0]) != "amount currencyCode date profitType" {
 		t.Errorf("%v", groups)
 	}
 	for query, field := range map[string]string{
-		"accruals?pageNumber=0": "pageNumber", "accruals?pageSize=101": "pageSize", "accruals?currencyCode=x": "currencyCode", "accruals?profitType=9": "profitType",
-		"accruals?profitTypes=1&profitTypes=x": "profitTypes", "accruals?profitType=1&profitType=2": "profitType", "accruals/summary?profitType=No": "profitType",
-		"accrual-groups?maxLevel=0": "maxLevel", "accrual-groups?maxLevel=11": "maxLevel", "accrual-groups?sinceDate=x": "sinceDate",
-		"accrual-groups?sinceDate=2026-02-01&endDate=2026-01-01": "sinceDate", "accruals/breakdown": "from", "accruals/breakdown?from=2026-01-01": "to",
-		"accruals/explain?from=2026-01-02&to=2026-01-02": "from", "accruals/explain?from=2026-01-01&to=2027-01-03": "to",
-		"accruals/breakdown?from=2026-01-01&to=x": "to", "accruals/breakdown?from=2026-01-01&to=2026-01-02&currencyCode=_": "currencyCode",
+		"accruals?pageNumber=0": "pageNumber", "accruals?pageSize=101": "pageSize",
+		"accruals?currencyCode=x": "currencyCode", "accruals?profitType=9": "profitType",
+		"accruals?profitTypes=1&profitTypes=x": "profitTypes", "accruals?profitType=1" +
+			"&profitType=2": "profitType", "accruals/summary?profitType=No": "profitType",
+		"accrual-groups?maxLevel=0": "maxLevel", "accrual-groups?maxLevel=11": "maxLevel",
+		"accrual-groups?sinceDate=x": "sinceDate",
+		"accrual-groups?sinceDate=2026-02-01" +
+			"&endDate=2026-01-01": "sinceDate", "accruals/breakdown": "from",
+		"accruals/breakdown?from=2026-01-01":             "to",
+		"accruals/explain?from=2026-01-02&to=2026-01-02": "from", "accruals/explain?from=2026-01-01" +
+			"&to=2027-01-03": "to",
+		"accruals/breakdown?from=2026-01-01&to=x": "to", "accruals/breakdown?from=2026-01-01&to=2026-01-02" +
+			"&currencyCode=_": "currencyCode",
 	} {
 		h.CheckRefusal(query, chain[0].Call("GET", "/api/affiliate/"+query, ""), 400, "INVALID_PARAM", field)
 	}
 	for query, want := range map[string]string{
-		"profitType=DealCommission": "3", "profitType=1": "3", "profitType=StakeAccrual": "0", "profitTypes=1&profitTypes=100&profitType=2": "3", "currencyCode=BTC": "0",
+		"profitType=DealCommission": "3", "profitType=1": "3", "profitType=StakeAccrual": "0", "profitTypes=1" +
+			"&profitTypes=100&profitType=2": "3", "currencyCode=BTC": "0",
 	} {
-		if got := servertest.ParseObject(t, chain[4].OK("GET", "/api/affiliate/accruals?"+query, "").Body); fmt.Sprint(got["totalCount"]) != want {
+		if got := servertest.ParseObject(t, chain[4].OK("GET", "/api/affiliate/accruals?"+query,
+			"").Body); fmt.Sprint(got["totalCount"]) != want {
 			t.Errorf("%s: %v, want %s", query, got["totalCount"], want)
 		}
 	}
@@ -211,8 +241,9 @@ func TestBreakdownAndExplainSumUp(t *testing.T) {
 	}
 	for i := range 60 {
 		h.Clock.Set(servertest.StartNs + int64(i)*int64(time.Hour))
-		h.MustInternal("POST", "/users/"+below[r.IntN(6)].ID+"/profits", fmt.Sprintf(`{"profitType":100,"currencyCode":%q,"amount":"%d.%09d"}`,
-			[]string{"USDT", "BTC"}[r.IntN(2)], r.IntN(100), 1+r.IntN(999_999_999)))
+		h.MustInternal("POST", "/users/"+below[r.IntN(6)].ID+"/profits",
+			fmt.Sprintf(`{"profitType":100,"currencyCode":%q,"amount":"%d.%09d"}`,
+				[]string{"USDT", "BTC"}[r.IntN(2)], r.IntN(100), 1+r.IntN(999_999_999)))
 		if i%20 == 19 {
 			h.MustInternal("PATCH", "/users/"+top.ID, fmt.Sprintf(`{"stakingLevel":"R%d"}`, 5+i/20))
 		}
@@ -251,7 +282,8 @@ func TestBreakdownAndExplainSumUp(t *testing.T) {
 	for range 40 {
 		from, span := r.IntN(50), 1+r.IntN(30)
 		at := func(hour int) string {
-			return url.QueryEscape(time.Unix(0, servertest.StartNs).UTC().Add(time.Duration(hour) * time.Hour).Format(time.RFC3339))
+			return url.QueryEscape(time.Unix(0,
+				servertest.StartNs).UTC().Add(time.Duration(hour) * time.Hour).Format(time.RFC3339))
 		}
 		query := "?from=" + at(from) + "&to=" + at(from+span)
 		b := servertest.ParseObject(t, top.OK("GET", "/api/affiliate/accruals/breakdown"+query, "").Body)
@@ -270,7 +302,8 @@ func TestBreakdownAndExplainSumUp(t *testing.T) {
 			t.Fatalf("%s: explain and breakdown disagree", query)
 		}
 	}
-	all := servertest.ParseObject(t, top.OK("GET", "/api/affiliate/accruals/breakdown?from=2026-01-01&to=2026-02-01", "").Body)
+	all := servertest.ParseObject(t,
+		top.OK("GET", "/api/affiliate/accruals/breakdown?from=2026-01-01&to=2026-02-01", "").Body)
 	summary := servertest.ParseObject(t, top.OK("GET", "/api/affiliate/accruals/summary?profitType=100", "").Body)
 	if text(totals(all["totalsByCurrency"])) != text(totals(summary)) {
 		t.Errorf("breakdown %v, summary %v", all["totalsByCurrency"], summary)

@@ -18,8 +18,9 @@ const onBTC = `"currencyPairCode":"BTC_USDT"`
 func TestAReplaceOfAnOrderOfItsOwnBatchIsFunded(t *testing.T) {
 	h, a, _ := servertest.NewTradedExchange(t)
 	batch := func(id int, price string) servertest.Answer {
-		return h.CallInternal("POST", "/orders/batch", fmt.Sprintf(`{"commands":[{"place":{"accountId":%q,%s,"side":"buy","type":"limit","price":1,"amount":1}},`+
-			`{"replace":{"orderId":%d,"price":%s,"amount":5}}]}`, a.ID, onBTC, id, price))
+		return h.CallInternal("POST", "/orders/batch",
+			fmt.Sprintf(`{"commands":[{"place":{"accountId":%q,%s,"side":"buy","type":"limit","price":1,"amount":1}},`+
+				`{"replace":{"orderId":%d,"price":%s,"amount":5}}]}`, a.ID, onBTC, id, price))
 	}
 	r := batch(1, "100")
 	if r.Status != 200 || a.Balance("USDT") != "499.0 501.0" {
@@ -28,7 +29,8 @@ func TestAReplaceOfAnOrderOfItsOwnBatchIsFunded(t *testing.T) {
 	r = batch(2, "1000")
 	var w struct{ Results []struct{ RejectReason any } }
 	servertest.Parse(t, r.Body, &w)
-	if len(w.Results) != 2 || w.Results[1].RejectReason != "insufficient_funds" || a.Balance("USDT") != "497.998 502.002" {
+	if len(w.Results) != 2 || w.Results[1].RejectReason != "insufficient_funds" ||
+		a.Balance("USDT") != "497.998 502.002" {
 		t.Fatalf("one that cannot: %d %s; %s", r.Status, r.Body, a.Balance("USDT"))
 	}
 	a.OK("DELETE", "/api/orders?"+"currencyPairCode=BTC_USDT", "")
@@ -98,8 +100,10 @@ func race(h *servertest.Exchange, rng *rand.Rand, k *servertest.Keys) {
 	case n < 7:
 		h.CallInternal("DELETE", fmt.Sprintf("/orders/%d", id), "")
 	default:
-		h.CallInternal("POST", "/orders/batch", fmt.Sprintf(`{"commands":[{"place":%s},{"replace":{"orderId":%d,%s}},{"replace":{"orderId":%d,"price":%d}},{"place":%s}]}`,
-			place, last+1, change, id, 60+rng.IntN(80), place))
+		h.CallInternal("POST", "/orders/batch",
+			fmt.Sprintf(`{"commands":[{"place":%s},{"replace":{"orderId":%d,%s}},{"replace":{"orderId":%d,`+
+				`"price":%d}},{"place":%s}]}`,
+				place, last+1, change, id, 60+rng.IntN(80), place))
 	}
 }
 
@@ -149,7 +153,8 @@ func TestSalesBeyondABalanceAreRefused(t *testing.T) {
 	h.Deposit(u, "FOO", "100")
 	h.Deposit(v, "FOO", "100")
 	for i, k := range []*servertest.Keys{u, u, v} {
-		h.MustInternal("POST", "/orders", `{"currencyPairCode":"FOO_BAR","side":"buy","type":"limit","price":9000000000000000000,"amount":10}`)
+		h.MustInternal("POST", "/orders",
+			`{"currencyPairCode":"FOO_BAR","side":"buy","type":"limit","price":9000000000000000000,"amount":10}`)
 		a := k.Call("POST", "/api/orders", `{"side":"sell","currencyPairCode":"FOO_BAR","isMarket":true,"amount":10}`)
 		if i > 0 {
 			h.CheckRefusal("a sale into a second bid of 9 x 10^19", a, 400, "TOTAL_OUT_OF_RANGE", "")

@@ -50,7 +50,8 @@ func signedRoutes(id string) [][3]string {
 func TestSignedRoutesNeedCredentialsAndAnswerPrivately(t *testing.T) {
 	h, a, _ := servertest.NewTradedExchange(t)
 	readOnly := h.MustInternal("POST", "/users/"+a.ID+"/apikeys", `{"name":"ro","canTrade":false}`)
-	reader := &servertest.Keys{Exchange: h, ID: a.ID, Public: readOnly["publicKey"].(string), Private: readOnly["privateKey"].(string)}
+	reader := &servertest.Keys{Exchange: h, ID: a.ID, Public: readOnly["publicKey"].(string),
+		Private: readOnly["privateKey"].(string)}
 	for _, r := range signedRoutes(a.ID) {
 		what := r[0] + " " + r[1]
 		h.CheckRefusal(what, h.Send(h.Public, r[0], r[1], r[2], nil), 401, "UNAUTHORIZED", "API-PublicKey")
@@ -66,7 +67,8 @@ func TestSignedRoutesNeedCredentialsAndAnswerPrivately(t *testing.T) {
 		if got.Status != 200 {
 			t.Errorf("%s: %d %s", what, got.Status, got.Body)
 		}
-		if got.Header.Get("Cache-Control") != "no-store" || got.Header.Get("ETag") != "" || got.Header.Get("X-Request-Id") == "" {
+		if got.Header.Get("Cache-Control") != "no-store" || got.Header.Get("ETag") != "" ||
+			got.Header.Get("X-Request-Id") == "" {
 			t.Errorf("%s: headers %v", what, got.Header)
 		}
 		if r[0] == "GET" {
@@ -83,7 +85,8 @@ func TestSignedRoutesNeedCredentialsAndAnswerPrivately(t *testing.T) {
 func TestBodiesAreTakenUnderTheFourMediaTypes(t *testing.T) {
 	h, a, _ := servertest.NewTradedExchange(t)
 	amb := h.User(`"isAmbassador":true`)
-	for _, kind := range []string{"application/json", "application/json-patch+json", "text/json", "application/vnd.x+json", "application/json; charset=utf-8", "Application/JSON"} {
+	for _, kind := range []string{"application/json", "application/json-patch+json", "text/json",
+		"application/vnd.x+json", "application/json; charset=utf-8", "Application/JSON"} {
 		for _, r := range [][2]string{
 			{"/api/apikeys", `{"name":"k"}`},
 			{"/api/affiliate/ambassadors/links", `{"discountPercent":5}`},
@@ -98,13 +101,18 @@ func TestBodiesAreTakenUnderTheFourMediaTypes(t *testing.T) {
 			}
 		}
 	}
-	for _, route := range []string{"/api/apikeys", "/api/affiliate/inviters/my", "/api/affiliate/ambassadors/links", "/api/orders"} {
-		for _, kind := range []string{"text/plain", "application/xml", "application/x-www-form-urlencoded", "application/jsonx", "application/+json"} {
-			h.CheckRefusal(route, a.Call("POST", route, `{}`, "Content-Type", kind), 415, "UNSUPPORTED_MEDIA_TYPE", "Content-Type")
+	for _, route := range []string{"/api/apikeys", "/api/affiliate/inviters/my",
+		"/api/affiliate/ambassadors/links", "/api/orders"} {
+		for _, kind := range []string{"text/plain", "application/xml", "application/x-www-form-urlencoded",
+			"application/jsonx", "application/+json"} {
+			h.CheckRefusal(route, a.Call("POST", route, `{}`, "Content-Type", kind), 415,
+				"UNSUPPORTED_MEDIA_TYPE", "Content-Type")
 		}
-		h.CheckRefusal(route, a.Call("POST", route, `{}`, "Content-Encoding", "gzip"), 415, "UNSUPPORTED_MEDIA_TYPE", "Content-Type")
+		h.CheckRefusal(route, a.Call("POST", route, `{}`, "Content-Encoding", "gzip"), 415,
+			"UNSUPPORTED_MEDIA_TYPE", "Content-Type")
 		// The server checks the media type before the credentials.
-		h.CheckRefusal(route, h.Send(h.Public, "POST", route, "{}", http.Header{"Content-Type": {"text/plain"}}), 415, "UNSUPPORTED_MEDIA_TYPE", "Content-Type")
+		h.CheckRefusal(route, h.Send(h.Public, "POST", route, "{}", http.Header{"Content-Type": {"text/plain"}}), 415,
+			"UNSUPPORTED_MEDIA_TYPE", "Content-Type")
 		for _, body := range []string{"", "[]", "{", `{"x":1}`, `{} {}`} {
 			if got := a.Call("POST", route, body); got.Status != 400 {
 				t.Errorf("POST %s %q: %d %s", route, body, got.Status, got.Body)
@@ -118,17 +126,22 @@ func TestBodiesAreTakenUnderTheFourMediaTypes(t *testing.T) {
 
 func TestAPIKeysLiveAndDie(t *testing.T) {
 	h, a, b := servertest.NewTradedExchange(t)
-	made := servertest.ParseObject(t, a.OK("POST", "/api/apikeys", `{"name":"bot","canTrade":true,"canWithdraw":true,"ipWhitelist":["192.0.2.0/24","2001:db8::1"],"expiresAt":"2026-01-01T03:00:00+02:00"}`).Body)
-	if got := servertest.KeysOf(made); got != "canTrade canWithdraw dateCreated expiresAt ipWhitelist isActive lastUsedAt name privateKey publicKey" {
+	made := servertest.ParseObject(t,
+		a.OK("POST", "/api/apikeys", `{"name":"bot","canTrade":true,"canWithdraw":true,"ipWhitelist":["192.0.2.0/24",`+
+			`"2001:db8::1"],"expiresAt":"2026-01-01T03:00:00+02:00"}`).Body)
+	if got := servertest.KeysOf(made); got != "canTrade canWithdraw dateCreated expiresAt ipWhitelist isActive "+
+		"lastUsedAt name privateKey publicKey" {
 		t.Errorf("members: %s", got)
 	}
-	if made["expiresAt"] != "2026-01-01T01:00:00.000Z" || made["dateCreated"] != "2026-01-01T00:00:00.000Z" || made["lastUsedAt"] != nil || made["isActive"] != true {
+	if made["expiresAt"] != "2026-01-01T01:00:00.000Z" || made["dateCreated"] != "2026-01-01T00:00:00.000Z" ||
+		made["lastUsedAt"] != nil || made["isActive"] != true {
 		t.Errorf("%v", made)
 	}
 	if len(made["publicKey"].(string)) != 38 || len(made["privateKey"].(string)) != 64 {
 		t.Errorf("lengths: %v", made)
 	}
-	k := &servertest.Keys{Exchange: h, ID: a.ID, Public: made["publicKey"].(string), Private: made["privateKey"].(string)}
+	k := &servertest.Keys{Exchange: h, ID: a.ID, Public: made["publicKey"].(string),
+		Private: made["privateKey"].(string)}
 	k.OK("GET", "/api/apikeys", "")
 	var list []map[string]any
 	servertest.Parse(t, a.OK("GET", "/api/apikeys", "").Body, &list)
@@ -146,7 +159,8 @@ func TestAPIKeysLiveAndDie(t *testing.T) {
 	k.OK("GET", "/api/apikeys", "")
 	// A wrong address: 403.
 	other := servertest.ClientOf(dialer(h, "198.51.100.7"))
-	h.CheckRefusal("another address", h.Send(other, "GET", "/api/apikeys", "", k.Sign("GET", "/api/apikeys", "")), 403, "FORBIDDEN", "")
+	h.CheckRefusal("another address", h.Send(other, "GET", "/api/apikeys", "", k.Sign("GET", "/api/apikeys", "")), 403,
+		"FORBIDDEN", "")
 	other.CloseIdleConnections()
 	// Expiry: the bound itself is too late.
 	h.Clock.Set(servertest.StartNs + 3600*servertest.SecondNs - 1)
@@ -154,7 +168,8 @@ func TestAPIKeysLiveAndDie(t *testing.T) {
 	h.Clock.Set(servertest.StartNs + 3600*servertest.SecondNs)
 	h.CheckRefusal("an expired key", k.Call("GET", "/api/apikeys", ""), 401, "UNAUTHORIZED", "API-PublicKey")
 	servertest.Parse(t, a.OK("GET", "/api/apikeys", "").Body, &list)
-	if i := slices.IndexFunc(list, func(m map[string]any) bool { return m["publicKey"] == k.Public }); i < 0 || list[i]["isActive"] != false {
+	if i := slices.IndexFunc(list, func(m map[string]any) bool { return m["publicKey"] == k.Public }); i < 0 ||
+		list[i]["isActive"] != false {
 		t.Errorf("%v", list)
 	}
 	if got := a.OK("DELETE", "/api/apikeys/"+k.Public, ""); got.Body != "{}" {
@@ -162,7 +177,8 @@ func TestAPIKeysLiveAndDie(t *testing.T) {
 	}
 	// A deleted key is invalid for the next request, also for its owner's.
 	second := servertest.ParseObject(t, a.OK("POST", "/api/apikeys", `{"name":"second","canTrade":true}`).Body)
-	s := &servertest.Keys{Exchange: h, ID: a.ID, Public: second["publicKey"].(string), Private: second["privateKey"].(string)}
+	s := &servertest.Keys{Exchange: h, ID: a.ID, Public: second["publicKey"].(string),
+		Private: second["privateKey"].(string)}
 	s.OK("DELETE", "/api/apikeys/"+s.Public, "")
 	h.CheckRefusal("a deleted key", s.Call("GET", "/api/apikeys", ""), 401, "UNAUTHORIZED", "API-Signature")
 }
@@ -223,7 +239,8 @@ func TestAvatars(t *testing.T) {
 			t.Errorf("%v", one)
 		}
 		pic := get(v.URL, nil)
-		if pic.Status != 200 || pic.Header.Get("Content-Type") != "image/svg+xml" || pic.Header.Get("X-Content-Type-Options") != "nosniff" ||
+		if pic.Status != 200 || pic.Header.Get("Content-Type") != "image/svg+xml" ||
+			pic.Header.Get("X-Content-Type-Options") != "nosniff" ||
 			!strings.Contains(pic.Body, "<svg") {
 			t.Errorf("%s: %d %v", v.URL, pic.Status, pic.Header)
 		}
@@ -236,11 +253,13 @@ func TestAvatars(t *testing.T) {
 			t.Errorf("%s: %d", id, got.Status)
 		}
 	}
-	if mine := a.OK("GET", "/api/users/avatars/my", "").Body; mine != `{"avatarId":"simple","url":"/api/users/avatars/simple.svg"}` {
+	if mine := a.OK("GET", "/api/users/avatars/my", "").Body; mine != `{"avatarId":"simple",`+
+		`"url":"/api/users/avatars/simple.svg"}` {
 		t.Error(mine)
 	}
 	h.MustInternal("PATCH", "/users/"+a.ID, fmt.Sprintf(`{"avatarId":%q}`, list[0].ID))
-	if mine := servertest.ParseObject(t, a.OK("GET", "/api/users/avatars/my", "").Body); mine["avatarId"] != list[0].ID {
+	if mine := servertest.ParseObject(t,
+		a.OK("GET", "/api/users/avatars/my", "").Body); mine["avatarId"] != list[0].ID {
 		t.Error(mine)
 	}
 	a.OK("GET", "/api/users/avatars", "") // with credentials it verifies and is private
@@ -279,7 +298,8 @@ func TestUserCommissionsCarryTheDiscounts(t *testing.T) {
 	if len(defaults) != len(v.Commissions) {
 		t.Errorf("%d records, %d by default", len(v.Commissions), len(defaults))
 	}
-	if got := percent(defaults, "3_BTC_USDT_") + percent(v.Commissions, "3_BTC_USDT_") + percent(v.Commissions, "4_BTC_USDT_"); got != "0.0020.00150.001" {
+	if got := percent(defaults, "3_BTC_USDT_") + percent(v.Commissions, "3_BTC_USDT_") +
+		percent(v.Commissions, "4_BTC_USDT_"); got != "0.0020.00150.001" {
 		t.Error(got)
 	}
 	if v.UserNoTradeCommissions || v.DealBidDiscountFraction != "0.25" || v.DealAskDiscountFraction != "0.5" {

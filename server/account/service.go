@@ -49,11 +49,11 @@ type Store struct {
 	KeepNonce func(nowMs, timestampMs int64, publicKey string, nonce []byte) error
 }
 
-// Ledger is the part of the launchpad's ledger that the account routes need. An address is an
+// Ledger lists what the account routes need of the launchpad's ledger. An address is an
 // account's address (accounts.UserView.Address). Any goroutine may call it.
 type Ledger interface {
-	// Keeps reports whether the ledger holds the balances of a currency.
-	Keeps(currencyCode string) bool
+	// HasCurrency reports whether the ledger holds the balances of a currency.
+	HasCurrency(currencyCode string) bool
 	// Deposit and Withdraw move money (10^-18) from and to the outside world.
 	Deposit(address, currencyCode string, amount Money) (accounts.BalanceView, *refuse.Refusal)
 	Withdraw(address, currencyCode string, amount Money) (accounts.BalanceView, *refuse.Refusal)
@@ -65,8 +65,7 @@ type Ledger interface {
 	Totals() []accounts.TotalView
 }
 
-// Service is the server's accounts service. It verifies signatures and serves the account and
-// trading routes. Any goroutine may use it.
+// Service verifies signatures and serves the account and trading routes. Any goroutine may use it.
 type Service struct {
 	opt     Options
 	private *privateFeed
@@ -140,13 +139,13 @@ func (d *Service) do(cmd accounts.Command) (accounts.Result, *refuse.Refusal) {
 		return res, refuse.Later(5, "The server is shutting down; nothing was changed.")
 	}
 	if errors.Is(err, wal.ErrOutcomeUnknown) {
-		return res, refuse.Unknown("The change", "look at "+unknownAt(cmd.Kind)+" before you repeat the request.")
+		return res, refuse.Unknown("The change", "look at "+whereToLook(cmd.Kind)+" before you repeat the request.")
 	}
-	return res, refuse.Later(5, "The accounts take no changes at the moment; nothing was changed.")
+	return res, refuse.Later(5, "The accounts accept no changes at the moment; nothing was changed.")
 }
 
-// unknownAt returns the route on which a user can check whether a command was carried out.
-func unknownAt(k accounts.Kind) string {
+// whereToLook returns the route on which a user can check whether a command was carried out.
+func whereToLook(k accounts.Kind) string {
 	switch k {
 	case accounts.Deposit, accounts.Withdraw, accounts.AddProfit:
 		return "the balances"

@@ -35,7 +35,8 @@ func TestEveryFlippedBitOfWhatIsSignedIs401(t *testing.T) {
 				changed[k] = v
 			}
 			changed[name] = []string{flip(value, i)}
-			if got := h.Send(h.Public, "POST", target, body, changed); got.Status != 401 || !strings.Contains(got.Body, "UNAUTHORIZED") {
+			if got := h.Send(h.Public, "POST", target, body, changed); got.Status != 401 ||
+				!strings.Contains(got.Body, "UNAUTHORIZED") {
 				t.Fatalf("%s with byte %d changed: %d %s", name, i, got.Status, got.Body)
 			}
 		}
@@ -48,14 +49,19 @@ func TestEveryFlippedBitOfWhatIsSignedIs401(t *testing.T) {
 	query := "/api/affiliate/accruals?pageNumber=1&currencyCode=US%44T"
 	a.OK("GET", query, "")
 	for _, other := range []string{
-		"/api/affiliate/accruals?pageNumber=1&currencyCode=USDT", "/api/affiliate/accruals?currencyCode=US%44T&pageNumber=1",
-		"/api/affiliate/accruals?pageNumber=1&currencyCode=US%44T&", "/api/affiliate/accruals", "/api/affiliate/accruals?pageNumber=2&currencyCode=US%44T",
+		"/api/affiliate/accruals?pageNumber=1&currencyCode=USDT",
+		"/api/affiliate/accruals?currencyCode=US%44T&pageNumber=1",
+		"/api/affiliate/accruals?pageNumber=1&currencyCode=US%44T&",
+		"/api/affiliate/accruals",
+		"/api/affiliate/accruals?pageNumber=2&currencyCode=US%44T",
 	} {
-		h.CheckRefusal(other, h.Send(h.Public, "GET", other, "", a.Sign("GET", query, "")), 401, "UNAUTHORIZED", "API-Signature")
+		h.CheckRefusal(other, h.Send(h.Public, "GET", other, "", a.Sign("GET", query, "")), 401,
+			"UNAUTHORIZED", "API-Signature")
 	}
 	// A signature for one method is invalid for another.
 	id := a.Place(body)
-	h.CheckRefusal("GET for DELETE", h.Send(h.Public, "DELETE", "/api/orders/"+id, "", a.Sign("GET", "/api/orders/"+id, "")), 401, "UNAUTHORIZED", "API-Signature")
+	h.CheckRefusal("GET for DELETE", h.Send(h.Public, "DELETE", "/api/orders/"+id, "",
+		a.Sign("GET", "/api/orders/"+id, "")), 401, "UNAUTHORIZED", "API-Signature")
 	if got := h.Send(h.Public, "HEAD", "/api/apikeys", "", a.Sign("GET", "/api/apikeys", "")); got.Status != 401 {
 		t.Errorf("a GET signature for HEAD: %d", got.Status)
 	}
@@ -139,7 +145,8 @@ func TestReplayedAndSkewedRequests(t *testing.T) {
 func TestACredentialHeaderThatOccursTwiceIs401(t *testing.T) {
 	h, a, _ := servertest.NewTradedExchange(t)
 	for _, target := range []string{"/api/apikeys", "/api/deals?currencyPairCode=BTC_USDT"} {
-		for _, name := range []string{"API-PublicKey", "API-Timestamp", "API-Nonce", "API-Signature", "API-RecvWindow"} {
+		for _, name := range []string{"API-PublicKey", "API-Timestamp", "API-Nonce",
+			"API-Signature", "API-RecvWindow"} {
 			signed := func(change func(http.Header, string)) servertest.Answer {
 				header := a.Sign("GET", target, "", "API-RecvWindow", "5000")
 				change(header, header[name][0])
@@ -149,7 +156,8 @@ func TestACredentialHeaderThatOccursTwiceIs401(t *testing.T) {
 			if once.Status != 200 {
 				t.Fatalf("%s of %s once: %d %s", name, target, once.Status, once.Body)
 			}
-			for what, second := range map[string]string{"equal": "", "empty": " ", "other": "x", "in small letters": strings.ToLower(name)} {
+			for what, second := range map[string]string{"equal": "", "empty": " ", "other": "x",
+				"in small letters": strings.ToLower(name)} {
 				h.CheckRefusal(what+" "+name+" of "+target, signed(func(header http.Header, sent string) {
 					switch {
 					case second == "":
@@ -196,10 +204,13 @@ func TestTheLegacySchemeIsOffUnlessAskedFor(t *testing.T) {
 	if got := legacy(a, "POST", "http://test", "/api/orders", body, body); got.Status != 200 {
 		t.Error(got.Body)
 	}
-	h.CheckRefusal("another host", legacy(a, "GET", "http://other", "/api/apikeys", "", ""), 401, "UNAUTHORIZED", "API-Signature")
-	h.CheckRefusal("DELETE", legacy(a, "DELETE", "http://test", "/api/orders/1", "", ""), 401, "UNAUTHORIZED", "API-Timestamp")
+	h.CheckRefusal("another host", legacy(a, "GET", "http://other", "/api/apikeys", "", ""), 401,
+		"UNAUTHORIZED", "API-Signature")
+	h.CheckRefusal("DELETE", legacy(a, "DELETE", "http://test", "/api/orders/1", "", ""), 401,
+		"UNAUTHORIZED", "API-Timestamp")
 	a.OK("GET", "/api/apikeys", "")
-	_, a, _ = servertest.NewTradedExchange(t, func(o *account.Options) { o.Legacy, o.PublicURL = true, "https://api.example" })
+	_, a, _ = servertest.NewTradedExchange(t,
+		func(o *account.Options) { o.Legacy, o.PublicURL = true, "https://api.example" })
 	if got := legacy(a, "GET", "https://api.example", "/api/apikeys", "", ""); got.Status != 200 {
 		t.Error(got.Body)
 	}
@@ -238,20 +249,25 @@ func TestRandomRequestsKeepTheTotals(t *testing.T) {
 		order := fmt.Sprintf(`"side":%q,"currencyPairCode":"BTC_USDT","selfTradePrevention":%q`, side, stp)
 		switch r.IntN(9) {
 		case 0, 1, 2:
-			k.Call("POST", "/api/orders", fmt.Sprintf(`{%s,"amount":%s,"price":%s,"timeInForce":%q}`, order, amount, price, []string{"gtc", "gtc", "ioc", "fok"}[r.IntN(4)]))
+			k.Call("POST", "/api/orders", fmt.Sprintf(`{%s,"amount":%s,"price":%s,"timeInForce":%q}`, order, amount,
+				price, []string{"gtc", "gtc", "ioc", "fok"}[r.IntN(4)]))
 		case 3:
 			k.Call("POST", "/api/orders", fmt.Sprintf(`{%s,"isMarket":true,"amount":%s}`, order, amount))
 		case 4:
-			k.Call("POST", "/api/orders", fmt.Sprintf(`{"side":"buy","currencyPairCode":"BTC_USDT","isMarket":true,"quoteAmount":%s}`, price))
+			k.Call("POST", "/api/orders",
+				fmt.Sprintf(`{"side":"buy","currencyPairCode":"BTC_USDT","isMarket":true,"quoteAmount":%s}`, price))
 		case 5:
-			k.Call("POST", "/api/orders", fmt.Sprintf(`{%s,"amount":%s,"price":%s,"stopPrice":%d}`, order, amount, price, 90+r.IntN(20)))
+			k.Call("POST", "/api/orders", fmt.Sprintf(`{%s,"amount":%s,"price":%s,"stopPrice":%d}`, order,
+				amount, price, 90+r.IntN(20)))
 		case 6:
 			k.Call("DELETE", fmt.Sprintf("/api/orders/%d", 1+r.IntN(i+1)), "")
 		case 7:
-			h.CallInternal("PATCH", fmt.Sprintf("/orders/%d", 1+r.IntN(i+1)), fmt.Sprintf(`{"price":%s,"amount":%s}`, price, amount))
+			h.CallInternal("PATCH", fmt.Sprintf("/orders/%d", 1+r.IntN(i+1)),
+				fmt.Sprintf(`{"price":%s,"amount":%s}`, price, amount))
 		default:
 			h.CallInternal("POST", "/orders/batch", fmt.Sprintf(
-				`{"commands":[{"cancel":{"orderId":%d}},{"place":{"accountId":%q,"currencyPairCode":"BTC_USDT","side":%q,"type":"limit","price":%s,"amount":%s}},{"replace":{"orderId":%d,"amount":%s}}]}`,
+				`{"commands":[{"cancel":{"orderId":%d}},{"place":{"accountId":%q,"currencyPairCode":"BTC_USDT",`+
+					`"side":%q,"type":"limit","price":%s,"amount":%s}},{"replace":{"orderId":%d,"amount":%s}}]}`,
 				1+r.IntN(i+1), k.ID, side, price, amount, 1+r.IntN(i+1), amount))
 		}
 		if err := h.State.View().Check(); err != nil {

@@ -13,7 +13,7 @@ import (
 	"tickhive/server/edge"
 )
 
-// lists are the routes of the caller's orders, deals and balances.
+// lists serves the lists of the caller's orders, deals and balances.
 type lists struct{ *Service }
 
 // listQuery reads the parameters that the lists of orders and deals share.
@@ -25,7 +25,8 @@ func (d lists) listQuery(c *edge.Ctx, statuses bool) (q marketdata.Query, err *r
 	if len(code) > 0 && !edge.ValidPairCode(code) {
 		return q, refuse.Param(edge.PairName, "The parameter %s must be a pair code such as BTC_USDT.", edge.PairName)
 	}
-	q = marketdata.Query{Account: callerAccount(c), Pair: engine.ControlPair, SinceNs: math.MinInt64, UntilNs: math.MaxInt64}
+	q = marketdata.Query{Account: accountOf(c), Pair: engine.ControlPair,
+		SinceNs: math.MinInt64, UntilNs: math.MaxInt64}
 	if statuses {
 		i, err := c.Enum("status", "all", "active", "canceled")
 		if err != nil {
@@ -68,7 +69,7 @@ func between(c *edge.Ctx, q *marketdata.Query) *refuse.Refusal {
 		return err
 	}
 	if hasSince && hasEnd && since.After(end) {
-		return refuse.Param("sinceDate", "sinceDate must not be after endDate.")
+		return refuse.Param("sinceDate", "The parameter sinceDate must not be after endDate.")
 	}
 	if hasSince {
 		q.SinceNs = since.CeilNs(edge.DealUnitNs)
@@ -115,7 +116,7 @@ func (d lists) userDeals(c *edge.Ctx) *refuse.Refusal {
 
 // orderDeals serves GET /api/orders/{orderId}/deals: the order and its deals, newest first.
 func (d lists) orderDeals(c *edge.Ctx) *refuse.Refusal {
-	a, err := d.entry.Order(callerAccount(c), c.PathParam("orderId"))
+	a, err := d.entry.Order(accountOf(c), c.PathParam("orderId"))
 	if err != nil {
 		return err
 	}
@@ -131,7 +132,7 @@ func (d lists) orderDeals(c *edge.Ctx) *refuse.Refusal {
 
 // balances serves GET /api/wallets/balances.
 func (d lists) balances(c *edge.Ctx) *refuse.Refusal {
-	b := appendList([]byte(`{"balances":`), d.balancesOf(uint32(callerAccount(c))), appendBalance)
+	b := appendList([]byte(`{"balances":`), d.balancesOf(uint32(accountOf(c))), appendBalance)
 	c.Private(append(b, '}'))
 	return nil
 }
@@ -150,5 +151,8 @@ func (d *Service) balancesOf(n uint32) []accounts.BalanceView {
 }
 
 func sortBalances(rows []accounts.BalanceView) {
-	slices.SortFunc(rows, func(a, b accounts.BalanceView) int { return strings.Compare(a.CurrencyCode, b.CurrencyCode) })
+	slices.SortFunc(rows, func(a, b accounts.BalanceView) int {
+		return strings.Compare(a.CurrencyCode,
+			b.CurrencyCode)
+	})
 }

@@ -35,7 +35,8 @@ func TestDeepPagesTakeManyQueriesAndLoseNoOrder(t *testing.T) {
 		q = &queries{Exchange: o.Exchange}
 		o.Exchange = q
 	})
-	one := fmt.Sprintf(`{"place":{"accountId":%q,"currencyPairCode":"BTC_USDT","side":"buy","type":"limit","timeInForce":"ioc","price":1,"amount":1}}`, a.ID)
+	one := fmt.Sprintf(`{"place":{"accountId":%q,"currencyPairCode":"BTC_USDT","side":"buy","type":"limit",`+
+		`"timeInForce":"ioc","price":1,"amount":1}}`, a.ID)
 	for range 3 {
 		h.CallInternal("POST", "/orders/batch", `{"commands":[`+strings.Repeat(one+",", 999)+one+`]}`)
 	}
@@ -71,7 +72,8 @@ func TestDeepPagesTakeManyQueriesAndLoseNoOrder(t *testing.T) {
 		placed++
 		h.CallInternal("POST", "/orders/batch", `{"commands":[`+one+`]}`)
 	}
-	if rows := list("pageNumber=30"); len(rows) != 100 || rows[99].ID != fmt.Sprint(engine.MakeOrderID(0, 1)) || placed < 4 {
+	if rows := list("pageNumber=30"); len(rows) != 100 ||
+		rows[99].ID != fmt.Sprint(engine.MakeOrderID(0, 1)) || placed < 4 {
 		t.Errorf("%d rows after %d orders more", len(rows), placed)
 	}
 }

@@ -22,15 +22,17 @@ func (d *Service) tradingRoutes() []*edge.Route {
 		{Method: del, Path: orders, Cancels: true, Handle: d.cancelOwn, Query: []string{"currencyPairCode"}},
 		{Method: del, Path: orders + "/{orderId}", Cancels: true, Handle: d.cancelOrder, Query: []string{"decimals"}},
 		{Method: get, Path: orders + "/{orderId}/deals", Handle: l.orderDeals, Query: []string{"decimals"}},
-		{Method: get, Path: "/api/user/orders", Handle: l.userOrders, Query: append([]string{"currencyPairCode", "status"}, page...)},
-		{Method: get, Path: "/api/user/deals", Handle: l.userDeals, Query: append([]string{"currencyPairCode"}, page...)},
+		{Method: get, Path: "/api/user/orders", Handle: l.userOrders,
+			Query: append([]string{"currencyPairCode", "status"}, page...)},
+		{Method: get, Path: "/api/user/deals", Handle: l.userDeals,
+			Query: append([]string{"currencyPairCode"}, page...)},
 		{Method: get, Path: "/api/wallets/balances", Handle: l.balances, Query: []string{"decimals"}},
 	}
 }
 
 // placeOrder serves POST /api/orders and sends the order's id.
 func (d *Service) placeOrder(c *edge.Ctx) *refuse.Refusal {
-	req := d.entry.Acquire(callerAccount(c))
+	req := d.entry.Acquire(accountOf(c))
 	defer d.entry.Release(req)
 	cmd := req.One()
 	cmd.Kind = entry.PlaceOrder
@@ -48,11 +50,11 @@ func (d *Service) placeOrder(c *edge.Ctx) *refuse.Refusal {
 
 // cancelOrder serves DELETE /api/orders/{orderId} and sends the view of the order.
 func (d *Service) cancelOrder(c *edge.Ctx) *refuse.Refusal {
-	id, ins, err := d.entry.ParseOrder(callerAccount(c), c.PathParam("orderId"))
+	id, ins, err := d.entry.ParseOrder(accountOf(c), c.PathParam("orderId"))
 	if err != nil {
 		return err
 	}
-	req := d.entry.Acquire(callerAccount(c))
+	req := d.entry.Acquire(accountOf(c))
 	defer d.entry.Release(req)
 	*req.One() = entry.Command{Kind: entry.CancelOrder, Order: id}
 	if err := req.SubmitOne(); err != nil {
@@ -73,7 +75,7 @@ func (d *Service) cancelOwn(c *edge.Ctx) *refuse.Refusal {
 	if v == nil {
 		return refuse.Missing(edge.PairName, "There is no pair %s.", code)
 	}
-	canceled, err := d.entry.CancelAll(entry.MassCancel{Caller: callerAccount(c), Pair: v.Instrument.ID})
+	canceled, err := d.entry.CancelAll(entry.MassCancel{Caller: accountOf(c), Pair: v.Instrument.ID})
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,8 @@ import (
 
 func TestOrdersHoldTradeAndCancel(t *testing.T) {
 	h, a, b := servertest.NewTradedExchange(t)
-	id := a.Place(`{"side":"buy","isMarket":false,"currencyPairCode":"BTC_USDT","amount":"2","price":"100.5","clientOrderId":"c-1"}`)
+	id := a.Place(`{"side":"buy","isMarket":false,"currencyPairCode":"BTC_USDT","amount":"2","price":"100.5",` +
+		`"clientOrderId":"c-1"}`)
 	if id != "1" {
 		t.Errorf("id %q", id)
 	}
@@ -26,7 +27,8 @@ func TestOrdersHoldTradeAndCancel(t *testing.T) {
 	if got := a.Balance("USDT"); got != "798.64825 151.0515" {
 		t.Error(got)
 	}
-	if got := a.Balance("BTC") + " " + b.Balance("BTC") + " " + b.Balance("USDT"); got != "10.5 0.0 9.5 0.0 1050.1495 0.0" {
+	if got := a.Balance("BTC") + " " + b.Balance("BTC") + " " +
+		b.Balance("USDT"); got != "10.5 0.0 9.5 0.0 1050.1495 0.0" {
 		t.Error(got)
 	}
 	view := servertest.ParseObject(t, a.OK("DELETE", "/api/orders/1", "").Body)
@@ -34,8 +36,10 @@ func TestOrdersHoldTradeAndCancel(t *testing.T) {
 		t.Errorf("members %s", got)
 	}
 	want := map[string]string{
-		"id": "1", "clientOrderId": "c-1", "isMarket": "false", "currencyPairCode": "BTC_USDT", "isBid": "true", "price": "100.50",
-		"initialAmount": "2.0000", "amount": "0.0000", "quoteAmount": "0.000000", "date": "2026-01-01T00:00:00.0000000Z",
+		"id": "1", "clientOrderId": "c-1", "isMarket": "false", "currencyPairCode": "BTC_USDT",
+		"isBid": "true", "price": "100.50",
+		"initialAmount": "2.0000", "amount": "0.0000", "quoteAmount": "0.000000",
+		"date":   "2026-01-01T00:00:00.0000000Z",
 		"userId": a.ID, "isCanceled": "true", "status": "PartiallyExecutedAndCanceled",
 	}
 	for k, w := range want {
@@ -52,15 +56,20 @@ func TestOrdersHoldTradeAndCancel(t *testing.T) {
 	if got := servertest.KeysOf(deals); got != strings.Replace(servertest.OrderMembers, "date ", "date deals ", 1) {
 		t.Errorf("members %s", got)
 	}
-	if got := servertest.KeysOf(d); got != "currencyPairCode dealDateUtc fee feeCurrencyCode id isBuy isMaker isUserBuyer price volume" {
+	if got := servertest.KeysOf(d); got != "currencyPairCode dealDateUtc fee feeCurrencyCode id isBuy isMaker "+
+		"isUserBuyer price volume" {
 		t.Errorf("members %s", got)
 	}
-	if d["isUserBuyer"] != false || d["isMaker"] != false || d["isBuy"] != false || d["fee"] != json.Number("0.1005") || d["feeCurrencyCode"] != "USDT" ||
-		d["volume"] != json.Number("0.5000") || d["price"] != json.Number("100.50") || d["dealDateUtc"] != "2026-01-01T00:00:01.2345678Z" {
+	if d["isUserBuyer"] != false || d["isMaker"] != false || d["isBuy"] != false || d["fee"] != json.Number("0.1005") ||
+		d["feeCurrencyCode"] != "USDT" ||
+		d["volume"] != json.Number("0.5000") || d["price"] != json.Number("100.50") ||
+		d["dealDateUtc"] != "2026-01-01T00:00:01.2345678Z" {
 		t.Errorf("%v", d)
 	}
 	mine := a.OK("GET", "/api/deals?currencyPairCode=BTC_USDT", "").Body
-	if !strings.Contains(mine, `"isUserBuyer":true`) || !strings.Contains(h.Send(h.Public, "GET", "/api/deals?currencyPairCode=BTC_USDT", "", nil).Body, `"isUserBuyer":null`) {
+	if !strings.Contains(mine, `"isUserBuyer":true`) ||
+		!strings.Contains(h.Send(h.Public, "GET", "/api/deals?currencyPairCode=BTC_USDT", "",
+			nil).Body, `"isUserBuyer":null`) {
 		t.Errorf("isUserBuyer: %s", mine)
 	}
 	h.CheckTotals()
@@ -87,9 +96,11 @@ func TestMarketOrdersSpendWhatTheyMay(t *testing.T) {
 		t.Errorf("%v", list)
 	}
 	h.CheckRefusal("a stop at the market without a bound", a.Call("POST", "/api/orders",
-		`{"side":"buy","isMarket":true,"currencyPairCode":"BTC_USDT","amount":1,"stopPrice":300}`), 400, "INVALID_PARAM", "quoteAmount")
+		`{"side":"buy","isMarket":true,"currencyPairCode":"BTC_USDT","amount":1,`+
+			`"stopPrice":300}`), 400, "INVALID_PARAM", "quoteAmount")
 	h.CheckRefusal("nothing left", a.Call("POST", "/api/orders",
-		`{"side":"buy","isMarket":true,"currencyPairCode":"BTC_USDT","quoteAmount":"1000"}`), 400, "INSUFFICIENT_FUNDS", "")
+		`{"side":"buy","isMarket":true,"currencyPairCode":"BTC_USDT",`+
+			`"quoteAmount":"1000"}`), 400, "INSUFFICIENT_FUNDS", "")
 	h.CheckTotals()
 }
 
@@ -136,14 +147,18 @@ func TestOrderRefusalsAreTheirReasonsInCapitals(t *testing.T) {
 	} {
 		h.CheckRefusal(c.body, a.Call("POST", "/api/orders", c.body), c.status, c.code, c.field)
 	}
-	h.CheckRefusal("another content", b.Call("POST", "/api/orders", `{"side":"sell","currencyPairCode":"BTC_USDT","amount":2,"price":100,"clientOrderId":"x"}`),
+	h.CheckRefusal("another content",
+		b.Call("POST", "/api/orders", `{"side":"sell","currencyPairCode":"BTC_USDT","amount":2,"price":100,`+
+			`"clientOrderId":"x"}`),
 		409, "DUPLICATE_CLIENT_ORDER_ID", "clientOrderId")
 	for _, state := range []string{"post_only", "cancel_only", "halted"} { // halted last: the cancels below meet it
 		h.MustInternal("PATCH", "/pairs/BTC_USDT", fmt.Sprintf(`{"state":%q}`, state))
-		h.CheckRefusal(state, a.Call("POST", "/api/orders", head+`"amount":1,"price":50}`), 409, "PAIR_"+strings.ToUpper(state), "")
+		h.CheckRefusal(state, a.Call("POST", "/api/orders", head+`"amount":1,"price":50}`), 409,
+			"PAIR_"+strings.ToUpper(state), "")
 	}
 	h.CheckRefusal("a halted pair", b.Call("DELETE", "/api/orders/1", ""), 409, "PAIR_HALTED", "")
-	h.CheckRefusal("a halted pair", b.Call("DELETE", "/api/orders?currencyPairCode=BTC_USDT", ""), 409, "PAIR_HALTED", "")
+	h.CheckRefusal("a halted pair", b.Call("DELETE", "/api/orders?currencyPairCode=BTC_USDT", ""), 409, "PAIR_HALTED",
+		"")
 	if got := a.Balance("USDT") + " " + a.Balance("BTC"); got != "1000.0 0.0 10.0 0.0" {
 		t.Errorf("refusals kept money: %s", got)
 	}
@@ -171,14 +186,16 @@ func TestNobodySeesOrTouchesAnothersThings(t *testing.T) {
 		}
 	}
 	// A client order id is one account's own.
-	if other := b.Place(`{"side":"buy","currencyPairCode":"BTC_USDT","amount":1,"price":10,"clientOrderId":"same"}`); other == open {
+	if other := b.Place(`{"side":"buy","currencyPairCode":"BTC_USDT","amount":1,"price":10,` +
+		`"clientOrderId":"same"}`); other == open {
 		t.Error("two accounts share a client order id")
 	}
 	if got := a.OK("DELETE", "/api/orders?currencyPairCode=BTC_USDT", "").Body; got != `{"canceled":1}` {
 		t.Error(got)
 	}
 	h.CheckRefusal("no pair", a.Call("DELETE", "/api/orders", ""), 400, "INVALID_PARAM", "currencyPairCode")
-	h.CheckRefusal("an unknown pair", a.Call("DELETE", "/api/orders?currencyPairCode=XX_YY", ""), 404, "NOT_FOUND", "currencyPairCode")
+	h.CheckRefusal("an unknown pair", a.Call("DELETE", "/api/orders?currencyPairCode=XX_YY", ""), 404,
+		"NOT_FOUND", "currencyPairCode")
 }
 
 func TestListsPageAndFilter(t *testing.T) {
@@ -200,38 +217,45 @@ func TestListsPageAndFilter(t *testing.T) {
 	}
 	for query, want := range map[string]string{
 		"": "5 4 3 2 1", "?status=all": "5 4 3 2 1", "?status=active": "3 1", "?status=canceled": "2",
-		"?pageSize=2": "5 4", "?pageSize=2&pageNumber=3": "1", "?pageSize=2&pageNumber=4": "", "?pageNumber=9223372036854775807": "",
+		"?pageSize=2": "5 4", "?pageSize=2&pageNumber=3": "1", "?pageSize=2" +
+			"&pageNumber=4": "", "?pageNumber=9223372036854775807": "",
 		"?currencyPairCode=BTC_USDT&pageSize=1": "5",
-		"?sinceDate=2026-01-01T00:00:03":        "5 4", "?endDate=2026-01-01T00:00:01": "2 1", "?sinceDate=2026-01-01T00:00:01&endDate=2026-01-01T00:00:01": "2",
+		"?sinceDate=2026-01-01T00:00:03":        "5 4", "?endDate=2026-01-01T00:00:01": "2 1",
+		"?sinceDate=2026-01-01T00:00:01&endDate=2026-01-01T00:00:01": "2",
 	} {
 		if got := ids(query); got != want {
 			t.Errorf("%q: %s, want %s", query, got, want)
 		}
 	}
 	for query, field := range map[string]string{
-		"?status=open": "status", "?pageSize=0": "pageSize", "?pageSize=101": "pageSize", "?pageNumber=0": "pageNumber", "?pageNumber=x": "pageNumber",
+		"?status=open": "status", "?pageSize=0": "pageSize", "?pageSize=101": "pageSize", "?pageNumber=0": "pageNumber",
+		"?pageNumber=x":         "pageNumber",
 		"?currencyPairCode=bad": "currencyPairCode", "?sinceDate=x": "sinceDate", "?endDate=2026-13-01": "endDate",
-		"?sinceDate=2026-01-02&endDate=2026-01-01": "sinceDate", "?status=all&status=all": "status", "?decimals=x": "decimals",
+		"?sinceDate=2026-01-02&endDate=2026-01-01": "sinceDate", "?status=all" +
+			"&status=all": "status", "?decimals=x": "decimals",
 	} {
 		h.CheckRefusal(query, a.Call("GET", "/api/user/orders"+query, ""), 400, "INVALID_PARAM", field)
 		if field != "status" {
 			h.CheckRefusal(query, a.Call("GET", "/api/user/deals"+query, ""), 400, "INVALID_PARAM", field)
 		}
 	}
-	h.CheckRefusal("unknown pair", a.Call("GET", "/api/user/orders?currencyPairCode=AA_BB", ""), 404, "NOT_FOUND", "currencyPairCode")
+	h.CheckRefusal("unknown pair", a.Call("GET", "/api/user/orders?currencyPairCode=AA_BB", ""), 404,
+		"NOT_FOUND", "currencyPairCode")
 	var deals []struct {
 		Price       json.Number
 		IsUserBuyer *bool
 	}
 	servertest.Parse(t, a.OK("GET", "/api/user/deals?decimals=number", "").Body, &deals)
-	if len(deals) != 2 || deals[0].Price != "13.00" || deals[1].Price != "14.00" || deals[0].IsUserBuyer == nil || !*deals[0].IsUserBuyer {
+	if len(deals) != 2 || deals[0].Price != "13.00" || deals[1].Price != "14.00" ||
+		deals[0].IsUserBuyer == nil || !*deals[0].IsUserBuyer {
 		t.Errorf("%+v", deals)
 	}
 	servertest.Parse(t, b.OK("GET", "/api/user/deals?pageSize=1&pageNumber=2", "").Body, &deals)
 	if len(deals) != 1 || deals[0].Price != "14.00" || *deals[0].IsUserBuyer {
 		t.Errorf("%+v", deals)
 	}
-	if got := a.OK("GET", "/api/user/orders?pageSize=1&decimals=string", "").Body; !strings.Contains(got, `"price":"14.00"`) {
+	if got := a.OK("GET", "/api/user/orders?pageSize=1&decimals=string",
+		"").Body; !strings.Contains(got, `"price":"14.00"`) {
 		t.Error(got)
 	}
 }
@@ -241,7 +265,8 @@ func TestListsPageAndFilter(t *testing.T) {
 func TestFiftyPostsOfOneClientOrderIDAreOneOrder(t *testing.T) {
 	h, a, _ := servertest.NewTradedExchange(t)
 	for round := range 5 {
-		body := fmt.Sprintf(`{"side":"buy","currencyPairCode":"BTC_USDT","amount":"9.98","price":100,"clientOrderId":"r-%d"}`, round)
+		body := fmt.Sprintf(`{"side":"buy","currencyPairCode":"BTC_USDT","amount":"9.98","price":100,`+
+			`"clientOrderId":"r-%d"}`, round)
 		answers := make([]servertest.Answer, 50)
 		var wg sync.WaitGroup
 		for i := range answers {
@@ -253,7 +278,8 @@ func TestFiftyPostsOfOneClientOrderIDAreOneOrder(t *testing.T) {
 					return
 				}
 				in := h.Send(h.Internal, "POST", "/internal/v1/orders", fmt.Sprintf(
-					`{"accountId":%q,"side":"buy","type":"limit","currencyPairCode":"BTC_USDT","amount":"9.98","price":100,"clientOrderId":"r-%d"}`, a.ID, round), nil)
+					`{"accountId":%q,"side":"buy","type":"limit","currencyPairCode":"BTC_USDT","amount":"9.98",`+
+						`"price":100,"clientOrderId":"r-%d"}`, a.ID, round), nil)
 				answers[i] = servertest.Answer{Status: in.Status, Header: nil, Body: in.Body}
 			}()
 		}
@@ -291,7 +317,8 @@ func TestACancelAgainstAFillHasOneWinner(t *testing.T) {
 		go func() { defer wg.Done(); cancel = a.Call("DELETE", "/api/orders/"+id, "") }()
 		go func() {
 			defer wg.Done()
-			sell = b.Call("POST", "/api/orders", `{"side":"sell","currencyPairCode":"BTC_USDT","amount":"0.01","price":100,"timeInForce":"ioc"}`)
+			sell = b.Call("POST", "/api/orders",
+				`{"side":"sell","currencyPairCode":"BTC_USDT","amount":"0.01","price":100,"timeInForce":"ioc"}`)
 		}()
 		wg.Wait()
 		if sell.Status != 200 {

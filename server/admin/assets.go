@@ -150,7 +150,7 @@ func (s *Server) ensureAsset(symbol string) *refuse.Refusal {
 		return nil
 	}
 	rate := fixed.I128{Lo: defaultRate * fixed.Pow10[fixed.Scale-engine.RateScale]}
-	_, err := s.control(&engine.Command{Kind: engine.SetAsset, Pair: engine.ControlPair, Asset: &engine.Asset{
+	_, err := s.submitControl(&engine.Command{Kind: engine.SetAsset, Pair: engine.ControlPair, Asset: &engine.Asset{
 		Symbol: symbol, Name: symbol, CanWithdraw: true, CanDeposit: true,
 		MakerFee: rate, HasMakerFee: true, TakerFee: rate, HasTakerFee: true,
 	}})
@@ -184,8 +184,8 @@ func (s *Server) setAsset(c *edge.Ctx) *refuse.Refusal {
 	if err := decodeAsset(&r, &req); err != nil {
 		return body.Refusal(err)
 	}
-	s.setting.Lock()
-	defer s.setting.Unlock()
+	s.configMu.Lock()
+	defer s.configMu.Unlock()
 	old, err := s.pathAsset(c)
 	if err != nil {
 		return err
@@ -194,7 +194,8 @@ func (s *Server) setAsset(c *edge.Ctx) *refuse.Refusal {
 	if err := req.apply(&a); err != nil {
 		return err
 	}
-	if _, err := s.control(&engine.Command{Kind: engine.SetAsset, Pair: engine.ControlPair, Asset: &a}); err != nil {
+	cmd := engine.Command{Kind: engine.SetAsset, Pair: engine.ControlPair, Asset: &a}
+	if _, err := s.submitControl(&cmd); err != nil {
 		return err
 	}
 	c.Private(appendAsset(nil, &a))

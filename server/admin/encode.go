@@ -58,7 +58,8 @@ func appendRefused(b []byte, a *entry.Answer) []byte {
 	o := a.Place
 	priceDigits, amountDigits, totalDigits := -1, -1, -1
 	if a.Instrument != nil {
-		priceDigits, amountDigits, totalDigits = a.Instrument.DigitsPrice, a.Instrument.DigitsAmount, a.Instrument.DigitsTotal()
+		ins := a.Instrument
+		priceDigits, amountDigits, totalDigits = ins.DigitsPrice, ins.DigitsAmount, ins.DigitsTotal()
 	}
 	b = encode.AppendNullable(append(b, `{"orderId":null,"clientOrderId":`...), string(o.Client))
 	b = encode.AppendUUID(append(b, `,"accountId":"`...), o.Account)

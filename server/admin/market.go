@@ -16,10 +16,11 @@ import (
 	"tickhive/server/encode"
 )
 
-// internalMarketRoutes returns the routes of books, pairs and assets.
-func internalMarketRoutes(s *Server) []*edge.Route {
+// marketRoutes returns the routes of books, pairs and assets.
+func marketRoutes(s *Server) []*edge.Route {
 	return []*edge.Route{
-		{Method: fasthttp.MethodGet, Path: edge.InternalPrefix + "/book/{pair}", Handle: s.getBook, Query: []string{"depth"}},
+		{Method: fasthttp.MethodGet, Path: edge.InternalPrefix + "/book/{pair}", Handle: s.getBook,
+			Query: []string{"depth"}},
 		{Method: fasthttp.MethodPost, Path: edge.InternalPrefix + "/pairs", Handle: s.addPair},
 		{Method: fasthttp.MethodGet, Path: edge.InternalPrefix + "/pairs/{code}", Handle: s.getPair},
 		{Method: fasthttp.MethodPatch, Path: edge.InternalPrefix + "/pairs/{code}", Handle: s.setPair},
@@ -40,7 +41,7 @@ func (s *Server) pathPair(c *edge.Ctx, name string) (*engine.Instrument, *refuse
 	return nil, refuse.Missing(name, "There is no pair %s.", code)
 }
 
-// fullBook is a copy of every order in one pair's book.
+// fullBook holds a copy of every order in one pair's book.
 type fullBook struct {
 	ins    *engine.Instrument
 	seq    engine.Seq

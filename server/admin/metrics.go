@@ -47,7 +47,7 @@ func NewMetrics(src MetricsSource) http.Handler {
 	return promhttp.HandlerFor(reg, promhttp.HandlerOpts{DisableCompression: true})
 }
 
-// metrics is a collector that reads its source at each scrape. It holds no state.
+// metrics implements prometheus.Collector; it reads its source at each scrape. It holds no state.
 type metrics struct{ src MetricsSource }
 
 func metric(name, help string, labels ...string) *prometheus.Desc {
@@ -56,11 +56,14 @@ func metric(name, help string, labels ...string) *prometheus.Desc {
 
 // The metrics besides those of the Go and process collectors.
 var (
-	descRequests    = metric("requests_total", "Requests by listener, route and class of status.", "listener", "method", "route", "status")
-	descLatency     = metric("request_seconds", "Time in handlers, of one request in 64.", "listener", "method", "route")
+	descRequests = metric("requests_total", "Requests by listener, route and class of status.", "listener",
+		"method", "route", "status")
+	descLatency = metric("request_seconds", "Time in handlers, of one request in 64.",
+		"listener", "method", "route")
 	descConnections = metric("connections", "Open connections of the public listeners.")
-	descAccepts     = metric("accept_failures_total", "Connections that a listener could not take for want of descriptors or memory.", "listener")
-	descPanics      = metric("panics_total", "Handlers that panicked and were answered with 500.")
+	descAccepts     = metric("accept_failures_total",
+		"Connections that a listener could not take for want of descriptors or memory.", "listener")
+	descPanics = metric("panics_total", "Handlers that panicked and were answered with 500.")
 
 	descCommands  = metric("commands_total", "Commands sequenced: orders placed, canceled, replaced and all others.")
 	descRejects   = metric("rejects_total", "Commands that the engine refused.")
@@ -133,7 +136,8 @@ func (m *metrics) collectRoutes(ch chan<- prometheus.Metric) {
 				}
 			}
 			if count > 0 {
-				ch <- prometheus.MustNewConstHistogram(descLatency, count, float64(r.LatencySumNs)/1e9, buckets, listener, r.Method, path)
+				ch <- prometheus.MustNewConstHistogram(descLatency, count, float64(r.LatencySumNs)/1e9,
+					buckets, listener, r.Method, path)
 			}
 		}
 	}

@@ -11,20 +11,21 @@ import (
 	"tickhive/server/encode"
 )
 
-// internalOrderRoutes returns the routes of order entry and look-up.
-func internalOrderRoutes(s *Server) []*edge.Route {
+// orderRoutes returns the routes of order entry and look-up.
+func orderRoutes(s *Server) []*edge.Route {
 	const orders = edge.InternalPrefix + "/orders"
 	return []*edge.Route{
 		{Method: fasthttp.MethodPost, Path: orders, Handle: s.placeOrder},
 		{Method: fasthttp.MethodPost, Path: orders + "/batch", Handle: s.placeBatch},
-		{Method: fasthttp.MethodDelete, Path: orders, Handle: s.cancelAll, Query: []string{"accountId", "currencyPairCode"}},
+		{Method: fasthttp.MethodDelete, Path: orders, Handle: s.cancelAll,
+			Query: []string{"accountId", "currencyPairCode"}},
 		{Method: fasthttp.MethodGet, Path: orders + "/{id}", Handle: s.getOrder},
 		{Method: fasthttp.MethodPatch, Path: orders + "/{id}", Handle: s.replaceOrder},
 		{Method: fasthttp.MethodDelete, Path: orders + "/{id}", Handle: s.cancelOrder},
 	}
 }
 
-// orderBody is the reused memory of a request that carries orders, and the request. It is
+// orderBody holds the reused memory of a request that carries orders, and the request. It is
 // pooled. Owner: one request at a time.
 type orderBody struct {
 	*entry.Request
@@ -32,21 +33,21 @@ type orderBody struct {
 	rendered []byte
 }
 
-// maxRendered is the largest answer whose memory is kept for the next request.
-const maxRendered = 2 << 20
+// maxPooledBytes is the largest answer whose memory is kept for the next request.
+const maxPooledBytes = 2 << 20
 
-func (s *Server) take(c *edge.Ctx) *orderBody {
+func (s *Server) takeBody(c *edge.Ctx) *orderBody {
 	b := s.bodies.Get().(*orderBody)
 	b.Request = s.opt.Entry.Acquire(0)
 	b.reader.Reset(c.PostBody())
 	return b
 }
 
-func (s *Server) give(b *orderBody) {
+func (s *Server) releaseBody(b *orderBody) {
 	s.opt.Entry.Release(b.Request)
 	b.Request = nil
 	b.reader.Reset(nil)
-	if cap(b.rendered) > maxRendered {
+	if cap(b.rendered) > maxPooledBytes {
 		b.rendered = nil
 	}
 	s.bodies.Put(b)
@@ -54,8 +55,8 @@ func (s *Server) give(b *orderBody) {
 
 // placeOrder serves POST /orders.
 func (s *Server) placeOrder(c *edge.Ctx) *refuse.Refusal {
-	b := s.take(c)
-	defer s.give(b)
+	b := s.takeBody(c)
+	defer s.releaseBody(b)
 	cmd := b.One()
 	cmd.Kind = entry.PlaceOrder
 	if err := body.DecodeOrder(&b.reader, &cmd.Place); err != nil {
@@ -76,8 +77,8 @@ func (s *Server) submitOne(c *edge.Ctx, b *orderBody) *refuse.Refusal {
 // placeBatch serves POST /orders/batch. It checks the shape of every command before the engine
 // applies the first one.
 func (s *Server) placeBatch(c *edge.Ctx) *refuse.Refusal {
-	b := s.take(c)
-	defer s.give(b)
+	b := s.takeBody(c)
+	defer s.releaseBody(b)
 	var berr *body.Error
 	if b.Commands, berr = body.DecodeBatch(&b.reader, b.Commands); berr != nil {
 		return body.Refusal(berr)
@@ -120,16 +121,16 @@ func (s *Server) cancelOrder(c *edge.Ctx) *refuse.Refusal {
 	if err != nil {
 		return err
 	}
-	b := s.take(c)
-	defer s.give(b)
+	b := s.takeBody(c)
+	defer s.releaseBody(b)
 	*b.One() = entry.Command{Kind: entry.CancelOrder, Order: id}
 	return s.submitOne(c, b)
 }
 
 // replaceOrder serves PATCH /orders/{id}.
 func (s *Server) replaceOrder(c *edge.Ctx) *refuse.Refusal {
-	b := s.take(c)
-	defer s.give(b)
+	b := s.takeBody(c)
+	defer s.releaseBody(b)
 	cmd := b.One()
 	cmd.Kind = entry.ReplaceOrder
 	if err := body.DecodeReplace(&b.reader, &cmd.Replace); err != nil {
@@ -160,7 +161,8 @@ func (s *Server) cancelAll(c *edge.Ctx) *refuse.Refusal {
 	case accountText != "" && !ok:
 		return refuse.Param("accountId", "The parameter accountId must be a UUID.")
 	case code != "" && !body.IsPairCode(code):
-		return refuse.Param("currencyPairCode", "The parameter currencyPairCode must be a pair code of the form BASE_QUOTE.")
+		return refuse.Param("currencyPairCode",
+			"The parameter currencyPairCode must be a pair code of the form BASE_QUOTE.")
 	}
 	if accountText != "" {
 		m.Everyone = false

@@ -21,7 +21,8 @@ import (
 func unknown(h *servertest.Exchange, what string, a servertest.Answer, then string) {
 	h.T.Helper()
 	h.CheckRefusal(what, a, 504, "OUTCOME_UNKNOWN", "")
-	if !strings.Contains(a.Body, "may have been recorded") || !strings.Contains(a.Body, then) || strings.Contains(a.Body, "nothing was") {
+	if !strings.Contains(a.Body, "may have been recorded") || !strings.Contains(a.Body, then) ||
+		strings.Contains(a.Body, "nothing was") {
 		h.T.Errorf("%s: %s, want %q", what, a.Body, then)
 	}
 }
@@ -35,7 +36,8 @@ func unconfirmed(h *servertest.Exchange, a *servertest.Keys, resting string) []s
 } {
 	const same = "the same clientOrderId"
 	order := func(more string) string {
-		return `{"accountId":"` + a.ID + `","currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":10,"amount":1` + more + `}`
+		return `{"accountId":"` + a.ID + `","currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":10,` +
+			`"amount":1` + more + `}`
 	}
 	own := func(more string) string {
 		return `{"currencyPairCode":"BTC_USDT","side":"buy","price":10,"amount":1` + more + `}`
@@ -53,7 +55,8 @@ func unconfirmed(h *servertest.Exchange, a *servertest.Keys, resting string) []s
 	}{
 		{"order", in("POST", "/orders", order("")), "look for it"},
 		{"order with an id", in("POST", "/orders", order(`,"clientOrderId":"x"`)), same},
-		{"batch", in("POST", "/orders/batch", `{"commands":[{"place":`+order(`,"clientOrderId":"y"`)+`},{"cancel":{"orderId":`+resting+`}}]}`), same},
+		{"batch", in("POST", "/orders/batch",
+			`{"commands":[{"place":`+order(`,"clientOrderId":"y"`)+`},{"cancel":{"orderId":`+resting+`}}]}`), same},
 		{"replace", in("PATCH", "/orders/"+resting, `{"amount":2}`), "look at the order"},
 		{"cancel", in("DELETE", "/orders/"+resting, ""), "look at the order"},
 		{"mass cancel", in("DELETE", "/orders?currencyPairCode=BTC_USDT", ""), "open orders"},
@@ -64,8 +67,10 @@ func unconfirmed(h *servertest.Exchange, a *servertest.Keys, resting string) []s
 		{"signed order with an id", signed("POST", "/api/orders", own(`,"clientOrderId":"z"`)), same},
 		{"signed cancel", signed("DELETE", "/api/orders/"+resting, ""), "look at the order"},
 		{"signed mass cancel", signed("DELETE", "/api/orders?currencyPairCode=BTC_USDT", ""), "open orders"},
-		{"deposit", in("POST", "/users/"+a.ID+"/deposits", `{"currencyCode":"USDT","amount":1}`), "look at the balances"},
-		{"withdrawal", in("POST", "/users/"+a.ID+"/withdrawals", `{"currencyCode":"USDT","amount":1}`), "look at the balances"},
+		{"deposit", in("POST", "/users/"+a.ID+"/deposits", `{"currencyCode":"USDT","amount":1}`), "look at the " +
+			"balances"},
+		{"withdrawal", in("POST", "/users/"+a.ID+"/withdrawals", `{"currencyCode":"USDT","amount":1}`), "look at the " +
+			"balances"},
 		{"user", in("POST", "/users", `{"nickname":"carol"}`), "look at the user"},
 		{"key", signed("POST", "/api/apikeys", `{"name":"other"}`), "look at the API keys"},
 	}
@@ -102,7 +107,8 @@ func TestAnUnknownOutcomeIsNoRefusal(t *testing.T) {
 func TestAnUnknownOutcomeAfterAPartThatWasApplied(t *testing.T) {
 	h, a, _ := servertest.NewTradedExchange(t)
 	place := func(price, id string) string {
-		return `{"place":{"accountId":"` + a.ID + `","currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":` + price + `,"amount":1,"clientOrderId":"` + id + `"}}`
+		return `{"place":{"accountId":"` + a.ID + `","currencyPairCode":"BTC_USDT","side":"buy","type":"limit",` +
+			`"price":` + price + `,"amount":1,"clientOrderId":"` + id + `"}}`
 	}
 	parts := 0
 	h.Sequencer.Before = func() {
@@ -113,7 +119,8 @@ func TestAnUnknownOutcomeAfterAPartThatWasApplied(t *testing.T) {
 	// The second order needs the money of the first, so it waits for the first one's outcome.
 	a1 := h.CallInternal("POST", "/orders/batch", `{"commands":[`+place("900", "p")+`,`+place("900", "q")+`]}`)
 	h.Sequencer.Before, h.Sequencer.Fail = nil, nil
-	unknown(h, "the second part", a1, "The first 1 commands were applied. The commands, or some of them, may have been recorded")
+	unknown(h, "the second part", a1, "The first 1 commands were applied. The commands, or some of them, may have "+
+		"been recorded")
 }
 
 // The ledger and the hive answer the same; they refuse requests after their log has stopped.
@@ -130,16 +137,19 @@ func TestAnUnknownOutcomeOfLedgerAndHive(t *testing.T) {
 			return c.Spawn(2, `{"name":"New","symbol":"NEW"}`)
 		}, "look at the tokens"},
 		{"swap", "launchpad/", func(c *servertest.Agents, id, _ string) servertest.Answer {
-			return c.CallInternal("POST", "/launchpad/tokens/"+id+"/transfers", fmt.Sprintf(`{"fromUserId":%q,"toUserId":%q,"amount":1}`, servertest.UserUUID(1), servertest.UserUUID(7)))
+			return c.CallInternal("POST", "/launchpad/tokens/"+id+"/transfers",
+				fmt.Sprintf(`{"fromUserId":%q,"toUserId":%q,"amount":1}`,
+					servertest.UserUUID(1), servertest.UserUUID(7)))
 		}, "look at the token's holders"},
 		{"vote", "hive/", vote, "look at the votes"},
 		{"action", "hive/", func(c *servertest.Agents, id, _ string) servertest.Answer {
 			return c.AddAction("queen-1", id, "flag", `{}`)
 		}, "look at the action log"},
-		{"spawn that the hive cannot be told of", "hive/", func(c *servertest.Agents, id, proposal string) servertest.Answer {
-			vote(c, id, proposal) // the hive's log has stopped
-			return c.Spawn(2, `{"name":"New","symbol":"NEW"}`)
-		}, "look at the tokens"},
+		{"spawn that the hive does not receive", "hive/",
+			func(c *servertest.Agents, id, proposal string) servertest.Answer {
+				vote(c, id, proposal) // the hive's log has stopped
+				return c.Spawn(2, `{"name":"New","symbol":"NEW"}`)
+			}, "look at the tokens"},
 	} {
 		c := servertest.NewUnlimitedAgents(t)
 		id := c.Token(1, "AAA")

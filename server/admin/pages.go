@@ -71,7 +71,8 @@ func (g *pageFilter) check(ctx *fasthttp.RequestCtx) *refuse.Refusal {
 			"call 127.0.0.1 or localhost, add the name to internal.hosts, or configure internal.token")
 	}
 	if target := h.RequestURI(); (len(target) == 0 || target[0] != '/') && !bytes.EqualFold(ctx.URI().Host(), host) {
-		return pageError(fasthttp.HeaderHost, host, "is not the host in the request's target; send the same one in both")
+		return pageError(fasthttp.HeaderHost, host,
+			"is not the host in the request's target; send the same one in both")
 	}
 	for _, origin := range h.PeekAll(fasthttp.HeaderOrigin) {
 		if !sameOrigin(origin, host) {
@@ -95,7 +96,8 @@ func (g *pageFilter) check(ctx *fasthttp.RequestCtx) *refuse.Refusal {
 }
 
 // noPagesHint is the hint in the refusal of a page's request.
-const noPagesHint = "the internal API serves no web pages: use a program such as curl, or configure internal.token and send it"
+const noPagesHint = "the internal API serves no web pages: use a program such as curl, or configure internal.token " +
+	"and send it"
 
 // Fetch metadata (W3C): the browser sets it; a page cannot.
 const (

@@ -42,7 +42,8 @@ func innerRaw(h *servertest.Exchange, request string) servertest.Answer {
 func makesUser(h *servertest.Exchange, target string, lines ...string) (a servertest.Answer, made bool) {
 	h.T.Helper()
 	before := h.State.View().Users()
-	a = innerRaw(h, "POST "+target+" HTTP/1.1\r\nConnection: close\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n"+
+	a = innerRaw(h, "POST "+target+" HTTP/1.1\r\nConnection: close\r\nContent-Type: "+
+		"text/plain\r\nContent-Length: 2\r\n"+
 		strings.Join(append(lines, ""), "\r\n")+"\r\n{}")
 	return a, h.State.View().Users() > before
 }
@@ -56,18 +57,24 @@ func TestWithoutATokenTheHostIsALoopbackNameOrAConfiguredOne(t *testing.T) {
 		o.Hosts = []string{"ops.example", "Build-1.Example.", "box_2", "10.0.0.5", "fd00::5", "::ffff:10.0.0.6"}
 	})
 	for _, host := range []string{
-		"localhost", "localhost:8081", "LocalHost:1", "localhost.", "localhost.:8081", "localhost:", "a.localhost", "a.b.LOCALHOST.:65535",
-		"127.0.0.1", "127.0.0.1:8081", "127.255.255.254", "[::1]", "[::1]:8081", "[0:0:0:0:0:0:0:1]", "[::ffff:127.0.0.1]",
-		"ops.example", "OPS.example:9", "ops.example.", "build-1.example", "BUILD-1.EXAMPLE.:1", "box_2:80", "10.0.0.5:8081", "[fd00::5]:1", "[fd00:0::5]", "10.0.0.6",
+		"localhost", "localhost:8081", "LocalHost:1", "localhost.", "localhost.:8081", "localhost:",
+		"a.localhost", "a.b.LOCALHOST.:65535",
+		"127.0.0.1", "127.0.0.1:8081", "127.255.255.254", "[::1]", "[::1]:8081",
+		"[0:0:0:0:0:0:0:1]", "[::ffff:127.0.0.1]",
+		"ops.example", "OPS.example:9", "ops.example.", "build-1.example", "BUILD-1.EXAMPLE.:1", "box_2:80",
+		"10.0.0.5:8081", "[fd00::5]:1", "[fd00:0::5]", "10.0.0.6",
 	} {
 		if a, made := makesUser(h, makeUser, "Host: "+host); a.Status != 200 || !made {
 			t.Errorf("Host %q: %d %s, made %v", host, a.Status, a.Body, made)
 		}
 	}
 	for _, host := range []string{
-		".", ":", ":8081", "evil.example", "evil.example:8081", "localhost.evil.example", "evil-localhost", "localhost..", ".localhost", "..localhost",
-		"a..localhost", "localho\u017ft", "127.0.0.1.evil.example", "127.1", "0x7f.1", "2130706433", "0177.0.0.1", "0.0.0.0", "128.0.0.1", "10.0.0.7",
-		"127.0.0.1.", "[::]", "[fd00::6]", "[::1%25lo]", "[::ffff:10.0.0.7]", "evil.ops.example", "ops.example.evil", "ops.exampl", "*", "null",
+		".", ":", ":8081", "evil.example", "evil.example:8081", "localhost.evil.example", "evil-localhost",
+		"localhost..", ".localhost", "..localhost",
+		"a..localhost", "localho\u017ft", "127.0.0.1.evil.example", "127.1", "0x7f.1", "2130706433", "0177.0.0.1",
+		"0.0.0.0", "128.0.0.1", "10.0.0.7",
+		"127.0.0.1.", "[::]", "[fd00::6]", "[::1%25lo]", "[::ffff:10.0.0.7]", "evil.ops.example", "ops.example.evil",
+		"ops.exampl", "*", "null",
 		"localhost:123456", strings.Repeat("a", 254) + ".localhost",
 	} {
 		a, made := makesUser(h, makeUser, "Host: "+host)
@@ -116,7 +123,8 @@ func TestAnAbsoluteTargetHasTheHostOfTheRequest(t *testing.T) {
 			t.Errorf("%s with Host %q: %d %s, made %v", c.target, c.host, a.Status, a.Body, made)
 		}
 	}
-	h.CheckRefusal("OPTIONS *", innerRaw(h, "OPTIONS * HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n"), 403, "FORBIDDEN", "Host")
+	h.CheckRefusal("OPTIONS *", innerRaw(h, "OPTIONS * HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n"),
+		403, "FORBIDDEN", "Host")
 	h.CheckRefusal("HTTP/1.0", innerRaw(h, "GET /internal/v1/clock HTTP/1.0\r\n\r\n"), 403, "FORBIDDEN", "Host")
 	if a := innerRaw(h, "GET /internal/v1/clock HTTP/1.0\r\nHost: localhost\r\n\r\n"); a.Status != 200 {
 		t.Errorf("HTTP/1.0 with a Host: %d %s", a.Status, a.Body)
@@ -130,10 +138,12 @@ func TestWithoutATokenRequestsOfPagesAreRefused(t *testing.T) {
 	for _, lines := range [][]string{
 		{"Host: localhost:8081"},
 		{"Host: localhost:8081", "Origin: http://localhost:8081"},
-		{"Host: LOCALHOST:8081", "ORIGIN: http://localhost:8081", "sec-fetch-site: same-origin", "Sec-Fetch-Mode: cors"},
+		{"Host: LOCALHOST:8081", "ORIGIN: http://localhost:8081",
+			"sec-fetch-site: same-origin", "Sec-Fetch-Mode: cors"},
 		{"Host: localhost", "Origin: http://localhost"},
 		{"Host: localhost:80", "Origin: http://localhost"},
-		{"Host: ops.example", "Origin: https://ops.example", "Sec-Fetch-Site: same-origin", "Sec-Fetch-Mode: same-origin"},
+		{"Host: ops.example", "Origin: https://ops.example", "Sec-Fetch-Site: same-origin",
+			"Sec-Fetch-Mode: same-origin"},
 		{"Host: [::1]:8081", "Origin: http://[::1]:8081"},
 		{"Host: localhost", "Sec-Fetch-Site: none"},
 		{"Host: localhost", "Sec-Fetch-Site: same-origin", "Sec-Fetch-Mode: no-cors"},
@@ -166,7 +176,8 @@ func TestWithoutATokenRequestsOfPagesAreRefused(t *testing.T) {
 		{"Sec-Fetch-Site", []string{"Sec-Fetch-Site: none", "Sec-Fetch-Site: cross-site"}},
 		{"Sec-Fetch-Site", []string{"Origin: http://localhost:8081", "Sec-Fetch-Site: new-word"}},
 		{"Sec-Fetch-Mode", []string{"Sec-Fetch-Mode: navigate"}},
-		{"Sec-Fetch-Mode", []string{"Origin: http://localhost:8081", "Sec-Fetch-Site: same-origin", "Sec-Fetch-Mode: navigate"}},
+		{"Sec-Fetch-Mode", []string{"Origin: http://localhost:8081", "Sec-Fetch-Site: same-origin",
+			"Sec-Fetch-Mode: navigate"}},
 		{"Sec-Fetch-Mode", []string{"Sec-Fetch-Site: none", "Sec-Fetch-Mode: cors", "Sec-Fetch-Mode: navigate"}},
 	} {
 		a, made := makesUser(h, makeUser, append(c.lines, "Host: localhost:8081")...)
@@ -177,7 +188,8 @@ func TestWithoutATokenRequestsOfPagesAreRefused(t *testing.T) {
 	}
 	// The server accepts a GET from the address bar; it refuses a link on another page.
 	get := func(site string) servertest.Answer {
-		return innerRaw(h, "GET /internal/v1/totals HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nSec-Fetch-Mode: navigate\r\nSec-Fetch-Site: "+site+"\r\n\r\n")
+		return innerRaw(h, "GET /internal/v1/totals HTTP/1.1\r\nHost: localhost\r\n"+
+			"Connection: close\r\nSec-Fetch-Mode: navigate\r\nSec-Fetch-Site: "+site+"\r\n\r\n")
 	}
 	if a := get("none"); a.Status != 200 {
 		t.Errorf("from the address bar: %d %s", a.Status, a.Body)
@@ -187,7 +199,7 @@ func TestWithoutATokenRequestsOfPagesAreRefused(t *testing.T) {
 
 // The page check precedes every route and method, profiles, unknown paths, upgrades and
 // preflights. Only /ready is served to every client.
-func TestTheGateIsBeforeEveryRouteButReady(t *testing.T) {
+func TestThePageFilterIsBeforeEveryRouteButReady(t *testing.T) {
 	h := servertest.NewExchange(t)
 	for _, route := range h.Admin.Routes() {
 		path := strings.NewReplacer("{", "", "}", "").Replace(route.Path)
@@ -195,20 +207,26 @@ func TestTheGateIsBeforeEveryRouteButReady(t *testing.T) {
 		if path == "/internal/v1/ready" {
 			want = 200
 		}
-		for _, foreign := range []string{"Host: evil.example\r\n", "Host: localhost\r\nOrigin: http://evil.example\r\n"} {
-			a := innerRaw(h, route.Method+" "+path+" HTTP/1.1\r\nConnection: close\r\n"+foreign+"Content-Length: 0\r\n\r\n")
+		for _, foreign := range []string{"Host: evil.example\r\n",
+			"Host: localhost\r\nOrigin: http://evil.example\r\n"} {
+			a := innerRaw(h, route.Method+" "+path+" HTTP/1.1\r\nConnection: close\r\n"+foreign+"Content-Length: "+
+				"0\r\n\r\n")
 			if a.Status != want {
 				t.Errorf("%s %s with %q: %d %s", route.Method, path, foreign, a.Status, a.Body)
 			}
 		}
 	}
 	for _, request := range []string{
-		"GET /debug/pprof/", "GET /debug/pprof/heap?debug=1", "GET /debug/pprof/cmdline", "GET /nope", "OPTIONS /internal/v1/orders", "BREW /internal/v1/orders",
-		"GET /internal/v1/ready/", "GET /internal/v1/ready/../totals", "GET /internal/v1/READY", "GET /internal/v1/totals?/internal/v1/ready",
+		"GET /debug/pprof/", "GET /debug/pprof/heap?debug=1", "GET /debug/pprof/cmdline", "GET /nope", "OPTIONS " +
+			"/internal/v1/orders", "BREW /internal/v1/orders",
+		"GET /internal/v1/ready/", "GET /internal/v1/ready/../totals", "GET /internal/v1/READY",
+		"GET /internal/v1/totals?/internal/v1/ready",
 	} {
 		for _, foreign := range []string{
-			"Host: evil.example\r\n", "Host: localhost\r\nOrigin: http://evil.example\r\nAccess-Control-Request-Method: DELETE\r\n",
-			"Host: localhost\r\nOrigin: http://evil.example\r\nUpgrade: websocket\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n",
+			"Host: evil.example\r\n", "Host: localhost\r\nOrigin: " +
+				"http://evil.example\r\nAccess-Control-Request-Method: DELETE\r\n",
+			"Host: localhost\r\nOrigin: http://evil.example\r\nUpgrade: websocket\r\nSec-WebSocket-Key: " +
+				"dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n",
 		} {
 			a := innerRaw(h, request+" HTTP/1.1\r\nConnection: close\r\n"+foreign+"\r\n")
 			if a.Status != 403 || a.Header.Get("Access-Control-Allow-Origin") != "" {
@@ -224,20 +242,24 @@ func TestNoGETOfTheInternalAPIChangesAnything(t *testing.T) {
 	h := servertest.NewExchange(t)
 	h.MustInternal("POST", "/pairs", `{"code":"BTC_USDT","digitsPrice":2,"digitsAmount":8}`)
 	user := h.MustInternal("POST", "/users", "{}")["id"].(string)
-	order := h.MustInternal("POST", "/orders", `{"currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":1,"amount":1}`)["orderId"]
+	order := h.MustInternal("POST", "/orders", `{"currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":1,`+
+		`"amount":1}`)["orderId"]
 	state := func() string {
 		view := h.State.View()
-		return fmt.Sprint(h.Loop.Stats().Commands.Load(), view.Users(), view.Totals(), view.Balances(1), view.Keys(1, servertest.StartNs), h.Clock.NowNs())
+		return fmt.Sprint(h.Loop.Stats().Commands.Load(), view.Users(), view.Totals(), view.Balances(1),
+			view.Keys(1, servertest.StartNs), h.Clock.NowNs())
 	}
 	before, asked := state(), 0
 	fill := strings.NewReplacer("{pair}", "BTC_USDT", "{code}", "BTC_USDT", "{symbol}", "BTC", "{name}", "goroutine",
 		"/users/{id}", "/users/"+user, "/orders/{id}", fmt.Sprint("/orders/", order))
 	for _, route := range h.Admin.Routes() {
-		if route.Method != "GET" || route.Path == "/debug/pprof/profile" || route.Path == "/debug/pprof/trace" { // these two take seconds
+		// these two take seconds
+		if route.Method != "GET" || route.Path == "/debug/pprof/profile" || route.Path == "/debug/pprof/trace" {
 			continue
 		}
 		for _, method := range []string{"GET", "HEAD"} {
-			if a := h.Send(h.Internal, method, fill.Replace(route.Path), "", nil); a.Status != 200 && !strings.Contains(route.Path, "/assets/") {
+			if a := h.Send(h.Internal, method, fill.Replace(route.Path), "", nil); a.Status != 200 &&
+				!strings.Contains(route.Path, "/assets/") {
 				t.Errorf("%s %s: %d %s", method, fill.Replace(route.Path), a.Status, a.Body)
 			}
 		}
@@ -250,10 +272,12 @@ func TestNoGETOfTheInternalAPIChangesAnything(t *testing.T) {
 
 // A token replaces the page check, because no page knows it. Every request without the token
 // gets 401.
-func TestATokenReplacesTheGate(t *testing.T) {
+func TestATokenReplacesThePageFilter(t *testing.T) {
 	h := servertest.NewExchangeWith(t, func(o *admin.Options) { o.Token = "open sesame" })
-	foreign := []string{"Host: evil.example", "Origin: http://other.example", "Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: navigate"}
-	if a, made := makesUser(h, makeUser, append(foreign, "Authorization: Bearer open sesame")...); a.Status != 200 || !made {
+	foreign := []string{"Host: evil.example", "Origin: http://other.example", "Sec-Fetch-Site: cross-site",
+		"Sec-Fetch-Mode: navigate"}
+	if a, made := makesUser(h, makeUser, append(foreign, "Authorization: Bearer open sesame")...); a.Status != 200 ||
+		!made {
 		t.Errorf("with the token: %d %s, made %v", a.Status, a.Body, made)
 	}
 	for _, lines := range [][]string{nil, {"Authorization: Bearer open"}, {"Authorization: open sesame"}} {
@@ -269,13 +293,15 @@ func TestATokenReplacesTheGate(t *testing.T) {
 
 // Values that internal.hosts must not contain.
 func TestHostsAreNamesAndAddresses(t *testing.T) {
-	for _, good := range []string{"a", "ops.example", "ops.example.", "xn--bcher-kva.example", "box_2", "10.0.0.1", "::1", "fd00::5"} {
+	for _, good := range []string{"a", "ops.example", "ops.example.", "xn--bcher-kva.example", "box_2",
+		"10.0.0.1", "::1", "fd00::5"} {
 		if err := admin.CheckHost(good); err != nil {
 			t.Errorf("%q: %v", good, err)
 		}
 	}
 	for _, bad := range []string{
-		"", ".", "..", "*", "*.example", "http://ops.example", "ops.example:8081", "10.0.0.0/8", "[::1]", "fe80::1%eth0", "127.1", "10.0.0.1.", "a b", "a/b", "b\u00fccher.example",
+		"", ".", "..", "*", "*.example", "http://ops.example", "ops.example:8081", "10.0.0.0/8", "[::1]",
+		"fe80::1%eth0", "127.1", "10.0.0.1.", "a b", "a/b", "b\u00fccher.example",
 		strings.Repeat("a", 254),
 	} {
 		if err := admin.CheckHost(bad); err == nil || !strings.Contains(err.Error(), "list the name alone") {

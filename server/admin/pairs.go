@@ -126,7 +126,8 @@ func (s *Server) addPair(c *edge.Ctx) *refuse.Refusal {
 	base, quote, _ := strings.Cut(code, "_")
 	ins := &engine.Instrument{
 		Code: code, Base: base, Quote: quote,
-		DigitsPrice: int(p.digitsPrice), DigitsAmount: int(p.digitsAmount), MakerFee: defaultRate, TakerFee: defaultRate,
+		DigitsPrice: int(p.digitsPrice), DigitsAmount: int(p.digitsAmount),
+		MakerFee: defaultRate, TakerFee: defaultRate,
 	}
 	if base == quote {
 		return refuse.Param("code", "The member code must name two different currencies.")
@@ -137,8 +138,8 @@ func (s *Server) addPair(c *edge.Ctx) *refuse.Refusal {
 	if err := p.apply(ins); err != nil {
 		return err
 	}
-	s.setting.Lock()
-	defer s.setting.Unlock()
+	s.configMu.Lock()
+	defer s.configMu.Unlock()
 	if s.instrument(p.code) != nil {
 		return pairExists(code)
 	}
@@ -147,14 +148,15 @@ func (s *Server) addPair(c *edge.Ctx) *refuse.Refusal {
 			return err
 		}
 	}
-	refused, err := s.control(&engine.Command{Kind: engine.AddPair, Pair: engine.ControlPair, Instrument: ins})
+	refused, err := s.submitControl(&engine.Command{Kind: engine.AddPair, Pair: engine.ControlPair, Instrument: ins})
 	switch {
 	case err != nil:
 		return err
 	case refused == engine.PairExists:
 		return pairExists(code)
 	case refused != engine.NotRejected:
-		return refuse.New(refuse.Conflict, "", "The pair %s cannot be added: there are as many pairs as the engine takes.", code)
+		return refuse.New(refuse.Conflict, "",
+			"The pair %s cannot be added: there are as many pairs as the engine takes.", code)
 	}
 	return s.sendPair(c, ins)
 }
@@ -201,8 +203,8 @@ func (s *Server) setPair(c *edge.Ctx) *refuse.Refusal {
 	if err := decodePair(&r, &p); err != nil {
 		return body.Refusal(err)
 	}
-	s.setting.Lock()
-	defer s.setting.Unlock()
+	s.configMu.Lock()
+	defer s.configMu.Unlock()
 	old, err := s.pathPair(c, "code")
 	if err != nil {
 		return err
@@ -211,7 +213,7 @@ func (s *Server) setPair(c *edge.Ctx) *refuse.Refusal {
 	if err := p.apply(&ins); err != nil {
 		return err
 	}
-	refused, err := s.control(&engine.Command{Kind: engine.SetPair, Pair: ins.ID, Instrument: &ins})
+	refused, err := s.submitControl(&engine.Command{Kind: engine.SetPair, Pair: ins.ID, Instrument: &ins})
 	if err != nil {
 		return err
 	}

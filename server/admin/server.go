@@ -74,15 +74,15 @@ type Server struct {
 	edge  *edge.Listener
 	token [sha256.Size]byte // hash of the token: compared in constant time for any length
 
-	bodies  sync.Pool  // *orderBody
-	setting sync.Mutex // one change of a pair or asset at a time: read, change, submit
+	bodies   sync.Pool  // *orderBody
+	configMu sync.Mutex // one change of a pair or asset at a time: read, change, submit
 }
 
 // Timeouts of the internal listener: batches and profiles take longer than public calls.
 const (
-	internalRead  = 30 * time.Second
-	internalWrite = 5 * time.Minute
-	internalIdle  = 5 * time.Minute
+	readTimeout  = 30 * time.Second
+	writeTimeout = 5 * time.Minute
+	idleTimeout  = 5 * time.Minute
 )
 
 // DefaultConns is the default limit of connections to the internal listener; load
@@ -92,7 +92,8 @@ const DefaultConns = 10_000
 // New returns the internal listener without opening a socket.
 func New(o Options) (*Server, error) {
 	if o.Exchange == nil || o.Core == nil || o.History == nil || o.Board == nil || o.Clock == nil || o.Ready == nil {
-		return nil, errors.New("server: Options of the internal listener need an exchange, core, history, board, clock and ready")
+		return nil, errors.New("server: Options of the internal listener need an exchange, core, history, board, " +
+			"clock and ready")
 	}
 	if o.Log == nil {
 		o.Log = slog.Default()
@@ -113,7 +114,7 @@ func New(o Options) (*Server, error) {
 	s := &Server{opt: o, token: sha256.Sum256([]byte(o.Token))}
 	s.bodies.New = func() any { return new(orderBody) }
 	var table []*edge.Route
-	for _, routes := range []func(s *Server) []*edge.Route{internalOrderRoutes, internalMarketRoutes, internalSystemRoutes} {
+	for _, routes := range []func(s *Server) []*edge.Route{orderRoutes, marketRoutes, systemRoutes} {
 		table = append(table, routes(s)...)
 	}
 	for _, resource := range o.Resources {
@@ -125,19 +126,20 @@ func New(o Options) (*Server, error) {
 		if r.Method != fasthttp.MethodGet && r.Method != fasthttp.MethodDelete {
 			r.Body = edge.BodyAny
 		}
-		r.Handle = s.guard(r.Handle)
+		r.Handle = s.requireToken(r.Handle)
 	}
 	pages, err := newPageFilter(o.Hosts)
 	if err != nil {
 		return nil, fmt.Errorf("server: internal.hosts: %w", err)
 	}
-	gate := pages.check
+	refusePages := pages.check
 	if o.Token != "" {
-		gate = nil // no page knows the token
+		refusePages = nil // no page knows the token
 	}
 	s.edge, err = edge.NewListener(edge.ListenerOptions{
-		Table: table, MaxBody: edge.MaxInternalBody, Read: internalRead, Write: internalWrite, Idle: internalIdle,
-		WriteBuf: 64 << 10, RefusePages: gate, Ready: o.Ready, Log: o.Log, Clock: o.Clock, MachineNs: o.MachineNs,
+		Table: table, MaxBody: edge.MaxInternalBody, Read: readTimeout, Write: writeTimeout, Idle: idleTimeout,
+		WriteBuf: 64 << 10, RefusePages: refusePages, Ready: o.Ready,
+		Log: o.Log, Clock: o.Clock, MachineNs: o.MachineNs,
 		Conns: edge.NewConnTable(o.Connections, -1, nil),
 	})
 	if err != nil {
@@ -151,8 +153,8 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
-// guard checks the token before any other part of the request.
-func (s *Server) guard(next edge.Handler) edge.Handler {
+// requireToken checks the token before any other part of the request.
+func (s *Server) requireToken(next edge.Handler) edge.Handler {
 	if s.opt.Token == "" {
 		return next
 	}
@@ -160,7 +162,8 @@ func (s *Server) guard(next edge.Handler) edge.Handler {
 		sent, ok := strings.CutPrefix(string(c.Request.Header.Peek(fasthttp.HeaderAuthorization)), "Bearer ")
 		hash := sha256.Sum256([]byte(sent))
 		if subtle.ConstantTimeCompare(hash[:], s.token[:]) != 1 || !ok {
-			return refuse.New(refuse.Unauthorized, "Authorization", "The internal API needs its token as Authorization: Bearer.")
+			return refuse.New(refuse.Unauthorized, "Authorization",
+				"The internal API needs its token as Authorization: Bearer.")
 		}
 		return next(c)
 	}
@@ -213,8 +216,8 @@ func (s *Server) query(fn func()) *refuse.Refusal {
 	return nil
 }
 
-// control submits one command that is no order and returns the refusal in its last event.
-func (s *Server) control(cmd *engine.Command) (refused engine.Reason, err *refuse.Refusal) {
+// submitControl submits one command that is no order and returns the refusal in its last event.
+func (s *Server) submitControl(cmd *engine.Command) (refused engine.Reason, err *refuse.Refusal) {
 	b := sequencer.Batch{
 		Commands: []engine.Command{*cmd},
 		Collect: func(_ int, _ *engine.Command, events []engine.Event) {

@@ -18,15 +18,16 @@ import (
 	"tickhive/server/encode"
 )
 
-// internalSystemRoutes returns the routes of clock, state hash, readiness, metrics, profiles, log.
-func internalSystemRoutes(s *Server) []*edge.Route {
+// systemRoutes returns the routes of clock, state hash, readiness, metrics, profiles, log.
+func systemRoutes(s *Server) []*edge.Route {
 	routes := []*edge.Route{
 		{Method: fasthttp.MethodGet, Path: edge.InternalPrefix + "/clock", Handle: s.getClock},
 		{Method: fasthttp.MethodPost, Path: edge.InternalPrefix + "/clock", Handle: s.setClock},
 		{Method: fasthttp.MethodGet, Path: edge.InternalPrefix + "/ready", Handle: s.getReady, Early: true},
 	}
 	if s.opt.StateHash != nil {
-		routes = append(routes, &edge.Route{Method: fasthttp.MethodGet, Path: edge.InternalPrefix + "/state-hash", Handle: s.stateHash})
+		routes = append(routes, &edge.Route{Method: fasthttp.MethodGet, Path: edge.InternalPrefix +
+			"/state-hash", Handle: s.stateHash})
 	}
 	if s.opt.LogLevel != nil {
 		routes = append(routes,
@@ -109,7 +110,8 @@ func (s *Server) setClock(c *edge.Ctx) *refuse.Refusal {
 		return body.Refusal(err)
 	}
 	if !s.opt.Clock.Virtual() {
-		return refuse.New(refuse.Conflict, "", "The clock is the machine's and cannot be set: start with --clock virtual.")
+		return refuse.New(refuse.Conflict, "", "The clock is the machine's and cannot be set: start with --clock "+
+			"virtual.")
 	}
 	now, field := s.opt.Clock.NowNs(), "advance"
 	target := now + int64(q.advance)
@@ -121,7 +123,8 @@ func (s *Server) setClock(c *edge.Ctx) *refuse.Refusal {
 	}
 	target = max(target, now)
 	if target-now > int64(maxAdvance) || target > entry.MaxStampNs {
-		return refuse.Param(field, "The member %s must move the clock by at most 366d, and not beyond the year 2200.", field)
+		return refuse.Param(field, "The member %s must move the clock by at most 366d, and not beyond the year 2200.",
+			field)
 	}
 	if err := s.opt.Exchange.AdvanceTo(target); err != nil {
 		e := entry.Unconfirmed(err, "The move of the clock, or what fell due on the way,", "look at the clock.")
@@ -159,7 +162,7 @@ func (s *Server) stateHash(c *edge.Ctx) *refuse.Refusal {
 // getReady serves GET /ready.
 func (s *Server) getReady(c *edge.Ctx) *refuse.Refusal {
 	if !s.opt.Ready.Load() {
-		return refuse.Later(1, "The server is recovering; /api/status tells how far it is.")
+		return refuse.Later(1, "The server is recovering; /api/status shows its progress. Try again later.")
 	}
 	c.Private([]byte(`{"ready":true}`))
 	return nil
@@ -173,7 +176,8 @@ func (s *Server) getLog(c *edge.Ctx) *refuse.Refusal {
 }
 
 var logLevels = []body.Word[slog.Level]{
-	{Text: "debug", Value: slog.LevelDebug}, {Text: "info", Value: slog.LevelInfo}, {Text: "warn", Value: slog.LevelWarn}, {Text: "error", Value: slog.LevelError},
+	{Text: "debug", Value: slog.LevelDebug}, {Text: "info", Value: slog.LevelInfo}, {Text: "warn",
+		Value: slog.LevelWarn}, {Text: "error", Value: slog.LevelError},
 }
 
 // setLog serves PATCH /log, which sets the level of the log.

@@ -34,7 +34,7 @@ const DefaultVotes = 10
 // Ledger for the account routes. Any goroutine may use it.
 type Service struct {
 	opt    Options
-	stores atomic.Pointer[agentStores]
+	stores atomic.Pointer[bothStores]
 	votes  *voteLimiter
 
 	// ticked is the virtual time up to which the stores have carried out their due work.
@@ -42,8 +42,8 @@ type Service struct {
 	ticking sync.Mutex
 }
 
-// agentStores holds the two stores, which are only set together.
-type agentStores struct {
+// bothStores holds the two stores, which are only set together.
+type bothStores struct {
 	ledger *launchpad.Store
 	hive   *hive.Store
 }
@@ -63,22 +63,22 @@ func New(o Options) (*Service, error) {
 
 // Open sets the recovered stores and reports every token to the hive. The caller calls it
 // before the server is ready.
-func (d *Service) Open(ledger *launchpad.Store, swarm *hive.Store) error {
-	err := swarm.Fold(func(s *hive.State) {
+func (d *Service) Open(ledger *launchpad.Store, h *hive.Store) error {
+	err := h.Fold(func(s *hive.State) {
 		ledger.View().Facts(func(f launchpad.Fact) bool {
 			s.Fold(hive.Fact(f))
 			return true
 		})
 	})
 	if err == nil {
-		d.stores.Store(&agentStores{ledger, swarm})
+		d.stores.Store(&bothStores{ledger, h})
 	}
 	return err
 }
 
-// Carry carries out a command of the ledger and reports it to the hive before it returns, so
-// a client that has the answer also finds the worker.
-func (d *Service) Carry(cmd launchpad.Command) (launchpad.Result, error) {
+// DoLaunchpad submits a command to the ledger and reports it to the hive before it returns, so a
+// client that has the answer also finds the worker.
+func (d *Service) DoLaunchpad(cmd launchpad.Command) (launchpad.Result, error) {
 	st := d.stores.Load()
 	if st == nil {
 		return launchpad.Result{}, wal.ErrUnavailable
@@ -93,8 +93,8 @@ func (d *Service) Carry(cmd launchpad.Command) (launchpad.Result, error) {
 	return res, err
 }
 
-// Act carries out a command of the hive.
-func (d *Service) Act(cmd hive.Command) (hive.Result, error) {
+// DoHive submits a command to the hive and returns once it is durable.
+func (d *Service) DoHive(cmd hive.Command) (hive.Result, error) {
 	st := d.stores.Load()
 	if st == nil {
 		return hive.Result{}, wal.ErrUnavailable
@@ -120,8 +120,8 @@ func (d *Service) Tick() error {
 	return nil
 }
 
-// agentViews holds the views of both stores and the time of the read.
-type agentViews struct {
+// storeViews holds the views of both stores and the time of the read.
+type storeViews struct {
 	ledger *launchpad.View
 	hive   *hive.View
 	nowNs  int64
@@ -129,7 +129,7 @@ type agentViews struct {
 
 // views loads the current views. It loads the hive's view first, so that every worker in it
 // has its token in the ledger's view.
-func (d *Service) views() agentViews {
+func (d *Service) views() storeViews {
 	st := d.stores.Load()
 	if st == nil {
 		panic("BUG: server: a launchpad route before its stores are open")
@@ -140,7 +140,7 @@ func (d *Service) views() agentViews {
 		// known instant.
 		_ = d.Tick()
 	}
-	return agentViews{hive: st.hive.View(), ledger: st.ledger.View(), nowNs: now}
+	return storeViews{hive: st.hive.View(), ledger: st.ledger.View(), nowNs: now}
 }
 
 // Views returns the published views, nil before Open.
@@ -152,9 +152,9 @@ func (d *Service) Views() (*launchpad.View, *hive.View) {
 	return st.ledger.View(), st.hive.View()
 }
 
-// worker returns the worker of a token. One that the hive has not received yet is as it was
-// created.
-func (v *agentViews) worker(t *launchpad.Token) *hive.WorkerInfo {
+// worker returns the worker of a token. A worker that the hive has not received yet is shown in
+// its initial state.
+func (v *storeViews) worker(t *launchpad.Token) *hive.WorkerInfo {
 	w, ok := v.hive.Worker(v.nowNs, t.AgentNFT())
 	if !ok {
 		w = hive.WorkerInfo{Status: hive.Active, LastActiveAt: t.SpawnedSec}

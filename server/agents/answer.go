@@ -16,10 +16,10 @@ import (
 	"tickhive/server/edge"
 )
 
-// agentError returns the refusal for an error of the ledger or the hive, or for a store that
+// refusalOf returns the refusal for an error of the ledger or the hive, or for a store that
 // accepts no changes. look names where the client can check whether a change with an unknown
 // outcome was recorded.
-func agentError(err error, look string) *refuse.Refusal {
+func refusalOf(err error, look string) *refuse.Refusal {
 	var refused *refuse.Refusal
 	switch {
 	case errors.As(err, &refused):
@@ -31,12 +31,12 @@ func agentError(err error, look string) *refuse.Refusal {
 	case errors.Is(err, wal.ErrClosed):
 		return refuse.Later(5, "The server is shutting down; nothing was changed.")
 	}
-	return refuse.Later(5, "The launchpad takes no changes at the moment; nothing was changed.")
+	return refuse.Later(5, "The launchpad accepts no changes at the moment; nothing was changed.")
 }
 
 // sendDecimals sends v, whose decimals follow ?decimals.
 func sendDecimals(c *edge.Ctx, v any) *refuse.Refusal {
-	c.Private(agentJSON(v))
+	c.Private(encodeJSON(v))
 	return nil
 }
 
@@ -47,8 +47,8 @@ func sendFree(c *edge.Ctx, v any) *refuse.Refusal {
 	return sendDecimals(c, v)
 }
 
-// agentJSON encodes an answer without HTML escapes, so free-form members keep their characters.
-func agentJSON(v any) []byte {
+// encodeJSON encodes an answer without HTML escapes, so free-form members keep their characters.
+func encodeJSON(v any) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)

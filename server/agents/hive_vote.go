@@ -42,9 +42,9 @@ func (d *Service) vote(c *edge.Ctx) *refuse.Refusal {
 	}
 	cast.TokenID, cast.Level = id, u.level
 	cast.Holdings, cast.Owned = v.ledger.Holding(u.address, t).Big(), v.ledger.Owned(u.address)
-	res, verr := d.Act(cast)
+	res, verr := d.DoHive(cast)
 	if verr != nil {
-		return agentError(verr, "the votes of the proposal")
+		return refusalOf(verr, "the votes of the proposal")
 	}
 	return sendDecimals(c, newVoteAnswer(&res.Vote))
 }
@@ -83,7 +83,7 @@ func (l *voteLimiter) check(c *edge.Ctx) *refuse.Refusal {
 		log = &edge.SlidingLog{}
 		l.users.Add(c.Principal.Account, log)
 	}
-	waitNs := log.Take(c.MachineNs(), l.perMinute, l.perMinute)
+	waitNs := log.Count(c.MachineNs(), l.perMinute, l.perMinute)
 	l.mu.Unlock()
 	if waitNs == 0 {
 		return nil

@@ -12,13 +12,14 @@ func (d *Service) internalPropose(c *edge.Ctx) *refuse.Refusal {
 	if err != nil {
 		return err
 	}
-	cmd, rej := hive.ProposalForm{TokenID: form[0], Topic: form[1], Payload: form[2], Proposer: form[3], Urgent: form[4]}.Parse()
+	cmd, rej := hive.ProposalForm{TokenID: form[0], Topic: form[1], Payload: form[2],
+		Proposer: form[3], Urgent: form[4]}.Parse()
 	if rej != nil {
 		return rej
 	}
-	res, cerr := d.Act(cmd)
+	res, cerr := d.DoHive(cmd)
 	if cerr != nil {
-		return agentError(cerr, "the proposals of the worker")
+		return refusalOf(cerr, "the proposals of the worker")
 	}
 	row := newProposalRow(&res.Proposal)
 	return sendDecimals(c, &row)
@@ -31,14 +32,15 @@ func (d *Service) internalAct(c *edge.Ctx) *refuse.Refusal {
 		return err
 	}
 	cmd, rej := hive.ActionForm{
-		SourceAgentID: form[0], TargetTokenID: form[1], ActionType: form[2], ActionPayload: form[3], ReasonCode: form[4],
+		SourceAgentID: form[0], TargetTokenID: form[1], ActionType: form[2],
+		ActionPayload: form[3], ReasonCode: form[4],
 	}.Parse()
 	if rej != nil {
 		return rej
 	}
-	res, cerr := d.Act(cmd)
+	res, cerr := d.DoHive(cmd)
 	if cerr != nil {
-		return agentError(cerr, "the action log")
+		return refusalOf(cerr, "the action log")
 	}
 	return sendFree(c, &logEntry{newLogRow(&res.Entry), res.Entry.Prev.String()})
 }

@@ -13,9 +13,9 @@ import (
 	"tickhive/server/encode"
 )
 
-// Internal returns the internal routes of launchpad and hive (docs/contract/internal.md). It is
-// an InternalResource.
-func (d *Service) Internal() []*edge.Route {
+// InternalRoutes returns the internal routes of launchpad and hive (docs/contract/internal.md). It is
+// an admin.Resource.
+func (d *Service) InternalRoutes() []*edge.Route {
 	post := func(path string, h edge.Handler) *edge.Route {
 		return &edge.Route{Method: fasthttp.MethodPost, Path: edge.InternalPrefix + path, Handle: h}
 	}
@@ -74,7 +74,8 @@ func formAnyAmount(raw json.RawMessage, field string) (launchpad.Amount, *refuse
 	}
 	a, err := launchpad.ParseAmount(text)
 	if err != nil {
-		return a, refuse.Param(field, "The member %s must be a decimal, at least 0, of at most 31 digits before and 18 after the point.", field)
+		return a, refuse.Param(field, "The member %s must be a decimal, at least 0, of at most 31 digits before and "+
+			"18 after the point.", field)
 	}
 	return a, nil
 }
@@ -118,7 +119,7 @@ func (d *Service) internalSpawn(c *edge.Ctx) *refuse.Refusal {
 	if err != nil {
 		return err
 	}
-	return d.carrySpawn(c, cmd, owner)
+	return d.sendSpawn(c, cmd, owner)
 }
 
 // internalLiquidity serves POST /launchpad/tokens/{id}/liquidity.
@@ -144,9 +145,9 @@ func (d *Service) internalLiquidity(c *edge.Ctx) *refuse.Refusal {
 	if cmd.From, err = d.address(id, "userId"); err != nil {
 		return err
 	}
-	res, cerr := d.Carry(cmd)
+	res, cerr := d.DoLaunchpad(cmd)
 	if cerr != nil {
-		return agentError(cerr, "the token's pool")
+		return refusalOf(cerr, "the token's pool")
 	}
 	return sendDecimals(c, newPoolAnswer(res.Token))
 }
@@ -163,9 +164,9 @@ func (d *Service) internalSwap(c *edge.Ctx) *refuse.Refusal {
 	if cmd.From, err = d.address(id, "userId"); err != nil {
 		return err
 	}
-	res, cerr := d.Carry(cmd)
+	res, cerr := d.DoLaunchpad(cmd)
 	if cerr != nil {
-		return agentError(cerr, "the token's pool and the balances")
+		return refusalOf(cerr, "the token's pool and the balances")
 	}
 	return sendDecimals(c, newSwapAnswer(&res))
 }
@@ -219,9 +220,9 @@ func (d *Service) internalTransfer(c *edge.Ctx) *refuse.Refusal {
 	if cmd.To, err = d.address(to, "toUserId"); err != nil {
 		return err
 	}
-	res, cerr := d.Carry(cmd)
+	res, cerr := d.DoLaunchpad(cmd)
 	if cerr != nil {
-		return agentError(cerr, "the token's holders")
+		return refusalOf(cerr, "the token's holders")
 	}
 	c.Private(append(encode.AppendString([]byte(`{"txHash":`), res.TxHash.String()), '}'))
 	return nil
@@ -241,9 +242,9 @@ func (d *Service) internalBoost(c *edge.Ctx) *refuse.Refusal {
 	if err != nil {
 		return err
 	}
-	res, cerr := d.Carry(launchpad.BuyBoost{Token: no, Tier: tier})
+	res, cerr := d.DoLaunchpad(launchpad.BuyBoost{Token: no, Tier: tier})
 	if cerr != nil {
-		return agentError(cerr, "the token's boosts")
+		return refusalOf(cerr, "the token's boosts")
 	}
 	boost := newBoostAnswer(res.Token)
 	return sendFree(c, &boost)
@@ -262,8 +263,8 @@ func (d *Service) internalFault(c *edge.Ctx) *refuse.Refusal {
 	if perr != nil || count == 0 || count > launchpad.MaxFaults {
 		return refuse.Param("count", "The member count must be an integer from 1 to %d.", launchpad.MaxFaults)
 	}
-	if _, err := d.Carry(launchpad.InjectFault{Count: count}); err != nil {
-		return agentError(err, "what the next spawn answers")
+	if _, err := d.DoLaunchpad(launchpad.InjectFault{Count: count}); err != nil {
+		return refusalOf(err, "what the next spawn answers")
 	}
 	c.Private(emptyObject)
 	return nil

@@ -14,17 +14,18 @@ import (
 )
 
 func TestLaunchpadRoutesAreThoseOfTheDescription(t *testing.T) {
-	desk, err := agents.New(agents.Options{Clock: servertest.NewMarket(t).Clock, User: (&servertest.Agents{}).User, Find: (&servertest.Agents{}).Find})
+	service, err := agents.New(agents.Options{Clock: servertest.NewMarket(t).Clock, User: (&servertest.Agents{}).User,
+		Find: (&servertest.Agents{}).Find})
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := servertest.NewMarket(t, func(o *servertest.Options) { o.Resources = append(o.Resources, desk.Routes) })
+	m := servertest.NewMarket(t, func(o *servertest.Options) { o.Resources = append(o.Resources, service.Routes) })
 	servertest.SameRoutes(t, m.Server.Routes(), web.PartMarket, web.PartLaunchpad)
 	c, err := servertest.AgentContract()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, r := range desk.Routes(nil) {
+	for _, r := range service.Routes(nil) {
 		var described []string
 		item := c.Doc.Paths.Value(r.Path)
 		if item == nil {
@@ -78,22 +79,34 @@ func TestSpawnRefusesInOrder(t *testing.T) {
 		{"name of 51", "key-2", "", `{"name":"` + strings.Repeat("ä", 51) + `"` + rest, 400, "INVALID_PARAM", "name"},
 		{"control character", "key-2", "", `{"name":"a\u0007"` + rest, 400, "INVALID_PARAM", "name"},
 		{"no symbol", "key-2", "", `{"name":"A","totalSupply":"0"}`, 400, "INVALID_PARAM", "symbol"},
-		{"symbol is a number", "key-2", "", `{"name":"A","symbol":123,"totalSupply":"0"}`, 400, "INVALID_PARAM", "symbol"},
+		{"symbol is a number", "key-2", "", `{"name":"A","symbol":123,"totalSupply":"0"}`, 400,
+			"INVALID_PARAM", "symbol"},
 		{"lower case", "key-2", "", `{"name":"A"` + rest, 400, "INVALID_SYMBOL", "symbol"},
 		{"two letters", "key-2", "", `{"name":"A","symbol":"AB"}`, 400, "INVALID_SYMBOL", "symbol"},
 		{"six letters", "key-2", "", `{"name":"A","symbol":"ABCDEF"}`, 400, "INVALID_SYMBOL", "symbol"},
 		{"a digit", "key-2", "", `{"name":"A","symbol":"AB1"}`, 400, "INVALID_SYMBOL", "symbol"},
-		{"supply is a number", "key-2", "", `{"name":"A","symbol":"AAA","totalSupply":5,"decimals":6}`, 400, "INVALID_PARAM", "totalSupply"},
-		{"supply 0", "key-2", "", `{"name":"A","symbol":"AAA","totalSupply":"0","decimals":6}`, 400, "INVALID_PARAM", "totalSupply"},
-		{"supply 01", "key-2", "", `{"name":"A","symbol":"AAA","totalSupply":"01","decimals":6}`, 400, "INVALID_PARAM", "totalSupply"},
-		{"supply with fraction", "key-2", "", `{"name":"A","symbol":"AAA","totalSupply":"1.5","decimals":6}`, 400, "INVALID_PARAM", "totalSupply"},
-		{"supply above 10^30", "key-2", "", `{"name":"A","symbol":"AAA","totalSupply":"1000000000000000000000000000001"}`, 400, "INVALID_PARAM", "totalSupply"},
-		{"decimals", "key-2", "", `{"name":"A","symbol":"AAA","decimals":17,"poolSide":"X"}`, 400, "INVALID_PARAM", "decimals"},
-		{"pool side", "key-2", "", `{"name":"A","symbol":"AAA","poolSide":"usbi","metadata":[]}`, 400, "INVALID_PARAM", "poolSide"},
+		{"supply is a number", "key-2", "", `{"name":"A","symbol":"AAA","totalSupply":5,"decimals":6}`, 400,
+			"INVALID_PARAM", "totalSupply"},
+		{"supply 0", "key-2", "", `{"name":"A","symbol":"AAA","totalSupply":"0","decimals":6}`, 400,
+			"INVALID_PARAM", "totalSupply"},
+		{"supply 01", "key-2", "", `{"name":"A","symbol":"AAA","totalSupply":"01","decimals":6}`, 400,
+			"INVALID_PARAM", "totalSupply"},
+		{"supply with fraction", "key-2", "", `{"name":"A","symbol":"AAA","totalSupply":"1.5","decimals":6}`, 400,
+			"INVALID_PARAM", "totalSupply"},
+		{"supply above 10^30", "key-2", "",
+			`{"name":"A","symbol":"AAA",` +
+				`"totalSupply":"1000000000000000000000000000001"}`, 400, "INVALID_PARAM", "totalSupply"},
+		{"decimals", "key-2", "", `{"name":"A","symbol":"AAA","decimals":17,"poolSide":"X"}`, 400,
+			"INVALID_PARAM", "decimals"},
+		{"pool side", "key-2", "", `{"name":"A","symbol":"AAA","poolSide":"usbi","metadata":[]}`, 400,
+			"INVALID_PARAM", "poolSide"},
 		{"metadata", "key-2", "", `{"name":"A","symbol":"AAA","metadata":[]}`, 400, "INVALID_PARAM", "metadata"},
-		{"metadata above 4 KiB", "key-2", "", `{"name":"A","symbol":"AAA","metadata":{"a":"` + strings.Repeat("x", 4096) + `"}}`, 400, "INVALID_PARAM", "metadata"},
-		{"website", "key-2", "", `{"name":"A","symbol":"AAA","metadata":{"website":"javascript:x"}}`, 400, "INVALID_PARAM", "metadata.website"},
-		{"logo", "key-2", "", `{"name":"A","symbol":"AAA","metadata":{"logoUri":"data:x"}}`, 400, "INVALID_PARAM", "metadata.logoUri"},
+		{"metadata above 4 KiB", "key-2", "", `{"name":"A","symbol":"AAA","metadata":{"a":"` +
+			strings.Repeat("x", 4096) + `"}}`, 400, "INVALID_PARAM", "metadata"},
+		{"website", "key-2", "", `{"name":"A","symbol":"AAA","metadata":{"website":"javascript:x"}}`, 400,
+			"INVALID_PARAM", "metadata.website"},
+		{"logo", "key-2", "", `{"name":"A","symbol":"AAA","metadata":{"logoUri":"data:x"}}`, 400,
+			"INVALID_PARAM", "metadata.logoUri"},
 		{"taken before fee", "key-2", "", `{"name":"A","symbol":"TAKEN"}`, 400, "SYMBOL_TAKEN", "symbol"},
 		{"USBI is taken", "key-2", "", `{"name":"A","symbol":"USBI"}`, 400, "SYMBOL_TAKEN", "symbol"},
 		{"taken before cooldown", "key-1", "", `{"name":"A","symbol":"TAKEN"}`, 400, "SYMBOL_TAKEN", "symbol"},
@@ -124,12 +137,14 @@ func TestASpawnIsAToken(t *testing.T) {
 	c := servertest.NewUnlimitedAgents(t)
 	c.Fund(7, 250, 0)
 	const metadata = `{ "website":"https://a.example/?a=1&b=<2>", "x":[1.50, 2e3,{"d":0.10}],"logoUri":"ipfs://abc" }`
-	a := c.Spawn(7, `{"name":"Größe","symbol":"ALPHA","totalSupply":"1000000000000000000000000000000","decimals":18,"poolSide":"wNATIVE","metadata":`+metadata+`}`)
+	a := c.Spawn(7, `{"name":"Größe","symbol":"ALPHA","totalSupply":"1000000000000000000000000000000","decimals":18,`+
+		`"poolSide":"wNATIVE","metadata":`+metadata+`}`)
 	m := c.Must(a)
 	address := servertest.At(m, "token.address")
 	for path, want := range map[string]string{
 		"token.name": "Größe", "token.symbol": "ALPHA", "token.totalSupply": "1" + strings.Repeat("0", 30),
-		"token.owner": servertest.UserAddress(7), "pool.side": "wNATIVE", "pool.feeTier": "10000", "worker.id": "1", "worker.agentNftId": "10001",
+		"token.owner": servertest.UserAddress(7), "pool.side": "wNATIVE", "pool.feeTier": "10000", "worker.id": "1",
+		"worker.agentNftId": "10001",
 	} {
 		if got := servertest.At(m, path); got != want {
 			t.Errorf("%s is %s, want %s", path, got, want)
@@ -156,7 +171,8 @@ func TestASpawnIsAToken(t *testing.T) {
 	}
 	d := c.Must(c.Get("/api/launchpad/tokens/10001"))
 	for path, want := range map[string]string{
-		"token.spawnedAt": fmt.Sprint(servertest.StartNs / servertest.SecondNs), "pool.tvl": "0.00", "pool.volume24h": "0.00", "pool.lastTradeAt": "0",
+		"token.spawnedAt": fmt.Sprint(servertest.StartNs / servertest.SecondNs), "pool.tvl": "0.00",
+		"pool.volume24h": "0.00", "pool.lastTradeAt": "0",
 		"worker.status": "active", "worker.lastActionAt": "0", "worker.actionCount": "0",
 		"boost.active": "false", "boost.tier": "null", "boost.expiresAt": "null",
 	} {
@@ -165,10 +181,12 @@ func TestASpawnIsAToken(t *testing.T) {
 		}
 	}
 	p := c.Must(c.Get("/api/launchpad/tokens/10001/pool"))
-	if servertest.At(p, "price") != "null" || servertest.At(p, "tokenAddress") != address || servertest.At(p, "tokenSymbol") != "ALPHA" {
+	if servertest.At(p, "price") != "null" || servertest.At(p, "tokenAddress") != address ||
+		servertest.At(p, "tokenSymbol") != "ALPHA" {
 		t.Errorf("empty pool: %v", p)
 	}
-	if got := c.MustGet("/api/launchpad/tokens/10001/worker", "worker.deployedAt"); got != fmt.Sprint(servertest.StartNs/servertest.SecondNs) {
+	if got := c.MustGet("/api/launchpad/tokens/10001/worker",
+		"worker.deployedAt"); got != fmt.Sprint(servertest.StartNs/servertest.SecondNs) {
 		t.Errorf("deployedAt %s", got)
 	}
 	// The cooldown ends exactly 24 h after spawnedAt.
@@ -224,10 +242,12 @@ func TestLaunchpadReadsRefuse(t *testing.T) {
 	}
 	a := c.Get("/api/agents/overview", "API-PublicKey", "nobody")
 	c.CheckRefusal(a, 401, "UNAUTHORIZED", "API-Signature")
-	if a := c.Do("OPTIONS", "/api/launchpad/tokens", ""); a.Status != 204 || a.Header.Get("Allow") != "GET, HEAD, OPTIONS" {
+	if a := c.Do("OPTIONS", "/api/launchpad/tokens", ""); a.Status != 204 ||
+		a.Header.Get("Allow") != "GET, HEAD, OPTIONS" {
 		t.Errorf("OPTIONS: %d %v", a.Status, a.Header)
 	}
-	if a := c.Do("HEAD", "/api/launchpad/tokens", ""); a.Status != 200 || a.Body != "" || a.Header.Get("X-As-Of") == "" {
+	if a := c.Do("HEAD", "/api/launchpad/tokens", ""); a.Status != 200 || a.Body != "" ||
+		a.Header.Get("X-As-Of") == "" {
 		t.Errorf("HEAD: %d %q %v", a.Status, a.Body, a.Header)
 	}
 }
@@ -241,12 +261,15 @@ func TestTokenListSortsFiltersAndPages(t *testing.T) {
 	c.Fund(9, 0, 10_000)
 	for n, quote := range map[int]string{1: "100", 2: "300", 3: "200"} {
 		c.Fund(n, 0, 1_000)
-		c.MustInternal(fmt.Sprintf("/launchpad/tokens/%d/liquidity", 10_000+n), fmt.Sprintf(`{"userId":%q,"tokenAmount":"1000","quoteAmount":%s}`, servertest.UserUUID(n), quote))
+		c.MustInternal(fmt.Sprintf("/launchpad/tokens/%d/liquidity", 10_000+n),
+			fmt.Sprintf(`{"userId":%q,"tokenAmount":"1000","quoteAmount":%s}`, servertest.UserUUID(n), quote))
 	}
 	for _, amount := range []string{"1", "2"} { // CCC trades 3, AAA 2
-		c.MustInternal("/launchpad/tokens/10003/swaps", fmt.Sprintf(`{"userId":%q,"side":"buy","amountIn":%s}`, servertest.UserUUID(9), amount))
+		c.MustInternal("/launchpad/tokens/10003/swaps", fmt.Sprintf(`{"userId":%q,"side":"buy","amountIn":%s}`,
+			servertest.UserUUID(9), amount))
 	}
-	c.MustInternal("/launchpad/tokens/10001/swaps", fmt.Sprintf(`{"userId":%q,"side":"buy","amountIn":"2.0"}`, servertest.UserUUID(9)))
+	c.MustInternal("/launchpad/tokens/10001/swaps",
+		fmt.Sprintf(`{"userId":%q,"side":"buy","amountIn":"2.0"}`, servertest.UserUUID(9)))
 	c.MustInternal("/launchpad/tokens/10002/boosts", `{"tier":"short"}`)
 	for target, want := range map[string]string{
 		"":                                       "DDD CCC BBB AAA",
@@ -316,19 +339,23 @@ func TestAnInjectedFailureLeavesNoTrace(t *testing.T) {
 	c.Fund(1, 100, 0)
 	for body, field := range map[string]string{
 		`{"kind":"engine","count":1}`: "kind", `{"count":1}`: "kind", `{"kind":"spawner"}`: "count",
-		`{"kind":"spawner","count":0}`: "count", `{"kind":"spawner","count":"1"}`: "count", `{"kind":"spawner","count":1,"x":1}`: "x",
+		`{"kind":"spawner","count":0}`: "count", `{"kind":"spawner","count":"1"}`: "count", `{"kind":"spawner",` +
+			`"count":1,"x":1}`: "x",
 	} {
 		c.CheckRefusal(c.CallInternal("POST", "/launchpad/faults", body), 400, "INVALID_PARAM", field)
 	}
-	if a := c.CallInternal("POST", "/launchpad/faults", `{"kind":"spawner","count":2}`); a.Status != 200 || a.Body != "{}" {
+	if a := c.CallInternal("POST", "/launchpad/faults", `{"kind":"spawner","count":2}`); a.Status != 200 ||
+		a.Body != "{}" {
 		t.Fatalf("fault: %d %s", a.Status, a.Body)
 	}
 	const body = `{"name":"A","symbol":"AAA"}`
 	c.CheckRefusal(c.Spawn(2, body), 402, "INSUFFICIENT_FEE", "") // refused before the ledger: uses none up
 	c.CheckRefusal(c.Spawn(1, body), 500, "SPAWNER_FAILED", "")
 	c.Restart(0)
-	c.CheckRefusal(c.CallInternal("POST", "/launchpad/tokens", fmt.Sprintf(`{"userId":%q,"name":"A","symbol":"AAA"}`, servertest.UserUUID(1))), 500, "SPAWNER_FAILED", "")
-	if got := c.Native(1); got != "100.0" || c.MustGet("/api/launchpad/tokens", "totalItems") != "0" || c.MustGet("/api/agents/overview", "hive.totalWorkers") != "0" {
+	c.CheckRefusal(c.CallInternal("POST", "/launchpad/tokens", fmt.Sprintf(`{"userId":%q,"name":"A","symbol":"AAA"}`,
+		servertest.UserUUID(1))), 500, "SPAWNER_FAILED", "")
+	if got := c.Native(1); got != "100.0" || c.MustGet("/api/launchpad/tokens", "totalItems") != "0" ||
+		c.MustGet("/api/agents/overview", "hive.totalWorkers") != "0" {
 		t.Errorf("a failed spawn left a trace: balance %s", got)
 	}
 	c.Must(c.Spawn(1, body)) // no cooldown either

@@ -9,22 +9,24 @@ import (
 	"tickhive/launchpad"
 )
 
-// Keeps reports whether the ledger holds the balances of a currency: NATIVE and USBI.
-func (d *Service) Keeps(currencyCode string) bool {
+// HasCurrency reports whether the ledger holds the balances of a currency: NATIVE and USBI.
+func (d *Service) HasCurrency(currencyCode string) bool {
 	_, ok := launchpad.ParseCurrency(currencyCode)
 	return ok
 }
 
 // Deposit credits NATIVE or USBI to an address.
 func (d *Service) Deposit(address, currencyCode string, amount fixed.I128) (accounts.BalanceView, *refuse.Refusal) {
-	return d.move(address, currencyCode, amount, func(a launchpad.Address, c launchpad.Currency, v launchpad.Amount) launchpad.Command {
+	return d.move(address, currencyCode, amount, func(a launchpad.Address, c launchpad.Currency,
+		v launchpad.Amount) launchpad.Command {
 		return launchpad.Deposit{To: a, Currency: c, Amount: v}
 	})
 }
 
 // Withdraw debits NATIVE or USBI from an address.
 func (d *Service) Withdraw(address, currencyCode string, amount fixed.I128) (accounts.BalanceView, *refuse.Refusal) {
-	return d.move(address, currencyCode, amount, func(a launchpad.Address, c launchpad.Currency, v launchpad.Amount) launchpad.Command {
+	return d.move(address, currencyCode, amount, func(a launchpad.Address, c launchpad.Currency,
+		v launchpad.Amount) launchpad.Command {
 		return launchpad.Withdraw{From: a, Currency: c, Amount: v}
 	})
 }
@@ -42,9 +44,9 @@ func (d *Service) move(
 	if !ok {
 		return accounts.BalanceView{}, refuse.Param("amount", "The member amount must be above 0.")
 	}
-	res, err := d.Carry(command(a, currency, v))
+	res, err := d.DoLaunchpad(command(a, currency, v))
 	if err != nil {
-		return accounts.BalanceView{}, agentError(err, "the balances")
+		return accounts.BalanceView{}, refusalOf(err, "the balances")
 	}
 	m := moneyOf(res.Balance).Wide()
 	return accounts.BalanceView{CurrencyCode: currency.String(), Free: m, Total: m}, nil
@@ -82,7 +84,8 @@ func (d *Service) Totals() []accounts.TotalView {
 	var rows []accounts.TotalView
 	for _, t := range v.ledger.Totals() {
 		rows = append(rows, accounts.TotalView{
-			CurrencyCode: t.Currency.String(), Free: moneyOf(t.Held).Wide(), Held: moneyOf(t.Pooled).Wide(), Fees: moneyOf(t.Fees).Wide(),
+			CurrencyCode: t.Currency.String(), Free: moneyOf(t.Held).Wide(), Held: moneyOf(t.Pooled).Wide(),
+			Fees:      moneyOf(t.Fees).Wide(),
 			Deposited: moneyOf(t.Deposited).Wide(), Withdrawn: moneyOf(t.Withdrawn).Wide(),
 		})
 	}

@@ -13,7 +13,8 @@ import (
 var spawnMembers = []string{"name", "symbol", "totalSupply", "decimals", "poolSide", "metadata"}
 
 func spawnForm(m []json.RawMessage) launchpad.SpawnForm {
-	return launchpad.SpawnForm{Name: m[0], Symbol: m[1], TotalSupply: m[2], Decimals: m[3], PoolSide: m[4], Metadata: m[5]}
+	return launchpad.SpawnForm{Name: m[0], Symbol: m[1], TotalSupply: m[2], Decimals: m[3],
+		PoolSide: m[4], Metadata: m[5]}
 }
 
 // spawn serves POST /api/launchpad/spawn. The ledger makes all checks beyond the shape of the
@@ -31,30 +32,30 @@ func (d *Service) spawn(c *edge.Ctx) *refuse.Refusal {
 	if err != nil {
 		return err
 	}
-	return d.carrySpawn(c, cmd, u.address)
+	return d.sendSpawn(c, cmd, u.address)
 }
 
-func (d *Service) carrySpawn(c *edge.Ctx, cmd launchpad.Spawn, owner launchpad.Address) *refuse.Refusal {
+func (d *Service) sendSpawn(c *edge.Ctx, cmd launchpad.Spawn, owner launchpad.Address) *refuse.Refusal {
 	cmd.Owner = owner
-	res, err := d.Carry(cmd)
+	res, err := d.DoLaunchpad(cmd)
 	if err != nil {
-		return agentError(err, "the tokens")
+		return refusalOf(err, "the tokens")
 	}
 	return sendFree(c, newSpawnAnswer(&res))
 }
 
-// agentUser holds the data of a user that ledger and hive need.
-type agentUser struct {
+// ledgerUser holds the data of a user that ledger and hive need.
+type ledgerUser struct {
 	level   int64
 	address launchpad.Address
 }
 
 // user returns the data of an account that must exist.
-func (d *Service) user(account engine.AccountID) (agentUser, *refuse.Refusal) {
+func (d *Service) user(account engine.AccountID) (ledgerUser, *refuse.Refusal) {
 	level, text, ok := d.opt.User(account)
 	a, valid := launchpad.ParseAddress(text)
 	if !ok || !valid {
-		return agentUser{}, refuse.New(refuse.Forbidden, "", "This account has no address on the ledger.")
+		return ledgerUser{}, refuse.New(refuse.Forbidden, "", "This account has no address on the ledger.")
 	}
-	return agentUser{level, a}, nil
+	return ledgerUser{level, a}, nil
 }

@@ -24,16 +24,19 @@ func TestTimePassesByItself(t *testing.T) {
 			c := servertest.NewUnlimitedAgents(t)
 			id := c.Token(1, "AAA")
 			c.Fund(1, 0, 1_000)
-			c.MustInternal("/launchpad/tokens/"+id+"/liquidity", fmt.Sprintf(`{"userId":%q,"tokenAmount":1000,"quoteAmount":"100"}`, servertest.UserUUID(1)))
+			c.MustInternal("/launchpad/tokens/"+id+"/liquidity",
+				fmt.Sprintf(`{"userId":%q,"tokenAmount":1000,"quoteAmount":"100"}`, servertest.UserUUID(1)))
 			c.Advance(servertest.SecondNs / 2)
-			c.MustInternal("/launchpad/tokens/"+id+"/swaps", fmt.Sprintf(`{"userId":%q,"side":"buy","amountIn":10}`, servertest.UserUUID(1)))
+			c.MustInternal("/launchpad/tokens/"+id+"/swaps",
+				fmt.Sprintf(`{"userId":%q,"side":"buy","amountIn":10}`, servertest.UserUUID(1)))
 			boost := c.MustInternal("/launchpad/tokens/"+id+"/boosts", `{"tier":"short"}`)
 			prop := c.Propose(id, true)
 			for n := 1; n <= 9; n++ {
 				if n > 1 {
 					c.Transfer(id, 1, n, "1000000")
 				}
-				c.Must(c.PostAs(n, "/api/agents/workers/"+id+"/vote", fmt.Sprintf(`{"proposalId":%q,"vote":"yes"}`, prop)))
+				c.Must(c.PostAs(n, "/api/agents/workers/"+id+"/vote",
+					fmt.Sprintf(`{"proposalId":%q,"vote":"yes"}`, prop)))
 			}
 			start := servertest.StartNs / servertest.SecondNs
 			if servertest.At(boost, "expiresAt") != fmt.Sprint(start+3600) || servertest.At(boost, "tier") != "short" {
@@ -64,7 +67,9 @@ func TestTimePassesByItself(t *testing.T) {
 						t.Errorf("the proposal is %s", got)
 					}
 					w := c.Must(c.Get("/api/agents/workers/" + id))
-					if servertest.At(w, "config.slippageCapBps") != "150" || servertest.At(w, "recentActions.0.reasonCode") != "user_vote" || servertest.At(w, "votes.recentlyClosed") != "1" {
+					if servertest.At(w, "config.slippageCapBps") != "150" ||
+						servertest.At(w, "recentActions.0.reasonCode") != "user_vote" ||
+						servertest.At(w, "votes.recentlyClosed") != "1" {
 						t.Errorf("a passed proposal changed: %v", w)
 					}
 				}
@@ -145,7 +150,8 @@ func walk(c *servertest.Agents, t *testing.T, target, member string, there map[s
 		if asOf == "" {
 			asOf, total = a.Header.Get("X-As-Of"), servertest.At(m, "totalItems")
 		} else if servertest.At(m, "totalItems") != total || a.Header.Get("X-As-Of") != asOf {
-			t.Fatalf("%s: %s items as of %s, first %s as of %s", q, servertest.At(m, "totalItems"), a.Header.Get("X-As-Of"), total, asOf)
+			t.Fatalf("%s: %s items as of %s, first %s as of %s", q, servertest.At(m, "totalItems"),
+				a.Header.Get("X-As-Of"), total, asOf)
 		}
 		items, _ := m["items"].([]any)
 		if len(items) == 0 {
@@ -184,7 +190,8 @@ func TestLaunchpadRequestsAreLimited(t *testing.T) {
 	for i := range 60 {
 		a := ask()
 		if a.Status != 200 || a.Header.Get("X-RateLimit-Remaining") != strconv.Itoa(59-i) ||
-			a.Header.Get("X-RateLimit-Limit") != "60" || a.Header.Get("X-RateLimit-Reset") != fmt.Sprint((first+60*servertest.SecondNs)/1_000_000) {
+			a.Header.Get("X-RateLimit-Limit") != "60" ||
+			a.Header.Get("X-RateLimit-Reset") != fmt.Sprint((first+60*servertest.SecondNs)/1_000_000) {
 			t.Fatalf("request %d: %d %v", i+1, a.Status, a.Header)
 		}
 		c.Machine.Add(50 * servertest.SecondNs / 60)
@@ -209,7 +216,8 @@ func TestLaunchpadRequestsAreLimited(t *testing.T) {
 	}
 	c.Machine.Add(61 * servertest.SecondNs)
 	for range 10 {
-		if a := c.From("192.0.2.9", "/api/launchpad/tokens/1"); a.Status != 404 || a.Header.Get("X-RateLimit-Limit") != "60" {
+		if a := c.From("192.0.2.9", "/api/launchpad/tokens/1"); a.Status != 404 ||
+			a.Header.Get("X-RateLimit-Limit") != "60" {
 			t.Fatalf("%d %v", a.Status, a.Header)
 		}
 	}
@@ -221,7 +229,8 @@ func TestLaunchpadRequestsAreLimited(t *testing.T) {
 	// What counts for nothing shows how much is left.
 	for method, status := range map[string]int{"OPTIONS": 204, "DELETE": 405} {
 		a := c.Raw("192.0.2.9", method+" "+target+" HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
-		if a.Status != status || a.Header.Get("X-RateLimit-Limit") != "60" || a.Header.Get("X-RateLimit-Remaining") != "49" {
+		if a.Status != status || a.Header.Get("X-RateLimit-Limit") != "60" ||
+			a.Header.Get("X-RateLimit-Remaining") != "49" {
 			t.Errorf("%s: %d %v", method, a.Status, a.Header)
 		}
 	}

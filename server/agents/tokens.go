@@ -34,7 +34,8 @@ func (d *Service) tokens(c *edge.Ctx) *refuse.Refusal {
 	if q.Page, q.PageSize, err = c.Page("page", launchpad.DefaultPageSize); err != nil {
 		return err
 	}
-	sort, err := c.Enum("sort", launchpad.Recent.String(), launchpad.Volume.String(), launchpad.TVL.String(), launchpad.Holders.String())
+	sort, err := c.Enum("sort", launchpad.Recent.String(), launchpad.Volume.String(), launchpad.TVL.String(),
+		launchpad.Holders.String())
 	if err != nil {
 		return err
 	}
@@ -76,7 +77,7 @@ func (d *Service) token(c *edge.Ctx) *refuse.Refusal {
 		return noToken()
 	}
 	c.PlainDecimals()
-	body := agentJSON(newTokenAnswer(t, v.worker(t)))
+	body := encodeJSON(newTokenAnswer(t, v.worker(t)))
 	if t.Metadata != "" {
 		// The encoder would remove the white space of metadata, which must stay as sent. The
 		// replaced text occurs only once, because quotes within strings are escaped.

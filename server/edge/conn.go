@@ -17,9 +17,9 @@ import (
 const (
 	lingerBytes = 8 << 20 // twice the body limit of the internal listener
 	lingerTime  = 500 * time.Millisecond
-	// partingTime bounds a shutdown's wait for the rest of a request that has begun to
+	// shutdownReadTime bounds a shutdown's wait for the rest of a request that has begun to
 	// arrive, and for the first byte of a connection that has sent none.
-	partingTime = time.Second
+	shutdownReadTime = time.Second
 )
 
 // ConnTable counts the open connections, in total and per address (IPv6 by /64).
@@ -36,35 +36,36 @@ type ConnTable struct {
 // NewConnTable returns a table of at most limit connections, each of them per address outside exempt.
 func NewConnTable(limit, each int, exempt []netip.Prefix) *ConnTable {
 	return &ConnTable{
-		perIP: make(map[netip.Addr]int), conns: make(map[*CountedConn]struct{}), limit: limit, each: each, exempt: exempt,
+		perIP: make(map[netip.Addr]int), conns: make(map[*CountedConn]struct{}), limit: limit,
+		each: each, exempt: exempt,
 	}
 }
 
-// enter counts a connection, or returns the answer that refuses it.
-func (t *ConnTable) enter(ip netip.Addr) (refusal []byte) {
+// count counts a connection, or returns the answer that refuses it.
+func (t *ConnTable) count(ip netip.Addr) (refusal []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.open >= t.limit {
-		return refuseFull
+		return answerFull
 	}
 	key := clientKey(ip)
 	if t.each >= 0 && t.perIP[key] >= t.each && !contains(t.exempt, ip) {
-		return refusePerIP
+		return answerPerIP
 	}
 	t.open++
 	t.perIP[key]++
 	return nil
 }
 
-// forget removes a connection from those that part touches; it counts until leave.
-func (t *ConnTable) forget(c *CountedConn) {
+// untrack removes a connection from those that part touches; it counts until leave.
+func (t *ConnTable) untrack(c *CountedConn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.conns, c)
 }
 
-// leave stops counting a connection; call it once the descriptor is free.
-func (t *ConnTable) leave(ip netip.Addr) {
+// uncount stops counting a connection; call it once the descriptor is free.
+func (t *ConnTable) uncount(ip netip.Addr) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	key := clientKey(ip)
@@ -74,8 +75,8 @@ func (t *ConnTable) leave(ip netip.Addr) {
 	}
 }
 
-// serve wraps a connection that enter has counted.
-func (t *ConnTable) serve(conn net.Conn, ip netip.Addr) *CountedConn {
+// track wraps a connection that enter has counted.
+func (t *ConnTable) track(conn net.Conn, ip netip.Addr) *CountedConn {
 	c := &CountedConn{Conn: conn, table: t, ip: ip}
 	t.mu.Lock()
 	t.conns[c] = struct{}{}
@@ -83,11 +84,11 @@ func (t *ConnTable) serve(conn net.Conn, ip netip.Addr) *CountedConn {
 	return c
 }
 
-// part refuses requests that do not arrive within partingTime, by a read deadline.
-func (t *ConnTable) part() {
+// setShutdownDeadlines refuses requests that do not arrive within shutdownReadTime, by a read deadline.
+func (t *ConnTable) setShutdownDeadlines() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	until := time.Now().Add(partingTime)
+	until := time.Now().Add(shutdownReadTime)
 	for c := range t.conns {
 		_ = c.SetReadDeadline(until) // a closed connection has no reader, so its error does not matter
 	}
@@ -101,10 +102,10 @@ func (t *ConnTable) Open() int {
 }
 
 var (
-	refuseFull = refusal("503 Service Unavailable", refuse.Unavailable,
-		"The server has as many open connections as it takes.")
-	refusePerIP = refusal("429 Too Many Requests", refuse.RateLimit,
-		"This address has as many open connections as it may have.")
+	answerFull = refusal("503 Service Unavailable", refuse.Unavailable,
+		"The server has reached its limit of open connections; try again in a second.")
+	answerPerIP = refusal("429 Too Many Requests", refuse.RateLimit,
+		"This address has reached its limit of open connections; close one first.")
 )
 
 // refusal returns the whole answer to a connection that is refused.
@@ -138,8 +139,8 @@ func (c *CountedConn) Close() error {
 	if !c.closed.CompareAndSwap(false, true) {
 		return nil
 	}
-	defer c.table.leave(c.ip)
-	c.table.forget(c)
+	defer c.table.uncount(c.ip)
+	c.table.untrack(c)
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok && c.linger.Load() {
 		if half.CloseWrite() == nil {
 			_ = c.SetReadDeadline(time.Now().Add(lingerTime))
@@ -149,16 +150,16 @@ func (c *CountedConn) Close() error {
 	return c.Conn.Close()
 }
 
-// patientReader extends the write deadline for each piece of a streamed body, so that a slow
+// extendingReader extends the write deadline for each piece of a streamed body, so that a slow
 // client receives a large answer as long as it keeps reading.
-type patientReader struct {
+type extendingReader struct {
 	r       io.Reader
 	conn    net.Conn
 	timeout time.Duration
 }
 
 // Read implements io.Reader.
-func (p *patientReader) Read(b []byte) (int, error) {
+func (p *extendingReader) Read(b []byte) (int, error) {
 	if err := p.conn.SetWriteDeadline(time.Now().Add(p.timeout)); err != nil {
 		return 0, fmt.Errorf("server: write deadline: %w", err)
 	}

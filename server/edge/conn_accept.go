@@ -16,9 +16,9 @@ import (
 // Pauses of a listener after a failed accept, and how long after the last failure it still
 // counts as failing: connections that end let single accepts succeed in between.
 const (
-	acceptPauseMin = 5 * time.Millisecond
-	acceptPauseMax = time.Second
-	acceptCalm     = 5 * time.Second
+	acceptPauseMin   = 5 * time.Millisecond
+	acceptPauseMax   = time.Second
+	acceptFailingFor = 5 * time.Second
 )
 
 // shortages are the transient errors of accept: the process or the machine has no descriptor
@@ -64,9 +64,9 @@ func (l *limitedListener) Accept() (net.Conn, error) {
 		}
 		l.pause = 0
 		ip := addrOf(c.RemoteAddr())
-		why := l.table.enter(ip)
+		why := l.table.count(ip)
 		if why == nil {
-			return l.table.serve(c, ip), nil
+			return l.table.track(c, ip), nil
 		}
 		// The write goes into the empty buffer of a new socket: it never blocks for long.
 		_ = c.SetWriteDeadline(time.Now().Add(lingerTime))
@@ -113,28 +113,29 @@ type acceptStats struct {
 	last     time.Time // of the last failure; monotonic, so a clock step does not end the failure
 }
 
-// failed records a failure. It logs only the first one after acceptCalm without failures.
+// failed records a failure. It logs only the first one after acceptFailingFor without failures.
 func (a *acceptStats) failed(at net.Addr, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if !a.lasts() {
+	if !a.failing() {
 		a.sinceNs = a.clock.NowNs()
-		a.log.Warn("a listener cannot accept connections; it tries again until it can", "listener", at.String(), "error", err,
+		a.log.Warn("a listener cannot accept connections; it tries again until it can", "listener",
+			at.String(), "error", err,
 			"remedy", "raise the limit of open files: ulimit -n, LimitNOFILE= of the unit, fs.file-max of the machine")
 	}
 	a.failures++
 	a.reason, a.last = err.Error(), time.Now()
 }
 
-// lasts reports whether the listener still counts as failing. The caller holds mu.
-func (a *acceptStats) lasts() bool { return a.failures > 0 && time.Since(a.last) < acceptCalm }
+// failing reports whether the listener still counts as failing. The caller holds mu.
+func (a *acceptStats) failing() bool { return a.failures > 0 && time.Since(a.last) < acceptFailingFor }
 
 // Stat returns a copy, labelled with the listener's name.
 func (a *acceptStats) Stat(name string) AcceptStat {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	s := AcceptStat{Listener: name, Failures: a.failures}
-	if a.lasts() {
+	if a.failing() {
 		s.Reason, s.SinceNs = a.reason, a.sinceNs
 	}
 	return s
@@ -144,7 +145,8 @@ func (a *acceptStats) Stat(name string) AcceptStat {
 func (s AcceptStat) Incident() (in Incident, lasts bool) {
 	return Incident{
 		AtMs: encode.FloorDiv(s.SinceNs, 1_000_000), Kind: "listener",
-		Message: fmt.Sprintf("the %s listener cannot accept connections: %s; it tries again until it can", s.Listener, s.Reason),
+		Message: fmt.Sprintf("the %s listener cannot accept connections: %s; it tries again until it can", s.Listener,
+			s.Reason),
 	}, s.Reason != ""
 }
 

@@ -67,7 +67,8 @@ func limitedFor(ln net.Listener) (*limitedListener, *acceptStats, *strings.Build
 // A listener keeps working when descriptors or memory run out for a moment: it waits 5 ms,
 // doubles the wait at each failure in a row up to 1 s, and restarts at 5 ms after a connection.
 func TestAcceptWaitsWhileTheMachineHasNoMore(t *testing.T) {
-	for _, short := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.ECONNABORTED} {
+	for _, short := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS,
+		syscall.ENOMEM, syscall.ECONNABORTED} {
 		synctest.Test(t, func(t *testing.T) {
 			script := make([]error, 10)
 			for i := range script {
@@ -88,10 +89,12 @@ func TestAcceptWaitsWhileTheMachineHasNoMore(t *testing.T) {
 					t.Errorf("%v: call %d came %v after the last, want %v", short, i+1, got, d*time.Millisecond)
 				}
 			}
-			if s := stats.Stat("public"); s.Failures != 11 || s.Listener != "public" || !strings.Contains(s.Reason, short.Error()) {
+			if s := stats.Stat("public"); s.Failures != 11 || s.Listener != "public" ||
+				!strings.Contains(s.Reason, short.Error()) {
 				t.Errorf("%+v", s)
 			}
-			if n := strings.Count(text.String(), "level=WARN"); n != 1 || !strings.Contains(text.String(), "LimitNOFILE") {
+			if n := strings.Count(text.String(), "level=WARN"); n != 1 ||
+				!strings.Contains(text.String(), "LimitNOFILE") {
 				t.Errorf("%d warnings: %s", n, text)
 			}
 			_ = l.Close()
@@ -120,7 +123,7 @@ func TestAcceptTroubleLastsUntilItIsCalm(t *testing.T) {
 		if s := stats.Stat(""); s.Reason == "" || s.SinceNs != began.UnixNano() {
 			t.Errorf("after a failure: %+v", s)
 		}
-		<-time.After(acceptCalm - 6*time.Millisecond)
+		<-time.After(acceptFailingFor - 6*time.Millisecond)
 		if s := stats.Stat(""); s.Reason == "" {
 			t.Errorf("within the calm time: %+v", s)
 		}
@@ -130,7 +133,8 @@ func TestAcceptTroubleLastsUntilItIsCalm(t *testing.T) {
 		}
 		again := time.Now()
 		take()
-		if s := stats.Stat(""); !strings.Contains(s.Reason, syscall.ENFILE.Error()) || s.SinceNs != again.UnixNano() || s.Failures != 2 {
+		if s := stats.Stat(""); !strings.Contains(s.Reason, syscall.ENFILE.Error()) ||
+			s.SinceNs != again.UnixNano() || s.Failures != 2 {
 			t.Errorf("a second time: %+v", s)
 		}
 		if n := strings.Count(text.String(), "level=WARN"); n != 2 {
@@ -181,8 +185,8 @@ func TestALingeringConnectionCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		table := NewConnTable(10, -1, nil)
 		near, far := net.Pipe()
-		c := table.serve(halfConn{near}, addrOf(nil))
-		if why := table.enter(c.ip); why != nil {
+		c := table.track(halfConn{near}, addrOf(nil))
+		if why := table.count(c.ip); why != nil {
 			t.Fatalf("%s", why)
 		}
 		lingerOnClose(c)

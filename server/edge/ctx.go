@@ -55,7 +55,7 @@ func (c *Ctx) Cancels() bool { return c.route.Cancels }
 func (c *Ctx) PlainDecimals() { c.DecimalsText = false }
 
 // Unlimited reports whether the allow-list names the caller's address or verified key.
-func (c *Ctx) Unlimited() bool { return c.edge.limiter.lifts(c) }
+func (c *Ctx) Unlimited() bool { return c.edge.limiter.exempts(c) }
 
 // PathParam returns a parameter of the route's path, for example {publicKey}.
 func (c *Ctx) PathParam(name string) string {
@@ -69,13 +69,13 @@ func (e *Listener) acquire(ctx *fasthttp.RequestCtx) *Ctx {
 	return c
 }
 
-// keepScratch is the largest rendering buffer that a pooled Ctx retains.
-const keepScratch = 256 << 10
+// maxPooledScratch is the largest rendering buffer that a pooled Ctx retains.
+const maxPooledScratch = 256 << 10
 
 func (e *Listener) release(c *Ctx) {
 	c.RequestCtx, c.Principal, c.route, c.id = nil, nil, nil, nil
 	c.params, c.DecimalsText = c.params[:0], false
-	if cap(c.scratch) > keepScratch {
+	if cap(c.scratch) > maxPooledScratch {
 		c.scratch = nil
 	}
 	e.ctxPool.Put(c)

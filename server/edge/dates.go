@@ -50,7 +50,8 @@ func (c *Ctx) Date(name string) (m Moment, given bool, err *refuse.Refusal) {
 	m, ok := parseDate(raw)
 	if !ok {
 		return Moment{}, false, refuse.Param(name,
-			"The parameter %s must be a UTC date of the form YYYY-MM-DD or YYYY-MM-DDTHH:MM:SS with up to 9 fractional digits and an optional Z.", name)
+			"The parameter %s must be a UTC date of the form YYYY-MM-DD or YYYY-MM-DDTHH:MM:SS with up to 9 "+
+				"fractional digits and an optional Z.", name)
 	}
 	return m, true, nil
 }
@@ -131,12 +132,13 @@ func (c *Ctx) DateTime(name string) (m Moment, given bool, err *refuse.Refusal) 
 	m, ok := ParseDateTime(raw)
 	if !ok {
 		return Moment{}, false, refuse.Param(name,
-			"The parameter %s must be a date-time such as 2026-01-01T00:00:00Z; any offset is taken, none means UTC. A plus sign in a query is written %%2B.", name)
+			"The parameter %s must be a date-time such as 2026-01-01T00:00:00Z; any offset is taken, none means UTC. "+
+				"A plus sign in a query is written %%2B.", name)
 	}
 	return m, true, nil
 }
 
-// ParseDateTime is parseDate that also accepts an offset at the end, for example +02:00.
+// ParseDateTime parses a date like parseDate and also accepts an offset at the end: +02:00.
 func ParseDateTime(s []byte) (Moment, bool) {
 	const offsetBytes = len("+00:00")
 	at := len(s) - offsetBytes

@@ -57,7 +57,8 @@ func TestPlantedFaultsAreFound(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const good = `{"timestamp":1,"currencyPairCode":"BTC_USDT","price":1.0,"price24hAgo":1.0,"priceChangePercentage24h":0.0,"volume24h":1.0,"bidPrice":1.0,"askPrice":1.0}`
+	const good = `{"timestamp":1,"currencyPairCode":"BTC_USDT","price":1.0,"price24hAgo":1.0,` +
+		`"priceChangePercentage24h":0.0,"volume24h":1.0,"bidPrice":1.0,"askPrice":1.0}`
 	h := http.Header{"Content-Type": {"application/json; charset=utf-8"}}
 	if err := c.Check("GET", "/api/tickers?currencyPairCode=BTC_USDT", 200, h, good); err != nil {
 		t.Fatal(err)

@@ -97,7 +97,8 @@ func (e *Listener) answer(c *Ctx) *refuse.Refusal {
 func (e *Listener) finish(c *Ctx, sampled bool, startNs int64) {
 	if p := recover(); p != nil {
 		e.panics.Add(1)
-		e.Log.Error("panic in a handler", "requestId", string(c.id), "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+		e.Log.Error("panic in a handler", "requestId", string(c.id), "panic", fmt.Sprint(p),
+			"stack", string(debug.Stack()))
 		c.RequestCtx.Response.Reset()
 		writeError(c.RequestCtx, errInternal, c.id)
 	}
@@ -119,7 +120,8 @@ func (e *Listener) finish(c *Ctx, sampled bool, startNs int64) {
 // that no signature gets into a log.
 func (e *Listener) logRequest(c *Ctx) {
 	ctx := c.RequestCtx
-	e.Log.Debug("request", "requestId", string(c.id), "method", string(ctx.Method()), "path", string(ctx.URI().PathOriginal()),
+	e.Log.Debug("request", "requestId", string(c.id), "method", string(ctx.Method()), "path",
+		string(ctx.URI().PathOriginal()),
 		"status", ctx.Response.StatusCode(), "from", ctx.RemoteIP().String())
 }
 
@@ -181,7 +183,8 @@ func plainPath(path []byte) bool {
 }
 
 func noPath() *refuse.Refusal {
-	return &refuse.Refusal{Code: refuse.NotFound, Message: "There is no such path; paths are case-sensitive and have one spelling."}
+	return &refuse.Refusal{Code: refuse.NotFound, Message: "There is no such path; paths are case-sensitive and have " +
+		"one spelling."}
 }
 
 // run runs every check after the path and calls the handler.
@@ -196,9 +199,10 @@ func (e *Listener) run(c *Ctx, entry *pathEntry) *refuse.Refusal {
 	}
 	c.route = route
 	if !e.Ready.Load() && !route.Early {
-		return refuse.Later(1, "The server is recovering; /api/status tells how far it is.")
+		return refuse.Later(1, "The server is recovering; /api/status shows its progress. Try again later.")
 	}
-	if e.limiter != nil && e.limiter.covers(route.Class) || c.Request.Header.PeekCanonical(ReqPublicKey) != nil || route.Auth == AuthRequired {
+	if e.limiter != nil && e.limiter.covers(route.Class) || c.Request.Header.PeekCanonical(ReqPublicKey) != nil ||
+		route.Auth == AuthRequired {
 		if err := e.admit(c); err != nil {
 			return err
 		}
@@ -222,7 +226,7 @@ func (e *Listener) noRoute(c *Ctx, entry *pathEntry) *refuse.Refusal {
 	if !c.IsOptions() {
 		return &refuse.Refusal{
 			Code:    refuse.MethodNotAllowed,
-			Message: "This path takes " + string(entry.allow) + " only.",
+			Message: "This path accepts only " + string(entry.allow) + ".",
 		}
 	}
 	if entry.public {
@@ -248,7 +252,8 @@ func (e *Listener) admit(c *Ctx) *refuse.Refusal {
 	if err := c.mediaType(); err != nil {
 		return err
 	}
-	if c.route.Auth == AuthNever || c.route.Auth == AuthOptional && len(key) == 0 && len(c.Request.Header.PeekAll(credentialHeaders[0])) < 2 {
+	if c.route.Auth == AuthNever || c.route.Auth == AuthOptional && len(key) == 0 &&
+		len(c.Request.Header.PeekAll(credentialHeaders[0])) < 2 {
 		return nil
 	}
 	caller, err := e.authenticate(c)
@@ -261,7 +266,7 @@ func (e *Listener) admit(c *Ctx) *refuse.Refusal {
 	}
 	c.Principal = caller
 	if err == nil && c.route.Trade && !caller.CanTrade {
-		err = refuse.New(refuse.Forbidden, "", "This key may only read: it was made without canTrade.")
+		err = refuse.New(refuse.Forbidden, "", "This key may only read: it was created without canTrade.")
 	}
 	return err
 }
@@ -271,7 +276,8 @@ func (e *Listener) authenticate(c *Ctx) (*Principal, *refuse.Refusal) {
 		return nil, refuse.New(refuse.Unauthorized, name, "The header %s occurs more than once; send it once.", name)
 	}
 	if len(c.Request.Header.PeekCanonical(ReqPublicKey)) == 0 {
-		return nil, refuse.New(refuse.Unauthorized, "API-PublicKey", "This route needs a signed request; the header API-PublicKey is missing.")
+		return nil, refuse.New(refuse.Unauthorized, "API-PublicKey",
+			"This route needs a signed request; the header API-PublicKey is missing.")
 	}
 	if e.auth == nil {
 		return nil, refuse.New(refuse.Unauthorized, "", "The key is unknown or the signature is wrong.")
@@ -285,7 +291,7 @@ func (e *Listener) appendRequestID(dst []byte, ctx *fasthttp.RequestCtx) []byte 
 	if sent := ctx.Request.Header.PeekCanonical(hdrRequestID); validRequestID(sent) {
 		return append(dst, sent...)
 	}
-	return strconv.AppendUint(append(dst, e.idBoot[:9]...), n, 16)
+	return strconv.AppendUint(append(dst, e.idPrefix[:9]...), n, 16)
 }
 
 // validRequestID reports whether id has the form [A-Za-z0-9_-]{1,64}.

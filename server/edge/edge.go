@@ -45,15 +45,15 @@ type ListenerOptions struct {
 // request passes. Only its counters change after NewListener.
 type Listener struct {
 	ListenerOptions
-	HTTP    *fasthttp.Server
-	router  *router.Router
-	hot     [hotPaths]*pathEntry
-	idBoot  [10]byte // "xxxxxxxx-": the random prefix of the request ids that this edge generates
-	idNext  atomic.Uint64
-	ctxPool sync.Pool
-	other   routeStats // requests that reached no route
-	panics  atomic.Uint64
-	Accepts acceptStats
+	HTTP     *fasthttp.Server
+	router   *router.Router
+	hot      [hotPaths]*pathEntry
+	idPrefix [10]byte // "xxxxxxxx-": the random prefix of the request ids that this edge generates
+	idNext   atomic.Uint64
+	ctxPool  sync.Pool
+	other    routeStats // requests that reached no route
+	panics   atomic.Uint64
+	Accepts  acceptStats
 }
 
 // NewListener builds the router and the HTTP server of one listener from its route table.
@@ -64,8 +64,8 @@ func NewListener(o ListenerOptions) (*Listener, error) {
 	if _, err := rand.Read(boot[:]); err != nil {
 		return nil, fmt.Errorf("server: random request id: %w", err)
 	}
-	hex.Encode(e.idBoot[:8], boot[:])
-	e.idBoot[8] = '-'
+	hex.Encode(e.idPrefix[:8], boot[:])
+	e.idPrefix[8] = '-'
 
 	entries, err := pathEntries(o.Table)
 	if err != nil {
@@ -116,8 +116,8 @@ func (e *Listener) Serve(ln net.Listener) error {
 
 // Shutdown stops accepting, finishes the requests in progress and closes idle connections.
 func (e *Listener) Shutdown(ctx context.Context) error {
-	e.Conns.part()
-	late := time.AfterFunc(partingTime/2, e.Conns.part) // accepted while the listener was closing
+	e.Conns.setShutdownDeadlines()
+	late := time.AfterFunc(shutdownReadTime/2, e.Conns.setShutdownDeadlines) // accepted while the listener was closing
 	defer late.Stop()
 	if err := e.HTTP.ShutdownWithContext(ctx); err != nil {
 		return fmt.Errorf("server: shutdown: %w", err)

@@ -40,8 +40,10 @@ func FuzzQuery(f *testing.F) {
 func FuzzDate(f *testing.F) {
 	m := servertest.NewTradedMarket(f)
 	for _, s := range []string{
-		"2026-01-01", "2026-02-29", "2024-02-29T23:59:59", "2026-01-01T00:00:00.123456789Z", "0000-01-01", "9999-12-31", "2026-01-01T00:00:60",
-		"2026-13-01", "2026-01-01T00:00:00Z", "2026-1-1", "2026-01-01t00:00:00z", "+026-01-01", "2026-01-01T00:00:00.1234567890",
+		"2026-01-01", "2026-02-29", "2024-02-29T23:59:59", "2026-01-01T00:00:00.123456789Z", "0000-01-01",
+		"9999-12-31", "2026-01-01T00:00:60",
+		"2026-13-01", "2026-01-01T00:00:00Z", "2026-1-1", "2026-01-01t00:00:00z", "+026-01-01",
+		"2026-01-01T00:00:00.1234567890",
 	} {
 		f.Add(s)
 	}
@@ -59,7 +61,8 @@ func FuzzDate(f *testing.F) {
 				(len(s) == 10 || s[13] == ':') // and an hour of one digit
 		}
 		m.T = t
-		a := m.Raw("192.0.2.1", "GET /api/deals?currencyPairCode=BTC_USDT&sinceDate="+s+" HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+		a := m.Raw("192.0.2.1", "GET /api/deals?currencyPairCode=BTC_USDT&sinceDate="+s+" HTTP/1.1\r\n"+
+			"Host: x\r\nConnection: close\r\n\r\n")
 		if valid != (a.Status == 200) {
 			t.Fatalf("%q: %d, the library says %v", s, a.Status, valid)
 		}

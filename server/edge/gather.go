@@ -10,14 +10,14 @@ import (
 	"tickhive/marketdata"
 )
 
-// gatherFrom is the size from which one call hands a text in parts to the kernel, past the
+// gatherMinBytes is the size from which one call hands a text in parts to the kernel, past the
 // write buffer. A full book of 2.5 MB costs 750 us of CPU this way and 1,360 us through the
 // buffer, 64 KB at a time.
-const gatherFrom = 64 << 10
+const gatherMinBytes = 64 << 10
 
 // textStream returns the reader through which fasthttp writes a text in parts to conn.
 func textStream(conn net.Conn, t *marketdata.Text) io.Reader {
-	if t.Size >= gatherFrom {
+	if t.Size >= gatherMinBytes {
 		if counted, ok := conn.(*CountedConn); ok {
 			if tcp, ok := counted.Conn.(*net.TCPConn); ok {
 				return &gatheredText{t, tcp}

@@ -14,18 +14,18 @@ import (
 )
 
 const (
-	// gzipMin is the smallest compressed body: below, compression costs more than it saves.
-	gzipMin = 1 << 10
-	// gzipFloor is the age at which a document is compressed, so that a document that changes
+	// gzipMinBytes is the smallest compressed body: below, compression costs more than it saves.
+	gzipMinBytes = 1 << 10
+	// gzipMinAge is the age at which a document is compressed, so that a document that changes
 	// all the time never is.
-	gzipFloor = 100 * time.Millisecond
-	// gzipWaiting limits the documents that wait for gzipFloor; each stays in memory meanwhile.
-	gzipWaiting = 64
-	gzipLevel   = 4
+	gzipMinAge = 100 * time.Millisecond
+	// maxGzipWaiting limits the documents that wait for gzipMinAge; each stays in memory meanwhile.
+	maxGzipWaiting = 64
+	gzipLevel      = 4
 )
 
 // gzipMaker compresses cached documents outside the request path. The first request that
-// accepts gzip orders the compression, which runs once the document is gzipFloor old, if it is
+// accepts gzip orders the compression, which runs once the document is gzipMinAge old, if it is
 // still the newest. Until then every client gets the identity encoding.
 type gzipMaker struct {
 	machineNs func() int64
@@ -34,11 +34,11 @@ type gzipMaker struct {
 	writers   sync.Pool
 }
 
-// gzipOrdered marks a Doc whose compression is ordered.
-var gzipOrdered = new([]byte)
+// gzipScheduled marks a Doc whose compression is ordered.
+var gzipScheduled = new([]byte)
 
-// DocPlace is the place where a document is cached, to check whether it is still there: the
-// view of a pair, or a document over all pairs.
+// DocPlace names the place where a document is cached, the view of a pair or a document over all
+// pairs, so that the compression can check whether the document is still there.
 type DocPlace struct {
 	Board  *marketdata.Board
 	Pair   engine.PairID
@@ -58,21 +58,21 @@ func (p DocPlace) holds(d *marketdata.Doc) bool {
 func (g *gzipMaker) get(d *marketdata.Doc, at DocPlace) []byte {
 	switch p := d.Gzip.Load(); p {
 	case nil:
-		g.order(d, at)
+		g.schedule(d, at)
 		return nil
-	case gzipOrdered:
+	case gzipScheduled:
 		return nil
 	default:
 		return *p
 	}
 }
 
-func (g *gzipMaker) order(d *marketdata.Doc, at DocPlace) {
-	if g.waiting.Add(1) > gzipWaiting || !d.Gzip.CompareAndSwap(nil, gzipOrdered) {
+func (g *gzipMaker) schedule(d *marketdata.Doc, at DocPlace) {
+	if g.waiting.Add(1) > maxGzipWaiting || !d.Gzip.CompareAndSwap(nil, gzipScheduled) {
 		g.waiting.Add(-1)
 		return
 	}
-	wait := gzipFloor - time.Duration(g.machineNs()-d.RenderedNs)
+	wait := gzipMinAge - time.Duration(g.machineNs()-d.RenderedNs)
 	time.AfterFunc(max(wait, 0), func() {
 		defer g.waiting.Add(-1)
 		if at.holds(d) {

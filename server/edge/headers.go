@@ -38,7 +38,8 @@ var (
 	ValNoSniff   = []byte("nosniff")
 	ValTrue      = []byte("true")
 	valDay       = []byte("86400")
-	valCORSAllow = []byte("Content-Type, If-None-Match, X-Request-Id, API-PublicKey, API-Timestamp, API-Nonce, API-Signature, API-RecvWindow")
+	valCORSAllow = []byte("Content-Type, If-None-Match, X-Request-Id, API-PublicKey, API-Timestamp, API-Nonce, " +
+		"API-Signature, API-RecvWindow")
 )
 
 // credentialHeaders are the headers of a signed request. None may occur twice: a proxy may have

@@ -26,10 +26,12 @@ func (c *Ctx) mediaType() *refuse.Refusal {
 	switch {
 	case kind == "", kind == "application/json", kind == "application/json-patch+json", kind == "text/json":
 		return nil
-	case strings.HasPrefix(kind, "application/") && strings.HasSuffix(kind, "+json") && len(kind) > len("application/+json"):
+	case strings.HasPrefix(kind, "application/") && strings.HasSuffix(kind, "+json") &&
+		len(kind) > len("application/+json"):
 		return nil
 	}
-	return unsupported("The body must be application/json, application/json-patch+json, text/json or application/*+json.")
+	return unsupported("The body must be application/json, application/json-patch+json, text/json or " +
+		"application/*+json.")
 }
 
 func unsupported(message string) *refuse.Refusal {

@@ -26,7 +26,7 @@ func (c *Ctx) PairParam(name string) ([]byte, *refuse.Refusal) {
 	return raw, nil
 }
 
-// ValidPairCode is engine.ValidPairCode without a regular expression, for hot paths.
+// ValidPairCode reports the same as engine.ValidPairCode, without a regular expression.
 func ValidPairCode(code []byte) bool {
 	part := 0
 	run := 0

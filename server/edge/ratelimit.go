@@ -101,7 +101,7 @@ func (l *limiter) check(c *Ctx) *refuse.Refusal {
 		log = &SlidingLog{times: make([]int64, 0, l.perSecond)}
 		s.lru.Add(key, log)
 	}
-	waitNs := log.Take(now, l.perMinute, l.perSecond)
+	waitNs := log.Count(now, l.perMinute, l.perSecond)
 	left, resetNs := l.perMinute-log.n, log.times[log.head]+longWindowNs
 	s.mu.Unlock()
 
@@ -132,9 +132,9 @@ func (l *limiter) headers(c *Ctx, left int, resetNs int64) {
 	h.SetCanonical(hdrRateReset, strconv.AppendInt(c.number[:0], (resetNs+999_999)/1_000_000, 10))
 }
 
-// Take counts a request at now and returns 0, or returns the wait until a request would be
+// Count counts a request at now and returns 0, or returns the wait until a request would be
 // accepted. A request leaves a window exactly when the window's length has passed.
-func (s *SlidingLog) Take(now int64, perMinute, perSecond int) (waitNs int64) {
+func (s *SlidingLog) Count(now int64, perMinute, perSecond int) (waitNs int64) {
 	for s.n > 0 && s.times[s.head] <= now-longWindowNs {
 		s.head = (s.head + 1) % len(s.times)
 		s.n--
@@ -176,7 +176,7 @@ func shardOf(a netip.Addr) int {
 	return int(b[15]^b[7]) & (limiterShards - 1)
 }
 
-// lifts reports whether the allow-list names the caller's address or verified key.
-func (l *limiter) lifts(c *Ctx) bool {
+// exempts reports whether the allow-list names the caller's address or verified key.
+func (l *limiter) exempts(c *Ctx) bool {
 	return l != nil && (contains(l.nets, l.clients.of(c.RequestCtx)) || l.allowsKey([]byte(c.Principal.PublicKey)))
 }

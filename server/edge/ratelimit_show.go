@@ -14,7 +14,7 @@ func (l *limiter) show(c *Ctx, p *pathEntry) {
 		s := &l.shards[shardOf(key)]
 		s.mu.Lock()
 		if log, ok := s.lru.Peek(key); ok {
-			if first, n := log.counted(now); n > 0 {
+			if first, n := log.window(now); n > 0 {
 				left, resetNs = l.perMinute-n, first+longWindowNs
 			}
 		}
@@ -33,8 +33,8 @@ func (l *limiter) limits(p *pathEntry) bool {
 	return false
 }
 
-// counted returns the number of requests that count at now and the time of the oldest one.
-func (s *SlidingLog) counted(now int64) (firstNs int64, n int) {
+// window returns the number of requests that count at now and the time of the oldest one.
+func (s *SlidingLog) window(now int64) (firstNs int64, n int) {
 	for i := range s.n {
 		if t := s.at(i); t > now-longWindowNs {
 			return t, s.n - i

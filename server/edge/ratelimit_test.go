@@ -80,7 +80,8 @@ func TestSlidingLog(t *testing.T) {
 		}
 		n, oldest := count(60 * servertest.SecondNs)
 		want := fmt.Sprint("60 ", 60-n, " ", (oldest+60*servertest.SecondNs+999_999)/1_000_000)
-		if got := a.Header.Get("X-Ratelimit-Limit") + " " + a.Header.Get("X-Ratelimit-Remaining") + " " + a.Header.Get("X-Ratelimit-Reset"); got != want {
+		if got := a.Header.Get("X-Ratelimit-Limit") + " " + a.Header.Get("X-Ratelimit-Remaining") + " " +
+			a.Header.Get("X-Ratelimit-Reset"); got != want {
 			t.Fatalf("request %d: headers %s, want %s", i, got, want)
 		}
 	}
@@ -100,7 +101,8 @@ func TestSixtyFirst(t *testing.T) {
 	}
 	a := m.From("192.0.2.1", limited)
 	m.CheckRefusal(a, 429, "RATE_LIMIT", "")
-	if a.Header.Get("Retry-After") != "12" || !containsText(a.Body, `"message":"Rate limit exceeded. Retry after 12 seconds."`) {
+	if a.Header.Get("Retry-After") != "12" ||
+		!containsText(a.Body, `"message":"Rate limit exceeded. Retry after 12 seconds."`) {
 		t.Errorf("%s %s", a.Header.Get("Retry-After"), a.Body)
 	}
 	if a.Header.Get("X-Ratelimit-Remaining") != "0" {
@@ -168,7 +170,8 @@ func TestWhoIsLimited(t *testing.T) {
 	// The order of checks: the path and the method come before the limit.
 	m.Machine.Add(60 * servertest.SecondNs)
 	m.From("192.0.2.1", limited)
-	m.CheckRefusal(m.Raw("192.0.2.1", "POST "+limited+" HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"), 405, "METHOD_NOT_ALLOWED", "")
+	m.CheckRefusal(m.Raw("192.0.2.1", "POST "+limited+" HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"),
+		405, "METHOD_NOT_ALLOWED", "")
 	m.CheckRefusal(m.From("192.0.2.1", limited+"?decimals=x"), 429, "RATE_LIMIT", "")
 }
 
@@ -177,7 +180,8 @@ func TestWhoIsLimited(t *testing.T) {
 func TestTrailersDoNotForward(t *testing.T) {
 	m := newLimited(t, func(o *servertest.Options) { o.TrustedProxies = []string{"10.0.0.0/8"} })
 	chunked := func(trailer string) servertest.Answer {
-		return m.Raw("10.1.1.1", "GET "+limited+" HTTP/1.1\r\nHost: x\r\nConnection: close\r\nX-Forwarded-For: 192.0.2.1\r\n"+
+		return m.Raw("10.1.1.1", "GET "+limited+" HTTP/1.1\r\nHost: x\r\nConnection: close\r\nX-Forwarded-For: "+
+			"192.0.2.1\r\n"+
 			"Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n"+trailer+"\r\n")
 	}
 	if a := chunked("X-Other: 198.51.100.7\r\n"); a.Status != 200 {

@@ -25,7 +25,7 @@ func (c *Ctx) SendDoc(d *marketdata.Doc, at DocPlace) *refuse.Refusal {
 	}
 	h := &c.Response.Header
 	var body, tag []byte
-	if d.Size() >= gzipMin && wantsGzip(c.RequestCtx) {
+	if d.Size() >= gzipMinBytes && wantsGzip(c.RequestCtx) {
 		if z := c.edge.gzip.get(d, at); z != nil {
 			body, tag = z, appendGzipTag(c.tag[:0], d.ETag)
 			h.SetContentEncodingBytes(valGzip)
@@ -60,15 +60,15 @@ func (c *Ctx) SendBody(body []byte, seq uint64) *refuse.Refusal {
 	if c.Principal == nil {
 		hash = TagHash(body)
 	}
-	if c.Begin(hash, seq) {
+	if c.SendHead(hash, seq) {
 		c.Response.SetBodyRaw(body)
 	}
 	return nil
 }
 
-// Begin sets the headers of an answer that was rendered for this request only; hash is the hash
+// SendHead sets the headers of an answer that was rendered for this request only; hash is the hash
 // of its body. It returns false if the client has the body: the answer is a 304.
-func (c *Ctx) Begin(hash, seq uint64) bool {
+func (c *Ctx) SendHead(hash, seq uint64) bool {
 	if c.Principal != nil {
 		c.setSeq(seq)
 		c.Response.Header.SetCanonical(HdrCacheControl, ValNoStore)
@@ -87,7 +87,7 @@ func (c *Ctx) Begin(hash, seq uint64) bool {
 // SendPieces makes r the body of the answer, of size bytes or -1. A client receives it as long
 // as it keeps reading: each piece has the whole write timeout.
 func (c *Ctx) SendPieces(r io.Reader, size int) {
-	c.Response.SetBodyStream(&patientReader{r: r, conn: c.Conn(), timeout: c.edge.Write}, size)
+	c.Response.SetBodyStream(&extendingReader{r: r, conn: c.Conn(), timeout: c.edge.Write}, size)
 }
 
 // PublicHeaders sets the headers of every public market-data answer, including 304.

@@ -120,15 +120,15 @@ func (p *pathEntry) add(r *Route) error {
 		fasthttp.MethodDelete: &p.delete, fasthttp.MethodPut: &p.put,
 	}[r.Method]
 	if slot == nil || *slot != nil {
-		return fmt.Errorf("server: route %s %s stands twice or has an unknown method", r.Method, r.Path)
+		return fmt.Errorf("server: the route %s %s is in the table twice or has an unknown method", r.Method, r.Path)
 	}
 	*slot = r
 	p.public = p.public || r.Public
 	return nil
 }
 
-// seal computes the entry's answer to OPTIONS and its Allow header.
-func (p *pathEntry) seal() {
+// setAllow computes the entry's answer to OPTIONS and its Allow header.
+func (p *pathEntry) setAllow() {
 	var methods []string
 	for _, r := range []*Route{p.delete, p.get, p.patch, p.post, p.put} {
 		if r == nil {
@@ -159,7 +159,7 @@ func pathEntries(table []*Route) ([]*pathEntry, error) {
 	}
 	slices.SortFunc(all, func(a, b *pathEntry) int { return cmp.Compare(a.path, b.path) })
 	for _, p := range all {
-		p.seal()
+		p.setAllow()
 	}
 	return all, nil
 }

@@ -24,7 +24,8 @@ func TestRefusalArrivesWhileClientSends(t *testing.T) {
 		status int
 	}{
 		"head": {"GET /api/time HTTP/1.1\r\nX-Large: " + strings.Repeat("a", 300_000) + "\r\n\r\n", 431},
-		"body": {"POST /api/time HTTP/1.1\r\nHost: x\r\nContent-Length: 900000\r\n\r\n" + strings.Repeat("a", 900_000), 413},
+		"body": {"POST /api/time HTTP/1.1\r\nHost: x\r\nContent-Length: 900000\r\n\r\n" +
+			strings.Repeat("a", 900_000), 413},
 	} {
 		for range 20 {
 			conn, err := net.Dial("tcp", ln.Addr().String())

@@ -13,7 +13,7 @@ import (
 // stream starts over with a snapshot, so that no message is lost silently.
 const maxWaiting = 100_000
 
-// Feed is the part of accounts and order history that the hub needs. The hub's goroutine
+// Feed lists what the hub needs of accounts and order history. The hub's goroutine
 // calls Watch, Take, Snapshot and Verify; the sequencer's goroutine calls Fold and Publish.
 type Feed interface {
 	// Fold records the events of watched accounts.

@@ -20,11 +20,11 @@ const tickerName = "ticker_id"
 
 // aggregatorRoutes returns the routes of {aggregator_base_url} under both prefixes.
 func aggregatorRoutes(m *Market) []*edge.Route {
-	m.docs.aggTickers.ofRows(func(v *marketdata.View) *marketdata.Doc {
-		return keptRow(v, marketdata.DocAggTicker, aggregator.AppendTicker)
+	m.docs.aggTickers.setRows(func(v *marketdata.View) *marketdata.Doc {
+		return cachedRow(v, marketdata.DocAggTicker, aggregator.AppendTicker)
 	})
-	m.docs.aggPairs.ofConfig(aggregator.AppendPairs)
-	m.docs.aggAsset.ofConfig(func(dst []byte, r *marketdata.Root) []byte {
+	m.docs.aggPairs.setConfig(aggregator.AppendPairs)
+	m.docs.aggAsset.setConfig(func(dst []byte, r *marketdata.Root) []byte {
 		return aggregator.AppendAssets(dst, r, encode.AppendString)
 	})
 	var all []*edge.Route
@@ -46,8 +46,8 @@ func aggregatorRoutes(m *Market) []*edge.Route {
 	return all
 }
 
-// keptDepth is the depth whose document is cached, besides the full book.
-const keptDepth = 100
+// cachedDepth is the depth whose document is cached, besides the full book.
+const cachedDepth = 100
 
 func (m *Market) aggOrderbook(c *edge.Ctx) *refuse.Refusal {
 	code, err := c.PairParam(tickerName)
@@ -66,7 +66,7 @@ func (m *Market) aggOrderbook(c *edge.Ctx) *refuse.Refusal {
 	switch depth {
 	case 0:
 		levels, kind = -1, marketdata.DocAggBookFull
-	case keptDepth:
+	case cachedDepth:
 	default:
 		book := aggregator.Book(v, levels)
 		return c.SendBody(book.AppendTo(make([]byte, 0, book.Size)), uint64(v.BookSeq))
@@ -75,7 +75,7 @@ func (m *Market) aggOrderbook(c *edge.Ctx) *refuse.Refusal {
 	if d == nil {
 		d = v.Cache(kind, aggBookDoc(v, levels, c.MachineNs()))
 	}
-	return c.SendDoc(d, m.at(v.Instrument.ID, kind))
+	return c.SendDoc(d, m.placeOf(v.Instrument.ID, kind))
 }
 
 // aggBookDoc returns the document that is cached. The first part of its text has the pair's
@@ -86,12 +86,12 @@ func aggBookDoc(v *marketdata.View, levels, nowNs int64) *marketdata.Doc {
 }
 
 const (
-	// keptTrades is the limit whose document is cached.
-	keptTrades = 100
-	// streamedTrades is the number of trades above which an answer is written in pieces, to
+	// sendCachedTrades is the limit whose document is cached.
+	cachedTrades = 100
+	// minStreamedTrades is the number of trades above which an answer is written in pieces, to
 	// bound the memory of a request
 	// (docs/contract/listing.md#historical-trades).
-	streamedTrades = 4096
+	minStreamedTrades = 4096
 )
 
 func (m *Market) aggTrades(c *edge.Ctx) *refuse.Refusal {
@@ -113,10 +113,10 @@ func (m *Market) aggTrades(c *edge.Ctx) *refuse.Refusal {
 		startNs = min(f.StartMs, (1<<63-1)/1_000_000) * 1_000_000
 	}
 	m.flagTruncated(c, v, sel.Oldest, startNs)
-	if plain && f.Limit == keptTrades {
-		return m.keptTrades(c, v, sel)
+	if plain && f.Limit == cachedTrades {
+		return m.sendCachedTrades(c, v, sel)
 	}
-	if sel.Len() > streamedTrades {
+	if sel.Len() > minStreamedTrades {
 		return m.streamTrades(c, v, sel)
 	}
 	return c.SendBody(aggregator.AppendTrades(nil, v, sel), uint64(v.TradesSeq))
@@ -144,17 +144,17 @@ func tradesFilter(c *edge.Ctx) (f aggregator.Filter, plain bool, err *refuse.Ref
 	}
 	f.StartMs, f.EndMs = start, end
 	if start > end {
-		return f, false, refuse.Param("start_time", "start_time must not be after end_time.")
+		return f, false, refuse.Param("start_time", "The parameter start_time must not be after end_time.")
 	}
 	return f, kind < 0 && !hasStart && !hasEnd, nil
 }
 
-func (m *Market) keptTrades(c *edge.Ctx, v *marketdata.View, sel aggregator.Selection) *refuse.Refusal {
+func (m *Market) sendCachedTrades(c *edge.Ctx, v *marketdata.View, sel aggregator.Selection) *refuse.Refusal {
 	d := v.Doc(marketdata.DocAggTrades100)
 	if d == nil {
 		d = aggTradesDoc(v, sel, c.MachineNs())
 	}
-	return c.SendDoc(d, m.at(v.Instrument.ID, marketdata.DocAggTrades100))
+	return c.SendDoc(d, m.placeOf(v.Instrument.ID, marketdata.DocAggTrades100))
 }
 
 func aggTradesDoc(v *marketdata.View, sel aggregator.Selection, nowNs int64) *marketdata.Doc {
@@ -192,7 +192,7 @@ func (m *Market) streamTrades(c *edge.Ctx, v *marketdata.View, sel aggregator.Se
 	for _, part := range []uint64{uint64(sel.Low), uint64(sel.High), sides, uint64(newest.TimeNs)} {
 		hash = edge.JoinTag(hash, part)
 	}
-	if !c.Begin(hash, uint64(v.TradesSeq)) {
+	if !c.SendHead(hash, uint64(v.TradesSeq)) {
 		return nil
 	}
 	size := int64(-1)

@@ -118,7 +118,8 @@ func (m *benchMarket) requests(path, param, more string) ([]byte, int) {
 	var all bytes.Buffer
 	const n = 1000
 	for i := range n {
-		fmt.Fprintf(&all, "GET %s?%s=%s&n=%d%s HTTP/1.1\r\nHost: localhost:8080\r\nUser-Agent: bench\r\nAccept: */*\r\n\r\n",
+		fmt.Fprintf(&all, "GET %s?%s=%s&n=%d%s HTTP/1.1\r\nHost: localhost:8080\r\nUser-Agent: bench\r\nAccept: "+
+			"*/*\r\n\r\n",
 			path, param, benchCode(i*7%benchPairs), i, more)
 	}
 	return all.Bytes(), n

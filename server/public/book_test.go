@@ -31,7 +31,8 @@ func TestAggregatorDepth(t *testing.T) {
 	for depth, want := range map[string]int64{
 		"": 70, "&depth=": 70, "&depth=0": 70, "&depth=00": 70, "&depth=-0": 70, "&depth=1": 0, "&depth=2": 1,
 		"&depth=3": 1, "&depth=32": 16, "&depth=33": 16, "&depth=34": 17, "&depth=99": 49, "&depth=100": 50,
-		"&depth=140": 70, "&depth=141": 70, "&depth=123456789012345678901234567890": 70, "&depth=9223372036854775808": 70,
+		"&depth=140": 70, "&depth=141": 70, "&depth=123456789012345678901234567890": 70,
+		"&depth=9223372036854775808": 70,
 	} {
 		var b aggBook
 		a := m.OK(servertest.Agg+"/orderbook?ticker_id=BTC_USDT"+depth, &b)
@@ -39,7 +40,8 @@ func TestAggregatorDepth(t *testing.T) {
 			t.Errorf("depth %q: %d bids and %d asks, want %d", depth, len(b.Bids), len(b.Asks), want)
 		}
 		for i, l := range b.Bids {
-			if p := fmt.Sprintf("%d.%02d", (999-i)/100, (999-i)%100); l[0].String() != p || l[1].String() != fmt.Sprintf("0.%08d", i+1) {
+			if p := fmt.Sprintf("%d.%02d", (999-i)/100, (999-i)%100); l[0].String() != p ||
+				l[1].String() != fmt.Sprintf("0.%08d", i+1) {
 				t.Errorf("depth %q: bid %d is %v, want %s", depth, i, l, p)
 			}
 		}
@@ -118,7 +120,8 @@ func TestBookAfterEveryChange(t *testing.T) {
 		last := int64(1 << 40)
 		for _, l := range b.Bids {
 			var p, q int64
-			if _, err := fmt.Sscanf(strings.Replace(l[0].String()+" "+l[1].String(), ".", "", 2), "%d %d", &p, &q); err != nil {
+			if _, err := fmt.Sscanf(strings.Replace(l[0].String()+" "+l[1].String(), ".", "", 2),
+				"%d %d", &p, &q); err != nil {
 				t.Fatal(err)
 			}
 			if p >= last || q != p*10 || open[p] == 0 {

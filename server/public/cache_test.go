@@ -18,7 +18,8 @@ import (
 // cached lists the public market-data routes with an ETag.
 func cached() (all []string) {
 	for _, r := range servertest.ReadRoutes() {
-		if !strings.HasPrefix(r, "/api/healthcheck") && !strings.HasPrefix(r, "/api/time") && !strings.HasPrefix(r, "/api/status") {
+		if !strings.HasPrefix(r, "/api/healthcheck") && !strings.HasPrefix(r, "/api/time") &&
+			!strings.HasPrefix(r, "/api/status") {
 			all = append(all, r, r+"&decimals=string")
 		}
 	}
@@ -59,7 +60,8 @@ func TestConditionalRequests(t *testing.T) {
 				}
 			}
 		}
-		for _, sent := range []string{`"x"`, tag[:len(tag)-1], "W/" + gz + "x", strings.Trim(tag, `"`), `"` + strings.Repeat("0", 16) + `"`} {
+		for _, sent := range []string{`"x"`, tag[:len(tag)-1], "W/" + gz + "x", strings.Trim(tag, `"`),
+			`"` + strings.Repeat("0", 16) + `"`} {
 			if b := m.Get(route, "If-None-Match", sent); b.Status != 200 || b.Body != a.Body {
 				t.Errorf("GET %s If-None-Match %s: %d", route, sent, b.Status)
 			}
@@ -134,12 +136,15 @@ func TestTagsFollowBodies(t *testing.T) {
 func TestGzip(t *testing.T) {
 	m := servertest.NewTradedMarket(t)
 	for _, route := range []string{
-		"/api/orderbook?currencyPairCode=BTC_USDT", servertest.Agg + "/orderbook?ticker_id=BTC_USDT", servertest.Agg + "/orderbook?ticker_id=BTC_USDT&depth=100",
-		"/api/deals?currencyPairCode=BTC_USDT", servertest.Agg + "/historical_trades?ticker_id=BTC_USDT&limit=100", "/api/currencies/commissions",
+		"/api/orderbook?currencyPairCode=BTC_USDT", servertest.Agg + "/orderbook?ticker_id=BTC_USDT", servertest.Agg +
+			"/orderbook?ticker_id=BTC_USDT&depth=100",
+		"/api/deals?currencyPairCode=BTC_USDT", servertest.Agg +
+			"/historical_trades?ticker_id=BTC_USDT&limit=100", "/api/currencies/commissions",
 	} {
 		plain := m.OK(route, nil)
 		first := m.Get(route, "Accept-Encoding", "gzip")
-		if first.Header.Get("Content-Encoding") != "" || first.Body != plain.Body || first.Header.Get("Vary") != "Accept-Encoding" {
+		if first.Header.Get("Content-Encoding") != "" || first.Body != plain.Body ||
+			first.Header.Get("Vary") != "Accept-Encoding" {
 			t.Errorf("GET %s: compressed on the request path", route)
 		}
 		z := first
@@ -163,7 +168,8 @@ func TestGzip(t *testing.T) {
 			t.Errorf("GET %s: tags %s and %s", route, tag, z.Header.Get("Etag"))
 		}
 		for _, refuse := range []string{"", "br", "gzip;q=0", "gzip;q=0.000", "identity", "xgzip"} {
-			if b := m.Get(route, "Accept-Encoding", refuse); b.Header.Get("Content-Encoding") != "" || b.Body != plain.Body {
+			if b := m.Get(route, "Accept-Encoding", refuse); b.Header.Get("Content-Encoding") != "" ||
+				b.Body != plain.Body {
 				t.Errorf("GET %s: Accept-Encoding %q gets %q", route, refuse, b.Header.Get("Content-Encoding"))
 			}
 		}
@@ -186,7 +192,8 @@ func TestNoStore(t *testing.T) {
 	m := servertest.NewTradedMarket(t)
 	for _, route := range []string{"/api/healthcheck", "/api/time", "/api/status"} {
 		a := m.OK(route, nil)
-		if a.Header.Get("Cache-Control") != "no-store" || a.Header.Get("Etag") != "" || a.Header.Get("Access-Control-Allow-Origin") != "*" {
+		if a.Header.Get("Cache-Control") != "no-store" || a.Header.Get("Etag") != "" ||
+			a.Header.Get("Access-Control-Allow-Origin") != "*" {
 			t.Errorf("GET %s: %v", route, a.Header)
 		}
 	}
@@ -194,7 +201,7 @@ func TestNoStore(t *testing.T) {
 		t.Error(got)
 	}
 	m.Advance(1_234_567_891)
-	// furnish has moved the clock by 340 s.
+	// fill has moved the clock by 340 s.
 	if got := m.OK("/api/time", nil).Body; got != `{"serverTime":1767225941234,"iso":"2026-01-01T00:05:41.234Z"}` {
 		t.Error(got)
 	}
@@ -203,10 +210,12 @@ func TestNoStore(t *testing.T) {
 // The next answer of every list shows a configuration change.
 func TestConfigurationChangesAtOnce(t *testing.T) {
 	m := servertest.NewTradedMarket(t)
-	if got := m.OK("/api/currencies/commissions", nil).Body; !strings.Contains(got, `"percent":0.002,`) || strings.Count(got, "commissionId") != 2*4+2*3 {
+	if got := m.OK("/api/currencies/commissions", nil).Body; !strings.Contains(got, `"percent":0.002,`) ||
+		strings.Count(got, "commissionId") != 2*4+2*3 {
 		t.Error(got)
 	}
-	m.Apply(engine.Command{Kind: engine.SetPair, Pair: m.Pairs["BTC_USDT"], Instrument: &engine.Instrument{TakerFee: 12_345}})
+	m.Apply(engine.Command{Kind: engine.SetPair, Pair: m.Pairs["BTC_USDT"],
+		Instrument: &engine.Instrument{TakerFee: 12_345}})
 	if got := m.OK("/api/currencies/commissions", nil).Body; !strings.Contains(got, `"percent":0.00012345,`) {
 		t.Error(got)
 	}
@@ -218,7 +227,8 @@ func TestConfigurationChangesAtOnce(t *testing.T) {
 		t.Error(got)
 	}
 	m.Pair("SOL_EUR", 3, 2)
-	for _, route := range []string{"/api/currencies/pairs", servertest.Agg + "/pairs", "/api/summary", "/api/status", "/api/currencies/commissions"} {
+	for _, route := range []string{"/api/currencies/pairs", servertest.Agg + "/pairs", "/api/summary", "/api/status",
+		"/api/currencies/commissions"} {
 		if got := m.OK(route, nil).Body; !strings.Contains(got, "SOL") {
 			t.Errorf("GET %s: %s", route, got)
 		}
@@ -253,7 +263,8 @@ func TestCommissions(t *testing.T) {
 	if hashes != "1_BTC_ 1_USDT_ 2_BTC_ 2_USDT_erc20 2_USDT_trc20 3_BTC_USDT_ 4_BTC_USDT_ " {
 		t.Error(hashes)
 	}
-	if !strings.Contains(body, `"currencyAdapterCode":"erc20","percent":0.5,"minimum":0.0,"commissionCurrencyCode":"USDT","commissionTypeCode":"2",`+
+	if !strings.Contains(body, `"currencyAdapterCode":"erc20","percent":0.5,"minimum":0.0,`+
+		`"commissionCurrencyCode":"USDT","commissionTypeCode":"2",`+
 		`"commissionType":{"code":"2","value":"Вывод","valueKey":"Withdrawal"},"hashCode":"2_USDT_erc20"`) {
 		t.Error(body)
 	}

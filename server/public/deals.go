@@ -31,7 +31,7 @@ func (m *Market) deals(c *edge.Ctx) *refuse.Refusal {
 		return err
 	}
 	if hasSince && hasEnd && since.After(end) {
-		return refuse.Param("sinceDate", "sinceDate must not be after endDate.")
+		return refuse.Param("sinceDate", "The parameter sinceDate must not be after endDate.")
 	}
 	v, err := m.lookup(edge.PairName, code)
 	if err != nil {
@@ -50,7 +50,7 @@ func (m *Market) deals(c *edge.Ctx) *refuse.Refusal {
 	if hasEnd {
 		high = t.Search(end.FloorNs(edge.DealUnitNs)+edge.DealUnitNs) - 1
 	}
-	low, high, oldest := pageOf(low, high, page, size)
+	low, high, oldest := pageRange(low, high, page, size)
 	m.flagTruncated(c, v, oldest, startNs)
 	return c.SendBody(appendDeals(nil, v, low, high, c.Viewer()), uint64(v.TradesSeq))
 }
@@ -61,11 +61,11 @@ func (m *Market) firstDeals(c *edge.Ctx, v *marketdata.View) *refuse.Refusal {
 	if d == nil {
 		d = firstDealsDoc(v, c.MachineNs())
 	}
-	return c.SendDoc(d, m.at(v.Instrument.ID, marketdata.DocDeals))
+	return c.SendDoc(d, m.placeOf(v.Instrument.ID, marketdata.DocDeals))
 }
 
 func firstDealsDoc(v *marketdata.View, nowNs int64) *marketdata.Doc {
-	low, high, _ := pageOf(v.Trades.First(), v.Trades.Last(), 1, edge.MaxPageSize)
+	low, high, _ := pageRange(v.Trades.First(), v.Trades.Last(), 1, edge.MaxPageSize)
 	var body []byte
 	if before := v.Previous(marketdata.DocDeals); before != nil && aggregator.Patchable(before, low, high) {
 		body = patchDeals(v, low, high, before)
@@ -95,9 +95,9 @@ func patchDeals(v *marketdata.View, low, high engine.TradeID, before *marketdata
 // dealSize is the estimated size of a deal's text in bytes.
 const dealSize = 240
 
-// pageOf returns the ids of one page of the ids low to high, newest first. oldest reports
+// pageRange returns the ids of one page of the ids low to high, newest first. oldest reports
 // that the page asks for more ids than there are.
-func pageOf(low, high engine.TradeID, page, size int64) (from, to engine.TradeID, oldest bool) {
+func pageRange(low, high engine.TradeID, page, size int64) (from, to engine.TradeID, oldest bool) {
 	if high < low || high == 0 {
 		return 1, 0, true
 	}

@@ -100,7 +100,8 @@ func TestDealsBounds(t *testing.T) {
 	for from := range all {
 		for to := from; to < len(all); to++ {
 			var d []deal
-			m.OK(fmt.Sprintf("/api/deals?currencyPairCode=BTC_USDT&sinceDate=%s&endDate=%s", all[to].DealDateUtc, all[from].DealDateUtc), &d)
+			m.OK(fmt.Sprintf("/api/deals?currencyPairCode=BTC_USDT&sinceDate=%s&endDate=%s", all[to].DealDateUtc,
+				all[from].DealDateUtc), &d)
 			if !slices.EqualFunc(d, all[from:to+1], func(a, b deal) bool { return a.ID == b.ID }) {
 				t.Errorf("%s to %s: %d deals, want %d", all[to].DealDateUtc, all[from].DealDateUtc, len(d), to+1-from)
 			}
@@ -158,14 +159,17 @@ func TestHistoricalTrades(t *testing.T) {
 	for _, q := range []string{
 		"", "&limit=0", "&limit=1", "&limit=5", "&limit=100", "&limit=5000", "&limit=6000", "&limit=6001",
 		"&limit=123456789012345678901234567890", "&type=buy", "&type=sell&limit=10", "&type=buy&limit=2000&type=",
-		fmt.Sprintf("&start_time=%d", mid), fmt.Sprintf("&end_time=%d", mid), fmt.Sprintf("&start_time=%d&end_time=%d", mid, mid),
+		fmt.Sprintf("&start_time=%d", mid), fmt.Sprintf("&end_time=%d",
+			mid), fmt.Sprintf("&start_time=%d&end_time=%d", mid, mid),
 		fmt.Sprintf("&start_time=%d&end_time=%d&type=sell&limit=1", mid, mid), fmt.Sprintf("&end_time=%d&limit=3", mid),
-		"&start_time=-5&end_time=9999999999999999999", "&start_time=9223372036854775807", "&end_time=-9223372036854775808",
+		"&start_time=-5" +
+			"&end_time=9999999999999999999", "&start_time=9223372036854775807", "&end_time=-9223372036854775808",
 		"&start_time=0&end_time=0", "&type=sell",
 	} {
 		want := wantTrades(rows[1:], q, func(r row) (engine.Side, int64) { return r.side, r.ms })
 		if strings.Contains(q, "&type=&") || strings.HasSuffix(q, "&type=") {
-			m.CheckRefusal(m.Get(servertest.Agg+"/historical_trades?ticker_id=BTC_USDT"+q), 400, "INVALID_PARAM", "type")
+			m.CheckRefusal(m.Get(servertest.Agg+"/historical_trades?ticker_id=BTC_USDT"+q),
+				400, "INVALID_PARAM", "type")
 			continue
 		}
 		var got aggTrades
@@ -176,8 +180,10 @@ func TestHistoricalTrades(t *testing.T) {
 		for side, list := range [][]aggTrade{got.Buy, got.Sell} {
 			for i, r := range list {
 				lots, price := r.TradeID, 100+r.TradeID%7
-				if i > 0 && r.TradeID >= list[i-1].TradeID || r.Type != engine.Side(side).String() || r.TradeTimestamp != rows[r.TradeID].ms ||
-					r.BaseVolume.String() != fmt.Sprintf("0.%08d", lots) || r.Price.String() != fmt.Sprintf("%d.%02d", price/100, price%100) ||
+				if i > 0 && r.TradeID >= list[i-1].TradeID || r.Type != engine.Side(side).String() ||
+					r.TradeTimestamp != rows[r.TradeID].ms ||
+					r.BaseVolume.String() != fmt.Sprintf("0.%08d", lots) ||
+					r.Price.String() != fmt.Sprintf("%d.%02d", price/100, price%100) ||
 					r.TargetVolume.String() != fmt.Sprintf("0.%010d", price*lots) {
 					t.Fatalf("%s: row %d of %s: %+v", q, i, engine.Side(side), r)
 				}
@@ -209,7 +215,8 @@ func wantTrades[R any](rows []R, q string, of func(R) (engine.Side, int64)) (ids
 	limit := num(p["limit"], 0)
 	for i := len(rows) - 1; i >= 0; i-- {
 		side, ms := of(rows[i])
-		if p["type"] != "" && p["type"] != side.String() || float64(ms) < num(p["start_time"], -1e30) || float64(ms) > num(p["end_time"], 1e30) {
+		if p["type"] != "" && p["type"] != side.String() || float64(ms) < num(p["start_time"], -1e30) ||
+			float64(ms) > num(p["end_time"], 1e30) {
 			continue
 		}
 		if limit != 0 && float64(len(ids)) == limit {

@@ -29,8 +29,10 @@ func newDocMarket(pairs int) *docMarket {
 	for p := range engine.PairID(pairs) {
 		m.pair(p)
 		for k := int64(1); k <= 60; k++ {
-			m.apply(engine.Command{Kind: engine.Place, Pair: p, Side: engine.Buy, Price: 6_500_000 - k, Amount: k * 12_345_678})
-			m.apply(engine.Command{Kind: engine.Place, Pair: p, Side: engine.Sell, Price: 6_500_000 + k, Amount: k << 50})
+			m.apply(engine.Command{Kind: engine.Place, Pair: p, Side: engine.Buy,
+				Price: 6_500_000 - k, Amount: k * 12_345_678})
+			m.apply(engine.Command{Kind: engine.Place, Pair: p, Side: engine.Sell,
+				Price: 6_500_000 + k, Amount: k << 50})
 		}
 		for range 200 {
 			m.apply(engine.Command{Kind: engine.Place, Pair: p, Side: engine.Buy, Price: 6_500_001, Amount: 123_456})
@@ -63,7 +65,7 @@ func (m *docMarket) next() *marketdata.Root {
 }
 
 // BenchmarkDocument measures docs/internals/performance.md#h4 by itself: a document made after one
-// change, allocation included: doc-ns/op, the change left out. The copies are what a document of
+// change, allocation included: doc-ns/op, without the change. The copies cost as much as a document of
 // that size costs when all its text is at hand: fresh memory, a copy and the hash of its tag.
 func BenchmarkDocument(b *testing.B) {
 	board := marketdata.NewFeed(marketdata.Options{}).Board()
@@ -80,7 +82,7 @@ func BenchmarkDocument(b *testing.B) {
 		{"deals100", 1, func(r *marketdata.Root) *marketdata.Doc { return firstDealsDoc(r.View(0), 0) }},
 		{"aggTrades100", 1, func(r *marketdata.Root) *marketdata.Doc {
 			v := r.View(0)
-			f := aggregator.Filter{StartMs: -1 << 63, EndMs: 1<<63 - 1, Buy: true, Sell: true, Limit: keptTrades}
+			f := aggregator.Filter{StartMs: -1 << 63, EndMs: 1<<63 - 1, Buy: true, Sell: true, Limit: cachedTrades}
 			return aggTradesDoc(v, aggregator.Select(&v.Trades, f), 0)
 		}},
 		{"tickers100", 100, func(r *marketdata.Root) *marketdata.Doc {

@@ -14,9 +14,9 @@ import (
 
 // listRoutes returns the routes that list the configuration.
 func listRoutes(m *Market) []*edge.Route {
-	m.docs.currencies.ofConfig(appendCurrencies)
-	m.docs.pairs.ofConfig(appendPairs)
-	m.docs.commissions.ofConfig(m.appendCommissions)
+	m.docs.currencies.setConfig(appendCurrencies)
+	m.docs.pairs.setConfig(appendPairs)
+	m.docs.commissions.setConfig(m.appendCommissions)
 	list := func(path string, d *sharedDoc) *edge.Route {
 		return &edge.Route{
 			Method: fasthttp.MethodGet, Path: path, Public: true, Query: []string{"decimals"},

@@ -162,7 +162,8 @@ func TestNoStaleAnswers(t *testing.T) {
 		m.Pair(fmt.Sprintf("P%03d_USDT", i), 2, 8) // more pairs than sharedFloorPairs
 	}
 	routes := []string{
-		"/api/orderbook?currencyPairCode=BTC_USDT", servertest.Agg + "/orderbook?ticker_id=BTC_USDT&depth=100", servertest.Agg + "/orderbook?ticker_id=BTC_USDT",
+		"/api/orderbook?currencyPairCode=BTC_USDT", servertest.Agg +
+			"/orderbook?ticker_id=BTC_USDT&depth=100", servertest.Agg + "/orderbook?ticker_id=BTC_USDT",
 		"/api/tickers?currencyPairCode=BTC_USDT", servertest.Agg + "/tickers", "/api/summary",
 	}
 	var before engine.OrderID

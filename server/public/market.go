@@ -13,11 +13,12 @@ import (
 
 // marketRoutes returns the single-pair routes of {base_url} and the summary.
 func marketRoutes(m *Market) []*edge.Route {
-	m.docs.summary.ofRows(func(v *marketdata.View) *marketdata.Doc {
-		return keptRow(v, marketdata.DocSummaryRow, aggregator.AppendSummary)
+	m.docs.summary.setRows(func(v *marketdata.View) *marketdata.Doc {
+		return cachedRow(v, marketdata.DocSummaryRow, aggregator.AppendSummary)
 	})
 	get := func(path string, h edge.Handler, query ...string) *edge.Route {
-		return &edge.Route{Method: fasthttp.MethodGet, Path: path, Handle: h, Public: true, Query: append(query, "decimals")}
+		return &edge.Route{Method: fasthttp.MethodGet, Path: path, Handle: h, Public: true,
+			Query: append(query, "decimals")}
 	}
 	return []*edge.Route{
 		get("/api/tickers", m.ticker, edge.PairName),
@@ -28,8 +29,8 @@ func marketRoutes(m *Market) []*edge.Route {
 	}
 }
 
-// keptRow returns a pair's row of a document over all pairs, cached; its tag is in Seq.
-func keptRow(v *marketdata.View, kind marketdata.DocKind,
+// cachedRow returns a pair's row of a document over all pairs, cached; its tag is in Seq.
+func cachedRow(v *marketdata.View, kind marketdata.DocKind,
 	render func(dst []byte, v *marketdata.View) []byte,
 ) *marketdata.Doc {
 	if d := v.Doc(kind); d != nil {
@@ -53,7 +54,7 @@ func (m *Market) ticker(c *edge.Ctx) *refuse.Refusal {
 		body := encode.AppendTicker(make([]byte, 0, 384), v)
 		d = v.Cache(marketdata.DocTicker, edge.NewDoc(body, uint64(v.TickerSeq), c.MachineNs()))
 	}
-	return c.SendDoc(d, m.at(v.Instrument.ID, marketdata.DocTicker))
+	return c.SendDoc(d, m.placeOf(v.Instrument.ID, marketdata.DocTicker))
 }
 
 // bookLevels is the number of levels of a side that /api/orderbook shows
@@ -80,7 +81,7 @@ func (m *Market) orderbook(c *edge.Ctx) *refuse.Refusal {
 	if d == nil {
 		d = v.Cache(marketdata.DocBook, baseBookDoc(v, c.MachineNs()))
 	}
-	return c.SendDoc(d, m.at(v.Instrument.ID, marketdata.DocBook))
+	return c.SendDoc(d, m.placeOf(v.Instrument.ID, marketdata.DocBook))
 }
 
 // lookup returns the view of a pair, or a 404 refusal.
@@ -91,6 +92,6 @@ func (m *Market) lookup(name string, code []byte) (*marketdata.View, *refuse.Ref
 	return nil, refuse.Missing(name, "There is no pair %s.", code)
 }
 
-func (m *Market) at(id engine.PairID, kind marketdata.DocKind) edge.DocPlace {
+func (m *Market) placeOf(id engine.PairID, kind marketdata.DocKind) edge.DocPlace {
 	return edge.DocPlace{Board: m.board, Pair: id, Kind: kind}
 }

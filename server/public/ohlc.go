@@ -36,7 +36,7 @@ func (m *Market) ohlc(c *edge.Ctx) *refuse.Refusal {
 		return err
 	}
 	if start.After(end) {
-		return refuse.Param("start", "start must not be after end.")
+		return refuse.Param("start", "The parameter start must not be after end.")
 	}
 	v, err := m.lookup(edge.PairName, code)
 	if err != nil {

@@ -88,7 +88,8 @@ func TestCandlesFilled(t *testing.T) {
 	traded := map[int]string{0: "1.00", 1: "1.01", 5: "1.02", 125: "1.03"}
 	price := ""
 	for i, row := range k {
-		if want := time.Unix(0, servertest.StartNs).UTC().Add(time.Duration(i) * time.Minute).Format(dateForm); row.Date != want {
+		at := time.Unix(0, servertest.StartNs).UTC().Add(time.Duration(i) * time.Minute)
+		if want := at.Format(dateForm); row.Date != want {
 			t.Fatalf("row %d: %s, want %s", i, row.Date, want)
 		}
 		if p, ok := traded[i]; ok {
@@ -108,7 +109,8 @@ func TestCandlesFilled(t *testing.T) {
 		t.Errorf("months: %+v", k)
 	}
 	m.Advance(75 * servertest.DayNs)
-	if m.OK(ohlcPath+"month&fill=previous&start=2025-01-01&end=2027-01-01", &k); len(k) != 3 || k[2].Date != "2026-03-01T00:00:00" {
+	if m.OK(ohlcPath+"month&fill=previous&start=2025-01-01&end=2027-01-01", &k); len(k) != 3 ||
+		k[2].Date != "2026-03-01T00:00:00" {
 		t.Errorf("months: %+v", k)
 	}
 }

@@ -42,8 +42,8 @@ func New(o Options) *Market {
 	return &Market{opt: o, board: o.Board, started: o.Clock.NowNs()}
 }
 
-// Resource returns the routes that every server has.
-func (m *Market) Resource(s *edge.Server) []*edge.Route {
+// Routes returns the routes that every server has.
+func (m *Market) Routes(s *edge.Server) []*edge.Route {
 	m.ready = s.Ready
 	var all []*edge.Route
 	for _, routes := range []func(m *Market) []*edge.Route{metaRoutes, marketRoutes, listRoutes, aggregatorRoutes} {

@@ -148,9 +148,12 @@ func TestParametersThatPass(t *testing.T) {
 		"/api/orderbook?currencyPairCode=ETH_EUR":                                                       "[]",
 		"/api/deals?currencyPairCode=ETH_EUR":                                                           "[]",
 		"/api/ohlc?currencyPairCode=ETH_EUR&interval=day&start=2026-01-01&end=2026-01-02&fill=previous": "[]",
-		servertest.Agg + "/historical_trades?ticker_id=ETH_EUR":                                         `{"buy":[],"sell":[]}`,
-		servertest.Agg + "/orderbook?ticker_id=ETH_EUR":                                                 `{"ticker_id":"ETH_EUR","timestamp":1767225600000,"bids":[],"asks":[]}`,
-		"/api/tickers?currencyPairCode=ETH_EUR": `{"timestamp":1767225600,"currencyPairCode":"ETH_EUR","price":0.0,"price24hAgo":0.0,` +
+		servertest.Agg + "/historical_trades?ticker_id=ETH_EUR": `{"buy":[],` +
+			`"sell":[]}`,
+		servertest.Agg + "/orderbook?ticker_id=ETH_EUR": `{"ticker_id":"ETH_EUR","timestamp":1767225600000,"bids":[],` +
+			`"asks":[]}`,
+		"/api/tickers?currencyPairCode=ETH_EUR": `{"timestamp":1767225600,"currencyPairCode":"ETH_EUR","price":0.0,` +
+			`"price24hAgo":0.0,` +
 			`"priceChangePercentage24h":0.00000000,"volume24h":0.0,"bidPrice":0.0,"askPrice":0.0}`,
 	} {
 		if got := m.OK(target, nil).Body; got != want {

@@ -38,12 +38,14 @@ func TestPatchedPagesOfTradesAreThoseMadeAnew(t *testing.T) {
 			if v.Previous(marketdata.DocDeals) != nil {
 				patched++
 			}
-			low, high, _ := pageOf(v.Trades.First(), v.Trades.Last(), 1, edge.MaxPageSize)
+			low, high, _ := pageRange(v.Trades.First(), v.Trades.Last(), 1, edge.MaxPageSize)
 			if got, want := string(firstDealsDoc(v, 0).Body), string(appendDeals(nil, v, low, high, nil)); got != want {
 				t.Fatalf("seed %d, keep %d: deals\n%s\nwant\n%s", seed, keep, got, want)
 			}
-			sel := aggregator.Select(&v.Trades, aggregator.Filter{StartMs: -1 << 63, EndMs: 1<<63 - 1, Buy: true, Sell: true, Limit: keptTrades})
-			if got, want := string(aggTradesDoc(v, sel, 0).Body), string(aggregator.AppendTrades(nil, v, sel)); got != want {
+			sel := aggregator.Select(&v.Trades, aggregator.Filter{StartMs: -1 << 63, EndMs: 1<<63 - 1, Buy: true,
+				Sell: true, Limit: cachedTrades})
+			if got, want := string(aggTradesDoc(v, sel,
+				0).Body), string(aggregator.AppendTrades(nil, v, sel)); got != want {
 				t.Fatalf("seed %d, keep %d: trades\n%s\nwant\n%s", seed, keep, got, want)
 			}
 			if firstDealsDoc(v, 0) != v.Doc(marketdata.DocDeals) || v.Previous(marketdata.DocDeals) != nil {
@@ -89,7 +91,8 @@ func TestPatchedDocumentsOverAllPairsAreThoseJoinedAnew(t *testing.T) {
 			case rng.IntN(3) == 0: // empties a side, so that the row may disappear
 				m.apply(engine.Command{Kind: engine.Place, Pair: p, Type: engine.Market, Side: side, Amount: 1 << 40})
 			default:
-				m.apply(engine.Command{Kind: engine.Place, Pair: p, Side: side, Price: price, Amount: 1 + rng.Int64N(1<<uint(rng.IntN(30)))})
+				m.apply(engine.Command{Kind: engine.Place, Pair: p, Side: side, Price: price, Amount: 1 +
+					rng.Int64N(1<<uint(rng.IntN(30)))})
 			}
 			if rng.IntN(3) == 0 {
 				continue
@@ -101,13 +104,14 @@ func TestPatchedDocumentsOverAllPairsAreThoseJoinedAnew(t *testing.T) {
 			for _, d := range [][2]*sharedDoc{
 				{&kept.docs.aggTickers, &fresh.docs.aggTickers}, {&kept.docs.summary, &fresh.docs.summary},
 			} {
-				if _, ok := movedRows(root, d[0].cur.Load()); ok {
+				if _, ok := changedRows(root, d[0].cur.Load()); ok {
 					patched++
 				}
 				d[1].cur.Store(nil)
 				got, want := d[0].get(root, clock), d[1].get(root, clock)
 				if string(got.Body) != string(want.Body) || got.ETag != want.ETag || got.Seq != want.Seq {
-					t.Fatalf("seed %d:\n%s %s %d\nwant\n%s %s %d", seed, got.Body, got.ETag, got.Seq, want.Body, want.ETag, want.Seq)
+					t.Fatalf("seed %d:\n%s %s %d\nwant\n%s %s %d", seed, got.Body, got.ETag, got.Seq,
+						want.Body, want.ETag, want.Seq)
 				}
 				if !json.Valid(got.Body) {
 					t.Fatalf("seed %d: %s", seed, got.Body)

@@ -96,7 +96,9 @@ func TestH1Ratio(t *testing.T) {
 	}
 	real.SetReady()
 	for _, target := range []string{
-		"/api/tickers?currencyPairCode=P0000_USDT", servertest.Agg + "/orderbook?depth=100&ticker_id=P0000_USDT", servertest.Agg + "/tickers", "/api/orderbook?currencyPairCode=P0000_USDT",
+		"/api/tickers?currencyPairCode=P0000_USDT", servertest.Agg +
+			"/orderbook?depth=100&ticker_id=P0000_USDT", servertest.Agg +
+			"/tickers", "/api/orderbook?currencyPairCode=P0000_USDT",
 	} {
 		body := ""
 		best := map[string]float64{}
@@ -124,7 +126,8 @@ func TestH1Ratio(t *testing.T) {
 				_ = round
 			}
 		}
-		t.Logf("%-60s %6d B real %.2f us constant %.2f us, ratio %.3f (client included in both)", target, len(body), best["real"]/1e3, best["constant"]/1e3, best["real"]/best["constant"])
+		t.Logf("%-60s %6d B real %.2f us constant %.2f us, ratio %.3f (client included in both)", target, len(body),
+			best["real"]/1e3, best["constant"]/1e3, best["real"]/best["constant"])
 	}
 }
 

@@ -45,14 +45,14 @@ func (j *joinedRows) tag() uint64 {
 	return tag
 }
 
-// ofRows makes d a document over all pairs' tickers, joined from rows that are cached with the
+// setRows makes d a document over all pairs' tickers, joined from rows that are cached with the
 // views; a row's tag is in its Seq. Empty rows are left out.
-func (d *sharedDoc) ofRows(row func(v *marketdata.View) *marketdata.Doc) {
-	d.version, d.floors = tickersVersion, true
-	d.render = func(r *marketdata.Root, nowNs int64, before *madeDoc) *madeDoc {
-		made := &madeDoc{}
+func (d *sharedDoc) setRows(row func(v *marketdata.View) *marketdata.Doc) {
+	d.version, d.hasFloor = tickersVersion, true
+	d.render = func(r *marketdata.Root, nowNs int64, before *rendering) *rendering {
+		made := &rendering{}
 		var body []byte
-		if moved, ok := movedRows(r, before); ok {
+		if moved, ok := changedRows(r, before); ok {
 			body = made.rows.patch(r, before, moved, row)
 		} else {
 			body = made.rows.join(r, row)
@@ -64,10 +64,10 @@ func (d *sharedDoc) ofRows(row func(v *marketdata.View) *marketdata.Doc) {
 	}
 }
 
-// movedRows returns the rows, ascending, whose views have changed since before. It returns
+// changedRows returns the rows, ascending, whose views have changed since before. It returns
 // false when there is no before, or when so many rows changed (more than a quarter) that joining
 // all rows is better.
-func movedRows(r *marketdata.Root, before *madeDoc) ([]int, bool) {
+func changedRows(r *marketdata.Root, before *rendering) ([]int, bool) {
 	if before == nil {
 		return nil, false
 	}
@@ -105,7 +105,7 @@ func (j *joinedRows) join(r *marketdata.Root, row func(v *marketdata.View) *mark
 
 // patch renders the body by copying the runs of unchanged rows from the previous document: a
 // few long copies instead of a thousand short ones from scattered memory.
-func (j *joinedRows) patch(r *marketdata.Root, before *madeDoc, moved []int,
+func (j *joinedRows) patch(r *marketdata.Root, before *rendering, moved []int,
 	row func(v *marketdata.View) *marketdata.Doc,
 ) []byte {
 	old, body, sorted := &before.rows, before.doc.Body, r.Sorted()

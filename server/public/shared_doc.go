@@ -22,16 +22,16 @@ type docVersion [3]uint64
 // sharedDoc is a document over all pairs. The first reader that finds it outdated renders it
 // and swaps it in, unless a newer one is there. No reader waits; two may render at once.
 type sharedDoc struct {
-	cur     atomic.Pointer[madeDoc]
+	cur     atomic.Pointer[rendering]
 	version func(r *marketdata.Root) docVersion
 	// render returns the document; before is the rendering that it replaces, nil at first.
-	render func(r *marketdata.Root, nowNs int64, before *madeDoc) *madeDoc
-	// floors limits large documents to one rendering every 5 ms.
-	floors bool
+	render func(r *marketdata.Root, nowNs int64, before *rendering) *rendering
+	// hasFloor limits large documents to one rendering every 5 ms.
+	hasFloor bool
 }
 
-// madeDoc is a rendering, with its root and its time (machine ns). Immutable.
-type madeDoc struct {
+// rendering holds a rendered document, its root and its time (machine ns). Immutable.
+type rendering struct {
 	root    *marketdata.Root
 	version docVersion
 	atNs    int64
@@ -46,7 +46,7 @@ func (d *sharedDoc) get(root *marketdata.Root, machineNs func() int64) *marketda
 		return made.doc
 	}
 	now := machineNs()
-	if made != nil && d.floors && root.Len() > sharedFloorPairs && now-made.atNs < sharedFloorNs && now >= made.atNs {
+	if made != nil && d.hasFloor && root.Len() > sharedFloorPairs && now-made.atNs < sharedFloorNs && now >= made.atNs {
 		return made.doc
 	}
 	fresh := d.render(root, now, made)
@@ -91,10 +91,10 @@ func (m *Market) sendShared(c *edge.Ctx, d *sharedDoc) *refuse.Refusal {
 	return c.SendDoc(d.get(m.board.Load(), c.MachineNs), edge.DocPlace{Shared: d})
 }
 
-// ofConfig makes d a document over the configuration, rendered by render.
-func (d *sharedDoc) ofConfig(render func(dst []byte, r *marketdata.Root) []byte) {
+// setConfig makes d a document over the configuration, rendered by render.
+func (d *sharedDoc) setConfig(render func(dst []byte, r *marketdata.Root) []byte) {
 	d.version = configVersion
-	d.render = func(r *marketdata.Root, nowNs int64, _ *madeDoc) *madeDoc {
-		return &madeDoc{doc: edge.NewDoc(render(nil, r), edge.NoSeq, nowNs)}
+	d.render = func(r *marketdata.Root, nowNs int64, _ *rendering) *rendering {
+		return &rendering{doc: edge.NewDoc(render(nil, r), edge.NoSeq, nowNs)}
 	}
 }

@@ -158,13 +158,15 @@ func TestListing(t *testing.T) {
 	trade(m, "CC_USDT", engine.Buy, 100, 1)
 	m.Limit("DD_USDT", engine.Buy, 100, 1)
 	m.Limit("DD_USDT", engine.Sell, 101, 1)
-	if got := m.OK(servertest.Agg+"/tickers", nil).Body; got != `[{"ticker_id":"BB_USDT","base_currency":"BB","target_currency":"USDT","last_price":1.00,`+
+	if got := m.OK(servertest.Agg+"/tickers", nil).Body; got != `[{"ticker_id":"BB_USDT","base_currency":"BB",`+
+		`"target_currency":"USDT","last_price":1.00,`+
 		`"base_volume":0.00000001,"target_volume":0.0000000100,"bid":0.90,"high":1.00,"low":1.00}]` {
 		t.Error(got)
 	}
 	trade(m, "AA_USDT", engine.Sell, 100, 1)
 	m.Limit("AA_USDT", engine.Sell, 110, 1)
-	if got := m.OK(servertest.Agg+"/tickers", nil).Body; !strings.HasPrefix(got, `[{"ticker_id":"AA_USDT"`) || strings.Contains(got, `"bid":0.0`) || strings.Count(got, "ticker_id") != 2 {
+	if got := m.OK(servertest.Agg+"/tickers", nil).Body; !strings.HasPrefix(got, `[{"ticker_id":"AA_USDT"`) ||
+		strings.Contains(got, `"bid":0.0`) || strings.Count(got, "ticker_id") != 2 {
 		t.Error(got)
 	}
 	m.Advance(servertest.DayNs - servertest.SecondNs)
@@ -184,8 +186,10 @@ func TestListing(t *testing.T) {
 func TestAlias(t *testing.T) {
 	m := servertest.NewTradedMarket(t)
 	for _, path := range []string{
-		"/pairs", "/tickers", "/orderbook?ticker_id=BTC_USDT", "/orderbook?ticker_id=BTC_USDT&depth=100", "/orderbook?ticker_id=BTC_USDT&depth=7",
-		"/historical_trades?ticker_id=BTC_USDT", "/historical_trades?ticker_id=BTC_USDT&limit=100", "/asset", "/tickers?decimals=string",
+		"/pairs", "/tickers", "/orderbook?ticker_id=BTC_USDT", "/orderbook?ticker_id=BTC_USDT" +
+			"&depth=100", "/orderbook?ticker_id=BTC_USDT&depth=7",
+		"/historical_trades?ticker_id=BTC_USDT", "/historical_trades?ticker_id=BTC_USDT" +
+			"&limit=100", "/asset", "/tickers?decimals=string",
 		"/orderbook", "/orderbook?ticker_id=NO_PAIR", "/orderbook?ticker_id=BTC_USDT&depth=x",
 	} {
 		a := m.Get(servertest.Agg+path, "X-Request-Id", "same")
@@ -206,7 +210,8 @@ func digitsOf(member, code string, route string) int {
 	digits := map[string][2]int{"BTC_USDT": {2, 8}, "ETH_BTC": {6, 4}, "ETH_EUR": {0, 0}}[code]
 	price, amount, total := digits[0], digits[1], digits[0]+digits[1]
 	switch member {
-	case "price", "price24hAgo", "bidPrice", "askPrice", "last_price", "bid", "ask", "high", "low", "open", "max", "min", "close",
+	case "price", "price24hAgo", "bidPrice", "askPrice", "last_price", "bid", "ask", "high", "low",
+		"open", "max", "min", "close",
 		"lowest_ask", "highest_bid", "highest_price_24h", "lowest_price_24h":
 		return price
 	case "amount", "currencyTo", "volume24h", "base_volume", "volumeBase":
@@ -292,7 +297,8 @@ func checkNumber(t *testing.T, route, code, member, n string) {
 	want := digitsOf(member, code, route)
 	whole, frac, point := strings.Cut(n, ".")
 	switch {
-	case strings.ContainsAny(n, "eE+") || strings.Trim(n, "-0.") == "" && strings.HasPrefix(n, "-") || len(whole) > 1 && whole[0] == '0':
+	case strings.ContainsAny(n, "eE+") || strings.Trim(n, "-0.") == "" && strings.HasPrefix(n, "-") ||
+		len(whole) > 1 && whole[0] == '0':
 		t.Errorf("GET %s: %s is %s", route, member, n)
 	case want == -1 && point:
 		t.Errorf("GET %s: %s is no integer: %s", route, member, n)

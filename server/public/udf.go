@@ -13,7 +13,7 @@ import (
 	"tickhive/server/encode"
 )
 
-// Limits of the UDF routes.
+// Limits of the UDFRoutes routes.
 const (
 	udfMaxBars   = 5000 // per answer, the newest ones
 	udfMaxSearch = 100
@@ -24,11 +24,11 @@ const (
 // udfResolutions holds the library's names of our intervals.
 var udfResolutions = [marketdata.Intervals]string{"1", "3", "5", "15", "30", "60", "240", "1D", "1M", "12M"}
 
-// UDF is the resource of /udf/*: the datafeed protocol of TradingView's charting library
+// UDFRoutes returns the routes of /udf/*: the datafeed protocol of TradingView's charting library
 // over the same views as the REST routes. Every error is the object of
 // docs/contract/errors.md#error-object with the members of edge.appendUDFError, whichever part of the
 // server refuses the request.
-func (m *Market) UDF(*edge.Server) []*edge.Route {
+func (m *Market) UDFRoutes(*edge.Server) []*edge.Route {
 	route := func(name string, h func(*Market, *edge.Ctx) *refuse.Refusal, query ...string) *edge.Route {
 		return &edge.Route{
 			Method: fasthttp.MethodGet, Path: "/udf/" + name, Public: true, Auth: edge.AuthNever, Query: query,
@@ -91,13 +91,14 @@ func udfSymbols(m *Market, c *edge.Ctx) *refuse.Refusal {
 	b = append(append(b, `","description":"`...), name...)
 	b = append(append(b, `","base_currency":"`...), in.Base...)
 	b = append(append(b, `","currency_code":"`...), in.Quote...)
-	b = append(b, `","type":"crypto","session":"24x7","timezone":"Etc/UTC","exchange":"TickHive","listed_exchange":"TickHive",`+
-		`"exchange-traded":"TickHive","exchange-listed":"TickHive","format":"price","minmov":1,"minmov2":0,"minmovement":1,"minmovement2":0,"pointvalue":1,"pricescale":1`...)
+	b = append(b, `","type":"crypto","session":"24x7","timezone":"Etc/UTC","exchange":"TickHive",`+
+		`"listed_exchange":"TickHive","exchange-traded":"TickHive","exchange-listed":"TickHive","format":"price",`+
+		`"minmov":1,"minmov2":0,"minmovement":1,"minmovement2":0,"pointvalue":1,"pricescale":1`...)
 	b = append(b, strings.Repeat("0", in.DigitsPrice)...)
 	b = strconv.AppendInt(append(b, `,"volume_precision":`...), int64(in.DigitsAmount), 10)
-	b = append(b, `,"has_intraday":true,"has_daily":true,"has_weekly_and_monthly":true,"has_empty_bars":false,"has_no_volume":false,`+
-		`"intraday_multipliers":["1","3","5","15","30","60","240"],"daily_multipliers":["1"],"monthly_multipliers":["1","12"],`+
-		`"data_status":"streaming","supported_resolutions":`...)
+	b = append(b, `,"has_intraday":true,"has_daily":true,"has_weekly_and_monthly":true,"has_empty_bars":false,`+
+		`"has_no_volume":false,"intraday_multipliers":["1","3","5","15","30","60","240"],"daily_multipliers":["1"],`+
+		`"monthly_multipliers":["1","12"],"data_status":"streaming","supported_resolutions":`...)
 	return c.SendBody(append(appendUDFResolutions(b), '}'), edge.NoSeq)
 }
 
@@ -169,7 +170,8 @@ func udfInterval(c *edge.Ctx) (marketdata.Interval, *refuse.Refusal) {
 			return marketdata.Interval(i), nil
 		}
 	}
-	return 0, refuse.Param("resolution", "The parameter resolution must be one of %s.", strings.Join(udfResolutions[:], ", "))
+	return 0, refuse.Param("resolution", "The parameter resolution must be one of %s.",
+		strings.Join(udfResolutions[:], ", "))
 }
 
 // udfHistory answers the bars from `from` to `to`, both included, or the newest `countback`
@@ -198,7 +200,7 @@ func udfHistory(m *Market, c *edge.Ctx) *refuse.Refusal {
 	case !given && back == 0:
 		return edge.MissingParam("from")
 	case from > to:
-		return refuse.Param("from", "from must not be after to.")
+		return refuse.Param("from", "The parameter from must not be after to.")
 	}
 	v, err := m.udfView(c)
 	if err != nil {

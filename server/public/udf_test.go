@@ -96,7 +96,8 @@ func TestUDFConfiguration(t *testing.T) {
 		Intraday                        bool `json:"has_intraday"`
 	}
 	m.OK("/udf/symbols?symbol=BTC_USDT", &symbol)
-	if symbol.Name != "BTC_USDT" || symbol.Pricescale != 100 || symbol.Minmov != 1 || symbol.VolumePrecision != 8 || symbol.Session != "24x7" || !symbol.Intraday {
+	if symbol.Name != "BTC_USDT" || symbol.Pricescale != 100 || symbol.Minmov != 1 || symbol.VolumePrecision != 8 ||
+		symbol.Session != "24x7" || !symbol.Intraday {
 		t.Errorf("symbol %+v", symbol)
 	}
 	m.OK("/udf/symbols?symbol=ETH_BTC", &symbol)
@@ -104,7 +105,8 @@ func TestUDFConfiguration(t *testing.T) {
 		t.Errorf("a pair without digits: %+v", symbol)
 	}
 	for query, n := range map[string]int{
-		"query=btc": 2, "query=": 2, "query=btc/us": 1, "query=btcusdt": 1, "query=ethb": 1, "query=btcust": 0, "query=doge": 0, "query=btc&limit=1": 1,
+		"query=btc": 2, "query=": 2, "query=btc/us": 1, "query=btcusdt": 1, "query=ethb": 1, "query=btcust": 0,
+		"query=doge": 0, "query=btc&limit=1": 1,
 		"query=&type=stock": 0, "query=&exchange=TickHive": 2, "query=&exchange=NYSE": 0,
 	} {
 		var found []struct {
@@ -116,7 +118,8 @@ func TestUDFConfiguration(t *testing.T) {
 			t.Errorf("search %s: %+v, want %d", query, found, n)
 		}
 	}
-	if a := m.Get("/udf/time"); a.Status != 200 || string(a.Body) != "1767233700" || !strings.HasPrefix(a.Header.Get("Content-Type"), "text/plain") {
+	if a := m.Get("/udf/time"); a.Status != 200 || string(a.Body) != "1767233700" ||
+		!strings.HasPrefix(a.Header.Get("Content-Type"), "text/plain") {
 		t.Errorf("time: %d %s %s", a.Status, a.Header.Get("Content-Type"), a.Body)
 	}
 }

@@ -29,7 +29,7 @@ import (
 	"tickhive/server/web"
 )
 
-// Agents is a launchpad and a hive behind both listeners, on a virtual clock and in a
+// Agents holds a launchpad and a hive behind both listeners, on a virtual clock and in a
 // file system in memory. User n signs as key-n, or as ro-n with a key that only reads.
 type Agents struct {
 	*Market
@@ -71,7 +71,7 @@ func NewAgents(t testing.TB, change ...func(*Options)) *Agents {
 	return c
 }
 
-// NewUnlimitedAgents returns a test cluster whose clients are on the allow-list.
+// NewUnlimitedAgents returns launchpad and hive whose clients are on the allow-list.
 func NewUnlimitedAgents(t testing.TB) *Agents {
 	return NewAgents(t, func(o *Options) { o.Rate.Allow = []string{"192.0.2.0/24"} })
 }
@@ -107,7 +107,8 @@ func authenticateByName(c *edge.Ctx) (*edge.Principal, *refuse.Refusal) {
 	if err != nil || name != "key" && name != "ro" {
 		return nil, refuse.New(refuse.Unauthorized, "API-Signature", "The key is unknown or the signature is wrong.")
 	}
-	return &edge.Principal{Account: engine.AccountID(n), UserID: UserUUID(n), PublicKey: key, CanTrade: name == "key"}, nil
+	return &edge.Principal{Account: engine.AccountID(n), UserID: UserUUID(n), PublicKey: key,
+		CanTrade: name == "key"}, nil
 }
 
 // open recovers both stores from the file system.
@@ -124,7 +125,8 @@ func (c *Agents) open() {
 	}
 	o := hive.DefaultOptions()
 	o.GenesisNs = c.Ledger.View().GenesisNs()
-	c.hive, err = hive.OpenStore(hive.StoreOptions{Options: o, Config: durable.Config{FS: c.FS, Dir: "hive", Log: options, Clock: c.Clock}})
+	c.hive, err = hive.OpenStore(hive.StoreOptions{Options: o, Config: durable.Config{FS: c.FS, Dir: "hive",
+		Log: options, Clock: c.Clock}})
 	if err != nil {
 		c.T.Fatal(err)
 	}
@@ -151,7 +153,7 @@ func (c *Agents) Restart(sleptNs int64) {
 	c.open()
 }
 
-// clockExchange is an engine that only has a clock.
+// clockExchange implements admin.Exchange with nothing but a clock.
 type clockExchange struct{ m *Market }
 
 func (x clockExchange) Submit(*sequencer.Batch) error { return sequencer.ErrUnavailable }
@@ -163,8 +165,9 @@ func (c *Agents) serveInternal() {
 	var ready atomic.Bool
 	ready.Store(true)
 	in, err := admin.New(admin.Options{
-		Exchange: clockExchange{c.Market}, Core: c.Core, History: c.Feed.History(), Board: c.Feed.Board(), Clock: c.Clock,
-		Ready: &ready, Resources: []admin.Resource{c.Service.Internal},
+		Exchange: clockExchange{c.Market}, Core: c.Core, History: c.Feed.History(),
+		Board: c.Feed.Board(), Clock: c.Clock,
+		Ready: &ready, Resources: []admin.Resource{c.Service.InternalRoutes},
 	})
 	if err != nil {
 		c.T.Fatal(err)
@@ -174,7 +177,10 @@ func (c *Agents) serveInternal() {
 	loopback := loopbackListener{ln}
 	go func() { _ = in.Serve(loopback); close(done) }()
 	c.internal = &http.Client{Transport: &http.Transport{
-		DialContext: func(context.Context, string, string) (net.Conn, error) { return ln.Dial() }, MaxIdleConnsPerHost: 64,
+		DialContext: func(context.Context, string, string) (net.Conn,
+			error) {
+			return ln.Dial()
+		}, MaxIdleConnsPerHost: 64,
 	}}
 	c.T.Cleanup(func() {
 		c.internal.CloseIdleConnections()
@@ -219,7 +225,8 @@ func (c *Agents) Must(a Answer) map[string]any {
 	return m
 }
 
-// MustGet is a GET that must succeed; path picks a member: token.symbol, items.0.address.
+// MustGet sends a GET that must succeed and returns a member of the answer, named by a path such
+// as token.symbol or items.0.address.
 func (c *Agents) MustGet(target, path string) string {
 	c.T.Helper()
 	return At(c.Must(c.Get(target)), path)
@@ -283,14 +290,14 @@ func (c *Agents) Fund(n int, native, usbi uint64) {
 	}
 }
 
-// Token spawns a funded token of user n and answers its registry id.
+// Token spawns a token of user n with the funds that it costs and returns its registry id.
 func (c *Agents) Token(n int, symbol string) string {
 	c.T.Helper()
 	c.Fund(n, 100, 0)
 	return At(c.Must(c.Spawn(n, fmt.Sprintf(`{"name":"Token %s","symbol":%q}`, symbol, symbol))), "worker.agentNftId")
 }
 
-// MustInternal is inner that must succeed.
+// MustInternal sends a POST to the internal API, which must succeed.
 func (c *Agents) MustInternal(path, body string) map[string]any {
 	c.T.Helper()
 	return c.Must(c.CallInternal("POST", path, body))
@@ -302,8 +309,11 @@ func (c *Agents) Native(n int) string {
 	return c.Ledger.View().Balance(a, launchpad.NATIVE).String()
 }
 
-// AgentContract is the description of launchpad and hive.
-var AgentContract = sync.OnceValues(func() (*contract, error) { return LoadContract(web.PartMarket, web.PartLaunchpad) })
+// AgentContract loads the description of market data, launchpad and hive.
+var AgentContract = sync.OnceValues(func() (*contract,
+	error) {
+	return LoadContract(web.PartMarket, web.PartLaunchpad)
+})
 
 // Do sends a request to the public listener and validates the answer against the description.
 func (c *Agents) Do(method, target, body string, header ...string) Answer {
@@ -317,7 +327,7 @@ func (c *Agents) Do(method, target, body string, header ...string) Answer {
 		return a
 	}
 	if err := described.Check(method, target, a.Status, a.Header, a.Body); err != nil {
-		c.T.Errorf("the answer is not what the description says: %v\n%.600s", err, a.Body)
+		c.T.Errorf("the answer does not match the description: %v\n%.600s", err, a.Body)
 	}
 	return a
 }
@@ -332,10 +342,11 @@ func (c *Agents) Get(target string, header ...string) Answer {
 func (c *Agents) AddAction(source, tokenID, kind, payload string) Answer {
 	c.T.Helper()
 	return c.CallInternal("POST", "/hive/actions", fmt.Sprintf(
-		`{"sourceAgentId":%q,"targetTokenId":%s,"actionType":%q,"actionPayload":%s,"reasonCode":"test"}`, source, tokenID, kind, payload))
+		`{"sourceAgentId":%q,"targetTokenId":%s,"actionType":%q,"actionPayload":%s,`+
+			`"reasonCode":"test"}`, source, tokenID, kind, payload))
 }
 
-// Transfer lets user n hold whole tokens, from the owner.
+// Transfer moves whole tokens from the owner to user n.
 func (c *Agents) Transfer(tokenID string, owner, n int, amount string) {
 	c.T.Helper()
 	c.MustInternal("/launchpad/tokens/"+tokenID+"/transfers", fmt.Sprintf(
@@ -346,7 +357,8 @@ func (c *Agents) Transfer(tokenID string, owner, n int, amount string) {
 func (c *Agents) Propose(tokenID string, urgent bool) string {
 	c.T.Helper()
 	return At(c.MustInternal("/hive/proposals", fmt.Sprintf(
-		`{"tokenId":%s,"topic":"slippage_cap","payload":{"slippageCapBps":150},"proposer":"somebody","urgent":%t}`, tokenID, urgent)), "proposalId")
+		`{"tokenId":%s,"topic":"slippage_cap","payload":{"slippageCapBps":150},"proposer":"somebody",`+
+			`"urgent":%t}`, tokenID, urgent)), "proposalId")
 }
 
 // Money parses units of 10^-18.

@@ -33,7 +33,10 @@ import (
 
 // accountContract describes market data and accounts. Every public answer of these tests is
 // validated against it.
-var accountContract = sync.OnceValues(func() (*contract, error) { return LoadContract(web.PartMarket, web.PartAccounts) })
+var accountContract = sync.OnceValues(func() (*contract,
+	error) {
+	return LoadContract(web.PartMarket, web.PartAccounts)
+})
 
 type lockedText struct {
 	mu sync.Mutex
@@ -52,7 +55,7 @@ func (l *lockedText) String() string {
 	return l.b.String()
 }
 
-// Exchange is a whole test exchange with accounts on two in-memory listeners: sequencer, market
+// Exchange holds a whole exchange with accounts on two in-memory listeners: sequencer, market
 // data, balances, both servers, streams.
 type Exchange struct {
 	T         testing.TB
@@ -78,12 +81,14 @@ func NewExchange(t testing.TB, change ...func(*account.Options)) *Exchange {
 	return NewExchangeWith(t, func(*admin.Options) {}, change...)
 }
 
-// NewExchangeWith is NewExchange with other options of the internal listener.
+// NewExchangeWith returns an exchange with accounts; inside changes the options of its internal
+// listener.
 func NewExchangeWith(t testing.TB, inside func(*admin.Options), change ...func(*account.Options)) *Exchange {
 	t.Helper()
 	h := &Exchange{
-		T: t, Clock: clock.NewManual(StartNs), Core: engine.NewCore(engine.Options{}), feed: marketdata.NewFeed(marketdata.Options{}),
-		ln: newPipeListener(),
+		T: t, Clock: clock.NewManual(StartNs), Core: engine.NewCore(engine.Options{}),
+		feed: marketdata.NewFeed(marketdata.Options{}),
+		ln:   newPipeListener(),
 	}
 	log := slog.New(slog.NewTextHandler(&h.Log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	inner := newPipeListener()
@@ -119,13 +124,14 @@ func NewExchangeWith(t testing.TB, inside func(*admin.Options), change ...func(*
 		Board: h.feed.Board(), Clock: h.Clock, Epoch: "0123456789abcdef", Private: h.Accounts.Private(),
 		Status: func(dst []byte) []byte { return append(dst, "{}"...) }, StatusRow: public.AppendPairStatus,
 	})
-	h.Loop = sequencer.NewLoop(sequencer.LoopOptions{Core: h.Core, Clock: h.Clock, Sinks: []sequencer.Sink{accounts.Sink{State: h.State}, h.feed.Sink(), hub}})
+	h.Loop = sequencer.NewLoop(sequencer.LoopOptions{Core: h.Core, Clock: h.Clock,
+		Sinks: []sequencer.Sink{accounts.Sink{State: h.State}, h.feed.Sink(), hub}})
 	gate.Loop = h.Loop
 	go h.Loop.Run()
 	go hub.Run()
 	h.Server, err = edge.New(edge.Options{
 		Clock: h.Clock, Log: log, Authenticate: h.Accounts.Authenticate,
-		Resources: []edge.Resource{open.Resource, h.Accounts.Resource, stream.Routes(hub)},
+		Resources: []edge.Resource{open.Routes, h.Accounts.Routes, stream.Routes(hub)},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -133,8 +139,9 @@ func NewExchangeWith(t testing.TB, inside func(*admin.Options), change ...func(*
 	var ready atomic.Bool
 	ready.Store(true)
 	io := admin.Options{
-		Exchange: gate, Core: h.Core, History: h.feed.History(), Board: h.feed.Board(), Clock: h.Clock, Ready: &ready, Log: log,
-		Entry: h.Accounts.Entry(), Resources: []admin.Resource{h.Accounts.InternalResource},
+		Exchange: gate, Core: h.Core, History: h.feed.History(), Board: h.feed.Board(),
+		Clock: h.Clock, Ready: &ready, Log: log,
+		Entry: h.Accounts.Entry(), Resources: []admin.Resource{h.Accounts.InternalRoutes},
 	}
 	inside(&io)
 	if h.Admin, err = admin.New(io); err != nil {
@@ -172,8 +179,8 @@ func (h *Exchange) serve(inner *pipeListener, hub *stream.Hub, store interface{ 
 	})
 }
 
-// failingLoop is the route to the sequencer and, for the accounts, to their store. While fail is
-// set, it reaches neither and returns fail. It calls before ahead of each Submit.
+// failingLoop submits to the sequencer. While Fail is set, it returns Fail instead, and the
+// accounts change nothing either. It calls Before ahead of each Submit.
 type failingLoop struct {
 	*sequencer.Loop
 	Fail   error
@@ -197,7 +204,7 @@ func (g *failingLoop) AdvanceTo(ns int64) error {
 	return g.Loop.AdvanceTo(ns)
 }
 
-// loopback is an in-memory listener that reports a loopback address.
+// loopback wraps an in-memory listener and reports a loopback address.
 type loopback struct{ *pipeListener }
 
 func (loopback) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)} }
@@ -220,13 +227,13 @@ func (h *Exchange) Send(c *http.Client, method, target, body string, header http
 	h.T.Helper()
 	host := "http://test"
 	if c == h.Internal {
-		host = "http://localhost" // it takes no other without a token
+		host = "http://localhost" // without a token it refuses other hosts
 	}
 	req, err := http.NewRequest(method, host+target, strings.NewReader(body))
 	if err != nil {
 		h.T.Fatalf("%s %s: %v", method, target, err)
 	}
-	req.URL.Opaque, req.URL.RawQuery = target, "" // the bytes as they are
+	req.URL.Opaque, req.URL.RawQuery = target, "" // the bytes unchanged
 	for k, v := range header {
 		req.Header[k] = v
 	}
@@ -246,13 +253,13 @@ func (h *Exchange) Send(c *http.Client, method, target, body string, header http
 			h.T.Fatal(err)
 		}
 		if err := k.Check(method, target, a.Status, a.Header, a.Body); err != nil {
-			h.T.Errorf("the answer is not what the description says: %v\n%.600s", err, a.Body)
+			h.T.Errorf("the answer does not match the description: %v\n%.600s", err, a.Body)
 		}
 	}
 	return a
 }
 
-// MustInternal calls the internal API, which must succeed.
+// MustInternal sends a request to the internal API, which must succeed.
 func (h *Exchange) MustInternal(method, path, body string) map[string]any {
 	h.T.Helper()
 	a := h.Send(h.Internal, method, "/internal/v1"+path, body, nil)
@@ -287,11 +294,11 @@ func (h *Exchange) CheckRefusal(what string, a Answer, status int, code, field s
 	before := h.T.Failed()
 	m.CheckRefusal(a, status, code, field)
 	if !before && h.T.Failed() {
-		h.T.Logf("that was %s", what)
+		h.T.Logf("in the case: %s", what)
 	}
 }
 
-// CheckTotals waits until the totals add up.
+// CheckTotals fails the test unless the balances add up to the totals.
 func (h *Exchange) CheckTotals() {
 	h.T.Helper()
 	if err := h.State.View().Check(); err != nil {
@@ -299,7 +306,7 @@ func (h *Exchange) CheckTotals() {
 	}
 }
 
-// inner calls the internal API for any answer.
+// CallInternal sends a request to the internal API and returns the answer, whatever its status.
 func (h *Exchange) CallInternal(method, path, body string) Answer {
 	h.T.Helper()
 	return h.Send(h.Internal, method, "/internal/v1"+path, body, nil)

@@ -13,14 +13,14 @@ import (
 	"tickhive/server/account"
 )
 
-// Keys is a user with a key pair.
+// Keys holds a user with a key pair.
 type Keys struct {
 	Exchange        *Exchange
 	ID              string
 	Public, Private string
 }
 
-// MustInternal signs and sends a request and returns the answer.
+// Call signs and sends a request and returns the answer.
 func (k *Keys) Call(method, target, body string, header ...string) Answer {
 	k.Exchange.T.Helper()
 	return k.Exchange.Send(k.Exchange.Public, method, target, body, k.Sign(method, target, body, header...))
@@ -38,7 +38,7 @@ func (k *Keys) SendLarge(target, body string) Answer {
 	return m.Raw("192.0.2.1", text+"\r\n"+body)
 }
 
-// Sign is the headers of a signed request; more headers come in pairs.
+// Sign returns the headers of a signed request. more holds pairs of a header's name and value.
 func (k *Keys) Sign(method, target, body string, more ...string) http.Header {
 	ts := strconv.FormatInt(k.Exchange.Clock.NowNs()/1_000_000, 10)
 	nonce := "n-" + strconv.FormatInt(k.Exchange.nonce.Add(1), 10)
@@ -55,8 +55,8 @@ func (k *Keys) Sign(method, target, body string, more ...string) http.Header {
 	return h
 }
 
-// Signature is a second implementation, so that the tests do not check the program against
-// itself.
+// Signature returns the signature of a request. It is a second implementation, so that the tests
+// do not check the program against itself.
 func Signature(private, ts, nonce, method, target, body string) string {
 	sum := sha256.Sum256([]byte(body))
 	mac := hmac.New(sha256.New, []byte(private))
@@ -64,7 +64,7 @@ func Signature(private, ts, nonce, method, target, body string) string {
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-// OK is call for a request that must succeed.
+// OK signs and sends a request that must succeed.
 func (k *Keys) OK(method, target, body string) Answer {
 	k.Exchange.T.Helper()
 	a := k.Call(method, target, body)
@@ -119,7 +119,8 @@ func (h *Exchange) Deposit(k *Keys, currency, amount string) {
 func NewTradedExchange(t testing.TB, change ...func(*account.Options)) (h *Exchange, a, b *Keys) {
 	t.Helper()
 	h = NewExchange(t, change...)
-	h.MustInternal("POST", "/pairs", `{"code":"BTC_USDT","digitsPrice":2,"digitsAmount":4,"makerFee":"0.001","takerFee":"0.002"}`)
+	h.MustInternal("POST", "/pairs", `{"code":"BTC_USDT","digitsPrice":2,"digitsAmount":4,"makerFee":"0.001",`+
+		`"takerFee":"0.002"}`)
 	a, b = h.User(`"nickname":"alice"`), h.User(`"nickname":"bob"`)
 	h.Deposit(a, "USDT", "1000")
 	h.Deposit(a, "BTC", "10")
@@ -129,4 +130,5 @@ func NewTradedExchange(t testing.TB, change ...func(*account.Options)) (h *Excha
 }
 
 // OrderMembers are the members of an order of the trading API, sorted.
-const OrderMembers = "amount clientOrderId currencyPairCode date decrementedAmount id initialAmount isBid isCanceled isMarket price quoteAmount status userId"
+const OrderMembers = "amount clientOrderId currencyPairCode date decrementedAmount id initialAmount isBid isCanceled " +
+	"isMarket price quoteAmount status userId"

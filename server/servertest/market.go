@@ -32,7 +32,7 @@ const (
 	DayNs = 24 * int64(time.Hour)
 )
 
-// Market is a real core and a real feed behind a real server on an in-memory listener.
+// Market holds a real core and a real feed behind a real server on an in-memory listener.
 type Market struct {
 	T        testing.TB
 	Core     *engine.Core
@@ -51,7 +51,7 @@ func NewMarket(t testing.TB, change ...func(*Options)) *Market {
 	return NewMarketRetaining(t, marketdata.Options{}, change...)
 }
 
-// NewMarketRetaining returns a market without pairs that retains what keep says.
+// NewMarketRetaining returns a market without pairs that retains as much as keep says.
 func NewMarketRetaining(t testing.TB, keep marketdata.Options, change ...func(*Options)) *Market {
 	t.Helper()
 	m := &Market{
@@ -91,7 +91,7 @@ func NewMarketRetaining(t testing.TB, keep marketdata.Options, change ...func(*O
 	return m
 }
 
-// Options are the options of a server that has market data.
+// Options configures a server that has market data.
 type Options struct {
 	edge.Options
 	Market public.Options
@@ -101,9 +101,9 @@ type Options struct {
 // WithMarket returns the options of the server, with the routes of its market first.
 func (o Options) WithMarket() edge.Options {
 	m := public.New(o.Market)
-	resources := []edge.Resource{m.Resource}
+	resources := []edge.Resource{m.Routes}
 	if o.UDF {
-		resources = append(resources, m.UDF)
+		resources = append(resources, m.UDFRoutes)
 	}
 	o.Resources = append(resources, o.Resources...)
 	return o.Options
@@ -177,7 +177,8 @@ func (m *Market) Apply(cmd engine.Command) []engine.Event {
 // Limit places an order of the built-in account, in ticks and lots, and returns its id.
 func (m *Market) Limit(code string, side engine.Side, price, amount int64) engine.OrderID {
 	m.T.Helper()
-	return m.Apply(engine.Command{Kind: engine.Place, Pair: m.Pairs[code], Side: side, Price: price, Amount: amount})[0].Order
+	return m.Apply(engine.Command{Kind: engine.Place, Pair: m.Pairs[code], Side: side,
+		Price: price, Amount: amount})[0].Order
 }
 
 // Cancel cancels an order.
@@ -197,7 +198,7 @@ func (m *Market) Dial(ip string) (net.Conn, error) {
 	return m.Listener.DialWithLocalAddr(&net.TCPAddr{IP: net.ParseIP(ip), Port: 40_000})
 }
 
-// Answer is one whole HTTP answer.
+// Answer holds one whole HTTP answer.
 type Answer struct {
 	Status int
 	Header http.Header

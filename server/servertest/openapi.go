@@ -123,14 +123,15 @@ func described(t testing.TB, method, target string, status int, header http.Head
 		return
 	}
 	if err := c.Check(method, target, status, header, body); err != nil {
-		t.Errorf("the answer is not what the description says: %v\n%.600s", err, body)
+		t.Errorf("the answer does not match the description: %v\n%.600s", err, body)
 	}
 }
 
 // undescribed lists the paths that the description omits on purpose: files that only a browser
 // requests, and the socket (the documentation page describes its protocol).
 func undescribed(path string) bool {
-	return path == "/" || path == "/ws" || slices.Contains([]string{"/launchpad", "/hive", "/status", "/docs", "/swagger"}, path) ||
+	return path == "/" || path == "/ws" ||
+		slices.Contains([]string{"/launchpad", "/hive", "/status", "/docs", "/swagger"}, path) ||
 		strings.HasPrefix(path, "/app/") || strings.HasPrefix(path, "/swagger/") || strings.HasPrefix(path, "/udf/")
 }
 
@@ -173,19 +174,23 @@ func SameRoutes(t *testing.T, table []*edge.Route, parts ...web.Part) {
 // ReadRoutes returns all public read routes with every form of their parameters.
 func ReadRoutes() (all []string) {
 	for _, path := range []string{
-		"/api/currencies", "/api/currencies/pairs", "/api/currencies/commissions", "/api/healthcheck", "/api/time", "/api/summary", "/api/status",
+		"/api/currencies", "/api/currencies/pairs", "/api/currencies/commissions", "/api/healthcheck", "/api/time",
+		"/api/summary", "/api/status",
 		Agg + "/pairs", Agg + "/tickers", Agg + "/asset",
 	} {
 		all = append(all, path+"?")
 	}
 	for _, code := range []string{"BTC_USDT", "ETH_BTC", "ETH_EUR"} {
 		for _, path := range []string{
-			"/api/tickers?currencyPairCode=%s", "/api/orderbook?currencyPairCode=%s", "/api/orderbook?aliases=false&currencyPairCode=%s",
+			"/api/tickers?currencyPairCode=%s", "/api/orderbook?currencyPairCode=%s", "/api/orderbook?aliases=false" +
+				"&currencyPairCode=%s",
 			"/api/deals?currencyPairCode=%s", "/api/deals?currencyPairCode=%s&pageSize=3",
 			"/api/ohlc?currencyPairCode=%s&interval=minute&start=2026-01-01&end=2026-01-02",
 			"/api/ohlc?currencyPairCode=%s&interval=year&fill=previous&start=2026-01-01&end=2026-01-02",
-			Agg + "/orderbook?ticker_id=%s", Agg + "/orderbook?ticker_id=%s&depth=100", Agg + "/orderbook?ticker_id=%s&depth=6",
-			Agg + "/historical_trades?ticker_id=%s", Agg + "/historical_trades?ticker_id=%s&limit=100", Agg + "/historical_trades?ticker_id=%s&type=buy",
+			Agg + "/orderbook?ticker_id=%s", Agg + "/orderbook?ticker_id=%s&depth=100", Agg +
+				"/orderbook?ticker_id=%s&depth=6",
+			Agg + "/historical_trades?ticker_id=%s", Agg + "/historical_trades?ticker_id=%s&limit=100", Agg +
+				"/historical_trades?ticker_id=%s&type=buy",
 		} {
 			all = append(all, fmt.Sprintf(path, code))
 		}

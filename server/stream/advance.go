@@ -87,7 +87,7 @@ func (h *Hub) advanceStatus(s *stream, root *marketdata.Root) {
 	h.send(s, append(dst, `]}`...))
 }
 
-// startLive queues the snapshot that a subscription waits for and makes the subscription live.
+// startLive queues the first message of a pending subscription and makes the subscription live.
 // It returns false when more messages must follow first. Only the snapshot of a view is
 // cached for the next subscriber: a status snapshot also holds the time and the incidents,
 // which change while the market is idle.

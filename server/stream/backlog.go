@@ -21,18 +21,21 @@ const (
 	closeWriteWait = 20 * time.Second
 )
 
-// backlog is the outbound queue of a connection. A push marks it due in its pump, and the pump
-// writes the whole queue in one call. A slow peer, which does not accept all bytes at once,
-// gets its own goroutine until it has caught up.
+// backlog holds the messages queued for a connection. A push schedules the connection in its
+// writer, which writes the whole queue in one call. A peer that does not accept all bytes at once
+// blocks the connection: its own goroutine writes until everything is written. doc.go draws the
+// states.
+//
+// Owner: any goroutine; mu guards the fields.
 type backlog struct {
 	mu          sync.Mutex
 	queue       []*message
 	queued      queuedBytes // queued bytes by kind
 	pong        frame       // answer to the newest ping, written ahead of queue; nil: none
-	scheduled   bool        // is in the pump's list, or is slow
+	scheduled   bool        // is in the writer's list, or blocked
 	blocked     bool        // the connection's own goroutine writes
 	closing     bool        // no more pushes; the last frame is the close frame
-	readerEnded bool        // the connection is gone
+	readerEnded bool        // the reader ended without a close frame
 	finished    bool        // done is closed
 	awaitsRoom  bool        // the hub waits for room in the queue
 	withdrawals uint32      // counts withdrawals of private messages
@@ -42,12 +45,12 @@ type backlog struct {
 }
 
 // push queues a frame. It returns false, and queues nothing, when the limit of the frame's
-// kind is reached. The pump writes due connections at its next flush.
+// kind is reached. The writer writes scheduled connections after the next flush.
 func (o *backlog) push(f frame, kind messageKind) bool {
 	return o.pushShared(&message{frame: f, kind: kind})
 }
 
-// pushShared is push for a message that other connections receive too. It closes the connection
+// pushShared queues a message, which other connections may receive too, like push. It closes the connection
 // itself when too many answers wait, because the reader queues answers without the hub.
 func (o *backlog) pushShared(q *message) bool {
 	o.mu.Lock()
@@ -98,7 +101,7 @@ func (o *backlog) drop() {
 }
 
 // withdrawPrivate discards the queued private messages because their key has ended. A writer that
-// has taken some of them and not begun to write them leaves them out (withhold).
+// has taken some of them and not begun to write them leaves them out (withholdPrivate).
 func (o *backlog) withdrawPrivate() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -135,7 +138,7 @@ func (o *backlog) closeWith(f frame, dropFirst bool) {
 	o.closeLocked(f, dropFirst)
 }
 
-// closeLocked is close for callers that hold mu.
+// closeLocked does the work of closeWith. The caller holds mu.
 func (o *backlog) closeLocked(f frame, dropFirst bool) {
 	if o.closing {
 		return
@@ -150,7 +153,7 @@ func (o *backlog) closeLocked(f frame, dropFirst bool) {
 	o.schedule()
 }
 
-// endReader notifies the writer that the reader has ended; a close frame is still written.
+// endReader notifies the writer that the reader has ended. A queued close frame is still written.
 func (o *backlog) endReader() {
 	o.mu.Lock()
 	o.readerEnded = !o.closing
@@ -159,7 +162,7 @@ func (o *backlog) endReader() {
 	o.writer.flush()
 }
 
-// schedule adds the connection to its pump's list unless it is there. The caller holds mu.
+// schedule adds the connection to its writer's list unless it is there. The caller holds mu.
 func (o *backlog) schedule() {
 	if !o.scheduled {
 		o.scheduled = true
@@ -188,7 +191,7 @@ type chunkBuffer struct {
 	private []span
 }
 
-// advance removes the first n bytes. It copies the remainder, because the pump reuses its scratch.
+// advance removes the first n bytes. It copies the remainder, because the writer reuses its buffer.
 func (t *chunk) advance(n int) {
 	t.bytes = append([]byte(nil), t.bytes[n:]...)
 	left := make([]span, 0, len(t.private))
@@ -199,12 +202,12 @@ func (t *chunk) advance(n int) {
 }
 
 // takeChunk returns the queued bytes, up to maxChunkBytes, joined in buf when they are more than one
-// frame. slow is true when the connection's own goroutine calls; while that goroutine runs,
-// the pump receives nothing. A single frame is not copied.
-func (o *backlog) takeChunk(buf *chunkBuffer, slow bool) (t chunk) {
+// frame. blocked is true when the connection's own goroutine calls; while that goroutine runs,
+// the writer receives nothing. A single frame is not copied.
+func (o *backlog) takeChunk(buf *chunkBuffer, blocked bool) (t chunk) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.finished || o.blocked != slow {
+	if o.finished || o.blocked != blocked {
 		return t
 	}
 	n := 0
@@ -237,7 +240,7 @@ func (o *backlog) takeChunk(buf *chunkBuffer, slow bool) (t chunk) {
 		o.awaitsRoom, t.drained = false, true
 	}
 	t.more, t.readerEnded = rest > 0, o.readerEnded
-	if rest == 0 && (!slow || len(t.bytes) == 0) {
+	if rest == 0 && (!blocked || len(t.bytes) == 0) {
 		o.scheduled, o.blocked = false, false
 	}
 	return t
@@ -269,7 +272,7 @@ func (o *backlog) withholdPrivate(t *chunk, done int) {
 	t.private = nil
 }
 
-// block moves the connection from the pump to its own goroutine.
+// block moves the connection from its writer to its own goroutine.
 func (o *backlog) block() {
 	o.mu.Lock()
 	o.scheduled, o.blocked = true, true

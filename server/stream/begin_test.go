@@ -91,7 +91,8 @@ func TestSnapshotsWaitForRoom(t *testing.T) {
 	x.ask(c, `{"op":"subscribe","channel":"book","pairs":["AA_BB","CC_DD"],"depth":0}`)
 	messages, _ := x.read(c)
 	if n := len(messages); n != 3 || len(c.hub.pending) != 1 {
-		t.Fatalf("%d messages, %d snapshots wait; want two acknowledgements and one snapshot, one waits", n, len(c.hub.pending))
+		t.Fatalf("%d messages, %d snapshots wait; want two acknowledgements and one snapshot, one waits", n,
+			len(c.hub.pending))
 	}
 	x.startPending(c)
 	if messages, _ = x.read(c); len(messages) != 1 || messages[0].Type != "snapshot" {
@@ -109,14 +110,15 @@ func TestResumeAheadOfAConflatedStreamFollows(t *testing.T) {
 	first := x.connect()
 	x.ask(first, head+`}`)
 	x.read(first)
-	for i, c := range []struct{ ahead, want int }{{0, 0}, {1000, 1}} { // the seq of now; the future: a gap
+	for i, c := range []struct{ ahead, want int }{{0, 0}, {1000, 1}} { // the current seq; a future seq: a gap
 		x.bid(0, 50+int64(i))
 		now := uint64(x.market.Board().Load().View(0).BookSeq)
 		second := x.connect()
 		x.ask(second, fmt.Sprintf(`%s,"fromSeq":%d}`, head, now+uint64(c.ahead)))
 		messages, _ := x.read(second)
 		if len(messages) != 1+c.want {
-			t.Errorf("resumed from %d at %d: %d messages behind the acknowledgement, want %d: %+v", now+uint64(c.ahead), now, len(messages)-1, c.want, messages)
+			t.Errorf("resumed from %d at %d: %d messages behind the acknowledgement, want %d: %+v", now+uint64(c.ahead),
+				now, len(messages)-1, c.want, messages)
 		}
 		for _, m := range messages[1:] {
 			if m.Type != "snapshot" || m.Reason != "gap" || m.Seq != now {
@@ -124,7 +126,7 @@ func TestResumeAheadOfAConflatedStreamFollows(t *testing.T) {
 			}
 		}
 		if messages, _ = x.read(first); len(messages) != 1 || messages[0].Seq != now {
-			t.Errorf("who had the stream was told %+v", messages)
+			t.Errorf("the live subscriber received %+v", messages)
 		}
 		x.bid(0, 60+int64(i))
 		x.advance(x.streams[streamKey{channel: chBook, depth: defaultDepth, every: 1000}], x.market.Board().Load())

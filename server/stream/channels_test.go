@@ -23,7 +23,8 @@ func TestStatusChannel(t *testing.T) {
 		}
 	}
 	first := ws.until("snapshot")
-	if err := json.Unmarshal(first.Raw, &snap); err != nil || len(snap.Status.Pairs) != 2 || snap.Status.Status != "ok" {
+	if err := json.Unmarshal(first.Raw, &snap); err != nil || len(snap.Status.Pairs) != 2 ||
+		snap.Status.Status != "ok" {
 		t.Fatalf("%v: %s", err, first.Raw)
 	}
 	var rest, member map[string]any
@@ -45,7 +46,8 @@ func TestStatusChannel(t *testing.T) {
 		}
 	}
 	m := ws.until("update")
-	if err := json.Unmarshal(m.Raw, &update); err != nil || len(update.Pairs) != 1 || update.Pairs[0].CurrencyPairCode != "C01_USDT" || update.Seq <= snap.Seq {
+	if err := json.Unmarshal(m.Raw, &update); err != nil || len(update.Pairs) != 1 ||
+		update.Pairs[0].CurrencyPairCode != "C01_USDT" || update.Seq <= snap.Seq {
 		t.Errorf("%v: %s", err, m.Raw)
 	}
 	if beat := ws.until("heartbeat"); beat.Channel != "status" || beat.Seq != update.Seq {
@@ -66,7 +68,7 @@ func getJSON(t *testing.T, url string, out any) {
 }
 
 // A heartbeat carries the stream's seq; a heartbeat of trades carries the last trade's id.
-func TestHeartbeatOfTradesTellsTheTrade(t *testing.T) {
+func TestHeartbeatOfTradesHasTheLastTrade(t *testing.T) {
 	t.Parallel()
 	x := newLive(t, 1)
 	for range 3 {
@@ -82,7 +84,7 @@ func TestHeartbeatOfTradesTellsTheTrade(t *testing.T) {
 }
 
 // Tickers and candles of a stream equal those of the REST routes, byte for byte.
-func TestStreamObjectsAreThoseOfREST(t *testing.T) {
+func TestStreamObjectsEqualREST(t *testing.T) {
 	t.Parallel()
 	x := newLive(t, 1)
 	for range 3 {

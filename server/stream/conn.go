@@ -27,8 +27,8 @@ const (
 )
 
 // conn is the connection of one client. The reader goroutine (inside the upgrade callback)
-// parses operations and passes them to the hub; a pump writes the messages in out. The hub's
-// goroutine owns the fields of the group hub.
+// parses operations and passes them to the hub; a writer sends the messages in backlog. The hub's
+// goroutine owns the fields of the group hub. doc.go draws its states.
 type conn struct {
 	ws      *websocket.Conn
 	raw     syscall.RawConn // the socket; nil when the connection has no descriptor
@@ -37,15 +37,15 @@ type conn struct {
 	remote  netip.Addr // the client's address, for keys with an IP allow-list
 
 	hub struct {
-		subs    map[streamKey]*subscription
-		pending []*subscription // subscriptions that wait for a snapshot
-		key     private.Key     // the key that signed for the socket; valid while authed
-		authed  bool
-		fullNs  int64  // machine time when the queue was last full
-		fullIn  uint64 // the last delivery that found the queue full
-		behind  bool   // some stream has not started over since fullNs
-		pingNs  int64  // machine time of the next ping
-		gone    bool
+		subs             map[streamKey]*subscription // by subKey
+		pending          []*subscription             // subscriptions that wait for a snapshot
+		key              private.Key                 // the key that signed for the socket; valid while authed
+		authed           bool
+		fullNs           int64  // machine time of the last update that did not fit
+		lastFullDelivery uint64 // the last delivery with an update that did not fit
+		resyncing        bool   // some subscription is not live again since fullNs
+		pingNs           int64  // machine time of the next ping
+		detached         bool   // has no subscriptions any more; operations are ignored
 	}
 }
 
@@ -135,9 +135,10 @@ func (c *conn) read(h *Hub) {
 			c.refuse(closeFrame(closePolicy, string(refuse.RateLimit)))
 			return
 		case !ok:
-			ok = c.answer(errorFrame(request{}, "", refuse.RateLimit, "At most 20 messages a second are taken."))
+			ok = c.answer(errorFrame(request{}, "", refuse.RateLimit,
+				"A connection may send at most 20 messages a second; send this one again later."))
 		case kind != websocket.TextMessage:
-			ok = c.answer(errorFrame(request{}, "", refuse.InvalidParam, "Messages are JSON text."))
+			ok = c.answer(errorFrame(request{}, "", refuse.InvalidParam, "A message must be JSON text, not binary."))
 		default:
 			ok = c.operate(h, buf)
 		}

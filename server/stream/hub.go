@@ -28,12 +28,11 @@ type Options struct {
 	Board *marketdata.Board
 	Clock clock.Clock
 	Epoch string // 16 hex digits of the data directory (docs/contract/streams.md#resume)
-	// Status renders /api/status and the rows of it that changed since the versions kept
-	// in seen; rows is nil when none did.
+	// Status renders /api/status.
 	Status func(dst []byte) []byte
 	// StatusRow renders one pair's row.
 	StatusRow func(dst []byte, v *marketdata.View, ageNs int64) []byte
-	// Private feeds the channels that need credentials; nil disables them.
+	// Private is the source of the channels that need credentials; nil disables them.
 	Private private.Feed
 	// PingEvery is the interval between pings to a client (default 20 s). PongWithin is how
 	// long a client may stay silent before the hub closes its connection (default 60 s). Both
@@ -78,7 +77,7 @@ type Hub struct {
 	undelivered []delivery // sent, not delivered
 	slow        []*conn    // scratch of deliver
 	ticks       int
-	// deliveries counts deliveries; a connection counts as full at most once in each.
+	// deliveries counts deliveries; a connection counts as slow at most once in each.
 	deliveries uint64
 }
 
@@ -143,13 +142,13 @@ func (h *Hub) join(c *conn, first []request) {
 
 func (h *Hub) leave(c *conn) {
 	h.do(func() {
-		c.hub.gone = true
+		c.hub.detached = true
 		delete(h.conns, c)
 		h.unsubscribeAll(c)
 	})
 }
 
-// unsubscribeAll removes a connection from its streams.
+// unsubscribeAll removes a connection and its key from all streams.
 func (h *Hub) unsubscribeAll(c *conn) {
 	h.private.unbind(c)
 	left := false
@@ -166,10 +165,10 @@ func (h *Hub) unsubscribeAll(c *conn) {
 
 func (h *Hub) request(c *conn, r request) { h.do(func() { operation{h, c, r}.run() }) }
 
-// drained notifies the hub that the queue of c fell below lowMarkBytes and has room for snapshots.
+// drained notifies the hub that the backlog of c fell below lowMarkBytes and has room for snapshots.
 func (h *Hub) drained(c *conn) { h.do(func() { h.startPending(c) }) }
 
-// sendMessages sends the changes of each publication: books without conflation and trades.
+// advanceUnconflated sends the changes of each publication: trades, and books with interval 0.
 func (h *Hub) advanceUnconflated() {
 	root := h.opts.Board.Load()
 	for _, s := range h.unconflated {
@@ -280,9 +279,9 @@ func (h *Hub) deliver() {
 	clear(batch)
 	h.undelivered = batch[:0]
 	h.deliveries++
-	for _, c := range h.slow { // only now: lag may remove subscribers from a stream
-		if c.hub.fullIn != h.deliveries { // several messages that did not fit count as one full queue
-			c.hub.fullIn = h.deliveries
+	for _, c := range h.slow { // only now: resyncSlow may remove subscribers from a stream
+		if c.hub.lastFullDelivery != h.deliveries { // several updates that do not fit count once
+			c.hub.lastFullDelivery = h.deliveries
 			h.resyncSlow(c)
 		}
 	}
@@ -318,7 +317,7 @@ func (h *Hub) housekeeping() {
 		switch {
 		case now-c.pongNs.Load() > int64(h.opts.PongWithin):
 			c.backlog.closeWith(closeFrame(closePolicy, "no pong in time"), true)
-		case c.hub.behind && now-c.hub.fullNs > int64(secondFullWithin): // not caught up since
+		case c.hub.resyncing && now-c.hub.fullNs > int64(secondFullWithin): // not caught up since
 			h.closeSlow(c)
 		case now > c.hub.pingNs:
 			c.hub.pingNs = now + int64(h.opts.PingEvery)
@@ -333,7 +332,7 @@ func (h *Hub) housekeeping() {
 	}
 }
 
-// announceShutdown sends every client its last message and the close frame.
+// announceShutdown sends every client the message shutdown and the close frame.
 func (h *Hub) announceShutdown() {
 	dst := appendHead(h.buf[:0], "shutdown", "", "", "")
 	dst = append(dst, `,"time":`...)

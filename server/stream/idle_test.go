@@ -27,7 +27,7 @@ func TestUnsubscribingDoesNotSilenceTheHeartbeatsOfOthers(t *testing.T) {
 
 // The hub removes a stream two minutes after its last subscriber left, whatever the age of the
 // last message and however the subscriber left.
-func TestStreamsAreForgottenAfterTheirLastSubscriber(t *testing.T) {
+func TestStreamsAreRemovedAfterTheirLastSubscriber(t *testing.T) {
 	x := newManualHub(t, marketdata.Options{}, "AA_BB")
 	for _, leaves := range []bool{true, false} {
 		c := x.connect()
@@ -54,7 +54,7 @@ func TestStreamsAreForgottenAfterTheirLastSubscriber(t *testing.T) {
 
 // docs/contract/streams.md#server-messages: a snapshot of status equals the current /api/status,
 // not the one at the first subscription, even if the market was idle in between.
-func TestStatusSnapshotIsOfNow(t *testing.T) {
+func TestStatusSnapshotIsCurrent(t *testing.T) {
 	x := newManualHub(t, marketdata.Options{}, "AA_BB")
 	x.opts.Status = func(dst []byte) []byte {
 		return append(appendSeqTime(append(dst, `{"incidents":[]`...), 0, x.nowMs()), '}')

@@ -16,7 +16,8 @@ import (
 func another(k *servertest.Keys, body string) *servertest.Keys {
 	k.Exchange.T.Helper()
 	made := k.Exchange.MustInternal("POST", "/users/"+k.ID+"/apikeys", `{"name":"another"`+body+`}`)
-	return &servertest.Keys{Exchange: k.Exchange, ID: k.ID, Public: made["publicKey"].(string), Private: made["privateKey"].(string)}
+	return &servertest.Keys{Exchange: k.Exchange, ID: k.ID, Public: made["publicKey"].(string),
+		Private: made["privateKey"].(string)}
 }
 
 // signedSocket is a socket that a key signed for, with every message that it received.
@@ -127,7 +128,8 @@ func (s *signedSocket) silent() {
 		s.t.Fatalf("%v", m)
 	}
 	for _, channel := range []string{"orders", "fills", "balances"} {
-		if m := ask(client.Request{Op: "subscribe", Channel: channel}); m["type"] != "error" || m["code"] != "UNAUTHORIZED" {
+		if m := ask(client.Request{Op: "subscribe", Channel: channel}); m["type"] != "error" ||
+			m["code"] != "UNAUTHORIZED" {
 			s.t.Errorf("a new subscription of %s: %v", channel, m)
 		}
 	}
@@ -268,7 +270,7 @@ func TestSecondAuthOfASocket(t *testing.T) {
 		}
 		slices.Sort(ended)
 		if want := []string{"balances orders", "balances"}[i]; strings.Join(ended, " ") != want {
-			t.Errorf("the client was told that %v ended, want %s", ended, want)
+			t.Errorf("the client received the end of %v, want %s", ended, want)
 		}
 		if got := s.listed(); got != "trades" {
 			t.Errorf("list shows %q", got)

@@ -40,7 +40,8 @@ const (
 )
 
 // maxQueuedBytes limits the queued bytes of each kind. A single message is always accepted.
-var maxQueuedBytes = [messageKinds]int{kindUpdate: maxUpdateBytes, kindSnapshot: math.MaxInt, kindAnswer: maxAnswerBytes}
+var maxQueuedBytes = [messageKinds]int{kindUpdate: maxUpdateBytes, kindSnapshot: math.MaxInt,
+	kindAnswer: maxAnswerBytes}
 
 // queuedBytes counts the queued bytes of each kind.
 type queuedBytes [messageKinds]int
@@ -48,7 +49,7 @@ type queuedBytes [messageKinds]int
 func (w *queuedBytes) total() int { return w[kindUpdate] + w[kindSnapshot] + w[kindAnswer] }
 
 // message is a queued message, shared by all connections that receive it. A queue is a list
-// of pointers, because the hub writes it on one core and a pump reads it on another.
+// of pointers, because the hub writes it on one core and a writer reads it on another.
 type message struct {
 	frame   frame
 	kind    messageKind

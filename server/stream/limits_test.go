@@ -98,7 +98,8 @@ func TestCloseHandshakeIsAnswered(t *testing.T) {
 	x := newLive(t, 1)
 	ws := rawDial(t, x, "?streams=status")
 	ws.next()
-	if err := ws.ws.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(1000, "bye"), time.Now().Add(time.Second)); err != nil {
+	if err := ws.ws.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(1000, "bye"),
+		time.Now().Add(time.Second)); err != nil {
 		t.Fatal(err)
 	}
 	if code, _ := ws.closed(); code != 1000 {

@@ -61,7 +61,7 @@ func newLiveWith(t *testing.T, pairs int, set func(*stream.Options, *edge.Option
 	set(&hubOptions, &options)
 	x.hub = stream.NewHub(hubOptions)
 	x.market = public.New(public.Options{Board: feed.Board(), Clock: clk})
-	options.Resources = []edge.Resource{x.market.Resource, stream.Routes(x.hub)}
+	options.Resources = []edge.Resource{x.market.Routes, stream.Routes(x.hub)}
 	srv, err := edge.New(options)
 	if err != nil {
 		t.Fatal(err)
@@ -141,7 +141,8 @@ func (x *live) churnAt(seed uint64, done <-chan struct{}, turn <-chan time.Time)
 				price = mid + off
 			}
 			cmds = append(cmds, engine.Command{
-				Kind: engine.Place, Pair: engine.PairID(r.IntN(len(x.pairs))), Side: side, Price: price, Amount: 1 + r.Int64N(1000),
+				Kind: engine.Place, Pair: engine.PairID(r.IntN(len(x.pairs))), Side: side, Price: price, Amount: 1 +
+					r.Int64N(1000),
 			})
 		}
 		if r.IntN(8) == 0 { // else a book would be empty whenever it is published

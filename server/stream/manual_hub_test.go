@@ -11,8 +11,8 @@ import (
 	"tickhive/marketdata"
 )
 
-// manualHub is a hub over a real core and feed whose goroutine and pumps do not run: the
-// test publishes, lets the hub follow and reads when it wants to, so queues stand still.
+// manualHub is a hub over a real core and feed whose goroutine and writers do not run: the test
+// publishes, runs the hub's work and reads the backlogs, each when it wants to.
 type manualHub struct {
 	*Hub
 	t      testing.TB
@@ -24,7 +24,8 @@ type manualHub struct {
 
 func newManualHub(t testing.TB, kept marketdata.Options, pairs ...string) *manualHub {
 	t.Helper()
-	x := &manualHub{t: t, core: engine.NewCore(engine.Options{}), market: marketdata.NewFeed(kept), clk: clock.NewManual(1_767_225_600_000_000_000)}
+	x := &manualHub{t: t, core: engine.NewCore(engine.Options{}), market: marketdata.NewFeed(kept),
+		clk: clock.NewManual(1_767_225_600_000_000_000)}
 	for i, p := range pairs {
 		base, quote, _ := strings.Cut(p, "_")
 		x.apply(engine.Command{Kind: engine.AddPair, Pair: engine.PairID(i), Instrument: &engine.Instrument{
@@ -148,7 +149,7 @@ func bookKey(pair engine.PairID) streamKey {
 	return streamKey{channel: chBook, pair: pair, depth: defaultDepth, every: defaultEvery}
 }
 
-// disconnect is leave without a goroutine to carry it out.
+// disconnect runs leave without a goroutine to carry it out.
 func (x *manualHub) disconnect(c *conn) {
 	x.leave(c)
 	(<-x.ops)()

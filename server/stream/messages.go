@@ -85,7 +85,9 @@ func appendLevel(dst []byte, l marketdata.Level, in *engine.Instrument) []byte {
 }
 
 // appendBookUpdate appends the update message of a book stream from prevSeq to seq.
-func appendBookUpdate(dst []byte, v *marketdata.View, prevSeq, seq uint64, bids, asks []marketdata.Level, timeMs int64) []byte {
+func appendBookUpdate(
+	dst []byte, v *marketdata.View, prevSeq, seq uint64, bids, asks []marketdata.Level, timeMs int64,
+) []byte {
 	dst = appendHead(dst, "update", "", "book", v.Instrument.Code)
 	dst = strconv.AppendUint(append(dst, `,"prevSeq":`...), prevSeq, 10)
 	dst = appendSeqTime(dst, seq, timeMs)
@@ -176,7 +178,9 @@ func appendTicker(dst []byte, kind string, v *marketdata.View, timeMs int64) []b
 }
 
 // appendCandle appends a snapshot or update of a candles channel; no candle is null.
-func appendCandle(dst []byte, kind string, s *stream, v *marketdata.View, c marketdata.Candle, closed bool, timeMs int64) []byte {
+func appendCandle(
+	dst []byte, kind string, s *stream, v *marketdata.View, c marketdata.Candle, closed bool, timeMs int64,
+) []byte {
 	dst = appendHead(dst, kind, "", s.key.name(), v.Instrument.Code)
 	dst = appendSeqTime(dst, uint64(v.TradesSeq), timeMs)
 	dst = append(dst, `,"candle":`...)

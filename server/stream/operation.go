@@ -17,7 +17,7 @@ const (
 	defaultEvery = 100
 )
 
-// operation is one operation of a client. It runs on the hub's goroutine.
+// operation is one request of a client on its connection. It runs on the hub's goroutine.
 type operation struct {
 	hub  *Hub
 	conn *conn
@@ -26,7 +26,7 @@ type operation struct {
 
 // run carries out the operation.
 func (o operation) run() {
-	if o.conn.hub.gone {
+	if o.conn.hub.detached {
 		return
 	}
 	switch o.req.op {
@@ -65,7 +65,8 @@ func (o operation) each(fn func(operation, streamKey, *marketdata.View)) {
 	key, ok := parseChannel(o.req.channel)
 	switch {
 	case !ok:
-		o.refuse("", refuse.InvalidParam, "channel must be one of ticker, trades, book, candles.{interval}, status, orders, fills, balances.")
+		o.refuse("", refuse.InvalidParam, "channel must be one of ticker, trades, book, candles.{interval}, status, "+
+			"orders, fills, balances.")
 		return
 	case key.private() && o.hub.opts.Private == nil:
 		o.refuse("", refuse.NotFound, "This server has no accounts.")
@@ -92,7 +93,7 @@ func (o operation) each(fn func(operation, streamKey, *marketdata.View)) {
 	}
 	root := o.hub.opts.Board.Load()
 	for _, pair := range o.req.pairs {
-		if o.conn.hub.gone { // closed because of the unread answers for earlier pairs
+		if o.conn.hub.detached { // closed because of the unread answers for earlier pairs
 			return
 		}
 		o.eachPair(key, root, pair, fn)
@@ -105,7 +106,8 @@ func (o operation) signed() bool {
 	return o.conn.hub.authed
 }
 
-func (o operation) eachPair(key streamKey, root *marketdata.Root, pair string, fn func(operation, streamKey, *marketdata.View)) {
+func (o operation) eachPair(key streamKey, root *marketdata.Root, pair string,
+	fn func(operation, streamKey, *marketdata.View)) {
 	if !engine.ValidPairCode(pair) {
 		o.refuse(pair, refuse.InvalidParam, "A pair code has the form BASE_QUOTE.")
 		return
@@ -165,7 +167,7 @@ func (o operation) subscribe(key streamKey, v *marketdata.View) {
 		s.lastMs = o.hub.machineMs() // no subscriber was waiting for a heartbeat
 	}
 	o.acknowledge("subscribed", key, v)
-	if o.conn.hub.gone {
+	if o.conn.hub.detached {
 		return
 	}
 	if old != nil && old.stream == s && !o.req.hasFromSeq && !o.req.hasFromTrade {
@@ -180,7 +182,7 @@ func (o operation) subscribe(key streamKey, v *marketdata.View) {
 	if key.private() {
 		o.hub.private.watch()
 		o.hub.private.sendMessages() // the queued messages are older than the snapshot
-		if o.conn.hub.gone {
+		if o.conn.hub.detached {
 			return
 		}
 	}
@@ -278,13 +280,14 @@ func parseStreams(text string) ([]request, *refuse.Refusal) {
 		key, ok := parseChannel(channel)
 		switch {
 		case !ok:
-			return nil, refuse.Param("streams", "%q is not a channel.", channel)
+			return nil, refuse.Param("streams", "%q is not a channel such as book or status.", channel)
 		case key.private():
-			return nil, refuse.Param("streams", "The channel %s needs auth and cannot stand in the address.", channel)
+			return nil, refuse.Param("streams", "The channel %s needs auth and cannot be in the address; "+
+				"subscribe to it after the operation auth.", channel)
 		case paired != key.paired():
 			return nil, refuse.Param("streams", "%q must have the form channel:PAIR, or status alone.", item)
 		case len(out) == maxSubscriptions:
-			return nil, refuse.Param("streams", "At most %d streams are taken.", maxSubscriptions)
+			return nil, refuse.Param("streams", "The parameter streams must name at most %d streams.", maxSubscriptions)
 		}
 		r := request{op: "subscribe", channel: channel}
 		if paired {

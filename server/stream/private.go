@@ -14,7 +14,7 @@ type privateStreams struct {
 	hub *Hub
 }
 
-// sendMessages sends the messages of the private feed.
+// sendMessages sends the queued messages of the private channels.
 func (p *privateStreams) sendMessages() {
 	if p.hub.opts.Private == nil {
 		return
@@ -42,7 +42,7 @@ func (p *privateStreams) sendMessages() {
 }
 
 func (p *privateStreams) startOver(s *stream) {
-	for _, sub := range slices.Clone(s.subs) { // feed delivers, which may shrink s.subs
+	for _, sub := range slices.Clone(s.subs) { // startPending delivers messages, which may shrink s.subs
 		p.hub.awaitSnapshot(sub, "slow")
 		p.hub.startPending(sub.conn)
 	}

@@ -36,7 +36,8 @@ func TestPrivateChannelsTellTheirOwnerAlone(t *testing.T) {
 			}
 		}
 	}
-	if list := snapshots["orders"]["orders"].([]any); len(list) != 1 || servertest.KeysOf(list[0].(map[string]any)) != servertest.OrderMembers {
+	if list := snapshots["orders"]["orders"].([]any); len(list) != 1 ||
+		servertest.KeysOf(list[0].(map[string]any)) != servertest.OrderMembers {
 		t.Errorf("%v", snapshots["orders"])
 	}
 	if list := snapshots["balances"]["balances"].([]any); len(list) != 2 {
@@ -60,11 +61,14 @@ func TestPrivateChannelsTellTheirOwnerAlone(t *testing.T) {
 			}
 		}
 	}
-	if order["userId"] != a.ID || order["status"] != "PartiallyCompleted" || order["amount"] != json.Number("0.5000") || servertest.KeysOf(order) != servertest.OrderMembers {
+	if order["userId"] != a.ID || order["status"] != "PartiallyCompleted" || order["amount"] != json.Number("0.5000") ||
+		servertest.KeysOf(order) != servertest.OrderMembers {
 		t.Errorf("%v", order)
 	}
-	if servertest.KeysOf(fill) != "currencyPairCode dealDateUtc fee feeCurrencyCode id isBuy isMaker isUserBuyer orderId price tradeId volume" ||
-		fill["isMaker"] != true || fill["isUserBuyer"] != true || fill["fee"] != json.Number("0.045") || fill["orderId"] != "1" {
+	if servertest.KeysOf(fill) != "currencyPairCode dealDateUtc fee feeCurrencyCode id isBuy isMaker isUserBuyer "+
+		"orderId price tradeId volume" ||
+		fill["isMaker"] != true || fill["isUserBuyer"] != true ||
+		fill["fee"] != json.Number("0.045") || fill["orderId"] != "1" {
 		t.Errorf("%v", fill)
 	}
 	// The socket receives no orders of other users: the next order is a's own.

@@ -95,14 +95,17 @@ func resumeOnce(t *testing.T, x *live, h *history, from uint64, depth, interval 
 	s := x.dial("")
 	defer func() { _ = s.Close() }()
 	if err := s.Send(client.Request{
-		Op: "subscribe", Channel: "book", Pairs: x.pairs[:1], Depth: &depth, Interval: &interval, FromSeq: &from, Epoch: testEpoch,
+		Op: "subscribe", Channel: "book", Pairs: x.pairs[:1], Depth: &depth, Interval: &interval,
+		FromSeq: &from, Epoch: testEpoch,
 	}); err != nil {
 		t.Fatal(err)
 	}
 	for n := 0; n < 2; {
-		m := until(t, s, "an update", func(m *client.Message) bool { return m.Channel == "book" && m.Type != "subscribed" })
+		m := until(t, s, "an update",
+			func(m *client.Message) bool { return m.Channel == "book" && m.Type != "subscribed" })
 		if m.Type == "snapshot" {
-			t.Fatalf("depth %d interval %d from seq %d: a snapshot with reason %s at %d", depth, interval, from, m.Reason, m.Seq)
+			t.Fatalf("depth %d interval %d from seq %d: a snapshot with reason %s at %d", depth,
+				interval, from, m.Reason, m.Seq)
 		}
 		if err := mine.Apply(m); err != nil {
 			t.Fatalf("depth %d interval %d from seq %d: %v", depth, interval, from, err)
@@ -129,7 +132,7 @@ func TestResumeAtTheEdges(t *testing.T) {
 	for _, c := range []struct {
 		name, extra, want string
 	}{
-		{"the seq of now", fmt.Sprintf(`"fromSeq":%d,"epoch":%q`, snap.Seq, testEpoch), "pong"},
+		{"the current seq", fmt.Sprintf(`"fromSeq":%d,"epoch":%q`, snap.Seq, testEpoch), "pong"},
 		{"without an epoch", fmt.Sprintf(`"fromSeq":%d`, snap.Seq), "pong"},
 		{"the beginning", `"fromSeq":0`, "update"},
 		{"the future", fmt.Sprintf(`"fromSeq":%d`, snap.Seq+1), "gap"},

@@ -33,7 +33,7 @@ func upgrade(c *edge.Ctx, h *Hub, up *websocket.FastHTTPUpgrader) *refuse.Refusa
 		return err
 	}
 	if !websocket.FastHTTPIsWebSocketUpgrade(c.RequestCtx) {
-		return refuse.Param("Upgrade", "This path speaks WebSocket: send Upgrade: websocket.")
+		return refuse.Param("Upgrade", "This path serves WebSocket only: send the header Upgrade: websocket.")
 	}
 	remote := c.ClientAddr()
 	failed := up.Upgrade(c.RequestCtx, func(ws *websocket.Conn) {

@@ -69,7 +69,7 @@ func (h *Hub) tickDue() bool {
 	return true
 }
 
-// arrived follows the publication or carries out the operation that waits, one of them, and reports
+// arrived sends the changes of a publication or carries out one queued operation, and reports
 // whether there was one.
 func (h *Hub) arrived() bool {
 	if !h.published && h.op == nil {

@@ -1,9 +1,10 @@
 package stream
 
-// block handles a full queue: it drops the backlog, and each stream starts over with a snapshot
-// once there is room. A second full queue within secondFullWithin closes the connection.
+// resyncSlow handles an update that did not fit: it drops the backlog, and each stream starts
+// over with a snapshot once there is room. A second update that does not fit within
+// secondFullWithin closes the connection.
 func (h *Hub) resyncSlow(c *conn) {
-	if c.hub.gone {
+	if c.hub.detached {
 		return
 	}
 	now := h.opts.MachineNs()
@@ -11,7 +12,7 @@ func (h *Hub) resyncSlow(c *conn) {
 		h.closeSlow(c)
 		return
 	}
-	c.hub.fullNs, c.hub.behind = now, true
+	c.hub.fullNs, c.hub.resyncing = now, true
 	c.backlog.drop()
 	for _, sub := range c.hub.subs {
 		if sub.tradesStarted { // parts of its resume may have been dropped with the backlog
@@ -21,13 +22,14 @@ func (h *Hub) resyncSlow(c *conn) {
 	}
 }
 
+// closeSlow closes the connection of a slow client with 1013 and removes its subscriptions.
 func (h *Hub) closeSlow(c *conn) {
-	c.hub.gone = true
+	c.hub.detached = true
 	c.backlog.closeWith(closeFrame(closeTryLater, "SLOW_CONSUMER"), true)
 	h.unsubscribeAll(c)
 }
 
-// awaitSnapshot pauses a subscription: it receives no messages until its snapshot is queued.
+// awaitSnapshot makes a subscription pending: it receives no messages until its snapshot is queued.
 func (h *Hub) awaitSnapshot(sub *subscription, reason string) {
 	sub.live, sub.reason = false, reason
 	if !sub.pending {
@@ -36,7 +38,7 @@ func (h *Hub) awaitSnapshot(sub *subscription, reason string) {
 	}
 }
 
-// startPending queues waiting snapshots while there is room for them.
+// startPending makes pending subscriptions live while the backlog has room for their snapshots.
 func (h *Hub) startPending(c *conn) {
 	h.deliver() // other subscribers need the updates before the state of the snapshot
 	for len(c.hub.pending) > 0 {
@@ -46,7 +48,7 @@ func (h *Hub) startPending(c *conn) {
 		sub := c.hub.pending[0]
 		if c.hub.subs[sub.stream.key.subKey()] == sub {
 			h.advanceToResume(sub)
-			if c.hub.gone { // begin delivers messages, which may end a connection
+			if c.hub.detached { // advanceToResume delivers messages, which may end a connection
 				return
 			}
 			if !h.startLive(sub) {
@@ -57,6 +59,6 @@ func (h *Hub) startPending(c *conn) {
 		c.hub.pending = c.hub.pending[1:]
 	}
 	if len(c.hub.pending) == 0 {
-		c.hub.pending, c.hub.behind = nil, false
+		c.hub.pending, c.hub.resyncing = nil, false
 	}
 }

@@ -14,15 +14,15 @@ import (
 )
 
 // silent is how long the slow reader does not read. Its queue is full once the kernel's
-// buffers are, within 9 s; it is given up 10 s later (docs/contract/streams.md#slow-clients), and
-// the line is cut 20 s after that (closeWriteWait): between the two it must read again to be told why.
+// buffers are, within 9 s; the hub closes it 10 s later (docs/contract/streams.md#slow-clients), and
+// the line is cut 20 s after that (closeWriteWait): between the two it must read again to receive the reason.
 const silent = 20 * time.Second
 
 // A reader that stops does not delay the others, and finds the close reason when it reads again.
 func TestSlowConsumer(t *testing.T) {
 	t.Parallel()
 	x := newLive(t, 2)
-	x.pairs = x.pairs[:1] // the other one stands still: a large book that fills the kernel's buffers
+	x.pairs = x.pairs[:1] // the other one does not change: a large book that fills the kernel's buffers
 	for i := range int64(20_000) {
 		x.order(1, engine.Buy, 100+i, 5)
 	}
@@ -65,7 +65,7 @@ func TestSlowConsumer(t *testing.T) {
 		}
 		bytes += len(m.Raw)
 		if m.Type == "snapshot" && m.Channel == "trades" {
-			last = 0 // on a busy machine this reader too may be told to start over
+			last = 0 // on a busy machine this reader too may have to start over
 		}
 		for _, tr := range m.Trades {
 			if last != 0 && tr.TradeID != last+1 {

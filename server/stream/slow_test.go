@@ -28,7 +28,7 @@ func spaces(n int) []byte {
 	return b
 }
 
-// catchUp lets the hub feed c and the peer read until the queue is empty. It returns the messages.
+// catchUp lets the hub queue the snapshots of c and the peer read until none is pending. It returns the messages.
 func (x *manualHub) catchUp(c *conn) (all []readMessage) {
 	for range 50 {
 		x.startPending(c)
@@ -55,8 +55,8 @@ func TestQueueFullOnceForTwoStreamsStartsThemOver(t *testing.T) {
 	}
 	x.runPublished()
 	messages := x.catchUp(c)
-	if c.hub.gone || len(messages) != 2 {
-		t.Fatalf("closed %v, %d messages; want one snapshot per stream", c.hub.gone, len(messages))
+	if c.hub.detached || len(messages) != 2 {
+		t.Fatalf("closed %v, %d messages; want one snapshot per stream", c.hub.detached, len(messages))
 	}
 	for _, m := range messages {
 		if m.Type != "snapshot" || m.Reason != "slow" {
@@ -88,16 +88,16 @@ func TestOnlyAClientThatNeverCaughtUpIsClosed(t *testing.T) {
 		c.backlog.push(newFrame(opText, spaces(lowMarkBytes)), kindUpdate) // no room for the snapshot
 		x.ask(c, `{"op":"resync","channel":"book","pairs":["AA_BB"]}`)
 		x.housekeeping()
-		if len(c.hub.pending) == 0 && !c.hub.gone {
+		if len(c.hub.pending) == 0 && !c.hub.detached {
 			t.Fatal("the snapshot did not wait")
 		}
-		if c.hub.gone == caughtUp {
-			t.Errorf("caught up %v: closed %v", caughtUp, c.hub.gone)
+		if c.hub.detached == caughtUp {
+			t.Errorf("caught up %v: closed %v", caughtUp, c.hub.detached)
 		}
 	}
 }
 
-// watcher is a private feed that records the watched accounts.
+// watcher implements private.Feed and records the watched accounts.
 type watcher struct {
 	private.Feed
 	watched map[engine.AccountID]bool
@@ -113,7 +113,7 @@ func (w *watcher) Snapshot(dst []byte, _ string, _ engine.AccountID) []byte {
 
 // The sequencer's goroutine records only the orders of accounts that have subscribers: a closed
 // slow client (docs/contract/streams.md#slow-clients) is no longer one.
-func TestAnAccountIsNotWatchedOnceItsListenerIsGivenUp(t *testing.T) {
+func TestAnAccountIsNotWatchedOnceItsSlowClientIsClosed(t *testing.T) {
 	x := newManualHub(t, marketdata.Options{}, "AA_BB")
 	w := &watcher{}
 	x.opts.Private = w
@@ -154,7 +154,8 @@ func TestQueueFullDuringATradesResumeStartsItOver(t *testing.T) {
 			starts, next = starts+1, m.Trades[0].TradeID
 		}
 		if m.Trades[0].TradeID != next {
-			t.Fatalf("a message of kind %s begins with trade %d, want %d or a snapshot", m.Type, m.Trades[0].TradeID, next)
+			t.Fatalf("a message of kind %s begins with trade %d, want %d or a snapshot", m.Type,
+				m.Trades[0].TradeID, next)
 		}
 		next = m.Trades[len(m.Trades)-1].TradeID + 1
 	}
@@ -165,7 +166,7 @@ func TestQueueFullDuringATradesResumeStartsItOver(t *testing.T) {
 
 // A resume of trades that has queued nothing yet loses nothing when the queue is full: it still
 // begins at fromTradeId.
-func TestQueueFullBeforeATradesResumeKeepsIt(t *testing.T) {
+func TestQueueFullBeforeATradesResumeDoesNotChangeIt(t *testing.T) {
 	x := newManualHub(t, marketdata.Options{}, "AA_BB")
 	x.trade(500)
 	c := x.connect()

@@ -61,7 +61,8 @@ func newSteppedHub(t *testing.T, policy sequencer.SyncPolicy, seed uint64) *step
 		Board: x.market.Board(), Clock: x.now, MachineNs: x.now.NowNs, Epoch: "00112233445566aa", PongWithin: time.Hour,
 	})
 	source := sim.New(sim.Options{Core: x.core, Seed: seed, StartNs: x.now.ns, Pairs: []sim.Pair{
-		{Code: steppedPairs[0], Reference: 6_500_000, Weight: 100}, {Code: steppedPairs[1], Reference: 340_000, Weight: 50},
+		{Code: steppedPairs[0], Reference: 6_500_000, Weight: 100},
+		{Code: steppedPairs[1], Reference: 340_000, Weight: 50},
 	}})
 	x.loop = sequencer.NewLoop(sequencer.LoopOptions{
 		Core: x.core, Clock: x.now, Journal: j, Sinks: []sequencer.Sink{x.market.Sink(), x.Hub},
@@ -168,7 +169,8 @@ func (s *subscriber) equals(depth int) {
 			s.x.t.Errorf("%s: %d bids and %d asks: too few to show anything", code, len(want.Bids), len(want.Asks))
 		}
 		if have.Checksum() != want.Checksum() {
-			s.x.t.Errorf("%s: the checksum of the last message is %d, the engine's %d", code, have.Checksum(), want.Checksum())
+			s.x.t.Errorf("%s: the checksum of the last message is %d, the engine's %d", code,
+				have.Checksum(), want.Checksum())
 		}
 		if got, want := fmt.Sprint(have.Bids, have.Asks), fmt.Sprint(want.Bids, want.Asks); got != want {
 			s.x.t.Errorf("%s: the rebuilt book\n%s\nis not the engine's\n%s", code, got, want)

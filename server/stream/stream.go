@@ -81,7 +81,8 @@ type stream struct {
 	resumes  map[uint64]frame // book: cached resume answers by the seq they start from
 }
 
-// subscription is one subscription of one connection. Owner: the hub.
+// subscription holds the state of one subscription of one connection; doc.go draws its states.
+// Owner: the hub.
 type subscription struct {
 	backlog *backlog // conn.out: saves one cache miss for each message (bench streams)
 	conn    *conn

@@ -15,7 +15,7 @@ import (
 	"tickhive/server/private"
 )
 
-// keyed is a private feed of one account; the test controls its messages and keys.
+// keyed implements private.Feed for one account; the test controls its messages and keys.
 type keyed struct {
 	watcher
 	waiting []private.Message
@@ -80,7 +80,8 @@ func TestQueuedPrivateMessagesAreWithdrawn(t *testing.T) {
 	for _, m := range messages {
 		types = append(types, m.Type+" "+m.Channel)
 	}
-	if got := strings.Join(types, ", "); got != "update book, update book, error orders" && got != "update book, error orders, update book" || closed != 0 {
+	if got := strings.Join(types, ", "); got != "update book, update book, error orders" &&
+		got != "update book, error orders, update book" || closed != 0 {
 		t.Errorf("after the deletion the socket gets %s (closed %d)", got, closed)
 	}
 	orders := 0
@@ -154,7 +155,9 @@ func TestKeysExpireInTheirOrder(t *testing.T) {
 	var conns []*conn
 	for i := range int64(5) {
 		c := x.connect()
-		x.private.bind(c, private.Key{Account: engine.AccountID(i), Number: uint64(i), ExpiresNs: (now + 10 - i) * min(i, 1)}) // the first never
+		// the first never
+		x.private.bind(c, private.Key{Account: engine.AccountID(i), Number: uint64(i),
+			ExpiresNs: (now + 10 - i) * min(i, 1)})
 		conns = append(conns, c)
 	}
 	for ns := now; ns < now+12; ns++ {
@@ -175,7 +178,7 @@ func TestAWriterWithholdsPrivateMessages(t *testing.T) {
 	for _, c := range []struct {
 		what  string
 		queue string // capitals are private
-		pump  int    // bytes that the peer takes at once
+		taken int    // bytes that the peer takes at once
 		read  int    // bytes that it takes later, before the key ends
 		want  string
 	}{
@@ -186,9 +189,9 @@ func TestAWriterWithholdsPrivateMessages(t *testing.T) {
 		{"a message alone", "A", 0, 0, ""},
 		{"a message alone, begun", "A", 0, 1, "A"},
 		{"nothing private", "abc", 0, 50, "abc"},
-		{"begun by the pump, a public one", "aBcDe", 50, 0, "ace"},
-		{"begun by the pump, a private one", "aBcDe", 110, 0, "aBce"},
-		{"behind one of the pump's", "aBcDe", 204, 150, "aBcDe"},
+		{"begun by the writer, a public one", "aBcDe", 50, 0, "ace"},
+		{"begun by the writer, a private one", "aBcDe", 110, 0, "aBce"},
+		{"behind one of the writer", "aBcDe", 204, 150, "aBcDe"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			out := &backlog{done: make(chan struct{}), writer: newWriters().assign()}
@@ -199,8 +202,8 @@ func TestAWriterWithholdsPrivateMessages(t *testing.T) {
 			}
 			var scratch chunkBuffer
 			taken := out.takeChunk(&scratch, false)
-			got := slices.Clone(taken.bytes[:c.pump])
-			taken.advance(c.pump)
+			got := slices.Clone(taken.bytes[:c.taken])
+			taken.advance(c.taken)
 			near, far := net.Pipe()
 			failed := make(chan error, 1)
 			go func() {

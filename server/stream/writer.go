@@ -15,7 +15,7 @@ import (
 const maxWriters = 8
 
 // writers writes to all connections. Waking one goroutine per connection for each message
-// costs 1.4 times the CPU of writing the frame (bench streams); a pump that visits one due
+// costs 1.4 times the CPU of writing the frame (bench streams); a writer that visits one scheduled
 // connection after the other pays only for the write.
 type writers struct {
 	all  []*writer
@@ -30,101 +30,102 @@ func newWriters() *writers {
 	return p
 }
 
-// assign returns the pump for a new connection.
-func (p *writers) assign() *writer { return p.all[int(p.next.Add(1))%len(p.all)] }
+// assign returns the writer for a new connection.
+func (ws *writers) assign() *writer { return ws.all[int(ws.next.Add(1))%len(ws.all)] }
 
-func (p *writers) start(h *Hub) {
-	for _, pump := range p.all {
-		go pump.run(h)
+func (ws *writers) start(h *Hub) {
+	for _, w := range ws.all {
+		go w.run(h)
 	}
 }
 
-// stop ends the pumps once their connections have ended.
-func (p *writers) stop() {
-	for _, pump := range p.all {
-		close(pump.stop)
+// stop ends the writers once their connections have ended.
+func (ws *writers) stop() {
+	for _, w := range ws.all {
+		close(w.stop)
 	}
 }
 
-// flush wakes the pumps to write to the due connections.
-func (p *writers) flush() {
-	for _, pump := range p.all {
-		pump.flush()
+// flush wakes the writers to write to the due connections.
+func (ws *writers) flush() {
+	for _, w := range ws.all {
+		w.flush()
 	}
 }
 
-// writer writes to its due connections and never waits for one.
+// writer writes to its scheduled connections and never waits for one. add, flush, addConn and
+// removeConn may run on any goroutine.
 type writer struct {
 	mu    sync.Mutex
-	due   []*conn
+	due   []*conn // scheduled connections
 	wake  chan struct{}
 	stop  chan struct{}
-	conns atomic.Int64
+	conns atomic.Int64 // run returns only without connections
 
 	buf  chunkBuffer      // owner: run
 	once nonBlockingWrite // owner: run
 }
 
-func (p *writer) add(c *conn) {
-	p.mu.Lock()
-	p.due = append(p.due, c)
-	p.mu.Unlock()
+func (w *writer) add(c *conn) {
+	w.mu.Lock()
+	w.due = append(w.due, c)
+	w.mu.Unlock()
 }
 
-func (p *writer) flush() {
-	p.mu.Lock()
-	n := len(p.due)
-	p.mu.Unlock()
+func (w *writer) flush() {
+	w.mu.Lock()
+	n := len(w.due)
+	w.mu.Unlock()
 	if n > 0 {
-		p.wakeUp()
+		w.wakeUp()
 	}
 }
 
-func (p *writer) wakeUp() {
+func (w *writer) wakeUp() {
 	select {
-	case p.wake <- struct{}{}:
+	case w.wake <- struct{}{}:
 	default:
 	}
 }
 
-// addConn counts a new connection; leave ends it.
-func (p *writer) addConn() { p.conns.Add(1) }
+// addConn counts a new connection.
+func (w *writer) addConn() { w.conns.Add(1) }
 
-func (p *writer) removeConn() {
-	p.conns.Add(-1)
-	p.wakeUp()
+func (w *writer) removeConn() {
+	w.conns.Add(-1)
+	w.wakeUp()
 }
 
-func (p *writer) run(h *Hub) {
-	p.once.init()
+func (w *writer) run(h *Hub) {
+	w.once.init()
 	var list []*conn
-	for stop := p.stop; ; {
+	for stop := w.stop; ; {
 		select {
-		case <-p.wake:
+		case <-w.wake:
 		case <-stop:
 			stop = nil
 		}
 		for {
-			p.mu.Lock()
-			list, p.due = p.due, list[:0]
-			p.mu.Unlock()
+			w.mu.Lock()
+			list, w.due = w.due, list[:0]
+			w.mu.Unlock()
 			if len(list) == 0 {
 				break
 			}
 			for i, c := range list {
-				p.write(h, c)
+				w.write(h, c)
 				list[i] = nil
 			}
 		}
-		if stop == nil && p.conns.Load() == 0 {
+		if stop == nil && w.conns.Load() == 0 {
 			return
 		}
 	}
 }
 
-// writeChunk sends the queue of c as far as the peer accepts it without waiting.
-func (p *writer) write(h *Hub, c *conn) {
-	t := c.backlog.takeChunk(&p.buf, false)
+// write sends the backlog of c as far as the peer accepts it without waiting.
+func (w *writer) write(h *Hub, c *conn) {
+	t := c.backlog.takeChunk(&w.buf, false)
 	if t.readerEnded {
 		c.backlog.finish()
 		return
@@ -135,7 +136,7 @@ func (p *writer) write(h *Hub, c *conn) {
 	n := 0
 	if c.raw != nil && len(t.bytes) > 0 {
 		var err error
-		if n, err = p.once.write(c.raw, t.bytes); err != nil {
+		if n, err = w.once.write(c.raw, t.bytes); err != nil {
 			c.failSocket()
 			return
 		}
@@ -148,10 +149,10 @@ func (p *writer) write(h *Hub, c *conn) {
 	case t.last:
 		c.awaitPeerClose()
 	case t.more:
-		p.add(c)
+		w.add(c)
 	}
-	if cap(p.buf.bytes) > 2*maxChunkBytes { // grown by a snapshot of a full book: do not retain it
-		p.buf.bytes = nil
+	if cap(w.buf.bytes) > 2*maxChunkBytes { // grown by a snapshot of a full book: do not retain it
+		w.buf.bytes = nil
 	}
 }
 
@@ -206,7 +207,7 @@ func (w *nonBlockingWrite) init() {
 	}
 }
 
-// writeChunk returns the number of bytes that the peer accepted, possibly 0.
+// write returns the number of bytes that the peer accepted, possibly 0.
 func (w *nonBlockingWrite) write(raw syscall.RawConn, buf []byte) (int, error) {
 	w.buf = buf
 	err := raw.Write(w.once)

@@ -17,7 +17,8 @@ import (
 // Content-Security-Policy of the page forbids them.
 const (
 	pageCSP    = "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
-	swaggerCSP = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'"
+	swaggerCSP = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors " +
+		"'none'; base-uri 'none'"
 )
 
 var (

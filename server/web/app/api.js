@@ -1,5 +1,5 @@
-// The REST side. Decimals are asked for as text, so that the page shows the server's own
-// digits. The key pair lives in this module's memory only.
+// Requests to the REST API. They ask for decimals as text, so that the page shows the server's
+// digits. The key pair is only in the memory of this module.
 import { hex, hmacSha256, sha256, utf8 } from './sha256.js';
 
 let keys = null;
@@ -8,7 +8,7 @@ let skewMs = 0;
 export const hasKeys = () => keys !== null;
 export function setKeys(publicKey, privateKey) { keys = publicKey && privateKey ? { publicKey, privateKey } : null; }
 
-// keysFromFragment takes #key=PUBLIC:PRIVATE once and wipes it from the address.
+// keysFromFragment reads #key=PUBLIC:PRIVATE and removes it from the address.
 export function keysFromFragment() {
   const m = /^#key=([A-Za-z0-9]+):([A-Za-z0-9]+)$/.exec(location.hash);
   if (!m) return;
@@ -32,15 +32,15 @@ async function answer(response) {
   return { body, headers: response.headers };
 }
 
-const patience = 15000; // ms: a connection that died in a sleep would keep a request for minutes
+const patience = 15000; // ms; without it, a connection that broke while the computer slept keeps a request for minutes
 
-// get reads a document as it is now: what the browser has kept is asked about.
+// get reads the current document: the browser revalidates its cached copy.
 export async function get(path, params = {}) {
   const query = new URLSearchParams({ ...params, decimals: 'string' });
   return answer(await fetch(`${path}?${query}`, { cache: 'no-cache', signal: AbortSignal.timeout(patience) }));
 }
 
-// syncClock learns the exchange's time, which may be a virtual one.
+// syncClock reads the exchange's time, which may be virtual, and stores the difference.
 export async function syncClock() {
   const { body } = await get('/api/time');
   skewMs = body.serverTime - Date.now();

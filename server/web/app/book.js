@@ -2,7 +2,7 @@
 import { brief, clockTime, el } from './dom.js';
 import { Book } from './stream.js';
 
-const depth = 25; // levels a side that are asked for, the most that are shown
+const depth = 25; // levels of each side that the page subscribes to and can show
 const rowHeight = 21; // px, as in style.css
 
 export class Ladder {
@@ -11,7 +11,7 @@ export class Ladder {
     this.onPrice = onPrice;
     this.asks = el('div', { class: 'ask' });
     this.bids = el('div', { class: 'bid' });
-    this.kept = new Map([[this.asks, []], [this.bids, []]]); // rows, which stay the same elements
+    this.kept = new Map([[this.asks, []], [this.bids, []]]); // the rows of each side; the elements are reused
     this.spread = el('div', { class: 'spread' });
     this.node = el('section', { class: 'panel book', 'data-panel': 'book', 'aria-label': 'Order book' },
       el('h2', {}, 'Order book'), el('div', { class: 'ladder' }, this.asks, this.spread, this.bids));
@@ -26,7 +26,7 @@ export class Ladder {
     this.stream.subscribe('book', pair, (m) => this.receive(m), { depth, interval: 100 });
   }
 
-  // fit shows as many levels as there is room for, whole ones only.
+  // fit shows as many whole levels as there is room for.
   fit() {
     const rows = Math.min(depth, Math.floor(this.asks.clientHeight / rowHeight));
     if (!rows || rows === this.rows) return;
@@ -53,7 +53,7 @@ export class Ladder {
     this.node.dataset.seq = seq;
   }
 
-  // show writes levels into a side's rows; what is clicked is what the row says then.
+  // show writes levels into the rows of a side. A click uses the price that the row shows then.
   show(side, levels, top) {
     const kept = this.kept.get(side);
     while (kept.length < levels.length) {

@@ -1,4 +1,4 @@
-// The candle chart: history from /api/ohlc, then every candle that changes from the stream.
+// The candle chart: it reads the history from /api/ohlc and each changed candle from the stream.
 import { CandlestickSeries, HistogramSeries, createChart } from './vendor/lightweight-charts.mjs';
 import { get } from './api.js';
 import { el, fill } from './dom.js';
@@ -14,7 +14,7 @@ const seconds = (date) => Date.parse(`${date}Z`) / 1000;
 const bar = (c) => ({ time: seconds(c.date), open: +c.open, high: +c.max, low: +c.min, close: +c.close });
 const colour = (c) => css(+c.close >= +c.open ? '--up-soft' : '--down-soft');
 const volume = (c) => ({ time: seconds(c.date), value: +c.volumeBase, color: colour(c) });
-const firstWait = 500, longestWait = 10000; // ms before history is asked for again
+const firstWait = 500, longestWait = 10000; // ms before the page requests the history again
 
 export class Chart {
   constructor(stream) {
@@ -25,8 +25,8 @@ export class Chart {
     this.note = el('p', { class: 'credit' }, 'Charts by ',
       el('a', { href: 'https://www.tradingview.com/', rel: 'noopener' }, 'TradingView Lightweight Charts'), '. Times in UTC.');
     this.say = el('p', { role: 'status', class: 'say' });
-    this.turn = 0; // of loading: what belongs to an earlier one is dropped
-    this.pending = []; // updates that came while history is on its way
+    this.turn = 0; // counts the loads: an answer to an earlier load is dropped
+    this.pending = []; // updates that arrived while the history is loading
     this.node = el('section', { class: 'panel chart', 'data-panel': 'chart', 'aria-label': 'Chart' }, this.tools, this.say, this.canvas, this.note);
     this.buttons();
   }
@@ -65,8 +65,8 @@ export class Chart {
     this.stream.subscribe(`candles.${interval}`, pair, (m) => this.receive(m));
   }
 
-  // receive takes a message of the stream. A snapshot says that updates before it may have
-  // been missed: at the beginning, after a lost connection, when this reader was too slow.
+  // receive handles a message of the stream. Before a snapshot, updates may have been missed: at
+  // the start, after a lost connection, or when the page read too slowly.
   receive(m) {
     if (m.channel !== `candles.${this.interval}` || m.currencyPairCode !== this.pair) return;
     if (m.type === 'snapshot') this.refresh(m);
@@ -74,7 +74,7 @@ export class Chart {
     else if (m.candle) this.live(m.candle);
   }
 
-  // refresh replaces all candles by those of the API, and asks until it gets them.
+  // refresh replaces all candles with those of the API. It repeats the request until it succeeds.
   async refresh(snapshot) {
     const turn = ++this.turn;
     this.pending = [];
@@ -92,8 +92,8 @@ export class Chart {
     }
   }
 
-  // history reads the candles up to now, from some before the one of the snapshot on, and
-  // the seq up to which they tell everything.
+  // history reads the candles from some before the candle of the snapshot up to the current one,
+  // and the seq of the state that they show.
   async history({ candle, seq: known }) {
     if (!candle) return { rows: [], seq: known };
     const params = { currencyPairCode: this.pair, interval: this.interval, end: '9999-12-31' };
@@ -124,7 +124,7 @@ export class Chart {
     this.volumes.setData(rows.map(volume));
   }
 
-  // fail says why there is nothing new, and leaves no candles under another pair's label.
+  // fail shows the error. It removes the candles of another pair or interval.
   fail(error) {
     this.say.textContent = `The candles could not be loaded (${error.message}). Trying again.`;
     if (this.drawn !== `${this.pair} ${this.interval}`) this.draw([]);

@@ -13,12 +13,12 @@ export function el(tag, props = {}, ...children) {
   return node;
 }
 
-// fill replaces what a node holds.
+// fill replaces the children of a node.
 export function fill(node, ...children) {
   node.replaceChildren(...children.flat().filter((c) => c !== null && c !== undefined));
 }
 
-// table builds a table with a caption for readers of screens.
+// table builds a table with a caption for screen readers.
 export function table(caption, heads, rows) {
   return el('table', { 'aria-label': caption },
     el('thead', {}, el('tr', {}, heads.map((h) => el('th', { scope: 'col', class: h.num ? 'num' : null }, h.name ?? h)))),

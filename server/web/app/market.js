@@ -25,7 +25,7 @@ export async function show(main, stream) {
   const page = el('div', { class: 'market' }, list.node, head, chart.node, ladder.node, tape.node, ticket.node, ticket.ordersNode, bar);
   let current = null;
 
-  // open shows a tab's panels where there is not room for all.
+  // open shows the panels of a tab where there is no room for all.
   const open = (tab) => {
     page.dataset.shows = tab;
     for (const b of bar.children) b.setAttribute('aria-pressed', String(b.dataset.tab === tab));
@@ -54,7 +54,7 @@ export async function show(main, stream) {
     list.pick(code);
     ladder.load(code); tape.load(code); ticket.load(code);
     chart.load(code, settings.get(code).digitsPrice);
-    get('/api/tickers', { currencyPairCode: code }).then(({ body }) => { if (current === code) drawHead(body); }, () => {}); // the stream's next word draws it
+    get('/api/tickers', { currencyPairCode: code }).then(({ body }) => { if (current === code) drawHead(body); }, () => {}); // on failure the stream's next message draws it
   };
 
   document.body.classList.add('trading');

@@ -4,7 +4,7 @@ import { brief, el, group } from './dom.js';
 export const sign = (percent) => (percent.startsWith('-') ? 'down' : 'up');
 export const percent = (text) => `${text.startsWith('-') ? '' : '+'}${(+text).toFixed(2)} %`;
 
-// plain drops what people write between the two currencies.
+// plain drops the separators that people type between the two currencies.
 const plain = (text) => text.toUpperCase().replace(/[^A-Z0-9]/g, '');
 const orders = {
   volume: ['Volume', (f) => -f.quote_volume], gain: ['Gain', (f) => -f.price_change_percent_24h],
@@ -13,7 +13,7 @@ const orders = {
 const setText = (node, text) => { if (node.textContent !== text) node.textContent = text; };
 
 export class PairList {
-  // figures are the rows of /api/summary by pair, which the owner keeps up to date.
+  // figures holds the rows of /api/summary by pair; the owner updates it.
   constructor(codes, figures, onPick) {
     Object.assign(this, { figures, onPick });
     this.rows = new Map([...codes].sort().map((code) => [code, this.row(code)]));
@@ -32,8 +32,8 @@ export class PairList {
     this.sort();
   }
 
-  // The rows stay the same elements in the same order while figures move: what is under a
-  // finger or has the focus is never taken away.
+  // row builds the row of a pair. The rows stay the same elements in the same order while figures
+  // change, so a row under a finger or with the focus never moves.
   row(code) {
     const price = el('span'), volume = el('small', { class: 'dim' }), change = el('small');
     const button = el('button', { type: 'button', 'data-pair': code, tabindex: '-1', onclick: () => this.onPick(code) },
@@ -57,7 +57,7 @@ export class PairList {
     this.enter();
   }
 
-  // enter makes one row reachable by Tab, the picked one if it is shown; arrows go on from there.
+  // enter makes one row reachable by Tab: the selected one if it is shown. Arrow keys move from it.
   enter() {
     const first = this.rows.get(this.current)?.button;
     const target = first && !first.hidden ? first : this.shown()[0];

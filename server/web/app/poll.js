@@ -1,6 +1,6 @@
-// The launchpad and hive routes allow 60 requests a minute and address, so two open tabs
-// together must stay below: each tab asks at most 20 times a minute, through this one
-// queue, and waits as long as a refusal says.
+// The launchpad and hive routes allow 60 requests a minute for each address. Two open tabs must
+// stay below that together, so each tab sends at most 20 requests a minute through this queue
+// and waits as long as a refusal demands.
 import { ApiError, get } from './api.js';
 
 const gapMs = 3000;

@@ -1,5 +1,5 @@
-// SHA-256 and HMAC over bytes. The browser's own (crypto.subtle) exists on https and
-// localhost only; a phone on the local network needs this.
+// SHA-256 and HMAC over bytes. Browsers offer crypto.subtle only on https and on localhost; a
+// phone on the local network has neither.
 
 const K = new Uint32Array(64);
 const H0 = new Uint32Array(8);

@@ -20,7 +20,7 @@ const isZero = (amount) => /^[0.]+$/.test(amount);
 export class Book {
   constructor() { this.bids = []; this.asks = []; this.seq = 0; this.ready = false; }
 
-  // apply answers false when the book failed a check and needs a new snapshot.
+  // apply returns false when the book failed a check and needs a new snapshot.
   apply(m) {
     if (m.type === 'snapshot') {
       this.bids = m.bids; this.asks = m.asks; this.seq = m.seq; this.ready = true;
@@ -55,14 +55,14 @@ function put(side, level, direction) {
 }
 
 const isPrivate = (channel) => ['orders', 'fills', 'balances'].includes(channel);
-const perSecond = 16; // messages sent; the server takes 20
+const perSecond = 16; // messages sent; the server accepts 20
 const alike = (a, b) => JSON.stringify({ ...a, pairs: 0 }) === JSON.stringify({ ...b, pairs: 0 });
 
-const patience = 5000; // ms: a subscription speaks once a second at least
+const patience = 5000; // ms; a subscription receives a message or a heartbeat every second
 const firstWait = 500, longestWait = 10000; // ms before a lost connection is opened again
 
-// Stream tells a subscriber nothing of the time without a connection: each subscription
-// begins again with a snapshot, and who shows more than the snapshot has must fill the gap.
+// Stream does not report what happened while there was no connection: each subscription starts
+// over with a snapshot. A subscriber that shows more than the snapshot holds must fill the gap.
 export class Stream {
   constructor(onState) {
     this.onState = onState;
@@ -79,7 +79,7 @@ export class Stream {
     clearTimeout(this.again);
     const scheme = location.protocol === 'https:' ? 'wss' : 'ws';
     const socket = new WebSocket(`${scheme}://${location.host}/ws`);
-    const mine = (run) => (e) => { if (this.socket === socket) run(e); }; // a connection that was given up is not heard
+    const mine = (run) => (e) => { if (this.socket === socket) run(e); }; // events of a connection that was dropped are ignored
     Object.assign(this, { socket, queue: [], signedIn: false, again: undefined });
     socket.onopen = mine(() => {
       this.wait = firstWait;
@@ -92,14 +92,14 @@ export class Stream {
     this.listen();
   }
 
-  // listen gives up a connection that is silent: after a sleep, or when the network is gone,
-  // nothing closes it.
+  // listen drops a connection that is silent: after a sleep, or when the network fails, no event
+  // closes it.
   listen() {
     this.heard = false;
     this.silence = setTimeout(() => { if (this.heard || !this.subs.size) this.listen(); else this.lose(); }, patience);
   }
 
-  // lose gives the connection up, without waiting for the other side, and opens another one later.
+  // lose drops the connection without waiting for the server and opens another one later.
   lose() {
     const { socket } = this;
     clearTimeout(this.silence);
@@ -110,19 +110,19 @@ export class Stream {
     this.wait = Math.min(this.wait * 2, longestWait);
   }
 
-  // auth signs in with the exchange's time of now, which a virtual clock may have moved far.
+  // auth signs with the current time of the exchange, which a virtual clock may have moved far.
   async auth() {
     const { socket } = this;
     if (!hasKeys()) return;
-    await syncClock().catch(() => {}); // then with the time that is known
+    await syncClock().catch(() => {}); // then with the last known time
     if (this.socket === socket) this.send({ op: 'auth', ...credentials('GET', '/ws') });
   }
 
   // request sends a subscription; a private one waits for the sign-in.
   request(r) { if (this.signedIn || !isPrivate(r.channel)) this.send(r); }
 
-  // send queues a message: pairs of one channel go in one, and no more in a second than
-  // the server takes. While the socket is closed nothing is: opening sends every subscription.
+  // send queues a message. Pairs of one channel share a message, and no more messages are sent in a
+  // second than the server accepts. A closed socket queues nothing: open sends every subscription.
   send(message) {
     if (this.socket?.readyState !== WebSocket.OPEN) return;
     const last = this.queue.at(-1);

@@ -1,4 +1,4 @@
-// Light or dark: the system's wish, or what the button said last.
+// Light or dark: the system's preference, or the last choice with the button.
 function theme() {
   const root = document.documentElement;
   const saved = localStorage.getItem('theme');

@@ -1,5 +1,5 @@
-// The order ticket with the caller's open orders and balances. The key pair stays in
-// memory: a reload forgets it.
+// The order ticket with the user's open orders and balances. The key pair is only in memory, so a
+// reload loses it.
 import { ApiError, hasKeys, setKeys, signed } from './api.js';
 import { brief, cell, el, fill, table } from './dom.js';
 
