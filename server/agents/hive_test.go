@@ -349,7 +349,7 @@ func TestATokenThatIsNewToTheHiveHasANewWorker(t *testing.T) {
 		launchpad.Spawn{Owner: owner, Name: "N", Symbol: "NEW"},
 	} {
 		// not through the service: the hive does not receive it
-		if _, err := launchpad.Carry(c.Ledger, cmd); err != nil {
+		if _, err := launchpad.Do(c.Ledger, cmd); err != nil {
 			t.Fatal(err)
 		}
 	}
