@@ -227,7 +227,7 @@ func sampleStaleness(r *Run, m *market, rate int, s *staleness) error {
 // burstPolls is the number of concurrent polls after an idle time.
 const burstPolls = 64
 
-// freshBursts is the first half of docs/internals/performance.md#h6: the market changes while
+// freshBursts measures the first half of docs/internals/performance.md#h6: the market changes while
 // no client polls, then 64 poll at once. None may receive a state older than the last change.
 func freshBursts(r *Run, m *market) error {
 	polls := 10_000

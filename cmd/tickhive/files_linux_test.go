@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// launchWithFiles is launch with a limit of open files, as a shell or a unit sets it.
+// launchWithFiles calls launch with a limit of open files, as a shell or a unit sets it.
 func launchWithFiles(t *testing.T, files int, args ...string) *instance {
 	t.Helper()
 	exe, err := os.Executable()

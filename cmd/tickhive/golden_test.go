@@ -169,7 +169,7 @@ func (g *golden) request(base, method, target, body string, header ...string) st
 	return text
 }
 
-// send is request without output to the files.
+// send sends a request without output to the files.
 func (g *golden) send(base, method, target, body string, header ...string) (int, http.Header, string) {
 	g.t.Helper()
 	req, err := http.NewRequestWithContext(g.t.Context(), method, base+target, strings.NewReader(body))

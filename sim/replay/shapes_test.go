@@ -87,7 +87,7 @@ func mustAccept(t *testing.T, cases []acceptance) {
 	}
 }
 
-// decimal is v x 10^-digits as text.
+// decimal returns v x 10^-digits as text.
 func decimal(v int64, digits int) string {
 	s := fmt.Sprintf("%0*d", digits+1, v)
 	if digits == 0 {
