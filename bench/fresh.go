@@ -63,7 +63,8 @@ type pollResult struct {
 
 // answers polls the market for a time at a rate of the writer.
 func (m *market) answers(req *load.Request, conns, perSecond int, on bool, length time.Duration) (s pollResult,
-	err error) {
+	err error,
+) {
 	if err := m.rate(perSecond, on); err != nil {
 		return s, err
 	}

@@ -49,8 +49,8 @@ func (o *Options) Validate() error {
 		case !engine.ValidPairCode(p.Code) || seen[p.Code]:
 			return fmt.Errorf("sim: pair %q must be a pair code and must not be listed twice", p.Code)
 		case p.Reference < minReference || p.Reference > maxReference:
-			return fmt.Errorf("sim: pair %s: the reference price of %d ticks must be from %d to %d", p.Code, p.Reference,
-				minReference, maxReference)
+			return fmt.Errorf("sim: pair %s: the reference price of %d ticks must be from %d to %d",
+				p.Code, p.Reference, minReference, maxReference)
 		case p.Weight < 1 || p.Weight > maxWeight:
 			return fmt.Errorf("sim: pair %s: weight %d must be from 1 to %d", p.Code, p.Weight, maxWeight)
 		}

@@ -27,8 +27,10 @@ import (
 const asProgram = "TEST_AS_TICKHIVE"
 
 // testSwitches are variables of the tests. They are no keys, so the program would refuse them.
-var testSwitches = []string{"TICKHIVE_SOAK", "TICKHIVE_STRICT", "TICKHIVE_SHOTS", "TICKHIVE_BENCH",
-	"TICKHIVE_BENCH_DIR"}
+var testSwitches = []string{
+	"TICKHIVE_SOAK", "TICKHIVE_STRICT", "TICKHIVE_SHOTS", "TICKHIVE_BENCH",
+	"TICKHIVE_BENCH_DIR",
+}
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
@@ -247,8 +249,10 @@ type answer struct {
 	body   string
 }
 
-var httpClient = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64, DisableCompression: true},
-	Timeout: time.Minute}
+var httpClient = &http.Client{
+	Transport: &http.Transport{MaxIdleConnsPerHost: 64, DisableCompression: true},
+	Timeout:   time.Minute,
+}
 
 // do sends a request; header is pairs of names and values.
 func (in *instance) do(method, url, body string, header ...string) answer {
