@@ -35,7 +35,8 @@ type rig struct {
 }
 
 func newRig(dir string, policy sequencer.SyncPolicy, pairs int, wrap func(sequencer.Sink) sequencer.Sink) (*rig,
-	error) {
+	error,
+) {
 	g := &rig{
 		dir: replica.LogDir{FS: vfs.OS{}, Dir: dir, Options: wal.Options{
 			NoLock:        true,
@@ -52,8 +53,10 @@ func newRig(dir string, policy sequencer.SyncPolicy, pairs int, wrap func(sequen
 	if wrap != nil {
 		sink = wrap(sink)
 	}
-	g.loop = sequencer.NewLoop(sequencer.LoopOptions{Core: g.core, Clock: clock.Real{}, Journal: g.journal,
-		Sinks: []sequencer.Sink{sink}})
+	g.loop = sequencer.NewLoop(sequencer.LoopOptions{
+		Core: g.core, Clock: clock.Real{}, Journal: g.journal,
+		Sinks: []sequencer.Sink{sink},
+	})
 	go g.loop.Run()
 	var b sequencer.Batch
 	for i := range pairs {
@@ -250,8 +253,10 @@ func engineLoop(r *Run) error {
 			policy        sequencer.SyncPolicy
 			waiting, size int
 		}{
-			{a, nil, sequencer.SyncInterval, 4, 64}, {b, nil, sequencer.SyncInterval, 256, 1},
-			{c, p, sequencer.SyncAlways, 256, 1}, {d, nil, sequencer.SyncInterval, 4, 1},
+			{a, nil, sequencer.SyncInterval, 4, 64},
+			{b, nil, sequencer.SyncInterval, 256, 1},
+			{c, p, sequencer.SyncAlways, 256, 1},
+			{d, nil, sequencer.SyncInterval, 4, 1},
 			{e, nil, sequencer.SyncAlways, 4, 1},
 		} {
 			s, bare, err := loopRound(r, x.policy, x.waiting, x.size, pairs)

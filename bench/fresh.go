@@ -63,7 +63,8 @@ type pollResult struct {
 
 // answers polls the market for a time at a rate of the writer.
 func (m *market) answers(req *load.Request, conns, perSecond int, on bool, length time.Duration) (s pollResult,
-	err error) {
+	err error,
+) {
 	if err := m.rate(perSecond, on); err != nil {
 		return s, err
 	}
@@ -227,7 +228,7 @@ func sampleStaleness(r *Run, m *market, rate int, s *staleness) error {
 // burstPolls is the number of concurrent polls after an idle time.
 const burstPolls = 64
 
-// freshBursts is the first half of docs/internals/performance.md#h6: the market changes while
+// freshBursts measures the first half of docs/internals/performance.md#h6: the market changes while
 // no client polls, then 64 poll at once. None may receive a state older than the last change.
 func freshBursts(r *Run, m *market) error {
 	polls := 10_000

@@ -45,7 +45,7 @@ type Received struct {
 
 func (h *Received) parse(line string) error {
 	if err := json.Unmarshal([]byte(line), h); err != nil {
-		return fmt.Errorf("streams: listener said %.200q: %w", line, err)
+		return fmt.Errorf("streams: the listener answered %.200q: %w", line, err)
 	}
 	return nil
 }
@@ -78,7 +78,7 @@ func NewListener(addr, target string, n int) (*Listener, error) {
 	want := int64(n * strings.Count(target, ":"))
 	for end := time.Now().Add(waitTime); l.ready.Load() < want; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
-			return nil, fmt.Errorf("streams: %d streams of %d have begun", l.ready.Load(), want)
+			return nil, fmt.Errorf("streams: only %d of %d streams have started", l.ready.Load(), want)
 		}
 	}
 	return l, nil
@@ -260,7 +260,7 @@ func (l *Listener) wait(n int64) Received {
 		select {
 		case <-l.arrived:
 		case <-time.After(waitTime):
-			late = errors.New("nothing more came")
+			late = errors.New("no further trade arrived")
 		}
 	}
 	l.waiting.Store(-1)

@@ -163,11 +163,15 @@ func settings() []report.Setting {
 		{Name: "commands between two publications", Value: fmt.Sprintf("at most %d; at once when the queue is empty",
 			sequencer.BatchCommands)},
 		{Name: "queue", Value: fmt.Sprintf("%d batches", sequencer.QueueBatches)},
-		{Name: "journal",
+		{
+			Name: "journal",
 			Value: fmt.Sprintf("one write a group; sync=interval: fdatasync within %s; always: before the answer",
-				sequencer.SyncEvery)},
-		{Name: "server",
-			Value: "write buffer 64 KiB, read/write/idle timeouts 10/30/75 s, GOMAXPROCS and GOGC default"},
+				sequencer.SyncEvery),
+		},
+		{
+			Name:  "server",
+			Value: "write buffer 64 KiB, read/write/idle timeouts 10/30/75 s, GOMAXPROCS and GOGC default",
+		},
 	}
 }
 

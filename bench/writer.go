@@ -93,7 +93,7 @@ func (w *Writer) change(i int64) {
 	w.mu.Unlock()
 }
 
-// run is the writer's thread. Between changes it sleeps while that is precise enough, and
+// run is called on the writer's thread. Between changes it sleeps while that is precise enough, and
 // spins for the rest; a writer that changes nothing does the same, so that the machine is
 // as busy with as without changes.
 func (w *Writer) run() {

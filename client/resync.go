@@ -35,8 +35,10 @@ type resyncer struct {
 }
 
 func newResyncer(pairs []string) resyncer {
-	m := resyncer{subscriptions: make(map[string]*subscription, len(pairs)), wanted: slices.Clone(pairs),
-		broken: map[string]struct{}{}}
+	m := resyncer{
+		subscriptions: make(map[string]*subscription, len(pairs)), wanted: slices.Clone(pairs),
+		broken: map[string]struct{}{},
+	}
 	for _, p := range pairs {
 		m.subscriptions[p] = &subscription{}
 	}

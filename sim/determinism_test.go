@@ -106,7 +106,7 @@ func (d *slowDisk) Flush()             {}
 func (d *slowDisk) Durable() uint64    { return d.durable }
 func (d *slowDisk) Err() error         { return nil }
 
-// Wake is called when the loop has nothing else to do; it makes everything durable.
+// Wake implements sequencer.Journal: the loop calls it when it is idle. It makes everything durable.
 func (d *slowDisk) Wake() <-chan struct{} {
 	d.durable = d.pos
 	return d.wake

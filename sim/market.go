@@ -41,18 +41,18 @@ func (o *Options) Validate() error {
 		return errors.New("sim: no core")
 	}
 	if len(o.Pairs) > maxPairs {
-		return fmt.Errorf("sim: %d pairs, at most %d", len(o.Pairs), maxPairs)
+		return fmt.Errorf("sim: %d pairs exceed the limit of %d", len(o.Pairs), maxPairs)
 	}
 	seen := map[string]bool{}
 	for _, p := range o.Pairs {
 		switch {
 		case !engine.ValidPairCode(p.Code) || seen[p.Code]:
-			return fmt.Errorf("sim: pair %q is not a code, or there twice", p.Code)
+			return fmt.Errorf("sim: pair %q must be a pair code and must not be listed twice", p.Code)
 		case p.Reference < minReference || p.Reference > maxReference:
-			return fmt.Errorf("sim: pair %s: a reference price of %d ticks, want %d to %d", p.Code, p.Reference,
-				minReference, maxReference)
+			return fmt.Errorf("sim: pair %s: the reference price of %d ticks must be from %d to %d",
+				p.Code, p.Reference, minReference, maxReference)
 		case p.Weight < 1 || p.Weight > maxWeight:
-			return fmt.Errorf("sim: pair %s: weight %d, want 1 to %d", p.Code, p.Weight, maxWeight)
+			return fmt.Errorf("sim: pair %s: weight %d must be from 1 to %d", p.Code, p.Weight, maxWeight)
 		}
 		seen[p.Code] = true
 	}

@@ -19,7 +19,7 @@ const stateVersion = 1
 //	  bids, asks: number of quotes {id, price, open}, worst first]}
 type walker struct{ *wire.Coder }
 
-// unsigned is a number that is encoded as a signed one.
+// unsigned codes a number as a signed one.
 func (w walker) unsigned(p *uint64) {
 	v := int64(*p)
 	if w.I64(&v); w.Reading() {
@@ -43,7 +43,7 @@ func (w walker) flag(p *bool) {
 	}
 }
 
-// count is the number of following entries, each of which takes at least one byte.
+// count codes the number of following entries, each of which takes at least one byte.
 func (w walker) count(n int) int {
 	v := int64(n)
 	if w.I64(&v); w.Reading() && (v < 0 || v > int64(w.Left())) {

@@ -66,7 +66,7 @@ func (c *Conn) Send(req []byte) error {
 	return err
 }
 
-// deadline is set once per batch of answers, not per answer: a timer costs a microsecond.
+// deadline sets the deadline once per batch of answers, not per answer: a timer costs a microsecond.
 func (c *Conn) deadline() error { return c.c.SetDeadline(time.Now().Add(answerTimeout)) }
 
 // fill reads more bytes behind the unread ones, making room first.

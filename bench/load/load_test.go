@@ -258,7 +258,7 @@ func TestNothingIsAllocatedPerAnswer(t *testing.T) {
 	}
 }
 
-// endless is a connection that gives the same bytes forever.
+// endless is a connection that returns the same bytes forever.
 type endless struct{ text []byte }
 
 func (e *endless) Read(p []byte) (int, error) {

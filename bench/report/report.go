@@ -69,7 +69,7 @@ type Latency struct {
 // Quantiles returns the percentiles of Latency.P, in percent.
 func Quantiles() []float64 { return []float64{50, 75, 90, 95, 99, 99.5, 99.9, 99.99, 100} }
 
-// At is a percentile in microseconds, NaN-free: 0 when it is not one of Quantiles.
+// At returns a percentile in microseconds, NaN-free: 0 when it is not one of Quantiles.
 func (l *Latency) At(percent float64) float64 {
 	for i, q := range Quantiles() {
 		if q == percent && i < len(l.P) {
@@ -101,7 +101,7 @@ type Curve struct {
 	Note   string    `json:"note,omitempty"`
 }
 
-// Add appends a measure and gives it back.
+// Add appends a measure and returns it.
 func (s *Scenario) Add(m *Measure) *Measure {
 	s.Measures = append(s.Measures, m)
 	return m
@@ -122,7 +122,7 @@ func (s *Scenario) Note(format string, a ...any) {
 	s.Notes = append(s.Notes, fmt.Sprintf(format, a...))
 }
 
-// Goals are the measures with a target, in order.
+// Goals returns the measures with a target, in order.
 func (r *Report) Goals() []*Measure {
 	var out []*Measure
 	for _, s := range r.Scenarios {

@@ -128,7 +128,7 @@ func TestSlope(t *testing.T) {
 	}
 }
 
-// busy burns CPU and tells how much it took.
+// busy burns CPU and returns the CPU time.
 func busy(n int) float64 {
 	cpu := func() int64 { // of this thread, to the nanosecond
 		var t syscall.Timespec
@@ -148,7 +148,7 @@ func busy(n int) float64 {
 	return float64(cpu() - before)
 }
 
-// measured is a report of a program whose operation takes work units, beside a reference
+// measured returns a report of a program whose operation takes work units, beside a reference
 // of one unit, in turn with it.
 func measured(work float64) *Report {
 	const unit = 300_000

@@ -12,7 +12,7 @@ type Spread struct {
 	Max    float64 `json:"max"`
 }
 
-// SpreadOf is the spread of values; zero without any.
+// SpreadOf returns the spread of values; zero without any.
 func SpreadOf(values []float64) Spread {
 	if len(values) == 0 {
 		return Spread{}
@@ -31,7 +31,7 @@ func quantile(v []float64, q float64) float64 {
 	return v[i] + (at-float64(i))*(v[i+1]-v[i])
 }
 
-// Slope is the exponent of y over x by least squares of the logarithms: 1 is linear, 0
+// Slope returns the exponent of y over x by least squares of the logarithms: 1 is linear, 0
 // does not grow. Pairs that have no logarithm are left out.
 func Slope(x, y []float64) float64 {
 	var n, sx, sy, sxx, sxy float64

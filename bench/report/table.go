@@ -104,7 +104,7 @@ func (r *Report) WriteGoals(w io.Writer) error {
 	return err
 }
 
-// TargetText is the target with its direction.
+// TargetText returns the target with its direction.
 func (m *Measure) TargetText() string {
 	sign := "<="
 	if m.Higher {
@@ -116,7 +116,7 @@ func (m *Measure) TargetText() string {
 	return sign + " " + Figure(m.Target) + " " + m.Unit
 }
 
-// Verdict is met or not met, with the reason when there is one.
+// Verdict returns met or not met, with the reason when there is one.
 func (m *Measure) Verdict() string {
 	switch {
 	case m.Met():

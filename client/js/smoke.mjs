@@ -57,7 +57,7 @@ if (globalThis.WebSocket) {
   watched.bids[0] = [watched.bids[0][0], '123456.00000000']; // the next checksum cannot be right
   for (let i = 0; i < 3; i++) seq = await watch(seq);
   assert.equal(watched.checksum(), watched.lastChecksum);
-  watched.socket.close(); // it comes back by itself and goes on from its seq
+  watched.socket.close(); // it reconnects by itself and resumes from its seq
   for (let i = 0; i < 3; i++) seq = await watch(seq);
   assert.equal((await x.watchOrderBook('BTC/USDT', 20)).bids.length, 20);
   for (let i = 0; i < 2; i++) await assert.rejects(x.watchOrderBook('AA/BB'), { code: 'NOT_FOUND' });

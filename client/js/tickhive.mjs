@@ -336,7 +336,7 @@ class WatchedBook {
     this.after('silence', patience, () => { if (this.heard) this.listen(); else this.leave(0); });
   }
 
-  // leave gives the line up and opens another one in ms; undefined: never.
+  // leave abandons the connection and opens another one in ms; undefined: never.
   leave(ms) {
     const { socket } = this;
     Object.values(this.timers).forEach((t) => clearTimeout(t));

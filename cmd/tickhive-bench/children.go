@@ -81,7 +81,7 @@ func (b *plainCmd) Run(p *program) error {
 // thread whose CPU time is measured.
 type marketCmd struct {
 	Pairs  int `default:"1" help:"Pairs."`
-	Levels int `default:"60" help:"Levels a side."`
+	Levels int `default:"60" help:"Levels on each side."`
 }
 
 // Run serves and executes the lines of standard input (bench.Writer).

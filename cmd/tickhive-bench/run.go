@@ -15,15 +15,15 @@ import (
 
 // runCmd runs one scenario or all of them.
 type runCmd struct {
-	Quick  bool     `help:"Fewer rounds, half the time."`
-	Rounds int      `help:"Rounds of product and reference in turn (5; 3 with --quick)."`
+	Quick  bool     `help:"Run fewer rounds in half the time."`
+	Rounds int      `help:"Alternating rounds of product and reference (5; 3 with --quick)."`
 	JSON   string   `name:"json" placeholder:"FILE" help:"Write the report as JSON."`
 	HTML   string   `name:"html" placeholder:"FILE" help:"Write the report as one HTML page with plots."`
-	Dir    string   `default:"bin/bench" placeholder:"DIR" help:"Folder of the logs, removed again (${default})."`
-	Target []string `placeholder:"URL" help:"http and poll: load this server; may be repeated, side by side."`
-	Quiet  bool     `help:"No progress."`
+	Dir    string   `default:"bin/bench" placeholder:"DIR" help:"Scratch directory for bench journals (${default})."`
+	Target []string `placeholder:"URL" help:"For http and poll: target an existing server; repeat it to compare servers."`
+	Quiet  bool     `help:"Suppress progress output."`
 
-	Product string `placeholder:"FILE" help:"The exchange to measure (tickhive beside this program)."`
+	Product string `placeholder:"FILE" help:"Exchange binary to measure (tickhive in the same directory)."`
 }
 
 // Run measures and prints.

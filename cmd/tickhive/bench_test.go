@@ -79,8 +79,10 @@ func BenchmarkOrderSingle(b *testing.B) {
 		side := [2]string{"buy", "sell"}[i%2]
 		orders[i] = post("/internal/v1/orders",
 			`{"currencyPairCode":"BTC_USDT","side":"`+side+`","type":"limit","price":`+
-				strconv.Itoa(64_900+i*7919%200)+`.50,"amount":0.125,"timeInForce":"`+[2]string{"gtc",
-				"ioc"}[i/2%2]+`"}`)
+				strconv.Itoa(64_900+i*7919%200)+`.50,"amount":0.125,"timeInForce":"`+[2]string{
+				"gtc",
+				"ioc",
+			}[i/2%2]+`"}`)
 	}
 	constant := []byte("GET /internal/v1/ready HTTP/1.1\r\nHost: x\r\n\r\n")
 	b.Run("order", func(b *testing.B) { benchRequests(b, in, func(i int) []byte { return orders[i%len(orders)] }) })

@@ -93,8 +93,10 @@ func (b *browser) listsPairs(what string) {
 		`.length].join(' ')`); got != "true 0 122" {
 		b.t.Errorf("%s: list scrolled, document scrolled, pairs: %s; want true 0 122", what, got)
 	}
-	for query, want := range map[string]string{"p07": "10", "p007": "1", "eth/us": "1", "ethusdt": "1", "ETH_USDT": "1",
-		"zzz": "0", "usdt": "118"} {
+	for query, want := range map[string]string{
+		"p07": "10", "p007": "1", "eth/us": "1", "ethusdt": "1", "ETH_USDT": "1",
+		"zzz": "0", "usdt": "118",
+	} {
 		b.search(query)
 		if got := b.js(shownPairs + ".length"); got != want {
 			b.t.Errorf("%s: search %q: %s pairs, want %s: %s", what, query, got, want, b.js(shownPairs))

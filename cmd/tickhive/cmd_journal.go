@@ -143,7 +143,8 @@ func (c *journalVerifyCmd) begin(log replica.LogDir, o replica.Options) (r *repl
 }
 
 func (c *journalVerifyCmd) print(out io.Writer, r *replica.Replica, first uint64, rd *wal.Reader,
-	skips replica.Skips) error {
+	skips replica.Skips,
+) error {
 	left := slices.Sorted(maps.Keys(skips))
 	h := r.Hash()
 	if c.JSON {
@@ -200,8 +201,10 @@ func (c *journalDumpCmd) Run(p *program) error {
 			return exchange.ExplainDamage(err)
 		}
 		var cmd engine.Command
-		line := map[string]any{"record": rec.Seq, "file": filepath.Base(rec.File), "offset": rec.Offset,
-			"bytes": len(rec.Payload)}
+		line := map[string]any{
+			"record": rec.Seq, "file": filepath.Base(rec.File), "offset": rec.Offset,
+			"bytes": len(rec.Payload),
+		}
 		if err := engine.DecodeCommand(rec.Payload, &cmd); err != nil {
 			line["error"] = err.Error()
 		} else {

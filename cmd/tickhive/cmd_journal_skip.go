@@ -104,8 +104,10 @@ func (c *journalSkipCmd) record(log *wal.Log) ([]byte, error) {
 		return nil, err
 	}
 	defer func() { _ = rd.Close() }()
-	skip := engine.Command{Kind: engine.Skip, Rules: engine.RulesVersion, Pair: engine.ControlPair,
-		Order: engine.OrderID(c.At)}
+	skip := engine.Command{
+		Kind: engine.Skip, Rules: engine.RulesVersion, Pair: engine.ControlPair,
+		Order: engine.OrderID(c.At),
+	}
 	for {
 		rec, err := rd.Next()
 		if errors.Is(err, io.EOF) {

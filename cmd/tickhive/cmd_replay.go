@@ -131,7 +131,8 @@ func (c *replayCmd) temporary(p *program, cfg *Config) (leave func() error, err 
 
 // feed adds the pair, runs the files and prints the report.
 func (c *replayCmd) feed(ctx context.Context, p *program, o exchange.Options, x *exchange.Running, r *replay.Replay,
-	g *progress) error {
+	g *progress,
+) error {
 	spec := r.PairSpec()
 	id, err := x.AddPair(&spec)
 	if err != nil {

@@ -99,7 +99,8 @@ func (a *AssetConfig) asset() *engine.Asset {
 // builtinAssets returns nine cryptocurrencies and two fiat currencies.
 func builtinAssets() []AssetConfig {
 	a := func(symbol, name string, id int64, adapter string, minWithdraw, maxWithdraw,
-		withdrawMin Decimal) AssetConfig {
+		withdrawMin Decimal,
+	) AssetConfig {
 		return AssetConfig{
 			Symbol: symbol, Name: name, UnifiedID: id, Adapter: adapter,
 			MinWithdraw: minWithdraw, MaxWithdraw: maxWithdraw, MakerFee: defaultFee, TakerFee: defaultFee,

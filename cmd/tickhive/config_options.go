@@ -16,7 +16,7 @@ import (
 func (c *Config) engineOptions() engine.Options {
 	return engine.Options{
 		OpenOrders: c.Engine.OpenOrders, AccountOrders: c.Engine.AccountOrders,
-		// Set explicitly: in a data directory, 0 means a program that had no such limit.
+		// Set explicitly: in a data directory, 0 means a program without this limit.
 		AccountStops: cmp.Or(c.Engine.AccountStops, engine.DefaultAccountStops),
 	}
 }

@@ -52,10 +52,14 @@ func TestEveryKeyHasADefaultAndTheBuiltInMarketIsLargeEnough(t *testing.T) {
 func TestTheLaterSourceWins(t *testing.T) {
 	file := writeConfig(t,
 		"[rate]\nper_minute = 70\nper_second = 7\nallow = [\"10.0.0.1\"]\n[launchpad]\nfee = \"5\"\n")
-	env := []string{"TICKHIVE_RATE_PER_SECOND=8", "TICKHIVE_RATE_ALLOW=192.0.2.1, 2001:db8::/32",
-		"TICKHIVE_SIM_ENABLED=off"}
-	f := serveFlags{ConfigFile: file, Set: []string{"rate.votes_per_minute=3", "sim.enabled=off"}, Sim: "on",
-		Backfill: "7d"}
+	env := []string{
+		"TICKHIVE_RATE_PER_SECOND=8", "TICKHIVE_RATE_ALLOW=192.0.2.1, 2001:db8::/32",
+		"TICKHIVE_SIM_ENABLED=off",
+	}
+	f := serveFlags{
+		ConfigFile: file, Set: []string{"rate.votes_per_minute=3", "sim.enabled=off"}, Sim: "on",
+		Backfill: "7d",
+	}
 	c, err := f.config(&program{environ: env})
 	if err != nil {
 		t.Fatal(err)
@@ -69,15 +73,19 @@ func TestTheLaterSourceWins(t *testing.T) {
 
 func TestAListOnTheCommandLineMayHaveTheFormOfTheFile(t *testing.T) {
 	want := []string{"127.0.0.1", "10.0.0.0/8"}
-	for _, text := range []string{`127.0.0.1,10.0.0.0/8`, `["127.0.0.1", "10.0.0.0/8"]`,
-		` [ '127.0.0.1','10.0.0.0/8' ] `} {
+	for _, text := range []string{
+		`127.0.0.1,10.0.0.0/8`, `["127.0.0.1", "10.0.0.0/8"]`,
+		` [ '127.0.0.1','10.0.0.0/8' ] `,
+	} {
 		c, err := loadConfig("", []string{"TICKHIVE_RATE_ALLOW=" + text}, []string{"server.trusted_proxies=" + text})
 		if err != nil || !slices.Equal(c.Rate.Allow, want) || !slices.Equal(c.Server.TrustedProxies, want) {
 			t.Errorf("%s: %v %v", text, c, err)
 		}
 	}
-	if c, err := loadConfig("", nil, []string{"rate.allow=[]",
-		"referral.levels=[0.1, \"0.2\", 0, 0, 0]"}); err != nil || len(c.Rate.Allow) != 0 {
+	if c, err := loadConfig("", nil, []string{
+		"rate.allow=[]",
+		"referral.levels=[0.1, \"0.2\", 0, 0, 0]",
+	}); err != nil || len(c.Rate.Allow) != 0 {
 		t.Errorf("%v", err)
 	}
 }
@@ -86,8 +94,10 @@ func TestWrongConfigurationNamesThePlace(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"[rate]\nper_minute = 60\nper_secnd = 5\n", ":3: unknown key rate.per_secnd; did you mean rate.per_second?"},
 		{"[jurnal]\nsync = \"off\"\n", "unknown key jurnal; did you mean"},
-		{"[[pairs]]\ncode = \"AA_BB\"\ndigits_prise = 3\n",
-			":3: unknown key pairs.digits_prise; did you mean pairs.digits_price?"},
+		{
+			"[[pairs]]\ncode = \"AA_BB\"\ndigits_prise = 3\n",
+			":3: unknown key pairs.digits_prise; did you mean pairs.digits_price?",
+		},
 		{"[rate]\nper_minute = \"x\"\n", ":2: rate.per_minute: must be an integer, not a TOML string"},
 		{"[server]\nlisten = 5\n", ":2: server.listen: must be text in quotes, not a TOML integer"},
 		{"[rate]\nallow = \"10.0.0.1\"\n", ":2: rate.allow: must be a list, not a TOML string"},
@@ -108,8 +118,10 @@ func TestWrongConfigurationNamesThePlace(t *testing.T) {
 			t.Errorf("%q: %v, want %q", c.text, err, c.want)
 		}
 	}
-	for _, s := range []string{"rate.allw=1", "rate.per_minute=x", "rate.per_minute", "sim.enabled=maybe",
-		"rate.allow=a b", "rate.allow={}"} {
+	for _, s := range []string{
+		"rate.allw=1", "rate.per_minute=x", "rate.per_minute", "sim.enabled=maybe",
+		"rate.allow=a b", "rate.allow={}",
+	} {
 		if _, err := loadConfig("", nil, []string{s}); err == nil {
 			t.Errorf("--set %s was taken", s)
 		}

@@ -302,8 +302,10 @@ func killLoop(t *testing.T, policy string, kills int) {
 		"--set", "journal.keep=all", "--set", "journal.segment_bytes=16384", "--set", "journal.snapshot_bytes=30000",
 		"--set", "rate.allow=127.0.0.1", "--set", "orders.closed_kept=5000000", "--set", "orders.fills_kept=10000000",
 	}
-	a := &acked{orders: map[int64]ackedOrder{}, trades: map[string]int64{}, canceled: map[int64]bool{},
-		pairs: []string{"AA_USDT", "BB_USDT"}, deposited: map[string]int64{}, unknown: map[string]int64{}}
+	a := &acked{
+		orders: map[int64]ackedOrder{}, trades: map[string]int64{}, canceled: map[int64]bool{},
+		pairs: []string{"AA_USDT", "BB_USDT"}, deposited: map[string]int64{}, unknown: map[string]int64{},
+	}
 	var found crashFound
 	in := start(t, args...)
 	for _, p := range a.pairs {
@@ -329,8 +331,10 @@ func killLoop(t *testing.T, policy string, kills int) {
 		found.kills++
 		found.look(t, dir)
 		if r.IntN(4) == 0 { // again, during the recovery
-			half := launch(t, nil, append([]string{"serve", "--listen", "127.0.0.1:0", "--internal-listen",
-				"127.0.0.1:0"}, args...)...)
+			half := launch(t, nil, append([]string{
+				"serve", "--listen", "127.0.0.1:0", "--internal-listen",
+				"127.0.0.1:0",
+			}, args...)...)
 			half.waitLine("listening ")
 			half.signal(syscall.SIGKILL)
 			half.wait()
@@ -544,8 +548,10 @@ func TestDamagedDirectoriesAreRefusedWithAReason(t *testing.T) {
 	if err := os.WriteFile(segment, damaged, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	args := []string{"serve", "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0", "--data-dir", dir, "--sim",
-		"off", "--clock", "virtual"}
+	args := []string{
+		"serve", "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0", "--data-dir", dir, "--sim",
+		"off", "--clock", "virtual",
+	}
 	refused := launch(t, nil, args...)
 	if code := refused.wait(); code == 0 {
 		t.Error("a damaged log was taken")

@@ -62,8 +62,10 @@ func documented(t *testing.T, in *instance) (all []example) {
 	}
 	for _, m := range readmeExample.FindAllStringSubmatch(string(readme), -1) {
 		if strings.HasPrefix(m[1], "curl ") {
-			all = append(all, example{"README.md", "sh",
-				strings.ReplaceAll(m[1], "curl -s ", "curl -sS --fail-with-body ")})
+			all = append(all, example{
+				"README.md", "sh",
+				strings.ReplaceAll(m[1], "curl -s ", "curl -sS --fail-with-body "),
+			})
 		}
 	}
 	return all

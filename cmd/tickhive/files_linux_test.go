@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// launchWithFiles is launch with a limit of open files, as a shell or a unit sets it.
+// launchWithFiles calls launch with a limit of open files, as a shell or a unit sets it.
 func launchWithFiles(t *testing.T, files int, args ...string) *instance {
 	t.Helper()
 	exe, err := os.Executable()
@@ -141,8 +141,10 @@ func leaveRoom(t *testing.T, files int, want room) {
 		"--set", "journal.segment_bytes=4096", "--set", "journal.snapshot_bytes=4096", "--set", "journal.keep=all",
 		"--set", "server.read_timeout=60s")
 	in.takeAddresses(in.waitLine("ready "))
-	for _, word := range []string{"level=WARN", fmt.Sprintf("files=%d ", files), "configured=16384",
-		fmt.Sprintf("public=%d ", want.public), "LimitNOFILE=26448"} {
+	for _, word := range []string{
+		"level=WARN", fmt.Sprintf("files=%d ", files), "configured=16384",
+		fmt.Sprintf("public=%d ", want.public), "LimitNOFILE=26448",
+	} {
 		if !strings.Contains(in.stderr.String(), word) {
 			t.Errorf("no %s in the log", word)
 		}
@@ -172,8 +174,10 @@ func leaveRoom(t *testing.T, files int, want room) {
 		t.Errorf("%d segments, %d before", n, segments)
 	}
 	metrics := in.do("GET", in.root+"/metrics", "").body
-	for _, line := range []string{`tickhive_accept_failures_total{listener="public"} 0`,
-		`tickhive_accept_failures_total{listener="internal"} 0`} {
+	for _, line := range []string{
+		`tickhive_accept_failures_total{listener="public"} 0`,
+		`tickhive_accept_failures_total{listener="internal"} 0`,
+	} {
 		if !strings.Contains(metrics, line) {
 			t.Errorf("no %s in the metrics", line)
 		}

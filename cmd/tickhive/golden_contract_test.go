@@ -41,8 +41,10 @@ func (g *golden) routesDocumented() {
 	}
 	file := regexp.MustCompile(`^/(app|swagger)/`)
 	parameter := regexp.MustCompile(`\\\{[^}]*\\\}`)
-	for _, routes := range [][]string{routesOf(g.opened.Public().RouteStats()),
-		routesOf(g.opened.Internal().RouteStats())} {
+	for _, routes := range [][]string{
+		routesOf(g.opened.Public().RouteStats()),
+		routesOf(g.opened.Internal().RouteStats()),
+	} {
 		for _, path := range routes {
 			switch {
 			case file.MatchString(path) && path != "/swagger/v1/swagger.json":

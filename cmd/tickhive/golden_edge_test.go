@@ -48,8 +48,10 @@ func metricNames(text string) string {
 func (g *golden) edge(w people) {
 	g.area = "edge"
 	g.note("paths and methods")
-	for _, path := range []string{"/api/nope", "/api/tickers/", "//api/tickers", "/API/tickers", "/api/%74ickers",
-		"/internal/v1/ready"} {
+	for _, path := range []string{
+		"/api/nope", "/api/tickers/", "//api/tickers", "/API/tickers", "/api/%74ickers",
+		"/internal/v1/ready",
+	} {
 		g.get(path)
 	}
 	g.request(g.public, "POST", "/api/tickers?currencyPairCode=BTC_USDT", "{}")

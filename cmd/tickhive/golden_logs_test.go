@@ -79,8 +79,10 @@ func (g *golden) logs() {
 			raw := engine.AppendCommand(nil,
 				&engine.Command{Kind: engine.OpenAccount, Pair: engine.ControlPair, UUID: &[16]byte{1, 2, 3}})
 			fmt.Fprintf(g.text(), "- OpenAccount %d bytes\n%s", len(raw), hexLines(raw, 256))
-			raw = engine.AppendCommand(nil, &engine.Command{Kind: engine.Skip, Rules: engine.RulesVersion,
-				Pair: engine.ControlPair, Order: 300})
+			raw = engine.AppendCommand(nil, &engine.Command{
+				Kind: engine.Skip, Rules: engine.RulesVersion,
+				Pair: engine.ControlPair, Order: 300,
+			})
 			fmt.Fprintf(g.text(), "- Skip %d bytes\n%s", len(raw), hexLines(raw, 256))
 		}
 		for _, name := range slices.Sorted(maps.Values(kinds)) {

@@ -361,8 +361,10 @@ func (g *golden) accounts(w people) {
 	g.as(w.bob, "POST", "/api/affiliate/ambassadors/links", `{"discountPercent":10}`)
 	g.as(w.alice, "POST", "/api/affiliate/ambassadors/links", `{"discountPercent":51}`)
 	g.note("public avatars")
-	for _, target := range []string{"/api/users/avatars", "/api/users/avatars/simple", "/api/users/avatars/simple.svg",
-		"/api/users/avatars/none"} {
+	for _, target := range []string{
+		"/api/users/avatars", "/api/users/avatars/simple", "/api/users/avatars/simple.svg",
+		"/api/users/avatars/none",
+	} {
 		g.get(target)
 	}
 	g.note("credentials that are refused")

@@ -111,11 +111,15 @@ func (g *golden) streams(w people) {
 	c.next(1)
 	g.order(trade)
 	c.next(1)
-	c.send(client.Request{Op: "subscribe", Channel: "book", Pairs: btc, Depth: &ten, Interval: &zero,
-		Decimals: "string"}, 2)
+	c.send(client.Request{
+		Op: "subscribe", Channel: "book", Pairs: btc, Depth: &ten, Interval: &zero,
+		Decimals: "string",
+	}, 2)
 	seq := uint64(1)
-	c.send(client.Request{Op: "subscribe", Channel: "book", Pairs: btc, Interval: &zero, FromSeq: &seq,
-		Epoch: "0000000000000000"}, 2)
+	c.send(client.Request{
+		Op: "subscribe", Channel: "book", Pairs: btc, Interval: &zero, FromSeq: &seq,
+		Epoch: "0000000000000000",
+	}, 2)
 	c.close()
 	g.note("trades, ticker and candles")
 	from := uint64(2)

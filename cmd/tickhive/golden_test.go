@@ -169,7 +169,7 @@ func (g *golden) request(base, method, target, body string, header ...string) st
 	return text
 }
 
-// send is request without output to the files.
+// send sends a request without output to the files.
 func (g *golden) send(base, method, target, body string, header ...string) (int, http.Header, string) {
 	g.t.Helper()
 	req, err := http.NewRequestWithContext(g.t.Context(), method, base+target, strings.NewReader(body))
@@ -293,8 +293,10 @@ func (g *golden) routesAnswered() {
 	for _, r := range g.opened.Public().Routes() {
 		table[r.Method+" "+r.Path] = false
 	}
-	for listener, stats := range map[string][]edge.RouteStat{"public": g.opened.Public().RouteStats(),
-		"internal": g.opened.Internal().RouteStats()} {
+	for listener, stats := range map[string][]edge.RouteStat{
+		"public":   g.opened.Public().RouteStats(),
+		"internal": g.opened.Internal().RouteStats(),
+	} {
 		for i := range stats {
 			if r := &stats[i]; r.Path != "" {
 				table[r.Method+" "+r.Path] = table[r.Method+" "+r.Path] || r.Status[2] > 0 || r.Status[1] > 0

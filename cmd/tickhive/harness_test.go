@@ -27,8 +27,10 @@ import (
 const asProgram = "TEST_AS_TICKHIVE"
 
 // testSwitches are variables of the tests. They are no keys, so the program would refuse them.
-var testSwitches = []string{"TICKHIVE_SOAK", "TICKHIVE_STRICT", "TICKHIVE_SHOTS", "TICKHIVE_BENCH",
-	"TICKHIVE_BENCH_DIR"}
+var testSwitches = []string{
+	"TICKHIVE_SOAK", "TICKHIVE_STRICT", "TICKHIVE_SHOTS", "TICKHIVE_BENCH",
+	"TICKHIVE_BENCH_DIR",
+}
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
@@ -94,7 +96,7 @@ func launch(t testing.TB, env []string, args ...string) *instance {
 	return launchWith(t, func(*exec.Cmd) {}, env, args...)
 }
 
-// launchWith is launch with a change of the command.
+// launchWith calls launch with a change of the command.
 func launchWith(t testing.TB, change func(*exec.Cmd), env []string, args ...string) *instance {
 	t.Helper()
 	exe, err := os.Executable()
@@ -107,7 +109,7 @@ func launchWith(t testing.TB, change func(*exec.Cmd), env []string, args ...stri
 	return launchCommand(t, env, cmd)
 }
 
-// launchCommand is launch with a command that executes the program.
+// launchCommand calls launch with a command that executes the program.
 func launchCommand(t testing.TB, env []string, cmd *exec.Cmd) *instance {
 	t.Helper()
 	in := &instance{t: t, cmd: cmd, lines: make(chan string, 256), stderr: &lockedBuffer{}, exited: make(chan struct{})}
@@ -142,7 +144,7 @@ func launchCommand(t testing.TB, env []string, cmd *exec.Cmd) *instance {
 	return in
 }
 
-// start is launch on free ports. It waits until the program is ready.
+// start calls launch on free ports. It waits until the program is ready.
 func start(t testing.TB, args ...string) *instance {
 	t.Helper()
 	in := launch(t, nil, append([]string{"serve", "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0"},
@@ -151,7 +153,7 @@ func start(t testing.TB, args ...string) *instance {
 	return in
 }
 
-// startEmpty is start with a virtual clock at 2026-01-01, without pairs or simulation.
+// startEmpty calls start with a virtual clock at 2026-01-01, without pairs or simulation.
 func startEmpty(t testing.TB, args ...string) *instance {
 	t.Helper()
 	return start(t, append([]string{
@@ -247,8 +249,10 @@ type answer struct {
 	body   string
 }
 
-var httpClient = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64, DisableCompression: true},
-	Timeout: time.Minute}
+var httpClient = &http.Client{
+	Transport: &http.Transport{MaxIdleConnsPerHost: 64, DisableCompression: true},
+	Timeout:   time.Minute,
+}
 
 // do sends a request; header is pairs of names and values.
 func (in *instance) do(method, url, body string, header ...string) answer {
@@ -275,7 +279,7 @@ func (in *instance) do(method, url, body string, header ...string) answer {
 	return answer{resp.StatusCode, resp.Header, string(text)}
 }
 
-// call is do on the internal API; path follows /internal/v1. It returns the body as a JSON
+// call sends a request to the internal API; path follows /internal/v1. It returns the body as a JSON
 // value with numbers as text, and fails on another status.
 func (in *instance) call(want int, method, path, body string) map[string]any {
 	in.t.Helper()
@@ -286,7 +290,7 @@ func (in *instance) call(want int, method, path, body string) map[string]any {
 	return object(in.t, a.body)
 }
 
-// refuse is call for an error response. It checks status, code and field.
+// refuse makes a call that must fail. It checks status, code and field.
 func (in *instance) refuse(status int, code, field, method, path, body string) {
 	in.t.Helper()
 	a := in.do(method, in.internal+path, body)

@@ -85,8 +85,10 @@ func within(m map[string]any, path string) string {
 // changes happen at their second, although the process is killed in between.
 func TestLaunchpadAndHiveSurviveTheirProcess(t *testing.T) {
 	dir := t.TempDir()
-	args := []string{"--data-dir", dir, "--set", "rate.allow=127.0.0.1", "--set", "hive.quorum=10", "--set",
-		"launchpad.fee=7.5"}
+	args := []string{
+		"--data-dir", dir, "--set", "rate.allow=127.0.0.1", "--set", "hive.quorum=10", "--set",
+		"launchpad.fee=7.5",
+	}
 	in := startEmpty(t, args...)
 	u, poor := in.voter(25, "10", "1000"), in.voter(19, "7", "1")
 	const body = `{"name":"Alpha","symbol":"ALPHA","totalSupply":"1000000"}`
@@ -179,8 +181,10 @@ func demoPicture(in *instance) string {
 
 func TestADemoHasALaunchpadAndAHiveFromTheStart(t *testing.T) {
 	t.Parallel()
-	args := []string{"--clock", "virtual", "--clock-start", "2026-01-10T00:00:00Z", "--backfill", "2h", "--set",
-		"rate.allow=127.0.0.1"}
+	args := []string{
+		"--clock", "virtual", "--clock-start", "2026-01-10T00:00:00Z", "--backfill", "2h", "--set",
+		"rate.allow=127.0.0.1",
+	}
 	in, again := start(t, args...), start(t, args...)
 	total := func(target string) json.Number {
 		n, _ := in.see(target)["totalItems"].(json.Number)
@@ -303,8 +307,10 @@ func TestKillNineLosesNothingOfLaunchpadAndHive(t *testing.T) {
 	in := start(t, args...)
 	loads := make([]*hiveLoad, 8)
 	for i := range loads {
-		loads[i] = &hiveLoad{user: in.voter(25, "100", "100000"), voted: map[string]bool{},
-			entries: map[string]string{}}
+		loads[i] = &hiveLoad{
+			user: in.voter(25, "100", "100000"), voted: map[string]bool{},
+			entries: map[string]string{},
+		}
 	}
 	owner := loads[0].user.id
 	token := within(in.call(200, "POST", "/launchpad/tokens",

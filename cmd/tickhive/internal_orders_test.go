@@ -140,8 +140,10 @@ func TestRefusalsAre200WithAReason(t *testing.T) {
 		{`"type":"limit","price":99.5,"amount":1,"displayAmount":0.00001`, "amount_off_lot"},
 	} {
 		m := in.call(200, "POST", "/orders", order(c.body))
-		expect(t, m, map[string]string{"orderId": "null", "status": "Rejected", "rejectReason": c.reason,
-			"filledAmount": "0.0000", "fills": "[]"})
+		expect(t, m, map[string]string{
+			"orderId": "null", "status": "Rejected", "rejectReason": c.reason,
+			"filledAmount": "0.0000", "fills": "[]",
+		})
 		if len(m) != len(orderKeys) {
 			t.Errorf("%d members: %v", len(m), m)
 		}
@@ -153,8 +155,10 @@ func TestRefusalsAre200WithAReason(t *testing.T) {
 	}
 	m := in.call(200, "POST", "/orders", `{"currencyPairCode":"BTC_USDT","side":"sell","type":"market","amount":1}`)
 	expect(t, m, map[string]string{"rejectReason": "no_liquidity"})
-	for state, reason := range map[string]string{"halted": "pair_halted", "cancel_only": "pair_cancel_only",
-		"post_only": "pair_post_only"} {
+	for state, reason := range map[string]string{
+		"halted": "pair_halted", "cancel_only": "pair_cancel_only",
+		"post_only": "pair_post_only",
+	} {
 		in.call(200, "PATCH", "/pairs/BTC_USDT", fmt.Sprintf(`{"state":%q}`, state))
 		expect(t, in.call(200, "POST", "/orders", order(`"type":"limit","price":99,"amount":1`)),
 			map[string]string{"rejectReason": reason})
@@ -179,8 +183,10 @@ func TestARepeatedClientOrderIDGivesTheFirstAnswer(t *testing.T) {
 	expect(t, in.call(200, "GET", "/orders/1", ""),
 		map[string]string{"status": "PartiallyCompleted", "clientOrderId": "a.b:c_d-1"})
 	other := in.call(200, "POST", "/orders", strings.Replace(body, `"amount":1`, `"amount":2`, 1))
-	expect(t, other, map[string]string{"status": "Rejected", "rejectReason": "duplicate_client_order_id",
-		"orderId": "null"})
+	expect(t, other, map[string]string{
+		"status": "Rejected", "rejectReason": "duplicate_client_order_id",
+		"orderId": "null",
+	})
 	in.pair("ETH_USDT")
 	expect(t, in.call(200, "POST", "/orders", strings.Replace(body, "BTC", "ETH", 1)),
 		map[string]string{"status": "Created"})
@@ -199,8 +205,10 @@ func TestBrokenOrdersAre400AndChangeNothing(t *testing.T) {
 		{`{"currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":1,"amount":1,"amount":1}`, "amount"},
 		{`{"currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":1,"amount":1} x`, ""},
 		{`{"currencyPairCode":"BTC_USDT","side":"buy","type":"market","price":1,"amount":1}`, "price"},
-		{`{"currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":1,"amount":1,"displayAmount":2}`,
-			"displayAmount"},
+		{
+			`{"currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":1,"amount":1,"displayAmount":2}`,
+			"displayAmount",
+		},
 	} {
 		in.refuse(400, "INVALID_PARAM", c.field, "POST", "/orders", c.body)
 	}

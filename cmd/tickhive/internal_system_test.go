@@ -53,9 +53,11 @@ func TestABrokenBatchChangesNothing(t *testing.T) {
 	in.pair("BTC_USDT")
 	good := `{"place":{"currencyPairCode":"BTC_USDT","side":"sell","type":"limit","price":100,"amount":1}}`
 	for _, c := range []struct{ body, field string }{
-		{`{"commands":[` + good +
-			`,{"place":{"currencyPairCode":"BTC_USDT","side":"sell","type":"limit","price":true,"amount":1}}]}`,
-			"commands[1].place.price"},
+		{
+			`{"commands":[` + good +
+				`,{"place":{"currencyPairCode":"BTC_USDT","side":"sell","type":"limit","price":true,"amount":1}}]}`,
+			"commands[1].place.price",
+		},
 		{`{"commands":[` + good + `,{"cancel":{"orderId":1},"at":1}]}`, "commands[1].at"},
 		{`{"commands":[{"cancel":{"orderId":1},"at":1767225601000000000},{"cancel":{"orderId":1},` +
 			`"at":1767225600999999999}]}`, "commands[1].at"},
@@ -149,8 +151,10 @@ func TestPairs(t *testing.T) {
 		{"POST", "/pairs", `{"code":"AB_EF","digitsAmount":0}`, "digitsPrice"},
 		{"POST", "/pairs", `{"code":"AB_EF","digitsPrice":19,"digitsAmount":0}`, "digitsPrice"},
 		{"POST", "/pairs", `{"code":"AB_EF","digitsPrice":10,"digitsAmount":9}`, "digitsAmount"},
-		{"POST", "/pairs", `{"code":"AB_EF","digitsPrice":1,"digitsAmount":1,"minQuoteAmount":0.001}`,
-			"minQuoteAmount"},
+		{
+			"POST", "/pairs", `{"code":"AB_EF","digitsPrice":1,"digitsAmount":1,"minQuoteAmount":0.001}`,
+			"minQuoteAmount",
+		},
 		{"POST", "/pairs", `{"code":"AB_EF","digitsPrice":1,"digitsAmount":1,"minQuoteAmount":-1}`, "minQuoteAmount"},
 		{"POST", "/pairs", `{"code":"AB_EF","digitsPrice":1,"digitsAmount":1,"state":"open"}`, "state"},
 		{"POST", "/pairs", `{"code":"AB_EF","digitsPrice":1,"digitsAmount":1,"makerFee":1.1}`, "makerFee"},

@@ -16,8 +16,10 @@ func TestADirectoryIsReplayedByItsOwnLimits(t *testing.T) {
 	hash := first.do("GET", first.internal+"/state-hash", "").body
 	first.signal(syscall.SIGKILL)
 	<-first.exited
-	for _, limit := range []string{"engine.account_orders=1", "engine.open_orders=16777216",
-		"engine.account_stops=201"} {
+	for _, limit := range []string{
+		"engine.account_orders=1", "engine.open_orders=16777216",
+		"engine.account_stops=201",
+	} {
 		other := launch(t, nil, "serve", "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0", "--data-dir",
 			dir,
 			"--pairs", "none", "--sim", "off", "--clock", "virtual", "--clock-start", "2026-01-01T00:00:00Z",

@@ -244,8 +244,10 @@ func TestSettingsWithoutEffectAreRefused(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"--clock-start", "2026-01-01T00:00:00Z"},
-			"clock.start: a real clock shows the machine's time; add --clock virtual"},
+		{
+			[]string{"--clock-start", "2026-01-01T00:00:00Z"},
+			"clock.start: a real clock shows the machine's time; add --clock virtual",
+		},
 		{[]string{"--clock", "real", "--set", "clock.start=2026-01-01T00:00:00Z"}, "clock.start"},
 		{[]string{"--sim", "off", "--backfill", "1h"}, "sim.backfill"},
 		{[]string{"--pairs", "none", "--backfill", "1h"}, "sim.backfill"},

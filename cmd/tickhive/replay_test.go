@@ -151,8 +151,10 @@ func TestAReplayRefusesFlagsThatItDecides(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"--clock-start", "2026-01-01T00:00:00Z"},
-			"replay: clock.start=2026-01-01T00:00:00Z: the clock starts where the files do"},
+		{
+			[]string{"--clock-start", "2026-01-01T00:00:00Z"},
+			"replay: clock.start=2026-01-01T00:00:00Z: the clock starts where the files do",
+		},
 		{[]string{"--clock", "real"}, "replay: clock.mode=real"},
 		{[]string{"--sim", "on"}, "replay: sim.enabled=on"},
 		{[]string{"--backfill", "1h"}, "replay: sim.backfill=1h"},
@@ -171,20 +173,31 @@ func TestAReplayRefusesFlagsThatItDecides(t *testing.T) {
 // A replay refuses input that it would misread, before it listens or writes anything.
 func TestARefusedReplayStartsAndWritesNothing(t *testing.T) {
 	for _, c := range []struct{ format, text, place, found, todo string }{
-		{"trades", "date,time,price,amount\n2024-01-02,10:30:00,100.5,1\n", "x.csv:2:12: ", "split over the columns",
-			"join them"},
-		{"trades", "symbol,time,price,amount\nA,1700000000,1,1\nB,1700000000,1,1\n", "x.csv:3:1: ", "symbol \"B\"",
-			"one symbol at a time"},
-		{"trades", "timestamp,is_snapshot,side,price,amount\n1700000000,true,bid,1,1\n", "x.csv:1:11: ", "is_snapshot",
-			"file of trades"},
-		{"trades", "time,price,volume,amount\n1700000000,1,1,1\n", "x.csv:1:19: ", "\"volume\" and \"amount\"",
-			"base amount"},
+		{
+			"trades", "date,time,price,amount\n2024-01-02,10:30:00,100.5,1\n", "x.csv:2:12: ", "split over the columns",
+			"join them",
+		},
+		{
+			"trades", "symbol,time,price,amount\nA,1700000000,1,1\nB,1700000000,1,1\n", "x.csv:3:1: ", "symbol \"B\"",
+			"one symbol at a time",
+		},
+		{
+			"trades", "timestamp,is_snapshot,side,price,amount\n1700000000,true,bid,1,1\n", "x.csv:1:11: ",
+			"is_snapshot",
+			"file of trades",
+		},
+		{
+			"trades", "time,price,volume,amount\n1700000000,1,1,1\n", "x.csv:1:19: ", "\"volume\" and \"amount\"",
+			"base amount",
+		},
 		{"trades", "20240102,1,1,buy\n", "x.csv:1:1: ", "20240102", "write 2024-01-02"},
 		{"trades", "time,open,high,low,close\n1700000000,1,2,1,2\n", "x.csv:1:1: ", "without a volume", "add a column"},
-		{"binance",
+		{
+			"binance",
 			`1723161254000000000 ` +
 				`{"stream":"btcusdt@depth","data":{"s":"BTCUSDT","U":1,"u":2,"b":[["99","1"]],"a":[]}}` + "\n",
-			"x.csv:1:1: ", "no depth snapshot", "/api/v3/depth"},
+			"x.csv:1:1: ", "no depth snapshot", "/api/v3/depth",
+		},
 		{"trades", "1700000000,1.25,1,buy\n", "", "", ""}, // for comparison: this one starts
 	} {
 		file, dir := filepath.Join(t.TempDir(), "x.csv"), filepath.Join(t.TempDir(), "data")

@@ -19,8 +19,10 @@ func TestServeListensThenIsReadyThenEndsInOrder(t *testing.T) {
 		t.Errorf("%q, then %q", listening, ready)
 	}
 	in.takeAddresses(ready)
-	for _, url := range []string{in.public + "/api/healthcheck", in.public + "/api/status", in.internal + "/ready",
-		in.root + "/metrics"} {
+	for _, url := range []string{
+		in.public + "/api/healthcheck", in.public + "/api/status", in.internal + "/ready",
+		in.root + "/metrics",
+	} {
 		if a := in.do("GET", url, ""); a.status != 200 {
 			t.Errorf("%s: %d %s", url, a.status, a.body)
 		}
@@ -72,10 +74,16 @@ func TestTheInternalListenerNeedsATokenOnAnOpenAddress(t *testing.T) {
 
 func TestAConfiguredTokenIsAskedForEverywhere(t *testing.T) {
 	in := startEmpty(t, "--internal-token", "open sesame")
-	for _, path := range []string{"/internal/v1/ready", "/internal/v1/clock", "/metrics", "/debug/pprof/",
-		"/internal/v1/orders/1"} {
-		for _, header := range [][]string{nil, {"Authorization", "Bearer wrong"}, {"Authorization", "open sesame"},
-			{"Authorization", "Bearer "}} {
+	for _, path := range []string{
+		"/internal/v1/ready", "/internal/v1/clock", "/metrics", "/debug/pprof/",
+		"/internal/v1/orders/1",
+	} {
+		for _, header := range [][]string{
+			nil,
+			{"Authorization", "Bearer wrong"},
+			{"Authorization", "open sesame"},
+			{"Authorization", "Bearer "},
+		} {
 			if a := in.do("GET", in.root+path, "", header...); a.status != 401 ||
 				!strings.Contains(a.body, `"code":"UNAUTHORIZED"`) {
 				t.Errorf("%s with %v: %d %.200s", path, header, a.status, a.body)
@@ -191,8 +199,10 @@ func TestMetricsAndProfilesAnswer(t *testing.T) {
 			t.Errorf("%s: %d %.200s", path, a.status, a.body)
 		}
 	}
-	for _, path := range []string{"/internal/v1/ready/", "/internal/v1//ready", "/internal/v1/READY", "/debug/pprofx",
-		"/debug/pprof/nope"} {
+	for _, path := range []string{
+		"/internal/v1/ready/", "/internal/v1//ready", "/internal/v1/READY", "/debug/pprofx",
+		"/debug/pprof/nope",
+	} {
 		a := in.do("GET", in.root+path, "")
 		if a.status != 404 || a.header.Get("Content-Type") != "application/json; charset=utf-8" ||
 			object(t, a.body)["code"] != "NOT_FOUND" {
@@ -212,8 +222,10 @@ func TestConnectionsWithoutARequestDoNotHoldUpTheEnd(t *testing.T) {
 	t.Parallel()
 	in := startEmpty(t)
 	for _, base := range []string{in.public, in.root} {
-		for _, begun := range []string{"", "GET /api/healthcheck HTTP/1.1\r\nHo",
-			"POST /internal/v1/orders HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{"} {
+		for _, begun := range []string{
+			"", "GET /api/healthcheck HTTP/1.1\r\nHo",
+			"POST /internal/v1/orders HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{",
+		} {
 			conn, err := net.Dial("tcp", strings.TrimPrefix(base, "http://"))
 			if err != nil {
 				t.Fatal(err)

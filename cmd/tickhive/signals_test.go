@@ -40,8 +40,10 @@ func TestFurtherSignalsDoNotSpoilACleanStop(t *testing.T) {
 	in, status := stopsSlowly(t, dir, "8h")
 	in.signal(syscall.SIGTERM)
 	in.waitLog("msg=stopping", 1)
-	for i, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGTERM, syscall.SIGINT,
-		syscall.SIGTERM} {
+	for i, s := range []syscall.Signal{
+		syscall.SIGTERM, syscall.SIGINT, syscall.SIGTERM, syscall.SIGINT,
+		syscall.SIGTERM,
+	} {
 		in.signal(s)
 		in.waitLog("already stopping", i+1)
 	}
@@ -121,8 +123,10 @@ func TestAHangupReloads(t *testing.T) {
 	if calls != 2 {
 		t.Errorf("reloaded %d times", calls)
 	}
-	for _, want := range []string{"msg=reloaded signal=hangup what=certificates",
-		`msg="not reloaded, the old one stays" signal=hangup what=key error="no such file"`} {
+	for _, want := range []string{
+		"msg=reloaded signal=hangup what=certificates",
+		`msg="not reloaded, the old one stays" signal=hangup what=key error="no such file"`,
+	} {
 		if strings.Count(log.String(), want) != 2 {
 			t.Errorf("%q is not there twice: %s", want, log.String())
 		}

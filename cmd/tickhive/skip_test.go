@@ -50,8 +50,10 @@ func poison(t *testing.T, dir string) (pos uint64) {
 			t.Fatal(err)
 		}
 	}
-	cmd := engine.Command{Kind: engine.Place, Rules: engine.RulesVersion, TimeNs: last.TimeNs, Account: 77, Price: 100,
-		Amount: 100}
+	cmd := engine.Command{
+		Kind: engine.Place, Rules: engine.RulesVersion, TimeNs: last.TimeNs, Account: 77, Price: 100,
+		Amount: 100,
+	}
 	pos, err = log.Append([][]byte{engine.AppendCommand(nil, &cmd)})
 	if err == nil {
 		err = log.Sync()

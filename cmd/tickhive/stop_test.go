@@ -93,8 +93,10 @@ func TestATermWithinABackfillEndsInOrderAndTheNextStartIsWhole(t *testing.T) {
 func TestATermWithinARecoveryEndsInOrderAndLosesNothing(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	clock := []string{"--clock", "virtual", "--clock-start", "2026-01-01T00:00:00Z", "--backfill", "6h", "--data-dir",
-		dir}
+	clock := []string{
+		"--clock", "virtual", "--clock-start", "2026-01-01T00:00:00Z", "--backfill", "6h", "--data-dir",
+		dir,
+	}
 	first := start(t, clock...)
 	hash := first.do("GET", first.internal+"/state-hash", "").body
 	first.signal(syscall.SIGKILL)

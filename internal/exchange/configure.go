@@ -25,8 +25,10 @@ func (r *restored) configure(loop *sequencer.Loop) error {
 		if v := root.Lookup(ins.Code); v != nil && !sameTerms(*v.Instrument, *ins) {
 			differ = append(differ, ins.Code)
 		} else if v == nil {
-			b.Commands = append(b.Commands, engine.Command{Kind: engine.AddPair, Pair: engine.ControlPair,
-				Instrument: ins})
+			b.Commands = append(b.Commands, engine.Command{
+				Kind: engine.AddPair, Pair: engine.ControlPair,
+				Instrument: ins,
+			})
 		}
 	}
 	if len(differ) > 0 {

@@ -8,7 +8,7 @@ import (
 	"tickhive/marketdata/replica"
 )
 
-// Stopping is closed when a stop waits for the snapshot under way.
+// Stopping returns a channel that is closed when a stop waits for the snapshot under way.
 func (x *Running) Stopping() <-chan struct{} { return x.snapshots.stop }
 
 // Covered returns the position of the market's newest snapshot.
@@ -35,7 +35,7 @@ func (x *Running) Query(fn func()) error { return x.loop.Query(fn) }
 // Ready reports whether clients are admitted.
 func (b *base) Ready() bool { return b.front.ready.Load() }
 
-// Canceled is closed when a stop has canceled the start.
+// Canceled returns a channel that is closed when a stop has canceled the start.
 func (l *Launch) Canceled() <-chan struct{} { return l.ctx.Done() }
 
 // Filling reports whether the initial data are incomplete.

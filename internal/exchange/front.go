@@ -297,7 +297,7 @@ func (g clockGate) AdvanceTo(ns int64) error {
 	return sequencer.ErrUnavailable
 }
 
-// attach gives the handlers the recovered accounts and the limits of signed requests.
+// attach passes the recovered accounts and the limits of signed requests to the handlers.
 func (f *front) attach(a *accountSide, nonces *datadir.Nonces) error {
 	s := account.Store{State: a.state, Do: a.store.Do, NotBeforeMs: a.notBeforeMs}
 	if nonces == nil {

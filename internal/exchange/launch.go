@@ -48,7 +48,7 @@ func (l *Launch) run(o *Opened) error {
 	return nil
 }
 
-// Done is closed when the exchange runs or its start has failed.
+// Done returns a channel that is closed when the exchange runs or its start has failed.
 func (l *Launch) Done() <-chan struct{} { return l.done }
 
 // Running waits for Done. It returns the running exchange, or the error of the start:

@@ -192,7 +192,7 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Journal.FS == nil {
 		o.Journal.FS = vfs.OS{}
 	}
-	// Set explicitly: in a data directory, 0 means a program that had no such limit.
+	// Set explicitly: in a data directory, 0 means a program without this limit.
 	o.Engine.AccountStops = cmp.Or(o.Engine.AccountStops, engine.DefaultAccountStops)
 	return o, o.Validate()
 }

@@ -169,7 +169,7 @@ func (r *restored) publish() {
 	}
 }
 
-// attachAccounts ends the accounts' recovery once the whole journal was folded: it gives back holds
+// attachAccounts ends the accounts' recovery once the whole journal was folded: it releases holds
 // of orders that the engine does not have, attaches the accounts to their handlers, and makes the
 // configured rates effective.
 func (r *restored) attachAccounts() error {

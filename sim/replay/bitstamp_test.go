@@ -101,7 +101,7 @@ func TestAForgottenDeletionIsCounted(t *testing.T) {
 	}
 }
 
-// A pass of a looped log feeds what the first pass fed: what the log told late is enforced a
+// A pass of a looped log feeds what the first pass fed: what the log reported late is enforced a
 // second after it in each of them.
 func TestALoopedLogRepeatsItself(t *testing.T) {
 	t.Parallel()

@@ -23,7 +23,7 @@ func (b *publicBoard) view() (*marketdata.View, error) {
 	return v, nil
 }
 
-// Book is Public.Book.
+// Book implements Public.Book.
 func (b *publicBoard) Book(depth int, bids, asks []marketdata.Level) (outBids, outAsks []marketdata.Level, err error) {
 	v, err := b.view()
 	if err != nil {
@@ -44,7 +44,7 @@ func top(side *marketdata.Side, depth int, dst []marketdata.Level) []marketdata.
 	return dst
 }
 
-// Candles is Public.Candles.
+// Candles implements Public.Candles.
 func (b *publicBoard) Candles(interval marketdata.Interval, fromSec, toSec int64) ([]marketdata.Candle, error) {
 	v, err := b.view()
 	if err != nil {
@@ -62,7 +62,7 @@ func (b *publicBoard) Candles(interval marketdata.Interval, fromSec, toSec int64
 	return out, nil
 }
 
-// Trades is Public.Trades.
+// Trades implements Public.Trades.
 func (b *publicBoard) Trades(n int) ([]marketdata.Trade, error) {
 	v, err := b.view()
 	if err != nil {
@@ -77,7 +77,7 @@ func (b *publicBoard) Trades(n int) ([]marketdata.Trade, error) {
 	return out, nil
 }
 
-// Last is Public.Last.
+// Last implements Public.Last.
 func (b *publicBoard) Last() (int64, error) {
 	v, err := b.view()
 	if err != nil {

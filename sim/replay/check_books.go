@@ -104,7 +104,7 @@ func (l *lateBooks) agrees(w bookState) bool {
 	return false
 }
 
-// hashLevels is FNV-1a over 64-bit words: enough to tell books apart, the same on every
+// hashLevels returns FNV-1a over 64-bit words: enough to tell books apart, the same on every
 // machine.
 func hashLevels[L format.Level | marketdata.Level](book [2][]L) uint64 {
 	h := uint64(14695981039346656037)

@@ -171,7 +171,7 @@ func (c *checker) compareToday(want *format.Values, nowNs int64) error {
 	return nil
 }
 
-// vwap is sum(price x volume) / sum(volume), cut to format.VWAPDigits decimals.
+// vwap returns sum(price x volume) / sum(volume), cut to format.VWAPDigits decimals.
 func (c *checker) vwap(candle *marketdata.Candle) fixed.U128 {
 	sum, digits := candle.QuoteVolume, c.s.Price.Chosen()
 	for i := digits; i < format.VWAPDigits; i++ {

@@ -19,8 +19,12 @@ func TestABookAgreesUpToASecondLateOrEarly(t *testing.T) {
 		good   int
 	}{
 		{"at once", []bookState{{0, 1}, {100 * ms, 2}}, bookState{100 * ms, 2}, 1},
-		{"ours was there before and has gone", []bookState{{0, 2}, {100 * ms, 1}, {900 * ms, 3}},
-			bookState{900 * ms, 2}, 1},
+		{
+			"ours was there before and has gone",
+			[]bookState{{0, 2}, {100 * ms, 1}, {900 * ms, 3}},
+			bookState{900 * ms, 2},
+			1,
+		},
 		{"ours comes later", []bookState{{0, 1}, {100 * ms, 3}, {1100 * ms, 2}}, bookState{100 * ms, 2}, 1},
 		{"ours comes too late", []bookState{{0, 1}, {100 * ms, 3}, {1101 * ms, 2}}, bookState{100 * ms, 2}, 0},
 		{"ours ended too early", []bookState{{0, 2}, {100 * ms, 1}, {1101 * ms, 3}}, bookState{1101 * ms, 2}, 0},
@@ -115,8 +119,10 @@ func (p *candlesOf) Candles(_ marketdata.Interval, from, to int64) (out []market
 	p.queries++
 	for _, start := range p.starts {
 		if start >= from && start <= to {
-			out = append(out, marketdata.Candle{Start: start, Open: 5, High: 5, Low: 5, Close: 5,
-				Volume: fixed.FromU64(1)})
+			out = append(out, marketdata.Candle{
+				Start: start, Open: 5, High: 5, Low: 5, Close: 5,
+				Volume: fixed.FromU64(1),
+			})
 		}
 	}
 	return out, nil

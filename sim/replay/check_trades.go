@@ -12,8 +12,8 @@ func (c *checker) printed(t marketdata.Trade) {
 	}
 }
 
-// compareTrades looks for what was fed among the newest public trades, in order, once there are
-// so many. Others may have traded in between, so more is asked for than was fed.
+// compareTrades looks for the fed trades among the newest public trades, in order, once there are
+// that many. Other accounts may have traded in between, so it requests more trades than were fed.
 func (c *checker) compareTrades(atLeast int) error {
 	if len(c.expected) < atLeast {
 		return nil

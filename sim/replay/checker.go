@@ -29,7 +29,7 @@ type Public interface {
 	// Book appends up to depth levels a side, best first, and returns the two slices.
 	Book(depth int, bids, asks []marketdata.Level) (b, a []marketdata.Level, err error)
 	// Candles are those with fromSec <= Start <= toSec (Unix seconds), ascending, only
-	// intervals with trades; Trades may be 0 where the source does not tell it.
+	// intervals with trades; Trades may be 0 where the source does not contain it.
 	Candles(interval marketdata.Interval, fromSec, toSec int64) ([]marketdata.Candle, error)
 	// Trades are the newest n trades, oldest first.
 	Trades(n int) ([]marketdata.Trade, error)
@@ -87,7 +87,7 @@ func (c *checker) executed(one, named bool) {
 }
 
 // sideChanged counts a changed side of the levels in view. How many changes the file gave is
-// no agreement, but tells how much of the agreement is prediction.
+// no agreement, but measures how much of the agreement is prediction.
 func (c *checker) sideChanged(given, known bool) {
 	c.given.add(given)
 	if known && !given {
@@ -127,7 +127,7 @@ func failed(err error) error {
 	return fmt.Errorf("replay: check: %w", err)
 }
 
-// results are the comparisons in the order in which they are printed.
+// results returns the comparisons in the order in which they are printed.
 func (c *checker) results() []Check {
 	switch c.s.Shape {
 	case format.Messages:
@@ -157,7 +157,7 @@ func (c *checker) results() []Check {
 	}
 }
 
-// notes tell what of the recording was not compared.
+// notes reports which parts of the recording were not compared.
 func (c *checker) notes() []string {
 	unused := 0
 	for _, candles := range c.candles {

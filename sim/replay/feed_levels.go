@@ -64,7 +64,7 @@ func (l *levelFeed) follow(r *format.Record) {
 	switch {
 	case r.Kind == format.Book && (!l.synced || l.gaps > 0):
 		l.book(r)
-	case r.Kind != format.Update: // of a complete stream a second book tells nothing
+	case r.Kind != format.Update: // in a complete stream a second book adds nothing
 	case l.synced:
 		l.apply(r.First, r.Last, &r.Levels)
 	default:
@@ -103,7 +103,7 @@ func (l *levelFeed) apply(first, last uint64, levels *[2][]format.Level) {
 	l.set(last, levels)
 }
 
-// set gives levels their new amounts.
+// set sets the new amounts of levels.
 func (l *levelFeed) set(last uint64, levels *[2][]format.Level) {
 	l.update = last
 	l.check.bookIs(last)

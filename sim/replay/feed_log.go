@@ -28,7 +28,7 @@ type logFeed struct {
 	newest map[uint64]int64 // ns of an order's newest entry in due
 }
 
-// dueAmount is an order whose open amount must be amount at ns, unless the log tells something
+// dueAmount is an order whose open amount must be amount at ns, unless the log reports something
 // newer of it before.
 type dueAmount struct {
 	ns     int64
@@ -75,7 +75,7 @@ func (l *logFeed) feed(r *format.Record) error {
 	}
 }
 
-// create enters an order. One whose deletion the log told before must not stay: when it was
+// create enters an order. One whose deletion the log reported before must not stay: when it was
 // cancelled it never enters, and when it was filled it trades and ends as after any fill.
 func (l *logFeed) create(r *format.Record) error {
 	if r.Amount == 0 {
@@ -121,7 +121,7 @@ func (l *logFeed) change(r *format.Record) error {
 	return nil
 }
 
-// later has the order's open amount compared once the log cannot be late any more.
+// later schedules the comparison of the order's open amount for when the log cannot be late any more.
 func (l *logFeed) later(id uint64, amount int64) {
 	at := l.entry.now + logLate
 	l.due = append(l.due, dueAmount{at, id, amount})
@@ -183,7 +183,7 @@ func (l *logFeed) enforce() error {
 	return nil
 }
 
-// conform takes from a recorded book what the log cannot tell: the size of levels that hold an
+// conform takes from a recorded book what the log does not contain: the size of levels that hold an
 // order without a name, and of prices that no recorded book had before.
 func (l *logFeed) conform(r *format.Record) error {
 	for side, levels := range r.Levels {
@@ -237,7 +237,7 @@ func (l *logFeed) conformSide(side engine.Side, levels []format.Level) error {
 	return nil
 }
 
-// prepend puts an order without a name before everything at a price: what the log never told
+// prepend puts an order without a name before everything at a price: what the log never named
 // of rested there before anything that it did.
 func (l *logFeed) prepend(side engine.Side, price, amount int64) error {
 	var behind []resting
@@ -247,7 +247,7 @@ func (l *logFeed) prepend(side engine.Side, price, amount int64) error {
 			l.entry.cancel(o.id)
 		}
 	}
-	l.entry.place(side, price, amount, engine.FlagPostOnly) // what the log did not tell must not make a trade
+	l.entry.place(side, price, amount, engine.FlagPostOnly) // an order that the log did not name must not trade
 	if err := l.sendAnonymous(); err != nil {
 		return err
 	}

@@ -84,7 +84,7 @@ func isNew(r *format.Record, side engine.Side, price int64) bool {
 	return r.Kind == format.Place && r.Side == side && r.Price == price
 }
 
-// findLevel is the amount at a price, 0 when it is not there.
+// findLevel returns the amount at a price, 0 when it is not there.
 func findLevel(levels []format.Level, price int64) int64 {
 	for _, l := range levels {
 		if l.Price == price {
@@ -189,7 +189,7 @@ func (m *messageFeed) window(r *format.Record, side engine.Side) {
 	}
 }
 
-// worstInView is the worst price of a side that has all its levels filled; a side with room
+// worstInView returns the worst price of a side that has all its levels filled; a side with room
 // for more hides nothing.
 func worstInView(r *format.Record, side engine.Side) int64 {
 	levels := r.Levels[side]

@@ -32,7 +32,7 @@ type feed interface {
 	skip(r *format.Record) bool
 	// feed enters the record's commands.
 	feed(r *format.Record) error
-	// notes tell what of the records was left out, and how often.
+	// notes reports which records were left out, and how often.
 	notes() []string
 }
 
@@ -66,7 +66,7 @@ func (f *feeder) apply(r *format.Record) error {
 	return f.shape.feed(r)
 }
 
-// notes are the notes of the shape and of what was ignored.
+// notes returns the notes of the shape and of what was ignored.
 func (f *feeder) notes() []string {
 	switch notes := f.shape.notes(); f.s.Shape {
 	case format.Messages: // its note has always come first
@@ -90,10 +90,10 @@ func (f *feeder) place(id uint64, side engine.Side, price, amount int64, flags u
 	return nil
 }
 
-// open is the order of the recording's id, nil when it is not open.
+// open returns the order of the recording's id, nil when it is not open.
 func (f *feeder) open(id uint64) *resting { return f.entry.orders[f.orders[id]] }
 
-// unnamed is the order without a name at a price, nil when there is none.
+// unnamed returns the order without a name at a price, nil when there is none.
 func (f *feeder) unnamed(side engine.Side, price int64) *resting {
 	return f.entry.orders[f.anonymous[side][price]]
 }
@@ -146,7 +146,7 @@ func (f *feeder) print(side engine.Side, price, amount int64) error {
 	return e.cancelRemainder(results[m].order)
 }
 
-// inWay are our orders of a side at the price or better, best first.
+// inWay returns our orders of a side at the price or better, best first.
 func (f *feeder) inWay(side engine.Side, price int64) []*resting {
 	var out []*resting
 	for p, id := range f.anonymous[side] {
@@ -191,7 +191,7 @@ func (t *tradeFeed) trade(side engine.Side, price, amount int64) error {
 	return t.print(side, price, amount)
 }
 
-// tick is the tick rule: a trade above the last one was a buyer's, below it a seller's, at the
+// tick applies the tick rule: a trade above the last one was a buyer's, below it a seller's, at the
 // same price as the one before.
 func (t *tradeFeed) tick(price int64) engine.Side {
 	switch {
@@ -232,5 +232,5 @@ func noted(notes []string, n int, format string) []string {
 	return append(notes, fmt.Sprintf(format, n))
 }
 
-// sortedKeys are the keys in ascending order, so that commands come out the same in every run.
+// sortedKeys returns the keys in ascending order, so that commands come out the same in every run.
 func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }

@@ -193,7 +193,8 @@ check best bid and ask 0 of 0
 check trades 1 of 1
 3 messages of streams that are not used
 `},
-		{name: "a start within the stream finds the book of its time", format: "binance",
+		{
+			name: "a start within the stream finds the book of its time", format: "binance",
 			from: "2024-08-08T23:54:14.150Z", text: `
 -- x --
 1723161254000000000 {"lastUpdateId":5,"bids":[["99","1"]],"asks":[["101","1"]]}
@@ -210,7 +211,8 @@ pair BTC_USDT 0,1 from 2024-08-08T23:54:14.000Z
 book 2.0 @ 99 | 1.0 @ 101
 check best bid and ask 0 of 0
 check trades 1 of 1
-`},
+`,
+		},
 		{name: "times of a stream that cross", format: "binance", text: `
 -- x --
 1723161254500000000 {"stream":"btcusdt@trade","data":{"s":"BTCUSDT","t":1,"p":"1","q":"1","T":1,"m":true}}

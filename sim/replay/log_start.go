@@ -32,14 +32,14 @@ type logReader struct {
 	n       int
 	gone    goneIDs
 	created map[uint64]bool
-	later   map[uint64]knownOrder // first told of after the start, and not created before that
+	later   map[uint64]knownOrder // first named after the start, and not created before that
 	firstID uint64                // the lowest that is created after the start
 }
 
 // readStart reads the log once to find the first book at or after fromNs and the orders that
 // rested then: those created before and not deleted, and those that change or are
 // cancelled later, with an id older than any created after it. They rested with at least
-// the amount that is first told of them; what they had above it has no name. It remembers the
+// the amount that the log first reports of them; what they had above it has no name. It remembers the
 // newest deleted ids, most of them.
 func readStart(r format.Reader, s *format.Survey, fromNs int64, most int) (logStart, error) {
 	if err := r.Open(s); err != nil {
@@ -118,7 +118,7 @@ type bookPlace struct {
 
 // seed makes the opening book: at each price first one order without a name for what no
 // known order explains, then the known ones in order of their ids. All of them are post-only:
-// what the log did not tell must not make a trade.
+// an order that the log did not name must not trade.
 func (l *logFeed) seed(r *format.Record) error {
 	explained := map[bookPlace]int64{}
 	ids := slices.Sorted(maps.Keys(l.known))

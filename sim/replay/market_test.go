@@ -92,7 +92,7 @@ func run(t testing.TB, o Options) (Report, *testMarket) {
 	return report, m
 }
 
-// recorded is the path of a recorded market. Where the folder is missing the test is
+// recorded returns the path of a recorded market. Where the folder is missing the test is
 // skipped, or fails with TICKHIVE_STRICT=1.
 func recorded(t testing.TB, name string) string {
 	t.Helper()

@@ -61,7 +61,7 @@ func (r *Replay) parse() (price, amount int, err error) {
 	return price, amount, err
 }
 
-// speed is Options.Speed in thousandths, 0 for max.
+// speed returns Options.Speed in thousandths, 0 for max.
 func (o *Options) speed() (int64, error) {
 	if o.Speed == "" || o.Speed == "max" {
 		return 0, nil
@@ -80,7 +80,7 @@ func (o *Options) speed() (int64, error) {
 	return v, nil
 }
 
-// digits is Options.Digits, 0 and 0 when it is empty.
+// digits returns Options.Digits, 0 and 0 when it is empty.
 func (o *Options) digits() (price, amount int, err error) {
 	if o.Digits == "" {
 		return 0, 0, nil

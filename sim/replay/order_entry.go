@@ -20,7 +20,7 @@ type Entry interface {
 	AdvanceTo(ns int64) error
 }
 
-// resting is an order of ours that is open, as its events tell.
+// resting is one of the replay's orders that is open according to its events.
 type resting struct {
 	id    engine.OrderID
 	side  engine.Side
@@ -115,7 +115,7 @@ func (e *orderEntry) cancel(id engine.OrderID) {
 	e.add(engine.Command{Kind: engine.Cancel, Order: id, Account: e.maker})
 }
 
-// setOpen gives o a new open amount at the same price; a lower one keeps its place.
+// setOpen sets a new open amount of o at the same price; a lower amount keeps its place.
 func (e *orderEntry) setOpen(o *resting, open int64) int {
 	return e.add(engine.Command{
 		Kind: engine.Replace, Order: o.id, Account: e.maker, Flags: engine.FlagHasAmount,
@@ -123,7 +123,7 @@ func (e *orderEntry) setOpen(o *resting, open int64) int {
 	})
 }
 
-// move gives o another price and open amount; it loses its place.
+// move sets another price and open amount of o, which loses its place.
 func (e *orderEntry) move(o *resting, price, open int64) int {
 	i := e.setOpen(o, open)
 	e.batch.Commands[i].Flags |= engine.FlagHasPrice
@@ -230,7 +230,7 @@ func (e *orderEntry) leave(o *resting) {
 	}
 }
 
-// setRest tells that an order's open amount is now open; 0 ends it.
+// setRest records that an order's open amount is now open; 0 ends it.
 func (e *orderEntry) setRest(id engine.OrderID, open int64) {
 	o := e.orders[id]
 	if o == nil {
@@ -260,7 +260,7 @@ func (e *orderEntry) replaced(ev *engine.Event) {
 	e.setRest(ev.Order, ev.OpenAmount)
 }
 
-// at is our orders at a price, nil when there are none.
+// at returns our orders at a price, nil when there are none.
 func (e *orderEntry) at(side engine.Side, price int64) *level { return e.levels[side][price] }
 
 // clear cancels everything of ours, in order of entry and in parts.
@@ -277,7 +277,7 @@ func (e *orderEntry) clear() error {
 	return nil
 }
 
-// lower gives an order another open amount, or ends it.
+// lower sets another open amount of an order, or ends it.
 func (e *orderEntry) lower(o *resting, open int64) {
 	if open <= 0 {
 		e.cancel(o.id)

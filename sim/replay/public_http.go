@@ -74,7 +74,7 @@ func (d *values) sum(text client.Decimal, digits int) fixed.U128 {
 	return q
 }
 
-// Book is Public.Book, from /api/marketdata/getaggregator/orderbook.
+// Book implements Public.Book, from /api/marketdata/getaggregator/orderbook.
 func (h *HTTP) Book(depth int, bids, asks []marketdata.Level) (outBids, outAsks []marketdata.Level, err error) {
 	var doc client.OrderBook
 	q := url.Values{"ticker_id": {h.Pair}, "depth": {strconv.Itoa(2 * depth)}}
@@ -93,7 +93,7 @@ func (h *HTTP) Book(depth int, bids, asks []marketdata.Level) (outBids, outAsks 
 	return bids, asks, d.err
 }
 
-// Candles is Public.Candles, from /api/ohlc.
+// Candles implements Public.Candles, from /api/ohlc.
 func (h *HTTP) Candles(interval marketdata.Interval, fromSec, toSec int64) ([]marketdata.Candle, error) {
 	var out []marketdata.Candle
 	start := time.Unix(fromSec, 0).UTC().Format(dateSecond)
@@ -129,7 +129,7 @@ func (h *HTTP) Candles(interval marketdata.Interval, fromSec, toSec int64) ([]ma
 	return out, nil
 }
 
-// Trades is Public.Trades, from /api/marketdata/getaggregator/historical_trades.
+// Trades implements Public.Trades, from /api/marketdata/getaggregator/historical_trades.
 func (h *HTTP) Trades(n int) ([]marketdata.Trade, error) {
 	if n == 0 {
 		return nil, nil // a limit of 0 would mean all
@@ -162,7 +162,7 @@ func (h *HTTP) Trades(n int) ([]marketdata.Trade, error) {
 	return out, d.err
 }
 
-// Last is Public.Last, from /api/tickers.
+// Last implements Public.Last, from /api/tickers.
 func (h *HTTP) Last() (int64, error) {
 	var doc client.Ticker
 	if _, err := h.get("/api/tickers", url.Values{"currencyPairCode": {h.Pair}}, &doc); err != nil {

@@ -47,19 +47,27 @@ func TestABadLineNamesFileLineAndReason(t *testing.T) {
 		{"bitstamp", created + "1430438404001 order_moved {}\n" + book, "", 2, "kind"},
 		{"bitstamp", created + "x order_book {}\n", "", 2, "time"},
 		{"bitstamp", created + "1430438404001 order_book {\"bids\":[]}\n", "", 2, "bids and asks"},
-		{"bitstamp", created + "1430438404001 order_created {\"price\":\"1\",\"amount\":\"1\",\"id\":1}\n", "", 2,
-			"order_type"},
-		{"bitstamp", created +
-			"1430438404001 order_created {\"price\":\"-1\",\"amount\":\"1\",\"id\":1,\"order_type\":0}\n", "", 2,
-			"above zero"},
+		{
+			"bitstamp", created + "1430438404001 order_created {\"price\":\"1\",\"amount\":\"1\",\"id\":1}\n", "", 2,
+			"order_type",
+		},
+		{
+			"bitstamp", created +
+				"1430438404001 order_created {\"price\":\"-1\",\"amount\":\"1\",\"id\":1,\"order_type\":0}\n", "", 2,
+			"above zero",
+		},
 		{"bitstamp", created + "1430438404001 order_created {", "", 2, "JSON"},
 		{"bitstamp", created, "", 1, "no order_book"},
 		{"binance", trade + "1723161254000000001 []\n", "", 2, "JSON"},
 		{"binance", trade + "1723161254000000001 {}\n", "", 2, "neither"},
-		{"binance", trade + `1723161254000000001 {"stream":"x@depth","data":{"b":[],"a":[]}}` + "\n", "", 2,
-			"update ids"},
-		{"binance", trade + `1723161254000000001 {"stream":"x@trade","data":{"p":"1","q":"1"}}` + "\n", "", 2,
-			"m (buyer"},
+		{
+			"binance", trade + `1723161254000000001 {"stream":"x@depth","data":{"b":[],"a":[]}}` + "\n", "", 2,
+			"update ids",
+		},
+		{
+			"binance", trade + `1723161254000000001 {"stream":"x@trade","data":{"p":"1","q":"1"}}` + "\n", "", 2,
+			"m (buyer",
+		},
 		{"binance", trade + `1723161254000000001 {"stream":"x@depth@100ms","data":{"U":1,"u":2,"b":[["1"]],"a":[]}}` +
 			"\n", "", 2, "level"},
 		{"trades", "1700000000,10,1,buy\n1700000001,x,1,buy\n", "", 2, "price"},
@@ -68,8 +76,10 @@ func TestABadLineNamesFileLineAndReason(t *testing.T) {
 		{"trades", "1700000000,10,1,buy\n1600000001,1,1,buy\n", "", 2, "time goes back"},
 		{"trades", "1700000000,10,1,buy\n1700000001,1\n", "", 2, "columns"},
 		{"trades", "time,price\n1,2\n", "", 1, "header"},
-		{"trades", "{\"time\":1700000000,\"price\":1,\"amount\":1}\n{\"time\":1700000001,\"price\":1}\n", "", 2,
-			"amount"},
+		{
+			"trades", "{\"time\":1700000000,\"price\":1,\"amount\":1}\n{\"time\":1700000001,\"price\":1}\n", "", 2,
+			"amount",
+		},
 		{"trades", "{\"time\":1700000000,\"price\":1,\"amount\":1}\n{\"time\"\n", "", 2, "JSON"},
 		{"trades", `{"time":1700000000,"price":1,"amount":1}` + "\n" +
 			`{"time":1700000001,"price":1,"Price":2,"amount":1}` + "\n", "", 2, "second member \"Price\""},
@@ -83,12 +93,16 @@ func TestABadLineNamesFileLineAndReason(t *testing.T) {
 		{"trades", `{"time" 1700000000,"price":1,"amount":1}` + "\n", "", 1, "JSON"},
 		{"trades", `{1:1700000000,"price":1,"amount":1}` + "\n", "", 1, "JSON"},
 		{"trades", "", "", 0, "no rows"},
-		{"kraken",
+		{
+			"kraken",
 			"{\"error\":[],\n\"result\":{\"XBTUSDT\":[\n[\"1.0\",\"1.0\",1700000000.5,\"b\",\"l\",\"\",1],\n" +
-				"[\"1.0\",\"1.0\",1700000000.5,\"x\",\"l\",\"\",2]]}}", "", 4, "side"},
-		{"kraken",
+				"[\"1.0\",\"1.0\",1700000000.5,\"x\",\"l\",\"\",2]]}}", "", 4, "side",
+		},
+		{
+			"kraken",
 			"{\"error\":[],\n\"result\":{\"XBTUSDT\":[\n[\"1.0\",\"1.0\",1700000000.5,\"b\"],\n\n" +
-				"[\"1.0\",\"1.0\",1600000000.5,\"b\"]]}}", "", 5, "time goes back"},
+				"[\"1.0\",\"1.0\",1600000000.5,\"b\"]]}}", "", 5, "time goes back",
+		},
 		{"kraken", "{\"error\":[\"EGeneral:Too many requests\"]}", "", 1, "Too many"},
 		{"kraken", "{\"error\":[],\n\"result\":}", "", 2, "JSON"},
 		{"kraken", "{\"error\":[],\"result\":{}} x", "", 1, "follows"},

@@ -15,7 +15,7 @@ import (
 	"tickhive/sim/replay/format"
 )
 
-// fallbackPair is the pair of files that do not tell theirs.
+// fallbackPair is the pair of files that do not name theirs.
 const fallbackPair = "BASE_QUOTE"
 
 const secondNs = int64(time.Second)
@@ -60,7 +60,7 @@ type Report struct {
 	Left    []string // what of the files was tolerated or left out, and how often
 }
 
-// Lines are the lines that --check prints on stdout, one per kind of comparison:
+// Lines returns the lines that --check prints on stdout, one per kind of comparison:
 // "check book rows 57510 of 57514".
 func (r *Report) Lines() []string {
 	var out []string
@@ -129,7 +129,7 @@ func (r *Replay) describe(price, amount int) error {
 	return nil
 }
 
-// PairSpec is the pair that Run trades: code, currencies and digits, without id, fees and
+// PairSpec returns the pair that Run trades: code, currencies and digits, without id, fees and
 // time of creation.
 func (r *Replay) PairSpec() engine.Instrument { return r.instrument }
 
@@ -199,7 +199,7 @@ func (r *Replay) feed(f *feeder, c *checker, shift int64) error {
 		err := r.reader.Next(&rec)
 		switch {
 		case errors.Is(err, io.EOF) || err == nil && rec.Kind >= format.Candle:
-			r.tell(r.survey.Records, true)
+			r.reportProgress(r.survey.Records, true)
 			return r.compare(c, &rec, err)
 		case err != nil:
 			return err
@@ -211,7 +211,7 @@ func (r *Replay) feed(f *feeder, c *checker, shift int64) error {
 		}
 		done++
 		r.report.Records++
-		r.tell(done, false)
+		r.reportProgress(done, false)
 	}
 }
 
@@ -281,7 +281,7 @@ func (r *Replay) pace(ns int64) error {
 	}
 }
 
-// scale is v x num / den in 128 bits, for v >= 0.
+// scale returns v x num / den in 128 bits, for v >= 0.
 func scale(v, num, den int64) int64 {
 	q, _ := fixed.Mul64(uint64(max(v, 0)), uint64(num)).DivMod64(uint64(den))
 	if q.Hi != 0 || q.Lo > 1<<62 {
@@ -290,8 +290,8 @@ func scale(v, num, den int64) int64 {
 	return int64(q.Lo)
 }
 
-// tell calls Progress now and then, and at the end.
-func (r *Replay) tell(done int, last bool) {
+// reportProgress calls Progress from time to time, and at the end.
+func (r *Replay) reportProgress(done int, last bool) {
 	if r.opts.Progress == nil || !last && done&63 != 0 && r.speed == 0 {
 		return
 	}

@@ -213,8 +213,10 @@ func TestChecksFailWhenTheMarketIsAnother(t *testing.T) {
 	t.Parallel()
 	message := "34200.1,1,1,10,1000000,1\n34200.2,1,2,10,1000100,1\n34200.3,4,1,5,1000000,1\n"
 	row := "1000500,7,1000000,10\n1000500,7,1000100,10\n1000500,8,1000100,10\n"
-	report, _ := run(t, Options{Format: "lobster", Check: true,
-		Files: []string{file(t, "m", message), file(t, "b", row)}})
+	report, _ := run(t, Options{
+		Format: "lobster", Check: true,
+		Files: []string{file(t, "m", message), file(t, "b", row)},
+	})
 	atLeast(t, report, "book rows", 1, 2)
 	for _, c := range report.Checks {
 		if c.Kind == "executions" && c.Good != 0 || c.Kind == "book rows" && c.Good != 1 {

@@ -24,38 +24,60 @@ const (
 func TestStreamsWithoutABookAreRefused(t *testing.T) {
 	t.Parallel()
 	mustRefuse(t, []refusal{
-		{"no snapshot", "binance", []string{"a\n" + tradeLine + mark +
-			strings.ReplaceAll(depthLine, "000000000 ", "000000001 ")}, "no depth snapshot in the file",
-			"GET /api/v3/depth?symbol=BTCUSDT&limit=5000"},
+		{
+			"no snapshot", "binance",
+			[]string{"a\n" + tradeLine + mark +
+				strings.ReplaceAll(depthLine, "000000000 ", "000000001 ")},
+			"no depth snapshot in the file",
+			"GET /api/v3/depth?symbol=BTCUSDT&limit=5000",
+		},
 		{"an empty snapshot", "binance", []string{"a\n" + depthLine +
 			`1723161254000000002 §{"lastUpdateId":2,"bids":[],"asks":[]}` + "\n"}, "without levels", "again"},
-		{"the best levels alone", "binance",
+		{
+			"the best levels alone", "binance",
 			[]string{"a\n" + tradeLine + mark +
 				`1723161254000000002 ` +
 				`{"stream":"btcusdt@depth20@100ms","data":{"lastUpdateId":1,"bids":[["1","1"]],"asks":[]}}` + "\n"},
-			"best levels alone", "btcusdt@depth@100ms"},
-		{"aggregate trades alone", "binance",
+			"best levels alone", "btcusdt@depth@100ms",
+		},
+		{
+			"aggregate trades alone", "binance",
 			[]string{"a\n" + snapshotLine + mark +
 				`1723161254000000002 {"stream":"btcusdt@aggTrade","data":{"s":"BTCUSDT","p":"1","q":"1","m":true}}` +
 				"\n"},
-			"aggregate trades alone", "@trade"},
+			"aggregate trades alone", "@trade",
+		},
 		{"best bid and ask alone", "binance", []string{"a\n" + mark + touchLine}, "nothing to replay", "@trade"},
 		{"a price of zero", "binance", []string{"a\n" +
 			`1723161254000000002 §{"lastUpdateId":2,"bids":[["0","1"]],"asks":[]}` + "\n"}, "above zero", "correct"},
-		{"a trade of nothing", "binance", []string{"a\n" +
-			`1723161254000000002 {"stream":"x@trade","data":§{"s":"BTCUSDT","p":"1","q":"0","m":true}}` + "\n"},
-			"above zero", "correct"},
-		{"no order book", "bitstamp",
+		{
+			"a trade of nothing", "binance",
+			[]string{"a\n" +
+				`1723161254000000002 {"stream":"x@trade","data":§{"s":"BTCUSDT","p":"1","q":"0","m":true}}` + "\n"},
+			"above zero", "correct",
+		},
+		{
+			"no order book", "bitstamp",
 			[]string{"a\n§1430438400000 order_created {\"price\":\"1\",\"amount\":\"1\",\"id\":1,\"order_type\":0}\n"},
-			"opening book is unknown", "order_book"},
-		{"a level of price zero", "bitstamp",
-			[]string{"a\n1430438400000 order_book §{\"bids\":[[\"0\",\"1\"]],\"asks\":[]}\n"}, "above zero", "correct"},
+			"opening book is unknown", "order_book",
+		},
+		{
+			"a level of price zero", "bitstamp",
+			[]string{"a\n1430438400000 order_book §{\"bids\":[[\"0\",\"1\"]],\"asks\":[]}\n"},
+			"above zero", "correct",
+		},
 	})
 	mustAccept(t, []acceptance{
-		{"snapshot before", "binance", []string{"a\n" + strings.Replace(snapshotLine, "2 {", "0 {", 1) + tradeLine},
-			streamBuy},
-		{"snapshot after the first updates", "binance",
-			[]string{"a\n" + depthLine + tradeLine + snapshotLine + touchLine}, streamBuy},
+		{
+			"snapshot before", "binance",
+			[]string{"a\n" + strings.Replace(snapshotLine, "2 {", "0 {", 1) + tradeLine},
+			streamBuy,
+		},
+		{
+			"snapshot after the first updates", "binance",
+			[]string{"a\n" + depthLine + tradeLine + snapshotLine + touchLine},
+			streamBuy,
+		},
 		{"trades alone", "binance", []string{"a\n" + tradeLine + otherLine}, streamBuy},
 	})
 }
@@ -64,61 +86,110 @@ func TestRowsThatDoNotFitTheOthersAreRefused(t *testing.T) {
 	t.Parallel()
 	const row = "1700000000,100.5,0.25,buy\n"
 	mustRefuse(t, []refusal{
-		{"a decimal comma", "trades", []string{"a.csv\ntime,price,amount\n1700000000,100,5,§1\n"}, "4 columns",
-			"point"},
+		{
+			"a decimal comma", "trades",
+			[]string{"a.csv\ntime,price,amount\n1700000000,100,5,§1\n"},
+			"4 columns",
+			"point",
+		},
 		{"a cut row", "trades", []string{"a.csv\n" + row + "1700000001,100.5,0§.\n"}, "3 columns", "complete"},
-		{"a row without its side", "trades", []string{"a.csv\ntime,price,amount,side\n1700000000,100.5,0.2§5\n"},
-			"3 columns", "complete"},
+		{
+			"a row without its side", "trades",
+			[]string{"a.csv\ntime,price,amount,side\n1700000000,100.5,0.2§5\n"},
+			"3 columns", "complete",
+		},
 		{"a second header", "trades", []string{"a.csv\ntime,price,amount,side\n" + row + "§time,price,amount,side\n" +
 			row}, "second header", "remove"},
-		{"a second header in quotes", "trades",
-			[]string{"a.csv\nprice,\"Time\",amount\n1,1700000000,1\nprice,§\"Time\",amount\n"}, "second header",
-			"remove"},
+		{
+			"a second header in quotes", "trades",
+			[]string{"a.csv\nprice,\"Time\",amount\n1,1700000000,1\nprice,§\"Time\",amount\n"},
+			"second header",
+			"remove",
+		},
 		{"a column twice", "trades", []string{"a.csv\ntime,price,amount,§Price\n1700000000,1,1,2\n"}, `"Price"`, "one"},
-		{"CSV and JSON", "trades", []string{"a\n" + row + `§{"time":1700000000,"price":1,"amount":1}` + "\n"},
-			"CSV and JSON", "files"},
-		{"JSON and CSV", "trades", []string{"a\n" + `{"time":1700000000,"price":1,"amount":1}` + "\n" + mark + row},
-			"CSV and JSON", "files"},
-		{"seven columns without a header", "trades", []string{"a.csv\n§1700000000,1,2,3,4,5,6\n"}, "7 columns",
-			"time,price,amount"},
-		{"side and maker contradict", "trades",
-			[]string{"a.csv\ntime,price,amount,side,is_buyer_maker\n1700000000,1,1,buy,§true\n"}, "contradict",
-			"taker"},
+		{
+			"CSV and JSON", "trades",
+			[]string{"a\n" + row + `§{"time":1700000000,"price":1,"amount":1}` + "\n"},
+			"CSV and JSON", "files",
+		},
+		{
+			"JSON and CSV", "trades",
+			[]string{"a\n" + `{"time":1700000000,"price":1,"amount":1}` + "\n" + mark + row},
+			"CSV and JSON", "files",
+		},
+		{
+			"seven columns without a header", "trades",
+			[]string{"a.csv\n§1700000000,1,2,3,4,5,6\n"},
+			"7 columns",
+			"time,price,amount",
+		},
+		{
+			"side and maker contradict", "trades",
+			[]string{"a.csv\ntime,price,amount,side,is_buyer_maker\n1700000000,1,1,buy,§true\n"},
+			"contradict",
+			"taker",
+		},
 		{"a negative amount", "trades", []string{"a.csv\n1700000000,1,§-1,buy\n"}, "above zero", "correct"},
 		{"a price of zero", "trades", []string{"a.csv\n1700000000,§0,1,buy\n"}, "above zero", "correct"},
 		{"an unknown side", "trades", []string{"a.csv\n1700000000,1,1,§unknown\n"}, `side "unknown"`, "buy or sell"},
 		{"time goes back", "trades", []string{"a.csv\n" + row + "§1699999999,1,1,buy\n"}, "goes back", "sort"},
-		{"time goes back between files", "trades", []string{"a.csv\n" + row, "b.csv\n§1699999999,1,1,buy\n"},
-			"before the file given before", "order of time"},
-		{"a log whose time goes back", "bitstamp",
+		{
+			"time goes back between files", "trades",
+			[]string{"a.csv\n" + row, "b.csv\n§1699999999,1,1,buy\n"},
+			"before the file given before", "order of time",
+		},
+		{
+			"a log whose time goes back", "bitstamp",
 			[]string{"a\n1430438402000 order_book {\"bids\":[],\"asks\":[]}\n§1430438400999 order_book " +
-				"{\"bids\":[],\"asks\":[]}\n"}, "goes back by 1001 ms", "sort"},
-		{"a stream whose time goes back", "binance",
-			[]string{"a\n1723161256000000000" + snapshotLine[19:] + mark + tradeLine}, "goes back by", "sort"},
-		{"an order added twice", "lobster", []string{"m\n34200.1,1,7,10,1000000,1\n§34200.2,1,7,10,1000000,1\n",
-			"b\n1000100,5,1000000,10\n1000100,5,1000000,20\n"}, "order 7 is added a second time", "remove"},
+				"{\"bids\":[],\"asks\":[]}\n"},
+			"goes back by 1001 ms", "sort",
+		},
+		{
+			"a stream whose time goes back", "binance",
+			[]string{"a\n1723161256000000000" + snapshotLine[19:] + mark + tradeLine},
+			"goes back by", "sort",
+		},
+		{"an order added twice", "lobster", []string{
+			"m\n34200.1,1,7,10,1000000,1\n§34200.2,1,7,10,1000000,1\n",
+			"b\n1000100,5,1000000,10\n1000100,5,1000000,20\n",
+		}, "order 7 is added a second time", "remove"},
 		{"another pair's candles", "kraken", []string{
 			"t\n" + `{"error":[],"result":{"XBTUSDT":[["1.0","1.0",1700000000.5,"b","l","",1]]}}`,
 			"c\n§" + `{"error":[],"result":{"ETHUSDT":[[1700000040,"1","1","1","1","1","1",1]]}}`,
 		}, "ETHUSDT", "one symbol at a time"},
-		{"a second ticker", "kraken", []string{"t\n" +
-			`{"error":[],"result":{"XBTUSDT":[["1.0","1.0",1700000000.5,"b","l","",1]]}}`, "x\n" + krakenTodayText,
-			"y\n" + mark + krakenTodayText}, "second ticker", "one Ticker"},
-		{"Kraken's seconds in ms", "kraken",
+		{"a second ticker", "kraken", []string{
+			"t\n" +
+				`{"error":[],"result":{"XBTUSDT":[["1.0","1.0",1700000000.5,"b","l","",1]]}}`, "x\n" + krakenTodayText,
+			"y\n" + mark + krakenTodayText,
+		}, "second ticker", "one Ticker"},
+		{
+			"Kraken's seconds in ms", "kraken",
 			[]string{"t\n" + `{"error":[],"result":{"XBTUSDT":[§["1.0","1.0",1700000000500,"b","l","",1]]}}`},
-			"out of range", "Unix s"},
+			"out of range", "Unix s",
+		},
 	})
 	mustAccept(t, []acceptance{
-		{"empty cells beyond the header", "trades",
-			[]string{"a.csv\ntime,price,amount,side\n1700000000,100.5,0.25,buy,,\n"}, oneBuy},
-		{"quotes", "trades",
+		{
+			"empty cells beyond the header", "trades",
+			[]string{"a.csv\ntime,price,amount,side\n1700000000,100.5,0.25,buy,,\n"},
+			oneBuy,
+		},
+		{
+			"quotes", "trades",
 			[]string{"a.csv\n\"time\",\"price\",\"amount\",\"side\"\n\"1700000000\",\"100.5\",\"0.25\",\"buy\"\n"},
-			oneBuy},
+			oneBuy,
+		},
 		{"an empty side", "trades", []string{"a.csv\ntime,price,amount,side\n1700000000,100.5,0.25,\n"}, oneBuy},
-		{"side and maker agree", "trades",
-			[]string{"a.csv\ntime,price,amount,side,is_buyer_maker\n1700000000,100.5,0.25,buy,false\n"}, oneBuy},
-		{"crossing times of a stream", "binance", []string{"a\n1723161254900000000" + snapshotLine[19:] + tradeLine},
-			"2024-08-08T23:54:14.900Z 100.5 0.25 buy"},
+		{
+			"side and maker agree", "trades",
+			[]string{"a.csv\ntime,price,amount,side,is_buyer_maker\n1700000000,100.5,0.25,buy,false\n"},
+			oneBuy,
+		},
+		{
+			"crossing times of a stream", "binance",
+			[]string{"a\n1723161254900000000" + snapshotLine[19:] + tradeLine},
+			"2024-08-08T23:54:14.900Z 100.5 0.25 buy",
+		},
 	})
 }
 
@@ -134,25 +205,43 @@ func TestDigitsThatDoNotFitAreRefused(t *testing.T) {
 		name, format, digits, text, second string
 		found, todo                        string
 	}{
-		{"too few of price", "trades", "1,2", "1700000000,1.25,1\n1700000001,§1.125,1\n", "",
-			"3 fractional digits, where the pair has 1", "--digits"},
-		{"too few of amount", "trades", "2,0", "1700000000,1.25,§1.5\n", "",
-			"1 fractional digits, where the pair has 0", "--digits"},
-		{"too many in all", "trades", "", "1700000000,§0.0000000001,0.0000000001\n", "", "together at most 18",
-			"round"},
-		{"more than 19 digits", "trades", "", "1700000000,§1.00000000000000000000001,1\n", "", "together at most 18",
-			"round"},
-		{"a float", "trades", "1,0", "1700000000,§1.00000000000000000000001,1\n", "", "where the pair has 1",
-			"--digits"},
-		{"too large", "trades", "", "1700000000,1,§9223372036855\n1700000001,1,0.000001\n", "",
-			"too large for 6 fractional digits", "correct"},
-		{"too large a price", "trades", "9,0", "1700000000,§9223372037,1\n", "", "too large for 9 fractional digits",
-			"correct"},
-		{"a candle's volume", "kraken", "1,0", `{"error":[],"result":{"XBTUSDT":[["1.0","1.0",1700000000.5,"b"]]}}`,
+		{
+			"too few of price", "trades", "1,2", "1700000000,1.25,1\n1700000001,§1.125,1\n", "",
+			"3 fractional digits, where the pair has 1", "--digits",
+		},
+		{
+			"too few of amount", "trades", "2,0", "1700000000,1.25,§1.5\n", "",
+			"1 fractional digits, where the pair has 0", "--digits",
+		},
+		{
+			"too many in all", "trades", "", "1700000000,§0.0000000001,0.0000000001\n", "", "together at most 18",
+			"round",
+		},
+		{
+			"more than 19 digits", "trades", "", "1700000000,§1.00000000000000000000001,1\n", "", "together at most 18",
+			"round",
+		},
+		{
+			"a float", "trades", "1,0", "1700000000,§1.00000000000000000000001,1\n", "", "where the pair has 1",
+			"--digits",
+		},
+		{
+			"too large", "trades", "", "1700000000,1,§9223372036855\n1700000001,1,0.000001\n", "",
+			"too large for 6 fractional digits", "correct",
+		},
+		{
+			"too large a price", "trades", "9,0", "1700000000,§9223372037,1\n", "", "too large for 9 fractional digits",
+			"correct",
+		},
+		{
+			"a candle's volume", "kraken", "1,0", `{"error":[],"result":{"XBTUSDT":[["1.0","1.0",1700000000.5,"b"]]}}`,
 			`{"error":[],"result":{"XBTUSDT":[§[1700000040,"1","1","1","1","1","1.5",1]]}}`, "where the pair has 0",
-			"--digits"},
-		{"a level", "binance", "0,1", snapshotLine + "§" + strings.Replace(tradeLine, "0001 {", "0002 {", 1), "",
-			"where the pair has 0", "--digits"},
+			"--digits",
+		},
+		{
+			"a level", "binance", "0,1", snapshotLine + "§" + strings.Replace(tradeLine, "0001 {", "0002 {", 1), "",
+			"where the pair has 0", "--digits",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			files := []string{"first\n" + c.text}
@@ -195,8 +284,10 @@ func TestAStartWithoutABookIsRefused(t *testing.T) {
 	path := file(t, "a",
 		"1430438400000 order_book {\"bids\":[[\"1\",\"1\"]],\"asks\":[]}\n1430438401000 order_created "+
 			"{\"price\":\"1\",\"amount\":\"1\",\"id\":1,\"order_type\":0}\n")
-	if _, err := New(Options{Format: "bitstamp", Files: []string{path},
-		From: "2015-05-01T00:00:00.500Z"}); err == nil || !strings.Contains(err.Error(), "2015-05-01T00:00:00.000Z") {
+	if _, err := New(Options{
+		Format: "bitstamp", Files: []string{path},
+		From: "2015-05-01T00:00:00.500Z",
+	}); err == nil || !strings.Contains(err.Error(), "2015-05-01T00:00:00.000Z") {
 		t.Errorf("a start after the last book: %v", err)
 	}
 	if _, err := New(Options{Format: "bitstamp", Files: []string{path}, From: "2015-05-01T00:00:00Z"}); err != nil {

@@ -87,7 +87,7 @@ func mustAccept(t *testing.T, cases []acceptance) {
 	}
 }
 
-// decimal is v x 10^-digits as text.
+// decimal returns v x 10^-digits as text.
 func decimal(v int64, digits int) string {
 	s := fmt.Sprintf("%0*d", digits+1, v)
 	if digits == 0 {
@@ -101,42 +101,80 @@ const oneBuy = "2023-11-14T22:13:20.000Z 100.5 0.25 buy"
 func TestSplitTimesAreRefused(t *testing.T) {
 	t.Parallel()
 	mustRefuse(t, []refusal{
-		{"date and time", "trades", []string{"a.csv\ndate,time,price,amount\n2024-01-02,§10:30:00,100.5,1\n"},
-			`columns "date" and "time"`, "2026-01-01T10:30:00"},
-		{"time and date", "trades", []string{"a.csv\ntime,price,amount,date\n§10:30:00.250,100.5,1,2024-01-02\n"},
-			`columns "date" and "time"`, "join"},
-		{"date and a time column of another name", "trades",
+		{
+			"date and time", "trades",
+			[]string{"a.csv\ndate,time,price,amount\n2024-01-02,§10:30:00,100.5,1\n"},
+			`columns "date" and "time"`, "2026-01-01T10:30:00",
+		},
+		{
+			"time and date", "trades",
+			[]string{"a.csv\ntime,price,amount,date\n§10:30:00.250,100.5,1,2024-01-02\n"},
+			`columns "date" and "time"`, "join",
+		},
+		{
+			"date and a time column of another name", "trades",
 			[]string{"a.csv\ndate,trade_time,price,amount\n2024-01-02,§10:30:00,100.5,1\n"},
-			`columns "date" and "trade_time"`, "join"},
-		{"date and seconds of the day", "trades",
-			[]string{"a.csv\ndate,time,price,amount\n2024-01-02,§37800,100.5,1\n"}, `columns "date" and "time"`,
-			"join"},
-		{"a day in the file's name does not help", "trades",
+			`columns "date" and "trade_time"`, "join",
+		},
+		{
+			"date and seconds of the day", "trades",
+			[]string{"a.csv\ndate,time,price,amount\n2024-01-02,§37800,100.5,1\n"},
+			`columns "date" and "time"`,
+			"join",
+		},
+		{
+			"a day in the file's name does not help", "trades",
 			[]string{"a_2024-01-02.csv\ndate,time,price,amount\n2024-01-02,§37800000,100.5,1\n"},
-			`columns "date" and "time"`, "join"},
+			`columns "date" and "time"`, "join",
+		},
 		{"without a header", "trades", []string{"a.csv\n2024-01-02,§10:30:00,100.5,1\n"}, "columns 1 and 2", "join"},
-		{"members", "trades", []string{"a.jsonl\n" +
-			`{"date":"2024-01-02","time":§"10:30:00","price":100.5,"amount":1}` + "\n"}, `columns "date" and "time"`,
-			"join"},
-		{"bars", "trades", []string{"a.csv\nDate,Time,Open,High,Low,Close,Volume\n2024-01-02,§10:30,1,2,1,2,5\n"},
-			`columns "Date" and "Time"`, "join"},
-		{"a time of day alone", "trades", []string{"a.csv\ntime,price,amount\n§10:30:00,100.5,1\n"}, "without its date",
-			"2026-01-01T10:30:00"},
+		{
+			"members", "trades",
+			[]string{"a.jsonl\n" +
+				`{"date":"2024-01-02","time":§"10:30:00","price":100.5,"amount":1}` + "\n"},
+			`columns "date" and "time"`,
+			"join",
+		},
+		{
+			"bars", "trades",
+			[]string{"a.csv\nDate,Time,Open,High,Low,Close,Volume\n2024-01-02,§10:30,1,2,1,2,5\n"},
+			`columns "Date" and "Time"`, "join",
+		},
+		{
+			"a time of day alone", "trades",
+			[]string{"a.csv\ntime,price,amount\n§10:30:00,100.5,1\n"},
+			"without its date",
+			"2026-01-01T10:30:00",
+		},
 	})
 	mustAccept(t, []acceptance{
-		{"timestamp beside its date", "trades",
-			[]string{"a.csv\ntimestamp,date,price,amount,side\n1700000000,2023-11-14,100.5,0.25,buy\n"}, oneBuy},
-		{"date before its timestamp", "trades",
-			[]string{"a.csv\ndate,timestamp,price,amount,side\n2023-11-14,1700000000000,100.5,0.25,buy\n"}, oneBuy},
-		{"timestamp beside datetime", "trades",
+		{
+			"timestamp beside its date", "trades",
+			[]string{"a.csv\ntimestamp,date,price,amount,side\n1700000000,2023-11-14,100.5,0.25,buy\n"},
+			oneBuy,
+		},
+		{
+			"date before its timestamp", "trades",
+			[]string{"a.csv\ndate,timestamp,price,amount,side\n2023-11-14,1700000000000,100.5,0.25,buy\n"},
+			oneBuy,
+		},
+		{
+			"timestamp beside datetime", "trades",
 			[]string{"a.jsonl\n" +
 				`{"timestamp":1700000000000,"datetime":"2023-11-14T22:13:20.000Z","price":100.5,"amount":0.25,` +
-				`"side":"buy"}` + "\n"}, oneBuy},
-		{"a whole date and time beside its time of day", "trades",
-			[]string{"a.csv\ntime,clock,price,amount,side\n2023-11-14 22:13:20,22:13:20,100.5,0.25,buy\n"}, oneBuy},
-		{"dates alone", "trades",
+				`"side":"buy"}` + "\n"},
+			oneBuy,
+		},
+		{
+			"a whole date and time beside its time of day", "trades",
+			[]string{"a.csv\ntime,clock,price,amount,side\n2023-11-14 22:13:20,22:13:20,100.5,0.25,buy\n"},
+			oneBuy,
+		},
+		{
+			"dates alone", "trades",
 			[]string{"a.csv\ndate,price,amount,side\n2023-11-14,100.5,0.25,buy\n2023-11-15,100.4,0.25,sell\n"},
-			"2023-11-14T00:00:00.000Z 100.5 0.25 buy\n2023-11-15T00:00:00.000Z 100.4 0.25 sell"},
+			"2023-11-14T00:00:00.000Z 100.5 0.25 buy\n2023-11-15T00:00:00.000Z 100.4 0.25 sell",
+		},
 	})
 }
 
@@ -144,20 +182,34 @@ func TestSeveralSymbolsAreRefused(t *testing.T) {
 	t.Parallel()
 	const row = `{"time":1700000000,"symbol":"BTCUSDT","price":1,"amount":1}`
 	mustRefuse(t, []refusal{
-		{"a column", "trades",
+		{
+			"a column", "trades",
 			[]string{"a.csv\nsymbol,time,price,amount\nBTCUSDT,1700000000,1,1\nBTCUSDT,1700000001,1,1\n" +
-				"§ETHUSDT,1700000001,2,1\n"}, `"ETHUSDT", the rows before are of "BTCUSDT"`, "one symbol at a time"},
-		{"a column of pairs", "trades",
-			[]string{"a.csv\ntime,price,amount,pair\n1700000000,1,1,BTC/USD\n1700000001,1,1,§ETH/USD\n"}, `"ETH/USD"`,
-			"one symbol at a time"},
-		{"members", "trades", []string{"a.jsonl\n" + row + "\n" + strings.Replace(row, `"BTC`, mark+`"ETH`, 1) + "\n"},
-			`"ETHUSDT"`, "one symbol at a time"},
+				"§ETHUSDT,1700000001,2,1\n"},
+			`"ETHUSDT", the rows before are of "BTCUSDT"`, "one symbol at a time",
+		},
+		{
+			"a column of pairs", "trades",
+			[]string{"a.csv\ntime,price,amount,pair\n1700000000,1,1,BTC/USD\n1700000001,1,1,§ETH/USD\n"},
+			`"ETH/USD"`,
+			"one symbol at a time",
+		},
+		{
+			"members", "trades",
+			[]string{"a.jsonl\n" + row + "\n" + strings.Replace(row, `"BTC`, mark+`"ETH`, 1) + "\n"},
+			`"ETHUSDT"`, "one symbol at a time",
+		},
 		{"short members", "trades", []string{"a.jsonl\n" + `{"t":1700000000,"s":"BTCUSDT","p":1,"q":1}` + "\n" +
 			`{"t":1700000000,"s":§"ETHUSDT","p":1,"q":1}` + "\n"}, `"ETHUSDT"`, "one symbol at a time"},
-		{"two files", "trades", []string{"a.csv\nsymbol,time,price,amount\nBTCUSDT,1700000000,1,1\n",
-			"b.csv\nsymbol,time,price,amount\n§ETHUSDT,1700000001,2,1\n"}, `"ETHUSDT"`, "one symbol at a time"},
-		{"two names of files", "trades", []string{"btcusd_1.csv\n1700000000,1,1\n", "ethusd_2.csv\n§1700000001,1,1\n"},
-			"ETH_USD", "one symbol at a time"},
+		{"two files", "trades", []string{
+			"a.csv\nsymbol,time,price,amount\nBTCUSDT,1700000000,1,1\n",
+			"b.csv\nsymbol,time,price,amount\n§ETHUSDT,1700000001,2,1\n",
+		}, `"ETHUSDT"`, "one symbol at a time"},
+		{
+			"two names of files", "trades",
+			[]string{"btcusd_1.csv\n1700000000,1,1\n", "ethusd_2.csv\n§1700000001,1,1\n"},
+			"ETH_USD", "one symbol at a time",
+		},
 		{"a stream of two", "binance", []string{
 			"a\n" + `1700000000000000000 {"stream":"btcusdt@trade","data":{"s":"BTCUSDT","p":"1","q":"1","m":true}}` +
 				"\n" +
@@ -166,46 +218,80 @@ func TestSeveralSymbolsAreRefused(t *testing.T) {
 		}, `"ETHUSDT"`, "one symbol at a time"},
 	})
 	mustAccept(t, []acceptance{
-		{"one symbol in every row", "trades",
+		{
+			"one symbol in every row", "trades",
 			[]string{"a.csv\nexchange,symbol,timestamp,local_timestamp,id,side,price,amount\n" +
 				"binance,BTCUSDT,1700000000000000,1700000000000100,1,buy,100.5,0.25\n" +
-				"binance,BTCUSDT,1700000001000000,1700000001000100,2,sell,100.5,0.25\n"}, oneBuy +
-				"\n2023-11-14T22:13:21.000Z 100.5 0.25 sell"},
-		{"one symbol in every object", "trades",
+				"binance,BTCUSDT,1700000001000000,1700000001000100,2,sell,100.5,0.25\n"},
+			oneBuy +
+				"\n2023-11-14T22:13:21.000Z 100.5 0.25 sell",
+		},
+		{
+			"one symbol in every object", "trades",
 			[]string{"a.jsonl\n" + `{"t":1700000000,"s":"X","S":"Buy","p":100.5,"q":0.25,"side":"buy"}` + "\n"},
-			oneBuy},
-		{"the case of a symbol", "trades",
+			oneBuy,
+		},
+		{
+			"the case of a symbol", "trades",
 			[]string{"a.csv\nsymbol,time,price,amount,side\nbtcusdt,1700000000,100.5,0.25,buy\n" +
-				"BTCUSDT,1700000000,100.5,0.25,buy\n"}, oneBuy + "\n" + oneBuy},
+				"BTCUSDT,1700000000,100.5,0.25,buy\n"},
+			oneBuy + "\n" + oneBuy,
+		},
 	})
 }
 
 func TestBookUpdatesGivenAsTradesAreRefused(t *testing.T) {
 	t.Parallel()
 	mustRefuse(t, []refusal{
-		{"is_snapshot", "trades",
+		{
+			"is_snapshot", "trades",
 			[]string{"a.csv\nexchange,symbol,timestamp,local_timestamp,§is_snapshot,side,price,amount\n" +
-				"x,BTCUSDT,1700000000000000,1700000000000000,true,buy,1,1\n"}, `"is_snapshot"`, "file of trades"},
-		{"bid", "trades", []string{"a.csv\ntimestamp,side,price,amount\n1700000000,§bid,1,1\n"}, `side "bid"`,
-			"file of trades"},
-		{"ask", "trades", []string{"a.csv\ntimestamp,side,price,amount\n1700000000,buy,1,1\n1700000000,§ASK,1,1\n"},
-			`side "ASK"`, "file of trades"},
-		{"update type", "trades",
+				"x,BTCUSDT,1700000000000000,1700000000000000,true,buy,1,1\n"},
+			`"is_snapshot"`, "file of trades",
+		},
+		{
+			"bid", "trades",
+			[]string{"a.csv\ntimestamp,side,price,amount\n1700000000,§bid,1,1\n"},
+			`side "bid"`,
+			"file of trades",
+		},
+		{
+			"ask", "trades",
+			[]string{"a.csv\ntimestamp,side,price,amount\n1700000000,buy,1,1\n1700000000,§ASK,1,1\n"},
+			`side "ASK"`, "file of trades",
+		},
+		{
+			"update type", "trades",
 			[]string{"a.csv\nsymbol,timestamp,first_update_id,last_update_id,side,§update_type,price,qty\n" +
-				"X,1700000000,1,2,b,snap,1,1\n"}, "order book", "file of trades"},
-		{"action", "trades", []string{"a.csv\ntimestamp,symbol,action,side,price,size\n1700000000,X,§insert,Buy,1,1\n"},
-			`action "insert"`, "file of trades"},
-		{"a member", "trades", []string{"a.jsonl\n" +
-			`{"timestamp":1700000000,§"isSnapshot":false,"side":"buy","price":1,"amount":1}` + "\n"}, `"isSnapshot"`,
-			"file of trades"},
+				"X,1700000000,1,2,b,snap,1,1\n"},
+			"order book", "file of trades",
+		},
+		{
+			"action", "trades",
+			[]string{"a.csv\ntimestamp,symbol,action,side,price,size\n1700000000,X,§insert,Buy,1,1\n"},
+			`action "insert"`, "file of trades",
+		},
+		{
+			"a member", "trades",
+			[]string{"a.jsonl\n" +
+				`{"timestamp":1700000000,§"isSnapshot":false,"side":"buy","price":1,"amount":1}` + "\n"},
+			`"isSnapshot"`,
+			"file of trades",
+		},
 		{"levels", "trades", []string{"a.jsonl\n" +
 			`{"timestamp":1700000000,§"bids":[],"asks":[],"price":1,"amount":1}` + "\n"}, `"bids"`, "file of trades"},
 	})
 	mustAccept(t, []acceptance{
-		{"action of trades", "trades",
-			[]string{"a.csv\ntimestamp,action,side,price,size\n1700000000,T,Buy,100.5,0.25\n"}, oneBuy},
-		{"a quote beside the trade", "trades",
-			[]string{"a.csv\ntimestamp,price,size,bid,ask,side\n1700000000,100.5,0.25,100,101,buy\n"}, oneBuy},
+		{
+			"action of trades", "trades",
+			[]string{"a.csv\ntimestamp,action,side,price,size\n1700000000,T,Buy,100.5,0.25\n"},
+			oneBuy,
+		},
+		{
+			"a quote beside the trade", "trades",
+			[]string{"a.csv\ntimestamp,price,size,bid,ask,side\n1700000000,100.5,0.25,100,101,buy\n"},
+			oneBuy,
+		},
 		{"b and s", "trades", []string{"a.csv\ntimestamp,price,size,side\n1700000000,100.5,0.25,B\n"}, oneBuy},
 	})
 }
@@ -213,124 +299,55 @@ func TestBookUpdatesGivenAsTradesAreRefused(t *testing.T) {
 func TestTwoAmountsAreRefused(t *testing.T) {
 	t.Parallel()
 	mustRefuse(t, []refusal{
-		{"volume and amount", "trades",
+		{
+			"volume and amount", "trades",
 			[]string{"a.csv\ntime,price,volume,§amount,side\n1700000000,100.5,0.25,25.125,buy\n"},
-			`"volume" and "amount"`, "base"},
-		{"amount and volume", "trades",
+			`"volume" and "amount"`, "base",
+		},
+		{
+			"amount and volume", "trades",
 			[]string{"a.csv\ntime,price,amount,§volume,side\n1700000000,100.5,0.25,25.125,buy\n"},
-			`"amount" and "volume"`, "base"},
-		{"bars", "trades", []string{"a.csv\ntime,open,high,low,close,Volume,§Amount\n1700000000,1,2,1,2,5,7\n"},
-			`"Volume" and "Amount"`, "base"},
-		{"members", "trades", []string{"a.jsonl\n" + `{"time":1700000000,"price":1,"volume":1,§"amount":2}` + "\n"},
-			`"volume" and "amount"`, "base"},
+			`"amount" and "volume"`, "base",
+		},
+		{
+			"bars", "trades",
+			[]string{"a.csv\ntime,open,high,low,close,Volume,§Amount\n1700000000,1,2,1,2,5,7\n"},
+			`"Volume" and "Amount"`, "base",
+		},
+		{
+			"members", "trades",
+			[]string{"a.jsonl\n" + `{"time":1700000000,"price":1,"volume":1,§"amount":2}` + "\n"},
+			`"volume" and "amount"`, "base",
+		},
 		{"a candle's v and q", "trades", []string{"a.jsonl\n" +
 			`{"t":1700000000,"o":1,"h":1,"l":1,"c":1,"v":1,§"q":2}` + "\n"}, `"v" and "q"`, "base"},
-		{"our own candles", "trades", []string{"a.jsonl\n" +
-			`{"date":"2023-11-14T22:13:00","open":1,"max":1,"min":1,"close":1,"volume":2,§"volumeBase":1}` + "\n"},
-			`"volume" and "volumeBase"`, "base"},
-		{"price and bar", "trades", []string{"a.csv\ntime,open,high,low,close,volume,§price\n1700000000,1,2,1,2,5,1\n"},
-			`"price"`, "trades or bars"},
+		{
+			"our own candles", "trades",
+			[]string{"a.jsonl\n" +
+				`{"date":"2023-11-14T22:13:00","open":1,"max":1,"min":1,"close":1,"volume":2,§"volumeBase":1}` + "\n"},
+			`"volume" and "volumeBase"`, "base",
+		},
+		{
+			"price and bar", "trades",
+			[]string{"a.csv\ntime,open,high,low,close,volume,§price\n1700000000,1,2,1,2,5,1\n"},
+			`"price"`, "trades or bars",
+		},
 	})
 	mustAccept(t, []acceptance{
 		{"volume alone", "trades", []string{"a.csv\ntime,price,volume,side\n1700000000,100.5,0.25,buy\n"}, oneBuy},
 		{"amount alone", "trades", []string{"a.csv\ntime,price,amount,side\n1700000000,100.5,0.25,buy\n"}, oneBuy},
-		{"volume beside a quote volume", "trades",
-			[]string{"a.csv\ntime,price,volume,quote_volume,side\n1700000000,100.5,0.25,25.125,buy\n"}, oneBuy},
-		{"qty beside quoteQty", "trades",
+		{
+			"volume beside a quote volume", "trades",
+			[]string{"a.csv\ntime,price,volume,quote_volume,side\n1700000000,100.5,0.25,25.125,buy\n"},
+			oneBuy,
+		},
+		{
+			"qty beside quoteQty", "trades",
 			[]string{"a.csv\nid,price,qty,quoteQty,time,isBuyerMaker,isBestMatch\n" +
-				"9,100.5,0.25,25.125,1700000000000,False,True\n"}, oneBuy},
+				"9,100.5,0.25,25.125,1700000000000,False,True\n"},
+			oneBuy,
+		},
 		{"a member that is null", "trades", []string{"a.jsonl\n" +
 			`{"time":1700000000,"price":100.5,"volume":null,"amount":0.25,"side":"buy"}` + "\n"}, oneBuy},
-	})
-}
-
-func TestDatesWithoutDashesAreRefused(t *testing.T) {
-	t.Parallel()
-	mustRefuse(t, []refusal{
-		{"trades", "trades", []string{"a.csv\n§20240102,100.5,1,buy\n"}, `"20240102"`, "write 2024-01-02"},
-		{"the name carries a day", "trades", []string{"a_20240102.csv\ndate,price,amount\n§20240102,100.5,1\n"},
-			`"20240102"`, "write 2024-01-02"},
-		{"bars", "trades", []string{"a.csv\ndate,open,high,low,close,volume\n§20240102,1,2,1,2,5\n"}, `"20240102"`,
-			"write 2024-01-02"},
-		{"a number", "trades", []string{"a.jsonl\n" + `{"date":§20240102,"price":1,"amount":1}` + "\n"}, `"20240102"`,
-			"write 2024-01-02"},
-		{"an early year", "trades", []string{"a.csv\n§18991231,100.5,1,buy\n"}, `"18991231"`, "Unix"},
-		{"with minutes", "trades", []string{"a.csv\n§202401021030,100.5,1,buy\n"}, `"202401021030"`,
-			"write 2024-01-02T10:30"},
-		{"with seconds", "trades", []string{"a.csv\n§20240102103000,100.5,1,buy\n"}, `"20240102103000"`,
-			"write 2024-01-02T10:30:00"},
-		{"a later row", "trades", []string{"a.csv\n1700000000,100.5,1,buy\n§20240102,100.5,1,buy\n"}, `"20240102"`,
-			"write 2024-01-02"},
-		{"a spreadsheet's day", "trades", []string{"a.csv\ntime,price,amount\n§45292.5,100.5,1\n"},
-			"1970-01-01T12:34:52", "Unix"},
-		{"a row's number", "trades", []string{"a.csv\n§1,1700000000,100.5,1\n"}, "1970-01-01T00:00:01", "Unix"},
-		{"seconds of the file's day", "trades", []string{"a_2024-01-02.csv\n§34200.5,100.5,1\n"}, "1970-01-01T09:30:00",
-			"milliseconds"},
-		{"two units", "trades", []string{"a.csv\n1700000000,100.5,1,buy\n§1700000001000,100.5,1,buy\n"}, "ms",
-			"one unit"},
-		{"two units of a member", "trades", []string{"a.jsonl\n" + `{"time":1700000000000,"price":1,"amount":1}` +
-			"\n" + `{"time":§1700000001,"price":1,"amount":1}` + "\n"}, "Unix s", "one unit"},
-		{"a date among numbers", "trades",
-			[]string{"a.csv\n1700000000,100.5,1,buy\n§2024-01-02T00:00:00,100.5,1,buy\n"}, "a written date",
-			"one unit"},
-		{"seconds for milliseconds", "bitstamp", []string{"a\n§1430438404 order_book {\"bids\":[],\"asks\":[]}\n"},
-			"1970-01-17T13:20:38", "ms"},
-		{"milliseconds for nanoseconds", "binance",
-			[]string{"a\n§1723161253937 {\"lastUpdateId\":1,\"bids\":[[\"1\",\"1\"]],\"asks\":[]}\n"},
-			"1970-01-01T00:28:43", "ns"},
-	})
-	var numbers []acceptance
-	for name, text := range map[string]string{
-		"seconds": "1700000000", "seconds with decimals": "1700000000.000", "milliseconds": "1700000000000",
-		"microseconds": "1700000000000000",
-		"nanoseconds":  "1700000000000000000", "ISO": "2023-11-14T22:13:20Z",
-		"ISO with a zone":  "2023-11-15T00:13:20+02:00",
-		"ISO with a blank": "2023-11-14 22:13:20", "ISO without a zone": "2023-11-14T22:13:20.000",
-	} {
-		numbers = append(numbers, acceptance{name, "trades", []string{"a.csv\n" + text + ",100.5,0.25,buy\n"}, oneBuy})
-	}
-	mustAccept(t, append(numbers, []acceptance{
-		{"milliseconds of the file's day", "trades",
-			[]string{"a_20231114_trade.csv\n0,100.5,0.25,buy\n20231114,100.5,0.25,buy\n"},
-			"2023-11-14T00:00:00.000Z 100.5 0.25 buy\n2023-11-14T05:37:11.114Z 100.5 0.25 buy"},
-		{"a date and minutes", "trades", []string{"a.csv\n20231114 00:00,100.5,0.25,buy\n"},
-			"2023-11-14T00:00:00.000Z 100.5 0.25 buy"},
-		{"Unix time in a file with a day", "trades", []string{"a_2023-11-14.csv\n1700000000,100.5,0.25,buy\n"}, oneBuy},
-	}...))
-}
-
-func TestBarsWithoutVolumeAreRefused(t *testing.T) {
-	t.Parallel()
-	mustRefuse(t, []refusal{
-		{"header", "trades", []string{"a.csv\n§time,open,high,low,close\n1700000000,1,2,1,2\n"},
-			"bars without a volume", `"volume"`},
-		{"five columns", "trades", []string{"a.csv\n§1700000000,1,2,1,2\n"}, "bars without a volume", `"volume"`},
-		{"members", "trades", []string{"a.jsonl\n§" + `{"time":1700000000,"open":1,"high":2,"low":1,"close":2}` + "\n"},
-			"bars without a volume", `"volume"`},
-		{"null", "trades", []string{"a.jsonl\n§" +
-			`{"time":1700000000,"open":1,"high":2,"low":1,"close":2,"volume":null}` + "\n"}, "bars without a volume",
-			`"volume"`},
-		{"an empty cell", "trades", []string{"a.csv\ntime,open,high,low,close,volume\n1700000000,1,2,1,2,§\n"},
-			"bars without a volume", `"volume"`},
-		{"a quote volume alone", "trades",
-			[]string{"a.csv\n§time,open,high,low,close,quote_volume\n1700000000,1,2,1,2,5\n"}, "bars without a volume",
-			`"volume"`},
-		{"zero everywhere", "trades", []string{"a.csv\n1700000000,1,1,1,1,0\n§1700000060,2,2,2,2,0\n"},
-			"no bar has a volume", `"volume"`},
-		{"a price that moves without a volume", "trades",
-			[]string{"a.csv\n1700000000,1,1,1,1,5\n1700000060,1,2,1,2,§0\n"}, "volume 0", "volume"},
-		{"open above high", "trades", []string{"a.csv\n1700000000,§10,9,9,9,1\n"}, "not between low and high",
-			"columns"},
-		{"low above high", "trades", []string{"a.csv\n1700000000,§9,8,9,9,1\n"}, "not between low and high", "columns"},
-		{"the same bar twice", "trades", []string{"a.csv\n1700000000,1,1,1,1,5\n§1700000000,1,1,1,1,5\n"},
-			"same time as the bar before", "remove"},
-		{"fewer lots than trades", "trades", []string{"a.csv\n1700000000,2,3,1,2,§2\n"}, "2 lots cannot be 4 trades",
-			"--digits"},
-	})
-	mustAccept(t, []acceptance{
-		{"bars", "trades", []string{"a.csv\n1700000000,1,1,1,1,5\n"}, "2023-11-14T22:13:20.000Z 1 5 buy"},
-		{"a flat bar without trades among others", "trades",
-			[]string{"a.csv\n1700000000,1,1,1,1,5\n1700000060,1,1,1,1,0\n1700000120,1,1,1,1,3\n"},
-			"2023-11-14T22:13:20.000Z 1 5 buy\n2023-11-14T22:15:20.000Z 1 3 buy"},
 	})
 }

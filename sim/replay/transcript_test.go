@@ -94,8 +94,10 @@ func playWith(t *testing.T, o Options, change func(*Replay)) string {
 	change(r)
 	m := newTestMarket(t, r)
 	spec := r.PairSpec()
-	s := &transcript{Entry: m.loop, digits: [2]int{spec.DigitsPrice, spec.DigitsAmount}, taker: r.opts.Taker,
-		orders: map[engine.OrderID]int{}}
+	s := &transcript{
+		Entry: m.loop, digits: [2]int{spec.DigitsPrice, spec.DigitsAmount}, taker: r.opts.Taker,
+		orders: map[engine.OrderID]int{},
+	}
 	fmt.Fprintf(&s.text, "pair %s %d,%d from %s\n", spec.Code, spec.DigitsPrice, spec.DigitsAmount,
 		format.NsText(r.StartNs()))
 	report, err := r.Run(context.Background(), s, m.pair, &m.board)

@@ -36,13 +36,13 @@ func (o *Options) Validate() error {
 	u, err := url.Parse(o.BaseURL)
 	switch {
 	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
-		return fmt.Errorf("stats: base URL %q: want http://HOST:PORT", o.BaseURL)
+		return fmt.Errorf("stats: --target: %q must have the form http://HOST:PORT", o.BaseURL)
 	case o.Hours < 0 || o.Hours > maxHours:
-		return fmt.Errorf("stats: %d hours, want 1 to %d", o.Hours, maxHours)
+		return fmt.Errorf("stats: --hours: %d must be from 1 to %d", o.Hours, maxHours)
 	case o.Samples < 0 || o.Samples > maxSamples:
-		return fmt.Errorf("stats: %d samples, want 1 to %d", o.Samples, maxSamples)
+		return fmt.Errorf("stats: --samples: %d must be from 1 to %d", o.Samples, maxSamples)
 	case o.Every < 0:
-		return errors.New("stats: the time between samples is below zero")
+		return errors.New("stats: --every: the time between samples must not be negative")
 	}
 	return nil
 }

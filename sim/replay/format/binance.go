@@ -29,7 +29,7 @@ const (
 	binanceMessages
 )
 
-// binanceStream tells a stream by what follows the symbol: depth@100ms.
+// binanceStream identifies a stream by the text after the symbol: depth@100ms.
 func binanceStream(name string) binanceMessage {
 	_, stream, _ := strings.Cut(name, "@")
 	kind, _, _ := strings.Cut(stream, "@")
@@ -292,7 +292,7 @@ func (b *binance) readTouch(m *binanceData, r *Record) error {
 	return b.s.book(r, bids, asks)
 }
 
-// touchOf is a side's best level; none where the price is 0 (an empty side).
+// touchOf returns a side's best level; none where the price is 0 (an empty side).
 func touchOf(price json.RawMessage, qty text, what string) ([]level, error) {
 	var p text
 	if err := json.Unmarshal(price, &p); err != nil {

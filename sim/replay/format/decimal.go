@@ -80,7 +80,7 @@ func parseFloat(s []byte) (Decimal, error) {
 	return d, nil
 }
 
-// Units is the number in units of 10^-digits; another digit that is not zero is an error.
+// Units returns the number in units of 10^-digits; another digit that is not zero is an error.
 func (d Decimal) Units(digits int) (int64, error) {
 	if d.digits > digits {
 		return 0, fmt.Errorf("more than %d fractional digits", digits)
@@ -92,10 +92,10 @@ func (d Decimal) Units(digits int) (int64, error) {
 	return v, nil
 }
 
-// floor is the number in units of 10^-digits; what is finer is cut.
+// floor returns the number in units of 10^-digits; what is finer is cut.
 func (d Decimal) floor(digits int) (int64, error) { return d.round(digits, 0) }
 
-// rounded is the number rounded half up to 10^-digits: for values that were recorded as binary
+// rounded returns the number rounded half up to 10^-digits: for values that were recorded as binary
 // floats of a decimal with that many digits.
 func (d Decimal) rounded(digits int) (int64, error) {
 	return d.round(digits, fixed.Pow10[fixed.Scale-digits]/2)

@@ -45,7 +45,7 @@ func (d *Digits) units(v Decimal, at Position) (int64, error) {
 	return n, nil
 }
 
-// rounded is units of a value whose digits say nothing: a decimal that was recorded as a
+// rounded returns the units of a value without meaningful digits: a decimal that was recorded as a
 // binary float.
 func (d *Digits) rounded(v Decimal, at Position) (int64, error) {
 	if d.use == learn {
@@ -59,7 +59,7 @@ func (d *Digits) rounded(v Decimal, at Position) (int64, error) {
 	return n, nil
 }
 
-// exact is a value that is only compared: -1 where it has no such units.
+// exact returns a value that is only compared: -1 where it has no such units.
 func (d *Digits) exact(v Decimal) int64 {
 	n, err := v.Units(max(d.use, 0))
 	if err != nil {

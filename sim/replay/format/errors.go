@@ -48,7 +48,7 @@ func flawAt(at int, remedy, format string, args ...any) error {
 	return &flaw{at, fmt.Sprintf(format, args...), remedy}
 }
 
-// locate tells where in a longer text err was found: at, and what err itself tells of it. A
+// locate reports where in a longer text err was found: at, and the place that err itself names. A
 // LineError has its place already.
 func locate(at int, err error) error {
 	if err == nil {

@@ -12,7 +12,7 @@ var formats = map[string]func(files []string) (Reader, error){
 	"lobster": newLobster, "bitstamp": newBitstamp, "kraken": newKraken, "binance": newBinance, "trades": newTrades,
 }
 
-// Names are the names of the formats, sorted.
+// Names returns the names of the formats, sorted.
 func Names() []string { return slices.Sorted(maps.Keys(formats)) }
 
 // New returns the reader of a recording, nil for a name that no format has. It opens no file.

@@ -95,12 +95,12 @@ func memberAt(doc []byte, name string) int {
 	return max(bytes.Index(doc, []byte(`"`+name+`"`)), 0)
 }
 
-// locateMember is locate for a member of a JSON object.
+// locateMember calls locate for a member of a JSON object.
 func locateMember(doc []byte, name string, err error) error {
 	return locate(memberAt(doc, name), err)
 }
 
-// locateJSON tells where a document could not be read.
+// locateJSON reports where a document could not be read.
 func locateJSON(err error, remedy string) error {
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError

@@ -96,8 +96,8 @@ func (k *kraken) today(v *Values) {
 	}
 }
 
-// takeAll adds what the files tell of the pair. An answer about many pairs may tell of
-// others too; a file that tells of others alone would not be compared.
+// takeAll adds what the files contain about the pair. An answer about many pairs may contain others
+// too; a file that contains only others would not be compared.
 func (k *kraken) takeAll(files []*krakenFile, symbol string) error {
 	k.trades, k.candles, k.ticker, k.pair, k.others, k.books = nil, nil, nil, nil, 0, 0
 	mine := map[string]bool{}
@@ -120,7 +120,7 @@ func (k *kraken) takeAll(files []*krakenFile, symbol string) error {
 	return nil
 }
 
-// readAll reads every answer; the trades tell which pair is replayed.
+// readAll reads every answer; the trades determine which pair is replayed.
 func (k *kraken) readAll() (all []*krakenFile, symbol string, err error) {
 	for _, path := range k.paths {
 		name, doc, err := readDocument(path)
@@ -176,7 +176,7 @@ func (k *kraken) take(f *krakenFile) error {
 	return nil
 }
 
-// length is the candles' length in seconds: the smallest distance of two starts, a minute
+// length returns the candles' length in seconds: the smallest distance of two starts, a minute
 // where there are none or it is no interval.
 func (k *kraken) length() int64 {
 	smallest := int64(0)
@@ -192,7 +192,7 @@ func (k *kraken) length() int64 {
 	return smallest
 }
 
-// covered are the candles that the trades hold whole: none after the last trade's, not the
+// covered returns the candles that the trades hold whole: none after the last trade's, not the
 // last trade's own where later candles show that trades are missing, and not the newest, which
 // was not over when it was recorded, unless it knew of as many trades.
 func (k *kraken) covered() (out []krakenCandle) {

@@ -53,8 +53,8 @@ type krakenPair struct {
 	DigitsAmount *int `json:"lot_decimals"`
 }
 
-// parseKraken reads a recorded answer of Kraken's public REST API and tells by its
-// content which one it is; one element for each pair that it tells of.
+// parseKraken reads a recorded answer of Kraken's public REST API and recognizes by its
+// content which one it is; one element for each pair in it.
 func parseKraken(name string, doc []byte) ([]*krakenFile, error) {
 	p := krakenParser{name: name, doc: doc}
 	return p.parse()
@@ -72,7 +72,7 @@ type krakenParser struct {
 // remedyKraken is the remedy of an answer that cannot be used.
 const remedyKraken = "give answers of Trades, OHLC, Ticker and AssetPairs as they came"
 
-// here is the place that the parser is at. It counts lines from the last place on, since
+// here returns the place that the parser is at. It counts lines from the last place on, since
 // a document may have a million rows.
 func (p *krakenParser) here() Position {
 	at := min(max(p.at, 0), int64(len(p.doc)))
@@ -89,7 +89,7 @@ func (p *krakenParser) fail(format string, args ...any) error {
 	return p.here().refuse(remedyKraken, format, args...)
 }
 
-// refuse is fail for an error that may tell its own remedy.
+// refuse calls fail for an error that may have its own remedy.
 func (p *krakenParser) refuse(err error) error {
 	var f *flaw
 	errors.As(locate(0, err), &f)

@@ -22,7 +22,7 @@ const (
 // remedyRead is the remedy of a file that ends or breaks within itself.
 const remedyRead = "fetch or unpack the file again"
 
-// trim drops the blanks around a text and tells how many were before it.
+// trim removes the blanks around a text and returns the number of leading ones.
 func trim(s []byte) (text []byte, skipped int) {
 	end := len(s)
 	for skipped < end && isBlank(s[skipped]) {
@@ -74,7 +74,7 @@ func newLines(name string, in io.Reader) (*lines, error) {
 	return &lines{file: name, r: r}, nil
 }
 
-// next is the next line without its end, valid until the following call; io.EOF after the
+// next returns the next line without its end, valid until the following call; io.EOF after the
 // last one. Empty lines are skipped.
 func (l *lines) next() ([]byte, error) {
 	for {
@@ -117,7 +117,7 @@ func (l *lines) read() ([]byte, error) {
 	}
 }
 
-// here is a place of the line last read.
+// here returns a place of the line last read.
 func (l *lines) here(at int) Position { return Position{l.file, l.n, l.skipped + at + 1} }
 
 // refuse makes a LineError of what a parser found in the line last read; nil stays nil.
@@ -132,7 +132,7 @@ func (l *lines) refuse(err error) error {
 	return l.here(f.at).refuse(f.remedy, "%v", err)
 }
 
-// fail is a LineError for the line last read as a whole.
+// fail returns a LineError for the line last read as a whole.
 func (l *lines) fail(remedy, format string, args ...any) error {
 	return l.here(0).refuse(remedy, format, args...)
 }

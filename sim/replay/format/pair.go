@@ -29,7 +29,7 @@ func splitSymbol(symbol string) string {
 	return ""
 }
 
-// pairOf is the code BASE_QUOTE, "" when it is not a valid one. A base of one letter
+// pairOf returns the code BASE_QUOTE, "" when it is not a valid one. A base of one letter
 // (NASDAQ has such tickers) is written twice, because codes have at least two.
 func pairOf(base, quote string) string {
 	base, quote = strings.ToUpper(base), strings.ToUpper(quote)
@@ -46,13 +46,13 @@ func pairOf(base, quote string) string {
 var symbolInName = regexp.MustCompile(`^[A-Za-z]{2,8}[-_]?(?:fdusd|usdt|usdc|usd|eur|gbp|jpy|btc|eth|` +
 	`FDUSD|USDT|USDC|USD|EUR|GBP|JPY|BTC|ETH)(?:[^A-Za-z]|$)`)
 
-// pairInName is the pair that a file name begins with (btcusd_20161007...), "" when none.
+// pairInName returns the pair that a file name begins with (btcusd_20161007...), "" when none.
 func pairInName(name string) string {
 	m := symbolInName.FindString(name)
 	return splitSymbol(strings.TrimRight(m, "_-. 0123456789"))
 }
 
-// krakenCode is the pair code of Kraken's name: XBTUSDT, XBT/USDT or, with the old
+// krakenCode returns the pair code of Kraken's name: XBTUSDT, XBT/USDT or, with the old
 // prefixes of currencies and fiat, XXBTZUSD.
 func krakenCode(symbol string) string {
 	if len(symbol) == 8 && symbol[0] == 'X' && (symbol[4] == 'Z' || symbol[4] == 'X') {

@@ -43,7 +43,7 @@ func Worse(side engine.Side, a, b int64) bool {
 type Prices struct {
 	Open, High, Low, Close, Volume int64
 
-	Trades int64 // how many it holds; below 0: the file does not tell
+	Trades int64 // number of trades; below 0: not in the file
 	Set    int   // of a Candle: index in Survey.Sets
 }
 
@@ -76,7 +76,7 @@ const VWAPDigits = 5
 type Record struct {
 	Kind  Kind
 	Side  engine.Side // of the order; of a Trade the taker's
-	Sided bool        // Trade: the file tells the side
+	Sided bool        // Trade: the file has the side
 	NS    int64
 	At    Position
 
@@ -153,7 +153,7 @@ type Reader interface {
 	// Next fills r with the next record. It returns io.EOF after the last one, and a *LineError
 	// for what cannot be replayed or would be read wrongly.
 	Next(r *Record) error
-	// Notes tell what of the files was tolerated or left out, and how often.
+	// Notes report what was tolerated or left out of the files, and how often.
 	Notes() []string
 	Close()
 }

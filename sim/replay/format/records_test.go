@@ -34,7 +34,7 @@ var kindNames = [...]string{
 	"candle", "today",
 }
 
-// describe is a record as one line: times of day, prices in ticks, amounts in lots.
+// describe returns a record as one line: times of day, prices in ticks, amounts in lots.
 func describe(r *Record) string {
 	s := fmt.Sprintf("%s:%d %s %s", r.At.File, r.At.Line, NsText(r.NS)[11:23], kindNames[r.Kind])
 	switch r.Kind {

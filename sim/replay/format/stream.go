@@ -33,13 +33,13 @@ func (t *stream) open(s *Survey) (err error) {
 	return err
 }
 
-// Close is Reader.Close.
+// Close implements Reader.Close.
 func (t *stream) Close() {
 	t.in.close()
 	t.in = nil
 }
 
-// Notes is Reader.Notes.
+// Notes implements Reader.Notes.
 func (t *stream) Notes() []string {
 	return noted(nil, t.order.back, "%d lines whose time goes back by less than a second: taken at the time before")
 }

@@ -13,7 +13,7 @@ const (
 	dayNs    = 24 * int64(time.Hour)
 )
 
-// NsText is a Unix time for messages.
+// NsText returns a Unix time for messages.
 func NsText(ns int64) string { return time.Unix(0, ns).UTC().Format("2006-01-02T15:04:05.000Z") }
 
 // defaultDay is the day of files that carry a time of day and no date in their name.
@@ -21,7 +21,7 @@ var defaultDay = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
 var dayInName = regexp.MustCompile(`(?:^|[^0-9])((?:19|20)\d\d)-?([01]\d)-?([0-3]\d)(?:[^0-9]|$)`)
 
-// dayOf is midnight UTC of the day that a file name carries (2012-06-21 or 20120621), in
+// dayOf returns midnight UTC of the day that a file name carries (2012-06-21 or 20120621), in
 // Unix ns.
 func dayOf(name string) (int64, bool) {
 	m := dayInName.FindStringSubmatch(name)
@@ -75,7 +75,7 @@ func (k timeKind) String() string {
 	}[k]
 }
 
-// oneUnit is k without what may differ from row to row: a written date may be midnight's.
+// oneUnit returns k without the parts that may differ from row to row: a written date may be midnight's.
 func (k timeKind) oneUnit() timeKind { return min(k, timeWritten) }
 
 // readTime reads a Unix time (its size decides the unit: seconds below 10^11, then ms,
@@ -137,7 +137,7 @@ var undashedLayouts = map[int][2]string{
 	len("20060102150405000"): {"20060102150405.000", "2006-01-02T15:04:05.000"},
 }
 
-// undashed is the written date that the digits of s are one of, from 1900 to 2100; "" when
+// undashed returns the date that the digits of s write, from 1900 to 2100; "" when
 // they are none.
 func undashed(s []byte) string {
 	layouts, ok := undashedLayouts[len(s)]
@@ -175,7 +175,7 @@ func unixNs(n Decimal) (int64, timeKind, error) {
 
 var timeOfDay = regexp.MustCompile(`^[0-2]?\d:[0-5]\d(:[0-5]\d(\.\d+)?)?$`)
 
-// isTimeOfDay tells 10:30, 10:30:00 and 10:30:00.5 from everything else.
+// isTimeOfDay reports whether a text is a time of day: 10:30, 10:30:00 or 10:30:00.5.
 func isTimeOfDay(s []byte) bool {
 	return len(s) > 3 && len(s) < 20 && (s[1] == ':' || s[2] == ':') && timeOfDay.Match(s)
 }

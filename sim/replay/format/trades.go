@@ -112,7 +112,7 @@ func (t *trades) openFile() (err error) {
 	return nil
 }
 
-// took counts a row of a survey, and tells the candles to compare with from the bars to feed.
+// took counts a row of a survey, and separates the candles to compare with from the bars to feed.
 func (t *trades) took(r *Record) error {
 	if t.s.learning() {
 		return t.file.take(r, t.in)
@@ -174,7 +174,7 @@ func (t *trades) ended() error {
 	return io.EOF
 }
 
-// choose splits the files into what is fed and what is compared with: trades are fed, or
+// choose splits the files into fed and compared ones: trades are fed, or
 // without any the finest bars.
 func (t *trades) choose() error {
 	finest := int64(0)
@@ -211,7 +211,7 @@ func (t *trades) Notes() []string {
 	return noted(notes, empty, "%d bars without a volume at an unchanged price: nothing was traded")
 }
 
-// lengthByName are words in file names that tell the length of its bars, ns.
+// lengthByName maps words in file names to the length of the file's bars, ns.
 var lengthByName = []struct {
 	word string
 	ns   int64
@@ -223,7 +223,7 @@ var lengthByName = []struct {
 	{"day", dayNs},
 }
 
-// barLength tells how long the bars of a file are: by its name, else by the largest
+// barLength returns the length of a file's bars: by its name, else by the largest
 // length that divides all their starts.
 func barLength(file string, divisor int64) int64 {
 	name := strings.ToLower(filepath.Base(file))

@@ -63,7 +63,7 @@ func (r *tradeRows) member(v field, start byte) error {
 	return nil
 }
 
-// flawJSON tells where a decoder stopped.
+// flawJSON reports where a decoder stopped.
 func flawJSON(dec *json.Decoder, err error) error {
 	at := int(dec.InputOffset())
 	var syntax *json.SyntaxError
