@@ -73,6 +73,9 @@ func (s *State) planWithdraw(cmd *Command, rec *Record) *refuse.Refusal {
 func (s *State) applyWithdraw(rec *Record) BalanceView {
 	n := s.balances.currency(rec.Currency)
 	u := s.dir.mustFind(rec.User)
-	s.referral.payUplines(u, payment{typ: WithdrawalCommission, currency: n, of: rec.Commission, timeNs: rec.TimeNs, rules: rec.Rules}, nil)
+	s.referral.payUplines(u, payment{
+		typ: WithdrawalCommission, currency: n, of: rec.Commission, timeNs: rec.TimeNs,
+		rules: rec.Rules,
+	}, nil)
 	return s.balances.view(u, n)
 }

@@ -44,7 +44,8 @@ func (s *State) planCreateKey(nowNs int64, cmd *Command, rec *Record) *refuse.Re
 	}
 	rec.Key = auth.KeyRecord{
 		PublicKey: public, Secret: private, Name: req.Name, CanTrade: req.CanTrade,
-		CanWithdraw: req.CanWithdraw, IPWhitelist: slices.Clone(req.IPWhitelist), CreatedNs: nowNs, ExpiresNs: req.ExpiresNs,
+		CanWithdraw: req.CanWithdraw, IPWhitelist: slices.Clone(req.IPWhitelist), CreatedNs: nowNs,
+		ExpiresNs: req.ExpiresNs,
 	}
 	return nil
 }

@@ -177,7 +177,10 @@ func (w *snapshot) currencies() {
 	for no := range s.balances.currencies {
 		w.byNo = append(w.byNo, uint32(no))
 	}
-	slices.SortFunc(w.byNo, func(a, b uint32) int { return cmp.Compare(s.balances.currencies[a], s.balances.currencies[b]) })
+	slices.SortFunc(w.byNo, func(a, b uint32) int {
+		return cmp.Compare(s.balances.currencies[a],
+			s.balances.currencies[b])
+	})
 	for i := range w.each(len(w.byNo)) {
 		var code string
 		var t totals
@@ -282,7 +285,8 @@ func (w *snapshot) account(u *user) {
 // rows encodes the balances that are not zero.
 func (w *snapshot) rows(u *user) {
 	if !w.Reading() {
-		w.written = slices.DeleteFunc(append(w.written[:0], u.rows...), func(r row) bool { return r.free.Sign() == 0 && r.held.Sign() == 0 })
+		w.written = slices.DeleteFunc(append(w.written[:0], u.rows...),
+			func(r row) bool { return r.free.Sign() == 0 && r.held.Sign() == 0 })
 		slices.SortFunc(w.written, func(x, y row) int { return cmp.Compare(w.rank[x.currency], w.rank[y.currency]) })
 	}
 	for i := range w.each(len(w.written)) {

@@ -45,10 +45,12 @@ func (s *State) userView(u *user) UserView {
 	p := &u.profile
 	return UserView{
 		Number: u.n, Nickname: p.Nickname, Name: p.Name, SecondName: p.SecondName, Level: int(p.Level),
-		StakingLevel: stakingName(p.Staking), IsAmbassador: p.IsAmbassador, SecondLevelPercent: percentOf(p.SecondLevel),
-		Unlimited: p.Unlimited, ID: UserID(u.n).String(), PublicID: publicID(u.n), Address: addressText(u.n),
+		StakingLevel: stakingName(p.Staking), IsAmbassador: p.IsAmbassador,
+		SecondLevelPercent: percentOf(p.SecondLevel),
+		Unlimited:          p.Unlimited, ID: UserID(u.n).String(), PublicID: publicID(u.n), Address: addressText(u.n),
 		InviteCode: inviteCode(u.n), InviterID: userIDOrNil(u.inviter), AvatarID: p.AvatarID,
-		NoTradeCommissions: p.NoFees, DealBidDiscount: decimalOf(p.BidDiscount), DealAskDiscount: decimalOf(p.AskDiscount),
+		NoTradeCommissions: p.NoFees,
+		DealBidDiscount:    decimalOf(p.BidDiscount), DealAskDiscount: decimalOf(p.AskDiscount),
 		CreatedNs: u.createdNs,
 	}
 }
@@ -168,8 +170,9 @@ func (v *View) UserInfo(n uint32) UserInfo {
 	}
 	out := UserInfo{
 		InviteCode: inviteCode(n), ParentUserID: userIDOrNil(u.inviter), IsAmbassador: u.profile.IsAmbassador,
-		AmbassadorSecondLevelPercent: decimalOf(u.profile.SecondLevel), CommissionDiscountPercent: decimalOf(u.profile.BidDiscount),
-		TotalProfitAmount: total,
+		AmbassadorSecondLevelPercent: decimalOf(u.profile.SecondLevel),
+		CommissionDiscountPercent:    decimalOf(u.profile.BidDiscount),
+		TotalProfitAmount:            total,
 	}
 	for i := range v.s.referral.config.Levels {
 		out.ReferralsLevelInfos = append(out.ReferralsLevelInfos, ReferralLevelInfo{

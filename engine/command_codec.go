@@ -29,8 +29,8 @@ const (
 	hasEarn
 )
 
-// rulesShift is where the version of the rules is in the first byte of a record, above the
-// kind: records of before have 0 there.
+// rulesShift is the position of the rules version in the first byte of a record, above the
+// kind. Records older than the versions have 0 there.
 const rulesShift = 4
 
 // The records have a writer and a reader of their own instead of one walk over a wire.Coder:

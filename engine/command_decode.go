@@ -124,7 +124,8 @@ func DecodeCommand(record []byte, c *Command) error {
 	}
 	if r.bad || len(r.b) != 0 {
 		if c.Rules > RulesVersion {
-			return fmt.Errorf("%w: it is of rules version %d, a newer program's; this one has %d: use that program, or another data directory", ErrRecord, c.Rules, RulesVersion)
+			return fmt.Errorf("%w: it has rules version %d, this program knows at most %d: "+
+				"use the newer program, or another data directory", ErrRecord, c.Rules, RulesVersion)
 		}
 		return fmt.Errorf("%w: %d bytes of kind %d", ErrRecord, len(record), c.Kind)
 	}
@@ -190,7 +191,8 @@ func (r *recordReader) instrument() *Instrument {
 func (r *recordReader) asset() *Asset {
 	a := &Asset{Symbol: r.text(), Name: r.text()}
 	a.Fiat, a.HasUnifiedID, a.CanWithdraw, a.CanDeposit = r.boolean(), r.boolean(), r.boolean(), r.boolean()
-	a.HasMinWithdraw, a.HasMaxWithdraw, a.HasMakerFee, a.HasTakerFee = r.boolean(), r.boolean(), r.boolean(), r.boolean()
+	a.HasMinWithdraw, a.HasMaxWithdraw = r.boolean(), r.boolean()
+	a.HasMakerFee, a.HasTakerFee = r.boolean(), r.boolean()
 	a.UnifiedCryptoassetID = r.varint()
 	for _, p := range [...]*fixed.I128{&a.MinWithdraw, &a.MaxWithdraw, &a.MakerFee, &a.TakerFee} {
 		p.Hi = r.varint()

@@ -51,7 +51,7 @@ func (s Side) Opposite() Side { return s ^ 1 }
 // String is the word of the contract.
 func (s Side) String() string { return [...]string{"buy", "sell"}[s] }
 
-// OrderType is what kind of order was placed.
+// OrderType selects how an order trades: limit, market or stop.
 type OrderType uint8
 
 // The order types of docs/contract/matching.md#order-types.
@@ -67,7 +67,7 @@ func (t OrderType) String() string {
 	return [...]string{"limit", "market", "stop_limit", "stop_market"}[t]
 }
 
-// TimeInForce is how long an order stays open.
+// TimeInForce selects how long an order stays open.
 type TimeInForce uint8
 
 // The times in force; Market and StopMarket orders are IOC.

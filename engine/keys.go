@@ -20,7 +20,7 @@ func newKeys() keys {
 	return k
 }
 
-// count is how many keys there are.
+// count returns the number of keys.
 func (k keys) count() int { return k.tree.Len() - 1 }
 
 // get is the slot under key, 0 when there is none.

@@ -40,8 +40,8 @@ func newLadder(side Side) ladder {
 	return ladder{tree: newKeys(), side: side, cache: make([]int32, cacheFirst)}
 }
 
-// key rises with the quality of a price. A node's last entries are the cheapest to add
-// and remove, and that is where the touch is.
+// key rises with the quality of a price. The touch is therefore among a node's
+// last entries, which are the cheapest to add and remove.
 func (l *ladder) key(price int64) int64 {
 	if l.side == Buy {
 		return price

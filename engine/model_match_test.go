@@ -100,7 +100,7 @@ func (m *model) killable(o *modelOrder, opp []*modelOrder) bool {
 	return left == 0
 }
 
-// wants is how many lots o takes at price.
+// wants returns the number of lots that o takes at price.
 func (o *modelOrder) wants(price int64) int64 {
 	if o.money == nil {
 		return o.rest
@@ -278,7 +278,8 @@ func (m *model) remainder(o *modelOrder, stopped bool) {
 		m.ended(o)
 		return
 	}
-	if !stopped && o.cmd.TIF == engine.GTC && !o.market() && o.earn != nil && o.earn.Cmp(product(o.cmd.Price, o.rest)) < 0 {
+	if !stopped && o.cmd.TIF == engine.GTC && !o.market() && o.earn != nil &&
+		o.earn.Cmp(product(o.cmd.Price, o.rest)) < 0 {
 		o.cause, stopped = engine.CauseLimit, true
 	}
 	if !stopped && o.cmd.TIF == engine.GTC && !o.market() {

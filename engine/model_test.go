@@ -71,7 +71,8 @@ func (m *model) apply(c engine.Command) []engine.Event {
 	case engine.CancelAll:
 		m.cancelAll(c)
 	case engine.SetPair:
-		m.inst.State, m.inst.MinQuote, m.inst.HasMinQuote = c.Instrument.State, c.Instrument.MinQuote, c.Instrument.HasMinQuote
+		change := c.Instrument
+		m.inst.State, m.inst.MinQuote, m.inst.HasMinQuote = change.State, change.MinQuote, change.HasMinQuote
 		inst := m.inst
 		m.emit(engine.Event{Kind: engine.EventPair, Instrument: &inst})
 	}
@@ -272,7 +273,8 @@ func (m *model) remember(o *modelOrder, c engine.Command) {
 		m.purge()
 	}
 	m.ids = append(m.ids, &modelID{
-		account: c.Account, text: c.Client.Hash, content: c.Client.Content, n: o.n, order: o, isOpen: true, inWindow: true,
+		account: c.Account, text: c.Client.Hash, content: c.Client.Content, n: o.n, order: o, isOpen: true,
+		inWindow: true,
 	})
 	mine := 0
 	for i := len(m.ids) - 1; i >= 0; i-- {
@@ -350,7 +352,7 @@ func (m *model) state(c engine.Command) engine.Reason {
 	return 0
 }
 
-// reserves is how many slices all reserves of the pair have.
+// reserves returns the number of slices in all reserves of the pair.
 func (m *model) reserves() (n int64) {
 	for _, o := range m.open {
 		n += o.reserve()

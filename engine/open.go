@@ -2,7 +2,7 @@ package engine
 
 // openOrders holds the open orders of a pair, waiting stops included, and the levels in which
 // they queue. It finds an order by its number and the orders of an owner. Order and level
-// pointers stay valid while the slot is held; slots are what is stored.
+// pointers stay valid while the slot is held. Stored references are slots, not pointers.
 type openOrders struct {
 	hot    slab[order]
 	cold   slab[coldOrder] // same slots as hot

@@ -231,7 +231,8 @@ func (s pairState) readStops(side Side) {
 		limit := st.typ == StopLimit
 		if o.stp > Decrement || o.marks&^(markClient|markEarn) != markStop ||
 			o.marks&markEarn != 0 && st.earn.IsZero() || st.typ < StopLimit || st.stop < 1 ||
-			limit && (st.price < 1 || o.shown < 1 || st.display < 0 || st.display > o.shown || !b.roomFor(side, o.shown)) {
+			limit && (st.price < 1 || o.shown < 1 || st.display < 0 || st.display > o.shown ||
+				!b.roomFor(side, o.shown)) {
 			s.Fail("stop %d does not add up", o.n)
 		}
 		if s.Err() != nil {

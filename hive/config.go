@@ -93,7 +93,8 @@ func parsePatch(members map[string]json.RawMessage, field string) (p patch, rej 
 	if raw, ok := members[memberSlippage]; ok {
 		n, err := strconv.ParseInt(string(raw), 10, 64)
 		if err != nil || n < MinSlippageBps || n > MaxSlippageBps {
-			return p, refuse.Param(field+"."+memberSlippage, "%s is an integer from %d to %d.", memberSlippage, MinSlippageBps, MaxSlippageBps)
+			return p, refuse.Param(field+"."+memberSlippage, "%s is an integer from %d to %d.", memberSlippage,
+				MinSlippageBps, MaxSlippageBps)
 		}
 		p.slippage = &n
 	}
@@ -111,7 +112,8 @@ func parsePatch(members map[string]json.RawMessage, field string) (p patch, rej 
 	}
 	if raw, ok := members[memberSignals]; ok {
 		if !parseSignals(raw, &p.signals) {
-			return p, refuse.Param(field+"."+memberSignals, "%s is an array of at most %d names of 1 to %d bytes.", memberSignals, MaxSignals, MaxSignalBytes)
+			return p, refuse.Param(field+"."+memberSignals, "%s is an array of at most %d names of 1 to %d bytes.",
+				memberSignals, MaxSignals, MaxSignalBytes)
 		}
 	}
 	return p, nil

@@ -17,7 +17,7 @@ func (h Hash) String() string { return "0x" + hex.EncodeToString(h[:]) }
 // Entry is one action of an agent. Append-only.
 type Entry struct {
 	ID      uint64 // from 1
-	TimeNs  int64  // Unix nanoseconds; never below that of the entry before
+	TimeNs  int64  // Unix nanoseconds; never below the time of the entry before
 	Source  Agent
 	Target  uint32 // workerId, 0: no token
 	Type    ActionType

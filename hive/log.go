@@ -58,8 +58,9 @@ func (l *log) append(e *Entry) {
 	}
 	l.chunks[l.n/chunkRows][l.n%chunkRows] = row{
 		timeNs: e.TimeNs, prev: e.Prev, source: e.Source.N, target: e.Target,
-		block: uint32(len(l.blocks) - 1), off: uint16(at), payload: uint16(len(e.Payload)), reason: uint8(len(e.Reason)),
-		typ: e.Type, tier: e.Source.Tier,
+		block: uint32(len(l.blocks) - 1), off: uint16(at), payload: uint16(len(e.Payload)),
+		reason: uint8(len(e.Reason)),
+		typ:    e.Type, tier: e.Source.Tier,
 	}
 	l.n = e.ID
 	l.head = e.Hash()

@@ -1,6 +1,6 @@
 package hive
 
-// VoteKind is what a user voted.
+// VoteKind holds a vote: yes, no or abstain.
 type VoteKind uint8
 
 // The votes of docs/contract/api.md.

@@ -42,7 +42,8 @@ func (s *State) View() *View {
 		seq: s.seq, maxActiveSec: s.maxActiveSec, maxBoostSec: s.maxBoostSec,
 		log: s.log.logView, all: s.all, untargeted: s.untargeted,
 		workers: s.workers.Copy(), byToken: s.byToken.Copy(), byStatus: s.byStatus.Copy(),
-		proposals: s.proposals.Copy(), byState: s.byState.Copy(), byWorker: s.byWorker.Copy(), byWorkerState: s.byWorkerState.Copy(),
+		proposals: s.proposals.Copy(), byState: s.byState.Copy(), byWorker: s.byWorker.Copy(),
+		byWorkerState: s.byWorkerState.Copy(),
 	}
 }
 

@@ -19,7 +19,7 @@ var tierNames = [tiers]string{"", "short", "standard", "extended", "premium"}
 
 func (t Tier) String() string { return tierNames[t] }
 
-// Seconds is how long one purchase lasts.
+// Seconds returns the duration of one purchase.
 func (t Tier) Seconds() int64 {
 	return [tiers]int64{0, 3600, 86400, 7 * 86400, 30 * 86400}[t]
 }

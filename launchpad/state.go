@@ -82,7 +82,7 @@ func (s *State) put(t *Token) {
 	s.index.change(before, t)
 }
 
-// NextNs is when the next boost ends or swap leaves its window, 0 when none waits.
+// NextNs returns the time at which the next boost ends or swap leaves its window, 0 when none does.
 func (s *State) NextNs() int64 {
 	next := s.window.nextExpiry()
 	if k, _, ok := s.boostEnds.Min(); ok {

@@ -40,7 +40,7 @@ function exchange() {
   return { x: new TickHive({ WebSocket: Socket }), sockets };
 }
 
-// state is what a promise has come to by now.
+// state returns the outcome of a promise, or 'waits' while it is pending.
 async function state(promise) {
   const outcome = promise.then((value) => ({ value }), (error) => ({ error }));
   await settled();
@@ -88,7 +88,7 @@ test('a pair that does not exist is refused to every call', async () => {
   const { x, sockets } = exchange();
   for (let i = 0; i < 2; i++) {
     const book = x.watchOrderBook('A/B');
-    assert.equal(sockets.length, i + 1, 'nobody was asked');
+    assert.equal(sockets.length, i + 1, 'no socket was opened');
     const s = sockets[i].open(), answer = state(book);
     s.say({ type: 'error', id: s.last.id ?? null, code: 'NOT_FOUND', message: 'There is no pair A_B.' });
     assert.equal((await answer).error?.code, 'NOT_FOUND');
@@ -144,7 +144,7 @@ test('a line that is silent is given up', async () => {
   pass(12000);
   assert.ok(sockets.length > 1 && sockets[0].closed);
   assert.equal(sockets.at(-1).open().last.fromSeq, 4);
-  sockets[0].onclose(); // late: nobody listens to the old line
+  sockets[0].onclose(); // late: no handler listens to the old socket
   const n = sockets.length;
   pass(2000);
   assert.equal(sockets.length, n);

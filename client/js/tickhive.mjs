@@ -301,7 +301,7 @@ export function crc32(text) {
 // Prices of one pair have the same number of digits, so that text compares like numbers.
 const compare = (a, b) => a.length - b.length || (a < b ? -1 : a > b ? 1 : 0);
 
-const askAgain = 1000; // ms between two resyncs, and before a lost line is opened anew
+const askAgain = 1000; // ms between two resyncs, and before a lost line is opened again
 const patience = 5000; // ms: a subscription speaks once a second at least
 const depthFor = (limit) => [10, 25, 100, 1000].find((d) => d >= limit) ?? 0;
 
@@ -430,7 +430,7 @@ class WatchedBook {
     return new Promise((resolve, reject) => this.waiting.push({ limit, resolve, reject }));
   }
 
-  // end is for good: the next call for the symbol starts anew.
+  // end is for good: the next call for the symbol starts again.
   end(error) {
     this.leave();
     this.exchange.books.delete(this.symbol);

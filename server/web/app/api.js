@@ -34,7 +34,7 @@ async function answer(response) {
 
 const patience = 15000; // ms: a connection that died in a sleep would keep a request for minutes
 
-// get reads a document as it is now: what the browser has kept is asked about.
+// get reads the current document: the browser revalidates a cached one.
 export async function get(path, params = {}) {
   const query = new URLSearchParams({ ...params, decimals: 'string' });
   return answer(await fetch(`${path}?${query}`, { cache: 'no-cache', signal: AbortSignal.timeout(patience) }));

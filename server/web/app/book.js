@@ -53,7 +53,7 @@ export class Ladder {
     this.node.dataset.seq = seq;
   }
 
-  // show writes levels into a side's rows; what is clicked is what the row says then.
+  // show writes levels into a side's rows. A click uses the level that the row shows at that time.
   show(side, levels, top) {
     const kept = this.kept.get(side);
     while (kept.length < levels.length) {

@@ -110,7 +110,7 @@ export class Stream {
     this.wait = Math.min(this.wait * 2, longestWait);
   }
 
-  // auth signs in with the exchange's time of now, which a virtual clock may have moved far.
+  // auth signs in with the exchange's current time, which a virtual clock may have moved far.
   async auth() {
     const { socket } = this;
     if (!hasKeys()) return;
