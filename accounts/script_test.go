@@ -53,7 +53,7 @@ func TestScripts(t *testing.T) {
 	}
 }
 
-// exchange is the accounts and the engine of one script.
+// exchange holds the accounts and the engine of one script.
 type exchange struct {
 	t       *testing.T
 	out     strings.Builder

@@ -64,7 +64,7 @@ func (s *State) AppendSnapshot(dst []byte) []byte {
 	return w.Bytes()
 }
 
-// DecodeSnapshot is the inverse of AppendSnapshot. The state shares nothing with b.
+// DecodeSnapshot decodes the bytes of AppendSnapshot. The state shares nothing with b.
 func DecodeSnapshot(b []byte, opts Options) (*State, error) {
 	s := New(opts)
 	w := snapshot{walker: walker{wire.Reader(b)}, s: s}

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Check is believed by every other test, so it must notice: each of these breaks one
+// Every other test relies on Check, so Check must find each of these changes: each breaks one
 // thing that holds.
 func TestCheckNotices(t *testing.T) {
 	head := func(b *book, s Side) *order { return b.orders.at(b.orders.levels.at(b.sides[s].best).head) }

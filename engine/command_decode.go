@@ -78,7 +78,7 @@ func (r *recordReader) boolean() bool { return r.u8(1) == 1 }
 
 func (r *recordReader) fault() { r.b, r.bad = nil, true }
 
-// IsSkip reports whether a record is a Skip, without reading more than that of it.
+// IsSkip reports whether a record is a Skip; it reads only the first byte.
 func IsSkip(record []byte) bool {
 	return len(record) > 0 && CommandKind(record[0]&(1<<rulesShift-1)) == Skip
 }
@@ -132,7 +132,7 @@ func DecodeCommand(record []byte, c *Command) error {
 	return nil
 }
 
-// kind reads the first byte: the rules of a later program are not guessed at.
+// kind reads the first byte. A record with rules of a later program is a fault.
 func (r *recordReader) kind(c *Command) {
 	b := r.u8(0xff)
 	c.Kind, c.Rules = CommandKind(b&(1<<rulesShift-1)), b>>rulesShift

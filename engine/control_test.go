@@ -14,7 +14,7 @@ func addPair(p engine.PairID, code string) engine.Command {
 	return engine.Command{Kind: engine.AddPair, Pair: p, Instrument: pairSpec(code), TimeNs: 77}
 }
 
-// A pair's stream begins with its add; the number wished for is given when it is free.
+// A pair's stream begins with its EventPair. The pair gets the requested number when it is free.
 func TestAddPair(t *testing.T) {
 	c := engine.NewCore(engine.Options{Pairs: 4})
 	for _, x := range []struct {
@@ -48,7 +48,7 @@ func TestAddPair(t *testing.T) {
 	}
 }
 
-// What is asked of a pair that is not there is refused on the control stream.
+// A command for an unknown pair is refused on the control stream.
 func TestUnknownPair(t *testing.T) {
 	c := engine.NewCore(engine.Options{})
 	add := addPair(1, "AAA_USD")

@@ -48,7 +48,7 @@ const (
 // Opposite returns the other side.
 func (s Side) Opposite() Side { return s ^ 1 }
 
-// String is the word of the contract.
+// String returns the word of the contract.
 func (s Side) String() string { return [...]string{"buy", "sell"}[s] }
 
 // OrderType selects how an order trades: limit, market or stop.
@@ -62,7 +62,7 @@ const (
 	StopMarket
 )
 
-// String is the word of the contract.
+// String returns the word of the contract.
 func (t OrderType) String() string {
 	return [...]string{"limit", "market", "stop_limit", "stop_market"}[t]
 }
@@ -77,7 +77,7 @@ const (
 	FOK
 )
 
-// String is the word of the contract.
+// String returns the word of the contract.
 func (t TimeInForce) String() string { return [...]string{"gtc", "ioc", "fok"}[t] }
 
 // SelfTrade is the self-trade prevention mode; the taker's mode decides.
@@ -93,7 +93,7 @@ const (
 	Decrement
 )
 
-// String is the word of the contract.
+// String returns the word of the contract.
 func (m SelfTrade) String() string {
 	return [...]string{"none", "cancel_taker", "cancel_maker", "cancel_both", "decrement"}[m]
 }
@@ -109,7 +109,7 @@ const (
 	Halted
 )
 
-// String is the word of the contract.
+// String returns the word of the contract.
 func (s PairState) String() string {
 	return [...]string{"online", "post_only", "cancel_only", "halted"}[s]
 }
@@ -127,7 +127,7 @@ const (
 	Rejected
 )
 
-// String is the word of the contract.
+// String returns the word of the contract.
 func (s Status) String() string {
 	return [...]string{
 		"Created", "PartiallyCompleted", "Completed", "Canceled",

@@ -15,7 +15,7 @@ const (
 	cacheLast  = 8192
 )
 
-// ladder is the levels of one side of a book, ordered by how good they are: keys rise
+// ladder holds the levels of one side of a book, ordered by how good they are: keys rise
 // towards the best level, which is kept at hand.
 //
 //	tree: all the others | top: worst .. best
@@ -191,7 +191,7 @@ func (l *ladder) worst() int32 {
 	return 0
 }
 
-// ladders are the two sides of a book.
+// ladders holds the two sides of a book.
 type ladders [2]ladder
 
 // crosses reports whether an order at price would take from the other side.

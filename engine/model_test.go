@@ -8,7 +8,7 @@ import (
 	"tickhive/internal/fixed"
 )
 
-// model is the exchange of one pair written as plainly as the rules read: a slice of open
+// model implements the rules of one pair as plainly as they read: a slice of open
 // orders, searched from end to end for everything. It reads commands and shares nothing
 // with the core but the vocabulary. Its events are compared one by one.
 type model struct {
@@ -58,7 +58,7 @@ func (m *model) emit(e engine.Event) {
 	m.out = append(m.out, e)
 }
 
-// apply is the model's Apply; the result is valid until the next one.
+// apply does the same as Core.Apply, in the plain model; the result is valid until the next one.
 func (m *model) apply(c engine.Command) []engine.Event {
 	m.out, m.now, m.rules = nil, c.TimeNs, c.Rules
 	switch c.Kind {
@@ -157,7 +157,7 @@ func (m *model) members(c engine.Command) engine.Reason {
 	return 0
 }
 
-// fits: the lots of a side that rest or wait as stop_limit stay within int64.
+// fits reports whether the lots of a side that rest or wait as stop_limit stay within int64.
 func (m *model) fits(side engine.Side, lots int64) bool {
 	sum := big.NewInt(lots)
 	for _, o := range m.open {

@@ -52,7 +52,8 @@ func (q *openOrders) add(n uint64, owner int32, side Side) (int32, *order) {
 	return s, o
 }
 
-// restore is add for an order that comes in any order of ids: relink makes the lists.
+// restore adds an order of a restored book. They come in any order of ids, so relink makes the
+// lists.
 func (q *openOrders) restore(o order, c coldOrder, account AccountID) int32 {
 	o.owner = q.owners.addOrder(account)
 	s := q.alloc()

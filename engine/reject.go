@@ -43,5 +43,5 @@ var reasonNames = [...]string{
 	"pair_exists", "invalid_pair",
 }
 
-// String is the wire word.
+// String returns the wire word.
 func (r Reason) String() string { return reasonNames[r] }

@@ -11,7 +11,7 @@ import (
 	"tickhive/internal/fixed"
 )
 
-// copyOf is a core made of another's encoded state.
+// copyOf returns a core with the encoded state of another.
 func copyOf(t testing.TB, c *engine.Core, o engine.Options) *engine.Core {
 	t.Helper()
 	d := engine.NewCore(o)
@@ -101,7 +101,7 @@ func TestCase38SameStreamSameEvents(t *testing.T) {
 	}
 }
 
-// richCore has one of everything that a state can hold.
+// richCore returns a core with one of everything that a state can hold.
 func richCore(t testing.TB) *engine.Core {
 	m := newMarket(t, engine.Options{AccountClientIDs: 2}, enginetest.Instrument())
 	uuid := [16]byte{1, 2, 3}

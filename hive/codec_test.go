@@ -16,7 +16,7 @@ import (
 	"tickhive/internal/wal"
 )
 
-// busy is a hive with a bit of everything.
+// busy returns a hive that has at least one of everything.
 func busy(t testing.TB) *rig {
 	r := newRig(t, func(o *Options) { o.QuorumCents = 200 })
 	for n := uint32(1); n <= 5; n++ {

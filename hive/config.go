@@ -52,7 +52,7 @@ const (
 	memberSignals  = "signalSubscriptions"
 )
 
-// patch is the config members of a payload.
+// patch holds the config members of a payload.
 type patch struct {
 	slippage *int64
 	mev      *MEV
@@ -61,7 +61,7 @@ type patch struct {
 
 func (p *patch) empty() bool { return p.slippage == nil && p.mev == nil && p.signals == nil }
 
-// on is cfg with the patch's members.
+// on returns cfg with the patch's members.
 func (p *patch) on(cfg *Config) *Config {
 	c := *cfg
 	if p.slippage != nil {
@@ -134,7 +134,7 @@ func parseSignals(raw json.RawMessage, out *[]string) bool {
 	return true
 }
 
-// compact is payload without white space between its tokens; a payload that is no JSON
+// compact returns payload without white space between its tokens; a payload that is no JSON
 // is left for parseObject to refuse.
 func compact(payload string) string {
 	var buf bytes.Buffer

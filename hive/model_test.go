@@ -11,7 +11,7 @@ import (
 	"tickhive/internal/refuse"
 )
 
-// modelProposal is the naive book of one proposal.
+// modelProposal holds the votes of one proposal in plain maps.
 type modelProposal struct {
 	id      string
 	token   uint64

@@ -58,7 +58,7 @@ func newState(opt Options) *State {
 	}
 }
 
-// LastNs is the time of the last record, Unix nanoseconds.
+// LastNs returns the time of the last record, Unix nanoseconds.
 func (s *State) LastNs() int64 { return s.nowNs }
 
 // NextNs returns the time at which the next proposal closes or worker falls idle, 0 when none does.

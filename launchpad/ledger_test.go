@@ -129,7 +129,7 @@ func (r *rig) token(symbol string) *Token {
 	return t
 }
 
-// pooled is a token with a pool of 1,000,000 tokens and the given quote.
+// pooled returns a token with a pool of 1,000,000 tokens and the given quote.
 func (r *rig) pooled(owner Address, symbol, quote string) *Token {
 	r.t.Helper()
 	t := r.spawn(owner, symbol)
@@ -138,7 +138,7 @@ func (r *rig) pooled(owner Address, symbol, quote string) *Token {
 	return r.token(symbol)
 }
 
-// symbolOf is the n-th symbol of five letters.
+// symbolOf returns the n-th symbol of five letters.
 func symbolOf(n int) string {
 	var b [5]byte
 	for i := len(b) - 1; i >= 0; i-- {
@@ -148,7 +148,7 @@ func symbolOf(n int) string {
 	return string(b[:])
 }
 
-// hashOf is the SHA-256 of a state's canonical bytes.
+// hashOf returns the SHA-256 of a state's canonical bytes.
 func hashOf(s *State) [32]byte { return sha256.Sum256(s.AppendSnapshot(nil)) }
 
 func (r *rig) check() {
@@ -179,7 +179,7 @@ func listing(v *View) (rows []string) {
 	return rows
 }
 
-// rowText is all that a token's row prints.
+// rowText returns every member that a token's row prints.
 func rowText(t *Token) string {
 	return fmt.Sprint(t.Address, t.Symbol, t.Name, t.SpawnedSec, usdText(t.TVL), usdText(t.Volume), t.Holders,
 		t.Boosted)

@@ -52,7 +52,7 @@ func naiveList(v *View, q ListQuery, blockOf map[string]int64) []string {
 	return out
 }
 
-// market is n tokens with pools, swaps, holders and boosts, many of them equal.
+// market makes n tokens with pools, swaps, holders and boosts, many of them equal.
 func market(r *rig, rng *rand.Rand, n int, spawned func(*Token)) {
 	whale := user(60_000)
 	for c := range Currency(currencies) {

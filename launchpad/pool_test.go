@@ -181,7 +181,7 @@ type naiveSwap struct {
 	quote *big.Int
 }
 
-// naiveCents is the fold of every recorded swap that counts at nowSec.
+// naiveCents returns the fold of every recorded swap that counts at nowSec.
 func naiveCents(all []naiveSwap, token uint32, nowSec int64) string {
 	sum := new(big.Int)
 	for _, s := range all {

@@ -13,7 +13,7 @@ type cents = fixed.U128
 
 var maxCents = cents{Hi: 1<<64 - 1, Lo: 1<<64 - 1}
 
-// usdCents is times x quote in USD: USBI is 1 USD, wNATIVE is nativeUSD.
+// usdCents returns times x quote in USD: USBI is 1 USD, wNATIVE is nativeUSD.
 func (o *Options) usdCents(quote Amount, side Side, times int64) cents {
 	if quote.IsZero() {
 		return cents{}

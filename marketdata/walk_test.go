@@ -226,7 +226,8 @@ func checkChanging(t *testing.T, rnd *rand.Rand, r *rig, q Query) int {
 	return min(u.n-1, 1)
 }
 
-// Fills are the fills of the first turn, except the oldest, evicted by the last turn.
+// checkChangingFills checks that a list has the fills of the first turn, except the oldest ones,
+// which were evicted before the last turn.
 func checkChangingFills(t *testing.T, r *rig, q Query, meanwhile func()) {
 	t.Helper()
 	h := r.feed.History()
