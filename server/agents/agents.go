@@ -51,7 +51,7 @@ type agentStores struct {
 // New returns a Service without stores: routes can be built before recovery.
 func New(o Options) (*Service, error) {
 	if o.Clock == nil || o.User == nil || o.Find == nil {
-		return nil, errors.New("server: LaunchpadOptions need a clock, User and Find")
+		return nil, errors.New("agents: Options need a clock, User and Find")
 	}
 	o.VotesPerMinute = cmp.Or(o.VotesPerMinute, DefaultVotes)
 	votes, err := newVoteLimiter(o.VotesPerMinute)

@@ -48,11 +48,11 @@ type Market struct {
 
 // NewMarket returns a market without pairs.
 func NewMarket(t testing.TB, change ...func(*Options)) *Market {
-	return NewMarketKeeping(t, marketdata.Options{}, change...)
+	return NewMarketRetaining(t, marketdata.Options{}, change...)
 }
 
-// NewMarketKeeping returns a market without pairs that retains what keep says.
-func NewMarketKeeping(t testing.TB, keep marketdata.Options, change ...func(*Options)) *Market {
+// NewMarketRetaining returns a market without pairs that retains what keep says.
+func NewMarketRetaining(t testing.TB, keep marketdata.Options, change ...func(*Options)) *Market {
 	t.Helper()
 	m := &Market{
 		T: t, Core: engine.NewCore(engine.Options{}), Feed: marketdata.NewFeed(keep),
@@ -109,14 +109,14 @@ func (o Options) WithMarket() edge.Options {
 	return o.Options
 }
 
-// NewTraded returns a market with assets, three pairs, books and trades.
-func NewTraded(t testing.TB, change ...func(*Options)) *Market {
+// NewTradedMarket returns a market with assets, three pairs, books and trades.
+func NewTradedMarket(t testing.TB, change ...func(*Options)) *Market {
 	m := NewMarket(t, change...)
-	m.furnish()
+	m.fill()
 	return m
 }
 
-func (m *Market) furnish() {
+func (m *Market) fill() {
 	m.Asset("BTC", false)
 	m.Asset("ETH", false)
 	m.Asset("EUR", true)
@@ -280,8 +280,8 @@ func (m *Market) Raw(ip, request string) Answer {
 	return a
 }
 
-// Refused checks the whole error object of docs/contract/errors.md#error-object.
-func (m *Market) Refused(a Answer, status int, code, field string) {
+// CheckRefusal checks the whole error object of docs/contract/errors.md#error-object.
+func (m *Market) CheckRefusal(a Answer, status int, code, field string) {
 	m.T.Helper()
 	if a.Status != status {
 		m.T.Errorf("status %d, want %d: %s", a.Status, status, a.Body)

@@ -1,8 +1,9 @@
 // Package stream serves /ws: the hub turns published views into streams, and a few writers send
 // them to the connections (docs/internals/streams.md).
 //
-// Owner: the hub's goroutine (Hub.Run) owns streams and subscriptions. The reader of a connection
-// parses its operations, and a writer owns its socket while it writes.
+// Owner: the hub's goroutine (Hub.Run, or the scheduler that calls Hub.Step) owns streams and
+// subscriptions. The reader of a connection parses its operations, and a writer owns its socket while
+// it writes.
 //
 // Invariants:
 //
@@ -12,8 +13,8 @@
 //  4. The queue of a connection is bounded; a client that does not read starts over or is closed.
 //  5. A private stream ends with the key that opened it.
 //
-// Reading order: routes, hub, conn, request, subscribe, stream, book, diff, messages, lag, resume,
-// private, keys, queue, out, frame, pump, write_unix and write_other.
+// Reading order: routes, hub, run, conn, request, operation, stream, advance, diff, messages, slow,
+// resume, private, keys, kinds, backlog, frame, writer, write_unix and write_other.
 //
 // It knows no account: it asks the private.Feed of its options.
 package stream

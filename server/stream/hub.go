@@ -15,18 +15,13 @@ import (
 
 // Intervals and limits of the hub.
 const (
-	wsTick       = 100 * time.Millisecond // conflated books, tickers (10 a second), candles
-	wsSlowTicks  = 10                     // in wsTick: books of 1000 ms, status, housekeeping
-	wsHeartbeat  = time.Second
-	wsIdleStream = 2 * time.Minute // after this time a stream without subscribers is removed
-	wsQueueOps   = 4096            // queued operations of all connections
-	wsFullAgain  = 10 * time.Second
+	tickEvery        = 100 * time.Millisecond // conflated books, tickers (10 a second), candles
+	ticksPerSecond   = 10                     // in tickEvery: books of 1000 ms, status, housekeeping
+	heartbeatEvery   = time.Second
+	idleStreamAge    = 2 * time.Minute // after this time a stream without subscribers is removed
+	maxQueuedOps     = 4096            // queued operations of all connections
+	secondFullWithin = 10 * time.Second
 )
-
-// machineNs returns the machine's time in ns; pings, heartbeats and limits use it.
-func machineNs() int64 { return clock.MachineNs() }
-
-func machineMs() int64 { return machineNs() / int64(time.Millisecond) }
 
 // Options configures a Hub. Board, Clock and Epoch are required.
 type Options struct {
@@ -44,11 +39,21 @@ type Options struct {
 	// long a client may stay silent before the hub closes its connection (default 60 s). Both
 	// are machine time, checked once a second.
 	PingEvery, PongWithin time.Duration
+	// MachineNs returns the machine's time, Unix ns; nil: machineTime. Ticks, pings, heartbeats and
+	// limits use it.
+	MachineNs func() int64
+}
+
+// machineTime returns the machine's time, Unix ns, without later changes of the machine's clock.
+func machineTime() func() int64 {
+	start := time.Now()
+	return func() int64 { return start.UnixNano() + int64(time.Since(start)) }
 }
 
 // Hub turns published views into streams. It compares the views that it loads, so it costs
 // the publisher nothing and never loses a change: it only joins several, and a delay in the
-// hub leads to one larger update. One goroutine runs Run and owns every field below ops.
+// hub leads to one larger update. One goroutine calls Run, or Step, and owns every field below
+// stopped.
 type Hub struct {
 	opts    Options
 	notify  chan struct{} // something was published
@@ -57,32 +62,40 @@ type Hub struct {
 	stopped chan struct{}
 	once    sync.Once
 
-	pumps   *wsPumps
-	conns   map[*wsConn]struct{}
-	streams map[wsKey]*wsStream
-	instant map[wsKey]*wsStream // streams that follow each publication
-	diff    [2]sideDiff
-	private privateStreams
-	rewind  wsRewind
-	buf     []byte
-	batch   []wsSending // sent, not delivered
-	full    []*wsConn   // scratch of deliver
-	ticks   int
-	// delivery counts deliveries; a connection counts as full at most once in each.
-	delivery uint64
+	published bool   // Run has received from notify for the next Step
+	op        func() // Run has received it from ops for the next Step
+	tickNs    int64  // machine time of the next tick
+	ended     bool
+
+	writers     *writers
+	conns       map[*conn]struct{}
+	streams     map[streamKey]*stream
+	unconflated map[streamKey]*stream // streams that follow each publication
+	diff        [2]sideDiff
+	private     privateStreams
+	resumes     resumeDiff
+	buf         []byte
+	undelivered []delivery // sent, not delivered
+	slow        []*conn    // scratch of deliver
+	ticks       int
+	// deliveries counts deliveries; a connection counts as full at most once in each.
+	deliveries uint64
 }
 
 // NewHub returns a hub; Run starts it.
 func NewHub(o Options) *Hub {
-	o.PingEvery = cmp.Or(o.PingEvery, wsPingEvery)
-	o.PongWithin = cmp.Or(o.PongWithin, wsPongWithin)
-	h := &Hub{
-		opts: o, notify: make(chan struct{}, 1), ops: make(chan func(), wsQueueOps),
-		stop: make(chan struct{}), stopped: make(chan struct{}),
-		pumps: newPumps(), conns: make(map[*wsConn]struct{}), streams: make(map[wsKey]*wsStream),
-		instant: make(map[wsKey]*wsStream),
+	if o.MachineNs == nil {
+		o.MachineNs = machineTime()
 	}
-	h.private.hub = h
+	o.PingEvery = cmp.Or(o.PingEvery, defaultPingEvery)
+	o.PongWithin = cmp.Or(o.PongWithin, defaultPongWithin)
+	h := &Hub{
+		opts: o, notify: make(chan struct{}, 1), ops: make(chan func(), maxQueuedOps),
+		stop: make(chan struct{}), stopped: make(chan struct{}),
+		writers: newWriters(), conns: make(map[*conn]struct{}), streams: make(map[streamKey]*stream),
+		unconflated: make(map[streamKey]*stream),
+	}
+	h.private.hub, h.tickNs = h, o.MachineNs()+int64(tickEvery)
 	if o.Private != nil {
 		o.Private.OnKeyDeleted(h.private.keyDeleted)
 	}
@@ -110,37 +123,6 @@ func (h *Hub) Publish(int64) {
 // NextNs implements sequencer.Sink: the hub needs no call at a market time.
 func (h *Hub) NextNs() int64 { return 1<<63 - 1 }
 
-// Run runs the hub on the caller's goroutine and returns after Shutdown.
-func (h *Hub) Run() {
-	defer close(h.stopped)
-	h.pumps.start(h)
-	defer h.pumps.stop()
-	tick := time.NewTicker(wsTick)
-	defer tick.Stop()
-	for {
-		select {
-		case <-h.notify:
-			h.follow()
-		case <-tick.C:
-			h.tick()
-		case op := <-h.ops:
-			op()
-		case <-h.stop:
-			h.goodbye()
-			h.pumps.flush()
-			return
-		}
-		h.deliver()
-		h.pumps.flush() // only once all messages are queued, so that one write joins them
-	}
-}
-
-// Shutdown notifies every client, closes the sockets with 1001 and ends Run.
-func (h *Hub) Shutdown() {
-	h.once.Do(func() { close(h.stop) })
-	<-h.stopped
-}
-
 func (h *Hub) do(op func()) {
 	select {
 	case h.ops <- op:
@@ -148,10 +130,10 @@ func (h *Hub) do(op func()) {
 	}
 }
 
-func (h *Hub) join(c *wsConn, first []wsRequest) {
+func (h *Hub) join(c *conn, first []request) {
 	h.do(func() {
-		c.hub.subs = make(map[wsKey]*wsSub)
-		c.hub.pingAt = time.Now().Add(h.opts.PingEvery)
+		c.hub.subs = make(map[streamKey]*subscription)
+		c.hub.pingNs = h.opts.MachineNs() + int64(h.opts.PingEvery)
 		h.conns[c] = struct{}{}
 		for _, r := range first {
 			operation{h, c, r}.run()
@@ -159,20 +141,20 @@ func (h *Hub) join(c *wsConn, first []wsRequest) {
 	})
 }
 
-func (h *Hub) leave(c *wsConn) {
+func (h *Hub) leave(c *conn) {
 	h.do(func() {
 		c.hub.gone = true
 		delete(h.conns, c)
-		h.part(c)
+		h.unsubscribeAll(c)
 	})
 }
 
-// part removes a connection from its streams.
-func (h *Hub) part(c *wsConn) {
+// unsubscribeAll removes a connection from its streams.
+func (h *Hub) unsubscribeAll(c *conn) {
 	h.private.unbind(c)
 	left := false
 	for key, sub := range c.hub.subs {
-		sub.stream.remove(sub)
+		h.remove(sub)
 		left = left || key.private()
 	}
 	clear(c.hub.subs)
@@ -182,24 +164,24 @@ func (h *Hub) part(c *wsConn) {
 	}
 }
 
-func (h *Hub) request(c *wsConn, r wsRequest) { h.do(func() { operation{h, c, r}.run() }) }
+func (h *Hub) request(c *conn, r request) { h.do(func() { operation{h, c, r}.run() }) }
 
-// fed notifies the hub that the queue of c fell below wsLowBytes and has room for snapshots.
-func (h *Hub) fed(c *wsConn) { h.do(func() { h.feed(c) }) }
+// drained notifies the hub that the queue of c fell below lowMarkBytes and has room for snapshots.
+func (h *Hub) drained(c *conn) { h.do(func() { h.startPending(c) }) }
 
-// follow sends the changes of each publication: books without conflation and trades.
-func (h *Hub) follow() {
+// sendMessages sends the changes of each publication: books without conflation and trades.
+func (h *Hub) advanceUnconflated() {
 	root := h.opts.Board.Load()
-	for _, s := range h.instant {
+	for _, s := range h.unconflated {
 		h.advance(s, root)
 	}
-	h.private.follow()
+	h.private.sendMessages()
 }
 
 // tick advances the conflated streams, and runs housekeeping once a second.
 func (h *Hub) tick() {
 	h.ticks++
-	slow := h.ticks%wsSlowTicks == 0
+	slow := h.ticks%ticksPerSecond == 0
 	root := h.opts.Board.Load()
 	for key, s := range h.streams {
 		if key.every == 1000 || key.channel == chStatus {
@@ -209,7 +191,7 @@ func (h *Hub) tick() {
 		}
 		h.advance(s, root)
 	}
-	h.private.follow()
+	h.private.sendMessages()
 	h.heartbeats()
 	if slow {
 		h.housekeeping()
@@ -217,7 +199,7 @@ func (h *Hub) tick() {
 }
 
 // advance brings a stream from its last message to the currently published view.
-func (h *Hub) advance(s *wsStream, root *marketdata.Root) {
+func (h *Hub) advance(s *stream, root *marketdata.Root) {
 	if len(s.subs) == 0 {
 		return
 	}
@@ -239,82 +221,86 @@ func (h *Hub) advance(s *wsStream, root *marketdata.Root) {
 	case chTicker:
 		if v.TickerVersion != s.view.TickerVersion {
 			h.setView(s, v, uint64(v.TickerSeq))
-			h.send(s, appendWSTicker(h.buf[:0], "update", v, h.nowMs()))
+			h.send(s, appendTicker(h.buf[:0], "update", v, h.nowMs()))
 		}
 	case chCandles:
 		h.advanceCandles(s, v)
+	default: // no channel of one pair
 	}
 }
 
 func (h *Hub) nowMs() int64 { return h.opts.Clock.NowNs() / int64(time.Millisecond) }
 
+// machineMs returns the machine's time in ms.
+func (h *Hub) machineMs() int64 { return h.opts.MachineNs() / int64(time.Millisecond) }
+
 // setView sets the stream's state and drops the cached snapshot, which shows the old one.
-func (h *Hub) setView(s *wsStream, v *marketdata.View, seq uint64) {
+func (h *Hub) setView(s *stream, v *marketdata.View, seq uint64) {
 	s.view, s.seq, s.snapshot, s.resumes = v, seq, nil, nil
 }
 
 // send encodes payload once; deliver queues it for every live subscriber.
-func (h *Hub) send(s *wsStream, payload []byte) {
+func (h *Hub) send(s *stream, payload []byte) {
 	h.buf = payload[:0]
-	h.batch = append(h.batch, wsSending{s, &wsQueued{frame: h.frame(s, payload), private: s.key.private()}})
-	s.lastMs = machineMs()
+	h.undelivered = append(h.undelivered, delivery{s, &message{frame: h.frame(s, payload), private: s.key.private()}})
+	s.lastMs = h.machineMs()
 }
 
-// wsSending is a message that is not queued yet.
-type wsSending struct {
-	stream *wsStream
-	what   *wsQueued
+// delivery is a message that is not queued yet.
+type delivery struct {
+	stream  *stream
+	message *message
 }
 
-// wsDeliverPart is the number of connections that receive the whole batch before the next
+// subscribersPerPass is the number of connections that receive the whole batch before the next
 // ones do: a client of ten pairs is in ten streams, and deliver queues all its ten messages
 // while the client's queue is in the core's cache.
-const wsDeliverPart = 256
+const subscribersPerPass = 256
 
 // deliver queues the messages sent since the last delivery.
 func (h *Hub) deliver() {
-	if len(h.batch) == 0 {
+	if len(h.undelivered) == 0 {
 		return
 	}
-	batch := h.batch
-	h.full = h.full[:0]
-	for from, left := 0, true; left; from += wsDeliverPart {
+	batch := h.undelivered
+	h.slow = h.slow[:0]
+	for from, left := 0, true; left; from += subscribersPerPass {
 		left = false
 		for _, b := range batch {
 			subs := b.stream.subs[min(from, len(b.stream.subs)):]
-			left = left || len(subs) > wsDeliverPart
-			for _, sub := range subs[:min(len(subs), wsDeliverPart)] {
-				if sub.live && !sub.out.share(b.what) {
-					h.full = append(h.full, sub.conn)
+			left = left || len(subs) > subscribersPerPass
+			for _, sub := range subs[:min(len(subs), subscribersPerPass)] {
+				if sub.live && !sub.backlog.pushShared(b.message) {
+					h.slow = append(h.slow, sub.conn)
 				}
 			}
 		}
-		h.pumps.flush()
+		h.writers.flush()
 	}
 	clear(batch)
-	h.batch = batch[:0]
-	h.delivery++
-	for _, c := range h.full { // only now: lag may remove subscribers from a stream
-		if c.hub.fullIn != h.delivery { // several messages that did not fit count as one full queue
-			c.hub.fullIn = h.delivery
-			h.lag(c)
+	h.undelivered = batch[:0]
+	h.deliveries++
+	for _, c := range h.slow { // only now: lag may remove subscribers from a stream
+		if c.hub.fullIn != h.deliveries { // several messages that did not fit count as one full queue
+			c.hub.fullIn = h.deliveries
+			h.resyncSlow(c)
 		}
 	}
 }
 
 // frame returns payload as a frame, with decimals as text when the stream's options ask for it.
-func (h *Hub) frame(s *wsStream, payload []byte) wsFrame {
+func (h *Hub) frame(s *stream, payload []byte) frame {
 	if s.key.text {
-		return newFrame(wsOpText, edge.AppendQuotedDecimals(nil, payload))
+		return newFrame(opText, edge.AppendQuotedDecimals(nil, payload))
 	}
-	return newFrame(wsOpText, payload)
+	return newFrame(opText, payload)
 }
 
 // heartbeats sends a heartbeat on each stream that was silent for a second.
 func (h *Hub) heartbeats() {
-	now := machineMs()
+	now := h.machineMs()
 	for _, s := range h.streams {
-		if len(s.subs) == 0 || now-s.lastMs < wsHeartbeat.Milliseconds() {
+		if len(s.subs) == 0 || now-s.lastMs < heartbeatEvery.Milliseconds() {
 			continue
 		}
 		pair := ""
@@ -327,35 +313,35 @@ func (h *Hub) heartbeats() {
 
 // housekeeping pings clients, closes silent connections and removes idle streams.
 func (h *Hub) housekeeping() {
-	now := time.Now()
+	now := h.opts.MachineNs()
 	for c := range h.conns {
 		switch {
-		case now.UnixNano()-c.pongNs.Load() > int64(h.opts.PongWithin):
-			c.out.close(closeFrame(wsClosePolicy, "no pong in time"), true)
-		case c.hub.behind && now.Sub(c.hub.lastFull) > wsFullAgain: // not caught up since
-			h.tooSlow(c)
-		case now.After(c.hub.pingAt):
-			c.hub.pingAt = now.Add(h.opts.PingEvery)
-			h.answer(c, newFrame(wsOpPing, nil))
+		case now-c.pongNs.Load() > int64(h.opts.PongWithin):
+			c.backlog.closeWith(closeFrame(closePolicy, "no pong in time"), true)
+		case c.hub.behind && now-c.hub.fullNs > int64(secondFullWithin): // not caught up since
+			h.closeSlow(c)
+		case now > c.hub.pingNs:
+			c.hub.pingNs = now + int64(h.opts.PingEvery)
+			h.answer(c, newFrame(opPing, nil))
 		}
 	}
 	for key, s := range h.streams {
-		if len(s.subs) == 0 && now.UnixMilli()-s.idleMs > wsIdleStream.Milliseconds() {
+		if len(s.subs) == 0 && now/int64(time.Millisecond)-s.idleMs > idleStreamAge.Milliseconds() {
 			delete(h.streams, key)
-			delete(h.instant, key)
+			delete(h.unconflated, key)
 		}
 	}
 }
 
-// goodbye sends every client its last message and the close frame.
-func (h *Hub) goodbye() {
-	dst := appendWSHead(h.buf[:0], "shutdown", "", "", "")
+// announceShutdown sends every client its last message and the close frame.
+func (h *Hub) announceShutdown() {
+	dst := appendHead(h.buf[:0], "shutdown", "", "", "")
 	dst = append(dst, `,"time":`...)
 	dst = strconv.AppendInt(dst, h.nowMs(), 10)
 	dst = append(dst, `,"message":"The server is shutting down; reconnect in a few seconds."}`...)
-	f := newFrame(wsOpText, dst)
+	f := newFrame(opText, dst)
 	for c := range h.conns {
-		c.out.push(f, wsAnswer)
-		c.out.close(closeFrame(wsCloseGoing, "shutting down"), false)
+		c.backlog.push(f, kindAnswer)
+		c.backlog.closeWith(closeFrame(closeGoingAway, "shutting down"), false)
 	}
 }

@@ -52,36 +52,36 @@ func (l *lockedText) String() string {
 	return l.b.String()
 }
 
-// House is a whole test exchange with accounts on two in-memory listeners: sequencer, market
+// Exchange is a whole test exchange with accounts on two in-memory listeners: sequencer, market
 // data, balances, both servers, streams.
-type House struct {
-	T        testing.TB
-	Clock    *clock.Manual
-	Core     *engine.Core
-	feed     *marketdata.Feed
-	Loop     *sequencer.Loop
-	Gate     loopGate
-	State    *accounts.State
-	Desk     *account.Service
-	Server   *edge.Server
-	Inner    *admin.Server
-	Public   *http.Client
-	Internal *http.Client
-	ln       *pipeListener
-	Log      lockedText
-	nonce    atomic.Int64
+type Exchange struct {
+	T         testing.TB
+	Clock     *clock.Manual
+	Core      *engine.Core
+	feed      *marketdata.Feed
+	Loop      *sequencer.Loop
+	Sequencer failingLoop
+	State     *accounts.State
+	Accounts  *account.Service
+	Server    *edge.Server
+	Admin     *admin.Server
+	Public    *http.Client
+	Internal  *http.Client
+	ln        *pipeListener
+	Log       lockedText
+	nonce     atomic.Int64
 }
 
-// NewHouse returns a test exchange with accounts.
-func NewHouse(t testing.TB, change ...func(*account.Options)) *House {
+// NewExchange returns a test exchange with accounts.
+func NewExchange(t testing.TB, change ...func(*account.Options)) *Exchange {
 	t.Helper()
-	return NewHouseInside(t, func(*admin.Options) {}, change...)
+	return NewExchangeWith(t, func(*admin.Options) {}, change...)
 }
 
-// NewHouseInside is NewHouse with other options of the internal listener.
-func NewHouseInside(t testing.TB, inside func(*admin.Options), change ...func(*account.Options)) *House {
+// NewExchangeWith is NewExchange with other options of the internal listener.
+func NewExchangeWith(t testing.TB, inside func(*admin.Options), change ...func(*account.Options)) *Exchange {
 	t.Helper()
-	h := &House{
+	h := &Exchange{
 		T: t, Clock: clock.NewManual(StartNs), Core: engine.NewCore(engine.Options{}), feed: marketdata.NewFeed(marketdata.Options{}),
 		ln: newPipeListener(),
 	}
@@ -97,7 +97,7 @@ func NewHouseInside(t testing.TB, inside func(*admin.Options), change ...func(*a
 	if err != nil {
 		t.Fatal(err)
 	}
-	gate := &h.Gate
+	gate := &h.Sequencer
 	open := public.New(public.Options{Board: h.feed.Board(), Clock: h.Clock})
 	ao := account.Options{
 		Exchange: gate, Core: h.Core, History: h.feed.History(), Board: h.feed.Board(), Clock: h.Clock,
@@ -106,17 +106,17 @@ func NewHouseInside(t testing.TB, inside func(*admin.Options), change ...func(*a
 	for _, f := range change {
 		f(&ao)
 	}
-	if h.Desk, err = account.New(ao); err != nil {
+	if h.Accounts, err = account.New(ao); err != nil {
 		t.Fatal(err)
 	}
-	h.Desk.Attach(account.Store{State: h.State, Do: func(cmd accounts.Command) (accounts.Result, error) {
+	h.Accounts.Attach(account.Store{State: h.State, Do: func(cmd accounts.Command) (accounts.Result, error) {
 		if gate.Fail != nil {
 			return accounts.Result{}, gate.Fail
 		}
 		return store.Do(cmd)
 	}})
 	hub := stream.NewHub(stream.Options{
-		Board: h.feed.Board(), Clock: h.Clock, Epoch: "0123456789abcdef", Private: h.Desk.Private(),
+		Board: h.feed.Board(), Clock: h.Clock, Epoch: "0123456789abcdef", Private: h.Accounts.Private(),
 		Status: func(dst []byte) []byte { return append(dst, "{}"...) }, StatusRow: public.AppendPairStatus,
 	})
 	h.Loop = sequencer.NewLoop(sequencer.LoopOptions{Core: h.Core, Clock: h.Clock, Sinks: []sequencer.Sink{accounts.Sink{State: h.State}, h.feed.Sink(), hub}})
@@ -124,8 +124,8 @@ func NewHouseInside(t testing.TB, inside func(*admin.Options), change ...func(*a
 	go h.Loop.Run()
 	go hub.Run()
 	h.Server, err = edge.New(edge.Options{
-		Clock: h.Clock, Log: log, Authenticate: h.Desk.Authenticate,
-		Resources: []edge.Resource{open.Resource, h.Desk.Resource, stream.Routes(hub)},
+		Clock: h.Clock, Log: log, Authenticate: h.Accounts.Authenticate,
+		Resources: []edge.Resource{open.Resource, h.Accounts.Resource, stream.Routes(hub)},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -134,10 +134,10 @@ func NewHouseInside(t testing.TB, inside func(*admin.Options), change ...func(*a
 	ready.Store(true)
 	io := admin.Options{
 		Exchange: gate, Core: h.Core, History: h.feed.History(), Board: h.feed.Board(), Clock: h.Clock, Ready: &ready, Log: log,
-		Entry: h.Desk.Entry(), Resources: []admin.Resource{h.Desk.InternalResource},
+		Entry: h.Accounts.Entry(), Resources: []admin.Resource{h.Accounts.InternalResource},
 	}
 	inside(&io)
-	if h.Inner, err = admin.New(io); err != nil {
+	if h.Admin, err = admin.New(io); err != nil {
 		t.Fatal(err)
 	}
 	h.serve(inner, hub, store)
@@ -145,11 +145,11 @@ func NewHouseInside(t testing.TB, inside func(*admin.Options), change ...func(*a
 }
 
 // serve answers requests on both listeners until the test ends, then stops everything.
-func (h *House) serve(inner *pipeListener, hub *stream.Hub, store interface{ Close() error }) {
+func (h *Exchange) serve(inner *pipeListener, hub *stream.Hub, store interface{ Close() error }) {
 	h.Server.SetReady()
 	done := make(chan struct{}, 2)
 	go func() { _ = h.Server.Serve(h.ln); done <- struct{}{} }()
-	go func() { _ = h.Inner.Serve(loopback{inner}); done <- struct{}{} }()
+	go func() { _ = h.Admin.Serve(loopback{inner}); done <- struct{}{} }()
 	h.Public = ClientOf(func() (net.Conn, error) { return h.Dial("192.0.2.1") })
 	h.Internal = ClientOf(func() (net.Conn, error) { return inner.Dial() })
 	h.T.Cleanup(func() {
@@ -159,7 +159,7 @@ func (h *House) serve(inner *pipeListener, hub *stream.Hub, store interface{ Clo
 		defer cancel()
 		hub.Shutdown()
 		_ = h.Server.Shutdown(ctx)
-		_ = h.Inner.Shutdown(ctx)
+		_ = h.Admin.Shutdown(ctx)
 		<-done
 		<-done
 		h.Loop.Stop()
@@ -172,15 +172,15 @@ func (h *House) serve(inner *pipeListener, hub *stream.Hub, store interface{ Clo
 	})
 }
 
-// loopGate is the route to the sequencer and, for the accounts, to their store. While fail is
+// failingLoop is the route to the sequencer and, for the accounts, to their store. While fail is
 // set, it reaches neither and returns fail. It calls before ahead of each Submit.
-type loopGate struct {
+type failingLoop struct {
 	*sequencer.Loop
 	Fail   error
 	Before func()
 }
 
-func (g *loopGate) Submit(b *sequencer.Batch) error {
+func (g *failingLoop) Submit(b *sequencer.Batch) error {
 	if g.Before != nil {
 		g.Before()
 	}
@@ -190,7 +190,7 @@ func (g *loopGate) Submit(b *sequencer.Batch) error {
 	return g.Loop.Submit(b)
 }
 
-func (g *loopGate) AdvanceTo(ns int64) error {
+func (g *failingLoop) AdvanceTo(ns int64) error {
 	if g.Fail != nil {
 		return g.Fail
 	}
@@ -211,12 +211,12 @@ func ClientOf(dial func() (net.Conn, error)) *http.Client {
 }
 
 // Dial connects to the public listener from an address.
-func (h *House) Dial(ip string) (net.Conn, error) {
+func (h *Exchange) Dial(ip string) (net.Conn, error) {
 	return h.ln.DialWithLocalAddr(&net.TCPAddr{IP: net.ParseIP(ip), Port: 40_000})
 }
 
 // Send sends a request and reads the answer.
-func (h *House) Send(c *http.Client, method, target, body string, header http.Header) Answer {
+func (h *Exchange) Send(c *http.Client, method, target, body string, header http.Header) Answer {
 	h.T.Helper()
 	host := "http://test"
 	if c == h.Internal {
@@ -252,8 +252,8 @@ func (h *House) Send(c *http.Client, method, target, body string, header http.He
 	return a
 }
 
-// In calls the internal API, which must succeed.
-func (h *House) In(method, path, body string) map[string]any {
+// MustInternal calls the internal API, which must succeed.
+func (h *Exchange) MustInternal(method, path, body string) map[string]any {
 	h.T.Helper()
 	a := h.Send(h.Internal, method, "/internal/v1"+path, body, nil)
 	if a.Status != 200 {
@@ -280,19 +280,19 @@ func Parse(t testing.TB, body string, v any) {
 	}
 }
 
-// Wants checks status, code and field of a refusal.
-func (h *House) Wants(what string, a Answer, status int, code, field string) {
+// CheckRefusal checks status, code and field of a refusal.
+func (h *Exchange) CheckRefusal(what string, a Answer, status int, code, field string) {
 	h.T.Helper()
 	m := Market{T: h.T}
 	before := h.T.Failed()
-	m.Refused(a, status, code, field)
+	m.CheckRefusal(a, status, code, field)
 	if !before && h.T.Failed() {
 		h.T.Logf("that was %s", what)
 	}
 }
 
-// Settled waits until the totals add up.
-func (h *House) Settled() {
+// CheckTotals waits until the totals add up.
+func (h *Exchange) CheckTotals() {
 	h.T.Helper()
 	if err := h.State.View().Check(); err != nil {
 		h.T.Fatal(err)
@@ -300,16 +300,16 @@ func (h *House) Settled() {
 }
 
 // inner calls the internal API for any answer.
-func (h *House) InnerCall(method, path, body string) Answer {
+func (h *Exchange) CallInternal(method, path, body string) Answer {
 	h.T.Helper()
 	return h.Send(h.Internal, method, "/internal/v1"+path, body, nil)
 }
 
 // Now returns the time of the virtual clock.
-func (h *House) Now() time.Time { return time.Unix(0, h.Clock.NowNs()) }
+func (h *Exchange) Now() time.Time { return time.Unix(0, h.Clock.NowNs()) }
 
 // Socket opens a stream of the test exchange over a real connection, as package client does.
-func (h *House) Socket() *client.Stream {
+func (h *Exchange) Socket() *client.Stream {
 	h.T.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -1,0 +1,102 @@
+package stream
+
+import (
+	"time"
+
+	"tickhive/internal/step"
+)
+
+// Run runs the hub on the caller's goroutine and returns after Shutdown.
+func (h *Hub) Run() {
+	h.writers.start(h)
+	defer h.writers.stop()
+	timer := time.NewTimer(tickEvery)
+	defer timer.Stop()
+	for p := h.Step(); !p.Stopped; p = h.Step() {
+		if !p.Worked {
+			h.sleep(timer, p)
+		}
+	}
+}
+
+// sleep returns when there may be work: something has arrived, or the time of p has come.
+func (h *Hub) sleep(timer *time.Timer, p step.Progress) {
+	timer.Reset(p.Wait(h.opts.MachineNs()))
+	select {
+	case <-h.notify:
+		h.published = true
+	case h.op = <-h.ops:
+	case <-timer.C:
+	case <-h.stop:
+	}
+}
+
+// Step does one piece of the hub's work: the due tick, the changes of a publication, or one queued
+// operation. Then it queues the resulting messages and wakes the writers, and waits for neither.
+// Without work, NextNs is the machine time of the next tick. The first step after BeginShutdown
+// queues every client's last message and close frame; its result is Stopped.
+func (h *Hub) Step() step.Progress {
+	if h.ended {
+		return step.Progress{Stopped: true}
+	}
+	select {
+	case <-h.stop:
+		h.announceShutdown()
+		h.writers.flush()
+		h.ended = true
+		close(h.stopped)
+		return step.Progress{Stopped: true}
+	default:
+	}
+	if !h.tickDue() && !h.arrived() {
+		return step.Progress{NextNs: h.tickNs}
+	}
+	h.deliver()
+	h.writers.flush() // only once all messages are queued, so that one write joins them
+	return step.Worked()
+}
+
+// tickDue carries out the tick that is due and reports whether there was one. Ticks that a delay
+// has passed over are left out.
+func (h *Hub) tickDue() bool {
+	now := h.opts.MachineNs()
+	late := now - h.tickNs
+	if late < 0 {
+		return false
+	}
+	h.tickNs = now + int64(tickEvery) - late%int64(tickEvery)
+	h.tick()
+	return true
+}
+
+// arrived follows the publication or carries out the operation that waits, one of them, and reports
+// whether there was one.
+func (h *Hub) arrived() bool {
+	if !h.published && h.op == nil {
+		select {
+		case <-h.notify:
+			h.published = true
+		case h.op = <-h.ops:
+		default:
+			return false
+		}
+	}
+	if h.published {
+		h.published = false
+		h.advanceUnconflated()
+		return true
+	}
+	op := h.op
+	h.op = nil
+	op()
+	return true
+}
+
+// Shutdown notifies every client, closes the sockets with 1001 and ends Run.
+func (h *Hub) Shutdown() {
+	h.BeginShutdown()
+	<-h.stopped
+}
+
+// BeginShutdown lets the next Step notify every client and end the hub.
+func (h *Hub) BeginShutdown() { h.once.Do(func() { close(h.stop) }) }
