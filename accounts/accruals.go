@@ -91,7 +91,8 @@ func (r *referral) payUplines(u *user, pay payment, paid *[]PaidAccrual) {
 			rate = up.profile.SecondLevel
 		}
 		r.accrue(up, accrual{
-			timeNs: pay.timeNs, amount: shareFloor(pay.of, rate), from: u.n, currency: pay.currency, level: uint32(i) + 1, typ: pay.typ,
+			timeNs: pay.timeNs, amount: shareFloor(pay.of,
+				rate), from: u.n, currency: pay.currency, level: uint32(i) + 1, typ: pay.typ,
 		}, pay, paid)
 	}
 }
@@ -145,7 +146,8 @@ func (r *referral) accrue(to *user, a accrual, pay payment, paid *[]PaidAccrual)
 	}
 	if paid != nil {
 		*paid = append(*paid, PaidAccrual{
-			UserID: UserID(to.n).String(), Level: int(a.level), Amount: a.amount, CurrencyCode: r.balances.currencies[a.currency],
+			UserID: UserID(to.n).String(), Level: int(a.level), Amount: a.amount,
+			CurrencyCode: r.balances.currencies[a.currency],
 		})
 	}
 	if a.typ != DealCommission {
@@ -180,13 +182,15 @@ func (r *referral) archiveOldest() {
 
 func (s *State) planProfit(cmd *Command, rec *Record) *refuse.Refusal {
 	if cmd.Profit.String() == "" || cmd.Profit == DealCommission {
-		return invalid("profitType", "profitType must be WithdrawalCommission, CurrencyListing, ApiTradeProfitPayment or StakeAccrual.")
+		return invalid("profitType",
+			"profitType must be WithdrawalCommission, CurrencyListing, ApiTradeProfitPayment or StakeAccrual.")
 	}
 	if reject := checkAmount(cmd, rec); reject != nil {
 		return reject
 	}
 	// The income, and at most the same amount again for the uplines.
-	if cmd.Amount.Cmp(MaxMoney.Sub(cmd.Amount)) > 0 || !s.balances.room(s.dir.mustFind(cmd.User), cmd.Currency, cmd.Amount.Add(cmd.Amount)) {
+	if cmd.Amount.Cmp(MaxMoney.Sub(cmd.Amount)) > 0 || !s.balances.room(s.dir.mustFind(cmd.User), cmd.Currency,
+		cmd.Amount.Add(cmd.Amount)) {
 		return invalid("amount", "No balance and no sum of deposits may pass 10^20.")
 	}
 	if s.referral.commandAccruals >= MaxCommandAccruals {

@@ -35,11 +35,17 @@ func history(t testing.TB, seed uint64, steps int) *rig {
 		case 2:
 			r.do(Command{Kind: Withdraw, User: u, Currency: "EUR", Amount: dec("1").Add(amount)})
 		case 3:
-			r.do(Command{Kind: PatchUser, User: u, Profile: ProfilePatch{StakingLevel: ptr(stakingName(uint8(rng.IntN(9))))}})
+			r.do(Command{
+				Kind: PatchUser, User: u,
+				Profile: ProfilePatch{StakingLevel: ptr(stakingName(uint8(rng.IntN(9))))},
+			})
 		case 4:
 			r.do(Command{Kind: AddProfit, User: u, Profit: CurrencyListing, Currency: "EUR", Amount: amount})
 		default:
-			r.do(Command{Kind: AddProfit, User: u, Profit: StakeAccrual, Currency: []string{"USDT", "EUR", "BTC"}[rng.IntN(3)], Amount: amount})
+			r.do(Command{
+				Kind: AddProfit, User: u, Profit: StakeAccrual,
+				Currency: []string{"USDT", "EUR", "BTC"}[rng.IntN(3)], Amount: amount,
+			})
 		}
 	}
 	return r
@@ -105,7 +111,8 @@ func agree(t *testing.T, where string, v *View, n uint32) {
 			addTo(listed, item.CurrencyCode, item.Amount)
 		}
 		truncated = p.Truncated
-		if p.HasPreviousPage != (page > 1) || p.HasNextPage != (page < p.TotalPages) || p.TotalPages != (p.TotalCount+6)/7 {
+		if p.HasPreviousPage != (page > 1) || p.HasNextPage != (page < p.TotalPages) ||
+			p.TotalPages != (p.TotalCount+6)/7 {
 			t.Fatalf("%s: page %+v", where, p)
 		}
 		if !p.HasNextPage {
@@ -132,8 +139,10 @@ func agree(t *testing.T, where string, v *View, n uint32) {
 			addTo(byType, c.CurrencyCode, c.Amount)
 		}
 	}
-	if reject != nil || cut || !reflect.DeepEqual(summary, texts(byUser)) || !reflect.DeepEqual(summary, texts(byDay)) || !reflect.DeepEqual(summary, texts(byType)) {
-		t.Fatalf("%s: summary %v, by user %v, by day %v, by type %v", where, summary, texts(byUser), texts(byDay), texts(byType))
+	if reject != nil || cut || !reflect.DeepEqual(summary, texts(byUser)) ||
+		!reflect.DeepEqual(summary, texts(byDay)) || !reflect.DeepEqual(summary, texts(byType)) {
+		t.Fatalf("%s: summary %v, by user %v, by day %v, by type %v", where, summary, texts(byUser), texts(byDay),
+			texts(byType))
 	}
 	b, reject := v.Breakdown(n, t0, t0+30*dayNs, "")
 	parts := map[string]fixed.I192{}
@@ -141,7 +150,8 @@ func agree(t *testing.T, where string, v *View, n uint32) {
 		addTo(parts, item.CurrencyCode, item.Amount)
 	}
 	stake := mapOf(v.AccrualSummary(n, AccrualFilter{Profits: []ProfitType{StakeAccrual}}))
-	if reject != nil || !reflect.DeepEqual(texts(parts), stake) || !reflect.DeepEqual(mapOf(b.TotalsByCurrency), stake) {
+	if reject != nil || !reflect.DeepEqual(texts(parts), stake) ||
+		!reflect.DeepEqual(mapOf(b.TotalsByCurrency), stake) {
 		t.Fatalf("%s: breakdown %v, total %v, accruals %v", where, texts(parts), mapOf(b.TotalsByCurrency), stake)
 	}
 }
@@ -163,7 +173,8 @@ func TestExplainSumsToTheDeltaOnRandomHistories(t *testing.T) {
 		for _, x := range e.Reasons {
 			types[x.Type]++
 			if x.Type == LevelChanged {
-				if x.AmountDelta.Sign() != 0 || *x.DateNs < e.PreviousFromNs-msNs || *x.DateNs >= to || *x.OldLevel == *x.NewLevel || x.FromUserID != nil {
+				if x.AmountDelta.Sign() != 0 || *x.DateNs < e.PreviousFromNs-msNs || *x.DateNs >= to ||
+					*x.OldLevel == *x.NewLevel || x.FromUserID != nil {
 					t.Fatalf("seed %d: %+v", seed, x)
 				}
 				continue
@@ -182,7 +193,8 @@ func TestExplainSumsToTheDeltaOnRandomHistories(t *testing.T) {
 		for _, c := range previous.TotalsByCurrency {
 			addTo(diff, c.CurrencyCode, c.Amount.Neg())
 		}
-		if !reflect.DeepEqual(texts(diff), mapOf(e.DeltaByCurrency)) || !reflect.DeepEqual(mapOf(e.CurrentTotalsByCurrency), mapOf(current.TotalsByCurrency)) {
+		if !reflect.DeepEqual(texts(diff), mapOf(e.DeltaByCurrency)) ||
+			!reflect.DeepEqual(mapOf(e.CurrentTotalsByCurrency), mapOf(current.TotalsByCurrency)) {
 			t.Fatalf("seed %d: breakdowns differ by %v, explain says %v", seed, texts(diff), mapOf(e.DeltaByCurrency))
 		}
 	}
@@ -222,8 +234,14 @@ func TestExplainNamesEachReason(t *testing.T) {
 	if reject != nil {
 		t.Fatal(reject)
 	}
-	want := map[string]ReasonType{UserID(2).String(): 10, UserID(3).String(): 20, UserID(4).String(): 30, UserID(5).String(): 40}
-	delta := map[string]string{UserID(2).String(): "-2.0", UserID(3).String(): "-1.0", UserID(4).String(): "2.0", UserID(5).String(): "0.2"}
+	want := map[string]ReasonType{
+		UserID(2).String(): 10, UserID(3).String(): 20, UserID(4).String(): 30,
+		UserID(5).String(): 40,
+	}
+	delta := map[string]string{
+		UserID(2).String(): "-2.0", UserID(3).String(): "-1.0", UserID(4).String(): "2.0",
+		UserID(5).String(): "0.2",
+	}
 	levels := 0
 	for _, x := range e.Reasons {
 		if x.Type == LevelChanged {
@@ -259,7 +277,8 @@ func TestPeriodsAreHalfOpenAndCompareAsPrinted(t *testing.T) {
 		from, to int64
 		field    string
 	}{{t0, t0, "from"}, {t0 + 1, t0, "from"}, {t0, t0 + MaxPeriodNs + 1, "to"}} {
-		if _, reject := r.s.View().Breakdown(1, c.from, c.to, ""); reject == nil || reject.Field != c.field || reject.Code != refuse.InvalidParam {
+		if _, reject := r.s.View().Breakdown(1, c.from, c.to, ""); reject == nil || reject.Field != c.field ||
+			reject.Code != refuse.InvalidParam {
 			t.Fatalf("%+v: %+v", c, reject)
 		}
 		if _, reject := r.s.View().Explain(1, c.from, c.to, ""); reject == nil || reject.Field != c.field {
@@ -292,13 +311,17 @@ func TestAccrualPagesAndFilters(t *testing.T) {
 	if reject != nil || len(far.Items) != 0 || far.TotalCount == 0 || far.HasNextPage || !far.HasPreviousPage {
 		t.Fatalf("%+v", far)
 	}
-	stake, _ := v.Accruals(1, AccrualFilter{Profit: DealCommission, Profits: []ProfitType{StakeAccrual}, CurrencyCode: "EUR"}, 1, 100)
+	stake, _ := v.Accruals(1, AccrualFilter{
+		Profit: DealCommission, Profits: []ProfitType{StakeAccrual},
+		CurrencyCode: "EUR",
+	}, 1, 100)
 	for _, item := range stake.Items {
 		if item.ProfitType != StakeAccrual || item.CurrencyCode != "EUR" {
 			t.Fatalf("profitTypes overrides profitType: %+v", item)
 		}
 	}
-	if deals, _ := v.Accruals(1, AccrualFilter{Profit: DealCommission}, 1, 100); deals.TotalCount == 0 || deals.Items[0].ProfitType != DealCommission || stake.TotalCount == 0 {
+	if deals, _ := v.Accruals(1, AccrualFilter{Profit: DealCommission}, 1, 100); deals.TotalCount == 0 ||
+		deals.Items[0].ProfitType != DealCommission || stake.TotalCount == 0 {
 		t.Fatal("nothing to filter")
 	}
 	for _, level := range []int64{0, 11} {

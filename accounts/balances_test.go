@@ -64,18 +64,33 @@ func TestAReservationOfARefusedReplaceIsReleased(t *testing.T) {
 	r.balance(buyer, "USDT", "799.6", "200.4")
 	r.s.Release(up)
 	r.balance(buyer, "USDT", "899.8", "100.2")
-	if res, reason := r.s.ReserveReplace(ReplaceParams{Order: 99, Price: 1, HasPrice: true}); reason != engine.NotRejected || res.taken {
+	if res, reason := r.s.ReserveReplace(ReplaceParams{
+		Order: 99, Price: 1,
+		HasPrice: true,
+	}); reason != engine.NotRejected || res.taken {
 		t.Fatal("an unknown order is for the engine to refuse")
 	}
-	if _, reason := r.s.Reserve(OrderParams{Account: buyer, Pair: 9, Price: 1, Amount: 1}); reason != engine.UnknownPair {
+	if _, reason := r.s.Reserve(OrderParams{
+		Account: buyer, Pair: 9, Price: 1,
+		Amount: 1,
+	}); reason != engine.UnknownPair {
 		t.Fatal(reason)
 	}
 }
 
 func TestSpendLimitIsTheMostThatIsCovered(t *testing.T) {
 	p := &pairTerms{digitsPrice: 2, digitsAmount: 6}
-	for _, free := range []string{"0.000000000000000001", "0.00000001", "0.0000000101", "1", "100.2", "99999999999999999999.999999999999999999"} {
-		for _, rates := range []Rates{testRates, {}, {Taker: RateOne}, {Taker: 33_333_333, Discount: 1}, {Maker: 3, Taker: 2}} {
+	for _, free := range []string{
+		"0.000000000000000001", "0.00000001", "0.0000000101", "1", "100.2",
+		"99999999999999999999.999999999999999999",
+	} {
+		for _, rates := range []Rates{
+			testRates,
+			{},
+			{Taker: RateOne},
+			{Taker: 33_333_333, Discount: 1},
+			{Maker: 3, Taker: 2},
+		} {
 			s := spendLimit(dec(free), p, rates)
 			if cost, ok := withFee(s, p, rates); !ok && !s.IsZero() || cost.Cmp(dec(free)) > 0 {
 				t.Fatalf("free %s: the limit costs %s", free, text(cost))
@@ -103,7 +118,10 @@ func TestPlanThatIsNeverAppliedIsTakenBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		if cmd.Kind == Withdraw { // no order may hold money that is being withdrawn
-			if _, reason := r.s.Reserve(OrderParams{Account: buyer, Side: engine.Buy, Price: 10_000, Amount: 1_000_000}); reason == engine.NotRejected {
+			if _, reason := r.s.Reserve(OrderParams{
+				Account: buyer, Side: engine.Buy, Price: 10_000,
+				Amount: 1_000_000,
+			}); reason == engine.NotRejected {
 				t.Fatal("an order took what a withdrawal has taken")
 			}
 		}
@@ -182,12 +200,19 @@ func TestReservationsFromManyGoroutines(t *testing.T) {
 		order++
 		pos++
 		f := beginFold(r.s, pos)
-		f.accepted(&engine.Event{Kind: engine.EventAccepted, Seq: engine.Seq(order + 1), Order: engine.OrderID(order), Account: engine.AccountID(buyer), Side: engine.Buy, Price: 10_000, Amount: 1_000_000, MakerFee: testRates.Maker, TakerFee: testRates.Taker, TakerDiscount: testRates.Discount})
+		f.accepted(&engine.Event{
+			Kind: engine.EventAccepted, Seq: engine.Seq(order + 1), Order: engine.OrderID(order),
+			Account: engine.AccountID(buyer), Side: engine.Buy, Price: 10_000, Amount: 1_000_000,
+			MakerFee: testRates.Maker, TakerFee: testRates.Taker, TakerDiscount: testRates.Discount,
+		})
 		f.end()
 		if order-open > 5 {
 			pos++
 			f = beginFold(r.s, pos)
-			f.canceled(&engine.Event{Kind: engine.EventCanceled, Seq: engine.Seq(order + 1), Order: engine.OrderID(open)})
+			f.canceled(&engine.Event{
+				Kind: engine.EventCanceled, Seq: engine.Seq(order + 1),
+				Order: engine.OrderID(open),
+			})
 			f.end()
 			f = beginFold(r.s, pos)
 			f.s.holds.finish(f.s.holds.orders[open], f.s.holds.pairs[0])
@@ -223,11 +248,14 @@ func BenchmarkReserveFoldTrade(b *testing.B) {
 			b.Fatal(reason)
 		}
 		f := beginFold(r.s, seq)
-		bought, sold := acceptedEvent(engine.Seq(seq+1), id+1, p, Reservation{}), acceptedEvent(engine.Seq(seq+2), id+2, q, sell)
+		bought, sold := acceptedEvent(engine.Seq(seq+1), id+1, p, Reservation{}), acceptedEvent(engine.Seq(seq+2),
+			id+2, q, sell)
 		f.accepted(&bought)
 		f.accepted(&sold)
 		f.trade(&engine.Event{
-			Kind: engine.EventTrade, Seq: engine.Seq(seq + 3), Side: engine.Sell, Order: engine.OrderID(id + 2), Maker: engine.OrderID(id + 1), Account: engine.AccountID(seller), MakerAccount: engine.AccountID(buyer),
+			Kind: engine.EventTrade, Seq: engine.Seq(seq + 3), Side: engine.Sell, Order: engine.OrderID(id +
+				2), Maker: engine.OrderID(id +
+				1), Account: engine.AccountID(seller), MakerAccount: engine.AccountID(buyer),
 			Price: 10_000, Amount: 1_000_000, TakerFee: RateOne / 500, MakerFee: RateOne / 1000,
 		})
 		f.end()
@@ -247,7 +275,10 @@ func TestAReplaceTakesItsReservationOverAfterADecrement(t *testing.T) {
 	}
 	r.fold(func(f fold) {
 		f.reduced(&engine.Event{Kind: engine.EventReduced, Seq: r.next(0), Order: 1, OpenAmount: 3_000_000})
-		f.replaced(&engine.Event{Kind: engine.EventReplaced, Seq: r.next(0), Order: 1, Price: 15_000, Amount: 3_000_000, OpenAmount: 3_000_000})
+		f.replaced(&engine.Event{
+			Kind: engine.EventReplaced, Seq: r.next(0), Order: 1, Price: 15_000,
+			Amount: 3_000_000, OpenAmount: 3_000_000,
+		})
 	})
 	r.balance(buyer, "USDT", "549.1", "450.9")
 	r.fold(func(f fold) { f.canceled(&engine.Event{Kind: engine.EventCanceled, Seq: r.next(0), Order: 1}) })
@@ -282,7 +313,10 @@ func TestAnOrderHasOneReplaceOnItsWay(t *testing.T) {
 func TestRoundedFeesNeverOverdrawAnotherOrder(t *testing.T) {
 	r := newRig(t)
 	r.fold(func(f fold) {
-		f.pair(&engine.Event{Kind: engine.EventPair, Pair: 0, Seq: r.next(0), Instrument: &engine.Instrument{Base: "AAA", Quote: "BBB", DigitsPrice: 9, DigitsAmount: 9}})
+		f.pair(&engine.Event{
+			Kind: engine.EventPair, Pair: 0, Seq: r.next(0),
+			Instrument: &engine.Instrument{Base: "AAA", Quote: "BBB", DigitsPrice: 9, DigitsAmount: 9},
+		})
 	})
 	buyer := r.user(ProfilePatch{})
 	rates := Rates{Maker: 60_000_000, Taker: 60_000_000} // 0.6
@@ -296,14 +330,19 @@ func TestRoundedFeesNeverOverdrawAnotherOrder(t *testing.T) {
 		t.Helper()
 		r.fold(func(f fold) {
 			f.trade(&engine.Event{
-				Kind: engine.EventTrade, Seq: r.next(0), Side: engine.Sell, Order: 99, Maker: engine.OrderID(order), MakerAccount: engine.AccountID(buyer), Price: 1, Amount: 1, MakerOpen: open, MakerFee: rate,
+				Kind: engine.EventTrade, Seq: r.next(0), Side: engine.Sell, Order: 99,
+				Maker: engine.OrderID(order), MakerAccount: engine.AccountID(buyer), Price: 1, Amount: 1,
+				MakerOpen: open, MakerFee: rate,
 			})
 		})
 	}
 	buys(1, 60_000_000, 1)
 	buys(1, 60_000_000, 0) // 0.6 -> 1 twice, where 1.2 -> 1 was held
 	r.fold(func(f fold) {
-		f.accepted(&engine.Event{Kind: engine.EventAccepted, Seq: r.next(0), Order: 2, Account: engine.AccountID(buyer), Side: engine.Buy, Price: 1, Amount: 10})
+		f.accepted(&engine.Event{
+			Kind: engine.EventAccepted, Seq: r.next(0), Order: 2,
+			Account: engine.AccountID(buyer), Side: engine.Buy, Price: 1, Amount: 10,
+		})
 	})
 	for open := int64(9); open >= 0; open-- {
 		buys(2, 0, open)
@@ -323,8 +362,9 @@ func TestAFoldOfATradeAllocatesNothing(t *testing.T) {
 	if n := testing.AllocsPerRun(100, func() {
 		open--
 		events[0] = engine.Event{
-			Kind: engine.EventTrade, Seq: seq, Side: engine.Sell, Order: 2, Maker: 1, MakerAccount: engine.AccountID(buyer),
-			Price: 10_000, Amount: 1, MakerOpen: open, MakerFee: testRates.Maker,
+			Kind: engine.EventTrade, Seq: seq, Side: engine.Sell, Order: 2, Maker: 1,
+			MakerAccount: engine.AccountID(buyer),
+			Price:        10_000, Amount: 1, MakerOpen: open, MakerFee: testRates.Maker,
 		}
 		events[1] = engine.Event{Kind: engine.EventLevel, Seq: seq + 1, Price: 10_000, Amount: open}
 		events[2] = engine.Event{Kind: engine.EventReduced, Seq: seq + 2, Order: 1, OpenAmount: open - 1}

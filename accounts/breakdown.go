@@ -77,7 +77,8 @@ func (v *View) Breakdown(n uint32, fromNs, toNs int64, currencyCode string) (Bre
 		k := breakdownKey{a.from, a.currency, a.applied, a.received}
 		if items[k] == nil {
 			items[k] = &BreakdownItem{
-				CurrencyCode: set.currencies[a.currency], ReceiverLevel: stakingName(a.received), AppliedPercentage: decimalOf(a.applied),
+				CurrencyCode: set.currencies[a.currency], ReceiverLevel: stakingName(a.received),
+				AppliedPercentage: decimalOf(a.applied),
 			}
 		}
 		item := items[k]
@@ -88,7 +89,10 @@ func (v *View) Breakdown(n uint32, fromNs, toNs int64, currencyCode string) (Bre
 		item.SourceStakeProfitAmount = item.SourceStakeProfitAmount.Plus(a.source)
 		total.add(a.currency, a.amount.Wide())
 	}
-	out := Breakdown{FromNs: fromNs, ToNs: toNs, Items: []BreakdownItem{}, TotalsByCurrency: total.list(set.currencies), CurrentLevel: stakingName(0)}
+	out := Breakdown{
+		FromNs: fromNs, ToNs: toNs, Items: []BreakdownItem{},
+		TotalsByCurrency: total.list(set.currencies), CurrentLevel: stakingName(0),
+	}
 	v.s.mu.RLock()
 	if u := v.s.dir.user(n); u != nil {
 		out.CurrentLevel = stakingName(u.profile.Staking)

@@ -22,7 +22,8 @@ func (s *State) check() error {
 		for i := range u.rows {
 			r := &u.rows[i]
 			if r.held != holds[holdKey{u.n, r.currency}] {
-				return fmt.Errorf("account %d: held of %s is not the sum of its orders' holds", u.n, s.balances.currencies[r.currency])
+				return fmt.Errorf("account %d: held of %s is not the sum of its orders' holds", u.n,
+					s.balances.currencies[r.currency])
 			}
 			if !u.profile.Unlimited && (r.free.Sign() < 0 || r.held.Sign() < 0) {
 				return fmt.Errorf("account %d: %s is below zero", u.n, s.balances.currencies[r.currency])

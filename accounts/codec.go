@@ -39,7 +39,7 @@ func AppendRecord(dst []byte, rec *Record) []byte {
 	return w.Bytes()
 }
 
-// DecodeRecord is the inverse of AppendRecord. The record shares nothing with b.
+// DecodeRecord decodes the bytes of AppendRecord. The record shares nothing with b.
 func DecodeRecord(b []byte) (Record, error) {
 	w, rec := walker{wire.Reader(b)}, Record{}
 	if w.record(&rec); w.End() != nil {

@@ -107,16 +107,22 @@ func otherSecret(s *State, k *auth.Key) *auth.Key {
 func TestEachFieldOfTheStateIsInTheSnapshot(t *testing.T) {
 	base := richSnapshot(t)
 	for name, change := range map[string]func(*State){
-		"position":    func(s *State) { s.enginePos++ },
-		"time":        func(s *State) { s.lastNs++ },
-		"rates":       func(s *State) { s.referral.config.Levels[0]-- },
-		"totals":      func(s *State) { s.balances.totals[0].withdrawn = s.balances.totals[0].withdrawn.Plus(fixed.FromI64(1)) },
-		"pair seq":    func(s *State) { s.holds.pairs[0].seq++ },
-		"nickname":    func(s *State) { s.dir.users[1].profile.Nickname += "x" },
-		"inviter":     func(s *State) { s.dir.users[12].inviter = 12 },
-		"link":        func(s *State) { s.dir.users[1].links[0].rate++ },
-		"key":         func(s *State) { s.dir.users[1].keys[0] = otherSecret(s, s.dir.users[1].keys[0]) },
-		"level":       func(s *State) { s.dir.users[1].levelChanges = append(s.dir.users[1].levelChanges, levelChange{}) },
+		"position": func(s *State) { s.enginePos++ },
+		"time":     func(s *State) { s.lastNs++ },
+		"rates":    func(s *State) { s.referral.config.Levels[0]-- },
+		"totals": func(s *State) {
+			total := &s.balances.totals[0]
+			total.withdrawn = total.withdrawn.Plus(fixed.FromI64(1))
+		},
+		"pair seq": func(s *State) { s.holds.pairs[0].seq++ },
+		"nickname": func(s *State) { s.dir.users[1].profile.Nickname += "x" },
+		"inviter":  func(s *State) { s.dir.users[12].inviter = 12 },
+		"link":     func(s *State) { s.dir.users[1].links[0].rate++ },
+		"key":      func(s *State) { s.dir.users[1].keys[0] = otherSecret(s, s.dir.users[1].keys[0]) },
+		"level": func(s *State) {
+			s.dir.users[1].levelChanges = append(s.dir.users[1].levelChanges,
+				levelChange{})
+		},
 		"free":        func(s *State) { s.dir.users[1].rows[0].free = fixed.FromI64(3).Wide() },
 		"hold":        func(s *State) { s.holds.orders[7].held = fixed.FromI64(3) },
 		"open amount": func(s *State) { s.holds.orders[7].open++ },

@@ -25,7 +25,7 @@ const (
 	Configure                  // Config: the referral rates from here on
 )
 
-// kindRow is what the state does for one kind of command.
+// kindRow holds what the state does for one kind of command.
 type kindRow struct {
 	// plan checks a command and fills the members of its record.
 	plan func(s *State, cmd *Command, rec *Record) *refuse.Refusal

@@ -21,8 +21,11 @@ type Config struct {
 func DefaultConfig() Config {
 	const percent = RateOne / 100
 	return Config{
-		Levels:  []uint32{20 * percent, 10 * percent, 5 * percent, 3 * percent, 2 * percent},
-		Staking: [StakingLevels]uint32{0, 5 * percent, 8 * percent, 10 * percent, 12 * percent, 14 * percent, 16 * percent, 18 * percent, 20 * percent},
+		Levels: []uint32{20 * percent, 10 * percent, 5 * percent, 3 * percent, 2 * percent},
+		Staking: [StakingLevels]uint32{
+			0, 5 * percent, 8 * percent, 10 * percent, 12 * percent, 14 * percent,
+			16 * percent, 18 * percent, 20 * percent,
+		},
 	}
 }
 
@@ -44,7 +47,8 @@ func (c Config) Validate() error {
 		sum += uint64(r)
 	}
 	if sum > RateOne {
-		return fmt.Errorf("referral.levels sum to more than the fee they are paid from (an ambassador's second level may be %d percent)", maxSecondLevelPercent)
+		return fmt.Errorf("referral.levels sum to more than the fee they are paid from "+
+			"(an ambassador's second level may be %d percent)", maxSecondLevelPercent)
 	}
 	for i, r := range c.Staking {
 		if r > RateOne || (i > 0 && r < c.Staking[i-1]) {

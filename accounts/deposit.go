@@ -79,6 +79,9 @@ func (s *State) applyWithdraw(rec *Record, res *Result) {
 	}
 	n := s.balances.currency(rec.Currency)
 	u := s.dir.mustFind(rec.User)
-	s.referral.payUplines(u, payment{typ: WithdrawalCommission, currency: n, of: rec.Commission, timeNs: rec.TimeNs, rules: rec.Rules}, nil)
+	s.referral.payUplines(u, payment{
+		typ: WithdrawalCommission, currency: n, of: rec.Commission, timeNs: rec.TimeNs,
+		rules: rec.Rules,
+	}, nil)
 	res.Balance, res.Commission = s.balances.view(u, n), rec.Commission
 }

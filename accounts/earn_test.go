@@ -11,7 +11,10 @@ import (
 func near(t *testing.T, left string) (r *rig, user uint32) {
 	r = newRig(t)
 	r.fold(func(f fold) {
-		f.pair(&engine.Event{Kind: engine.EventPair, Pair: 0, Seq: r.next(0), Instrument: &engine.Instrument{Base: "AA", Quote: "USDT", DigitsPrice: 2, DigitsAmount: 2}})
+		f.pair(&engine.Event{
+			Kind: engine.EventPair, Pair: 0, Seq: r.next(0),
+			Instrument: &engine.Instrument{Base: "AA", Quote: "USDT", DigitsPrice: 2, DigitsAmount: 2},
+		})
 	})
 	user = r.user(ProfilePatch{})
 	r.deposit(user, "USDT", text(MaxMoney.Sub(dec(left))))
@@ -68,24 +71,33 @@ func TestWhatAnOrderMayBringIsExpectedUntilItEnds(t *testing.T) {
 	expected("200.0")
 	r.fold(func(f fold) {
 		f.triggered(&engine.Event{Kind: engine.EventTriggered, Seq: r.next(0), Order: 1})
-		f.trade(&engine.Event{Kind: engine.EventTrade, Seq: r.next(0), Side: engine.Sell, Order: 1, Account: engine.AccountID(u), Price: 150_00, Amount: 40, OpenAmount: 60})
+		f.trade(&engine.Event{
+			Kind: engine.EventTrade, Seq: r.next(0), Side: engine.Sell, Order: 1,
+			Account: engine.AccountID(u), Price: 150_00, Amount: 40, OpenAmount: 60,
+		})
 	})
 	expected("140.0")
 	r.fold(func(f fold) { f.canceled(&engine.Event{Kind: engine.EventCanceled, Seq: r.next(0), Order: 1}) })
 	expected("0.0")
 	r.fold(func(f fold) { // an event of a program before limits
-		f.accepted(&engine.Event{Kind: engine.EventAccepted, Seq: r.next(0), Order: 2, Account: engine.AccountID(u), Side: engine.Sell, Price: 10_00, Amount: 5_00})
+		f.accepted(&engine.Event{
+			Kind: engine.EventAccepted, Seq: r.next(0), Order: 2, Account: engine.AccountID(u),
+			Side: engine.Sell, Price: 10_00, Amount: 5_00,
+		})
 	})
 	expected("50.0")
 	r.restart()
 	expected("50.0")
-	// The earn limit of a replace is what the order may bring beyond its worth.
+	// The earn limit of a replace limits the amount that the order may bring beyond its worth.
 	res, reason := r.s.ReserveReplace(ReplaceParams{Order: 2, Price: 20_00, HasPrice: true})
 	if reason != engine.NotRejected || text(atMost(moneyOf(res.EarnLimit, 4))) != "50.0" {
 		t.Fatalf("%+v %v", res, reason)
 	}
 	r.fold(func(f fold) {
-		e := withEarn(engine.Event{Kind: engine.EventReplaced, Seq: r.next(0), Order: 2, Price: 20_00, Amount: 5_00, OpenAmount: 5_00}, fixed.FromU64(100_00_00))
+		e := withEarn(engine.Event{
+			Kind: engine.EventReplaced, Seq: r.next(0), Order: 2, Price: 20_00, Amount: 5_00,
+			OpenAmount: 5_00,
+		}, fixed.FromU64(100_00_00))
 		f.replaced(&e)
 	})
 	expected("100.0")
@@ -107,7 +119,8 @@ func TestAnAccrualIsPaidAsFarAsThereIsRoom(t *testing.T) {
 		r.accept(1, OrderParams{Account: u, Side: engine.Sell, Price: 10_00, Amount: 5_00})
 		r.fold(func(f fold) {
 			f.trade(&engine.Event{
-				Kind: engine.EventTrade, Seq: r.next(0), Side: engine.Buy, Order: 9, Account: engine.AccountID(below), Price: 100_00, Amount: 1_00, TakerFee: RateOne, Rules: rules,
+				Kind: engine.EventTrade, Seq: r.next(0), Side: engine.Buy, Order: 9,
+				Account: engine.AccountID(below), Price: 100_00, Amount: 1_00, TakerFee: RateOne, Rules: rules,
 			})
 		})
 		got := r.s.View().AccrualSummary(u, AccrualFilter{})
@@ -122,12 +135,18 @@ func TestAnAccrualIsPaidAsFarAsThereIsRoom(t *testing.T) {
 // Records name the rules version that planned them; a record with later rules is refused.
 func TestRecordsNameTheirRules(t *testing.T) {
 	for rules := range uint8(RulesVersion + 1) {
-		back, err := DecodeRecord(AppendRecord(nil, &Record{Kind: Deposit, Rules: rules, User: 3, Currency: "AA", Amount: dec("1")}))
+		back, err := DecodeRecord(AppendRecord(nil, &Record{
+			Kind: Deposit, Rules: rules, User: 3, Currency: "AA",
+			Amount: dec("1"),
+		}))
 		if err != nil || back.Kind != Deposit || back.Rules != rules {
 			t.Errorf("rules %d: %+v, %v", rules, back, err)
 		}
 	}
-	if _, err := DecodeRecord(AppendRecord(nil, &Record{Kind: Deposit, Rules: RulesVersion + 1, Currency: "AA"})); err == nil {
+	if _, err := DecodeRecord(AppendRecord(nil, &Record{
+		Kind: Deposit, Rules: RulesVersion + 1,
+		Currency: "AA",
+	})); err == nil {
 		t.Error("rules of a later program are taken")
 	}
 }
@@ -136,7 +155,10 @@ func TestRecordsNameTheirRules(t *testing.T) {
 func wholes(t *testing.T) (r *rig, a uint32) {
 	r = newRig(t)
 	r.fold(func(f fold) {
-		f.pair(&engine.Event{Kind: engine.EventPair, Seq: r.next(0), Instrument: &engine.Instrument{Base: "FOO", Quote: "BAR"}})
+		f.pair(&engine.Event{
+			Kind: engine.EventPair, Seq: r.next(0),
+			Instrument: &engine.Instrument{Base: "FOO", Quote: "BAR"},
+		})
 	})
 	a = r.user(ProfilePatch{})
 	r.deposit(a, "FOO", "100")
@@ -161,11 +183,17 @@ func TestWhatOpenOrdersMayBringCounts(t *testing.T) {
 	r.refused(deposit, "INVALID_PARAM", "amount")
 	r.restart()
 	wants(engine.TotalOutOfRange)
-	if _, reason := r.s.ReserveReplace(ReplaceParams{Order: 1, Price: 8e18, HasPrice: true}); reason != engine.NotRejected {
+	if _, reason := r.s.ReserveReplace(ReplaceParams{
+		Order: 1, Price: 8e18,
+		HasPrice: true,
+	}); reason != engine.NotRejected {
 		t.Fatal("its own rest does not count against a replace")
 	}
 	r.fold(func(f fold) {
-		f.replaced(&engine.Event{Kind: engine.EventReplaced, Seq: r.next(0), Order: 1, Price: 8e18, Amount: 10, OpenAmount: 10})
+		f.replaced(&engine.Event{
+			Kind: engine.EventReplaced, Seq: r.next(0), Order: 1, Price: 8e18, Amount: 10,
+			OpenAmount: 10,
+		})
 		f.reduced(&engine.Event{Kind: engine.EventReduced, Seq: r.next(0), Order: 1, OpenAmount: 1})
 	})
 	wants(engine.NotRejected)

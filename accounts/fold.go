@@ -39,7 +39,7 @@ func (Sink) Publish(int64) {}
 // NextNs returns the end of time: time alone changes no balance.
 func (Sink) NextNs() int64 { return math.MaxInt64 }
 
-// fold is a batch of events between beginFold and end. It holds the state's lock.
+// fold books a batch of events, between beginFold and end. It holds the state's lock.
 type fold struct{ s *State }
 
 // beginFold locks the state for a batch of events that ends at a command boundary; pos

@@ -18,7 +18,8 @@ func TestRecordsAndSnapshotsHaveTheBytesOfTheFormat(t *testing.T) {
 	var b strings.Builder
 	for _, rec := range sampleRecords() {
 		for _, rec.Rules = range []uint8{0, RulesVersion} {
-			fmt.Fprintf(&b, "record %d rules %d: %s\n", rec.Kind, rec.Rules, hex.EncodeToString(AppendRecord(nil, &rec)))
+			fmt.Fprintf(&b, "record %d rules %d: %s\n", rec.Kind, rec.Rules,
+				hex.EncodeToString(AppendRecord(nil, &rec)))
 		}
 	}
 	fmt.Fprintf(&b, "empty snapshot: %s\n", hex.EncodeToString(New(testOptions()).AppendSnapshot(nil)))

@@ -140,7 +140,10 @@ func (r *rig) next(pair uint32) engine.Seq {
 // pair adds BTC_USDT, prices of 2 digits and amounts of 6.
 func (r *rig) pair() {
 	r.fold(func(f fold) {
-		f.pair(&engine.Event{Kind: engine.EventPair, Pair: 0, Seq: r.next(0), Instrument: &engine.Instrument{Base: "BTC", Quote: "USDT", DigitsPrice: 2, DigitsAmount: 6}})
+		f.pair(&engine.Event{
+			Kind: engine.EventPair, Pair: 0, Seq: r.next(0),
+			Instrument: &engine.Instrument{Base: "BTC", Quote: "USDT", DigitsPrice: 2, DigitsAmount: 6},
+		})
 	})
 }
 
@@ -199,7 +202,8 @@ func mergeAll(t testing.TB, r *Recovery, foldTo func(s *State, pos uint64) error
 func acceptedEvent(seq engine.Seq, order uint64, p OrderParams, r Reservation) engine.Event {
 	e := withEarn(engine.Event{
 		Kind: engine.EventAccepted, Pair: engine.PairID(p.Pair), Seq: seq, Order: engine.OrderID(order),
-		Account: engine.AccountID(p.Account), Side: p.Side, Type: p.Type, Price: p.Price, Amount: p.Amount, Quote: p.Quote,
+		Account: engine.AccountID(p.Account), Side: p.Side, Type: p.Type, Price: p.Price, Amount: p.Amount,
+		Quote:    p.Quote,
 		MakerFee: p.Rates.Maker, TakerFee: p.Rates.Taker, TakerDiscount: p.Rates.Discount,
 	}, r.EarnLimit)
 	if p.ByQuote {

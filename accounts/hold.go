@@ -61,8 +61,8 @@ type orderHold struct {
 	pair    uint32
 	side    engine.Side
 	typ     engine.OrderType
-	byQuote bool // market buy by quote: quote is what is left to spend
-	capped  bool // funded market buy by amount: quote is what is left of its limit
+	byQuote bool // market buy by quote: quote holds the amount left to spend
+	capped  bool // funded market buy by amount: quote holds the rest of its limit
 	waiting bool // a stop that was not triggered
 	price   int64
 	open    int64 // lots

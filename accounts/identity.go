@@ -72,7 +72,8 @@ func codeOf(v uint64) string {
 	return string(b[:])
 }
 
-// numberOf is the inverse of codeOf; ok is false for a text that is not a code.
+// numberOf returns the number of which codeOf makes the code; ok is false for a text that is not
+// a code.
 func numberOf(code string) (v uint64, ok bool) {
 	if len(code) != codeLength {
 		return 0, false

@@ -44,7 +44,8 @@ func (s *State) planCreateKey(cmd *Command, rec *Record) *refuse.Refusal {
 	}
 	rec.Key = auth.KeyRecord{
 		PublicKey: public, Secret: private, Name: req.Name, CanTrade: req.CanTrade,
-		CanWithdraw: req.CanWithdraw, IPWhitelist: slices.Clone(req.IPWhitelist), CreatedNs: rec.TimeNs, ExpiresNs: req.ExpiresNs,
+		CanWithdraw: req.CanWithdraw, IPWhitelist: slices.Clone(req.IPWhitelist), CreatedNs: rec.TimeNs,
+		ExpiresNs: req.ExpiresNs,
 	}
 	return nil
 }

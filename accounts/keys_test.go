@@ -45,26 +45,33 @@ func TestKeyRules(t *testing.T) {
 	}
 	seen := map[string]bool{}
 	for range MaxKeysPerUser {
-		res := r.do(Command{Kind: CreateKey, User: u, Key: KeyRequest{Name: "k", CanTrade: true, CanWithdraw: true, IPWhitelist: many[:20], ExpiresNs: t0 + 1}})
+		res := r.do(Command{Kind: CreateKey, User: u, Key: KeyRequest{
+			Name: "k", CanTrade: true, CanWithdraw: true,
+			IPWhitelist: many[:20], ExpiresNs: t0 + 1,
+		}})
 		pub, sec := res.Key.PublicKey, res.Secret.Reveal()
-		if len(pub) != 38 || len(sec) != 64 || !keyText.MatchString(pub) || !keyText.MatchString(sec) || seen[pub] || seen[sec] {
+		if len(pub) != 38 || len(sec) != 64 || !keyText.MatchString(pub) || !keyText.MatchString(sec) ||
+			seen[pub] || seen[sec] {
 			t.Fatalf("key pair %q", pub)
 		}
 		seen[pub], seen[sec] = true, true
-		if !res.Key.CanTrade || !res.Key.CanWithdraw || len(res.Key.IPWhitelist) != 20 || !res.Key.IsActive || res.Key.CreatedNs != t0 {
+		if !res.Key.CanTrade || !res.Key.CanWithdraw || len(res.Key.IPWhitelist) != 20 || !res.Key.IsActive ||
+			res.Key.CreatedNs != t0 {
 			t.Fatalf("view %+v", res.Key)
 		}
 	}
 	r.refused(Command{Kind: CreateKey, User: u, Key: KeyRequest{Name: "k"}}, "CONFLICT", "")
 	list := r.s.View().Keys(u, t0+1)
-	if len(list) != 30 || list[0].IsActive || !slices.IsSortedFunc(list, func(a, b APIKeyView) int { return strings.Compare(a.PublicKey, b.PublicKey) }) {
+	if len(list) != 30 || list[0].IsActive || !slices.IsSortedFunc(list,
+		func(a, b APIKeyView) int { return strings.Compare(a.PublicKey, b.PublicKey) }) {
 		t.Fatal("list of keys")
 	}
 	other := r.user(ProfilePatch{})
 	r.refused(Command{Kind: DeleteKey, User: other, PublicKey: list[0].PublicKey}, "NOT_FOUND", "publicKey")
 	r.refused(Command{Kind: DeleteKey, User: u, PublicKey: "unknown"}, "NOT_FOUND", "publicKey")
 	r.do(Command{Kind: DeleteKey, User: u, PublicKey: list[0].PublicKey})
-	if got := r.s.View().Keys(u, t0); len(got) != 29 || slices.ContainsFunc(got, func(k APIKeyView) bool { return k.PublicKey == list[0].PublicKey }) {
+	if got := r.s.View().Keys(u, t0); len(got) != 29 || slices.ContainsFunc(got,
+		func(k APIKeyView) bool { return k.PublicKey == list[0].PublicKey }) {
 		t.Fatal("the key is still listed")
 	}
 	r.refused(Command{Kind: DeleteKey, User: u, PublicKey: list[0].PublicKey}, "NOT_FOUND", "publicKey")
@@ -91,7 +98,8 @@ func TestSecretNeverShowsItself(t *testing.T) {
 		}
 	}
 	hex := fmt.Sprintf("%x", private)
-	if s := log.String(); strings.Contains(s, private) || strings.Contains(s, hex) || !strings.Contains(s, "[redacted]") {
+	if s := log.String(); strings.Contains(s, private) || strings.Contains(s, hex) ||
+		!strings.Contains(s, "[redacted]") {
 		t.Fatal("the private key is in a text")
 	}
 	if res.Secret.Reveal() != private {
@@ -105,7 +113,8 @@ func TestKeysSurviveARestart(t *testing.T) {
 	res := r.do(Command{Kind: CreateKey, User: u, Key: KeyRequest{Name: "k", IPWhitelist: []string{"10.0.0.0/8"}}})
 	r.restart()
 	k := r.s.keys.Find(res.Key.PublicKey)
-	if k == nil || k.User() != u || k.Record().Secret.Reveal() != res.Secret.Reveal() || len(k.Record().IPWhitelist) != 1 {
+	if k == nil || k.User() != u || k.Record().Secret.Reveal() != res.Secret.Reveal() ||
+		len(k.Record().IPWhitelist) != 1 {
 		t.Fatal("the key is not what it was")
 	}
 }
@@ -149,7 +158,8 @@ func TestDeletedKeyIsDeadAtOnce(t *testing.T) {
 		t.Fatal(reject, told)
 	}
 	r.do(Command{Kind: DeleteKey, User: 1, PublicKey: public})
-	if _, reject = v.Verify(t0, signed(public, private, "b")); reject == nil || reject.Code != refuse.Unauthorized || reject.Field != "API-Signature" {
+	if _, reject = v.Verify(t0, signed(public, private, "b")); reject == nil ||
+		reject.Code != refuse.Unauthorized || reject.Field != "API-Signature" {
 		t.Fatal(reject)
 	}
 	if len(told) != 1 || told[0] != who.Key {

@@ -123,7 +123,8 @@ func (m *market) place(f fold, p OrderParams, res Reservation, ioc bool) (accept
 	open := p.Amount
 	for len(*opposite) > 0 && (p.ByQuote || open > 0) {
 		maker := (*opposite)[0]
-		if p.Type == engine.Limit && ((p.Side == engine.Buy && maker.price > p.Price) || (p.Side == engine.Sell && maker.price < p.Price)) {
+		if p.Type == engine.Limit && ((p.Side == engine.Buy && maker.price > p.Price) ||
+			(p.Side == engine.Sell && maker.price < p.Price)) {
 			break
 		}
 		amount := maker.open
@@ -145,9 +146,12 @@ func (m *market) place(f fold, p OrderParams, res Reservation, ioc bool) (accept
 			open = 0
 		}
 		t := engine.Event{
-			Kind: engine.EventTrade, Pair: engine.PairID(m.pair), Seq: m.next(), TimeNs: m.r.now, Side: p.Side, Order: engine.OrderID(id), Maker: engine.OrderID(maker.id), Account: engine.AccountID(p.Account),
-			MakerAccount: engine.AccountID(maker.account), Price: maker.price, Amount: amount, OpenAmount: open, MakerOpen: maker.open,
-			TakerFee: p.Rates.Taker, TakerDiscount: p.Rates.Discount, MakerFee: maker.rates.Maker, MakerDiscount: maker.rates.Discount,
+			Kind: engine.EventTrade, Pair: engine.PairID(m.pair), Seq: m.next(), TimeNs: m.r.now, Side: p.Side,
+			Order: engine.OrderID(id), Maker: engine.OrderID(maker.id), Account: engine.AccountID(p.Account),
+			MakerAccount: engine.AccountID(maker.account), Price: maker.price, Amount: amount, OpenAmount: open,
+			MakerOpen: maker.open,
+			TakerFee:  p.Rates.Taker, TakerDiscount: p.Rates.Discount, MakerFee: maker.rates.Maker,
+			MakerDiscount: maker.rates.Discount,
 		}
 		if left != nil {
 			left.Sub(left, m.total(maker.price, amount))
@@ -162,24 +166,34 @@ func (m *market) place(f fold, p OrderParams, res Reservation, ioc bool) (accept
 	}
 	switch {
 	case p.ByQuote || (open > 0 && (ioc || p.Type == engine.Market)):
-		c := engine.Event{Kind: engine.EventCanceled, Pair: engine.PairID(m.pair), Seq: m.next(), Order: engine.OrderID(id)}
+		c := engine.Event{
+			Kind: engine.EventCanceled, Pair: engine.PairID(m.pair), Seq: m.next(),
+			Order: engine.OrderID(id),
+		}
 		m.r.emit(c, f)
 	case open > 0:
-		m.insert(&resting{id: id, account: p.Account, side: p.Side, price: p.Price, open: open, total: p.Amount, rates: p.Rates})
+		m.insert(&resting{
+			id: id, account: p.Account, side: p.Side, price: p.Price, open: open, total: p.Amount,
+			rates: p.Rates,
+		})
 	}
 	return true, traded
 }
 
 func (m *market) cancel(f fold, o *resting) {
 	m.remove(o)
-	c := engine.Event{Kind: engine.EventCanceled, Pair: engine.PairID(m.pair), Seq: m.next(), Order: engine.OrderID(o.id)}
+	c := engine.Event{
+		Kind: engine.EventCanceled, Pair: engine.PairID(m.pair), Seq: m.next(),
+		Order: engine.OrderID(o.id),
+	}
 	m.r.emit(c, f)
 }
 
 // replace moves an order that does not cross to a new price and total.
 func (m *market) replace(f fold, o *resting, price, total int64, res Reservation) bool {
 	filled := o.total - o.open
-	if best := m.sides[o.side^1]; total <= filled || (len(best) > 0 && ((o.side == engine.Buy && best[0].price <= price) || (o.side == engine.Sell && best[0].price >= price))) {
+	if best := m.sides[o.side^1]; total <= filled || (len(best) > 0 &&
+		((o.side == engine.Buy && best[0].price <= price) || (o.side == engine.Sell && best[0].price >= price))) {
 		return false
 	}
 	m.remove(o)
@@ -189,7 +203,10 @@ func (m *market) replace(f fold, o *resting, price, total int64, res Reservation
 	}
 	o.price, o.total, o.open = price, total, total-filled
 	m.insert(o)
-	e := withEarn(engine.Event{Kind: engine.EventReplaced, Pair: engine.PairID(m.pair), Seq: m.next(), Order: engine.OrderID(o.id), Price: price, Amount: total, OpenAmount: o.open}, limit)
+	e := withEarn(engine.Event{
+		Kind: engine.EventReplaced, Pair: engine.PairID(m.pair), Seq: m.next(),
+		Order: engine.OrderID(o.id), Price: price, Amount: total, OpenAmount: o.open,
+	}, limit)
 	m.r.emit(e, f)
 	return true
 }
@@ -198,7 +215,10 @@ func (m *market) replace(f fold, o *resting, price, total int64, res Reservation
 func (m *market) reduce(f fold, o *resting, lots int64) {
 	o.open -= lots
 	o.total -= lots
-	e := engine.Event{Kind: engine.EventReduced, Pair: engine.PairID(m.pair), Seq: m.next(), Order: engine.OrderID(o.id), OpenAmount: o.open}
+	e := engine.Event{
+		Kind: engine.EventReduced, Pair: engine.PairID(m.pair), Seq: m.next(),
+		Order: engine.OrderID(o.id), OpenAmount: o.open,
+	}
 	m.r.emit(e, f)
 	if o.open == 0 {
 		m.cancel(f, o)
@@ -261,4 +281,45 @@ func (m *market) pick(rng *rand.Rand) *resting {
 		return m.sides[1][i-len(m.sides[0])]
 	}
 	return nil
+}
+
+// compareHolds computes what each open order must hold from the market's own book.
+func (m *simulation) compareHolds() {
+	type key struct {
+		account  uint32
+		currency string
+	}
+	want, slack := map[key]*big.Int{}, map[key]int64{}
+	for _, mk := range m.markets {
+		for _, o := range mk.everyone() {
+			if o.account == 0 {
+				continue
+			}
+			k, hold := key{o.account, mk.base}, new(big.Int).Mul(big.NewInt(o.open), pow10(18-mk.da))
+			if o.side == engine.Buy {
+				worth := mk.money(mk.total(o.price, o.open))
+				k, hold = key{o.account, mk.quote}, worth.Add(worth, naiveFee(worth, o.rates.Taker, o.rates.Discount))
+				if mk.pair == 2 {
+					slack[k] += 1000 // rounded fees of its fills, 10^-18 each
+				}
+			}
+			if want[k] == nil {
+				want[k] = new(big.Int)
+			}
+			want[k].Add(want[k], hold)
+		}
+	}
+	for u := uint32(1); u <= m.users; u++ {
+		for _, b := range m.s.View().Balances(u) {
+			k := key{u, b.CurrencyCode}
+			w := want[k]
+			if w == nil {
+				w = new(big.Int)
+			}
+			if d := new(big.Int).Sub(toBig(b.Held), w); d.CmpAbs(big.NewInt(slack[k])) > 0 {
+				m.t.Fatalf("after %d commands: account %d holds %s %s, its orders need %s", m.commands, u,
+					toBig(b.Held), b.CurrencyCode, w)
+			}
+		}
+	}
 }

@@ -39,7 +39,10 @@ type plantCommand struct {
 func newPlant(t *testing.T) *plant {
 	p := &plant{t: t, fs: vfs.NewMem(), clock: clock.NewManual(t0), table: new([]plantCommand)}
 	p.open()
-	p.command(0, engine.Event{Kind: engine.EventPair, Seq: 1, Instrument: &engine.Instrument{Base: "BTC", Quote: "USDT", DigitsPrice: 2, DigitsAmount: 6}})
+	p.command(0, engine.Event{
+		Kind: engine.EventPair, Seq: 1,
+		Instrument: &engine.Instrument{Base: "BTC", Quote: "USDT", DigitsPrice: 2, DigitsAmount: 6},
+	})
 	if err := p.journal.Sync(); err != nil {
 		t.Fatal(err)
 	}
@@ -146,9 +149,13 @@ func (p *plant) idle() {
 func (p *plant) buy(user uint32) {
 	p.t.Helper()
 	seq, order := p.next(), uint64(len(*p.table))
-	p.command(order, engine.Event{Kind: engine.EventAccepted, Seq: engine.Seq(seq), Order: engine.OrderID(order), Account: engine.AccountID(user), Side: engine.Buy, Price: 100_00, Amount: 1_000_000})
+	p.command(order, engine.Event{
+		Kind: engine.EventAccepted, Seq: engine.Seq(seq), Order: engine.OrderID(order),
+		Account: engine.AccountID(user), Side: engine.Buy, Price: 100_00, Amount: 1_000_000,
+	})
 	p.command(0, engine.Event{
-		Kind: engine.EventTrade, Seq: engine.Seq(seq + 1), TimeNs: t0, Side: engine.Buy, Order: engine.OrderID(order), Account: engine.AccountID(user), Price: 100_00, Amount: 500_000,
+		Kind: engine.EventTrade, Seq: engine.Seq(seq + 1), TimeNs: t0, Side: engine.Buy,
+		Order: engine.OrderID(order), Account: engine.AccountID(user), Price: 100_00, Amount: 500_000,
 		OpenAmount: 500_000, TakerFee: RateOne / 100,
 	})
 }

@@ -153,7 +153,9 @@ type AccrualGroup struct {
 // AccrualGroups returns the sums of user n by day, ascending, of levels 1 to maxLevel (1 to 10)
 // and of accruals printed at since to end, both inclusive (Unix ns). truncated reports that
 // since or end falls inside a day of which only the sum is retained; that day is left out.
-func (v *View) AccrualGroups(n uint32, sinceNs, endNs, maxLevel int64) (groups []AccrualGroup, truncated bool, reject *refuse.Refusal) {
+func (v *View) AccrualGroups(
+	n uint32, sinceNs, endNs, maxLevel int64,
+) (groups []AccrualGroup, truncated bool, reject *refuse.Refusal) {
 	if maxLevel < 1 || maxLevel > MaxReferralLevels {
 		return nil, false, invalid("maxLevel", "maxLevel must be 1 to %d.", MaxReferralLevels)
 	}
@@ -190,7 +192,8 @@ func (v *View) AccrualGroups(n uint32, sinceNs, endNs, maxLevel int64) (groups [
 		groups = append(groups, AccrualGroup{k.day * dayNs, k.typ, amount, k.currency})
 	}
 	slices.SortFunc(groups, func(a, b AccrualGroup) int {
-		return cmp.Or(cmp.Compare(a.DateNs, b.DateNs), cmp.Compare(a.ProfitType, b.ProfitType), strings.Compare(a.CurrencyCode, b.CurrencyCode))
+		return cmp.Or(cmp.Compare(a.DateNs, b.DateNs), cmp.Compare(a.ProfitType, b.ProfitType),
+			strings.Compare(a.CurrencyCode, b.CurrencyCode))
 	})
 	return groups, truncated, nil
 }

@@ -28,7 +28,7 @@ func (s *State) planSetInviter(cmd *Command, rec *Record) *refuse.Refusal {
 		return notFound("inviteCode", "There is no such invite code.")
 	}
 	if owner == cmd.User {
-		return invalid("inviteCode", "Nobody can be his own inviter.")
+		return invalid("inviteCode", "A user cannot be their own inviter.")
 	}
 	for up := owner; up != 0; up = s.dir.mustFind(up).inviter {
 		if up == cmd.User {

@@ -20,10 +20,11 @@ func TestSetInviterChecksInOrder(t *testing.T) {
 	r.refused(set(a, linkCode(1)), "NOT_FOUND", "inviteCode")
 	r.refused(set(a, inviteCode(a)), "INVALID_PARAM", "inviteCode")
 	if v := r.s.View().Inviter(a); v != nil {
-		t.Fatal("an inviter nobody set")
+		t.Fatal("the user has an inviter that was never set")
 	}
 	res := r.do(set(b, inviteCode(a)))
-	if res.Inviter.UserID != UserID(a).String() || res.Inviter.InviteCode != inviteCode(a) || res.Inviter.Nickname != "user-1" || res.Inviter.AvatarID != "simple" {
+	if res.Inviter.UserID != UserID(a).String() || res.Inviter.InviteCode != inviteCode(a) ||
+		res.Inviter.Nickname != "user-1" || res.Inviter.AvatarID != "simple" {
 		t.Fatalf("%+v", res.Inviter)
 	}
 	r.do(set(c, inviteCode(b)))
@@ -57,9 +58,13 @@ func TestAmbassadorLinksGiveTheirDiscount(t *testing.T) {
 		r.refused(link(p), "INVALID_PARAM", "discountPercent")
 	}
 	r.refused(link("10"), "FORBIDDEN", "")
-	r.do(Command{Kind: PatchUser, User: a, Profile: ProfilePatch{IsAmbassador: ptr(true), SecondLevelPercent: decp("15")}})
+	r.do(Command{Kind: PatchUser, User: a, Profile: ProfilePatch{
+		IsAmbassador:       ptr(true),
+		SecondLevelPercent: decp("15"),
+	}})
 	l := r.do(link("12.5")).Link
-	if l.OwnerUserID != UserID(a).String() || text(l.DiscountPercent) != "12.5" || !l.IsActive || len(l.Code) != 8 || l.CreatedNs != t0 || l.ID == "" {
+	if l.OwnerUserID != UserID(a).String() || text(l.DiscountPercent) != "12.5" || !l.IsActive ||
+		len(l.Code) != 8 || l.CreatedNs != t0 || l.ID == "" {
 		t.Fatalf("%+v", l)
 	}
 	r.restart()
@@ -68,7 +73,8 @@ func TestAmbassadorLinksGiveTheirDiscount(t *testing.T) {
 	if text(v.DealBidDiscount) != "0.125" || text(v.DealAskDiscount) != "0.125" || *v.InviterID != UserID(a).String() {
 		t.Fatalf("%+v", v)
 	}
-	if terms := r.s.View().Terms(b); terms.Discount(engine.Buy) != 12_500_000 || terms.Discount(engine.Sell) != 12_500_000 {
+	if terms := r.s.View().Terms(b); terms.Discount(engine.Buy) != 12_500_000 ||
+		terms.Discount(engine.Sell) != 12_500_000 {
 		t.Fatalf("%+v", terms)
 	}
 	for i := 1; i < MaxLinksPerUser; i++ {
@@ -76,7 +82,8 @@ func TestAmbassadorLinksGiveTheirDiscount(t *testing.T) {
 	}
 	r.refused(link("1"), "CONFLICT", "")
 	info := r.s.View().Ambassador(a)
-	if !info.IsAmbassador || text(info.SecondLevelPercent) != "15.0" || len(info.Links) != MaxLinksPerUser || info.Links[0].Code != l.Code {
+	if !info.IsAmbassador || text(info.SecondLevelPercent) != "15.0" || len(info.Links) != MaxLinksPerUser ||
+		info.Links[0].Code != l.Code {
 		t.Fatalf("%+v", info)
 	}
 	if info := r.s.View().Ambassador(b); info.IsAmbassador || info.Links == nil || len(info.Links) != 0 {
@@ -101,7 +108,8 @@ func (r *rig) chain(n int) {
 func (r *rig) fill(taker uint32, worth int64, timeNs int64) {
 	r.fold(func(f fold) {
 		f.trade(&engine.Event{
-			Kind: engine.EventTrade, Seq: r.next(0), TimeNs: timeNs, Side: engine.Sell, Order: 1, Maker: 2, Account: engine.AccountID(taker), MakerAccount: 0,
+			Kind: engine.EventTrade, Seq: r.next(0), TimeNs: timeNs, Side: engine.Sell, Order: 1, Maker: 2,
+			Account: engine.AccountID(taker), MakerAccount: 0,
 			Price: 1, Amount: worth, TakerFee: RateOne / 10, MakerFee: RateOne,
 		})
 	})
@@ -115,10 +123,14 @@ func TestAccrualsOfFiveLevelsByHand(t *testing.T) {
 	r.chain(7)
 	r.deposit(7, "BTC", "100000")
 	r.deposit(6, "BTC", "100000")
-	r.do(Command{Kind: PatchUser, User: 4, Profile: ProfilePatch{IsAmbassador: ptr(true), SecondLevelPercent: decp("17.5")}})
+	r.do(Command{Kind: PatchUser, User: 4, Profile: ProfilePatch{
+		IsAmbassador:       ptr(true),
+		SecondLevelPercent: decp("17.5"),
+	}})
 	r.fill(7, 1000_0000_0000, t0)
 	r.fill(6, 100_0000_0000, t0+dayNs)
-	want := map[uint32]string{ // 7: 100 -> 6 20, 5 10, 4 5, 3 3, 2 2; 6: 10 -> 5 2, 4 1.75 (ambassador), 3 0.5, 2 0.3, 1 0.2
+	// 7: 100 -> 6 20, 5 10, 4 5, 3 3, 2 2; 6: 10 -> 5 2, 4 1.75 (ambassador), 3 0.5, 2 0.3, 1 0.2
+	want := map[uint32]string{
 		7: "", 6: "20.0", 5: "12.0", 4: "6.75", 3: "3.5", 2: "2.3", 1: "0.2",
 	}
 	for u, amount := range want {
@@ -142,12 +154,14 @@ func TestAccrualsOfFiveLevelsByHand(t *testing.T) {
 		}
 	}
 	info := r.s.View().UserInfo(2)
-	if info.InviteCode != inviteCode(2) || *info.ParentUserID != UserID(1).String() || text(info.TotalProfitAmount) != "2.3" || len(info.ReferralsLevelInfos) != 5 {
+	if info.InviteCode != inviteCode(2) || *info.ParentUserID != UserID(1).String() ||
+		text(info.TotalProfitAmount) != "2.3" || len(info.ReferralsLevelInfos) != 5 {
 		t.Fatalf("%+v", info)
 	}
 	for i, l := range info.ReferralsLevelInfos {
 		profit := map[int]string{4: "0.3", 5: "2.0"}[l.Level]
-		if l.Level != i+1 || l.ReferralsTotalCount != 1 || (profit != "" && text(l.ProfitAmount) != profit) || (profit == "" && l.ProfitAmount.Sign() != 0) {
+		if l.Level != i+1 || l.ReferralsTotalCount != 1 || (profit != "" && text(l.ProfitAmount) != profit) ||
+			(profit == "" && l.ProfitAmount.Sign() != 0) {
 			t.Fatalf("level %d: %+v", i+1, l)
 		}
 	}
@@ -222,7 +236,8 @@ func TestAccrualsAreRoundedDownAndPaidByThePayersFee(t *testing.T) {
 	}
 	// 9 units: 20 % is 1.8 -> 1; 10 % is 0.9 -> 0, which is no record.
 	page, _ := r.s.View().Accruals(2, AccrualFilter{}, 1, 20)
-	if len(page.Items) != 1 || page.Items[0].Amount != fixed.FromI64(1) || page.Items[0].ProfitType != WithdrawalCommission {
+	if len(page.Items) != 1 || page.Items[0].Amount != fixed.FromI64(1) ||
+		page.Items[0].ProfitType != WithdrawalCommission {
 		t.Fatalf("%+v", page)
 	}
 	if page, _ := r.s.View().Accruals(1, AccrualFilter{}, 1, 20); page.TotalCount != 0 || page.Items == nil {
@@ -266,11 +281,16 @@ func TestProfitsByLevelAndByStakingLevel(t *testing.T) {
 		t.Fatalf("%+v", v)
 	}
 	for _, typ := range []ProfitType{DealCommission, 0, 3} {
-		r.refused(Command{Kind: AddProfit, User: 6, Profit: typ, Currency: "USDT", Amount: dec("1")}, "INVALID_PARAM", "profitType")
+		r.refused(Command{Kind: AddProfit, User: 6, Profit: typ, Currency: "USDT", Amount: dec("1")},
+			"INVALID_PARAM", "profitType")
 	}
-	r.refused(Command{Kind: AddProfit, User: 6, Profit: StakeAccrual, Currency: "USDT", Amount: dec("0")}, "INVALID_PARAM", "amount")
+	r.refused(Command{Kind: AddProfit, User: 6, Profit: StakeAccrual, Currency: "USDT", Amount: dec("0")},
+		"INVALID_PARAM", "amount")
 	filters := r.s.View().AccrualFilters(5)
-	if !reflect.DeepEqual(filters, AccrualFilters{[]string{"USDT"}, []ProfitType{WithdrawalCommission, CurrencyListing, APITradeProfitPayment, StakeAccrual}}) {
+	if !reflect.DeepEqual(filters, AccrualFilters{
+		[]string{"USDT"},
+		[]ProfitType{WithdrawalCommission, CurrencyListing, APITradeProfitPayment, StakeAccrual},
+	}) {
 		t.Fatalf("%+v", filters)
 	}
 }
@@ -289,11 +309,13 @@ func TestBonusShareIsARecordOfItsOwn(t *testing.T) {
 	r.do(Command{Kind: PatchUser, User: 1, Profile: ProfilePatch{StakingLevel: ptr("R8")}})
 	r.do(Command{Kind: AddProfit, User: 2, Profit: StakeAccrual, Currency: "USDT", Amount: dec("10")})
 	page, _ := r.s.View().Accruals(1, AccrualFilter{}, 1, 20)
-	if len(page.Items) != 2 || !page.Items[0].IsToUserBonuses || text(page.Items[0].Amount) != "0.5" || text(page.Items[1].Amount) != "1.5" {
+	if len(page.Items) != 2 || !page.Items[0].IsToUserBonuses || text(page.Items[0].Amount) != "0.5" ||
+		text(page.Items[1].Amount) != "1.5" {
 		t.Fatalf("%+v", page.Items)
 	}
 	b, reject := r.s.View().Breakdown(1, t0, t0+1, "")
-	if reject != nil || len(b.Items) != 1 || text(b.Items[0].Amount) != "2.0" || text(b.Items[0].AmountToMainAccount) != "1.5" || text(b.Items[0].SourceStakeProfitAmount) != "10.0" ||
+	if reject != nil || len(b.Items) != 1 || text(b.Items[0].Amount) != "2.0" ||
+		text(b.Items[0].AmountToMainAccount) != "1.5" || text(b.Items[0].SourceStakeProfitAmount) != "10.0" ||
 		text(b.Items[0].AppliedPercentage) != "0.2" || b.Items[0].ReceiverLevel != "R8" || b.CurrentLevel != "R8" {
 		t.Fatalf("%+v", b)
 	}

@@ -178,7 +178,8 @@ func (x *exchange) look(f []string) {
 		}
 	case "counts":
 		c := x.s.Counts()
-		x.printf("%d fees reduced, %d orders without reservation, %d overdrafts", c.Shortfalls, c.Unreserved, c.Overdrafts)
+		x.printf("%d fees reduced, %d orders without reservation, %d overdrafts", c.Shortfalls, c.Unreserved,
+			c.Overdrafts)
 	case "restart":
 		x.restart()
 	default:

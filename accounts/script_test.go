@@ -53,7 +53,7 @@ func TestScripts(t *testing.T) {
 	}
 }
 
-// exchange is the accounts and the engine of one script.
+// exchange holds the accounts and the engine of one script.
 type exchange struct {
 	t       *testing.T
 	out     strings.Builder
@@ -85,9 +85,13 @@ type balance struct {
 
 func newExchange(t *testing.T) *exchange {
 	x := &exchange{
-		t: t, opts: accounts.Options{ByCurrency: map[string]accounts.CommissionRule{}, Random: rand.NewChaCha8([32]byte{7})},
+		t: t, opts: accounts.Options{
+			ByCurrency: map[string]accounts.CommissionRule{},
+			Random:     rand.NewChaCha8([32]byte{7}),
+		},
 		rates: accounts.DefaultConfig(), core: engine.NewCore(engine.Options{}), now: 1_767_225_600_000_000_000,
-		names: []string{"exchange"}, orders: map[engine.OrderID]engine.PairID{}, shown: map[balance]string{}, told: map[balance]bool{},
+		names: []string{"exchange"}, orders: map[engine.OrderID]engine.PairID{}, shown: map[balance]string{},
+		told: map[balance]bool{},
 	}
 	x.attach(accounts.New(x.opts))
 	return x
@@ -162,7 +166,7 @@ func (x *exchange) changes() {
 	}
 	for at, before := range x.shown {
 		if now := show(x.s.View().Balance(at.account, at.currency)); now != before && !x.told[at] {
-			x.t.Fatalf("%s of %s changed to %q, and no one was told", at.currency, x.names[at.account], now)
+			x.t.Fatalf("%s of %s changed to %q without a notification", at.currency, x.names[at.account], now)
 		}
 	}
 	told := make([]balance, 0, len(x.told))

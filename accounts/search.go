@@ -53,7 +53,11 @@ func (v *View) searchStep(out []InviterView, from int, q prefix) ([]InviterView,
 		if !q.matches(u) {
 			continue
 		}
-		at, _ := slices.BinarySearchFunc(out, name, func(i InviterView, name string) int { return strings.Compare(i.Nickname, name) })
+		at, _ := slices.BinarySearchFunc(out, name, func(i InviterView,
+			name string,
+		) int {
+			return strings.Compare(i.Nickname, name)
+		})
 		out = slices.Insert(out, at, u.inviterView())
 		out = out[:min(len(out), MaxSearchResults)]
 	}

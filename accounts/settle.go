@@ -58,7 +58,10 @@ func (f fold) trade(e *engine.Event) tradeFees {
 	fees := &s.balances.totals[p.quote].fees
 	*fees = fees.Plus(buyer.fee).Plus(seller.fee)
 	for _, l := range [2]*leg{buyer, seller} {
-		s.referral.payUplines(s.dir.mustFind(l.account), payment{typ: DealCommission, currency: p.quote, of: l.fee, timeNs: e.TimeNs, rules: e.Rules}, nil)
+		s.referral.payUplines(s.dir.mustFind(l.account), payment{
+			typ: DealCommission, currency: p.quote, of: l.fee,
+			timeNs: e.TimeNs, rules: e.Rules,
+		}, nil)
 	}
 	for _, o := range [2]*orderHold{taker.order, maker.order} {
 		if o != nil {
@@ -121,7 +124,8 @@ func (h *holds) deliver(p *pairTerms, l *leg, goods fixed.I128) {
 	if goods.Sign() == 0 {
 		return
 	}
-	if free := positive(u.row(p.base).free.Clamp()); !u.profile.Unlimited && free.Cmp(goods) < 0 && !h.coverShortfall(u, p.base, goods.Sub(free)) {
+	if free := positive(u.row(p.base).free.Clamp()); !u.profile.Unlimited && free.Cmp(goods) < 0 &&
+		!h.coverShortfall(u, p.base, goods.Sub(free)) {
 		h.counts.Overdrafts++
 	}
 	h.balances.credit(u, p.base, goods.Wide().Neg())

@@ -67,7 +67,7 @@ func (s *State) AppendSnapshot(dst []byte) []byte {
 	return w.Bytes()
 }
 
-// DecodeSnapshot is the inverse of AppendSnapshot. The state shares nothing with b.
+// DecodeSnapshot decodes the bytes of AppendSnapshot. The state shares nothing with b.
 func DecodeSnapshot(b []byte, opts Options) (*State, error) {
 	s := New(opts)
 	w := snapshot{walker: walker{wire.Reader(b)}, s: s}
@@ -180,7 +180,10 @@ func (w *snapshot) currencies() {
 	for no := range s.balances.currencies {
 		w.byNo = append(w.byNo, uint32(no))
 	}
-	slices.SortFunc(w.byNo, func(a, b uint32) int { return cmp.Compare(s.balances.currencies[a], s.balances.currencies[b]) })
+	slices.SortFunc(w.byNo, func(a, b uint32) int {
+		return cmp.Compare(s.balances.currencies[a],
+			s.balances.currencies[b])
+	})
 	for i := range w.each(len(w.byNo)) {
 		var code string
 		var t totals
@@ -285,7 +288,8 @@ func (w *snapshot) account(u *user) {
 // rows encodes the balances that are not zero.
 func (w *snapshot) rows(u *user) {
 	if !w.Reading() {
-		w.written = slices.DeleteFunc(append(w.written[:0], u.rows...), func(r row) bool { return r.free.Sign() == 0 && r.held.Sign() == 0 })
+		w.written = slices.DeleteFunc(append(w.written[:0], u.rows...),
+			func(r row) bool { return r.free.Sign() == 0 && r.held.Sign() == 0 })
 		slices.SortFunc(w.written, func(x, y row) int { return cmp.Compare(w.rank[x.currency], w.rank[y.currency]) })
 	}
 	for i := range w.each(len(w.written)) {

@@ -28,11 +28,12 @@ type State struct {
 
 	onKeyDeleted func(key uint64) // nil: no listener
 
-	lastNs         int64   // time of the last record
-	snapshotPos    uint64  // enginePos in the last snapshot taken or read
-	aheadOfJournal int     // see AheadOfJournal; used by recovery only
-	lastAhead      uint64  // last record that was ahead of the journal now or at an earlier start, 0: none; see Recheckpoint
-	stage          *Record // the planned Withdraw, Deposit or AddProfit that is not applied yet
+	lastNs         int64  // time of the last record
+	snapshotPos    uint64 // enginePos in the last snapshot taken or read
+	aheadOfJournal int    // see AheadOfJournal; used by recovery only
+	// last record that was ahead of the journal now or at an earlier start, 0: none; see Recheckpoint
+	lastAhead uint64
+	stage     *Record // the planned Withdraw, Deposit or AddProfit that is not applied yet
 }
 
 // Counts holds counters for metrics, since the start of the process.

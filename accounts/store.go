@@ -106,7 +106,8 @@ func (r *Recovery) State() *State { return r.Recovery.State().(*State) }
 func (o *StoreOptions) decodeSnapshot(b []byte) (*State, error) {
 	s, err := DecodeSnapshot(b, o.State)
 	if err == nil && s.enginePos > o.EngineLast {
-		return nil, fmt.Errorf("accounts: it reflects command %d, the engine's journal ends at %d", s.enginePos, o.EngineLast)
+		return nil, fmt.Errorf("accounts: it reflects command %d, the engine's journal ends at %d", s.enginePos,
+			o.EngineLast)
 	}
 	return s, err
 }

@@ -71,7 +71,10 @@ func (x *exchange) do(cmd Command) Result {
 
 // trade records a trade of the taker against the built-in account; the fee is 10.
 func (x *exchange) trade(seq uint64, taker uint32) {
-	x.fold(engine.Event{Kind: engine.EventTrade, Seq: engine.Seq(seq), TimeNs: x.clock.NowNs(), Side: engine.Sell, Account: engine.AccountID(taker), Price: 1, Amount: 100_0000_0000, TakerFee: RateOne / 10})
+	x.fold(engine.Event{
+		Kind: engine.EventTrade, Seq: engine.Seq(seq), TimeNs: x.clock.NowNs(), Side: engine.Sell,
+		Account: engine.AccountID(taker), Price: 1, Amount: 100_0000_0000, TakerFee: RateOne / 10,
+	})
 }
 
 // Accruals depend on the inviters at the time of the fee, so after a kill recovery applies the
@@ -79,7 +82,10 @@ func (x *exchange) trade(seq uint64, taker uint32) {
 func TestStoreRecoversRecordsAndEventsInTheirOrder(t *testing.T) {
 	x := &exchange{t: t, fs: vfs.NewMem(), clock: clock.NewManual(t0)}
 	x.open()
-	x.fold(engine.Event{Kind: engine.EventPair, Seq: 1, Instrument: &engine.Instrument{Base: "BTC", Quote: "USDT", DigitsPrice: 2, DigitsAmount: 6}})
+	x.fold(engine.Event{Kind: engine.EventPair, Seq: 1, Instrument: &engine.Instrument{
+		Base: "BTC", Quote: "USDT",
+		DigitsPrice: 2, DigitsAmount: 6,
+	}})
 	for range 3 {
 		x.do(Command{Kind: CreateUser})
 	}
@@ -89,7 +95,10 @@ func TestStoreRecoversRecordsAndEventsInTheirOrder(t *testing.T) {
 	x.trade(3, 3) // 2 for user 2
 	x.do(Command{Kind: SetInviter, User: 2, Code: inviteCode(1)})
 	x.trade(4, 3) // 2 for user 2, 1 for user 1
-	x.do(Command{Kind: PatchUser, User: 1, Profile: ProfilePatch{IsAmbassador: ptr(true), SecondLevelPercent: decp("20")}})
+	x.do(Command{Kind: PatchUser, User: 1, Profile: ProfilePatch{
+		IsAmbassador:       ptr(true),
+		SecondLevelPercent: decp("20"),
+	}})
 	x.trade(5, 3) // 2 and 2
 	x.waited = nil
 	x.do(Command{Kind: Withdraw, User: 2, Currency: "USDT", Amount: dec("5")})
@@ -130,18 +139,23 @@ func TestWithdrawalIsRefusedWhileTheEnginesJournalIsNotDurable(t *testing.T) {
 	x.do(Command{Kind: CreateUser})
 	x.do(Command{Kind: Deposit, User: 1, Currency: "BTC", Amount: dec("1")})
 	x.durable = func(uint64) error { return errors.New("the disk is full") }
-	if _, err := x.store.Do(Command{Kind: Withdraw, User: 1, Currency: "BTC", Amount: dec("0.5")}); !errors.Is(err, wal.ErrUnavailable) {
+	if _, err := x.store.Do(Command{Kind: Withdraw, User: 1, Currency: "BTC", Amount: dec("0.5")}); !errors.Is(err,
+		wal.ErrUnavailable) {
 		t.Fatalf("got %v", err)
 	}
 	if b := x.s.View().Balance(1, "BTC"); text(b.Free) != "1.0" {
 		t.Fatalf("free %s", text(b.Free))
 	}
 	x.durable = nil
-	if res := x.do(Command{Kind: Withdraw, User: 1, Currency: "BTC", Amount: dec("0.5")}); text(res.Balance.Free) != "0.4995" {
+	if res := x.do(Command{
+		Kind: Withdraw, User: 1, Currency: "BTC",
+		Amount: dec("0.5"),
+	}); text(res.Balance.Free) != "0.4995" {
 		t.Fatalf("%+v", res)
 	}
 	var reject *refuse.Refusal
-	if _, err := x.store.Do(Command{Kind: Withdraw, User: 1, Currency: "BTC", Amount: dec("5")}); !errors.As(err, &reject) || reject.Code != "INSUFFICIENT_FUNDS" {
+	if _, err := x.store.Do(Command{Kind: Withdraw, User: 1, Currency: "BTC", Amount: dec("5")}); !errors.As(err,
+		&reject) || reject.Code != "INSUFFICIENT_FUNDS" {
 		t.Fatalf("got %v", err)
 	}
 	if err := x.store.Close(); err != nil {
@@ -153,12 +167,16 @@ func TestWithdrawalIsRefusedWhileTheEnginesJournalIsNotDurable(t *testing.T) {
 func TestFullDiskLeavesTheGateOpen(t *testing.T) {
 	x := &exchange{t: t, fs: vfs.NewMem(), clock: clock.NewManual(t0)}
 	x.open()
-	x.fold(engine.Event{Kind: engine.EventPair, Seq: 1, Instrument: &engine.Instrument{Base: "BTC", Quote: "USDT", DigitsPrice: 2, DigitsAmount: 6}})
+	x.fold(engine.Event{Kind: engine.EventPair, Seq: 1, Instrument: &engine.Instrument{
+		Base: "BTC", Quote: "USDT",
+		DigitsPrice: 2, DigitsAmount: 6,
+	}})
 	x.do(Command{Kind: CreateUser})
 	x.do(Command{Kind: CreateUser})
 	x.do(Command{Kind: Deposit, User: 2, Currency: "BTC", Amount: dec("10000000")})
 	x.fs.SetCapacity(x.fs.Used())
-	if _, err := x.store.Do(Command{Kind: SetInviter, User: 2, Code: inviteCode(1)}); !errors.Is(err, wal.ErrUnavailable) {
+	if _, err := x.store.Do(Command{Kind: SetInviter, User: 2, Code: inviteCode(1)}); !errors.Is(err,
+		wal.ErrUnavailable) {
 		t.Fatalf("got %v", err)
 	}
 	x.trade(2, 2) // would wait for ever if foldLock were still held

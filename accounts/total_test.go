@@ -13,7 +13,10 @@ import (
 func huge(t *testing.T, users int) *rig {
 	r := newRig(t)
 	r.fold(func(f fold) {
-		f.pair(&engine.Event{Kind: engine.EventPair, Pair: 0, Seq: r.next(0), Instrument: &engine.Instrument{Base: "AA", Quote: "USDT", DigitsPrice: 2, DigitsAmount: 2}})
+		f.pair(&engine.Event{
+			Kind: engine.EventPair, Pair: 0, Seq: r.next(0),
+			Instrument: &engine.Instrument{Base: "AA", Quote: "USDT", DigitsPrice: 2, DigitsAmount: 2},
+		})
 	})
 	for range users {
 		r.do(Command{Kind: CreateUser, Profile: ProfilePatch{Unlimited: ptr(true)}})
@@ -58,7 +61,8 @@ func TestFeesOfAnySumAreTaken(t *testing.T) {
 	for u := uint32(1); u <= users; u++ {
 		r.fold(func(f fold) {
 			fees := f.trade(&engine.Event{
-				Kind: engine.EventTrade, Pair: 0, Seq: r.next(0), Side: engine.Side(u % 2), Order: engine.OrderID(uint64(2 * u)), Maker: engine.OrderID(uint64(2*u + 1)),
+				Kind: engine.EventTrade, Pair: 0, Seq: r.next(0), Side: engine.Side(u % 2),
+				Order: engine.OrderID(uint64(2 * u)), Maker: engine.OrderID(uint64(2*u + 1)),
 				Account: engine.AccountID(u), Price: price, Amount: lots, TakerFee: RateOne,
 			})
 			want.Add(want, toBig(fees.taker))
@@ -83,7 +87,10 @@ func TestWithdrawalsOfAnySumAreTaken(t *testing.T) {
 	}
 	for u := uint32(1); u <= users; u++ {
 		r.fold(func(f fold) {
-			f.trade(&engine.Event{Kind: engine.EventTrade, Pair: 0, Seq: r.next(0), Side: engine.Buy, Account: engine.AccountID(u), Price: 45_000_000_000_000_000, Amount: 10_000_000})
+			f.trade(&engine.Event{
+				Kind: engine.EventTrade, Pair: 0, Seq: r.next(0), Side: engine.Buy,
+				Account: engine.AccountID(u), Price: 45_000_000_000_000_000, Amount: 10_000_000,
+			})
 		})
 	}
 	r.adds()
@@ -144,16 +151,24 @@ func TestAFoldNeverPanicsOnAmounts(t *testing.T) {
 			}
 			r.fold(func(f fold) {
 				f.accepted(&engine.Event{
-					Kind: engine.EventAccepted, Pair: 0, Seq: r.next(0), Order: engine.OrderID(id), Account: 1, Side: side, Type: typ, Price: price, Amount: most,
+					Kind: engine.EventAccepted, Pair: 0, Seq: r.next(0), Order: engine.OrderID(id), Account: 1,
+					Side: side, Type: typ, Price: price, Amount: most,
 					Flags: flags, Quote: fixed.U128{Hi: 1 << 62},
 					MakerFee: RateOne, TakerFee: RateOne,
 				})
 				f.trade(&engine.Event{
-					Kind: engine.EventTrade, Pair: 0, Seq: r.next(0), Side: side, Order: engine.OrderID(id), Account: 1, MakerAccount: 2,
+					Kind: engine.EventTrade, Pair: 0, Seq: r.next(0), Side: side, Order: engine.OrderID(id),
+					Account: 1, MakerAccount: 2,
 					Price: most, Amount: most / 2, OpenAmount: most - most/2, TakerFee: RateOne, MakerFee: RateOne,
 				})
-				f.replaced(&engine.Event{Kind: engine.EventReplaced, Pair: 0, Seq: r.next(0), Order: engine.OrderID(id), Price: most, Amount: most, OpenAmount: most})
-				f.canceled(&engine.Event{Kind: engine.EventCanceled, Pair: 0, Seq: r.next(0), Order: engine.OrderID(id)})
+				f.replaced(&engine.Event{
+					Kind: engine.EventReplaced, Pair: 0, Seq: r.next(0),
+					Order: engine.OrderID(id), Price: most, Amount: most, OpenAmount: most,
+				})
+				f.canceled(&engine.Event{
+					Kind: engine.EventCanceled, Pair: 0, Seq: r.next(0),
+					Order: engine.OrderID(id),
+				})
 			})
 			r.adds()
 		}

@@ -127,7 +127,8 @@ func (s *State) patchProfile(p *Profile, patch *ProfilePatch) *refuse.Refusal {
 	if v := patch.SecondLevelPercent; v != nil {
 		rate, ok := percentRate(*v, maxSecondLevel)
 		if !ok {
-			return invalid("secondLevelPercent", "secondLevelPercent must be 0 to %d with at most 6 fractional digits.", maxSecondLevelPercent)
+			return invalid("secondLevelPercent",
+				"secondLevelPercent must be 0 to %d with at most 6 fractional digits.", maxSecondLevelPercent)
 		}
 		p.SecondLevel = rate
 	}
@@ -149,7 +150,8 @@ func (s *State) patchProfile(p *Profile, patch *ProfilePatch) *refuse.Refusal {
 func patchNames(p *Profile, patch *ProfilePatch) *refuse.Refusal {
 	if v := patch.Nickname; v != nil {
 		if !plainText(*v, MinNickname, MaxNickname) {
-			return invalid("nickname", "nickname must be %d to %d characters without control characters.", MinNickname, MaxNickname)
+			return invalid("nickname", "nickname must be %d to %d characters without control characters.",
+				MinNickname, MaxNickname)
 		}
 		p.Nickname = *v
 	}
@@ -248,10 +250,12 @@ func (s *State) userView(u *user) UserView {
 	p := &u.profile
 	return UserView{
 		Number: u.n, Nickname: p.Nickname, Name: p.Name, SecondName: p.SecondName, Level: int(p.Level),
-		StakingLevel: stakingName(p.Staking), IsAmbassador: p.IsAmbassador, SecondLevelPercent: percentOf(p.SecondLevel),
-		Unlimited: p.Unlimited, ID: UserID(u.n).String(), PublicID: publicID(u.n), Address: addressText(u.n),
+		StakingLevel: stakingName(p.Staking), IsAmbassador: p.IsAmbassador,
+		SecondLevelPercent: percentOf(p.SecondLevel),
+		Unlimited:          p.Unlimited, ID: UserID(u.n).String(), PublicID: publicID(u.n), Address: addressText(u.n),
 		InviteCode: inviteCode(u.n), InviterID: userIDOrNil(u.inviter), AvatarID: p.AvatarID,
-		NoTradeCommissions: p.NoFees, DealBidDiscount: decimalOf(p.BidDiscount), DealAskDiscount: decimalOf(p.AskDiscount),
+		NoTradeCommissions: p.NoFees,
+		DealBidDiscount:    decimalOf(p.BidDiscount), DealAskDiscount: decimalOf(p.AskDiscount),
 		CreatedNs: u.createdNs,
 	}
 }

@@ -31,7 +31,8 @@ func TestUserDefaultsAndIdentity(t *testing.T) {
 		t.Fatal("the built-in account is shown as a user")
 	}
 	again := newRig(t)
-	if c := again.do(Command{Kind: CreateUser}).User; c.ID != a.ID || c.Address != a.Address || c.InviteCode != a.InviteCode || c.PublicID != a.PublicID {
+	if c := again.do(Command{Kind: CreateUser}).User; c.ID != a.ID || c.Address != a.Address ||
+		c.InviteCode != a.InviteCode || c.PublicID != a.PublicID {
 		t.Fatal("identities are not functions of the number")
 	}
 }
@@ -106,19 +107,27 @@ func TestPatchChangesOnlyWhatWasSent(t *testing.T) {
 	r := newRig(t)
 	u := r.user(ProfilePatch{Nickname: ptr("ann"), Name: OptionalName{true, ptr("Ann")}, Level: ptr(int64(30))})
 	got := r.do(Command{Kind: PatchUser, User: u, Profile: ProfilePatch{
-		Nickname: ptr("bee"), SecondName: OptionalName{true, ptr("B")}, StakingLevel: ptr("R8"), IsAmbassador: ptr(true),
+		Nickname: ptr("bee"), SecondName: OptionalName{
+			true,
+			ptr("B"),
+		}, StakingLevel: ptr("R8"), IsAmbassador: ptr(true),
 		SecondLevelPercent: decp("12.5"), AvatarID: ptr("comet"), NoTradeCommissions: ptr(true),
 		DealBidDiscount: decp("0.5"), DealAskDiscount: decp("0.12345678"), Unlimited: ptr(true),
 	}}).User
-	if got.Nickname != "bee" || *got.Name != "Ann" || *got.SecondName != "B" || got.Level != 30 || got.StakingLevel != "R8" ||
-		!got.IsAmbassador || text(got.SecondLevelPercent) != "12.5" || got.AvatarID != "comet" || !got.NoTradeCommissions ||
+	if got.Nickname != "bee" || *got.Name != "Ann" || *got.SecondName != "B" || got.Level != 30 ||
+		got.StakingLevel != "R8" ||
+		!got.IsAmbassador || text(got.SecondLevelPercent) != "12.5" || got.AvatarID != "comet" ||
+		!got.NoTradeCommissions ||
 		text(got.DealBidDiscount) != "0.5" || text(got.DealAskDiscount) != "0.12345678" || got.Unlimited {
 		t.Fatalf("patched: %+v", got)
 	}
 	if v := r.s.View().Avatar(u); v.ID != "comet" || v.URL != "/api/users/avatars/comet.svg" {
 		t.Fatalf("avatar %+v", v)
 	}
-	if got := r.do(Command{Kind: PatchUser, User: u, Profile: ProfilePatch{Name: OptionalName{Set: true}}}).User; got.Name != nil {
+	if got := r.do(Command{
+		Kind: PatchUser, User: u,
+		Profile: ProfilePatch{Name: OptionalName{Set: true}},
+	}).User; got.Name != nil {
 		t.Fatal("a name set to null stays")
 	}
 	r.user(ProfilePatch{Nickname: ptr("ann")}) // free again
@@ -146,7 +155,8 @@ func TestAvatarCatalogue(t *testing.T) {
 	simple := false
 	for _, a := range list {
 		b, ok := r.s.View().Catalogue().SVG(a.ID)
-		if !ok || !strings.HasPrefix(string(b), "<svg ") || strings.Contains(string(b), "script") || strings.Contains(string(b), "href") {
+		if !ok || !strings.HasPrefix(string(b), "<svg ") || strings.Contains(string(b), "script") ||
+			strings.Contains(string(b), "href") {
 			t.Fatalf("avatar %s is no plain SVG", a.ID)
 		}
 		simple = simple || a.ID == DefaultAvatar
@@ -175,7 +185,10 @@ func TestSearchFindsByPrefixInOrderOfNicknames(t *testing.T) {
 		}
 	}
 	last := uint32(3*searchStep/2 - 3)
-	for _, q := range []string{publicID(last), inviteCode(last), inviteCode(last)[:6], r.s.dir.users[last].profile.Nickname} {
+	for _, q := range []string{
+		publicID(last), inviteCode(last), inviteCode(last)[:6],
+		r.s.dir.users[last].profile.Nickname,
+	} {
 		found, _ := r.s.View().SearchInviters(q)
 		if len(found) == 0 || found[0].PublicID != publicID(last) && len(found) == 1 {
 			t.Fatalf("%s: %+v", q, found)

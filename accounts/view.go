@@ -124,8 +124,9 @@ func (v *View) UserInfo(n uint32) UserInfo {
 	}
 	out := UserInfo{
 		InviteCode: inviteCode(n), ParentUserID: userIDOrNil(u.inviter), IsAmbassador: u.profile.IsAmbassador,
-		AmbassadorSecondLevelPercent: decimalOf(u.profile.SecondLevel), CommissionDiscountPercent: decimalOf(u.profile.BidDiscount),
-		TotalProfitAmount: total,
+		AmbassadorSecondLevelPercent: decimalOf(u.profile.SecondLevel),
+		CommissionDiscountPercent:    decimalOf(u.profile.BidDiscount),
+		TotalProfitAmount:            total,
 	}
 	for i := range v.s.referral.config.Levels {
 		out.ReferralsLevelInfos = append(out.ReferralsLevelInfos, ReferralLevelInfo{

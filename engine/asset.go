@@ -2,7 +2,7 @@ package engine
 
 import "tickhive/internal/fixed"
 
-// Asset is what is configured of one currency (PATCH /assets, docs/contract/internal.md#market).
+// Asset holds the configuration of one currency (PATCH /assets, docs/contract/internal.md#market).
 // Immutable once published: a change makes a new one. Limits and fees in 10^-18.
 type Asset struct {
 	Symbol               string

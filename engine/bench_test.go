@@ -135,7 +135,7 @@ func compareRounds(b *testing.B, name string, w *wl.Workload) {
 	b.ReportMetric(slices.Min(ours)/slices.Min(floors), "x-best-rounds")
 }
 
-// heapBytes is what the heap holds after a collection.
+// heapBytes returns the size of the live heap after a collection.
 func heapBytes() int64 {
 	runtime.GC()
 	runtime.GC()

@@ -93,7 +93,7 @@ func pieces(hidden, display int64) int64 {
 	return (hidden-1)/display + 1
 }
 
-// slices returns the number of slices that a waiting stop will have when it rests untouched.
+// slices returns the number of slices of a waiting stop once it rests untouched.
 func (st *stopOrder) slices(open int64) int64 {
 	if st.display == 0 {
 		return 0

@@ -2,7 +2,7 @@ package engine
 
 import "tickhive/internal/fixed"
 
-// OrderState is an open order as the core has it. Amounts in lots, prices in ticks.
+// OrderState is a copy of an open order. Amounts in lots, prices in ticks.
 type OrderState struct {
 	ID      OrderID
 	Account AccountID
@@ -43,7 +43,7 @@ type StopState struct {
 	Price int64 // stop price
 }
 
-// Order is the open order with that id; false: closed, or never issued.
+// Order returns the open order with that id; false: closed, or never issued.
 func (c *Core) Order(id OrderID) (OrderState, bool) {
 	b := c.book(id.Pair())
 	if b == nil {

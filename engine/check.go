@@ -35,7 +35,8 @@ func (b *book) check() error {
 	if w.orders != b.orders.count || w.orders != b.orders.hot.live() || w.levels != b.orders.levels.live() ||
 		w.parked != b.stops.parked.live() {
 		return fmt.Errorf("%d orders on %d levels, %d stops; counted %d and held %d on %d, %d",
-			w.orders, w.levels, w.parked, b.orders.count, b.orders.hot.live(), b.orders.levels.live(), b.stops.parked.live())
+			w.orders, w.levels, w.parked,
+			b.orders.count, b.orders.hot.live(), b.orders.levels.live(), b.stops.parked.live())
 	}
 	if w.slices != b.slices {
 		return fmt.Errorf("%d slices in reserve, counted %d", w.slices, b.slices)
@@ -46,7 +47,7 @@ func (b *book) check() error {
 	return w.clients()
 }
 
-// walk is what one check has counted so far.
+// walk holds the counts of one check.
 type walk struct {
 	b                      *book
 	orders, levels, parked int

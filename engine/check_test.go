@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Check is believed by every other test, so it must notice: each of these breaks one
+// Every other test relies on Check, so Check must find each of these changes: each breaks one
 // thing that holds.
 func TestCheckNotices(t *testing.T) {
 	head := func(b *book, s Side) *order { return b.orders.at(b.orders.levels.at(b.sides[s].best).head) }
@@ -32,20 +32,32 @@ func TestCheckNotices(t *testing.T) {
 		"order in the index": {func(b *book) { head(b, Buy).n = 99 }, "the index"},
 		"order total":        {func(b *book) { head(b, Buy).total = 1 }, "shown"},
 		"slice":              {func(b *book) { iceberg(b).display = 0 }, "iceberg"},
-		"client id":          {func(b *book) { b.orders.cold.at(best(b, Buy).head).client = b.clients.newest }, "belongs to"},
-		"client id open":     {func(b *book) { b.clients.open++ }, "counted"},
-		"client id hash":     {func(b *book) { b.clients.entries.at(b.clients.oldest).hash[1] += clientShards / 2 }, "not found"},
-		"client id order":    {func(b *book) { b.clients.entries.at(b.clients.oldest).order += 100 << 2 }, ""},
-		"client id window":   {func(b *book) { b.clients.entries.at(b.clients.newest).order &^= clientWindow }, "out of order"},
-		"client id lost":     {func(b *book) { b.clients.perPair = 1 }, "in tables"},
-		"open orders":        {func(b *book) { b.orders.count-- }, "counted"},
-		"owner open":         {func(b *book) { b.orders.owners.slots.at(head(b, Buy).owner).open++ }, "open orders"},
-		"owner id":           {func(b *book) { b.orders.owners.slots.at(head(b, Buy).owner).id = 7 }, "nothing is left"},
-		"owner list":         {func(b *book) { b.orders.owners.slots.at(head(b, Buy).owner).head = 0 }, "lacks"},
-		"owner list order":   {func(b *book) { head(b, Buy).ownPrev = 3 }, "out of order"},
-		"owner unknown":      {func(b *book) { b.orders.owners.slots.alloc() }, "owners"},
-		"stop through":       {func(b *book) { b.last = 1 }, "waits"},
-		"stop empty":         {func(b *book) { stopLevel(b, Sell).count = 0 }, "waits"},
+		"client id": {
+			func(b *book) { b.orders.cold.at(best(b, Buy).head).client = b.clients.newest },
+			"belongs to",
+		},
+		"client id open": {func(b *book) { b.clients.open++ }, "counted"},
+		"client id hash": {
+			func(b *book) { b.clients.entries.at(b.clients.oldest).hash[1] += clientShards / 2 },
+			"not found",
+		},
+		"client id order": {func(b *book) { b.clients.entries.at(b.clients.oldest).order += 100 << 2 }, ""},
+		"client id window": {
+			func(b *book) { b.clients.entries.at(b.clients.newest).order &^= clientWindow },
+			"out of order",
+		},
+		"client id lost": {func(b *book) { b.clients.perPair = 1 }, "in tables"},
+		"open orders":    {func(b *book) { b.orders.count-- }, "counted"},
+		"owner open":     {func(b *book) { b.orders.owners.slots.at(head(b, Buy).owner).open++ }, "open orders"},
+		"owner id": {
+			func(b *book) { b.orders.owners.slots.at(head(b, Buy).owner).id = 7 },
+			"nothing is left",
+		},
+		"owner list":       {func(b *book) { b.orders.owners.slots.at(head(b, Buy).owner).head = 0 }, "lacks"},
+		"owner list order": {func(b *book) { head(b, Buy).ownPrev = 3 }, "out of order"},
+		"owner unknown":    {func(b *book) { b.orders.owners.slots.alloc() }, "owners"},
+		"stop through":     {func(b *book) { b.last = 1 }, "waits"},
+		"stop empty":       {func(b *book) { stopLevel(b, Sell).count = 0 }, "waits"},
 		"crossed": {func(b *book) {
 			// One ask moved below the bid, key, price and cache alike.
 			l := &b.sides[Sell]

@@ -29,8 +29,8 @@ const (
 	hasEarn
 )
 
-// rulesShift is where the version of the rules is in the first byte of a record, above the
-// kind: records of before have 0 there.
+// rulesShift is the position of the rules version in the first byte of a record, above the
+// kind. Records older than the versions have 0 there.
 const rulesShift = 4
 
 // The records have a writer and a reader of their own instead of one walk over a wire.Coder:
@@ -78,9 +78,9 @@ func AppendCommand(dst []byte, c *Command) []byte {
 	panic(fmt.Sprintf("BUG: engine: command kind %d has no record", c.Kind))
 }
 
-// Recordable reports why the record of a command that carries texts, digits and rates of
-// its submitter's could not be read again: such a one must not get into a journal. The
-// others are bounded by their types.
+// Recordable returns an error if the record of the command could not be decoded again: texts,
+// digits or rates from the submitter are beyond the bounds of a record. This command must not
+// get into a journal. The other members are bounded by their types.
 func (c *Command) Recordable() error {
 	switch c.Kind {
 	case AddPair, SetPair, SetAsset:

@@ -22,7 +22,10 @@ func TestCommandRecordRoundTrip(t *testing.T) {
 		}
 		buf = checkRecord(t, &c, buf)
 	}
-	asset := &engine.Asset{Symbol: "BTC", Name: "Bitcoin", CanDeposit: true, HasMinWithdraw: true, MinWithdraw: fixed.I128{Hi: -1, Lo: 5}}
+	asset := &engine.Asset{
+		Symbol: "BTC", Name: "Bitcoin", CanDeposit: true, HasMinWithdraw: true,
+		MinWithdraw: fixed.I128{Hi: -1, Lo: 5},
+	}
 	inst := enginetest.Instrument()
 	inst.HasMinQuote, inst.MinQuote, inst.State = true, fixed.U128{Lo: 7}, engine.Halted
 	for _, c := range []engine.Command{
@@ -67,7 +70,8 @@ func FuzzDecodeCommand(f *testing.F) {
 			return
 		}
 		var again engine.Command
-		if err := engine.DecodeCommand(engine.AppendCommand(nil, &c), &again); err != nil || !reflect.DeepEqual(c, again) {
+		if err := engine.DecodeCommand(engine.AppendCommand(nil, &c), &again); err != nil ||
+			!reflect.DeepEqual(c, again) {
 			t.Fatalf("%x: %+v, again %+v, %v", record, c, again, err)
 		}
 	})

@@ -78,7 +78,7 @@ func (r *recordReader) boolean() bool { return r.u8(1) == 1 }
 
 func (r *recordReader) fault() { r.b, r.bad = nil, true }
 
-// IsSkip reports whether a record is a Skip, without reading more than that of it.
+// IsSkip reports whether a record is a Skip; it reads only the first byte.
 func IsSkip(record []byte) bool {
 	return len(record) > 0 && CommandKind(record[0]&(1<<rulesShift-1)) == Skip
 }
@@ -124,14 +124,15 @@ func DecodeCommand(record []byte, c *Command) error {
 	}
 	if r.bad || len(r.b) != 0 {
 		if c.Rules > RulesVersion {
-			return fmt.Errorf("%w: it is of rules version %d, a newer program's; this one has %d: use that program, or another data directory", ErrRecord, c.Rules, RulesVersion)
+			return fmt.Errorf("%w: it has rules version %d, this program knows at most %d: "+
+				"use the newer program, or another data directory", ErrRecord, c.Rules, RulesVersion)
 		}
 		return fmt.Errorf("%w: %d bytes of kind %d", ErrRecord, len(record), c.Kind)
 	}
 	return nil
 }
 
-// kind reads the first byte: the rules of a later program are not guessed at.
+// kind reads the first byte. A record with rules of a later program is a fault.
 func (r *recordReader) kind(c *Command) {
 	b := r.u8(0xff)
 	c.Kind, c.Rules = CommandKind(b&(1<<rulesShift-1)), b>>rulesShift
@@ -190,7 +191,8 @@ func (r *recordReader) instrument() *Instrument {
 func (r *recordReader) asset() *Asset {
 	a := &Asset{Symbol: r.text(), Name: r.text()}
 	a.Fiat, a.HasUnifiedID, a.CanWithdraw, a.CanDeposit = r.boolean(), r.boolean(), r.boolean(), r.boolean()
-	a.HasMinWithdraw, a.HasMaxWithdraw, a.HasMakerFee, a.HasTakerFee = r.boolean(), r.boolean(), r.boolean(), r.boolean()
+	a.HasMinWithdraw, a.HasMaxWithdraw = r.boolean(), r.boolean()
+	a.HasMakerFee, a.HasTakerFee = r.boolean(), r.boolean()
 	a.UnifiedCryptoassetID = r.varint()
 	for _, p := range [...]*fixed.I128{&a.MinWithdraw, &a.MaxWithdraw, &a.MakerFee, &a.TakerFee} {
 		p.Hi = r.varint()

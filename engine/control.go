@@ -1,6 +1,6 @@
 package engine
 
-// control is the stream of what belongs to no pair: assets and accounts
+// control holds the stream of assets and accounts, which belong to no pair
 // (docs/contract/matching.md#sequence-numbers).
 type control struct {
 	seq      Seq

@@ -14,7 +14,7 @@ func addPair(p engine.PairID, code string) engine.Command {
 	return engine.Command{Kind: engine.AddPair, Pair: p, Instrument: pairSpec(code), TimeNs: 77}
 }
 
-// A pair's stream begins with its add; the number wished for is given when it is free.
+// A pair's stream begins with its EventPair. The pair gets the requested number when it is free.
 func TestAddPair(t *testing.T) {
 	c := engine.NewCore(engine.Options{Pairs: 4})
 	for _, x := range []struct {
@@ -35,7 +35,8 @@ func TestAddPair(t *testing.T) {
 			t.Errorf("%s: %+v", code, e)
 		}
 	}
-	if ids := c.PairsByCode(); len(ids) != 4 || ids[0] != 3 || ids[1] != 1 || ids[2] != 0 || ids[3] != 2 || c.Pairs() != 4 {
+	if ids := c.PairsByCode(); len(ids) != 4 || ids[0] != 3 || ids[1] != 1 || ids[2] != 0 || ids[3] != 2 ||
+		c.Pairs() != 4 {
 		t.Errorf("pairs by code: %v", ids)
 	}
 	if id, ok := c.PairByCode("BBB_USD"); !ok || id != 1 {
@@ -47,7 +48,7 @@ func TestAddPair(t *testing.T) {
 	}
 }
 
-// What is asked of a pair that is not there is refused on the control stream.
+// A command for an unknown pair is refused on the control stream.
 func TestUnknownPair(t *testing.T) {
 	c := engine.NewCore(engine.Options{})
 	add := addPair(1, "AAA_USD")
@@ -60,7 +61,8 @@ func TestUnknownPair(t *testing.T) {
 	} {
 		seq := c.LastSeq(engine.ControlPair)
 		e := c.Apply(&cmd, nil)
-		if len(e) != 1 || e[0].Pair != engine.ControlPair || e[0].Seq != seq+1 || e[0].Reason != engine.UnknownPair || e[0].Order != cmd.Order {
+		if len(e) != 1 || e[0].Pair != engine.ControlPair || e[0].Seq != seq+1 ||
+			e[0].Reason != engine.UnknownPair || e[0].Order != cmd.Order {
 			t.Errorf("%+v: %+v", cmd, e)
 		}
 	}
@@ -70,7 +72,8 @@ func TestUnknownPair(t *testing.T) {
 	if id, price := c.LastTrade(0); id != 0 || price != 0 {
 		t.Error("a pair that is not there traded")
 	}
-	if len(c.AppendBook(nil, 0, engine.Buy, 0))+len(c.AppendDepth(nil, 9, engine.Buy, 0))+len(c.AppendStops(nil, 0))+len(c.EncodePair(nil, 0)) != 0 {
+	if len(c.AppendBook(nil, 0, engine.Buy, 0))+len(c.AppendDepth(nil, 9, engine.Buy, 0))+len(c.AppendStops(nil,
+		0))+len(c.EncodePair(nil, 0)) != 0 {
 		t.Error("a pair that is not there has a book")
 	}
 	if _, ok := c.Order(engine.MakeOrderID(5, 1)); ok || c.HashPair(0) != [32]byte{} {
@@ -114,14 +117,16 @@ func TestOpenAccount(t *testing.T) {
 		b    byte
 		want engine.AccountID
 	}{{5, 1}, {6, 2}, {5, 1}, {0, 0}} {
-		if e := open(x.b); e.Kind != engine.EventAccountOpened || e.Account != x.want || *e.UUID != [16]byte{x.b} || e.Seq != engine.Seq(i+1) {
+		if e := open(x.b); e.Kind != engine.EventAccountOpened || e.Account != x.want || *e.UUID != [16]byte{x.b} ||
+			e.Seq != engine.Seq(i+1) {
 			t.Fatalf("%d: %+v", x.b, e)
 		}
 	}
 	if e := open(7); e.Kind != engine.EventRejected {
 		t.Errorf("a third account: %+v", e)
 	}
-	if id, ok := c.Account([16]byte{6}); !ok || id != 2 || c.AccountUUID(2) != [16]byte{6} || c.AccountUUID(9) != [16]byte{} || c.Accounts() != 3 {
+	if id, ok := c.Account([16]byte{6}); !ok || id != 2 || c.AccountUUID(2) != [16]byte{6} ||
+		c.AccountUUID(9) != [16]byte{} || c.Accounts() != 3 {
 		t.Error("the register does not tell what was opened")
 	}
 }
@@ -129,11 +134,13 @@ func TestOpenAccount(t *testing.T) {
 func TestSetAsset(t *testing.T) {
 	c := engine.NewCore(engine.Options{Assets: 2})
 	for _, a := range []engine.Asset{{Symbol: "USDT"}, {Symbol: "BTC"}, {Symbol: "BTC", Name: "Bitcoin"}} {
-		if e := c.Apply(&engine.Command{Kind: engine.SetAsset, Asset: &a}, nil); e[0].Kind != engine.EventAsset || *e[0].Asset != a {
+		if e := c.Apply(&engine.Command{Kind: engine.SetAsset, Asset: &a}, nil); e[0].Kind != engine.EventAsset ||
+			*e[0].Asset != a {
 			t.Fatalf("%+v", e)
 		}
 	}
-	if e := c.Apply(&engine.Command{Kind: engine.SetAsset, Asset: &engine.Asset{Symbol: "ETH"}}, nil); e[0].Kind != engine.EventRejected {
+	if e := c.Apply(&engine.Command{Kind: engine.SetAsset, Asset: &engine.Asset{Symbol: "ETH"}},
+		nil); e[0].Kind != engine.EventRejected {
 		t.Errorf("a third asset: %+v", e)
 	}
 	all := c.Assets()
@@ -142,13 +149,16 @@ func TestSetAsset(t *testing.T) {
 	}
 }
 
-// An open order is told as it is, a waiting stop included.
+// Order reports the current state of an open order, also of a waiting stop.
 func TestOrderState(t *testing.T) {
 	c := richCore(t)
 	for id, want := range map[engine.OrderID]engine.OrderState{
 		1: {ID: 1, Account: 1, Price: 10000, Total: 5, Open: 5, Client: true},
 		4: {ID: 4, Account: 2, Side: engine.Sell, Price: 10100, Total: 9, Open: 7, Hidden: 5, Display: 2, Client: true},
-		8: {ID: 8, Account: 1, Side: engine.Sell, Type: engine.StopLimit, Waiting: true, Price: 9500, Stop: 9700, Total: 2, Open: 2, Client: true},
+		8: {
+			ID: 8, Account: 1, Side: engine.Sell, Type: engine.StopLimit, Waiting: true, Price: 9500, Stop: 9700,
+			Total: 2, Open: 2, Client: true,
+		},
 	} {
 		if got, ok := c.Order(id); !ok || got != want {
 			t.Errorf("order %d: %+v, %v", id, got, ok)

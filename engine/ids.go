@@ -48,10 +48,10 @@ const (
 // Opposite returns the other side.
 func (s Side) Opposite() Side { return s ^ 1 }
 
-// String is the word of the contract.
+// String returns the word of the contract.
 func (s Side) String() string { return [...]string{"buy", "sell"}[s] }
 
-// OrderType is what kind of order was placed.
+// OrderType selects how an order trades: limit, market or stop.
 type OrderType uint8
 
 // The order types of docs/contract/matching.md#order-types.
@@ -62,12 +62,12 @@ const (
 	StopMarket
 )
 
-// String is the word of the contract.
+// String returns the word of the contract.
 func (t OrderType) String() string {
 	return [...]string{"limit", "market", "stop_limit", "stop_market"}[t]
 }
 
-// TimeInForce is how long an order stays open.
+// TimeInForce selects how long an order stays open.
 type TimeInForce uint8
 
 // The times in force; Market and StopMarket orders are IOC.
@@ -77,7 +77,7 @@ const (
 	FOK
 )
 
-// String is the word of the contract.
+// String returns the word of the contract.
 func (t TimeInForce) String() string { return [...]string{"gtc", "ioc", "fok"}[t] }
 
 // SelfTrade is the self-trade prevention mode; the taker's mode decides.
@@ -93,7 +93,7 @@ const (
 	Decrement
 )
 
-// String is the word of the contract.
+// String returns the word of the contract.
 func (m SelfTrade) String() string {
 	return [...]string{"none", "cancel_taker", "cancel_maker", "cancel_both", "decrement"}[m]
 }
@@ -109,7 +109,7 @@ const (
 	Halted
 )
 
-// String is the word of the contract.
+// String returns the word of the contract.
 func (s PairState) String() string {
 	return [...]string{"online", "post_only", "cancel_only", "halted"}[s]
 }
@@ -127,7 +127,7 @@ const (
 	Rejected
 )
 
-// String is the word of the contract.
+// String returns the word of the contract.
 func (s Status) String() string {
 	return [...]string{
 		"Created", "PartiallyCompleted", "Completed", "Canceled",

@@ -20,10 +20,10 @@ func newKeys() keys {
 	return k
 }
 
-// count is how many keys there are.
+// count returns the number of keys.
 func (k keys) count() int { return k.tree.Len() - 1 }
 
-// get is the slot under key, 0 when there is none.
+// get returns the slot under key, 0 when there is none.
 func (k keys) get(key int64) int32 {
 	s, _ := k.tree.Get(key)
 	return s
@@ -33,13 +33,13 @@ func (k keys) set(key int64, s int32) { k.tree.Set(key, s) }
 
 func (k keys) del(key int64) { k.tree.Delete(key) }
 
-// max is the highest key and its slot, 0 when there is none.
+// max returns the highest key and its slot, 0 when there is none.
 func (k keys) max() (int64, int32) {
 	key, s, _ := k.tree.Max()
 	return key, s
 }
 
-// popMax is max, taken out. There must be one.
+// popMax removes and returns max. There must be one.
 func (k keys) popMax() (int64, int32) {
 	key, s, _ := k.tree.PopMax()
 	return key, s
@@ -55,7 +55,7 @@ func (k keys) up(visit func(s int32) bool) {
 	k.tree.Scan(func(_ int64, s int32) bool { return s == 0 || visit(s) })
 }
 
-// min is the slot of the lowest key, 0 when there is none.
+// min returns the slot of the lowest key, 0 when there is none.
 func (k keys) min() (slot int32) {
 	k.up(func(s int32) bool {
 		slot = s

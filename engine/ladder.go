@@ -15,7 +15,7 @@ const (
 	cacheLast  = 8192
 )
 
-// ladder is the levels of one side of a book, ordered by how good they are: keys rise
+// ladder holds the levels of one side of a book, ordered by how good they are: keys rise
 // towards the best level, which is kept at hand.
 //
 //	tree: all the others | top: worst .. best
@@ -40,8 +40,8 @@ func newLadder(side Side) ladder {
 	return ladder{tree: newKeys(), side: side, cache: make([]int32, cacheFirst)}
 }
 
-// key rises with the quality of a price. A node's last entries are the cheapest to add
-// and remove, and that is where the touch is.
+// key rises with the quality of a price. The touch is therefore among a node's
+// last entries, which are the cheapest to add and remove.
 func (l *ladder) key(price int64) int64 {
 	if l.side == Buy {
 		return price
@@ -191,7 +191,7 @@ func (l *ladder) worst() int32 {
 	return 0
 }
 
-// ladders are the two sides of a book.
+// ladders holds the two sides of a book.
 type ladders [2]ladder
 
 // crosses reports whether an order at price would take from the other side.

@@ -11,7 +11,8 @@ import (
 
 // The limits refuse with too_many_orders, never grow.
 func TestTooManyOrders(t *testing.T) {
-	m := newMarket(t, engine.Options{OpenOrders: 4, AccountOrders: 2, ClientIDs: 3, AccountClientIDs: 2}, enginetest.Instrument())
+	m := newMarket(t, engine.Options{OpenOrders: 4, AccountOrders: 2, ClientIDs: 3, AccountClientIDs: 2},
+		enginetest.Instrument())
 	order := func(account engine.AccountID, client string) engine.Command {
 		cmd := place(engine.Buy, 100, 1)
 		cmd.Account = account
@@ -64,7 +65,7 @@ func TestClientIDsRememberedPerAccount(t *testing.T) {
 	}
 }
 
-// In all, the oldest go first, whoever sent them.
+// At the limit of the pair, the oldest ids go first, of any account.
 func TestClientIDsRememberedInAll(t *testing.T) {
 	m := newMarket(t, engine.Options{ClientIDs: 100}, enginetest.Instrument())
 	m.quick = true
@@ -87,7 +88,7 @@ func TestClientIDsRememberedInAll(t *testing.T) {
 			t.Fatalf("id %d is remembered beyond 100", i)
 		}
 		if i < 50 {
-			break // it was entered anew and pushed another out
+			break // it was entered again and evicted another one
 		}
 	}
 	m.check()
@@ -204,7 +205,8 @@ func TestWaitingStopsAreBounded(t *testing.T) {
 	m := newMarket(t, engine.Options{AccountStops: 2, PairStops: 5}, enginetest.Instrument())
 	stop := func(rules uint8, account engine.AccountID) engine.Reason {
 		e := m.do(engine.Command{
-			Kind: engine.Place, Rules: rules, Account: account, Side: engine.Sell, Type: engine.StopLimit, Stop: 50, Price: 40, Amount: 1,
+			Kind: engine.Place, Rules: rules, Account: account, Side: engine.Sell, Type: engine.StopLimit,
+			Stop: 50, Price: 40, Amount: 1,
 		})
 		return e[0].Reason
 	}
@@ -227,7 +229,10 @@ func TestWaitingStopsAreBounded(t *testing.T) {
 			t.Errorf("stop %d: %s, want %s", i+1, got, c.want)
 		}
 	}
-	if e := m.do(engine.Command{Kind: engine.Cancel, Rules: 1, Account: 1, Order: 1}); e[0].Kind != engine.EventCanceled {
+	if e := m.do(engine.Command{
+		Kind: engine.Cancel, Rules: 1, Account: 1,
+		Order: 1,
+	}); e[0].Kind != engine.EventCanceled {
 		t.Fatal(e[0])
 	}
 	if got := stop(1, 1); got != engine.TooManyOrders { // the account has two, the pair five

@@ -19,7 +19,10 @@ type market struct {
 }
 
 func newMarket(t testing.TB, o engine.Options, inst engine.Instrument) *market {
-	m := &market{t: t, core: engine.NewCore(o), inst: inst, reader: enginetest.NewReader(0), now: 20000 * enginetest.DayNs}
+	m := &market{
+		t: t, core: engine.NewCore(o), inst: inst, reader: enginetest.NewReader(0),
+		now: 20000 * enginetest.DayNs,
+	}
 	m.do(engine.Command{Kind: engine.AddPair, Pair: engine.ControlPair, Instrument: &m.inst})
 	return m
 }

@@ -15,7 +15,10 @@ func TestQuietPairsAreCheap(t *testing.T) {
 	c := engine.NewCore(engine.Options{})
 	for p := range engine.PairID(pairs) {
 		code := fmt.Sprintf("P%03d_USD", p)
-		c.Apply(&engine.Command{Kind: engine.AddPair, Pair: p, Instrument: &engine.Instrument{Code: code, Base: code[:4], Quote: "USD"}}, nil)
+		c.Apply(&engine.Command{
+			Kind: engine.AddPair, Pair: p,
+			Instrument: &engine.Instrument{Code: code, Base: code[:4], Quote: "USD"},
+		}, nil)
 		for i := range int64(10) {
 			cmd := place(engine.Side(i%2), 100+200*(i%2)+i, 5)
 			cmd.Pair, cmd.Account = p, engine.AccountID(i%3)

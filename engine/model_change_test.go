@@ -124,7 +124,7 @@ func (m *model) replace(c engine.Command) {
 	m.change(o, price, amount, filled)
 }
 
-// replaced: whether the order may become that.
+// replaced returns the refusal of a replace, NotRejected if the order may change.
 func (m *model) replaced(o *modelOrder, price, amount, filled int64) engine.Reason {
 	if r := m.sums(price, amount); r != 0 {
 		return r

@@ -7,7 +7,7 @@ import (
 	"tickhive/engine"
 )
 
-// side is the resting orders of a side in the order in which a taker meets them.
+// side returns the resting orders of a side in the order in which a taker meets them.
 func (m *model) side(s engine.Side) []*modelOrder {
 	var q []*modelOrder
 	for _, o := range m.open {
@@ -37,7 +37,7 @@ func (o *modelOrder) allows(price int64) bool {
 		(o.cmd.Side == engine.Sell && price >= o.cmd.Price)
 }
 
-// entry: whether the book lets the order in now.
+// entry returns the refusal of the order by the book, NotRejected if it may enter.
 func (m *model) entry(o *modelOrder) engine.Reason {
 	opp := m.side(1 - o.cmd.Side)
 	switch {
@@ -100,7 +100,7 @@ func (m *model) killable(o *modelOrder, opp []*modelOrder) bool {
 	return left == 0
 }
 
-// wants is how many lots o takes at price.
+// wants returns the number of lots that o takes at price.
 func (o *modelOrder) wants(price int64) int64 {
 	if o.money == nil {
 		return o.rest
@@ -152,7 +152,7 @@ func (m *model) enter(o *modelOrder) {
 	m.remainder(o, stopped)
 }
 
-// meet is one encounter; true: the taker is done.
+// meet trades o with x or applies self-trade prevention. It reports whether the taker is done.
 func (m *model) meet(o, x *modelOrder) bool {
 	if x.cmd.Account == o.cmd.Account && o.cmd.STP != engine.SelfTradeNone {
 		return m.self(o, x)
@@ -278,7 +278,8 @@ func (m *model) remainder(o *modelOrder, stopped bool) {
 		m.ended(o)
 		return
 	}
-	if !stopped && o.cmd.TIF == engine.GTC && !o.market() && o.earn != nil && o.earn.Cmp(product(o.cmd.Price, o.rest)) < 0 {
+	if !stopped && o.cmd.TIF == engine.GTC && !o.market() && o.earn != nil &&
+		o.earn.Cmp(product(o.cmd.Price, o.rest)) < 0 {
 		o.cause, stopped = engine.CauseLimit, true
 	}
 	if !stopped && o.cmd.TIF == engine.GTC && !o.market() {

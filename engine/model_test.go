@@ -8,7 +8,7 @@ import (
 	"tickhive/internal/fixed"
 )
 
-// model is the exchange of one pair written as plainly as the rules read: a slice of open
+// model implements the rules of one pair as plainly as they read: a slice of open
 // orders, searched from end to end for everything. It reads commands and shares nothing
 // with the core but the vocabulary. Its events are compared one by one.
 type model struct {
@@ -58,7 +58,7 @@ func (m *model) emit(e engine.Event) {
 	m.out = append(m.out, e)
 }
 
-// apply is the model's Apply; the result is valid until the next one.
+// apply does the same as Core.Apply, in the plain model; the result is valid until the next one.
 func (m *model) apply(c engine.Command) []engine.Event {
 	m.out, m.now, m.rules = nil, c.TimeNs, c.Rules
 	switch c.Kind {
@@ -71,7 +71,8 @@ func (m *model) apply(c engine.Command) []engine.Event {
 	case engine.CancelAll:
 		m.cancelAll(c)
 	case engine.SetPair:
-		m.inst.State, m.inst.MinQuote, m.inst.HasMinQuote = c.Instrument.State, c.Instrument.MinQuote, c.Instrument.HasMinQuote
+		change := c.Instrument
+		m.inst.State, m.inst.MinQuote, m.inst.HasMinQuote = change.State, change.MinQuote, change.HasMinQuote
 		inst := m.inst
 		m.emit(engine.Event{Kind: engine.EventPair, Instrument: &inst})
 	}
@@ -156,7 +157,7 @@ func (m *model) members(c engine.Command) engine.Reason {
 	return 0
 }
 
-// fits: the lots of a side that rest or wait as stop_limit stay within int64.
+// fits reports whether the lots of a side that rest or wait as stop_limit stay within int64.
 func (m *model) fits(side engine.Side, lots int64) bool {
 	sum := big.NewInt(lots)
 	for _, o := range m.open {
@@ -272,7 +273,8 @@ func (m *model) remember(o *modelOrder, c engine.Command) {
 		m.purge()
 	}
 	m.ids = append(m.ids, &modelID{
-		account: c.Account, text: c.Client.Hash, content: c.Client.Content, n: o.n, order: o, isOpen: true, inWindow: true,
+		account: c.Account, text: c.Client.Hash, content: c.Client.Content, n: o.n, order: o, isOpen: true,
+		inWindow: true,
 	})
 	mine := 0
 	for i := len(m.ids) - 1; i >= 0; i-- {
@@ -350,7 +352,7 @@ func (m *model) state(c engine.Command) engine.Reason {
 	return 0
 }
 
-// reserves is how many slices all reserves of the pair have.
+// reserves returns the number of slices in all reserves of the pair.
 func (m *model) reserves() (n int64) {
 	for _, o := range m.open {
 		n += o.reserve()

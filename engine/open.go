@@ -2,7 +2,7 @@ package engine
 
 // openOrders holds the open orders of a pair, waiting stops included, and the levels in which
 // they queue. It finds an order by its number and the orders of an owner. Order and level
-// pointers stay valid while the slot is held; slots are what is stored.
+// pointers stay valid while the slot is held. Stored references are slots, not pointers.
 type openOrders struct {
 	hot    slab[order]
 	cold   slab[coldOrder] // same slots as hot
@@ -52,7 +52,8 @@ func (q *openOrders) add(n uint64, owner int32, side Side) (int32, *order) {
 	return s, o
 }
 
-// restore is add for an order that comes in any order of ids: relink makes the lists.
+// restore adds an order of a restored book. They come in any order of ids, so relink makes the
+// lists.
 func (q *openOrders) restore(o order, c coldOrder, account AccountID) int32 {
 	o.owner = q.owners.addOrder(account)
 	s := q.alloc()

@@ -9,21 +9,21 @@ type Options struct {
 	OpenOrders int
 	// AccountOrders is the same for one account in one pair; the built-in account is exempt.
 	AccountOrders int
-	// AccountStops is how many stops one account may have waiting in one pair; the built-in
+	// AccountStops limits the stops of one account that wait in one pair; the built-in
 	// account is exempt. PairStops is the same for all accounts of the pair, the built-in one
 	// included: they bound the events of the command that triggers them all. Commands of rules
 	// version 0 keep neither.
 	AccountStops, PairStops int
 	// ClientIDs limits the client order ids that one pair remembers, over all accounts.
 	ClientIDs int
-	// AccountClientIDs is how many of the newest ones of one account in one pair are
-	// remembered beyond the end of their orders.
+	// AccountClientIDs limits the newest client ids of one account that a pair remembers
+	// beyond the end of their orders.
 	AccountClientIDs int
-	// IcebergSlices is how many slices one iceberg may have: it bounds the events of the
-	// command that sweeps it.
+	// IcebergSlices limits the slices of one iceberg: it bounds the events of the command
+	// that sweeps it.
 	IcebergSlices int64
-	// PairSlices is how many slices the reserves of all icebergs of a pair may have: it bounds
-	// the events of the command that sweeps them all, two a slice.
+	// PairSlices limits the slices in the reserves of all icebergs of a pair: it bounds the
+	// events of the command that sweeps them all, two a slice.
 	PairSlices int64
 	// Pairs, Assets and Accounts bound the registers of the control stream.
 	Pairs, Assets, Accounts int

@@ -53,7 +53,7 @@ type stopOrder struct {
 	flags   uint8
 }
 
-// level is all orders of one side at one price, oldest first; or the waiting stops of one
+// level queues all orders of one side at one price, oldest first; or the waiting stops of one
 // side with one stop price.
 type level struct {
 	price      int64

@@ -73,7 +73,8 @@ func (m *mix) count(cmd *engine.Command, events []engine.Event) {
 
 func (m *mix) String() string {
 	var s strings.Builder
-	fmt.Fprintf(&s, "%d commands (place %d, cancel %d, replace %d, cancel all %d), accepted %.1f %%, of those trade %.1f %%\n",
+	fmt.Fprintf(&s,
+		"%d commands (place %d, cancel %d, replace %d, cancel all %d), accepted %.1f %%, of those trade %.1f %%\n",
 		m.commands, m.kinds[0], m.kinds[1], m.kinds[2], m.kinds[3],
 		100*float64(m.accepted)/float64(m.commands), 100*float64(m.trading)/float64(m.accepted))
 	fmt.Fprintf(&s, "%d ended at their earn limit\n", m.limits)

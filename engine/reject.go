@@ -1,6 +1,6 @@
 package engine
 
-// Reason is why a command was refused: a business outcome, a value and not an error
+// Reason names the rule that refused a command. A refusal is a business outcome: a value, not an error
 // (docs/contract/errors.md#order-refusals).
 type Reason uint8
 
@@ -43,5 +43,5 @@ var reasonNames = [...]string{
 	"pair_exists", "invalid_pair",
 }
 
-// String is the wire word.
+// String returns the wire word.
 func (r Reason) String() string { return reasonNames[r] }

@@ -16,7 +16,10 @@ func TestAReplaceThatNothingIsHeldForLeavesAccountsAlone(t *testing.T) {
 	m.do(c)
 	c.Account = 7
 	m.do(c)
-	r := engine.Command{Kind: engine.Replace, Order: 2, Price: 101, Flags: engine.FlagHasPrice | engine.FlagAllAccount | engine.FlagUnheld}
+	r := engine.Command{
+		Kind: engine.Replace, Order: 2, Price: 101,
+		Flags: engine.FlagHasPrice | engine.FlagAllAccount | engine.FlagUnheld,
+	}
 	m.mustReject(r, engine.UnknownOrder)
 	r.Order = 1
 	if e := m.do(r); e[0].Kind != engine.EventReplaced {
@@ -24,8 +27,8 @@ func TestAReplaceThatNothingIsHeldForLeavesAccountsAlone(t *testing.T) {
 	}
 }
 
-// A replace may need what the order holds for its open part and SpendLimit beyond it, as
-// the order is when the engine comes to it.
+// A replace may need the amount that the order holds for its open part, at the time when the
+// engine applies the replace, and SpendLimit beyond it.
 func TestAReplaceNeedsNoMoreThanIsKept(t *testing.T) {
 	const given = engine.FlagAllAccount | engine.FlagFunded
 	for _, c := range []struct {
@@ -39,7 +42,10 @@ func TestAReplaceNeedsNoMoreThanIsKept(t *testing.T) {
 		{name: "a higher price after a fill", side: engine.Buy, trade: 4, price: 150, needs: 300},
 		{name: "a higher price after a decrement", side: engine.Buy, reduce: 4, price: 150, needs: 300},
 		{name: "more lots at half the price", side: engine.Buy, price: 50, amount: 20, needs: 0},
-		{name: "more lots at half the price after a fill", side: engine.Buy, trade: 9, price: 50, amount: 20, needs: 450},
+		{
+			name: "more lots at half the price after a fill", side: engine.Buy, trade: 9, price: 50, amount: 20,
+			needs: 450,
+		},
 		{name: "the old total after a decrement", side: engine.Buy, reduce: 5, amount: 10, needs: 500},
 		{name: "fewer lots", side: engine.Buy, amount: 3, needs: 0},
 		{name: "more lots of an ask", side: engine.Sell, amount: 12, needs: 2},
@@ -84,7 +90,10 @@ func TestAReplaceNeedsNoMoreThanIsKept(t *testing.T) {
 
 // The record of a replace names what is kept for it; without it, it is the one of old.
 func TestAReplaceRecordNamesWhatIsKept(t *testing.T) {
-	c := engine.Command{Kind: engine.Replace, Order: 1 << 40, Price: 5, Flags: engine.FlagHasPrice | engine.FlagAllAccount}
+	c := engine.Command{
+		Kind: engine.Replace, Order: 1 << 40, Price: 5,
+		Flags: engine.FlagHasPrice | engine.FlagAllAccount,
+	}
 	old := len(engine.AppendCommand(nil, &c))
 	checkRecord(t, &c, nil)
 	c.Flags |= engine.FlagUnheld

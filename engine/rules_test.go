@@ -62,7 +62,10 @@ func TestCase07EndsOfTheRange(t *testing.T) {
 	if m.reader.Orders[3] != nil {
 		t.Fatal("the lots of a side went beyond int64")
 	}
-	m.do(engine.Command{Kind: engine.Replace, Order: 2, Flags: engine.FlagHasAmount | engine.FlagAllAccount, Amount: math.MaxInt64 - 5})
+	m.do(engine.Command{
+		Kind: engine.Replace, Order: 2, Flags: engine.FlagHasAmount | engine.FlagAllAccount,
+		Amount: math.MaxInt64 - 5,
+	})
 	m.do(place(engine.Buy, 2, 5))
 	m.mustReject(place(engine.Buy, 2, 1), engine.AmountOutOfRange)
 	m.mustReject(engine.Command{
@@ -77,7 +80,8 @@ func TestCase07EndsOfTheRange(t *testing.T) {
 		Kind: engine.Place, Type: engine.Market, Flags: engine.FlagQuote, Quote: engine.MaxTotal.Add(fixed.FromU64(1)),
 	}, engine.TotalOutOfRange)
 	m.mustReject(place(engine.Sell, 1, math.MaxInt64), engine.AmountOutOfRange)
-	if e := m.do(place(engine.Sell, 1, math.MaxInt64-1)); e[3].Kind != engine.EventTrade || e[3].MakerOpen != 1 || e[3].OpenAmount != 0 {
+	if e := m.do(place(engine.Sell, 1, math.MaxInt64-1)); e[3].Kind != engine.EventTrade || e[3].MakerOpen != 1 ||
+		e[3].OpenAmount != 0 {
 		t.Fatalf("a sweep of the whole range: %v", kinds(e))
 	}
 	if e := m.do(place(engine.Buy, math.MaxInt64, 1)); e[1].Kind != engine.EventTrade || e[1].Price != math.MaxInt64 {
@@ -100,7 +104,8 @@ func TestCase20EndsBelowALot(t *testing.T) {
 		Kind: engine.Place, Type: engine.Market, TIF: engine.IOC, Flags: engine.FlagQuote, Quote: fixed.FromU64(10_500),
 	})
 	last := events[len(events)-1]
-	if last.Kind != engine.EventCanceled || last.Status != engine.Completed || last.Quote != fixed.FromU64(10_500-10_045) {
+	if last.Kind != engine.EventCanceled || last.Status != engine.Completed ||
+		last.Quote != fixed.FromU64(10_500-10_045) {
 		t.Fatalf("%v, %v left", kinds(events), last.Quote)
 	}
 }
@@ -184,7 +189,8 @@ func TestCase34RatesStandInTheTrade(t *testing.T) {
 	taker.Account, taker.MakerFee, taker.TakerFee, taker.Discount = 2, 21, 22, 23
 	m.do(maker)
 	e := m.do(taker)[1]
-	if e.Account != 2 || e.TakerFee != 22 || e.TakerDiscount != 23 || e.MakerAccount != 1 || e.MakerFee != 11 || e.MakerDiscount != 13 {
+	if e.Account != 2 || e.TakerFee != 22 || e.TakerDiscount != 23 || e.MakerAccount != 1 || e.MakerFee != 11 ||
+		e.MakerDiscount != 13 {
 		t.Fatalf("%+v", e)
 	}
 	// A replaced order that takes does so at the rates it was placed with.
@@ -279,7 +285,8 @@ func TestMassCancelBoundOfAnotherPair(t *testing.T) {
 	c.Apply(&cmd, nil)
 	for p, want := range []int{1, 1, 0} {
 		c.Apply(&engine.Command{
-			Kind: engine.CancelAll, Pair: 1, Order: engine.MakeOrderID(engine.PairID(p), 1<<30), Flags: engine.FlagAllAccount,
+			Kind: engine.CancelAll, Pair: 1, Order: engine.MakeOrderID(engine.PairID(p),
+				1<<30), Flags: engine.FlagAllAccount,
 		}, nil)
 		if p != 1 && c.OpenOrders(1) != want {
 			t.Fatalf("with a bound of pair %d there are %d open orders", p, c.OpenOrders(1))

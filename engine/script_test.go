@@ -13,8 +13,8 @@ import (
 	"tickhive/internal/fixed"
 )
 
-// Scripts are what a trader would say, one line per command, in a `market` block; the
-// expected text below it is every event. A line:
+// A script holds commands in the words of a trader, one a line, in a `market` block. The expected
+// text below the block lists every event. A line:
 //
 //	buy|sell AMOUNT @ PRICE [gtc|ioc|fok] [post-only] [show=N] [stop=P] [stp=MODE] [acct=N] [client=ID] [id=N]
 //	buy|sell AMOUNT market [stop=P] [limit-spend=QUOTE] ...

@@ -43,7 +43,7 @@ func (w walker) format(what string) error {
 	return nil
 }
 
-// bits64 is any 64 bits as an unsigned number (times before 1970 among them).
+// bits64 codes any 64 bits as an unsigned number, also times before 1970.
 func (w walker) bits64(p *int64) {
 	u := uint64(*p)
 	if w.U64(&u); w.Reading() {
@@ -109,7 +109,7 @@ func (w walker) rates(o *order) {
 	w.U32(&o.discount)
 }
 
-// order is an order of a level, behind its number.
+// order codes an order of a level, after its number.
 func (w walker) order(o *order, c *coldOrder, account *AccountID) {
 	w.U32((*uint32)(account))
 	w.bits(o)
@@ -122,7 +122,7 @@ func (w walker) order(o *order, c *coldOrder, account *AccountID) {
 	}
 }
 
-// stop is a waiting stop, behind its number.
+// stop codes a waiting stop, after its number.
 func (w walker) stop(o *order, st *stopOrder, account *AccountID) {
 	w.U32((*uint32)(account))
 	w.bits(o)
@@ -143,7 +143,7 @@ func (w walker) stop(o *order, st *stopOrder, account *AccountID) {
 	}
 }
 
-// client is a remembered client id, behind its number.
+// client codes a remembered client id, after its number.
 func (w walker) client(id *ClientID, account *AccountID, open *bool) {
 	w.U32((*uint32)(account))
 	w.Bool(open)

@@ -27,7 +27,7 @@ func (c *Core) EncodeControl(dst []byte) []byte {
 	return w.Bytes()
 }
 
-// HashControl is the SHA-256 of EncodeControl.
+// HashControl returns the SHA-256 of EncodeControl.
 func (c *Core) HashControl() [32]byte { return sha256.Sum256(c.EncodeControl(nil)) }
 
 // DecodeControl replaces the registers of an empty core by those that EncodeControl

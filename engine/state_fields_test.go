@@ -29,12 +29,18 @@ func fieldsCore(t *testing.T) (*Core, *book) {
 	do(Command{Kind: AddPair, Pair: ControlPair, Instrument: &Instrument{
 		Code: "BTC_USDT", Base: "BTC", Quote: "USDT", DigitsPrice: 2, DigitsAmount: 2,
 	}})
-	do(Command{Account: 1, Price: 100, Amount: 5, Client: name(10), MakerFee: 1, TakerFee: 2, Discount: 3, STP: CancelMaker})
+	do(Command{
+		Account: 1, Price: 100, Amount: 5, Client: name(10), MakerFee: 1, TakerFee: 2, Discount: 3,
+		STP: CancelMaker,
+	})
 	do(Command{Account: 2, Price: 100, Amount: 6, Flags: FlagPostOnly})
 	do(Command{Account: 1, Price: 99, Amount: 7, Client: name(20)})
 	do(Command{Account: 1, Side: Sell, Price: 101, Amount: 9, Display: 2})
 	do(Command{Account: 2, Price: 101, Amount: 3})
-	do(Command{Account: 1, Side: Sell, Type: StopLimit, Stop: 90, Price: 89, Amount: 4, Display: 2, EarnLimit: fixed.FromU64(500), Client: name(30)})
+	do(Command{
+		Account: 1, Side: Sell, Type: StopLimit, Stop: 90, Price: 89, Amount: 4, Display: 2,
+		EarnLimit: fixed.FromU64(500), Client: name(30),
+	})
 	do(Command{Account: 2, Type: StopMarket, TIF: IOC, Stop: 120, Flags: FlagQuote, Quote: fixed.FromU64(5000)})
 	do(Command{Account: 2, Type: StopMarket, TIF: IOC, Stop: 120, Amount: 5})
 	if err := c.Check(); err != nil {

@@ -26,7 +26,7 @@ func (c *Core) EncodePair(dst []byte, p PairID) []byte {
 	return s.Bytes()
 }
 
-// HashPair is the SHA-256 of EncodePair, made without holding all of it; zero for an
+// HashPair returns the SHA-256 of EncodePair without holding the whole encoding; zero for an
 // unknown pair.
 func (c *Core) HashPair(p PairID) (sum [32]byte) {
 	b := c.book(p)
@@ -75,7 +75,7 @@ func (c *Core) DecodePair(data []byte) (PairID, error) {
 	return b.id, nil
 }
 
-// walk is everything behind the instrument.
+// walk codes everything after the instrument.
 func (s pairState) walk() {
 	b := s.b
 	s.UpTo((*uint64)(&b.tape.seq), math.MaxInt64)
@@ -231,7 +231,8 @@ func (s pairState) readStops(side Side) {
 		limit := st.typ == StopLimit
 		if o.stp > Decrement || o.marks&^(markClient|markEarn) != markStop ||
 			o.marks&markEarn != 0 && st.earn.IsZero() || st.typ < StopLimit || st.stop < 1 ||
-			limit && (st.price < 1 || o.shown < 1 || st.display < 0 || st.display > o.shown || !b.roomFor(side, o.shown)) {
+			limit && (st.price < 1 || o.shown < 1 || st.display < 0 || st.display > o.shown ||
+				!b.roomFor(side, o.shown)) {
 			s.Fail("stop %d does not add up", o.n)
 		}
 		if s.Err() != nil {

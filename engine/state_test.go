@@ -11,7 +11,7 @@ import (
 	"tickhive/internal/fixed"
 )
 
-// copyOf is a core made of another's encoded state.
+// copyOf returns a core with the encoded state of another.
 func copyOf(t testing.TB, c *engine.Core, o engine.Options) *engine.Core {
 	t.Helper()
 	d := engine.NewCore(o)
@@ -101,19 +101,28 @@ func TestCase38SameStreamSameEvents(t *testing.T) {
 	}
 }
 
-// richCore has one of everything that a state can hold.
+// richCore returns a core with one of everything that a state can hold.
 func richCore(t testing.TB) *engine.Core {
 	m := newMarket(t, engine.Options{AccountClientIDs: 2}, enginetest.Instrument())
 	uuid := [16]byte{1, 2, 3}
 	fee := fixed.FromI64(5)
 	m.control(engine.Command{Kind: engine.OpenAccount, UUID: &uuid})
 	m.control(engine.Command{Kind: engine.OpenAccount, UUID: &[16]byte{9}})
-	m.control(engine.Command{Kind: engine.SetAsset, Asset: &engine.Asset{Symbol: "BTC", Name: "Bitcoin", TakerFee: fee, HasTakerFee: true}})
-	m.control(engine.Command{Kind: engine.SetAsset, Asset: &engine.Asset{Symbol: "USDT", Name: "Tether", MinWithdraw: fee.Neg()}})
+	m.control(engine.Command{Kind: engine.SetAsset, Asset: &engine.Asset{
+		Symbol: "BTC", Name: "Bitcoin",
+		TakerFee: fee, HasTakerFee: true,
+	}})
+	m.control(engine.Command{Kind: engine.SetAsset, Asset: &engine.Asset{
+		Symbol: "USDT", Name: "Tether",
+		MinWithdraw: fee.Neg(),
+	}})
 	for _, line := range []string{
-		"min 1.00", "buy 5 @ 100.00 acct=1 client=a", "buy 6 @ 100.00 acct=2 client=b stp=decrement", "buy 7 @ 99.00 acct=1 post-only",
-		"sell 9 @ 101.00 show=2 acct=2 client=c", "sell 3 @ 101.00 acct=1", "sell 8 @ 103.00", "buy 2 @ 101.00 acct=1 client=d ioc",
-		"sell 2 @ 95.00 stop=97.00 acct=1 client=e", "buy quote=900.00 market stop=110.00", "buy 4 @ 120.00 stop=110.00 show=2",
+		"min 1.00", "buy 5 @ 100.00 acct=1 client=a", "buy 6 @ 100.00 acct=2 client=b stp=decrement",
+		"buy 7 @ 99.00 acct=1 post-only",
+		"sell 9 @ 101.00 show=2 acct=2 client=c", "sell 3 @ 101.00 acct=1", "sell 8 @ 103.00",
+		"buy 2 @ 101.00 acct=1 client=d ioc",
+		"sell 2 @ 95.00 stop=97.00 acct=1 client=e", "buy quote=900.00 market stop=110.00",
+		"buy 4 @ 120.00 stop=110.00 show=2",
 		"buy 1 @ 80.00 acct=1 client=f", "buy 1 @ 79.00 acct=1 client=g", "cancel 11",
 	} {
 		m.line(new(strings.Builder), line)

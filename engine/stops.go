@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// stops are the waiting stops of a pair. They queue in levels of openOrders by stop price.
+// stops holds the waiting stops of a pair. They queue in levels of openOrders by stop price.
 type stops struct {
 	sides  [2]keys // stopKey to stop level, by side of the order
 	parked slab[stopOrder]

@@ -18,7 +18,7 @@ func reasonWrong() *refuse.Refusal {
 	return refuse.Param("reasonCode", "reasonCode is required: 1 to %d printable ASCII characters.", MaxReason)
 }
 
-// check is the rules of one action that need no state.
+// check applies the rules of one action that need no state.
 func (a *Act) check() *refuse.Refusal {
 	if a.Source == "" {
 		return sourceWrong()
@@ -62,7 +62,7 @@ func (a *Act) checkPayload() *refuse.Refusal {
 	return nil
 }
 
-// planAct: 400 first, then 404 for the agent and the token, then 403 for the tier.
+// planAct refuses a wrong form first, then an unknown agent or token, then a tier that may not act.
 func (s *State) planAct(nowNs int64, cmd Act) (Record, *refuse.Refusal) {
 	if rej := cmd.check(); rej != nil {
 		return Record{}, rej
@@ -150,7 +150,7 @@ func (s *State) appendEntry(e *Entry) {
 	s.put(w)
 }
 
-// patched is cfg after an accepted payload.
+// patched returns cfg after an accepted payload.
 func patched(cfg *Config, payload string) *Config {
 	var members map[string]json.RawMessage
 	members, rej := parseObject(payload, "")

@@ -37,7 +37,7 @@ type Agent struct {
 	N    uint32
 }
 
-// String is the agent's id on the wire.
+// String returns the agent's id on the wire.
 func (a Agent) String() string { return a.Tier.String() + "-" + strconv.FormatUint(uint64(a.N), 10) }
 
 // parseAgent reads an id of the form tier-number; whether the agent exists is another

@@ -27,7 +27,7 @@ func (c *Chain) Next(e *Entry) error {
 	return nil
 }
 
-// Len is the number of entries up to here.
+// Len returns the number of entries up to here.
 func (c *Chain) Len() uint64 { return c.n }
 
 // Head returns the hash of the last entry. Comparing it with a head stored elsewhere detects

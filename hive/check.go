@@ -43,7 +43,8 @@ func (s *State) Check() error {
 		return err == nil
 	})
 	if err == nil && (s.byStatus.Len() != known || s.byToken.Len() != known || s.idleQueue.Len() != queued ||
-		s.byState.Len() != s.proposals.Len() || s.byWorker.Len() != s.proposals.Len() || s.byWorkerState.Len() != s.proposals.Len()) {
+		s.byState.Len() != s.proposals.Len() || s.byWorker.Len() != s.proposals.Len() ||
+		s.byWorkerState.Len() != s.proposals.Len()) {
 		err = errors.New("an index has too many or too few members")
 	}
 	return err

@@ -12,7 +12,7 @@ const RecordVersion = 1
 // appendRecord appends the journal form of rec.
 func appendRecord(dst []byte, rec *Record) []byte { return wire.Append(dst, rec.code) }
 
-// DecodeRecord is the inverse of appendRecord; it refuses anything else.
+// DecodeRecord decodes the bytes of appendRecord and refuses anything else.
 func DecodeRecord(b []byte) (rec Record, err error) {
 	if err := wire.Decode(b, rec.code); err != nil {
 		return Record{}, fmt.Errorf("hive: record: %w", err)

@@ -16,7 +16,7 @@ import (
 	"tickhive/internal/wal"
 )
 
-// busy is a hive with a bit of everything.
+// busy returns a hive that has at least one of everything.
 func busy(t testing.TB) *rig {
 	r := newRig(t, func(o *Options) { o.QuorumCents = 200 })
 	for n := uint32(1); n <= 5; n++ {
@@ -186,7 +186,8 @@ func foldAll(t *testing.T, st *Store, n int) {
 
 func viewText(v *View, now int64) string {
 	w, _ := v.Worker(now, 10001)
-	return fmt.Sprint(v.Overview(now), v.Log(LogQuery{Page: Page{1, 100}}), v.Proposals(ProposalQuery{Page: Page{1, 100}}), w, v.Head())
+	return fmt.Sprint(v.Overview(now), v.Log(LogQuery{Page: Page{1, 100}}),
+		v.Proposals(ProposalQuery{Page: Page{1, 100}}), w, v.Head())
 }
 
 // A fact arrives while a close and an idle second wait for room on the disk: the worker
@@ -291,7 +292,8 @@ func TestTheStoreGivesTheSameHiveAfterARestart(t *testing.T) {
 			t.Fatal(err)
 		}
 		pictures[mode] = viewText(st.View(), clk.NowNs())
-		if l := st.View().Log(LogQuery{Page: Page{1, 1}}).Items[0]; l.Reason != "user_vote" || l.Sec() != startSec+daySec {
+		if l := st.View().Log(LogQuery{Page: Page{1, 1}}).Items[0]; l.Reason != "user_vote" ||
+			l.Sec() != startSec+daySec {
 			t.Fatalf("%s: %+v", mode, l)
 		}
 		if err := st.Close(); err != nil {

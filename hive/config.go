@@ -52,7 +52,7 @@ const (
 	memberSignals  = "signalSubscriptions"
 )
 
-// patch is the config members of a payload.
+// patch holds the config members of a payload.
 type patch struct {
 	slippage *int64
 	mev      *MEV
@@ -61,7 +61,7 @@ type patch struct {
 
 func (p *patch) empty() bool { return p.slippage == nil && p.mev == nil && p.signals == nil }
 
-// on is cfg with the patch's members.
+// on returns cfg with the patch's members.
 func (p *patch) on(cfg *Config) *Config {
 	c := *cfg
 	if p.slippage != nil {
@@ -93,7 +93,8 @@ func parsePatch(members map[string]json.RawMessage, field string) (p patch, rej 
 	if raw, ok := members[memberSlippage]; ok {
 		n, err := strconv.ParseInt(string(raw), 10, 64)
 		if err != nil || n < MinSlippageBps || n > MaxSlippageBps {
-			return p, refuse.Param(field+"."+memberSlippage, "%s is an integer from %d to %d.", memberSlippage, MinSlippageBps, MaxSlippageBps)
+			return p, refuse.Param(field+"."+memberSlippage, "%s is an integer from %d to %d.", memberSlippage,
+				MinSlippageBps, MaxSlippageBps)
 		}
 		p.slippage = &n
 	}
@@ -111,7 +112,8 @@ func parsePatch(members map[string]json.RawMessage, field string) (p patch, rej 
 	}
 	if raw, ok := members[memberSignals]; ok {
 		if !parseSignals(raw, &p.signals) {
-			return p, refuse.Param(field+"."+memberSignals, "%s is an array of at most %d names of 1 to %d bytes.", memberSignals, MaxSignals, MaxSignalBytes)
+			return p, refuse.Param(field+"."+memberSignals, "%s is an array of at most %d names of 1 to %d bytes.",
+				memberSignals, MaxSignals, MaxSignalBytes)
 		}
 	}
 	return p, nil
@@ -132,7 +134,7 @@ func parseSignals(raw json.RawMessage, out *[]string) bool {
 	return true
 }
 
-// compact is payload without white space between its tokens; a payload that is no JSON
+// compact returns payload without white space between its tokens; a payload that is no JSON
 // is left for parseObject to refuse.
 func compact(payload string) string {
 	var buf bytes.Buffer

@@ -11,13 +11,13 @@ import (
 // Hash is a transaction hash or a link of the log's chain: 32 bytes.
 type Hash [32]byte
 
-// String is 0x and 64 lower-case hex digits.
+// String returns 0x and 64 lower-case hex digits.
 func (h Hash) String() string { return "0x" + hex.EncodeToString(h[:]) }
 
 // Entry is one action of an agent. Append-only.
 type Entry struct {
 	ID      uint64 // from 1
-	TimeNs  int64  // Unix nanoseconds; never below that of the entry before
+	TimeNs  int64  // Unix nanoseconds; never below the time of the entry before
 	Source  Agent
 	Target  uint32 // workerId, 0: no token
 	Type    ActionType
@@ -26,7 +26,7 @@ type Entry struct {
 	Prev    Hash // hash of the entry before, zero for the first
 }
 
-// Sec is the entry's time as printed, Unix seconds.
+// Sec returns the entry's time as printed, Unix seconds.
 func (e *Entry) Sec() int64 { return e.TimeNs / secondNs }
 
 // TargetTokenID returns the agentNftId of the target, 0 for no token.
@@ -37,7 +37,7 @@ func (e *Entry) TargetTokenID() uint64 {
 	return tokenOf(e.Target)
 }
 
-// Hash is the entry's link of the chain: SHA-256 over Prev and every other member.
+// Hash returns the entry's link of the chain: SHA-256 over Prev and every other member.
 func (e *Entry) Hash() Hash {
 	var buf [256]byte
 	c := wire.Writer(append(buf[:0], e.Prev[:]...))
@@ -61,7 +61,8 @@ func (e *Entry) code(c *wire.Coder) {
 	}
 }
 
-// txHash is a function of the ledger's seed and the entry's place in the log.
+// txHash derives the transaction hash of an entry from the ledger's seed and the entry's place in
+// the log.
 func txHash(seed, entryID uint64) Hash {
 	b := append(make([]byte, 0, 40), "tickhive/hive/tx\x00"...)
 	b = binary.BigEndian.AppendUint64(b, seed)
@@ -69,5 +70,5 @@ func txHash(seed, entryID uint64) Hash {
 	return sha256.Sum256(b)
 }
 
-// blockAt is the ledger's block number at a time, from 1 (docs/contract/launchpad.md#ledger).
+// blockAt returns the ledger's block number at a time, from 1 (docs/contract/launchpad.md#ledger).
 func blockAt(genesisNs, ns int64) int64 { return max(ns-genesisNs, 0)/blockNs + 1 }

@@ -28,5 +28,5 @@ func (s *State) Fold(f Fact) {
 	s.put(w)
 }
 
-// ReflectsSeq is the newest launchpad record whose fact was folded.
+// ReflectsSeq returns the newest launchpad record whose fact was folded.
 func (s *State) ReflectsSeq() uint64 { return s.launchpadSeq }

@@ -104,12 +104,12 @@ func (f ProposalForm) Parse() (Propose, *refuse.Refusal) {
 
 func absent(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
 
-// readString is false for everything but a JSON string.
+// readString parses a JSON string; false for anything else.
 func readString(raw json.RawMessage, p *string) bool {
 	return len(raw) > 0 && raw[0] == '"' && json.Unmarshal(raw, p) == nil && utf8.ValidString(*p)
 }
 
-// readID is false for everything but a JSON integer of at least 0.
+// readID parses a JSON integer of at least 0; false for anything else.
 func readID(raw json.RawMessage, p *uint64) bool {
 	if len(raw) == 0 || len(raw) > 19 {
 		return false

@@ -22,7 +22,7 @@ type row struct {
 	tier    Tier
 }
 
-// log is the entries in the order they came. Chunks and text blocks are filled once and
+// log holds the entries in the order of their arrival. Chunks and text blocks are filled once and
 // never moved, so views share them.
 type log struct {
 	logView
@@ -58,8 +58,9 @@ func (l *log) append(e *Entry) {
 	}
 	l.chunks[l.n/chunkRows][l.n%chunkRows] = row{
 		timeNs: e.TimeNs, prev: e.Prev, source: e.Source.N, target: e.Target,
-		block: uint32(len(l.blocks) - 1), off: uint16(at), payload: uint16(len(e.Payload)), reason: uint8(len(e.Reason)),
-		typ: e.Type, tier: e.Source.Tier,
+		block: uint32(len(l.blocks) - 1), off: uint16(at), payload: uint16(len(e.Payload)),
+		reason: uint8(len(e.Reason)),
+		typ:    e.Type, tier: e.Source.Tier,
 	}
 	l.n = e.ID
 	l.head = e.Hash()
@@ -89,7 +90,7 @@ func (s ids) len() int { return len(s.list) }
 
 func (s ids) at(i int) uint64 { return uint64(s.list[i]) }
 
-// from is the place of the first entry at or after sec. Times never fall along a list,
+// from returns the place of the first entry at or after sec. Times never fall along a list,
 // so this is a binary search.
 func (s ids) from(sec int64) int {
 	return sort.Search(s.len(), func(i int) bool { return s.log.sec(s.at(i)) >= sec })

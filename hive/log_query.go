@@ -52,7 +52,7 @@ func (v *View) find(q *LogQuery) (list ids, lo, hi int) {
 	return list, lo, hi
 }
 
-// Log is one page, newest first. q must have passed Check.
+// Log returns one page, newest first. q must have passed Check.
 func (v *View) Log(q LogQuery) List[EntryInfo] {
 	list, lo, hi := v.find(&q)
 	out := List[EntryInfo]{TotalItems: int64(hi - lo)}

@@ -45,7 +45,8 @@ func naiveLog(all []EntryInfo, q LogQuery) []EntryInfo {
 	var out []EntryInfo
 	for _, e := range all {
 		if (q.TokenID == nil || e.TargetTokenID() == *q.TokenID) && (q.Type == nil || e.Type == *q.Type) &&
-			(q.Tier == nil || e.Source.Tier == *q.Tier) && (q.Since == nil || e.Sec() >= *q.Since) && (q.Until == nil || e.Sec() <= *q.Until) {
+			(q.Tier == nil || e.Source.Tier == *q.Tier) && (q.Since == nil || e.Sec() >= *q.Since) &&
+			(q.Until == nil || e.Sec() <= *q.Until) {
 			out = append(out, e)
 		}
 	}
@@ -281,7 +282,8 @@ func TestAMillionEntries(t *testing.T) {
 	}
 	took := time.Since(begin)
 	grown := heap() - base
-	t.Logf("%d entries in %v (%v each, JSON checks included), %d KB, %d bytes an entry", n, took.Round(time.Millisecond),
+	t.Logf("%d entries in %v (%v each, JSON checks included), %d KB, %d bytes an entry", n,
+		took.Round(time.Millisecond),
 		took/time.Duration(n), grown/1000, grown/uint64(n))
 	begin = time.Now()
 	snap := s.AppendSnapshot(nil)
@@ -290,7 +292,8 @@ func TestAMillionEntries(t *testing.T) {
 	if _, err := DecodeSnapshot(snap, opt); err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("snapshot %d KB: written in %v, read and verified in %v", len(snap)/1000, took.Round(time.Millisecond), time.Since(begin).Round(time.Millisecond))
+	t.Logf("snapshot %d KB: written in %v, read and verified in %v", len(snap)/1000, took.Round(time.Millisecond),
+		time.Since(begin).Round(time.Millisecond))
 	pageLatencies(t, s.View(), now, n)
 }
 

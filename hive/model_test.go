@@ -11,7 +11,7 @@ import (
 	"tickhive/internal/refuse"
 )
 
-// modelProposal is the naive book of one proposal.
+// modelProposal holds the votes of one proposal in plain maps.
 type modelProposal struct {
 	id      string
 	token   uint64
@@ -22,7 +22,7 @@ type modelProposal struct {
 	status  string
 }
 
-// model is what the state should be, in maps that know nothing of it.
+// model computes the expected state in plain maps, independently of the code under test.
 type model struct {
 	all      []*modelProposal
 	slippage map[uint64]int64 // by token
@@ -50,8 +50,14 @@ func (m *model) close(nowSec int64) {
 }
 
 func (m *model) propose(r *rig, rng *rand.Rand, token uint64) {
-	p := &modelProposal{token: token, payload: 50 + rng.Int64N(151), votes: map[byte]int64{}, status: "active", closes: r.now/secondNs + weekSec}
-	cmd := Propose{TokenID: token, Topic: SlippageCap, Payload: fmt.Sprintf(`{"slippageCapBps":%d}`, p.payload), Proposer: "queen-1", Urgent: rng.IntN(2) == 0}
+	p := &modelProposal{
+		token: token, payload: 50 + rng.Int64N(151), votes: map[byte]int64{}, status: "active",
+		closes: r.now/secondNs + weekSec,
+	}
+	cmd := Propose{
+		TokenID: token, Topic: SlippageCap, Payload: fmt.Sprintf(`{"slippageCapBps":%d}`, p.payload),
+		Proposer: "queen-1", Urgent: rng.IntN(2) == 0,
+	}
 	if cmd.Urgent {
 		p.closes = r.now/secondNs + daySec
 	}
@@ -156,7 +162,8 @@ func compareProposals(t *testing.T, r *rig, all []*modelProposal, slippage map[u
 	for _, q := range filters {
 		var want []*modelProposal
 		for i := len(all) - 1; i >= 0; i-- {
-			if p := all[i]; (q.TokenID == nil || *q.TokenID == p.token) && (q.Status == nil || q.Status.String() == p.status) {
+			if p := all[i]; (q.TokenID == nil || *q.TokenID == p.token) &&
+				(q.Status == nil || q.Status.String() == p.status) {
 				want = append(want, p)
 			}
 		}
@@ -172,7 +179,8 @@ func compareProposals(t *testing.T, r *rig, all []*modelProposal, slippage map[u
 			for _, it := range l.Items {
 				p := want[n]
 				tally := Tally{p.by[Yes], p.by[No], p.by[Abstain]}
-				if it.ID() != p.id || it.Status.String() != p.status || it.ClosesSec != p.closes || it.Tally != tally.info(1500) {
+				if it.ID() != p.id || it.Status.String() != p.status || it.ClosesSec != p.closes ||
+					it.Tally != tally.info(1500) {
 					t.Fatalf("%+v, the model says %+v", it, p)
 				}
 				n++

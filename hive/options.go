@@ -56,7 +56,7 @@ type Options struct {
 	GenesisNs   int64  // of block numbers
 }
 
-// DefaultOptions are quorum 100, three queens, two scouts.
+// DefaultOptions returns quorum 100, three queens, two scouts.
 func DefaultOptions() Options {
 	return Options{QuorumCents: 100_00, Queens: 3, Scouts: 2, Seed: 1}
 }

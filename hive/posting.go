@@ -53,7 +53,7 @@ func (l *idList) upTo(last uint64) []uint32 {
 	return list[:sort.Search(len(list), func(i int) bool { return uint64(list[i]) > last })]
 }
 
-// postings is one list per combination of action type and source tier, "any" included:
+// postings holds one list per combination of action type and source tier, "any" included:
 // a query with any filters reads one list and never merges.
 type postings struct {
 	lists [(actionTypes + 1) * (tiers + 1)]idList

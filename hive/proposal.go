@@ -72,13 +72,13 @@ type Comment struct {
 	Sec  int64
 }
 
-// ID is prop-N.
+// ID returns prop-N.
 func (p *Proposal) ID() string { return "prop-" + strconv.FormatUint(uint64(p.N), 10) }
 
 // TokenID returns the agentNftId of the proposal's token.
 func (p *Proposal) TokenID() uint64 { return tokenOf(p.Worker) }
 
-// parseProposalID is the number of a well-formed id.
+// parseProposalID returns the number of a well-formed id.
 func parseProposalID(id string) (uint32, bool) {
 	digits, ok := strings.CutPrefix(id, "prop-")
 	n, err := strconv.ParseUint(digits, 10, 32)
@@ -125,7 +125,7 @@ func (p *Propose) check() *refuse.Refusal {
 	return nil
 }
 
-// planPropose: 400 first, then 404 for the token and for a proposer that has the form of
+// planPropose refuses a wrong form first, then an unknown token and a proposer that has the form of
 // an agent's id and is none. Any other name is accepted: the worker logs it.
 func (s *State) planPropose(nowNs int64, cmd Propose) (Record, *refuse.Refusal) {
 	if rej := cmd.check(); rej != nil {

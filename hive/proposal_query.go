@@ -9,7 +9,7 @@ type ProposalQuery struct {
 	Status  *ProposalStatus
 }
 
-// Proposals is one page, newest first. q must have passed Check.
+// Proposals returns one page, newest first. q must have passed Check.
 func (v *View) Proposals(q ProposalQuery) (out List[ProposalInfo]) {
 	tr, hiWord, ok := v.proposalIndex(q)
 	if !ok {
@@ -33,7 +33,7 @@ func (v *View) Proposals(q ProposalQuery) (out List[ProposalInfo]) {
 	return out
 }
 
-// proposalIndex is the index of a query's filters, nil without any.
+// proposalIndex returns the index of a query's filters, nil without any.
 func (v *View) proposalIndex(q ProposalQuery) (tr *btree.Map[uint64, struct{}], hiWord uint32, ok bool) {
 	if q.TokenID == nil {
 		if q.Status == nil {

@@ -20,7 +20,7 @@ func (p Page) Check() *refuse.Refusal {
 	return nil
 }
 
-// offset is the number of rows before the page; a page beyond any list saturates.
+// offset returns the number of rows before the page; a page beyond any list saturates.
 func (p Page) offset() int {
 	if p.Page-1 > math.MaxInt32 {
 		return math.MaxInt32
@@ -42,7 +42,7 @@ type WorkerQuery struct {
 	Newest *uint32   // no workerId above it; nil: all
 }
 
-// newest is the largest workerId that a list shows.
+// newest returns the largest workerId that a list shows.
 func (q *WorkerQuery) newest() uint32 {
 	if q.Newest == nil {
 		return MaxWorkers
@@ -50,7 +50,7 @@ func (q *WorkerQuery) newest() uint32 {
 	return min(*q.Newest, MaxWorkers)
 }
 
-// Workers is one page by workerId ascending. q must have passed Check.
+// Workers returns one page by workerId ascending. q must have passed Check.
 func (v *View) Workers(nowNs int64, q WorkerQuery) (out List[WorkerInfo]) {
 	nowSec := v.atSec(nowNs)
 	if q.Token != nil {

@@ -121,7 +121,7 @@ func (r *rig) fold(f Fact) {
 	r.s.Fold(f)
 }
 
-// spawn is the fact of worker n's spawn, now; n counts from 1 without gaps.
+// spawn returns the fact of worker n's spawn, now; n counts from 1 without gaps.
 func (r *rig) spawn(n uint32) uint64 {
 	r.fold(fact(n, r.now/secondNs))
 	return firstAgentNFT - 1 + uint64(n)
@@ -168,7 +168,7 @@ func (r *rig) open(cmd Propose) string {
 	return p.ID()
 }
 
-// hashOf is the SHA-256 of a state's canonical bytes.
+// hashOf returns the SHA-256 of a state's canonical bytes.
 func hashOf(s *State) [32]byte { return sha256.Sum256(s.AppendSnapshot(nil)) }
 
 // check compares with a state from the snapshot, and with one that replays all records

@@ -163,7 +163,8 @@ func (s *State) readWorker(c *wire.Coder, last uint32) uint32 {
 	var w Worker
 	w.code(c)
 	const farSec = 1 << 42
-	if c.Err() == nil && (w.ID <= last || w.ID > MaxWorkers || w.LastActiveSec < 0 || w.LastActiveSec > farSec || w.BoostSec < 0 || w.BoostSec > farSec) {
+	if c.Err() == nil && (w.ID <= last || w.ID > MaxWorkers || w.LastActiveSec < 0 || w.LastActiveSec > farSec ||
+		w.BoostSec < 0 || w.BoostSec > farSec) {
 		c.Fail("worker %d", w.ID)
 	}
 	if c.Err() != nil {
@@ -206,7 +207,8 @@ func (p *Proposal) code(c *wire.Coder) {
 func (s *State) readProposal(c *wire.Coder) {
 	p := &Proposal{N: uint32(s.proposals.Len()) + 1}
 	p.code(c)
-	if c.Err() == nil && (p.N > MaxProposals || p.ClosesSec < 0 || p.ClosesSec > 1<<41 || p.Worker == 0 || p.Worker > MaxWorkers) {
+	if c.Err() == nil && (p.N > MaxProposals || p.ClosesSec < 0 || p.ClosesSec > 1<<41 || p.Worker == 0 ||
+		p.Worker > MaxWorkers) {
 		c.Fail("proposal %d", p.N)
 	}
 	if c.Err() != nil {

@@ -58,10 +58,10 @@ func newState(opt Options) *State {
 	}
 }
 
-// LastNs is the time of the last record, Unix nanoseconds.
+// LastNs returns the time of the last record, Unix nanoseconds.
 func (s *State) LastNs() int64 { return s.nowNs }
 
-// NextNs is when the next proposal closes or worker falls idle, 0 when none waits.
+// NextNs returns the time at which the next proposal closes or worker falls idle, 0 when none does.
 func (s *State) NextNs() int64 {
 	var next int64
 	if key, _, ok := s.closeQueue.Min(); ok {

@@ -1,6 +1,6 @@
 package hive
 
-// VoteKind is what a user voted.
+// VoteKind holds a vote: yes, no or abstain.
 type VoteKind uint8
 
 // The votes of docs/contract/api.md.
@@ -25,14 +25,14 @@ func parseVote(name string) (VoteKind, bool) {
 	return 0, false
 }
 
-// Tally is the sums of weights by vote, in hundredths.
+// Tally holds the sums of weights by vote, in hundredths.
 type Tally [votes]int64
 
 // quorum counts abstentions too.
 func (t Tally) quorum(cents int64) bool { return t[Yes]+t[No]+t[Abstain] >= cents }
 
-// passing is yes / (yes + no) >= 0.6 with the quorum reached; without yes or no there is
-// nothing to pass.
+// passing reports whether yes / (yes + no) >= 0.6 and the quorum is reached. Without a yes or a
+// no, nothing passes.
 func (t Tally) passing(quorumCents int64) bool {
 	sum := t[Yes] + t[No]
 	return t.quorum(quorumCents) && sum > 0 && t[Yes]*passingDen >= sum*passingNum

@@ -42,11 +42,12 @@ func (s *State) View() *View {
 		seq: s.seq, maxActiveSec: s.maxActiveSec, maxBoostSec: s.maxBoostSec,
 		log: s.log.logView, all: s.all, untargeted: s.untargeted,
 		workers: s.workers.Copy(), byToken: s.byToken.Copy(), byStatus: s.byStatus.Copy(),
-		proposals: s.proposals.Copy(), byState: s.byState.Copy(), byWorker: s.byWorker.Copy(), byWorkerState: s.byWorkerState.Copy(),
+		proposals: s.proposals.Copy(), byState: s.byState.Copy(), byWorker: s.byWorker.Copy(),
+		byWorkerState: s.byWorkerState.Copy(),
 	}
 }
 
-// Seq is the number of records that the view reflects.
+// Seq returns the number of records that the view reflects.
 func (v *View) Seq() uint64 { return v.seq }
 
 // Newest returns the newest workerId, 0 when there is none. It is not the number of
@@ -56,10 +57,10 @@ func (v *View) Newest() uint32 {
 	return id
 }
 
-// Entries is the number of entries of the action log.
+// Entries returns the number of entries of the action log.
 func (v *View) Entries() uint64 { return v.log.n }
 
-// Head is the hash of the last entry.
+// Head returns the hash of the last entry.
 func (v *View) Head() Hash { return v.log.head }
 
 // atSec returns the second as of which the view answers a query of nowNs.
@@ -82,7 +83,7 @@ func ParseTokenID(text string) (uint64, bool) {
 	return n, err == nil && strconv.FormatUint(n, 10) == text
 }
 
-// entriesOf is a posting list as far as the view knows it.
+// entriesOf returns the part of a posting list that the view knows.
 func (v *View) entriesOf(l *idList) ids { return ids{log: &v.log, list: l.upTo(v.log.n)} }
 
 // lowerBound counts the keys of tr below key.

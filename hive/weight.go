@@ -16,7 +16,7 @@ const weightDigits = 40
 // oneToken is 10^18 units.
 var oneToken = new(big.Int).Exp(big.NewInt(10), big.NewInt(18), nil)
 
-// weightCents is the weight of a vote in hundredths, half even: 1 + 0.9 x (level - 20) +
+// weightCents returns the weight of a vote in hundredths, half even: 1 + 0.9 x (level - 20) +
 // owned tokens + log10(holdings in whole tokens). holdings is at least one token.
 func weightCents(level, owned int64, holdings *big.Int) int64 {
 	ctx := apd.BaseContext.WithPrecision(weightDigits)

@@ -42,7 +42,7 @@ type Worker struct {
 	postings *workerPostings // shared by all versions
 }
 
-// workerPostings is the posting lists of a worker.
+// workerPostings holds the posting lists of a worker.
 type workerPostings struct {
 	aimed postings // entries whose target is its token
 	own   idList   // entries whose source it is
@@ -53,7 +53,7 @@ func (w *Worker) TokenID() uint64 { return tokenOf(w.ID) }
 
 func tokenOf(worker uint32) uint64 { return firstAgentNFT - 1 + uint64(worker) }
 
-// workerOf is the workerId that belongs to a token id; 0 when none can.
+// workerOf returns the workerId that belongs to a token id; 0 when none can.
 func workerOf(tokenID uint64) uint32 {
 	if tokenID < firstAgentNFT || tokenID-firstAgentNFT >= MaxWorkers {
 		return 0
@@ -61,7 +61,7 @@ func workerOf(tokenID uint64) uint32 {
 	return uint32(tokenID - firstAgentNFT + 1)
 }
 
-// Status is the worker's state at the view's time.
+// Status returns the worker's state at the view's time.
 func (w *Worker) Status() Status {
 	switch {
 	case w.Suspended:
@@ -72,18 +72,18 @@ func (w *Worker) Status() Status {
 	return Active
 }
 
-// idleAt is the second at which the worker falls idle: a running boost counts as
+// idleAt returns the second at which the worker falls idle: a running boost counts as
 // activity up to its end.
 func (w *Worker) idleAt() int64 { return max(w.LastActiveSec, w.BoostSec) + idleAfterSec }
 
-// lastActive is lastActiveAt at nowSec.
+// lastActive returns lastActiveAt at nowSec.
 func (w *Worker) lastActive(nowSec int64) int64 { return max(w.LastActiveSec, min(nowSec, w.BoostSec)) }
 
 func unknownWorker(field string) *refuse.Refusal {
 	return refuse.Missing(field, "No worker has this token id.")
 }
 
-// knownWorker is the worker if its fact has been folded.
+// knownWorker returns a worker whose fact has been folded.
 func (s *State) knownWorker(id uint32) (*Worker, bool) {
 	w, ok := s.workers.Get(id)
 	if !ok || !w.Known {
@@ -92,8 +92,8 @@ func (s *State) knownWorker(id uint32) (*Worker, bool) {
 	return w, true
 }
 
-// edit is a copy of a worker for a change, a nameless one when the hive has not heard of
-// it yet (recovery, before the facts are folded).
+// edit returns a copy of a worker for a change. The copy has no name when the hive does not know
+// the worker yet (in a recovery, before the facts are folded).
 func (s *State) edit(id uint32) *Worker {
 	if id == 0 || id > MaxWorkers {
 		panic("BUG: hive: worker id out of range")
@@ -147,5 +147,5 @@ func (s *State) markIdle(nowSec int64) {
 	}
 }
 
-// pair is a two-part key of an index.
+// pair returns a two-part key of an index.
 func pair(hi, lo uint32) uint64 { return uint64(hi)<<32 | uint64(lo) }

@@ -19,7 +19,8 @@ func TestAWorkerIsCreatedActiveWithDefaults(t *testing.T) {
 		!slices.Equal(d.Config.Signals, []string{"scout-token-quality", "scout-trading-pattern"}) {
 		t.Fatalf("%+v", d.Config)
 	}
-	if d.TotalActions != 0 || d.LastOverrideAt != 0 || d.OverridingTier != NoTier || d.ActiveProposals != 0 || d.RecentlyClosed != 0 ||
+	if d.TotalActions != 0 || d.LastOverrideAt != 0 || d.OverridingTier != NoTier || d.ActiveProposals != 0 ||
+		d.RecentlyClosed != 0 ||
 		len(r.s.View().Recent(token)) != 0 {
 		t.Fatalf("%+v", d)
 	}
@@ -38,7 +39,10 @@ func TestIdleComesAtTheExactSecondOfTheLastActivityPlusSevenDays(t *testing.T) {
 		"flag":   func(r *rig, token uint64) { r.must(act("queen-1", token, Flag, "")) },
 		"own":    func(r *rig, _ uint64) { r.must(act("worker-1", 0, Observation, "")) },
 		"vote": func(r *rig, token uint64) {
-			id := r.open(Propose{TokenID: token, Topic: SlippageCap, Payload: `{"slippageCapBps":60}`, Proposer: "queen-1"})
+			id := r.open(Propose{
+				TokenID: token, Topic: SlippageCap, Payload: `{"slippageCapBps":60}`,
+				Proposer: "queen-1",
+			})
 			r.must(vote(token, id, 1, No))
 		},
 	} {
@@ -76,7 +80,10 @@ func TestOtherActionsOnATokenAreNoActivity(t *testing.T) {
 	r := newRig(t)
 	token := r.spawn(1)
 	r.to(startSec + 5*daySec)
-	for _, typ := range []ActionType{ConfigUpdate, ParamUpdate, Override, Directive, BudgetAllocation, Observation, RiskScore, ProposalCreated} {
+	for _, typ := range []ActionType{
+		ConfigUpdate, ParamUpdate, Override, Directive, BudgetAllocation, Observation,
+		RiskScore, ProposalCreated,
+	} {
 		r.must(act("queen-1", token, typ, ""))
 	}
 	r.to(startSec + weekSec)
@@ -147,7 +154,8 @@ func TestWorkersAreListedByIdWithFilters(t *testing.T) {
 	}
 	addr, active := fact(6, 0).Token, Active
 	l = r.s.View().Workers(r.now, WorkerQuery{Page: Page{1, 20}, Token: &addr})
-	if l.TotalItems != 1 || l.Items[0].ID != 6 || l.Items[0].Status != Suspended || l.Items[0].Config.MEV != MEVStandard {
+	if l.TotalItems != 1 || l.Items[0].ID != 6 || l.Items[0].Status != Suspended ||
+		l.Items[0].Config.MEV != MEVStandard {
 		t.Fatalf("%+v", l)
 	}
 	for _, q := range []WorkerQuery{

@@ -15,13 +15,13 @@ type Amount struct{ w [4]uint64 } // least significant word first
 // One is one whole token, NATIVE or USBI.
 var One = AmountOf(1)
 
-// AmountOf is whole units of a currency.
+// AmountOf returns an amount of whole units of a currency.
 func AmountOf(whole uint64) Amount {
 	a, _ := AmountFromBig(new(big.Int).Mul(new(big.Int).SetUint64(whole), pow10(Decimals)))
 	return a
 }
 
-// AmountFromBig is v as an Amount; ok is false when v is negative or needs more than
+// AmountFromBig returns v as an Amount; ok is false when v is negative or needs more than
 // 256 bits.
 func AmountFromBig(v *big.Int) (a Amount, ok bool) {
 	if v.Sign() < 0 || v.BitLen() > 256 {
@@ -35,7 +35,7 @@ func AmountFromBig(v *big.Int) (a Amount, ok bool) {
 	return a, true
 }
 
-// Big is a new big.Int of the same number of units.
+// Big returns a new big.Int of the same number of units.
 func (a Amount) Big() *big.Int {
 	var b [32]byte
 	for i, w := range a.w {
@@ -47,7 +47,7 @@ func (a Amount) Big() *big.Int {
 // IsZero reports a == 0.
 func (a Amount) IsZero() bool { return a == Amount{} }
 
-// Cmp is -1, 0 or +1 as a is below, equal to or above b.
+// Cmp returns -1, 0 or +1 as a is below, equal to or above b.
 func (a Amount) Cmp(b Amount) int {
 	for i := 3; i >= 0; i-- {
 		switch {
@@ -63,7 +63,7 @@ func (a Amount) Cmp(b Amount) int {
 // Less reports a < b.
 func (a Amount) Less(b Amount) bool { return a.Cmp(b) < 0 }
 
-// Add is a + b. 256 bits hold 10^29 times the largest supply, so a carry out is a bug.
+// Add returns a + b. 256 bits hold 10^29 times the largest supply, so a carry out is a bug.
 func (a Amount) Add(b Amount) Amount {
 	var c uint64
 	for i := range a.w {
@@ -75,7 +75,7 @@ func (a Amount) Add(b Amount) Amount {
 	return a
 }
 
-// Sub is a - b; b > a panics, because every spender is checked first.
+// Sub returns a - b; b > a panics, because every spender is checked first.
 func (a Amount) Sub(b Amount) Amount {
 	var c uint64
 	for i := range a.w {
@@ -87,7 +87,7 @@ func (a Amount) Sub(b Amount) Amount {
 	return a
 }
 
-// mulDiv is the floor of a x b / c through big integers: the product of a token and a
+// mulDiv returns the floor of a x b / c through big integers: the product of a token and a
 // quote reserve needs 290 bits. c == 0 panics.
 func mulDiv(a, b, c Amount) Amount {
 	v := new(big.Int).Mul(a.Big(), b.Big())
@@ -98,7 +98,7 @@ func mulDiv(a, b, c Amount) Amount {
 	return q
 }
 
-// code is the amount's journal form: its words, least significant first.
+// code codes the amount for the journal: its words, least significant first.
 func (a *Amount) code(c *wire.Coder) {
 	used := uint8(4)
 	for used > 0 && a.w[used-1] == 0 {

@@ -16,7 +16,7 @@ const (
 
 func (c Currency) asset() asset { return asset(c) }
 
-// key is an address as the key of a tree.
+// key returns an address as the key of a tree.
 func key(a Address) string { return string(a[:]) }
 
 // balanceKey orders balances by account, then by asset.

@@ -2,7 +2,7 @@ package launchpad
 
 import "tickhive/internal/refuse"
 
-// Tier is a boost's length.
+// Tier selects the duration of a boost.
 type Tier uint8
 
 // The boost tiers of docs/contract/launchpad.md#boosts.
@@ -19,7 +19,7 @@ var tierNames = [tiers]string{"", "short", "standard", "extended", "premium"}
 
 func (t Tier) String() string { return tierNames[t] }
 
-// Seconds is how long one purchase lasts.
+// Seconds returns the duration of one purchase.
 func (t Tier) Seconds() int64 {
 	return [tiers]int64{0, 3600, 86400, 7 * 86400, 30 * 86400}[t]
 }
@@ -49,7 +49,8 @@ func (s *State) planBoost(nowNs int64, cmd BuyBoost) (Record, *refuse.Refusal) {
 	return Record{Kind: RecBoost, Token: cmd.Token, Tier: cmd.Tier}, nil
 }
 
-// boostEnd: a purchase while the boost runs adds its time, else it begins now.
+// boostEnd returns the second at which a boost ends after a purchase: the purchase extends a
+// running boost, otherwise it begins now.
 func boostEnd(t *Token, nowSec int64, tier Tier) int64 {
 	return max(t.BoostUntilSec, nowSec) + tier.Seconds()
 }

@@ -23,7 +23,8 @@ func TestBoostsStackAndExpireAtTheExactSecond(t *testing.T) {
 	r.refused(BuyBoost{Token: 9, Tier: Short}, refuse.NotFound, "id")
 	r.refused(BuyBoost{Token: tok.No}, refuse.InvalidParam, "tier")
 	r.now += 300_000_000
-	if b := r.must(BuyBoost{Token: tok.No, Tier: Standard}).Token; !b.Boosted || b.BoostTier != Standard || b.BoostUntilSec != start/secondNs+86400 {
+	if b := r.must(BuyBoost{Token: tok.No, Tier: Standard}).Token; !b.Boosted || b.BoostTier != Standard ||
+		b.BoostUntilSec != start/secondNs+86400 {
 		t.Fatalf("%+v", b)
 	}
 	r.advance(100)
@@ -51,7 +52,8 @@ func TestBoostsStackAndExpireAtTheExactSecond(t *testing.T) {
 	if r.boosted() {
 		t.Fatal("boosted at its end")
 	}
-	if l := old.Tokens(r.now, ListQuery{Page: 1, PageSize: 1, Boosted: true}); l.TotalItems != 1 || !l.Items[0].Boosted {
+	if l := old.Tokens(r.now, ListQuery{Page: 1, PageSize: 1, Boosted: true}); l.TotalItems != 1 ||
+		!l.Items[0].Boosted {
 		t.Fatalf("the old view changed: %+v", l)
 	}
 	// A purchase after the end starts a new boost.

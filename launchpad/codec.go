@@ -15,7 +15,7 @@ const maxText = MaxMetadata
 // appendRecord appends the journal form of rec.
 func appendRecord(dst []byte, rec *Record) []byte { return wire.Append(dst, rec.code) }
 
-// decodeRecord is the inverse of appendRecord; it refuses anything else.
+// decodeRecord decodes the bytes of appendRecord and refuses anything else.
 func decodeRecord(b []byte) (rec Record, err error) {
 	if err := wire.Decode(b, rec.code); err != nil {
 		return Record{}, fmt.Errorf("launchpad: record: %w", err)

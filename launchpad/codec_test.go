@@ -139,7 +139,10 @@ func TestEveryFieldOfStateChangesTheHash(t *testing.T) {
 
 func openMem(t *testing.T, fs vfs.FS, clk clock.Clock) *Store {
 	t.Helper()
-	st, err := OpenStore(StoreOptions{Options: DefaultOptions(), Config: durable.Config{FS: fs, Dir: "launchpad", Clock: clk}})
+	st, err := OpenStore(StoreOptions{
+		Options: DefaultOptions(),
+		Config:  durable.Config{FS: fs, Dir: "launchpad", Clock: clk},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -96,8 +96,8 @@ const (
 
 func (s Side) String() string { return [...]string{"USBI", "wNATIVE"}[s] }
 
-// Currency is what a pool of this side holds besides its token. wNATIVE is NATIVE one
-// to one, so the ledger keeps one balance for both.
+// Currency returns the currency that a pool of this side holds besides its token. One wNATIVE is
+// one NATIVE, so the ledger keeps one balance for both.
 func (s Side) Currency() Currency {
 	if s == WNative {
 		return NATIVE

@@ -81,7 +81,7 @@ func (s *Spawn) check() *refuse.Refusal {
 
 func absent(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
 
-// readString is false for everything but a JSON string.
+// readString parses a JSON string; false for anything else.
 func readString(raw json.RawMessage, p *string) bool {
 	return len(raw) > 0 && raw[0] == '"' && json.Unmarshal(raw, p) == nil
 }
@@ -134,7 +134,8 @@ func decimalsWrong() *refuse.Refusal { return refuse.Param("decimals", "decimals
 
 func sideWrong() *refuse.Refusal { return refuse.Param("poolSide", "poolSide is USBI or wNATIVE.") }
 
-// checkMetadata: an object of at most 4 KiB, free-form but for its three known members.
+// checkMetadata refuses metadata that is not an object of at most 4 KiB, or whose known members
+// (three) have a wrong form.
 func checkMetadata(raw string) *refuse.Refusal {
 	if raw == "" {
 		return nil

@@ -15,7 +15,7 @@ const secondNs = 1_000_000_000
 // Address is an account, token or pool on the ledger: 20 bytes.
 type Address [20]byte
 
-// String is 0x and 40 lower-case hex digits.
+// String returns 0x and 40 lower-case hex digits.
 func (a Address) String() string { return "0x" + hex.EncodeToString(a[:]) }
 
 // ParseAddress reads 0x and 40 hex digits, all in any case.
@@ -30,7 +30,7 @@ func ParseAddress(s string) (a Address, ok bool) {
 // Hash is a transaction hash: 32 bytes.
 type Hash [32]byte
 
-// String is 0x and 64 lower-case hex digits.
+// String returns 0x and 64 lower-case hex digits.
 func (h Hash) String() string { return "0x" + hex.EncodeToString(h[:]) }
 
 // derive returns the bytes of an address or a hash. They depend on purpose, seed and
@@ -51,12 +51,12 @@ func deriveAddress(purpose string, seed, position uint64) (a Address) {
 	return a
 }
 
-// blockAt is the number of the block that contains nowNs, from 1.
+// blockAt returns the number of the block that contains nowNs, from 1.
 func blockAt(genesisNs, nowNs int64) int64 {
 	return max(nowNs-genesisNs, 0)/BlockNs + 1
 }
 
-// floorSec is the Unix second that contains ns, as times are printed.
+// floorSec returns the Unix second that contains ns, as times are printed.
 func floorSec(ns int64) int64 {
 	s := ns / secondNs
 	if ns%secondNs < 0 {

@@ -129,7 +129,7 @@ func (r *rig) token(symbol string) *Token {
 	return t
 }
 
-// pooled is a token with a pool of 1,000,000 tokens and the given quote.
+// pooled returns a token with a pool of 1,000,000 tokens and the given quote.
 func (r *rig) pooled(owner Address, symbol, quote string) *Token {
 	r.t.Helper()
 	t := r.spawn(owner, symbol)
@@ -138,7 +138,7 @@ func (r *rig) pooled(owner Address, symbol, quote string) *Token {
 	return r.token(symbol)
 }
 
-// symbolOf is the n-th symbol of five letters.
+// symbolOf returns the n-th symbol of five letters.
 func symbolOf(n int) string {
 	var b [5]byte
 	for i := len(b) - 1; i >= 0; i-- {
@@ -148,7 +148,7 @@ func symbolOf(n int) string {
 	return string(b[:])
 }
 
-// hashOf is the SHA-256 of a state's canonical bytes.
+// hashOf returns the SHA-256 of a state's canonical bytes.
 func hashOf(s *State) [32]byte { return sha256.Sum256(s.AppendSnapshot(nil)) }
 
 func (r *rig) check() {
@@ -179,9 +179,10 @@ func listing(v *View) (rows []string) {
 	return rows
 }
 
-// rowText is all that a token's row prints.
+// rowText returns every member that a token's row prints.
 func rowText(t *Token) string {
-	return fmt.Sprint(t.Address, t.Symbol, t.Name, t.SpawnedSec, usdText(t.TVL), usdText(t.Volume), t.Holders, t.Boosted)
+	return fmt.Sprint(t.Address, t.Symbol, t.Name, t.SpawnedSec, usdText(t.TVL), usdText(t.Volume), t.Holders,
+		t.Boosted)
 }
 
 // usdText prints hundredths with two digits.
@@ -202,7 +203,10 @@ func TestAmountsReadAndPrintExactly(t *testing.T) {
 			t.Errorf("%s: %s, %v, want %s", tc.in, a, err, tc.out)
 		}
 	}
-	for _, bad := range []string{"", ".", "1.", ".5", "-1", "+1", "1e3", " 1", "0.0000000000000000001", "10000000000000000000000000000000"} {
+	for _, bad := range []string{
+		"", ".", "1.", ".5", "-1", "+1", "1e3", " 1", "0.0000000000000000001",
+		"10000000000000000000000000000000",
+	} {
 		if _, err := ParseAmount(bad); err == nil {
 			t.Errorf("%q was taken", bad)
 		}
@@ -210,7 +214,11 @@ func TestAmountsReadAndPrintExactly(t *testing.T) {
 }
 
 func TestAmountArithmeticAgreesWithBigIntegers(t *testing.T) {
-	values := []Amount{{}, One, units("0.000000000000000001"), units("1000000000000000000000000000000"), {w: [4]uint64{1<<64 - 1, 1<<64 - 1, 5}}}
+	values := []Amount{
+		{},
+		One, units("0.000000000000000001"), units("1000000000000000000000000000000"),
+		{w: [4]uint64{1<<64 - 1, 1<<64 - 1, 5}},
+	}
 	for _, a := range values {
 		for _, b := range values {
 			if got, want := a.Add(b).Big(), new(big.Int).Add(a.Big(), b.Big()); got.Cmp(want) != 0 {
@@ -246,7 +254,13 @@ func TestAddressesAndHashesAreFunctionsOfSeedAndPosition(t *testing.T) {
 }
 
 func TestBlocksAreTwoSecondsFromGenesis(t *testing.T) {
-	for _, tc := range []struct{ after, want int64 }{{0, 1}, {1_999_999_999, 1}, {2_000_000_000, 2}, {86400 * secondNs, 43201}, {-1, 1}} {
+	for _, tc := range []struct{ after, want int64 }{
+		{0, 1},
+		{1_999_999_999, 1},
+		{2_000_000_000, 2},
+		{86400 * secondNs, 43201},
+		{-1, 1},
+	} {
 		if got := blockAt(start, start+tc.after); got != tc.want {
 			t.Errorf("%d ns after genesis: block %d, want %d", tc.after, got, tc.want)
 		}

@@ -34,7 +34,7 @@ func (q *ListQuery) Check() *refuse.Refusal {
 	return nil
 }
 
-// offset is the number of rows before the page; a page beyond any list saturates.
+// offset returns the number of rows before the page; a page beyond any list saturates.
 func (q *ListQuery) offset() int {
 	if q.Page-1 > MaxTokens {
 		return MaxTokens
@@ -77,17 +77,17 @@ func (v *View) Tokens(nowNs int64, q ListQuery) TokenList {
 	return out
 }
 
-// head is X-As-Of: the largest list block that every later spawn will exceed (the next
+// head returns X-As-Of: the largest list block that every later spawn will exceed (the next
 // one gets max(block then, last + 1)).
 func (v *View) head(nowNs int64) int64 {
 	return max(blockAt(v.genesisNs, nowNs)-1, v.listBlock)
 }
 
-// AsOf is the X-As-Of of a list that is made at nowNs.
+// AsOf returns the X-As-Of of a list at nowNs.
 func (v *View) AsOf(nowNs int64) int64 { return v.head(v.at(nowNs)) }
 
-// AsOfNewest is the X-As-Of of a list made at nowNs that has the workerIds up to newest,
-// which may be behind the tokens of the view: another's picture was taken a moment before.
+// AsOfNewest returns the X-As-Of of a list at nowNs that has the workerIds up to newest,
+// which may be fewer than the view has: the hive's view is a moment older.
 func (v *View) AsOfNewest(nowNs int64, newest uint32) int64 {
 	if int(newest) >= len(v.idents) {
 		return v.AsOf(nowNs)
@@ -95,13 +95,13 @@ func (v *View) AsOfNewest(nowNs int64, newest uint32) int64 {
 	return v.idents[newest].ListBlock - 1
 }
 
-// NewestAsOf is the workerId of the newest token of a list with asOf = block, 0 when it
+// NewestAsOf returns the workerId of the newest token of a list with asOf = block, 0 when it
 // is empty.
 func (v *View) NewestAsOf(block int64) uint32 {
 	return uint32(sort.Search(len(v.idents), func(i int) bool { return v.idents[i].ListBlock > block }))
 }
 
-// pageAsOf is a page of the first visible tokens only. Tokens are numbered in the order
+// pageAsOf returns a page of the first visible tokens only. Tokens are numbered in the order
 // of list blocks, so these are the workerIds up to visible.
 func (v *View) pageAsOf(q ListQuery, c filter, visible int) ([]*Ident, int64) {
 	tr := v.index[q.Sort][c]

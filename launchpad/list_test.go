@@ -52,7 +52,7 @@ func naiveList(v *View, q ListQuery, blockOf map[string]int64) []string {
 	return out
 }
 
-// market is n tokens with pools, swaps, holders and boosts, many of them equal.
+// market makes n tokens with pools, swaps, holders and boosts, many of them equal.
 func market(r *rig, rng *rand.Rand, n int, spawned func(*Token)) {
 	whale := user(60_000)
 	for c := range Currency(currencies) {
@@ -74,7 +74,10 @@ func market(r *rig, rng *rand.Rand, n int, spawned func(*Token)) {
 		}
 		if rng.IntN(2) == 0 {
 			r.must(Transfer{Token: tok.No, From: owner, To: whale, Amount: AmountOf(1_000_000)})
-			r.must(AddLiquidity{Token: tok.No, From: whale, TokenAmount: AmountOf(1000), QuoteAmount: AmountOf(uint64(10 * (1 + rng.IntN(4))))})
+			r.must(AddLiquidity{
+				Token: tok.No, From: whale, TokenAmount: AmountOf(1000),
+				QuoteAmount: AmountOf(uint64(10 * (1 + rng.IntN(4)))),
+			})
 			for range rng.IntN(3) {
 				r.must(Swap{Token: tok.No, From: whale, AmountIn: AmountOf(uint64(1 + rng.IntN(2)))})
 			}
@@ -261,7 +264,10 @@ func TestFindTakesAddressesInAnyCaseAndNFTIds(t *testing.T) {
 			t.Errorf("%s not found", id)
 		}
 	}
-	for _, id := range []string{"", "1", "10002", "10000", "0", "-10001", "+10001", "010001", "99999999999999999999", "ABC", a[:41], a + "0", tok.Pool.String(), "10001 ", "1_0001"} {
+	for _, id := range []string{
+		"", "1", "10002", "10000", "0", "-10001", "+10001", "010001",
+		"99999999999999999999", "ABC", a[:41], a + "0", tok.Pool.String(), "10001 ", "1_0001",
+	} {
 		if _, ok := v.Find(id); ok {
 			t.Errorf("%q found something", id)
 		}

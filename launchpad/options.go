@@ -33,7 +33,7 @@ type Options struct {
 	Seed       uint64 // of addresses and hashes; fixed for a data directory by its first record
 }
 
-// DefaultOptions are fee 100, cooldown 24 h, 1 USD per NATIVE, seed 1.
+// DefaultOptions returns fee 100, cooldown 24 h, 1 USD per NATIVE, seed 1.
 func DefaultOptions() Options {
 	return Options{Fee: AmountOf(100), CooldownNs: 86400 * secondNs, NativeUSD: AmountOf(1), Seed: 1}
 }

@@ -6,7 +6,7 @@ import (
 	"tickhive/internal/refuse"
 )
 
-// swapOut is the pool formula of docs/contract/launchpad.md#pools, integers of 10^-18:
+// swapOut applies the pool formula of docs/contract/launchpad.md#pools, integers of 10^-18:
 // in' = in - ceil(in x feeTier / 10^6), out = floor(reserveOut x in' / (reserveIn + in')).
 func swapOut(reserveIn, reserveOut, in Amount) Amount {
 	v := in.Big()

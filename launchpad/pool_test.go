@@ -77,7 +77,10 @@ func TestFirstLiquiditySetsThePriceAndLaterOnesFollowTheRatio(t *testing.T) {
 		refuse.InsufficientFunds, "tokenAmount")
 	r.refused(AddLiquidity{Token: tok.No, From: user(1), TokenAmount: One, QuoteAmount: AmountOf(1001)},
 		refuse.InsufficientFunds, "quoteAmount")
-	p := r.must(AddLiquidity{Token: tok.No, From: user(1), TokenAmount: AmountOf(400), QuoteAmount: AmountOf(100)}).Token
+	p := r.must(AddLiquidity{
+		Token: tok.No, From: user(1), TokenAmount: AmountOf(400),
+		QuoteAmount: AmountOf(100),
+	}).Token
 	if price, _ := p.Price(); price != units("0.25") || usdText(p.TVL) != "200.00" {
 		t.Fatalf("%+v", p)
 	}
@@ -91,7 +94,8 @@ func TestFirstLiquiditySetsThePriceAndLaterOnesFollowTheRatio(t *testing.T) {
 		Token: tok.No, From: user(1), TokenAmount: units("9000000000000000000000000000000"),
 		QuoteAmount: AmountOf(10),
 	}).Token
-	if price, _ := p.Price(); p.ReserveToken != AmountOf(520) || p.ReserveQuote != AmountOf(130) || price != units("0.25") {
+	if price, _ := p.Price(); p.ReserveToken != AmountOf(520) || p.ReserveQuote != AmountOf(130) ||
+		price != units("0.25") {
 		t.Fatalf("%+v", p)
 	}
 	if got := r.s.View().Balance(user(1), USBICoin); got != AmountOf(870) {
@@ -177,7 +181,7 @@ type naiveSwap struct {
 	quote *big.Int
 }
 
-// naiveCents is the fold of every recorded swap that counts at nowSec.
+// naiveCents returns the fold of every recorded swap that counts at nowSec.
 func naiveCents(all []naiveSwap, token uint32, nowSec int64) string {
 	sum := new(big.Int)
 	for _, s := range all {
@@ -269,7 +273,10 @@ func TestRandomSwaps(t *testing.T) {
 		r.advance(4 * 3600)
 		checkFigures(t, r, all)
 	}
-	if got := r.s.View().Tokens(r.now, ListQuery{Page: 1, PageSize: 1, Sort: Volume}).Items[0]; usdText(got.Volume) != "0.00" || r.s.NextNs() != 0 {
+	if got := r.s.View().Tokens(r.now, ListQuery{
+		Page: 1, PageSize: 1,
+		Sort: Volume,
+	}).Items[0]; usdText(got.Volume) != "0.00" || r.s.NextNs() != 0 {
 		t.Fatalf("after 100 idle hours: %+v, next %d", got, r.s.NextNs())
 	}
 }

@@ -57,7 +57,7 @@ func newState(opt Options) *State {
 	return s
 }
 
-// LastNs is the time of the last record, Unix nanoseconds.
+// LastNs returns the time of the last record, Unix nanoseconds.
 func (s *State) LastNs() int64 { return s.nowNs }
 
 // nextTxHash counts a ledger transaction and returns its hash.
@@ -66,8 +66,8 @@ func (s *State) nextTxHash() Hash {
 	return derive("tx", s.seed, s.position)
 }
 
-// edit is a copy of a token for a change; put publishes it among the tokens and in the
-// indexes. The one before stays as views know it.
+// edit returns a copy of a token for a change; put publishes it among the tokens and in the
+// indexes. Views still have the previous version.
 func (s *State) edit(no uint32) *Token {
 	t, ok := s.tokens.Get(no)
 	if !ok {
@@ -82,7 +82,7 @@ func (s *State) put(t *Token) {
 	s.index.change(before, t)
 }
 
-// NextNs is when the next boost ends or swap leaves its window, 0 when none waits.
+// NextNs returns the time at which the next boost ends or swap leaves its window, 0 when none does.
 func (s *State) NextNs() int64 {
 	next := s.window.nextExpiry()
 	if k, _, ok := s.boostEnds.Min(); ok {

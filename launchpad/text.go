@@ -43,7 +43,7 @@ func ParseAmount(s string) (Amount, error) {
 	return high.Add(amountOf(v)), nil
 }
 
-// amountOf is a value of fixed.Parse, which is not negative.
+// amountOf converts a value of fixed.Parse, which is not negative.
 func amountOf(v fixed.I128) Amount { return Amount{[4]uint64{v.Lo, uint64(v.Hi)}} }
 
 func isDigits(s string) bool {
@@ -55,7 +55,7 @@ func isDigits(s string) bool {
 	return true
 }
 
-// String is the shortest fixed-point text with at least one fractional digit: 0.001,
+// String returns the shortest fixed-point text with at least one fractional digit: 0.001,
 // 10.0, 0.0 (docs/contract/market-data.md#decimals).
 func (a Amount) String() string {
 	s := a.Big().String()
@@ -72,7 +72,7 @@ func (a Amount) String() string {
 // Whole returns the number of whole units, without a fraction.
 func (a Amount) Whole() *big.Int { return new(big.Int).Quo(a.Big(), pow10(Decimals)) }
 
-// quoHalfEven is a / b rounded half to even; a >= 0, b > 0. a is overwritten.
+// quoHalfEven returns a / b rounded half to even; a >= 0, b > 0. a is overwritten.
 func quoHalfEven(a, b *big.Int) *big.Int {
 	q, r := a.QuoRem(a, b, new(big.Int))
 	half := r.Lsh(r, 1).Cmp(b)
@@ -84,7 +84,7 @@ func quoHalfEven(a, b *big.Int) *big.Int {
 
 func pow10(n int64) *big.Int { return new(big.Int).Exp(big.NewInt(10), big.NewInt(n), nil) }
 
-// quotient is a / b with 18 digits, half even. b == 0 panics. A quote amount is below 10^50
+// quotient returns a / b with 18 digits, half even. b == 0 panics. A quote amount is below 10^50
 // units, so the quotient fits.
 func quotient(a, b Amount) Amount {
 	q, ok := AmountFromBig(quoHalfEven(new(big.Int).Mul(a.Big(), pow10(Decimals)), b.Big()))

@@ -23,10 +23,10 @@ type Ident struct {
 	Metadata   string // JSON object, "" when none was sent
 }
 
-// AgentNFT is the token's id in the agent registry, the :tokenId of the routes.
+// AgentNFT returns the token's id in the agent registry, the :tokenId of the routes.
 func (id *Ident) AgentNFT() uint64 { return FirstAgentNFT - 1 + uint64(id.No) }
 
-// noOfNFT is the workerId that belongs to a registry id; 0 when none can.
+// noOfNFT returns the workerId that belongs to a registry id; 0 when none can.
 func noOfNFT(nft uint64) uint32 {
 	if nft < FirstAgentNFT || nft-FirstAgentNFT >= MaxTokens {
 		return 0
@@ -71,7 +71,7 @@ func (t *Token) derive(o *Options) {
 	t.Volume = o.usdCents(t.Window, t.Side, 1)
 }
 
-// asset is a token's place among the ledger's assets, behind the two currencies.
+// asset returns a token's place among the ledger's assets, behind the two currencies.
 func (id *Ident) asset() asset { return asset(currencies - 1 + id.No) }
 
 // Fact holds what the hive needs to derive a worker: identity, and the two times that count

@@ -6,14 +6,14 @@ import (
 	"tickhive/internal/fixed"
 )
 
-// cents is a figure in hundredths of a USD as it is printed and sorted by: two digits,
-// half even (docs/contract/launchpad.md#pools). Sorting by the printed figure keeps the order of
-// two rows that read the same at "ties by address".
+// cents is an amount in hundredths of a USD, rounded half even to two digits
+// (docs/contract/launchpad.md#pools). Rows are sorted by this printed figure, so that rows which
+// read the same are in the order of their addresses.
 type cents = fixed.U128
 
 var maxCents = cents{Hi: 1<<64 - 1, Lo: 1<<64 - 1}
 
-// usdCents is times x quote in USD: USBI is 1 USD, wNATIVE is nativeUSD.
+// usdCents returns times x quote in USD: USBI is 1 USD, wNATIVE is nativeUSD.
 func (o *Options) usdCents(quote Amount, side Side, times int64) cents {
 	if quote.IsZero() {
 		return cents{}

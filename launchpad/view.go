@@ -41,19 +41,19 @@ func (s *State) View() *View {
 	}
 }
 
-// Seed is the ledger's seed, fixed by its first record.
+// Seed returns the ledger's seed, fixed by its first record.
 func (v *View) Seed() uint64 { return v.seed }
 
-// GenesisNs is the time of block 1, Unix nanoseconds.
+// GenesisNs returns the time of block 1, Unix nanoseconds.
 func (v *View) GenesisNs() int64 { return v.genesisNs }
 
-// Seq is the number of records that the view reflects.
+// Seq returns the number of records that the view reflects.
 func (v *View) Seq() uint64 { return v.seq }
 
-// Len is the number of tokens.
+// Len returns the number of tokens.
 func (v *View) Len() int { return len(v.idents) }
 
-// Options are the fee, the cooldown and the rate that count now.
+// Options returns the current fee, cooldown and rate.
 func (v *View) Options() Options { return v.opt }
 
 // at returns the instant as of which the view answers a query of nowNs.
@@ -83,22 +83,22 @@ func (v *View) Find(id string) (*Token, bool) {
 	return v.tokens.Get(noOfNFT(nft))
 }
 
-// ByNFT is the token of an agentNftId.
+// ByNFT returns the token of an agentNftId.
 func (v *View) ByNFT(nft uint64) (*Token, bool) { return v.tokens.Get(noOfNFT(nft)) }
 
-// Balance is an account's NATIVE or USBI.
+// Balance returns an account's NATIVE or USBI.
 func (v *View) Balance(a Address, c Currency) Amount {
 	b, _ := v.balances.Get(balanceKey(a, c.asset()))
 	return b
 }
 
-// Holding is an account's balance of a token.
+// Holding returns an account's balance of a token.
 func (v *View) Holding(a Address, t *Token) Amount {
 	b, _ := v.balances.Get(balanceKey(a, t.asset()))
 	return b
 }
 
-// Owned is the number of tokens that an address spawned.
+// Owned returns the number of tokens that an address spawned.
 func (v *View) Owned(a Address) int64 {
 	sp, _ := v.spawners.Get(key(a))
 	return sp.Count
@@ -116,7 +116,7 @@ func (v *View) Holdings(a Address, yield func(t *Token, amount Amount) bool) {
 	})
 }
 
-// Totals is the account of NATIVE and USBI, in this order.
+// Totals returns the sums of NATIVE and USBI, in this order.
 func (v *View) Totals() []Total { return append([]Total(nil), v.totals[:]...) }
 
 // Facts calls yield with the present fact of every token, by workerId: all that a hive

@@ -34,7 +34,7 @@ func (w *window) push(m mark) {
 	w.marks = append(w.marks, m)
 }
 
-// nextExpiry is the second at which the oldest mark leaves, 0 when there is none.
+// nextExpiry returns the second at which the oldest mark leaves, 0 when there is none.
 func (w *window) nextExpiry() int64 {
 	if w.len() == 0 {
 		return 0

@@ -6,7 +6,7 @@ import (
 	"tickhive/engine"
 )
 
-// groupViews is how many views share a group. A publish copies the touched groups and the list
+// groupViews is the number of views in a group. A publish copies the changed groups and the list
 // of groups: with 1,000 pairs two small copies instead of one of 8 KB.
 const groupViews = 32
 

@@ -45,7 +45,8 @@ func TestCandlesOfAllIntervalsEqualANaiveFold(t *testing.T) {
 			}
 			for d := int64(-1); d <= 1; d++ {
 				s := got.Search(want[k].Start + d)
-				if ok := (s == got.Len() || got.At(s).Start >= want[k].Start+d) && (s == 0 || got.At(s-1).Start < want[k].Start+d); !ok {
+				if ok := (s == got.Len() || got.At(s).Start >= want[k].Start+d) &&
+					(s == 0 || got.At(s-1).Start < want[k].Start+d); !ok {
 					t.Fatalf("%s: search for %d gives %d", i, want[k].Start+d, s)
 				}
 			}

@@ -57,13 +57,13 @@ func TestFeeIsExactAndRoundsHalfEven(t *testing.T) {
 		}
 		got := bigOf(Fee(price, amount, digits, rate, discount))
 		if got.Cmp(want) != 0 {
-			t.Fatalf("fee of %d x %d, %d digits, rate %d discount %d is %v, want %v", price, amount, digits, rate, discount, got, want)
+			t.Fatalf("%d x %d, %d, rate %d - %d: %v, want %v", price, amount, digits, rate, discount, got, want)
 		}
 		if bigFee(price, amount, digits, rate, discount).Sign() > 0 {
 			rounded++
 		}
 	}
-	if Fee(100, 100, 4, 0, 0) != (fixed.I128{}) || Fee(100, 100, 4, 500, engine.RateOne) != (fixed.I128{}) || rounded == 0 {
+	if z := (fixed.I128{}); Fee(100, 100, 4, 0, 0) != z || Fee(100, 100, 4, 500, engine.RateOne) != z || rounded == 0 {
 		t.Fatal("a fee without rate or with full discount is not 0")
 	}
 }
@@ -162,8 +162,8 @@ func (n *naiveHistory) trade(o *OrderRecord, e *engine.Event, maker bool, open i
 	o.FilledQuote = o.FilledQuote.Add(fixed.Mul64(uint64(e.Price), uint64(e.Amount)))
 	o.Open = open
 	f := Fill{
-		Pair: e.Pair, Order: o.ID, Account: o.Account, Trade: e.Trade, TimeNs: e.TimeNs, Price: e.Price, Amount: e.Amount,
-		Side: o.Side, TakerSide: e.Side, IsMaker: maker,
+		Pair: e.Pair, Order: o.ID, Account: o.Account, Trade: e.Trade, TimeNs: e.TimeNs, Price: e.Price,
+		Amount: e.Amount, Side: o.Side, TakerSide: e.Side, IsMaker: maker,
 		Fee: Fee(e.Price, e.Amount, 6, e.TakerFee, e.TakerDiscount),
 	}
 	if maker {
@@ -218,7 +218,7 @@ func checkHistory(t *testing.T, rnd *rand.Rand, o Options) {
 		// Each order of a mass cancel ends by itself.
 		for from := 0; from < len(events); {
 			to := from + 1
-			for to < len(events) && (events[to].Kind != engine.EventCanceled || events[to].Cause != engine.CauseRequest) {
+			for to < len(events) && !isRequestedCancel(&events[to]) {
 				to++
 			}
 			naive.command(events[from:to])

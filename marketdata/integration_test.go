@@ -76,7 +76,8 @@ func command(rnd *rand.Rand, core *engine.Core, pair engine.PairID) engine.Comma
 	case 3, 4:
 		if last.N() > 0 {
 			c = engine.Command{
-				Kind: engine.Cancel + engine.CommandKind(rnd.IntN(2)), Pair: pair, Flags: engine.FlagAllAccount | engine.FlagHasAmount,
+				Kind: engine.Cancel +
+					engine.CommandKind(rnd.IntN(2)), Pair: pair, Flags: engine.FlagAllAccount | engine.FlagHasAmount,
 				Order:  engine.MakeOrderID(pair, last.N()-rnd.Uint64N(min(last.N(), 100))),
 				Amount: 1 + rnd.Int64N(60),
 			}
@@ -132,7 +133,8 @@ func compareOrders(t *testing.T, core *engine.Core, h *marketdata.History, p eng
 		if !ok || got.Status.Open() != isOpen {
 			t.Fatalf("order %d: known %v, %s, open in the engine %v", id, ok, got.Status, isOpen)
 		}
-		if isOpen && (got.Open != want.Open || got.Price != want.Price || got.Side != want.Side || got.Account != want.Account ||
+		if isOpen && (got.Open != want.Open || got.Price != want.Price || got.Side != want.Side ||
+			got.Account != want.Account ||
 			got.Filled != want.Total-want.Open) {
 			t.Fatalf("order %d: %+v, the engine's %+v", id, got, want)
 		}

@@ -184,7 +184,7 @@ func TestLevelChangesAfterRestore(t *testing.T) {
 	feed.Publish(r.now)
 	now := feed.Board().Load().View(0)
 	if now.Changes.Base() != then.BookSeq {
-		t.Fatalf("base %d, want that of the snapshot, %d", now.Changes.Base(), then.BookSeq)
+		t.Fatalf("base %d, want the seq of the snapshot, %d", now.Changes.Base(), then.BookSeq)
 	}
 	same(t, bookOf(then), undone(now, then.BookSeq))
 }

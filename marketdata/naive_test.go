@@ -91,3 +91,8 @@ func naiveCandles(trades []naiveTrade, i Interval) []Candle {
 	}
 	return out
 }
+
+// isRequestedCancel reports whether a client's cancel caused e.
+func isRequestedCancel(e *engine.Event) bool {
+	return e.Kind == engine.EventCanceled && e.Cause == engine.CauseRequest
+}

@@ -7,7 +7,8 @@ import (
 
 // Default and largest limits of the retained data.
 const (
-	DefaultTradesMin          = 10_000      // retained per pair beyond 24 h (docs/contract/listing.md#historical-trades)
+	// retained per pair beyond 24 h (docs/contract/listing.md#historical-trades)
+	DefaultTradesMin          = 10_000
 	DefaultTradesMax          = 2_000_000   // retained per pair at most (docs/contract/listing.md#historical-trades)
 	DefaultClosedOrders       = 100_000     // orders.closed_kept (docs/contract/configuration.md#keys)
 	DefaultFills              = 1_000_000   // fills of all orders together (docs/contract/configuration.md#keys)

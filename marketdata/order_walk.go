@@ -6,8 +6,8 @@ import (
 	"tickhive/engine"
 )
 
-// walkRecords is how many records of the history a list reads in one turn on the owner's
-// goroutine, which matches no command meanwhile. It limits how long a request delays the
+// walkRecords limits the records of the history that a list reads in one turn on the owner's
+// goroutine, which matches no command meanwhile. It limits the time for which a request delays
 // commands: less than 0.1 ms (BenchmarkWorstTurn). A shorter list takes one turn.
 const walkRecords = 1_000
 

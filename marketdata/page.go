@@ -30,7 +30,7 @@ type Page struct {
 // Levels returns the page's levels, best first. The caller must not change them.
 func (p *Page) Levels() []Level { return p.levels[:p.n:p.n] }
 
-// pageBlock is how many pages share an allocation. A publish spends most of its time on copying
+// pageBlock is the number of pages in an allocation. A publish spends most of its time on copying
 // pages, and copying on allocation. A page that a reader holds retains its block: at worst four
 // pages stay alive for one, 80 bytes a level.
 const pageBlock = 4

@@ -142,7 +142,7 @@ func (f *Feed) publishNames(root *Root) {
 // sweepPlace is the position of the next sweep of the text cache.
 type sweepPlace struct{ pair, chunk int }
 
-// sweepChunks is how many chunks one publish examines when the cache is nearly full: 10 us.
+// sweepChunks limits the chunks that one publish examines when the cache is nearly full: 10 us.
 const sweepChunks = 256
 
 // makeRoomForText drops text that no reader requested lately, once the cache is three quarters

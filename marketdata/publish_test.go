@@ -42,13 +42,14 @@ func checkView(v *View) error {
 			for n := range pageLevels + 1 {
 				want := renderLevels(nil, p.Levels()[:min(n, len(p.Levels()))])
 				if got, _ := p.textOf(PageBase, n, renderLevels); string(got) != string(want) {
-					return fmt.Errorf("pair %d seq %d: the first %d rows are %q, want %q", v.Instrument.ID, v.Seq, n, got, want)
+					return fmt.Errorf("pair %d seq %d: the first %d rows are %q, want %q", v.Instrument.ID, v.Seq,
+						n, got, want)
 				}
 			}
 		}
 	}
 	if v.Seq < max(v.BookSeq, v.TradesSeq, v.TickerSeq) {
-		return fmt.Errorf("pair %d: seq %d is below that of its parts", v.Instrument.ID, v.Seq)
+		return fmt.Errorf("pair %d: seq %d is below the seq of one of its parts", v.Instrument.ID, v.Seq)
 	}
 	return nil
 }
@@ -103,7 +104,7 @@ func TestReadersSeeWholeViewsOnlyAndSeqsNeverGoBack(t *testing.T) {
 	}
 	t.Logf("%d views read over %d publishes", reads.Load(), publishes)
 	if reads.Load() == 0 {
-		t.Fatal("nobody read anything")
+		t.Fatal("no reader loaded a view")
 	}
 }
 
@@ -137,13 +138,15 @@ func readUntil(done *atomic.Bool, reads *atomic.Int64, b *Board, rnd *rand.Rand)
 			return err
 		}
 		if v.Trades.Len() > 0 {
-			v.Trades.ChunkText(v.Trades.First(), ChunkAggSell, func(dst []byte, _ engine.TradeID, trades []Trade) []byte {
-				return append(dst, make([]byte, len(trades))...)
-			})
+			v.Trades.ChunkText(v.Trades.First(), ChunkAggSell,
+				func(dst []byte, _ engine.TradeID, trades []Trade) []byte {
+					return append(dst, make([]byte, len(trades))...)
+				})
 		}
 		d := v.Cache(DocBook, &Doc{Seq: uint64(v.BookSeq)})
 		if d.Seq != uint64(v.BookSeq) {
-			return fmt.Errorf("pair %d: the kept book is of seq %d, the view's of %d", v.Instrument.ID, d.Seq, v.BookSeq)
+			return fmt.Errorf("pair %d: the kept book is of seq %d, the view's of %d", v.Instrument.ID, d.Seq,
+				v.BookSeq)
 		}
 		reads.Add(1)
 	}
@@ -242,9 +245,10 @@ func TestPublishWithoutChangeStoresNothing(t *testing.T) {
 	r.publish()
 	next := r.feed.Board().Load()
 	if next.View(0) != root.View(0) || next.View(1) != root.View(1) || next.View(2) == root.View(2) {
-		t.Fatal("views of other pairs were made anew")
+		t.Fatal("views of other pairs were made again")
 	}
-	if next.TickersSeqSum == root.TickersSeqSum || next.TickersVersion == root.TickersVersion || next.Gen != root.Gen+1 {
+	if next.TickersSeqSum == root.TickersSeqSum || next.TickersVersion == root.TickersVersion ||
+		next.Gen != root.Gen+1 {
 		t.Fatalf("sums did not move: %+v, %+v", root, next)
 	}
 }
@@ -256,7 +260,10 @@ func TestRootFindsPairsAndAssetsInByteOrder(t *testing.T) {
 	}
 	for _, code := range []string{"ZZ_USD", "AA_USD", "A1_USD", "AAB_USD"} {
 		base, _, _ := cutCode(code)
-		r.apply(engine.Command{Kind: engine.AddPair, Instrument: &engine.Instrument{Code: code, Base: base, Quote: "USD", DigitsPrice: 2, DigitsAmount: 2}})
+		r.apply(engine.Command{Kind: engine.AddPair, Instrument: &engine.Instrument{
+			Code: code, Base: base,
+			Quote: "USD", DigitsPrice: 2, DigitsAmount: 2,
+		}})
 	}
 	for _, s := range []string{"ZZ", "AA", "USD"} {
 		r.apply(engine.Command{Kind: engine.SetAsset, Pair: engine.ControlPair, Asset: &engine.Asset{Symbol: s}})
@@ -272,7 +279,8 @@ func TestRootFindsPairsAndAssetsInByteOrder(t *testing.T) {
 	}
 	same(t, []string{"A1_USD", "AAB_USD", "AA_USD", "ZZ_USD"}, codes)
 	same(t, []string{"AA", "USD", "ZZ"}, symbols)
-	if root.Lookup("AA_USD") == nil || root.Lookup("AA_US") != nil || root.Asset("USD") == nil || root.Asset("EUR") != nil {
+	if root.Lookup("AA_USD") == nil || root.Lookup("AA_US") != nil || root.Asset("USD") == nil ||
+		root.Asset("EUR") != nil {
 		t.Fatal("look-ups by name")
 	}
 	if root.ControlSeq != 3 || root.PairsVersion != 4 {

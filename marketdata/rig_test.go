@@ -88,7 +88,9 @@ func (r *rig) publish() {
 }
 
 // place submits a limit order of an account.
-func (r *rig) place(pair engine.PairID, account engine.AccountID, side engine.Side, price, amount int64) engine.OrderID {
+func (r *rig) place(
+	pair engine.PairID, account engine.AccountID, side engine.Side, price, amount int64,
+) engine.OrderID {
 	e := r.apply(engine.Command{
 		Kind: engine.Place, Pair: pair, Account: account, Side: side, Price: price, Amount: amount,
 		MakerFee: 100_000, TakerFee: 200_000,
@@ -136,7 +138,8 @@ func (r *rig) randomCommand(rnd *rand.Rand, pairs, accounts int, mid int64) engi
 func (r *rig) randomPlace(rnd *rand.Rand, c *engine.Command, mid int64) {
 	c.Kind = engine.Place
 	c.Type = [...]engine.OrderType{
-		engine.Limit, engine.Limit, engine.Limit, engine.Limit, engine.Limit, engine.Market, engine.StopLimit, engine.StopMarket,
+		engine.Limit, engine.Limit, engine.Limit, engine.Limit, engine.Limit, engine.Market, engine.StopLimit,
+		engine.StopMarket,
 	}[rnd.IntN(8)]
 	c.Amount = 1 + rnd.Int64N(100)
 	if c.Type == engine.Limit || c.Type == engine.StopLimit {

@@ -96,13 +96,15 @@ func TestAFeedReadFromItsStateGoesOnAsIfNothingHadHappened(t *testing.T) {
 
 func equalBoards(t *testing.T, a, b *Root) {
 	t.Helper()
-	if a.Len() != b.Len() || a.TickersVersion != b.TickersVersion || a.SeqSum != b.SeqSum || a.ControlSeq != b.ControlSeq {
+	if a.Len() != b.Len() || a.TickersVersion != b.TickersVersion || a.SeqSum != b.SeqSum ||
+		a.ControlSeq != b.ControlSeq {
 		t.Fatalf("roots differ: %+v and %+v", a, b)
 	}
 	same(t, a.Assets(), b.Assets())
 	for _, p := range a.Sorted() {
 		v, w := a.View(p), b.View(p)
-		if v.Sum != w.Sum || v.Ticker != w.Ticker || v.Seq != w.Seq || v.BookTimeNs != w.BookTimeNs || v.TimeNs != w.TimeNs ||
+		if v.Sum != w.Sum || v.Ticker != w.Ticker || v.Seq != w.Seq || v.BookTimeNs != w.BookTimeNs ||
+			v.TimeNs != w.TimeNs ||
 			v.Trades.DroppedNs() != w.Trades.DroppedNs() || v.DroppedYoung != w.DroppedYoung {
 			t.Fatalf("views of pair %d differ: %+v and %+v", p, v.Ticker, w.Ticker)
 		}
@@ -199,7 +201,8 @@ func TestCutAndFlippedStatesAreRefusedOrReadWithoutPanic(t *testing.T) {
 	rnd := newRand(t)
 	r := newRig(Options{TradesMin: 5, TradesMax: 50, ClosedOrders: 20, Fills: 20, ClientIDs: 5}, 1)
 	r.run(rnd, 600, 1, false)
-	pair, control, history := r.feed.AppendPairState(nil, 0), r.feed.AppendControlState(nil), r.feed.AppendHistoryState(nil)
+	pair, control, history := r.feed.AppendPairState(nil,
+		0), r.feed.AppendControlState(nil), r.feed.AppendHistoryState(nil)
 	read := func(pair, control, history []byte) (err error) {
 		g := NewFeed(r.feed.opts)
 		if err = g.DecodeControlState(control); err != nil {

@@ -29,7 +29,10 @@ func schedule(rnd *rand.Rand, hours, trades, looks int) []instant {
 		case 1, 2, 3:
 			at += rnd.Int64N(2 * nanosecond)
 		case 4: // in the same second, or on its first or last nanosecond
-			at = at/nanosecond*nanosecond + []int64{0, nanosecond, nanosecond - 1}[rnd.IntN(3)] + rnd.Int64N(2)*nanosecond
+			at = at/nanosecond*nanosecond + []int64{
+				0, nanosecond,
+				nanosecond - 1,
+			}[rnd.IntN(3)] + rnd.Int64N(2)*nanosecond
 		}
 		out = append(out, instant{at, true})
 	}
@@ -118,7 +121,8 @@ func TestWindowEdgeIsExactToTheSecond(t *testing.T) {
 		r.publish()
 		v := r.feed.Board().Load().View(0)
 		if v.Ticker.Volume.Lo != c.volume || v.Ticker.ChangedSec != c.stamp {
-			t.Errorf("at %d: volume %d stamp %d, want %d and %d", c.ns, v.Ticker.Volume.Lo, v.Ticker.ChangedSec, c.volume, c.stamp)
+			t.Errorf("at %d: volume %d stamp %d, want %d and %d", c.ns, v.Ticker.Volume.Lo, v.Ticker.ChangedSec,
+				c.volume, c.stamp)
 		}
 		if changed := v.TickerVersion != before; changed != (c.ns == leaves) {
 			t.Errorf("at %d: version changed: %v", c.ns, changed)
@@ -142,7 +146,8 @@ func TestTickerSeqIsThatOfTheLastEventThatChangedTheFigures(t *testing.T) {
 	r.now += nanosecond
 	r.place(0, 1, engine.Buy, 99, 5) // behind the touch: the book changes, the ticker does not
 	w := view()
-	if w.TickerSeq != v.TickerSeq || w.Ticker != v.Ticker || w.TickerVersion != v.TickerVersion || w.BookSeq == v.BookSeq {
+	if w.TickerSeq != v.TickerSeq || w.Ticker != v.Ticker || w.TickerVersion != v.TickerVersion ||
+		w.BookSeq == v.BookSeq {
 		t.Fatalf("a level behind the touch changed the ticker: %+v", w.Ticker)
 	}
 	r.now += nanosecond // loses its place at the same price: no change of the touch
@@ -153,7 +158,8 @@ func TestTickerSeqIsThatOfTheLastEventThatChangedTheFigures(t *testing.T) {
 	}
 	r.now += nanosecond
 	r.apply(engine.Command{Kind: engine.Cancel, Account: 1, Order: 999, Flags: 0})
-	if y := view(); y.Seq == x.Seq || y.TickerVersion != x.TickerVersion || y.TickerSeq != x.TickerSeq || y.BookSeq != x.BookSeq {
+	if y := view(); y.Seq == x.Seq || y.TickerVersion != x.TickerVersion || y.TickerSeq != x.TickerSeq ||
+		y.BookSeq != x.BookSeq {
 		t.Fatal("a refusal changed more than the seq")
 	}
 }

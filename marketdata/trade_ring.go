@@ -6,7 +6,7 @@ import (
 	"tickhive/engine"
 )
 
-// chunkTrades is how many trades share one allocation and one cached text.
+// chunkTrades is the number of trades in one allocation and one cached text.
 const chunkTrades = 1024
 
 // tradeChunk holds 1,024 trades in the order of their ids. The writer fills slots only above

@@ -73,7 +73,8 @@ func checkTrades(t *testing.T, tr *Trades, all []naiveTrade) {
 		}
 		for d := int64(-1); d <= 1; d++ {
 			s := tr.Search(want.ns + d)
-			if (s <= tr.Last() && all[s-1].ns < want.ns+d) || (s > tr.First() && all[s-2].ns >= want.ns+d) || s < tr.First() || s > tr.Last()+1 {
+			if (s <= tr.Last() && all[s-1].ns < want.ns+d) || (s > tr.First() && all[s-2].ns >= want.ns+d) ||
+				s < tr.First() || s > tr.Last()+1 {
 				t.Fatalf("search for %d gives %d of %d..%d", want.ns+d, s, tr.First(), tr.Last())
 			}
 		}
@@ -96,7 +97,8 @@ func TestAPairWithoutTradesHasNone(t *testing.T) {
 	r := newRig(Options{}, 1)
 	r.publish()
 	v := r.feed.Board().Load().View(0)
-	if v.Trades.First() != 0 || v.Trades.Last() != 0 || v.Trades.Len() != 0 || v.Trades.Search(5) != 1 || v.Trades.DroppedNs() != 0 {
+	if v.Trades.First() != 0 || v.Trades.Last() != 0 || v.Trades.Len() != 0 || v.Trades.Search(5) != 1 ||
+		v.Trades.DroppedNs() != 0 {
 		t.Fatalf("trades of a new pair: %+v", v.Trades)
 	}
 	for i := range v.Candles {

@@ -118,7 +118,10 @@ func (r *rig) busy(rnd *rand.Rand) {
 			return
 		}
 		back := rnd.Uint64N(min(last, 1+rnd.Uint64N(last)))
-		r.apply(engine.Command{Kind: engine.Cancel, Pair: pair, Order: engine.MakeOrderID(pair, last-back), Flags: engine.FlagAllAccount})
+		r.apply(engine.Command{
+			Kind: engine.Cancel, Pair: pair, Order: engine.MakeOrderID(pair, last-back),
+			Flags: engine.FlagAllAccount,
+		})
 	}
 }
 
@@ -223,7 +226,8 @@ func checkChanging(t *testing.T, rnd *rand.Rand, r *rig, q Query) int {
 	return min(u.n-1, 1)
 }
 
-// Fills are the fills of the first turn, except the oldest, evicted by the last turn.
+// checkChangingFills checks that a list has the fills of the first turn, except the oldest ones,
+// which were evicted before the last turn.
 func checkChangingFills(t *testing.T, r *rig, q Query, meanwhile func()) {
 	t.Helper()
 	h := r.feed.History()
@@ -270,7 +274,10 @@ func TestATurnReadsABoundedNumberOfRecords(t *testing.T) {
 	all := Query{Account: 1, Pair: engine.ControlPair, SinceNs: math.MinInt64, UntilNs: math.MaxInt64, Limit: 100}
 	for name, change := range map[string]func(*Query){
 		"first page": func(*Query) {}, "deep page": func(q *Query) { q.Offset = closed - 50 },
-		"last page": func(q *Query) { q.Offset = closed + open - 1 }, "pair never traded": func(q *Query) { q.Pair = 1 },
+		"last page": func(q *Query) {
+			q.Offset = closed +
+				open - 1
+		}, "pair never traded": func(q *Query) { q.Pair = 1 },
 		"long ago":   func(q *Query) { q.UntilNs = rigStartNs },
 		"no row but": func(q *Query) { q.Status = OnlyCanceled }, "large page": func(q *Query) { q.Limit = 1 << 30 },
 		"open": func(q *Query) { q.Status, q.Offset = OnlyOpen, open-10 },
@@ -298,7 +305,10 @@ func TestATurnReadsABoundedNumberOfRecords(t *testing.T) {
 func TestAnOffsetBeyondTheAccountsOwnCountReadsNothing(t *testing.T) {
 	r := deepRig(3000, 1200)
 	for name, q := range map[string]Query{
-		"all": {Offset: 4200}, "open": {Offset: 1200, Status: OnlyOpen}, "canceled": {Offset: 3000, Status: OnlyCanceled},
+		"all": {Offset: 4200}, "open": {Offset: 1200, Status: OnlyOpen}, "canceled": {
+			Offset: 3000,
+			Status: OnlyCanceled,
+		},
 		"another account": {Account: 2},
 	} {
 		q.Account, q.Pair, q.UntilNs, q.Limit = max(q.Account, 1), engine.ControlPair, math.MaxInt64, 100
@@ -335,7 +345,8 @@ func TestCountsAreWhatIsKept(t *testing.T) {
 				open := len(simpleOrders(h, q))
 				want := fmt.Sprint(open, all-open, fills)
 				if a := h.accounts[id]; fmt.Sprint(a.openCount, a.closedCount, a.fillCount) != want {
-					t.Errorf("account %d: %d open, %d closed, %d fills, want %s", id, a.openCount, a.closedCount, a.fillCount, want)
+					t.Errorf("account %d: %d open, %d closed, %d fills, want %s", id, a.openCount, a.closedCount,
+						a.fillCount, want)
 				}
 			}
 		}
@@ -434,7 +445,10 @@ func TestOrdersThatCloseDuringTheWalkAreToldOnce(t *testing.T) {
 		}
 		last := r.core.LastOrderID(0).N()
 		for _, back := range []int{5, 500, u.n*1000 - 1, u.n * 1000, u.n*1000 + 1, open - 9} {
-			r.apply(engine.Command{Kind: engine.Cancel, Order: engine.MakeOrderID(0, last-uint64(back+u.n)), Flags: engine.FlagAllAccount})
+			r.apply(engine.Command{
+				Kind: engine.Cancel, Order: engine.MakeOrderID(0, last-uint64(back+u.n)),
+				Flags: engine.FlagAllAccount,
+			})
 		}
 		r.fold()
 	}

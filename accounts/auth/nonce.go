@@ -11,7 +11,7 @@ import (
 
 // The bounds of the nonce table (docs/contract/signing.md#nonces).
 const (
-	// NonceKeepNs is how long a nonce is retained: a timestamp may be 60 s in the future and is
+	// NonceKeepNs limits the time for which a nonce is retained: a timestamp may be 60 s in the future and is
 	// valid for 60 s after it, so 121 s outlast every request.
 	NonceKeepNs = 121_000_000_000
 	// MaxNoncesPerKey limits the nonces that a key may use in NonceKeepNs. CancelNonces of them

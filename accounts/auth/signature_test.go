@@ -148,7 +148,7 @@ func TestUnknownKeyAndBadSignatureAreTheSame(t *testing.T) {
 	}
 	t.Logf("unknown key against bad signature: medians differ by %d per mille", best)
 	if best > 50 {
-		t.Errorf("an unknown key can be told by its time: %d per mille", best)
+		t.Errorf("the time of the answer reveals an unknown key: %d per mille", best)
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"tickhive/internal/refuse"
 )
 
-// signedBy is a GET that a key of newSigner's private key signed.
+// signedBy returns a GET that a key of newSigner's private key signed.
 func signedBy(public, nonce string) *Request {
 	r := request("GET", "/", "", nonce)
 	r.PublicKey = []byte(public)

@@ -39,7 +39,7 @@ func TestWindowBoundsAreInclusive(t *testing.T) {
 			diff := strconv.FormatInt(-c.offsetMs, 10) + " ms"
 			if m := reject.Message; reject.Field != "API-Timestamp" || !strings.Contains(m, now) ||
 				!strings.Contains(m, diff) {
-				t.Errorf("a skewed clock is told %+v", reject)
+				t.Errorf("a skewed clock gets %+v", reject)
 			}
 		}
 	}

@@ -100,7 +100,8 @@ func (f *Flow) command() engine.Command {
 
 func (f *Flow) account() engine.AccountID { return engine.AccountID(f.R.IntN(5)) }
 
-// anyone: most requests come through the operator's door, some name an account.
+// anyone returns the flags of a cancel or replace: most come from an operator, some name an
+// account.
 func (f *Flow) anyone() uint8 {
 	if f.R.IntN(6) == 0 {
 		return 0
@@ -108,7 +109,7 @@ func (f *Flow) anyone() uint8 {
 	return engine.FlagAllAccount
 }
 
-// pick is an order that is open, most of the time.
+// pick returns the id of an order that is open, most of the time.
 func (f *Flow) pick() engine.OrderID {
 	var id engine.OrderID
 	for range 12 {
@@ -178,7 +179,8 @@ func (f *Flow) place() engine.Command {
 	return c
 }
 
-// earn is a limit about what an order may bring: lots of a buy by quote, else their worth.
+// earn returns an earn limit near the amount that an order may bring: lots of a buy by quote,
+// else their worth.
 func (f *Flow) earn(price, amount int64) fixed.U128 {
 	if amount <= 0 {
 		return fixed.FromU64(1 + f.R.Uint64N(25))

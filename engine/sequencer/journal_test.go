@@ -15,7 +15,7 @@ import (
 	"tickhive/internal/wal"
 )
 
-// stuckJournal is durable only as far as the test says.
+// stuckJournal is durable up to a position that the test sets.
 type stuckJournal struct {
 	mu           sync.Mutex
 	pos, durable uint64

@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// recorder is a sink that keeps what it is given.
+// recorder is a sink that records its events.
 type recorder struct {
 	mu        sync.Mutex
 	events    []engine.Event

@@ -105,7 +105,7 @@ func TestAdvanceReportsASourceThatWasRefused(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		fail func(j *syncedJournal)
-		// reached is how often the source acts before the clock stops.
+		// reached counts the actions of the source before the clock stops.
 		reached int
 		want    error
 	}{

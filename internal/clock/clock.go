@@ -32,15 +32,15 @@ func NewManual(startNs int64) *Manual {
 	return m
 }
 
-// NowNs is the time last set.
+// NowNs returns the time last set.
 func (m *Manual) NowNs() int64 { return m.ns.Load() }
 
-// Virtual is true.
+// Virtual returns true.
 func (m *Manual) Virtual() bool { return true }
 
 // Set moves the clock; the caller sees to it that it never goes back.
 func (m *Manual) Set(ns int64) { m.ns.Store(ns) }
 
-// MachineNs is the machine's Unix time in nanoseconds, whatever clock the market runs on:
+// MachineNs returns the machine's Unix time in nanoseconds, independent of the market's clock:
 // for rate limits, timeouts, batching and metrics (docs/contract/market-data.md#times).
 func MachineNs() int64 { return time.Now().UnixNano() }

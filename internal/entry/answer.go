@@ -37,7 +37,7 @@ func (a *Answer) collect(h *marketdata.History, caller engine.AccountID, cmd *en
 	case a.Reason != engine.NotRejected:
 		return
 	case first.Kind == engine.EventRejected:
-		// A repeated client order id: return the first answer, as far as it is retained.
+		// A repeated client order id: return the first answer if it is retained.
 		a.Order = first.Order
 		if a.Record, a.Found = h.FirstAnswer(a.Order); !a.Found {
 			a.Record, a.Found = h.Order(a.Order)

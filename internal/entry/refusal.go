@@ -76,7 +76,7 @@ func refusalOf(r engine.Reason, cmd *engine.Command, caller engine.AccountID) *r
 		field = "amount"
 	}
 	why := strings.ReplaceAll(r.String(), "_", " ")
-	return refuse.New(Code(r), field, "The order %d stays as it is: %s.", cmd.Order, why)
+	return refuse.New(Code(r), field, "The order %d is unchanged: %s.", cmd.Order, why)
 }
 
 // reasonFields maps a reason to the request member that caused it, if one did.

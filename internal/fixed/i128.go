@@ -12,7 +12,7 @@ type I128 struct {
 // FromI64 widens v.
 func FromI64(v int64) I128 { return I128{v >> 63, uint64(v)} }
 
-// ToI128 is u as a signed number; u above the signed range panics.
+// ToI128 returns a as a signed number; it panics above the signed range.
 func (a U128) ToI128() I128 {
 	if a.Hi>>63 != 0 {
 		panic("BUG: fixed: U128 beyond I128")
@@ -20,7 +20,7 @@ func (a U128) ToI128() I128 {
 	return I128{int64(a.Hi), a.Lo}
 }
 
-// Add is a + b; overflow panics.
+// Add returns a + b; overflow panics.
 func (a I128) Add(b I128) I128 {
 	lo, c := bits.Add64(a.Lo, b.Lo, 0)
 	hi, _ := bits.Add64(uint64(a.Hi), uint64(b.Hi), c)
@@ -31,17 +31,17 @@ func (a I128) Add(b I128) I128 {
 	return s
 }
 
-// Neg is -a.
+// Neg returns -a.
 func (a I128) Neg() I128 {
 	lo, c := bits.Sub64(0, a.Lo, 0)
 	hi, _ := bits.Sub64(0, uint64(a.Hi), c)
 	return I128{int64(hi), lo}
 }
 
-// Sub is a - b; overflow panics.
+// Sub returns a - b; overflow panics.
 func (a I128) Sub(b I128) I128 { return a.Add(b.Neg()) }
 
-// Sign is -1, 0 or +1.
+// Sign returns -1, 0 or +1.
 func (a I128) Sign() int {
 	switch {
 	case a.Hi < 0:
@@ -52,7 +52,7 @@ func (a I128) Sign() int {
 	return 1
 }
 
-// Cmp is -1, 0 or +1 as a is below, equal to or above b.
+// Cmp returns -1, 0 or +1 as a is below, equal to or above b.
 func (a I128) Cmp(b I128) int {
 	switch {
 	case a == b:
@@ -63,7 +63,7 @@ func (a I128) Cmp(b I128) int {
 	return 1
 }
 
-// Abs is the magnitude.
+// Abs returns the magnitude.
 func (a I128) Abs() U128 {
 	if a.Hi < 0 {
 		a = a.Neg()

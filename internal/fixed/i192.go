@@ -8,13 +8,13 @@ import "math/bits"
 // are 584 years of a billion additions a second.
 type I192 struct{ W0, W1, W2 uint64 }
 
-// Wide is a as a sum.
+// Wide returns a as a sum.
 func (a I128) Wide() I192 { return I192{a.Lo, uint64(a.Hi), uint64(a.Hi >> 63)} }
 
-// Wide is a: amounts and sums are shown alike.
+// Wide returns a, so that amounts and sums have the same methods.
 func (a I192) Wide() I192 { return a }
 
-// Add is a + b.
+// Add returns a + b.
 func (a I192) Add(b I192) (s I192) {
 	var c uint64
 	s.W0, c = bits.Add64(a.W0, b.W0, 0)
@@ -23,7 +23,7 @@ func (a I192) Add(b I192) (s I192) {
 	return s
 }
 
-// Sub is a - b.
+// Sub returns a - b.
 func (a I192) Sub(b I192) (s I192) {
 	var c uint64
 	s.W0, c = bits.Sub64(a.W0, b.W0, 0)
@@ -32,16 +32,16 @@ func (a I192) Sub(b I192) (s I192) {
 	return s
 }
 
-// Plus is a + b for a single term.
+// Plus returns a + b for a single term.
 func (a I192) Plus(b I128) I192 { return a.Add(b.Wide()) }
 
-// Minus is a - b for a single term.
+// Minus returns a - b for a single term.
 func (a I192) Minus(b I128) I192 { return a.Sub(b.Wide()) }
 
-// Neg is -a.
+// Neg returns -a.
 func (a I192) Neg() I192 { return I192{}.Sub(a) }
 
-// Sign is -1, 0 or +1.
+// Sign returns -1, 0 or +1.
 func (a I192) Sign() int {
 	switch {
 	case int64(a.W2) < 0:
@@ -52,7 +52,7 @@ func (a I192) Sign() int {
 	return 1
 }
 
-// Cmp is -1, 0 or +1 as a is below, equal to or above b.
+// Cmp returns -1, 0 or +1 as a is below, equal to or above b.
 func (a I192) Cmp(b I192) int {
 	switch {
 	case a == b:
@@ -63,10 +63,10 @@ func (a I192) Cmp(b I192) int {
 	return 1
 }
 
-// CmpTerm is Cmp with a single term.
+// CmpTerm compares a with a single term, like Cmp.
 func (a I192) CmpTerm(b I128) int { return a.Cmp(b.Wide()) }
 
-// Clamp is the I128 nearest to a.
+// Clamp returns the I128 nearest to a.
 func (a I192) Clamp() I128 {
 	v := I128{int64(a.W1), a.W0}
 	switch {
@@ -98,7 +98,7 @@ func AppendI192(dst []byte, v I192, digits int) []byte {
 	return append(dst, text[whole:]...)
 }
 
-// divMod19 is the quotient and the remainder of v / 10^19, v positive: below 2^191 / 2^63.
+// divMod19 returns the quotient and the remainder of v / 10^19, v positive: below 2^191 / 2^63.
 func (a I192) divMod19() (q U128, r uint64) {
 	d := Pow10[19]
 	_, r = bits.Div64(0, a.W2, d) // W2 < 2^63 < d: the first digit of the quotient is 0
@@ -107,7 +107,7 @@ func (a I192) divMod19() (q U128, r uint64) {
 	return q, r
 }
 
-// AppendShortest192 is AppendShortest of a sum.
+// AppendShortest192 does the same as AppendShortest for a sum.
 func AppendShortest192(dst []byte, v I192, digits int) []byte {
 	return trimZeros(AppendI192(dst, v, digits))
 }

@@ -56,8 +56,8 @@ func ParseUnits(s string, digits int) (units int64, exact, fits bool, err error)
 	return units, true, true, nil
 }
 
-// mantissa is a decimal as it is written: its digits as one number, the last fraction of them
-// behind the point.
+// mantissa holds a decimal as written: its digits as one number, of which the last fraction digits
+// are behind the point.
 type mantissa struct {
 	digits   U128
 	fraction int

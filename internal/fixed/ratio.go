@@ -6,7 +6,7 @@ import "github.com/cockroachdb/apd/v3"
 // (docs/contract/market-data.md#decimals).
 const QuotientDigits = 8
 
-// DivHalfEven64 is a / d rounded half even; d == 0 panics.
+// DivHalfEven64 returns a / d rounded half even; d == 0 panics.
 func (a U128) DivHalfEven64(d uint64) U128 {
 	q, r := a.DivMod64(d)
 	if rest := d - r; r > rest || r == rest && q.Lo&1 == 1 {
@@ -15,7 +15,7 @@ func (a U128) DivHalfEven64(d uint64) U128 {
 	return q
 }
 
-// PercentChangeHalfEven is (now - then) / then x 100 in units of 10^-8, rounded half even:
+// PercentChangeHalfEven returns (now - then) / then x 100 in units of 10^-8, rounded half even:
 // what a price has moved. then <= 0 gives 0. Prices are int64, so that nothing overflows.
 func PercentChangeHalfEven(now, then int64) I128 {
 	if then <= 0 {
@@ -34,7 +34,7 @@ func PercentChangeHalfEven(now, then int64) I128 {
 	return v
 }
 
-// AveragePriceHalfEven is total / amount as a price in units of 10^-8, rounded half even:
+// AveragePriceHalfEven returns total / amount as a price in units of 10^-8, rounded half even:
 // total in units of 10^-(digitsPrice+digitsAmount), amount in 10^-digitsAmount and not 0.
 func AveragePriceHalfEven(total, amount U128, digitsPrice int) U128 {
 	ctx := apd.Context{

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// halfEven is num / den rounded half even, by big.Int.
+// halfEven returns num / den rounded half even, by big.Int.
 func halfEven(num, den *big.Int) *big.Int {
 	q, r := new(big.Int).QuoRem(num, den, new(big.Int))
 	twice := new(big.Int).Lsh(r, 1)

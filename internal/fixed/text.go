@@ -13,7 +13,7 @@ func AppendU64(dst []byte, v uint64, digits int) []byte {
 	return appendPadded(dst, v%p, digits)
 }
 
-// AppendI64 is AppendU64 for a signed number; zero never has a sign.
+// AppendI64 does the same as AppendU64 for a signed number; zero never has a sign.
 func AppendI64(dst []byte, v int64, digits int) []byte {
 	if v < 0 {
 		return AppendU64(append(dst, '-'), uint64(-v), digits)
@@ -57,7 +57,7 @@ func AppendU128(dst []byte, v U128, digits int) []byte {
 	return append(dst, text[whole:]...)
 }
 
-// AppendI128 is AppendU128 for a signed number.
+// AppendI128 does the same as AppendU128 for a signed number.
 func AppendI128(dst []byte, v I128, digits int) []byte {
 	if v.Sign() < 0 {
 		dst = append(dst, '-')

@@ -8,13 +8,13 @@ type U128 struct{ Hi, Lo uint64 }
 // FromU64 widens v.
 func FromU64(v uint64) U128 { return U128{Lo: v} }
 
-// Mul64 is the exact product a x b.
+// Mul64 returns the exact product a x b.
 func Mul64(a, b uint64) U128 {
 	hi, lo := bits.Mul64(a, b)
 	return U128{hi, lo}
 }
 
-// Add is a + b; a carry out of 128 bits panics, because every sum in the program is
+// Add returns a + b; a carry out of 128 bits panics, because every sum in the program is
 // bounded well below it by the limits on single terms.
 func (a U128) Add(b U128) U128 {
 	lo, c := bits.Add64(a.Lo, b.Lo, 0)
@@ -25,7 +25,7 @@ func (a U128) Add(b U128) U128 {
 	return U128{hi, lo}
 }
 
-// Sub is a - b; b > a panics.
+// Sub returns a - b; b > a panics.
 func (a U128) Sub(b U128) U128 {
 	lo, c := bits.Sub64(a.Lo, b.Lo, 0)
 	hi, c := bits.Sub64(a.Hi, b.Hi, c)
@@ -35,7 +35,7 @@ func (a U128) Sub(b U128) U128 {
 	return U128{hi, lo}
 }
 
-// SubFloor is a - b, 0 where b > a.
+// SubFloor returns a - b, 0 where b > a.
 func (a U128) SubFloor(b U128) U128 {
 	if a.Less(b) {
 		return U128{}
@@ -43,21 +43,21 @@ func (a U128) SubFloor(b U128) U128 {
 	return a.Sub(b)
 }
 
-// AddWrap is a + b modulo 2^128.
+// AddWrap returns a + b modulo 2^128.
 func (a U128) AddWrap(b U128) U128 {
 	lo, c := bits.Add64(a.Lo, b.Lo, 0)
 	hi, _ := bits.Add64(a.Hi, b.Hi, c)
 	return U128{hi, lo}
 }
 
-// SubWrap is a - b modulo 2^128.
+// SubWrap returns a - b modulo 2^128.
 func (a U128) SubWrap(b U128) U128 {
 	lo, c := bits.Sub64(a.Lo, b.Lo, 0)
 	hi, _ := bits.Sub64(a.Hi, b.Hi, c)
 	return U128{hi, lo}
 }
 
-// AddSat is a + b, or the largest U128 where that is beyond it.
+// AddSat returns a + b, or the largest U128 where that is beyond it.
 func (a U128) AddSat(b U128) U128 {
 	lo, c := bits.Add64(a.Lo, b.Lo, 0)
 	hi, c := bits.Add64(a.Hi, b.Hi, c)
@@ -67,7 +67,7 @@ func (a U128) AddSat(b U128) U128 {
 	return U128{hi, lo}
 }
 
-// Cmp is -1, 0 or +1 as a is below, equal to or above b.
+// Cmp returns -1, 0 or +1 as a is below, equal to or above b.
 func (a U128) Cmp(b U128) int {
 	switch {
 	case a == b:
@@ -84,14 +84,14 @@ func (a U128) Less(b U128) bool { return a.Hi < b.Hi || (a.Hi == b.Hi && a.Lo < 
 // IsZero reports a == 0.
 func (a U128) IsZero() bool { return a.Hi|a.Lo == 0 }
 
-// DivMod64 is the floor of a / d and the remainder; d == 0 panics.
+// DivMod64 returns the floor of a / d and the remainder; d == 0 panics.
 func (a U128) DivMod64(d uint64) (q U128, r uint64) {
 	q.Hi, r = a.Hi/d, a.Hi%d
 	q.Lo, r = bits.Div64(r, a.Lo, d)
 	return q, r
 }
 
-// DivMod is the floor of a / d and the remainder; d == 0 panics. Shift and subtract:
+// DivMod returns the floor of a / d and the remainder; d == 0 panics. Shift and subtract:
 // for settlement and tests, not for hot paths.
 func (a U128) DivMod(d U128) (q, r U128) {
 	if d.Hi == 0 {
@@ -115,7 +115,7 @@ func (a U128) DivMod(d U128) (q, r U128) {
 	return q, r
 }
 
-// Lsh1 is a << 1; the top bit is dropped.
+// Lsh1 returns a << 1; the top bit is dropped.
 func (a U128) Lsh1() U128 { return U128{a.Hi<<1 | a.Lo>>63, a.Lo << 1} }
 
 func (a U128) bit(i int) bool {
@@ -125,7 +125,7 @@ func (a U128) bit(i int) bool {
 	return a.Lo>>i&1 == 1
 }
 
-// MulCheck is a x b and whether it fits into 128 bits.
+// MulCheck returns a x b and reports whether it fits into 128 bits.
 func (a U128) MulCheck(b uint64) (U128, bool) {
 	hi1, lo := bits.Mul64(a.Lo, b)
 	over, hi2 := bits.Mul64(a.Hi, b)

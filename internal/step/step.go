@@ -26,10 +26,10 @@ type Progress struct {
 	NextNs int64
 }
 
-// Idle is the Progress of a step without work, which has none until something arrives.
+// Idle returns the Progress of a step without work, which has none until something arrives.
 func Idle() Progress { return Progress{NextNs: Never} }
 
-// Worked is the Progress of a step that did something.
+// Worked returns the Progress of a step that did something.
 func Worked() Progress { return Progress{Worked: true} }
 
 // Wait returns how long a goroutine may sleep before the next step, at most an hour.

@@ -61,7 +61,7 @@ func (p *Page) addAnchor(name string) {
 	p.anchors[unique] = true
 }
 
-// slug is the anchor that a forge gives a heading.
+// slug returns the anchor that a forge gives a heading.
 func slug(heading string) string {
 	var b strings.Builder
 	for _, r := range strings.ToLower(heading) {

@@ -120,7 +120,7 @@ func Goroutines(f *File) []string {
 	return out
 }
 
-// lockFree are the files that readers go through: views, the public routes and what the edge
+// lockFree reports whether readers go through a file: views, the public routes and what the edge
 // does for each of them.
 func lockFree(f *File) bool {
 	switch f.Dir {

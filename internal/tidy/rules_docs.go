@@ -42,8 +42,8 @@ func Docs(f *File) []string {
 	return out
 }
 
-// verbatim are copies that must stay as they are: the reference that the engine is
-// measured against.
+// verbatim reports whether a file is a copy that must not change: the reference that the engine
+// is measured against.
 func verbatim(f *File) bool { return under(f.Dir, "bench/limits/floor") }
 
 // wellKnown are methods whose meaning an interface of the standard library fixes.

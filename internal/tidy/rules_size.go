@@ -150,7 +150,7 @@ func exportedOf(d *ast.GenDecl) (n int) {
 	return n
 }
 
-// receiver is the name of a method's type.
+// receiver returns the name of a method's type.
 func receiver(d *ast.FuncDecl) string {
 	t := d.Recv.List[0].Type
 	for {

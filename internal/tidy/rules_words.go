@@ -2,13 +2,10 @@ package tidy
 
 import (
 	"fmt"
+	"path"
 	"regexp"
-	"strings"
+	"slices"
 )
-
-// wordedPaths are the prefixes of the paths whose wording is checked. The list grows until it
-// is the whole tree.
-var wordedPaths = []string{"docs/", "ARCHITECTURE.md", "CONTRIBUTING.md"}
 
 // givenTexts are documents of others, kept as they were given.
 var givenTexts = map[string]bool{"docs/contract/api.md": true}
@@ -46,30 +43,22 @@ var bannedWords = []struct {
 	{regexp.MustCompile(`(?i)\bas it is\b`), "unchanged, current"},
 }
 
-// worded reports whether the wording of a file is checked.
-func worded(name string) bool {
-	if givenTexts[name] {
-		return false
-	}
-	for _, prefix := range wordedPaths {
-		if strings.HasPrefix(name, prefix) {
-			return true
-		}
-	}
-	return false
-}
-
-// Words reports banned words in a page that is checked.
+// Words reports banned words in a page.
 func Words(p *Page) (out []string) {
-	if !worded(p.Path) {
+	if givenTexts[p.Path] || slices.Contains(openWording, path.Dir(p.Path)) {
 		return nil
 	}
 	for i, line := range p.Lines {
-		text := mdCode.ReplaceAllString(line, "")
-		for _, w := range bannedWords {
-			if m := w.pattern.FindString(text); m != "" {
-				out = append(out, fmt.Sprintf("%s:%d: %q: write %s", p.Path, i+1, m, w.instead))
-			}
+		out = append(out, banned(fmt.Sprintf("%s:%d", p.Path, i+1), mdCode.ReplaceAllString(line, ""))...)
+	}
+	return out
+}
+
+// banned reports the banned words of a text.
+func banned(at, text string) (out []string) {
+	for _, w := range bannedWords {
+		if m := w.pattern.FindString(text); m != "" {
+			out = append(out, fmt.Sprintf("%s: %q: write %s", at, m, w.instead))
 		}
 	}
 	return out

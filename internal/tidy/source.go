@@ -23,12 +23,12 @@ type File struct {
 	Text []byte
 }
 
-// at is a place in the file, as the compiler writes it.
+// at returns the place of p in the file, as the compiler writes it.
 func (f *File) at(p token.Pos) string {
 	return fmt.Sprintf("%s:%d", f.Path, f.Fset.Position(p).Line)
 }
 
-// imports is the local name and the path of each import.
+// imports returns the local name and the path of each import.
 func (f *File) imports() map[string]string {
 	out := map[string]string{}
 	for _, s := range f.AST.Imports {

@@ -14,11 +14,11 @@ const root = "../.."
 var rules = map[string]func(*File) []string{
 	"imports": Imports, "floats": Floats, "clocks": Clocks, "sleeps": Sleeps, "goroutines": Goroutines,
 	"locks": Locks, "sizes": Sizes, "globals": Globals, "docs": Docs, "statuses": Statuses, "json": JSONTags,
-	"lines": LongLines,
+	"lines": LongLines, "wording": Wording,
 }
 
 // wholeRules are those that look at all files together.
-var wholeRules = []func([]*File) []string{PackageDocs, Large, ShortLines}
+var wholeRules = []func([]*File) []string{PackageDocs, Large, ShortLines, WordedFolders}
 
 func TestTheTreeIsTidy(t *testing.T) {
 	files, err := Load(root)
@@ -58,7 +58,7 @@ func TestTrackedFilesSayNothingStray(t *testing.T) {
 			t.Error(err)
 			continue
 		}
-		for _, line := range Text(name, text) {
+		for _, line := range append(Text(name, text), PlainText(name, text)...) {
 			t.Error(line)
 		}
 	}
@@ -105,6 +105,8 @@ func TestEachRuleFindsAPlantedViolation(t *testing.T) {
 		{"statuses", "hive/x.go", `import "net/http"; var status = http.StatusConflict`},
 		{"statuses", "launchpad/x.go", `import "github.com/valyala/fasthttp"; var status = fasthttp.StatusConflict`},
 		{"statuses", "accounts/keys.go", `var status = 503`},
+		{"wording", "engine/x.go", "// F calls whoever waits.\nfunc F() {}"},
+		{"wording", "client/x_test.go", `var err = "nobody answers"`},
 		{"json", "marketdata/x.go", "type x struct { N int `toml:\"n\" json:\"n\"` }"},
 	} {
 		f, err := Parse(c.file, []byte("package x\n"+c.code+"\n"))

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Crash is the file system as a power cut at this moment may leave it: what was synced,
+// Crash returns the file system as a power cut at this moment may leave it: what was synced,
 // and of the rest what the seed chooses: any subset of the written sectors, any size
 // between the old and the new one, any first part of the changes of names. The original
 // goes on as if nothing had happened. Locks are gone.
@@ -62,7 +62,7 @@ func (n *memNode) crash(rnd *rand.Rand, keep float64) *memNode {
 	return &memNode{data: b, durable: slices.Clone(b), dirty: map[int64]bool{}}
 }
 
-// Kill is the file system as the end of the process at this moment leaves it: all that
+// Kill returns the file system as the end of the process at this moment leaves it: all that
 // was written, synced or not. The original goes on. Locks are gone.
 func (m *Mem) Kill() *Mem {
 	m.mu.Lock()
@@ -113,7 +113,7 @@ func (m *Mem) Cut(name string, size int64) {
 	m.edit(name, func(b []byte) []byte { return b[:size] })
 }
 
-// Content is a copy of what a file holds.
+// Content returns a copy of a file's bytes.
 func (m *Mem) Content(name string) (content []byte) {
 	m.edit(name, func(b []byte) []byte {
 		content = slices.Clone(b)

@@ -17,7 +17,7 @@ type Owner struct {
 	SinceNs int64  // Unix nanoseconds
 }
 
-// Self is this process, holding from now on.
+// Self returns this process as an owner that starts now.
 func Self() Owner {
 	host, err := os.Hostname()
 	if err != nil {

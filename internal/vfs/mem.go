@@ -37,7 +37,7 @@ type nameChange struct {
 	node       *memNode
 }
 
-// NewMem is an empty file system.
+// NewMem returns an empty file system.
 func NewMem() *Mem {
 	return &Mem{dirs: map[string]*memDir{}, locks: map[string]Owner{}}
 }
@@ -65,7 +65,7 @@ func (m *Mem) SetCapacity(bytes int64) {
 	m.capacity = bytes
 }
 
-// Used is the bytes in all files.
+// Used returns the number of bytes in all files.
 func (m *Mem) Used() int64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -138,7 +138,7 @@ func (m *Mem) do(kind OpKind, name string, run func() error) error {
 	return nil
 }
 
-// dir is the directory of that name; with mu.
+// dir returns the directory with that name. The caller holds mu.
 func (m *Mem) dir(name string) *memDir {
 	name = path.Clean(name)
 	d := m.dirs[name]
@@ -232,7 +232,7 @@ func (m *Mem) Remove(name string) error {
 	})
 }
 
-// List is the sorted names of the files in dir.
+// List returns the sorted names of the files in dir.
 func (m *Mem) List(dir string) (names []string, err error) {
 	err = m.do(OpList, dir, func() error {
 		for name := range m.dir(dir).now {

@@ -177,7 +177,7 @@ func (f *memFile) Sync() error {
 	return fault.Err
 }
 
-// Size is the current size.
+// Size returns the current size.
 func (f *memFile) Size() (int64, error) {
 	f.m.mu.Lock()
 	defer f.m.mu.Unlock()

@@ -40,7 +40,7 @@ func (OS) Rename(from, to string) error { return os.Rename(from, to) }
 // Remove deletes a file.
 func (OS) Remove(name string) error { return os.Remove(name) }
 
-// List is the sorted names of the files in dir.
+// List returns the sorted names of the files in dir.
 func (OS) List(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// dataSync is fdatasync: data and size, not the times. EINTR is the only outcome that
+// dataSync calls fdatasync: it syncs data and size, not the times. EINTR is the only outcome that
 // may be tried again; after any other error the pages may be marked clean and lost.
 func dataSync(f *os.File) error {
 	conn, err := f.SyscallConn()

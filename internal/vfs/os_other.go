@@ -4,5 +4,5 @@ package vfs
 
 import "os"
 
-// dataSync is a full sync where there is no fdatasync.
+// dataSync does a full sync on systems without fdatasync.
 func dataSync(f *os.File) error { return f.Sync() }

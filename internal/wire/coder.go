@@ -66,7 +66,7 @@ func (c *Coder) Left() int {
 // Bytes returns the bytes written so far; a stream has passed them on.
 func (c *Coder) Bytes() []byte { return c.buf }
 
-// Err is the first error of a read.
+// Err returns the first error.
 func (c *Coder) Err() error { return c.err }
 
 // Fail notes an error of the caller's own (a value out of range), unless one is noted.
@@ -84,7 +84,7 @@ func (c *Coder) fail(err error) {
 	}
 }
 
-// End is Err, or an error when bytes are left over. For a stream it writes the last part.
+// End returns Err, or an error when bytes are left over. For a stream it writes the last part.
 func (c *Coder) End() error {
 	if c.sink != nil {
 		c.pass()
@@ -95,7 +95,7 @@ func (c *Coder) End() error {
 	return c.err
 }
 
-// U64 is an unsigned varint.
+// U64 codes an unsigned varint.
 func (c *Coder) U64(p *uint64) {
 	c.turns.Turn()
 	switch {
@@ -126,7 +126,7 @@ func (c *Coder) long() uint64 {
 	return v
 }
 
-// UpTo is an unsigned varint; a read above limit is an error.
+// UpTo codes an unsigned varint; a read above limit is an error.
 func (c *Coder) UpTo(p *uint64, limit uint64) {
 	c.U64(p)
 	if c.reading && *p > limit {
@@ -135,7 +135,7 @@ func (c *Coder) UpTo(p *uint64, limit uint64) {
 	}
 }
 
-// I63 is an unsigned varint for a number that is never negative.
+// I63 codes an unsigned varint for a number that is never negative.
 func (c *Coder) I63(p *int64) {
 	u := uint64(*p)
 	c.UpTo(&u, 1<<63-1)
@@ -144,7 +144,7 @@ func (c *Coder) I63(p *int64) {
 	}
 }
 
-// I64 is a signed varint.
+// I64 codes a signed varint.
 func (c *Coder) I64(p *int64) {
 	u := uint64(*p)<<1 ^ uint64(*p>>63)
 	c.U64(&u)
@@ -153,7 +153,7 @@ func (c *Coder) I64(p *int64) {
 	}
 }
 
-// U32 is an unsigned varint of at most 32 bits.
+// U32 codes an unsigned varint of at most 32 bits.
 func (c *Coder) U32(p *uint32) {
 	u := uint64(*p)
 	c.UpTo(&u, 1<<32-1)
@@ -162,7 +162,7 @@ func (c *Coder) U32(p *uint32) {
 	}
 }
 
-// U8 is one byte; a read above limit is an error.
+// U8 codes one byte; a read above limit is an error.
 func (c *Coder) U8(p *uint8, limit uint8) {
 	if !c.reading {
 		c.buf = append(c.buf, *p)
@@ -176,7 +176,7 @@ func (c *Coder) U8(p *uint8, limit uint8) {
 	*p = b[0]
 }
 
-// Bool is one byte, 0 or 1.
+// Bool codes one byte, 0 or 1.
 func (c *Coder) Bool(p *bool) {
 	var b uint8
 	if *p {
@@ -188,7 +188,7 @@ func (c *Coder) Bool(p *bool) {
 	}
 }
 
-// Fixed is len(p) bytes as they are.
+// Fixed codes len(p) bytes unchanged.
 func (c *Coder) Fixed(p []byte) {
 	if !c.reading {
 		c.buf = append(c.buf, p...)
@@ -203,7 +203,7 @@ func (c *Coder) Fixed(p []byte) {
 	c.buf = c.buf[len(p):]
 }
 
-// Text is a length and that many bytes, at most limit.
+// Text codes a length and that many bytes, at most limit.
 func (c *Coder) Text(p *string, limit int) {
 	n := uint64(len(*p))
 	c.U64(&n)
@@ -222,7 +222,7 @@ func (c *Coder) Text(p *string, limit int) {
 	*p, c.buf = string(c.buf[:n]), c.buf[n:]
 }
 
-// Len is the length of a list whose items take at least one byte each.
+// Len codes the length of a list whose items take at least one byte each.
 func (c *Coder) Len(n int) int {
 	u := uint64(n)
 	c.U64(&u)

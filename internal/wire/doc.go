@@ -1,6 +1,6 @@
-// Package wire is a both-ways binary codec: one function per structure names its fields
-// once, and a Coder either writes or reads them, so that encoder and decoder cannot
-// disagree. Journal records, snapshots and state hashes are made with it.
+// Package wire is a binary codec for both directions: one function per structure names its
+// fields once, and a Coder either writes or reads them, so that encoder and decoder cannot
+// disagree. Snapshots, state hashes and most log records use it.
 //
 // Owner: a Coder belongs to the call that made it.
 //

@@ -159,7 +159,8 @@ func (r *Replica) readPart(tag byte, number uint64, data []byte) error {
 func (r *Replica) readHead(data []byte) error {
 	format, n := binary.Uvarint(data)
 	if n <= 0 || format != BodyFormat {
-		return fmt.Errorf("replica: a snapshot of body format %d cannot be read by this version, which has %d", format, BodyFormat)
+		return fmt.Errorf("replica: a snapshot of body format %d cannot be read by this version, which has %d",
+			format, BodyFormat)
 	}
 	pos, m := binary.Uvarint(data[n:])
 	if m <= 0 {

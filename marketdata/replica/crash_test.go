@@ -28,7 +28,8 @@ func script(seed uint64, batches int) [][]engine.Command {
 		for range 1 + r.IntN(4) {
 			at += r.Int64N(2_000_000_000)
 			b = append(b, engine.Command{
-				Kind: engine.Place, Side: engine.Side(r.IntN(2)), Price: 100 + r.Int64N(6), Amount: 1 + r.Int64N(9), TimeNs: at,
+				Kind: engine.Place, Side: engine.Side(r.IntN(2)), Price: 100 + r.Int64N(6), Amount: 1 +
+					r.Int64N(9), TimeNs: at,
 			})
 		}
 		out = append(out, b)
@@ -90,7 +91,9 @@ type outcome struct {
 }
 
 // drive runs the script over fs. It sends a refused batch again, as its sender would.
-func drive(t *testing.T, fs *vfs.Mem, policy sequencer.SyncPolicy, batches [][]engine.Command, acked func(pos uint64)) (o outcome) {
+func drive(
+	t *testing.T, fs *vfs.Mem, policy sequencer.SyncPolicy, batches [][]engine.Command, acked func(pos uint64),
+) (o outcome) {
 	t.Helper()
 	dir := replica.LogDir{FS: fs, Dir: "engine", Options: crashLog}
 	log, err := wal.Open(fs, dir.Dir, dir.Options)
@@ -167,13 +170,15 @@ func TestCase37PowerCutAfterEveryOperation(t *testing.T) {
 			t.Fatalf("cut %d: %v", i, err)
 		}
 		if pos < c.acked || hash != want[pos] {
-			t.Fatalf("cut %d: recovered to %d (right state: %v), acknowledged up to %d", i, pos, hash == want[pos], c.acked)
+			t.Fatalf("cut %d: recovered to %d (right state: %v), acknowledged up to %d", i, pos, hash == want[pos],
+				c.acked)
 		}
 		if pos > c.acked {
 			longer++
 		}
 	}
-	t.Logf("%d power cuts: every recovery is a prefix with all that was acknowledged, %d of them with more", len(cuts), longer)
+	t.Logf("%d power cuts: every recovery is a prefix with all that was acknowledged, %d of them with more",
+		len(cuts), longer)
 }
 
 // Whichever operation of the file system fails, there is no panic, no deadlock and no false
@@ -206,11 +211,13 @@ func TestEveryOperationFailing(t *testing.T) {
 				t.Fatalf("operation %d of %d failed, and the start after it too: %v", n, total, err)
 			}
 			if pos < o.acked || hash != want[pos] {
-				t.Fatalf("operation %d failed: recovered to %d (right state: %v), acknowledged up to %d", n, pos, hash == want[pos], o.acked)
+				t.Fatalf("operation %d failed: recovered to %d (right state: %v), acknowledged up to %d", n, pos,
+					hash == want[pos], o.acked)
 			}
 		}
 	}
-	t.Logf("%d runs with one failed operation each (of %d): %d ended their store, none lost or invented anything", runs, total, stopped)
+	t.Logf("%d runs with one failed operation each (of %d): %d ended their store, none lost or invented anything",
+		runs, total, stopped)
 }
 
 // A full disk only refuses commands; once there is space the run continues without a gap.
@@ -223,7 +230,8 @@ func TestFullDiskRefusesAndRecovers(t *testing.T) {
 	j := sequencer.NewWALJournal(log, sequencer.SyncInterval)
 	feed := marketdata.NewFeed(marketdata.Options{})
 	l := sequencer.NewLoop(sequencer.LoopOptions{
-		Core: engine.NewCore(engine.Options{}), Clock: clock.NewManual(1), Journal: j, Sinks: []sequencer.Sink{feed.Sink()},
+		Core: engine.NewCore(engine.Options{}), Clock: clock.NewManual(1), Journal: j,
+		Sinks: []sequencer.Sink{feed.Sink()},
 	})
 	go l.Run()
 	batches := script(9, 200)

@@ -10,14 +10,14 @@ import (
 // millisecond.
 const followRecords = 1024
 
-// follower is a market on its way to a position of the log.
+// follower replays the log into a market up to a position.
 type follower struct {
 	market *Replica
 	rd     *wal.Reader // nil: nothing is left to replay
 	to     uint64
 }
 
-// follow returns a follower on its way to pos, made of the newest snapshot.
+// follow returns a follower that starts from the newest snapshot and stops at pos.
 func (k *Keeper) follow(pos uint64) (f follower, err error) {
 	f.to = pos
 	if f.market, _, err = Load(k.o.Market, k.o.Dir, pos); err != nil {

@@ -31,7 +31,7 @@ type LogDir struct {
 	Options wal.Options
 }
 
-// Loop is the running loop, a *sequencer.Loop.
+// Loop is the running market; *sequencer.Loop implements it.
 type Loop interface {
 	Query(fn func()) error
 	// Position returns the position of the last journaled command. The loop's goroutine calls

@@ -136,7 +136,8 @@ func (r *Replica) Replay(rd *wal.Reader, limit uint64, after func() error) error
 
 // Load returns the newest market that a snapshot in the directory holds, at or before limit (0:
 // any); an empty one when there is none. found names the snapshot, and the newer ones that are
-// damaged. Load skips a damaged snapshot for the one before; an intact one that cannot be decoded is an error, because its bytes are as
+// damaged. Load skips a damaged snapshot for the one before; an intact one that cannot be decoded
+// is an error, because its bytes are as
 // they were written.
 func Load(o Options, log LogDir, limit uint64) (r *Replica, found wal.Loaded, err error) {
 	found, err = wal.LoadNewest(log.FS, log.Dir, log.Options, func(meta wal.SnapshotMeta, body io.Reader) error {

@@ -106,7 +106,10 @@ func (x *run) trade(n int) {
 			}})
 		}
 		x.submit(engine.Command{Kind: engine.OpenAccount, Pair: engine.ControlPair, UUID: &[16]byte{7}})
-		x.submit(engine.Command{Kind: engine.SetAsset, Pair: engine.ControlPair, Asset: &engine.Asset{Symbol: "AA", Name: "Aa"}})
+		x.submit(engine.Command{
+			Kind: engine.SetAsset, Pair: engine.ControlPair,
+			Asset: &engine.Asset{Symbol: "AA", Name: "Aa"},
+		})
 	}
 	for n > 0 {
 		var cmds []engine.Command
@@ -117,13 +120,19 @@ func (x *run) trade(n int) {
 			}
 			switch x.r.IntN(6) {
 			case 0:
-				c = engine.Command{Kind: engine.CancelAll, Pair: c.Pair, Flags: engine.FlagAllAccount, Order: engine.MakeOrderID(c.Pair, uint64(x.r.IntN(2000)))}
+				c = engine.Command{
+					Kind: engine.CancelAll, Pair: c.Pair, Flags: engine.FlagAllAccount,
+					Order: engine.MakeOrderID(c.Pair, uint64(x.r.IntN(2000))),
+				}
 			case 1:
 				c.Type, c.Stop = engine.StopLimit, c.Price+x.r.Int64N(9)-4
 			case 2:
 				c.Display = 1
 			case 3:
-				c.Client = &engine.ClientID{Text: "x", Hash: [2]uint64{x.r.Uint64(), 1}, Content: [2]uint64{x.r.Uint64(), 2}}
+				c.Client = &engine.ClientID{
+					Text: "x", Hash: [2]uint64{x.r.Uint64(), 1},
+					Content: [2]uint64{x.r.Uint64(), 2},
+				}
 			}
 			cmds = append(cmds, c)
 		}

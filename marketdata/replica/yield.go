@@ -12,7 +12,7 @@ import (
 // waits, and each yield costs 5 us, because it wakes the goroutines that may want the processor
 // (1.95 M commands/s recovered with it, 2.55 M without).
 
-// yieldRecords is how many records are replayed between two yields.
+// yieldRecords is the number of records that are replayed between two yields.
 const yieldRecords = 128
 
 type yieldingReader struct{ io.Reader }

@@ -1,0 +1,114 @@
+package tidy
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// openWording are the folders whose Go files and other texts still have banned words. A row
+// goes with the last of them; no row is added.
+var openWording = []string{
+	"bench", "bench/load", "bench/proc", "bench/report", "cmd/tickhive",
+	"internal/devtools/lint", "internal/durable", "internal/exchange", "internal/wal",
+	"server/account", "server/admin", "server/agents", "server/body", "server/edge",
+	"server/public", "server/stream", "sim", "sim/life", "sim/replay", "sim/replay/format",
+}
+
+// quotesWords are the files that quote the banned words to find them.
+var quotesWords = []string{
+	"internal/tidy/rules_words.go", "internal/tidy/tidy_test.go", "internal/tidy/words_test.go",
+}
+
+// noun is the first word of a doc comment that defines its name by a question instead of a verb.
+var noun = regexp.MustCompile(`^\w+(\.\w+)? (is|are) (what|how|who|whether|where|when|why)\b`)
+
+// ownTexts are the extensions of the texts, besides Go and Markdown, that people read: pages and
+// scripts.
+var ownTexts = []string{".js", ".mjs", ".html", ".css", ".sh"}
+
+// foreignTexts are the folders of libraries of others.
+var foreignTexts = []string{"server/web/app/vendor", "server/web/swagger"}
+
+// codeSpan is text between backticks, also across lines.
+var codeSpan = regexp.MustCompile("(?s)`[^`]*`")
+
+// prose returns the text of a comment in one line, without its indented code.
+func prose(text string) string {
+	lines := strings.Split(text, "\n")
+	lines = slices.DeleteFunc(lines, func(line string) bool { return strings.HasPrefix(line, "\t") })
+	return strings.Join(lines, " ")
+}
+
+// Wording reports banned words in the comments and string literals of a Go file.
+func Wording(f *File) []string {
+	if slices.Contains(openWording, f.Dir) || verbatim(f) {
+		return nil
+	}
+	return wording(f)
+}
+
+func wording(f *File) (out []string) {
+	if slices.Contains(quotesWords, f.Path) {
+		return nil
+	}
+	for _, group := range f.AST.Comments {
+		if m := noun.FindString(group.Text()); m != "" {
+			at := f.at(group.Pos())
+			out = append(out, fmt.Sprintf("%s: %q: write a verb: returns, reports, holds, counts", at, m))
+		}
+		out = append(out, banned(f.at(group.Pos()), codeSpan.ReplaceAllString(prose(group.Text()), ""))...)
+	}
+	tags := map[*ast.BasicLit]bool{}
+	ast.Inspect(f.AST, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.ImportSpec:
+			return false
+		case *ast.Field:
+			tags[n.Tag] = true
+		case *ast.BasicLit:
+			if n.Kind != token.STRING || tags[n] {
+				return true
+			}
+			if text, err := strconv.Unquote(n.Value); err == nil && strings.Contains(text, " ") {
+				out = append(out, banned(f.at(n.Pos()), codeSpan.ReplaceAllString(text, ""))...)
+			}
+		}
+		return true
+	})
+	return out
+}
+
+// PlainText reports banned words in a page or script that is neither Go nor Markdown.
+func PlainText(name string, text []byte) (out []string) {
+	dir := path.Dir(name)
+	own := slices.Contains(ownTexts, path.Ext(name)) || path.Base(name) == "Makefile" || dir == ".ci"
+	if !own || slices.Contains(foreignTexts, dir) || slices.Contains(openWording, dir) {
+		return nil
+	}
+	n := 0
+	for line := range strings.Lines(string(text)) {
+		n++
+		out = append(out, banned(fmt.Sprintf("%s:%d", name, n), line)...)
+	}
+	return out
+}
+
+// WordedFolders reports folders in openWording whose Go files have no banned word.
+func WordedFolders(files []*File) (out []string) {
+	open := map[string]bool{}
+	for _, f := range files {
+		open[f.Dir] = open[f.Dir] || len(wording(f)) > 0
+	}
+	for _, dir := range openWording {
+		if !open[dir] {
+			out = append(out, dir+": no banned word is left: remove the folder from openWording in rules_wording.go")
+		}
+	}
+	return out
+}
