@@ -186,6 +186,9 @@ func (r *restored) settleAccounts() error {
 	if err != nil {
 		return err
 	}
+	if torn := nonces.Torn(); torn > 0 {
+		r.sayRecovery("the last write of NONCES was torn: %d bytes cut off", torn)
+	}
 	if behind := a.notBeforeMs - r.clock.NowNs()/int64(time.Millisecond); behind > 0 {
 		r.incident("clock", "the clock is %d ms behind the time before the restart: "+
 			"signed requests are refused until it is there", behind)
