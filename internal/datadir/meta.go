@@ -104,7 +104,7 @@ func sealMeta(raw []byte) []byte {
 }
 
 // checkMeta verifies the checksum of a file. The file of an older program has none. It has only
-// members that this program knows, so a damaged name of the checksum's member is no such file.
+// members that this program knows, so a file whose checksum has a damaged name is refused.
 func checkMeta(raw []byte) error {
 	at := len(raw) - len(metaSum) - len("01234567") - len(metaEnd)
 	if at >= 0 && string(raw[at:at+len(metaSum)]) == metaSum {

@@ -117,7 +117,8 @@ func (n *Nonces) read() error {
 		return err
 	}
 	if follows := nextNonceLine(rest); follows >= 0 && !lostSector(rest[:follows], end) {
-		return &DamagedError{n.path, fmt.Sprintf("the line at offset %d is not valid (checksum), and valid lines follow it", end)}
+		reason := fmt.Sprintf("the checksum of the line at offset %d differs, and valid lines follow it", end)
+		return &DamagedError{n.path, reason}
 	}
 	n.size, n.torn = end, total-end
 	if err := n.f.Truncate(end); err != nil { // the rest would corrupt the next line

@@ -79,7 +79,8 @@ func TestNonceFileSurvivesALineCutShort(t *testing.T) {
 	if err := n.Keep(0, 1_767_225_600_000, "key", []byte("first")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := n.f.WriteAt(appendNonceLine(nil, 1_767_225_600_001, "key", []byte("second"))[:30], n.size); err != nil {
+	short := appendNonceLine(nil, 1_767_225_600_001, "key", []byte("second"))[:30]
+	if _, err := n.f.WriteAt(short, n.size); err != nil {
 		t.Fatal(err)
 	}
 	_ = n.close()

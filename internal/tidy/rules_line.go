@@ -13,7 +13,7 @@ const maxColumns = 120
 // openLines are the folders that still have longer lines. A row goes with the last of them;
 // no row is added.
 var openLines = []string{
-	"accounts", "bench", "bench/report", "cmd/tickhive", "engine", "hive", "internal/wal", "launchpad",
+	"accounts", "bench", "bench/report", "cmd/tickhive", "engine", "hive", "launchpad",
 	"marketdata", "marketdata/replica", "server/account", "server/admin", "server/agents", "server/body",
 	"server/edge", "server/encode", "server/public", "server/servertest", "server/stream", "server/web", "sim/replay",
 }
