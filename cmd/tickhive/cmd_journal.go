@@ -65,8 +65,22 @@ func (c *journalVerifyCmd) Run(p *program) error {
 	if err != nil {
 		return err
 	}
+	var files []wal.Checked
+	if c.whole() {
+		if files, err = checkFiles(c.Dir); err != nil {
+			return err
+		}
+		if damage := c.printDamage(p.out, files); damage != nil {
+			return damage
+		}
+	}
 	skips := replica.Skips{}
-	r, first, err := c.begin(log, replica.Options{Engine: meta.Engine, Market: meta.Market, Skips: skips})
+	o := replica.Options{Engine: meta.Engine, Market: meta.Market, Skips: skips}
+	r, first, err := c.begin(log, o, files)
+	if err != nil {
+		return exchange.ExplainDamage(err)
+	}
+	hashes, err := snapshotHashes(log, o, files, r.Pos)
 	if err != nil {
 		return exchange.ExplainDamage(err)
 	}
@@ -92,7 +106,7 @@ func (c *journalVerifyCmd) Run(p *program) error {
 				bar.Set(rd.Progress())
 			}
 			if c.At == 0 {
-				return nil
+				return compareHash(log, r, hashes)
 			}
 			switch sum = seqSum(r.Core); {
 			case sum == c.At:
@@ -113,11 +127,29 @@ func (c *journalVerifyCmd) Run(p *program) error {
 	if c.At != 0 && seqSum(r.Core) != c.At {
 		return fmt.Errorf("seq %d is beyond the end of the journal, which is at seq %d", c.At, seqSum(r.Core))
 	}
-	return c.print(p.out, r, first, rd, skips)
+	return c.print(p.out, r, first, rd, skips, files)
 }
 
-// begin returns the state to start from: empty if the log is complete, else a snapshot.
-func (c *journalVerifyCmd) begin(log replica.LogDir, o replica.Options) (r *replica.Replica, first uint64, err error) {
+// whole reports whether every file is checked: neither a place to stop nor one to begin is given.
+func (c *journalVerifyCmd) whole() bool { return c.At == 0 && !c.FromSnapshot }
+
+// printDamage prints one line a file, or one object if a file is damaged, and returns the damage.
+func (c *journalVerifyCmd) printDamage(out io.Writer, files []wal.Checked) error {
+	if !c.JSON {
+		return printFiles(out, files)
+	}
+	damage := printFiles(io.Discard, files)
+	if damage == nil {
+		return nil
+	}
+	return errors.Join(damage, json.NewEncoder(out).Encode(map[string]any{"files": fileTexts(files)}))
+}
+
+// begin returns the state to start from: empty if the log is complete, else a snapshot, the oldest of
+// files.
+func (c *journalVerifyCmd) begin(
+	log replica.LogDir, o replica.Options, files []wal.Checked,
+) (r *replica.Replica, first uint64, err error) {
 	if !c.FromSnapshot {
 		rd, err := wal.OpenReader(log.FS, log.Dir, log.Options, 1)
 		if err == nil {
@@ -127,7 +159,7 @@ func (c *journalVerifyCmd) begin(log replica.LogDir, o replica.Options) (r *repl
 			return nil, 0, err
 		}
 	}
-	r, _, err = replica.Load(o, log, 0)
+	r, _, err = replica.Load(o, log, oldestSnapshot(files))
 	if err != nil {
 		return nil, 0, err
 	}
@@ -140,13 +172,20 @@ func (c *journalVerifyCmd) begin(log replica.LogDir, o replica.Options) (r *repl
 	return r, r.Pos + 1, nil
 }
 
-func (c *journalVerifyCmd) print(out io.Writer, r *replica.Replica, first uint64, rd *wal.Reader, skips replica.Skips) error {
+func (c *journalVerifyCmd) print(
+	out io.Writer, r *replica.Replica, first uint64, rd *wal.Reader, skips replica.Skips, files []wal.Checked,
+) error {
 	left := slices.Sorted(maps.Keys(skips))
 	h := r.Hash()
 	if c.JSON {
-		return json.NewEncoder(out).Encode(map[string]any{
-			"seq": h.Seq, "hash": h.Hash, "pairs": h.Pairs, "firstRecord": first, "lastRecord": r.Pos, "tornTail": rd.TornTail(), "skipped": left,
-		})
+		said := map[string]any{
+			"seq": h.Seq, "hash": h.Hash, "pairs": h.Pairs, "firstRecord": first, "lastRecord": r.Pos,
+			"tornTail": rd.TornTail(), "skipped": left,
+		}
+		if c.whole() {
+			said["files"] = fileTexts(files)
+		}
+		return json.NewEncoder(out).Encode(said)
 	}
 	for _, p := range h.Pairs {
 		fmt.Fprintf(out, "%-24s seq %-12d %s\n", p.Code, p.Seq, p.Hash)
