@@ -65,14 +65,9 @@ func (c *journalVerifyCmd) Run(p *program) error {
 	if err != nil {
 		return err
 	}
-	var files []wal.Checked
-	if c.whole() {
-		if files, err = checkFiles(c.Dir); err != nil {
-			return err
-		}
-		if damage := c.printDamage(p.out, files); damage != nil {
-			return damage
-		}
+	files, err := c.files(p.out)
+	if err != nil {
+		return err
 	}
 	skips := replica.Skips{}
 	o := replica.Options{Engine: meta.Engine, Market: meta.Market, Skips: skips}
@@ -108,13 +103,8 @@ func (c *journalVerifyCmd) Run(p *program) error {
 			if c.At == 0 {
 				return compareHash(log, r, hashes)
 			}
-			switch sum = seqSum(r.Core); {
-			case sum == c.At:
-				return replica.ErrStop
-			case sum > c.At:
-				return errPassed
-			}
-			return nil
+			sum = seqSum(r.Core)
+			return c.passed(sum)
 		})
 	}
 	bar.Done()
@@ -128,6 +118,29 @@ func (c *journalVerifyCmd) Run(p *program) error {
 		return fmt.Errorf("seq %d is beyond the end of the journal, which is at seq %d", c.At, seqSum(r.Core))
 	}
 	return c.print(p.out, r, first, rd, skips, files)
+}
+
+// passed ends the replay at the seq at which it is to stop.
+func (c *journalVerifyCmd) passed(sum uint64) error {
+	switch {
+	case sum == c.At:
+		return replica.ErrStop
+	case sum > c.At:
+		return errPassed
+	}
+	return nil
+}
+
+// files checks and prints the files, unless only a part of the log is replayed. Damage is an error.
+func (c *journalVerifyCmd) files(out io.Writer) ([]wal.Checked, error) {
+	if !c.whole() {
+		return nil, nil
+	}
+	files, err := checkFiles(c.Dir)
+	if err != nil {
+		return nil, err
+	}
+	return files, c.printDamage(out, files)
 }
 
 // whole reports whether every file is checked: neither a place to stop nor one to begin is given.

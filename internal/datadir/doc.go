@@ -20,7 +20,7 @@
 //     is changed (DamagedError), but for the end of NONCES, which a power cut may tear.
 //
 // Reading order: datadir.go, meta.go, origin.go, files.go, clock.go, nonces.go,
-// nonces_shrink.go, nonces_sync.go.
+// nonces_shrink.go, writer.go.
 //
 // It does not read or write the stores.
 package datadir

@@ -19,7 +19,7 @@ import (
 
 // Nonces holds the nonces that a later process must still refuse. A line is `~crc32c timestamp
 // publicKey nonce`. It is written before the request is answered, so that it survives the
-// process; see nonces_sync.go for a power cut. A line with the nonce `*` is the key's floor: all
+// process; see writer.go for a power cut. A line with the nonce `*` is the key's floor: all
 // requests of the key with older timestamps are refused, and their lines are removed.
 //
 // A clock may go back over a restart, so the file alone decides which nonces are retained. A
