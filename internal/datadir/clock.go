@@ -18,7 +18,7 @@ type clockFile struct {
 	mu   sync.Mutex
 	fsys vfs.FS
 	name string
-	f    vfs.File // nil: the next time replaces the file, which is missing or has no checksum
+	f    vfs.File // nil: the next time replaces the file, which has no checksum
 	ns   int64
 	err  error // of a failed sync: the content of the disk is unknown
 }
@@ -32,11 +32,14 @@ func clockLine(ns int64) []byte {
 	return fmt.Appendf(line, " %s\n", checksum(line))
 }
 
-// openClockFile reads the file. Without one, or with an empty one of an older program, the clock is
-// at beginNs. The line of an older program has no checksum.
+// openClockFile reads or makes the file. A new clock, and the empty file of an older program, is at
+// beginNs. The line of an older program has no checksum.
 func openClockFile(fsys vfs.FS, name string, beginNs int64) (*clockFile, error) {
 	c := &clockFile{fsys: fsys, name: name, ns: beginNs}
-	raw, _, err := readFile(fsys, name)
+	raw, found, err := readFile(fsys, name)
+	if err == nil && !found {
+		err = c.write(clockLine(beginNs)) // the file tells the kind of clock, see clockKind
+	}
 	if err != nil || len(raw) == 0 {
 		return c, err
 	}
@@ -99,7 +102,7 @@ func (c *clockFile) at() int64 {
 	return c.ns
 }
 
-// close closes the file. A clock that was never set has none.
+// close closes the file.
 func (c *clockFile) close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
