@@ -65,8 +65,17 @@ func (c *journalVerifyCmd) Run(p *program) error {
 	if err != nil {
 		return err
 	}
+	files, err := c.files(p.out)
+	if err != nil {
+		return err
+	}
 	skips := replica.Skips{}
-	r, first, err := c.begin(log, replica.Options{Engine: meta.Engine, Market: meta.Market, Skips: skips})
+	o := replica.Options{Engine: meta.Engine, Market: meta.Market, Skips: skips}
+	r, first, err := c.begin(log, o, files)
+	if err != nil {
+		return exchange.ExplainDamage(err)
+	}
+	hashes, err := snapshotHashes(log, o, files, r.Pos)
 	if err != nil {
 		return exchange.ExplainDamage(err)
 	}
@@ -93,15 +102,10 @@ func (c *journalVerifyCmd) Run(p *program) error {
 				bar.Set(rd.Progress())
 			}
 			if c.At == 0 {
-				return nil
+				return compareHash(log, r, hashes)
 			}
-			switch sum = seqSum(r.Core); {
-			case sum == c.At:
-				return replica.ErrStop
-			case sum > c.At:
-				return errInsideCommand
-			}
-			return nil
+			sum = seqSum(r.Core)
+			return c.passed(sum)
 		})
 	}
 	bar.Done()
@@ -115,11 +119,52 @@ func (c *journalVerifyCmd) Run(p *program) error {
 	if c.At != 0 && seqSum(r.Core) != c.At {
 		return fmt.Errorf("--at: seq %d is beyond the end of the journal, which is at seq %d", c.At, seqSum(r.Core))
 	}
-	return c.print(p.out, r, first, rd, skips)
+	return c.print(p.out, r, first, rd, skips, files)
 }
 
-// begin returns the state to start from: empty if the log is complete, else a snapshot.
-func (c *journalVerifyCmd) begin(log replica.LogDir, o replica.Options) (r *replica.Replica, first uint64, err error) {
+// passed ends the replay at the seq at which it is to stop.
+func (c *journalVerifyCmd) passed(sum uint64) error {
+	switch {
+	case sum == c.At:
+		return replica.ErrStop
+	case sum > c.At:
+		return errInsideCommand
+	}
+	return nil
+}
+
+// files checks and prints the files, unless only a part of the log is replayed. Damage is an error.
+func (c *journalVerifyCmd) files(out io.Writer) ([]wal.Checked, error) {
+	if !c.whole() {
+		return nil, nil
+	}
+	files, err := checkFiles(c.Dir)
+	if err != nil {
+		return nil, err
+	}
+	return files, c.printDamage(out, files)
+}
+
+// whole reports whether every file is checked: neither a place to stop nor one to begin is given.
+func (c *journalVerifyCmd) whole() bool { return c.At == 0 && !c.FromSnapshot }
+
+// printDamage prints one line a file, or one object if a file is damaged, and returns the damage.
+func (c *journalVerifyCmd) printDamage(out io.Writer, files []wal.Checked) error {
+	if !c.JSON {
+		return printFiles(out, files)
+	}
+	damage := printFiles(io.Discard, files)
+	if damage == nil {
+		return nil
+	}
+	return errors.Join(damage, json.NewEncoder(out).Encode(map[string]any{"files": fileTexts(files)}))
+}
+
+// begin returns the state to start from: empty if the log is complete, else a snapshot, the oldest of
+// files.
+func (c *journalVerifyCmd) begin(
+	log replica.LogDir, o replica.Options, files []wal.Checked,
+) (r *replica.Replica, first uint64, err error) {
 	if !c.FromSnapshot {
 		rd, err := wal.OpenReader(log.FS, log.Dir, log.Options, 1)
 		if err == nil {
@@ -129,7 +174,7 @@ func (c *journalVerifyCmd) begin(log replica.LogDir, o replica.Options) (r *repl
 			return nil, 0, err
 		}
 	}
-	r, _, err = replica.Load(o, log, 0)
+	r, _, err = replica.Load(o, log, oldestSnapshot(files))
 	if err != nil {
 		return nil, 0, err
 	}
@@ -142,16 +187,20 @@ func (c *journalVerifyCmd) begin(log replica.LogDir, o replica.Options) (r *repl
 	return r, r.Pos + 1, nil
 }
 
-func (c *journalVerifyCmd) print(out io.Writer, r *replica.Replica, first uint64, rd *wal.Reader,
-	skips replica.Skips,
+func (c *journalVerifyCmd) print(
+	out io.Writer, r *replica.Replica, first uint64, rd *wal.Reader, skips replica.Skips, files []wal.Checked,
 ) error {
 	left := slices.Sorted(maps.Keys(skips))
 	h := r.Hash()
 	if c.JSON {
-		return json.NewEncoder(out).Encode(map[string]any{
+		said := map[string]any{
 			"seq": h.Seq, "hash": h.Hash, "pairs": h.Pairs, "firstRecord": first, "lastRecord": r.Pos,
 			"tornTail": rd.TornTail(), "skipped": left,
-		})
+		}
+		if c.whole() {
+			said["files"] = fileTexts(files)
+		}
+		return json.NewEncoder(out).Encode(said)
 	}
 	for _, p := range h.Pairs {
 		fmt.Fprintf(out, "%-24s seq %-12d %s\n", p.Code, p.Seq, p.Hash)

@@ -22,6 +22,9 @@ func isStoreDir(dir string) bool {
 // verifyStore checks every record of a store's log offline: checksum, sequence and no gap. It
 // takes no lock and changes nothing.
 func verifyStore(out io.Writer, dir string) error {
+	if err := verifyFiles(out, dir); err != nil {
+		return err
+	}
 	rd, err := wal.OpenReader(vfs.OS{}, dir, wal.Options{NoLock: true, RecordVersion: accounts.RecordVersion}, 0)
 	if err != nil {
 		return exchange.ExplainDamage(err)

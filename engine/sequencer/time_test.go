@@ -3,6 +3,7 @@ package sequencer_test
 import (
 	"errors"
 	"reflect"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"tickhive/engine/enginetest"
 	"tickhive/engine/sequencer"
 	"tickhive/internal/clock"
+	"tickhive/internal/step"
 )
 
 // Stamped commands move a virtual clock; a time that goes back refuses the whole batch.
@@ -68,6 +70,66 @@ func (m *metronome) Act(nowNs int64, dst []engine.Command) []engine.Command {
 }
 
 func (m *metronome) Skip(nowNs int64) { m.due = nowNs; m.skipped++ }
+
+// unsteadyClock is a machine's clock that is set while the loop runs.
+type unsteadyClock struct{ ns atomic.Int64 }
+
+func (c *unsteadyClock) NowNs() int64  { return c.ns.Load() }
+func (c *unsteadyClock) Virtual() bool { return false }
+
+// A machine's clock that goes back leaves the time of the commands where it was, for commands that
+// are submitted and for those of a source.
+func TestTimeNeverGoesBackOnAMachinesClock(t *testing.T) {
+	const second = int64(time.Second)
+	rec, clk, src := &recorder{}, &unsteadyClock{}, &metronome{due: step.Never}
+	clk.ns.Store(enginetest.DayNs + 10*second)
+	l := startLoop(t, sequencer.LoopOptions{
+		Clock: clk, Sinks: []sequencer.Sink{rec}, Sources: []sequencer.Source{src},
+	})
+	place := func() {
+		t.Helper()
+		if err := l.Submit(&sequencer.Batch{Commands: []engine.Command{limitOrder(engine.Buy, 100, 1)}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	times := func() (times []int64) {
+		rec.mu.Lock()
+		defer rec.mu.Unlock()
+		for i := range rec.events {
+			if rec.events[i].Kind == engine.EventAccepted {
+				times = append(times, rec.events[i].TimeNs-enginetest.DayNs)
+			}
+		}
+		return times
+	}
+	place()
+	clk.ns.Store(enginetest.DayNs + 5*second)
+	place()
+	if err := l.Query(func() { src.due = enginetest.DayNs + 4*second }); err != nil {
+		t.Fatal(err)
+	}
+	for len(times()) < 4 { // the source acts twice, at 4 s and at 5 s of its own time
+		if err := l.Query(func() {}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	place()
+	clk.ns.Store(enginetest.DayNs + 12*second)
+	if err := l.Query(func() { src.due = step.Never }); err != nil {
+		t.Fatal(err)
+	}
+	place()
+	got := times()
+	for i := range got {
+		want := 10 * second
+		if i == len(got)-1 {
+			want = 12 * second
+		}
+		if got[i] != want {
+			t.Errorf("command %d is of second %d, want %d", i, got[i]/second, want/second)
+		}
+	}
+}
 
 // A source acts at its own instants inside an advanced span, in one step or in many, and
 // before a stamped command of a later time.

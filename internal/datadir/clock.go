@@ -1,55 +1,95 @@
 package datadir
 
 import (
+	"errors"
 	"fmt"
-	"io"
-	"os"
+	"path/filepath"
 	"strconv"
-	"strings"
 	"sync"
+
+	"tickhive/internal/vfs"
 )
 
 // clockFile holds the time that POST /clock last set on a virtual clock. The journal has no
 // record of a move that no command follows, and an acknowledged time must never go back. The
-// file is one short line, overwritten in place, so a full disk does not stop the clock.
+// file is one short line with a checksum. It is overwritten in place, so a full disk does not stop
+// the clock, and it lies in one sector, so a power cut leaves the old line or the new one.
 type clockFile struct {
-	mu sync.Mutex
-	f  *os.File
-	ns int64
+	mu   sync.Mutex
+	fsys vfs.FS
+	name string
+	f    vfs.File // nil: the next time replaces the file, which has no checksum
+	ns   int64
+	err  error // of a failed sync: the content of the disk is unknown
 }
 
-// clockDigits is the length of the line without its newline: any int64 that is not negative.
+// clockDigits is the number of digits of a line: any int64 that is not negative.
 const clockDigits = 19
 
-// openClockFile opens or creates the file. Without a valid line the clock is at beginNs.
-func openClockFile(path string, beginNs int64) (*clockFile, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+// clockLine returns the line of a time.
+func clockLine(ns int64) []byte {
+	line := fmt.Appendf(nil, "%0*d", clockDigits, ns)
+	return fmt.Appendf(line, " %s\n", checksum(line))
+}
+
+// openClockFile reads or makes the file. A new clock, and the empty file of an older program, is at
+// beginNs. The line of an older program has no checksum.
+func openClockFile(fsys vfs.FS, name string, beginNs int64) (*clockFile, error) {
+	c := &clockFile{fsys: fsys, name: name, ns: beginNs}
+	raw, found, err := readFile(fsys, name)
+	if err == nil && !found {
+		err = c.write(clockLine(beginNs)) // the file tells the kind of clock, see clockKind
+	}
+	if err != nil || len(raw) == 0 {
+		return c, err
+	}
+	ns, err := strconv.ParseInt(string(raw[:min(clockDigits, len(raw))]), 10, 64)
+	switch {
+	case err != nil || ns < 0:
+		return nil, &DamagedError{name, "it does not begin with a time of 19 digits"}
+	case string(raw) == string(clockLine(ns)):
+		c.f, err = fsys.OpenRW(name)
+	case string(raw) != fmt.Sprintf("%0*d\n", clockDigits, ns):
+		return nil, &DamagedError{name, "the checksum of its line differs"}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("data directory: %w", err)
 	}
-	raw, err := io.ReadAll(io.LimitReader(f, clockDigits+1))
-	if err != nil {
-		return nil, fmt.Errorf("data directory: %w", err)
-	}
-	c := &clockFile{f: f, ns: beginNs}
-	if ns, err := strconv.ParseInt(strings.TrimSpace(string(raw)), 10, 64); err == nil {
-		c.ns = ns
-	}
+	c.ns = ns
 	return c, nil
 }
 
-// keep writes ns, unless the clock is at ns or later already.
+// keep durably writes ns, unless the clock is at ns or later already.
 func (c *clockFile) keep(ns int64) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if ns <= c.ns {
 		return nil
 	}
-	if _, err := c.f.WriteAt(fmt.Appendf(nil, "%0*d\n", clockDigits, ns), 0); err != nil {
-		return fmt.Errorf("data directory: %w", err)
+	if c.err != nil {
+		return c.err
+	}
+	if err := c.write(clockLine(ns)); err != nil {
+		return err
 	}
 	c.ns = ns
 	return nil
+}
+
+func (c *clockFile) write(line []byte) (err error) {
+	if c.f == nil {
+		if err = replaceFile(c.fsys, filepath.Dir(c.name), c.name, line); err == nil {
+			c.f, err = c.fsys.OpenRW(c.name)
+		}
+		return err
+	}
+	if _, err = c.f.WriteAt(line, 0); err != nil {
+		return fmt.Errorf("data directory: %w", err)
+	}
+	if err = c.f.Sync(); err != nil {
+		c.err = fmt.Errorf("data directory: %w", err)
+	}
+	return c.err
 }
 
 // at returns the time that the clock was last set to.
@@ -62,9 +102,12 @@ func (c *clockFile) at() int64 {
 	return c.ns
 }
 
-// close closes the file. A clock that was never set leaves an empty file.
+// close closes the file.
 func (c *clockFile) close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.f.Close()
+	if c.f == nil {
+		return nil
+	}
+	return errors.Join(c.err, c.f.Close())
 }

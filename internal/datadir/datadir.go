@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -19,6 +19,7 @@ import (
 // Options are the settings of a start that a directory keeps or has to agree with.
 type Options struct {
 	Path string // empty: nothing is stored
+	FS   vfs.FS // nil: the machine's
 
 	Virtual bool // kind of the process clock
 	// StartNs is the start of a virtual clock, Unix nanoseconds, or the current time; StartGiven
@@ -35,13 +36,20 @@ type Options struct {
 	ConfiguredPairs bool
 	// Synced reports that clients are shown only durable events.
 	Synced bool
+	// SyncEvery is the longest time between the write of a used nonce and its sync, unless Synced
+	// is set: then it is durable before its request goes on. 0: the system decides.
+	SyncEvery time.Duration
 }
 
 // Dir is an open, locked data directory, or, without a path, its values in memory. Its methods
 // may be called by any goroutine.
 type Dir struct {
 	path string
+	fsys vfs.FS
 	lock io.Closer
+
+	synced    bool          // of the options
+	syncEvery time.Duration // of the options
 
 	mu   sync.Mutex // guards meta
 	meta Meta
@@ -58,14 +66,17 @@ type Dir struct {
 // Open creates or opens the directory and takes its lock. A new directory stores the origin that
 // o describes. A used directory must agree with o, and overrides Seed and Backfill.
 func Open(o Options) (*Dir, error) {
-	d := &Dir{path: o.Path, backfill: o.Backfill}
+	d := &Dir{path: o.Path, fsys: o.FS, backfill: o.Backfill, synced: o.Synced, syncEvery: o.SyncEvery}
+	if d.fsys == nil {
+		d.fsys = vfs.OS{}
+	}
 	if !d.Stored() {
 		d.fresh, d.empty, d.clean, d.meta.origin = true, true, true, newOrigin(o)
 		var err error
 		d.meta.Epoch, err = newEpoch()
 		return d, err
 	}
-	if err := os.MkdirAll(d.path, 0o700); err != nil {
+	if err := d.fsys.MkdirAll(d.path); err != nil {
 		return nil, fmt.Errorf("data directory: %w", err)
 	}
 	if err := d.takeLock(); err != nil {
@@ -86,9 +97,9 @@ func Open(o Options) (*Dir, error) {
 
 // Repair opens and locks an existing directory that no process serves. It changes nothing.
 func Repair(path string) (*Dir, error) {
-	d := &Dir{path: path}
-	if _, err := os.Stat(d.Sub("meta.json")); err != nil {
-		return nil, fmt.Errorf("%s is not a data directory: %w", path, err)
+	d := &Dir{path: path, fsys: vfs.OS{}}
+	if _, found, err := readFile(d.fsys, d.Sub("meta.json")); err != nil || !found {
+		return nil, errors.Join(fmt.Errorf("%s is not a data directory: it has no meta.json", path), err)
 	}
 	if err := d.takeLock(); err != nil {
 		return nil, fmt.Errorf("the directory is in use, stop its program first: %w", err)
@@ -100,7 +111,7 @@ func Repair(path string) (*Dir, error) {
 }
 
 func (d *Dir) takeLock() (err error) {
-	d.lock, err = vfs.OS{}.Lock(d.Sub("LOCK"), vfs.Self())
+	d.lock, err = d.fsys.Lock(d.Sub("LOCK"), vfs.Self())
 	return err
 }
 
@@ -115,12 +126,15 @@ func (d *Dir) begin(o Options) error {
 			return err
 		}
 	}
-	if d.empty = d.fresh || !d.used(); d.empty {
+	used, err := d.used()
+	if err != nil {
+		return err
+	}
+	if d.empty = d.fresh || !used; d.empty {
 		d.meta.origin, d.meta.Filling = newOrigin(o), o.Backfill > 0
 	}
-	var err error
 	if d.meta.Clock == clockVirtual {
-		d.clock, err = openClockFile(d.Sub("CLOCK"), d.meta.CreatedNs)
+		d.clock, err = openClockFile(d.fsys, d.Sub("CLOCK"), d.meta.CreatedNs)
 	}
 	if err != nil || d.empty {
 		return err
@@ -146,10 +160,30 @@ func (d *Dir) mark(o Options) (err error) {
 
 // beginOver removes everything that an interrupted start has written.
 func (d *Dir) beginOver() error {
-	for _, name := range append([]string{"CLOCK", "NONCES"}, storeDirs...) {
-		if err := os.RemoveAll(d.Sub(name)); err != nil {
-			return fmt.Errorf("data directory: %w", err)
+	for _, name := range storeDirs {
+		if err := d.removeFiles(d.Sub(name), nil); err != nil {
+			return err
 		}
+	}
+	return d.removeFiles(d.path, []string{"CLOCK", "NONCES"})
+}
+
+// removeFiles durably removes the named files of a directory, or all of them if only is nil.
+func (d *Dir) removeFiles(dir string, only []string) error {
+	names, err := d.fsys.List(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for _, name := range names {
+		if err == nil && (only == nil || slices.Contains(only, name)) {
+			err = d.fsys.Remove(filepath.Join(dir, name))
+		}
+	}
+	if err == nil {
+		err = d.fsys.SyncDir(dir)
+	}
+	if err != nil {
+		return fmt.Errorf("data directory: %w", err)
 	}
 	return nil
 }
@@ -195,7 +229,10 @@ func (d *Dir) OpenNonces(knownMs int64) (n *Nonces, notBeforeMs int64, err error
 	if !d.Stored() {
 		return nil, knownMs, nil
 	}
-	d.nonces, notBeforeMs, err = openNonces(d.Sub("NONCES"), knownMs)
+	d.nonces, notBeforeMs, err = openNonces(d.fsys, d.Sub("NONCES"), knownMs)
+	if err == nil {
+		d.nonces.startSync(d.synced, d.syncEvery)
+	}
 	return d.nonces, notBeforeMs, err
 }
 

@@ -15,9 +15,12 @@
 //  2. The origin (seed, kind of clock, start) never changes. A start whose settings contradict it
 //     is refused before anything is changed (cmdline.UsageError).
 //  3. A directory whose initial data are incomplete is begun over, so no client ever sees it.
-//  4. meta.json is replaced whole, with fsync and rename.
+//  4. meta.json is replaced whole, with fsync and rename (files.go).
+//  5. Every file has checksums. One that is not what the program wrote is refused before anything
+//     is changed (DamagedError), but for the end of NONCES, which a power cut may tear.
 //
-// Reading order: datadir.go, meta.go, origin.go, clock.go, nonces.go, nonces_shrink.go.
+// Reading order: datadir.go, meta.go, origin.go, files.go, clock.go, nonces.go,
+// nonces_shrink.go, writer.go.
 //
 // It does not read or write the stores.
 package datadir

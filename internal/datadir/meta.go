@@ -1,6 +1,7 @@
 package datadir
 
 import (
+	"bytes"
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
@@ -8,7 +9,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"tickhive/engine"
@@ -56,35 +56,66 @@ const maxIncidents = 50
 
 // ReadMeta reads meta.json of a directory that another process may have locked.
 func ReadMeta(path string) (Meta, error) {
-	d := Dir{path: path}
-	if _, err := os.Stat(d.Sub("meta.json")); err != nil {
-		return d.meta, fmt.Errorf("data directory: %w", err)
-	}
+	d := Dir{path: path, fsys: vfs.OS{}}
 	err := d.load()
+	if err == nil && d.fresh {
+		err = fmt.Errorf("data directory: %s: %w", d.Sub("meta.json"), fs.ErrNotExist)
+	}
 	return d.meta, err
 }
 
 func (d *Dir) load() error {
-	raw, err := os.ReadFile(d.Sub("meta.json"))
-	if errors.Is(err, fs.ErrNotExist) {
+	name := d.Sub("meta.json")
+	raw, found, err := readFile(d.fsys, name)
+	if err != nil {
+		return err
+	}
+	if !found {
 		d.fresh = true
 		d.meta = Meta{Format: format, Writer: "TickHive " + cmdline.Version}
 		return nil
 	}
-	if err != nil {
-		return fmt.Errorf("data directory: %w", err)
-	}
 	if err := json.Unmarshal(raw, &d.meta); err != nil {
-		return fmt.Errorf("data directory: %s: meta.json is damaged: %w", d.path, err)
+		return &DamagedError{name, err.Error()}
 	}
 	if d.meta.Format != format {
 		return fmt.Errorf("data directory: %s has format %d, written by %s; this program reads format %d: "+
-			"use that program, or another --data-dir", d.path, d.meta.Format, d.meta.Writer, format)
+			"use that program, or another --data-dir", name, d.meta.Format, d.meta.Writer, format)
+	}
+	if err := checkMeta(raw); err != nil {
+		return &DamagedError{name, err.Error()}
 	}
 	if d.meta.Clock == "" {
-		d.meta.Clock = clockKind(d.path)
+		d.meta.Clock, err = d.clockKind()
 	}
-	return nil
+	return err
+}
+
+// The last member of meta.json is the checksum of the bytes in front of it.
+const (
+	metaSum = ",\n  \"crc32c\": \""
+	metaEnd = "\"\n}\n"
+)
+
+// sealMeta returns the file of a meta in indented JSON.
+func sealMeta(raw []byte) []byte {
+	body := bytes.TrimSuffix(raw, []byte("\n}"))
+	return append(bytes.Clone(body), metaSum+checksum(body)+metaEnd...)
+}
+
+// checkMeta verifies the checksum of a file. The file of an older program has none. It has only
+// members that this program knows, so a file whose checksum has a damaged name is refused.
+func checkMeta(raw []byte) error {
+	at := len(raw) - len(metaSum) - len("01234567") - len(metaEnd)
+	if at >= 0 && string(raw[at:at+len(metaSum)]) == metaSum {
+		if sealed := sealMeta(raw[:at]); !bytes.Equal(sealed, raw) {
+			return errors.New("its checksum (crc32c) differs")
+		}
+		return nil
+	}
+	strict := json.NewDecoder(bytes.NewReader(raw))
+	strict.DisallowUnknownFields()
+	return strict.Decode(new(Meta))
 }
 
 // save replaces meta.json durably. Caller: holds mu, or has exclusive access.
@@ -96,22 +127,7 @@ func (d *Dir) save() error {
 	if err != nil {
 		return fmt.Errorf("data directory: %w", err)
 	}
-	name := filepath.Join(d.path, "meta.json")
-	f, err := os.OpenFile(name+".tmp", os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
-	if err != nil {
-		return fmt.Errorf("data directory: %w", err)
-	}
-	_, err = f.Write(append(raw, '\n'))
-	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
-		err = os.Rename(name+".tmp", name)
-	}
-	if err == nil {
-		err = vfs.OS{}.SyncDir(d.path)
-	}
-	if err != nil {
-		return fmt.Errorf("data directory: %w", err)
-	}
-	return nil
+	return replaceFile(d.fsys, d.path, d.Sub("meta.json"), sealMeta(raw))
 }
 
 // change changes meta.json durably.

@@ -13,6 +13,7 @@ import (
 	"tickhive/accounts/auth"
 	"tickhive/client"
 	"tickhive/internal/refuse"
+	"tickhive/internal/vfs"
 )
 
 const privateOfTest = "0123456789012345678901234567890123456789012345678901234567890123"
@@ -39,7 +40,7 @@ func startNonces(t testing.TB, path string, keys int, nowMs, knownMs, least int6
 			PublicKey: keyOfTest(i), Secret: auth.NewSecret(privateOfTest), Name: "k", CanTrade: true,
 		}})
 	}
-	n, notBefore, err := openNonces(path, knownMs)
+	n, notBefore, err := openNonces(vfs.OS{}, path, knownMs)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +155,7 @@ func TestNonceFileIsBoundedByTheTable(t *testing.T) {
 		}
 		longest = max(longest, x.file.size)
 	}
-	line := int64(len(fmt.Sprintf("%d %s %d\n", t0, keyOfTest(0), requests)))
+	line := int64(len(appendNonceLine(nil, t0, keyOfTest(0), []byte(strconv.Itoa(requests)))))
 	if bound := most * line * 23 / 10; longest > bound {
 		t.Errorf("the file had %d bytes for %d nonces, at most %d", longest, most, bound)
 	}
@@ -201,14 +202,14 @@ func TestNonceFileCutShortAtEveryStepOfAPass(t *testing.T) {
 		}
 		return false
 	}
-	n.pass = newNonceShrink(n.f)
+	n.beginPass()
 	steps := 0
 	for ; n.pass != nil; steps++ {
 		if err := n.shrink(); err != nil {
 			t.Fatal(err)
 		}
 		if n.pass != nil { // a flush as early as possible
-			if err := n.pass.flush(n.f); err != nil {
+			if err := n.pass.flush(); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -249,7 +250,7 @@ func TestNonceFileKeepsTheNewestLineOfADeletedKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	x.state.Apply(&rec)
-	x.file.pass = newNonceShrink(x.file.f)
+	x.file.beginPass()
 	for x.file.pass != nil {
 		if err := x.file.shrink(); err != nil {
 			t.Fatal(err)

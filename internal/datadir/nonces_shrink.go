@@ -3,23 +3,19 @@ package datadir
 import (
 	"bufio"
 	"errors"
-	"fmt"
 	"io"
 	"math"
-	"os"
+	"path/filepath"
+
+	"tickhive/internal/vfs"
 )
 
-// nonceShrink is one pass over a Nonces. It moves the required lines to the beginning of
-// the file, a few at each request:
-//
-//	0          written             read              size
-//	| retained  | already read ...  | not yet read ... | new lines
-//
-// written never exceeds read. A process that ends during a pass therefore leaves every required
-// line, some of them twice, and at written the rest of a line. This rest begins in the middle of
-// the line, so it is invalid or has a shorter timestamp, which is before notBefore.
+// nonceShrink is one pass over a Nonces. It copies the required lines to a temporary file, a few at
+// each request, while new lines go on being written to the file. It ends at the file's end: then
+// the temporary file has every required line, is synced, and replaces the file.
 type nonceShrink struct {
 	in            *bufio.Reader
+	f             vfs.File // the temporary file
 	read, written int64
 	out           []byte // retained lines, not yet written
 	keys          map[string]nonceFloor
@@ -34,8 +30,24 @@ type nonceFloor struct {
 
 const shrinkWrite = 32 << 10
 
-func newNonceShrink(f *os.File) *nonceShrink {
-	return &nonceShrink{in: newNonceReader(f), keys: map[string]nonceFloor{}}
+// beginPass begins a pass. Without space for it the file grows on, and a later request tries again.
+// Caller: holds mu.
+func (n *Nonces) beginPass() {
+	f, err := n.fsys.Create(n.path + tempExt)
+	if err != nil {
+		n.endPass()
+		return
+	}
+	n.pass = &nonceShrink{in: newNonceReader(n.f), f: f, keys: map[string]nonceFloor{}}
+}
+
+// endPass gives up a pass until the file has grown by a seventh. Caller: holds mu.
+func (n *Nonces) endPass() {
+	if n.pass != nil {
+		_ = n.pass.f.Close()
+		_ = n.fsys.Remove(n.path + tempExt)
+	}
+	n.pass, n.limit = nil, n.size+n.size/7
 }
 
 // shrink continues the pass and ends it at the end of the file. Caller: holds mu.
@@ -57,7 +69,7 @@ func (n *Nonces) shrink() error {
 			p.out = n.appendKept(p.out, &l)
 		}
 		if len(p.out) >= shrinkWrite {
-			if err := p.flush(n.f); err != nil {
+			if err := p.flush(); err != nil {
 				return err
 			}
 		}
@@ -80,7 +92,7 @@ func (n *Nonces) appendKept(dst []byte, l *nonceLine) []byte {
 		return dst
 	}
 	kept := len(dst)
-	dst = fmt.Appendf(dst, "%d %s %s\n", max(floor.ms, l.timestampMs), l.key, floorMark)
+	dst = appendNonceLine(dst, max(floor.ms, l.timestampMs), string(l.key), []byte(floorMark))
 	if len(dst)-kept > len(l.text) {
 		return append(dst[:kept], l.text...)
 	}
@@ -88,22 +100,33 @@ func (n *Nonces) appendKept(dst []byte, l *nonceLine) []byte {
 	return dst
 }
 
-func (p *nonceShrink) flush(f *os.File) error {
-	_, err := f.WriteAt(p.out, p.written)
+func (p *nonceShrink) flush() error {
+	_, err := p.f.WriteAt(p.out, p.written)
 	p.written += int64(len(p.out))
 	p.out = p.out[:0]
 	return err
 }
 
-// shrunk ends the pass and truncates the file after the retained lines.
+// shrunk ends the pass: the temporary file becomes the file.
 func (n *Nonces) shrunk() error {
 	p := n.pass
-	if err := p.flush(n.f); err != nil {
+	err := p.flush()
+	if err == nil {
+		err = p.f.Sync()
+	}
+	if err == nil {
+		err = n.fsys.Rename(n.path+tempExt, n.path)
+	}
+	if err != nil {
 		return err
 	}
-	if err := n.f.Truncate(p.written); err != nil {
-		return err
+	if n.sync.always || n.sync.dirty != nil {
+		n.old = append(n.old, n.f)
+	} else { // no sync uses it
+		_ = n.f.Close()
 	}
+	n.f = p.f
 	n.size, n.limit, n.pass = p.written, max(n.least, p.written*3/2), nil
-	return nil
+	n.broken = n.fsys.SyncDir(filepath.Dir(n.path))
+	return n.broken
 }

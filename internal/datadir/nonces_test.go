@@ -6,13 +6,14 @@ import (
 	"testing"
 
 	"tickhive/accounts/auth"
+	"tickhive/internal/vfs"
 )
 
 // usedOf opens a file and returns the nonces that a later process reads from it, in order. An
 // interrupted pass leaves some lines twice.
 func usedOf(t testing.TB, path string, knownMs int64) (n *Nonces, notBeforeMs int64, used []auth.UsedNonce) {
 	t.Helper()
-	n, notBeforeMs, err := openNonces(path, knownMs)
+	n, notBeforeMs, err := openNonces(vfs.OS{}, path, knownMs)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +79,8 @@ func TestNonceFileSurvivesALineCutShort(t *testing.T) {
 	if err := n.Keep(0, 1_767_225_600_000, "key", []byte("first")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := n.f.WriteAt([]byte("1767225600001 key sec"), n.size); err != nil {
+	short := appendNonceLine(nil, 1_767_225_600_001, "key", []byte("second"))[:30]
+	if _, err := n.f.WriteAt(short, n.size); err != nil {
 		t.Fatal(err)
 	}
 	_ = n.close()

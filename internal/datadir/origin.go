@@ -1,9 +1,9 @@
 package datadir
 
 import (
+	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
+	"io/fs"
 	"time"
 
 	"tickhive/internal/cmdline"
@@ -46,22 +46,27 @@ var storeDirs = []string{"engine", "accounts", "launchpad", "hive"}
 
 // used reports whether the directory holds a market. A start that fails because its port is in
 // use creates no store.
-func (d *Dir) used() bool {
+func (d *Dir) used() (bool, error) {
 	for _, name := range storeDirs {
-		if _, err := os.Stat(d.Sub(name)); err == nil {
-			return true
+		names, err := d.fsys.List(d.Sub(name))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return false, fmt.Errorf("data directory: %w", err)
+		}
+		if len(names) > 0 {
+			return true, nil
 		}
 	}
-	return false
+	return false, nil
 }
 
 // clockKind returns the kind of clock of a directory whose meta.json does not name it. Only a
 // virtual clock has a CLOCK file.
-func clockKind(path string) string {
-	if _, err := os.Stat(filepath.Join(path, "CLOCK")); err == nil {
-		return clockVirtual
+func (d *Dir) clockKind() (string, error) {
+	_, found, err := readFile(d.fsys, d.Sub("CLOCK"))
+	if found {
+		return clockVirtual, err
 	}
-	return clockReal
+	return clockReal, err
 }
 
 // agree compares this start's settings with the used directory's origin, which decides where they

@@ -23,7 +23,7 @@ type State[C, R, T any] interface {
 	// Apply carries out a record. It cannot fail: Plan or the recovery vouches for the
 	// record. The result shares nothing with the state that changes later.
 	Apply(rec *R) T
-	// Publish makes the state as it is visible to its readers. The store calls it when all
+	// Publish makes the current state visible to its readers. The store calls it when all
 	// records applied so far are durable.
 	Publish()
 	// AppendSnapshot appends the whole state.

@@ -67,11 +67,15 @@ func (b *base) openData() error {
 	if !b.o.Clock.StartGiven {
 		startNs = clock.Real{}.NowNs()
 	}
+	every := time.Duration(0)
+	if b.o.Journal.Sync == sequencer.SyncInterval {
+		every = sequencer.SyncEvery
+	}
 	var err error
 	b.data, err = datadir.Open(datadir.Options{
 		Path: b.o.Dir, Virtual: b.o.Clock.Virtual, StartNs: startNs, StartGiven: b.o.Clock.StartGiven,
 		Recorded: b.o.Clock.Recorded, Seed: b.o.Sim.Seed, SeedGiven: b.o.Sim.SeedGiven, Backfill: b.o.Sim.Backfill,
-		ConfiguredPairs: len(b.o.Pairs) > 0, Synced: b.o.Journal.Sync == sequencer.SyncAlways,
+		ConfiguredPairs: len(b.o.Pairs) > 0, Synced: b.o.Journal.Sync == sequencer.SyncAlways, SyncEvery: every,
 	})
 	if err != nil {
 		return err

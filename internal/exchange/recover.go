@@ -188,6 +188,9 @@ func (r *restored) attachAccounts() error {
 	if err != nil {
 		return err
 	}
+	if torn := nonces.Torn(); torn > 0 {
+		r.reportRecovery("the last write of NONCES was torn: %d bytes cut off", torn)
+	}
 	if behind := a.notBeforeMs - r.clock.NowNs()/int64(time.Millisecond); behind > 0 {
 		r.incident("clock", "the clock is %s behind the last recorded time: "+
 			"signed requests are rejected until it catches up", time.Duration(behind)*time.Millisecond)

@@ -48,7 +48,7 @@ func TestSyncRunsBesideTheOwner(t *testing.T) {
 	checkContent(t, fsys, small(), first, 4000)
 }
 
-// Whoever reads beside the owner, also while it begins a segment, sees the list with the
+// A goroutine that reads beside the owner, also while it begins a segment, sees the list with the
 // sizes that belong to it: everything written before is in it and can be read.
 func TestReadingRunsBesideTheOwner(t *testing.T) {
 	l := mustOpen(t, vfs.NewMem(), small())
@@ -177,7 +177,8 @@ func TestCloseBesideTheOwnerRefusesAndLosesNothing(t *testing.T) {
 		must(t, l.Close())
 		wg.Wait()
 		if l.LastSeq() != taken || l.DurableSeq() != taken || fsys.count() != 0 || l.Room() {
-			t.Fatalf("round %d: %d taken, last %d, durable %d, %d files open", round, taken, l.LastSeq(), l.DurableSeq(), fsys.count())
+			t.Fatalf("round %d: %d taken, last %d, durable %d, %d files open", round, taken, l.LastSeq(),
+				l.DurableSeq(), fsys.count())
 		}
 		must(t, l.Close())
 		checkContent(t, fsys, small(), 1, taken)

@@ -22,7 +22,7 @@ type segment struct {
 }
 
 // loadChain lists the segments in dir and reads their headers. It judges nothing but
-// versions and gaps in the numbers: both are never what a power cut leaves.
+// versions and gaps in the numbers, because a power cut leaves neither.
 func loadChain(fsys vfs.FS, dir string, opts Options) ([]segment, error) {
 	names, err := fsys.List(dir)
 	if err != nil {
@@ -72,7 +72,9 @@ func (s *segment) load(fsys vfs.FS, opts Options) error {
 	case h.version != FormatVersion:
 		return &VersionError{File: s.path, What: "log format", Got: h.version, Want: FormatVersion, Writer: h.writer}
 	case h.record != opts.RecordVersion:
-		return &VersionError{File: s.path, What: "record format", Got: h.record, Want: opts.RecordVersion, Writer: h.writer}
+		return &VersionError{
+			File: s.path, What: "record format", Got: h.record, Want: opts.RecordVersion, Writer: h.writer,
+		}
 	case h.segment != s.num:
 		s.reason = fmt.Sprintf("header is that of segment %d", h.segment)
 		return nil

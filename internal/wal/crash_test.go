@@ -128,7 +128,8 @@ func verify(fsys *vfs.Mem, opts Options, kept []int, acked, dropped uint64) (los
 	if err != nil {
 		return 0, false, fmt.Errorf("read after reopening: %w", err)
 	}
-	if n := uint64(len(seqs)); n == 0 || seqs[0] != info.FirstSeq || seqs[n-1] != uint64(len(kept)) || n != uint64(len(kept))+1-info.FirstSeq {
+	if n := uint64(len(seqs)); n == 0 || seqs[0] != info.FirstSeq || seqs[n-1] != uint64(len(kept)) ||
+		n != uint64(len(kept))+1-info.FirstSeq {
 		return 0, false, fmt.Errorf("%d records after reopening, want %d to %d", n, info.FirstSeq, len(kept))
 	}
 	for i, seq := range seqs {
@@ -185,7 +186,8 @@ func TestPowerCutAfterEveryOperationLeavesAPrefixWithAllAcknowledged(t *testing.
 			must(t, s.run(seed))
 		}
 	}
-	t.Logf("%d cuts: %d with a torn tail, %d lost something not acknowledged, 0 lost anything else", cuts, tornCuts, lossy)
+	t.Logf("%d cuts: %d with a torn tail, %d lost something not acknowledged, 0 lost anything else", cuts,
+		tornCuts, lossy)
 	if tornCuts < cuts/50 || lossy < cuts/10 {
 		t.Fatal("too few cuts had anything to lose: the test is blunt")
 	}
@@ -262,7 +264,8 @@ func TestEveryOperationFailingOnceNeverLies(t *testing.T) {
 				}
 			}
 		}
-		t.Logf("%s: %d runs: %d ended by the fault, %d refused a batch and went on, %d did not care", fault.name, total, stopped, refused, clean)
+		t.Logf("%s: %d runs: %d ended by the fault, %d refused a batch and went on, %d did not care", fault.name,
+			total, stopped, refused, clean)
 	}
 }
 
@@ -344,7 +347,8 @@ func TestFlipOfEveryBitIsNeverSilentlyWrong(t *testing.T) {
 			t.Errorf("%s: %d", bad, counts[bad])
 		}
 	}
-	if counts["refused at the start"] == 0 || counts["refused when read"] == 0 || counts["last record cut and said"] == 0 {
+	if counts["refused at the start"] == 0 || counts["refused when read"] == 0 ||
+		counts["last record cut and said"] == 0 {
 		t.Error("some outcome never came up")
 	}
 }

@@ -1,7 +1,7 @@
 // Package wal is a write-ahead log with snapshots.
 //
 // It holds Log (segments of checksummed records, drawn in FORMAT.md), Reader (recovery,
-// verification, dumps) and snapshot files.
+// verification, dumps), Check (every file of a log) and snapshot files.
 // The loop of engine/sequencer uses Log directly; the stores of accounts, launchpad and
 // hive use it through internal/durable.
 //
@@ -21,7 +21,7 @@
 //     that other stores retain.
 //
 // Reading order: errors, options, format, log, sync, rotate, open, reader, chain, judge,
-// snapshot, snapshot_load.
+// snapshot, snapshot_load, check.
 //
 // It does not know the content of a record, does not compress, and does not retry.
 package wal

@@ -57,8 +57,8 @@ func (e *VersionError) Error() string {
 	if e.Got < e.Want {
 		age = "an older"
 	}
-	return fmt.Sprintf("wal: %s has %s version %d, written by %s, %s program than this one, which reads version %d: use that program, or another data directory",
-		e.File, e.What, e.Got, e.Writer, age, e.Want)
+	return fmt.Sprintf("wal: %s has %s version %d, written by %s, %s program than this one, which reads version %d: "+
+		"use that program, or another data directory", e.File, e.What, e.Got, e.Writer, age, e.Want)
 }
 
 // OutcomeUnknown wraps the error that ended the log after the record was written.

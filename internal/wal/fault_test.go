@@ -101,7 +101,8 @@ func TestTheOutcomeOfAWriteThatCannotBeCutOffIsUnknown(t *testing.T) {
 			return vfs.Fault{}
 		})
 		_, err := l.Append([][]byte{[]byte("x")})
-		if errors.Is(err, ErrOutcomeUnknown) != c.unknown || errors.Is(err, ErrStopped) != c.unknown || errors.Is(err, ErrUnavailable) == c.unknown {
+		if errors.Is(err, ErrOutcomeUnknown) != c.unknown || errors.Is(err, ErrStopped) != c.unknown ||
+			errors.Is(err, ErrUnavailable) == c.unknown {
 			t.Errorf("%s: %v", c.name, err)
 		}
 		fsys.Before(nil)
@@ -132,7 +133,7 @@ func TestAFailedSyncAtTheEndIsNotTriedAgain(t *testing.T) {
 }
 
 // What a failed sync has left unwritten must be durable once a start has read it: the
-// system shows such pages as clean.
+// system shows these pages as clean.
 func TestAStartMakesDurableWhatAFailedSyncLeft(t *testing.T) {
 	fsys := vfs.NewMem()
 	l := mustOpen(t, fsys, small())

@@ -134,7 +134,7 @@ func (o *openFiles) Remove(name string) error {
 	return o.FS.Remove(name)
 }
 
-// count is how many files are open.
+// count returns the number of open files.
 func (o *openFiles) count() (n int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

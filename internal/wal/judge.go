@@ -24,12 +24,12 @@ type verdict struct {
 // be gone while a later one is there), or it was and is damaged. Two witnesses decide.
 // Every record says up to where the log was durable when it was written. And a sector
 // that a power cut took is all zero, because segments are written over zeros; a flipped
-// bit or byte leaves no such sector.
+// bit or byte leaves no sector of zeros.
 func judge(fsys vfs.FS, chain []segment, i int, off int64, want uint64, reason string) (verdict, error) {
 	var v verdict
 	follows, lost := false, false
 	at := CorruptError{File: chain[i].path, Offset: off, Seq: want}
-	// The records of segment i end in order and the header after them is what is bad.
+	// The records of segment i end in order and the header after them is bad.
 	header := i+1 < len(chain) && chain[i+1].reason != "" && off > 0
 	if header {
 		at.File, at.Offset = chain[i+1].path, 0

@@ -218,7 +218,8 @@ func (l *Log) undo(off int64, cause error) error {
 		err = a.file.Sync()
 	}
 	if err != nil {
-		return OutcomeUnknown(l.Fail(fmt.Errorf("%s: cut at %d after a failed write (%w): %w", a.path, off, cause, err)))
+		err = fmt.Errorf("%s: cut at %d after a failed write (%w): %w", a.path, off, cause, err)
+		return OutcomeUnknown(l.Fail(err))
 	}
 	a.filled.Store(off)
 	return Unavailable(fmt.Sprintf("%s: write at %d", a.path, off), cause)

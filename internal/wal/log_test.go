@@ -184,7 +184,8 @@ func TestSecondHolderIsToldWhoHoldsTheLog(t *testing.T) {
 		must(t, err)
 		_, err = Open(fsys, dir, Options{})
 		var locked *vfs.LockedError
-		if !errors.As(err, &locked) || locked.Owner.PID != os.Getpid() || !strings.Contains(err.Error(), fmt.Sprint("process ", os.Getpid())) {
+		if !errors.As(err, &locked) || locked.Owner.PID != os.Getpid() ||
+			!strings.Contains(err.Error(), fmt.Sprint("process ", os.Getpid())) {
 			t.Fatalf("second open: %v", err)
 		}
 		must(t, l.Close())

@@ -140,7 +140,9 @@ func (l *Log) Segments() []SegmentInfo {
 	defer l.listMu.Unlock()
 	infos := make([]SegmentInfo, len(l.segments))
 	for i, seg := range l.segments {
-		infos[i] = SegmentInfo{Number: seg.num, Path: seg.path, FirstSeq: seg.first, LastSeq: l.written.Load(), Bytes: seg.bytes}
+		infos[i] = SegmentInfo{
+			Number: seg.num, Path: seg.path, FirstSeq: seg.first, LastSeq: l.written.Load(), Bytes: seg.bytes,
+		}
 		if i+1 < len(l.segments) {
 			infos[i].LastSeq = l.segments[i+1].first - 1
 		} else {

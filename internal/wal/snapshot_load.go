@@ -17,7 +17,7 @@ const damagedExt = ".damaged"
 // Loaded describes the snapshot that was used.
 type Loaded struct {
 	OK      bool           // one was
-	Meta    SnapshotMeta   // what it stands for
+	Meta    SnapshotMeta   // the records that it contains
 	Kept    []SnapshotMeta // it and the next older one with a valid header, newest first
 	Damaged []string       // newer ones that could not be used, with the reason; ErrUnwanted is none
 	bad     []string       // their paths
@@ -26,11 +26,14 @@ type Loaded struct {
 // ErrUnwanted is the error of a load function that does not take a snapshot although it is intact.
 var ErrUnwanted = errors.New("wal: an intact snapshot that is not wanted")
 
+// loadFunc decodes the body of a snapshot.
+type loadFunc = func(meta SnapshotMeta, body io.Reader) error
+
 // LoadNewest finds the newest snapshot in dir whose every byte verifies and which load
 // takes. load gets only verified bytes, and may have seen part of a damaged snapshot
 // before it is called again for the one before: it must start over each time. A snapshot of
 // another version is refused with *VersionError, never passed over. Reads only.
-func LoadNewest(fsys vfs.FS, dir string, opts Options, load func(meta SnapshotMeta, r io.Reader) error) (Loaded, error) {
+func LoadNewest(fsys vfs.FS, dir string, opts Options, load loadFunc) (Loaded, error) {
 	var found Loaded
 	if err := opts.Validate(); err != nil {
 		return found, err
@@ -60,8 +63,8 @@ func LoadNewest(fsys vfs.FS, dir string, opts Options, load func(meta SnapshotMe
 	return found, nil
 }
 
-// SetAside renames the snapshots that could not be used, so that they are not taken for
-// one of the two to fall back to. To be called when the recovery has succeeded.
+// SetAside renames the snapshots that could not be used, so that they do not count as
+// one of the two to fall back to. Call it when the recovery has succeeded.
 func (f Loaded) SetAside(fsys vfs.FS, dir string) error {
 	for _, name := range f.bad {
 		if err := fsys.Rename(name, name+damagedExt); err != nil {
@@ -75,7 +78,9 @@ func (f Loaded) SetAside(fsys vfs.FS, dir string) error {
 }
 
 // loadSnapshotFile verifies a snapshot's header and, unless headOnly, hands its body on.
-func loadSnapshotFile(fsys vfs.FS, name string, seq uint64, opts Options, load func(SnapshotMeta, io.Reader) error, headOnly bool) (SnapshotMeta, error) {
+func loadSnapshotFile(
+	fsys vfs.FS, name string, seq uint64, opts Options, load loadFunc, headOnly bool,
+) (meta SnapshotMeta, err error) {
 	f, err := fsys.Open(name)
 	if err != nil {
 		return SnapshotMeta{}, fmt.Errorf("wal: open snapshot: %w", err)
@@ -87,17 +92,21 @@ func loadSnapshotFile(fsys vfs.FS, name string, seq uint64, opts Options, load f
 		return SnapshotMeta{}, fmt.Errorf("wal: %s: read: %w", name, err)
 	}
 	h, reason := parseHeaderAs(snapshotMagic, buf[:n])
+	version := VersionError{File: name, Writer: h.writer}
 	switch {
 	case reason != "":
 		return SnapshotMeta{}, &CorruptError{File: name, Reason: reason}
 	case h.version != SnapshotVersion:
-		return SnapshotMeta{}, &VersionError{File: name, What: "snapshot format", Got: h.version, Want: SnapshotVersion, Writer: h.writer}
+		version.What, version.Got, version.Want = "snapshot format", h.version, SnapshotVersion
+		return SnapshotMeta{}, &version
 	case h.record != opts.RecordVersion:
-		return SnapshotMeta{}, &VersionError{File: name, What: "record format", Got: h.record, Want: opts.RecordVersion, Writer: h.writer}
+		version.What, version.Got, version.Want = "record format", h.record, opts.RecordVersion
+		return SnapshotMeta{}, &version
 	case h.first != seq:
-		return SnapshotMeta{}, &CorruptError{File: name, Seq: h.first, Reason: "header has another sequence than the name"}
+		reason = "header has another sequence than the name"
+		return SnapshotMeta{}, &CorruptError{File: name, Seq: h.first, Reason: reason}
 	}
-	meta := SnapshotMeta{Seq: h.first, Reflects: h.segment}
+	meta = SnapshotMeta{Seq: h.first, Reflects: h.segment}
 	if headOnly {
 		return meta, nil
 	}

@@ -60,7 +60,8 @@ func TestTwoNewestSnapshotsAreKept(t *testing.T) {
 			must(t, writeBody(fsys, seq, n))
 		}
 		found, err := loadBody(fsys, n)
-		if err != nil || found.Meta.Seq != 40 || len(found.Kept) != 2 || found.Kept[1].Seq != 30 || found.Damaged != nil {
+		if err != nil || found.Meta.Seq != 40 || len(found.Kept) != 2 || found.Kept[1].Seq != 30 ||
+			found.Damaged != nil {
 			t.Fatalf("%d bytes: %+v, %v", n, found, err)
 		}
 		names, _ := fsys.List(testDir)
@@ -80,7 +81,8 @@ func TestDamagedSnapshotFallsBackToTheOneBefore(t *testing.T) {
 	flips, cuts := 0, 0
 	check := func(damaged *vfs.Mem, what string) {
 		found, err := loadBody(damaged, n)
-		if err != nil || !found.OK || found.Meta.Seq != 1 || len(found.Damaged) != 1 || strings.Contains(found.Damaged[0], "silently") {
+		if err != nil || !found.OK || found.Meta.Seq != 1 || len(found.Damaged) != 1 ||
+			strings.Contains(found.Damaged[0], "silently") {
 			t.Fatalf("%s: %+v, %v", what, found, err)
 		}
 	}
@@ -124,7 +126,8 @@ func TestSetAsideSnapshotIsNotTakenForOneOfTheTwo(t *testing.T) {
 func TestSnapshotOfAnotherVersionIsRefused(t *testing.T) {
 	fsys := vfs.NewMem()
 	must(t, writeBody(fsys, 1, 10))
-	must(t, WriteSnapshot(fsys, testDir, Options{RecordVersion: 2, Writer: "TickHive 2"}, SnapshotMeta{Seq: 2}, func(io.Writer) error { return nil }))
+	later := Options{RecordVersion: 2, Writer: "TickHive 2"}
+	must(t, WriteSnapshot(fsys, testDir, later, SnapshotMeta{Seq: 2}, func(io.Writer) error { return nil }))
 	var version *VersionError
 	if _, err := loadBody(fsys, 10); !errors.As(err, &version) || version.Got != 2 || version.Writer != "TickHive 2" {
 		t.Fatalf("%v", err)

@@ -43,9 +43,9 @@ func (l *Log) sync() error {
 	return nil
 }
 
-// closeSynced closes the files of full segments that hold nothing unsynced. Nobody writes
-// to them any more, so what waits for no sync now was covered by one that has ended: also
-// by an earlier one, when the segment was active. Needs syncMu: no sync is in flight.
+// closeSynced closes the files of full segments that hold nothing unsynced. The owner no
+// longer writes to them, so a segment that waits for no sync was covered by one that has ended,
+// maybe while it was active. Needs syncMu: no sync is in flight.
 func (l *Log) closeSynced() {
 	l.listMu.Lock()
 	n := 0
@@ -61,9 +61,9 @@ func (l *Log) closeSynced() {
 	}
 }
 
-// Close syncs, cuts the zeros behind the last record, closes the files and gives the
-// lock back. Any goroutine: it waits for the write and the sync under way, and what comes
-// later gets ErrClosed. Nothing that Write took before is cut.
+// Close syncs, cuts the zeros behind the last record, closes the files and releases the
+// lock. Any goroutine: it waits for the write and the sync under way, and later calls get
+// ErrClosed. It cuts no record that Write has accepted.
 func (l *Log) Close() error {
 	l.writeMu.Lock()
 	defer l.writeMu.Unlock()
@@ -77,7 +77,7 @@ func (l *Log) Close() error {
 		}
 		errs = append(errs, err)
 	}
-	// Before the files go: whoever gets one of the locks after this finds the log closed.
+	// Before the files are closed, so that the next holder of one of the locks finds the log closed.
 	closed := fmt.Errorf("%w", ErrClosed)
 	l.stop.CompareAndSwap(nil, &closed)
 	l.fillMu.Lock()
@@ -97,7 +97,7 @@ func (l *Log) Close() error {
 	return errors.Join(errs...)
 }
 
-// trim gives the preallocated rest of the active segment back.
+// trim cuts off the preallocated rest of the active segment.
 func (l *Log) trim() error {
 	l.fillMu.Lock()
 	defer l.fillMu.Unlock()

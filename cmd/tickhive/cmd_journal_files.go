@@ -1,0 +1,167 @@
+package main
+
+import (
+	"crypto/rand"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"tickhive/accounts"
+	"tickhive/hive"
+	"tickhive/internal/exchange"
+	"tickhive/internal/vfs"
+	"tickhive/internal/wal"
+	"tickhive/marketdata/replica"
+)
+
+// discard takes a snapshot whose content is checked elsewhere, or not at all.
+func discard(r io.Reader) error {
+	_, err := io.Copy(io.Discard, r)
+	return err
+}
+
+// decoded returns a decoder of snapshots.
+func decoded[S any](decode func(body []byte) (S, error)) func(io.Reader) error {
+	return func(r io.Reader) error {
+		body, err := io.ReadAll(r)
+		if err == nil {
+			_, err = decode(body)
+		}
+		return err
+	}
+}
+
+// storeLogs holds the logs of a data directory: the version of their records, and a decoder of
+// their snapshots. A replay checks the market's.
+var storeLogs = []struct {
+	name    string
+	options wal.Options
+	decode  func(io.Reader) error
+}{
+	{"engine", exchange.EngineLog("").Options, discard},
+	{"accounts", wal.Options{RecordVersion: accounts.RecordVersion}, decoded(func(b []byte) (*accounts.State, error) {
+		return accounts.DecodeSnapshot(b, accounts.Options{Random: rand.Reader})
+	})},
+	{"launchpad", wal.Options{RecordVersion: accounts.RecordVersion}, discard},
+	{"hive", wal.Options{RecordVersion: hive.RecordVersion}, decoded(func(b []byte) (*hive.State, error) {
+		return hive.DecodeSnapshot(b, hive.DefaultOptions())
+	})},
+}
+
+// checkFiles reads every segment and snapshot of the logs in a data directory, or of the one log
+// that dir is, and returns the files with their paths in it.
+func checkFiles(dir string) ([]wal.Checked, error) {
+	var all []wal.Checked
+	base, alone := filepath.Split(filepath.Clean(dir))
+	for _, log := range storeLogs {
+		path := filepath.Join(dir, log.name)
+		if info, err := os.Stat(path); err != nil || !info.IsDir() {
+			if alone != log.name {
+				continue
+			}
+			path = filepath.Join(base, alone)
+		}
+		files, err := wal.Check(vfs.OS{}, path, log.options, log.decode)
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range files {
+			f.File = filepath.Join(log.name, filepath.Base(f.File))
+			all = append(all, f)
+		}
+	}
+	return all, nil
+}
+
+// verifyFiles prints the lines of damaged files of a store's log and returns the first damage.
+func verifyFiles(out io.Writer, dir string) error {
+	files, err := checkFiles(dir)
+	if err != nil {
+		return err
+	}
+	if printFiles(io.Discard, files) == nil {
+		return nil
+	}
+	return printFiles(out, files)
+}
+
+// fileText says what a check has found in a file.
+func fileText(f *wal.Checked) string {
+	switch {
+	case f.Err != nil:
+		return "damaged: " + f.Err.Error()
+	case f.Torn > 0:
+		return fmt.Sprintf("records %d to %d, a torn tail of %d bytes: the next start cuts it off", f.First, f.Last, f.Torn)
+	case filepath.Ext(f.File) != wal.SegmentExt:
+		return fmt.Sprintf("snapshot of record %d", f.Last)
+	case f.Last < f.First:
+		return "no record"
+	}
+	return fmt.Sprintf("records %d to %d", f.First, f.Last)
+}
+
+// printFiles prints one line a file and returns the first damage.
+func printFiles(out io.Writer, files []wal.Checked) (damage error) {
+	for i := range files {
+		f := &files[i]
+		fmt.Fprintf(out, "%-44s %s\n", f.File, fileText(f))
+		if damage == nil {
+			damage = f.Err
+		}
+	}
+	return exchange.ExplainDamage(damage)
+}
+
+// fileTexts returns the findings by file.
+func fileTexts(files []wal.Checked) map[string]string {
+	texts := map[string]string{}
+	for i := range files {
+		texts[files[i].File] = fileText(&files[i])
+	}
+	return texts
+}
+
+// oldestSnapshot returns the record of the market's oldest snapshot, 0 without one.
+func oldestSnapshot(files []wal.Checked) uint64 {
+	for _, f := range files {
+		if filepath.Dir(f.File) == "engine" && filepath.Ext(f.File) != wal.SegmentExt {
+			return f.Last
+		}
+	}
+	return 0
+}
+
+// snapshotHashes returns the hashes of the market's snapshots by their records, except the one of
+// record begun, with which a replay begins.
+func snapshotHashes(log replica.LogDir, o replica.Options, files []wal.Checked, begun uint64) (map[uint64]string, error) {
+	hashes := map[uint64]string{}
+	for _, f := range files {
+		if filepath.Dir(f.File) != "engine" || filepath.Ext(f.File) == wal.SegmentExt || f.Last == begun {
+			continue
+		}
+		r, _, err := replica.Load(o, log, f.Last)
+		if err != nil {
+			return nil, err
+		}
+		if r.Pos == f.Last {
+			hashes[r.Pos] = r.Hash().Hash
+		}
+	}
+	return hashes, nil
+}
+
+// compareHash compares the replayed market with the snapshot of the same record.
+func compareHash(log replica.LogDir, r *replica.Replica, hashes map[uint64]string) error {
+	want, kept := hashes[r.Pos]
+	if !kept {
+		return nil
+	}
+	if got := r.Hash().Hash; got != want {
+		return &wal.CorruptError{
+			File: filepath.Join(log.Dir, wal.SnapshotName(r.Pos)), Seq: r.Pos,
+			Reason: fmt.Sprintf("its state hash is %s, the replay of the records before it gives %s", want, got),
+		}
+	}
+	return nil
+}

@@ -1,0 +1,272 @@
+package datadir
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"tickhive/engine"
+	"tickhive/internal/vfs"
+	"tickhive/marketdata"
+)
+
+const damageDir = "d"
+
+const damageStart = int64(1_767_225_600_000)
+
+// damageOptions are the options of a virtual clock under journal.sync = always.
+func damageOptions(fsys vfs.FS) Options {
+	return Options{Path: damageDir, FS: fsys, Virtual: true, StartNs: damageStart * 1e6, Synced: true, Seed: 7}
+}
+
+// acknowledged is what a process has promised to keep.
+type acknowledged struct {
+	clockNs int64
+	nonces  int
+	written int // nonces, acknowledged or not
+}
+
+// usedBy runs a process on a directory and notes what it acknowledges. It ends at the first error.
+func usedBy(o Options, a *acknowledged) error {
+	d, err := Open(o)
+	if err != nil {
+		return err
+	}
+	if err := d.SetLimits(engine.Options{}, marketdata.Options{}); err != nil {
+		return err
+	}
+	n, _, err := d.OpenNonces(0)
+	if err != nil {
+		return err
+	}
+	if f, err := o.FS.Create(path.Join(damageDir, "engine", "000001.wal")); err != nil {
+		return errors.Join(err, n.close())
+	} else if err := errors.Join(o.FS.SyncDir(path.Join(damageDir, "engine")), f.Close()); err != nil {
+		return errors.Join(err, n.close())
+	}
+	for range 12 {
+		ns := max(d.ClockNs(), damageStart*1e6) + 1e9
+		if err := d.KeepClock(ns); err != nil {
+			return errors.Join(err, n.close())
+		}
+		a.clockNs = ns
+		a.written++
+		if err := n.Keep(0, damageStart+int64(a.written), keyOfTest(1), fmt.Append(nil, "n", a.written)); err != nil {
+			return errors.Join(err, n.close())
+		}
+		a.nonces++
+	}
+	if err := d.AddIncident(Incident{AtMs: 1, Kind: "restart", Message: "a test"}); err != nil {
+		return errors.Join(err, n.close())
+	}
+	return d.Close(true)
+}
+
+// reopened opens a directory and its nonces as a later process does.
+func reopened(o Options) (d *Dir, n *Nonces, used []string, err error) {
+	o.Virtual, o.StartNs = true, damageStart*1e6
+	if d, err = Open(o); err != nil {
+		return nil, nil, nil, err
+	}
+	if n, _, err = d.OpenNonces(0); err != nil {
+		return d, nil, nil, err
+	}
+	for u := range n.Used(0) {
+		used = append(used, u.Nonce)
+	}
+	return d, n, used, errors.Join(n.failed, d.Close(true))
+}
+
+// No flipped bit is accepted without a word: the start is refused with the file, or the last nonce
+// is cut off and counted. A refused start changes nothing.
+func TestNoFlippedBitOfTheDirectoryIsAccepted(t *testing.T) {
+	fsys := vfs.NewMem()
+	var a acknowledged
+	if err := usedBy(damageOptions(fsys), &a); err != nil {
+		t.Fatal(err)
+	}
+	names := []string{"meta.json", "CLOCK", "NONCES"}
+	for _, name := range names {
+		file := path.Join(damageDir, name)
+		content := fsys.Content(file)
+		lastLine := strings.LastIndexByte(strings.TrimSuffix(string(content), "\n"), '\n') + 1
+		refused, cut := 0, 0
+		for off := range content {
+			for bit := range uint(8) {
+				damaged := fsys.Kill()
+				damaged.Flip(file, int64(off), bit)
+				before := damaged.Content(file)
+				_, n, used, err := reopened(damageOptions(damaged))
+				switch {
+				case err != nil && strings.Contains(err.Error(), name) && strings.Contains(err.Error(), "--data-dir"):
+					refused++
+					if string(damaged.Content(file)) != string(before) {
+						t.Fatalf("%s byte %d bit %d: a refused start changed the file", name, off, bit)
+					}
+					if left, _ := damaged.List(path.Join(damageDir, "engine")); len(left) != 1 {
+						t.Fatalf("%s byte %d bit %d: a refused start removed the market", name, off, bit)
+					}
+				case err == nil && name == "NONCES" && off >= lastLine && n.Torn() > 0 && len(used) == a.nonces-1:
+					cut++
+				default:
+					t.Fatalf("%s byte %d bit %d: %v, %d nonces", name, off, bit, err, len(used))
+				}
+			}
+		}
+		t.Logf("%s: %d bytes, %d flips refused, %d cut off at the end", name, len(content), refused, cut)
+	}
+}
+
+// A power cut after any operation leaves a directory that starts, with every acknowledged time and
+// nonce, whether the directory is new or one of an older program.
+func TestAPowerCutKeepsWhatTheDirectoryAcknowledged(t *testing.T) {
+	for _, old := range []bool{false, true} {
+		fsys := vfs.NewMem()
+		if old {
+			fsys = oldDirectory(t)
+		}
+		type cut struct {
+			fs *vfs.Mem
+			a  acknowledged
+		}
+		var cuts []cut
+		var a acknowledged
+		fsys.After(func(op vfs.Op) {
+			if op.Kind != vfs.OpRead && op.Kind != vfs.OpOpen && op.Kind != vfs.OpList {
+				for seed := range uint64(6) {
+					cuts = append(cuts, cut{fsys.Crash(uint64(len(cuts)) + seed), a})
+				}
+			}
+		})
+		if err := usedBy(damageOptions(fsys), &a); err != nil {
+			t.Fatal(err)
+		}
+		fsys.After(nil)
+		torn := 0
+		for i, c := range cuts {
+			d, n, used, err := reopened(damageOptions(c.fs))
+			if err != nil {
+				t.Fatalf("old %v, cut %d: %v", old, i, err)
+			}
+			if d.ClockNs() < c.a.clockNs {
+				t.Fatalf("old %v, cut %d: the clock is at %d, %d was acknowledged", old, i, d.ClockNs(), c.a.clockNs)
+			}
+			for k := range c.a.nonces {
+				if !slices.Contains(used, fmt.Sprint("n", k+1)) {
+					t.Fatalf("old %v, cut %d: nonce %d of %d is missing: %q", old, i, k+1, c.a.nonces, used)
+				}
+			}
+			if old && !slices.Contains(used, "before") {
+				t.Fatalf("cut %d: the nonce of the older program is missing: %q", i, used)
+			}
+			if n.Torn() > 0 {
+				torn++
+			}
+		}
+		t.Logf("old %v: %d cuts, %d torn", old, len(cuts), torn)
+	}
+}
+
+// Under journal.sync = interval and off a power cut may take nonces, and never the start.
+func TestAPowerCutOfUnsyncedNoncesRefusesNoStart(t *testing.T) {
+	fsys := vfs.NewMem()
+	n, _, err := openNonces(fsys, "d/NONCES", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = n.close() }()
+	torn := 0
+	for i := range 300 {
+		if err := n.Keep(0, damageStart+int64(i), keyOfTest(1), fmt.Append(nil, "n", i)); err != nil {
+			t.Fatal(err)
+		}
+		if i == 100 {
+			if err := n.syncTo(n.written()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for seed := range uint64(4) {
+			after, _, err := openNonces(fsys.Crash(uint64(i)*4+seed), "d/NONCES", 0)
+			if err != nil {
+				t.Fatalf("nonce %d, seed %d: %v", i, seed, err)
+			}
+			if after.Torn() > 0 {
+				torn++
+			}
+			if i >= 100 && after.newest < damageStart+100 {
+				t.Fatalf("nonce %d, seed %d: a synced line is missing", i, seed)
+			}
+		}
+	}
+	if torn == 0 {
+		t.Error("no cut left a torn end")
+	}
+}
+
+// The goroutine of journal.sync = interval syncs what was written.
+func TestNoncesAreSyncedWithinAnInterval(t *testing.T) {
+	fsys := vfs.NewMem()
+	n, _, err := openNonces(fsys, "d/NONCES", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	synced := make(chan struct{}, 16)
+	fsys.After(func(op vfs.Op) {
+		if op.Kind == vfs.OpSync {
+			synced <- struct{}{}
+		}
+	})
+	n.startSync(false, time.Millisecond)
+	if err := n.Keep(0, damageStart, keyOfTest(1), []byte("n")); err != nil {
+		t.Fatal(err)
+	}
+	<-synced
+	if err := n.close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// After a failed sync no nonce is kept, because the content of the disk is unknown.
+func TestAFailedSyncOfNoncesIsFinal(t *testing.T) {
+	fsys := vfs.NewMem()
+	n, _, err := openNonces(fsys, "d/NONCES", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.startSync(true, 0)
+	fsys.Before(vfs.FailNthKind(vfs.OpSync, fsys.Count(vfs.OpSync)+1, vfs.Fault{Err: vfs.ErrInjected}))
+	for range 2 {
+		if err := n.Keep(0, damageStart, keyOfTest(1), []byte("n")); !errors.Is(err, vfs.ErrInjected) {
+			t.Fatal(err)
+		}
+	}
+	_ = n.close()
+}
+
+// oldDirectory returns a directory of a program whose files had no checksums.
+func oldDirectory(t *testing.T) *vfs.Mem {
+	fsys := vfs.NewMem()
+	for name, text := range map[string]string{
+		"meta.json": `{"format": 1, "writer": "TickHive 1.0.0.0", "createdNs": 1767225600000000000, "seed": 7,
+			"clock": "virtual", "epoch": "807f752b89b01487", "clean": true, "boot": "", "synced": true,
+			"filling": false, "incidents": null}`,
+		"CLOCK": "1767225600500000000\n",
+		// A pass of that program left the rest of a line.
+		"NONCES": fmt.Sprintf("%d %[2]s before\ney0000 rest\n%[3]d %[2]s last\n",
+			damageStart-7, keyOfTest(0), damageStart),
+		"engine/000001.wal": "",
+	} {
+		f, err := fsys.Create(path.Join(damageDir, name))
+		if err == nil {
+			_, err = f.WriteAt([]byte(text), 0)
+		}
+		if err = errors.Join(err, f.Sync(), fsys.SyncDir(path.Dir(path.Join(damageDir, name)))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return fsys
+}

@@ -1,0 +1,79 @@
+package datadir
+
+import (
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"io/fs"
+
+	"tickhive/internal/vfs"
+)
+
+// DamagedError refuses a file of the directory whose content is not what the program wrote.
+type DamagedError struct {
+	File   string // path
+	Reason string
+}
+
+// Error returns the file, the reason and the remedy.
+func (e *DamagedError) Error() string {
+	return fmt.Sprintf("data directory: %s is damaged: %s: restore the directory from a copy, "+
+		"or start with another --data-dir", e.File, e.Reason)
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// checksum returns the CRC-32C of b in 8 hexadecimal digits.
+func checksum(b []byte) string { return fmt.Sprintf("%08x", crc32.Checksum(b, castagnoli)) }
+
+// readFile returns the content of a file; found is false if there is none.
+func readFile(fsys vfs.FS, name string) (content []byte, found bool, err error) {
+	f, err := fsys.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, fmt.Errorf("data directory: %w", err)
+	}
+	size, err := f.Size()
+	if err == nil {
+		content = make([]byte, size)
+		if _, err = f.ReadAt(content, 0); errors.Is(err, io.EOF) {
+			err = nil
+		}
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return nil, false, fmt.Errorf("data directory: %w", err)
+	}
+	return content, true, nil
+}
+
+// replaceFile durably gives a file new content: a power cut leaves the old one or the new one.
+func replaceFile(fsys vfs.FS, dir, name string, content []byte) error {
+	f, err := fsys.Create(name + tempExt)
+	if err != nil {
+		return fmt.Errorf("data directory: %w", err)
+	}
+	_, err = f.WriteAt(content, 0)
+	return putInPlace(fsys, dir, name, f, err)
+}
+
+// putInPlace syncs the temporary file of name, unless writing it failed, closes it and renames it.
+func putInPlace(fsys vfs.FS, dir, name string, f vfs.File, err error) error {
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = fsys.Rename(name+tempExt, name)
+	}
+	if err == nil {
+		err = fsys.SyncDir(dir)
+	}
+	if err != nil {
+		return fmt.Errorf("data directory: %w", err)
+	}
+	return nil
+}
+
+const tempExt = ".tmp"

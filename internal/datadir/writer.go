@@ -1,0 +1,112 @@
+package datadir
+
+import (
+	"errors"
+	"sync"
+	"time"
+)
+
+// nonceSync makes the lines of Nonces durable with the policy of the journal: before Keep returns
+// (always), within an interval by a goroutine of its own (interval), or as the system does (off).
+type nonceSync struct {
+	always bool
+	dirty  chan struct{} // nil: no goroutine
+	stop   chan struct{}
+	done   chan struct{}
+
+	mu      sync.Mutex // one sync at a time; taken before Nonces.mu
+	durable uint64     // lines
+}
+
+// startSync sets the policy. It is called once, before Keep.
+func (n *Nonces) startSync(always bool, every time.Duration) {
+	n.sync.always = always
+	if always || every == 0 {
+		return
+	}
+	n.sync.dirty, n.sync.stop, n.sync.done = make(chan struct{}, 1), make(chan struct{}), make(chan struct{})
+	go n.syncEvery(every)
+}
+
+func (n *Nonces) syncEvery(every time.Duration) {
+	defer close(n.sync.done)
+	for {
+		select {
+		case <-n.sync.dirty:
+		case <-n.sync.stop:
+			return
+		}
+		select {
+		case <-time.After(every / 2): // the sync itself takes its part of every
+		case <-n.sync.stop:
+			return
+		}
+		_ = n.syncTo(n.written()) // a failure stays in broken
+	}
+}
+
+func (n *Nonces) written() uint64 {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.count
+}
+
+// keepDurable waits until the first upTo lines are durable, or asks the goroutine for it.
+func (n *Nonces) keepDurable(upTo uint64) error {
+	if n.sync.always {
+		return n.syncTo(upTo)
+	}
+	if n.sync.dirty != nil {
+		select {
+		case n.sync.dirty <- struct{}{}:
+		default:
+		}
+	}
+	return nil
+}
+
+// syncTo makes the first upTo lines durable. One sync serves all requests that wait for it. After
+// a failed one the content of the disk is unknown, so it is not repeated.
+func (n *Nonces) syncTo(upTo uint64) error {
+	n.sync.mu.Lock()
+	defer n.sync.mu.Unlock()
+	if n.sync.durable >= upTo {
+		return nil
+	}
+	n.mu.Lock()
+	f, old, count, err := n.f, n.old, n.count, n.broken
+	n.old = nil
+	n.mu.Unlock()
+	for _, f := range old {
+		err = errors.Join(err, f.Close()) // its lines are durable in the file that replaced it
+	}
+	if err != nil {
+		return err
+	}
+	if err := f.Sync(); err != nil {
+		n.mu.Lock()
+		n.broken = err
+		n.mu.Unlock()
+		return err
+	}
+	n.sync.durable = count
+	return nil
+}
+
+// close makes every line durable and closes the file.
+func (n *Nonces) close() error {
+	if n.sync.stop != nil {
+		close(n.sync.stop)
+		<-n.sync.done
+	}
+	err := n.syncTo(n.written())
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.pass != nil {
+		n.endPass()
+	}
+	for _, f := range n.old {
+		err = errors.Join(err, f.Close())
+	}
+	return errors.Join(err, n.f.Close())
+}

@@ -1,0 +1,118 @@
+package wal
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"path"
+	"slices"
+
+	"tickhive/internal/vfs"
+)
+
+// Checked describes a file of a log that Check has read.
+type Checked struct {
+	File  string // path
+	First uint64 // first record of a segment; 0 for a snapshot
+	Last  uint64 // last record of a segment, First-1 without one; the record of a snapshot
+	Torn  int64  // bytes that the next start cuts off
+	Err   error  // the damage, nil for none
+}
+
+// Check reads every byte of every segment and snapshot in dir, in this order, oldest first, and
+// goes on behind damage. decode takes a snapshot's body, which verifies. Check changes nothing. Its
+// error means that a file cannot be read; a *VersionError is one.
+func Check(fsys vfs.FS, dir string, opts Options, decode func(io.Reader) error) ([]Checked, error) {
+	if err := opts.Validate(); err != nil {
+		return nil, err
+	}
+	seqs, err := snapshotSeqs(fsys, dir) // first: a running process writes them behind its log
+	if err != nil {
+		return nil, err
+	}
+	slices.Reverse(seqs)
+	chain, err := loadChain(fsys, dir, opts)
+	var missing *CorruptError
+	if errors.As(err, &missing) {
+		return []Checked{{File: missing.File, Err: missing}}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var files []Checked
+	for at := 0; at < len(chain); {
+		checked, err := checkFrom(fsys, chain[at:])
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, checked...)
+		at += len(checked)
+	}
+	last, whole := uint64(0), true
+	for _, f := range files {
+		last, whole = f.Last, whole && f.Err == nil
+	}
+	for _, seq := range seqs {
+		f, err := checkSnapshot(fsys, dir, opts, seq, decode)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // a running process has written a newer one
+		}
+		if err != nil {
+			return nil, err
+		}
+		if f.Err == nil && seq > last && whole {
+			reason := fmt.Sprintf("the log ends at record %d, before the snapshot", last)
+			f.Err = &CorruptError{File: f.File, Seq: seq, Reason: reason}
+		}
+		files = append(files, f)
+	}
+	return files, nil
+}
+
+// checkFrom reads segments up to the first damaged one, and returns those that it has read.
+func checkFrom(fsys vfs.FS, chain []segment) ([]Checked, error) {
+	r, err := newReader(fsys, chain, 0, math.MaxUint64)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	files := make([]Checked, len(chain))
+	for i, seg := range chain {
+		files[i] = Checked{File: seg.path, First: seg.first, Last: max(seg.first, 1) - 1}
+	}
+	for {
+		rec, err := r.Next()
+		var damaged *CorruptError
+		switch {
+		case err == nil:
+			files[r.i].Last = rec.Seq
+		case errors.Is(err, io.EOF):
+			files[r.i].Torn = r.torn
+			return files, nil
+		case errors.As(err, &damaged):
+			at := r.i
+			if at+1 < len(chain) && damaged.File == chain[at+1].path {
+				at++ // its header
+			}
+			files[at].Err = damaged
+			return files[:at+1], nil
+		default:
+			return nil, err
+		}
+	}
+}
+
+// checkSnapshot reads one snapshot.
+func checkSnapshot(fsys vfs.FS, dir string, opts Options, seq uint64, decode func(io.Reader) error) (Checked, error) {
+	f := Checked{File: path.Join(dir, SnapshotName(seq)), Last: seq}
+	load := func(_ SnapshotMeta, r io.Reader) error { return decode(r) }
+	_, err := loadSnapshotFile(fsys, f.File, seq, opts, load, false)
+	var version *VersionError
+	if errors.As(err, &version) || errors.Is(err, fs.ErrNotExist) {
+		return f, err
+	}
+	f.Err = err
+	return f, nil
+}
