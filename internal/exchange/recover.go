@@ -194,7 +194,7 @@ func (r *restored) settleAccounts() error {
 		r.sayRecovery("%d changes of accounts had seen commands that the journal does not have; "+
 			"they stand at its end", n)
 	}
-	if err := r.front.attach(a, nonces); err != nil {
+	if err := r.front.attach(&r.o.Hooks, a, nonces); err != nil {
 		return err
 	}
 	if err := a.setRates(r.o.Referral); err != nil {

@@ -39,7 +39,7 @@ var mayImport = map[string][]string{
 		"server/edge", "server/body", "server/encode", "engine", "marketdata", "accounts", "internal/entry",
 	},
 	"server/web":        {"server/edge"},
-	"server/servertest": {"server", "engine", "marketdata", "accounts", "launchpad", "hive", "client"},
+	"server/servertest": {"server", "engine", "marketdata", "accounts", "launchpad", "hive", "client", "internal/exchange"},
 	"client":            {"client"},
 	"bench":             {"bench", "client", "engine", "marketdata", "sim"},
 	"bench/limits":      {"bench", "engine", "marketdata"},

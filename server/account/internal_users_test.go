@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"tickhive/accounts"
+	"tickhive/internal/exchange"
 	"tickhive/internal/refuse"
 	"tickhive/server/account"
 	"tickhive/server/servertest"
@@ -107,7 +108,9 @@ func (closedLedger) Deposit(string, string, account.Money) (accounts.BalanceView
 // A user whose native balance is refused exists nevertheless. The answer reports this, names the
 // user and explains how to deposit the balance.
 func TestRefusalOfTheNativeBalanceNamesTheUserThatWasMade(t *testing.T) {
-	h := servertest.NewHouse(t, func(o *account.Options) { o.Ledger = closedLedger{} })
+	h := servertest.NewHouse(t, func(o *exchange.Options) {
+		o.Hooks.Account = func(a *account.Options) { a.Ledger = closedLedger{} }
+	})
 	a := h.InnerCall("POST", "/users", `{"nickname":"ada","nativeBalance":5}`)
 	h.Wants("a closed ledger", a, 503, "UNAVAILABLE", "nativeBalance")
 	made, ok := h.State.View().User(1)

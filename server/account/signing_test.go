@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/server/account"
+	"tickhive/internal/exchange"
 	"tickhive/server/servertest"
 )
 
@@ -182,7 +182,7 @@ func TestTheLegacySchemeIsOffUnlessAskedFor(t *testing.T) {
 	}
 	h, a, _ := servertest.Traded(t)
 	h.Wants("off", legacy(a, "GET", "http://test", "/api/apikeys", "", ""), 401, "UNAUTHORIZED", "API-Timestamp")
-	h, a, _ = servertest.Traded(t, func(o *account.Options) { o.Legacy = true })
+	h, a, _ = servertest.Traded(t, func(o *exchange.Options) { o.Public.Legacy = true })
 	for range 2 { // no replay protection
 		if got := legacy(a, "GET", "http://test", "/api/user/orders?status=all", "", ""); got.Status != 200 {
 			t.Fatal(got.Body)
@@ -199,7 +199,7 @@ func TestTheLegacySchemeIsOffUnlessAskedFor(t *testing.T) {
 	h.Wants("another host", legacy(a, "GET", "http://other", "/api/apikeys", "", ""), 401, "UNAUTHORIZED", "API-Signature")
 	h.Wants("DELETE", legacy(a, "DELETE", "http://test", "/api/orders/1", "", ""), 401, "UNAUTHORIZED", "API-Timestamp")
 	a.OK("GET", "/api/apikeys", "")
-	_, a, _ = servertest.Traded(t, func(o *account.Options) { o.Legacy, o.PublicURL = true, "https://api.example" })
+	_, a, _ = servertest.Traded(t, func(o *exchange.Options) { o.Public.Legacy, o.Public.PublicURL = true, "https://api.example" })
 	if got := legacy(a, "GET", "https://api.example", "/api/apikeys", "", ""); got.Status != 200 {
 		t.Error(got.Body)
 	}

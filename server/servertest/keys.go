@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"testing"
 
-	"tickhive/server/account"
+	"tickhive/internal/exchange"
 )
 
 // Keys is a user with a key pair.
@@ -34,8 +34,7 @@ func (k *Keys) SendLarge(target, body string) Answer {
 	for name, values := range k.Sign("POST", target, body) {
 		text += name + ": " + values[0] + "\r\n"
 	}
-	m := &Market{T: k.House.T, Listener: k.House.ln}
-	return m.Raw("192.0.2.1", text+"\r\n"+body)
+	return raw(k.House.T, k.House.Rig, "192.0.2.1", text+"\r\n"+body)
 }
 
 // Sign is the headers of a signed request; more headers come in pairs.
@@ -116,7 +115,7 @@ func (h *House) Deposit(k *Keys, currency, amount string) {
 }
 
 // Traded returns a test exchange with a pair and two funded users.
-func Traded(t testing.TB, change ...func(*account.Options)) (h *House, a, b *Keys) {
+func Traded(t testing.TB, change ...func(*exchange.Options)) (h *House, a, b *Keys) {
 	t.Helper()
 	h = NewHouse(t, change...)
 	h.In("POST", "/pairs", `{"code":"BTC_USDT","digitsPrice":2,"digitsAmount":4,"makerFee":"0.001","takerFee":"0.002"}`)

@@ -262,9 +262,16 @@ func (m *Market) OK(target string, v any) Answer {
 // Raw sends bytes on a new connection from ip and reads one answer.
 func (m *Market) Raw(ip, request string) Answer {
 	m.T.Helper()
-	conn, err := m.Dial(ip)
+	return raw(m.T, m, ip, request)
+}
+
+func raw(t testing.TB, to interface {
+	Dial(ip string) (net.Conn, error)
+}, ip, request string) Answer {
+	t.Helper()
+	conn, err := to.Dial(ip)
 	if err != nil {
-		m.T.Fatal(err)
+		t.Fatal(err)
 	}
 	defer conn.Close()
 	written := make(chan struct{})
@@ -272,9 +279,9 @@ func (m *Market) Raw(ip, request string) Answer {
 	method, _, _ := strings.Cut(request, " ")
 	res, err := http.ReadResponse(bufio.NewReader(conn), &http.Request{Method: method})
 	if err != nil {
-		m.T.Fatalf("%.60q: %v", request, err)
+		t.Fatalf("%.60q: %v", request, err)
 	}
-	a := m.Read(res, request[:min(len(request), 60)])
+	a := (&Market{T: t}).Read(res, request[:min(len(request), 60)])
 	_ = conn.Close()
 	<-written
 	return a
