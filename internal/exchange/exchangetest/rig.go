@@ -93,6 +93,9 @@ func start(r *Rig, o exchange.Options) *Rig {
 // Dial connects to the public listener in memory from an address.
 func (r *Rig) Dial(ip string) (net.Conn, error) { return r.public.dial(ip) }
 
+// Listener returns the public listener in memory.
+func (r *Rig) Listener() net.Listener { return r.public }
+
 // DialInternal connects to the internal listener in memory.
 func (r *Rig) DialInternal() (net.Conn, error) { return r.internal.dial("127.0.0.1") }
 
