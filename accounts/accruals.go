@@ -197,7 +197,10 @@ func (s *State) planProfit(cmd *Command, rec *Record) *refuse.Refusal {
 }
 
 // applyProfit credits the income, which is new money like the bonuses, and pays the uplines.
-func (s *State) applyProfit(rec *Record) []PaidAccrual {
+func (s *State) applyProfit(rec *Record, res *Result) {
+	if rec.staged {
+		s.giveRoom(rec)
+	}
 	u, n := s.dir.must(rec.User), s.balances.currency(rec.Currency)
 	paid := []PaidAccrual{}
 	s.balances.deposit(u, n, rec.Amount)
@@ -207,7 +210,7 @@ func (s *State) applyProfit(rec *Record) []PaidAccrual {
 	} else {
 		s.referral.payUplines(u, pay, &paid)
 	}
-	return paid
+	res.Accruals = paid
 }
 
 // accrualSet holds the accruals of one receiver at one instant. The slices are append-only, so

@@ -1,18 +1,6 @@
 package accounts
 
-import (
-	"fmt"
-
-	"tickhive/internal/fixed"
-)
-
-// gates reports whether FoldEvents must wait from the plan of a record to its Apply: the fold reads
-// what the record changes (inviters, ambassadors, rates), and the record names the engine
-// position after which the change applies.
-func (k Kind) gates() bool { return k == SetInviter || k == PatchUser || k == Configure }
-
-// moves reports whether a record moves money into or out of the exchange.
-func (k Kind) moves() bool { return k == Withdraw || k == Deposit || k == AddProfit }
+import "tickhive/internal/fixed"
 
 // takeStage takes the money of a withdrawal out of the balance at once, so that no order can
 // hold it while the record waits for the engine's journal and its own log. For a deposit or a
@@ -78,40 +66,7 @@ func (s *State) Apply(rec *Record) Result {
 	s.stage = nil
 	s.lastNs = max(s.lastNs, rec.TimeNs)
 	res := Result{Kind: rec.Kind}
-	switch rec.Kind {
-	case CreateUser:
-		res.User = s.applyCreateUser(rec)
-	case PatchUser:
-		res.User = s.applyPatchUser(rec)
-	case CreateKey:
-		res.Key, res.Secret = s.applyCreateKey(rec), rec.Key.Secret
-	case DeleteKey:
-		s.applyDeleteKey(rec)
-	case Deposit:
-		if rec.staged {
-			s.giveRoom(rec)
-		}
-		res.Balance = s.applyDeposit(rec)
-	case Withdraw:
-		if !rec.staged {
-			s.withdraw(rec)
-		}
-		res.Balance, res.Commission = s.applyWithdraw(rec), rec.Commission
-	case AddProfit:
-		if rec.staged {
-			s.giveRoom(rec)
-		}
-		res.Accruals = s.applyProfit(rec)
-	case SetInviter:
-		s.dir.attach(rec.User, rec.Inviter)
-		res.Inviter = s.applySetInviter(rec)
-	case CreateLink:
-		res.Link = s.applyCreateLink(rec)
-	case Configure:
-		s.referral.config = rec.Config
-	default:
-		panic(fmt.Sprintf("BUG: accounts: record kind %d", rec.Kind))
-	}
+	rec.Kind.row().apply(s, rec, &res)
 	return res
 }
 

@@ -10,12 +10,8 @@ import (
 	"tickhive/internal/wire"
 )
 
-// RecordVersion is the version of the record format. SnapshotVersion is the version of the
-// snapshot's body; older snapshots are still readable.
-const (
-	RecordVersion   = 1
-	SnapshotVersion = 2
-)
+// RecordVersion is the version of the record format.
+const RecordVersion = 1
 
 // RulesVersion is the version of the rules that new records are applied by:
 //
@@ -66,33 +62,16 @@ func (w walker) record(rec *Record) {
 	w.I64(&rec.TimeNs)
 	w.U64(&rec.EnginePos)
 	w.U32(&rec.User)
-	switch rec.Kind {
-	case CreateUser, PatchUser:
-		w.profile(&rec.Profile)
-	case CreateKey:
-		w.key(&rec.Key)
-	case DeleteKey:
-		w.text(&rec.PublicKey)
-	case Deposit, Withdraw, AddProfit:
-		w.text(&rec.Currency)
-		w.money(&rec.Amount)
-		if rec.Kind == Withdraw {
-			w.money(&rec.Commission)
-		} else if rec.Kind == AddProfit {
-			w.profit(&rec.Profit)
-		}
-	case SetInviter:
-		w.U32(&rec.Inviter)
-		w.Bool(&rec.HasRate)
-		w.rate(&rec.Rate)
-	case CreateLink:
-		w.U64(&rec.LinkNumber)
-		w.rate(&rec.Rate)
-	case Configure:
-		w.config(&rec.Config)
-	default:
+	if !rec.Kind.known() {
 		w.Fail("there is no kind %d", rec.Kind)
+		return
 	}
+	rec.Kind.row().code(w, rec)
+}
+
+func (w walker) amount(rec *Record) {
+	w.text(&rec.Currency)
+	w.money(&rec.Amount)
 }
 
 func (w walker) profile(p *Profile) {

@@ -1,6 +1,12 @@
 package accounts
 
-import "tickhive/internal/fixed"
+import (
+	"fmt"
+
+	"tickhive/accounts/auth"
+	"tickhive/internal/fixed"
+	"tickhive/internal/refuse"
+)
 
 // Kind is the kind of a Command and of its Record.
 type Kind uint8
@@ -19,6 +25,89 @@ const (
 	Configure                  // Config: the referral rates from here on
 )
 
+// kindRow is what the state does for one kind of command.
+type kindRow struct {
+	// plan checks a command and fills the members of its record.
+	plan func(s *State, cmd *Command, rec *Record) *refuse.Refusal
+	// code encodes or decodes those members, in the order of the Record's fields.
+	code func(w walker, rec *Record)
+	// apply carries the record out.
+	apply func(s *State, rec *Record, res *Result)
+
+	noUser bool // the command does not name an existing user
+	// gates: FoldEvents waits from the plan of a record to its Apply, because the fold reads what
+	// the record changes (inviters, ambassadors, rates), and the record names the engine position
+	// after which the change applies.
+	gates bool
+	moves bool // the record moves money into or out of the exchange
+}
+
+// kinds has a row for each kind. A new command is a constant, a row and its members in Command and
+// Record; what it changes for good is also in snapshot.go.
+var kinds = [...]kindRow{
+	CreateUser: {
+		plan: (*State).planCreateUser, apply: (*State).applyCreateUser, noUser: true,
+		code: func(w walker, rec *Record) { w.profile(&rec.Profile) },
+	},
+	PatchUser: {
+		plan: (*State).planPatchUser, apply: (*State).applyPatchUser, gates: true,
+		code: func(w walker, rec *Record) { w.profile(&rec.Profile) },
+	},
+	CreateKey: {
+		plan: (*State).planCreateKey, apply: (*State).applyCreateKey,
+		code: func(w walker, rec *Record) { w.key(&rec.Key) },
+	},
+	DeleteKey: {
+		plan: (*State).planDeleteKey, apply: (*State).applyDeleteKey,
+		code: func(w walker, rec *Record) { w.text(&rec.PublicKey) },
+	},
+	Deposit: {plan: (*State).planDeposit, apply: (*State).applyDeposit, code: walker.amount, moves: true},
+	Withdraw: {
+		plan: (*State).planWithdraw, apply: (*State).applyWithdraw, moves: true,
+		code: func(w walker, rec *Record) {
+			w.amount(rec)
+			w.money(&rec.Commission)
+		},
+	},
+	AddProfit: {
+		plan: (*State).planProfit, apply: (*State).applyProfit, moves: true,
+		code: func(w walker, rec *Record) {
+			w.amount(rec)
+			w.profit(&rec.Profit)
+		},
+	},
+	SetInviter: {
+		plan: (*State).planSetInviter, apply: (*State).applySetInviter, gates: true,
+		code: func(w walker, rec *Record) {
+			w.U32(&rec.Inviter)
+			w.Bool(&rec.HasRate)
+			w.rate(&rec.Rate)
+		},
+	},
+	CreateLink: {
+		plan: (*State).planCreateLink, apply: (*State).applyCreateLink,
+		code: func(w walker, rec *Record) {
+			w.U64(&rec.LinkNumber)
+			w.rate(&rec.Rate)
+		},
+	},
+	Configure: {
+		plan: (*State).planConfigure, apply: (*State).applyConfigure, noUser: true, gates: true,
+		code: func(w walker, rec *Record) { w.config(&rec.Config) },
+	},
+}
+
+// known reports whether k is a kind: a record of another program may have one that is not.
+func (k Kind) known() bool { return int(k) < len(kinds) && kinds[k].plan != nil }
+
+// row returns the row of a kind.
+func (k Kind) row() *kindRow {
+	if !k.known() {
+		panic(fmt.Sprintf("BUG: accounts: command kind %d", k))
+	}
+	return &kinds[k]
+}
+
 // Command is one decoded request that changes accounts. User is the number of the account that
 // it changes.
 type Command struct {
@@ -33,6 +122,54 @@ type Command struct {
 	Code            string
 	DiscountPercent fixed.I128 // human percent, 10^-18
 	Config          Config
+}
+
+// Record is one accepted command. It holds everything that Apply needs, so that Apply decides
+// nothing again under another configuration. It holds secrets (Key.Secret).
+type Record struct {
+	Kind   Kind
+	Rules  uint8 // the RulesVersion when it was planned: these rules apply to it for ever
+	TimeNs int64 // stamped by the store
+	// EnginePos is the engine position that the state had folded when the record was
+	// planned. Recovery folds up to it, and no further, before it applies the record,
+	// because an accrual depends on the inviters at the time of the fee.
+	EnginePos uint64
+	User      uint32
+
+	Profile    Profile        // CreateUser, PatchUser: all of it, after the change
+	Key        auth.KeyRecord // CreateKey
+	PublicKey  string         // DeleteKey
+	Currency   string         // Deposit, Withdraw, AddProfit
+	Amount     fixed.I128     // Deposit, Withdraw, AddProfit
+	Commission fixed.I128     // Withdraw: on top of Amount
+	Profit     ProfitType     // AddProfit
+	Inviter    uint32         // SetInviter
+	HasRate    bool           // SetInviter: by a link, Rate becomes both discounts
+	Rate       uint32         // CreateLink, SetInviter by a link: 10^-8
+	LinkNumber uint64         // CreateLink: dense from 1
+	Config     Config         // Configure
+
+	// staged: the plan took the money of a withdrawal out of the balance, or reserved room for
+	// a deposit or a profit. Memory only; a record read from a log is not staged.
+	staged bool
+}
+
+// RestsOnEngine reports whether the record spends money that fills may have brought. Its
+// answer must then wait until the engine's journal is durable up to EnginePos
+// (docs/contract/storage.md#recovery).
+func (r *Record) RestsOnEngine() bool { return r.Kind == Withdraw }
+
+// Result is the answer to a command. It shares nothing with the state.
+type Result struct {
+	Kind       Kind
+	User       UserView       // CreateUser, PatchUser
+	Key        APIKeyView     // CreateKey
+	Secret     auth.Secret    // CreateKey: shown once
+	Balance    BalanceView    // Deposit, Withdraw
+	Commission fixed.I128     // Withdraw
+	Accruals   []PaidAccrual  // AddProfit
+	Inviter    InviterView    // SetInviter
+	Link       AmbassadorLink // CreateLink
 }
 
 // OptionalName is a name that may be set, or set to nothing (nil).

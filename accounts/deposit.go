@@ -37,10 +37,13 @@ func (s *State) planDeposit(cmd *Command, rec *Record) *refuse.Refusal {
 	return nil
 }
 
-func (s *State) applyDeposit(rec *Record) BalanceView {
+func (s *State) applyDeposit(rec *Record, res *Result) {
+	if rec.staged {
+		s.giveRoom(rec)
+	}
 	n := s.balances.currency(rec.Currency)
 	s.balances.deposit(s.dir.must(rec.User), n, rec.Amount)
-	return s.balances.view(s.dir.must(rec.User), n)
+	res.Balance = s.balances.view(s.dir.must(rec.User), n)
 }
 
 func (s *State) planWithdraw(cmd *Command, rec *Record) *refuse.Refusal {
@@ -68,11 +71,14 @@ func (s *State) planWithdraw(cmd *Command, rec *Record) *refuse.Refusal {
 	return nil
 }
 
-// applyWithdraw pays the referral share of the commission. The money itself has already left
-// the balance.
-func (s *State) applyWithdraw(rec *Record) BalanceView {
+// applyWithdraw takes the money out of the balance, unless the plan has, and pays the referral
+// share of the commission.
+func (s *State) applyWithdraw(rec *Record, res *Result) {
+	if !rec.staged {
+		s.withdraw(rec)
+	}
 	n := s.balances.currency(rec.Currency)
 	u := s.dir.must(rec.User)
 	s.referral.payUplines(u, payment{typ: WithdrawalCommission, currency: n, of: rec.Commission, timeNs: rec.TimeNs, rules: rec.Rules}, nil)
-	return s.balances.view(u, n)
+	res.Balance, res.Commission = s.balances.view(u, n), rec.Commission
 }

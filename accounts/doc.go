@@ -36,7 +36,7 @@
 // balances (money and its sums), holds (open orders, reservations, settlement) and referral
 // (shares of fees and incomes). Its mu guards them all.
 //
-// Reading order: limits, reject, money, config, command, record, state, apply, users, directory,
+// Reading order: limits, reject, money, config, command, state, apply, users, directory,
 // identity, keys, balances, balance_view, deposit, hold, reserve, coming, fold, settle, referral,
 // search, accruals, queries, breakdown, explain, avatars, view, check, codec,
 // snapshot, restore, store. The scripts of testdata/*.txt (script_test.go) show what holds, fees,

@@ -12,7 +12,7 @@ import (
 // Keys returns the index of the keys, which auth.Verifier reads.
 func (s *State) Keys() *auth.Keys { return s.keys }
 
-func (s *State) planCreateKey(nowNs int64, cmd *Command, rec *Record) *refuse.Refusal {
+func (s *State) planCreateKey(cmd *Command, rec *Record) *refuse.Refusal {
 	req := &cmd.Key
 	if !plainText(req.Name, 1, MaxKeyName) {
 		return invalid("name", "name must be 1 to %d characters without control characters.", MaxKeyName)
@@ -29,7 +29,7 @@ func (s *State) planCreateKey(nowNs int64, cmd *Command, rec *Record) *refuse.Re
 	if req.CanWithdraw && len(req.IPWhitelist) == 0 {
 		return invalid("canWithdraw", "canWithdraw needs a non-empty ipWhitelist.")
 	}
-	if req.ExpiresNs != 0 && req.ExpiresNs <= nowNs {
+	if req.ExpiresNs != 0 && req.ExpiresNs <= rec.TimeNs {
 		return invalid("expiresAt", "expiresAt must be in the future.")
 	}
 	if len(s.dir.must(cmd.User).keys) >= MaxKeysPerUser {
@@ -44,17 +44,17 @@ func (s *State) planCreateKey(nowNs int64, cmd *Command, rec *Record) *refuse.Re
 	}
 	rec.Key = auth.KeyRecord{
 		PublicKey: public, Secret: private, Name: req.Name, CanTrade: req.CanTrade,
-		CanWithdraw: req.CanWithdraw, IPWhitelist: slices.Clone(req.IPWhitelist), CreatedNs: nowNs, ExpiresNs: req.ExpiresNs,
+		CanWithdraw: req.CanWithdraw, IPWhitelist: slices.Clone(req.IPWhitelist), CreatedNs: rec.TimeNs, ExpiresNs: req.ExpiresNs,
 	}
 	return nil
 }
 
-func (s *State) applyCreateKey(rec *Record) APIKeyView {
+func (s *State) applyCreateKey(rec *Record, res *Result) {
 	k := s.keys.New(rec.User, UserID(rec.User), rec.Key)
 	u := s.dir.must(rec.User)
 	u.keys = append(u.keys, k)
 	s.keys.Add(k)
-	return keyView(k, rec.TimeNs)
+	res.Key, res.Secret = keyView(k, rec.TimeNs), rec.Key.Secret
 }
 
 func (s *State) planDeleteKey(cmd *Command, rec *Record) *refuse.Refusal {
@@ -66,7 +66,7 @@ func (s *State) planDeleteKey(cmd *Command, rec *Record) *refuse.Refusal {
 	return nil
 }
 
-func (s *State) applyDeleteKey(rec *Record) {
+func (s *State) applyDeleteKey(rec *Record, _ *Result) {
 	u := s.dir.must(rec.User)
 	k := s.keys.Find(rec.PublicKey)
 	u.keys = slices.DeleteFunc(u.keys, func(other *auth.Key) bool { return other == k })

@@ -302,6 +302,55 @@ func TestRecordsBeyondTheJournalStandAtItsEnd(t *testing.T) {
 	t.Fatal("no power cut took the journal's end")
 }
 
+// A start that ends at any step of Anchor leaves a directory whose next starts keep these records
+// in place, even if the newest snapshot is damaged after new commands took their positions.
+func TestACrashAtEveryStepOfAnchorKeepsTheRecordsInPlace(t *testing.T) {
+	p := newPlant(t)
+	if err := p.store.Snapshot(); err != nil {
+		t.Fatal(err)
+	}
+	p.lax = true
+	for range 5 {
+		p.idle()
+	}
+	p.do(Command{Kind: CreateUser})
+	p.do(Command{Kind: Deposit, User: 1, Currency: "USDT", Amount: dec("1000")})
+	seed := uint64(0)
+	for ; ; seed++ {
+		if log, err := wal.Open(p.fs.Crash(seed), "engine", wal.Options{NoLock: true}); err != nil {
+			t.Fatal(err)
+		} else if log.LastSeq() == 1 {
+			break
+		}
+	}
+	fs := p.fs.Crash(seed)
+	var steps []*vfs.Mem
+	fs.After(func(op vfs.Op) {
+		switch op.Kind {
+		case vfs.OpRead, vfs.OpOpen, vfs.OpList:
+		default:
+			n := uint64(len(steps))
+			steps = append(steps, fs.Kill(), fs.Crash(4*n), fs.Crash(4*n+1), fs.Crash(4*n+2))
+		}
+	})
+	p.on(fs)
+	if len(steps) < 40 {
+		t.Fatalf("%d steps", len(steps))
+	}
+	for i, fs := range steps {
+		q := p.on(fs)
+		for range 4 {
+			q.buy(1)
+		}
+		if err := q.s.View().Check(); err != nil {
+			t.Fatalf("step %d: %v", i, err)
+		}
+		q.goOn()
+		q.close()
+	}
+	t.Logf("%d steps", len(steps))
+}
+
 // Recovery skips a snapshot that reflects commands which the journal does not have: the
 // previous snapshot and the records after it contain no lost trade.
 func TestSnapshotAheadOfTheJournalIsPassedOver(t *testing.T) {

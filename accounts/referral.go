@@ -39,13 +39,14 @@ func (s *State) planSetInviter(cmd *Command, rec *Record) *refuse.Refusal {
 	return nil
 }
 
-// applySetInviter gives the newcomer the link's discount.
-func (s *State) applySetInviter(rec *Record) InviterView {
+// applySetInviter puts the newcomer below the inviter and gives him the link's discount.
+func (s *State) applySetInviter(rec *Record, res *Result) {
+	s.dir.attach(rec.User, rec.Inviter)
 	if rec.HasRate {
 		p := &s.dir.must(rec.User).profile
 		p.BidDiscount, p.AskDiscount = rec.Rate, rec.Rate
 	}
-	return s.dir.must(rec.Inviter).inviterView()
+	res.Inviter = s.dir.must(rec.Inviter).inviterView()
 }
 
 func (s *State) planCreateLink(cmd *Command, rec *Record) *refuse.Refusal {
@@ -64,7 +65,7 @@ func (s *State) planCreateLink(cmd *Command, rec *Record) *refuse.Refusal {
 	return nil
 }
 
-func (s *State) applyCreateLink(rec *Record) AmbassadorLink {
+func (s *State) applyCreateLink(rec *Record, res *Result) {
 	if rec.LinkNumber != uint64(len(s.dir.linkOwner))+1 {
 		panic("BUG: accounts: link numbers are not dense")
 	}
@@ -72,7 +73,7 @@ func (s *State) applyCreateLink(rec *Record) AmbassadorLink {
 	s.dir.linkOwner = append(s.dir.linkOwner, linkRef{owner: rec.User, index: len(u.links)})
 	l := link{number: rec.LinkNumber, rate: rec.Rate, createdNs: rec.TimeNs}
 	u.links = append(u.links, l)
-	return l.view(rec.User)
+	res.Link = l.view(rec.User)
 }
 
 // InviterView holds the properties of a user that other users see.

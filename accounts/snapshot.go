@@ -12,6 +12,9 @@ import (
 	"tickhive/internal/wire"
 )
 
+// SnapshotVersion is the version of a snapshot's body; older snapshots are still readable.
+const SnapshotVersion = 2
+
 // Format of a snapshot: the sections below, in this order, each list preceded by its length.
 // Currencies are sorted by code and everything else by number, so that equal states have equal
 // bytes. A snapshot has no reservations: they end with the process.

@@ -1,7 +1,6 @@
 package accounts
 
 import (
-	"fmt"
 	"slices"
 	"sync"
 
@@ -32,6 +31,7 @@ type State struct {
 	lastNs      int64   // time of the last record
 	snapshotPos uint64  // enginePos in the last snapshot taken or read
 	beyond      int     // see Beyond; used by recovery only
+	lastBeyond  uint64  // last record that was Beyond now or at an earlier start, 0: none; see Anchor
 	stage       *Record // the planned Withdraw, Deposit or AddProfit that is not applied yet
 }
 
@@ -64,7 +64,7 @@ func New(opts Options) *State {
 // Plan abandons a record that was neither applied nor abandoned.
 func (s *State) Plan(nowNs int64, cmd Command) (Record, error) {
 	s.Abandon()
-	if cmd.Kind.gates() {
+	if cmd.Kind.row().gates {
 		s.gate.Lock()
 		s.gated = true
 	}
@@ -79,51 +79,33 @@ func (s *State) planLocked(nowNs int64, cmd *Command) (Record, *refuse.Refusal) 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	rec := Record{Kind: cmd.Kind, TimeNs: nowNs, EnginePos: s.enginePos, User: cmd.User}
-	if reject := s.plan(nowNs, cmd, &rec); reject != nil {
+	if reject := s.plan(cmd, &rec); reject != nil {
 		return Record{}, reject
 	}
 	rec.Rules = RulesVersion
-	if rec.Kind.moves() {
+	if rec.Kind.row().moves {
 		s.takeStage(&rec)
 	}
 	return rec, nil
 }
 
-func (s *State) plan(nowNs int64, cmd *Command, rec *Record) *refuse.Refusal {
-	if cmd.Kind != CreateUser && cmd.Kind != Configure {
-		if cmd.User == 0 || s.dir.user(cmd.User) == nil {
-			return notFound("id", "There is no such user.")
-		}
+func (s *State) plan(cmd *Command, rec *Record) *refuse.Refusal {
+	if !cmd.Kind.row().noUser && (cmd.User == 0 || s.dir.user(cmd.User) == nil) {
+		return notFound("id", "There is no such user.")
 	}
-	switch cmd.Kind {
-	case CreateUser:
-		return s.planCreateUser(cmd, rec)
-	case PatchUser:
-		return s.planPatchUser(cmd, rec)
-	case CreateKey:
-		return s.planCreateKey(nowNs, cmd, rec)
-	case DeleteKey:
-		return s.planDeleteKey(cmd, rec)
-	case Deposit:
-		return s.planDeposit(cmd, rec)
-	case Withdraw:
-		return s.planWithdraw(cmd, rec)
-	case AddProfit:
-		return s.planProfit(cmd, rec)
-	case SetInviter:
-		return s.planSetInviter(cmd, rec)
-	case CreateLink:
-		return s.planCreateLink(cmd, rec)
-	case Configure:
-		if err := cmd.Config.Validate(); err != nil {
-			return invalid("referral", "%s", err.Error())
-		}
-		rec.Config = cmd.Config
-		rec.Config.Levels = slices.Clone(cmd.Config.Levels)
-		return nil
-	}
-	panic(fmt.Sprintf("BUG: accounts: command kind %d", cmd.Kind))
+	return cmd.Kind.row().plan(s, cmd, rec)
 }
+
+func (s *State) planConfigure(cmd *Command, rec *Record) *refuse.Refusal {
+	if err := cmd.Config.Validate(); err != nil {
+		return invalid("referral", "%s", err.Error())
+	}
+	rec.Config = cmd.Config
+	rec.Config.Levels = slices.Clone(cmd.Config.Levels)
+	return nil
+}
+
+func (s *State) applyConfigure(rec *Record, _ *Result) { s.referral.config = rec.Config }
 
 // Reconfigure returns the command that sets the rates to want, and whether they differ from
 // the current ones. The caller sends the command once at the start, after recovery.

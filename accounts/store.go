@@ -1,10 +1,10 @@
 package accounts
 
 import (
+	"errors"
 	"fmt"
 
 	"tickhive/internal/durable"
-	"tickhive/internal/wal"
 )
 
 // The parts of a running exchange use a State in this way:
@@ -80,7 +80,21 @@ func Recover(o StoreOptions) (*Recovery, error) {
 	if r.Recovery, err = durable.Recover(opts); err != nil {
 		return nil, err
 	}
+	if err := r.findBeyond(); err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
 	return r, nil
+}
+
+// findBeyond notes the last record of the snapshot that was Beyond the journal: it names a later
+// position than the snapshot reflects, because Anchor takes its snapshots before new commands come.
+func (r *Recovery) findBeyond() error {
+	s := r.State()
+	return r.Covered(func(seq uint64, rec *Record) {
+		if rec.EnginePos > s.snapshotPos {
+			s.lastBeyond = seq
+		}
+	})
 }
 
 // State returns the state after the records that were applied.
@@ -99,10 +113,11 @@ func (o *StoreOptions) decodeSnapshot(b []byte) (*State, error) {
 
 // Apply carries out the record that Next returned last.
 func (r *Recovery) Apply(rec *Record) {
-	if rec.EnginePos > r.engineLast {
-		r.State().beyond++
-	}
 	r.Recovery.Apply(rec)
+	if s := r.State(); rec.EnginePos > r.engineLast {
+		s.beyond++
+		s.lastBeyond = r.Seq()
+	}
 }
 
 // Beyond returns the number of records whose engine position is beyond the end of the engine's
@@ -111,13 +126,13 @@ func (r *Recovery) Apply(rec *Record) {
 // and the other not. Recovery applied these records at the end of the journal.
 func (s *State) Beyond() int { return s.beyond }
 
-// Anchor fixes the place of the records Beyond the journal where this recovery applied them,
-// before new commands take the positions that these records name. It takes two snapshots, with
-// a record between them: recovery falls back from a damaged newest snapshot to the previous
-// one, which must be past these records too. Call Anchor once, after ReleaseUnknown and before
-// the server admits requests.
+// Anchor fixes the place of the records Beyond the journal where this recovery, or the one of a
+// start that ended too early, applied them, before new commands take the positions that these
+// records name. It takes snapshots, each after a record, until the older retained one contains
+// these records: recovery falls back to it from a damaged newest snapshot. Call Anchor once,
+// after ReleaseUnknown and before the server admits requests.
 func Anchor(store *Store, s *State) error {
-	for n := 0; s.beyond > 0 && n < wal.SnapshotsKept; n++ {
+	for store.FallbackSeq() < s.lastBeyond {
 		s.mu.RLock()
 		same := Command{Kind: Configure, Config: s.referral.config}
 		s.mu.RUnlock()

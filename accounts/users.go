@@ -198,16 +198,16 @@ func plainText(s string, least, most int) bool {
 	return true
 }
 
-func (s *State) applyCreateUser(rec *Record) UserView {
+func (s *State) applyCreateUser(rec *Record, res *Result) {
 	if int(rec.User) != len(s.dir.users) {
 		panic("BUG: accounts: user numbers are not dense")
 	}
 	u := &user{n: rec.User, profile: rec.Profile, createdNs: rec.TimeNs}
 	s.dir.enroll(u)
-	return s.userView(u)
+	res.User = s.userView(u)
 }
 
-func (s *State) applyPatchUser(rec *Record) UserView {
+func (s *State) applyPatchUser(rec *Record, res *Result) {
 	u := s.dir.must(rec.User)
 	if u.profile.Nickname != rec.Profile.Nickname {
 		delete(s.dir.byName, u.profile.Nickname)
@@ -217,5 +217,49 @@ func (s *State) applyPatchUser(rec *Record) UserView {
 		u.levelChanges = append(u.levelChanges, levelChange{rec.TimeNs, u.profile.Staking, rec.Profile.Staking})
 	}
 	u.profile = rec.Profile
-	return s.userView(u)
+	res.User = s.userView(u)
+}
+
+// UserView is a user as the internal API shows it (docs/contract/internal.md#users-and-money).
+// It does not include nativeBalance, which belongs to the launchpad. Nil members are null.
+type UserView struct {
+	Number             uint32 // the engine's account number; not on the wire
+	Nickname           string
+	Name               *string
+	SecondName         *string
+	Level              int
+	StakingLevel       string
+	IsAmbassador       bool
+	SecondLevelPercent fixed.I128 // human percent
+	Unlimited          bool
+	ID                 string
+	PublicID           string
+	Address            string
+	InviteCode         string
+	InviterID          *string
+	AvatarID           string
+	NoTradeCommissions bool
+	DealBidDiscount    fixed.I128 // dealBidDiscountFraction
+	DealAskDiscount    fixed.I128 // dealAskDiscountFraction
+	CreatedNs          int64      // dateCreated
+}
+
+func (s *State) userView(u *user) UserView {
+	p := &u.profile
+	return UserView{
+		Number: u.n, Nickname: p.Nickname, Name: p.Name, SecondName: p.SecondName, Level: int(p.Level),
+		StakingLevel: stakingName(p.Staking), IsAmbassador: p.IsAmbassador, SecondLevelPercent: percentOf(p.SecondLevel),
+		Unlimited: p.Unlimited, ID: UserID(u.n).String(), PublicID: publicID(u.n), Address: addressText(u.n),
+		InviteCode: inviteCode(u.n), InviterID: userIDOrNil(u.inviter), AvatarID: p.AvatarID,
+		NoTradeCommissions: p.NoFees, DealBidDiscount: decimalOf(p.BidDiscount), DealAskDiscount: decimalOf(p.AskDiscount),
+		CreatedNs: u.createdNs,
+	}
+}
+
+func userIDOrNil(n uint32) *string {
+	if n == 0 {
+		return nil
+	}
+	id := UserID(n).String()
+	return &id
 }

@@ -17,50 +17,6 @@ type View struct{ s *State }
 // View returns the handle for readers.
 func (s *State) View() *View { return &View{s} }
 
-// UserView is a user as the internal API shows it (docs/contract/internal.md#users-and-money).
-// It does not include nativeBalance, which belongs to the launchpad. Nil members are null.
-type UserView struct {
-	Number             uint32 // the engine's account number; not on the wire
-	Nickname           string
-	Name               *string
-	SecondName         *string
-	Level              int
-	StakingLevel       string
-	IsAmbassador       bool
-	SecondLevelPercent fixed.I128 // human percent
-	Unlimited          bool
-	ID                 string
-	PublicID           string
-	Address            string
-	InviteCode         string
-	InviterID          *string
-	AvatarID           string
-	NoTradeCommissions bool
-	DealBidDiscount    fixed.I128 // dealBidDiscountFraction
-	DealAskDiscount    fixed.I128 // dealAskDiscountFraction
-	CreatedNs          int64      // dateCreated
-}
-
-func (s *State) userView(u *user) UserView {
-	p := &u.profile
-	return UserView{
-		Number: u.n, Nickname: p.Nickname, Name: p.Name, SecondName: p.SecondName, Level: int(p.Level),
-		StakingLevel: stakingName(p.Staking), IsAmbassador: p.IsAmbassador, SecondLevelPercent: percentOf(p.SecondLevel),
-		Unlimited: p.Unlimited, ID: UserID(u.n).String(), PublicID: publicID(u.n), Address: addressText(u.n),
-		InviteCode: inviteCode(u.n), InviterID: userIDOrNil(u.inviter), AvatarID: p.AvatarID,
-		NoTradeCommissions: p.NoFees, DealBidDiscount: decimalOf(p.BidDiscount), DealAskDiscount: decimalOf(p.AskDiscount),
-		CreatedNs: u.createdNs,
-	}
-}
-
-func userIDOrNil(n uint32) *string {
-	if n == 0 {
-		return nil
-	}
-	id := UserID(n).String()
-	return &id
-}
-
 // Users returns the number of users; their numbers are 1 to Users.
 func (v *View) Users() int {
 	v.s.mu.RLock()

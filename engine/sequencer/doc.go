@@ -17,7 +17,7 @@
 //  3. Every accepted batch is answered before Run returns or Step returns Stopped.
 //  4. Sinks receive events in sequence, each once, with the journal position of their command.
 //
-// Reading order: batch, intake, journal, loop, gather, process, fold, durable, time,
+// Reading order: batch, gate, intake, journal, loop, gather, process, fold, durable, time,
 // wal_journal, stats.
 //
 // It does not match orders (engine), decide what is published (marketdata) or know money

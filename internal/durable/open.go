@@ -108,19 +108,57 @@ func (r *Recovery[C, R, T]) Next() (*R, error) {
 	if r.reader == nil {
 		return nil, io.EOF
 	}
-	raw, err := r.reader.Next()
+	rec, raw, err := r.store.read(r.reader)
+	r.frame = wal.FrameBytes(len(raw.Payload))
+	return rec, err
+}
+
+func (s *Store[C, R, T]) read(reader *wal.Reader) (*R, wal.Record, error) {
+	raw, err := reader.Next()
 	if err != nil {
-		return nil, err
+		return nil, raw, err
 	}
-	rec, err := r.store.opts.DecodeRecord(raw.Payload)
+	rec, err := s.opts.DecodeRecord(raw.Payload)
 	if err != nil {
-		return nil, &wal.CorruptError{
+		return nil, raw, &wal.CorruptError{
 			File: raw.File, Offset: raw.Offset, Seq: raw.Seq,
 			Reason: "record does not decode: " + err.Error(),
 		}
 	}
-	r.frame = wal.FrameBytes(len(raw.Payload))
-	return &rec, nil
+	return &rec, raw, nil
+}
+
+// Covered calls each with the records that the restored snapshot contains and the older retained
+// one does not: a recovery replays them if the newest snapshot is damaged. It stops without an
+// error where the log is damaged or no longer has them, because that recovery is then refused.
+func (r *Recovery[C, R, T]) Covered(each func(seq uint64, rec *R)) error {
+	s := r.store
+	if s.log == nil || s.info.SnapshotSeq == 0 {
+		return nil
+	}
+	reader, err := s.log.Reader(s.owner.seqs[len(s.owner.seqs)-1] + 1)
+	if errors.Is(err, wal.ErrTruncated) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for {
+		rec, raw, err := s.read(reader)
+		var damaged *wal.CorruptError
+		if errors.Is(err, io.EOF) || errors.As(err, &damaged) || err == nil && raw.Seq > s.info.SnapshotSeq {
+			return reader.Close()
+		}
+		if err != nil {
+			return errors.Join(err, reader.Close())
+		}
+		each(raw.Seq, rec)
+	}
+}
+
+// Seq returns the sequence of the last record that the state includes.
+func (r *Recovery[C, R, T]) Seq() uint64 {
+	return r.store.info.SnapshotSeq + uint64(r.store.info.Replayed)
 }
 
 // Apply carries out the record that Next returned last.

@@ -10,7 +10,7 @@ import (
 	"tickhive/internal/wal"
 )
 
-// storeOwner holds the fields that only the store's goroutine uses, except retainFrom.
+// storeOwner holds the fields that only the store's goroutine uses, except the atomic ones.
 type storeOwner[C, T any] struct {
 	lastNs    int64 // time of the last command: time never goes back
 	changed   bool  // the state is ahead of the view
@@ -27,6 +27,7 @@ type storeOwner[C, T any] struct {
 	writingAt snapshotMark
 
 	retainFrom atomic.Uint64
+	fallback   atomic.Uint64 // see FallbackSeq
 }
 
 type snapshotMark struct{ seq, reflects uint64 }

@@ -84,6 +84,7 @@ func (s *Store[C, R, T]) snapshotWritten(err error) {
 func (s *Store[C, R, T]) letGo() {
 	oldest := len(s.owner.seqs) - 1
 	s.owner.retainFrom.Store(max(s.owner.reflects[oldest], 1))
+	s.owner.fallback.Store(s.owner.seqs[oldest])
 	if s.opts.KeepAll || s.owner.reflects[oldest] == 0 {
 		return
 	}

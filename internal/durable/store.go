@@ -260,6 +260,10 @@ func (s *Store[C, R, T]) Recovered() RecoveryInfo { return s.info }
 // retained snapshot reflects something.
 func (s *Store[C, R, T]) RetainFrom() uint64 { return s.owner.retainFrom.Load() }
 
+// FallbackSeq returns the last record of the older retained snapshot, 0 without one: a recovery
+// begins there if the newest snapshot is damaged. Any goroutine.
+func (s *Store[C, R, T]) FallbackSeq() uint64 { return s.owner.fallback.Load() }
+
 // Log returns the store's log, nil without FS. Call only those of its methods that permit any
 // goroutine.
 func (s *Store[C, R, T]) Log() *wal.Log { return s.log }

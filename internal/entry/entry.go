@@ -16,7 +16,7 @@ import (
 	"tickhive/marketdata"
 )
 
-// Exchange is the way to the engine. *sequencer.Loop implements it.
+// Exchange is the way to the engine: a *sequencer.Loop, or the *sequencer.Gate that leads to it.
 type Exchange interface {
 	// Submit submits a batch and waits for its outcome.
 	Submit(b *sequencer.Batch) error

@@ -42,6 +42,7 @@ type front struct {
 	publicLn, internalLn, aggregatorLn net.Listener
 	failed                             chan error // error of a listener that ended unexpectedly
 
+	gate     sequencer.Gate // leads to the loop of Running
 	stage    atomic.Pointer[stage]
 	ready    atomic.Bool  // clients are admitted; the internal listener reads it
 	progress atomic.Int64 // millionths of backfill and recovery; negative: none under way
@@ -80,7 +81,7 @@ func newFront(b *base, room places) (*front, error) {
 		Commissions: commissions(b.o.Commissions),
 	}))
 	if f.users, err = account.New(hook(b.o.Hooks.Account, account.Options{
-		Exchange: gate{f}, Core: b.core, History: b.feed.History(), Board: b.feed.Board(), Clock: b.clock,
+		Exchange: &f.gate, Core: b.core, History: b.feed.History(), Board: b.feed.Board(), Clock: b.clock,
 		Legacy: b.o.Public.Legacy, PublicURL: b.o.Public.PublicURL, Commissions: f.prices.Commissions, Ledger: f.agents,
 	})); err != nil {
 		return nil, err
@@ -120,7 +121,7 @@ func (f *front) makePublic(b *base, connections int, page edge.Resource) (err er
 
 func (f *front) makeInternal(b *base, connections int) (err error) {
 	o := admin.Options{
-		Exchange: keepingGate{gate{f}}, Core: b.core, History: b.feed.History(), Board: b.feed.Board(), Clock: b.clock,
+		Exchange: clockGate{&f.gate, f}, Core: b.core, History: b.feed.History(), Board: b.feed.Board(), Clock: b.clock,
 		Entry:     f.users.Entry(),
 		Resources: []admin.Resource{f.users.InternalResource, f.agents.Internal},
 		Token:     b.o.Internal.Token, Hosts: b.o.Internal.Hosts, Connections: connections,
@@ -204,7 +205,14 @@ func (f *front) shutdown(ctx context.Context) {
 }
 
 // enter shows another phase to the handlers.
-func (f *front) enter(s stage) { f.stage.Store(&s) }
+func (f *front) enter(s stage) {
+	f.stage.Store(&s)
+	if s.running == nil {
+		f.gate.Lead(nil)
+		return
+	}
+	f.gate.Lead(s.running.loop)
+}
 
 // admit lets clients in.
 func (f *front) admit() {
@@ -249,7 +257,7 @@ func (f *front) stateHash(b *base) (h replica.StateHash, err error) {
 	if x := f.stage.Load().running; x != nil && x.snapshots != nil {
 		return x.snapshots.keeper.Hash()
 	}
-	err = gate{f}.Query(func() { h = replica.Hash(b.core, b.feed) })
+	err = f.gate.Query(func() { h = replica.Hash(b.core, b.feed) })
 	return h, err
 }
 
@@ -273,43 +281,22 @@ func (f *front) find(id [16]byte) (engine.AccountID, bool) {
 	return engine.AccountID(n), ok && n != 0
 }
 
-// gate is the handlers' way to the loop, which exists only in Running.
-type gate struct{ f *front }
-
-// Submit submits a batch to the loop.
-func (g gate) Submit(b *sequencer.Batch) error {
-	if x := g.f.stage.Load().running; x != nil {
-		return x.Submit(b)
-	}
-	return sequencer.ErrUnavailable
+// clockGate is the gate of the internal API, which also moves the clock.
+type clockGate struct {
+	*sequencer.Gate
+	f *front
 }
 
-// Query runs fn on the loop's goroutine.
-func (g gate) Query(fn func()) error {
-	if x := g.f.stage.Load().running; x != nil {
-		return x.loop.Query(fn)
+// AdvanceTo writes the time to the directory before it moves the clock, so that no acknowledged
+// move is lost. A time that was written but not acknowledged does no harm.
+func (g clockGate) AdvanceTo(ns int64) error {
+	if err := g.f.data.KeepClock(ns); err != nil {
+		return fmt.Errorf("%w: %w", sequencer.ErrUnavailable, err)
 	}
-	return sequencer.ErrUnavailable
-}
-
-// AdvanceTo moves the virtual clock.
-func (g gate) AdvanceTo(ns int64) error {
 	if x := g.f.stage.Load().running; x != nil {
 		return x.AdvanceTo(ns)
 	}
 	return sequencer.ErrUnavailable
-}
-
-// keepingGate is the gate of the internal API. Acknowledged clock moves survive the process.
-type keepingGate struct{ gate }
-
-// AdvanceTo writes the time to the directory before it moves the clock, so that no acknowledged
-// move is lost. A time that was written but not acknowledged does no harm.
-func (g keepingGate) AdvanceTo(ns int64) error {
-	if err := g.f.data.KeepClock(ns); err != nil {
-		return fmt.Errorf("%w: %w", sequencer.ErrUnavailable, err)
-	}
-	return g.gate.AdvanceTo(ns)
 }
 
 // attach gives the handlers the recovered accounts and the limits of signed requests.

@@ -17,8 +17,8 @@ import (
 	"tickhive/marketdata/replica"
 )
 
-// recoverLook is the number of records between two checks of progress and cancellation.
-const recoverLook = 4096
+// recoverLook is the number of records between two looks at progress and cancellation.
+const recoverLook = uint64(4096)
 
 // EngineLog returns the log of a data directory's market. The directory's lock protects it.
 func EngineLog(path string) replica.LogDir {
@@ -61,7 +61,6 @@ type replay struct {
 	market   *replica.Replica
 	found    wal.Loaded // the snapshot that the market began with
 	reader   *wal.Reader
-	read     int // records
 	progress func(done, total int64)
 }
 
@@ -119,14 +118,21 @@ func (r *replay) replayTo(ctx context.Context, pos uint64) error {
 	if pos <= r.market.Pos {
 		return nil
 	}
-	err := r.market.Replay(r.reader, pos, func() error {
-		if r.read++; r.read%recoverLook != 0 {
+	for {
+		look := min(pos, r.market.Pos-r.market.Pos%recoverLook+recoverLook)
+		if err := r.market.Replay(r.reader, look, nil); err != nil {
+			return ExplainPoison(ExplainDamage(err), filepath.Dir(r.dir.Dir))
+		}
+		if r.market.Pos%recoverLook == 0 {
+			r.progress(r.reader.Progress())
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+		}
+		if r.market.Pos < look || look == pos {
 			return nil
 		}
-		r.progress(r.reader.Progress())
-		return ctx.Err()
-	})
-	return ExplainPoison(ExplainDamage(err), filepath.Dir(r.dir.Dir))
+	}
 }
 
 // end sets damaged snapshots aside, so that they are not counted as retained ones.

@@ -9,15 +9,15 @@ import (
 
 // exactFolders hold values that must be exact: no floats.
 var exactFolders = []string{
-	"engine", "marketdata", "aggregator", "accounts", "internal/fixed", "launchpad", "hive", "server/public",
-	"server/encode",
-	"sim",
+	"engine", "marketdata", "aggregator", "accounts", "internal/fixed", "launchpad", "hive", "sim",
+	"internal/entry", "server",
 }
 
-// Floats reports floating point where values must be exact. What only describes a market
-// (sim/stats) is no decision.
+// Floats reports floating point where values must be exact. Statistics of a market (sim/stats) and
+// Prometheus metrics decide nothing.
 func Floats(f *File) []string {
-	if f.Test || !under(f.Dir, exactFolders...) || under(f.Dir, "sim/stats") {
+	if f.Test || !under(f.Dir, exactFolders...) || under(f.Dir, "sim/stats", "server/servertest") ||
+		f.Path == "server/admin/metrics.go" {
 		return nil
 	}
 	var out []string
@@ -141,7 +141,8 @@ func Locks(f *File) []string {
 	if !lockFree(f) {
 		return nil
 	}
-	out := calls(f, "sync", "on the read path", "Mutex", "RWMutex", "Cond", "WaitGroup")
+	out := calls(f, "sync", "on the read path", "Mutex", "RWMutex", "Cond", "WaitGroup",
+		"Once", "OnceFunc", "Map", "Pool")
 	ast.Inspect(f.AST, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.ChanType:

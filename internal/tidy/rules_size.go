@@ -37,8 +37,6 @@ var overLimit = map[size]int{
 	{"lines", "cmd/tickhive/browser_test.go"}: 450,
 	{"lines", "cmd/tickhive/crash_test.go"}:   600,
 	{"lines", "marketdata/walk_test.go"}:      480,
-	{"lines", "server/stream/limits_test.go"}: 480,
-	{"lines", "server/stream/hub_test.go"}:    460,
 }
 
 // limits are the general limits, and how a message names what is counted.

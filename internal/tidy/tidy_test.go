@@ -84,6 +84,8 @@ func TestEachRuleFindsAPlantedViolation(t *testing.T) {
 		{"imports", "elsewhere/x.go", `import "fmt"`},
 		{"floats", "engine/x.go", `var x float64`},
 		{"floats", "hive/x.go", `const x = 0.5`},
+		{"floats", "server/edge/x.go", `var x float64`},
+		{"locks", "server/public/x.go", `import "sync"; var x sync.Once`},
 		{"clocks", "engine/x.go", `import "time"; var now = time.Now`},
 		{"clocks", "server/public/x.go", `import t "time"; var now = t.Now()`},
 		{"sleeps", "engine/x_test.go", `import "time"; func f() { time.Sleep(1) }`},

@@ -7,19 +7,39 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"syscall"
 )
 
-// lockOS uses flock: it belongs to the open file, so the kernel gives it back however
-// the process ends, and a second Lock in the same process is refused as well.
+// osLock holds the locks of a lock file and of its directory.
+type osLock struct{ file, dir *os.File }
+
+// Close releases both locks.
+func (l osLock) Close() error { return errors.Join(l.file.Close(), l.dir.Close()) }
+
+// lockOS locks the file and its directory with flock. A lock belongs to the open file, so the
+// kernel releases it however the process ends, and a second Lock in the same process is refused as
+// well. The directory's lock refuses a process that made the file again after it was removed.
 func lockOS(name string, owner Owner) (io.Closer, error) {
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, fileMode)
 	if err != nil {
 		return nil, err
 	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+	dir, err := os.Open(filepath.Dir(name))
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	l := osLock{f, dir}
+	err = flock(f)
+	if err == nil {
+		// Some network file systems lock files only; there the file's lock has to do.
+		if err = flock(dir); err != nil && !errors.Is(err, syscall.EWOULDBLOCK) {
+			err = nil
+		}
+	}
+	if err != nil {
 		text, _ := io.ReadAll(io.LimitReader(f, 4096))
-		f.Close()
+		_ = l.Close()
 		if errors.Is(err, syscall.EWOULDBLOCK) {
 			return nil, &LockedError{Path: name, Owner: parseOwner(text)}
 		}
@@ -30,5 +50,7 @@ func lockOS(name string, owner Owner) (io.Closer, error) {
 	if f.Truncate(0) == nil {
 		_, _ = f.WriteAt(owner.text(), 0)
 	}
-	return f, nil
+	return l, nil
 }
+
+func flock(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) }

@@ -28,7 +28,8 @@ type FS interface {
 	SyncDir(dir string) error
 	// Lock takes the file as a lock against other processes (and other holders in this
 	// one) without waiting; *LockedError says who has it. Closing it gives it back; so
-	// does the end of the process.
+	// does the end of the process. The file's directory is locked with it, so that a file which
+	// was removed and made again is no second lock: one lock a directory.
 	Lock(name string, owner Owner) (io.Closer, error)
 }
 

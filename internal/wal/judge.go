@@ -65,8 +65,9 @@ func judge(fsys vfs.FS, chain []segment, i int, off int64, want uint64, reason s
 		case header || j > i:
 		case firstGood < 0:
 			lost = endLost(data) || sectorLost(data, start)
-		default:
-			lost = sectorLost(data[:firstGood], start)
+		default: // the sector in which the good record begins is not lost
+			rest := int((start + int64(firstGood)) % vfs.SectorBytes)
+			lost = sectorLost(data[:max(firstGood-rest, 0)], start)
 		}
 	}
 	if follows && !lost {
@@ -76,8 +77,9 @@ func judge(fsys vfs.FS, chain []segment, i int, off int64, want uint64, reason s
 	return v, nil
 }
 
-// sectorLost reports whether the damaged range, which begins at file offset start, holds
-// (the rest of) a sector that reads as zeros.
+// sectorLost reports whether a sector of the range reads as zeros. The range begins at file offset
+// start with a damaged record and ends with a sector or with the file. A record does not begin with
+// zeros, so the rest of the sector at start counts too: the sector is lost since an earlier sync.
 func sectorLost(damaged []byte, start int64) bool {
 	for len(damaged) > 0 {
 		n := vfs.SectorBytes - int(start%vfs.SectorBytes)

@@ -56,7 +56,7 @@ func (d accruals) list(c *edge.Ctx) *refuse.Refusal {
 	if err != nil {
 		return err
 	}
-	v, reject := d.view.Accruals(uint32(c.Caller.Account), f, page, size)
+	v, reject := d.view.Accruals(uint32(c.Principal.Account), f, page, size)
 	if reject != nil {
 		return reject
 	}
@@ -134,12 +134,12 @@ func (d accruals) summary(c *edge.Ctx) *refuse.Refusal {
 	if err != nil {
 		return err
 	}
-	c.Private(appendSums(nil, d.view.AccrualSummary(uint32(c.Caller.Account), f)))
+	c.Private(appendSums(nil, d.view.AccrualSummary(uint32(c.Principal.Account), f)))
 	return nil
 }
 
 func (d accruals) filters(c *edge.Ctx) *refuse.Refusal {
-	v := d.view.AccrualFilters(uint32(c.Caller.Account))
+	v := d.view.AccrualFilters(uint32(c.Principal.Account))
 	b := appendList([]byte(`{"currencies":`), v.Currencies, func(b []byte, s *string) []byte { return encode.AppendString(b, *s) })
 	b = appendList(append(b, `,"profitTypes":`...), v.ProfitTypes, func(b []byte, t *accounts.ProfitType) []byte {
 		return encode.AppendString(b, t.String())
@@ -174,7 +174,7 @@ func (d accruals) groups(c *edge.Ctx) *refuse.Refusal {
 	if from > to { // both within one millisecond
 		from = to
 	}
-	groups, truncated, reject := d.view.AccrualGroups(uint32(c.Caller.Account), from, to, level)
+	groups, truncated, reject := d.view.AccrualGroups(uint32(c.Principal.Account), from, to, level)
 	if reject != nil {
 		return reject
 	}
@@ -214,7 +214,7 @@ func (d accruals) breakdown(c *edge.Ctx) *refuse.Refusal {
 	if err != nil {
 		return err
 	}
-	v, reject := d.view.Breakdown(uint32(c.Caller.Account), from, to, currency)
+	v, reject := d.view.Breakdown(uint32(c.Principal.Account), from, to, currency)
 	if reject != nil {
 		return reject
 	}
@@ -240,7 +240,7 @@ func (d accruals) explain(c *edge.Ctx) *refuse.Refusal {
 	if err != nil {
 		return err
 	}
-	v, reject := d.view.Explain(uint32(c.Caller.Account), from, to, currency)
+	v, reject := d.view.Explain(uint32(c.Principal.Account), from, to, currency)
 	if reject != nil {
 		return reject
 	}
@@ -273,7 +273,7 @@ func appendReason(b []byte, r *accounts.ExplainReason) []byte {
 }
 
 func (d accruals) total(c *edge.Ctx) *refuse.Refusal {
-	c.Private(appendList(nil, d.view.TotalAccruals(uint32(c.Caller.Account)), func(b []byte, t *accounts.TotalAccrual) []byte {
+	c.Private(appendList(nil, d.view.TotalAccruals(uint32(c.Principal.Account)), func(b []byte, t *accounts.TotalAccrual) []byte {
 		b = encode.AppendString(append(b, `{"fromUserId":`...), t.FromUserID)
 		b = encode.AppendString(append(b, `,"fromUsername":`...), t.FromUsername)
 		b = appendJSONPtr(append(b, `,"name":`...), t.Name)
@@ -285,4 +285,4 @@ func (d accruals) total(c *edge.Ctx) *refuse.Refusal {
 }
 
 // callerAccount returns the engine's number of the caller's account.
-func callerAccount(c *edge.Ctx) engine.AccountID { return c.Caller.Account }
+func callerAccount(c *edge.Ctx) engine.AccountID { return c.Principal.Account }

@@ -22,7 +22,7 @@ var (
 
 // Authenticate verifies a signed request (docs/contract/signing.md#signature). It implements
 // Options.Authenticate. It reads the bytes of the request exactly as the client sent them.
-func (d *Service) Authenticate(c *edge.Ctx) (*edge.Caller, *refuse.Refusal) {
+func (d *Service) Authenticate(c *edge.Ctx) (*edge.Principal, *refuse.Refusal) {
 	h := &c.Request.Header
 	r := auth.Request{
 		Method: string(c.Method()), Target: h.RequestURI(), Body: c.Request.Body(),
@@ -37,7 +37,7 @@ func (d *Service) Authenticate(c *edge.Ctx) (*edge.Caller, *refuse.Refusal) {
 	if reject != nil {
 		return nil, reject
 	}
-	return &edge.Caller{
+	return &edge.Principal{
 		Account: engine.AccountID(who.User), UserID: who.ID.String(), PublicKey: who.PublicKey, CanTrade: who.CanTrade,
 	}, nil
 }

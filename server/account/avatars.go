@@ -55,7 +55,7 @@ func sendPicture(c *edge.Ctx, svg []byte) {
 	h := &c.Response.Header
 	h.SetCanonical(edge.HdrNoSniff, edge.ValNoSniff)
 	h.SetCanonical(edge.HdrCSP, []byte("default-src 'none'; style-src 'unsafe-inline'"))
-	if c.Caller != nil {
+	if c.Principal != nil {
 		h.SetCanonical(edge.HdrCacheControl, edge.ValNoStore)
 		h.Del(fasthttp.HeaderETag)
 	} else if edge.NotModified(c.RequestCtx, tag) {
@@ -67,7 +67,7 @@ func sendPicture(c *edge.Ctx, svg []byte) {
 }
 
 func (d avatars) myAvatar(c *edge.Ctx) *refuse.Refusal {
-	a := d.view.Avatar(uint32(c.Caller.Account))
+	a := d.view.Avatar(uint32(c.Principal.Account))
 	b := encode.AppendString([]byte(`{"avatarId":`), a.ID)
 	c.Private(append(encode.AppendString(append(b, `,"url":`...), a.URL), '}'))
 	return nil

@@ -11,7 +11,7 @@ import (
 )
 
 // ask sends requests one after another on one connection.
-func ask(h *servertest.House, b *testing.B, request func(i int, r *fasthttp.Request)) {
+func ask(h *servertest.Exchange, b *testing.B, request func(i int, r *fasthttp.Request)) {
 	b.Helper()
 	c := &fasthttp.HostClient{Addr: "test", Dial: func(string) (net.Conn, error) { return h.Dial("192.0.2.1") }}
 	var req fasthttp.Request
@@ -41,7 +41,7 @@ func signInto(k *servertest.Keys, r *fasthttp.Request, method, target, body stri
 // BenchmarkSignedGet minus BenchmarkUnsignedGet is the cost of a signature, including the
 // client's own HMAC.
 func BenchmarkSignedGet(b *testing.B) {
-	h, a, _ := servertest.Traded(b)
+	h, a, _ := servertest.NewTradedExchange(b)
 	ask(h, b, func(i int, r *fasthttp.Request) {
 		if i%50_000 == 49_999 { // a key may make 80,000 requests that are not cancels
 			h.Clock.Set(h.Clock.NowNs() + 122*servertest.SecondNs)
@@ -52,13 +52,13 @@ func BenchmarkSignedGet(b *testing.B) {
 
 // BenchmarkUnsignedGet is the same answer without credentials.
 func BenchmarkUnsignedGet(b *testing.B) {
-	h, _, _ := servertest.Traded(b)
+	h, _, _ := servertest.NewTradedExchange(b)
 	ask(h, b, func(_ int, r *fasthttp.Request) { r.SetRequestURI("http://test/api/users/avatars/simple") })
 }
 
 // BenchmarkSignedOrder sends POST /api/orders with a hold, one after another.
 func BenchmarkSignedOrder(b *testing.B) {
-	h, a, _ := servertest.Traded(b)
+	h, a, _ := servertest.NewTradedExchange(b)
 	h.Deposit(a, "USDT", "1000000000")
 	ask(h, b, func(i int, r *fasthttp.Request) {
 		if i%50_000 == 49_999 { // a key may make 80,000 requests that are not cancels

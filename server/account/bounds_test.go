@@ -14,17 +14,17 @@ import (
 )
 
 // bounded is a test exchange with a pair of two price and two amount digits, and its users.
-func bounded(t *testing.T) *servertest.House {
-	h := servertest.NewHouse(t)
-	h.In("POST", "/pairs", `{"code":"AA_USDT","digitsPrice":2,"digitsAmount":2}`)
+func bounded(t *testing.T) *servertest.Exchange {
+	h := servertest.NewExchange(t)
+	h.MustInternal("POST", "/pairs", `{"code":"AA_USDT","digitsPrice":2,"digitsAmount":2}`)
 	return h
 }
 
 // within checks with big integers that no user's balance is beyond 10^20 and that the totals add
 // up.
-func within(h *servertest.House, users ...*servertest.Keys) {
+func within(h *servertest.Exchange, users ...*servertest.Keys) {
 	h.T.Helper()
-	h.Settled()
+	h.CheckTotals()
 	for _, k := range users {
 		for _, b := range h.State.View().Balances(uint32(accountOf(h, k))) {
 			if b.Total.CmpTerm(accounts.MaxMoney) > 0 {
@@ -68,7 +68,7 @@ func TestASellBringsNoMoreThanItWasLetInFor(t *testing.T) {
 	u := h.User("")
 	h.Deposit(u, "USDT", "99000000000000000000")
 	h.Deposit(u, "AA", "1000")
-	a := h.InnerCall("POST", "/orders/batch", `{"commands":[{"place":`+limitOrder("buy", "90000000000000000", "1000", "")+`},{"place":`+
+	a := h.CallInternal("POST", "/orders/batch", `{"commands":[{"place":`+limitOrder("buy", "90000000000000000", "1000", "")+`},{"place":`+
 		limitOrder("sell", "500000000000000", "1000", u.ID)+`}]}`)
 	var w orderResults
 	servertest.Parse(t, a.Body, &w)
@@ -86,7 +86,7 @@ func TestASellBringsNoMoreThanItWasLetInFor(t *testing.T) {
 	}
 	deposit := func(n *big.Int) int {
 		text := fmt.Sprintf("%s.%018d", new(big.Int).Quo(n, big.NewInt(1e18)), new(big.Int).Rem(n, big.NewInt(1e18)))
-		return h.InnerCall("POST", "/users/"+u.ID+"/deposits", fmt.Sprintf(`{"currencyCode":"USDT","amount":%q}`, text)).Status
+		return h.CallInternal("POST", "/users/"+u.ID+"/deposits", fmt.Sprintf(`{"currencyCode":"USDT","amount":%q}`, text)).Status
 	}
 	if more := new(big.Int).Add(room, big.NewInt(1)); deposit(more) != 400 {
 		t.Error("a deposit beyond the room is taken")
@@ -101,7 +101,7 @@ func TestAWaitingStopKeepsItsRoom(t *testing.T) {
 	h.Deposit(u, "USDT", "40000000000000000000")
 	h.Deposit(u, "AA", "2000")
 	stop := func(price, amount string) servertest.Answer {
-		return h.InnerCall("POST", "/orders", fmt.Sprintf(`{"currencyPairCode":"AA_USDT","side":"sell","type":"stop_market","amount":%q,"stopPrice":%q,"accountId":%q}`,
+		return h.CallInternal("POST", "/orders", fmt.Sprintf(`{"currencyPairCode":"AA_USDT","side":"sell","type":"stop_market","amount":%q,"stopPrice":%q,"accountId":%q}`,
 			amount, price, u.ID))
 	}
 	if a := stop("91000000000000000", "1000"); a.Status != 200 || !strings.Contains(a.Body, "total_out_of_range") {
@@ -110,19 +110,19 @@ func TestAWaitingStopKeepsItsRoom(t *testing.T) {
 	if a := stop("50000000000000000", "1000"); !strings.Contains(a.Body, `"status":"Created"`) {
 		t.Fatalf("%d %s", a.Status, a.Body)
 	}
-	if a := h.InnerCall("POST", "/users/"+u.ID+"/deposits", `{"currencyCode":"USDT","amount":"20000000000000000000"}`); a.Status != 400 {
+	if a := h.CallInternal("POST", "/users/"+u.ID+"/deposits", `{"currencyCode":"USDT","amount":"20000000000000000000"}`); a.Status != 400 {
 		t.Errorf("a deposit into the stop's room: %d %s", a.Status, a.Body)
 	}
-	if a := h.InnerCall("POST", "/orders", limitOrder("sell", "20000000000000000", "1000", u.ID)); !strings.Contains(a.Body, "total_out_of_range") {
+	if a := h.CallInternal("POST", "/orders", limitOrder("sell", "20000000000000000", "1000", u.ID)); !strings.Contains(a.Body, "total_out_of_range") {
 		t.Errorf("an order into the stop's room: %d %s", a.Status, a.Body)
 	}
-	h.In("POST", "/orders", limitOrder("buy", "50000000000000000", "1000.01", ""))
-	h.In("POST", "/orders", limitOrder("sell", "50000000000000000", "0.01", ""))
+	h.MustInternal("POST", "/orders", limitOrder("buy", "50000000000000000", "1000.01", ""))
+	h.MustInternal("POST", "/orders", limitOrder("sell", "50000000000000000", "0.01", ""))
 	within(h, u)
 	if b := h.State.View().Balance(uint32(accountOf(h, u)), "USDT"); b.Total != servertest.Money(t, "89950000000000000000").Wide() { // 0.1 % is the fee
 		t.Errorf("the stop brought it to %s", bigMoney(b.Total))
 	}
-	if a := h.InnerCall("POST", "/users/"+u.ID+"/deposits", `{"currencyCode":"USDT","amount":"5000000000000000000"}`); a.Status != 200 {
+	if a := h.CallInternal("POST", "/users/"+u.ID+"/deposits", `{"currencyCode":"USDT","amount":"5000000000000000000"}`); a.Status != 200 {
 		t.Errorf("a deposit when the stop has ended: %d %s", a.Status, a.Body)
 	}
 }
@@ -134,14 +134,14 @@ func TestRandomBatchesNearTheBounds(t *testing.T) {
 	requests := 1_500
 	const seed = 5
 	rng := rand.New(rand.NewPCG(seed, 3))
-	h := servertest.NewHouse(t)
+	h := servertest.NewExchange(t)
 	type market struct {
 		code           string
 		digits, amount int
 	}
 	pairs := []market{{"AA_USDT", 2, 2}, {"BB_USDT", 0, 0}, {"CC_USDT", 18, 0}, {"DD_USDT", 0, 18}, {"AA_BB", 4, 4}}
 	for i, p := range pairs {
-		h.In("POST", "/pairs", fmt.Sprintf(`{"code":%q,"digitsPrice":%d,"digitsAmount":%d,"takerFee":%q,"makerFee":%q}`,
+		h.MustInternal("POST", "/pairs", fmt.Sprintf(`{"code":%q,"digitsPrice":%d,"digitsAmount":%d,"takerFee":%q,"makerFee":%q}`,
 			p.code, p.digits, p.amount, []string{"0.001", "1"}[i%2], []string{"0", "1", "0.001"}[i%3]))
 	}
 	var users []*servertest.Keys
@@ -202,7 +202,7 @@ func TestRandomBatchesNearTheBounds(t *testing.T) {
 				cmds = append(cmds, place())
 			}
 		}
-		a := h.InnerCall("POST", "/orders/batch", `{"commands":[`+strings.Join(cmds, ",")+`]}`)
+		a := h.CallInternal("POST", "/orders/batch", `{"commands":[`+strings.Join(cmds, ",")+`]}`)
 		if a.Status == 200 {
 			var w orderResults
 			servertest.Parse(t, a.Body, &w)
@@ -219,7 +219,7 @@ func TestRandomBatchesNearTheBounds(t *testing.T) {
 		u := users[rng.IntN(len(users))]
 		way, currency := []string{"deposits", "withdrawals"}[rng.IntN(2)], []string{"USDT", "AA", "BB", "CC", "DD"}[rng.IntN(5)]
 		if rng.IntN(3) == 0 {
-			h.InnerCall("POST", "/users/"+u.ID+"/"+way, fmt.Sprintf(`{"currencyCode":%q,"amount":%q}`, currency, number(2)))
+			h.CallInternal("POST", "/users/"+u.ID+"/"+way, fmt.Sprintf(`{"currencyCode":%q,"amount":%q}`, currency, number(2)))
 		}
 		within(h, users...)
 	}
@@ -247,14 +247,14 @@ func TestRequestsAtOnceStayWithinTheBound(t *testing.T) {
 				own, other := limitOrder("sell", price, fmt.Sprint(1+rng.IntN(9000)), u.ID), limitOrder("buy", price, fmt.Sprint(1+rng.IntN(9000)), "")
 				switch rng.IntN(5) {
 				case 0:
-					h.InnerCall("POST", "/users/"+u.ID+"/deposits", `{"currencyCode":"USDT","amount":"300000000000000000"}`)
+					h.CallInternal("POST", "/users/"+u.ID+"/deposits", `{"currencyCode":"USDT","amount":"300000000000000000"}`)
 				case 1:
-					h.InnerCall("POST", "/users/"+u.ID+"/withdrawals", `{"currencyCode":"USDT","amount":"20000000000000000"}`)
+					h.CallInternal("POST", "/users/"+u.ID+"/withdrawals", `{"currencyCode":"USDT","amount":"20000000000000000"}`)
 				case 2:
 					own = strings.Replace(own, `"limit"`, `"stop_limit","stopPrice":`+price, 1)
-					h.InnerCall("POST", "/orders", own)
+					h.CallInternal("POST", "/orders", own)
 				default:
-					h.InnerCall("POST", "/orders/batch", `{"commands":[{"place":`+other+`},{"place":`+own+`}]}`)
+					h.CallInternal("POST", "/orders/batch", `{"commands":[{"place":`+other+`},{"place":`+own+`}]}`)
 				}
 				b := h.State.View().Balance(uint32(accountOf(h, u)), "USDT")
 				if b.Total.CmpTerm(accounts.MaxMoney) > 0 {

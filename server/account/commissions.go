@@ -21,7 +21,7 @@ func (d *Service) commissionRoutes() []*edge.Route {
 // userCommissions sends the default records, with the caller's discounts applied to the trade
 // rates (docs/contract/market-data.md#currencies-pairs-and-commissions).
 func (d *Service) userCommissions(c *edge.Ctx) *refuse.Refusal {
-	terms := d.view.Terms(uint32(c.Caller.Account))
+	terms := d.view.Terms(uint32(c.Principal.Account))
 	b := append([]byte(nil), `{"commissions":[`...)
 	for i, one := range d.opt.Commissions(d.opt.Board.Load()) {
 		if i > 0 {

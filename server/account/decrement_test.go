@@ -12,7 +12,7 @@ import (
 // Every status of an order after self-trade prevention decremented it, in the signed view, in
 // the internal view and in the update of its stream.
 func TestOrdersShowWhatADecrementTookOff(t *testing.T) {
-	h, a, b := servertest.Traded(t)
+	h, a, b := servertest.NewTradedExchange(t)
 	s := h.Socket()
 	_ = s.Authenticate(a.Public, a.Private, h.Now())
 	_ = s.Send(client.Request{Op: "subscribe", Channel: "orders"})
@@ -27,7 +27,7 @@ func TestOrdersShowWhatADecrementTookOff(t *testing.T) {
 	expect := func(what, id, status, initial, open, filled, remaining, lost string) {
 		t.Helper()
 		signed := servertest.ParseObject(t, a.OK("GET", "/api/orders/"+id+"/deals", "").Body)
-		inner := h.In("GET", "/orders/"+id, "")
+		inner := h.MustInternal("GET", "/orders/"+id, "")
 		for streamed[id]["status"] != status || fmt.Sprint(streamed[id]["amount"]) != open {
 			o, _ := servertest.Next(t, s)["order"].(map[string]any)
 			streamed[o["id"].(string)] = o
@@ -75,33 +75,33 @@ func TestOrdersShowWhatADecrementTookOff(t *testing.T) {
 	// The new total applies from the replace on.
 	id = place(a, "sell", "5")
 	place(a, "buy", "1")
-	h.In("PATCH", "/orders/"+id, `{"amount":3}`)
+	h.MustInternal("PATCH", "/orders/"+id, `{"amount":3}`)
 	expect("replaced after the loss", id, "Created", "3.0000", "3.0000", "0.0000", "3.0000", "0.0000")
 	place(a, "buy", "1")
 	expect("a loss after the replace", id, "Created", "3.0000", "2.0000", "0.0000", "2.0000", "1.0000")
 	place(b, "buy", "2")
 	expect("the new total filled", id, "Completed", "3.0000", "0.0000", "2.0000", "0.0000", "1.0000")
-	h.Settled()
+	h.CheckTotals()
 }
 
 // Self-trade prevention decrements a market buy by quote amount in money, because the order has
 // no amount. It decrements nothing of a refused order.
 func TestDecrementedAmountOfOrdersWithoutOne(t *testing.T) {
-	h, a, b := servertest.Traded(t)
+	h, a, b := servertest.NewTradedExchange(t)
 	a.Place(`{"side":"sell",` + onBTC + `,"amount":1,"price":10}`)
 	b.Place(`{"side":"sell",` + onBTC + `,"amount":5,"price":10}`)
 	id := a.Place(`{"side":"buy","isMarket":true,` + onBTC + `,"quoteAmount":"30","selfTradePrevention":"decrement"}`)
 	if v := servertest.ParseObject(t, a.OK("GET", "/api/orders/"+id+"/deals", "").Body); v["decrementedAmount"] != nil || v["status"] != "Completed" {
 		t.Errorf("%v", v)
 	}
-	if v := h.In("GET", "/orders/"+id, ""); v["decrementedAmount"] != nil || v["filledAmount"] != json.Number("2.0000") {
+	if v := h.MustInternal("GET", "/orders/"+id, ""); v["decrementedAmount"] != nil || v["filledAmount"] != json.Number("2.0000") {
 		t.Errorf("%v", v)
 	}
 	for request, want := range map[string]any{
 		`"type":"limit","amount":1,"price":"0.001"`:  json.Number("0.0000"),
 		`"type":"market","quoteAmount":"1000000000"`: nil,
 	} {
-		v := h.In("POST", "/orders", `{"accountId":"`+a.ID+`",`+onBTC+`,"side":"buy",`+request+`}`)
+		v := h.MustInternal("POST", "/orders", `{"accountId":"`+a.ID+`",`+onBTC+`,"side":"buy",`+request+`}`)
 		if got, ok := v["decrementedAmount"]; v["status"] != "Rejected" || !ok || got != want {
 			t.Errorf("%s: %v", request, v)
 		}

@@ -16,8 +16,8 @@ import (
 const userMembers = "address avatarId dateCreated dealAskDiscountFraction dealBidDiscountFraction id inviteCode inviterId isAmbassador level name nativeBalance nickname noTradeCommissions publicId secondLevelPercent secondName stakingLevel unlimited"
 
 func TestUsersHaveDefaultsAndCanBeChanged(t *testing.T) {
-	h := servertest.NewHouse(t)
-	u := h.In("POST", "/users", "{}")
+	h := servertest.NewExchange(t)
+	u := h.MustInternal("POST", "/users", "{}")
 	if got := servertest.KeysOf(u); got != userMembers {
 		t.Errorf("members %s", got)
 	}
@@ -30,11 +30,11 @@ func TestUsersHaveDefaultsAndCanBeChanged(t *testing.T) {
 			t.Errorf("%s is %s, want %s", k, got, want)
 		}
 	}
-	again := servertest.NewHouse(t).In("POST", "/users", "{}")
+	again := servertest.NewExchange(t).MustInternal("POST", "/users", "{}")
 	if again["id"] != u["id"] || again["inviteCode"] != u["inviteCode"] || again["address"] != u["address"] {
 		t.Error("the first user is not the same in two runs")
 	}
-	full := h.In("POST", "/users", `{"nickname":"Ада","name":"Ada","secondName":"L","level":30,"stakingLevel":"R8","isAmbassador":true,"secondLevelPercent":20,"unlimited":true,"nativeBalance":"12.5"}`)
+	full := h.MustInternal("POST", "/users", `{"nickname":"Ада","name":"Ada","secondName":"L","level":30,"stakingLevel":"R8","isAmbassador":true,"secondLevelPercent":20,"unlimited":true,"nativeBalance":"12.5"}`)
 	for k, want := range map[string]string{
 		"nickname": "Ада", "name": "Ada", "secondName": "L", "level": "30", "stakingLevel": "R8", "isAmbassador": "true",
 		"secondLevelPercent": "20.0", "unlimited": "true", "nativeBalance": "12.5",
@@ -44,53 +44,53 @@ func TestUsersHaveDefaultsAndCanBeChanged(t *testing.T) {
 		}
 	}
 	id := u["id"].(string)
-	p := h.In("PATCH", "/users/"+id, `{"nickname":"eve","name":"E","level":20,"stakingLevel":"R2","noTradeCommissions":true,"dealBidDiscountFraction":0.5,"avatarId":"simple"}`)
+	p := h.MustInternal("PATCH", "/users/"+id, `{"nickname":"eve","name":"E","level":20,"stakingLevel":"R2","noTradeCommissions":true,"dealBidDiscountFraction":0.5,"avatarId":"simple"}`)
 	if p["nickname"] != "eve" || p["name"] != "E" || p["noTradeCommissions"] != true || p["balances"] != nil {
 		t.Errorf("%v", p)
 	}
-	if p = h.In("PATCH", "/users/"+id, `{"name":null}`); p["name"] != nil || p["nickname"] != "eve" {
+	if p = h.MustInternal("PATCH", "/users/"+id, `{"name":null}`); p["name"] != nil || p["nickname"] != "eve" {
 		t.Errorf("%v", p)
 	}
-	g := h.In("GET", "/users/"+id, "")
+	g := h.MustInternal("GET", "/users/"+id, "")
 	if got := servertest.KeysOf(g); got != strings.Replace(userMembers, "avatarId ", "avatarId balances ", 1) {
 		t.Errorf("members %s", got)
 	}
 }
 
 func TestUserRequestsThatAreRefused(t *testing.T) {
-	h := servertest.NewHouse(t)
-	id := h.In("POST", "/users", `{"nickname":"taken"}`)["id"].(string)
-	h.In("POST", "/users", "{}")
+	h := servertest.NewExchange(t)
+	id := h.MustInternal("POST", "/users", `{"nickname":"taken"}`)["id"].(string)
+	h.MustInternal("POST", "/users", "{}")
 	for body, field := range map[string]string{
 		`{"nickname":"x"}`: "nickname", `{"nickname":"` + strings.Repeat("x", 33) + `"}`: "nickname", `{"level":31}`: "level", `{"level":-1}`: "level",
 		`{"level":1.5}`: "level", `{"stakingLevel":"R9"}`: "stakingLevel", `{"isAmbassador":1}`: "isAmbassador",
 		`{"secondLevelPercent":21}`: "secondLevelPercent", `{"secondLevelPercent":"x"}`: "secondLevelPercent", `{"x":1}`: "x",
 	} {
-		h.Wants("POST "+body, h.InnerCall("POST", "/users", body), 400, "INVALID_PARAM", field)
-		h.Wants("PATCH "+body, h.InnerCall("PATCH", "/users/"+id, body), 400, "INVALID_PARAM", field)
+		h.CheckRefusal("POST "+body, h.CallInternal("POST", "/users", body), 400, "INVALID_PARAM", field)
+		h.CheckRefusal("PATCH "+body, h.CallInternal("PATCH", "/users/"+id, body), 400, "INVALID_PARAM", field)
 	}
 	for body, field := range map[string]string{
 		`{"nativeBalance":-1}`: "nativeBalance", `{"avatarId":"simple"}`: "avatarId", `{"noTradeCommissions":true}`: "noTradeCommissions",
 	} {
-		h.Wants("POST "+body, h.InnerCall("POST", "/users", body), 400, "INVALID_PARAM", field)
+		h.CheckRefusal("POST "+body, h.CallInternal("POST", "/users", body), 400, "INVALID_PARAM", field)
 	}
 	for body, field := range map[string]string{
 		`{"unlimited":true}`: "unlimited", `{"nativeBalance":1}`: "nativeBalance", `{"avatarId":"nope"}`: "avatarId",
 		`{"dealBidDiscountFraction":0.51}`: "dealBidDiscountFraction", `{"dealAskDiscountFraction":-0.1}`: "dealAskDiscountFraction",
 	} {
-		h.Wants("PATCH "+body, h.InnerCall("PATCH", "/users/"+id, body), 400, "INVALID_PARAM", field)
+		h.CheckRefusal("PATCH "+body, h.CallInternal("PATCH", "/users/"+id, body), 400, "INVALID_PARAM", field)
 	}
-	h.Wants("a nickname twice", h.InnerCall("POST", "/users", `{"nickname":"taken"}`), 409, "CONFLICT", "nickname")
+	h.CheckRefusal("a nickname twice", h.CallInternal("POST", "/users", `{"nickname":"taken"}`), 409, "CONFLICT", "nickname")
 	for _, id := range []string{"nope", "00000000-0000-0000-0000-000000000000", "11111111-1111-1111-1111-111111111111"} {
-		h.Wants(id, h.InnerCall("GET", "/users/"+id, ""), 404, "NOT_FOUND", "id")
-		h.Wants(id, h.InnerCall("PATCH", "/users/"+id, "{}"), 404, "NOT_FOUND", "id")
-		h.Wants(id, h.InnerCall("POST", "/users/"+id+"/deposits", `{"currencyCode":"USDT","amount":1}`), 404, "NOT_FOUND", "id")
-		h.Wants(id, h.InnerCall("POST", "/users/"+id+"/apikeys", `{"name":"x"}`), 404, "NOT_FOUND", "id")
+		h.CheckRefusal(id, h.CallInternal("GET", "/users/"+id, ""), 404, "NOT_FOUND", "id")
+		h.CheckRefusal(id, h.CallInternal("PATCH", "/users/"+id, "{}"), 404, "NOT_FOUND", "id")
+		h.CheckRefusal(id, h.CallInternal("POST", "/users/"+id+"/deposits", `{"currencyCode":"USDT","amount":1}`), 404, "NOT_FOUND", "id")
+		h.CheckRefusal(id, h.CallInternal("POST", "/users/"+id+"/apikeys", `{"name":"x"}`), 404, "NOT_FOUND", "id")
 	}
-	h.Wants("an order of nobody", h.InnerCall("POST", "/orders", `{"accountId":"11111111-1111-1111-1111-111111111111","currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":1,"amount":1}`),
+	h.CheckRefusal("an order of nobody", h.CallInternal("POST", "/orders", `{"accountId":"11111111-1111-1111-1111-111111111111","currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":1,"amount":1}`),
 		404, "NOT_FOUND", "currencyPairCode")
-	h.In("POST", "/pairs", `{"code":"BTC_USDT","digitsPrice":2,"digitsAmount":4}`)
-	h.Wants("an order of nobody", h.InnerCall("POST", "/orders", `{"accountId":"11111111-1111-1111-1111-111111111111","currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":1,"amount":1}`),
+	h.MustInternal("POST", "/pairs", `{"code":"BTC_USDT","digitsPrice":2,"digitsAmount":4}`)
+	h.CheckRefusal("an order of nobody", h.CallInternal("POST", "/orders", `{"accountId":"11111111-1111-1111-1111-111111111111","currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":1,"amount":1}`),
 		404, "NOT_FOUND", "accountId")
 }
 
@@ -108,11 +108,11 @@ func (closedLedger) Deposit(string, string, account.Money) (accounts.BalanceView
 // A user whose native balance is refused exists nevertheless. The answer reports this, names the
 // user and explains how to deposit the balance.
 func TestRefusalOfTheNativeBalanceNamesTheUserThatWasMade(t *testing.T) {
-	h := servertest.NewHouse(t, func(o *exchange.Options) {
+	h := servertest.NewExchange(t, func(o *exchange.Options) {
 		o.Hooks.Account = func(a *account.Options) { a.Ledger = closedLedger{} }
 	})
-	a := h.InnerCall("POST", "/users", `{"nickname":"ada","nativeBalance":5}`)
-	h.Wants("a closed ledger", a, 503, "UNAVAILABLE", "nativeBalance")
+	a := h.CallInternal("POST", "/users", `{"nickname":"ada","nativeBalance":5}`)
+	h.CheckRefusal("a closed ledger", a, 503, "UNAVAILABLE", "nativeBalance")
 	made, ok := h.State.View().User(1)
 	if !ok || made.Nickname != "ada" {
 		t.Fatal("the user does not exist")
@@ -122,24 +122,24 @@ func TestRefusalOfTheNativeBalanceNamesTheUserThatWasMade(t *testing.T) {
 			t.Errorf("%q is not in %s", part, a.Body)
 		}
 	}
-	if a = h.InnerCall("POST", "/users/"+made.ID+"/deposits", `{"currencyCode":"NATIVE","amount":5}`); strings.Contains(a.Body, "was made") {
+	if a = h.CallInternal("POST", "/users/"+made.ID+"/deposits", `{"currencyCode":"NATIVE","amount":5}`); strings.Contains(a.Body, "was made") {
 		t.Errorf("a deposit: %s", a.Body)
 	}
-	h.In("GET", "/users/"+made.ID, "")
+	h.MustInternal("GET", "/users/"+made.ID, "")
 }
 
 func TestDepositsWithdrawalsAndTotals(t *testing.T) {
-	h, a, b := servertest.Traded(t)
-	got := h.In("POST", "/users/"+a.ID+"/deposits", `{"currencyCode":"USDT","amount":"0.000000000000000001"}`)
+	h, a, b := servertest.NewTradedExchange(t)
+	got := h.MustInternal("POST", "/users/"+a.ID+"/deposits", `{"currencyCode":"USDT","amount":"0.000000000000000001"}`)
 	if servertest.KeysOf(got) != "currencyCode free held total" || fmt.Sprint(got["free"]) != "1000.000000000000000001" {
 		t.Errorf("%v", got)
 	}
-	got = h.In("POST", "/users/"+a.ID+"/withdrawals", `{"currencyCode":"USDT","amount":100}`)
+	got = h.MustInternal("POST", "/users/"+a.ID+"/withdrawals", `{"currencyCode":"USDT","amount":100}`)
 	if servertest.KeysOf(got) != "commission currencyCode free held total" || fmt.Sprint(got["commission"], " ", got["free"]) != "0.1 899.900000000000000001" {
 		t.Errorf("%v", got)
 	}
 	a.Place(`{"side":"buy","currencyPairCode":"BTC_USDT","amount":1,"price":800}`)
-	h.Wants("held money", h.InnerCall("POST", "/users/"+a.ID+"/withdrawals", `{"currencyCode":"USDT","amount":100}`), 400, "INSUFFICIENT_FUNDS", "")
+	h.CheckRefusal("held money", h.CallInternal("POST", "/users/"+a.ID+"/withdrawals", `{"currencyCode":"USDT","amount":100}`), 400, "INSUFFICIENT_FUNDS", "")
 	b.Place(`{"side":"sell","currencyPairCode":"BTC_USDT","amount":1,"price":800}`)
 	for _, verb := range []string{"deposits", "withdrawals"} {
 		for body, field := range map[string]string{
@@ -148,13 +148,13 @@ func TestDepositsWithdrawalsAndTotals(t *testing.T) {
 			`{"currencyCode":"USDT","amount":"1e5"}`: "amount", `{"currencyCode":"USDT","amount":1,"x":2}`: "x",
 			`{"currencyCode":"USDT","amount":"0.0000000000000000001"}`: "amount",
 		} {
-			h.Wants(verb+body, h.InnerCall("POST", "/users/"+a.ID+"/"+verb, body), 400, "INVALID_PARAM", field)
+			h.CheckRefusal(verb+body, h.CallInternal("POST", "/users/"+a.ID+"/"+verb, body), 400, "INVALID_PARAM", field)
 		}
-		h.Wants(verb, h.InnerCall("POST", "/users/"+a.ID+"/"+verb, `{"currencyCode":"NONE","amount":1}`), 404, "NOT_FOUND", "currencyCode")
+		h.CheckRefusal(verb, h.CallInternal("POST", "/users/"+a.ID+"/"+verb, `{"currencyCode":"NONE","amount":1}`), 404, "NOT_FOUND", "currencyCode")
 	}
-	h.In("PATCH", "/assets/USDT", `{"canDeposit":false,"canWithdraw":false}`)
-	h.Wants("closed", h.InnerCall("POST", "/users/"+a.ID+"/deposits", `{"currencyCode":"USDT","amount":1}`), 409, "CONFLICT", "")
-	h.Wants("closed", h.InnerCall("POST", "/users/"+a.ID+"/withdrawals", `{"currencyCode":"USDT","amount":1}`), 409, "CONFLICT", "")
+	h.MustInternal("PATCH", "/assets/USDT", `{"canDeposit":false,"canWithdraw":false}`)
+	h.CheckRefusal("closed", h.CallInternal("POST", "/users/"+a.ID+"/deposits", `{"currencyCode":"USDT","amount":1}`), 409, "CONFLICT", "")
+	h.CheckRefusal("closed", h.CallInternal("POST", "/users/"+a.ID+"/withdrawals", `{"currencyCode":"USDT","amount":1}`), 409, "CONFLICT", "")
 	for _, code := range []string{"NATIVE", "USBI"} {
 		h.Deposit(a, code, "7")
 		if got := a.Balance(code); got != "7.0 0.0" {
@@ -162,7 +162,7 @@ func TestDepositsWithdrawalsAndTotals(t *testing.T) {
 		}
 	}
 	var totals []map[string]any
-	servertest.Parse(t, h.InnerCall("GET", "/totals", "").Body, &totals)
+	servertest.Parse(t, h.CallInternal("GET", "/totals", "").Body, &totals)
 	if len(totals) != 4 || totals[3]["currencyCode"] != "USDT" {
 		t.Fatalf("%v", totals)
 	}
@@ -173,17 +173,17 @@ func TestDepositsWithdrawalsAndTotals(t *testing.T) {
 }
 
 func TestProfitsAreSharedUpwards(t *testing.T) {
-	h, a, b := servertest.Traded(t)
+	h, a, b := servertest.NewTradedExchange(t)
 	code := servertest.ParseObject(t, a.OK("GET", "/api/affiliate/invite-code", "").Body)["inviteCode"].(string)
 	b.OK("POST", "/api/affiliate/inviters/my", fmt.Sprintf(`{"inviteCode":%q}`, code))
-	h.In("PATCH", "/users/"+a.ID, `{"stakingLevel":"R8"}`)
+	h.MustInternal("PATCH", "/users/"+a.ID, `{"stakingLevel":"R8"}`)
 	for body, want := range map[string]string{
 		`{"profitType":100,"currencyCode":"USDT","amount":10}`:               "2.0",
 		`{"profitType":"CurrencyListing","currencyCode":"USDT","amount":10}`: "2.0",
 		`{"profitType":50,"currencyCode":"USDT","amount":10}`:                "2.0",
 		`{"profitType":2,"currencyCode":"USDT","amount":10}`:                 "2.0",
 	} {
-		got := h.In("POST", "/users/"+b.ID+"/profits", body)["accruals"].([]any)
+		got := h.MustInternal("POST", "/users/"+b.ID+"/profits", body)["accruals"].([]any)
 		if len(got) != 1 {
 			t.Fatalf("%s: %v", body, got)
 		}
@@ -197,21 +197,21 @@ func TestProfitsAreSharedUpwards(t *testing.T) {
 		`{"profitType":1,"currencyCode":"USDT","amount":1}`: "profitType", `{"profitType":"x","currencyCode":"USDT","amount":1}`: "profitType",
 		`{"profitType":100,"amount":1}`: "currencyCode", `{"profitType":100,"currencyCode":"USDT","amount":0}`: "amount",
 	} {
-		h.Wants(body, h.InnerCall("POST", "/users/"+b.ID+"/profits", body), 400, "INVALID_PARAM", field)
+		h.CheckRefusal(body, h.CallInternal("POST", "/users/"+b.ID+"/profits", body), 400, "INVALID_PARAM", field)
 	}
 }
 
 // A batch is applied in order: a later command may use money that an earlier one frees, and
 // commands of one account may depend on each other.
 func TestABatchSpendsWhatItFrees(t *testing.T) {
-	h, a, _ := servertest.Traded(t)
+	h, a, _ := servertest.NewTradedExchange(t)
 	first := a.Place(`{"side":"buy","currencyPairCode":"BTC_USDT","amount":9,"price":100}`)
 	batch := fmt.Sprintf(`{"commands":[{"cancel":{"orderId":%s}},
 		{"place":{"accountId":%q,"currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":100,"amount":9}},
 		{"replace":{"orderId":2,"amount":5}},{"replace":{"orderId":2,"price":110}},
 		{"place":{"accountId":%q,"currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":100,"amount":4}},
 		{"place":{"accountId":%q,"currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":100,"amount":4}}]}`, first, a.ID, a.ID, a.ID)
-	results := h.In("POST", "/orders/batch", batch)["results"].([]any)
+	results := h.MustInternal("POST", "/orders/batch", batch)["results"].([]any)
 	var got []string
 	for _, r := range results {
 		m := r.(map[string]any)
@@ -225,18 +225,18 @@ func TestABatchSpendsWhatItFrees(t *testing.T) {
 	if got := a.Balance("USDT"); got != "48.1 951.9" {
 		t.Error(got)
 	}
-	h.Wants("a shape that does not fit the account", h.InnerCall("POST", "/orders/batch", fmt.Sprintf(
+	h.CheckRefusal("a shape that does not fit the account", h.CallInternal("POST", "/orders/batch", fmt.Sprintf(
 		`{"commands":[{"cancel":{"orderId":2}},{"place":{"accountId":%q,"currencyPairCode":"BTC_USDT","side":"buy","type":"stop_market","stopPrice":1,"amount":1}}]}`, a.ID)),
 		400, "INVALID_PARAM", "commands[1].place.quoteAmount")
-	h.Wants("a replace beyond the money", h.InnerCall("PATCH", "/orders/2", `{"amount":50}`), 400, "INSUFFICIENT_FUNDS", "amount")
+	h.CheckRefusal("a replace beyond the money", h.CallInternal("PATCH", "/orders/2", `{"amount":50}`), 400, "INSUFFICIENT_FUNDS", "amount")
 	if got := a.Balance("USDT"); got != "48.1 951.9" {
 		t.Error(got)
 	}
-	h.Settled()
+	h.CheckTotals()
 }
 
 func TestAccountAnswersKeepSecretsToThemselves(t *testing.T) {
-	h, a, b := servertest.Traded(t)
+	h, a, b := servertest.NewTradedExchange(t)
 	a.OK("GET", "/api/apikeys", "")
 	b.Call("POST", "/api/orders", `{"nonsense":`)
 	h.Send(h.Public, "GET", "/api/apikeys", "", http.Header{"API-PublicKey": {a.Public}, "API-Signature": {a.Private}})
@@ -251,7 +251,7 @@ func TestAccountAnswersKeepSecretsToThemselves(t *testing.T) {
 	if !strings.Contains(h.Log.String(), "path=/api/apikeys status=200") {
 		t.Fatalf("no access lines to look through: %s", h.Log.String())
 	}
-	text := h.Log.String() + a.OK("GET", "/api/apikeys", "").Body + h.InnerCall("GET", "/users/"+a.ID, "").Body
+	text := h.Log.String() + a.OK("GET", "/api/apikeys", "").Body + h.CallInternal("GET", "/users/"+a.ID, "").Body
 	for _, secret := range []string{a.Private, b.Private, sent} {
 		if len(secret) != 64 || strings.Contains(text, secret) {
 			t.Fatal("a secret is in a log or an answer")

@@ -98,7 +98,7 @@ func addresses(r *body.Reader) (list []string) {
 }
 
 func (d *Service) listKeys(c *edge.Ctx) *refuse.Refusal {
-	keys := d.view.Keys(uint32(c.Caller.Account), d.opt.Clock.NowNs())
+	keys := d.view.Keys(uint32(c.Principal.Account), d.opt.Clock.NowNs())
 	c.Private(appendList(nil, keys, func(b []byte, k *accounts.APIKeyView) []byte {
 		return append(appendKeyMembers(append(b, '{'), k), '}')
 	}))
@@ -106,7 +106,7 @@ func (d *Service) listKeys(c *edge.Ctx) *refuse.Refusal {
 }
 
 func (d *Service) createOwnKey(c *edge.Ctx) *refuse.Refusal {
-	return d.createKey(c, uint32(c.Caller.Account), false)
+	return d.createKey(c, uint32(c.Principal.Account), false)
 }
 
 // createKey creates a key and sends it with its private key, which no other answer shows.
@@ -128,7 +128,7 @@ func (d *Service) createKey(c *edge.Ctx, user uint32, canTrade bool) *refuse.Ref
 }
 
 func (d *Service) deleteKey(c *edge.Ctx) *refuse.Refusal {
-	_, err := d.do(accounts.Command{Kind: accounts.DeleteKey, User: uint32(c.Caller.Account), PublicKey: c.PathParam("publicKey")})
+	_, err := d.do(accounts.Command{Kind: accounts.DeleteKey, User: uint32(c.Principal.Account), PublicKey: c.PathParam("publicKey")})
 	if err == nil {
 		c.Private([]byte("{}"))
 	}

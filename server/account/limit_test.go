@@ -14,12 +14,12 @@ import (
 
 // spend sends signed requests that change nothing, on several connections.
 func spend(k *servertest.Keys, n int) {
-	k.House.T.Helper()
+	k.Exchange.T.Helper()
 	const workers = 4
 	var wg sync.WaitGroup
 	for i := range workers {
 		wg.Go(func() {
-			c := &fasthttp.HostClient{Addr: "test", Dial: func(string) (net.Conn, error) { return k.House.Dial("192.0.2.1") }}
+			c := &fasthttp.HostClient{Addr: "test", Dial: func(string) (net.Conn, error) { return k.Exchange.Dial("192.0.2.1") }}
 			defer c.CloseIdleConnections()
 			var req fasthttp.Request
 			var res fasthttp.Response
@@ -27,7 +27,7 @@ func spend(k *servertest.Keys, n int) {
 				req.Reset()
 				signInto(k, &req, "GET", "/api/users/avatars/simple", "")
 				if err := c.Do(&req, &res); err != nil || res.StatusCode() != 200 {
-					k.House.T.Errorf("%v %d %s", err, res.StatusCode(), res.Body())
+					k.Exchange.T.Errorf("%v %d %s", err, res.StatusCode(), res.Body())
 					return
 				}
 			}
@@ -40,12 +40,12 @@ func spend(k *servertest.Keys, n int) {
 // also those of the same user, are not affected.
 func TestAKeyAtItsLimitCanStillCancel(t *testing.T) {
 	t.Parallel()
-	h, a, b := servertest.Traded(t)
+	h, a, b := servertest.NewTradedExchange(t)
 	const order = `{"side":"buy","currencyPairCode":"BTC_USDT","amount":1,"price":10}`
 	first := a.Place(order)
 	a.Place(order)
-	second := h.In("POST", "/users/"+a.ID+"/apikeys", `{"name":"second"}`)
-	own := &servertest.Keys{House: h, ID: a.ID, Public: second["publicKey"].(string), Private: second["privateKey"].(string)}
+	second := h.MustInternal("POST", "/users/"+a.ID+"/apikeys", `{"name":"second"}`)
+	own := &servertest.Keys{Exchange: h, ID: a.ID, Public: second["publicKey"].(string), Private: second["privateKey"].(string)}
 	spend(a, auth.MaxNoncesPerKey-auth.CancelNonces-2)
 	for _, c := range []struct{ method, target, body string }{
 		{"GET", "/api/wallets/balances", ""},
@@ -53,7 +53,7 @@ func TestAKeyAtItsLimitCanStillCancel(t *testing.T) {
 		{"DELETE", "/api/apikeys/" + own.Public, ""},
 	} {
 		got := a.Call(c.method, c.target, c.body)
-		h.Wants(c.method+" "+c.target, got, 429, "RATE_LIMIT", "")
+		h.CheckRefusal(c.method+" "+c.target, got, 429, "RATE_LIMIT", "")
 		if !strings.Contains(got.Body, "DELETE /api/orders") || got.Header.Get("Retry-After") == "" {
 			t.Errorf("the refusal does not say what is left: %s", got.Body)
 		}

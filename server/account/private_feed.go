@@ -65,6 +65,7 @@ func (f *privateFeed) Fold(events []engine.Event) {
 			f.note(e.MakerAccount, e.Maker)
 			f.fill(e, false)
 			f.fill(e, true)
+		default: // no order of an account has changed
 		}
 	}
 }

@@ -47,7 +47,7 @@ func (d referral) searchInviters(c *edge.Ctx) *refuse.Refusal {
 }
 
 func (d referral) myInviter(c *edge.Ctx) *refuse.Refusal {
-	if v := d.view.Inviter(uint32(c.Caller.Account)); v != nil {
+	if v := d.view.Inviter(uint32(c.Principal.Account)); v != nil {
 		c.Private(appendInviter(nil, v))
 	} else {
 		c.Private([]byte("null"))
@@ -74,7 +74,7 @@ func (d referral) setInviter(c *edge.Ctx) *refuse.Refusal {
 	if err := r.Finish(); err != nil {
 		return body.Refusal(err)
 	}
-	res, err := d.do(accounts.Command{Kind: accounts.SetInviter, User: uint32(c.Caller.Account), Code: string(code)})
+	res, err := d.do(accounts.Command{Kind: accounts.SetInviter, User: uint32(c.Principal.Account), Code: string(code)})
 	if err == nil {
 		c.Private(appendInviter(nil, &res.Inviter))
 	}
@@ -95,13 +95,13 @@ func (d referral) findInviter(c *edge.Ctx) *refuse.Refusal {
 }
 
 func (d referral) inviteCode(c *edge.Ctx) *refuse.Refusal {
-	b := encode.AppendString([]byte(`{"inviteCode":`), d.view.InviteCode(uint32(c.Caller.Account)))
+	b := encode.AppendString([]byte(`{"inviteCode":`), d.view.InviteCode(uint32(c.Principal.Account)))
 	c.Private(append(b, '}'))
 	return nil
 }
 
 func (d referral) ambassador(c *edge.Ctx) *refuse.Refusal {
-	v := d.view.Ambassador(uint32(c.Caller.Account))
+	v := d.view.Ambassador(uint32(c.Principal.Account))
 	b := strconv.AppendBool([]byte(`{"isAmbassador":`), v.IsAmbassador)
 	b = appendMoney(append(b, `,"secondLevelPercent":`...), v.SecondLevelPercent)
 	b = appendList(append(b, `,"links":`...), v.Links, appendLink)
@@ -129,7 +129,7 @@ func (d referral) createLink(c *edge.Ctx) *refuse.Refusal {
 		return body.Refusal(err)
 	}
 	res, err := d.do(accounts.Command{
-		Kind: accounts.CreateLink, User: uint32(c.Caller.Account), DiscountPercent: fixed.MustText(percent),
+		Kind: accounts.CreateLink, User: uint32(c.Principal.Account), DiscountPercent: fixed.MustText(percent),
 	})
 	if err == nil {
 		c.Private(appendLink(nil, &res.Link))
@@ -139,10 +139,10 @@ func (d referral) createLink(c *edge.Ctx) *refuse.Refusal {
 
 func (d referral) userInfo(c *edge.Ctx) *refuse.Refusal {
 	id, ok := body.ParseUUID(c.PathParam("id"))
-	if !ok || string(encode.AppendUUID(nil, id)) != c.Caller.UserID {
+	if !ok || string(encode.AppendUUID(nil, id)) != c.Principal.UserID {
 		return refuse.New(refuse.Forbidden, "", "The user info is shown to its own user only.")
 	}
-	v := d.view.UserInfo(uint32(c.Caller.Account))
+	v := d.view.UserInfo(uint32(c.Principal.Account))
 	b := encode.AppendString([]byte(`{"inviteCode":`), v.InviteCode)
 	b = appendJSONPtr(append(b, `,"parentUserId":`...), v.ParentUserID)
 	b = appendList(append(b, `,"referralsLevelInfos":`...), v.ReferralsLevelInfos, func(b []byte, l *accounts.ReferralLevelInfo) []byte {

@@ -15,19 +15,19 @@ import (
 )
 
 func inviteCode(k *servertest.Keys) string {
-	k.House.T.Helper()
-	return servertest.ParseObject(k.House.T, k.OK("GET", "/api/affiliate/invite-code", "").Body)["inviteCode"].(string)
+	k.Exchange.T.Helper()
+	return servertest.ParseObject(k.Exchange.T, k.OK("GET", "/api/affiliate/invite-code", "").Body)["inviteCode"].(string)
 }
 
 func join(k *servertest.Keys, code string) servertest.Answer {
-	k.House.T.Helper()
+	k.Exchange.T.Helper()
 	return k.Call("POST", "/api/affiliate/inviters/my", fmt.Sprintf(`{"inviteCode":%q}`, code))
 }
 
 const inviterMembers = "avatarId inviteCode isAmbassador nickname publicId userId"
 
 func TestInvitersAreSetOnceAndNeverInACircle(t *testing.T) {
-	h, a, b := servertest.Traded(t)
+	h, a, b := servertest.NewTradedExchange(t)
 	c := h.User(`"nickname":"carol"`)
 	if got := a.OK("GET", "/api/affiliate/inviters/my", "").Body; got != "null" {
 		t.Error(got)
@@ -39,17 +39,17 @@ func TestInvitersAreSetOnceAndNeverInACircle(t *testing.T) {
 	for body, field := range map[string]string{
 		`{}`: "inviteCode", `{"inviteCode":""}`: "inviteCode", `{"inviteCode":7}`: "inviteCode", `{"inviteCode":"x","y":1}`: "y",
 	} {
-		h.Wants(body, b.Call("POST", "/api/affiliate/inviters/my", body), 400, "INVALID_PARAM", field)
+		h.CheckRefusal(body, b.Call("POST", "/api/affiliate/inviters/my", body), 400, "INVALID_PARAM", field)
 	}
-	h.Wants("own code", join(a, code), 400, "INVALID_PARAM", "inviteCode")
-	h.Wants("unknown code", join(b, "AAAAAAAA"), 404, "NOT_FOUND", "inviteCode")
+	h.CheckRefusal("own code", join(a, code), 400, "INVALID_PARAM", "inviteCode")
+	h.CheckRefusal("unknown code", join(b, "AAAAAAAA"), 404, "NOT_FOUND", "inviteCode")
 	got := servertest.ParseObject(t, join(b, code).Body)
 	if servertest.KeysOf(got) != inviterMembers || got["userId"] != a.ID || got["nickname"] != "alice" {
 		t.Errorf("%v", got)
 	}
-	h.Wants("twice", join(b, code), 409, "CONFLICT", "")
+	h.CheckRefusal("twice", join(b, code), 409, "CONFLICT", "")
 	join(c, inviteCode(b))
-	h.Wants("a circle", join(a, inviteCode(c)), 400, "INVALID_PARAM", "inviteCode")
+	h.CheckRefusal("a circle", join(a, inviteCode(c)), 400, "INVALID_PARAM", "inviteCode")
 	if mine := servertest.ParseObject(t, b.OK("GET", "/api/affiliate/inviters/my", "").Body); mine["userId"] != a.ID {
 		t.Errorf("%v", mine)
 	}
@@ -62,7 +62,7 @@ func TestInvitersAreSetOnceAndNeverInACircle(t *testing.T) {
 		"nope": "inviteCode", "11111111-1111-1111-1111-11111111111": "inviteCode", "11111111-1111-1111-1111-11111111111x": "inviteCode",
 		"11111111-1111-1111-1111-111111111111": "id", "00000000-0000-0000-0000-000000000000": "id",
 	} {
-		h.Wants(x, c.Call("GET", "/api/affiliate/inviters/"+x, ""), 404, "NOT_FOUND", field)
+		h.CheckRefusal(x, c.Call("GET", "/api/affiliate/inviters/"+x, ""), 404, "NOT_FOUND", field)
 	}
 	for query, want := range map[string]string{"al": "alice", "c": "carol", "zz": "", url.QueryEscape(code[:5]): "alice"} {
 		var found []struct{ Nickname string }
@@ -72,19 +72,19 @@ func TestInvitersAreSetOnceAndNeverInACircle(t *testing.T) {
 		}
 	}
 	for _, query := range []string{"", "?query=", "?query=" + strings.Repeat("x", 65), "?query=a&query=b"} {
-		h.Wants("search"+query, c.Call("GET", "/api/affiliate/inviters/search"+query, ""), 400, "INVALID_PARAM", "query")
+		h.CheckRefusal("search"+query, c.Call("GET", "/api/affiliate/inviters/search"+query, ""), 400, "INVALID_PARAM", "query")
 	}
 }
 
 func TestAmbassadorsMakeLinksThatDiscount(t *testing.T) {
-	h, a, b := servertest.Traded(t)
-	h.Wants("no ambassador", a.Call("POST", "/api/affiliate/ambassadors/links", `{"discountPercent":10}`), 403, "FORBIDDEN", "")
-	h.In("PATCH", "/users/"+a.ID, `{"isAmbassador":true,"secondLevelPercent":15}`)
+	h, a, b := servertest.NewTradedExchange(t)
+	h.CheckRefusal("no ambassador", a.Call("POST", "/api/affiliate/ambassadors/links", `{"discountPercent":10}`), 403, "FORBIDDEN", "")
+	h.MustInternal("PATCH", "/users/"+a.ID, `{"isAmbassador":true,"secondLevelPercent":15}`)
 	for body, field := range map[string]string{
 		`{}`: "discountPercent", `{"discountPercent":0}`: "discountPercent", `{"discountPercent":0.99}`: "discountPercent",
 		`{"discountPercent":51}`: "discountPercent", `{"discountPercent":"x"}`: "discountPercent", `{"discountPercent":5,"x":1}`: "x",
 	} {
-		h.Wants(body, a.Call("POST", "/api/affiliate/ambassadors/links", body), 400, "INVALID_PARAM", field)
+		h.CheckRefusal(body, a.Call("POST", "/api/affiliate/ambassadors/links", body), 400, "INVALID_PARAM", field)
 	}
 	link := servertest.ParseObject(t, a.OK("POST", "/api/affiliate/ambassadors/links", `{"discountPercent":12.5}`).Body)
 	if servertest.KeysOf(link) != "code dateCreated discountPercent id isActive ownerUserId" || link["ownerUserId"] != a.ID ||
@@ -96,7 +96,7 @@ func TestAmbassadorsMakeLinksThatDiscount(t *testing.T) {
 		t.Errorf("%v", info)
 	}
 	join(b, link["code"].(string))
-	u := h.In("GET", "/users/"+b.ID, "")
+	u := h.MustInternal("GET", "/users/"+b.ID, "")
 	if u["inviterId"] != a.ID || fmt.Sprint(u["dealBidDiscountFraction"], " ", u["dealAskDiscountFraction"]) != "0.125 0.125" {
 		t.Errorf("%v", u)
 	}
@@ -116,7 +116,7 @@ func TestAmbassadorsMakeLinksThatDiscount(t *testing.T) {
 // A chain of six users: the fees of the last user's trades reach five levels. The expected
 // values are computed by hand.
 func TestAccrualsOfATreeAreTheHandComputedOnes(t *testing.T) {
-	h, seller, _ := servertest.Traded(t)
+	h, seller, _ := servertest.NewTradedExchange(t)
 	chain := []*servertest.Keys{h.User(""), h.User(`"isAmbassador":true,"secondLevelPercent":15`), h.User(""), h.User(`"isAmbassador":true,"secondLevelPercent":15`), h.User(""), h.User("")}
 	for i := 1; i < len(chain); i++ {
 		if got := join(chain[i], inviteCode(chain[i-1])); got.Status != 200 {
@@ -180,7 +180,7 @@ func TestAccrualsOfATreeAreTheHandComputedOnes(t *testing.T) {
 		"accruals/explain?from=2026-01-02&to=2026-01-02": "from", "accruals/explain?from=2026-01-01&to=2027-01-03": "to",
 		"accruals/breakdown?from=2026-01-01&to=x": "to", "accruals/breakdown?from=2026-01-01&to=2026-01-02&currencyCode=_": "currencyCode",
 	} {
-		h.Wants(query, chain[0].Call("GET", "/api/affiliate/"+query, ""), 400, "INVALID_PARAM", field)
+		h.CheckRefusal(query, chain[0].Call("GET", "/api/affiliate/"+query, ""), 400, "INVALID_PARAM", field)
 	}
 	for query, want := range map[string]string{
 		"profitType=DealCommission": "3", "profitType=1": "3", "profitType=StakeAccrual": "0", "profitTypes=1&profitTypes=100&profitType=2": "3", "currencyCode=BTC": "0",
@@ -197,8 +197,8 @@ func TestBreakdownAndExplainSumUp(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 2))
-	h, top, _ := servertest.Traded(t)
-	h.In("PATCH", "/users/"+top.ID, `{"stakingLevel":"R4"}`)
+	h, top, _ := servertest.NewTradedExchange(t)
+	h.MustInternal("PATCH", "/users/"+top.ID, `{"stakingLevel":"R4"}`)
 	var below []*servertest.Keys
 	for i := range 6 {
 		k := h.User(fmt.Sprintf(`"stakingLevel":"R%d"`, r.IntN(3)))
@@ -211,10 +211,10 @@ func TestBreakdownAndExplainSumUp(t *testing.T) {
 	}
 	for i := range 60 {
 		h.Clock.Set(servertest.StartNs + int64(i)*int64(time.Hour))
-		h.In("POST", "/users/"+below[r.IntN(6)].ID+"/profits", fmt.Sprintf(`{"profitType":100,"currencyCode":%q,"amount":"%d.%09d"}`,
+		h.MustInternal("POST", "/users/"+below[r.IntN(6)].ID+"/profits", fmt.Sprintf(`{"profitType":100,"currencyCode":%q,"amount":"%d.%09d"}`,
 			[]string{"USDT", "BTC"}[r.IntN(2)], r.IntN(100), 1+r.IntN(999_999_999)))
 		if i%20 == 19 {
-			h.In("PATCH", "/users/"+top.ID, fmt.Sprintf(`{"stakingLevel":"R%d"}`, 5+i/20))
+			h.MustInternal("PATCH", "/users/"+top.ID, fmt.Sprintf(`{"stakingLevel":"R%d"}`, 5+i/20))
 		}
 	}
 	sum := func(rows []any, amount string, into map[string]*big.Rat) {

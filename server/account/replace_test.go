@@ -16,9 +16,9 @@ const onBTC = `"currencyPairCode":"BTC_USDT"`
 
 // A replace of an order of the same batch uses the money of the order's owner, or is refused.
 func TestAReplaceOfAnOrderOfItsOwnBatchIsFunded(t *testing.T) {
-	h, a, _ := servertest.Traded(t)
+	h, a, _ := servertest.NewTradedExchange(t)
 	batch := func(id int, price string) servertest.Answer {
-		return h.InnerCall("POST", "/orders/batch", fmt.Sprintf(`{"commands":[{"place":{"accountId":%q,%s,"side":"buy","type":"limit","price":1,"amount":1}},`+
+		return h.CallInternal("POST", "/orders/batch", fmt.Sprintf(`{"commands":[{"place":{"accountId":%q,%s,"side":"buy","type":"limit","price":1,"amount":1}},`+
 			`{"replace":{"orderId":%d,"price":%s,"amount":5}}]}`, a.ID, onBTC, id, price))
 	}
 	r := batch(1, "100")
@@ -40,8 +40,8 @@ func TestAReplaceOfAnOrderOfItsOwnBatchIsFunded(t *testing.T) {
 // No interleaving of places, replaces of known and guessed orders, fills and decrements
 // takes a funded account below zero or leaves a hold without an order.
 func TestRacingReplacesNeverOverdraw(t *testing.T) {
-	h, a, b := servertest.Traded(t)
-	h.In("POST", "/orders", `{`+onBTC+`,"side":"buy","type":"limit","price":1,"amount":1}`)
+	h, a, b := servertest.NewTradedExchange(t)
+	h.MustInternal("POST", "/orders", `{`+onBTC+`,"side":"buy","type":"limit","price":1,"amount":1}`)
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	var workers sync.WaitGroup
@@ -71,7 +71,7 @@ func TestRacingReplacesNeverOverdraw(t *testing.T) {
 }
 
 // race sends one request of a random kind.
-func race(h *servertest.House, rng *rand.Rand, k *servertest.Keys) {
+func race(h *servertest.Exchange, rng *rand.Rand, k *servertest.Keys) {
 	var last engine.OrderID
 	_ = h.Loop().Query(func() { last = h.Core().LastOrderID(0) })
 	side, prevention := "buy", "decrement"
@@ -92,19 +92,19 @@ func race(h *servertest.House, rng *rand.Rand, k *servertest.Keys) {
 	id := int(last) + 2 - rng.IntN(8)
 	switch n := rng.IntN(10); {
 	case n < 3:
-		h.InnerCall("POST", "/orders", place)
+		h.CallInternal("POST", "/orders", place)
 	case n < 6:
-		h.InnerCall("PATCH", fmt.Sprintf("/orders/%d", id), "{"+change+"}")
+		h.CallInternal("PATCH", fmt.Sprintf("/orders/%d", id), "{"+change+"}")
 	case n < 7:
-		h.InnerCall("DELETE", fmt.Sprintf("/orders/%d", id), "")
+		h.CallInternal("DELETE", fmt.Sprintf("/orders/%d", id), "")
 	default:
-		h.InnerCall("POST", "/orders/batch", fmt.Sprintf(`{"commands":[{"place":%s},{"replace":{"orderId":%d,%s}},{"replace":{"orderId":%d,"price":%d}},{"place":%s}]}`,
+		h.CallInternal("POST", "/orders/batch", fmt.Sprintf(`{"commands":[{"place":%s},{"replace":{"orderId":%d,%s}},{"replace":{"orderId":%d,"price":%d}},{"place":%s}]}`,
 			place, last+1, change, id, 60+rng.IntN(80), place))
 	}
 }
 
 // accountOf returns the engine's number of a user.
-func accountOf(h *servertest.House, k *servertest.Keys) engine.AccountID {
+func accountOf(h *servertest.Exchange, k *servertest.Keys) engine.AccountID {
 	h.T.Helper()
 	var id [16]byte
 	if _, err := hex.Decode(id[:], []byte(strings.ReplaceAll(k.ID, "-", ""))); err != nil {
@@ -120,17 +120,17 @@ func accountOf(h *servertest.House, k *servertest.Keys) engine.AccountID {
 // An order of the built-in account is limited to 10^20 whole units, new or replaced, like the
 // orders of all accounts: the money of its trades must fit a balance.
 func TestBuiltinOrdersStayWithinABalance(t *testing.T) {
-	h := servertest.NewHouse(t)
-	h.In("POST", "/pairs", `{"code":"FOO_BAR","digitsPrice":0,"digitsAmount":0,"makerFee":0,"takerFee":0}`)
+	h := servertest.NewExchange(t)
+	h.MustInternal("POST", "/pairs", `{"code":"FOO_BAR","digitsPrice":0,"digitsAmount":0,"makerFee":0,"takerFee":0}`)
 	const bid = `{"currencyPairCode":"FOO_BAR","side":"buy","type":"limit","price":%d,"amount":%d}`
-	w := h.In("POST", "/orders", fmt.Sprintf(bid, int64(1e12), int64(1e8)+1))
+	w := h.MustInternal("POST", "/orders", fmt.Sprintf(bid, int64(1e12), int64(1e8)+1))
 	if w["status"] != "Rejected" || w["rejectReason"] != "total_out_of_range" {
 		t.Fatalf("a bid beyond 10^20: %v", w)
 	}
-	h.In("POST", "/orders", fmt.Sprintf(bid, int64(1e12), int64(1e8)))
+	h.MustInternal("POST", "/orders", fmt.Sprintf(bid, int64(1e12), int64(1e8)))
 	for _, change := range []string{`{"price":1000000000001}`, `{"amount":100000001}`} {
-		a := h.InnerCall("PATCH", "/orders/1", change)
-		h.Wants("a replace beyond 10^20", a, 400, "TOTAL_OUT_OF_RANGE", "amount")
+		a := h.CallInternal("PATCH", "/orders/1", change)
+		h.CheckRefusal("a replace beyond 10^20", a, 400, "TOTAL_OUT_OF_RANGE", "amount")
 	}
 	u := h.User(`"nickname":"uma"`)
 	h.Deposit(u, "FOO", "100000000")
@@ -143,16 +143,16 @@ func TestBuiltinOrdersStayWithinABalance(t *testing.T) {
 // A sale is refused if, at the price of the book, it would bring more than a balance can hold. A
 // sale that fits is accepted.
 func TestSalesBeyondABalanceAreRefused(t *testing.T) {
-	h := servertest.NewHouse(t)
-	h.In("POST", "/pairs", `{"code":"FOO_BAR","digitsPrice":0,"digitsAmount":0,"makerFee":0,"takerFee":0}`)
+	h := servertest.NewExchange(t)
+	h.MustInternal("POST", "/pairs", `{"code":"FOO_BAR","digitsPrice":0,"digitsAmount":0,"makerFee":0,"takerFee":0}`)
 	u, v := h.User(`"nickname":"uma"`), h.User(`"nickname":"vic"`)
 	h.Deposit(u, "FOO", "100")
 	h.Deposit(v, "FOO", "100")
 	for i, k := range []*servertest.Keys{u, u, v} {
-		h.In("POST", "/orders", `{"currencyPairCode":"FOO_BAR","side":"buy","type":"limit","price":9000000000000000000,"amount":10}`)
+		h.MustInternal("POST", "/orders", `{"currencyPairCode":"FOO_BAR","side":"buy","type":"limit","price":9000000000000000000,"amount":10}`)
 		a := k.Call("POST", "/api/orders", `{"side":"sell","currencyPairCode":"FOO_BAR","isMarket":true,"amount":10}`)
 		if i > 0 {
-			h.Wants("a sale into a second bid of 9 x 10^19", a, 400, "TOTAL_OUT_OF_RANGE", "")
+			h.CheckRefusal("a sale into a second bid of 9 x 10^19", a, 400, "TOTAL_OUT_OF_RANGE", "")
 		} else if a.Status != 200 {
 			t.Fatalf("the first sale: %d %s", a.Status, a.Body)
 		}

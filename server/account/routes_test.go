@@ -14,7 +14,7 @@ import (
 )
 
 func TestAccountRoutesAreTheDescribedOnes(t *testing.T) {
-	h := servertest.NewHouse(t)
+	h := servertest.NewExchange(t)
 	servertest.SameRoutes(t, h.Running.Public().Routes(), web.PartMarket, web.PartAccounts, web.PartLaunchpad)
 }
 
@@ -48,19 +48,19 @@ func signedRoutes(id string) [][3]string {
 }
 
 func TestSignedRoutesNeedCredentialsAndAnswerPrivately(t *testing.T) {
-	h, a, _ := servertest.Traded(t)
-	readOnly := h.In("POST", "/users/"+a.ID+"/apikeys", `{"name":"ro","canTrade":false}`)
-	reader := &servertest.Keys{House: h, ID: a.ID, Public: readOnly["publicKey"].(string), Private: readOnly["privateKey"].(string)}
+	h, a, _ := servertest.NewTradedExchange(t)
+	readOnly := h.MustInternal("POST", "/users/"+a.ID+"/apikeys", `{"name":"ro","canTrade":false}`)
+	reader := &servertest.Keys{Exchange: h, ID: a.ID, Public: readOnly["publicKey"].(string), Private: readOnly["privateKey"].(string)}
 	for _, r := range signedRoutes(a.ID) {
 		what := r[0] + " " + r[1]
-		h.Wants(what, h.Send(h.Public, r[0], r[1], r[2], nil), 401, "UNAUTHORIZED", "API-PublicKey")
+		h.CheckRefusal(what, h.Send(h.Public, r[0], r[1], r[2], nil), 401, "UNAUTHORIZED", "API-PublicKey")
 		got := reader.Call(r[0], r[1], r[2])
 		if r[0] == "GET" {
 			if got.Status != 200 {
 				t.Errorf("%s with a reading key: %d %s", what, got.Status, got.Body)
 			}
 		} else {
-			h.Wants(what+" with a reading key", got, 403, "FORBIDDEN", "")
+			h.CheckRefusal(what+" with a reading key", got, 403, "FORBIDDEN", "")
 		}
 		got = a.Call(r[0], r[1], r[2])
 		if got.Status != 200 {
@@ -81,7 +81,7 @@ func TestSignedRoutesNeedCredentialsAndAnswerPrivately(t *testing.T) {
 }
 
 func TestBodiesAreTakenUnderTheFourMediaTypes(t *testing.T) {
-	h, a, _ := servertest.Traded(t)
+	h, a, _ := servertest.NewTradedExchange(t)
 	amb := h.User(`"isAmbassador":true`)
 	for _, kind := range []string{"application/json", "application/json-patch+json", "text/json", "application/vnd.x+json", "application/json; charset=utf-8", "Application/JSON"} {
 		for _, r := range [][2]string{
@@ -100,11 +100,11 @@ func TestBodiesAreTakenUnderTheFourMediaTypes(t *testing.T) {
 	}
 	for _, route := range []string{"/api/apikeys", "/api/affiliate/inviters/my", "/api/affiliate/ambassadors/links", "/api/orders"} {
 		for _, kind := range []string{"text/plain", "application/xml", "application/x-www-form-urlencoded", "application/jsonx", "application/+json"} {
-			h.Wants(route, a.Call("POST", route, `{}`, "Content-Type", kind), 415, "UNSUPPORTED_MEDIA_TYPE", "Content-Type")
+			h.CheckRefusal(route, a.Call("POST", route, `{}`, "Content-Type", kind), 415, "UNSUPPORTED_MEDIA_TYPE", "Content-Type")
 		}
-		h.Wants(route, a.Call("POST", route, `{}`, "Content-Encoding", "gzip"), 415, "UNSUPPORTED_MEDIA_TYPE", "Content-Type")
+		h.CheckRefusal(route, a.Call("POST", route, `{}`, "Content-Encoding", "gzip"), 415, "UNSUPPORTED_MEDIA_TYPE", "Content-Type")
 		// The server checks the media type before the credentials.
-		h.Wants(route, h.Send(h.Public, "POST", route, "{}", http.Header{"Content-Type": {"text/plain"}}), 415, "UNSUPPORTED_MEDIA_TYPE", "Content-Type")
+		h.CheckRefusal(route, h.Send(h.Public, "POST", route, "{}", http.Header{"Content-Type": {"text/plain"}}), 415, "UNSUPPORTED_MEDIA_TYPE", "Content-Type")
 		for _, body := range []string{"", "[]", "{", `{"x":1}`, `{} {}`} {
 			if got := a.Call("POST", route, body); got.Status != 400 {
 				t.Errorf("POST %s %q: %d %s", route, body, got.Status, got.Body)
@@ -117,7 +117,7 @@ func TestBodiesAreTakenUnderTheFourMediaTypes(t *testing.T) {
 }
 
 func TestAPIKeysLiveAndDie(t *testing.T) {
-	h, a, b := servertest.Traded(t)
+	h, a, b := servertest.NewTradedExchange(t)
 	made := servertest.ParseObject(t, a.OK("POST", "/api/apikeys", `{"name":"bot","canTrade":true,"canWithdraw":true,"ipWhitelist":["192.0.2.0/24","2001:db8::1"],"expiresAt":"2026-01-01T03:00:00+02:00"}`).Body)
 	if got := servertest.KeysOf(made); got != "canTrade canWithdraw dateCreated expiresAt ipWhitelist isActive lastUsedAt name privateKey publicKey" {
 		t.Errorf("members: %s", got)
@@ -128,7 +128,7 @@ func TestAPIKeysLiveAndDie(t *testing.T) {
 	if len(made["publicKey"].(string)) != 38 || len(made["privateKey"].(string)) != 64 {
 		t.Errorf("lengths: %v", made)
 	}
-	k := &servertest.Keys{House: h, ID: a.ID, Public: made["publicKey"].(string), Private: made["privateKey"].(string)}
+	k := &servertest.Keys{Exchange: h, ID: a.ID, Public: made["publicKey"].(string), Private: made["privateKey"].(string)}
 	k.OK("GET", "/api/apikeys", "")
 	var list []map[string]any
 	servertest.Parse(t, a.OK("GET", "/api/apikeys", "").Body, &list)
@@ -141,18 +141,18 @@ func TestAPIKeysLiveAndDie(t *testing.T) {
 		}
 	}
 	// Another user's and an unknown key: 404, and nothing happens.
-	h.Wants("a foreign key", b.Call("DELETE", "/api/apikeys/"+k.Public, ""), 404, "NOT_FOUND", "publicKey")
-	h.Wants("an unknown key", b.Call("DELETE", "/api/apikeys/nope", ""), 404, "NOT_FOUND", "publicKey")
+	h.CheckRefusal("a foreign key", b.Call("DELETE", "/api/apikeys/"+k.Public, ""), 404, "NOT_FOUND", "publicKey")
+	h.CheckRefusal("an unknown key", b.Call("DELETE", "/api/apikeys/nope", ""), 404, "NOT_FOUND", "publicKey")
 	k.OK("GET", "/api/apikeys", "")
 	// A wrong address: 403.
 	other := servertest.ClientOf(dialer(h, "198.51.100.7"))
-	h.Wants("another address", h.Send(other, "GET", "/api/apikeys", "", k.Sign("GET", "/api/apikeys", "")), 403, "FORBIDDEN", "")
+	h.CheckRefusal("another address", h.Send(other, "GET", "/api/apikeys", "", k.Sign("GET", "/api/apikeys", "")), 403, "FORBIDDEN", "")
 	other.CloseIdleConnections()
 	// Expiry: the bound itself is too late.
 	h.Clock.Set(servertest.StartNs + 3600*servertest.SecondNs - 1)
 	k.OK("GET", "/api/apikeys", "")
 	h.Clock.Set(servertest.StartNs + 3600*servertest.SecondNs)
-	h.Wants("an expired key", k.Call("GET", "/api/apikeys", ""), 401, "UNAUTHORIZED", "API-PublicKey")
+	h.CheckRefusal("an expired key", k.Call("GET", "/api/apikeys", ""), 401, "UNAUTHORIZED", "API-PublicKey")
 	servertest.Parse(t, a.OK("GET", "/api/apikeys", "").Body, &list)
 	if i := slices.IndexFunc(list, func(m map[string]any) bool { return m["publicKey"] == k.Public }); i < 0 || list[i]["isActive"] != false {
 		t.Errorf("%v", list)
@@ -162,13 +162,13 @@ func TestAPIKeysLiveAndDie(t *testing.T) {
 	}
 	// A deleted key is invalid for the next request, also for its owner's.
 	second := servertest.ParseObject(t, a.OK("POST", "/api/apikeys", `{"name":"second","canTrade":true}`).Body)
-	s := &servertest.Keys{House: h, ID: a.ID, Public: second["publicKey"].(string), Private: second["privateKey"].(string)}
+	s := &servertest.Keys{Exchange: h, ID: a.ID, Public: second["publicKey"].(string), Private: second["privateKey"].(string)}
 	s.OK("DELETE", "/api/apikeys/"+s.Public, "")
-	h.Wants("a deleted key", s.Call("GET", "/api/apikeys", ""), 401, "UNAUTHORIZED", "API-Signature")
+	h.CheckRefusal("a deleted key", s.Call("GET", "/api/apikeys", ""), 401, "UNAUTHORIZED", "API-Signature")
 }
 
 func TestAPIKeyRequestsThatAreRefused(t *testing.T) {
-	h, a, _ := servertest.Traded(t)
+	h, a, _ := servertest.NewTradedExchange(t)
 	for body, field := range map[string]string{
 		`{}`: "name", `{"name":""}`: "name", `{"name":null}`: "name", `{"name":5}`: "name",
 		`{"name":"` + strings.Repeat("x", 65) + `"}`:                                       "name",
@@ -188,20 +188,20 @@ func TestAPIKeyRequestsThatAreRefused(t *testing.T) {
 		`{"name":"x","unknown":1}`:                                                         "unknown",
 		`{"name":"x","name":"y"}`:                                                          "name",
 	} {
-		h.Wants(body, a.Call("POST", "/api/apikeys", body), 400, "INVALID_PARAM", field)
+		h.CheckRefusal(body, a.Call("POST", "/api/apikeys", body), 400, "INVALID_PARAM", field)
 	}
 	for i := range 29 {
 		a.OK("POST", "/api/apikeys", fmt.Sprintf(`{"name":"k%d"}`, i))
 	}
-	h.Wants("the 31st key", a.Call("POST", "/api/apikeys", `{"name":"k"}`), 409, "CONFLICT", "")
+	h.CheckRefusal("the 31st key", a.Call("POST", "/api/apikeys", `{"name":"k"}`), 409, "CONFLICT", "")
 }
 
-func dialer(h *servertest.House, ip string) func() (net.Conn, error) {
+func dialer(h *servertest.Exchange, ip string) func() (net.Conn, error) {
 	return func() (net.Conn, error) { return h.Dial(ip) }
 }
 
 func TestAvatars(t *testing.T) {
-	h, a, _ := servertest.Traded(t)
+	h, a, _ := servertest.NewTradedExchange(t)
 	get := func(target string, header http.Header) servertest.Answer {
 		return h.Send(h.Public, "GET", target, "", header)
 	}
@@ -239,18 +239,18 @@ func TestAvatars(t *testing.T) {
 	if mine := a.OK("GET", "/api/users/avatars/my", "").Body; mine != `{"avatarId":"simple","url":"/api/users/avatars/simple.svg"}` {
 		t.Error(mine)
 	}
-	h.In("PATCH", "/users/"+a.ID, fmt.Sprintf(`{"avatarId":%q}`, list[0].ID))
+	h.MustInternal("PATCH", "/users/"+a.ID, fmt.Sprintf(`{"avatarId":%q}`, list[0].ID))
 	if mine := servertest.ParseObject(t, a.OK("GET", "/api/users/avatars/my", "").Body); mine["avatarId"] != list[0].ID {
 		t.Error(mine)
 	}
 	a.OK("GET", "/api/users/avatars", "") // with credentials it verifies and is private
-	h.Wants("a bad signature on a public route", h.Send(h.Public, "GET", "/api/users/avatars", "",
+	h.CheckRefusal("a bad signature on a public route", h.Send(h.Public, "GET", "/api/users/avatars", "",
 		http.Header{"API-PublicKey": {a.Public}}), 401, "UNAUTHORIZED", "API-Timestamp")
 }
 
 func TestUserCommissionsCarryTheDiscounts(t *testing.T) {
-	h, a, _ := servertest.Traded(t)
-	h.In("PATCH", "/users/"+a.ID, `{"dealBidDiscountFraction":0.25,"dealAskDiscountFraction":"0.5"}`)
+	h, a, _ := servertest.NewTradedExchange(t)
+	h.MustInternal("PATCH", "/users/"+a.ID, `{"dealBidDiscountFraction":0.25,"dealAskDiscountFraction":"0.5"}`)
 	type record struct {
 		HashCode string      `json:"hashCode"`
 		Percent  json.Number `json:"percent"`
@@ -285,7 +285,7 @@ func TestUserCommissionsCarryTheDiscounts(t *testing.T) {
 	if v.UserNoTradeCommissions || v.DealBidDiscountFraction != "0.25" || v.DealAskDiscountFraction != "0.5" {
 		t.Errorf("%+v", v)
 	}
-	h.In("PATCH", "/users/"+a.ID, `{"noTradeCommissions":true}`)
+	h.MustInternal("PATCH", "/users/"+a.ID, `{"noTradeCommissions":true}`)
 	if v = read(); !v.UserNoTradeCommissions || percent(v.Commissions, "4_BTC_USDT_") != "0.0" {
 		t.Errorf("%+v", v)
 	}

@@ -154,6 +154,7 @@ func unknownAt(k accounts.Kind) string {
 		return "the API keys (the secret of a key is shown once: delete the key and make another)"
 	case accounts.CreateLink:
 		return "the links"
+	default:
+		return "the user"
 	}
-	return "the user"
 }

@@ -23,7 +23,7 @@ func flip(s string, i int) string {
 }
 
 func TestEveryFlippedBitOfWhatIsSignedIs401(t *testing.T) {
-	h, a, _ := servertest.Traded(t)
+	h, a, _ := servertest.NewTradedExchange(t)
 	const target = "/api/orders"
 	const body = `{"side":"buy","currencyPairCode":"BTC_USDT","amount":1,"price":10}`
 	for _, name := range []string{"API-PublicKey", "API-Timestamp", "API-Nonce", "API-Signature"} {
@@ -51,11 +51,11 @@ func TestEveryFlippedBitOfWhatIsSignedIs401(t *testing.T) {
 		"/api/affiliate/accruals?pageNumber=1&currencyCode=USDT", "/api/affiliate/accruals?currencyCode=US%44T&pageNumber=1",
 		"/api/affiliate/accruals?pageNumber=1&currencyCode=US%44T&", "/api/affiliate/accruals", "/api/affiliate/accruals?pageNumber=2&currencyCode=US%44T",
 	} {
-		h.Wants(other, h.Send(h.Public, "GET", other, "", a.Sign("GET", query, "")), 401, "UNAUTHORIZED", "API-Signature")
+		h.CheckRefusal(other, h.Send(h.Public, "GET", other, "", a.Sign("GET", query, "")), 401, "UNAUTHORIZED", "API-Signature")
 	}
 	// A signature for one method is invalid for another.
 	id := a.Place(body)
-	h.Wants("GET for DELETE", h.Send(h.Public, "DELETE", "/api/orders/"+id, "", a.Sign("GET", "/api/orders/"+id, "")), 401, "UNAUTHORIZED", "API-Signature")
+	h.CheckRefusal("GET for DELETE", h.Send(h.Public, "DELETE", "/api/orders/"+id, "", a.Sign("GET", "/api/orders/"+id, "")), 401, "UNAUTHORIZED", "API-Signature")
 	if got := h.Send(h.Public, "HEAD", "/api/apikeys", "", a.Sign("GET", "/api/apikeys", "")); got.Status != 401 {
 		t.Errorf("a GET signature for HEAD: %d", got.Status)
 	}
@@ -65,12 +65,12 @@ func TestEveryFlippedBitOfWhatIsSignedIs401(t *testing.T) {
 }
 
 func TestReplayedAndSkewedRequests(t *testing.T) {
-	h, a, b := servertest.Traded(t)
+	h, a, b := servertest.NewTradedExchange(t)
 	signed := a.Sign("GET", "/api/apikeys", "")
 	if got := h.Send(h.Public, "GET", "/api/apikeys", "", signed); got.Status != 200 {
 		t.Fatal(got.Body)
 	}
-	h.Wants("a replay", h.Send(h.Public, "GET", "/api/apikeys", "", signed), 401, "UNAUTHORIZED", "API-Nonce")
+	h.CheckRefusal("a replay", h.Send(h.Public, "GET", "/api/apikeys", "", signed), 401, "UNAUTHORIZED", "API-Nonce")
 	now := int64(servertest.StartNs / 1_000_000)
 	at := func(k *servertest.Keys, ts int64, nonce, window string) servertest.Answer {
 		text := fmt.Sprint(ts)
@@ -104,20 +104,20 @@ func TestReplayedAndSkewedRequests(t *testing.T) {
 			t.Errorf("%+v: %d %s", c, got.Status, got.Body)
 		}
 		if !c.ok {
-			h.Wants("skew", got, 401, "UNAUTHORIZED", "API-Timestamp")
+			h.CheckRefusal("skew", got, 401, "UNAUTHORIZED", "API-Timestamp")
 			if !strings.Contains(got.Body, fmt.Sprint(now)) || !strings.Contains(got.Body, fmt.Sprint(c.off)) {
 				t.Errorf("the message does not tell time and difference: %s", got.Body)
 			}
 		}
 	}
 	for window, nonce := range map[string]string{"0": "w0", "60001": "w1", "x": "w2", "-1": "w3"} {
-		h.Wants("window "+window, at(a, now, nonce, window), 401, "UNAUTHORIZED", "API-RecvWindow")
+		h.CheckRefusal("window "+window, at(a, now, nonce, window), 401, "UNAUTHORIZED", "API-RecvWindow")
 	}
 	for _, nonce := range []string{"", "a b", strings.Repeat("n", 65), "ä"} {
-		h.Wants("nonce "+nonce, at(a, now, nonce, ""), 401, "UNAUTHORIZED", "API-Nonce")
+		h.CheckRefusal("nonce "+nonce, at(a, now, nonce, ""), 401, "UNAUTHORIZED", "API-Nonce")
 	}
 	for _, ts := range []int64{now / 10, now * 10, -now} {
-		h.Wants("timestamp", at(a, ts, "t", ""), 401, "UNAUTHORIZED", "API-Timestamp")
+		h.CheckRefusal("timestamp", at(a, ts, "t", ""), 401, "UNAUTHORIZED", "API-Timestamp")
 	}
 	// Each key has its own nonces.
 	if got := at(b, now, "skew-0", ""); got.Status != 200 {
@@ -137,7 +137,7 @@ func TestReplayedAndSkewedRequests(t *testing.T) {
 // A proxy and the exchange could read different copies of a repeated header. The server refuses
 // every credential header that occurs twice, even with equal values.
 func TestACredentialHeaderThatOccursTwiceIs401(t *testing.T) {
-	h, a, _ := servertest.Traded(t)
+	h, a, _ := servertest.NewTradedExchange(t)
 	for _, target := range []string{"/api/apikeys", "/api/deals?currencyPairCode=BTC_USDT"} {
 		for _, name := range []string{"API-PublicKey", "API-Timestamp", "API-Nonce", "API-Signature", "API-RecvWindow"} {
 			signed := func(change func(http.Header, string)) servertest.Answer {
@@ -150,7 +150,7 @@ func TestACredentialHeaderThatOccursTwiceIs401(t *testing.T) {
 				t.Fatalf("%s of %s once: %d %s", name, target, once.Status, once.Body)
 			}
 			for what, second := range map[string]string{"equal": "", "empty": " ", "other": "x", "in small letters": strings.ToLower(name)} {
-				h.Wants(what+" "+name+" of "+target, signed(func(header http.Header, sent string) {
+				h.CheckRefusal(what+" "+name+" of "+target, signed(func(header http.Header, sent string) {
 					switch {
 					case second == "":
 						header[name] = []string{sent, sent}
@@ -178,11 +178,11 @@ func TestTheLegacySchemeIsOffUnlessAskedFor(t *testing.T) {
 		if sent != "" {
 			header["Content-Type"] = []string{"application/json"}
 		}
-		return k.House.Send(k.House.Public, method, target, sent, header)
+		return k.Exchange.Send(k.Exchange.Public, method, target, sent, header)
 	}
-	h, a, _ := servertest.Traded(t)
-	h.Wants("off", legacy(a, "GET", "http://test", "/api/apikeys", "", ""), 401, "UNAUTHORIZED", "API-Timestamp")
-	h, a, _ = servertest.Traded(t, func(o *exchange.Options) { o.Public.Legacy = true })
+	h, a, _ := servertest.NewTradedExchange(t)
+	h.CheckRefusal("off", legacy(a, "GET", "http://test", "/api/apikeys", "", ""), 401, "UNAUTHORIZED", "API-Timestamp")
+	h, a, _ = servertest.NewTradedExchange(t, func(o *exchange.Options) { o.Public.Legacy = true })
 	for range 2 { // no replay protection
 		if got := legacy(a, "GET", "http://test", "/api/user/orders?status=all", "", ""); got.Status != 200 {
 			t.Fatal(got.Body)
@@ -196,10 +196,10 @@ func TestTheLegacySchemeIsOffUnlessAskedFor(t *testing.T) {
 	if got := legacy(a, "POST", "http://test", "/api/orders", body, body); got.Status != 200 {
 		t.Error(got.Body)
 	}
-	h.Wants("another host", legacy(a, "GET", "http://other", "/api/apikeys", "", ""), 401, "UNAUTHORIZED", "API-Signature")
-	h.Wants("DELETE", legacy(a, "DELETE", "http://test", "/api/orders/1", "", ""), 401, "UNAUTHORIZED", "API-Timestamp")
+	h.CheckRefusal("another host", legacy(a, "GET", "http://other", "/api/apikeys", "", ""), 401, "UNAUTHORIZED", "API-Signature")
+	h.CheckRefusal("DELETE", legacy(a, "DELETE", "http://test", "/api/orders/1", "", ""), 401, "UNAUTHORIZED", "API-Timestamp")
 	a.OK("GET", "/api/apikeys", "")
-	_, a, _ = servertest.Traded(t, func(o *exchange.Options) { o.Public.Legacy, o.Public.PublicURL = true, "https://api.example" })
+	_, a, _ = servertest.NewTradedExchange(t, func(o *exchange.Options) { o.Public.Legacy, o.Public.PublicURL = true, "https://api.example" })
 	if got := legacy(a, "GET", "https://api.example", "/api/apikeys", "", ""); got.Status != 200 {
 		t.Error(got.Body)
 	}
@@ -211,14 +211,14 @@ func TestRandomRequestsKeepTheTotals(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 1))
-	h, a, b := servertest.Traded(t)
+	h, a, b := servertest.NewTradedExchange(t)
 	users := []*servertest.Keys{a, b, h.User(`"unlimited":true`), h.User(`"stakingLevel":"R3"`)}
 	h.Deposit(users[3], "USDT", "50000")
 	invite := servertest.ParseObject(t, a.OK("GET", "/api/affiliate/invite-code", "").Body)["inviteCode"]
 	b.OK("POST", "/api/affiliate/inviters/my", fmt.Sprintf(`{"inviteCode":%q}`, invite))
 	deposited := func() string {
 		var rows []map[string]any
-		servertest.Parse(t, h.InnerCall("GET", "/totals", "").Body, &rows)
+		servertest.Parse(t, h.CallInternal("GET", "/totals", "").Body, &rows)
 		var out []string
 		for _, row := range rows {
 			out = append(out, fmt.Sprint(row["currencyCode"], row["deposited"], row["withdrawn"]))
@@ -248,9 +248,9 @@ func TestRandomRequestsKeepTheTotals(t *testing.T) {
 		case 6:
 			k.Call("DELETE", fmt.Sprintf("/api/orders/%d", 1+r.IntN(i+1)), "")
 		case 7:
-			h.InnerCall("PATCH", fmt.Sprintf("/orders/%d", 1+r.IntN(i+1)), fmt.Sprintf(`{"price":%s,"amount":%s}`, price, amount))
+			h.CallInternal("PATCH", fmt.Sprintf("/orders/%d", 1+r.IntN(i+1)), fmt.Sprintf(`{"price":%s,"amount":%s}`, price, amount))
 		default:
-			h.InnerCall("POST", "/orders/batch", fmt.Sprintf(
+			h.CallInternal("POST", "/orders/batch", fmt.Sprintf(
 				`{"commands":[{"cancel":{"orderId":%d}},{"place":{"accountId":%q,"currencyPairCode":"BTC_USDT","side":%q,"type":"limit","price":%s,"amount":%s}},{"replace":{"orderId":%d,"amount":%s}}]}`,
 				1+r.IntN(i+1), k.ID, side, price, amount, 1+r.IntN(i+1), amount))
 		}

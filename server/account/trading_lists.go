@@ -91,7 +91,7 @@ func (d lists) userOrders(c *edge.Ctx) *refuse.Refusal {
 	}
 	root := d.opt.Board.Load()
 	c.Private(appendList(nil, found, func(b []byte, r *marketdata.OrderRecord) []byte {
-		return append(appendUserOrder(append(b, '{'), r, root.View(r.ID.Pair()).Instrument, c.Caller.UserID), '}')
+		return append(appendUserOrder(append(b, '{'), r, root.View(r.ID.Pair()).Instrument, c.Principal.UserID), '}')
 	}))
 	return nil
 }
@@ -121,7 +121,7 @@ func (d lists) orderDeals(c *edge.Ctx) *refuse.Refusal {
 	}
 	rec, ins := &a.Record, a.Instrument
 	slices.Reverse(rec.Fills)
-	b := appendUserOrder([]byte{'{'}, rec, ins, c.Caller.UserID)
+	b := appendUserOrder([]byte{'{'}, rec, ins, c.Principal.UserID)
 	b = appendList(append(b, `,"deals":`...), rec.Fills, func(b []byte, f *marketdata.Fill) []byte {
 		return append(appendFillFee(appendFillDeal(append(b, '{'), f, ins), f, ins), '}')
 	})

@@ -32,7 +32,7 @@ func (q *queries) Query(fn func()) error {
 // account's orders, newest first, while it places and closes more orders.
 func TestDeepPagesTakeManyQueriesAndLoseNoOrder(t *testing.T) {
 	var q *queries
-	h, a, _ := servertest.Traded(t, func(o *exchange.Options) {
+	h, a, _ := servertest.NewTradedExchange(t, func(o *exchange.Options) {
 		o.Hooks.Account = func(a *account.Options) {
 			q = &queries{Exchange: a.Exchange}
 			a.Exchange = q
@@ -40,7 +40,7 @@ func TestDeepPagesTakeManyQueriesAndLoseNoOrder(t *testing.T) {
 	})
 	one := fmt.Sprintf(`{"place":{"accountId":%q,"currencyPairCode":"BTC_USDT","side":"buy","type":"limit","timeInForce":"ioc","price":1,"amount":1}}`, a.ID)
 	for range 3 {
-		h.InnerCall("POST", "/orders/batch", `{"commands":[`+strings.Repeat(one+",", 999)+one+`]}`)
+		h.CallInternal("POST", "/orders/batch", `{"commands":[`+strings.Repeat(one+",", 999)+one+`]}`)
 	}
 	list := func(query string) []struct{ ID string } {
 		var out []struct{ ID string }
@@ -72,7 +72,7 @@ func TestDeepPagesTakeManyQueriesAndLoseNoOrder(t *testing.T) {
 	placed := 0
 	q.after = func() {
 		placed++
-		h.InnerCall("POST", "/orders/batch", `{"commands":[`+one+`]}`)
+		h.CallInternal("POST", "/orders/batch", `{"commands":[`+one+`]}`)
 	}
 	if rows := list("pageNumber=30"); len(rows) != 100 || rows[99].ID != fmt.Sprint(engine.MakeOrderID(0, 1)) || placed < 4 {
 		t.Errorf("%d rows after %d orders more", len(rows), placed)

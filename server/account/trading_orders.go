@@ -58,7 +58,7 @@ func (d *Service) cancelOrder(c *edge.Ctx) *refuse.Refusal {
 	if err := req.SubmitOne(); err != nil {
 		return err
 	}
-	c.Private(append(appendUserOrder([]byte{'{'}, &req.Answers[0].Record, ins, c.Caller.UserID), '}'))
+	c.Private(append(appendUserOrder([]byte{'{'}, &req.Answers[0].Record, ins, c.Principal.UserID), '}'))
 	return nil
 }
 

@@ -11,7 +11,7 @@ import (
 )
 
 func TestOrdersHoldTradeAndCancel(t *testing.T) {
-	h, a, b := servertest.Traded(t)
+	h, a, b := servertest.NewTradedExchange(t)
 	id := a.Place(`{"side":"buy","isMarket":false,"currencyPairCode":"BTC_USDT","amount":"2","price":"100.5","clientOrderId":"c-1"}`)
 	if id != "1" {
 		t.Errorf("id %q", id)
@@ -46,7 +46,7 @@ func TestOrdersHoldTradeAndCancel(t *testing.T) {
 	if got := a.Balance("USDT"); got != "949.69975 0.0" {
 		t.Error(got)
 	}
-	h.Wants("a closed order", a.Call("DELETE", "/api/orders/1", ""), 409, "ORDER_CLOSED", "")
+	h.CheckRefusal("a closed order", a.Call("DELETE", "/api/orders/1", ""), 409, "ORDER_CLOSED", "")
 	deals := servertest.ParseObject(t, b.OK("GET", "/api/orders/"+sold+"/deals", "").Body)
 	d := deals["deals"].([]any)[0].(map[string]any)
 	if got := servertest.KeysOf(deals); got != strings.Replace(servertest.OrderMembers, "date ", "date deals ", 1) {
@@ -63,11 +63,11 @@ func TestOrdersHoldTradeAndCancel(t *testing.T) {
 	if !strings.Contains(mine, `"isUserBuyer":true`) || !strings.Contains(h.Send(h.Public, "GET", "/api/deals?currencyPairCode=BTC_USDT", "", nil).Body, `"isUserBuyer":null`) {
 		t.Errorf("isUserBuyer: %s", mine)
 	}
-	h.Settled()
+	h.CheckTotals()
 }
 
 func TestMarketOrdersSpendWhatTheyMay(t *testing.T) {
-	h, a, b := servertest.Traded(t)
+	h, a, b := servertest.NewTradedExchange(t)
 	b.Place(`{"side":"sell","currencyPairCode":"BTC_USDT","amount":5,"price":100}`)
 	b.Place(`{"side":"sell","currencyPairCode":"BTC_USDT","amount":5,"price":200}`)
 	a.Place(`{"side":"buy","isMarket":true,"currencyPairCode":"BTC_USDT","quoteAmount":"150"}`)
@@ -86,16 +86,16 @@ func TestMarketOrdersSpendWhatTheyMay(t *testing.T) {
 		list[0]["status"] != "PartiallyExecutedAndCanceled" || list[1]["initialAmount"] != nil {
 		t.Errorf("%v", list)
 	}
-	h.Wants("a stop at the market without a bound", a.Call("POST", "/api/orders",
+	h.CheckRefusal("a stop at the market without a bound", a.Call("POST", "/api/orders",
 		`{"side":"buy","isMarket":true,"currencyPairCode":"BTC_USDT","amount":1,"stopPrice":300}`), 400, "INVALID_PARAM", "quoteAmount")
-	h.Wants("nothing left", a.Call("POST", "/api/orders",
+	h.CheckRefusal("nothing left", a.Call("POST", "/api/orders",
 		`{"side":"buy","isMarket":true,"currencyPairCode":"BTC_USDT","quoteAmount":"1000"}`), 400, "INSUFFICIENT_FUNDS", "")
-	h.Settled()
+	h.CheckTotals()
 }
 
 func TestOrderRefusalsAreTheirReasonsInCapitals(t *testing.T) {
-	h, a, b := servertest.Traded(t)
-	h.In("PATCH", "/pairs/BTC_USDT", `{"minQuoteAmount":"10"}`)
+	h, a, b := servertest.NewTradedExchange(t)
+	h.MustInternal("PATCH", "/pairs/BTC_USDT", `{"minQuoteAmount":"10"}`)
 	b.Place(`{"side":"sell","currencyPairCode":"BTC_USDT","amount":1,"price":100,"clientOrderId":"x"}`)
 	const head = `{"side":"buy","currencyPairCode":"BTC_USDT",`
 	for _, c := range []struct {
@@ -134,34 +134,34 @@ func TestOrderRefusalsAreTheirReasonsInCapitals(t *testing.T) {
 		{head + `"amount":1,"price":1,"accountId":"` + a.ID + `"}`, "INVALID_PARAM", "accountId", 400},
 		{head + `"amount":1,"price":1,"type":"limit"}`, "INVALID_PARAM", "type", 400},
 	} {
-		h.Wants(c.body, a.Call("POST", "/api/orders", c.body), c.status, c.code, c.field)
+		h.CheckRefusal(c.body, a.Call("POST", "/api/orders", c.body), c.status, c.code, c.field)
 	}
-	h.Wants("another content", b.Call("POST", "/api/orders", `{"side":"sell","currencyPairCode":"BTC_USDT","amount":2,"price":100,"clientOrderId":"x"}`),
+	h.CheckRefusal("another content", b.Call("POST", "/api/orders", `{"side":"sell","currencyPairCode":"BTC_USDT","amount":2,"price":100,"clientOrderId":"x"}`),
 		409, "DUPLICATE_CLIENT_ORDER_ID", "clientOrderId")
 	for _, state := range []string{"post_only", "cancel_only", "halted"} { // halted last: the cancels below meet it
-		h.In("PATCH", "/pairs/BTC_USDT", fmt.Sprintf(`{"state":%q}`, state))
-		h.Wants(state, a.Call("POST", "/api/orders", head+`"amount":1,"price":50}`), 409, "PAIR_"+strings.ToUpper(state), "")
+		h.MustInternal("PATCH", "/pairs/BTC_USDT", fmt.Sprintf(`{"state":%q}`, state))
+		h.CheckRefusal(state, a.Call("POST", "/api/orders", head+`"amount":1,"price":50}`), 409, "PAIR_"+strings.ToUpper(state), "")
 	}
-	h.Wants("a halted pair", b.Call("DELETE", "/api/orders/1", ""), 409, "PAIR_HALTED", "")
-	h.Wants("a halted pair", b.Call("DELETE", "/api/orders?currencyPairCode=BTC_USDT", ""), 409, "PAIR_HALTED", "")
+	h.CheckRefusal("a halted pair", b.Call("DELETE", "/api/orders/1", ""), 409, "PAIR_HALTED", "")
+	h.CheckRefusal("a halted pair", b.Call("DELETE", "/api/orders?currencyPairCode=BTC_USDT", ""), 409, "PAIR_HALTED", "")
 	if got := a.Balance("USDT") + " " + a.Balance("BTC"); got != "1000.0 0.0 10.0 0.0" {
 		t.Errorf("refusals kept money: %s", got)
 	}
-	h.Settled()
+	h.CheckTotals()
 }
 
 func TestNobodySeesOrTouchesAnothersThings(t *testing.T) {
-	h, a, b := servertest.Traded(t)
+	h, a, b := servertest.NewTradedExchange(t)
 	open := a.Place(`{"side":"buy","currencyPairCode":"BTC_USDT","amount":1,"price":10,"clientOrderId":"same"}`)
 	closed := a.Place(`{"side":"buy","currencyPairCode":"BTC_USDT","amount":1,"price":11}`)
 	a.OK("DELETE", "/api/orders/"+closed, "")
 	for _, id := range []string{open, closed, "99", "68719476737", "9007199254740993"} {
-		h.Wants("cancel "+id, b.Call("DELETE", "/api/orders/"+id, ""), 404, "NOT_FOUND", "orderId")
-		h.Wants("deals of "+id, b.Call("GET", "/api/orders/"+id+"/deals", ""), 404, "NOT_FOUND", "orderId")
+		h.CheckRefusal("cancel "+id, b.Call("DELETE", "/api/orders/"+id, ""), 404, "NOT_FOUND", "orderId")
+		h.CheckRefusal("deals of "+id, b.Call("GET", "/api/orders/"+id+"/deals", ""), 404, "NOT_FOUND", "orderId")
 	}
-	h.Wants("no id", b.Call("DELETE", "/api/orders/abc", ""), 400, "INVALID_PARAM", "orderId")
-	h.Wants("user info", b.Call("GET", "/api/affiliate/"+a.ID+"/user-info", ""), 403, "FORBIDDEN", "")
-	h.Wants("user info", b.Call("GET", "/api/affiliate/nonsense/user-info", ""), 403, "FORBIDDEN", "")
+	h.CheckRefusal("no id", b.Call("DELETE", "/api/orders/abc", ""), 400, "INVALID_PARAM", "orderId")
+	h.CheckRefusal("user info", b.Call("GET", "/api/affiliate/"+a.ID+"/user-info", ""), 403, "FORBIDDEN", "")
+	h.CheckRefusal("user info", b.Call("GET", "/api/affiliate/nonsense/user-info", ""), 403, "FORBIDDEN", "")
 	if got := b.OK("DELETE", "/api/orders?currencyPairCode=BTC_USDT", "").Body; got != `{"canceled":0}` {
 		t.Error(got)
 	}
@@ -177,12 +177,12 @@ func TestNobodySeesOrTouchesAnothersThings(t *testing.T) {
 	if got := a.OK("DELETE", "/api/orders?currencyPairCode=BTC_USDT", "").Body; got != `{"canceled":1}` {
 		t.Error(got)
 	}
-	h.Wants("no pair", a.Call("DELETE", "/api/orders", ""), 400, "INVALID_PARAM", "currencyPairCode")
-	h.Wants("an unknown pair", a.Call("DELETE", "/api/orders?currencyPairCode=XX_YY", ""), 404, "NOT_FOUND", "currencyPairCode")
+	h.CheckRefusal("no pair", a.Call("DELETE", "/api/orders", ""), 400, "INVALID_PARAM", "currencyPairCode")
+	h.CheckRefusal("an unknown pair", a.Call("DELETE", "/api/orders?currencyPairCode=XX_YY", ""), 404, "NOT_FOUND", "currencyPairCode")
 }
 
 func TestListsPageAndFilter(t *testing.T) {
-	h, a, b := servertest.Traded(t)
+	h, a, b := servertest.NewTradedExchange(t)
 	for i := range 5 {
 		h.Clock.Set(servertest.StartNs + int64(i)*servertest.SecondNs + 50)
 		a.Place(fmt.Sprintf(`{"side":"buy","currencyPairCode":"BTC_USDT","amount":1,"price":%d}`, 10+i))
@@ -213,12 +213,12 @@ func TestListsPageAndFilter(t *testing.T) {
 		"?currencyPairCode=bad": "currencyPairCode", "?sinceDate=x": "sinceDate", "?endDate=2026-13-01": "endDate",
 		"?sinceDate=2026-01-02&endDate=2026-01-01": "sinceDate", "?status=all&status=all": "status", "?decimals=x": "decimals",
 	} {
-		h.Wants(query, a.Call("GET", "/api/user/orders"+query, ""), 400, "INVALID_PARAM", field)
+		h.CheckRefusal(query, a.Call("GET", "/api/user/orders"+query, ""), 400, "INVALID_PARAM", field)
 		if field != "status" {
-			h.Wants(query, a.Call("GET", "/api/user/deals"+query, ""), 400, "INVALID_PARAM", field)
+			h.CheckRefusal(query, a.Call("GET", "/api/user/deals"+query, ""), 400, "INVALID_PARAM", field)
 		}
 	}
-	h.Wants("unknown pair", a.Call("GET", "/api/user/orders?currencyPairCode=AA_BB", ""), 404, "NOT_FOUND", "currencyPairCode")
+	h.CheckRefusal("unknown pair", a.Call("GET", "/api/user/orders?currencyPairCode=AA_BB", ""), 404, "NOT_FOUND", "currencyPairCode")
 	var deals []struct {
 		Price       json.Number
 		IsUserBuyer *bool
@@ -239,7 +239,7 @@ func TestListsPageAndFilter(t *testing.T) {
 // The second order's money is the first one's hold: it must still be a repeat and no
 // refusal, however the fifty meet.
 func TestFiftyPostsOfOneClientOrderIDAreOneOrder(t *testing.T) {
-	h, a, _ := servertest.Traded(t)
+	h, a, _ := servertest.NewTradedExchange(t)
 	for round := range 5 {
 		body := fmt.Sprintf(`{"side":"buy","currencyPairCode":"BTC_USDT","amount":"9.98","price":100,"clientOrderId":"r-%d"}`, round)
 		answers := make([]servertest.Answer, 50)
@@ -277,11 +277,11 @@ func TestFiftyPostsOfOneClientOrderIDAreOneOrder(t *testing.T) {
 			t.Fatalf("round %d, after the cancel: %s", round, got)
 		}
 	}
-	h.Settled()
+	h.CheckTotals()
 }
 
 func TestACancelAgainstAFillHasOneWinner(t *testing.T) {
-	h, a, b := servertest.Traded(t)
+	h, a, b := servertest.NewTradedExchange(t)
 	canceled, filled := 0, 0
 	for range 60 {
 		id := a.Place(`{"side":"buy","currencyPairCode":"BTC_USDT","amount":"0.01","price":100}`)
@@ -317,5 +317,5 @@ func TestACancelAgainstAFillHasOneWinner(t *testing.T) {
 	if held := a.Balance("USDT"); !strings.HasSuffix(held, " 0.0") {
 		t.Errorf("held: %s", held)
 	}
-	h.Settled()
+	h.CheckTotals()
 }

@@ -6,12 +6,12 @@
 //
 // Invariants:
 //
-//  1. A listener without a token answers no request that a web page may have sent (gate.go).
+//  1. A listener without a token answers no request that a web page may have sent (pages.go).
 //     The only exception is /internal/v1/ready, which answers every client.
 //  2. A token is compared in constant time and never logged.
 //  3. One change of a pair or asset runs at a time: read, change, submit.
 //
-// Reading order: server, exchange, gate, orders, encode, market, pairs, assets, system, metrics,
+// Reading order: server, exchange, pages, orders, encode, market, pairs, assets, system, metrics,
 // profile.
 //
 // It serves no user: account, agents and others add their internal routes as a Resource.

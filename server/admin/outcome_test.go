@@ -18,9 +18,9 @@ import (
 )
 
 // unknown checks a 504: its message names the change that may be recorded and what to do then.
-func unknown(h *servertest.House, what string, a servertest.Answer, then string) {
+func unknown(h *servertest.Exchange, what string, a servertest.Answer, then string) {
 	h.T.Helper()
-	h.Wants(what, a, 504, "OUTCOME_UNKNOWN", "")
+	h.CheckRefusal(what, a, 504, "OUTCOME_UNKNOWN", "")
 	if !strings.Contains(a.Body, "may have been recorded") || !strings.Contains(a.Body, then) || strings.Contains(a.Body, "nothing was") {
 		h.T.Errorf("%s: %s, want %q", what, a.Body, then)
 	}
@@ -28,7 +28,7 @@ func unknown(h *servertest.House, what string, a servertest.Answer, then string)
 
 // unconfirmed lists the changes of orders, pairs and accounts, each with the advice of its
 // answer when the outcome is unknown.
-func unconfirmed(h *servertest.House, a *servertest.Keys, resting string) []struct {
+func unconfirmed(h *servertest.Exchange, a *servertest.Keys, resting string) []struct {
 	what string
 	send func() servertest.Answer
 	then string
@@ -41,7 +41,7 @@ func unconfirmed(h *servertest.House, a *servertest.Keys, resting string) []stru
 		return `{"currencyPairCode":"BTC_USDT","side":"buy","price":10,"amount":1` + more + `}`
 	}
 	in := func(method, path, body string) func() servertest.Answer {
-		return func() servertest.Answer { return h.InnerCall(method, path, body) }
+		return func() servertest.Answer { return h.CallInternal(method, path, body) }
 	}
 	signed := func(method, path, body string) func() servertest.Answer {
 		return func() servertest.Answer { return a.Call(method, path, body) }
@@ -74,22 +74,22 @@ func unconfirmed(h *servertest.House, a *servertest.Keys, resting string) []stru
 // Every route that changes state answers an unknown outcome with 504 and what to do next; a
 // change that was not written is still 503.
 func TestAnUnknownOutcomeIsNoRefusal(t *testing.T) {
-	h, a, _ := servertest.Traded(t)
+	h, a, _ := servertest.NewTradedExchange(t)
 	resting := a.Place(`{"currencyPairCode":"BTC_USDT","side":"buy","price":5,"amount":1}`)
 	for _, c := range unconfirmed(h, a, resting) {
-		h.Gate.Fail = fmt.Errorf("%w: %w", sequencer.ErrUnavailable, wal.ErrStopped)
+		h.Faults.Fail = fmt.Errorf("%w: %w", sequencer.ErrUnavailable, wal.ErrStopped)
 		before := a.Balance("USDT")
 		refused := c.send()
-		h.Wants(c.what+", refused", refused, 503, "UNAVAILABLE", "")
+		h.CheckRefusal(c.what+", refused", refused, 503, "UNAVAILABLE", "")
 		if refused.Header.Get("Retry-After") == "" || !strings.Contains(refused.Body, "nothing was") {
 			t.Errorf("%s: %v %s", c.what, refused.Header, refused.Body)
 		}
 		if now := a.Balance("USDT"); now != before {
 			t.Errorf("%s: refused, and the balance went from %s to %s", c.what, before, now)
 		}
-		h.Gate.Fail = fmt.Errorf("%w: %w: %w", sequencer.ErrOutcomeUnknown, wal.ErrOutcomeUnknown, wal.ErrStopped)
+		h.Faults.Fail = fmt.Errorf("%w: %w: %w", sequencer.ErrOutcomeUnknown, wal.ErrOutcomeUnknown, wal.ErrStopped)
 		unknown(h, c.what, c.send(), c.then)
-		h.Gate.Fail = nil
+		h.Faults.Fail = nil
 	}
 	// An order of 5 rests. Five orders of 10 and another 5 for it may be in the journal: the
 	// money, and the fee of 0.002 on it, must stay reserved until the outcome is known.
@@ -100,49 +100,51 @@ func TestAnUnknownOutcomeIsNoRefusal(t *testing.T) {
 
 // The answer to a request in parts distinguishes the answered part from the other one.
 func TestAnUnknownOutcomeAfterAPartThatWasApplied(t *testing.T) {
-	h, a, _ := servertest.Traded(t)
+	h, a, _ := servertest.NewTradedExchange(t)
 	place := func(price, id string) string {
 		return `{"place":{"accountId":"` + a.ID + `","currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":` + price + `,"amount":1,"clientOrderId":"` + id + `"}}`
 	}
 	parts := 0
-	h.Gate.Before = func() {
+	h.Faults.Before = func() {
 		if parts++; parts == 2 {
-			h.Gate.Fail = sequencer.ErrOutcomeUnknown
+			h.Faults.Fail = sequencer.ErrOutcomeUnknown
 		}
 	}
 	// The second order needs the money of the first, so it waits for the first one's outcome.
-	a1 := h.InnerCall("POST", "/orders/batch", `{"commands":[`+place("900", "p")+`,`+place("900", "q")+`]}`)
-	h.Gate.Before, h.Gate.Fail = nil, nil
+	a1 := h.CallInternal("POST", "/orders/batch", `{"commands":[`+place("900", "p")+`,`+place("900", "q")+`]}`)
+	h.Faults.Before, h.Faults.Fail = nil, nil
 	unknown(h, "the second part", a1, "The first 1 commands were applied. The commands, or some of them, may have been recorded")
 }
 
 // The ledger and the hive answer the same; they refuse requests after their log has stopped.
 func TestAnUnknownOutcomeOfLedgerAndHive(t *testing.T) {
-	vote := func(c *servertest.Colony, id, proposal string) servertest.Answer {
-		return c.As(5, "/api/agents/workers/"+id+"/vote", fmt.Sprintf(`{"proposalId":%q,"vote":"yes"}`, proposal))
+	vote := func(c *servertest.Agents, id, proposal string) servertest.Answer {
+		return c.PostAs(5, "/api/agents/workers/"+id+"/vote", fmt.Sprintf(`{"proposalId":%q,"vote":"yes"}`, proposal))
 	}
 	for _, row := range []struct {
 		what, dir string
-		send      func(c *servertest.Colony, id, proposal string) servertest.Answer
+		send      func(c *servertest.Agents, id, proposal string) servertest.Answer
 		then      string
 	}{
-		{"spawn", "launchpad/", func(c *servertest.Colony, _, _ string) servertest.Answer {
+		{"spawn", "launchpad/", func(c *servertest.Agents, _, _ string) servertest.Answer {
 			return c.Spawn(2, `{"name":"New","symbol":"NEW"}`)
 		}, "look at the tokens"},
-		{"swap", "launchpad/", func(c *servertest.Colony, id, _ string) servertest.Answer {
-			return c.Inner("POST", "/launchpad/tokens/"+id+"/transfers", fmt.Sprintf(`{"fromUserId":%q,"toUserId":%q,"amount":1}`, servertest.UserUUID(1), servertest.UserUUID(7)))
+		{"swap", "launchpad/", func(c *servertest.Agents, id, _ string) servertest.Answer {
+			return c.CallInternal("POST", "/launchpad/tokens/"+id+"/transfers", fmt.Sprintf(`{"fromUserId":%q,"toUserId":%q,"amount":1}`, servertest.UserUUID(1), servertest.UserUUID(7)))
 		}, "look at the token's holders"},
 		{"vote", "hive/", vote, "look at the votes"},
-		{"action", "hive/", func(c *servertest.Colony, id, _ string) servertest.Answer { return c.Act("queen-1", id, "flag", `{}`) }, "look at the action log"},
-		{"spawn that the hive cannot be told of", "hive/", func(c *servertest.Colony, id, proposal string) servertest.Answer {
+		{"action", "hive/", func(c *servertest.Agents, id, _ string) servertest.Answer {
+			return c.AddAction("queen-1", id, "flag", `{}`)
+		}, "look at the action log"},
+		{"spawn that the hive cannot be told of", "hive/", func(c *servertest.Agents, id, proposal string) servertest.Answer {
 			vote(c, id, proposal) // the hive's log has stopped
 			return c.Spawn(2, `{"name":"New","symbol":"NEW"}`)
 		}, "look at the tokens"},
 	} {
-		c := servertest.Freed(t)
+		c := servertest.NewUnlimitedAgents(t)
 		id := c.Token(1, "AAA")
 		proposal := c.Propose(id, true)
-		c.Give(id, 1, 5, "10")
+		c.Transfer(id, 1, 5, "10")
 		c.Fund(2, 1000, 0)
 		c.FS.Before(func(op vfs.Op) vfs.Fault {
 			if op.Kind == vfs.OpSync && strings.HasPrefix(op.Path, row.dir) {
@@ -151,12 +153,12 @@ func TestAnUnknownOutcomeOfLedgerAndHive(t *testing.T) {
 			return vfs.Fault{}
 		})
 		a := row.send(c, id, proposal)
-		c.Refused(a, 504, "OUTCOME_UNKNOWN", "")
+		c.CheckRefusal(a, 504, "OUTCOME_UNKNOWN", "")
 		if !strings.Contains(a.Body, "may have been recorded") || !strings.Contains(a.Body, row.then) {
 			t.Errorf("%s: %s", row.what, a.Body)
 		}
 		if !strings.HasPrefix(row.what, "spawn that") {
-			c.Refused(row.send(c, id, proposal), 503, "UNAVAILABLE", "")
+			c.CheckRefusal(row.send(c, id, proposal), 503, "UNAVAILABLE", "")
 		}
 		c.FS.Before(nil)
 	}

@@ -127,7 +127,7 @@ func New(o Options) (*Server, error) {
 		}
 		r.Handle = s.guard(r.Handle)
 	}
-	pages, err := newPageGate(o.Hosts)
+	pages, err := newPageFilter(o.Hosts)
 	if err != nil {
 		return nil, fmt.Errorf("server: internal.hosts: %w", err)
 	}
@@ -137,7 +137,7 @@ func New(o Options) (*Server, error) {
 	}
 	s.edge, err = edge.NewListener(edge.ListenerOptions{
 		Table: table, MaxBody: edge.MaxInternalBody, Read: internalRead, Write: internalWrite, Idle: internalIdle,
-		WriteBuf: 64 << 10, Gate: gate, Ready: o.Ready, Log: o.Log, Clock: o.Clock, MachineNs: o.MachineNs,
+		WriteBuf: 64 << 10, RefusePages: gate, Ready: o.Ready, Log: o.Log, Clock: o.Clock, MachineNs: o.MachineNs,
 		Conns: edge.NewConnTable(o.Connections, -1, nil),
 	})
 	if err != nil {

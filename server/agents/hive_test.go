@@ -16,17 +16,17 @@ import (
 
 // Checks of a vote in their order (docs/contract/hive.md#votes).
 func TestVoteRefusesInOrder(t *testing.T) {
-	c := servertest.Freed(t)
+	c := servertest.NewUnlimitedAgents(t)
 	id, other := c.Token(1, "AAA"), c.Token(2, "BBB")
 	prop, foreign := c.Propose(id, true), c.Propose(other, true)
 	closed := c.Propose(id, true)
-	c.Give(id, 1, 3, "0.999999999999999999")
-	c.Give(id, 1, 4, "1")
-	c.Give(id, 1, 5, "10")
+	c.Transfer(id, 1, 3, "0.999999999999999999")
+	c.Transfer(id, 1, 4, "1")
+	c.Transfer(id, 1, 5, "10")
 	c.Levels[4], c.Levels[6] = 19, 19
 	target := "/api/agents/workers/" + id + "/vote"
 	yes := func(p string) string { return fmt.Sprintf(`{"proposalId":%q,"vote":"yes"}`, p) }
-	c.Must(c.As(5, target, yes(prop)))
+	c.Must(c.PostAs(5, target, yes(prop)))
 	for _, row := range []struct {
 		name, target, key, body string
 		status                  int
@@ -57,28 +57,28 @@ func TestVoteRefusesInOrder(t *testing.T) {
 				header = append(header, "API-PublicKey", row.key)
 			}
 			a := c.Do("POST", row.target, row.body, header...)
-			c.Refused(a, row.status, row.code, row.field)
+			c.CheckRefusal(a, row.status, row.code, row.field)
 			if a.Header.Get("X-RateLimit-Limit") == "" {
 				t.Error("no limit headers")
 			}
 		})
 	}
 	c.Advance(servertest.DayNs - 1)
-	c.Must(c.As(5, target, yes(closed))) // votes count while now < closesAt
+	c.Must(c.PostAs(5, target, yes(closed))) // votes count while now < closesAt
 	c.Advance(1)
-	c.Refused(c.As(1, target, yes(closed)), 409, "PROPOSAL_CLOSED", "proposalId")
-	c.Refused(c.As(5, target, yes(closed)), 409, "PROPOSAL_CLOSED", "proposalId") // before ALREADY_VOTED
+	c.CheckRefusal(c.PostAs(1, target, yes(closed)), 409, "PROPOSAL_CLOSED", "proposalId")
+	c.CheckRefusal(c.PostAs(5, target, yes(closed)), 409, "PROPOSAL_CLOSED", "proposalId") // before ALREADY_VOTED
 	c.Levels[1] = 19
-	c.Refused(c.As(1, target, yes(closed)), 403, "LEVEL_TOO_LOW", "")
+	c.CheckRefusal(c.PostAs(1, target, yes(closed)), 403, "LEVEL_TOO_LOW", "")
 }
 
 // weight is 1 + 0.9 x (level - 20) + owned + log10(holdings): 1 + 4.5 + 1 + 9.
 func TestAVoteAnswersItsWeightAndTheTally(t *testing.T) {
-	c := servertest.Freed(t)
+	c := servertest.NewUnlimitedAgents(t)
 	id := c.Token(1, "AAA")
 	prop := c.Propose(id, false)
 	c.Advance(5 * servertest.SecondNs)
-	a := c.As(1, "/api/agents/workers/"+id+"/vote", fmt.Sprintf(`{"proposalId":%q,"vote":"abstain","comment":"why <not>?"}`, prop))
+	a := c.PostAs(1, "/api/agents/workers/"+id+"/vote", fmt.Sprintf(`{"proposalId":%q,"vote":"abstain","comment":"why <not>?"}`, prop))
 	if c.Must(a); !strings.Contains(a.Body, `"weight":15.50,`) {
 		t.Errorf("weight: %s", a.Body)
 	}
@@ -105,11 +105,11 @@ func TestAVoteAnswersItsWeightAndTheTally(t *testing.T) {
 }
 
 func TestFiftyParallelVotesOfOneUserCountOnce(t *testing.T) {
-	c := servertest.Freed(t)
+	c := servertest.NewUnlimitedAgents(t)
 	id := c.Token(1, "AAA")
 	prop := c.Propose(id, false)
 	for n := 2; n <= 9; n++ {
-		c.Give(id, 1, n, "1000")
+		c.Transfer(id, 1, n, "1000")
 	}
 	var wg sync.WaitGroup
 	var mu sync.Mutex
@@ -119,11 +119,11 @@ func TestFiftyParallelVotesOfOneUserCountOnce(t *testing.T) {
 		go func() {
 			defer wg.Done()
 			user := max(i-48, 1) // fifty times user 1, then others among them
-			a := c.As(user, "/api/agents/workers/"+id+"/vote", fmt.Sprintf(`{"proposalId":%q,"vote":"yes"}`, prop))
+			a := c.PostAs(user, "/api/agents/workers/"+id+"/vote", fmt.Sprintf(`{"proposalId":%q,"vote":"yes"}`, prop))
 			mu.Lock()
 			defer mu.Unlock()
 			if a.Status != 200 {
-				c.Refused(a, 409, "ALREADY_VOTED", "proposalId")
+				c.CheckRefusal(a, 409, "ALREADY_VOTED", "proposalId")
 				return
 			}
 			won++
@@ -139,13 +139,13 @@ func TestFiftyParallelVotesOfOneUserCountOnce(t *testing.T) {
 	if won != 9 {
 		t.Errorf("%d votes counted, want 9", won)
 	}
-	if got := strings.Replace(c.See("/api/agents/proposals/"+prop, "tally.yesWeight"), ".", "", 1); got != fmt.Sprint(sum) {
+	if got := strings.Replace(c.MustGet("/api/agents/proposals/"+prop, "tally.yesWeight"), ".", "", 1); got != fmt.Sprint(sum) {
 		t.Errorf("tally %s, the weights sum to %d", got, sum)
 	}
 }
 
 func TestVotesPerUserAreLimited(t *testing.T) {
-	c := servertest.NewColony(t)
+	c := servertest.NewAgents(t)
 	id := c.Token(1, "AAA")
 	target := "/api/agents/workers/" + id + "/vote"
 	const body = `{"proposalId":"prop-1","vote":"yes"}`
@@ -153,35 +153,35 @@ func TestVotesPerUserAreLimited(t *testing.T) {
 		if i == 5 {
 			c.Machine.Add(20 * servertest.SecondNs) // the limit per address and second is another one
 		}
-		c.Refused(c.As(1, target, body), 404, "PROPOSAL_NOT_FOUND", "proposalId")
+		c.CheckRefusal(c.PostAs(1, target, body), 404, "PROPOSAL_NOT_FOUND", "proposalId")
 	}
 	c.Machine.Add(20 * servertest.SecondNs)
-	c.Refused(c.Do("POST", target, body), 401, "UNAUTHORIZED", "API-PublicKey") // counts for nobody
-	a := c.As(1, target, `{`)
-	c.Refused(a, 429, "RATE_LIMIT", "")
+	c.CheckRefusal(c.Do("POST", target, body), 401, "UNAUTHORIZED", "API-PublicKey") // counts for nobody
+	a := c.PostAs(1, target, `{`)
+	c.CheckRefusal(a, 429, "RATE_LIMIT", "")
 	if a.Header.Get("Retry-After") != "20" || !strings.Contains(a.Body, "Retry after 20 seconds.") {
 		t.Errorf("Retry-After %q: %s", a.Header.Get("Retry-After"), a.Body)
 	}
-	c.Refused(c.As(2, target, body), 404, "PROPOSAL_NOT_FOUND", "proposalId") // another user
+	c.CheckRefusal(c.PostAs(2, target, body), 404, "PROPOSAL_NOT_FOUND", "proposalId") // another user
 	c.Machine.Add(20*servertest.SecondNs - 1)
-	c.Refused(c.As(1, target, body), 429, "RATE_LIMIT", "")
+	c.CheckRefusal(c.PostAs(1, target, body), 429, "RATE_LIMIT", "")
 	c.Machine.Add(1)
-	c.Refused(c.As(1, target, body), 404, "PROPOSAL_NOT_FOUND", "proposalId")
+	c.CheckRefusal(c.PostAs(1, target, body), 404, "PROPOSAL_NOT_FOUND", "proposalId")
 
-	free := servertest.Freed(t)
+	free := servertest.NewUnlimitedAgents(t)
 	id = free.Token(1, "AAA")
 	for range 30 {
-		free.Refused(free.As(1, "/api/agents/workers/"+id+"/vote", body), 404, "PROPOSAL_NOT_FOUND", "proposalId")
+		free.CheckRefusal(free.PostAs(1, "/api/agents/workers/"+id+"/vote", body), 404, "PROPOSAL_NOT_FOUND", "proposalId")
 	}
-	byKey := servertest.NewColony(t, func(o *servertest.Options) { o.Rate.Allow = []string{"key-1"} })
+	byKey := servertest.NewAgents(t, func(o *servertest.Options) { o.Rate.Allow = []string{"key-1"} })
 	id = byKey.Token(1, "AAA")
 	for range 30 {
-		byKey.Refused(byKey.As(1, "/api/agents/workers/"+id+"/vote", body), 404, "PROPOSAL_NOT_FOUND", "proposalId")
+		byKey.CheckRefusal(byKey.PostAs(1, "/api/agents/workers/"+id+"/vote", body), 404, "PROPOSAL_NOT_FOUND", "proposalId")
 	}
 }
 
 func TestActionLogFiltersAgainstANaiveScan(t *testing.T) {
-	c := servertest.Freed(t)
+	c := servertest.NewUnlimitedAgents(t)
 	ids := []string{c.Token(1, "AAA"), c.Token(2, "BBB"), "0"}
 	sources := []string{"queen-1", "scout-2", "worker-1", "worker-2"}
 	kinds := []string{"observation", "risk_score", "signal", "flag", "directive"}
@@ -193,7 +193,7 @@ func TestActionLogFiltersAgainstANaiveScan(t *testing.T) {
 	for range 120 {
 		c.Advance(rnd.Int64N(3 * servertest.SecondNs))
 		e := entry{sources[rnd.IntN(4)], ids[rnd.IntN(3)], kinds[rnd.IntN(5)], fmt.Sprint(c.Clock.NowNs() / servertest.SecondNs)}
-		got := c.Must(c.Act(e.source, e.token, e.kind, `{"n":1.50}`))
+		got := c.Must(c.AddAction(e.source, e.token, e.kind, `{"n":1.50}`))
 		if servertest.At(got, "entryId") != fmt.Sprint(len(log)+1) || len(servertest.At(got, "prevHash")) != 66 {
 			t.Fatalf("entry: %v", got)
 		}
@@ -256,14 +256,14 @@ func TestActionLogFiltersAgainstANaiveScan(t *testing.T) {
 		"/api/agents/action-logs?tokenId=10009": "0", "/api/agents/action-logs?tokenId=-1": "0",
 		"/api/agents/proposals?tokenId=10009": "0", "/api/agents/workers?tokenAddress=" + servertest.UserAddress(1): "0",
 	} {
-		if got := c.See(target, "totalItems"); got != want {
+		if got := c.MustGet(target, "totalItems"); got != want {
 			t.Errorf("%s: %s items", target, got)
 		}
 	}
 }
 
 func TestInternalHiveRefuses(t *testing.T) {
-	c := servertest.Freed(t)
+	c := servertest.NewUnlimitedAgents(t)
 	id := c.Token(1, "AAA")
 	for _, row := range []struct {
 		path, body  string
@@ -291,13 +291,13 @@ func TestInternalHiveRefuses(t *testing.T) {
 		{"/hive/proposals", `{"tokenId":10002,"topic":"slippage_cap","payload":{"slippageCapBps":100},"proposer":"x"}`, 404, "NOT_FOUND", "tokenId"},
 	} {
 		t.Run(row.path+row.body, func(t *testing.T) {
-			c.Refused(c.Inner("POST", row.path, row.body), row.status, row.code, row.field)
+			c.CheckRefusal(c.CallInternal("POST", row.path, row.body), row.status, row.code, row.field)
 		})
 	}
-	if c.See("/api/agents/action-logs", "totalItems") != "0" {
+	if c.MustGet("/api/agents/action-logs", "totalItems") != "0" {
 		t.Error("a refusal was logged")
 	}
-	c.Must(c.Act("scout-1", id, "override", `{"mevProtection":"strict"}`))
+	c.Must(c.AddAction("scout-1", id, "override", `{"mevProtection":"strict"}`))
 	w := c.Must(c.Get("/api/agents/workers/" + id))
 	for path, want := range map[string]string{
 		"config.mevProtection": "strict", "stats.overridingTier": "scout", "stats.lastOverrideAt": fmt.Sprint(servertest.StartNs / servertest.SecondNs),
@@ -312,7 +312,7 @@ func TestInternalHiveRefuses(t *testing.T) {
 
 // A token whose fact the hive has not received yet has the worker that its spawn made.
 func TestATokenThatIsNewToTheHiveHasANewWorker(t *testing.T) {
-	c := servertest.Freed(t)
+	c := servertest.NewUnlimitedAgents(t)
 	owner, _ := launchpad.ParseAddress(servertest.UserAddress(1))
 	for _, cmd := range []launchpad.Command{
 		launchpad.Deposit{To: owner, Amount: launchpad.AmountOf(100)},
@@ -332,21 +332,21 @@ func TestATokenThatIsNewToTheHiveHasANewWorker(t *testing.T) {
 		{"/api/launchpad/tokens/10001/worker", "stats.totalActions", "0"},
 		{"/api/launchpad/tokens/10001/worker", "recentActions", "[]"},
 	} {
-		if got := c.See(row.target, row.path); got != row.want {
+		if got := c.MustGet(row.target, row.path); got != row.want {
 			t.Errorf("%s %s is %s, want %s", row.target, row.path, got, row.want)
 		}
 	}
-	c.Refused(c.Get("/api/agents/workers/10001"), 404, "NOT_FOUND", "tokenId")
+	c.CheckRefusal(c.Get("/api/agents/workers/10001"), 404, "NOT_FOUND", "tokenId")
 }
 
 func TestCommentsAreShownNewestFirst(t *testing.T) {
-	c := servertest.Freed(t)
+	c := servertest.NewUnlimitedAgents(t)
 	id := c.Token(1, "AAA")
 	prop := c.Propose(id, false)
-	c.Give(id, 1, 2, "1")
+	c.Transfer(id, 1, 2, "1")
 	for user, comment := range []string{"", "first", "second"} {
 		if comment != "" {
-			c.Must(c.As(user, "/api/agents/workers/"+id+"/vote", fmt.Sprintf(`{"proposalId":%q,"vote":"yes","comment":%q}`, prop, comment)))
+			c.Must(c.PostAs(user, "/api/agents/workers/"+id+"/vote", fmt.Sprintf(`{"proposalId":%q,"vote":"yes","comment":%q}`, prop, comment)))
 		}
 	}
 	p := c.Must(c.Get("/api/agents/proposals/" + prop))

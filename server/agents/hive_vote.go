@@ -33,11 +33,11 @@ func (d *Service) vote(c *edge.Ctx) *refuse.Refusal {
 	if !ok || !known {
 		return noWorker()
 	}
-	u, err := d.user(c.Caller.Account)
+	u, err := d.user(c.Principal.Account)
 	if err != nil {
 		return err
 	}
-	if cast.User, ok = body.ParseUUID(c.Caller.UserID); !ok {
+	if cast.User, ok = body.ParseUUID(c.Principal.UserID); !ok {
 		panic("BUG: server: a caller without a user id")
 	}
 	cast.TokenID, cast.Level = id, u.level
@@ -78,10 +78,10 @@ func (l *voteLimiter) check(c *edge.Ctx) *refuse.Refusal {
 		return nil
 	}
 	l.mu.Lock()
-	log, ok := l.users.Get(c.Caller.Account)
+	log, ok := l.users.Get(c.Principal.Account)
 	if !ok {
 		log = &edge.SlidingLog{}
-		l.users.Add(c.Caller.Account, log)
+		l.users.Add(c.Principal.Account, log)
 	}
 	waitNs := log.Take(c.MachineNs(), l.perMinute, l.perMinute)
 	l.mu.Unlock()

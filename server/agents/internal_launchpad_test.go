@@ -8,11 +8,11 @@ import (
 )
 
 func TestInternalLaunchpadRefuses(t *testing.T) {
-	c := servertest.Freed(t)
+	c := servertest.NewUnlimitedAgents(t)
 	c.Token(1, "AAA")
 	c.Token(2, "BBB")
 	c.Fund(1, 0, 100)
-	c.Call("/launchpad/tokens/10002/liquidity", fmt.Sprintf(`{"userId":%q,"tokenAmount":1,"quoteAmount":1}`, rich(c, 2)))
+	c.MustInternal("/launchpad/tokens/10002/liquidity", fmt.Sprintf(`{"userId":%q,"tokenAmount":1,"quoteAmount":1}`, rich(c, 2)))
 	one, nobody := servertest.UserUUID(1), servertest.UserUUID(servertest.MaxUser+1)
 	body := func(format string, args ...any) string { return fmt.Sprintf(format, args...) }
 	for _, row := range []struct {
@@ -52,27 +52,27 @@ func TestInternalLaunchpadRefuses(t *testing.T) {
 		{"tokens/10009/boosts", `{"tier":"short"}`, 404, "NOT_FOUND", "id"},
 	} {
 		t.Run(row.path+row.body, func(t *testing.T) {
-			c.Refused(c.Inner("POST", "/launchpad/"+row.path, row.body), row.status, row.code, row.field)
+			c.CheckRefusal(c.CallInternal("POST", "/launchpad/"+row.path, row.body), row.status, row.code, row.field)
 		})
 	}
 }
 
 // rich deposits USBI for a user and returns the user's id.
-func rich(c *servertest.Colony, n int) string {
+func rich(c *servertest.Agents, n int) string {
 	c.Fund(n, 0, 1_000)
 	return servertest.UserUUID(n)
 }
 
 // in' = 10 - ceil(10 x 1%), out = floor(1000 x 9.9 / (100 + 9.9)).
 func TestASwapIsThePoolsFormula(t *testing.T) {
-	c := servertest.Freed(t)
+	c := servertest.NewUnlimitedAgents(t)
 	id := c.Token(1, "AAA")
 	user := rich(c, 1)
-	p := c.Call("/launchpad/tokens/"+id+"/liquidity", fmt.Sprintf(`{"userId":%q,"tokenAmount":"1000","quoteAmount":100.0}`, user))
+	p := c.MustInternal("/launchpad/tokens/"+id+"/liquidity", fmt.Sprintf(`{"userId":%q,"tokenAmount":"1000","quoteAmount":100.0}`, user))
 	if servertest.At(p, "price") != "0.1" || servertest.At(p, "tvl") != "200.00" {
 		t.Errorf("pool %v", p)
 	}
-	a := c.Inner("POST", "/launchpad/tokens/"+id+"/swaps", fmt.Sprintf(`{"userId":%q,"side":"buy","amountIn":10,"minOut":"90.08189262966333"}`, user))
+	a := c.CallInternal("POST", "/launchpad/tokens/"+id+"/swaps", fmt.Sprintf(`{"userId":%q,"side":"buy","amountIn":10,"minOut":"90.08189262966333"}`, user))
 	s := c.Must(a)
 	for path, want := range map[string]string{
 		"amountIn": "10.0", "amountOut": "90.081892629663330300", "blockNumber": "1",
@@ -87,13 +87,13 @@ func TestASwapIsThePoolsFormula(t *testing.T) {
 		t.Errorf("after a swap: %v", d)
 	}
 	// Later liquidity enters in the pool's ratio; the excess stays with the owner.
-	before := c.Desk.Balances(servertest.UserAddress(1))
-	c.Call("/launchpad/tokens/"+id+"/liquidity", fmt.Sprintf(`{"userId":%q,"tokenAmount":"909.9181073703366697","quoteAmount":500}`, user))
-	after := c.Desk.Balances(servertest.UserAddress(1))
+	before := c.Service.Balances(servertest.UserAddress(1))
+	c.MustInternal("/launchpad/tokens/"+id+"/liquidity", fmt.Sprintf(`{"userId":%q,"tokenAmount":"909.9181073703366697","quoteAmount":500}`, user))
+	after := c.Service.Balances(servertest.UserAddress(1))
 	if paid := before[0].Free.Sub(after[0].Free); paid != servertest.Money(t, "110").Wide() {
 		t.Errorf("later liquidity took %v", paid)
 	}
-	for _, row := range c.Desk.Totals() {
+	for _, row := range c.Service.Totals() {
 		if in, out := row.Free.Add(row.Held).Add(row.Fees), row.Deposited.Sub(row.Withdrawn); in != out {
 			t.Errorf("%s does not add up: %v and %v", row.CurrencyCode, in, out)
 		}
@@ -101,25 +101,25 @@ func TestASwapIsThePoolsFormula(t *testing.T) {
 }
 
 func TestTheLedgerAsTheAccountRoutesSeeIt(t *testing.T) {
-	c := servertest.Freed(t)
-	if !c.Desk.Keeps("NATIVE") || !c.Desk.Keeps("USBI") || c.Desk.Keeps("BTC") {
+	c := servertest.NewUnlimitedAgents(t)
+	if !c.Service.Keeps("NATIVE") || !c.Service.Keeps("USBI") || c.Service.Keeps("BTC") {
 		t.Error("what the ledger keeps")
 	}
-	b, err := c.Desk.Deposit(servertest.UserAddress(1), "USBI", servertest.Money(t, "10.5"))
+	b, err := c.Service.Deposit(servertest.UserAddress(1), "USBI", servertest.Money(t, "10.5"))
 	if err != nil || b.Free != servertest.Money(t, "10.5").Wide() || b.CurrencyCode != "USBI" {
 		t.Errorf("deposit: %v %v", b, err)
 	}
-	if b, err = c.Desk.Withdraw(servertest.UserAddress(1), "USBI", servertest.Money(t, "0.5")); err != nil || b.Total != servertest.Money(t, "10").Wide() {
+	if b, err = c.Service.Withdraw(servertest.UserAddress(1), "USBI", servertest.Money(t, "0.5")); err != nil || b.Total != servertest.Money(t, "10").Wide() {
 		t.Errorf("withdrawal: %v %v", b, err)
 	}
-	if _, err = c.Desk.Withdraw(servertest.UserAddress(1), "USBI", servertest.Money(t, "11")); err == nil || err.Code != "INSUFFICIENT_FUNDS" {
+	if _, err = c.Service.Withdraw(servertest.UserAddress(1), "USBI", servertest.Money(t, "11")); err == nil || err.Code != "INSUFFICIENT_FUNDS" {
 		t.Errorf("too much: %v", err)
 	}
-	if _, err = c.Desk.Deposit(servertest.UserAddress(1), "NATIVE", servertest.Money(t, "0")); err == nil || err.Field != "amount" {
+	if _, err = c.Service.Deposit(servertest.UserAddress(1), "NATIVE", servertest.Money(t, "0")); err == nil || err.Field != "amount" {
 		t.Errorf("nothing: %v", err)
 	}
 	c.Restart(0)
-	if rows := c.Desk.Balances(servertest.UserAddress(1)); len(rows) != 1 || rows[0].Free != servertest.Money(t, "10").Wide() {
+	if rows := c.Service.Balances(servertest.UserAddress(1)); len(rows) != 1 || rows[0].Free != servertest.Money(t, "10").Wide() {
 		t.Errorf("after a restart: %v", rows)
 	}
 }

@@ -14,7 +14,7 @@ import (
 )
 
 func TestLaunchpadRoutesAreThoseOfTheDescription(t *testing.T) {
-	desk, err := agents.New(agents.Options{Clock: servertest.NewMarket(t).Clock, User: (&servertest.Colony{}).User, Find: (&servertest.Colony{}).Find})
+	desk, err := agents.New(agents.Options{Clock: servertest.NewMarket(t).Clock, User: (&servertest.Agents{}).User, Find: (&servertest.Agents{}).Find})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func TestLaunchpadRoutesAreThoseOfTheDescription(t *testing.T) {
 // Checks of a spawn in their order (docs/contract/launchpad.md#spawn): each row breaks its own rule
 // and, where it can, a later one as well.
 func TestSpawnRefusesInOrder(t *testing.T) {
-	c := servertest.Freed(t)
+	c := servertest.NewUnlimitedAgents(t)
 	taken := c.Token(1, "TAKEN")
 	if taken != "10001" {
 		t.Fatalf("first registry id %s", taken)
@@ -109,19 +109,19 @@ func TestSpawnRefusesInOrder(t *testing.T) {
 				header = append(header, "Content-Type", row.media)
 			}
 			a := c.Do("POST", "/api/launchpad/spawn", row.body, header...)
-			c.Refused(a, row.status, row.code, row.field)
+			c.CheckRefusal(a, row.status, row.code, row.field)
 			if a.Header.Get("X-RateLimit-Limit") != "60" {
 				t.Errorf("no limit headers on %d", row.status)
 			}
 		})
 	}
-	if n := c.See("/api/launchpad/tokens", "totalItems"); n != "1" {
+	if n := c.MustGet("/api/launchpad/tokens", "totalItems"); n != "1" {
 		t.Errorf("%s tokens after refusals", n)
 	}
 }
 
 func TestASpawnIsAToken(t *testing.T) {
-	c := servertest.Freed(t)
+	c := servertest.NewUnlimitedAgents(t)
 	c.Fund(7, 250, 0)
 	const metadata = `{ "website":"https://a.example/?a=1&b=<2>", "x":[1.50, 2e3,{"d":0.10}],"logoUri":"ipfs://abc" }`
 	a := c.Spawn(7, `{"name":"Größe","symbol":"ALPHA","totalSupply":"1000000000000000000000000000000","decimals":18,"poolSide":"wNATIVE","metadata":`+metadata+`}`)
@@ -168,18 +168,18 @@ func TestASpawnIsAToken(t *testing.T) {
 	if servertest.At(p, "price") != "null" || servertest.At(p, "tokenAddress") != address || servertest.At(p, "tokenSymbol") != "ALPHA" {
 		t.Errorf("empty pool: %v", p)
 	}
-	if got := c.See("/api/launchpad/tokens/10001/worker", "worker.deployedAt"); got != fmt.Sprint(servertest.StartNs/servertest.SecondNs) {
+	if got := c.MustGet("/api/launchpad/tokens/10001/worker", "worker.deployedAt"); got != fmt.Sprint(servertest.StartNs/servertest.SecondNs) {
 		t.Errorf("deployedAt %s", got)
 	}
 	// The cooldown ends exactly 24 h after spawnedAt.
 	c.Advance(servertest.DayNs - 1)
-	c.Refused(c.Spawn(7, `{"name":"A","symbol":"BETA"}`), 400, "COOLDOWN_ACTIVE", "")
+	c.CheckRefusal(c.Spawn(7, `{"name":"A","symbol":"BETA"}`), 400, "COOLDOWN_ACTIVE", "")
 	c.Advance(1)
 	c.Must(c.Spawn(7, `{"name":"A","symbol":"BETA"}`))
 }
 
 func TestLaunchpadReadsRefuse(t *testing.T) {
-	c := servertest.Freed(t)
+	c := servertest.NewUnlimitedAgents(t)
 	c.Token(1, "AAA")
 	for target, want := range map[string]struct {
 		status      int
@@ -220,10 +220,10 @@ func TestLaunchpadReadsRefuse(t *testing.T) {
 		"/api/agents/proposals/prop-1":                                     {404, "PROPOSAL_NOT_FOUND", "proposalId"},
 		"/api/agents/proposals/1":                                          {404, "PROPOSAL_NOT_FOUND", "proposalId"},
 	} {
-		t.Run(target, func(t *testing.T) { c.Refused(c.Get(target), want.status, want.code, want.field) })
+		t.Run(target, func(t *testing.T) { c.CheckRefusal(c.Get(target), want.status, want.code, want.field) })
 	}
 	a := c.Get("/api/agents/overview", "API-PublicKey", "nobody")
-	c.Refused(a, 401, "UNAUTHORIZED", "API-Signature")
+	c.CheckRefusal(a, 401, "UNAUTHORIZED", "API-Signature")
 	if a := c.Do("OPTIONS", "/api/launchpad/tokens", ""); a.Status != 204 || a.Header.Get("Allow") != "GET, HEAD, OPTIONS" {
 		t.Errorf("OPTIONS: %d %v", a.Status, a.Header)
 	}
@@ -233,7 +233,7 @@ func TestLaunchpadReadsRefuse(t *testing.T) {
 }
 
 func TestTokenListSortsFiltersAndPages(t *testing.T) {
-	c := servertest.Freed(t)
+	c := servertest.NewUnlimitedAgents(t)
 	for n, symbol := range []string{"AAA", "BBB", "CCC", "DDD"} {
 		c.Token(n+1, symbol)
 		c.Advance(3 * servertest.SecondNs)
@@ -241,13 +241,13 @@ func TestTokenListSortsFiltersAndPages(t *testing.T) {
 	c.Fund(9, 0, 10_000)
 	for n, quote := range map[int]string{1: "100", 2: "300", 3: "200"} {
 		c.Fund(n, 0, 1_000)
-		c.Call(fmt.Sprintf("/launchpad/tokens/%d/liquidity", 10_000+n), fmt.Sprintf(`{"userId":%q,"tokenAmount":"1000","quoteAmount":%s}`, servertest.UserUUID(n), quote))
+		c.MustInternal(fmt.Sprintf("/launchpad/tokens/%d/liquidity", 10_000+n), fmt.Sprintf(`{"userId":%q,"tokenAmount":"1000","quoteAmount":%s}`, servertest.UserUUID(n), quote))
 	}
 	for _, amount := range []string{"1", "2"} { // CCC trades 3, AAA 2
-		c.Call("/launchpad/tokens/10003/swaps", fmt.Sprintf(`{"userId":%q,"side":"buy","amountIn":%s}`, servertest.UserUUID(9), amount))
+		c.MustInternal("/launchpad/tokens/10003/swaps", fmt.Sprintf(`{"userId":%q,"side":"buy","amountIn":%s}`, servertest.UserUUID(9), amount))
 	}
-	c.Call("/launchpad/tokens/10001/swaps", fmt.Sprintf(`{"userId":%q,"side":"buy","amountIn":"2.0"}`, servertest.UserUUID(9)))
-	c.Call("/launchpad/tokens/10002/boosts", `{"tier":"short"}`)
+	c.MustInternal("/launchpad/tokens/10001/swaps", fmt.Sprintf(`{"userId":%q,"side":"buy","amountIn":"2.0"}`, servertest.UserUUID(9)))
+	c.MustInternal("/launchpad/tokens/10002/boosts", `{"tier":"short"}`)
 	for target, want := range map[string]string{
 		"":                                       "DDD CCC BBB AAA",
 		"?sort=recent&pageSize=3":                "DDD CCC BBB",
@@ -272,13 +272,13 @@ func TestTokenListSortsFiltersAndPages(t *testing.T) {
 			t.Errorf("%s: %v, want %s", target, got, want)
 		}
 	}
-	if n := c.See("/api/launchpad/tokens?page=50", "totalItems"); n != "4" {
+	if n := c.MustGet("/api/launchpad/tokens?page=50", "totalItems"); n != "4" {
 		t.Errorf("beyond the end: %s in all", n)
 	}
 }
 
 func TestFiftyParallelSpawnsOfOneSymbolTakeOneFee(t *testing.T) {
-	c := servertest.Freed(t)
+	c := servertest.NewUnlimitedAgents(t)
 	for n := range 50 {
 		c.Fund(n+1, 100, 0)
 	}
@@ -297,7 +297,7 @@ func TestFiftyParallelSpawnsOfOneSymbolTakeOneFee(t *testing.T) {
 		if a.Status == 200 {
 			won++
 		} else {
-			c.Refused(a, 400, "SYMBOL_TAKEN", "symbol")
+			c.CheckRefusal(a, 400, "SYMBOL_TAKEN", "symbol")
 		}
 		if c.Native(n+1) == "0.0" {
 			paid++
@@ -312,23 +312,23 @@ func TestFiftyParallelSpawnsOfOneSymbolTakeOneFee(t *testing.T) {
 }
 
 func TestAnInjectedFailureLeavesNoTrace(t *testing.T) {
-	c := servertest.Freed(t)
+	c := servertest.NewUnlimitedAgents(t)
 	c.Fund(1, 100, 0)
 	for body, field := range map[string]string{
 		`{"kind":"engine","count":1}`: "kind", `{"count":1}`: "kind", `{"kind":"spawner"}`: "count",
 		`{"kind":"spawner","count":0}`: "count", `{"kind":"spawner","count":"1"}`: "count", `{"kind":"spawner","count":1,"x":1}`: "x",
 	} {
-		c.Refused(c.Inner("POST", "/launchpad/faults", body), 400, "INVALID_PARAM", field)
+		c.CheckRefusal(c.CallInternal("POST", "/launchpad/faults", body), 400, "INVALID_PARAM", field)
 	}
-	if a := c.Inner("POST", "/launchpad/faults", `{"kind":"spawner","count":2}`); a.Status != 200 || a.Body != "{}" {
+	if a := c.CallInternal("POST", "/launchpad/faults", `{"kind":"spawner","count":2}`); a.Status != 200 || a.Body != "{}" {
 		t.Fatalf("fault: %d %s", a.Status, a.Body)
 	}
 	const body = `{"name":"A","symbol":"AAA"}`
-	c.Refused(c.Spawn(2, body), 402, "INSUFFICIENT_FEE", "") // refused before the ledger: uses none up
-	c.Refused(c.Spawn(1, body), 500, "SPAWNER_FAILED", "")
+	c.CheckRefusal(c.Spawn(2, body), 402, "INSUFFICIENT_FEE", "") // refused before the ledger: uses none up
+	c.CheckRefusal(c.Spawn(1, body), 500, "SPAWNER_FAILED", "")
 	c.Restart(0)
-	c.Refused(c.Inner("POST", "/launchpad/tokens", fmt.Sprintf(`{"userId":%q,"name":"A","symbol":"AAA"}`, servertest.UserUUID(1))), 500, "SPAWNER_FAILED", "")
-	if got := c.Native(1); got != "100.0" || c.See("/api/launchpad/tokens", "totalItems") != "0" || c.See("/api/agents/overview", "hive.totalWorkers") != "0" {
+	c.CheckRefusal(c.CallInternal("POST", "/launchpad/tokens", fmt.Sprintf(`{"userId":%q,"name":"A","symbol":"AAA"}`, servertest.UserUUID(1))), 500, "SPAWNER_FAILED", "")
+	if got := c.Native(1); got != "100.0" || c.MustGet("/api/launchpad/tokens", "totalItems") != "0" || c.MustGet("/api/agents/overview", "hive.totalWorkers") != "0" {
 		t.Errorf("a failed spawn left a trace: balance %s", got)
 	}
 	c.Must(c.Spawn(1, body)) // no cooldown either

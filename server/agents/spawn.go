@@ -27,7 +27,7 @@ func (d *Service) spawn(c *edge.Ctx) *refuse.Refusal {
 	if rej != nil {
 		return rej
 	}
-	u, err := d.user(c.Caller.Account)
+	u, err := d.user(c.Principal.Account)
 	if err != nil {
 		return err
 	}

@@ -11,9 +11,9 @@ import (
 )
 
 // to moves the clock over HTTP.
-func to(c *servertest.Colony, ns int64) {
+func to(c *servertest.Agents, ns int64) {
 	c.T.Helper()
-	c.Must(c.Inner("POST", "/clock", fmt.Sprintf(`{"advance":"%dns"}`, ns-c.Clock.NowNs())))
+	c.Must(c.CallInternal("POST", "/clock", fmt.Sprintf(`{"advance":"%dns"}`, ns-c.Clock.NowNs())))
 }
 
 // Boosts, proposals, idle workers and windows change at their exact second without a request in
@@ -21,19 +21,19 @@ func to(c *servertest.Colony, ns int64) {
 func TestTimePassesByItself(t *testing.T) {
 	for _, slept := range []bool{false, true} {
 		t.Run(fmt.Sprintf("restart %t", slept), func(t *testing.T) {
-			c := servertest.Freed(t)
+			c := servertest.NewUnlimitedAgents(t)
 			id := c.Token(1, "AAA")
 			c.Fund(1, 0, 1_000)
-			c.Call("/launchpad/tokens/"+id+"/liquidity", fmt.Sprintf(`{"userId":%q,"tokenAmount":1000,"quoteAmount":"100"}`, servertest.UserUUID(1)))
+			c.MustInternal("/launchpad/tokens/"+id+"/liquidity", fmt.Sprintf(`{"userId":%q,"tokenAmount":1000,"quoteAmount":"100"}`, servertest.UserUUID(1)))
 			c.Advance(servertest.SecondNs / 2)
-			c.Call("/launchpad/tokens/"+id+"/swaps", fmt.Sprintf(`{"userId":%q,"side":"buy","amountIn":10}`, servertest.UserUUID(1)))
-			boost := c.Call("/launchpad/tokens/"+id+"/boosts", `{"tier":"short"}`)
+			c.MustInternal("/launchpad/tokens/"+id+"/swaps", fmt.Sprintf(`{"userId":%q,"side":"buy","amountIn":10}`, servertest.UserUUID(1)))
+			boost := c.MustInternal("/launchpad/tokens/"+id+"/boosts", `{"tier":"short"}`)
 			prop := c.Propose(id, true)
 			for n := 1; n <= 9; n++ {
 				if n > 1 {
-					c.Give(id, 1, n, "1000000")
+					c.Transfer(id, 1, n, "1000000")
 				}
-				c.Must(c.As(n, "/api/agents/workers/"+id+"/vote", fmt.Sprintf(`{"proposalId":%q,"vote":"yes"}`, prop)))
+				c.Must(c.PostAs(n, "/api/agents/workers/"+id+"/vote", fmt.Sprintf(`{"proposalId":%q,"vote":"yes"}`, prop)))
 			}
 			start := servertest.StartNs / servertest.SecondNs
 			if servertest.At(boost, "expiresAt") != fmt.Sprint(start+3600) || servertest.At(boost, "tier") != "short" {
@@ -55,12 +55,12 @@ func TestTimePassesByItself(t *testing.T) {
 					} else {
 						to(c, ns)
 					}
-					if got := c.See(step.target, step.path); got != want {
+					if got := c.MustGet(step.target, step.path); got != want {
 						t.Errorf("%s at %d + %d: %s, want %s", step.path, step.sec-start, i-1, got, want)
 					}
 				}
 				if step.sec == start+86400 {
-					if got := c.See("/api/agents/proposals/"+prop, "status"); got != "passed" {
+					if got := c.MustGet("/api/agents/proposals/"+prop, "status"); got != "passed" {
 						t.Errorf("the proposal is %s", got)
 					}
 					w := c.Must(c.Get("/api/agents/workers/" + id))
@@ -69,8 +69,8 @@ func TestTimePassesByItself(t *testing.T) {
 					}
 				}
 			}
-			c.Must(c.Act("worker-1", "0", "observation", "{}"))
-			if got := c.See("/api/agents/workers/"+id, "worker.status"); got != "active" {
+			c.Must(c.AddAction("worker-1", "0", "observation", "{}"))
+			if got := c.MustGet("/api/agents/workers/"+id, "worker.status"); got != "active" {
 				t.Errorf("after an action of its own the worker is %s", got)
 			}
 		})
@@ -80,7 +80,7 @@ func TestTimePassesByItself(t *testing.T) {
 // A walk with asOf over tokens and workers sees each exactly once while others spawn. A walk
 // without asOf misses none that existed at its start.
 func TestWalksWhileTokensAreSpawned(t *testing.T) {
-	c := servertest.Freed(t)
+	c := servertest.NewUnlimitedAgents(t)
 	const before, during = 60, 120
 	for n := range before + during {
 		c.Fund(n+1, 100, 0)
@@ -126,13 +126,13 @@ func TestWalksWhileTokensAreSpawned(t *testing.T) {
 		}
 	}
 	wg.Wait()
-	if got := c.See("/api/agents/workers", "totalItems"); got != strconv.Itoa(before+during) {
+	if got := c.MustGet("/api/agents/workers", "totalItems"); got != strconv.Itoa(before+during) {
 		t.Errorf("%s workers in the end", got)
 	}
 }
 
 // walk reads all pages as of the first page's block.
-func walk(c *servertest.Colony, t *testing.T, target, member string, there map[string]bool) {
+func walk(c *servertest.Agents, t *testing.T, target, member string, there map[string]bool) {
 	t.Helper()
 	seen, asOf, total := map[string]int{}, "", ""
 	for page := 1; ; page++ {
@@ -173,7 +173,7 @@ func walk(c *servertest.Colony, t *testing.T, target, member string, there map[s
 // 60 requests spread over 50 s pass and the 61st is refused, the 11th within a second is
 // refused, and after Retry-After it passes; no header of the client changes that.
 func TestLaunchpadRequestsAreLimited(t *testing.T) {
-	c := servertest.NewColony(t)
+	c := servertest.NewAgents(t)
 	const target = "/api/agents/overview"
 	forged := 0
 	ask := func() servertest.Answer {
@@ -190,13 +190,13 @@ func TestLaunchpadRequestsAreLimited(t *testing.T) {
 		c.Machine.Add(50 * servertest.SecondNs / 60)
 	}
 	a := ask()
-	c.Refused(a, 429, "RATE_LIMIT", "")
+	c.CheckRefusal(a, 429, "RATE_LIMIT", "")
 	wait, err := strconv.ParseInt(a.Header.Get("Retry-After"), 10, 64)
 	if err != nil || a.Header.Get("X-RateLimit-Remaining") != "0" ||
 		!strings.Contains(a.Body, fmt.Sprintf("Rate limit exceeded. Retry after %d seconds.", wait)) {
 		t.Errorf("%v: %v %s", err, a.Header, a.Body)
 	}
-	c.Refused(c.From("192.0.2.9", "/api/launchpad/tokens/1"), 429, "RATE_LIMIT", "") // one limit for all of them
+	c.CheckRefusal(c.From("192.0.2.9", "/api/launchpad/tokens/1"), 429, "RATE_LIMIT", "") // one limit for all of them
 	if a := c.From("192.0.2.10", target); a.Status != 200 {
 		t.Errorf("another client: %d", a.Status)
 	}
@@ -213,7 +213,7 @@ func TestLaunchpadRequestsAreLimited(t *testing.T) {
 			t.Fatalf("%d %v", a.Status, a.Header)
 		}
 	}
-	c.Refused(ask(), 429, "RATE_LIMIT", "")
+	c.CheckRefusal(ask(), 429, "RATE_LIMIT", "")
 	c.Machine.Add(servertest.SecondNs)
 	if a := ask(); a.Status != 200 {
 		t.Errorf("a second later: %d", a.Status)
@@ -225,7 +225,7 @@ func TestLaunchpadRequestsAreLimited(t *testing.T) {
 			t.Errorf("%s: %d %v", method, a.Status, a.Header)
 		}
 	}
-	free := servertest.Freed(t)
+	free := servertest.NewUnlimitedAgents(t)
 	for range 200 {
 		if a := free.Get(target); a.Status != 200 || a.Header.Get("X-RateLimit-Remaining") != "60" {
 			t.Fatalf("allow-listed: %d %v", a.Status, a.Header)

@@ -6,8 +6,8 @@ import (
 	"tickhive/engine"
 )
 
-// Caller is the authenticated principal of a request: the result of Options.Authenticate.
-type Caller struct {
+// Principal is the authenticated principal of a request: the result of Options.Authenticate.
+type Principal struct {
 	Account   engine.AccountID
 	UserID    string // UUID
 	PublicKey string
@@ -18,8 +18,8 @@ type Caller struct {
 // returns alias the request buffer; copy them to retain them.
 type Ctx struct {
 	*fasthttp.RequestCtx
-	// Caller is nil for a call without credentials.
-	Caller *Caller
+	// Principal is nil for a call without credentials.
+	Principal *Principal
 
 	edge  *Listener
 	route *Route
@@ -42,10 +42,10 @@ func (c *Ctx) MachineNs() int64 { return c.edge.MachineNs() }
 
 // Viewer returns the account of the caller; nil without credentials.
 func (c *Ctx) Viewer() *engine.AccountID {
-	if c.Caller == nil {
+	if c.Principal == nil {
 		return nil
 	}
-	return &c.Caller.Account
+	return &c.Principal.Account
 }
 
 // Cancels reports whether the route only cancels orders.
@@ -73,7 +73,7 @@ func (e *Listener) acquire(ctx *fasthttp.RequestCtx) *Ctx {
 const keepScratch = 256 << 10
 
 func (e *Listener) release(c *Ctx) {
-	c.RequestCtx, c.Caller, c.route, c.id = nil, nil, nil, nil
+	c.RequestCtx, c.Principal, c.route, c.id = nil, nil, nil, nil
 	c.params, c.DecimalsText = c.params[:0], false
 	if cap(c.scratch) > keepScratch {
 		c.scratch = nil

@@ -81,8 +81,8 @@ func (e *Listener) handle(ctx *fasthttp.RequestCtx) {
 
 // answer runs every check and calls the handler.
 func (e *Listener) answer(c *Ctx) *refuse.Refusal {
-	if e.Gate != nil {
-		if err := e.Gate(c.RequestCtx); err != nil {
+	if e.RefusePages != nil {
+		if err := e.RefusePages(c.RequestCtx); err != nil {
 			return err
 		}
 	}
@@ -259,14 +259,14 @@ func (e *Listener) admit(c *Ctx) *refuse.Refusal {
 	} else if lifted {
 		e.limiter.unlimited(c)
 	}
-	c.Caller = caller
+	c.Principal = caller
 	if err == nil && c.route.Trade && !caller.CanTrade {
 		err = refuse.New(refuse.Forbidden, "", "This key may only read: it was made without canTrade.")
 	}
 	return err
 }
 
-func (e *Listener) authenticate(c *Ctx) (*Caller, *refuse.Refusal) {
+func (e *Listener) authenticate(c *Ctx) (*Principal, *refuse.Refusal) {
 	if name := repeatedCredential(&c.Request.Header); name != "" {
 		return nil, refuse.New(refuse.Unauthorized, name, "The header %s occurs more than once; send it once.", name)
 	}

@@ -21,22 +21,22 @@ import (
 
 // ListenerOptions holds the settings that differ between the listeners.
 type ListenerOptions struct {
-	Table     []*Route
-	MaxBody   int
-	Read      time.Duration
-	Write     time.Duration
-	Idle      time.Duration
-	WriteBuf  int
-	Conns     *ConnTable
-	limiter   *limiter // nil: no limit on requests
-	clients   *clientIPs
-	auth      func(c *Ctx) (*Caller, *refuse.Refusal)
-	Gate      func(ctx *fasthttp.RequestCtx) *refuse.Refusal // refuses web pages; nil: they may call
-	Ready     *atomic.Bool
-	Log       *slog.Logger
-	Clock     clock.Clock
-	MachineNs func() int64
-	gzip      *gzipMaker // nil: no route sends cached documents
+	Table       []*Route
+	MaxBody     int
+	Read        time.Duration
+	Write       time.Duration
+	Idle        time.Duration
+	WriteBuf    int
+	Conns       *ConnTable
+	limiter     *limiter // nil: no limit on requests
+	clients     *clientIPs
+	auth        func(c *Ctx) (*Principal, *refuse.Refusal)
+	RefusePages func(ctx *fasthttp.RequestCtx) *refuse.Refusal // refuses web pages; nil: they may call
+	Ready       *atomic.Bool
+	Log         *slog.Logger
+	Clock       clock.Clock
+	MachineNs   func() int64
+	gzip        *gzipMaker // nil: no route sends cached documents
 	// host, when set, is the only Host that reaches routes of the aggregator namespace.
 	aggregatorHost string
 }

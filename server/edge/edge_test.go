@@ -16,7 +16,7 @@ import (
 
 // Paths are strict: each has one spelling.
 func TestPaths(t *testing.T) {
-	m := servertest.NewTraded(t, func(o *servertest.Options) {
+	m := servertest.NewTradedMarket(t, func(o *servertest.Options) {
 		o.Resources = []edge.Resource{func(*edge.Server) []*edge.Route {
 			return []*edge.Route{{Method: "GET", Path: "/api/keys/{key}", Handle: func(c *edge.Ctx) *refuse.Refusal {
 				c.Private([]byte(`"` + c.PathParam("key") + `"`))
@@ -32,7 +32,7 @@ func TestPaths(t *testing.T) {
 	} {
 		for _, more := range []string{"", "?currencyPairCode=BTC_USDT"} {
 			a := m.Raw("192.0.2.9", "GET "+target+more+" HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
-			m.Refused(a, 404, "NOT_FOUND", "")
+			m.CheckRefusal(a, 404, "NOT_FOUND", "")
 			if t.Failed() {
 				t.Fatalf("GET %s", target+more)
 			}
@@ -51,11 +51,11 @@ func TestPaths(t *testing.T) {
 
 // Wrong methods: 405 with Allow; OPTIONS: 204 with Allow and, where public, CORS.
 func TestMethods(t *testing.T) {
-	m := servertest.NewTraded(t)
+	m := servertest.NewTradedMarket(t)
 	for _, route := range m.Server.Routes() {
 		for _, method := range []string{"POST", "PUT", "DELETE", "PATCH", "TRACE", "BREW"} {
 			a := m.Do(method, route.Path, "")
-			m.Refused(a, 405, "METHOD_NOT_ALLOWED", "")
+			m.CheckRefusal(a, 405, "METHOD_NOT_ALLOWED", "")
 			if got := a.Header.Get("Allow"); got != "GET, HEAD, OPTIONS" {
 				t.Errorf("%s %s: Allow %q", method, route.Path, got)
 			}
@@ -66,13 +66,13 @@ func TestMethods(t *testing.T) {
 			t.Errorf("OPTIONS %s: %d %v", route.Path, a.Status, a.Header)
 		}
 	}
-	m.Refused(m.Do(http.MethodOptions, "/nope", ""), 404, "NOT_FOUND", "")
-	m.Refused(m.Do(http.MethodPost, "/nope", ""), 404, "NOT_FOUND", "")
+	m.CheckRefusal(m.Do(http.MethodOptions, "/nope", ""), 404, "NOT_FOUND", "")
+	m.CheckRefusal(m.Do(http.MethodPost, "/nope", ""), 404, "NOT_FOUND", "")
 }
 
 // A request beyond a limit of the listener gets the error object, even when fasthttp refuses it.
 func TestSizes(t *testing.T) {
-	m := servertest.NewTraded(t)
+	m := servertest.NewTradedMarket(t)
 	get := func(target, header string) servertest.Answer {
 		return m.Raw("192.0.2.9", "GET "+target+" HTTP/1.1\r\nHost: x\r\n"+header+"\r\n")
 	}
@@ -81,40 +81,40 @@ func TestSizes(t *testing.T) {
 	if a := get(query+pad(8192-len(query)), ""); a.Status != 200 {
 		t.Errorf("a target of 8 KiB: %d %s", a.Status, a.Body)
 	}
-	m.Refused(get(query+pad(8193-len(query)), ""), 414, "URI_TOO_LONG", "")
-	m.Refused(get("/"+pad(15_000), ""), 414, "URI_TOO_LONG", "")
-	m.Refused(get("/"+pad(17_000), ""), 431, "HEADERS_TOO_LARGE", "")
-	m.Refused(get("/api/time", "X-Large: "+pad(17_000)+"\r\n"), 431, "HEADERS_TOO_LARGE", "")
+	m.CheckRefusal(get(query+pad(8193-len(query)), ""), 414, "URI_TOO_LONG", "")
+	m.CheckRefusal(get("/"+pad(15_000), ""), 414, "URI_TOO_LONG", "")
+	m.CheckRefusal(get("/"+pad(17_000), ""), 431, "HEADERS_TOO_LARGE", "")
+	m.CheckRefusal(get("/api/time", "X-Large: "+pad(17_000)+"\r\n"), 431, "HEADERS_TOO_LARGE", "")
 	if a := get("/api/time", "X-Large: "+pad(15_000)+"\r\n"); a.Status != 200 {
 		t.Errorf("a head of 15 KB: %d", a.Status)
 	}
 	post := func(n int, expect string) servertest.Answer {
 		return m.Raw("192.0.2.9", fmt.Sprintf("POST /api/time HTTP/1.1\r\nHost: x\r\n%sContent-Length: %d\r\n\r\n%s", expect, n, pad(n)))
 	}
-	m.Refused(post(65_536, ""), 405, "METHOD_NOT_ALLOWED", "")
-	m.Refused(post(65_537, ""), 413, "PAYLOAD_TOO_LARGE", "")
-	m.Refused(post(500_000, ""), 413, "PAYLOAD_TOO_LARGE", "")
+	m.CheckRefusal(post(65_536, ""), 405, "METHOD_NOT_ALLOWED", "")
+	m.CheckRefusal(post(65_537, ""), 413, "PAYLOAD_TOO_LARGE", "")
+	m.CheckRefusal(post(500_000, ""), 413, "PAYLOAD_TOO_LARGE", "")
 	chunk := fmt.Sprintf("%x\r\n%s\r\n", 60_000, pad(60_000))
-	m.Refused(m.Raw("192.0.2.9", "POST /api/time HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"+chunk+chunk+"0\r\n\r\n"),
+	m.CheckRefusal(m.Raw("192.0.2.9", "POST /api/time HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"+chunk+chunk+"0\r\n\r\n"),
 		413, "PAYLOAD_TOO_LARGE", "")
 	for _, broken := range []string{
 		"GET\r\n\r\n", "GET /api/time HTTP/1.1\r\nHost: x\r\nbad header\r\n\r\n", "GET /api/time HTTP/1.1\r\nHost: x\r\nContent-Length: x\r\n\r\n",
 		"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\r\n\r\n",
 	} {
-		m.Refused(m.Raw("192.0.2.9", broken), 400, "INVALID_PARAM", "")
+		m.CheckRefusal(m.Raw("192.0.2.9", broken), 400, "INVALID_PARAM", "")
 	}
 }
 
 // A request that does not arrive in time: 408.
 func TestRequestTimeout(t *testing.T) {
-	m := servertest.NewTraded(t, func(o *servertest.Options) { o.ReadTimeout = 50 * time.Millisecond })
-	m.Refused(m.Raw("192.0.2.9", "GET /api/time HTTP/1.1\r\nHost: x\r\n"), 408, "REQUEST_TIMEOUT", "")
-	m.Refused(m.Raw("192.0.2.9", "POST /api/time HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n123"), 408, "REQUEST_TIMEOUT", "")
+	m := servertest.NewTradedMarket(t, func(o *servertest.Options) { o.ReadTimeout = 50 * time.Millisecond })
+	m.CheckRefusal(m.Raw("192.0.2.9", "GET /api/time HTTP/1.1\r\nHost: x\r\n"), 408, "REQUEST_TIMEOUT", "")
+	m.CheckRefusal(m.Raw("192.0.2.9", "POST /api/time HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n123"), 408, "REQUEST_TIMEOUT", "")
 }
 
 // Every answer has X-Request-Id: the client's when it is well-formed, otherwise a new one.
 func TestRequestID(t *testing.T) {
-	m := servertest.NewTraded(t)
+	m := servertest.NewTradedMarket(t)
 	made := regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 	seen := map[string]bool{}
 	for _, target := range []string{"/api/time", "/api/tickers?currencyPairCode=BTC_USDT", "/nope", "/api/tickers"} {
@@ -135,14 +135,14 @@ func TestRequestID(t *testing.T) {
 
 // A panic is answered with a 500 without the stack, and the server keeps running.
 func TestPanic(t *testing.T) {
-	m := servertest.NewTraded(t, func(o *servertest.Options) {
+	m := servertest.NewTradedMarket(t, func(o *servertest.Options) {
 		o.Resources = []edge.Resource{func(*edge.Server) []*edge.Route {
 			return []*edge.Route{{Method: "GET", Path: "/api/boom", Handle: func(*edge.Ctx) *refuse.Refusal { panic("secret detail") }}}
 		}}
 	})
 	for range 3 {
 		a := m.Get("/api/boom")
-		m.Refused(a, 500, "INTERNAL", "")
+		m.CheckRefusal(a, 500, "INTERNAL", "")
 		if strings.Contains(a.Body, "secret") || strings.Contains(a.Body, "goroutine") {
 			t.Error(a.Body)
 		}
@@ -154,7 +154,7 @@ func TestPanic(t *testing.T) {
 
 // Until it is ready every route but healthcheck and status answers 503 with Retry-After.
 func TestNotReady(t *testing.T) {
-	m := servertest.NewTraded(t)
+	m := servertest.NewTradedMarket(t)
 	cold, err := edge.New(edge.Options{
 		Clock:     m.Clock,
 		Resources: []edge.Resource{public.New(public.Options{Board: m.Feed().Board(), Clock: m.Clock}).Resource},
@@ -175,7 +175,7 @@ func TestNotReady(t *testing.T) {
 				t.Errorf("GET %s: %d", route.Path, a.Status)
 			}
 			if a.Status == 503 {
-				m.Refused(a, 503, "UNAVAILABLE", "")
+				m.CheckRefusal(a, 503, "UNAVAILABLE", "")
 				if a.Header.Get("Retry-After") != "1" {
 					t.Errorf("GET %s: Retry-After %q", route.Path, a.Header.Get("Retry-After"))
 				}
@@ -192,7 +192,7 @@ func TestNotReady(t *testing.T) {
 // The status has the state, the pairs and the incidents.
 func TestStatus(t *testing.T) {
 	info := public.StatusInfo{Epoch: "00112233445566ff", StartedNs: servertest.StartNs, ProgressPPM: -1}
-	m := servertest.NewTraded(t, func(o *servertest.Options) { o.Market.Status = func() public.StatusInfo { return info } })
+	m := servertest.NewTradedMarket(t, func(o *servertest.Options) { o.Market.Status = func() public.StatusInfo { return info } })
 	m.Advance(1500 * int64(time.Millisecond))
 	type status struct {
 		Status, Version, Epoch, StartedAt string
@@ -242,7 +242,7 @@ func TestStatus(t *testing.T) {
 // Connections beyond the limit of an address get an error and are closed; other addresses and
 // allow-listed ones are served.
 func TestConnectionsPerIP(t *testing.T) {
-	m := servertest.NewTraded(t, func(o *servertest.Options) {
+	m := servertest.NewTradedMarket(t, func(o *servertest.Options) {
 		o.ConnectionsPerIP = 2
 		o.Rate.Allow = []string{"192.0.2.77"}
 	})
@@ -270,7 +270,7 @@ func TestConnectionsPerIP(t *testing.T) {
 	}
 	for _, full := range []string{"192.0.2.5", "2001:db8::ffff"} {
 		a := m.Raw(full, ask)
-		m.Refused(a, 429, "RATE_LIMIT", "")
+		m.CheckRefusal(a, 429, "RATE_LIMIT", "")
 	}
 	for _, free := range []string{"192.0.2.6", "2001:db8:0:1::1", "192.0.2.77"} {
 		if a := m.Raw(free, ask); a.Status != 200 {
@@ -281,7 +281,7 @@ func TestConnectionsPerIP(t *testing.T) {
 
 // With AggregatorHost, the Host header selects the namespace.
 func TestAggregatorHost(t *testing.T) {
-	m := servertest.NewTraded(t, func(o *servertest.Options) { o.AggregatorHost = "agg.example" })
+	m := servertest.NewTradedMarket(t, func(o *servertest.Options) { o.AggregatorHost = "agg.example" })
 	for _, c := range []struct {
 		host, path string
 		status     int
@@ -304,7 +304,7 @@ func TestAggregatorHost(t *testing.T) {
 
 // With a separate aggregator listener, each listener serves only its namespace.
 func TestSplitListener(t *testing.T) {
-	m := servertest.NewTraded(t, func(o *servertest.Options) { o.SplitAggregator = true })
+	m := servertest.NewTradedMarket(t, func(o *servertest.Options) { o.SplitAggregator = true })
 	if a := m.Get(servertest.Agg + "/pairs"); a.Status != 404 {
 		t.Errorf("public listener: %d", a.Status)
 	}
@@ -321,12 +321,12 @@ func TestSplitListener(t *testing.T) {
 
 // Every public POST accepts the four media types, and the order of checks holds.
 func TestMediaTypesAndOrder(t *testing.T) {
-	m := servertest.NewTraded(t, func(o *servertest.Options) {
-		o.Authenticate = func(c *edge.Ctx) (*edge.Caller, *refuse.Refusal) {
+	m := servertest.NewTradedMarket(t, func(o *servertest.Options) {
+		o.Authenticate = func(c *edge.Ctx) (*edge.Principal, *refuse.Refusal) {
 			if string(c.Request.Header.Peek("API-PublicKey")) != "good" {
 				return nil, refuse.New(refuse.Unauthorized, "", "The key is unknown or the signature is wrong.")
 			}
-			return &edge.Caller{CanTrade: c.QueryArgs().Has("trade")}, nil
+			return &edge.Principal{CanTrade: c.QueryArgs().Has("trade")}, nil
 		}
 		o.Resources = []edge.Resource{func(*edge.Server) []*edge.Route {
 			return []*edge.Route{{
@@ -361,17 +361,17 @@ func TestMediaTypesAndOrder(t *testing.T) {
 		}
 	}
 	for _, kind := range []string{"text/plain", "application/xml", "application/+json", "multipart/form-data; boundary=x", "json", "text/vnd+json"} {
-		m.Refused(post("/api/thing?trade&n=1", kind, signed...), 415, "UNSUPPORTED_MEDIA_TYPE", "Content-Type")
+		m.CheckRefusal(post("/api/thing?trade&n=1", kind, signed...), 415, "UNSUPPORTED_MEDIA_TYPE", "Content-Type")
 	}
-	m.Refused(post("/api/thing?trade&n=1", "application/json", "API-PublicKey", "good", "Content-Encoding", "gzip"), 415, "UNSUPPORTED_MEDIA_TYPE", "Content-Type")
+	m.CheckRefusal(post("/api/thing?trade&n=1", "application/json", "API-PublicKey", "good", "Content-Encoding", "gzip"), 415, "UNSUPPORTED_MEDIA_TYPE", "Content-Type")
 	// 415 before 401, 401 before 403, 403 before 400.
-	m.Refused(post("/api/thing", "text/plain"), 415, "UNSUPPORTED_MEDIA_TYPE", "Content-Type")
-	m.Refused(post("/api/thing", ""), 401, "UNAUTHORIZED", "API-PublicKey")
-	m.Refused(post("/api/thing", "", "API-PublicKey", "bad"), 401, "UNAUTHORIZED", "")
-	m.Refused(post("/api/thing", "", signed...), 403, "FORBIDDEN", "")
-	m.Refused(post("/api/thing?trade", "", signed...), 400, "INVALID_PARAM", "n")
+	m.CheckRefusal(post("/api/thing", "text/plain"), 415, "UNSUPPORTED_MEDIA_TYPE", "Content-Type")
+	m.CheckRefusal(post("/api/thing", ""), 401, "UNAUTHORIZED", "API-PublicKey")
+	m.CheckRefusal(post("/api/thing", "", "API-PublicKey", "bad"), 401, "UNAUTHORIZED", "")
+	m.CheckRefusal(post("/api/thing", "", signed...), 403, "FORBIDDEN", "")
+	m.CheckRefusal(post("/api/thing?trade", "", signed...), 400, "INVALID_PARAM", "n")
 	// A read route with a key is authenticated: the signature must verify, the answer is private.
-	m.Refused(m.Get("/api/currencies", "API-PublicKey", "bad"), 401, "UNAUTHORIZED", "")
+	m.CheckRefusal(m.Get("/api/currencies", "API-PublicKey", "bad"), 401, "UNAUTHORIZED", "")
 	a := m.Get("/api/currencies", signed...)
 	if a.Status != 200 || a.Header.Get("Cache-Control") != "no-store" || a.Header.Get("Etag") != "" {
 		t.Errorf("a signed read: %d %v", a.Status, a.Header)
@@ -383,7 +383,7 @@ func TestMediaTypesAndOrder(t *testing.T) {
 
 // Counters per route and status class.
 func TestRouteStats(t *testing.T) {
-	m := servertest.NewTraded(t)
+	m := servertest.NewTradedMarket(t)
 	for range 5 {
 		m.Get("/api/currencies")
 	}

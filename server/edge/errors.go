@@ -48,12 +48,14 @@ var statuses = map[refuse.Code]int{
 // the pair's rules, and 409 when only the current state of the market forbids the order.
 func init() {
 	for r := engine.PriceNotPositive; r <= engine.InvalidPair; r++ {
-		status := fasthttp.StatusConflict
+		var status int
 		switch r {
 		case engine.PriceNotPositive, engine.PriceOffTick, engine.PriceOutOfRange,
 			engine.AmountNotPositive, engine.AmountOffLot, engine.AmountOutOfRange,
 			engine.TotalOutOfRange, engine.BelowMinQuoteAmount, engine.InsufficientFunds:
 			status = fasthttp.StatusBadRequest
+		default:
+			status = fasthttp.StatusConflict
 		}
 		statuses[entry.Code(r)] = status
 	}

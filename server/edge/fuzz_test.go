@@ -12,7 +12,7 @@ import (
 
 // The answer to any target is JSON with a status of the contract, never 5xx.
 func FuzzQuery(f *testing.F) {
-	m := servertest.NewTraded(f)
+	m := servertest.NewTradedMarket(f)
 	for _, route := range servertest.ReadRoutes() {
 		f.Add(route)
 		f.Add(route + "&depth=3&limit=-1&start_time=99999999999999999999&type=buy")
@@ -38,7 +38,7 @@ func FuzzQuery(f *testing.F) {
 
 // A date is accepted exactly when it has the form, and means the same as in package time.
 func FuzzDate(f *testing.F) {
-	m := servertest.NewTraded(f)
+	m := servertest.NewTradedMarket(f)
 	for _, s := range []string{
 		"2026-01-01", "2026-02-29", "2024-02-29T23:59:59", "2026-01-01T00:00:00.123456789Z", "0000-01-01", "9999-12-31", "2026-01-01T00:00:60",
 		"2026-13-01", "2026-01-01T00:00:00Z", "2026-1-1", "2026-01-01t00:00:00z", "+026-01-01", "2026-01-01T00:00:00.1234567890",

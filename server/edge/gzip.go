@@ -37,16 +37,16 @@ type gzipMaker struct {
 // gzipOrdered marks a Doc whose compression is ordered.
 var gzipOrdered = new([]byte)
 
-// Place is the place where a document is cached, to check whether it is still there: the
+// DocPlace is the place where a document is cached, to check whether it is still there: the
 // view of a pair, or a document over all pairs.
-type Place struct {
+type DocPlace struct {
 	Board  *marketdata.Board
 	Pair   engine.PairID
 	Kind   marketdata.DocKind
 	Shared interface{ Holds(d *marketdata.Doc) bool }
 }
 
-func (p Place) holds(d *marketdata.Doc) bool {
+func (p DocPlace) holds(d *marketdata.Doc) bool {
 	if p.Shared != nil {
 		return p.Shared.Holds(d)
 	}
@@ -55,7 +55,7 @@ func (p Place) holds(d *marketdata.Doc) bool {
 }
 
 // get returns the gzip of d, or orders it and returns nil.
-func (g *gzipMaker) get(d *marketdata.Doc, at Place) []byte {
+func (g *gzipMaker) get(d *marketdata.Doc, at DocPlace) []byte {
 	switch p := d.Gzip.Load(); p {
 	case nil:
 		g.order(d, at)
@@ -67,7 +67,7 @@ func (g *gzipMaker) get(d *marketdata.Doc, at Place) []byte {
 	}
 }
 
-func (g *gzipMaker) order(d *marketdata.Doc, at Place) {
+func (g *gzipMaker) order(d *marketdata.Doc, at DocPlace) {
 	if g.waiting.Add(1) > gzipWaiting || !d.Gzip.CompareAndSwap(nil, gzipOrdered) {
 		g.waiting.Add(-1)
 		return

@@ -56,7 +56,7 @@ type Options struct {
 	Resources []Resource
 
 	// Authenticate verifies a signed request. Nil: no credentials are valid.
-	Authenticate func(c *Ctx) (*Caller, *refuse.Refusal)
+	Authenticate func(c *Ctx) (*Principal, *refuse.Refusal)
 
 	Log *slog.Logger // default slog.Default()
 }

@@ -178,5 +178,5 @@ func shardOf(a netip.Addr) int {
 
 // lifts reports whether the allow-list names the caller's address or verified key.
 func (l *limiter) lifts(c *Ctx) bool {
-	return l != nil && (contains(l.nets, l.clients.of(c.RequestCtx)) || l.allowsKey([]byte(c.Caller.PublicKey)))
+	return l != nil && (contains(l.nets, l.clients.of(c.RequestCtx)) || l.allowsKey([]byte(c.Principal.PublicKey)))
 }

@@ -54,7 +54,7 @@ func TestSlidingLog(t *testing.T) {
 			}
 		} else {
 			refusals++
-			m.Refused(a, 429, "RATE_LIMIT", "")
+			m.CheckRefusal(a, 429, "RATE_LIMIT", "")
 			wait, err := strconv.ParseInt(a.Header.Get("Retry-After"), 10, 64)
 			if err != nil || wait < 1 {
 				t.Fatalf("request %d: Retry-After %q", i, a.Header.Get("Retry-After"))
@@ -99,7 +99,7 @@ func TestSixtyFirst(t *testing.T) {
 		m.Machine.Add(800_000_000)
 	}
 	a := m.From("192.0.2.1", limited)
-	m.Refused(a, 429, "RATE_LIMIT", "")
+	m.CheckRefusal(a, 429, "RATE_LIMIT", "")
 	if a.Header.Get("Retry-After") != "12" || !containsText(a.Body, `"message":"Rate limit exceeded. Retry after 12 seconds."`) {
 		t.Errorf("%s %s", a.Header.Get("Retry-After"), a.Body)
 	}
@@ -107,7 +107,7 @@ func TestSixtyFirst(t *testing.T) {
 		t.Error(a.Header)
 	}
 	m.Machine.Add(12*servertest.SecondNs - 1)
-	m.Refused(m.From("192.0.2.1", limited), 429, "RATE_LIMIT", "")
+	m.CheckRefusal(m.From("192.0.2.1", limited), 429, "RATE_LIMIT", "")
 	m.Machine.Add(1)
 	if a := m.From("192.0.2.1", limited); a.Status != 200 {
 		t.Errorf("after Retry-After: %d", a.Status)
@@ -130,9 +130,9 @@ func TestWhoIsLimited(t *testing.T) {
 		o.Rate.PerSecond = 1
 		o.Rate.Allow = []string{"198.51.100.7", "203.0.113.0/24", "2001:db8:5::/48", "goodkey"}
 		o.TrustedProxies = []string{"10.0.0.0/8", "::1"}
-		o.Authenticate = func(c *edge.Ctx) (*edge.Caller, *refuse.Refusal) {
+		o.Authenticate = func(c *edge.Ctx) (*edge.Principal, *refuse.Refusal) {
 			if c.QueryArgs().Has("valid") {
-				return &edge.Caller{}, nil
+				return &edge.Principal{}, nil
 			}
 			return nil, refuse.New(refuse.Unauthorized, "", "The key is unknown or the signature is wrong.")
 		}
@@ -168,8 +168,8 @@ func TestWhoIsLimited(t *testing.T) {
 	// The order of checks: the path and the method come before the limit.
 	m.Machine.Add(60 * servertest.SecondNs)
 	m.From("192.0.2.1", limited)
-	m.Refused(m.Raw("192.0.2.1", "POST "+limited+" HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"), 405, "METHOD_NOT_ALLOWED", "")
-	m.Refused(m.From("192.0.2.1", limited+"?decimals=x"), 429, "RATE_LIMIT", "")
+	m.CheckRefusal(m.Raw("192.0.2.1", "POST "+limited+" HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"), 405, "METHOD_NOT_ALLOWED", "")
+	m.CheckRefusal(m.From("192.0.2.1", limited+"?decimals=x"), 429, "RATE_LIMIT", "")
 }
 
 // A request with X-Forwarded-For as a trailer is refused: a trailer follows every line of the
@@ -183,12 +183,12 @@ func TestTrailersDoNotForward(t *testing.T) {
 	if a := chunked("X-Other: 198.51.100.7\r\n"); a.Status != 200 {
 		t.Errorf("another trailer: %d %s", a.Status, a.Body)
 	}
-	m.Refused(chunked("X-Forwarded-For: 198.51.100.7\r\n"), 400, "INVALID_PARAM", "")
+	m.CheckRefusal(chunked("X-Forwarded-For: 198.51.100.7\r\n"), 400, "INVALID_PARAM", "")
 }
 
 // The configuration can put market data under the limit.
 func TestLimitedMarketData(t *testing.T) {
-	m := servertest.NewTraded(t, func(o *servertest.Options) { o.Rate.Market = true })
+	m := servertest.NewTradedMarket(t, func(o *servertest.Options) { o.Rate.Market = true })
 	for i := range 12 {
 		a := m.From("192.0.2.1", "/api/currencies")
 		if want := map[bool]int{true: 200, false: 429}[i < 10]; a.Status != want {

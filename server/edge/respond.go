@@ -19,8 +19,8 @@ func NewDoc(body []byte, seq uint64, nowNs int64) *marketdata.Doc {
 }
 
 // SendDoc answers with a cached document: 304 when the client has it, gzip when that is ready.
-func (c *Ctx) SendDoc(d *marketdata.Doc, at Place) *refuse.Refusal {
-	if c.Caller != nil || c.DecimalsText {
+func (c *Ctx) SendDoc(d *marketdata.Doc, at DocPlace) *refuse.Refusal {
+	if c.Principal != nil || c.DecimalsText {
 		return c.SendBody(d.Whole(), d.Seq)
 	}
 	h := &c.Response.Header
@@ -57,7 +57,7 @@ func (c *Ctx) SendBody(body []byte, seq uint64) *refuse.Refusal {
 		body = AppendQuotedDecimals(make([]byte, 0, len(body)+len(body)/4), body)
 	}
 	hash := uint64(0)
-	if c.Caller == nil {
+	if c.Principal == nil {
 		hash = TagHash(body)
 	}
 	if c.Begin(hash, seq) {
@@ -69,7 +69,7 @@ func (c *Ctx) SendBody(body []byte, seq uint64) *refuse.Refusal {
 // Begin sets the headers of an answer that was rendered for this request only; hash is the hash
 // of its body. It returns false if the client has the body: the answer is a 304.
 func (c *Ctx) Begin(hash, seq uint64) bool {
-	if c.Caller != nil {
+	if c.Principal != nil {
 		c.setSeq(seq)
 		c.Response.Header.SetCanonical(HdrCacheControl, ValNoStore)
 	} else {

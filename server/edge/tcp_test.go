@@ -13,7 +13,7 @@ import (
 
 // A client that is still sending can read the refusal; its connection is not reset.
 func TestRefusalArrivesWhileClientSends(t *testing.T) {
-	m := servertest.NewTraded(t)
+	m := servertest.NewTradedMarket(t)
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -28,7 +28,7 @@ func cached() (all []string) {
 // Every public market-data answer has the headers of docs/contract/market-data.md#http-behaviour,
 // and every form of If-None-Match that names it gives 304 without a body.
 func TestConditionalRequests(t *testing.T) {
-	m := servertest.NewTraded(t)
+	m := servertest.NewTradedMarket(t)
 	for _, route := range cached() {
 		a := m.OK(route, nil)
 		tag := a.Header.Get("Etag")
@@ -69,7 +69,7 @@ func TestConditionalRequests(t *testing.T) {
 
 // HEAD returns the same answer as GET, without the body.
 func TestHead(t *testing.T) {
-	m := servertest.NewTraded(t)
+	m := servertest.NewTradedMarket(t)
 	for _, route := range append(cached(), "/api/healthcheck", servertest.Agg+"/historical_trades", "/nope") {
 		a, b := m.Get(route, "X-Request-Id", "x"), m.Do(http.MethodHead, route, "", "X-Request-Id", "x")
 		if b.Status != a.Status || b.Body != "" {
@@ -87,7 +87,7 @@ func TestHead(t *testing.T) {
 // bodies have equal tags and different bodies have different tags. X-Seq never decreases.
 func TestTagsFollowBodies(t *testing.T) {
 	t.Parallel()
-	m := servertest.NewTraded(t)
+	m := servertest.NewTradedMarket(t)
 	tags, bodies := map[string]string{}, map[string]string{}
 	seqs := map[string]string{}
 	changed := 0
@@ -132,7 +132,7 @@ func TestTagsFollowBodies(t *testing.T) {
 // A document is compressed outside the request path once it is 100 ms old; until then clients
 // get identity. gzip has the same text and another tag. Documents below 1 KB have no gzip.
 func TestGzip(t *testing.T) {
-	m := servertest.NewTraded(t)
+	m := servertest.NewTradedMarket(t)
 	for _, route := range []string{
 		"/api/orderbook?currencyPairCode=BTC_USDT", servertest.Agg + "/orderbook?ticker_id=BTC_USDT", servertest.Agg + "/orderbook?ticker_id=BTC_USDT&depth=100",
 		"/api/deals?currencyPairCode=BTC_USDT", servertest.Agg + "/historical_trades?ticker_id=BTC_USDT&limit=100", "/api/currencies/commissions",
@@ -183,7 +183,7 @@ func TestGzip(t *testing.T) {
 
 // Answers about the service itself are not cached and have no tag.
 func TestNoStore(t *testing.T) {
-	m := servertest.NewTraded(t)
+	m := servertest.NewTradedMarket(t)
 	for _, route := range []string{"/api/healthcheck", "/api/time", "/api/status"} {
 		a := m.OK(route, nil)
 		if a.Header.Get("Cache-Control") != "no-store" || a.Header.Get("Etag") != "" || a.Header.Get("Access-Control-Allow-Origin") != "*" {
@@ -202,7 +202,7 @@ func TestNoStore(t *testing.T) {
 
 // The next answer of every list shows a configuration change.
 func TestConfigurationChangesAtOnce(t *testing.T) {
-	m := servertest.NewTraded(t)
+	m := servertest.NewTradedMarket(t)
 	if got := m.OK("/api/currencies/commissions", nil).Body; !strings.Contains(got, `"percent":0.002,`) || strings.Count(got, "commissionId") != 2*4+2*3 {
 		t.Error(got)
 	}

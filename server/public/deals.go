@@ -37,7 +37,7 @@ func (m *Market) deals(c *edge.Ctx) *refuse.Refusal {
 	if err != nil {
 		return err
 	}
-	if !hasSince && !hasEnd && page == 1 && size == edge.MaxPageSize && c.Caller == nil {
+	if !hasSince && !hasEnd && page == 1 && size == edge.MaxPageSize && c.Principal == nil {
 		m.flagTruncated(c, v, uint64(v.Trades.Len()) < edge.MaxPageSize, -1<<63)
 		return m.firstDeals(c, v)
 	}

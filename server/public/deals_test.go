@@ -165,7 +165,7 @@ func TestHistoricalTrades(t *testing.T) {
 	} {
 		want := wantTrades(rows[1:], q, func(r row) (engine.Side, int64) { return r.side, r.ms })
 		if strings.Contains(q, "&type=&") || strings.HasSuffix(q, "&type=") {
-			m.Refused(m.Get(servertest.Agg+"/historical_trades?ticker_id=BTC_USDT"+q), 400, "INVALID_PARAM", "type")
+			m.CheckRefusal(m.Get(servertest.Agg+"/historical_trades?ticker_id=BTC_USDT"+q), 400, "INVALID_PARAM", "type")
 			continue
 		}
 		var got aggTrades
@@ -223,7 +223,7 @@ func wantTrades[R any](rows []R, q string, of func(R) (engine.Side, int64)) (ids
 
 // Exactly the answers that lack part of the last 24 h have X-Truncated.
 func TestTruncatedTrades(t *testing.T) {
-	m := servertest.NewMarketKeeping(t, marketdata.Options{TradesMin: 50, TradesMax: 100})
+	m := servertest.NewMarketRetaining(t, marketdata.Options{TradesMin: 50, TradesMax: 100})
 	m.Pair("BTC_USDT", 2, 8)
 	for range 100 {
 		trade(m, "BTC_USDT", engine.Buy, 100, 1)

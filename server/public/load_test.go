@@ -154,7 +154,7 @@ func checkSorted(t testing.TB, levels [][2]json.Number, direction int64) {
 // A read that starts after an order was answered shows the order, even when 64 clients read at
 // once after an idle minute.
 func TestNoStaleAnswers(t *testing.T) {
-	m := servertest.NewTraded(t)
+	m := servertest.NewTradedMarket(t)
 	for i := 2; i < 112; i++ {
 		m.Pair(fmt.Sprintf("P%03d_USDT", i), 2, 8) // more pairs than sharedFloorPairs
 	}

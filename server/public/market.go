@@ -91,6 +91,6 @@ func (m *Market) lookup(name string, code []byte) (*marketdata.View, *refuse.Ref
 	return nil, refuse.Missing(name, "There is no pair %s.", code)
 }
 
-func (m *Market) at(id engine.PairID, kind marketdata.DocKind) edge.Place {
-	return edge.Place{Board: m.board, Pair: id, Kind: kind}
+func (m *Market) at(id engine.PairID, kind marketdata.DocKind) edge.DocPlace {
+	return edge.DocPlace{Board: m.board, Pair: id, Kind: kind}
 }

@@ -10,7 +10,7 @@ import (
 // Every row of the error table of docs/contract/api.md#errors that belongs to market data, and the
 // strict parameters of docs/contract/errors.md#parameters.
 func TestRefusedParameters(t *testing.T) {
-	m := servertest.NewTraded(t)
+	m := servertest.NewTradedMarket(t)
 	const (
 		ticker = "/api/tickers?currencyPairCode="
 		deals  = "/api/deals?currencyPairCode=BTC_USDT&"
@@ -97,7 +97,7 @@ func TestRefusedParameters(t *testing.T) {
 	} {
 		a := m.Get(c.target)
 		code := map[int]string{400: "INVALID_PARAM", 404: "NOT_FOUND"}[c.status]
-		m.Refused(a, c.status, code, c.field)
+		m.CheckRefusal(a, c.status, code, c.field)
 		if t.Failed() {
 			t.Fatalf("GET %s", c.target)
 		}
@@ -110,7 +110,7 @@ func TestRefusedParameters(t *testing.T) {
 // The server ignores unknown parameters, treats empty optional ones as missing and decodes
 // encoded ones.
 func TestParametersThatPass(t *testing.T) {
-	m := servertest.NewTraded(t)
+	m := servertest.NewTradedMarket(t)
 	plain := m.OK("/api/tickers?currencyPairCode=BTC_USDT", nil).Body
 	for _, target := range []string{
 		"/api/tickers?currencyPairCode=BTC_USDT&foo=1&foo=2&&x",

@@ -88,7 +88,7 @@ func configVersion(r *marketdata.Root) docVersion {
 
 // sendShared answers with a document over all pairs.
 func (m *Market) sendShared(c *edge.Ctx, d *sharedDoc) *refuse.Refusal {
-	return c.SendDoc(d.get(m.board.Load(), c.MachineNs), edge.Place{Shared: d})
+	return c.SendDoc(d.get(m.board.Load(), c.MachineNs), edge.DocPlace{Shared: d})
 }
 
 // ofConfig makes d a document over the configuration, rendered by render.

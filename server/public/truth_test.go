@@ -182,7 +182,7 @@ func TestListing(t *testing.T) {
 
 // The alias answers identical bytes, including the headers.
 func TestAlias(t *testing.T) {
-	m := servertest.NewTraded(t)
+	m := servertest.NewTradedMarket(t)
 	for _, path := range []string{
 		"/pairs", "/tickers", "/orderbook?ticker_id=BTC_USDT", "/orderbook?ticker_id=BTC_USDT&depth=100", "/orderbook?ticker_id=BTC_USDT&depth=7",
 		"/historical_trades?ticker_id=BTC_USDT", "/historical_trades?ticker_id=BTC_USDT&limit=100", "/asset", "/tickers?decimals=string",
@@ -230,7 +230,7 @@ func digitsOf(member, code string, route string) int {
 // docs/contract/market-data.md#decimals. With decimals=string every decimal is a string of the
 // same text.
 func TestNumbers(t *testing.T) {
-	m := servertest.NewTraded(t, func(o *servertest.Options) {
+	m := servertest.NewTradedMarket(t, func(o *servertest.Options) {
 		o.Market.Status = func() public.StatusInfo { return public.StatusInfo{ProgressPPM: 250_000} }
 	})
 	numbers := 0

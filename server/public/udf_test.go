@@ -164,7 +164,7 @@ func TestUDFErrors(t *testing.T) {
 			t.Fatal(err)
 		}
 		a.Body = string(rest)
-		m.Refused(a, want.status, want.code, want.field)
+		m.CheckRefusal(a, want.status, want.code, want.field)
 	}
 	if a := m.Get("/api/tickers?currencyPairCode=NOPE_USDT"); a.Status != 404 || strings.Contains(a.Body, "errmsg") {
 		t.Errorf("an error of another route: %d %s", a.Status, a.Body)

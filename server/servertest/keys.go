@@ -15,32 +15,32 @@ import (
 
 // Keys is a user with a key pair.
 type Keys struct {
-	House           *House
+	Exchange        *Exchange
 	ID              string
 	Public, Private string
 }
 
-// Call signs and sends a request and returns the answer.
+// MustInternal signs and sends a request and returns the answer.
 func (k *Keys) Call(method, target, body string, header ...string) Answer {
-	k.House.T.Helper()
-	return k.House.Send(k.House.Public, method, target, body, k.Sign(method, target, body, header...))
+	k.Exchange.T.Helper()
+	return k.Exchange.Send(k.Exchange.Public, method, target, body, k.Sign(method, target, body, header...))
 }
 
 // SendLarge posts a signed body on its own connection and reads the answer while it sends:
 // net/http may give up a request whose connection the server closes before the body's end.
 func (k *Keys) SendLarge(target, body string) Answer {
-	k.House.T.Helper()
+	k.Exchange.T.Helper()
 	text := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: test\r\nContent-Length: %d\r\n", target, len(body))
 	for name, values := range k.Sign("POST", target, body) {
 		text += name + ": " + values[0] + "\r\n"
 	}
-	return raw(k.House.T, k.House.Rig, "192.0.2.1", text+"\r\n"+body)
+	return raw(k.Exchange.T, k.Exchange.Rig, "192.0.2.1", text+"\r\n"+body)
 }
 
 // Sign is the headers of a signed request; more headers come in pairs.
 func (k *Keys) Sign(method, target, body string, more ...string) http.Header {
-	ts := strconv.FormatInt(k.House.Clock.NowNs()/1_000_000, 10)
-	nonce := "n-" + strconv.FormatInt(k.House.nonce.Add(1), 10)
+	ts := strconv.FormatInt(k.Exchange.Clock.NowNs()/1_000_000, 10)
+	nonce := "n-" + strconv.FormatInt(k.Exchange.nonce.Add(1), 10)
 	h := http.Header{
 		"API-PublicKey": {k.Public}, "API-Timestamp": {ts}, "API-Nonce": {nonce},
 		"API-Signature": {Signature(k.Private, ts, nonce, method, target, body)},
@@ -65,32 +65,32 @@ func Signature(private, ts, nonce, method, target, body string) string {
 
 // OK is call for a request that must succeed.
 func (k *Keys) OK(method, target, body string) Answer {
-	k.House.T.Helper()
+	k.Exchange.T.Helper()
 	a := k.Call(method, target, body)
 	if a.Status != 200 {
-		k.House.T.Fatalf("%s %s %s: %d %s", method, target, body, a.Status, a.Body)
+		k.Exchange.T.Fatalf("%s %s %s: %d %s", method, target, body, a.Status, a.Body)
 	}
 	return a
 }
 
 // Place places an order through the trading API and returns its id.
 func (k *Keys) Place(body string) string {
-	k.House.T.Helper()
+	k.Exchange.T.Helper()
 	var id string
-	Parse(k.House.T, k.OK("POST", "/api/orders", body).Body, &id)
+	Parse(k.Exchange.T, k.OK("POST", "/api/orders", body).Body, &id)
 	return id
 }
 
 // Balance returns "free held" of a currency.
 func (k *Keys) Balance(currency string) string {
-	k.House.T.Helper()
+	k.Exchange.T.Helper()
 	var w struct {
 		Balances []struct {
 			CurrencyCode      string
 			Free, Held, Total json.Number
 		}
 	}
-	Parse(k.House.T, k.OK("GET", "/api/wallets/balances", "").Body, &w)
+	Parse(k.Exchange.T, k.OK("GET", "/api/wallets/balances", "").Body, &w)
 	for _, b := range w.Balances {
 		if b.CurrencyCode == currency {
 			return b.Free.String() + " " + b.Held.String()
@@ -100,25 +100,25 @@ func (k *Keys) Balance(currency string) string {
 }
 
 // User creates a user with a key that may trade; body holds the members of POST /users.
-func (h *House) User(body string) *Keys {
+func (h *Exchange) User(body string) *Keys {
 	h.T.Helper()
-	u := h.In("POST", "/users", "{"+body+"}")
+	u := h.MustInternal("POST", "/users", "{"+body+"}")
 	id := u["id"].(string)
-	k := h.In("POST", "/users/"+id+"/apikeys", `{"name":"test"}`)
+	k := h.MustInternal("POST", "/users/"+id+"/apikeys", `{"name":"test"}`)
 	return &Keys{h, id, k["publicKey"].(string), k["privateKey"].(string)}
 }
 
 // Deposit credits an amount to a user.
-func (h *House) Deposit(k *Keys, currency, amount string) {
+func (h *Exchange) Deposit(k *Keys, currency, amount string) {
 	h.T.Helper()
-	h.In("POST", "/users/"+k.ID+"/deposits", fmt.Sprintf(`{"currencyCode":%q,"amount":%q}`, currency, amount))
+	h.MustInternal("POST", "/users/"+k.ID+"/deposits", fmt.Sprintf(`{"currencyCode":%q,"amount":%q}`, currency, amount))
 }
 
-// Traded returns a test exchange with a pair and two funded users.
-func Traded(t testing.TB, change ...func(*exchange.Options)) (h *House, a, b *Keys) {
+// NewTradedExchange returns a test exchange with a pair and two funded users.
+func NewTradedExchange(t testing.TB, change ...func(*exchange.Options)) (h *Exchange, a, b *Keys) {
 	t.Helper()
-	h = NewHouse(t, change...)
-	h.In("POST", "/pairs", `{"code":"BTC_USDT","digitsPrice":2,"digitsAmount":4,"makerFee":"0.001","takerFee":"0.002"}`)
+	h = NewExchange(t, change...)
+	h.MustInternal("POST", "/pairs", `{"code":"BTC_USDT","digitsPrice":2,"digitsAmount":4,"makerFee":"0.001","takerFee":"0.002"}`)
 	a, b = h.User(`"nickname":"alice"`), h.User(`"nickname":"bob"`)
 	h.Deposit(a, "USDT", "1000")
 	h.Deposit(a, "BTC", "10")

@@ -48,8 +48,8 @@ func NewMarket(t testing.TB, change ...func(*Options)) *Market {
 	return newMarket(t, exchangetest.Options(""), change...)
 }
 
-// NewMarketKeeping returns a market without pairs that retains what keep says.
-func NewMarketKeeping(t testing.TB, keep marketdata.Options) *Market {
+// NewMarketRetaining returns a market without pairs that retains what keep says.
+func NewMarketRetaining(t testing.TB, keep marketdata.Options) *Market {
 	t.Helper()
 	o := exchangetest.Options("")
 	o.Market = keep
@@ -99,14 +99,14 @@ type Options struct {
 	agents bool // and those of launchpad and hive
 }
 
-// NewTraded returns a market with assets, three pairs, books and trades.
-func NewTraded(t testing.TB, change ...func(*Options)) *Market {
+// NewTradedMarket returns a market with assets, three pairs, books and trades.
+func NewTradedMarket(t testing.TB, change ...func(*Options)) *Market {
 	m := NewMarket(t, change...)
-	m.furnish()
+	m.fill()
 	return m
 }
 
-func (m *Market) furnish() {
+func (m *Market) fill() {
 	m.Asset("BTC", false)
 	m.Asset("ETH", false)
 	m.Asset("EUR", true)
@@ -283,8 +283,8 @@ func raw(t testing.TB, to interface {
 	return a
 }
 
-// Refused checks the whole error object of docs/contract/errors.md#error-object.
-func (m *Market) Refused(a Answer, status int, code, field string) {
+// CheckRefusal checks the whole error object of docs/contract/errors.md#error-object.
+func (m *Market) CheckRefusal(a Answer, status int, code, field string) {
 	m.T.Helper()
 	if a.Status != status {
 		m.T.Errorf("status %d, want %d: %s", a.Status, status, a.Body)

@@ -12,7 +12,7 @@ import (
 // behind it have no gap. A client that reads so slowly that its next trade is evicted receives a
 // snapshot that starts over at the oldest retained trade.
 func TestTradesResumeStartsOverWhenRetentionPasses(t *testing.T) {
-	x := newStillHub(t, marketdata.Options{TradesMin: 10, TradesMax: 6000}, "AA_BB")
+	x := newManualHub(t, marketdata.Options{TradesMin: 10, TradesMax: 6000}, "AA_BB")
 	x.trade(6000)
 	c := x.connect()
 	x.ask(c, `{"op":"subscribe","channel":"trades","pairs":["AA_BB"],"fromTradeId":1}`)
@@ -20,12 +20,12 @@ func TestTradesResumeStartsOverWhenRetentionPasses(t *testing.T) {
 		t.Fatal("6,000 trades were queued at once: the client was not held back")
 	}
 	x.trade(6000)
-	x.see()
+	x.runPublished()
 	x.read(c) // what was queued: from trade 1 on
 	first := uint64(x.market.Board().Load().View(0).Trades.First())
 	next, starts := uint64(0), 0
 	for range 20 {
-		x.feed(c)
+		x.startPending(c)
 		messages, _ := x.read(c)
 		for _, m := range messages {
 			from := m.Trades[0].TradeID
@@ -51,7 +51,7 @@ func TestTradesResumeStartsOverWhenRetentionPasses(t *testing.T) {
 // the acknowledgement a snapshot of more than the queue of docs/contract/limits.md#streams must
 // neither be refused nor make that queue full for the update.
 func TestSnapshotLargerThanTheQueueArrives(t *testing.T) {
-	x := newStillHub(t, marketdata.Options{}, "AA_BB")
+	x := newManualHub(t, marketdata.Options{}, "AA_BB")
 	for i := range int64(60_000) {
 		x.apply(engine.Command{Kind: engine.Place, Side: engine.Buy, Price: 100 + i, Amount: 12_345_678})
 	}
@@ -59,12 +59,12 @@ func TestSnapshotLargerThanTheQueueArrives(t *testing.T) {
 	for _, extra := range []string{"", `,"fromSeq":0`} { // a resume may be as large
 		c := x.connect()
 		x.ask(c, `{"op":"subscribe","channel":"book","pairs":["AA_BB"],"depth":0,"interval":0`+extra+`}`)
-		if n := c.out.waitingBytes(); n <= wsQueueBytes {
+		if n := c.backlog.waitingBytes(); n <= maxUpdateBytes {
 			t.Errorf("%d bytes wait: the snapshot is missing, or smaller than the queue", n)
 		}
 		seq := uint64(x.market.Board().Load().View(0).BookSeq)
 		x.bid(0, 50+int64(len(extra)))
-		x.see()
+		x.runPublished()
 		messages, code := x.read(c)
 		if code != 0 || len(messages) != 3 {
 			t.Fatalf("%d messages, closed %d, want the acknowledgement, the book and an update", len(messages), code)
@@ -75,14 +75,14 @@ func TestSnapshotLargerThanTheQueueArrives(t *testing.T) {
 		if m := messages[2]; m.Type != "update" || m.PrevSeq != seq {
 			t.Errorf("then %s from %d, want an update from %d", m.Type, m.PrevSeq, seq)
 		}
-		x.hangUp(c)
+		x.disconnect(c)
 	}
 }
 
 // docs/contract/limits.md#streams bounds the queue although a snapshot may be large: the next
 // snapshot waits until the peer has accepted it.
 func TestSnapshotsWaitForRoom(t *testing.T) {
-	x := newStillHub(t, marketdata.Options{}, "AA_BB", "CC_DD")
+	x := newManualHub(t, marketdata.Options{}, "AA_BB", "CC_DD")
 	for i := range int64(20_000) {
 		x.apply(engine.Command{Kind: engine.Place, Side: engine.Buy, Price: 100 + i, Amount: 12_345_678})
 	}
@@ -93,7 +93,7 @@ func TestSnapshotsWaitForRoom(t *testing.T) {
 	if n := len(messages); n != 3 || len(c.hub.pending) != 1 {
 		t.Fatalf("%d messages, %d snapshots wait; want two acknowledgements and one snapshot, one waits", n, len(c.hub.pending))
 	}
-	x.feed(c)
+	x.startPending(c)
 	if messages, _ = x.read(c); len(messages) != 1 || messages[0].Type != "snapshot" {
 		t.Errorf("once there was room: %d messages", len(messages))
 	}
@@ -105,7 +105,7 @@ func TestSnapshotsWaitForRoom(t *testing.T) {
 // subscribers, not to the resuming one.
 func TestResumeAheadOfAConflatedStreamFollows(t *testing.T) {
 	const head = `{"op":"subscribe","channel":"book","pairs":["AA_BB"],"interval":1000`
-	x := newStillHub(t, marketdata.Options{}, "AA_BB")
+	x := newManualHub(t, marketdata.Options{}, "AA_BB")
 	first := x.connect()
 	x.ask(first, head+`}`)
 	x.read(first)
@@ -127,13 +127,13 @@ func TestResumeAheadOfAConflatedStreamFollows(t *testing.T) {
 			t.Errorf("who had the stream was told %+v", messages)
 		}
 		x.bid(0, 60+int64(i))
-		x.advance(x.streams[wsKey{channel: chBook, depth: wsDefaultDepth, every: 1000}], x.market.Board().Load())
+		x.advance(x.streams[streamKey{channel: chBook, depth: defaultDepth, every: 1000}], x.market.Board().Load())
 		x.deliver()
-		for _, conn := range []*wsConn{first, second} {
+		for _, conn := range []*conn{first, second} {
 			if messages, _ := x.read(conn); len(messages) != 1 || messages[0].PrevSeq != now {
 				t.Errorf("the next update: %+v, want one from %d", messages, now)
 			}
 		}
-		x.hangUp(second)
+		x.disconnect(second)
 	}
 }

@@ -17,7 +17,7 @@ func BenchmarkFanOut(b *testing.B) {
 }
 
 func benchFanOut(b *testing.B, clients int) {
-	x := newStillHub(b, marketdata.Options{}, "AA_BB")
+	x := newManualHub(b, marketdata.Options{}, "AA_BB")
 	for range clients {
 		f, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
 		if err != nil {
@@ -34,7 +34,7 @@ func benchFanOut(b *testing.B, clients int) {
 	defer x.Shutdown()
 	reached := make(chan uint64)
 	delivery := func() uint64 {
-		x.do(func() { reached <- x.delivery })
+		x.do(func() { reached <- x.deliveries })
 		return <-reached
 	}
 	b.ReportAllocs()

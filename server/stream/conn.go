@@ -18,28 +18,28 @@ import (
 
 // Limits of one connection's inbound side (docs/contract/limits.md#streams).
 const (
-	wsMessageBytes   = 64 << 10
-	wsMessagesSecond = 20
-	wsViolations     = 100              // the 100th message over the limit closes the connection
-	wsPingEvery      = 20 * time.Second // default of Options.PingEvery
-	wsPongWithin     = 60 * time.Second // default of Options.PongWithin
-	wsGoodbye        = 2 * time.Second  // wait for the peer's close frame
+	maxMessageBytes      = 64 << 10
+	maxMessagesPerSecond = 20
+	maxViolations        = 100              // the 100th message over the limit closes the connection
+	defaultPingEvery     = 20 * time.Second // default of Options.PingEvery
+	defaultPongWithin    = 60 * time.Second // default of Options.PongWithin
+	closeHandshakeWait   = 2 * time.Second  // wait for the peer's close frame
 )
 
-// wsConn is the connection of one client. The reader goroutine (inside the upgrade callback)
+// conn is the connection of one client. The reader goroutine (inside the upgrade callback)
 // parses operations and passes them to the hub; a pump writes the messages in out. The hub's
 // goroutine owns the fields of the group hub.
-type wsConn struct {
-	ws     *websocket.Conn
-	raw    syscall.RawConn // the socket; nil when the connection has no descriptor
-	out    *wsOut
-	pongNs atomic.Int64
-	remote netip.Addr // the client's address, for keys with an IP allow-list
+type conn struct {
+	ws      *websocket.Conn
+	raw     syscall.RawConn // the socket; nil when the connection has no descriptor
+	backlog *backlog
+	pongNs  atomic.Int64
+	remote  netip.Addr // the client's address, for keys with an IP allow-list
 
 	hub struct {
-		subs    map[wsKey]*wsSub
-		pending []*wsSub    // subscriptions that wait for a snapshot
-		key     private.Key // the key that signed for the socket; valid while authed
+		subs    map[streamKey]*subscription
+		pending []*subscription // subscriptions that wait for a snapshot
+		key     private.Key     // the key that signed for the socket; valid while authed
 		authed  bool
 		fullNs  int64  // machine time when the queue was last full
 		fullIn  uint64 // the last delivery that found the queue full
@@ -49,8 +49,8 @@ type wsConn struct {
 	}
 }
 
-// wsInbound limits the messages of one connection. Owner: the connection's reader.
-type wsInbound struct {
+// inboundLimit limits the messages of one connection. Owner: the connection's reader.
+type inboundLimit struct {
 	second     int64
 	count      int
 	violations int
@@ -58,20 +58,20 @@ type wsInbound struct {
 
 // allow reports whether a message at nowNs is within the limit, and whether the connection
 // must be closed because it exceeded the limit too often.
-func (l *wsInbound) allow(nowNs int64) (ok, closing bool) {
+func (l *inboundLimit) allow(nowNs int64) (ok, closing bool) {
 	if sec := nowNs / int64(time.Second); sec != l.second {
 		l.second, l.count = sec, 0
 	}
 	l.count++
-	if l.count <= wsMessagesSecond {
+	if l.count <= maxMessagesPerSecond {
 		return true, false
 	}
 	l.violations++
-	return false, l.violations >= wsViolations
+	return false, l.violations >= maxViolations
 }
 
 // serve runs the connection until it ends. The upgrade callback calls it; serve owns the socket.
-func (c *wsConn) serve(h *Hub, first []wsRequest) {
+func (c *conn) serve(h *Hub, first []request) {
 	c.pongNs.Store(h.opts.MachineNs())
 	c.ws.SetPongHandler(func(string) error {
 		c.pongNs.Store(h.opts.MachineNs())
@@ -80,64 +80,64 @@ func (c *wsConn) serve(h *Hub, first []wsRequest) {
 	// The library's own handlers would write replies into the middle of a frame that is still
 	// being written to a slow peer.
 	c.ws.SetPingHandler(func(data string) error {
-		c.out.answerPing([]byte(data))
-		c.out.pump.flush()
+		c.backlog.answerPing([]byte(data))
+		c.backlog.writer.flush()
 		return nil
 	})
 	c.ws.SetCloseHandler(func(int, string) error {
-		c.out.close(closeFrame(wsCloseNormal, ""), true)
-		c.out.pump.flush()
+		c.backlog.closeWith(closeFrame(closeNormal, ""), true)
+		c.backlog.writer.flush()
 		return nil
 	})
 	_ = c.ws.SetWriteDeadline(time.Time{})
-	c.out.pump.enter()
-	defer c.out.pump.leave()
+	c.backlog.writer.addConn()
+	defer c.backlog.writer.removeConn()
 	h.join(c, first)
 	c.read(h)
 	h.leave(c)
-	c.out.end()
-	<-c.out.done // a closing connection first writes its close frame
+	c.backlog.endReader()
+	<-c.backlog.done // a closing connection first writes its close frame
 	_ = c.ws.Close()
 }
 
-func newWSConn(h *Hub, ws *websocket.Conn, remote netip.Addr) *wsConn {
-	c := &wsConn{ws: ws, raw: rawConn(ws.NetConn()), remote: remote}
-	c.out = &wsOut{done: make(chan struct{}), pump: h.pumps.assign(), conn: c}
+func newConn(h *Hub, ws *websocket.Conn, remote netip.Addr) *conn {
+	c := &conn{ws: ws, raw: socketOf(ws.NetConn()), remote: remote}
+	c.backlog = &backlog{done: make(chan struct{}), writer: h.writers.assign(), conn: c}
 	return c
 }
 
 // answer queues a frame from the reader's goroutine. It returns false when the connection is
 // being closed because the client does not read its answers.
-func (c *wsConn) answer(f wsFrame) bool {
-	ok := c.out.push(f, wsAnswer)
-	c.out.pump.flush()
+func (c *conn) answer(f frame) bool {
+	ok := c.backlog.push(f, kindAnswer)
+	c.backlog.writer.flush()
 	return ok
 }
 
 // read parses operations until the socket closes.
-func (c *wsConn) read(h *Hub) {
-	var limit wsInbound
+func (c *conn) read(h *Hub) {
+	var limit inboundLimit
 	buf := make([]byte, 0, 512)
 	for {
 		kind, r, err := c.ws.NextReader()
 		if err != nil {
 			return
 		}
-		if buf, err = readAtMost(r, buf[:0], wsMessageBytes); err != nil {
+		if buf, err = readAtMost(r, buf[:0], maxMessageBytes); err != nil {
 			return
 		}
 		ok, closing := limit.allow(h.opts.MachineNs())
 		switch {
-		case len(buf) > wsMessageBytes:
-			c.refuse(closeFrame(wsCloseTooBig, "at most 64 KiB a message"))
+		case len(buf) > maxMessageBytes:
+			c.refuse(closeFrame(closeTooBig, "at most 64 KiB a message"))
 			return
 		case closing:
-			c.refuse(closeFrame(wsClosePolicy, string(refuse.RateLimit)))
+			c.refuse(closeFrame(closePolicy, string(refuse.RateLimit)))
 			return
 		case !ok:
-			ok = c.answer(wsErrorFrame(wsRequest{}, "", refuse.RateLimit, "At most 20 messages a second are taken."))
+			ok = c.answer(errorFrame(request{}, "", refuse.RateLimit, "At most 20 messages a second are taken."))
 		case kind != websocket.TextMessage:
-			ok = c.answer(wsErrorFrame(wsRequest{}, "", refuse.InvalidParam, "Messages are JSON text."))
+			ok = c.answer(errorFrame(request{}, "", refuse.InvalidParam, "Messages are JSON text."))
 		default:
 			ok = c.operate(h, buf)
 		}
@@ -149,10 +149,10 @@ func (c *wsConn) read(h *Hub) {
 }
 
 // operate passes one message to the hub. It returns false like answer.
-func (c *wsConn) operate(h *Hub, message []byte) bool {
-	req, bad := parseWSRequest(message)
+func (c *conn) operate(h *Hub, message []byte) bool {
+	req, bad := parseRequest(message)
 	if bad != nil {
-		return c.answer(wsErrorFrame(req, "", refuse.InvalidParam, bad.Message))
+		return c.answer(errorFrame(req, "", refuse.InvalidParam, bad.Message))
 	}
 	h.request(c, req)
 	return true
@@ -176,15 +176,15 @@ func readAtMost(r io.Reader, buf []byte, limit int) ([]byte, error) {
 }
 
 // refuse closes the connection because of a protocol violation by the peer.
-func (c *wsConn) refuse(f wsFrame) {
-	c.out.close(f, false)
-	c.out.pump.flush()
+func (c *conn) refuse(f frame) {
+	c.backlog.closeWith(f, false)
+	c.backlog.writer.flush()
 	c.discard()
 }
 
 // discard reads until the peer closes: closing a socket with unread bytes would reset the
 // connection and lose the close frame.
-func (c *wsConn) discard() {
+func (c *conn) discard() {
 	for {
 		if _, _, err := c.ws.NextReader(); err != nil {
 			return

@@ -13,8 +13,8 @@
 //  4. The queue of a connection is bounded; a client that does not read starts over or is closed.
 //  5. A private stream ends with the key that opened it.
 //
-// Reading order: routes, hub, run, conn, request, subscribe, stream, book, diff, messages, lag, resume,
-// private, keys, queue, out, frame, pump, write_unix and write_other.
+// Reading order: routes, hub, run, conn, request, operation, stream, advance, diff, messages, slow,
+// resume, private, keys, kinds, backlog, frame, writer, write_unix and write_other.
 //
 // It knows no account: it asks the private.Feed of its options.
 package stream

@@ -4,24 +4,24 @@ import "encoding/binary"
 
 // WebSocket opcodes and close codes (RFC 6455) that the streams use.
 const (
-	wsOpText  = 0x1
-	wsOpClose = 0x8
-	wsOpPing  = 0x9
-	wsOpPong  = 0xA
+	opText  = 0x1
+	opClose = 0x8
+	opPing  = 0x9
+	opPong  = 0xA
 
-	wsCloseNormal   = 1000
-	wsCloseGoing    = 1001
-	wsClosePolicy   = 1008
-	wsCloseTooBig   = 1009
-	wsCloseTryLater = 1013
+	closeNormal    = 1000
+	closeGoingAway = 1001
+	closePolicy    = 1008
+	closeTooBig    = 1009
+	closeTryLater  = 1013
 )
 
-// wsFrame is one whole server frame, header and payload. Immutable: every connection that
+// frame is one whole server frame, header and payload. Immutable: every connection that
 // receives the message shares the frame.
-type wsFrame []byte
+type frame []byte
 
 // newFrame returns payload behind the unmasked header of a server frame.
-func newFrame(op byte, payload []byte) wsFrame {
+func newFrame(op byte, payload []byte) frame {
 	f := make([]byte, 0, len(payload)+10)
 	f = append(f, 0x80|op)
 	switch n := len(payload); {
@@ -36,7 +36,7 @@ func newFrame(op byte, payload []byte) wsFrame {
 }
 
 // closeFrame returns a close frame with a code and a short reason.
-func closeFrame(code int, reason string) wsFrame {
+func closeFrame(code int, reason string) frame {
 	p := binary.BigEndian.AppendUint16(make([]byte, 0, 2+len(reason)), uint16(code))
-	return newFrame(wsOpClose, append(p, reason...))
+	return newFrame(opClose, append(p, reason...))
 }

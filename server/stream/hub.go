@@ -15,12 +15,12 @@ import (
 
 // Intervals and limits of the hub.
 const (
-	wsTick       = 100 * time.Millisecond // conflated books, tickers (10 a second), candles
-	wsSlowTicks  = 10                     // in wsTick: books of 1000 ms, status, housekeeping
-	wsHeartbeat  = time.Second
-	wsIdleStream = 2 * time.Minute // after this time a stream without subscribers is removed
-	wsQueueOps   = 4096            // queued operations of all connections
-	wsFullAgain  = 10 * time.Second
+	tickEvery        = 100 * time.Millisecond // conflated books, tickers (10 a second), candles
+	ticksPerSecond   = 10                     // in tickEvery: books of 1000 ms, status, housekeeping
+	heartbeatEvery   = time.Second
+	idleStreamAge    = 2 * time.Minute // after this time a stream without subscribers is removed
+	maxQueuedOps     = 4096            // queued operations of all connections
+	secondFullWithin = 10 * time.Second
 )
 
 // Options configures a Hub. Board, Clock and Epoch are required.
@@ -65,21 +65,22 @@ type Hub struct {
 	published bool   // Run has received from notify for the next Step
 	op        func() // Run has received it from ops for the next Step
 	tickNs    int64  // machine time of the next tick
+	timerNs   int64  // time that Run's timer is set to, 0: none
 	ended     bool
 
-	pumps   *wsPumps
-	conns   map[*wsConn]struct{}
-	streams map[wsKey]*wsStream
-	instant map[wsKey]*wsStream // streams that follow each publication
-	diff    [2]sideDiff
-	private privateStreams
-	rewind  wsRewind
-	buf     []byte
-	batch   []wsSending // sent, not delivered
-	full    []*wsConn   // scratch of deliver
-	ticks   int
-	// delivery counts deliveries; a connection counts as full at most once in each.
-	delivery uint64
+	writers     *writers
+	conns       map[*conn]struct{}
+	streams     map[streamKey]*stream
+	unconflated map[streamKey]*stream // streams that follow each publication
+	diff        [2]sideDiff
+	private     privateStreams
+	resumes     resumeDiff
+	buf         []byte
+	undelivered []delivery // sent, not delivered
+	slow        []*conn    // scratch of deliver
+	ticks       int
+	// deliveries counts deliveries; a connection counts as full at most once in each.
+	deliveries uint64
 }
 
 // NewHub returns a hub; Run starts it.
@@ -87,15 +88,15 @@ func NewHub(o Options) *Hub {
 	if o.MachineNs == nil {
 		o.MachineNs = machineTime()
 	}
-	o.PingEvery = cmp.Or(o.PingEvery, wsPingEvery)
-	o.PongWithin = cmp.Or(o.PongWithin, wsPongWithin)
+	o.PingEvery = cmp.Or(o.PingEvery, defaultPingEvery)
+	o.PongWithin = cmp.Or(o.PongWithin, defaultPongWithin)
 	h := &Hub{
-		opts: o, notify: make(chan struct{}, 1), ops: make(chan func(), wsQueueOps),
+		opts: o, notify: make(chan struct{}, 1), ops: make(chan func(), maxQueuedOps),
 		stop: make(chan struct{}), stopped: make(chan struct{}),
-		pumps: newPumps(), conns: make(map[*wsConn]struct{}), streams: make(map[wsKey]*wsStream),
-		instant: make(map[wsKey]*wsStream),
+		writers: newWriters(), conns: make(map[*conn]struct{}), streams: make(map[streamKey]*stream),
+		unconflated: make(map[streamKey]*stream),
 	}
-	h.private.hub, h.tickNs = h, o.MachineNs()+int64(wsTick)
+	h.private.hub, h.tickNs = h, o.MachineNs()+int64(tickEvery)
 	if o.Private != nil {
 		o.Private.OnKeyDeleted(h.private.keyDeleted)
 	}
@@ -130,9 +131,9 @@ func (h *Hub) do(op func()) {
 	}
 }
 
-func (h *Hub) join(c *wsConn, first []wsRequest) {
+func (h *Hub) join(c *conn, first []request) {
 	h.do(func() {
-		c.hub.subs = make(map[wsKey]*wsSub)
+		c.hub.subs = make(map[streamKey]*subscription)
 		c.hub.pingNs = h.opts.MachineNs() + int64(h.opts.PingEvery)
 		h.conns[c] = struct{}{}
 		for _, r := range first {
@@ -141,16 +142,16 @@ func (h *Hub) join(c *wsConn, first []wsRequest) {
 	})
 }
 
-func (h *Hub) leave(c *wsConn) {
+func (h *Hub) leave(c *conn) {
 	h.do(func() {
 		c.hub.gone = true
 		delete(h.conns, c)
-		h.part(c)
+		h.unsubscribeAll(c)
 	})
 }
 
-// part removes a connection from its streams.
-func (h *Hub) part(c *wsConn) {
+// unsubscribeAll removes a connection from its streams.
+func (h *Hub) unsubscribeAll(c *conn) {
 	h.private.unbind(c)
 	left := false
 	for key, sub := range c.hub.subs {
@@ -164,24 +165,24 @@ func (h *Hub) part(c *wsConn) {
 	}
 }
 
-func (h *Hub) request(c *wsConn, r wsRequest) { h.do(func() { operation{h, c, r}.run() }) }
+func (h *Hub) request(c *conn, r request) { h.do(func() { operation{h, c, r}.run() }) }
 
-// fed notifies the hub that the queue of c fell below wsLowBytes and has room for snapshots.
-func (h *Hub) fed(c *wsConn) { h.do(func() { h.feed(c) }) }
+// drained notifies the hub that the queue of c fell below lowMarkBytes and has room for snapshots.
+func (h *Hub) drained(c *conn) { h.do(func() { h.startPending(c) }) }
 
-// follow sends the changes of each publication: books without conflation and trades.
-func (h *Hub) follow() {
+// sendMessages sends the changes of each publication: books without conflation and trades.
+func (h *Hub) advanceUnconflated() {
 	root := h.opts.Board.Load()
-	for _, s := range h.instant {
+	for _, s := range h.unconflated {
 		h.advance(s, root)
 	}
-	h.private.follow()
+	h.private.sendMessages()
 }
 
 // tick advances the conflated streams, and runs housekeeping once a second.
 func (h *Hub) tick() {
 	h.ticks++
-	slow := h.ticks%wsSlowTicks == 0
+	slow := h.ticks%ticksPerSecond == 0
 	root := h.opts.Board.Load()
 	for key, s := range h.streams {
 		if key.every == 1000 || key.channel == chStatus {
@@ -191,7 +192,7 @@ func (h *Hub) tick() {
 		}
 		h.advance(s, root)
 	}
-	h.private.follow()
+	h.private.sendMessages()
 	h.heartbeats()
 	if slow {
 		h.housekeeping()
@@ -199,7 +200,7 @@ func (h *Hub) tick() {
 }
 
 // advance brings a stream from its last message to the currently published view.
-func (h *Hub) advance(s *wsStream, root *marketdata.Root) {
+func (h *Hub) advance(s *stream, root *marketdata.Root) {
 	if len(s.subs) == 0 {
 		return
 	}
@@ -221,10 +222,11 @@ func (h *Hub) advance(s *wsStream, root *marketdata.Root) {
 	case chTicker:
 		if v.TickerVersion != s.view.TickerVersion {
 			h.setView(s, v, uint64(v.TickerSeq))
-			h.send(s, appendWSTicker(h.buf[:0], "update", v, h.nowMs()))
+			h.send(s, appendTicker(h.buf[:0], "update", v, h.nowMs()))
 		}
 	case chCandles:
 		h.advanceCandles(s, v)
+	default: // no channel of one pair
 	}
 }
 
@@ -234,72 +236,72 @@ func (h *Hub) nowMs() int64 { return h.opts.Clock.NowNs() / int64(time.Milliseco
 func (h *Hub) machineMs() int64 { return h.opts.MachineNs() / int64(time.Millisecond) }
 
 // setView sets the stream's state and drops the cached snapshot, which shows the old one.
-func (h *Hub) setView(s *wsStream, v *marketdata.View, seq uint64) {
+func (h *Hub) setView(s *stream, v *marketdata.View, seq uint64) {
 	s.view, s.seq, s.snapshot, s.resumes = v, seq, nil, nil
 }
 
 // send encodes payload once; deliver queues it for every live subscriber.
-func (h *Hub) send(s *wsStream, payload []byte) {
+func (h *Hub) send(s *stream, payload []byte) {
 	h.buf = payload[:0]
-	h.batch = append(h.batch, wsSending{s, &wsQueued{frame: h.frame(s, payload), private: s.key.private()}})
+	h.undelivered = append(h.undelivered, delivery{s, &message{frame: h.frame(s, payload), private: s.key.private()}})
 	s.lastMs = h.machineMs()
 }
 
-// wsSending is a message that is not queued yet.
-type wsSending struct {
-	stream *wsStream
-	what   *wsQueued
+// delivery is a message that is not queued yet.
+type delivery struct {
+	stream  *stream
+	message *message
 }
 
-// wsDeliverPart is the number of connections that receive the whole batch before the next
+// subscribersPerPass is the number of connections that receive the whole batch before the next
 // ones do: a client of ten pairs is in ten streams, and deliver queues all its ten messages
 // while the client's queue is in the core's cache.
-const wsDeliverPart = 256
+const subscribersPerPass = 256
 
 // deliver queues the messages sent since the last delivery.
 func (h *Hub) deliver() {
-	if len(h.batch) == 0 {
+	if len(h.undelivered) == 0 {
 		return
 	}
-	batch := h.batch
-	h.full = h.full[:0]
-	for from, left := 0, true; left; from += wsDeliverPart {
+	batch := h.undelivered
+	h.slow = h.slow[:0]
+	for from, left := 0, true; left; from += subscribersPerPass {
 		left = false
 		for _, b := range batch {
 			subs := b.stream.subs[min(from, len(b.stream.subs)):]
-			left = left || len(subs) > wsDeliverPart
-			for _, sub := range subs[:min(len(subs), wsDeliverPart)] {
-				if sub.live && !sub.out.share(b.what) {
-					h.full = append(h.full, sub.conn)
+			left = left || len(subs) > subscribersPerPass
+			for _, sub := range subs[:min(len(subs), subscribersPerPass)] {
+				if sub.live && !sub.backlog.pushShared(b.message) {
+					h.slow = append(h.slow, sub.conn)
 				}
 			}
 		}
-		h.pumps.flush()
+		h.writers.flush()
 	}
 	clear(batch)
-	h.batch = batch[:0]
-	h.delivery++
-	for _, c := range h.full { // only now: lag may remove subscribers from a stream
-		if c.hub.fullIn != h.delivery { // several messages that did not fit count as one full queue
-			c.hub.fullIn = h.delivery
-			h.lag(c)
+	h.undelivered = batch[:0]
+	h.deliveries++
+	for _, c := range h.slow { // only now: lag may remove subscribers from a stream
+		if c.hub.fullIn != h.deliveries { // several messages that did not fit count as one full queue
+			c.hub.fullIn = h.deliveries
+			h.resyncSlow(c)
 		}
 	}
 }
 
 // frame returns payload as a frame, with decimals as text when the stream's options ask for it.
-func (h *Hub) frame(s *wsStream, payload []byte) wsFrame {
+func (h *Hub) frame(s *stream, payload []byte) frame {
 	if s.key.text {
-		return newFrame(wsOpText, edge.AppendQuotedDecimals(nil, payload))
+		return newFrame(opText, edge.AppendQuotedDecimals(nil, payload))
 	}
-	return newFrame(wsOpText, payload)
+	return newFrame(opText, payload)
 }
 
 // heartbeats sends a heartbeat on each stream that was silent for a second.
 func (h *Hub) heartbeats() {
 	now := h.machineMs()
 	for _, s := range h.streams {
-		if len(s.subs) == 0 || now-s.lastMs < wsHeartbeat.Milliseconds() {
+		if len(s.subs) == 0 || now-s.lastMs < heartbeatEvery.Milliseconds() {
 			continue
 		}
 		pair := ""
@@ -316,31 +318,31 @@ func (h *Hub) housekeeping() {
 	for c := range h.conns {
 		switch {
 		case now-c.pongNs.Load() > int64(h.opts.PongWithin):
-			c.out.close(closeFrame(wsClosePolicy, "no pong in time"), true)
-		case c.hub.behind && now-c.hub.fullNs > int64(wsFullAgain): // not caught up since
-			h.tooSlow(c)
+			c.backlog.closeWith(closeFrame(closePolicy, "no pong in time"), true)
+		case c.hub.behind && now-c.hub.fullNs > int64(secondFullWithin): // not caught up since
+			h.closeSlow(c)
 		case now > c.hub.pingNs:
 			c.hub.pingNs = now + int64(h.opts.PingEvery)
-			h.answer(c, newFrame(wsOpPing, nil))
+			h.answer(c, newFrame(opPing, nil))
 		}
 	}
 	for key, s := range h.streams {
-		if len(s.subs) == 0 && now/int64(time.Millisecond)-s.idleMs > wsIdleStream.Milliseconds() {
+		if len(s.subs) == 0 && now/int64(time.Millisecond)-s.idleMs > idleStreamAge.Milliseconds() {
 			delete(h.streams, key)
-			delete(h.instant, key)
+			delete(h.unconflated, key)
 		}
 	}
 }
 
-// goodbye sends every client its last message and the close frame.
-func (h *Hub) goodbye() {
-	dst := appendWSHead(h.buf[:0], "shutdown", "", "", "")
+// announceShutdown sends every client its last message and the close frame.
+func (h *Hub) announceShutdown() {
+	dst := appendHead(h.buf[:0], "shutdown", "", "", "")
 	dst = append(dst, `,"time":`...)
 	dst = strconv.AppendInt(dst, h.nowMs(), 10)
 	dst = append(dst, `,"message":"The server is shutting down; reconnect in a few seconds."}`...)
-	f := newFrame(wsOpText, dst)
+	f := newFrame(opText, dst)
 	for c := range h.conns {
-		c.out.push(f, wsAnswer)
-		c.out.close(closeFrame(wsCloseGoing, "shutting down"), false)
+		c.backlog.push(f, kindAnswer)
+		c.backlog.closeWith(closeFrame(closeGoingAway, "shutting down"), false)
 	}
 }

@@ -10,12 +10,12 @@ import (
 // docs/contract/streams.md#server-messages: a heartbeat for each subscription that was silent for
 // 1 s. Other clients that subscribe and unsubscribe do not reset this time.
 func TestUnsubscribingDoesNotSilenceTheHeartbeatsOfOthers(t *testing.T) {
-	x := newStillHub(t, marketdata.Options{}, "AA_BB")
+	x := newManualHub(t, marketdata.Options{}, "AA_BB")
 	a, b := x.connect(), x.connect()
 	x.ask(a, `{"op":"subscribe","channel":"book","pairs":["AA_BB"]}`)
 	x.read(a)
 	s := x.streams[bookKey(0)]
-	s.lastMs -= wsHeartbeat.Milliseconds() // silent for a second
+	s.lastMs -= heartbeatEvery.Milliseconds() // silent for a second
 	x.ask(b, `{"op":"subscribe","channel":"book","pairs":["AA_BB"]}`)
 	x.ask(b, `{"op":"unsubscribe","channel":"book","pairs":["AA_BB"]}`)
 	x.heartbeats()
@@ -28,7 +28,7 @@ func TestUnsubscribingDoesNotSilenceTheHeartbeatsOfOthers(t *testing.T) {
 // The hub removes a stream two minutes after its last subscriber left, whatever the age of the
 // last message and however the subscriber left.
 func TestStreamsAreForgottenAfterTheirLastSubscriber(t *testing.T) {
-	x := newStillHub(t, marketdata.Options{}, "AA_BB")
+	x := newManualHub(t, marketdata.Options{}, "AA_BB")
 	for _, leaves := range []bool{true, false} {
 		c := x.connect()
 		x.ask(c, `{"op":"subscribe","channel":"book","pairs":["AA_BB"]}`)
@@ -36,7 +36,7 @@ func TestStreamsAreForgottenAfterTheirLastSubscriber(t *testing.T) {
 		s.lastMs -= time.Hour.Milliseconds()
 		s.idleMs -= time.Hour.Milliseconds()
 		if leaves {
-			x.hangUp(c)
+			x.disconnect(c)
 		} else {
 			x.ask(c, `{"op":"unsubscribe","channel":"book","pairs":["AA_BB"]}`)
 		}
@@ -44,7 +44,7 @@ func TestStreamsAreForgottenAfterTheirLastSubscriber(t *testing.T) {
 		if x.streams[bookKey(0)] != s {
 			t.Errorf("left %v: forgotten at once", leaves)
 		}
-		s.idleMs -= (wsIdleStream + time.Second).Milliseconds()
+		s.idleMs -= (idleStreamAge + time.Second).Milliseconds()
 		x.housekeeping()
 		if x.streams[bookKey(0)] != nil {
 			t.Errorf("left %v: still there after two minutes", leaves)
@@ -55,7 +55,7 @@ func TestStreamsAreForgottenAfterTheirLastSubscriber(t *testing.T) {
 // docs/contract/streams.md#server-messages: a snapshot of status equals the current /api/status,
 // not the one at the first subscription, even if the market was idle in between.
 func TestStatusSnapshotIsOfNow(t *testing.T) {
-	x := newStillHub(t, marketdata.Options{}, "AA_BB")
+	x := newManualHub(t, marketdata.Options{}, "AA_BB")
 	x.opts.Status = func(dst []byte) []byte {
 		return append(appendSeqTime(append(dst, `{"incidents":[]`...), 0, x.nowMs()), '}')
 	}

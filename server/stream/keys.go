@@ -10,18 +10,18 @@ import (
 	"tickhive/server/private"
 )
 
-// wsKeys maps keys to their sockets. When a key ends, the hub finds the key's sockets here, so
+// keySockets maps keys to their sockets. When a key ends, the hub finds the key's sockets here, so
 // no message needs a check of its key.
-type wsKeys struct {
+type keySockets struct {
 	mu      sync.Mutex
-	sockets map[uint64]map[*wsConn]struct{} // by key; only the hub's goroutine changes it
-	deleted []uint64                        // deleted keys whose sockets the hub must end
+	sockets map[uint64]map[*conn]struct{} // by key; only the hub's goroutine changes it
+	deleted []uint64                      // deleted keys whose sockets the hub must end
 
-	nextNs int64 // no key expires before this time; owner: the hub's goroutine
+	nextExpiryNs int64 // no key expires before this time; owner: the hub's goroutine
 }
 
 // keyDeleted records a deleted key for the hub. It runs on the deleting goroutine, never waits.
-func (k *wsKeys) keyDeleted(number uint64) {
+func (k *keySockets) keyDeleted(number uint64) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.sockets[number] != nil {
@@ -30,24 +30,24 @@ func (k *wsKeys) keyDeleted(number uint64) {
 }
 
 // bind records that a key signed for a socket.
-func (k *wsKeys) bind(c *wsConn, key private.Key) {
+func (k *keySockets) bind(c *conn, key private.Key) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.sockets == nil {
-		k.sockets, k.nextNs = make(map[uint64]map[*wsConn]struct{}), math.MaxInt64
+		k.sockets, k.nextExpiryNs = make(map[uint64]map[*conn]struct{}), math.MaxInt64
 	}
 	if k.sockets[key.Number] == nil {
-		k.sockets[key.Number] = make(map[*wsConn]struct{})
+		k.sockets[key.Number] = make(map[*conn]struct{})
 	}
 	k.sockets[key.Number][c] = struct{}{}
 	if key.ExpiresNs != 0 {
-		k.nextNs = min(k.nextNs, key.ExpiresNs)
+		k.nextExpiryNs = min(k.nextExpiryNs, key.ExpiresNs)
 	}
 	c.hub.key, c.hub.authed = key, true
 }
 
 // unbind removes the key of a socket.
-func (k *wsKeys) unbind(c *wsConn) {
+func (k *keySockets) unbind(c *conn) {
 	if !c.hub.authed {
 		return
 	}
@@ -62,7 +62,7 @@ func (k *wsKeys) unbind(c *wsConn) {
 }
 
 // takeDeleted returns the sockets of the keys deleted since the last call.
-func (k *wsKeys) takeDeleted() (ended []*wsConn) {
+func (k *keySockets) takeDeleted() (ended []*conn) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, number := range k.deleted {
@@ -75,11 +75,11 @@ func (k *wsKeys) takeDeleted() (ended []*wsConn) {
 }
 
 // takeExpired returns the sockets of expired keys. It scans the keys only when one has expired.
-func (k *wsKeys) takeExpired(nowNs int64) (ended []*wsConn) {
-	if len(k.sockets) == 0 || nowNs < k.nextNs {
+func (k *keySockets) takeExpired(nowNs int64) (ended []*conn) {
+	if len(k.sockets) == 0 || nowNs < k.nextExpiryNs {
 		return nil
 	}
-	k.nextNs = math.MaxInt64
+	k.nextExpiryNs = math.MaxInt64
 	for _, sockets := range k.sockets {
 		for c := range sockets {
 			switch at := c.hub.key.ExpiresNs; {
@@ -87,7 +87,7 @@ func (k *wsKeys) takeExpired(nowNs int64) (ended []*wsConn) {
 			case at <= nowNs:
 				ended = append(ended, c)
 			default:
-				k.nextNs = min(k.nextNs, at)
+				k.nextExpiryNs = min(k.nextExpiryNs, at)
 			}
 		}
 	}
@@ -105,11 +105,11 @@ func (p *privateStreams) endKeys() {
 }
 
 // endKey notifies a client which of its subscriptions ended, or that its key ended.
-func (p *privateStreams) endKey(c *wsConn, message string) {
+func (p *privateStreams) endKey(c *conn, message string) {
 	p.unbind(c)
 	ended := p.endPrivate(c)
 	for _, key := range ended {
-		operation{p.hub, c, wsRequest{channel: key.name()}}.refuse("", refuse.Unauthorized, message)
+		operation{p.hub, c, request{channel: key.name()}}.refuse("", refuse.Unauthorized, message)
 	}
 	if len(ended) == 0 {
 		operation{hub: p.hub, conn: c}.refuse("", refuse.Unauthorized, message)
@@ -118,7 +118,7 @@ func (p *privateStreams) endKey(c *wsConn, message string) {
 
 // endPrivate removes a connection from its private streams, withdraws its queued private
 // messages and returns the keys of the streams.
-func (p *privateStreams) endPrivate(c *wsConn) (ended []wsKey) {
+func (p *privateStreams) endPrivate(c *conn) (ended []streamKey) {
 	for key, sub := range c.hub.subs {
 		if key.private() {
 			p.hub.remove(sub)
@@ -129,9 +129,9 @@ func (p *privateStreams) endPrivate(c *wsConn) (ended []wsKey) {
 	if len(ended) == 0 {
 		return nil
 	}
-	slices.SortFunc(ended, func(a, b wsKey) int { return cmp.Compare(a.channel, b.channel) })
+	slices.SortFunc(ended, func(a, b streamKey) int { return cmp.Compare(a.channel, b.channel) })
 	p.watch()
-	c.out.withdraw()
+	c.backlog.withdrawPrivate()
 	return ended
 }
 
@@ -155,5 +155,5 @@ func (o operation) authenticate() {
 		o.hub.private.bind(o.conn, key)
 	}
 	dst := appendIDOrNull([]byte(`{"type":"authenticated","id":`), o.req.id)
-	o.hub.answer(o.conn, newFrame(wsOpText, append(dst, '}')))
+	o.hub.answer(o.conn, newFrame(opText, append(dst, '}')))
 }

@@ -14,22 +14,22 @@ import (
 
 // another creates a further key for a user; body holds the members besides its name.
 func another(k *servertest.Keys, body string) *servertest.Keys {
-	k.House.T.Helper()
-	made := k.House.In("POST", "/users/"+k.ID+"/apikeys", `{"name":"another"`+body+`}`)
-	return &servertest.Keys{House: k.House, ID: k.ID, Public: made["publicKey"].(string), Private: made["privateKey"].(string)}
+	k.Exchange.T.Helper()
+	made := k.Exchange.MustInternal("POST", "/users/"+k.ID+"/apikeys", `{"name":"another"`+body+`}`)
+	return &servertest.Keys{Exchange: k.Exchange, ID: k.ID, Public: made["publicKey"].(string), Private: made["privateKey"].(string)}
 }
 
 // signedSocket is a socket that a key signed for, with every message that it received.
 type signedSocket struct {
 	*client.Stream
 	t    *testing.T
-	h    *servertest.House
+	h    *servertest.Exchange
 	sent int
 }
 
 func socket(k *servertest.Keys, t *testing.T, channels ...string) *signedSocket {
 	t.Helper()
-	s := &signedSocket{Stream: k.House.Socket(), t: t, h: k.House}
+	s := &signedSocket{Stream: k.Exchange.Socket(), t: t, h: k.Exchange}
 	_ = s.SetReadDeadline(time.Now().Add(20 * time.Second))
 	s.auth(k)
 	for _, c := range channels {
@@ -159,7 +159,7 @@ func seqOf(t *testing.T, m map[string]any) int64 {
 // channels continue, sockets of the user's other keys keep their subscriptions, and another key
 // may sign for the socket again.
 func TestPrivateStreamsEndWhenTheirKeyIsDeleted(t *testing.T) {
-	h, a, b := servertest.Traded(t)
+	h, a, b := servertest.NewTradedExchange(t)
 	other, spare := another(a, ""), another(a, "")
 	s := socket(a, t, "orders", "fills", "balances", "trades")
 	bare := socket(a, t, "trades")
@@ -211,7 +211,7 @@ func TestPrivateStreamsEndWhenTheirKeyIsDeleted(t *testing.T) {
 
 // A key ends exactly at its expiresAt by the exchange's clock, to the nanosecond.
 func TestPrivateStreamsEndWhenTheirKeyExpires(t *testing.T) {
-	h, a, _ := servertest.Traded(t)
+	h, a, _ := servertest.NewTradedExchange(t)
 	at := h.Now().Add(time.Hour)
 	mortal := another(a, `,"expiresAt":"`+at.UTC().Format(time.RFC3339)+`"`)
 	later := another(a, `,"expiresAt":"`+at.Add(time.Hour).UTC().Format(time.RFC3339)+`"`)
@@ -241,11 +241,11 @@ func TestPrivateStreamsEndWhenTheirKeyExpires(t *testing.T) {
 // Subscriptions belong to the key that signed for them. Another key, of any user, ends them. The
 // same key, and credentials that do not verify, leave them unchanged.
 func TestSecondAuthOfASocket(t *testing.T) {
-	h, a, b := servertest.Traded(t)
+	h, a, b := servertest.NewTradedExchange(t)
 	s := socket(a, t, "balances", "orders", "trades")
 	s.auth(a)
 	s.until("authenticated", "")
-	wrong := &servertest.Keys{House: h, ID: b.ID, Public: b.Public, Private: a.Private}
+	wrong := &servertest.Keys{Exchange: h, ID: b.ID, Public: b.Public, Private: a.Private}
 	s.auth(wrong)
 	if m := s.until("error", ""); m["code"] != "UNAUTHORIZED" {
 		t.Fatalf("%v", m)

@@ -15,8 +15,8 @@ import (
 // (docs/contract/streams.md#checksum).
 const checksumLevels = 10
 
-// appendWSHead appends the start of a message: type, id (if any), channel, pair.
-func appendWSHead(dst []byte, kind, id, channel, pair string) []byte {
+// appendHead appends the start of a message: type, id (if any), channel, pair.
+func appendHead(dst []byte, kind, id, channel, pair string) []byte {
 	dst = append(append(append(dst, `{"type":"`...), kind...), '"')
 	if id != "" {
 		dst = append(append(dst, `,"id":`...), id...)
@@ -30,14 +30,14 @@ func appendWSHead(dst []byte, kind, id, channel, pair string) []byte {
 	return dst
 }
 
-// wsErrorFrame returns an error message; the socket stays open.
-func wsErrorFrame(req wsRequest, pair string, code refuse.Code, message string) wsFrame {
+// errorFrame returns an error message; the socket stays open.
+func errorFrame(req request, pair string, code refuse.Code, message string) frame {
 	dst := appendIDOrNull([]byte(`{"type":"error","id":`), req.id)
 	dst = encode.AppendNullable(append(dst, `,"channel":`...), req.channel)
 	dst = encode.AppendNullable(append(dst, `,"currencyPairCode":`...), pair)
 	dst = encode.AppendString(append(dst, `,"code":`...), string(code))
 	dst = encode.AppendString(append(dst, `,"message":`...), message)
-	return newFrame(wsOpText, append(dst, '}'))
+	return newFrame(opText, append(dst, '}'))
 }
 
 func appendSeqTime(dst []byte, seq uint64, timeMs int64) []byte {
@@ -48,9 +48,9 @@ func appendSeqTime(dst []byte, seq uint64, timeMs int64) []byte {
 // appendBookSnapshot appends the snapshot message of a book stream. Its seq is the stream's
 // seq, because that is the prevSeq of the next update. The stream's seq stays behind the
 // view's seq while only levels outside the depth change.
-func appendBookSnapshot(dst []byte, s *wsStream, epoch, reason string, timeMs int64) []byte {
+func appendBookSnapshot(dst []byte, s *stream, epoch, reason string, timeMs int64) []byte {
 	v, depth := s.view, s.key.depth
-	dst = appendWSHead(dst, "snapshot", "", "book", v.Instrument.Code)
+	dst = appendHead(dst, "snapshot", "", "book", v.Instrument.Code)
 	dst = append(append(append(dst, `,"epoch":"`...), epoch...), '"')
 	dst = appendSeqTime(dst, s.seq, timeMs)
 	dst = append(append(append(dst, `,"reason":"`...), reason...), '"')
@@ -71,14 +71,14 @@ func appendTopLevels(dst []byte, s *marketdata.Side, in *engine.Instrument, dept
 		if n > 0 {
 			dst = append(dst, ',')
 		}
-		dst = appendWSLevel(dst, l, in)
+		dst = appendLevel(dst, l, in)
 		n++
 		return true
 	})
 	return dst
 }
 
-func appendWSLevel(dst []byte, l marketdata.Level, in *engine.Instrument) []byte {
+func appendLevel(dst []byte, l marketdata.Level, in *engine.Instrument) []byte {
 	dst = fixed.AppendI64(append(dst, '['), l.Price, in.DigitsPrice)
 	dst = fixed.AppendI64(append(dst, ','), l.Amount, in.DigitsAmount)
 	return append(dst, ']')
@@ -86,7 +86,7 @@ func appendWSLevel(dst []byte, l marketdata.Level, in *engine.Instrument) []byte
 
 // appendBookUpdate appends the update message of a book stream from prevSeq to seq.
 func appendBookUpdate(dst []byte, v *marketdata.View, prevSeq, seq uint64, bids, asks []marketdata.Level, timeMs int64) []byte {
-	dst = appendWSHead(dst, "update", "", "book", v.Instrument.Code)
+	dst = appendHead(dst, "update", "", "book", v.Instrument.Code)
 	dst = strconv.AppendUint(append(dst, `,"prevSeq":`...), prevSeq, 10)
 	dst = appendSeqTime(dst, seq, timeMs)
 	dst = append(dst, `,"bids":[`...)
@@ -102,7 +102,7 @@ func appendChanged(dst []byte, levels []marketdata.Level, in *engine.Instrument)
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = appendWSLevel(dst, l, in)
+		dst = appendLevel(dst, l, in)
 	}
 	return dst
 }
@@ -138,7 +138,7 @@ func appendChecksumSide(dst []byte, s *marketdata.Side, in *engine.Instrument) [
 }
 
 // appendHeartbeat appends a heartbeat with the seq of a silent stream.
-func appendHeartbeat(dst []byte, s *wsStream, pair string, timeMs int64) []byte {
+func appendHeartbeat(dst []byte, s *stream, pair string, timeMs int64) []byte {
 	dst = append(append(append(dst, `{"type":"heartbeat","channel":"`...), s.key.name()...), '"')
 	dst = encode.AppendNullable(append(dst, `,"currencyPairCode":`...), pair)
 	dst = strconv.AppendUint(append(dst, `,"seq":`...), s.seq, 10)
@@ -152,9 +152,9 @@ func appendHeartbeat(dst []byte, s *wsStream, pair string, timeMs int64) []byte 
 	return append(dst, '}')
 }
 
-// appendWSTrades appends a trades snapshot or update: from..to, oldest first, without a gap.
-func appendWSTrades(dst []byte, kind string, v *marketdata.View, from, to engine.TradeID, timeMs int64) []byte {
-	dst = appendWSHead(dst, kind, "", "trades", v.Instrument.Code)
+// appendTrades appends a trades snapshot or update: from..to, oldest first, without a gap.
+func appendTrades(dst []byte, kind string, v *marketdata.View, from, to engine.TradeID, timeMs int64) []byte {
+	dst = appendHead(dst, kind, "", "trades", v.Instrument.Code)
 	dst = appendSeqTime(dst, uint64(v.TradesSeq), timeMs)
 	dst = append(dst, `,"trades":[`...)
 	for id := from; id <= to && id != 0; id++ {
@@ -167,17 +167,17 @@ func appendWSTrades(dst []byte, kind string, v *marketdata.View, from, to engine
 	return append(dst, `]}`...)
 }
 
-// appendWSTicker appends a snapshot or update of the ticker channel.
-func appendWSTicker(dst []byte, kind string, v *marketdata.View, timeMs int64) []byte {
-	dst = appendWSHead(dst, kind, "", "ticker", v.Instrument.Code)
+// appendTicker appends a snapshot or update of the ticker channel.
+func appendTicker(dst []byte, kind string, v *marketdata.View, timeMs int64) []byte {
+	dst = appendHead(dst, kind, "", "ticker", v.Instrument.Code)
 	dst = appendSeqTime(dst, uint64(v.TickerSeq), timeMs)
 	dst = encode.AppendTicker(append(dst, `,"ticker":`...), v)
 	return append(dst, '}')
 }
 
-// appendWSCandle appends a snapshot or update of a candles channel; no candle is null.
-func appendWSCandle(dst []byte, kind string, s *wsStream, v *marketdata.View, c marketdata.Candle, closed bool, timeMs int64) []byte {
-	dst = appendWSHead(dst, kind, "", s.key.name(), v.Instrument.Code)
+// appendCandle appends a snapshot or update of a candles channel; no candle is null.
+func appendCandle(dst []byte, kind string, s *stream, v *marketdata.View, c marketdata.Candle, closed bool, timeMs int64) []byte {
+	dst = appendHead(dst, kind, "", s.key.name(), v.Instrument.Code)
 	dst = appendSeqTime(dst, uint64(v.TradesSeq), timeMs)
 	dst = append(dst, `,"candle":`...)
 	if c.Trades == 0 {

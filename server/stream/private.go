@@ -8,14 +8,14 @@ import (
 )
 
 // privateStreams are the streams that need credentials, and the keys that opened them. Owner: the
-// hub's goroutine, except where wsKeys says otherwise.
+// hub's goroutine, except where keySockets says otherwise.
 type privateStreams struct {
-	wsKeys
+	keySockets
 	hub *Hub
 }
 
-// follow sends the messages of the private feed.
-func (p *privateStreams) follow() {
+// sendMessages sends the messages of the private feed.
+func (p *privateStreams) sendMessages() {
 	if p.hub.opts.Private == nil {
 		return
 	}
@@ -41,23 +41,23 @@ func (p *privateStreams) follow() {
 	}
 }
 
-func (p *privateStreams) startOver(s *wsStream) {
+func (p *privateStreams) startOver(s *stream) {
 	for _, sub := range slices.Clone(s.subs) { // feed delivers, which may shrink s.subs
-		p.hub.wait(sub, "slow")
-		p.hub.feed(sub.conn)
+		p.hub.awaitSnapshot(sub, "slow")
+		p.hub.startPending(sub.conn)
 	}
 }
 
-func (p *privateStreams) send(s *wsStream, m private.Message) {
+func (p *privateStreams) send(s *stream, m private.Message) {
 	s.seq = m.Seq
-	dst := appendWSHead(p.hub.buf[:0], "update", "", m.Channel, "")
+	dst := appendHead(p.hub.buf[:0], "update", "", m.Channel, "")
 	dst = appendSeqTime(dst, m.Seq, p.hub.nowMs())
 	p.hub.send(s, append(append(append(dst, ','), m.Members...), '}'))
 }
 
 // appendSnapshot appends the snapshot of a private channel. Each subscriber gets its own.
-func (p *privateStreams) appendSnapshot(dst []byte, s *wsStream, nowMs int64) []byte {
-	dst = appendWSHead(dst, "snapshot", "", s.key.name(), "")
+func (p *privateStreams) appendSnapshot(dst []byte, s *stream, nowMs int64) []byte {
+	dst = appendHead(dst, "snapshot", "", s.key.name(), "")
 	dst = appendSeqTime(dst, s.seq, nowMs)
 	dst = p.hub.opts.Private.Snapshot(append(dst, ','), s.key.name(), s.key.account)
 	return append(dst, '}')

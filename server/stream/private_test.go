@@ -10,7 +10,7 @@ import (
 )
 
 func TestPrivateChannelsTellTheirOwnerAlone(t *testing.T) {
-	h, a, b := servertest.Traded(t)
+	h, a, b := servertest.NewTradedExchange(t)
 	a.Place(`{"side":"buy","currencyPairCode":"BTC_USDT","amount":1,"price":90}`)
 	s := h.Socket()
 	_ = s.Send(client.Request{Op: "subscribe", Channel: "orders", ID: 1})

@@ -9,14 +9,14 @@ import (
 
 // Limits of one operation.
 const (
-	wsMaxSubs     = 1000 // subscriptions of one connection (docs/contract/limits.md#streams)
-	wsMaxPairs    = 8192 // pairs of one operation: no more fit into a message
-	wsMaxChannel  = 32
-	wsMaxIDDigits = 128
+	maxSubscriptions = 1000 // subscriptions of one connection (docs/contract/limits.md#streams)
+	maxPairs         = 8192 // pairs of one operation: no more fit into a message
+	maxWordBytes     = 32
+	maxTextBytes     = 128
 )
 
-// wsRequest is one operation of a client, decoded (docs/contract/streams.md#operations).
-type wsRequest struct {
+// request is one operation of a client, decoded (docs/contract/streams.md#operations).
+type request struct {
 	op      string
 	id      string // JSON text as sent; empty: none
 	channel string
@@ -34,8 +34,8 @@ type wsRequest struct {
 	publicKey, timestamp, nonce, signature string
 }
 
-// parseWSRequest parses one operation strictly. On an error req holds the id if it came before.
-func parseWSRequest(raw []byte) (req wsRequest, bad *body.Error) {
+// parseRequest parses one operation strictly. On an error req holds the id if it came before.
+func parseRequest(raw []byte) (req request, bad *body.Error) {
 	var r body.Reader
 	r.Reset(raw)
 	if r.Object() {
@@ -49,22 +49,22 @@ func parseWSRequest(raw []byte) (req wsRequest, bad *body.Error) {
 	return req, bad
 }
 
-func (req *wsRequest) member(r *body.Reader, key string) {
+func (req *request) member(r *body.Reader, key string) {
 	switch key {
 	case "op":
-		req.op = string(r.Text(wsMaxChannel))
+		req.op = string(r.Text(maxWordBytes))
 	case "id":
 		req.readID(r)
 	case "channel":
-		req.channel = string(r.Text(wsMaxChannel))
+		req.channel = string(r.Text(maxWordBytes))
 	case "pairs":
 		if r.Array() {
 			for r.Element() {
-				if len(req.pairs) == wsMaxPairs {
+				if len(req.pairs) == maxPairs {
 					r.Fail("must have at most 8192 elements.")
 					return
 				}
-				req.pairs = append(req.pairs, string(r.Text(wsMaxChannel)))
+				req.pairs = append(req.pairs, string(r.Text(maxWordBytes)))
 			}
 		}
 	case "depth":
@@ -75,12 +75,12 @@ func (req *wsRequest) member(r *body.Reader, key string) {
 		v, given := r.Integer(0, 1<<62)
 		req.fromSeq, req.hasFromSeq = uint64(v), given
 	case "epoch":
-		req.epoch = string(r.Text(wsMaxChannel))
+		req.epoch = string(r.Text(maxWordBytes))
 	case "fromTradeId":
 		v, given := r.Integer(1, 1<<62)
 		req.fromTrade, req.hasFromTrade = uint64(v), given
 	case "decimals":
-		switch string(r.Text(wsMaxChannel)) {
+		switch string(r.Text(maxWordBytes)) {
 		case "string":
 			req.text = true
 		case "number", "":
@@ -92,29 +92,29 @@ func (req *wsRequest) member(r *body.Reader, key string) {
 	}
 }
 
-func (req *wsRequest) credential(r *body.Reader, key string) {
+func (req *request) credential(r *body.Reader, key string) {
 	switch key {
 	case "publicKey":
-		req.publicKey = string(r.Text(wsMaxIDDigits))
+		req.publicKey = string(r.Text(maxTextBytes))
 	case "timestamp":
 		if r.Peek() == '"' {
-			req.timestamp = string(r.Text(wsMaxChannel))
+			req.timestamp = string(r.Text(maxWordBytes))
 		} else if v, given := r.Integer(0, 1<<62); given {
 			req.timestamp = strconv.FormatInt(v, 10)
 		}
 	case "nonce":
-		req.nonce = string(r.Text(wsMaxIDDigits))
+		req.nonce = string(r.Text(maxTextBytes))
 	case "signature":
-		req.signature = string(r.Text(wsMaxIDDigits))
+		req.signature = string(r.Text(maxTextBytes))
 	default:
 		r.Unknown()
 	}
 }
 
 // readID stores the id as JSON text, for the echo in the answer.
-func (req *wsRequest) readID(r *body.Reader) {
+func (req *request) readID(r *body.Reader) {
 	if r.Peek() == '"' {
-		if s := r.Text(wsMaxIDDigits); s != nil {
+		if s := r.Text(maxTextBytes); s != nil {
 			req.id = string(encode.AppendString(nil, string(s)))
 		}
 		return
@@ -125,7 +125,7 @@ func (req *wsRequest) readID(r *body.Reader) {
 }
 
 // choice reads an integer that must be one of allowed.
-func (req *wsRequest) choice(r *body.Reader, allowed ...int) (int, bool) {
+func (req *request) choice(r *body.Reader, allowed ...int) (int, bool) {
 	v, given := r.Integer(0, 1000)
 	if !given {
 		return 0, false

@@ -8,12 +8,12 @@ import (
 	"tickhive/marketdata"
 )
 
-// wsResumesKept bounds the cached resume answers of one stream state: after a restart, the
+// maxCachedResumes bounds the cached resume answers of one stream state: after a restart, the
 // clients of a stream resume from the same few seqs.
-const wsResumesKept = 64
+const maxCachedResumes = 64
 
-// wsRewind computes the difference from an older book to the current one. The hub reuses it.
-type wsRewind struct {
+// resumeDiff computes the difference from an older book to the current one. The hub reuses it.
+type resumeDiff struct {
 	before   [2]map[int64]int64 // changed levels: price to amount at the older seq
 	changed  []marketdata.Level
 	old, now []marketdata.Level
@@ -22,7 +22,7 @@ type wsRewind struct {
 
 // since returns the difference between the book at seq and the book of v, within depth levels a
 // side (0: all). seq must not be below v.Changes.Base. The result is valid until the next call.
-func (w *wsRewind) since(v *marketdata.View, seq engine.Seq, depth int) (bids, asks []marketdata.Level) {
+func (w *resumeDiff) since(v *marketdata.View, seq engine.Seq, depth int) (bids, asks []marketdata.Level) {
 	for side := range w.before {
 		if w.before[side] == nil {
 			w.before[side] = make(map[int64]int64)
@@ -35,8 +35,8 @@ func (w *wsRewind) since(v *marketdata.View, seq engine.Seq, depth int) (bids, a
 	return w.out[engine.Buy], w.out[engine.Sell]
 }
 
-// wsBetter returns the comparison that orders the levels of a side, best first.
-func wsBetter(which engine.Side) func(a, b marketdata.Level) int {
+// betterPrice returns the comparison that orders the levels of a side, best first.
+func betterPrice(which engine.Side) func(a, b marketdata.Level) int {
 	if which == engine.Buy {
 		return func(a, b marketdata.Level) int { return cmp.Compare(b.Price, a.Price) }
 	}
@@ -44,8 +44,8 @@ func wsBetter(which engine.Side) func(a, b marketdata.Level) int {
 }
 
 // side computes out[which]. It rebuilds the older side from the current one by undoing the changes.
-func (w *wsRewind) side(which engine.Side, s *marketdata.Side, depth int) {
-	better := wsBetter(which)
+func (w *resumeDiff) side(which engine.Side, s *marketdata.Side, depth int) {
+	better := betterPrice(which)
 	changed := w.changed[:0]
 	for price, amount := range w.before[which] {
 		changed = append(changed, marketdata.Level{Price: price, Amount: amount})
@@ -103,23 +103,23 @@ func appendLevelDiff(dst, old, now []marketdata.Level, better func(a, b marketda
 	return dst
 }
 
-// reach advances the stream of a waiting subscriber to the seq that the subscriber resumes
+// advanceToResume advances the stream of a waiting subscriber to the seq that the subscriber resumes
 // from. This seq may be newer than the stream's last message, which its interval delays, but
 // not newer than the market: the client has it from another stream with these options or
 // from the REST book. The live subscribers receive the update here. The new subscriber is
 // not live yet, so it does not receive an update that it already has.
-func (h *Hub) reach(sub *wsSub) {
-	if sub.hasResume && sub.resume > sub.stream.seq {
+func (h *Hub) advanceToResume(sub *subscription) {
+	if sub.hasFromSeq && sub.fromSeq > sub.stream.seq {
 		h.advance(sub.stream, h.opts.Board.Load())
 		h.deliver()
 	}
 }
 
-// beginResume brings a subscriber from its seq to the stream's seq: by one update, or by no
+// resumeBook brings a subscriber from its seq to the stream's seq: by one update, or by no
 // message if both are equal. It returns false when the subscriber needs a snapshot.
-func (h *Hub) beginResume(sub *wsSub) bool {
-	s, from := sub.stream, sub.resume
-	sub.hasResume = false
+func (h *Hub) resumeBook(sub *subscription) bool {
+	s, from := sub.stream, sub.fromSeq
+	sub.hasFromSeq = false
 	if from == s.seq {
 		return true
 	}
@@ -128,15 +128,15 @@ func (h *Hub) beginResume(sub *wsSub) bool {
 	}
 	f, ready := s.resumes[from]
 	if !ready {
-		bids, asks := h.rewind.since(s.view, engine.Seq(from), s.key.depth)
+		bids, asks := h.resumes.since(s.view, engine.Seq(from), s.key.depth)
 		f = h.frame(s, appendBookUpdate(h.buf[:0], s.view, from, s.seq, bids, asks, h.nowMs()))
 		if s.resumes == nil {
-			s.resumes = make(map[uint64]wsFrame)
+			s.resumes = make(map[uint64]frame)
 		}
-		if len(s.resumes) < wsResumesKept {
+		if len(s.resumes) < maxCachedResumes {
 			s.resumes[from] = f
 		}
 	}
-	sub.conn.out.push(f, wsSnapshot)
+	sub.conn.backlog.push(f, kindSnapshot)
 	return true
 }

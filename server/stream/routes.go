@@ -37,7 +37,7 @@ func upgrade(c *edge.Ctx, h *Hub, up *websocket.FastHTTPUpgrader) *refuse.Refusa
 	}
 	remote := c.ClientAddr()
 	failed := up.Upgrade(c.RequestCtx, func(ws *websocket.Conn) {
-		newWSConn(h, ws, remote).serve(h, first)
+		newConn(h, ws, remote).serve(h, first)
 	})
 	if failed != nil {
 		c.Response.Reset()

@@ -8,9 +8,9 @@ import (
 
 // Run runs the hub on the caller's goroutine and returns after Shutdown.
 func (h *Hub) Run() {
-	h.pumps.start(h)
-	defer h.pumps.stop()
-	timer := time.NewTimer(wsTick)
+	h.writers.start(h)
+	defer h.writers.stop()
+	timer := time.NewTimer(tickEvery)
 	defer timer.Stop()
 	for p := h.Step(); !p.Stopped; p = h.Step() {
 		if !p.Worked {
@@ -19,14 +19,19 @@ func (h *Hub) Run() {
 	}
 }
 
-// sleep returns when there may be work: something has arrived, or the time of p has come.
+// sleep returns when there may be work: something has arrived, or the time of p has come. It sets
+// the timer once a tick.
 func (h *Hub) sleep(timer *time.Timer, p step.Progress) {
-	timer.Reset(p.Wait(h.opts.MachineNs()))
+	if h.timerNs != p.NextNs {
+		h.timerNs = p.NextNs
+		timer.Reset(p.Wait(h.opts.MachineNs()))
+	}
 	select {
 	case <-h.notify:
 		h.published = true
 	case h.op = <-h.ops:
 	case <-timer.C:
+		h.timerNs = 0
 	case <-h.stop:
 	}
 }
@@ -41,8 +46,8 @@ func (h *Hub) Step() step.Progress {
 	}
 	select {
 	case <-h.stop:
-		h.goodbye()
-		h.pumps.flush()
+		h.announceShutdown()
+		h.writers.flush()
 		h.ended = true
 		close(h.stopped)
 		return step.Progress{Stopped: true}
@@ -52,7 +57,7 @@ func (h *Hub) Step() step.Progress {
 		return step.Progress{NextNs: h.tickNs}
 	}
 	h.deliver()
-	h.pumps.flush() // only once all messages are queued, so that one write joins them
+	h.writers.flush() // only once all messages are queued, so that one write joins them
 	return step.Worked()
 }
 
@@ -64,7 +69,7 @@ func (h *Hub) tickDue() bool {
 	if late < 0 {
 		return false
 	}
-	h.tickNs = now + int64(wsTick) - late%int64(wsTick)
+	h.tickNs = now + int64(tickEvery) - late%int64(tickEvery)
 	h.tick()
 	return true
 }
@@ -83,7 +88,7 @@ func (h *Hub) arrived() bool {
 	}
 	if h.published {
 		h.published = false
-		h.follow()
+		h.advanceUnconflated()
 		return true
 	}
 	op := h.op

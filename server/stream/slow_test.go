@@ -1,94 +1,180 @@
-package stream_test
+package stream
 
 import (
-	"errors"
-	"net"
-	"slices"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/fasthttp/websocket"
-
 	"tickhive/engine"
+	"tickhive/marketdata"
+	"tickhive/server/private"
 )
 
-// silent is how long the slow reader does not read. Its queue is full once the kernel's
-// buffers are, within 9 s; it is given up 10 s later (docs/contract/streams.md#slow-clients), and
-// the line is cut 20 s after that (wsCloseWait): between the two it must read again to be told why.
-const silent = 20 * time.Second
+// fill fills c's queue, like a peer that does not read, so that it has no room for an update.
+func (x *manualHub) fill(c *conn) {
+	x.t.Helper()
+	c.backlog.mu.Lock()
+	left := maxUpdateBytes - c.backlog.queued[kindUpdate]
+	c.backlog.mu.Unlock()
+	if !c.backlog.push(newFrame(opText, []byte(`{"type":"filler"}`+string(spaces(left-60)))), kindUpdate) {
+		x.t.Fatal("the filler does not fit")
+	}
+}
 
-// A reader that stops does not delay the others, and finds the close reason when it reads again.
-func TestSlowConsumer(t *testing.T) {
-	t.Parallel()
-	x := newLive(t, 2)
-	x.pairs = x.pairs[:1] // the other one stands still: a large book that fills the kernel's buffers
-	for i := range int64(20_000) {
-		x.order(1, engine.Buy, 100+i, 5)
+func spaces(n int) []byte {
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = ' '
 	}
-	raw, err := net.Dial("tcp", x.addr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer raw.Close()
-	if err := raw.(*net.TCPConn).SetReadBuffer(64 << 10); err != nil {
-		t.Fatal(err)
-	}
-	slow, _, err := (&websocket.Dialer{NetDial: func(string, string) (net.Conn, error) { return raw, nil }}).Dial(
-		"ws://"+x.addr+"/ws?streams=trades:C00_USDT,book:C00_USDT", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, op := range append([]string{"subscribe"}, slices.Repeat([]string{"resync"}, 12)...) {
-		text := `{"op":"` + op + `","channel":"book","pairs":["C01_USDT"]`
-		if op == "subscribe" {
-			text += `,"depth":0`
-		}
-		if err := slow.WriteMessage(websocket.TextMessage, []byte(text+"}")); err != nil {
-			t.Fatal(err)
+	return b
+}
+
+// catchUp lets the hub feed c and the peer read until the queue is empty. It returns the messages.
+func (x *manualHub) catchUp(c *conn) (all []readMessage) {
+	for range 50 {
+		x.startPending(c)
+		messages, _ := x.read(c)
+		all = append(all, messages...)
+		if len(c.hub.pending) == 0 {
+			return all
 		}
 	}
-	done := make(chan struct{})
-	stopped := make(chan struct{})
-	pace := time.NewTicker(500 * time.Microsecond) // what a quick reader can take on a busy machine
-	defer pace.Stop()
-	go func() { x.churnAt(2, done, pace.C); close(stopped) }()
-	end := sync.OnceFunc(func() { close(done); <-stopped })
-	defer end()
-	quick := x.dial("?streams=trades:C00_USDT,book:C00_USDT")
-	start := time.Now()
-	last, bytes := uint64(0), 0
-	for time.Since(start) < silent {
-		m, err := quick.Next()
-		if err != nil {
-			t.Fatal(err)
-		}
-		bytes += len(m.Raw)
-		if m.Type == "snapshot" && m.Channel == "trades" {
-			last = 0 // on a busy machine this reader too may be told to start over
-		}
-		for _, tr := range m.Trades {
-			if last != 0 && tr.TradeID != last+1 {
-				t.Fatalf("the quick reader got trade %d after %d", tr.TradeID, last)
-			}
-			last = tr.TradeID
-		}
-		_ = quick.SetReadDeadline(time.Now().Add(10 * time.Second))
+	x.t.Fatal("snapshots still wait after 50 rounds")
+	return nil
+}
+
+// docs/contract/streams.md#slow-clients: a queue that is full once costs one snapshot per stream,
+// reason slow, also when several messages of one publication do not fit.
+func TestQueueFullOnceForTwoStreamsStartsThemOver(t *testing.T) {
+	x := newManualHub(t, marketdata.Options{}, "AA_BB", "CC_DD")
+	c := x.connect()
+	x.ask(c, `{"op":"subscribe","channel":"book","pairs":["AA_BB","CC_DD"],"interval":0}`)
+	x.read(c)
+	x.fill(c)
+	for p := range engine.PairID(2) {
+		x.bid(p, 50)
 	}
-	end()
-	t.Logf("the quick reader got %d bytes", bytes)
-	_ = slow.SetReadDeadline(time.Now().Add(15 * time.Second))
-	for {
-		_, _, err := slow.ReadMessage()
-		var ce *websocket.CloseError
-		if errors.As(err, &ce) {
-			if ce.Code != 1013 || ce.Text != "SLOW_CONSUMER" {
-				t.Errorf("closed with %v", ce)
-			}
-			return
+	x.runPublished()
+	messages := x.catchUp(c)
+	if c.hub.gone || len(messages) != 2 {
+		t.Fatalf("closed %v, %d messages; want one snapshot per stream", c.hub.gone, len(messages))
+	}
+	for _, m := range messages {
+		if m.Type != "snapshot" || m.Reason != "slow" {
+			t.Errorf("%s with reason %q", m.Type, m.Reason)
 		}
-		if err != nil {
-			t.Fatalf("the slow reader ended without a close code: %v", err)
+	}
+	x.fill(c)
+	x.bid(0, 51)
+	x.runPublished()
+	if _, code := x.read(c); code != closeTryLater {
+		t.Errorf("full again within 10 s: closed with %d, want 1013", code)
+	}
+}
+
+// docs/contract/streams.md#slow-clients: the hub closes with 1013 when a queue is full again
+// within 10 s. It does not close a client that has caught up since and whose snapshot waits for
+// room; it closes a client that never caught up.
+func TestOnlyAClientThatNeverCaughtUpIsClosed(t *testing.T) {
+	for _, caughtUp := range []bool{true, false} {
+		x := newManualHub(t, marketdata.Options{}, "AA_BB")
+		c := x.connect()
+		x.ask(c, `{"op":"subscribe","channel":"book","pairs":["AA_BB"],"interval":0}`)
+		x.read(c)
+		x.resyncSlow(c)
+		if caughtUp {
+			x.catchUp(c)
+		}
+		c.hub.fullNs -= int64(time.Hour)
+		c.backlog.push(newFrame(opText, spaces(lowMarkBytes)), kindUpdate) // no room for the snapshot
+		x.ask(c, `{"op":"resync","channel":"book","pairs":["AA_BB"]}`)
+		x.housekeeping()
+		if len(c.hub.pending) == 0 && !c.hub.gone {
+			t.Fatal("the snapshot did not wait")
+		}
+		if c.hub.gone == caughtUp {
+			t.Errorf("caught up %v: closed %v", caughtUp, c.hub.gone)
+		}
+	}
+}
+
+// watcher is a private feed that records the watched accounts.
+type watcher struct {
+	private.Feed
+	watched map[engine.AccountID]bool
+}
+
+func (w *watcher) Watch(accounts map[engine.AccountID]bool) { w.watched = accounts }
+
+func (w *watcher) Take() ([]private.Message, bool) { return nil, false }
+
+func (w *watcher) Snapshot(dst []byte, _ string, _ engine.AccountID) []byte {
+	return append(dst, `"orders":[]`...)
+}
+
+// The sequencer's goroutine records only the orders of accounts that have subscribers: a closed
+// slow client (docs/contract/streams.md#slow-clients) is no longer one.
+func TestAnAccountIsNotWatchedOnceItsListenerIsGivenUp(t *testing.T) {
+	x := newManualHub(t, marketdata.Options{}, "AA_BB")
+	w := &watcher{}
+	x.opts.Private = w
+	c := x.connect()
+	x.private.bind(c, private.Key{Account: 7})
+	x.ask(c, `{"op":"subscribe","channel":"orders"}`)
+	if !w.watched[7] {
+		t.Fatal("the account is not watched")
+	}
+	x.closeSlow(c)
+	if len(w.watched) != 0 {
+		t.Errorf("still watched: %v", w.watched)
+	}
+	x.disconnect(c)
+}
+
+// docs/contract/streams.md#channels: trades come oldest first, ids without gap;
+// docs/contract/streams.md#slow-clients: a full queue starts a stream over with one snapshot. A
+// resume whose parts were dropped with the backlog must not go on as updates behind them.
+func TestQueueFullDuringATradesResumeStartsItOver(t *testing.T) {
+	x := newManualHub(t, marketdata.Options{}, "AA_BB", "CC_DD")
+	x.trade(8000)
+	c := x.connect()
+	x.ask(c, `{"op":"subscribe","channel":"book","pairs":["CC_DD"],"interval":0}`)
+	x.ask(c, `{"op":"subscribe","channel":"trades","pairs":["AA_BB"],"fromTradeId":1}`)
+	if len(c.hub.pending) == 0 {
+		t.Fatal("the client was not held back")
+	}
+	x.fill(c)
+	x.bid(1, 50)
+	x.runPublished() // the queue is found full by another stream
+	next, starts := uint64(0), 0
+	for _, m := range x.catchUp(c) {
+		if m.Channel != "trades" || len(m.Trades) == 0 {
+			continue
+		}
+		if m.Type == "snapshot" {
+			starts, next = starts+1, m.Trades[0].TradeID
+		}
+		if m.Trades[0].TradeID != next {
+			t.Fatalf("a message of kind %s begins with trade %d, want %d or a snapshot", m.Type, m.Trades[0].TradeID, next)
+		}
+		next = m.Trades[len(m.Trades)-1].TradeID + 1
+	}
+	if starts != 1 || next != 8001 {
+		t.Errorf("%d snapshots, the next trade is %d", starts, next)
+	}
+}
+
+// A resume of trades that has queued nothing yet loses nothing when the queue is full: it still
+// begins at fromTradeId.
+func TestQueueFullBeforeATradesResumeKeepsIt(t *testing.T) {
+	x := newManualHub(t, marketdata.Options{}, "AA_BB")
+	x.trade(500)
+	c := x.connect()
+	c.backlog.push(newFrame(opText, spaces(lowMarkBytes)), kindUpdate) // no room
+	x.ask(c, `{"op":"subscribe","channel":"trades","pairs":["AA_BB"],"fromTradeId":7}`)
+	x.resyncSlow(c)
+	for _, m := range x.catchUp(c) {
+		if m.Type == "snapshot" && m.Trades[0].TradeID != 7 {
+			t.Errorf("the resume from 7 begins with trade %d", m.Trades[0].TradeID)
 		}
 	}
 }

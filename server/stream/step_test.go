@@ -34,7 +34,7 @@ func (l inline) Query(fn func()) error { fn(); return nil }
 
 // steppedHub is a journaled, simulated market and its hub, all driven by one goroutine.
 type steppedHub struct {
-	*stillHub
+	*manualHub
 	r      *rand.Rand
 	now    *steppedClock
 	loop   *sequencer.Loop
@@ -47,7 +47,7 @@ var steppedPairs = []string{"AA_BB", "CC_BB"}
 
 func newSteppedHub(t *testing.T, policy sequencer.SyncPolicy, seed uint64) *steppedHub {
 	t.Helper()
-	x := &steppedHub{r: rand.New(rand.NewPCG(seed, 7)), stillHub: &stillHub{
+	x := &steppedHub{r: rand.New(rand.NewPCG(seed, 7)), manualHub: &manualHub{
 		t: t, core: engine.NewCore(engine.Options{}), market: marketdata.NewFeed(marketdata.Options{}),
 	}}
 	x.now = &steppedClock{1_767_225_600_000_000_000}
@@ -94,7 +94,7 @@ func newSteppedHub(t *testing.T, policy sequencer.SyncPolicy, seed uint64) *step
 // would, and applies them to its books.
 type subscriber struct {
 	x       *steppedHub
-	c       *wsConn
+	c       *conn
 	books   map[string]*client.Book
 	updates int
 	closed  int
@@ -102,18 +102,18 @@ type subscriber struct {
 
 func (x *steppedHub) subscribe(options string) *subscriber {
 	x.t.Helper()
-	s := &subscriber{x: x, c: &wsConn{}, books: map[string]*client.Book{}}
-	s.c.out = &wsOut{done: make(chan struct{}), pump: x.pumps.assign(), conn: s.c}
+	s := &subscriber{x: x, c: &conn{}, books: map[string]*client.Book{}}
+	s.c.backlog = &backlog{done: make(chan struct{}), writer: x.writers.assign(), conn: s.c}
 	s.c.pongNs.Store(x.now.ns)
 	text := `{"op":"subscribe","channel":"book","pairs":["` + strings.Join(steppedPairs, `","`) + `"]` + options + `}`
-	r, bad := parseWSRequest([]byte(text))
+	r, bad := parseRequest([]byte(text))
 	if bad != nil {
 		x.t.Fatal(bad)
 	}
 	for _, code := range steppedPairs {
 		s.books[code] = &client.Book{}
 	}
-	x.join(s.c, []wsRequest{r})
+	x.join(s.c, []request{r})
 	return s
 }
 
@@ -144,7 +144,7 @@ func (s *subscriber) Step() step.Progress {
 	if s.closed = closed; len(texts) == 0 {
 		return step.Idle()
 	}
-	s.x.fed(s.c) // there is room for a snapshot that waits
+	s.x.drained(s.c) // there is room for a snapshot that waits
 	return step.Worked()
 }
 
@@ -209,7 +209,7 @@ func TestBooksOfStepsInAnyOrder(t *testing.T) {
 				t.Errorf("after BeginShutdown: %+v", p)
 			}
 			x.Shutdown() // returns at once
-			if every.Step(); every.closed != wsCloseGoing {
+			if every.Step(); every.closed != closeGoingAway {
 				t.Errorf("closed with %d", every.closed)
 			}
 		}
@@ -219,14 +219,14 @@ func TestBooksOfStepsInAnyOrder(t *testing.T) {
 // settle steps the hub until no slow stream can have work left.
 func (x *steppedHub) settle(readers ...*subscriber) {
 	x.t.Helper()
-	for range wsSlowTicks + 1 {
+	for range ticksPerSecond + 1 {
 		p := x.Step()
 		for ; p.Worked; p = x.Step() {
 			for _, s := range readers {
 				s.Step()
 			}
 		}
-		if p.Stopped || p.NextNs <= x.now.ns || p.NextNs > x.now.ns+int64(wsTick) {
+		if p.Stopped || p.NextNs <= x.now.ns || p.NextNs > x.now.ns+int64(tickEvery) {
 			x.t.Fatalf("without work: %+v at %d", p, x.now.ns)
 		}
 		x.now.ns = p.NextNs
@@ -248,7 +248,7 @@ func TestAHubStepsWhenItsTickIsDue(t *testing.T) {
 			t.Errorf("%v late: %+v, %d ticks", late, p, x.ticks-ticks)
 		}
 		p := x.Step()
-		if want := due + int64(late.Truncate(wsTick)+wsTick); p.Worked || p.NextNs != want {
+		if want := due + int64(late.Truncate(tickEvery)+tickEvery); p.Worked || p.NextNs != want {
 			t.Errorf("%v late: %+v, want the next tick at %d", late, p, want)
 		}
 	}

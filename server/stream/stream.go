@@ -7,12 +7,12 @@ import (
 	"tickhive/marketdata"
 )
 
-// wsChannel is one channel of docs/contract/streams.md.
-type wsChannel uint8
+// channel is one channel of docs/contract/streams.md.
+type channel uint8
 
 // The channels; those from chOrders on need credentials.
 const (
-	chTicker wsChannel = iota
+	chTicker channel = iota
 	chTrades
 	chBook
 	chCandles
@@ -22,10 +22,10 @@ const (
 	chBalances
 )
 
-// wsKey identifies one stream. All subscribers with the same options share the stream, and the
+// streamKey identifies one stream. All subscribers with the same options share the stream, and the
 // hub encodes each of its messages once.
-type wsKey struct {
-	channel  wsChannel
+type streamKey struct {
+	channel  channel
 	interval marketdata.Interval // candles
 	text     bool                // decimals=string
 	pair     engine.PairID
@@ -35,7 +35,7 @@ type wsKey struct {
 }
 
 // name returns the channel's name on the wire.
-func (k wsKey) name() string {
+func (k streamKey) name() string {
 	switch k.channel {
 	case chTicker:
 		return "ticker"
@@ -51,20 +51,21 @@ func (k wsKey) name() string {
 		return "orders"
 	case chFills:
 		return "fills"
+	default:
+		return "balances"
 	}
-	return "balances"
 }
 
 // paired reports whether the channel belongs to one pair.
-func (k wsKey) paired() bool { return k.channel <= chCandles }
+func (k streamKey) paired() bool { return k.channel <= chCandles }
 
 // private reports whether the channel needs credentials.
-func (k wsKey) private() bool { return k.channel >= chOrders }
+func (k streamKey) private() bool { return k.channel >= chOrders }
 
-// wsStream holds the state that all live subscribers of one key have received. Owner: the hub.
-type wsStream struct {
-	key  wsKey
-	subs []*wsSub
+// stream holds the state that all live subscribers of one key have received. Owner: the hub.
+type stream struct {
+	key  streamKey
+	subs []*subscription
 
 	view   *marketdata.View // the state of the last message
 	trade  engine.TradeID   // last trade sent
@@ -75,29 +76,29 @@ type wsStream struct {
 	idleMs int64                        // machine time when the last subscriber left, or of open
 	rows   map[engine.PairID]engine.Seq // status: the seq of each row when last sent
 
-	snapshot wsFrame // cached snapshot of view, for reason; nil: none cached
+	snapshot frame // cached snapshot of view, for reason; nil: none cached
 	reason   string
-	resumes  map[uint64]wsFrame // book: cached resume answers by the seq they start from
+	resumes  map[uint64]frame // book: cached resume answers by the seq they start from
 }
 
-// wsSub is one subscription of one connection. Owner: the hub.
-type wsSub struct {
-	out    *wsOut // conn.out: saves one cache miss for each message (bench streams)
-	conn   *wsConn
-	stream *wsStream
-	live   bool   // receives the stream's messages; else it waits for its snapshot
-	queued bool   // is in the connection's pending list
-	reason string // reason of the snapshot that it waits for
-	// from is the next trade that a resuming subscriber of trades needs, 0: none.
-	from    engine.TradeID
-	started bool // the first of these trades was queued
-	// resume asks for the difference from this seq instead of a snapshot.
-	resume    uint64
-	hasResume bool
+// subscription is one subscription of one connection. Owner: the hub.
+type subscription struct {
+	backlog *backlog // conn.out: saves one cache miss for each message (bench streams)
+	conn    *conn
+	stream  *stream
+	live    bool   // receives the stream's messages; else it waits for its snapshot
+	pending bool   // is in the connection's pending list
+	reason  string // reason of the snapshot that it waits for
+	// nextTrade is the next trade that a resuming subscriber of trades needs, 0: none.
+	nextTrade     engine.TradeID
+	tradesStarted bool // the first of these trades was queued
+	// fromSeq asks for the difference from this seq instead of a snapshot.
+	fromSeq    uint64
+	hasFromSeq bool
 }
 
 // remove takes a subscription out of its stream.
-func (h *Hub) remove(sub *wsSub) {
+func (h *Hub) remove(sub *subscription) {
 	s := sub.stream
 	if i := slices.Index(s.subs, sub); i >= 0 {
 		last := len(s.subs) - 1

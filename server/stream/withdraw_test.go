@@ -38,8 +38,8 @@ func (f *keyed) put(n int) {
 	}
 }
 
-func newKeyed(t *testing.T) (*stillHub, *keyed) {
-	x, f := newStillHub(t, marketdataDefaults, "AA_BB"), &keyed{}
+func newKeyed(t *testing.T) (*manualHub, *keyed) {
+	x, f := newManualHub(t, marketdataDefaults, "AA_BB"), &keyed{}
 	x.opts.Private = f
 	f.OnKeyDeleted(x.private.keyDeleted)
 	return x, f
@@ -52,18 +52,18 @@ func TestQueuedPrivateMessagesAreWithdrawn(t *testing.T) {
 	c, other := x.connect(), x.connect()
 	x.private.bind(c, private.Key{Account: 7, Number: 1})
 	x.private.bind(other, private.Key{Account: 7, Number: 2})
-	for _, each := range []*wsConn{c, other} {
+	for _, each := range []*conn{c, other} {
 		x.ask(each, `{"op":"subscribe","channel":"book","pairs":["AA_BB"],"interval":0}`)
 		x.ask(each, `{"op":"subscribe","channel":"orders"}`)
 	}
 	x.read(c)
 	f.put(50)
-	x.see()
+	x.runPublished()
 	x.bid(0, 50)
-	x.see()
+	x.runPublished()
 	f.put(50)
-	x.see()
-	if n := c.out.waitingBytes(); n < 100*50 {
+	x.runPublished()
+	if n := c.backlog.waitingBytes(); n < 100*50 {
 		t.Fatalf("only %d bytes wait", n)
 	}
 	f.deleted(1)
@@ -72,8 +72,8 @@ func TestQueuedPrivateMessagesAreWithdrawn(t *testing.T) {
 	x.bid(0, 60)
 	x.tick()
 	x.deliver()
-	if got := c.out.waitingBytes(); got != c.out.waiting.total() {
-		t.Errorf("%d bytes wait, %d are noted", got, c.out.waiting.total())
+	if got := c.backlog.waitingBytes(); got != c.backlog.queued.total() {
+		t.Errorf("%d bytes wait, %d are noted", got, c.backlog.queued.total())
 	}
 	var types []string
 	messages, closed := x.read(c)
@@ -102,9 +102,9 @@ func TestQueuedPrivateMessagesAreWithdrawn(t *testing.T) {
 
 // The hub accepts no private subscription between the end of a key and the tick that reports it.
 func TestNoPrivateSubscriptionAfterTheKeyEnded(t *testing.T) {
-	for what, end := range map[string]func(x *stillHub, f *keyed){
-		"deleted": func(_ *stillHub, f *keyed) { f.deleted(1) },
-		"expired": func(x *stillHub, _ *keyed) { x.clk.Set(x.clk.NowNs() + 5) },
+	for what, end := range map[string]func(x *manualHub, f *keyed){
+		"deleted": func(_ *manualHub, f *keyed) { f.deleted(1) },
+		"expired": func(x *manualHub, _ *keyed) { x.clk.Set(x.clk.NowNs() + 5) },
 	} {
 		x, f := newKeyed(t)
 		c := x.connect()
@@ -129,13 +129,13 @@ func TestAWaitingPrivateSnapshotIsWithdrawn(t *testing.T) {
 	x, f := newKeyed(t)
 	c := x.connect()
 	x.private.bind(c, private.Key{Account: 7, Number: 1})
-	c.out.push(newFrame(wsOpText, spaces(wsLowBytes)), wsUpdate) // no room
+	c.backlog.push(newFrame(opText, spaces(lowMarkBytes)), kindUpdate) // no room
 	x.ask(c, `{"op":"subscribe","channel":"orders"}`)
 	x.ask(c, `{"op":"subscribe","channel":"book","pairs":["AA_BB"]}`)
 	f.deleted(1)
 	x.tick()
-	c.out.drop()
-	x.feed(c)
+	c.backlog.drop()
+	x.startPending(c)
 	kinds := map[string]int{}
 	messages, _ := x.read(c)
 	for _, m := range messages {
@@ -151,7 +151,7 @@ func TestAWaitingPrivateSnapshotIsWithdrawn(t *testing.T) {
 func TestKeysExpireInTheirOrder(t *testing.T) {
 	x, _ := newKeyed(t)
 	now := x.clk.NowNs()
-	var conns []*wsConn
+	var conns []*conn
 	for i := range int64(5) {
 		c := x.connect()
 		x.private.bind(c, private.Key{Account: engine.AccountID(i), Number: uint64(i), ExpiresNs: (now + 10 - i) * min(i, 1)}) // the first never
@@ -171,7 +171,7 @@ func TestKeysExpireInTheirOrder(t *testing.T) {
 // Messages that a writer has taken and not begun to write are withdrawn too. A message that is
 // partly written is completed, because otherwise the client could not parse the rest.
 func TestAWriterWithholdsPrivateMessages(t *testing.T) {
-	frame := func(b byte) wsFrame { return newFrame(wsOpText, bytes.Repeat([]byte{b}, 100)) }
+	frameOf := func(b byte) frame { return newFrame(opText, bytes.Repeat([]byte{b}, 100)) }
 	for _, c := range []struct {
 		what  string
 		queue string // capitals are private
@@ -191,20 +191,20 @@ func TestAWriterWithholdsPrivateMessages(t *testing.T) {
 		{"behind one of the pump's", "aBcDe", 204, 150, "aBcDe"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			out := &wsOut{done: make(chan struct{}), pump: newPumps().assign()}
-			shared := map[rune]wsFrame{}
+			out := &backlog{done: make(chan struct{}), writer: newWriters().assign()}
+			shared := map[rune]frame{}
 			for _, b := range c.queue {
-				shared[b] = frame(byte(b))
-				out.share(&wsQueued{frame: shared[b], private: b < 'a'})
+				shared[b] = frameOf(byte(b))
+				out.pushShared(&message{frame: shared[b], private: b < 'a'})
 			}
-			var scratch wsScratch
-			taken := out.take(&scratch, false)
+			var scratch chunkBuffer
+			taken := out.takeChunk(&scratch, false)
 			got := slices.Clone(taken.bytes[:c.pump])
-			taken.written(c.pump)
+			taken.advance(c.pump)
 			near, far := net.Pipe()
 			failed := make(chan error, 1)
 			go func() {
-				failed <- out.write(near, &taken)
+				failed <- out.writeChunk(near, &taken)
 				_ = near.Close()
 			}()
 			more := make([]byte, c.read)
@@ -212,27 +212,27 @@ func TestAWriterWithholdsPrivateMessages(t *testing.T) {
 				t.Fatal(err)
 			}
 			synctest.Wait()
-			out.withdraw()
-			<-time.After(wsWriteStep + 1) // by the clock of the bubble: the writer has looked by then
+			out.withdrawPrivate()
+			<-time.After(writeTimeout + 1) // by the clock of the bubble: the writer has looked by then
 			rest, err := io.ReadAll(far)
 			if err != nil || <-failed != nil {
 				t.Fatal(err)
 			}
 			var want []byte
 			for _, b := range c.want {
-				want = append(want, frame(byte(b))...)
+				want = append(want, frameOf(byte(b))...)
 			}
 			if got = append(append(got, more...), rest...); !bytes.Equal(got, want) {
 				t.Errorf("%s: the peer reads %q, want %q", c.what, got, want)
 			}
 			for b, f := range shared {
-				if !bytes.Equal(f, frame(byte(b))) {
+				if !bytes.Equal(f, frameOf(byte(b))) {
 					t.Errorf("%s: a message that others share was changed", c.what)
 				}
 			}
 		})
 	}
-	if wsWriteStep+wsTick >= time.Second {
-		t.Errorf("a writer may look %v after the key ended, at most a second", wsWriteStep+wsTick)
+	if writeTimeout+tickEvery >= time.Second {
+		t.Errorf("a writer may look %v after the key ended, at most a second", writeTimeout+tickEvery)
 	}
 }

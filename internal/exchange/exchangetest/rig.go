@@ -26,7 +26,7 @@ type Rig struct {
 	Internal string // http://127.0.0.1:PORT/internal/v1
 	Log      *Log
 	Clock    *clock.Manual // nil: the machine's
-	Gate     Gate
+	Faults   Faults
 
 	t    testing.TB
 	dir  string

@@ -13,13 +13,13 @@ import (
 	"tickhive/server/edge"
 )
 
-// pageGate refuses requests of web pages on an internal listener without a token. A browser on
+// pageFilter refuses requests of web pages on an internal listener without a token. A browser on
 // the machine reaches the loopback interface and sends any request that a page makes. The
 // headers Origin and Sec-Fetch-Site reveal forms, beacons and fetches to another origin. The
 // header Host reveals a page whose own name resolves to 127.0.0.1 (DNS rebinding), which can
 // send any request. Other programs send the configured host in Host, and neither Origin nor
 // Sec-Fetch-Site. Immutable.
-type pageGate struct {
+type pageFilter struct {
 	names []string     // names in internal.hosts, without a trailing dot
 	addrs []netip.Addr // addresses in internal.hosts
 }
@@ -30,9 +30,9 @@ const maxHostName = 253
 // readyPath is served without the check: it only reports whether the start is complete.
 const readyPath = edge.InternalPrefix + "/ready"
 
-// newPageGate returns a pageGate that accepts these hosts besides the loopback hosts.
-func newPageGate(hosts []string) (*pageGate, error) {
-	g := &pageGate{}
+// newPageFilter returns a pageFilter that accepts these hosts besides the loopback hosts.
+func newPageFilter(hosts []string) (*pageFilter, error) {
+	g := &pageFilter{}
 	for _, text := range hosts {
 		if err := CheckHost(text); err != nil {
 			return nil, err
@@ -60,27 +60,27 @@ func CheckHost(text string) error {
 }
 
 // check refuses a request that a browser may have sent for a web page.
-func (g *pageGate) check(ctx *fasthttp.RequestCtx) *refuse.Refusal {
+func (g *pageFilter) check(ctx *fasthttp.RequestCtx) *refuse.Refusal {
 	h := &ctx.Request.Header
 	if string(ctx.URI().PathOriginal()) == readyPath {
 		return nil
 	}
 	host := h.Host() // the parser refuses a second Host header
-	if !g.takes(host) {
-		return gateError(fasthttp.HeaderHost, host, "is neither a loopback name nor in internal.hosts; "+
+	if !g.accepts(host) {
+		return pageError(fasthttp.HeaderHost, host, "is neither a loopback name nor in internal.hosts; "+
 			"call 127.0.0.1 or localhost, add the name to internal.hosts, or configure internal.token")
 	}
 	if target := h.RequestURI(); (len(target) == 0 || target[0] != '/') && !bytes.EqualFold(ctx.URI().Host(), host) {
-		return gateError(fasthttp.HeaderHost, host, "is not the host in the request's target; send the same one in both")
+		return pageError(fasthttp.HeaderHost, host, "is not the host in the request's target; send the same one in both")
 	}
 	for _, origin := range h.PeekAll(fasthttp.HeaderOrigin) {
 		if !sameOrigin(origin, host) {
-			return gateError(fasthttp.HeaderOrigin, origin, "is not the listener's own origin; "+noPages)
+			return pageError(fasthttp.HeaderOrigin, origin, "is not the listener's own origin; "+noPagesHint)
 		}
 	}
 	for _, site := range h.PeekAll(headerFetchSite) {
 		if s := string(site); s != "none" && s != "same-origin" {
-			return gateError(headerFetchSite, site, "says that a page of another origin sent the request; "+noPages)
+			return pageError(headerFetchSite, site, "says that a page of another origin sent the request; "+noPagesHint)
 		}
 	}
 	if h.IsGet() || h.IsHead() {
@@ -88,14 +88,14 @@ func (g *pageGate) check(ctx *fasthttp.RequestCtx) *refuse.Refusal {
 	}
 	for _, mode := range h.PeekAll(headerFetchMode) {
 		if string(mode) == "navigate" {
-			return gateError(headerFetchMode, mode, "says that the form of a page sent the request; "+noPages)
+			return pageError(headerFetchMode, mode, "says that the form of a page sent the request; "+noPagesHint)
 		}
 	}
 	return nil
 }
 
-// noPages is the hint in the refusal of a page's request.
-const noPages = "the internal API serves no web pages: use a program such as curl, or configure internal.token and send it"
+// noPagesHint is the hint in the refusal of a page's request.
+const noPagesHint = "the internal API serves no web pages: use a program such as curl, or configure internal.token and send it"
 
 // Fetch metadata (W3C): the browser sets it; a page cannot.
 const (
@@ -103,16 +103,16 @@ const (
 	headerFetchMode = "Sec-Fetch-Mode"
 )
 
-// gateError returns the refusal of one header's value, with the reason and what to do instead.
-func gateError(header string, value []byte, why string) *refuse.Refusal {
+// pageError returns the refusal of one header's value, with the reason and what to do instead.
+func pageError(header string, value []byte, why string) *refuse.Refusal {
 	err := refuse.New(refuse.Forbidden, "", "The header %s: %.100q %s.", header, value, why)
 	err.Field = header
 	return err
 }
 
-// takes reports whether a Host header names this listener: a loopback or configured name or
+// accepts reports whether a Host header names this listener: a loopback or configured name or
 // address, with any port.
-func (g *pageGate) takes(host []byte) bool {
+func (g *pageFilter) accepts(host []byte) bool {
 	name, bracketed, ok := splitHost(host)
 	if !ok {
 		return false

@@ -9,16 +9,16 @@ import (
 	"tickhive/server/admin"
 )
 
-// Gate is the handlers' way to the loop and to the store of the accounts. While Fail is set, it
+// Faults is the handlers' way to the loop and to the store of the accounts. While Fail is set, it
 // reaches neither and returns Fail. It calls Before ahead of each Submit.
-type Gate struct {
+type Faults struct {
 	admin.Exchange
 	Fail   error
 	Before func()
 }
 
 // Submit implements entry.Exchange.
-func (g *Gate) Submit(b *sequencer.Batch) error {
+func (g *Faults) Submit(b *sequencer.Batch) error {
 	if g.Before != nil {
 		g.Before()
 	}
@@ -29,7 +29,7 @@ func (g *Gate) Submit(b *sequencer.Batch) error {
 }
 
 // AdvanceTo implements admin.Exchange.
-func (g *Gate) AdvanceTo(ns int64) error {
+func (g *Faults) AdvanceTo(ns int64) error {
 	if g.Fail != nil {
 		return g.Fail
 	}
@@ -41,18 +41,18 @@ func (r *Rig) open(h *exchange.Hooks) {
 	then := *h
 	h.Account = func(o *account.Options) {
 		r.Clock, _ = o.Clock.(*clock.Manual)
-		o.Exchange = &r.Gate
+		o.Exchange = &r.Faults
 		call(then.Account, o)
 	}
 	h.Admin = func(o *admin.Options) {
-		r.Gate.Exchange, o.Exchange = o.Exchange, &r.Gate
+		r.Faults.Exchange, o.Exchange = o.Exchange, &r.Faults
 		call(then.Admin, o)
 	}
 	h.Store = func(s *account.Store) {
 		do := s.Do
 		s.Do = func(cmd accounts.Command) (accounts.Result, error) {
-			if r.Gate.Fail != nil {
-				return accounts.Result{}, r.Gate.Fail
+			if r.Faults.Fail != nil {
+				return accounts.Result{}, r.Faults.Fail
 			}
 			return do(cmd)
 		}

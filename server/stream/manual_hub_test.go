@@ -11,9 +11,9 @@ import (
 	"tickhive/marketdata"
 )
 
-// stillHub is a hub over a real core and feed whose goroutine and pumps do not run: the
+// manualHub is a hub over a real core and feed whose goroutine and pumps do not run: the
 // test publishes, lets the hub follow and reads when it wants to, so queues stand still.
-type stillHub struct {
+type manualHub struct {
 	*Hub
 	t      testing.TB
 	core   *engine.Core
@@ -22,9 +22,9 @@ type stillHub struct {
 	events []engine.Event
 }
 
-func newStillHub(t testing.TB, kept marketdata.Options, pairs ...string) *stillHub {
+func newManualHub(t testing.TB, kept marketdata.Options, pairs ...string) *manualHub {
 	t.Helper()
-	x := &stillHub{t: t, core: engine.NewCore(engine.Options{}), market: marketdata.NewFeed(kept), clk: clock.NewManual(1_767_225_600_000_000_000)}
+	x := &manualHub{t: t, core: engine.NewCore(engine.Options{}), market: marketdata.NewFeed(kept), clk: clock.NewManual(1_767_225_600_000_000_000)}
 	for i, p := range pairs {
 		base, quote, _ := strings.Cut(p, "_")
 		x.apply(engine.Command{Kind: engine.AddPair, Pair: engine.PairID(i), Instrument: &engine.Instrument{
@@ -36,20 +36,20 @@ func newStillHub(t testing.TB, kept marketdata.Options, pairs ...string) *stillH
 	return x
 }
 
-func (x *stillHub) apply(c engine.Command) {
+func (x *manualHub) apply(c engine.Command) {
 	c.TimeNs = x.clk.NowNs()
 	x.events = x.core.Apply(&c, x.events[:0])
 	x.market.Fold(x.events)
 }
 
 // bid changes a book and publishes it without running the hub.
-func (x *stillHub) bid(pair engine.PairID, price int64) {
+func (x *manualHub) bid(pair engine.PairID, price int64) {
 	x.apply(engine.Command{Kind: engine.Place, Pair: pair, Side: engine.Buy, Price: price, Amount: 1})
 	x.market.Publish(x.clk.NowNs())
 }
 
 // trade executes n trades on the first pair and publishes them.
-func (x *stillHub) trade(n int) {
+func (x *manualHub) trade(n int) {
 	for range n {
 		x.apply(engine.Command{Kind: engine.Place, Side: engine.Sell, Price: 100, Amount: 1})
 		x.apply(engine.Command{Kind: engine.Place, Side: engine.Buy, Price: 100, Amount: 1})
@@ -57,25 +57,25 @@ func (x *stillHub) trade(n int) {
 	x.market.Publish(x.clk.NowNs())
 }
 
-// see runs the hub's work after a publication.
-func (x *stillHub) see() {
-	x.follow()
+// runPublished runs the hub's work after a publication.
+func (x *manualHub) runPublished() {
+	x.advanceUnconflated()
 	x.deliver()
 }
 
-func (x *stillHub) connect() *wsConn {
-	c := &wsConn{}
-	c.out = &wsOut{done: make(chan struct{}), pump: x.pumps.assign(), conn: c}
-	c.hub.subs = make(map[wsKey]*wsSub)
+func (x *manualHub) connect() *conn {
+	c := &conn{}
+	c.backlog = &backlog{done: make(chan struct{}), writer: x.writers.assign(), conn: c}
+	c.hub.subs = make(map[streamKey]*subscription)
 	c.hub.pingNs = x.opts.MachineNs() + int64(time.Hour)
 	c.pongNs.Store(x.opts.MachineNs())
 	x.conns[c] = struct{}{}
 	return c
 }
 
-func (x *stillHub) ask(c *wsConn, text string) {
+func (x *manualHub) ask(c *conn, text string) {
 	x.t.Helper()
-	r, bad := parseWSRequest([]byte(text))
+	r, bad := parseRequest([]byte(text))
 	if bad != nil {
 		x.t.Fatal(bad)
 	}
@@ -83,7 +83,7 @@ func (x *stillHub) ask(c *wsConn, text string) {
 	x.deliver()
 }
 
-type stillMessage struct {
+type readMessage struct {
 	Type, Channel, Reason string
 	PrevSeq, Seq          uint64
 	Trades                []struct{ TradeID uint64 }
@@ -91,11 +91,11 @@ type stillMessage struct {
 }
 
 // frames removes from the queue the frames that a peer would read at once.
-func (x *stillHub) frames(c *wsConn) []byte {
+func (x *manualHub) frames(c *conn) []byte {
 	var all []byte
-	var buf wsScratch
+	var buf chunkBuffer
 	for {
-		t := c.out.take(&buf, false)
+		t := c.backlog.takeChunk(&buf, false)
 		if len(t.bytes) == 0 {
 			return all
 		}
@@ -104,11 +104,11 @@ func (x *stillHub) frames(c *wsConn) []byte {
 }
 
 // read returns the text messages queued for c and the code of the close frame, 0: none.
-func (x *stillHub) read(c *wsConn) (out []stillMessage, closed int) {
+func (x *manualHub) read(c *conn) (out []readMessage, closed int) {
 	x.t.Helper()
 	texts, closed := x.texts(c)
 	for _, text := range texts {
-		var m stillMessage
+		var m readMessage
 		if err := json.Unmarshal(text, &m); err != nil {
 			x.t.Fatalf("%v: %s", err, text)
 		}
@@ -119,7 +119,7 @@ func (x *stillHub) read(c *wsConn) (out []stillMessage, closed int) {
 
 // texts returns the payloads of the text messages queued for c and the code of the close frame, 0:
 // none.
-func (x *stillHub) texts(c *wsConn) (texts [][]byte, closed int) {
+func (x *manualHub) texts(c *conn) (texts [][]byte, closed int) {
 	for all := x.frames(c); len(all) > 0; {
 		op, head, n := all[0]&0xF, 2, int(all[1])
 		switch n {
@@ -131,9 +131,9 @@ func (x *stillHub) texts(c *wsConn) (texts [][]byte, closed int) {
 		payload := all[head : head+n]
 		all = all[head+n:]
 		switch op {
-		case wsOpText:
+		case opText:
 			texts = append(texts, payload)
-		case wsOpClose:
+		case opClose:
 			closed = int(payload[0])<<8 | int(payload[1])
 		}
 	}
@@ -144,12 +144,12 @@ func (x *stillHub) texts(c *wsConn) (texts [][]byte, closed int) {
 var marketdataDefaults = marketdata.Options{}
 
 // bookKey is the key of a book subscription without options.
-func bookKey(pair engine.PairID) wsKey {
-	return wsKey{channel: chBook, pair: pair, depth: wsDefaultDepth, every: wsDefaultEvery}
+func bookKey(pair engine.PairID) streamKey {
+	return streamKey{channel: chBook, pair: pair, depth: defaultDepth, every: defaultEvery}
 }
 
-// hangUp is leave without a goroutine to carry it out.
-func (x *stillHub) hangUp(c *wsConn) {
+// disconnect is leave without a goroutine to carry it out.
+func (x *manualHub) disconnect(c *conn) {
 	x.leave(c)
 	(<-x.ops)()
 }

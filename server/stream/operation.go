@@ -11,17 +11,17 @@ import (
 	"tickhive/server/encode"
 )
 
-// wsDefaultDepth and wsDefaultEvery are the defaults of a book subscription.
+// defaultDepth and defaultEvery are the defaults of a book subscription.
 const (
-	wsDefaultDepth = 100
-	wsDefaultEvery = 100
+	defaultDepth = 100
+	defaultEvery = 100
 )
 
 // operation is one operation of a client. It runs on the hub's goroutine.
 type operation struct {
 	hub  *Hub
-	conn *wsConn
-	req  wsRequest
+	conn *conn
+	req  request
 }
 
 // run carries out the operation.
@@ -41,27 +41,27 @@ func (o operation) run() {
 	case "auth":
 		o.authenticate()
 	case "ping":
-		dst := appendWSHead(nil, "pong", o.req.id, "", "")
+		dst := appendHead(nil, "pong", o.req.id, "", "")
 		dst = strconv.AppendInt(append(dst, `,"time":`...), o.hub.nowMs(), 10)
-		o.hub.answer(o.conn, newFrame(wsOpText, append(dst, '}')))
+		o.hub.answer(o.conn, newFrame(opText, append(dst, '}')))
 	default:
 		o.refuse("", refuse.InvalidParam, "op must be one of subscribe, unsubscribe, resync, list, auth, ping.")
 	}
 }
 
 func (o operation) refuse(pair string, code refuse.Code, message string) {
-	o.hub.answer(o.conn, wsErrorFrame(o.req, pair, code, message))
+	o.hub.answer(o.conn, errorFrame(o.req, pair, code, message))
 }
 
 // answer queues an answer. It closes the connection of a client that does not read its answers.
-func (h *Hub) answer(c *wsConn, f wsFrame) {
-	if !c.out.push(f, wsAnswer) {
-		h.tooSlow(c)
+func (h *Hub) answer(c *conn, f frame) {
+	if !c.backlog.push(f, kindAnswer) {
+		h.closeSlow(c)
 	}
 }
 
 // each calls fn for every pair of the request, or once for channels without pairs.
-func (o operation) each(fn func(operation, wsKey, *marketdata.View)) {
+func (o operation) each(fn func(operation, streamKey, *marketdata.View)) {
 	key, ok := parseChannel(o.req.channel)
 	switch {
 	case !ok:
@@ -105,7 +105,7 @@ func (o operation) signed() bool {
 	return o.conn.hub.authed
 }
 
-func (o operation) eachPair(key wsKey, root *marketdata.Root, pair string, fn func(operation, wsKey, *marketdata.View)) {
+func (o operation) eachPair(key streamKey, root *marketdata.Root, pair string, fn func(operation, streamKey, *marketdata.View)) {
 	if !engine.ValidPairCode(pair) {
 		o.refuse(pair, refuse.InvalidParam, "A pair code has the form BASE_QUOTE.")
 		return
@@ -117,7 +117,7 @@ func (o operation) eachPair(key wsKey, root *marketdata.Root, pair string, fn fu
 	}
 	key.pair = v.Instrument.ID
 	if key.channel == chBook {
-		key.depth, key.every = wsDefaultDepth, wsDefaultEvery
+		key.depth, key.every = defaultDepth, defaultEvery
 		if o.req.hasDepth {
 			key.depth = o.req.depth
 		}
@@ -129,38 +129,38 @@ func (o operation) eachPair(key wsKey, root *marketdata.Root, pair string, fn fu
 }
 
 // parseChannel reads a channel's name.
-func parseChannel(name string) (wsKey, bool) {
+func parseChannel(name string) (streamKey, bool) {
 	for ch := chTicker; ch <= chBalances; ch++ {
-		if k := (wsKey{channel: ch}); ch != chCandles && k.name() == name {
+		if k := (streamKey{channel: ch}); ch != chCandles && k.name() == name {
 			return k, true
 		}
 	}
 	rest, ok := strings.CutPrefix(name, "candles.")
 	if !ok {
-		return wsKey{}, false
+		return streamKey{}, false
 	}
 	i, ok := marketdata.ParseInterval(rest)
-	return wsKey{channel: chCandles, interval: i}, ok
+	return streamKey{channel: chCandles, interval: i}, ok
 }
 
 // subKey returns the key under which a connection holds a subscription. It leaves out the
 // options: new options change a subscription instead of adding one.
-func (k wsKey) subKey() wsKey {
+func (k streamKey) subKey() streamKey {
 	k.depth, k.every, k.text = 0, 0, false
 	return k
 }
 
-func (o operation) subscribe(key wsKey, v *marketdata.View) {
+func (o operation) subscribe(key streamKey, v *marketdata.View) {
 	old := o.conn.hub.subs[key.subKey()]
-	if old == nil && len(o.conn.hub.subs) >= wsMaxSubs {
+	if old == nil && len(o.conn.hub.subs) >= maxSubscriptions {
 		o.refuse(codeOf(v), refuse.RateLimit, "A connection has at most 1000 subscriptions.")
 		return
 	}
 	s := o.hub.streams[key]
 	if s == nil {
-		s = o.hub.open(key, v, o.hub.opts.Board.Load())
+		s = o.hub.openStream(key, v, o.hub.opts.Board.Load())
 	} else if len(s.subs) == 0 && !key.private() {
-		s = o.hub.open(key, v, o.hub.opts.Board.Load()) // idle, so not current: start over
+		s = o.hub.openStream(key, v, o.hub.opts.Board.Load()) // idle, so not current: start over
 	} else if len(s.subs) == 0 {
 		s.lastMs = o.hub.machineMs() // no subscriber was waiting for a heartbeat
 	}
@@ -174,30 +174,30 @@ func (o operation) subscribe(key wsKey, v *marketdata.View) {
 	if old != nil {
 		o.hub.remove(old)
 	}
-	sub := &wsSub{out: o.conn.out, conn: o.conn, stream: s, reason: "subscribe"}
+	sub := &subscription{backlog: o.conn.backlog, conn: o.conn, stream: s, reason: "subscribe"}
 	o.conn.hub.subs[key.subKey()] = sub
 	s.subs = append(s.subs, sub)
 	if key.private() {
 		o.hub.private.watch()
-		o.hub.private.follow() // the queued messages are older than the snapshot
+		o.hub.private.sendMessages() // the queued messages are older than the snapshot
 		if o.conn.hub.gone {
 			return
 		}
 	}
 	if o.req.hasFromSeq && key.channel == chBook {
-		sub.resume, sub.hasResume = o.req.fromSeq, true
+		sub.fromSeq, sub.hasFromSeq = o.req.fromSeq, true
 		if o.req.epoch != "" && o.req.epoch != o.hub.opts.Epoch {
-			sub.hasResume, sub.reason = false, "gap"
+			sub.hasFromSeq, sub.reason = false, "gap"
 		}
 	}
 	if o.req.hasFromTrade && key.channel == chTrades {
-		sub.from = engine.TradeID(o.req.fromTrade)
+		sub.nextTrade = engine.TradeID(o.req.fromTrade)
 	}
-	o.hub.wait(sub, sub.reason)
-	o.hub.feed(o.conn)
+	o.hub.awaitSnapshot(sub, sub.reason)
+	o.hub.startPending(o.conn)
 }
 
-func (o operation) unsubscribe(key wsKey, v *marketdata.View) {
+func (o operation) unsubscribe(key streamKey, v *marketdata.View) {
 	if sub := o.conn.hub.subs[key.subKey()]; sub != nil {
 		o.hub.remove(sub)
 		delete(o.conn.hub.subs, key.subKey())
@@ -208,24 +208,24 @@ func (o operation) unsubscribe(key wsKey, v *marketdata.View) {
 	o.acknowledge("unsubscribed", key, v)
 }
 
-func (o operation) resync(key wsKey, v *marketdata.View) {
+func (o operation) resync(key streamKey, v *marketdata.View) {
 	sub := o.conn.hub.subs[key.subKey()]
 	if sub == nil {
 		o.refuse(codeOf(v), refuse.NotFound, "There is no such subscription on this connection.")
 		return
 	}
-	sub.hasResume, sub.from = false, 0
-	o.hub.wait(sub, "resync")
-	o.hub.feed(o.conn)
+	sub.hasFromSeq, sub.nextTrade = false, 0
+	o.hub.awaitSnapshot(sub, "resync")
+	o.hub.startPending(o.conn)
 }
 
-func (o operation) acknowledge(kind string, key wsKey, v *marketdata.View) {
-	dst := appendWSHead(nil, kind, "", "", "")
+func (o operation) acknowledge(kind string, key streamKey, v *marketdata.View) {
+	dst := appendHead(nil, kind, "", "", "")
 	dst = appendIDOrNull(append(dst, `,"id":`...), o.req.id)
 	dst = append(append(append(dst, `,"channel":"`...), key.name()...), '"')
 	dst = encode.AppendNullable(append(dst, `,"currencyPairCode":`...), codeOf(v))
 	dst = append(append(append(dst, `,"epoch":"`...), o.hub.opts.Epoch...), `"}`...)
-	o.hub.answer(o.conn, newFrame(wsOpText, dst))
+	o.hub.answer(o.conn, newFrame(opText, dst))
 }
 
 func codeOf(v *marketdata.View) string {
@@ -237,7 +237,7 @@ func codeOf(v *marketdata.View) string {
 
 // list sends every subscription of the connection with its options.
 func (o operation) list() {
-	dst := appendWSHead(nil, "subscriptions", "", "", "")
+	dst := appendHead(nil, "subscriptions", "", "", "")
 	dst = appendIDOrNull(append(dst, `,"id":`...), o.req.id)
 	dst = append(dst, `,"items":[`...)
 	items := make([]string, 0, len(o.conn.hub.subs))
@@ -246,10 +246,10 @@ func (o operation) list() {
 	}
 	slices.Sort(items)
 	dst = append(dst, strings.Join(items, ",")...)
-	o.hub.answer(o.conn, newFrame(wsOpText, append(dst, `]}`...)))
+	o.hub.answer(o.conn, newFrame(opText, append(dst, `]}`...)))
 }
 
-func appendSubscription(dst []byte, s *wsStream) []byte {
+func appendSubscription(dst []byte, s *stream) []byte {
 	k := s.key
 	dst = append(append(append(dst, `{"channel":"`...), k.name()...), '"')
 	pair := ""
@@ -268,11 +268,11 @@ func appendSubscription(dst []byte, s *wsStream) []byte {
 }
 
 // parseStreams parses ?streams=book:BTC_USDT,candles.minute:BTC_USDT,status into operations.
-func parseStreams(text string) ([]wsRequest, *refuse.Refusal) {
+func parseStreams(text string) ([]request, *refuse.Refusal) {
 	if text == "" {
 		return nil, nil
 	}
-	var out []wsRequest
+	var out []request
 	for item := range strings.SplitSeq(text, ",") {
 		channel, pair, paired := strings.Cut(item, ":")
 		key, ok := parseChannel(channel)
@@ -283,10 +283,10 @@ func parseStreams(text string) ([]wsRequest, *refuse.Refusal) {
 			return nil, refuse.Param("streams", "The channel %s needs auth and cannot stand in the address.", channel)
 		case paired != key.paired():
 			return nil, refuse.Param("streams", "%q must have the form channel:PAIR, or status alone.", item)
-		case len(out) == wsMaxSubs:
-			return nil, refuse.Param("streams", "At most %d streams are taken.", wsMaxSubs)
+		case len(out) == maxSubscriptions:
+			return nil, refuse.Param("streams", "At most %d streams are taken.", maxSubscriptions)
 		}
-		r := wsRequest{op: "subscribe", channel: channel}
+		r := request{op: "subscribe", channel: channel}
 		if paired {
 			r.pairs = []string{pair}
 		}

@@ -24,8 +24,8 @@ import (
 // validated against it.
 var accountContract = sync.OnceValues(func() (*contract, error) { return LoadContract(web.PartMarket, web.PartAccounts, web.PartLaunchpad) })
 
-// House is an exchange with clients of both listeners.
-type House struct {
+// Exchange is an exchange with clients of both listeners.
+type Exchange struct {
 	*exchangetest.Rig
 	T        testing.TB
 	State    *accounts.State
@@ -34,15 +34,15 @@ type House struct {
 	nonce    atomic.Int64
 }
 
-// NewHouse returns a test exchange with accounts.
-func NewHouse(t testing.TB, change ...func(*exchange.Options)) *House {
+// NewExchange returns a test exchange with accounts.
+func NewExchange(t testing.TB, change ...func(*exchange.Options)) *Exchange {
 	t.Helper()
 	o := exchangetest.Options("")
 	o.Accounts.Withdrawal.Percent = accounts.RateOne / 1000
 	for _, f := range change {
 		f(&o)
 	}
-	h := &House{T: t, Rig: exchangetest.StartInMemory(t, o)}
+	h := &Exchange{T: t, Rig: exchangetest.StartInMemory(t, o)}
 	h.State = h.Accounts()
 	h.Public = ClientOf(func() (net.Conn, error) { return h.Dial("192.0.2.1") })
 	h.Internal = ClientOf(h.DialInternal)
@@ -50,7 +50,7 @@ func NewHouse(t testing.TB, change ...func(*exchange.Options)) *House {
 		h.Public.CloseIdleConnections()
 		h.Internal.CloseIdleConnections()
 		h.Stop()
-		h.Settled()
+		h.CheckTotals()
 	})
 	return h
 }
@@ -64,7 +64,7 @@ func ClientOf(dial func() (net.Conn, error)) *http.Client {
 }
 
 // Send sends a request and reads the answer.
-func (h *House) Send(c *http.Client, method, target, body string, header http.Header) Answer {
+func (h *Exchange) Send(c *http.Client, method, target, body string, header http.Header) Answer {
 	h.T.Helper()
 	host := "http://test"
 	if c == h.Internal {
@@ -100,8 +100,8 @@ func (h *House) Send(c *http.Client, method, target, body string, header http.He
 	return a
 }
 
-// In calls the internal API, which must succeed.
-func (h *House) In(method, path, body string) map[string]any {
+// MustInternal calls the internal API, which must succeed.
+func (h *Exchange) MustInternal(method, path, body string) map[string]any {
 	h.T.Helper()
 	a := h.Send(h.Internal, method, "/internal/v1"+path, body, nil)
 	if a.Status != 200 {
@@ -128,19 +128,19 @@ func Parse(t testing.TB, body string, v any) {
 	}
 }
 
-// Wants checks status, code and field of a refusal.
-func (h *House) Wants(what string, a Answer, status int, code, field string) {
+// CheckRefusal checks status, code and field of a refusal.
+func (h *Exchange) CheckRefusal(what string, a Answer, status int, code, field string) {
 	h.T.Helper()
 	m := Market{T: h.T}
 	before := h.T.Failed()
-	m.Refused(a, status, code, field)
+	m.CheckRefusal(a, status, code, field)
 	if !before && h.T.Failed() {
 		h.T.Logf("that was %s", what)
 	}
 }
 
-// Settled waits until the totals add up.
-func (h *House) Settled() {
+// CheckTotals waits until the totals add up.
+func (h *Exchange) CheckTotals() {
 	h.T.Helper()
 	if err := h.State.View().Check(); err != nil {
 		h.T.Errorf("the accounts do not add up: %v", err)
@@ -148,16 +148,16 @@ func (h *House) Settled() {
 }
 
 // inner calls the internal API for any answer.
-func (h *House) InnerCall(method, path, body string) Answer {
+func (h *Exchange) CallInternal(method, path, body string) Answer {
 	h.T.Helper()
 	return h.Send(h.Internal, method, "/internal/v1"+path, body, nil)
 }
 
 // Now returns the time of the virtual clock.
-func (h *House) Now() time.Time { return time.Unix(0, h.Clock.NowNs()) }
+func (h *Exchange) Now() time.Time { return time.Unix(0, h.Clock.NowNs()) }
 
 // Socket opens a stream of the test exchange over a real connection, as package client does.
-func (h *House) Socket() *client.Stream {
+func (h *Exchange) Socket() *client.Stream {
 	h.T.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 )
 
 // innerRaw sends request unchanged to the internal listener on a new connection.
-func innerRaw(h *servertest.House, request string) servertest.Answer {
+func innerRaw(h *servertest.Exchange, request string) servertest.Answer {
 	h.T.Helper()
 	conn, err := h.DialInternal()
 	if err != nil {
@@ -39,7 +39,7 @@ func innerRaw(h *servertest.House, request string) servertest.Answer {
 
 // makesUser sends a POST that creates a user, with only these header lines. It returns the
 // answer and whether the user exists.
-func makesUser(h *servertest.House, target string, lines ...string) (a servertest.Answer, made bool) {
+func makesUser(h *servertest.Exchange, target string, lines ...string) (a servertest.Answer, made bool) {
 	h.T.Helper()
 	before := h.State.View().Users()
 	a = innerRaw(h, "POST "+target+" HTTP/1.1\r\nConnection: close\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n"+
@@ -52,7 +52,7 @@ const makeUser = "/internal/v1/users"
 // Without a token the internal listener accepts loopback names and configured names, with any
 // port, and refuses all other names.
 func TestWithoutATokenTheHostIsALoopbackNameOrAConfiguredOne(t *testing.T) {
-	h := servertest.NewHouse(t, func(o *exchange.Options) {
+	h := servertest.NewExchange(t, func(o *exchange.Options) {
 		o.Internal.Hosts = []string{"ops.example", "Build-1.Example.", "box_2", "10.0.0.5", "fd00::5", "::ffff:10.0.0.6"}
 	})
 	for _, host := range []string{
@@ -71,7 +71,7 @@ func TestWithoutATokenTheHostIsALoopbackNameOrAConfiguredOne(t *testing.T) {
 		"localhost:123456", strings.Repeat("a", 254) + ".localhost",
 	} {
 		a, made := makesUser(h, makeUser, "Host: "+host)
-		h.Wants("Host "+host, a, 403, "FORBIDDEN", "Host")
+		h.CheckRefusal("Host "+host, a, 403, "FORBIDDEN", "Host")
 		if made || !strings.Contains(a.Body, "internal.hosts") || !strings.Contains(a.Body, "internal.token") {
 			t.Errorf("Host %q: made %v, %s", host, made, a.Body)
 		}
@@ -96,7 +96,7 @@ func TestWithoutATokenTheHostIsALoopbackNameOrAConfiguredOne(t *testing.T) {
 
 // A target in absolute form names the host a second time: it must be the same.
 func TestAnAbsoluteTargetHasTheHostOfTheRequest(t *testing.T) {
-	h := servertest.NewHouse(t)
+	h := servertest.NewExchange(t)
 	for _, c := range []struct {
 		target, host string
 		status       int
@@ -116,8 +116,8 @@ func TestAnAbsoluteTargetHasTheHostOfTheRequest(t *testing.T) {
 			t.Errorf("%s with Host %q: %d %s, made %v", c.target, c.host, a.Status, a.Body, made)
 		}
 	}
-	h.Wants("OPTIONS *", innerRaw(h, "OPTIONS * HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n"), 403, "FORBIDDEN", "Host")
-	h.Wants("HTTP/1.0", innerRaw(h, "GET /internal/v1/clock HTTP/1.0\r\n\r\n"), 403, "FORBIDDEN", "Host")
+	h.CheckRefusal("OPTIONS *", innerRaw(h, "OPTIONS * HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n"), 403, "FORBIDDEN", "Host")
+	h.CheckRefusal("HTTP/1.0", innerRaw(h, "GET /internal/v1/clock HTTP/1.0\r\n\r\n"), 403, "FORBIDDEN", "Host")
 	if a := innerRaw(h, "GET /internal/v1/clock HTTP/1.0\r\nHost: localhost\r\n\r\n"); a.Status != 200 {
 		t.Errorf("HTTP/1.0 with a Host: %d %s", a.Status, a.Body)
 	}
@@ -126,7 +126,7 @@ func TestAnAbsoluteTargetHasTheHostOfTheRequest(t *testing.T) {
 // Headers that only a browser sends are checked besides the host: the origin and the site must
 // be the listener's own, and a navigation may only read.
 func TestWithoutATokenRequestsOfPagesAreRefused(t *testing.T) {
-	h := servertest.NewHouse(t, func(o *exchange.Options) { o.Internal.Hosts = []string{"ops.example"} })
+	h := servertest.NewExchange(t, func(o *exchange.Options) { o.Internal.Hosts = []string{"ops.example"} })
 	for _, lines := range [][]string{
 		{"Host: localhost:8081"},
 		{"Host: localhost:8081", "Origin: http://localhost:8081"},
@@ -170,7 +170,7 @@ func TestWithoutATokenRequestsOfPagesAreRefused(t *testing.T) {
 		{"Sec-Fetch-Mode", []string{"Sec-Fetch-Site: none", "Sec-Fetch-Mode: cors", "Sec-Fetch-Mode: navigate"}},
 	} {
 		a, made := makesUser(h, makeUser, append(c.lines, "Host: localhost:8081")...)
-		h.Wants(fmt.Sprint(c.lines), a, 403, "FORBIDDEN", c.field)
+		h.CheckRefusal(fmt.Sprint(c.lines), a, 403, "FORBIDDEN", c.field)
 		if made || !strings.Contains(a.Body, "internal.token") {
 			t.Errorf("%q: made %v, %s", c.lines, made, a.Body)
 		}
@@ -182,13 +182,13 @@ func TestWithoutATokenRequestsOfPagesAreRefused(t *testing.T) {
 	if a := get("none"); a.Status != 200 {
 		t.Errorf("from the address bar: %d %s", a.Status, a.Body)
 	}
-	h.Wants("from a link", get("cross-site"), 403, "FORBIDDEN", "Sec-Fetch-Site")
+	h.CheckRefusal("from a link", get("cross-site"), 403, "FORBIDDEN", "Sec-Fetch-Site")
 }
 
 // The page check precedes every route and method, profiles, unknown paths, upgrades and
 // preflights. Only /ready is served to every client.
 func TestTheGateIsBeforeEveryRouteButReady(t *testing.T) {
-	h := servertest.NewHouse(t)
+	h := servertest.NewExchange(t)
 	for _, route := range h.Running.Internal().Routes() {
 		path := strings.NewReplacer("{", "", "}", "").Replace(route.Path)
 		want := 403
@@ -221,10 +221,10 @@ func TestTheGateIsBeforeEveryRouteButReady(t *testing.T) {
 // A browser sends GET and HEAD by links and images, and an old one does not say that they
 // come from another origin: none of them changes anything.
 func TestNoGETOfTheInternalAPIChangesAnything(t *testing.T) {
-	h := servertest.NewHouse(t)
-	h.In("POST", "/pairs", `{"code":"BTC_USDT","digitsPrice":2,"digitsAmount":8}`)
-	user := h.In("POST", "/users", "{}")["id"].(string)
-	order := h.In("POST", "/orders", `{"currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":1,"amount":1}`)["orderId"]
+	h := servertest.NewExchange(t)
+	h.MustInternal("POST", "/pairs", `{"code":"BTC_USDT","digitsPrice":2,"digitsAmount":8}`)
+	user := h.MustInternal("POST", "/users", "{}")["id"].(string)
+	order := h.MustInternal("POST", "/orders", `{"currencyPairCode":"BTC_USDT","side":"buy","type":"limit","price":1,"amount":1}`)["orderId"]
 	state := func() string {
 		view := h.State.View()
 		return fmt.Sprint(h.Loop().Stats().Commands.Load(), view.Users(), view.Totals(), view.Balances(1), view.Keys(1, servertest.StartNs), h.Clock.NowNs())
@@ -251,7 +251,7 @@ func TestNoGETOfTheInternalAPIChangesAnything(t *testing.T) {
 // A token replaces the page check, because no page knows it. Every request without the token
 // gets 401.
 func TestATokenReplacesTheGate(t *testing.T) {
-	h := servertest.NewHouse(t, func(o *exchange.Options) { o.Internal.Token = "open sesame" })
+	h := servertest.NewExchange(t, func(o *exchange.Options) { o.Internal.Token = "open sesame" })
 	foreign := []string{"Host: evil.example", "Origin: http://other.example", "Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: navigate"}
 	if a, made := makesUser(h, makeUser, append(foreign, "Authorization: Bearer open sesame")...); a.Status != 200 || !made {
 		t.Errorf("with the token: %d %s, made %v", a.Status, a.Body, made)
@@ -259,7 +259,7 @@ func TestATokenReplacesTheGate(t *testing.T) {
 	for _, lines := range [][]string{nil, {"Authorization: Bearer open"}, {"Authorization: open sesame"}} {
 		for _, host := range [][]string{foreign, {"Host: localhost"}} {
 			a, made := makesUser(h, makeUser, append(lines, host...)...)
-			h.Wants(fmt.Sprint(lines, host), a, 401, "UNAUTHORIZED", "Authorization")
+			h.CheckRefusal(fmt.Sprint(lines, host), a, 401, "UNAUTHORIZED", "Authorization")
 			if made {
 				t.Errorf("%q %q made a user", lines, host)
 			}

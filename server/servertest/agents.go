@@ -24,14 +24,14 @@ import (
 	"tickhive/server/web"
 )
 
-// Colony is a launchpad and a hive behind both listeners, on a virtual clock and in a
+// Agents is a launchpad and a hive behind both listeners, on a virtual clock and in a
 // file system in memory. User n signs as key-n, or as ro-n with a key that only reads.
-type Colony struct {
+type Agents struct {
 	*Market
-	Desk     *agents.Service
+	Service  *agents.Service
 	FS       *vfs.Mem
 	Ledger   *launchpad.Store
-	swarm    *hive.Store
+	hive     *hive.Store
 	internal *http.Client
 
 	mu     sync.Mutex
@@ -47,16 +47,16 @@ func UserAddress(n int) string { return fmt.Sprintf("0x%040x", n+0xabc000) }
 // MaxUser is the number of the last existing user.
 const MaxUser = 999
 
-// NewColony returns launchpad and hive behind both listeners.
-func NewColony(t testing.TB, change ...func(*Options)) *Colony {
+// NewAgents returns launchpad and hive behind both listeners.
+func NewAgents(t testing.TB, change ...func(*Options)) *Agents {
 	t.Helper()
-	c := &Colony{FS: vfs.NewMem(), Levels: map[int]int64{}}
+	c := &Agents{FS: vfs.NewMem(), Levels: map[int]int64{}}
 	o := exchangetest.Options("")
 	o.Hooks.Agents = func(a *agents.Options) { a.User, a.Find = c.User, c.Find }
 	c.Market = newMarket(t, o, append([]func(*Options){func(o *Options) {
 		o.agents, o.Authenticate = true, authenticateByName
 	}}, change...)...)
-	c.Desk = c.Agents()
+	c.Service = c.Market.Agents()
 	c.open()
 	c.internal = ClientOf(c.DialInternal)
 	t.Cleanup(func() {
@@ -67,13 +67,13 @@ func NewColony(t testing.TB, change ...func(*Options)) *Colony {
 	return c
 }
 
-// Freed returns a test cluster whose clients are on the allow-list.
-func Freed(t testing.TB) *Colony {
-	return NewColony(t, func(o *Options) { o.Rate.Allow = []string{"192.0.2.0/24"} })
+// NewUnlimitedAgents returns a test cluster whose clients are on the allow-list.
+func NewUnlimitedAgents(t testing.TB) *Agents {
+	return NewAgents(t, func(o *Options) { o.Rate.Allow = []string{"192.0.2.0/24"} })
 }
 
 // User returns level and address of an account.
-func (c *Colony) User(a engine.AccountID) (int64, string, bool) {
+func (c *Agents) User(a engine.AccountID) (int64, string, bool) {
 	if a < 1 || a > MaxUser {
 		return 0, "", false
 	}
@@ -87,7 +87,7 @@ func (c *Colony) User(a engine.AccountID) (int64, string, bool) {
 }
 
 // Find returns the account of a user.
-func (c *Colony) Find(id [16]byte) (engine.AccountID, bool) {
+func (c *Agents) Find(id [16]byte) (engine.AccountID, bool) {
 	for n := range MaxUser {
 		if strings.ReplaceAll(UserUUID(n+1), "-", "") == fmt.Sprintf("%x", id) {
 			return engine.AccountID(n + 1), true
@@ -96,18 +96,18 @@ func (c *Colony) Find(id [16]byte) (engine.AccountID, bool) {
 	return 0, false
 }
 
-func authenticateByName(c *edge.Ctx) (*edge.Caller, *refuse.Refusal) {
+func authenticateByName(c *edge.Ctx) (*edge.Principal, *refuse.Refusal) {
 	key := string(c.Request.Header.Peek("API-PublicKey"))
 	name, number, _ := strings.Cut(key, "-")
 	n, err := strconv.Atoi(number)
 	if err != nil || name != "key" && name != "ro" {
 		return nil, refuse.New(refuse.Unauthorized, "API-Signature", "The key is unknown or the signature is wrong.")
 	}
-	return &edge.Caller{Account: engine.AccountID(n), UserID: UserUUID(n), PublicKey: key, CanTrade: name == "key"}, nil
+	return &edge.Principal{Account: engine.AccountID(n), UserID: UserUUID(n), PublicKey: key, CanTrade: name == "key"}, nil
 }
 
 // open recovers both stores from the file system.
-func (c *Colony) open() {
+func (c *Agents) open() {
 	c.T.Helper()
 	var err error
 	options := wal.Options{NoLock: true, PreallocBytes: -1}
@@ -120,18 +120,18 @@ func (c *Colony) open() {
 	}
 	o := hive.DefaultOptions()
 	o.GenesisNs = c.Ledger.View().GenesisNs()
-	c.swarm, err = hive.OpenStore(hive.StoreOptions{Options: o, Config: durable.Config{FS: c.FS, Dir: "hive", Log: options, Clock: c.Clock}})
+	c.hive, err = hive.OpenStore(hive.StoreOptions{Options: o, Config: durable.Config{FS: c.FS, Dir: "hive", Log: options, Clock: c.Clock}})
 	if err != nil {
 		c.T.Fatal(err)
 	}
-	if err := c.Desk.Open(c.Ledger, c.swarm); err != nil {
+	if err := c.Service.Open(c.Ledger, c.hive); err != nil {
 		c.T.Fatal(err)
 	}
 }
 
-func (c *Colony) close() {
+func (c *Agents) close() {
 	c.T.Helper()
-	if err := c.swarm.Close(); err != nil {
+	if err := c.hive.Close(); err != nil {
 		c.T.Error(err)
 	}
 	if err := c.Ledger.Close(); err != nil {
@@ -140,15 +140,15 @@ func (c *Colony) close() {
 }
 
 // Restart closes both stores and recovers them after it has advanced the clock by the downtime.
-func (c *Colony) Restart(sleptNs int64) {
+func (c *Agents) Restart(sleptNs int64) {
 	c.T.Helper()
 	c.close()
 	c.Clock.Set(c.Clock.NowNs() + sleptNs)
 	c.open()
 }
 
-// Inner sends a request to the internal API.
-func (c *Colony) Inner(method, path, body string) Answer {
+// CallInternal sends a request to the internal API.
+func (c *Agents) CallInternal(method, path, body string) Answer {
 	c.T.Helper()
 	req, err := http.NewRequest(method, "http://localhost/internal/v1"+path, strings.NewReader(body))
 	if err != nil {
@@ -162,7 +162,7 @@ func (c *Colony) Inner(method, path, body string) Answer {
 }
 
 // Must decodes an answer whose status must be 200.
-func (c *Colony) Must(a Answer) map[string]any {
+func (c *Agents) Must(a Answer) map[string]any {
 	c.T.Helper()
 	if a.Status != 200 {
 		c.T.Fatalf("status %d: %s", a.Status, a.Body)
@@ -176,8 +176,8 @@ func (c *Colony) Must(a Answer) map[string]any {
 	return m
 }
 
-// See is a GET that must succeed; path picks a member: token.symbol, items.0.address.
-func (c *Colony) See(target, path string) string {
+// MustGet is a GET that must succeed; path picks a member: token.symbol, items.0.address.
+func (c *Agents) MustGet(target, path string) string {
 	c.T.Helper()
 	return At(c.Must(c.Get(target)), path)
 }
@@ -214,47 +214,47 @@ func At(v any, path string) string {
 	return fmt.Sprint(v)
 }
 
-// As signs a POST for user n.
-func (c *Colony) As(n int, target, body string) Answer {
+// PostAs signs a POST for user n.
+func (c *Agents) PostAs(n int, target, body string) Answer {
 	c.T.Helper()
 	return c.Do("POST", target, body, "API-PublicKey", fmt.Sprintf("key-%d", n), "Content-Type", "application/json")
 }
 
 // Spawn spawns a token as user n.
-func (c *Colony) Spawn(n int, body string) Answer {
+func (c *Agents) Spawn(n int, body string) Answer {
 	c.T.Helper()
-	return c.As(n, "/api/launchpad/spawn", body)
+	return c.PostAs(n, "/api/launchpad/spawn", body)
 }
 
 // Fund deposits whole NATIVE and USBI for user n.
-func (c *Colony) Fund(n int, native, usbi uint64) {
+func (c *Agents) Fund(n int, native, usbi uint64) {
 	c.T.Helper()
 	for code, whole := range map[string]uint64{"NATIVE": native, "USBI": usbi} {
 		if whole == 0 {
 			continue
 		}
 		amount := Money(c.T, strconv.FormatUint(whole, 10))
-		if _, err := c.Desk.Deposit(UserAddress(n), code, amount); err != nil {
+		if _, err := c.Service.Deposit(UserAddress(n), code, amount); err != nil {
 			c.T.Fatal(err)
 		}
 	}
 }
 
 // Token spawns a funded token of user n and answers its registry id.
-func (c *Colony) Token(n int, symbol string) string {
+func (c *Agents) Token(n int, symbol string) string {
 	c.T.Helper()
 	c.Fund(n, 100, 0)
 	return At(c.Must(c.Spawn(n, fmt.Sprintf(`{"name":"Token %s","symbol":%q}`, symbol, symbol))), "worker.agentNftId")
 }
 
-// Call is inner that must succeed.
-func (c *Colony) Call(path, body string) map[string]any {
+// MustInternal is inner that must succeed.
+func (c *Agents) MustInternal(path, body string) map[string]any {
 	c.T.Helper()
-	return c.Must(c.Inner("POST", path, body))
+	return c.Must(c.CallInternal("POST", path, body))
 }
 
 // Native returns the NATIVE balance of user n.
-func (c *Colony) Native(n int) string {
+func (c *Agents) Native(n int) string {
 	a, _ := launchpad.ParseAddress(UserAddress(n))
 	return c.Ledger.View().Balance(a, launchpad.NATIVE).String()
 }
@@ -263,7 +263,7 @@ func (c *Colony) Native(n int) string {
 var AgentContract = sync.OnceValues(func() (*contract, error) { return LoadContract(web.PartMarket, web.PartLaunchpad) })
 
 // Do sends a request to the public listener and validates the answer against the description.
-func (c *Colony) Do(method, target, body string, header ...string) Answer {
+func (c *Agents) Do(method, target, body string, header ...string) Answer {
 	c.T.Helper()
 	a := c.Market.Do(method, target, body, header...)
 	described, err := AgentContract()
@@ -280,29 +280,29 @@ func (c *Colony) Do(method, target, body string, header ...string) Answer {
 }
 
 // Get reads a route that must succeed.
-func (c *Colony) Get(target string, header ...string) Answer {
+func (c *Agents) Get(target string, header ...string) Answer {
 	c.T.Helper()
 	return c.Do(http.MethodGet, target, "", header...)
 }
 
-// Act adds an action to the log of the hive.
-func (c *Colony) Act(source, tokenID, kind, payload string) Answer {
+// AddAction adds an action to the log of the hive.
+func (c *Agents) AddAction(source, tokenID, kind, payload string) Answer {
 	c.T.Helper()
-	return c.Inner("POST", "/hive/actions", fmt.Sprintf(
+	return c.CallInternal("POST", "/hive/actions", fmt.Sprintf(
 		`{"sourceAgentId":%q,"targetTokenId":%s,"actionType":%q,"actionPayload":%s,"reasonCode":"test"}`, source, tokenID, kind, payload))
 }
 
-// Give lets user n hold whole tokens, from the owner.
-func (c *Colony) Give(tokenID string, owner, n int, amount string) {
+// Transfer lets user n hold whole tokens, from the owner.
+func (c *Agents) Transfer(tokenID string, owner, n int, amount string) {
 	c.T.Helper()
-	c.Call("/launchpad/tokens/"+tokenID+"/transfers", fmt.Sprintf(
+	c.MustInternal("/launchpad/tokens/"+tokenID+"/transfers", fmt.Sprintf(
 		`{"fromUserId":%q,"toUserId":%q,"amount":%s}`, UserUUID(owner), UserUUID(n), amount))
 }
 
 // Propose opens a proposal and returns its id.
-func (c *Colony) Propose(tokenID string, urgent bool) string {
+func (c *Agents) Propose(tokenID string, urgent bool) string {
 	c.T.Helper()
-	return At(c.Call("/hive/proposals", fmt.Sprintf(
+	return At(c.MustInternal("/hive/proposals", fmt.Sprintf(
 		`{"tokenId":%s,"topic":"slippage_cap","payload":{"slippageCapBps":150},"proposer":"somebody","urgent":%t}`, tokenID, urgent)), "proposalId")
 }
 

@@ -11,7 +11,7 @@ import (
 
 // The page check allocates nothing for a request that it accepts.
 func TestTheGateAllocatesNothing(t *testing.T) {
-	gate, err := newPageGate([]string{"ops.example"})
+	gate, err := newPageFilter([]string{"ops.example"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +31,7 @@ func TestTheGateAllocatesNothing(t *testing.T) {
 
 // The gate itself refuses what the HTTP parser in front of it refuses today.
 func TestTheGateTakesNoBrokenHost(t *testing.T) {
-	gate, err := newPageGate([]string{"ops.example"})
+	gate, err := newPageFilter([]string{"ops.example"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,11 +39,11 @@ func TestTheGateTakesNoBrokenHost(t *testing.T) {
 		"", "evil.example/.localhost", "evil.example#.localhost", "x@localhost", "localhost@evil.example", "localhost:80a", "localhost:-1", "localhost:80:80",
 		"localhost, evil.example", "localhost evil.example", "[127.0.0.1]", "::1", "[::1", "[::1]8081", "[::1%lo]", "[localhost]", "[ops.example]", "[]", "]", "[",
 	} {
-		if gate.takes([]byte(host)) {
+		if gate.accepts([]byte(host)) {
 			t.Errorf("%q is taken", host)
 		}
 	}
-	if !gate.takes([]byte("ops.example:1")) {
+	if !gate.accepts([]byte("ops.example:1")) {
 		t.Error("the configured host is not taken")
 	}
 }
@@ -51,7 +51,7 @@ func TestTheGateTakesNoBrokenHost(t *testing.T) {
 // FuzzGateHost compares the gate with the URL parser of the standard library: what the
 // gate takes is a loopback host to a browser's reading of the same text, too.
 func FuzzGateHost(f *testing.F) {
-	gate, err := newPageGate(nil)
+	gate, err := newPageFilter(nil)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -62,7 +62,7 @@ func FuzzGateHost(f *testing.F) {
 		f.Add(host)
 	}
 	f.Fuzz(func(t *testing.T, host string) {
-		if !gate.takes([]byte(host)) {
+		if !gate.accepts([]byte(host)) {
 			return
 		}
 		u, err := url.Parse("http://" + host + "/internal/v1/users")
@@ -78,7 +78,7 @@ func FuzzGateHost(f *testing.F) {
 }
 
 func BenchmarkGate(b *testing.B) {
-	gate, err := newPageGate(nil)
+	gate, err := newPageFilter(nil)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -7,16 +7,16 @@ import (
 	"tickhive/marketdata"
 )
 
-// wsTradesChunk is the maximum number of trades in one message. A resuming subscriber
+// maxTradesPerMessage is the maximum number of trades in one message. A resuming subscriber
 // that needs more receives several messages.
-const wsTradesChunk = 1000
+const maxTradesPerMessage = 1000
 
-// wsTradesSnapshot is the number of trades in a snapshot (docs/contract/streams.md#channels).
-const wsTradesSnapshot = 100
+// snapshotTrades is the number of trades in a snapshot (docs/contract/streams.md#channels).
+const snapshotTrades = 100
 
 // advanceBook sends the difference between the stream's last view and v. It sends nothing
 // when only levels outside the stream's depth changed.
-func (h *Hub) advanceBook(s *wsStream, v *marketdata.View) {
+func (h *Hub) advanceBook(s *stream, v *marketdata.View) {
 	if v.BookSeq == s.view.BookSeq {
 		return
 	}
@@ -33,22 +33,22 @@ func (h *Hub) advanceBook(s *wsStream, v *marketdata.View) {
 }
 
 // advanceTrades sends the trades since the last message.
-func (h *Hub) advanceTrades(s *wsStream, v *marketdata.View) {
+func (h *Hub) advanceTrades(s *stream, v *marketdata.View) {
 	if v.Trades.Last() == s.trade {
 		return
 	}
 	for s.trade < v.Trades.Last() {
 		from := max(s.trade+1, v.Trades.First())
-		to := min(v.Trades.Last(), from+wsTradesChunk-1)
+		to := min(v.Trades.Last(), from+maxTradesPerMessage-1)
 		s.trade = to
 		h.setView(s, v, uint64(v.TradesSeq))
-		h.send(s, appendWSTrades(h.buf[:0], "update", v, from, to, h.nowMs()))
+		h.send(s, appendTrades(h.buf[:0], "update", v, from, to, h.nowMs()))
 	}
 }
 
 // advanceCandles sends every candle that ended since the last message as closed, and the
 // open candle when it changed. A candle also ends when no trade occurs.
-func (h *Hub) advanceCandles(s *wsStream, v *marketdata.View) {
+func (h *Hub) advanceCandles(s *stream, v *marketdata.View) {
 	series := &v.Candles[s.key.interval]
 	nowSec := h.opts.Clock.NowNs() / int64(time.Second)
 	for i := series.Search(s.candle.Start); i < series.Len(); i++ {
@@ -59,16 +59,16 @@ func (h *Hub) advanceCandles(s *wsStream, v *marketdata.View) {
 		}
 		s.candle, s.closed = c, closed
 		h.setView(s, v, uint64(v.TradesSeq))
-		h.send(s, appendWSCandle(h.buf[:0], "update", s, v, c, closed, h.nowMs()))
+		h.send(s, appendCandle(h.buf[:0], "update", s, v, c, closed, h.nowMs()))
 	}
 }
 
 // advanceStatus sends the rows that changed.
-func (h *Hub) advanceStatus(s *wsStream, root *marketdata.Root) {
+func (h *Hub) advanceStatus(s *stream, root *marketdata.Root) {
 	if root.SeqSum == s.seq || h.opts.StatusRow == nil {
 		return
 	}
-	dst := appendWSHead(h.buf[:0], "update", "", "status", "")
+	dst := appendHead(h.buf[:0], "update", "", "status", "")
 	dst = appendSeqTime(dst, root.SeqSum, h.nowMs())
 	dst = append(dst, `,"pairs":[`...)
 	n := 0
@@ -87,17 +87,17 @@ func (h *Hub) advanceStatus(s *wsStream, root *marketdata.Root) {
 	h.send(s, append(dst, `]}`...))
 }
 
-// begin queues the snapshot that a subscription waits for and makes the subscription live.
+// startLive queues the snapshot that a subscription waits for and makes the subscription live.
 // It returns false when more messages must follow first. Only the snapshot of a view is
 // cached for the next subscriber: a status snapshot also holds the time and the incidents,
 // which change while the market is idle.
-func (h *Hub) begin(sub *wsSub) bool {
+func (h *Hub) startLive(sub *subscription) bool {
 	s := sub.stream
-	if s.key.channel == chTrades && sub.from != 0 {
-		return h.beginTrades(sub)
+	if s.key.channel == chTrades && sub.nextTrade != 0 {
+		return h.resumeTrades(sub)
 	}
-	if sub.hasResume {
-		if h.beginResume(sub) {
+	if sub.hasFromSeq {
+		if h.resumeBook(sub) {
 			sub.live = true
 			return true
 		}
@@ -110,60 +110,61 @@ func (h *Hub) begin(sub *wsSub) bool {
 			s.snapshot, s.reason = f, sub.reason
 		}
 	}
-	sub.conn.out.share(&wsQueued{f, wsSnapshot, s.key.private()})
+	sub.conn.backlog.pushShared(&message{f, kindSnapshot, s.key.private()})
 	sub.live = true
 	return true
 }
 
-// beginTrades queues the trades that a resuming subscriber missed, one chunk per call, until the
+// resumeTrades queues the trades that a resuming subscriber missed, one chunk per call, until the
 // subscriber has caught up with the stream. Between two chunks the stream advances and old trades
 // are evicted: a subscriber whose next trade is evicted receives a snapshot and starts over.
-func (h *Hub) beginTrades(sub *wsSub) bool {
+func (h *Hub) resumeTrades(sub *subscription) bool {
 	s := sub.stream
 	kind := "update"
-	if first := s.view.Trades.First(); !sub.started || sub.from < first {
-		kind, sub.started = "snapshot", true
-		sub.from = max(sub.from, first)
+	if first := s.view.Trades.First(); !sub.tradesStarted || sub.nextTrade < first {
+		kind, sub.tradesStarted = "snapshot", true
+		sub.nextTrade = max(sub.nextTrade, first)
 	}
-	to := min(s.trade, sub.from+wsTradesChunk-1)
-	sub.conn.out.push(h.frame(s, appendWSTrades(h.buf[:0], kind, s.view, sub.from, to, h.nowMs())), wsSnapshot)
-	sub.from = max(sub.from, to+1)
-	if sub.from > s.trade {
-		sub.from, sub.live = 0, true
+	to := min(s.trade, sub.nextTrade+maxTradesPerMessage-1)
+	sub.conn.backlog.push(h.frame(s, appendTrades(h.buf[:0], kind, s.view, sub.nextTrade, to, h.nowMs())), kindSnapshot)
+	sub.nextTrade = max(sub.nextTrade, to+1)
+	if sub.nextTrade > s.trade {
+		sub.nextTrade, sub.live = 0, true
 		return true
 	}
 	return false
 }
 
 // appendSnapshot appends the snapshot message of the stream's state.
-func (h *Hub) appendSnapshot(dst []byte, s *wsStream, reason string) []byte {
+func (h *Hub) appendSnapshot(dst []byte, s *stream, reason string) []byte {
 	now := h.nowMs()
 	switch s.key.channel {
 	case chBook:
 		return appendBookSnapshot(dst, s, h.opts.Epoch, reason, now)
 	case chTrades:
 		from := max(s.view.Trades.First(), 1)
-		if s.trade >= wsTradesSnapshot {
-			from = max(from, s.trade-wsTradesSnapshot+1)
+		if s.trade >= snapshotTrades {
+			from = max(from, s.trade-snapshotTrades+1)
 		}
-		return appendWSTrades(dst, "snapshot", s.view, from, s.trade, now)
+		return appendTrades(dst, "snapshot", s.view, from, s.trade, now)
 	case chTicker:
-		return appendWSTicker(dst, "snapshot", s.view, now)
+		return appendTicker(dst, "snapshot", s.view, now)
 	case chCandles:
-		return appendWSCandle(dst, "snapshot", s, s.view, s.candle, s.closed, now)
+		return appendCandle(dst, "snapshot", s, s.view, s.candle, s.closed, now)
 	case chStatus:
-		dst = appendWSHead(dst, "snapshot", "", "status", "")
+		dst = appendHead(dst, "snapshot", "", "status", "")
 		dst = appendSeqTime(dst, s.seq, now)
 		dst = h.opts.Status(append(dst, `,"status":`...))
 		return append(dst, '}')
+	default:
+		return h.private.appendSnapshot(dst, s, now)
 	}
-	return h.private.appendSnapshot(dst, s, now)
 }
 
-// open creates a stream that starts at the currently published view.
-func (h *Hub) open(key wsKey, v *marketdata.View, root *marketdata.Root) *wsStream {
+// openStream creates a stream that starts at the currently published view.
+func (h *Hub) openStream(key streamKey, v *marketdata.View, root *marketdata.Root) *stream {
 	now := h.machineMs()
-	s := &wsStream{key: key, view: v, lastMs: now, idleMs: now}
+	s := &stream{key: key, view: v, lastMs: now, idleMs: now}
 	switch key.channel {
 	case chBook:
 		s.seq = uint64(v.BookSeq)
@@ -183,10 +184,11 @@ func (h *Hub) open(key wsKey, v *marketdata.View, root *marketdata.Root) *wsStre
 		for _, id := range root.Sorted() {
 			s.rows[id] = root.View(id).Seq
 		}
+	default: // a private stream begins with its first message
 	}
 	h.streams[key] = s
 	if key.channel == chTrades || key.channel == chBook && key.every == 0 {
-		h.instant[key] = s
+		h.unconflated[key] = s
 	}
 	return s
 }

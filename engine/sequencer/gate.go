@@ -1,0 +1,26 @@
+package sequencer
+
+import "sync/atomic"
+
+// Gate leads to the loop that runs. Handlers have it before there is a loop, and after. Any
+// goroutine may call its methods. The zero Gate is closed.
+type Gate struct{ loop atomic.Pointer[Loop] }
+
+// Lead makes the gate lead to l; nil closes it.
+func (g *Gate) Lead(l *Loop) { g.loop.Store(l) }
+
+// Submit is Loop.Submit. A closed gate returns ErrUnavailable.
+func (g *Gate) Submit(b *Batch) error {
+	if l := g.loop.Load(); l != nil {
+		return l.Submit(b)
+	}
+	return ErrUnavailable
+}
+
+// Query is Loop.Query. A closed gate returns ErrUnavailable.
+func (g *Gate) Query(fn func()) error {
+	if l := g.loop.Load(); l != nil {
+		return l.Query(fn)
+	}
+	return ErrUnavailable
+}

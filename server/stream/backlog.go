@@ -1,0 +1,322 @@
+package stream
+
+import (
+	"errors"
+	"net"
+	"os"
+	"sync"
+	"time"
+)
+
+// Sizes and timeouts of writes to a connection.
+const (
+	// maxChunkBytes is the maximum of joined messages in one write, in bytes: ten messages in
+	// one write cost about a ninth of ten writes (docs/internals/performance.md#s1).
+	maxChunkBytes = 64 << 10
+	// writeTimeout is how long one write may block before the writer checks whether the
+	// connection must end or messages were withdrawn. One tick of the hub and this step take
+	// less than the second within which private messages must end.
+	writeTimeout = 500 * time.Millisecond
+	// closeWriteWait is how long a closing connection may take to read its last messages.
+	closeWriteWait = 20 * time.Second
+)
+
+// backlog is the outbound queue of a connection. A push marks it due in its pump, and the pump
+// writes the whole queue in one call. A slow peer, which does not accept all bytes at once,
+// gets its own goroutine until it has caught up.
+type backlog struct {
+	mu          sync.Mutex
+	queue       []*message
+	queued      queuedBytes // queued bytes by kind
+	pong        frame       // answer to the newest ping, written ahead of queue; nil: none
+	scheduled   bool        // is in the pump's list, or is slow
+	blocked     bool        // the connection's own goroutine writes
+	closing     bool        // no more pushes; the last frame is the close frame
+	readerEnded bool        // the connection is gone
+	finished    bool        // done is closed
+	awaitsRoom  bool        // the hub waits for room in the queue
+	withdrawals uint32      // counts withdrawals of private messages
+	done        chan struct{}
+	writer      *writer
+	conn        *conn
+}
+
+// push queues a frame. It returns false, and queues nothing, when the limit of the frame's
+// kind is reached. The pump writes due connections at its next flush.
+func (o *backlog) push(f frame, kind messageKind) bool {
+	return o.pushShared(&message{frame: f, kind: kind})
+}
+
+// pushShared is push for a message that other connections receive too. It closes the connection
+// itself when too many answers wait, because the reader queues answers without the hub.
+func (o *backlog) pushShared(q *message) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.closing || o.readerEnded {
+		return true
+	}
+	waiting := &o.queued[q.kind]
+	if n := *waiting; n > 0 && n+len(q.frame) > maxQueuedBytes[q.kind] {
+		if q.kind == kindAnswer {
+			o.closeLocked(closeFrame(closeTryLater, "SLOW_CONSUMER"), true)
+		}
+		return false
+	}
+	o.queue = append(o.queue, q)
+	*waiting += len(q.frame)
+	o.schedule()
+	return true
+}
+
+// answerPing queues a pong for the peer's newest ping. Pings arrive while a message is being
+// read, where no limit counts them: a pong for each would let a client that never reads fill
+// the memory at line speed. RFC 6455 section 5.5.3 permits answering only the newest ping.
+func (o *backlog) answerPing(data []byte) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !o.closing && !o.readerEnded {
+		o.pong = newFrame(opPong, data)
+		o.schedule()
+	}
+}
+
+// drop discards the backlog except answers. The writer notifies the hub on its next visit,
+// once the peer has accepted the bytes in flight.
+func (o *backlog) drop() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	kept := o.queue[:0]
+	for _, q := range o.queue {
+		if q.kind == kindAnswer {
+			kept = append(kept, q)
+		}
+	}
+	o.queued = queuedBytes{kindAnswer: o.queued[kindAnswer]}
+	clear(o.queue[len(kept):])
+	o.queue, o.awaitsRoom = kept, true
+	o.schedule()
+}
+
+// withdrawPrivate discards the queued private messages because their key has ended. A writer that
+// has taken some of them and not begun to write them leaves them out (withhold).
+func (o *backlog) withdrawPrivate() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	kept := o.queue[:0]
+	for _, q := range o.queue {
+		if q.private {
+			o.queued[q.kind] -= len(q.frame)
+		} else {
+			kept = append(kept, q)
+		}
+	}
+	clear(o.queue[len(kept):])
+	o.queue = kept
+	o.withdrawals++
+}
+
+// hasRoom reports whether snapshots may be queued. If not, the writer notifies the hub once
+// there is room.
+func (o *backlog) hasRoom() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.queued.total() < lowMarkBytes {
+		return true
+	}
+	o.awaitsRoom = true
+	return false
+}
+
+// closeWith ends the connection after a last frame. dropFirst discards the backlog, so that a
+// client that reads again soon receives the close frame.
+func (o *backlog) closeWith(f frame, dropFirst bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.closeLocked(f, dropFirst)
+}
+
+// closeLocked is close for callers that hold mu.
+func (o *backlog) closeLocked(f frame, dropFirst bool) {
+	if o.closing {
+		return
+	}
+	o.closing = true
+	if dropFirst {
+		clear(o.queue)
+		o.queue, o.queued = o.queue[:0], queuedBytes{}
+	}
+	o.queue = append(o.queue, &message{frame: f, kind: kindAnswer})
+	o.queued[kindAnswer] += len(f)
+	o.schedule()
+}
+
+// endReader notifies the writer that the reader has ended; a close frame is still written.
+func (o *backlog) endReader() {
+	o.mu.Lock()
+	o.readerEnded = !o.closing
+	o.schedule()
+	o.mu.Unlock()
+	o.writer.flush()
+}
+
+// schedule adds the connection to its pump's list unless it is there. The caller holds mu.
+func (o *backlog) schedule() {
+	if !o.scheduled {
+		o.scheduled = true
+		o.writer.add(o.conn)
+	}
+}
+
+// chunk is the next run of bytes for the socket.
+type chunk struct {
+	bytes       []byte // one shared frame, or several frames joined in the writer's buffer
+	more        bool   // the queue holds more
+	last        bool   // bytes end with the close frame
+	drained     bool   // the hub waits for room, and there is room now
+	readerEnded bool   // the reader has ended
+
+	private     []span // positions of private messages in bytes
+	withdrawals uint32 // backlog.withdrawn when the bytes were taken
+}
+
+// span is the half-open range of a message within bytes.
+type span struct{ from, to int }
+
+// chunkBuffer is the buffer in which a writer joins messages.
+type chunkBuffer struct {
+	bytes   []byte
+	private []span
+}
+
+// advance removes the first n bytes. It copies the remainder, because the pump reuses its scratch.
+func (t *chunk) advance(n int) {
+	t.bytes = append([]byte(nil), t.bytes[n:]...)
+	left := make([]span, 0, len(t.private))
+	for _, s := range t.private {
+		left = append(left, span{s.from - n, s.to - n})
+	}
+	t.private = left
+}
+
+// takeChunk returns the queued bytes, up to maxChunkBytes, joined in buf when they are more than one
+// frame. slow is true when the connection's own goroutine calls; while that goroutine runs,
+// the pump receives nothing. A single frame is not copied.
+func (o *backlog) takeChunk(buf *chunkBuffer, slow bool) (t chunk) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.finished || o.blocked != slow {
+		return t
+	}
+	n := 0
+	t.withdrawals, buf.private = o.withdrawals, buf.private[:0]
+	switch {
+	case o.pong != nil && len(o.queue) == 0:
+		t.bytes, o.pong = o.pong, nil
+	case o.pong == nil && len(o.queue) == 1:
+		n, t.bytes = 1, o.queue[0].frame
+		o.queued[o.queue[0].kind] -= len(t.bytes)
+		buf.notePrivate(o.queue[0], 0)
+	case len(o.queue) > 0:
+		t.bytes = append(buf.bytes[:0], o.pong...)
+		o.pong = nil
+		for n < len(o.queue) && (n == 0 || len(t.bytes)+len(o.queue[n].frame) <= maxChunkBytes) {
+			q := o.queue[n]
+			buf.notePrivate(q, len(t.bytes))
+			t.bytes = append(t.bytes, q.frame...)
+			o.queued[q.kind] -= len(q.frame)
+			n++
+		}
+		buf.bytes = t.bytes
+	}
+	t.private = buf.private
+	rest := copy(o.queue, o.queue[n:])
+	clear(o.queue[rest:])
+	o.queue = o.queue[:rest]
+	t.last = o.closing && rest == 0 && n > 0
+	if o.awaitsRoom && o.queued.total() < lowMarkBytes {
+		o.awaitsRoom, t.drained = false, true
+	}
+	t.more, t.readerEnded = rest > 0, o.readerEnded
+	if rest == 0 && (!slow || len(t.bytes) == 0) {
+		o.scheduled, o.blocked = false, false
+	}
+	return t
+}
+
+// notePrivate records the position of a private message.
+func (b *chunkBuffer) notePrivate(q *message, at int) {
+	if q.private {
+		b.private = append(b.private, span{at, at + len(q.frame)})
+	}
+}
+
+// withholdPrivate removes private messages behind the first done bytes of t if they were withdrawn
+// since t was taken. A message that is partly written is completed: otherwise the client
+// could not parse the rest.
+func (o *backlog) withholdPrivate(t *chunk, done int) {
+	o.mu.Lock()
+	now := o.withdrawals
+	o.mu.Unlock()
+	if now == t.withdrawals {
+		return
+	}
+	t.withdrawals = now
+	for i := len(t.private) - 1; i >= 0; i-- {
+		if s := t.private[i]; s.from >= done {
+			t.bytes = append(t.bytes[:s.from:s.from], t.bytes[s.to:]...) // a copy: the frame is shared
+		}
+	}
+	t.private = nil
+}
+
+// block moves the connection from the pump to its own goroutine.
+func (o *backlog) block() {
+	o.mu.Lock()
+	o.scheduled, o.blocked = true, true
+	o.mu.Unlock()
+}
+
+// finish marks the end of writing.
+func (o *backlog) finish() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !o.finished {
+		o.finished, o.readerEnded, o.queue, o.pong = true, true, nil, nil
+		close(o.done)
+	}
+}
+
+// mustEnd reports whether the connection must end, so that the writer may give up.
+func (o *backlog) mustEnd() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.closing || o.readerEnded
+}
+
+// writeChunk sends all of t and clears its deadline. A peer that accepts nothing blocks write
+// until the connection must end, and then for closeWriteWait at most.
+func (o *backlog) writeChunk(nc net.Conn, t *chunk) error {
+	var giveUp time.Time
+	for done := 0; ; {
+		o.withholdPrivate(t, done)
+		if done == len(t.bytes) {
+			return nc.SetWriteDeadline(time.Time{})
+		}
+		_ = nc.SetWriteDeadline(time.Now().Add(writeTimeout))
+		n, err := nc.Write(t.bytes[done:])
+		done += n
+		if err == nil {
+			continue
+		}
+		if !errors.Is(err, os.ErrDeadlineExceeded) {
+			return err
+		}
+		if o.mustEnd() {
+			if giveUp.IsZero() {
+				giveUp = time.Now().Add(closeWriteWait)
+			} else if time.Now().After(giveUp) {
+				return err
+			}
+		}
+	}
+}
