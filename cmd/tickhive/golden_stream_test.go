@@ -239,7 +239,7 @@ func typesInSource(g *golden) (kinds []string) {
 					kinds = append(kinds, m[1])
 				}
 			case *ast.CallExpr:
-				if f, ok := n.Fun.(*ast.Ident); ok && f.Name == "appendWSHead" && len(n.Args) > 1 {
+				if f, ok := n.Fun.(*ast.Ident); ok && f.Name == "appendHead" && len(n.Args) > 1 {
 					if lit, ok := n.Args[1].(*ast.BasicLit); ok {
 						kinds = append(kinds, strings.Trim(lit.Value, `"`))
 					}
