@@ -186,7 +186,7 @@ func (s *State) planProfit(cmd *Command, rec *Record) *refuse.Refusal {
 		return reject
 	}
 	// The income, and at most the same amount again for the uplines.
-	if cmd.Amount.Cmp(MaxMoney.Sub(cmd.Amount)) > 0 || !s.balances.room(s.dir.must(cmd.User), cmd.Currency, cmd.Amount.Add(cmd.Amount)) {
+	if cmd.Amount.Cmp(MaxMoney.Sub(cmd.Amount)) > 0 || !s.balances.room(s.dir.mustFind(cmd.User), cmd.Currency, cmd.Amount.Add(cmd.Amount)) {
 		return invalid("amount", "No balance and no sum of deposits may pass 10^20.")
 	}
 	if s.referral.commandAccruals >= MaxCommandAccruals {
@@ -199,9 +199,9 @@ func (s *State) planProfit(cmd *Command, rec *Record) *refuse.Refusal {
 // applyProfit credits the income, which is new money like the bonuses, and pays the uplines.
 func (s *State) applyProfit(rec *Record, res *Result) {
 	if rec.staged {
-		s.giveRoom(rec)
+		s.releaseRoom(rec)
 	}
-	u, n := s.dir.must(rec.User), s.balances.currency(rec.Currency)
+	u, n := s.dir.mustFind(rec.User), s.balances.currency(rec.Currency)
 	paid := []PaidAccrual{}
 	s.balances.deposit(u, n, rec.Amount)
 	pay := payment{typ: rec.Profit, currency: n, of: rec.Amount, timeNs: rec.TimeNs, from: newMoney, rules: rec.Rules}

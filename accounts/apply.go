@@ -26,7 +26,7 @@ func (s *State) Abandon() {
 	case b == nil:
 	case b.Kind != Withdraw:
 		s.stage = nil
-		s.giveRoom(b)
+		s.releaseRoom(b)
 	default:
 		s.stage = nil
 		s.move(b.User, b.Currency, b.Amount.Add(b.Commission))
@@ -35,18 +35,18 @@ func (s *State) Abandon() {
 		t.fees = t.fees.Minus(b.Commission)
 	}
 	s.mu.Unlock()
-	s.openGate()
+	s.unlockFold()
 }
 
-// giveRoom releases the room that takeStage reserved for a deposit or a profit.
-func (s *State) giveRoom(rec *Record) {
+// releaseRoom releases the room that takeStage reserved for a deposit or a profit.
+func (s *State) releaseRoom(rec *Record) {
 	s.balances.expect(rec.User, s.balances.currency(rec.Currency), fixed.I128{}, rec.Amount.Neg())
 }
 
-func (s *State) openGate() {
-	if s.gated {
-		s.gated = false
-		s.gate.Unlock()
+func (s *State) unlockFold() {
+	if s.foldLocked {
+		s.foldLocked = false
+		s.foldLock.Unlock()
 	}
 }
 
@@ -60,7 +60,7 @@ func (s *State) withdraw(rec *Record) {
 
 // Apply carries out a record; it cannot fail. Store's goroutine.
 func (s *State) Apply(rec *Record) Result {
-	defer s.openGate()
+	defer s.unlockFold()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.stage = nil
@@ -71,5 +71,5 @@ func (s *State) Apply(rec *Record) Result {
 }
 
 func (s *State) move(user uint32, currency string, amount fixed.I128) {
-	s.balances.credit(s.dir.must(user), s.balances.currency(currency), amount.Wide())
+	s.balances.credit(s.dir.mustFind(user), s.balances.currency(currency), amount.Wide())
 }

@@ -94,7 +94,7 @@ func (v *View) Breakdown(n uint32, fromNs, toNs int64, currencyCode string) (Bre
 		out.CurrentLevel = stakingName(u.profile.Staking)
 	}
 	for k, item := range items {
-		item.FromUserID, item.FromUserNickname = UserID(k.from).String(), v.s.dir.must(k.from).profile.Nickname
+		item.FromUserID, item.FromUserNickname = UserID(k.from).String(), v.s.dir.mustFind(k.from).profile.Nickname
 		out.Items = append(out.Items, *item)
 	}
 	v.s.mu.RUnlock()

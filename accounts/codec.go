@@ -157,8 +157,8 @@ func (w walker) optional(v **string) {
 	*v = &text
 }
 
-// word encodes a number as 8 bytes, little endian.
-func (w walker) word(v *uint64) {
+// fixed64 encodes a number as 8 bytes, little endian.
+func (w walker) fixed64(v *uint64) {
 	var b [8]byte
 	binary.LittleEndian.PutUint64(b[:], *v)
 	w.Fixed(b[:])
@@ -167,8 +167,8 @@ func (w walker) word(v *uint64) {
 
 func (w walker) money(v *fixed.I128) {
 	hi := uint64(v.Hi)
-	w.word(&hi)
-	w.word(&v.Lo)
+	w.fixed64(&hi)
+	w.fixed64(&v.Lo)
 	v.Hi = int64(hi)
 }
 

@@ -36,8 +36,8 @@ func (h *holds) expectRest(o *orderHold, p *pairTerms) {
 	}
 }
 
-// brings subtracts the amount that a fill brought from the amount that the order may yet bring.
-func (h *holds) brings(l *leg, p *pairTerms, worth, goods fixed.I128) {
+// noteBrought subtracts the amount that a fill brought from the amount that the order may yet bring.
+func (h *holds) noteBrought(l *leg, p *pairTerms, worth, goods fixed.I128) {
 	o := l.order
 	switch {
 	case o == nil:

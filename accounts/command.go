@@ -35,11 +35,11 @@ type kindRow struct {
 	apply func(s *State, rec *Record, res *Result)
 
 	noUser bool // the command does not name an existing user
-	// gates: FoldEvents waits from the plan of a record to its Apply, because the fold reads what
+	// locksFold: FoldEvents waits from the plan of a record to its Apply, because the fold reads what
 	// the record changes (inviters, ambassadors, rates), and the record names the engine position
 	// after which the change applies.
-	gates bool
-	moves bool // the record moves money into or out of the exchange
+	locksFold bool
+	moves     bool // the record moves money into or out of the exchange
 }
 
 // kinds has a row for each kind. A new command is a constant, a row and its members in Command and
@@ -50,7 +50,7 @@ var kinds = [...]kindRow{
 		code: func(w walker, rec *Record) { w.profile(&rec.Profile) },
 	},
 	PatchUser: {
-		plan: (*State).planPatchUser, apply: (*State).applyPatchUser, gates: true,
+		plan: (*State).planPatchUser, apply: (*State).applyPatchUser, locksFold: true,
 		code: func(w walker, rec *Record) { w.profile(&rec.Profile) },
 	},
 	CreateKey: {
@@ -77,7 +77,7 @@ var kinds = [...]kindRow{
 		},
 	},
 	SetInviter: {
-		plan: (*State).planSetInviter, apply: (*State).applySetInviter, gates: true,
+		plan: (*State).planSetInviter, apply: (*State).applySetInviter, locksFold: true,
 		code: func(w walker, rec *Record) {
 			w.U32(&rec.Inviter)
 			w.Bool(&rec.HasRate)
@@ -92,7 +92,7 @@ var kinds = [...]kindRow{
 		},
 	},
 	Configure: {
-		plan: (*State).planConfigure, apply: (*State).applyConfigure, noUser: true, gates: true,
+		plan: (*State).planConfigure, apply: (*State).applyConfigure, noUser: true, locksFold: true,
 		code: func(w walker, rec *Record) { w.config(&rec.Config) },
 	},
 }

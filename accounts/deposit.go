@@ -31,7 +31,7 @@ func (s *State) planDeposit(cmd *Command, rec *Record) *refuse.Refusal {
 	if reject := checkAmount(cmd, rec); reject != nil {
 		return reject
 	}
-	if !s.balances.room(s.dir.must(cmd.User), cmd.Currency, cmd.Amount) {
+	if !s.balances.room(s.dir.mustFind(cmd.User), cmd.Currency, cmd.Amount) {
 		return invalid("amount", "No balance and no sum of deposits may pass 10^20.")
 	}
 	return nil
@@ -39,11 +39,11 @@ func (s *State) planDeposit(cmd *Command, rec *Record) *refuse.Refusal {
 
 func (s *State) applyDeposit(rec *Record, res *Result) {
 	if rec.staged {
-		s.giveRoom(rec)
+		s.releaseRoom(rec)
 	}
 	n := s.balances.currency(rec.Currency)
-	s.balances.deposit(s.dir.must(rec.User), n, rec.Amount)
-	res.Balance = s.balances.view(s.dir.must(rec.User), n)
+	s.balances.deposit(s.dir.mustFind(rec.User), n, rec.Amount)
+	res.Balance = s.balances.view(s.dir.mustFind(rec.User), n)
 }
 
 func (s *State) planWithdraw(cmd *Command, rec *Record) *refuse.Refusal {
@@ -51,7 +51,7 @@ func (s *State) planWithdraw(cmd *Command, rec *Record) *refuse.Refusal {
 		return reject
 	}
 	rec.Commission = s.opts.withdrawal(cmd.Currency).of(cmd.Amount)
-	u := s.dir.must(cmd.User)
+	u := s.dir.mustFind(cmd.User)
 	if rec.Commission.Cmp(MaxMoney.Sub(cmd.Amount)) > 0 {
 		return insufficient(cmd.Currency)
 	}
@@ -78,7 +78,7 @@ func (s *State) applyWithdraw(rec *Record, res *Result) {
 		s.withdraw(rec)
 	}
 	n := s.balances.currency(rec.Currency)
-	u := s.dir.must(rec.User)
+	u := s.dir.mustFind(rec.User)
 	s.referral.payUplines(u, payment{typ: WithdrawalCommission, currency: n, of: rec.Commission, timeNs: rec.TimeNs, rules: rec.Rules}, nil)
 	res.Balance, res.Commission = s.balances.view(u, n), rec.Commission
 }

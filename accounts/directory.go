@@ -37,8 +37,8 @@ func (d *directory) user(n uint32) *user {
 	return d.users[n]
 }
 
-// must returns the account of a number that was checked before. It panics for an unknown one.
-func (d *directory) must(n uint32) *user {
+// mustFind returns the account of a number that was checked before. It panics for an unknown one.
+func (d *directory) mustFind(n uint32) *user {
 	u := d.user(n)
 	if u == nil {
 		panic(fmt.Sprintf("BUG: accounts: no account %d of %d", n, len(d.users)))
@@ -46,8 +46,8 @@ func (d *directory) must(n uint32) *user {
 	return u
 }
 
-// enroll adds a user to the directory; the user's number must be the next one.
-func (d *directory) enroll(u *user) {
+// register adds a user to the directory; the user's number must be the next one.
+func (d *directory) register(u *user) {
 	d.users = append(d.users, u)
 	d.byID[UserID(u.n)] = u.n
 	d.byName[u.profile.Nickname] = u.n
@@ -79,21 +79,21 @@ func (d *directory) resolveCode(code string) (owner uint32, rate uint32, byLink,
 		return 0, 0, false, false
 	}
 	ref := d.linkOwner[m-1]
-	return ref.owner, d.must(ref.owner).links[ref.index].rate, true, true
+	return ref.owner, d.mustFind(ref.owner).links[ref.index].rate, true, true
 }
 
 // attach makes inviter the parent of user n and so of the tree below n.
 func (d *directory) attach(n, inviter uint32) {
-	d.must(n).inviter = inviter
+	d.mustFind(n).inviter = inviter
 	d.countBelow(n)
 }
 
 // countBelow adds n and the users below it to the counts of the users above it.
 func (d *directory) countBelow(n uint32) {
-	u := d.must(n)
+	u := d.mustFind(n)
 	up := u
 	for level := 0; level < MaxReferralLevels && up.inviter != 0; level++ {
-		up = d.must(up.inviter)
+		up = d.mustFind(up.inviter)
 		up.descendants[level]++
 		for below := 0; level+1+below < MaxReferralLevels; below++ {
 			up.descendants[level+1+below] += u.descendants[below]

@@ -82,7 +82,7 @@ func (v *View) Explain(n uint32, fromNs, toNs int64, currencyCode string) (Expla
 	defer v.s.mu.RUnlock()
 	for k, p := range referrals {
 		if typ := reasonOf(p.previous, p.current); typ != 0 {
-			id, name, code := UserID(k.from).String(), v.s.dir.must(k.from).profile.Nickname, set.currencies[k.currency]
+			id, name, code := UserID(k.from).String(), v.s.dir.mustFind(k.from).profile.Nickname, set.currencies[k.currency]
 			out.Reasons = append(out.Reasons, ExplainReason{
 				Type: typ, FromUserID: &id, FromUserNickname: &name, CurrencyCode: &code, AmountDelta: p.current.Sub(p.previous),
 			})

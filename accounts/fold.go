@@ -45,9 +45,9 @@ type fold struct{ s *State }
 // beginFold locks the state for a batch of events that ends at a command boundary; pos
 // is the position of the engine's journal after that command.
 func beginFold(s *State, pos uint64) fold {
-	s.gate.Lock()
+	s.foldLock.Lock()
 	s.mu.Lock()
-	s.gate.Unlock()
+	s.foldLock.Unlock()
 	s.enginePos = max(s.enginePos, pos)
 	return fold{s}
 }
@@ -138,14 +138,14 @@ func (f fold) accepted(e *engine.Event) {
 		o.byQuote, o.capped = false, true
 	}
 	s.holds.orders[o.id] = o
-	s.holds.grow(o, p, need)
+	s.holds.raise(o, p, need)
 	s.holds.expectNew(o, p, earn)
 }
 
-// grow raises a hold to need. A funded account holds at most its free balance: fees that were
+// raise raises a hold to need. A funded account holds at most its free balance: fees that were
 // rounded up may have taken some 10^-18 of it since the reservation.
-func (h *holds) grow(o *orderHold, p *pairTerms, need fixed.I128) {
-	u := h.dir.must(o.account)
+func (h *holds) raise(o *orderHold, p *pairTerms, need fixed.I128) {
+	u := h.dir.mustFind(o.account)
 	add := positive(need.Sub(o.held))
 	if !u.profile.Unlimited {
 		add = least(add, positive(u.row(o.currency(p)).free.Clamp()))
@@ -159,7 +159,7 @@ func (h *holds) grow(o *orderHold, p *pairTerms, need fixed.I128) {
 // release moves the part of the hold beyond need back to the free balance.
 func (h *holds) release(o *orderHold, p *pairTerms, need fixed.I128) {
 	if spare := o.held.Sub(need); spare.Sign() > 0 {
-		h.balances.hold(h.dir.must(o.account), o.currency(p), spare.Neg())
+		h.balances.hold(h.dir.mustFind(o.account), o.currency(p), spare.Neg())
 		o.held = need
 	}
 }
@@ -191,7 +191,7 @@ func (f fold) replaced(e *engine.Event) {
 	if !reserved && need.Cmp(o.held) > 0 {
 		f.s.holds.counts.Unreserved++
 	}
-	f.s.holds.grow(o, p, need)
+	f.s.holds.raise(o, p, need)
 	f.s.holds.release(o, p, need)
 	f.s.holds.expectNew(o, p, e.EarnLimit())
 }
@@ -203,7 +203,7 @@ func (f fold) reduced(e *engine.Event) {
 		if o.open = e.OpenAmount; e.Flags&engine.FlagQuote != 0 {
 			o.quote = e.Quote // the limit of a funded buy by amount stays
 		}
-		f.s.holds.settleDown(o, p)
+		f.s.holds.shrink(o, p)
 	}
 }
 

@@ -32,7 +32,7 @@ func (s *State) planCreateKey(cmd *Command, rec *Record) *refuse.Refusal {
 	if req.ExpiresNs != 0 && req.ExpiresNs <= rec.TimeNs {
 		return invalid("expiresAt", "expiresAt must be in the future.")
 	}
-	if len(s.dir.must(cmd.User).keys) >= MaxKeysPerUser {
+	if len(s.dir.mustFind(cmd.User).keys) >= MaxKeysPerUser {
 		return conflict("", "A user may have at most %d API keys.", MaxKeysPerUser)
 	}
 	public, private, err := auth.Generate(s.opts.Random)
@@ -51,7 +51,7 @@ func (s *State) planCreateKey(cmd *Command, rec *Record) *refuse.Refusal {
 
 func (s *State) applyCreateKey(rec *Record, res *Result) {
 	k := s.keys.New(rec.User, UserID(rec.User), rec.Key)
-	u := s.dir.must(rec.User)
+	u := s.dir.mustFind(rec.User)
 	u.keys = append(u.keys, k)
 	s.keys.Add(k)
 	res.Key, res.Secret = keyView(k, rec.TimeNs), rec.Key.Secret
@@ -67,7 +67,7 @@ func (s *State) planDeleteKey(cmd *Command, rec *Record) *refuse.Refusal {
 }
 
 func (s *State) applyDeleteKey(rec *Record, _ *Result) {
-	u := s.dir.must(rec.User)
+	u := s.dir.mustFind(rec.User)
 	k := s.keys.Find(rec.PublicKey)
 	u.keys = slices.DeleteFunc(u.keys, func(other *auth.Key) bool { return other == k })
 	s.keys.Remove(rec.PublicKey)

@@ -90,7 +90,7 @@ func (p *plant) open() {
 		}
 		return false
 	})
-	if err := Anchor(p.store, p.s); err != nil {
+	if err := Recheckpoint(p.store, p.s); err != nil {
 		p.t.Fatal(err)
 	}
 }
@@ -257,7 +257,7 @@ func TestRecordsOutliveNoCommandThatTheyHadSeen(t *testing.T) {
 		if bad := q.store.Recovered().Damaged; len(bad) > 0 {
 			t.Fatalf("cut %d: %v", i, bad)
 		}
-		if n := uint64(q.s.Beyond()); n > 0 {
+		if n := uint64(q.s.AheadOfJournal()); n > 0 {
 			if beyond++; n > q.store.Recovered().LastSeq-c.answered {
 				t.Fatalf("cut %d: an answered record had seen commands that are gone", i)
 			}
@@ -290,8 +290,8 @@ func TestRecordsBeyondTheJournalStandAtItsEnd(t *testing.T) {
 		if q.journal.LastSeq() > 1 {
 			continue
 		}
-		if q.s.Beyond() != 2 || q.s.EnginePos() != 1 {
-			t.Fatalf("%d records beyond, the state at %d", q.s.Beyond(), q.s.EnginePos())
+		if q.s.AheadOfJournal() != 2 || q.s.EnginePos() != 1 {
+			t.Fatalf("%d records beyond, the state at %d", q.s.AheadOfJournal(), q.s.EnginePos())
 		}
 		for range 4 { // its last commands take the positions that the records name
 			q.buy(1)

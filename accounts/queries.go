@@ -226,7 +226,7 @@ func (v *View) TotalAccruals(n uint32) []TotalAccrual {
 	out := make([]TotalAccrual, 0, len(totals))
 	v.s.mu.RLock()
 	for from, total := range totals {
-		p := &v.s.dir.must(from).profile
+		p := &v.s.dir.mustFind(from).profile
 		out = append(out, TotalAccrual{
 			FromUserID: UserID(from).String(), FromUsername: p.Nickname, Name: p.Name, SecondName: p.SecondName,
 			Level: int(levels[from]), TotalAmountsByCurrency: total.list(set.currencies),

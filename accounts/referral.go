@@ -20,7 +20,7 @@ func (s *State) planSetInviter(cmd *Command, rec *Record) *refuse.Refusal {
 	if c := utf8.RuneCountInString(cmd.Code); c < 1 || c > MaxSearchQuery {
 		return invalid("inviteCode", "inviteCode must be 1 to %d characters.", MaxSearchQuery)
 	}
-	if s.dir.must(cmd.User).inviter != 0 {
+	if s.dir.mustFind(cmd.User).inviter != 0 {
 		return conflict("", "An inviter is set already; it cannot be changed.")
 	}
 	owner, rate, byLink, ok := s.dir.resolveCode(cmd.Code)
@@ -30,7 +30,7 @@ func (s *State) planSetInviter(cmd *Command, rec *Record) *refuse.Refusal {
 	if owner == cmd.User {
 		return invalid("inviteCode", "Nobody can be his own inviter.")
 	}
-	for up := owner; up != 0; up = s.dir.must(up).inviter {
+	for up := owner; up != 0; up = s.dir.mustFind(up).inviter {
 		if up == cmd.User {
 			return invalid("inviteCode", "The inviter is among those whom the user invited.")
 		}
@@ -43,10 +43,10 @@ func (s *State) planSetInviter(cmd *Command, rec *Record) *refuse.Refusal {
 func (s *State) applySetInviter(rec *Record, res *Result) {
 	s.dir.attach(rec.User, rec.Inviter)
 	if rec.HasRate {
-		p := &s.dir.must(rec.User).profile
+		p := &s.dir.mustFind(rec.User).profile
 		p.BidDiscount, p.AskDiscount = rec.Rate, rec.Rate
 	}
-	res.Inviter = s.dir.must(rec.Inviter).inviterView()
+	res.Inviter = s.dir.mustFind(rec.Inviter).inviterView()
 }
 
 func (s *State) planCreateLink(cmd *Command, rec *Record) *refuse.Refusal {
@@ -54,7 +54,7 @@ func (s *State) planCreateLink(cmd *Command, rec *Record) *refuse.Refusal {
 	if !ok || rate < RateOne/100 {
 		return invalid("discountPercent", "discountPercent must be 1 to 50 with at most 6 fractional digits.")
 	}
-	u := s.dir.must(cmd.User)
+	u := s.dir.mustFind(cmd.User)
 	if !u.profile.IsAmbassador {
 		return forbidden("", "Only ambassadors make referral links.")
 	}
@@ -69,7 +69,7 @@ func (s *State) applyCreateLink(rec *Record, res *Result) {
 	if rec.LinkNumber != uint64(len(s.dir.linkOwner))+1 {
 		panic("BUG: accounts: link numbers are not dense")
 	}
-	u := s.dir.must(rec.User)
+	u := s.dir.mustFind(rec.User)
 	s.dir.linkOwner = append(s.dir.linkOwner, linkRef{owner: rec.User, index: len(u.links)})
 	l := link{number: rec.LinkNumber, rate: rec.Rate, createdNs: rec.TimeNs}
 	u.links = append(u.links, l)
@@ -139,7 +139,7 @@ func (v *View) Inviter(n uint32) *InviterView {
 	if u == nil || u.inviter == 0 {
 		return nil
 	}
-	view := v.s.dir.must(u.inviter).inviterView()
+	view := v.s.dir.mustFind(u.inviter).inviterView()
 	return &view
 }
 
@@ -157,5 +157,5 @@ func (v *View) FindInviter(idOrCode string) (InviterView, bool) {
 	if n == 0 {
 		return InviterView{}, false
 	}
-	return v.s.dir.must(n).inviterView(), true
+	return v.s.dir.mustFind(n).inviterView(), true
 }

@@ -109,7 +109,7 @@ func (s *State) Reserve(p OrderParams) (Reservation, engine.Reason) {
 		return Reservation{}, engine.NotRejected
 	}
 	p.normalize()
-	u := s.dir.must(p.Account)
+	u := s.dir.mustFind(p.Account)
 	if p.Account == 0 {
 		_, ok := pair.notional(p.Price, p.Amount)
 		if !ok {
@@ -190,7 +190,7 @@ func (h *holds) fits(u *user, p *pairTerms, o *orderHold, touch int64) bool {
 	if r := u.find(out); u.profile.Unlimited && r != nil && r.available().Cmp(gives.Sub(MaxMoney)) < 0 {
 		return false
 	}
-	builtin := h.dir.must(0)
+	builtin := h.dir.mustFind(0)
 	if r := builtin.find(in); r != nil && r.free.CmpTerm(brings.Sub(MaxMoney)) < 0 {
 		return false
 	}
@@ -264,7 +264,7 @@ func (s *State) ReserveReplace(p ReplaceParams) (Reservation, engine.Reason) {
 	if o == nil || o.waiting || atMarket(o.typ) {
 		return Reservation{}, engine.NotRejected
 	}
-	pair, u := s.holds.pairs[o.pair], s.dir.must(o.account)
+	pair, u := s.holds.pairs[o.pair], s.dir.mustFind(o.account)
 	r := Reservation{key: replaceKey(o), Replaces: true}
 	if s.holds.pending[r.key] != nil {
 		return Reservation{}, engine.InsufficientFunds
@@ -346,7 +346,7 @@ func (h *holds) takeOver(key reservationKey) bool {
 		delete(h.pending, key)
 	}
 	h.waiting--
-	u := h.dir.must(key.account)
+	u := h.dir.mustFind(key.account)
 	r := u.row(e.currency)
 	r.pending = r.pending.Minus(amount)
 	h.balances.changed(u, e.currency)

@@ -15,7 +15,7 @@ func (w *snapshot) addAccount(u *user) {
 	case twice:
 		w.Fail("the nickname %q twice", u.profile.Nickname)
 	default:
-		w.s.dir.enroll(u)
+		w.s.dir.register(u)
 	}
 }
 

@@ -49,20 +49,20 @@ func (f fold) trade(e *engine.Event) tradeFees {
 	if e.Side == engine.Sell {
 		buyer, seller = seller, buyer
 	}
-	s.holds.brings(buyer, p, worth, goods)
-	s.holds.brings(seller, p, worth, goods)
+	s.holds.noteBrought(buyer, p, worth, goods)
+	s.holds.noteBrought(seller, p, worth, goods)
 	s.holds.pay(p, buyer, worth)
 	s.holds.deliver(p, seller, goods)
-	s.balances.credit(s.dir.must(buyer.account), p.base, goods.Wide())
-	s.balances.credit(s.dir.must(seller.account), p.quote, worth.Sub(seller.fee).Wide())
+	s.balances.credit(s.dir.mustFind(buyer.account), p.base, goods.Wide())
+	s.balances.credit(s.dir.mustFind(seller.account), p.quote, worth.Sub(seller.fee).Wide())
 	fees := &s.balances.totals[p.quote].fees
 	*fees = fees.Plus(buyer.fee).Plus(seller.fee)
 	for _, l := range [2]*leg{buyer, seller} {
-		s.referral.payUplines(s.dir.must(l.account), payment{typ: DealCommission, currency: p.quote, of: l.fee, timeNs: e.TimeNs, rules: e.Rules}, nil)
+		s.referral.payUplines(s.dir.mustFind(l.account), payment{typ: DealCommission, currency: p.quote, of: l.fee, timeNs: e.TimeNs, rules: e.Rules}, nil)
 	}
 	for _, o := range [2]*orderHold{taker.order, maker.order} {
 		if o != nil {
-			s.holds.settleDown(o, p)
+			s.holds.shrink(o, p)
 		}
 	}
 	return tradeFees{taker: taker.fee, maker: maker.fee}
@@ -72,7 +72,7 @@ func (f fold) trade(e *engine.Event) tradeFees {
 // that the remainder of the order may cost, then from free. A funded account never goes below zero:
 // where the rounding of several fees needs more than the account has, the fee is reduced.
 func (h *holds) pay(p *pairTerms, b *leg, worth fixed.I128) {
-	u := h.dir.must(b.account)
+	u := h.dir.mustFind(b.account)
 	rest := worth.Wide().Plus(b.fee) // may exceed an I128 for an account that may go below zero
 	if o := b.order; o != nil {
 		held := least(positive(o.held.Sub(o.principal(p))), rest.Clamp())
@@ -87,18 +87,18 @@ func (h *holds) pay(p *pairTerms, b *leg, worth fixed.I128) {
 		cut := least(rest.Sub(free).Clamp(), b.fee)
 		b.fee, rest = b.fee.Sub(cut), rest.Minus(cut)
 		h.counts.Shortfalls++
-		if free.Cmp(rest) < 0 && !h.giveBack(u, p.quote, rest.Sub(free).Clamp()) {
+		if free.Cmp(rest) < 0 && !h.coverShortfall(u, p.quote, rest.Sub(free).Clamp()) {
 			h.counts.Overdrafts++
 		}
 	}
 	h.balances.credit(u, p.quote, rest.Neg())
 }
 
-// giveBack pays the amount that a funded account lacks from the fee account: while an order
+// coverShortfall pays the amount that a funded account lacks from the fee account: while an order
 // was on its way to the engine, the rounded fees of other orders took it from the order's
 // reservation. Rounding takes half a 10^-18 per trade, so more than maxRounding is a defect,
-// and giveBack returns false.
-func (h *holds) giveBack(u *user, currency uint32, missing fixed.I128) bool {
+// and coverShortfall returns false.
+func (h *holds) coverShortfall(u *user, currency uint32, missing fixed.I128) bool {
 	t := &h.balances.totals[currency]
 	if missing.Cmp(fixed.FromI64(maxRounding)) > 0 || t.fees.CmpTerm(missing) < 0 {
 		return false
@@ -111,7 +111,7 @@ func (h *holds) giveBack(u *user, currency uint32, missing fixed.I128) bool {
 
 // deliver takes the goods from the seller.
 func (h *holds) deliver(p *pairTerms, l *leg, goods fixed.I128) {
-	u := h.dir.must(l.account)
+	u := h.dir.mustFind(l.account)
 	if l.order != nil {
 		held := least(l.order.held, goods)
 		l.order.held = l.order.held.Sub(held)
@@ -121,15 +121,15 @@ func (h *holds) deliver(p *pairTerms, l *leg, goods fixed.I128) {
 	if goods.Sign() == 0 {
 		return
 	}
-	if free := positive(u.row(p.base).free.Clamp()); !u.profile.Unlimited && free.Cmp(goods) < 0 && !h.giveBack(u, p.base, goods.Sub(free)) {
+	if free := positive(u.row(p.base).free.Clamp()); !u.profile.Unlimited && free.Cmp(goods) < 0 && !h.coverShortfall(u, p.base, goods.Sub(free)) {
 		h.counts.Overdrafts++
 	}
 	h.balances.credit(u, p.base, goods.Wide().Neg())
 }
 
-// settleDown releases the part of the hold that a smaller order no longer needs and ends a
+// shrink releases the part of the hold that a smaller order no longer needs and ends a
 // filled order. A buy by quote ends with its Canceled event.
-func (h *holds) settleDown(o *orderHold, p *pairTerms) {
+func (h *holds) shrink(o *orderHold, p *pairTerms) {
 	if o.open == 0 && !o.byQuote {
 		h.finish(o, p)
 		return

@@ -143,9 +143,9 @@ func (w *snapshot) rest() {
 // sum encodes a sum; version 1 wrote sums as money.
 func (w *snapshot) sum(v *fixed.I192) {
 	if w.version >= 2 {
-		w.word(&v.W0)
-		w.word(&v.W1)
-		w.word(&v.W2)
+		w.fixed64(&v.W0)
+		w.fixed64(&v.W1)
+		w.fixed64(&v.W2)
 		return
 	}
 	var m fixed.I128
@@ -316,8 +316,8 @@ func (w *snapshot) order(o *orderHold) {
 	w.I64(&o.price)
 	w.I64(&o.open)
 	w.I64(&o.filled)
-	w.word(&o.quote.Hi)
-	w.word(&o.quote.Lo)
+	w.fixed64(&o.quote.Hi)
+	w.fixed64(&o.quote.Lo)
 	w.rate(&o.rates.Maker)
 	w.rate(&o.rates.Taker)
 	w.rate(&o.rates.Discount)

@@ -9,15 +9,15 @@ import (
 )
 
 // State holds all accounts. The package comment lists which goroutine may call which method.
-// mu guards every member except opts, keys (a lock-free index), and stage and gated (owned by
+// mu guards every member except opts, keys (a lock-free index), and stage and foldLocked (owned by
 // the store's goroutine).
 type State struct {
 	opts Options
-	// gate is held from the plan to the Apply of a record that changes something the fold
+	// foldLock is held from the plan to the Apply of a record that changes something the fold
 	// reads. A fold acquires and releases it before it locks mu.
-	gate  sync.Mutex
-	gated bool
-	mu    sync.RWMutex
+	foldLock   sync.Mutex
+	foldLocked bool
+	mu         sync.RWMutex
 
 	dir       *directory
 	balances  *balances
@@ -28,11 +28,11 @@ type State struct {
 
 	onKeyDeleted func(key uint64) // nil: no listener
 
-	lastNs      int64   // time of the last record
-	snapshotPos uint64  // enginePos in the last snapshot taken or read
-	beyond      int     // see Beyond; used by recovery only
-	lastBeyond  uint64  // last record that was Beyond now or at an earlier start, 0: none; see Anchor
-	stage       *Record // the planned Withdraw, Deposit or AddProfit that is not applied yet
+	lastNs         int64   // time of the last record
+	snapshotPos    uint64  // enginePos in the last snapshot taken or read
+	aheadOfJournal int     // see AheadOfJournal; used by recovery only
+	lastAhead      uint64  // last record that was ahead of the journal now or at an earlier start, 0: none; see Recheckpoint
+	stage          *Record // the planned Withdraw, Deposit or AddProfit that is not applied yet
 }
 
 // Counts holds counters for metrics, since the start of the process.
@@ -64,13 +64,13 @@ func New(opts Options) *State {
 // Plan abandons a record that was neither applied nor abandoned.
 func (s *State) Plan(nowNs int64, cmd Command) (Record, error) {
 	s.Abandon()
-	if cmd.Kind.row().gates {
-		s.gate.Lock()
-		s.gated = true
+	if cmd.Kind.row().locksFold {
+		s.foldLock.Lock()
+		s.foldLocked = true
 	}
 	rec, reject := s.planLocked(nowNs, &cmd)
 	if reject != nil {
-		s.openGate()
+		s.unlockFold()
 	}
 	return rec, refuse.AsError(reject)
 }

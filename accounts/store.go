@@ -44,7 +44,7 @@ type StoreOptions struct {
 //		r.Apply(rec)
 //	}
 //
-// At io.EOF the caller folds the rest of the journal and calls Begin, later Anchor. From Begin on
+// At io.EOF the caller folds the rest of the journal and calls Begin, later Recheckpoint. From Begin on
 // the store owns the State: the caller may use Reserve, Release, FoldEvents and View.
 type Recovery struct {
 	*durable.Recovery[Command, Record, Result]
@@ -72,7 +72,7 @@ func Recover(o StoreOptions) (*Recovery, error) {
 			return nil
 		}
 		// Not in BeforeRecord: a group of deposits shares one sync of the journal, and the
-		// gate is not locked here, so the loop, whose fold needs it, never waits for a disk.
+		// foldLock is not held here, so the loop, whose fold needs it, never waits for a disk.
 		opts.BeforeSync = func() error { return o.EngineDurable(r.State().EnginePos()) }
 		opts.BeforeSnapshot = o.EngineDurable
 	}
@@ -92,7 +92,7 @@ func (r *Recovery) findBeyond() error {
 	s := r.State()
 	return r.Covered(func(seq uint64, rec *Record) {
 		if rec.EnginePos > s.snapshotPos {
-			s.lastBeyond = seq
+			s.lastAhead = seq
 		}
 	})
 }
@@ -115,24 +115,24 @@ func (o *StoreOptions) decodeSnapshot(b []byte) (*State, error) {
 func (r *Recovery) Apply(rec *Record) {
 	r.Recovery.Apply(rec)
 	if s := r.State(); rec.EnginePos > r.engineLast {
-		s.beyond++
-		s.lastBeyond = r.Seq()
+		s.aheadOfJournal++
+		s.lastAhead = r.Seq()
 	}
 }
 
-// Beyond returns the number of records whose engine position is beyond the end of the engine's
-// journal, found by recovery. Their commands were never answered, because answers wait for that
-// journal. But the system may write unsynced bytes, and after a power cut one log may have them
+// AheadOfJournal returns the number of records, found by recovery, whose engine position is beyond
+// the end of the engine's journal. Their commands were never answered, because answers wait for
+// that journal. But the system may write unsynced bytes, and after a power cut one log may have them
 // and the other not. Recovery applied these records at the end of the journal.
-func (s *State) Beyond() int { return s.beyond }
+func (s *State) AheadOfJournal() int { return s.aheadOfJournal }
 
-// Anchor fixes the place of the records Beyond the journal where this recovery, or the one of a
+// Recheckpoint fixes the place of the records ahead of the journal where this recovery, or the one of a
 // start that ended too early, applied them, before new commands take the positions that these
 // records name. It takes snapshots, each after a record, until the older retained one contains
-// these records: recovery falls back to it from a damaged newest snapshot. Call Anchor once,
+// these records: recovery falls back to it from a damaged newest snapshot. Call Recheckpoint once,
 // after ReleaseUnknown and before the server admits requests.
-func Anchor(store *Store, s *State) error {
-	for store.FallbackSeq() < s.lastBeyond {
+func Recheckpoint(store *Store, s *State) error {
+	for store.FallbackSeq() < s.lastAhead {
 		s.mu.RLock()
 		same := Command{Kind: Configure, Config: s.referral.config}
 		s.mu.RUnlock()

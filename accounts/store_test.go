@@ -161,7 +161,7 @@ func TestFullDiskLeavesTheGateOpen(t *testing.T) {
 	if _, err := x.store.Do(Command{Kind: SetInviter, User: 2, Code: inviteCode(1)}); !errors.Is(err, wal.ErrUnavailable) {
 		t.Fatalf("got %v", err)
 	}
-	x.trade(2, 2) // would wait for ever if gate were still locked
+	x.trade(2, 2) // would wait for ever if foldLock were still held
 	if v := x.s.View().Inviter(2); v != nil || len(x.s.View().AccrualSummary(1, AccrualFilter{})) != 0 {
 		t.Fatal("a refused change is in force")
 	}

@@ -88,7 +88,7 @@ func (s *State) planCreateUser(cmd *Command, rec *Record) *refuse.Refusal {
 }
 
 func (s *State) planPatchUser(cmd *Command, rec *Record) *refuse.Refusal {
-	u := s.dir.must(cmd.User)
+	u := s.dir.mustFind(cmd.User)
 	rec.Profile = u.profile
 	if reject := s.patchProfile(&rec.Profile, &cmd.Profile); reject != nil {
 		return reject
@@ -203,12 +203,12 @@ func (s *State) applyCreateUser(rec *Record, res *Result) {
 		panic("BUG: accounts: user numbers are not dense")
 	}
 	u := &user{n: rec.User, profile: rec.Profile, createdNs: rec.TimeNs}
-	s.dir.enroll(u)
+	s.dir.register(u)
 	res.User = s.userView(u)
 }
 
 func (s *State) applyPatchUser(rec *Record, res *Result) {
-	u := s.dir.must(rec.User)
+	u := s.dir.mustFind(rec.User)
 	if u.profile.Nickname != rec.Profile.Nickname {
 		delete(s.dir.byName, u.profile.Nickname)
 		s.dir.byName[rec.Profile.Nickname] = u.n

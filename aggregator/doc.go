@@ -14,5 +14,5 @@
 // Reading order: numbers, pairs, tickers, summary, orderbook, trades, trades_patch,
 // trades_stream, asset.
 //
-// The package does not know HTTP, parameters or ETags: package server does.
+// The package does not know HTTP, parameters or ETags: server/public does.
 package aggregator

@@ -44,7 +44,7 @@ func snapshotPause(r *Run, dir replica.LogDir) error {
 	})
 	go loop.Run()
 	defer func() { loop.Stop(); _ = journal.Close() }()
-	keeper := replica.NewKeeper(replica.KeeperOptions{Log: log, Dir: dir, Live: loop, KeepAll: true})
+	keeper := replica.NewKeeper(replica.KeeperOptions{Log: log, Dir: dir, Loop: loop, KeepAll: true})
 
 	with := fmt.Sprintf("%d commands every %s, 1 M resting orders, sync=interval", pauseSize, pauseEvery)
 	pause := r.S.Cost("longest pause during a snapshot", "ms", with+"; worst round").ByWorst().Aim("E8", 5)

@@ -111,7 +111,7 @@ func (b *book) forget(s int32, o *order) {
 	if o.marks&markClient != 0 {
 		b.clients.close(q.cold.at(s).client)
 	}
-	q.owners.drop(o.owner)
+	q.owners.dropOrder(o.owner)
 	q.count--
 	q.hot.release(s)
 }

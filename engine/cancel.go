@@ -42,7 +42,7 @@ func (b *book) cancelOpen(s int32, o *order, cause CancelCause) {
 }
 
 func (b *book) cancelStop(s int32, o *order, cause CancelCause) {
-	b.stops.unhang(&b.orders, o)
+	b.stops.remove(&b.orders, o)
 	st := b.unpark(s, o)
 	e := b.tape.canceled(o, b.orders.account(o), st.price, o.shown, cause)
 	if st.flags&FlagQuote != 0 {

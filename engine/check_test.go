@@ -43,7 +43,7 @@ func TestCheckNotices(t *testing.T) {
 		"owner id":           {func(b *book) { b.orders.owners.slots.at(head(b, Buy).owner).id = 7 }, "nothing is left"},
 		"owner list":         {func(b *book) { b.orders.owners.slots.at(head(b, Buy).owner).head = 0 }, "lacks"},
 		"owner list order":   {func(b *book) { head(b, Buy).ownPrev = 3 }, "out of order"},
-		"owner unknown":      {func(b *book) { b.orders.owners.slots.take() }, "owners"},
+		"owner unknown":      {func(b *book) { b.orders.owners.slots.alloc() }, "owners"},
 		"stop through":       {func(b *book) { b.last = 1 }, "waits"},
 		"stop empty":         {func(b *book) { stopLevel(b, Sell).count = 0 }, "waits"},
 		"crossed": {func(b *book) {

@@ -131,7 +131,7 @@ func (c *clients) remember(o *owners, id *ClientID, n uint64, ws int32) int32 {
 		}
 		c.leaveWindow(o, c.oldest)
 	}
-	s := c.entries.take()
+	s := c.entries.alloc()
 	*c.entries.at(s) = clientEntry{hash: id.Hash, content: id.Content, order: n<<2 | clientOpen, owner: ws}
 	c.insert(s, id.Hash)
 	c.open++
@@ -142,10 +142,10 @@ func (c *clients) remember(o *owners, id *ClientID, n uint64, ws int32) int32 {
 	return s
 }
 
-// revive stores an id of a restored state, whose entries come by n.
-func (c *clients) revive(o *owners, n uint64, account AccountID, open, window bool, id *ClientID) int32 {
-	ws := o.hold(account)
-	s := c.entries.take()
+// restore stores an id of a restored state, whose entries come by n.
+func (c *clients) restore(o *owners, n uint64, account AccountID, open, window bool, id *ClientID) int32 {
+	ws := o.addOrder(account)
+	s := c.entries.alloc()
 	*c.entries.at(s) = clientEntry{hash: id.Hash, content: id.Content, order: n << 2, owner: ws}
 	if open {
 		c.entries.at(s).order |= clientOpen
@@ -155,7 +155,7 @@ func (c *clients) revive(o *owners, n uint64, account AccountID, open, window bo
 	if window {
 		c.enterWindow(s, o.slots.at(ws))
 	}
-	o.drop(ws)
+	o.dropOrder(ws)
 	return s
 }
 
@@ -205,7 +205,7 @@ func (c *clients) leaveWindow(o *owners, s int32) {
 	if e.order&clientOpen == 0 {
 		c.remove(s)
 	}
-	o.settle(ws, w)
+	o.removeIdle(ws, w)
 }
 
 // close records that the order of a remembered id has ended. The caller runs it before

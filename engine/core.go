@@ -32,7 +32,7 @@ func (c *Core) Apply(cmd *Command, dst []Event) []Event {
 		return c.control.refuse(cmd, UnknownPair, dst)
 	}
 	b := c.books[cmd.Pair]
-	b.tape.begin(cmd, dst)
+	b.tape.startCommand(cmd, dst)
 	switch cmd.Kind {
 	case Place:
 		b.place(cmd)
@@ -43,7 +43,7 @@ func (c *Core) Apply(cmd *Command, dst []Event) []Event {
 	case CancelAll:
 		b.cancelAll(cmd)
 	}
-	return b.tape.end()
+	return b.tape.endCommand()
 }
 
 func (c *Core) applyControl(cmd *Command, dst []Event) []Event {

@@ -53,10 +53,10 @@
 // of the level; a client id adds 56 bytes and its table entry. An order that is the last one
 // in its index page of 512 numbers retains 2 KiB. The page directory spans the open orders.
 //
-// Reading order: ids, instrument, command, event, reject, options; order, slab, keys,
+// Reading order: ids, instrument, asset, command, event, reject, options; order, slab, keys,
 // ladder, index, owner, open, clients, tape, book; core, place, taker, match, selftrade, fillable,
-// stops, cancel, replace; pairs, control; registers, bookview; state, state_pair,
-// state_control; check.
+// stops, cancel, replace; pairs, control; registers, bookview; command_codec, command_decode,
+// state, state_pair, state_control; check.
 //
 // The package does not know funds: an account is a number; the trade event repeats the fee
 // rates that were stamped into the command. It starts no goroutine, reads no clock and does

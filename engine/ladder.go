@@ -88,7 +88,7 @@ func (l *ladder) search(key int64) int32 {
 
 // add makes the level at price, which must not exist.
 func (l *ladder) add(levels *slab[level], price int64) (int32, *level) {
-	s := levels.take()
+	s := levels.alloc()
 	lv := levels.at(s)
 	lv.price = price
 	lv.shown, lv.hidden, lv.head, lv.tail, lv.count = 0, 0, 0, 0, 0
@@ -115,11 +115,11 @@ func (l *ladder) insert(key int64, s int32) {
 	}
 	l.top[i] = rung{key, s}
 	l.n++
-	l.atHand()
+	l.cacheTouch()
 }
 
-// atHand caches the best level, which every match reads.
-func (l *ladder) atHand() {
+// cacheTouch caches the best level, which every match reads.
+func (l *ladder) cacheTouch() {
 	r := l.top[l.n-1]
 	l.best, l.touch = r.slot, l.key(r.key) // key is its own inverse
 }
@@ -164,7 +164,7 @@ func (l *ladder) remove(levels *slab[level], s int32) {
 		l.refill()
 	}
 	if l.n > 0 {
-		l.atHand()
+		l.cacheTouch()
 		return
 	}
 	l.best, l.touch = 0, 0

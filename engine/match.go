@@ -37,7 +37,7 @@ func (b *book) sweep(t *taker, opp *ladder, lv *level) {
 		}
 		if t.bounded {
 			if q = t.earnable(lv.price, q); q == 0 {
-				t.limited()
+				t.stopAtLimit()
 				return
 			}
 			t.earned(lv.price, q)
@@ -48,7 +48,7 @@ func (b *book) sweep(t *taker, opp *ladder, lv *level) {
 		t.fill(lv.price, q)
 		b.emitTrade(t, s, o, lv.price, q)
 		if o.shown == 0 {
-			b.consumed(s, o, lv)
+			b.makerEmptied(s, o, lv)
 		}
 	}
 }
@@ -90,9 +90,9 @@ func (b *book) emitTrade(t *taker, s int32, o *order, price, q int64) {
 	}
 }
 
-// consumed handles a maker whose shown lots are gone: an iceberg refills and goes to the
+// makerEmptied handles a maker whose shown lots are gone: an iceberg refills and goes to the
 // back, anything else has ended.
-func (b *book) consumed(s int32, o *order, lv *level) {
+func (b *book) makerEmptied(s int32, o *order, lv *level) {
 	ls := o.level
 	b.orders.dequeue(o, lv)
 	if o.marks&markIceberg != 0 {
@@ -122,10 +122,10 @@ func (b *book) enter(t *taker) {
 	b.match(t)
 	switch {
 	case t.left == 0 && !t.ended: // filled
-		b.end(t)
+		b.release(t)
 	case t.ended || t.market || t.tif != GTC:
 		b.cancelTaker(t)
-	case t.over():
+	case t.exceedsLimit():
 		t.cause = CauseLimit
 		b.cancelTaker(t)
 	default:
@@ -145,13 +145,13 @@ func (b *book) rest(t *taker) {
 		o = b.orders.at(s)
 	}
 	o.total = t.filled + t.left
-	if lv := b.stand(s, o, t.limit, t.left, t.display, t.client, t.flags); lv.shown != t.was {
+	if lv := b.enqueue(s, o, t.limit, t.left, t.display, t.client, t.flags); lv.shown != t.was {
 		b.tape.level(lv)
 	}
 }
 
-// stand puts an order with open lots at the back of the queue at price.
-func (b *book) stand(s int32, o *order, price, open, display int64, client int32, flags uint8) *level {
+// enqueue puts an order with open lots at the back of the queue at price.
+func (b *book) enqueue(s int32, o *order, price, open, display int64, client int32, flags uint8) *level {
 	o.marks = 0
 	if flags&FlagPostOnly != 0 {
 		o.marks |= markPostOnly
@@ -190,7 +190,7 @@ func (b *book) cancelTaker(t *taker) {
 			e.Status = Completed
 		}
 	}
-	b.end(t)
+	b.release(t)
 }
 
 // spent reports whether what is left of a quote amount buys no lot, neither at the last
@@ -203,8 +203,8 @@ func (b *book) spent(t *taker) bool {
 	return t.lots(b.last) == 0 || opp.best != 0 && t.lots(opp.touch) == 0
 }
 
-// end releases a taker that does not rest.
-func (b *book) end(t *taker) {
+// release releases a taker that does not rest.
+func (b *book) release(t *taker) {
 	if t.slot != 0 {
 		b.forget(t.slot, b.orders.at(t.slot))
 		return
@@ -212,5 +212,5 @@ func (b *book) end(t *taker) {
 	if t.client != 0 {
 		b.clients.close(t.client)
 	}
-	b.orders.owners.drop(t.owner)
+	b.orders.owners.dropOrder(t.owner)
 }

@@ -26,9 +26,9 @@ func (q *openOrders) openOf(id AccountID) int {
 	return 0
 }
 
-// take gives out a slot for an order.
-func (q *openOrders) take() int32 {
-	s := q.hot.take()
+// alloc gives out a slot for an order.
+func (q *openOrders) alloc() int32 {
+	s := q.hot.alloc()
 	if q.cold.used < q.hot.used {
 		q.cold.grow()
 	}
@@ -39,7 +39,7 @@ func (q *openOrders) take() int32 {
 // owner's list. The caller sets total, shown, marks, self-trade mode and rates: written
 // where it lies, an order is never copied.
 func (q *openOrders) add(n uint64, owner int32, side Side) (int32, *order) {
-	s := q.take()
+	s := q.alloc()
 	o := q.hot.at(s)
 	o.n = n
 	o.owner = owner
@@ -52,10 +52,10 @@ func (q *openOrders) add(n uint64, owner int32, side Side) (int32, *order) {
 	return s, o
 }
 
-// revive is add for an order that comes in any order of ids: relink makes the lists.
-func (q *openOrders) revive(o order, c coldOrder, account AccountID) int32 {
-	o.owner = q.owners.hold(account)
-	s := q.take()
+// restore is add for an order that comes in any order of ids: relink makes the lists.
+func (q *openOrders) restore(o order, c coldOrder, account AccountID) int32 {
+	o.owner = q.owners.addOrder(account)
+	s := q.alloc()
 	*q.hot.at(s), *q.cold.at(s) = o, c
 	q.ids.put(o.n, s)
 	q.count++

@@ -28,7 +28,7 @@ type owners struct {
 
 func newOwners() owners {
 	o := owners{byID: map[AccountID]int32{}}
-	o.slots.take() // builtinOwner
+	o.slots.alloc() // builtinOwner
 	o.builtin = o.slots.at(builtinOwner)
 	o.lastPos = builtinOwner
 	return o
@@ -49,16 +49,16 @@ func (o *owners) find(id AccountID) int32 {
 	return s
 }
 
-// hold counts one more open order of an account and returns its slot, which it makes when
+// addOrder counts one more open order of an account and returns its slot, which it makes when
 // needed.
-func (o *owners) hold(id AccountID) int32 {
+func (o *owners) addOrder(id AccountID) int32 {
 	if id == 0 {
 		o.builtin.open++
 		return builtinOwner
 	}
 	s := o.find(id)
 	if s == 0 {
-		s = o.slots.take()
+		s = o.slots.alloc()
 		*o.slots.at(s) = owner{id: id}
 		o.byID[id] = s
 		o.lastID, o.lastPos = id, s
@@ -67,16 +67,16 @@ func (o *owners) hold(id AccountID) int32 {
 	return s
 }
 
-// drop counts one open order of the owner less, and removes the owner when it has nothing
+// dropOrder counts one open order of the owner less, and removes the owner when it has nothing
 // left.
-func (o *owners) drop(s int32) {
+func (o *owners) dropOrder(s int32) {
 	if s == builtinOwner {
 		o.builtin.open--
 		return
 	}
 	w := o.slots.at(s)
 	w.open--
-	o.settle(s, w)
+	o.removeIdle(s, w)
 }
 
 // account returns the account of a slot.
@@ -87,7 +87,7 @@ func (o *owners) account(s int32) AccountID {
 	return o.slots.at(s).id
 }
 
-func (o *owners) settle(s int32, w *owner) {
+func (o *owners) removeIdle(s int32, w *owner) {
 	if w.open != 0 || w.window != 0 || s == builtinOwner {
 		return
 	}

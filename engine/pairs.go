@@ -15,11 +15,11 @@ func (c *Core) addPair(cmd *Command, dst []Event) []Event {
 	inst := *cmd.Instrument
 	inst.ID, inst.CreatedNs = id, cmd.TimeNs
 	b := newBook(&inst, &c.opts)
-	c.enroll(b)
+	c.register(b)
 	return b.emitPair(cmd, dst)
 }
 
-func (c *Core) enroll(b *book) {
+func (c *Core) register(b *book) {
 	for uint64(len(c.books)) <= uint64(b.id) {
 		c.books = append(c.books, nil)
 	}
@@ -46,7 +46,7 @@ func (c *Core) setPair(cmd *Command, dst []Event) []Event {
 }
 
 func (b *book) emitPair(cmd *Command, dst []Event) []Event {
-	b.tape.begin(cmd, dst)
+	b.tape.startCommand(cmd, dst)
 	b.tape.emit(EventPair).Instrument = b.inst
-	return b.tape.end()
+	return b.tape.endCommand()
 }

@@ -25,13 +25,13 @@ func (b *book) place(cmd *Command) {
 		return
 	}
 	if cmd.Type == Limit && cmd.TIF == GTC && !b.sides.crosses(cmd.Side, cmd.Price) {
-		b.placeQuiet(cmd)
+		b.placeResting(cmd)
 		return
 	}
 	var t taker
 	b.makeTaker(&t, cmd)
 	if r := b.checkBook(cmd, &t); r != NotRejected {
-		b.orders.owners.drop(t.owner)
+		b.orders.owners.dropOrder(t.owner)
 		b.tape.refuse(cmd, r)
 		return
 	}
@@ -190,7 +190,7 @@ func (b *book) mayEnter(t *taker) Reason {
 func (b *book) makeTaker(t *taker, cmd *Command) {
 	t.cause = CauseRemainder
 	t.account = cmd.Account
-	t.owner = b.orders.owners.hold(cmd.Account)
+	t.owner = b.orders.owners.addOrder(cmd.Account)
 	t.side = cmd.Side
 	t.tif = cmd.TIF
 	t.stp = cmd.STP
@@ -219,16 +219,16 @@ func (t *taker) setMoney(flags uint8, cmd *Command) {
 	}
 }
 
-// placeQuiet rests an order that matches nothing. Half of all orders are of this kind, so it
+// placeResting rests an order that matches nothing. Half of all orders are of this kind, so it
 // skips the taker.
-func (b *book) placeQuiet(cmd *Command) {
-	owner := b.orders.owners.hold(cmd.Account)
+func (b *book) placeResting(cmd *Command) {
+	owner := b.orders.owners.addOrder(cmd.Account)
 	n, client := b.accept(cmd, owner, GTC)
 	s, o := b.orders.add(n, owner, cmd.Side)
 	o.total = cmd.Amount
 	o.stp = cmd.STP
 	o.makerFee, o.takerFee, o.discount = cmd.MakerFee, cmd.TakerFee, cmd.Discount
-	lv := b.stand(s, o, cmd.Price, cmd.Amount, cmd.Display, client, cmd.Flags)
+	lv := b.enqueue(s, o, cmd.Price, cmd.Amount, cmd.Display, client, cmd.Flags)
 	b.tape.level(lv)
 }
 

@@ -72,7 +72,7 @@ func (b *book) checkReplaced(cmd *Command, s int32, o *order, price, amount, was
 	if cmd.Flags&FlagUnheld != 0 && b.inst.MaxSettled().Less(total(price, amount)) {
 		return TotalOutOfRange // no earlier check knows the price and total that stay
 	}
-	if cmd.Flags&FlagFunded != 0 && !b.covered(cmd.SpendLimit, o, price, was, open) {
+	if cmd.Flags&FlagFunded != 0 && !b.fundsCover(cmd.SpendLimit, o, price, was, open) {
 		return InsufficientFunds
 	}
 	if limit := b.earnLimit(cmd, o, was); !limit.IsZero() && limit.Less(total(price, open)) {
@@ -102,11 +102,11 @@ func (b *book) checkReplaced(cmd *Command, s int32, o *order, price, amount, was
 	return NotRejected
 }
 
-// covered reports whether what the order holds for its open part (was) and spare beyond it
+// fundsCover reports whether what the order holds for its open part (was) and spare beyond it
 // are enough for open lots at price. The accounts computed spare for the order as they saw
 // it. The order may have traded or shrunk since, and then it may need more than they hold.
 // A total is at most MaxTotal and spare is the difference of two totals: nothing overflows.
-func (b *book) covered(spare fixed.U128, o *order, price, was, open int64) bool {
+func (b *book) fundsCover(spare fixed.U128, o *order, price, was, open int64) bool {
 	if o.side == Sell {
 		return !fixed.FromU64(uint64(was)).Add(spare).Less(fixed.FromU64(uint64(open)))
 	}

@@ -175,7 +175,7 @@ func TestCase30DepthIsExact(t *testing.T) {
 	}
 }
 
-// The rates of both sides are those of their orders' placement, and stand in the trade.
+// The rates of both sides are the rates at their orders' placement, and the trade repeats them.
 func TestCase34RatesStandInTheTrade(t *testing.T) {
 	m := newMarket(t, engine.Options{}, enginetest.Instrument())
 	maker := place(engine.Sell, 100, 5)

@@ -20,8 +20,8 @@ type slab[T any] struct {
 // at returns the value of slot i; it stays at its address until it is released.
 func (s *slab[T]) at(i int32) *T { return &s.chunks[uint32(i)>>chunkBits][i&chunkMask] }
 
-// take gives out a slot; the value is what its last holder left.
-func (s *slab[T]) take() int32 {
+// alloc gives out a slot; the value is what its last holder left.
+func (s *slab[T]) alloc() int32 {
 	if n := len(s.free); n > 0 {
 		i := s.free[n-1]
 		s.free = s.free[:n-1]

@@ -71,7 +71,7 @@ func (c *Core) DecodePair(data []byte) (PairID, error) {
 	if err := w.End(); err != nil {
 		return 0, fmt.Errorf("engine: state of pair %q: %w", inst.Code, err)
 	}
-	c.enroll(b)
+	c.register(b)
 	return b.id, nil
 }
 
@@ -164,7 +164,7 @@ func (s pairState) readOrder(side Side, price int64) {
 	if s.Err() != nil {
 		return
 	}
-	i := b.orders.revive(o, c, account)
+	i := b.orders.restore(o, c, account)
 	b.append(i, b.orders.at(i), price, c.hidden)
 }
 
@@ -241,11 +241,11 @@ func (s pairState) readStops(side Side) {
 			b.stops.lots[side] += o.shown
 			b.slices += st.slices(o.shown)
 		}
-		ps := b.stops.parked.take()
+		ps := b.stops.parked.alloc()
 		*b.stops.parked.at(ps) = st
-		i := b.orders.revive(o, coldOrder{stop: ps}, account)
+		i := b.orders.restore(o, coldOrder{stop: ps}, account)
 		b.orders.owners.slots.at(b.orders.at(i).owner).stops++
-		b.stops.hang(&b.orders, i, b.orders.at(i), st.stop)
+		b.stops.add(&b.orders, i, b.orders.at(i), st.stop)
 	}
 }
 
@@ -299,7 +299,7 @@ func (s pairState) readClients() {
 			return
 		}
 		last = n
-		entry := b.clients.revive(&q.owners, n, account, open, i < inside, &id)
+		entry := b.clients.restore(&q.owners, n, account, open, i < inside, &id)
 		if open {
 			named++
 			q.cold.at(slot).client = entry

@@ -36,7 +36,7 @@ func stopKey(side Side, stop int64) int64 {
 
 // park stores a stop until the last trade reaches it.
 func (b *book) park(t *taker, cmd *Command) {
-	st := b.stops.parked.take()
+	st := b.stops.parked.alloc()
 	*b.stops.parked.at(st) = stopOrder{
 		stop: cmd.Stop, price: t.limit, display: t.display, quote: t.money,
 		typ: cmd.Type, tif: t.tif, flags: t.flags,
@@ -65,23 +65,23 @@ func (b *book) park(t *taker, cmd *Command) {
 	}
 	*b.orders.cold.at(s) = coldOrder{client: t.client, stop: st}
 	b.orders.owners.slots.at(o.owner).stops++
-	b.stops.hang(&b.orders, s, o, cmd.Stop)
+	b.stops.add(&b.orders, s, o, cmd.Stop)
 }
 
-// hang puts a stop at the end of the queue of its stop price.
-func (w *stops) hang(q *openOrders, s int32, o *order, stop int64) {
+// add puts a stop at the end of the queue of its stop price.
+func (w *stops) add(q *openOrders, s int32, o *order, stop int64) {
 	key := stopKey(o.side, stop)
 	ls := w.sides[o.side].get(key)
 	if ls == 0 {
-		ls = q.levels.take()
+		ls = q.levels.alloc()
 		*q.levels.at(ls) = level{price: stop, side: o.side}
 		w.sides[o.side].set(key, ls)
 	}
 	q.enqueue(s, o, ls, q.levels.at(ls))
 }
 
-// unhang takes a waiting stop out of its queue.
-func (w *stops) unhang(q *openOrders, o *order) {
+// remove takes a waiting stop out of its queue.
+func (w *stops) remove(q *openOrders, o *order) {
 	ls := o.level
 	lv := q.levels.at(ls)
 	q.dequeue(o, lv)

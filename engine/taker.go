@@ -91,13 +91,13 @@ func (t *taker) earned(price, q int64) {
 	t.earn = t.earn.Sub(total(price, q))
 }
 
-// over reports whether a sell that would rest may exceed its earn limit.
-func (t *taker) over() bool {
+// exceedsLimit reports whether a sell that would rest may exceed its earn limit.
+func (t *taker) exceedsLimit() bool {
 	return t.bounded && t.side == Sell && t.earn.Less(total(t.limit, t.left))
 }
 
-// limited ends the order at its earn limit.
-func (t *taker) limited() { t.ended, t.cause = true, CauseLimit }
+// stopAtLimit ends the order at its earn limit.
+func (t *taker) stopAtLimit() { t.ended, t.cause = true, CauseLimit }
 
 // setMarket makes the limit the worst price there is.
 func (t *taker) setMarket() {

@@ -12,13 +12,13 @@ type tape struct {
 	seq   Seq
 }
 
-// begin makes the events of cmd go to dst.
-func (t *tape) begin(cmd *Command, dst []Event) {
+// startCommand makes the events of cmd go to dst.
+func (t *tape) startCommand(cmd *Command, dst []Event) {
 	t.out, t.nowNs, t.rules = dst, cmd.TimeNs, cmd.Rules
 }
 
-// end returns the slice with the events since begin.
-func (t *tape) end() (dst []Event) {
+// endCommand returns the slice with the events since begin.
+func (t *tape) endCommand() (dst []Event) {
 	dst, t.out = t.out, nil
 	return dst
 }

@@ -73,7 +73,7 @@ func (s *State) planAct(nowNs int64, cmd Act) (Record, *refuse.Refusal) {
 	}
 	var target uint32
 	if cmd.TokenID != 0 {
-		w, ok := s.known(workerOf(cmd.TokenID))
+		w, ok := s.knownWorker(workerOf(cmd.TokenID))
 		if !ok {
 			return Record{}, unknownWorker("targetTokenId")
 		}
@@ -111,21 +111,21 @@ func (s *State) agent(id string) (Agent, bool) {
 	case Scout:
 		return a, a.N <= s.opt.Scouts
 	default:
-		_, ok = s.known(a.N)
+		_, ok = s.knownWorker(a.N)
 		return a, ok
 	}
 }
 
-// enter appends an entry and applies it. It is the only writer of the log.
-func (s *State) enter(e *Entry) {
+// appendEntry appends an entry and applies it. It is the only writer of the log.
+func (s *State) appendEntry(e *Entry) {
 	s.log.append(e)
 	s.all.add(e)
 	sec := e.Sec()
 	if e.Source.Tier == WorkerTier {
 		w := s.edit(e.Source.N)
-		w.trail.own.append(e.ID)
+		w.postings.own.append(e.ID)
 		w.LastActionSec = sec
-		s.touch(w, sec)
+		s.noteActivity(w, sec)
 		s.put(w)
 	}
 	if e.Target == 0 {
@@ -133,10 +133,10 @@ func (s *State) enter(e *Entry) {
 		return
 	}
 	w := s.edit(e.Target)
-	w.trail.aimed.add(e)
+	w.postings.aimed.add(e)
 	switch e.Type {
 	case Signal, Flag:
-		s.touch(w, sec)
+		s.noteActivity(w, sec)
 	case Suspension:
 		members, _ := parseObject(e.Payload, "")
 		w.Suspended = string(members["suspended"]) == "true"

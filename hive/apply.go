@@ -15,7 +15,7 @@ func (s *State) Plan(nowNs int64, cmd Command) (Record, error) {
 			panic("BUG: hive: a proposal is due")
 		}
 	}
-	rec, rej := s.decide(nowNs, cmd)
+	rec, rej := s.plan(nowNs, cmd)
 	if rej != nil {
 		return Record{}, rej
 	}
@@ -23,7 +23,7 @@ func (s *State) Plan(nowNs int64, cmd Command) (Record, error) {
 	return rec, nil
 }
 
-func (s *State) decide(nowNs int64, cmd Command) (Record, *refuse.Refusal) {
+func (s *State) plan(nowNs int64, cmd Command) (Record, *refuse.Refusal) {
 	switch cmd := cmd.(type) {
 	case Begin:
 		return Record{Kind: RecBegin, Seed: s.opt.Seed, GenesisNs: s.opt.GenesisNs}, nil
@@ -61,9 +61,9 @@ func (s *State) Apply(rec *Record) Result {
 		panic("BUG: hive: unknown record")
 	}
 	for i := range rec.Entries {
-		s.enter(&rec.Entries[i])
+		s.appendEntry(&rec.Entries[i])
 	}
-	s.fallIdle(s.nowNs / secondNs)
+	s.markIdle(s.nowNs / secondNs)
 	if rec.Kind == RecAct {
 		res.Entry = rec.Entries[0].info(s.seed, s.genesisNs)
 	}

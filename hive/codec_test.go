@@ -184,7 +184,7 @@ func foldAll(t *testing.T, st *Store, n int) {
 	}
 }
 
-func picture(v *View, now int64) string {
+func viewText(v *View, now int64) string {
 	w, _ := v.Worker(now, 10001)
 	return fmt.Sprint(v.Overview(now), v.Log(LogQuery{Page: Page{1, 100}}), v.Proposals(ProposalQuery{Page: Page{1, 100}}), w, v.Head())
 }
@@ -237,13 +237,13 @@ func TestAFactIsFoldedOnAFullDisk(t *testing.T) {
 	if err := st.Tick(clk.NowNs()); err != nil {
 		t.Fatal(err)
 	}
-	want := picture(st.View(), clk.NowNs())
+	want := viewText(st.View(), clk.NowNs())
 	again := openMem(t, fsys.Crash(1), clk)
 	foldAll(t, again, 2)
 	if err := again.Tick(clk.NowNs()); err != nil {
 		t.Fatal(err)
 	}
-	if got := picture(again.View(), clk.NowNs()); got != want {
+	if got := viewText(again.View(), clk.NowNs()); got != want {
 		t.Errorf("after a cut:\n%s\nbefore:\n%s", got, want)
 	}
 	for _, s := range []*Store{st, again} {
@@ -290,7 +290,7 @@ func TestTheStoreGivesTheSameHiveAfterARestart(t *testing.T) {
 		if err := st.Tick(clk.NowNs()); err != nil {
 			t.Fatal(err)
 		}
-		pictures[mode] = picture(st.View(), clk.NowNs())
+		pictures[mode] = viewText(st.View(), clk.NowNs())
 		if l := st.View().Log(LogQuery{Page: Page{1, 1}}).Items[0]; l.Reason != "user_vote" || l.Sec() != startSec+daySec {
 			t.Fatalf("%s: %+v", mode, l)
 		}

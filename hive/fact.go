@@ -22,7 +22,7 @@ func (s *State) Fold(f Fact) {
 		w.Known, w.Token, w.Symbol, w.DeployedSec = true, f.Token, f.Symbol, f.DeployedSec
 		s.byToken.Set(string(f.Token[:]), w.ID)
 	}
-	s.touch(w, max(f.DeployedSec, f.SwapSec))
+	s.noteActivity(w, max(f.DeployedSec, f.SwapSec))
 	w.BoostSec = max(w.BoostSec, f.BoostSec)
 	s.maxBoostSec = max(s.maxBoostSec, f.BoostSec)
 	s.put(w)

@@ -80,7 +80,7 @@ func (e Entry) info(seed uint64, genesisNs int64) EntryInfo {
 }
 
 func (v *View) info(w *Worker, nowSec int64) WorkerInfo {
-	own := v.entriesOf(&w.trail.own)
+	own := v.entriesOf(&w.postings.own)
 	return WorkerInfo{
 		ID: w.ID, TokenID: w.TokenID(), Token: w.Token, Symbol: w.Symbol, DeployedAt: w.DeployedSec,
 		Status: w.Status(), Config: *w.Config, LastActiveAt: w.lastActive(nowSec), LastActionAt: w.LastActionSec,

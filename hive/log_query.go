@@ -38,7 +38,7 @@ func (v *View) find(q *LogQuery) (list ids, lo, hi int) {
 			if !ok {
 				return ids{}, 0, 0
 			}
-			p = &w.trail.aimed
+			p = &w.postings.aimed
 		}
 	}
 	list = v.entriesOf(p.list(q.Type, q.Tier))

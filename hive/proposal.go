@@ -131,7 +131,7 @@ func (s *State) planPropose(nowNs int64, cmd Propose) (Record, *refuse.Refusal) 
 	if rej := cmd.check(); rej != nil {
 		return Record{}, rej
 	}
-	w, ok := s.known(workerOf(cmd.TokenID))
+	w, ok := s.knownWorker(workerOf(cmd.TokenID))
 	if !ok {
 		return Record{}, unknownWorker("tokenId")
 	}

@@ -97,17 +97,17 @@ func (s *State) restoreEntry(e *Entry) bool {
 	s.log.append(e)
 	s.all.add(e)
 	if e.Source.Tier == WorkerTier {
-		s.restored(e.Source.N).trail.own.append(e.ID)
+		s.restored(e.Source.N).postings.own.append(e.ID)
 	}
 	if e.Target == 0 {
 		s.untargeted.add(e)
 	} else {
-		s.restored(e.Target).trail.aimed.add(e)
+		s.restored(e.Target).postings.aimed.add(e)
 	}
 	return true
 }
 
-// restored returns the worker whose trail is being filled, before it is decoded itself.
+// restored returns the worker whose postings are being filled, before it is decoded itself.
 func (s *State) restored(id uint32) *Worker {
 	w, ok := s.workers.Get(id)
 	if !ok {
@@ -169,7 +169,7 @@ func (s *State) readWorker(c *wire.Coder, last uint32) uint32 {
 	if c.Err() != nil {
 		return last
 	}
-	w.trail = s.restored(w.ID).trail
+	w.postings = s.restored(w.ID).postings
 	idle := w.IsIdle
 	s.maxActiveSec = max(s.maxActiveSec, w.LastActiveSec)
 	s.maxBoostSec = max(s.maxBoostSec, w.BoostSec)

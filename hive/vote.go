@@ -31,7 +31,7 @@ func (s *State) planVote(nowNs int64, cmd CastVote) (Record, *refuse.Refusal) {
 	if rej := cmd.check(); rej != nil {
 		return Record{}, rej
 	}
-	w, ok := s.known(workerOf(cmd.TokenID))
+	w, ok := s.knownWorker(workerOf(cmd.TokenID))
 	if !ok {
 		return Record{}, unknownWorker("tokenId")
 	}

@@ -39,11 +39,11 @@ type Worker struct {
 	ActiveProposals int64
 	closedSec       []int64 // when its proposals closed, ascending; append-only
 
-	trail *trail // shared by all versions
+	postings *workerPostings // shared by all versions
 }
 
-// trail is the posting lists of a worker.
-type trail struct {
+// workerPostings is the posting lists of a worker.
+type workerPostings struct {
 	aimed postings // entries whose target is its token
 	own   idList   // entries whose source it is
 }
@@ -83,8 +83,8 @@ func unknownWorker(field string) *refuse.Refusal {
 	return refuse.Missing(field, "No worker has this token id.")
 }
 
-// known is the worker if its fact has been folded.
-func (s *State) known(id uint32) (*Worker, bool) {
+// knownWorker is the worker if its fact has been folded.
+func (s *State) knownWorker(id uint32) (*Worker, bool) {
 	w, ok := s.workers.Get(id)
 	if !ok || !w.Known {
 		return nil, false
@@ -102,11 +102,11 @@ func (s *State) edit(id uint32) *Worker {
 		c := *w
 		return &c
 	}
-	return &Worker{ID: id, Config: defaultConfig, trail: new(trail)}
+	return &Worker{ID: id, Config: defaultConfig, postings: new(workerPostings)}
 }
 
-// touch notes activity at sec.
-func (s *State) touch(w *Worker, sec int64) {
+// noteActivity notes activity at sec.
+func (s *State) noteActivity(w *Worker, sec int64) {
 	w.LastActiveSec = max(w.LastActiveSec, sec)
 	s.maxActiveSec = max(s.maxActiveSec, sec)
 }
@@ -136,8 +136,8 @@ func (s *State) put(w *Worker) {
 // idleKey orders workers by when they fall idle; MaxWorkers is 2^20.
 func idleKey(w *Worker) uint64 { return uint64(w.idleAt())<<20 | uint64(w.ID-1) }
 
-// fallIdle marks every worker idle whose idle second is due.
-func (s *State) fallIdle(nowSec int64) {
+// markIdle marks every worker idle whose idle second is due.
+func (s *State) markIdle(nowSec int64) {
 	for {
 		key, _, ok := s.idleQueue.Min()
 		if !ok || int64(key>>20) > nowSec {

@@ -22,7 +22,7 @@ func (v *View) Recent(tokenID uint64) []EntryInfo {
 	if !ok {
 		return nil
 	}
-	list := v.entriesOf(w.trail.aimed.list(nil, nil))
+	list := v.entriesOf(w.postings.aimed.list(nil, nil))
 	var out []EntryInfo
 	for i := list.len() - 1; i >= 0 && len(out) < RecentActions; i-- {
 		out = append(out, v.log.entry(list.at(i)).info(v.seed, v.genesisNs))

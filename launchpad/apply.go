@@ -9,7 +9,7 @@ func (s *State) Plan(nowNs int64, cmd Command) (Record, error) {
 	if _, begin := cmd.(Begin); begin == s.begun {
 		panic("BUG: launchpad: Begin is the first command, once")
 	}
-	rec, rej := s.decide(nowNs, cmd)
+	rec, rej := s.plan(nowNs, cmd)
 	if rej != nil {
 		return Record{}, rej
 	}
@@ -17,7 +17,7 @@ func (s *State) Plan(nowNs int64, cmd Command) (Record, error) {
 	return rec, nil
 }
 
-func (s *State) decide(nowNs int64, cmd Command) (Record, *refuse.Refusal) {
+func (s *State) plan(nowNs int64, cmd Command) (Record, *refuse.Refusal) {
 	switch cmd := cmd.(type) {
 	case Begin:
 		return Record{Kind: RecBegin, Seed: s.opt.Seed}, nil

@@ -85,7 +85,7 @@ func amountWrong(field string) *refuse.Refusal {
 	return refuse.Param(field, "%s must be above 0.", field)
 }
 
-func tooLittle(field, currency string) *refuse.Refusal {
+func insufficient(field, currency string) *refuse.Refusal {
 	return refuse.New(refuse.InsufficientFunds, field, "The balance of %s does not cover the amount.", currency)
 }
 
@@ -103,7 +103,7 @@ func (s *State) planDeposit(cmd Deposit) (Record, *refuse.Refusal) {
 }
 
 func (s *State) applyDeposit(rec *Record, res *Result) {
-	s.transact()
+	s.nextTxHash()
 	t := &s.totals[rec.Currency]
 	t.Deposited = t.Deposited.Add(rec.In)
 	s.credit(rec.To, rec.Currency.asset(), rec.In)
@@ -118,13 +118,13 @@ func (s *State) planWithdraw(cmd Withdraw) (Record, *refuse.Refusal) {
 		return Record{}, amountWrong("amount")
 	}
 	if s.balance(cmd.From, cmd.Currency.asset()).Less(cmd.Amount) {
-		return Record{}, tooLittle("amount", cmd.Currency.String())
+		return Record{}, insufficient("amount", cmd.Currency.String())
 	}
 	return Record{Kind: RecWithdraw, From: cmd.From, Currency: cmd.Currency, In: cmd.Amount}, nil
 }
 
 func (s *State) applyWithdraw(rec *Record, res *Result) {
-	s.transact()
+	s.nextTxHash()
 	t := &s.totals[rec.Currency]
 	t.Withdrawn = t.Withdrawn.Add(rec.In)
 	s.debit(rec.From, rec.Currency.asset(), rec.In)
@@ -140,7 +140,7 @@ func (s *State) planTransfer(cmd Transfer) (Record, *refuse.Refusal) {
 		return Record{}, unknownToken()
 	}
 	if s.balance(cmd.From, t.asset()).Less(cmd.Amount) {
-		return Record{}, tooLittle("amount", t.Symbol)
+		return Record{}, insufficient("amount", t.Symbol)
 	}
 	return Record{Kind: RecTransfer, Token: cmd.Token, From: cmd.From, To: cmd.To, In: cmd.Amount}, nil
 }
@@ -150,5 +150,5 @@ func (s *State) applyTransfer(rec *Record, res *Result) {
 	// Credit first: an account that sends itself everything stays a holder throughout.
 	s.credit(rec.To, t.asset(), rec.In)
 	s.debit(rec.From, t.asset(), rec.In)
-	res.TxHash = s.transact()
+	res.TxHash = s.nextTxHash()
 }

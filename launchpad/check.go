@@ -48,12 +48,12 @@ func (s *State) Check() error {
 	return nil
 }
 
-// check reports a token that is missing from a cell that should hold it, or is in a cell
+// check reports a token that is missing from a filter that matches it, or is in one
 // that should not.
 func (ix *index) check(t *Token) error {
 	for by := range Sort(sorts) {
-		for c := range cell(cells) {
-			if _, ok := ix[by][c].Get(placeOf(t, by)); ok != c.holds(t) {
+		for c := range filter(filters) {
+			if _, ok := ix[by][c].Get(placeOf(t, by)); ok != c.matches(t) {
 				return fmt.Errorf("token %d: sort %s, cell %d: in the index %v", t.No, by, c, ok)
 			}
 		}

@@ -209,16 +209,16 @@ func TestCarryTellsARecordedRefusalAsAnError(t *testing.T) {
 	st := openMem(t, nil, clock.NewManual(start))
 	defer st.Close()
 	for _, cmd := range []Command{Deposit{To: user(1), Amount: AmountOf(100)}, InjectFault{Count: 1}} {
-		if _, err := Carry(st, cmd); err != nil {
+		if _, err := Do(st, cmd); err != nil {
 			t.Fatal(err)
 		}
 	}
 	var rej *refuse.Refusal
-	if _, err := Carry(st, Spawn{Owner: user(1), Name: "N", Symbol: "ABC"}); !errors.As(err, &rej) ||
+	if _, err := Do(st, Spawn{Owner: user(1), Name: "N", Symbol: "ABC"}); !errors.As(err, &rej) ||
 		rej.Code != refuse.SpawnerFailed {
 		t.Fatalf("%v", err)
 	}
-	if res, err := Carry(st, Spawn{Owner: user(1), Name: "N", Symbol: "ABC"}); err != nil || res.Token == nil {
+	if res, err := Do(st, Spawn{Owner: user(1), Name: "N", Symbol: "ABC"}); err != nil || res.Token == nil {
 		t.Fatalf("%v", err)
 	}
 }

@@ -25,7 +25,7 @@
 //  3. A swap never lowers reserveToken x reserveQuote.
 //  4. Addresses and transaction hashes are functions of the ledger's seed and the
 //     position of the transaction.
-//  5. Every index of a View holds each token of its cell exactly once, under the value
+//  5. Every index of a View holds each token of its filter exactly once, under the value
 //     that the token's row prints.
 //  6. Tick records change boosts and windows at the exact second; a View is exact from
 //     its last record until NextNs.

@@ -24,17 +24,17 @@ var sortNames = [sorts]string{"recent", "volume", "tvl", "holders"}
 
 func (s Sort) String() string { return sortNames[s] }
 
-// cell is one combination of the filters: pool side (or any) with or without "only
+// filter is one combination of the filters: pool side (or any) with or without "only
 // boosted". Each has an index of its own, so no query skips what it does not want.
-type cell uint8
+type filter uint8
 
-const cells = (sides + 1) * 2
+const filters = (sides + 1) * 2
 
-// cellOf: side is nil for any.
-func cellOf(side *Side, boosted bool) cell {
-	c := cell(0)
+// filterOf returns the filter for a pool side (nil: any) and "only boosted".
+func filterOf(side *Side, boosted bool) filter {
+	c := filter(0)
 	if side != nil {
-		c = 2 * (1 + cell(*side))
+		c = 2 * (1 + filter(*side))
 	}
 	if boosted {
 		c++
@@ -42,7 +42,7 @@ func cellOf(side *Side, boosted bool) cell {
 	return c
 }
 
-func (c cell) holds(t *Token) bool {
+func (c filter) matches(t *Token) bool {
 	if c&1 == 1 && !t.Boosted {
 		return false
 	}
@@ -77,8 +77,8 @@ func placeOf(t *Token, by Sort) place {
 	return p
 }
 
-// index holds every token's place under each sort in each cell that holds it.
-type index [sorts][cells]*btree.BTreeG[place]
+// index holds every token's place under each sort in each filter that matches it.
+type index [sorts][filters]*btree.BTreeG[place]
 
 func newIndex() (ix index) {
 	for by := range ix {
@@ -102,8 +102,8 @@ func (ix *index) copy() (out index) {
 func (ix *index) add(t *Token) {
 	for by := range Sort(sorts) {
 		p := placeOf(t, by)
-		for c := range cell(cells) {
-			if c.holds(t) {
+		for c := range filter(filters) {
+			if c.matches(t) {
 				ix[by][c].Set(p)
 			}
 		}
@@ -115,8 +115,8 @@ func (ix *index) add(t *Token) {
 func (ix *index) change(before, t *Token) {
 	for by := range Sort(sorts) {
 		from, to := placeOf(before, by), placeOf(t, by)
-		for c := range cell(cells) {
-			was, is := c.holds(before), c.holds(t)
+		for c := range filter(filters) {
+			was, is := c.matches(before), c.matches(t)
 			if was == is && from.value == to.value {
 				continue
 			}

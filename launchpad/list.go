@@ -56,7 +56,7 @@ type TokenList struct {
 // Tokens returns one page. q must have passed Check.
 func (v *View) Tokens(nowNs int64, q ListQuery) TokenList {
 	out := TokenList{AsOf: v.head(v.at(nowNs))}
-	c := cellOf(q.Side, q.Boosted)
+	c := filterOf(q.Side, q.Boosted)
 	tr := v.index[q.Sort][c]
 	visible := len(v.idents)
 	if q.AsOf != nil {
@@ -103,7 +103,7 @@ func (v *View) NewestAsOf(block int64) uint32 {
 
 // pageAsOf is a page of the first visible tokens only. Tokens are numbered in the order
 // of list blocks, so these are the workerIds up to visible.
-func (v *View) pageAsOf(q ListQuery, c cell, visible int) ([]*Ident, int64) {
+func (v *View) pageAsOf(q ListQuery, c filter, visible int) ([]*Ident, int64) {
 	tr := v.index[q.Sort][c]
 	later := v.idents[visible:]
 	skip := 0 // places at the front that are all too late
@@ -137,11 +137,11 @@ func (v *View) pageAsOf(q ListQuery, c cell, visible int) ([]*Ident, int64) {
 	return walkPage(tr, visible, q.offset(), int(q.PageSize))
 }
 
-// ranks returns the ranks of the tokens of ids that the cell holds, ascending.
-func (v *View) ranks(tr *btree.BTreeG[place], by Sort, c cell, ids []*Ident) []int {
+// ranks returns the ranks of the tokens of ids that the filter matches, ascending.
+func (v *View) ranks(tr *btree.BTreeG[place], by Sort, c filter, ids []*Ident) []int {
 	var out []int
 	for _, id := range ids {
-		if t, _ := v.tokens.Get(id.No); c.holds(t) {
+		if t, _ := v.tokens.Get(id.No); c.matches(t) {
 			out = append(out, rank(tr, placeOf(t, by)))
 		}
 	}

@@ -268,7 +268,7 @@ func TestFindTakesAddressesInAnyCaseAndNFTIds(t *testing.T) {
 	}
 }
 
-// TestTenThousandTokens prints memory and the time of a page for every sort and cell;
+// TestTenThousandTokens prints memory and the time of a page for every sort and filter;
 // its bound is far above what is measured and far below a sort of everything.
 func TestTenThousandTokens(t *testing.T) {
 	n := 10_000

@@ -42,7 +42,7 @@ func (s *State) planSwap(cmd Swap) (Record, *refuse.Refusal) {
 		reserveIn, reserveOut = reserveOut, reserveIn
 	}
 	if s.balance(cmd.From, payIn).Less(cmd.AmountIn) {
-		return Record{}, tooLittle("amountIn", name)
+		return Record{}, insufficient("amountIn", name)
 	}
 	out := swapOut(reserveIn, reserveOut, cmd.AmountIn)
 	if out.IsZero() {
@@ -60,7 +60,7 @@ func (s *State) planSwap(cmd Swap) (Record, *refuse.Refusal) {
 }
 
 func (s *State) applySwap(rec *Record, res *Result) {
-	res.TxHash = s.transact()
+	res.TxHash = s.nextTxHash()
 	id := s.idents[rec.Token-1]
 	coin := id.Side.Currency()
 	payIn, payOut, quote := coin.asset(), id.asset(), rec.In
@@ -115,17 +115,17 @@ func (s *State) planLiquidity(cmd AddLiquidity) (Record, *refuse.Refusal) {
 		}
 	}
 	if s.balance(cmd.From, t.asset()).Less(tokens) {
-		return Record{}, tooLittle("tokenAmount", t.Symbol)
+		return Record{}, insufficient("tokenAmount", t.Symbol)
 	}
 	coin := t.Side.Currency()
 	if s.balance(cmd.From, coin.asset()).Less(quote) {
-		return Record{}, tooLittle("quoteAmount", coin.String())
+		return Record{}, insufficient("quoteAmount", coin.String())
 	}
 	return Record{Kind: RecLiquidity, Token: cmd.Token, From: cmd.From, In: tokens, Out: quote}, nil
 }
 
 func (s *State) applyLiquidity(rec *Record, res *Result) {
-	res.TxHash = s.transact()
+	res.TxHash = s.nextTxHash()
 	id := s.idents[rec.Token-1]
 	coin := id.Side.Currency()
 	s.debit(rec.From, id.asset(), rec.In)

@@ -44,7 +44,7 @@ func (s *State) applyFault(res *Result) {
 
 func (s *State) applySpawn(rec *Record, res *Result) {
 	cmd := rec.Spawn
-	res.TxHash = s.transact()
+	res.TxHash = s.nextTxHash()
 	s.debit(cmd.Owner, nativeAsset, rec.Fee)
 	s.totals[NATIVE].Fees = s.totals[NATIVE].Fees.Add(rec.Fee)
 

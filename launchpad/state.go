@@ -60,8 +60,8 @@ func newState(opt Options) *State {
 // LastNs is the time of the last record, Unix nanoseconds.
 func (s *State) LastNs() int64 { return s.nowNs }
 
-// transact counts a ledger transaction and returns its hash.
-func (s *State) transact() Hash {
+// nextTxHash counts a ledger transaction and returns its hash.
+func (s *State) nextTxHash() Hash {
 	s.position++
 	return derive("tx", s.seed, s.position)
 }
@@ -84,7 +84,7 @@ func (s *State) put(t *Token) {
 
 // NextNs is when the next boost ends or swap leaves its window, 0 when none waits.
 func (s *State) NextNs() int64 {
-	next := s.window.leaves()
+	next := s.window.nextExpiry()
 	if k, _, ok := s.boostEnds.Min(); ok {
 		if end := int64(k >> 20); next == 0 || end < next {
 			next = end

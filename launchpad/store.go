@@ -48,9 +48,9 @@ func (s *Store) View() *View { return s.state.published.Load() }
 // Fold runs f on the state in the store's goroutine, without a record (durable.Store.Fold).
 func (s *Store) Fold(f func(*State)) error { return s.Store.Fold(func() { f(s.state) }) }
 
-// Carry is Do, with a refusal that was recorded (an injected fault) told as the error
+// Do is Do, with a refusal that was recorded (an injected fault) told as the error
 // that it is: callers see every *refuse.Refusal in one place.
-func Carry(st *Store, cmd Command) (Result, error) {
+func Do(st *Store, cmd Command) (Result, error) {
 	res, err := st.Do(cmd)
 	if err == nil && res.Refused != nil {
 		err = res.Refused

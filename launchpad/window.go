@@ -34,8 +34,8 @@ func (w *window) push(m mark) {
 	w.marks = append(w.marks, m)
 }
 
-// leaves is the second at which the oldest mark leaves, 0 when there is none.
-func (w *window) leaves() int64 {
+// nextExpiry is the second at which the oldest mark leaves, 0 when there is none.
+func (w *window) nextExpiry() int64 {
 	if w.len() == 0 {
 		return 0
 	}
@@ -50,7 +50,7 @@ func (w *window) pop() mark {
 
 // slide removes the swaps from the windows that no longer count at nowSec.
 func (s *State) slide(nowSec int64) {
-	for s.window.len() > 0 && s.window.leaves() <= nowSec {
+	for s.window.len() > 0 && s.window.nextExpiry() <= nowSec {
 		m := s.window.pop()
 		t := s.edit(m.token)
 		t.Window = t.Window.Sub(m.quote)

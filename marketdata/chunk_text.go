@@ -24,9 +24,9 @@ const (
 type textCache struct {
 	bytes atomic.Int64
 	limit int64
-	// gone marks, by its address, a chunk that the ring has dropped: a reader that still reads
+	// dropped marks, by its address, a chunk that the ring has dropped: a reader that still reads
 	// the chunk from an old view renders the text itself.
-	gone []byte
+	dropped []byte
 }
 
 // Chunk returns the trades of the view that share a chunk with id, the id of the first, and
@@ -53,7 +53,7 @@ func (t *Trades) ChunkText(id engine.TradeID, kind ChunkText,
 		return render(nil, first, trades)
 	}
 	c := t.chunks[(id-t.base)/chunkTrades]
-	if p := c.text[kind].Load(); p != nil && p != &t.cache.gone {
+	if p := c.text[kind].Load(); p != nil && p != &t.cache.dropped {
 		if !c.used.Load() {
 			c.used.Store(true)
 		}
@@ -72,7 +72,7 @@ func (t *Trades) ChunkText(id engine.TradeID, kind ChunkText,
 // forget removes the texts of a chunk from the count permanently.
 func (tc *textCache) forget(c *tradeChunk) {
 	for k := range c.text {
-		if p := c.text[k].Swap(&tc.gone); p != nil && p != &tc.gone {
+		if p := c.text[k].Swap(&tc.dropped); p != nil && p != &tc.dropped {
 			tc.bytes.Add(-int64(cap(*p)))
 		}
 	}

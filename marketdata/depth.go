@@ -63,7 +63,7 @@ func (s *depthSide) best() int64 {
 func (s *depthSide) set(price, amount int64, gen uint64) (before int64) {
 	key := price * s.sign
 	if s.levels == 0 {
-		s.begin(Level{price, amount}, key, gen)
+		s.addFirst(Level{price, amount}, key, gen)
 		return 0
 	}
 	d := lastNotAbove(s.tops, key)
@@ -73,7 +73,7 @@ func (s *depthSide) set(price, amount int64, gen uint64) (before int64) {
 	i := s.find(page, key)
 	found := i < page.n && page.levels[i].Price == price
 	if page.gen != gen {
-		page = s.own(d, p, gen)
+		page = s.writable(d, p, gen)
 	}
 	if found {
 		before = page.levels[i].Amount
@@ -84,7 +84,7 @@ func (s *depthSide) set(price, amount int64, gen uint64) (before int64) {
 	case found:
 		page.remove(i)
 		s.levels--
-		s.removed(d, p, i, gen)
+		s.afterRemove(d, p, i, gen)
 	case amount == 0:
 		panic("BUG: marketdata: a level that is not there is gone")
 	default:
@@ -93,7 +93,7 @@ func (s *depthSide) set(price, amount int64, gen uint64) (before int64) {
 	return before
 }
 
-func (s *depthSide) begin(l Level, key int64, gen uint64) {
+func (s *depthSide) addFirst(l Level, key int64, gen uint64) {
 	if l.Amount == 0 {
 		panic("BUG: marketdata: a level that is not there is gone")
 	}
@@ -105,7 +105,7 @@ func (s *depthSide) begin(l Level, key int64, gen uint64) {
 	node.dir.pages[0] = page
 	node.keys[0] = key
 	s.nodes, s.tops = append(s.nodes[:0], node), append(s.tops[:0], key)
-	s.ownTop(gen)
+	s.writableTop(gen)
 	s.dirs = append(s.dirs[:0], node.dir)
 	s.levels = 1
 }
@@ -138,9 +138,9 @@ func lastNotAbove(keys []int64, key int64) int {
 	return lo
 }
 
-// own makes page p of directory d changeable in this generation.
-func (s *depthSide) own(d, p int, gen uint64) *Page {
-	dir := s.ownDir(d, gen)
+// writable makes page p of directory d changeable in this generation.
+func (s *depthSide) writable(d, p int, gen uint64) *Page {
+	dir := s.writableDir(d, gen)
 	page := dir.pages[p]
 	if page.gen != gen {
 		page = s.pool.copyOf(page, gen)
@@ -149,19 +149,19 @@ func (s *depthSide) own(d, p int, gen uint64) *Page {
 	return page
 }
 
-func (s *depthSide) ownDir(d int, gen uint64) *directory {
+func (s *depthSide) writableDir(d int, gen uint64) *directory {
 	node := s.nodes[d]
 	if node.dir.gen != gen {
 		c := directory{n: node.dir.n, pages: node.dir.pages}
 		c.gen = gen
 		node.dir = &c
-		s.ownTop(gen)
+		s.writableTop(gen)
 		s.dirs[d] = node.dir
 	}
 	return node.dir
 }
 
-func (s *depthSide) ownTop(gen uint64) {
+func (s *depthSide) writableTop(gen uint64) {
 	if s.topGen != gen {
 		s.dirs = slices.Clone(s.dirs)
 		s.topGen = gen
@@ -221,7 +221,7 @@ func (s *depthSide) splitPage(d, p int, gen uint64) (int, int) {
 }
 
 func (s *depthSide) insertPage(d, p int, page *Page, gen uint64) {
-	dir, node := s.ownDir(d, gen), s.nodes[d]
+	dir, node := s.writableDir(d, gen), s.nodes[d]
 	copy(dir.pages[p+1:dir.n+1], dir.pages[p:dir.n])
 	copy(node.keys[p+1:dir.n+1], node.keys[p:dir.n])
 	dir.pages[p] = page
@@ -230,7 +230,7 @@ func (s *depthSide) insertPage(d, p int, page *Page, gen uint64) {
 }
 
 func (s *depthSide) splitDir(d int, gen uint64) {
-	dir, node := s.ownDir(d, gen), s.nodes[d]
+	dir, node := s.writableDir(d, gen), s.nodes[d]
 	half := dirPages / 2
 	upper := s.pool.node(gen)
 	upper.dir.n = dir.n - half
@@ -238,14 +238,14 @@ func (s *depthSide) splitDir(d int, gen uint64) {
 	copy(upper.keys[:], node.keys[half:dir.n])
 	clear(dir.pages[half:])
 	dir.n = half
-	s.ownTop(gen)
+	s.writableTop(gen)
 	s.dirs = slices.Insert(s.dirs, d+1, upper.dir)
 	s.nodes = slices.Insert(s.nodes, d+1, upper)
 	s.tops = slices.Insert(s.tops, d+1, upper.keys[0])
 }
 
-// removed tidies up after level i of an owned page went.
-func (s *depthSide) removed(d, p, i int, gen uint64) {
+// afterRemove tidies up after level i of an owned page went.
+func (s *depthSide) afterRemove(d, p, i int, gen uint64) {
 	page := s.nodes[d].dir.pages[p]
 	if page.n == 0 {
 		s.removePage(d, p, gen)
@@ -267,7 +267,7 @@ func (s *depthSide) removed(d, p, i int, gen uint64) {
 
 // joinPages moves page p+1 into page p.
 func (s *depthSide) joinPages(d, p int, gen uint64) {
-	page := s.own(d, p, gen)
+	page := s.writable(d, p, gen)
 	next := s.nodes[d].dir.pages[p+1]
 	copy(page.levels[page.n:], next.levels[:next.n])
 	page.n += next.n
@@ -275,8 +275,8 @@ func (s *depthSide) joinPages(d, p int, gen uint64) {
 }
 
 func (s *depthSide) removePage(d, p int, gen uint64) {
-	dir, node := s.ownDir(d, gen), s.nodes[d]
-	s.pool.give(dir.pages[p], gen)
+	dir, node := s.writableDir(d, gen), s.nodes[d]
+	s.pool.recycle(dir.pages[p], gen)
 	copy(dir.pages[p:dir.n-1], dir.pages[p+1:dir.n])
 	copy(node.keys[p:dir.n-1], node.keys[p+1:dir.n])
 	dir.n--
@@ -300,7 +300,7 @@ func (s *depthSide) removePage(d, p int, gen uint64) {
 
 // joinDirs moves directory d+1 into directory d.
 func (s *depthSide) joinDirs(d int, gen uint64) {
-	dir, node := s.ownDir(d, gen), s.nodes[d]
+	dir, node := s.writableDir(d, gen), s.nodes[d]
 	next := s.nodes[d+1]
 	copy(dir.pages[dir.n:], next.dir.pages[:next.dir.n])
 	copy(node.keys[dir.n:], next.keys[:next.dir.n])
@@ -309,8 +309,8 @@ func (s *depthSide) joinDirs(d int, gen uint64) {
 }
 
 func (s *depthSide) removeDir(d int, gen uint64) {
-	s.ownTop(gen)
-	s.pool.giveNode(s.nodes[d], gen)
+	s.writableTop(gen)
+	s.pool.recycleNode(s.nodes[d], gen)
 	s.dirs = slices.Delete(s.dirs, d, d+1)
 	s.nodes = slices.Delete(s.nodes, d, d+1)
 	s.tops = slices.Delete(s.tops, d, d+1)

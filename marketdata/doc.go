@@ -31,10 +31,11 @@
 // the two of a pair). The cached text of closed trade chunks is at most 64 MB over all pairs.
 // The memory of the order history is in the comment of History.
 //
-// Reading order: trade, trade_ring, chunk_text, interval, candle, candle_builder, candle_series,
-// queue, window, ticker, page, page_text, side, side_text, doc_text, depth, level_log, view,
-// board, pair_state, feed, publish, due, sink; then history, history_store, history_fold, fill,
-// history_query, order_page, order_walk, fill_walk; then state, history_state.
+// Reading order: options, trade, trade_ring, chunk_text, interval, candle, candle_builder,
+// candle_series, queue, window, ticker, page, page_text, side, side_text, doc_text, depth,
+// level_log, view, board, pair_state, feed, publish, due, sink, stats; then history,
+// history_store, history_fold, fill, history_query, order_page, order_walk, fill_walk; then state,
+// history_state.
 //
 // The package does not match orders, knows no money except the fee that a fill shows, reads no
 // clock, does no I/O and formats nothing.

@@ -1,12 +1,12 @@
 package marketdata
 
-// wholeFrom is the size in bytes from which a document in parts is joined when it is requested
+// joinFrom is the size in bytes from which a document in parts is joined when it is requested
 // again. A larger document does not fit into a connection's write buffer (64 KB), and in one
 // piece it bypasses the buffer. Smaller documents are copied into the buffer in either form.
-const wholeFrom = 64 << 10
+const joinFrom = 64 << 10
 
-// askedOnce marks a Doc that one reader has received in parts.
-var askedOnce = new([]byte)
+// readOnce marks a Doc that one reader has received in parts.
+var readOnce = new([]byte)
 
 // Size returns the length of the document in bytes.
 func (d *Doc) Size() int {
@@ -16,36 +16,36 @@ func (d *Doc) Size() int {
 	return len(d.Body)
 }
 
-// InOne returns the document in one piece; nil when writing its parts is better: the document is
+// CachedBytes returns the document in one piece; nil when writing its parts is better: the document is
 // small, or a reader requests it for the first time.
-func (d *Doc) InOne() []byte {
+func (d *Doc) CachedBytes() []byte {
 	if d.Text == nil {
 		return d.Body
 	}
-	if d.Text.Size < wholeFrom {
+	if d.Text.Size < joinFrom {
 		return nil
 	}
-	switch whole := d.whole.Load(); whole {
+	switch whole := d.joined.Load(); whole {
 	case nil:
-		if d.whole.CompareAndSwap(nil, askedOnce) {
+		if d.joined.CompareAndSwap(nil, readOnce) {
 			return nil
 		}
-		return d.Whole()
-	case askedOnce:
-		joined := d.Whole()
-		d.whole.CompareAndSwap(askedOnce, &joined)
+		return d.Bytes()
+	case readOnce:
+		joined := d.Bytes()
+		d.joined.CompareAndSwap(readOnce, &joined)
 		return joined
 	default:
 		return *whole
 	}
 }
 
-// Whole returns the document in one piece; it joins a document in parts for this caller.
-func (d *Doc) Whole() []byte {
+// Bytes returns the document in one piece; it joins a document in parts for this caller.
+func (d *Doc) Bytes() []byte {
 	if d.Text == nil {
 		return d.Body
 	}
-	if whole := d.whole.Load(); whole != nil && whole != askedOnce {
+	if whole := d.joined.Load(); whole != nil && whole != readOnce {
 		return *whole
 	}
 	return d.Text.AppendTo(make([]byte, 0, d.Text.Size))

@@ -8,27 +8,27 @@ import (
 // A large document in parts is joined for the second reader and every later one, a small
 // document never; the bytes are the same.
 func TestDocumentInPartsIsJoinedForTheSecondReader(t *testing.T) {
-	for _, size := range []int{10, wholeFrom - 2, wholeFrom} {
+	for _, size := range []int{10, joinFrom - 2, joinFrom} {
 		text := &Text{}
 		text.Add([]byte("["))
 		text.Add([]byte(strings.Repeat("x", size)))
 		text.Add([]byte("]"))
 		d := &Doc{Text: text}
 		want := "[" + strings.Repeat("x", size) + "]"
-		if d.Size() != len(want) || string(d.Whole()) != want {
+		if d.Size() != len(want) || string(d.Bytes()) != want {
 			t.Fatalf("%d bytes: not the parts", size)
 		}
-		if d.InOne() != nil {
+		if d.CachedBytes() != nil {
 			t.Fatalf("%d bytes: joined for the first reader", size)
 		}
-		second, third := d.InOne(), d.InOne()
-		if len(want) < wholeFrom {
+		second, third := d.CachedBytes(), d.CachedBytes()
+		if len(want) < joinFrom {
 			if second != nil || third != nil {
 				t.Fatalf("%d bytes: joined", size)
 			}
 			continue
 		}
-		if string(second) != want || &second[0] != &third[0] || &d.Whole()[0] != &third[0] {
+		if string(second) != want || &second[0] != &third[0] || &d.Bytes()[0] != &third[0] {
 			t.Fatalf("%d bytes: not joined once", size)
 		}
 		var out strings.Builder

@@ -16,7 +16,7 @@ type Feed struct {
 	board   Board
 	history *History
 	pairs   []*pairState
-	touched []*pairState // changed since the last publish
+	changed []*pairState // changed since the last publish
 	due     due
 	cache   textCache
 	sweepAt sweepPlace
@@ -53,7 +53,7 @@ func (f *Feed) History() *History { return f.history }
 func (f *Feed) Fold(events []engine.Event) {
 	orders := !f.opts.NoOrders
 	if orders {
-		f.history.warm(events)
+		f.history.prefetch(events)
 	}
 	var p *pairState
 	for i := range events {
@@ -66,9 +66,9 @@ func (f *Feed) Fold(events []engine.Event) {
 			p = f.pair(e)
 		}
 		if startsCommand(e) {
-			p.settleTouch()
-			p.changes.begin()
-			f.history.settle()
+			p.noteTouch()
+			p.changes.startCommand()
+			f.history.endCommand()
 		}
 		if e.Seq != p.seq+1 {
 			panic("BUG: marketdata: the events of a pair have a gap")
@@ -116,7 +116,7 @@ func (f *Feed) pair(e *engine.Event) *pairState {
 		f.addPair(newPairState(e, &f.cache))
 	}
 	p := f.pairs[id]
-	f.touch(p)
+	f.markChanged(p)
 	return p
 }
 
@@ -130,10 +130,10 @@ func (f *Feed) addPair(p *pairState) {
 	f.namesNew = true
 }
 
-func (f *Feed) touch(p *pairState) {
-	if !p.touched {
-		p.touched = true
-		f.touched = append(f.touched, p)
+func (f *Feed) markChanged(p *pairState) {
+	if !p.changed {
+		p.changed = true
+		f.changed = append(f.changed, p)
 	}
 }
 

@@ -66,7 +66,7 @@ func (w *fillWalk) read(f *fillRec) {
 	}
 	for _, maker := range [...]bool{false, true} {
 		if (maker && f.makerAccount != q.Account) || (!maker && f.takerAccount != q.Account) ||
-			!q.takes(f.taker.Pair(), f.timeNs) {
+			!q.matches(f.taker.Pair(), f.timeNs) {
 			continue
 		}
 		if w.skip > 0 {

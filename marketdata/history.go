@@ -26,11 +26,11 @@ type History struct {
 	accounts   []accountState
 	pairs      []*pairState // to find an order's page by its id
 
-	touched []uint32   // open slab places that the current command changed
-	command *pairState // its pair
-	warmed  engine.Seq // keeps the reads of warm from being optimized away
+	changed    []uint32   // open slab places that the current command changed
+	command    *pairState // its pair
+	prefetched engine.Seq // keeps the reads of prefetch from being optimized away
 
-	held     map[uint32][]*orderWalk // waiting walks, by 1 + the slab place of their next order
+	pinned   map[uint32][]*orderWalk // waiting walks, by 1 + the slab place of their next order
 	visited  uint64                  // records that lists have read
 	restored uint64                  // counts restores from a snapshot: walks start over
 }
@@ -72,9 +72,9 @@ type orderRec struct {
 }
 
 const (
-	bitTouched uint8 = 1 << iota // is in History.touched
+	bitChanged uint8 = 1 << iota // is in History.changed
 	bitPlaced                    // the command that placed it has ended
-	bitHeld                      // open: is in History.held
+	bitPinned                    // open: is in History.pinned
 )
 
 // orderExtra holds the members that few orders have.

@@ -27,27 +27,27 @@ func (h *History) fold(p *pairState, e *engine.Event) {
 }
 
 func (h *History) accept(p *pairState, e *engine.Event) {
-	i := h.open.take()
-	if where(i) >= placeMask {
+	i := h.open.alloc()
+	if location(i) >= placeMask {
 		panic("BUG: marketdata: more open orders than places")
 	}
 	o := h.open.at(i)
 	o.filledQuote, o.filled, o.open = fixed.U128{}, 0, e.Amount
 	o.seq, o.lastFill, o.id = 0, 0, e.Order
 	o.side, o.typ, o.tif, o.stp = e.Side, e.Type, e.TIF, e.STP
-	o.flags, o.status, o.cause, o.bits = e.Flags, engine.Created, 0, bitTouched
+	o.flags, o.status, o.cause, o.bits = e.Flags, engine.Created, 0, bitChanged
 	o.price, o.amount, o.createdNs, o.endedNs = e.Price, e.Amount, e.TimeNs, 0
 	o.account, o.extra, o.next, o.prev = e.Account, 0, 0, 0
 	stop := e.MakerOpen
 	if e.Client != nil || stop != 0 || e.Display != 0 || !e.Quote.IsZero() {
-		k := h.extras.take()
+		k := h.extras.alloc()
 		*h.extras.at(k) = orderExtra{stop: stop, display: e.Display, quote: e.Quote, client: e.Client}
 		o.extra = k + 1
 	}
 	h.linkOpen(i, o)
-	p.orders.add(e.Order, inOpen|where(i))
+	p.orders.add(e.Order, inOpen|location(i))
 	h.command = p
-	h.touched = append(h.touched, i)
+	h.changed = append(h.changed, i)
 }
 
 // change returns an open order that the current command changes.
@@ -61,10 +61,10 @@ func (h *History) change(p *pairState, id engine.OrderID) *orderRec {
 	if o.id != id {
 		panic("BUG: marketdata: an event of an order that is not open")
 	}
-	if o.bits&bitTouched == 0 {
-		o.bits |= bitTouched
+	if o.bits&bitChanged == 0 {
+		o.bits |= bitChanged
 		h.command = p
-		h.touched = append(h.touched, i)
+		h.changed = append(h.changed, i)
 	}
 	return o
 }
@@ -128,18 +128,18 @@ func distance(n, prev uint64) uint32 {
 	return uint32(n - (prev - 1))
 }
 
-// settle ends the current command: its orders get its last seq, ended orders move to the closed
+// endCommand ends the current command: its orders get its last seq, ended orders move to the closed
 // ones, and a new order's first answer is retained.
-func (h *History) settle() {
-	if len(h.touched) == 0 {
+func (h *History) endCommand() {
+	if len(h.changed) == 0 {
 		return
 	}
 	p := h.command
 	// The command's own order, which it touched first, closes last: it is still retained for its
 	// answer, however low the limit of closed orders is.
-	for _, i := range slices.Backward(h.touched) {
+	for _, i := range slices.Backward(h.changed) {
 		o := h.open.at(i)
-		o.bits &^= bitTouched
+		o.bits &^= bitChanged
 		o.seq = p.seq
 		if o.bits&bitPlaced == 0 {
 			o.bits |= bitPlaced
@@ -151,7 +151,7 @@ func (h *History) settle() {
 			h.close(p, i, o)
 		}
 	}
-	h.touched = h.touched[:0]
+	h.changed = h.changed[:0]
 }
 
 func (x *orderExtra) firstAnswer(o *orderRec) {
@@ -165,8 +165,8 @@ func (h *History) close(p *pairState, i uint32, o *orderRec) {
 	h.unlinkOpen(i, o)
 	place := h.closed.next
 	h.pushClosed(o)
-	p.orders.move(o.id, inClosed|where(place))
-	h.open.give(i)
+	p.orders.move(o.id, inClosed|location(place))
+	h.open.release(i)
 }
 
 // pushClosed appends an order to the closed ones and to its account's list of them.
@@ -196,14 +196,14 @@ func (h *History) evict(o *orderRec) {
 		h.forget(h.remembered.atPlace(place))
 	}
 	*h.remembered.push() = *o
-	h.pairs[o.id.Pair()].orders.move(o.id, inRemembered|where(place))
+	h.pairs[o.id.Pair()].orders.move(o.id, inRemembered|location(place))
 }
 
 func (h *History) forget(o *orderRec) {
 	h.pairs[o.id.Pair()].orders.forget(o.id)
 	if o.extra != 0 {
 		*h.extras.at(o.extra - 1) = orderExtra{}
-		h.extras.give(o.extra - 1)
+		h.extras.release(o.extra - 1)
 	}
 }
 
@@ -227,8 +227,8 @@ func (h *History) unlinkOpen(i uint32, o *orderRec) {
 	if o.account == 0 {
 		return
 	}
-	if o.bits&bitHeld != 0 {
-		h.passOn(i, o)
+	if o.bits&bitPinned != 0 {
+		h.advancePinned(i, o)
 	}
 	a := h.account(o.account)
 	a.openCount--
@@ -242,14 +242,14 @@ func (h *History) unlinkOpen(i uint32, o *orderRec) {
 	}
 }
 
-// warmOrders is the number of records from which warm pays: fewer are in the CPU cache anyway.
-const warmOrders = 32_768
+// prefetchOrders is the number of records from which prefetch pays: fewer are in the CPU cache anyway.
+const prefetchOrders = 32_768
 
-// warm reads the records that the events will change before any of them is changed. These
+// prefetch reads the records that the events will change before any of them is changed. These
 // independent reads overlap; one after the other, each would wait for memory. In a deep book a
 // fold spends most of its time on this wait.
-func (h *History) warm(events []engine.Event) {
-	if h.open.n < warmOrders {
+func (h *History) prefetch(events []engine.Event) {
+	if h.open.n < prefetchOrders {
 		return
 	}
 	var sum engine.Seq
@@ -272,5 +272,5 @@ func (h *History) warm(events []engine.Event) {
 			sum += o.seq + engine.Seq(o.account)
 		}
 	}
-	h.warmed = sum
+	h.prefetched = sum
 }

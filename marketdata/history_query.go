@@ -54,7 +54,7 @@ const (
 	OnlyCanceled              // Canceled, PartiallyExecutedAndCanceled
 )
 
-func (f StatusFilter) takes(s engine.Status) bool {
+func (f StatusFilter) matches(s engine.Status) bool {
 	switch f {
 	case OnlyOpen:
 		return s.Open()
@@ -75,7 +75,7 @@ type Query struct {
 	Limit   int           // return at most this many
 }
 
-func (q *Query) takes(pair engine.PairID, timeNs int64) bool {
+func (q *Query) matches(pair engine.PairID, timeNs int64) bool {
 	return (q.Pair == engine.ControlPair || q.Pair == pair) && timeNs >= q.SinceNs && timeNs <= q.UntilNs
 }
 
@@ -112,8 +112,8 @@ func (h *History) FirstAnswer(id engine.OrderID) (OrderRecord, bool) {
 	return r, true
 }
 
-func (h *History) lookup(id engine.OrderID) (*orderRec, where) {
-	h.settle()
+func (h *History) lookup(id engine.OrderID) (*orderRec, location) {
+	h.endCommand()
 	if int(id.Pair()) >= len(h.pairs) || h.pairs[id.Pair()] == nil {
 		return nil, 0
 	}
@@ -182,7 +182,7 @@ func (h *History) fillsOf(id engine.OrderID, newest uint64) []Fill {
 
 // OpenOrders yields the open orders of an account, newest first, until yield returns false.
 func (h *History) OpenOrders(account engine.AccountID, yield func(OrderRecord) bool) {
-	h.settle()
+	h.endCommand()
 	if int(account) >= len(h.accounts) {
 		return
 	}

@@ -19,7 +19,7 @@ const maxAccounts = 200_000_000
 // AppendHistoryState appends the whole order history. The owner calls it between commands.
 func (f *Feed) AppendHistoryState(dst []byte) []byte {
 	h := f.history
-	h.settle()
+	h.endCommand()
 	w := walker{wire.Writer(dst)}
 	w.format()
 	w.Len(len(h.accounts))
@@ -38,13 +38,13 @@ func (f *Feed) AppendHistoryState(dst []byte) []byte {
 		}
 	}
 	for _, r := range []*ring[orderRec]{&h.remembered, &h.closed} {
-		w.Len(int(r.end - r.begin()))
-		for n := r.begin(); n < r.end; n++ {
+		w.Len(int(r.end - r.first()))
+		for n := r.first(); n < r.end; n++ {
 			h.walkOrder(w, r.at(n))
 		}
 	}
-	w.Len(int(h.fills.end - h.fills.begin()))
-	for n := h.fills.begin(); n < h.fills.end; n++ {
+	w.Len(int(h.fills.end - h.fills.first()))
+	for n := h.fills.first(); n < h.fills.end; n++ {
 		w.fill(h.fills.at(n))
 	}
 	return w.Bytes()
@@ -110,7 +110,7 @@ func (h *History) read(w walker) {
 	for _, p := range h.pairs {
 		base := uint64(0)
 		if w.U64(&base); p != nil && base > 0 {
-			p.orders = orderIndex{base: base - 1, pages: make([]*idPage, 1), kept: make([]uint16, 1)}
+			p.orders = orderIndex{base: base - 1, pages: make([]*idPage, 1), counts: make([]uint16, 1)}
 		}
 	}
 	h.readOpen(w)
@@ -121,13 +121,13 @@ func (h *History) read(w walker) {
 	}
 	for range w.Len(0) {
 		if o := h.readOrder(w); o != nil {
-			h.pairs[o.id.Pair()].orders.add(o.id, inClosed|where(h.closed.next))
+			h.pairs[o.id.Pair()].orders.add(o.id, inClosed|location(h.closed.next))
 			h.pushClosed(o)
 		}
 	}
 	for range w.Len(0) {
 		var f fillRec
-		if w.fill(&f); !h.knowsFill(w, &f) {
+		if w.fill(&f); !h.checkFill(w, &f) {
 			return
 		}
 		h.pushFill(&f)
@@ -141,9 +141,9 @@ func (h *History) readOpen(w walker) {
 		if o == nil {
 			return
 		}
-		i := h.open.take()
+		i := h.open.alloc()
 		*h.open.at(i) = *o
-		h.pairs[o.id.Pair()].orders.add(o.id, inOpen|where(i))
+		h.pairs[o.id.Pair()].orders.add(o.id, inOpen|location(i))
 		if o.account != 0 { // the built-in account has no list, see linkOpen
 			slots = append(slots, i)
 		}
@@ -178,7 +178,7 @@ func (h *History) readOrder(w walker) *orderRec {
 	return o
 }
 
-func (h *History) knowsFill(w walker, f *fillRec) bool {
+func (h *History) checkFill(w walker, f *fillRec) bool {
 	if p := int(f.taker.Pair()); p >= len(h.pairs) || h.pairs[p] == nil || f.maker.Pair() != f.taker.Pair() ||
 		int(max(f.takerAccount, f.makerAccount)) >= len(h.accounts) {
 		w.Fail("trade %d belongs to no pair or account", f.trade)
@@ -192,7 +192,7 @@ func (h *History) pushRemembered(o *orderRec) {
 		h.forget(h.remembered.atPlace(place))
 	}
 	*h.remembered.push() = *o
-	h.pairs[o.id.Pair()].orders.add(o.id, inRemembered|where(place))
+	h.pairs[o.id.Pair()].orders.add(o.id, inRemembered|location(place))
 }
 
 // pushFill adds a fill and links it into the lists of its orders and accounts.
@@ -238,7 +238,7 @@ func (h *History) walkOrder(w walker, o *orderRec) {
 		return
 	}
 	if w.Reading() {
-		o.extra = h.extras.take() + 1
+		o.extra = h.extras.alloc() + 1
 		*h.extras.at(o.extra - 1) = orderExtra{}
 	}
 	h.walkExtra(w, h.extras.at(o.extra-1))
@@ -254,7 +254,7 @@ func (h *History) walkExtra(w walker, x *orderExtra) {
 	w.U8((*uint8)(&x.firstStatus), uint8(engine.PartiallyExecutedAndCanceled))
 	// Renumber fills from the oldest retained one, whose number + 1 is 1.
 	first := uint64(0)
-	if begin := h.fills.begin(); x.firstFill > begin {
+	if begin := h.fills.first(); x.firstFill > begin {
 		first = x.firstFill - begin
 	}
 	if w.U64(&first); w.Reading() {

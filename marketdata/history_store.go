@@ -14,7 +14,7 @@ type slab[T any] struct {
 
 func (s *slab[T]) at(i uint32) *T { return &s.chunks[i/slabChunk][i%slabChunk] }
 
-func (s *slab[T]) take() uint32 {
+func (s *slab[T]) alloc() uint32 {
 	if n := len(s.free); n > 0 {
 		i := s.free[n-1]
 		s.free = s.free[:n-1]
@@ -27,9 +27,9 @@ func (s *slab[T]) take() uint32 {
 	return s.n - 1
 }
 
-// give frees a place. Whatever its value refers to stays alive until the place is reused, unless
+// release frees a place. Whatever its value refers to stays alive until the place is reused, unless
 // the caller clears the value.
-func (s *slab[T]) give(i uint32) { s.free = append(s.free, i) }
+func (s *slab[T]) release(i uint32) { s.free = append(s.free, i) }
 
 // ring retains the newest values, numbered from 0 without a gap, and overwrites the oldest.
 // Owner: its holder's goroutine.
@@ -40,15 +40,15 @@ type ring[T any] struct {
 	next   uint32 // the next value's place: end modulo limit, cached because division is slower
 }
 
-// begin returns the number of the oldest retained value.
-func (r *ring[T]) begin() uint64 {
+// first returns the number of the oldest retained value.
+func (r *ring[T]) first() uint64 {
 	if r.end > r.limit {
 		return r.end - r.limit
 	}
 	return 0
 }
 
-func (r *ring[T]) has(n uint64) bool { return n < r.end && n >= r.begin() }
+func (r *ring[T]) has(n uint64) bool { return n < r.end && n >= r.first() }
 
 func (r *ring[T]) at(n uint64) *T { return r.atPlace(uint32(n % r.limit)) }
 
@@ -70,14 +70,14 @@ func (r *ring[T]) push() *T {
 	return r.atPlace(i)
 }
 
-// where encodes the store that holds an order and the order's place there; 0: not retained.
-type where uint32
+// location encodes the store that holds an order and the order's place there; 0: not retained.
+type location uint32
 
 const (
-	inOpen       where = 1 << 30
-	inClosed     where = 2 << 30
-	inRemembered where = 3 << 30
-	placeMask    where = 1<<30 - 1
+	inOpen       location = 1 << 30
+	inClosed     location = 2 << 30
+	inRemembered location = 3 << 30
+	placeMask    location = 1<<30 - 1
 )
 
 const idPageOrders = 512
@@ -85,19 +85,19 @@ const idPageOrders = 512
 // idPage holds the places of 512 neighbouring order numbers of a pair. The entry of an evicted
 // order is stale; a lookup notices it, because the record there has another id. Clearing the
 // entry would fetch a cache line for each evicted order.
-type idPage [idPageOrders]where
+type idPage [idPageOrders]location
 
 // orderIndex finds the orders of one pair by number. It retains a page while one of the page's
 // orders is retained and drops the empty front of the list. Owner: the feed's goroutine.
 type orderIndex struct {
-	base  uint64 // number of the first page
-	pages []*idPage
-	kept  []uint16 // retained orders of each page, side by side: evicting one fetches no page
-	spare *idPage  // an emptied page for reuse: a book that turns over does not allocate
+	base   uint64 // number of the first page
+	pages  []*idPage
+	counts []uint16 // retained orders of each page, side by side: evicting one fetches no page
+	spare  *idPage  // an emptied page for reuse: a book that turns over does not allocate
 }
 
 // get returns the place of an order, if it is retained.
-func (x *orderIndex) get(id engine.OrderID) where {
+func (x *orderIndex) get(id engine.OrderID) location {
 	k := id.N()/idPageOrders - x.base
 	if k >= uint64(len(x.pages)) || x.pages[k] == nil {
 		return 0
@@ -106,7 +106,7 @@ func (x *orderIndex) get(id engine.OrderID) where {
 }
 
 // add sets the place of a new order.
-func (x *orderIndex) add(id engine.OrderID, w where) {
+func (x *orderIndex) add(id engine.OrderID, w location) {
 	k := id.N() / idPageOrders
 	if len(x.pages) == 0 {
 		x.base = k
@@ -115,7 +115,7 @@ func (x *orderIndex) add(id engine.OrderID, w where) {
 		panic("BUG: marketdata: an order number below the kept ones")
 	}
 	for k-x.base >= uint64(len(x.pages)) {
-		x.pages, x.kept = append(x.pages, nil), append(x.kept, 0)
+		x.pages, x.counts = append(x.pages, nil), append(x.counts, 0)
 	}
 	p := x.pages[k-x.base]
 	if p == nil {
@@ -125,19 +125,19 @@ func (x *orderIndex) add(id engine.OrderID, w where) {
 		x.spare = nil
 		x.pages[k-x.base] = p
 	}
-	x.kept[k-x.base]++
+	x.counts[k-x.base]++
 	p[id.N()%idPageOrders] = w
 }
 
 // move sets the new place of a retained order.
-func (x *orderIndex) move(id engine.OrderID, w where) {
+func (x *orderIndex) move(id engine.OrderID, w location) {
 	x.pages[id.N()/idPageOrders-x.base][id.N()%idPageOrders] = w
 }
 
 // forget removes an order.
 func (x *orderIndex) forget(id engine.OrderID) {
 	k := id.N()/idPageOrders - x.base
-	if x.kept[k]--; x.kept[k] > 0 {
+	if x.counts[k]--; x.counts[k] > 0 {
 		return
 	}
 	x.spare = x.pages[k]
@@ -150,8 +150,8 @@ func (x *orderIndex) forget(id engine.OrderID) {
 		copy(x.pages, x.pages[n:])
 		clear(x.pages[len(x.pages)-n:])
 		x.pages = x.pages[:len(x.pages)-n]
-		copy(x.kept, x.kept[n:])
-		x.kept = x.kept[:len(x.kept)-n]
+		copy(x.counts, x.counts[n:])
+		x.counts = x.counts[:len(x.counts)-n]
 		x.base += uint64(n)
 	}
 }

@@ -335,7 +335,7 @@ func compareLists(t *testing.T, rnd *rand.Rand, f *Feed, naive *naiveHistory) {
 		if o.EndedNs == 0 {
 			open++
 		}
-		if (o.EndedNs == 0 || closedKept[id]) && q.takes(o.ID.Pair(), o.CreatedNs) && q.Status.takes(o.Status) {
+		if (o.EndedNs == 0 || closedKept[id]) && q.matches(o.ID.Pair(), o.CreatedNs) && q.Status.matches(o.Status) {
 			want = append(want, *o)
 		}
 	}
@@ -355,7 +355,7 @@ func compareLists(t *testing.T, rnd *rand.Rand, f *Feed, naive *naiveHistory) {
 	var fills []Fill
 	for i := len(naive.fills) - 2; i >= max(0, len(naive.fills)-f.opts.Fills/2*2); i -= 2 {
 		for _, fl := range naive.fills[i : i+2] { // the taker's comes first
-			if fl.Account == q.Account && q.takes(fl.Pair, fl.TimeNs) {
+			if fl.Account == q.Account && q.matches(fl.Pair, fl.TimeNs) {
 				fills = append(fills, fl)
 			}
 		}

@@ -5,12 +5,12 @@ import "tickhive/engine"
 // Limits of the retained level changes of a pair: the window of docs/contract/streams.md#resume
 // (10,000 updates or 60 s, the larger), up to a limit of memory at 24 bytes each.
 const (
-	chunkChanges   = 128     // changes that share an allocation: 3 KiB for a quiet pair
-	blockChunks    = 32      // chunks allocated at once for a pair that changes often: 96 KiB
-	keptUpdates    = 10_000  // commands that changed the book; an update on the wire joins one or more
-	keptChangesSec = 60      // seconds
-	maxChanges     = 1 << 18 // 6 MiB a pair: 60 s at 4,300 changes a second
-	dropChangesAt  = 32      // chunks to drop at once at least: the list of chunks is copied rarely
+	chunkChanges    = 128     // changes that share an allocation: 3 KiB for a quiet pair
+	blockChunks     = 32      // chunks allocated at once for a pair that changes often: 96 KiB
+	retainedUpdates = 10_000  // commands that changed the book; an update on the wire joins one or more
+	retainedSec     = 60      // seconds
+	maxChanges      = 1 << 18 // 6 MiB a pair: 60 s at 4,300 changes a second
+	dropChangesAt   = 32      // chunks to drop at once at least: the list of chunks is copied rarely
 )
 
 // levelChange is one change of a level, with the amount shown before it, because readers only go
@@ -85,8 +85,8 @@ func (l *levelLog) chunk() *levelChunk {
 	return c
 }
 
-// begin notes a command boundary.
-func (l *levelLog) begin() { l.open = false }
+// startCommand notes a command boundary.
+func (l *levelLog) startCommand() { l.open = false }
 
 // add records a change and the amount that the level showed before it.
 func (l *levelLog) add(e *engine.Event, before int64) {
@@ -117,7 +117,7 @@ func (l *levelLog) trim(nowNs int64) {
 	gone, some := 0, max(dropChangesAt, len(v.chunks)/8)
 	for gone < len(v.chunks) {
 		c := v.chunks[gone]
-		if l.updates-c.updates < keptUpdates || nowNs-c.timeNs < keptChangesSec*nanosecond {
+		if l.updates-c.updates < retainedUpdates || nowNs-c.timeNs < retainedSec*nanosecond {
 			break
 		}
 		gone++

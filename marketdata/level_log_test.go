@@ -117,7 +117,7 @@ func TestLevelChangesUndo(t *testing.T) {
 	}
 	want := engine.Seq(0)
 	for i, u := range updates {
-		if len(updates)-i > keptUpdates && r.now-u.timeNs > keptChangesSec*nanosecond {
+		if len(updates)-i > retainedUpdates && r.now-u.timeNs > retainedSec*nanosecond {
 			want = u.seq
 		}
 	}
@@ -145,7 +145,7 @@ func TestLevelChangesWindow(t *testing.T) {
 		var l levelLog
 		for i := range c.adds {
 			if i%c.perUpdate == 0 {
-				l.begin()
+				l.startCommand()
 			}
 			l.add(&engine.Event{Seq: engine.Seq(i + 1), TimeNs: int64(i) * c.stepNs, Price: 5}, 1)
 		}

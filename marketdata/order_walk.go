@@ -52,7 +52,7 @@ const (
 // orderWalk finds the orders of a page, some in each turn.
 //
 // While it waits, open orders close and closed ones are evicted. The order that it continues
-// from is therefore held (see hold). An order can close before or after the walk reaches it, so
+// from is therefore pinned (see pin). An order can close before or after the walk reaches it, so
 // the walk also reads the orders closed since the first turn and leaves out the ones that are
 // already in the page (see late).
 //
@@ -127,7 +127,7 @@ func (w *orderWalk) addLate() {
 // turn reads at most walkRecords records, on the owner's goroutine.
 func (w *orderWalk) turn() {
 	w.left = walkRecords
-	w.history.settle()
+	w.history.endCommand()
 	if w.phase == walkStart || w.restored != w.history.restored {
 		w.start()
 	}
@@ -160,7 +160,7 @@ func (w *orderWalk) start() {
 	switch {
 	case q.Account == 0: // its open orders are not counted, and no API key signs for it
 		h.walkBuiltin(func(o *orderRec) bool {
-			if q.takes(o.id.Pair(), o.createdNs) && q.Status.takes(o.status) {
+			if q.matches(o.id.Pair(), o.createdNs) && q.Status.matches(o.status) {
 				w.add(o)
 			}
 			return true
@@ -179,10 +179,10 @@ func (w *orderWalk) start() {
 // findOpen continues through the account's open orders.
 func (w *orderWalk) findOpen() {
 	h, q := w.history, &w.query
-	h.release(w)
+	h.unpin(w)
 	for w.open != 0 {
 		if w.left == 0 {
-			h.hold(w)
+			h.pin(w)
 			return
 		}
 		w.left--
@@ -190,7 +190,7 @@ func (w *orderWalk) findOpen() {
 		if w.page.complete(o.createdNs) || o.createdNs < q.SinceNs {
 			break
 		}
-		if q.takes(o.id.Pair(), o.createdNs) && q.Status.takes(o.status) {
+		if q.matches(o.id.Pair(), o.createdNs) && q.Status.matches(o.status) {
 			w.add(o)
 		}
 		w.open = o.next
@@ -215,7 +215,7 @@ func (w *orderWalk) findClosed() {
 			break
 		}
 		switch {
-		case !q.takes(o.id.Pair(), o.createdNs) || !q.Status.takes(o.status):
+		case !q.matches(o.id.Pair(), o.createdNs) || !q.Status.matches(o.status):
 		case w.closed > w.since:
 			w.late = append(w.late, o.key())
 		default:
@@ -238,26 +238,26 @@ func (w *orderWalk) pick() {
 		}
 		w.left--
 		o, at := h.lookup(w.page.heap[w.picked].id)
-		if o != nil && at&^placeMask != inRemembered && q.Status.takes(o.status) {
+		if o != nil && at&^placeMask != inRemembered && q.Status.matches(o.status) {
 			w.rows = append(w.rows, h.record(o))
 		}
 	}
 	w.phase = walkDone
 }
 
-// hold makes the walk advance to the next older order when the order that it continues from
+// pin makes the walk advance to the next older order when the order that it continues from
 // closes: another order may own the slab place by the next turn.
-func (h *History) hold(w *orderWalk) {
-	h.open.at(w.open - 1).bits |= bitHeld
-	if h.held == nil {
-		h.held = map[uint32][]*orderWalk{}
+func (h *History) pin(w *orderWalk) {
+	h.open.at(w.open - 1).bits |= bitPinned
+	if h.pinned == nil {
+		h.pinned = map[uint32][]*orderWalk{}
 	}
-	h.held[w.open] = append(h.held[w.open], w)
+	h.pinned[w.open] = append(h.pinned[w.open], w)
 }
 
-// release ends the hold of a walk that continues.
-func (h *History) release(w *orderWalk) {
-	walks := h.held[w.open]
+// unpin ends the hold of a walk that continues.
+func (h *History) unpin(w *orderWalk) {
+	walks := h.pinned[w.open]
 	for i, held := range walks {
 		if held == w {
 			walks = append(walks[:i], walks[i+1:]...)
@@ -265,24 +265,24 @@ func (h *History) release(w *orderWalk) {
 		}
 	}
 	if len(walks) > 0 {
-		h.held[w.open] = walks
+		h.pinned[w.open] = walks
 		return
 	}
-	if delete(h.held, w.open); w.open != 0 {
-		h.open.at(w.open - 1).bits &^= bitHeld
+	if delete(h.pinned, w.open); w.open != 0 {
+		h.open.at(w.open - 1).bits &^= bitPinned
 	}
 }
 
-// passOn moves the walks that hold a closing order to the next older open order.
-func (h *History) passOn(i uint32, o *orderRec) {
-	walks := h.held[i+1]
-	delete(h.held, i+1)
-	o.bits &^= bitHeld
+// advancePinned moves the walks that hold a closing order to the next older open order.
+func (h *History) advancePinned(i uint32, o *orderRec) {
+	walks := h.pinned[i+1]
+	delete(h.pinned, i+1)
+	o.bits &^= bitPinned
 	for _, w := range walks {
 		w.open = o.next
 	}
 	if o.next != 0 {
-		h.open.at(o.next - 1).bits |= bitHeld
-		h.held[o.next] = append(h.held[o.next], walks...)
+		h.open.at(o.next - 1).bits |= bitPinned
+		h.pinned[o.next] = append(h.pinned[o.next], walks...)
 	}
 }

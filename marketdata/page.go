@@ -44,9 +44,9 @@ type pagePool struct {
 	nodes []*dirNode
 }
 
-// poolKept limits each list of the pool: a book that swings around the size of a page needs a
+// poolLimit limits each list of the pool: a book that swings around the size of a page needs a
 // few pages.
-const poolKept = 32
+const poolLimit = 32
 
 func (pp *pagePool) page(gen uint64) *Page {
 	if n := len(pp.pages); n > 0 {
@@ -64,8 +64,8 @@ func (pp *pagePool) page(gen uint64) *Page {
 	return p
 }
 
-func (pp *pagePool) give(p *Page, gen uint64) {
-	if p.gen == gen && len(pp.pages) < poolKept {
+func (pp *pagePool) recycle(p *Page, gen uint64) {
+	if p.gen == gen && len(pp.pages) < poolLimit {
 		p.n = 0
 		for k := range p.text {
 			p.text[k].Store(nil)
@@ -84,8 +84,8 @@ func (pp *pagePool) node(gen uint64) *dirNode {
 	return &dirNode{dir: &directory{gen: gen}}
 }
 
-func (pp *pagePool) giveNode(n *dirNode, gen uint64) {
-	if n.dir.gen == gen && len(pp.nodes) < poolKept {
+func (pp *pagePool) recycleNode(n *dirNode, gen uint64) {
+	if n.dir.gen == gen && len(pp.nodes) < poolLimit {
 		clear(n.dir.pages[:])
 		n.dir.n = 0
 		pp.nodes = append(pp.nodes, n)

@@ -19,15 +19,15 @@ type pairState struct {
 	candles candleBuilder
 	window  window
 
-	last       int64    // price of the last trade
-	changedSec int64    // second of the last event that changed the ticker's figures
-	touch      touch    // best prices after the last event
-	settled    [2]int64 // best prices at the last command boundary
+	last          int64    // price of the last trade
+	changedSec    int64    // second of the last event that changed the ticker's figures
+	touch         touch    // best prices after the last event
+	boundaryTouch [2]int64 // best prices at the last command boundary
 
 	view         *View
 	candlesView  *[Intervals]Candles
 	candlesMoved bool // since candlesView was made
-	touched      bool // is in the feed's touched list
+	changed      bool // is in the feed's list of changed pairs
 
 	dueSec int64 // its key in the feed's heap
 	dueAt  int   // index + 1, 0: not in it
@@ -65,13 +65,13 @@ func (p *pairState) foldLevel(e *engine.Event, gen uint64) {
 	p.touch.seq, p.touch.sec = e.Seq, floorSec(e.TimeNs)
 }
 
-// settleTouch is called between commands. The touch that readers see has changed when it differs
-// from the touch at the last command boundary.
-func (p *pairState) settleTouch() {
-	if p.touch.best == p.settled {
+// noteTouch runs at a command boundary. It records a change when the touch
+// differs from the touch at the last boundary: a change that one command undoes does not count.
+func (p *pairState) noteTouch() {
+	if p.touch.best == p.boundaryTouch {
 		return
 	}
-	p.settled = p.touch.best
+	p.boundaryTouch = p.touch.best
 	p.tickerSeq = max(p.tickerSeq, p.touch.seq)
 	p.changedSec = max(p.changedSec, p.touch.sec)
 }
@@ -106,7 +106,7 @@ func (p *pairState) merge(opts *Options) {
 
 func (p *pairState) ticker() Ticker {
 	t := Ticker{
-		LastTrade: p.ring.view.last, Last: p.last, Bid: p.settled[engine.Buy], Ask: p.settled[engine.Sell],
+		LastTrade: p.ring.view.last, Last: p.last, Bid: p.boundaryTouch[engine.Buy], Ask: p.boundaryTouch[engine.Sell],
 		ChangedSec: max(p.changedSec, p.window.left()),
 	}
 	p.window.figures(&t)

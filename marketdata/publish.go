@@ -12,10 +12,10 @@ import (
 // or whose window has moved up to the second of nowNs. The owner calls it between commands, at
 // the end of a batch and at NextNs. When nothing changed, it stores nothing.
 func (f *Feed) Publish(nowNs int64) {
-	f.history.settle()
+	f.history.endCommand()
 	sec := floorSec(nowNs)
-	for _, p := range f.touched {
-		p.settleTouch()
+	for _, p := range f.changed {
+		p.noteTouch()
 		p.merge(&f.opts)
 		p.window.slide(sec)
 		f.due.fix(p)
@@ -24,11 +24,11 @@ func (f *Feed) Publish(nowNs int64) {
 		p := f.due.heap[0]
 		p.window.slide(sec)
 		f.due.fix(p)
-		f.touch(p)
+		f.markChanged(p)
 	}
 	f.makeRoomForText()
 	old := f.board.Load()
-	if len(f.touched) == 0 && f.controlSeq == old.ControlSeq {
+	if len(f.changed) == 0 && f.controlSeq == old.ControlSeq {
 		return
 	}
 	root := *old
@@ -46,7 +46,7 @@ func (f *Feed) publishViews(root *Root) {
 	old := copy(copied, root.groups)
 	before := root.groups
 	root.groups = copied
-	for _, p := range f.touched {
+	for _, p := range f.changed {
 		g := int(p.id) / groupViews
 		if copied[g] == nil {
 			copied[g] = new(viewGroup)
@@ -58,10 +58,10 @@ func (f *Feed) publishViews(root *Root) {
 		root.count(p.view, -1)
 		root.count(v, +1)
 		copied[g][p.id%groupViews] = v
-		p.view, p.touched = v, false
+		p.view, p.changed = v, false
 	}
-	clear(f.touched)
-	f.touched = f.touched[:0]
+	clear(f.changed)
+	f.changed = f.changed[:0]
 	root.PairsVersion = f.pairsNew
 }
 

@@ -141,7 +141,7 @@ func readUntil(done *atomic.Bool, reads *atomic.Int64, b *Board, rnd *rand.Rand)
 				return append(dst, make([]byte, len(trades))...)
 			})
 		}
-		d := v.Keep(DocBook, &Doc{Seq: uint64(v.BookSeq)})
+		d := v.Cache(DocBook, &Doc{Seq: uint64(v.BookSeq)})
 		if d.Seq != uint64(v.BookSeq) {
 			return fmt.Errorf("pair %d: the kept book is of seq %d, the view's of %d", v.Instrument.ID, d.Seq, v.BookSeq)
 		}
@@ -171,7 +171,7 @@ func TestNoReaderIsServedAnOldViewAfterAnIdleMinute(t *testing.T) {
 				d := v.Doc(DocBook)
 				if d == nil {
 					renders.Add(1)
-					d = v.Keep(DocBook, &Doc{Seq: uint64(v.Seq)})
+					d = v.Cache(DocBook, &Doc{Seq: uint64(v.Seq)})
 				}
 				if v.Seq != want || d.Seq != uint64(want) {
 					stale.Add(1)
@@ -194,7 +194,7 @@ func TestKeptDocumentsStayWhileWhatTheyAreMadeOfDoes(t *testing.T) {
 		r.publish()
 		v := r.feed.Board().Load().View(0)
 		for k := range DocKinds {
-			v.Keep(k, &Doc{Seq: uint64(v.TradesSeq)}) // as a page of trades has
+			v.Cache(k, &Doc{Seq: uint64(v.TradesSeq)}) // as a page of trades has
 		}
 		return v
 	}

@@ -95,7 +95,7 @@ func (w walker) asset(a *engine.Asset) {
 // between commands. It panics on an unknown pair.
 func (f *Feed) AppendPairState(dst []byte, pair engine.PairID) []byte {
 	p := f.pairs[pair]
-	p.settleTouch()
+	p.noteTouch()
 	p.merge(&f.opts)
 	w := walker{wire.Writer(dst)}
 	p.walk(w, &f.opts, f.gen)
@@ -127,7 +127,7 @@ func (f *Feed) DecodePairState(data []byte) error {
 		return fmt.Errorf("marketdata: state of pair %q: %w", p.instrument.Code, err)
 	}
 	f.addPair(p)
-	f.touch(p)
+	f.markChanged(p)
 	f.pairsNew++
 	return nil
 }
@@ -149,7 +149,7 @@ func (p *pairState) walk(w walker, o *Options, gen uint64) {
 		p.sides[i].walk(w, gen)
 		p.touch.best[i] = p.sides[i].best()
 	}
-	p.settled = p.touch.best
+	p.boundaryTouch = p.touch.best
 	if w.Reading() {
 		p.changes.view.base = p.bookSeq // changes before the snapshot cannot be undone
 	}

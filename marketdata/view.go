@@ -64,14 +64,14 @@ const (
 // Doc holds the rendered text of a document. Frozen, except for the write-once gzip and joined
 // text.
 type Doc struct {
-	Body  []byte // nil when the document is in parts
-	Text  *Text  // of a book, nil for other documents
-	whole atomic.Pointer[[]byte]
-	ETag  string
-	Seq   uint64 // X-Seq
-	// MadeNs is the machine's monotonic time of the rendering (for gzip's floor).
-	MadeNs int64
-	Gzip   atomic.Pointer[[]byte]
+	Body   []byte // nil when the document is in parts
+	Text   *Text  // of a book, nil for other documents
+	joined atomic.Pointer[[]byte]
+	ETag   string
+	Seq    uint64 // X-Seq
+	// RenderedNs is the machine's monotonic time of the rendering (for gzip's floor).
+	RenderedNs int64
+	Gzip       atomic.Pointer[[]byte]
 	// LowTrade and HighTrade are the ids of the trades that a page of trades shows, 0 when
 	// it shows none.
 	LowTrade, HighTrade engine.TradeID
@@ -160,9 +160,9 @@ func (v *View) Doc(k DocKind) *Doc {
 	return d
 }
 
-// Before returns the newest page of trades of an earlier view, for patching; nil when no reader
+// Previous returns the newest page of trades of an earlier view, for patching; nil when no reader
 // has read it, or when this view's page is cached already.
-func (v *View) Before(k DocKind) *Doc {
+func (v *View) Previous(k DocKind) *Doc {
 	d := v.docs[k].Load()
 	if d != nil && docSources[k] == fromTrades && d.Seq != uint64(v.TradesSeq) {
 		return d
@@ -170,10 +170,10 @@ func (v *View) Before(k DocKind) *Doc {
 	return nil
 }
 
-// Keep caches d unless another reader was first, and returns the cached document. The Seq of a
+// Cache caches d unless another reader was first, and returns the cached document. The Seq of a
 // page of trades must be the view's TradesSeq.
-func (v *View) Keep(k DocKind, d *Doc) *Doc {
-	if v.docs[k].CompareAndSwap(v.Before(k), d) {
+func (v *View) Cache(k DocKind, d *Doc) *Doc {
+	if v.docs[k].CompareAndSwap(v.Previous(k), d) {
 		return d
 	}
 	return v.docs[k].Load()

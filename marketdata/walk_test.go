@@ -56,17 +56,17 @@ func fillsOf(t testing.TB, f *Feed, q Query) []Fill {
 
 // simpleOrders returns every order that q selects, by one walk over all retained orders.
 func simpleOrders(h *History, q Query) []OrderRecord {
-	h.settle()
+	h.endCommand()
 	var found []OrderRecord
 	take := func(o *orderRec) {
-		if o.account == q.Account && q.takes(o.id.Pair(), o.createdNs) && q.Status.takes(o.status) {
+		if o.account == q.Account && q.matches(o.id.Pair(), o.createdNs) && q.Status.matches(o.status) {
 			found = append(found, h.record(o))
 		}
 	}
 	for _, p := range h.pairs {
 		p.orders.eachOpen(h, take)
 	}
-	for n := h.closed.begin(); n < h.closed.end; n++ {
+	for n := h.closed.first(); n < h.closed.end; n++ {
 		take(h.closed.at(n))
 	}
 	slices.SortFunc(found, func(a, b OrderRecord) int {
@@ -79,12 +79,12 @@ func simpleOrders(h *History, q Query) []OrderRecord {
 // first.
 func simpleFills(h *History, q Query) []Fill {
 	var found []Fill
-	for n := h.fills.end; n > h.fills.begin(); n-- {
+	for n := h.fills.end; n > h.fills.first(); n-- {
 		f := h.fills.at(n - 1)
 		digits := h.pairs[f.taker.Pair()].instrument.DigitsTotal()
 		for _, maker := range []bool{false, true} {
 			fl := f.fill(maker, digits)
-			if fl.Account == q.Account && q.takes(fl.Pair, fl.TimeNs) {
+			if fl.Account == q.Account && q.matches(fl.Pair, fl.TimeNs) {
 				found = append(found, fl)
 			}
 		}
@@ -196,12 +196,12 @@ func checkChanging(t *testing.T, rnd *rand.Rand, r *rig, q Query) int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(h.held) != 0 {
-		t.Fatalf("%d places are held after the walk", len(h.held))
+	if len(h.pinned) != 0 {
+		t.Fatalf("%d places are held after the walk", len(h.pinned))
 	}
 	seen := map[engine.OrderID]bool{}
 	for i, o := range got {
-		if seen[o.ID] || o.Account != q.Account || !q.takes(o.ID.Pair(), o.CreatedNs) || !q.Status.takes(o.Status) {
+		if seen[o.ID] || o.Account != q.Account || !q.matches(o.ID.Pair(), o.CreatedNs) || !q.Status.matches(o.Status) {
 			t.Fatalf("row %d, order %d: twice (%v) or not chosen", i, o.ID, seen[o.ID])
 		}
 		if i > 0 && newerKey(orderKey{got[i-1].CreatedNs, got[i-1].ID}, orderKey{o.CreatedNs, o.ID}) >= 0 {
@@ -239,7 +239,7 @@ func checkChangingFills(t *testing.T, r *rig, q Query, meanwhile func()) {
 		same(t, want[i], got[i])
 	}
 	left := len(page(simpleFills(h, q), q))
-	if len(got) < len(want) && h.fills.begin() == 0 {
+	if len(got) < len(want) && h.fills.first() == 0 {
 		t.Fatalf("%d rows of %d, and nothing was forgotten (now %d)", len(got), len(want), left)
 	}
 }
@@ -441,8 +441,8 @@ func TestOrdersThatCloseDuringTheWalkAreToldOnce(t *testing.T) {
 	h := r.feed.History()
 	q := Query{Account: 1, Pair: engine.ControlPair, UntilNs: math.MaxInt64, Limit: 1 << 30}
 	got, err := h.Orders(q, u.turn)
-	if err != nil || len(h.held) != 0 {
-		t.Fatalf("%v, %d held", err, len(h.held))
+	if err != nil || len(h.pinned) != 0 {
+		t.Fatalf("%v, %d held", err, len(h.pinned))
 	}
 	same(t, simpleOrders(h, q), got)
 }

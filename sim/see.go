@@ -4,10 +4,10 @@ import (
 	"tickhive/engine"
 )
 
-// See folds the events of a command right after it was applied, as a sequencer.Observer: a loop
+// Observe folds the events of a command right after it was applied, as a sequencer.Observer: a loop
 // that answers only durable commands folds later, and the agents' decisions must not depend on
 // the speed of a disk.
-func (m *Market) See(events []engine.Event) {
+func (m *Market) Observe(events []engine.Event) {
 	for i := range events {
 		ev := &events[i]
 		if ev.Pair == engine.ControlPair {
@@ -45,7 +45,7 @@ func (m *Market) adopt(ev *engine.Event) {
 
 // Fold runs See for the events of a journal that is being recovered; it skips events that the
 // market has seen before.
-func (m *Market) Fold(events []engine.Event, _ uint64) { m.See(events) }
+func (m *Market) Fold(events []engine.Event, _ uint64) { m.Observe(events) }
 
 func (a *agents) see(ev *engine.Event) {
 	switch ev.Kind {

@@ -71,7 +71,7 @@ func (t *nonceTable) use(nowMs int64, key *Key, timestampMs int64, nonce []byte,
 	if reject == nil {
 		n.add(e)
 	}
-	s.settle(n)
+	s.reorder(n)
 	total := t.total.Add(change + int64(n.count))
 	s.mu.Unlock()
 	if total > t.max {
@@ -114,7 +114,7 @@ func (t *nonceTable) recall(nowMs int64, key *Key, u *UsedNonce) {
 		n.floorMs = max(n.floorMs, u.TimestampMs)
 	} else {
 		n.recall(newUsedNonce(t.hash([]byte(u.Nonce)), u.TimestampMs, nowMs, false))
-		s.settle(n)
+		s.reorder(n)
 	}
 	total := t.total.Add(int64(n.count) - before)
 	s.mu.Unlock()
@@ -162,7 +162,7 @@ func (t *nonceTable) makeRoom(nowMs int64) {
 		if len(s.sets) > 0 {
 			n := s.sets[0]
 			n.forgetOldest()
-			s.settle(n)
+			s.reorder(n)
 			t.total.Add(-1)
 		}
 		s.mu.Unlock()
@@ -192,13 +192,13 @@ func (s *nonceShard) sweep(nowMs int64) (change int64) {
 	if n := s.sets[s.swept]; n.idle(nowMs) {
 		change = -int64(n.count)
 		n.forgetAll()
-		s.settle(n)
+		s.reorder(n)
 	}
 	return change
 }
 
-// settle moves a set whose count has changed to its place in the heap. Caller: holds mu.
-func (s *nonceShard) settle(n *nonceSet) {
+// reorder moves a set whose count has changed to its place in the heap. Caller: holds mu.
+func (s *nonceShard) reorder(n *nonceSet) {
 	switch {
 	case n.place > 0 && n.count > 0:
 		heap.Fix(&s.sets, int(n.place-1))

@@ -114,15 +114,15 @@ func (v *Verifier) Verify(nowNs int64, r *Request) (Principal, *refuse.Refusal) 
 	if reject := v.nonces.use(nowNs/msNs, key, parseDigits(r.Timestamp), r.Nonce, r.Cancel); reject != nil {
 		return Principal{}, reject
 	}
-	if reject := v.keep(nowNs/msNs, key, r); reject != nil {
+	if reject := v.storeNonce(nowNs/msNs, key, r); reject != nil {
 		return Principal{}, reject
 	}
 	return key.admit(nowNs, r)
 }
 
-// keep stores a nonce for a later process. A read whose nonce cannot be stored is still
+// storeNonce stores a nonce for a later process. A read whose nonce cannot be stored is still
 // answered, because replaying it changes nothing.
-func (v *Verifier) keep(nowMs int64, key *Key, r *Request) *refuse.Refusal {
+func (v *Verifier) storeNonce(nowMs int64, key *Key, r *Request) *refuse.Refusal {
 	if v.opts.Keep == nil {
 		return nil
 	}

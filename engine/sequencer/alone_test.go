@@ -13,7 +13,7 @@ import (
 
 // A submitter that is alone is answered at once: the loop does not let something that
 // computes have its turn first. On one processor that shows in the turns that it gets. A
-// source that acts all the time is no company.
+// source that acts all the time is no contention.
 func TestLoopDoesNotWaitForCompanyOfALoneSubmitter(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -64,7 +64,7 @@ func turnsOfAnother(t *testing.T, l *sequencer.Loop) {
 	got := turns.Load()
 	stop.Store(true)
 	<-done
-	// Go itself lets whoever waits longest run once in 61 times.
+	// Go itself runs the goroutine that waits longest once in 61 times.
 	if got > asked/4 {
 		t.Errorf("%d turns of another goroutine while %d batches were answered", got, asked)
 	}

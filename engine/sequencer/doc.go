@@ -1,4 +1,4 @@
-// Package sequencer is the goroutine around the matching core: it takes commands from a
+// Package sequencer runs the goroutine around the matching core: it reads commands from a
 // bounded queue, stamps them with time and rules, journals them, applies them, hands the
 // events to the folds, publishes and answers.
 //
@@ -17,7 +17,7 @@
 //  3. Every accepted batch is answered before Run returns or Step returns Stopped.
 //  4. Sinks receive events in sequence, each once, with the journal position of their command.
 //
-// Reading order: batch, gate, intake, journal, loop, gather, process, fold, durable, time,
+// Reading order: batch, gate, intake, journal, loop, group, sequence, fold, durable, time,
 // wal_journal, stats.
 //
 // It does not match orders (engine), decide what is published (marketdata) or know money

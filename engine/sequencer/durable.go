@@ -28,7 +28,7 @@ type group struct {
 // goroutine owns it. Without sync always it is always empty.
 type Committer struct {
 	loop     *Loop
-	wait     []group
+	waiting  []group
 	commands int     // in wait
 	spare    []group // answered groups, for reuse of their buffers
 }
@@ -41,13 +41,13 @@ func (c *Committer) Step() step.Progress {
 		return step.Idle()
 	}
 	c.loop.journal.Flush()
-	if c.settle() {
+	if c.release() {
 		return step.Worked()
 	}
 	return step.Idle()
 }
 
-func (c *Committer) empty() bool { return len(c.wait) == 0 }
+func (c *Committer) empty() bool { return len(c.waiting) == 0 }
 
 // full reports whether no group may join: too much waits for the disk.
 func (c *Committer) full() bool { return c.commands > pendingCommands }
@@ -65,14 +65,14 @@ func (c *Committer) add(batches []*Batch) {
 		for i := range b.Commands {
 			before := len(g.events)
 			g.events = l.core.Apply(&b.Commands[i], g.events)
-			l.readers.observe(g.events[before:])
+			l.folds.observe(g.events[before:])
 			b.ends = append(b.ends, len(g.events))
 		}
 		c.commands += len(b.Commands)
 	}
-	l.readers.count(g.events)
-	l.readers.notifyStats()
-	c.wait = append(c.wait, g)
+	l.folds.count(g.events)
+	l.folds.addToStats()
+	c.waiting = append(c.waiting, g)
 }
 
 // spareGroup returns an empty group. It reuses the buffers of an answered group if there is
@@ -84,7 +84,7 @@ func (c *Committer) spareGroup() (g group) {
 	return g
 }
 
-func (c *Committer) keepGroup(g group) {
+func (c *Committer) recycle(g group) {
 	if len(c.spare) == spareGroups || cap(g.events) > spareEvents {
 		return
 	}
@@ -99,19 +99,19 @@ func (c *Committer) await(most int) {
 	for c.commands > most {
 		c.loop.journal.Flush()
 		<-c.loop.journal.Wake()
-		c.settle()
+		c.release()
 	}
 }
 
-// settle folds, publishes and answers the durable groups one by one: the submitters of the
+// release folds, publishes and answers the durable groups one by one: the submitters of the
 // first group run while the loop folds the next. It reports whether there were any. Once the
 // journal has failed it answers every group.
-func (c *Committer) settle() bool {
+func (c *Committer) release() bool {
 	l := c.loop
 	err := l.journal.Err()
 	durable := l.journal.Durable()
 	done, known := 0, 0
-	for _, g := range c.wait {
+	for _, g := range c.waiting {
 		if g.pos > durable && err == nil {
 			break
 		}
@@ -121,9 +121,9 @@ func (c *Committer) settle() bool {
 	if done == 0 {
 		return false
 	}
-	l.contention.beginSync()
+	l.contention.startSync()
 	l.contention.note(known, l.QueueLen())
-	for _, g := range c.wait[:done] {
+	for _, g := range c.waiting[:done] {
 		c.commands -= commands(g.batches) // before they are answered: then they are not ours
 		if g.pos > durable {
 			// The journal has stopped for good, so this group will never be durable. The core
@@ -135,16 +135,16 @@ func (c *Committer) settle() bool {
 			l.publish()
 			answer(g.batches, nil)
 		}
-		c.keepGroup(g)
+		c.recycle(g)
 	}
-	rest := copy(c.wait, c.wait[done:])
-	clear(c.wait[rest:])
-	c.wait = c.wait[:rest]
+	rest := copy(c.waiting, c.waiting[done:])
+	clear(c.waiting[rest:])
+	c.waiting = c.waiting[:rest]
 	return true
 }
 
 func (c *Committer) foldGroup(g *group) {
-	r := &c.loop.readers
+	r := &c.loop.folds
 	start := 0
 	r.folded = g.pos - uint64(commands(g.batches))
 	for _, b := range g.batches {

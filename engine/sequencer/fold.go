@@ -6,8 +6,8 @@ import (
 	"tickhive/internal/step"
 )
 
-// readers hands the events to the folds and makes them publish. The loop's goroutine owns it.
-type readers struct {
+// folds hands the events to the folds and makes them publish. The loop's goroutine owns it.
+type folds struct {
 	sinks []Sink
 	// observers are the sources that want to see events at once.
 	observers []Observer
@@ -19,7 +19,7 @@ type readers struct {
 }
 
 // fold hands the events of the next command to every sink.
-func (r *readers) fold(events []engine.Event) {
+func (r *folds) fold(events []engine.Event) {
 	r.folded++
 	for _, s := range r.sinks {
 		s.Fold(events, r.folded)
@@ -28,17 +28,17 @@ func (r *readers) fold(events []engine.Event) {
 }
 
 // observe hands the events of the command that was just applied to every observer.
-func (r *readers) observe(events []engine.Event) {
+func (r *folds) observe(events []engine.Event) {
 	for _, o := range r.observers {
-		o.See(events)
+		o.Observe(events)
 	}
 }
 
-// unpublished reports whether readers do not see all that was folded, but should.
-func (r *readers) unpublished() bool { return r.dirty && !r.quiet }
+// unpublished reports whether something was folded that readers should see and do not.
+func (r *folds) unpublished() bool { return r.dirty && !r.quiet }
 
 // publish makes every sink publish at nowNs.
-func (r *readers) publish(nowNs int64) {
+func (r *folds) publish(nowNs int64) {
 	r.dirty = false
 	for _, s := range r.sinks {
 		s.Publish(nowNs)
@@ -48,9 +48,9 @@ func (r *readers) publish(nowNs int64) {
 	r.stats.OldestNs.Store(0)
 }
 
-// slide publishes the changes that time alone made up to ns, second by second: a view shows
+// publishDue publishes the changes that time alone made up to ns, second by second: a view shows
 // the figures of the second in which it is read. It reports whether there were any.
-func (r *readers) slide(ns int64) bool {
+func (r *folds) publishDue(ns int64) bool {
 	if r.quiet || r.nextNs() > ns {
 		return false
 	}
@@ -61,7 +61,7 @@ func (r *readers) slide(ns int64) bool {
 }
 
 // nextNs returns the time at which time alone next changes what a sink shows.
-func (r *readers) nextNs() int64 {
+func (r *folds) nextNs() int64 {
 	next := step.Never
 	for _, s := range r.sinks {
 		next = min(next, s.NextNs())
@@ -73,7 +73,7 @@ func (r *readers) nextNs() int64 {
 // a publication instead of once a command, because an atomic addition costs 10 ns.
 type tally struct{ events, trades, refused uint64 }
 
-func (r *readers) count(events []engine.Event) {
+func (r *folds) count(events []engine.Event) {
 	r.tally.events += uint64(len(events))
 	for i := range events {
 		switch events[i].Kind {
@@ -86,8 +86,8 @@ func (r *readers) count(events []engine.Event) {
 	}
 }
 
-// notifyStats moves the tally to LoopStats, which other goroutines read.
-func (r *readers) notifyStats() {
+// addToStats moves the tally to LoopStats, which other goroutines read.
+func (r *folds) addToStats() {
 	t := &r.tally
 	r.stats.Events.Add(t.events)
 	if t.trades != 0 {

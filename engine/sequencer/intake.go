@@ -5,7 +5,7 @@ import "sync/atomic"
 // QueueBatches bounds the waiting batches; beyond it Submit returns ErrBusy.
 const QueueBatches = 4096
 
-// intake is the bounded queue in front of the loop: any goroutine puts a batch, the loop takes
+// intake is the bounded queue in front of the loop: any goroutine puts a batch, the loop removes
 // all waiting batches at once. It is a linked list with an atomic pointer to the newest batch:
 // put is one compare-and-swap, taking everything is one swap. Rejected: a channel. It locks for
 // each batch at both ends, and every submitter that waits for an answer or for the end of the
@@ -15,11 +15,11 @@ type intake struct {
 	waiting atomic.Int64
 	asleep  atomic.Bool   // the loop waits for bell
 	bell    chan struct{} // holds one token
-	taken   *Batch        // oldest first; of the loop's goroutine
+	ready   *Batch        // removed from the list, oldest first; the loop's goroutine owns it
 }
 
-// noMore marks a closed intake: it is the newest batch.
-var noMore = new(Batch)
+// closedMark marks a closed intake: it is the newest batch.
+var closedMark = new(Batch)
 
 // put adds b and wakes the loop; the error is ErrBusy or ErrStopping.
 func (q *intake) put(b *Batch) error {
@@ -29,7 +29,7 @@ func (q *intake) put(b *Batch) error {
 	}
 	for {
 		before := q.newest.Load()
-		if before == noMore {
+		if before == closedMark {
 			q.waiting.Add(-1)
 			return ErrStopping
 		}
@@ -44,23 +44,24 @@ func (q *intake) put(b *Batch) error {
 	return nil
 }
 
-// take removes and returns the oldest waiting batch, nil for none. The loop's goroutine.
-func (q *intake) take() *Batch {
-	if q.taken == nil {
+// pop removes and returns the oldest waiting batch, nil for none. Only the loop's
+// goroutine calls it.
+func (q *intake) pop() *Batch {
+	if q.ready == nil {
 		for b := q.newest.Swap(nil); b != nil; {
-			b.next, q.taken, b = q.taken, b, b.next
+			b.next, q.ready, b = q.ready, b, b.next
 		}
 	}
-	b := q.taken
+	b := q.ready
 	if b != nil {
-		q.taken, b.next = b.next, nil
+		q.ready, b.next = b.next, nil
 		q.waiting.Add(-1)
 	}
 	return b
 }
 
-// empty reports whether no batch waits. The loop's goroutine.
-func (q *intake) empty() bool { return q.taken == nil && q.newest.Load() == nil }
+// empty reports whether no batch waits. Only the loop's goroutine calls it.
+func (q *intake) empty() bool { return q.ready == nil && q.newest.Load() == nil }
 
 // sleep makes the next put ring the bell; it returns false when a batch waits already. The
 // loop calls wake when it goes on. A leftover token costs the loop one empty round.
@@ -78,5 +79,5 @@ func (q *intake) wake() { q.asleep.Store(false) }
 
 // close makes put refuse every later batch; it returns false when a batch still waits.
 func (q *intake) close() bool {
-	return q.taken == nil && q.newest.CompareAndSwap(nil, noMore)
+	return q.ready == nil && q.newest.CompareAndSwap(nil, closedMark)
 }

@@ -26,7 +26,7 @@ func TestIntakeKeepsOrder(t *testing.T) {
 	}
 	var next [putters]int64
 	for got := 0; got < putters*each; {
-		b := q.take()
+		b := q.pop()
 		if b == nil {
 			if q.sleep() {
 				<-q.bell // a putter that finds the loop asleep must ring
@@ -50,7 +50,7 @@ func TestIntakeKeepsOrder(t *testing.T) {
 	}
 }
 
-// Whoever got in before the end is answered, the others are refused; nobody hangs.
+// Batches accepted before the end are answered, later ones are refused; no submitter hangs.
 func TestSubmitDuringStop(t *testing.T) {
 	for range 50 {
 		l := NewLoop(LoopOptions{Core: engine.NewCore(engine.Options{}), Clock: clock.Real{}})

@@ -52,6 +52,6 @@ type Source interface {
 // it, on the loop's goroutine. Sinks may receive them later (under sync always, after the
 // sync), and a source's decisions must not depend on the speed of a disk.
 type Observer interface {
-	// See receives the events of one command; they are valid during the call only.
-	See(events []engine.Event)
+	// Observe receives the events of one command; they are valid during the call only.
+	Observe(events []engine.Event)
 }

@@ -16,15 +16,15 @@ import (
 //	    repeat
 //	        p = Step                                     loop.go
 //	        if p.Stopped: return
-//	        if another group shares the sync: continue   gather.go
+//	        if another group shares the sync: continue   group.go
 //	        q = Committer.Step                           durable.go
 //	        if neither has worked: sleep until a batch, a query, the disk, Stop or p.NextNs
 //
 //	Step:
 //	    runDue       sources that are due act; sinks publish what time alone changes   time.go
 //	    runQuery     at most one waiting Query runs
-//	    gather       the waiting batches become one group                              gather.go
-//	    process:                                                                       process.go
+//	    fillGroup    the waiting batches become one group                              group.go
+//	    sequenceGroup:                                                                 sequence.go
 //	      stamp      each command gets its time; a batch whose times go back is refused
 //	      append     one write to the journal for the whole group
 //	      apply      Core.Apply for each command, in order
@@ -35,7 +35,7 @@ import (
 //
 //	Committer.Step:
 //	    flush        the journal syncs the waiting groups
-//	    settle       fold, publish and answer each durable group
+//	    release      fold, publish and answer each durable group
 
 // LoopOptions wires a Loop. Core and Clock are required.
 type LoopOptions struct {
@@ -50,7 +50,7 @@ type LoopOptions struct {
 	StartPos uint64
 }
 
-// Loop is the shell around Core: it takes batches from a bounded queue, stamps and journals
+// Loop is the shell around Core: it reads batches from a bounded queue, stamps and journals
 // them, applies them, folds the events, publishes and answers. One goroutine calls Run, or
 // Step and Committer.Step, and owns everything below; any number may call Submit and Query.
 type Loop struct {
@@ -62,26 +62,26 @@ type Loop struct {
 
 	intake     intake
 	contention contention
-	readers    readers
+	folds      folds
 	committer  Committer
 	queries    chan *query
 	stop       chan struct{}
 	stopped    chan struct{}
 
-	lastNs int64
-	pos    uint64
-	events []engine.Event
-	refs   []*engine.Command
-	group  []*Batch
-	one    []engine.Command // scratch of the sources
-	single Batch            // scratch of the sources
-	lost   error            // first refusal of a source's commands since actUntil began
+	lastNs         int64
+	pos            uint64
+	events         []engine.Event
+	refs           []*engine.Command
+	group          []*Batch
+	sourceCommands []engine.Command // scratch of runSource
+	sourceBatch    Batch            // scratch of runSource
+	sourceErr      error            // first refusal of a source's commands since runSources began
 
-	closing  atomic.Bool
-	draining bool // a step has seen closing
-	closed   bool // the intake is closed and empty
-	ended    bool // every accepted batch is answered
-	stats    LoopStats
+	closing      atomic.Bool
+	draining     bool // a step has seen closing
+	intakeClosed bool // the intake is closed and empty
+	finished     bool // every accepted batch is answered
+	stats        LoopStats
 }
 
 type query struct {
@@ -98,10 +98,10 @@ func NewLoop(o LoopOptions) *Loop {
 		lastNs: o.StartNs, pos: o.StartPos,
 	}
 	l.manual, _ = o.Clock.(*clock.Manual)
-	l.readers = readers{sinks: o.Sinks, folded: o.StartPos, stats: &l.stats}
+	l.folds = folds{sinks: o.Sinks, folded: o.StartPos, stats: &l.stats}
 	for _, s := range o.Sources {
 		if ob, ok := s.(Observer); ok {
-			l.readers.observers = append(l.readers.observers, ob)
+			l.folds.observers = append(l.folds.observers, ob)
 		}
 	}
 	l.committer.loop = l
@@ -211,10 +211,10 @@ func (l *Loop) Run() {
 // journal. Only a stamped batch on a virtual clock with sources makes it sync as well: the
 // sources act until the time of the batch, and at most pendingCommands may wait for the disk.
 //
-// The result is Stopped once the loop was told to stop and every accepted batch is answered.
+// The result is Stopped after BeginStop, once every accepted batch is answered.
 // Otherwise NextNs is the time at which a source or a sink is due.
 func (l *Loop) Step() step.Progress {
-	if l.ended {
+	if l.finished {
 		return step.Progress{Stopped: true}
 	}
 	worked := false
@@ -222,11 +222,11 @@ func (l *Loop) Step() step.Progress {
 		worked = l.runDue()
 		worked = l.runQuery() || worked
 	}
-	worked = l.take() || worked
+	worked = l.runGroup() || worked
 	switch {
 	case worked:
 		return step.Worked()
-	case l.draining && l.end():
+	case l.draining && l.finish():
 		return step.Progress{Stopped: true}
 	}
 	return step.Progress{NextNs: l.nextNs()}
@@ -243,13 +243,13 @@ func (l *Loop) runQuery() bool {
 	}
 }
 
-// end closes the empty intake and reports whether every accepted batch is answered.
-func (l *Loop) end() bool {
-	l.closed = l.closed || l.intake.close()
-	if !l.closed || !l.committer.empty() {
+// finish closes the empty intake and reports whether every accepted batch is answered.
+func (l *Loop) finish() bool {
+	l.intakeClosed = l.intakeClosed || l.intake.close()
+	if !l.intakeClosed || !l.committer.empty() {
 		return false
 	}
-	l.ended = true
+	l.finished = true
 	close(l.stopped)
 	return true
 }
@@ -260,7 +260,7 @@ func (l *Loop) sleep(timer *time.Timer, p step.Progress) {
 	if l.draining {
 		stop, queries = nil, nil
 	}
-	if l.takes() && !l.intake.sleep() {
+	if l.acceptsGroup() && !l.intake.sleep() {
 		return
 	}
 	wait := time.Hour
@@ -273,13 +273,13 @@ func (l *Loop) sleep(timer *time.Timer, p step.Progress) {
 	case q := <-queries:
 		q.run()
 	case <-timer.C:
-	case <-l.wake():
+	case <-l.journalWake():
 	case <-stop:
 	}
 	l.intake.wake()
 }
 
-func (l *Loop) wake() <-chan struct{} {
+func (l *Loop) journalWake() <-chan struct{} {
 	if l.journal == nil {
 		return nil
 	}

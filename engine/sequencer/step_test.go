@@ -21,7 +21,7 @@ import (
 	"tickhive/marketdata/replica"
 )
 
-// steppedClock moves when the test says so. The loop takes it for a real clock: it acts when
+// steppedClock moves when the test sets it. The loop treats it as a real clock: it acts when
 // something is due, as in production.
 type steppedClock struct{ ns atomic.Int64 }
 
@@ -104,7 +104,7 @@ func newStepped(t *testing.T, policy sequencer.SyncPolicy, seed uint64) *stepped
 	s.source = &metronome{due: enginetest.DayNs + int64(time.Second)}
 	s.market = newMarket(t, policy, s.clk, s.source)
 	s.keeper = replica.NewKeeper(replica.KeeperOptions{
-		Log: s.log, Dir: s.dir, Live: inline{s.loop}, KeepAll: true, SnapshotBytes: 30_000, Clock: s.clk,
+		Log: s.log, Dir: s.dir, Loop: inline{s.loop}, KeepAll: true, SnapshotBytes: 30_000, Clock: s.clk,
 		Taken: func() { s.taken++ }, Failed: func(err error) { t.Error(err) },
 	})
 	return s

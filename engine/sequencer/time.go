@@ -32,12 +32,12 @@ func (l *Loop) moveTo(ns int64, quiet bool) error {
 	}
 	var err error
 	move := func() {
-		l.readers.quiet = quiet
+		l.folds.quiet = quiet
 		err = l.advance(ns)
-		l.readers.quiet = false
+		l.folds.quiet = false
 		if quiet {
 			l.publish()
-			l.readers.slide(l.manual.NowNs())
+			l.folds.publishDue(l.manual.NowNs())
 		}
 	}
 	if qerr := l.Query(move); qerr != nil {
@@ -61,15 +61,15 @@ func (l *Loop) runDue() bool {
 			s.Skip(now)
 		}
 	}
-	acted := l.actUntil(now)
-	return l.readers.slide(now) || acted
+	acted := l.runSources(now)
+	return l.folds.publishDue(now) || acted
 }
 
-// actUntil runs every source action that is due at or before ns, in order of time, each
+// runSources runs every source action that is due at or before ns, in order of time, each
 // at its due time. On a virtual clock it ends with the first refusal, held in l.lost. On a real
 // one it ends when too much waits for the disk. It reports whether a source acted.
-func (l *Loop) actUntil(ns int64) (acted bool) {
-	l.lost = nil
+func (l *Loop) runSources(ns int64) (acted bool) {
+	l.sourceErr = nil
 	for {
 		due, src := step.Never, Source(nil)
 		for _, s := range l.sources {
@@ -85,35 +85,35 @@ func (l *Loop) actUntil(ns int64) (acted bool) {
 				return acted
 			}
 		} else if due > l.manual.NowNs() {
-			l.readers.slide(due)
+			l.folds.publishDue(due)
 			l.manual.Set(due)
 		}
-		l.act(src, due)
+		l.runSource(src, due)
 		acted = true
 		if l.manual != nil {
-			if l.committer.await(pendingCommands); l.lost != nil {
+			if l.committer.await(pendingCommands); l.sourceErr != nil {
 				return acted
 			}
 		}
 	}
 }
 
-func (l *Loop) act(src Source, due int64) {
-	l.one = src.Act(due, l.one[:0])
-	if len(l.one) == 0 {
+func (l *Loop) runSource(src Source, due int64) {
+	l.sourceCommands = src.Act(due, l.sourceCommands[:0])
+	if len(l.sourceCommands) == 0 {
 		return
 	}
 	at := max(l.lastNs, due)
-	for i := range l.one {
-		l.one[i].TimeNs = at
+	for i := range l.sourceCommands {
+		l.sourceCommands[i].TimeNs = at
 	}
-	b := &l.single
+	b := &l.sourceBatch
 	if l.durableFirst() {
-		b = &Batch{Commands: slices.Clone(l.one)} // kept until it is durable
+		b = &Batch{Commands: slices.Clone(l.sourceCommands)} // kept until it is durable
 	} else {
-		b.Commands = l.one
+		b.Commands = l.sourceCommands
 	}
-	l.run([]*Batch{b})
+	l.sequence([]*Batch{b})
 }
 
 // advance moves the virtual clock; on the loop's goroutine.
@@ -121,12 +121,12 @@ func (l *Loop) advance(ns int64) error {
 	if ns < l.manual.NowNs() {
 		return ErrTimeBack
 	}
-	l.actUntil(ns)
+	l.runSources(ns)
 	l.committer.await(0) // fold everything before ns before the new time is published
-	if l.lost != nil {
-		return l.lost
+	if l.sourceErr != nil {
+		return l.sourceErr
 	}
-	l.readers.slide(ns)
+	l.folds.publishDue(ns)
 	l.manual.Set(ns)
 	return nil
 }
@@ -141,5 +141,5 @@ func (l *Loop) nextNs() int64 {
 	for _, s := range l.sources {
 		next = min(next, s.NextNs())
 	}
-	return min(next, l.readers.nextNs())
+	return min(next, l.folds.nextNs())
 }

@@ -99,9 +99,9 @@ func TestSourcesActInsideAnAdvancedSpan(t *testing.T) {
 	}
 }
 
-// Whoever moves the clock is told when a source's commands were refused or will never be
-// durable, and the time then stays where it was reached.
-func TestAdvanceTellsOfASourceThatWasRefused(t *testing.T) {
+// AdvanceTo reports that a source's commands were refused or will never be durable, and the
+// clock then stays at the time that was reached.
+func TestAdvanceReportsASourceThatWasRefused(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		fail func(j *syncedJournal)
@@ -131,7 +131,7 @@ func TestAdvanceTellsOfASourceThatWasRefused(t *testing.T) {
 			t.Errorf("%s: %v, %d events shown", c.name, err, rec.seen()-seen)
 		}
 		if n := len(m.acted) - 10; n != c.reached || clk.NowNs() != m.acted[len(m.acted)-1] {
-			t.Errorf("%s: acted %d times more, want %d; the clock stands at %d", c.name, n, c.reached,
+			t.Errorf("%s: acted %d times more, want %d; the clock is at %d", c.name, n, c.reached,
 				clk.NowNs()-enginetest.DayNs)
 		}
 		stamped := sequencer.Batch{Commands: []engine.Command{limitOrder(engine.Buy, 100, 1)}, Stamped: true}

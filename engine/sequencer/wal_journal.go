@@ -238,7 +238,7 @@ func (j *WALJournal) Step() step.Progress {
 	if j.dueNs == 0 {
 		select {
 		case <-j.dirty:
-			j.beginInterval()
+			j.startInterval()
 		default:
 			return step.Idle()
 		}
@@ -252,8 +252,8 @@ func (j *WALJournal) Step() step.Progress {
 	return step.Worked()
 }
 
-// beginInterval makes a sync due. The sync itself takes its part of SyncEvery.
-func (j *WALJournal) beginInterval() { j.dueNs = j.clk.NowNs() + int64(SyncEvery)/2 }
+// startInterval makes a sync due. The sync itself takes its part of SyncEvery.
+func (j *WALJournal) startInterval() { j.dueNs = j.clk.NowNs() + int64(SyncEvery)/2 }
 
 // syncer repeats Step until Close.
 func (j *WALJournal) syncer() {
@@ -272,7 +272,7 @@ func (j *WALJournal) syncer() {
 		}
 		select {
 		case <-dirty:
-			j.beginInterval()
+			j.startInterval()
 		case <-timer.C:
 		case <-j.stop:
 			return

@@ -2,13 +2,13 @@
 // reserves the money that they may spend, submits them, and gives back what the engine did not
 // use. Signed users and the internal API use it alike.
 //
-// Owner: any goroutine may call an Entry. A Request belongs to one goroutine from Take to Give;
+// Owner: any goroutine may call an Entry. A Request belongs to one goroutine from Acquire to Release;
 // the goroutine of the sequencer writes its answers while Submit or SubmitOne waits.
 //
 // Invariants:
 //
 //  1. Fee rates are stamped and money is reserved before the engine sees a user's order.
-//  2. Each reservation ends exactly once: the order's event takes it over, or settle releases it
+//  2. Each reservation ends exactly once: the order's event takes it over, or releaseUnused releases it
 //     after the engine refused the order or did not get it. After an unknown outcome neither
 //     happens: the next start may find the event, and forgets reservations anyhow.
 //  3. A reservation sees applied commands only. A command that depends on an earlier one of its
@@ -29,15 +29,15 @@
 //
 // For each request:
 //
-//	r := e.Take(caller)         // 0: an operator
-//	defer e.Give(r)
+//	r := e.Acquire(caller)      // 0: an operator
+//	defer e.Release(r)
 //	c := r.One()                // or fill r.Commands and call r.Submit
 //	c.Kind = entry.PlaceOrder
 //	decode(body, &c.Place)      // decimals stay text of checked form
 //	if refusal := r.SubmitOne(); refusal != nil {
 //		return refusal          // the caller maps its code to a status
 //	}
-//	encode(&r.Answers[0])       // before Give
+//	encode(&r.Answers[0])       // before Release
 //
 //	n, refusal := e.CancelAll(entry.MassCancel{Caller: caller, Pair: pair})
 //	a, refusal := e.Order(caller, text) // one retained order

@@ -32,7 +32,7 @@ func (e *Entry) prepare(cmd *engine.Command) (r accounts.Reservation, held bool)
 	case cmd.Kind != engine.Place || v == nil:
 		return r, false
 	case cmd.Account == 0:
-		checkSettled(cmd, v.Instrument)
+		checkBuiltin(cmd, v.Instrument)
 		return r, false
 	}
 	in := v.Instrument
@@ -72,9 +72,9 @@ func touch(v *marketdata.View, s engine.Side) int64 {
 	return best.Price
 }
 
-// checkSettled refuses an order of the built-in account whose trades could exceed the maximum
+// checkBuiltin refuses an order of the built-in account whose trades could exceed the maximum
 // of money. This account holds nothing, so no reservation makes this check.
-func checkSettled(cmd *engine.Command, in *engine.Instrument) {
+func checkBuiltin(cmd *engine.Command, in *engine.Instrument) {
 	if cmd.Refuse == engine.NotRejected && cmd.Price > 0 && cmd.Amount > 0 &&
 		in.MaxSettled().Less(fixed.Mul64(uint64(cmd.Price), uint64(cmd.Amount))) {
 		cmd.Refuse = engine.TotalOutOfRange

@@ -22,14 +22,14 @@ import (
 //
 // Owner: the request; the slices are reused.
 type parts struct {
-	all    []engine.Command
-	batch  sequencer.Batch // Commands is the current part of all
-	offset int             // of the current part in all
-	held   []reservation   // of the current part
-	taken  []bool          // by index in all: the events took over the reservation
+	all      []engine.Command
+	batch    sequencer.Batch // Commands is the current part of all
+	offset   int             // of the current part in all
+	reserved []reservation   // of the current part
+	taken    []bool          // by index in all: the events took over the reservation
 
-	// keptBack is the refusal of a single order that lacks money and was not submitted.
-	keptBack engine.Reason
+	// withheld is the refusal of a single order that lacks money and was not submitted.
+	withheld engine.Reason
 }
 
 // reservation is the money that is reserved for a command.
@@ -60,29 +60,29 @@ func (p *parts) resize(n int) {
 	p.batch.Stamped = false
 }
 
-// forget drops the references of the batch.
-func (p *parts) forget() {
+// reset drops the references of the batch.
+func (p *parts) reset() {
 	clear(p.all)
 	clear(p.taken)
-	p.batch.Commands, p.offset, p.keptBack = nil, 0, engine.NotRejected
+	p.batch.Commands, p.offset, p.withheld = nil, 0, engine.NotRejected
 }
 
 // submit submits all commands and ends their reservations. After an error, offset is the number
 // of commands that were applied before, and the batch is the part that was not confirmed. With
-// keepBack, an order that lacks money does not reach the engine (keptBack).
-func (p *parts) submit(e *Entry, keepBack bool) error {
+// withhold, an order that lacks money does not reach the engine (withheld).
+func (p *parts) submit(e *Entry, withhold bool) error {
 	locks := e.lock(p.all)
 	defer e.unlock(locks)
 	for p.offset = 0; p.offset < len(p.all); {
 		end := p.prepare(e, p.offset)
 		// An order with a client order id must reach the engine: it may repeat an accepted one.
-		if cmd := &p.all[0]; keepBack && cmd.Client == nil && cmd.Refuse == engine.InsufficientFunds {
-			p.keptBack = cmd.Refuse
+		if cmd := &p.all[0]; withhold && cmd.Client == nil && cmd.Refuse == engine.InsufficientFunds {
+			p.withheld = cmd.Refuse
 			return nil
 		}
 		p.batch.Commands = p.all[p.offset:end]
 		err := e.opt.Exchange.Submit(&p.batch)
-		p.settle(e, err)
+		p.releaseUnused(e, err)
 		if err != nil {
 			return err
 		}
@@ -91,16 +91,16 @@ func (p *parts) submit(e *Entry, keepBack bool) error {
 	return nil
 }
 
-// settle releases the reservations of the current part that no event took over. Where the
+// releaseUnused releases the reservations of the current part that no event took over. Where the
 // outcome is unknown it releases none: the next start may find events that take them over.
-func (p *parts) settle(e *Entry, err error) {
-	for i := range p.held {
-		h := &p.held[i]
+func (p *parts) releaseUnused(e *Entry, err error) {
+	for i := range p.reserved {
+		h := &p.reserved[i]
 		if !errors.Is(err, sequencer.ErrOutcomeUnknown) && (err != nil || !p.taken[h.index]) {
 			e.state.Release(h.Reservation)
 		}
 	}
-	p.held = p.held[:0]
+	p.reserved = p.reserved[:0]
 }
 
 // prepare reserves money for the commands from start on and returns the end of the part.
@@ -115,7 +115,7 @@ func (p *parts) prepare(e *Entry, start int) (end int) {
 		}
 		before := cmd.Refuse
 		if r, held := e.prepare(cmd); held {
-			p.held = append(p.held, reservation{i, r})
+			p.reserved = append(p.reserved, reservation{i, r})
 		}
 		if i > start && before == engine.NotRejected && cmd.Refuse == engine.InsufficientFunds {
 			cmd.Refuse = before

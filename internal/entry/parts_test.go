@@ -61,8 +61,8 @@ func TestABatchSpendsWhatItsEarlierOrdersBring(t *testing.T) {
 			r.placed(0, limit(sell, "202", "1"))  // and its asks
 			r.placed(0, limit(sell, "203", "10")) // order 3
 			r.parts = nil
-			req := r.e.Take(0)
-			defer r.e.Give(req)
+			req := r.e.Acquire(0)
+			defer r.e.Release(req)
 			for _, cmd := range c.commands {
 				cmd.Place.Account = accounts.UserID(uint32(u))
 				req.Commands = append(req.Commands, cmd)

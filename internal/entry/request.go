@@ -10,8 +10,8 @@ import (
 // MaxStampNs bounds the times of commands: the year 2200, far below the end of int64 nanoseconds.
 const MaxStampNs = 7_258_118_400 * int64(1e9)
 
-// Request is the commands of one request and their outcomes. It is pooled: Take, fill Commands,
-// submit, read Answers, Give.
+// Request holds the commands of one request and their outcomes. It is pooled: Acquire it, fill
+// Commands, submit, read Answers, Release it.
 //
 // Owner: one request at a time; the slices are reused.
 type Request struct {
@@ -35,22 +35,22 @@ func newRequest(e *Entry) *Request {
 	return r
 }
 
-// Take returns an empty request. caller is the account of a signed request, which reaches its
+// Acquire returns an empty request. caller is the account of a signed request, which reaches its
 // own orders only; 0 is an operator, who names the account of each new order and may change
 // every order.
-func (e *Entry) Take(caller engine.AccountID) *Request {
+func (e *Entry) Acquire(caller engine.AccountID) *Request {
 	r := e.requests.Get().(*Request)
 	r.caller = caller
 	return r
 }
 
-// Give drops the references of the request and returns it to the pool. Its answers are invalid
+// Release drops the references of the request and returns it to the pool. Its answers are invalid
 // from then on.
-func (e *Entry) Give(r *Request) {
+func (e *Entry) Release(r *Request) {
 	clear(r.Commands)
 	clear(r.Answers)
 	r.Commands, r.Answers = r.Commands[:0], r.Answers[:0]
-	r.parts.forget()
+	r.parts.reset()
 	e.requests.Put(r)
 }
 
@@ -85,8 +85,8 @@ func (r *Request) SubmitOne() *refuse.Refusal {
 		return refusal
 	}
 	a, cmd := &r.Answers[0], &r.parts.all[0]
-	if r.parts.keptBack != engine.NotRejected {
-		a.Reason = r.parts.keptBack
+	if r.parts.withheld != engine.NotRejected {
+		a.Reason = r.parts.withheld
 	}
 	if a.Reason == engine.NotRejected || r.caller == 0 && cmd.Kind == engine.Place {
 		return nil
@@ -115,8 +115,8 @@ func (r *Request) Submit() *refuse.Refusal {
 // Do carries out one engine command with its money reserved. It returns an error if the engine
 // did not get the command, and none if the engine refused it.
 func (e *Entry) Do(cmd engine.Command) error {
-	r := e.Take(0)
-	defer e.Give(r)
+	r := e.Acquire(0)
+	defer e.Release(r)
 	r.parts.resize(1)
 	r.parts.all[0] = cmd
 	return r.parts.submit(e, false)

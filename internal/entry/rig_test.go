@@ -152,8 +152,8 @@ func replace(order engine.OrderID, price, amount string) entry.Command {
 
 // one submits one command of a caller and returns its answer, and the refusal as "CODE field".
 func (r *rig) one(caller engine.AccountID, c entry.Command) (entry.Answer, string) {
-	req := r.e.Take(caller)
-	defer r.e.Give(req)
+	req := r.e.Acquire(caller)
+	defer r.e.Release(req)
 	*req.One() = c
 	if refusal := req.SubmitOne(); refusal != nil {
 		return entry.Answer{}, string(refusal.Code) + " " + refusal.Field

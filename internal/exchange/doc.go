@@ -26,7 +26,7 @@
 //  3. Stop of a phase ends from the outside in: sockets, listeners, snapshots, loop, launchpad and
 //     hive, accounts, journal, directory.
 //  4. A start that panics stops and writes nothing, because what it built may be half changed.
-//  5. Only front.go and hooks.go know package server.
+//  5. Only front.go and hooks.go know the packages below server.
 //
 // How it is used:
 //

@@ -225,7 +225,7 @@ func (f *front) accepts() []edge.AcceptStat {
 	return append(f.public.Accepts(), f.internal.Accepts())
 }
 
-// status returns the fields of /api/status that package server does not know.
+// status returns the fields of /api/status that server/public does not know.
 func (f *front) status() public.StatusInfo {
 	info := public.StatusInfo{
 		Recovering: !f.ready.Load(), Epoch: f.data.Epoch(), ProgressPPM: f.progress.Load(),

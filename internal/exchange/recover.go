@@ -190,7 +190,7 @@ func (r *restored) settleAccounts() error {
 		r.incident("clock", "the clock is %d ms behind the time before the restart: "+
 			"signed requests are refused until it is there", behind)
 	}
-	if n := a.state.Beyond(); n > 0 {
+	if n := a.state.AheadOfJournal(); n > 0 {
 		r.sayRecovery("%d changes of accounts had seen commands that the journal does not have; "+
 			"they stand at its end", n)
 	}
@@ -200,7 +200,7 @@ func (r *restored) settleAccounts() error {
 	if err := a.setRates(r.o.Referral); err != nil {
 		return err
 	}
-	if err := accounts.Anchor(a.store, a.state); err != nil {
+	if err := accounts.Recheckpoint(a.store, a.state); err != nil {
 		return fmt.Errorf("accounts: a snapshot after the recovery: %w", err)
 	}
 	if r.journal != nil {

@@ -2,7 +2,7 @@
 // message.
 //
 // A refusal is a business outcome: accounts, launchpad, hive and the edge return it as a
-// value, and nothing was changed. It is independent of the transport: package server maps its
+// value, and nothing was changed. It is independent of the transport: server/edge maps its
 // code to an HTTP status in one table.
 //
 // Owner: a Refusal is immutable once it is returned; any goroutine may read it.

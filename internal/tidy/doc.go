@@ -9,7 +9,7 @@
 // table only shrinks: an exception that is not needed any more is a finding, too.
 //
 // Reading order: source (what is read), rules_imports, rules_code, rules_size, rules_line,
-// rules_domain, rules_docs, rules_text, rules_words, links, notices, tidy_test.
+// rules_domain, rules_docs, rules_text, rules_words, rules_refs, links, notices, tidy_test.
 //
 // It does not format and does not look for bugs: gofumpt, vet and staticcheck do (make
 // lint).

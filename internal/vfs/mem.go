@@ -95,8 +95,8 @@ func (m *Mem) Total() int {
 	return m.total
 }
 
-// enter counts an operation and asks the hook.
-func (m *Mem) enter(op *Op) Fault {
+// beforeOp counts an operation and asks the hook.
+func (m *Mem) beforeOp(op *Op) Fault {
 	m.mu.Lock()
 	m.total++
 	m.counts[op.Kind]++
@@ -113,7 +113,7 @@ func (m *Mem) enter(op *Op) Fault {
 	return f
 }
 
-func (m *Mem) leave(op Op) {
+func (m *Mem) afterOp(op Op) {
 	m.mu.Lock()
 	hook := m.after
 	m.mu.Unlock()
@@ -125,7 +125,7 @@ func (m *Mem) leave(op Op) {
 // do runs an operation that has no partial effect.
 func (m *Mem) do(kind OpKind, name string, run func() error) error {
 	op := Op{Kind: kind, Path: name}
-	if f := m.enter(&op); f.Err != nil {
+	if f := m.beforeOp(&op); f.Err != nil {
 		return f.Err
 	}
 	m.mu.Lock()
@@ -134,7 +134,7 @@ func (m *Mem) do(kind OpKind, name string, run func() error) error {
 	if err != nil {
 		return &fs.PathError{Op: kind.String(), Path: name, Err: err}
 	}
-	m.leave(op)
+	m.afterOp(op)
 	return nil
 }
 

@@ -15,7 +15,7 @@ type memNode struct {
 
 func newMemNode() *memNode { return &memNode{dirty: map[int64]bool{}} }
 
-func (n *memNode) touch(off, length int64) {
+func (n *memNode) markDirty(off, length int64) {
 	for s := off / SectorBytes; s*SectorBytes < off+length; s++ {
 		n.dirty[s] = true
 	}
@@ -24,7 +24,7 @@ func (n *memNode) touch(off, length int64) {
 func (n *memNode) write(p []byte, off int64) {
 	n.grow(off + int64(len(p)))
 	copy(n.data[off:], p)
-	n.touch(off, int64(len(p)))
+	n.markDirty(off, int64(len(p)))
 }
 
 // grow adds zeros; they need no sync to be zeros after a cut.
@@ -36,7 +36,7 @@ func (n *memNode) grow(size int64) {
 
 func (n *memNode) truncate(size int64) {
 	if old := int64(len(n.data)); size < old {
-		n.touch(size, old-size)
+		n.markDirty(size, old-size)
 		n.data = n.data[:size:size]
 	}
 	n.grow(size)
@@ -83,7 +83,7 @@ type memFile struct {
 // ReadAt reads what was written.
 func (f *memFile) ReadAt(p []byte, off int64) (n int, err error) {
 	op := Op{Kind: OpRead, Path: f.name, Off: off, Len: int64(len(p))}
-	if fault := f.m.enter(&op); fault.Err != nil {
+	if fault := f.m.beforeOp(&op); fault.Err != nil {
 		return 0, fault.Err
 	}
 	f.m.mu.Lock()
@@ -91,7 +91,7 @@ func (f *memFile) ReadAt(p []byte, off int64) (n int, err error) {
 		n = copy(p, f.node.data[off:])
 	}
 	f.m.mu.Unlock()
-	f.m.leave(op)
+	f.m.afterOp(op)
 	if n < len(p) {
 		return n, io.EOF
 	}
@@ -111,7 +111,7 @@ func (f *memFile) Preallocate(off, n int64) error {
 
 func (f *memFile) put(kind OpKind, p []byte, off int64) (int, error) {
 	op := Op{Kind: kind, Path: f.name, Off: off, Len: int64(len(p))}
-	fault := f.m.enter(&op)
+	fault := f.m.beforeOp(&op)
 	f.m.mu.Lock()
 	n, err := len(p), fault.Err
 	switch {
@@ -133,7 +133,7 @@ func (f *memFile) put(kind OpKind, p []byte, off int64) (int, error) {
 	}
 	f.m.mu.Unlock()
 	if err == nil {
-		f.m.leave(op)
+		f.m.afterOp(op)
 	}
 	return n, err
 }
@@ -150,20 +150,20 @@ func (f *memFile) room(off int64) int64 {
 // Truncate sets the size.
 func (f *memFile) Truncate(size int64) error {
 	op := Op{Kind: OpTruncate, Path: f.name, Off: size}
-	if fault := f.m.enter(&op); fault.Err != nil {
+	if fault := f.m.beforeOp(&op); fault.Err != nil {
 		return fault.Err
 	}
 	f.m.mu.Lock()
 	f.node.truncate(size)
 	f.m.mu.Unlock()
-	f.m.leave(op)
+	f.m.afterOp(op)
 	return nil
 }
 
 // Sync makes the content durable; a failing one forgets it (see lose).
 func (f *memFile) Sync() error {
 	op := Op{Kind: OpSync, Path: f.name}
-	fault := f.m.enter(&op)
+	fault := f.m.beforeOp(&op)
 	f.m.mu.Lock()
 	if fault.Err != nil {
 		f.node.lose()
@@ -172,7 +172,7 @@ func (f *memFile) Sync() error {
 	}
 	f.m.mu.Unlock()
 	if fault.Err == nil {
-		f.m.leave(op)
+		f.m.afterOp(op)
 	}
 	return fault.Err
 }

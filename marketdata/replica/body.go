@@ -127,7 +127,7 @@ func (r *Replica) Read(body io.Reader) error {
 		if tag == partEnd {
 			return nil
 		}
-		if err := r.take(tag, number, buf); err != nil {
+		if err := r.readPart(tag, number, buf); err != nil {
 			return err
 		}
 	}
@@ -135,10 +135,10 @@ func (r *Replica) Read(body io.Reader) error {
 
 var errPart = errors.New("replica: the snapshot has a part that this version does not know")
 
-func (r *Replica) take(tag byte, number uint64, data []byte) error {
+func (r *Replica) readPart(tag byte, number uint64, data []byte) error {
 	switch tag {
 	case partHead:
-		return r.takeHead(data)
+		return r.readHead(data)
 	case partCoreControl:
 		return r.Core.DecodeControl(data)
 	case partFeedControl:
@@ -151,12 +151,12 @@ func (r *Replica) take(tag byte, number uint64, data []byte) error {
 	case partHistory:
 		return r.Feed.DecodeHistoryState(data)
 	case partExtra:
-		return r.takeExtra(data)
+		return r.readExtra(data)
 	}
 	return fmt.Errorf("%w: tag %d, number %d", errPart, tag, number)
 }
 
-func (r *Replica) takeHead(data []byte) error {
+func (r *Replica) readHead(data []byte) error {
 	format, n := binary.Uvarint(data)
 	if n <= 0 || format != BodyFormat {
 		return fmt.Errorf("replica: a snapshot of body format %d cannot be read by this version, which has %d", format, BodyFormat)
@@ -173,7 +173,7 @@ func (r *Replica) takeHead(data []byte) error {
 	return nil
 }
 
-func (r *Replica) takeExtra(data []byte) error {
+func (r *Replica) readExtra(data []byte) error {
 	for _, x := range r.opts.Extras {
 		name := x.Name()
 		if len(data) > len(name) && string(data[:len(name)]) == name && data[len(name)] == 0 {

@@ -107,7 +107,7 @@ func drive(t *testing.T, fs *vfs.Mem, policy sequencer.SyncPolicy, batches [][]e
 		l.Stop()
 		_ = j.Close()
 	}()
-	keeper := replica.NewKeeper(replica.KeeperOptions{Log: log, Dir: dir, Live: l})
+	keeper := replica.NewKeeper(replica.KeeperOptions{Log: log, Dir: dir, Loop: l})
 	for i, b := range batches {
 		for try := 0; ; try++ {
 			cmds := append([]engine.Command(nil), b...)

@@ -21,7 +21,7 @@
 // above the 5 ms that a snapshot may cost.
 //
 // Reading order: replica.go, skips.go, body.go, hash.go, keeper.go,
-// follower.go.
+// follower.go, yield.go.
 //
 // The package does not know accounts, launchpad and hive: they have their own stores.
 package replica

@@ -14,7 +14,7 @@ import (
 func (x *run) watch(bytes int64, every time.Duration) *clock.Manual {
 	clk := clock.NewManual(1_767_225_600_000_000_000)
 	x.keeper = replica.NewKeeper(replica.KeeperOptions{
-		Log: x.log, Dir: x.dir, Live: x.loop, Extras: []replica.Extra{x.trader}, Covered: x.keeper.Covered(),
+		Log: x.log, Dir: x.dir, Loop: x.loop, Extras: []replica.Extra{x.trader}, Covered: x.keeper.Covered(),
 		SnapshotBytes: bytes, SnapshotEvery: every, Clock: clk,
 	})
 	return clk

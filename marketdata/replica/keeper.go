@@ -31,8 +31,8 @@ type LogDir struct {
 	Options wal.Options
 }
 
-// Live is the running loop, a *sequencer.Loop.
-type Live interface {
+// Loop is the running loop, a *sequencer.Loop.
+type Loop interface {
 	Query(fn func()) error
 	// Position returns the position of the last journaled command. The loop's goroutine calls
 	// it.
@@ -44,7 +44,7 @@ type KeeperOptions struct {
 	Market Options
 	Log    *wal.Log
 	Dir    LogDir
-	Live   Live
+	Loop   Loop
 	Extras []Extra // the live ones; read on the loop's goroutine
 	// KeepAll retains every segment (journal.keep = all).
 	KeepAll bool
@@ -67,8 +67,8 @@ type KeeperOptions struct {
 // Any goroutine may call it; it makes one at a time.
 type Keeper struct {
 	o       KeeperOptions
-	mu      sync.Mutex // one follower at a time
-	making  *making    // the snapshot that Step has begun, under mu
+	mu      sync.Mutex       // one follower at a time
+	pending *pendingSnapshot // the snapshot that Step has begun, under mu
 	covered atomic.Uint64
 	older   uint64       // position of the retained snapshot before the newest, under mu
 	bytes   atomic.Int64 // of log, written when the newest was taken
@@ -83,7 +83,7 @@ func NewKeeper(o KeeperOptions) *Keeper {
 	if o.Clock == nil {
 		o.Clock = clock.Real{}
 	}
-	o.Market.Beside = true
+	o.Market.Yields = true
 	k := &Keeper{o: o}
 	k.covered.Store(o.Covered)
 	k.bytes.Store(o.Log.BytesWritten() - o.Log.BytesSince(o.Covered))
@@ -113,8 +113,8 @@ func (k *Keeper) Due() bool {
 	return k.o.SnapshotEvery > 0 && commands >= TimedCommands && now-taken >= int64(k.o.SnapshotEvery)
 }
 
-// making is a snapshot under way.
-type making struct {
+// pendingSnapshot is a snapshot under way.
+type pendingSnapshot struct {
 	follower
 	extras map[string][]byte // states of the live extras at the position
 	ns     int64             // time at which it began
@@ -140,10 +140,10 @@ func (k *Keeper) step() (p step.Progress, taken bool, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	switch {
-	case k.making != nil:
-		taken, err = k.goOn(k.making)
+	case k.pending != nil:
+		taken, err = k.continueSnapshot(k.pending)
 	case k.Due():
-		if k.making, err = k.begin(); k.making == nil && err == nil {
+		if k.pending, err = k.startSnapshot(); k.pending == nil && err == nil {
 			return step.Idle(), false, nil
 		}
 	default:
@@ -157,7 +157,7 @@ func (k *Keeper) step() (p step.Progress, taken bool, err error) {
 
 // lock locks mu once no snapshot of Step is under way: it calls Step until then.
 func (k *Keeper) lock() {
-	for k.mu.Lock(); k.making != nil; k.mu.Lock() {
+	for k.mu.Lock(); k.pending != nil; k.mu.Lock() {
 		k.mu.Unlock()
 		k.Step()
 	}
@@ -177,18 +177,18 @@ func (k *Keeper) nextNs() int64 {
 func (k *Keeper) Snapshot() error {
 	k.lock()
 	defer k.mu.Unlock()
-	m, err := k.begin()
+	m, err := k.startSnapshot()
 	for taken := false; m != nil && err == nil && !taken; {
-		taken, err = k.goOn(m)
+		taken, err = k.continueSnapshot(m)
 	}
 	return err
 }
 
-// begin starts a snapshot of the current position; nil: no command was journaled since the last.
-func (k *Keeper) begin() (*making, error) {
+// startSnapshot starts a snapshot of the current position; nil: no command was journaled since the last.
+func (k *Keeper) startSnapshot() (*pendingSnapshot, error) {
 	// Read before the instant: what is written in between counts twice rather than never.
-	m := &making{ns: k.o.Clock.NowNs(), bytes: k.o.Log.BytesWritten()}
-	pos, extras, err := k.instant()
+	m := &pendingSnapshot{ns: k.o.Clock.NowNs(), bytes: k.o.Log.BytesWritten()}
+	pos, extras, err := k.capture()
 	if err != nil || pos == k.covered.Load() {
 		return nil, err
 	}
@@ -202,14 +202,14 @@ func (k *Keeper) begin() (*making, error) {
 	return m, nil
 }
 
-// goOn replays the next records, or writes the snapshot when there are none left. After taken and
+// continueSnapshot replays the next records, or writes the snapshot when there are none left. After taken and
 // after an error, Step begins the next one.
-func (k *Keeper) goOn(m *making) (taken bool, err error) {
+func (k *Keeper) continueSnapshot(m *pendingSnapshot) (taken bool, err error) {
 	arrived, err := m.advance()
 	if err == nil && !arrived {
 		return false, nil
 	}
-	k.making = nil
+	k.pending = nil
 	if err != nil {
 		return false, err
 	}
@@ -233,7 +233,7 @@ func (k *Keeper) goOn(m *making) (taken bool, err error) {
 func (k *Keeper) Hash() (StateHash, error) {
 	k.lock()
 	defer k.mu.Unlock()
-	pos, _, err := k.instant()
+	pos, _, err := k.capture()
 	if err != nil {
 		return StateHash{}, err
 	}
@@ -247,11 +247,11 @@ func (k *Keeper) Hash() (StateHash, error) {
 	return f.market.Hash(), nil
 }
 
-// instant returns the current position and the states of the live extras at it.
-func (k *Keeper) instant() (pos uint64, extras map[string][]byte, err error) {
+// capture returns the current position and the states of the live extras at it.
+func (k *Keeper) capture() (pos uint64, extras map[string][]byte, err error) {
 	extras = make(map[string][]byte, len(k.o.Extras))
-	err = k.o.Live.Query(func() {
-		pos = k.o.Live.Position()
+	err = k.o.Loop.Query(func() {
+		pos = k.o.Loop.Position()
 		for _, x := range k.o.Extras {
 			extras[x.Name()] = x.AppendState(nil)
 		}

@@ -17,7 +17,7 @@ func TestKeeperTakesSnapshotsByStep(t *testing.T) {
 	taken, failed := 0, 0
 	clk := clock.NewManual(1_767_225_600_000_000_000)
 	k := replica.NewKeeper(replica.KeeperOptions{
-		Log: x.log, Dir: x.dir, Live: x.loop, Extras: []replica.Extra{x.trader}, SnapshotBytes: 20_000, Clock: clk,
+		Log: x.log, Dir: x.dir, Loop: x.loop, Extras: []replica.Extra{x.trader}, SnapshotBytes: 20_000, Clock: clk,
 		Taken: func() { taken++ }, Failed: func(error) { failed++ },
 	})
 	x.trade(10)

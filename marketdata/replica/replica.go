@@ -33,8 +33,8 @@ type Options struct {
 	Extras []Extra
 	// Sinks only fold: for a store with its own snapshots that needs the events.
 	Sinks []func(events []engine.Event, pos uint64)
-	// Beside marks a market that is built beside a running loop: it yields to the loop.
-	Beside bool
+	// Yields marks a market that is built beside a running loop: it yields to the loop.
+	Yields bool
 	// Skips are the records that are not applied; nil: none.
 	Skips Skips
 	// Core and Feed, when not nil, are empty ones that the replica fills instead of new ones: a
@@ -81,7 +81,7 @@ func (r *Replica) Apply(rec wal.Record) (err error) {
 		return fmt.Errorf("replica: record %d comes after %d", rec.Seq, r.Pos)
 	}
 	if engine.IsSkip(rec.Payload) || r.opts.Skips[rec.Seq] {
-		r.pass(rec)
+		r.skip(rec)
 		return nil
 	}
 	if err := engine.DecodeCommand(rec.Payload, &r.cmd); err != nil {
@@ -119,7 +119,7 @@ func (r *Replica) Replay(rd *wal.Reader, limit uint64, after func() error) error
 		if err := r.Apply(rec); err != nil {
 			return err
 		}
-		if r.opts.Beside && r.Pos%yieldRecords == 0 {
+		if r.opts.Yields && r.Pos%yieldRecords == 0 {
 			runtime.Gosched()
 		}
 		if after == nil {

@@ -84,7 +84,7 @@ func open(t *testing.T, fs *vfs.Mem, seed uint64) *run {
 	})
 	go x.loop.Run()
 	x.keeper = replica.NewKeeper(replica.KeeperOptions{
-		Log: x.log, Dir: x.dir, Live: x.loop, Extras: []replica.Extra{x.trader}, Covered: found.Meta.Seq,
+		Log: x.log, Dir: x.dir, Loop: x.loop, Extras: []replica.Extra{x.trader}, Covered: found.Meta.Seq,
 	})
 	return x
 }

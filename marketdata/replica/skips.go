@@ -35,9 +35,9 @@ func (s Skips) Collect(rd *wal.Reader) error {
 	}
 }
 
-// pass passes over a record that is not applied: a skipped record or a skip itself. The time and
+// skip passes over a record that is not applied: a skipped record or a skip itself. The time and
 // the position that sinks have seen still advance.
-func (r *Replica) pass(rec wal.Record) {
+func (r *Replica) skip(rec wal.Record) {
 	if engine.DecodeCommand(rec.Payload, &r.cmd) == nil {
 		r.LastNs = max(r.LastNs, r.cmd.TimeNs)
 	}

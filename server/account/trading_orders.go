@@ -30,8 +30,8 @@ func (d *Service) tradingRoutes() []*edge.Route {
 
 // placeOrder serves POST /api/orders and sends the order's id.
 func (d *Service) placeOrder(c *edge.Ctx) *refuse.Refusal {
-	req := d.entry.Take(callerAccount(c))
-	defer d.entry.Give(req)
+	req := d.entry.Acquire(callerAccount(c))
+	defer d.entry.Release(req)
 	cmd := req.One()
 	cmd.Kind = entry.PlaceOrder
 	var r body.Reader
@@ -52,8 +52,8 @@ func (d *Service) cancelOrder(c *edge.Ctx) *refuse.Refusal {
 	if err != nil {
 		return err
 	}
-	req := d.entry.Take(callerAccount(c))
-	defer d.entry.Give(req)
+	req := d.entry.Acquire(callerAccount(c))
+	defer d.entry.Release(req)
 	*req.One() = entry.Command{Kind: entry.CancelOrder, Order: id}
 	if err := req.SubmitOne(); err != nil {
 		return err

@@ -37,13 +37,13 @@ const maxRendered = 2 << 20
 
 func (s *Server) take(c *edge.Ctx) *orderBody {
 	b := s.bodies.Get().(*orderBody)
-	b.Request = s.opt.Entry.Take(0)
+	b.Request = s.opt.Entry.Acquire(0)
 	b.reader.Reset(c.PostBody())
 	return b
 }
 
 func (s *Server) give(b *orderBody) {
-	s.opt.Entry.Give(b.Request)
+	s.opt.Entry.Release(b.Request)
 	b.Request = nil
 	b.reader.Reset(nil)
 	if cap(b.rendered) > maxRendered {

@@ -51,7 +51,7 @@ type agentStores struct {
 // New returns a Service without stores: routes can be built before recovery.
 func New(o Options) (*Service, error) {
 	if o.Clock == nil || o.User == nil || o.Find == nil {
-		return nil, errors.New("server: LaunchpadOptions need a clock, User and Find")
+		return nil, errors.New("agents: Options need a clock, User and Find")
 	}
 	o.VotesPerMinute = cmp.Or(o.VotesPerMinute, DefaultVotes)
 	votes, err := newVoteLimiter(o.VotesPerMinute)
@@ -83,7 +83,7 @@ func (d *Service) Carry(cmd launchpad.Command) (launchpad.Result, error) {
 	if st == nil {
 		return launchpad.Result{}, wal.ErrUnavailable
 	}
-	res, err := launchpad.Carry(st.ledger, cmd)
+	res, err := launchpad.Do(st.ledger, cmd)
 	if err == nil && res.Fact != nil {
 		if ferr := st.hive.Fold(func(s *hive.State) { s.Fold(hive.Fact(*res.Fact)) }); ferr != nil {
 			// The change is durable in the ledger; the hive receives it at the next start.

@@ -318,7 +318,7 @@ func TestATokenThatIsNewToTheHiveHasANewWorker(t *testing.T) {
 		launchpad.Deposit{To: owner, Amount: launchpad.AmountOf(100)},
 		launchpad.Spawn{Owner: owner, Name: "N", Symbol: "NEW"},
 	} {
-		if _, err := launchpad.Carry(c.Ledger, cmd); err != nil { // the desk does not report it
+		if _, err := launchpad.Do(c.Ledger, cmd); err != nil { // the desk does not report it
 			t.Fatal(err)
 		}
 	}

@@ -72,7 +72,7 @@ func (g *gzipMaker) order(d *marketdata.Doc, at DocPlace) {
 		g.waiting.Add(-1)
 		return
 	}
-	wait := gzipFloor - time.Duration(g.machineNs()-d.MadeNs)
+	wait := gzipFloor - time.Duration(g.machineNs()-d.RenderedNs)
 	time.AfterFunc(max(wait, 0), func() {
 		defer g.waiting.Add(-1)
 		if at.holds(d) {
@@ -90,7 +90,7 @@ func (g *gzipMaker) compress(d *marketdata.Doc) {
 		w.Reset(out)
 	}
 	// Writes into memory cannot fail.
-	_, _ = w.Write(d.Whole())
+	_, _ = w.Write(d.Bytes())
 	_ = w.Close()
 	g.writers.Put(w)
 	b := out.Bytes()

@@ -15,13 +15,13 @@ const NoSeq = 1<<64 - 1
 
 // NewDoc returns a document to cache; its tag is the hash of the body.
 func NewDoc(body []byte, seq uint64, nowNs int64) *marketdata.Doc {
-	return &marketdata.Doc{Body: body, ETag: string(AppendTag(nil, TagHash(body))), Seq: seq, MadeNs: nowNs}
+	return &marketdata.Doc{Body: body, ETag: string(AppendTag(nil, TagHash(body))), Seq: seq, RenderedNs: nowNs}
 }
 
 // SendDoc answers with a cached document: 304 when the client has it, gzip when that is ready.
 func (c *Ctx) SendDoc(d *marketdata.Doc, at DocPlace) *refuse.Refusal {
 	if c.Principal != nil || c.DecimalsText {
-		return c.SendBody(d.Whole(), d.Seq)
+		return c.SendBody(d.Bytes(), d.Seq)
 	}
 	h := &c.Response.Header
 	var body, tag []byte
@@ -41,7 +41,7 @@ func (c *Ctx) SendDoc(d *marketdata.Doc, at DocPlace) *refuse.Refusal {
 	}
 	h.SetContentTypeBytes(ValJSON)
 	if body == nil {
-		body = d.InOne()
+		body = d.CachedBytes()
 	}
 	if body == nil {
 		c.Response.SetBodyStream(textStream(c.Conn(), d.Text), d.Text.Size)

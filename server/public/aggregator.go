@@ -73,7 +73,7 @@ func (m *Market) aggOrderbook(c *edge.Ctx) *refuse.Refusal {
 	}
 	d := v.Doc(kind)
 	if d == nil {
-		d = v.Keep(kind, aggBookDoc(v, levels, c.MachineNs()))
+		d = v.Cache(kind, aggBookDoc(v, levels, c.MachineNs()))
 	}
 	return c.SendDoc(d, m.at(v.Instrument.ID, kind))
 }
@@ -158,7 +158,7 @@ func (m *Market) keptTrades(c *edge.Ctx, v *marketdata.View, sel aggregator.Sele
 }
 
 func aggTradesDoc(v *marketdata.View, sel aggregator.Selection, nowNs int64) *marketdata.Doc {
-	before := v.Before(marketdata.DocAggTrades100)
+	before := v.Previous(marketdata.DocAggTrades100)
 	var body []byte
 	if before != nil && before.LowTrade >= v.Trades.First() && aggregator.Patchable(before, sel.Low, sel.High) {
 		body = aggregator.PatchTrades(v, sel, before)
@@ -169,7 +169,7 @@ func aggTradesDoc(v *marketdata.View, sel aggregator.Selection, nowNs int64) *ma
 	if sel.Len() > 0 {
 		d.LowTrade, d.HighTrade = sel.Low, sel.High
 	}
-	return v.Keep(marketdata.DocAggTrades100, d)
+	return v.Cache(marketdata.DocAggTrades100, d)
 }
 
 // streamTrades writes a large answer in pieces from the view. Its tag hashes the inputs of the

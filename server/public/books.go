@@ -33,9 +33,9 @@ func baseBookDoc(v *marketdata.View, nowNs int64) *marketdata.Doc {
 func bookDoc(v *marketdata.View, text *marketdata.Text, head uint64, nowNs int64) *marketdata.Doc {
 	tag := edge.JoinTag(head, text.Sum)
 	tag = edge.JoinTag(tag, uint64(v.Instrument.DigitsPrice)<<8|uint64(v.Instrument.DigitsAmount))
-	d := &marketdata.Doc{Text: text, ETag: string(edge.AppendTag(nil, tag)), Seq: uint64(v.BookSeq), MadeNs: nowNs}
+	d := &marketdata.Doc{Text: text, ETag: string(edge.AppendTag(nil, tag)), Seq: uint64(v.BookSeq), RenderedNs: nowNs}
 	if text.Size <= joinedText {
-		d.Text, d.Body = nil, d.Whole()
+		d.Text, d.Body = nil, d.Bytes()
 	}
 	return d
 }

@@ -67,14 +67,14 @@ func (m *Market) firstDeals(c *edge.Ctx, v *marketdata.View) *refuse.Refusal {
 func firstDealsDoc(v *marketdata.View, nowNs int64) *marketdata.Doc {
 	low, high, _ := pageOf(v.Trades.First(), v.Trades.Last(), 1, edge.MaxPageSize)
 	var body []byte
-	if before := v.Before(marketdata.DocDeals); before != nil && aggregator.Patchable(before, low, high) {
+	if before := v.Previous(marketdata.DocDeals); before != nil && aggregator.Patchable(before, low, high) {
 		body = patchDeals(v, low, high, before)
 	} else {
 		body = appendDeals(nil, v, low, high, nil)
 	}
 	d := edge.NewDoc(body, uint64(v.TradesSeq), nowNs)
 	d.LowTrade, d.HighTrade = low, high
-	return v.Keep(marketdata.DocDeals, d)
+	return v.Cache(marketdata.DocDeals, d)
 }
 
 // patchDeals renders the public deals from low to high: the trades newer than before, then

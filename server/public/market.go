@@ -36,7 +36,7 @@ func keptRow(v *marketdata.View, kind marketdata.DocKind,
 		return d
 	}
 	body := render(make([]byte, 0, 512), v)
-	return v.Keep(kind, &marketdata.Doc{Body: body, Seq: edge.TagHash(body)})
+	return v.Cache(kind, &marketdata.Doc{Body: body, Seq: edge.TagHash(body)})
 }
 
 func (m *Market) ticker(c *edge.Ctx) *refuse.Refusal {
@@ -51,7 +51,7 @@ func (m *Market) ticker(c *edge.Ctx) *refuse.Refusal {
 	d := v.Doc(marketdata.DocTicker)
 	if d == nil {
 		body := encode.AppendTicker(make([]byte, 0, 384), v)
-		d = v.Keep(marketdata.DocTicker, edge.NewDoc(body, uint64(v.TickerSeq), c.MachineNs()))
+		d = v.Cache(marketdata.DocTicker, edge.NewDoc(body, uint64(v.TickerSeq), c.MachineNs()))
 	}
 	return c.SendDoc(d, m.at(v.Instrument.ID, marketdata.DocTicker))
 }
@@ -78,7 +78,7 @@ func (m *Market) orderbook(c *edge.Ctx) *refuse.Refusal {
 	}
 	d := v.Doc(marketdata.DocBook)
 	if d == nil {
-		d = v.Keep(marketdata.DocBook, baseBookDoc(v, c.MachineNs()))
+		d = v.Cache(marketdata.DocBook, baseBookDoc(v, c.MachineNs()))
 	}
 	return c.SendDoc(d, m.at(v.Instrument.ID, marketdata.DocBook))
 }

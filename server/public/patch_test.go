@@ -35,7 +35,7 @@ func TestPatchedPagesOfTradesAreThoseMadeAnew(t *testing.T) {
 				continue
 			}
 			v := m.feed.Board().Load().View(0)
-			if v.Before(marketdata.DocDeals) != nil {
+			if v.Previous(marketdata.DocDeals) != nil {
 				patched++
 			}
 			low, high, _ := pageOf(v.Trades.First(), v.Trades.Last(), 1, edge.MaxPageSize)
@@ -46,7 +46,7 @@ func TestPatchedPagesOfTradesAreThoseMadeAnew(t *testing.T) {
 			if got, want := string(aggTradesDoc(v, sel, 0).Body), string(aggregator.AppendTrades(nil, v, sel)); got != want {
 				t.Fatalf("seed %d, keep %d: trades\n%s\nwant\n%s", seed, keep, got, want)
 			}
-			if firstDealsDoc(v, 0) != v.Doc(marketdata.DocDeals) || v.Before(marketdata.DocDeals) != nil {
+			if firstDealsDoc(v, 0) != v.Doc(marketdata.DocDeals) || v.Previous(marketdata.DocDeals) != nil {
 				t.Fatalf("seed %d: the page is not kept", seed)
 			}
 		}

@@ -58,7 +58,7 @@ func (d *sharedDoc) ofRows(row func(v *marketdata.View) *marketdata.Doc) {
 			body = made.rows.join(r, row)
 		}
 		made.doc = &marketdata.Doc{
-			Body: body, ETag: string(edge.AppendTag(nil, made.rows.tag())), Seq: r.TickersSeqSum, MadeNs: nowNs,
+			Body: body, ETag: string(edge.AppendTag(nil, made.rows.tag())), Seq: r.TickersSeqSum, RenderedNs: nowNs,
 		}
 		return made
 	}

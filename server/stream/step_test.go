@@ -68,7 +68,7 @@ func newSteppedHub(t *testing.T, policy sequencer.SyncPolicy, seed uint64) *step
 		Sources: []sequencer.Source{source}, StartNs: x.now.ns,
 	})
 	x.keeper = replica.NewKeeper(replica.KeeperOptions{
-		Log: log, Dir: dir, Live: inline{x.loop}, KeepAll: true, SnapshotBytes: 5_000, Clock: x.now,
+		Log: log, Dir: dir, Loop: inline{x.loop}, KeepAll: true, SnapshotBytes: 5_000, Clock: x.now,
 		Taken: func() { x.taken++ }, Failed: func(err error) { t.Error(err) },
 	})
 	x.drives = []step.Stepper{x.loop, x.loop.Committer(), j, x.keeper, x.Hub}

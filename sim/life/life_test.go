@@ -87,7 +87,7 @@ func (p *place) carry(s life.Step) {
 	var err error
 	if s.Ledger != nil {
 		var res launchpad.Result
-		if res, err = launchpad.Carry(p.ledger, s.Ledger); err == nil && res.Fact != nil {
+		if res, err = launchpad.Do(p.ledger, s.Ledger); err == nil && res.Fact != nil {
 			err = p.swarm.Fold(func(st *hive.State) { st.Fold(hive.Fact(*res.Fact)) })
 		}
 	} else {

@@ -5,18 +5,18 @@ import "runtime"
 // How the waiting batches become groups.
 
 const (
-	// gatherYields is the number of consecutive yields without a new batch after which the loop
+	// groupYields is the number of consecutive yields without a new batch after which the loop
 	// processes its group: under a microsecond when no other goroutine is runnable.
-	gatherYields = 4
-	// gatherEnough is the group size at which the loop stops yielding for more commands. 256
+	groupYields = 4
+	// groupEnough is the group size at which the loop stops yielding for more commands. 256
 	// waiting submitters reach 900 k commands/s with 256, 1.0 M with 64, 1.15 M with 32 and 16.
-	gatherEnough = 32
-	// gatherEnoughSync is gatherEnough for groups that share a sync. 256 waiting submitters see a
+	groupEnough = 32
+	// groupEnoughSync is groupEnough for groups that share a sync. 256 waiting submitters see a
 	// p50 of 390 us with 32, 375 with 48 and 64, 415 with 96, 430 in one group.
-	gatherEnoughSync = 64
-	// gatherYieldsSync is gatherYields under sync always, where groups share a sync of 150 us.
+	groupEnoughSync = 64
+	// groupYieldsSync is groupYields under sync always, where groups share a sync of 150 us.
 	// 256 waiting made 0.26 of 256 a sync with 4 yields, p50 3.8 syncs; 0.27, 3.1 to 3.6 with 16.
-	gatherYieldsSync = 16
+	groupYieldsSync = 16
 	// contentionGroups is the number of lone groups for which the loop still yields after
 	// contention.
 	contentionGroups = 64
@@ -25,8 +25,8 @@ const (
 // contention remembers how many submitters compete, to size the next group. The loop's
 // goroutine owns it.
 type contention struct {
-	known int // submitters answered last, and those that waited then
-	left  int // groups left in which the loop yields; contention resets it
+	expected   int // submitters answered last, and those that waited then
+	groupsLeft int // groups left in which the loop yields; contention resets it
 	// The groups since the last sync, which share the next one (sync always only).
 	commands, batches int
 }
@@ -37,72 +37,72 @@ func (c *contention) note(n, waiting int) {
 	if n == 0 {
 		return
 	}
-	c.known = n + waiting
-	if c.known > 1 {
-		c.left = contentionGroups
+	c.expected = n + waiting
+	if c.expected > 1 {
+		c.groupsLeft = contentionGroups
 	} else {
-		c.left = max(c.left-1, 0)
+		c.groupsLeft = max(c.groupsLeft-1, 0)
 	}
 }
 
-// beginSync forgets the groups that shared a sync.
-func (c *contention) beginSync() { c.commands, c.batches = 0, 0 }
+// startSync forgets the groups that shared a sync.
+func (c *contention) startSync() { c.commands, c.batches = 0, 0 }
 
-// takes reports whether the loop may take another group: neither has its intake ended, nor do
+// acceptsGroup reports whether the loop may take another group: neither has its intake ended, nor do
 // too many commands wait for the disk.
-func (l *Loop) takes() bool { return !l.closed && !l.committer.full() }
+func (l *Loop) acceptsGroup() bool { return !l.intakeClosed && !l.committer.full() }
 
 // sharesSync reports whether the groups since the last sync wait for another group: under sync
 // always until all known submitters are back, because a late one would wait for one more sync.
 func (l *Loop) sharesSync() bool {
 	c := &l.contention
-	return c.batches > 0 && c.batches < c.known && c.commands < BatchCommands && l.takes()
+	return c.batches > 0 && c.batches < c.expected && c.commands < BatchCommands && l.acceptsGroup()
 }
 
-// take processes one group of the waiting batches and reports whether there was one.
-func (l *Loop) take() bool {
+// runGroup processes one group of the waiting batches and reports whether there was one.
+func (l *Loop) runGroup() bool {
 	c := &l.contention
 	if !l.sharesSync() {
-		if !l.takes() || l.intake.empty() {
+		if !l.acceptsGroup() || l.intake.empty() {
 			return false
 		}
-		c.beginSync()
+		c.startSync()
 	}
-	l.gather(BatchCommands-c.commands, c.known-c.batches)
+	l.fillGroup(BatchCommands-c.commands, c.expected-c.batches)
 	if len(l.group) == 0 {
-		c.beginSync()
+		c.startSync()
 		return false
 	}
 	if l.durableFirst() {
 		c.commands += commands(l.group)
 		c.batches += len(l.group)
 	}
-	l.process(l.group)
+	l.sequenceGroup(l.group)
 	clear(l.group)
 	return true
 }
 
-// gather makes a group of the waiting batches: at most limit commands and one batch more.
-// The submitters of the last group were just woken. gather yields to them while this brings
+// fillGroup collects a group of the waiting batches: at most limit commands and one batch more.
+// The submitters of the last group were just woken. fillGroup yields to them while this brings
 // more batches, so that one write and one publication serve them all (256 waiting submitters:
 // 2 commands a group without yielding, see BenchmarkLoop). It does not yield for a lone
 // submitter: the processor would go to a goroutine that computes, for milliseconds when it
-// makes a snapshot. Nor does it yield beyond gatherEnough: the loop can serve that group
+// makes a snapshot. Nor does it yield beyond groupEnough: the loop can serve that group
 // while another processor runs the submitters of the group before. Under sync always it yields
 // until all known submitters are back: a late one would wait for one more sync.
-func (l *Loop) gather(limit, known int) {
+func (l *Loop) fillGroup(limit, known int) {
 	l.group = l.group[:0]
-	yields, enough := gatherYields, gatherEnough
+	yields, enough := groupYields, groupEnough
 	switch {
-	case l.contention.left == 0:
+	case l.contention.groupsLeft == 0:
 		yields = 0
 	case l.durableFirst():
-		yields, enough = gatherYieldsSync, gatherEnoughSync
+		yields, enough = groupYieldsSync, groupEnoughSync
 	default:
 		known = BatchCommands
 	}
 	for n, idle := 0, 0; n < limit; {
-		b := l.intake.take()
+		b := l.intake.pop()
 		if b == nil {
 			if idle == yields || n >= enough || len(l.group) >= known {
 				break

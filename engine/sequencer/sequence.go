@@ -15,44 +15,44 @@ const (
 	// BatchCommands limits the commands that are applied between two publications
 	// (docs/internals/performance.md#publication-6).
 	BatchCommands = 256
-	// keptEvents bounds the event buffer that the loop reuses for the next command: 12 MB.
-	keptEvents = 1 << 16
+	// maxReusedEvents bounds the event buffer that the loop reuses for the next command: 12 MB.
+	maxReusedEvents = 1 << 16
 )
 
-// process runs one group through journal, core, sinks, publication and answers.
-func (l *Loop) process(batches []*Batch) {
+// sequenceGroup runs one group through journal, core, sinks, publication and answers.
+func (l *Loop) sequenceGroup(batches []*Batch) {
 	batches = l.stamp(batches)
 	if l.manual != nil && len(l.sources) > 0 {
-		l.processStamped(batches)
+		l.sequenceStamped(batches)
 		return
 	}
 	if len(batches) > 0 {
-		l.run(batches)
+		l.sequence(batches)
 	}
 }
 
-// processStamped lets the sources of a virtual market act before each command that
+// sequenceStamped lets the sources of a virtual market act before each command that
 // moves the clock.
-func (l *Loop) processStamped(batches []*Batch) {
+func (l *Loop) sequenceStamped(batches []*Batch) {
 	for _, b := range batches {
 		if b.Stamped {
-			l.actUntil(b.Commands[0].TimeNs)
-			if l.lost != nil { // the time it is stamped with was not reached
-				b.answer(l.lost)
+			l.runSources(b.Commands[0].TimeNs)
+			if l.sourceErr != nil { // the time it is stamped with was not reached
+				b.answer(l.sourceErr)
 				continue
 			}
 		}
-		l.run([]*Batch{b})
+		l.sequence([]*Batch{b})
 	}
 }
 
-// run journals, applies, folds, publishes and answers stamped batches.
-func (l *Loop) run(batches []*Batch) {
-	if err := l.append(batches); err != nil {
+// sequence journals, applies, folds, publishes and answers stamped batches.
+func (l *Loop) sequence(batches []*Batch) {
+	if err := l.writeJournal(batches); err != nil {
 		l.refuse(batches, err)
 		return
 	}
-	l.reach(batches)
+	l.advanceClock(batches)
 	if l.stats.OldestNs.Load() == 0 {
 		l.stats.OldestNs.Store(clock.MachineNs())
 	}
@@ -60,12 +60,12 @@ func (l *Loop) run(batches []*Batch) {
 		l.committer.add(batches)
 		return
 	}
-	l.readers.folded = l.pos - uint64(commands(batches))
+	l.folds.folded = l.pos - uint64(commands(batches))
 	for _, b := range batches {
-		l.applyNow(b)
+		l.applyBatch(b)
 	}
 	l.publish()
-	l.readers.notifyStats()
+	l.folds.addToStats()
 	l.contention.note(submitters(batches), l.QueueLen())
 	answer(batches, nil)
 }
@@ -73,20 +73,20 @@ func (l *Loop) run(batches []*Batch) {
 // refuse answers batches with err. It records a source's error in lost for the caller that
 // moves the clock.
 func (l *Loop) refuse(batches []*Batch, err error) {
-	if submitters(batches) < len(batches) && l.lost == nil {
-		l.lost = err
+	if submitters(batches) < len(batches) && l.sourceErr == nil {
+		l.sourceErr = err
 	}
 	answer(batches, err)
 }
 
-// applyNow applies and folds a batch, publishing every BatchCommands commands of it.
-func (l *Loop) applyNow(b *Batch) {
+// applyBatch applies and folds a batch, publishing every BatchCommands commands of it.
+func (l *Loop) applyBatch(b *Batch) {
 	for i := range b.Commands {
 		cmd := &b.Commands[i]
 		l.events = l.core.Apply(cmd, l.events[:0])
-		l.readers.observe(l.events)
-		l.readers.count(l.events)
-		l.readers.fold(l.events)
+		l.folds.observe(l.events)
+		l.folds.count(l.events)
+		l.folds.fold(l.events)
 		if b.Collect != nil {
 			b.Collect(i, cmd, l.events)
 		}
@@ -94,15 +94,15 @@ func (l *Loop) applyNow(b *Batch) {
 			l.publish()
 		}
 	}
-	if cap(l.events) > keptEvents { // of a command that swept a book
+	if cap(l.events) > maxReusedEvents { // of a command that swept a book
 		l.events = nil
 	}
 }
 
 // publish shows what was folded since the last publication.
 func (l *Loop) publish() {
-	if l.readers.unpublished() {
-		l.readers.publish(max(l.clk.NowNs(), l.lastNs))
+	if l.folds.unpublished() {
+		l.folds.publish(max(l.clk.NowNs(), l.lastNs))
 	}
 }
 
@@ -154,8 +154,8 @@ func (l *Loop) acceptStamps(b *Batch, last int64) bool {
 	return true
 }
 
-// reach sets lastNs to the time of the group's last command, so that time never goes back.
-func (l *Loop) reach(batches []*Batch) {
+// advanceClock sets lastNs to the time of the group's last command, so that time never goes back.
+func (l *Loop) advanceClock(batches []*Batch) {
 	cmds := batches[len(batches)-1].Commands
 	l.lastNs = max(l.lastNs, cmds[len(cmds)-1].TimeNs)
 	if l.manual != nil && l.lastNs > l.manual.NowNs() {
@@ -163,8 +163,8 @@ func (l *Loop) reach(batches []*Batch) {
 	}
 }
 
-// append journals the group in one write.
-func (l *Loop) append(batches []*Batch) error {
+// writeJournal journals the group in one write.
+func (l *Loop) writeJournal(batches []*Batch) error {
 	l.refs = l.refs[:0]
 	for _, b := range batches {
 		for i := range b.Commands {
