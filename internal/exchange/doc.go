@@ -26,7 +26,7 @@
 //  3. Stop of a phase ends from the outside in: sockets, listeners, snapshots, loop, launchpad and
 //     hive, accounts, journal, directory.
 //  4. A start that panics stops and writes nothing, because what it built may be half changed.
-//  5. Only front.go knows the packages below server.
+//  5. Only front.go and hooks.go know the packages below server.
 //
 // How it is used:
 //
@@ -36,7 +36,7 @@
 //	running.Admit()
 //	launch.Stop(ctx)                 // in any phase
 //
-// Reading order: options, open, front, connections, recover, journal, accounts, agents, start, backfill,
+// Reading order: options, hooks, open, front, connections, recover, journal, accounts, agents, start, backfill,
 // configure, demo, demo_agents, snapshots, stop, launch, bulk.
 //
 // It reads no flag, no environment and no configuration file, and prints nothing: cmd/tickhive does.

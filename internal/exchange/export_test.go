@@ -3,9 +3,6 @@ package exchange
 import (
 	"context"
 	"errors"
-
-	"tickhive/accounts"
-	"tickhive/marketdata/replica"
 )
 
 // Stopping returns a channel that is closed when a stop waits for the snapshot under way.
@@ -17,20 +14,11 @@ func (x *Running) Covered() uint64 { return x.snapshots.keeper.Covered() }
 // AccountsReflect reports whether every retained snapshot of the accounts reflects the position pos.
 func (x *Running) AccountsReflect(pos uint64) bool { return x.accounts.store.RetainFrom() > pos }
 
-// Accounts returns the accounts for readers.
-func (x *Running) Accounts() *accounts.View { return x.accounts.view }
-
 // Incidents returns the number of incidents on the status page.
 func (x *Running) Incidents() int { return len(x.data.Incidents()) }
 
 // Users returns the number of users.
 func (r *Recovered) Users() int { return r.accounts.view.Users() }
-
-// MarketHash returns the hash of the market. The loop's goroutine calls it, or no loop acts.
-func (x *Running) MarketHash() replica.StateHash { return replica.Hash(x.core, x.feed) }
-
-// Query runs fn on the loop's goroutine.
-func (x *Running) Query(fn func()) error { return x.loop.Query(fn) }
 
 // Ready reports whether clients are admitted.
 func (b *base) Ready() bool { return b.front.ready.Load() }

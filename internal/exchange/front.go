@@ -9,10 +9,12 @@ import (
 	"net"
 	"sync/atomic"
 
+	"tickhive/accounts"
 	"tickhive/engine"
 	"tickhive/engine/sequencer"
 	"tickhive/internal/cmdline"
 	"tickhive/internal/datadir"
+	"tickhive/marketdata"
 	"tickhive/marketdata/replica"
 	"tickhive/server/account"
 	"tickhive/server/admin"
@@ -69,19 +71,19 @@ func newFront(b *base, room connLimits) (*front, error) {
 	if err != nil {
 		return nil, err
 	}
-	if f.agents, err = agents.New(agents.Options{
+	if f.agents, err = agents.New(hook(b.o.Hooks.Agents, agents.Options{
 		Clock: b.span, User: f.user, Find: f.find, VotesPerMinute: b.o.Public.Rate.VotesPerMinute,
-	}); err != nil {
+	})); err != nil {
 		return nil, err
 	}
-	f.prices = public.New(public.Options{
+	f.prices = public.New(hook(b.o.Hooks.Prices, public.Options{
 		Board: b.feed.Board(), Clock: b.clock, Version: cmdline.Version, Status: f.status,
 		Commissions: commissions(b.o.Commissions),
-	})
-	if f.users, err = account.New(account.Options{
+	}))
+	if f.users, err = account.New(hook(b.o.Hooks.Account, account.Options{
 		Exchange: &f.gate, Core: b.core, History: b.feed.History(), Board: b.feed.Board(), Clock: b.clock,
 		Legacy: b.o.Public.Legacy, PublicURL: b.o.Public.PublicURL, Commissions: f.prices.Commissions, Ledger: f.agents,
-	}); err != nil {
+	})); err != nil {
 		return nil, err
 	}
 	f.hub = stream.NewHub(stream.Options{
@@ -100,7 +102,7 @@ func newFront(b *base, room connLimits) (*front, error) {
 
 func (f *front) makePublic(b *base, connections int, page edge.Resource) (err error) {
 	o := &b.o.Public
-	f.public, err = edge.New(edge.Options{
+	f.public, err = edge.New(hook(b.o.Hooks.Public, edge.Options{
 		Clock: b.clock, Log: b.log,
 		SplitAggregator: o.AggregatorListen != "", AggregatorHost: o.AggregatorHost,
 		Rate: edge.RateOptions{
@@ -113,7 +115,7 @@ func (f *front) makePublic(b *base, connections int, page edge.Resource) (err er
 		Resources: []edge.Resource{
 			f.prices.Routes, stream.Routes(f.hub), page, f.prices.UDFRoutes, f.users.Routes, f.agents.Routes,
 		},
-	})
+	}))
 	return err
 }
 
@@ -144,7 +146,7 @@ func (f *front) makeInternal(b *base, connections int) (err error) {
 	if b.o.Journal.Sync == sequencer.SyncAlways {
 		o.Settle = func() error { return f.stage.Load().journal.makeDurable() }
 	}
-	f.internal, err = admin.New(o)
+	f.internal, err = admin.New(hook(b.o.Hooks.Admin, o))
 	return err
 }
 
@@ -164,17 +166,17 @@ func commissions(list []Commission) (out []public.AssetCommission) {
 // listen opens the listeners and serves them.
 func (f *front) listen(o *Options) error {
 	var err error
-	if f.publicLn, err = net.Listen("tcp", o.Public.Listen); err != nil {
+	if f.publicLn, err = o.Hooks.Listen(o.Public.Listen); err != nil {
 		return fmt.Errorf("server.listen: %w", err)
 	}
-	if f.internalLn, err = net.Listen("tcp", o.Internal.Listen); err != nil {
+	if f.internalLn, err = o.Hooks.Listen(o.Internal.Listen); err != nil {
 		return errors.Join(fmt.Errorf("internal.listen: %w", err), f.publicLn.Close())
 	}
 	if err := admin.CheckAddress(f.internalLn.Addr(), o.Internal.Token); err != nil {
 		return errors.Join(err, f.publicLn.Close(), f.internalLn.Close())
 	}
 	if at := o.Public.AggregatorListen; at != "" {
-		if f.aggregatorLn, err = net.Listen("tcp", at); err != nil {
+		if f.aggregatorLn, err = o.Hooks.Listen(at); err != nil {
 			return errors.Join(fmt.Errorf("aggregator.listen: %w", err), f.publicLn.Close(), f.internalLn.Close())
 		}
 		go f.watch(f.public.ServeAggregator, f.aggregatorLn)
@@ -298,14 +300,15 @@ func (g clockGate) AdvanceTo(ns int64) error {
 }
 
 // attach passes the recovered accounts and the limits of signed requests to the handlers.
-func (f *front) attach(a *accountSide, nonces *datadir.Nonces) error {
+func (f *front) attach(h *Hooks, a *accountSide, nonces *datadir.Nonces) error {
 	s := account.Store{State: a.state, Do: a.store.Do, NotBeforeMs: a.notBeforeMs}
+	if nonces != nil {
+		s.Used, s.KeepNonce = nonces.Used(a.notBeforeMs), nonces.Keep
+	}
+	f.users.Attach(hook(h.Store, s))
 	if nonces == nil {
-		f.users.Attach(s)
 		return nil
 	}
-	s.Used, s.KeepNonce = nonces.Used(a.notBeforeMs), nonces.Keep
-	f.users.Attach(s)
 	return nonces.Follow(f.users.NonceFloorMs)
 }
 
@@ -317,3 +320,18 @@ func (b *base) Internal() *admin.Server { return b.front.internal }
 
 // Hub returns the hub of the streams.
 func (b *base) Hub() *stream.Hub { return b.front.hub }
+
+// Agents returns the handlers of launchpad and hive.
+func (b *base) Agents() *agents.Service { return b.front.agents }
+
+// Core returns the matching core. The loop's goroutine owns it.
+func (b *base) Core() *engine.Core { return b.core }
+
+// Feed returns the market data. The loop's goroutine owns it; any goroutine may read its board.
+func (b *base) Feed() *marketdata.Feed { return b.feed }
+
+// Loop returns the running loop.
+func (x *Running) Loop() *sequencer.Loop { return x.loop }
+
+// Accounts returns the accounts.
+func (x *Running) Accounts() *accounts.State { return x.accounts.state }

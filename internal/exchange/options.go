@@ -54,6 +54,8 @@ type Options struct {
 	Sim         SimOptions
 	Launchpad   launchpad.Options // without Seed
 	Hive        hive.Options      // without Seed and GenesisNs
+
+	Hooks Hooks // of a test
 }
 
 // Progress reports one long piece of work to a person. One goroutine calls it.
@@ -191,6 +193,9 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.Journal.FS == nil {
 		o.Journal.FS = vfs.OS{}
+	}
+	if o.Hooks.Listen == nil {
+		o.Hooks.Listen = listenTCP
 	}
 	// Set explicitly: in a data directory, 0 means a program without this limit.
 	o.Engine.AccountStops = cmp.Or(o.Engine.AccountStops, engine.DefaultAccountStops)

@@ -199,7 +199,7 @@ func (r *restored) attachAccounts() error {
 		r.reportRecovery("%d account changes refer to commands that the journal does not contain; "+
 			"they are placed at its end", n)
 	}
-	if err := r.front.attach(a, nonces); err != nil {
+	if err := r.front.attach(&r.o.Hooks, a, nonces); err != nil {
 		return err
 	}
 	if err := a.setRates(r.o.Referral); err != nil {

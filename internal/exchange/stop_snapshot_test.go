@@ -47,7 +47,7 @@ func TestAStopWithinASnapshotIsInOrder(t *testing.T) {
 	}
 	<-held.begun
 	var want replica.StateHash
-	if err := x.Query(func() { want = x.MarketHash() }); err != nil {
+	if err := x.Loop().Query(func() { want = replica.Hash(x.Core(), x.Feed()) }); err != nil {
 		t.Fatal(err)
 	}
 	go func(waits <-chan struct{}) { // the stop is waiting for the snapshot
@@ -64,7 +64,7 @@ func TestAStopWithinASnapshotIsInOrder(t *testing.T) {
 
 	o.Journal.FS = vfs.OS{}
 	next := exchangetest.Start(t, o)
-	if got := next.MarketHash(); got.Hash != want.Hash || got.Seq != want.Seq {
+	if got := replica.Hash(next.Core(), next.Feed()); got.Hash != want.Hash || got.Seq != want.Seq {
 		t.Errorf("the next start has %v, the one before %v", got, want)
 	}
 	if n := next.Incidents(); n != 0 {

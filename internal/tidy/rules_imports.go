@@ -38,11 +38,13 @@ var mayImport = map[string][]string{
 	"server/admin": {
 		"server/edge", "server/body", "server/encode", "engine", "marketdata", "accounts", "internal/entry",
 	},
-	"server/web":        {"server/edge"},
-	"server/servertest": {"server", "engine", "marketdata", "accounts", "launchpad", "hive", "client"},
-	"client":            {"client"},
-	"bench":             {"bench", "client", "engine", "marketdata", "sim"},
-	"bench/limits":      {"bench", "engine", "marketdata"},
+	"server/web": {"server/edge"},
+	"server/servertest": {
+		"server", "engine", "marketdata", "accounts", "launchpad", "hive", "client", "internal/exchange",
+	},
+	"client":       {"client"},
+	"bench":        {"bench", "client", "engine", "marketdata", "sim"},
+	"bench/limits": {"bench", "engine", "marketdata"},
 	"cmd": {
 		"cmd", "server", "engine", "marketdata", "aggregator", "accounts", "launchpad", "hive", "sim", "client",
 		"bench", "internal/exchange", "internal/datadir",

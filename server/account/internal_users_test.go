@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"tickhive/accounts"
+	"tickhive/internal/exchange"
 	"tickhive/internal/refuse"
 	"tickhive/server/account"
 	"tickhive/server/servertest"
@@ -130,7 +131,9 @@ func (closedLedger) Deposit(string, string, account.Money) (accounts.BalanceView
 // A user whose native balance is refused exists nevertheless. The answer reports this, names the
 // user and explains how to deposit the balance.
 func TestRefusalOfTheNativeBalanceNamesTheUserThatWasMade(t *testing.T) {
-	h := servertest.NewExchange(t, func(o *account.Options) { o.Ledger = closedLedger{} })
+	h := servertest.NewExchange(t, func(o *exchange.Options) {
+		o.Hooks.Account = func(a *account.Options) { a.Ledger = closedLedger{} }
+	})
 	a := h.CallInternal("POST", "/users", `{"nickname":"ada","nativeBalance":5}`)
 	h.CheckRefusal("a closed ledger", a, 503, "UNAVAILABLE", "nativeBalance")
 	made, ok := h.State.View().User(1)

@@ -75,7 +75,7 @@ func TestRacingReplacesNeverOverdraw(t *testing.T) {
 // race sends one request of a random kind.
 func race(h *servertest.Exchange, rng *rand.Rand, k *servertest.Keys) {
 	var last engine.OrderID
-	_ = h.Loop.Query(func() { last = h.Core.LastOrderID(0) })
+	_ = h.Loop().Query(func() { last = h.Core().LastOrderID(0) })
 	side, prevention := "buy", "decrement"
 	if rng.IntN(2) == 0 {
 		side = "sell"
@@ -114,11 +114,11 @@ func accountOf(h *servertest.Exchange, k *servertest.Keys) engine.AccountID {
 	if _, err := hex.Decode(id[:], []byte(strings.ReplaceAll(k.ID, "-", ""))); err != nil {
 		h.T.Fatal(err)
 	}
-	n, ok := h.Accounts.Entry().Find(id)
+	n, ok := h.State.View().NumberOf(id)
 	if !ok {
 		h.T.Fatalf("no account %s", k.ID)
 	}
-	return n
+	return engine.AccountID(n)
 }
 
 // An order of the built-in account is limited to 10^20 whole units, new or replaced, like the

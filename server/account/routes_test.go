@@ -15,7 +15,7 @@ import (
 
 func TestAccountRoutesAreTheDescribedOnes(t *testing.T) {
 	h := servertest.NewExchange(t)
-	servertest.SameRoutes(t, h.Server.Routes(), web.PartMarket, web.PartAccounts)
+	servertest.SameRoutes(t, h.Running.Public().Routes(), web.PartMarket, web.PartAccounts, web.PartLaunchpad)
 }
 
 // signedRoutes holds all routes that need credentials, each with a request that succeeds.

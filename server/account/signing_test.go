@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"tickhive/server/account"
+	"tickhive/internal/exchange"
 	"tickhive/server/servertest"
 )
 
@@ -190,7 +190,7 @@ func TestTheLegacySchemeIsOffUnlessAskedFor(t *testing.T) {
 	}
 	h, a, _ := servertest.NewTradedExchange(t)
 	h.CheckRefusal("off", legacy(a, "GET", "http://test", "/api/apikeys", "", ""), 401, "UNAUTHORIZED", "API-Timestamp")
-	h, a, _ = servertest.NewTradedExchange(t, func(o *account.Options) { o.Legacy = true })
+	h, a, _ = servertest.NewTradedExchange(t, func(o *exchange.Options) { o.Public.Legacy = true })
 	for range 2 { // no replay protection
 		if got := legacy(a, "GET", "http://test", "/api/user/orders?status=all", "", ""); got.Status != 200 {
 			t.Fatal(got.Body)
@@ -209,8 +209,7 @@ func TestTheLegacySchemeIsOffUnlessAskedFor(t *testing.T) {
 	h.CheckRefusal("DELETE", legacy(a, "DELETE", "http://test", "/api/orders/1", "", ""), 401,
 		"UNAUTHORIZED", "API-Timestamp")
 	a.OK("GET", "/api/apikeys", "")
-	_, a, _ = servertest.NewTradedExchange(t,
-		func(o *account.Options) { o.Legacy, o.PublicURL = true, "https://api.example" })
+	_, a, _ = servertest.NewTradedExchange(t, func(o *exchange.Options) { o.Public.Legacy, o.Public.PublicURL = true, "https://api.example" })
 	if got := legacy(a, "GET", "https://api.example", "/api/apikeys", "", ""); got.Status != 200 {
 		t.Error(got.Body)
 	}

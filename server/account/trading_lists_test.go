@@ -7,6 +7,7 @@ import (
 
 	"tickhive/engine"
 	"tickhive/internal/entry"
+	"tickhive/internal/exchange"
 	"tickhive/server/account"
 	"tickhive/server/servertest"
 )
@@ -31,9 +32,11 @@ func (q *queries) Query(fn func()) error {
 // account's orders, newest first, while it places and closes more orders.
 func TestDeepPagesTakeManyQueriesAndLoseNoOrder(t *testing.T) {
 	var q *queries
-	h, a, _ := servertest.NewTradedExchange(t, func(o *account.Options) {
-		q = &queries{Exchange: o.Exchange}
-		o.Exchange = q
+	h, a, _ := servertest.NewTradedExchange(t, func(o *exchange.Options) {
+		o.Hooks.Account = func(a *account.Options) {
+			q = &queries{Exchange: a.Exchange}
+			a.Exchange = q
+		}
 	})
 	one := fmt.Sprintf(`{"place":{"accountId":%q,"currencyPairCode":"BTC_USDT","side":"buy","type":"limit",`+
 		`"timeInForce":"ioc","price":1,"amount":1}}`, a.ID)

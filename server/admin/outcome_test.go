@@ -82,7 +82,7 @@ func TestAnUnknownOutcomeIsNoRefusal(t *testing.T) {
 	h, a, _ := servertest.NewTradedExchange(t)
 	resting := a.Place(`{"currencyPairCode":"BTC_USDT","side":"buy","price":5,"amount":1}`)
 	for _, c := range unconfirmed(h, a, resting) {
-		h.Sequencer.Fail = fmt.Errorf("%w: %w", sequencer.ErrUnavailable, wal.ErrStopped)
+		h.Faults.Fail = fmt.Errorf("%w: %w", sequencer.ErrUnavailable, wal.ErrStopped)
 		before := a.Balance("USDT")
 		refused := c.send()
 		h.CheckRefusal(c.what+", refused", refused, 503, "UNAVAILABLE", "")
@@ -92,9 +92,9 @@ func TestAnUnknownOutcomeIsNoRefusal(t *testing.T) {
 		if now := a.Balance("USDT"); now != before {
 			t.Errorf("%s: refused, and the balance went from %s to %s", c.what, before, now)
 		}
-		h.Sequencer.Fail = fmt.Errorf("%w: %w: %w", sequencer.ErrOutcomeUnknown, wal.ErrOutcomeUnknown, wal.ErrStopped)
+		h.Faults.Fail = fmt.Errorf("%w: %w: %w", sequencer.ErrOutcomeUnknown, wal.ErrOutcomeUnknown, wal.ErrStopped)
 		unknown(h, c.what, c.send(), c.then)
-		h.Sequencer.Fail = nil
+		h.Faults.Fail = nil
 	}
 	// An order of 5 rests. Five orders of 10 and another 5 for it may be in the journal: the
 	// money, and the fee of 0.002 on it, must stay reserved until the outcome is known.
@@ -111,16 +111,15 @@ func TestAnUnknownOutcomeAfterAPartThatWasApplied(t *testing.T) {
 			`"price":` + price + `,"amount":1,"clientOrderId":"` + id + `"}}`
 	}
 	parts := 0
-	h.Sequencer.Before = func() {
+	h.Faults.Before = func() {
 		if parts++; parts == 2 {
-			h.Sequencer.Fail = sequencer.ErrOutcomeUnknown
+			h.Faults.Fail = sequencer.ErrOutcomeUnknown
 		}
 	}
 	// The second order needs the money of the first, so it waits for the first one's outcome.
 	a1 := h.CallInternal("POST", "/orders/batch", `{"commands":[`+place("900", "p")+`,`+place("900", "q")+`]}`)
-	h.Sequencer.Before, h.Sequencer.Fail = nil, nil
-	unknown(h, "the second part", a1, "The first 1 commands were applied. The commands, or some of them, may have "+
-		"been recorded")
+	h.Faults.Before, h.Faults.Fail = nil, nil
+	unknown(h, "the second part", a1, "The first 1 commands were applied. The commands, or some of them, may have been recorded")
 }
 
 // The ledger and the hive answer the same; they refuse requests after their log has stopped.

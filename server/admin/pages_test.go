@@ -2,13 +2,13 @@ package admin_test
 
 import (
 	"bufio"
-	"context"
 	"fmt"
 	"io"
 	"net/http"
 	"strings"
 	"testing"
 
+	"tickhive/internal/exchange"
 	"tickhive/server/admin"
 	"tickhive/server/servertest"
 )
@@ -16,7 +16,7 @@ import (
 // innerRaw sends request unchanged to the internal listener on a new connection.
 func innerRaw(h *servertest.Exchange, request string) servertest.Answer {
 	h.T.Helper()
-	conn, err := h.Internal.Transport.(*http.Transport).DialContext(context.Background(), "", "")
+	conn, err := h.DialInternal()
 	if err != nil {
 		h.T.Fatal(err)
 	}
@@ -53,8 +53,8 @@ const makeUser = "/internal/v1/users"
 // Without a token the internal listener accepts loopback names and configured names, with any
 // port, and refuses all other names.
 func TestWithoutATokenTheHostIsALoopbackNameOrAConfiguredOne(t *testing.T) {
-	h := servertest.NewExchangeWith(t, func(o *admin.Options) {
-		o.Hosts = []string{"ops.example", "Build-1.Example.", "box_2", "10.0.0.5", "fd00::5", "::ffff:10.0.0.6"}
+	h := servertest.NewExchange(t, func(o *exchange.Options) {
+		o.Internal.Hosts = []string{"ops.example", "Build-1.Example.", "box_2", "10.0.0.5", "fd00::5", "::ffff:10.0.0.6"}
 	})
 	for _, host := range []string{
 		"localhost", "localhost:8081", "LocalHost:1", "localhost.", "localhost.:8081", "localhost:",
@@ -134,7 +134,7 @@ func TestAnAbsoluteTargetHasTheHostOfTheRequest(t *testing.T) {
 // Headers that only a browser sends are checked besides the host: the origin and the site must
 // be the listener's own, and a navigation may only read.
 func TestWithoutATokenRequestsOfPagesAreRefused(t *testing.T) {
-	h := servertest.NewExchangeWith(t, func(o *admin.Options) { o.Hosts = []string{"ops.example"} })
+	h := servertest.NewExchange(t, func(o *exchange.Options) { o.Internal.Hosts = []string{"ops.example"} })
 	for _, lines := range [][]string{
 		{"Host: localhost:8081"},
 		{"Host: localhost:8081", "Origin: http://localhost:8081"},
@@ -201,7 +201,7 @@ func TestWithoutATokenRequestsOfPagesAreRefused(t *testing.T) {
 // preflights. Only /ready is served to every client.
 func TestThePageFilterIsBeforeEveryRouteButReady(t *testing.T) {
 	h := servertest.NewExchange(t)
-	for _, route := range h.Admin.Routes() {
+	for _, route := range h.Running.Internal().Routes() {
 		path := strings.NewReplacer("{", "", "}", "").Replace(route.Path)
 		want := 403
 		if path == "/internal/v1/ready" {
@@ -246,15 +246,13 @@ func TestNoGETOfTheInternalAPIChangesAnything(t *testing.T) {
 		`"amount":1}`)["orderId"]
 	state := func() string {
 		view := h.State.View()
-		return fmt.Sprint(h.Loop.Stats().Commands.Load(), view.Users(), view.Totals(), view.Balances(1),
-			view.Keys(1, servertest.StartNs), h.Clock.NowNs())
+		return fmt.Sprint(h.Loop().Stats().Commands.Load(), view.Users(), view.Totals(), view.Balances(1), view.Keys(1, servertest.StartNs), h.Clock.NowNs())
 	}
 	before, asked := state(), 0
 	fill := strings.NewReplacer("{pair}", "BTC_USDT", "{code}", "BTC_USDT", "{symbol}", "BTC", "{name}", "goroutine",
 		"/users/{id}", "/users/"+user, "/orders/{id}", fmt.Sprint("/orders/", order))
-	for _, route := range h.Admin.Routes() {
-		// these two take seconds
-		if route.Method != "GET" || route.Path == "/debug/pprof/profile" || route.Path == "/debug/pprof/trace" {
+	for _, route := range h.Running.Internal().Routes() {
+		if route.Method != "GET" || route.Path == "/debug/pprof/profile" || route.Path == "/debug/pprof/trace" { // these two take seconds
 			continue
 		}
 		for _, method := range []string{"GET", "HEAD"} {
@@ -272,12 +270,10 @@ func TestNoGETOfTheInternalAPIChangesAnything(t *testing.T) {
 
 // A token replaces the page check, because no page knows it. Every request without the token
 // gets 401.
-func TestATokenReplacesThePageFilter(t *testing.T) {
-	h := servertest.NewExchangeWith(t, func(o *admin.Options) { o.Token = "open sesame" })
-	foreign := []string{"Host: evil.example", "Origin: http://other.example", "Sec-Fetch-Site: cross-site",
-		"Sec-Fetch-Mode: navigate"}
-	if a, made := makesUser(h, makeUser, append(foreign, "Authorization: Bearer open sesame")...); a.Status != 200 ||
-		!made {
+func TestATokenReplacesTheGate(t *testing.T) {
+	h := servertest.NewExchange(t, func(o *exchange.Options) { o.Internal.Token = "open sesame" })
+	foreign := []string{"Host: evil.example", "Origin: http://other.example", "Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: navigate"}
+	if a, made := makesUser(h, makeUser, append(foreign, "Authorization: Bearer open sesame")...); a.Status != 200 || !made {
 		t.Errorf("with the token: %d %s, made %v", a.Status, a.Body, made)
 	}
 	for _, lines := range [][]string{nil, {"Authorization: Bearer open"}, {"Authorization: open sesame"}} {

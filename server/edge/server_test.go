@@ -12,15 +12,16 @@ import (
 // Until it is ready every route but healthcheck and status answers 503 with Retry-After.
 func TestNotReady(t *testing.T) {
 	m := servertest.NewTradedMarket(t)
-	cold, err := edge.New(servertest.Options{
-		Options: edge.Options{Clock: m.Clock}, Market: public.Options{Board: m.Feed.Board(), Clock: m.Clock},
-	}.WithMarket())
+	cold, err := edge.New(edge.Options{
+		Clock:     m.Clock,
+		Resources: []edge.Resource{public.New(public.Options{Board: m.Feed().Board(), Clock: m.Clock}).Routes},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	old := m.Server
 	m.Server = cold
-	go func() { _ = cold.Serve(m.Listener) }()
+	go func() { _ = cold.Serve(m.Listener()) }()
 	defer func() { m.Server = old }()
 	// Two servers accept on one listener: ask until the cold one has answered each route.
 	for _, route := range cold.Routes() {
@@ -170,7 +171,7 @@ func TestSplitListener(t *testing.T) {
 		t.Errorf("public listener: %d", a.Status)
 	}
 	done := make(chan struct{})
-	go func() { _ = m.Server.ServeAggregator(m.Listener); close(done) }()
+	go func() { _ = m.Server.ServeAggregator(m.Listener()); close(done) }()
 	statuses := map[int]bool{}
 	for range 200 {
 		statuses[m.Raw("192.0.2.9", "GET "+servertest.Agg+"/pairs HTTP/1.1\r\nHost: x\r\n"+

@@ -79,30 +79,57 @@ func (l *oneListener) Addr() net.Addr { return &net.TCPAddr{} }
 
 const benchPairs = 40
 
-// benchMarket returns a market of 40 pairs with deep books, which no server serves yet.
+// benchMarket is a core and market data without a loop, whose cost is not the server's.
 type benchMarket struct {
-	*servertest.Market
-	n int
+	core   *engine.Core
+	feed   *marketdata.Feed
+	clock  *clock.Manual
+	pairs  map[string]engine.PairID
+	events []engine.Event
+	n      int
 }
 
-func newBenchMarket(b testing.TB) *benchMarket {
-	m := &servertest.Market{
-		T: b, Core: engine.NewCore(engine.Options{}), Feed: marketdata.NewFeed(marketdata.Options{}),
-		Clock: clock.NewManual(servertest.StartNs), Pairs: map[string]engine.PairID{},
+func newDirect() *benchMarket {
+	return &benchMarket{
+		core: engine.NewCore(engine.Options{}), feed: marketdata.NewFeed(marketdata.Options{}),
+		clock: clock.NewManual(servertest.StartNs), pairs: map[string]engine.PairID{},
 	}
-	m.Machine.Store(servertest.StartNs)
+}
+
+func (m *benchMarket) apply(cmd engine.Command) {
+	cmd.TimeNs = m.clock.NowNs()
+	m.events = m.core.Apply(&cmd, m.events[:0])
+	m.feed.Fold(m.events)
+	m.feed.Publish(cmd.TimeNs)
+}
+
+func (m *benchMarket) pair(code string) {
+	m.pairs[code] = engine.PairID(len(m.pairs))
+	base, quote, _ := strings.Cut(code, "_")
+	m.apply(engine.Command{Kind: engine.AddPair, Pair: engine.ControlPair, Instrument: &engine.Instrument{
+		Code: code, Base: base, Quote: quote, DigitsPrice: 2, DigitsAmount: 8, MakerFee: 100_000, TakerFee: 200_000,
+	}})
+}
+
+func (m *benchMarket) limit(code string, side engine.Side, price, amount int64) {
+	m.apply(engine.Command{Kind: engine.Place, Pair: m.pairs[code], Side: side, Price: price, Amount: amount})
+}
+
+// newBenchMarket returns a market of 40 pairs with deep books.
+func newBenchMarket() *benchMarket {
+	m := newDirect()
 	for i := range benchPairs {
 		code := benchCode(i)
-		m.Pair(code, 2, 8)
+		m.pair(code)
 		for k := int64(1); k <= 100; k++ {
-			m.Limit(code, engine.Buy, 6_500_000-k*7, k*12_345_678)
-			m.Limit(code, engine.Sell, 6_500_000+k*11, k*54_321_012)
+			m.limit(code, engine.Buy, 6_500_000-k*7, k*12_345_678)
+			m.limit(code, engine.Sell, 6_500_000+k*11, k*54_321_012)
 		}
 		for range 110 {
-			m.Limit(code, engine.Buy, 6_500_011, 10_000)
+			m.limit(code, engine.Buy, 6_500_011, 10_000)
 		}
 	}
-	return &benchMarket{Market: m}
+	return m
 }
 
 func benchCode(i int) string { return fmt.Sprintf("B%02d_USDT", i) }
@@ -110,7 +137,7 @@ func benchCode(i int) string { return fmt.Sprintf("B%02d_USDT", i) }
 // change trades on the pairs in turn; a trade changes the pair's book, ticker and trades.
 func (m *benchMarket) change() {
 	m.n++
-	m.Limit(benchCode(m.n%benchPairs), engine.Buy, 6_500_011, 1)
+	m.limit(benchCode(m.n%benchPairs), engine.Buy, 6_500_011, 1)
 }
 
 // requests returns at least 1,000 distinct requests for a path, over all pairs.
@@ -142,9 +169,10 @@ func runCPU(b *testing.B, l *oneListener, c *feedConn) {
 }
 
 func (m *benchMarket) options() edge.Options {
-	return servertest.Options{
-		Options: edge.Options{Clock: m.Clock}, Market: public.Options{Board: m.Feed.Board(), Clock: m.Clock},
-	}.WithMarket()
+	return edge.Options{
+		Clock:     m.clock,
+		Resources: []edge.Resource{public.New(public.Options{Board: m.feed.Board(), Clock: m.clock}).Routes},
+	}
 }
 
 func serveBench(b testing.TB, s *edge.Server, err error) *oneListener {
@@ -162,7 +190,7 @@ func serveBench(b testing.TB, s *edge.Server, err error) *oneListener {
 // BenchmarkHandler measures docs/internals/performance.md#h2: each route against constant bytes of
 // the same size, answering the same request bytes, the market changing with every read in both.
 func BenchmarkHandler(b *testing.B) {
-	m := newBenchMarket(b)
+	m := newBenchMarket()
 	real, err := edge.New(m.options())
 	realL := serveBench(b, real, err)
 	for _, r := range []struct{ name, path, param, more string }{
@@ -193,7 +221,7 @@ func TestKeptAnswersDoNotAllocate(t *testing.T) {
 	if servertest.RaceOn {
 		t.Skip("the race detector makes sync.Pool drop values: it allocates by itself")
 	}
-	m := newBenchMarket(t)
+	m := newBenchMarket()
 	s, err := edge.New(m.options())
 	l := serveBench(t, s, err)
 	for _, r := range [][3]string{

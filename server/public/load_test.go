@@ -72,10 +72,7 @@ func reached(counts *[4]atomic.Int64, n int64) bool {
 
 // tryCancel cancels an order that may already be filled.
 func tryCancel(m *servertest.Market, id engine.OrderID) {
-	cmd := engine.Command{Kind: engine.Cancel, Pair: id.Pair(), Order: id, TimeNs: m.Clock.NowNs()}
-	m.Events = m.Core.Apply(&cmd, m.Events[:0])
-	m.Feed.Fold(m.Events)
-	m.Feed.Publish(cmd.TimeNs)
+	m.Try(engine.Command{Kind: engine.Cancel, Pair: id.Pair(), Order: id})
 }
 
 // bookReader is a client that remembers the answers it has seen.

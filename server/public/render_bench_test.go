@@ -11,26 +11,21 @@ import (
 	"time"
 
 	"tickhive/engine"
-	"tickhive/internal/clock"
-	"tickhive/marketdata"
 	"tickhive/server/edge"
 	"tickhive/server/servertest"
 )
 
 // renderMarket returns a market of n pairs, each with trades and at least 40 levels per side.
-func renderMarket(b testing.TB, n, levels int) *benchMarket {
-	m := &benchMarket{Market: &servertest.Market{
-		T: b, Core: engine.NewCore(engine.Options{}), Feed: marketdata.NewFeed(marketdata.Options{}),
-		Clock: clock.NewManual(servertest.StartNs), Pairs: map[string]engine.PairID{},
-	}}
+func renderMarket(n, levels int) *benchMarket {
+	m := newDirect()
 	for i := range n {
 		code := fmt.Sprintf("P%04d_USDT", i)
-		m.Pair(code, 2, 8)
+		m.pair(code)
 		for k := int64(1); k <= int64(levels); k++ {
-			m.Limit(code, engine.Buy, 6_500_000-k, k*12_345_678)
-			m.Limit(code, engine.Sell, 6_500_000+k, k*54_321_012)
+			m.limit(code, engine.Buy, 6_500_000-k, k*12_345_678)
+			m.limit(code, engine.Sell, 6_500_000+k, k*54_321_012)
 		}
-		m.Limit(code, engine.Buy, 6_500_001, 1)
+		m.limit(code, engine.Buy, 6_500_001, 1)
 	}
 	return m
 }
@@ -47,7 +42,7 @@ func BenchmarkRender(b *testing.B) {
 		{"tickers100", servertest.Agg + "/tickers", 100, 2},
 		{"tickers1000", servertest.Agg + "/tickers", 1000, 2},
 	} {
-		m := renderMarket(b, c.pairs, c.levels)
+		m := renderMarket(c.pairs, c.levels)
 		machine := servertest.StartNs
 		o := m.options()
 		o.MachineNs = func() int64 { machine += 10_000_000; return machine }
@@ -55,8 +50,8 @@ func BenchmarkRender(b *testing.B) {
 		l := serveBench(b, s, err)
 		request := []byte("GET " + c.target + " HTTP/1.1\r\nHost: localhost\r\n\r\n")
 		// A trade at the touch: the ticker, the first page and every document change.
-		m.Limit("P0000_USDT", engine.Buy, 6_500_000, 1<<50)
-		change := func() { m.Limit("P0000_USDT", engine.Sell, 6_500_000, 1) }
+		m.limit("P0000_USDT", engine.Buy, 6_500_000, 1<<50)
+		change := func() { m.limit("P0000_USDT", engine.Sell, 6_500_000, 1) }
 		b.Run(c.name+"/unchanged", func(b *testing.B) {
 			runCPU(b, l, &feedConn{requests: request, each: 1, left: b.N})
 		})
@@ -89,7 +84,7 @@ func TestH1Ratio(t *testing.T) {
 	if os.Getenv("TICKHIVE_BENCH") != "1" {
 		t.Skip("a measurement, not a check: TICKHIVE_BENCH=1")
 	}
-	m := renderMarket(t, 100, 60)
+	m := renderMarket(100, 60)
 	real, err := edge.New(m.options())
 	if err != nil {
 		t.Fatal(err)

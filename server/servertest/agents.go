@@ -1,29 +1,24 @@
 package servertest
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
-	"net"
 	"net/http"
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
-	"time"
 
 	"tickhive/engine"
-	"tickhive/engine/sequencer"
 	"tickhive/hive"
 	"tickhive/internal/durable"
+	"tickhive/internal/exchange/exchangetest"
 	"tickhive/internal/fixed"
 	"tickhive/internal/refuse"
 	"tickhive/internal/vfs"
 	"tickhive/internal/wal"
 	"tickhive/launchpad"
 	"tickhive/server/account"
-	"tickhive/server/admin"
 	"tickhive/server/agents"
 	"tickhive/server/edge"
 	"tickhive/server/web"
@@ -56,18 +51,19 @@ const MaxUser = 999
 func NewAgents(t testing.TB, change ...func(*Options)) *Agents {
 	t.Helper()
 	c := &Agents{FS: vfs.NewMem(), Levels: map[int]int64{}}
-	var err error
-	c.Market = NewMarket(t, append([]func(*Options){func(o *Options) {
-		c.Service, err = agents.New(agents.Options{Clock: o.Clock, User: c.User, Find: c.Find})
-		if err != nil {
-			t.Fatal(err)
-		}
-		o.Resources = append(o.Resources, c.Service.Routes)
-		o.Authenticate = authenticateByName
+	o := exchangetest.Options("")
+	o.Hooks.Agents = func(a *agents.Options) { a.User, a.Find = c.User, c.Find }
+	c.Market = newMarket(t, o, append([]func(*Options){func(o *Options) {
+		o.agents, o.Authenticate = true, authenticateByName
 	}}, change...)...)
+	c.Service = c.Market.Agents()
 	c.open()
-	t.Cleanup(c.close)
-	c.serveInternal()
+	c.internal = ClientOf(c.DialInternal)
+	t.Cleanup(func() {
+		c.internal.CloseIdleConnections()
+		c.Stop()
+		c.close()
+	})
 	return c
 }
 
@@ -152,49 +148,6 @@ func (c *Agents) Restart(sleptNs int64) {
 	c.Clock.Set(c.Clock.NowNs() + sleptNs)
 	c.open()
 }
-
-// clockExchange implements admin.Exchange with nothing but a clock.
-type clockExchange struct{ m *Market }
-
-func (x clockExchange) Submit(*sequencer.Batch) error { return sequencer.ErrUnavailable }
-func (x clockExchange) Query(fn func()) error         { fn(); return nil }
-func (x clockExchange) AdvanceTo(ns int64) error      { x.m.Clock.Set(ns); return nil }
-
-func (c *Agents) serveInternal() {
-	c.T.Helper()
-	var ready atomic.Bool
-	ready.Store(true)
-	in, err := admin.New(admin.Options{
-		Exchange: clockExchange{c.Market}, Core: c.Core, History: c.Feed.History(),
-		Board: c.Feed.Board(), Clock: c.Clock,
-		Ready: &ready, Resources: []admin.Resource{c.Service.InternalRoutes},
-	})
-	if err != nil {
-		c.T.Fatal(err)
-	}
-	ln := newPipeListener()
-	done := make(chan struct{})
-	loopback := loopbackListener{ln}
-	go func() { _ = in.Serve(loopback); close(done) }()
-	c.internal = &http.Client{Transport: &http.Transport{
-		DialContext: func(context.Context, string, string) (net.Conn,
-			error) {
-			return ln.Dial()
-		}, MaxIdleConnsPerHost: 64,
-	}}
-	c.T.Cleanup(func() {
-		c.internal.CloseIdleConnections()
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-		defer cancel()
-		_ = in.Shutdown(ctx)
-		<-done
-	})
-}
-
-// loopbackListener reports a loopback address.
-type loopbackListener struct{ net.Listener }
-
-func (loopbackListener) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8081} }
 
 // CallInternal sends a request to the internal API.
 func (c *Agents) CallInternal(method, path, body string) Answer {

@@ -1,12 +1,9 @@
 package servertest
 
 import (
-	"bytes"
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"sort"
@@ -18,196 +15,45 @@ import (
 
 	"tickhive/accounts"
 	"tickhive/client"
-	"tickhive/engine"
-	"tickhive/engine/sequencer"
-	"tickhive/internal/clock"
-	"tickhive/internal/durable"
-	"tickhive/marketdata"
-	"tickhive/server/account"
-	"tickhive/server/admin"
-	"tickhive/server/edge"
-	"tickhive/server/public"
-	"tickhive/server/stream"
+	"tickhive/internal/exchange"
+	"tickhive/internal/exchange/exchangetest"
 	"tickhive/server/web"
 )
 
-// accountContract describes market data and accounts. Every public answer of these tests is
+// accountContract describes every part. Every public answer of these tests is
 // validated against it.
-var accountContract = sync.OnceValues(func() (*contract,
-	error) {
-	return LoadContract(web.PartMarket, web.PartAccounts)
-})
+var accountContract = sync.OnceValues(func() (*contract, error) { return LoadContract(web.PartMarket, web.PartAccounts, web.PartLaunchpad) })
 
-type lockedText struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedText) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedText) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
-}
-
-// Exchange holds a whole exchange with accounts on two in-memory listeners: sequencer, market
-// data, balances, both servers, streams.
+// Exchange is an exchange with clients of both listeners.
 type Exchange struct {
-	T         testing.TB
-	Clock     *clock.Manual
-	Core      *engine.Core
-	feed      *marketdata.Feed
-	Loop      *sequencer.Loop
-	Sequencer failingLoop
-	State     *accounts.State
-	Accounts  *account.Service
-	Server    *edge.Server
-	Admin     *admin.Server
-	Public    *http.Client
-	Internal  *http.Client
-	ln        *pipeListener
-	Log       lockedText
-	nonce     atomic.Int64
+	*exchangetest.Rig
+	T        testing.TB
+	State    *accounts.State
+	Public   *http.Client
+	Internal *http.Client
+	nonce    atomic.Int64
 }
 
 // NewExchange returns a test exchange with accounts.
-func NewExchange(t testing.TB, change ...func(*account.Options)) *Exchange {
+func NewExchange(t testing.TB, change ...func(*exchange.Options)) *Exchange {
 	t.Helper()
-	return NewExchangeWith(t, func(*admin.Options) {}, change...)
-}
-
-// NewExchangeWith returns an exchange with accounts; inside changes the options of its internal
-// listener.
-func NewExchangeWith(t testing.TB, inside func(*admin.Options), change ...func(*account.Options)) *Exchange {
-	t.Helper()
-	h := &Exchange{
-		T: t, Clock: clock.NewManual(StartNs), Core: engine.NewCore(engine.Options{}),
-		feed: marketdata.NewFeed(marketdata.Options{}),
-		ln:   newPipeListener(),
-	}
-	log := slog.New(slog.NewTextHandler(&h.Log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	inner := newPipeListener()
-	opts := accounts.Options{Random: rand.Reader}
-	opts.Withdrawal.Percent = accounts.RateOne / 1000
-	h.State = accounts.New(opts)
-	store, err := durable.Open(durable.Options[accounts.Command, accounts.Record, accounts.Result]{
-		Config: durable.Config{Clock: h.Clock},
-		New:    func() durable.State[accounts.Command, accounts.Record, accounts.Result] { return h.State },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	gate := &h.Sequencer
-	open := public.New(public.Options{Board: h.feed.Board(), Clock: h.Clock})
-	ao := account.Options{
-		Exchange: gate, Core: h.Core, History: h.feed.History(), Board: h.feed.Board(), Clock: h.Clock,
-		Commissions: open.Commissions,
-	}
+	o := exchangetest.Options("")
+	o.Accounts.Withdrawal.Percent = accounts.RateOne / 1000
 	for _, f := range change {
-		f(&ao)
+		f(&o)
 	}
-	if h.Accounts, err = account.New(ao); err != nil {
-		t.Fatal(err)
-	}
-	h.Accounts.Attach(account.Store{State: h.State, Do: func(cmd accounts.Command) (accounts.Result, error) {
-		if gate.Fail != nil {
-			return accounts.Result{}, gate.Fail
-		}
-		return store.Do(cmd)
-	}})
-	hub := stream.NewHub(stream.Options{
-		Board: h.feed.Board(), Clock: h.Clock, Epoch: "0123456789abcdef", Private: h.Accounts.Private(),
-		Status: func(dst []byte) []byte { return append(dst, "{}"...) }, StatusRow: public.AppendPairStatus,
-	})
-	h.Loop = sequencer.NewLoop(sequencer.LoopOptions{Core: h.Core, Clock: h.Clock,
-		Sinks: []sequencer.Sink{accounts.Sink{State: h.State}, h.feed.Sink(), hub}})
-	gate.Loop = h.Loop
-	go h.Loop.Run()
-	go hub.Run()
-	h.Server, err = edge.New(edge.Options{
-		Clock: h.Clock, Log: log, Authenticate: h.Accounts.Authenticate,
-		Resources: []edge.Resource{open.Routes, h.Accounts.Routes, stream.Routes(hub)},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var ready atomic.Bool
-	ready.Store(true)
-	io := admin.Options{
-		Exchange: gate, Core: h.Core, History: h.feed.History(), Board: h.feed.Board(),
-		Clock: h.Clock, Ready: &ready, Log: log,
-		Entry: h.Accounts.Entry(), Resources: []admin.Resource{h.Accounts.InternalRoutes},
-	}
-	inside(&io)
-	if h.Admin, err = admin.New(io); err != nil {
-		t.Fatal(err)
-	}
-	h.serve(inner, hub, store)
-	return h
-}
-
-// serve answers requests on both listeners until the test ends, then stops everything.
-func (h *Exchange) serve(inner *pipeListener, hub *stream.Hub, store interface{ Close() error }) {
-	h.Server.SetReady()
-	done := make(chan struct{}, 2)
-	go func() { _ = h.Server.Serve(h.ln); done <- struct{}{} }()
-	go func() { _ = h.Admin.Serve(loopback{inner}); done <- struct{}{} }()
+	h := &Exchange{T: t, Rig: exchangetest.StartInMemory(t, o)}
+	h.State = h.Accounts()
 	h.Public = ClientOf(func() (net.Conn, error) { return h.Dial("192.0.2.1") })
-	h.Internal = ClientOf(func() (net.Conn, error) { return inner.Dial() })
-	h.T.Cleanup(func() {
+	h.Internal = ClientOf(h.DialInternal)
+	t.Cleanup(func() {
 		h.Public.CloseIdleConnections()
 		h.Internal.CloseIdleConnections()
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-		defer cancel()
-		hub.Shutdown()
-		_ = h.Server.Shutdown(ctx)
-		_ = h.Admin.Shutdown(ctx)
-		<-done
-		<-done
-		h.Loop.Stop()
-		if err := store.Close(); err != nil {
-			h.T.Error(err)
-		}
-		if err := h.State.View().Check(); err != nil {
-			h.T.Errorf("the accounts do not add up: %v", err)
-		}
+		h.Stop()
+		h.CheckTotals()
 	})
+	return h
 }
-
-// failingLoop submits to the sequencer. While Fail is set, it returns Fail instead, and the
-// accounts change nothing either. It calls Before ahead of each Submit.
-type failingLoop struct {
-	*sequencer.Loop
-	Fail   error
-	Before func()
-}
-
-func (g *failingLoop) Submit(b *sequencer.Batch) error {
-	if g.Before != nil {
-		g.Before()
-	}
-	if g.Fail != nil {
-		return g.Fail
-	}
-	return g.Loop.Submit(b)
-}
-
-func (g *failingLoop) AdvanceTo(ns int64) error {
-	if g.Fail != nil {
-		return g.Fail
-	}
-	return g.Loop.AdvanceTo(ns)
-}
-
-// loopback wraps an in-memory listener and reports a loopback address.
-type loopback struct{ *pipeListener }
-
-func (loopback) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)} }
 
 // ClientOf returns a client that connects through dial.
 func ClientOf(dial func() (net.Conn, error)) *http.Client {
@@ -215,11 +61,6 @@ func ClientOf(dial func() (net.Conn, error)) *http.Client {
 		DialContext:        func(context.Context, string, string) (net.Conn, error) { return dial() },
 		DisableCompression: true, MaxIdleConnsPerHost: 128,
 	}}
-}
-
-// Dial connects to the public listener from an address.
-func (h *Exchange) Dial(ip string) (net.Conn, error) {
-	return h.ln.DialWithLocalAddr(&net.TCPAddr{IP: net.ParseIP(ip), Port: 40_000})
 }
 
 // Send sends a request and reads the answer.
@@ -302,7 +143,7 @@ func (h *Exchange) CheckRefusal(what string, a Answer, status int, code, field s
 func (h *Exchange) CheckTotals() {
 	h.T.Helper()
 	if err := h.State.View().Check(); err != nil {
-		h.T.Fatal(err)
+		h.T.Errorf("the accounts do not add up: %v", err)
 	}
 }
 
@@ -322,7 +163,7 @@ func (h *Exchange) Socket() *client.Stream {
 	if err != nil {
 		h.T.Fatal(err)
 	}
-	go func() { _ = h.Server.Serve(ln) }()
+	go func() { _ = h.Running.Public().Serve(ln) }()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	s, err := client.Dial(ctx, client.StreamURL("http://"+ln.Addr().String()))

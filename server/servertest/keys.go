@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"testing"
 
-	"tickhive/server/account"
+	"tickhive/internal/exchange"
 )
 
 // Keys holds a user with a key pair.
@@ -34,8 +34,7 @@ func (k *Keys) SendLarge(target, body string) Answer {
 	for name, values := range k.Sign("POST", target, body) {
 		text += name + ": " + values[0] + "\r\n"
 	}
-	m := &Market{T: k.Exchange.T, Listener: k.Exchange.ln}
-	return m.Raw("192.0.2.1", text+"\r\n"+body)
+	return raw(k.Exchange.T, k.Exchange.Rig, "192.0.2.1", text+"\r\n"+body)
 }
 
 // Sign returns the headers of a signed request. more holds pairs of a header's name and value.
@@ -116,7 +115,7 @@ func (h *Exchange) Deposit(k *Keys, currency, amount string) {
 }
 
 // NewTradedExchange returns a test exchange with a pair and two funded users.
-func NewTradedExchange(t testing.TB, change ...func(*account.Options)) (h *Exchange, a, b *Keys) {
+func NewTradedExchange(t testing.TB, change ...func(*exchange.Options)) (h *Exchange, a, b *Keys) {
 	t.Helper()
 	h = NewExchange(t, change...)
 	h.MustInternal("POST", "/pairs", `{"code":"BTC_USDT","digitsPrice":2,"digitsAmount":4,"makerFee":"0.001",`+

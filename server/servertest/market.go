@@ -3,10 +3,8 @@ package servertest
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"encoding/json"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"strings"
@@ -15,7 +13,9 @@ import (
 	"time"
 
 	"tickhive/engine"
-	"tickhive/internal/clock"
+	"tickhive/engine/sequencer"
+	"tickhive/internal/exchange"
+	"tickhive/internal/exchange/exchangetest"
 	"tickhive/internal/fixed"
 	"tickhive/marketdata"
 	"tickhive/server/edge"
@@ -23,7 +23,7 @@ import (
 )
 
 // StartNs is 2026-01-01T00:00:00Z, the initial time of every test market's clock.
-const StartNs = int64(1_767_225_600_000_000_000)
+const StartNs = exchangetest.StartNs
 
 const (
 	// SecondNs is a second in ns.
@@ -32,62 +32,62 @@ const (
 	DayNs = 24 * int64(time.Hour)
 )
 
-// Market holds a real core and a real feed behind a real server on an in-memory listener.
+// Market is an exchange whose public listener serves market data alone.
 type Market struct {
-	T        testing.TB
-	Core     *engine.Core
-	Feed     *marketdata.Feed
-	Clock    *clock.Manual
-	Machine  atomic.Int64 // the server's machine clock
-	Server   *edge.Server
-	Listener *pipeListener
-	Events   []engine.Event
-	Pairs    map[string]engine.PairID
-	Client   *http.Client
+	*exchangetest.Rig
+	T       testing.TB
+	Machine atomic.Int64 // the server's machine clock
+	Server  *edge.Server
+	Pairs   map[string]engine.PairID
+	Client  *http.Client
 }
 
 // NewMarket returns a market without pairs.
 func NewMarket(t testing.TB, change ...func(*Options)) *Market {
-	return NewMarketRetaining(t, marketdata.Options{}, change...)
+	t.Helper()
+	return newMarket(t, exchangetest.Options(""), change...)
 }
 
-// NewMarketRetaining returns a market without pairs that retains as much as keep says.
-func NewMarketRetaining(t testing.TB, keep marketdata.Options, change ...func(*Options)) *Market {
+// NewMarketRetaining returns a market without pairs that retains what keep says.
+func NewMarketRetaining(t testing.TB, keep marketdata.Options) *Market {
 	t.Helper()
-	m := &Market{
-		T: t, Core: engine.NewCore(engine.Options{}), Feed: marketdata.NewFeed(keep),
-		Clock: clock.NewManual(StartNs), Pairs: map[string]engine.PairID{},
-		Listener: newPipeListener(),
-	}
+	o := exchangetest.Options("")
+	o.Market = keep
+	return newMarket(t, o)
+}
+
+// newMarket applies change twice: the routes of the market data are made before the listener.
+func newMarket(t testing.TB, o exchange.Options, change ...func(*Options)) *Market {
+	t.Helper()
+	m := &Market{T: t, Pairs: map[string]engine.PairID{}}
 	m.Machine.Store(StartNs)
-	o := Options{
-		Options: edge.Options{
-			Clock: m.Clock, MachineNs: m.Machine.Load, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
-		},
-		Market: public.Options{Board: m.Feed.Board(), Clock: m.Clock},
+	o.Hooks.Prices = func(p *public.Options) {
+		so := Options{Market: public.Options{Board: p.Board, Clock: p.Clock}}
+		for _, f := range change {
+			f(&so)
+		}
+		*p = so.Market
 	}
-	for _, f := range change {
-		f(&o)
+	o.Hooks.Public = func(e *edge.Options) {
+		all := e.Resources // of exchange.Open: market data first, then streams, page, UDF, accounts, agents
+		so := Options{Options: edge.Options{Clock: e.Clock, MachineNs: m.Machine.Load, Log: e.Log}}
+		for _, f := range change {
+			f(&so)
+		}
+		resources := all[:1:1]
+		if so.UDF {
+			resources = append(resources, all[3])
+		}
+		if so.agents {
+			resources = append(resources, all[5])
+		}
+		so.Resources = append(resources, so.Resources...)
+		*e = so.Options
 	}
-	srv, err := edge.New(o.WithMarket())
-	if err != nil {
-		t.Fatal(err)
-	}
-	m.Server = srv
-	srv.SetReady()
-	done := make(chan struct{})
-	go func() { _ = srv.Serve(m.Listener); close(done) }()
-	m.Client = &http.Client{Transport: &http.Transport{
-		DialContext:        func(context.Context, string, string) (net.Conn, error) { return m.Dial("192.0.2.1") },
-		DisableCompression: true, MaxIdleConnsPerHost: 64,
-	}}
-	t.Cleanup(func() {
-		m.Client.CloseIdleConnections()
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-		defer cancel()
-		_ = srv.Shutdown(ctx)
-		<-done
-	})
+	m.Rig = exchangetest.StartInMemory(t, o)
+	m.Server = m.Running.Public()
+	m.Client = ClientOf(func() (net.Conn, error) { return m.Dial("192.0.2.1") })
+	t.Cleanup(m.Client.CloseIdleConnections)
 	return m
 }
 
@@ -96,17 +96,7 @@ type Options struct {
 	edge.Options
 	Market public.Options
 	UDF    bool // the server has the routes of the charting library too
-}
-
-// WithMarket returns the options of the server, with the routes of its market first.
-func (o Options) WithMarket() edge.Options {
-	m := public.New(o.Market)
-	resources := []edge.Resource{m.Routes}
-	if o.UDF {
-		resources = append(resources, m.UDFRoutes)
-	}
-	o.Resources = append(resources, o.Resources...)
-	return o.Options
+	agents bool // and those of launchpad and hive
 }
 
 // NewTradedMarket returns a market with assets, three pairs, books and trades.
@@ -153,25 +143,34 @@ func (m *Market) Asset(symbol string, fiat bool) {
 func (m *Market) Pair(code string, digitsPrice, digitsAmount int) {
 	base, quote, _ := strings.Cut(code, "_")
 	m.Pairs[code] = engine.PairID(len(m.Pairs))
-	m.Apply(engine.Command{Kind: engine.AddPair, Pair: m.Pairs[code], Instrument: &engine.Instrument{
+	m.Apply(engine.Command{Kind: engine.AddPair, Pair: engine.ControlPair, Instrument: &engine.Instrument{
 		Code: code, Base: base, Quote: quote, DigitsPrice: digitsPrice, DigitsAmount: digitsAmount,
 		MakerFee: 100_000, TakerFee: 200_000,
 	}})
 }
 
-// Apply sequences one command at the clock's time and publishes.
+// Apply sequences one command at the clock's time, which must not be refused, and returns its
+// events.
 func (m *Market) Apply(cmd engine.Command) []engine.Event {
 	m.T.Helper()
-	cmd.TimeNs = m.Clock.NowNs()
-	m.Events = m.Core.Apply(&cmd, m.Events[:0])
-	for i := range m.Events {
-		if e := &m.Events[i]; e.Kind == engine.EventRejected && e.Reason != engine.NotRejected {
+	events := m.Try(cmd)
+	for i := range events {
+		if e := &events[i]; e.Kind == engine.EventRejected && e.Reason != engine.NotRejected {
 			m.T.Fatalf("command %+v was refused: %s", cmd, e.Reason)
 		}
 	}
-	m.Feed.Fold(m.Events)
-	m.Feed.Publish(cmd.TimeNs)
-	return m.Events
+	return events
+}
+
+// Try is Apply of a command that may be refused.
+func (m *Market) Try(cmd engine.Command) (events []engine.Event) {
+	m.T.Helper()
+	b := sequencer.Batch{Commands: []engine.Command{cmd}}
+	b.Collect = func(_ int, _ *engine.Command, got []engine.Event) { events = append(events, got...) }
+	if err := m.Submit(&b); err != nil {
+		m.T.Fatal(err)
+	}
+	return events
 }
 
 // Limit places an order of the built-in account, in ticks and lots, and returns its id.
@@ -189,13 +188,10 @@ func (m *Market) Cancel(id engine.OrderID) {
 
 // Advance moves the clock and the windows.
 func (m *Market) Advance(ns int64) {
-	m.Clock.Set(m.Clock.NowNs() + ns)
-	m.Feed.Publish(m.Clock.NowNs())
-}
-
-// Dial connects to the listener from an address.
-func (m *Market) Dial(ip string) (net.Conn, error) {
-	return m.Listener.DialWithLocalAddr(&net.TCPAddr{IP: net.ParseIP(ip), Port: 40_000})
+	m.T.Helper()
+	if err := m.AdvanceTo(m.Clock.NowNs() + ns); err != nil {
+		m.T.Fatal(err)
+	}
 }
 
 // Answer holds one whole HTTP answer.
@@ -263,9 +259,16 @@ func (m *Market) OK(target string, v any) Answer {
 // Raw sends bytes on a new connection from ip and reads one answer.
 func (m *Market) Raw(ip, request string) Answer {
 	m.T.Helper()
-	conn, err := m.Dial(ip)
+	return raw(m.T, m, ip, request)
+}
+
+func raw(t testing.TB, to interface {
+	Dial(ip string) (net.Conn, error)
+}, ip, request string) Answer {
+	t.Helper()
+	conn, err := to.Dial(ip)
 	if err != nil {
-		m.T.Fatal(err)
+		t.Fatal(err)
 	}
 	defer conn.Close()
 	written := make(chan struct{})
@@ -273,9 +276,9 @@ func (m *Market) Raw(ip, request string) Answer {
 	method, _, _ := strings.Cut(request, " ")
 	res, err := http.ReadResponse(bufio.NewReader(conn), &http.Request{Method: method})
 	if err != nil {
-		m.T.Fatalf("%.60q: %v", request, err)
+		t.Fatalf("%.60q: %v", request, err)
 	}
-	a := m.Read(res, request[:min(len(request), 60)])
+	a := (&Market{T: t}).Read(res, request[:min(len(request), 60)])
 	_ = conn.Close()
 	<-written
 	return a

@@ -163,7 +163,7 @@ func (h *Hub) appendSnapshot(dst []byte, s *stream, reason string) []byte {
 
 // openStream creates a stream that starts at the currently published view.
 func (h *Hub) openStream(key streamKey, v *marketdata.View, root *marketdata.Root) *stream {
-	now := h.machineMs()
+	now := h.opts.machineMs()
 	s := &stream{key: key, view: v, lastMs: now, idleMs: now}
 	switch key.channel {
 	case chBook:

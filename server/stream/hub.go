@@ -153,7 +153,7 @@ func (h *Hub) unsubscribeAll(c *conn) {
 	h.private.unbind(c)
 	left := false
 	for key, sub := range c.hub.subs {
-		h.remove(sub)
+		sub.stream.remove(sub, h.opts.machineMs())
 		left = left || key.private()
 	}
 	clear(c.hub.subs)
@@ -231,7 +231,7 @@ func (h *Hub) advance(s *stream, root *marketdata.Root) {
 func (h *Hub) nowMs() int64 { return h.opts.Clock.NowNs() / int64(time.Millisecond) }
 
 // machineMs returns the machine's time in ms.
-func (h *Hub) machineMs() int64 { return h.opts.MachineNs() / int64(time.Millisecond) }
+func (o *Options) machineMs() int64 { return o.MachineNs() / int64(time.Millisecond) }
 
 // setView sets the stream's state and drops the cached snapshot, which shows the old one.
 func (h *Hub) setView(s *stream, v *marketdata.View, seq uint64) {
@@ -242,7 +242,7 @@ func (h *Hub) setView(s *stream, v *marketdata.View, seq uint64) {
 func (h *Hub) send(s *stream, payload []byte) {
 	h.buf = payload[:0]
 	h.undelivered = append(h.undelivered, delivery{s, &message{frame: h.frame(s, payload), private: s.key.private()}})
-	s.lastMs = h.machineMs()
+	s.lastMs = h.opts.machineMs()
 }
 
 // delivery is a message that is not queued yet.
@@ -297,7 +297,7 @@ func (h *Hub) frame(s *stream, payload []byte) frame {
 
 // heartbeats sends a heartbeat on each stream that was silent for a second.
 func (h *Hub) heartbeats() {
-	now := h.machineMs()
+	now := h.opts.machineMs()
 	for _, s := range h.streams {
 		if len(s.subs) == 0 || now-s.lastMs < heartbeatEvery.Milliseconds() {
 			continue

@@ -121,7 +121,7 @@ func (p *privateStreams) endKey(c *conn, message string) {
 func (p *privateStreams) endPrivate(c *conn) (ended []streamKey) {
 	for key, sub := range c.hub.subs {
 		if key.private() {
-			p.hub.remove(sub)
+			sub.stream.remove(sub, p.hub.opts.machineMs())
 			delete(c.hub.subs, key)
 			ended = append(ended, key)
 		}

@@ -164,7 +164,7 @@ func (o operation) subscribe(key streamKey, v *marketdata.View) {
 	} else if len(s.subs) == 0 && !key.private() {
 		s = o.hub.openStream(key, v, o.hub.opts.Board.Load()) // idle, so not current: start over
 	} else if len(s.subs) == 0 {
-		s.lastMs = o.hub.machineMs() // no subscriber was waiting for a heartbeat
+		s.lastMs = o.hub.opts.machineMs() // no subscriber was waiting for a heartbeat
 	}
 	o.acknowledge("subscribed", key, v)
 	if o.conn.hub.detached {
@@ -174,7 +174,7 @@ func (o operation) subscribe(key streamKey, v *marketdata.View) {
 		return // a repeat without a change
 	}
 	if old != nil {
-		o.hub.remove(old)
+		old.stream.remove(old, o.hub.opts.machineMs())
 	}
 	sub := &subscription{backlog: o.conn.backlog, conn: o.conn, stream: s, reason: "subscribe"}
 	o.conn.hub.subs[key.subKey()] = sub
@@ -201,7 +201,7 @@ func (o operation) subscribe(key streamKey, v *marketdata.View) {
 
 func (o operation) unsubscribe(key streamKey, v *marketdata.View) {
 	if sub := o.conn.hub.subs[key.subKey()]; sub != nil {
-		o.hub.remove(sub)
+		sub.stream.remove(sub, o.hub.opts.machineMs())
 		delete(o.conn.hub.subs, key.subKey())
 		if key.private() {
 			o.hub.private.watch()

@@ -12,28 +12,29 @@ func (h *Hub) Run() {
 	defer h.writers.stop()
 	timer := time.NewTimer(tickEvery)
 	defer timer.Stop()
+	timerNs := int64(0) // time that the timer is set to
 	for p := h.Step(); !p.Stopped; p = h.Step() {
-		if !p.Worked {
-			h.sleep(timer, p)
+		if p.Worked {
+			continue
 		}
-	}
-}
-
-// sleep returns when there may be work: something has arrived, or the time of p has come.
-func (h *Hub) sleep(timer *time.Timer, p step.Progress) {
-	timer.Reset(p.Wait(h.opts.MachineNs()))
-	select {
-	case <-h.notify:
-		h.published = true
-	case h.op = <-h.ops:
-	case <-timer.C:
-	case <-h.stop:
+		if timerNs != p.NextNs { // once a tick
+			timerNs = p.NextNs
+			timer.Reset(p.Wait(h.opts.MachineNs()))
+		}
+		select {
+		case <-h.notify:
+			h.published = true
+		case h.op = <-h.ops:
+		case <-timer.C:
+			timerNs = 0
+		case <-h.stop:
+		}
 	}
 }
 
 // Step does one piece of the hub's work: the due tick, the changes of a publication, or one queued
 // operation. Then it queues the resulting messages and wakes the writers, and waits for neither.
-// Without work, NextNs is the machine time of the next tick. The first step after BeginShutdown
+// Without work, NextNs is the machine time of the next tick. The first step after Shutdown was called
 // queues every client's last message and close frame; its result is Stopped.
 func (h *Hub) Step() step.Progress {
 	if h.ended {
@@ -94,9 +95,6 @@ func (h *Hub) arrived() bool {
 
 // Shutdown notifies every client, closes the sockets with 1001 and ends Run.
 func (h *Hub) Shutdown() {
-	h.BeginShutdown()
+	h.once.Do(func() { close(h.stop) })
 	<-h.stopped
 }
-
-// BeginShutdown lets the next Step notify every client and end the hub.
-func (h *Hub) BeginShutdown() { h.once.Do(func() { close(h.stop) }) }

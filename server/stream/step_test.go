@@ -206,9 +206,9 @@ func TestBooksOfStepsInAnyOrder(t *testing.T) {
 				t.Errorf("policy %d, seed %d: %d snapshots, %d and %d updates: too few to show anything", policy, seed,
 					x.taken, every.updates, conflated.updates)
 			}
-			x.BeginShutdown()
+			x.once.Do(func() { close(x.stop) }) // as Shutdown does
 			if p := x.Step(); !p.Stopped || !x.Step().Stopped {
-				t.Errorf("after BeginShutdown: %+v", p)
+				t.Errorf("after the stop: %+v", p)
 			}
 			x.Shutdown() // returns at once
 			if every.Step(); every.closed != closeGoingAway {

@@ -98,16 +98,15 @@ type subscription struct {
 	hasFromSeq bool
 }
 
-// remove takes a subscription out of its stream.
-func (h *Hub) remove(sub *subscription) {
-	s := sub.stream
+// remove takes a subscription out of the stream at a machine time in ms.
+func (s *stream) remove(sub *subscription, nowMs int64) {
 	if i := slices.Index(s.subs, sub); i >= 0 {
 		last := len(s.subs) - 1
 		s.subs[i] = s.subs[last]
 		s.subs[last] = nil
 		s.subs = s.subs[:last]
 		if last == 0 {
-			s.idleMs = h.machineMs()
+			s.idleMs = nowMs
 		}
 	}
 }

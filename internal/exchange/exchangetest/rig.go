@@ -4,12 +4,15 @@ import (
 	"bytes"
 	"context"
 	"log/slog"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
+	"tickhive/internal/clock"
 	"tickhive/internal/exchange"
 )
 
@@ -22,10 +25,14 @@ type Rig struct {
 	Public   string // http://127.0.0.1:PORT
 	Internal string // http://127.0.0.1:PORT/internal/v1
 	Log      *Log
+	Clock    *clock.Manual // nil: the machine's
+	Faults   Faults
 
 	t    testing.TB
 	dir  string
 	stop func()
+
+	public, internal *listener // nil: TCP
 }
 
 // Options returns an exchange without pairs on a virtual clock. With an empty dir nothing is
@@ -40,16 +47,40 @@ func Options(dir string) exchange.Options {
 // Start opens, recovers and starts an exchange and admits clients.
 func Start(t testing.TB, o exchange.Options) *Rig {
 	t.Helper()
-	r := &Rig{t: t, dir: o.Dir, Log: &Log{}}
-	if o.Log == nil {
-		o.Log = slog.New(slog.NewTextHandler(r.Log, nil))
+	return start(&Rig{t: t, dir: o.Dir, Log: &Log{}}, o)
+}
+
+// StartInMemory is Start with listeners in memory, which Dial and DialInternal reach.
+func StartInMemory(t testing.TB, o exchange.Options) *Rig {
+	t.Helper()
+	r := &Rig{t: t, dir: o.Dir, Log: &Log{}, public: newListener(), internal: newListener()}
+	o.Public.Listen, o.Internal.Listen = "public", "internal"
+	o.Hooks.Listen = func(address string) (net.Listener, error) {
+		if address == "internal" {
+			return r.internal, nil
+		}
+		return r.public, nil
 	}
+	return start(r, o)
+}
+
+func start(r *Rig, o exchange.Options) *Rig {
+	t := r.t
+	t.Helper()
+	if o.Log == nil {
+		o.Log = slog.New(slog.NewTextHandler(r.Log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	}
+	r.open(&o.Hooks)
 	opened, err := exchange.Open(o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	launch := opened.Launch()
-	r.stop = sync.OnceFunc(func() { launch.Stop(context.Background()) })
+	r.stop = sync.OnceFunc(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		launch.Stop(ctx)
+	})
 	t.Cleanup(r.stop)
 	if r.Running, err = launch.Running(); err != nil {
 		t.Fatal(err)
@@ -58,6 +89,15 @@ func Start(t testing.TB, o exchange.Options) *Rig {
 	r.Public, r.Internal = "http://"+r.PublicAddr(), "http://"+r.InternalAddr()+"/internal/v1"
 	return r
 }
+
+// Dial connects to the public listener in memory from an address.
+func (r *Rig) Dial(ip string) (net.Conn, error) { return r.public.dial(ip) }
+
+// Listener returns the public listener in memory.
+func (r *Rig) Listener() net.Listener { return r.public }
+
+// DialInternal connects to the internal listener in memory.
+func (r *Rig) DialInternal() (net.Conn, error) { return r.internal.dial("127.0.0.1") }
 
 // Stop stops the exchange in order.
 func (r *Rig) Stop() { r.stop() }

@@ -1,0 +1,67 @@
+package exchangetest
+
+import (
+	"tickhive/accounts"
+	"tickhive/engine/sequencer"
+	"tickhive/internal/clock"
+	"tickhive/internal/exchange"
+	"tickhive/server/account"
+	"tickhive/server/admin"
+)
+
+// Faults is the handlers' way to the loop and to the store of the accounts. While Fail is set, it
+// reaches neither and returns Fail. It calls Before ahead of each Submit.
+type Faults struct {
+	admin.Exchange
+	Fail   error
+	Before func()
+}
+
+// Submit implements entry.Exchange.
+func (g *Faults) Submit(b *sequencer.Batch) error {
+	if g.Before != nil {
+		g.Before()
+	}
+	if g.Fail != nil {
+		return g.Fail
+	}
+	return g.Exchange.Submit(b)
+}
+
+// AdvanceTo implements admin.Exchange.
+func (g *Faults) AdvanceTo(ns int64) error {
+	if g.Fail != nil {
+		return g.Fail
+	}
+	return g.Exchange.AdvanceTo(ns)
+}
+
+// open puts the gate before the engine. The caller's hooks see it there and may put more before it.
+func (r *Rig) open(h *exchange.Hooks) {
+	then := *h
+	h.Account = func(o *account.Options) {
+		r.Clock, _ = o.Clock.(*clock.Manual)
+		o.Exchange = &r.Faults
+		call(then.Account, o)
+	}
+	h.Admin = func(o *admin.Options) {
+		r.Faults.Exchange, o.Exchange = o.Exchange, &r.Faults
+		call(then.Admin, o)
+	}
+	h.Store = func(s *account.Store) {
+		do := s.Do
+		s.Do = func(cmd accounts.Command) (accounts.Result, error) {
+			if r.Faults.Fail != nil {
+				return accounts.Result{}, r.Faults.Fail
+			}
+			return do(cmd)
+		}
+		call(then.Store, s)
+	}
+}
+
+func call[T any](fn func(*T), o *T) {
+	if fn != nil {
+		fn(o)
+	}
+}
