@@ -41,13 +41,13 @@ type users struct{ *Service }
 const nativeCurrency = "NATIVE"
 
 func (d users) createUser(c *edge.Ctx) *refuse.Refusal {
-	var r body.Reader
-	u := userRequest{creates: true}
-	r.Reset(c.PostBody())
-	if err := decodeUser(&r, &u); err != nil {
-		return body.Refusal(err)
+	var u userRequest
+	if text := c.PostBody(); body.Sent(text) { // every member has a default
+		if err := newUserForm.Decode(text, &u); err != nil {
+			return err
+		}
 	}
-	res, err := d.do(accounts.Command{Kind: accounts.CreateUser, Profile: u.patch})
+	res, err := d.do(accounts.Command{Kind: accounts.CreateUser, Profile: u.ProfilePatch})
 	if err != nil {
 		return err
 	}
@@ -76,17 +76,15 @@ func unfunded(u *accounts.UserView, cause *refuse.Refusal) *refuse.Refusal {
 }
 
 func (d users) patchUser(c *edge.Ctx) *refuse.Refusal {
-	var r body.Reader
 	var u userRequest
-	r.Reset(c.PostBody())
-	if err := decodeUser(&r, &u); err != nil {
-		return body.Refusal(err)
+	if err := userForm.Decode(c.PostBody(), &u); err != nil {
+		return err
 	}
 	user, err := d.userOf(c)
 	if err != nil {
 		return err
 	}
-	res, err := d.do(accounts.Command{Kind: accounts.PatchUser, User: user.Number, Profile: u.patch})
+	res, err := d.do(accounts.Command{Kind: accounts.PatchUser, User: user.Number, Profile: u.ProfilePatch})
 	if err == nil {
 		c.Private(d.appendUser(nil, &res.User, false))
 	}

@@ -38,63 +38,42 @@ func (d *Service) keyRoutes() []*edge.Route {
 	}
 }
 
-// keyMembers is the order in which broken members are reported.
-var keyMembers = []string{"name", "canTrade", "canWithdraw", "ipWhitelist", "expiresAt"}
-
 // maxAddressText is the maximum length of an address, longer than any CIDR.
 const maxAddressText = 64
 
-// decodeKey reads an ApiKeyPairCreationRequestViewModel; canTrade is the member's default.
-func decodeKey(r *body.Reader, k *accounts.KeyRequest, canTrade bool) *body.Error {
-	*k = accounts.KeyRequest{CanTrade: canTrade}
-	if r.Object() {
-		for key, ok := r.Member(); ok; key, ok = r.Member() {
-			readKeyMember(r, k, string(key))
-		}
-		if r.Err == nil {
-			r.Require("name", k.Name != "")
-		}
+// keyForm is an ApiKeyPairCreationRequestViewModel.
+var keyForm = body.Of(
+	body.Text("name", accounts.MaxKeyName, func(k *accounts.KeyRequest, v string) { k.Name = v }).Required(),
+	body.Flag("canTrade", func(k *accounts.KeyRequest, v bool) { k.CanTrade = v }),
+	body.Flag("canWithdraw", func(k *accounts.KeyRequest, v bool) { k.CanWithdraw = v }),
+	body.Value("ipWhitelist", addresses, func(k *accounts.KeyRequest, v []string) { k.IPWhitelist = v }),
+	body.Value("expiresAt", dateTime, func(k *accounts.KeyRequest, ns int64) { k.ExpiresNs = ns }),
+)
+
+func dateTime(r *body.Reader) (ns int64, given bool) {
+	s := r.Text(maxAddressText)
+	if s == nil {
+		return 0, false
 	}
-	return r.InOrder(keyMembers...)
+	ns, ok := dateTimeNs(s)
+	if !ok || ns == 0 {
+		r.Bad("must be a date-time such as 2026-01-01T00:00:00Z.")
+	}
+	return ns, true
 }
 
-func readKeyMember(r *body.Reader, k *accounts.KeyRequest, key string) {
-	switch key {
-	case "name":
-		k.Name = string(r.Text(accounts.MaxKeyName))
-	case "canTrade":
-		if v, given := r.Boolean(); given {
-			k.CanTrade = v
-		}
-	case "canWithdraw":
-		k.CanWithdraw, _ = r.Boolean()
-	case "ipWhitelist":
-		k.IPWhitelist = addresses(r)
-	case "expiresAt":
-		if s := r.Text(maxAddressText); s != nil {
-			ns, ok := dateTimeNs(s)
-			if !ok || ns == 0 {
-				r.Bad("must be a date-time such as 2026-01-01T00:00:00Z.")
-			}
-			k.ExpiresNs = ns
-		}
-	default:
-		r.Unknown()
-	}
-}
-
-func addresses(r *body.Reader) (list []string) {
+func addresses(r *body.Reader) (list []string, given bool) {
 	if r.Null() || !r.Array() {
-		return nil
+		return nil, false
 	}
 	for r.Element() {
 		if len(list) == accounts.MaxWhitelist {
 			r.Err = &body.Error{Field: "ipWhitelist", Message: "The member ipWhitelist may have at most 20 elements."}
-			return nil
+			return nil, false
 		}
 		list = append(list, string(r.Text(maxAddressText)))
 	}
-	return list
+	return list, true
 }
 
 func (d *Service) listKeys(c *edge.Ctx) *refuse.Refusal {
@@ -109,13 +88,12 @@ func (d *Service) createOwnKey(c *edge.Ctx) *refuse.Refusal {
 	return d.createKey(c, uint32(c.Caller.Account), false)
 }
 
-// createKey creates a key and sends it with its private key, which no other answer shows.
+// createKey creates a key and sends it with its private key, which no other answer shows. canTrade is
+// the member's default.
 func (d *Service) createKey(c *edge.Ctx, user uint32, canTrade bool) *refuse.Refusal {
-	var r body.Reader
-	cmd := accounts.Command{Kind: accounts.CreateKey, User: user}
-	r.Reset(c.PostBody())
-	if err := decodeKey(&r, &cmd.Key, canTrade); err != nil {
-		return body.Refusal(err)
+	cmd := accounts.Command{Kind: accounts.CreateKey, User: user, Key: accounts.KeyRequest{CanTrade: canTrade}}
+	if err := keyForm.Decode(c.PostBody(), &cmd.Key); err != nil {
+		return err
 	}
 	res, err := d.do(cmd)
 	if err != nil {

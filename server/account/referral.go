@@ -6,7 +6,6 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"tickhive/accounts"
-	"tickhive/internal/fixed"
 	"tickhive/internal/refuse"
 	"tickhive/server/body"
 	"tickhive/server/edge"
@@ -55,26 +54,21 @@ func (d referral) myInviter(c *edge.Ctx) *refuse.Refusal {
 	return nil
 }
 
+var (
+	inviterForm = body.Of(
+		body.Text("inviteCode", accounts.MaxSearchQuery, func(c *accounts.Command, v string) { c.Code = v }).Required(),
+	)
+	linkForm = body.Of(
+		body.Value("discountPercent", money, func(c *accounts.Command, v Money) { c.DiscountPercent = v }).Required(),
+	)
+)
+
 func (d referral) setInviter(c *edge.Ctx) *refuse.Refusal {
-	var r body.Reader
-	var code []byte
-	r.Reset(c.PostBody())
-	if r.Object() {
-		for key, ok := r.Member(); ok; key, ok = r.Member() {
-			if string(key) == "inviteCode" {
-				code = r.Text(accounts.MaxSearchQuery)
-			} else {
-				r.Unknown()
-			}
-		}
-		if r.Err == nil {
-			r.Require("inviteCode", code != nil)
-		}
+	cmd := accounts.Command{Kind: accounts.SetInviter, User: uint32(c.Caller.Account)}
+	if err := inviterForm.Decode(c.PostBody(), &cmd); err != nil {
+		return err
 	}
-	if err := r.Finish(); err != nil {
-		return body.Refusal(err)
-	}
-	res, err := d.do(accounts.Command{Kind: accounts.SetInviter, User: uint32(c.Caller.Account), Code: string(code)})
+	res, err := d.do(cmd)
 	if err == nil {
 		c.Private(appendInviter(nil, &res.Inviter))
 	}
@@ -110,27 +104,11 @@ func (d referral) ambassador(c *edge.Ctx) *refuse.Refusal {
 }
 
 func (d referral) createLink(c *edge.Ctx) *refuse.Refusal {
-	var r body.Reader
-	var percent []byte
-	r.Reset(c.PostBody())
-	if r.Object() {
-		for key, ok := r.Member(); ok; key, ok = r.Member() {
-			if string(key) == "discountPercent" {
-				percent = r.Decimal()
-			} else {
-				r.Unknown()
-			}
-		}
-		if r.Err == nil {
-			r.Require("discountPercent", percent != nil)
-		}
+	cmd := accounts.Command{Kind: accounts.CreateLink, User: uint32(c.Caller.Account)}
+	if err := linkForm.Decode(c.PostBody(), &cmd); err != nil {
+		return err
 	}
-	if err := r.Finish(); err != nil {
-		return body.Refusal(err)
-	}
-	res, err := d.do(accounts.Command{
-		Kind: accounts.CreateLink, User: uint32(c.Caller.Account), DiscountPercent: fixed.MustText(percent),
-	})
+	res, err := d.do(cmd)
 	if err == nil {
 		c.Private(appendLink(nil, &res.Link))
 	}

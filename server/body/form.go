@@ -100,6 +100,13 @@ func (f *Form[T]) Decode(text []byte, v *T) *refuse.Refusal {
 	return nil
 }
 
+// Sent reports whether a request has a body.
+func Sent(text []byte) bool {
+	var r Reader
+	r.Reset(text)
+	return r.Peek() != 0
+}
+
 // Fill reads an object into v and records what is wrong in r.
 func (f *Form[T]) Fill(r *Reader, v *T) {
 	if !r.Object() {

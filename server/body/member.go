@@ -190,14 +190,6 @@ func (r *Reader) InOrder(members ...string) *Error {
 	return first
 }
 
-// Flag reads a member that is true or false; nil when it is missing or null.
-func (r *Reader) Flag() *bool {
-	if v, given := r.Boolean(); given {
-		return &v
-	}
-	return nil
-}
-
 // Anything reads a value of any type and returns it as sent.
 func (r *Reader) Anything() json.RawMessage {
 	r.Peek()
