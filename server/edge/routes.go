@@ -82,6 +82,10 @@ type Route struct {
 	MaxAge5 bool
 	// Query lists the query parameters, for the check of the OpenAPI document.
 	Query []string
+	// Members describes the members of the body, in the order of the contract. Schema names them
+	// in the OpenAPI document; routes with one Schema have the same Members.
+	Members []Field
+	Schema  string
 
 	stats *routeStats
 }
