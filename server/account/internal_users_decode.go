@@ -4,6 +4,7 @@ import (
 	"tickhive/accounts"
 	"tickhive/internal/fixed"
 	"tickhive/server/body"
+	"tickhive/server/edge"
 )
 
 // userRequest is the body of POST and PATCH /users; only POST has native.
@@ -15,24 +16,24 @@ type userRequest struct {
 // profileMembers are the members that POST and PATCH /users have in common.
 var profileMembers = []body.Member[userRequest]{
 	body.Text("nickname", accounts.MaxNickname, func(u *userRequest, v string) { u.Nickname = &v }),
-	body.Value("name", realName, func(u *userRequest, v accounts.OptionalName) { u.Name = v }),
-	body.Value("secondName", realName, func(u *userRequest, v accounts.OptionalName) { u.SecondName = v }),
+	body.Value("name", edge.KindText, realName, func(u *userRequest, v accounts.OptionalName) { u.Name = v }),
+	body.Value("secondName", edge.KindText, realName, func(u *userRequest, v accounts.OptionalName) { u.SecondName = v }),
 	body.Integer("level", 0, accounts.MaxLevel, func(u *userRequest, v int64) { u.Level = &v }),
 	body.Text("stakingLevel", maxAddressText, func(u *userRequest, v string) { u.StakingLevel = &v }),
 	body.Flag("isAmbassador", func(u *userRequest, v bool) { u.IsAmbassador = &v }),
-	body.Value("secondLevelPercent", money, func(u *userRequest, v Money) { u.SecondLevelPercent = &v }),
+	body.Value("secondLevelPercent", edge.KindDecimal, money, func(u *userRequest, v Money) { u.SecondLevelPercent = &v }),
 }
 
 var (
 	newUserForm = body.Of(append(profileMembers[:len(profileMembers):len(profileMembers)],
 		body.Flag("unlimited", func(u *userRequest, v bool) { u.Unlimited = &v }),
-		body.Value("nativeBalance", balance, func(u *userRequest, v Money) { u.native = v }),
+		body.Value("nativeBalance", edge.KindDecimal, balance, func(u *userRequest, v Money) { u.native = v }),
 	)...)
 	userForm = body.Of(append(profileMembers[:len(profileMembers):len(profileMembers)],
 		body.Text("avatarId", maxAddressText, func(u *userRequest, v string) { u.AvatarID = &v }),
 		body.Flag("noTradeCommissions", func(u *userRequest, v bool) { u.NoTradeCommissions = &v }),
-		body.Value("dealBidDiscountFraction", money, func(u *userRequest, v Money) { u.DealBidDiscount = &v }),
-		body.Value("dealAskDiscountFraction", money, func(u *userRequest, v Money) { u.DealAskDiscount = &v }),
+		body.Value("dealBidDiscountFraction", edge.KindDecimal, money, func(u *userRequest, v Money) { u.DealBidDiscount = &v }),
+		body.Value("dealAskDiscountFraction", edge.KindDecimal, money, func(u *userRequest, v Money) { u.DealAskDiscount = &v }),
 	)...)
 )
 

@@ -19,12 +19,12 @@ type moneyRequest struct {
 }
 
 var (
-	currencyMember = body.Value("currencyCode", currencyCode, func(m *moneyRequest, v string) { m.currency = v }).Required()
-	amountMember   = body.Value("amount", amount, func(m *moneyRequest, v Money) { m.amount = v }).Required()
+	currencyMember = body.Value("currencyCode", edge.KindText, currencyCode, func(m *moneyRequest, v string) { m.currency = v }).Need()
+	amountMember   = body.Value("amount", edge.KindDecimal, amount, func(m *moneyRequest, v Money) { m.amount = v }).Need()
 
 	moneyForm  = body.Of(currencyMember, amountMember)
 	profitForm = body.Of(
-		body.Value("profitType", profitType, func(m *moneyRequest, v accounts.ProfitType) { m.profit = v }).Required(),
+		body.Value("profitType", edge.KindAny, profitType, func(m *moneyRequest, v accounts.ProfitType) { m.profit = v }).Need(),
 		currencyMember, amountMember,
 	)
 )

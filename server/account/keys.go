@@ -43,11 +43,11 @@ const maxAddressText = 64
 
 // keyForm is an ApiKeyPairCreationRequestViewModel.
 var keyForm = body.Of(
-	body.Text("name", accounts.MaxKeyName, func(k *accounts.KeyRequest, v string) { k.Name = v }).Required(),
+	body.Text("name", accounts.MaxKeyName, func(k *accounts.KeyRequest, v string) { k.Name = v }).Need(),
 	body.Flag("canTrade", func(k *accounts.KeyRequest, v bool) { k.CanTrade = v }),
 	body.Flag("canWithdraw", func(k *accounts.KeyRequest, v bool) { k.CanWithdraw = v }),
-	body.Value("ipWhitelist", addresses, func(k *accounts.KeyRequest, v []string) { k.IPWhitelist = v }),
-	body.Value("expiresAt", dateTime, func(k *accounts.KeyRequest, ns int64) { k.ExpiresNs = ns }),
+	body.Value("ipWhitelist", edge.KindArray, addresses, func(k *accounts.KeyRequest, v []string) { k.IPWhitelist = v }),
+	body.Value("expiresAt", edge.KindText, dateTime, func(k *accounts.KeyRequest, ns int64) { k.ExpiresNs = ns }),
 )
 
 func dateTime(r *body.Reader) (ns int64, given bool) {

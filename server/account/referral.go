@@ -56,10 +56,10 @@ func (d referral) myInviter(c *edge.Ctx) *refuse.Refusal {
 
 var (
 	inviterForm = body.Of(
-		body.Text("inviteCode", accounts.MaxSearchQuery, func(c *accounts.Command, v string) { c.Code = v }).Required(),
+		body.Text("inviteCode", accounts.MaxSearchQuery, func(c *accounts.Command, v string) { c.Code = v }).Need(),
 	)
 	linkForm = body.Of(
-		body.Value("discountPercent", money, func(c *accounts.Command, v Money) { c.DiscountPercent = v }).Required(),
+		body.Value("discountPercent", edge.KindDecimal, money, func(c *accounts.Command, v Money) { c.DiscountPercent = v }).Need(),
 	)
 )
 

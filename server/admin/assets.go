@@ -30,16 +30,16 @@ const maxAssetName = 64
 var assetForm = body.Of(
 	body.Text("name", maxAssetName, func(a *engine.Asset, v string) { a.Name = v }),
 	body.Choice("type", assetKinds, func(a *engine.Asset, v assetKind) { a.Fiat = bool(v) }),
-	body.Read("unifiedCryptoassetId", func(r *body.Reader, a *engine.Asset) bool {
+	body.Read("unifiedCryptoassetId", edge.KindInt64, func(r *body.Reader, a *engine.Asset) bool {
 		a.UnifiedCryptoassetID, a.HasUnifiedID = r.Integer(1, body.MaxOrderID)
 		return a.HasUnifiedID
 	}),
 	body.Flag("canWithdraw", func(a *engine.Asset, v bool) { a.CanWithdraw = v }),
 	body.Flag("canDeposit", func(a *engine.Asset, v bool) { a.CanDeposit = v }),
-	body.Read("minWithdraw", func(r *body.Reader, a *engine.Asset) bool { return limit(r, &a.MinWithdraw, &a.HasMinWithdraw) }),
-	body.Read("maxWithdraw", func(r *body.Reader, a *engine.Asset) bool { return limit(r, &a.MaxWithdraw, &a.HasMaxWithdraw) }),
-	body.Read("makerFee", func(r *body.Reader, a *engine.Asset) bool { return fee(r, &a.MakerFee, &a.HasMakerFee) }),
-	body.Read("takerFee", func(r *body.Reader, a *engine.Asset) bool { return fee(r, &a.TakerFee, &a.HasTakerFee) }),
+	body.Read("minWithdraw", edge.KindDecimal, func(r *body.Reader, a *engine.Asset) bool { return limit(r, &a.MinWithdraw, &a.HasMinWithdraw) }),
+	body.Read("maxWithdraw", edge.KindDecimal, func(r *body.Reader, a *engine.Asset) bool { return limit(r, &a.MaxWithdraw, &a.HasMaxWithdraw) }),
+	body.Read("makerFee", edge.KindDecimal, func(r *body.Reader, a *engine.Asset) bool { return fee(r, &a.MakerFee, &a.HasMakerFee) }),
+	body.Read("takerFee", edge.KindDecimal, func(r *body.Reader, a *engine.Asset) bool { return fee(r, &a.TakerFee, &a.HasTakerFee) }),
 )
 
 // limit reads a decimal of at least 0 into v and has, which is false for null.

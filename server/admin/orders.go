@@ -132,7 +132,7 @@ func (s *Server) replaceOrder(c *edge.Ctx) *refuse.Refusal {
 	defer s.give(b)
 	cmd := b.One()
 	cmd.Kind = entry.ReplaceOrder
-	if err := body.DecodeReplace(&b.reader, &cmd.Replace); err != nil {
+	if err := body.ReplaceForm.Read(&b.reader, &cmd.Replace); err != nil {
 		return body.Refusal(err)
 	}
 	var err *refuse.Refusal

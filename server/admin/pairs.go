@@ -26,7 +26,7 @@ type pairRequest struct {
 
 // pairChanges are the members of PATCH /pairs/{code}, which POST /pairs has too.
 var pairChanges = []body.Member[pairRequest]{
-	body.Read("minQuoteAmount", func(r *body.Reader, p *pairRequest) bool {
+	body.Read("minQuoteAmount", edge.KindDecimal, func(r *body.Reader, p *pairRequest) bool {
 		p.minQuote, p.setsMin = r.Decimal(), true
 		if p.minQuote != nil && body.DecimalSign(p.minQuote) < 0 {
 			r.Bad("must not be negative.")
@@ -34,19 +34,19 @@ var pairChanges = []body.Member[pairRequest]{
 		return p.minQuote != nil
 	}),
 	body.Choice("state", body.PairStates, func(p *pairRequest, v engine.PairState) { p.State = v }),
-	body.Value("makerFee", rate, func(p *pairRequest, v uint32) { p.MakerFee = v }),
-	body.Value("takerFee", rate, func(p *pairRequest, v uint32) { p.TakerFee = v }),
+	body.Value("makerFee", edge.KindDecimal, rate, func(p *pairRequest, v uint32) { p.MakerFee = v }),
+	body.Value("takerFee", edge.KindDecimal, rate, func(p *pairRequest, v uint32) { p.TakerFee = v }),
 }
 
 var (
 	pairForm    = body.Of(pairChanges...)
 	newPairForm = body.Of(append([]body.Member[pairRequest]{
-		body.Value("code", pairCode, func(p *pairRequest, v string) {
+		body.Value("code", edge.KindPairCode, pairCode, func(p *pairRequest, v string) {
 			p.Code = v
 			p.Base, p.Quote, _ = strings.Cut(v, "_")
-		}).Required(),
-		body.Integer("digitsPrice", 0, fixed.Scale, func(p *pairRequest, v int64) { p.DigitsPrice = int(v) }).Required(),
-		body.Integer("digitsAmount", 0, fixed.Scale, func(p *pairRequest, v int64) { p.DigitsAmount = int(v) }).Required(),
+		}).Need(),
+		body.Integer("digitsPrice", 0, fixed.Scale, func(p *pairRequest, v int64) { p.DigitsPrice = int(v) }).Need(),
+		body.Integer("digitsAmount", 0, fixed.Scale, func(p *pairRequest, v int64) { p.DigitsAmount = int(v) }).Need(),
 	}, pairChanges...)...)
 )
 

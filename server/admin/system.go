@@ -71,7 +71,7 @@ type clockRequest struct {
 }
 
 var clockForm = body.Of(
-	body.Value("advance", duration, func(q *clockRequest, v time.Duration) { q.advance = &v }),
+	body.Value("advance", edge.KindText, duration, func(q *clockRequest, v time.Duration) { q.advance = &v }),
 	body.Integer("to", 0, math.MaxInt64/1_000_000, func(q *clockRequest, v int64) { q.to = &v }),
 ).
 	Rule("to", "stands beside advance: give one of the two.", func(q *clockRequest) bool { return q.advance == nil || q.to == nil }).
@@ -166,7 +166,7 @@ var logLevels = []body.Word[slog.Level]{
 	{Text: "debug", Value: slog.LevelDebug}, {Text: "info", Value: slog.LevelInfo}, {Text: "warn", Value: slog.LevelWarn}, {Text: "error", Value: slog.LevelError},
 }
 
-var logForm = body.Of(body.Choice("level", logLevels, func(l *slog.Level, v slog.Level) { *l = v }).Required())
+var logForm = body.Of(body.Choice("level", logLevels, func(l *slog.Level, v slog.Level) { *l = v }).Need())
 
 // setLog serves PATCH /log, which sets the level of the log.
 func (s *Server) setLog(c *edge.Ctx) *refuse.Refusal {

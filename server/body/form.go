@@ -1,29 +1,27 @@
 package body
 
-import "tickhive/internal/refuse"
+import (
+	"slices"
 
-// Member is one member of the body of a T: its name and how it is read into a T.
+	"tickhive/internal/refuse"
+	"tickhive/server/edge"
+)
+
+// Member is one member of the body of a T: its description and how it is read into a T.
 type Member[T any] struct {
-	name     string
-	read     func(r *Reader, v *T) (given bool)
-	required bool
-}
-
-// Required returns m as a member that the body must have.
-func (m Member[T]) Required() Member[T] {
-	m.required = true
-	return m
+	edge.Field
+	read func(r *Reader, v *T) (given bool)
 }
 
 // Read returns a member that read stores in v. It reports whether the member has a value: null
 // and the empty string count as missing.
-func Read[T any](name string, read func(r *Reader, v *T) (given bool)) Member[T] {
-	return Member[T]{name: name, read: read}
+func Read[T any](name string, kind edge.Kind, read func(r *Reader, v *T) (given bool)) Member[T] {
+	return Member[T]{Field: edge.Field{Name: name, Kind: kind}, read: read}
 }
 
 // Value returns a member that parse reads and set stores, if it was given.
-func Value[T, V any](name string, parse func(*Reader) (V, bool), set func(*T, V)) Member[T] {
-	return Read(name, func(r *Reader, v *T) bool {
+func Value[T, V any](name string, kind edge.Kind, parse func(*Reader) (V, bool), set func(*T, V)) Member[T] {
+	return Read(name, kind, func(r *Reader, v *T) bool {
 		x, given := parse(r)
 		if given {
 			set(v, x)
@@ -34,33 +32,64 @@ func Value[T, V any](name string, parse func(*Reader) (V, bool), set func(*T, V)
 
 // Text returns a member that is a string of at most most characters.
 func Text[T any](name string, most int, set func(*T, string)) Member[T] {
-	return Value(name, func(r *Reader) (string, bool) {
+	return Value(name, edge.KindText, func(r *Reader) (string, bool) {
 		s := r.Text(most)
 		return string(s), s != nil
 	}, set)
 }
 
+// Decimal returns a member that is a decimal; its text aliases the body.
+func Decimal[T any](name string, set func(*T, []byte)) Member[T] {
+	return Read(name, edge.KindDecimal, func(r *Reader, v *T) bool {
+		text := r.Decimal()
+		set(v, text)
+		return text != nil
+	})
+}
+
 // Flag returns a member that is true or false.
 func Flag[T any](name string, set func(*T, bool)) Member[T] {
-	return Value(name, (*Reader).Boolean, set)
+	return Value(name, edge.KindBoolean, (*Reader).Boolean, set)
 }
 
 // Integer returns a member that is an integer from low to high.
 func Integer[T any](name string, low, high int64, set func(*T, int64)) Member[T] {
-	return Value(name, func(r *Reader) (int64, bool) { return r.Integer(low, high) }, set)
+	m := Value(name, edge.KindInteger, func(r *Reader) (int64, bool) { return r.Integer(low, high) }, set)
+	m.Range = []int64{low, high}
+	return m
 }
 
 // Choice returns a member that is one of words.
 func Choice[T, V any](name string, words []Word[V], set func(*T, V)) Member[T] {
-	return Value(name, func(r *Reader) (V, bool) { return ReadWord(r, words) }, set)
+	m := Read(name, edge.KindWord, func(r *Reader, v *T) bool {
+		x, given := ReadWord(r, words)
+		if given {
+			set(v, x)
+		}
+		return given
+	})
+	m.Words = textsOf(words)
+	return m
+}
+
+// Need returns m as a member that the body must have.
+func (m Member[T]) Need() Member[T] {
+	m.Required = true
+	return m
+}
+
+// As returns m with what describe adds to its description.
+func (m Member[T]) As(describe func(*edge.Field)) Member[T] {
+	describe(&m.Field)
+	return m
 }
 
 // Form holds the members of the body of a T. Their order is the order of the contract's table,
 // in which wrong members are reported. A Form is immutable.
 type Form[T any] struct {
-	members []Member[T]
-	names   []string
-	rules   []rule[T]
+	fields []edge.Field
+	reads  []func(*Reader, *T) bool
+	rules  []rule[T]
 }
 
 // rule is a rule between members; its breach is an error of the named member.
@@ -69,11 +98,11 @@ type rule[T any] struct {
 	holds      func(*T) bool
 }
 
-// Of returns the form of these members.
+// Of returns the form of these members, at most 64.
 func Of[T any](members ...Member[T]) *Form[T] {
-	f := &Form[T]{members: members, names: make([]string, len(members))}
+	f := &Form[T]{}
 	for i := range members {
-		f.names[i] = members[i].name
+		f.fields, f.reads = append(f.fields, members[i].Field), append(f.reads, members[i].read)
 	}
 	return f
 }
@@ -85,19 +114,48 @@ func (f *Form[T]) Rule(name, text string, holds func(*T) bool) *Form[T] {
 	return f
 }
 
-// Members returns the names of the members in the order of the contract.
-func (f *Form[T]) Members() []string { return f.names }
+// Members describes the members in the order of the contract.
+func (f *Form[T]) Members() []edge.Field { return f.fields }
 
-// Decode reads a body into v, which holds the defaults of members that are not given. After an
+// Decode reads a body into v, which holds the values of members that are not given. After an
 // error, v is partly set.
 func (f *Form[T]) Decode(text []byte, v *T) *refuse.Refusal {
 	var r Reader
 	r.Reset(text)
-	f.Fill(&r, v)
-	if err := r.InOrder(f.names...); err != nil {
+	if err := f.Read(&r, v); err != nil {
 		return Refusal(err)
 	}
 	return nil
+}
+
+// Read does the same with the body of r.
+func (f *Form[T]) Read(r *Reader, v *T) *Error {
+	f.Fill(r, v)
+	return r.InOrder(f.fields)
+}
+
+// Fill reads an object into v and records in r what is wrong.
+func (f *Form[T]) Fill(r *Reader, v *T) {
+	if !r.Object() {
+		return
+	}
+	var given uint64
+	for key, ok := r.Member(); ok; key, ok = r.Member() {
+		i := slices.IndexFunc(f.fields, func(m edge.Field) bool { return m.Name == string(key) })
+		if i < 0 {
+			r.Unknown()
+		} else if f.reads[i](r, v) {
+			given |= 1 << i
+		}
+	}
+	for i := range f.fields {
+		r.Require(f.fields[i].Name, !f.fields[i].Required || given>>i&1 != 0)
+	}
+	for _, m := range f.rules {
+		if r.Err == nil && len(r.Wrong) == 0 && !m.holds(v) {
+			r.Rule(m.name, m.text)
+		}
+	}
 }
 
 // Sent reports whether a request has a body.
@@ -105,39 +163,4 @@ func Sent(text []byte) bool {
 	var r Reader
 	r.Reset(text)
 	return r.Peek() != 0
-}
-
-// Fill reads an object into v and records what is wrong in r.
-func (f *Form[T]) Fill(r *Reader, v *T) {
-	if !r.Object() {
-		return
-	}
-	var given uint64
-	for key, ok := r.Member(); ok; key, ok = r.Member() {
-		if i := f.index(key); i < 0 {
-			r.Unknown()
-		} else if f.members[i].read(r, v) {
-			given |= 1 << i
-		}
-	}
-	for i := range f.members {
-		if m := &f.members[i]; m.required {
-			r.Require(m.name, given>>i&1 != 0)
-		}
-	}
-	for i := range f.rules {
-		if m := &f.rules[i]; r.Err == nil && len(r.Wrong) == 0 && !m.holds(v) {
-			r.Rule(m.name, m.text)
-		}
-	}
-}
-
-// index returns the place of a member, -1 for an unknown one.
-func (f *Form[T]) index(key []byte) int {
-	for i := range f.names {
-		if f.names[i] == string(key) {
-			return i
-		}
-	}
-	return -1
 }

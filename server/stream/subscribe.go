@@ -118,11 +118,11 @@ func (o operation) eachPair(key wsKey, root *marketdata.Root, pair string, fn fu
 	key.pair = v.Instrument.ID
 	if key.channel == chBook {
 		key.depth, key.every = wsDefaultDepth, wsDefaultEvery
-		if o.req.hasDepth {
-			key.depth = o.req.depth
+		if o.req.depth != nil {
+			key.depth = *o.req.depth
 		}
-		if o.req.hasEvery {
-			key.every = o.req.every
+		if o.req.every != nil {
+			key.every = *o.req.every
 		}
 	}
 	fn(o, key, v)
@@ -168,7 +168,7 @@ func (o operation) subscribe(key wsKey, v *marketdata.View) {
 	if o.conn.hub.gone {
 		return
 	}
-	if old != nil && old.stream == s && !o.req.hasFromSeq && !o.req.hasFromTrade {
+	if old != nil && old.stream == s && o.req.fromSeq == nil && o.req.fromTrade == nil {
 		return // a repeat without a change
 	}
 	if old != nil {
@@ -184,14 +184,14 @@ func (o operation) subscribe(key wsKey, v *marketdata.View) {
 			return
 		}
 	}
-	if o.req.hasFromSeq && key.channel == chBook {
-		sub.resume, sub.hasResume = o.req.fromSeq, true
+	if o.req.fromSeq != nil && key.channel == chBook {
+		sub.resume, sub.hasResume = *o.req.fromSeq, true
 		if o.req.epoch != "" && o.req.epoch != o.hub.opts.Epoch {
 			sub.hasResume, sub.reason = false, "gap"
 		}
 	}
-	if o.req.hasFromTrade && key.channel == chTrades {
-		sub.from = engine.TradeID(o.req.fromTrade)
+	if o.req.fromTrade != nil && key.channel == chTrades {
+		sub.from = engine.TradeID(*o.req.fromTrade)
 	}
 	o.hub.wait(sub, sub.reason)
 	o.hub.feed(o.conn)
