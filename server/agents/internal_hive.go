@@ -1,18 +1,38 @@
 package agents
 
 import (
+	"encoding/json"
+
 	"tickhive/hive"
 	"tickhive/internal/refuse"
+	"tickhive/server/body"
 	"tickhive/server/edge"
+)
+
+var (
+	proposalForm = body.Of(
+		raw("tokenId", edge.KindInt64, func(f *hive.ProposalForm) *json.RawMessage { return &f.TokenID }),
+		raw("topic", edge.KindWord, func(f *hive.ProposalForm) *json.RawMessage { return &f.Topic }),
+		raw("payload", edge.KindObject, func(f *hive.ProposalForm) *json.RawMessage { return &f.Payload }),
+		raw("proposer", edge.KindText, func(f *hive.ProposalForm) *json.RawMessage { return &f.Proposer }),
+		raw("urgent", edge.KindBoolean, func(f *hive.ProposalForm) *json.RawMessage { return &f.Urgent }),
+	)
+	actionForm = body.Of(
+		raw("sourceAgentId", edge.KindText, func(f *hive.ActionForm) *json.RawMessage { return &f.SourceAgentID }),
+		raw("targetTokenId", edge.KindInt64, func(f *hive.ActionForm) *json.RawMessage { return &f.TargetTokenID }),
+		raw("actionType", edge.KindWord, func(f *hive.ActionForm) *json.RawMessage { return &f.ActionType }),
+		raw("actionPayload", edge.KindObject, func(f *hive.ActionForm) *json.RawMessage { return &f.ActionPayload }),
+		raw("reasonCode", edge.KindText, func(f *hive.ActionForm) *json.RawMessage { return &f.ReasonCode }),
+	)
 )
 
 // internalPropose serves POST /hive/proposals.
 func (d *Service) internalPropose(c *edge.Ctx) *refuse.Refusal {
-	form, err := readForm(c.PostBody(), "tokenId", "topic", "payload", "proposer", "urgent")
-	if err != nil {
+	var form hive.ProposalForm
+	if err := proposalForm.Decode(c.PostBody(), &form); err != nil {
 		return err
 	}
-	cmd, rej := hive.ProposalForm{TokenID: form[0], Topic: form[1], Payload: form[2], Proposer: form[3], Urgent: form[4]}.Parse()
+	cmd, rej := form.Parse()
 	if rej != nil {
 		return rej
 	}
@@ -26,13 +46,11 @@ func (d *Service) internalPropose(c *edge.Ctx) *refuse.Refusal {
 
 // internalAct serves POST /hive/actions.
 func (d *Service) internalAct(c *edge.Ctx) *refuse.Refusal {
-	form, err := readForm(c.PostBody(), "sourceAgentId", "targetTokenId", "actionType", "actionPayload", "reasonCode")
-	if err != nil {
+	var form hive.ActionForm
+	if err := actionForm.Decode(c.PostBody(), &form); err != nil {
 		return err
 	}
-	cmd, rej := hive.ActionForm{
-		SourceAgentID: form[0], TargetTokenID: form[1], ActionType: form[2], ActionPayload: form[3], ReasonCode: form[4],
-	}.Parse()
+	cmd, rej := form.Parse()
 	if rej != nil {
 		return rej
 	}

@@ -10,7 +10,8 @@ import (
 // Member is one member of the body of a T: its description and how it is read into a T.
 type Member[T any] struct {
 	edge.Field
-	read func(r *Reader, v *T) (given bool)
+	read    func(r *Reader, v *T) (given bool)
+	missing string // the rule that a missing one breaks; empty: none
 }
 
 // Read returns a member that read stores in v. It reports whether the member has a value: null
@@ -73,8 +74,12 @@ func Choice[T, V any](name string, words []Word[V], set func(*T, V)) Member[T] {
 }
 
 // Need returns m as a member that the body must have.
-func (m Member[T]) Need() Member[T] {
-	m.Required = true
+func (m Member[T]) Need() Member[T] { return m.Else("is required.") }
+
+// Else returns m as a member that the body must have. The error without it is "The member name
+// rule".
+func (m Member[T]) Else(rule string) Member[T] {
+	m.Required, m.missing = true, rule
 	return m
 }
 
@@ -87,9 +92,9 @@ func (m Member[T]) As(describe func(*edge.Field)) Member[T] {
 // Form holds the members of the body of a T. Their order is the order of the contract's table,
 // in which wrong members are reported. A Form is immutable.
 type Form[T any] struct {
-	fields []edge.Field
-	reads  []func(*Reader, *T) bool
-	rules  []rule[T]
+	members []Member[T]
+	fields  []edge.Field
+	rules   []rule[T]
 }
 
 // rule is a rule between members; its breach is an error of the named member.
@@ -100,9 +105,9 @@ type rule[T any] struct {
 
 // Of returns the form of these members, at most 64.
 func Of[T any](members ...Member[T]) *Form[T] {
-	f := &Form[T]{}
+	f := &Form[T]{members: members}
 	for i := range members {
-		f.fields, f.reads = append(f.fields, members[i].Field), append(f.reads, members[i].read)
+		f.fields = append(f.fields, members[i].Field)
 	}
 	return f
 }
@@ -144,12 +149,14 @@ func (f *Form[T]) Fill(r *Reader, v *T) {
 		i := slices.IndexFunc(f.fields, func(m edge.Field) bool { return m.Name == string(key) })
 		if i < 0 {
 			r.Unknown()
-		} else if f.reads[i](r, v) {
+		} else if f.members[i].read(r, v) {
 			given |= 1 << i
 		}
 	}
-	for i := range f.fields {
-		r.Require(f.fields[i].Name, !f.fields[i].Required || given>>i&1 != 0)
+	for i := range f.members {
+		if m := &f.members[i]; m.Required && given>>i&1 == 0 {
+			r.Rule(m.Name, m.missing)
+		}
 	}
 	for _, m := range f.rules {
 		if r.Err == nil && len(r.Wrong) == 0 && !m.holds(v) {
