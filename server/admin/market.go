@@ -19,7 +19,7 @@ import (
 // internalMarketRoutes returns the routes of books, pairs and assets.
 func internalMarketRoutes(s *Server) []*edge.Route {
 	return []*edge.Route{
-		{Method: fasthttp.MethodGet, Path: edge.InternalPrefix + "/book/{pair}", Handle: s.getBook, Query: []string{"depth"}},
+		{Method: fasthttp.MethodGet, Path: edge.InternalPrefix + "/book/{pair}", Handle: s.getBook, Params: []edge.Field{{Name: "depth", Kind: edge.KindInteger, Range: []int64{0, math.MaxInt32}, Default: 0}}},
 		{Method: fasthttp.MethodPost, Path: edge.InternalPrefix + "/pairs", Handle: s.addPair},
 		{Method: fasthttp.MethodGet, Path: edge.InternalPrefix + "/pairs/{code}", Handle: s.getPair},
 		{Method: fasthttp.MethodPatch, Path: edge.InternalPrefix + "/pairs/{code}", Handle: s.setPair},

@@ -17,7 +17,7 @@ func internalOrderRoutes(s *Server) []*edge.Route {
 	return []*edge.Route{
 		{Method: fasthttp.MethodPost, Path: orders, Handle: s.placeOrder},
 		{Method: fasthttp.MethodPost, Path: orders + "/batch", Handle: s.placeBatch},
-		{Method: fasthttp.MethodDelete, Path: orders, Handle: s.cancelAll, Query: []string{"accountId", "currencyPairCode"}},
+		{Method: fasthttp.MethodDelete, Path: orders, Handle: s.cancelAll, Params: []edge.Field{{Name: "accountId", Kind: edge.KindUUID}, edge.ParamPair(edge.PairName, false)}},
 		{Method: fasthttp.MethodGet, Path: orders + "/{id}", Handle: s.getOrder},
 		{Method: fasthttp.MethodPatch, Path: orders + "/{id}", Handle: s.replaceOrder},
 		{Method: fasthttp.MethodDelete, Path: orders + "/{id}", Handle: s.cancelOrder},
