@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"strings"
 
 	"github.com/valyala/fasthttp"
 
@@ -99,7 +100,7 @@ func pageRoutes(parts []Part) ([]*edge.Route, error) {
 	routes := []*edge.Route{description.route("/swagger/v1/swagger.json")}
 	routes[0].Public = true
 	err = fs.WalkDir(Files, ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || mediaTypes[path.Ext(name)] == "" || path.Dir(name) == "openapi" {
+		if err != nil || d.IsDir() || mediaTypes[path.Ext(name)] == "" || strings.HasPrefix(name, "openapi/") {
 			return err
 		}
 		more, err := fileRoutes(name)
