@@ -4,6 +4,9 @@ import (
 	"embed"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 )
 
 // The skeletons are what the route table says: paths, parameters, bodies, statuses.
@@ -20,7 +23,7 @@ var Files embed.FS
 type Part string
 
 // The parts. PartMarket has the head of the public document and must be its first part.
-// PartInternal is a document of its own.
+// PartInternal is a document of its own, which borrows components of the public one.
 const (
 	PartMarket    Part = "market"
 	PartAccounts  Part = "accounts"
@@ -50,7 +53,50 @@ func OpenAPI(parts ...Part) ([]byte, error) {
 			}
 		}
 	}
+	if slices.Contains(parts, PartInternal) {
+		if err := borrow(doc); err != nil {
+			return nil, err
+		}
+	}
 	return json.Marshal(doc)
+}
+
+// borrow adds the components of the public document that doc names and does not have.
+func borrow(doc object) error {
+	raw, err := OpenAPI(PartMarket, PartAccounts, PartLaunchpad)
+	if err != nil {
+		return err
+	}
+	var public object
+	if err := json.Unmarshal(raw, &public); err != nil {
+		return fmt.Errorf("web: public document: %w", err)
+	}
+	own, theirs := child(doc, "components"), child(public, "components")
+	var look func(v any)
+	look = func(v any) {
+		switch v := v.(type) {
+		case object:
+			if at, ok := v["$ref"].(string); ok {
+				kind, name, _ := strings.Cut(strings.TrimPrefix(at, "#/components/"), "/")
+				if own[kind] == nil {
+					own[kind] = object{}
+				}
+				if have := child(own, kind); have[name] == nil && child(theirs, kind)[name] != nil {
+					have[name] = child(theirs, kind)[name]
+					look(have[name])
+				}
+			}
+			for _, name := range slices.Sorted(maps.Keys(v)) {
+				look(v[name])
+			}
+		case []any:
+			for _, one := range v {
+				look(one)
+			}
+		}
+	}
+	look(doc)
+	return nil
 }
 
 func readPart(name string) (part map[string]any, err error) {

@@ -88,6 +88,22 @@ func Page(parts ...Part) (edge.Resource, error) {
 	return func(*edge.Server) []*edge.Route { return routes }, nil
 }
 
+// InternalPath is the path of the internal API's description, on the internal listener.
+const InternalPath = edge.InternalPrefix + "/openapi.json"
+
+// Internal returns the internal route of the description of the internal API.
+func Internal() (func() []*edge.Route, error) {
+	doc, err := OpenAPI(PartInternal)
+	if err != nil {
+		return nil, err
+	}
+	description, err := newAsset(doc, "openapi.json", pageCSP)
+	if err != nil {
+		return nil, err
+	}
+	return func() []*edge.Route { return []*edge.Route{description.route(InternalPath)} }, nil
+}
+
 func pageRoutes(parts []Part) ([]*edge.Route, error) {
 	doc, err := OpenAPI(parts...)
 	if err != nil {

@@ -41,6 +41,18 @@ func TestSkeletonsAreCurrent(t *testing.T) {
 	}
 }
 
+// The description of the internal API and its listener have the same routes, and a row for each
+// body.
+func TestInternalDescriptionEqualsRouter(t *testing.T) {
+	table := servertest.Tables(t)[web.PartInternal]
+	servertest.SameRoutes(t, table, web.PartInternal)
+	for _, r := range table {
+		if (r.Schema != "") != (r.Method == fasthttp.MethodPost || r.Method == fasthttp.MethodPatch) {
+			t.Errorf("%s %s: the schema of the body is %q", r.Method, r.Path, r.Schema)
+		}
+	}
+}
+
 // skeleton collects one document.
 type skeleton struct {
 	inner     bool
