@@ -116,11 +116,15 @@ func (f *front) makePublic(b *base, connections int, page edge.Resource) (err er
 	return err
 }
 
-func (f *front) makeInternal(b *base, connections int) (err error) {
+func (f *front) makeInternal(b *base, connections int) error {
+	description, err := web.Internal()
+	if err != nil {
+		return err
+	}
 	o := admin.Options{
 		Exchange: keepingGate{gate{f}}, Core: b.core, History: b.feed.History(), Board: b.feed.Board(), Clock: b.clock,
 		Entry:     f.users.Entry(),
-		Resources: []admin.Resource{f.users.InternalResource, f.agents.Internal},
+		Resources: []admin.Resource{f.users.InternalResource, f.agents.Internal, description},
 		Token:     b.o.Internal.Token, Hosts: b.o.Internal.Hosts, Connections: connections,
 		Ready: &f.ready, LogLevel: b.o.LogLevel, Log: b.log,
 		StateHash: func() (replica.StateHash, error) { return f.stateHash(b) },

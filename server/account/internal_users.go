@@ -22,14 +22,15 @@ func (d *Service) InternalResource() []*edge.Route {
 	const get, post = fasthttp.MethodGet, fasthttp.MethodPost
 	const path = edge.InternalPrefix + "/users"
 	u := users{d}
+	id := []edge.Field{{Name: "id", Kind: edge.KindUUID}}
 	return []*edge.Route{
-		{Method: post, Path: path, Handle: u.createUser},
-		{Method: get, Path: path + "/{id}", Handle: u.getUser},
-		{Method: fasthttp.MethodPatch, Path: path + "/{id}", Handle: u.patchUser},
-		{Method: post, Path: path + "/{id}/deposits", Handle: u.deposit},
-		{Method: post, Path: path + "/{id}/withdrawals", Handle: u.withdraw},
-		{Method: post, Path: path + "/{id}/profits", Handle: u.addProfit},
-		{Method: post, Path: path + "/{id}/apikeys", Handle: u.createUserKey},
+		{Method: post, Path: path, Handle: u.createUser, Schema: "CreateUser", Members: userBody},
+		{Method: get, Path: path + "/{id}", Handle: u.getUser, Params: id},
+		{Method: fasthttp.MethodPatch, Path: path + "/{id}", Handle: u.patchUser, Params: id, Schema: "PatchUser", Members: patchBody},
+		{Method: post, Path: path + "/{id}/deposits", Handle: u.deposit, Params: id, Schema: "Money", Members: moneyBody},
+		{Method: post, Path: path + "/{id}/withdrawals", Handle: u.withdraw, Params: id, Schema: "Money", Members: moneyBody},
+		{Method: post, Path: path + "/{id}/profits", Handle: u.addProfit, Params: id, Schema: "AddProfit", Members: profitBody},
+		{Method: post, Path: path + "/{id}/apikeys", Handle: u.createUserKey, Params: id, Schema: "CreateKey", Members: keyBody(true)},
 		{Method: get, Path: edge.InternalPrefix + "/totals", Handle: u.totals},
 	}
 }

@@ -33,7 +33,7 @@ func (d *Service) Resource(*edge.Server) []*edge.Route {
 func (d *Service) keyRoutes() []*edge.Route {
 	return []*edge.Route{
 		{Method: fasthttp.MethodGet, Path: "/api/apikeys", Handle: d.listKeys},
-		{Method: fasthttp.MethodPost, Path: "/api/apikeys", Handle: d.createOwnKey},
+		{Method: fasthttp.MethodPost, Path: "/api/apikeys", Handle: d.createOwnKey, Schema: "ApiKeyPairCreationRequestViewModel", Members: keyBody(false)},
 		{Method: fasthttp.MethodDelete, Path: "/api/apikeys/{publicKey}", Handle: d.deleteKey},
 	}
 }

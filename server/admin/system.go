@@ -22,7 +22,7 @@ import (
 func internalSystemRoutes(s *Server) []*edge.Route {
 	routes := []*edge.Route{
 		{Method: fasthttp.MethodGet, Path: edge.InternalPrefix + "/clock", Handle: s.getClock},
-		{Method: fasthttp.MethodPost, Path: edge.InternalPrefix + "/clock", Handle: s.setClock},
+		{Method: fasthttp.MethodPost, Path: edge.InternalPrefix + "/clock", Handle: s.setClock, Schema: "SetClock", Members: clockMembers},
 		{Method: fasthttp.MethodGet, Path: edge.InternalPrefix + "/ready", Handle: s.getReady, Early: true},
 	}
 	if s.opt.StateHash != nil {
@@ -31,7 +31,7 @@ func internalSystemRoutes(s *Server) []*edge.Route {
 	if s.opt.LogLevel != nil {
 		routes = append(routes,
 			&edge.Route{Method: fasthttp.MethodGet, Path: edge.InternalPrefix + "/log", Handle: s.getLog},
-			&edge.Route{Method: fasthttp.MethodPatch, Path: edge.InternalPrefix + "/log", Handle: s.setLog})
+			&edge.Route{Method: fasthttp.MethodPatch, Path: edge.InternalPrefix + "/log", Handle: s.setLog, Schema: "SetLog", Members: logMembers})
 	}
 	if s.opt.Metrics != nil {
 		scrape := fasthttpadaptor.NewFastHTTPHandler(s.opt.Metrics)

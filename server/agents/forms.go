@@ -29,12 +29,12 @@ type (
 
 var (
 	liquidityForm = body.Of(
-		userMember("userId", func(q *liquidityRequest) *[16]byte { return &q.user }),
+		userID("userId", func(q *liquidityRequest) *[16]byte { return &q.user }),
 		amountMember("tokenAmount", func(q *liquidityRequest) *launchpad.Amount { return &q.TokenAmount }),
 		amountMember("quoteAmount", func(q *liquidityRequest) *launchpad.Amount { return &q.QuoteAmount }),
 	)
 	swapForm = body.Of(
-		userMember("userId", func(q *swapRequest) *[16]byte { return &q.user }),
+		userID("userId", func(q *swapRequest) *[16]byte { return &q.user }),
 		wordMember("side", "must be buy or sell.", func(q *swapRequest, s string) bool {
 			q.Sell = s == "sell"
 			return q.Sell || s == "buy"
@@ -43,8 +43,8 @@ var (
 		body.Value("minOut", edge.KindDecimal, readAmount, func(q *swapRequest, v launchpad.Amount) { q.MinOut = v }),
 	)
 	transferForm = body.Of(
-		userMember("fromUserId", func(q *transferRequest) *[16]byte { return &q.from }),
-		userMember("toUserId", func(q *transferRequest) *[16]byte { return &q.to }),
+		userID("fromUserId", func(q *transferRequest) *[16]byte { return &q.from }),
+		userID("toUserId", func(q *transferRequest) *[16]byte { return &q.to }),
 		amountMember("amount", func(q *transferRequest) *launchpad.Amount { return &q.Amount }),
 	)
 	boostForm = body.Of(
@@ -72,8 +72,8 @@ func raw[T any](name string, kind edge.Kind, of func(*T) *json.RawMessage) body.
 	})
 }
 
-// userMember returns a required member that is a user's id.
-func userMember[T any](name string, of func(*T) *[16]byte) body.Member[T] {
+// userID returns a required member that is a user's id.
+func userID[T any](name string, of func(*T) *[16]byte) body.Member[T] {
 	return body.Read(name, edge.KindUUID, func(r *body.Reader, v *T) (ok bool) {
 		value := r.Anything()
 		if rawjson.Absent(value) {

@@ -12,18 +12,18 @@ import (
 // Internal returns the internal routes of launchpad and hive (docs/contract/internal.md). It is
 // an InternalResource.
 func (d *Service) Internal() []*edge.Route {
-	post := func(path string, h edge.Handler) *edge.Route {
-		return &edge.Route{Method: fasthttp.MethodPost, Path: edge.InternalPrefix + path, Handle: h}
+	post := func(path string, h edge.Handler, schema string, members []edge.Field) *edge.Route {
+		return &edge.Route{Method: fasthttp.MethodPost, Path: edge.InternalPrefix + path, Handle: h, Schema: schema, Members: members}
 	}
 	return []*edge.Route{
-		post("/launchpad/tokens", d.internalSpawn),
-		post("/launchpad/tokens/{id}/liquidity", d.internalLiquidity),
-		post("/launchpad/tokens/{id}/swaps", d.internalSwap),
-		post("/launchpad/tokens/{id}/transfers", d.internalTransfer),
-		post("/launchpad/tokens/{id}/boosts", d.internalBoost),
-		post("/launchpad/faults", d.internalFault),
-		post("/hive/proposals", d.internalPropose),
-		post("/hive/actions", d.internalAct),
+		post("/launchpad/tokens", d.internalSpawn, "UserSpawnRequest", userSpawnBody),
+		post("/launchpad/tokens/{id}/liquidity", d.internalLiquidity, "AddLiquidity", liquidityBody),
+		post("/launchpad/tokens/{id}/swaps", d.internalSwap, "Swap", swapBody),
+		post("/launchpad/tokens/{id}/transfers", d.internalTransfer, "Transfer", transferBody),
+		post("/launchpad/tokens/{id}/boosts", d.internalBoost, "BuyBoost", boostBody),
+		post("/launchpad/faults", d.internalFault, "Fault", faultBody),
+		post("/hive/proposals", d.internalPropose, "Propose", proposalBody),
+		post("/hive/actions", d.internalAct, "Act", actionBody),
 	}
 }
 

@@ -28,7 +28,7 @@ var spawnMembers = []body.Member[spawnRequest]{
 var (
 	spawnForm    = body.Of(spawnMembers...)
 	spawnForForm = body.Of(append([]body.Member[spawnRequest]{
-		userMember("userId", func(q *spawnRequest) *[16]byte { return &q.user }),
+		userID("userId", func(q *spawnRequest) *[16]byte { return &q.user }),
 	}, spawnMembers...)...)
 )
 

@@ -1,5 +1,7 @@
 package edge
 
+import "fmt"
+
 // Kind is the type of a parameter or of a member of a request body.
 type Kind uint8
 
@@ -37,4 +39,33 @@ type Field struct {
 	Schema  string   // a KindObject: the name of its schema; empty: the schema stands in place
 	Fields  []Field  // a KindObject: its members
 	Element *Field   // a KindArray: its elements, without a name
+}
+
+// ParamDecimals is the parameter that turns the decimals of an answer into strings.
+var ParamDecimals = Field{Name: "decimals", Kind: KindWord, Words: []string{"number", "string"}, Default: "number"}
+
+// ParamPair returns a parameter that names a pair.
+func ParamPair(name string, required bool) Field {
+	return Field{Name: name, Kind: KindPairCode, Required: required}
+}
+
+// ParamsPage returns the parameters that Ctx.Page reads. Kind is the documented kind of the page.
+func ParamsPage(pageName string, page, size Kind, defSize int) []Field {
+	return []Field{
+		{Name: pageName, Kind: page, Range: []int64{1}, Default: 1},
+		{Name: "pageSize", Kind: size, Range: []int64{1, MaxPageSize}, Default: defSize},
+	}
+}
+
+// ParamsBetween returns two optional times.
+func ParamsBetween(kind Kind, since, until string) []Field {
+	return []Field{{Name: since, Kind: kind}, {Name: until, Kind: kind}}
+}
+
+// WordsOf returns the words of values that print themselves.
+func WordsOf[T fmt.Stringer](values ...T) (texts []string) {
+	for _, v := range values {
+		texts = append(texts, v.String())
+	}
+	return texts
 }
