@@ -15,9 +15,12 @@ type userRequest struct {
 
 // profileMembers are the members that POST and PATCH /users have in common.
 var profileMembers = []body.Member[userRequest]{
-	body.Text("nickname", accounts.MaxNickname, func(u *userRequest, v string) { u.Nickname = &v }),
-	body.Value("name", edge.KindText, realName, func(u *userRequest, v accounts.OptionalName) { u.Name = v }),
-	body.Value("secondName", edge.KindText, realName, func(u *userRequest, v accounts.OptionalName) { u.SecondName = v }),
+	body.Text("nickname", accounts.MaxNickname, func(u *userRequest, v string) { u.Nickname = &v }).
+		As(edge.Field{Range: []int64{accounts.MinNickname, accounts.MaxNickname}}),
+	body.Value("name", edge.KindText, realName, func(u *userRequest, v accounts.OptionalName) { u.Name = v }).
+		As(edge.Field{Nullable: true, Range: []int64{0, accounts.MaxRealName}}),
+	body.Value("secondName", edge.KindText, realName, func(u *userRequest, v accounts.OptionalName) { u.SecondName = v }).
+		As(edge.Field{Nullable: true, Range: []int64{0, accounts.MaxRealName}}),
 	body.Integer("level", 0, accounts.MaxLevel, func(u *userRequest, v int64) { u.Level = &v }),
 	body.Text("stakingLevel", maxAddressText, func(u *userRequest, v string) { u.StakingLevel = &v }),
 	body.Flag("isAmbassador", func(u *userRequest, v bool) { u.IsAmbassador = &v }),
@@ -26,7 +29,7 @@ var profileMembers = []body.Member[userRequest]{
 
 var (
 	newUserForm = body.Of(append(profileMembers[:len(profileMembers):len(profileMembers)],
-		body.Flag("unlimited", func(u *userRequest, v bool) { u.Unlimited = &v }),
+		body.Flag("unlimited", func(u *userRequest, v bool) { u.Unlimited = &v }).As(edge.Field{Default: false}),
 		body.Value("nativeBalance", edge.KindDecimal, balance, func(u *userRequest, v Money) { u.native = v }),
 	)...)
 	userForm = body.Of(append(profileMembers[:len(profileMembers):len(profileMembers)],

@@ -33,7 +33,7 @@ func (d *Service) Resource(*edge.Server) []*edge.Route {
 func (d *Service) keyRoutes() []*edge.Route {
 	return []*edge.Route{
 		{Method: fasthttp.MethodGet, Path: "/api/apikeys", Handle: d.listKeys},
-		{Method: fasthttp.MethodPost, Path: "/api/apikeys", Handle: d.createOwnKey, Schema: "ApiKeyPairCreationRequestViewModel", Members: keyBody(false)},
+		{Method: fasthttp.MethodPost, Path: "/api/apikeys", Handle: d.createOwnKey, Schema: "ApiKeyPairCreationRequestViewModel", Members: keyForms[false].Members()},
 		{Method: fasthttp.MethodDelete, Path: "/api/apikeys/{publicKey}", Handle: d.deleteKey},
 	}
 }
@@ -41,14 +41,21 @@ func (d *Service) keyRoutes() []*edge.Route {
 // maxAddressText is the maximum length of an address, longer than any CIDR.
 const maxAddressText = 64
 
-// keyForm is an ApiKeyPairCreationRequestViewModel.
-var keyForm = body.Of(
-	body.Text("name", accounts.MaxKeyName, func(k *accounts.KeyRequest, v string) { k.Name = v }).Need(),
-	body.Flag("canTrade", func(k *accounts.KeyRequest, v bool) { k.CanTrade = v }),
-	body.Flag("canWithdraw", func(k *accounts.KeyRequest, v bool) { k.CanWithdraw = v }),
-	body.Value("ipWhitelist", edge.KindArray, addresses, func(k *accounts.KeyRequest, v []string) { k.IPWhitelist = v }),
-	body.Value("expiresAt", edge.KindText, dateTime, func(k *accounts.KeyRequest, ns int64) { k.ExpiresNs = ns }),
-)
+// keyForms are the ApiKeyPairCreationRequestViewModel by the default of canTrade.
+var keyForms = map[bool]*body.Form[accounts.KeyRequest]{false: keyForm(false), true: keyForm(true)}
+
+func keyForm(canTrade bool) *body.Form[accounts.KeyRequest] {
+	return body.Of(
+		body.Text("name", accounts.MaxKeyName, func(k *accounts.KeyRequest, v string) { k.Name = v }).Need().
+			As(edge.Field{Range: []int64{1, accounts.MaxKeyName}}),
+		body.Flag("canTrade", func(k *accounts.KeyRequest, v bool) { k.CanTrade = v }).As(edge.Field{Default: canTrade}),
+		body.Flag("canWithdraw", func(k *accounts.KeyRequest, v bool) { k.CanWithdraw = v }).As(edge.Field{Default: false}),
+		body.Value("ipWhitelist", edge.KindArray, addresses, func(k *accounts.KeyRequest, v []string) { k.IPWhitelist = v }).
+			As(edge.Field{Range: []int64{0, accounts.MaxWhitelist}, Element: &edge.Field{}}),
+		body.Value("expiresAt", edge.KindText, dateTime, func(k *accounts.KeyRequest, ns int64) { k.ExpiresNs = ns }).
+			As(edge.Field{Nullable: true}),
+	)
+}
 
 func dateTime(r *body.Reader) (ns int64, given bool) {
 	s := r.Text(maxAddressText)
@@ -92,7 +99,7 @@ func (d *Service) createOwnKey(c *edge.Ctx) *refuse.Refusal {
 // the member's default.
 func (d *Service) createKey(c *edge.Ctx, user uint32, canTrade bool) *refuse.Refusal {
 	cmd := accounts.Command{Kind: accounts.CreateKey, User: user, Key: accounts.KeyRequest{CanTrade: canTrade}}
-	if err := keyForm.Decode(c.PostBody(), &cmd.Key); err != nil {
+	if err := keyForms[canTrade].Decode(c.PostBody(), &cmd.Key); err != nil {
 		return err
 	}
 	res, err := d.do(cmd)

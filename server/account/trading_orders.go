@@ -23,7 +23,7 @@ func (d *Service) tradingRoutes() []*edge.Route {
 		edge.ParamsBetween(edge.KindDate, "sinceDate", "endDate"), []edge.Field{decimals})
 	l := lists{d}
 	return []*edge.Route{
-		{Method: fasthttp.MethodPost, Path: orders, Handle: d.placeOrder, Schema: "CreateOrderRequest", Members: orderBody},
+		{Method: fasthttp.MethodPost, Path: orders, Handle: d.placeOrder, Schema: "CreateOrderRequest", Members: body.TradingMembers},
 		{Method: del, Path: orders, Cancels: true, Handle: d.cancelOwn, Params: []edge.Field{edge.ParamPair(edge.PairName, true)}},
 		{Method: del, Path: orders + "/{orderId}", Cancels: true, Handle: d.cancelOrder, Params: []edge.Field{order, decimals}},
 		{Method: get, Path: orders + "/{orderId}/deals", Handle: l.orderDeals, Params: []edge.Field{order, decimals}},

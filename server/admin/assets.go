@@ -28,18 +28,27 @@ const maxAssetName = 64
 
 // assetForm is the body of PATCH /assets/{symbol}; null clears the members that may be null.
 var assetForm = body.Of(
-	body.Text("name", maxAssetName, func(a *engine.Asset, v string) { a.Name = v }),
+	body.Text("name", maxAssetName, func(a *engine.Asset, v string) { a.Name = v }).
+		As(edge.Field{Range: []int64{0, maxAssetName}}),
 	body.Choice("type", assetKinds, func(a *engine.Asset, v assetKind) { a.Fiat = bool(v) }),
 	body.Read("unifiedCryptoassetId", edge.KindInt64, func(r *body.Reader, a *engine.Asset) bool {
 		a.UnifiedCryptoassetID, a.HasUnifiedID = r.Integer(1, body.MaxOrderID)
 		return a.HasUnifiedID
-	}),
+	}).As(edge.Field{Nullable: true, Range: []int64{1, body.MaxOrderID}}),
 	body.Flag("canWithdraw", func(a *engine.Asset, v bool) { a.CanWithdraw = v }),
 	body.Flag("canDeposit", func(a *engine.Asset, v bool) { a.CanDeposit = v }),
-	body.Read("minWithdraw", edge.KindDecimal, func(r *body.Reader, a *engine.Asset) bool { return limit(r, &a.MinWithdraw, &a.HasMinWithdraw) }),
-	body.Read("maxWithdraw", edge.KindDecimal, func(r *body.Reader, a *engine.Asset) bool { return limit(r, &a.MaxWithdraw, &a.HasMaxWithdraw) }),
-	body.Read("makerFee", edge.KindDecimal, func(r *body.Reader, a *engine.Asset) bool { return fee(r, &a.MakerFee, &a.HasMakerFee) }),
-	body.Read("takerFee", edge.KindDecimal, func(r *body.Reader, a *engine.Asset) bool { return fee(r, &a.TakerFee, &a.HasTakerFee) }),
+	body.Read("minWithdraw", edge.KindDecimal, func(r *body.Reader, a *engine.Asset) bool {
+		return limit(r, &a.MinWithdraw, &a.HasMinWithdraw)
+	}).As(edge.Field{Nullable: true}),
+	body.Read("maxWithdraw", edge.KindDecimal, func(r *body.Reader, a *engine.Asset) bool {
+		return limit(r, &a.MaxWithdraw, &a.HasMaxWithdraw)
+	}).As(edge.Field{Nullable: true}),
+	body.Read("makerFee", edge.KindDecimal, func(r *body.Reader, a *engine.Asset) bool {
+		return fee(r, &a.MakerFee, &a.HasMakerFee)
+	}).As(edge.Field{Nullable: true}),
+	body.Read("takerFee", edge.KindDecimal, func(r *body.Reader, a *engine.Asset) bool {
+		return fee(r, &a.TakerFee, &a.HasTakerFee)
+	}).As(edge.Field{Nullable: true}),
 )
 
 // limit reads a decimal of at least 0 into v and has, which is false for null.

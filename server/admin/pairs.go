@@ -32,7 +32,7 @@ var pairChanges = []body.Member[pairRequest]{
 			r.Bad("must not be negative.")
 		}
 		return p.minQuote != nil
-	}),
+	}).As(edge.Field{Nullable: true}),
 	body.Choice("state", body.PairStates, func(p *pairRequest, v engine.PairState) { p.State = v }),
 	body.Value("makerFee", edge.KindDecimal, rate, func(p *pairRequest, v uint32) { p.MakerFee = v }),
 	body.Value("takerFee", edge.KindDecimal, rate, func(p *pairRequest, v uint32) { p.TakerFee = v }),

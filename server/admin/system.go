@@ -22,7 +22,7 @@ import (
 func internalSystemRoutes(s *Server) []*edge.Route {
 	routes := []*edge.Route{
 		{Method: fasthttp.MethodGet, Path: edge.InternalPrefix + "/clock", Handle: s.getClock},
-		{Method: fasthttp.MethodPost, Path: edge.InternalPrefix + "/clock", Handle: s.setClock, Schema: "SetClock", Members: clockMembers},
+		{Method: fasthttp.MethodPost, Path: edge.InternalPrefix + "/clock", Handle: s.setClock, Schema: "SetClock", Members: clockForm.Members()},
 		{Method: fasthttp.MethodGet, Path: edge.InternalPrefix + "/ready", Handle: s.getReady, Early: true},
 	}
 	if s.opt.StateHash != nil {
@@ -31,7 +31,7 @@ func internalSystemRoutes(s *Server) []*edge.Route {
 	if s.opt.LogLevel != nil {
 		routes = append(routes,
 			&edge.Route{Method: fasthttp.MethodGet, Path: edge.InternalPrefix + "/log", Handle: s.getLog},
-			&edge.Route{Method: fasthttp.MethodPatch, Path: edge.InternalPrefix + "/log", Handle: s.setLog, Schema: "SetLog", Members: logMembers})
+			&edge.Route{Method: fasthttp.MethodPatch, Path: edge.InternalPrefix + "/log", Handle: s.setLog, Schema: "SetLog", Members: logForm.Members()})
 	}
 	if s.opt.Metrics != nil {
 		scrape := fasthttpadaptor.NewFastHTTPHandler(s.opt.Metrics)
@@ -72,7 +72,8 @@ type clockRequest struct {
 
 var clockForm = body.Of(
 	body.Value("advance", edge.KindText, duration, func(q *clockRequest, v time.Duration) { q.advance = &v }),
-	body.Integer("to", 0, math.MaxInt64/1_000_000, func(q *clockRequest, v int64) { q.to = &v }),
+	body.Integer("to", 0, math.MaxInt64/1_000_000, func(q *clockRequest, v int64) { q.to = &v }).
+		As(edge.Field{Kind: edge.KindInt64, Range: []int64{0}}),
 ).
 	Rule("to", "stands beside advance: give one of the two.", func(q *clockRequest) bool { return q.advance == nil || q.to == nil }).
 	Rule("advance", "is required, or to instead.", func(q *clockRequest) bool { return q.advance != nil || q.to != nil })

@@ -38,7 +38,7 @@ var (
 		wordMember("side", "must be buy or sell.", func(q *swapRequest, s string) bool {
 			q.Sell = s == "sell"
 			return q.Sell || s == "buy"
-		}),
+		}).As(edge.Field{Words: []string{"buy", "sell"}}),
 		amountMember("amountIn", func(q *swapRequest) *launchpad.Amount { return &q.AmountIn }),
 		body.Value("minOut", edge.KindDecimal, readAmount, func(q *swapRequest, v launchpad.Amount) { q.MinOut = v }),
 	)
@@ -51,16 +51,17 @@ var (
 		wordMember("tier", "must be short, standard, extended or premium.", func(b *launchpad.BuyBoost, s string) (ok bool) {
 			b.Tier, ok = launchpad.ParseTier(s)
 			return ok
-		}),
+		}).As(edge.Field{Words: []string{"short", "standard", "extended", "premium"}}),
 	)
 	countRule = fmt.Sprintf("must be an integer from 1 to %d.", launchpad.MaxFaults)
 	faultForm = body.Of(
-		wordMember("kind", "must be spawner.", func(_ *launchpad.InjectFault, s string) bool { return s == "spawner" }),
-		body.Read("count", edge.KindInt64, func(r *body.Reader, f *launchpad.InjectFault) bool {
+		wordMember("kind", "must be spawner.", func(_ *launchpad.InjectFault, s string) bool { return s == "spawner" }).
+			As(edge.Field{Words: []string{"spawner"}}),
+		body.Read("count", edge.KindInteger, func(r *body.Reader, f *launchpad.InjectFault) bool {
 			n, err := strconv.ParseUint(string(r.Anything()), 10, 64)
 			f.Count = n
 			return err == nil && n > 0 && n <= launchpad.MaxFaults
-		}).Else(countRule),
+		}).Else(countRule).As(edge.Field{Range: []int64{1, launchpad.MaxFaults}}),
 	)
 )
 

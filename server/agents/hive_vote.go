@@ -15,9 +15,11 @@ import (
 )
 
 var voteForm = body.Of(
-	raw("proposalId", edge.KindText, func(f *hive.VoteForm) *json.RawMessage { return &f.ProposalID }),
-	raw("vote", edge.KindWord, func(f *hive.VoteForm) *json.RawMessage { return &f.Vote }),
-	raw("comment", edge.KindText, func(f *hive.VoteForm) *json.RawMessage { return &f.Comment }),
+	raw("proposalId", edge.KindText, func(f *hive.VoteForm) *json.RawMessage { return &f.ProposalID }).As(edge.Field{Required: true}),
+	raw("vote", edge.KindWord, func(f *hive.VoteForm) *json.RawMessage { return &f.Vote }).
+		As(edge.Field{Required: true, Words: []string{"yes", "no", "abstain"}}),
+	raw("comment", edge.KindText, func(f *hive.VoteForm) *json.RawMessage { return &f.Comment }).
+		As(edge.Field{Range: []int64{0, hive.MaxComment}}),
 )
 
 // vote serves POST /api/agents/workers/:tokenId/vote. The hive makes all checks beyond the

@@ -16,14 +16,14 @@ func (d *Service) Internal() []*edge.Route {
 		return &edge.Route{Method: fasthttp.MethodPost, Path: edge.InternalPrefix + path, Handle: h, Schema: schema, Members: members}
 	}
 	return []*edge.Route{
-		post("/launchpad/tokens", d.internalSpawn, "UserSpawnRequest", userSpawnBody),
-		post("/launchpad/tokens/{id}/liquidity", d.internalLiquidity, "AddLiquidity", liquidityBody),
-		post("/launchpad/tokens/{id}/swaps", d.internalSwap, "Swap", swapBody),
-		post("/launchpad/tokens/{id}/transfers", d.internalTransfer, "Transfer", transferBody),
-		post("/launchpad/tokens/{id}/boosts", d.internalBoost, "BuyBoost", boostBody),
-		post("/launchpad/faults", d.internalFault, "Fault", faultBody),
-		post("/hive/proposals", d.internalPropose, "Propose", proposalBody),
-		post("/hive/actions", d.internalAct, "Act", actionBody),
+		post("/launchpad/tokens", d.internalSpawn, "UserSpawnRequest", spawnForForm.Members()),
+		post("/launchpad/tokens/{id}/liquidity", d.internalLiquidity, "AddLiquidity", liquidityForm.Members()),
+		post("/launchpad/tokens/{id}/swaps", d.internalSwap, "Swap", swapForm.Members()),
+		post("/launchpad/tokens/{id}/transfers", d.internalTransfer, "Transfer", transferForm.Members()),
+		post("/launchpad/tokens/{id}/boosts", d.internalBoost, "BuyBoost", boostForm.Members()),
+		post("/launchpad/faults", d.internalFault, "Fault", faultForm.Members()),
+		post("/hive/proposals", d.internalPropose, "Propose", proposalForm.Members()),
+		post("/hive/actions", d.internalAct, "Act", actionForm.Members()),
 	}
 }
 

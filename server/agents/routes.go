@@ -28,7 +28,7 @@ func (d *Service) Routes(*edge.Server) []*edge.Route {
 	tokenID := edge.Field{Name: "tokenId", Kind: edge.KindInt64} // of the path or of the query
 	asOf := edge.Field{Name: "asOf", Kind: edge.KindInt64, Range: []int64{0}}
 	return []*edge.Route{
-		post("/api/launchpad/spawn", d.spawn, "SpawnRequest", spawnBody),
+		post("/api/launchpad/spawn", d.spawn, "SpawnRequest", spawnForm.Members()),
 		get("/api/launchpad/tokens", d.tokens, append(page(launchpad.DefaultPageSize),
 			edge.Field{Name: "sort", Kind: edge.KindWord, Words: tokenSorts, Default: tokenSorts[launchpad.Recent]},
 			edge.Field{Name: "boosted", Kind: edge.KindBoolean, Default: false},
@@ -41,7 +41,7 @@ func (d *Service) Routes(*edge.Server) []*edge.Route {
 			edge.Field{Name: "status", Kind: edge.KindWord, Words: workerStatuses},
 			edge.Field{Name: "tokenAddress", Pattern: "^0[xX][0-9a-fA-F]{40}$"}, asOf)...),
 		get("/api/agents/workers/{tokenId}", d.worker, tokenID),
-		post("/api/agents/workers/{tokenId}/vote", d.vote, "VoteRequest", voteBody, tokenID),
+		post("/api/agents/workers/{tokenId}/vote", d.vote, "VoteRequest", voteForm.Members(), tokenID),
 		get("/api/agents/action-logs", d.actionLogs, slices.Concat([]edge.Field{
 			tokenID,
 			{Name: "actionType", Kind: edge.KindWord, Words: actionTypeNames},

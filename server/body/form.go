@@ -1,6 +1,7 @@
 package body
 
 import (
+	"cmp"
 	"slices"
 
 	"tickhive/internal/refuse"
@@ -83,9 +84,17 @@ func (m Member[T]) Else(rule string) Member[T] {
 	return m
 }
 
-// As returns m with what describe adds to its description.
-func (m Member[T]) As(describe func(*edge.Field)) Member[T] {
-	describe(&m.Field)
+// As returns m with the description d, which keeps the name of m, and its kind, words and range
+// unless it has its own. Required in d describes a member whose absence the domain refuses.
+func (m Member[T]) As(d edge.Field) Member[T] {
+	d.Name, d.Required, d.Kind = m.Name, d.Required || m.Required, cmp.Or(d.Kind, m.Kind)
+	if d.Words == nil {
+		d.Words = m.Words
+	}
+	if d.Range == nil {
+		d.Range = m.Range
+	}
+	m.Field = d
 	return m
 }
 
@@ -154,7 +163,7 @@ func (f *Form[T]) Fill(r *Reader, v *T) {
 		}
 	}
 	for i := range f.members {
-		if m := &f.members[i]; m.Required && given>>i&1 == 0 {
+		if m := &f.members[i]; m.missing != "" && given>>i&1 == 0 {
 			r.Rule(m.Name, m.missing)
 		}
 	}

@@ -22,15 +22,15 @@ var (
 	sideField    = edge.Field{Name: "side", Kind: edge.KindWord, Required: true, Words: textsOf(sides)}
 	typeField    = edge.Field{Name: "type", Kind: edge.KindWord, Required: true, Words: textsOf(orderTypes)}
 	marketField  = edge.Field{Name: "isMarket", Kind: edge.KindBoolean, Default: false}
-	tifField     = edge.Field{Name: "timeInForce", Kind: edge.KindWord, Nullable: true, Words: textsOf(timesInForce)}
-	priceField   = edge.Field{Name: "price", Kind: edge.KindDecimal, Nullable: true}
+	tifField     = edge.Field{Name: "timeInForce", Kind: edge.KindWord, Words: textsOf(timesInForce)}
+	priceField   = edge.Field{Name: "price", Kind: edge.KindDecimal}
 	amountField  = edge.Field{Name: "amount", Kind: edge.KindDecimal}
-	quoteField   = edge.Field{Name: "quoteAmount", Kind: edge.KindDecimal, Nullable: true}
-	stopField    = edge.Field{Name: "stopPrice", Kind: edge.KindDecimal, Nullable: true}
-	displayField = edge.Field{Name: "displayAmount", Kind: edge.KindDecimal, Nullable: true}
-	postField    = edge.Field{Name: "postOnly", Kind: edge.KindBoolean}
-	selfField    = edge.Field{Name: "selfTradePrevention", Kind: edge.KindWord, Nullable: true, Words: textsOf(selfTrades)}
-	clientField  = edge.Field{Name: "clientOrderId", Kind: edge.KindText, Nullable: true, Pattern: "^[A-Za-z0-9_.:-]{1,64}$"}
+	quoteField   = edge.Field{Name: "quoteAmount", Kind: edge.KindDecimal}
+	stopField    = edge.Field{Name: "stopPrice", Kind: edge.KindDecimal}
+	displayField = edge.Field{Name: "displayAmount", Kind: edge.KindDecimal}
+	postField    = edge.Field{Name: "postOnly", Kind: edge.KindBoolean, Default: false}
+	selfField    = edge.Field{Name: "selfTradePrevention", Kind: edge.KindWord, Words: textsOf(selfTrades)}
+	clientField  = edge.Field{Name: "clientOrderId", Kind: edge.KindText, Pattern: "^[A-Za-z0-9_.:-]{1,64}$"}
 )
 
 // OrderMembers and TradingMembers describe POST /orders and POST /api/orders, in the orders of
@@ -41,10 +41,16 @@ var (
 		displayField, postField, selfField, clientField,
 	}
 	TradingMembers = []edge.Field{
-		sideField, marketField, pairField, amountField, priceField, tifField, postField, clientField, stopField,
-		displayField, selfField, quoteField,
+		sideField, marketField, pairField, amountField, nullable(priceField), nullable(tifField),
+		{Name: postField.Name, Kind: postField.Kind}, nullable(clientField), nullable(stopField),
+		nullable(displayField), nullable(selfField), nullable(quoteField),
 	}
 )
+
+func nullable(f edge.Field) edge.Field {
+	f.Nullable = true
+	return f
+}
 
 // DecodeOrder reads the body of POST /orders.
 func DecodeOrder(r *Reader, o *entry.Place) *Error {
