@@ -70,8 +70,9 @@ deadcode: ## functions that neither the programs nor the tests reach
 	@out=$$($(GO) run -modfile=$(DEVTOOLS) golang.org/x/tools/cmd/deadcode -test ./... | grep -vE '$(LIVE)'); \
 		if [ -n "$$out" ]; then echo "$$out"; exit 1; fi
 
-drift: ## are generated files what their generators make: golden bytes, notices, module files
+drift: ## are generated files what their generators make: golden bytes, OpenAPI skeletons, notices, module files
 	$(GO) test -pgo=off -count=1 ./cmd/tickhive -run 'Golden'
+	$(GO) test -pgo=off -count=1 ./server/web -run 'Skeletons'
 	$(GO) test -pgo=off -count=1 ./internal/tidy -run 'Notices'
 	$(GO) mod tidy -diff
 	$(GO) -C internal/devtools mod tidy -diff

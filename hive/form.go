@@ -3,8 +3,8 @@ package hive
 import (
 	"encoding/json"
 	"strconv"
-	"unicode/utf8"
 
+	"tickhive/internal/rawjson"
 	"tickhive/internal/refuse"
 )
 
@@ -16,18 +16,17 @@ type VoteForm struct{ ProposalID, Vote, Comment json.RawMessage }
 // Token, user, level, holdings and owned are for the caller to fill in.
 func (f VoteForm) Parse() (CastVote, *refuse.Refusal) {
 	var v CastVote
-	if !readString(f.ProposalID, &v.ProposalID) || v.ProposalID == "" {
+	if v.ProposalID, _ = rawjson.Text(f.ProposalID); v.ProposalID == "" {
 		return v, refuse.Param("proposalId", "proposalId is required: a string.")
 	}
-	var word string
-	ok := readString(f.Vote, &word)
+	word, ok := rawjson.Text(f.Vote)
 	if ok {
 		v.Vote, ok = parseVote(word)
 	}
 	if !ok {
 		return v, refuse.Param("vote", "vote is required: yes, no or abstain.")
 	}
-	if !absent(f.Comment) && !readString(f.Comment, &v.Comment) {
+	if v.Comment, ok = rawjson.Text(f.Comment); !ok && !rawjson.Absent(f.Comment) {
 		return v, commentWrong()
 	}
 	return v, v.check()
@@ -39,27 +38,26 @@ type ActionForm struct{ SourceAgentID, TargetTokenID, ActionType, ActionPayload,
 // Parse reads the members in the order of the table and refuses the first wrong one.
 func (f ActionForm) Parse() (Act, *refuse.Refusal) {
 	var a Act
-	if !readString(f.SourceAgentID, &a.Source) || a.Source == "" {
+	if a.Source, _ = rawjson.Text(f.SourceAgentID); a.Source == "" {
 		return a, sourceWrong()
 	}
 	if !readID(f.TargetTokenID, &a.TokenID) {
 		return a, refuse.Param("targetTokenId", "targetTokenId is required: an integer, 0 for no token.")
 	}
-	var word string
-	ok := readString(f.ActionType, &word)
+	word, ok := rawjson.Text(f.ActionType)
 	if ok {
 		a.Type, ok = parseActionType(word)
 	}
 	if !ok {
 		return a, typeWrong()
 	}
-	if !absent(f.ActionPayload) {
+	if !rawjson.Absent(f.ActionPayload) {
 		a.Payload = compact(string(f.ActionPayload))
 	}
 	if rej := a.checkPayload(); rej != nil {
 		return a, rej
 	}
-	if !readString(f.ReasonCode, &a.Reason) {
+	if a.Reason, ok = rawjson.Text(f.ReasonCode); !ok {
 		return a, reasonWrong()
 	}
 	return a, a.check()
@@ -74,8 +72,7 @@ func (f ProposalForm) Parse() (Propose, *refuse.Refusal) {
 	if !readID(f.TokenID, &p.TokenID) {
 		return p, refuse.Param("tokenId", "tokenId is required: an integer.")
 	}
-	var word string
-	ok := readString(f.Topic, &word)
+	word, ok := rawjson.Text(f.Topic)
 	if ok {
 		p.Topic, ok = parseTopic(word)
 	}
@@ -86,7 +83,7 @@ func (f ProposalForm) Parse() (Propose, *refuse.Refusal) {
 	if rej := p.checkPayload(); rej != nil {
 		return p, rej
 	}
-	if !readString(f.Proposer, &p.Proposer) {
+	if p.Proposer, ok = rawjson.Text(f.Proposer); !ok {
 		return p, proposerWrong()
 	}
 	if rej := p.check(); rej != nil {
@@ -100,13 +97,6 @@ func (f ProposalForm) Parse() (Propose, *refuse.Refusal) {
 		return p, refuse.Param("urgent", "urgent is true or false.")
 	}
 	return p, nil
-}
-
-func absent(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
-
-// readString parses a JSON string; false for anything else.
-func readString(raw json.RawMessage, p *string) bool {
-	return len(raw) > 0 && raw[0] == '"' && json.Unmarshal(raw, p) == nil && utf8.ValidString(*p)
 }
 
 // readID parses a JSON integer of at least 0; false for anything else.

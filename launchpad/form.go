@@ -9,6 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"tickhive/internal/rawjson"
 	"tickhive/internal/refuse"
 )
 
@@ -22,39 +23,35 @@ type SpawnForm struct {
 // spawn it returns has no owner yet.
 func (f SpawnForm) Parse() (Spawn, *refuse.Refusal) {
 	var s Spawn
-	if !readString(f.Name, &s.Name) {
+	var ok bool
+	if s.Name, ok = rawjson.Text(f.Name); !ok {
 		return s, nameWrong()
 	}
 	if rej := checkName(s.Name); rej != nil {
 		return s, rej
 	}
-	if !readString(f.Symbol, &s.Symbol) {
+	if s.Symbol, ok = rawjson.Text(f.Symbol); !ok {
 		return s, refuse.Param("symbol", "symbol is required: a string of 3 to 5 capital letters.")
 	}
 	if rej := checkSymbol(s.Symbol); rej != nil {
 		return s, rej
 	}
-	if !absent(f.TotalSupply) && (!readString(f.TotalSupply, &s.TotalSupply) || s.TotalSupply == "") {
+	if s.TotalSupply, _ = rawjson.Text(f.TotalSupply); s.TotalSupply == "" && !rawjson.Absent(f.TotalSupply) {
 		return s, supplyWrong()
 	}
 	if rej := checkSupply(s.TotalSupply); rej != nil {
 		return s, rej
 	}
-	if !absent(f.Decimals) && string(f.Decimals) != strconv.Itoa(Decimals) {
+	if !rawjson.Absent(f.Decimals) && string(f.Decimals) != strconv.Itoa(Decimals) {
 		return s, decimalsWrong()
 	}
-	if !absent(f.PoolSide) {
-		var name string
-		side, ok := USBI, false
-		if readString(f.PoolSide, &name) {
-			side, ok = parseSide(name)
-		}
-		if !ok {
+	if !rawjson.Absent(f.PoolSide) {
+		name, _ := rawjson.Text(f.PoolSide)
+		if s.PoolSide, ok = parseSide(name); !ok {
 			return s, sideWrong()
 		}
-		s.PoolSide = side
 	}
-	if !absent(f.Metadata) {
+	if !rawjson.Absent(f.Metadata) {
 		s.Metadata = string(f.Metadata)
 	}
 	if rej := checkMetadata(s.Metadata); rej != nil {
@@ -77,13 +74,6 @@ func (s *Spawn) check() *refuse.Refusal {
 		return sideWrong()
 	}
 	return checkMetadata(s.Metadata)
-}
-
-func absent(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
-
-// readString parses a JSON string; false for anything else.
-func readString(raw json.RawMessage, p *string) bool {
-	return len(raw) > 0 && raw[0] == '"' && json.Unmarshal(raw, p) == nil
 }
 
 func nameWrong() *refuse.Refusal {
@@ -149,11 +139,11 @@ func checkMetadata(raw string) *refuse.Refusal {
 	}
 	for _, name := range []string{"description", "logoUri", "website"} {
 		member := bytes.TrimSpace(members[name])
-		if absent(member) {
+		if rawjson.Absent(member) {
 			continue
 		}
-		var text string
-		if !readString(member, &text) {
+		text, ok := rawjson.Text(member)
+		if !ok {
 			return refuse.Param("metadata."+name, "metadata.%s is a string.", name)
 		}
 		if name != "description" && text != "" && !isPublicURI(text) {

@@ -1,6 +1,10 @@
 package marketdata
 
-import "tickhive/internal/fixed"
+import (
+	"slices"
+
+	"tickhive/internal/fixed"
+)
 
 // Interval is one of the ten candle lengths of docs/contract/api.md.
 type Interval uint8
@@ -25,6 +29,9 @@ var intervalNames = [Intervals]string{
 }
 
 func (i Interval) String() string { return intervalNames[i] }
+
+// IntervalNames returns the names of all intervals, shortest first.
+func IntervalNames() []string { return slices.Clone(intervalNames[:]) }
 
 // ParseInterval returns the interval with this wire name.
 func ParseInterval(name string) (Interval, bool) {

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"tickhive/server/web"
 )
 
 // system requests the exchange's information about itself.
@@ -103,6 +105,8 @@ func (g *golden) pages() {
 			fmt.Fprintf(g.text(), "%s", outline(g.t, text))
 		}
 	}
+	status, h, text := g.send(g.internal, "GET", web.InternalPath, "")
+	fmt.Fprintf(g.text(), "%d %s\n  %s\n%s", status, web.InternalPath, strings.Join(contractHeaders(h), "\n  "), outline(g.t, text))
 }
 
 // outline reduces the OpenAPI document, without its prose, to a hash per path and schema.

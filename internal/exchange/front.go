@@ -119,11 +119,15 @@ func (f *front) makePublic(b *base, connections int, page edge.Resource) (err er
 	return err
 }
 
-func (f *front) makeInternal(b *base, connections int) (err error) {
+func (f *front) makeInternal(b *base, connections int) error {
+	description, err := web.Internal()
+	if err != nil {
+		return err
+	}
 	o := admin.Options{
 		Exchange: clockGate{&f.gate, f}, Core: b.core, History: b.feed.History(), Board: b.feed.Board(), Clock: b.clock,
 		Entry:     f.users.Entry(),
-		Resources: []admin.Resource{f.users.InternalRoutes, f.agents.InternalRoutes},
+		Resources: []admin.Resource{f.users.InternalRoutes, f.agents.InternalRoutes, description},
 		Token:     b.o.Internal.Token, Hosts: b.o.Internal.Hosts, Connections: connections,
 		Ready: &f.ready, LogLevel: b.o.LogLevel, Log: b.log,
 		StateHash: func() (replica.StateHash, error) { return f.stateHash(b) },

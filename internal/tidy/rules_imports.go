@@ -26,7 +26,7 @@ var mayImport = map[string][]string{
 	"server":           {},
 	"server/encode":    {"engine", "marketdata"},
 	"server/private":   {"engine"},
-	"server/body":      {"server/encode", "engine", "internal/entry"},
+	"server/body":      {"server/edge", "server/encode", "engine", "internal/entry"},
 	"server/edge":      {"server/encode", "engine", "marketdata", "internal/entry"},
 	"server/public":    {"server/edge", "server/encode", "engine", "marketdata", "aggregator"},
 	"server/stream":    {"server/edge", "server/body", "server/encode", "server/private", "engine", "marketdata"},

@@ -19,20 +19,26 @@ type accruals struct{ *Service }
 
 func (d accruals) routes() []*edge.Route {
 	const get = fasthttp.MethodGet
-	period := []string{"from", "to", "currencyCode", "decimals"}
+	currency := edge.Field{Name: "currencyCode"}
+	profit := edge.Field{Name: "profitType"}
+	period := []edge.Field{{Name: "from", Required: true}, {Name: "to", Required: true}, currency, edge.ParamDecimals}
 	return []*edge.Route{
 		{
 			Method: get, Path: affiliatePath + "/accruals", Handle: d.list,
-			Query: []string{"pageNumber", "pageSize", "currencyCode", "profitType", "profitTypes", "decimals"},
+			Params: append(edge.ParamsPage("pageNumber", edge.KindInt32, edge.KindInt32, defaultAccruals), currency, profit,
+				edge.Field{Name: "profitTypes", Kind: edge.KindArray, Element: &edge.Field{}}, edge.ParamDecimals),
 		},
-		{Method: get, Path: affiliatePath + "/accruals/summary", Handle: d.summary,
-			Query: []string{"currencyCode", "profitType", "decimals"}},
+		{Method: get, Path: affiliatePath + "/accruals/summary", Handle: d.summary, Params: []edge.Field{currency, profit, edge.ParamDecimals}},
 		{Method: get, Path: affiliatePath + "/accruals/filters", Handle: d.filters},
-		{Method: get, Path: affiliatePath + "/accrual-groups", Handle: d.groups,
-			Query: []string{"sinceDate", "endDate", "maxLevel", "decimals"}},
-		{Method: get, Path: affiliatePath + "/accruals/breakdown", Handle: d.breakdown, Query: period},
-		{Method: get, Path: affiliatePath + "/accruals/explain", Handle: d.explain, Query: period},
-		{Method: get, Path: affiliatePath + "/total-accruals", Handle: d.total, Query: []string{"decimals"}},
+		{
+			Method: get, Path: affiliatePath + "/accrual-groups", Handle: d.groups,
+			Params: append(edge.ParamsBetween(edge.KindText, "sinceDate", "endDate"), edge.Field{
+				Name: "maxLevel", Kind: edge.KindInt32, Range: []int64{1, accounts.MaxReferralLevels}, Default: 1,
+			}, edge.ParamDecimals),
+		},
+		{Method: get, Path: affiliatePath + "/accruals/breakdown", Handle: d.breakdown, Params: period},
+		{Method: get, Path: affiliatePath + "/accruals/explain", Handle: d.explain, Params: period},
+		{Method: get, Path: affiliatePath + "/total-accruals", Handle: d.total, Params: []edge.Field{edge.ParamDecimals}},
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 func (d *Service) commissionRoutes() []*edge.Route {
 	return []*edge.Route{{
 		Method: fasthttp.MethodGet, Path: "/api/currencies/user/commissions",
-		Handle: d.userCommissions, Query: []string{"decimals"},
+		Handle: d.userCommissions, Params: []edge.Field{edge.ParamDecimals},
 	}}
 }
 

@@ -22,14 +22,15 @@ func (d *Service) InternalRoutes() []*edge.Route {
 	const get, post = fasthttp.MethodGet, fasthttp.MethodPost
 	const path = edge.InternalPrefix + "/users"
 	u := users{d}
+	id := []edge.Field{{Name: "id", Kind: edge.KindUUID}}
 	return []*edge.Route{
-		{Method: post, Path: path, Handle: u.createUser},
-		{Method: get, Path: path + "/{id}", Handle: u.getUser},
-		{Method: fasthttp.MethodPatch, Path: path + "/{id}", Handle: u.patchUser},
-		{Method: post, Path: path + "/{id}/deposits", Handle: u.deposit},
-		{Method: post, Path: path + "/{id}/withdrawals", Handle: u.withdraw},
-		{Method: post, Path: path + "/{id}/profits", Handle: u.addProfit},
-		{Method: post, Path: path + "/{id}/apikeys", Handle: u.createUserKey},
+		{Method: post, Path: path, Handle: u.createUser, Schema: "CreateUser", Members: newUserForm.Members()},
+		{Method: get, Path: path + "/{id}", Handle: u.getUser, Params: id},
+		{Method: fasthttp.MethodPatch, Path: path + "/{id}", Handle: u.patchUser, Params: id, Schema: "PatchUser", Members: userForm.Members()},
+		{Method: post, Path: path + "/{id}/deposits", Handle: u.deposit, Params: id, Schema: "Money", Members: moneyForm.Members()},
+		{Method: post, Path: path + "/{id}/withdrawals", Handle: u.withdraw, Params: id, Schema: "Money", Members: moneyForm.Members()},
+		{Method: post, Path: path + "/{id}/profits", Handle: u.addProfit, Params: id, Schema: "AddProfit", Members: profitForm.Members()},
+		{Method: post, Path: path + "/{id}/apikeys", Handle: u.createUserKey, Params: id, Schema: "CreateKey", Members: keyForms[true].Members()},
 		{Method: get, Path: edge.InternalPrefix + "/totals", Handle: u.totals},
 	}
 }
@@ -41,13 +42,13 @@ type users struct{ *Service }
 const nativeCurrency = "NATIVE"
 
 func (d users) createUser(c *edge.Ctx) *refuse.Refusal {
-	var r body.Reader
-	u := userRequest{creates: true}
-	r.Reset(c.PostBody())
-	if err := decodeUser(&r, &u); err != nil {
-		return body.Refusal(err)
+	var u userRequest
+	if text := c.PostBody(); body.Sent(text) { // every member has a default
+		if err := newUserForm.Decode(text, &u); err != nil {
+			return err
+		}
 	}
-	res, err := d.do(accounts.Command{Kind: accounts.CreateUser, Profile: u.patch})
+	res, err := d.do(accounts.Command{Kind: accounts.CreateUser, Profile: u.ProfilePatch})
 	if err != nil {
 		return err
 	}
@@ -78,17 +79,15 @@ func unfunded(u *accounts.UserView, cause *refuse.Refusal) *refuse.Refusal {
 }
 
 func (d users) patchUser(c *edge.Ctx) *refuse.Refusal {
-	var r body.Reader
 	var u userRequest
-	r.Reset(c.PostBody())
-	if err := decodeUser(&r, &u); err != nil {
-		return body.Refusal(err)
+	if err := userForm.Decode(c.PostBody(), &u); err != nil {
+		return err
 	}
 	user, err := d.userOf(c)
 	if err != nil {
 		return err
 	}
-	res, err := d.do(accounts.Command{Kind: accounts.PatchUser, User: user.Number, Profile: u.patch})
+	res, err := d.do(accounts.Command{Kind: accounts.PatchUser, User: user.Number, Profile: u.ProfilePatch})
 	if err == nil {
 		c.Private(d.appendUser(nil, &res.User, false))
 	}

@@ -11,52 +11,42 @@ import (
 	"tickhive/server/encode"
 )
 
-// moneyRequest is the body of deposits, withdrawals and profits.
+// moneyRequest is the body of deposits, withdrawals and profits; only profits have profit.
 type moneyRequest struct {
-	profits  bool
 	profit   accounts.ProfitType
 	currency string
 	amount   Money
 }
 
-var moneyMembers = []string{"profitType", "currencyCode", "amount"}
+var (
+	currencyMember = body.Value("currencyCode", edge.KindText, currencyCode, func(m *moneyRequest, v string) { m.currency = v }).Need()
+	amountMember   = body.Value("amount", edge.KindDecimal, amount, func(m *moneyRequest, v Money) { m.amount = v }).Need()
 
-func decodeMoney(r *body.Reader, m *moneyRequest) *body.Error {
-	hasAmount := false
-	if r.Object() {
-		for key, ok := r.Member(); ok; key, ok = r.Member() {
-			switch name := string(key); {
-			case name == "profitType" && m.profits:
-				m.profit = profitType(r)
-			case name == "currencyCode":
-				m.currency = string(r.Text(maxAddressText))
-				if m.currency != "" && !isCurrencyCode(m.currency) {
-					r.Bad("must be 2 to 12 of A-Z and 0-9.")
-				}
-			case name == "amount":
-				if v := money(r); v != nil {
-					m.amount, hasAmount = *v, true
-					if v.Sign() <= 0 || v.Cmp(accounts.MaxMoney) > 0 {
-						r.Bad("must be above 0 and at most 10^20.")
-					}
-				}
-			default:
-				r.Unknown()
-			}
-		}
-		if r.Err == nil {
-			if m.profits {
-				r.Require("profitType", m.profit != 0)
-			}
-			r.Require("currencyCode", m.currency != "")
-			r.Require("amount", hasAmount)
-		}
+	moneyForm  = body.Of(currencyMember, amountMember)
+	profitForm = body.Of(
+		body.Value("profitType", edge.KindAny, profitType, func(m *moneyRequest, v accounts.ProfitType) { m.profit = v }).Need(),
+		currencyMember, amountMember,
+	)
+)
+
+func currencyCode(r *body.Reader) (string, bool) {
+	code := string(r.Text(maxAddressText))
+	if code != "" && !isCurrencyCode(code) {
+		r.Bad("must be 2 to 12 of A-Z and 0-9.")
 	}
-	return r.InOrder(moneyMembers...)
+	return code, code != ""
+}
+
+func amount(r *body.Reader) (Money, bool) {
+	v, given := money(r)
+	if given && (v.Sign() <= 0 || v.Cmp(accounts.MaxMoney) > 0) {
+		r.Bad("must be above 0 and at most 10^20.")
+	}
+	return v, given
 }
 
 // profitType reads a profit type by number, or by name as in queries.
-func profitType(r *body.Reader) accounts.ProfitType {
+func profitType(r *body.Reader) (t accounts.ProfitType, given bool) {
 	var text string
 	if r.Peek() == '"' {
 		text = string(r.Text(maxAddressText))
@@ -64,22 +54,22 @@ func profitType(r *body.Reader) accounts.ProfitType {
 		text = strconv.FormatInt(v, 10)
 	}
 	if text == "" {
-		return 0
+		return 0, false
 	}
 	t, ok := accounts.ParseProfitType(text)
 	if !ok {
 		r.Bad("must be one of 1, 2, 40, 50, 100.")
 	}
-	return t
+	return t, ok
 }
 
 // moneyOf reads the body and finds the user and the currency. asset is nil for the ledger's
 // currencies, which are no assets of the exchange.
-func (d users) moneyOf(c *edge.Ctx, m *moneyRequest) (u accounts.UserView, asset *engine.Asset, err *refuse.Refusal) {
-	var r body.Reader
-	r.Reset(c.PostBody())
-	if err := decodeMoney(&r, m); err != nil {
-		return u, nil, body.Refusal(err)
+func (d users) moneyOf(
+	c *edge.Ctx, form *body.Form[moneyRequest], m *moneyRequest,
+) (u accounts.UserView, asset *engine.Asset, err *refuse.Refusal) {
+	if err := form.Decode(c.PostBody(), m); err != nil {
+		return u, nil, err
 	}
 	if u, err = d.userOf(c); err != nil {
 		return u, nil, err
@@ -101,7 +91,7 @@ func (d users) ledgerHas(code string) bool {
 
 func (d users) deposit(c *edge.Ctx) *refuse.Refusal {
 	var m moneyRequest
-	u, asset, err := d.moneyOf(c, &m)
+	u, asset, err := d.moneyOf(c, moneyForm, &m)
 	if err != nil {
 		return err
 	}
@@ -126,7 +116,7 @@ func (d users) credit(u *accounts.UserView, currency string, amount Money) (acco
 
 func (d users) withdraw(c *edge.Ctx) *refuse.Refusal {
 	var m moneyRequest
-	u, asset, err := d.moneyOf(c, &m)
+	u, asset, err := d.moneyOf(c, moneyForm, &m)
 	if err != nil {
 		return err
 	}
@@ -170,8 +160,8 @@ func sendWithdrawal(c *edge.Ctx, b *accounts.BalanceView, commission Money) {
 }
 
 func (d users) addProfit(c *edge.Ctx) *refuse.Refusal {
-	m := moneyRequest{profits: true}
-	u, asset, err := d.moneyOf(c, &m)
+	var m moneyRequest
+	u, asset, err := d.moneyOf(c, profitForm, &m)
 	if err != nil {
 		return err
 	}

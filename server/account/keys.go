@@ -35,68 +35,54 @@ func (d *Service) Routes(*edge.Server) []*edge.Route {
 func (d *Service) keyRoutes() []*edge.Route {
 	return []*edge.Route{
 		{Method: fasthttp.MethodGet, Path: "/api/apikeys", Handle: d.listKeys},
-		{Method: fasthttp.MethodPost, Path: "/api/apikeys", Handle: d.createOwnKey},
+		{Method: fasthttp.MethodPost, Path: "/api/apikeys", Handle: d.createOwnKey, Schema: "ApiKeyPairCreationRequestViewModel", Members: keyForms[false].Members()},
 		{Method: fasthttp.MethodDelete, Path: "/api/apikeys/{publicKey}", Handle: d.deleteKey},
 	}
 }
 
-// keyMembers is the order in which broken members are reported.
-var keyMembers = []string{"name", "canTrade", "canWithdraw", "ipWhitelist", "expiresAt"}
-
 // maxAddressText is the maximum length of an address, longer than any CIDR.
 const maxAddressText = 64
 
-// decodeKey reads an ApiKeyPairCreationRequestViewModel; canTrade is the member's default.
-func decodeKey(r *body.Reader, k *accounts.KeyRequest, canTrade bool) *body.Error {
-	*k = accounts.KeyRequest{CanTrade: canTrade}
-	if r.Object() {
-		for key, ok := r.Member(); ok; key, ok = r.Member() {
-			readKeyMember(r, k, string(key))
-		}
-		if r.Err == nil {
-			r.Require("name", k.Name != "")
-		}
-	}
-	return r.InOrder(keyMembers...)
+// keyForms are the ApiKeyPairCreationRequestViewModel by the default of canTrade.
+var keyForms = map[bool]*body.Form[accounts.KeyRequest]{false: keyForm(false), true: keyForm(true)}
+
+func keyForm(canTrade bool) *body.Form[accounts.KeyRequest] {
+	return body.Of(
+		body.Text("name", accounts.MaxKeyName, func(k *accounts.KeyRequest, v string) { k.Name = v }).Need().
+			As(edge.Field{Range: []int64{1, accounts.MaxKeyName}}),
+		body.Flag("canTrade", func(k *accounts.KeyRequest, v bool) { k.CanTrade = v }).As(edge.Field{Default: canTrade}),
+		body.Flag("canWithdraw", func(k *accounts.KeyRequest, v bool) { k.CanWithdraw = v }).As(edge.Field{Default: false}),
+		body.Value("ipWhitelist", edge.KindArray, addresses, func(k *accounts.KeyRequest, v []string) { k.IPWhitelist = v }).
+			As(edge.Field{Range: []int64{0, accounts.MaxWhitelist}, Element: &edge.Field{}}),
+		body.Value("expiresAt", edge.KindText, dateTime, func(k *accounts.KeyRequest, ns int64) { k.ExpiresNs = ns }).
+			As(edge.Field{Nullable: true}),
+	)
 }
 
-func readKeyMember(r *body.Reader, k *accounts.KeyRequest, key string) {
-	switch key {
-	case "name":
-		k.Name = string(r.Text(accounts.MaxKeyName))
-	case "canTrade":
-		if v, given := r.Boolean(); given {
-			k.CanTrade = v
-		}
-	case "canWithdraw":
-		k.CanWithdraw, _ = r.Boolean()
-	case "ipWhitelist":
-		k.IPWhitelist = addresses(r)
-	case "expiresAt":
-		if s := r.Text(maxAddressText); s != nil {
-			ns, ok := dateTimeNs(s)
-			if !ok || ns == 0 {
-				r.Bad("must be a date-time such as 2026-01-01T00:00:00Z.")
-			}
-			k.ExpiresNs = ns
-		}
-	default:
-		r.Unknown()
+func dateTime(r *body.Reader) (ns int64, given bool) {
+	s := r.Text(maxAddressText)
+	if s == nil {
+		return 0, false
 	}
+	ns, ok := dateTimeNs(s)
+	if !ok || ns == 0 {
+		r.Bad("must be a date-time such as 2026-01-01T00:00:00Z.")
+	}
+	return ns, true
 }
 
-func addresses(r *body.Reader) (list []string) {
+func addresses(r *body.Reader) (list []string, given bool) {
 	if r.Null() || !r.Array() {
-		return nil
+		return nil, false
 	}
 	for r.Element() {
 		if len(list) == accounts.MaxWhitelist {
 			r.Err = &body.Error{Field: "ipWhitelist", Message: "The member ipWhitelist may have at most 20 elements."}
-			return nil
+			return nil, false
 		}
 		list = append(list, string(r.Text(maxAddressText)))
 	}
-	return list
+	return list, true
 }
 
 func (d *Service) listKeys(c *edge.Ctx) *refuse.Refusal {
@@ -111,13 +97,12 @@ func (d *Service) createOwnKey(c *edge.Ctx) *refuse.Refusal {
 	return d.createKey(c, uint32(c.Principal.Account), false)
 }
 
-// createKey creates a key and sends it with its private key, which no other answer shows.
+// createKey creates a key and sends it with its private key, which no other answer shows. canTrade is
+// the member's default.
 func (d *Service) createKey(c *edge.Ctx, user uint32, canTrade bool) *refuse.Refusal {
-	var r body.Reader
-	cmd := accounts.Command{Kind: accounts.CreateKey, User: user}
-	r.Reset(c.PostBody())
-	if err := decodeKey(&r, &cmd.Key, canTrade); err != nil {
-		return body.Refusal(err)
+	cmd := accounts.Command{Kind: accounts.CreateKey, User: user, Key: accounts.KeyRequest{CanTrade: canTrade}}
+	if err := keyForms[canTrade].Decode(c.PostBody(), &cmd.Key); err != nil {
+		return err
 	}
 	res, err := d.do(cmd)
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"tickhive/accounts"
-	"tickhive/internal/fixed"
 	"tickhive/internal/refuse"
 	"tickhive/server/body"
 	"tickhive/server/edge"
@@ -21,15 +20,18 @@ type referral struct{ *Service }
 func (d referral) routes() []*edge.Route {
 	const get, post = fasthttp.MethodGet, fasthttp.MethodPost
 	return []*edge.Route{
-		{Method: get, Path: affiliatePath + "/inviters/search", Handle: d.searchInviters, Query: []string{"query"}},
+		{Method: get, Path: affiliatePath + "/inviters/search", Handle: d.searchInviters, Params: []edge.Field{{Name: "query", Required: true, Range: []int64{1, accounts.MaxSearchQuery}}}},
 		{Method: get, Path: affiliatePath + "/inviters/my", Handle: d.myInviter},
-		{Method: post, Path: affiliatePath + "/inviters/my", Handle: d.setInviter},
+		{Method: post, Path: affiliatePath + "/inviters/my", Handle: d.setInviter, Schema: "SetInviterRequest", Members: inviterForm.Members()},
 		// {inviter} is {inviteCode} or {id} of docs/contract/api.md: one node of the router.
 		{Method: get, Path: affiliatePath + "/inviters/{inviter}", Handle: d.findInviter},
 		{Method: get, Path: affiliatePath + "/invite-code", Handle: d.inviteCode},
-		{Method: get, Path: affiliatePath + "/ambassadors/info", Handle: d.ambassador, Query: []string{"decimals"}},
-		{Method: post, Path: affiliatePath + "/ambassadors/links", Handle: d.createLink},
-		{Method: get, Path: affiliatePath + "/{id}/user-info", Handle: d.userInfo, Query: []string{"decimals"}},
+		{Method: get, Path: affiliatePath + "/ambassadors/info", Handle: d.ambassador, Params: []edge.Field{edge.ParamDecimals}},
+		{
+			Method: post, Path: affiliatePath + "/ambassadors/links", Handle: d.createLink,
+			Schema: "CreateAmbassadorReferralLinkRequest", Members: linkForm.Members(),
+		},
+		{Method: get, Path: affiliatePath + "/{id}/user-info", Handle: d.userInfo, Params: []edge.Field{edge.ParamDecimals}},
 	}
 }
 
@@ -55,26 +57,21 @@ func (d referral) myInviter(c *edge.Ctx) *refuse.Refusal {
 	return nil
 }
 
+var (
+	inviterForm = body.Of(
+		body.Text("inviteCode", accounts.MaxSearchQuery, func(c *accounts.Command, v string) { c.Code = v }).Need(),
+	)
+	linkForm = body.Of(
+		body.Value("discountPercent", edge.KindDecimal, money, func(c *accounts.Command, v Money) { c.DiscountPercent = v }).Need(),
+	)
+)
+
 func (d referral) setInviter(c *edge.Ctx) *refuse.Refusal {
-	var r body.Reader
-	var code []byte
-	r.Reset(c.PostBody())
-	if r.Object() {
-		for key, ok := r.Member(); ok; key, ok = r.Member() {
-			if string(key) == "inviteCode" {
-				code = r.Text(accounts.MaxSearchQuery)
-			} else {
-				r.Unknown()
-			}
-		}
-		if r.Err == nil {
-			r.Require("inviteCode", code != nil)
-		}
+	cmd := accounts.Command{Kind: accounts.SetInviter, User: uint32(c.Principal.Account)}
+	if err := inviterForm.Decode(c.PostBody(), &cmd); err != nil {
+		return err
 	}
-	if err := r.Finish(); err != nil {
-		return body.Refusal(err)
-	}
-	res, err := d.do(accounts.Command{Kind: accounts.SetInviter, User: uint32(c.Principal.Account), Code: string(code)})
+	res, err := d.do(cmd)
 	if err == nil {
 		c.Private(appendInviter(nil, &res.Inviter))
 	}
@@ -110,27 +107,11 @@ func (d referral) ambassador(c *edge.Ctx) *refuse.Refusal {
 }
 
 func (d referral) createLink(c *edge.Ctx) *refuse.Refusal {
-	var r body.Reader
-	var percent []byte
-	r.Reset(c.PostBody())
-	if r.Object() {
-		for key, ok := r.Member(); ok; key, ok = r.Member() {
-			if string(key) == "discountPercent" {
-				percent = r.Decimal()
-			} else {
-				r.Unknown()
-			}
-		}
-		if r.Err == nil {
-			r.Require("discountPercent", percent != nil)
-		}
+	cmd := accounts.Command{Kind: accounts.CreateLink, User: uint32(c.Principal.Account)}
+	if err := linkForm.Decode(c.PostBody(), &cmd); err != nil {
+		return err
 	}
-	if err := r.Finish(); err != nil {
-		return body.Refusal(err)
-	}
-	res, err := d.do(accounts.Command{
-		Kind: accounts.CreateLink, User: uint32(c.Principal.Account), DiscountPercent: fixed.MustText(percent),
-	})
+	res, err := d.do(cmd)
 	if err == nil {
 		c.Private(appendLink(nil, &res.Link))
 	}

@@ -6,12 +6,6 @@ import (
 	"tickhive/server/body"
 )
 
-// tradingMembers is the order of reported members (docs/contract/trading.md#place-an-order).
-var tradingMembers = []string{
-	"side", "isMarket", "currencyPairCode", "amount", "price", "timeInForce", "postOnly", "clientOrderId",
-	"stopPrice", "displayAmount", "selfTradePrevention", "quoteAmount",
-}
-
 // decodeTradingOrder reads the body of POST /api/orders.
 func decodeTradingOrder(r *body.Reader, p *entry.Place) *body.Error {
 	*p = entry.Place{}
@@ -32,7 +26,7 @@ func decodeTradingOrder(r *body.Reader, p *entry.Place) *body.Error {
 			checkTradingOrder(r, &o, market)
 		}
 	}
-	return r.InOrder(tradingMembers...)
+	return r.InOrder(body.TradingMembers)
 }
 
 // checkTradingOrder sets the order type and checks the rules between members.

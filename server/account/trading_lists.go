@@ -16,6 +16,9 @@ import (
 // lists serves the lists of the caller's orders, deals and balances.
 type lists struct{ *Service }
 
+// orderStatuses lists the values of the parameter status, in the order of marketdata.StatusFilter.
+var orderStatuses = []string{"all", "active", "canceled"}
+
 // listQuery reads the parameters that the lists of orders and deals share.
 func (d lists) listQuery(c *edge.Ctx, statuses bool) (q marketdata.Query, err *refuse.Refusal) {
 	code, err := c.Raw(edge.PairName)
@@ -28,7 +31,7 @@ func (d lists) listQuery(c *edge.Ctx, statuses bool) (q marketdata.Query, err *r
 	q = marketdata.Query{Account: accountOf(c), Pair: engine.ControlPair,
 		SinceNs: math.MinInt64, UntilNs: math.MaxInt64}
 	if statuses {
-		i, err := c.Enum("status", "all", "active", "canceled")
+		i, err := c.Enum("status", orderStatuses...)
 		if err != nil {
 			return q, err
 		}

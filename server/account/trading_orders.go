@@ -1,6 +1,7 @@
 package account
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/valyala/fasthttp"
@@ -15,18 +16,23 @@ import (
 func (d *Service) tradingRoutes() []*edge.Route {
 	const get, del = fasthttp.MethodGet, fasthttp.MethodDelete
 	const orders = "/api/orders"
-	page := []string{"pageNumber", "pageSize", "sinceDate", "endDate", "decimals"}
+	pair := edge.ParamPair(edge.PairName, false)
+	order := edge.Field{Name: "orderId", Pattern: "^[0-9]{1,16}$"}
+	decimals := edge.ParamDecimals
+	page := slices.Concat(edge.ParamsPage("pageNumber", edge.KindInteger, edge.KindInteger, edge.MaxPageSize),
+		edge.ParamsBetween(edge.KindDate, "sinceDate", "endDate"), []edge.Field{decimals})
 	l := lists{d}
 	return []*edge.Route{
-		{Method: fasthttp.MethodPost, Path: orders, Handle: d.placeOrder},
-		{Method: del, Path: orders, Cancels: true, Handle: d.cancelOwn, Query: []string{"currencyPairCode"}},
-		{Method: del, Path: orders + "/{orderId}", Cancels: true, Handle: d.cancelOrder, Query: []string{"decimals"}},
-		{Method: get, Path: orders + "/{orderId}/deals", Handle: l.orderDeals, Query: []string{"decimals"}},
-		{Method: get, Path: "/api/user/orders", Handle: l.userOrders,
-			Query: append([]string{"currencyPairCode", "status"}, page...)},
-		{Method: get, Path: "/api/user/deals", Handle: l.userDeals,
-			Query: append([]string{"currencyPairCode"}, page...)},
-		{Method: get, Path: "/api/wallets/balances", Handle: l.balances, Query: []string{"decimals"}},
+		{Method: fasthttp.MethodPost, Path: orders, Handle: d.placeOrder, Schema: "CreateOrderRequest", Members: body.TradingMembers},
+		{Method: del, Path: orders, Cancels: true, Handle: d.cancelOwn, Params: []edge.Field{edge.ParamPair(edge.PairName, true)}},
+		{Method: del, Path: orders + "/{orderId}", Cancels: true, Handle: d.cancelOrder, Params: []edge.Field{order, decimals}},
+		{Method: get, Path: orders + "/{orderId}/deals", Handle: l.orderDeals, Params: []edge.Field{order, decimals}},
+		{
+			Method: get, Path: "/api/user/orders", Handle: l.userOrders,
+			Params: append([]edge.Field{pair, {Name: "status", Kind: edge.KindWord, Words: orderStatuses, Default: orderStatuses[0]}}, page...),
+		},
+		{Method: get, Path: "/api/user/deals", Handle: l.userDeals, Params: append([]edge.Field{pair}, page...)},
+		{Method: get, Path: "/api/wallets/balances", Handle: l.balances, Params: []edge.Field{decimals}},
 	}
 }
 

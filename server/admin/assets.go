@@ -11,39 +11,6 @@ import (
 	"tickhive/server/encode"
 )
 
-// assetRequest is the body of PATCH /assets/{symbol}; a nil pointer means a missing member.
-type assetRequest struct {
-	name     []byte
-	kind     assetKind
-	hasKind  bool
-	id       int64
-	idGiven  bool // with hasID false: null
-	hasID    bool
-	withdraw *bool
-	deposit  *bool
-	minimum  optional
-	maximum  optional
-	maker    optional
-	taker    optional
-}
-
-// optional is a decimal member that may be null.
-type optional struct {
-	given bool
-	text  []byte // nil: null
-}
-
-// set stores the member's value, if it was given, in v and has.
-func (o *optional) set(v *fixed.I128, has *bool) {
-	if !o.given {
-		return
-	}
-	*v, *has = fixed.I128{}, o.text != nil
-	if *has {
-		*v = fixed.MustText(o.text)
-	}
-}
-
 // assetKind is the value of the member type.
 type assetKind bool
 
@@ -56,92 +23,50 @@ func (k assetKind) String() string {
 
 var assetKinds = body.WordsOf[assetKind](false, true)
 
-var assetMembers = []string{
-	"name", "type", "unifiedCryptoassetId", "canWithdraw", "canDeposit", "minWithdraw",
-	"maxWithdraw", "makerFee", "takerFee",
-}
-
 // maxAssetName is the maximum length of a currency's display name.
 const maxAssetName = 64
 
-func decodeAsset(r *body.Reader, a *assetRequest) *body.Error {
-	if r.Object() {
-		for key, ok := r.Member(); ok; key, ok = r.Member() {
-			readAssetMember(r, a, key)
+// assetForm is the body of PATCH /assets/{symbol}; null clears the members that may be null.
+var assetForm = body.Of(
+	body.Text("name", maxAssetName, func(a *engine.Asset, v string) { a.Name = v }).
+		As(edge.Field{Range: []int64{0, maxAssetName}}),
+	body.Choice("type", assetKinds, func(a *engine.Asset, v assetKind) { a.Fiat = bool(v) }),
+	body.Read("unifiedCryptoassetId", edge.KindInt64, func(r *body.Reader, a *engine.Asset) bool {
+		a.UnifiedCryptoassetID, a.HasUnifiedID = r.Integer(1, body.MaxOrderID)
+		return a.HasUnifiedID
+	}).As(edge.Field{Nullable: true, Range: []int64{1, body.MaxOrderID}}),
+	body.Flag("canWithdraw", func(a *engine.Asset, v bool) { a.CanWithdraw = v }),
+	body.Flag("canDeposit", func(a *engine.Asset, v bool) { a.CanDeposit = v }),
+	body.Read("minWithdraw", edge.KindDecimal, func(r *body.Reader, a *engine.Asset) bool {
+		return limit(r, &a.MinWithdraw, &a.HasMinWithdraw)
+	}).As(edge.Field{Nullable: true}),
+	body.Read("maxWithdraw", edge.KindDecimal, func(r *body.Reader, a *engine.Asset) bool {
+		return limit(r, &a.MaxWithdraw, &a.HasMaxWithdraw)
+	}).As(edge.Field{Nullable: true}),
+	body.Read("makerFee", edge.KindDecimal, func(r *body.Reader, a *engine.Asset) bool {
+		return fee(r, &a.MakerFee, &a.HasMakerFee)
+	}).As(edge.Field{Nullable: true}),
+	body.Read("takerFee", edge.KindDecimal, func(r *body.Reader, a *engine.Asset) bool {
+		return fee(r, &a.TakerFee, &a.HasTakerFee)
+	}).As(edge.Field{Nullable: true}),
+)
+
+// limit reads a decimal of at least 0 into v and has, which is false for null.
+func limit(r *body.Reader, v *fixed.I128, has *bool) bool {
+	text := r.Decimal()
+	if *v, *has = (fixed.I128{}), text != nil; *has {
+		if *v = fixed.MustText(text); v.Sign() < 0 {
+			r.Bad("must not be negative.")
 		}
 	}
-	return r.InOrder(assetMembers...)
+	return *has
 }
 
-func readAssetMember(r *body.Reader, a *assetRequest, key []byte) {
-	switch string(key) {
-	case "name":
-		a.name = r.Text(maxAssetName)
-	case "type":
-		a.kind, a.hasKind = body.ReadWord(r, assetKinds)
-	case "unifiedCryptoassetId":
-		a.idGiven = true
-		a.id, a.hasID = r.Integer(1, body.MaxOrderID)
-	case "canWithdraw":
-		a.withdraw = r.Flag()
-	case "canDeposit":
-		a.deposit = r.Flag()
-	case "minWithdraw":
-		a.minimum = limit(r)
-	case "maxWithdraw":
-		a.maximum = limit(r)
-	case "makerFee":
-		a.maker = fee(r)
-	case "takerFee":
-		a.taker = fee(r)
-	default:
-		r.Unknown()
-	}
-}
-
-func limit(r *body.Reader) optional {
-	o := optional{true, r.Decimal()}
-	if o.text != nil && body.DecimalSign(o.text) < 0 {
-		r.Bad("must not be negative.")
-	}
-	return o
-}
-
-func fee(r *body.Reader) optional {
-	o := optional{true, r.Decimal()}
-	if o.text != nil {
-		if v, negative, res := fixed.TextUnits(o.text, engine.RateScale); negative || res != fixed.UnitsExact || v > engine.RateOne {
-			r.Bad("must be a rate from 0 to 1 with at most 8 fractional digits.")
-		}
-	}
-	return o
-}
-
-// apply sets the given members in x.
-func (a *assetRequest) apply(x *engine.Asset) *refuse.Refusal {
-	if a.name != nil {
-		x.Name = string(a.name)
-	}
-	if a.hasKind {
-		x.Fiat = bool(a.kind)
-	}
-	if a.idGiven {
-		x.UnifiedCryptoassetID, x.HasUnifiedID = a.id, a.hasID
-	}
-	if a.withdraw != nil {
-		x.CanWithdraw = *a.withdraw
-	}
-	if a.deposit != nil {
-		x.CanDeposit = *a.deposit
-	}
-	a.minimum.set(&x.MinWithdraw, &x.HasMinWithdraw)
-	a.maximum.set(&x.MaxWithdraw, &x.HasMaxWithdraw)
-	a.maker.set(&x.MakerFee, &x.HasMakerFee)
-	a.taker.set(&x.TakerFee, &x.HasTakerFee)
-	if x.HasMinWithdraw && x.HasMaxWithdraw && x.MinWithdraw.Cmp(x.MaxWithdraw) > 0 {
-		return refuse.Param("minWithdraw", "The member minWithdraw must not be above maxWithdraw.")
-	}
-	return nil
+// fee reads a rate into v and has, which is false for null.
+func fee(r *body.Reader, v *fixed.I128, has *bool) bool {
+	u, given := rate(r)
+	*v, *has = fixed.I128{Lo: uint64(u) * fixed.Pow10[fixed.Scale-engine.RateScale]}, given
+	return given
 }
 
 // ensureAsset adds a currency with defaults when it is not configured.
@@ -157,13 +82,13 @@ func (s *Server) ensureAsset(symbol string) *refuse.Refusal {
 	return err
 }
 
-// pathAsset returns the currency that the path names.
-func (s *Server) pathAsset(c *edge.Ctx) (*engine.Asset, *refuse.Refusal) {
+// pathAsset returns a copy of the currency that the path names.
+func (s *Server) pathAsset(c *edge.Ctx) (engine.Asset, *refuse.Refusal) {
 	symbol := c.PathParam("symbol")
 	if a := s.opt.Board.Load().Asset(symbol); a != nil {
-		return a, nil
+		return *a, nil
 	}
-	return nil, refuse.Missing("symbol", "There is no asset %.32q.", symbol)
+	return engine.Asset{}, refuse.Missing("symbol", "There is no asset %.32q.", symbol)
 }
 
 // getAsset serves GET /assets/{symbol}.
@@ -172,27 +97,23 @@ func (s *Server) getAsset(c *edge.Ctx) *refuse.Refusal {
 	if err != nil {
 		return err
 	}
-	c.Private(appendAsset(nil, a))
+	c.Private(appendAsset(nil, &a))
 	return nil
 }
 
 // setAsset serves PATCH /assets/{symbol}.
 func (s *Server) setAsset(c *edge.Ctx) *refuse.Refusal {
-	var r body.Reader
-	var req assetRequest
-	r.Reset(c.PostBody())
-	if err := decodeAsset(&r, &req); err != nil {
-		return body.Refusal(err)
-	}
 	s.configMu.Lock()
 	defer s.configMu.Unlock()
-	old, err := s.pathAsset(c)
-	if err != nil {
+	a, missing := s.pathAsset(c)
+	if err := assetForm.Decode(c.PostBody(), &a); err != nil {
 		return err
 	}
-	a := *old
-	if err := req.apply(&a); err != nil {
-		return err
+	if missing != nil {
+		return missing
+	}
+	if a.HasMinWithdraw && a.HasMaxWithdraw && a.MinWithdraw.Cmp(a.MaxWithdraw) > 0 {
+		return refuse.Param("minWithdraw", "The member minWithdraw must not be above maxWithdraw.")
 	}
 	cmd := engine.Command{Kind: engine.SetAsset, Pair: engine.ControlPair, Asset: &a}
 	if _, err := s.submitControl(&cmd); err != nil {

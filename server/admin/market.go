@@ -18,14 +18,17 @@ import (
 
 // marketRoutes returns the routes of books, pairs and assets.
 func marketRoutes(s *Server) []*edge.Route {
+	code := []edge.Field{edge.ParamPair("code", true)}
 	return []*edge.Route{
-		{Method: fasthttp.MethodGet, Path: edge.InternalPrefix + "/book/{pair}", Handle: s.getBook,
-			Query: []string{"depth"}},
-		{Method: fasthttp.MethodPost, Path: edge.InternalPrefix + "/pairs", Handle: s.addPair},
-		{Method: fasthttp.MethodGet, Path: edge.InternalPrefix + "/pairs/{code}", Handle: s.getPair},
-		{Method: fasthttp.MethodPatch, Path: edge.InternalPrefix + "/pairs/{code}", Handle: s.setPair},
+		{
+			Method: fasthttp.MethodGet, Path: edge.InternalPrefix + "/book/{pair}", Handle: s.getBook,
+			Params: []edge.Field{edge.ParamPair("pair", true), {Name: "depth", Kind: edge.KindInteger, Range: []int64{0, math.MaxInt32}, Default: 0}},
+		},
+		{Method: fasthttp.MethodPost, Path: edge.InternalPrefix + "/pairs", Handle: s.addPair, Schema: "AddPair", Members: newPairForm.Members()},
+		{Method: fasthttp.MethodGet, Path: edge.InternalPrefix + "/pairs/{code}", Handle: s.getPair, Params: code},
+		{Method: fasthttp.MethodPatch, Path: edge.InternalPrefix + "/pairs/{code}", Handle: s.setPair, Params: code, Schema: "PatchPair", Members: pairForm.Members()},
 		{Method: fasthttp.MethodGet, Path: edge.InternalPrefix + "/assets/{symbol}", Handle: s.getAsset},
-		{Method: fasthttp.MethodPatch, Path: edge.InternalPrefix + "/assets/{symbol}", Handle: s.setAsset},
+		{Method: fasthttp.MethodPatch, Path: edge.InternalPrefix + "/assets/{symbol}", Handle: s.setAsset, Schema: "PatchAsset", Members: assetForm.Members()},
 	}
 }
 

@@ -14,14 +14,14 @@ import (
 // orderRoutes returns the routes of order entry and look-up.
 func orderRoutes(s *Server) []*edge.Route {
 	const orders = edge.InternalPrefix + "/orders"
+	id := []edge.Field{{Name: "id", Pattern: "^[0-9]{1,16}$"}}
 	return []*edge.Route{
-		{Method: fasthttp.MethodPost, Path: orders, Handle: s.placeOrder},
-		{Method: fasthttp.MethodPost, Path: orders + "/batch", Handle: s.placeBatch},
-		{Method: fasthttp.MethodDelete, Path: orders, Handle: s.cancelAll,
-			Query: []string{"accountId", "currencyPairCode"}},
-		{Method: fasthttp.MethodGet, Path: orders + "/{id}", Handle: s.getOrder},
-		{Method: fasthttp.MethodPatch, Path: orders + "/{id}", Handle: s.replaceOrder},
-		{Method: fasthttp.MethodDelete, Path: orders + "/{id}", Handle: s.cancelOrder},
+		{Method: fasthttp.MethodPost, Path: orders, Handle: s.placeOrder, Schema: "PlaceOrder", Members: body.OrderMembers},
+		{Method: fasthttp.MethodPost, Path: orders + "/batch", Handle: s.placeBatch, Schema: "Batch", Members: body.BatchMembers},
+		{Method: fasthttp.MethodDelete, Path: orders, Handle: s.cancelAll, Params: []edge.Field{{Name: "accountId", Kind: edge.KindUUID}, edge.ParamPair(edge.PairName, false)}},
+		{Method: fasthttp.MethodGet, Path: orders + "/{id}", Handle: s.getOrder, Params: id},
+		{Method: fasthttp.MethodPatch, Path: orders + "/{id}", Handle: s.replaceOrder, Params: id, Schema: "ReplaceOrder", Members: body.ReplaceForm.Members()},
+		{Method: fasthttp.MethodDelete, Path: orders + "/{id}", Handle: s.cancelOrder, Params: id},
 	}
 }
 
@@ -133,7 +133,7 @@ func (s *Server) replaceOrder(c *edge.Ctx) *refuse.Refusal {
 	defer s.releaseBody(b)
 	cmd := b.One()
 	cmd.Kind = entry.ReplaceOrder
-	if err := body.DecodeReplace(&b.reader, &cmd.Replace); err != nil {
+	if err := body.ReplaceForm.Read(&b.reader, &cmd.Replace); err != nil {
 		return body.Refusal(err)
 	}
 	var err *refuse.Refusal

@@ -16,61 +16,43 @@ import (
 // defaultRate is the maker and taker fee rate of a new pair: 0.001, in 10^-8.
 const defaultRate = 100_000
 
-// pairRequest is the body of POST and PATCH /pairs.
+// pairRequest is the body of POST and PATCH /pairs, on top of the pair as it was.
 type pairRequest struct {
-	code         []byte
-	digitsPrice  int64
-	digitsAmount int64
-	hasPrice     bool
-	hasAmount    bool
-	minQuote     []byte // nil with minGiven: null
-	minGiven     bool
-	state        engine.PairState
-	hasState     bool
-	maker, taker uint32
-	hasMaker     bool
-	hasTaker     bool
-	adds         bool // true for POST: code and digits are members too
+	engine.Instrument
+	// minQuote is text until the digits of the pair are known; it is nil when setsMin is for null.
+	minQuote []byte
+	setsMin  bool
 }
 
-var pairMembers = []string{"code", "digitsPrice", "digitsAmount", "minQuoteAmount", "state", "makerFee", "takerFee"}
-
-func decodePair(r *body.Reader, p *pairRequest) *body.Error {
-	if r.Object() {
-		for key, ok := r.Member(); ok; key, ok = r.Member() {
-			readPairMember(r, p, key)
-		}
-		if p.adds && r.Err == nil {
-			r.Require("code", p.code != nil)
-			r.Require("digitsPrice", p.hasPrice)
-			r.Require("digitsAmount", p.hasAmount)
-		}
-	}
-	return r.InOrder(pairMembers...)
-}
-
-func readPairMember(r *body.Reader, p *pairRequest, key []byte) {
-	switch name := string(key); {
-	case name == "code" && p.adds:
-		p.code = r.PairCode()
-	case name == "digitsPrice" && p.adds:
-		p.digitsPrice, p.hasPrice = r.Integer(0, fixed.Scale)
-	case name == "digitsAmount" && p.adds:
-		p.digitsAmount, p.hasAmount = r.Integer(0, fixed.Scale)
-	case name == "minQuoteAmount":
-		p.minQuote, p.minGiven = r.Decimal(), true
+// pairChanges are the members of PATCH /pairs/{code}, which POST /pairs has too.
+var pairChanges = []body.Member[pairRequest]{
+	body.Read("minQuoteAmount", edge.KindDecimal, func(r *body.Reader, p *pairRequest) bool {
+		p.minQuote, p.setsMin = r.Decimal(), true
 		if p.minQuote != nil && body.DecimalSign(p.minQuote) < 0 {
 			r.Bad("must not be negative.")
 		}
-	case name == "state":
-		p.state, p.hasState = body.ReadWord(r, body.PairStates)
-	case name == "makerFee":
-		p.maker, p.hasMaker = rate(r)
-	case name == "takerFee":
-		p.taker, p.hasTaker = rate(r)
-	default:
-		r.Unknown()
-	}
+		return p.minQuote != nil
+	}).As(edge.Field{Nullable: true}),
+	body.Choice("state", body.PairStates, func(p *pairRequest, v engine.PairState) { p.State = v }),
+	body.Value("makerFee", edge.KindDecimal, rate, func(p *pairRequest, v uint32) { p.MakerFee = v }),
+	body.Value("takerFee", edge.KindDecimal, rate, func(p *pairRequest, v uint32) { p.TakerFee = v }),
+}
+
+var (
+	pairForm    = body.Of(pairChanges...)
+	newPairForm = body.Of(append([]body.Member[pairRequest]{
+		body.Value("code", edge.KindPairCode, pairCode, func(p *pairRequest, v string) {
+			p.Code = v
+			p.Base, p.Quote, _ = strings.Cut(v, "_")
+		}).Need(),
+		body.Integer("digitsPrice", 0, fixed.Scale, func(p *pairRequest, v int64) { p.DigitsPrice = int(v) }).Need(),
+		body.Integer("digitsAmount", 0, fixed.Scale, func(p *pairRequest, v int64) { p.DigitsAmount = int(v) }).Need(),
+	}, pairChanges...)...)
+)
+
+func pairCode(r *body.Reader) (string, bool) {
+	code := r.PairCode()
+	return string(code), code != nil
 }
 
 // rate reads a member that must be a rate from 0 to 1 with at most 8 fractional digits.
@@ -87,28 +69,19 @@ func rate(r *body.Reader) (v uint32, given bool) {
 	return uint32(u), true
 }
 
-// apply sets the given members in ins, whose digits must be set.
-func (p *pairRequest) apply(ins *engine.Instrument) *refuse.Refusal {
-	if p.hasState {
-		ins.State = p.state
+// settle sets minQuoteAmount in the pair's digits and checks the pair.
+func (p *pairRequest) settle() *refuse.Refusal {
+	if p.setsMin {
+		p.MinQuote, p.HasMinQuote = fixed.U128{}, p.minQuote != nil
 	}
-	if p.hasMaker {
-		ins.MakerFee = p.maker
-	}
-	if p.hasTaker {
-		ins.TakerFee = p.taker
-	}
-	if p.minGiven {
-		ins.MinQuote, ins.HasMinQuote = fixed.U128{}, p.minQuote != nil
-		if ins.HasMinQuote {
-			q, rest := fixed.MustText(p.minQuote).Abs().DivMod64(fixed.Pow10[fixed.Scale-ins.DigitsTotal()])
-			if rest != 0 {
-				return refuse.Param("minQuoteAmount", "The member minQuoteAmount must have at most %d fractional digits.", ins.DigitsTotal())
-			}
-			ins.MinQuote = q
+	if p.minQuote != nil {
+		q, rest := fixed.MustText(p.minQuote).Abs().DivMod64(fixed.Pow10[fixed.Scale-p.DigitsTotal()])
+		if rest != 0 {
+			return refuse.Param("minQuoteAmount", "The member minQuoteAmount must have at most %d fractional digits.", p.DigitsTotal())
 		}
+		p.MinQuote = q
 	}
-	if err := ins.Validate(); err != nil {
+	if err := p.Validate(); err != nil {
 		return refuse.Param("minQuoteAmount", "The pair cannot be traded: %v.", err)
 	}
 	return nil
@@ -116,49 +89,39 @@ func (p *pairRequest) apply(ins *engine.Instrument) *refuse.Refusal {
 
 // addPair serves POST /pairs.
 func (s *Server) addPair(c *edge.Ctx) *refuse.Refusal {
-	var r body.Reader
-	p := pairRequest{adds: true}
-	r.Reset(c.PostBody())
-	if err := decodePair(&r, &p); err != nil {
-		return body.Refusal(err)
+	p := pairRequest{Instrument: engine.Instrument{MakerFee: defaultRate, TakerFee: defaultRate}}
+	if err := newPairForm.Decode(c.PostBody(), &p); err != nil {
+		return err
 	}
-	code := string(p.code)
-	base, quote, _ := strings.Cut(code, "_")
-	ins := &engine.Instrument{
-		Code: code, Base: base, Quote: quote,
-		DigitsPrice: int(p.digitsPrice), DigitsAmount: int(p.digitsAmount),
-		MakerFee: defaultRate, TakerFee: defaultRate,
-	}
-	if base == quote {
+	if p.Base == p.Quote {
 		return refuse.Param("code", "The member code must name two different currencies.")
 	}
-	if err := ins.Validate(); err != nil {
+	if err := p.Validate(); err != nil {
 		return refuse.Param("digitsAmount", "The pair cannot be traded exactly: %v.", err)
 	}
-	if err := p.apply(ins); err != nil {
+	if err := p.settle(); err != nil {
 		return err
 	}
 	s.configMu.Lock()
 	defer s.configMu.Unlock()
-	if s.instrument(p.code) != nil {
-		return pairExists(code)
+	if s.instrument([]byte(p.Code)) != nil {
+		return pairExists(p.Code)
 	}
-	for _, symbol := range []string{base, quote} {
+	for _, symbol := range []string{p.Base, p.Quote} {
 		if err := s.ensureAsset(symbol); err != nil {
 			return err
 		}
 	}
-	refused, err := s.submitControl(&engine.Command{Kind: engine.AddPair, Pair: engine.ControlPair, Instrument: ins})
+	refused, err := s.submitControl(&engine.Command{Kind: engine.AddPair, Pair: engine.ControlPair, Instrument: &p.Instrument})
 	switch {
 	case err != nil:
 		return err
 	case refused == engine.PairExists:
-		return pairExists(code)
+		return pairExists(p.Code)
 	case refused != engine.NotRejected:
-		return refuse.New(refuse.Conflict, "",
-			"The pair %s cannot be added: there are as many pairs as the engine takes.", code)
+		return refuse.New(refuse.Conflict, "", "The pair %s cannot be added: there are as many pairs as the engine takes.", p.Code)
 	}
-	return s.sendPair(c, ins)
+	return s.sendPair(c, &p.Instrument)
 }
 
 func pairExists(code string) *refuse.Refusal {
@@ -197,28 +160,28 @@ func (s *Server) getPair(c *edge.Ctx) *refuse.Refusal {
 
 // setPair serves PATCH /pairs/{code}.
 func (s *Server) setPair(c *edge.Ctx) *refuse.Refusal {
-	var r body.Reader
-	var p pairRequest
-	r.Reset(c.PostBody())
-	if err := decodePair(&r, &p); err != nil {
-		return body.Refusal(err)
-	}
 	s.configMu.Lock()
 	defer s.configMu.Unlock()
-	old, err := s.pathPair(c, "code")
-	if err != nil {
+	var p pairRequest
+	old, missing := s.pathPair(c, "code")
+	if missing == nil {
+		p.Instrument = *old
+	}
+	if err := pairForm.Decode(c.PostBody(), &p); err != nil {
 		return err
 	}
-	ins := *old
-	if err := p.apply(&ins); err != nil {
+	if missing != nil {
+		return missing
+	}
+	if err := p.settle(); err != nil {
 		return err
 	}
-	refused, err := s.submitControl(&engine.Command{Kind: engine.SetPair, Pair: ins.ID, Instrument: &ins})
+	refused, err := s.submitControl(&engine.Command{Kind: engine.SetPair, Pair: p.ID, Instrument: &p.Instrument})
 	if err != nil {
 		return err
 	}
 	if refused != engine.NotRejected {
 		panic(fmt.Sprintf("BUG: server: the engine refuses a checked pair: %s", refused))
 	}
-	return s.sendPair(c, &ins)
+	return s.sendPair(c, &p.Instrument)
 }

@@ -26,12 +26,13 @@ func profileRoutes() []*edge.Route {
 			return nil
 		}
 	}
+	seconds := []edge.Field{{Name: "seconds", Kind: edge.KindInteger, Range: []int64{1}}}
 	return []*edge.Route{
 		{Method: fasthttp.MethodGet, Path: profilePath, Handle: wrap(pprof.Index)},
 		{Method: fasthttp.MethodGet, Path: profilePath + "/cmdline", Handle: wrap(pprof.Cmdline)},
-		{Method: fasthttp.MethodGet, Path: profilePath + "/profile", Handle: wrap(pprof.Profile)},
+		{Method: fasthttp.MethodGet, Path: profilePath + "/profile", Handle: wrap(pprof.Profile), Params: seconds},
 		{Method: fasthttp.MethodGet, Path: profilePath + "/symbol", Handle: wrap(pprof.Symbol)},
-		{Method: fasthttp.MethodGet, Path: profilePath + "/trace", Handle: wrap(pprof.Trace)},
+		{Method: fasthttp.MethodGet, Path: profilePath + "/trace", Handle: wrap(pprof.Trace), Params: seconds},
 		{Method: fasthttp.MethodGet, Path: profilePath + "/{name}", Handle: wrap(pprof.Index)},
 	}
 }

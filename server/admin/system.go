@@ -22,7 +22,7 @@ import (
 func systemRoutes(s *Server) []*edge.Route {
 	routes := []*edge.Route{
 		{Method: fasthttp.MethodGet, Path: edge.InternalPrefix + "/clock", Handle: s.getClock},
-		{Method: fasthttp.MethodPost, Path: edge.InternalPrefix + "/clock", Handle: s.setClock},
+		{Method: fasthttp.MethodPost, Path: edge.InternalPrefix + "/clock", Handle: s.setClock, Schema: "SetClock", Members: clockForm.Members()},
 		{Method: fasthttp.MethodGet, Path: edge.InternalPrefix + "/ready", Handle: s.getReady, Early: true},
 	}
 	if s.opt.StateHash != nil {
@@ -32,7 +32,7 @@ func systemRoutes(s *Server) []*edge.Route {
 	if s.opt.LogLevel != nil {
 		routes = append(routes,
 			&edge.Route{Method: fasthttp.MethodGet, Path: edge.InternalPrefix + "/log", Handle: s.getLog},
-			&edge.Route{Method: fasthttp.MethodPatch, Path: edge.InternalPrefix + "/log", Handle: s.setLog})
+			&edge.Route{Method: fasthttp.MethodPatch, Path: edge.InternalPrefix + "/log", Handle: s.setLog, Schema: "SetLog", Members: logForm.Members()})
 	}
 	if s.opt.Metrics != nil {
 		scrape := fasthttpadaptor.NewFastHTTPHandler(s.opt.Metrics)
@@ -67,58 +67,49 @@ func (s *Server) sendClock(c *edge.Ctx) {
 
 // clockRequest is the body of POST /clock.
 type clockRequest struct {
-	advance    time.Duration
-	to         int64 // Unix ms
-	hasAdvance bool
-	hasTo      bool
+	advance *time.Duration
+	to      *int64 // Unix ms
 }
 
-func decodeClock(r *body.Reader, q *clockRequest) *body.Error {
-	if r.Object() {
-		for key, ok := r.Member(); ok; key, ok = r.Member() {
-			switch string(key) {
-			case "advance":
-				if text := r.Text(64); text != nil {
-					d, err := clock.ParseDuration(string(text))
-					if err != nil {
-						r.Bad("must be a duration such as 90s, 36h or 7d.")
-					}
-					q.advance, q.hasAdvance = d, true
-				}
-			case "to":
-				q.to, q.hasTo = r.Integer(0, math.MaxInt64/1_000_000)
-			default:
-				r.Unknown()
-			}
-		}
-		if q.hasAdvance && q.hasTo {
-			r.Rule("to", "stands beside advance: give one of the two.")
-		}
-		if !q.hasAdvance && !q.hasTo && len(r.Wrong) == 0 {
-			r.Rule("advance", "is required, or to instead.")
-		}
+var clockForm = body.Of(
+	body.Value("advance", edge.KindText, duration, func(q *clockRequest, v time.Duration) { q.advance = &v }),
+	body.Integer("to", 0, math.MaxInt64/1_000_000, func(q *clockRequest, v int64) { q.to = &v }).
+		As(edge.Field{Kind: edge.KindInt64, Range: []int64{0}}),
+).
+	Rule("to", "stands beside advance: give one of the two.", func(q *clockRequest) bool { return q.advance == nil || q.to == nil }).
+	Rule("advance", "is required, or to instead.", func(q *clockRequest) bool { return q.advance != nil || q.to != nil })
+
+func duration(r *body.Reader) (d time.Duration, given bool) {
+	text := r.Text(64)
+	if text == nil {
+		return 0, false
 	}
-	return r.InOrder("advance", "to")
+	d, err := clock.ParseDuration(string(text))
+	if err != nil {
+		r.Bad("must be a duration such as 90s, 36h or 7d.")
+	}
+	return d, err == nil
 }
 
 // setClock serves POST /clock. It answers after all work that fell due is published.
 func (s *Server) setClock(c *edge.Ctx) *refuse.Refusal {
-	var r body.Reader
 	var q clockRequest
-	r.Reset(c.PostBody())
-	if err := decodeClock(&r, &q); err != nil {
-		return body.Refusal(err)
+	if err := clockForm.Decode(c.PostBody(), &q); err != nil {
+		return err
 	}
 	if !s.opt.Clock.Virtual() {
 		return refuse.New(refuse.Conflict, "", "The clock is the machine's and cannot be set: start with --clock "+
 			"virtual.")
 	}
-	now, field := s.opt.Clock.NowNs(), "advance"
-	target := now + int64(q.advance)
-	if q.hasTo {
-		target, field = q.to*1_000_000, "to"
+	now := s.opt.Clock.NowNs()
+	var target int64
+	var field string
+	if q.to != nil {
+		target, field = *q.to*1_000_000, "to"
+	} else {
+		target, field = now+int64(*q.advance), "advance"
 	}
-	if target < now && (!q.hasTo || q.to < encode.FloorDiv(now, 1_000_000)) {
+	if target < now && (q.to == nil || *q.to < encode.FloorDiv(now, 1_000_000)) {
 		return refuse.Param(field, "The member %s must not move the clock back.", field)
 	}
 	target = max(target, now)
@@ -180,24 +171,13 @@ var logLevels = []body.Word[slog.Level]{
 		Value: slog.LevelWarn}, {Text: "error", Value: slog.LevelError},
 }
 
+var logForm = body.Of(body.Choice("level", logLevels, func(l *slog.Level, v slog.Level) { *l = v }).Need())
+
 // setLog serves PATCH /log, which sets the level of the log.
 func (s *Server) setLog(c *edge.Ctx) *refuse.Refusal {
-	var r body.Reader
 	var level slog.Level
-	given := false
-	r.Reset(c.PostBody())
-	if r.Object() {
-		for key, ok := r.Member(); ok; key, ok = r.Member() {
-			if string(key) == "level" {
-				level, given = body.ReadWord(&r, logLevels)
-			} else {
-				r.Unknown()
-			}
-		}
-		r.Require("level", given)
-	}
-	if err := r.Finish(); err != nil {
-		return body.Refusal(err)
+	if err := logForm.Decode(c.PostBody(), &level); err != nil {
+		return err
 	}
 	s.opt.LogLevel.Set(level)
 	return s.getLog(c)

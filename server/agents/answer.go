@@ -3,7 +3,6 @@ package agents
 import (
 	"bytes"
 	"errors"
-	"slices"
 
 	json "github.com/goccy/go-json"
 
@@ -12,7 +11,6 @@ import (
 	"tickhive/internal/refuse"
 	"tickhive/internal/wal"
 	"tickhive/launchpad"
-	"tickhive/server/body"
 	"tickhive/server/edge"
 )
 
@@ -56,27 +54,6 @@ func encodeJSON(v any) []byte {
 		panic("BUG: server: an answer that is no JSON: " + err.Error())
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
-}
-
-// readForm reads a body that is an object of these members and returns each value as it was
-// sent, nil for a missing one. It refuses unknown and duplicate members.
-func readForm(text []byte, members ...string) ([]json.RawMessage, *refuse.Refusal) {
-	var r body.Reader
-	r.Reset(text)
-	form := make([]json.RawMessage, len(members))
-	if r.Object() {
-		for key, ok := r.Member(); ok; key, ok = r.Member() {
-			if i := slices.Index(members, string(key)); i >= 0 {
-				form[i] = r.Anything()
-			} else {
-				r.Unknown()
-			}
-		}
-	}
-	if err := r.Finish(); err != nil {
-		return nil, body.Refusal(err)
-	}
-	return form, nil
 }
 
 // The answers of the launchpad, in the shapes and member order of docs/contract/api.md,

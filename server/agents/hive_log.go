@@ -67,7 +67,7 @@ func readLogQuery(c *edge.Ctx) (q hive.LogQuery, err *refuse.Refusal) {
 		t := hive.ActionType(kind)
 		q.Type = &t
 	}
-	tier, err := c.Enum("sourceTier", hive.Queen.String(), hive.Scout.String(), hive.WorkerTier.String())
+	tier, err := c.Enum("sourceTier", sourceTiers...)
 	if err != nil {
 		return q, err
 	}

@@ -13,8 +13,7 @@ func (d *Service) proposals(c *edge.Ctx) *refuse.Refusal {
 	if q.TokenID, err = filterID(c, "tokenId"); err != nil {
 		return err
 	}
-	status, err := c.Enum("status",
-		hive.ProposalActive.String(), hive.ProposalPassed.String(), hive.ProposalRejected.String())
+	status, err := c.Enum("status", proposalStatuses...)
 	if err != nil {
 		return err
 	}

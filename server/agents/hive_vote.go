@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"encoding/json"
 	"fmt"
 	"sync"
 
@@ -13,17 +14,25 @@ import (
 	"tickhive/server/edge"
 )
 
+var voteForm = body.Of(
+	raw("proposalId", edge.KindText, func(f *hive.VoteForm) *json.RawMessage { return &f.ProposalID }).As(edge.Field{Required: true}),
+	raw("vote", edge.KindWord, func(f *hive.VoteForm) *json.RawMessage { return &f.Vote }).
+		As(edge.Field{Required: true, Words: []string{"yes", "no", "abstain"}}),
+	raw("comment", edge.KindText, func(f *hive.VoteForm) *json.RawMessage { return &f.Comment }).
+		As(edge.Field{Range: []int64{0, hive.MaxComment}}),
+)
+
 // vote serves POST /api/agents/workers/:tokenId/vote. The hive makes all checks beyond the
 // shape of the body (docs/contract/hive.md#votes).
 func (d *Service) vote(c *edge.Ctx) *refuse.Refusal {
 	if err := d.votes.check(c); err != nil {
 		return err
 	}
-	form, err := readForm(c.PostBody(), "proposalId", "vote", "comment")
-	if err != nil {
+	var form hive.VoteForm
+	if err := voteForm.Decode(c.PostBody(), &form); err != nil {
 		return err
 	}
-	cast, rej := hive.VoteForm{ProposalID: form[0], Vote: form[1], Comment: form[2]}.Parse()
+	cast, rej := form.Parse()
 	if rej != nil {
 		return rej
 	}

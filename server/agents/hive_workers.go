@@ -27,7 +27,7 @@ func (d *Service) workers(c *edge.Ctx) *refuse.Refusal {
 	if q.Page, err = hivePage(c, hive.DefaultPageSize); err != nil {
 		return err
 	}
-	status, err := c.Enum("status", hive.Active.String(), hive.Idle.String(), hive.Suspended.String())
+	status, err := c.Enum("status", workerStatuses...)
 	if err != nil {
 		return err
 	}

@@ -1,19 +1,42 @@
 package agents
 
 import (
+	"encoding/json"
+
 	"tickhive/hive"
 	"tickhive/internal/refuse"
+	"tickhive/server/body"
 	"tickhive/server/edge"
+)
+
+var (
+	proposalForm = body.Of(
+		raw("tokenId", edge.KindInt64, func(f *hive.ProposalForm) *json.RawMessage { return &f.TokenID }).
+			As(edge.Field{Required: true, Range: []int64{0}}),
+		raw("topic", edge.KindText, func(f *hive.ProposalForm) *json.RawMessage { return &f.Topic }).As(edge.Field{Required: true}),
+		raw("payload", edge.KindObject, func(f *hive.ProposalForm) *json.RawMessage { return &f.Payload }).As(edge.Field{Required: true}),
+		raw("proposer", edge.KindText, func(f *hive.ProposalForm) *json.RawMessage { return &f.Proposer }).As(edge.Field{Required: true}),
+		raw("urgent", edge.KindBoolean, func(f *hive.ProposalForm) *json.RawMessage { return &f.Urgent }).
+			As(edge.Field{Default: false}),
+	)
+	actionForm = body.Of(
+		raw("sourceAgentId", edge.KindText, func(f *hive.ActionForm) *json.RawMessage { return &f.SourceAgentID }).As(edge.Field{Required: true}),
+		raw("targetTokenId", edge.KindInt64, func(f *hive.ActionForm) *json.RawMessage { return &f.TargetTokenID }).
+			As(edge.Field{Required: true, Range: []int64{0}}),
+		raw("actionType", edge.KindWord, func(f *hive.ActionForm) *json.RawMessage { return &f.ActionType }).
+			As(edge.Field{Required: true, Words: actionTypeNames}),
+		raw("actionPayload", edge.KindObject, func(f *hive.ActionForm) *json.RawMessage { return &f.ActionPayload }),
+		raw("reasonCode", edge.KindText, func(f *hive.ActionForm) *json.RawMessage { return &f.ReasonCode }).As(edge.Field{Required: true}),
+	)
 )
 
 // internalPropose serves POST /hive/proposals.
 func (d *Service) internalPropose(c *edge.Ctx) *refuse.Refusal {
-	form, err := readForm(c.PostBody(), "tokenId", "topic", "payload", "proposer", "urgent")
-	if err != nil {
+	var form hive.ProposalForm
+	if err := proposalForm.Decode(c.PostBody(), &form); err != nil {
 		return err
 	}
-	cmd, rej := hive.ProposalForm{TokenID: form[0], Topic: form[1], Payload: form[2],
-		Proposer: form[3], Urgent: form[4]}.Parse()
+	cmd, rej := form.Parse()
 	if rej != nil {
 		return rej
 	}
@@ -27,14 +50,11 @@ func (d *Service) internalPropose(c *edge.Ctx) *refuse.Refusal {
 
 // internalAct serves POST /hive/actions.
 func (d *Service) internalAct(c *edge.Ctx) *refuse.Refusal {
-	form, err := readForm(c.PostBody(), "sourceAgentId", "targetTokenId", "actionType", "actionPayload", "reasonCode")
-	if err != nil {
+	var form hive.ActionForm
+	if err := actionForm.Decode(c.PostBody(), &form); err != nil {
 		return err
 	}
-	cmd, rej := hive.ActionForm{
-		SourceAgentID: form[0], TargetTokenID: form[1], ActionType: form[2],
-		ActionPayload: form[3], ReasonCode: form[4],
-	}.Parse()
+	cmd, rej := form.Parse()
 	if rej != nil {
 		return rej
 	}

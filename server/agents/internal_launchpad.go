@@ -1,14 +1,10 @@
 package agents
 
 import (
-	"strconv"
-
-	json "github.com/goccy/go-json"
 	"github.com/valyala/fasthttp"
 
 	"tickhive/internal/refuse"
 	"tickhive/launchpad"
-	"tickhive/server/body"
 	"tickhive/server/edge"
 	"tickhive/server/encode"
 )
@@ -16,68 +12,19 @@ import (
 // InternalRoutes returns the internal routes of launchpad and hive (docs/contract/internal.md). It is
 // an admin.Resource.
 func (d *Service) InternalRoutes() []*edge.Route {
-	post := func(path string, h edge.Handler) *edge.Route {
-		return &edge.Route{Method: fasthttp.MethodPost, Path: edge.InternalPrefix + path, Handle: h}
+	post := func(path string, h edge.Handler, schema string, members []edge.Field) *edge.Route {
+		return &edge.Route{Method: fasthttp.MethodPost, Path: edge.InternalPrefix + path, Handle: h, Schema: schema, Members: members}
 	}
 	return []*edge.Route{
-		post("/launchpad/tokens", d.internalSpawn),
-		post("/launchpad/tokens/{id}/liquidity", d.internalLiquidity),
-		post("/launchpad/tokens/{id}/swaps", d.internalSwap),
-		post("/launchpad/tokens/{id}/transfers", d.internalTransfer),
-		post("/launchpad/tokens/{id}/boosts", d.internalBoost),
-		post("/launchpad/faults", d.internalFault),
-		post("/hive/proposals", d.internalPropose),
-		post("/hive/actions", d.internalAct),
+		post("/launchpad/tokens", d.internalSpawn, "UserSpawnRequest", spawnForForm.Members()),
+		post("/launchpad/tokens/{id}/liquidity", d.internalLiquidity, "AddLiquidity", liquidityForm.Members()),
+		post("/launchpad/tokens/{id}/swaps", d.internalSwap, "Swap", swapForm.Members()),
+		post("/launchpad/tokens/{id}/transfers", d.internalTransfer, "Transfer", transferForm.Members()),
+		post("/launchpad/tokens/{id}/boosts", d.internalBoost, "BuyBoost", boostForm.Members()),
+		post("/launchpad/faults", d.internalFault, "Fault", faultForm.Members()),
+		post("/hive/proposals", d.internalPropose, "Propose", proposalForm.Members()),
+		post("/hive/actions", d.internalAct, "Act", actionForm.Members()),
 	}
-}
-
-// isAbsent reports whether a member is missing or null; null counts as missing.
-func isAbsent(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
-
-// formText returns the value of a string member, "" for any other type.
-func formText(raw json.RawMessage) string {
-	var s string
-	if len(raw) == 0 || raw[0] != '"' || json.Unmarshal(raw, &s) != nil {
-		return ""
-	}
-	return s
-}
-
-// formUser reads a member that must be a user's id.
-func formUser(raw json.RawMessage, field string) (id [16]byte, err *refuse.Refusal) {
-	if isAbsent(raw) {
-		return id, refuse.Param(field, "The member %s is required.", field)
-	}
-	id, ok := body.ParseUUID(formText(raw))
-	if !ok {
-		return id, refuse.Param(field, "The member %s must be a user's id, a UUID.", field)
-	}
-	return id, nil
-}
-
-// formAmount reads a member that must be an amount above 0, as a number or a string.
-func formAmount(raw json.RawMessage, field string) (launchpad.Amount, *refuse.Refusal) {
-	if isAbsent(raw) {
-		return launchpad.Amount{}, refuse.Param(field, "The member %s is required.", field)
-	}
-	a, err := formAnyAmount(raw, field)
-	if err == nil && a.IsZero() {
-		err = refuse.Param(field, "The member %s must be above 0.", field)
-	}
-	return a, err
-}
-
-func formAnyAmount(raw json.RawMessage, field string) (launchpad.Amount, *refuse.Refusal) {
-	text := string(raw)
-	if raw[0] == '"' {
-		text = formText(raw)
-	}
-	a, err := launchpad.ParseAmount(text)
-	if err != nil {
-		return a, refuse.Param(field, "The member %s must be a decimal, at least 0, of at most 31 digits before and "+
-			"18 after the point.", field)
-	}
-	return a, nil
 }
 
 // address returns the ledger address of the user that a body names.
@@ -103,19 +50,15 @@ func (d *Service) workerID(c *edge.Ctx) (uint32, *refuse.Refusal) {
 
 // internalSpawn serves POST /launchpad/tokens.
 func (d *Service) internalSpawn(c *edge.Ctx) *refuse.Refusal {
-	form, err := readForm(c.PostBody(), append([]string{"userId"}, spawnMembers...)...)
-	if err != nil {
+	var q spawnRequest
+	if err := spawnForForm.Decode(c.PostBody(), &q); err != nil {
 		return err
 	}
-	id, err := formUser(form[0], "userId")
-	if err != nil {
-		return err
-	}
-	cmd, rej := spawnForm(form[1:]).Parse()
+	cmd, rej := q.Parse()
 	if rej != nil {
 		return rej
 	}
-	owner, err := d.address(id, "userId")
+	owner, err := d.address(q.user, "userId")
 	if err != nil {
 		return err
 	}
@@ -124,28 +67,18 @@ func (d *Service) internalSpawn(c *edge.Ctx) *refuse.Refusal {
 
 // internalLiquidity serves POST /launchpad/tokens/{id}/liquidity.
 func (d *Service) internalLiquidity(c *edge.Ctx) *refuse.Refusal {
-	form, err := readForm(c.PostBody(), "userId", "tokenAmount", "quoteAmount")
+	var q liquidityRequest
+	err := liquidityForm.Decode(c.PostBody(), &q)
 	if err != nil {
 		return err
 	}
-	var cmd launchpad.AddLiquidity
-	id, err := formUser(form[0], "userId")
-	if err != nil {
+	if q.Token, err = d.workerID(c); err != nil {
 		return err
 	}
-	if cmd.TokenAmount, err = formAmount(form[1], "tokenAmount"); err != nil {
+	if q.From, err = d.address(q.user, "userId"); err != nil {
 		return err
 	}
-	if cmd.QuoteAmount, err = formAmount(form[2], "quoteAmount"); err != nil {
-		return err
-	}
-	if cmd.Token, err = d.workerID(c); err != nil {
-		return err
-	}
-	if cmd.From, err = d.address(id, "userId"); err != nil {
-		return err
-	}
-	res, cerr := d.DoLaunchpad(cmd)
+	res, cerr := d.DoLaunchpad(q.AddLiquidity)
 	if cerr != nil {
 		return refusalOf(cerr, "the token's pool")
 	}
@@ -154,73 +87,41 @@ func (d *Service) internalLiquidity(c *edge.Ctx) *refuse.Refusal {
 
 // internalSwap serves POST /launchpad/tokens/{id}/swaps.
 func (d *Service) internalSwap(c *edge.Ctx) *refuse.Refusal {
-	cmd, id, err := readSwap(c.PostBody())
+	var q swapRequest
+	err := swapForm.Decode(c.PostBody(), &q)
 	if err != nil {
 		return err
 	}
-	if cmd.Token, err = d.workerID(c); err != nil {
+	if q.Token, err = d.workerID(c); err != nil {
 		return err
 	}
-	if cmd.From, err = d.address(id, "userId"); err != nil {
+	if q.From, err = d.address(q.user, "userId"); err != nil {
 		return err
 	}
-	res, cerr := d.DoLaunchpad(cmd)
+	res, cerr := d.DoLaunchpad(q.Swap)
 	if cerr != nil {
 		return refusalOf(cerr, "the token's pool and the balances")
 	}
 	return sendDecimals(c, newSwapAnswer(&res))
 }
 
-func readSwap(body []byte) (cmd launchpad.Swap, id [16]byte, err *refuse.Refusal) {
-	form, err := readForm(body, "userId", "side", "amountIn", "minOut")
-	if err != nil {
-		return cmd, id, err
-	}
-	if id, err = formUser(form[0], "userId"); err != nil {
-		return cmd, id, err
-	}
-	side := formText(form[1])
-	if side != "buy" && side != "sell" {
-		return cmd, id, refuse.Param("side", "The member side must be buy or sell.")
-	}
-	cmd.Sell = side == "sell"
-	if cmd.AmountIn, err = formAmount(form[2], "amountIn"); err != nil {
-		return cmd, id, err
-	}
-	if !isAbsent(form[3]) {
-		cmd.MinOut, err = formAnyAmount(form[3], "minOut")
-	}
-	return cmd, id, err
-}
-
 // internalTransfer serves POST /launchpad/tokens/{id}/transfers.
 func (d *Service) internalTransfer(c *edge.Ctx) *refuse.Refusal {
-	form, err := readForm(c.PostBody(), "fromUserId", "toUserId", "amount")
+	var q transferRequest
+	err := transferForm.Decode(c.PostBody(), &q)
 	if err != nil {
 		return err
 	}
-	var cmd launchpad.Transfer
-	from, err := formUser(form[0], "fromUserId")
-	if err != nil {
+	if q.Token, err = d.workerID(c); err != nil {
 		return err
 	}
-	to, err := formUser(form[1], "toUserId")
-	if err != nil {
+	if q.From, err = d.address(q.from, "fromUserId"); err != nil {
 		return err
 	}
-	if cmd.Amount, err = formAmount(form[2], "amount"); err != nil {
+	if q.To, err = d.address(q.to, "toUserId"); err != nil {
 		return err
 	}
-	if cmd.Token, err = d.workerID(c); err != nil {
-		return err
-	}
-	if cmd.From, err = d.address(from, "fromUserId"); err != nil {
-		return err
-	}
-	if cmd.To, err = d.address(to, "toUserId"); err != nil {
-		return err
-	}
-	res, cerr := d.DoLaunchpad(cmd)
+	res, cerr := d.DoLaunchpad(q.Transfer)
 	if cerr != nil {
 		return refusalOf(cerr, "the token's holders")
 	}
@@ -230,19 +131,15 @@ func (d *Service) internalTransfer(c *edge.Ctx) *refuse.Refusal {
 
 // internalBoost serves POST /launchpad/tokens/{id}/boosts.
 func (d *Service) internalBoost(c *edge.Ctx) *refuse.Refusal {
-	form, err := readForm(c.PostBody(), "tier")
+	var cmd launchpad.BuyBoost
+	err := boostForm.Decode(c.PostBody(), &cmd)
 	if err != nil {
 		return err
 	}
-	tier, ok := launchpad.ParseTier(formText(form[0]))
-	if !ok {
-		return refuse.Param("tier", "The member tier must be short, standard, extended or premium.")
-	}
-	no, err := d.workerID(c)
-	if err != nil {
+	if cmd.Token, err = d.workerID(c); err != nil {
 		return err
 	}
-	res, cerr := d.DoLaunchpad(launchpad.BuyBoost{Token: no, Tier: tier})
+	res, cerr := d.DoLaunchpad(cmd)
 	if cerr != nil {
 		return refusalOf(cerr, "the token's boosts")
 	}
@@ -252,18 +149,11 @@ func (d *Service) internalBoost(c *edge.Ctx) *refuse.Refusal {
 
 // internalFault serves POST /launchpad/faults.
 func (d *Service) internalFault(c *edge.Ctx) *refuse.Refusal {
-	form, err := readForm(c.PostBody(), "kind", "count")
-	if err != nil {
+	var cmd launchpad.InjectFault
+	if err := faultForm.Decode(c.PostBody(), &cmd); err != nil {
 		return err
 	}
-	if formText(form[0]) != "spawner" {
-		return refuse.Param("kind", "The member kind must be spawner.")
-	}
-	count, perr := strconv.ParseUint(string(form[1]), 10, 64)
-	if perr != nil || count == 0 || count > launchpad.MaxFaults {
-		return refuse.Param("count", "The member count must be an integer from 1 to %d.", launchpad.MaxFaults)
-	}
-	if _, err := d.DoLaunchpad(launchpad.InjectFault{Count: count}); err != nil {
+	if _, err := d.DoLaunchpad(cmd); err != nil {
 		return refusalOf(err, "what the next spawn answers")
 	}
 	c.Private(emptyObject)

@@ -6,25 +6,42 @@ import (
 	"tickhive/engine"
 	"tickhive/internal/refuse"
 	"tickhive/launchpad"
+	"tickhive/server/body"
 	"tickhive/server/edge"
 )
 
-// spawnMembers lists the members of a spawn's body in the order of docs/contract/api.md.
-var spawnMembers = []string{"name", "symbol", "totalSupply", "decimals", "poolSide", "metadata"}
-
-func spawnForm(m []json.RawMessage) launchpad.SpawnForm {
-	return launchpad.SpawnForm{Name: m[0], Symbol: m[1], TotalSupply: m[2], Decimals: m[3],
-		PoolSide: m[4], Metadata: m[5]}
+// spawnRequest is the body of both spawns; only the internal one has user.
+type spawnRequest struct {
+	launchpad.SpawnForm
+	user [16]byte
 }
+
+var spawnMembers = []body.Member[spawnRequest]{
+	raw("name", edge.KindText, func(q *spawnRequest) *json.RawMessage { return &q.Name }).As(edge.Field{Required: true, Range: []int64{1, 50}}),
+	raw("symbol", edge.KindText, func(q *spawnRequest) *json.RawMessage { return &q.Symbol }).As(edge.Field{Required: true, Pattern: "^[A-Z]{3,5}$"}),
+	raw("totalSupply", edge.KindText, func(q *spawnRequest) *json.RawMessage { return &q.TotalSupply }).
+		As(edge.Field{Default: launchpad.DefaultSupply}),
+	raw("decimals", edge.KindInt64, func(q *spawnRequest) *json.RawMessage { return &q.Decimals }).As(edge.Field{Default: launchpad.Decimals}),
+	raw("poolSide", edge.KindWord, func(q *spawnRequest) *json.RawMessage { return &q.PoolSide }).
+		As(edge.Field{Words: poolSides, Default: poolSides[0]}),
+	raw("metadata", edge.KindObject, func(q *spawnRequest) *json.RawMessage { return &q.Metadata }),
+}
+
+var (
+	spawnForm    = body.Of(spawnMembers...)
+	spawnForForm = body.Of(append([]body.Member[spawnRequest]{
+		userID("userId", func(q *spawnRequest) *[16]byte { return &q.user }),
+	}, spawnMembers...)...)
+)
 
 // spawn serves POST /api/launchpad/spawn. The ledger makes all checks beyond the shape of the
 // body (docs/contract/launchpad.md#spawn).
 func (d *Service) spawn(c *edge.Ctx) *refuse.Refusal {
-	form, err := readForm(c.PostBody(), spawnMembers...)
-	if err != nil {
+	var q spawnRequest
+	if err := spawnForm.Decode(c.PostBody(), &q); err != nil {
 		return err
 	}
-	cmd, rej := spawnForm(form).Parse()
+	cmd, rej := q.Parse()
 	if rej != nil {
 		return rej
 	}

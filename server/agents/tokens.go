@@ -34,8 +34,7 @@ func (d *Service) tokens(c *edge.Ctx) *refuse.Refusal {
 	if q.Page, q.PageSize, err = c.Page("page", launchpad.DefaultPageSize); err != nil {
 		return err
 	}
-	sort, err := c.Enum("sort", launchpad.Recent.String(), launchpad.Volume.String(), launchpad.TVL.String(),
-		launchpad.Holders.String())
+	sort, err := c.Enum("sort", tokenSorts...)
 	if err != nil {
 		return err
 	}
@@ -43,7 +42,7 @@ func (d *Service) tokens(c *edge.Ctx) *refuse.Refusal {
 	if q.Boosted, err = c.Bool("boosted", false); err != nil {
 		return err
 	}
-	side, err := c.Enum("poolSide", launchpad.USBI.String(), launchpad.WNative.String())
+	side, err := c.Enum("poolSide", poolSides...)
 	if err != nil {
 		return err
 	}

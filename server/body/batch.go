@@ -5,10 +5,24 @@ import (
 
 	"tickhive/engine"
 	"tickhive/internal/entry"
+	"tickhive/server/edge"
 )
 
 // MaxOrderID keeps order ids exact in a JSON number.
 const MaxOrderID = 1<<53 - 1
+
+var orderIDField = edge.Field{Name: "orderId", Kind: edge.KindInt64, Required: true, Range: []int64{0, MaxOrderID}}
+
+// BatchMembers describes the body of POST /orders/batch.
+var BatchMembers = []edge.Field{{
+	Name: "commands", Kind: edge.KindArray, Required: true, Range: []int64{1, MaxBatch},
+	Element: &edge.Field{Kind: edge.KindObject, Fields: []edge.Field{
+		{Name: "place", Kind: edge.KindObject, Schema: "PlaceOrder", Fields: OrderMembers},
+		{Name: "cancel", Kind: edge.KindObject, Fields: []edge.Field{orderIDField}},
+		{Name: "replace", Kind: edge.KindObject, Fields: append([]edge.Field{orderIDField}, ReplaceForm.fields...)},
+		{Name: "at", Kind: edge.KindInt64, Range: []int64{0}},
+	}},
+}}
 
 // DecodeBatch reads the body of POST /orders/batch into dst, whose memory it reuses.
 func DecodeBatch(r *Reader, dst []entry.Command) ([]entry.Command, *Error) {

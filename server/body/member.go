@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	json "github.com/goccy/go-json"
+
+	"tickhive/server/edge"
 )
 
 // Text reads a string member of at most most code points. It returns nil for null and the
@@ -175,27 +177,20 @@ func (r *Reader) isWrong(field string) bool {
 
 // InOrder returns the first error, with the wrong members and their elements in the order of
 // a table instead of the order in which they were sent.
-func (r *Reader) InOrder(members ...string) *Error {
+func (r *Reader) InOrder(members []edge.Field) *Error {
 	first := r.Finish()
 	if first == nil || r.Err != nil {
 		return first
 	}
-	for _, m := range members {
+	for m := range members {
 		for i := range r.Wrong {
-			if field := r.Wrong[i].Field; field == m || strings.HasPrefix(field, m+"[") {
+			name, _, _ := strings.Cut(r.Wrong[i].Field, "[")
+			if name == members[m].Name {
 				return &r.Wrong[i]
 			}
 		}
 	}
 	return first
-}
-
-// Flag reads a member that is true or false; nil when it is missing or null.
-func (r *Reader) Flag() *bool {
-	if v, given := r.Boolean(); given {
-		return &v
-	}
-	return nil
 }
 
 // Anything reads a value of any type and returns it as sent.

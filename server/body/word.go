@@ -52,13 +52,15 @@ func ReadWord[T any](r *Reader, words []Word[T]) (value T, given bool) {
 	return value, false
 }
 
-func listWords[T any](words []Word[T]) string {
+func textsOf[T any](words []Word[T]) []string {
 	texts := make([]string, len(words))
 	for i := range words {
 		texts[i] = words[i].Text
 	}
-	return strings.Join(texts, ", ")
+	return texts
 }
+
+func listWords[T any](words []Word[T]) string { return strings.Join(textsOf(words), ", ") }
 
 // uuid reads a member that is a UUID in its text form; null and "" count as missing.
 func (r *Reader) uuid() (id [16]byte, given bool) {

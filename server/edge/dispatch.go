@@ -16,44 +16,6 @@ import (
 // AggregatorPrefix is the documented prefix of the aggregator namespace.
 const AggregatorPrefix = "/api/marketdata/getaggregator"
 
-// The hot paths, found by a switch before the router (docs/internals/performance.md#http).
-const (
-	hotTickers = iota
-	hotOrderbook
-	hotDeals
-	hotOHLC
-	hotAggTickers
-	hotAggOrderbook
-	hotAggTrades
-	hotAggPairs
-	hotAggAsset
-	hotPaths
-)
-
-func hotIndex(path []byte) int {
-	switch string(path) {
-	case "/api/tickers":
-		return hotTickers
-	case "/api/orderbook":
-		return hotOrderbook
-	case "/api/deals":
-		return hotDeals
-	case "/api/ohlc":
-		return hotOHLC
-	case AggregatorPrefix + "/tickers":
-		return hotAggTickers
-	case AggregatorPrefix + "/orderbook":
-		return hotAggOrderbook
-	case AggregatorPrefix + "/historical_trades":
-		return hotAggTrades
-	case AggregatorPrefix + "/pairs":
-		return hotAggPairs
-	case AggregatorPrefix + "/asset":
-		return hotAggAsset
-	}
-	return -1
-}
-
 // maxRequestID is the length of the longest client request id that answers echo
 // (docs/contract/market-data.md#http-behaviour).
 const maxRequestID = 64
@@ -139,8 +101,10 @@ func (e *Listener) find(ctx *fasthttp.RequestCtx) (*pathEntry, *refuse.Refusal) 
 	if len(target) < len(path) || (target[0] == '/' && string(target[:len(path)]) != string(path)) {
 		return nil, noPath()
 	}
-	if i := hotIndex(path); i >= 0 && e.hot[i] != nil {
-		return e.hot[i], e.hostCheck(ctx, e.hot[i])
+	for _, p := range e.hot {
+		if string(path) == p.path {
+			return p, e.hostCheck(ctx, p)
+		}
 	}
 	if !plainPath(path) {
 		return nil, noPath()

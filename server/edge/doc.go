@@ -16,7 +16,7 @@
 //     check of the OpenAPI document.
 //  4. No request compresses: gzip.go does, once for each cached document.
 //
-// Reading order: options, server, edge (Listener), conn, conn_accept, routes, dispatch, ctx, query,
+// Reading order: options, server, edge (Listener), conn, conn_accept, routes, field, dispatch, ctx, query,
 // params, pair, dates, media, headers, errors, client_ip, ratelimit, ratelimit_show, etag, respond,
 // gather, gzip, quote, metrics, constant (the reference server of benchmarks), unsafe.
 //

@@ -47,8 +47,8 @@ type Listener struct {
 	ListenerOptions
 	HTTP     *fasthttp.Server
 	router   *router.Router
-	hot      [hotPaths]*pathEntry
-	idPrefix [10]byte // "xxxxxxxx-": the random prefix of the request ids that this edge generates
+	hot      []*pathEntry // few, so that a scan is quicker than a map
+	idPrefix [10]byte     // "xxxxxxxx-": the random prefix of the request ids that this edge generates
 	idNext   atomic.Uint64
 	ctxPool  sync.Pool
 	other    routeStats // requests that reached no route
@@ -73,6 +73,7 @@ func NewListener(o ListenerOptions) (*Listener, error) {
 	}
 	for _, r := range o.Table {
 		r.stats = &routeStats{}
+		r.maxAge = fmt.Appendf(nil, "public, max-age=%d", max(r.MaxAgeSec, 1))
 	}
 	e.router.RedirectTrailingSlash = false
 	e.router.RedirectFixedPath = false
@@ -81,8 +82,8 @@ func NewListener(o ListenerOptions) (*Listener, error) {
 	e.router.NotFound = func(ctx *fasthttp.RequestCtx) { ctx.SetUserValueBytes(userEntry, (*pathEntry)(nil)) }
 	for _, p := range entries {
 		e.router.ANY(p.path, func(ctx *fasthttp.RequestCtx) { ctx.SetUserValueBytes(userEntry, p) })
-		if i := hotIndex([]byte(p.path)); i >= 0 {
-			e.hot[i] = p
+		if p.hot {
+			e.hot = append(e.hot, p)
 		}
 	}
 	e.HTTP = &fasthttp.Server{

@@ -30,8 +30,6 @@ var (
 
 	ValJSON      = []byte("application/json; charset=utf-8")
 	ValNoStore   = []byte("no-store")
-	valMaxAge1   = []byte("public, max-age=1")
-	valMaxAge5   = []byte("public, max-age=5")
 	valVary      = []byte("Accept-Encoding")
 	valGzip      = []byte("gzip")
 	valStar      = []byte("*")

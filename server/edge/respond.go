@@ -94,11 +94,7 @@ func (c *Ctx) SendPieces(r io.Reader, size int) {
 func (c *Ctx) PublicHeaders(tag []byte, seq uint64) {
 	h := &c.Response.Header
 	h.SetCanonical(HdrETag, tag)
-	if c.route.MaxAge5 {
-		h.SetCanonical(HdrCacheControl, valMaxAge5)
-	} else {
-		h.SetCanonical(HdrCacheControl, valMaxAge1)
-	}
+	h.SetCanonical(HdrCacheControl, c.route.maxAge)
 	h.SetCanonical(hdrVary, valVary)
 	c.setSeq(seq)
 }

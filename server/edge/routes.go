@@ -78,12 +78,21 @@ type Route struct {
 	// Early makes the route answer during recovery too (docs/contract/configuration.md#start).
 	Early     bool
 	Namespace Namespace
-	// MaxAge5 sets max-age=5 instead of max-age=1; only the aggregator's tickers use it.
-	MaxAge5 bool
-	// Query lists the query parameters, for the check of the OpenAPI document.
-	Query []string
+	// Hot makes the path one that is found before the router (docs/internals/performance.md#http).
+	Hot bool
+	// Tagged marks answers with an ETag and X-Seq, which may be 304.
+	Tagged bool
+	// MaxAgeSec is the max-age of a shared document, in seconds; 0 means 1.
+	MaxAgeSec int
+	// Params describes the query parameters, and the parameters of the path that are not plain text.
+	Params []Field
+	// Members describes the members of the body, in the order of the contract. Schema names them
+	// in the OpenAPI document; routes with one Schema have the same Members.
+	Members []Field
+	Schema  string
 
-	stats *routeStats
+	stats  *routeStats
+	maxAge []byte // Cache-Control of a shared document
 }
 
 // pathEntry holds all routes of one path.
@@ -96,6 +105,7 @@ type pathEntry struct {
 	put    *Route
 	allow  []byte
 	public bool
+	hot    bool
 }
 
 func (p *pathEntry) route(method []byte) *Route {
@@ -124,6 +134,7 @@ func (p *pathEntry) add(r *Route) error {
 	}
 	*slot = r
 	p.public = p.public || r.Public
+	p.hot = p.hot || r.Hot
 	return nil
 }
 

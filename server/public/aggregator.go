@@ -18,6 +18,9 @@ const aggregatorAlias = "/v1/spot/market"
 
 const tickerName = "ticker_id"
 
+// tradeTypes lists the sides of a taker that historical_trades filters by.
+var tradeTypes = []string{"buy", "sell"}
+
 // aggregatorRoutes returns the routes of {aggregator_base_url} under both prefixes.
 func aggregatorRoutes(m *Market) []*edge.Route {
 	m.docs.aggTickers.setRows(func(v *marketdata.View) *marketdata.Doc {
@@ -27,21 +30,28 @@ func aggregatorRoutes(m *Market) []*edge.Route {
 	m.docs.aggAsset.setConfig(func(dst []byte, r *marketdata.Root) []byte {
 		return aggregator.AppendAssets(dst, r, encode.AppendString)
 	})
+	ticker := edge.ParamPair(tickerName, true)
+	count := func(name string) edge.Field { // Ctx.Saturating takes any number of digits
+		return edge.Field{Name: name, Pattern: "^[0-9]+$"}
+	}
 	var all []*edge.Route
 	for _, prefix := range []string{edge.AggregatorPrefix, aggregatorAlias} {
-		get := func(path string, h edge.Handler, query ...string) *edge.Route {
+		get := func(path string, h edge.Handler, params ...edge.Field) *edge.Route {
 			r := &edge.Route{
 				Method: fasthttp.MethodGet, Path: prefix + path, Handle: h, Public: true,
-				Namespace: edge.NamespaceAggregator, Query: append(query, "decimals"),
+				Tagged: true, Hot: prefix == edge.AggregatorPrefix,
+				Namespace: edge.NamespaceAggregator, Params: params,
 			}
 			all = append(all, r)
 			return r
 		}
 		get("/pairs", func(c *edge.Ctx) *refuse.Refusal { return m.sendShared(c, &m.docs.aggPairs) })
-		get("/tickers", func(c *edge.Ctx) *refuse.Refusal { return m.sendShared(c, &m.docs.aggTickers) }).MaxAge5 = true
-		get("/orderbook", m.aggOrderbook, tickerName, "depth")
-		get("/historical_trades", m.aggTrades, tickerName, "type", "limit", "start_time", "end_time")
-		get("/asset", func(c *edge.Ctx) *refuse.Refusal { return m.sendShared(c, &m.docs.aggAsset) })
+		get("/tickers", func(c *edge.Ctx) *refuse.Refusal { return m.sendShared(c, &m.docs.aggTickers) }, edge.ParamDecimals).MaxAgeSec = 5
+		get("/orderbook", m.aggOrderbook, ticker, count("depth"), edge.ParamDecimals)
+		get("/historical_trades", m.aggTrades, append([]edge.Field{
+			ticker, {Name: "type", Kind: edge.KindWord, Words: tradeTypes}, count("limit"),
+		}, append(edge.ParamsBetween(edge.KindInt64, "start_time", "end_time"), edge.ParamDecimals)...)...)
+		get("/asset", func(c *edge.Ctx) *refuse.Refusal { return m.sendShared(c, &m.docs.aggAsset) }, edge.ParamDecimals)
 	}
 	return all
 }
@@ -126,7 +136,7 @@ func (m *Market) aggTrades(c *edge.Ctx) *refuse.Refusal {
 // the request has no filter but a limit.
 func tradesFilter(c *edge.Ctx) (f aggregator.Filter, plain bool, err *refuse.Refusal) {
 	f = aggregator.Filter{StartMs: -1 << 63, EndMs: 1<<63 - 1, Buy: true, Sell: true}
-	kind, err := c.Enum("type", "buy", "sell")
+	kind, err := c.Enum("type", tradeTypes...)
 	if err != nil {
 		return f, false, err
 	}

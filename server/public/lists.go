@@ -17,16 +17,16 @@ func listRoutes(m *Market) []*edge.Route {
 	m.docs.currencies.setConfig(appendCurrencies)
 	m.docs.pairs.setConfig(appendPairs)
 	m.docs.commissions.setConfig(m.appendCommissions)
-	list := func(path string, d *sharedDoc) *edge.Route {
+	list := func(path string, d *sharedDoc, params ...edge.Field) *edge.Route {
 		return &edge.Route{
-			Method: fasthttp.MethodGet, Path: path, Public: true, Query: []string{"decimals"},
+			Method: fasthttp.MethodGet, Path: path, Public: true, Tagged: true, Params: params,
 			Handle: func(c *edge.Ctx) *refuse.Refusal { return m.sendShared(c, d) },
 		}
 	}
 	return []*edge.Route{
 		list("/api/currencies", &m.docs.currencies),
-		list("/api/currencies/pairs", &m.docs.pairs),
-		list("/api/currencies/commissions", &m.docs.commissions),
+		list("/api/currencies/pairs", &m.docs.pairs, edge.ParamDecimals),
+		list("/api/currencies/commissions", &m.docs.commissions, edge.ParamDecimals),
 	}
 }
 

@@ -1,6 +1,8 @@
 package public
 
 import (
+	"slices"
+
 	"github.com/valyala/fasthttp"
 
 	"tickhive/aggregator"
@@ -11,21 +13,32 @@ import (
 	"tickhive/server/encode"
 )
 
+// summaryPath is the one path of marketRoutes that programs do not poll at a high rate.
+const summaryPath = "/api/summary"
+
 // marketRoutes returns the single-pair routes of {base_url} and the summary.
 func marketRoutes(m *Market) []*edge.Route {
 	m.docs.summary.setRows(func(v *marketdata.View) *marketdata.Doc {
 		return cachedRow(v, marketdata.DocSummaryRow, aggregator.AppendSummary)
 	})
-	get := func(path string, h edge.Handler, query ...string) *edge.Route {
-		return &edge.Route{Method: fasthttp.MethodGet, Path: path, Handle: h, Public: true,
-			Query: append(query, "decimals")}
+	get := func(path string, h edge.Handler, params ...edge.Field) *edge.Route {
+		return &edge.Route{
+			Method: fasthttp.MethodGet, Path: path, Handle: h, Public: true, Tagged: true, Hot: path != summaryPath,
+			Params: append(params, edge.ParamDecimals),
+		}
 	}
+	pair := edge.ParamPair(edge.PairName, true)
 	return []*edge.Route{
-		get("/api/tickers", m.ticker, edge.PairName),
-		get("/api/orderbook", m.orderbook, edge.PairName, "aliases"),
-		get("/api/deals", m.deals, edge.PairName, "sinceDate", "endDate", "pageNumber", "pageSize"),
-		get("/api/ohlc", m.ohlc, edge.PairName, "interval", "start", "end", "fill"),
-		get("/api/summary", func(c *edge.Ctx) *refuse.Refusal { return m.sendShared(c, &m.docs.summary) }),
+		get("/api/tickers", m.ticker, pair),
+		get("/api/orderbook", m.orderbook, pair, edge.Field{Name: "aliases", Kind: edge.KindBoolean, Default: true}),
+		get("/api/deals", m.deals, slices.Concat([]edge.Field{pair}, edge.ParamsBetween(edge.KindDate, "sinceDate", "endDate"),
+			edge.ParamsPage("pageNumber", edge.KindInteger, edge.KindInteger, edge.MaxPageSize))...),
+		get("/api/ohlc", m.ohlc, pair,
+			edge.Field{Name: "interval", Kind: edge.KindWord, Required: true, Words: marketdata.IntervalNames()},
+			edge.Field{Name: "start", Kind: edge.KindDate, Required: true},
+			edge.Field{Name: "end", Kind: edge.KindDate, Required: true},
+			edge.Field{Name: "fill", Kind: edge.KindWord, Words: fills, Default: fills[0]}),
+		get(summaryPath, func(c *edge.Ctx) *refuse.Refusal { return m.sendShared(c, &m.docs.summary) }),
 	}
 }
 

@@ -17,9 +17,8 @@ func metaRoutes(m *Market) []*edge.Route {
 			Method: fasthttp.MethodGet, Path: "/api/healthcheck", Handle: m.healthcheck,
 			Class: edge.ClassExempt, Auth: edge.AuthNever, Public: true, Early: true, Namespace: edge.NamespaceBoth,
 		},
-		{Method: fasthttp.MethodGet, Path: "/api/time", Handle: m.time, Public: true, Query: []string{"decimals"}},
-		{Method: fasthttp.MethodGet, Path: "/api/status", Handle: m.status, Public: true, Early: true,
-			Query: []string{"decimals"}},
+		{Method: fasthttp.MethodGet, Path: "/api/time", Handle: m.time, Public: true},
+		{Method: fasthttp.MethodGet, Path: "/api/status", Handle: m.status, Public: true, Early: true},
 	}
 }
 

@@ -14,6 +14,9 @@ import (
 // (docs/contract/market-data.md#candles).
 const maxCandles = 1000
 
+// fills lists what a span without trades shows: nothing, or a flat candle.
+var fills = []string{"none", "previous"}
+
 func (m *Market) ohlc(c *edge.Ctx) *refuse.Refusal {
 	code, err := c.PairParam(edge.PairName)
 	if err != nil {
@@ -31,7 +34,7 @@ func (m *Market) ohlc(c *edge.Ctx) *refuse.Refusal {
 	if err != nil {
 		return err
 	}
-	fill, err := c.Enum("fill", "none", "previous")
+	fill, err := c.Enum("fill", fills...)
 	if err != nil {
 		return err
 	}
@@ -67,11 +70,7 @@ func interval(c *edge.Ctx, name string) (marketdata.Interval, *refuse.Refusal) {
 	if i, ok := marketdata.ParseInterval(text); ok {
 		return i, nil
 	}
-	var names []string
-	for i := range marketdata.Interval(marketdata.Intervals) {
-		names = append(names, i.String())
-	}
-	return 0, refuse.Param(name, "The parameter %s must be one of %s.", name, strings.Join(names, ", "))
+	return 0, refuse.Param(name, "The parameter %s must be one of %s.", name, strings.Join(marketdata.IntervalNames(), ", "))
 }
 
 func requiredDate(c *edge.Ctx, name string) (edge.Moment, *refuse.Refusal) {

@@ -13,7 +13,7 @@ import (
 	"tickhive/server/encode"
 )
 
-// Limits of the UDFRoutes routes.
+// Limits of the UDF routes.
 const (
 	udfMaxBars   = 5000 // per answer, the newest ones
 	udfMaxSearch = 100
@@ -29,17 +29,17 @@ var udfResolutions = [marketdata.Intervals]string{"1", "3", "5", "15", "30", "60
 // docs/contract/errors.md#error-object with the members of edge.appendUDFError, whichever part of the
 // server refuses the request.
 func (m *Market) UDFRoutes(*edge.Server) []*edge.Route {
-	route := func(name string, h func(*Market, *edge.Ctx) *refuse.Refusal, query ...string) *edge.Route {
+	route := func(name string, h func(*Market, *edge.Ctx) *refuse.Refusal) *edge.Route {
 		return &edge.Route{
-			Method: fasthttp.MethodGet, Path: "/udf/" + name, Public: true, Auth: edge.AuthNever, Query: query,
+			Method: fasthttp.MethodGet, Path: "/udf/" + name, Public: true, Auth: edge.AuthNever,
 			Handle: func(c *edge.Ctx) *refuse.Refusal { return h(m, c) },
 		}
 	}
 	return []*edge.Route{
 		route("config", udfConfig),
-		route("symbols", udfSymbols, "symbol"),
-		route("search", udfSearch, "query", "type", "exchange", "limit"),
-		route("history", udfHistory, "symbol", "resolution", "from", "to", "countback"),
+		route("symbols", udfSymbols),
+		route("search", udfSearch),
+		route("history", udfHistory),
 		route("time", udfTime),
 	}
 }

@@ -88,15 +88,11 @@ func (h *Exchange) Send(c *http.Client, method, target, body string, header http
 		h.T.Fatalf("%s %s: %v", method, target, err)
 	}
 	a := Answer{res.StatusCode, res.Header, string(b)}
-	if c == h.Public {
-		k, err := accountContract()
-		if err != nil {
-			h.T.Fatal(err)
-		}
-		if err := k.Check(method, target, a.Status, a.Header, a.Body); err != nil {
-			h.T.Errorf("the answer does not match the description: %v\n%.600s", err, a.Body)
-		}
+	load := accountContract
+	if c != h.Public {
+		load = internalContract
 	}
+	checked(h.T, load, method, target, a)
 	return a
 }
 

@@ -32,6 +32,21 @@ type contractPath struct {
 // TheContract describes the market-data routes; tests of other resources load their parts.
 var TheContract = sync.OnceValues(func() (*contract, error) { return LoadContract(web.PartMarket) })
 
+// internalContract describes the internal API. Every answer of it in these tests is validated.
+var internalContract = sync.OnceValues(func() (*contract, error) { return LoadContract(web.PartInternal) })
+
+// checked fails the test when an answer does not match the description that load returns.
+func checked(t testing.TB, load func() (*contract, error), method, target string, a Answer) {
+	t.Helper()
+	c, err := load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Check(method, target, a.Status, a.Header, a.Body); err != nil {
+		t.Errorf("the answer is not what the description says: %v\n%.600s", err, a.Body)
+	}
+}
+
 // LoadContract loads the description of some parts.
 func LoadContract(parts ...web.Part) (*contract, error) {
 	raw, err := web.OpenAPI(parts...)

@@ -120,11 +120,11 @@ func (o operation) eachPair(key streamKey, root *marketdata.Root, pair string,
 	key.pair = v.Instrument.ID
 	if key.channel == chBook {
 		key.depth, key.every = defaultDepth, defaultEvery
-		if o.req.hasDepth {
-			key.depth = o.req.depth
+		if o.req.depth != nil {
+			key.depth = *o.req.depth
 		}
-		if o.req.hasEvery {
-			key.every = o.req.every
+		if o.req.every != nil {
+			key.every = *o.req.every
 		}
 	}
 	fn(o, key, v)
@@ -170,7 +170,7 @@ func (o operation) subscribe(key streamKey, v *marketdata.View) {
 	if o.conn.hub.detached {
 		return
 	}
-	if old != nil && old.stream == s && !o.req.hasFromSeq && !o.req.hasFromTrade {
+	if old != nil && old.stream == s && o.req.fromSeq == nil && o.req.fromTrade == nil {
 		return // a repeat without a change
 	}
 	if old != nil {
@@ -186,14 +186,14 @@ func (o operation) subscribe(key streamKey, v *marketdata.View) {
 			return
 		}
 	}
-	if o.req.hasFromSeq && key.channel == chBook {
-		sub.fromSeq, sub.hasFromSeq = o.req.fromSeq, true
+	if o.req.fromSeq != nil && key.channel == chBook {
+		sub.fromSeq, sub.hasFromSeq = *o.req.fromSeq, true
 		if o.req.epoch != "" && o.req.epoch != o.hub.opts.Epoch {
 			sub.hasFromSeq, sub.reason = false, "gap"
 		}
 	}
-	if o.req.hasFromTrade && key.channel == chTrades {
-		sub.nextTrade = engine.TradeID(o.req.fromTrade)
+	if o.req.fromTrade != nil && key.channel == chTrades {
+		sub.nextTrade = engine.TradeID(*o.req.fromTrade)
 	}
 	o.hub.awaitSnapshot(sub, sub.reason)
 	o.hub.startPending(o.conn)

@@ -1,9 +1,13 @@
 package stream
 
 import (
+	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 
 	"tickhive/server/body"
+	"tickhive/server/edge"
 	"tickhive/server/encode"
 )
 
@@ -22,123 +26,101 @@ type request struct {
 	channel string
 	pairs   []string
 
-	depth, every       int
-	hasDepth, hasEvery bool
-	fromSeq            uint64
-	hasFromSeq         bool
+	depth, every       *int // nil: the default
+	fromSeq, fromTrade *uint64
 	epoch              string
-	fromTrade          uint64
-	hasFromTrade       bool
 	text               bool // decimals=string
 
 	publicKey, timestamp, nonce, signature string
 }
 
-// parseRequest parses one operation strictly. On an error req holds the id if it came before.
+// requestForm holds the members of every operation.
+var requestForm = body.Of(
+	body.Text("op", maxWordBytes, func(q *request, v string) { q.op = v }).Need(),
+	body.Value("id", edge.KindAny, readID, func(q *request, v string) { q.id = v }),
+	body.Text("channel", maxWordBytes, func(q *request, v string) { q.channel = v }),
+	body.Read("pairs", edge.KindArray, readPairs),
+	choice("depth", func(q *request, v int) { q.depth = &v }, 10, 25, 100, 1000, 0),
+	choice("interval", func(q *request, v int) { q.every = &v }, 0, 100, 1000),
+	body.Integer("fromSeq", 0, 1<<62, func(q *request, v int64) { q.fromSeq = stored(v) }),
+	body.Text("epoch", maxWordBytes, func(q *request, v string) { q.epoch = v }),
+	body.Integer("fromTradeId", 1, 1<<62, func(q *request, v int64) { q.fromTrade = stored(v) }),
+	body.Value("decimals", edge.KindWord, readDecimals, func(q *request, v bool) { q.text = v }),
+	body.Text("publicKey", maxTextBytes, func(q *request, v string) { q.publicKey = v }),
+	body.Value("timestamp", edge.KindAny, readTimestamp, func(q *request, v string) { q.timestamp = v }),
+	body.Text("nonce", maxTextBytes, func(q *request, v string) { q.nonce = v }),
+	body.Text("signature", maxTextBytes, func(q *request, v string) { q.signature = v }),
+)
+
+// parseRequest parses one operation strictly. It reports the first wrong member of the text. On
+// an error req holds the id if it came before.
 func parseRequest(raw []byte) (req request, bad *body.Error) {
 	var r body.Reader
 	r.Reset(raw)
-	if r.Object() {
-		for key, ok := r.Member(); ok; key, ok = r.Member() {
-			req.member(&r, string(key))
-		}
-	}
-	if bad = r.Finish(); bad == nil && req.op == "" {
-		bad = &body.Error{Field: "op", Message: "The member op is required."}
-	}
-	return req, bad
+	requestForm.Fill(&r, &req)
+	return req, r.Finish()
 }
 
-func (req *request) member(r *body.Reader, key string) {
-	switch key {
-	case "op":
-		req.op = string(r.Text(maxWordBytes))
-	case "id":
-		req.readID(r)
-	case "channel":
-		req.channel = string(r.Text(maxWordBytes))
-	case "pairs":
-		if r.Array() {
-			for r.Element() {
-				if len(req.pairs) == maxPairs {
-					r.Fail("must have at most 8192 elements.")
-					return
-				}
-				req.pairs = append(req.pairs, string(r.Text(maxWordBytes)))
-			}
-		}
-	case "depth":
-		req.depth, req.hasDepth = req.choice(r, 10, 25, 100, 1000, 0)
-	case "interval":
-		req.every, req.hasEvery = req.choice(r, 0, 100, 1000)
-	case "fromSeq":
-		v, given := r.Integer(0, 1<<62)
-		req.fromSeq, req.hasFromSeq = uint64(v), given
-	case "epoch":
-		req.epoch = string(r.Text(maxWordBytes))
-	case "fromTradeId":
-		v, given := r.Integer(1, 1<<62)
-		req.fromTrade, req.hasFromTrade = uint64(v), given
-	case "decimals":
-		switch string(r.Text(maxWordBytes)) {
-		case "string":
-			req.text = true
-		case "number", "":
-		default:
-			r.Bad("must be number or string.")
-		}
-	default:
-		req.credential(r, key)
-	}
+func stored(v int64) *uint64 {
+	u := uint64(v)
+	return &u
 }
 
-func (req *request) credential(r *body.Reader, key string) {
-	switch key {
-	case "publicKey":
-		req.publicKey = string(r.Text(maxTextBytes))
-	case "timestamp":
-		if r.Peek() == '"' {
-			req.timestamp = string(r.Text(maxWordBytes))
-		} else if v, given := r.Integer(0, 1<<62); given {
-			req.timestamp = strconv.FormatInt(v, 10)
-		}
-	case "nonce":
-		req.nonce = string(r.Text(maxTextBytes))
-	case "signature":
-		req.signature = string(r.Text(maxTextBytes))
-	default:
-		r.Unknown()
+func readPairs(r *body.Reader, req *request) bool {
+	if !r.Array() {
+		return false
 	}
+	for r.Element() {
+		if len(req.pairs) == maxPairs {
+			r.Fail("must have at most 8192 elements.")
+			break
+		}
+		req.pairs = append(req.pairs, string(r.Text(maxWordBytes)))
+	}
+	return true
 }
 
-// readID stores the id as JSON text, for the echo in the answer.
-func (req *request) readID(r *body.Reader) {
+// readID reads the id as JSON text, for the echo in the answer.
+func readID(r *body.Reader) (id string, given bool) {
 	if r.Peek() == '"' {
 		if s := r.Text(maxTextBytes); s != nil {
-			req.id = string(encode.AppendString(nil, string(s)))
+			id = string(encode.AppendString(nil, string(s)))
 		}
-		return
+	} else if v, given := r.Integer(-1<<62, 1<<62); given {
+		id = strconv.FormatInt(v, 10)
 	}
-	if v, given := r.Integer(-1<<62, 1<<62); given {
-		req.id = strconv.FormatInt(v, 10)
-	}
+	return id, id != ""
 }
 
-// choice reads an integer that must be one of allowed.
-func (req *request) choice(r *body.Reader, allowed ...int) (int, bool) {
-	v, given := r.Integer(0, 1000)
-	if !given {
-		return 0, false
+func readDecimals(r *body.Reader) (text, given bool) {
+	switch string(r.Text(maxWordBytes)) {
+	case "string":
+		return true, true
+	case "number", "":
+	default:
+		r.Bad("must be number or string.")
 	}
-	for _, a := range allowed {
-		if int64(a) == v {
-			return a, true
+	return false, true
+}
+
+func readTimestamp(r *body.Reader) (text string, given bool) {
+	if r.Peek() == '"' {
+		text = string(r.Text(maxWordBytes))
+	} else if v, given := r.Integer(0, 1<<62); given {
+		text = strconv.FormatInt(v, 10)
+	}
+	return text, text != ""
+}
+
+// choice returns a member that is an integer, one of allowed.
+func choice(name string, set func(*request, int), allowed ...int) body.Member[request] {
+	return body.Value(name, edge.KindInteger, func(r *body.Reader) (int, bool) {
+		v, given := r.Integer(0, 1000)
+		if given && !slices.Contains(allowed, int(v)) {
+			list := strings.Trim(strings.ReplaceAll(fmt.Sprint(allowed), " ", ", "), "[]")
+			r.Bad("must be one of " + list + ".")
+			return 0, false
 		}
-	}
-	list := strconv.Itoa(allowed[0])
-	for _, a := range allowed[1:] {
-		list += ", " + strconv.Itoa(a)
-	}
-	r.Bad("must be one of " + list + ".")
-	return 0, false
+		return int(v), given
+	}, set)
 }

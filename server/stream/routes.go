@@ -17,7 +17,7 @@ func Routes(h *Hub) edge.Resource {
 	}
 	return func(*edge.Server) []*edge.Route {
 		return []*edge.Route{{
-			Method: fasthttp.MethodGet, Path: "/ws", Auth: edge.AuthNever, Query: []string{"streams"},
+			Method: fasthttp.MethodGet, Path: "/ws", Auth: edge.AuthNever,
 			Handle: func(c *edge.Ctx) *refuse.Refusal { return upgrade(c, h, &up) },
 		}}
 	}

@@ -6,8 +6,10 @@
 //
 // Invariants:
 //
-//  1. openapi/*.json together describe every public route; a test of package edge compares
-//     them with the router.
+//  1. openapi/skeleton/*.json is what the route table says: paths, methods, parameters, bodies,
+//     credentials, statuses. "go generate ./server/web" writes it, "make drift" compares it.
+//     openapi/*.json adds prose, examples and answers, and repeats nothing of it; describe.go
+//     lists its short forms.
 //  2. No file refers to another host.
 //  3. The market page is as high as the viewport (560 px at least) and never wider: its
 //     panels scroll, the document does not.
@@ -19,7 +21,7 @@
 // the chart's buttons, data-tab on the tabs of a phone, and tickhive.candles() on the
 // console, which returns the candles that are drawn.
 //
-// Reading order: openapi.go, page.go, then app/ (the page) and swagger/ (vendored, see its LICENSE).
+// Reading order: openapi.go, describe.go, page.go, then app/ (the page) and swagger/ (vendored, see its LICENSE).
 //
 // It renders nothing: the page reads the public routes.
 package web

@@ -4,21 +4,31 @@ import (
 	"embed"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 )
+
+// The skeletons are what the route table says: paths, parameters, bodies, statuses.
+//
+//go:generate go test -pgo=off -run TestSkeletons -update
 
 // Files holds the embedded assets.
 //
 //go:embed openapi swagger app
 var Files embed.FS
 
-// Part names one file of the OpenAPI description.
+// Part names one part of the OpenAPI documents: openapi/skeleton/NAME.json, which the route table
+// generates, and openapi/NAME.json, which adds the prose, the examples and the answers.
 type Part string
 
-// The parts. PartMarket has the document's head and must be the first part.
+// The parts. PartMarket has the head of the public document and must be its first part.
+// PartInternal is a document of its own, which borrows components of the public one.
 const (
 	PartMarket    Part = "market"
 	PartAccounts  Part = "accounts"
 	PartLaunchpad Part = "launchpad"
+	PartInternal  Part = "internal"
 )
 
 // OpenAPI joins the parts into one OpenAPI 3.0 document. It fails when two
@@ -26,19 +36,78 @@ const (
 func OpenAPI(parts ...Part) ([]byte, error) {
 	doc := map[string]any{}
 	for _, p := range parts {
-		raw, err := Files.ReadFile("openapi/" + string(p) + ".json")
+		skeleton, err := readPart("skeleton/" + string(p))
 		if err != nil {
+			return nil, err
+		}
+		prose, err := readPart(string(p))
+		if err != nil {
+			return nil, err
+		}
+		if err := describe(skeleton, prose); err != nil {
 			return nil, fmt.Errorf("web: openapi part %s: %w", p, err)
 		}
-		var part map[string]any
-		if err := json.Unmarshal(raw, &part); err != nil {
-			return nil, fmt.Errorf("web: openapi part %s: %w", p, err)
+		for _, one := range []map[string]any{skeleton, prose} {
+			if err := merge(doc, one, string(p)); err != nil {
+				return nil, err
+			}
 		}
-		if err := merge(doc, part, string(p)); err != nil {
+	}
+	if slices.Contains(parts, PartInternal) {
+		if err := borrow(doc); err != nil {
 			return nil, err
 		}
 	}
 	return json.Marshal(doc)
+}
+
+// borrow adds the components of the public document that doc names and does not have.
+func borrow(doc object) error {
+	raw, err := OpenAPI(PartMarket, PartAccounts, PartLaunchpad)
+	if err != nil {
+		return err
+	}
+	var public object
+	if err := json.Unmarshal(raw, &public); err != nil {
+		return fmt.Errorf("web: public document: %w", err)
+	}
+	own, theirs := child(doc, "components"), child(public, "components")
+	var look func(v any)
+	look = func(v any) {
+		switch v := v.(type) {
+		case object:
+			if at, ok := v["$ref"].(string); ok {
+				kind, name, _ := strings.Cut(strings.TrimPrefix(at, "#/components/"), "/")
+				if own[kind] == nil {
+					own[kind] = object{}
+				}
+				if have := child(own, kind); have[name] == nil && child(theirs, kind)[name] != nil {
+					have[name] = child(theirs, kind)[name]
+					look(have[name])
+				}
+			}
+			for _, name := range slices.Sorted(maps.Keys(v)) {
+				look(v[name])
+			}
+		case []any:
+			for _, one := range v {
+				look(one)
+			}
+		}
+	}
+	look(doc)
+	return nil
+}
+
+func readPart(name string) (part map[string]any, err error) {
+	raw, err := Files.ReadFile("openapi/" + name + ".json")
+	if err == nil {
+		err = json.Unmarshal(raw, &part)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("web: openapi part %s: %w", name, err)
+	}
+	return part, nil
 }
 
 // merge adds src to dst: it merges objects by member and concatenates arrays.

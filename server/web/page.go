@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"strings"
 
 	"github.com/valyala/fasthttp"
 
@@ -88,6 +89,22 @@ func Page(parts ...Part) (edge.Resource, error) {
 	return func(*edge.Server) []*edge.Route { return routes }, nil
 }
 
+// InternalPath is the path of the internal API's description, on the internal listener.
+const InternalPath = edge.InternalPrefix + "/openapi.json"
+
+// Internal returns the internal route of the description of the internal API.
+func Internal() (func() []*edge.Route, error) {
+	doc, err := OpenAPI(PartInternal)
+	if err != nil {
+		return nil, err
+	}
+	description, err := newAsset(doc, "openapi.json", pageCSP)
+	if err != nil {
+		return nil, err
+	}
+	return func() []*edge.Route { return []*edge.Route{description.route(InternalPath)} }, nil
+}
+
 func pageRoutes(parts []Part) ([]*edge.Route, error) {
 	doc, err := OpenAPI(parts...)
 	if err != nil {
@@ -100,7 +117,7 @@ func pageRoutes(parts []Part) ([]*edge.Route, error) {
 	routes := []*edge.Route{description.route("/swagger/v1/swagger.json")}
 	routes[0].Public = true
 	err = fs.WalkDir(Files, ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || mediaTypes[path.Ext(name)] == "" || path.Dir(name) == "openapi" {
+		if err != nil || d.IsDir() || mediaTypes[path.Ext(name)] == "" || strings.HasPrefix(name, "openapi/") {
 			return err
 		}
 		more, err := fileRoutes(name)
