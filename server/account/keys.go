@@ -13,8 +13,10 @@ import (
 // Resource returns every public route of accounts: keys, avatars, referral and trading.
 func (d *Service) Resource(*edge.Server) []*edge.Route {
 	var all []*edge.Route
-	for _, routes := range [][]*edge.Route{d.keyRoutes(), avatars{d}.routes(), d.commissionRoutes(), referral{d}.routes(), accruals{d}.routes(),
-		d.tradingRoutes()} {
+	for _, routes := range [][]*edge.Route{
+		d.keyRoutes(), avatars{d}.routes(), d.commissionRoutes(), referral{d}.routes(), accruals{d}.routes(),
+		d.tradingRoutes(),
+	} {
 		all = append(all, routes...)
 	}
 	for _, r := range all {
