@@ -13,7 +13,7 @@
 //     path, method, IP limit, media type, credentials, permission, user limit, parameters, unknown
 //     thing, state.
 //  3. One table (routes.go) lists every route; it drives the router, Allow, metrics and the
-//     check of the OpenAPI document.
+//     OpenAPI documents.
 //  4. No request compresses: gzip.go does, once for each cached document.
 //
 // Reading order: options, server, edge (Listener), conn, conn_accept, routes, field, dispatch, ctx, query,

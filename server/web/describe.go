@@ -1,6 +1,7 @@
 package web
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 )
@@ -13,11 +14,15 @@ type object = map[string]any
 //   - x-parameters describes parameters by name; the document's apply to every operation that has
 //     none of its own,
 //   - x-example is the example of a body in each of its media types,
+//   - x-same-as names the path whose operation has the members that this one lacks,
 //   - x-answer holds description, schema and example of the JSON answer with status 200,
 //   - x-errors holds code and description of each error answer, and what differs in its example,
 //   - x-refs describes a member whose schema is a reference.
 func describe(skeleton, prose object) error {
 	shared := take(prose, "x-parameters")
+	if err := copySame(child(prose, "paths")); err != nil {
+		return err
+	}
 	for path, item := range child(skeleton, "paths") {
 		for method, v := range item.(object) {
 			op, words := v.(object), child(child(child(prose, "paths"), path), method)
@@ -44,6 +49,35 @@ func describe(skeleton, prose object) error {
 		for member, text := range v.(object) {
 			properties := child(child(child(child(skeleton, "components"), "schemas"), schema), "properties")
 			properties[member] = object{"allOf": []any{properties[member]}, "description": text}
+		}
+	}
+	return nil
+}
+
+// copySame completes the operations that have x-same-as.
+func copySame(paths object) error {
+	for path, item := range paths {
+		for method, v := range item.(object) {
+			op := v.(object)
+			other, given := op["x-same-as"].(string)
+			if !given {
+				continue
+			}
+			source := child(child(paths, other), method)
+			if source == nil {
+				return fmt.Errorf("%s %s is the same as %s, which is not described", method, path, other)
+			}
+			raw, err := json.Marshal(source)
+			if err != nil {
+				return fmt.Errorf("%s %s: %w", method, path, err)
+			}
+			var same object // a copy: answer takes it apart
+			if err := json.Unmarshal(raw, &same); err != nil {
+				return fmt.Errorf("%s %s: %w", method, path, err)
+			}
+			delete(op, "x-same-as")
+			maps.Copy(same, op)
+			maps.Copy(op, same)
 		}
 	}
 	return nil
