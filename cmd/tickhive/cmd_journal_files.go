@@ -92,7 +92,8 @@ func fileText(f *wal.Checked) string {
 	case f.Err != nil:
 		return "damaged: " + f.Err.Error()
 	case f.Torn > 0:
-		return fmt.Sprintf("records %d to %d, a torn tail of %d bytes: the next start cuts it off", f.First, f.Last, f.Torn)
+		return fmt.Sprintf("records %d to %d, a torn tail of %d bytes: the next start cuts it off", f.First, f.Last,
+			f.Torn)
 	case filepath.Ext(f.File) != wal.SegmentExt:
 		return fmt.Sprintf("snapshot of record %d", f.Last)
 	case f.Last < f.First:
@@ -134,7 +135,8 @@ func oldestSnapshot(files []wal.Checked) uint64 {
 
 // snapshotHashes returns the hashes of the market's snapshots by their records, except the one of
 // record begun, with which a replay begins.
-func snapshotHashes(log replica.LogDir, o replica.Options, files []wal.Checked, begun uint64) (map[uint64]string, error) {
+func snapshotHashes(log replica.LogDir, o replica.Options, files []wal.Checked,
+	begun uint64) (map[uint64]string, error) {
 	hashes := map[uint64]string{}
 	for _, f := range files {
 		if filepath.Dir(f.File) != "engine" || filepath.Ext(f.File) == wal.SegmentExt || f.Last == begun {

@@ -106,7 +106,8 @@ func (g *golden) pages() {
 		}
 	}
 	status, h, text := g.send(g.internal, "GET", web.InternalPath, "")
-	fmt.Fprintf(g.text(), "%d %s\n  %s\n%s", status, web.InternalPath, strings.Join(contractHeaders(h), "\n  "), outline(g.t, text))
+	fmt.Fprintf(g.text(), "%d %s\n  %s\n%s", status, web.InternalPath,
+		strings.Join(contractHeaders(h), "\n  "), outline(g.t, text))
 }
 
 // outline reduces the OpenAPI document, without its prose, to a hash per path and schema.

@@ -25,10 +25,12 @@ func (d accruals) routes() []*edge.Route {
 	return []*edge.Route{
 		{
 			Method: get, Path: affiliatePath + "/accruals", Handle: d.list,
-			Params: append(edge.ParamsPage("pageNumber", edge.KindInt32, edge.KindInt32, defaultAccruals), currency, profit,
+			Params: append(edge.ParamsPage("pageNumber", edge.KindInt32, edge.KindInt32, defaultAccruals), currency,
+				profit,
 				edge.Field{Name: "profitTypes", Kind: edge.KindArray, Element: &edge.Field{}}, edge.ParamDecimals),
 		},
-		{Method: get, Path: affiliatePath + "/accruals/summary", Handle: d.summary, Params: []edge.Field{currency, profit, edge.ParamDecimals}},
+		{Method: get, Path: affiliatePath + "/accruals/summary", Handle: d.summary,
+			Params: []edge.Field{currency, profit, edge.ParamDecimals}},
 		{Method: get, Path: affiliatePath + "/accruals/filters", Handle: d.filters},
 		{
 			Method: get, Path: affiliatePath + "/accrual-groups", Handle: d.groups,
@@ -38,7 +40,8 @@ func (d accruals) routes() []*edge.Route {
 		},
 		{Method: get, Path: affiliatePath + "/accruals/breakdown", Handle: d.breakdown, Params: period},
 		{Method: get, Path: affiliatePath + "/accruals/explain", Handle: d.explain, Params: period},
-		{Method: get, Path: affiliatePath + "/total-accruals", Handle: d.total, Params: []edge.Field{edge.ParamDecimals}},
+		{Method: get, Path: affiliatePath + "/total-accruals", Handle: d.total,
+			Params: []edge.Field{edge.ParamDecimals}},
 	}
 }
 

@@ -26,11 +26,16 @@ func (d *Service) InternalRoutes() []*edge.Route {
 	return []*edge.Route{
 		{Method: post, Path: path, Handle: u.createUser, Schema: "CreateUser", Members: newUserForm.Members()},
 		{Method: get, Path: path + "/{id}", Handle: u.getUser, Params: id},
-		{Method: fasthttp.MethodPatch, Path: path + "/{id}", Handle: u.patchUser, Params: id, Schema: "PatchUser", Members: userForm.Members()},
-		{Method: post, Path: path + "/{id}/deposits", Handle: u.deposit, Params: id, Schema: "Money", Members: moneyForm.Members()},
-		{Method: post, Path: path + "/{id}/withdrawals", Handle: u.withdraw, Params: id, Schema: "Money", Members: moneyForm.Members()},
-		{Method: post, Path: path + "/{id}/profits", Handle: u.addProfit, Params: id, Schema: "AddProfit", Members: profitForm.Members()},
-		{Method: post, Path: path + "/{id}/apikeys", Handle: u.createUserKey, Params: id, Schema: "CreateKey", Members: keyForms[true].Members()},
+		{Method: fasthttp.MethodPatch, Path: path + "/{id}", Handle: u.patchUser, Params: id, Schema: "PatchUser",
+			Members: userForm.Members()},
+		{Method: post, Path: path + "/{id}/deposits", Handle: u.deposit, Params: id, Schema: "Money",
+			Members: moneyForm.Members()},
+		{Method: post, Path: path + "/{id}/withdrawals", Handle: u.withdraw, Params: id, Schema: "Money",
+			Members: moneyForm.Members()},
+		{Method: post, Path: path + "/{id}/profits", Handle: u.addProfit, Params: id, Schema: "AddProfit",
+			Members: profitForm.Members()},
+		{Method: post, Path: path + "/{id}/apikeys", Handle: u.createUserKey, Params: id, Schema: "CreateKey",
+			Members: keyForms[true].Members()},
 		{Method: get, Path: edge.InternalPrefix + "/totals", Handle: u.totals},
 	}
 }

@@ -19,12 +19,14 @@ var profileMembers = []body.Member[userRequest]{
 		As(edge.Field{Range: []int64{accounts.MinNickname, accounts.MaxNickname}}),
 	body.Value("name", edge.KindText, realName, func(u *userRequest, v accounts.OptionalName) { u.Name = v }).
 		As(edge.Field{Nullable: true, Range: []int64{0, accounts.MaxRealName}}),
-	body.Value("secondName", edge.KindText, realName, func(u *userRequest, v accounts.OptionalName) { u.SecondName = v }).
+	body.Value("secondName", edge.KindText, realName,
+		func(u *userRequest, v accounts.OptionalName) { u.SecondName = v }).
 		As(edge.Field{Nullable: true, Range: []int64{0, accounts.MaxRealName}}),
 	body.Integer("level", 0, accounts.MaxLevel, func(u *userRequest, v int64) { u.Level = &v }),
 	body.Text("stakingLevel", maxAddressText, func(u *userRequest, v string) { u.StakingLevel = &v }),
 	body.Flag("isAmbassador", func(u *userRequest, v bool) { u.IsAmbassador = &v }),
-	body.Value("secondLevelPercent", edge.KindDecimal, money, func(u *userRequest, v Money) { u.SecondLevelPercent = &v }),
+	body.Value("secondLevelPercent", edge.KindDecimal, money,
+		func(u *userRequest, v Money) { u.SecondLevelPercent = &v }),
 }
 
 var (
@@ -35,8 +37,10 @@ var (
 	userForm = body.Of(append(profileMembers[:len(profileMembers):len(profileMembers)],
 		body.Text("avatarId", maxAddressText, func(u *userRequest, v string) { u.AvatarID = &v }),
 		body.Flag("noTradeCommissions", func(u *userRequest, v bool) { u.NoTradeCommissions = &v }),
-		body.Value("dealBidDiscountFraction", edge.KindDecimal, money, func(u *userRequest, v Money) { u.DealBidDiscount = &v }),
-		body.Value("dealAskDiscountFraction", edge.KindDecimal, money, func(u *userRequest, v Money) { u.DealAskDiscount = &v }),
+		body.Value("dealBidDiscountFraction", edge.KindDecimal, money,
+			func(u *userRequest, v Money) { u.DealBidDiscount = &v }),
+		body.Value("dealAskDiscountFraction", edge.KindDecimal, money,
+			func(u *userRequest, v Money) { u.DealAskDiscount = &v }),
 	)...)
 )
 

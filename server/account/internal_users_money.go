@@ -19,12 +19,15 @@ type moneyRequest struct {
 }
 
 var (
-	currencyMember = body.Value("currencyCode", edge.KindText, currencyCode, func(m *moneyRequest, v string) { m.currency = v }).Need()
-	amountMember   = body.Value("amount", edge.KindDecimal, amount, func(m *moneyRequest, v Money) { m.amount = v }).Need()
+	currencyMember = body.Value("currencyCode", edge.KindText, currencyCode,
+		func(m *moneyRequest, v string) { m.currency = v }).Need()
+	amountMember = body.Value("amount", edge.KindDecimal, amount,
+		func(m *moneyRequest, v Money) { m.amount = v }).Need()
 
 	moneyForm  = body.Of(currencyMember, amountMember)
 	profitForm = body.Of(
-		body.Value("profitType", edge.KindAny, profitType, func(m *moneyRequest, v accounts.ProfitType) { m.profit = v }).Need(),
+		body.Value("profitType", edge.KindAny, profitType,
+			func(m *moneyRequest, v accounts.ProfitType) { m.profit = v }).Need(),
 		currencyMember, amountMember,
 	)
 )

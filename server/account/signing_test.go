@@ -209,7 +209,10 @@ func TestTheLegacySchemeIsOffUnlessAskedFor(t *testing.T) {
 	h.CheckRefusal("DELETE", legacy(a, "DELETE", "http://test", "/api/orders/1", "", ""), 401,
 		"UNAUTHORIZED", "API-Timestamp")
 	a.OK("GET", "/api/apikeys", "")
-	_, a, _ = servertest.NewTradedExchange(t, func(o *exchange.Options) { o.Public.Legacy, o.Public.PublicURL = true, "https://api.example" })
+	_, a, _ = servertest.NewTradedExchange(t, func(o *exchange.Options) {
+		o.Public.Legacy,
+			o.Public.PublicURL = true, "https://api.example"
+	})
 	if got := legacy(a, "GET", "https://api.example", "/api/apikeys", "", ""); got.Status != 200 {
 		t.Error(got.Body)
 	}

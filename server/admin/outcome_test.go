@@ -119,7 +119,8 @@ func TestAnUnknownOutcomeAfterAPartThatWasApplied(t *testing.T) {
 	// The second order needs the money of the first, so it waits for the first one's outcome.
 	a1 := h.CallInternal("POST", "/orders/batch", `{"commands":[`+place("900", "p")+`,`+place("900", "q")+`]}`)
 	h.Faults.Before, h.Faults.Fail = nil, nil
-	unknown(h, "the second part", a1, "The first 1 commands were applied. The commands, or some of them, may have been recorded")
+	unknown(h, "the second part", a1, "The first 1 commands were applied. The commands, or some of them, may have "+
+		"been recorded")
 }
 
 // The ledger and the hive answer the same; they refuse requests after their log has stopped.

@@ -54,7 +54,8 @@ const makeUser = "/internal/v1/users"
 // port, and refuses all other names.
 func TestWithoutATokenTheHostIsALoopbackNameOrAConfiguredOne(t *testing.T) {
 	h := servertest.NewExchange(t, func(o *exchange.Options) {
-		o.Internal.Hosts = []string{"ops.example", "Build-1.Example.", "box_2", "10.0.0.5", "fd00::5", "::ffff:10.0.0.6"}
+		o.Internal.Hosts = []string{"ops.example", "Build-1.Example.", "box_2", "10.0.0.5",
+			"fd00::5", "::ffff:10.0.0.6"}
 	})
 	for _, host := range []string{
 		"localhost", "localhost:8081", "LocalHost:1", "localhost.", "localhost.:8081", "localhost:",
@@ -246,13 +247,15 @@ func TestNoGETOfTheInternalAPIChangesAnything(t *testing.T) {
 		`"amount":1}`)["orderId"]
 	state := func() string {
 		view := h.State.View()
-		return fmt.Sprint(h.Loop().Stats().Commands.Load(), view.Users(), view.Totals(), view.Balances(1), view.Keys(1, servertest.StartNs), h.Clock.NowNs())
+		return fmt.Sprint(h.Loop().Stats().Commands.Load(), view.Users(), view.Totals(), view.Balances(1),
+			view.Keys(1, servertest.StartNs), h.Clock.NowNs())
 	}
 	before, asked := state(), 0
 	fill := strings.NewReplacer("{pair}", "BTC_USDT", "{code}", "BTC_USDT", "{symbol}", "BTC", "{name}", "goroutine",
 		"/users/{id}", "/users/"+user, "/orders/{id}", fmt.Sprint("/orders/", order))
 	for _, route := range h.Running.Internal().Routes() {
-		if route.Method != "GET" || route.Path == "/debug/pprof/profile" || route.Path == "/debug/pprof/trace" { // these two take seconds
+		// these two take seconds
+		if route.Method != "GET" || route.Path == "/debug/pprof/profile" || route.Path == "/debug/pprof/trace" {
 			continue
 		}
 		for _, method := range []string{"GET", "HEAD"} {
@@ -272,8 +275,10 @@ func TestNoGETOfTheInternalAPIChangesAnything(t *testing.T) {
 // gets 401.
 func TestATokenReplacesTheGate(t *testing.T) {
 	h := servertest.NewExchange(t, func(o *exchange.Options) { o.Internal.Token = "open sesame" })
-	foreign := []string{"Host: evil.example", "Origin: http://other.example", "Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: navigate"}
-	if a, made := makesUser(h, makeUser, append(foreign, "Authorization: Bearer open sesame")...); a.Status != 200 || !made {
+	foreign := []string{"Host: evil.example", "Origin: http://other.example", "Sec-Fetch-Site: cross-site",
+		"Sec-Fetch-Mode: navigate"}
+	if a, made := makesUser(h, makeUser, append(foreign, "Authorization: Bearer open sesame")...); a.Status != 200 ||
+		!made {
 		t.Errorf("with the token: %d %s, made %v", a.Status, a.Body, made)
 	}
 	for _, lines := range [][]string{nil, {"Authorization: Bearer open"}, {"Authorization: open sesame"}} {

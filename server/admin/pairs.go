@@ -77,7 +77,8 @@ func (p *pairRequest) settle() *refuse.Refusal {
 	if p.minQuote != nil {
 		q, rest := fixed.MustText(p.minQuote).Abs().DivMod64(fixed.Pow10[fixed.Scale-p.DigitsTotal()])
 		if rest != 0 {
-			return refuse.Param("minQuoteAmount", "The member minQuoteAmount must have at most %d fractional digits.", p.DigitsTotal())
+			return refuse.Param("minQuoteAmount", "The member minQuoteAmount must have at most %d fractional digits.",
+				p.DigitsTotal())
 		}
 		p.MinQuote = q
 	}
@@ -112,14 +113,16 @@ func (s *Server) addPair(c *edge.Ctx) *refuse.Refusal {
 			return err
 		}
 	}
-	refused, err := s.submitControl(&engine.Command{Kind: engine.AddPair, Pair: engine.ControlPair, Instrument: &p.Instrument})
+	refused, err := s.submitControl(&engine.Command{Kind: engine.AddPair, Pair: engine.ControlPair,
+		Instrument: &p.Instrument})
 	switch {
 	case err != nil:
 		return err
 	case refused == engine.PairExists:
 		return pairExists(p.Code)
 	case refused != engine.NotRejected:
-		return refuse.New(refuse.Conflict, "", "The pair %s cannot be added: there are as many pairs as the engine takes.", p.Code)
+		return refuse.New(refuse.Conflict, "",
+			"The pair %s cannot be added: there are as many pairs as the engine takes.", p.Code)
 	}
 	return s.sendPair(c, &p.Instrument)
 }

@@ -22,7 +22,8 @@ import (
 func systemRoutes(s *Server) []*edge.Route {
 	routes := []*edge.Route{
 		{Method: fasthttp.MethodGet, Path: edge.InternalPrefix + "/clock", Handle: s.getClock},
-		{Method: fasthttp.MethodPost, Path: edge.InternalPrefix + "/clock", Handle: s.setClock, Schema: "SetClock", Members: clockForm.Members()},
+		{Method: fasthttp.MethodPost, Path: edge.InternalPrefix + "/clock", Handle: s.setClock, Schema: "SetClock",
+			Members: clockForm.Members()},
 		{Method: fasthttp.MethodGet, Path: edge.InternalPrefix + "/ready", Handle: s.getReady, Early: true},
 	}
 	if s.opt.StateHash != nil {
@@ -32,7 +33,8 @@ func systemRoutes(s *Server) []*edge.Route {
 	if s.opt.LogLevel != nil {
 		routes = append(routes,
 			&edge.Route{Method: fasthttp.MethodGet, Path: edge.InternalPrefix + "/log", Handle: s.getLog},
-			&edge.Route{Method: fasthttp.MethodPatch, Path: edge.InternalPrefix + "/log", Handle: s.setLog, Schema: "SetLog", Members: logForm.Members()})
+			&edge.Route{Method: fasthttp.MethodPatch, Path: edge.InternalPrefix + "/log", Handle: s.setLog,
+				Schema: "SetLog", Members: logForm.Members()})
 	}
 	if s.opt.Metrics != nil {
 		scrape := fasthttpadaptor.NewFastHTTPHandler(s.opt.Metrics)
@@ -76,8 +78,10 @@ var clockForm = body.Of(
 	body.Integer("to", 0, math.MaxInt64/1_000_000, func(q *clockRequest, v int64) { q.to = &v }).
 		As(edge.Field{Kind: edge.KindInt64, Range: []int64{0}}),
 ).
-	Rule("to", "stands beside advance: give one of the two.", func(q *clockRequest) bool { return q.advance == nil || q.to == nil }).
-	Rule("advance", "is required, or to instead.", func(q *clockRequest) bool { return q.advance != nil || q.to != nil })
+	Rule("to", "stands beside advance: give one of the two.",
+		func(q *clockRequest) bool { return q.advance == nil || q.to == nil }).
+	Rule("advance", "is required, or to instead.",
+		func(q *clockRequest) bool { return q.advance != nil || q.to != nil })
 
 func duration(r *body.Reader) (d time.Duration, given bool) {
 	text := r.Text(64)

@@ -48,10 +48,11 @@ var (
 		amountMember("amount", func(q *transferRequest) *launchpad.Amount { return &q.Amount }),
 	)
 	boostForm = body.Of(
-		wordMember("tier", "must be short, standard, extended or premium.", func(b *launchpad.BuyBoost, s string) (ok bool) {
-			b.Tier, ok = launchpad.ParseTier(s)
-			return ok
-		}).As(edge.Field{Words: []string{"short", "standard", "extended", "premium"}}),
+		wordMember("tier", "must be short, standard, extended or premium.",
+			func(b *launchpad.BuyBoost, s string) (ok bool) {
+				b.Tier, ok = launchpad.ParseTier(s)
+				return ok
+			}).As(edge.Field{Words: []string{"short", "standard", "extended", "premium"}}),
 	)
 	countRule = fmt.Sprintf("must be an integer from 1 to %d.", launchpad.MaxFaults)
 	faultForm = body.Of(

@@ -15,7 +15,8 @@ import (
 )
 
 var voteForm = body.Of(
-	raw("proposalId", edge.KindText, func(f *hive.VoteForm) *json.RawMessage { return &f.ProposalID }).As(edge.Field{Required: true}),
+	raw("proposalId", edge.KindText,
+		func(f *hive.VoteForm) *json.RawMessage { return &f.ProposalID }).As(edge.Field{Required: true}),
 	raw("vote", edge.KindWord, func(f *hive.VoteForm) *json.RawMessage { return &f.Vote }).
 		As(edge.Field{Required: true, Words: []string{"yes", "no", "abstain"}}),
 	raw("comment", edge.KindText, func(f *hive.VoteForm) *json.RawMessage { return &f.Comment }).

@@ -13,20 +13,25 @@ var (
 	proposalForm = body.Of(
 		raw("tokenId", edge.KindInt64, func(f *hive.ProposalForm) *json.RawMessage { return &f.TokenID }).
 			As(edge.Field{Required: true, Range: []int64{0}}),
-		raw("topic", edge.KindText, func(f *hive.ProposalForm) *json.RawMessage { return &f.Topic }).As(edge.Field{Required: true}),
-		raw("payload", edge.KindObject, func(f *hive.ProposalForm) *json.RawMessage { return &f.Payload }).As(edge.Field{Required: true}),
-		raw("proposer", edge.KindText, func(f *hive.ProposalForm) *json.RawMessage { return &f.Proposer }).As(edge.Field{Required: true}),
+		raw("topic", edge.KindText,
+			func(f *hive.ProposalForm) *json.RawMessage { return &f.Topic }).As(edge.Field{Required: true}),
+		raw("payload", edge.KindObject,
+			func(f *hive.ProposalForm) *json.RawMessage { return &f.Payload }).As(edge.Field{Required: true}),
+		raw("proposer", edge.KindText,
+			func(f *hive.ProposalForm) *json.RawMessage { return &f.Proposer }).As(edge.Field{Required: true}),
 		raw("urgent", edge.KindBoolean, func(f *hive.ProposalForm) *json.RawMessage { return &f.Urgent }).
 			As(edge.Field{Default: false}),
 	)
 	actionForm = body.Of(
-		raw("sourceAgentId", edge.KindText, func(f *hive.ActionForm) *json.RawMessage { return &f.SourceAgentID }).As(edge.Field{Required: true}),
+		raw("sourceAgentId", edge.KindText,
+			func(f *hive.ActionForm) *json.RawMessage { return &f.SourceAgentID }).As(edge.Field{Required: true}),
 		raw("targetTokenId", edge.KindInt64, func(f *hive.ActionForm) *json.RawMessage { return &f.TargetTokenID }).
 			As(edge.Field{Required: true, Range: []int64{0}}),
 		raw("actionType", edge.KindWord, func(f *hive.ActionForm) *json.RawMessage { return &f.ActionType }).
 			As(edge.Field{Required: true, Words: actionTypeNames}),
 		raw("actionPayload", edge.KindObject, func(f *hive.ActionForm) *json.RawMessage { return &f.ActionPayload }),
-		raw("reasonCode", edge.KindText, func(f *hive.ActionForm) *json.RawMessage { return &f.ReasonCode }).As(edge.Field{Required: true}),
+		raw("reasonCode", edge.KindText,
+			func(f *hive.ActionForm) *json.RawMessage { return &f.ReasonCode }).As(edge.Field{Required: true}),
 	)
 )
 

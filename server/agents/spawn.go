@@ -17,11 +17,13 @@ type spawnRequest struct {
 }
 
 var spawnMembers = []body.Member[spawnRequest]{
-	raw("name", edge.KindText, func(q *spawnRequest) *json.RawMessage { return &q.Name }).As(edge.Field{Required: true, Range: []int64{1, 50}}),
+	raw("name", edge.KindText, func(q *spawnRequest) *json.RawMessage { return &q.Name }).As(edge.Field{Required: true,
+		Range: []int64{1, 50}}),
 	raw("symbol", edge.KindText, func(q *spawnRequest) *json.RawMessage { return &q.Symbol }).As(edge.Field{Required: true, Pattern: "^[A-Z]{3,5}$"}),
 	raw("totalSupply", edge.KindText, func(q *spawnRequest) *json.RawMessage { return &q.TotalSupply }).
 		As(edge.Field{Default: launchpad.DefaultSupply}),
-	raw("decimals", edge.KindInt64, func(q *spawnRequest) *json.RawMessage { return &q.Decimals }).As(edge.Field{Default: launchpad.Decimals}),
+	raw("decimals", edge.KindInt64,
+		func(q *spawnRequest) *json.RawMessage { return &q.Decimals }).As(edge.Field{Default: launchpad.Decimals}),
 	raw("poolSide", edge.KindWord, func(q *spawnRequest) *json.RawMessage { return &q.PoolSide }).
 		As(edge.Field{Words: poolSides, Default: poolSides[0]}),
 	raw("metadata", edge.KindObject, func(q *spawnRequest) *json.RawMessage { return &q.Metadata }),

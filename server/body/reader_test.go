@@ -106,7 +106,8 @@ func TestBrokenOrdersNameTheMember(t *testing.T) {
 		{"control character", `{"side":"b` + "\n" + `uy"}`, ""},
 		{"half surrogate", `{"side":"\ud800"}`, ""},
 		{"not utf8", "{\"side\":\"\xff\"}", ""},
-		{"deep", `{"side":` + strings.Repeat("[", 40) + strings.Repeat("]", 40) + `}`, "side" + strings.Repeat("[0]", 31)},
+		{"deep", `{"side":` + strings.Repeat("[", 40) + strings.Repeat("]", 40) + `}`, "side" +
+			strings.Repeat("[0]", 31)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := decodeOrderText(c.body)
@@ -158,7 +159,8 @@ func decodeBatchText(body string) ([]entry.Command, *Error) {
 func TestABatchNamesTheNestedMember(t *testing.T) {
 	ok := `{"cancel":{"orderId":1}}`
 	for _, c := range []struct{ body, field string }{
-		{`{"commands":[` + ok + `,` + ok + `,` + ok + `,{"place":` + change("price", `true`) + `}]}`, "commands[3].place.price"},
+		{`{"commands":[` + ok + `,` + ok + `,` + ok + `,{"place":` + change("price", `true`) + `}]}`,
+			"commands[3].place.price"},
 		{`{"commands":[{"place":` + change("x", `1`) + `}]}`, "commands[0].place.x"},
 		{`{"commands":[{"place":` + change("price", ``) + `}]}`, "commands[0].place.price"},
 		{`{"commands":[{"cancel":{}}]}`, "commands[0].cancel.orderId"},
@@ -182,7 +184,8 @@ func TestABatchNamesTheNestedMember(t *testing.T) {
 			t.Errorf("%.120s: %v, want field %q", c.body, err, c.field)
 		}
 	}
-	got, err := decodeBatchText(`{"commands":[{"place":` + goodOrder + `,"at":5},` + ok + `,{"replace":{"orderId":9,"amount":1},"at":7}]}`)
+	got, err := decodeBatchText(`{"commands":[{"place":` + goodOrder + `,"at":5},` + ok +
+		`,{"replace":{"orderId":9,"amount":1},"at":7}]}`)
 	if err != nil || len(got) != 3 || got[0].AtNs != 5 || got[1].HasAt || got[2].Order != 9 || got[2].AtNs != 7 {
 		t.Fatalf("%+v %v", got, err)
 	}
@@ -225,8 +228,10 @@ func TestFreeFormObjectsAreKeptAsSent(t *testing.T) {
 // FuzzDecodeBatch checks that every accepted input is valid JSON for the standard library too,
 // and that no input panics.
 func FuzzDecodeBatch(f *testing.F) {
-	f.Add([]byte(`{"commands":[{"place":` + goodOrder + `,"at":5},{"cancel":{"orderId":1}},{"replace":{"orderId":9,"amount":1}}]}`))
-	f.Add([]byte(`{"commands":[{"place":{"currencyPairCode":"A1_B1","s\u0069de":"buy","type":"stop_market","stopPrice":2,"quoteAmount":1}}]}`))
+	f.Add([]byte(`{"commands":[{"place":` + goodOrder + `,"at":5},{"cancel":{"orderId":1}},{"replace":{"orderId":9,` +
+		`"amount":1}}]}`))
+	f.Add([]byte(`{"commands":[{"place":{"currencyPairCode":"A1_B1","s\u0069de":"buy","type":"stop_market",` +
+		`"stopPrice":2,"quoteAmount":1}}]}`))
 	f.Add([]byte(`{"commands":[{"cancel":{"orderId":1e1}}]} x`))
 	f.Add([]byte(`{"commands":[{"place":{"metadata":{"a":[[[[1]]]]}}}]}`))
 	f.Fuzz(func(t *testing.T, body []byte) {

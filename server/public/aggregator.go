@@ -46,12 +46,14 @@ func aggregatorRoutes(m *Market) []*edge.Route {
 			return r
 		}
 		get("/pairs", func(c *edge.Ctx) *refuse.Refusal { return m.sendShared(c, &m.docs.aggPairs) })
-		get("/tickers", func(c *edge.Ctx) *refuse.Refusal { return m.sendShared(c, &m.docs.aggTickers) }, edge.ParamDecimals).MaxAgeSec = 5
+		get("/tickers", func(c *edge.Ctx) *refuse.Refusal { return m.sendShared(c, &m.docs.aggTickers) },
+			edge.ParamDecimals).MaxAgeSec = 5
 		get("/orderbook", m.aggOrderbook, ticker, count("depth"), edge.ParamDecimals)
 		get("/historical_trades", m.aggTrades, append([]edge.Field{
 			ticker, {Name: "type", Kind: edge.KindWord, Words: tradeTypes}, count("limit"),
 		}, append(edge.ParamsBetween(edge.KindInt64, "start_time", "end_time"), edge.ParamDecimals)...)...)
-		get("/asset", func(c *edge.Ctx) *refuse.Refusal { return m.sendShared(c, &m.docs.aggAsset) }, edge.ParamDecimals)
+		get("/asset", func(c *edge.Ctx) *refuse.Refusal { return m.sendShared(c, &m.docs.aggAsset) },
+			edge.ParamDecimals)
 	}
 	return all
 }

@@ -31,8 +31,9 @@ func marketRoutes(m *Market) []*edge.Route {
 	return []*edge.Route{
 		get("/api/tickers", m.ticker, pair),
 		get("/api/orderbook", m.orderbook, pair, edge.Field{Name: "aliases", Kind: edge.KindBoolean, Default: true}),
-		get("/api/deals", m.deals, slices.Concat([]edge.Field{pair}, edge.ParamsBetween(edge.KindDate, "sinceDate", "endDate"),
-			edge.ParamsPage("pageNumber", edge.KindInteger, edge.KindInteger, edge.MaxPageSize))...),
+		get("/api/deals", m.deals,
+			slices.Concat([]edge.Field{pair}, edge.ParamsBetween(edge.KindDate, "sinceDate", "endDate"),
+				edge.ParamsPage("pageNumber", edge.KindInteger, edge.KindInteger, edge.MaxPageSize))...),
 		get("/api/ohlc", m.ohlc, pair,
 			edge.Field{Name: "interval", Kind: edge.KindWord, Required: true, Words: marketdata.IntervalNames()},
 			edge.Field{Name: "start", Kind: edge.KindDate, Required: true},

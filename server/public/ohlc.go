@@ -70,7 +70,8 @@ func interval(c *edge.Ctx, name string) (marketdata.Interval, *refuse.Refusal) {
 	if i, ok := marketdata.ParseInterval(text); ok {
 		return i, nil
 	}
-	return 0, refuse.Param(name, "The parameter %s must be one of %s.", name, strings.Join(marketdata.IntervalNames(), ", "))
+	return 0, refuse.Param(name, "The parameter %s must be one of %s.", name,
+		strings.Join(marketdata.IntervalNames(), ", "))
 }
 
 func requiredDate(c *edge.Ctx, name string) (edge.Moment, *refuse.Refusal) {

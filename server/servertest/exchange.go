@@ -22,7 +22,10 @@ import (
 
 // accountContract describes every part. Every public answer of these tests is
 // validated against it.
-var accountContract = sync.OnceValues(func() (*contract, error) { return LoadContract(web.PartMarket, web.PartAccounts, web.PartLaunchpad) })
+var accountContract = sync.OnceValues(func() (*contract, error) {
+	return LoadContract(web.PartMarket,
+		web.PartAccounts, web.PartLaunchpad)
+})
 
 // Exchange is an exchange with clients of both listeners.
 type Exchange struct {

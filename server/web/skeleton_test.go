@@ -137,7 +137,8 @@ func (s *skeleton) operation(r *edge.Route) object {
 		for _, kind := range kinds {
 			media[kind] = object{"schema": ref("schemas", r.Schema)}
 		}
-		op["requestBody"] = object{"required": slices.ContainsFunc(r.Members, func(f edge.Field) bool { return f.Required }), "content": media}
+		op["requestBody"] = object{"required": slices.ContainsFunc(r.Members,
+			func(f edge.Field) bool { return f.Required }), "content": media}
 	}
 	return op
 }
@@ -189,7 +190,8 @@ func (s *skeleton) answers(r *edge.Route) object {
 		statuses = append(statuses, 403)
 	}
 	if r.Class == edge.ClassLimited {
-		for name, component := range map[string]string{"Limit": "RateLimit", "Remaining": "RateRemaining", "Reset": "RateReset"} {
+		for name, component := range map[string]string{"Limit": "RateLimit",
+			"Remaining": "RateRemaining", "Reset": "RateReset"} {
 			headers["X-RateLimit-"+name] = ref("headers", component)
 		}
 	}
