@@ -25,8 +25,8 @@ type Options struct {
 	Program string
 	// Product is the exchange to measure: `tickhive`, started as `tickhive serve`.
 	Product string
-	// Dir is where logs and data directories are written and removed again; it must be on
-	// the kind of disk that the product would use.
+	// Dir holds logs and data directories during a run; it must be on the kind of disk that the
+	// product would use.
 	Dir string
 	// Quick halves rounds and lengths.
 	Quick bool

@@ -2,7 +2,7 @@ package sim
 
 import "time"
 
-// worldStep is how often the world moves.
+// worldStep is the time between two moves of the world.
 const worldStep = int64(time.Second)
 
 // Parameters of volatility. Its logarithm is the sum of a part that all assets share and each

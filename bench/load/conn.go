@@ -14,7 +14,7 @@ const (
 	maxHead     = 32 << 10
 	maxBody     = 256 << 20
 	dialTimeout = 5 * time.Second
-	// answerTimeout is how long an answer may take before the connection is given up; far
+	// answerTimeout limits the time of an answer, after which the connection is given up; far
 	// beyond every latency that a run is meant to show.
 	answerTimeout = 30 * time.Second
 )

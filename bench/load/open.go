@@ -7,7 +7,7 @@ import (
 	"tickhive/bench/proc"
 )
 
-// late is how far behind its time a request may be sent without being counted as late.
+// late bounds the delay after which a request that is sent behind its time counts as late.
 const late = time.Millisecond
 
 // Open sends by a schedule, whatever comes back. Request i belongs to worker i mod
@@ -18,12 +18,12 @@ type Open struct {
 	Schedule Schedule
 	// Requests are walked by each worker from its own place, as a poller does.
 	Requests []*Request
-	// Span is how many requests from its place on a worker goes round in; 0: all.
+	// Span limits the requests, from its place on, that a worker repeats; 0: all.
 	Span    int
 	Workers int
 	// Skip is the start of the run that is not counted: what is due in it warms up.
 	Skip time.Duration
-	// Grace is how long after the schedule's end what is due may still be sent.
+	// Grace limits the time after the schedule's end in which due requests are still sent.
 	Grace time.Duration
 	CPU   func() time.Duration
 	// Each is called by a worker behind every answer; nil: not.

@@ -109,17 +109,24 @@ func (c *journalVerifyCmd) Run(p *program) error {
 		})
 	}
 	bar.Done()
-	if errors.Is(err, errInsideCommand) {
-		return fmt.Errorf("--at: seq %d lies inside the command of record %d, which ends at seq %d: name a seq at "+
-			"the end of a command", c.At, r.Pos, sum)
-	}
-	if err != nil {
-		return exchange.ExplainPoison(exchange.ExplainDamage(err), filepath.Dir(dir))
-	}
-	if c.At != 0 && seqSum(r.Core) != c.At {
-		return fmt.Errorf("--at: seq %d is beyond the end of the journal, which is at seq %d", c.At, seqSum(r.Core))
+	if err := c.explain(err, dir, r, sum); err != nil {
+		return err
 	}
 	return c.print(p.out, r, first, rd, skips, files)
+}
+
+// explain returns the reason why a replay did not verify the log, nil if it did.
+func (c *journalVerifyCmd) explain(err error, dir string, r *replica.Replica, sum uint64) error {
+	switch {
+	case errors.Is(err, errInsideCommand):
+		return fmt.Errorf("--at: seq %d lies inside the command of record %d, which ends at seq %d: name a seq at "+
+			"the end of a command", c.At, r.Pos, sum)
+	case err != nil:
+		return exchange.ExplainPoison(exchange.ExplainDamage(err), filepath.Dir(dir))
+	case c.At != 0 && seqSum(r.Core) != c.At:
+		return fmt.Errorf("--at: seq %d is beyond the end of the journal, which is at seq %d", c.At, seqSum(r.Core))
+	}
+	return nil
 }
 
 // passed ends the replay at the seq at which it is to stop.

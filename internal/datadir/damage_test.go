@@ -23,7 +23,7 @@ func damageOptions(fsys vfs.FS) Options {
 	return Options{Path: damageDir, FS: fsys, Virtual: true, StartNs: damageStart * 1e6, Synced: true, Seed: 7}
 }
 
-// acknowledged is what a process has promised to keep.
+// acknowledged holds the promises of a process.
 type acknowledged struct {
 	clockNs int64
 	nonces  int

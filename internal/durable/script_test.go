@@ -24,8 +24,8 @@ type script struct {
 	store *toyStore // nil: no process runs
 }
 
-// Scripts are what happens to a store, one line per step, in a `store` block; the expected
-// text below it is what the store answers. The steps of a running store:
+// Scripts list the steps of a store, one a line, in a `store` block; the expected text below it
+// shows its answers. The steps of a running store:
 //
 //	add KEY AMOUNT [N times] · alarm TIME · time TIME (virtual clock, then Tick) · reflect SEQ (of the other log)
 //	snapshot · show · close

@@ -33,7 +33,7 @@ type State[C, R, T any] interface {
 	// NextNs returns the time of the next change by time alone, 0 when nothing waits.
 	NextNs() int64
 	// Due returns the commands that time itself causes at nowNs; the store plans and records
-	// each of them like a caller's command. The store calls it with nowNs = NextNs(), so that
+	// each of them like a caller's command. The store calls it with nowNs = NextNs():
 	// each command runs at its due time, also after a long sleep.
 	Due(nowNs int64) []C
 }

@@ -162,7 +162,7 @@ func TestWhatIsDueHappensAtItsTimeAlsoAcrossARestart(t *testing.T) {
 	must(t, s.Close())
 	clk.Set(9000)
 	s = mustStore(t, opts)
-	_, err := s.Do(toyCommand{key: "a", add: 1}) // sees the state as of now
+	_, err := s.Do(toyCommand{key: "a", add: 1}) // sees the current state
 	must(t, err)
 	if text := textOf(t, s); !strings.Contains(text, "3\n2000\n3000\n4000\n") {
 		t.Fatalf("rang at:\n%s", text)

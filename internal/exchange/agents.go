@@ -16,7 +16,7 @@ import (
 	"tickhive/sim/residents"
 )
 
-// historySpan is how long before the current time the launchpad's history begins if there is a
+// historySpan sets the begin of the launchpad's history before the current time if there is a
 // backfill. Workers become idle and proposals close after seven days, so a demo has some of each.
 const historySpan = int64(9 * 24 * time.Hour)
 

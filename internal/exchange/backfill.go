@@ -12,7 +12,7 @@ import (
 // backfillStep is the simulated time between two updates of the progress.
 const backfillStep = int64(10 * time.Minute)
 
-// backfillNear is how close to the current time a backfill must end; the machine's clock moves
+// backfillNear limits the distance from a backfill's end to the current time; the machine's clock moves
 // on while it runs.
 const backfillNear = int64(50 * time.Millisecond)
 

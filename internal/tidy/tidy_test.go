@@ -126,7 +126,6 @@ func TestRulesLeaveWhatIsAllowed(t *testing.T) {
 		{"engine/x_test.go", `import "tickhive/marketdata"; var x float64`},
 		{"engine/sequencer/loop_x.go", `func f() { go f() }`},
 		{"client/x.go", "\t// " + strings.Repeat("é", maxColumns-7)},
-		{"server/body/x.go", "// " + strings.Repeat("x", maxColumns)},
 		{"hive/x.go", "// MaxComment bounds a comment.\nconst MaxComment = 500"},
 		{"server/x.go", "var status, tag = 503, struct{ N int `json:\"n\"` }{}"},
 		{"sim/stats/x.go", "// X is.\nvar X float64"},

@@ -60,7 +60,7 @@ func (h header) appendAs(magic string, dst []byte) []byte {
 }
 
 // parseHeader reads a header; the reason says what is wrong with it. Magic, both
-// versions, writer and checksum stand at the same place in every format version.
+// versions, writer and checksum have the same place in every format version.
 func parseHeader(b []byte) (h header, reason string) { return parseHeaderAs(segmentMagic, b) }
 
 func parseHeaderAs(magic string, b []byte) (h header, reason string) {
@@ -86,7 +86,7 @@ func seedOf(segment uint64) uint32 {
 	return crc32.Checksum(b[:], castagnoli)
 }
 
-// FrameBytes is what a payload of n bytes takes in the file.
+// FrameBytes returns the bytes of the file that a payload of n bytes takes.
 func FrameBytes(n int) int { return frameHead + (n+frameAlign-1)&^(frameAlign-1) }
 
 // sealFrame completes the frame that begins at b[0] with its head left open and n bytes

@@ -8,8 +8,8 @@ import (
 	"tickhive/internal/vfs"
 )
 
-// FuzzSegment gives any bytes as a segment: it is refused, or what is read once is what
-// is read ever after, with records appended behind it.
+// FuzzSegment gives any bytes as a segment: it is refused, or every later
+// reading returns the same records, also after others are appended.
 func FuzzSegment(f *testing.F) {
 	fsys, _ := buildSmallLog(f)
 	name := path.Join(testDir, segmentName(1))

@@ -53,7 +53,7 @@ type Log struct {
 }
 
 // openSegment is a segment of an open log. file is nil once the segment is full and synced,
-// or the log closed; that of a full one is for who holds syncMu.
+// or the log closed. The holder of syncMu owns the file of a full segment.
 type openSegment struct {
 	num    uint64
 	path   string

@@ -78,7 +78,7 @@ var clockForm = body.Of(
 	body.Integer("to", 0, math.MaxInt64/1_000_000, func(q *clockRequest, v int64) { q.to = &v }).
 		As(edge.Field{Kind: edge.KindInt64, Range: []int64{0}}),
 ).
-	Rule("to", "stands beside advance: give one of the two.",
+	Rule("to", "must not be given with advance: give one of the two.",
 		func(q *clockRequest) bool { return q.advance == nil || q.to == nil }).
 	Rule("advance", "is required, or to instead.",
 		func(q *clockRequest) bool { return q.advance != nil || q.to != nil })

@@ -107,7 +107,7 @@ func pick(r *Reader, c *entry.Command, kind entry.Kind) bool {
 		return false
 	}
 	if c.Kind != entry.None {
-		r.Fail("stands beside another: a command has one of place, cancel and replace.")
+		r.Fail("must not be given with another: a command has one of place, cancel and replace.")
 		return false
 	}
 	c.Kind = kind

@@ -61,7 +61,7 @@ func (r *Reader) quoted() ([]byte, bool) {
 			return r.escaped(start, i)
 		case c < 0x20:
 			r.pos = i
-			r.syntax("a control character stands in a string")
+			r.syntax("a string contains a control character")
 			return nil, false
 		case c >= 0x80:
 			ascii = false
@@ -87,7 +87,7 @@ func (r *Reader) escaped(start, i int) ([]byte, bool) {
 			return out, true
 		case c < 0x20:
 			r.pos = i
-			r.syntax("a control character stands in a string")
+			r.syntax("a string contains a control character")
 			return nil, false
 		case c != '\\':
 			out = append(out, c)

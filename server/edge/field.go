@@ -36,7 +36,7 @@ type Field struct {
 	Default any      // nil: none
 	Words   []string // the values of a KindWord
 	Pattern string   // a regular expression that a text matches
-	Schema  string   // a KindObject: the name of its schema; empty: the schema stands in place
+	Schema  string   // a KindObject: the name of its schema; empty: the schema is written in place
 	Fields  []Field  // a KindObject: its members
 	Element *Field   // a KindArray: its elements, without a name
 }

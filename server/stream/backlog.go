@@ -13,11 +13,11 @@ const (
 	// maxChunkBytes is the maximum of joined messages in one write, in bytes: ten messages in
 	// one write cost about a ninth of ten writes (docs/internals/performance.md#s1).
 	maxChunkBytes = 64 << 10
-	// writeTimeout is how long one write may block before the writer checks whether the
+	// writeTimeout limits the time that one write may block before the writer checks whether the
 	// connection must end or messages were withdrawn. One tick of the hub and this step take
 	// less than the second within which private messages must end.
 	writeTimeout = 500 * time.Millisecond
-	// closeWriteWait is how long a closing connection may take to read its last messages.
+	// closeWriteWait limits the time in which a closing connection reads its last messages.
 	closeWriteWait = 20 * time.Second
 )
 

@@ -13,7 +13,7 @@ import (
 	"tickhive/engine"
 )
 
-// silent is how long the slow reader does not read. Its queue is full once the kernel's
+// silent is the time in which the slow reader does not read. Its queue is full once the kernel's
 // buffers are, within 9 s; the hub closes it 10 s later (docs/contract/streams.md#slow-clients), and
 // the line is cut 20 s after that (closeWriteWait): between the two it must read again to receive the reason.
 const silent = 20 * time.Second

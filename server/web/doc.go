@@ -6,7 +6,7 @@
 //
 // Invariants:
 //
-//  1. openapi/skeleton/*.json is what the route table says: paths, methods, parameters, bodies,
+//  1. openapi/skeleton/*.json holds the facts of the route table: paths, methods, parameters, bodies,
 //     credentials, statuses. "go generate ./server/web" writes it, "make drift" compares it.
 //     openapi/*.json adds prose, examples and answers, and repeats nothing of it; describe.go
 //     lists its short forms.

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// The skeletons are what the route table says: paths, parameters, bodies, statuses.
+// The route table gives the skeletons: paths, parameters, bodies, statuses.
 //
 //go:generate go test -pgo=off -run TestSkeletons -update
 

@@ -26,7 +26,7 @@ type feeder struct {
 	shape feed
 }
 
-// feed is how the records of one shape of recordings become commands.
+// feed turns the records of one shape of recordings into commands.
 type feed interface {
 	// skip takes a record before the start, for the opening state alone; false: it is to be fed.
 	skip(r *format.Record) bool

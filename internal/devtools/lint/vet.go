@@ -61,7 +61,7 @@ func ratchet(a *analysis.Analyzer, tests bool) {
 	}
 }
 
-// closeRow is what to do about an open package without findings.
+// closeRow tells the reader how to handle an open package without findings.
 const closeRow = "remove the package from internal/devtools/lint/open.go"
 
 func firstFile(pass *analysis.Pass) token.Pos {

@@ -36,7 +36,7 @@ type krakenTicker struct {
 	count                               int64
 }
 
-// krakenFile is what one recorded answer holds of one pair; exactly one member is set, none for an
+// krakenFile holds the rows of one pair in one recorded answer; exactly one member is set, none for an
 // answer that the replay has no use for (an order book).
 type krakenFile struct {
 	name    string

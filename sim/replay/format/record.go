@@ -65,7 +65,7 @@ type Values struct {
 	Trades                int64
 }
 
-// VWAPDigits is how many decimals of the volume-weighted price are recorded.
+// VWAPDigits is the number of recorded decimals of the volume-weighted price.
 const VWAPDigits = 5
 
 // Record is one row of a recording. The caller owns it and gives it to Next again and again;
