@@ -11,10 +11,6 @@ import (
 	"strings"
 )
 
-// openWording are the folders whose Go files and other texts still have banned words. A row
-// goes with the last of them; no row is added.
-var openWording = []string{}
-
 // quotesWords are the files that quote the banned words to find them.
 var quotesWords = []string{
 	"internal/tidy/rules_words.go", "internal/tidy/tidy_test.go", "internal/tidy/words_test.go",
@@ -42,15 +38,8 @@ func prose(text string) string {
 }
 
 // Wording reports banned words in the comments and string literals of a Go file.
-func Wording(f *File) []string {
-	if slices.Contains(openWording, f.Dir) || verbatim(f) {
-		return nil
-	}
-	return wording(f)
-}
-
-func wording(f *File) (out []string) {
-	if slices.Contains(quotesWords, f.Path) {
+func Wording(f *File) (out []string) {
+	if slices.Contains(quotesWords, f.Path) || verbatim(f) {
 		return nil
 	}
 	for _, group := range f.AST.Comments {
@@ -84,27 +73,13 @@ func wording(f *File) (out []string) {
 func PlainText(name string, text []byte) (out []string) {
 	dir := path.Dir(name)
 	own := slices.Contains(ownTexts, path.Ext(name)) || path.Base(name) == "Makefile" || dir == ".ci"
-	if !own || slices.Contains(foreignTexts, dir) || slices.Contains(openWording, dir) {
+	if !own || slices.Contains(foreignTexts, dir) {
 		return nil
 	}
 	n := 0
 	for line := range strings.Lines(string(text)) {
 		n++
 		out = append(out, banned(fmt.Sprintf("%s:%d", name, n), line)...)
-	}
-	return out
-}
-
-// WordedFolders reports folders in openWording whose Go files have no banned word.
-func WordedFolders(files []*File) (out []string) {
-	open := map[string]bool{}
-	for _, f := range files {
-		open[f.Dir] = open[f.Dir] || len(wording(f)) > 0
-	}
-	for _, dir := range openWording {
-		if !open[dir] {
-			out = append(out, dir+": no banned word is left: remove the folder from openWording in rules_wording.go")
-		}
 	}
 	return out
 }

@@ -18,7 +18,7 @@ var rules = map[string]func(*File) []string{
 }
 
 // wholeRules are those that look at all files together.
-var wholeRules = []func([]*File) []string{PackageDocs, Large, ShortLines, WordedFolders}
+var wholeRules = []func([]*File) []string{PackageDocs, Large}
 
 func TestTheTreeIsTidy(t *testing.T) {
 	files, err := Load(root)
@@ -140,16 +140,6 @@ func TestRulesLeaveWhatIsAllowed(t *testing.T) {
 				t.Errorf("%s: %v", name, got)
 			}
 		}
-	}
-}
-
-func TestFoldersWithoutLongLinesLeaveTheList(t *testing.T) {
-	before := openLines
-	defer func() { openLines = before }()
-	openLines = []string{"fresh", "old"}
-	files := planted(t, map[string]string{"fresh/x.go": "", "old/x.go": "// " + strings.Repeat("x", maxColumns)})
-	if got := ShortLines(files); len(got) != 1 || !strings.HasPrefix(got[0], "fresh: ") {
-		t.Error(got)
 	}
 }
 
