@@ -266,7 +266,7 @@ func TestTooFewDescriptorsAreRefused(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	in := launchWithFiles(t, 64, "--data-dir", dir)
-	if code := in.wait(); code != 1 || !strings.Contains(in.stderr.String(), "the limit of open files is 64; ") ||
+	if code := in.wait(); code != 1 || !strings.Contains(in.stderr.String(), "the open-files limit is 64; ") ||
 		!strings.Contains(in.stderr.String(), "LimitNOFILE=") {
 		t.Errorf("exit code %d: %s", code, in.stderr.String())
 	}

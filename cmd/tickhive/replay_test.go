@@ -153,14 +153,14 @@ func TestAReplayRefusesFlagsThatItDecides(t *testing.T) {
 	}{
 		{
 			[]string{"--clock-start", "2026-01-01T00:00:00Z"},
-			"replay: clock.start=2026-01-01T00:00:00Z: the clock starts where the files do",
+			"replay: clock.start=2026-01-01T00:00:00Z: the clock starts with the recording",
 		},
 		{[]string{"--clock", "real"}, "replay: clock.mode=real"},
 		{[]string{"--sim", "on"}, "replay: sim.enabled=on"},
 		{[]string{"--backfill", "1h"}, "replay: sim.backfill=1h"},
 		{[]string{"--set", "market.pairs=builtin"}, "replay: market.pairs=builtin"},
 	} {
-		startRefused(t, replayOf(file, c.args...), c.want, "leave it out")
+		startRefused(t, replayOf(file, c.args...), c.want, "remove the setting")
 	}
 	// settings of serve
 	env := []string{"TICKHIVE_SIM_BACKFILL=1h", "TICKHIVE_CLOCK_MODE=real", "TICKHIVE_SIM_ENABLED=on"}

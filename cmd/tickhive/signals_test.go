@@ -125,7 +125,7 @@ func TestAHangupReloads(t *testing.T) {
 	}
 	for _, want := range []string{
 		"msg=reloaded signal=hangup what=certificates",
-		`msg="not reloaded, the old one stays" signal=hangup what=key error="no such file"`,
+		`msg="reload failed; keeping the old content" signal=hangup what=key error="no such file"`,
 	} {
 		if strings.Count(log.String(), want) != 2 {
 			t.Errorf("%q is not there twice: %s", want, log.String())

@@ -81,6 +81,7 @@ func (x *Running) AddPair(ins *engine.Instrument) (engine.PairID, error) {
 			id = e.Pair
 		case engine.EventRejected:
 			refused = e.Reason
+		default:
 		}
 	}
 	if err := x.Submit(&b); err != nil {
