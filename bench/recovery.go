@@ -214,7 +214,7 @@ func largeMarket(r *Run) error {
 	if err := snapshotOf(l.dir); err != nil {
 		return err
 	}
-	if err := appendTail(r, l.dir); err != nil {
+	if err := appendTail(l.dir); err != nil {
 		return err
 	}
 	m := r.S.Cost("snapshot + tail, 1 M orders and 1 M trades", "s",
@@ -251,7 +251,7 @@ func snapshotOf(dir replica.LogDir) error {
 }
 
 // appendTail appends trades after the snapshot.
-func appendTail(r *Run, dir replica.LogDir) error {
+func appendTail(dir replica.LogDir) error {
 	rep, err := recoverDir(dir)
 	if err != nil {
 		return err

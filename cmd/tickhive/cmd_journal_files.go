@@ -136,7 +136,8 @@ func oldestSnapshot(files []wal.Checked) uint64 {
 // snapshotHashes returns the hashes of the market's snapshots by their records, except the one of
 // record begun, with which a replay begins.
 func snapshotHashes(log replica.LogDir, o replica.Options, files []wal.Checked,
-	begun uint64) (map[uint64]string, error) {
+	begun uint64,
+) (map[uint64]string, error) {
 	hashes := map[uint64]string{}
 	for _, f := range files {
 		if filepath.Dir(f.File) != "engine" || filepath.Ext(f.File) == wal.SegmentExt || f.Last == begun {

@@ -96,7 +96,7 @@ func TestAReplayRemovesItsTemporaryDirectory(t *testing.T) {
 			made, err := os.ReadDir(temp)
 			if err != nil || len(made) != 1 ||
 				!strings.Contains(in.stderr.String(),
-					"the data directory is "+filepath.Join(temp, made[0].Name())+" and is removed") {
+					"the temporary data directory "+filepath.Join(temp, made[0].Name())+" is removed at the end") {
 				t.Errorf("%v: %v %v: %s", c.args, err, made, in.stderr.String())
 			}
 			in.signal(c.signal)

@@ -39,8 +39,10 @@ func TestAStopWithinASnapshotIsInOrder(t *testing.T) {
 	x := exchangetest.Start(t, o)
 	b := sequencer.Batch{}
 	for i := range int64(200) {
-		b.Commands = append(b.Commands, engine.Command{Kind: engine.Place, Side: engine.Side(i % 2),
-			Price: 1_000_000 + i%3, Amount: 1000 + i})
+		b.Commands = append(b.Commands, engine.Command{
+			Kind: engine.Place, Side: engine.Side(i % 2),
+			Price: 1_000_000 + i%3, Amount: 1000 + i,
+		})
 	}
 	if err := x.Submit(&b); err != nil {
 		t.Fatal(err)

@@ -29,8 +29,10 @@ func (d accruals) routes() []*edge.Route {
 				profit,
 				edge.Field{Name: "profitTypes", Kind: edge.KindArray, Element: &edge.Field{}}, edge.ParamDecimals),
 		},
-		{Method: get, Path: affiliatePath + "/accruals/summary", Handle: d.summary,
-			Params: []edge.Field{currency, profit, edge.ParamDecimals}},
+		{
+			Method: get, Path: affiliatePath + "/accruals/summary", Handle: d.summary,
+			Params: []edge.Field{currency, profit, edge.ParamDecimals},
+		},
 		{Method: get, Path: affiliatePath + "/accruals/filters", Handle: d.filters},
 		{
 			Method: get, Path: affiliatePath + "/accrual-groups", Handle: d.groups,
@@ -40,8 +42,10 @@ func (d accruals) routes() []*edge.Route {
 		},
 		{Method: get, Path: affiliatePath + "/accruals/breakdown", Handle: d.breakdown, Params: period},
 		{Method: get, Path: affiliatePath + "/accruals/explain", Handle: d.explain, Params: period},
-		{Method: get, Path: affiliatePath + "/total-accruals", Handle: d.total,
-			Params: []edge.Field{edge.ParamDecimals}},
+		{
+			Method: get, Path: affiliatePath + "/total-accruals", Handle: d.total,
+			Params: []edge.Field{edge.ParamDecimals},
+		},
 	}
 }
 

@@ -54,7 +54,8 @@ func (d *Service) fullURL(h *fasthttp.RequestHeader) []byte {
 // verifySocket checks the credentials of a socket's auth operation: they sign a GET of /ws
 // without a body (docs/contract/streams.md#operations). It accepts only the default scheme.
 func (d *Service) verifySocket(remote netip.Addr, publicKey, timestamp, nonce,
-	signature string) (private.Key, *refuse.Refusal) {
+	signature string,
+) (private.Key, *refuse.Refusal) {
 	who, reject := d.verifier.Verify(d.opt.Clock.NowNs(), &auth.Request{
 		Method: fasthttp.MethodGet, Target: []byte("/ws"), Remote: remote,
 		PublicKey: []byte(publicKey), Timestamp: []byte(timestamp), Nonce: []byte(nonce), Signature: []byte(signature),

@@ -230,8 +230,10 @@ func TestRandomBatchesNearTheBounds(t *testing.T) {
 			t.Fatalf("%d %s", a.Status, a.Body)
 		}
 		u := users[rng.IntN(len(users))]
-		way, currency := []string{"deposits", "withdrawals"}[rng.IntN(2)], []string{"USDT", "AA",
-			"BB", "CC", "DD"}[rng.IntN(5)]
+		way, currency := []string{"deposits", "withdrawals"}[rng.IntN(2)], []string{
+			"USDT", "AA",
+			"BB", "CC", "DD",
+		}[rng.IntN(5)]
 		if rng.IntN(3) == 0 {
 			h.CallInternal("POST", "/users/"+u.ID+"/"+way,
 				fmt.Sprintf(`{"currencyCode":%q,"amount":%q}`, currency, number(2)))
@@ -239,8 +241,10 @@ func TestRandomBatchesNearTheBounds(t *testing.T) {
 		within(h, users...)
 	}
 	t.Logf("seed %d: %v", seed, seen)
-	for _, want := range []string{"Created", "Completed", "Canceled", "PartiallyExecutedAndCanceled",
-		"total_out_of_range", "insufficient_funds"} {
+	for _, want := range []string{
+		"Created", "Completed", "Canceled", "PartiallyExecutedAndCanceled",
+		"total_out_of_range", "insufficient_funds",
+	} {
 		if seen[want] < 50 {
 			t.Errorf("%d orders were %s", seen[want], want)
 		}

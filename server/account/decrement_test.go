@@ -36,8 +36,10 @@ func TestOrdersShowWhatADecrementTookOff(t *testing.T) {
 		views := []map[string]any{signed, inner, streamed[id]}
 		members := []map[string]string{
 			{"status": status, "initialAmount": initial, "amount": open, "decrementedAmount": lost},
-			{"status": status, "amount": initial, "filledAmount": filled, "remainingAmount": remaining,
-				"decrementedAmount": lost},
+			{
+				"status": status, "amount": initial, "filledAmount": filled, "remainingAmount": remaining,
+				"decrementedAmount": lost,
+			},
 			{"status": status, "initialAmount": initial, "amount": open, "decrementedAmount": lost},
 		}
 		for i, view := range views {

@@ -26,16 +26,26 @@ func (d *Service) InternalRoutes() []*edge.Route {
 	return []*edge.Route{
 		{Method: post, Path: path, Handle: u.createUser, Schema: "CreateUser", Members: newUserForm.Members()},
 		{Method: get, Path: path + "/{id}", Handle: u.getUser, Params: id},
-		{Method: fasthttp.MethodPatch, Path: path + "/{id}", Handle: u.patchUser, Params: id, Schema: "PatchUser",
-			Members: userForm.Members()},
-		{Method: post, Path: path + "/{id}/deposits", Handle: u.deposit, Params: id, Schema: "Money",
-			Members: moneyForm.Members()},
-		{Method: post, Path: path + "/{id}/withdrawals", Handle: u.withdraw, Params: id, Schema: "Money",
-			Members: moneyForm.Members()},
-		{Method: post, Path: path + "/{id}/profits", Handle: u.addProfit, Params: id, Schema: "AddProfit",
-			Members: profitForm.Members()},
-		{Method: post, Path: path + "/{id}/apikeys", Handle: u.createUserKey, Params: id, Schema: "CreateKey",
-			Members: keyForms[true].Members()},
+		{
+			Method: fasthttp.MethodPatch, Path: path + "/{id}", Handle: u.patchUser, Params: id, Schema: "PatchUser",
+			Members: userForm.Members(),
+		},
+		{
+			Method: post, Path: path + "/{id}/deposits", Handle: u.deposit, Params: id, Schema: "Money",
+			Members: moneyForm.Members(),
+		},
+		{
+			Method: post, Path: path + "/{id}/withdrawals", Handle: u.withdraw, Params: id, Schema: "Money",
+			Members: moneyForm.Members(),
+		},
+		{
+			Method: post, Path: path + "/{id}/profits", Handle: u.addProfit, Params: id, Schema: "AddProfit",
+			Members: profitForm.Members(),
+		},
+		{
+			Method: post, Path: path + "/{id}/apikeys", Handle: u.createUserKey, Params: id, Schema: "CreateKey",
+			Members: keyForms[true].Members(),
+		},
 		{Method: get, Path: edge.InternalPrefix + "/totals", Handle: u.totals},
 	}
 }
@@ -122,7 +132,8 @@ func (d users) totals(c *edge.Ctx) *refuse.Refusal {
 	if d.opt.Ledger != nil {
 		all = append(all, d.opt.Ledger.Totals()...)
 		slices.SortFunc(all, func(a,
-			b accounts.TotalView) int {
+			b accounts.TotalView,
+		) int {
 			return strings.Compare(a.CurrencyCode, b.CurrencyCode)
 		})
 	}

@@ -96,8 +96,10 @@ func TestUserRequestsThatAreRefused(t *testing.T) {
 	}
 	h.CheckRefusal("a nickname twice", h.CallInternal("POST", "/users", `{"nickname":"taken"}`),
 		409, "CONFLICT", "nickname")
-	for _, id := range []string{"nope", "00000000-0000-0000-0000-000000000000",
-		"11111111-1111-1111-1111-111111111111"} {
+	for _, id := range []string{
+		"nope", "00000000-0000-0000-0000-000000000000",
+		"11111111-1111-1111-1111-111111111111",
+	} {
 		h.CheckRefusal(id, h.CallInternal("GET", "/users/"+id, ""), 404, "NOT_FOUND", "id")
 		h.CheckRefusal(id, h.CallInternal("PATCH", "/users/"+id, "{}"), 404, "NOT_FOUND", "id")
 		h.CheckRefusal(id, h.CallInternal("POST", "/users/"+id+"/deposits", `{"currencyCode":"USDT","amount":1}`), 404,

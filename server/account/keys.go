@@ -35,8 +35,10 @@ func (d *Service) Routes(*edge.Server) []*edge.Route {
 func (d *Service) keyRoutes() []*edge.Route {
 	return []*edge.Route{
 		{Method: fasthttp.MethodGet, Path: "/api/apikeys", Handle: d.listKeys},
-		{Method: fasthttp.MethodPost, Path: "/api/apikeys", Handle: d.createOwnKey,
-			Schema: "ApiKeyPairCreationRequestViewModel", Members: keyForms[false].Members()},
+		{
+			Method: fasthttp.MethodPost, Path: "/api/apikeys", Handle: d.createOwnKey,
+			Schema: "ApiKeyPairCreationRequestViewModel", Members: keyForms[false].Members(),
+		},
 		{Method: fasthttp.MethodDelete, Path: "/api/apikeys/{publicKey}", Handle: d.deleteKey},
 	}
 }
@@ -52,11 +54,13 @@ func keyForm(canTrade bool) *body.Form[accounts.KeyRequest] {
 		body.Text("name", accounts.MaxKeyName, func(k *accounts.KeyRequest, v string) { k.Name = v }).Need().
 			As(edge.Field{Range: []int64{1, accounts.MaxKeyName}}),
 		body.Flag("canTrade", func(k *accounts.KeyRequest,
-			v bool) {
+			v bool,
+		) {
 			k.CanTrade = v
 		}).As(edge.Field{Default: canTrade}),
 		body.Flag("canWithdraw", func(k *accounts.KeyRequest,
-			v bool) {
+			v bool,
+		) {
 			k.CanWithdraw = v
 		}).As(edge.Field{Default: false}),
 		body.Value("ipWhitelist", edge.KindArray, addresses,

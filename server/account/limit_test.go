@@ -19,8 +19,10 @@ func spend(k *servertest.Keys, n int) {
 	var wg sync.WaitGroup
 	for i := range workers {
 		wg.Go(func() {
-			c := &fasthttp.HostClient{Addr: "test",
-				Dial: func(string) (net.Conn, error) { return k.Exchange.Dial("192.0.2.1") }}
+			c := &fasthttp.HostClient{
+				Addr: "test",
+				Dial: func(string) (net.Conn, error) { return k.Exchange.Dial("192.0.2.1") },
+			}
 			defer c.CloseIdleConnections()
 			var req fasthttp.Request
 			var res fasthttp.Response
@@ -46,8 +48,10 @@ func TestAKeyAtItsLimitCanStillCancel(t *testing.T) {
 	first := a.Place(order)
 	a.Place(order)
 	second := h.MustInternal("POST", "/users/"+a.ID+"/apikeys", `{"name":"second"}`)
-	own := &servertest.Keys{Exchange: h, ID: a.ID, Public: second["publicKey"].(string),
-		Private: second["privateKey"].(string)}
+	own := &servertest.Keys{
+		Exchange: h, ID: a.ID, Public: second["publicKey"].(string),
+		Private: second["privateKey"].(string),
+	}
 	spend(a, auth.MaxNoncesPerKey-auth.CancelNonces-2)
 	for _, c := range []struct{ method, target, body string }{
 		{"GET", "/api/wallets/balances", ""},

@@ -211,7 +211,8 @@ func (f *privateFeed) openOrders(dst []byte, account engine.AccountID) []byte {
 
 // Verify checks the credentials of a socket.
 func (f *privateFeed) Verify(remote netip.Addr, publicKey, timestamp, nonce,
-	signature string) (private.Key, *refuse.Refusal) {
+	signature string,
+) (private.Key, *refuse.Refusal) {
 	return f.service.verifySocket(remote, publicKey, timestamp, nonce, signature)
 }
 

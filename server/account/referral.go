@@ -20,22 +20,30 @@ type referral struct{ *Service }
 func (d referral) routes() []*edge.Route {
 	const get, post = fasthttp.MethodGet, fasthttp.MethodPost
 	return []*edge.Route{
-		{Method: get, Path: affiliatePath + "/inviters/search", Handle: d.searchInviters,
-			Params: []edge.Field{{Name: "query", Required: true, Range: []int64{1, accounts.MaxSearchQuery}}}},
+		{
+			Method: get, Path: affiliatePath + "/inviters/search", Handle: d.searchInviters,
+			Params: []edge.Field{{Name: "query", Required: true, Range: []int64{1, accounts.MaxSearchQuery}}},
+		},
 		{Method: get, Path: affiliatePath + "/inviters/my", Handle: d.myInviter},
-		{Method: post, Path: affiliatePath + "/inviters/my", Handle: d.setInviter, Schema: "SetInviterRequest",
-			Members: inviterForm.Members()},
+		{
+			Method: post, Path: affiliatePath + "/inviters/my", Handle: d.setInviter, Schema: "SetInviterRequest",
+			Members: inviterForm.Members(),
+		},
 		// {inviter} is {inviteCode} or {id} of docs/contract/api.md: one node of the router.
 		{Method: get, Path: affiliatePath + "/inviters/{inviter}", Handle: d.findInviter},
 		{Method: get, Path: affiliatePath + "/invite-code", Handle: d.inviteCode},
-		{Method: get, Path: affiliatePath + "/ambassadors/info", Handle: d.ambassador,
-			Params: []edge.Field{edge.ParamDecimals}},
+		{
+			Method: get, Path: affiliatePath + "/ambassadors/info", Handle: d.ambassador,
+			Params: []edge.Field{edge.ParamDecimals},
+		},
 		{
 			Method: post, Path: affiliatePath + "/ambassadors/links", Handle: d.createLink,
 			Schema: "CreateAmbassadorReferralLinkRequest", Members: linkForm.Members(),
 		},
-		{Method: get, Path: affiliatePath + "/{id}/user-info", Handle: d.userInfo,
-			Params: []edge.Field{edge.ParamDecimals}},
+		{
+			Method: get, Path: affiliatePath + "/{id}/user-info", Handle: d.userInfo,
+			Params: []edge.Field{edge.ParamDecimals},
+		},
 	}
 }
 

@@ -68,8 +68,10 @@ func TestInvitersAreSetOnceAndNeverInACircle(t *testing.T) {
 	} {
 		h.CheckRefusal(x, c.Call("GET", "/api/affiliate/inviters/"+x, ""), 404, "NOT_FOUND", field)
 	}
-	for query, want := range map[string]string{"al": "alice", "c": "carol", "zz": "",
-		url.QueryEscape(code[:5]): "alice"} {
+	for query, want := range map[string]string{
+		"al": "alice", "c": "carol", "zz": "",
+		url.QueryEscape(code[:5]): "alice",
+	} {
 		var found []struct{ Nickname string }
 		servertest.Parse(t, c.OK("GET", "/api/affiliate/inviters/search?query="+query, "").Body, &found)
 		if want == "" && len(found) != 0 || want != "" && (len(found) != 1 || found[0].Nickname != want) {
@@ -130,8 +132,10 @@ func TestAmbassadorsMakeLinksThatDiscount(t *testing.T) {
 // values are computed by hand.
 func TestAccrualsOfATreeAreTheHandComputedOnes(t *testing.T) {
 	h, seller, _ := servertest.NewTradedExchange(t)
-	chain := []*servertest.Keys{h.User(""), h.User(`"isAmbassador":true,"secondLevelPercent":15`), h.User(""),
-		h.User(`"isAmbassador":true,"secondLevelPercent":15`), h.User(""), h.User("")}
+	chain := []*servertest.Keys{
+		h.User(""), h.User(`"isAmbassador":true,"secondLevelPercent":15`), h.User(""),
+		h.User(`"isAmbassador":true,"secondLevelPercent":15`), h.User(""), h.User(""),
+	}
 	for i := 1; i < len(chain); i++ {
 		if got := join(chain[i], inviteCode(chain[i-1])); got.Status != 200 {
 			t.Fatal(got.Body)

@@ -50,8 +50,10 @@ func signedRoutes(id string) [][3]string {
 func TestSignedRoutesNeedCredentialsAndAnswerPrivately(t *testing.T) {
 	h, a, _ := servertest.NewTradedExchange(t)
 	readOnly := h.MustInternal("POST", "/users/"+a.ID+"/apikeys", `{"name":"ro","canTrade":false}`)
-	reader := &servertest.Keys{Exchange: h, ID: a.ID, Public: readOnly["publicKey"].(string),
-		Private: readOnly["privateKey"].(string)}
+	reader := &servertest.Keys{
+		Exchange: h, ID: a.ID, Public: readOnly["publicKey"].(string),
+		Private: readOnly["privateKey"].(string),
+	}
 	for _, r := range signedRoutes(a.ID) {
 		what := r[0] + " " + r[1]
 		h.CheckRefusal(what, h.Send(h.Public, r[0], r[1], r[2], nil), 401, "UNAUTHORIZED", "API-PublicKey")
@@ -85,8 +87,10 @@ func TestSignedRoutesNeedCredentialsAndAnswerPrivately(t *testing.T) {
 func TestBodiesAreTakenUnderTheFourMediaTypes(t *testing.T) {
 	h, a, _ := servertest.NewTradedExchange(t)
 	amb := h.User(`"isAmbassador":true`)
-	for _, kind := range []string{"application/json", "application/json-patch+json", "text/json",
-		"application/vnd.x+json", "application/json; charset=utf-8", "Application/JSON"} {
+	for _, kind := range []string{
+		"application/json", "application/json-patch+json", "text/json",
+		"application/vnd.x+json", "application/json; charset=utf-8", "Application/JSON",
+	} {
 		for _, r := range [][2]string{
 			{"/api/apikeys", `{"name":"k"}`},
 			{"/api/affiliate/ambassadors/links", `{"discountPercent":5}`},
@@ -101,10 +105,14 @@ func TestBodiesAreTakenUnderTheFourMediaTypes(t *testing.T) {
 			}
 		}
 	}
-	for _, route := range []string{"/api/apikeys", "/api/affiliate/inviters/my",
-		"/api/affiliate/ambassadors/links", "/api/orders"} {
-		for _, kind := range []string{"text/plain", "application/xml", "application/x-www-form-urlencoded",
-			"application/jsonx", "application/+json"} {
+	for _, route := range []string{
+		"/api/apikeys", "/api/affiliate/inviters/my",
+		"/api/affiliate/ambassadors/links", "/api/orders",
+	} {
+		for _, kind := range []string{
+			"text/plain", "application/xml", "application/x-www-form-urlencoded",
+			"application/jsonx", "application/+json",
+		} {
 			h.CheckRefusal(route, a.Call("POST", route, `{}`, "Content-Type", kind), 415,
 				"UNSUPPORTED_MEDIA_TYPE", "Content-Type")
 		}
@@ -140,8 +148,10 @@ func TestAPIKeysLiveAndDie(t *testing.T) {
 	if len(made["publicKey"].(string)) != 38 || len(made["privateKey"].(string)) != 64 {
 		t.Errorf("lengths: %v", made)
 	}
-	k := &servertest.Keys{Exchange: h, ID: a.ID, Public: made["publicKey"].(string),
-		Private: made["privateKey"].(string)}
+	k := &servertest.Keys{
+		Exchange: h, ID: a.ID, Public: made["publicKey"].(string),
+		Private: made["privateKey"].(string),
+	}
 	k.OK("GET", "/api/apikeys", "")
 	var list []map[string]any
 	servertest.Parse(t, a.OK("GET", "/api/apikeys", "").Body, &list)
@@ -177,8 +187,10 @@ func TestAPIKeysLiveAndDie(t *testing.T) {
 	}
 	// A deleted key is invalid for the next request, also for its owner's.
 	second := servertest.ParseObject(t, a.OK("POST", "/api/apikeys", `{"name":"second","canTrade":true}`).Body)
-	s := &servertest.Keys{Exchange: h, ID: a.ID, Public: second["publicKey"].(string),
-		Private: second["privateKey"].(string)}
+	s := &servertest.Keys{
+		Exchange: h, ID: a.ID, Public: second["publicKey"].(string),
+		Private: second["privateKey"].(string),
+	}
 	s.OK("DELETE", "/api/apikeys/"+s.Public, "")
 	h.CheckRefusal("a deleted key", s.Call("GET", "/api/apikeys", ""), 401, "UNAUTHORIZED", "API-Signature")
 }

@@ -145,8 +145,10 @@ func TestReplayedAndSkewedRequests(t *testing.T) {
 func TestACredentialHeaderThatOccursTwiceIs401(t *testing.T) {
 	h, a, _ := servertest.NewTradedExchange(t)
 	for _, target := range []string{"/api/apikeys", "/api/deals?currencyPairCode=BTC_USDT"} {
-		for _, name := range []string{"API-PublicKey", "API-Timestamp", "API-Nonce",
-			"API-Signature", "API-RecvWindow"} {
+		for _, name := range []string{
+			"API-PublicKey", "API-Timestamp", "API-Nonce",
+			"API-Signature", "API-RecvWindow",
+		} {
 			signed := func(change func(http.Header, string)) servertest.Answer {
 				header := a.Sign("GET", target, "", "API-RecvWindow", "5000")
 				change(header, header[name][0])
@@ -156,8 +158,10 @@ func TestACredentialHeaderThatOccursTwiceIs401(t *testing.T) {
 			if once.Status != 200 {
 				t.Fatalf("%s of %s once: %d %s", name, target, once.Status, once.Body)
 			}
-			for what, second := range map[string]string{"equal": "", "empty": " ", "other": "x",
-				"in small letters": strings.ToLower(name)} {
+			for what, second := range map[string]string{
+				"equal": "", "empty": " ", "other": "x",
+				"in small letters": strings.ToLower(name),
+			} {
 				h.CheckRefusal(what+" "+name+" of "+target, signed(func(header http.Header, sent string) {
 					switch {
 					case second == "":

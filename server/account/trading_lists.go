@@ -28,8 +28,10 @@ func (d lists) listQuery(c *edge.Ctx, statuses bool) (q marketdata.Query, err *r
 	if len(code) > 0 && !edge.ValidPairCode(code) {
 		return q, refuse.Param(edge.PairName, "The parameter %s must be a pair code such as BTC_USDT.", edge.PairName)
 	}
-	q = marketdata.Query{Account: accountOf(c), Pair: engine.ControlPair,
-		SinceNs: math.MinInt64, UntilNs: math.MaxInt64}
+	q = marketdata.Query{
+		Account: accountOf(c), Pair: engine.ControlPair,
+		SinceNs: math.MinInt64, UntilNs: math.MaxInt64,
+	}
 	if statuses {
 		i, err := c.Enum("status", orderStatuses...)
 		if err != nil {

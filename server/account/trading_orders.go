@@ -23,17 +23,25 @@ func (d *Service) tradingRoutes() []*edge.Route {
 		edge.ParamsBetween(edge.KindDate, "sinceDate", "endDate"), []edge.Field{decimals})
 	l := lists{d}
 	return []*edge.Route{
-		{Method: fasthttp.MethodPost, Path: orders, Handle: d.placeOrder, Schema: "CreateOrderRequest",
-			Members: body.TradingMembers},
-		{Method: del, Path: orders, Cancels: true, Handle: d.cancelOwn,
-			Params: []edge.Field{edge.ParamPair(edge.PairName, true)}},
-		{Method: del, Path: orders + "/{orderId}", Cancels: true, Handle: d.cancelOrder,
-			Params: []edge.Field{order, decimals}},
+		{
+			Method: fasthttp.MethodPost, Path: orders, Handle: d.placeOrder, Schema: "CreateOrderRequest",
+			Members: body.TradingMembers,
+		},
+		{
+			Method: del, Path: orders, Cancels: true, Handle: d.cancelOwn,
+			Params: []edge.Field{edge.ParamPair(edge.PairName, true)},
+		},
+		{
+			Method: del, Path: orders + "/{orderId}", Cancels: true, Handle: d.cancelOrder,
+			Params: []edge.Field{order, decimals},
+		},
 		{Method: get, Path: orders + "/{orderId}/deals", Handle: l.orderDeals, Params: []edge.Field{order, decimals}},
 		{
 			Method: get, Path: "/api/user/orders", Handle: l.userOrders,
-			Params: append([]edge.Field{pair, {Name: "status", Kind: edge.KindWord, Words: orderStatuses,
-				Default: orderStatuses[0]}}, page...),
+			Params: append([]edge.Field{pair, {
+				Name: "status", Kind: edge.KindWord, Words: orderStatuses,
+				Default: orderStatuses[0],
+			}}, page...),
 		},
 		{Method: get, Path: "/api/user/deals", Handle: l.userDeals, Params: append([]edge.Field{pair}, page...)},
 		{Method: get, Path: "/api/wallets/balances", Handle: l.balances, Params: []edge.Field{decimals}},

@@ -22,17 +22,25 @@ func marketRoutes(s *Server) []*edge.Route {
 	return []*edge.Route{
 		{
 			Method: fasthttp.MethodGet, Path: edge.InternalPrefix + "/book/{pair}", Handle: s.getBook,
-			Params: []edge.Field{edge.ParamPair("pair", true),
-				{Name: "depth", Kind: edge.KindInteger, Range: []int64{0, math.MaxInt32}, Default: 0}},
+			Params: []edge.Field{
+				edge.ParamPair("pair", true),
+				{Name: "depth", Kind: edge.KindInteger, Range: []int64{0, math.MaxInt32}, Default: 0},
+			},
 		},
-		{Method: fasthttp.MethodPost, Path: edge.InternalPrefix + "/pairs", Handle: s.addPair, Schema: "AddPair",
-			Members: newPairForm.Members()},
+		{
+			Method: fasthttp.MethodPost, Path: edge.InternalPrefix + "/pairs", Handle: s.addPair, Schema: "AddPair",
+			Members: newPairForm.Members(),
+		},
 		{Method: fasthttp.MethodGet, Path: edge.InternalPrefix + "/pairs/{code}", Handle: s.getPair, Params: code},
-		{Method: fasthttp.MethodPatch, Path: edge.InternalPrefix + "/pairs/{code}", Handle: s.setPair, Params: code,
-			Schema: "PatchPair", Members: pairForm.Members()},
+		{
+			Method: fasthttp.MethodPatch, Path: edge.InternalPrefix + "/pairs/{code}", Handle: s.setPair, Params: code,
+			Schema: "PatchPair", Members: pairForm.Members(),
+		},
 		{Method: fasthttp.MethodGet, Path: edge.InternalPrefix + "/assets/{symbol}", Handle: s.getAsset},
-		{Method: fasthttp.MethodPatch, Path: edge.InternalPrefix + "/assets/{symbol}", Handle: s.setAsset,
-			Schema: "PatchAsset", Members: assetForm.Members()},
+		{
+			Method: fasthttp.MethodPatch, Path: edge.InternalPrefix + "/assets/{symbol}", Handle: s.setAsset,
+			Schema: "PatchAsset", Members: assetForm.Members(),
+		},
 	}
 }
 

@@ -16,15 +16,23 @@ func orderRoutes(s *Server) []*edge.Route {
 	const orders = edge.InternalPrefix + "/orders"
 	id := []edge.Field{{Name: "id", Pattern: "^[0-9]{1,16}$"}}
 	return []*edge.Route{
-		{Method: fasthttp.MethodPost, Path: orders, Handle: s.placeOrder, Schema: "PlaceOrder",
-			Members: body.OrderMembers},
-		{Method: fasthttp.MethodPost, Path: orders + "/batch", Handle: s.placeBatch, Schema: "Batch",
-			Members: body.BatchMembers},
-		{Method: fasthttp.MethodDelete, Path: orders, Handle: s.cancelAll,
-			Params: []edge.Field{{Name: "accountId", Kind: edge.KindUUID}, edge.ParamPair(edge.PairName, false)}},
+		{
+			Method: fasthttp.MethodPost, Path: orders, Handle: s.placeOrder, Schema: "PlaceOrder",
+			Members: body.OrderMembers,
+		},
+		{
+			Method: fasthttp.MethodPost, Path: orders + "/batch", Handle: s.placeBatch, Schema: "Batch",
+			Members: body.BatchMembers,
+		},
+		{
+			Method: fasthttp.MethodDelete, Path: orders, Handle: s.cancelAll,
+			Params: []edge.Field{{Name: "accountId", Kind: edge.KindUUID}, edge.ParamPair(edge.PairName, false)},
+		},
 		{Method: fasthttp.MethodGet, Path: orders + "/{id}", Handle: s.getOrder, Params: id},
-		{Method: fasthttp.MethodPatch, Path: orders + "/{id}", Handle: s.replaceOrder, Params: id,
-			Schema: "ReplaceOrder", Members: body.ReplaceForm.Members()},
+		{
+			Method: fasthttp.MethodPatch, Path: orders + "/{id}", Handle: s.replaceOrder, Params: id,
+			Schema: "ReplaceOrder", Members: body.ReplaceForm.Members(),
+		},
 		{Method: fasthttp.MethodDelete, Path: orders + "/{id}", Handle: s.cancelOrder, Params: id},
 	}
 }

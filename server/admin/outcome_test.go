@@ -145,11 +145,13 @@ func TestAnUnknownOutcomeOfLedgerAndHive(t *testing.T) {
 		{"action", "hive/", func(c *servertest.Agents, id, _ string) servertest.Answer {
 			return c.AddAction("queen-1", id, "flag", `{}`)
 		}, "look at the action log"},
-		{"spawn that the hive does not receive", "hive/",
+		{
+			"spawn that the hive does not receive", "hive/",
 			func(c *servertest.Agents, id, proposal string) servertest.Answer {
 				vote(c, id, proposal) // the hive's log has stopped
 				return c.Spawn(2, `{"name":"New","symbol":"NEW"}`)
-			}, "look at the tokens"},
+			}, "look at the tokens",
+		},
 	} {
 		c := servertest.NewUnlimitedAgents(t)
 		id := c.Token(1, "AAA")

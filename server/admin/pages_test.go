@@ -54,8 +54,10 @@ const makeUser = "/internal/v1/users"
 // port, and refuses all other names.
 func TestWithoutATokenTheHostIsALoopbackNameOrAConfiguredOne(t *testing.T) {
 	h := servertest.NewExchange(t, func(o *exchange.Options) {
-		o.Internal.Hosts = []string{"ops.example", "Build-1.Example.", "box_2", "10.0.0.5",
-			"fd00::5", "::ffff:10.0.0.6"}
+		o.Internal.Hosts = []string{
+			"ops.example", "Build-1.Example.", "box_2", "10.0.0.5",
+			"fd00::5", "::ffff:10.0.0.6",
+		}
 	})
 	for _, host := range []string{
 		"localhost", "localhost:8081", "LocalHost:1", "localhost.", "localhost.:8081", "localhost:",
@@ -139,12 +141,16 @@ func TestWithoutATokenRequestsOfPagesAreRefused(t *testing.T) {
 	for _, lines := range [][]string{
 		{"Host: localhost:8081"},
 		{"Host: localhost:8081", "Origin: http://localhost:8081"},
-		{"Host: LOCALHOST:8081", "ORIGIN: http://localhost:8081",
-			"sec-fetch-site: same-origin", "Sec-Fetch-Mode: cors"},
+		{
+			"Host: LOCALHOST:8081", "ORIGIN: http://localhost:8081",
+			"sec-fetch-site: same-origin", "Sec-Fetch-Mode: cors",
+		},
 		{"Host: localhost", "Origin: http://localhost"},
 		{"Host: localhost:80", "Origin: http://localhost"},
-		{"Host: ops.example", "Origin: https://ops.example", "Sec-Fetch-Site: same-origin",
-			"Sec-Fetch-Mode: same-origin"},
+		{
+			"Host: ops.example", "Origin: https://ops.example", "Sec-Fetch-Site: same-origin",
+			"Sec-Fetch-Mode: same-origin",
+		},
 		{"Host: [::1]:8081", "Origin: http://[::1]:8081"},
 		{"Host: localhost", "Sec-Fetch-Site: none"},
 		{"Host: localhost", "Sec-Fetch-Site: same-origin", "Sec-Fetch-Mode: no-cors"},
@@ -177,8 +183,10 @@ func TestWithoutATokenRequestsOfPagesAreRefused(t *testing.T) {
 		{"Sec-Fetch-Site", []string{"Sec-Fetch-Site: none", "Sec-Fetch-Site: cross-site"}},
 		{"Sec-Fetch-Site", []string{"Origin: http://localhost:8081", "Sec-Fetch-Site: new-word"}},
 		{"Sec-Fetch-Mode", []string{"Sec-Fetch-Mode: navigate"}},
-		{"Sec-Fetch-Mode", []string{"Origin: http://localhost:8081", "Sec-Fetch-Site: same-origin",
-			"Sec-Fetch-Mode: navigate"}},
+		{"Sec-Fetch-Mode", []string{
+			"Origin: http://localhost:8081", "Sec-Fetch-Site: same-origin",
+			"Sec-Fetch-Mode: navigate",
+		}},
 		{"Sec-Fetch-Mode", []string{"Sec-Fetch-Site: none", "Sec-Fetch-Mode: cors", "Sec-Fetch-Mode: navigate"}},
 	} {
 		a, made := makesUser(h, makeUser, append(c.lines, "Host: localhost:8081")...)
@@ -208,8 +216,10 @@ func TestThePageFilterIsBeforeEveryRouteButReady(t *testing.T) {
 		if path == "/internal/v1/ready" {
 			want = 200
 		}
-		for _, foreign := range []string{"Host: evil.example\r\n",
-			"Host: localhost\r\nOrigin: http://evil.example\r\n"} {
+		for _, foreign := range []string{
+			"Host: evil.example\r\n",
+			"Host: localhost\r\nOrigin: http://evil.example\r\n",
+		} {
 			a := innerRaw(h, route.Method+" "+path+" HTTP/1.1\r\nConnection: close\r\n"+foreign+"Content-Length: "+
 				"0\r\n\r\n")
 			if a.Status != want {
@@ -275,8 +285,10 @@ func TestNoGETOfTheInternalAPIChangesAnything(t *testing.T) {
 // gets 401.
 func TestATokenReplacesTheGate(t *testing.T) {
 	h := servertest.NewExchange(t, func(o *exchange.Options) { o.Internal.Token = "open sesame" })
-	foreign := []string{"Host: evil.example", "Origin: http://other.example", "Sec-Fetch-Site: cross-site",
-		"Sec-Fetch-Mode: navigate"}
+	foreign := []string{
+		"Host: evil.example", "Origin: http://other.example", "Sec-Fetch-Site: cross-site",
+		"Sec-Fetch-Mode: navigate",
+	}
 	if a, made := makesUser(h, makeUser, append(foreign, "Authorization: Bearer open sesame")...); a.Status != 200 ||
 		!made {
 		t.Errorf("with the token: %d %s, made %v", a.Status, a.Body, made)
@@ -294,8 +306,10 @@ func TestATokenReplacesTheGate(t *testing.T) {
 
 // Values that internal.hosts must not contain.
 func TestHostsAreNamesAndAddresses(t *testing.T) {
-	for _, good := range []string{"a", "ops.example", "ops.example.", "xn--bcher-kva.example", "box_2",
-		"10.0.0.1", "::1", "fd00::5"} {
+	for _, good := range []string{
+		"a", "ops.example", "ops.example.", "xn--bcher-kva.example", "box_2",
+		"10.0.0.1", "::1", "fd00::5",
+	} {
 		if err := admin.CheckHost(good); err != nil {
 			t.Errorf("%q: %v", good, err)
 		}

@@ -113,8 +113,10 @@ func (s *Server) addPair(c *edge.Ctx) *refuse.Refusal {
 			return err
 		}
 	}
-	refused, err := s.submitControl(&engine.Command{Kind: engine.AddPair, Pair: engine.ControlPair,
-		Instrument: &p.Instrument})
+	refused, err := s.submitControl(&engine.Command{
+		Kind: engine.AddPair, Pair: engine.ControlPair,
+		Instrument: &p.Instrument,
+	})
 	switch {
 	case err != nil:
 		return err

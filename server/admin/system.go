@@ -22,8 +22,10 @@ import (
 func systemRoutes(s *Server) []*edge.Route {
 	routes := []*edge.Route{
 		{Method: fasthttp.MethodGet, Path: edge.InternalPrefix + "/clock", Handle: s.getClock},
-		{Method: fasthttp.MethodPost, Path: edge.InternalPrefix + "/clock", Handle: s.setClock, Schema: "SetClock",
-			Members: clockForm.Members()},
+		{
+			Method: fasthttp.MethodPost, Path: edge.InternalPrefix + "/clock", Handle: s.setClock, Schema: "SetClock",
+			Members: clockForm.Members(),
+		},
 		{Method: fasthttp.MethodGet, Path: edge.InternalPrefix + "/ready", Handle: s.getReady, Early: true},
 	}
 	if s.opt.StateHash != nil {
@@ -33,8 +35,10 @@ func systemRoutes(s *Server) []*edge.Route {
 	if s.opt.LogLevel != nil {
 		routes = append(routes,
 			&edge.Route{Method: fasthttp.MethodGet, Path: edge.InternalPrefix + "/log", Handle: s.getLog},
-			&edge.Route{Method: fasthttp.MethodPatch, Path: edge.InternalPrefix + "/log", Handle: s.setLog,
-				Schema: "SetLog", Members: logForm.Members()})
+			&edge.Route{
+				Method: fasthttp.MethodPatch, Path: edge.InternalPrefix + "/log", Handle: s.setLog,
+				Schema: "SetLog", Members: logForm.Members(),
+			})
 	}
 	if s.opt.Metrics != nil {
 		scrape := fasthttpadaptor.NewFastHTTPHandler(s.opt.Metrics)
@@ -171,8 +175,10 @@ func (s *Server) getLog(c *edge.Ctx) *refuse.Refusal {
 }
 
 var logLevels = []body.Word[slog.Level]{
-	{Text: "debug", Value: slog.LevelDebug}, {Text: "info", Value: slog.LevelInfo}, {Text: "warn",
-		Value: slog.LevelWarn}, {Text: "error", Value: slog.LevelError},
+	{Text: "debug", Value: slog.LevelDebug}, {Text: "info", Value: slog.LevelInfo}, {
+		Text:  "warn",
+		Value: slog.LevelWarn,
+	}, {Text: "error", Value: slog.LevelError},
 }
 
 var logForm = body.Of(body.Choice("level", logLevels, func(l *slog.Level, v slog.Level) { *l = v }).Need())

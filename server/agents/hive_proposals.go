@@ -36,8 +36,10 @@ func (d *Service) proposal(c *edge.Ctx) *refuse.Refusal {
 	v := d.views()
 	p, ok := v.hive.Proposal(c.PathParam("proposalId"))
 	if !ok {
-		return &refuse.Refusal{Code: refuse.ProposalNotFound, Field: "proposalId",
-			Message: "There is no proposal with this id."}
+		return &refuse.Refusal{
+			Code: refuse.ProposalNotFound, Field: "proposalId",
+			Message: "There is no proposal with this id.",
+		}
 	}
 	return sendDecimals(c, newProposalAnswer(&p))
 }

@@ -41,10 +41,14 @@ func TestVoteRefusesInOrder(t *testing.T) {
 		{"unknown vote", target, "key-4", `{"proposalId":"x","vote":"Yes"}`, 400, "INVALID_PARAM", "vote"},
 		{"long comment", target, "key-4", `{"proposalId":"x","vote":"yes","comment":"` + strings.Repeat("ä", 501) +
 			`"}`, 400, "INVALID_PARAM", "comment"},
-		{"comment is a number", target, "key-4", `{"proposalId":"x","vote":"yes","comment":1}`, 400,
-			"INVALID_PARAM", "comment"},
-		{"unknown member", target, "key-4", `{"proposalId":"x","vote":"yes","weight":1}`, 400,
-			"INVALID_PARAM", "weight"},
+		{
+			"comment is a number", target, "key-4", `{"proposalId":"x","vote":"yes","comment":1}`, 400,
+			"INVALID_PARAM", "comment",
+		},
+		{
+			"unknown member", target, "key-4", `{"proposalId":"x","vote":"yes","weight":1}`, 400,
+			"INVALID_PARAM", "weight",
+		},
 		{"unknown worker", "/api/agents/workers/10009/vote", "key-4", yes("x"), 404, "NOT_FOUND", "tokenId"},
 		{"worker is a word", "/api/agents/workers/x/vote", "key-4", yes("x"), 404, "NOT_FOUND", "tokenId"},
 		{"unknown proposal", target, "key-4", yes("prop-99"), 404, "PROPOSAL_NOT_FOUND", "proposalId"},
@@ -204,8 +208,10 @@ func TestActionLogFiltersAgainstANaiveScan(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(seed, 1))
 	for range 120 {
 		c.Advance(rnd.Int64N(3 * servertest.SecondNs))
-		e := entry{sources[rnd.IntN(4)], ids[rnd.IntN(3)], kinds[rnd.IntN(5)],
-			fmt.Sprint(c.Clock.NowNs() / servertest.SecondNs)}
+		e := entry{
+			sources[rnd.IntN(4)], ids[rnd.IntN(3)], kinds[rnd.IntN(5)],
+			fmt.Sprint(c.Clock.NowNs() / servertest.SecondNs),
+		}
 		got := c.Must(c.AddAction(e.source, e.token, e.kind, `{"n":1.50}`))
 		if servertest.At(got, "entryId") != fmt.Sprint(len(log)+1) || len(servertest.At(got, "prevHash")) != 66 {
 			t.Fatalf("entry: %v", got)
@@ -288,35 +294,53 @@ func TestInternalHiveRefuses(t *testing.T) {
 		{"/hive/actions", `{}`, 400, "INVALID_PARAM", "sourceAgentId"},
 		{"/hive/actions", `{"sourceAgentId":"queen-1"}`, 400, "INVALID_PARAM", "targetTokenId"},
 		{"/hive/actions", `{"sourceAgentId":"queen-1","targetTokenId":"10001"}`, 400, "INVALID_PARAM", "targetTokenId"},
-		{"/hive/actions", `{"sourceAgentId":"queen-1","targetTokenId":10001,"actionType":"fly"}`, 400,
-			"INVALID_PARAM", "actionType"},
+		{
+			"/hive/actions", `{"sourceAgentId":"queen-1","targetTokenId":10001,"actionType":"fly"}`, 400,
+			"INVALID_PARAM", "actionType",
+		},
 		{"/hive/actions", `{"sourceAgentId":"queen-1","targetTokenId":10001,"actionType":"override",` +
 			`"actionPayload":{"slippageCapBps":49}}`, 400, "INVALID_PARAM", "actionPayload.slippageCapBps"},
-		{"/hive/actions", `{"sourceAgentId":"queen-1","targetTokenId":10001,"actionType":"flag"}`, 400,
-			"INVALID_PARAM", "reasonCode"},
+		{
+			"/hive/actions", `{"sourceAgentId":"queen-1","targetTokenId":10001,"actionType":"flag"}`, 400,
+			"INVALID_PARAM", "reasonCode",
+		},
 		{"/hive/actions", `{"sourceAgentId":"queen-1","targetTokenId":10001,"actionType":"flag","reasonCode":"` +
 			strings.Repeat("r", 33) + `"}`, 400, "INVALID_PARAM", "reasonCode"},
-		{"/hive/actions", `{"sourceAgentId":"queen-4","targetTokenId":10001,"actionType":"flag","reasonCode":"r"}`, 404,
-			"NOT_FOUND", "sourceAgentId"},
-		{"/hive/actions", `{"sourceAgentId":"worker-2","targetTokenId":10001,"actionType":"flag","reasonCode":"r"}`,
-			404, "NOT_FOUND", "sourceAgentId"},
-		{"/hive/actions", `{"sourceAgentId":"queen-1","targetTokenId":10002,"actionType":"flag","reasonCode":"r"}`, 404,
-			"NOT_FOUND", "targetTokenId"},
-		{"/hive/actions", `{"sourceAgentId":"worker-1","targetTokenId":10001,"actionType":"override","reasonCode":"r"}`,
-			403, "FORBIDDEN", "actionType"},
+		{
+			"/hive/actions", `{"sourceAgentId":"queen-4","targetTokenId":10001,"actionType":"flag","reasonCode":"r"}`, 404,
+			"NOT_FOUND", "sourceAgentId",
+		},
+		{
+			"/hive/actions", `{"sourceAgentId":"worker-2","targetTokenId":10001,"actionType":"flag","reasonCode":"r"}`,
+			404, "NOT_FOUND", "sourceAgentId",
+		},
+		{
+			"/hive/actions", `{"sourceAgentId":"queen-1","targetTokenId":10002,"actionType":"flag","reasonCode":"r"}`, 404,
+			"NOT_FOUND", "targetTokenId",
+		},
+		{
+			"/hive/actions", `{"sourceAgentId":"worker-1","targetTokenId":10001,"actionType":"override","reasonCode":"r"}`,
+			403, "FORBIDDEN", "actionType",
+		},
 		{"/hive/actions", `{"sourceAgentId":"scout-1","targetTokenId":10001,"actionType":"suspension",` +
 			`"actionPayload":{"suspended":true},"reasonCode":"r"}`, 403, "FORBIDDEN", "actionType"},
 		{"/hive/proposals", `{"topic":"slippage_cap"}`, 400, "INVALID_PARAM", "tokenId"},
 		{"/hive/proposals", `{"tokenId":10001,"topic":"colour"}`, 400, "INVALID_PARAM", "topic"},
 		{"/hive/proposals", `{"tokenId":10001,"topic":"slippage_cap"}`, 400, "INVALID_PARAM", "payload"},
-		{"/hive/proposals", `{"tokenId":10001,"topic":"slippage_cap","payload":{"slippageCapBps":201},"proposer":"x"}`,
-			400, "INVALID_PARAM", "payload.slippageCapBps"},
-		{"/hive/proposals", `{"tokenId":10001,"topic":"slippage_cap","payload":{"slippageCapBps":100}}`, 400,
-			"INVALID_PARAM", "proposer"},
+		{
+			"/hive/proposals", `{"tokenId":10001,"topic":"slippage_cap","payload":{"slippageCapBps":201},"proposer":"x"}`,
+			400, "INVALID_PARAM", "payload.slippageCapBps",
+		},
+		{
+			"/hive/proposals", `{"tokenId":10001,"topic":"slippage_cap","payload":{"slippageCapBps":100}}`, 400,
+			"INVALID_PARAM", "proposer",
+		},
 		{"/hive/proposals", `{"tokenId":10001,"topic":"slippage_cap","payload":{"slippageCapBps":100},"proposer":"x",` +
 			`"urgent":"no"}`, 400, "INVALID_PARAM", "urgent"},
-		{"/hive/proposals", `{"tokenId":10002,"topic":"slippage_cap","payload":{"slippageCapBps":100},"proposer":"x"}`,
-			404, "NOT_FOUND", "tokenId"},
+		{
+			"/hive/proposals", `{"tokenId":10002,"topic":"slippage_cap","payload":{"slippageCapBps":100},"proposer":"x"}`,
+			404, "NOT_FOUND", "tokenId",
+		},
 	} {
 		t.Run(row.path+row.body, func(t *testing.T) {
 			c.CheckRefusal(c.CallInternal("POST", row.path, row.body), row.status, row.code, row.field)

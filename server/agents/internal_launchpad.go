@@ -13,8 +13,10 @@ import (
 // an admin.Resource.
 func (d *Service) InternalRoutes() []*edge.Route {
 	post := func(path string, h edge.Handler, schema string, members []edge.Field) *edge.Route {
-		return &edge.Route{Method: fasthttp.MethodPost, Path: edge.InternalPrefix + path, Handle: h,
-			Schema: schema, Members: members}
+		return &edge.Route{
+			Method: fasthttp.MethodPost, Path: edge.InternalPrefix + path, Handle: h,
+			Schema: schema, Members: members,
+		}
 	}
 	return []*edge.Route{
 		post("/launchpad/tokens", d.internalSpawn, "UserSpawnRequest", spawnForForm.Members()),

@@ -14,8 +14,10 @@ import (
 )
 
 func TestLaunchpadRoutesAreThoseOfTheDescription(t *testing.T) {
-	service, err := agents.New(agents.Options{Clock: servertest.NewMarket(t).Clock, User: (&servertest.Agents{}).User,
-		Find: (&servertest.Agents{}).Find})
+	service, err := agents.New(agents.Options{
+		Clock: servertest.NewMarket(t).Clock, User: (&servertest.Agents{}).User,
+		Find: (&servertest.Agents{}).Find,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,34 +87,54 @@ func TestSpawnRefusesInOrder(t *testing.T) {
 		{"name of 51", "key-2", "", `{"name":"` + strings.Repeat("ä", 51) + `"` + rest, 400, "INVALID_PARAM", "name"},
 		{"control character", "key-2", "", `{"name":"a\u0007"` + rest, 400, "INVALID_PARAM", "name"},
 		{"no symbol", "key-2", "", `{"name":"A","totalSupply":"0"}`, 400, "INVALID_PARAM", "symbol"},
-		{"symbol is a number", "key-2", "", `{"name":"A","symbol":123,"totalSupply":"0"}`, 400,
-			"INVALID_PARAM", "symbol"},
+		{
+			"symbol is a number", "key-2", "", `{"name":"A","symbol":123,"totalSupply":"0"}`, 400,
+			"INVALID_PARAM", "symbol",
+		},
 		{"lower case", "key-2", "", `{"name":"A"` + rest, 400, "INVALID_SYMBOL", "symbol"},
 		{"two letters", "key-2", "", `{"name":"A","symbol":"AB"}`, 400, "INVALID_SYMBOL", "symbol"},
 		{"six letters", "key-2", "", `{"name":"A","symbol":"ABCDEF"}`, 400, "INVALID_SYMBOL", "symbol"},
 		{"a digit", "key-2", "", `{"name":"A","symbol":"AB1"}`, 400, "INVALID_SYMBOL", "symbol"},
-		{"supply is a number", "key-2", "", `{"name":"A","symbol":"AAA","totalSupply":5,"decimals":6}`, 400,
-			"INVALID_PARAM", "totalSupply"},
-		{"supply 0", "key-2", "", `{"name":"A","symbol":"AAA","totalSupply":"0","decimals":6}`, 400,
-			"INVALID_PARAM", "totalSupply"},
-		{"supply 01", "key-2", "", `{"name":"A","symbol":"AAA","totalSupply":"01","decimals":6}`, 400,
-			"INVALID_PARAM", "totalSupply"},
-		{"supply with fraction", "key-2", "", `{"name":"A","symbol":"AAA","totalSupply":"1.5","decimals":6}`, 400,
-			"INVALID_PARAM", "totalSupply"},
-		{"supply above 10^30", "key-2", "",
+		{
+			"supply is a number", "key-2", "", `{"name":"A","symbol":"AAA","totalSupply":5,"decimals":6}`, 400,
+			"INVALID_PARAM", "totalSupply",
+		},
+		{
+			"supply 0", "key-2", "", `{"name":"A","symbol":"AAA","totalSupply":"0","decimals":6}`, 400,
+			"INVALID_PARAM", "totalSupply",
+		},
+		{
+			"supply 01", "key-2", "", `{"name":"A","symbol":"AAA","totalSupply":"01","decimals":6}`, 400,
+			"INVALID_PARAM", "totalSupply",
+		},
+		{
+			"supply with fraction", "key-2", "", `{"name":"A","symbol":"AAA","totalSupply":"1.5","decimals":6}`, 400,
+			"INVALID_PARAM", "totalSupply",
+		},
+		{
+			"supply above 10^30", "key-2", "",
 			`{"name":"A","symbol":"AAA",` +
-				`"totalSupply":"1000000000000000000000000000001"}`, 400, "INVALID_PARAM", "totalSupply"},
-		{"decimals", "key-2", "", `{"name":"A","symbol":"AAA","decimals":17,"poolSide":"X"}`, 400,
-			"INVALID_PARAM", "decimals"},
-		{"pool side", "key-2", "", `{"name":"A","symbol":"AAA","poolSide":"usbi","metadata":[]}`, 400,
-			"INVALID_PARAM", "poolSide"},
+				`"totalSupply":"1000000000000000000000000000001"}`, 400, "INVALID_PARAM", "totalSupply",
+		},
+		{
+			"decimals", "key-2", "", `{"name":"A","symbol":"AAA","decimals":17,"poolSide":"X"}`, 400,
+			"INVALID_PARAM", "decimals",
+		},
+		{
+			"pool side", "key-2", "", `{"name":"A","symbol":"AAA","poolSide":"usbi","metadata":[]}`, 400,
+			"INVALID_PARAM", "poolSide",
+		},
 		{"metadata", "key-2", "", `{"name":"A","symbol":"AAA","metadata":[]}`, 400, "INVALID_PARAM", "metadata"},
 		{"metadata above 4 KiB", "key-2", "", `{"name":"A","symbol":"AAA","metadata":{"a":"` +
 			strings.Repeat("x", 4096) + `"}}`, 400, "INVALID_PARAM", "metadata"},
-		{"website", "key-2", "", `{"name":"A","symbol":"AAA","metadata":{"website":"javascript:x"}}`, 400,
-			"INVALID_PARAM", "metadata.website"},
-		{"logo", "key-2", "", `{"name":"A","symbol":"AAA","metadata":{"logoUri":"data:x"}}`, 400,
-			"INVALID_PARAM", "metadata.logoUri"},
+		{
+			"website", "key-2", "", `{"name":"A","symbol":"AAA","metadata":{"website":"javascript:x"}}`, 400,
+			"INVALID_PARAM", "metadata.website",
+		},
+		{
+			"logo", "key-2", "", `{"name":"A","symbol":"AAA","metadata":{"logoUri":"data:x"}}`, 400,
+			"INVALID_PARAM", "metadata.logoUri",
+		},
 		{"taken before fee", "key-2", "", `{"name":"A","symbol":"TAKEN"}`, 400, "SYMBOL_TAKEN", "symbol"},
 		{"USBI is taken", "key-2", "", `{"name":"A","symbol":"USBI"}`, 400, "SYMBOL_TAKEN", "symbol"},
 		{"taken before cooldown", "key-1", "", `{"name":"A","symbol":"TAKEN"}`, 400, "SYMBOL_TAKEN", "symbol"},

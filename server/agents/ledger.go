@@ -18,7 +18,8 @@ func (d *Service) HasCurrency(currencyCode string) bool {
 // Deposit credits NATIVE or USBI to an address.
 func (d *Service) Deposit(address, currencyCode string, amount fixed.I128) (accounts.BalanceView, *refuse.Refusal) {
 	return d.move(address, currencyCode, amount, func(a launchpad.Address, c launchpad.Currency,
-		v launchpad.Amount) launchpad.Command {
+		v launchpad.Amount,
+	) launchpad.Command {
 		return launchpad.Deposit{To: a, Currency: c, Amount: v}
 	})
 }
@@ -26,7 +27,8 @@ func (d *Service) Deposit(address, currencyCode string, amount fixed.I128) (acco
 // Withdraw debits NATIVE or USBI from an address.
 func (d *Service) Withdraw(address, currencyCode string, amount fixed.I128) (accounts.BalanceView, *refuse.Refusal) {
 	return d.move(address, currencyCode, amount, func(a launchpad.Address, c launchpad.Currency,
-		v launchpad.Amount) launchpad.Command {
+		v launchpad.Amount,
+	) launchpad.Command {
 		return launchpad.Withdraw{From: a, Currency: c, Amount: v}
 	})
 }

@@ -17,8 +17,10 @@ type spawnRequest struct {
 }
 
 var spawnMembers = []body.Member[spawnRequest]{
-	raw("name", edge.KindText, func(q *spawnRequest) *json.RawMessage { return &q.Name }).As(edge.Field{Required: true,
-		Range: []int64{1, 50}}),
+	raw("name", edge.KindText, func(q *spawnRequest) *json.RawMessage { return &q.Name }).As(edge.Field{
+		Required: true,
+		Range:    []int64{1, 50},
+	}),
 	raw("symbol", edge.KindText, func(q *spawnRequest) *json.RawMessage { return &q.Symbol }).
 		As(edge.Field{Required: true, Pattern: "^[A-Z]{3,5}$"}),
 	raw("totalSupply", edge.KindText, func(q *spawnRequest) *json.RawMessage { return &q.TotalSupply }).

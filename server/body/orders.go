@@ -42,7 +42,8 @@ var (
 	}
 	TradingMembers = []edge.Field{
 		sideField, marketField, pairField, amountField, nullable(priceField), nullable(tifField),
-		{Name: postField.Name, Kind: postField.Kind}, nullable(clientField), nullable(stopField),
+		{Name: postField.Name, Kind: postField.Kind},
+		nullable(clientField), nullable(stopField),
 		nullable(displayField), nullable(selfField), nullable(quoteField),
 	}
 )

@@ -159,8 +159,10 @@ func decodeBatchText(body string) ([]entry.Command, *Error) {
 func TestABatchNamesTheNestedMember(t *testing.T) {
 	ok := `{"cancel":{"orderId":1}}`
 	for _, c := range []struct{ body, field string }{
-		{`{"commands":[` + ok + `,` + ok + `,` + ok + `,{"place":` + change("price", `true`) + `}]}`,
-			"commands[3].place.price"},
+		{
+			`{"commands":[` + ok + `,` + ok + `,` + ok + `,{"place":` + change("price", `true`) + `}]}`,
+			"commands[3].place.price",
+		},
 		{`{"commands":[{"place":` + change("x", `1`) + `}]}`, "commands[0].place.x"},
 		{`{"commands":[{"place":` + change("price", ``) + `}]}`, "commands[0].place.price"},
 		{`{"commands":[{"cancel":{}}]}`, "commands[0].cancel.orderId"},

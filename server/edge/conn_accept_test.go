@@ -67,8 +67,10 @@ func limitedFor(ln net.Listener) (*limitedListener, *acceptStats, *strings.Build
 // A listener keeps working when descriptors or memory run out for a moment: it waits 5 ms,
 // doubles the wait at each failure in a row up to 1 s, and restarts at 5 ms after a connection.
 func TestAcceptWaitsWhileTheMachineHasNoMore(t *testing.T) {
-	for _, short := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS,
-		syscall.ENOMEM, syscall.ECONNABORTED} {
+	for _, short := range []error{
+		syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS,
+		syscall.ENOMEM, syscall.ECONNABORTED,
+	} {
 		synctest.Test(t, func(t *testing.T) {
 			script := make([]error, 10)
 			for i := range script {

@@ -147,8 +147,10 @@ func TestRequestID(t *testing.T) {
 func TestPanic(t *testing.T) {
 	m := servertest.NewTradedMarket(t, func(o *servertest.Options) {
 		o.Resources = []edge.Resource{func(*edge.Server) []*edge.Route {
-			return []*edge.Route{{Method: "GET", Path: "/api/boom",
-				Handle: func(*edge.Ctx) *refuse.Refusal { panic("secret detail") }}}
+			return []*edge.Route{{
+				Method: "GET", Path: "/api/boom",
+				Handle: func(*edge.Ctx) *refuse.Refusal { panic("secret detail") },
+			}}
 		}}
 	})
 	for range 3 {
@@ -207,8 +209,10 @@ func TestMediaTypesAndOrder(t *testing.T) {
 			t.Errorf("%q: %d %s", kind, a.Status, a.Body)
 		}
 	}
-	for _, kind := range []string{"text/plain", "application/xml", "application/+json",
-		"multipart/form-data; boundary=x", "json", "text/vnd+json"} {
+	for _, kind := range []string{
+		"text/plain", "application/xml", "application/+json",
+		"multipart/form-data; boundary=x", "json", "text/vnd+json",
+	} {
 		m.CheckRefusal(post("/api/thing?trade&n=1", kind, signed...), 415, "UNSUPPORTED_MEDIA_TYPE", "Content-Type")
 	}
 	m.CheckRefusal(post("/api/thing?trade&n=1", "application/json", "API-PublicKey", "good", "Content-Encoding",

@@ -14,7 +14,8 @@ import (
 // AppendDeal appends the members of the public deal of docs/contract/api.md without the braces, so
 // that callers can add others. isUserBuyer is null unless viewer is the buyer or the seller.
 func AppendDeal(b []byte, in *engine.Instrument, id engine.TradeID, t *marketdata.Trade,
-	viewer *engine.AccountID) []byte {
+	viewer *engine.AccountID,
+) []byte {
 	var name [48]byte // a pair code has at most 25 bytes, an id 20
 	text := strconv.AppendUint(append(append(name[:0], in.Code...), ':'), uint64(id), 10)
 	b = AppendDealUUID(append(b, `"id":"`...), text)

@@ -60,8 +60,10 @@ func TestConditionalRequests(t *testing.T) {
 				}
 			}
 		}
-		for _, sent := range []string{`"x"`, tag[:len(tag)-1], "W/" + gz + "x", strings.Trim(tag, `"`),
-			`"` + strings.Repeat("0", 16) + `"`} {
+		for _, sent := range []string{
+			`"x"`, tag[:len(tag)-1], "W/" + gz + "x", strings.Trim(tag, `"`),
+			`"` + strings.Repeat("0", 16) + `"`,
+		} {
 			if b := m.Get(route, "If-None-Match", sent); b.Status != 200 || b.Body != a.Body {
 				t.Errorf("GET %s If-None-Match %s: %d", route, sent, b.Status)
 			}
@@ -214,8 +216,10 @@ func TestConfigurationChangesAtOnce(t *testing.T) {
 		strings.Count(got, "commissionId") != 2*4+2*3 {
 		t.Error(got)
 	}
-	m.Apply(engine.Command{Kind: engine.SetPair, Pair: m.Pairs["BTC_USDT"],
-		Instrument: &engine.Instrument{TakerFee: 12_345}})
+	m.Apply(engine.Command{
+		Kind: engine.SetPair, Pair: m.Pairs["BTC_USDT"],
+		Instrument: &engine.Instrument{TakerFee: 12_345},
+	})
 	if got := m.OK("/api/currencies/commissions", nil).Body; !strings.Contains(got, `"percent":0.00012345,`) {
 		t.Error(got)
 	}
@@ -227,8 +231,10 @@ func TestConfigurationChangesAtOnce(t *testing.T) {
 		t.Error(got)
 	}
 	m.Pair("SOL_EUR", 3, 2)
-	for _, route := range []string{"/api/currencies/pairs", servertest.Agg + "/pairs", "/api/summary", "/api/status",
-		"/api/currencies/commissions"} {
+	for _, route := range []string{
+		"/api/currencies/pairs", servertest.Agg + "/pairs", "/api/summary", "/api/status",
+		"/api/currencies/commissions",
+	} {
 		if got := m.OK(route, nil).Body; !strings.Contains(got, "SOL") {
 			t.Errorf("GET %s: %s", route, got)
 		}

@@ -29,10 +29,14 @@ func newDocMarket(pairs int) *docMarket {
 	for p := range engine.PairID(pairs) {
 		m.pair(p)
 		for k := int64(1); k <= 60; k++ {
-			m.apply(engine.Command{Kind: engine.Place, Pair: p, Side: engine.Buy,
-				Price: 6_500_000 - k, Amount: k * 12_345_678})
-			m.apply(engine.Command{Kind: engine.Place, Pair: p, Side: engine.Sell,
-				Price: 6_500_000 + k, Amount: k << 50})
+			m.apply(engine.Command{
+				Kind: engine.Place, Pair: p, Side: engine.Buy,
+				Price: 6_500_000 - k, Amount: k * 12_345_678,
+			})
+			m.apply(engine.Command{
+				Kind: engine.Place, Pair: p, Side: engine.Sell,
+				Price: 6_500_000 + k, Amount: k << 50,
+			})
 		}
 		for range 200 {
 			m.apply(engine.Command{Kind: engine.Place, Pair: p, Side: engine.Buy, Price: 6_500_001, Amount: 123_456})

@@ -42,8 +42,10 @@ func TestPatchedPagesOfTradesAreThoseMadeAnew(t *testing.T) {
 			if got, want := string(firstDealsDoc(v, 0).Body), string(appendDeals(nil, v, low, high, nil)); got != want {
 				t.Fatalf("seed %d, keep %d: deals\n%s\nwant\n%s", seed, keep, got, want)
 			}
-			sel := aggregator.Select(&v.Trades, aggregator.Filter{StartMs: -1 << 63, EndMs: 1<<63 - 1, Buy: true,
-				Sell: true, Limit: cachedTrades})
+			sel := aggregator.Select(&v.Trades, aggregator.Filter{
+				StartMs: -1 << 63, EndMs: 1<<63 - 1, Buy: true,
+				Sell: true, Limit: cachedTrades,
+			})
 			if got, want := string(aggTradesDoc(v, sel,
 				0).Body), string(aggregator.AppendTrades(nil, v, sel)); got != want {
 				t.Fatalf("seed %d, keep %d: trades\n%s\nwant\n%s", seed, keep, got, want)

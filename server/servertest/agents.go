@@ -103,8 +103,10 @@ func authenticateByName(c *edge.Ctx) (*edge.Principal, *refuse.Refusal) {
 	if err != nil || name != "key" && name != "ro" {
 		return nil, refuse.New(refuse.Unauthorized, "API-Signature", "The key is unknown or the signature is wrong.")
 	}
-	return &edge.Principal{Account: engine.AccountID(n), UserID: UserUUID(n), PublicKey: key,
-		CanTrade: name == "key"}, nil
+	return &edge.Principal{
+		Account: engine.AccountID(n), UserID: UserUUID(n), PublicKey: key,
+		CanTrade: name == "key",
+	}, nil
 }
 
 // open recovers both stores from the file system.
@@ -121,8 +123,10 @@ func (c *Agents) open() {
 	}
 	o := hive.DefaultOptions()
 	o.GenesisNs = c.Ledger.View().GenesisNs()
-	c.hive, err = hive.OpenStore(hive.StoreOptions{Options: o, Config: durable.Config{FS: c.FS, Dir: "hive",
-		Log: options, Clock: c.Clock}})
+	c.hive, err = hive.OpenStore(hive.StoreOptions{Options: o, Config: durable.Config{
+		FS: c.FS, Dir: "hive",
+		Log: options, Clock: c.Clock,
+	}})
 	if err != nil {
 		c.T.Fatal(err)
 	}
@@ -266,7 +270,8 @@ func (c *Agents) Native(n int) string {
 
 // AgentContract loads the description of market data, launchpad and hive.
 var AgentContract = sync.OnceValues(func() (*contract,
-	error) {
+	error,
+) {
 	return LoadContract(web.PartMarket, web.PartLaunchpad)
 })
 

@@ -176,8 +176,10 @@ func (m *Market) Try(cmd engine.Command) (events []engine.Event) {
 // Limit places an order of the built-in account, in ticks and lots, and returns its id.
 func (m *Market) Limit(code string, side engine.Side, price, amount int64) engine.OrderID {
 	m.T.Helper()
-	return m.Apply(engine.Command{Kind: engine.Place, Pair: m.Pairs[code], Side: side,
-		Price: price, Amount: amount})[0].Order
+	return m.Apply(engine.Command{
+		Kind: engine.Place, Pair: m.Pairs[code], Side: side,
+		Price: price, Amount: amount,
+	})[0].Order
 }
 
 // Cancel cancels an order.
@@ -264,7 +266,8 @@ func (m *Market) Raw(ip, request string) Answer {
 
 func raw(t testing.TB, to interface {
 	Dial(ip string) (net.Conn, error)
-}, ip, request string) Answer {
+}, ip, request string,
+) Answer {
 	t.Helper()
 	conn, err := to.Dial(ip)
 	if err != nil {

@@ -101,8 +101,10 @@ func TestTradesAreGaplessAndResume(t *testing.T) {
 	}
 	s := x.dial("")
 	from := uint64(37)
-	if err := s.Send(client.Request{Op: "subscribe", ID: 1, Channel: "trades", Pairs: x.pairs,
-		FromTradeID: &from}); err != nil {
+	if err := s.Send(client.Request{
+		Op: "subscribe", ID: 1, Channel: "trades", Pairs: x.pairs,
+		FromTradeID: &from,
+	}); err != nil {
 		t.Fatal(err)
 	}
 	next, first := from, true
@@ -141,17 +143,27 @@ func TestOperationsAreAnswered(t *testing.T) {
 	_ = c.SetReadDeadline(time.Now().Add(10 * time.Second))
 	for _, step := range []struct{ send, want string }{
 		{`{"op":"ping","id":"a"}`, `{"type":"pong","id":"a"`},
-		{`{"op":"unsubscribe","id":7,"channel":"book","pairs":["C00_USDT"]}`,
+		{
+			`{"op":"unsubscribe","id":7,"channel":"book","pairs":["C00_USDT"]}`,
 			`{"type":"unsubscribed","id":7,"channel":"book","currencyPairCode":"C00_USDT","epoch":"` + testEpoch +
-				`"}`},
-		{`{"op":"subscribe","id":1,"channel":"nope","pairs":["C00_USDT"]}`,
-			`{"type":"error","id":1,"channel":"nope","currencyPairCode":null,"code":"INVALID_PARAM"`},
-		{`{"op":"subscribe","id":2,"channel":"ticker","pairs":["AA_BB"]}`,
-			`{"type":"error","id":2,"channel":"ticker","currencyPairCode":"AA_BB","code":"NOT_FOUND"`},
-		{`{"op":"subscribe","id":3,"channel":"ticker","pairs":["bad"]}`,
-			`{"type":"error","id":3,"channel":"ticker","currencyPairCode":"bad","code":"INVALID_PARAM"`},
-		{`{"op":"subscribe","id":4,"channel":"orders"}`,
-			`{"type":"error","id":4,"channel":"orders","currencyPairCode":null,"code":"NOT_FOUND"`},
+				`"}`,
+		},
+		{
+			`{"op":"subscribe","id":1,"channel":"nope","pairs":["C00_USDT"]}`,
+			`{"type":"error","id":1,"channel":"nope","currencyPairCode":null,"code":"INVALID_PARAM"`,
+		},
+		{
+			`{"op":"subscribe","id":2,"channel":"ticker","pairs":["AA_BB"]}`,
+			`{"type":"error","id":2,"channel":"ticker","currencyPairCode":"AA_BB","code":"NOT_FOUND"`,
+		},
+		{
+			`{"op":"subscribe","id":3,"channel":"ticker","pairs":["bad"]}`,
+			`{"type":"error","id":3,"channel":"ticker","currencyPairCode":"bad","code":"INVALID_PARAM"`,
+		},
+		{
+			`{"op":"subscribe","id":4,"channel":"orders"}`,
+			`{"type":"error","id":4,"channel":"orders","currencyPairCode":null,"code":"NOT_FOUND"`,
+		},
 		{`{"op":"subscribe","id":5,"channel":"book","pairs":["C00_USDT"],"depth":7}`, `{"type":"error","id":5`},
 		{`{"op":"subscribe","channel":"book","pairs":["C00_USDT"],"dpeth":10}`, `{"type":"error","id":null`},
 		{`{"op":"subscribe","op":"list"}`, `{"type":"error"`},
@@ -183,8 +195,10 @@ func TestStreamsInTheAddress(t *testing.T) {
 		m := until(t, s, "snapshots", kind("snapshot"))
 		seen[m.Channel] = true
 	}
-	for query, want := range map[string]int{"?streams=nope:C00_USDT": 400, "?streams=orders": 400,
-		"?streams=book": 400, "": 400} {
+	for query, want := range map[string]int{
+		"?streams=nope:C00_USDT": 400, "?streams=orders": 400,
+		"?streams=book": 400, "": 400,
+	} {
 		resp, err := http.Get(x.base + "/ws" + query)
 		if err != nil {
 			t.Fatal(err)

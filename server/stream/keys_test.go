@@ -16,8 +16,10 @@ import (
 func another(k *servertest.Keys, body string) *servertest.Keys {
 	k.Exchange.T.Helper()
 	made := k.Exchange.MustInternal("POST", "/users/"+k.ID+"/apikeys", `{"name":"another"`+body+`}`)
-	return &servertest.Keys{Exchange: k.Exchange, ID: k.ID, Public: made["publicKey"].(string),
-		Private: made["privateKey"].(string)}
+	return &servertest.Keys{
+		Exchange: k.Exchange, ID: k.ID, Public: made["publicKey"].(string),
+		Private: made["privateKey"].(string),
+	}
 }
 
 // signedSocket is a socket that a key signed for, with every message that it received.

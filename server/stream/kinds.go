@@ -40,8 +40,10 @@ const (
 )
 
 // maxQueuedBytes limits the queued bytes of each kind. A single message is always accepted.
-var maxQueuedBytes = [messageKinds]int{kindUpdate: maxUpdateBytes, kindSnapshot: math.MaxInt,
-	kindAnswer: maxAnswerBytes}
+var maxQueuedBytes = [messageKinds]int{
+	kindUpdate: maxUpdateBytes, kindSnapshot: math.MaxInt,
+	kindAnswer: maxAnswerBytes,
+}
 
 // queuedBytes counts the queued bytes of each kind.
 type queuedBytes [messageKinds]int

@@ -24,8 +24,10 @@ type manualHub struct {
 
 func newManualHub(t testing.TB, kept marketdata.Options, pairs ...string) *manualHub {
 	t.Helper()
-	x := &manualHub{t: t, core: engine.NewCore(engine.Options{}), market: marketdata.NewFeed(kept),
-		clk: clock.NewManual(1_767_225_600_000_000_000)}
+	x := &manualHub{
+		t: t, core: engine.NewCore(engine.Options{}), market: marketdata.NewFeed(kept),
+		clk: clock.NewManual(1_767_225_600_000_000_000),
+	}
 	for i, p := range pairs {
 		base, quote, _ := strings.Cut(p, "_")
 		x.apply(engine.Command{Kind: engine.AddPair, Pair: engine.PairID(i), Instrument: &engine.Instrument{

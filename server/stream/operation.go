@@ -107,7 +107,8 @@ func (o operation) signed() bool {
 }
 
 func (o operation) eachPair(key streamKey, root *marketdata.Root, pair string,
-	fn func(operation, streamKey, *marketdata.View)) {
+	fn func(operation, streamKey, *marketdata.View),
+) {
 	if !engine.ValidPairCode(pair) {
 		o.refuse(pair, refuse.InvalidParam, "A pair code has the form BASE_QUOTE.")
 		return

@@ -156,8 +156,10 @@ func TestKeysExpireInTheirOrder(t *testing.T) {
 	for i := range int64(5) {
 		c := x.connect()
 		// the first never
-		x.private.bind(c, private.Key{Account: engine.AccountID(i), Number: uint64(i),
-			ExpiresNs: (now + 10 - i) * min(i, 1)})
+		x.private.bind(c, private.Key{
+			Account: engine.AccountID(i), Number: uint64(i),
+			ExpiresNs: (now + 10 - i) * min(i, 1),
+		})
 		conns = append(conns, c)
 	}
 	for ns := now; ns < now+12; ns++ {

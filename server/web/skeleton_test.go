@@ -190,8 +190,10 @@ func (s *skeleton) answers(r *edge.Route) object {
 		statuses = append(statuses, 403)
 	}
 	if r.Class == edge.ClassLimited {
-		for name, component := range map[string]string{"Limit": "RateLimit",
-			"Remaining": "RateRemaining", "Reset": "RateReset"} {
+		for name, component := range map[string]string{
+			"Limit":     "RateLimit",
+			"Remaining": "RateRemaining", "Reset": "RateReset",
+		} {
 			headers["X-RateLimit-"+name] = ref("headers", component)
 		}
 	}
