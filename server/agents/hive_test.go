@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"tickhive/hive"
-	"tickhive/launchpad"
 	"tickhive/server/servertest"
 )
 
@@ -307,7 +306,8 @@ func TestInternalHiveRefuses(t *testing.T) {
 		{"/hive/actions", `{"sourceAgentId":"queen-1","targetTokenId":10001,"actionType":"flag","reasonCode":"` +
 			strings.Repeat("r", 33) + `"}`, 400, "INVALID_PARAM", "reasonCode"},
 		{
-			"/hive/actions", `{"sourceAgentId":"queen-4","targetTokenId":10001,"actionType":"flag","reasonCode":"r"}`, 404,
+			"/hive/actions", `{"sourceAgentId":"queen-4","targetTokenId":10001,"actionType":"flag","reasonCode":"r"}`,
+			404,
 			"NOT_FOUND", "sourceAgentId",
 		},
 		{
@@ -315,11 +315,13 @@ func TestInternalHiveRefuses(t *testing.T) {
 			404, "NOT_FOUND", "sourceAgentId",
 		},
 		{
-			"/hive/actions", `{"sourceAgentId":"queen-1","targetTokenId":10002,"actionType":"flag","reasonCode":"r"}`, 404,
+			"/hive/actions", `{"sourceAgentId":"queen-1","targetTokenId":10002,"actionType":"flag","reasonCode":"r"}`,
+			404,
 			"NOT_FOUND", "targetTokenId",
 		},
 		{
-			"/hive/actions", `{"sourceAgentId":"worker-1","targetTokenId":10001,"actionType":"override","reasonCode":"r"}`,
+			"/hive/actions", `{"sourceAgentId":"worker-1","targetTokenId":10001,"actionType":"override",` +
+			`"reasonCode":"r"}`,
 			403, "FORBIDDEN", "actionType",
 		},
 		{"/hive/actions", `{"sourceAgentId":"scout-1","targetTokenId":10001,"actionType":"suspension",` +
@@ -328,7 +330,8 @@ func TestInternalHiveRefuses(t *testing.T) {
 		{"/hive/proposals", `{"tokenId":10001,"topic":"colour"}`, 400, "INVALID_PARAM", "topic"},
 		{"/hive/proposals", `{"tokenId":10001,"topic":"slippage_cap"}`, 400, "INVALID_PARAM", "payload"},
 		{
-			"/hive/proposals", `{"tokenId":10001,"topic":"slippage_cap","payload":{"slippageCapBps":201},"proposer":"x"}`,
+			"/hive/proposals", `{"tokenId":10001,"topic":"slippage_cap","payload":{"slippageCapBps":201},` +
+			`"proposer":"x"}`,
 			400, "INVALID_PARAM", "payload.slippageCapBps",
 		},
 		{
@@ -338,7 +341,8 @@ func TestInternalHiveRefuses(t *testing.T) {
 		{"/hive/proposals", `{"tokenId":10001,"topic":"slippage_cap","payload":{"slippageCapBps":100},"proposer":"x",` +
 			`"urgent":"no"}`, 400, "INVALID_PARAM", "urgent"},
 		{
-			"/hive/proposals", `{"tokenId":10002,"topic":"slippage_cap","payload":{"slippageCapBps":100},"proposer":"x"}`,
+			"/hive/proposals", `{"tokenId":10002,"topic":"slippage_cap","payload":{"slippageCapBps":100},` +
+			`"proposer":"x"}`,
 			404, "NOT_FOUND", "tokenId",
 		},
 	} {
@@ -361,53 +365,5 @@ func TestInternalHiveRefuses(t *testing.T) {
 		if got := servertest.At(w, path); got != want {
 			t.Errorf("%s is %s, want %s", path, got, want)
 		}
-	}
-}
-
-// A token whose fact the hive has not received yet has the worker that its spawn made.
-func TestATokenThatIsNewToTheHiveHasANewWorker(t *testing.T) {
-	c := servertest.NewUnlimitedAgents(t)
-	owner, _ := launchpad.ParseAddress(servertest.UserAddress(1))
-	for _, cmd := range []launchpad.Command{
-		launchpad.Deposit{To: owner, Amount: launchpad.AmountOf(100)},
-		launchpad.Spawn{Owner: owner, Name: "N", Symbol: "NEW"},
-	} {
-		// not through the service: the hive does not receive it
-		if _, err := launchpad.Do(c.Ledger, cmd); err != nil {
-			t.Fatal(err)
-		}
-	}
-	born := fmt.Sprint(servertest.StartNs / servertest.SecondNs)
-	for _, row := range []struct{ target, path, want string }{
-		{"/api/launchpad/tokens", "items.0.workerStatus", "active"},
-		{"/api/launchpad/tokens/10001", "worker.status", "active"},
-		{"/api/launchpad/tokens/10001", "worker.lastActionAt", "0"},
-		{"/api/launchpad/tokens/10001/worker", "worker.deployedAt", born},
-		{"/api/launchpad/tokens/10001/worker", "stats.lastActiveAt", born},
-		{"/api/launchpad/tokens/10001/worker", "stats.totalActions", "0"},
-		{"/api/launchpad/tokens/10001/worker", "recentActions", "[]"},
-	} {
-		if got := c.MustGet(row.target, row.path); got != row.want {
-			t.Errorf("%s %s is %s, want %s", row.target, row.path, got, row.want)
-		}
-	}
-	c.CheckRefusal(c.Get("/api/agents/workers/10001"), 404, "NOT_FOUND", "tokenId")
-}
-
-func TestCommentsAreShownNewestFirst(t *testing.T) {
-	c := servertest.NewUnlimitedAgents(t)
-	id := c.Token(1, "AAA")
-	prop := c.Propose(id, false)
-	c.Transfer(id, 1, 2, "1")
-	for user, comment := range []string{"", "first", "second"} {
-		if comment != "" {
-			c.Must(c.PostAs(user, "/api/agents/workers/"+id+"/vote",
-				fmt.Sprintf(`{"proposalId":%q,"vote":"yes","comment":%q}`, prop, comment)))
-		}
-	}
-	p := c.Must(c.Get("/api/agents/proposals/" + prop))
-	if a, b := servertest.At(p, "comments.0.comment"), servertest.At(p, "comments.1.comment"); a != "second" ||
-		b != "first" {
-		t.Errorf("comments are %s, then %s", a, b)
 	}
 }
