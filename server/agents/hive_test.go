@@ -321,7 +321,7 @@ func TestInternalHiveRefuses(t *testing.T) {
 		},
 		{
 			"/hive/actions", `{"sourceAgentId":"worker-1","targetTokenId":10001,"actionType":"override",` +
-			`"reasonCode":"r"}`,
+				`"reasonCode":"r"}`,
 			403, "FORBIDDEN", "actionType",
 		},
 		{"/hive/actions", `{"sourceAgentId":"scout-1","targetTokenId":10001,"actionType":"suspension",` +
@@ -331,7 +331,7 @@ func TestInternalHiveRefuses(t *testing.T) {
 		{"/hive/proposals", `{"tokenId":10001,"topic":"slippage_cap"}`, 400, "INVALID_PARAM", "payload"},
 		{
 			"/hive/proposals", `{"tokenId":10001,"topic":"slippage_cap","payload":{"slippageCapBps":201},` +
-			`"proposer":"x"}`,
+				`"proposer":"x"}`,
 			400, "INVALID_PARAM", "payload.slippageCapBps",
 		},
 		{
@@ -342,7 +342,7 @@ func TestInternalHiveRefuses(t *testing.T) {
 			`"urgent":"no"}`, 400, "INVALID_PARAM", "urgent"},
 		{
 			"/hive/proposals", `{"tokenId":10002,"topic":"slippage_cap","payload":{"slippageCapBps":100},` +
-			`"proposer":"x"}`,
+				`"proposer":"x"}`,
 			404, "NOT_FOUND", "tokenId",
 		},
 	} {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"testing"
 
-	"tickhive/hive"
 	"tickhive/launchpad"
 	"tickhive/server/servertest"
 )
