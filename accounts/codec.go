@@ -134,7 +134,7 @@ func (w walker) staking(v *uint8) { w.U8(v, StakingLevels-1) }
 
 func (w walker) profit(v *ProfitType) { w.U8((*uint8)(v), 1<<8-1) }
 
-// rate encodes a rate, at most 1.
+// rate encodes or decodes a rate in 10^-8, at most RateOne.
 func (w walker) rate(v *uint32) {
 	if w.U32(v); *v > RateOne {
 		w.Fail("a rate of %d", *v)

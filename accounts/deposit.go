@@ -71,8 +71,8 @@ func (s *State) planWithdraw(cmd *Command, rec *Record) *refuse.Refusal {
 	return nil
 }
 
-// applyWithdraw takes the money out of the balance, unless the plan has, and pays the referral
-// share of the commission.
+// applyWithdraw takes the money out of the balance and pays the referral share of the commission.
+// In a running store takeStage has taken the money already (rec.staged).
 func (s *State) applyWithdraw(rec *Record, res *Result) {
 	if !rec.staged {
 		s.withdraw(rec)

@@ -47,9 +47,10 @@ type Explain struct {
 
 type referralKey struct{ from, currency uint32 }
 
-// Explain returns the reasons why the staking bonus of user n in [from, to), Unix ns, differs from
-// the bonus in [from - (to - from), from). The deltas of the reasons sum to DeltaByCurrency.
-// Reasons of referrals are first, by id and currency, then changes of level by time.
+// Explain returns the reasons why the staking bonus of user n in [fromNs, toNs), Unix ns, differs
+// from the bonus in the equally long period before it, in one currency or, with an empty
+// currencyCode, in all. The deltas of the reasons sum to DeltaByCurrency.
+// Reasons of referrals are first, by id and currency, then changes of the user's staking level by time.
 func (v *View) Explain(n uint32, fromNs, toNs int64, currencyCode string) (Explain, *refuse.Refusal) {
 	if reject := checkPeriod(fromNs, toNs); reject != nil {
 		return Explain{}, reject

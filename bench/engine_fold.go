@@ -37,7 +37,8 @@ type worstCase struct {
 	all     func(c *coreRun, account engine.AccountID)
 }
 
-// worstCommands measures docs/internals/performance.md#e4.
+// worstCommands measures the longest that one large command holds the loop, against the same work in
+// single commands (docs/internals/performance.md#e4).
 func worstCommands(r *Run) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -129,7 +129,8 @@ func distance(n, prev uint64) uint32 {
 }
 
 // endCommand ends the current command: its orders get its last seq, ended orders move to the closed
-// ones, and a new order's first answer is retained.
+// ones, and the answer of a new
+// order is retained for a repeat of its client id.
 func (h *History) endCommand() {
 	if len(h.changed) == 0 {
 		return

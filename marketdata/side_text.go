@@ -51,7 +51,8 @@ func (t *Text) WriteTo(w io.Writer) (n int64, err error) {
 // read position, so responses call WriteTo.
 func (t *Text) Read([]byte) (int, error) { panic("BUG: a text in parts is written, not read") }
 
-// dirText holds the joined cached text of a directory's pages and the sum of their levels.
+// dirText caches the joined text of the pages below one node of a ladder's tree, with the hash sum
+// and the number of their levels.
 type dirText struct {
 	text   []byte
 	sum    uint64

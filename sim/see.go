@@ -43,7 +43,7 @@ func (m *Market) adopt(ev *engine.Event) {
 	}
 }
 
-// Fold runs See for the events of a journal that is being recovered; it skips events that the
+// Fold runs Observe for the events of a journal that is being recovered; it skips events that the
 // market has seen before.
 func (m *Market) Fold(events []engine.Event, _ uint64) { m.Observe(events) }
 

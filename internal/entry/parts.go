@@ -92,7 +92,8 @@ func (p *parts) submit(e *Entry, withhold bool) error {
 }
 
 // releaseUnused releases the reservations of the current part that no event took over. Where the
-// outcome is unknown it releases none: the next start may find events that take them over.
+// outcome is unknown it releases none until the process ends: the journal may hold the orders, and
+// their money must not be withdrawn meanwhile.
 func (p *parts) releaseUnused(e *Entry, err error) {
 	for i := range p.reserved {
 		h := &p.reserved[i]

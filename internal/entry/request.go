@@ -113,7 +113,7 @@ func (r *Request) Submit() *refuse.Refusal {
 }
 
 // Do carries out one engine command with its money reserved. It returns an error if the engine
-// did not get the command, and none if the engine refused it.
+// did not confirm the command, and none if the engine refused it.
 func (e *Entry) Do(cmd engine.Command) error {
 	r := e.Acquire(0)
 	defer e.Release(r)

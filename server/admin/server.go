@@ -153,7 +153,7 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
-// requireToken checks the token before any other part of the request.
+// requireToken checks the token before the handler reads the body.
 func (s *Server) requireToken(next edge.Handler) edge.Handler {
 	if s.opt.Token == "" {
 		return next
