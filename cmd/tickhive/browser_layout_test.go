@@ -113,7 +113,7 @@ func (b *browser) listsPairs(what string) {
 func (b *browser) wholeTicket(what string) {
 	b.t.Helper()
 	if got := b.js(`(() => { const t = document.querySelector('[data-panel=ticket]'),
-		r = t.getBoundingClientRect(), all = 
+		r = t.getBoundingClientRect(),
 			all = [...t.querySelectorAll('input, select, button')].map((e) => e.getBoundingClientRect());
 		return all.filter((e) => e.bottom > r.bottom || e.top < r.top).length + ' of ' + (all.length >= 3);
 			})()`); got != "0 of true" {
