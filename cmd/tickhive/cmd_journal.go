@@ -157,10 +157,11 @@ func (c *journalVerifyCmd) whole() bool { return c.At == 0 && !c.FromSnapshot }
 
 // printDamage prints one line a file, or one object if a file is damaged, and returns the damage.
 func (c *journalVerifyCmd) printDamage(out io.Writer, files []wal.Checked) error {
+	damage := damageOf(files)
 	if !c.JSON {
-		return printFiles(out, files)
+		printFiles(out, files)
+		return damage
 	}
-	damage := printFiles(io.Discard, files)
 	if damage == nil {
 		return nil
 	}

@@ -12,6 +12,7 @@ import (
 	"tickhive/internal/exchange"
 	"tickhive/internal/vfs"
 	"tickhive/internal/wal"
+	"tickhive/launchpad"
 	"tickhive/marketdata/replica"
 )
 
@@ -43,7 +44,7 @@ var storeLogs = []struct {
 	{"accounts", wal.Options{RecordVersion: accounts.RecordVersion}, decoded(func(b []byte) (*accounts.State, error) {
 		return accounts.DecodeSnapshot(b, accounts.Options{Random: rand.Reader})
 	})},
-	{"launchpad", wal.Options{RecordVersion: accounts.RecordVersion}, discard},
+	{"launchpad", wal.Options{RecordVersion: launchpad.RecordVersion}, discard},
 	{"hive", wal.Options{RecordVersion: hive.RecordVersion}, decoded(func(b []byte) (*hive.State, error) {
 		return hive.DecodeSnapshot(b, hive.DefaultOptions())
 	})},
@@ -74,16 +75,28 @@ func checkFiles(dir string) ([]wal.Checked, error) {
 	return all, nil
 }
 
-// verifyFiles prints the lines of damaged files of a store's log and returns the first damage.
-func verifyFiles(out io.Writer, dir string) error {
+// verifyFiles checks the files of a store's log. It prints their lines if one is damaged, and
+// returns the first damage.
+func verifyFiles(out io.Writer, dir string) ([]wal.Checked, error) {
 	files, err := checkFiles(dir)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if printFiles(io.Discard, files) == nil {
-		return nil
+	err = damageOf(files)
+	if err != nil {
+		printFiles(out, files)
 	}
-	return printFiles(out, files)
+	return files, err
+}
+
+// damageOf returns the first damage with its remedy, nil if there is none.
+func damageOf(files []wal.Checked) error {
+	for i := range files {
+		if err := files[i].Err; err != nil {
+			return exchange.ExplainDamage(err)
+		}
+	}
+	return nil
 }
 
 // fileText says what a check has found in a file.
@@ -102,16 +115,11 @@ func fileText(f *wal.Checked) string {
 	return fmt.Sprintf("records %d to %d", f.First, f.Last)
 }
 
-// printFiles prints one line a file and returns the first damage.
-func printFiles(out io.Writer, files []wal.Checked) (damage error) {
+// printFiles prints one line a file.
+func printFiles(out io.Writer, files []wal.Checked) {
 	for i := range files {
-		f := &files[i]
-		fmt.Fprintf(out, "%-44s %s\n", f.File, fileText(f))
-		if damage == nil {
-			damage = f.Err
-		}
+		fmt.Fprintf(out, "%-44s %s\n", files[i].File, fileText(&files[i]))
 	}
-	return exchange.ExplainDamage(damage)
 }
 
 // fileTexts returns the findings by file.

@@ -18,7 +18,7 @@ func isHiveDir(dir string) bool { return filepath.Base(filepath.Clean(dir)) == "
 // verifyHive checks the hive's log offline: every record, and that each entry of the action
 // log contains the hash of the entry before it. It takes no lock and changes nothing.
 func verifyHive(out io.Writer, dir string) error {
-	if err := verifyFiles(out, dir); err != nil {
+	if _, err := verifyFiles(out, dir); err != nil {
 		return err
 	}
 	options := wal.Options{NoLock: true, RecordVersion: hive.RecordVersion}
