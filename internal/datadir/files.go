@@ -1,6 +1,8 @@
 package datadir
 
 import (
+	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -24,8 +26,12 @@ func (e *DamagedError) Error() string {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// checksum returns the CRC-32C of b in 8 hexadecimal digits.
-func checksum(b []byte) string { return fmt.Sprintf("%08x", crc32.Checksum(b, castagnoli)) }
+// checksum returns the CRC-32C of b in 8 hexadecimal digits. It is an array, because each signed
+// request makes one and must not allocate for it.
+func checksum(b []byte) (sum [8]byte) {
+	hex.AppendEncode(sum[:0], binary.BigEndian.AppendUint32(nil, crc32.Checksum(b, castagnoli)))
+	return sum
+}
 
 // readFile returns the content of a file; found is false if there is none.
 func readFile(fsys vfs.FS, name string) (content []byte, found bool, err error) {

@@ -100,7 +100,7 @@ const (
 // sealMeta returns the file of a meta in indented JSON.
 func sealMeta(raw []byte) []byte {
 	body := bytes.TrimSuffix(raw, []byte("\n}"))
-	return append(bytes.Clone(body), metaSum+checksum(body)+metaEnd...)
+	return fmt.Appendf(bytes.Clone(body), "%s%s%s", metaSum, checksum(body), metaEnd)
 }
 
 // checkMeta verifies the checksum of a file. The file of an older program has none. It has only

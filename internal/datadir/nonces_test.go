@@ -98,3 +98,17 @@ func TestNonceFileSurvivesALineCutShort(t *testing.T) {
 	}
 	_ = n.close()
 }
+
+// Each signed request writes a line, so a line allocates nothing, and the checksum neither.
+func TestALineOfANonceDoesNotAllocate(t *testing.T) {
+	var line []byte
+	allocs := testing.AllocsPerRun(1000, func() {
+		line = appendNonceLine(line[:0], 1_767_225_600_000, "0123456789abcdef0123456789abcdef", []byte("n-1"))
+		if _, ok := parseNonceLine(line); !ok {
+			t.Fatalf("%q does not parse", line)
+		}
+	})
+	if allocs != 0 {
+		t.Errorf("%v allocations a line", allocs)
+	}
+}
