@@ -116,7 +116,7 @@ func (n *Nonces) read() error {
 	if k, err := n.f.ReadAt(rest, end); err != nil && k < len(rest) {
 		return err
 	}
-	if follows := nextNonceLine(rest); follows >= 0 && !lostSector(rest[:follows], end) {
+	if follows := nextNonceLine(rest); follows >= 0 && !vfs.LostSector(rest[:follows], end, true) {
 		reason := fmt.Sprintf("the checksum of the line at offset %d differs, and valid lines follow it", end)
 		return &DamagedError{n.path, reason}
 	}
@@ -139,22 +139,6 @@ func nextNonceLine(b []byte) int {
 		}
 	}
 	return -1
-}
-
-// lostSector reports whether damaged bytes, which begin at file offset start with a line and end
-// where a valid one begins, contain a sector that a power cut took: it reads as zeros. The sector
-// may begin before start, and the one in which the valid line begins is there.
-func lostSector(damaged []byte, start int64) bool {
-	for {
-		n := int(vfs.SectorBytes - start%vfs.SectorBytes)
-		if n > len(damaged) {
-			return false
-		}
-		if len(bytes.Trim(damaged[:n], "\x00")) == 0 {
-			return true
-		}
-		damaged, start = damaged[n:], start+int64(n)
-	}
 }
 
 // upgrade replaces the file of an older program, whose lines have no checksum. An invalid line of
@@ -238,7 +222,7 @@ type nonceLine struct {
 func parseNonceLine(text []byte) (l nonceLine, ok bool) {
 	const sum = len("~01234567 ")
 	if len(text) < sum || text[0] != nonceMark || text[sum-1] != ' ' ||
-		string(text[1:sum-1]) != checksum(text[sum:]) {
+		[8]byte(text[1:sum-1]) != checksum(text[sum:]) {
 		return l, false
 	}
 	l, ok = parseNonceFields(text[sum:])
@@ -262,7 +246,8 @@ func appendNonceLine(dst []byte, timestampMs int64, publicKey string, nonce []by
 	body := len(dst)
 	dst = append(append(strconv.AppendInt(dst, timestampMs, 10), ' '), publicKey...)
 	dst = append(append(append(dst, ' '), nonce...), '\n')
-	copy(dst[at+1:], checksum(dst[body:]))
+	crc := checksum(dst[body:])
+	copy(dst[at+1:], crc[:])
 	return dst
 }
 

@@ -17,7 +17,7 @@
 //  3. Files are 0600, directories 0700 (docs/contract/storage.md#data-directory).
 //  4. Nothing here sleeps or reads a clock; a slow disk is a hook that waits.
 //
-// Reading order: vfs, os, lock, mem, mem_file, fault, crash.
+// Reading order: vfs, sector, os, lock, mem, mem_file, fault, crash.
 //
 // It does not retry, buffer or cache: the caller handles the errors of operations.
 package vfs

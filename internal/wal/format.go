@@ -8,6 +8,8 @@ import (
 	"path"
 	"strconv"
 	"strings"
+
+	"tickhive/internal/vfs"
 )
 
 // FormatVersion is the version of the segment format written and read here.
@@ -121,7 +123,7 @@ type frame struct {
 func frameSize(b []byte) (size int, reason string) {
 	n := le.Uint32(b[4:]) & (1<<lengthBits - 1)
 	switch {
-	case n == 0 && allZero(b[:frameHead]):
+	case n == 0 && vfs.AllZero(b[:frameHead]):
 		return 0, ""
 	case n == 0:
 		return 0, "record length is 0"
@@ -141,21 +143,6 @@ func parseFrame(b []byte, seed uint32) (f frame, ok bool) {
 		seq: seq, durable: durableBefore(seq, word>>lengthBits),
 		payload: b[frameHead : frameHead+word&(1<<lengthBits-1)], size: len(b),
 	}, true
-}
-
-func allZero(b []byte) bool {
-	for len(b) >= 8 {
-		if le.Uint64(b) != 0 {
-			return false
-		}
-		b = b[8:]
-	}
-	for _, c := range b {
-		if c != 0 {
-			return false
-		}
-	}
-	return true
 }
 
 func segmentName(n uint64) string { return fmt.Sprintf("%06d%s", n, SegmentExt) }

@@ -61,13 +61,12 @@ func judge(fsys vfs.FS, chain []segment, i int, off int64, want uint64, reason s
 		}
 		switch {
 		case header && j == i+1:
-			lost = len(data) < headerBytes || allZero(data[:min(len(data), vfs.SectorBytes)])
+			lost = len(data) < headerBytes || vfs.AllZero(data[:min(len(data), vfs.SectorBytes)])
 		case header || j > i:
 		case firstGood < 0:
-			lost = endLost(data) || sectorLost(data, start)
-		default: // the sector in which the good record begins is not lost
-			rest := int((start + int64(firstGood)) % vfs.SectorBytes)
-			lost = sectorLost(data[:max(firstGood-rest, 0)], start)
+			lost = endLost(data) || vfs.LostSector(data, start, false)
+		default:
+			lost = vfs.LostSector(data[:firstGood], start, true)
 		}
 	}
 	if follows && !lost {
@@ -75,21 +74,6 @@ func judge(fsys vfs.FS, chain []segment, i int, off int64, want uint64, reason s
 		v.wrong = &at
 	}
 	return v, nil
-}
-
-// sectorLost reports whether a sector of the range reads as zeros. The range begins at file offset
-// start with a damaged record and ends with a sector or with the file. A record does not begin with
-// zeros, so the rest of the sector at start counts too: the sector is lost since an earlier sync.
-func sectorLost(damaged []byte, start int64) bool {
-	for len(damaged) > 0 {
-		n := vfs.SectorBytes - int(start%vfs.SectorBytes)
-		n = min(n, len(damaged))
-		if allZero(damaged[:n]) {
-			return true
-		}
-		damaged, start = damaged[n:], start+int64(n)
-	}
-	return false
 }
 
 // endLost reports whether the file ends before its last record does: its size was not

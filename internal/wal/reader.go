@@ -174,7 +174,7 @@ func (r *Reader) frame() (f frame, reason string, err error) {
 		return f, "", err
 	}
 	if len(head) < frameHead {
-		if allZero(head) {
+		if vfs.AllZero(head) {
 			return f, "", nil
 		}
 		return f, "record head is cut short by the end of the file", nil
@@ -232,7 +232,7 @@ func (r *Reader) restZero() (reason string, err error) {
 			return "", fmt.Errorf("wal: %s: read at %d: %w", r.chain[r.i].path, at, err)
 		}
 		r.buf = nil
-		if !allZero(r.store[:n]) {
+		if !vfs.AllZero(r.store[:n]) {
 			return "record head is zero and data follows", nil
 		}
 		if n == 0 {
