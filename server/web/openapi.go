@@ -34,7 +34,15 @@ const (
 // OpenAPI joins the parts into one OpenAPI 3.0 document. It fails when two
 // parts define the same path or component, which is an error of the build.
 func OpenAPI(parts ...Part) ([]byte, error) {
-	doc := map[string]any{}
+	doc, err := join(parts...)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(doc)
+}
+
+func join(parts ...Part) (object, error) {
+	doc := object{}
 	for _, p := range parts {
 		skeleton, err := readPart("skeleton/" + string(p))
 		if err != nil {
@@ -47,7 +55,7 @@ func OpenAPI(parts ...Part) ([]byte, error) {
 		if err := describe(skeleton, prose); err != nil {
 			return nil, fmt.Errorf("web: openapi part %s: %w", p, err)
 		}
-		for _, one := range []map[string]any{skeleton, prose} {
+		for _, one := range []object{skeleton, prose} {
 			if err := merge(doc, one, string(p)); err != nil {
 				return nil, err
 			}
@@ -58,18 +66,14 @@ func OpenAPI(parts ...Part) ([]byte, error) {
 			return nil, err
 		}
 	}
-	return json.Marshal(doc)
+	return doc, nil
 }
 
 // borrow adds the components of the public document that doc names and does not have.
 func borrow(doc object) error {
-	raw, err := OpenAPI(PartMarket, PartAccounts, PartLaunchpad)
+	public, err := join(PartMarket, PartAccounts, PartLaunchpad)
 	if err != nil {
 		return err
-	}
-	var public object
-	if err := json.Unmarshal(raw, &public); err != nil {
-		return fmt.Errorf("web: public document: %w", err)
 	}
 	own, theirs := child(doc, "components"), child(public, "components")
 	var look func(v any)
