@@ -81,8 +81,8 @@ func (e *Entry) account(id [16]byte) (engine.AccountID, *refuse.Refusal) {
 	return n, nil
 }
 
-// instrument returns the instrument of a pair code, nil if there is none.
-func (e *Entry) instrument(code []byte) *engine.Instrument {
+// Instrument returns the instrument of a pair code, nil if there is none.
+func (e *Entry) Instrument(code []byte) *engine.Instrument {
 	if v := e.opt.Board.Load().Lookup(string(code)); v != nil {
 		return v.Instrument
 	}

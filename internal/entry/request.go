@@ -73,7 +73,7 @@ func (r *Request) resize(n int) {
 // command that the engine refuses but one: the new order of an operator, whose answer has the
 // reason.
 func (r *Request) SubmitOne() *refuse.Refusal {
-	if c := &r.Commands[0]; c.Kind == PlaceOrder && r.e.instrument(c.Place.Pair) == nil {
+	if c := &r.Commands[0]; c.Kind == PlaceOrder && r.e.Instrument(c.Place.Pair) == nil {
 		return refuse.Missing("currencyPairCode", "There is no pair %s.", c.Place.Pair)
 	}
 	r.resize(1)
@@ -156,7 +156,7 @@ func (r *Request) build() *refuse.Refusal {
 			continue
 		}
 		if string(c.Place.Pair) != lastCode {
-			lastCode, last = string(c.Place.Pair), r.e.instrument(c.Place.Pair)
+			lastCode, last = string(c.Place.Pair), r.e.Instrument(c.Place.Pair)
 		}
 		a.Instrument, a.Place = last, &c.Place
 		account, refusal := r.caller, (*refuse.Refusal)(nil)

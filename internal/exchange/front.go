@@ -72,7 +72,8 @@ func newFront(b *base, room connLimits) (*front, error) {
 		return nil, err
 	}
 	if f.agents, err = agents.New(hook(b.o.Hooks.Agents, agents.Options{
-		Clock: b.span, User: f.user, Find: f.find, VotesPerMinute: b.o.Public.Rate.VotesPerMinute,
+		Clock: b.span, User: f.user, VotesPerMinute: b.o.Public.Rate.VotesPerMinute,
+		Find: func(id [16]byte) (engine.AccountID, bool) { return f.users.Entry().Find(id) },
 	})); err != nil {
 		return nil, err
 	}
@@ -273,16 +274,6 @@ func (f *front) user(n engine.AccountID) (level int64, address string, ok bool) 
 	}
 	l, address := a.view.Level(uint32(n))
 	return int64(l), address, address != ""
-}
-
-// find returns the account of a user's id.
-func (f *front) find(id [16]byte) (engine.AccountID, bool) {
-	a := f.stage.Load().accounts
-	if a == nil {
-		return 0, false
-	}
-	n, ok := a.view.NumberOf(id)
-	return engine.AccountID(n), ok && n != 0
 }
 
 // clockGate is the gate of the internal API, which also moves the clock.

@@ -50,7 +50,7 @@ func (s *Server) pathPair(c *edge.Ctx, name string) (*engine.Instrument, *refuse
 	if !body.IsPairCode(code) {
 		return nil, refuse.Param(name, "The pair code must be of the form BASE_QUOTE, 2 to 12 of A-Z and 0-9 each.")
 	}
-	if ins := s.instrument([]byte(code)); ins != nil {
+	if ins := s.opt.Entry.Instrument([]byte(code)); ins != nil {
 		return ins, nil
 	}
 	return nil, refuse.Missing(name, "There is no pair %s.", code)

@@ -185,7 +185,7 @@ func (s *Server) cancelAll(c *edge.Ctx) *refuse.Refusal {
 		}
 	}
 	if code != "" {
-		ins := s.instrument([]byte(code))
+		ins := s.opt.Entry.Instrument([]byte(code))
 		if ins == nil {
 			return refuse.Missing("currencyPairCode", "There is no pair %s.", code)
 		}

@@ -105,7 +105,7 @@ func (s *Server) addPair(c *edge.Ctx) *refuse.Refusal {
 	}
 	s.configMu.Lock()
 	defer s.configMu.Unlock()
-	if s.instrument([]byte(p.Code)) != nil {
+	if s.opt.Entry.Instrument([]byte(p.Code)) != nil {
 		return pairExists(p.Code)
 	}
 	for _, symbol := range []string{p.Base, p.Quote} {

@@ -200,14 +200,6 @@ func (s *Server) Accepts() edge.AcceptStat { return s.edge.Accepts.Stat("interna
 // RouteStats returns copies of the counters of every route.
 func (s *Server) RouteStats() []edge.RouteStat { return s.edge.Stats() }
 
-// instrument returns the instrument of a pair code, nil if there is none.
-func (s *Server) instrument(code []byte) *engine.Instrument {
-	if v := s.opt.Board.Load().Lookup(string(code)); v != nil {
-		return v.Instrument
-	}
-	return nil
-}
-
 // query runs fn on the goroutine that may read core and history.
 func (s *Server) query(fn func()) *refuse.Refusal {
 	if err := s.opt.Exchange.Query(fn); err != nil {

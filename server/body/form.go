@@ -2,6 +2,7 @@ package body
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"tickhive/internal/refuse"
@@ -63,13 +64,7 @@ func Integer[T any](name string, low, high int64, set func(*T, int64)) Member[T]
 
 // Choice returns a member that is one of words.
 func Choice[T, V any](name string, words []Word[V], set func(*T, V)) Member[T] {
-	m := Read(name, edge.KindWord, func(r *Reader, v *T) bool {
-		x, given := ReadWord(r, words)
-		if given {
-			set(v, x)
-		}
-		return given
-	})
+	m := Value(name, edge.KindWord, func(r *Reader) (V, bool) { return ReadWord(r, words) }, set)
 	m.Words = textsOf(words)
 	return m
 }
@@ -112,8 +107,14 @@ type rule[T any] struct {
 	holds      func(*T) bool
 }
 
-// Of returns the form of these members, at most 64.
+// maxMembers is the number of bits of Fill's set of given members.
+const maxMembers = 64
+
+// Of returns the form of these members, at most maxMembers.
 func Of[T any](members ...Member[T]) *Form[T] {
+	if len(members) > maxMembers {
+		panic(fmt.Sprintf("BUG: body: a form of %d members, at most %d", len(members), maxMembers))
+	}
 	f := &Form[T]{members: members}
 	for i := range members {
 		f.fields = append(f.fields, members[i].Field)

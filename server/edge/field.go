@@ -1,7 +1,5 @@
 package edge
 
-import "fmt"
-
 // Kind is the type of a parameter or of a member of a request body.
 type Kind uint8
 
@@ -60,12 +58,4 @@ func ParamsPage(pageName string, page, size Kind, defSize int) []Field {
 // ParamsBetween returns two optional times.
 func ParamsBetween(kind Kind, since, until string) []Field {
 	return []Field{{Name: since, Kind: kind}, {Name: until, Kind: kind}}
-}
-
-// WordsOf returns the words of values that print themselves.
-func WordsOf[T fmt.Stringer](values ...T) (texts []string) {
-	for _, v := range values {
-		texts = append(texts, v.String())
-	}
-	return texts
 }
