@@ -282,16 +282,7 @@ func TestRecordsOutliveNoCommandThatTheyHadSeen(t *testing.T) {
 // Records whose engine position is beyond the end of the journal, because a power cut lost
 // commands, are applied at the journal's end by this recovery and by every later one.
 func TestRecordsBeyondTheJournalStandAtItsEnd(t *testing.T) {
-	p := newPlant(t)
-	if err := p.store.Snapshot(); err != nil {
-		t.Fatal(err)
-	}
-	p.lax = true
-	for range 5 {
-		p.idle()
-	}
-	p.do(Command{Kind: CreateUser})
-	p.do(Command{Kind: Deposit, User: 1, Currency: "USDT", Amount: dec("1000")})
+	p := newPlantAhead(t)
 	for seed := range uint64(1000) {
 		q := p.on(p.fs.Crash(seed))
 		if q.journal.LastSeq() > 1 {

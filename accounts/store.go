@@ -80,15 +80,16 @@ func Recover(o StoreOptions) (*Recovery, error) {
 	if r.Recovery, err = durable.Recover(opts); err != nil {
 		return nil, err
 	}
-	if err := r.findBeyond(); err != nil {
+	if err := r.findAhead(); err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
 	return r, nil
 }
 
-// findBeyond notes the last record of the snapshot that was Beyond the journal: it names a later
-// position than the snapshot reflects, because Anchor takes its snapshots before new commands come.
-func (r *Recovery) findBeyond() error {
+// findAhead notes the last record of the snapshot that was ahead of the journal: it names a later
+// position than the snapshot reflects, because Recheckpoint takes its snapshots before new commands
+// come.
+func (r *Recovery) findAhead() error {
 	s := r.State()
 	return r.Covered(func(seq uint64, rec *Record) {
 		if rec.EnginePos > s.snapshotPos {

@@ -7,7 +7,7 @@ import (
 )
 
 // book is one pair: its ladders, open orders, client ids and waiting stops, and the events that
-// it emits. Each part has a type of its own; book holds what needs several of them.
+// it emits. Each part is a type; book holds the operations that need several of them.
 type book struct {
 	inst *Instrument
 	id   PairID

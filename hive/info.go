@@ -18,7 +18,7 @@ type (
 		Status          Status
 		Config          Config
 		LastActiveAt    int64
-		LastActionAt    int64 // last entry of its own, 0: none
+		LastActionAt    int64 // time of the last entry that this worker made, 0: none
 		LastOverrideAt  int64 // 0: never
 		OverridingTier  Tier  // of the last override
 		TotalActions    int64 // its own entries

@@ -20,8 +20,8 @@ import (
 )
 
 // Scripts in testdata/streams run against the assembled program on a virtual clock, one line per
-// step; the expected text below a block is every message that a connection reads. Each file has an
-// exchange of its own. A line:
+// step; the expected text below a block is every message that a connection reads. Each file has a
+// separate exchange. A line:
 //
 //	pair CODE                          adds a pair of 2 and 4 fractional digits
 //	buy|sell AMOUNT @ PRICE [CODE]     places an order of the built-in account

@@ -108,7 +108,7 @@ func TestTimeNeverGoesBackOnAMachinesClock(t *testing.T) {
 	if err := l.Query(func() { src.due = enginetest.DayNs + 4*second }); err != nil {
 		t.Fatal(err)
 	}
-	for len(times()) < 4 { // the source acts twice, at 4 s and at 5 s of its own time
+	for len(times()) < 4 { // the source acts twice: when its time is 4 s and when it is 5 s
 		if err := l.Query(func() {}); err != nil {
 			t.Fatal(err)
 		}

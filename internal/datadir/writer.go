@@ -7,7 +7,7 @@ import (
 )
 
 // nonceSync makes the lines of Nonces durable with the policy of the journal: before Keep returns
-// (always), within an interval by a goroutine of its own (interval), or as the system does (off).
+// (always), within an interval by a separate goroutine (interval), or when the system does (off).
 type nonceSync struct {
 	always bool
 	dirty  chan struct{} // nil: no goroutine

@@ -31,7 +31,7 @@
 //	store.Fold(func() { ... })   // input from elsewhere, without a record
 //	store.Close()                // snapshot, close
 //
-// A package wraps its Store in a type of its own with two methods: View returns what
+// A package wraps its Store in a type with two methods: View returns what
 // State.Publish stored last (one atomic load), and Fold passes the state to its argument.
 //
 // Open reads the whole log at once. A state that folds another log as well is recovered record by

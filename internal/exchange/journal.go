@@ -115,7 +115,7 @@ func CollectSkips(skips replica.Skips, open func() (*wal.Reader, error)) error {
 }
 
 // replayTo applies the records up to pos. A journal that ends before pos is no error: see
-// accounts.State.Beyond. It returns ctx's error when ctx is canceled.
+// accounts.State.AheadOfJournal. It returns ctx's error when ctx is canceled.
 func (r *replay) replayTo(ctx context.Context, pos uint64) error {
 	if pos <= r.market.Pos {
 		return nil

@@ -6,8 +6,8 @@ import (
 	"runtime/debug"
 )
 
-// Launch brings an Opened exchange to Running on a goroutine of its own, which owns everything
-// that it builds until Done is closed.
+// Launch brings an Opened exchange to Running on a separate goroutine, which owns everything that it
+// builds until Done is closed.
 type Launch struct {
 	ctx     context.Context // canceled by Stop
 	cancel  context.CancelFunc

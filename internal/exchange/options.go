@@ -2,7 +2,6 @@ package exchange
 
 import (
 	"cmp"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -20,8 +19,8 @@ import (
 	"tickhive/sim"
 )
 
-// Options configures an exchange. DefaultOptions returns usable values; a zero value means what
-// its comment says.
+// Options configures an exchange. A zero value means what its comment says; the defaults
+// of accounts, launchpad and hive come from their packages.
 type Options struct {
 	Log      *slog.Logger   // nil: slog.Default
 	LogLevel *slog.LevelVar // level of Log, which an internal route reads and sets; nil: no route
@@ -142,16 +141,6 @@ type Commission struct {
 	Adapter    string     // lower-case blockchain or fiat adapter; empty: none
 	Percent    uint32     // 10^-8
 	Minimum    fixed.I128 // 10^-18 of the currency
-}
-
-// DefaultOptions returns an exchange in memory without pairs, on chosen ports of the loopback
-// address.
-func DefaultOptions() Options {
-	return Options{
-		Public: PublicOptions{Listen: "127.0.0.1:0"}, Internal: InternalOptions{Listen: "127.0.0.1:0"},
-		Accounts: accounts.Options{Random: rand.Reader}, Referral: accounts.DefaultConfig(),
-		Launchpad: launchpad.DefaultOptions(), Hive: hive.DefaultOptions(), Sim: SimOptions{Seed: 1},
-	}
 }
 
 // Validate asks each component about its options and reports every invalid one.

@@ -16,11 +16,11 @@ func TestLostSector(t *testing.T) {
 		follows bool
 		want    bool
 	}{
-		"no byte":                                   {nil, 0, false, false},
-		"data":                                      {ones(3 * SectorBytes), 0, false, false},
-		"a whole sector":                            {append(ones(SectorBytes), zeros(SectorBytes)...), 0, false, true},
-		"the rest of the first sector":              {append(zeros(12), ones(SectorBytes)...), 500, false, true},
-		"the begin of the last sector":              {append(ones(SectorBytes), zeros(12)...), 0, false, true},
+		"no byte":                      {nil, 0, false, false},
+		"data":                         {ones(3 * SectorBytes), 0, false, false},
+		"a whole sector":               {append(ones(SectorBytes), zeros(SectorBytes)...), 0, false, true},
+		"the rest of the first sector": {append(zeros(12), ones(SectorBytes)...), 500, false, true},
+		"the begin of the last sector": {append(ones(SectorBytes), zeros(12)...), 0, false, true},
 		"the begin of the sector of a valid record": {append(ones(SectorBytes), zeros(12)...), 0, true, false},
 		"a sector before a valid record":            {append(ones(512), zeros(524)...), 0, true, true},
 		"less than the sector of a valid record":    {zeros(12), 100, true, false},

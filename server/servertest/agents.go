@@ -175,13 +175,7 @@ func (c *Agents) Must(a Answer) map[string]any {
 	if a.Status != 200 {
 		c.T.Fatalf("status %d: %s", a.Status, a.Body)
 	}
-	d := json.NewDecoder(strings.NewReader(a.Body))
-	d.UseNumber()
-	var m map[string]any
-	if err := d.Decode(&m); err != nil {
-		c.T.Fatalf("%v in %s", err, a.Body)
-	}
-	return m
+	return ParseObject(c.T, a.Body)
 }
 
 // MustGet sends a GET that must succeed and returns a member of the answer, named by a path such

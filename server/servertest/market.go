@@ -228,11 +228,13 @@ func (m *Market) Read(res *http.Response, what string) Answer {
 	if err != nil {
 		m.T.Fatalf("%s: %v", what, err)
 	}
-	if method, target, _ := strings.Cut(what, " "); strings.HasPrefix(target, "/") {
-		target, _, _ = strings.Cut(target, " ")
-		described(m.T, method, target, res.StatusCode, res.Header, string(b))
+	a := Answer{res.StatusCode, res.Header, string(b)}
+	method, target, _ := strings.Cut(what, " ")
+	target, _, _ = strings.Cut(target, " ")
+	if strings.HasPrefix(target, "/") && a.Status != http.StatusNoContent && a.Header.Get("Content-Encoding") == "" {
+		checked(m.T, TheContract, method, target, a)
 	}
-	return Answer{res.StatusCode, res.Header, string(b)}
+	return a
 }
 
 // Get sends a GET.
@@ -249,11 +251,7 @@ func (m *Market) OK(target string, v any) Answer {
 		m.T.Fatalf("GET %s: %d %s", target, a.Status, a.Body)
 	}
 	if v != nil {
-		d := json.NewDecoder(strings.NewReader(a.Body))
-		d.UseNumber()
-		if err := d.Decode(v); err != nil {
-			m.T.Fatalf("GET %s: %v in %s", target, err, a.Body)
-		}
+		Parse(m.T, a.Body, v)
 	}
 	return a
 }

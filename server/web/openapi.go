@@ -23,7 +23,7 @@ var Files embed.FS
 type Part string
 
 // The parts. PartMarket has the head of the public document and must be its first part.
-// PartInternal is a document of its own, which borrows components of the public one.
+// PartInternal is a separate document, which borrows components of the public one.
 const (
 	PartMarket    Part = "market"
 	PartAccounts  Part = "accounts"

@@ -3,6 +3,7 @@ package exchangetest
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"log/slog"
 	"net"
 	"os"
@@ -12,8 +13,11 @@ import (
 	"testing"
 	"time"
 
+	"tickhive/accounts"
+	"tickhive/hive"
 	"tickhive/internal/clock"
 	"tickhive/internal/exchange"
+	"tickhive/launchpad"
 )
 
 // StartNs is the start of a rig's virtual clock: 2026-01-01T00:00:00Z.
@@ -38,10 +42,13 @@ type Rig struct {
 // Options returns an exchange without pairs on a virtual clock. With an empty dir nothing is
 // stored.
 func Options(dir string) exchange.Options {
-	o := exchange.DefaultOptions()
-	o.Dir = dir
-	o.Clock = exchange.ClockOptions{Virtual: true, StartNs: StartNs, StartGiven: true}
-	return o
+	return exchange.Options{
+		Dir:    dir,
+		Public: exchange.PublicOptions{Listen: "127.0.0.1:0"}, Internal: exchange.InternalOptions{Listen: "127.0.0.1:0"},
+		Clock:    exchange.ClockOptions{Virtual: true, StartNs: StartNs, StartGiven: true},
+		Accounts: accounts.Options{Random: rand.Reader}, Referral: accounts.DefaultConfig(),
+		Launchpad: launchpad.DefaultOptions(), Hive: hive.DefaultOptions(), Sim: exchange.SimOptions{Seed: 1},
+	}
 }
 
 // Start opens, recovers and starts an exchange and admits clients.

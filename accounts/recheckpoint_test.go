@@ -7,9 +7,10 @@ import (
 	"tickhive/internal/wal"
 )
 
-// A start that ends at any step of Anchor leaves a directory whose next starts keep these records
-// in place, even if the newest snapshot is damaged after new commands took their positions.
-func TestACrashAtEveryStepOfAnchorKeepsTheRecordsInPlace(t *testing.T) {
+// newPlantAhead returns a plant that acknowledges two records which name commands that a power cut
+// may take.
+func newPlantAhead(t *testing.T) *plant {
+	t.Helper()
 	p := newPlant(t)
 	if err := p.store.Snapshot(); err != nil {
 		t.Fatal(err)
@@ -20,6 +21,13 @@ func TestACrashAtEveryStepOfAnchorKeepsTheRecordsInPlace(t *testing.T) {
 	}
 	p.do(Command{Kind: CreateUser})
 	p.do(Command{Kind: Deposit, User: 1, Currency: "USDT", Amount: dec("1000")})
+	return p
+}
+
+// A start that ends at any step of Recheckpoint leaves a directory whose next starts keep these records
+// in place, even if the newest snapshot is damaged after new commands took their positions.
+func TestACrashAtEveryStepOfRecheckpointKeepsTheRecordsInPlace(t *testing.T) {
+	p := newPlantAhead(t)
 	seed := uint64(0)
 	for ; ; seed++ {
 		if log, err := wal.Open(p.fs.Crash(seed), "engine", wal.Options{NoLock: true}); err != nil {
