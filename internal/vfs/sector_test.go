@@ -2,6 +2,7 @@ package vfs
 
 import (
 	"bytes"
+	"slices"
 	"testing"
 )
 
@@ -24,7 +25,7 @@ func TestLostSector(t *testing.T) {
 		"the begin of the sector of a valid record": {append(ones(SectorBytes), zeros(12)...), 0, true, false},
 		"a sector before a valid record":            {append(ones(512), zeros(524)...), 0, true, true},
 		"less than the sector of a valid record":    {zeros(12), 100, true, false},
-		"zeros across a sector's end":               {append(append(ones(500), zeros(24)...), ones(500)...), 0, false, false},
+		"zeros across a sector's end":               {slices.Concat(ones(500), zeros(24), ones(500)), 0, false, false},
 	} {
 		if got := LostSector(c.damaged, c.start, c.follows); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)

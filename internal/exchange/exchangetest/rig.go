@@ -43,8 +43,9 @@ type Rig struct {
 // stored.
 func Options(dir string) exchange.Options {
 	return exchange.Options{
-		Dir:    dir,
-		Public: exchange.PublicOptions{Listen: "127.0.0.1:0"}, Internal: exchange.InternalOptions{Listen: "127.0.0.1:0"},
+		Dir:      dir,
+		Public:   exchange.PublicOptions{Listen: "127.0.0.1:0"},
+		Internal: exchange.InternalOptions{Listen: "127.0.0.1:0"},
 		Clock:    exchange.ClockOptions{Virtual: true, StartNs: StartNs, StartGiven: true},
 		Accounts: accounts.Options{Random: rand.Reader}, Referral: accounts.DefaultConfig(),
 		Launchpad: launchpad.DefaultOptions(), Hive: hive.DefaultOptions(), Sim: exchange.SimOptions{Seed: 1},
