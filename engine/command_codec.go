@@ -86,8 +86,9 @@ func (c *Command) Recordable() error {
 	case AddPair, SetPair, SetAsset:
 		var back Command
 		return DecodeCommand(AppendCommand(nil, c), &back)
+	default:
+		return nil
 	}
-	return nil
 }
 
 func appendPlace(dst []byte, c *Command) []byte {

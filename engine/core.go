@@ -42,6 +42,8 @@ func (c *Core) Apply(cmd *Command, dst []Event) []Event {
 		b.replace(cmd)
 	case CancelAll:
 		b.cancelAll(cmd)
+	default:
+		panic("BUG: engine: no command of a pair") // applyControl has the others
 	}
 	return b.tape.endCommand()
 }
@@ -56,6 +58,7 @@ func (c *Core) applyControl(cmd *Command, dst []Event) []Event {
 		return c.control.setAsset(cmd, &c.opts, dst)
 	case OpenAccount:
 		return c.control.openAccount(cmd, &c.opts, dst)
+	default:
+		panic("BUG: engine: command of unknown kind")
 	}
-	panic("BUG: engine: command of unknown kind")
 }

@@ -101,8 +101,9 @@ func startsCommand(e *engine.Event) bool {
 		return true
 	case engine.EventCanceled:
 		return e.Cause == engine.CauseRequest || e.Cause == engine.CauseReplace
+	default:
+		return false
 	}
-	return false
 }
 
 // pair returns the state of the pair of e and marks it as changed; the pair's first event

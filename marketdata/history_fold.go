@@ -23,6 +23,7 @@ func (h *History) fold(p *pairState, e *engine.Event) {
 		h.change(p, e.Order).open = e.OpenAmount
 	case engine.EventTriggered:
 		h.change(p, e.Order)
+	default: // a refusal, or an event that changes no order
 	}
 }
 

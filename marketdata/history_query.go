@@ -60,8 +60,9 @@ func (f StatusFilter) matches(s engine.Status) bool {
 		return s.Open()
 	case OnlyCanceled:
 		return s == engine.Canceled || s == engine.PartiallyExecutedAndCanceled
+	default:
+		return true
 	}
-	return true
 }
 
 // Query chooses orders or fills of an account.

@@ -283,14 +283,12 @@ var commandNames = map[engine.CommandKind]string{
 // dumpCommand returns the members of a command that help a reader, in integer ticks and lots.
 func dumpCommand(c *engine.Command) map[string]any {
 	m := map[string]any{"kind": commandNames[c.Kind], "timeNs": c.TimeNs, "rules": c.Rules}
-	if c.Kind == engine.Skip {
-		m["record"] = c.Order
-		return m
-	}
-	if c.Pair != engine.ControlPair {
+	if c.Pair != engine.ControlPair && c.Kind != engine.Skip {
 		m["pair"] = c.Pair
 	}
 	switch c.Kind {
+	case engine.Skip:
+		m["record"] = c.Order
 	case engine.Place:
 		m["account"], m["side"], m["type"] = c.Account, c.Side.String(), c.Type.String()
 		m["timeInForce"], m["selfTradePrevention"], m["flags"] = c.TIF.String(), c.STP.String(), c.Flags

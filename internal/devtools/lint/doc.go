@@ -6,13 +6,7 @@
 //
 // Owner: stateless. It changes nothing; it prints findings and exits 1 when there are any.
 //
-// Invariants:
-//
-//  1. A linter applies to a package as a whole. A package that still has findings is in the
-//     table of open.go; the table only shrinks.
-//  2. An open package without findings is a finding, so the table is true.
-//
-// Reading order: main, open, vet, tree.
+// Reading order: main, vet, tree.
 //
 // It does not format (gofumpt does) and does not know the style of this repository
 // (internal/tidy does).

@@ -4,11 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 )
 
-var errUsage = errors.New("usage: lint unparam [-all] PACKAGE..., lint misspell < LIST, " +
+var errUsage = errors.New("usage: lint unparam PACKAGE..., lint misspell < LIST, " +
 	"or go vet -vettool=lint PACKAGE...")
 
 func main() {
@@ -31,8 +30,7 @@ func main() {
 func run(args []string) (found []string, err error) {
 	switch {
 	case len(args) > 1 && args[0] == "unparam":
-		packages := slices.DeleteFunc(args[1:], func(arg string) bool { return arg == "-all" })
-		return unparam(packages, len(packages) < len(args)-1)
+		return unparam(args[1:])
 	case len(args) == 1 && args[0] == "misspell":
 		return misspelled(os.Stdin)
 	default:

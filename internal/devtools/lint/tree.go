@@ -20,19 +20,15 @@ var promised = []string{").MarshalText - ", "Cmd).Run - "}
 
 // unparam lists unused parameters and results. Exported functions are left out, because
 // their signatures are a promise, and tests, whose helpers take what reads well.
-func unparam(packages []string, all bool) ([]string, error) {
+func unparam(packages []string) ([]string, error) {
 	const tests, exported, debug = false, false, false
 	lines, err := check.UnusedParams(tests, exported, debug, packages...)
 	if err != nil {
 		return nil, fmt.Errorf("unparam: %w", err)
 	}
-	lines = slices.DeleteFunc(lines, func(line string) bool {
+	return slices.DeleteFunc(lines, func(line string) bool {
 		return slices.ContainsFunc(promised, func(p string) bool { return strings.Contains(line, p) })
-	})
-	if all {
-		return lines, nil
-	}
-	return shrink("unparam", lines), nil
+	}), nil
 }
 
 // maxTextBytes bounds a file that is read for spelling: longer ones are recordings and

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"go/token"
 	"strings"
 
 	"github.com/nishanths/exhaustive/passes/exhaustive"
@@ -15,16 +14,14 @@ import (
 const countNames = `\.(recordKinds|actionTypes|ActionTypes|sorts|placeMask)$`
 
 // vet runs the analyzers on one package, as the go command asks. A switch over a kind is
-// exhaustive when it has a default, which states what the other kinds mean. Tests may
-// look at some kinds only.
+// exhaustive when it has a default, which states what the other kinds mean.
 func vet() {
 	kinds := exhaustive.Analyzer
 	set(kinds, "d", "true")
 	set(kinds, "constignore", countNames)
+	leaveOutTests(kinds)
 	wrapped := errorlint.NewAnalyzer()
 	set(wrapped, "errorf", "true")
-	ratchet(kinds, false)
-	ratchet(wrapped, true)
 	unitchecker.Main(kinds, wrapped)
 }
 
@@ -35,38 +32,16 @@ func set(a *analysis.Analyzer, name, value string) {
 	}
 }
 
-// ratchet silences an analyzer in the packages that are open for it, unless -NAME.all is
-// given, and reports an open package without findings. The analyzer runs there all the
-// same: other packages need its facts.
-func ratchet(a *analysis.Analyzer, tests bool) {
-	all := a.Flags.Bool("all", false, "report findings of open packages, too")
+// leaveOutTests drops an analyzer's findings in test files: a test may look at some kinds only.
+func leaveOutTests(a *analysis.Analyzer) {
 	run := a.Run
 	a.Run = func(pass *analysis.Pass) (any, error) {
-		report, found := pass.Report, 0
-		closed := !isOpen(a.Name, pass.Pkg.Path())
+		report := pass.Report
 		pass.Report = func(d analysis.Diagnostic) {
-			if !tests && strings.HasSuffix(pass.Fset.Position(d.Pos).Filename, "_test.go") {
-				return
-			}
-			found++
-			if closed || *all {
+			if !strings.HasSuffix(pass.Fset.Position(d.Pos).Filename, "_test.go") {
 				report(d)
 			}
 		}
-		result, err := run(pass)
-		if !closed && found == 0 && err == nil {
-			report(analysis.Diagnostic{Pos: firstFile(pass), Message: a.Name + " finds nothing here: " + closeRow})
-		}
-		return result, err
+		return run(pass)
 	}
-}
-
-// closeRow tells the reader how to handle an open package without findings.
-const closeRow = "remove the package from internal/devtools/lint/open.go"
-
-func firstFile(pass *analysis.Pass) token.Pos {
-	if len(pass.Files) == 0 {
-		return token.NoPos
-	}
-	return pass.Files[0].Package
 }
