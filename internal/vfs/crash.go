@@ -8,91 +8,94 @@ import (
 
 // Crash returns the file system as a power cut at this moment may leave it: what was synced,
 // and of the rest what the seed chooses: any subset of the written sectors, any size
-// between the old and the new one, any first part of the changes of names. The original
-// goes on as if nothing had happened. Locks are gone.
+// between the old and the new one, any first part of the changes of names; and what the armed
+// faults add. The original goes on as if nothing had happened. Locks are gone.
 func (m *Mem) Crash(seed uint64) *Mem {
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	rnd := rand.New(rand.NewPCG(seed, 0x9E3779B97F4A7C15))
-	// One cut in four keeps nothing, one everything: the two ends matter most.
-	keep := []float64{0, 1, rnd.Float64(), 0.5}[rnd.IntN(4)]
-	after := NewMem()
-	after.capacity = m.capacity
-	for _, name := range sortedKeys(m.dirs) {
-		d := m.dirs[name]
-		names := copyNames(d.durable)
-		for _, c := range d.pending {
-			if rnd.Float64() >= keep {
-				break
+	return m.succeed(true, func(after *Mem) {
+		c := &cut{rnd: rnd, keep: keepOf(rnd)}
+		for _, name := range sortedKeys(m.dirs) {
+			c.aim(m.armed, name)
+			if c.modes[SkewedDirs] != nil {
+				c.keep = keepOf(c.mode(SkewedDirs))
 			}
-			c.apply(names)
+			names := c.names(m.dirs[name])
+			to := after.dir(name)
+			for _, base := range sortedKeys(names) {
+				c.aim(m.armed, path.Join(name, base))
+				node := c.file(names[base])
+				to.now[base], to.durable[base] = node, node
+			}
 		}
-		to := after.dir(name)
-		for _, base := range sortedKeys(names) {
-			node := names[base].crash(rnd, keep)
-			to.now[base], to.durable[base] = node, node
+		for class, happened := range c.happened {
+			if happened {
+				m.tally.add(Class(class))
+			}
 		}
-	}
-	return after
+	})
 }
 
-// crash returns the file as a power cut leaves it.
-func (n *memNode) crash(rnd *rand.Rand, keep float64) *memNode {
-	size := len(n.durable)
-	if rnd.Float64() < keep {
-		size = len(n.data)
-		if rnd.Float64() >= keep {
-			lo := min(len(n.data), len(n.durable))
-			size = lo + rnd.IntN(max(len(n.data), len(n.durable))-lo+1)
+// keepOf returns the chance of unsynced changes to survive a cut. One cut in four keeps nothing,
+// one everything: the two ends matter most.
+func keepOf(rnd *rand.Rand) float64 { return []float64{0, 1, rnd.Float64(), 0.5}[rnd.IntN(4)] }
+
+// succeed returns the file system that fill fills with what is left of m, changed by the armed
+// faults of rest that wait for that. It uses them up, and after a power cut the faults of a cut.
+func (m *Mem) succeed(power bool, fill func(after *Mem)) *Mem {
+	after := NewMem()
+	var rest []*armed
+	m.mu.Lock()
+	after.capacity, after.history, after.tally = m.capacity, m.history.copy(), m.tally
+	fill(after)
+	m.armed = slices.DeleteFunc(m.armed, func(a *armed) bool {
+		if a.AtCut && a.Class.OfRest() {
+			rest = append(rest, a)
+			return true
 		}
+		return power && a.Class.OfCut()
+	})
+	m.mu.Unlock() // a fault may take its file from m
+	after.mu.Lock()
+	defer after.mu.Unlock()
+	for _, a := range rest {
+		after.spoil(&a.Injection)
 	}
-	b := make([]byte, max(size, len(n.data)))
-	copy(b, n.durable)
-	for _, s := range sortedKeys(n.dirty) {
-		if n.dirty[s] && rnd.Float64() < keep {
-			lo := min(s*SectorBytes, int64(len(b)))
-			hi := min(lo+SectorBytes, int64(len(b)))
-			clear(b[lo:hi])
-			if lo < int64(len(n.data)) {
-				copy(b[lo:hi], n.data[lo:])
-			}
-		}
-	}
-	b = b[:size:size]
-	return &memNode{data: b, durable: slices.Clone(b), dirty: map[int64]bool{}}
+	return after
 }
 
 // Kill returns the file system as the end of the process at this moment leaves it: all that
-// was written, synced or not. The original goes on. Locks are gone.
+// was written, synced or not, and what the armed faults of rest with AtCut add. The original goes
+// on. Locks are gone.
 func (m *Mem) Kill() *Mem {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	after := NewMem()
-	after.capacity = m.capacity
-	for name, d := range m.dirs {
-		copies := map[*memNode]*memNode{}
-		to := after.dir(name)
-		for base, node := range d.now {
-			to.now[base] = node.copyOnce(copies)
-		}
-		for base, node := range d.durable {
-			to.durable[base] = node.copyOnce(copies)
-		}
-		for _, c := range d.pending {
-			if c.node != nil {
-				c.node = c.node.copyOnce(copies)
+	return m.succeed(false, func(after *Mem) {
+		for name, d := range m.dirs {
+			copies := map[*memNode]*memNode{}
+			to := after.dir(name)
+			for base, node := range d.now {
+				to.now[base] = node.copyOnce(copies)
 			}
-			to.pending = append(to.pending, c)
+			for base, node := range d.durable {
+				to.durable[base] = node.copyOnce(copies)
+			}
+			for _, c := range d.pending {
+				if c.node != nil {
+					c.node = c.node.copyOnce(copies)
+				}
+				to.pending = append(to.pending, c)
+			}
 		}
-	}
-	return after
+	})
 }
 
 func (n *memNode) copyOnce(copies map[*memNode]*memNode) *memNode {
 	if c := copies[n]; c != nil {
 		return c
 	}
-	c := &memNode{data: slices.Clone(n.data), durable: slices.Clone(n.durable), dirty: map[int64]bool{}}
+	c := newMemNode()
+	c.data, c.durable = slices.Clone(n.data), slices.Clone(n.durable)
+	for s, middle := range n.middle {
+		c.middle[s] = slices.Clone(middle)
+	}
 	for s, fresh := range n.dirty {
 		c.dirty[s] = fresh
 	}
@@ -120,6 +123,27 @@ func (m *Mem) Content(name string) (content []byte) {
 		return b
 	})
 	return content
+}
+
+// Paths returns the paths of all files, sorted.
+func (m *Mem) Paths() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.paths()
+}
+
+// Put durably gives a name a content, as if it had always had it.
+func (m *Mem) Put(name string, content []byte) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.dir(path.Dir(name)).put(path.Base(name), content)
+}
+
+// Lose durably removes a name.
+func (m *Mem) Lose(name string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.dir(path.Dir(name)).vanish(path.Base(name))
 }
 
 // edit changes a file behind everybody's back. A name that is not there is a mistake of

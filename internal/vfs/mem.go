@@ -21,6 +21,10 @@ type Mem struct {
 	after    func(Op)
 	total    int
 	counts   [opKinds]int
+
+	armed   []*armed
+	tally   *tally
+	history history
 }
 
 // memDir is the names of one directory: as they are, as they would be after a power cut
@@ -39,7 +43,10 @@ type nameChange struct {
 
 // NewMem returns an empty file system.
 func NewMem() *Mem {
-	return &Mem{dirs: map[string]*memDir{}, locks: map[string]Owner{}}
+	return &Mem{
+		dirs: map[string]*memDir{}, locks: map[string]Owner{}, tally: &tally{},
+		history: history{names: map[string]past{}},
+	}
 }
 
 // Before sets the hook that runs before every operation and may fail it (or wait: a slow
@@ -95,22 +102,27 @@ func (m *Mem) Total() int {
 	return m.total
 }
 
-// beforeOp counts an operation and asks the hook.
-func (m *Mem) beforeOp(op *Op) Fault {
+// beforeOp counts an operation and asks the hook and the armed faults.
+func (m *Mem) beforeOp(op *Op) effect {
 	m.mu.Lock()
 	m.total++
 	m.counts[op.Kind]++
 	op.N, op.KindN = m.total, m.counts[op.Kind]
 	hook := m.before
 	m.mu.Unlock()
-	var f Fault
+	var e effect
 	if hook != nil {
-		f = hook(*op)
+		e.Fault = hook(*op)
 	}
-	if f.Err != nil {
-		f.Err = &fs.PathError{Op: op.Kind.String(), Path: op.Path, Err: f.Err}
+	if e.Err == nil {
+		m.mu.Lock()
+		e = m.due(*op)
+		m.mu.Unlock()
 	}
-	return f
+	if e.Err != nil {
+		e.Err = &fs.PathError{Op: op.Kind.String(), Path: op.Path, Err: e.Err}
+	}
+	return e
 }
 
 func (m *Mem) afterOp(op Op) {
@@ -149,7 +161,12 @@ func (m *Mem) dir(name string) *memDir {
 	return d
 }
 
-func (d *memDir) change(c nameChange) {
+// change changes the names of a directory. The caller holds mu.
+func (m *Mem) change(dir string, c nameChange) {
+	d := m.dir(dir)
+	if old := d.now[c.name]; old != nil {
+		m.history.keep(path.Join(dir, c.name), old.durable)
+	}
 	c.apply(d.now)
 	d.pending = append(d.pending, c)
 }
@@ -175,7 +192,7 @@ func (m *Mem) Create(name string) (File, error) {
 			return nil
 		}
 		node = newMemNode()
-		d.change(nameChange{name: base, node: node})
+		m.change(path.Dir(name), nameChange{name: base, node: node})
 		return nil
 	})
 	if err != nil {
@@ -215,7 +232,7 @@ func (m *Mem) Rename(from, to string) error {
 		if node == nil {
 			return fs.ErrNotExist
 		}
-		d.change(nameChange{name: path.Base(to), from: path.Base(from), node: node})
+		m.change(path.Dir(to), nameChange{name: path.Base(to), from: path.Base(from), node: node})
 		return nil
 	})
 }
@@ -227,7 +244,7 @@ func (m *Mem) Remove(name string) error {
 		if d.now[path.Base(name)] == nil {
 			return fs.ErrNotExist
 		}
-		d.change(nameChange{name: path.Base(name)})
+		m.change(path.Dir(name), nameChange{name: path.Base(name)})
 		return nil
 	})
 }
@@ -249,14 +266,22 @@ func (m *Mem) MkdirAll(string) error { return nil }
 
 // SyncDir makes the names in dir durable.
 func (m *Mem) SyncDir(dir string) error {
-	return m.do(OpSyncDir, dir, func() error {
+	op := Op{Kind: OpSyncDir, Path: dir}
+	e := m.beforeOp(&op)
+	if e.Err != nil {
+		return e.Err
+	}
+	if !e.lie {
+		m.mu.Lock()
 		d := m.dir(dir)
 		for _, c := range d.pending {
 			c.apply(d.durable)
 		}
 		d.pending = nil
-		return nil
-	})
+		m.mu.Unlock()
+	}
+	m.afterOp(op)
+	return nil
 }
 
 // Lock takes a lock that ends with Close, Crash or Kill.

@@ -1,6 +1,7 @@
 package vfs
 
 import (
+	"bytes"
 	"io"
 	"io/fs"
 	"syscall"
@@ -11,9 +12,37 @@ type memNode struct {
 	data    []byte
 	durable []byte
 	dirty   map[int64]bool // sector -> written since the last sync; false: see lose
+	// middle holds earlier contents of a dirty sector that the disk may have, up to maxMiddle.
+	middle map[int64][][]byte
 }
 
-func newMemNode() *memNode { return &memNode{dirty: map[int64]bool{}} }
+const maxMiddle = 3
+
+func newMemNode() *memNode { return &memNode{dirty: map[int64]bool{}, middle: map[int64][][]byte{}} }
+
+// keepMiddle notes the content of the dirty sectors that a write is about to replace.
+func (n *memNode) keepMiddle(off, length int64) {
+	for s := off / SectorBytes; s*SectorBytes < off+length; s++ {
+		if !n.dirty[s] {
+			continue
+		}
+		now, durable := sectorOf(n.data, s), sectorOf(n.durable, s)
+		if bytes.Equal(now, durable) || (len(durable) == 0 && AllZero(now)) {
+			continue
+		}
+		if len(n.middle[s]) < maxMiddle {
+			n.middle[s] = append(n.middle[s], bytes.Clone(now))
+		} else {
+			n.middle[s][off%maxMiddle] = bytes.Clone(now)
+		}
+	}
+}
+
+// sectorOf returns the part of b that lies in a sector.
+func sectorOf(b []byte, s int64) []byte {
+	lo := min(s*SectorBytes, int64(len(b)))
+	return b[lo:min(lo+SectorBytes, int64(len(b)))]
+}
 
 func (n *memNode) markDirty(off, length int64) {
 	for s := off / SectorBytes; s*SectorBytes < off+length; s++ {
@@ -22,6 +51,7 @@ func (n *memNode) markDirty(off, length int64) {
 }
 
 func (n *memNode) write(p []byte, off int64) {
+	n.keepMiddle(off, int64(len(p)))
 	n.grow(off + int64(len(p)))
 	copy(n.data[off:], p)
 	n.markDirty(off, int64(len(p)))
@@ -53,6 +83,7 @@ func (n *memNode) sync() {
 		}
 	}
 	n.durable = next
+	clear(n.middle)
 }
 
 // lose does what a failed sync does on real systems: it marks the pages clean, so a later
@@ -60,6 +91,18 @@ func (n *memNode) sync() {
 func (n *memNode) lose() {
 	for s := range n.dirty {
 		n.dirty[s] = false
+	}
+	clear(n.middle)
+}
+
+// evict lets reads of what failed syncs forgot return the old content, as after the pages were
+// dropped.
+func (n *memNode) evict() {
+	for s, fresh := range n.dirty {
+		if !fresh {
+			n.oldSector(n.data, s)
+			delete(n.dirty, s)
+		}
 	}
 }
 
@@ -165,9 +208,14 @@ func (f *memFile) Sync() error {
 	op := Op{Kind: OpSync, Path: f.name}
 	fault := f.m.beforeOp(&op)
 	f.m.mu.Lock()
-	if fault.Err != nil {
+	switch {
+	case fault.Err != nil:
 		f.node.lose()
-	} else {
+		if fault.old {
+			f.node.evict()
+		}
+	case !fault.lie:
+		f.m.history.keep(f.name, f.node.durable)
 		f.node.sync()
 	}
 	f.m.mu.Unlock()

@@ -1,0 +1,222 @@
+package vfs
+
+import (
+	"math/rand/v2"
+	"path"
+	"sync"
+	"syscall"
+)
+
+// Class is a class of storage faults.
+type Class uint8
+
+// The classes. Those of a power cut change what the next Crash keeps of data and names that were
+// not synced. Those of operations change what operations do. Those of rest change files behind the
+// program's back.
+const (
+	// ReorderedSectors happens at every cut and needs no injection: sectors of one file reach the
+	// disk in any order.
+	ReorderedSectors Class = iota
+	// TornSector leaves a sector with a first part from one write and the rest from another.
+	TornSector
+	// GarbageSector leaves random bytes in a sector that was being written.
+	GarbageSector
+	// BlockAtomic makes 4 KiB, not 512 bytes, the piece that is whole or not at all. With
+	// GarbageSector the whole block is garbage, synced sectors in it too.
+	BlockAtomic
+	// MiddleVersion leaves a sector that was written several times with one of the earlier writes.
+	MiddleVersion
+	// ReorderedNames keeps any subset of the changes of names, not a first part of them.
+	ReorderedNames
+	// SkewedDirs cuts each directory at a moment of its own: one keeps everything, another nothing.
+	SkewedDirs
+
+	// ReadError, WriteError and SyncError are EIO. A write may reach the file in part. After a
+	// failed sync, reads still return what was written, and no later sync writes it.
+	ReadError
+	WriteError
+	SyncError
+	// SyncErrorOld is SyncError after which reads return the old content.
+	SyncErrorOld
+	// LyingSync reports success of Sync and SyncDir and makes nothing durable.
+	LyingSync
+	// FullDisk is ENOSPC. A write may reach the file in part.
+	FullDisk
+
+	// BitRot turns one bit of a file.
+	BitRot
+	// LostFile removes a file.
+	LostFile
+	// StaleFile gives a name content that it durably had before; a removed file may come back. It
+	// needs KeepVersions.
+	StaleFile
+	// ForeignFile gives a file the content of a file of From, MixedFile the content from a sector on.
+	ForeignFile
+	MixedFile
+
+	Classes // the number of classes
+)
+
+var classNames = [Classes]string{
+	"reordered sectors", "torn sector", "garbage sector", "4 KiB atomicity", "middle version",
+	"reordered names", "skewed directories", "read error", "write error", "sync error",
+	"sync error with old content", "lying sync", "full disk", "bit rot", "lost file", "stale file",
+	"foreign file", "mixed file",
+}
+
+// String returns the name of a class.
+func (c Class) String() string { return classNames[c] }
+
+// OfCut reports that the class changes what a power cut keeps.
+func (c Class) OfCut() bool { return c <= SkewedDirs }
+
+// OfRest reports that the class changes a file behind the program's back.
+func (c Class) OfRest() bool { return c >= BitRot }
+
+// Injection describes a fault: class, target and moment. The same injections into the same
+// operations do the same.
+type Injection struct {
+	Class Class
+	// Path is a pattern of path.Match over whole paths; empty: every file and directory. ReorderedNames,
+	// SkewedDirs and the sync of a directory have the directory's path, the other ones a file's.
+	Path string
+	// After is the number of operations that pass before the fault: of operations that the class can
+	// hit, or, of a class of rest, all operations on any path. A class of rest with After 0 happens
+	// at once. Classes of a cut wait for Crash.
+	After int
+	Count int // operations that an operation's class hits; 0: one; -1: all
+	// AtCut makes a class of rest wait for the next Crash or Kill, and happen in the result.
+	AtCut bool
+	// From holds the files of ForeignFile and MixedFile: the one of the same path, or any of the same
+	// extension; nil: another file of this file system with the same extension.
+	From *Mem
+	Seed uint64
+}
+
+// Inject arms a fault. Crash uses up the classes of a cut, Crash and Kill those that wait with AtCut;
+// the file systems that they return have no armed faults. Injected counts the faults that happened.
+func (m *Mem) Inject(in Injection) {
+	if in.Count == 0 {
+		in.Count = 1
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if in.Class.OfRest() && in.After == 0 && !in.AtCut {
+		m.spoil(&in)
+		return
+	}
+	m.armed = append(m.armed, &armed{Injection: in, rnd: rand.New(rand.NewPCG(in.Seed, uint64(in.Class)))})
+}
+
+// Disarm forgets every armed fault.
+func (m *Mem) Disarm() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.armed = nil
+}
+
+// Injected returns the number of faults of a class that happened in this file system, and in those
+// that it came from or that came from it by Crash and Kill. A class of a cut counts once a cut, a
+// class of operations once an operation.
+func (m *Mem) Injected(c Class) int {
+	m.tally.mu.Lock()
+	defer m.tally.mu.Unlock()
+	return m.tally.n[c]
+}
+
+// tally counts the faults of all file systems that came from one.
+type tally struct {
+	mu sync.Mutex
+	n  [Classes]int
+}
+
+func (t *tally) add(c Class) {
+	t.mu.Lock()
+	t.n[c]++
+	t.mu.Unlock()
+}
+
+// armed is a fault that waits.
+type armed struct {
+	Injection
+	rnd *rand.Rand
+}
+
+// matches reports whether a path is a target. A pattern that is none is a mistake of the test.
+func (in *Injection) matches(name string) bool {
+	if in.Path == "" {
+		return true
+	}
+	ok, err := path.Match(in.Path, path.Clean(name))
+	if err != nil {
+		panic("BUG: " + in.Path + ": " + err.Error())
+	}
+	return ok
+}
+
+// hits reports whether the class can hit an operation.
+func (c Class) hits(k OpKind) bool {
+	switch c {
+	case ReadError:
+		return k == OpRead
+	case WriteError:
+		return k == OpWrite || k == OpPreallocate || k == OpTruncate
+	case FullDisk:
+		return k == OpWrite || k == OpPreallocate || k == OpCreate
+	case SyncError, LyingSync:
+		return k == OpSync || k == OpSyncDir
+	case SyncErrorOld:
+		return k == OpSync
+	default:
+		return c.OfRest()
+	}
+}
+
+// effect is the outcome of an operation: the fault of the hook, or of an armed one.
+type effect struct {
+	Fault
+	lie bool // a sync does nothing
+	old bool // a failed sync drops the pages
+}
+
+// due returns the effect of the first armed fault that hits an operation, and lets the other ones
+// count it. The caller holds mu.
+func (m *Mem) due(op Op) (e effect) {
+	left := m.armed[:0]
+	for _, a := range m.armed {
+		switch {
+		case a.AtCut || !a.Class.hits(op.Kind) || (!a.Class.OfRest() && !a.matches(op.Path)):
+		case a.After > 0:
+			a.After--
+		case a.Class.OfRest():
+			m.spoil(&a.Injection)
+			continue
+		case e.Err == nil && !e.lie:
+			e = a.effect(op)
+			m.tally.add(a.Class)
+			if a.Count--; a.Count == 0 {
+				continue
+			}
+		}
+		left = append(left, a)
+	}
+	clear(m.armed[len(left):])
+	m.armed = left
+	return e
+}
+
+func (a *armed) effect(op Op) effect {
+	e := effect{Fault: Fault{Err: syscall.EIO, Keep: int(a.rnd.Int64N(op.Len + 1))}}
+	switch a.Class {
+	case FullDisk:
+		e.Err = syscall.ENOSPC
+	case WriteError:
+		e.Tear = a.rnd.IntN(2) == 0
+	case SyncErrorOld:
+		e.old = true
+	case LyingSync:
+		return effect{lie: true}
+	default:
+	}
+	return e
+}

@@ -1,0 +1,165 @@
+package vfs
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"path"
+	"slices"
+)
+
+// KeepVersions keeps up to n earlier durable contents of each name from now on, for StaleFile.
+func (m *Mem) KeepVersions(n int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.history.limit = n
+}
+
+// history holds earlier durable contents of names.
+type history struct {
+	limit int // contents of each name; 0: none are kept
+	names map[string]past
+}
+
+// past holds earlier contents of a name, oldest first; no content is ever changed.
+type past struct {
+	content [][]byte
+	drop    int
+}
+
+// keep notes a content that a name has durably had. Above the limit it drops one of the older
+// ones, each time at another place, so that old and young ones stay.
+func (h *history) keep(name string, content []byte) {
+	if h.limit == 0 || len(content) == 0 {
+		return
+	}
+	p := h.names[name]
+	if last := len(p.content) - 1; last >= 0 && bytes.Equal(p.content[last], content) {
+		return
+	}
+	if len(p.content) >= h.limit {
+		at := p.drop % len(p.content)
+		p.content, p.drop = slices.Delete(slices.Clone(p.content), at, at+1), p.drop+1
+	}
+	p.content = append(p.content, content)
+	h.names[name] = p
+}
+
+func (h *history) copy() history {
+	c := history{h.limit, map[string]past{}}
+	for name, p := range h.names {
+		c.names[name] = past{slices.Clone(p.content), p.drop}
+	}
+	return c
+}
+
+// spoil lets a fault of rest happen to a file that the seed chooses, if there is one. The caller
+// holds mu.
+func (m *Mem) spoil(in *Injection) {
+	rnd := rand.New(rand.NewPCG(in.Seed, uint64(in.Class)))
+	targets := m.paths()
+	if in.Class == StaleFile {
+		targets = sortedKeys(m.history.names)
+	}
+	targets = slices.DeleteFunc(targets, func(name string) bool { return !in.matches(name) })
+	rnd.Shuffle(len(targets), func(i, j int) { targets[i], targets[j] = targets[j], targets[i] })
+	for _, name := range targets {
+		if in.spoil(m, name, rnd) {
+			m.tally.add(in.Class)
+			return
+		}
+	}
+}
+
+// spoil reports whether the file is another one afterwards. The caller holds m.mu.
+func (in *Injection) spoil(m *Mem, name string, rnd *rand.Rand) bool {
+	d, base := m.dir(path.Dir(name)), path.Base(name)
+	switch in.Class {
+	case BitRot:
+		return d.now[base].rot(rnd)
+	case LostFile:
+		d.vanish(base)
+		return true
+	case StaleFile:
+		contents := m.history.names[name].content
+		return d.put(base, contents[rnd.IntN(len(contents))])
+	case MixedFile:
+		ours, theirs := d.now[base].data, in.foreign(m, name, rnd)
+		sectors := min(len(ours), len(theirs)) / SectorBytes
+		if sectors == 0 {
+			return false
+		}
+		at := (1 + rnd.IntN(sectors)) * SectorBytes
+		return d.put(base, slices.Concat(ours[:at], theirs[at:]))
+	default:
+		theirs := in.foreign(m, name, rnd)
+		return theirs != nil && d.put(base, theirs)
+	}
+}
+
+// foreign returns the content that an injection puts in the place of a file, nil for none.
+func (in *Injection) foreign(m *Mem, name string, rnd *rand.Rand) []byte {
+	from := m
+	if in.From != nil && in.From != m {
+		from = in.From
+		from.mu.Lock()
+		defer from.mu.Unlock()
+		if node := from.dir(path.Dir(name)).now[path.Base(name)]; node != nil {
+			return slices.Clone(node.data)
+		}
+	}
+	names := slices.DeleteFunc(from.paths(), func(n string) bool { return n == name || path.Ext(n) != path.Ext(name) })
+	if len(names) == 0 {
+		return nil
+	}
+	other := names[rnd.IntN(len(names))]
+	return slices.Clone(from.dir(path.Dir(other)).now[path.Base(other)].data)
+}
+
+// put durably gives a name a content. It reports whether the name had another one, or none.
+func (d *memDir) put(base string, content []byte) bool {
+	node := d.now[base]
+	if node != nil && bytes.Equal(node.data, content) {
+		return false
+	}
+	if node == nil {
+		node = newMemNode()
+		d.now[base] = node
+	}
+	node.data, node.durable = slices.Clone(content), slices.Clone(content)
+	clear(node.dirty)
+	clear(node.middle)
+	d.durable[base] = node
+	return true
+}
+
+// vanish removes a name as if it had never been there.
+func (d *memDir) vanish(base string) {
+	node := d.now[base]
+	delete(d.now, base)
+	delete(d.durable, base)
+	d.pending = slices.DeleteFunc(d.pending, func(c nameChange) bool { return c.node == node })
+}
+
+// rot turns a bit, on the disk and in memory. It reports whether there is one.
+func (n *memNode) rot(rnd *rand.Rand) bool {
+	if len(n.data) == 0 {
+		return false
+	}
+	off, bit := rnd.IntN(len(n.data)), byte(1)<<rnd.IntN(8)
+	n.data[off] ^= bit
+	if off < len(n.durable) {
+		n.durable[off] ^= bit
+	}
+	return true
+}
+
+// paths returns the paths of all files, sorted.
+func (m *Mem) paths() (names []string) {
+	for dir, d := range m.dirs {
+		for base := range d.now {
+			names = append(names, path.Join(dir, base))
+		}
+	}
+	slices.Sort(names)
+	return names
+}
