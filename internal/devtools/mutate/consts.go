@@ -21,11 +21,12 @@ func (f *finder) constant(e ast.Expr, tv types.TypeAndValue) {
 	case *ast.CaseClause:
 		return
 	case *ast.BinaryExpr:
-		if len(compared[parent.Op]) > 1 {
-			return // the edge of the comparison is a mutant
+		if len(compared[parent.Op]) > 1 || flags(parent, e) {
+			return // the edge of the comparison is a mutant; one more flag says nothing
 		}
 	case *ast.ReturnStmt:
-		if b.Info()&types.IsBoolean != 0 || f.fails(parent) {
+		placeholder := len(parent.Results) > 1 && f.zero(e)
+		if b.Info()&types.IsBoolean != 0 || placeholder || f.fails(parent) {
 			return // stmts.go has it, or the caller does not look at it
 		}
 	case *ast.AssignStmt, *ast.ParenExpr, *ast.ValueSpec:
@@ -49,11 +50,23 @@ func (f *finder) constant(e ast.Expr, tv types.TypeAndValue) {
 	}
 }
 
+// flags reports whether e is a named set of bits, or what such a set is compared with.
+func flags(parent *ast.BinaryExpr, e ast.Expr) bool {
+	switch parent.Op {
+	case token.AND, token.OR, token.AND_NOT:
+		_, literal := e.(*ast.BasicLit)
+		return !literal
+	case token.EQL, token.NEQ:
+		set, ok := ast.Unparen(parent.X).(*ast.BinaryExpr)
+		return ok && set.Op == token.AND
+	}
+	return false
+}
+
 // fails reports whether s returns an error, which leaves the other results without a meaning.
 func (f *finder) fails(s *ast.ReturnStmt) bool {
 	last := s.Results[len(s.Results)-1]
-	t, ok := f.info.TypeOf(last).(*types.Named)
-	return ok && !f.zero(last) && t.Obj().Pkg() == nil && t.Obj().Name() == "error"
+	return f.isError(last) && !f.zero(last)
 }
 
 func (f *finder) parentExpr(e ast.Expr) ast.Expr {

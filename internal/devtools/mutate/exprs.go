@@ -16,9 +16,6 @@ var compared = map[token.Token][]token.Token{
 	token.GEQ: {token.GTR, token.LSS},
 	token.EQL: {token.NEQ},
 	token.NEQ: {token.EQL},
-	// Logical connectives.
-	token.LAND: {token.LOR},
-	token.LOR:  {token.LAND},
 }
 
 // calculated holds the helper of an operator, and the operator that the helper puts in its
@@ -42,6 +39,10 @@ var calculated = map[token.Token]struct {
 
 func (f *finder) binary(e *ast.BinaryExpr) {
 	x, y := f.text(e.X), f.text(e.Y)
+	if e.Op == token.LAND || e.Op == token.LOR {
+		f.drop(e, x, y)
+		return
+	}
 	become := func(to token.Token) (text, change string) {
 		text = x + " " + to.String() + " " + y
 		return text, brief(f.text(e)) + " -> " + brief(text)
@@ -63,6 +64,54 @@ func (f *finder) binary(e *ast.BinaryExpr) {
 	_, change := become(to.to)
 	id := f.add(e, change)
 	f.edit(e, []int{id}, helper(to.helper, f.basic(e), id), e.X, e.Y)
+}
+
+// drop leaves out one operand of a connective. An operand that is a chain of the same
+// connective loses its own operands one at a time.
+func (f *finder) drop(e *ast.BinaryExpr, x, y string) {
+	ids, texts := []int{f.add(e.Y, brief(f.text(e))+" -> "+brief(x))}, []string{x}
+	if inner, ok := ast.Unparen(e.X).(*ast.BinaryExpr); !ok || inner.Op != e.Op {
+		ids, texts = append(ids, f.add(e.X, brief(f.text(e))+" -> "+brief(y))), append(texts, y)
+	}
+	f.choose(e, ids, texts)
+}
+
+// call leaves out an argument of min and max, and a call that returns an error and nothing
+// else.
+func (f *finder) call(e *ast.CallExpr) {
+	text := brief(f.text(e))
+	if name := f.builtin(e); (name == "min" || name == "max") && len(e.Args) == 2 {
+		first := f.add(e, text+" -> "+brief(f.text(e.Args[0])))
+		second := f.add(e, text+" -> "+brief(f.text(e.Args[1])))
+		f.edit(e, []int{first, second}, helper("_mut"+name, f.basic(e), first), e.Args[0], e.Args[1])
+		return
+	}
+	switch f.parents[e].(type) {
+	case *ast.ExprStmt, *ast.DeferStmt, *ast.GoStmt, *ast.ReturnStmt: // stmts.go has them
+		return
+	}
+	if !f.isError(e) || f.makesError(e) {
+		return
+	}
+	id := f.add(e, text+" -> nil")
+	f.edit(e, []int{id}, func(inner []string) string {
+		return fmt.Sprintf("func() error { if _mutAt(%d) { return nil }; return %s }()", id, inner[0])
+	})
+}
+
+func (f *finder) isError(e ast.Expr) bool {
+	t, ok := f.info.TypeOf(e).(*types.Named)
+	return ok && t.Obj().Pkg() == nil && t.Obj().Name() == "error"
+}
+
+// makesError reports whether a call builds an error and does nothing else.
+func (f *finder) makesError(e *ast.CallExpr) bool {
+	sel, ok := e.Fun.(*ast.SelectorExpr)
+	if !ok {
+		return false
+	}
+	fn, ok := f.info.Uses[sel.Sel].(*types.Func)
+	return ok && fn.Pkg() != nil && (fn.Pkg().Path() == "fmt" || fn.Pkg().Path() == "errors")
 }
 
 // choose replaces the boolean expression e by one of texts while one of ids is on.

@@ -36,11 +36,15 @@ func TestVerdictsOnTheToyPackage(t *testing.T) {
 			"toy.go Clamp: x > most -> x >= most",
 			"toy.go Down: 3 -> 3+1 in n -= 3",
 			"toy.go Sum: x < 0 -> x <= 0",
+			"toy.go Between: ordered(low, high) -> nil",
+			"toy.go ordered: low > high -> low >= high",
 		},
 		notCovered: {
-			"toy.go Unreached: a && b -> a || b",
+			"toy.go Unreached: a && b -> a",
+			"toy.go Unreached: a && b -> b",
 			"toy.go Unreached: a -> !a",
 			"toy.go Unreached: b -> !b",
+			"toy.go Between: return 0, err -> return zero values",
 		},
 		timedOut: {"toy.go Down: n -= 3 -> n += 3"},
 	}
@@ -57,8 +61,9 @@ func TestVerdictsOnTheToyPackage(t *testing.T) {
 	}
 	for _, name := range []string{
 		"toy.go Clamp: x > most -> x <= most", "toy.go Half: x / 2 -> x * 2", "toy.go Half: x < 0 -> x <= 0",
-		"toy.go Half: x%2 == 1 || x < 0 -> x%2 == 1 && x < 0", "toy.go Clamp: return x -> return zero values",
-		"toy.go Sum: remove continue", "toy.go Sum: total += x -> total -= x",
+		"toy.go Half: x%2 == 1 || x < 0 -> x < 0", "toy.go Clamp: return x -> return zero values",
+		"toy.go Sum: remove continue", "toy.go Between: max(x, low) -> low",
+		"toy.go Sum: total += x -> total -= x",
 	} {
 		if v := r.verdicts[name]; v != killed {
 			t.Errorf("%s: %q, want %q", name, v, killed)

@@ -114,6 +114,8 @@ func (f *finder) visit(n ast.Node) {
 	switch e := e.(type) {
 	case *ast.BinaryExpr:
 		f.binary(e)
+	case *ast.CallExpr:
+		f.call(e)
 	case *ast.UnaryExpr:
 		if e.Op == token.SUB {
 			id := f.add(e, brief(f.text(e))+" -> "+brief(f.text(e.X)))

@@ -52,3 +52,18 @@ func Sum(list ...int) (total int) {
 	}
 	return total
 }
+
+// Between returns x within low and high.
+func Between(x, low, high int) (int, error) {
+	if err := ordered(low, high); err != nil {
+		return 0, err
+	}
+	return min(max(x, low), high), nil
+}
+
+func ordered(low, high int) error {
+	if low > high {
+		return errors.New("the bounds are crossed")
+	}
+	return nil
+}

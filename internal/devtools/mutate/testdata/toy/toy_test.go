@@ -35,3 +35,14 @@ func TestSum(t *testing.T) {
 		t.Errorf("%d, want 8", got)
 	}
 }
+
+func TestBetween(t *testing.T) {
+	for x, want := range map[int]int{1: 3, 4: 4, 9: 5} {
+		if got, err := Between(x, 3, 5); got != want || err != nil {
+			t.Errorf("%d: %d, %v, want %d", x, got, err, want)
+		}
+	}
+	if err := ordered(2, 1); err == nil {
+		t.Error("crossed bounds are accepted")
+	}
+}
