@@ -5,8 +5,8 @@
 // variable chooses, so the package is compiled once. go build -overlay keeps the tree as it
 // was. The binary also records which mutants a test reaches; a mutant is judged by those
 // tests alone, the quickest first. A mutant is killed when a test fails, a timeout when the
-// tests take three times their own CPU time or the package's wall time, not covered when no
-// test reaches it, and a survivor otherwise. Survivors without a row in accepted.txt, and
+// tests take three times their own CPU time or wait for ever, not covered when no test reaches
+// it, and a survivor otherwise. Survivors without a row in accepted.txt, and
 // rows without a survivor, fail the run.
 //
 // Owner: the process. Verdicts are appended to bin/mutants, so a stopped run goes on where it
@@ -21,9 +21,12 @@
 //  3. A name (file, function, change, number) is free of line numbers, so that accepted.txt
 //     outlives changes elsewhere.
 //
+// Tests of allocations (their names contain Alloc) judge nothing: the compiler inlines the
+// changed code in another way.
+//
 // Not mutated: a check whose only consequence is a panic (no input makes it fail), the post
 // statement of a loop (an endless loop says nothing), capacities, constants of an enumeration,
 // texts.
 //
-// Reading order: main, sites, exprs, stmts, consts, render, build, judge, results, accepted.
+// Reading order: main, sites, exprs, stmts, consts, render, build, judge, watch, results, accepted.
 package main

@@ -19,11 +19,10 @@ import (
 )
 
 const (
-	slack     = 3 // times the tests' own time
-	floorCPU  = 2 * time.Second
-	floorWall = 10 * time.Second
-	memory    = 6 << 30 // of addresses; a Go program reserves more than it uses
-	fileSize  = 1 << 30
+	slack    = 3 // times the tests' own CPU time
+	floorCPU = 2 * time.Second
+	memory   = 6 << 30 // of addresses; a Go program reserves more than it uses
+	fileSize = 1 << 30
 	// The quick tests run first, then longer ones: the CPU time of each round.
 	round1, round2 = 300 * time.Millisecond, 2 * time.Second
 )
@@ -32,43 +31,39 @@ const (
 type judge struct {
 	pkg    *pkg
 	binary string
-	dir    string // of temporary files
-	tests  []test // quickest first
+	dir    string   // of temporary files
+	flags  []string // of the package's own tests
+	tests  []test   // quickest first
 	failed []string
-	wall   time.Duration // of all tests
+	cpu    time.Duration // of all tests
 }
 
 // A test is a test, example or fuzz target and what it does without a mutant.
 type test struct {
 	name  string
 	cpu   time.Duration
-	wall  time.Duration
 	seen  []byte
 	index int // in the order of the source, to keep the sort stable
 }
 
 // An outcome is how a run of tests ended.
 type outcome struct {
-	ok, late  bool
-	cpu, wall time.Duration
-	out       []byte
+	ok, late bool
+	cpu      time.Duration
+	out      []byte
 }
 
-// run runs the tests that match pattern. Zero limits are none.
-func (j *judge) run(pattern, seen string, on int, cpu, wall time.Duration) (o outcome, err error) {
+// run runs the tests that match pattern. A cpu of zero is no limit.
+func (j *judge) run(pattern, seen string, on int, cpu time.Duration) (o outcome, err error) {
 	tmp, err := os.MkdirTemp(j.dir, "run")
 	if err != nil {
 		return o, err
 	}
 	defer func() { _ = os.RemoveAll(tmp) }()
-	ctx := context.Background()
-	if wall > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, wall)
-		defer cancel()
-	}
-	cmd := exec.CommandContext(ctx, j.binary, "-test.run", pattern, "-test.failfast", "-test.paniconexit0",
-		"-test.timeout=0")
+	ctx, cancel := context.WithTimeout(context.Background(), backstop)
+	defer cancel()
+	args := append([]string{"-test.run", pattern, "-test.failfast", "-test.paniconexit0", "-test.timeout=0"}, j.flags...)
+	cmd := exec.CommandContext(ctx, j.binary, args...)
 	cmd.Dir = j.pkg.Dir
 	cmd.Env = append(os.Environ(), "TMPDIR="+tmp, "MUTATE_ON="+strconv.Itoa(on), "MUTATE_SEEN="+seen)
 	if cpu > 0 {
@@ -80,15 +75,15 @@ func (j *judge) run(pattern, seen string, on int, cpu, wall time.Duration) (o ou
 	cmd.WaitDelay = time.Second
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
-	start := time.Now()
-	err = cmd.Run()
-	o = outcome{ok: err == nil, wall: time.Since(start), out: out.Bytes()}
-	if cmd.ProcessState == nil {
+	if err := cmd.Start(); err != nil {
 		return o, err
 	}
+	go watch(ctx, cmd.Process.Pid, cancel)
+	err = cmd.Wait()
+	o = outcome{ok: err == nil, out: out.Bytes()}
 	o.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	status, _ := cmd.ProcessState.Sys().(syscall.WaitStatus)
-	o.late = ctx.Err() != nil || status.Signaled() && status.Signal() == syscall.SIGKILL
+	o.late = status.Signaled() && status.Signal() == syscall.SIGKILL
 	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) && !o.late {
 		return o, err
 	}
@@ -103,16 +98,20 @@ func (j *judge) learn() error {
 	if err != nil {
 		return fmt.Errorf("list the tests of %s: %w", j.pkg.Path, err)
 	}
+	usage, _ := exec.Command(j.binary, "-h").CombinedOutput()
+	if bytes.Contains(usage, []byte("\n  -seed uint\n")) {
+		j.flags = []string{"-seed=1"} // random tests do the same in each run
+	}
 	seen := filepath.Join(j.dir, "seen")
 	for s := bufio.NewScanner(bytes.NewReader(out)); s.Scan(); {
 		name := s.Text()
-		if strings.HasPrefix(name, "Benchmark") || !strings.ContainsAny(name[:1], "TFE") {
-			continue
+		if !strings.ContainsAny(name[:1], "TFE") || strings.Contains(name, "Alloc") {
+			continue // a benchmark; the allocations of changed code say nothing about the package
 		}
 		if err := os.WriteFile(seen, make([]byte, len(j.pkg.Mutants)+1), 0o600); err != nil {
 			return err
 		}
-		o, err := j.run("^"+name+"$", seen, 0, 0, 0)
+		o, err := j.run("^"+name+"$", seen, 0, 0)
 		if err != nil {
 			return err
 		}
@@ -120,12 +119,12 @@ func (j *judge) learn() error {
 			j.failed = append(j.failed, name)
 			continue
 		}
-		t := test{name: name, cpu: o.cpu, wall: o.wall, index: len(j.tests)}
+		t := test{name: name, cpu: o.cpu, index: len(j.tests)}
 		if t.seen, err = os.ReadFile(seen); err != nil {
 			return err
 		}
 		j.tests = append(j.tests, t)
-		j.wall += t.wall
+		j.cpu += t.cpu
 	}
 	slices.SortFunc(j.tests, func(a, b test) int {
 		return cmp.Or(cmp.Compare(a.cpu, b.cpu), cmp.Compare(a.index, b.index))
@@ -155,8 +154,7 @@ func (j *judge) judge(m *mutant) (verdict, by string, err error) {
 		if len(names) == 0 {
 			break
 		}
-		o, err := j.run("^("+strings.Join(names, "|")+")$", "", m.ID, max(floorCPU, slack*cpu),
-			max(floorWall, slack*j.wall))
+		o, err := j.run("^("+strings.Join(names, "|")+")$", "", m.ID, max(floorCPU, slack*cpu))
 		switch {
 		case err != nil:
 			return "", "", err

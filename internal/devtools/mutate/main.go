@@ -118,8 +118,8 @@ func judgePackage(o options, p *pkg) (report, error) {
 			open = append(open, m)
 		}
 	}
-	fmt.Fprintf(os.Stderr, "%s: %d mutants, %d to judge, %d tests of %.1f s\n",
-		p.Path, len(p.Mutants), len(open), len(j.tests), j.wall.Seconds())
+	fmt.Fprintf(os.Stderr, "%s: %d mutants, %d to judge, %d tests of %.1f s CPU time\n",
+		p.Path, len(p.Mutants), len(open), len(j.tests), j.cpu.Seconds())
 	found, err := j.all(open, known, o.jobs)
 	for name, verdict := range found {
 		r.verdicts[name] = verdict

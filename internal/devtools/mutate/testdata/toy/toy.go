@@ -67,3 +67,12 @@ func ordered(low, high int) error {
 	}
 	return nil
 }
+
+// Wait returns when the sender has sent.
+func Wait() int {
+	c := make(chan int)
+	go send(c)
+	return <-c
+}
+
+func send(c chan int) { c <- 1 }

@@ -1,6 +1,9 @@
 package toy
 
-import "testing"
+import (
+	"testing"
+	"time"
+)
 
 func TestClamp(t *testing.T) {
 	for x, want := range map[int]int{2: 2, 5: 5, 9: 5} {
@@ -44,5 +47,12 @@ func TestBetween(t *testing.T) {
 	}
 	if err := ordered(2, 1); err == nil {
 		t.Error("crossed bounds are accepted")
+	}
+}
+
+func TestWait(t *testing.T) {
+	defer time.AfterFunc(time.Hour, func() {}).Stop() // the runtime sees no deadlock
+	if Wait() != 1 {
+		t.Error("another value")
 	}
 }
