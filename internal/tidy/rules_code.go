@@ -102,7 +102,7 @@ func shell(f *File) bool {
 			return true
 		}
 	}
-	return under(f.Dir, "cmd", "bench", "client")
+	return under(f.Dir, "cmd", "bench", "client", "internal/devtools")
 }
 
 // Goroutines reports go statements outside of shells.

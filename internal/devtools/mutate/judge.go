@@ -62,7 +62,9 @@ func (j *judge) run(pattern, seen string, on int, cpu time.Duration) (o outcome,
 	defer func() { _ = os.RemoveAll(tmp) }()
 	ctx, cancel := context.WithTimeout(context.Background(), backstop)
 	defer cancel()
-	args := append([]string{"-test.run", pattern, "-test.failfast", "-test.paniconexit0", "-test.timeout=0"}, j.flags...)
+	args := append([]string{
+		"-test.run", pattern, "-test.failfast", "-test.paniconexit0", "-test.timeout=0",
+	}, j.flags...)
 	cmd := exec.CommandContext(ctx, j.binary, args...)
 	cmd.Dir = j.pkg.Dir
 	cmd.Env = append(os.Environ(), "TMPDIR="+tmp, "MUTATE_ON="+strconv.Itoa(on), "MUTATE_SEEN="+seen)
