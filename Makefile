@@ -9,7 +9,7 @@ FUZZTIME ?= 60s
 
 # Every target has a line "name: ... ## what it does", which help prints.
 .DEFAULT_GOAL := help
-.PHONY: help build run test race lint fmt cover deadcode drift soak fuzz bench-build bench bench-scale pgo
+.PHONY: help build run test race lint fmt cover deadcode mutate drift soak fuzz bench-build bench bench-scale pgo
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -69,6 +69,13 @@ LIVE := ^client/|^bench/limits/floor/|: TradeFee$$
 deadcode: ## functions that neither the programs nor the tests reach
 	@out=$$($(GO) run -modfile=$(DEVTOOLS) golang.org/x/tools/cmd/deadcode -test ./... | grep -vE '$(LIVE)'); \
 		if [ -n "$$out" ]; then echo "$$out"; exit 1; fi
+
+# The four whose survivors are all accounted for. A stopped run goes on where it was.
+PKG := ./engine ./marketdata ./internal/wal ./accounts
+
+mutate: ## change PKG in one place at a time and list the changes that its tests do not notice (hours)
+	$(GO) -C internal/devtools build -o $(CURDIR)/bin/mutate ./mutate
+	nice -n 15 bin/mutate $(PKG)
 
 drift: ## are generated files what their generators make: golden bytes, OpenAPI skeletons, notices, module files
 	$(GO) test -pgo=off -count=1 ./cmd/tickhive -run 'Golden'

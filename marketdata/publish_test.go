@@ -222,6 +222,10 @@ func TestKeptDocumentsStayWhileWhatTheyAreMadeOfDoes(t *testing.T) {
 	ticker := []DocKind{DocTicker, DocDeals, DocAggTicker, DocAggTrades100, DocSummaryRow}
 	step("a level behind the touch", func() { r.place(0, 1, engine.Buy, 80, 5) }, ticker...)
 	step("a new touch", func() { r.place(0, 1, engine.Buy, 95, 5) }, DocDeals, DocAggTrades100)
+	step("a touch that came and went", func() {
+		id := r.place(0, 1, engine.Buy, 97, 5)
+		r.apply(engine.Command{Kind: engine.Cancel, Order: id, Flags: engine.FlagAllAccount})
+	}, DocDeals, DocAggTrades100)
 	step("a trade", func() { r.place(0, 2, engine.Sell, 95, 1) })
 	step("a refusal", func() { r.apply(engine.Command{Kind: engine.Cancel, Order: 12345}) },
 		DocTicker, DocBook, DocDeals, DocAggTicker, DocAggBookFull, DocAggBook100, DocAggTrades100, DocSummaryRow)

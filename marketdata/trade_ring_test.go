@@ -63,6 +63,31 @@ func TestTradeRingKeepsADayAndTheMinimumAndNeverMoreThanTheMaximum(t *testing.T)
 	}
 }
 
+// A trade is retained until it is more than a day old: for the whole nanosecond at which it is
+// exactly that old.
+func TestATradeIsRetainedForAWholeDay(t *testing.T) {
+	r := newRig(Options{TradesMin: 1, TradesMax: 10}, 1)
+	first := r.now
+	for _, c := range []struct {
+		afterNs int64
+		kept    int
+		dropped int64
+	}{
+		{0, 1, 0},
+		{secondsOfDay * nanosecond, 2, 0},
+		{secondsOfDay*nanosecond + 1, 2, first},
+	} {
+		r.now = first + c.afterNs
+		r.trade(0, engine.Buy, 100, 1)
+		r.publish()
+		v := r.feed.Board().Load().View(0)
+		if v.Trades.Len() != c.kept || v.Trades.DroppedNs() != c.dropped || v.DroppedYoung != 0 {
+			t.Errorf("after %d ns: %d kept, dropped up to %d, %d young; want %d, %d, 0",
+				c.afterNs, v.Trades.Len(), v.Trades.DroppedNs(), v.DroppedYoung, c.kept, c.dropped)
+		}
+	}
+}
+
 // checkTrades reads every retained trade by id and by chunk, and searches around its time.
 func checkTrades(t *testing.T, tr *Trades, all []naiveTrade) {
 	t.Helper()

@@ -42,10 +42,10 @@ func wholeLiteral(s string) bool {
 	return strings.ContainsAny(s, "eE") && !strings.ContainsAny(s, ".-pPxX")
 }
 
-// Clocks reports reads of the machine's time outside of clock, cmd, bench, the shells of
-// server and client, and tests.
+// Clocks reports reads of the machine's time outside of clock, cmd, bench, the developers'
+// tools, the shells of server and client, and tests.
 func Clocks(f *File) []string {
-	if f.Test || under(f.Dir, "internal/clock", "cmd", "bench", "client", "internal/tidy") ||
+	if f.Test || under(f.Dir, "internal/clock", "cmd", "bench", "client", "internal/tidy", "internal/devtools") ||
 		under(f.Dir, "server") && shell(f) {
 		return nil
 	}
@@ -102,7 +102,7 @@ func shell(f *File) bool {
 			return true
 		}
 	}
-	return under(f.Dir, "cmd", "bench", "client")
+	return under(f.Dir, "cmd", "bench", "client", "internal/devtools")
 }
 
 // Goroutines reports go statements outside of shells.
