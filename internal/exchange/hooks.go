@@ -3,6 +3,7 @@ package exchange
 import (
 	"net"
 
+	"tickhive/internal/clock"
 	"tickhive/server/account"
 	"tickhive/server/admin"
 	"tickhive/server/agents"
@@ -14,6 +15,7 @@ import (
 // (exchangetest) to replace listeners and clocks and to inject faults between handlers and engine.
 type Hooks struct {
 	Listen  func(address string) (net.Listener, error) // nil: TCP
+	Machine clock.Source                               // of a real clock; nil: the machine's clocks
 	Public  func(*edge.Options)
 	Prices  func(*public.Options)
 	Agents  func(*agents.Options)

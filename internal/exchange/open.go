@@ -85,7 +85,7 @@ func (b *base) openData() error {
 	}
 	switch {
 	case !b.o.Clock.Virtual:
-		b.clock = clock.Real{}
+		b.clock = clock.NewSteady(b.o.Hooks.Machine)
 	case b.data.Empty():
 		b.clock = clock.NewManual(startNs - int64(b.data.Backfill()))
 	case !b.o.Clock.StartGiven:

@@ -42,32 +42,16 @@ func (x *Running) keepSnapshots() {
 		defer close(s.done)
 		ticker := time.NewTicker(snapshotCheckEvery)
 		defer ticker.Stop()
-		failing := false
 		for {
 			select {
 			case <-s.stop:
 				return
 			case <-ticker.C:
 			}
-			failing = x.checkStores(failing)
 			for s.keeper.Step().Worked {
 			}
 		}
 	}()
-}
-
-// checkStores reports an incident when a store stops accepting changes, and another one when all
-// accept them again. It reports whether a store accepts none.
-func (x *Running) checkStores(failing bool) bool {
-	err := x.front.storesFailed()
-	switch {
-	case err != nil && !failing:
-		x.log.Error("a store accepts no changes", "error", err)
-		x.incident("store", "a store accepts no changes; see the log for the reason")
-	case err == nil && failing:
-		x.incident("store", "every store accepts changes again")
-	}
-	return err != nil
 }
 
 // end waits for a snapshot under way and stops taking more.

@@ -14,6 +14,7 @@ type Running struct {
 	*restored
 	loop      *sequencer.Loop
 	snapshots *snapshots // nil: nothing is stored
+	watch     *watch
 }
 
 // Start simulates the backfill, starts the loop on the process clock, and adds the configured
@@ -26,6 +27,7 @@ func (r *Recovered) Start(ctx context.Context) (*Running, error) {
 	x := &Running{restored: r.restored, loop: r.newLoop(r.clock)}
 	go x.loop.Run()
 	x.keepSnapshots()
+	x.keepWatch()
 	go x.front.hub.Run()
 	x.front.enter(stage{journal: x.journal, accounts: x.accounts, running: x})
 	if err := x.populate(); err != nil {
