@@ -74,7 +74,8 @@ func TestKeysEndWithTheKeyThatMadeThem(t *testing.T) {
 	reader.OK("DELETE", "/api/apikeys/"+reader.Public, "")
 	again.OK("DELETE", "/api/apikeys/"+again.Public, "")
 	for _, k := range []*servertest.Keys{reader, again} {
-		h.CheckRefusal("after it deleted itself", k.Call("GET", "/api/apikeys", ""), 401, "UNAUTHORIZED", "API-Signature")
+		h.CheckRefusal("after it deleted itself", k.Call("GET", "/api/apikeys", ""), 401, "UNAUTHORIZED",
+			"API-Signature")
 	}
 	child.OK("GET", "/api/apikeys", "")
 	a.OK("DELETE", "/api/apikeys/"+parent.Public, "")
