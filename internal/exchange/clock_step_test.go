@@ -52,7 +52,7 @@ func startClockRig(t *testing.T, dir string, m *stepClock) *clockRig {
 	t.Helper()
 	o := exchangetest.Options(dir)
 	o.Clock.Virtual, o.Clock.StartGiven = false, false
-	o.Hooks.Machine = m
+	o.Machine.Clock = clock.NewSteady(m)
 	o.Pairs = []*engine.Instrument{{Code: "BTC_USDT", Base: "BTC", Quote: "USDT", DigitsPrice: 2, DigitsAmount: 8}}
 	return &clockRig{exchangetest.Start(t, o), m, t}
 }

@@ -3,7 +3,6 @@ package exchange
 import (
 	"net"
 
-	"tickhive/internal/clock"
 	"tickhive/server/account"
 	"tickhive/server/admin"
 	"tickhive/server/agents"
@@ -15,7 +14,6 @@ import (
 // (exchangetest) to replace listeners and clocks and to inject faults between handlers and engine.
 type Hooks struct {
 	Listen  func(address string) (net.Listener, error) // nil: TCP
-	Machine clock.Source                               // of a real clock; nil: the machine's clocks
 	Public  func(*edge.Options)
 	Prices  func(*public.Options)
 	Agents  func(*agents.Options)
