@@ -22,10 +22,9 @@ type extreme struct{ sec, price int64 }
 // day, 10 KB for a pair with a trade in 100 of them.
 //
 // Buckets that time alone has moved out stay until a trade of a day later, and count again when
-// the window moves back. A trade whose second has passed already moves it back (a batch with its
-// own times is published at the time of its last command; under sync always the clock is ahead
-// of the fold), and so can a clock that was ahead. The figures are thus a function of the trades
-// and the second; the buckets, which are saved and hashed, are a function of the trades alone.
+// the window moves back, as a trade behind the last publication moves it. The figures are thus a
+// function of the trades and the second; the buckets, which are saved and hashed, are a function
+// of the trades alone.
 // Owner: the feed's goroutine.
 type window struct {
 	buckets queue[bucket]

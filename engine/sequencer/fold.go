@@ -12,6 +12,7 @@ type folds struct {
 	// observers are the sources that want to see events at once.
 	observers []Observer
 	folded    uint64 // position of the last folded command
+	foldedNs  int64  // its time
 	dirty     bool   // folded since the last publication
 	quiet     bool   // no reader: publish only at the end of the advance
 	tally     tally
@@ -25,6 +26,9 @@ func (r *folds) fold(events []engine.Event) {
 		s.Fold(events, r.folded)
 	}
 	r.dirty = true
+	if len(events) > 0 {
+		r.foldedNs = events[0].TimeNs
+	}
 }
 
 // observe hands the events of the command that was just applied to every observer.

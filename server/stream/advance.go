@@ -50,10 +50,9 @@ func (h *Hub) advanceTrades(s *stream, v *marketdata.View) {
 // open candle when it changed. A candle also ends when no trade occurs.
 func (h *Hub) advanceCandles(s *stream, v *marketdata.View) {
 	series := &v.Candles[s.key.interval]
-	nowSec := h.opts.Clock.NowNs() / int64(time.Second)
 	for i := series.Search(s.candle.Start); i < series.Len(); i++ {
 		c := series.At(i)
-		closed := i < series.Len()-1 || nowSec >= s.key.interval.Next(c.Start)
+		closed := i < series.Len()-1 || h.closed(s.key.interval, &c)
 		if c == s.candle && closed == s.closed {
 			continue
 		}
@@ -61,6 +60,12 @@ func (h *Hub) advanceCandles(s *stream, v *marketdata.View) {
 		h.setView(s, v, uint64(v.TradesSeq))
 		h.send(s, appendCandle(h.buf[:0], "update", s, v, c, closed, h.nowMs()))
 	}
+}
+
+// closed reports whether no later trade can belong to a candle. The hub's clock does not tell: a
+// trade that was stamped before the end of the candle may still be on its way to the board.
+func (h *Hub) closed(i marketdata.Interval, c *marketdata.Candle) bool {
+	return h.sealedNs/int64(time.Second) >= i.Next(c.Start)
 }
 
 // advanceStatus sends the rows that changed.
@@ -176,7 +181,7 @@ func (h *Hub) openStream(key streamKey, v *marketdata.View, root *marketdata.Roo
 		s.seq = uint64(v.TradesSeq)
 		if n := v.Candles[key.interval].Len(); n > 0 {
 			s.candle = v.Candles[key.interval].At(n - 1)
-			s.closed = h.opts.Clock.NowNs()/int64(time.Second) >= key.interval.Next(s.candle.Start)
+			s.closed = h.closed(key.interval, &s.candle)
 		}
 	case chStatus:
 		s.seq = root.SeqSum

@@ -63,6 +63,7 @@ type Hub struct {
 	tickNs    int64  // machine time of the next tick
 	ended     bool
 
+	sealedNs    int64 // the board's, read before the last root
 	writers     *writers
 	conns       map[*conn]struct{}
 	streams     map[streamKey]*stream
@@ -165,9 +166,15 @@ func (h *Hub) request(c *conn, r request) { h.do(func() { operation{h, c, r}.run
 // drained notifies the hub that the backlog of c fell below lowMarkBytes and has room for snapshots.
 func (h *Hub) drained(c *conn) { h.do(func() { h.startPending(c) }) }
 
+// load returns the newest root. It sets sealedNs before: the root holds everything up to that time.
+func (h *Hub) load() *marketdata.Root {
+	h.sealedNs = h.opts.Board.SealedNs()
+	return h.opts.Board.Load()
+}
+
 // advanceUnconflated sends the changes of each publication: trades, and books with interval 0.
 func (h *Hub) advanceUnconflated() {
-	root := h.opts.Board.Load()
+	root := h.load()
 	for _, s := range h.unconflated {
 		h.advance(s, root)
 	}
@@ -178,7 +185,7 @@ func (h *Hub) advanceUnconflated() {
 func (h *Hub) tick() {
 	h.ticks++
 	slow := h.ticks%ticksPerSecond == 0
-	root := h.opts.Board.Load()
+	root := h.load()
 	for key, s := range h.streams {
 		if key.every == 1000 || key.channel == chStatus {
 			if !slow {
