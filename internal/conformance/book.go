@@ -9,7 +9,7 @@ import (
 // stale is the age of a book or a trade above which a poller takes the market for dead.
 const stale = 15 * time.Minute
 
-// book is what checkBook read.
+// book holds what checkBook found.
 type book struct {
 	levels    [2]int // bids, asks
 	best      [2]*big.Rat

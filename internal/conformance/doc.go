@@ -14,5 +14,5 @@
 // Reading order: report.go, run.go, fetch.go, value.go, book.go, trades.go, coingecko.go,
 // coinmarketcap.go.
 //
-// It knows nothing of this project: it runs against any exchange.
+// It knows nothing of this exchange: it runs against any.
 package conformance

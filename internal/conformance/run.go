@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"tickhive/internal/clock"
 )
 
 // The standards.
@@ -27,7 +29,7 @@ type Options struct {
 	Pairs int
 	// Timeout bounds each request. 0: 10 s.
 	Timeout time.Duration
-	// Now returns the time that answers are compared with. Nil: time.Now.
+	// Now returns the time that answers are compared with. Nil: the machine's.
 	Now func() time.Time
 }
 
@@ -51,7 +53,7 @@ func Run(ctx context.Context, o Options) ([]*Report, error) {
 		o.Timeout = 10 * time.Second
 	}
 	if o.Now == nil {
-		o.Now = time.Now
+		o.Now = func() time.Time { return time.Unix(0, clock.MachineNs()) }
 	}
 	standards := []string{o.Standard}
 	switch o.Standard {

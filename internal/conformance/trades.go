@@ -10,7 +10,7 @@ type tradeForm struct {
 	quoteVolume, time string
 }
 
-// trades is what checkTrades read.
+// trades sums up the trades of an answer.
 type trades struct {
 	count  int
 	oldest time.Time
