@@ -231,6 +231,5 @@ func (m *Market) streamPieces(c *edge.Ctx, v *marketdata.View, sel aggregator.Se
 	if !c.Request.Header.IsHTTP11() { // HTTP/1.0 has no chunks, so the length must be known
 		size, _ = io.Copy(io.Discard, reader(piece)) // reads memory only
 	}
-	c.SendPieces(reader(piece), int(size))
-	return nil
+	return c.SendPieces(reader(piece), int(size))
 }
