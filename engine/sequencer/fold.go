@@ -41,6 +41,17 @@ func (r *folds) observe(events []engine.Event) {
 // unpublished reports whether something was folded that readers should see and do not.
 func (r *folds) unpublished() bool { return r.dirty && !r.quiet }
 
+// sealed returns the time before which no command can be folded any more, at the time ns of the
+// clock: ns, unless commands up to pos are stamped that are not folded yet. What a sink publishes at
+// that time is final up to it, so that a candle which has ended by then is closed for good. The
+// loop stamps no later command before a time that it has published.
+func (r *folds) sealed(pos uint64, ns int64) int64 {
+	if r.folded < pos {
+		return r.foldedNs
+	}
+	return ns
+}
+
 // publish makes every sink publish at nowNs.
 func (r *folds) publish(nowNs int64) {
 	r.dirty = false

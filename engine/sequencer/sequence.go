@@ -102,21 +102,10 @@ func (l *Loop) applyBatch(b *Batch) {
 // publish shows what was folded since the last publication.
 func (l *Loop) publish() {
 	if l.folds.unpublished() {
-		at := l.sealed(max(l.clk.NowNs(), l.lastNs))
+		at := l.folds.sealed(l.pos, max(l.clk.NowNs(), l.lastNs))
 		l.lastNs = max(l.lastNs, at)
 		l.folds.publish(at)
 	}
-}
-
-// sealed returns the time before which no command can be folded any more, at the time ns of the
-// clock: ns, unless commands are stamped that are not folded yet. What a sink publishes at that
-// time is final up to it, so that a candle which has ended by then is closed for good. The loop
-// stamps no later command before a time that it has published.
-func (l *Loop) sealed(ns int64) int64 {
-	if l.folds.folded < l.pos {
-		return l.folds.foldedNs
-	}
-	return ns
 }
 
 // commands counts the commands of batches.

@@ -68,7 +68,7 @@ func (l *Loop) runDue() bool {
 // publishDue publishes the changes that time alone made up to ns. It reports whether there were
 // any.
 func (l *Loop) publishDue(ns int64) bool {
-	ns = l.sealed(ns)
+	ns = l.folds.sealed(l.pos, ns)
 	if !l.folds.publishDue(ns) {
 		return false
 	}

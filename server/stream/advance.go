@@ -1,8 +1,6 @@
 package stream
 
 import (
-	"time"
-
 	"tickhive/engine"
 	"tickhive/marketdata"
 )
@@ -52,7 +50,7 @@ func (h *Hub) advanceCandles(s *stream, v *marketdata.View) {
 	series := &v.Candles[s.key.interval]
 	for i := series.Search(s.candle.Start); i < series.Len(); i++ {
 		c := series.At(i)
-		closed := i < series.Len()-1 || h.closed(s.key.interval, &c)
+		closed := i < series.Len()-1 || h.board.closed(s.key.interval, &c)
 		if c == s.candle && closed == s.closed {
 			continue
 		}
@@ -60,12 +58,6 @@ func (h *Hub) advanceCandles(s *stream, v *marketdata.View) {
 		h.setView(s, v, uint64(v.TradesSeq))
 		h.send(s, appendCandle(h.buf[:0], "update", s, v, c, closed, h.nowMs()))
 	}
-}
-
-// closed reports whether no later trade can belong to a candle. The hub's clock does not tell: a
-// trade that was stamped before the end of the candle may still be on its way to the board.
-func (h *Hub) closed(i marketdata.Interval, c *marketdata.Candle) bool {
-	return h.sealedNs/int64(time.Second) >= i.Next(c.Start)
 }
 
 // advanceStatus sends the rows that changed.
@@ -181,7 +173,7 @@ func (h *Hub) openStream(key streamKey, v *marketdata.View, root *marketdata.Roo
 		s.seq = uint64(v.TradesSeq)
 		if n := v.Candles[key.interval].Len(); n > 0 {
 			s.candle = v.Candles[key.interval].At(n - 1)
-			s.closed = h.closed(key.interval, &s.candle)
+			s.closed = h.board.closed(key.interval, &s.candle)
 		}
 	case chStatus:
 		s.seq = root.SeqSum

@@ -91,7 +91,7 @@ func (o operation) each(fn func(operation, streamKey, *marketdata.View)) {
 		o.refuse("", refuse.InvalidParam, "The channel "+o.req.channel+" needs pairs.")
 		return
 	}
-	root := o.hub.load()
+	root := o.hub.board.load()
 	for _, pair := range o.req.pairs {
 		if o.conn.hub.detached { // closed because of the unread answers for earlier pairs
 			return
@@ -161,9 +161,9 @@ func (o operation) subscribe(key streamKey, v *marketdata.View) {
 	}
 	s := o.hub.streams[key]
 	if s == nil {
-		s = o.hub.openStream(key, v, o.hub.load())
+		s = o.hub.openStream(key, v, o.hub.board.load())
 	} else if len(s.subs) == 0 && !key.private() {
-		s = o.hub.openStream(key, v, o.hub.load()) // idle, so not current: start over
+		s = o.hub.openStream(key, v, o.hub.board.load()) // idle, so not current: start over
 	} else if len(s.subs) == 0 {
 		s.lastMs = o.hub.opts.machineMs() // no subscriber was waiting for a heartbeat
 	}
