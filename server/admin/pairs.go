@@ -16,15 +16,16 @@ import (
 // defaultRate is the maker and taker fee rate of a new pair: 0.001, in 10^-8.
 const defaultRate = 100_000
 
-// pairRequest is the body of POST and PATCH /pairs, on top of the pair as it was.
+// pairRequest is the body of POST and PATCH /pairs, merged into the pair's current settings.
 type pairRequest struct {
 	engine.Instrument
-	// minQuote is text until the digits of the pair are known; it is nil when setsMin is for null.
+	// minQuote stays text until the digits of the pair are known. It is nil when setsMin is true because of a
+	// null.
 	minQuote []byte
 	setsMin  bool
 }
 
-// pairChanges are the members of PATCH /pairs/{code}, which POST /pairs has too.
+// pairChanges lists the members that PATCH /pairs/{code} and POST /pairs have in common.
 var pairChanges = []body.Member[pairRequest]{
 	body.Read("minQuoteAmount", edge.KindDecimal, func(r *body.Reader, p *pairRequest) bool {
 		p.minQuote, p.setsMin = r.Decimal(), true
@@ -69,7 +70,7 @@ func rate(r *body.Reader) (v uint32, given bool) {
 	return uint32(u), true
 }
 
-// settle sets minQuoteAmount in the pair's digits and checks the pair.
+// settle converts minQuoteAmount to the pair's digits and checks the pair's settings.
 func (p *pairRequest) settle() *refuse.Refusal {
 	if p.setsMin {
 		p.MinQuote, p.HasMinQuote = fixed.U128{}, p.minQuote != nil

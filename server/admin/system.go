@@ -18,7 +18,7 @@ import (
 	"tickhive/server/encode"
 )
 
-// systemRoutes returns the routes of clock, state hash, readiness, metrics, profiles, log.
+// systemRoutes returns the routes of clock, state hash, readiness, metrics, profiles and log.
 func systemRoutes(s *Server) []*edge.Route {
 	routes := []*edge.Route{
 		{Method: fasthttp.MethodGet, Path: edge.InternalPrefix + "/clock", Handle: s.getClock},
@@ -45,7 +45,8 @@ func systemRoutes(s *Server) []*edge.Route {
 		routes = append(routes, &edge.Route{
 			Method: fasthttp.MethodGet, Path: "/metrics", Early: true,
 			Handle: func(c *edge.Ctx) *refuse.Refusal {
-				c.Request.Header.DelBytes(edge.ReqAcceptEncoding) // never compressed: it costs more than it saves here
+				// do not compress: on loopback it costs more than it saves
+				c.Request.Header.DelBytes(edge.ReqAcceptEncoding)
 				scrape(c.RequestCtx)
 				return nil
 			},
@@ -99,7 +100,7 @@ func duration(r *body.Reader) (d time.Duration, given bool) {
 	return d, err == nil
 }
 
-// setClock serves POST /clock. It answers after all work that fell due is published.
+// setClock serves POST /clock. It answers after the work that became due is done and published.
 func (s *Server) setClock(c *edge.Ctx) *refuse.Refusal {
 	var q clockRequest
 	if err := clockForm.Decode(c.PostBody(), &q); err != nil {
@@ -136,8 +137,7 @@ func (s *Server) setClock(c *edge.Ctx) *refuse.Refusal {
 	return nil
 }
 
-// stateHash serves GET /state-hash: the hash of each pair's canonical state, and a hash over
-// these hashes.
+// stateHash serves GET /state-hash. The answer has the hash of each pair's state and a hash over these hashes.
 func (s *Server) stateHash(c *edge.Ctx) *refuse.Refusal {
 	h, err := s.opt.StateHash()
 	if err != nil {
@@ -183,7 +183,7 @@ var logLevels = []body.Word[slog.Level]{
 
 var logForm = body.Of(body.Choice("level", logLevels, func(l *slog.Level, v slog.Level) { *l = v }).Need())
 
-// setLog serves PATCH /log, which sets the level of the log.
+// setLog serves PATCH /log, which changes the log's level.
 func (s *Server) setLog(c *edge.Ctx) *refuse.Refusal {
 	var level slog.Level
 	if err := logForm.Decode(c.PostBody(), &level); err != nil {

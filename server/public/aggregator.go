@@ -12,13 +12,12 @@ import (
 	"tickhive/server/encode"
 )
 
-// aggregatorAlias is the second prefix of the aggregator namespace: the same routes, which answer
-// the same bytes.
+// aggregatorAlias is a second path prefix of the aggregator routes; both prefixes answer the same bytes.
 const aggregatorAlias = "/v1/spot/market"
 
 const tickerName = "ticker_id"
 
-// tradeTypes lists the sides of a taker that historical_trades filters by.
+// tradeTypes lists the taker's sides by which historical_trades can be filtered.
 var tradeTypes = []string{"buy", "sell"}
 
 // aggregatorRoutes returns the routes of {aggregator_base_url} under both prefixes.
@@ -31,7 +30,7 @@ func aggregatorRoutes(m *Market) []*edge.Route {
 		return aggregator.AppendAssets(dst, r, encode.AppendString)
 	})
 	ticker := edge.ParamPair(tickerName, true)
-	count := func(name string) edge.Field { // Ctx.Saturating takes any number of digits
+	count := func(name string) edge.Field { // Ctx.Saturating reads any number of digits, so the kind has no bounds
 		return edge.Field{Name: name, Pattern: "^[0-9]+$"}
 	}
 	var all []*edge.Route
@@ -58,7 +57,7 @@ func aggregatorRoutes(m *Market) []*edge.Route {
 	return all
 }
 
-// cachedDepth is the depth whose document is cached, besides the full book.
+// cachedDepth is the depth whose book is cached with the view; the full book is cached too.
 const cachedDepth = 100
 
 func (m *Market) aggOrderbook(c *edge.Ctx) *refuse.Refusal {
@@ -90,7 +89,7 @@ func (m *Market) aggOrderbook(c *edge.Ctx) *refuse.Refusal {
 	return c.SendDoc(d, m.placeOf(v.Instrument.ID, kind))
 }
 
-// aggBookDoc returns the document that is cached. The first part of its text has the pair's
+// aggBookDoc returns the aggregator's book as a document to cache. The first part of its text holds the pair's
 // code and the book's time.
 func aggBookDoc(v *marketdata.View, levels, nowNs int64) *marketdata.Doc {
 	text := aggregator.Book(v, levels)
@@ -98,11 +97,10 @@ func aggBookDoc(v *marketdata.View, levels, nowNs int64) *marketdata.Doc {
 }
 
 const (
-	// sendCachedTrades is the limit whose document is cached.
+	// cachedTrades is the limit whose page of trades is cached with the view.
 	cachedTrades = 100
-	// minStreamedTrades is the number of trades above which an answer is written in pieces, to
-	// bound the memory of a request
-	// (docs/contract/listing.md#historical-trades).
+	// minStreamedTrades is the number of trades above which an answer is written in pieces, which bounds the
+	// memory of a request (docs/contract/listing.md#historical-trades).
 	minStreamedTrades = 4096
 )
 
@@ -134,8 +132,8 @@ func (m *Market) aggTrades(c *edge.Ctx) *refuse.Refusal {
 	return c.SendBody(aggregator.AppendTrades(nil, v, sel), uint64(v.TradesSeq))
 }
 
-// tradesFilter reads the parameters in the order of docs/contract/api.md; plain reports that
-// the request has no filter but a limit.
+// tradesFilter reads the parameters in the order of docs/contract/api.md. plain reports that the request has at
+// most a limit, so a cached page may answer it.
 func tradesFilter(c *edge.Ctx) (f aggregator.Filter, plain bool, err *refuse.Refusal) {
 	f = aggregator.Filter{StartMs: -1 << 63, EndMs: 1<<63 - 1, Buy: true, Sell: true}
 	kind, err := c.Enum("type", tradeTypes...)
@@ -184,8 +182,8 @@ func aggTradesDoc(v *marketdata.View, sel aggregator.Selection, nowNs int64) *ma
 	return v.Cache(marketdata.DocAggTrades100, d)
 }
 
-// streamTrades writes a large answer in pieces from the view. Its tag hashes the inputs of the
-// body (the pair, the form of decimals and the trades) instead of the body.
+// streamTrades writes a large answer in pieces. Its ETag hashes the inputs of the body (pair, form of decimals,
+// trades), because the body is not in memory.
 func (m *Market) streamTrades(c *edge.Ctx, v *marketdata.View, sel aggregator.Selection) *refuse.Refusal {
 	var piece func(dst, text []byte) []byte
 	hash := edge.TagHash([]byte(v.Instrument.Code))
@@ -208,8 +206,9 @@ func (m *Market) streamTrades(c *edge.Ctx, v *marketdata.View, sel aggregator.Se
 		return nil
 	}
 	size := int64(-1)
-	if !c.Request.Header.IsHTTP11() { // HTTP/1.0 has no chunks, so the length must be known
-		size, _ = io.Copy(io.Discard, aggregator.NewTradesReader(v, sel, piece)) // reads memory only
+	if !c.Request.Header.IsHTTP11() { // HTTP/1.0 has no chunked encoding: the length must be sent first
+		// renders twice, but only from memory
+		size, _ = io.Copy(io.Discard, aggregator.NewTradesReader(v, sel, piece))
 	}
 	c.SendPieces(aggregator.NewTradesReader(v, sel, piece), int(size))
 	return nil
