@@ -1,6 +1,6 @@
 package hive
 
-// Fact is what the launchpad reports about a token and its worker. It has the same members as launchpad.Fact,
+// Fact holds what the launchpad reports about a token and its worker. It has the same members as launchpad.Fact,
 // so that one converts to the other. Each member is constant or only grows, so facts may be folded in any order
 // and more than once.
 type Fact struct {
