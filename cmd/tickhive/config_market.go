@@ -9,8 +9,8 @@ import (
 	"tickhive/internal/fixed"
 )
 
-// AssetConfig is one configured currency. Amounts are in units of the asset. A missing amount
-// means "not configured" (null in the API). A rate is a fraction.
+// AssetConfig is one configured currency. Amounts are in units of the currency, rates are fractions. A missing
+// amount means "not configured" and is null in the API.
 type AssetConfig struct {
 	Symbol       string  `toml:"symbol"`
 	Name         string  `toml:"name"`
@@ -22,11 +22,11 @@ type AssetConfig struct {
 	MaxWithdraw  Decimal `toml:"max_withdraw"`
 	MakerFee     Decimal `toml:"maker_fee" unit:"rate"`
 	TakerFee     Decimal `toml:"taker_fee" unit:"rate"`
-	Adapter      string  `toml:"adapter"`                   // blockchain or fiat adapter code, lower case
-	RefillRate   Decimal `toml:"refill_rate" unit:"rate"`   // commission of deposits
-	RefillMin    Decimal `toml:"refill_min"`                // in units of the asset
-	WithdrawRate Decimal `toml:"withdraw_rate" unit:"rate"` // commission of withdrawals
-	WithdrawMin  Decimal `toml:"withdraw_min"`              // in units of the asset
+	Adapter      string  `toml:"adapter"`                   // code of the blockchain or fiat adapter, lower case
+	RefillRate   Decimal `toml:"refill_rate" unit:"rate"`   // commission rate of deposits
+	RefillMin    Decimal `toml:"refill_min"`                // smallest commission of a deposit
+	WithdrawRate Decimal `toml:"withdraw_rate" unit:"rate"` // commission rate of withdrawals
+	WithdrawMin  Decimal `toml:"withdraw_min"`              // smallest commission of a withdrawal
 }
 
 // PairConfig is one configured pair.
@@ -38,22 +38,22 @@ type PairConfig struct {
 	State        string  `toml:"state"`     // empty: online
 	MakerFee     Decimal `toml:"maker_fee"` // empty: 0.001
 	TakerFee     Decimal `toml:"taker_fee"` // empty: 0.001
-	// Reference and Weight apply to the simulated market only: its starting price, and how
-	// busy the pair is relative to the others.
+	// Reference and Weight are the starting price and the relative activity of the pair in the simulated market.
+	// Nothing else uses them.
 	Reference Decimal `toml:"reference"`
 	Weight    int     `toml:"weight"`
 }
 
 const defaultFee Decimal = "0.001"
 
-// instrument returns the pair in the engine's form, without id and time.
+// instrument converts the pair to the engine's form, without id and time.
 func (p *PairConfig) instrument() (*engine.Instrument, error) {
 	base, quote, _ := strings.Cut(p.Code, "_")
 	ins := &engine.Instrument{
 		Code: p.Code, Base: base, Quote: quote, DigitsPrice: p.DigitsPrice, DigitsAmount: p.DigitsAmount,
 	}
 	if p.DigitsPrice < 0 || p.DigitsAmount < 0 || ins.DigitsTotal() > fixed.Scale {
-		return ins, nil // validate reports why
+		return ins, nil // validate reports the error
 	}
 	var err error
 	if ins.MakerFee, err = cmp.Or(p.MakerFee, defaultFee).rate(); err != nil {
@@ -83,7 +83,7 @@ func (p *PairConfig) instrument() (*engine.Instrument, error) {
 	return ins, nil
 }
 
-// asset returns the currency in the engine's form.
+// asset converts the currency to the engine's form.
 func (a *AssetConfig) asset() *engine.Asset {
 	return &engine.Asset{
 		Symbol: a.Symbol, Name: cmp.Or(a.Name, a.Symbol), Fiat: a.Fiat,
@@ -125,7 +125,7 @@ func builtinAssets() []AssetConfig {
 	}
 }
 
-// builtinPairs returns twelve pairs. The busiest turns over about thirty times the quietest.
+// builtinPairs returns twelve pairs. The busiest one trades about thirty times as much as the quietest.
 func builtinPairs() []PairConfig {
 	p := func(code string, digitsPrice, digitsAmount int, minQuote, reference Decimal, weight int) PairConfig {
 		return PairConfig{
