@@ -12,8 +12,9 @@ import (
 	"tickhive/internal/refuse"
 )
 
-// Limits of the lingering close of a connection whose request was refused before it was
-// read. Closing with unread data sends a reset, and the client's kernel then drops our answer.
+// Limits of a lingering close: the server reads the rest of a request that was refused unread before it closes
+// the connection. Closing with unread data would send a reset, and the client's kernel would then drop the
+// answer.
 const (
 	lingerBytes = 8 << 20 // twice the body limit of the internal listener
 	lingerTime  = 500 * time.Millisecond
@@ -33,7 +34,8 @@ type ConnTable struct {
 	exempt []netip.Prefix
 }
 
-// NewConnTable returns a table of at most limit connections, each of them per address outside exempt.
+// NewConnTable returns a table of at most limit connections, and at most each of them per address that is not
+// in exempt.
 func NewConnTable(limit, each int, exempt []netip.Prefix) *ConnTable {
 	return &ConnTable{
 		perIP: make(map[netip.Addr]int), conns: make(map[*CountedConn]struct{}), limit: limit,
@@ -57,14 +59,14 @@ func (t *ConnTable) count(ip netip.Addr) (refusal []byte) {
 	return nil
 }
 
-// untrack removes a connection from those that part touches; it counts until leave.
+// untrack removes a connection from the ones that setShutdownDeadlines changes. The connection still counts.
 func (t *ConnTable) untrack(c *CountedConn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.conns, c)
 }
 
-// uncount stops counting a connection; call it once the descriptor is free.
+// uncount stops counting a connection. It must be called after the descriptor is closed.
 func (t *ConnTable) uncount(ip netip.Addr) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -90,7 +92,7 @@ func (t *ConnTable) setShutdownDeadlines() {
 	defer t.mu.Unlock()
 	until := time.Now().Add(shutdownReadTime)
 	for c := range t.conns {
-		_ = c.SetReadDeadline(until) // a closed connection has no reader, so its error does not matter
+		_ = c.SetReadDeadline(until) // the error does not matter: a closed connection has no reader
 	}
 }
 
@@ -108,7 +110,7 @@ var (
 		"This address has reached its limit of open connections; close one first.")
 )
 
-// refusal returns the whole answer to a connection that is refused.
+// refusal returns the complete answer to a connection that is refused.
 func refusal(status string, code refuse.Code, message string) []byte {
 	body := string(appendError(nil, &refuse.Refusal{Code: code, Message: message}, []byte("connection")))
 	return []byte("HTTP/1.1 " + status + "\r\nContent-Type: application/json; charset=utf-8\r\n" +
@@ -116,8 +118,8 @@ func refusal(status string, code refuse.Code, message string) []byte {
 		itoa(len(body)) + "\r\n\r\n" + body)
 }
 
-// CountedConn is a connection that leaves the table once it is closed. Its close lingers when
-// the request was refused unread.
+// CountedConn is a counted connection. Closing it removes it from the table. The close lingers when a request
+// was refused unread.
 type CountedConn struct {
 	net.Conn
 	table  *ConnTable
@@ -126,7 +128,7 @@ type CountedConn struct {
 	closed atomic.Bool
 }
 
-// lingerOnClose makes the close of c first read what the client still sends.
+// lingerOnClose makes Close read what the client still sends.
 func lingerOnClose(c net.Conn) {
 	if cc, ok := c.(*CountedConn); ok {
 		cc.linger.Store(true)

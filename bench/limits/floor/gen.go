@@ -17,7 +17,7 @@ type gen struct {
 	b     *limit.Book
 	w     wl.Workload
 	id    uint64
-	live  []uint64 // ids of resting orders; an id that has gone is removed when pick meets it
+	live  []uint64 // candidates, pruned lazily
 	dst   *[]wl.Op
 	count [8]int
 }
@@ -37,7 +37,7 @@ func (g *gen) limit(side uint8, price int64, qty uint32) {
 	}
 }
 
-// pick removes and returns the id of a random resting order.
+// pick removes and returns a uniformly random live id.
 func (g *gen) pick() (uint64, bool) {
 	for len(g.live) > 0 {
 		i := g.r.IntN(len(g.live))
@@ -79,7 +79,7 @@ func (g *gen) replace(price func(side uint8) int64) bool {
 func (g *gen) qty() uint32 { return 1 + g.r.Uint32N(100) }
 func (g *gen) side() uint8 { return uint8(g.r.IntN(2)) }
 
-// passive limits a price so that the order does not trade on arrival.
+// passive clamps a price so that it does not cross.
 func (g *gen) passive(side uint8, p int64) int64 {
 	bid, ask, hb, ha := g.b.Best()
 	if side == wl.Buy && ha && p >= ask {
