@@ -21,18 +21,18 @@ import (
 
 // ListenerOptions holds the settings that differ between the listeners.
 type ListenerOptions struct {
-	Table    []*Route
-	MaxBody  int
-	Read     time.Duration
-	Write    time.Duration
-	Idle     time.Duration
-	WriteBuf int
-	Conns    *ConnTable
-	limiter  *limiter // nil: no limit on requests
-	clients  *clientIPs
-	auth     func(c *Ctx) (*Principal, *refuse.Refusal)
-	// refuses requests of web pages; nil: no request is refused
-	RefusePages func(ctx *fasthttp.RequestCtx) *refuse.Refusal
+	Table       []*Route
+	MaxBody     int
+	Read        time.Duration
+	Write       time.Duration
+	Idle        time.Duration
+	WriteBuf    int
+	Conns       *ConnTable
+	limiter     *limiter // nil: no limit on requests
+	clients     *clientIPs
+	pieces      *pieceTable
+	auth        func(c *Ctx) (*Principal, *refuse.Refusal)
+	RefusePages func(ctx *fasthttp.RequestCtx) *refuse.Refusal // refuses web pages; nil: they may call
 	Ready       *atomic.Bool
 	Log         *slog.Logger
 	Clock       clock.Clock

@@ -1,7 +1,6 @@
 package edge
 
 import (
-	"io"
 	"strconv"
 
 	"github.com/valyala/fasthttp"
@@ -83,12 +82,6 @@ func (c *Ctx) SendHead(hash, seq uint64) bool {
 	}
 	c.Response.Header.SetContentTypeBytes(ValJSON)
 	return true
-}
-
-// SendPieces makes r the body of the answer; size is its length or -1. The write timeout applies to each piece,
-// so a slow client receives the answer as long as it keeps reading.
-func (c *Ctx) SendPieces(r io.Reader, size int) {
-	c.Response.SetBodyStream(&extendingReader{r: r, conn: c.Conn(), timeout: c.edge.Write}, size)
 }
 
 // PublicHeaders sets the headers of every public market-data answer, including 304.

@@ -210,6 +210,5 @@ func (m *Market) streamTrades(c *edge.Ctx, v *marketdata.View, sel aggregator.Se
 		// renders twice, but only from memory
 		size, _ = io.Copy(io.Discard, aggregator.NewTradesReader(v, sel, piece))
 	}
-	c.SendPieces(aggregator.NewTradesReader(v, sel, piece), int(size))
-	return nil
+	return c.SendPieces(aggregator.NewTradesReader(v, sel, piece), int(size))
 }

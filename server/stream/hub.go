@@ -40,23 +40,17 @@ type Options struct {
 	// long a client may stay silent before the hub closes its connection (default 60 s). Both
 	// are machine time, checked once a second.
 	PingEvery, PongWithin time.Duration
-	// MachineNs returns the machine's time, Unix ns; nil: machineTime. Ticks, pings, heartbeats and
+	// MachineNs returns the machine's time, Unix ns; nil: clock.MachineNs. Ticks, pings, heartbeats and
 	// limits use it.
 	MachineNs func() int64
 	// Driver steps the hub while Shutdown waits; nil: the goroutine of Run does.
 	Driver step.Driver
 }
 
-// machineTime returns a clock of the machine's time, Unix ns, which does not change when the machine's clock is
-// set.
-func machineTime() func() int64 {
-	start := time.Now()
-	return func() int64 { return start.UnixNano() + int64(time.Since(start)) }
-}
-
-// Hub turns published views into streams. It compares the newest views with the ones that it has sent, so it
-// costs the publisher nothing and loses no change: when it is late, one update covers several changes. One
-// goroutine calls Run, or Step, and owns every field below stopped.
+// Hub turns published views into streams. It compares the views that it loads, so it costs
+// the publisher nothing and never loses a change: it only joins several, and a delay in the
+// hub leads to one larger update. One goroutine calls Run, or Step, and owns every field below
+// stopped.
 type Hub struct {
 	opts    Options
 	notify  chan struct{} // receives a value after each publication
@@ -88,7 +82,7 @@ type Hub struct {
 // NewHub returns a hub; Run starts it.
 func NewHub(o Options) *Hub {
 	if o.MachineNs == nil {
-		o.MachineNs = machineTime()
+		o.MachineNs = clock.MachineNs
 	}
 	o.PingEvery = cmp.Or(o.PingEvery, defaultPingEvery)
 	o.PongWithin = cmp.Or(o.PongWithin, defaultPongWithin)
