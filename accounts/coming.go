@@ -71,7 +71,8 @@ func unitsOf(n fixed.I128, digits int) fixed.U128 {
 }
 
 // earnMore returns two limits for a sell that is replaced: the product units that it may bring beyond the worth
-// of its open part, and the whole amount that it may bring. n is the amount that the new order brings at current prices.
+// of its open part, and the whole amount that it may bring. n is the amount that the new order brings at current
+// prices.
 func (h *holds) earnMore(u *user, p *pairTerms, o *orderHold, n fixed.I128) (spare fixed.U128, all fixed.I128) {
 	room := least(h.balances.headroom(u, p.quote).Wide().Plus(o.coming), MaxMoney.Wide()).Clamp()
 	own, most := o.worth(), unitsOf(allowance(room, n), p.digitsTotal())

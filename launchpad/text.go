@@ -33,7 +33,7 @@ func ParseAmount(s string) (Amount, error) {
 		if err != nil {
 			return Amount{}, errAmount
 		}
-		high, _ = AmountFromBig(new(big.Int).Mul(amountOf(v).Big(), pow10(parseDigits))) // 49 digits: below 2^163
+		high, _ = AmountFromBig(new(big.Int).Mul(amountOf(v).Big(), pow10(parseDigits))) // fits: 49 digits, below 2^163
 		s = s[n:]
 	}
 	v, err := fixed.Parse(s)

@@ -60,7 +60,8 @@ func (r *folds) publishDue(ns int64) bool {
 	return true
 }
 
-// nextNs returns the time at which time alone next changes what a sink shows.
+// nextNs returns the next time at which a sink has something to publish without further events, for example
+// because a trade leaves the 24 h window.
 func (r *folds) nextNs() int64 {
 	next := step.Never
 	for _, s := range r.sinks {

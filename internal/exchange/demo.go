@@ -68,7 +68,7 @@ func (x *Running) addDemoUsers() error {
 	return x.demoTrades()
 }
 
-// units returns n units of a currency.
+// units returns n whole units of a currency, in 10^-18.
 func units(n uint64) fixed.I128 { return fixed.Mul64(n, fixed.Pow10[18]).ToI128() }
 
 // demoFunds is the balance of a demo user in each currency, in whole units.

@@ -207,7 +207,7 @@ func (m *Market) streamTrades(c *edge.Ctx, v *marketdata.View, sel aggregator.Se
 	}
 	size := int64(-1)
 	if !c.Request.Header.IsHTTP11() { // HTTP/1.0 has no chunked encoding: the length must be sent first
-		// renders twice, but only from memory
+		// renders the answer once more, from memory, to count its bytes
 		size, _ = io.Copy(io.Discard, aggregator.NewTradesReader(v, sel, piece))
 	}
 	return c.SendPieces(aggregator.NewTradesReader(v, sel, piece), int(size))
