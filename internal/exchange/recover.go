@@ -11,7 +11,6 @@ import (
 	"tickhive/engine"
 	"tickhive/internal/clock"
 	"tickhive/internal/durable"
-	"tickhive/internal/vfs"
 	"tickhive/internal/wal"
 	"tickhive/marketdata/replica"
 )
@@ -72,7 +71,7 @@ func (r *restored) recover(ctx context.Context) error {
 func (r *restored) openJournal() (err error) {
 	dir := EngineLog(r.data.Sub("engine"))
 	dir.FS, dir.Options.SegmentBytes = r.o.Journal.FS, r.o.Journal.SegmentBytes
-	r.journal, err = openJournal(dir, r.o.Journal.Sync, r.reportRecovery)
+	r.journal, err = openJournal(dir, r.o.Journal.Sync, r.o.Machine, r.reportRecovery)
 	if err == nil {
 		r.front.enter(stage{journal: r.journal})
 	}
@@ -88,10 +87,11 @@ func (r *restored) reportRecovery(format string, args ...any) {
 func (r *restored) openAccounts() (*accounts.Recovery, error) {
 	o := accounts.StoreOptions{State: r.o.Accounts, Config: durable.Config{
 		Dir: r.data.Sub("accounts"), Clock: r.clock, Logf: r.logf, KeepAll: r.o.Journal.KeepAll,
-		Log: wal.Options{NoLock: true, Writer: EngineLog("").Options.Writer},
+		SnapshotBytes: r.o.Journal.SnapshotBytes, Driver: r.o.Machine.Driver,
+		Log: wal.Options{NoLock: true, Writer: EngineLog("").Options.Writer, SegmentBytes: r.o.Journal.SegmentBytes},
 	}}
 	if r.journal != nil {
-		o.FS, o.EngineDurable, o.EngineLast = vfs.OS{}, r.journal.durable, r.journal.log.LastSeq()
+		o.FS, o.EngineDurable, o.EngineLast = r.o.Machine.FS, r.journal.durable, r.journal.log.LastSeq()
 	}
 	log, err := accounts.Recover(o)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"tickhive/engine"
 	"tickhive/internal/clock"
+	"tickhive/internal/step"
 	"tickhive/marketdata"
 	"tickhive/server/edge"
 	"tickhive/server/private"
@@ -41,6 +42,8 @@ type Options struct {
 	// MachineNs returns the machine's time, Unix ns; nil: machineTime. Ticks, pings, heartbeats and
 	// limits use it.
 	MachineNs func() int64
+	// Driver steps the hub while Shutdown waits; nil: the goroutine of Run does.
+	Driver step.Driver
 }
 
 // machineTime returns the machine's time, Unix ns, without later changes of the machine's clock.
