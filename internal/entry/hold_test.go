@@ -49,7 +49,7 @@ func TestTheSizeIsRefusedBeforeTheMoney(t *testing.T) {
 // limits changes the limits of BTC_USDT.
 func (r *rig) limits(change func(*engine.Instrument)) {
 	r.t.Helper()
-	ins, _ := r.core.Pair(0)
+	ins, _ := r.Core.Pair(0)
 	next := *ins
 	change(&next)
 	if reason := r.command(engine.Command{Kind: engine.SetPair, Pair: 0, Instrument: &next}); reason != 0 {
