@@ -116,8 +116,9 @@ func (p *PairConfig) worth(key string, d Decimal, ins *engine.Instrument) (fixed
 func band(key string, d Decimal, low, high int64) (uint64, error) {
 	v, exact, fits := fixed.Units(d.value(), rateDigits)
 	if d.given() && (!exact || !fits || v < low || v > high) {
+		lowest := fixed.AppendShortest(nil, fixed.FromU64(uint64(low)).ToI128(), rateDigits)
 		return 0, fmt.Errorf("%s %q must be from %s to %d with at most %d fractional digits",
-			key, string(d), fixed.AppendShortest(nil, fixed.FromU64(uint64(low)).ToI128(), rateDigits), high/rateOne, rateDigits)
+			key, string(d), lowest, high/rateOne, rateDigits)
 	}
 	return uint64(v), nil
 }
@@ -169,7 +170,8 @@ func builtinPairs() []PairConfig {
 	p := func(code string, digitsPrice, digitsAmount int, minQuote, reference Decimal, weight int) PairConfig {
 		return PairConfig{
 			Code: code, DigitsPrice: digitsPrice, DigitsAmount: digitsAmount, MinQuote: minQuote,
-			MaxQuote: "1000000000", BandUp: "10", BandDown: "0.1", MakerFee: defaultFee, TakerFee: defaultFee, Reference: reference, Weight: weight,
+			MaxQuote: "1000000000", BandUp: "10", BandDown: "0.1",
+			MakerFee: defaultFee, TakerFee: defaultFee, Reference: reference, Weight: weight,
 		}
 	}
 	return []PairConfig{

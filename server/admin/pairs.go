@@ -119,7 +119,8 @@ func (p *pairRequest) settle() *refuse.Refusal {
 		}
 		q, rest := fixed.MustText(x.from.text).Abs().DivMod64(fixed.Pow10[fixed.Scale-p.DigitsTotal()])
 		if rest != 0 {
-			return refuse.Param(x.name, "The member %s must have at most %d fractional digits.", x.name, p.DigitsTotal())
+			return refuse.Param(x.name, "The member %s must have at most %d fractional digits.",
+				x.name, p.DigitsTotal())
 		}
 		*x.to = q
 	}
