@@ -109,6 +109,14 @@ func (c *Child) Stop() {
 	}
 }
 
+// Kill ends the child with SIGKILL, as a power cut ends it without the machine.
+func (c *Child) Kill() {
+	_ = c.cmd.Process.Kill()
+	_ = c.in.Close()
+	_, _ = io.Copy(io.Discard, c.out)
+	_ = c.cmd.Wait() // it reports the signal
+}
+
 // tail keeps the end of a child's standard error.
 type tail struct {
 	mu  sync.Mutex // the copying goroutine writes, the owner reads
