@@ -85,7 +85,7 @@ func (p *product) rest(n int) error {
 
 // fullLoad sends batches over several connections, at most restartRate commands a second in all. It
 // returns the commands that were answered.
-func (p *product) fullLoad(requests []*load.Request, lasts time.Duration) (commands int, took time.Duration, err error) {
+func (p *product) fullLoad(requests []*load.Request, lasts time.Duration) (n int, took time.Duration, err error) {
 	start := time.Now()
 	sent := make([]int, batchConns) // by connection
 	res, err := load.Closed{
