@@ -6,7 +6,7 @@ import (
 )
 
 // setUp makes the first users, pairs, tokens and proposals. It runs in a coroutine.
-func (w *world) setUp() {
+func (w clients) setUp() {
 	for _, code := range []string{"AA_USDT", "BB_USDT", "AA_BB"} {
 		w.must("POST", internal+"/pairs", fmt.Sprintf(`{"code":%q,"digitsPrice":2,"digitsAmount":4}`, code), nil)
 		w.model.pairs = append(w.model.pairs, code)
@@ -16,7 +16,8 @@ func (w *world) setUp() {
 	}
 	for _, u := range w.model.users {
 		for _, c := range []string{"USDT", "AA", "BB", "NATIVE", "USBI"} {
-			w.must("POST", internal+"/users/"+u.ID+"/deposits", fmt.Sprintf(`{"currencyCode":%q,"amount":100000}`, c), nil)
+			w.must("POST", internal+"/users/"+u.ID+"/deposits", fmt.Sprintf(`{"currencyCode":%q,"amount":100000}`,
+				c), nil)
 			w.model.of(c).in += 100000
 		}
 	}
@@ -27,7 +28,8 @@ func (w *world) setUp() {
 			Worker struct{ AgentNftID json.Number }
 		}
 		symbol := w.symbol()
-		w.must("POST", internal+"/launchpad/tokens", fmt.Sprintf(`{"userId":%q,"name":"T","symbol":%q}`, u.ID, symbol), &got)
+		w.must("POST", internal+"/launchpad/tokens", fmt.Sprintf(`{"userId":%q,"name":"T","symbol":%q}`, u.ID,
+			symbol), &got)
 		t := &token{NFT: got.Worker.AgentNftID.String(), symbol: symbol}
 		w.model.tokens = append(w.model.tokens, t)
 		var pool poolAnswer
@@ -39,7 +41,7 @@ func (w *world) setUp() {
 }
 
 // must sends a request of the set-up.
-func (w *world) must(method, target, body string, into any) {
+func (w clients) must(method, target, body string, into any) {
 	a := w.call(nil, method, target, body)
 	w.logf("%s %s %s -> %d %s", method, target, body, a.status, a.body)
 	if into == nil {
@@ -55,7 +57,7 @@ func (w *world) must(method, target, body string, into any) {
 }
 
 // newUser makes a user with a key.
-func (w *world) newUser() {
+func (w clients) newUser() {
 	u := &user{}
 	w.must("POST", internal+"/users", `{"level":25}`, u)
 	var k key
@@ -64,7 +66,7 @@ func (w *world) newUser() {
 	w.model.users = append(w.model.users, u)
 }
 
-func (w *world) symbol() string {
+func (w clients) symbol() string {
 	w.serial++
 	n, s := w.serial, []byte("AAAAA")
 	for i := range s {
@@ -88,7 +90,7 @@ func (p *poolAnswer) reserves() string {
 }
 
 // moveMoney deposits or withdraws whole units.
-func (w *world) moveMoney() {
+func (w clients) moveMoney() {
 	u, n := pick(w, w.model.users), 1+w.rnd.Int64N(1<<40)
 	c := pick(w, []string{"USDT", "AA", "BB", "USDT", "AA", "BB", "NATIVE", "USBI"})
 	in := w.rnd.IntN(3) > 0
@@ -98,22 +100,23 @@ func (w *world) moveMoney() {
 	}
 	w.mix.Accounts++
 	m := w.model.of(c)
-	w.ask("", nil, "POST", internal+"/users/"+u.ID+path, fmt.Sprintf(`{"currencyCode":%q,"amount":%d}`, c, n), func(a answer) {
-		known, maybe := &m.in, &m.maybeIn
-		if !in {
-			known, maybe = &m.out, &m.mayb
-		}
-		switch {
-		case a.unknown():
-			*maybe = append(*maybe, n)
-		case a.ok():
-			*known += n
-		}
-	})
+	w.ask("", nil, "POST", internal+"/users/"+u.ID+path, fmt.Sprintf(`{"currencyCode":%q,"amount":%d}`, c, n),
+		func(a answer) {
+			known, maybe := &m.in, &m.maybeIn
+			if !in {
+				known, maybe = &m.out, &m.mayb
+			}
+			switch {
+			case a.unknown():
+				*maybe = append(*maybe, n)
+			case a.ok():
+				*known += n
+			}
+		})
 }
 
 // changeAccount makes or deletes a key, or changes a user.
-func (w *world) changeAccount() {
+func (w clients) changeAccount() {
 	u := pick(w, w.model.users)
 	w.mix.Accounts++
 	class := "user " + u.ID
@@ -140,12 +143,13 @@ func (w *world) changeAccount() {
 			}
 		})
 	default:
-		w.ask(class, nil, "PATCH", target, fmt.Sprintf(`{"dealBidDiscountFraction":0.%d}`, 1+w.rnd.IntN(4)), func(answer) {})
+		w.ask(class, nil, "PATCH", target, fmt.Sprintf(`{"dealBidDiscountFraction":0.%d}`, 1+w.rnd.IntN(4)),
+			func(answer) {})
 	}
 }
 
 // useLaunchpad swaps, adds liquidity, transfers, boosts or spawns.
-func (w *world) useLaunchpad() {
+func (w clients) useLaunchpad() {
 	t, u := pick(w, w.model.tokens), pick(w, w.model.users)
 	w.mix.Launchpad++
 	target, class := internal+"/launchpad/tokens/"+t.NFT, "pool "+t.NFT
@@ -159,10 +163,12 @@ func (w *world) useLaunchpad() {
 			w.model.users[0].ID, u.ID, 1+w.rnd.IntN(5)), func(answer) {})
 	case w.busy[class]:
 	default:
-		body, path := fmt.Sprintf(`{"userId":%q,"side":%q,"amountIn":%d}`, u.ID, pick(w, []string{"buy", "buy", "sell"}),
+		body, path := fmt.Sprintf(`{"userId":%q,"side":%q,"amountIn":%d}`, u.ID, pick(w, []string{"buy", "buy",
+			"sell"}),
 			1+w.rnd.IntN(20)), "/swaps"
 		if n == 3 {
-			body, path = fmt.Sprintf(`{"userId":%q,"tokenAmount":10,"quoteAmount":10}`, w.model.users[0].ID), "/liquidity"
+			body, path = fmt.Sprintf(`{"userId":%q,"tokenAmount":10,"quoteAmount":10}`, w.model.users[0].ID),
+				"/liquidity"
 		}
 		w.ask(class, nil, "POST", target+path, body, func(a answer) {
 			if a.unknown() {
@@ -177,7 +183,7 @@ func (w *world) useLaunchpad() {
 	}
 }
 
-func (w *world) spawn(u *user) {
+func (w clients) spawn(u *user) {
 	symbol := w.symbol()
 	w.ask("spawn", nil, "POST", internal+"/launchpad/tokens",
 		fmt.Sprintf(`{"userId":%q,"name":"T","symbol":%q}`, u.ID, symbol), func(a answer) {
@@ -190,12 +196,13 @@ func (w *world) spawn(u *user) {
 			if err := a.into(&got); err != nil {
 				w.fail("spawn: %v", err)
 			}
-			w.model.tokens = append(w.model.tokens, &token{NFT: got.Worker.AgentNftID.String(), symbol: symbol, pool: "0 0"})
+			w.model.tokens = append(w.model.tokens, &token{NFT: got.Worker.AgentNftID.String(), symbol: symbol,
+				pool: "0 0"})
 		})
 }
 
 // useHive adds an action, a proposal or a vote.
-func (w *world) useHive() {
+func (w clients) useHive() {
 	w.mix.Hive++
 	t := pick(w, w.model.tokens)
 	switch n := w.rnd.IntN(8); {
@@ -205,7 +212,7 @@ func (w *world) useHive() {
 		w.vote(pick(w, w.model.proposals))
 	default:
 		w.ask("", nil, "POST", internal+"/hive/actions", fmt.Sprintf(
-			`{"sourceAgentId":%q,"targetTokenId":%s,"actionType":"observation","actionPayload":{"n":%d},"reasonCode":"r"}`,
+			`{"sourceAgentId":%q,"targetTokenId":%s,"actionType":"observation","reasonCode":"r","actionPayload":{"n":%d}}`,
 			pick(w, []string{"queen-1", "scout-1"}), t.NFT, w.rnd.IntN(1000)), func(a answer) {
 			var e struct {
 				EntryID       uint64
@@ -225,7 +232,7 @@ func (w *world) useHive() {
 }
 
 // entry notes an entry of the hive's log, which no other one has the id of.
-func (w *world) entry(id uint64, text string) {
+func (w clients) entry(id uint64, text string) {
 	if had, ok := w.model.actions[id]; ok && had != text {
 		w.fail("hive entry %d twice: %s and %s", id, had, text)
 	}
@@ -234,13 +241,14 @@ func (w *world) entry(id uint64, text string) {
 }
 
 // propose opens a proposal. now, unless it is nil, sends it at once, from a coroutine.
-func (w *world) propose(t *token, now func(func())) {
+func (w clients) propose(t *token, now func(func())) {
 	body := fmt.Sprintf(`{"tokenId":%s,"topic":"slippage_cap","payload":{"slippageCapBps":%d},"proposer":"p"}`, t.NFT,
 		50+w.rnd.IntN(100))
 	if now != nil {
 		var got struct{ ProposalID string }
 		w.must("POST", internal+"/hive/proposals", body, &got)
-		w.model.proposals = append(w.model.proposals, &proposal{id: got.ProposalID, token: t.NFT, votes: map[string]bool{}})
+		w.model.proposals = append(w.model.proposals, &proposal{id: got.ProposalID, token: t.NFT,
+			votes: map[string]bool{}})
 		return
 	}
 	w.ask("", nil, "POST", internal+"/hive/proposals", body, func(a answer) {
@@ -256,12 +264,13 @@ func (w *world) propose(t *token, now func(func())) {
 				w.fail("proposal id %s twice", p.id)
 			}
 		}
-		w.model.proposals = append(w.model.proposals, &proposal{id: got.ProposalID, token: t.NFT, votes: map[string]bool{}})
+		w.model.proposals = append(w.model.proposals, &proposal{id: got.ProposalID, token: t.NFT,
+			votes: map[string]bool{}})
 	})
 }
 
 // vote votes with a key of a user.
-func (w *world) vote(p *proposal) {
+func (w clients) vote(p *proposal) {
 	u := pick(w, w.model.users)
 	class := "vote " + p.id + u.ID
 	if len(u.keys) == 0 || w.busy[class] {
@@ -286,51 +295,4 @@ func (w *world) vote(p *proposal) {
 				w.fail("proposal %s is lost: %s", p.id, a.body)
 			}
 		})
-}
-
-// agentsHold verifies launchpad and hive. It runs in a coroutine.
-func (w *world) agentsHold() {
-	for _, t := range w.model.tokens {
-		var pool poolAnswer
-		a := w.call(nil, "GET", "/api/launchpad/tokens/"+t.NFT+"/pool", "")
-		if err := a.into(&pool); err != nil {
-			w.lost("token %s %s: %v", t.NFT, t.symbol, err)
-			continue
-		}
-		if got := pool.reserves(); got != t.pool {
-			if !t.maybe {
-				w.lost("the pool of token %s has %s, the last answer said %s", t.NFT, got, t.pool)
-			}
-			t.pool = got
-		}
-		t.maybe = false
-	}
-	for _, p := range w.model.proposals {
-		a := w.call(nil, "GET", "/api/agents/proposals/"+p.id, "")
-		if !a.ok() {
-			w.lost("proposal %s: %d %s", p.id, a.status, a.body)
-		}
-	}
-	var list struct {
-		Items []struct {
-			EntryID       uint64
-			SourceAgentID string
-			ActionPayload json.RawMessage
-		}
-	}
-	a := w.call(nil, "GET", "/api/agents/action-logs?actionType=observation&pageSize=100", "")
-	if err := a.into(&list); err != nil {
-		w.fail("the action log: %v", err)
-		return
-	}
-	seen := map[uint64]bool{}
-	for _, e := range list.Items {
-		seen[e.EntryID] = true
-		w.entry(e.EntryID, e.SourceAgentID+string(e.ActionPayload))
-	}
-	for id := range w.model.actions {
-		if len(list.Items) > 0 && id >= list.Items[len(list.Items)-1].EntryID && !seen[id] || len(list.Items) == 0 {
-			w.lost("entry %d of the hive's log", id)
-		}
-	}
 }

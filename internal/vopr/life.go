@@ -16,7 +16,7 @@ func (w *world) live(l *life, final bool) {
 	}
 	w.arm(l.faults)
 	if len(w.model.users) == 0 {
-		w.await("set-up", w.setUp)
+		w.await("set-up", clients{w}.setUp)
 	}
 	w.work(l.commands)
 	if w.failure != nil {
@@ -73,7 +73,7 @@ func (w *world) rise(l *life) bool {
 	if w.failure != nil {
 		return false
 	}
-	w.await("verify", w.verify)
+	w.await("verify", checker{w}.verify)
 	return w.failure == nil
 }
 
@@ -95,8 +95,8 @@ func (w *world) refused() {
 	}
 }
 
-// refusable reports whether a start may refuse the directory that a fault leaves: its data cannot be told from
-// data that was acknowledged.
+// refusable reports whether a start may refuse the directory that a fault leaves: its data look like
+// acknowledged data.
 func refusable(c vfs.Class) bool {
 	return c.OfRest() || c == vfs.TornSector || c == vfs.GarbageSector
 }

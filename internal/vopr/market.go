@@ -8,10 +8,10 @@ import (
 
 const internal = "/internal/v1"
 
-func pick[T any](w *world, all []T) T { return all[w.rnd.IntN(len(all))] }
+func pick[T any](w clients, all []T) T { return all[w.rnd.IntN(len(all))] }
 
 // draft returns a random order and its JSON members.
-func (w *world) draft(signed bool, account string) (*order, string) {
+func (w clients) draft(signed bool, account string) (*order, string) {
 	o := &order{
 		pair: pick(w, w.model.pairs), side: pick(w, []string{"buy", "sell"}), account: account,
 		amount: shortest(fmt.Sprintf("%d.%04d", w.rnd.IntN(3), 301+w.rnd.IntN(9699))),
@@ -60,7 +60,7 @@ func (w *world) draft(signed bool, account string) (*order, string) {
 }
 
 // account returns the id of a user, or of the built-in account.
-func (w *world) account() string {
+func (w clients) account() string {
 	if w.rnd.IntN(2) == 0 || len(w.model.users) == 0 {
 		return ""
 	}
@@ -76,7 +76,7 @@ func classOf(o *order) string {
 }
 
 // place sends an order by the internal API.
-func (w *world) place() {
+func (w clients) place() {
 	o, body := w.draft(false, w.account())
 	class := classOf(o)
 	if w.busy[class] {
@@ -87,7 +87,7 @@ func (w *world) place() {
 }
 
 // placed notes the answer to a new order.
-func (w *world) placed(o *order, a answer) {
+func (w clients) placed(o *order, a answer) {
 	if a.unknown() {
 		w.model.maybe = append(w.model.maybe, o)
 		return
@@ -104,7 +104,7 @@ func (w *world) placed(o *order, a answer) {
 }
 
 // confirm notes an accepted order.
-func (w *world) confirm(o *order, got *orderAnswer) {
+func (w clients) confirm(o *order, got *orderAnswer) {
 	if got.Status == "Rejected" {
 		return
 	}
@@ -121,7 +121,7 @@ func (w *world) confirm(o *order, got *orderAnswer) {
 }
 
 // batch sends several commands.
-func (w *world) batch() {
+func (w clients) batch() {
 	if w.busy["stripes"] {
 		return
 	}
@@ -165,13 +165,13 @@ func (w *world) batch() {
 }
 
 // recent returns the id of an order, mostly a young one.
-func (w *world) recent() uint64 {
+func (w clients) recent() uint64 {
 	n := len(w.model.ids)
 	return w.model.ids[n-1-w.rnd.IntN(min(n, 60))]
 }
 
 // signed sends an order of a user.
-func (w *world) signed() {
+func (w clients) signed() {
 	u := pick(w, w.model.users)
 	if len(u.keys) == 0 {
 		return
@@ -207,7 +207,7 @@ func (w *world) signed() {
 }
 
 // change cancels or replaces an order, or changes a pair.
-func (w *world) change() {
+func (w clients) change() {
 	if len(w.model.ids) == 0 {
 		return
 	}
@@ -229,7 +229,8 @@ func (w *world) change() {
 		})
 	case 1:
 		w.mix.Market++
-		w.ask("", nil, "DELETE", internal+"/orders?currencyPairCode="+o.pair+"&accountId="+w.accountID(), "", func(answer) {})
+		w.ask("", nil, "DELETE", internal+"/orders?currencyPairCode="+o.pair+"&accountId="+w.accountID(), "",
+			func(answer) {})
 	case 2:
 		if w.busy["config"] {
 			return
@@ -247,7 +248,7 @@ func (w *world) change() {
 	}
 }
 
-func (w *world) accountID() string {
+func (w clients) accountID() string {
 	if id := w.account(); id != "" {
 		return id
 	}
@@ -255,13 +256,14 @@ func (w *world) accountID() string {
 }
 
 // look reads a public book.
-func (w *world) look() {
+func (w clients) look() {
 	pair := pick(w, w.model.pairs)
-	w.ask("", nil, "GET", "/api/orderbook?currencyPairCode="+pair+"&aliases=false", "", func(a answer) { w.seen(pair, a) })
+	w.ask("", nil, "GET", "/api/orderbook?currencyPairCode="+pair+"&aliases=false", "",
+		func(a answer) { w.seen(pair, a) })
 }
 
 // seen notes a book: within an epoch each seq has one, and seqs do not go back.
-func (w *world) seen(pair string, a answer) {
+func (w clients) seen(pair string, a answer) {
 	if !a.ok() {
 		return
 	}

@@ -138,7 +138,8 @@ func shortest(s string) string {
 // acknowledged notes an order that an answer confirmed.
 func (m *model) acknowledged(o *order) error {
 	if had := m.orders[o.id]; had != nil {
-		if had.pair != o.pair || had.side != o.side || had.client != o.client && !had.found || had.account != o.account {
+		if had.pair != o.pair || had.side != o.side || had.account != o.account ||
+			had.client != o.client && !had.found {
 			return fmt.Errorf("order id %d twice: %+v and %+v", o.id, *had, *o)
 		}
 		return nil

@@ -7,7 +7,7 @@ import (
 	"tickhive/internal/vfs"
 )
 
-// plan is what a seed does, apart from the requests and their order.
+// plan holds the choices of a seed, apart from the requests and their order.
 type plan struct {
 	sync              sequencer.SyncPolicy
 	segment, snapshot int64 // bytes
@@ -29,7 +29,8 @@ const (
 )
 
 var endNames = [ends]string{
-	"kill", "power cut", "power cut after an operation", "kill after an operation", "stop", "power cut while stopping",
+	"kill", "power cut", "power cut after an operation", "kill after an operation", "stop",
+	"power cut while stopping",
 }
 
 func (e end) String() string { return endNames[e] }
@@ -72,7 +73,8 @@ func newPlan(rnd *rand.Rand) plan {
 			l.recoveryCut = 1 + rnd.IntN(120)
 		}
 		for range rnd.IntN(3) {
-			l.faults = append(l.faults, vfs.Injection{Class: cutClasses[rnd.IntN(len(cutClasses))], Seed: rnd.Uint64()})
+			l.faults = append(l.faults, vfs.Injection{Class: cutClasses[rnd.IntN(len(cutClasses))],
+				Seed: rnd.Uint64()})
 		}
 		p.lives = append(p.lives, l)
 	}

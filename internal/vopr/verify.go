@@ -9,8 +9,11 @@ import (
 	"tickhive/marketdata/replica"
 )
 
+// checker compares a recovered exchange with the model.
+type checker struct{ *world }
+
 // lost notes that something acknowledged is missing.
-func (w *world) lost(format string, args ...any) {
+func (w checker) lost(format string, args ...any) {
 	if w.epochs && w.mayLose {
 		w.logf("lost, with a new epoch: "+format, args...)
 		return
@@ -19,7 +22,7 @@ func (w *world) lost(format string, args ...any) {
 }
 
 // verify compares a recovered exchange with the model. It runs in a coroutine.
-func (w *world) verify() {
+func (w checker) verify() {
 	if w.model.epoch == "" {
 		w.readStatus()
 		return
@@ -40,7 +43,7 @@ func (w *world) verify() {
 	w.agentsHold()
 }
 
-func (w *world) readStatus() {
+func (w checker) readStatus() {
 	var s struct {
 		Epoch     string
 		Incidents []json.RawMessage
@@ -56,14 +59,14 @@ func (w *world) readStatus() {
 }
 
 // marketHolds verifies books and orders.
-func (w *world) marketHolds() {
+func (w checker) marketHolds() {
 	for _, pair := range w.model.pairs {
 		a := w.call(nil, "GET", "/api/orderbook?currencyPairCode="+pair+"&aliases=false", "")
 		if !a.ok() {
 			w.lost("pair %s: %d %s", pair, a.status, a.body)
 			return
 		}
-		w.seen(pair, a)
+		clients{w.world}.seen(pair, a)
 		w.resting(pair)
 	}
 	// Of the orders of unknown outcome only a stop that waits may still come into a book.
@@ -91,7 +94,7 @@ func (w *world) marketHolds() {
 }
 
 // orderHolds verifies that an acknowledged order is there.
-func (w *world) orderHolds(o *order) bool {
+func (w checker) orderHolds(o *order) bool {
 	var got orderAnswer
 	if err := w.call(nil, "GET", internal+"/orders/"+strconv.FormatUint(o.id, 10), "").into(&got); err != nil {
 		w.lost("order %+v: %v", *o, err)
@@ -105,7 +108,7 @@ func (w *world) orderHolds(o *order) bool {
 }
 
 // resting verifies that each order of a book was acknowledged or has an unknown outcome.
-func (w *world) resting(pair string) {
+func (w checker) resting(pair string) {
 	type level struct {
 		Price  jsonText
 		Orders []struct {
@@ -131,12 +134,14 @@ func (w *world) resting(pair string) {
 				if account == "00000000-0000-0000-0000-000000000000" {
 					account = ""
 				}
-				o := &order{id: r.OrderID, pair: pair, side: []string{"buy", "sell"}[i], account: account, found: true}
+				o := &order{id: r.OrderID, pair: pair, side: []string{"buy", "sell"}[i], account: account,
+					found: true}
 				if w.model.orders[o.id] != nil {
 					continue
 				}
 				if !w.model.expects(o) {
-					w.fail("order %d rests at %s in %s, and no request of account %q was acknowledged for it", o.id, l.Price,
+					w.fail("order %d rests at %s in %s, and no request of account %q was acknowledged for it",
+						o.id, l.Price,
 						pair, account)
 					return
 				}
@@ -148,7 +153,7 @@ func (w *world) resting(pair string) {
 }
 
 // moneyHolds verifies the totals.
-func (w *world) moneyHolds() {
+func (w checker) moneyHolds() {
 	var totals []struct {
 		CurrencyCode                           string
 		Free, Held, Fees, Deposited, Withdrawn json.Number
@@ -174,5 +179,52 @@ func (w *world) moneyHolds() {
 	}
 	if err := w.x.Accounts().View().Check(); err != nil {
 		w.fail("the accounts do not add up: %v", err)
+	}
+}
+
+// agentsHold verifies launchpad and hive. It runs in a coroutine.
+func (w checker) agentsHold() {
+	for _, t := range w.model.tokens {
+		var pool poolAnswer
+		a := w.call(nil, "GET", "/api/launchpad/tokens/"+t.NFT+"/pool", "")
+		if err := a.into(&pool); err != nil {
+			w.lost("token %s %s: %v", t.NFT, t.symbol, err)
+			continue
+		}
+		if got := pool.reserves(); got != t.pool {
+			if !t.maybe {
+				w.lost("the pool of token %s has %s, the last answer said %s", t.NFT, got, t.pool)
+			}
+			t.pool = got
+		}
+		t.maybe = false
+	}
+	for _, p := range w.model.proposals {
+		a := w.call(nil, "GET", "/api/agents/proposals/"+p.id, "")
+		if !a.ok() {
+			w.lost("proposal %s: %d %s", p.id, a.status, a.body)
+		}
+	}
+	var list struct {
+		Items []struct {
+			EntryID       uint64
+			SourceAgentID string
+			ActionPayload json.RawMessage
+		}
+	}
+	a := w.call(nil, "GET", "/api/agents/action-logs?actionType=observation&pageSize=100", "")
+	if err := a.into(&list); err != nil {
+		w.fail("the action log: %v", err)
+		return
+	}
+	seen := map[uint64]bool{}
+	for _, e := range list.Items {
+		seen[e.EntryID] = true
+		clients{w.world}.entry(e.EntryID, e.SourceAgentID+string(e.ActionPayload))
+	}
+	for id := range w.model.actions {
+		if len(list.Items) > 0 && id >= list.Items[len(list.Items)-1].EntryID && !seen[id] || len(list.Items) == 0 {
+			w.lost("entry %d of the hive's log", id)
+		}
 	}
 }

@@ -37,7 +37,7 @@ func TestASeedRepeats(t *testing.T) {
 func TestSeeds(t *testing.T) {
 	n := *seeds
 	if n == 0 {
-		n = 80
+		n = 25
 	}
 	var sum Mix
 	for i := range n {

@@ -57,14 +57,17 @@ func (w *world) work(n int) {
 			return true
 		}
 		if len(w.inflight) < maxInFlight && w.rnd.IntN(6) == 0 {
-			w.next()
+			clients{w}.next()
 		}
 		return false
 	})
 }
 
+// clients send the requests of a world.
+type clients struct{ *world }
+
 // next sends a request that the seed chooses.
-func (w *world) next() {
+func (w clients) next() {
 	switch n := w.rnd.IntN(100); {
 	case n < 20:
 		w.batch()

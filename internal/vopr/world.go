@@ -155,7 +155,7 @@ func (w *world) fail(format string, args ...any) {
 func (w *world) options() exchange.Options {
 	random := rand.NewChaCha8([32]byte{byte(w.seed), byte(w.seed >> 8), byte(w.seed >> 16), byte(w.mix.Lives), 1})
 	return exchange.Options{
-		Log: slog.New(w), Dir: "d",
+		Log: slog.New(logs{w}), Dir: "d",
 		Public: exchange.PublicOptions{Rate: exchange.RateOptions{
 			Allow: []string{"192.0.2.0/24"}, VotesPerMinute: 10_000,
 		}},
@@ -235,13 +235,14 @@ func (w *world) await(name string, fn func()) bool {
 	return w.run(func() bool { return ended })
 }
 
-// Handler of slog: errors and incidents belong to the transcript.
+// logs is the slog.Handler: errors and incidents belong to the transcript.
+type logs struct{ *world }
 
 // Enabled implements slog.Handler.
-func (w *world) Enabled(_ context.Context, l slog.Level) bool { return l >= slog.LevelWarn }
+func (w logs) Enabled(_ context.Context, l slog.Level) bool { return l >= slog.LevelWarn }
 
 // Handle implements slog.Handler.
-func (w *world) Handle(_ context.Context, r slog.Record) error {
+func (w logs) Handle(_ context.Context, r slog.Record) error {
 	if w.p.dead { // its coroutines unwind
 		return nil
 	}
@@ -255,7 +256,7 @@ func (w *world) Handle(_ context.Context, r slog.Record) error {
 }
 
 // WithAttrs implements slog.Handler.
-func (w *world) WithAttrs([]slog.Attr) slog.Handler { return w }
+func (w logs) WithAttrs([]slog.Attr) slog.Handler { return w }
 
 // WithGroup implements slog.Handler.
-func (w *world) WithGroup(string) slog.Handler { return w }
+func (w logs) WithGroup(string) slog.Handler { return w }
