@@ -212,7 +212,8 @@ func (w clients) useHive() {
 		w.vote(pick(w, w.model.proposals))
 	default:
 		w.ask("", nil, "POST", internal+"/hive/actions", fmt.Sprintf(
-			`{"sourceAgentId":%q,"targetTokenId":%s,"actionType":"observation","reasonCode":"r","actionPayload":{"n":%d}}`,
+			`{"sourceAgentId":%q,"targetTokenId":%s,"actionType":"observation",`+
+				`"reasonCode":"r","actionPayload":{"n":%d}}`,
 			pick(w, []string{"queen-1", "scout-1"}), t.NFT, w.rnd.IntN(1000)), func(a answer) {
 			var e struct {
 				EntryID       uint64
