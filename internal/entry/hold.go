@@ -72,8 +72,8 @@ func touch(v *marketdata.View, s engine.Side) int64 {
 	return best.Price
 }
 
-// checkBuiltin refuses an order of the built-in account whose trades could exceed the maximum
-// of money. This account holds nothing, so no reservation makes this check.
+// checkBuiltin refuses an order of the built-in account whose trades could exceed the largest amount of money.
+// For other accounts the reservation makes this check.
 func checkBuiltin(cmd *engine.Command, in *engine.Instrument) {
 	if cmd.Refuse == engine.NotRejected && cmd.Price > 0 && cmd.Amount > 0 &&
 		in.MaxSettled().Less(fixed.Mul64(uint64(cmd.Price), uint64(cmd.Amount))) {
@@ -92,7 +92,7 @@ func (e *Entry) prepareReplace(cmd *engine.Command, v *marketdata.View) (r accou
 	}
 	holds, waits := e.holding(cmd.Order)
 	if waits {
-		cmd.Refuse = engine.OrderClosed // also if it triggers meanwhile: nothing is held for it
+		cmd.Refuse = engine.OrderClosed // even if it is triggered meanwhile, no money is held for it
 		return r, false
 	}
 	if !holds || v == nil {
@@ -108,7 +108,7 @@ func (e *Entry) prepareReplace(cmd *engine.Command, v *marketdata.View) (r accou
 	case reason != engine.NotRejected:
 		cmd.Refuse = reason
 		return r, false
-	case !r.Replaces: // the order ended in the meantime
+	case !r.Replaces: // the order has ended meanwhile
 		cmd.Flags |= engine.FlagUnheld
 		return r, false
 	}
@@ -117,7 +117,7 @@ func (e *Entry) prepareReplace(cmd *engine.Command, v *marketdata.View) (r accou
 	return r, true
 }
 
-// holding reports whether an order has a hold, and whether it is a stop that still waits.
+// holding reports whether an order has a hold, and whether it is a stop that has not been triggered.
 func (e *Entry) holding(id engine.OrderID) (holds, waits bool) {
 	if e.state == nil {
 		return false, false
@@ -125,8 +125,8 @@ func (e *Entry) holding(id engine.OrderID) (holds, waits bool) {
 	return e.state.Holding(uint64(id))
 }
 
-// sizeRefusal returns the engine's refusal of the order's size, if any. It precedes a refusal
-// for lack of money (the order of docs/contract/errors.md#order-refusals).
+// sizeRefusal returns the reason for which the engine would refuse the order's size, if any. It comes before a
+// lack of money (docs/contract/errors.md#order-refusals).
 func sizeRefusal(cmd *engine.Command, in *engine.Instrument) engine.Reason {
 	worth := cmd.Quote
 	switch {

@@ -164,7 +164,7 @@ func (c *Agents) CallInternal(method, path, body string) Answer {
 	if err != nil {
 		c.T.Fatalf("%s %s: %v", method, path, err)
 	}
-	a := c.Read(res, "internal") // not described by the public document
+	a := c.Read(res, "internal") // the public document does not describe the answer
 	checked(c.T, internalContract, method, "/internal/v1"+path, a)
 	return a
 }
