@@ -308,7 +308,7 @@ func (c *Agents) Propose(tokenID string, urgent bool) string {
 			`"urgent":%t}`, tokenID, urgent)), "proposalId")
 }
 
-// Money parses units of 10^-18.
+// Money parses a decimal amount into units of 10^-18.
 func Money(t testing.TB, text string) account.Money {
 	t.Helper()
 	v, err := fixed.Parse(text)
