@@ -35,6 +35,16 @@ func (r *Run) startProduct(set ...string) (*product, error) {
 	if err != nil {
 		return nil, err
 	}
+	p, err := r.serve(dir, set...)
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	return p, nil
+}
+
+// serve runs serve without a simulated market on a data directory below dir, and waits until it is
+// ready.
+func (r *Run) serve(dir string, set ...string) (*product, error) {
 	args := []string{
 		"serve", "--quiet", "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0", "--sim", "off", "--pairs",
 		"none",
@@ -46,11 +56,11 @@ func (r *Run) startProduct(set ...string) (*product, error) {
 	}
 	c, err := proc.Start(nil, r.Product, args...)
 	if err != nil {
-		return nil, errors.Join(err, os.RemoveAll(dir))
+		return nil, err
 	}
 	p := &product{Child: c, public: c.Fields["public"], internal: c.Fields["internal"], dir: dir}
 	if p.admin, err = load.Dial(p.internal); err != nil {
-		p.end()
+		p.Stop()
 		return nil, err
 	}
 	return p, nil

@@ -56,6 +56,7 @@ func scenarios() []scenario {
 	return []scenario{
 		{"engine", runEngine},
 		{"recovery", runRecovery},
+		{"restart", runRestart},
 		{"http", runHTTP},
 		{"fresh", runFresh},
 		{"orders", runOrders},

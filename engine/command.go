@@ -32,7 +32,8 @@ const CancelAllPart = 64
 //
 //	0  the program before rules had versions
 //	1  EarnLimit of a Replace counts; Options.AccountStops and PairStops are enforced
-const RulesVersion = 1
+//	2  an Instrument may have MaxQuote, BandUp and BandDown
+const RulesVersion = 2
 
 // Flags of a Command.
 const (
@@ -74,7 +75,7 @@ type ClientID struct {
 //	            same bound until a part emits fewer EventCanceled than CancelAllPart.
 //	AddPair     Instrument (the core sets ID and CreatedNs); Pair = the requested number,
 //	            used when it is free, else the next one (ControlPair: next)
-//	SetPair     Pair, Instrument: State, MinQuote and fees count; the rest never changes
+//	SetPair     Pair, Instrument: State, limits and fees count; the rest never changes
 //	SetAsset    Asset
 //	OpenAccount UUID; a known UUID yields its AccountID again
 //

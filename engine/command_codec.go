@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"tickhive/internal/fixed"
+	"tickhive/internal/wire"
 )
 
 // CommandVersion is the version of the records that AppendCommand writes. Each segment of the journal has it in
@@ -157,11 +158,62 @@ func appendRecordText(dst []byte, s string) []byte {
 func appendInstrument(dst []byte, in *Instrument) []byte {
 	dst = binary.AppendUvarint(dst, uint64(in.ID))
 	dst = appendRecordText(dst, in.Code)
-	dst = append(dst, byte(in.DigitsPrice), byte(in.DigitsAmount), byte(in.State), boolByte(in.HasMinQuote))
+	dst = append(dst, byte(in.DigitsPrice), byte(in.DigitsAmount), byte(in.State), in.limits())
 	dst = append128(dst, in.MinQuote)
 	dst = binary.AppendUvarint(dst, uint64(in.MakerFee))
 	dst = binary.AppendUvarint(dst, uint64(in.TakerFee))
-	return binary.AppendVarint(dst, in.CreatedNs)
+	dst = binary.AppendVarint(dst, in.CreatedNs)
+	if !in.MaxQuote.IsZero() {
+		dst = append128(dst, in.MaxQuote)
+	}
+	for _, v := range [...]uint64{in.BandUp, in.BandDown} {
+		if v != 0 {
+			dst = binary.AppendUvarint(dst, v)
+		}
+	}
+	return dst
+}
+
+// Bits of the byte that says which limits a record or a state of an instrument has. Programs
+// before rules version 2 wrote hasMinQuote alone, so the bytes of their pairs stay equal.
+const (
+	hasMinQuote uint8 = 1 << iota
+	hasMaxQuote
+	hasBandUp
+	hasBandDown
+	allLimits = 1<<iota - 1
+)
+
+// limits returns the bits of the limits that the pair has.
+func (i *Instrument) limits() (bits uint8) {
+	for bit, has := range [...]bool{i.HasMinQuote, !i.MaxQuote.IsZero(), i.BandUp != 0, i.BandDown != 0} {
+		bits |= boolByte(has) << bit
+	}
+	return bits
+}
+
+// WalkLimits writes or reads which limits of an order the pair has, and their values.
+func (i *Instrument) WalkLimits(w *wire.Coder) {
+	bits := i.limits()
+	w.U8(&bits, allLimits)
+	if w.Reading() {
+		i.HasMinQuote = bits&hasMinQuote != 0
+	}
+	words := [...]struct {
+		bit uint8
+		p   *uint64
+	}{
+		{allLimits, &i.MinQuote.Hi}, {allLimits, &i.MinQuote.Lo}, {hasMaxQuote, &i.MaxQuote.Hi},
+		{hasMaxQuote, &i.MaxQuote.Lo}, {hasBandUp, &i.BandUp}, {hasBandDown, &i.BandDown},
+	}
+	for _, x := range words {
+		if x.bit == allLimits || bits&x.bit != 0 {
+			w.U64(x.p)
+		}
+	}
+	if w.Reading() && i.limits() != bits {
+		w.Fail("a limit of pair %q is present and 0", i.Code)
+	}
 }
 
 func appendAsset(dst []byte, a *Asset) []byte {

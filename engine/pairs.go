@@ -28,7 +28,7 @@ func (c *Core) register(b *book) {
 	c.count++
 }
 
-// setPair changes the state, the smallest order and the fees of a pair; nothing else of a pair changes.
+// setPair changes what may change of a pair: state, limits of an order, fees.
 func (c *Core) setPair(cmd *Command, dst []Event) []Event {
 	if uint64(cmd.Pair) >= uint64(len(c.books)) || c.books[cmd.Pair] == nil {
 		return c.control.refuse(cmd, UnknownPair, dst)
@@ -37,6 +37,7 @@ func (c *Core) setPair(cmd *Command, dst []Event) []Event {
 	inst := *b.inst
 	set := cmd.Instrument
 	inst.State, inst.MinQuote, inst.HasMinQuote = set.State, set.MinQuote, set.HasMinQuote
+	inst.MaxQuote, inst.BandUp, inst.BandDown = set.MaxQuote, set.BandUp, set.BandDown
 	inst.MakerFee, inst.TakerFee = set.MakerFee, set.TakerFee
 	if inst.Validate() != nil {
 		return c.control.refuse(cmd, InvalidPair, dst)

@@ -72,7 +72,7 @@ func (b *book) checkMembers(cmd *Command) Reason {
 	if d := cmd.Display; d > cmd.Amount || d > 0 && cmd.Amount/d > b.opts.IcebergSlices {
 		return AmountOutOfRange
 	}
-	if r := b.inst.checkTotal(cmd.Price, cmd.Amount); r != NotRejected {
+	if r := b.inst.CheckTotal(total(cmd.Price, cmd.Amount)); r != NotRejected {
 		return r
 	}
 	if !cmd.EarnLimit.IsZero() && cmd.Side == Sell && cmd.EarnLimit.Less(total(cmd.Price, cmd.Amount)) {
@@ -95,25 +95,7 @@ func (i *Instrument) checkMarket(cmd *Command) Reason {
 	if cmd.Quote.IsZero() || cmd.Side != Buy {
 		return AmountNotPositive
 	}
-	if MaxTotal.Less(cmd.Quote) {
-		return TotalOutOfRange
-	}
-	if i.HasMinQuote && cmd.Quote.Less(i.MinQuote) {
-		return BelowMinQuoteAmount
-	}
-	return NotRejected
-}
-
-// checkTotal checks the bounds of price x amount of a new or replaced order.
-func (i *Instrument) checkTotal(price, amount int64) Reason {
-	sum := total(price, amount)
-	if MaxTotal.Less(sum) {
-		return TotalOutOfRange
-	}
-	if i.HasMinQuote && sum.Less(i.MinQuote) {
-		return BelowMinQuoteAmount
-	}
-	return NotRejected
+	return i.CheckTotal(cmd.Quote)
 }
 
 // checkState checks whether the pair takes new orders, and more orders of this account

@@ -66,7 +66,7 @@ func (b *book) checkReplace(cmd *Command) (s int32, o *order, r Reason) {
 
 // checkReplaced checks whether the order may change to price and amount with the given open lots.
 func (b *book) checkReplaced(cmd *Command, s int32, o *order, price, amount, was, open int64) Reason {
-	if r := b.inst.checkTotal(price, amount); r != NotRejected {
+	if r := b.inst.CheckTotal(total(price, amount)); r != NotRejected {
 		return r
 	}
 	if cmd.Flags&FlagUnheld != 0 && b.inst.MaxSettled().Less(total(price, amount)) {

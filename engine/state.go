@@ -86,8 +86,7 @@ func (w walker) instrument(i *Instrument) {
 	}
 	w.digits(&i.DigitsPrice)
 	w.digits(&i.DigitsAmount)
-	w.Bool(&i.HasMinQuote)
-	w.u128(&i.MinQuote)
+	i.WalkLimits(w.Coder)
 	w.U8((*uint8)(&i.State), uint8(Halted))
 	w.U32(&i.MakerFee)
 	w.U32(&i.TakerFee)

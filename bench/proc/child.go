@@ -109,7 +109,15 @@ func (c *Child) Stop() {
 	}
 }
 
-// tail stores the end of a child's standard error.
+// Kill ends the child with SIGKILL, as a power cut ends it without the machine.
+func (c *Child) Kill() {
+	_ = c.cmd.Process.Kill()
+	_ = c.in.Close()
+	_, _ = io.Copy(io.Discard, c.out)
+	_ = c.cmd.Wait() // it reports the signal
+}
+
+// tail keeps the end of a child's standard error.
 type tail struct {
 	mu  sync.Mutex // guards the buffer: a goroutine writes it, the owner reads it
 	buf []byte

@@ -12,6 +12,7 @@ import (
 type cli struct {
 	Engine   runCmd `cmd:"" help:"Matching core, feed and loop against the floor."`
 	Recovery runCmd `cmd:"" help:"Recovery, and the pause of a snapshot."`
+	Restart  runCmd `cmd:"" help:"Start after a kill under full load."`
 	HTTP     runCmd `cmd:"" name:"http" help:"Hot routes against constant bytes."`
 	Fresh    runCmd `cmd:"" help:"Staleness and CPU while the market changes."`
 	Orders   runCmd `cmd:"" help:"Order entry over HTTP."`

@@ -35,11 +35,16 @@ type PairConfig struct {
 	DigitsPrice  int     `toml:"digits_price"`
 	DigitsAmount int     `toml:"digits_amount"`
 	MinQuote     Decimal `toml:"min_quote"` // empty: no minimum
-	State        string  `toml:"state"`     // empty: online
-	MakerFee     Decimal `toml:"maker_fee"` // empty: 0.001
-	TakerFee     Decimal `toml:"taker_fee"` // empty: 0.001
-	// Reference and Weight are the starting price and the relative activity of the pair in the simulated market.
-	// Nothing else uses them.
+	MaxQuote     Decimal `toml:"max_quote"` // empty: no maximum
+	// BandUp and BandDown are the factors of the last trade between which an order's price lies;
+	// empty: no limit.
+	BandUp   Decimal `toml:"price_band_up"`
+	BandDown Decimal `toml:"price_band_down"`
+	State    string  `toml:"state"`     // empty: online
+	MakerFee Decimal `toml:"maker_fee"` // empty: 0.001
+	TakerFee Decimal `toml:"taker_fee"` // empty: 0.001
+	// Reference and Weight apply to the simulated market only: its starting price, and how
+	// busy the pair is relative to the others.
 	Reference Decimal `toml:"reference"`
 	Weight    int     `toml:"weight"`
 }
@@ -62,12 +67,8 @@ func (p *PairConfig) instrument() (*engine.Instrument, error) {
 	if ins.TakerFee, err = cmp.Or(p.TakerFee, defaultFee).rate(); err != nil {
 		return nil, err
 	}
-	if p.MinQuote.given() {
-		q, r := p.MinQuote.value().Abs().DivMod64(fixed.Pow10[fixed.Scale-ins.DigitsTotal()])
-		if r != 0 {
-			return nil, fmt.Errorf("min_quote %s has more than %d fractional digits", p.MinQuote, ins.DigitsTotal())
-		}
-		ins.MinQuote, ins.HasMinQuote = q, true
+	if err := p.limits(ins); err != nil {
+		return nil, err
 	}
 	switch p.State {
 	case "", engine.Online.String():
@@ -83,7 +84,46 @@ func (p *PairConfig) instrument() (*engine.Instrument, error) {
 	return ins, nil
 }
 
-// asset converts the currency to the engine's form.
+// limits sets the limits of the pair's orders.
+func (p *PairConfig) limits(ins *engine.Instrument) (err error) {
+	ins.HasMinQuote = p.MinQuote.given()
+	if ins.MinQuote, err = p.worth("min_quote", p.MinQuote, ins); err != nil {
+		return err
+	}
+	if ins.MaxQuote, err = p.worth("max_quote", p.MaxQuote, ins); err != nil {
+		return err
+	}
+	if p.MaxQuote.given() && ins.MaxQuote.IsZero() {
+		return fmt.Errorf("max_quote must be above 0; leave it out for no maximum")
+	}
+	if ins.BandUp, err = band("price_band_up", p.BandUp, engine.RateOne, engine.MaxBandUp); err != nil {
+		return err
+	}
+	ins.BandDown, err = band("price_band_down", p.BandDown, 1, engine.RateOne)
+	return err
+}
+
+// worth returns a limit of price x amount in product units; the empty text is 0.
+func (p *PairConfig) worth(key string, d Decimal, ins *engine.Instrument) (fixed.U128, error) {
+	q, r := d.value().Abs().DivMod64(fixed.Pow10[fixed.Scale-ins.DigitsTotal()])
+	if r != 0 {
+		return q, fmt.Errorf("%s %s has more than %d fractional digits", key, d, ins.DigitsTotal())
+	}
+	return q, nil
+}
+
+// band returns a factor of the last trade, 10^-8; the empty text is 0.
+func band(key string, d Decimal, low, high int64) (uint64, error) {
+	v, exact, fits := fixed.Units(d.value(), rateDigits)
+	if d.given() && (!exact || !fits || v < low || v > high) {
+		lowest := fixed.AppendShortest(nil, fixed.FromU64(uint64(low)).ToI128(), rateDigits)
+		return 0, fmt.Errorf("%s %q must be from %s to %d with at most %d fractional digits",
+			key, string(d), lowest, high/rateOne, rateDigits)
+	}
+	return uint64(v), nil
+}
+
+// asset returns the currency in the engine's form.
 func (a *AssetConfig) asset() *engine.Asset {
 	return &engine.Asset{
 		Symbol: a.Symbol, Name: cmp.Or(a.Name, a.Symbol), Fiat: a.Fiat,
@@ -130,6 +170,7 @@ func builtinPairs() []PairConfig {
 	p := func(code string, digitsPrice, digitsAmount int, minQuote, reference Decimal, weight int) PairConfig {
 		return PairConfig{
 			Code: code, DigitsPrice: digitsPrice, DigitsAmount: digitsAmount, MinQuote: minQuote,
+			MaxQuote: "1000000000", BandUp: "10", BandDown: "0.1",
 			MakerFee: defaultFee, TakerFee: defaultFee, Reference: reference, Weight: weight,
 		}
 	}

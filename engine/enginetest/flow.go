@@ -47,7 +47,8 @@ type Flow struct {
 	Last   engine.OrderID
 	inst   engine.Instrument
 	texts  int
-	deep   bool // a period with patient orders, so that books and limits fill up
+	Limits bool // some SetPair commands set a largest order
+	deep   bool // a spell of patient orders, so that books and limits fill up
 }
 
 // RandomOptions returns limits that are small enough to be reached.
@@ -67,8 +68,8 @@ func (f *Flow) Next() engine.Command {
 		f.deep = !f.deep
 	}
 	c := f.command()
-	if c.Rules = uint8(f.R.IntN(engine.RulesVersion + 1)); c.Rules == 0 && c.Kind == engine.Replace {
-		c.EarnLimit = fixed.U128{} // a record of rules version 0 has no earn limit
+	if c.Rules = engine.RulesVersion * uint8(f.R.IntN(2)); c.Rules == 0 && c.Kind == engine.Replace {
+		c.EarnLimit = fixed.U128{} // its record has none
 	}
 	return c
 }
@@ -95,6 +96,9 @@ func (f *Flow) command() engine.Command {
 	}
 	f.inst.MinQuote = fixed.FromU64(uint64(f.mid * 3))
 	inst := f.inst
+	if f.Limits && !inst.HasMinQuote {
+		inst.MaxQuote = fixed.FromU64(uint64(f.mid * 18))
+	}
 	return engine.Command{Kind: engine.SetPair, Instrument: &inst}
 }
 
