@@ -88,6 +88,7 @@ func (g *golden) setUp() {
 	g.in("GET", "/log", "")
 	g.in("POST", "/clock", `{"advance":"-1s"}`)
 	g.in("POST", "/clock", `{"advance":"1s","to":1}`)
+	g.in("POST", "/clock/accept", "")
 }
 
 func (g *golden) users() people {

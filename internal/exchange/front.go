@@ -31,6 +31,8 @@ import (
 type front struct {
 	log  *slog.Logger
 	data *datadir.Dir
+	// clockHeld reports that a step of the machine's clock waits to be accepted.
+	clockHeld func() bool
 
 	prices   *public.Market // its public routes
 	public   *edge.Server
@@ -64,7 +66,7 @@ const (
 
 // newFront builds the handlers. They serve nothing before listen.
 func newFront(b *base, room connLimits) (*front, error) {
-	f := &front{log: b.log, data: b.data, failed: make(chan error, 3)}
+	f := &front{log: b.log, data: b.data, clockHeld: b.clockHeld, failed: make(chan error, 3)}
 	f.stage.Store(&stage{})
 	f.progress.Store(-1)
 	page, err := web.Page(web.PartMarket, web.PartAccounts, web.PartLaunchpad)
@@ -248,7 +250,7 @@ func (f *front) accepts() []edge.AcceptStat {
 func (f *front) status() public.StatusInfo {
 	info := public.StatusInfo{
 		Recovering: !f.ready.Load(), Epoch: f.data.Epoch(), ProgressPPM: f.progress.Load(),
-		Degraded: f.storesFailed() != nil,
+		Degraded: f.storesFailed() != nil || f.clockHeld(),
 	}
 	for _, a := range f.accepts() {
 		if in, lasts := a.Incident(); lasts {

@@ -206,7 +206,7 @@ func (o Options) withDefaults() (Options, error) {
 		o.Machine.FS = vfs.OS{}
 	}
 	if o.Machine.Clock == nil {
-		o.Machine.Clock = clock.Real{}
+		o.Machine.Clock = clock.NewSteady(nil)
 	}
 	if o.Journal.FS == nil {
 		o.Journal.FS = o.Machine.FS

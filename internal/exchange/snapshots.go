@@ -12,11 +12,10 @@ const snapshotCheckEvery = 200 * time.Millisecond
 
 // snapshots takes snapshots of the market by log size and by time, on a goroutine or by a driver.
 type snapshots struct {
-	x       *Running
-	keeper  *replica.Keeper
-	failing bool // a store accepted no changes at the last look
-	stop    chan struct{}
-	done    chan struct{}
+	x      *Running
+	keeper *replica.Keeper
+	stop   chan struct{}
+	done   chan struct{}
 }
 
 // keepSnapshots starts the snapshots of the running loop.
@@ -66,10 +65,9 @@ func (s *snapshots) run() {
 	}
 }
 
-// Step looks at the stores and goes on with the snapshot under way. It stops after end was called,
+// Step goes on with the snapshot under way, or begins one that is due. It stops after end was called,
 // once no snapshot is under way.
 func (s *snapshots) Step() step.Progress {
-	s.failing = s.x.checkStores(s.failing)
 	if s.keeper.Step().Worked {
 		return step.Worked()
 	}
@@ -82,20 +80,6 @@ func (s *snapshots) Step() step.Progress {
 	default:
 		return step.Progress{NextNs: s.x.o.Machine.Clock.NowNs() + int64(snapshotCheckEvery)}
 	}
-}
-
-// checkStores reports an incident when a store stops accepting changes, and another one when all
-// accept them again. It reports whether a store accepts none.
-func (x *Running) checkStores(failing bool) bool {
-	err := x.front.storesFailed()
-	switch {
-	case err != nil && !failing:
-		x.log.Error("a store accepts no changes", "error", err)
-		x.incident("store", "a store accepts no changes; see the log for the reason")
-	case err == nil && failing:
-		x.incident("store", "every store accepts changes again")
-	}
-	return err != nil
 }
 
 // end waits for a snapshot under way and stops taking more.

@@ -14,6 +14,7 @@ type Running struct {
 	*restored
 	loop      *sequencer.Loop
 	snapshots *snapshots // nil: nothing is stored
+	watch     *watch
 }
 
 // Start simulates the backfill, starts the loop on the process clock, and adds the configured
@@ -26,6 +27,7 @@ func (r *Recovered) Start(ctx context.Context) (*Running, error) {
 	x := &Running{restored: r.restored, loop: r.newLoop(r.clock)}
 	x.loop.Begin()
 	x.keepSnapshots()
+	x.keepWatch()
 	if d := x.o.Machine.Driver; d != nil {
 		d.Drive("hub", x.front.hub)
 	} else {

@@ -61,7 +61,9 @@ var (
 	descLatency = metric("request_seconds", "Time in handlers, of one request in 64.",
 		"listener", "method", "route")
 	descConnections = metric("connections", "Open connections of the public listeners.")
-	descAccepts     = metric("accept_failures_total",
+	descEvicted     = metric("connections_evicted_total",
+		"Connections without a complete request, or idle longest, that were closed to make room for others.")
+	descAccepts = metric("accept_failures_total",
 		"Connections that a listener could not take for want of descriptors or memory.", "listener")
 	descPanics = metric("panics_total", "Handlers that panicked and were answered with 500.")
 
@@ -90,8 +92,8 @@ var (
 // Describe sends the description of every metric.
 func (m *metrics) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		descRequests, descLatency, descConnections, descAccepts, descPanics, descCommands, descRejects, descTrades,
-		descEvents, descPublishes, descBusy, descQueue, descQueueMax, descInterval, descViewAge, descPairs,
+		descRequests, descLatency, descConnections, descEvicted, descAccepts, descPanics, descCommands, descRejects,
+		descTrades, descEvents, descPublishes, descBusy, descQueue, descQueueMax, descInterval, descViewAge, descPairs,
 		descSeq, descRing, descWindow, descLevels, descCandles, descDropped, descMemory, descClock,
 	} {
 		ch <- d
@@ -143,6 +145,7 @@ func (m *metrics) collectRoutes(ch chan<- prometheus.Metric) {
 	}
 	srv := m.src.Server()
 	gauge(ch, descConnections, float64(srv.Connections()))
+	counter(ch, descEvicted, srv.Evicted())
 	counter(ch, descPanics, srv.Panics())
 	for _, a := range m.src.Accepts() {
 		counter(ch, descAccepts, a.Failures, a.Listener)

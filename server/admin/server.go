@@ -140,7 +140,7 @@ func New(o Options) (*Server, error) {
 		Table: table, MaxBody: edge.MaxInternalBody, Read: readTimeout, Write: writeTimeout, Idle: idleTimeout,
 		WriteBuf: 64 << 10, RefusePages: refusePages, Ready: o.Ready,
 		Log: o.Log, Clock: o.Clock, MachineNs: o.MachineNs,
-		Conns: edge.NewConnTable(o.Connections, -1, nil),
+		Conns: edge.NewConnTable(edge.ConnLimits{Total: o.Connections}),
 	})
 	if err != nil {
 		return nil, err

@@ -66,6 +66,19 @@ func clientKey(a netip.Addr) netip.Addr {
 	return a
 }
 
+// networkOf returns the network by which connections are shared out: the /24, or the /48 of IPv6.
+func networkOf(a netip.Addr) netip.Addr {
+	bits := 24
+	if a.Is6() {
+		bits = 48
+	}
+	p, err := a.WithZone("").Prefix(bits)
+	if err != nil {
+		panic("BUG: server: network of " + a.String())
+	}
+	return p.Addr()
+}
+
 // addrOf returns the IP of a connection's address, 0.0.0.0 for an in-memory connection.
 func addrOf(a net.Addr) netip.Addr {
 	if tcp, ok := a.(*net.TCPAddr); ok {

@@ -64,9 +64,9 @@ func (l *limitedListener) Accept() (net.Conn, error) {
 		}
 		l.pause = 0
 		ip := addrOf(c.RemoteAddr())
-		why := l.table.count(ip)
+		counted, why := l.table.enter(c, ip)
 		if why == nil {
-			return l.table.track(c, ip), nil
+			return counted, nil
 		}
 		// The write goes into the empty buffer of a new socket: it never blocks for long.
 		_ = c.SetWriteDeadline(time.Now().Add(lingerTime))

@@ -43,6 +43,9 @@ func (e *Listener) handle(ctx *fasthttp.RequestCtx) {
 
 // answer runs every check and calls the handler.
 func (e *Listener) answer(c *Ctx) *refuse.Refusal {
+	if conn, ok := c.Conn().(*CountedConn); ok && !conn.beginRequest() {
+		return refuse.Later(1, "The connection was closed to make room for another one.")
+	}
 	if e.RefusePages != nil {
 		if err := e.RefusePages(c.RequestCtx); err != nil {
 			return err

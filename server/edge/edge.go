@@ -30,6 +30,7 @@ type ListenerOptions struct {
 	Conns       *ConnTable
 	limiter     *limiter // nil: no limit on requests
 	clients     *clientIPs
+	pieces      *pieceTable
 	auth        func(c *Ctx) (*Principal, *refuse.Refusal)
 	RefusePages func(ctx *fasthttp.RequestCtx) *refuse.Refusal // refuses web pages; nil: they may call
 	Ready       *atomic.Bool

@@ -1,7 +1,6 @@
 package edge
 
 import (
-	"io"
 	"strconv"
 
 	"github.com/valyala/fasthttp"
@@ -82,12 +81,6 @@ func (c *Ctx) SendHead(hash, seq uint64) bool {
 	}
 	c.Response.Header.SetContentTypeBytes(ValJSON)
 	return true
-}
-
-// SendPieces makes r the body of the answer, of size bytes or -1. A client receives it as long
-// as it keeps reading: each piece has the whole write timeout.
-func (c *Ctx) SendPieces(r io.Reader, size int) {
-	c.Response.SetBodyStream(&extendingReader{r: r, conn: c.Conn(), timeout: c.edge.Write}, size)
 }
 
 // PublicHeaders sets the headers of every public market-data answer, including 304.

@@ -211,6 +211,5 @@ func (m *Market) streamTrades(c *edge.Ctx, v *marketdata.View, sel aggregator.Se
 	if !c.Request.Header.IsHTTP11() { // HTTP/1.0 has no chunks, so the length must be known
 		size, _ = io.Copy(io.Discard, aggregator.NewTradesReader(v, sel, piece)) // reads memory only
 	}
-	c.SendPieces(aggregator.NewTradesReader(v, sel, piece), int(size))
-	return nil
+	return c.SendPieces(aggregator.NewTradesReader(v, sel, piece), int(size))
 }
