@@ -12,13 +12,17 @@ import (
 // Book returns the order book with up to levels levels a side, all of them when levels is
 // negative. It consists of the cached texts of the pages.
 func Book(v *marketdata.View, levels int64) *marketdata.Text {
+	head := append(append(make([]byte, 0, 96), `{"ticker_id":"`...), v.Instrument.Code...)
+	return book(v, strconv.AppendInt(append(head, `","timestamp":`...), floorMs(v.BookTimeNs), 10), levels)
+}
+
+// book returns head, which has the members before the bids, followed by both sides.
+func book(v *marketdata.View, head []byte, levels int64) *marketdata.Text {
 	n := math.MaxInt
 	if levels >= 0 {
 		n = int(levels)
 	}
 	t := &marketdata.Text{Parts: make([][]byte, 0, 12)}
-	head := append(append(make([]byte, 0, 96), `{"ticker_id":"`...), v.Instrument.Code...)
-	head = strconv.AppendInt(append(head, `","timestamp":`...), floorMs(v.BookTimeNs), 10)
 	t.Add(append(head, `,"bids":[`...))
 	addSide(t, v, &v.Bids, n)
 	t.Add(betweenBook)

@@ -46,7 +46,9 @@ func New(o Options) *Market {
 func (m *Market) Routes(s *edge.Server) []*edge.Route {
 	m.ready = s.Ready
 	var all []*edge.Route
-	for _, routes := range []func(m *Market) []*edge.Route{metaRoutes, marketRoutes, listRoutes, aggregatorRoutes} {
+	for _, routes := range []func(m *Market) []*edge.Route{
+		metaRoutes, marketRoutes, listRoutes, aggregatorRoutes, listingRoutes,
+	} {
 		all = append(all, routes(m)...)
 	}
 	return all

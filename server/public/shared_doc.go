@@ -17,7 +17,7 @@ const (
 )
 
 // docVersion identifies the inputs of a document over all pairs: equal versions, equal bodies.
-type docVersion [3]uint64
+type docVersion [4]uint64
 
 // sharedDoc is a document over all pairs. The first reader that finds it outdated renders it
 // and swaps it in, unless a newer one is there. No reader waits; two may render at once.
@@ -74,6 +74,8 @@ func (d *sharedDoc) Holds(doc *marketdata.Doc) bool {
 type sharedDocs struct {
 	aggTickers, aggPairs, aggAsset, summary sharedDoc
 	currencies, pairs, commissions          sharedDoc
+	geckoPairs, geckoTickers                sharedDoc
+	capTickers                              sharedDoc
 }
 
 // tickersVersion returns the version of documents over every pair's ticker.
@@ -96,5 +98,25 @@ func (d *sharedDoc) setConfig(render func(dst []byte, r *marketdata.Root) []byte
 	d.version = configVersion
 	d.render = func(r *marketdata.Root, nowNs int64, _ *rendering) *rendering {
 		return &rendering{doc: edge.NewDoc(render(nil, r), edge.NoSeq, nowNs)}
+	}
+}
+
+// setTickers makes d a document over every pair's ticker and the assets, rendered as a whole.
+func (d *sharedDoc) setTickers(render func(dst []byte, r *marketdata.Root) []byte) {
+	d.hasFloor = true
+	d.version = func(r *marketdata.Root) docVersion {
+		return docVersion{r.TickersVersion, r.TickersSeqSum, r.PairsVersion, uint64(r.ControlSeq)}
+	}
+	d.render = func(r *marketdata.Root, nowNs int64, _ *rendering) *rendering {
+		return &rendering{doc: edge.NewDoc(render(nil, r), r.TickersSeqSum, nowNs)}
+	}
+}
+
+// setQuoted makes d the document of with its decimals as strings.
+func (d *sharedDoc) setQuoted(of *sharedDoc) {
+	d.version, d.hasFloor = of.version, of.hasFloor
+	d.render = func(r *marketdata.Root, nowNs int64, _ *rendering) *rendering {
+		body := of.render(r, nowNs, nil).doc.Body
+		return &rendering{doc: edge.NewDoc(edge.AppendQuotedDecimals(nil, body), r.TickersSeqSum, nowNs)}
 	}
 }
