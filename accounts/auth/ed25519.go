@@ -32,7 +32,7 @@ var smallOrder = []string{
 	"c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a",
 }
 
-// unknownEd25519 returns a public key whose signatures nobody checks for a result.
+// unknownEd25519 returns a public key that serves requests of unknown keys.
 func unknownEd25519() ed25519.PublicKey {
 	return ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize)).Public().(ed25519.PublicKey)
 }
@@ -41,10 +41,10 @@ func unknownEd25519() ed25519.PublicKey {
 // its one encoding, and the points of small order.
 func ParseEd25519(text string) (key []byte, ok bool) {
 	raw, err := base64.StdEncoding.Strict().DecodeString(text)
-	if err != nil || len(text) != base64.StdEncoding.EncodedLen(len(raw)) || len(raw) != ed25519.PublicKeySize || !soundPoint(raw) {
+	if err != nil || len(raw) != ed25519.PublicKeySize || len(text) != base64.StdEncoding.EncodedLen(len(raw)) {
 		return nil, false
 	}
-	return raw, true
+	return raw, soundPoint(raw)
 }
 
 // soundPoint reports whether a public key is a point of the curve, in canonical form and not of
@@ -68,8 +68,8 @@ func soundPoint(key []byte) bool {
 }
 
 // matches reports whether the request's signature is by the key. A key of one scheme never matches
-// a signature of the other. The cost depends on the signature's length alone: where the key has
-// no part for the scheme, that of the unknown key is used.
+// a signature of the other. The cost depends on the signature's length alone: the unknown key replaces
+// a key without a part for the scheme.
 func (v *Verifier) matches(key *Key, m *macScratch, r *Request) bool {
 	if len(r.Signature) == hmacHex {
 		states := key.mac

@@ -123,7 +123,8 @@ func TestKeysCountTheirEd25519PublicKeys(t *testing.T) {
 	if s.keys.Remove("ed"); s.keys.UsesEd25519(public) {
 		t.Error("the public key of a removed key is in use")
 	}
-	s.keys.AddAll(func(yield func(*Key) bool) { yield(s.keys.New(1, userID, KeyRecord{PublicKey: "x", Ed25519: public})) })
+	recovered := s.keys.New(1, userID, KeyRecord{PublicKey: "x", Ed25519: public})
+	s.keys.AddAll(func(yield func(*Key) bool) { yield(recovered) })
 	if !s.keys.UsesEd25519(public) {
 		t.Error("the public key of a recovered key is free")
 	}
@@ -169,7 +170,8 @@ func TestUnsoundEd25519PublicKeysAreRefused(t *testing.T) {
 		}
 	}
 	for _, text := range []string{
-		"", "11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo", edPublic + "\n", "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo=",
+		"", "11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo", edPublic + "\n",
+		"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo=",
 		"7f///////////////////////////////////////38=", // p, which is y = 0 in another encoding
 	} {
 		if _, ok := ParseEd25519(text); ok {

@@ -130,8 +130,8 @@ func (c *Config) validateEffect() error {
 				"--clock-start"))
 	}
 	if c.Auth.Legacy && c.Auth.PublicURL == "" {
-		errs = append(errs, errors.New("auth.legacy: the legacy scheme signs the URL that clients use; set auth.public_url "+
-			"(https://api.example.com), or remove auth.legacy"))
+		errs = append(errs, errors.New("auth.legacy: the legacy scheme signs the URL that clients use; "+
+			"set auth.public_url (https://api.example.com), or remove auth.legacy"))
 	}
 	if c.Sim.Backfill > 0 && !c.simulated() {
 		errs = append(errs, errors.New("sim.backfill: a backfill needs the simulated market; "+

@@ -194,7 +194,9 @@ func TestTheLegacySchemeIsOffUnlessAskedFor(t *testing.T) {
 	}
 	h, a, _ := servertest.NewTradedExchange(t)
 	h.CheckRefusal("off", legacy(a, "GET", "http://test", "/api/apikeys", "", ""), 401, "UNAUTHORIZED", "API-Timestamp")
-	h, a, _ = servertest.NewTradedExchange(t, func(o *exchange.Options) { o.Public.Legacy, o.Public.PublicURL = true, "http://test" })
+	h, a, _ = servertest.NewTradedExchange(t, func(o *exchange.Options) {
+		o.Public.Legacy, o.Public.PublicURL = true, "http://test"
+	})
 	for range 2 { // no replay protection
 		if got := legacy(a, "GET", "http://test", "/api/user/orders?status=all", "", ""); got.Status != 200 {
 			t.Fatal(got.Body)
