@@ -14,11 +14,11 @@ import (
 // RecordVersion is the version of the record format.
 const RecordVersion = 1
 
-// RulesVersion is the version of the rules that new records are applied by:
+// RulesVersion is the version of the rules under which new records are applied:
 //
 //	0  the program before rules had versions
-//	1  an accrual is paid as far as the receiver has room for it
-//	2  a key has canManageKeys and the key that made it, and ends with that key
+//	1  an accrual is paid only as far as the receiver's balance has room for it
+//	2  a key stores canManageKeys and the key that made it, and is deleted with that key
 //	3  a key has a scheme: a private key for HMAC, or an Ed25519 public key
 const RulesVersion = 3
 
@@ -65,8 +65,9 @@ func DecodeRecord(b []byte) (Record, error) {
 	return rec, nil
 }
 
-// walker names the members of records and of the state once, for both directions. Writing also
-// stores to the members, their own values, so it is given copies of the members that others read.
+// walker encodes or decodes records and the state; each method names the members once for both directions.
+// Encoding also stores to each member (its own value), so members that other goroutines read must be copied
+// first.
 type walker struct{ *wire.Coder }
 
 func (w walker) record(rec *Record) {
@@ -224,7 +225,7 @@ func (w walker) each(n int) iter.Seq[int] {
 	}
 }
 
-// at returns a copy of the item that is about to be written, a zero value for a read.
+// at returns a copy of the item to encode, or a zero value to decode into.
 func at[T any](w walker, list []T, i int) (item T) {
 	if !w.Reading() {
 		item = list[i]
@@ -232,7 +233,7 @@ func at[T any](w walker, list []T, i int) (item T) {
 	return item
 }
 
-// put appends an item that was read.
+// put appends a decoded item.
 func put[T any](w walker, list *[]T, item T) {
 	if w.Reading() && w.Err() == nil {
 		*list = append(*list, item)

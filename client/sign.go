@@ -15,9 +15,8 @@ import (
 	"time"
 )
 
-// Sign returns the signature of one request: lower-case hex HMAC-SHA256, keyed with the private
-// key's bytes, over timestamp, nonce, METHOD, target (path and query as sent) and the
-// hex SHA-256 of the body, joined by line feeds.
+// Sign returns the signature of one request in lower-case hex: HMAC-SHA256 with the private key over timestamp,
+// nonce, METHOD, target (path and query as sent) and the hex SHA-256 of the body, joined by line feeds.
 func Sign(privateKey, timestamp, nonce, method, target string, body []byte) string {
 	mac := hmac.New(sha256.New, []byte(privateKey))
 	mac.Write(canonical(timestamp, nonce, method, target, body))
@@ -54,7 +53,7 @@ func ParseEd25519(text string) (ed25519.PrivateKey, error) {
 	return nil, fmt.Errorf("client: the private key is a %T, want Ed25519", key)
 }
 
-// Credentials are the four values that authenticate one request.
+// Credentials holds the four values that authenticate one request.
 type Credentials struct {
 	PublicKey, Timestamp, Nonce, Signature string
 }
@@ -65,7 +64,7 @@ func credentials(publicKey, privateKey string, now time.Time, method, target str
 	error,
 ) {
 	var raw [16]byte
-	_, _ = rand.Read(raw[:]) // never fails (crypto/rand, Go 1.24)
+	_, _ = rand.Read(raw[:]) // crypto/rand never fails since Go 1.24
 	ts := strconv.FormatInt(now.UnixMilli(), 10)
 	nonce := hex.EncodeToString(raw[:])
 	if !strings.HasPrefix(privateKey, "-----BEGIN") {
