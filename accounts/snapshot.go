@@ -30,7 +30,7 @@ type snapshot struct {
 	walker
 	s       *State
 	version uint8
-	users   int // in the snapshot
+	users   int // number of users in the snapshot
 
 	// A snapshot has the rank of a currency by its code. A read numbers the currencies by rank.
 	byNo []uint32 // currency number of each rank
@@ -48,9 +48,9 @@ type receivedBy struct {
 	archive       map[archiveKey]fixed.I192
 }
 
-// AppendSnapshot appends the whole state, secrets included. Store's goroutine. Folds wait while
-// it writes the users and copies the holds. It writes the holds and the accruals, which never
-// change, after that.
+// AppendSnapshot appends the whole state, secrets included. Only the store's goroutine may call it. Folds wait
+// while it encodes the users and copies the holds. It encodes the holds and the accruals afterwards, because
+// the copies and the accruals never change.
 func (s *State) AppendSnapshot(dst []byte) []byte {
 	s.Abandon()
 	s.mu.Lock()
@@ -87,7 +87,7 @@ func DecodeSnapshot(b []byte, opts Options) (*State, error) {
 	return s, nil
 }
 
-// figures encodes the sections that need the lock. Caller: holds mu.
+// figures encodes the sections that mu guards. The caller must hold mu.
 func (w *snapshot) figures() {
 	lastNs, enginePos, config := w.s.lastNs, w.s.enginePos, w.s.referral.config
 	if w.Reading() {
@@ -109,7 +109,7 @@ func (w *snapshot) figures() {
 	}
 }
 
-// copyRest copies the data of the other sections. Caller: holds mu.
+// copyRest copies the data of the other sections. The caller must hold mu.
 func (w *snapshot) copyRest() {
 	for _, u := range w.s.dir.users {
 		if len(u.deals)+len(u.others)+len(u.archive) > 0 {
@@ -166,7 +166,7 @@ func (w *snapshot) currency(no *uint32) {
 	}
 }
 
-// user encodes the number of a user who is in the snapshot.
+// user encodes the number of a user in the snapshot.
 func (w *snapshot) user(no *uint32) {
 	if w.U32(no); int(*no) >= w.users {
 		w.Fail("user %d of %d", *no, w.users)

@@ -26,8 +26,8 @@ func (e *DamagedError) Error() string {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// checksum returns the CRC-32C of b in 8 hexadecimal digits. It is an array, because each signed
-// request makes one and must not allocate for it.
+// checksum returns the CRC-32C of b in 8 hexadecimal digits. The result is an array, so that it needs no
+// allocation: each signed request computes one.
 func checksum(b []byte) (sum [8]byte) {
 	hex.AppendEncode(sum[:0], binary.BigEndian.AppendUint32(nil, crc32.Checksum(b, castagnoli)))
 	return sum

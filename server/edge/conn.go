@@ -12,8 +12,9 @@ import (
 	"tickhive/internal/refuse"
 )
 
-// Limits of the lingering close of a connection whose request was refused before it was
-// read. Closing with unread data sends a reset, and the client's kernel then drops our answer.
+// Limits of a lingering close: the server reads the rest of a request that was refused unread before it closes
+// the connection. Closing with unread data would send a reset, and the client's kernel would then drop the
+// answer.
 const (
 	lingerBytes = 8 << 20 // twice the body limit of the internal listener
 	lingerTime  = 500 * time.Millisecond
@@ -101,7 +102,7 @@ func (t *ConnTable) untrack(c *CountedConn) {
 	}
 }
 
-// uncount stops counting a connection; call it once the descriptor is free.
+// uncount stops counting a connection. It must be called after the descriptor is closed.
 func (t *ConnTable) uncount(ip netip.Addr) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -149,7 +150,7 @@ var (
 		"This network (/24, or /48 of IPv6) has reached its share of the open connections; close one first.")
 )
 
-// refusal returns the whole answer to a connection that is refused.
+// refusal returns the complete answer to a connection that is refused.
 func refusal(status string, code refuse.Code, message string) []byte {
 	body := string(appendError(nil, &refuse.Refusal{Code: code, Message: message}, []byte("connection")))
 	return []byte("HTTP/1.1 " + status + "\r\nContent-Type: application/json; charset=utf-8\r\n" +
@@ -159,8 +160,8 @@ func refusal(status string, code refuse.Code, message string) []byte {
 		itoa(len(body)) + "\r\n\r\n" + body)
 }
 
-// CountedConn is a connection that leaves the table once it is closed. Its close lingers when
-// the request was refused unread.
+// CountedConn is a counted connection. Closing it removes it from the table. The close lingers when a request
+// was refused unread.
 type CountedConn struct {
 	net.Conn
 	table  *ConnTable
