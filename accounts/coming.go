@@ -5,7 +5,7 @@ import (
 	"tickhive/internal/fixed"
 )
 
-// expectOf sets the amount that an open order may still bring to n.
+// expectOf sets to n the amount that an open order may still bring.
 func (h *holds) expectOf(o *orderHold, p *pairTerms, n fixed.I128) {
 	if n != o.coming {
 		h.balances.expect(o.account, o.brought(p), n.Sub(o.coming), fixed.I128{})

@@ -81,7 +81,7 @@ func (x *Keys) AddAll(keys iter.Seq[*Key]) {
 	}
 }
 
-// New makes a key of a user from its record; it verifies nothing before Add or AddAll.
+// New makes a key of a user from its record. Requests signed with it verify only after Add or AddAll.
 func (x *Keys) New(user uint32, id uuid.UUID, rec KeyRecord) *Key {
 	x.next++
 	k := &Key{

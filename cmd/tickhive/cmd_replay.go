@@ -90,8 +90,8 @@ var replayKeys = []struct{ key, value, why string }{
 }
 
 // replayConfig returns the configuration with the keys that a replay sets. It refuses a command line that sets
-// one of them to another value. A value in a file or in the environment is
-// overridden silently, because serve may use the same file and environment.
+// one of them to another value. It overrides a value in a file or in the environment without an error, because
+// serve may use the same file and environment.
 func (c *replayCmd) replayConfig(p *program, startNs int64) (*Config, error) {
 	for _, s := range append(append([]string(nil), c.Set...), c.settings()...) {
 		name, value, _ := strings.Cut(s, "=")

@@ -12,7 +12,7 @@ import (
 	"tickhive/internal/vfs"
 )
 
-// DamagedError refuses a file of the directory whose content is not what the program wrote.
+// DamagedError reports a file of the directory whose content is not what the program wrote.
 type DamagedError struct {
 	File   string // path
 	Reason string
@@ -55,7 +55,8 @@ func readFile(fsys vfs.FS, name string) (content []byte, found bool, err error) 
 	return content, true, nil
 }
 
-// replaceFile durably gives a file new content: a power cut leaves the old one or the new one.
+// replaceFile durably replaces the content of a file. After a power cut the file has the old or the new
+// content.
 func replaceFile(fsys vfs.FS, dir, name string, content []byte) error {
 	f, err := fsys.Create(name + tempExt)
 	if err != nil {

@@ -69,7 +69,7 @@ func newFront(b *base, room connLimits) (*front, error) {
 	f := &front{log: b.log, data: b.data, clockHeld: b.clockHeld, failed: make(chan error, 3)}
 	f.stage.Store(&stage{})
 	f.progress.Store(-1)
-	page, err := web.Page(web.PartMarket, web.PartAccounts, web.PartLaunchpad)
+	page, description, err := pages(&b.o)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +100,20 @@ func newFront(b *base, room connLimits) (*front, error) {
 	if err := f.makePublic(b, room.public, page); err != nil {
 		return nil, fmt.Errorf("config: %w", err)
 	}
-	return f, f.makeInternal(b, room.internal)
+	return f, f.makeInternal(b, room.internal, description)
+}
+
+// pages returns the routes of the page and of the descriptions. With a driver there are none: they depend on
+// nothing, and take longer to make than the rest of a start.
+func pages(o *Options) (page edge.Resource, description admin.Resource, err error) {
+	if o.Machine.Driver != nil {
+		return func(*edge.Server) []*edge.Route { return nil }, func() []*edge.Route { return nil }, nil
+	}
+	if page, err = web.Page(web.PartMarket, web.PartAccounts, web.PartLaunchpad); err != nil {
+		return nil, nil, err
+	}
+	routes, err := web.Internal()
+	return page, routes, err
 }
 
 func (f *front) makePublic(b *base, connections int, page edge.Resource) (err error) {
@@ -122,11 +135,7 @@ func (f *front) makePublic(b *base, connections int, page edge.Resource) (err er
 	return err
 }
 
-func (f *front) makeInternal(b *base, connections int) error {
-	description, err := web.Internal()
-	if err != nil {
-		return err
-	}
+func (f *front) makeInternal(b *base, connections int, description admin.Resource) (err error) {
 	o := admin.Options{
 		Exchange: clockGate{&f.gate, f}, Core: b.core, History: b.feed.History(), Board: b.feed.Board(), Clock: b.clock,
 		Entry:     f.users.Entry(),

@@ -15,6 +15,7 @@ var mayImport = map[string][]string{
 	"internal/exchange": {
 		"engine", "marketdata", "accounts", "launchpad", "hive", "sim", "server", "internal/entry", "internal/datadir",
 	},
+	"internal/vopr":    {"engine", "marketdata", "accounts", "launchpad", "hive", "internal/exchange"},
 	"engine":           {},
 	"engine/sequencer": {"engine"},
 	"marketdata":       {"engine"},

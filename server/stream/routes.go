@@ -12,7 +12,7 @@ import (
 func Routes(h *Hub) edge.Resource {
 	up := websocket.FastHTTPUpgrader{
 		ReadBufferSize: 1, WriteBufferSize: 1, // unused: inbound reads and writer writes
-		// Market data is public and private channels need a signature: every origin is allowed.
+		// Every origin is allowed, because market data is public and private channels need a signature.
 		CheckOrigin: func(*fasthttp.RequestCtx) bool { return true },
 	}
 	return func(*edge.Server) []*edge.Route {
