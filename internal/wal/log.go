@@ -24,18 +24,23 @@ type Log struct {
 	buf     []byte // frames of the batch under way
 	count   uint64 // records in it
 	tooBig  bool   // one of them may not be written
-	behind  uint64 // durable sequence when the batch began
 	lastSeq uint64
+	chain   uint64 // up to lastSeq
+	ahead   uint64 // with the batch under way
 
 	written atomic.Uint64 // last sequence in the page cache
 	durable atomic.Uint64 // last sequence synced
 	bytes   atomic.Int64  // appended since Open
 	stop    atomic.Pointer[error]
 
-	// Locks are taken in the order writeMu, syncMu, fillMu, listMu. All but syncMu are held
+	// Locks are taken in the order writeMu, syncMu, fillMu, slotMu, listMu. All but syncMu are held
 	// briefly, or by the end of the log: no write waits for a sync.
 
 	writeMu sync.Mutex // one write or rotation of the owner, or the end of the log
+
+	slotMu  sync.Mutex // guards end, slotBuf and the slots, and changes of active
+	end     ending     // gen, synced, written and snapshot of the newest slot
+	slotBuf [slotBytes]byte
 
 	fillMu sync.Mutex // guards active, changes of its filled, and the range behind it
 	active *openSegment
@@ -58,7 +63,14 @@ type openSegment struct {
 	num    uint64
 	path   string
 	first  uint64
+	chain  uint64 // before first
 	seed   uint32
+	slot   int          // the slot to write, under slotMu
+	flags  uint32       // of the slots, under slotMu
+	gen    uint64       // of the last write of a slot, under slotMu
+	synced uint64       // gen of the last one that was synced, under slotMu
+	begun  uint64       // gen when the sync under way began, under syncMu
+	named  bool         // it and its name are durable, under syncMu
 	bytes  int64        // up to the end of its last record; the active one's is Log.off
 	filled atomic.Int64 // zeros or records were written up to here
 	waits  atomic.Bool  // it is in Log.unsynced; changed under listMu
@@ -69,6 +81,8 @@ type openSegment struct {
 type OpenInfo struct {
 	FirstSeq uint64 // oldest sequence kept, or the next one when the log is empty
 	LastSeq  uint64 // newest, FirstSeq-1 when the log is empty
+	Lost     uint64 // last record that the log once reached and that is cut, 0: none is missing
+	Snapshot uint64 // newest snapshot that was ever written, 0 for none
 	TornTail int64  // bytes cut
 	TornFile string // path and
 	TornAt   int64  // offset of the cut
@@ -77,11 +91,11 @@ type OpenInfo struct {
 // Begin starts a batch, in a new segment when the active one is full. Owner only.
 func (l *Log) Begin() {
 	l.buf, l.count, l.tooBig = l.buf[:0], 0, false
-	if l.off.Load() >= l.opts.SegmentBytes {
+	if l.off.Load()-firstFrame >= l.opts.SegmentBytes {
 		// A new segment that cannot be made now is made later: the old one goes on.
 		_ = l.Rotate()
 	}
-	l.behind = l.durable.Load()
+	l.ahead = l.chain
 }
 
 // Add encodes one record of 1 to MaxRecord bytes straight into the batch: encode appends
@@ -99,7 +113,7 @@ func (l *Log) Add(encode func(dst []byte) []byte) {
 	var pad [frameAlign]byte
 	l.buf = append(l.buf, pad[:FrameBytes(n)-frameHead-n]...)
 	l.count++
-	sealFrame(l.buf[at:], n, l.lastSeq+l.count, l.behind, l.active.seed)
+	l.ahead = sealFrame(l.buf[at:], n, l.lastSeq+l.count, l.ahead, l.active.seed)
 }
 
 // Write hands the batch to the system in one write and returns the last sequence: from
@@ -127,9 +141,16 @@ func (l *Log) Write() (last uint64, err error) {
 	if err != nil {
 		return l.lastSeq, l.undo(off, err)
 	}
+	if err := l.noteWritten(l.lastSeq + l.count); err != nil {
+		if errors.Is(err, ErrStopped) {
+			return l.lastSeq, OutcomeUnknown(err)
+		}
+		return l.lastSeq, l.undo(off, err)
+	}
 	l.off.Store(off + n)
 	l.bytes.Add(n)
 	l.lastSeq += l.count
+	l.chain = l.ahead
 	l.markUnsynced()
 	l.written.Store(l.lastSeq)
 	if cap(l.buf) > maxKeptBuffer {
@@ -145,6 +166,24 @@ func (l *Log) Append(payloads [][]byte) (last uint64, err error) {
 		l.Add(func(dst []byte) []byte { return append(dst, p...) })
 	}
 	return l.Write()
+}
+
+// noteWritten writes into the slot that the log reaches last. After an error the slot says what it
+// said before, unless the log has stopped.
+func (l *Log) noteWritten(last uint64) error {
+	l.slotMu.Lock()
+	defer l.slotMu.Unlock()
+	before := l.end.written
+	l.end.written = last
+	err := l.writeSlot(l.active)
+	if err == nil {
+		return nil
+	}
+	l.end.written = before
+	if again := l.writeSlot(l.active); again != nil {
+		return l.Fail(errors.Join(err, again))
+	}
+	return err
 }
 
 // makeRoom writes zeros behind the batch when the batch would reach past the existing zeros. A
@@ -184,7 +223,7 @@ func (l *Log) fillAhead() {
 func (l *Log) fill(n int64) bool {
 	a := l.active
 	at := a.filled.Load()
-	n = min(n, l.opts.SegmentBytes-at)
+	n = min(n, firstFrame+l.opts.SegmentBytes-at)
 	if n <= 0 || a.file.Preallocate(at, n) != nil {
 		return false
 	}
@@ -271,3 +310,6 @@ func (l *Log) BytesWritten() int64 { return l.bytes.Load() }
 
 // Recovered returns the findings of Open.
 func (l *Log) Recovered() OpenInfo { return l.info }
+
+// Position returns the place after the last record written. Owner only, or after Close.
+func (l *Log) Position() Position { return Position{Seq: l.lastSeq, Chain: l.chain} }

@@ -2,6 +2,7 @@ package wal
 
 import (
 	"fmt"
+	"path"
 
 	"tickhive/internal/clock"
 )
@@ -21,7 +22,7 @@ const (
 
 // Options of a log. The zero value is good.
 type Options struct {
-	// SegmentBytes after which a new segment begins (a batch is never split, so a
+	// SegmentBytes of records after which a new segment begins (a batch is never split, so a
 	// segment may be larger by one batch). 0: DefaultSegmentBytes.
 	SegmentBytes int64
 	// PreallocBytes of zeros written ahead at a time; negative: none. 0: DefaultPreallocBytes.
@@ -35,6 +36,23 @@ type Options struct {
 	// NoLock leaves the lock file alone: the caller holds one for the whole data
 	// directory.
 	NoLock bool
+	// Name of the log, at most 16 bytes; "": the last element of its directory's path.
+	Name string
+	// Identity is the one of the log's files. The zero value adopts the files' identity.
+	Identity Identity
+	// Boot identifies the time since the machine was switched on; zero: unknown. A process that dies
+	// loses nothing that it has written; only the end of a boot does.
+	Boot ID
+	// Known is the knowledge of the log's end outside the log; nil: none, the log may be new.
+	Known *Known
+	// AcceptLoss lets Open go on without records that it would refuse to lose.
+	AcceptLoss bool
+	// Lost receives a loss before Open cuts it off. It makes the loss known durably: afterwards the
+	// log has no trace of it. An error refuses the start. nil: no receiver.
+	Lost func(Loss) error
+	// Ended receives the place up to which the log is durable, at the end of Open and of a Close
+	// without an error. nil: no receiver.
+	Ended func(Position)
 	// Clock tells when a segment was made; it decides nothing. nil: real.
 	Clock clock.Clock
 }
@@ -64,4 +82,13 @@ func (o *Options) Validate() error {
 		return fmt.Errorf("wal: writer %q is longer than %d bytes", o.Writer, writerBytes)
 	}
 	return nil
+}
+
+// prepare is Validate for the log in dir.
+func (o *Options) prepare(dir string) error {
+	if o.Name == "" {
+		o.Name = path.Base(dir)
+	}
+	o.Name = o.Name[:min(len(o.Name), nameBytes)]
+	return o.Validate()
 }

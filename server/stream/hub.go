@@ -101,6 +101,9 @@ func NewHub(o Options) *Hub {
 	return h
 }
 
+// SetEpoch replaces Options.Epoch. Call it before Run.
+func (h *Hub) SetEpoch(epoch string) { h.opts.Epoch = epoch }
+
 // Fold implements sequencer.Sink: only private streams use events, public streams use views.
 func (h *Hub) Fold(events []engine.Event, _ uint64) {
 	if h.opts.Private != nil {

@@ -1,9 +1,10 @@
-package wal
+package wal1
 
 import (
 	"fmt"
 
 	"tickhive/internal/vfs"
+	"tickhive/internal/wal"
 )
 
 // maxSeqAhead bounds the sequences that the search behind a damaged record accepts as
@@ -12,8 +13,8 @@ const maxSeqAhead = 1 << 40
 
 // verdict classifies the bytes behind the last good record.
 type verdict struct {
-	torn  int64         // bytes written behind it, when a power cut explains them
-	wrong *CorruptError // else
+	torn  int64             // bytes written behind it, when a power cut explains them
+	wrong *wal.CorruptError // else
 }
 
 // judge looks at everything from offset off of segment i on, where the record with
@@ -28,7 +29,7 @@ type verdict struct {
 func judge(fsys vfs.FS, chain []segment, i int, off int64, want uint64, reason string) (verdict, error) {
 	var v verdict
 	follows, lost := false, false
-	at := CorruptError{File: chain[i].path, Offset: off, Seq: want}
+	at := wal.CorruptError{File: chain[i].path, Offset: off, Seq: want}
 	// The records of segment i end in order and the header after them is bad.
 	header := i+1 < len(chain) && chain[i+1].reason != "" && off > 0
 	if header {
