@@ -17,7 +17,12 @@ const RecordVersion = 1
 //
 //	0  the program before rules had versions
 //	1  an accrual is paid as far as the receiver has room for it
-const RulesVersion = 1
+//	2  a key has canManageKeys and the key that made it, and ends with that key
+const RulesVersion = 2
+
+// rulesKeyTree is the first version whose keys have CanManageKeys and CreatedBy. Older keys may
+// manage keys, and no key made them.
+const rulesKeyTree = 2
 
 // rulesShift is the position of the rules version in the first byte of a record, above the kind.
 const rulesShift = 4
@@ -89,7 +94,8 @@ func (w walker) profile(p *Profile) {
 	w.rate(&p.AskDiscount)
 }
 
-func (w walker) key(k *auth.KeyRecord) {
+// key encodes or decodes a key; tree: with the members of rulesKeyTree.
+func (w walker) key(k *auth.KeyRecord, tree bool) {
 	private := k.Secret.Reveal()
 	w.text(&k.PublicKey)
 	w.text(&private)
@@ -108,6 +114,12 @@ func (w walker) key(k *auth.KeyRecord) {
 	}
 	w.I64(&k.CreatedNs)
 	w.I64(&k.ExpiresNs)
+	if tree {
+		w.Bool(&k.CanManageKeys)
+		w.text(&k.CreatedBy)
+	} else {
+		k.CanManageKeys = true
+	}
 	if w.Reading() {
 		k.Secret = auth.NewSecret(private)
 	}

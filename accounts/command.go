@@ -15,8 +15,8 @@ type Kind uint8
 const (
 	CreateUser Kind = iota + 1 // Profile
 	PatchUser                  // User, Profile
-	CreateKey                  // User, Key
-	DeleteKey                  // User, PublicKey
+	CreateKey                  // User, Key, SignedBy
+	DeleteKey                  // User, PublicKey, SignedBy
 	Deposit                    // User, Currency, Amount
 	Withdraw                   // User, Currency, Amount
 	AddProfit                  // User, Profit, Currency, Amount
@@ -55,7 +55,7 @@ var kinds = [...]kindRow{
 	},
 	CreateKey: {
 		plan: (*State).planCreateKey, apply: (*State).applyCreateKey,
-		code: func(w walker, rec *Record) { w.key(&rec.Key) },
+		code: func(w walker, rec *Record) { w.key(&rec.Key, rec.Rules >= rulesKeyTree) },
 	},
 	DeleteKey: {
 		plan: (*State).planDeleteKey, apply: (*State).applyDeleteKey,
@@ -114,8 +114,9 @@ type Command struct {
 	Kind            Kind
 	User            uint32
 	Profile         ProfilePatch
-	Key             KeyRequest
+	Key             auth.KeyRequest
 	PublicKey       string
+	SignedBy        string // CreateKey, DeleteKey: public key of the request; "": the operator's
 	Currency        string
 	Amount          fixed.I128 // 10^-18
 	Profit          ProfitType
@@ -193,15 +194,6 @@ type ProfilePatch struct {
 	NoTradeCommissions *bool
 	DealBidDiscount    *fixed.I128 // fraction
 	DealAskDiscount    *fixed.I128 // fraction
-}
-
-// KeyRequest is ApiKeyPairCreationRequestViewModel (docs/contract/accounts.md#api-keys).
-type KeyRequest struct {
-	Name        string
-	CanTrade    bool
-	CanWithdraw bool
-	IPWhitelist []string
-	ExpiresNs   int64 // Unix ns; 0: never
 }
 
 // ProfitType is the source of an accrual (docs/contract/accounts.md#accruals), with the values of

@@ -78,6 +78,11 @@ func (s *State) complete() error {
 			return errors.New("the queue of deal accruals does not match them")
 		}
 	}
+	for _, u := range s.dir.users {
+		if err := auth.CheckTree(u.keys); err != nil {
+			return err
+		}
+	}
 	s.keys.AddAll(func(yield func(*auth.Key) bool) {
 		for _, u := range s.dir.users {
 			for _, k := range u.keys {

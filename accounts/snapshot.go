@@ -13,7 +13,7 @@ import (
 )
 
 // SnapshotVersion is the version of a snapshot's body; older snapshots are still readable.
-const SnapshotVersion = 2
+const SnapshotVersion = 3
 
 // Format of a snapshot: the sections below, in this order, each list preceded by its length.
 // Currencies are sorted by code and everything else by number, so that equal states have equal
@@ -25,7 +25,7 @@ const SnapshotVersion = 2
 //
 // Since version 2 sums (balances, totals, archive) have 24 bytes, the least significant
 // word first, and an open hold ends with its earn limit; version 1 wrote sums as money, in
-// 16 bytes, and had no limits.
+// 16 bytes, and had no limits. Since version 3 a key ends with canManageKeys and the key that made it.
 type snapshot struct {
 	walker
 	s       *State
@@ -271,7 +271,7 @@ func (w *snapshot) account(u *user) {
 		if !w.Reading() {
 			rec = u.keys[i].Record()
 		}
-		if w.key(&rec); w.Reading() && w.Err() == nil {
+		if w.key(&rec, w.version >= 3); w.Reading() && w.Err() == nil {
 			u.keys = append(u.keys, w.s.keys.New(u.n, UserID(u.n), rec))
 		}
 	}

@@ -21,6 +21,11 @@ type KeyRecord struct {
 	Name        string
 	CanTrade    bool
 	CanWithdraw bool
+	// CanManageKeys: the key may, with CanTrade, make other keys and delete them.
+	CanManageKeys bool
+	// CreatedBy is the public key of the key that made this one; "": the operator made it. The key
+	// ends with the key that made it.
+	CreatedBy   string
 	IPWhitelist []string
 	CreatedNs   int64
 	ExpiresNs   int64 // 0: never
@@ -74,6 +79,19 @@ func ParseNetwork(text string) (netip.Prefix, bool) {
 	}
 	a = a.Unmap()
 	return netip.PrefixFrom(a, a.BitLen()), true
+}
+
+// networks returns the parsed entries of a whitelist whose entries all parse.
+func networks(whitelist []string) []netip.Prefix {
+	var list []netip.Prefix
+	for _, text := range whitelist {
+		p, ok := ParseNetwork(text)
+		if !ok {
+			panic("BUG: accounts/auth: whitelist entry of a stored key does not parse")
+		}
+		list = append(list, p)
+	}
+	return list
 }
 
 // allows reports whether the key may be used from an address.

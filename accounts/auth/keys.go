@@ -86,13 +86,7 @@ func (x *Keys) New(user uint32, id uuid.UUID, rec KeyRecord) *Key {
 	x.next++
 	k := &Key{
 		rec: rec, user: user, id: id, number: x.next, nonces: &nonceSet{}, mac: newMACStates(rec.Secret.Reveal()),
-	}
-	for _, text := range rec.IPWhitelist {
-		p, ok := ParseNetwork(text)
-		if !ok {
-			panic("BUG: accounts/auth: whitelist entry of a stored key does not parse")
-		}
-		k.allowed = append(k.allowed, p)
+		allowed: networks(rec.IPWhitelist),
 	}
 	return k
 }

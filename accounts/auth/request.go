@@ -28,6 +28,8 @@ type Request struct {
 	Signature  []byte // API-Signature
 	RecvWindow []byte // API-RecvWindow
 
+	// DeletesOwnKey: the request only deletes the key that signs it, which every key may do.
+	DeletesOwnKey bool
 	// Cancel: the request only cancels orders, so it may use CancelNonces.
 	Cancel bool
 

@@ -148,8 +148,8 @@ func (k *Key) admit(nowNs int64, r *Request) (Principal, *refuse.Refusal) {
 	if !k.allows(r.Remote) {
 		return Principal{}, forbidden("The API key may not be used from this address.")
 	}
-	if !k.rec.CanTrade && r.Method != "GET" && r.Method != "HEAD" {
-		return Principal{}, forbidden("An API key without canTrade may only GET.")
+	if !k.rec.CanTrade && r.Method != "GET" && r.Method != "HEAD" && !r.DeletesOwnKey {
+		return Principal{}, forbidden("An API key without canTrade may only GET, and delete itself.")
 	}
 	k.lastUsed.Store(nowNs)
 	return Principal{

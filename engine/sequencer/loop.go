@@ -48,6 +48,8 @@ type LoopOptions struct {
 	StartNs int64
 	// StartPos is the journal position that the recovered core reflects.
 	StartPos uint64
+	// Driver steps the loop and its committer in place of Run; nil: the caller calls Run, or the steps.
+	Driver step.Driver
 }
 
 // Loop is the shell around Core: it reads batches from a bounded queue, stamps and journals
@@ -56,6 +58,7 @@ type LoopOptions struct {
 type Loop struct {
 	core    *engine.Core
 	clk     clock.Clock
+	driver  step.Driver
 	manual  *clock.Manual // nil with a real clock
 	journal Journal
 	sources []Source
@@ -92,7 +95,7 @@ type query struct {
 // NewLoop returns a loop; Run or Step runs it.
 func NewLoop(o LoopOptions) *Loop {
 	l := &Loop{
-		core: o.Core, clk: o.Clock, journal: o.Journal, sources: o.Sources,
+		core: o.Core, clk: o.Clock, driver: o.Driver, journal: o.Journal, sources: o.Sources,
 		intake: intake{bell: make(chan struct{}, 1)}, queries: make(chan *query),
 		stop: make(chan struct{}), stopped: make(chan struct{}),
 		lastNs: o.StartNs, pos: o.StartPos,
@@ -128,7 +131,7 @@ func (l *Loop) Submit(b *Batch) error {
 	if err := l.Offer(b); err != nil {
 		return err
 	}
-	<-b.done // never blocks for ever: the loop answers every accepted batch before it stops
+	step.Wait(l.driver, b.done) // not for ever: the loop answers every accepted batch before it stops
 	b.wakeFollowers()
 	return b.err
 }
@@ -159,6 +162,13 @@ func (l *Loop) Offer(b *Batch) error {
 // the state that this goroutine owns. fn must be quick. The goroutine that calls Step reads
 // this state between two steps and needs no Query.
 func (l *Loop) Query(fn func()) error {
+	if l.driver != nil { // it calls nothing else meanwhile
+		if l.finished {
+			return ErrStopping
+		}
+		fn()
+		return nil
+	}
 	q := &query{fn, make(chan struct{})}
 	select {
 	case l.queries <- q:
@@ -177,7 +187,7 @@ func (q *query) run() {
 // Stop processes the accepted batches, ends Run and returns after that.
 func (l *Loop) Stop() {
 	l.BeginStop()
-	<-l.stopped
+	step.Wait(l.driver, l.stopped)
 }
 
 // BeginStop makes the loop refuse further batches. The steps answer the accepted ones and then
@@ -186,6 +196,16 @@ func (l *Loop) BeginStop() {
 	if l.closing.CompareAndSwap(false, true) {
 		close(l.stop)
 	}
+}
+
+// Begin runs the loop until Stop, on a goroutine or by its driver.
+func (l *Loop) Begin() {
+	if l.driver == nil {
+		go l.Run()
+		return
+	}
+	l.driver.Drive("loop", l)
+	l.driver.Drive("committer", &l.committer)
 }
 
 // Run runs the loop until Stop.

@@ -13,11 +13,11 @@ type Clock interface {
 	Virtual() bool
 }
 
-// Real is the machine's clock.
+// Real is the machine's time, MachineNs, as a Clock. The market of a program runs on a Steady.
 type Real struct{}
 
-// NowNs returns the machine's Unix time in nanoseconds.
-func (Real) NowNs() int64 { return time.Now().UnixNano() }
+// NowNs returns MachineNs.
+func (Real) NowNs() int64 { return MachineNs() }
 
 // Virtual returns false.
 func (Real) Virtual() bool { return false }
@@ -41,6 +41,11 @@ func (m *Manual) Virtual() bool { return true }
 // Set moves the clock; the caller sees to it that it never goes back.
 func (m *Manual) Set(ns int64) { m.ns.Store(ns) }
 
+// processStart is the wall clock at the start of the process.
+var processStart = time.Now()
+
 // MachineNs returns the machine's Unix time in nanoseconds, independent of the market's clock:
-// for rate limits, timeouts, batching and metrics (docs/contract/market-data.md#times).
-func MachineNs() int64 { return time.Now().UnixNano() }
+// for rate limits, timeouts, batching and metrics (docs/contract/market-data.md#times). It
+// advances steadily from the wall clock at the start of the process: nothing that it measures
+// changes when the wall clock is set.
+func MachineNs() int64 { return processStart.UnixNano() + int64(time.Since(processStart)) }

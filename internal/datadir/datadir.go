@@ -2,6 +2,7 @@ package datadir
 
 import (
 	"cmp"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +13,8 @@ import (
 	"time"
 
 	"tickhive/engine"
+	"tickhive/internal/clock"
+	"tickhive/internal/step"
 	"tickhive/internal/vfs"
 	"tickhive/marketdata"
 )
@@ -20,6 +23,13 @@ import (
 type Options struct {
 	Path string // empty: nothing is stored
 	FS   vfs.FS // nil: the machine's
+	// Boot identifies the time since the machine was switched on; empty: the machine's boot ID.
+	Boot string
+	// Random makes the epochs; nil: crypto/rand.
+	Random io.Reader
+	// Driver and Clock sync the nonces of an interval; nil: a goroutine does.
+	Driver step.Driver
+	Clock  clock.Clock
 
 	Virtual bool // kind of the process clock
 	// StartNs is the start of a virtual clock, Unix nanoseconds, or the current time; StartGiven
@@ -47,9 +57,13 @@ type Dir struct {
 	path string
 	fsys vfs.FS
 	lock io.Closer
+	boot string // empty: the machine's
 
 	synced    bool          // of the options
 	syncEvery time.Duration // of the options
+	random    io.Reader
+	driver    step.Driver
+	process   clock.Clock // of the driver
 
 	mu   sync.Mutex // guards meta
 	meta Meta
@@ -67,13 +81,17 @@ type Dir struct {
 // o describes. A used directory must agree with o, and overrides Seed and Backfill.
 func Open(o Options) (*Dir, error) {
 	d := &Dir{path: o.Path, fsys: o.FS, backfill: o.Backfill, synced: o.Synced, syncEvery: o.SyncEvery}
+	d.random, d.driver, d.process, d.boot = o.Random, o.Driver, o.Clock, o.Boot
 	if d.fsys == nil {
 		d.fsys = vfs.OS{}
+	}
+	if d.random == nil {
+		d.random = rand.Reader
 	}
 	if !d.Stored() {
 		d.fresh, d.empty, d.clean, d.meta.origin = true, true, true, newOrigin(o)
 		var err error
-		d.meta.Epoch, err = newEpoch()
+		d.meta.Epoch, err = d.newEpoch()
 		return d, err
 	}
 	if err := d.fsys.MkdirAll(d.path); err != nil {
@@ -155,9 +173,9 @@ func (d *Dir) begin(o Options) error {
 
 // mark marks the directory as in use by this process.
 func (d *Dir) mark(o Options) (err error) {
-	boot := bootID()
+	boot := cmp.Or(o.Boot, bootID())
 	if d.meta.Epoch == "" || !d.fresh && !d.meta.Clean && d.meta.Boot != boot && !d.meta.Synced {
-		if d.meta.Epoch, err = newEpoch(); err != nil {
+		if d.meta.Epoch, err = d.newEpoch(); err != nil {
 			return err
 		}
 	}
@@ -252,7 +270,7 @@ func (d *Dir) OpenNonces(knownMs int64) (n *Nonces, notBeforeMs int64, err error
 	}
 	d.nonces, notBeforeMs, err = openNonces(d.fsys, d.Sub("NONCES"), knownMs)
 	if err == nil {
-		d.nonces.startSync(d.synced, d.syncEvery)
+		d.nonces.startSync(d.synced, d.syncEvery, d.driver, d.process)
 	}
 	return d.nonces, notBeforeMs, err
 }

@@ -1,10 +1,11 @@
 package datadir
 
 import (
+	"cmp"
+	"crypto/sha256"
 	"fmt"
 	"maps"
 	"strconv"
-	"strings"
 
 	"tickhive/internal/wal"
 )
@@ -19,7 +20,7 @@ type LogEnd struct {
 func (d *Dir) identify() (err error) {
 	for _, id := range []*wal.ID{&d.meta.History, &d.meta.Directory} {
 		if *id == (wal.ID{}) && err == nil {
-			*id, err = wal.NewID()
+			*id, err = wal.NewID(d.random)
 		}
 	}
 	return err
@@ -34,8 +35,10 @@ func (d *Dir) LogOptions(name string, o wal.Options) (wal.Options, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	o.Name, o.Identity = name, wal.Identity{History: d.meta.History, Directory: d.meta.Directory}
-	// Without a boot ID every start counts as one after a power cut.
-	_ = o.Boot.UnmarshalText([]byte(strings.ReplaceAll(bootID(), "-", "")))
+	if boot := cmp.Or(d.boot, bootID()); boot != "" { // without one every start counts as one after a power cut
+		sum := sha256.Sum256([]byte(boot))
+		o.Boot = wal.ID(sum[:len(o.Boot)])
+	}
 	if at, ok := d.meta.Logs[name]; ok {
 		chain, err := strconv.ParseUint(at.Chain, 16, 64)
 		if err != nil {
@@ -69,7 +72,7 @@ func (d *Dir) KeepEnds() error { return d.change(func(*Meta) {}) }
 // AcceptLoss stores that a log ends at a place although it once was longer, with an incident, and
 // begins a new epoch: seqs and ids are given out again.
 func (d *Dir) AcceptLoss(name string, at wal.Position, in Incident) error {
-	epoch, err := newEpoch()
+	epoch, err := d.newEpoch()
 	if err != nil {
 		return err
 	}

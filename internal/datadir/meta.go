@@ -2,11 +2,11 @@ package datadir
 
 import (
 	"bytes"
-	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"strings"
@@ -166,9 +166,9 @@ func bootID() string {
 }
 
 // newEpoch returns 16 random hexadecimal digits that identify this history of events.
-func newEpoch() (string, error) {
+func (d *Dir) newEpoch() (string, error) {
 	var b [8]byte
-	if _, err := rand.Read(b[:]); err != nil {
+	if _, err := io.ReadFull(d.random, b[:]); err != nil {
 		return "", fmt.Errorf("random epoch: %w", err)
 	}
 	return hex.EncodeToString(b[:]), nil

@@ -4,6 +4,9 @@ import (
 	"errors"
 	"sync"
 	"time"
+
+	"tickhive/internal/clock"
+	"tickhive/internal/step"
 )
 
 // nonceSync makes the lines of Nonces durable with the policy of the journal: before Keep returns
@@ -18,13 +21,19 @@ type nonceSync struct {
 	durable uint64     // lines
 }
 
-// startSync sets the policy. It is called once, before Keep.
-func (n *Nonces) startSync(always bool, every time.Duration) {
+// startSync sets the policy. It is called once, before Keep. A driver syncs in place of the goroutine,
+// by the clock c.
+func (n *Nonces) startSync(always bool, every time.Duration, d step.Driver, c clock.Clock) {
 	n.sync.always = always
 	if always || every == 0 {
 		return
 	}
 	n.sync.dirty, n.sync.stop, n.sync.done = make(chan struct{}, 1), make(chan struct{}), make(chan struct{})
+	if d != nil {
+		close(n.sync.done) // no goroutine
+		d.Drive("nonces", &nonceSteps{nonces: n, clock: c, every: int64(every)})
+		return
+	}
 	go n.syncEvery(every)
 }
 
@@ -43,6 +52,38 @@ func (n *Nonces) syncEvery(every time.Duration) {
 		}
 		_ = n.syncTo(n.written()) // a failure stays in broken
 	}
+}
+
+// nonceSteps is syncEvery for a driver.
+type nonceSteps struct {
+	nonces *Nonces
+	clock  clock.Clock
+	every  int64 // ns
+	dueNs  int64 // 0: no sync is due
+}
+
+// Step syncs when the interval has passed.
+func (s *nonceSteps) Step() step.Progress {
+	select {
+	case <-s.nonces.sync.stop:
+		return step.Progress{Stopped: true}
+	default:
+	}
+	now := s.clock.NowNs()
+	if s.dueNs == 0 {
+		select {
+		case <-s.nonces.sync.dirty:
+			s.dueNs = now + s.every/2
+		default:
+			return step.Idle()
+		}
+	}
+	if now < s.dueNs && s.dueNs-now <= s.every {
+		return step.Progress{NextNs: s.dueNs}
+	}
+	s.dueNs = 0
+	_ = s.nonces.syncTo(s.nonces.written()) // a failure stays in broken
+	return step.Worked()
 }
 
 func (n *Nonces) written() uint64 {

@@ -185,6 +185,10 @@ func (r *Recovery[C, R, T]) Begin() (*Store[C, R, T], error) {
 	}
 	s.owner.lastNs = s.state.LastNs() // a clock that went back does not set the time back
 	s.publish()
+	if s.opts.Driver != nil {
+		s.opts.Driver.Drive("store "+s.opts.Dir, s)
+		return s, nil
+	}
 	go s.run()
 	return s, nil
 }

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"tickhive/internal/step"
 	"tickhive/internal/wal"
 )
 
@@ -22,6 +23,9 @@ type storeOwner[C, T any] struct {
 	sinceSnap int64      // bytes of log since the last snapshot was taken
 	snapDone  chan error // one snapshot at most is being written
 	writing   bool
+	write     func() error              // the snapshot that the driver's next step writes; nil: a goroutine writes it
+	retryNs   int64                     // of Step: time of the next attempt after a failed write, 0: none
+	ended     bool                      // of Step: the store is closed
 	reflects  [wal.SnapshotsKept]uint64 // ReflectsSeq+1 of the kept snapshots, newest first
 	seqs      [wal.SnapshotsKept]uint64 // their sequences
 	writingAt snapshotMark
@@ -38,7 +42,7 @@ func (s *Store[C, R, T]) run() {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for {
-		s.arm(timer)
+		timer.Reset(s.dueIn())
 		select {
 		case req, open := <-s.queue:
 			if !open {
@@ -51,25 +55,73 @@ func (s *Store[C, R, T]) run() {
 		case <-timer.C:
 			s.serve(nil)
 		}
-		due := s.owner.wanted || s.owner.sinceSnap >= s.opts.SnapshotBytes
-		if s.log != nil && due && !s.owner.writing && s.Health() == nil {
-			s.startSnapshot()
-		}
+		s.snapshotIfDue()
 	}
 }
 
-// arm sets the timer to the next change by time alone.
-func (s *Store[C, R, T]) arm(timer *time.Timer) {
+// Step does one round of run for a driver: it writes a snapshot, or serves the waiting calls.
+func (s *Store[C, R, T]) Step() step.Progress {
+	switch {
+	case s.owner.ended:
+		return step.Progress{Stopped: true}
+	case s.owner.writing:
+		s.awaitSnapshot()
+	default:
+		select {
+		case req, open := <-s.queue:
+			if !open {
+				s.endErr, s.owner.ended = s.finish(), true
+				close(s.done)
+				return step.Progress{Stopped: true}
+			}
+			s.serve(req)
+		default:
+			if p, later := s.later(s.opts.Clock.NowNs()); later {
+				return p
+			}
+			s.serve(nil)
+		}
+	}
+	s.snapshotIfDue()
+	return step.Worked()
+}
+
+// later reports whether nothing is due by time at now, and the time of the next change.
+func (s *Store[C, R, T]) later(now int64) (p step.Progress, later bool) {
+	next := &s.owner.retryNs
+	wait := int64(s.dueIn())
+	switch {
+	case s.Health() == nil:
+		*next = 0
+		return step.Progress{NextNs: now + wait}, wait > 0
+	case *next == 0:
+		*next = now + wait
+	case now >= *next:
+		*next = 0
+		return p, false
+	}
+	return step.Progress{NextNs: *next}, true
+}
+
+// snapshotIfDue starts a snapshot when one is due and none is being written.
+func (s *Store[C, R, T]) snapshotIfDue() {
+	due := s.owner.wanted || s.owner.sinceSnap >= s.opts.SnapshotBytes
+	if s.log != nil && due && !s.owner.writing && s.Health() == nil {
+		s.startSnapshot()
+	}
+}
+
+// dueIn returns the time until the next change by time alone.
+func (s *Store[C, R, T]) dueIn() time.Duration {
 	next := s.state.NextNs()
 	if next == 0 || s.opts.Clock.Virtual() || errors.Is(s.Health(), wal.ErrStopped) {
-		timer.Reset(time.Hour)
-		return
+		return time.Hour
 	}
 	wait := time.Duration(max(next-s.opts.Clock.NowNs(), 0))
 	if s.Health() != nil {
 		wait = max(wait, retryAfter)
 	}
-	timer.Reset(wait)
+	return wait
 }
 
 // serve handles a group of waiting calls with one sync; first is nil for the timer.
@@ -77,7 +129,7 @@ func (s *Store[C, R, T]) serve(first *request[C, T]) {
 	group := s.owner.group[:0]
 	if first != nil {
 		group = append(group, first)
-		s.gather(s.owner.lastGroup - 1)
+		gather(s.queue, s.owner.lastGroup-1)
 		for len(group) < maxGroup && len(s.queue) > 0 {
 			req, open := <-s.queue
 			if !open {
@@ -112,10 +164,10 @@ func (s *Store[C, R, T]) serve(first *request[C, T]) {
 // gather yields to the callers that were just answered before the next group begins, as long
 // as more of them return. Without it the first caller back gets a sync for itself and the rest
 // wait for two. It never waits for a clock, and for a lone caller it is one comparison.
-func (s *Store[C, R, T]) gather(last int) {
-	for n, before := len(s.queue), 0; n > before && n < last; {
+func gather[C, T any](queue chan *request[C, T], last int) {
+	for n, before := len(queue), 0; n > before && n < last; {
 		runtime.Gosched()
-		n, before = len(s.queue), n
+		n, before = len(queue), n
 	}
 }
 
@@ -263,7 +315,7 @@ func (s *Store[C, R, T]) sick(err error) {
 // finish ends the goroutine: everything queued has been answered.
 func (s *Store[C, R, T]) finish() error {
 	if s.owner.writing {
-		s.snapshotWritten(<-s.owner.snapDone)
+		s.awaitSnapshot()
 	}
 	if s.log == nil {
 		return nil

@@ -13,7 +13,21 @@ import (
 func (s *Store[C, R, T]) startSnapshot() {
 	body := s.state.AppendSnapshot(nil)
 	mark := s.begin()
+	if s.opts.Driver != nil {
+		s.owner.write = func() error { return s.writeSnapshot(mark, body) }
+		return
+	}
 	go func() { s.owner.snapDone <- s.writeSnapshot(mark, body) }()
+}
+
+// awaitSnapshot waits for the snapshot that is being written, or writes it.
+func (s *Store[C, R, T]) awaitSnapshot() {
+	if write := s.owner.write; write != nil {
+		s.owner.write = nil
+		s.snapshotWritten(write())
+		return
+	}
+	s.snapshotWritten(<-s.owner.snapDone)
 }
 
 // snapshotNow takes a snapshot and waits for it.
@@ -22,7 +36,7 @@ func (s *Store[C, R, T]) snapshotNow() error {
 		return nil
 	}
 	if s.owner.writing {
-		s.snapshotWritten(<-s.owner.snapDone)
+		s.awaitSnapshot()
 	}
 	if err := s.commit(); err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tickhive/internal/clock"
+	"tickhive/internal/step"
 	"tickhive/internal/vfs"
 	"tickhive/internal/wal"
 )
@@ -66,6 +67,8 @@ type Config struct {
 	KeepAll bool
 	// Queue limits the waiting calls; 0 means DefaultQueue. Further calls get ErrBusy.
 	Queue int
+	// Driver steps the store in place of its goroutine; nil: it has one.
+	Driver step.Driver
 	// Progress, when set, receives the number of the log's bytes read during recovery.
 	Progress func(done, total int64)
 	// Logf, when set, logs events that need no operator decision (a snapshot that failed).
@@ -171,7 +174,7 @@ func (s *Store[C, R, T]) Do(cmd C) (T, error) {
 	if err := s.send(req, false); err != nil {
 		return req.res, err
 	}
-	<-req.done
+	step.Wait(s.opts.Driver, req.done)
 	return req.res, req.err
 }
 
@@ -184,7 +187,7 @@ func (s *Store[C, R, T]) Fold(f func()) error {
 	if err := s.send(req, true); err != nil {
 		return err
 	}
-	<-req.done
+	step.Wait(s.opts.Driver, req.done)
 	return req.err
 }
 
@@ -195,7 +198,7 @@ func (s *Store[C, R, T]) Tick(nowNs int64) error {
 	if err := s.send(req, true); err != nil {
 		return err
 	}
-	<-req.done
+	step.Wait(s.opts.Driver, req.done)
 	return req.err
 }
 
@@ -205,7 +208,7 @@ func (s *Store[C, R, T]) Snapshot() error {
 	if err := s.send(req, true); err != nil {
 		return err
 	}
-	<-req.done
+	step.Wait(s.opts.Driver, req.done)
 	return req.err
 }
 
@@ -277,6 +280,6 @@ func (s *Store[C, R, T]) Close() error {
 		close(s.queue)
 	}
 	s.sendMu.Unlock()
-	<-s.done
+	step.Wait(s.opts.Driver, s.done)
 	return s.endErr
 }

@@ -11,7 +11,7 @@ import (
 // An order of the built-in account, which holds nothing, is limited to the money of a balance.
 func TestOrdersOfTheBuiltinAccountFitABalance(t *testing.T) {
 	r := newRig(t)
-	r.pair("FOO", "BAR", 0, 0)
+	r.pair("FOO_BAR", 0, 0)
 	order := entry.Place{Pair: []byte("FOO_BAR"), Price: []byte("1000000000000"), Amount: []byte("100000001")}
 	if a, refusal := r.one(0, place(order)); refusal != "" || a.Reason != engine.TotalOutOfRange {
 		t.Errorf("beyond 10^20: %s %q", refusal, a.Reason)
@@ -23,7 +23,7 @@ func TestOrdersOfTheBuiltinAccountFitABalance(t *testing.T) {
 // The engine's refusal of an order's size precedes the refusal for lack of money.
 func TestTheSizeIsRefusedBeforeTheMoney(t *testing.T) {
 	r := newRig(t)
-	ins, _ := r.core.Pair(0)
+	ins, _ := r.Core.Pair(0)
 	next := *ins
 	next.HasMinQuote, next.MinQuote.Lo = true, 5_000_000 // 5 USDT
 	r.command(engine.Command{Kind: engine.SetPair, Pair: 0, Instrument: &next})

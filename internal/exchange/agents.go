@@ -62,14 +62,15 @@ func (c *spanClock) Virtual() bool { return c.spanNs.Load() != 0 || c.process.Vi
 func (r *restored) openAgents() (*agentSide, error) {
 	a := &agentSide{process: r.clock, clock: r.span, front: r.front}
 	common := durable.Config{
-		Clock: a.clock, Logf: r.logf, KeepAll: r.o.Journal.KeepAll, SnapshotBytes: r.o.Journal.SnapshotBytes,
+		Clock: a.clock, Logf: r.logf, Driver: r.o.Machine.Driver,
+		KeepAll: r.o.Journal.KeepAll, SnapshotBytes: r.o.Journal.SnapshotBytes,
 	}
 	log := wal.Options{NoLock: true, Writer: EngineLog("").Options.Writer, SegmentBytes: r.o.Journal.SegmentBytes}
 	ls := launchpad.StoreOptions{Config: common, Options: r.o.Launchpad}
 	hs := hive.StoreOptions{Config: common, Options: r.o.Hive}
 	ls.Options.Seed = r.data.Seed()
 	if r.data.Stored() {
-		a.fs = newBulkFS()
+		a.fs = newBulkFS(r.o.Machine.FS)
 		ls.FS, ls.Dir = a.fs, r.data.Sub("launchpad")
 		hs.FS, hs.Dir = a.fs, r.data.Sub("hive")
 	}

@@ -37,7 +37,7 @@ func (r *restored) backfill(ctx context.Context) error {
 		return err
 	}
 	loop := r.newLoop(manual)
-	go loop.Run()
+	loop.Begin()
 	defer loop.Stop()
 	if err := r.configure(loop); err != nil {
 		return err

@@ -19,7 +19,7 @@ type bulkFS struct {
 	open map[*bulkFile]struct{}
 }
 
-func newBulkFS() *bulkFS { return &bulkFS{FS: vfs.OS{}, open: map[*bulkFile]struct{}{}} }
+func newBulkFS(fs vfs.FS) *bulkFS { return &bulkFS{FS: fs, open: map[*bulkFile]struct{}{}} }
 
 // begin defers syncs from now on.
 func (b *bulkFS) begin() {

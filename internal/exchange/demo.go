@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"tickhive/accounts"
+	"tickhive/accounts/auth"
 	"tickhive/engine"
 	"tickhive/internal/fixed"
 )
@@ -158,7 +159,7 @@ func (x *Running) demoKey() error {
 		}
 	}
 	res, err := x.accounts.store.Do(accounts.Command{
-		Kind: accounts.CreateKey, User: 1, Key: accounts.KeyRequest{Name: demoKeyName, CanTrade: true},
+		Kind: accounts.CreateKey, User: 1, Key: auth.KeyRequest{Name: demoKeyName, CanTrade: true, CanManageKeys: true},
 	})
 	if err != nil {
 		return fmt.Errorf("demo key: %w", err)

@@ -31,6 +31,8 @@ import (
 type front struct {
 	log  *slog.Logger
 	data *datadir.Dir
+	// clockHeld reports that a step of the machine's clock waits to be accepted.
+	clockHeld func() bool
 
 	prices   *public.Market // its public routes
 	public   *edge.Server
@@ -64,7 +66,7 @@ const (
 
 // newFront builds the handlers. They serve nothing before listen.
 func newFront(b *base, room connLimits) (*front, error) {
-	f := &front{log: b.log, data: b.data, failed: make(chan error, 3)}
+	f := &front{log: b.log, data: b.data, clockHeld: b.clockHeld, failed: make(chan error, 3)}
 	f.stage.Store(&stage{})
 	f.progress.Store(-1)
 	page, err := web.Page(web.PartMarket, web.PartAccounts, web.PartLaunchpad)
@@ -89,7 +91,7 @@ func newFront(b *base, room connLimits) (*front, error) {
 	}
 	f.hub = stream.NewHub(stream.Options{
 		Board: b.feed.Board(), Clock: b.clock, Epoch: b.data.Epoch(), StatusRow: public.AppendPairStatus,
-		Private: f.users.Private(),
+		Private: f.users.Private(), MachineNs: b.machineNs(), Driver: b.o.Machine.Driver,
 		Status: func(dst []byte) []byte {
 			whole, _ := f.prices.StatusView()
 			return whole(dst)
@@ -112,7 +114,7 @@ func (f *front) makePublic(b *base, connections int, page edge.Resource) (err er
 		},
 		TrustedProxies: o.TrustedProxies, ConnectionsPerIP: o.ConnectionsPerIP, Connections: connections,
 		ReadTimeout: o.ReadTimeout, WriteTimeout: o.WriteTimeout, IdleTimeout: o.IdleTimeout,
-		Authenticate: f.users.Authenticate,
+		Authenticate: f.users.Authenticate, MachineNs: b.machineNs(),
 		Resources: []edge.Resource{
 			f.prices.Routes, stream.Routes(f.hub), page, f.prices.UDFRoutes, f.users.Routes, f.agents.Routes,
 		},
@@ -130,7 +132,7 @@ func (f *front) makeInternal(b *base, connections int) error {
 		Entry:     f.users.Entry(),
 		Resources: []admin.Resource{f.users.InternalRoutes, f.agents.InternalRoutes, description},
 		Token:     b.o.Internal.Token, Hosts: b.o.Internal.Hosts, Connections: connections,
-		Ready: &f.ready, LogLevel: b.o.LogLevel, Log: b.log,
+		Ready: &f.ready, MachineNs: b.machineNs(), LogLevel: b.o.LogLevel, Log: b.log,
 		StateHash: func() (replica.StateHash, error) { return f.stateHash(b) },
 		Metrics: admin.NewMetrics(admin.MetricsSource{
 			Board: b.feed.Board(), Clock: b.clock,
@@ -168,8 +170,19 @@ func commissions(list []Commission) (out []public.AssetCommission) {
 	return out
 }
 
-// listen opens the listeners and serves them.
+// machineNs returns the machine's time for the servers; nil: each has its own.
+func (b *base) machineNs() func() int64 {
+	if b.o.Machine.Driver == nil {
+		return nil
+	}
+	return b.o.Machine.Clock.NowNs
+}
+
+// listen opens the listeners and serves them. With a driver there are none.
 func (f *front) listen(o *Options) error {
+	if o.Machine.Driver != nil {
+		return nil
+	}
 	var err error
 	if f.publicLn, err = o.Hooks.Listen(o.Public.Listen); err != nil {
 		return fmt.Errorf("server.listen: %w", err)
@@ -198,8 +211,11 @@ func (f *front) watch(serve func(net.Listener) error, ln net.Listener) {
 	}
 }
 
-// shutdown closes the listeners and waits for accepted requests until ctx ends.
+// shutdown closes the listeners, if there are any, and waits for accepted requests until ctx ends.
 func (f *front) shutdown(ctx context.Context) {
+	if f.publicLn == nil {
+		return
+	}
 	for name, shutdown := range map[string]func(context.Context) error{
 		"public": f.public.Shutdown, "internal": f.internal.Shutdown,
 	} {
@@ -234,7 +250,7 @@ func (f *front) accepts() []edge.AcceptStat {
 func (f *front) status() public.StatusInfo {
 	info := public.StatusInfo{
 		Recovering: !f.ready.Load(), Epoch: f.data.Epoch(), ProgressPPM: f.progress.Load(),
-		Degraded: f.storesFailed() != nil,
+		Degraded: f.storesFailed() != nil || f.clockHeld(),
 	}
 	for _, a := range f.accepts() {
 		if in, lasts := a.Incident(); lasts {

@@ -42,7 +42,7 @@ type journal struct {
 type reportFunc func(format string, args ...any)
 
 // openJournal opens the journal of a directory. It cuts a torn tail off and reports it.
-func openJournal(dir replica.LogDir, policy sequencer.SyncPolicy, say reportFunc) (*journal, error) {
+func openJournal(dir replica.LogDir, policy sequencer.SyncPolicy, m Machine, say reportFunc) (*journal, error) {
 	log, err := wal.Open(dir.FS, dir.Dir, dir.Options)
 	if err != nil {
 		return nil, err
@@ -51,7 +51,14 @@ func openJournal(dir replica.LogDir, policy sequencer.SyncPolicy, say reportFunc
 		say("torn tail: removed the %d bytes of an incomplete last write from %s at offset %d; "+
 			"no client has seen it", info.TornTail, info.TornFile, info.TornAt)
 	}
-	return &journal{dir: dir, log: log, writer: sequencer.NewWALJournal(log, policy)}, nil
+	j := &journal{dir: dir, log: log}
+	if m.Driver == nil {
+		j.writer = sequencer.NewWALJournal(log, policy)
+		return j, nil
+	}
+	j.writer = sequencer.NewSteppedWALJournal(log, policy, m.Clock)
+	m.Driver.Drive("journal", j.writer)
+	return j, nil
 }
 
 // replay is a journal that is being read: the market after the record at market.Pos, and a reader

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"time"
 
@@ -12,7 +13,9 @@ import (
 	"tickhive/engine"
 	"tickhive/engine/sequencer"
 	"tickhive/hive"
+	"tickhive/internal/clock"
 	"tickhive/internal/fixed"
+	"tickhive/internal/step"
 	"tickhive/internal/vfs"
 	"tickhive/launchpad"
 	"tickhive/marketdata"
@@ -57,7 +60,20 @@ type Options struct {
 	Launchpad   launchpad.Options // without Seed
 	Hive        hive.Options      // without Seed and GenesisNs
 
-	Hooks Hooks // of a test
+	Machine Machine
+	Hooks   Hooks // of a test
+}
+
+// Machine is the machine that the exchange runs on. A zero value means the real one; a simulation
+// replaces all of it.
+type Machine struct {
+	FS     vfs.FS      // of the data directory
+	Clock  clock.Clock // the process clock, unless it is virtual, and all measurements
+	Boot   string      // identifies the time since the machine was switched on
+	Random io.Reader   // makes epochs
+	// Driver steps every component: no goroutine is started, and no connection is served. The caller
+	// calls the handlers. It excludes Sim.
+	Driver step.Driver
 }
 
 // Progress reports one long piece of work to a person. One goroutine calls it.
@@ -113,7 +129,7 @@ type JournalOptions struct {
 	SegmentBytes  int64         // size of a segment file; 0: 64 MiB
 	SnapshotBytes int64         // log after which a snapshot is taken; 0: 48 MiB
 	SnapshotEvery time.Duration // time after which a snapshot of 100,000 commands or more is taken; 0: never by time
-	// FS is the file system of the market's log; nil: the machine's.
+	// FS is the file system of the market's log; nil: Machine.FS.
 	FS vfs.FS
 }
 
@@ -163,6 +179,9 @@ func (o *Options) Validate() error {
 	for _, p := range o.Pairs {
 		ask(p.Code, p.Validate())
 	}
+	if o.Sim.Enabled && o.Machine.Driver != nil {
+		ask("sim", errors.New("a driver has no simulated market"))
+	}
 	if o.Sim.Enabled {
 		so := sim.Options{Core: new(engine.Core), Pairs: o.Sim.Pairs}
 		ask("sim", so.Validate())
@@ -183,8 +202,14 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Progress == nil {
 		o.Progress = func(string) Progress { return silent{} }
 	}
+	if o.Machine.FS == nil {
+		o.Machine.FS = vfs.OS{}
+	}
+	if o.Machine.Clock == nil {
+		o.Machine.Clock = clock.NewSteady(nil)
+	}
 	if o.Journal.FS == nil {
-		o.Journal.FS = vfs.OS{}
+		o.Journal.FS = o.Machine.FS
 	}
 	if o.Hooks.Listen == nil {
 		o.Hooks.Listen = listenTCP

@@ -11,7 +11,6 @@ import (
 	"tickhive/engine"
 	"tickhive/internal/clock"
 	"tickhive/internal/durable"
-	"tickhive/internal/vfs"
 	"tickhive/internal/wal"
 	"tickhive/marketdata/replica"
 )
@@ -81,7 +80,7 @@ func (r *restored) openJournal() (err error) {
 	if dir.Options, err = r.logOptions("engine", dir.Options); err != nil {
 		return err
 	}
-	r.journal, err = openJournal(dir, r.o.Journal.Sync, r.reportRecovery)
+	r.journal, err = openJournal(dir, r.o.Journal.Sync, r.o.Machine, r.reportRecovery)
 	if err == nil {
 		r.front.enter(stage{journal: r.journal})
 	}
@@ -95,15 +94,18 @@ func (r *restored) reportRecovery(format string, args ...any) {
 // openAccounts opens the accounts' log and restores its newest usable snapshot. The market's
 // journal is the one that the accounts fold (docs/contract/storage.md#recovery).
 func (r *restored) openAccounts() (*accounts.Recovery, error) {
-	log, err := r.logOptions("accounts", wal.Options{NoLock: true, Writer: EngineLog("").Options.Writer})
+	log, err := r.logOptions("accounts", wal.Options{
+		NoLock: true, Writer: EngineLog("").Options.Writer, SegmentBytes: r.o.Journal.SegmentBytes,
+	})
 	if err != nil {
 		return nil, err
 	}
 	o := accounts.StoreOptions{State: r.o.Accounts, Config: durable.Config{
-		Dir: r.data.Sub("accounts"), Clock: r.clock, Logf: r.logf, KeepAll: r.o.Journal.KeepAll, Log: log,
+		Dir: r.data.Sub("accounts"), Clock: r.clock, Logf: r.logf, KeepAll: r.o.Journal.KeepAll,
+		SnapshotBytes: r.o.Journal.SnapshotBytes, Driver: r.o.Machine.Driver, Log: log,
 	}}
 	if r.journal != nil {
-		o.FS, o.EngineDurable, o.EngineLast = vfs.OS{}, r.journal.durable, r.journal.log.LastSeq()
+		o.FS, o.EngineDurable, o.EngineLast = r.o.Machine.FS, r.journal.durable, r.journal.log.LastSeq()
 	}
 	recovery, err := accounts.Recover(o)
 	if err != nil {

@@ -14,6 +14,7 @@ type Running struct {
 	*restored
 	loop      *sequencer.Loop
 	snapshots *snapshots // nil: nothing is stored
+	watch     *watch
 }
 
 // Start simulates the backfill, starts the loop on the process clock, and adds the configured
@@ -24,9 +25,14 @@ func (r *Recovered) Start(ctx context.Context) (*Running, error) {
 		return nil, err
 	}
 	x := &Running{restored: r.restored, loop: r.newLoop(r.clock)}
-	go x.loop.Run()
+	x.loop.Begin()
 	x.keepSnapshots()
-	go x.front.hub.Run()
+	x.keepWatch()
+	if d := x.o.Machine.Driver; d != nil {
+		d.Drive("hub", x.front.hub)
+	} else {
+		go x.front.hub.Run()
+	}
 	x.front.enter(stage{journal: x.journal, accounts: x.accounts, running: x})
 	if err := x.populate(); err != nil {
 		x.front.hub.Shutdown()
@@ -61,7 +67,8 @@ func (x *Running) populate() error {
 // Admit lets clients in.
 func (x *Running) Admit() {
 	x.front.admit()
-	x.log.Info("ready", "public", x.PublicAddr(), "internal", x.InternalAddr(), "pairs", x.feed.Board().Load().Len())
+	x.log.Info("ready", "public", address(x.front.publicLn), "internal", address(x.front.internalLn),
+		"pairs", x.feed.Board().Load().Len())
 }
 
 // Submit submits a batch to the loop.
@@ -85,6 +92,7 @@ func (r *restored) newLoop(c clock.Clock) *sequencer.Loop {
 		Sinks: []sequencer.Sink{accounts.Sink{State: r.accounts.state}, r.feed.Sink(), r.front.hub},
 		Core:  r.core, Clock: c, Sources: r.sources(),
 		StartNs: max(r.lastNs, r.feed.Board().Load().NowNs), StartPos: r.pos,
+		Driver: r.o.Machine.Driver,
 	}
 	if r.journal != nil {
 		o.Journal = r.journal.writer

@@ -11,8 +11,9 @@ import (
 // connections, accepted requests are finished, the loop stops, the stores and the journal are
 // closed, and the directory records a clean end last.
 
-// halt ends the snapshots, which need the loop, then the loop.
+// halt ends the watch and the snapshots, which need the loop, then the loop.
 func (x *Running) halt() {
+	x.watch.end()
 	x.snapshots.end()
 	x.loop.Stop()
 }

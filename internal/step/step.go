@@ -14,6 +14,24 @@ const longest = time.Hour
 // Stepper is a component that a scheduler drives.
 type Stepper interface{ Step() Progress }
 
+// Driver steps components in place of their goroutines. A component without a driver, nil, has a
+// goroutine of its own.
+type Driver interface {
+	// Drive adds a component: the driver calls its Step until one returns Stopped.
+	Drive(name string, s Stepper)
+	// Wait receives from c. The driver steps the components meanwhile.
+	Wait(c <-chan struct{})
+}
+
+// Wait receives from c, by the driver if there is one.
+func Wait(d Driver, c <-chan struct{}) {
+	if d != nil {
+		d.Wait(c)
+		return
+	}
+	<-c
+}
+
 // Progress is the outcome of one Step.
 type Progress struct {
 	// Worked: the step did something, so that the next one may have work at once.

@@ -7,9 +7,10 @@ const module = "tickhive/"
 // mayImport is the direction of imports: what a folder may use of this module. The longest
 // matching folder counts. A folder of internal without a row is always allowed.
 var mayImport = map[string][]string{
-	"internal":         {},
-	"internal/entry":   {"accounts", "engine", "marketdata"},
-	"internal/datadir": {"engine", "marketdata", "accounts"},
+	"internal":            {},
+	"internal/entry":      {"accounts", "engine", "marketdata"},
+	"internal/markettest": {"engine", "marketdata"},
+	"internal/datadir":    {"engine", "marketdata", "accounts"},
 	"internal/exchange": {
 		"engine", "marketdata", "accounts", "launchpad", "hive", "sim", "server", "internal/entry", "internal/datadir",
 	},

@@ -1,9 +1,9 @@
 package wal
 
 import (
-	"crypto/rand"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"math"
 )
 
@@ -11,8 +11,8 @@ import (
 type ID [16]byte
 
 // NewID returns a random identity.
-func NewID() (id ID, err error) {
-	if _, err = rand.Read(id[:]); err != nil {
+func NewID(random io.Reader) (id ID, err error) {
+	if _, err = io.ReadFull(random, id[:]); err != nil {
 		return ID{}, fmt.Errorf("wal: random identity: %w", err)
 	}
 	return id, nil

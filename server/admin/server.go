@@ -188,6 +188,9 @@ func (s *Server) Serve(ln net.Listener) error {
 	return s.edge.Serve(ln)
 }
 
+// Handler answers a request without a connection.
+func (s *Server) Handler() fasthttp.RequestHandler { return s.edge.HTTP.Handler }
+
 // Shutdown stops accepting connections, finishes accepted requests and closes the rest.
 func (s *Server) Shutdown(ctx context.Context) error { return s.edge.Shutdown(ctx) }
 

@@ -26,6 +26,10 @@ func systemRoutes(s *Server) []*edge.Route {
 			Method: fasthttp.MethodPost, Path: edge.InternalPrefix + "/clock", Handle: s.setClock, Schema: "SetClock",
 			Members: clockForm.Members(),
 		},
+		{
+			Method: fasthttp.MethodPost, Path: edge.InternalPrefix + "/clock/accept", Handle: s.acceptClock,
+			Schema: "AcceptClock", Members: acceptForm.Members(),
+		},
 		{Method: fasthttp.MethodGet, Path: edge.InternalPrefix + "/ready", Handle: s.getReady, Early: true},
 	}
 	if s.opt.StateHash != nil {
@@ -131,6 +135,33 @@ func (s *Server) setClock(c *edge.Ctx) *refuse.Refusal {
 			e = refuse.Param(field, "The member %s must not move the clock back.", field)
 		}
 		return e
+	}
+	s.sendClock(c)
+	return nil
+}
+
+// acceptForm is the body of POST /clock/accept: none, or an object without members.
+var acceptForm = body.Of[struct{}]()
+
+// acceptClock serves POST /clock/accept: a real clock that holds a step of the machine's follows
+// it. It answers after all work that fell due is published.
+func (s *Server) acceptClock(c *edge.Ctx) *refuse.Refusal {
+	if text := c.PostBody(); len(text) > 0 {
+		if err := acceptForm.Decode(text, &struct{}{}); err != nil {
+			return err
+		}
+	}
+	steady, ok := s.opt.Clock.(*clock.Steady)
+	if !ok {
+		return refuse.New(refuse.Conflict, "", "The clock is virtual and does not follow the machine's: "+
+			"move it by POST /internal/v1/clock.")
+	}
+	s.opt.Log.Info("the machine's clock was accepted", "ahead", steady.Ahead(), "requestId", c.RequestID())
+	steady.Accept()
+	for range 2 { // the first wakes the loop, the second runs after what fell due
+		if err := s.opt.Exchange.Query(func() {}); err != nil {
+			return entry.Unconfirmed(err, "What fell due", "look at the clock.")
+		}
 	}
 	s.sendClock(c)
 	return nil

@@ -11,7 +11,7 @@ type Principal struct {
 	Account   engine.AccountID
 	UserID    string // UUID
 	PublicKey string
-	CanTrade  bool
+	CanTrade  bool // the key may make this request to a route with Trade
 }
 
 // Ctx is one request and its answer. The handler owns it until it returns. Slices that Ctx

@@ -5,6 +5,8 @@ import (
 	"net"
 	"sync/atomic"
 
+	"github.com/valyala/fasthttp"
+
 	"tickhive/internal/refuse"
 )
 
@@ -82,6 +84,9 @@ func namespace(table []*Route, n Namespace) []*Route {
 
 // Serve answers requests on the public listener until Shutdown.
 func (s *Server) Serve(ln net.Listener) error { return s.public.Serve(ln) }
+
+// Handler answers a request without a connection.
+func (s *Server) Handler() fasthttp.RequestHandler { return s.public.HTTP.Handler }
 
 // ServeAggregator serves the aggregator's listener. It panics without SplitAggregator.
 func (s *Server) ServeAggregator(ln net.Listener) error {

@@ -8,6 +8,7 @@ import (
 
 	"tickhive/engine"
 	"tickhive/internal/clock"
+	"tickhive/internal/step"
 	"tickhive/marketdata"
 	"tickhive/server/edge"
 	"tickhive/server/private"
@@ -38,15 +39,11 @@ type Options struct {
 	// long a client may stay silent before the hub closes its connection (default 60 s). Both
 	// are machine time, checked once a second.
 	PingEvery, PongWithin time.Duration
-	// MachineNs returns the machine's time, Unix ns; nil: machineTime. Ticks, pings, heartbeats and
+	// MachineNs returns the machine's time, Unix ns; nil: clock.MachineNs. Ticks, pings, heartbeats and
 	// limits use it.
 	MachineNs func() int64
-}
-
-// machineTime returns the machine's time, Unix ns, without later changes of the machine's clock.
-func machineTime() func() int64 {
-	start := time.Now()
-	return func() int64 { return start.UnixNano() + int64(time.Since(start)) }
+	// Driver steps the hub while Shutdown waits; nil: the goroutine of Run does.
+	Driver step.Driver
 }
 
 // Hub turns published views into streams. It compares the views that it loads, so it costs
@@ -84,7 +81,7 @@ type Hub struct {
 // NewHub returns a hub; Run starts it.
 func NewHub(o Options) *Hub {
 	if o.MachineNs == nil {
-		o.MachineNs = machineTime()
+		o.MachineNs = clock.MachineNs
 	}
 	o.PingEvery = cmp.Or(o.PingEvery, defaultPingEvery)
 	o.PongWithin = cmp.Or(o.PongWithin, defaultPongWithin)

@@ -77,9 +77,12 @@ func (h *Hub) arrived() bool {
 		select {
 		case <-h.notify:
 			h.published = true
-		case h.op = <-h.ops:
-		default:
-			return false
+		default: // the order is fixed, so that a driver can repeat it
+			select {
+			case h.op = <-h.ops:
+			default:
+				return false
+			}
 		}
 	}
 	if h.published {
@@ -96,5 +99,5 @@ func (h *Hub) arrived() bool {
 // Shutdown notifies every client, closes the sockets with 1001 and ends Run.
 func (h *Hub) Shutdown() {
 	h.once.Do(func() { close(h.stop) })
-	<-h.stopped
+	step.Wait(h.opts.Driver, h.stopped)
 }
