@@ -25,16 +25,19 @@ var beforeDir = fmt.Sprintf("before-%d", oldFormat)
 const copyBytes = 1 << 20
 
 // converted refuses a directory that a start has to convert first.
-func (d *Dir) converted() error {
-	if d.meta.Format == format && d.meta.Converting == "" {
+func (m *Meta) converted(path string) error {
+	if m.Format == format && m.Converting == "" {
 		return nil
 	}
 	return fmt.Errorf("data directory: %s has format %d: start it once with `tickhive serve`, which converts it to "+
-		"format %d and keeps the old files in %s", d.path, oldFormat, format, d.Sub(beforeDir))
+		"format %d and keeps the old files in %s", path, oldFormat, format, filepath.Join(path, beforeDir))
 }
 
-// beginConversion saves meta.json as it is and sets the first step.
-func (d *Dir) beginConversion() error {
+// conversion copies the files of the old format.
+type conversion struct{ *Dir }
+
+// begin keeps the old meta.json and sets the first step.
+func (d conversion) begin() error {
 	if err := d.fsys.MkdirAll(d.Sub(beforeDir)); err != nil {
 		return fmt.Errorf("data directory: %w", err)
 	}
@@ -55,7 +58,7 @@ func (d *Dir) Convert(convert func(name, old, dir string) error) (bool, error) {
 		return false, nil
 	}
 	if d.meta.Converting == convertCopy {
-		if err := d.copyOld(); err != nil {
+		if err := (conversion{d}).copyOld(); err != nil {
 			return true, err
 		}
 		if err := d.change(func(m *Meta) { m.Converting = convertWrite }); err != nil {
@@ -82,7 +85,7 @@ func (d *Dir) Convert(convert func(name, old, dir string) error) (bool, error) {
 }
 
 // copyOld durably copies every file of the directory to beforeDir.
-func (d *Dir) copyOld() error {
+func (d conversion) copyOld() error {
 	for _, store := range append([]string{""}, storeDirs...) {
 		names, err := d.fsys.List(d.Sub(store))
 		if errors.Is(err, fs.ErrNotExist) {
@@ -110,7 +113,7 @@ func (d *Dir) copyOld() error {
 }
 
 // copyFile durably copies a file of the directory to beforeDir.
-func (d *Dir) copyFile(name string) error {
+func (d conversion) copyFile(name string) error {
 	from, err := d.fsys.Open(d.Sub(name))
 	if err != nil {
 		return fmt.Errorf("data directory: %w", err)

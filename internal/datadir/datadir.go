@@ -124,7 +124,7 @@ func Repair(path string) (*Dir, error) {
 	}
 	err := d.load()
 	if err == nil {
-		err = d.converted()
+		err = d.meta.converted(d.path)
 	}
 	if err != nil {
 		return nil, errors.Join(err, d.lock.Close())
@@ -180,11 +180,11 @@ func (d *Dir) mark(o Options) (err error) {
 		}
 	}
 	if d.meta.Format == oldFormat {
-		if err := d.beginConversion(); err != nil {
+		if err := (conversion{d}).begin(); err != nil {
 			return err
 		}
 	}
-	if err := d.identify(); err != nil {
+	if err := d.meta.identify(d.random); err != nil {
 		return err
 	}
 	d.clean = d.fresh || d.meta.Clean

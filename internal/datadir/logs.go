@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"fmt"
+	"io"
 	"maps"
 	"strconv"
 
@@ -17,10 +18,10 @@ type LogEnd struct {
 }
 
 // identify gives the directory its identities.
-func (d *Dir) identify() (err error) {
-	for _, id := range []*wal.ID{&d.meta.History, &d.meta.Directory} {
+func (m *Meta) identify(random io.Reader) (err error) {
+	for _, id := range []*wal.ID{&m.History, &m.Directory} {
 		if *id == (wal.ID{}) && err == nil {
-			*id, err = wal.NewID(d.random)
+			*id, err = wal.NewID(random)
 		}
 	}
 	return err
@@ -34,20 +35,39 @@ func (d *Dir) LogOptions(name string, o wal.Options) (wal.Options, error) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	o.Name, o.Identity = name, wal.Identity{History: d.meta.History, Directory: d.meta.Directory}
-	if boot := cmp.Or(d.boot, bootID()); boot != "" { // without one every start counts as one after a power cut
-		sum := sha256.Sum256([]byte(boot))
-		o.Boot = wal.ID(sum[:len(o.Boot)])
-	}
-	if at, ok := d.meta.Logs[name]; ok {
-		chain, err := strconv.ParseUint(at.Chain, 16, 64)
-		if err != nil {
-			return o, &DamagedError{d.Sub("meta.json"), fmt.Sprintf("logs.%s.chain: %v", name, err)}
-		}
-		o.Known = &wal.Known{Position: wal.Position{Seq: at.Seq, Chain: chain}, Last: d.clean}
-	}
+	o.Boot = bootOf(cmp.Or(d.boot, bootID()))
 	o.Ended = func(at wal.Position) { d.noteEnd(name, at) }
+	o, err := d.meta.LogOptions(name, o)
+	if o.Known != nil {
+		o.Known.Last = d.clean // meta.Clean is the current process's
+	}
+	return o, err
+}
+
+// LogOptions adds to the options of a store's log what meta.json knows about it.
+func (m *Meta) LogOptions(name string, o wal.Options) (wal.Options, error) {
+	o.Name, o.Identity = name, wal.Identity{History: m.History, Directory: m.Directory}
+	at, ok := m.Logs[name]
+	if !ok {
+		return o, nil
+	}
+	chain, err := strconv.ParseUint(at.Chain, 16, 64)
+	if err != nil {
+		return o, fmt.Errorf("data directory: meta.json: logs.%s.chain: %w", name, err)
+	}
+	o.Known = &wal.Known{Position: wal.Position{Seq: at.Seq, Chain: chain}, Last: m.Clean}
 	return o, nil
+}
+
+// MachineBoot identifies the time since this machine was switched on; zero: unknown.
+func MachineBoot() wal.ID { return bootOf(bootID()) }
+
+func bootOf(text string) (id wal.ID) {
+	if text != "" { // without one every start counts as one after a power cut
+		sum := sha256.Sum256([]byte(text))
+		copy(id[:], sum[:])
+	}
+	return id
 }
 
 // noteEnd notes the place that a log has reached. The next change of meta.json stores it.

@@ -76,7 +76,7 @@ func ReadMeta(path string) (Meta, error) {
 	case d.fresh:
 		err = fmt.Errorf("data directory: %s: %w", d.Sub("meta.json"), fs.ErrNotExist)
 	default:
-		err = d.converted()
+		err = d.meta.converted(path)
 	}
 	return d.meta, err
 }

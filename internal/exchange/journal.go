@@ -12,6 +12,7 @@ import (
 	"tickhive/engine"
 	"tickhive/engine/sequencer"
 	"tickhive/internal/cmdline"
+	"tickhive/internal/datadir"
 	"tickhive/internal/vfs"
 	"tickhive/internal/wal"
 	"tickhive/marketdata/replica"
@@ -24,6 +25,7 @@ const recoverLook = uint64(4096)
 func EngineLog(path string) replica.LogDir {
 	return replica.LogDir{FS: vfs.OS{}, Dir: path, Options: wal.Options{
 		NoLock: true, RecordVersion: engine.CommandVersion, Writer: "TickHive " + cmdline.Version,
+		Boot: datadir.MachineBoot(),
 	}}
 }
 
@@ -221,8 +223,9 @@ func ExplainDamage(err error) error {
 	if !errors.As(err, &damaged) || errors.As(err, new(cmdline.DamageError)) {
 		return err
 	}
-	remedy := "Put the file back as it was, or restore the directory from a copy. `tickhive journal verify DIR` reads " +
-		"every file; `tickhive serve --accept-data-loss` goes on without the records that are missing, in a new epoch"
+	remedy := "Put the original file back, or restore the directory from a copy. `tickhive journal verify DIR` " +
+		"reads every file; `tickhive serve --accept-data-loss` goes on without the records that are missing, " +
+		"in a new epoch"
 	if damaged.Foreign {
 		remedy = "Put the directory's own file back, or restore the directory from a copy"
 	}

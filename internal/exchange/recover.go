@@ -13,6 +13,7 @@ import (
 	"tickhive/internal/durable"
 	"tickhive/internal/wal"
 	"tickhive/marketdata/replica"
+	"tickhive/server/stream"
 )
 
 // restored holds the parts that exist once every log has been read.
@@ -70,7 +71,7 @@ func (r *restored) recover(ctx context.Context) error {
 	if r.agents, err = r.openAgents(); err != nil {
 		return err
 	}
-	r.front.hub.SetEpoch(r.data.Epoch())
+	stream.SetEpoch(r.front.hub, r.data.Epoch())
 	return r.data.KeepEnds()
 }
 

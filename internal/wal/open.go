@@ -40,18 +40,12 @@ func Open(fsys vfs.FS, dir string, opts Options) (*Log, error) {
 		}
 		l.lock = lock
 	}
-	if err := l.recover(); err != nil {
+	if err := (&opening{Log: l}).run(); err != nil {
 		_ = l.Fail(err)
 		return nil, errors.Join(err, l.Close())
 	}
-	l.ended()
+	opts.Ended(l.Position())
 	return l, nil
-}
-
-func (l *Log) ended() {
-	if l.opts.Ended != nil {
-		l.opts.Ended(l.Position())
-	}
 }
 
 // Create makes a log in a directory without one. Its first record gets the sequence first.
@@ -70,24 +64,33 @@ func Create(fsys vfs.FS, dir string, opts Options, first uint64) (*Log, error) {
 	return l, nil
 }
 
-func (l *Log) recover() error {
+// opening is a log whose end is being found.
+type opening struct {
+	*Log
+	segs  []segment
+	end   ending
+	found readEnd
+}
+
+func (l *opening) run() (err error) {
 	if err := l.removeTemps(); err != nil {
 		return err
 	}
-	segs, err := loadSegments(l.fsys, l.dir, &l.opts)
-	if err != nil {
+	if l.segs, err = loadSegments(l.fsys, l.dir, &l.opts); err != nil {
 		return err
 	}
-	end := endOf(segs, &l.opts)
-	l.end.gen, l.end.snapshot, l.info.Snapshot = end.gen, end.snapshot, end.snapshot
-	found, err := l.read(segs, &end)
-	if err != nil {
+	l.end = endOf(l.segs, &l.opts)
+	l.Log.end.gen, l.Log.end.snapshot, l.info.Snapshot = l.end.gen, l.end.snapshot, l.end.snapshot
+	if err := l.read(); err != nil {
 		return err
 	}
-	if err := l.judge(found, &end); err != nil {
+	if err := l.readSnapshots(); err != nil {
 		return err
 	}
-	return l.resume(segs, found, &end)
+	if err := l.judge(); err != nil {
+		return err
+	}
+	return l.resume()
 }
 
 // readEnd holds the findings of a start.
@@ -110,53 +113,46 @@ type place struct {
 
 // read reads the log from the first record on that is not known to be durable, and the segment that
 // holds it. What comes before was durable: damage there is found by the readers.
-func (l *Log) read(segs []segment, end *ending) (*readEnd, error) {
-	k := 0
+func (l *opening) read() error {
+	k, segs := 0, l.segs
 	for i := range segs {
-		if segs[i].reason == "" && segs[i].first <= end.synced+1 {
+		if segs[i].reason == "" && segs[i].first <= l.end.synced+1 {
 			k = i
 		}
 	}
 	if len(segs) == 0 || segs[k].reason != "" {
-		found := &readEnd{seg: -1, Position: Position{Chain: chainStart(l.opts.Identity.History, l.opts.Name, 0)}}
-		if l.opts.Known != nil && len(segs) == 0 {
-			found.damage = &CorruptError{
-				File: path.Join(l.dir, segmentName(1)), Seq: 1, To: end.must, Reason: "the log has no file",
-			}
-		}
-		if end.must > 0 {
-			found.damage = &CorruptError{File: segs[k].path, To: end.must, Reason: segs[k].reason}
-		}
-		return found, nil
+		l.readNothing(k)
+		return nil
 	}
-	r, err := newReader(l.fsys, segs[k:], 0, math.MaxUint64, end.must)
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	found := &readEnd{again: place{-1, 0}}
+	found := &l.found
 	for i := 1; i <= k; i++ {
 		if segs[i].num != segs[i-1].num+1 {
 			missing := path.Join(l.dir, segmentName(segs[i-1].num+1))
 			found.begin, found.damage = i, &CorruptError{File: missing, Reason: "the segment is missing"}
 		}
 	}
-	if segs[k].first == l.opts.knownSeq()+1 {
-		found.damage = l.disagrees(r)
+	r, err := newReader(l.fsys, segs[k:], 0, math.MaxUint64, l.end.must)
+	if err != nil {
+		return err
 	}
+	defer r.Close()
+	if segs[k].first == l.opts.knownSeq()+1 {
+		found.damage = cmp.Or(found.damage, l.disagrees(r))
+	}
+	found.again.seg = -1
 	for {
 		rec, err := r.Next()
-		if err == nil && rec.Seq == end.synced+1 {
+		if err == nil && rec.Seq == l.end.synced+1 {
 			found.again = place{k + r.i, rec.Offset}
 		}
 		if err == nil && rec.Seq == l.opts.knownSeq() {
-			found.damage = l.disagrees(r)
+			found.damage = cmp.Or(found.damage, l.disagrees(r))
 		}
 		if errors.As(err, &found.damage) || errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
 	}
 	found.Position, found.seg, found.off, found.torn = r.Position(), k+r.i, r.off, r.torn
@@ -172,11 +168,24 @@ func (l *Log) read(segs []segment, end *ending) (*readEnd, error) {
 	if found.again.off == firstFrame {
 		found.again.off = 0
 	}
-	return found, l.readSnapshots(found)
+	return nil
+}
+
+// readNothing is read for a log without a segment whose header was ever durable.
+func (l *opening) readNothing(k int) {
+	l.found = readEnd{seg: -1, Position: Position{Chain: chainStart(l.opts.Identity.History, l.opts.Name, 0)}}
+	switch {
+	case len(l.segs) > 0 && l.end.must > 0:
+		l.found.damage = &CorruptError{File: l.segs[k].path, To: l.end.must, Reason: l.segs[k].reason}
+	case len(l.segs) == 0 && l.opts.Known != nil:
+		l.found.damage = &CorruptError{
+			File: path.Join(l.dir, segmentName(1)), Seq: 1, To: l.end.must, Reason: "the log has no file",
+		}
+	}
 }
 
 // removeTemps removes what an interrupted snapshot left.
-func (l *Log) removeTemps() error {
+func (l *opening) removeTemps() error {
 	names, err := l.fsys.List(l.dir)
 	if err != nil {
 		return fmt.Errorf("wal: list %s: %w", l.dir, err)
@@ -192,7 +201,7 @@ func (l *Log) removeTemps() error {
 }
 
 // disagrees compares the record at which the caller knows the chain.
-func (l *Log) disagrees(r *Reader) *CorruptError {
+func (l *opening) disagrees(r *Reader) *CorruptError {
 	if r.chain == l.opts.Known.Chain {
 		return nil
 	}
@@ -203,7 +212,8 @@ func (l *Log) disagrees(r *Reader) *CorruptError {
 }
 
 // judge refuses a log that lost records, or reports the loss when it is accepted.
-func (l *Log) judge(found *readEnd, end *ending) error {
+func (l *opening) judge() error {
+	found, end := &l.found, &l.end
 	damage := cmp.Or(end.damage, found.damage)
 	l.info.TornTail, l.info.TornAt = found.torn, found.off
 	if damage == nil && found.Seq >= end.written {
@@ -223,7 +233,8 @@ func (l *Log) judge(found *readEnd, end *ending) error {
 // resume cuts off everything behind the last record and makes its segment the active one. The slots
 // say first that the log ends there: a start that is cut short meanwhile finds the loss again, or
 // nothing of it.
-func (l *Log) resume(segs []segment, found *readEnd, end *ending) error {
+func (l *opening) resume() error {
+	found, segs := &l.found, l.segs
 	for _, name := range found.ahead {
 		if err := l.fsys.Rename(name, name+unusedExt); err != nil {
 			return fmt.Errorf("wal: set a snapshot aside: %w", err)
@@ -235,6 +246,7 @@ func (l *Log) resume(segs []segment, found *readEnd, end *ending) error {
 		}
 	}
 	segs, found.seg = segs[found.begin:], found.seg-found.begin
+	l.segs = segs
 	found.again.seg -= found.begin
 	for j := range segs[:found.seg+1] {
 		seg := &segs[j]
@@ -249,7 +261,7 @@ func (l *Log) resume(segs []segment, found *readEnd, end *ending) error {
 		l.info.TornFile = segs[found.seg].path
 	}
 	l.setLast(found.Position)
-	l.end.synced = min(end.synced, found.Seq)
+	l.Log.end.synced = min(l.end.synced, found.Seq)
 	if found.seg >= 0 && l.info.Lost > 0 {
 		if err := l.noteLoss(); err != nil {
 			return err
@@ -264,7 +276,7 @@ func (l *Log) resume(segs []segment, found *readEnd, end *ending) error {
 		return l.startFresh(1)
 	}
 	l.info.FirstSeq = segs[0].first
-	if err := l.makeDurable(segs, found); err != nil {
+	if err := l.makeDurable(); err != nil {
 		return err
 	}
 	l.off.Store(found.off)
@@ -273,7 +285,7 @@ func (l *Log) resume(segs []segment, found *readEnd, end *ending) error {
 }
 
 // noteLoss ends the log in the slots of its last segment.
-func (l *Log) noteLoss() error {
+func (l *opening) noteLoss() error {
 	seg := l.segments[len(l.segments)-1]
 	f, err := l.fsys.OpenRW(seg.path)
 	if err != nil {
@@ -291,11 +303,12 @@ func (l *Log) noteLoss() error {
 // after the end of a process some of it may still be in memory only. A sync alone would
 // not do: after a failed sync the system considers the pages clean, shows them to readers and
 // never writes them. So makeDurable writes every range again that is not known to be durable.
-func (l *Log) makeDurable(segs []segment, found *readEnd) error {
+func (l *opening) makeDurable() error {
+	found := &l.found
 	l.active = l.segments[len(l.segments)-1]
 	var unsealed []*openSegment
 	for j, seg := range l.segments {
-		sealed := segs[j].slots.valid && segs[j].slots.flags&slotSealed != 0
+		sealed := l.segs[j].slots.valid && l.segs[j].slots.flags&slotSealed != 0
 		if seg != l.active && sealed && j < found.again.seg {
 			continue
 		}
@@ -325,7 +338,7 @@ func (l *Log) makeDurable(segs []segment, found *readEnd) error {
 	if err := l.fsys.SyncDir(l.dir); err != nil {
 		return fmt.Errorf("wal: sync of %s: %w", l.dir, err)
 	}
-	l.end.synced = found.Seq
+	l.Log.end.synced = found.Seq
 	for _, seg := range unsealed {
 		if err := l.seal(seg); err != nil {
 			return err

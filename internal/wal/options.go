@@ -75,6 +75,9 @@ func (o *Options) Validate() error {
 	if o.Clock == nil {
 		o.Clock = clock.Real{}
 	}
+	if o.Ended == nil {
+		o.Ended = func(Position) {}
+	}
 	switch {
 	case o.SegmentBytes < minSegmentBytes:
 		return fmt.Errorf("wal: segment size %d is below %d bytes", o.SegmentBytes, minSegmentBytes)

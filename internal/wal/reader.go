@@ -283,7 +283,7 @@ func (r *Reader) restZero() (reason string, err error) {
 	return "", nil
 }
 
-// TornTail returns the number of bytes behind the last record that the next start cuts off; it is known after Next has returned io.EOF.
+// TornTail returns the number of bytes behind the last record that the next start cuts off;
 func (r *Reader) TornTail() int64 { return r.torn }
 
 // Position returns the place after the record that Next returned last.

@@ -92,7 +92,8 @@ func onChain(fsys vfs.FS, segs []segment, name string, load loadFunc) loadFunc {
 }
 
 // readSnapshots finds the snapshots that the log does not reach: they prove that it lost records.
-func (l *Log) readSnapshots(found *readEnd) error {
+func (l *opening) readSnapshots() error {
+	found := &l.found
 	seqs, err := snapshotSeqs(l.fsys, l.dir)
 	if err != nil {
 		return err

@@ -82,8 +82,9 @@ func (l *Log) noteSynced(dirty []*openSegment) error {
 // was covered by one that has ended, maybe while it was active. Needs syncMu: no sync is in flight.
 func (l *Log) sealSynced() error {
 	l.listMu.Lock()
+	behind := append(l.full[min(1, len(l.full)):len(l.full):len(l.full)], l.segments[len(l.segments)-1])
 	n := 0
-	for n < len(l.full) && (len(l.unsynced) == 0 || l.full[n].num < l.unsynced[0].num) && l.behind(n).named {
+	for n < len(l.full) && (len(l.unsynced) == 0 || l.full[n].num < l.unsynced[0].num) && behind[n].named {
 		n++
 	}
 	synced := l.full[:n]
@@ -118,14 +119,6 @@ func (l *Log) seal(seg *openSegment) error {
 	return nil
 }
 
-// behind returns the segment behind full segment n. Needs listMu.
-func (l *Log) behind(n int) *openSegment {
-	if n+1 < len(l.full) {
-		return l.full[n+1]
-	}
-	return l.segments[len(l.segments)-1]
-}
-
 // Close syncs, cuts the zeros behind the last record, closes the files and releases the
 // lock. Any goroutine: it waits for the write and the sync under way, and later calls get
 // ErrClosed. It cuts no record that Write has accepted.
@@ -144,7 +137,7 @@ func (l *Log) Close() error {
 			err = l.settle(slotClosed)
 		}
 		if err == nil {
-			l.ended()
+			l.opts.Ended(l.Position())
 		}
 		errs = append(errs, err)
 	}
