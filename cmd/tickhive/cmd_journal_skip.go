@@ -14,14 +14,14 @@ import (
 	"tickhive/marketdata/replica"
 )
 
-// journalSkipCmd appends a skip to a journal: no start applies the skipped record again. It is
-// the remedy when a start stops at a record that the program cannot apply.
+// journalSkipCmd appends a Skip record to a journal, so that no start applies the skipped record again. It is
+// the remedy when a start fails at a record that the program cannot apply.
 type journalSkipCmd struct {
 	Dir string `arg:"" help:"Data directory."`
 	At  uint64 `required:"" help:"Number of the record, as the failed start printed it."`
 }
 
-// Run holds the directory's lock, so that no process can use the directory meanwhile.
+// Run holds the lock of the directory, so that no other process can use it.
 func (c *journalSkipCmd) Run(p *program) error {
 	d, err := datadir.Repair(c.Dir)
 	if err != nil {
@@ -36,7 +36,7 @@ func (c *journalSkipCmd) Run(p *program) error {
 	return nil
 }
 
-// skip checks the position and appends the skip. It returns the number of records after c.At.
+// skip checks the position and appends the Skip record. behind is the number of records after c.At.
 func (c *journalSkipCmd) skip(d *datadir.Dir) (behind uint64, err error) {
 	if d.Filling() {
 		return 0, errors.New("the directory's backfill did not complete, so the next start discards it: there is " +
@@ -72,7 +72,7 @@ func (c *journalSkipCmd) skip(d *datadir.Dir) (behind uint64, err error) {
 	return last - c.At, log.Sync()
 }
 
-// covered refuses a record that a snapshot includes: no start would replay it.
+// covered returns an error for a record that a snapshot includes, because no start would replay it.
 func (c *journalSkipCmd) covered(dir replica.LogDir, accountsDir string) error {
 	whole := func(_ wal.SnapshotMeta, body io.Reader) error {
 		_, err := io.Copy(io.Discard, body)

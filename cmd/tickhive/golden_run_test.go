@@ -274,6 +274,7 @@ func (g *golden) aggregator() {
 			g.t.Errorf("/v1/spot/market%s answers other bytes:\n%.300s\n%.300s", path, alias, text)
 		}
 	}
+	g.listing(btc)
 }
 
 func (g *golden) udf() {

@@ -24,7 +24,7 @@ const format = 2
 // oldFormat is the version that a start converts.
 const oldFormat = 1
 
-// Meta is meta.json: the facts that a start needs before it reads any log.
+// Meta is the content of meta.json: the facts that a start needs before it reads a log.
 type Meta struct {
 	Format int    `json:"format"`
 	Writer string `json:"writer"` // program and version that created the directory
@@ -58,7 +58,7 @@ type Meta struct {
 
 // Incident is one row of the status page's incidents.
 type Incident struct {
-	AtMs    int64 // process clock
+	AtMs    int64 // time of the process clock, Unix ms
 	Kind    string
 	Message string
 }
@@ -115,14 +115,14 @@ const (
 	metaEnd = "\"\n}\n"
 )
 
-// sealMeta returns the file of a meta in indented JSON.
+// sealMeta returns the content of meta.json for a Meta in indented JSON: it adds the checksum.
 func sealMeta(raw []byte) []byte {
 	body := bytes.TrimSuffix(raw, []byte("\n}"))
 	return fmt.Appendf(bytes.Clone(body), "%s%s%s", metaSum, checksum(body), metaEnd)
 }
 
-// checkMeta verifies the checksum of a file. The file of an older program has none. It has only
-// members that this program knows, so a file whose checksum has a damaged name is refused.
+// checkMeta verifies the checksum. The file of an older program has none. Unknown members are refused, so a
+// file whose member name for the checksum is damaged is refused too.
 func checkMeta(raw []byte) error {
 	at := len(raw) - len(metaSum) - len("01234567") - len(metaEnd)
 	if at >= 0 && string(raw[at:at+len(metaSum)]) == metaSum {
@@ -136,7 +136,7 @@ func checkMeta(raw []byte) error {
 	return strict.Decode(new(Meta))
 }
 
-// save replaces meta.json durably. Caller: holds mu, or has exclusive access.
+// save durably replaces meta.json. The caller must hold mu or have exclusive access.
 func (d *Dir) save() error {
 	if !d.Stored() {
 		return nil
@@ -148,7 +148,7 @@ func (d *Dir) save() error {
 	return replaceFile(d.fsys, d.path, d.Sub("meta.json"), sealMeta(raw))
 }
 
-// change changes meta.json durably.
+// change changes the Meta and saves it.
 func (d *Dir) change(f func(m *Meta)) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

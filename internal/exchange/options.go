@@ -22,8 +22,8 @@ import (
 	"tickhive/sim"
 )
 
-// Options configures an exchange. A zero value means what its comment says; the defaults
-// of accounts, launchpad and hive come from their packages.
+// Options configures an exchange. The comment of a member says what its zero value means. The packages
+// accounts, launchpad and hive define their own defaults.
 type Options struct {
 	Log      *slog.Logger   // nil: slog.Default
 	LogLevel *slog.LevelVar // level of Log, which an internal route reads and sets; nil: no route
@@ -57,11 +57,11 @@ type Options struct {
 	Accounts    accounts.Options
 	Referral    accounts.Config // rates; they replace the stored ones
 	Sim         SimOptions
-	Launchpad   launchpad.Options // without Seed
-	Hive        hive.Options      // without Seed and GenesisNs
+	Launchpad   launchpad.Options // Seed is ignored
+	Hive        hive.Options      // Seed and GenesisNs are ignored
 
 	Machine Machine
-	Hooks   Hooks // of a test
+	Hooks   Hooks // for tests
 }
 
 // Machine is the machine that the exchange runs on. A zero value means the real one; a simulation

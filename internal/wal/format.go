@@ -16,8 +16,8 @@ import (
 // FormatVersion is the version of the segment format written and read here.
 const FormatVersion = 2
 
-// MaxRecord is the largest payload in bytes: four times the largest body that the
-// program accepts, far below what the length field could hold.
+// MaxRecord is the largest payload in bytes: four times the largest request body, far below the range of the
+// length field.
 const MaxRecord = 16 << 20
 
 const (
@@ -116,7 +116,7 @@ func chainStart(history ID, name string, seq uint64) uint64 {
 	return xxhash.Sum64(le.AppendUint64(append(history[:], name...), seq))
 }
 
-// FrameBytes returns the bytes of the file that a payload of n bytes takes.
+// FrameBytes returns the number of bytes in the file that a payload of n bytes takes.
 func FrameBytes(n int) int { return frameHead + (n+frameAlign-1)&^(frameAlign-1) }
 
 // sealFrame completes the frame that begins at b[0] with its head left open and n bytes of payload
@@ -132,7 +132,7 @@ func sealFrame(b []byte, n int, seq, chain uint64, seed uint32) uint64 {
 	return chain
 }
 
-// frame is a frame that verified.
+// frame is a verified frame.
 type frame struct {
 	seq     uint64
 	chain   uint64 // with this record
@@ -140,8 +140,8 @@ type frame struct {
 	size    int // bytes in the file
 }
 
-// frameSize reads the length word of a frame head: the frame's size in the file, or a
-// reason. A head of zeros has size 0: nothing was written here.
+// frameSize reads the length word in the head of a frame. It returns the frame's size in the file, or the
+// reason why the word is invalid. A head of zeros has size 0: no frame was written here.
 func frameSize(b []byte) (size int, reason string) {
 	n := le.Uint32(b[4:])
 	switch {

@@ -12,7 +12,7 @@ import (
 	"tickhive/server/private"
 )
 
-// The names of the same headers in the form to which the request parser normalizes them.
+// The header names of a signed request, in the form to which the request parser normalizes them.
 var (
 	reqTimestamp  = []byte("Api-Timestamp")
 	reqNonce      = []byte("Api-Nonce")

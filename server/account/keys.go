@@ -47,7 +47,8 @@ func (d *Service) keyRoutes() []*edge.Route {
 // maxAddressText is the maximum length of an address, longer than any CIDR.
 const maxAddressText = 64
 
-// The ApiKeyPairCreationRequestViewModel of the two routes, which differ in their defaults.
+// The bodies of the two routes that create keys (ApiKeyPairCreationRequestViewModel), which differ in their
+// defaults.
 var (
 	ownKeyForm      = keyForm(auth.KeyRequest{})
 	operatorDefault = auth.KeyRequest{CanTrade: true, CanManageKeys: true}

@@ -16,9 +16,9 @@ import (
 type segment struct {
 	num    uint64
 	path   string
-	size   int64 // when listed
+	size   int64 // bytes of the file when it was listed
 	first  uint64
-	reason string // why the header cannot be used, "" when it can
+	reason string // why the header is not usable, "" when it is
 	seed   uint32
 }
 
