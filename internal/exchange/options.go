@@ -102,7 +102,7 @@ type PublicOptions struct {
 	Rate RateOptions
 
 	Legacy    bool   // accept the legacy signature, which has no replay protection
-	PublicURL string // scheme and host that legacy signatures cover
+	PublicURL string // scheme and host that legacy signatures cover; Legacy needs it
 }
 
 // RateOptions limits the requests of one client.
@@ -172,6 +172,9 @@ func (o *Options) Validate() error {
 	}
 	ask("engine", o.Engine.Validate())
 	ask("market", o.Market.Validate())
+	if o.Public.Legacy && o.Public.PublicURL == "" {
+		errs = append(errs, errors.New("the legacy scheme signs the URL that clients use: set PublicURL"))
+	}
 	ask("accounts", o.Accounts.Validate())
 	ask("referral", o.Referral.Validate())
 	ask("launchpad", o.Launchpad.Validate())
