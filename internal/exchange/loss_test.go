@@ -86,7 +86,8 @@ func TestALostEndIsRefused(t *testing.T) {
 				if epochOf(t, x) == epoch || x.Hash() == hash {
 					t.Error("the epoch or the state is the old one")
 				}
-				if status := x.Do("GET", x.Public+"/api/status", "").Body; !strings.Contains(status, "--accept-data-loss: ") {
+				status := x.Do("GET", x.Public+"/api/status", "").Body
+				if !strings.Contains(status, "--accept-data-loss: ") {
 					t.Errorf("no incident: %s", status)
 				}
 				now := epochOf(t, x)
@@ -135,7 +136,8 @@ func TestForeignFilesAreRefused(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, "meta.json")); err != nil {
 		t.Fatal(err)
 	}
-	if err := refused(t, exchangetest.Options(dir)); err == nil || !strings.Contains(err.Error(), "meta.json is damaged") {
+	err := refused(t, exchangetest.Options(dir))
+	if err == nil || !strings.Contains(err.Error(), "meta.json is damaged") {
 		t.Errorf("without meta.json: %v", err)
 	}
 }
