@@ -220,8 +220,8 @@ func (c *Config) validateInternal() error {
 		case path == "":
 			return errors.New("internal.listen: unix: needs a path, for example unix:/run/tickhive/internal")
 		case c.Internal.Token != "" || c.Internal.TokenFile != "" || len(c.Internal.Hosts) > 0:
-			return errors.New("internal.listen: a unix socket asks for no token and no host; leave out internal.token, " +
-				"internal.token_file and internal.hosts")
+			return errors.New("internal.listen: a unix socket asks for no token and no host; " +
+				"leave out internal.token, internal.token_file and internal.hosts")
 		}
 		return nil
 	}

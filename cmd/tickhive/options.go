@@ -27,7 +27,8 @@ func (c *Config) exchangeOptions(p *program, quiet bool) (exchange.Options, erro
 		Progress: func(name string) exchange.Progress { return newProgress(p.err, name, quiet) },
 		Public:   c.publicOptions(),
 		Internal: exchange.InternalOptions{
-			Listen: c.Internal.Listen, Token: c.Internal.Token, TokenFile: c.Internal.TokenFile, Hosts: c.Internal.Hosts,
+			Listen: c.Internal.Listen, Hosts: c.Internal.Hosts,
+			Token: c.Internal.Token, TokenFile: c.Internal.TokenFile,
 		},
 		Engine: c.engineOptions(), Market: c.marketOptions(), Commissions: c.commissions(),
 		Accounts: c.accountOptions(),

@@ -95,8 +95,8 @@ func (g *pageFilter) check(ctx *fasthttp.RequestCtx) *refuse.Refusal {
 }
 
 // noPagesHint is the hint in the refusal of a page's request.
-const noPagesHint = "the internal API serves no web pages: use a program such as curl, or configure internal.token_file " +
-	"and send it"
+const noPagesHint = "the internal API serves no web pages: use a program such as curl, or configure " +
+	"internal.token_file and send it"
 
 // Fetch metadata headers (W3C). The browser sets them; a page cannot change them.
 const (
