@@ -38,7 +38,10 @@ type Options struct {
 	Files    uint64 // file descriptors that the process may have; 0: unknown
 
 	// Dir is the data directory; empty: nothing outlives the process.
-	Dir     string
+	Dir string
+	// AcceptDataLoss lets a start go on without records that logs are known to have had.
+	AcceptDataLoss bool
+
 	Journal JournalOptions
 	Clock   ClockOptions
 
