@@ -45,7 +45,8 @@ func TestMoneyFromOutsideCountsOnceItIsDurable(t *testing.T) {
 		return func() {
 			checked++
 			if b := v.Balance(2, "USDT"); text(b.Free) != free || text(b.Total) != free {
-				t.Errorf("%s: free %s of %s shown while the disk works, want %s", what, text(b.Free), text(b.Total), free)
+				t.Errorf("%s: free %s of %s shown while the disk works, want %s",
+					what, text(b.Free), text(b.Total), free)
 			}
 			total := v.Totals()
 			if len(total) > 0 && total[len(total)-1].CurrencyCode == "USDT" {
