@@ -27,6 +27,9 @@ type book struct {
 	// Every order of the built-in account below this n is closed: where the next mass
 	// cancel of it starts to look. Follows from the history, is no state of its own.
 	builtinFrom uint64
+
+	unfinished *continuation // nil: no command is unfinished
+	scan       scan          // of a fill-or-kill taker, between two parts
 }
 
 func newBook(inst *Instrument, opts *Options) *book {

@@ -1,17 +1,23 @@
 package engine
 
 // match takes from the other side, best price first, then by arrival, until the taker is
-// filled, ended, at its limit, or the side is empty.
-func (b *book) match(t *taker) {
+// filled, ended, at its limit, or the side is empty. It returns false when the part ends before.
+func (b *book) match(t *taker) (done bool) {
 	opp := &b.sides[t.side.Opposite()]
 	for t.left > 0 && !t.ended && opp.best != 0 {
 		if !t.reaches(opp.touch) {
-			return
+			return true
 		}
 		ls := opp.best
 		lv := b.orders.levels.at(ls)
 		shown := lv.shown
-		b.sweep(t, opp, lv)
+		if t.found != 0 {
+			shown, t.found = t.found, 0
+		}
+		if !b.sweep(t, opp, lv) {
+			t.found = shown
+			return false
+		}
 		if lv.shown != shown { // refills may have made up for what was taken
 			b.tape.level(lv)
 		}
@@ -19,11 +25,15 @@ func (b *book) match(t *taker) {
 			opp.remove(&b.orders.levels, ls)
 		}
 	}
+	return true
 }
 
-// sweep takes from one level.
-func (b *book) sweep(t *taker, opp *ladder, lv *level) {
+// sweep takes from one level. It returns false when the part ends before.
+func (b *book) sweep(t *taker, opp *ladder, lv *level) (done bool) {
 	for t.left > 0 && !t.ended && lv.head != 0 {
+		if b.tape.spent() {
+			return false
+		}
 		s := lv.head
 		o := b.orders.at(s)
 		if t.stp != SelfTradeNone && o.owner == t.owner {
@@ -33,12 +43,12 @@ func (b *book) sweep(t *taker, opp *ladder, lv *level) {
 		q := min(t.lots(lv.price), o.shown)
 		if q == 0 {
 			t.ended = true // the money ends below one lot
-			return
+			return true
 		}
 		if t.bounded {
 			if q = t.earnable(lv.price, q); q == 0 {
 				t.stopAtLimit()
-				return
+				return true
 			}
 			t.earned(lv.price, q)
 		}
@@ -51,6 +61,7 @@ func (b *book) sweep(t *taker, opp *ladder, lv *level) {
 			b.makerEmptied(s, o, lv)
 		}
 	}
+	return true
 }
 
 // fill books a fill on the taker's side.
@@ -117,9 +128,13 @@ func (b *book) makerEmptied(s int32, o *order, lv *level) {
 }
 
 // enter lets a taker into the book: it matches, then rests, ends or is canceled. The caller
-// has already refused a taker that may not enter.
-func (b *book) enter(t *taker) {
-	b.match(t)
+// has already refused a taker that may not enter. It returns false when the part ends before: the
+// book then keeps the taker.
+func (b *book) enter(t *taker) (done bool) {
+	if !b.match(t) {
+		b.pauseTaker(t)
+		return false
+	}
 	switch {
 	case t.left == 0 && !t.ended: // filled
 		b.release(t)
@@ -131,6 +146,7 @@ func (b *book) enter(t *taker) {
 	default:
 		b.rest(t)
 	}
+	return true
 }
 
 // rest puts the remainder of a gtc limit order into the book.

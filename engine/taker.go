@@ -27,6 +27,7 @@ type taker struct {
 	filled  int64 // lots, earlier fills included
 	display int64
 	was     int64 // what the level it comes back to showed before a replace took it out
+	found   int64 // what the level showed at which an earlier part paused, before it took; 0: none
 
 	capped bool       // money bounds what it may spend
 	money  fixed.U128 // left to spend when capped

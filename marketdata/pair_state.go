@@ -28,6 +28,7 @@ type pairState struct {
 	candlesView  *[Intervals]Candles
 	candlesMoved bool // since candlesView was made
 	changed      bool // is in the feed's list of changed pairs
+	held         bool // is not shown: its command is unfinished
 
 	dueSec int64 // its key in the feed's heap
 	dueAt  int   // index + 1, 0: not in it

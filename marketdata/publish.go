@@ -9,7 +9,7 @@ import (
 )
 
 // Publish makes the folded events visible with one store: a new view for each pair that changed
-// or whose window has moved up to the second of nowNs. The owner calls it between commands, at
+// or whose window has moved up to the second of nowNs, unless it is held (Hold). The owner calls it between commands, at
 // the end of a batch and at NextNs. When nothing changed, it stores nothing.
 func (f *Feed) Publish(nowNs int64) {
 	f.history.endCommand()
@@ -28,7 +28,13 @@ func (f *Feed) Publish(nowNs int64) {
 	}
 	f.makeRoomForText()
 	old := f.board.Load()
-	if len(f.changed) == 0 && f.controlSeq == old.ControlSeq {
+	shown := len(f.changed)
+	for _, p := range f.held {
+		if p.changed {
+			shown--
+		}
+	}
+	if shown == 0 && f.controlSeq == old.ControlSeq {
 		return
 	}
 	root := *old
@@ -46,7 +52,12 @@ func (f *Feed) publishViews(root *Root) {
 	old := copy(copied, root.groups)
 	before := root.groups
 	root.groups = copied
+	later := f.changed[:0]
 	for _, p := range f.changed {
+		if p.held {
+			later = append(later, p)
+			continue
+		}
 		g := int(p.id) / groupViews
 		if copied[g] == nil {
 			copied[g] = new(viewGroup)
@@ -60,8 +71,8 @@ func (f *Feed) publishViews(root *Root) {
 		copied[g][p.id%groupViews] = v
 		p.view, p.changed = v, false
 	}
-	clear(f.changed)
-	f.changed = f.changed[:0]
+	clear(f.changed[len(later):])
+	f.changed = later
 	root.PairsVersion = f.pairsNew
 }
 

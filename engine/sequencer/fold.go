@@ -1,6 +1,8 @@
 package sequencer
 
 import (
+	"slices"
+
 	"tickhive/engine"
 	"tickhive/internal/clock"
 	"tickhive/internal/step"
@@ -11,11 +13,14 @@ type folds struct {
 	sinks []Sink
 	// observers are the sources that want to see events at once.
 	observers []Observer
-	folded    uint64 // position of the last folded command
-	dirty     bool   // folded since the last publication
-	quiet     bool   // no reader: publish only at the end of the advance
-	tally     tally
-	stats     *LoopStats
+	// holders are the sinks that show pairs one by one.
+	holders []Holder
+	held    []engine.PairID // pairs with an unfinished command whose first part is folded
+	folded  uint64          // position of the last folded command
+	dirty   bool            // folded since the last publication
+	quiet   bool            // no reader: publish only at the end of the advance
+	tally   tally
+	stats   *LoopStats
 }
 
 // fold hands the events of the next command to every sink.
@@ -25,6 +30,25 @@ func (r *folds) fold(events []engine.Event) {
 		s.Fold(events, r.folded)
 	}
 	r.dirty = true
+}
+
+// hold keeps the sinks from showing a pair while its command is unfinished.
+func (r *folds) hold(p engine.PairID, unfinished bool) {
+	if !unfinished && len(r.held) == 0 {
+		return
+	}
+	i := slices.Index(r.held, p)
+	switch {
+	case unfinished == (i >= 0):
+		return
+	case unfinished:
+		r.held = append(r.held, p)
+	default:
+		r.held = slices.Delete(r.held, i, i+1)
+	}
+	for _, h := range r.holders {
+		h.Hold(r.held)
+	}
 }
 
 // observe hands the events of the command that was just applied to every observer.

@@ -1,6 +1,10 @@
 package sequencer
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+
+	"tickhive/engine"
+)
 
 // Gate leads to the loop that runs. Handlers have it before there is a loop, and after. Any
 // goroutine may call its methods. The zero Gate is closed.
@@ -13,6 +17,14 @@ func (g *Gate) Lead(l *Loop) { g.loop.Store(l) }
 func (g *Gate) Submit(b *Batch) error {
 	if l := g.loop.Load(); l != nil {
 		return l.Submit(b)
+	}
+	return ErrUnavailable
+}
+
+// QueryPair is Loop.QueryPair. A closed gate returns ErrUnavailable.
+func (g *Gate) QueryPair(p engine.PairID, fn func()) error {
+	if l := g.loop.Load(); l != nil {
+		return l.QueryPair(p, fn)
 	}
 	return ErrUnavailable
 }
